@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# Language standard, warnings, sanitizers: the same for every target of the project.
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_C_FLAGS_RELEASE "-O3 -g -DNDEBUG")
+
+add_library(trigd_options INTERFACE)
+target_compile_options(trigd_options INTERFACE
+    $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes
+        -Wmissing-prototypes -Werror -ffp-contract=off>)
+target_compile_definitions(trigd_options INTERFACE _GNU_SOURCE)
+target_include_directories(trigd_options INTERFACE ${CMAKE_SOURCE_DIR}/include)
+if(TRIGD_SANITIZE)
+    add_compile_options(-fsanitize=${TRIGD_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=${TRIGD_SANITIZE})
+endif()
+
+# trg_test(NAME program.c... [LIBS lib...] [LABELS label...] [TIMEOUT seconds] [ARGS arg...])
+# A cmocka program that is one ctest of that name.
+function(trg_test name)
+    cmake_parse_arguments(T "" "TIMEOUT" "LIBS;LABELS;ARGS" ${ARGN})
+    string(REPLACE "." "_" target "test_${name}")
+    add_executable(${target} ${T_UNPARSED_ARGUMENTS})
+    target_link_libraries(${target} PRIVATE trigd_options ${T_LIBS} PkgConfig::CMOCKA m)
+    add_test(NAME ${name} COMMAND ${target} ${T_ARGS})
+    if(NOT T_TIMEOUT)
+        set(T_TIMEOUT 120)
+    endif()
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77
+        LABELS "${T_LABELS}" ENVIRONMENT "TRIGD_BUILD=${CMAKE_BINARY_DIR};TRIGD_SOURCE=${CMAKE_SOURCE_DIR}")
+endfunction()

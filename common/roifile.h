@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* roifile.h - files of RoIs, for replayers and the debug stream.
+ *
+ * Layout: 8 bytes "TRGROI1\n"; a varint length and a FileHeader; then records, each a varint
+ * length and a RoiBatch; when closed cleanly a zero byte, a varint length and a FileIndex, 8
+ * bytes little-endian offset of that zero byte, and 8 bytes "TRGEND1\n".  A file without its
+ * end is read by walking the records, so it can be read while it is being written and
+ * after a crash; a half-written last record is the end.
+ */
+#ifndef TRIGD_ROIFILE_H
+#define TRIGD_ROIFILE_H
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trigd.pb-c.h"
+
+struct roifile_writer;
+struct roifile_reader;
+
+/* Creates `path`, which must not exist (-EEXIST).  Negative errno of the system otherwise. */
+int roifile_create(const char *path, const Trigd__V1__FileHeader *header,
+                   struct roifile_writer **ret_writer);
+/* Appends one record of `n_rois` RoIs, given as packed RoiBatch bytes.  -ENOSPC and friends leave
+ * the file as it was before the call. */
+int roifile_append(struct roifile_writer *w, const void *packed, size_t bytes, uint32_t n_rois);
+/* Pushes what was appended to the operating system, so that readers see it. */
+int roifile_flush(struct roifile_writer *w);
+uint64_t roifile_bytes(const struct roifile_writer *w);
+/* Writes index and end, closes.  NULL is fine. */
+int roifile_finish(struct roifile_writer *w);
+
+/* Opens for reading.  -EBADMSG: not an RoI file (one log line says what is wrong). */
+int roifile_open(const char *path, struct roifile_reader **ret_reader);
+const Trigd__V1__FileHeader *roifile_header(const struct roifile_reader *r);
+/* The next record's RoiBatch bytes, borrowed until the next call; 1 record, 0 at the end,
+ * -EBADMSG for a damaged file. */
+int roifile_next(struct roifile_reader *r, const void **ret_bytes, size_t *ret_n);
+/* Back to the first record. */
+void roifile_rewind(struct roifile_reader *r);
+void roifile_close(struct roifile_reader *r);
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wire.h - the only reader of messages from outside: protobuf bytes to checked RoIs.
+ *
+ * protobuf-c unpacks into an arena that is reused for every message, so that a steady state
+ * allocates nothing; then each RoI is checked against the limits.
+ */
+#ifndef TRIGD_WIRE_H
+#define TRIGD_WIRE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trigd.pb-c.h"
+#include "trigd/event.h"
+
+/* What a message may hold at most. */
+struct wire_limits {
+    uint32_t max_message_bytes;
+    uint32_t max_rois;  /* in one batch */
+    uint32_t max_items; /* of one collection of one RoI */
+    uint32_t max_layer; /* layers are 0 .. max_layer */
+};
+
+/* One RoI of a message that passed all checks; points into the arena or the message. */
+struct wire_roi {
+    uint64_t token;
+    struct trg_roi_info info;
+    struct wire_collection {
+        uint32_t n;     /* items */
+        bool is_there;  /* a collection may be there and empty */
+        const void *column[TRG_COLUMNS_MAX]; /* unaligned bytes are possible */
+    } collection[TRG_KIND_COUNT]; /* by enum trg_kind */
+};
+
+/* Why something was refused: the code of the Error message and its sentence. */
+struct wire_error {
+    Trigd__V1__Error__Code code;
+    char text[192];
+};
+
+struct wire_decoder; /* the arena; one thread */
+
+/* -ENOMEM. */
+int wire_decoder_new(const struct wire_limits *limits, struct wire_decoder **ret_decoder);
+void wire_decoder_free(struct wire_decoder *d); /* NULL is fine */
+
+/* Unpacks one message and forgets the one before.  0 and the message, which is borrowed until the
+ * next call; -EBADMSG with the reason in *ret_error. */
+int wire_decode(struct wire_decoder *d, const void *bytes, size_t n,
+                const Trigd__V1__ToDaemon **ret_message, struct wire_error *ret_error);
+
+/* Checks one RoI of the message and points to its columns.  -EBADMSG with the reason. */
+int wire_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi, struct wire_roi *ret_roi,
+             struct wire_error *ret_error);
+
+/* Bytes of heap that the decoder has taken from malloc so far, and calls of malloc: both stand
+ * still in a steady state. */
+void wire_decoder_usage(const struct wire_decoder *d, uint64_t *ret_bytes, uint64_t *ret_calls);
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* config.h - the daemon's settings (YAML, checked against a schema with libcyaml). */
+#ifndef TRIGD_CONFIG_H
+#define TRIGD_CONFIG_H
+#include <stdbool.h>
+#include <stdint.h>
+
+struct config_batching { /* when a batch of a step closes: the first of */
+    uint32_t max_rois;
+    uint32_t max_items;  /* items of one input, all RoIs of the batch together */
+    uint32_t max_age_us; /* age of its oldest RoI; with `eager`, only while all slots are taken */
+    bool eager;          /* close at once when a lane has a free slot */
+};
+
+struct config_device { /* lanes to open for every step, unless the step names its own */
+    char *backend;  /* "cpu", "opencl", "cuda" */
+    uint32_t index; /* device within its backend */
+    uint32_t lanes; /* plugin instances a step gets on it; 0 = one for each core (cpu only) */
+    uint32_t slots; /* batches in flight in one lane */
+    bool required;  /* refuse to start without it; else one log line, and the others serve */
+};
+
+struct config_step { /* overrides for one step of the menu */
+    char *step;
+    char **backends; /* subset of the backends in `devices`; n_backends 0 = all */
+    uint32_t n_backends;
+    struct config_batching *batching; /* NULL: the default */
+};
+
+struct config {
+    char **endpoints; /* ZeroMQ endpoints to bind: tcp://, ipc:// */
+    uint32_t n_endpoints;
+    char *menu;         /* file of the trigger menu; relative to the config file */
+    char **plugin_path; /* folders with plugins; first match wins */
+    uint32_t n_plugin_path;
+    char *backend_path; /* folder with trigd-cpu.so and friends */
+    char *cache_dir;    /* OpenCL binaries */
+    struct {
+        uint32_t rois;   /* most RoIs in flight */
+        uint32_t mbytes; /* shared mapping for their data, MiB, a power of two */
+    } pool;
+    struct {
+        uint32_t soft_ms, hard_ms; /* limits on one RoI; 0 = none */
+        uint32_t drain_ms;         /* longest wait for RoIs in flight at the end */
+    } limits;
+    struct {
+        uint32_t max;          /* connected at a time */
+        uint32_t credits;      /* most unanswered RoIs of one client */
+        uint32_t heartbeat_ms; /* a client silent for three of these is gone */
+        uint32_t max_message_kbytes;
+        uint32_t max_rois;  /* in one message */
+        uint32_t max_items; /* of one collection of one RoI */
+        uint32_t max_layer;
+    } clients;
+    struct config_batching batching;
+    struct config_device *devices;
+    uint32_t n_devices;
+    struct config_step *steps;
+    uint32_t n_steps;
+    struct {
+        char *socket; /* Unix socket of the operator; "" = none */
+    } control;
+    struct {
+        char *address; /* "127.0.0.1"; "" = no HTTP */
+        uint16_t port; /* 0: any free one, told in the log */
+    } http;
+    struct {
+        char *level;
+    } log;
+    struct {
+        char *folder;      /* debug stream files; "" = none are kept */
+        uint32_t max_mbytes; /* all files of this run together */
+    } debug_stream;
+};
+
+/* Reads, checks and completes a file; paths come out absolute (relative ones are taken from the
+ * file's own folder).  0, or -EINVAL with every problem found logged as file, line, key, what is
+ * allowed. */
+int config_load(const char *path, struct config **ret_config);
+void config_free(struct config *c); /* NULL is fine */
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plugin_host.h - finds, opens and checks plugins and backends; never unloads them.
+ *
+ * A plugin is opened with RTLD_NOW|RTLD_LOCAL|RTLD_NODELETE, first match in path order, no
+ * second try elsewhere.  Its descriptor is copied into a zeroed struct of our own size.
+ */
+#ifndef TRIGD_PLUGIN_HOST_H
+#define TRIGD_PLUGIN_HOST_H
+#include <stdint.h>
+
+#include "trigd/plugin.h"
+
+struct plugin_host;
+struct plugin { /* one loaded plugin; static until the process ends */
+    struct trg_plugin d; /* its descriptor, completed with NULL members */
+    char path[4096];
+    uint32_t n_params, n_values, n_inputs;
+};
+
+/* `paths` are searched in order for NAME.so.  Strings are copied. */
+int plugin_host_new(char *const *paths, uint32_t n_paths, struct plugin_host **ret_host);
+void plugin_host_free(struct plugin_host *h); /* the plugins stay loaded; NULL is fine */
+
+/* The plugin called `name`, loaded if it was not yet.  -ENOENT, or -EINVAL for an unknown ABI or
+ * a descriptor that breaks its own rules; `why` gets one sentence. */
+int plugin_host_get(struct plugin_host *h, const char *name, const struct plugin **ret_plugin,
+                    char *why, size_t why_bytes);
+/* The same for a file, for `trigctl check-plugin`. */
+int plugin_host_open(struct plugin_host *h, const char *file, const struct plugin **ret_plugin,
+                     char *why, size_t why_bytes);
+
+/* Fills a config struct (d.config_size bytes) with the defaults. */
+void plugin_defaults(const struct plugin *p, void *params);
+/* Applies a preset; -ENOENT with the known ones in `why`. */
+int plugin_preset(const struct plugin *p, const char *preset, void *params, char *why,
+                  size_t why_bytes);
+/* Sets one parameter from its text; -EINVAL with what is allowed (nearest name, range, words). */
+int plugin_set(const struct plugin *p, const char *key, const char *text, void *params,
+               char *why, size_t why_bytes);
+/* Writes one parameter's value as a user would write it. */
+void plugin_get(const struct plugin *p, uint32_t param, const void *params, char *text,
+                size_t bytes);
+
+/* ---- backends ---- */
+
+#define BACKENDS_MAX 8
+struct backends; /* trigd-cpu.so and friends, opened once */
+
+/* Opens each backend of `folder` that loads; one info line for each that does not, with why. */
+int backends_open(const char *folder, const struct trg_host *host, struct backends **ret_backends);
+void backends_close(struct backends *b);
+/* The device; opened at first use and shared by all that ask for it.  -ENOENT: no such backend;
+ * -ENODEV: the backend has no such device. */
+int backends_device(struct backends *b, const char *backend, uint32_t index,
+                    struct trg_device **ret_device);
+/* Names and device counts, for listing. */
+uint32_t backends_count(const struct backends *b);
+const char *backends_name(const struct backends *b, uint32_t i, uint32_t *ret_devices);
+#endif

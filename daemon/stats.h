@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stats.h - counters and latency histograms, written by the stages, read by control and HTTP.
+ *
+ * Every counter has one writing thread and is read without a lock.  Entries (chains, steps,
+ * lanes, clients) are found by name and kept over a reload, so counts go on.  The tables below
+ * give name and meaning of every counter once: `show info`, `show stat`, JSON, CSV and the
+ * Prometheus page all walk them.
+ */
+#ifndef TRIGD_STATS_H
+#define TRIGD_STATS_H
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "latency.h"
+
+#define STATS_CHAINS_MAX 256
+#define STATS_STEPS_MAX 64
+#define STATS_LANES_MAX 128
+#define STATS_CLIENTS_MAX 1024
+#define STATS_NAME 64
+
+/* X(name, kind, help); kind is counter or gauge */
+#define STATS_GLOBAL(X)                                                                           \
+    X(received, counter, "RoIs taken into the pool")                                              \
+    X(accepted, counter, "RoIs accepted by a chain")                                              \
+    X(rejected, counter, "RoIs that no chain accepted")                                           \
+    X(failed, counter, "RoIs force-accepted into the debug stream: failed, timed out, shut down") \
+    X(in_flight, gauge, "RoIs received and not decided")                                          \
+    X(late, counter, "decisions after the soft limit")                                            \
+    X(timeouts, counter, "RoIs past the hard limit (part of failed)")                             \
+    X(truncated, counter, "RoIs decided on part of their data")                                   \
+    X(late_results, counter, "plugin results that came after the hard limit and were dropped")    \
+    X(busy, counter, "RoIs answered Busy: not taken")                                             \
+    X(errors, counter, "messages and RoIs answered Error: refused")                               \
+    X(messages, counter, "messages received")                                                     \
+    X(bytes_in, counter, "bytes received")                                                        \
+    X(bytes_out, counter, "bytes sent")                                                           \
+    X(undeliverable, counter, "decisions whose client was gone")                                  \
+    X(debug_written, counter, "RoIs written to debug stream files")                               \
+    X(debug_lost, counter, "RoIs that a full disk or quota kept out of the debug stream files")   \
+    X(credit_violations, counter, "RoIs sent without a credit")                                   \
+    X(dead_ns, counter, "time in which no new RoI could be taken, ns")                            \
+    X(pool_rois, gauge, "RoI slots in use")                                                       \
+    X(pool_bytes, gauge, "bytes of the pool in use")                                              \
+    X(clients, gauge, "clients connected")                                                        \
+    X(reloads, counter, "menu reloads that took effect")                                          \
+    X(reload_failures, counter, "menu reloads that failed and changed nothing")                   \
+    X(menu_generation, gauge, "number of the running menu")
+
+#define STATS_CHAIN(X)                                                                            \
+    X(seeded, counter, "RoIs whose level-1 bits started the chain")                               \
+    X(prescaled, counter, "seeded RoIs that the prescale kept from running it")                   \
+    X(run, counter, "RoIs on which the chain ran")                                                \
+    X(raw_pass, counter, "RoIs that passed all hypotheses")                                       \
+    X(pass, counter, "RoIs that the chain accepted")                                              \
+    X(failed, counter, "RoIs on which a step of the chain failed or timed out")
+
+#define STATS_STEP(X)                                                                             \
+    X(rois, counter, "RoIs given to the step")                                                    \
+    X(batches, counter, "batches closed")                                                         \
+    X(closed_full, counter, "batches closed by their number of RoIs")                             \
+    X(closed_items, counter, "batches closed by their number of items")                           \
+    X(closed_age, counter, "batches closed by the age of their oldest RoI")                       \
+    X(closed_eager, counter, "batches closed because a lane was free")                            \
+    X(failed, counter, "RoIs that failed in the step")                                            \
+    X(queued, gauge, "RoIs waiting in the batcher")
+
+#define STATS_LANE(X)                                                                             \
+    X(rois, counter, "RoIs processed")                                                            \
+    X(batches, counter, "batches processed")                                                      \
+    X(failed_batches, counter, "batches whose submit, queue or collect failed")                   \
+    X(items, counter, "items processed")                                                          \
+    X(busy_ns, counter, "time with a batch in flight, ns")                                        \
+    X(overlapped, counter, "batches submitted while another was in flight")                       \
+    X(in_flight, gauge, "batches in flight")
+
+#define STATS_CLIENT(X)                                                                           \
+    X(received, counter, "RoIs taken from the client")                                            \
+    X(accepted, counter, "accepted")                                                              \
+    X(rejected, counter, "rejected")                                                              \
+    X(failed, counter, "force-accepted into the debug stream")                                    \
+    X(in_flight, gauge, "received and not decided")                                               \
+    X(busy, counter, "answered Busy")                                                             \
+    X(errors, counter, "answered Error")                                                          \
+    X(credits, gauge, "RoIs that may be unanswered")
+
+/* Stages whose latency is kept. */
+#define STATS_STAGES(X)                                                                           \
+    X(decode, "unpack and check one message")                                                     \
+    X(queue, "RoI: waiting for its batch and a slot")                                             \
+    X(lane, "batch: from stage to collect")                                                       \
+    X(total, "RoI: from receipt to decision")
+
+typedef _Atomic uint64_t stats_u64;
+#define STATS_FIELD(name, kind, help) stats_u64 name;
+struct stats_global { STATS_GLOBAL(STATS_FIELD) };
+struct stats_chain { char name[STATS_NAME]; _Atomic bool used; _Atomic double prescale; STATS_CHAIN(STATS_FIELD) };
+struct stats_step { char name[STATS_NAME]; char plugin[STATS_NAME]; _Atomic bool used; STATS_STEP(STATS_FIELD) };
+struct stats_lane { /* name: STEP@BACKEND:INDEX/NUMBER */
+    char name[STATS_NAME]; char device[128]; _Atomic bool used; uint32_t slots;
+    STATS_LANE(STATS_FIELD) struct latency latency; };
+struct stats_client { char name[STATS_NAME]; _Atomic bool used; STATS_CLIENT(STATS_FIELD) };
+#undef STATS_FIELD
+enum stats_stage {
+#define STATS_STAGE(name, help) STATS_STAGE_##name,
+    STATS_STAGES(STATS_STAGE)
+#undef STATS_STAGE
+    STATS_STAGE_COUNT
+};
+
+struct stats {
+    uint64_t started_ns;     /* clock_ns() at the start */
+    struct stats_global g;
+    struct latency stage[STATS_STAGE_COUNT];
+    struct stats_chain chain[STATS_CHAINS_MAX];
+    struct stats_step step[STATS_STEPS_MAX];
+    struct stats_lane lane[STATS_LANES_MAX];
+    struct stats_client client[STATS_CLIENTS_MAX];
+};
+
+static inline void stats_add(stats_u64 *c, uint64_t n)
+{
+    atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + n,
+                          memory_order_relaxed);
+}
+static inline void stats_sub(stats_u64 *c, uint64_t n)
+{
+    atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) - n,
+                          memory_order_relaxed);
+}
+static inline void stats_set(stats_u64 *c, uint64_t n)
+{
+    atomic_store_explicit(c, n, memory_order_relaxed);
+}
+static inline uint64_t stats_get(const stats_u64 *c)
+{
+    return atomic_load_explicit((stats_u64 *)c, memory_order_relaxed);
+}
+
+int stats_new(struct stats **ret_stats);
+void stats_free(struct stats *s);
+/* The entry of that name, the old one or a new one; NULL when the table is full.  A name is fixed
+ * while `used` is set; readers copy names under stats_lock. */
+struct stats_chain *stats_chain_get(struct stats *s, const char *name);
+struct stats_step *stats_step_get(struct stats *s, const char *name, const char *plugin);
+struct stats_lane *stats_lane_get(struct stats *s, const char *name, const char *device,
+                                  uint32_t slots);
+struct stats_client *stats_client_get(struct stats *s, const char *name);
+/* Frees a client's entry for another name (its counts stay in the global ones). */
+void stats_client_put(struct stats *s, struct stats_client *c);
+void stats_lock(void);
+void stats_unlock(void);
+#endif

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trigd/device.h - devices, buffers, modules, kernels, queues and events over CUDA,
+ * OpenCL and the CPU.
+ *
+ * A backend is a shared object (trigd-cpu.so, trigd-opencl.so, trigd-cuda.so) that exports
+ * one const `struct trg_backend` under the name trg_backend.  Plugins never see backends:
+ * they are handed a device and its queues and use the inline functions below.
+ *
+ * Order:   work on one queue runs in the order in which it was enqueued; two queues run
+ *          side by side.
+ * Threads: a device may be used from many threads; a queue, and everything enqueued on it,
+ *          belongs to one thread at a time.
+ * Errors:  0 or a negative errno.  The backend logs the cause, with the name of the kernel or
+ *          call, where it is first known, and callers pass the code up in silence.
+ *          -ENODEV is sticky: the device is lost and only closing is possible.
+ *          Outputs are untouched on failure.
+ */
+#ifndef TRG_DEVICE_H
+#define TRG_DEVICE_H
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TRG_BACKEND_ABI 1u
+#define TRG_BACKEND_SYMBOL "trg_backend"
+#define TRG_ARGS_MAX 12 /* arguments of one kernel */
+
+struct trg_device; /* opened by the daemon; outlives everything made from it */
+struct trg_buffer; /* owned by the caller of trg_buffer_new */
+struct trg_kernel; /* owned by its module */
+struct trg_module; /* owned by the caller of trg_module_new */
+struct trg_queue;  /* owned by the caller of trg_queue_new */
+struct trg_event;  /* owned by the caller of trg_event_new */
+
+enum trg_mem {
+    TRG_MEM_DEVICE, /* fast for kernels; no host address (the CPU backend has one) */
+    TRG_MEM_PINNED  /* host memory that copies to and from the device at full speed */
+};
+
+enum trg_level { TRG_ERROR, TRG_WARN, TRG_INFO, TRG_DEBUG };
+
+/* Where a backend or a plugin writes its log lines.  `text` is one line, no trailing newline.
+ * Callable from any thread; never from the event path. */
+typedef void trg_log_fn(void *ctx, enum trg_level level, const char *text);
+
+/* Services of the daemon for backends and plugins; outlives both. */
+struct trg_host {
+    uint32_t size; /* sizeof(struct trg_host) of the daemon */
+    void *ctx;
+    trg_log_fn *log;
+    const char *cache_dir; /* OpenCL binaries are kept here; NULL: no cache */
+};
+
+struct trg_device_info {
+    char backend[16];  /* "cpu", "opencl", "cuda" */
+    char name[96];     /* as the driver spells it */
+    char driver[96];   /* version of driver or platform */
+    uint32_t index;    /* number of the device within its backend */
+    uint32_t units;    /* multiprocessors, compute units, cores */
+    uint32_t group_max;     /* largest work-group */
+    uint32_t shared_bytes;  /* shared (local) memory of a group */
+    uint64_t memory_bytes;
+    uint32_t is_host; /* 1: device memory is host memory (CPU backend) */
+};
+
+/* One program: made by the build from NAME.kernel.c, in every form that was compiled.
+ * Static and read-only. */
+typedef void trg_host_kernel(const void *grid, void *const *args);
+struct trg_host_entry { /* table ends with a NULL name */
+    const char *name;
+    trg_host_kernel *run;
+};
+struct trg_host_code { /* one build of the program for one level of the instruction set */
+    const char *isa; /* "x86-64-v4", ..., "" for the baseline */
+    const struct trg_host_entry *entries;
+};
+struct trg_program {
+    const char *name;
+    const struct trg_host_code *host; /* best first, ends with a NULL entries */
+    const unsigned char *fatbin;      /* CUDA; NULL where nvcc was not there */
+    size_t fatbin_bytes;
+    const char *opencl; /* OpenCL C source; never NULL */
+    size_t opencl_bytes;
+};
+
+struct trg_range {
+    uint32_t groups;
+    uint32_t group_size; /* the CPU runs groups of one, whatever this says */
+};
+
+struct trg_arg { /* fill with TRG_BUF or TRG_VAL */
+    struct trg_buffer *buf;
+    const void *val;
+    size_t size;
+};
+#define TRG_BUF(b) ((struct trg_arg){.buf = (b)})
+#define TRG_VAL(v) ((struct trg_arg){.val = &(v), .size = sizeof(v)})
+
+/* Append only.  A member marked optional may be NULL; its wrapper says what then. */
+struct trg_device_ops {
+    uint32_t size; /* sizeof(struct trg_device_ops) of the backend */
+    void (*info)(struct trg_device *d, struct trg_device_info *ret_info);
+    void (*close)(struct trg_device *d);
+
+    int (*buffer_new)(struct trg_device *d, enum trg_mem mem, size_t bytes,
+                      struct trg_buffer **ret_buffer);
+    void (*buffer_free)(struct trg_buffer *b);
+    void *(*buffer_host)(struct trg_buffer *b);
+
+    int (*module_new)(struct trg_device *d, const struct trg_program *p, const char *options,
+                      struct trg_module **ret_module);
+    void (*module_free)(struct trg_module *m);
+    int (*kernel_get)(struct trg_module *m, const char *name, struct trg_kernel **ret_kernel);
+
+    int (*queue_new)(struct trg_device *d, struct trg_queue **ret_queue);
+    void (*queue_free)(struct trg_queue *q);
+    int (*write)(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
+                 struct trg_buffer *src, size_t src_at, size_t bytes);
+    int (*read)(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
+                struct trg_buffer *src, size_t src_at, size_t bytes);
+    int (*copy)(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
+                struct trg_buffer *src, size_t src_at, size_t bytes);
+    int (*fill)(struct trg_queue *q, struct trg_buffer *b, size_t at, size_t bytes,
+                uint32_t pattern);
+    int (*launch)(struct trg_queue *q, struct trg_kernel *k, struct trg_range r,
+                  const struct trg_arg *args, uint32_t n_args);
+    int (*host_call)(struct trg_queue *q, void (*fn)(void *), void *arg);
+    int (*flush)(struct trg_queue *q);
+    int (*finish)(struct trg_queue *q);
+
+    int (*event_new)(struct trg_device *d, struct trg_event **ret_event);
+    void (*event_free)(struct trg_event *e);
+    int (*event_record)(struct trg_queue *q, struct trg_event *e);
+    int (*event_query)(struct trg_event *e);
+    int (*event_wait)(struct trg_event *e);
+    int (*event_elapsed)(struct trg_event *from, struct trg_event *to, double *ret_us);
+    int (*queue_wait_event)(struct trg_queue *q, struct trg_event *e);
+};
+
+/* First member of every backend's own objects. */
+struct trg_object {
+    const struct trg_device_ops *ops;
+};
+
+struct trg_backend {
+    uint32_t abi; /* TRG_BACKEND_ABI */
+    uint32_t size;
+    const char *name;
+    /* Number of devices; 0 with one info line that says why when there are none.
+     * Touches no device beyond what the driver needs to count them. */
+    int (*count)(const struct trg_host *host, uint32_t *ret_count);
+    int (*open)(const struct trg_host *host, uint32_t index, struct trg_device **ret_device);
+};
+
+static inline const struct trg_device_ops *trg_ops(const void *object)
+{
+    return ((const struct trg_object *)object)->ops;
+}
+
+/* What the device is.  Never fails. */
+static inline void trg_device_info(struct trg_device *d, struct trg_device_info *ret_info)
+{
+    trg_ops(d)->info(d, ret_info);
+}
+
+/* Closes the device; everything made from it must be gone.  NULL is fine. */
+static inline void trg_device_close(struct trg_device *d)
+{
+    if (d)
+        trg_ops(d)->close(d);
+}
+
+/* Allocates `bytes` (> 0), 256-byte aligned, contents undefined.  The caller owns it. */
+static inline int trg_buffer_new(struct trg_device *d, enum trg_mem mem, size_t bytes,
+                                 struct trg_buffer **ret_buffer)
+{
+    return trg_ops(d)->buffer_new(d, mem, bytes, ret_buffer);
+}
+
+/* Frees a buffer that no queued work uses any more.  NULL is fine. */
+static inline void trg_buffer_free(struct trg_buffer *b)
+{
+    if (b)
+        trg_ops(b)->buffer_free(b);
+}
+
+/* The host address of a pinned buffer (and, on the CPU backend, of a device buffer); NULL for
+ * device memory.  Valid until the buffer is freed. */
+static inline void *trg_buffer_host(struct trg_buffer *b)
+{
+    return trg_ops(b)->buffer_host(b);
+}
+
+/* Loads a program.  `options` go to the OpenCL compiler ("-DNAME=1"), NULL for none.
+ * Takes seconds the first time on OpenCL: call it in create, never in submit. */
+static inline int trg_module_new(struct trg_device *d, const struct trg_program *p,
+                                 const char *options, struct trg_module **ret_module)
+{
+    return trg_ops(d)->module_new(d, p, options, ret_module);
+}
+
+/* Unloads a module and its kernels.  NULL is fine. */
+static inline void trg_module_free(struct trg_module *m)
+{
+    if (m)
+        trg_ops(m)->module_free(m);
+}
+
+/* The kernel called `name`; lives as long as its module.  -ENOENT when there is none. */
+static inline int trg_kernel_get(struct trg_module *m, const char *name,
+                                 struct trg_kernel **ret_kernel)
+{
+    return trg_ops(m)->kernel_get(m, name, ret_kernel);
+}
+
+/* Makes an in-order queue: a CUDA stream, an OpenCL command queue, a CPU task queue. */
+static inline int trg_queue_new(struct trg_device *d, struct trg_queue **ret_queue)
+{
+    return trg_ops(d)->queue_new(d, ret_queue);
+}
+
+/* Finishes and frees a queue.  NULL is fine. */
+static inline void trg_queue_free(struct trg_queue *q)
+{
+    if (q)
+        trg_ops(q)->queue_free(q);
+}
+
+/* Enqueues a copy from pinned host memory to device memory; `src` stays unchanged until the
+ * queue has passed it.  Offsets and sizes in bytes, multiples of 4. */
+static inline int trg_write(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
+                            struct trg_buffer *src, size_t src_at, size_t bytes)
+{
+    return trg_ops(q)->write(q, dst, dst_at, src, src_at, bytes);
+}
+
+/* Enqueues a copy from device memory to pinned host memory. */
+static inline int trg_read(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
+                           struct trg_buffer *src, size_t src_at, size_t bytes)
+{
+    return trg_ops(q)->read(q, dst, dst_at, src, src_at, bytes);
+}
+
+/* Enqueues a copy within device memory; the two ranges do not overlap. */
+static inline int trg_copy(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
+                           struct trg_buffer *src, size_t src_at, size_t bytes)
+{
+    return trg_ops(q)->copy(q, dst, dst_at, src, src_at, bytes);
+}
+
+/* Enqueues a fill of device memory with a 4-byte pattern. */
+static inline int trg_fill(struct trg_queue *q, struct trg_buffer *b, size_t at, size_t bytes,
+                           uint32_t pattern)
+{
+    return trg_ops(q)->fill(q, b, at, bytes, pattern);
+}
+
+/* Enqueues a kernel.  Values are copied out of `args` before the call returns.  A range of no
+ * groups is nothing to do and returns 0. */
+static inline int trg_launch(struct trg_queue *q, struct trg_kernel *k, struct trg_range r,
+                             const struct trg_arg *args, uint32_t n_args)
+{
+    return trg_ops(q)->launch(q, k, r, args, n_args);
+}
+
+/* Enqueues a host function, which must neither block nor use the device API. */
+static inline int trg_host_call(struct trg_queue *q, void (*fn)(void *), void *arg)
+{
+    return trg_ops(q)->host_call(q, fn, arg);
+}
+
+/* Makes sure that the device starts on what was enqueued (clFlush).  Does not wait. */
+static inline int trg_flush(struct trg_queue *q)
+{
+    return trg_ops(q)->flush(q);
+}
+
+/* Waits for all that was enqueued; returns the first error of it. */
+static inline int trg_finish(struct trg_queue *q)
+{
+    return trg_ops(q)->finish(q);
+}
+
+static inline int trg_event_new(struct trg_device *d, struct trg_event **ret_event)
+{
+    return trg_ops(d)->event_new(d, ret_event);
+}
+
+static inline void trg_event_free(struct trg_event *e)
+{
+    if (e)
+        trg_ops(e)->event_free(e);
+}
+
+/* Marks a place in the queue; an event may be recorded again once it was reached. */
+static inline int trg_event_record(struct trg_queue *q, struct trg_event *e)
+{
+    return trg_ops(q)->event_record(q, e);
+}
+
+/* 0: the queue has passed the event; -EAGAIN: not yet; else the error of the work before it. */
+static inline int trg_event_query(struct trg_event *e)
+{
+    return trg_ops(e)->event_query(e);
+}
+
+/* Waits until the queue has passed the event; returns the error of the work before it.
+ * On the CPU the waiting thread does the queued work itself. */
+static inline int trg_event_wait(struct trg_event *e)
+{
+    return trg_ops(e)->event_wait(e);
+}
+
+/* Microseconds between two events that were both reached. */
+static inline int trg_event_elapsed(struct trg_event *from, struct trg_event *to, double *ret_us)
+{
+    return trg_ops(from)->event_elapsed(from, to, ret_us);
+}
+
+/* Work enqueued on `q` after this call starts only when `e`, recorded on another queue of the
+ * same device, was reached. */
+static inline int trg_queue_wait_event(struct trg_queue *q, struct trg_event *e)
+{
+    return trg_ops(q)->queue_wait_event(q, e);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trigd/plugin.h - what an algorithm plugin and the daemon promise each other.
+ *
+ * A plugin exports one const `struct trg_plugin` under the name trg_plugin and nothing else.
+ *
+ * Order:   check; create; for each batch submit, (the daemon waits for the queue), collect;
+ *          destroy.  Up to `slots` batches are between submit and collect at a time, each in
+ *          another slot, and they are collected in the order in which they were submitted.
+ * Threads: one algo is called from one thread at a time; two algos may run side by side.
+ *          No mutable globals.
+ * Memory:  what a batch points to belongs to the daemon and is valid from submit to the
+ *          return of collect.  A plugin allocates device and pinned memory in create, sized
+ *          by the limits it is given, a set for each slot, and never in submit or collect.
+ * Errors:  0 or a negative errno.  Whoever first knows the cause logs it.  A failed submit or
+ *          collect fails the whole batch and leaves the algo usable; -ENODEV closes the lane.
+ */
+#ifndef TRG_PLUGIN_H
+#define TRG_PLUGIN_H
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trigd/device.h"
+#include "trigd/event.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TRG_PLUGIN_ABI 1u /* grows when a meaning or a layout changes, not on append */
+#define TRG_PLUGIN_SYMBOL "trg_plugin"
+
+#define TRG_INPUTS_MAX 4  /* collections that one plugin consumes */
+#define TRG_VALUES_MAX 16 /* named numbers that one plugin reports for an RoI */
+
+struct trg_algo; /* the plugin's own state for one lane; defined by the plugin */
+
+/* ---- parameters: one table for config checking, `trigctl show plugin` and the docs ---- */
+
+enum trg_param_type {
+    TRG_PARAM_BOOL,  /* uint32_t, 0 or 1 */
+    TRG_PARAM_U32,   /* uint32_t */
+    TRG_PARAM_F32,   /* float */
+    TRG_PARAM_CHOICE /* uint32_t, index into the words of `choices` */
+};
+
+struct trg_param { /* one configuration key; the table ends with a NULL name */
+    const char *name;
+    enum trg_param_type type;
+    size_t offset;       /* into the plugin's config struct; all members are 4 bytes */
+    const char *dflt;    /* the default, written as a user would write it */
+    double min, max;     /* U32 and F32: allowed range, both ends included */
+    const char *unit;    /* "mm", "rad", ... or "" */
+    const char *choices; /* CHOICE: the allowed words, "pure|atlas"; else NULL */
+    const char *help;    /* one line */
+};
+
+/* A named set of defaults, chosen in config by the key `preset`; applied before the keys that
+ * the config gives itself.  The table ends with a NULL name. */
+struct trg_preset {
+    const char *name;
+    const char *help;
+    const char *const *settings; /* "key", "value", "key", "value", ..., NULL */
+};
+
+/* One number that the plugin reports for each RoI; hypotheses cut on it by name. */
+struct trg_value { /* the table ends with a NULL name */
+    const char *name;
+    const char *unit;
+    const char *help;
+};
+
+/* ---- one batch ---- */
+
+/* Where the items of a batch's collection lie: byte offsets from the start of its buffer (or
+ * host copy).  Items of RoI r are offsets[r] <= i < offsets[r + 1], in every column.  Plain
+ * 4-byte members: passed by value to kernels (kernel.h repeats it for the device). */
+struct trg_span {
+    uint32_t n_rois;
+    uint32_t n_items; /* offsets[n_rois] */
+    uint32_t rois;    /* struct trg_roi_info[n_rois] */
+    uint32_t offsets; /* uint32_t[n_rois + 1] */
+    uint32_t column[TRG_COLUMNS_MAX];
+};
+
+struct trg_input { /* one consumed collection of all RoIs of a batch */
+    enum trg_kind kind;
+    struct trg_span span;
+    const unsigned char *host; /* pinned copy, laid out as `span` says */
+    struct trg_buffer *dev;    /* its copy on the device, already enqueued on the queue */
+};
+
+enum trg_status { /* of one RoI, from the plugin's side */
+    TRG_OK = 0,
+    TRG_TRUNCATED = 1, /* a configured limit stopped the algorithm: see wanted and kept */
+    TRG_FAILED = 2     /* this RoI could not be processed; the others of the batch could */
+};
+
+struct trg_result { /* of one RoI; zeroed by the daemon before collect */
+    uint32_t status; /* enum trg_status */
+    uint32_t wanted; /* TRUNCATED: items there were */
+    uint32_t kept;   /* TRUNCATED: items that were used, in the order the README states */
+    float value[TRG_VALUES_MAX]; /* in the order of the plugin's `values` table */
+};
+
+struct trg_output { /* where collect writes the produced collection of one RoI */
+    uint32_t capacity; /* items there is room for: output_items() of this RoI */
+    uint32_t n;        /* set by collect */
+    void *column[TRG_COLUMNS_MAX];
+};
+
+struct trg_batch {
+    uint32_t slot;   /* 0 .. limits.slots - 1 */
+    uint32_t n_rois; /* 1 .. limits.max_rois */
+    const struct trg_roi_info *rois;
+    struct trg_input in[TRG_INPUTS_MAX]; /* in the order of `consumes` */
+    struct trg_result *results;          /* [n_rois]; collect fills them */
+    struct trg_output *outputs;          /* [n_rois]; all zero where nothing is produced */
+};
+
+/* The most that any batch of this algo will ever hold. */
+struct trg_limits {
+    uint32_t size;      /* sizeof(struct trg_limits) of the daemon */
+    uint32_t slots;     /* batches in flight */
+    uint32_t max_rois;  /* RoIs in one batch */
+    uint32_t max_items; /* items of one input, over the whole batch */
+    uint32_t max_items_roi; /* items of one input in one RoI */
+};
+
+/* ---- the descriptor ---- */
+
+/* Fill with TRG_PLUGIN_INIT first, then by name.  Append only: the daemon copies `size` bytes
+ * into a zeroed struct, so a member that an older plugin predates is NULL. */
+struct trg_plugin {
+    uint32_t abi;
+    uint32_t size;
+    const char *name;
+    const char *version; /* "1.0.0" */
+    const char *summary; /* one line */
+    enum trg_kind consumes[TRG_INPUTS_MAX]; /* unused places are TRG_KIND_NONE */
+    enum trg_kind produces;                 /* TRG_KIND_NONE: values only */
+    const char *backends; /* where it runs: "cpu opencl cuda" or part of it */
+
+    const struct trg_param *params;   /* NULL: none */
+    const struct trg_preset *presets; /* NULL: none */
+    const struct trg_value *values;   /* NULL: none */
+    size_t config_size;               /* bytes of the config struct; 0 with no params */
+
+    /* Optional: whether parameters that are right one by one are right together.  On -EINVAL
+     * writes one sentence for the user into `why`. */
+    int (*check)(const void *config, char *why, size_t why_bytes);
+
+    /* With `produces`: the most items that one RoI with n_in[k] items of input k can give. */
+    uint32_t (*output_items)(const void *config, const uint32_t *n_in);
+
+    /* Allocates all that the algo will need.  `config` was checked by the daemon and, like host
+     * and device, outlives the algo.  On failure everything is undone. */
+    int (*create)(const struct trg_host *host, const void *config, struct trg_device *device,
+                  const struct trg_limits *limits, struct trg_algo **ret_algo);
+    void (*destroy)(struct trg_algo *algo); /* NULL is fine; no batch is in flight */
+
+    /* Enqueues kernels and the copies of their output on `queue`, and returns without waiting.
+     * The copy of the input is already enqueued. */
+    int (*submit)(struct trg_algo *algo, const struct trg_batch *batch, struct trg_queue *queue);
+
+    /* Called when the queue has passed the batch: turns finished output into results. */
+    int (*collect)(struct trg_algo *algo, struct trg_batch *batch);
+};
+#define TRG_PLUGIN_INIT .abi = TRG_PLUGIN_ABI, .size = sizeof(struct trg_plugin)
+#define TRG_PLUGIN_EXPORT __attribute__((visibility("default"))) extern
+
+/* Logs one line through the host; printf formats are the caller's business. */
+static inline void trg_log(const struct trg_host *host, enum trg_level level, const char *text)
+{
+    host->log(host->ctx, level, text);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
