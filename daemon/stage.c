@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stage.h"
+
+#include <string.h>
+
+static size_t align64(size_t n)
+{
+    return (n + 63) & ~(size_t)63;
+}
+
+size_t stage_bytes(enum trg_kind kind, uint32_t n_rois, uint32_t n_items)
+{
+    const struct trg_kind_info *info = trg_kind_info(kind);
+    size_t bytes = align64((size_t)n_rois * sizeof(struct trg_roi_info)) +
+                   align64(((size_t)n_rois + 1) * sizeof(uint32_t));
+
+    for (uint32_t c = 0; info && c < info->n_columns; c++)
+        bytes += align64((size_t)n_items * trg_type_size(info->column[c].type));
+    return bytes;
+}
+
+static size_t fill_column(uint32_t n_rois, const struct stage_source *sources, uint32_t c,
+                          size_t size, unsigned char *dst)
+{
+    size_t at = 0;
+
+    for (uint32_t r = 0; r < n_rois; r++) {
+        size_t bytes = sources[r].n * size;
+
+        if (bytes)
+            memcpy(dst + at, sources[r].column[c], bytes);
+        at += bytes;
+    }
+    return at;
+}
+
+size_t stage_fill(enum trg_kind kind, uint32_t n_rois, const struct trg_roi_info *rois,
+                  const struct stage_source *sources, unsigned char *dst,
+                  struct trg_span *ret_span)
+{
+    const struct trg_kind_info *info = trg_kind_info(kind);
+    struct trg_span span = {.n_rois = n_rois};
+    size_t at = align64(n_rois * sizeof *rois);
+    uint32_t *offsets = (uint32_t *)(void *)(dst + at);
+
+    memcpy(dst, rois, n_rois * sizeof *rois);
+    span.offsets = (uint32_t)at;
+    for (uint32_t r = 0; r < n_rois; r++) {
+        offsets[r] = span.n_items;
+        span.n_items += sources[r].n;
+    }
+    offsets[n_rois] = span.n_items;
+    at += align64((n_rois + 1u) * sizeof(uint32_t));
+    for (uint32_t c = 0; c < info->n_columns; c++) {
+        span.column[c] = (uint32_t)at;
+        at += align64(fill_column(n_rois, sources, c, trg_type_size(info->column[c].type),
+                                  dst + at));
+    }
+    *ret_span = span;
+    return at;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stage.h - lays a batch's collection out in one block: what a plugin gets as struct trg_input.
+ *
+ *     [struct trg_roi_info per RoI] [offsets] [column 0] [column 1] ...    each 64-byte aligned
+ */
+#ifndef TRIGD_STAGE_H
+#define TRIGD_STAGE_H
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trigd/plugin.h"
+
+struct stage_source { /* one RoI's collection; columns may be unaligned */
+    uint32_t n;
+    const void *column[TRG_COLUMNS_MAX];
+};
+
+/* The most bytes that stage_fill can need. */
+size_t stage_bytes(enum trg_kind kind, uint32_t n_rois, uint32_t n_items);
+
+/* Gathers the RoIs' collections into `dst` (64-byte aligned, stage_bytes() long) and says where
+ * everything lies.  Returns the bytes used, a multiple of 4. */
+size_t stage_fill(enum trg_kind kind, uint32_t n_rois, const struct trg_roi_info *rois,
+                  const struct stage_source *sources, unsigned char *dst,
+                  struct trg_span *ret_span);
+#endif
