@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pool.h - the RoIs in flight: one shared mapping (memfd) that holds their records and data.
+ *
+ * Everything in the mapping is told by offset, so another process can be given the descriptor and
+ * map it elsewhere.  The I/O thread alone takes and gives back; a lane reads inputs and writes the
+ * results of its own step while it holds a batch with the RoI.
+ */
+#ifndef TRIGD_POOL_H
+#define TRIGD_POOL_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trigd/plugin.h"
+
+#define POOL_NONE UINT32_MAX
+
+struct roi_collection {
+    uint64_t at;       /* offset of its first column; the others follow, 64-byte aligned */
+    uint32_t capacity; /* items that the columns have room for */
+    uint32_t n;
+    bool is_there;
+};
+
+struct roi_step { /* what one step of the menu made of an RoI; written by the lane */
+    struct trg_result result;
+    struct roi_collection product;
+};
+
+struct roi {
+    struct trg_roi_info info;
+    uint64_t token;
+    uint64_t block;  /* offset of the data of this RoI; BUDDY_NONE for none */
+    uint64_t steps;  /* offset of struct roi_step[menu steps] */
+    uint64_t chains; /* offset of uint8_t[menu chains]: state of dispatch */
+    struct roi_collection in[TRG_KIND_COUNT];
+
+    /* the I/O thread's own books */
+    uint64_t received_ns;
+    uint32_t client;       /* its number in clients.h */
+    uint32_t client_epoch; /* tells a client from the next one with the same number */
+    uint32_t engine;       /* which menu generation decides */
+    uint32_t next, prev;   /* list by arrival */
+    uint64_t asked, done;  /* bits: steps that it was queued for, steps that returned */
+    uint32_t pending;      /* steps that it is queued or running in */
+    uint8_t status;        /* Trigd__V1__Status so far */
+    bool is_decided;       /* the decision is made; what still comes is late */
+    bool is_late;          /* past the soft limit */
+    bool is_kept;          /* the debug stream still writes its bytes */
+    uint32_t wanted, kept; /* TRUNCATED */
+    uint64_t raw[4], pass[4]; /* chains, after decide */
+    uint64_t streams;
+    bool accept;
+};
+
+struct pool {
+    int fd;
+    unsigned char *base;
+    size_t bytes;     /* of the mapping */
+    uint64_t data_at; /* offset of what the allocator manages */
+    uint32_t n_rois, n_used;
+    struct roi *rois;
+    uint32_t *free_rois;
+    struct buddy *data;
+};
+
+int pool_open(uint32_t n_rois, uint64_t data_bytes, struct pool **ret_pool);
+void pool_close(struct pool *p); /* NULL is fine */
+
+/* A zeroed record, or POOL_NONE when all are in use. */
+uint32_t pool_take(struct pool *p);
+/* Gives back a record and its block. */
+void pool_put(struct pool *p, uint32_t roi);
+/* Offset of `bytes` of data, 64-byte aligned, contents undefined; BUDDY_NONE when full. */
+uint64_t pool_alloc(struct pool *p, uint64_t bytes);
+void pool_release(struct pool *p, uint64_t at);
+uint64_t pool_used_bytes(const struct pool *p);
+
+static inline void *pool_at(const struct pool *p, uint64_t at)
+{
+    return p->base + at;
+}
+static inline struct roi_step *pool_steps(const struct pool *p, const struct roi *r)
+{
+    return pool_at(p, r->steps);
+}
+static inline uint64_t pool_align(uint64_t n)
+{
+    return (n + 63) & ~(uint64_t)63;
+}
+
+/* Bytes that a collection of so many items takes in a block. */
+uint64_t pool_collection_bytes(enum trg_kind kind, uint32_t items);
+/* Where column c of a collection lies. */
+void *pool_column(const struct pool *p, enum trg_kind kind, const struct roi_collection *c,
+                  uint32_t column);
+#endif
