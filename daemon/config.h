@@ -7,7 +7,7 @@
 
 struct config_batching { /* when a batch of a step closes: the first of */
     uint32_t max_rois;
-    uint32_t max_items;  /* items of one input, all RoIs of the batch together */
+    uint32_t max_kbytes; /* bytes of its first input, KiB; one RoI always fits */
     uint32_t max_age_us; /* age of its oldest RoI; with `eager`, only while all slots are taken */
     bool eager;          /* close at once when a lane has a free slot */
 };

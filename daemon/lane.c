@@ -438,6 +438,11 @@ void lane_release(struct lane *l)
     l->taken--;
 }
 
+bool lane_has_room(const struct lane *l)
+{
+    return l->taken < l->s.limits.slots;
+}
+
 uint32_t lane_outstanding(const struct lane *l)
 {
     return l->taken;

@@ -56,6 +56,8 @@ void lane_submit(struct lane *l);
 /* A finished batch, or NULL.  Valid until lane_release. */
 struct lane_batch *lane_finished(struct lane *l);
 void lane_release(struct lane *l);
+/* Whether lane_begin would give a batch. */
+bool lane_has_room(const struct lane *l);
 /* Slots that are taken. */
 uint32_t lane_outstanding(const struct lane *l);
 #endif

@@ -2,11 +2,12 @@
 /* pool.h - the RoIs in flight: one shared mapping (memfd) that holds their records and data.
  *
  * Everything in the mapping is told by offset, so another process can be given the descriptor and
- * map it elsewhere.  The I/O thread alone takes and gives back; a lane reads inputs and writes the
+ * map it elsewhere.  The I/O thread alone takes and gives back records; a lane reads inputs and writes the
  * results of its own step while it holds a batch with the RoI.
  */
 #ifndef TRIGD_POOL_H
 #define TRIGD_POOL_H
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,6 +47,7 @@ struct roi {
     uint8_t status;        /* Trigd__V1__Status so far */
     bool is_decided;       /* the decision is made; what still comes is late */
     bool is_late;          /* past the soft limit */
+    bool is_leaving;       /* the decision waits for the flush */
     bool is_kept;          /* the debug stream still writes its bytes */
     uint32_t wanted, kept; /* TRUNCATED */
     uint64_t raw[4], pass[4]; /* chains, after decide */
@@ -61,6 +63,7 @@ struct pool {
     uint32_t n_rois, n_used;
     struct roi *rois;
     uint32_t *free_rois;
+    pthread_mutex_t lock; /* of `data`: lanes come and go on another thread */
     struct buddy *data;
 };
 
@@ -71,10 +74,11 @@ void pool_close(struct pool *p); /* NULL is fine */
 uint32_t pool_take(struct pool *p);
 /* Gives back a record and its block. */
 void pool_put(struct pool *p, uint32_t roi);
-/* Offset of `bytes` of data, 64-byte aligned, contents undefined; BUDDY_NONE when full. */
+/* Offset of `bytes` of data, 64-byte aligned, contents undefined; BUDDY_NONE when full.
+ * These three may be called from any thread. */
 uint64_t pool_alloc(struct pool *p, uint64_t bytes);
 void pool_release(struct pool *p, uint64_t at);
-uint64_t pool_used_bytes(const struct pool *p);
+uint64_t pool_used_bytes(struct pool *p);
 
 static inline void *pool_at(const struct pool *p, uint64_t at)
 {

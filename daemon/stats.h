@@ -60,7 +60,7 @@
     X(rois, counter, "RoIs given to the step")                                                    \
     X(batches, counter, "batches closed")                                                         \
     X(closed_full, counter, "batches closed by their number of RoIs")                             \
-    X(closed_items, counter, "batches closed by their number of items")                           \
+    X(closed_bytes, counter, "batches closed by their bytes")                           \
     X(closed_age, counter, "batches closed by the age of their oldest RoI")                       \
     X(closed_eager, counter, "batches closed because a lane was free")                            \
     X(failed, counter, "RoIs that failed in the step")                                            \

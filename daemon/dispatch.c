@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dispatch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "log.h"
+
+#define ENGINES_MAX 3u
+
+struct dispatch {
+    const struct config *config;
+    struct pool *pool;
+    struct stats *stats;
+    struct egress *out;
+    void (*retire)(void *ctx, struct engine *e);
+    void *ctx;
+    struct engine *engine[ENGINES_MAX];
+    uint32_t current;
+    uint32_t oldest, newest; /* RoIs not decided, by arrival */
+    uint32_t soft_checked;   /* the oldest RoI not yet past the soft limit */
+    uint64_t soft_ns, hard_ns;
+};
+
+static struct roi *roi_at(const struct dispatch *d, uint32_t roi)
+{
+    return &d->pool->rois[roi];
+}
+
+/* ---------------------------------------------------------------- engines */
+
+int dispatch_open(const struct config *config, struct pool *pool, struct stats *stats,
+                  struct egress *out, struct engine *engine,
+                  void (*retire)(void *ctx, struct engine *e), void *ctx,
+                  struct dispatch **ret_dispatch)
+{
+    struct dispatch *d = calloc(1, sizeof *d);
+
+    if (!d)
+        return -ENOMEM;
+    d->config = config;
+    d->pool = pool;
+    d->stats = stats;
+    d->out = out;
+    d->retire = retire;
+    d->ctx = ctx;
+    d->engine[0] = engine;
+    d->oldest = d->newest = d->soft_checked = POOL_NONE;
+    d->soft_ns = NS_PER_MS * config->limits.soft_ms;
+    d->hard_ns = NS_PER_MS * config->limits.hard_ms;
+    stats_set(&stats->g.menu_generation, engine->generation);
+    *ret_dispatch = d;
+    return 0;
+}
+
+void dispatch_close(struct dispatch *d)
+{
+    if (!d)
+        return;
+    for (uint32_t i = 0; i < ENGINES_MAX; i++)
+        if (d->engine[i])
+            d->retire(d->ctx, d->engine[i]);
+    free(d);
+}
+
+struct engine *dispatch_engine(struct dispatch *d)
+{
+    return d->engine[d->current];
+}
+
+static bool is_idle(const struct engine *e)
+{
+    for (uint32_t i = 0; i < e->menu->n_steps; i++)
+        for (uint32_t k = 0; k < e->step[i].n_lanes; k++)
+            if (lane_outstanding(e->step[i].lane[k]))
+                return false;
+    return e->n_rois == 0;
+}
+
+static void retire_empty(struct dispatch *d)
+{
+    for (uint32_t i = 0; i < ENGINES_MAX; i++) {
+        if (i == d->current || !d->engine[i] || !is_idle(d->engine[i]))
+            continue;
+        d->retire(d->ctx, d->engine[i]);
+        d->engine[i] = NULL;
+    }
+}
+
+int dispatch_swap(struct dispatch *d, struct engine *e)
+{
+    retire_empty(d);
+    for (uint32_t i = 0; i < ENGINES_MAX; i++) {
+        if (d->engine[i])
+            continue;
+        d->engine[i] = e;
+        d->current = i;
+        stats_set(&d->stats->g.menu_generation, e->generation);
+        return 0;
+    }
+    return -EBUSY;
+}
+
+int dispatch_set_prescale(struct dispatch *d, const char *chain, double prescale)
+{
+    struct engine *e = dispatch_engine(d);
+
+    for (uint32_t i = 0; i < e->menu->n_chains; i++) {
+        if (strcmp(e->menu->chains[i].name, chain) != 0)
+            continue;
+        log_info("dispatch", "prescale changed", "chain=%s old=%g new=%g", chain,
+                 e->menu->chains[i].prescale, prescale);
+        e->menu->chains[i].prescale = prescale;
+        atomic_store(&e->chain[i]->prescale, prescale);
+        return 0;
+    }
+    return -ENOENT;
+}
+
+/* ---------------------------------------------------------------- an RoI's block */
+
+/* The most items that a step can make of an RoI; `made` holds those of the steps before it. */
+static uint32_t most_items(const struct engine *e, uint32_t step, const uint32_t *n_in,
+                           const uint32_t *made)
+{
+    const struct menu_step *m = &e->menu->steps[step];
+    uint32_t n[TRG_INPUTS_MAX];
+
+    if (m->plugin->d.produces == TRG_KIND_NONE)
+        return 0;
+    for (uint32_t k = 0; k < m->plugin->n_inputs; k++)
+        n[k] = m->input[k] < 0 ? n_in[m->plugin->d.consumes[k]] : made[m->input[k]];
+    return m->plugin->d.output_items(m->params, n);
+}
+
+uint64_t dispatch_block_bytes(const struct dispatch *d, const uint32_t *n_in)
+{
+    const struct engine *e = d->engine[d->current];
+    uint64_t bytes = e->steps_bytes + e->chains_bytes;
+    uint32_t made[MENU_STEPS_MAX];
+
+    for (uint32_t i = 0; i < e->menu->n_steps; i++) {
+        made[i] = most_items(e, i, n_in, made);
+        bytes += pool_collection_bytes(e->menu->steps[i].plugin->d.produces, made[i]);
+    }
+    return bytes;
+}
+
+void dispatch_block_init(struct dispatch *d, struct roi *r, uint64_t at, const uint32_t *n_in)
+{
+    const struct engine *e = d->engine[d->current];
+    uint32_t made[MENU_STEPS_MAX];
+    struct roi_step *steps;
+
+    r->steps = at;
+    r->chains = at + e->steps_bytes;
+    at = r->chains + e->chains_bytes;
+    steps = pool_steps(d->pool, r);
+    memset(steps, 0, e->steps_bytes + e->chains_bytes);
+    for (uint32_t i = 0; i < e->menu->n_steps; i++) {
+        made[i] = most_items(e, i, n_in, made);
+        steps[i].product.at = at;
+        steps[i].product.capacity = made[i];
+        at += pool_collection_bytes(e->menu->steps[i].plugin->d.produces, made[i]);
+    }
+}
+
+bool dispatch_has_inputs(const struct dispatch *d, const bool *is_there, char *why, size_t bytes)
+{
+    const struct menu *menu = d->engine[d->current]->menu;
+
+    for (uint32_t i = 0; i < menu->n_steps; i++) {
+        const struct menu_step *m = &menu->steps[i];
+
+        for (uint32_t k = 0; k < m->plugin->n_inputs; k++) {
+            if (m->input[k] >= 0 || is_there[m->plugin->d.consumes[k]])
+                continue;
+            snprintf(why, bytes, "the RoI holds no %s, which step \"%.64s\" of the menu needs",
+                     trg_kind_info(m->plugin->d.consumes[k])->name, m->name);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------- the list by arrival */
+
+static void list_append(struct dispatch *d, uint32_t roi)
+{
+    struct roi *r = roi_at(d, roi);
+
+    r->prev = d->newest;
+    r->next = POOL_NONE;
+    if (d->newest != POOL_NONE)
+        roi_at(d, d->newest)->next = roi;
+    else
+        d->oldest = roi;
+    d->newest = roi;
+    if (d->soft_checked == POOL_NONE)
+        d->soft_checked = roi;
+}
+
+static void list_remove(struct dispatch *d, uint32_t roi)
+{
+    struct roi *r = roi_at(d, roi);
+
+    if (d->soft_checked == roi)
+        d->soft_checked = r->next;
+    if (r->prev != POOL_NONE)
+        roi_at(d, r->prev)->next = r->next;
+    else
+        d->oldest = r->next;
+    if (r->next != POOL_NONE)
+        roi_at(d, r->next)->prev = r->prev;
+    else
+        d->newest = r->prev;
+}
+
+static void decide(struct dispatch *d, uint32_t roi)
+{
+    list_remove(d, roi);
+    decide_roi(d->out, d->engine[roi_at(d, roi)->engine], roi);
+}
+
+/* ---------------------------------------------------------------- chains and steps */
+
+/* Moves a chain on over the steps that are done; returns the step it waits for, or -1. */
+static int32_t advance_chain(struct dispatch *d, struct engine *e, struct roi *r, uint32_t chain)
+{
+    const struct menu_chain *c = &e->menu->chains[chain];
+    uint8_t *state = (uint8_t *)pool_at(d->pool, r->chains) + chain;
+
+    while (*state >= CHAIN_RUNNING) {
+        uint32_t k = *state - (uint32_t)CHAIN_RUNNING;
+
+        if (k == c->n_steps) {
+            *state = CHAIN_PASSED;
+        } else if (!(r->done >> c->steps[k].step & 1)) {
+            return (int32_t)c->steps[k].step;
+        } else if (decide_holds(e, pool_steps(d->pool, r), chain, k)) {
+            ++*state;
+        } else {
+            *state = CHAIN_FAILED; /* with pass_through, decide accepts it all the same */
+        }
+    }
+    return -1;
+}
+
+/* The steps that must return before `step` can run, and itself; without those that are done. */
+static uint64_t with_inputs(const struct engine *e, const struct roi *r, uint32_t step)
+{
+    const struct menu_step *m = &e->menu->steps[step];
+    uint64_t missing = 0;
+
+    for (uint32_t k = 0; k < m->plugin->n_inputs; k++)
+        if (m->input[k] >= 0 && !(r->done >> m->input[k] & 1))
+            missing |= with_inputs(e, r, (uint32_t)m->input[k]);
+    return missing ? missing : 1ull << step;
+}
+
+static void enqueue(struct dispatch *d, struct engine *e, uint32_t step, uint32_t roi)
+{
+    struct engine_step *s = &e->step[step];
+    struct roi *r = roi_at(d, roi);
+
+    s->queue[(s->first + s->n++) % e->capacity] =
+        (struct engine_entry){.roi = roi, .since_ns = clock_ns()};
+    s->n_items += engine_items(e, d->pool, step, roi);
+    r->asked |= 1ull << step;
+    r->pending++;
+    stats_set(&s->stats->queued, s->n);
+}
+
+/* Queues the RoI for what its chains wait for; decides it when none waits. */
+static void advance(struct dispatch *d, uint32_t roi)
+{
+    struct roi *r = roi_at(d, roi);
+    struct engine *e = d->engine[r->engine];
+    uint64_t wanted = 0;
+
+    for (uint32_t i = 0; i < e->menu->n_chains; i++) {
+        int32_t step = advance_chain(d, e, r, i);
+
+        if (step >= 0)
+            wanted |= with_inputs(e, r, (uint32_t)step);
+    }
+    if (!wanted) {
+        decide(d, roi);
+        return;
+    }
+    for (wanted &= ~r->asked; wanted; wanted &= wanted - 1)
+        enqueue(d, e, (uint32_t)__builtin_ctzll(wanted), roi);
+}
+
+static void seed_chains(struct dispatch *d, struct engine *e, struct roi *r)
+{
+    uint8_t *state = pool_at(d->pool, r->chains);
+
+    for (uint32_t i = 0; i < e->menu->n_chains; i++) {
+        const struct menu_chain *c = &e->menu->chains[i];
+
+        state[i] = CHAIN_UNSEEDED;
+        if (c->l1_mask && !(c->l1_mask & r->info.l1_bits))
+            continue;
+        stats_add(&e->chain[i]->seeded, 1);
+        if (menu_prescale(c->id, c->prescale, r->info.run, r->info.l1id, r->info.bcid)) {
+            state[i] = CHAIN_RUNNING;
+            stats_add(&e->chain[i]->run, 1);
+        } else {
+            state[i] = CHAIN_PRESCALED;
+            stats_add(&e->chain[i]->prescaled, 1);
+        }
+    }
+}
+
+void dispatch_roi(struct dispatch *d, uint32_t roi)
+{
+    struct roi *r = roi_at(d, roi);
+
+    r->engine = d->current;
+    d->engine[d->current]->n_rois++;
+    list_append(d, roi);
+    seed_chains(d, d->engine[d->current], r);
+    advance(d, roi);
+}
+
+/* ---------------------------------------------------------------- batches back */
+
+static void step_failed(struct engine_step *s, struct roi *r)
+{
+    stats_add(&s->stats->failed, 1);
+    r->status = TRIGD__V1__STATUS__ALGO_FAILED;
+}
+
+static void take_result(struct dispatch *d, struct engine *e, uint32_t step, uint32_t roi,
+                        int error)
+{
+    struct roi *r = roi_at(d, roi);
+    const struct trg_result *result = &pool_steps(d->pool, r)[step].result;
+
+    r->pending--;
+    if (r->is_decided) {
+        stats_add(&d->stats->g.late_results, 1);
+        egress_let_go(d->out, roi);
+        return;
+    }
+    if (error || result->status == TRG_FAILED) {
+        step_failed(&e->step[step], r);
+        decide(d, roi);
+        return;
+    }
+    if (result->status == TRG_TRUNCATED) {
+        r->status = TRIGD__V1__STATUS__TRUNCATED;
+        r->wanted = result->wanted;
+        r->kept = result->kept;
+    }
+    r->done |= 1ull << step;
+    advance(d, roi);
+}
+
+/* Takes back what the lanes of one step have finished. */
+static bool take_finished(struct dispatch *d, struct engine *e, uint32_t step)
+{
+    struct engine_step *s = &e->step[step];
+    bool did = false;
+
+    for (uint32_t k = 0; k < s->n_lanes; k++) {
+        struct lane_batch *b;
+
+        while ((b = lane_finished(s->lane[k])) != NULL) {
+            for (uint32_t i = 0; i < b->n; i++)
+                take_result(d, e, step, b->roi[i], b->error);
+            lane_release(s->lane[k]);
+            did = true;
+        }
+    }
+    return did;
+}
+
+/* ---------------------------------------------------------------- batches out */
+
+/* The lane with the most free slots, the first of equals; NULL when all are full. */
+static struct lane *freest_lane(struct engine_step *s)
+{
+    struct lane *best = NULL;
+
+    for (uint32_t k = 0; k < s->n_lanes; k++)
+        if (lane_has_room(s->lane[k]) &&
+            (!best || lane_outstanding(s->lane[k]) < lane_outstanding(best)))
+            best = s->lane[k];
+    return best;
+}
+
+/* Why a batch may close now; NULL when it may not. */
+static stats_u64 *closes_by(const struct engine_step *s, uint64_t now)
+{
+    uint64_t age = (uint64_t)s->batching.max_age_us * NS_PER_US;
+
+    if (s->n >= s->batching.max_rois)
+        return &s->stats->closed_full;
+    if (s->n_items >= s->max_items)
+        return &s->stats->closed_bytes;
+    if (s->batching.eager)
+        return &s->stats->closed_eager;
+    return now >= s->queue[s->first].since_ns + age ? &s->stats->closed_age : NULL;
+}
+
+/* Moves waiting RoIs into a batch, oldest first, as far as the limits allow. */
+static void fill_batch(struct dispatch *d, struct engine *e, uint32_t step, struct lane_batch *b,
+                       uint64_t now)
+{
+    struct engine_step *s = &e->step[step];
+    uint64_t items = 0;
+
+    b->n = 0;
+    b->error = 0;
+    while (s->n && b->n < s->batching.max_rois) {
+        struct engine_entry *entry = &s->queue[s->first];
+        struct roi *r = roi_at(d, entry->roi);
+        uint32_t n = engine_items(e, d->pool, step, entry->roi);
+
+        if (b->n && items + n > s->max_items)
+            break;
+        s->first = (s->first + 1) % e->capacity;
+        s->n--;
+        s->n_items -= n;
+        if (r->is_decided) { /* timed out while it waited */
+            r->pending--;
+            egress_let_go(d->out, entry->roi);
+            continue;
+        }
+        latency_add(&d->stats->stage[STATS_STAGE_queue], now - entry->since_ns);
+        items += n;
+        b->roi[b->n++] = entry->roi;
+    }
+    stats_set(&s->stats->queued, s->n);
+}
+
+static bool close_batches(struct dispatch *d, struct engine *e, uint32_t step, uint64_t now)
+{
+    struct engine_step *s = &e->step[step];
+    bool did = false;
+
+    while (s->n) {
+        struct lane *lane = freest_lane(s);
+        stats_u64 *why = lane ? closes_by(s, now) : NULL;
+        struct lane_batch *b;
+
+        if (!why)
+            break;
+        b = lane_begin(lane);
+        fill_batch(d, e, step, b, now);
+        if (!b->n)
+            break;
+        stats_add(why, 1);
+        stats_add(&s->stats->batches, 1);
+        stats_add(&s->stats->rois, b->n);
+        lane_submit(lane);
+        did = true;
+    }
+    return did;
+}
+
+/* ---------------------------------------------------------------- deadlines */
+
+static void check_limits(struct dispatch *d, uint64_t now)
+{
+    while (d->soft_ns && d->soft_checked != POOL_NONE &&
+           now >= roi_at(d, d->soft_checked)->received_ns + d->soft_ns) {
+        roi_at(d, d->soft_checked)->is_late = true;
+        d->soft_checked = roi_at(d, d->soft_checked)->next;
+    }
+    while (d->hard_ns && d->oldest != POOL_NONE &&
+           now >= roi_at(d, d->oldest)->received_ns + d->hard_ns) {
+        struct roi *r = roi_at(d, d->oldest);
+
+        r->is_late = true;
+        r->status = TRIGD__V1__STATUS__TIMEOUT;
+        log_warn("dispatch", "an RoI passed the hard limit", "run=%u l1id=%u roi=%u limit_ms=%u",
+                 r->info.run, r->info.l1id, r->info.roi_id, d->config->limits.hard_ms);
+        decide(d, d->oldest);
+    }
+}
+
+void dispatch_force_all(struct dispatch *d, uint32_t status)
+{
+    while (d->oldest != POOL_NONE) {
+        roi_at(d, d->oldest)->status = (uint8_t)status;
+        decide(d, d->oldest);
+    }
+}
+
+/* ---------------------------------------------------------------- the turn */
+
+bool dispatch_turn(struct dispatch *d, uint64_t now_ns)
+{
+    bool did = false;
+
+    for (uint32_t i = 0; i < ENGINES_MAX; i++) {
+        struct engine *e = d->engine[i];
+
+        for (uint32_t step = 0; e && step < e->menu->n_steps; step++)
+            did |= take_finished(d, e, step);
+        for (uint32_t step = 0; e && step < e->menu->n_steps; step++)
+            did |= close_batches(d, e, step, now_ns);
+    }
+    check_limits(d, now_ns);
+    retire_empty(d);
+    return did;
+}
+
+bool dispatch_has_finished(const struct dispatch *d)
+{
+    for (uint32_t i = 0; i < ENGINES_MAX; i++)
+        for (uint32_t s = 0; d->engine[i] && s < d->engine[i]->menu->n_steps; s++)
+            for (uint32_t k = 0; k < d->engine[i]->step[s].n_lanes; k++)
+                if (lane_finished(d->engine[i]->step[s].lane[k]))
+                    return true;
+    return false;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+uint64_t dispatch_due_ns(const struct dispatch *d, uint64_t now_ns)
+{
+    uint64_t due = UINT64_MAX;
+
+    if (d->hard_ns && d->oldest != POOL_NONE)
+        due = earlier(due, roi_at(d, d->oldest)->received_ns + d->hard_ns);
+    if (d->soft_ns && d->soft_checked != POOL_NONE)
+        due = earlier(due, roi_at(d, d->soft_checked)->received_ns + d->soft_ns);
+    for (uint32_t i = 0; i < ENGINES_MAX; i++) {
+        const struct engine *e = d->engine[i];
+
+        for (uint32_t s = 0; e && s < e->menu->n_steps; s++) {
+            const struct engine_step *step = &e->step[s];
+            uint64_t age = (uint64_t)step->batching.max_age_us * NS_PER_US;
+
+            /* a full lane wakes the loop itself when it returns a batch */
+            if (step->n && !step->batching.eager)
+                due = earlier(due, step->queue[step->first].since_ns + age);
+        }
+    }
+    return due > now_ns ? due : now_ns;
+}

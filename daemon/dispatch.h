@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dispatch.h - which steps an RoI needs, the batchers of the steps, the lanes; deadlines.
+ *
+ * On the I/O thread only.  An RoI enters with dispatch_roi and leaves through decide, when its
+ * chains have ended or its hard limit has passed, whichever is first.
+ */
+#ifndef TRIGD_DISPATCH_H
+#define TRIGD_DISPATCH_H
+#include "decide.h"
+#include "engine.h"
+
+struct dispatch;
+/* `engine` is taken over: dispatch closes engines through `retire` once they are empty. */
+int dispatch_open(const struct config *config, struct pool *pool, struct stats *stats,
+                  struct egress *out, struct engine *engine,
+                  void (*retire)(void *ctx, struct engine *e), void *ctx,
+                  struct dispatch **ret_dispatch);
+/* Gives back the engines that it still has, empty or not, through `retire`.  NULL is fine. */
+void dispatch_close(struct dispatch *d);
+
+/* The running engine: what the next RoI will be given to. */
+struct engine *dispatch_engine(struct dispatch *d);
+/* Makes another engine the running one.  -EBUSY: two older ones are not empty yet. */
+int dispatch_swap(struct dispatch *d, struct engine *e);
+/* Sets the prescale of a chain of the running engine.  -ENOENT. */
+int dispatch_set_prescale(struct dispatch *d, const char *chain, double prescale);
+
+/* Bytes that the records of the running menu's steps and chains take in an RoI's block, and where
+ * the products of its steps go; `n_in` counts the RoI's items by kind. */
+uint64_t dispatch_block_bytes(const struct dispatch *d, const uint32_t *n_in);
+/* Lays those records out from offset `at` on. */
+void dispatch_block_init(struct dispatch *d, struct roi *r, uint64_t at, const uint32_t *n_in);
+
+/* Takes an RoI whose record and block are complete. */
+void dispatch_roi(struct dispatch *d, uint32_t roi);
+/* Whether the menu can run on what the RoI holds; else writes one sentence. */
+bool dispatch_has_inputs(const struct dispatch *d, const bool *is_there, char *why, size_t bytes);
+/* Takes results back, closes batches, keeps the deadlines.  Returns true when it did something. */
+bool dispatch_turn(struct dispatch *d, uint64_t now_ns);
+/* When dispatch_turn has to be called again at the latest; UINT64_MAX for never. */
+uint64_t dispatch_due_ns(const struct dispatch *d, uint64_t now_ns);
+/* Decides all RoIs in flight with a status (SHUTDOWN). */
+void dispatch_force_all(struct dispatch *d, uint32_t status);
+/* Whether a finished batch waits to be taken back. */
+bool dispatch_has_finished(const struct dispatch *d);
+#endif
