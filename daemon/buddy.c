@@ -94,8 +94,10 @@ uint64_t buddy_take(struct buddy *b, uint64_t bytes)
         return BUDDY_NONE;
     unit = b->free[order];
     unlink_block(b, unit);
-    while (order > want)
-        push(b, unit + (1u << --order), order);
+    while (order > want) {
+        order--;
+        push(b, unit + (1u << order), order);
+    }
     b->order[unit] = (uint8_t)(want | TAKEN);
     b->used += 1u << want;
     return (uint64_t)unit * BUDDY_UNIT;

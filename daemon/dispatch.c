@@ -522,6 +522,14 @@ bool dispatch_has_finished(const struct dispatch *d)
     return false;
 }
 
+bool dispatch_is_idle(const struct dispatch *d)
+{
+    for (uint32_t i = 0; i < ENGINES_MAX; i++)
+        if (d->engine[i] && !is_idle(d->engine[i]))
+            return false;
+    return true;
+}
+
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
@@ -536,14 +544,14 @@ uint64_t dispatch_due_ns(const struct dispatch *d, uint64_t now_ns)
     if (d->soft_ns && d->soft_checked != POOL_NONE)
         due = earlier(due, roi_at(d, d->soft_checked)->received_ns + d->soft_ns);
     for (uint32_t i = 0; i < ENGINES_MAX; i++) {
-        const struct engine *e = d->engine[i];
+        struct engine *e = d->engine[i];
 
         for (uint32_t s = 0; e && s < e->menu->n_steps; s++) {
-            const struct engine_step *step = &e->step[s];
+            struct engine_step *step = &e->step[s];
             uint64_t age = (uint64_t)step->batching.max_age_us * NS_PER_US;
 
             /* a full lane wakes the loop itself when it returns a batch */
-            if (step->n && !step->batching.eager)
+            if (step->n && !step->batching.eager && freest_lane(step))
                 due = earlier(due, step->queue[step->first].since_ns + age);
         }
     }

@@ -41,6 +41,8 @@ bool dispatch_turn(struct dispatch *d, uint64_t now_ns);
 uint64_t dispatch_due_ns(const struct dispatch *d, uint64_t now_ns);
 /* Decides all RoIs in flight with a status (SHUTDOWN). */
 void dispatch_force_all(struct dispatch *d, uint32_t status);
+/* Whether no lane has a batch and no RoI refers to an engine. */
+bool dispatch_is_idle(const struct dispatch *d);
 /* Whether a finished batch waits to be taken back. */
 bool dispatch_has_finished(const struct dispatch *d);
 #endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "keeper.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "log.h"
+
+#define RETIRED_MAX 8u /* engines that wait to be closed; dispatch holds three at most */
+
+struct keeper {
+    struct engine_setup setup;
+    int (*swap)(void *ctx, struct engine *e);
+    void *ctx;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool stop;
+    struct engine *retired[RETIRED_MAX];
+    uint32_t n_retired;
+    uint64_t asked, ended; /* reloads: number asked for, number of the last that ended */
+    int result;            /* of the last reload */
+    uint32_t generation;
+};
+
+static int reload(struct keeper *k)
+{
+    struct engine *e;
+    int r = engine_open(&k->setup, k->generation + 1, &e);
+
+    if (r == 0) {
+        r = k->swap(k->ctx, e);
+        if (r < 0)
+            engine_close(e);
+    }
+    if (r == 0) {
+        k->generation++;
+        stats_add(&k->setup.stats->g.reloads, 1);
+        log_info("keeper", "menu reloaded", "generation=%u", k->generation);
+    } else {
+        stats_add(&k->setup.stats->g.reload_failures, 1);
+        log_error("keeper", "reload failed, the running menu stays", "error=\"%s\"", strerror(-r));
+    }
+    return r;
+}
+
+/* The next thing to do, with the lock held; false when there is nothing. */
+static bool do_one(struct keeper *k)
+{
+    if (k->n_retired) {
+        struct engine *e = k->retired[--k->n_retired];
+
+        pthread_mutex_unlock(&k->lock);
+        engine_close(e);
+        pthread_mutex_lock(&k->lock);
+        return true;
+    }
+    if (k->ended < k->asked && !k->stop) {
+        uint64_t number = k->asked; /* one reload serves all that asked before it began */
+        int r;
+
+        pthread_mutex_unlock(&k->lock);
+        r = reload(k);
+        pthread_mutex_lock(&k->lock);
+        k->result = r;
+        k->ended = number;
+        pthread_cond_broadcast(&k->changed);
+        return true;
+    }
+    return false;
+}
+
+static void *run(void *arg)
+{
+    struct keeper *k = arg;
+
+    pthread_mutex_lock(&k->lock);
+    for (;;) {
+        if (do_one(k))
+            continue;
+        if (k->stop)
+            break;
+        pthread_cond_wait(&k->changed, &k->lock);
+    }
+    pthread_mutex_unlock(&k->lock);
+    return NULL;
+}
+
+int keeper_start(const struct engine_setup *setup, int (*swap)(void *ctx, struct engine *e),
+                 void *ctx, struct keeper **ret_keeper)
+{
+    struct keeper *k = calloc(1, sizeof *k);
+    pthread_condattr_t attr;
+    int r;
+
+    if (!k)
+        return -ENOMEM;
+    k->setup = *setup;
+    k->swap = swap;
+    k->ctx = ctx;
+    k->generation = 1; /* the engine of the start */
+    pthread_mutex_init(&k->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&k->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    r = -pthread_create(&k->thread, NULL, run, k);
+    if (r < 0) {
+        free(k);
+        return r;
+    }
+    *ret_keeper = k;
+    return 0;
+}
+
+void keeper_stop(struct keeper *k)
+{
+    if (!k)
+        return;
+    pthread_mutex_lock(&k->lock);
+    k->stop = true;
+    pthread_cond_broadcast(&k->changed);
+    pthread_mutex_unlock(&k->lock);
+    pthread_join(k->thread, NULL);
+    pthread_cond_destroy(&k->changed);
+    pthread_mutex_destroy(&k->lock);
+    free(k);
+}
+
+void keeper_ask_reload(struct keeper *k)
+{
+    pthread_mutex_lock(&k->lock);
+    k->asked++;
+    pthread_cond_broadcast(&k->changed);
+    pthread_mutex_unlock(&k->lock);
+}
+
+int keeper_reload(struct keeper *k, uint32_t timeout_ms, char *text, size_t bytes)
+{
+    struct timespec limit;
+    uint64_t mine;
+    int r = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &limit);
+    limit.tv_sec += timeout_ms / 1000;
+    pthread_mutex_lock(&k->lock);
+    mine = ++k->asked;
+    pthread_cond_broadcast(&k->changed);
+    while (k->ended < mine && r != ETIMEDOUT)
+        r = pthread_cond_timedwait(&k->changed, &k->lock, &limit);
+    r = k->ended < mine ? -ETIMEDOUT : k->result;
+    pthread_mutex_unlock(&k->lock);
+    if (r == 0)
+        snprintf(text, bytes, "menu reloaded");
+    else if (r == -ETIMEDOUT)
+        snprintf(text, bytes, "the reload takes longer than %u s and goes on", timeout_ms / 1000);
+    else
+        snprintf(text, bytes, "reload failed, the running menu stays: see the log (%s)",
+                 strerror(-r));
+    return r;
+}
+
+void keeper_retire(struct keeper *k, struct engine *e)
+{
+    pthread_mutex_lock(&k->lock);
+    k->retired[k->n_retired++] = e;
+    pthread_cond_broadcast(&k->changed);
+    pthread_mutex_unlock(&k->lock);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* keeper.h - the thread that opens and closes engines, which may take seconds, beside the loop. */
+#ifndef TRIGD_KEEPER_H
+#define TRIGD_KEEPER_H
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine.h"
+#include "stats.h"
+
+struct keeper;
+/* `swap` makes an engine the running one (0, or a negative errno and it stays the keeper's). */
+int keeper_start(const struct engine_setup *setup, int (*swap)(void *ctx, struct engine *e),
+                 void *ctx, struct keeper **ret_keeper);
+/* Does what was asked for, then ends.  NULL is fine. */
+void keeper_stop(struct keeper *k);
+
+/* Asks for a reload of the menu and does not wait. */
+void keeper_ask_reload(struct keeper *k);
+/* Asks for a reload and waits for its end, at most `timeout_ms`; one sentence into `text`. */
+int keeper_reload(struct keeper *k, uint32_t timeout_ms, char *text, size_t bytes);
+/* Takes over an engine that nothing uses any more, to close it. */
+void keeper_retire(struct keeper *k, struct engine *e);
+#endif

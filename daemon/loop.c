@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "loop.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "clients.h"
+#include "clock.h"
+#include "control.h"
+#include "debugstream.h"
+#include "dispatch.h"
+#include "egress.h"
+#include "ingress.h"
+#include "keeper.h"
+#include "log.h"
+#include "mailbox.h"
+#include "notify.h"
+
+#define MESSAGES_A_TURN 128u /* so that results are taken back in between */
+#define TICK_NS (20 * NS_PER_MS)
+#define CALL_MS 3000u    /* longest wait of an operator's command for the loop */
+#define RELOAD_MS 60000u /* and for a reload */
+#define LIVE_NS NS_PER_S
+#define LEAVE_NS (NS_PER_S / 2) /* past the drain limit, for answers and files to leave */
+
+enum state { STARTING, READY, DRAINING, DRAINED, STOPPING };
+static const char *const state_name[] = {"starting", "ready", "draining", "drained", "stopping"};
+
+struct loop {
+    const struct config *config;
+    struct trg_host host;
+    struct stats *stats;
+    struct pool *pool;
+    struct plugin_host *plugins;
+    struct backends *backends;
+    struct clients *clients;
+    struct debugstream *debug;
+    struct egress *egress;
+    struct dispatch *dispatch;
+    struct ingress *ingress;
+    struct mailbox *mailbox;
+    struct keeper *keeper;
+    struct control *control;
+    int wake_fd, signal_fd, timer_fd;
+    _Atomic uint32_t sleeping; /* the loop waits: lanes must write wake_fd */
+    _Atomic int state;
+    _Atomic uint64_t turned_ns; /* last turn */
+    uint64_t ticked_ns, stop_by_ns;
+    bool finished;
+};
+
+/* ---------------------------------------------------------------- states */
+
+static void enter(struct loop *l, enum state to)
+{
+    enum state from = (enum state)atomic_exchange(&l->state, (int)to);
+
+    log_info("daemon", "state", "from=%s to=%s", state_name[from], state_name[to]);
+    ingress_set_draining(l->ingress, to != READY);
+}
+
+static void stop(struct loop *l, const char *why)
+{
+    uint64_t now = clock_ns();
+
+    if (atomic_load(&l->state) == STOPPING) {
+        log_warn("daemon", "asked to stop again: what is in flight is forced now", "by=%s", why);
+        l->stop_by_ns = now;
+        return;
+    }
+    log_info("daemon", "stopping: what is in flight is finished first", "by=%s drain_ms=%u", why,
+             l->config->limits.drain_ms);
+    l->stop_by_ns = now + NS_PER_MS * l->config->limits.drain_ms;
+    notify_send("STOPPING=1");
+    enter(l, STOPPING);
+}
+
+static void check_state(struct loop *l, uint64_t now)
+{
+    uint64_t in_flight = stats_get(&l->stats->g.in_flight);
+
+    switch (atomic_load(&l->state)) {
+    case DRAINING:
+        if (!in_flight)
+            enter(l, DRAINED);
+        break;
+    case STOPPING:
+        if (in_flight && now >= l->stop_by_ns) {
+            log_warn("daemon", "RoIs were still in flight at the end: forced",
+                     "rois=%llu", (unsigned long long)in_flight);
+            dispatch_force_all(l->dispatch, TRIGD__V1__STATUS__SHUTDOWN);
+            egress_flush(l->egress);
+            in_flight = 0;
+        }
+        l->finished = !in_flight && ((!clients_has_unsent(l->clients) &&
+                                      dispatch_is_idle(l->dispatch)) ||
+                                     now >= l->stop_by_ns + LEAVE_NS);
+        break;
+    default:
+        break;
+    }
+}
+
+static void read_signals(struct loop *l)
+{
+    struct signalfd_siginfo info;
+
+    while (read(l->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGHUP)
+            keeper_ask_reload(l->keeper);
+        else
+            stop(l, info.ssi_signo == SIGTERM ? "SIGTERM" : "SIGINT");
+    }
+}
+
+/* ---------------------------------------------------------------- the operator's requests */
+
+struct request {
+    struct loop *loop;
+    const char *chain;
+    double prescale;
+    enum state to;
+    struct engine *engine;
+    char *text;
+    size_t bytes;
+};
+
+static int on_set_prescale(void *arg)
+{
+    struct request *q = arg;
+
+    return dispatch_set_prescale(q->loop->dispatch, q->chain, q->prescale);
+}
+
+static int hook_set_prescale(void *ctx, const char *chain, double prescale, char *text,
+                             size_t bytes)
+{
+    struct loop *l = ctx;
+    struct request q = {.loop = l, .chain = chain, .prescale = prescale};
+    int r;
+
+    if (!(prescale == 0 || (prescale >= 1 && isfinite(prescale)))) {
+        snprintf(text, bytes, "a prescale is 0 (off) or a number >= 1");
+        return -EINVAL;
+    }
+    r = mailbox_call(l->mailbox, on_set_prescale, &q, CALL_MS);
+    if (r == -ENOENT)
+        snprintf(text, bytes, "there is no chain \"%s\" in the running menu", chain);
+    else
+        snprintf(text, bytes, r < 0 ? "%s: %s" : "prescale of %s set", chain, strerror(-r));
+    return r;
+}
+
+static int on_state(void *arg)
+{
+    struct request *q = arg;
+    enum state now = (enum state)atomic_load(&q->loop->state);
+
+    if (now == STOPPING) {
+        snprintf(q->text, q->bytes, "the daemon is stopping");
+        return -EBUSY;
+    }
+    if (q->to == STOPPING)
+        stop(q->loop, "quit");
+    else if (q->to != now && !(q->to == DRAINING && now == DRAINED))
+        enter(q->loop, q->to);
+    snprintf(q->text, q->bytes, "%s", state_name[atomic_load(&q->loop->state)]);
+    return 0;
+}
+
+static int go_to(struct loop *l, enum state to, char *text, size_t bytes)
+{
+    struct request q = {.loop = l, .to = to, .text = text, .bytes = bytes};
+    int r = mailbox_call(l->mailbox, on_state, &q, CALL_MS);
+
+    if (r == -ETIMEDOUT)
+        snprintf(text, bytes, "the daemon's loop did not answer");
+    return r;
+}
+
+static int hook_drain(void *ctx, char *text, size_t bytes)
+{
+    return go_to(ctx, DRAINING, text, bytes);
+}
+
+static int hook_resume(void *ctx, char *text, size_t bytes)
+{
+    return go_to(ctx, READY, text, bytes);
+}
+
+static int hook_quit(void *ctx, char *text, size_t bytes)
+{
+    return go_to(ctx, STOPPING, text, bytes);
+}
+
+static int hook_reload(void *ctx, char *text, size_t bytes)
+{
+    struct loop *l = ctx;
+
+    return keeper_reload(l->keeper, RELOAD_MS, text, bytes);
+}
+
+static const char *hook_state(void *ctx)
+{
+    struct loop *l = ctx;
+
+    return state_name[atomic_load(&l->state)];
+}
+
+static bool hook_is_live(void *ctx)
+{
+    struct loop *l = ctx;
+
+    return clock_ns() - atomic_load(&l->turned_ns) < LIVE_NS;
+}
+
+/* ---------------------------------------------------------------- engines */
+
+static int on_swap(void *arg)
+{
+    struct request *q = arg;
+
+    return dispatch_swap(q->loop->dispatch, q->engine);
+}
+
+static int swap(void *ctx, struct engine *e)
+{
+    struct request q = {.loop = ctx, .engine = e};
+
+    return mailbox_call(q.loop->mailbox, on_swap, &q, CALL_MS);
+}
+
+static void retire(void *ctx, struct engine *e)
+{
+    struct loop *l = ctx;
+
+    keeper_retire(l->keeper, e);
+}
+
+/* ---------------------------------------------------------------- opening */
+
+static void log_of_plugins(void *ctx, enum trg_level level, const char *text)
+{
+    (void)ctx;
+    LOG_AT(level, "plugin", text, "%s", "");
+}
+
+static int open_fds(struct loop *l)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    l->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    l->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    l->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    return l->wake_fd < 0 || l->signal_fd < 0 || l->timer_fd < 0 ? -errno : 0;
+}
+
+static int open_base(struct loop *l)
+{
+    const struct config *c = l->config;
+    int r = open_fds(l);
+
+    if (r < 0)
+        return r;
+    l->host = (struct trg_host){
+        .size = sizeof l->host, .ctx = l, .log = log_of_plugins, .cache_dir = c->cache_dir};
+    r = stats_new(&l->stats);
+    if (r < 0)
+        return r;
+    r = pool_open(c->pool.rois, (uint64_t)c->pool.mbytes << 20, &l->pool);
+    if (r < 0)
+        return r;
+    r = mailbox_new(l->wake_fd, &l->mailbox);
+    if (r < 0)
+        return r;
+    r = plugin_host_new(c->plugin_path, c->n_plugin_path, &l->plugins);
+    if (r < 0)
+        return r;
+    return backends_open(c->backend_path, &l->host, &l->backends);
+}
+
+static int open_engine(struct loop *l)
+{
+    struct engine_setup setup = {.config = l->config,
+                                 .backends = l->backends,
+                                 .plugins = l->plugins,
+                                 .host = &l->host,
+                                 .pool = l->pool,
+                                 .stats = l->stats,
+                                 .done_fd = l->wake_fd,
+                                 .done_sleeping = &l->sleeping};
+    struct engine *engine;
+    int r = keeper_start(&setup, swap, l, &l->keeper);
+
+    if (r < 0)
+        return r;
+    r = engine_open(&setup, 1, &engine);
+    if (r < 0)
+        return r;
+    r = dispatch_open(l->config, l->pool, l->stats, l->egress, engine, retire, l, &l->dispatch);
+    if (r < 0)
+        engine_close(engine);
+    return r;
+}
+
+static int open_stages(struct loop *l)
+{
+    const struct config *c = l->config;
+    int r = 0;
+
+    if (c->debug_stream.folder[0])
+        r = debugstream_open(c->debug_stream.folder, (uint64_t)c->debug_stream.max_mbytes << 20,
+                             l->pool, l->stats, &l->debug);
+    if (r < 0)
+        return r;
+    r = clients_open(c, l->stats, c->pool.rois, &l->clients);
+    if (r < 0)
+        return r;
+    r = egress_open(l->pool, l->clients, l->stats, l->debug, &l->egress);
+    if (r < 0)
+        return r;
+    r = open_engine(l);
+    if (r < 0)
+        return r;
+    return ingress_open(c, l->pool, l->clients, l->stats, l->dispatch, &l->ingress);
+}
+
+static int open_control(struct loop *l, const char *config_path)
+{
+    struct control_view view = {.stats = l->stats,
+                                .config = l->config,
+                                .config_path = config_path,
+                                .plugins = l->plugins,
+                                .backends = l->backends,
+                                .hooks = {.ctx = l,
+                                          .set_prescale = hook_set_prescale,
+                                          .drain = hook_drain,
+                                          .resume = hook_resume,
+                                          .reload = hook_reload,
+                                          .quit = hook_quit,
+                                          .state = hook_state,
+                                          .is_live = hook_is_live}};
+
+    return control_start(&view, &l->control);
+}
+
+int loop_open(const struct config *config, const char *config_path, struct loop **ret_loop)
+{
+    struct loop *l = calloc(1, sizeof *l);
+    int r;
+
+    if (!l)
+        return -ENOMEM;
+    l->config = config;
+    l->wake_fd = l->signal_fd = l->timer_fd = -1;
+    atomic_store(&l->turned_ns, clock_ns());
+    r = open_base(l);
+    if (r == 0)
+        r = open_stages(l);
+    if (r == 0)
+        r = open_control(l, config_path);
+    if (r < 0) {
+        loop_close(l);
+        return r;
+    }
+    *ret_loop = l;
+    return 0;
+}
+
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+void loop_close(struct loop *l)
+{
+    if (!l)
+        return;
+    control_stop(l->control);
+    ingress_close(l->ingress);
+    dispatch_close(l->dispatch); /* its engines go to the keeper, which closes them and ends */
+    keeper_stop(l->keeper);
+    egress_close(l->egress);
+    clients_close(l->clients);
+    debugstream_close(l->debug);
+    backends_close(l->backends);
+    plugin_host_free(l->plugins);
+    mailbox_free(l->mailbox);
+    pool_close(l->pool);
+    stats_free(l->stats);
+    close_fd(l->wake_fd);
+    close_fd(l->signal_fd);
+    close_fd(l->timer_fd);
+    free(l);
+}
+
+/* ---------------------------------------------------------------- running */
+
+static void tick(struct loop *l, uint64_t now)
+{
+    l->ticked_ns = now;
+    read_signals(l);
+    ingress_tick(l->ingress, now);
+    clients_tick(l->clients, now);
+    stats_set(&l->stats->g.pool_rois, l->pool->n_used);
+    stats_set(&l->stats->g.pool_bytes, pool_used_bytes(l->pool));
+    notify_watchdog(now);
+}
+
+static void arm_timer(struct loop *l, uint64_t due)
+{
+    struct itimerspec t = {.it_value = {.tv_sec = (time_t)(due / NS_PER_S),
+                                        .tv_nsec = (long)(due % NS_PER_S)}};
+
+    timerfd_settime(l->timer_fd, TFD_TIMER_ABSTIME, &t, NULL);
+}
+
+static void drain_fd(int fd)
+{
+    uint64_t n;
+
+    while (read(fd, &n, sizeof n) > 0) {
+    }
+}
+
+/* Sleeps until a message, a result, a request, a signal or a deadline comes. */
+static void wait_for_work(struct loop *l)
+{
+    zmq_pollitem_t items[] = {{.socket = clients_socket(l->clients), .events = ZMQ_POLLIN},
+                              {.fd = l->wake_fd, .events = ZMQ_POLLIN},
+                              {.fd = l->signal_fd, .events = ZMQ_POLLIN},
+                              {.fd = l->timer_fd, .events = ZMQ_POLLIN}};
+    uint64_t now = clock_ns(), due = dispatch_due_ns(l->dispatch, now);
+
+    if (due <= now)
+        return;
+    if (l->ticked_ns + TICK_NS < due)
+        due = l->ticked_ns + TICK_NS;
+    arm_timer(l, due);
+    atomic_store_explicit(&l->sleeping, 1, memory_order_seq_cst);
+    if (!dispatch_has_finished(l->dispatch) && mailbox_is_empty(l->mailbox))
+        zmq_poll(items, sizeof items / sizeof *items, -1);
+    atomic_store_explicit(&l->sleeping, 0, memory_order_seq_cst);
+    if (items[1].revents)
+        drain_fd(l->wake_fd);
+    if (items[2].revents)
+        read_signals(l);
+    if (items[3].revents)
+        drain_fd(l->timer_fd);
+}
+
+static void turn(struct loop *l)
+{
+    uint64_t now;
+    bool did = ingress_turn(l->ingress, MESSAGES_A_TURN) > 0;
+
+    now = clock_ns();
+    did |= dispatch_turn(l->dispatch, now);
+    egress_collect(l->egress);
+    egress_flush(l->egress);
+    if (!mailbox_is_empty(l->mailbox))
+        mailbox_run(l->mailbox);
+    atomic_store_explicit(&l->turned_ns, now, memory_order_relaxed);
+    if (now >= l->ticked_ns + TICK_NS)
+        tick(l, now);
+    check_state(l, now);
+    if (!did && !l->finished)
+        wait_for_work(l);
+}
+
+int loop_run(struct loop *l)
+{
+    const struct stats_global *g = &l->stats->g;
+
+    enter(l, READY);
+    notify_send("READY=1");
+    while (!l->finished)
+        turn(l);
+    log_info("daemon", "ledger", "received=%llu accepted=%llu rejected=%llu failed=%llu in_flight=%llu",
+             (unsigned long long)stats_get(&g->received),
+             (unsigned long long)stats_get(&g->accepted),
+             (unsigned long long)stats_get(&g->rejected), (unsigned long long)stats_get(&g->failed),
+             (unsigned long long)stats_get(&g->in_flight));
+    return dispatch_is_idle(l->dispatch) ? 0 : -EBUSY;
+}

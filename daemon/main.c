@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trigd - reads the options and the config, runs the loop, tears down. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "log.h"
+#include "loop.h"
+#include "menu.h"
+
+enum exit_code { EXIT_CLEAN = 0, EXIT_USAGE = 2, EXIT_CONFIG = 64, EXIT_START = 69, EXIT_STUCK = 72 };
+
+static const char usage[] =
+    "usage: trigd --config FILE [--log LEVEL]\n"
+    "       trigd --check FILE\n"
+    "\n"
+    "  -c, --config FILE   run with this configuration (docs/configuration.md)\n"
+    "      --check FILE    check a configuration and its menu, and exit: 0 good, 64 not\n"
+    "      --log LEVEL     error, warn, info or debug; instead of the configuration's\n"
+    "      --version       print the version and exit\n"
+    "  -h, --help          print this and exit\n"
+    "\n"
+    "SIGTERM and SIGINT finish what is in flight and exit; a second one does not wait.\n"
+    "SIGHUP reloads the menu.  trigctl talks to the running daemon.\n"
+    "Exit codes: 0 clean, 2 wrong usage, 64 wrong configuration, 69 cannot start,\n"
+    "72 a lane was stuck at the end and was left behind.\n";
+
+struct options {
+    const char *config;
+    bool check_only;
+    const char *level;
+};
+
+/* Returns -1 to go on, else the exit code. */
+static int parse(int argc, char **argv, struct options *o)
+{
+    static const struct option table[] = {{"config", required_argument, NULL, 'c'},
+                                          {"check", required_argument, NULL, 'C'},
+                                          {"log", required_argument, NULL, 'l'},
+                                          {"version", no_argument, NULL, 'V'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    int opt;
+
+    while ((opt = getopt_long(argc, argv, "c:h", table, NULL)) != -1) {
+        switch (opt) {
+        case 'C':
+            o->check_only = true; /* fall through */
+        case 'c':
+            o->config = optarg;
+            break;
+        case 'l':
+            o->level = optarg;
+            break;
+        case 'V':
+            puts("trigd " TRIGD_VERSION);
+            return EXIT_CLEAN;
+        case 'h':
+            fputs(usage, stdout);
+            return EXIT_CLEAN;
+        default:
+            fputs(usage, stderr);
+            return EXIT_USAGE;
+        }
+    }
+    if (o->config && optind == argc)
+        return -1;
+    fputs(usage, stderr);
+    return EXIT_USAGE;
+}
+
+static int set_level(const char *word)
+{
+    enum trg_level level;
+
+    if (log_level_parse(word, &level) < 0) {
+        log_error("daemon", "no such log level", "level=\"%s\" allowed=\"error warn info debug\"",
+                  word);
+        return -EINVAL;
+    }
+    log_set_level(level);
+    return 0;
+}
+
+static int check_menu(const struct config *c)
+{
+    struct plugin_host *host;
+    struct menu *menu;
+    int r = plugin_host_new(c->plugin_path, c->n_plugin_path, &host);
+
+    if (r < 0)
+        return r;
+    r = menu_load(c->menu, host, &menu);
+    if (r == 0) {
+        printf("good: %u chains, %u steps, %u streams\n", menu->n_chains, menu->n_steps,
+               menu->n_streams);
+        menu_free(menu);
+    }
+    plugin_host_free(host);
+    return r;
+}
+
+/* The signals of the loop come through its descriptor; no thread may get them itself. */
+static void block_signals(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static int serve(const struct config *c, const char *path)
+{
+    struct loop *loop;
+    int r;
+
+    block_signals();
+    r = loop_open(c, path, &loop);
+    if (r < 0) {
+        log_error("daemon", "cannot start", "error=\"%s\"", strerror(-r));
+        return EXIT_START;
+    }
+    r = loop_run(loop);
+    if (r == -EBUSY) {
+        log_error("daemon", "a lane is stuck in its plugin and is left behind", "%s", "");
+        fflush(NULL);
+        _exit(EXIT_STUCK); /* closing would wait for the stuck thread for ever */
+    }
+    loop_close(loop);
+    return EXIT_CLEAN;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {0};
+    struct config *c;
+    int r = parse(argc, argv, &o);
+
+    if (r >= 0)
+        return r;
+    r = config_load(o.config, &c);
+    if (r < 0)
+        return EXIT_CONFIG;
+    if (set_level(o.level ? o.level : c->log.level) < 0)
+        r = EXIT_USAGE;
+    else if (o.check_only)
+        r = check_menu(c) < 0 ? EXIT_CONFIG : EXIT_CLEAN;
+    else
+        r = serve(c, o.config);
+    config_free(c);
+    return r;
+}
