@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fault - a test plugin that misbehaves on request: the number of the RoI in its event says how.
+ * Everything else is well-behaved: `n` is the number of spacepoints. */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "fault.h"
+#include "trigd/plugin.h"
+
+struct config {
+    uint32_t stall_ms;
+};
+
+struct trg_algo {
+    const struct config *config;
+};
+
+static const struct trg_param params[] = {
+    {"stall_ms", TRG_PARAM_U32, offsetof(struct config, stall_ms), "300", 1, 60000, "ms", NULL,
+     "how long an RoI numbered FAULT_STALL holds up its lane"},
+    {0},
+};
+static const struct trg_value values[] = {{"n", "", "spacepoints of the RoI"}, {0}};
+
+static int create(const struct trg_host *host, const void *config, struct trg_device *device,
+                  const struct trg_limits *limits, struct trg_algo **ret_algo)
+{
+    struct trg_algo *a = calloc(1, sizeof *a);
+
+    (void)host;
+    (void)device;
+    (void)limits;
+    if (!a)
+        return -ENOMEM;
+    a->config = config;
+    *ret_algo = a;
+    return 0;
+}
+
+static void destroy(struct trg_algo *a)
+{
+    free(a);
+}
+
+static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
+{
+    (void)a;
+    (void)q;
+    for (uint32_t i = 0; i < b->n_rois; i++)
+        if (b->rois[i].roi_id == FAULT_SUBMIT)
+            return -EIO;
+    return 0;
+}
+
+static void stall(uint32_t ms)
+{
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+
+    nanosleep(&t, NULL);
+}
+
+static int collect(struct trg_algo *a, struct trg_batch *b)
+{
+    const uint32_t *offsets = (const uint32_t *)(const void *)(b->in[0].host + b->in[0].span.offsets);
+
+    for (uint32_t i = 0; i < b->n_rois; i++) {
+        struct trg_result *r = &b->results[i];
+
+        r->value[0] = (float)(offsets[i + 1] - offsets[i]);
+        switch (b->rois[i].roi_id) {
+        case FAULT_STALL:
+            stall(a->config->stall_ms);
+            break;
+        case FAULT_ROI:
+            r->status = TRG_FAILED;
+            break;
+        case FAULT_COLLECT:
+            return -EIO;
+        case FAULT_TRUNCATE:
+            r->status = TRG_TRUNCATED;
+            r->wanted = 10;
+            r->kept = 5;
+            break;
+        default:
+            break;
+        }
+    }
+    return 0;
+}
+
+TRG_PLUGIN_EXPORT const struct trg_plugin trg_plugin;
+const struct trg_plugin trg_plugin = {
+    TRG_PLUGIN_INIT,
+    .name = "fault",
+    .version = "1.0.0",
+    .summary = "misbehaves on request, for tests",
+    .consumes = {TRG_SPACEPOINTS},
+    .backends = "cpu opencl cuda",
+    .params = params,
+    .values = values,
+    .config_size = sizeof(struct config),
+    .create = create,
+    .destroy = destroy,
+    .submit = submit,
+    .collect = collect,
+};

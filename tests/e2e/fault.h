@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers of RoIs on which the plugin `fault` misbehaves. */
+#ifndef TRIGD_TEST_FAULT_H
+#define TRIGD_TEST_FAULT_H
+enum {
+    FAULT_NONE = 0,
+    FAULT_STALL = 101,   /* holds up its lane */
+    FAULT_ROI = 102,     /* this RoI fails, the others of its batch do not */
+    FAULT_SUBMIT = 103,  /* submit fails: the whole batch */
+    FAULT_COLLECT = 104, /* collect fails: the whole batch */
+    FAULT_TRUNCATE = 105 /* wanted 10, kept 5 */
+};
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "harness.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include <cmocka.h>
+
+#include "clock.h"
+
+#define STEP_NS 5000000 /* between two looks at something that has no event to wait for */
+
+static void nap(void)
+{
+    struct timespec t = {.tv_nsec = STEP_NS};
+
+    nanosleep(&t, NULL);
+}
+
+static const char *build_folder(void)
+{
+    const char *b = getenv("TRIGD_BUILD");
+
+    if (!b)
+        fail_msg("TRIGD_BUILD is not set: run this through ctest");
+    return b;
+}
+
+static void write_file(const struct server *s, const char *name, const char *head,
+                       const char *text)
+{
+    char path[256];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/%s", s->folder, name);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(head, f) >= 0 && fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+void server_menu(struct server *s, const char *menu)
+{
+    write_file(s, "menu.yaml", "", menu);
+}
+
+void server_start(struct server *s, const char *config, const char *menu)
+{
+    char head[2048];
+
+    memset(s, 0, sizeof *s);
+    strcpy(s->folder, "/tmp/trigd-e2e-XXXXXX");
+    assert_non_null(mkdtemp(s->folder));
+    snprintf(s->endpoint, sizeof s->endpoint, "ipc://%s/in", s->folder);
+    snprintf(s->control, sizeof s->control, "%s/control", s->folder);
+    snprintf(head, sizeof head,
+             "endpoints: [\"%s\"]\n"
+             "menu: menu.yaml\n"
+             "plugin_path: [\"%s/test-plugins\", \"%s/plugins\"]\n"
+             "backend_path: \"%s/backends\"\n"
+             "cache_dir: cache\n"
+             "control: {socket: control}\n"
+             "http: {address: \"\"}\n",
+             s->endpoint, build_folder(), build_folder(), build_folder());
+    write_file(s, "trigd.yaml", head, config);
+    server_menu(s, menu);
+    server_spawn(s);
+}
+
+/* Whether the control socket answers that the daemon is ready. */
+static bool is_ready(struct server *s)
+{
+    char *answer;
+    bool ready;
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int r;
+
+    assert_true(fd >= 0);
+    strncpy(a.sun_path, s->control, sizeof a.sun_path - 1);
+    r = connect(fd, (struct sockaddr *)&a, sizeof a);
+    close(fd);
+    if (r < 0)
+        return false;
+    answer = server_ask(s, "show info json");
+    ready = strstr(answer, "\"ready\"") != NULL;
+    free(answer);
+    return ready;
+}
+
+void server_spawn(struct server *s)
+{
+    char program[256], config[256];
+    uint64_t limit = clock_ns() + 60 * NS_PER_S; /* kernels may be compiled, sanitizers are slow */
+
+    snprintf(program, sizeof program, "%s/bin/trigd", build_folder());
+    snprintf(config, sizeof config, "%s/trigd.yaml", s->folder);
+    s->pid = fork();
+    assert_true(s->pid >= 0);
+    if (!s->pid) {
+        execl(program, program, "--config", config, (char *)NULL);
+        _exit(127);
+    }
+    while (!is_ready(s)) {
+        int status;
+
+        if (waitpid(s->pid, &status, WNOHANG) == s->pid)
+            fail_msg("the daemon ended at once with status %d", status);
+        if (clock_ns() > limit)
+            fail_msg("the daemon was not ready in time");
+        nap();
+    }
+}
+
+int server_end(struct server *s, int signal, unsigned limit_s)
+{
+    uint64_t limit = clock_ns() + limit_s * NS_PER_S;
+    int status;
+
+    assert_int_equal(kill(s->pid, signal), 0);
+    while (waitpid(s->pid, &status, WNOHANG) != s->pid) {
+        if (clock_ns() > limit) {
+            kill(s->pid, SIGKILL);
+            waitpid(s->pid, &status, 0);
+            fail_msg("the daemon did not end within %u s", limit_s);
+        }
+        nap();
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void server_clean(struct server *s)
+{
+    char command[128];
+
+    snprintf(command, sizeof command, "rm -rf '%s'", s->folder);
+    if (system(command) != 0)
+        fail_msg("cannot remove %s", s->folder);
+}
+
+void server_stop(struct server *s)
+{
+    assert_int_equal(server_end(s, SIGTERM, 30), 0);
+    server_clean(s);
+}
+
+char *server_ask(struct server *s, const char *command)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    size_t room = 1u << 20, n = 0;
+    char *answer = malloc(room);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ssize_t got;
+
+    assert_true(fd >= 0);
+    assert_non_null(answer);
+    strncpy(a.sun_path, s->control, sizeof a.sun_path - 1);
+    assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(write(fd, command, strlen(command)), strlen(command));
+    assert_int_equal(write(fd, "\n", 1), 1);
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    while (n + 1 < room && (got = read(fd, answer + n, room - n - 1)) > 0)
+        n += (size_t)got;
+    answer[n] = '\0';
+    close(fd);
+    return answer;
+}
+
+uint64_t server_counter(struct server *s, const char *name)
+{
+    char *answer = server_ask(s, "show info json"), key[80], *at;
+    uint64_t value;
+
+    snprintf(key, sizeof key, "\"%s\":", name);
+    at = strstr(answer, key);
+    if (!at)
+        fail_msg("show info has no counter %s: %s", name, answer);
+    value = strtoull(at + strlen(key), NULL, 10);
+    free(answer);
+    return value;
+}
+
+void server_check_ledger(struct server *s)
+{
+    uint64_t received = server_counter(s, "received");
+
+    assert_int_equal(received, server_counter(s, "accepted") + server_counter(s, "rejected") +
+                                   server_counter(s, "failed") + server_counter(s, "in_flight"));
+}
+
+void server_wait_counter(struct server *s, const char *name, uint64_t value)
+{
+    uint64_t limit = clock_ns() + 10 * NS_PER_S, now;
+
+    while ((now = server_counter(s, name)) != value) {
+        if (clock_ns() > limit)
+            fail_msg("%s is %llu, not %llu", name, (unsigned long long)now,
+                     (unsigned long long)value);
+        nap();
+    }
+}
+
+/* ---------------------------------------------------------------- one connection */
+
+void link_open(struct link *l, const struct server *s)
+{
+    int linger = 0;
+
+    memset(l, 0, sizeof *l);
+    l->context = zmq_ctx_new();
+    l->socket = zmq_socket(l->context, ZMQ_DEALER);
+    assert_non_null(l->socket);
+    assert_int_equal(zmq_setsockopt(l->socket, ZMQ_LINGER, &linger, sizeof linger), 0);
+    assert_int_equal(zmq_connect(l->socket, s->endpoint), 0);
+}
+
+void link_close(struct link *l)
+{
+    if (l->last)
+        trigd__v1__from_daemon__free_unpacked(l->last, NULL);
+    zmq_close(l->socket);
+    zmq_ctx_term(l->context);
+    memset(l, 0, sizeof *l);
+}
+
+void link_send_bytes(struct link *l, const void *bytes, size_t n)
+{
+    assert_int_equal(zmq_send(l->socket, bytes, n, 0), n);
+}
+
+void link_send(struct link *l, const Trigd__V1__ToDaemon *m)
+{
+    size_t n = trigd__v1__to_daemon__get_packed_size(m);
+    void *bytes = malloc(n ? n : 1);
+
+    assert_non_null(bytes);
+    trigd__v1__to_daemon__pack(m, bytes);
+    link_send_bytes(l, bytes, n);
+    free(bytes);
+}
+
+Trigd__V1__FromDaemon *link_receive(struct link *l, int limit_ms)
+{
+    zmq_pollitem_t item = {.socket = l->socket, .events = ZMQ_POLLIN};
+    zmq_msg_t m;
+
+    if (l->last)
+        trigd__v1__from_daemon__free_unpacked(l->last, NULL);
+    l->last = NULL;
+    if (zmq_poll(&item, 1, limit_ms) <= 0)
+        return NULL;
+    zmq_msg_init(&m);
+    assert_true(zmq_msg_recv(&m, l->socket, 0) >= 0);
+    l->last = trigd__v1__from_daemon__unpack(NULL, zmq_msg_size(&m), zmq_msg_data(&m));
+    zmq_msg_close(&m);
+    assert_non_null(l->last);
+    return l->last;
+}
+
+Trigd__V1__FromDaemon *link_expect(struct link *l, Trigd__V1__FromDaemon__BodyCase kind)
+{
+    Trigd__V1__FromDaemon *m = link_receive(l, 10000);
+
+    if (!m)
+        fail_msg("no answer; kind %d was expected", (int)kind);
+    if (m->body_case != kind)
+        fail_msg("answer of kind %d, not %d: %s", (int)m->body_case, (int)kind,
+                 m->body_case == TRIGD__V1__FROM_DAEMON__BODY_ERROR ? m->error->text : "");
+    return m;
+}
+
+uint32_t link_hello(struct link *l, const char *name, uint32_t want)
+{
+    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
+    Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
+
+    hello.protocol = 1;
+    hello.name = (char *)name;
+    hello.want_credits = want;
+    m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
+    m.hello = &hello;
+    link_send(l, &m);
+    return link_expect(l, TRIGD__V1__FROM_DAEMON__BODY_WELCOME)->welcome->credits;
+}
+
+void link_collect(struct link *l, uint64_t first, uint32_t n, uint8_t *ret_by_token)
+{
+    uint8_t *seen = calloc(n, 1);
+
+    assert_non_null(seen);
+    for (uint32_t got = 0; got < n;) {
+        Trigd__V1__FromDaemon *m = link_receive(l, 20000);
+
+        if (!m)
+            fail_msg("only %u of %u decisions came", got, n);
+        if (m->body_case == TRIGD__V1__FROM_DAEMON__BODY_HEARTBEAT)
+            continue;
+        assert_int_equal(m->body_case, TRIGD__V1__FROM_DAEMON__BODY_DECISIONS);
+        for (size_t i = 0; i < m->decisions->n_decisions; i++, got++) {
+            const Trigd__V1__Decision *d = m->decisions->decisions[i];
+
+            assert_true(d->token >= first && d->token < first + n);
+            assert_int_equal(seen[d->token - first]++, 0);
+            if (ret_by_token)
+                ret_by_token[d->token - first] =
+                    (uint8_t)((d->accept ? 1u : 0u) | (unsigned)d->status << 1 |
+                              (d->late ? 128u : 0u));
+        }
+    }
+    free(seen);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* harness.h - starts a daemon with a configuration in a folder of its own, and talks to it.
+ *
+ * Everything that fails here fails the test (cmocka's fail). */
+#ifndef TRIGD_TEST_HARNESS_H
+#define TRIGD_TEST_HARNESS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "trigd.pb-c.h"
+
+struct server {
+    char folder[64];     /* its files; removed by server_stop */
+    char endpoint[128];  /* ipc:// in the folder */
+    char control[128];   /* Unix socket */
+    pid_t pid;
+};
+
+/* Writes folder/trigd.yaml (`config` after the endpoint, control and path lines, which are given)
+ * and folder/menu.yaml, starts the daemon and waits until it is ready. */
+void server_start(struct server *s, const char *config, const char *menu);
+/* The same, with the files as they are in the folder already. */
+void server_spawn(struct server *s);
+/* Overwrites folder/menu.yaml. */
+void server_menu(struct server *s, const char *menu);
+/* Sends a signal and waits for the end, at most `limit_s`; returns the exit code (128 + signal
+ * when it was killed). */
+int server_end(struct server *s, int signal, unsigned limit_s);
+/* SIGTERM, wants exit code 0, removes the folder. */
+void server_stop(struct server *s);
+/* Removes the folder. */
+void server_clean(struct server *s);
+/* One command on the control socket; the answer is owned by the caller. */
+char *server_ask(struct server *s, const char *command);
+/* A counter of `show info json`. */
+uint64_t server_counter(struct server *s, const char *name);
+/* Fails unless received = accepted + rejected + failed + in_flight. */
+void server_check_ledger(struct server *s);
+/* Waits until a counter has a value, at most 10 s. */
+void server_wait_counter(struct server *s, const char *name, uint64_t value);
+
+/* ---- one connection ---- */
+
+struct link {
+    void *context, *socket;
+    Trigd__V1__FromDaemon *last; /* what link_receive returned */
+};
+
+void link_open(struct link *l, const struct server *s);
+void link_close(struct link *l);
+void link_send_bytes(struct link *l, const void *bytes, size_t n);
+void link_send(struct link *l, const Trigd__V1__ToDaemon *m);
+/* The next message, or NULL after `limit_ms`; borrowed until the next call. */
+Trigd__V1__FromDaemon *link_receive(struct link *l, int limit_ms);
+/* The next message, which must be of that kind. */
+Trigd__V1__FromDaemon *link_expect(struct link *l, Trigd__V1__FromDaemon__BodyCase kind);
+/* Hello and Welcome; returns the credits. */
+uint32_t link_hello(struct link *l, const char *name, uint32_t want);
+
+/* ---- RoIs (roi.c) ---- */
+
+#define ROI_MAX_POINTS 4096
+struct roi_spec {
+    uint64_t token;
+    uint32_t l1id, roi_id, l1_bits, n; /* n spacepoints */
+};
+/* Sends RoIs in one message. */
+void link_send_rois(struct link *l, const struct roi_spec *specs, uint32_t n);
+/* Fills the columns of a message with n points; static memory. */
+void roi_fill(Trigd__V1__Roi *m, Trigd__V1__Spacepoints *points, const struct roi_spec *spec);
+
+/* Receives decisions until `n` have come (Busy and Heartbeat are counted apart); fails on a token
+ * that is out of [first, first + n) or comes twice.  Decisions by token go to `ret_by_token` as
+ * accept | status << 1 | late << 7. */
+void link_collect(struct link *l, uint64_t first, uint32_t n, uint8_t *ret_by_token);
+#endif

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plugins, clients, wires and disks that misbehave; each ends in the conservation law. */
+#include <dirent.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include <cmocka.h>
+
+#include "fault.h"
+#include "harness.h"
+#include "roifile.h"
+
+#define DEBUG_ACCEPT(status) (uint8_t)(1u | (unsigned)(status) << 1)
+
+static const char config[] = "devices: [{backend: cpu, index: 0, lanes: 1, slots: 2}]\n"
+                             "batching: {max_rois: 8}\n"
+                             "debug_stream: {folder: debug}\n";
+static const char menu[] = "name: faults\n"
+                           "streams: [physics]\n"
+                           "steps:\n"
+                           "  - {name: f, plugin: fault, params: {stall_ms: 700}}\n"
+                           "chains:\n"
+                           "  - {name: c, id: 1, steps: [{step: f, cuts: [{value: n, min: 10}]}],\n"
+                           "     prescale: 1, streams: [physics]}\n";
+
+static void end_well(struct server *s, struct link *l)
+{
+    server_wait_counter(s, "in_flight", 0);
+    server_check_ledger(s);
+    link_close(l);
+    server_stop(s);
+}
+
+/* One RoI that its plugin gives up on goes to the debug stream, its neighbours do not. */
+static void one_bad_roi(void **state)
+{
+    struct server s;
+    struct link l;
+    struct roi_spec specs[8];
+    uint8_t result[8];
+
+    (void)state;
+    server_start(&s, config, menu);
+    link_open(&l, &s);
+    link_hello(&l, "faults", 0);
+    for (uint32_t i = 0; i < 8; i++)
+        specs[i] = (struct roi_spec){.token = i, .roi_id = i == 3 ? FAULT_ROI : 0, .n = 5};
+    link_send_rois(&l, specs, 8);
+    link_collect(&l, 0, 8, result);
+    for (uint32_t i = 0; i < 8; i++)
+        assert_int_equal(result[i],
+                         i == 3 ? DEBUG_ACCEPT(TRIGD__V1__STATUS__ALGO_FAILED) : 0);
+    server_wait_counter(&s, "debug_written", 1);
+    assert_int_equal(server_counter(&s, "failed"), 1);
+    end_well(&s, &l);
+}
+
+static void failed_batches(void **state)
+{
+    struct server s;
+    struct link l;
+    const struct roi_spec bad[] = {{.token = 0, .roi_id = FAULT_SUBMIT, .n = 5},
+                                   {.token = 1, .roi_id = FAULT_COLLECT, .n = 5},
+                                   {.token = 2, .roi_id = FAULT_TRUNCATE, .n = 50}};
+    uint8_t result;
+
+    (void)state;
+    server_start(&s, config, menu);
+    link_open(&l, &s);
+    link_hello(&l, "faults", 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        link_send_rois(&l, &bad[i], 1);
+        link_collect(&l, i, 1, &result);
+        assert_int_equal(result, DEBUG_ACCEPT(i < 2 ? TRIGD__V1__STATUS__ALGO_FAILED
+                                                    : TRIGD__V1__STATUS__TRUNCATED));
+    }
+    assert_int_equal(server_counter(&s, "failed"), 2);
+    assert_int_equal(server_counter(&s, "truncated"), 1);
+    assert_int_equal(server_counter(&s, "accepted"), 1);
+    end_well(&s, &l);
+}
+
+/* A plugin stalls beyond the hard limit: the answer comes on time all the same, what it returns
+ * later is counted and thrown away, and the lane serves on. */
+static void a_stalled_plugin(void **state)
+{
+    struct server s;
+    struct link l;
+    const struct roi_spec stall = {.token = 5, .roi_id = FAULT_STALL, .n = 50},
+                          good = {.token = 6, .n = 50};
+    Trigd__V1__FromDaemon *m;
+    char limits[512];
+    uint8_t result;
+
+    (void)state;
+    snprintf(limits, sizeof limits, "%slimits: {soft_ms: 50, hard_ms: 150}\n", config);
+    server_start(&s, limits, menu);
+    link_open(&l, &s);
+    link_hello(&l, "faults", 0);
+    link_send_rois(&l, &stall, 1);
+    m = link_expect(&l, TRIGD__V1__FROM_DAEMON__BODY_DECISIONS);
+    assert_int_equal(m->decisions->decisions[0]->status, TRIGD__V1__STATUS__TIMEOUT);
+    assert_true(m->decisions->decisions[0]->accept);
+    assert_true(m->decisions->decisions[0]->late);
+    assert_in_range(m->decisions->decisions[0]->latency_us, 150000, 400000);
+    server_wait_counter(&s, "late_results", 1);
+    link_send_rois(&l, &good, 1);
+    link_collect(&l, 6, 1, &result);
+    assert_int_equal(result, 1);
+    assert_int_equal(server_counter(&s, "timeouts"), 1);
+    end_well(&s, &l);
+}
+
+static void garbage_on_the_wire(void **state)
+{
+    struct server s;
+    struct link l;
+    const struct roi_spec good = {.token = 6, .n = 50};
+    unsigned seed = (unsigned)time(NULL);
+    uint8_t result;
+
+    (void)state;
+    print_message("TRIGD_SEED=%u\n", seed);
+    server_start(&s, config, menu);
+    link_open(&l, &s);
+    link_hello(&l, "faults", 0);
+    for (uint32_t i = 0; i < 500; i++) {
+        uint8_t noise[300];
+        size_t n = 1 + (size_t)rand_r(&seed) % sizeof noise;
+
+        for (size_t k = 0; k < n; k++)
+            noise[k] = (uint8_t)rand_r(&seed);
+        noise[0] = 0x13; /* a group tag: never part of a proto3 message of ours */
+        link_send_bytes(&l, noise, n);
+        assert_int_equal(link_expect(&l, TRIGD__V1__FROM_DAEMON__BODY_ERROR)->error->code,
+                         TRIGD__V1__ERROR__CODE__MALFORMED);
+    }
+    assert_int_equal(zmq_send(l.socket, "a", 1, ZMQ_SNDMORE), 1);
+    assert_int_equal(zmq_send(l.socket, "b", 1, 0), 1);
+    link_expect(&l, TRIGD__V1__FROM_DAEMON__BODY_ERROR);
+    link_send_rois(&l, &good, 1);
+    link_collect(&l, 6, 1, &result);
+    assert_int_equal(result, 1);
+    assert_int_equal(server_counter(&s, "errors"), 501);
+    end_well(&s, &l);
+}
+
+/* A client that is killed with RoIs in flight: they are decided, counted undeliverable, and others
+ * are served. */
+static void a_lost_client(void **state)
+{
+    struct server s;
+    struct link l;
+    int go[2];
+    char byte;
+    pid_t pid;
+
+    (void)state;
+    server_start(&s, config, menu);
+    assert_int_equal(pipe(go), 0);
+    pid = fork();
+    if (!pid) {
+        struct roi_spec specs[9] = {{.token = 0, .roi_id = FAULT_STALL, .n = 50}};
+
+        for (uint32_t i = 1; i < 9; i++)
+            specs[i] = (struct roi_spec){.token = i, .n = 50};
+        link_open(&l, &s);
+        link_hello(&l, "doomed", 0);
+        link_send_rois(&l, specs, 9);
+        while (server_counter(&s, "received") != 9) {
+        }
+        if (write(go[1], "", 1) == 1)
+            pause();
+        _exit(1);
+    }
+    assert_int_equal(read(go[0], &byte, 1), 1);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    waitpid(pid, NULL, 0);
+    link_open(&l, &s);
+    link_hello(&l, "survivor", 0);
+    server_wait_counter(&s, "in_flight", 0);
+    assert_int_equal(server_counter(&s, "accepted"), 9);
+    assert_true(server_counter(&s, "undeliverable") >= 1);
+    close(go[0]);
+    close(go[1]);
+    end_well(&s, &l);
+}
+
+/* A client that sends and never reads: it gets no more than its credits, and others are served. */
+static void a_slow_client(void **state)
+{
+    struct server s;
+    struct link slow, l;
+    uint8_t result;
+    const struct roi_spec good = {.token = 6, .n = 50};
+
+    (void)state;
+    server_start(&s, config, menu);
+    link_open(&slow, &s);
+    link_hello(&slow, "slow", 16);
+    for (uint32_t i = 0; i < 3000; i++) {
+        const struct roi_spec spec = {.token = i, .n = 50};
+
+        link_send_rois(&slow, &spec, 1);
+    }
+    link_open(&l, &s);
+    link_hello(&l, "faults", 0);
+    link_send_rois(&l, &good, 1);
+    link_collect(&l, 6, 1, &result);
+    assert_int_equal(result, 1);
+    link_close(&slow);
+    end_well(&s, &l);
+}
+
+/* The disk is full (a quota of nothing): decisions go out, the loss is counted. */
+static void a_full_disk(void **state)
+{
+    struct server s;
+    struct link l;
+    char full[512];
+    const struct roi_spec bad = {.token = 1, .roi_id = FAULT_ROI, .n = 5};
+    uint8_t result;
+
+    (void)state;
+    snprintf(full, sizeof full, "%s", config);
+    strcpy(strstr(full, "debug_stream"), "debug_stream: {folder: debug, max_mbytes: 0}\n");
+    server_start(&s, full, menu);
+    link_open(&l, &s);
+    link_hello(&l, "faults", 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        link_send_rois(&l, &bad, 1);
+        link_collect(&l, 1, 1, &result);
+        assert_int_equal(result, DEBUG_ACCEPT(TRIGD__V1__STATUS__ALGO_FAILED));
+    }
+    server_wait_counter(&s, "debug_lost", 3);
+    end_well(&s, &l);
+}
+
+/* Finds the debug stream's file. */
+static void debug_file(const struct server *s, char *path, size_t bytes)
+{
+    char folder[128];
+    DIR *d;
+    const struct dirent *e;
+
+    snprintf(folder, sizeof folder, "%s/debug", s->folder);
+    d = opendir(folder);
+    assert_non_null(d);
+    path[0] = '\0';
+    while ((e = readdir(d)) != NULL)
+        if (strstr(e->d_name, ".roi"))
+            snprintf(path, bytes, "%s/%s", folder, e->d_name);
+    closedir(d);
+    assert_true(path[0]);
+}
+
+/* What the debug stream keeps is the RoI that was sent. */
+static void the_debug_stream_keeps_the_roi(void **state)
+{
+    struct server s;
+    struct link l;
+    const struct roi_spec bad = {.token = 42, .l1id = 7, .roi_id = FAULT_ROI, .n = 33};
+    struct roifile_reader *file;
+    Trigd__V1__RoiBatch *batch;
+    const void *bytes;
+    char path[512];
+    size_t n;
+    Trigd__V1__Roi want;
+    Trigd__V1__Spacepoints points;
+
+    (void)state;
+    server_start(&s, config, menu);
+    link_open(&l, &s);
+    link_hello(&l, "faults", 0);
+    link_send_rois(&l, &bad, 1);
+    link_collect(&l, 42, 1, NULL);
+    server_wait_counter(&s, "debug_written", 1);
+    debug_file(&s, path, sizeof path);
+    assert_int_equal(roifile_open(path, &file), 0);
+    assert_int_equal(roifile_next(file, &bytes, &n), 1);
+    batch = trigd__v1__roi_batch__unpack(NULL, n, bytes);
+    assert_non_null(batch);
+    roi_fill(&want, &points, &bad);
+    assert_int_equal(batch->rois[0]->token, 42);
+    assert_int_equal(batch->rois[0]->l1id, 7);
+    assert_int_equal(batch->rois[0]->spacepoints->n_phi_rad, 33);
+    assert_memory_equal(batch->rois[0]->spacepoints->z_mm, points.z_mm, 33 * sizeof(float));
+    assert_memory_equal(batch->rois[0]->spacepoints->layer.data, points.layer.data, 33);
+    trigd__v1__roi_batch__free_unpacked(batch, NULL);
+    roifile_close(file);
+    end_well(&s, &l);
+}
+
+/* SIGTERM with RoIs in flight: all of them are answered. */
+static void sigterm_drains(void **state)
+{
+    struct server s;
+    struct link l;
+    struct roi_spec specs[64];
+    uint8_t result[64];
+
+    (void)state;
+    server_start(&s, config, menu);
+    link_open(&l, &s);
+    link_hello(&l, "faults", 0);
+    for (uint32_t i = 0; i < 64; i++)
+        specs[i] = (struct roi_spec){.token = i, .roi_id = i ? 0 : FAULT_STALL, .n = 50};
+    link_send_rois(&l, specs, 64);
+    server_wait_counter(&s, "received", 64);
+    assert_int_equal(server_end(&s, SIGTERM, 30), 0);
+    link_collect(&l, 0, 64, result);
+    for (uint32_t i = 0; i < 64; i++)
+        assert_int_equal(result[i] & 127, 1);
+    link_close(&l);
+    server_clean(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_bad_roi),          cmocka_unit_test(failed_batches),
+        cmocka_unit_test(a_stalled_plugin),     cmocka_unit_test(garbage_on_the_wire),
+        cmocka_unit_test(a_lost_client),        cmocka_unit_test(a_slow_client),
+        cmocka_unit_test(a_full_disk),          cmocka_unit_test(the_debug_stream_keeps_the_roi),
+        cmocka_unit_test(sigterm_drains),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
