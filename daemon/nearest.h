@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nearest.h - which known word a user most likely meant. */
+#ifndef TRIGD_NEAREST_H
+#define TRIGD_NEAREST_H
+#include <stdint.h>
+
+struct nearest {
+    const char *word; /* what the user wrote */
+    const char *best; /* the closest candidate so far; NULL when none is close */
+    uint32_t distance;
+};
+
+/* `word` is borrowed. */
+struct nearest nearest_to(const char *word);
+/* Offers a candidate, which is borrowed. */
+void nearest_offer(struct nearest *n, const char *candidate);
+#endif
