@@ -53,6 +53,10 @@ int wire_decode(struct wire_decoder *d, const void *bytes, size_t n,
 int wire_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi, struct wire_roi *ret_roi,
              struct wire_error *ret_error);
 
+/* Whether a client may be called so: 1 to 63 printable characters without quotes and backslashes.
+ * 0 or -EBADMSG with the reason. */
+int wire_check_name(const char *name, struct wire_error *ret_error);
+
 /* Bytes of heap that the decoder has taken from malloc so far, and calls of malloc: both stand
  * still in a steady state. */
 void wire_decoder_usage(const struct wire_decoder *d, uint64_t *ret_bytes, uint64_t *ret_calls);

@@ -11,7 +11,7 @@
 #include "trigd/plugin.h"
 
 struct plugin_host;
-struct plugin { /* one loaded plugin; static until the process ends */
+struct plugin { /* one loaded plugin; owned by the host */
     struct trg_plugin d; /* its descriptor, completed with NULL members */
     char path[4096];
     uint32_t n_params, n_values, n_inputs;
@@ -19,7 +19,7 @@ struct plugin { /* one loaded plugin; static until the process ends */
 
 /* `paths` are searched in order for NAME.so.  Strings are copied. */
 int plugin_host_new(char *const *paths, uint32_t n_paths, struct plugin_host **ret_host);
-void plugin_host_free(struct plugin_host *h); /* the plugins stay loaded; NULL is fine */
+void plugin_host_free(struct plugin_host *h); /* the code stays loaded; NULL is fine */
 
 /* The plugin called `name`, loaded if it was not yet.  -ENOENT, or -EINVAL for an unknown ABI or
  * a descriptor that breaks its own rules; `why` gets one sentence. */
@@ -29,6 +29,10 @@ int plugin_host_get(struct plugin_host *h, const char *name, const struct plugin
 int plugin_host_open(struct plugin_host *h, const char *file, const struct plugin **ret_plugin,
                      char *why, size_t why_bytes);
 
+/* The plugins loaded so far. */
+uint32_t plugin_host_count(const struct plugin_host *h);
+const struct plugin *plugin_host_at(const struct plugin_host *h, uint32_t i);
+
 /* Fills a config struct (d.config_size bytes) with the defaults. */
 void plugin_defaults(const struct plugin *p, void *params);
 /* Applies a preset; -ENOENT with the known ones in `why`. */
@@ -37,6 +41,8 @@ int plugin_preset(const struct plugin *p, const char *preset, void *params, char
 /* Sets one parameter from its text; -EINVAL with what is allowed (nearest name, range, words). */
 int plugin_set(const struct plugin *p, const char *key, const char *text, void *params,
                char *why, size_t why_bytes);
+/* The name in a NULL-ended list that is spelt most like `word`, for error messages; "" if none is near. */
+const char *plugin_nearest(const char *word, const char *const *names);
 /* Writes one parameter's value as a user would write it. */
 void plugin_get(const struct plugin *p, uint32_t param, const void *params, char *text,
                 size_t bytes);

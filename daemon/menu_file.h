@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* menu_file.h - the trigger menu as it stands in its YAML file; menu.c makes a menu of it. */
+#ifndef TRIGD_MENU_FILE_H
+#define TRIGD_MENU_FILE_H
+#include <cyaml/cyaml.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct menu_file_item {
+    char *name;
+    uint32_t bit;
+};
+struct menu_file_step { /* its `params` are read from the document: their keys are the plugin's */
+    char *name, *plugin;
+    char **inputs;
+    uint32_t n_inputs;
+};
+struct menu_file_cut {
+    char *value;
+    bool absolute;
+    float *min, *max;
+};
+struct menu_file_chain_step {
+    char *step;
+    struct menu_file_cut *cuts;
+    uint32_t n_cuts;
+};
+struct menu_file_chain {
+    char *name;
+    uint32_t id;
+    char **seeds;
+    uint32_t n_seeds;
+    struct menu_file_chain_step *steps;
+    uint32_t n_steps;
+    double *prescale;
+    bool pass_through;
+    char **streams;
+    uint32_t n_streams;
+};
+struct menu_file {
+    char *name;
+    char **streams;
+    uint32_t n_streams;
+    struct menu_file_item *l1_items;
+    uint32_t n_l1_items;
+    struct menu_file_step *steps;
+    uint32_t n_steps;
+    struct menu_file_chain *chains;
+    uint32_t n_chains;
+};
+extern const cyaml_schema_value_t menu_file_schema;
+#endif
