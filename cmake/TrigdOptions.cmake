@@ -15,7 +15,9 @@ set(CMAKE_C_FLAGS_RELEASE "-O3 -g -DNDEBUG")
 add_library(trigd_options INTERFACE)
 target_compile_options(trigd_options INTERFACE
     $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes
-        -Wmissing-prototypes -Werror -ffp-contract=off>)
+        -Wmissing-prototypes -Werror -ffp-contract=off>
+    # cutting text to the room there is, is what snprintf and strncpy are used for here
+    $<$<COMPILE_LANG_AND_ID:C,GNU>:-Wno-format-truncation -Wno-stringop-truncation>)
 target_compile_definitions(trigd_options INTERFACE _GNU_SOURCE)
 target_include_directories(trigd_options INTERFACE ${CMAKE_SOURCE_DIR}/include)
 if(TRIGD_SANITIZE)

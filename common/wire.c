@@ -247,7 +247,7 @@ static int check_collection(const struct wire_decoder *d, const Trigd__V1__Roi *
                             enum trg_kind kind, struct wire_collection *ret, struct wire_error *e)
 {
     const struct trg_kind_info *info = trg_kind_info(kind);
-    struct column column[TRG_COLUMNS_MAX];
+    struct column column[TRG_COLUMNS_MAX] = {{0}};
 
     *ret = (struct wire_collection){.n = 0};
     if (!columns_of(roi, kind, column))

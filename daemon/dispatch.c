@@ -32,6 +32,14 @@ static struct roi *roi_at(const struct dispatch *d, uint32_t roi)
 
 /* ---------------------------------------------------------------- engines */
 
+/* Shows an engine's menu to those who look at the counters. */
+static void publish(struct dispatch *d, const struct engine *e)
+{
+    for (uint32_t i = 0; i < e->menu->n_chains; i++)
+        atomic_store(&e->chain[i]->prescale, e->menu->chains[i].prescale);
+    stats_set(&d->stats->g.menu_generation, e->generation);
+}
+
 int dispatch_open(const struct config *config, struct pool *pool, struct stats *stats,
                   struct egress *out, struct engine *engine,
                   void (*retire)(void *ctx, struct engine *e), void *ctx,
@@ -51,7 +59,7 @@ int dispatch_open(const struct config *config, struct pool *pool, struct stats *
     d->oldest = d->newest = d->soft_checked = POOL_NONE;
     d->soft_ns = NS_PER_MS * config->limits.soft_ms;
     d->hard_ns = NS_PER_MS * config->limits.hard_ms;
-    stats_set(&stats->g.menu_generation, engine->generation);
+    publish(d, engine);
     *ret_dispatch = d;
     return 0;
 }
@@ -98,7 +106,7 @@ int dispatch_swap(struct dispatch *d, struct engine *e)
             continue;
         d->engine[i] = e;
         d->current = i;
-        stats_set(&d->stats->g.menu_generation, e->generation);
+        publish(d, e);
         return 0;
     }
     return -EBUSY;

@@ -337,11 +337,11 @@ static int build_all(struct builder *b)
 static uint64_t hash_file(const char *path)
 {
     FILE *f = fopen(path, "rb");
-    uint64_t h = 14695981039346656037ull; /* FNV-1a, 64 bits */
+    uint64_t h = UINT64_C(14695981039346656037); /* FNV-1a, 64 bits */
     int c;
 
     while (f && (c = getc(f)) != EOF)
-        h = (h ^ (uint64_t)c) * 1099511628211ull;
+        h = (h ^ (uint64_t)c) * UINT64_C(1099511628211);
     if (f)
         fclose(f);
     return h;

@@ -309,7 +309,8 @@ static inline int trg_event_query(struct trg_event *e)
 }
 
 /* Waits until the queue has passed the event; returns the error of the work before it.
- * On the CPU the waiting thread does the queued work itself. */
+ * On the CPU the waiting thread does the queued work itself, so events and
+ * queues there stay with one thread. */
 static inline int trg_event_wait(struct trg_event *e)
 {
     return trg_ops(e)->event_wait(e);

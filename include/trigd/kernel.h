@@ -62,7 +62,6 @@ typedef long trg_i64;
 #define trg_as_f32(x) as_float(x)
 #define trg_popcount(x) popcount((trg_u32)(x))
 #define trg_clz(x) clz((trg_u32)(x))
-#define TRG_PARAMS(P, p) P p
 #define TRG_DECL(name, args) __kernel void name args
 #define TRG_ARG(T, a) __global T *restrict a
 
@@ -110,6 +109,7 @@ typedef long long trg_i64;
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#include <trigd/plugin.h>
 typedef uint8_t trg_u8;
 typedef uint16_t trg_u16;
 typedef uint32_t trg_u32;
@@ -207,8 +207,8 @@ static inline float trg_as_f32(trg_u32 u)
 
 /* ------------------------------------------------------------------ all three */
 
-/* The same layouts as struct trg_roi_info (event.h) and struct trg_span (plugin.h). */
-#ifndef TRG_EVENT_H
+/* The same layouts as in event.h and plugin.h, which devices do not read. */
+#ifndef TRG_PLUGIN_H
 struct trg_roi_info {
     trg_u32 run, l1id, roi_id, bcid, lumi_block;
     trg_u32 l1_bits;
@@ -217,8 +217,6 @@ struct trg_roi_info {
     float phi_half_rad;
     float z_min_mm, z_max_mm;
 };
-#endif
-#ifndef TRG_PLUGIN_H
 struct trg_span {
     trg_u32 n_rois, n_items;
     trg_u32 rois, offsets;
@@ -254,8 +252,7 @@ struct trg_span {
 /* The body is a static function; the entry point unpacks the launch's arguments for it. */
 #define TRG_HOST_(n, formal, actual)                                                              \
     static inline void n##_body_ formal;                                                          \
-    void n(const void *trg_grid_, void *const *trg_args_);                                        \
-    void n(const void *trg_grid_, void *const *trg_args_)                                         \
+    static void n(const void *trg_grid_, void *const *trg_args_)                                  \
     {                                                                                             \
         n##_body_ actual;                                                                         \
     }                                                                                             \
