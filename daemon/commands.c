@@ -6,6 +6,7 @@
 
 #include "control.h"
 #include "log.h"
+#include "nearest.h"
 #include "show.h"
 
 #define LINE_BYTES 1024
@@ -244,7 +245,7 @@ static void unknown(struct call *c, const char *line)
 
     for (size_t i = 0; i < N_COMMANDS; i++)
         names[i] = commands[i].words;
-    nearest = plugin_nearest(line, names);
+    nearest = nearest_of(line, names);
     fprintf(c->out, "error: unknown command%s%s%s; `help` lists all\n",
             nearest[0] ? "; did you mean \"" : "", nearest, nearest[0] ? "\"?" : "");
 }

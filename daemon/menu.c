@@ -10,6 +10,7 @@
 
 #include "log.h"
 #include "menu_file.h"
+#include "nearest.h"
 #include "yamlfile.h"
 
 #define WHERE_BYTES 128
@@ -182,7 +183,7 @@ static void build_cut(struct builder *b, const struct menu_step *s,
     for (uint32_t i = 0; i < s->plugin->n_values; i++)
         names[i] = s->plugin->d.values[i].name;
     if (value < 0) {
-        const char *near = plugin_nearest(fc->value, names);
+        const char *near = nearest_of(fc->value, names);
 
         yamlfile_problem(b->f, where, "plugin %s reports no value \"%s\"%s%s%s",
                          s->plugin->d.name, fc->value, near[0] ? "; did you mean \"" : "", near,

@@ -49,3 +49,12 @@ void nearest_offer(struct nearest *n, const char *candidate)
         n->best = candidate;
     }
 }
+
+const char *nearest_of(const char *word, const char *const *candidates)
+{
+    struct nearest n = nearest_to(word);
+
+    for (; *candidates; candidates++)
+        nearest_offer(&n, *candidates);
+    return n.best ? n.best : "";
+}

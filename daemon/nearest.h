@@ -14,4 +14,6 @@ struct nearest {
 struct nearest nearest_to(const char *word);
 /* Offers a candidate, which is borrowed. */
 void nearest_offer(struct nearest *n, const char *candidate);
+/* The closest word of a NULL-ended list; "" when none is close. */
+const char *nearest_of(const char *word, const char *const *candidates);
 #endif

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 struct plugin_host {
     char **paths;
     uint32_t n_paths;
+    pthread_mutex_t lock; /* of the list; reloads and the operator look for plugins as well */
     struct entry { /* a loaded plugin stays where it is: others point to it */
         struct entry *next;
         struct plugin plugin;
@@ -43,6 +45,7 @@ int plugin_host_new(char *const *paths, uint32_t n_paths, struct plugin_host **r
 
     if (!h)
         return -ENOMEM;
+    pthread_mutex_init(&h->lock, NULL);
     h->paths = calloc(n_paths + 1u, sizeof *h->paths);
     for (uint32_t i = 0; h->paths && i < n_paths; i++) {
         h->paths[i] = strdup(paths[i]);
@@ -71,6 +74,7 @@ void plugin_host_free(struct plugin_host *h)
     for (uint32_t i = 0; i < h->n_paths; i++)
         free(h->paths[i]);
     free(h->paths);
+    pthread_mutex_destroy(&h->lock);
     free(h);
 }
 
@@ -270,7 +274,7 @@ static int open_file(struct plugin_host *h, const char *file, const struct plugi
     return 0;
 }
 
-int plugin_host_open(struct plugin_host *h, const char *file, const struct plugin **ret_plugin,
+static int open_once(struct plugin_host *h, const char *file, const struct plugin **ret_plugin,
                      char *why, size_t why_bytes)
 {
     char real[4096];
@@ -298,8 +302,8 @@ static void tell_paths(const struct plugin_host *h, const char *name, char *why,
         snprintf(why + n, bytes - n, " an empty plugin_path");
 }
 
-int plugin_host_get(struct plugin_host *h, const char *name, const struct plugin **ret_plugin,
-                    char *why, size_t why_bytes)
+static int get(struct plugin_host *h, const char *name, const struct plugin **ret_plugin,
+               char *why, size_t why_bytes)
 {
     char file[4096];
 
@@ -316,8 +320,44 @@ int plugin_host_get(struct plugin_host *h, const char *name, const struct plugin
     for (uint32_t i = 0; i < h->n_paths; i++) {
         snprintf(file, sizeof file, "%s/%s.so", h->paths[i], name);
         if (access(file, F_OK) == 0)
-            return plugin_host_open(h, file, ret_plugin, why, why_bytes);
+            return open_once(h, file, ret_plugin, why, why_bytes);
     }
     tell_paths(h, name, why, why_bytes);
     return -ENOENT;
+}
+
+int plugin_host_open(struct plugin_host *h, const char *file, const struct plugin **ret_plugin,
+                     char *why, size_t why_bytes)
+{
+    int r;
+
+    pthread_mutex_lock(&h->lock);
+    r = open_once(h, file, ret_plugin, why, why_bytes);
+    pthread_mutex_unlock(&h->lock);
+    return r;
+}
+
+int plugin_host_get(struct plugin_host *h, const char *name, const struct plugin **ret_plugin,
+                    char *why, size_t why_bytes)
+{
+    int r;
+
+    pthread_mutex_lock(&h->lock);
+    r = get(h, name, ret_plugin, why, why_bytes);
+    pthread_mutex_unlock(&h->lock);
+    return r;
+}
+
+const struct plugin *plugin_host_next(struct plugin_host *h, const struct plugin *p)
+{
+    const struct entry *e;
+
+    pthread_mutex_lock(&h->lock);
+    e = h->first;
+    while (p && e && &e->plugin != p)
+        e = e->next;
+    if (p && e)
+        e = e->next;
+    pthread_mutex_unlock(&h->lock);
+    return e ? &e->plugin : NULL;
 }

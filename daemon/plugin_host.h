@@ -2,7 +2,8 @@
 /* plugin_host.h - finds, opens and checks plugins and backends; never unloads them.
  *
  * A plugin is opened with RTLD_NOW|RTLD_LOCAL|RTLD_NODELETE, first match in path order, no
- * second try elsewhere.  Its descriptor is copied into a zeroed struct of our own size.
+ * second try elsewhere.  Its descriptor is copied into a zeroed struct of our own size.  Any
+ * thread may ask the host for plugins.
  */
 #ifndef TRIGD_PLUGIN_HOST_H
 #define TRIGD_PLUGIN_HOST_H
@@ -29,9 +30,8 @@ int plugin_host_get(struct plugin_host *h, const char *name, const struct plugin
 int plugin_host_open(struct plugin_host *h, const char *file, const struct plugin **ret_plugin,
                      char *why, size_t why_bytes);
 
-/* The plugins loaded so far. */
-uint32_t plugin_host_count(const struct plugin_host *h);
-const struct plugin *plugin_host_at(const struct plugin_host *h, uint32_t i);
+/* The loaded plugin after p, the first one for NULL; NULL after the last. */
+const struct plugin *plugin_host_next(struct plugin_host *h, const struct plugin *p);
 
 /* Fills a config struct (d.config_size bytes) with the defaults. */
 void plugin_defaults(const struct plugin *p, void *params);
@@ -41,8 +41,6 @@ int plugin_preset(const struct plugin *p, const char *preset, void *params, char
 /* Sets one parameter from its text; -EINVAL with what is allowed (nearest name, range, words). */
 int plugin_set(const struct plugin *p, const char *key, const char *text, void *params,
                char *why, size_t why_bytes);
-/* The name in a NULL-ended list that is spelt most like `word`, for error messages; "" if none is near. */
-const char *plugin_nearest(const char *word, const char *const *names);
 /* Writes one parameter's value as a user would write it. */
 void plugin_get(const struct plugin *p, uint32_t param, const void *params, char *text,
                 size_t bytes);

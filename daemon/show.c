@@ -209,9 +209,9 @@ void show_plugins(const struct control_view *v, struct table *t)
 
     for (size_t i = 0; i < sizeof column / sizeof *column; i++)
         table_column(t, column[i], false);
-    for (uint32_t i = 0; v->plugins && i < plugin_host_count(v->plugins); i++) {
-        const struct plugin *p = plugin_host_at(v->plugins, i);
-
+    if (!v->plugins)
+        return;
+    for (const struct plugin *p = NULL; (p = plugin_host_next(v->plugins, p)) != NULL;) {
         table_cell(t, "%s", p->d.name);
         table_cell(t, "%s", p->d.version);
         table_cell(t, "%s", p->d.backends);

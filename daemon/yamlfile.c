@@ -9,7 +9,7 @@
 #include <yaml.h>
 
 #include "log.h"
-#include "plugin_host.h"
+#include "nearest.h"
 
 #define WHERE_MAX 256
 #define KEYS_MAX 256
@@ -247,7 +247,7 @@ static void report(struct yamlfile *f, const cyaml_schema_value_t *schema, struc
         return;
     }
     collect_keys(schema, keys, &n);
-    nearest = plugin_nearest(c->text + sizeof unexpected - 1, keys);
+    nearest = nearest_of(c->text + sizeof unexpected - 1, keys);
     snprintf(text, sizeof text, "there is no key \"%s\" here%s%s%s",
              c->text + sizeof unexpected - 1, nearest[0] ? "; did you mean \"" : "", nearest,
              nearest[0] ? "\"?" : "");
