@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+# The short names of what CMake presets and scripts do.  `make help` lists them.
+.DEFAULT_GOAL := help
+.PHONY: help demo check build install format lint fuzz bench docs-figures gpu-check clean
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
+CCACHE := $(shell command -v ccache 2>/dev/null)
+ifneq ($(CCACHE),)
+export CMAKE_C_COMPILER_LAUNCHER = $(CCACHE)
+endif
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1 /p' Makefile | awk '{printf "  %s %-13s", $$1, $$2; $$1 = $$2 = ""; print}'
+
+demo: build ## install what is missing, build, run a sample through the daemon, print a summary
+	tools/demo build/release
+
+build: ## install what is missing for it and build the release preset
+	tools/setup build
+	cmake --preset release
+	cmake --build --preset release
+
+check: ## install, build and run every test, also under the sanitizers (about 15 minutes on 2 cores)
+	tools/setup check
+	cmake --preset release
+	cmake --build --preset release
+	ctest --test-dir build/release --output-on-failure --no-tests=error -j $(JOBS)
+
+install: build ## install under PREFIX
+	cmake --install build/release --prefix $(PREFIX)
+
+format: ## put every C file into the project's format
+	git ls-files -z '*.c' '*.h' | xargs -0 clang-format-14 -i
+
+lint: ## the checks of format, headers, includes, calls, links and clang-tidy alone
+	tools/setup check
+	cmake --preset release
+	cmake --build --preset release
+	ctest --test-dir build/release --output-on-failure -L lint
+
+fuzz: ## run every fuzz target for FUZZ_SECONDS (default 600) on a copy of its corpus
+	tools/setup check
+	cmake --preset fuzz
+	cmake --build --preset fuzz
+	tools/fuzz build/fuzz $(or $(FUZZ_SECONDS),600)
+
+bench: build ## run the benchmarks; tables for people on the terminal, JSON into build/results
+	tools/bench build/release build/results
+
+docs-figures: ## make docs/performance.md again from docs/results
+	tools/perf-report docs/results docs/performance.md
+
+gpu-check: ## on a machine with a GPU: parity tests and benchmarks into gpu-results
+	tests/gpu/run gpu-results
+
+clean: ## remove build/
+	rm -rf build

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` puts where, beyond the binaries, backends and plugins, which their own folders
+# install.  An author's out-of-tree plugin needs the headers and the package:
+#     find_package(trigd REQUIRED)
+#     trg_add_plugin(NAME)
+include(CMakePackageConfigHelpers)
+set(trigd_package ${CMAKE_INSTALL_LIBDIR}/cmake/trigd)
+
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/trigd DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    FILES_MATCHING PATTERN "*.h")
+install(FILES ${CMAKE_SOURCE_DIR}/proto/trigd.proto DESTINATION ${CMAKE_INSTALL_DATADIR}/trigd)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/configs/ DESTINATION ${CMAKE_INSTALL_SYSCONFDIR}/trigd
+    FILES_MATCHING PATTERN "*.yaml")
+
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/trigdConfig.cmake.in
+    ${CMAKE_BINARY_DIR}/trigdConfig.cmake INSTALL_DESTINATION ${trigd_package}
+    PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/trigdConfigVersion.cmake
+    COMPATIBILITY SameMajorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/trigdConfig.cmake ${CMAKE_BINARY_DIR}/trigdConfigVersion.cmake
+    ${CMAKE_CURRENT_LIST_DIR}/TrigdPlugin.cmake ${CMAKE_CURRENT_LIST_DIR}/TrigdFlatten.cmake
+    DESTINATION ${trigd_package})
+
+configure_file(${CMAKE_SOURCE_DIR}/packaging/trigd.service ${CMAKE_BINARY_DIR}/trigd.service @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/trigd.service DESTINATION lib/systemd/system)
