@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Each rule of text.py finds what it is for, and leaves good text alone."""
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import text  # noqa: E402
+
+SPDX = "/* SPDX-License-Identifier: Apache-2.0 */\n"
+
+
+def found(path, body, root="."):
+    return [s for _, s in text.check(path, body, root)]
+
+
+class Rules(unittest.TestCase):
+    def test_good(self):
+        self.assertEqual(found("daemon/a.c", SPDX + "int a;\n"), [])
+
+    def test_spdx(self):
+        self.assertEqual(len(found("daemon/a.c", "int a;\n")), 1)
+        self.assertEqual(len(found("tools/x", "#!/bin/sh\n")), 1)
+
+    def test_space(self):
+        self.assertEqual(len(found("daemon/a.c", SPDX + "int a; \n")), 1)
+        self.assertEqual(len(found("daemon/a.c", SPDX + "\tint a;\n")), 1)
+        self.assertEqual(len(found("daemon/a.c", SPDX + "int a;")), 1)
+
+    def test_size(self):
+        self.assertEqual(found("daemon/a.c", SPDX + "int a;\n" * 599), [])
+        self.assertEqual(len(found("daemon/a.c", SPDX + "int a;\n" * 600)), 1)
+
+    def test_banned(self):
+        self.assertEqual(len(found("daemon/a.c", SPDX + "x = atoi(s);\n")), 1)
+        self.assertEqual(len(found("daemon/a.c", SPDX + 'printf("x");\n')), 1)
+        self.assertEqual(found("tools/a/a.c", SPDX + 'printf("x");\n'), [])
+        self.assertEqual(found("daemon/a.c", SPDX + '/* atoi() */ f("atoi(");\n'), [])
+        self.assertEqual(found("daemon/a.c", SPDX + "x = atoi(s); /* lint: a reason */\n"), [])
+
+    def test_stages(self):
+        self.assertEqual(found("daemon/lane.c", SPDX + '#include "lane.h"\n#include "decide.h"\n'), [])
+        self.assertEqual(len(found("daemon/lane.c", SPDX + '#include "dispatch.h"\n')), 1)
+        self.assertEqual(len(found("daemon/ingress.c", SPDX + '#include "egress.h"\n')), 1)
+
+    def test_layers(self):
+        self.assertEqual(len(found("plugins/a/a.c", SPDX + '#include "../../daemon/pool.h"\n')), 1)
+        self.assertEqual(len(found("include/trigd/a.h", SPDX + '#include "pool.h"\n')), 1)
+
+    def test_outside(self):
+        self.assertEqual(len(found("docs/a.md", "see /" + "home/me/x\n")), 1)
+        self.assertEqual(len(found("docs/a.md", "from py" + "pi.org\n")), 1)
+
+    def test_links(self):
+        here = os.path.dirname(os.path.abspath(__file__))
+        self.assertEqual(found("a.md", "[x](text.py)\n", here), [])
+        self.assertEqual(len(found("a.md", "[x](nothing.py)\n", here)), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
