@@ -42,7 +42,7 @@ class Rules(unittest.TestCase):
     def test_stages(self):
         self.assertEqual(found("daemon/lane.c", SPDX + '#include "lane.h"\n#include "decide.h"\n'), [])
         self.assertEqual(len(found("daemon/lane.c", SPDX + '#include "dispatch.h"\n')), 1)
-        self.assertEqual(len(found("daemon/ingress.c", SPDX + '#include "egress.h"\n')), 1)
+        self.assertEqual(len(found("daemon/egress.h", SPDX + '#include "ingress.h"\n')), 1)
 
     def test_layers(self):
         self.assertEqual(len(found("plugins/a/a.c", SPDX + '#include "../../daemon/pool.h"\n')), 1)
