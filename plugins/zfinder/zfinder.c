@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* zfinder - primary vertices along the beam line from spacepoints, before any tracking.
+ * Konstantinidis and Drevermann, ATL-DAQ-2002-014; Jones, Edinburgh 2010.  See README.md. */
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vertices.h"
+#include "zfinder.program.h"
+
+#define PI 3.14159265358979323846
+#define SLOTS_MAX 8u
+#define BARREL_ETA 0.9 /* pseudorapidity for which the neighbours are tabulated */
+
+/* ---------------------------------------------------------------- parameters */
+
+#define AT(member) offsetof(struct zf_config, member)
+static const struct trg_param params[] = {
+    {"phi_slice_deg", TRG_PARAM_F32, AT(phi_slice_deg), "0.2", 0.1, 10, "deg", NULL,
+     "width of a phi slice"},
+    {"phi_range", TRG_PARAM_CHOICE, AT(phi_range), "roi", 0, 0, "", "roi|width|full",
+     "phi range: the RoI's window, roi_phi_width_rad about its centre, or the full circle"},
+    {"roi_phi_width_rad", TRG_PARAM_F32, AT(roi_phi_width_rad), "0.2", 0.01, 6.28, "rad", NULL,
+     "full width of the RoI in phi, with phi_range: width"},
+    {"z_max_mm", TRG_PARAM_F32, AT(z_max_mm), "200", 1, 1000, "mm", NULL,
+     "vertices are sought at |z| below this"},
+    {"z_bin_mm", TRG_PARAM_F32, AT(z_bin_mm), "0.2", 0.01, 50, "mm", NULL,
+     "width of a z bin at eta 0"},
+    {"z_bin_eta_mm", TRG_PARAM_F32, AT(z_bin_eta_mm), "0.1", 0, 10, "mm", NULL,
+     "added to it for each unit of |eta| of the RoI"},
+    {"n_peaks", TRG_PARAM_U32, AT(n_peaks), "1", 1, ZF_PEAKS_MAX, "", NULL,
+     "vertices to find at most"},
+    {"charge_aware", TRG_PARAM_BOOL, AT(charge_aware), "true", 0, 0, "", NULL,
+     "a histogram for each sign of the bending"},
+    {"histogram_per_slice", TRG_PARAM_BOOL, AT(histogram_per_slice), "true", 0, 0, "", NULL,
+     "a histogram for each phi slice"},
+    {"first_layers", TRG_PARAM_U32, AT(first_layers), "3", 1, ZF_LAYERS, "", NULL,
+     "the inner point comes from the first this many filled layers"},
+    {"neighbours", TRG_PARAM_CHOICE, AT(neighbours), "bending", 0, 0, "", "bending|one",
+     "phi slices to look at on each side: by the bending between the layers, or one"},
+    {"neighbour_pt_gev", TRG_PARAM_F32, AT(neighbour_pt_gev), "1", 0.1, 100, "GeV", NULL,
+     "the softest track whose bending the neighbours cover, in 2 T"},
+    {"neighbour_multiplier", TRG_PARAM_F32, AT(neighbour_multiplier), "1", 0, 100, "", NULL,
+     "factor on the bending"},
+    {"neighbour_eta_slope_rad", TRG_PARAM_F32, AT(neighbour_eta_slope_rad), "-0.02", -1, 0, "rad",
+     NULL, "change of the bending between end-cap layers for each unit of |eta| above 0.9"},
+    {"triplet_mode", TRG_PARAM_U32, AT(triplet_mode), "0", 0, 2, "", NULL,
+     "a pair counts: 0 always, 1 if a third point agrees, 2 once for each that does"},
+    {"triplet_dz_mm", TRG_PARAM_F32, AT(triplet_dz_mm), "25", 0, 1000, "mm", NULL,
+     "largest difference in z on the beam line"},
+    {"triplet_dk", TRG_PARAM_F32, AT(triplet_dk), "0.005", 0, 1, "rad/mm", NULL,
+     "largest difference in curvature"},
+    {"triplet_dphi_rad", TRG_PARAM_F32, AT(triplet_dphi_rad), "0.05", 0, 3.2, "rad", NULL,
+     "largest difference in phi on the beam line"},
+    {"min_separation_bins", TRG_PARAM_U32, AT(min_separation_bins), "0", 0, 4096, "", NULL,
+     "vertices closer than this many bins are one"},
+    {"min_distance_fraction", TRG_PARAM_F32, AT(min_distance_fraction), "0", 0, 1, "", NULL,
+     "vertices closer than this fraction of |z| are one"},
+    {"mixing", TRG_PARAM_F32, AT(mixing), "0", 0, 1, "", NULL,
+     "weight of the lower of two vertices that are one"},
+    {"prefer_central", TRG_PARAM_BOOL, AT(prefer_central), "false", 0, 0, "", NULL,
+     "of equal peaks, the one nearer to z = 0 comes first"},
+    {"weight_threshold", TRG_PARAM_F32, AT(weight_threshold), "0", 0, 1e9, "", NULL,
+     "vertices of less weight are not reported"},
+    {"min_significance", TRG_PARAM_F32, AT(min_significance), "0", 0, 1e6, "", NULL,
+     "least (height - background) / sqrt(background) of a vertex; 0: no cut"},
+    {"background_fraction", TRG_PARAM_F32, AT(background_fraction), "1", 0.01, 1, "", NULL,
+     "the background is this fraction of the mean content of three bins"},
+    {"pedestal", TRG_PARAM_BOOL, AT(pedestal), "false", 0, 0, "", NULL,
+     "the mean content of three bins is taken off the weights (dense events)"},
+    {"pixel_only", TRG_PARAM_BOOL, AT(pixel_only), "false", 0, 0, "", NULL,
+     "use layers 0-3 and 8-10 only"},
+    {"max_layers", TRG_PARAM_U32, AT(max_layers), "20", 2, ZF_LAYERS, "", NULL,
+     "points on layers from this number on are not used"},
+    {"last_barrel", TRG_PARAM_U32, AT(last_barrel), "7", 0, ZF_LAYERS - 1, "", NULL,
+     "number of the outermost barrel layer"},
+    {0},
+};
+
+static const char *const atlas[] = {NULL};
+static const char *const pure[] = {"z_bin_eta_mm", "0", "charge_aware", "false",
+                                   "histogram_per_slice", "false", "first_layers", "32",
+                                   "neighbours", "one", NULL};
+static const struct trg_preset presets[] = {
+    {"atlas", "the defaults of the ATLAS original", atlas},
+    {"pure", "the GPU version of 2010: all layers, one neighbour, one histogram", pure},
+    {0},
+};
+
+enum { VALUE_N, VALUE_Z, VALUE_WEIGHT, VALUE_SIGNIFICANCE, VALUE_ENTRIES, VALUE_POINTS,
+       VALUE_DIGEST_HIGH, VALUE_DIGEST_LOW };
+static const struct trg_value values[] = {
+    {"n_vertices", "", "vertices found"},
+    {"z_mm", "mm", "z of the first vertex"},
+    {"weight", "", "entries of the first vertex"},
+    {"significance", "", "its height over the background, in standard deviations"},
+    {"n_entries", "", "pairs or triplets counted"},
+    {"n_points", "", "spacepoints used"},
+    {"digest_high", "", "upper 16 bits of a checksum of all histogram bins"},
+    {"digest_low", "", "its lower 16 bits"},
+    {0},
+};
+
+static double most_bins(const struct zf_config *c)
+{
+    return ceil(2.0 * (double)c->z_max_mm / (double)c->z_bin_mm);
+}
+
+static int check(const void *config, char *why, size_t bytes)
+{
+    const struct zf_config *c = config;
+    uint32_t charges = c->charge_aware ? 2 : 1;
+
+    if (most_bins(c) * charges > ZF_ENTRIES) {
+        snprintf(why, bytes, "z_max_mm %g with z_bin_mm %g makes %.0f bins; at most %u are allowed "
+                 "(half of it with charge_aware)", (double)c->z_max_mm, (double)c->z_bin_mm,
+                 most_bins(c) * charges, ZF_ENTRIES);
+        return -EINVAL;
+    }
+    if (most_bins(c) < 3) {
+        snprintf(why, bytes, "z_bin_mm %g leaves fewer than 3 bins below z_max_mm %g",
+                 (double)c->z_bin_mm, (double)c->z_max_mm);
+        return -EINVAL;
+    }
+    if (c->last_barrel >= c->max_layers) {
+        snprintf(why, bytes, "last_barrel %u is not below max_layers %u", c->last_barrel,
+                 c->max_layers);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static uint32_t output_items(const void *config, const uint32_t *n_in)
+{
+    const struct zf_config *c = config;
+
+    (void)n_in;
+    return c->n_peaks;
+}
+
+/* ---------------------------------------------------------------- one lane */
+
+struct slot { /* the names of the kernels' arguments; twins in host memory end in _host */
+    struct trg_buffer *rois_host, *peaks_host, *summaries_host;
+    struct trg_buffer *rois, *starts, *points, *tags, *summaries, *hist, *lists, *peaks;
+};
+
+struct trg_algo {
+    const struct zf_config *config;
+    const struct trg_host *host;
+    struct trg_limits limits;
+    struct trg_device_info device;
+    struct trg_module *module;
+    struct trg_kernel *sort, *pairs, *peaks, *slices, *merge;
+    struct trg_buffer *neighbours;
+    struct slot slot[SLOTS_MAX];
+    struct zf_par par; /* what does not change */
+    uint32_t group;
+};
+
+/* Nominal radii of the barrel layers, mm (ATLAS inner detector: pixels with the innermost layer of
+ * 2014, then strips). */
+static const double barrel_radius[] = {33.25, 50.5, 88.5, 122.5, 299, 371, 443, 514};
+#define N_RADII (sizeof barrel_radius / sizeof *barrel_radius)
+#define DISC_STEP 60.0 /* mm in radius from one end-cap disc to the next, for a typical track */
+#define PHI_ERROR 0.001 /* rad: resolution of a point */
+
+/* Largest change of phi between two layers, rad: a track of pT bends by 0.3 B dr / (2 pT). */
+static double bending(const struct zf_config *c, uint32_t inner, uint32_t outer)
+{
+    double dr = DISC_STEP * (outer - inner), dphi;
+
+    if (outer <= c->last_barrel && outer < N_RADII)
+        dr = barrel_radius[outer] - barrel_radius[inner];
+    dphi = 0.3 * 2.0 * dr * 1e-3 / (2.0 * (double)c->neighbour_pt_gev);
+    dphi *= (double)c->neighbour_multiplier;
+    return sqrt(dphi * dphi + 2.0 * PHI_ERROR * PHI_ERROR);
+}
+
+static double inv_slice(const struct zf_config *c)
+{
+    return 180.0 / (PI * (double)c->phi_slice_deg);
+}
+
+/* The table of neighbours; its diagonal holds the most of a layer to any outer one. */
+static void fill_neighbours(const struct zf_config *c, uint8_t *table)
+{
+    memset(table, 1, ZF_LAYERS * ZF_LAYERS);
+    for (uint32_t i = 0; c->neighbours == ZF_NEIGHBOURS_BENDING && i < c->max_layers; i++) {
+        for (uint32_t o = i + 1; o < c->max_layers; o++) {
+            double n = ceil(bending(c, i, o) * inv_slice(c));
+
+            table[i * ZF_LAYERS + o] = (uint8_t)(n < 1 ? 1 : n > 255 ? 255 : n);
+            if (table[i * ZF_LAYERS + o] > table[i * ZF_LAYERS + i])
+                table[i * ZF_LAYERS + i] = table[i * ZF_LAYERS + o];
+        }
+    }
+    /* pairs of layer 0 tell how far any inner point reaches: make its diagonal the largest of all */
+    for (uint32_t i = 1; i < ZF_LAYERS; i++)
+        if (table[i * ZF_LAYERS + i] > table[0])
+            table[0] = table[i * ZF_LAYERS + i];
+}
+
+static uint32_t layers_used(const struct zf_config *c)
+{
+    uint32_t all = c->max_layers == 32 ? UINT32_MAX : (1u << c->max_layers) - 1u;
+
+    return c->pixel_only ? all & 0x70fu : all;
+}
+
+static void set_par(struct trg_algo *a)
+{
+    const struct zf_config *c = a->config;
+
+    a->par = (struct zf_par){
+        .slices_room = (uint32_t)ceil(2.0 * PI * inv_slice(c)) + 1u,
+        .items_room = (a->limits.max_items + 63u) & ~63u,
+        .peaks_room = 4 * c->n_peaks + 4 < ZF_PEAKS_MAX ? 4 * c->n_peaks + 4 : ZF_PEAKS_MAX + 4,
+        .z_max = c->z_max_mm,
+        .layers_used = layers_used(c),
+        .last_barrel = c->last_barrel,
+        .first_layers = c->first_layers,
+        .charges = c->charge_aware ? 2 : 1,
+        .triplet_mode = c->triplet_mode,
+        .triplet_dz = c->triplet_dz_mm,
+        .triplet_dk = c->triplet_dk,
+        .triplet_dphi = c->triplet_dphi_rad,
+        .prefer_central = c->prefer_central,
+        .min_total = c->triplet_mode ? 1 : 2, /* one pair is no peak, one triplet is */
+    };
+    a->group = a->device.group_max < ZF_GROUP_MAX ? a->device.group_max : ZF_GROUP_MAX;
+}
+
+static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
+{
+    const struct zf_par *p = &a->par;
+    size_t n = a->limits.max_rois, items = p->items_room;
+    size_t peaks = n * p->peaks_room * sizeof(struct zf_peak);
+    bool per_slice = a->config->histogram_per_slice;
+    const struct {
+        enum trg_mem mem;
+        size_t bytes;
+        struct trg_buffer **buffer;
+    } list[] = {
+        {TRG_MEM_PINNED, n * sizeof(struct zf_roi), &s->rois_host},
+        {TRG_MEM_PINNED, peaks, &s->peaks_host},
+        {TRG_MEM_PINNED, n * sizeof(struct zf_summary), &s->summaries_host},
+        {TRG_MEM_DEVICE, n * sizeof(struct zf_roi), &s->rois},
+        {TRG_MEM_DEVICE, n * (p->slices_room + 1) * sizeof(uint32_t), &s->starts},
+        {TRG_MEM_DEVICE, 3 * items * sizeof(float), &s->points},
+        {TRG_MEM_DEVICE, items * sizeof(uint32_t), &s->tags},
+        {TRG_MEM_DEVICE, n * sizeof(struct zf_summary), &s->summaries},
+        {TRG_MEM_DEVICE, peaks, &s->peaks},
+        /* one of the two ways is used */
+        {TRG_MEM_DEVICE, per_slice ? 4 : n * 2 * ZF_ENTRIES * sizeof(uint32_t), &s->hist},
+        {TRG_MEM_DEVICE, per_slice ? peaks * p->slices_room : 4, &s->lists},
+    };
+
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        int r = trg_buffer_new(d, list[i].mem, list[i].bytes, list[i].buffer);
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Brings the table of neighbours to the device. */
+static int load_neighbours(struct trg_algo *a, struct trg_device *d)
+{
+    struct trg_buffer *host = NULL;
+    struct trg_queue *q = NULL;
+    int r = trg_buffer_new(d, TRG_MEM_PINNED, ZF_LAYERS * ZF_LAYERS, &host);
+
+    if (r == 0)
+        r = trg_buffer_new(d, TRG_MEM_DEVICE, ZF_LAYERS * ZF_LAYERS, &a->neighbours);
+    if (r == 0)
+        r = trg_queue_new(d, &q);
+    if (r == 0) {
+        fill_neighbours(a->config, trg_buffer_host(host));
+        r = trg_write(q, a->neighbours, 0, host, 0, ZF_LAYERS * ZF_LAYERS);
+    }
+    if (r == 0)
+        r = trg_finish(q);
+    trg_queue_free(q);
+    trg_buffer_free(host);
+    return r;
+}
+
+static int load_kernels(struct trg_algo *a, struct trg_device *d)
+{
+    const struct {
+        const char *name;
+        struct trg_kernel **kernel;
+    } list[] = {{"zf_sort", &a->sort},
+                {"zf_pairs", &a->pairs},
+                {"zf_peaks", &a->peaks},
+                {"zf_slices", &a->slices},
+                {"zf_merge", &a->merge}};
+    int r = trg_module_new(d, &zfinder_program, NULL, &a->module);
+
+    for (size_t i = 0; r == 0 && i < sizeof list / sizeof *list; i++)
+        r = trg_kernel_get(a->module, list[i].name, list[i].kernel);
+    return r;
+}
+
+static void destroy(struct trg_algo *a)
+{
+    if (!a)
+        return;
+    for (uint32_t i = 0; i < SLOTS_MAX; i++) {
+        struct slot *s = &a->slot[i];
+        struct trg_buffer *all[] = {s->rois_host, s->peaks_host, s->summaries_host, s->rois,
+                                    s->starts, s->points, s->tags, s->summaries, s->hist,
+                                    s->lists, s->peaks};
+
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+            trg_buffer_free(all[k]);
+    }
+    trg_buffer_free(a->neighbours);
+    trg_module_free(a->module);
+    free(a);
+}
+
+static int create(const struct trg_host *host, const void *config, struct trg_device *device,
+                  const struct trg_limits *limits, struct trg_algo **ret_algo)
+{
+    struct trg_algo *a;
+    int r;
+
+    if (limits->slots > SLOTS_MAX)
+        return -EINVAL;
+    a = calloc(1, sizeof *a);
+    if (!a)
+        return -ENOMEM;
+    a->config = config;
+    a->host = host;
+    a->limits = *limits;
+    trg_device_info(device, &a->device);
+    set_par(a);
+    r = load_kernels(a, device);
+    if (r == 0)
+        r = load_neighbours(a, device);
+    for (uint32_t i = 0; r == 0 && i < limits->slots; i++)
+        r = open_slot(a, device, &a->slot[i]);
+    if (r < 0) {
+        destroy(a);
+        return r;
+    }
+    *ret_algo = a;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- one batch */
+
+static float wrap(double phi)
+{
+    while (phi > PI)
+        phi -= 2 * PI;
+    while (phi < -PI)
+        phi += 2 * PI;
+    return (float)phi;
+}
+
+/* What the kernels need to know of one RoI. */
+static void prepare_roi(const struct zf_config *c, const struct trg_roi_info *info, struct zf_roi *roi)
+{
+    double half = c->phi_range == ZF_RANGE_WIDTH ? 0.5 * (double)c->roi_phi_width_rad
+                                                 : (double)info->phi_half_rad;
+    double eta = fabs((double)info->eta);
+    double bin = (double)c->z_bin_mm + (double)c->z_bin_eta_mm * eta;
+    double past = eta > BARREL_ETA ? eta - BARREL_ETA : 0;
+
+    if (c->phi_range == ZF_RANGE_FULL || half >= PI) {
+        roi->phi_min = (float)-PI;
+        roi->phi_width = 6.2832f; /* a little more than the circle: pi itself belongs to it */
+    } else {
+        roi->phi_min = wrap((double)info->phi_rad - half);
+        roi->phi_width = (float)(2 * half);
+    }
+    roi->inv_slice = (float)inv_slice(c);
+    roi->n_slices = (uint32_t)ceil((double)roi->phi_width * (double)roi->inv_slice);
+    if (!roi->n_slices)
+        roi->n_slices = 1;
+    roi->inv_bin = (float)(1.0 / bin);
+    roi->n_bins = (uint32_t)ceil(2.0 * (double)c->z_max_mm / bin);
+    if (roi->n_bins < 3)
+        roi->n_bins = 3;
+    roi->fewer_slices = (uint32_t)floor(past * fabs((double)c->neighbour_eta_slope_rad) *
+                                        (double)c->neighbour_multiplier * inv_slice(c));
+}
+
+/* Groups for one RoI, so that a batch of few fills the device as well. */
+static uint32_t parts_for(const struct trg_algo *a, uint32_t n_rois)
+{
+    uint32_t parts = 2 * a->device.units / n_rois;
+
+    return a->device.is_host || parts < 1 ? 1 : parts > 32 ? 32 : parts;
+}
+
+/* One histogram for an RoI. */
+static int launch_whole(struct trg_algo *a, struct slot *s, const struct zf_par *par,
+                        struct trg_queue *q)
+{
+    const struct trg_arg pairs[] = {TRG_BUF(s->rois), TRG_BUF(s->starts),    TRG_BUF(s->points),
+                                    TRG_BUF(s->tags), TRG_BUF(s->summaries), TRG_BUF(a->neighbours),
+                                    TRG_BUF(s->hist), TRG_VAL(*par)};
+    const struct trg_arg peaks[] = {TRG_BUF(s->rois), TRG_BUF(s->hist), TRG_BUF(s->peaks),
+                                    TRG_BUF(s->summaries), TRG_VAL(*par)};
+    int r = 0;
+
+    if (par->parts > 1)
+        r = trg_fill(q, s->hist, 0, (size_t)par->n_rois * 2 * ZF_ENTRIES * sizeof(uint32_t), 0);
+    if (r == 0)
+        r = trg_launch(q, a->pairs, (struct trg_range){par->n_rois * par->parts, a->group}, pairs,
+                       8);
+    if (r == 0)
+        r = trg_launch(q, a->peaks, (struct trg_range){par->n_rois, a->group}, peaks, 5);
+    return r;
+}
+
+/* One histogram for each slice. */
+static int launch_slices(struct trg_algo *a, struct slot *s, const struct zf_par *par,
+                         struct trg_queue *q)
+{
+    const struct trg_arg slices[] = {TRG_BUF(s->rois), TRG_BUF(s->starts),    TRG_BUF(s->points),
+                                     TRG_BUF(s->tags), TRG_BUF(s->summaries), TRG_BUF(a->neighbours),
+                                     TRG_BUF(s->lists), TRG_VAL(*par)};
+    const struct trg_arg merge[] = {TRG_BUF(s->rois), TRG_BUF(s->lists), TRG_BUF(s->peaks),
+                                    TRG_VAL(*par)};
+    int r = trg_launch(q, a->slices, (struct trg_range){par->n_rois * par->slices_room, a->group},
+                       slices, 8);
+
+    if (r == 0)
+        r = trg_launch(q, a->merge, (struct trg_range){par->n_rois, a->group}, merge, 4);
+    return r;
+}
+
+static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
+{
+    struct slot *s = &a->slot[b->slot];
+    struct zf_roi *rois = trg_buffer_host(s->rois_host);
+    struct zf_par par = a->par;
+    const struct trg_arg sort[] = {TRG_BUF(b->in[0].dev), TRG_BUF(s->rois),      TRG_BUF(s->starts),
+                                   TRG_BUF(s->points),    TRG_BUF(s->tags),
+                                   TRG_BUF(s->summaries), TRG_VAL(par)};
+    int r;
+
+    par.in = b->in[0].span;
+    par.n_rois = b->n_rois;
+    par.parts = parts_for(a, b->n_rois);
+    for (uint32_t i = 0; i < b->n_rois; i++)
+        prepare_roi(a->config, &b->rois[i], &rois[i]);
+    r = trg_write(q, s->rois, 0, s->rois_host, 0, b->n_rois * sizeof *rois);
+    if (r == 0)
+        r = trg_launch(q, a->sort, (struct trg_range){b->n_rois, a->group}, sort, 7);
+    if (r == 0)
+        r = a->config->histogram_per_slice ? launch_slices(a, s, &par, q)
+                                           : launch_whole(a, s, &par, q);
+    if (r == 0)
+        r = trg_read(q, s->peaks_host, 0, s->peaks, 0,
+                     (size_t)b->n_rois * par.peaks_room * sizeof(struct zf_peak));
+    if (r == 0)
+        r = trg_read(q, s->summaries_host, 0, s->summaries, 0,
+                     b->n_rois * sizeof(struct zf_summary));
+    return r;
+}
+
+/* Mean content of three bins, scaled: what a peak is compared with. */
+static double background(const struct zf_config *c, const struct zf_summary *s)
+{
+    double sum = (double)s->sum_high * 65536.0 + (double)s->sum_low;
+
+    return s->n_triples ? (double)c->background_fraction * sum / (double)s->n_triples : 0;
+}
+
+static void store_vertices(struct trg_output *out, const struct zf_vertex *v, uint32_t n)
+{
+    float *const *column = (float *const *)out->column;
+
+    out->n = n < out->capacity ? n : out->capacity;
+    for (uint32_t i = 0; i < out->n; i++) {
+        column[0][i] = column[1][i] = 0; /* on the beam line */
+        column[2][i] = v[i].z_mm;
+        column[3][i] = v[i].weight;
+    }
+}
+
+static int collect(struct trg_algo *a, struct trg_batch *b)
+{
+    const struct slot *s = &a->slot[b->slot];
+    const struct zf_roi *rois = trg_buffer_host(s->rois_host);
+    const struct zf_peak *peaks = trg_buffer_host(s->peaks_host);
+    const struct zf_summary *sums = trg_buffer_host(s->summaries_host);
+
+    for (uint32_t i = 0; i < b->n_rois; i++) {
+        struct zf_vertex v[ZF_PEAKS_MAX];
+        struct trg_result *r = &b->results[i];
+        uint32_t truncated, room = a->par.peaks_room;
+        uint32_t n = zf_vertices(a->config, &rois[i], peaks + (size_t)i * room, room, &sums[i],
+                                 background(a->config, &sums[i]), v, &truncated);
+
+        r->value[VALUE_N] = (float)n;
+        r->value[VALUE_Z] = n ? v[0].z_mm : 0;
+        r->value[VALUE_WEIGHT] = n ? v[0].weight : 0;
+        r->value[VALUE_SIGNIFICANCE] = n ? v[0].significance : 0;
+        r->value[VALUE_ENTRIES] = (float)sums[i].n_entries;
+        r->value[VALUE_POINTS] = (float)sums[i].n_used;
+        r->value[VALUE_DIGEST_HIGH] = (float)(sums[i].digest >> 16);
+        r->value[VALUE_DIGEST_LOW] = (float)(sums[i].digest & 0xffffu);
+        if (truncated) {
+            r->status = TRG_TRUNCATED;
+            r->wanted = a->config->n_peaks;
+            r->kept = n;
+        }
+        store_vertices(&b->outputs[i], v, n);
+    }
+    return 0;
+}
+
+TRG_PLUGIN_EXPORT const struct trg_plugin trg_plugin;
+const struct trg_plugin trg_plugin = {
+    TRG_PLUGIN_INIT,
+    .name = "zfinder",
+    .version = "1.0.0",
+    .summary = "primary vertices along the beam line from pairs or triplets of spacepoints",
+    .consumes = {TRG_SPACEPOINTS},
+    .produces = TRG_VERTICES,
+    .backends = "cpu opencl cuda",
+    .params = params,
+    .presets = presets,
+    .values = values,
+    .config_size = sizeof(struct zf_config),
+    .check = check,
+    .output_items = output_items,
+    .create = create,
+    .destroy = destroy,
+    .submit = submit,
+    .collect = collect,
+};

@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The z-finder: spacepoints are sorted by phi slice; pairs (or triplets) of points in
+ * neighbouring slices are extrapolated to the beam line and counted in bins of z; the vertex is where
+ * three adjacent bins hold most.
+ *
+ * Bins are chosen by float32 arithmetic without contraction, and all sums are of integers (entries,
+ * and places within a bin in units of 1/4096), so that every device counts the same, in any order.
+ *
+ * zf_sort -> zf_pairs -> zf_peaks        one histogram (two with charges) for an RoI
+ * zf_sort -> zf_slices -> zf_merge       one for each phi slice
+ */
+#include "trigd/kernel.h"
+#include "zfinder.h"
+
+/* ---------------------------------------------------------------- sorting by slice */
+
+/* The slice of a point, or n_slices when it is outside the RoI or its layer is not used. */
+TRG_FN trg_u32 zf_slice_of(const struct zf_roi roi, float phi, trg_u32 layer, trg_u32 layers_used)
+{
+    float d = phi - roi.phi_min;
+    trg_u32 s;
+
+    if (d < 0.0f)
+        d = d + 6.2831855f;
+    if (!(d < roi.phi_width) || layer >= ZF_LAYERS || !(layers_used >> layer & 1u))
+        return roi.n_slices;
+    s = (trg_u32)(d * roi.inv_slice);
+    return s < roi.n_slices ? s : roi.n_slices - 1u; /* rounding at the upper edge */
+}
+
+/* One group an RoI: counts, adds up, scatters.  The order within a slice is any. */
+TRG_KERNEL6(zf_sort, const trg_u8, data, const struct zf_roi, rois, trg_u32, starts, float, points,
+            trg_u32, tags, struct zf_summary, summaries, struct zf_par, par)
+{
+    TRG_SHARED trg_u32 count[ZF_SLICES];
+    TRG_SHARED trg_u32 part[ZF_GROUP_MAX + 1u];
+    TRG_SHARED trg_u32 layers;
+    const struct zf_roi roi = rois[TRG_GID];
+    TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
+    TRG_GLOBAL const float *phi = TRG_COLUMN(float, data, par.in, 0);
+    TRG_GLOBAL const float *rho = TRG_COLUMN(float, data, par.in, 1);
+    TRG_GLOBAL const float *z = TRG_COLUMN(float, data, par.in, 2);
+    TRG_GLOBAL const trg_u8 *layer = TRG_COLUMN(trg_u8, data, par.in, 3);
+    TRG_GLOBAL trg_u32 *start = starts + TRG_GID * (par.slices_room + 1u);
+    const trg_u32 first = offsets[TRG_GID], end = offsets[TRG_GID + 1u];
+    const trg_u32 chunk = (roi.n_slices + TRG_LSIZE - 1u) / TRG_LSIZE;
+    const trg_u32 from = TRG_LID * chunk < roi.n_slices ? TRG_LID * chunk : roi.n_slices;
+    const trg_u32 to = from + chunk < roi.n_slices ? from + chunk : roi.n_slices;
+    trg_u32 mine = 0u, sum = 0u;
+
+    for (trg_u32 s = TRG_LID; s < roi.n_slices; s += TRG_LSIZE)
+        count[s] = 0u;
+    if (TRG_LID == 0u)
+        layers = 0u;
+    TRG_BARRIER();
+    for (trg_u32 i = first + TRG_LID; i < end; i += TRG_LSIZE) {
+        trg_u32 s = zf_slice_of(roi, phi[i], layer[i], par.layers_used);
+
+        if (s < roi.n_slices) {
+            TRG_ATOMIC_ADD_LOCAL(&count[s], 1u);
+            mine |= 1u << layer[i];
+        }
+    }
+    TRG_ATOMIC_OR_LOCAL(&layers, mine);
+    TRG_BARRIER();
+    for (trg_u32 s = from; s < to; s++)
+        sum += count[s];
+    part[TRG_LID] = sum;
+    TRG_BARRIER();
+    if (TRG_LID == 0u) {
+        trg_u32 total = 0u;
+
+        for (trg_u32 k = 0; k < TRG_LSIZE; k++) {
+            trg_u32 n = part[k];
+
+            part[k] = total;
+            total += n;
+        }
+        start[roi.n_slices] = first + total;
+        summaries[TRG_GID].layers = layers;
+        summaries[TRG_GID].n_used = total;
+        summaries[TRG_GID].n_entries = 0u;
+        summaries[TRG_GID].n_triples = 0u;
+        summaries[TRG_GID].sum_low = 0u;
+        summaries[TRG_GID].sum_high = 0u;
+        summaries[TRG_GID].n_more = 0u;
+        summaries[TRG_GID].digest = 0u;
+    }
+    TRG_BARRIER();
+    sum = first + part[TRG_LID];
+    for (trg_u32 s = from; s < to; s++) {
+        trg_u32 n = count[s];
+
+        start[s] = sum;
+        count[s] = sum; /* from now on: where the next point of the slice goes */
+        sum += n;
+    }
+    TRG_BARRIER();
+    for (trg_u32 i = first + TRG_LID; i < end; i += TRG_LSIZE) {
+        trg_u32 s = zf_slice_of(roi, phi[i], layer[i], par.layers_used);
+
+        if (s < roi.n_slices) {
+            trg_u32 at = TRG_ATOMIC_ADD_LOCAL(&count[s], 1u);
+
+            points[at] = phi[i];
+            points[par.items_room + at] = rho[i];
+            points[2u * par.items_room + at] = z[i];
+            tags[at] = s << 8 | layer[i];
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- pairs and triplets */
+
+/* All that the search around one inner point reads. */
+struct zf_view {
+    TRG_GLOBAL const float *phi, *rho, *z;
+    TRG_GLOBAL const trg_u32 *tag, *start;
+    TRG_GLOBAL const trg_u8 *neighbours; /* [layer][layer] */
+};
+
+/* Phi slices to look at on each side, from one layer to another further out. */
+TRG_FN trg_u32 zf_reach(const struct zf_view v, const struct zf_roi roi, trg_u32 last_barrel,
+                        trg_u32 inner, trg_u32 outer)
+{
+    trg_u32 n = v.neighbours[inner * ZF_LAYERS + outer];
+
+    if (outer > last_barrel) /* the outer one has the larger number */
+        n = n > roi.fewer_slices ? n - roi.fewer_slices : 1u;
+    return n < 1u ? 1u : n;
+}
+
+/* The largest of them from a layer outwards: no point beyond it can match. */
+TRG_FN trg_u32 zf_reach_most(const struct zf_view v, trg_u32 inner)
+{
+    return v.neighbours[inner * ZF_LAYERS + inner]; /* the host keeps it on the diagonal */
+}
+
+/* z on the beam line of the straight line through two points. */
+TRG_FN float zf_extrapolate(float r1, float z1, float r2, float z2)
+{
+    return (z2 * r1 - z1 * r2) / (r1 - r2);
+}
+
+/* Shortest way from one phi to the other, rad. */
+TRG_FN float zf_dphi(float from, float to)
+{
+    float d = to - from;
+
+    if (d > 3.1415927f)
+        d = d - 6.2831855f;
+    if (d < -3.1415927f)
+        d = d + 6.2831855f;
+    return d;
+}
+
+/* Third points further out that agree with the pair (i, o) in z, curvature and phi. */
+TRG_FN trg_u32 zf_triplets(const struct zf_view v, const struct zf_roi roi, const struct zf_par *par,
+                           trg_u32 i, trg_u32 o, float z0)
+{
+    const trg_u32 inner_slice = v.tag[i] >> 8, slice = v.tag[o] >> 8, layer = v.tag[o] & 255u;
+    const trg_u32 most = zf_reach_most(v, layer);
+    /* the bending goes on in the direction in which it began */
+    const trg_u32 down = slice >= inner_slice ? 1u : most, up = slice <= inner_slice ? 1u : most;
+    const trg_u32 low = slice > down ? slice - down : 0u;
+    const trg_u32 high = slice + up + 1u < roi.n_slices ? slice + up + 1u : roi.n_slices;
+    const float ro = v.rho[o], zo = v.z[o], po = v.phi[o];
+    const float inv = 1.0f / (v.rho[i] - ro);
+    const float dp = zf_dphi(v.phi[i], po);
+    const float k0 = 2.0f * dp * inv, p0 = dp * v.rho[i] * inv; /* phi on the beam line, from phi_i */
+    trg_u32 n = 0u;
+
+    for (trg_u32 t = v.start[low]; t < v.start[high]; t++) {
+        const trg_u32 t_layer = v.tag[t] & 255u, t_slice = v.tag[t] >> 8;
+        trg_u32 reach, apart;
+        float inv_t, dp_t;
+
+        if (t_layer <= layer)
+            continue;
+        reach = zf_reach(v, roi, par->last_barrel, layer, t_layer);
+        apart = t_slice > slice ? t_slice - slice : slice - t_slice;
+        if (apart > reach && apart > 1u)
+            continue;
+        if (!(trg_fabs(zf_extrapolate(ro, zo, v.rho[t], v.z[t]) - z0) <= par->triplet_dz))
+            continue;
+        inv_t = 1.0f / (ro - v.rho[t]);
+        dp_t = zf_dphi(po, v.phi[t]);
+        if (!(trg_fabs(2.0f * dp_t * inv_t - k0) <= par->triplet_dk))
+            continue;
+        if (!(trg_fabs(dp + dp_t * ro * inv_t - p0) < par->triplet_dphi))
+            continue;
+        if (par->triplet_mode == 1u)
+            return 1u;
+        n++;
+    }
+    return n;
+}
+
+/* What a pair adds: entries (0 for none), and in *ret_t its place in units of bins. */
+TRG_FN trg_u32 zf_weight(const struct zf_view v, const struct zf_roi roi, const struct zf_par *par,
+                         trg_u32 i, trg_u32 o, float *ret_t)
+{
+    const float z0 = zf_extrapolate(v.rho[i], v.z[i], v.rho[o], v.z[o]);
+
+    if (!(z0 > -par->z_max && z0 < par->z_max))
+        return 0u;
+    *ret_t = (z0 + par->z_max) * roi.inv_bin;
+    return par->triplet_mode ? zf_triplets(v, roi, par, i, o, z0) : 1u;
+}
+
+/* Besides 1 and 2 charges: two, of which only one is to be counted now. */
+#define ZF_ONLY_FIRST 3u
+#define ZF_ONLY_SECOND 4u
+
+/* Counts n entries at place t into the histograms of the charges that the bending allows. */
+#define ZF_COUNT(hist, place, roi, par, i_slice, o_slice, t, n)                                   \
+    do {                                                                                          \
+        trg_u32 bin_ = (trg_u32)(t), at_;                                                         \
+        if (bin_ >= (roi).n_bins)                                                                 \
+            bin_ = (roi).n_bins - 1u;                                                             \
+        at_ = (trg_u32)(((t) - (float)bin_) * (float)ZF_QUANTA) * (n);                            \
+        if ((par).charges == 1u ||                                                                \
+            ((par).charges != ZF_ONLY_SECOND && (o_slice) <= (i_slice) + 1u)) {                   \
+            TRG_ATOMIC_ADD_LOCAL(&(hist)[bin_], (n));                                             \
+            TRG_ATOMIC_ADD_LOCAL(&(place)[bin_], at_);                                            \
+        }                                                                                         \
+        if ((par).charges != 1u && (par).charges != ZF_ONLY_FIRST &&                              \
+            (o_slice) + 1u >= (i_slice)) {                                                        \
+            TRG_ATOMIC_ADD_LOCAL(&(hist)[(roi).n_bins + bin_], (n));                              \
+            TRG_ATOMIC_ADD_LOCAL(&(place)[(roi).n_bins + bin_], at_);                             \
+        }                                                                                         \
+    } while (0)
+
+/* Whether pairs may begin on a layer: it is one of the first filled ones, and not the last. */
+TRG_FN trg_u32 zf_may_begin(trg_u32 layers, trg_u32 layer, trg_u32 first_layers)
+{
+    trg_u32 rank = trg_popcount(layers & ((1u << layer) - 1u)), filled = trg_popcount(layers);
+
+    return rank < first_layers && rank + 1u < filled;
+}
+
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+/* The host's way through the candidates of one inner point: first all places in one vectorized
+ * pass, then the few that count.  The same arithmetic in the same order as zf_weight. */
+#define ZF_CHUNK 128u
+#define ZF_NO_PLACE -1.0f
+
+TRG_FN void zf_places(const struct zf_view v, float r1, float z1, float z_max, float inv_bin,
+                      trg_u32 layer, trg_u32 from, trg_u32 n, float *restrict place)
+{
+    const float *restrict rho = v.rho + from, *restrict z = v.z + from;
+    const trg_u32 *restrict tag = v.tag + from;
+
+    for (trg_u32 k = 0; k < n; k++) {
+        float z0 = (z[k] * r1 - z1 * rho[k]) / (r1 - rho[k]);
+        trg_u32 good = (trg_u32)(z0 > -z_max) & (trg_u32)(z0 < z_max) &
+                       (trg_u32)((tag[k] & 255u) > layer);
+        float t = (z0 + z_max) * inv_bin;
+
+        place[k] = good ? t : ZF_NO_PLACE;
+    }
+}
+#endif
+
+/* Counts all pairs that begin at point i. */
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+#define ZF_FROM_POINT(hist, place, v, roi, par, i)                                                \
+    do {                                                                                          \
+        const trg_u32 s_ = (v).tag[i] >> 8, l_ = (v).tag[i] & 255u;                               \
+        const trg_u32 most_ = zf_reach_most(v, l_);                                               \
+        const trg_u32 low_ = s_ > most_ ? s_ - most_ : 0u;                                        \
+        const trg_u32 high_ = s_ + most_ + 1u < (roi).n_slices ? s_ + most_ + 1u : (roi).n_slices; \
+        const trg_u32 end_ = (v).start[high_];                                                    \
+        float places_[ZF_CHUNK];                                                                  \
+        for (trg_u32 from_ = (v).start[low_]; from_ < end_; from_ += ZF_CHUNK) {                  \
+            const trg_u32 n_ = end_ - from_ < ZF_CHUNK ? end_ - from_ : ZF_CHUNK;                 \
+            zf_places(v, (v).rho[i], (v).z[i], (par).z_max, (roi).inv_bin, l_, from_, n_,         \
+                      places_);                                                                   \
+            for (trg_u32 k_ = 0; k_ < n_; k_++) {                                                 \
+                const trg_u32 o_ = from_ + k_;                                                    \
+                trg_u32 so_, apart_, w_ = 1u;                                                     \
+                if (places_[k_] < 0.0f)                                                           \
+                    continue;                                                                     \
+                so_ = (v).tag[o_] >> 8;                                                           \
+                apart_ = so_ > s_ ? so_ - s_ : s_ - so_;                                          \
+                if (apart_ > 1u &&                                                                \
+                    apart_ > zf_reach(v, roi, (par).last_barrel, l_, (v).tag[o_] & 255u))         \
+                    continue;                                                                     \
+                if ((par).triplet_mode)                                                           \
+                    w_ = zf_triplets(v, roi, &(par), i, o_,                                       \
+                                     zf_extrapolate((v).rho[i], (v).z[i], (v).rho[o_],            \
+                                                    (v).z[o_]));                                  \
+                if (w_)                                                                           \
+                    ZF_COUNT(hist, place, roi, par, s_, so_, places_[k_], w_);                    \
+            }                                                                                     \
+        }                                                                                         \
+    } while (0)
+#else
+#define ZF_FROM_POINT(hist, place, v, roi, par, i)                                                \
+    do {                                                                                          \
+        const trg_u32 s_ = (v).tag[i] >> 8, l_ = (v).tag[i] & 255u;                               \
+        const trg_u32 most_ = zf_reach_most(v, l_);                                               \
+        const trg_u32 low_ = s_ > most_ ? s_ - most_ : 0u;                                        \
+        const trg_u32 high_ = s_ + most_ + 1u < (roi).n_slices ? s_ + most_ + 1u : (roi).n_slices; \
+        const trg_u32 end_ = (v).start[high_];                                                    \
+        for (trg_u32 o_ = (v).start[low_]; o_ < end_; o_++) {                                     \
+            const trg_u32 so_ = (v).tag[o_] >> 8, lo_ = (v).tag[o_] & 255u;                       \
+            const trg_u32 apart_ = so_ > s_ ? so_ - s_ : s_ - so_;                                \
+            float t_ = 0.0f;                                                                      \
+            trg_u32 w_ = 0u;                                                                      \
+            if (lo_ > l_ &&                                                                       \
+                (apart_ <= 1u || apart_ <= zf_reach(v, roi, (par).last_barrel, l_, lo_)))         \
+                w_ = zf_weight(v, roi, &(par), i, o_, &t_);                                       \
+            if (w_)                                                                               \
+                ZF_COUNT(hist, place, roi, par, s_, so_, t_, w_);                                 \
+        }                                                                                         \
+    } while (0)
+#endif
+
+/* `parts` groups an RoI, each with every parts-th inner point: one histogram for the RoI.  With more
+ * than one part, `hist` must be zero before. */
+TRG_KERNEL7(zf_pairs, const struct zf_roi, rois, const trg_u32, starts, const float, points,
+            const trg_u32, tags, const struct zf_summary, summaries, const trg_u8, neighbours,
+            trg_u32, hist, struct zf_par, par)
+{
+    TRG_SHARED trg_u32 count[ZF_ENTRIES];
+    TRG_SHARED trg_u32 place[ZF_ENTRIES];
+    const trg_u32 r = TRG_GID / par.parts, part = TRG_GID % par.parts;
+    const struct zf_roi roi = rois[r];
+    const trg_u32 entries = par.charges * roi.n_bins, layers = summaries[r].layers;
+    TRG_GLOBAL trg_u32 *out = hist + r * 2u * ZF_ENTRIES;
+    struct zf_view v;
+    trg_u32 first, end;
+
+    v.phi = points;
+    v.rho = points + par.items_room;
+    v.z = points + 2u * par.items_room;
+    v.tag = tags;
+    v.start = starts + r * (par.slices_room + 1u);
+    v.neighbours = neighbours;
+    first = v.start[0];
+    end = v.start[roi.n_slices];
+    for (trg_u32 b = TRG_LID; b < entries; b += TRG_LSIZE) {
+        count[b] = 0u;
+        place[b] = 0u;
+    }
+    TRG_BARRIER();
+    for (trg_u32 i = first + part * TRG_LSIZE + TRG_LID; i < end; i += par.parts * TRG_LSIZE)
+        if (zf_may_begin(layers, tags[i] & 255u, par.first_layers))
+            ZF_FROM_POINT(count, place, v, roi, par, i);
+    TRG_BARRIER();
+    for (trg_u32 b = TRG_LID; b < entries; b += TRG_LSIZE) {
+        if (par.parts == 1u) {
+            out[b] = count[b];
+            out[ZF_ENTRIES + b] = place[b];
+        } else if (count[b]) {
+            TRG_ATOMIC_ADD_GLOBAL(&out[b], count[b]);
+            TRG_ATOMIC_ADD_GLOBAL(&out[ZF_ENTRIES + b], place[b]);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- peaks */
+
+/* Which of two equal peaks comes first: the more central one if that is wished, then the lower charge,
+ * slice and bin. */
+TRG_FN trg_u32 zf_order(trg_u32 prefer_central, trg_u32 n_bins, trg_u32 charge, trg_u32 bin)
+{
+    trg_u32 half = n_bins / 2u, away = bin > half ? bin - half : half - bin;
+
+    return (prefer_central ? away << 14 : 0u) | charge << 13 | bin;
+}
+
+/* Finds the highest three bins, takes them out, again and again: what remains is in `count`.
+ * `best` and `order` are shared words; every work-item of the group goes through it. */
+#define ZF_FIND_PEAKS(count, place, roi, par, slice_, list, n_list, best, order, more)            \
+    do {                                                                                          \
+        for (trg_u32 k_ = 0; k_ <= (n_list); k_++) {                                              \
+            trg_u32 top_ = 0u, first_ = 0xffffffffu;                                              \
+            if (TRG_LID == 0u) {                                                                  \
+                best = 0u;                                                                        \
+                order = 0xffffffffu;                                                              \
+            }                                                                                     \
+            TRG_BARRIER();                                                                        \
+            for (trg_u32 c_ = 0; c_ < (par).charges; c_++)                                        \
+                for (trg_u32 b_ = 1u + TRG_LID; b_ + 1u < (roi).n_bins; b_ += TRG_LSIZE) {        \
+                    const trg_u32 at_ = c_ * (roi).n_bins + b_;                                   \
+                    const trg_u32 sum_ = (count)[at_ - 1u] + (count)[at_] + (count)[at_ + 1u];    \
+                    const trg_u32 o_ =                                                            \
+                        zf_order((par).prefer_central, (roi).n_bins, c_, b_);                     \
+                    if (sum_ > top_ || (sum_ == top_ && o_ < first_)) {                           \
+                        top_ = sum_;                                                              \
+                        first_ = o_;                                                              \
+                    }                                                                             \
+                }                                                                                 \
+            TRG_ATOMIC_MAX_LOCAL(&best, top_);                                                    \
+            TRG_BARRIER();                                                                        \
+            if (top_ == best)                                                                     \
+                TRG_ATOMIC_MIN_LOCAL(&order, first_);                                             \
+            TRG_BARRIER();                                                                        \
+            if (TRG_LID == 0u && best >= (par).min_total && k_ == (n_list)) {                     \
+                more = 1u;                                                                        \
+            } else if (TRG_LID == 0u && k_ < (n_list)) {                                          \
+                struct zf_peak p_;                                                                \
+                const trg_u32 c_ = order >> 13 & 1u, b_ = order & 8191u;                          \
+                const trg_u32 at_ = c_ * (roi).n_bins + b_;                                       \
+                p_.total = best >= (par).min_total ? best : 0u;                                   \
+                p_.charge = c_;                                                                   \
+                p_.slice = (slice_);                                                              \
+                p_.bin = b_;                                                                      \
+                p_.places = 0u;                                                                   \
+                for (trg_u32 j_ = 0; j_ < 3u && p_.total; j_++) {                                 \
+                    p_.count[j_] = (count)[at_ + j_ - 1u];                                        \
+                    p_.places += (place)[at_ + j_ - 1u];                                          \
+                    (count)[at_ + j_ - 1u] = 0u;                                                  \
+                    (place)[at_ + j_ - 1u] = 0u;                                                  \
+                }                                                                                 \
+                (list)[k_] = p_;                                                                  \
+            }                                                                                     \
+            TRG_BARRIER();                                                                        \
+        }                                                                                         \
+    } while (0)
+
+/* Adds the contents of the histograms (all groups of three bins) to shared words, and to `digest` a
+ * checksum of every bin, which does not depend on the order. */
+#define ZF_SUM_UP(count, place, roi, par, slice_, total, low, high, digest)                       \
+    do {                                                                                          \
+        for (trg_u32 c_ = 0; c_ < (par).charges; c_++)                                            \
+            for (trg_u32 b_ = TRG_LID; b_ < (roi).n_bins; b_ += TRG_LSIZE) {                      \
+                const trg_u32 n_ = (count)[c_ * (roi).n_bins + b_];                               \
+                /* a bin is in three groups, at the edges in fewer */                             \
+                const trg_u32 in_ = 3u - (b_ < 2u ? 2u - b_ : 0u) -                               \
+                                    (b_ + 2u >= (roi).n_bins ? b_ + 3u - (roi).n_bins : 0u);      \
+                if (n_) {                                                                         \
+                    TRG_ATOMIC_ADD_LOCAL(&total, n_);                                             \
+                    TRG_ATOMIC_ADD_LOCAL(&low, (n_ * in_) & 0xffffu);                             \
+                    TRG_ATOMIC_ADD_LOCAL(&high, (n_ * in_) >> 16);                                \
+                    TRG_ATOMIC_ADD_LOCAL(                                                         \
+                        &digest, zf_digest(slice_, c_, b_, n_,                                    \
+                                           (place)[c_ * (roi).n_bins + b_]));                     \
+                }                                                                                 \
+            }                                                                                     \
+    } while (0)
+
+/* One group an RoI: the peaks of its histogram.  The histogram itself stays. */
+TRG_KERNEL4(zf_peaks, const struct zf_roi, rois, const trg_u32, hist, struct zf_peak, peaks,
+            struct zf_summary, summaries, struct zf_par, par)
+{
+    TRG_SHARED trg_u32 count[ZF_ENTRIES];
+    TRG_SHARED trg_u32 place[ZF_ENTRIES];
+    TRG_SHARED trg_u32 best, order, more, total, low, high, digest;
+    const struct zf_roi roi = rois[TRG_GID];
+    const trg_u32 entries = par.charges * roi.n_bins;
+    TRG_GLOBAL const trg_u32 *in = hist + TRG_GID * 2u * ZF_ENTRIES;
+    TRG_GLOBAL struct zf_peak *list = peaks + TRG_GID * par.peaks_room;
+
+    if (TRG_LID == 0u)
+        more = total = low = high = digest = 0u;
+    for (trg_u32 b = TRG_LID; b < entries; b += TRG_LSIZE) {
+        count[b] = in[b];
+        place[b] = in[ZF_ENTRIES + b];
+    }
+    TRG_BARRIER();
+    ZF_SUM_UP(count, place, roi, par, 0u, total, low, high, digest);
+    TRG_BARRIER();
+    ZF_FIND_PEAKS(count, place, roi, par, 0u, list, par.peaks_room, best, order, more);
+    if (TRG_LID == 0u) {
+        summaries[TRG_GID].n_entries = total;
+        summaries[TRG_GID].n_triples = total ? par.charges * (roi.n_bins - 2u) : 0u;
+        summaries[TRG_GID].sum_low = low;
+        summaries[TRG_GID].sum_high = high;
+        summaries[TRG_GID].n_more = more;
+        summaries[TRG_GID].digest = digest;
+    }
+}
+
+/* ---------------------------------------------------------------- a histogram for each slice */
+
+/* How far the pairs of an inner layer reach into the histograms of neighbouring slices. */
+TRG_FN trg_u32 zf_spread(const struct zf_view v, const struct zf_roi roi, trg_u32 last_barrel,
+                         trg_u32 layer)
+{
+    return layer ? zf_reach(v, roi, last_barrel, 0u, layer) : 0u;
+}
+
+/* slices_room groups an RoI, one for each slice: fills the slice's histograms from the inner points near
+ * by, and leaves their highest peaks. */
+TRG_KERNEL7(zf_slices, const struct zf_roi, rois, const trg_u32, starts, const float, points,
+            const trg_u32, tags, struct zf_summary, summaries, const trg_u8, neighbours,
+            struct zf_peak, peaks, struct zf_par, par)
+{
+    TRG_SHARED trg_u32 count[ZF_ENTRIES];
+    TRG_SHARED trg_u32 place[ZF_ENTRIES];
+    TRG_SHARED trg_u32 best, order, more, total, low, high, digest;
+    const trg_u32 r = TRG_GID / par.slices_room, slice = TRG_GID % par.slices_room;
+    const struct zf_roi roi = rois[r];
+    const trg_u32 layers = summaries[r].layers;
+    TRG_GLOBAL struct zf_peak *list =
+        peaks + (r * par.slices_room + slice) * par.peaks_room;
+    struct zf_view v;
+    trg_u32 most, low_slice, high_slice;
+
+    if (TRG_LID == 0u)
+        for (trg_u32 k = 0; k < par.peaks_room; k++)
+            list[k].total = 0u;
+    if (slice >= roi.n_slices)
+        return; /* the whole group */
+    v.phi = points;
+    v.rho = points + par.items_room;
+    v.z = points + 2u * par.items_room;
+    v.tag = tags;
+    v.start = starts + r * (par.slices_room + 1u);
+    v.neighbours = neighbours;
+    most = zf_reach_most(v, 0u);
+    low_slice = slice > most ? slice - most : 0u;
+    high_slice = slice + most + 1u < roi.n_slices ? slice + most + 1u : roi.n_slices;
+    if (v.start[low_slice] == v.start[high_slice])
+        return; /* no point near by: the whole group */
+    if (TRG_LID == 0u)
+        more = total = low = high = digest = 0u;
+    for (trg_u32 b = TRG_LID; b < par.charges * roi.n_bins; b += TRG_LSIZE) {
+        count[b] = 0u;
+        place[b] = 0u;
+    }
+    TRG_BARRIER();
+    for (trg_u32 i = v.start[low_slice] + TRG_LID; i < v.start[high_slice]; i += TRG_LSIZE) {
+        const trg_u32 layer = tags[i] & 255u, s = tags[i] >> 8;
+        const trg_u32 far = zf_spread(v, roi, par.last_barrel, layer);
+        const trg_u32 near = par.charges == 2u && layer ? 1u : far;
+        const trg_u32 apart = s > slice ? s - slice : slice - s;
+        struct zf_par one = par;
+
+        if (!zf_may_begin(layers, layer, par.first_layers) || apart > far)
+            continue;
+        if (apart <= near) {
+            ZF_FROM_POINT(count, place, v, roi, one, i);
+        } else {
+            /* far away only one charge can have bent this way */
+            one.charges = slice > s ? ZF_ONLY_FIRST : ZF_ONLY_SECOND;
+            ZF_FROM_POINT(count, place, v, roi, one, i);
+        }
+    }
+    TRG_BARRIER();
+    ZF_SUM_UP(count, place, roi, par, slice, total, low, high, digest);
+    TRG_BARRIER();
+    if (total) /* the same for the whole group */
+        ZF_FIND_PEAKS(count, place, roi, par, slice, list, par.peaks_room, best, order, more);
+    if (TRG_LID == 0u && total) {
+        TRG_ATOMIC_ADD_GLOBAL(&summaries[r].n_entries, total);
+        TRG_ATOMIC_ADD_GLOBAL(&summaries[r].n_triples, par.charges * (roi.n_bins - 2u));
+        TRG_ATOMIC_ADD_GLOBAL(&summaries[r].sum_low, low & 0xffffu);
+        TRG_ATOMIC_ADD_GLOBAL(&summaries[r].sum_high, high + (low >> 16));
+        TRG_ATOMIC_OR_GLOBAL(&summaries[r].n_more, more);
+        TRG_ATOMIC_ADD_GLOBAL(&summaries[r].digest, digest);
+    }
+}
+
+/* One group an RoI: merges the slices' lists, each in falling order, into one of peaks_room. */
+TRG_KERNEL3(zf_merge, const struct zf_roi, rois, const struct zf_peak, lists, struct zf_peak, peaks,
+            struct zf_par, par)
+{
+    TRG_SHARED trg_u32 best, order, winner;
+    TRG_SHARED trg_u8 taken[ZF_SLICES];
+    const struct zf_roi roi = rois[TRG_GID];
+    TRG_GLOBAL const struct zf_peak *in = lists + TRG_GID * par.slices_room * par.peaks_room;
+
+    for (trg_u32 s = TRG_LID; s < roi.n_slices; s += TRG_LSIZE)
+        taken[s] = 0;
+    for (trg_u32 k = 0; k < par.peaks_room; k++) {
+        trg_u32 top = 0u, first = 0xffffffffu, mine = 0u;
+
+        TRG_BARRIER();
+        if (TRG_LID == 0u) {
+            best = 0u;
+            order = winner = 0xffffffffu;
+        }
+        TRG_BARRIER();
+        for (trg_u32 s = TRG_LID; s < roi.n_slices; s += TRG_LSIZE) {
+            trg_u32 o;
+
+            if (taken[s] >= par.peaks_room || !in[s * par.peaks_room + taken[s]].total)
+                continue;
+            /* before equals: charge, then slice; the bin only tells central ones */
+            o = zf_order(par.prefer_central, roi.n_bins, in[s * par.peaks_room + taken[s]].charge,
+                         par.prefer_central ? in[s * par.peaks_room + taken[s]].bin : 0u) &
+                ~8191u;
+            if (in[s * par.peaks_room + taken[s]].total > top ||
+                (in[s * par.peaks_room + taken[s]].total == top && o < first)) {
+                top = in[s * par.peaks_room + taken[s]].total;
+                first = o;
+                mine = s;
+            }
+        }
+        TRG_ATOMIC_MAX_LOCAL(&best, top);
+        TRG_BARRIER();
+        if (top && top == best)
+            TRG_ATOMIC_MIN_LOCAL(&order, first);
+        TRG_BARRIER();
+        if (top && top == best && first == order)
+            TRG_ATOMIC_MIN_LOCAL(&winner, mine);
+        TRG_BARRIER();
+        if (TRG_LID == 0u) {
+            if (best) {
+                peaks[TRG_GID * par.peaks_room + k] = in[winner * par.peaks_room + taken[winner]];
+                taken[winner]++;
+            } else {
+                peaks[TRG_GID * par.peaks_room + k].total = 0u;
+            }
+        }
+    }
+}

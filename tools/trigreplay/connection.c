@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "connection.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zmq.h>
+
+#include "clock.h"
+
+#define PROTOCOL 1
+#define BATCH_MAX 256u
+#define TOKEN_BITS 40u /* of the number of an RoI within its connection */
+
+static int send_message(struct connection *c, const Trigd__V1__ToDaemon *m)
+{
+    size_t n = trigd__v1__to_daemon__get_packed_size(m);
+    zmq_msg_t body;
+
+    if (zmq_msg_init_size(&body, n) < 0)
+        return -errno;
+    trigd__v1__to_daemon__pack(m, zmq_msg_data(&body));
+    if (zmq_msg_send(&body, c->socket, ZMQ_DONTWAIT) < 0) {
+        int r = -errno;
+
+        zmq_msg_close(&body);
+        return r;
+    }
+    c->spoken_ns = clock_ns();
+    return 0;
+}
+
+static int say_hello(struct connection *c, const char *name, uint32_t want)
+{
+    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
+    Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
+
+    hello.protocol = PROTOCOL;
+    hello.name = (char *)name;
+    hello.want_credits = want;
+    m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
+    m.hello = &hello;
+    return send_message(c, &m);
+}
+
+static int copy_names(char **const from, size_t n, char **to, uint32_t most, uint32_t *ret_n)
+{
+    for (size_t i = 0; i < n && i < most; i++) {
+        to[i] = strdup(from[i]);
+        if (!to[i])
+            return -ENOMEM;
+        *ret_n = (uint32_t)i + 1;
+    }
+    return 0;
+}
+
+static int take_welcome(struct connection *c, const Trigd__V1__Welcome *w)
+{
+    int r = copy_names(w->chains, w->n_chains, c->chains, CONNECTION_NAMES_MAX, &c->n_chains);
+
+    if (r == 0)
+        r = copy_names(w->streams, w->n_streams, c->streams, 64, &c->n_streams);
+    c->credits = w->credits;
+    c->heartbeat_ms = w->heartbeat_ms;
+    for (c->room = 64; c->room < 4 * c->credits; c->room *= 2) {
+    }
+    c->flight = calloc(c->room, sizeof *c->flight);
+    c->again = calloc(c->room, sizeof *c->again);
+    return !c->flight || !c->again ? -ENOMEM : r;
+}
+
+/* The next message as a copy that the caller frees, or NULL after the limit. */
+static Trigd__V1__FromDaemon *receive_one(struct connection *c, long limit_ms)
+{
+    zmq_pollitem_t item = {.socket = c->socket, .events = ZMQ_POLLIN};
+    Trigd__V1__FromDaemon *m = NULL;
+    zmq_msg_t body;
+
+    if (limit_ms && zmq_poll(&item, 1, limit_ms) <= 0)
+        return NULL;
+    zmq_msg_init(&body);
+    if (zmq_msg_recv(&body, c->socket, ZMQ_DONTWAIT) >= 0)
+        m = trigd__v1__from_daemon__unpack(NULL, zmq_msg_size(&body), zmq_msg_data(&body));
+    zmq_msg_close(&body);
+    return m;
+}
+
+int connection_open(struct connection *c, void *zmq_context, const char *endpoint, const char *name,
+                    uint32_t want_credits, uint32_t timeout_ms)
+{
+    const int linger = 0, no_limit = 0;
+    Trigd__V1__FromDaemon *m;
+    int r;
+
+    c->socket = zmq_socket(zmq_context, ZMQ_DEALER);
+    if (!c->socket)
+        return -errno;
+    if (zmq_setsockopt(c->socket, ZMQ_LINGER, &linger, sizeof linger) < 0 ||
+        zmq_setsockopt(c->socket, ZMQ_SNDHWM, &no_limit, sizeof no_limit) < 0 ||
+        zmq_setsockopt(c->socket, ZMQ_RCVHWM, &no_limit, sizeof no_limit) < 0 ||
+        zmq_connect(c->socket, endpoint) < 0)
+        return -errno;
+    r = say_hello(c, name, want_credits);
+    if (r < 0)
+        return r;
+    m = receive_one(c, timeout_ms);
+    if (!m)
+        return -ETIMEDOUT;
+    if (m->body_case == TRIGD__V1__FROM_DAEMON__BODY_WELCOME) {
+        r = take_welcome(c, m->welcome);
+    } else {
+        r = -ECONNREFUSED;
+        if (m->body_case == TRIGD__V1__FROM_DAEMON__BODY_ERROR)
+            snprintf(c->tally->first_error, sizeof c->tally->first_error, "%s", m->error->text);
+    }
+    trigd__v1__from_daemon__free_unpacked(m, NULL);
+    c->heard_ns = clock_ns();
+    return r;
+}
+
+void connection_close(struct connection *c)
+{
+    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
+    Trigd__V1__Bye bye = TRIGD__V1__BYE__INIT;
+    const int linger = 500;
+
+    if (c->socket) {
+        m.body_case = TRIGD__V1__TO_DAEMON__BODY_BYE;
+        m.bye = &bye;
+        zmq_setsockopt(c->socket, ZMQ_LINGER, &linger, sizeof linger);
+        if (c->flight)
+            send_message(c, &m);
+        zmq_close(c->socket);
+    }
+    for (uint32_t i = 0; i < c->n_chains; i++)
+        free(c->chains[i]);
+    for (uint32_t i = 0; i < c->n_streams; i++)
+        free(c->streams[i]);
+    free(c->flight);
+    free(c->again);
+    memset(c, 0, sizeof *c);
+}
+
+/* ---------------------------------------------------------------- sending */
+
+uint32_t connection_room(const struct connection *c)
+{
+    return c->credits > c->outstanding ? c->credits - c->outstanding : 0;
+}
+
+static struct flight *flight_of(const struct connection *c, uint64_t token)
+{
+    return &c->flight[token % c->room];
+}
+
+static int send_tokens(struct connection *c, const uint64_t *tokens, uint32_t n)
+{
+    uint32_t which[BATCH_MAX], l1ids[BATCH_MAX];
+    size_t bytes;
+    zmq_msg_t body;
+
+    for (uint32_t i = 0; i < n; i++) {
+        which[i] = flight_of(c, tokens[i])->which;
+        l1ids[i] = (uint32_t)tokens[i];
+    }
+    bytes = source_pack(c->source, which, tokens, l1ids, n, NULL);
+    if (zmq_msg_init_size(&body, bytes) < 0)
+        return -errno;
+    source_pack(c->source, which, tokens, l1ids, n, zmq_msg_data(&body));
+    if (zmq_msg_send(&body, c->socket, 0) < 0) {
+        int r = -errno;
+
+        zmq_msg_close(&body);
+        return r;
+    }
+    c->outstanding += n;
+    c->spoken_ns = clock_ns();
+    c->tally->bytes_out += bytes;
+    return 0;
+}
+
+/* A token whose place in the table is free; decisions can overtake, so one may have to be passed over. */
+static uint64_t new_token(struct connection *c, uint64_t from_ns)
+{
+    uint64_t token;
+    struct flight *f;
+
+    do {
+        token = (uint64_t)c->number << TOKEN_BITS | c->next_token++;
+        f = flight_of(c, token);
+    } while (f->is_open);
+    *f = (struct flight){.token = token, .from_ns = from_ns, .is_open = true};
+    f->which = (uint32_t)((c->next_token + (uint64_t)c->number * 7919u) % c->source->n);
+    return token;
+}
+
+int connection_send(struct connection *c, const uint64_t *from_ns, uint32_t n)
+{
+    uint64_t tokens[BATCH_MAX];
+
+    for (uint32_t i = 0; i < n && i < BATCH_MAX; i++)
+        tokens[i] = new_token(c, from_ns[i]);
+    c->tally->sent += n;
+    return send_tokens(c, tokens, n);
+}
+
+int connection_tick(struct connection *c, uint64_t now_ns)
+{
+    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
+    Trigd__V1__Heartbeat beat = TRIGD__V1__HEARTBEAT__INIT;
+
+    while (c->n_again && connection_room(c)) {
+        int r = send_tokens(c, &c->again[--c->n_again], 1);
+
+        if (r < 0)
+            return r;
+    }
+    if (now_ns < c->spoken_ns + NS_PER_MS * c->heartbeat_ms)
+        return 0;
+    beat.sent_ns = now_ns;
+    m.body_case = TRIGD__V1__TO_DAEMON__BODY_HEARTBEAT;
+    m.heartbeat = &beat;
+    return send_message(c, &m);
+}
+
+/* ---------------------------------------------------------------- receiving */
+
+/* The flight of a token that is open, or NULL (counted: it came twice, or was never sent). */
+static struct flight *take(struct connection *c, uint64_t token)
+{
+    struct flight *f = flight_of(c, token);
+
+    if (f->is_open && f->token == token)
+        return f;
+    if (token >> TOKEN_BITS == c->number && (token & ((1ull << TOKEN_BITS) - 1)) < c->next_token)
+        c->tally->duplicates++;
+    else
+        c->tally->unknown++;
+    return NULL;
+}
+
+static void compare_truth(struct connection *c, const Trigd__V1__Decision *d, uint32_t which)
+{
+    const struct source_roi *r = &c->source->roi[which];
+
+    if (!r->has_truth || c->z_value < 0)
+        return;
+    for (size_t i = 0; i < d->n_results; i++) {
+        if ((int)d->results[i]->step != c->z_step || (int)d->results[i]->n_values <= c->z_value)
+            continue;
+        c->tally->with_truth++;
+        if (fabsf(d->results[i]->values[c->z_value] - r->truth_z_mm) <= 1.0f)
+            c->tally->within_1mm++;
+    }
+}
+
+static void take_decision(struct connection *c, const Trigd__V1__Decision *d, uint64_t now)
+{
+    struct flight *f = take(c, d->token);
+    struct tally *t = c->tally;
+
+    if (!f)
+        return;
+    f->is_open = false;
+    c->outstanding--;
+    t->decided++;
+    *(d->accept ? &t->accepted : &t->rejected) += 1;
+    t->late += d->late ? 1 : 0;
+    if ((unsigned)d->status < 8)
+        t->status[d->status]++;
+    for (size_t i = 0; i < d->n_chains; i++)
+        if (d->chains[i] < CONNECTION_NAMES_MAX)
+            t->chain[d->chains[i]]++;
+    for (size_t i = 0; i < d->n_streams; i++)
+        if (d->streams[i] < 64)
+            t->stream[d->streams[i]]++;
+    latency_add(&t->latency, now > f->from_ns ? now - f->from_ns : 0);
+    compare_truth(c, d, f->which);
+}
+
+static void take_busy(struct connection *c, const Trigd__V1__Busy *b)
+{
+    for (size_t i = 0; i < b->n_tokens; i++) {
+        if (!take(c, b->tokens[i]))
+            continue;
+        c->tally->busy++;
+        c->outstanding--;
+        c->again[c->n_again++] = b->tokens[i]; /* as many as there are flights */
+    }
+}
+
+static void take_error(struct connection *c, const Trigd__V1__Error *e)
+{
+    struct flight *f = e->has_token ? take(c, e->token) : NULL;
+
+    c->tally->errors++;
+    if (!c->tally->first_error[0])
+        snprintf(c->tally->first_error, sizeof c->tally->first_error, "%s", e->text);
+    if (!f)
+        return;
+    f->is_open = false; /* refused for good: an answer, not a loss */
+    c->outstanding--;
+}
+
+static void take_message(struct connection *c, const Trigd__V1__FromDaemon *m)
+{
+    uint64_t now = clock_ns();
+
+    c->heard_ns = now;
+    switch (m->body_case) {
+    case TRIGD__V1__FROM_DAEMON__BODY_DECISIONS:
+        for (size_t i = 0; i < m->decisions->n_decisions; i++)
+            take_decision(c, m->decisions->decisions[i], now);
+        break;
+    case TRIGD__V1__FROM_DAEMON__BODY_BUSY:
+        take_busy(c, m->busy);
+        break;
+    case TRIGD__V1__FROM_DAEMON__BODY_CREDIT:
+        if (m->credit->credits <= c->room / 4)
+            c->credits = m->credit->credits;
+        break;
+    case TRIGD__V1__FROM_DAEMON__BODY_ERROR:
+        take_error(c, m->error);
+        break;
+    default:
+        break; /* heartbeats only tell that the daemon lives */
+    }
+}
+
+int connection_receive(struct connection *c)
+{
+    Trigd__V1__FromDaemon *m;
+    int n = 0;
+
+    while (n < 64 && (m = receive_one(c, 0)) != NULL) {
+        take_message(c, m);
+        trigd__v1__from_daemon__free_unpacked(m, NULL);
+        n++;
+    }
+    return n;
+}

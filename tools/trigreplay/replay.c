@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "clock.h"
+
+#define CONNECTIONS_MAX 1024u
+#define BATCH_MAX 256u
+#define SHOW_NS 200000000L /* of the progress bar */
+
+_Atomic bool replay_stop;
+
+struct worker { /* one thread and its connections */
+    const struct replay_options *o;
+    const struct source *source;
+    void *context;
+    struct connection *connection;
+    uint32_t n;          /* connections */
+    uint64_t rois;       /* its share */
+    struct pace pace;
+    struct tally tally;
+    _Atomic uint64_t decided; /* for the progress bar */
+    uint64_t start_ns, end_ns;
+    int result;
+    pthread_t thread;
+};
+
+/* ---------------------------------------------------------------- one thread */
+
+/* Sends what is due, over the connections in turn; returns whether anything went out. */
+static bool send_due(struct worker *w, uint64_t *sent, uint64_t *due_ns, uint32_t *turn)
+{
+    bool any = false;
+
+    for (uint32_t k = 0; k < w->n && *sent < w->rois; k++) {
+        struct connection *c = &w->connection[(*turn + k) % w->n];
+        uint64_t from[BATCH_MAX], now = clock_ns();
+        uint32_t room = connection_room(c), n = 0;
+
+        while (n < w->o->batch && n < room && *sent + n < w->rois && *due_ns <= now) {
+            from[n++] = w->pace.mode == PACE_MAX ? now : *due_ns;
+            *due_ns = w->start_ns + pace_next(&w->pace);
+        }
+        if (!n)
+            continue;
+        w->result = connection_send(c, from, n);
+        if (w->result < 0)
+            return false;
+        *sent += n;
+        any = true;
+    }
+    ++*turn;
+    return any;
+}
+
+static bool receive_all(struct worker *w)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < w->n; i++)
+        any |= connection_receive(&w->connection[i]) > 0;
+    atomic_store(&w->decided, w->tally.decided);
+    return any;
+}
+
+static bool tick_all(struct worker *w, uint64_t now)
+{
+    for (uint32_t i = 0; i < w->n; i++) {
+        w->result = connection_tick(&w->connection[i], now);
+        if (w->result < 0)
+            return false;
+    }
+    return true;
+}
+
+static bool is_done(const struct worker *w)
+{
+    for (uint32_t i = 0; i < w->n; i++)
+        if (w->connection[i].outstanding || w->connection[i].n_again)
+            return false;
+    return true;
+}
+
+/* Sleeps until something comes or the next RoI is due. */
+static void wait_for_more(struct worker *w, zmq_pollitem_t *items, bool may_send, uint64_t due_ns)
+{
+    uint64_t now = clock_ns();
+
+    if (may_send && due_ns <= now + 100 * NS_PER_US)
+        return; /* too short to sleep */
+    zmq_poll(items, (int)w->n, may_send && due_ns < now + 10 * NS_PER_MS ? 1 : 10);
+}
+
+static bool has_room(const struct worker *w)
+{
+    for (uint32_t i = 0; i < w->n; i++)
+        if (connection_room(&w->connection[i]))
+            return true;
+    return false;
+}
+
+static void run_worker(struct worker *w, zmq_pollitem_t *items)
+{
+    uint64_t sent = 0, due_ns, last_ns, limit_ns = w->o->timeout_ms * NS_PER_MS;
+    uint32_t turn = 0;
+
+    for (uint32_t i = 0; i < w->n; i++)
+        items[i] = (zmq_pollitem_t){.socket = w->connection[i].socket, .events = ZMQ_POLLIN};
+    w->start_ns = last_ns = clock_ns();
+    due_ns = w->start_ns + pace_next(&w->pace);
+    for (;;) {
+        bool more = sent < w->rois && !atomic_load(&replay_stop);
+        bool any = more && send_due(w, &sent, &due_ns, &turn);
+        uint64_t now = clock_ns();
+
+        if (w->result < 0)
+            return;
+        any |= receive_all(w);
+        if (!tick_all(w, now))
+            return;
+        if (any)
+            last_ns = now;
+        if (!more && is_done(w))
+            break;
+        if (now > last_ns + limit_ns && (!more || due_ns < now))
+            break; /* what is still open counts as lost */
+        if (!any)
+            wait_for_more(w, items, more && has_room(w), due_ns);
+    }
+    w->end_ns = clock_ns();
+}
+
+static void *worker_main(void *arg)
+{
+    struct worker *w = arg;
+    zmq_pollitem_t *items = calloc(w->n, sizeof *items);
+
+    if (!items) {
+        w->result = -ENOMEM;
+        return NULL;
+    }
+    run_worker(w, items);
+    for (uint32_t i = 0; i < w->n; i++)
+        w->tally.lost += w->connection[i].outstanding + w->connection[i].n_again;
+    free(items);
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- the run */
+
+static void add_latency(struct latency *sum, const struct latency *l)
+{
+    for (uint32_t b = 0; b < LATENCY_BUCKETS; b++)
+        sum->bucket[b] += l->bucket[b];
+    sum->count += l->count;
+    sum->sum_ns += l->sum_ns;
+    if (l->max_ns > sum->max_ns)
+        sum->max_ns = l->max_ns;
+}
+
+static void add_tally(struct tally *sum, const struct tally *t)
+{
+    sum->sent += t->sent;
+    sum->decided += t->decided;
+    sum->accepted += t->accepted;
+    sum->rejected += t->rejected;
+    sum->late += t->late;
+    for (uint32_t i = 0; i < 8; i++)
+        sum->status[i] += t->status[i];
+    sum->busy += t->busy;
+    sum->errors += t->errors;
+    sum->duplicates += t->duplicates;
+    sum->unknown += t->unknown;
+    sum->lost += t->lost;
+    for (uint32_t i = 0; i < CONNECTION_NAMES_MAX; i++)
+        sum->chain[i] += t->chain[i];
+    for (uint32_t i = 0; i < 64; i++)
+        sum->stream[i] += t->stream[i];
+    sum->with_truth += t->with_truth;
+    sum->within_1mm += t->within_1mm;
+    sum->bytes_out += t->bytes_out;
+    add_latency(&sum->latency, &t->latency);
+    if (!sum->first_error[0])
+        memcpy(sum->first_error, t->first_error, sizeof sum->first_error);
+}
+
+static int open_source(const struct replay_options *o, struct source *ret_source)
+{
+    uint64_t n = o->rois < o->distinct ? o->rois : o->distinct;
+    int r = o->file ? source_read(o->file, (uint32_t)n, ret_source)
+                    : source_generate(o->preset, o->seed, (uint32_t)n, ret_source);
+
+    if (r < 0 && o->file)
+        fprintf(stderr, "trigreplay: cannot read RoIs from %s: %s\n", o->file, strerror(-r));
+    else if (r == -EINVAL)
+        fprintf(stderr, "trigreplay: there is no preset \"%s\"; see trigreplay --help\n", o->preset);
+    return r;
+}
+
+static int open_connections(struct worker *w, uint32_t first)
+{
+    for (uint32_t i = 0; i < w->n; i++) {
+        struct connection *c = &w->connection[i];
+        char name[64];
+        int r;
+
+        snprintf(name, sizeof name, "%.48s-%u", w->o->name, first + i);
+        c->source = w->source;
+        c->tally = &w->tally;
+        c->number = first + i;
+        c->z_step = w->o->z_step;
+        c->z_value = w->o->z_value;
+        r = connection_open(c, w->context, w->o->endpoint, name, w->o->credits, w->o->timeout_ms);
+        if (r == -ETIMEDOUT)
+            fprintf(stderr, "trigreplay: nobody answers at %s within %u ms\n", w->o->endpoint,
+                    w->o->timeout_ms);
+        else if (r < 0)
+            fprintf(stderr, "trigreplay: cannot connect to %s: %s%s%s\n", w->o->endpoint,
+                    strerror(-r), w->tally.first_error[0] ? ": " : "", w->tally.first_error);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static void show_progress(const struct replay_options *o, const struct worker *w, bool last)
+{
+    static const char bar[] = "########################################";
+    uint64_t done = 0;
+    double part;
+
+    for (uint32_t i = 0; i < o->threads; i++)
+        done += atomic_load(&w[i].decided);
+    part = o->rois ? (double)done / (double)o->rois : 1;
+    if (part > 1)
+        part = 1;
+    fprintf(stderr, "\r[%-40.*s] %3.0f %%  %llu RoIs%s", (int)(40 * part), bar, 100 * part,
+            (unsigned long long)done, last ? "\n" : "");
+}
+
+static void join_all(const struct replay_options *o, struct worker *w)
+{
+    bool show = !o->quiet && isatty(STDERR_FILENO);
+
+    for (uint32_t i = 0; i < o->threads; i++) {
+        struct timespec limit;
+
+        do {
+            if (show)
+                show_progress(o, w, false);
+            clock_gettime(CLOCK_REALTIME, &limit);
+            limit.tv_nsec += SHOW_NS;
+            if (limit.tv_nsec >= (long)NS_PER_S) {
+                limit.tv_nsec -= (long)NS_PER_S;
+                limit.tv_sec++;
+            }
+        } while (pthread_timedjoin_np(w[i].thread, NULL, &limit) == ETIMEDOUT);
+    }
+    if (show)
+        show_progress(o, w, true);
+}
+
+static void take_names(struct replay_result *r, struct connection *c)
+{
+    r->n_chains = c->n_chains;
+    r->n_streams = c->n_streams;
+    memcpy(r->chains, c->chains, sizeof r->chains);
+    memcpy(r->streams, c->streams, sizeof r->streams);
+    c->n_chains = c->n_streams = 0; /* they are the result's now */
+}
+
+static int start_all(const struct replay_options *o, struct worker *w)
+{
+    for (uint32_t i = 0; i < o->threads; i++) {
+        int r = -pthread_create(&w[i].thread, NULL, worker_main, &w[i]);
+
+        if (r < 0) {
+            atomic_store(&replay_stop, true);
+            while (i)
+                pthread_join(w[--i].thread, NULL);
+            return r;
+        }
+    }
+    return 0;
+}
+
+static int run_all(const struct replay_options *o, struct worker *w, struct replay_result *ret)
+{
+    uint64_t start = UINT64_MAX, end = 0;
+    uint32_t first = 0;
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < o->threads; i++) {
+        r = open_connections(&w[i], first);
+        first += w[i].n;
+    }
+    if (r == 0)
+        r = start_all(o, w);
+    if (r < 0)
+        return r;
+    join_all(o, w);
+    for (uint32_t i = 0; i < o->threads; i++) {
+        if (w[i].result < 0) {
+            fprintf(stderr, "trigreplay: sending failed: %s\n", strerror(-w[i].result));
+            r = w[i].result;
+        }
+        add_tally(&ret->sum, &w[i].tally);
+        start = w[i].start_ns < start ? w[i].start_ns : start;
+        end = w[i].end_ns > end ? w[i].end_ns : end;
+    }
+    ret->seconds = end > start ? (double)(end - start) * 1e-9 : 0;
+    take_names(ret, &w[0].connection[0]);
+    return r;
+}
+
+static int prepare(const struct replay_options *o, const struct source *s, void *context,
+                   struct worker *w, struct connection *connections)
+{
+    uint32_t first = 0;
+
+    for (uint32_t i = 0; i < o->threads; i++) {
+        w[i].o = o;
+        w[i].source = s;
+        w[i].context = context;
+        w[i].n = o->connections / o->threads + (i < o->connections % o->threads);
+        w[i].rois = o->rois / o->threads + (i < o->rois % o->threads);
+        w[i].connection = &connections[first];
+        first += w[i].n;
+        if (pace_parse(o->pace, &w[i].pace) < 0) {
+            fprintf(stderr, "trigreplay: --pace \"%s\" is none of max, rate:HZ, poisson:HZ, "
+                    "bunches:HZ\n", o->pace);
+            return -EINVAL;
+        }
+        w[i].pace.rate_hz /= o->threads;
+        random_seed(&w[i].pace.random, o->seed, 0x70616365u + i);
+    }
+    return 0;
+}
+
+int replay_run(const struct replay_options *options, struct replay_result *ret_result)
+{
+    struct replay_options o = *options;
+    struct connection *connections = calloc(o.connections, sizeof *connections);
+    struct worker *w;
+    struct source s = {.n = 0};
+    void *context = zmq_ctx_new();
+    int r = -ENOMEM;
+
+    memset(ret_result, 0, sizeof *ret_result);
+    if (o.threads > o.connections)
+        o.threads = o.connections;
+    w = calloc(o.threads, sizeof *w);
+    if (!w || !connections || !context)
+        goto out;
+    zmq_ctx_set(context, ZMQ_MAX_SOCKETS, (int)CONNECTIONS_MAX + 64);
+    r = prepare(&o, &s, context, w, connections);
+    if (r == 0)
+        r = open_source(&o, &s);
+    if (r == 0)
+        r = run_all(&o, w, ret_result);
+    if (s.n)
+        ret_result->mean_items = (double)s.items / s.n;
+out:
+    for (uint32_t i = 0; connections && i < o.connections; i++)
+        connection_close(&connections[i]);
+    if (context)
+        zmq_ctx_term(context);
+    source_free(&s);
+    free(connections);
+    free(w);
+    return r;
+}
+
+void replay_result_fini(struct replay_result *r)
+{
+    for (uint32_t i = 0; i < r->n_chains; i++)
+        free(r->chains[i]);
+    for (uint32_t i = 0; i < r->n_streams; i++)
+        free(r->streams[i]);
+}
+
+bool replay_is_whole(const struct replay_result *r)
+{
+    return !r->sum.lost && !r->sum.duplicates && !r->sum.unknown;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay.h - a run: connections on threads, paced, until all RoIs are answered. */
+#ifndef TRIGD_REPLAY_H
+#define TRIGD_REPLAY_H
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "connection.h"
+
+struct replay_options {
+    const char *endpoint, *preset, *file, *pace, *json, *name;
+    uint64_t rois, seed;
+    uint32_t distinct;    /* different RoIs that are made or read */
+    uint32_t connections, threads, batch, credits;
+    uint32_t timeout_ms;  /* for the daemon to answer at the start, and for the last decisions */
+    int z_step, z_value;  /* place of z among a decision's results; z_value -1: not compared */
+    bool quiet;
+};
+
+struct replay_result {
+    struct tally sum;
+    double seconds;
+    char *chains[CONNECTION_NAMES_MAX], *streams[64];
+    uint32_t n_chains, n_streams;
+    double mean_items;
+};
+
+/* Set by the signal handler: end early, with the report. */
+extern _Atomic bool replay_stop;
+
+/* 0, or a negative errno with a sentence on stderr. */
+int replay_run(const struct replay_options *o, struct replay_result *ret_result);
+void replay_result_fini(struct replay_result *r);
+/* Whether every RoI had exactly one answer. */
+bool replay_is_whole(const struct replay_result *r);
+void report_print(const struct replay_options *o, const struct replay_result *r, FILE *out);
+int report_json(const struct replay_options *o, const struct replay_result *r);
+#endif

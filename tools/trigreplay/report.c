@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay.h"
+
+static const char *const status_name[] = {"ok", "truncated", "algo_failed", "timeout", "shutdown"};
+#define N_STATUS (sizeof status_name / sizeof *status_name)
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static double quantile_us(const struct replay_result *r, double q)
+{
+    return latency_quantile_ns(&r->sum.latency, q) * 1e-3;
+}
+
+void report_print(const struct replay_options *o, const struct replay_result *r, FILE *out)
+{
+    const struct tally *t = &r->sum;
+    double s = r->seconds > 0 ? r->seconds : 1;
+
+    fprintf(out, "replay      %s, seed %llu, %.0f spacepoints an RoI, pace %s, %u connections\n",
+            o->file ? o->file : o->preset, (unsigned long long)o->seed, r->mean_items, o->pace,
+            o->connections);
+    fprintf(out, "sent        %llu RoIs in %.2f s: %.0f RoIs/s, %.1f MB/s\n",
+            (unsigned long long)t->sent, r->seconds, (double)t->sent / s,
+            (double)t->bytes_out / s * 1e-6);
+    fprintf(out, "accepted    %llu (%.2f %%)\nrejected    %llu (%.2f %%)\n",
+            (unsigned long long)t->accepted, percent(t->accepted, t->decided),
+            (unsigned long long)t->rejected, percent(t->rejected, t->decided));
+    for (size_t i = 1; i < N_STATUS; i++)
+        if (t->status[i])
+            fprintf(out, "  %-9s %llu\n", status_name[i], (unsigned long long)t->status[i]);
+    fprintf(out, "busy        %llu (sent again)\nerrors      %llu%s%s\n", (unsigned long long)t->busy,
+            (unsigned long long)t->errors, t->first_error[0] ? ", first: " : "", t->first_error);
+    fprintf(out, "lost        %llu\nduplicated  %llu\n", (unsigned long long)t->lost,
+            (unsigned long long)(t->duplicates + t->unknown));
+    fprintf(out, "latency     p50 %.0f us, p90 %.0f us, p99 %.0f us, p99.9 %.0f us, max %.0f us%s\n",
+            quantile_us(r, 0.5), quantile_us(r, 0.9), quantile_us(r, 0.99), quantile_us(r, 0.999),
+            (double)t->latency.max_ns * 1e-3,
+            strcmp(o->pace, "max") ? "" : " (all credits in flight)");
+    for (uint32_t i = 0; i < r->n_chains; i++)
+        fprintf(out, "chain       %-24s %llu (%.2f %%)\n", r->chains[i],
+                (unsigned long long)t->chain[i], percent(t->chain[i], t->decided));
+    for (uint32_t i = 0; i < r->n_streams && i < 64; i++)
+        fprintf(out, "stream      %-24s %llu (%.2f %%)\n", r->streams[i],
+                (unsigned long long)t->stream[i], percent(t->stream[i], t->decided));
+    if (t->with_truth)
+        fprintf(out, "physics     hard-scatter vertex within 1 mm: %.2f %% of %llu\n",
+                percent(t->within_1mm, t->with_truth), (unsigned long long)t->with_truth);
+}
+
+static void json_names(FILE *out, const char *key, char *const *names, const uint64_t *counts,
+                       uint32_t n)
+{
+    fprintf(out, ",\"%s\":{", key);
+    for (uint32_t i = 0; i < n; i++)
+        fprintf(out, "%s\"%s\":%llu", i ? "," : "", names[i], (unsigned long long)counts[i]);
+    putc('}', out);
+}
+
+int report_json(const struct replay_options *o, const struct replay_result *r)
+{
+    const struct tally *t = &r->sum;
+    const struct {
+        const char *name;
+        uint64_t value;
+    } list[] = {{"sent", t->sent},           {"decided", t->decided},   {"accepted", t->accepted},
+                {"rejected", t->rejected},   {"late", t->late},         {"busy", t->busy},
+                {"errors", t->errors},       {"lost", t->lost},         {"duplicates", t->duplicates},
+                {"unknown", t->unknown},     {"bytes_out", t->bytes_out},
+                {"with_truth", t->with_truth}, {"within_1mm", t->within_1mm}};
+    FILE *out = fopen(o->json, "w");
+
+    if (!out) {
+        int e = -errno;
+
+        fprintf(stderr, "trigreplay: cannot write %s: %s\n", o->json, strerror(errno));
+        return e;
+    }
+    fprintf(out, "{\"seconds\":%.6f,\"rois_per_s\":%.1f,\"seed\":%llu", r->seconds,
+            r->seconds > 0 ? (double)t->decided / r->seconds : 0, (unsigned long long)o->seed);
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        fprintf(out, ",\"%s\":%llu", list[i].name, (unsigned long long)list[i].value);
+    for (size_t i = 0; i < N_STATUS; i++)
+        fprintf(out, ",\"status_%s\":%llu", status_name[i], (unsigned long long)t->status[i]);
+    fprintf(out, ",\"p50_us\":%.1f,\"p90_us\":%.1f,\"p99_us\":%.1f,\"p999_us\":%.1f,\"max_us\":%.1f",
+            quantile_us(r, 0.5), quantile_us(r, 0.9), quantile_us(r, 0.99), quantile_us(r, 0.999),
+            (double)t->latency.max_ns * 1e-3);
+    json_names(out, "chains", r->chains, t->chain, r->n_chains);
+    json_names(out, "streams", r->streams, t->stream, r->n_streams);
+    fputs("}\n", out);
+    return fclose(out) ? -errno : 0;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "generator.h"
+#include "roifile.h"
+
+/* Tags of trigd.proto: field number << 3 | wire type. */
+#define TAG_TO_DAEMON_BATCH 0x12u
+#define TAG_BATCH_ROI 0x0au
+#define TAG_ROI_TOKEN 0x08u
+#define TAG_ROI_L1ID 0x18u
+
+static int add(struct source *s, Trigd__V1__Roi *roi)
+{
+    struct source_roi *r = &s->roi[s->n];
+    Trigd__V1__Truth *truth = roi->truth;
+
+    r->has_truth = truth && truth->n_vertex_z_mm;
+    r->truth_z_mm = r->has_truth ? truth->vertex_z_mm[0] : 0;
+    roi->truth = NULL;
+    roi->token = 0;
+    roi->l1id = 0;
+    r->n = trigd__v1__roi__get_packed_size(roi);
+    r->bytes = malloc(r->n ? r->n : 1);
+    if (r->bytes)
+        trigd__v1__roi__pack(roi, r->bytes);
+    roi->truth = truth;
+    if (!r->bytes)
+        return -ENOMEM;
+    s->items += roi->spacepoints ? roi->spacepoints->n_phi_rad : 0;
+    s->n++;
+    return 0;
+}
+
+int source_generate(const char *preset, uint64_t seed, uint32_t n, struct source *ret_source)
+{
+    const struct generator_preset *p = generator_find(preset);
+    struct source s = {.n = 0};
+    struct generated g;
+    int r = 0;
+
+    if (!p)
+        return -EINVAL;
+    s.roi = calloc(n, sizeof *s.roi);
+    if (!s.roi)
+        return -ENOMEM;
+    generated_init(&g);
+    for (uint32_t i = 0; r == 0 && i < n; i++) {
+        struct generated_message m;
+
+        r = generator_make(p, seed, i, &g);
+        if (r < 0)
+            break;
+        generated_message(&g, &m);
+        r = add(&s, &m.roi);
+    }
+    generated_fini(&g);
+    if (r < 0) {
+        source_free(&s);
+        return r;
+    }
+    *ret_source = s;
+    return 0;
+}
+
+static int read_all(struct roifile_reader *file, uint32_t n, struct source *s)
+{
+    const void *bytes;
+    size_t size;
+    int r = 0;
+
+    while (r == 0 && s->n < n && (r = roifile_next(file, &bytes, &size)) == 1) {
+        Trigd__V1__RoiBatch *b = trigd__v1__roi_batch__unpack(NULL, size, bytes);
+
+        if (!b)
+            return -EBADMSG;
+        r = 0;
+        for (size_t i = 0; r == 0 && i < b->n_rois && s->n < n; i++)
+            r = add(s, b->rois[i]);
+        trigd__v1__roi_batch__free_unpacked(b, NULL);
+    }
+    return r;
+}
+
+int source_read(const char *path, uint32_t n, struct source *ret_source)
+{
+    struct source s = {.n = 0};
+    struct roifile_reader *file;
+    int r = roifile_open(path, &file);
+
+    if (r < 0)
+        return r;
+    s.roi = calloc(n, sizeof *s.roi);
+    r = s.roi ? read_all(file, n, &s) : -ENOMEM;
+    roifile_close(file);
+    if (r == 0 && !s.n)
+        r = -ENODATA;
+    if (r < 0) {
+        source_free(&s);
+        return r;
+    }
+    *ret_source = s;
+    return 0;
+}
+
+void source_free(struct source *s)
+{
+    for (uint32_t i = 0; s->roi && i < s->n; i++)
+        free(s->roi[i].bytes);
+    free(s->roi);
+    *s = (struct source){.n = 0};
+}
+
+static size_t varint_size(uint64_t v)
+{
+    size_t n = 1;
+
+    while (v >= 0x80) {
+        v >>= 7;
+        n++;
+    }
+    return n;
+}
+
+static unsigned char *put_varint(unsigned char *dst, uint64_t v)
+{
+    while (v >= 0x80) {
+        *dst++ = (unsigned char)(v | 0x80);
+        v >>= 7;
+    }
+    *dst++ = (unsigned char)v;
+    return dst;
+}
+
+/* Bytes of one Roi with its token and number. */
+static size_t roi_size(const struct source *s, uint32_t which, uint64_t token, uint32_t l1id)
+{
+    return s->roi[which].n + 2 + varint_size(token) + varint_size(l1id);
+}
+
+size_t source_pack(const struct source *s, const uint32_t *which, const uint64_t *tokens,
+                   const uint32_t *l1ids, uint32_t n, unsigned char *dst)
+{
+    size_t batch = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        size_t roi = roi_size(s, which[i], tokens[i], l1ids[i]);
+
+        batch += 1 + varint_size(roi) + roi;
+    }
+    if (!dst)
+        return 1 + varint_size(batch) + batch;
+    *dst++ = TAG_TO_DAEMON_BATCH;
+    dst = put_varint(dst, batch);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct source_roi *r = &s->roi[which[i]];
+
+        *dst++ = TAG_BATCH_ROI;
+        dst = put_varint(dst, roi_size(s, which[i], tokens[i], l1ids[i]));
+        *dst++ = TAG_ROI_TOKEN;
+        dst = put_varint(dst, tokens[i]);
+        *dst++ = TAG_ROI_L1ID;
+        dst = put_varint(dst, l1ids[i]);
+        memcpy(dst, r->bytes, r->n);
+        dst += r->n;
+    }
+    return 1 + varint_size(batch) + batch;
+}

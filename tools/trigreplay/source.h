@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* source.h - the distinct RoIs that a replay sends again and again: packed once, before the clock
+ * starts, so that sending one is a copy. */
+#ifndef TRIGD_SOURCE_H
+#define TRIGD_SOURCE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct source_roi {
+    unsigned char *bytes; /* a packed Roi without token and l1id */
+    size_t n;
+    bool has_truth;
+    float truth_z_mm; /* of the hard scatter */
+};
+
+struct source {
+    struct source_roi *roi;
+    uint32_t n;
+    uint64_t items; /* spacepoints, all RoIs together */
+};
+
+/* `n` RoIs of a generator preset.  -EINVAL: there is no such preset. */
+int source_generate(const char *preset, uint64_t seed, uint32_t n, struct source *ret_source);
+/* At most `n` RoIs of a file. */
+int source_read(const char *path, uint32_t n, struct source *ret_source);
+void source_free(struct source *s);
+
+/* Bytes of the message that holds RoIs at positions `first` .. of the source, with tokens and numbers
+ * from `token` and `l1id` on; `n` of them.  With `dst` NULL only counts. */
+size_t source_pack(const struct source *s, const uint32_t *which, const uint64_t *tokens,
+                   const uint32_t *l1ids, uint32_t n, unsigned char *dst);
+#endif
