@@ -225,13 +225,65 @@ static int complete_lists(struct config *c)
     return 0;
 }
 
-/* ---------------------------------------------------------------- checks of several keys */
+/* ---------------------------------------------------------------- checks of words and several keys */
+
+static bool is_backend(const char *word)
+{
+    return !strcmp(word, "cpu") || !strcmp(word, "opencl") || !strcmp(word, "cuda");
+}
+
+static void check_endpoints(struct yamlfile *f, const struct config *c)
+{
+    for (uint32_t i = 0; i < c->n_endpoints; i++) {
+        const char *e = c->endpoints[i];
+        char where[WHERE_BYTES];
+
+        snprintf(where, sizeof where, "endpoints[%u]", i);
+        if ((strncmp(e, "tcp://", 6) != 0 && strncmp(e, "ipc://", 6) != 0) || !e[6])
+            yamlfile_problem(f, where, "%s is \"%s\"; tcp://ADDRESS:PORT and ipc://FILE are allowed",
+                             where, e);
+        for (uint32_t k = 0; k < i; k++)
+            if (!strcmp(e, c->endpoints[k]))
+                yamlfile_problem(f, where, "endpoint \"%s\" is listed twice", e);
+    }
+}
+
+static bool has_backend(const struct config *c, const char *backend)
+{
+    for (uint32_t i = 0; i < c->n_devices; i++)
+        if (!strcmp(c->devices[i].backend, backend))
+            return true;
+    return false;
+}
+
+/* That a step of that name exists is known only with the menu. */
+static void check_steps(struct yamlfile *f, const struct config *c)
+{
+    for (uint32_t i = 0; i < c->n_steps; i++) {
+        char where[WHERE_BYTES];
+
+        snprintf(where, sizeof where, "steps[%u].step", i);
+        for (uint32_t k = 0; k < i; k++)
+            if (!strcmp(c->steps[i].step, c->steps[k].step))
+                yamlfile_problem(f, where, "step \"%s\" is listed twice", c->steps[i].step);
+        for (uint32_t k = 0; k < c->steps[i].n_backends; k++) {
+            snprintf(where, sizeof where, "steps[%u].backends[%u]", i, k);
+            if (!has_backend(c, c->steps[i].backends[k]))
+                yamlfile_problem(f, where, "step \"%s\" wants the backend \"%s\", which none of "
+                                 "`devices` has", c->steps[i].step, c->steps[i].backends[k]);
+        }
+    }
+}
 
 static void check_devices(struct yamlfile *f, const struct config *c)
 {
     for (uint32_t i = 0; i < c->n_devices; i++) {
         char where[WHERE_BYTES];
 
+        snprintf(where, sizeof where, "devices[%u].backend", i);
+        if (!is_backend(c->devices[i].backend))
+            yamlfile_problem(f, where, "%s is \"%s\"; cpu, opencl and cuda are allowed", where,
+                             c->devices[i].backend);
         snprintf(where, sizeof where, "devices[%u].lanes", i);
         if (!c->devices[i].lanes && strcmp(c->devices[i].backend, "cpu") != 0)
             yamlfile_problem(f, where, "lanes 0 means one for each core and is for cpu only; "
@@ -261,7 +313,9 @@ static void check_relations(struct yamlfile *f, const struct config *c)
     if (log_level_parse(c->log.level, &(enum trg_level){TRG_INFO}) < 0)
         yamlfile_problem(f, "log.level", "log.level is \"%s\"; error, warn, info and debug are "
                          "allowed", c->log.level);
+    check_endpoints(f, c);
     check_devices(f, c);
+    check_steps(f, c);
 }
 
 /* ---------------------------------------------------------------- paths */

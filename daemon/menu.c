@@ -25,6 +25,17 @@ struct builder { /* a menu on its way from file to memory */
 
 /* ---------------------------------------------------------------- streams and items */
 
+/* Names stand in log fields, metrics and commands: letters, digits and _ - . : only. */
+static void check_name(struct builder *b, const char *where, const char *name)
+{
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:";
+
+    if (name[strspn(name, allowed)] || strlen(name) > 63)
+        yamlfile_problem(b->f, where, "%s is \"%s\"; 1 to 63 letters, digits and _ - . : are allowed",
+                         where, name);
+}
+
 static int32_t find_stream(const struct menu *m, const char *name)
 {
     for (uint32_t i = 0; i < m->n_streams; i++)
@@ -52,6 +63,7 @@ static int build_streams(struct builder *b)
     }
     for (uint32_t i = 0; r == 0 && i < b->file->n_streams; i++) {
         snprintf(where, sizeof where, "streams[%u]", i);
+        check_name(b, where, b->file->streams[i]);
         if (!strcmp(b->file->streams[i], "debug"))
             yamlfile_problem(b->f, where, "the stream \"debug\" always exists and is not listed");
         else if (find_stream(b->m, b->file->streams[i]) >= 0)
@@ -63,6 +75,24 @@ static int build_streams(struct builder *b)
     return r == 0 ? add_stream(b->m, "debug", true) : r;
 }
 
+static void check_items(struct builder *b)
+{
+    char where[WHERE_BYTES];
+
+    for (uint32_t i = 0; i < b->file->n_l1_items; i++) {
+        const struct menu_file_item *item = &b->file->l1_items[i];
+
+        snprintf(where, sizeof where, "l1_items[%u].bit", i);
+        if (item->bit > 31)
+            yamlfile_problem(b->f, where, "%s is %u; 0 to 31 are allowed", where, item->bit);
+        snprintf(where, sizeof where, "l1_items[%u].name", i);
+        check_name(b, where, item->name);
+        for (uint32_t k = 0; k < i; k++)
+            if (!strcmp(b->file->l1_items[k].name, item->name))
+                yamlfile_problem(b->f, where, "level-1 item \"%s\" is listed twice", item->name);
+    }
+}
+
 /* The bit of a seed: a name of l1_items, or a number. */
 static int32_t find_bit(const struct builder *b, const char *seed)
 {
@@ -71,7 +101,7 @@ static int32_t find_bit(const struct builder *b, const char *seed)
 
     for (uint32_t i = 0; i < b->file->n_l1_items; i++)
         if (!strcmp(b->file->l1_items[i].name, seed))
-            return (int32_t)b->file->l1_items[i].bit;
+            return (int32_t)(b->file->l1_items[i].bit & 31u); /* above: refused by check_items */
     return *seed >= '0' && *seed <= '9' && !*end && n < 32 ? (int32_t)n : -1;
 }
 
@@ -142,6 +172,7 @@ static int build_step(struct builder *b, uint32_t number)
     char where[WHERE_BYTES], why[WHY_BYTES] = "";
 
     snprintf(where, sizeof where, "steps[%u].name", number);
+    check_name(b, where, fs->name);
     if (find_step(b->m, fs->name) >= 0)
         yamlfile_problem(b->f, where, "step \"%s\" is listed twice", fs->name);
     s->name = strdup(fs->name);
@@ -257,6 +288,7 @@ static void check_chain(struct builder *b, const struct menu_chain *c, uint32_t 
     char where[WHERE_BYTES];
 
     snprintf(where, sizeof where, "chains[%u].name", chain);
+    check_name(b, where, c->name);
     for (uint32_t i = 0; i < chain; i++) {
         if (!strcmp(b->m->chains[i].name, c->name))
             yamlfile_problem(b->f, where, "chain \"%s\" is listed twice", c->name);
@@ -315,6 +347,7 @@ static int build_all(struct builder *b)
     const struct menu_file *file = b->file;
     int r = build_streams(b);
 
+    check_items(b);
     b->m->name = strdup(file->name ? file->name : "menu");
     if (!b->m->name)
         return -ENOMEM;

@@ -9,10 +9,7 @@
 #include <yaml.h>
 
 #include "log.h"
-#include "nearest.h"
-
-#define WHERE_MAX 256
-#define KEYS_MAX 256
+#include "yamlcheck.h"
 
 struct yamlfile {
     char path[4096];
@@ -60,7 +57,8 @@ static yaml_node_t *find(const struct yamlfile *cf, const char *where, size_t *r
     while (n && *where) {
         if (*where == '[') {
             n = in_sequence(f, n, strtoul(where + 1, NULL, 10));
-            where = strchr(where, ']') + 1;
+            where += strcspn(where, "]"); /* a key of the user's may begin with [ */
+            where += *where == ']';
             if (n)
                 *ret_line = n->start_mark.line + 1;
         } else {
@@ -117,8 +115,10 @@ bool yamlfile_pair(const struct yamlfile *f, const char *where, uint32_t i, cons
 
 static void problem_at(struct yamlfile *f, size_t line, const char *text)
 {
+    struct log_site site = {0}; /* a site each: all problems are told, however many */
+
     f->problems++;
-    LOG_AT(TRG_ERROR, "config", text, "file=\"%s\" line=%zu", f->path, line);
+    log_line(&site, TRG_ERROR, "config", text, "file=\"%s\" line=%zu", f->path, line);
 }
 
 void yamlfile_problem(struct yamlfile *f, const char *where, const char *format, ...)
@@ -139,10 +139,27 @@ uint32_t yamlfile_problems(const struct yamlfile *f)
     return f->problems;
 }
 
+/* Whether anything follows the first document, be it YAML or not, and on which line. */
+static bool has_more(yaml_parser_t *parser, size_t *ret_line)
+{
+    yaml_document_t next;
+    bool more;
+
+    *ret_line = parser->mark.line + 1;
+    if (!yaml_parser_load(parser, &next))
+        return true;
+    more = yaml_document_get_root_node(&next) != NULL;
+    if (more)
+        *ret_line = next.start_mark.line + 1;
+    yaml_document_delete(&next);
+    return more;
+}
+
 static int load_doc(struct yamlfile *f)
 {
     yaml_parser_t parser;
     FILE *in = fopen(f->path, "rb");
+    size_t line;
     int r = 0;
 
     if (!in) {
@@ -168,97 +185,43 @@ static int load_doc(struct yamlfile *f)
         problem_at(f, 1, "the file is empty; a mapping of keys is wanted");
         r = -EINVAL;
     }
+    if (r == 0 && has_more(&parser, &line)) {
+        problem_at(f, line, "there is a second document; one is allowed");
+        r = -EINVAL;
+    }
     yaml_parser_delete(&parser);
     fclose(in);
     return r;
 }
 
-/* ---------------------------------------------------------------- libcyaml's complaints */
-
-struct complaint { /* what libcyaml said of a file: its first sentence, the first line it named */
-    char text[256];
-    size_t line;
-};
-
-static void listen(cyaml_log_t level, void *ctx, const char *format, va_list args)
-{
-    struct complaint *c = ctx;
-    char text[256];
-    const char *at;
-
-    (void)level;
-    vsnprintf(text, sizeof text, format, args);
-    text[strcspn(text, "\n")] = '\0';
-    if (!c->text[0])
-        snprintf(c->text, sizeof c->text, "%s", strncmp(text, "Load: ", 6) ? text : text + 6);
-    at = strstr(text, "(line: ");
-    if (at && !c->line)
-        c->line = strtoul(at + 7, NULL, 10);
-}
+/* ---------------------------------------------------------------- into structs */
 
 const cyaml_config_t yamlfile_cyaml = {
     .mem_fn = cyaml_mem, .log_level = CYAML_LOG_ERROR, .flags = CYAML_CFG_DEFAULT};
 
-/* Collects the names of all keys of a schema, for the nearest one. */
-static void collect_keys(const cyaml_schema_value_t *v, const char **keys, uint32_t *n)
+static void told(void *ctx, size_t line, const char *text)
 {
-    if (v->type == CYAML_SEQUENCE) {
-        collect_keys(v->sequence.entry, keys, n);
-        return;
-    }
-    if (v->type != CYAML_MAPPING)
-        return;
-    for (const cyaml_schema_field_t *k = v->mapping.fields; k->key; k++) {
-        if (*n < KEYS_MAX - 1)
-            keys[(*n)++] = k->key;
-        collect_keys(&k->value, keys, n);
-    }
+    problem_at(ctx, line, text);
 }
 
-/* The line of the first key of that name anywhere in the document. */
-static size_t line_of_key(struct yamlfile *f, const char *key, size_t fallback)
+/* What yamlcheck let pass and libcyaml refuses; its first sentence says why. */
+static void listen(cyaml_log_t level, void *ctx, const char *format, va_list args)
 {
-    yaml_node_t *n;
+    struct yamlfile *f = ctx;
+    char text[256];
 
-    for (int i = 1; (n = yaml_document_get_node(&f->doc, i)) != NULL; i++) {
-        const yaml_node_pair_t *p = n->data.mapping.pairs.start;
-
-        if (n->type != YAML_MAPPING_NODE)
-            continue;
-        for (; p < n->data.mapping.pairs.top; p++) {
-            const yaml_node_t *k = yaml_document_get_node(&f->doc, p->key);
-
-            if (text_of(k) && !strcmp(text_of(k), key))
-                return k->start_mark.line + 1;
-        }
-    }
-    return fallback;
-}
-
-static void report(struct yamlfile *f, const cyaml_schema_value_t *schema, struct complaint *c)
-{
-    static const char unexpected[] = "Unexpected key: ";
-    const char *keys[KEYS_MAX] = {NULL}, *nearest;
-    char text[512];
-    uint32_t n = 0;
-
-    if (strncmp(c->text, unexpected, sizeof unexpected - 1) != 0) {
-        problem_at(f, c->line ? c->line : 1, c->text);
+    (void)level;
+    if (f->problems)
         return;
-    }
-    collect_keys(schema, keys, &n);
-    nearest = nearest_of(c->text + sizeof unexpected - 1, keys);
-    snprintf(text, sizeof text, "there is no key \"%s\" here%s%s%s",
-             c->text + sizeof unexpected - 1, nearest[0] ? "; did you mean \"" : "", nearest,
-             nearest[0] ? "\"?" : "");
-    problem_at(f, line_of_key(f, c->text + sizeof unexpected - 1, c->line), text);
+    vsnprintf(text, sizeof text, format, args);
+    text[strcspn(text, "\n")] = '\0';
+    problem_at(f, 1, text);
 }
 
 int yamlfile_load(const char *path, const cyaml_schema_value_t *schema, void **ret_data,
                   struct yamlfile **ret_file)
 {
     struct yamlfile *f = calloc(1, sizeof *f);
-    struct complaint complaint = {.line = 0};
     cyaml_config_t config = yamlfile_cyaml;
     void *data = NULL;
     int r;
@@ -271,10 +234,10 @@ int yamlfile_load(const char *path, const cyaml_schema_value_t *schema, void **r
         yamlfile_free(f);
         return r;
     }
+    yamlcheck(&f->doc, schema, told, f);
     config.log_fn = listen;
-    config.log_ctx = &complaint;
-    if (cyaml_load_file(path, &config, schema, &data, NULL) != CYAML_OK) {
-        report(f, schema, &complaint);
+    config.log_ctx = f;
+    if (f->problems || cyaml_load_file(path, &config, schema, &data, NULL) != CYAML_OK) {
         yamlfile_free(f);
         return -EINVAL;
     }
