@@ -366,7 +366,7 @@ TRG_KERNEL7(zf_pairs, const struct zf_roi, rois, const trg_u32, starts, const fl
  * slice and bin. */
 TRG_FN trg_u32 zf_order(trg_u32 prefer_central, trg_u32 n_bins, trg_u32 charge, trg_u32 bin)
 {
-    trg_u32 half = n_bins / 2u, away = bin > half ? bin - half : half - bin;
+    trg_u32 middle = n_bins / 2u, away = bin > middle ? bin - middle : middle - bin;
 
     return (prefer_central ? away << 14 : 0u) | charge << 13 | bin;
 }
