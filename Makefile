@@ -27,8 +27,9 @@ check: ## install, build and run every test, also under the sanitizers (about 15
 	cmake --build --preset release
 	ctest --test-dir build/release --output-on-failure --no-tests=error -j $(JOBS)
 
-install: build ## install under PREFIX
-	cmake --install build/release --prefix $(PREFIX)
+install: build ## install under PREFIX (default /usr/local)
+	cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	cmake --install build/release
 
 format: ## put every C file into the project's format
 	git ls-files -z '*.c' '*.h' | xargs -0 clang-format-14 -i

@@ -12,6 +12,8 @@ install(FILES ${CMAKE_SOURCE_DIR}/proto/trigd.proto DESTINATION ${CMAKE_INSTALL_
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/configs/ DESTINATION ${CMAKE_INSTALL_SYSCONFDIR}/trigd
     FILES_MATCHING PATTERN "*.yaml")
 
+install(FILES ${CMAKE_SOURCE_DIR}/packaging/trigd.yaml DESTINATION ${CMAKE_INSTALL_SYSCONFDIR}/trigd)
+
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/trigdConfig.cmake.in
     ${CMAKE_BINARY_DIR}/trigdConfig.cmake INSTALL_DESTINATION ${trigd_package}
     PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
@@ -21,5 +23,6 @@ install(FILES ${CMAKE_BINARY_DIR}/trigdConfig.cmake ${CMAKE_BINARY_DIR}/trigdCon
     ${CMAKE_CURRENT_LIST_DIR}/TrigdPlugin.cmake ${CMAKE_CURRENT_LIST_DIR}/TrigdFlatten.cmake
     DESTINATION ${trigd_package})
 
+# the unit names absolute paths, so it is right for the prefix that was configured
 configure_file(${CMAKE_SOURCE_DIR}/packaging/trigd.service ${CMAKE_BINARY_DIR}/trigd.service @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/trigd.service DESTINATION lib/systemd/system)
