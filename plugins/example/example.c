@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* example - counts spacepoints inside a radius: the plugin to copy. */
-#include <stdlib.h>
-
 #include "example.program.h"
 #include "trigd/plugin.h"
+#include <stdlib.h>
 
 #include "example.h"
 
-#define SLOTS_MAX  8u
-#define GROUP_SIZE 64u
+#define SLOTS_MAX 8u
 
 struct trg_algo {
     struct example_config config;
     struct trg_module *module;
     struct trg_kernel *count;
-    struct { /* a set for each batch in flight */
-        struct trg_buffer *counts, *counts_host;
-    } slot[SLOTS_MAX];
+    struct trg_buffer *counts[SLOTS_MAX], *counts_host[SLOTS_MAX]; /* one a batch in flight */
 };
 
 static void example_destroy(struct trg_algo *a)
@@ -24,8 +20,8 @@ static void example_destroy(struct trg_algo *a)
     if (!a)
         return;
     for (uint32_t s = 0; s < SLOTS_MAX; s++) {
-        trg_buffer_free(a->slot[s].counts);
-        trg_buffer_free(a->slot[s].counts_host);
+        trg_buffer_free(a->counts[s]);
+        trg_buffer_free(a->counts_host[s]);
     }
     trg_module_free(a->module);
     free(a);
@@ -47,36 +43,35 @@ static int example_create(const struct trg_host *host, const void *config,
     if (r == 0)
         r = trg_kernel_get(a->module, "example_count", &a->count);
     for (uint32_t s = 0; r == 0 && s < limits->slots; s++) {
-        r = trg_buffer_new(device, TRG_MEM_DEVICE, bytes, &a->slot[s].counts);
+        r = trg_buffer_new(device, TRG_MEM_DEVICE, bytes, &a->counts[s]);
         if (r == 0)
-            r = trg_buffer_new(device, TRG_MEM_PINNED, bytes, &a->slot[s].counts_host);
+            r = trg_buffer_new(device, TRG_MEM_PINNED, bytes, &a->counts_host[s]);
     }
-    if (r < 0) {
+    if (r == 0)
+        *ret_algo = a;
+    else
         example_destroy(a); /* takes half-built objects */
-        return r;
-    }
-    *ret_algo = a;
-    return 0;
+    return r;
 }
 
 static int example_submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
 {
     const size_t bytes = b->n_rois * sizeof(uint32_t);
-    struct trg_buffer *counts = a->slot[b->slot].counts;
+    struct trg_buffer *counts = a->counts[b->slot];
     const struct example_par par = {b->in[0].span, a->config.rho_max_mm};
     const struct trg_arg args[] = {TRG_BUF(b->in[0].dev), TRG_BUF(counts), TRG_VAL(par)};
     int r = trg_fill(q, counts, 0, bytes, 0);
 
     if (r == 0)
-        r = trg_launch(q, a->count, (struct trg_range){b->n_rois, GROUP_SIZE}, args, 3);
+        r = trg_launch(q, a->count, (struct trg_range){b->n_rois, 64}, args, 3);
     if (r == 0)
-        r = trg_read(q, a->slot[b->slot].counts_host, 0, counts, 0, bytes);
+        r = trg_read(q, a->counts_host[b->slot], 0, counts, 0, bytes);
     return r;
 }
 
 static int example_collect(struct trg_algo *a, struct trg_batch *b)
 {
-    const uint32_t *counts = trg_buffer_host(a->slot[b->slot].counts_host);
+    const uint32_t *counts = trg_buffer_host(a->counts_host[b->slot]);
 
     for (uint32_t i = 0; i < b->n_rois; i++)
         b->results[i].value[0] = (float)counts[i];
@@ -88,10 +83,17 @@ static const struct trg_param params[] = {
      NULL, "spacepoints closer to the beam line than this are counted"},
     {0}};
 static const struct trg_value values[] = {{"n_inner", "", "spacepoints inside the radius"}, {0}};
-
 TRG_PLUGIN_EXPORT const struct trg_plugin trg_plugin;
-const struct trg_plugin trg_plugin = {
-    TRG_PLUGIN_INIT, .name = "example", .version = "1.0.0", .summary = "counts inner spacepoints",
-    .consumes = {TRG_SPACEPOINTS}, .backends = "cpu opencl cuda", .params = params,
-    .values = values, .config_size = sizeof(struct example_config), .create = example_create,
-    .destroy = example_destroy, .submit = example_submit, .collect = example_collect};
+const struct trg_plugin trg_plugin = {TRG_PLUGIN_INIT,
+                                      .name = "example",
+                                      .version = "1.0.0",
+                                      .summary = "counts inner spacepoints",
+                                      .consumes = {TRG_SPACEPOINTS},
+                                      .backends = "cpu opencl cuda",
+                                      .params = params,
+                                      .values = values,
+                                      .config_size = sizeof(struct example_config),
+                                      .create = example_create,
+                                      .destroy = example_destroy,
+                                      .submit = example_submit,
+                                      .collect = example_collect};

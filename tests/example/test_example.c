@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The example plugin, driven directly on every device of the machine: counts against a plain loop, with
- * two batches in flight.  Also shows an author how to test a plugin without a daemon. */
+/* The example plugin, driven directly on every device of the machine: counts against a plain loop,
+ * with two batches in flight.  Also shows an author how to test a plugin without a daemon. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -117,8 +117,11 @@ static void submit(struct slot *s, uint32_t number, struct trg_algo *algo,
     for (uint32_t r = 0; r < ROIS; r++)
         sources[r] = (struct stage_source){s->n[r], {zeros, s->rho[r], zeros, layers}};
     memset(s->results, 0, sizeof s->results);
-    s->batch = (struct trg_batch){.slot = number, .n_rois = ROIS, .rois = infos,
-                                  .results = s->results, .outputs = s->outputs};
+    s->batch = (struct trg_batch){.slot = number,
+                                  .n_rois = ROIS,
+                                  .rois = infos,
+                                  .results = s->results,
+                                  .outputs = s->outputs};
     s->batch.in[0].kind = TRG_SPACEPOINTS;
     s->batch.in[0].host = trg_buffer_host(s->host);
     s->batch.in[0].dev = s->dev;
