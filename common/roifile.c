@@ -2,33 +2,36 @@
 #include "roifile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "log.h"
 
-#define MAGIC "TRGROI1\n"
-#define END "TRGEND1\n"
+#define MAGIC      "TRGROI1\n"
+#define END        "TRGEND1\n"
 #define MARK_BYTES 8u
+#define VARINT_MAX 10u
 #define RECORD_MAX (64u << 20) /* no record of ours is longer */
 
 struct roifile_writer {
-    FILE *file;
-    uint64_t bytes; /* whole records only */
+    int fd;
+    uint64_t bytes; /* whole records only: where the next one goes */
     uint64_t *offset;
     uint32_t *rois;
     uint32_t n, room;
 };
 
 struct roifile_reader {
-    FILE *file;
-    char path[4096];
+    int fd;
+    char *path;
     Trigd__V1__FileHeader *header;
-    long first; /* where the records begin */
+    uint64_t first; /* where the records begin */
+    uint64_t at;    /* of the next one */
     unsigned char *record;
     size_t room;
 };
@@ -47,40 +50,73 @@ static uint32_t put_varint(uint64_t v, unsigned char *dst)
 
 /* ---------------------------------------------------------------- writing */
 
-/* Writes a length and bytes; on failure the file is cut back to what it was. */
-static int put_record(struct roifile_writer *w, const void *bytes, size_t n)
+static int write_all(int fd, struct iovec *part, int n, uint64_t at)
 {
-    unsigned char head[10];
-    uint32_t head_n = put_varint(n, head);
+    while (n > 0) {
+        ssize_t done = pwritev(fd, part, n, (off_t)at);
 
-    errno = EIO;
-    if (fwrite(head, 1, head_n, w->file) == head_n && fwrite(bytes, 1, n, w->file) == n &&
-        fflush(w->file) == 0) {
-        w->bytes += head_n + n;
-        return 0;
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return done < 0 ? -errno : -EIO;
+        at += (uint64_t)done;
+        for (; n > 0 && (size_t)done >= part->iov_len; n--, part++)
+            done -= (ssize_t)part->iov_len;
+        if (n > 0) {
+            part->iov_base = (char *)part->iov_base + done;
+            part->iov_len -= (size_t)done;
+        }
     }
-    {
-        int r = -errno;
-
-        clearerr(w->file);
-        if (ftruncate(fileno(w->file), (off_t)w->bytes) < 0 ||
-            fseek(w->file, (long)w->bytes, SEEK_SET) < 0)
-            log_error("roifile", "cannot cut off a half-written record", "error=\"%s\"",
-                      strerror(errno));
-        return r;
-    }
+    return 0;
 }
 
-static int put_message(struct roifile_writer *w, const ProtobufCMessage *m)
+/* Puts the parts at the end of the file, all of them or none. */
+static int put(struct roifile_writer *w, struct iovec *part, int n)
+{
+    uint64_t bytes = 0;
+    int r;
+
+    for (int i = 0; i < n; i++)
+        bytes += part[i].iov_len;
+    r = write_all(w->fd, part, n, w->bytes);
+    if (r == 0)
+        w->bytes += bytes;
+    else if (ftruncate(w->fd, (off_t)w->bytes) < 0)
+        log_error("roifile", "cannot cut off a half-written record", "error=\"%s\"",
+                  strerror(errno));
+    return r;
+}
+
+static struct iovec part(const void *bytes, size_t n)
+{
+    return (struct iovec){.iov_base = (void *)bytes, .iov_len = n};
+}
+
+/* A packed message on the heap, owned by the caller; NULL when memory is out. */
+static void *pack(const ProtobufCMessage *m, size_t *ret_n)
 {
     size_t n = protobuf_c_message_get_packed_size(m);
-    unsigned char *bytes = malloc(n ? n : 1);
+    void *bytes = malloc(n ? n : 1);
+
+    if (bytes)
+        *ret_n = protobuf_c_message_pack(m, bytes);
+    return bytes;
+}
+
+static int put_header(struct roifile_writer *w, const Trigd__V1__FileHeader *header)
+{
+    unsigned char length[VARINT_MAX];
+    struct iovec parts[3];
+    size_t n = 0;
+    void *bytes = pack(&header->base, &n);
     int r;
 
     if (!bytes)
         return -ENOMEM;
-    protobuf_c_message_pack(m, bytes);
-    r = put_record(w, bytes, n);
+    parts[0] = part(MAGIC, MARK_BYTES);
+    parts[1] = part(length, put_varint(n, length));
+    parts[2] = part(bytes, n);
+    r = put(w, parts, 3);
     free(bytes);
     return r;
 }
@@ -93,16 +129,15 @@ int roifile_create(const char *path, const Trigd__V1__FileHeader *header,
 
     if (!w)
         return -ENOMEM;
-    w->file = fopen(path, "wbx");
-    if (!w->file) {
+    w->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (w->fd < 0) {
         r = -errno;
         free(w);
         return r;
     }
-    w->bytes = MARK_BYTES;
-    r = fwrite(MAGIC, 1, MARK_BYTES, w->file) == MARK_BYTES ? put_message(w, &header->base) : -EIO;
+    r = put_header(w, header);
     if (r < 0) {
-        fclose(w->file);
+        close(w->fd);
         unlink(path);
         free(w);
         return r;
@@ -111,41 +146,53 @@ int roifile_create(const char *path, const Trigd__V1__FileHeader *header,
     return 0;
 }
 
-static int note(struct roifile_writer *w, uint64_t at, uint32_t n_rois)
+/* Makes room for one more record in the index. */
+static int reserve(struct roifile_writer *w)
 {
-    if (w->n == w->room) {
-        uint32_t room = w->room ? 2 * w->room : 1024;
-        uint64_t *offset = realloc(w->offset, room * sizeof *offset);
-        uint32_t *rois;
+    uint32_t room = w->room ? 2 * w->room : 1024;
+    uint64_t *offset;
+    uint32_t *rois;
 
-        if (!offset)
-            return -ENOMEM;
-        w->offset = offset;
-        rois = realloc(w->rois, room * sizeof *rois);
-        if (!rois)
-            return -ENOMEM;
-        w->rois = rois;
-        w->room = room;
-    }
-    w->offset[w->n] = at;
-    w->rois[w->n++] = n_rois;
+    if (w->n < w->room)
+        return 0;
+    offset = realloc(w->offset, room * sizeof *offset);
+    if (!offset)
+        return -ENOMEM;
+    w->offset = offset;
+    rois = realloc(w->rois, room * sizeof *rois);
+    if (!rois)
+        return -ENOMEM;
+    w->rois = rois;
+    w->room = room;
     return 0;
 }
 
 int roifile_append(struct roifile_writer *w, const void *packed, size_t bytes, uint32_t n_rois)
 {
+    unsigned char length[VARINT_MAX];
+    struct iovec parts[2];
     uint64_t at = w->bytes;
     int r;
 
     if (!bytes || bytes > RECORD_MAX)
         return -EINVAL;
-    r = put_record(w, packed, bytes);
-    return r < 0 ? r : note(w, at, n_rois);
+    r = reserve(w);
+    if (r < 0)
+        return r;
+    parts[0] = part(length, put_varint(bytes, length));
+    parts[1] = part(packed, bytes);
+    r = put(w, parts, 2);
+    if (r < 0)
+        return r;
+    w->offset[w->n] = at;
+    w->rois[w->n++] = n_rois;
+    return 0;
 }
 
 int roifile_flush(struct roifile_writer *w)
 {
-    return fflush(w->file) ? -errno : 0;
+    (void)w; /* every record goes to the operating system at once */
+    return 0;
 }
 
 uint64_t roifile_bytes(const struct roifile_writer *w)
@@ -156,21 +203,26 @@ uint64_t roifile_bytes(const struct roifile_writer *w)
 static int put_end(struct roifile_writer *w)
 {
     Trigd__V1__FileIndex index = TRIGD__V1__FILE_INDEX__INIT;
-    unsigned char at[8];
-    uint64_t zero = w->bytes;
+    unsigned char length[1 + VARINT_MAX] = {0}, at[8]; /* the zero byte first */
+    struct iovec parts[4];
+    size_t n = 0;
+    void *bytes;
     int r;
 
     index.n_offset = index.n_rois = w->n;
     index.offset = w->offset;
     index.rois = w->rois;
-    r = put_record(w, NULL, 0); /* the zero byte */
-    if (r == 0)
-        r = put_message(w, &index.base);
-    for (uint32_t i = 0; i < 8; i++)
-        at[i] = (unsigned char)(zero >> (8 * i));
-    if (r == 0 && (fwrite(at, 1, 8, w->file) != 8 ||
-                   fwrite(END, 1, MARK_BYTES, w->file) != MARK_BYTES))
-        r = -EIO;
+    bytes = pack(&index.base, &n);
+    if (!bytes)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < sizeof at; i++)
+        at[i] = (unsigned char)(w->bytes >> (8 * i));
+    parts[0] = part(length, 1 + put_varint(n, length + 1));
+    parts[1] = part(bytes, n);
+    parts[2] = part(at, sizeof at);
+    parts[3] = part(END, MARK_BYTES);
+    r = put(w, parts, 4);
+    free(bytes);
     return r;
 }
 
@@ -181,7 +233,7 @@ int roifile_finish(struct roifile_writer *w)
     if (!w)
         return 0;
     r = put_end(w);
-    if (fclose(w->file) != 0 && r == 0)
+    if (close(w->fd) < 0 && r == 0)
         r = -errno;
     free(w->offset);
     free(w->rois);
@@ -191,36 +243,62 @@ int roifile_finish(struct roifile_writer *w)
 
 /* ---------------------------------------------------------------- reading */
 
-/* 1 and the number; 0 at the end of the file; -EBADMSG for no number. */
-static int get_varint(FILE *f, uint64_t *ret_v)
+/* How many of the `n` bytes at `at` there are, which are then in `dst`; negative errno. */
+static ssize_t read_at(const struct roifile_reader *r, void *dst, size_t n, uint64_t at)
 {
-    uint64_t v = 0;
+    size_t done = 0;
 
-    for (uint32_t shift = 0; shift < 64; shift += 7) {
-        int c = getc(f);
+    while (done < n) {
+        ssize_t got = pread(r->fd, (char *)dst + done, n - done, (off_t)(at + done));
 
-        if (c == EOF)
-            return 0;
-        v |= (uint64_t)(c & 0x7f) << shift;
-        if (!(c & 0x80)) {
-            *ret_v = v;
-            return 1;
-        }
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -errno;
+        if (got == 0)
+            break;
+        done += (size_t)got;
     }
+    return (ssize_t)done;
+}
+
+static int damaged(const struct roifile_reader *r, const char *what, uint64_t at)
+{
+    log_error("roifile", what, "file=\"%s\" offset=%llu", r->path, (unsigned long long)at);
     return -EBADMSG;
 }
 
-static int damaged(const struct roifile_reader *r, const char *what)
+/* The length at `at`: bytes that it takes, 0 when the file ends within it. */
+static int read_length(const struct roifile_reader *r, uint64_t at, uint64_t *ret_length)
 {
-    log_error("roifile", what, "file=\"%s\" offset=%ld", r->path, ftell(r->file));
-    return -EBADMSG;
+    unsigned char bytes[VARINT_MAX];
+    ssize_t n = read_at(r, bytes, sizeof bytes, at);
+    uint64_t v = 0;
+
+    if (n < 0)
+        return (int)n;
+    for (int i = 0; i < n; i++) {
+        v |= (uint64_t)(bytes[i] & 0x7f) << (7 * i);
+        if (bytes[i] & 0x80)
+            continue;
+        *ret_length = v;
+        return i + 1;
+    }
+    return n == VARINT_MAX ? damaged(r, "a record's length is no number", at) : 0;
 }
 
 /* Reads `n` bytes into the reader's memory: 1, or 0 when the file ends before. */
-static int get_bytes(struct roifile_reader *r, uint64_t n)
+static int read_bytes(struct roifile_reader *r, uint64_t n, uint64_t at)
 {
+    struct stat st;
+    ssize_t got;
+
     if (n > RECORD_MAX)
-        return damaged(r, "a record is longer than any can be");
+        return damaged(r, "a record is longer than any can be", at);
+    if (fstat(r->fd, &st) < 0)
+        return -errno;
+    if (at + n > (uint64_t)st.st_size)
+        return 0;
     if (n > r->room) {
         unsigned char *more = realloc(r->record, n);
 
@@ -229,42 +307,57 @@ static int get_bytes(struct roifile_reader *r, uint64_t n)
         r->record = more;
         r->room = n;
     }
-    return fread(r->record, 1, n, r->file) == n;
+    got = read_at(r, r->record, n, at);
+    return got < 0 ? (int)got : (uint64_t)got == n;
 }
 
 static int read_header(struct roifile_reader *r)
 {
     char magic[MARK_BYTES];
-    uint64_t n;
+    uint64_t n = 0;
+    ssize_t got = read_at(r, magic, sizeof magic, 0);
+    int used, there;
 
-    if (fread(magic, 1, sizeof magic, r->file) != sizeof magic ||
-        memcmp(magic, MAGIC, sizeof magic) != 0)
-        return damaged(r, "not an RoI file: it does not begin with TRGROI1");
-    if (get_varint(r->file, &n) != 1 || get_bytes(r, n) != 1)
-        return damaged(r, "not an RoI file: its header is cut off");
+    if (got < 0)
+        return (int)got;
+    if (got != sizeof magic || memcmp(magic, MAGIC, sizeof magic) != 0)
+        return damaged(r, "not an RoI file: it does not begin with TRGROI1", 0);
+    used = read_length(r, MARK_BYTES, &n);
+    there = used > 0 ? read_bytes(r, n, MARK_BYTES + (uint64_t)used) : used;
+    if (there == 0)
+        return damaged(r, "not an RoI file: its header is cut off", MARK_BYTES);
+    if (there < 0)
+        return there;
     r->header = trigd__v1__file_header__unpack(NULL, n, r->record);
     if (!r->header)
-        return damaged(r, "not an RoI file: its header is no FileHeader");
-    r->first = ftell(r->file);
+        return damaged(r, "not an RoI file: its header is no FileHeader", MARK_BYTES);
+    r->first = r->at = MARK_BYTES + (uint64_t)used + n;
     return 0;
 }
 
 int roifile_open(const char *path, struct roifile_reader **ret_reader)
 {
     struct roifile_reader *r = calloc(1, sizeof *r);
-    int result;
+    int result = -ENOMEM;
 
     if (!r)
         return -ENOMEM;
-    snprintf(r->path, sizeof r->path, "%s", path);
-    r->file = fopen(path, "rb");
-    result = r->file ? read_header(r) : -errno;
-    if (result < 0) {
-        roifile_close(r);
-        return result;
+    r->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (r->fd < 0) {
+        result = -errno;
+        goto fail;
     }
+    r->path = strdup(path);
+    if (!r->path)
+        goto fail;
+    result = read_header(r);
+    if (result < 0)
+        goto fail;
     *ret_reader = r;
     return 0;
+fail:
+    roifile_close(r);
+    return result;
 }
 
 const Trigd__V1__FileHeader *roifile_header(const struct roifile_reader *r)
@@ -274,20 +367,15 @@ const Trigd__V1__FileHeader *roifile_header(const struct roifile_reader *r)
 
 int roifile_next(struct roifile_reader *r, const void **ret_bytes, size_t *ret_n)
 {
-    long at = ftell(r->file);
-    uint64_t n;
-    int result = get_varint(r->file, &n);
+    uint64_t n = 0;
+    int used = read_length(r, r->at, &n), there;
 
-    if (result == 1 && n == 0)
-        return 0; /* the index follows */
-    if (result == 1)
-        result = get_bytes(r, n);
-    if (result == 0) { /* a half-written record: it may be whole the next time */
-        clearerr(r->file);
-        return fseek(r->file, at, SEEK_SET) < 0 ? -errno : 0;
-    }
-    if (result < 0)
-        return result;
+    if (used <= 0 || n == 0) /* cut off here, or the index follows: the reader stays */
+        return used < 0 ? used : 0;
+    there = read_bytes(r, n, r->at + (uint64_t)used);
+    if (there <= 0) /* a half-written record may be whole the next time */
+        return there;
+    r->at += (uint64_t)used + n;
     *ret_bytes = r->record;
     *ret_n = n;
     return 1;
@@ -295,9 +383,72 @@ int roifile_next(struct roifile_reader *r, const void **ret_bytes, size_t *ret_n
 
 void roifile_rewind(struct roifile_reader *r)
 {
-    clearerr(r->file);
-    if (fseek(r->file, r->first, SEEK_SET) < 0)
-        damaged(r, "cannot seek");
+    r->at = r->first;
+}
+
+/* ---------------------------------------------------------------- the index */
+
+/* Whether each record begins behind the one before it and all lie before the index. */
+static bool is_in_order(const Trigd__V1__FileIndex *index, uint64_t first, uint64_t end)
+{
+    if (index->n_offset != index->n_rois || (index->n_offset == 0) != (first == end))
+        return false;
+    for (size_t i = 0; i < index->n_offset; i++)
+        if (index->offset[i] >= end ||
+            (i == 0 ? index->offset[0] != first : index->offset[i] <= index->offset[i - 1]))
+            return false;
+    return true;
+}
+
+/* Finds the index behind the zero byte at `at` and adds it up. */
+static int read_index(struct roifile_reader *r, uint64_t at, uint64_t end, uint64_t *ret_records,
+                      uint64_t *ret_rois)
+{
+    unsigned char zero = 1;
+    Trigd__V1__FileIndex *index;
+    uint64_t n = 0, rois = 0;
+    int used;
+
+    if (at < r->first || at >= end || read_at(r, &zero, 1, at) != 1 || zero != 0)
+        return damaged(r, "the index is not where the end of the file says", at);
+    used = read_length(r, at + 1, &n);
+    if (used <= 0 || at + 1 + (uint64_t)used + n != end ||
+        read_bytes(r, n, at + 1 + (uint64_t)used) != 1)
+        return damaged(r, "the index has not the length that it says", at);
+    index = trigd__v1__file_index__unpack(NULL, n, r->record);
+    if (!index || !is_in_order(index, r->first, at)) {
+        if (index)
+            trigd__v1__file_index__free_unpacked(index, NULL);
+        return damaged(r, "the index does not fit the file", at);
+    }
+    for (size_t i = 0; i < index->n_rois; i++)
+        rois += index->rois[i];
+    *ret_records = index->n_offset;
+    *ret_rois = rois;
+    trigd__v1__file_index__free_unpacked(index, NULL);
+    return 1;
+}
+
+int roifile_totals(struct roifile_reader *r, uint64_t *ret_records, uint64_t *ret_rois)
+{
+    unsigned char tail[8 + MARK_BYTES];
+    uint64_t at = 0, size;
+    struct stat st;
+    ssize_t got;
+
+    if (fstat(r->fd, &st) < 0)
+        return -errno;
+    size = (uint64_t)st.st_size;
+    if (size < r->first + sizeof tail)
+        return 0;
+    got = read_at(r, tail, sizeof tail, size - sizeof tail);
+    if (got < 0)
+        return (int)got;
+    if (got != sizeof tail || memcmp(tail + 8, END, MARK_BYTES) != 0)
+        return 0;
+    for (uint32_t i = 0; i < 8; i++)
+        at |= (uint64_t)tail[i] << (8 * i);
+    return read_index(r, at, size - sizeof tail, ret_records, ret_rois);
 }
 
 void roifile_close(struct roifile_reader *r)
@@ -306,8 +457,9 @@ void roifile_close(struct roifile_reader *r)
         return;
     if (r->header)
         trigd__v1__file_header__free_unpacked(r->header, NULL);
-    if (r->file)
-        fclose(r->file);
+    if (r->fd >= 0)
+        close(r->fd);
+    free(r->path);
     free(r->record);
     free(r);
 }

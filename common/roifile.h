@@ -37,5 +37,9 @@ const Trigd__V1__FileHeader *roifile_header(const struct roifile_reader *r);
 int roifile_next(struct roifile_reader *r, const void **ret_bytes, size_t *ret_n);
 /* Back to the first record. */
 void roifile_rewind(struct roifile_reader *r);
+/* How much there is, from the index alone; does not move the reader, but takes the memory of the
+ * record that roifile_next gave.  1; 0 when the file has no end (yet), and the records have to be
+ * walked; -EBADMSG for a damaged index, which leaves the records readable all the same. */
+int roifile_totals(struct roifile_reader *r, uint64_t *ret_records, uint64_t *ret_rois);
 void roifile_close(struct roifile_reader *r);
 #endif
