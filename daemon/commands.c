@@ -10,7 +10,7 @@
 #include "show.h"
 
 #define LINE_BYTES 1024
-#define WORDS_MAX 8
+#define WORDS_MAX  8
 
 struct call { /* one command being carried out */
     const struct control_view *v;
@@ -46,11 +46,11 @@ static void end_json(struct call *c)
         putc('\n', c->out);
 }
 
-#define SHOW(name, single)                                                                        \
-    static void run_show_##name(struct call *c)                                                   \
-    {                                                                                             \
-        print(c, show_##name, single);                                                            \
-        end_json(c);                                                                              \
+#define SHOW(name, single)                      \
+    static void run_show_##name(struct call *c) \
+    {                                           \
+        print(c, show_##name, single);          \
+        end_json(c);                            \
     }
 SHOW(info, true)
 SHOW(chains, false)
@@ -68,17 +68,6 @@ struct part {
     bool single;
 };
 
-static void title(struct call *c, const char *name, bool first)
-{
-    if (c->format == TABLE_JSON) {
-        putc(first ? '{' : ',', c->out);
-        table_json_string(name, c->out);
-        putc(':', c->out);
-    } else {
-        fprintf(c->out, "%s# %s\n", first ? "" : "\n", name);
-    }
-}
-
 static void run_show_stat(struct call *c)
 {
     static const struct part parts[] = {{"global", show_info, true},
@@ -88,7 +77,7 @@ static void run_show_stat(struct call *c)
                                         {"clients", show_clients, false}};
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        title(c, parts[i].name, i == 0);
+        show_title(parts[i].name, i == 0, c->format, c->out);
         print(c, parts[i].show, parts[i].single);
     }
     if (c->format == TABLE_JSON)
@@ -97,31 +86,15 @@ static void run_show_stat(struct call *c)
 
 static void run_show_plugin(struct call *c)
 {
-    const struct plugin *p;
-    char why[256];
-    void (*const show[])(const struct plugin *, struct table *) = {show_parameters, show_presets,
-                                                                   show_values};
-    static const char *const names[] = {"parameters", "presets", "values"};
-
-    if (!c->v->plugins || strchr(c->word[0], '/') ||
-        plugin_host_get(c->v->plugins, c->word[0], &p, why, sizeof why) < 0) {
-        fprintf(c->out, "error: there is no plugin \"%s\"; `show plugins` lists the loaded ones\n",
-                c->word[0]);
+    for (const struct plugin *p = NULL;
+         c->v->plugins && (p = plugin_host_next(c->v->plugins, p)) != NULL;) {
+        if (strcmp(p->d.name, c->word[0]) != 0)
+            continue;
+        show_plugin(p, c->format, c->out);
         return;
     }
-    if (c->format == TABLE_TEXT)
-        fprintf(c->out, "%s %s: %s\n\n", p->d.name, p->d.version, p->d.summary);
-    for (size_t i = 0; i < 3; i++) {
-        struct table t;
-
-        title(c, names[i], i == 0);
-        table_init(&t);
-        show[i](p, &t);
-        table_print(&t, c->format, false, c->out);
-        table_fini(&t);
-    }
-    if (c->format == TABLE_JSON)
-        fputs("}\n", c->out);
+    fprintf(c->out, "error: no plugin \"%s\" is loaded; `show plugins` lists those that are\n",
+            c->word[0]);
 }
 
 static void answer(struct call *c, int r, const char *text)
@@ -146,7 +119,8 @@ static void run_set_log(struct call *c)
     enum trg_level level;
 
     if (log_level_parse(c->word[0], &level) < 0) {
-        fprintf(c->out, "error: there is no level \"%s\"; error, warn, info and debug are allowed\n",
+        fprintf(c->out,
+                "error: there is no level \"%s\"; error, warn, info and debug are allowed\n",
                 c->word[0]);
         return;
     }
@@ -154,13 +128,13 @@ static void run_set_log(struct call *c)
     fprintf(c->out, "log level %s\n", c->word[0]);
 }
 
-#define ASK(name)                                                                                 \
-    static void run_##name(struct call *c)                                                        \
-    {                                                                                             \
-        char text[256] = "";                                                                      \
-        int r = c->v->hooks.name(c->v->hooks.ctx, text, sizeof text);                             \
-                                                                                                  \
-        answer(c, r, text);                                                                       \
+#define ASK(name)                                                     \
+    static void run_##name(struct call *c)                            \
+    {                                                                 \
+        char text[256] = "";                                          \
+        int r = c->v->hooks.name(c->v->hooks.ctx, text, sizeof text); \
+                                                                      \
+        answer(c, r, text);                                           \
     }
 ASK(drain)
 ASK(resume)
@@ -172,7 +146,8 @@ static void run_help(struct call *c);
 static const struct command commands[] = {
     {"help", 0, false, run_help, "", "this list"},
     {"show info", 0, true, run_show_info, "", "version, state, all counters of the daemon"},
-    {"show stat", 0, true, run_show_stat, "", "all counters: daemon, chains, steps, lanes, clients"},
+    {"show stat", 0, true, run_show_stat, "",
+     "all counters: daemon, chains, steps, lanes, clients"},
     {"show chains", 0, true, run_show_chains, "", "chains with prescale and counters"},
     {"show plugins", 0, true, run_show_plugins, "", "plugins that are loaded"},
     {"show plugin", 1, true, run_show_plugin, "NAME", "parameters, presets and values of a plugin"},

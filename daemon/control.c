@@ -20,8 +20,8 @@
 #include "log.h"
 
 #define TALKERS_MAX 32
-#define LINE_BYTES 1024
-#define UNREAD_MAX (4u << 20) /* answers that a talker may leave unread, bytes */
+#define LINE_BYTES  1024
+#define UNREAD_MAX  (4u << 20) /* answers that a talker may leave unread, bytes */
 
 struct talker {
     int fd; /* -1: free */
@@ -275,7 +275,8 @@ void control_stop(struct control *c)
         return;
     if (c->has_thread) {
         if (write(c->stop_fd, &one, sizeof one) < 0)
-            log_error("control", "cannot stop the socket's thread", "error=\"%s\"", strerror(errno));
+            log_error("control", "cannot stop the socket's thread", "error=\"%s\"",
+                      strerror(errno));
         pthread_join(c->thread, NULL);
         unlink(c->view.config->control.socket);
     }

@@ -15,7 +15,7 @@
 struct control_hooks {
     void *ctx;
     int (*set_prescale)(void *ctx, const char *chain, double prescale, char *text, size_t bytes);
-    int (*drain)(void *ctx, char *text, size_t bytes);  /* takes no more RoIs */
+    int (*drain)(void *ctx, char *text, size_t bytes); /* takes no more RoIs */
     int (*resume)(void *ctx, char *text, size_t bytes);
     int (*reload)(void *ctx, char *text, size_t bytes); /* the menu; the old one stays on failure */
     int (*quit)(void *ctx, char *text, size_t bytes);   /* as SIGTERM */

@@ -92,10 +92,10 @@ int http_start(const struct control_view *view, struct http **ret_http)
     if (!h)
         return -ENOMEM;
     h->view = *view;
-    h->server = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, serve, h,
-                                 MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&a,
-                                 MHD_OPTION_CONNECTION_LIMIT, 32u, MHD_OPTION_CONNECTION_TIMEOUT,
-                                 10u, MHD_OPTION_END);
+    h->server =
+        MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, serve, h,
+                         MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&a, MHD_OPTION_CONNECTION_LIMIT,
+                         32u, MHD_OPTION_CONNECTION_TIMEOUT, 10u, MHD_OPTION_END);
     if (!h->server) {
         log_error("http", "cannot listen", "address=%s port=%u error=\"%s\"", config->http.address,
                   config->http.port, strerror(errno));

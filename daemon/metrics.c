@@ -7,8 +7,9 @@
 #include "log.h"
 
 /* Upper ends of the buckets, seconds: 10 us to 10 s in steps of 1-2-5. */
-static const double bounds[] = {10e-6, 20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3,
-                                20e-3, 50e-3, 0.1,   0.2,    0.5,    1,      2,    5,    10};
+static const double bounds[] = {10e-6, 20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3,
+                                2e-3,  5e-3,  10e-3, 20e-3,  50e-3,  0.1,    0.2,
+                                0.5,   1,     2,     5,      10};
 #define N_BOUNDS (sizeof bounds / sizeof *bounds)
 
 static void label(const char *text, FILE *out)
@@ -53,31 +54,33 @@ static void value(const char *family, const char *label_name, const char *label_
         fprintf(out, " %llu\n", (unsigned long long)v);
 }
 
-#define GLOBAL(name, kind, help)                                                                  \
-    family_name("", #name, #kind, family, sizeof family);                                         \
-    head(family, #kind, help, out);                                                               \
-    value(family, NULL, NULL, #name, stats_get(&s->g.name), out);
+#define GLOBAL(name, kind, help)                          \
+    family_name("", #name, #kind, family, sizeof family); \
+    head(family, #kind, help, out);                       \
+    value(family, NULL, NULL, #name, stats_get(&copy.name), out);
 
 static void globals(const struct stats *s, FILE *out)
 {
+    struct stats_global copy;
     char family[128];
 
+    stats_snapshot(&s->g, &copy);
     STATS_GLOBAL(GLOBAL)
 }
 
-#define EACH(table, max, prefix, member, kind, help)                                              \
-    do {                                                                                          \
-        family_name(prefix "_", #member, #kind, family, sizeof family);                           \
-        head(family, #kind, help, out);                                                           \
-        for (uint32_t i = 0; i < (max); i++)                                                      \
-            if (atomic_load(&s->table[i].used))                                                   \
-                value(family, prefix, s->table[i].name, #member, stats_get(&s->table[i].member),  \
-                      out);                                                                       \
+#define EACH(table, max, prefix, member, kind, help)                                             \
+    do {                                                                                         \
+        family_name(prefix "_", #member, #kind, family, sizeof family);                          \
+        head(family, #kind, help, out);                                                          \
+        for (uint32_t i = 0; i < (max); i++)                                                     \
+            if (atomic_load(&s->table[i].used))                                                  \
+                value(family, prefix, s->table[i].name, #member, stats_get(&s->table[i].member), \
+                      out);                                                                      \
     } while (0);
 
 #define OF_CHAIN(name, kind, help) EACH(chain, STATS_CHAINS_MAX, "chain", name, kind, help)
-#define OF_STEP(name, kind, help) EACH(step, STATS_STEPS_MAX, "step", name, kind, help)
-#define OF_LANE(name, kind, help) EACH(lane, STATS_LANES_MAX, "lane", name, kind, help)
+#define OF_STEP(name, kind, help)  EACH(step, STATS_STEPS_MAX, "step", name, kind, help)
+#define OF_LANE(name, kind, help)  EACH(lane, STATS_LANES_MAX, "lane", name, kind, help)
 
 static void entries(const struct stats *s, FILE *out)
 {
@@ -146,7 +149,8 @@ static void histogram(const char *family, const char *label_name, const char *la
         count += atomic_load_explicit(&l->bucket[b++], memory_order_relaxed);
     fprintf(out, "%s_bucket{%s=\"", family, label_name);
     label(label_text, out);
-    fprintf(out, "\",le=\"+Inf\"} %llu\n%s_sum{%s=\"", (unsigned long long)count, family, label_name);
+    fprintf(out, "\",le=\"+Inf\"} %llu\n%s_sum{%s=\"", (unsigned long long)count, family,
+            label_name);
     label(label_text, out);
     fprintf(out, "\"} %.9f\n%s_count{%s=\"",
             (double)atomic_load_explicit(&l->sum_ns, memory_order_relaxed) * 1e-9, family,
@@ -158,7 +162,7 @@ static void histogram(const char *family, const char *label_name, const char *la
 static void latencies(const struct stats *s, FILE *out)
 {
     head("trigd_stage_seconds", "histogram", "time in a stage of the daemon", out);
-#define STAGE(name, help)                                                                         \
+#define STAGE(name, help) \
     histogram("trigd_stage_seconds", "stage", #name, &s->stage[STATS_STAGE_##name], out);
     STATS_STAGES(STAGE)
 #undef STAGE

@@ -1,37 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "show.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "clock.h"
 
 #define COLUMN(name, kind, help) table_column(t, #name, true);
-#define CELL(name, kind, help)                                                                    \
-    table_cell(t, "%llu", (unsigned long long)stats_get(&e->name));
-
-/* A set of the global counters in which the ledger balances: `received` is read last and what is
- * decided first, so what is in flight can only come out too large by what arrived meanwhile. */
-struct ledger {
-    uint64_t received, accepted, rejected, failed, in_flight;
-};
-
-static struct ledger read_ledger(const struct stats_global *g)
-{
-    struct ledger l;
-
-    l.accepted = stats_get(&g->accepted);
-    l.rejected = stats_get(&g->rejected);
-    l.failed = stats_get(&g->failed);
-    l.received = stats_get(&g->received);
-    l.in_flight = l.received - l.accepted - l.rejected - l.failed;
-    return l;
-}
+#define CELL(name, kind, help)   table_cell(t, "%llu", (unsigned long long)stats_get(&e->name));
 
 void show_info(const struct control_view *v, struct table *t)
 {
-    const struct stats_global *e = &v->stats->g;
+    struct stats_global copy, *e = &copy;
 
+    stats_snapshot(&v->stats->g, &copy);
     table_column(t, "name", false);
     table_column(t, "version", false);
     table_column(t, "state", false);
@@ -134,13 +117,12 @@ static void latency_row(struct table *t, const char *name, const struct latency 
     table_cell(t, "%.1f", count ? (double)sum / (double)count * 1e-3 : 0);
     for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++)
         table_cell(t, "%.1f", latency_quantile_ns(l, quantiles[i]) * 1e-3);
-    table_cell(t, "%.1f",
-               (double)atomic_load_explicit(&l->max_ns, memory_order_relaxed) * 1e-3);
+    table_cell(t, "%.1f", (double)atomic_load_explicit(&l->max_ns, memory_order_relaxed) * 1e-3);
 }
 
 void show_latency(const struct control_view *v, struct table *t)
 {
-    static const char *const column[] = {"count", "mean_us", "p50_us", "p90_us",
+    static const char *const column[] = {"count",  "mean_us",  "p50_us", "p90_us",
                                          "p99_us", "p99.9_us", "max_us"};
 
     table_column(t, "stage", false);
@@ -158,17 +140,19 @@ void show_latency(const struct control_view *v, struct table *t)
 
 void show_ledger(const struct control_view *v, struct table *t)
 {
-    struct ledger l = read_ledger(&v->stats->g);
-    const struct {
-        const char *name;
-        uint64_t value;
-    } rows[] = {{"received", l.received}, {"accepted", l.accepted}, {"rejected", l.rejected},
-                {"failed", l.failed},     {"in_flight", l.in_flight}};
+    static const char *const column[] = {"received", "accepted",  "rejected",
+                                         "failed",   "in_flight", "imbalance"};
+    struct stats_ledger l;
 
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        table_column(t, rows[i].name, true);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        table_cell(t, "%llu", (unsigned long long)rows[i].value);
+    stats_ledger(&v->stats->g, &l);
+    for (size_t i = 0; i < sizeof column / sizeof *column; i++)
+        table_column(t, column[i], true);
+    table_cell(t, "%" PRIu64, l.received);
+    table_cell(t, "%" PRIu64, l.accepted);
+    table_cell(t, "%" PRIu64, l.rejected);
+    table_cell(t, "%" PRIu64, l.failed);
+    table_cell(t, "%" PRIu64, l.in_flight);
+    table_cell(t, "%" PRId64, l.imbalance);
 }
 
 static void device_row(const struct control_view *v, struct table *t, const char *backend,
@@ -220,7 +204,7 @@ void show_plugins(const struct control_view *v, struct table *t)
     }
 }
 
-void show_parameters(const struct plugin *p, struct table *t)
+static void show_parameters(const struct plugin *p, struct table *t)
 {
     static const char *const column[] = {"parameter", "default", "unit", "allowed", "meaning"};
 
@@ -242,7 +226,7 @@ void show_parameters(const struct plugin *p, struct table *t)
     }
 }
 
-void show_presets(const struct plugin *p, struct table *t)
+static void show_presets(const struct plugin *p, struct table *t)
 {
     table_column(t, "preset", false);
     table_column(t, "meaning", false);
@@ -252,7 +236,7 @@ void show_presets(const struct plugin *p, struct table *t)
     }
 }
 
-void show_values(const struct plugin *p, struct table *t)
+static void show_values(const struct plugin *p, struct table *t)
 {
     table_column(t, "value", false);
     table_column(t, "unit", false);
@@ -262,4 +246,65 @@ void show_values(const struct plugin *p, struct table *t)
         table_cell(t, "%s", p->d.values[i].unit);
         table_cell(t, "%s", p->d.values[i].help);
     }
+}
+
+static void show_collections(const struct plugin *p, struct table *t)
+{
+    static const char *const column[] = {"direction", "collection", "columns"};
+    char text[256];
+
+    for (size_t i = 0; i < sizeof column / sizeof *column; i++)
+        table_column(t, column[i], false);
+    for (uint32_t i = 0; i <= p->n_inputs; i++) {
+        const struct trg_kind_info *info =
+            trg_kind_info(i < p->n_inputs ? p->d.consumes[i] : p->d.produces);
+        size_t n = 0;
+
+        for (uint32_t c = 0; info && c < info->n_columns && n < sizeof text; c++)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s%s%s", c ? ", " : "",
+                                  info->column[c].name, info->column[c].unit[0] ? " " : "",
+                                  info->column[c].unit);
+        if (!info)
+            continue; /* values only */
+        table_cell(t, i < p->n_inputs ? "consumes" : "produces");
+        table_cell(t, "%s", info->name);
+        table_cell(t, "%s", text);
+    }
+}
+
+void show_title(const char *name, bool first, enum table_format format, FILE *out)
+{
+    if (format != TABLE_JSON) {
+        fprintf(out, "# %s\n", name);
+        return;
+    }
+    putc(first ? '{' : ',', out);
+    table_json_string(name, out);
+    putc(':', out);
+}
+
+void show_plugin(const struct plugin *p, enum table_format format, FILE *out)
+{
+    static const struct {
+        const char *name;
+        void (*show)(const struct plugin *, struct table *);
+    } part[] = {{"parameters", show_parameters},
+                {"presets", show_presets},
+                {"values", show_values},
+                {"collections", show_collections}};
+
+    if (format == TABLE_TEXT)
+        fprintf(out, "%s %s: %s (runs on %s)\n", p->d.name, p->d.version, p->d.summary,
+                p->d.backends);
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        struct table t;
+
+        show_title(part[i].name, i == 0, format, out);
+        table_init(&t);
+        part[i].show(p, &t);
+        table_print(&t, format, false, out);
+        table_fini(&t);
+    }
+    if (format == TABLE_JSON)
+        fputs("}\n", out);
 }

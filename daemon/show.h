@@ -14,8 +14,8 @@ void show_latency(const struct control_view *v, struct table *t);
 void show_ledger(const struct control_view *v, struct table *t);
 void show_devices(const struct control_view *v, struct table *t);
 void show_plugins(const struct control_view *v, struct table *t);
-/* Parameters, presets and values of one plugin. */
-void show_parameters(const struct plugin *p, struct table *t);
-void show_presets(const struct plugin *p, struct table *t);
-void show_values(const struct plugin *p, struct table *t);
+/* Parameters, presets, values and collections of one plugin. */
+void show_plugin(const struct plugin *p, enum table_format format, FILE *out);
+/* Announces one of several tables of an answer: a line, or a member of one JSON object. */
+void show_title(const char *name, bool first, enum table_format format, FILE *out);
 #endif

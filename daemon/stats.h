@@ -14,11 +14,11 @@
 
 #include "latency.h"
 
-#define STATS_CHAINS_MAX 256
-#define STATS_STEPS_MAX 64
-#define STATS_LANES_MAX 128
+#define STATS_CHAINS_MAX  256
+#define STATS_STEPS_MAX   64
+#define STATS_LANES_MAX   128
 #define STATS_CLIENTS_MAX 1024
-#define STATS_NAME 64
+#define STATS_NAME        64
 
 /* X(name, kind, help); kind is counter or gauge */
 #define STATS_GLOBAL(X)                                                                           \
@@ -48,69 +48,89 @@
     X(reload_failures, counter, "menu reloads that failed and changed nothing")                   \
     X(menu_generation, gauge, "number of the running menu")
 
-#define STATS_CHAIN(X)                                                                            \
-    X(seeded, counter, "RoIs whose level-1 bits started the chain")                               \
-    X(prescaled, counter, "seeded RoIs that the prescale kept from running it")                   \
-    X(run, counter, "RoIs on which the chain ran")                                                \
-    X(raw_pass, counter, "RoIs that passed all hypotheses")                                       \
-    X(pass, counter, "RoIs that the chain accepted")                                              \
+#define STATS_CHAIN(X)                                                          \
+    X(seeded, counter, "RoIs whose level-1 bits started the chain")             \
+    X(prescaled, counter, "seeded RoIs that the prescale kept from running it") \
+    X(run, counter, "RoIs on which the chain ran")                              \
+    X(raw_pass, counter, "RoIs that passed all hypotheses")                     \
+    X(pass, counter, "RoIs that the chain accepted")                            \
     X(failed, counter, "RoIs on which a step of the chain failed or timed out")
 
-#define STATS_STEP(X)                                                                             \
-    X(rois, counter, "RoIs given to the step")                                                    \
-    X(batches, counter, "batches closed")                                                         \
-    X(closed_full, counter, "batches closed by their number of RoIs")                             \
-    X(closed_bytes, counter, "batches closed by their bytes")                           \
-    X(closed_age, counter, "batches closed by the age of their oldest RoI")                       \
-    X(closed_eager, counter, "batches closed because a lane was free")                            \
-    X(failed, counter, "RoIs that failed in the step")                                            \
+#define STATS_STEP(X)                                                       \
+    X(rois, counter, "RoIs given to the step")                              \
+    X(batches, counter, "batches closed")                                   \
+    X(closed_full, counter, "batches closed by their number of RoIs")       \
+    X(closed_bytes, counter, "batches closed by their bytes")               \
+    X(closed_age, counter, "batches closed by the age of their oldest RoI") \
+    X(closed_eager, counter, "batches closed because a lane was free")      \
+    X(failed, counter, "RoIs that failed in the step")                      \
     X(queued, gauge, "RoIs waiting in the batcher")
 
-#define STATS_LANE(X)                                                                             \
-    X(rois, counter, "RoIs processed")                                                            \
-    X(batches, counter, "batches processed")                                                      \
-    X(failed_batches, counter, "batches whose submit, queue or collect failed")                   \
-    X(items, counter, "items processed")                                                          \
-    X(busy_ns, counter, "time with a batch in flight, ns")                                        \
-    X(overlapped, counter, "batches submitted while another was in flight")                       \
+#define STATS_LANE(X)                                                           \
+    X(rois, counter, "RoIs processed")                                          \
+    X(batches, counter, "batches processed")                                    \
+    X(failed_batches, counter, "batches whose submit, queue or collect failed") \
+    X(items, counter, "items processed")                                        \
+    X(busy_ns, counter, "time with a batch in flight, ns")                      \
+    X(overlapped, counter, "batches submitted while another was in flight")     \
     X(in_flight, gauge, "batches in flight")
 
-#define STATS_CLIENT(X)                                                                           \
-    X(received, counter, "RoIs taken from the client")                                            \
-    X(accepted, counter, "accepted")                                                              \
-    X(rejected, counter, "rejected")                                                              \
-    X(failed, counter, "force-accepted into the debug stream")                                    \
-    X(in_flight, gauge, "received and not decided")                                               \
-    X(busy, counter, "answered Busy")                                                             \
-    X(errors, counter, "answered Error")                                                          \
+#define STATS_CLIENT(X)                                        \
+    X(received, counter, "RoIs taken from the client")         \
+    X(accepted, counter, "accepted")                           \
+    X(rejected, counter, "rejected")                           \
+    X(failed, counter, "force-accepted into the debug stream") \
+    X(in_flight, gauge, "received and not decided")            \
+    X(busy, counter, "answered Busy")                          \
+    X(errors, counter, "answered Error")                       \
     X(credits, gauge, "RoIs that may be unanswered")
 
 /* Stages whose latency is kept. */
-#define STATS_STAGES(X)                                                                           \
-    X(decode, "unpack and check one message")                                                     \
-    X(queue, "RoI: waiting for its batch and a slot")                                             \
-    X(lane, "batch: from stage to collect")                                                       \
+#define STATS_STAGES(X)                               \
+    X(decode, "unpack and check one message")         \
+    X(queue, "RoI: waiting for its batch and a slot") \
+    X(lane, "batch: from stage to collect")           \
     X(total, "RoI: from receipt to decision")
 
 typedef _Atomic uint64_t stats_u64;
 #define STATS_FIELD(name, kind, help) stats_u64 name;
-struct stats_global { STATS_GLOBAL(STATS_FIELD) };
-struct stats_chain { char name[STATS_NAME]; _Atomic bool used; _Atomic double prescale; STATS_CHAIN(STATS_FIELD) };
-struct stats_step { char name[STATS_NAME]; char plugin[STATS_NAME]; _Atomic bool used; STATS_STEP(STATS_FIELD) };
+struct stats_global {
+    STATS_GLOBAL(STATS_FIELD)
+};
+struct stats_chain {
+    char name[STATS_NAME];
+    _Atomic bool used;
+    _Atomic double prescale;
+    STATS_CHAIN(STATS_FIELD)
+};
+struct stats_step {
+    char name[STATS_NAME];
+    char plugin[STATS_NAME];
+    _Atomic bool used;
+    STATS_STEP(STATS_FIELD)
+};
 struct stats_lane { /* name: STEP@BACKEND:INDEX/NUMBER */
-    char name[STATS_NAME]; char device[128]; _Atomic bool used; uint32_t slots;
-    STATS_LANE(STATS_FIELD) struct latency latency; };
-struct stats_client { char name[STATS_NAME]; _Atomic bool used; STATS_CLIENT(STATS_FIELD) };
+    char name[STATS_NAME];
+    char device[128];
+    _Atomic bool used;
+    uint32_t slots;
+    STATS_LANE(STATS_FIELD) struct latency latency;
+};
+struct stats_client {
+    char name[STATS_NAME];
+    _Atomic bool used;
+    STATS_CLIENT(STATS_FIELD)
+};
 #undef STATS_FIELD
 enum stats_stage {
 #define STATS_STAGE(name, help) STATS_STAGE_##name,
     STATS_STAGES(STATS_STAGE)
 #undef STATS_STAGE
-    STATS_STAGE_COUNT
+        STATS_STAGE_COUNT
 };
 
 struct stats {
-    uint64_t started_ns;     /* clock_ns() at the start */
+    uint64_t started_ns; /* clock_ns() at the start */
     struct stats_global g;
     struct latency stage[STATS_STAGE_COUNT];
     struct stats_chain chain[STATS_CHAINS_MAX];
@@ -138,6 +158,12 @@ static inline uint64_t stats_get(const stats_u64 *c)
     return atomic_load_explicit((stats_u64 *)c, memory_order_relaxed);
 }
 
+/* What the ledger says of every RoI: received = accepted + rejected + failed + in_flight. */
+struct stats_ledger {
+    uint64_t received, accepted, rejected, failed, in_flight;
+    int64_t imbalance; /* received - (accepted + rejected + failed + in_flight): 0, or a defect */
+};
+
 int stats_new(struct stats **ret_stats);
 void stats_free(struct stats *s);
 /* The entry of that name, the old one or a new one; NULL when the table is full.  A name is fixed
@@ -149,6 +175,11 @@ struct stats_lane *stats_lane_get(struct stats *s, const char *name, const char 
 struct stats_client *stats_client_get(struct stats *s, const char *name);
 /* Frees a client's entry for another name (its counts stay in the global ones). */
 void stats_client_put(struct stats *s, struct stats_client *c);
+/* The ledger at one moment.  The counters move one by one while it is read, so it is read again
+ * until two readings are the same and balance; an imbalance that stays is reported as it is. */
+void stats_ledger(const struct stats_global *g, struct stats_ledger *ret_ledger);
+/* All global counters; those of the ledger are of one moment. */
+void stats_snapshot(const struct stats_global *g, struct stats_global *ret_copy);
 void stats_lock(void);
 void stats_unlock(void);
 #endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "check_inner.h"
+#include "watch.h"
+
+#define DEVICES_MAX 32u
+
+struct answers { /* of the devices so far, for comparing */
+    char where[DEVICES_MAX][32];
+    struct outcome *outcomes[DEVICES_MAX];
+    uint32_t n;
+};
+
+static char last_error[512]; /* what backend or plugin logged last: why a call failed */
+
+static void keep_log(void *ctx, enum trg_level level, const char *text)
+{
+    const struct check_options *o = ctx;
+
+    if (level == TRG_ERROR)
+        snprintf(last_error, sizeof last_error, "%s", text);
+    if (o->verbose)
+        fprintf(stderr, "  log: %s\n", text);
+}
+
+void check_line(struct check *c, bool good, const char *what, const char *format, ...)
+{
+    va_list args;
+
+    c->n_checks++;
+    c->n_failed += !good;
+    printf("%s  %-9s %s", good ? "PASS" : "FAIL", c->where, what);
+    if (!good) {
+        fputs(": ", stdout);
+        va_start(args, format);
+        vprintf(format, args);
+        va_end(args);
+        if (last_error[0])
+            printf(" [logged: %s]", last_error);
+    }
+    last_error[0] = '\0';
+    putchar('\n');
+    fflush(stdout); /* a plugin that crashes must not take the lines before it along */
+}
+
+struct rig_setup check_setup(const struct check *c, const void *config, uint32_t slots)
+{
+    return (struct rig_setup){.plugin = c->plugin,
+                              .config = config,
+                              .host = &c->host,
+                              .device = c->device,
+                              .limits = {.size = sizeof(struct trg_limits),
+                                         .slots = slots,
+                                         .max_rois = CHECK_ROIS_MAX,
+                                         .max_items = CHECK_ITEMS,
+                                         .max_items_roi = CHECK_ITEMS_ROI}};
+}
+
+/* ---------------------------------------------------------------- devices */
+
+static void check_device(struct check *c, struct answers *a)
+{
+    c->n_devices++;
+    watch_begin(c->device);
+    check_life(c);
+    if (a->n < DEVICES_MAX) {
+        a->outcomes[a->n] = check_runs(c);
+        snprintf(a->where[a->n], sizeof a->where[0], "%s", c->where);
+        a->n += a->outcomes[a->n] != NULL;
+    }
+    check_line(c, !watch_counts().live && !watch_counts().bad_frees,
+               "nothing is left on the device", "%u objects were not freed, %u freed twice",
+               watch_counts().live, watch_counts().bad_frees);
+    watch_end();
+}
+
+static void compare_devices(struct check *c, const struct answers *a)
+{
+    for (uint32_t d = 1; d < a->n; d++) {
+        char what[96], inner[192] = "", why[256] = "";
+        bool good = true;
+
+        for (uint32_t i = 0; good && i < c->sample->n; i++) {
+            good = outcome_is_close(&a->outcomes[0][i], &a->outcomes[d][i], c->plugin,
+                                    c->o->tolerance, inner, sizeof inner);
+            if (!good)
+                snprintf(why, sizeof why, "RoI %u of the sample: %s", i, inner);
+        }
+        snprintf(c->where, sizeof c->where, "%s", a->where[d]);
+        if (c->o->tolerance > 0)
+            snprintf(what, sizeof what, "same answers as %s (floats within %g)", a->where[0],
+                     c->o->tolerance);
+        else
+            snprintf(what, sizeof what, "same answers as %s, to the bit", a->where[0]);
+        check_line(c, good, what, "%s", why);
+    }
+}
+
+static uint32_t count_devices(const struct backends *b, const char *backend, bool *ret_is_there)
+{
+    *ret_is_there = false;
+    for (uint32_t i = 0; i < backends_count(b); i++) {
+        uint32_t n;
+
+        if (strcmp(backends_name(b, i, &n), backend) != 0)
+            continue;
+        *ret_is_there = true;
+        return n;
+    }
+    return 0;
+}
+
+static void check_backend(struct check *c, struct backends *b, const char *backend,
+                          struct answers *a)
+{
+    bool is_there;
+    uint32_t n = count_devices(b, backend, &is_there);
+
+    if (!n) {
+        printf("SKIP  %-9s %s\n", backend,
+               is_there ? "there is no device of it here"
+                        : "the backend is not built or not found");
+        c->n_skipped++;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        int r = backends_device(b, backend, i, &c->device);
+
+        snprintf(c->where, sizeof c->where, "%s:%u", backend, i);
+        if (r < 0)
+            check_line(c, false, "opening the device", "%s", strerror(-r));
+        else
+            check_device(c, a);
+    }
+}
+
+static bool is_wanted(const struct check_options *o, const char *backend)
+{
+    for (uint32_t i = 0; i < o->n_backends; i++)
+        if (!strcmp(o->backend[i], backend))
+            return true;
+    return !o->n_backends;
+}
+
+static void check_backends(struct check *c, struct backends *b)
+{
+    char words[64], *save = NULL;
+    struct answers a = {.n = 0};
+
+    snprintf(words, sizeof words, "%s", c->plugin->d.backends);
+    for (char *w = strtok_r(words, " ", &save); w; w = strtok_r(NULL, " ", &save))
+        if (is_wanted(c->o, w))
+            check_backend(c, b, w, &a);
+    compare_devices(c, &a);
+    for (uint32_t i = 0; i < a.n; i++)
+        check_free(a.outcomes[i], c->sample->n);
+}
+
+/* ---------------------------------------------------------------- options */
+
+static int complain(const char *why)
+{
+    fprintf(stderr, "trigctl: %s\n", why);
+    return 2;
+}
+
+/* Parameters as the command line gives them. */
+static int set_config(struct check *c)
+{
+    char why[512] = "", key[128];
+
+    plugin_defaults(c->plugin, c->config);
+    if (c->o->preset && plugin_preset(c->plugin, c->o->preset, c->config, why, sizeof why) < 0)
+        return complain(why);
+    for (uint32_t i = 0; i < c->o->n_params; i++) {
+        const char *equals = strchr(c->o->param[i], '=');
+
+        if (!equals || (size_t)(equals - c->o->param[i]) >= sizeof key)
+            return complain("--param takes KEY=VALUE");
+        snprintf(key, sizeof key, "%.*s", (int)(equals - c->o->param[i]), c->o->param[i]);
+        if (plugin_set(c->plugin, key, equals + 1, c->config, why, sizeof why) < 0)
+            return complain(why);
+    }
+    if (c->plugin->d.check && c->plugin->d.check(c->config, why, sizeof why) < 0)
+        return complain(why);
+    return 0;
+}
+
+static int check_names(const struct check *c)
+{
+    char why[256];
+
+    for (uint32_t i = 0; i < c->o->n_backends; i++) {
+        char list[80], word[32];
+
+        snprintf(list, sizeof list, " %s ", c->plugin->d.backends);
+        snprintf(word, sizeof word, " %s ", c->o->backend[i]);
+        if (strstr(list, word))
+            continue;
+        snprintf(why, sizeof why, "%s does not run on the backend %s; it runs on: %s",
+                 c->plugin->d.name, c->o->backend[i], c->plugin->d.backends);
+        return complain(why);
+    }
+    return 0;
+}
+
+/* ../backends beside the program in a build tree, ../lib/.../trigd/backends where it is installed.
+ */
+static void find_folder(const char *given, char *ret_path, size_t bytes)
+{
+    char exe[PATH_MAX], *slash;
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+
+    exe[n > 0 ? n : 0] = '\0';
+    slash = strrchr(exe, '/');
+    if (slash)
+        *slash = '\0';
+    snprintf(ret_path, bytes, "%.3800s/../backends", exe);
+    if (access(ret_path, F_OK) < 0)
+        snprintf(ret_path, bytes, "%.3800s/../" TRIGD_LIBDIR "/trigd/backends", exe);
+    if (given)
+        snprintf(ret_path, bytes, "%s", given);
+}
+
+static int remove_one(const char *path, const struct stat *s, int type, struct FTW *at)
+{
+    (void)s;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+/* ---------------------------------------------------------------- the whole */
+
+static int run_checks(struct check *c)
+{
+    char folder[PATH_MAX], cache[] = "/tmp/trigctl-XXXXXX";
+    struct backends *backends = NULL;
+    struct sample *sample = NULL;
+    int r = sample_new(c->plugin->d.consumes, c->plugin->n_inputs, CHECK_RANDOM, CHECK_ITEMS_ROI,
+                       c->o->seed, &sample);
+
+    /* create is called often: what OpenCL compiled once is kept until the end */
+    c->host.cache_dir = mkdtemp(cache);
+    find_folder(c->o->folder, folder, sizeof folder);
+    if (r == 0)
+        r = backends_open(folder, &c->host, &backends);
+    if (r == 0) {
+        c->sample = sample;
+        check_backends(c, backends);
+    }
+    backends_close(backends);
+    sample_free(sample);
+    if (c->host.cache_dir)
+        nftw(cache, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return r;
+}
+
+static int report(struct check *c)
+{
+    int r = run_checks(c);
+
+    if (r < 0) {
+        fprintf(stderr, "trigctl: %s\n", strerror(-r));
+        return 1;
+    }
+    puts("NOTE            NaN and infinities are not tried: the daemon's decoder refuses them");
+    if (!c->n_devices) {
+        fprintf(stderr,
+                "trigctl: nothing was checked: no device of the plugin's backends is here\n");
+        return 1;
+    }
+    printf("%s %s: %u checks, %u failed, %u backends skipped (seed %llu)\n", c->plugin->d.name,
+           c->plugin->d.version, c->n_checks, c->n_failed, c->n_skipped,
+           (unsigned long long)c->o->seed);
+    return c->n_failed ? 1 : 0;
+}
+
+static int check_loaded(struct check *c)
+{
+    int r;
+
+    check_line(c, true, "the descriptor keeps the rules", "%s", "");
+    c->config = calloc(1, c->plugin->d.config_size + 4);
+    if (!c->config)
+        return complain(strerror(ENOMEM));
+    r = check_names(c);
+    if (r == 0)
+        r = set_config(c);
+    if (r == 0)
+        r = report(c);
+    free(c->config);
+    return r;
+}
+
+int check_plugin(const struct check_options *options)
+{
+    struct check_options o = *options;
+    struct check c = {
+        .o = &o, .host = {.size = sizeof c.host, .ctx = &o, .log = keep_log}, .where = "host"};
+    struct plugin_host *plugins;
+    char why[512] = "";
+    int r = plugin_host_new(NULL, 0, &plugins);
+
+    if (r < 0)
+        return complain(strerror(-r));
+    if (!o.has_seed && getrandom(&o.seed, sizeof o.seed, 0) != sizeof o.seed)
+        o.seed = (uint64_t)getpid();
+    if (plugin_host_open(plugins, o.file, &c.plugin, why, sizeof why) < 0) {
+        check_line(&c, false, "the descriptor keeps the rules", "%s", why);
+        r = 1;
+    } else {
+        r = check_loaded(&c);
+    }
+    plugin_host_free(plugins);
+    return r;
+}

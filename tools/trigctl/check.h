@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check.h - whether a plugin keeps the contract of trigd/plugin.h, on every device of this machine.
+ */
+#ifndef TRIGCTL_CHECK_H
+#define TRIGCTL_CHECK_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CHECK_LIST_MAX 64
+
+struct check_options {
+    const char *file;
+    const char *backend[CHECK_LIST_MAX]; /* n_backends 0: all that the plugin names */
+    uint32_t n_backends;
+    const char *param[CHECK_LIST_MAX]; /* "key=value" */
+    uint32_t n_params;
+    const char *preset; /* NULL: none */
+    const char *folder; /* of the backends; NULL: where they are built or installed */
+    double tolerance;   /* between backends */
+    uint64_t seed;
+    bool has_seed, verbose;
+};
+
+/* Prints one line for each check; 0 when all passed, 1 when one failed, 2 for wrong options. */
+int check_plugin(const struct check_options *o);
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_inner.h - what the parts of the conformance tester share. */
+#ifndef TRIGCTL_CHECK_INNER_H
+#define TRIGCTL_CHECK_INNER_H
+#include "check.h"
+#include "rig.h"
+
+#define CHECK_ROIS_MAX  32u   /* in one batch */
+#define CHECK_ITEMS_ROI 1024u /* the largest RoI */
+#define CHECK_ITEMS     4096u /* of one input in one batch */
+#define CHECK_RANDOM    48u   /* ordinary RoIs of the sample */
+
+struct check {
+    const struct check_options *o;
+    const struct plugin *plugin;
+    void *config;
+    struct trg_host host;
+    const struct sample *sample;
+    struct trg_device *device;
+    char where[32]; /* "cpu:0" */
+    uint32_t n_checks, n_failed, n_skipped, n_devices;
+};
+
+/* Prints the line of one check; `format` says why it failed. */
+void check_line(struct check *c, bool good, const char *what, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+struct rig_setup check_setup(const struct check *c, const void *config, uint32_t slots);
+
+/* Life-cycle, failing allocations, parameters at their limits; watches the device. */
+void check_life(struct check *c);
+/* Answers: edge cases, repeatability, independence of batch, order and slot.  Outcomes of all RoIs
+ * of the sample for comparing devices, in the sample's order, or NULL; free with check_free. */
+struct outcome *check_runs(struct check *c);
+void check_free(struct outcome *outcomes, uint32_t n);
+
+/* A sequence of RoIs of the sample that runs through an algo batch by batch. */
+struct run {
+    const uint32_t *order;
+    uint32_t n;
+    uint32_t max_rois;     /* in one batch */
+    uint32_t in_flight;    /* batches */
+    uint64_t *random;      /* batch sizes 1 .. max_rois at random; NULL: as many as fit */
+    unsigned char garbage; /* see outcome_init */
+};
+/* Outcome i is that of order[i].  NULL, with `why`, when the plugin failed. */
+struct outcome *check_run(struct check *c, struct rig *rig, const struct run *run, char *why,
+                          size_t bytes);
+#endif
