@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cases whose answer is known without computing. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "testing.h"
+
+#define POINTS 64
+
+struct sample { /* an RoI made of straight lines */
+    float phi[POINTS], rho[POINTS], z[POINTS];
+    uint8_t layer[POINTS];
+    struct generated g;
+};
+
+static void begin(struct sample *s)
+{
+    memset(s, 0, sizeof *s);
+    s->g.info.phi_half_rad = 3.2f;
+    s->g.phi = s->phi;
+    s->g.rho = s->rho;
+    s->g.z = s->z;
+    s->g.layer = s->layer;
+}
+
+static void add_point(struct sample *s, float phi, float rho, float z, uint8_t layer)
+{
+    s->phi[s->g.n] = phi;
+    s->rho[s->g.n] = rho;
+    s->z[s->g.n] = z;
+    s->layer[s->g.n++] = layer;
+}
+
+/* A straight track from z0 through the first `n` barrel layers. */
+static void add_line(struct sample *s, float phi, float z0, float slope, uint32_t n)
+{
+    static const float radius[] = {33.25f, 50.5f, 88.5f, 122.5f, 299, 371, 443, 514};
+
+    for (uint32_t i = 0; i < n; i++)
+        add_point(s, phi, radius[i], z0 + slope * radius[i], (uint8_t)i);
+}
+
+static struct trg_result find(const struct sample *s, const char *preset, const char *const *settings)
+{
+    struct trg_result r;
+    struct zf_config c;
+
+    configure(&c, preset, settings);
+    run_on(cpu(), &c, &s->g, 1, 1, &r);
+    return r;
+}
+
+#define NOTHING ((const char *const[]){NULL})
+#define SET(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void nothing_in_nothing_out(void **state)
+{
+    struct sample s;
+    struct trg_result r;
+
+    (void)state;
+    begin(&s);
+    r = find(&s, "pure", NOTHING);
+    assert_true(r.status == TRG_OK && r.value[0] == 0 && r.value[4] == 0 && r.value[5] == 0);
+    add_point(&s, 0, 50, 0, 1);
+    r = find(&s, "atlas", NOTHING);
+    assert_true(r.status == TRG_OK && r.value[0] == 0 && r.value[4] == 0 && r.value[5] == 1);
+}
+
+static void one_line(void **state)
+{
+    struct sample s;
+    struct trg_result r;
+
+    (void)state;
+    begin(&s);
+    add_line(&s, 0.3f, 42.1f, 1.5f, 8);
+    r = find(&s, "pure", NOTHING);
+    assert_true(r.value[4] == 28); /* 8 * 7 / 2 pairs */
+    assert_true(r.value[0] == 1 && r.value[2] == 28);
+    assert_true(fabsf(r.value[1] - 42.1f) < 0.01f);
+    r = find(&s, "pure", SET("triplet_mode", "2"));
+    assert_true(r.value[4] == 56); /* 8 * 7 * 6 / 6 triplets */
+    r = find(&s, "pure", SET("triplet_mode", "1"));
+    assert_true(r.value[4] == 21); /* pairs that do not end on the last layer */
+    r = find(&s, "pure", SET("first_layers", "1"));
+    assert_true(r.value[4] == 7);
+    r = find(&s, "pure", SET("pixel_only", "true"));
+    assert_true(r.value[4] == 6);
+    r = find(&s, "pure", SET("max_layers", "3", "last_barrel", "2"));
+    assert_true(r.value[4] == 3);
+}
+
+static void two_vertices_by_height(void **state)
+{
+    struct sample s;
+    struct trg_result r;
+
+    (void)state;
+    begin(&s);
+    add_line(&s, 0.3f, -80, 0.5f, 6);
+    add_line(&s, -1.0f, 120, -0.5f, 8);
+    r = find(&s, "pure", SET("n_peaks", "5"));
+    assert_true(r.value[0] == 2);
+    assert_true(fabsf(r.value[1] - 120) < 0.01f && r.value[2] == 28);
+    r = find(&s, "pure", SET("n_peaks", "5", "weight_threshold", "20"));
+    assert_true(r.value[0] == 1); /* the other has 15 pairs */
+    r = find(&s, "pure", SET("n_peaks", "5", "min_significance", "1000"));
+    assert_true(r.value[0] == 0);
+    r = find(&s, "pure", SET("n_peaks", "2", "min_separation_bins", "2000", "mixing", "1"));
+    assert_true(r.value[0] == 1 && fabsf(r.value[1] + 80) < 0.01f && r.value[2] == 15);
+}
+
+static void of_equals_the_central_one(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    begin(&s);
+    add_line(&s, 0.3f, -150, 0.5f, 6);
+    add_line(&s, -1.0f, 20, -0.5f, 6);
+    assert_true(fabsf(find(&s, "pure", NOTHING).value[1] + 150) < 0.01f);
+    assert_true(fabsf(find(&s, "pure", SET("prefer_central", "true")).value[1] - 20) < 0.01f);
+}
+
+static void what_does_not_count(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    begin(&s); /* one layer only */
+    for (uint32_t i = 0; i < 10; i++)
+        add_point(&s, 0.1f, 50.5f, (float)i, 1);
+    assert_true(find(&s, "pure", NOTHING).value[4] == 0);
+    begin(&s); /* outside |z| */
+    add_line(&s, 0.3f, 250, 0, 8);
+    assert_true(find(&s, "pure", NOTHING).value[4] == 0);
+    begin(&s); /* slices far from each other */
+    add_point(&s, 0.0f, 50.5f, 0, 1);
+    add_point(&s, 0.5f, 88.5f, 0, 2);
+    assert_true(find(&s, "pure", NOTHING).value[4] == 0);
+    begin(&s); /* equal radii: no line to extrapolate */
+    add_point(&s, 0.0f, 88.5f, 0, 1);
+    add_point(&s, 0.0f, 88.5f, 5, 2);
+    assert_true(find(&s, "pure", NOTHING).value[4] == 0);
+    begin(&s); /* a layer number beyond all */
+    add_point(&s, 0.0f, 50.5f, 0, 1);
+    add_point(&s, 0.0f, 88.5f, 0, 40);
+    assert_true(find(&s, "pure", NOTHING).value[5] == 1);
+}
+
+static void an_roi_across_pi(void **state)
+{
+    struct sample s;
+    struct trg_result r;
+
+    (void)state;
+    begin(&s);
+    s.g.info.phi_rad = 3.1f;
+    s.g.info.phi_half_rad = 0.2f;
+    for (uint32_t i = 0; i < 8; i++)
+        add_point(&s, i % 2 ? 3.1414f : -3.1414f, 50.0f + 50.0f * (float)i, 7, (uint8_t)i);
+    r = find(&s, "pure", NOTHING);
+    assert_true(r.value[4] == 28 && fabsf(r.value[1] - 7) < 0.01f);
+}
+
+static void bending_needs_neighbours(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    begin(&s); /* a track that turns by 2 degrees between the layers 1 and 6 */
+    add_point(&s, 0.001f, 50.5f, 10, 1);
+    add_point(&s, 0.036f, 443, 10, 6);
+    assert_true(find(&s, "pure", NOTHING).value[4] == 0);
+    assert_true(find(&s, "pure", SET("neighbours", "bending")).value[4] == 1);
+    /* it bends one way: one of the two histograms */
+    assert_true(find(&s, "pure", SET("neighbours", "bending", "charge_aware", "true")).value[4] == 1);
+}
+
+static void impossible_parameters(void **state)
+{
+    const char *const bad[][4] = {{"z_bin_mm", "0.05", NULL, NULL},
+                                  {"z_bin_mm", "50", "z_max_mm", "50"},
+                                  {"max_layers", "5", "last_barrel", "7"}};
+    char why[256];
+
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct zf_config c;
+
+        plugin_defaults(plugin, &c);
+        for (uint32_t k = 0; k < 4 && bad[i][k]; k += 2)
+            assert_int_equal(plugin_set(plugin, bad[i][k], bad[i][k + 1], &c, why, sizeof why), 0);
+        assert_int_equal(plugin->d.check(&c, why, sizeof why), -EINVAL);
+        assert_non_null(strstr(why, bad[i][0]));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_in_nothing_out),   cmocka_unit_test(one_line),
+        cmocka_unit_test(two_vertices_by_height),   cmocka_unit_test(of_equals_the_central_one),
+        cmocka_unit_test(what_does_not_count),      cmocka_unit_test(an_roi_across_pi),
+        cmocka_unit_test(bending_needs_neighbours), cmocka_unit_test(impossible_parameters),
+    };
+
+    return cmocka_run_group_tests(tests, open_host, close_host);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The z-finder against the truth, with floors; the committed figures are in docs/zfinder.md. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "testing.h"
+
+#define SEED 20260101u /* fixed: a floor is a statement about one sample */
+#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* Fraction of RoIs whose first vertex is within 1 mm of the hard scatter. */
+static double within_1mm(const char *sample, uint32_t n, const char *const *settings)
+{
+    struct generated *g = make_rois(sample, SEED, n);
+    struct trg_result *r = calloc(n, sizeof *r);
+    struct zf_config c;
+    uint32_t good = 0;
+
+    assert_non_null(r);
+    configure(&c, "pure", settings);
+    run_on(cpu(), &c, g, n, 32, r);
+    for (uint32_t i = 0; i < n; i++)
+        good += r[i].value[0] > 0 && fabsf(r[i].value[1] - g[i].vertex_z[0]) <= 1.0f;
+    free_rois(g, n);
+    free(r);
+    return (double)good / n;
+}
+
+/* The thesis's figure for single precision: |dz| to the exact extrapolation in double precision. */
+static void single_precision_is_enough(void **state)
+{
+    const uint32_t n = 300;
+    struct generated *g = make_rois("lowlum", SEED, n);
+    struct trg_result *r = calloc(n, sizeof *r);
+    struct zf_config c;
+    double sum = 0;
+    uint32_t both = 0;
+
+    (void)state;
+    assert_non_null(r);
+    configure(&c, "pure", SETTINGS("n_peaks", "1"));
+    run_on(cpu(), &c, g, n, 32, r);
+    for (uint32_t i = 0; i < n; i++) {
+        struct reference want;
+
+        reference_double(&c, &g[i], &want);
+        if (!want.n_vertices || r[i].value[0] == 0 ||
+            fabs((double)r[i].value[1] - want.z[0]) > 5.0)
+            continue; /* another peak was the highest: counted by the fractions below */
+        sum += fabs((double)r[i].value[1] - want.z[0]);
+        both++;
+    }
+    print_message("lowlum pairs: |dz| mean %.4f mm over %u of %u RoIs\n", sum / both, both, n);
+    assert_true(both > 9 * n / 10);
+    assert_true(sum / both <= 0.12);
+    free_rois(g, n);
+    free(r);
+}
+
+static void check(const char *what, double fraction, double floor)
+{
+    print_message("%-24s within 1 mm: %.3f (floor %.2f)\n", what, fraction, floor);
+    assert_true(fraction >= floor);
+}
+
+static void vertices_are_found(void **state)
+{
+    (void)state;
+    check("lowlum pairs", within_1mm("lowlum", 1000, SETTINGS("triplet_mode", "0")), 0.94);
+    check("lowlum triplets", within_1mm("lowlum", 1000, SETTINGS("triplet_mode", "2")), 0.90);
+    check("highlum pairs", within_1mm("highlum", 60, SETTINGS("triplet_mode", "0")), 0.02);
+    check("highlum triplets", within_1mm("highlum", 60, SETTINGS("triplet_mode", "2")), 0.10);
+    check("phase2 pairs", within_1mm("phase2", 20, SETTINGS("triplet_mode", "0")), 0.0);
+    check("phase2 triplets", within_1mm("phase2", 20, SETTINGS("triplet_mode", "2")), 0.0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(single_precision_is_enough),
+        cmocka_unit_test(vertices_are_found),
+    };
+
+    return cmocka_run_group_tests(tests, open_host, close_host);
+}
