@@ -3,8 +3,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <glob.h>
-#include <stdio.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -19,7 +19,7 @@
 /* ---------------------------------------------------------------- the schema */
 
 #define OPT CYAML_FLAG_OPTIONAL
-#define STRING(key, type, member)                                                                 \
+#define STRING(key, type, member) \
     CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER | OPT, type, member, 0, CYAML_UNLIMITED)
 #define STRUCT_OF(member) __typeof__(((struct config *)0)->member)
 
@@ -30,8 +30,7 @@ static const cyaml_schema_field_t batching_fields[] = {
     CYAML_FIELD_UINT("max_rois", OPT, struct config_batching, max_rois),
     CYAML_FIELD_UINT("max_kbytes", OPT, struct config_batching, max_kbytes),
     CYAML_FIELD_UINT("max_age_us", OPT, struct config_batching, max_age_us),
-    CYAML_FIELD_BOOL("eager", OPT, struct config_batching, eager),
-    CYAML_FIELD_END};
+    CYAML_FIELD_BOOL("eager", OPT, struct config_batching, eager), CYAML_FIELD_END};
 
 static const cyaml_schema_field_t device_fields[] = {
     CYAML_FIELD_STRING_PTR("backend", CYAML_FLAG_POINTER, struct config_device, backend, 1, 15),
@@ -67,9 +66,10 @@ static const cyaml_schema_field_t clients_fields[] = {
     CYAML_FIELD_UINT("max_message_kbytes", OPT, STRUCT_OF(clients), max_message_kbytes),
     CYAML_FIELD_UINT("max_rois", OPT, STRUCT_OF(clients), max_rois),
     CYAML_FIELD_UINT("max_items", OPT, STRUCT_OF(clients), max_items),
-    CYAML_FIELD_UINT("max_layer", OPT, STRUCT_OF(clients), max_layer), CYAML_FIELD_END};
-static const cyaml_schema_field_t control_fields[] = {
-    STRING("socket", STRUCT_OF(control), socket), CYAML_FIELD_END};
+    CYAML_FIELD_UINT("max_layer", OPT, STRUCT_OF(clients), max_layer),
+    CYAML_FIELD_END};
+static const cyaml_schema_field_t control_fields[] = {STRING("socket", STRUCT_OF(control), socket),
+                                                      CYAML_FIELD_END};
 static const cyaml_schema_field_t http_fields[] = {
     STRING("address", STRUCT_OF(http), address),
     CYAML_FIELD_UINT("port", OPT, STRUCT_OF(http), port), CYAML_FIELD_END};
@@ -225,7 +225,8 @@ static int complete_lists(struct config *c)
     return 0;
 }
 
-/* ---------------------------------------------------------------- checks of words and several keys */
+/* ---------------------------------------------------------------- checks of words and several keys
+ */
 
 static bool is_backend(const char *word)
 {
@@ -240,8 +241,8 @@ static void check_endpoints(struct yamlfile *f, const struct config *c)
 
         snprintf(where, sizeof where, "endpoints[%u]", i);
         if ((strncmp(e, "tcp://", 6) != 0 && strncmp(e, "ipc://", 6) != 0) || !e[6])
-            yamlfile_problem(f, where, "%s is \"%s\"; tcp://ADDRESS:PORT and ipc://FILE are allowed",
-                             where, e);
+            yamlfile_problem(
+                f, where, "%s is \"%s\"; tcp://ADDRESS:PORT and ipc://FILE are allowed", where, e);
         for (uint32_t k = 0; k < i; k++)
             if (!strcmp(e, c->endpoints[k]))
                 yamlfile_problem(f, where, "endpoint \"%s\" is listed twice", e);
@@ -269,8 +270,10 @@ static void check_steps(struct yamlfile *f, const struct config *c)
         for (uint32_t k = 0; k < c->steps[i].n_backends; k++) {
             snprintf(where, sizeof where, "steps[%u].backends[%u]", i, k);
             if (!has_backend(c, c->steps[i].backends[k]))
-                yamlfile_problem(f, where, "step \"%s\" wants the backend \"%s\", which none of "
-                                 "`devices` has", c->steps[i].step, c->steps[i].backends[k]);
+                yamlfile_problem(f, where,
+                                 "step \"%s\" wants the backend \"%s\", which none of "
+                                 "`devices` has",
+                                 c->steps[i].step, c->steps[i].backends[k]);
         }
     }
 }
@@ -286,8 +289,10 @@ static void check_devices(struct yamlfile *f, const struct config *c)
                              c->devices[i].backend);
         snprintf(where, sizeof where, "devices[%u].lanes", i);
         if (!c->devices[i].lanes && strcmp(c->devices[i].backend, "cpu") != 0)
-            yamlfile_problem(f, where, "lanes 0 means one for each core and is for cpu only; "
-                                       "%s wants 1 to 64", c->devices[i].backend);
+            yamlfile_problem(f, where,
+                             "lanes 0 means one for each core and is for cpu only; "
+                             "%s wants 1 to 64",
+                             c->devices[i].backend);
         for (uint32_t k = 0; k < i; k++)
             if (!strcmp(c->devices[i].backend, c->devices[k].backend) &&
                 c->devices[i].index == c->devices[k].index)
@@ -301,18 +306,23 @@ static void check_relations(struct yamlfile *f, const struct config *c)
     uint64_t largest = (uint64_t)c->clients.max_items * 64; /* bytes of the widest collection */
 
     if (c->limits.hard_ms && c->limits.soft_ms > c->limits.hard_ms)
-        yamlfile_problem(f, "limits.soft_ms", "limits.soft_ms is %u and limits.hard_ms %u; the "
-                         "soft limit is not above the hard one", c->limits.soft_ms,
-                         c->limits.hard_ms);
+        yamlfile_problem(f, "limits.soft_ms",
+                         "limits.soft_ms is %u and limits.hard_ms %u; the "
+                         "soft limit is not above the hard one",
+                         c->limits.soft_ms, c->limits.hard_ms);
     if (c->pool.mbytes & (c->pool.mbytes - 1))
         yamlfile_problem(f, "pool.mbytes", "pool.mbytes is %u; a power of two is wanted",
                          c->pool.mbytes);
     if (largest > (uint64_t)c->pool.mbytes << 19)
-        yamlfile_problem(f, "clients.max_items", "clients.max_items is %u: one such RoI needs more "
-                         "than half of pool.mbytes (%u)", c->clients.max_items, c->pool.mbytes);
+        yamlfile_problem(f, "clients.max_items",
+                         "clients.max_items is %u: one such RoI needs more "
+                         "than half of pool.mbytes (%u)",
+                         c->clients.max_items, c->pool.mbytes);
     if (log_level_parse(c->log.level, &(enum trg_level){TRG_INFO}) < 0)
-        yamlfile_problem(f, "log.level", "log.level is \"%s\"; error, warn, info and debug are "
-                         "allowed", c->log.level);
+        yamlfile_problem(f, "log.level",
+                         "log.level is \"%s\"; error, warn, info and debug are "
+                         "allowed",
+                         c->log.level);
     check_endpoints(f, c);
     check_devices(f, c);
     check_steps(f, c);

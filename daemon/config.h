@@ -13,11 +13,11 @@ struct config_batching { /* when a batch of a step closes: the first of */
 };
 
 struct config_device { /* lanes to open for every step, unless the step names its own */
-    char *backend;  /* "cpu", "opencl", "cuda" */
-    uint32_t index; /* device within its backend */
-    uint32_t lanes; /* plugin instances a step gets on it; 0 = one for each core (cpu only) */
-    uint32_t slots; /* batches in flight in one lane */
-    bool required;  /* refuse to start without it; else one log line, and the others serve */
+    char *backend;     /* "cpu", "opencl", "cuda" */
+    uint32_t index;    /* device within its backend */
+    uint32_t lanes;    /* plugin instances a step gets on it; 0 = one for each core (cpu only) */
+    uint32_t slots;    /* batches in flight in one lane */
+    bool required;     /* refuse to start without it; else one log line, and the others serve */
 };
 
 struct config_step { /* overrides for one step of the menu */
@@ -68,7 +68,7 @@ struct config {
         char *level;
     } log;
     struct {
-        char *folder;      /* debug stream files; "" = none are kept */
+        char *folder;        /* debug stream files; "" = none are kept */
         uint32_t max_mbytes; /* all files of this run together */
     } debug_stream;
 };

@@ -5,9 +5,9 @@
 
 #include "config.h"
 
-#define AT(member) offsetof(struct config, member)
+#define AT(member)          offsetof(struct config, member)
 #define IN_BATCHING(member) offsetof(struct config_batching, member)
-#define IN_DEVICE(member) offsetof(struct config_device, member)
+#define IN_DEVICE(member)   offsetof(struct config_device, member)
 
 const struct config_key config_keys[] = {
     {"backend_path", CONFIG_STRING, AT(backend_path), "", 0, 0,
@@ -39,7 +39,8 @@ const struct config_key config_keys[] = {
      "Unix socket of the operator, mode 0660; empty: none"},
     {"http.address", CONFIG_STRING, AT(http.address), "127.0.0.1", 0, 0,
      "IPv4 address of /metrics, /healthz and /readyz; empty: no HTTP"},
-    {"http.port", CONFIG_U16, AT(http.port), "9700", 0, 65535, "its port; 0: any free one, told in the log"},
+    {"http.port", CONFIG_U16, AT(http.port), "9700", 0, 65535,
+     "its port; 0: any free one, told in the log"},
     {"log.level", CONFIG_STRING, AT(log.level), "info", 0, 0, "error, warn, info or debug"},
     {"debug_stream.folder", CONFIG_STRING, AT(debug_stream.folder), "", 0, 0,
      "folder for the files of the debug stream, made if it is not there; empty: none are kept"},
@@ -73,7 +74,8 @@ const struct config_key config_device_keys[] = {
 static void print_table(const char *prefix, const struct config_key *table)
 {
     for (const struct config_key *k = table; k->name; k++) {
-        const char *dflt = k->type == CONFIG_BOOL ? (k->dflt[0] == '1' ? "true" : "false") : k->dflt;
+        const char *dflt =
+            k->type == CONFIG_BOOL ? (k->dflt[0] == '1' ? "true" : "false") : k->dflt;
 
         printf("| `%s%s` | %s | ", prefix, k->name, dflt[0] ? dflt : "empty");
         if (k->type == CONFIG_U32 || k->type == CONFIG_U16)
@@ -89,13 +91,15 @@ void config_print_keys(void)
     printf("| key | default | allowed | meaning |\n| --- | --- | --- | --- |\n");
     printf("| `endpoints` | tcp://127.0.0.1:5700 | list | ZeroMQ endpoints to bind: tcp, ipc |\n");
     printf("| `menu` | must be given | text | file of the trigger menu |\n");
-    printf("| `plugin_path` | where trigd was built or installed | list | folders with plugins; the "
-           "first match wins |\n");
+    printf(
+        "| `plugin_path` | where trigd was built or installed | list | folders with plugins; the "
+        "first match wins |\n");
     print_table("", config_keys);
     print_table("batching.", config_batching_keys);
     printf("| `devices[].backend` | cpu | text | `cpu`, `opencl` or `cuda` |\n");
     print_table("devices[].", config_device_keys);
-    printf("| `steps[].step` | must be given | text | a step of the menu, for its own settings |\n");
+    printf(
+        "| `steps[].step` | must be given | text | a step of the menu, for its own settings |\n");
     printf("| `steps[].backends` | all | list | backends it may use |\n");
     printf("| `steps[].batching` | as `batching` | keys as there | its own batching |\n");
 }

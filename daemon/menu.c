@@ -14,7 +14,7 @@
 #include "yamlfile.h"
 
 #define WHERE_BYTES 128
-#define WHY_BYTES 512
+#define WHY_BYTES   512
 
 struct builder { /* a menu on its way from file to memory */
     struct yamlfile *f;
@@ -32,8 +32,9 @@ static void check_name(struct builder *b, const char *where, const char *name)
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:";
 
     if (name[strspn(name, allowed)] || strlen(name) > 63)
-        yamlfile_problem(b->f, where, "%s is \"%s\"; 1 to 63 letters, digits and _ - . : are allowed",
-                         where, name);
+        yamlfile_problem(b->f, where,
+                         "%s is \"%s\"; 1 to 63 letters, digits and _ - . : are allowed", where,
+                         name);
 }
 
 static int32_t find_stream(const struct menu *m, const char *name)
@@ -128,12 +129,11 @@ static void build_params(struct builder *b, struct menu_step *s, uint32_t number
     if (value && plugin_preset(s->plugin, value, s->params, why, sizeof why) < 0)
         yamlfile_problem(b->f, at, "%s", why);
     for (uint32_t i = 0; yamlfile_pair(b->f, where, i, &key, &value); i++) {
-        if (!strcmp(key, "preset"))
-            continue;
         snprintf(at, sizeof at, "%s.%.100s", where, key);
         if (!value)
             yamlfile_problem(b->f, at, "%s: one value is wanted", key);
-        else if (plugin_set(s->plugin, key, value, s->params, why, sizeof why) < 0)
+        else if (strcmp(key, "preset") != 0 &&
+                 plugin_set(s->plugin, key, value, s->params, why, sizeof why) < 0)
             yamlfile_problem(b->f, at, "%s", why);
     }
     if (!yamlfile_problems(b->f) && s->plugin->d.check &&
@@ -161,8 +161,29 @@ static void build_input(struct builder *b, struct menu_step *s, uint32_t number,
     }
     snprintf(where, sizeof where, "steps[%u]", number);
     if (s->input[k] < 0 && kind > TRG_TRACKS)
-        yamlfile_problem(b->f, where, "step \"%s\" consumes %s, which no RoI holds and none of "
-                         "its inputs makes", s->name, trg_kind_info(kind)->name);
+        yamlfile_problem(b->f, where,
+                         "step \"%s\" consumes %s, which no RoI holds and none of "
+                         "its inputs makes",
+                         s->name, trg_kind_info(kind)->name);
+}
+
+/* An input that makes nothing the step consumes would be ignored without a word. */
+static void check_inputs(struct builder *b, const struct menu_step *s, uint32_t number)
+{
+    const struct menu_file_step *fs = &b->file->steps[number];
+    char where[WHERE_BYTES];
+
+    for (uint32_t i = 0; i < fs->n_inputs; i++) {
+        int32_t from = find_step(b->m, fs->inputs[i]);
+        bool is_used = from < 0; /* told by build_input */
+
+        for (uint32_t k = 0; k < s->plugin->n_inputs; k++)
+            is_used |= s->input[k] == from;
+        snprintf(where, sizeof where, "steps[%u].inputs[%u]", number, i);
+        if (!is_used)
+            yamlfile_problem(b->f, where, "step \"%s\" does not consume what \"%s\" makes", s->name,
+                             fs->inputs[i]);
+    }
 }
 
 static int build_step(struct builder *b, uint32_t number)
@@ -192,6 +213,7 @@ static int build_step(struct builder *b, uint32_t number)
     build_params(b, s, number);
     for (uint32_t k = 0; k < s->plugin->n_inputs; k++)
         build_input(b, s, number, k);
+    check_inputs(b, s, number);
     return 0;
 }
 
@@ -205,8 +227,8 @@ static int32_t find_value(const struct plugin *p, const char *name)
     return -1;
 }
 
-static void build_cut(struct builder *b, const struct menu_step *s,
-                      const struct menu_file_cut *fc, const char *where, struct menu_cut *cut)
+static void build_cut(struct builder *b, const struct menu_step *s, const struct menu_file_cut *fc,
+                      const char *where, struct menu_cut *cut)
 {
     int32_t value = find_value(s->plugin, fc->value);
     const char *names[TRG_VALUES_MAX + 1] = {NULL};
@@ -216,9 +238,8 @@ static void build_cut(struct builder *b, const struct menu_step *s,
     if (value < 0) {
         const char *near = nearest_of(fc->value, names);
 
-        yamlfile_problem(b->f, where, "plugin %s reports no value \"%s\"%s%s%s",
-                         s->plugin->d.name, fc->value, near[0] ? "; did you mean \"" : "", near,
-                         near[0] ? "\"?" : "");
+        yamlfile_problem(b->f, where, "plugin %s reports no value \"%s\"%s%s%s", s->plugin->d.name,
+                         fc->value, near[0] ? "; did you mean \"" : "", near, near[0] ? "\"?" : "");
     }
     if (!fc->min && !fc->max)
         yamlfile_problem(b->f, where, "the cut on \"%s\" has neither min nor max", fc->value);
@@ -263,8 +284,10 @@ static void build_seeds_and_streams(struct builder *b, struct menu_chain *c, uin
 
         snprintf(where, sizeof where, "chains[%u].seeds[%u]", chain, i);
         if (bit < 0)
-            yamlfile_problem(b->f, where, "chain \"%s\": seed \"%s\" is neither one of l1_items "
-                             "nor a bit from 0 to 31", c->name, fc->seeds[i]);
+            yamlfile_problem(b->f, where,
+                             "chain \"%s\": seed \"%s\" is neither one of l1_items "
+                             "nor a bit from 0 to 31",
+                             c->name, fc->seeds[i]);
         else
             c->l1_mask |= 1u << bit;
     }
@@ -276,8 +299,10 @@ static void build_seeds_and_streams(struct builder *b, struct menu_chain *c, uin
             yamlfile_problem(b->f, where, "chain \"%s\": there is no stream \"%s\"", c->name,
                              fc->streams[i]);
         else if (b->m->streams[stream].is_debug)
-            yamlfile_problem(b->f, where, "chain \"%s\": the debug stream is for what failed, no "
-                             "chain writes to it", c->name);
+            yamlfile_problem(b->f, where,
+                             "chain \"%s\": the debug stream is for what failed, no "
+                             "chain writes to it",
+                             c->name);
         else
             c->streams |= 1ull << stream;
     }
@@ -298,8 +323,10 @@ static void check_chain(struct builder *b, const struct menu_chain *c, uint32_t 
     }
     snprintf(where, sizeof where, "chains[%u].prescale", chain);
     if (!(c->prescale == 0 || (c->prescale >= 1 && isfinite(c->prescale))))
-        yamlfile_problem(b->f, where, "chain \"%s\": prescale %g; 0 (off) or a number >= 1 is "
-                         "allowed", c->name, c->prescale);
+        yamlfile_problem(b->f, where,
+                         "chain \"%s\": prescale %g; 0 (off) or a number >= 1 is "
+                         "allowed",
+                         c->name, c->prescale);
 }
 
 static int build_chain(struct builder *b, uint32_t chain)

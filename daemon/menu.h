@@ -7,19 +7,19 @@
 
 #include "plugin_host.h"
 
-#define MENU_CHAINS_MAX 256
-#define MENU_STEPS_MAX 64
-#define MENU_STREAMS_MAX 64
+#define MENU_CHAINS_MAX      256
+#define MENU_STEPS_MAX       64
+#define MENU_STREAMS_MAX     64
 #define MENU_CHAIN_STEPS_MAX 8
 
 struct menu_step { /* one plugin, configured; shared by all chains that name it */
     char *name;
-    const struct plugin *plugin; /* owned by the plugin host */
-    void *params;                /* the plugin's config struct, filled and checked */
+    const struct plugin *plugin;   /* owned by the plugin host */
+    void *params;                  /* the plugin's config struct, filled and checked */
     int32_t input[TRG_INPUTS_MAX]; /* step whose product is consumed; -1: from the RoI */
 };
 
-struct menu_cut { /* a hypothesis: value of a step within [min, max] */
+struct menu_cut {   /* a hypothesis: value of a step within [min, max] */
     uint32_t value; /* index into the plugin's values table */
     bool absolute;  /* cut on |value| */
     float min, max; /* -inf and inf where not given */
@@ -33,11 +33,11 @@ struct menu_chain {
     struct {
         uint32_t step;
         uint32_t n_cuts;
-        struct menu_cut *cuts; /* all must hold, else the chain ends here */
+        struct menu_cut *cuts;     /* all must hold, else the chain ends here */
     } steps[MENU_CHAIN_STEPS_MAX]; /* in order of running */
-    double prescale; /* accept 1 in this many; 0 = off; >= 1 */
-    bool pass_through; /* run, but accept whatever the hypotheses say */
-    uint64_t streams;  /* bit s: output stream s */
+    double prescale;               /* accept 1 in this many; 0 = off; >= 1 */
+    bool pass_through;             /* run, but accept whatever the hypotheses say */
+    uint64_t streams;              /* bit s: output stream s */
 };
 
 struct menu {
@@ -53,8 +53,8 @@ struct menu {
     uint32_t debug_stream;       /* its number */
 };
 
-/* Reads and checks a menu, and loads (through the host) the plugins that it names.  Checks what can be
- * known without a device: unknown keys, plugins, parameters, values, streams, steps that no
+/* Reads and checks a menu, and loads (through the host) the plugins that it names.  Checks what can
+ * be known without a device: unknown keys, plugins, parameters, values, streams, steps that no
  * chain uses, consumed collections that no earlier step makes and RoIs cannot hold, chain ids
  * used twice.  0, or -EINVAL with every problem logged as file, line, what is allowed. */
 int menu_load(const char *path, struct plugin_host *host, struct menu **ret_menu);

@@ -3,8 +3,8 @@
 
 #include "menu.h"
 
-#define PTR CYAML_FLAG_POINTER
-#define OPT (CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL)
+#define PTR                     CYAML_FLAG_POINTER
+#define OPT                     (CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL)
 #define NAME(key, type, member) CYAML_FIELD_STRING_PTR(key, PTR, type, member, 1, 63)
 
 static const cyaml_schema_value_t string = {CYAML_VALUE_STRING(PTR, char, 1, 63)};
@@ -44,8 +44,8 @@ static const cyaml_schema_field_t chain_fields[] = {
     CYAML_FIELD_UINT("id", CYAML_FLAG_DEFAULT, struct menu_file_chain, id),
     CYAML_FIELD_SEQUENCE_COUNT("seeds", OPT, struct menu_file_chain, seeds, n_seeds, &string, 1,
                                32),
-    CYAML_FIELD_SEQUENCE_COUNT("steps", PTR, struct menu_file_chain, steps, n_steps, &chain_step,
-                               0, MENU_CHAIN_STEPS_MAX),
+    CYAML_FIELD_SEQUENCE_COUNT("steps", PTR, struct menu_file_chain, steps, n_steps, &chain_step, 0,
+                               MENU_CHAIN_STEPS_MAX),
     CYAML_FIELD_FLOAT_PTR("prescale", OPT, struct menu_file_chain, prescale),
     CYAML_FIELD_BOOL("pass_through", CYAML_FLAG_OPTIONAL, struct menu_file_chain, pass_through),
     CYAML_FIELD_SEQUENCE_COUNT("streams", PTR, struct menu_file_chain, streams, n_streams, &string,

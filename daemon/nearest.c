@@ -43,7 +43,10 @@ struct nearest nearest_to(const char *word)
 void nearest_offer(struct nearest *n, const char *candidate)
 {
     uint32_t d = distance(n->word, candidate);
+    size_t length = strlen(n->word);
 
+    if (length > 2 && d > 1 && !strncmp(candidate, n->word, length))
+        d = 1; /* a unit or an ending left away */
     if (d < n->distance) {
         n->distance = d;
         n->best = candidate;

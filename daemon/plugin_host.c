@@ -20,10 +20,10 @@ struct plugin_host {
     char **paths;
     uint32_t n_paths;
     pthread_mutex_t lock; /* of the list; reloads and the operator look for plugins as well */
-    struct entry { /* a loaded plugin stays where it is: others point to it */
+    struct entry {        /* a loaded plugin stays where it is: others point to it */
         struct entry *next;
         struct plugin plugin;
-    } *first;
+    } * first;
 };
 
 static int refuse(char *why, size_t bytes, const char *format, ...)
@@ -102,8 +102,8 @@ static int check_kinds(struct plugin *p, char *why, size_t bytes)
             continue;
         }
         if (ended || !trg_kind_info(kind))
-            return refuse(why, bytes, "consumes[%u] is %d: known kinds are 1 to %d, without gaps", i,
-                          (int)kind, TRG_KIND_COUNT - 1);
+            return refuse(why, bytes, "consumes[%u] is %d: known kinds are 1 to %d, without gaps",
+                          i, (int)kind, TRG_KIND_COUNT - 1);
         p->n_inputs++;
     }
     if (!p->n_inputs)
@@ -123,7 +123,8 @@ static int check_values(struct plugin *p, char *why, size_t bytes)
 {
     for (const struct trg_value *v = p->d.values; v && v->name; v++) {
         if (!is_name(v->name))
-            return refuse(why, bytes, "value '%s' is not lower-case letters, digits and _", v->name);
+            return refuse(why, bytes, "value '%s' is not lower-case letters, digits and _",
+                          v->name);
         if (!v->unit || !v->help)
             return refuse(why, bytes, "value '%s' has no unit or no help", v->name);
         for (const struct trg_value *w = p->d.values; w < v; w++)
@@ -140,8 +141,10 @@ static int check_param(const struct plugin *p, uint32_t i, char *why, size_t byt
     const struct trg_param *q = &p->d.params[i];
 
     if (!is_name(q->name) || !strcmp(q->name, "preset"))
-        return refuse(why, bytes, "parameter '%s': a name is lower-case letters, digits and _, and "
-                      "not 'preset'", q->name);
+        return refuse(why, bytes,
+                      "parameter '%s': a name is lower-case letters, digits and _, and "
+                      "not 'preset'",
+                      q->name);
     for (uint32_t k = 0; k < i; k++)
         if (!strcmp(q->name, p->d.params[k].name))
             return refuse(why, bytes, "parameter '%s' is there twice", q->name);
@@ -153,10 +156,11 @@ static int check_param(const struct plugin *p, uint32_t i, char *why, size_t byt
     if (!q->dflt || !q->unit || !q->help)
         return refuse(why, bytes, "parameter '%s' lacks a default, a unit or a help", q->name);
     if ((q->type == TRG_PARAM_CHOICE) != (q->choices && *q->choices))
-        return refuse(why, bytes, "parameter '%s': choices are for the type CHOICE, and needed there",
-                      q->name);
+        return refuse(why, bytes,
+                      "parameter '%s': choices are for the type CHOICE, and needed there", q->name);
     if ((q->type == TRG_PARAM_U32 || q->type == TRG_PARAM_F32) && !(q->min <= q->max))
-        return refuse(why, bytes, "parameter '%s' has min %g above max %g", q->name, q->min, q->max);
+        return refuse(why, bytes, "parameter '%s' has min %g above max %g", q->name, q->min,
+                      q->max);
     return 0;
 }
 
@@ -175,7 +179,8 @@ static int check_params(struct plugin *p, char *why, size_t bytes)
     p->n_params = n;
     memset(params, 0, sizeof params);
     for (uint32_t i = 0; i < n; i++)
-        if (plugin_set(p, p->d.params[i].name, p->d.params[i].dflt, params, inner, sizeof inner) < 0)
+        if (plugin_set(p, p->d.params[i].name, p->d.params[i].dflt, params, inner, sizeof inner) <
+            0)
             return refuse(why, bytes, "a default is wrong: %s", inner);
     for (const struct trg_preset *s = p->d.presets; s && s->name; s++) {
         if (!s->settings || !is_name(s->name))
@@ -302,8 +307,8 @@ static void tell_paths(const struct plugin_host *h, const char *name, char *why,
         snprintf(why + n, bytes - n, " an empty plugin_path");
 }
 
-static int get(struct plugin_host *h, const char *name, const struct plugin **ret_plugin,
-               char *why, size_t why_bytes)
+static int get(struct plugin_host *h, const char *name, const struct plugin **ret_plugin, char *why,
+               size_t why_bytes)
 {
     char file[4096];
 

@@ -12,7 +12,7 @@
 #include "trigd/plugin.h"
 
 struct plugin_host;
-struct plugin { /* one loaded plugin; owned by the host */
+struct plugin {          /* one loaded plugin; owned by the host */
     struct trg_plugin d; /* its descriptor, completed with NULL members */
     char path[4096];
     uint32_t n_params, n_values, n_inputs;
@@ -39,8 +39,8 @@ void plugin_defaults(const struct plugin *p, void *params);
 int plugin_preset(const struct plugin *p, const char *preset, void *params, char *why,
                   size_t why_bytes);
 /* Sets one parameter from its text; -EINVAL with what is allowed (nearest name, range, words). */
-int plugin_set(const struct plugin *p, const char *key, const char *text, void *params,
-               char *why, size_t why_bytes);
+int plugin_set(const struct plugin *p, const char *key, const char *text, void *params, char *why,
+               size_t why_bytes);
 /* Writes one parameter's value as a user would write it. */
 void plugin_get(const struct plugin *p, uint32_t param, const void *params, char *text,
                 size_t bytes);

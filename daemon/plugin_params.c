@@ -49,8 +49,8 @@ static int set_u32(const struct trg_param *q, const char *text, void *params, ch
     if (isdigit((unsigned char)*text))
         v = strtoull(text, &end, 10);
     if (!end || *end || errno || (double)v < q->min || (double)v > q->max || v > UINT32_MAX)
-        return refuse(why, n, "'%s' is '%s'; allowed: a whole number from %.0f to %.0f%s%s", q->name,
-                      text, q->min, q->max, *q->unit ? " " : "", q->unit);
+        return refuse(why, n, "'%s' is '%s'; allowed: a whole number from %.0f to %.0f%s%s",
+                      q->name, text, q->min, q->max, *q->unit ? " " : "", q->unit);
     u = (uint32_t)v;
     put(params, q, &u);
     return 0;
@@ -136,8 +136,8 @@ void plugin_defaults(const struct plugin *p, void *params)
 
 static int unknown_preset(const struct plugin *p, const char *preset, char *why, size_t n)
 {
-    size_t at = (size_t)snprintf(why, n, "plugin '%s' has no preset '%s'; it has:", p->d.name,
-                                 preset);
+    size_t at =
+        (size_t)snprintf(why, n, "plugin '%s' has no preset '%s'; it has:", p->d.name, preset);
 
     for (const struct trg_preset *s = p->d.presets; s && s->name && at < n; s++)
         at += (size_t)snprintf(why + at, n - at, " %s", s->name);

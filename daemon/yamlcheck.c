@@ -15,7 +15,7 @@
 #include "nearest.h"
 
 #define PLACE_BYTES 160
-#define FIELDS_MAX 64
+#define FIELDS_MAX  64
 
 struct check {
     yaml_document_t *doc;
@@ -212,7 +212,8 @@ static void open_mapping(struct check *c, const yaml_node_t *n, const char *plac
         problem(c, n, "%s is not a mapping of keys to values", place);
         return;
     }
-    for (const yaml_node_pair_t *p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top; p++)
+    for (const yaml_node_pair_t *p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top;
+         p++)
         key_of(c, n, p, place);
 }
 

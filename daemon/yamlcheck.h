@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* yamlcheck.h - holds a YAML document against a libcyaml schema and tells every problem with its line,
- * its place and what is allowed; libcyaml itself stops at the first and knows no places. */
+/* yamlcheck.h - holds a YAML document against a libcyaml schema and tells every problem with its
+ * line, its place and what is allowed; libcyaml itself stops at the first and knows no places. */
 #ifndef TRIGD_YAMLCHECK_H
 #define TRIGD_YAMLCHECK_H
 #include <cyaml/cyaml.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* yamlfile.h - a YAML file twice over: as structs by a libcyaml schema, and as a document that knows
- * the line of every key, for error messages and for mappings with free keys. */
+/* yamlfile.h - a YAML file twice over: as structs by a libcyaml schema, and as a document that
+ * knows the line of every key, for error messages and for mappings with free keys. */
 #ifndef TRIGD_YAMLFILE_H
 #define TRIGD_YAMLFILE_H
 #include <cyaml/cyaml.h>
@@ -8,11 +8,11 @@
 #include <stdint.h>
 
 struct yamlfile;
-/* Reads a file.  *ret_data is freed with cyaml_free.  -EINVAL with the problem logged: file, line, what
- * is allowed; -errno when it cannot be read. */
+/* Reads a file.  *ret_data is freed with cyaml_free.  -EINVAL with the problem logged: file, line,
+ * what is allowed; -errno when it cannot be read. */
 int yamlfile_load(const char *path, const cyaml_schema_value_t *schema, void **ret_data,
                   struct yamlfile **ret_file);
-void yamlfile_free(struct yamlfile *f); /* NULL is fine */
+void yamlfile_free(struct yamlfile *f);     /* NULL is fine */
 extern const cyaml_config_t yamlfile_cyaml; /* to free with */
 
 /* Where something stands: "pool.rois", "devices[1].slots". */

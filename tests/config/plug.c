@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Descriptors for the tests of the plugin host: built once for each PLUG_name, a good one and ones
+ * that break one rule each.  Nothing here is ever run. */
+#include "trigd/plugin.h"
+
+struct config {
+    uint32_t flag, n;
+    float r_mm;
+    uint32_t mode;
+};
+#define AT(member) offsetof(struct config, member)
+
+#define GOOD            0
+#define MAKER           1
+#define EATER           2
+#define WRONG_ABI       3
+#define WRONG_SIZE      4
+#define OTHER_NAME      5
+#define NO_SUBMIT       6
+#define BAD_OFFSET      7
+#define BAD_DEFAULT     8
+#define BAD_PRESET      9
+#define BAD_CHOICE      10
+#define BAD_RANGE       11
+#define TWICE           12
+#define MANY_VALUES     13
+#define BAD_KIND        14
+#define NO_INPUT        15
+#define NO_OUTPUT_ITEMS 16
+#define BAD_BACKEND     17
+#define BAD_CHECK       18
+#define OLDER           19
+#define NO_SYMBOL       20
+
+#define IS(kind, yes, no) (PLUG_KIND == (kind) ? (yes) : (no))
+#define TEXT_(x)          #x
+#define TEXT(x)           TEXT_(x)
+
+static const struct trg_param params[] = {
+    {"flag", TRG_PARAM_BOOL, AT(flag), "true", 0, 0, "", NULL, "a flag"},
+    {"n", TRG_PARAM_U32, AT(n), IS(BAD_DEFAULT, "65", "4"), IS(BAD_RANGE, 99, 1), 64, "", NULL,
+     "a count"},
+    {IS(TWICE, "n", "r_mm"), TRG_PARAM_F32, IS(BAD_OFFSET, sizeof(struct config), AT(r_mm)), "10",
+     0, 100, "mm", NULL, "a radius"},
+    {"mode", TRG_PARAM_CHOICE, AT(mode), "one", 0, 0, "", IS(BAD_CHOICE, NULL, "one|two|three"),
+     "a choice"},
+    {0}};
+static const char *const big[] = {IS(BAD_PRESET, "m", "n"), "32", "mode", "two", NULL};
+static const struct trg_preset presets[] = {{"big", "more of all", big}, {0}};
+static const struct trg_value few[] = {{"n_points", "", "points"}, {"z_mm", "mm", "a place"}, {0}};
+static const struct trg_value many[] = {
+    {"a", "", ""}, {"b", "", ""}, {"c", "", ""}, {"d", "", ""}, {"e", "", ""}, {"f", "", ""},
+    {"g", "", ""}, {"h", "", ""}, {"i", "", ""}, {"j", "", ""}, {"k", "", ""}, {"l", "", ""},
+    {"m", "", ""}, {"n", "", ""}, {"o", "", ""}, {"p", "", ""}, {"q", "", ""}, {0}};
+
+static int check(const void *config, char *why, size_t bytes)
+{
+    static const char text[] = "n above 32 needs flag: true";
+    const struct config *c = config;
+
+    if (PLUG_KIND != BAD_CHECK && (c->n <= 32 || c->flag))
+        return 0;
+    for (size_t i = 0; i < sizeof text && i < bytes; i++)
+        why[i] = text[i];
+    return -EINVAL;
+}
+
+static uint32_t output_items(const void *config, const uint32_t *n_in)
+{
+    (void)config;
+    return n_in[0];
+}
+
+static int create(const struct trg_host *host, const void *config, struct trg_device *device,
+                  const struct trg_limits *limits, struct trg_algo **ret_algo)
+{
+    (void)host, (void)config, (void)device, (void)limits, (void)ret_algo;
+    return -ENOTSUP;
+}
+
+static void destroy(struct trg_algo *algo)
+{
+    (void)algo;
+}
+
+static int submit(struct trg_algo *algo, const struct trg_batch *batch, struct trg_queue *queue)
+{
+    (void)algo, (void)batch, (void)queue;
+    return -ENOTSUP;
+}
+
+static int collect(struct trg_algo *algo, struct trg_batch *batch)
+{
+    (void)algo, (void)batch;
+    return -ENOTSUP;
+}
+
+#if PLUG_KIND == NO_SYMBOL
+#define EXPORTED not_the_symbol
+#else
+#define EXPORTED trg_plugin
+#endif
+TRG_PLUGIN_EXPORT const struct trg_plugin EXPORTED;
+const struct trg_plugin EXPORTED = {
+    .abi = IS(WRONG_ABI, 77u, TRG_PLUGIN_ABI),
+    .size = IS(WRONG_SIZE, 3u,
+               IS(OLDER, offsetof(struct trg_plugin, collect), sizeof(struct trg_plugin))),
+    .name = IS(OTHER_NAME, "somebody_else", TEXT(PLUG_NAME)),
+    .version = "1.0.0",
+    .summary = "for tests",
+    .consumes = {IS(NO_INPUT, TRG_KIND_NONE,
+                    IS(EATER, TRG_DOUBLETS,
+                       IS(MAKER, TRG_HITS, IS(BAD_KIND, (enum trg_kind)99, TRG_SPACEPOINTS))))},
+    .produces = PLUG_KIND == MAKER || PLUG_KIND == NO_OUTPUT_ITEMS ? TRG_DOUBLETS : TRG_KIND_NONE,
+    .backends = IS(BAD_BACKEND, "cpu tpu", "cpu opencl cuda"),
+    .params = params,
+    .presets = presets,
+    .values = IS(MANY_VALUES, many, few),
+    .config_size = sizeof(struct config),
+    .check = check,
+    .output_items = IS(MAKER, output_items, NULL),
+    .create = create,
+    .destroy = destroy,
+    .submit = IS(NO_SUBMIT, NULL, submit),
+    .collect = collect,
+};

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Log lines: levels, quoting, one line each, repeats held back and counted. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "capture.h"
+#include "clock.h"
+#include "log.h"
+
+static unsigned count(const char *text, const char *part)
+{
+    unsigned n = 0;
+
+    for (; (text = strstr(text, part)) != NULL; text += strlen(part))
+        n++;
+    return n;
+}
+
+static void a_line_has_its_fields(void **state)
+{
+    const char *text;
+
+    (void)state;
+    capture_start(2);
+    log_warn("ingress", "client overran", "client=%s rois=%u", "rep-1", 3u);
+    text = capture_end();
+    assert_int_equal(strncmp(text, "ts=2", 4), 0);
+    assert_non_null(strstr(text, "Z level=warn comp=ingress msg=\"client overran\" "
+                                 "client=rep-1 rois=3\n"));
+    assert_int_equal(count(text, "\n"), 1);
+}
+
+static void text_cannot_break_a_line(void **state)
+{
+    const char *text;
+
+    (void)state;
+    capture_start(2);
+    log_error("x", "a \"quoted\" \\ word\nlevel=info", "why=\"one\ntwo\"%s", "");
+    text = capture_end();
+    assert_int_equal(count(text, "\n"), 1);
+    assert_non_null(strstr(text, "msg=\"a \\\"quoted\\\" \\\\ word\\x0alevel=info\""));
+    assert_non_null(strstr(text, "why=\"one two\"\n"));
+}
+
+static void a_long_line_is_cut_and_ended(void **state)
+{
+    static char word[5000];
+    const char *text;
+
+    (void)state;
+    memset(word, 'a', sizeof word - 1);
+    capture_start(2);
+    log_error("x", "long", "word=%s", word);
+    log_error("x", "next", "%s", "");
+    text = capture_end();
+    assert_int_equal(count(text, "\n"), 2);
+    assert_non_null(strstr(text, "\nts="));
+}
+
+static void levels_filter_and_count(void **state)
+{
+    static const enum trg_level all[] = {TRG_ERROR, TRG_WARN, TRG_INFO, TRG_DEBUG};
+    enum trg_level level = TRG_DEBUG;
+    uint64_t debugs = log_count(TRG_DEBUG);
+    const char *text;
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(log_level_parse(log_level_name(all[i]), &level), 0);
+        assert_int_equal(level, all[i]);
+    }
+    assert_int_equal(log_level_parse("warning", &level), -EINVAL);
+    assert_int_equal(level, TRG_DEBUG); /* untouched */
+    log_set_level(TRG_WARN);
+    assert_int_equal(log_level(), TRG_WARN);
+    capture_start(2);
+    log_debug("x", "hidden", "%s", "");
+    log_info("x", "hidden", "%s", "");
+    log_warn("x", "shown", "%s", "");
+    text = capture_end();
+    log_set_level(TRG_INFO);
+    assert_null(strstr(text, "hidden"));
+    assert_non_null(strstr(text, "shown"));
+    assert_int_equal(log_count(TRG_DEBUG), debugs + 1);
+}
+
+/* Begins a fresh second, so that the burst falls into one window. */
+static void await_second(void)
+{
+    while (clock_ns() % NS_PER_S > NS_PER_S / 2) {
+    }
+}
+
+static void repeats_are_held_back_and_told(void **state)
+{
+    struct log_site site = {0};
+    uint64_t errors = log_count(TRG_ERROR);
+    const char *text;
+
+    (void)state;
+    await_second();
+    capture_start(2);
+    for (unsigned i = 0; i < LOG_BURST + 20; i++)
+        log_line(&site, TRG_ERROR, "x", "again", "i=%u", i);
+    text = capture_end();
+    assert_int_equal(count(text, "again"), LOG_BURST);
+    assert_int_equal(log_count(TRG_ERROR), errors + LOG_BURST + 20);
+    atomic_store(&site.window, 1); /* as if that second were over */
+    capture_start(2);
+    log_line(&site, TRG_ERROR, "x", "again", "%s", "");
+    log_line(&site, TRG_ERROR, "x", "again", "%s", "");
+    text = capture_end();
+    assert_int_equal(count(text, "suppressed=20"), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_has_its_fields), cmocka_unit_test(text_cannot_break_a_line),
+        cmocka_unit_test(a_long_line_is_cut_and_ended), cmocka_unit_test(levels_filter_and_count),
+        cmocka_unit_test(repeats_are_held_back_and_told)};
+
+    unsetenv("JOURNAL_STREAM");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plugin host: what it opens, what it refuses and says, parameters from text and back. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "plugin_host.h"
+
+static struct plugin_host *host;
+static char folder[4096];
+
+static int setup(void **state)
+{
+    const char *build = getenv("TRIGD_BUILD");
+    char *paths[] = {(char *)"/nonexistent", folder};
+
+    (void)state;
+    if (!build)
+        fail_msg("TRIGD_BUILD is not set: run this through ctest");
+    snprintf(folder, sizeof folder, "%s/config-plugins", build);
+    return plugin_host_new(paths, 2, &host);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    plugin_host_free(host);
+    plugin_host_free(NULL);
+    return 0;
+}
+
+static const struct plugin *good(void)
+{
+    const struct plugin *p = NULL;
+    char why[512] = "";
+
+    if (plugin_host_get(host, "good", &p, why, sizeof why) < 0)
+        fail_msg("good.so was refused: %s", why);
+    return p;
+}
+
+static void a_good_plugin_opens_once(void **state)
+{
+    const struct plugin *p = good(), *again = NULL;
+    char why[512] = "", file[4200];
+
+    (void)state;
+    assert_string_equal(p->d.name, "good");
+    assert_int_equal(p->n_params, 4);
+    assert_int_equal(p->n_values, 2);
+    assert_int_equal(p->n_inputs, 1);
+    assert_ptr_equal(good(), p);
+    snprintf(file, sizeof file, "%s/./good.so", folder);
+    assert_int_equal(plugin_host_open(host, file, &again, why, sizeof why), 0);
+    assert_ptr_equal(again, p);
+}
+
+static void bad_plugins_are_refused_with_the_reason(void **state)
+{
+    static const struct {
+        const char *name;
+        int r;
+        const char *why;
+    } table[] = {
+        {"wrong_abi", -EINVAL, "built for plugin ABI 77; this daemon speaks ABI 1"},
+        {"wrong_size", -EINVAL, "descriptor has 3 bytes"},
+        {"other_name", -EINVAL, "calls itself 'somebody_else'; its file must be somebody_else.so"},
+        {"no_submit", -EINVAL, "submit"},
+        {"older", -EINVAL, "collect is missing"},
+        {"bad_offset", -EINVAL, "parameter 'r_mm' lies at byte 16 of a config struct of 16 bytes"},
+        {"bad_default", -EINVAL,
+         "a default is wrong: 'n' is '65'; allowed: a whole number from 1 to 64"},
+        {"bad_preset", -EINVAL, "preset 'big' is wrong"},
+        {"bad_choice", -EINVAL, "parameter 'mode': choices"},
+        {"bad_range", -EINVAL, "parameter 'n' has min 99 above max 64"},
+        {"twice", -EINVAL, "parameter 'n' is there twice"},
+        {"many_values", -EINVAL, "more than 16 values"},
+        {"bad_kind", -EINVAL, "consumes[0] is 99"},
+        {"no_input", -EINVAL, "consumes no collection"},
+        {"no_output_items", -EINVAL, "produces doublets but has no output_items"},
+        {"bad_backend", -EINVAL, "backend 'tpu'; allowed are cpu, opencl, cuda"},
+        {"bad_check", -EINVAL, "its own check refuses the defaults: n above 32 needs flag"},
+        {"no_symbol", -EINVAL, "exports no 'trg_plugin'"},
+        {"nowhere", -ENOENT, "there is no plugin 'nowhere' (nowhere.so) in /nonexistent, "},
+        {"../good", -ENOENT, "'../good' is no plugin name"},
+        {"", -ENOENT, "is no plugin name"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const struct plugin *p = NULL;
+        char why[5000] = "";
+
+        assert_int_equal(plugin_host_get(host, table[i].name, &p, why, sizeof why), table[i].r);
+        assert_null(p);
+        if (!strstr(why, table[i].why))
+            fail_msg("%s: \"%s\" does not say \"%s\"", table[i].name, why, table[i].why);
+    }
+}
+
+static void a_file_that_is_no_plugin_is_refused(void **state)
+{
+    const struct plugin *p = NULL;
+    char why[512] = "";
+
+    (void)state;
+    assert_int_equal(plugin_host_open(host, "/proc/self/cmdline", &p, why, sizeof why), -EINVAL);
+    assert_non_null(strstr(why, "cannot be used"));
+    assert_int_equal(plugin_host_open(host, "/nonexistent.so", &p, why, sizeof why), -ENOENT);
+    assert_null(p);
+}
+
+static void value_is(const struct plugin *p, const void *params, uint32_t i, const char *text)
+{
+    char got[64];
+
+    plugin_get(p, i, params, got, sizeof got);
+    assert_string_equal(got, text);
+}
+
+static void parameters_from_text_and_back(void **state)
+{
+    const struct plugin *p = good();
+    uint32_t params[4];
+    char why[512];
+
+    (void)state;
+    plugin_defaults(p, params);
+    value_is(p, params, 0, "true");
+    value_is(p, params, 1, "4");
+    value_is(p, params, 2, "10");
+    value_is(p, params, 3, "one");
+    assert_int_equal(plugin_preset(p, "big", params, why, sizeof why), 0);
+    value_is(p, params, 1, "32");
+    value_is(p, params, 3, "two");
+    assert_int_equal(plugin_set(p, "flag", "false", params, why, sizeof why), 0);
+    assert_int_equal(plugin_set(p, "n", "64", params, why, sizeof why), 0);
+    assert_int_equal(plugin_set(p, "r_mm", "2.5e1", params, why, sizeof why), 0);
+    assert_int_equal(plugin_set(p, "mode", "three", params, why, sizeof why), 0);
+    value_is(p, params, 0, "false");
+    value_is(p, params, 1, "64");
+    value_is(p, params, 2, "25");
+    value_is(p, params, 3, "three");
+}
+
+static void wrong_parameters_change_nothing(void **state)
+{
+    static const struct {
+        const char *key, *text, *why;
+    } table[] = {
+        {"flag", "yes", "allowed: true, false"},
+        {"n", "0", "a whole number from 1 to 64"},
+        {"n", "65", "a whole number from 1 to 64"},
+        {"n", "-1", "a whole number"},
+        {"n", "4.5", "a whole number"},
+        {"n", "", "a whole number"},
+        {"n", "18446744073709551617", "a whole number"},
+        {"n", "4294967297", "a whole number"},
+        {"r_mm", "101", "a number from 0 to 100 mm"},
+        {"r_mm", "nan", "a number from 0 to 100 mm"},
+        {"r_mm", "inf", "a number from 0 to 100 mm"},
+        {"r_mm", "10 mm", "a number from 0 to 100 mm"},
+        {"r_mm", " 10", "a number from 0 to 100 mm"},
+        {"r_mm", "", "a number from 0 to 100 mm"},
+        {"mode", "on", "allowed: one|two|three"},
+        {"mode", "one|two", "allowed: one|two|three"},
+        {"mode", "", "allowed: one|two|three"},
+        {"r_m", "1", "has no parameter 'r_m'; did you mean 'r_mm'?"},
+        {"somethingelse", "1", "'trigctl show plugin good' lists them"},
+    };
+    const struct plugin *p = good();
+    uint32_t params[4], before[4];
+
+    (void)state;
+    plugin_defaults(p, params);
+    memcpy(before, params, sizeof params);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char why[512] = "";
+
+        assert_int_equal(plugin_set(p, table[i].key, table[i].text, params, why, sizeof why),
+                         -EINVAL);
+        if (!strstr(why, table[i].why))
+            fail_msg("%s=%s: \"%s\" does not say \"%s\"", table[i].key, table[i].text, why,
+                     table[i].why);
+        assert_memory_equal(params, before, sizeof params);
+    }
+}
+
+static void an_unknown_preset_names_the_known(void **state)
+{
+    uint32_t params[4];
+    char why[512] = "";
+
+    (void)state;
+    plugin_defaults(good(), params);
+    assert_int_equal(plugin_preset(good(), "bigger", params, why, sizeof why), -ENOENT);
+    assert_string_equal(why, "plugin 'good' has no preset 'bigger'; it has: big");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_good_plugin_opens_once),
+                                       cmocka_unit_test(bad_plugins_are_refused_with_the_reason),
+                                       cmocka_unit_test(a_file_that_is_no_plugin_is_refused),
+                                       cmocka_unit_test(parameters_from_text_and_back),
+                                       cmocka_unit_test(wrong_parameters_change_nothing),
+                                       cmocka_unit_test(an_unknown_preset_names_the_known)};
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
