@@ -7,44 +7,47 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exact.h"
 #include "random.h"
 
-#define PI 3.14159265358979323846
-#define FIELD_T 2.0
-#define BEAM_SIGMA_Z 50.0   /* mm, along the beam line */
+#define PI            3.14159265358979323846
+#define FIELD_T       2.0
+#define BEAM_SIGMA_Z  50.0  /* mm, along the beam line */
 #define BEAM_SIGMA_XY 0.012 /* mm */
-#define EFFICIENCY 0.98     /* of a layer */
-#define PT_MIN 0.4          /* GeV */
-#define BEND_MAX 0.45       /* rad, of a track of PT_MIN at the outermost radius */
+#define EFFICIENCY    0.98  /* of a layer */
+#define PT_MIN        0.4   /* GeV */
+#define BEND_MAX      0.45  /* rad, of a track of PT_MIN at the outermost radius */
+#define BOW_MAX       0.035 /* arc over chord - 1, of such a track */
 #define TRACK_ETA_MAX 2.7
-#define HARD_IN_ROI 0.7     /* fraction of the hard scatter's tracks aimed at the RoI */
+#define SIGMAS        8   /* no normal number of ours is larger */
+#define HARD_IN_ROI   0.7 /* fraction of the hard scatter's tracks aimed at the RoI */
 
 /* Layers: nominal values of the ATLAS inner detector, mm. */
 struct barrel {
     double radius, half_length, sigma_rphi, sigma_z;
 };
-static const struct barrel barrels[] = {
-    {33.25, 332, 0.010, 0.060}, {50.5, 400.5, 0.010, 0.100}, {88.5, 400.5, 0.010, 0.100},
-    {122.5, 400.5, 0.010, 0.100}, {299, 749, 0.017, 0.580}, {371, 749, 0.017, 0.580},
-    {443, 749, 0.017, 0.580},   {514, 749, 0.017, 0.580}};
+static const struct barrel barrels[] = {{33.25, 332, 0.010, 0.060},  {50.5, 400.5, 0.010, 0.100},
+                                        {88.5, 400.5, 0.010, 0.100}, {122.5, 400.5, 0.010, 0.100},
+                                        {299, 749, 0.017, 0.580},    {371, 749, 0.017, 0.580},
+                                        {443, 749, 0.017, 0.580},    {514, 749, 0.017, 0.580}};
 struct disc {
     double z, r_min, r_max, sigma_rphi, sigma_r;
 };
 static const struct disc discs[] = {
-    {495, 88.8, 149.6, 0.010, 0.100},  {580, 88.8, 149.6, 0.010, 0.100},
-    {650, 88.8, 149.6, 0.010, 0.100},  {853.8, 275, 560, 0.017, 0.580},
-    {934, 275, 560, 0.017, 0.580},     {1091.5, 275, 560, 0.017, 0.580},
-    {1299.9, 275, 560, 0.017, 0.580},  {1399.7, 275, 560, 0.017, 0.580},
-    {1771.4, 275, 560, 0.017, 0.580},  {2115.2, 275, 560, 0.017, 0.580},
-    {2505, 275, 560, 0.017, 0.580},    {2720.2, 439, 560, 0.017, 0.580}};
+    {495, 88.8, 149.6, 0.010, 0.100}, {580, 88.8, 149.6, 0.010, 0.100},
+    {650, 88.8, 149.6, 0.010, 0.100}, {853.8, 275, 560, 0.017, 0.580},
+    {934, 275, 560, 0.017, 0.580},    {1091.5, 275, 560, 0.017, 0.580},
+    {1299.9, 275, 560, 0.017, 0.580}, {1399.7, 275, 560, 0.017, 0.580},
+    {1771.4, 275, 560, 0.017, 0.580}, {2115.2, 275, 560, 0.017, 0.580},
+    {2505, 275, 560, 0.017, 0.580},   {2720.2, 439, 560, 0.017, 0.580}};
 #define N_BARRELS (sizeof barrels / sizeof *barrels)
-#define N_DISCS (sizeof discs / sizeof *discs)
+#define N_DISCS   (sizeof discs / sizeof *discs)
 
 const struct generator_preset generator_presets[] = {
-    {"lowlum", "low luminosity: mean 333 spacepoints, 517 phi slices of 0.2 degrees", 12.9, 22.0, 30.0,
-     12.0, 1.6, 0.8, 0.902},
-    {"highlum", "high luminosity: mean 8104 spacepoints, 542 phi slices of 0.2 degrees", 251.0, 30.0,
-     30.0, 300.0, 1.2, 1.2, 0.945},
+    {"lowlum", "low luminosity: mean 333 spacepoints, 517 phi slices of 0.2 degrees", 12.9, 22.0,
+     30.0, 12.0, 1.6, 0.8, 0.902},
+    {"highlum", "high luminosity: mean 8104 spacepoints, 542 phi slices of 0.2 degrees", 251.0,
+     30.0, 30.0, 300.0, 1.2, 1.2, 0.945},
     {"phase2", "pile-up 200, full scan in phi", 200.0, 22.0, 60.0, 1500.0, 0.0, 2.5, PI},
     {0},
 };
@@ -66,8 +69,9 @@ void generated_init(struct generated *g)
 
 void generated_fini(struct generated *g)
 {
-    void *all[] = {g->phi, g->rho, g->z, g->layer, g->particle, g->vertex_x, g->vertex_y, g->vertex_z,
-                   g->vertex_tracks, g->particle_vertex, g->pt, g->eta, g->phi0, g->charge};
+    void *all[] = {g->phi,      g->rho,      g->z,        g->layer,         g->particle,
+                   g->vertex_x, g->vertex_y, g->vertex_z, g->vertex_tracks, g->particle_vertex,
+                   g->pt,       g->eta,      g->phi0,     g->charge};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
@@ -104,7 +108,8 @@ static int room_for_vertex(struct generated *g)
     if (g->n_vertices < g->vertex_room)
         return 0;
     if (!grow(&g->vertex_x, room, sizeof(float)) || !grow(&g->vertex_y, room, sizeof(float)) ||
-        !grow(&g->vertex_z, room, sizeof(float)) || !grow(&g->vertex_tracks, room, sizeof(uint32_t)))
+        !grow(&g->vertex_z, room, sizeof(float)) ||
+        !grow(&g->vertex_tracks, room, sizeof(uint32_t)))
         return -ENOMEM;
     g->vertex_room = room;
     return 0;
@@ -130,6 +135,7 @@ struct maker { /* one RoI being made */
     struct random random;
     const struct generator_preset *p;
     struct generated *g;
+    double slope_min, slope_max; /* z / rho at the borders of the window */
 };
 
 static double wrap(double phi)
@@ -143,11 +149,15 @@ static double wrap(double phi)
 
 static bool is_inside(const struct maker *m, double phi, double rho, double z)
 {
-    const struct trg_roi_info *info = &m->g->info;
-
-    return fabs(asinh(z / rho) - (double)info->eta) < m->p->eta_half &&
+    return z > m->slope_min * rho && z < m->slope_max * rho &&
            (m->p->phi_half_rad >= PI ||
-            fabs(wrap(phi - (double)info->phi_rad)) < m->p->phi_half_rad);
+            fabs(wrap(phi - (double)m->g->info.phi_rad)) < m->p->phi_half_rad);
+}
+
+/* Whether a point within `slack` of z can be in the window; most are not, and cost no more. */
+static bool is_near(const struct maker *m, double rho, double z, double slack)
+{
+    return z > m->slope_min * rho - slack && z < m->slope_max * rho + slack;
 }
 
 static int add_point(struct maker *m, double phi, double rho, double z, uint32_t layer,
@@ -177,11 +187,11 @@ struct track {
 static int cross_barrel(struct maker *m, const struct track *t, uint32_t layer, uint32_t particle)
 {
     const struct barrel *b = &barrels[layer];
-    double half = b->radius / (2 * t->radius), turn, z, phi;
+    double straight = b->radius * t->sinh_eta, turn, z, phi;
 
-    if (half >= 1)
-        return 0; /* curls up inside */
-    turn = asin(half);
+    if (!is_near(m, b->radius, t->z0 + straight, BOW_MAX * fabs(straight) + SIGMAS * b->sigma_z))
+        return 0;
+    turn = exact_asin(b->radius / (2 * t->radius));
     z = t->z0 + 2 * t->radius * turn * t->sinh_eta;
     if (fabs(z) > b->half_length || random_unit(&m->random) > EFFICIENCY)
         return 0;
@@ -194,11 +204,13 @@ static int cross_disc(struct maker *m, const struct track *t, uint32_t disc, uin
 {
     const struct disc *d = &discs[disc];
     double z = t->eta > 0 ? d->z : -d->z, turn, rho, phi;
+    double arc = (z - t->z0) / t->sinh_eta; /* in the transverse plane */
 
-    turn = (z - t->z0) / t->sinh_eta / (2 * t->radius);
-    if (turn <= 0 || turn >= PI / 2)
+    if (arc < d->r_min || arc > d->r_max * (1 + BOW_MAX) ||
+        !is_near(m, arc, z, (BOW_MAX + SIGMAS * d->sigma_r / arc) * fabs(z)))
         return 0;
-    rho = 2 * t->radius * sin(turn);
+    turn = arc / (2 * t->radius);
+    rho = 2 * t->radius * exact_sin(turn);
     if (rho < d->r_min || rho > d->r_max || random_unit(&m->random) > EFFICIENCY)
         return 0;
     phi = t->phi - t->charge * turn + random_normal(&m->random) * d->sigma_rphi / rho;
@@ -231,7 +243,7 @@ static int add_track(struct maker *m, const struct track *t, uint32_t vertex)
 /* pT falls as pT^-4 above PT_MIN; the hard scatter's tracks are harder. */
 static double draw_pt(struct maker *m, bool hard)
 {
-    double pt = PT_MIN * pow(1.0 - random_unit(&m->random), -1.0 / 3.0);
+    double pt = PT_MIN * exact_exp(random_exponential(&m->random, 1.0 / 3.0));
 
     return hard ? pt + random_exponential(&m->random, 2.0) : pt;
 }
@@ -274,7 +286,7 @@ static int add_vertex(struct maker *m, double mean_tracks, bool hard)
             continue;
         if (fabs(t.eta) < 1e-6)
             t.eta = 1e-6;
-        t.sinh_eta = sinh(t.eta);
+        t.sinh_eta = exact_sinh(t.eta);
         r = add_track(m, &t, vertex);
     }
     return r;
@@ -301,19 +313,21 @@ static int add_noise(struct maker *m)
 static void set_info(struct maker *m, uint64_t i)
 {
     struct trg_roi_info *info = &m->g->info;
+    uint64_t bcid = random_u64(&m->random) % 3564, item = random_u64(&m->random) % 4;
 
     *info = (struct trg_roi_info){.run = 1,
                                   .l1id = (uint32_t)i,
-                                  .bcid = (uint32_t)(random_u64(&m->random) % 3564),
+                                  .bcid = (uint32_t)bcid,
                                   .lumi_block = (uint32_t)(i / 100000) + 1,
-                                  .l1_bits = 1u << (random_u64(&m->random) % 4),
+                                  .l1_bits = 1u << item,
                                   .eta_half = (float)m->p->eta_half,
                                   .phi_half_rad = (float)m->p->phi_half_rad,
                                   .z_min_mm = -225,
                                   .z_max_mm = 225};
     info->eta = (float)random_range(&m->random, -m->p->eta_max, m->p->eta_max);
-    info->phi_rad =
-        m->p->phi_half_rad >= PI ? 0.0f : (float)random_range(&m->random, -PI, PI);
+    info->phi_rad = m->p->phi_half_rad >= PI ? 0.0f : (float)random_range(&m->random, -PI, PI);
+    m->slope_min = exact_sinh((double)info->eta - m->p->eta_half);
+    m->slope_max = exact_sinh((double)info->eta + m->p->eta_half);
 }
 
 int generator_make(const struct generator_preset *preset, uint64_t seed, uint64_t i,

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* random.h - random numbers that are the same on every machine: SplitMix64 (Steele, Lea, Flood,
- * OOPSLA 2014), begun anew for every RoI. */
+ * OOPSLA 2014), begun anew for every RoI; no function of the C library but sqrt, which IEEE
+ * defines to the last bit. */
 #ifndef TRIGD_RANDOM_H
 #define TRIGD_RANDOM_H
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "exact.h"
 
 struct random {
     uint64_t state;
+    double spare; /* the second of a pair of normal numbers */
+    bool has_spare;
 };
 
 static inline uint64_t random_u64(struct random *r)
@@ -21,9 +27,9 @@ static inline uint64_t random_u64(struct random *r)
 
 static inline void random_seed(struct random *r, uint64_t seed, uint64_t stream)
 {
-    struct random a = {seed}, b = {stream ^ 0xd1b54a32d192ed03u};
+    struct random a = {.state = seed}, b = {.state = stream ^ 0xd1b54a32d192ed03u};
 
-    r->state = random_u64(&a) ^ random_u64(&b);
+    *r = (struct random){.state = random_u64(&a) ^ random_u64(&b)};
 }
 
 /* In [0, 1). */
@@ -39,26 +45,41 @@ static inline double random_range(struct random *r, double low, double high)
 
 static inline double random_exponential(struct random *r, double mean)
 {
-    return -mean * log1p(-random_unit(r));
+    return -mean * exact_log(1.0 - random_unit(r));
 }
 
-/* Mean 0, sigma 1 (Box and Muller). */
+/* Mean 0, sigma 1: pairs by Marsaglia's polar method. */
 static inline double random_normal(struct random *r)
 {
-    double radius = sqrt(random_exponential(r, 2.0));
+    double x, y, square, scale;
 
-    return radius * cos(2.0 * 3.14159265358979323846 * random_unit(r));
+    if (r->has_spare) {
+        r->has_spare = false;
+        return r->spare;
+    }
+    do {
+        x = random_range(r, -1, 1);
+        y = random_range(r, -1, 1);
+        square = x * x + y * y;
+    } while (square >= 1 || square < 1e-300);
+    scale = sqrt(-2 * exact_log(square) / square);
+    r->spare = y * scale;
+    r->has_spare = true;
+    return x * scale;
 }
 
-/* A Poisson number, by the times between its events. */
+/* A Poisson number: how many uniform numbers can be multiplied before their product is below
+ * e^-mean (Knuth), in parts so that this stays a normal number. */
 static inline uint32_t random_poisson(struct random *r, double mean)
 {
-    double t = random_exponential(r, 1.0);
     uint32_t n = 0;
 
-    while (t < mean) {
-        t += random_exponential(r, 1.0);
-        n++;
+    while (mean > 0) {
+        double part = mean < 500 ? mean : 500, limit = exact_exp(-part);
+
+        for (double product = random_unit(r); product > limit; product *= random_unit(r))
+            n++;
+        mean -= part;
     }
     return n;
 }

@@ -2,67 +2,116 @@
 #include "source.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "generator.h"
 #include "roifile.h"
 
 /* Tags of trigd.proto: field number << 3 | wire type. */
 #define TAG_TO_DAEMON_BATCH 0x12u
-#define TAG_BATCH_ROI 0x0au
-#define TAG_ROI_TOKEN 0x08u
-#define TAG_ROI_L1ID 0x18u
+#define TAG_BATCH_ROI       0x0au
+#define TAG_ROI_TOKEN       0x08u
+#define TAG_ROI_L1ID        0x18u
 
-static int add(struct source *s, Trigd__V1__Roi *roi)
+#define MAKERS_MAX   31u /* threads beside the caller's */
+#define ROIS_A_MAKER 16u /* fewer are not worth a thread */
+
+/* Packs an RoI without what is the generator's, or what every sending gives anew. */
+static int pack_roi(Trigd__V1__Roi *roi, struct source_roi *ret_roi)
 {
-    struct source_roi *r = &s->roi[s->n];
     Trigd__V1__Truth *truth = roi->truth;
+    struct source_roi r = {.has_truth = truth && truth->n_vertex_z_mm};
 
-    r->has_truth = truth && truth->n_vertex_z_mm;
-    r->truth_z_mm = r->has_truth ? truth->vertex_z_mm[0] : 0;
+    if (r.has_truth)
+        r.truth_z_mm = truth->vertex_z_mm[0];
+    r.items = roi->spacepoints ? (uint32_t)roi->spacepoints->n_phi_rad : 0;
     roi->truth = NULL;
     roi->token = 0;
     roi->l1id = 0;
-    r->n = trigd__v1__roi__get_packed_size(roi);
-    r->bytes = malloc(r->n ? r->n : 1);
-    if (r->bytes)
-        trigd__v1__roi__pack(roi, r->bytes);
+    r.n = trigd__v1__roi__get_packed_size(roi);
+    r.bytes = malloc(r.n ? r.n : 1);
+    if (r.bytes)
+        trigd__v1__roi__pack(roi, r.bytes);
     roi->truth = truth;
-    if (!r->bytes)
+    if (!r.bytes)
         return -ENOMEM;
-    s->items += roi->spacepoints ? roi->spacepoints->n_phi_rad : 0;
-    s->n++;
+    *ret_roi = r;
     return 0;
+}
+
+struct making { /* shared by the threads that make RoIs */
+    const struct generator_preset *preset;
+    uint64_t seed;
+    struct source *source;
+    _Atomic uint32_t next;
+    _Atomic int result;
+};
+
+static void *make_rois(void *arg)
+{
+    struct making *m = arg;
+    struct generated g;
+    uint32_t i;
+
+    generated_init(&g);
+    while ((i = atomic_fetch_add(&m->next, 1)) < m->source->n && atomic_load(&m->result) == 0) {
+        struct generated_message message;
+        int r = generator_make(m->preset, m->seed, i, &g);
+
+        if (r == 0) {
+            generated_message(&g, &message);
+            r = pack_roi(&message.roi, &m->source->roi[i]);
+        }
+        if (r < 0)
+            atomic_store(&m->result, r);
+    }
+    generated_fini(&g);
+    return NULL;
+}
+
+/* Makes the RoIs on all cores: each is a function of its number alone. */
+static int make_all(struct making *m)
+{
+    pthread_t thread[MAKERS_MAX];
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t n = 0, wanted = cores > 1 ? (uint32_t)cores - 1 : 0;
+
+    while (n < wanted && n < MAKERS_MAX && n < m->source->n / ROIS_A_MAKER &&
+           pthread_create(&thread[n], NULL, make_rois, m) == 0)
+        n++;
+    make_rois(m);
+    while (n)
+        pthread_join(thread[--n], NULL);
+    return atomic_load(&m->result);
+}
+
+static void count_items(struct source *s)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        s->items += s->roi[i].items;
 }
 
 int source_generate(const char *preset, uint64_t seed, uint32_t n, struct source *ret_source)
 {
-    const struct generator_preset *p = generator_find(preset);
-    struct source s = {.n = 0};
-    struct generated g;
-    int r = 0;
+    struct source s = {.n = n};
+    struct making m = {.preset = generator_find(preset), .seed = seed, .source = &s};
+    int r;
 
-    if (!p)
+    if (!m.preset)
         return -EINVAL;
     s.roi = calloc(n, sizeof *s.roi);
     if (!s.roi)
         return -ENOMEM;
-    generated_init(&g);
-    for (uint32_t i = 0; r == 0 && i < n; i++) {
-        struct generated_message m;
-
-        r = generator_make(p, seed, i, &g);
-        if (r < 0)
-            break;
-        generated_message(&g, &m);
-        r = add(&s, &m.roi);
-    }
-    generated_fini(&g);
+    r = make_all(&m);
     if (r < 0) {
         source_free(&s);
         return r;
     }
+    count_items(&s);
     *ret_source = s;
     return 0;
 }
@@ -79,8 +128,10 @@ static int read_all(struct roifile_reader *file, uint32_t n, struct source *s)
         if (!b)
             return -EBADMSG;
         r = 0;
-        for (size_t i = 0; r == 0 && i < b->n_rois && s->n < n; i++)
-            r = add(s, b->rois[i]);
+        for (size_t i = 0; r == 0 && i < b->n_rois && s->n < n; i++) {
+            r = pack_roi(b->rois[i], &s->roi[s->n]);
+            s->n += r == 0;
+        }
         trigd__v1__roi_batch__free_unpacked(b, NULL);
     }
     return r;
@@ -103,6 +154,7 @@ int source_read(const char *path, uint32_t n, struct source *ret_source)
         source_free(&s);
         return r;
     }
+    count_items(&s);
     *ret_source = s;
     return 0;
 }

@@ -10,6 +10,7 @@
 struct source_roi {
     unsigned char *bytes; /* a packed Roi without token and l1id */
     size_t n;
+    uint32_t items; /* spacepoints */
     bool has_truth;
     float truth_z_mm; /* of the hard scatter */
 };
@@ -26,8 +27,8 @@ int source_generate(const char *preset, uint64_t seed, uint32_t n, struct source
 int source_read(const char *path, uint32_t n, struct source *ret_source);
 void source_free(struct source *s);
 
-/* Bytes of the message that holds RoIs at positions `first` .. of the source, with tokens and numbers
- * from `token` and `l1id` on; `n` of them.  With `dst` NULL only counts. */
+/* The ToDaemon message with RoIs which[0 .. n-1] of the source, each with its token and l1id.
+ * Returns its bytes; with `dst` NULL it only counts them. */
 size_t source_pack(const struct source *s, const uint32_t *which, const uint64_t *tokens,
                    const uint32_t *l1ids, uint32_t n, unsigned char *dst);
 #endif
