@@ -1,346 +1,182 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trigd-cuda - NVIDIA devices through the CUDA runtime, which is linked in, so that this file opens on
- * any host.  Kernels come as fat binaries (cudaLibraryLoadData). */
-#include <cuda_runtime_api.h>
+/* trigd-cuda - CUDA devices through the runtime, which is linked statically and finds the driver
+ * itself: opening them, memory, programs, events, and the table of the backend. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "common.h"
-
-#define KERNELS_MAX 64u
-
-struct trg_device {
-    struct trg_object object;
-    const struct trg_host *host;
-    int index;
-};
-
-struct trg_buffer {
-    struct trg_object object;
-    struct trg_device *device;
-    enum trg_mem mem;
-    char *data;
-};
-
-struct trg_kernel {
-    cudaKernel_t kernel;
-    char name[64];
-};
+#include "cuda.h"
 
 struct trg_module {
     struct trg_object object;
     struct trg_device *device;
-    cudaLibrary_t library;
-    struct trg_kernel kernel[KERNELS_MAX];
-    uint32_t n_kernels;
+    const struct trg_program *program;
+    cudaLibrary_t cuda;
+    struct trg_kernel *kernels; /* that were asked for */
+    pthread_mutex_t lock;       /* of the list */
 };
 
-struct trg_queue {
-    struct trg_object object;
-    struct trg_device *device;
-    cudaStream_t stream;
-};
-
-struct trg_event {
-    struct trg_object object;
-    struct trg_device *device;
-    cudaEvent_t event;
-};
-
-static const struct trg_device_ops ops;
-
-/* The errno that stands for a CUDA error; the one place where they are translated.  After the
- * sticky ones nothing in the process works any more on the device. */
-static int cuda_errno(cudaError_t code)
-{
-    switch (code) {
-    case cudaSuccess:
-        return 0;
-    case cudaErrorNotReady:
-        return -EAGAIN;
-    case cudaErrorMemoryAllocation:
-        return -ENOMEM;
-    case cudaErrorInvalidValue:
-    case cudaErrorInvalidConfiguration:
-        return -EINVAL;
-    case cudaErrorSymbolNotFound:
-    case cudaErrorInvalidDeviceFunction:
-        return -ENOENT;
-    case cudaErrorNoKernelImageForDevice:
-        return -ENOEXEC;
-    case cudaErrorIllegalAddress:
-    case cudaErrorLaunchFailure:
-    case cudaErrorLaunchTimeout:
-    case cudaErrorAssert:
-    case cudaErrorHardwareStackError:
-    case cudaErrorIllegalInstruction:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorInvalidAddressSpace:
-    case cudaErrorInvalidPc:
-    case cudaErrorECCUncorrectable:
-    case cudaErrorDevicesUnavailable:
-        return -ENODEV;
-    default:
-        return -EIO;
-    }
-}
-
-static int failed(const struct trg_device *d, const char *call, const char *what, cudaError_t code)
-{
-    backend_log(d->host, TRG_ERROR, "cuda: device %d: %s%s%s: %s (%s)", d->index, call,
-                what[0] ? " " : "", what, cudaGetErrorString(code), cudaGetErrorName(code));
-    cudaGetLastError(); /* what was told is not told again by the next call */
-    return cuda_errno(code);
-}
-
-/* Every thread has a current device of its own. */
-static int enter(const struct trg_device *d)
-{
-    cudaError_t code = cudaSetDevice(d->index);
-
-    return code == cudaSuccess ? 0 : failed(d, "cudaSetDevice", "", code);
-}
-
-/* ---------------------------------------------------------------- device */
+/* ---------------------------------------------------------------- device and memory */
 
 static void device_info(struct trg_device *d, struct trg_device_info *ret_info)
 {
-    struct trg_device_info info = {.backend = "cuda", .index = (uint32_t)d->index};
-    struct cudaDeviceProp p;
-    int driver = 0, runtime = 0;
-
-    if (cudaGetDeviceProperties(&p, d->index) == cudaSuccess) {
-        snprintf(info.name, sizeof info.name, "%.90s", p.name);
-        info.units = (uint32_t)p.multiProcessorCount;
-        info.group_max = (uint32_t)p.maxThreadsPerBlock;
-        info.shared_bytes = (uint32_t)p.sharedMemPerBlock;
-        info.memory_bytes = p.totalGlobalMem;
-    }
-    if (cudaDriverGetVersion(&driver) == cudaSuccess &&
-        cudaRuntimeGetVersion(&runtime) == cudaSuccess)
-        snprintf(info.driver, sizeof info.driver, "CUDA %d.%d, runtime %d.%d", driver / 1000,
-                 driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
-    *ret_info = info;
+    *ret_info = d->info;
 }
 
 static void device_close(struct trg_device *d)
 {
-    free(d);
+    free(d); /* the context is the process's: another part of it may use the device too */
 }
 
-/* ---------------------------------------------------------------- memory */
+static void buffer_free(struct trg_buffer *b)
+{
+    struct trg_device *d = b->device;
+
+    if (b->address && cuda_enter(d) == 0) {
+        if (b->host)
+            cuda_check(d, cudaFreeHost(b->address), "cudaFreeHost", NULL);
+        else
+            cuda_check(d, cudaFree(b->address), "cudaFree", NULL);
+    }
+    free(b);
+}
 
 static int buffer_new(struct trg_device *d, enum trg_mem mem, size_t bytes,
                       struct trg_buffer **ret_buffer)
 {
     struct trg_buffer *b;
-    cudaError_t code;
-    int r = enter(d);
+    char what[48];
+    int r;
 
-    if (r < 0 || !bytes)
-        return r < 0 ? r : -EINVAL;
+    if (!bytes)
+        return -EINVAL;
+    r = cuda_enter(d);
+    if (r < 0)
+        return r;
     b = calloc(1, sizeof *b);
     if (!b)
         return -ENOMEM;
-    b->object.ops = &ops;
+    b->object.ops = d->object.ops;
     b->device = d;
-    b->mem = mem;
-    code = mem == TRG_MEM_PINNED ? cudaHostAlloc((void **)&b->data, bytes, cudaHostAllocDefault)
-                                 : cudaMalloc((void **)&b->data, bytes);
-    if (code != cudaSuccess) {
+    b->bytes = bytes;
+    snprintf(what, sizeof what, "%zu bytes", bytes);
+    if (mem == TRG_MEM_PINNED) {
+        r = cuda_check(d, cudaHostAlloc(&b->address, bytes, cudaHostAllocPortable), "cudaHostAlloc",
+                       what);
+        b->host = b->address;
+    } else {
+        r = cuda_check(d, cudaMalloc(&b->address, bytes), "cudaMalloc", what);
+    }
+    if (r < 0) {
         free(b);
-        return failed(d, mem == TRG_MEM_PINNED ? "cudaHostAlloc" : "cudaMalloc", "", code);
+        return r;
     }
     *ret_buffer = b;
     return 0;
 }
 
-static void buffer_free(struct trg_buffer *b)
-{
-    cudaError_t code;
-
-    if (enter(b->device) == 0) {
-        code = b->mem == TRG_MEM_PINNED ? cudaFreeHost(b->data) : cudaFree(b->data);
-        if (code != cudaSuccess)
-            failed(b->device, "cudaFree", "", code);
-    }
-    free(b);
-}
-
 static void *buffer_host(struct trg_buffer *b)
 {
-    return b->mem == TRG_MEM_PINNED ? b->data : NULL;
+    return b->host;
 }
 
 /* ---------------------------------------------------------------- programs */
+
+static void module_free(struct trg_module *m)
+{
+    struct trg_kernel *k, *next;
+
+    for (k = m->kernels; k; k = next) {
+        next = k->next;
+        free(k);
+    }
+    if (m->cuda && cuda_enter(m->device) == 0)
+        cuda_check(m->device, cudaLibraryUnload(m->cuda), "cudaLibraryUnload", m->program->name);
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}
 
 static int module_new(struct trg_device *d, const struct trg_program *p, const char *options,
                       struct trg_module **ret_module)
 {
     struct trg_module *m;
-    cudaError_t code;
-    int r = enter(d);
+    int r = cuda_enter(d);
 
     (void)options; /* of the OpenCL compiler */
     if (r < 0)
         return r;
     if (!p->fatbin) {
-        backend_log(d->host, TRG_ERROR, "cuda: program %s was built without nvcc", p->name);
-        return -ENOEXEC;
+        backend_log(&d->log, TRG_ERROR, "program \"%s\" was built without nvcc", p->name);
+        return -ENOENT;
     }
     m = calloc(1, sizeof *m);
     if (!m)
         return -ENOMEM;
-    m->object.ops = &ops;
+    m->object.ops = d->object.ops;
     m->device = d;
-    code = cudaLibraryLoadData(&m->library, p->fatbin, NULL, NULL, 0, NULL, NULL, 0);
-    if (code != cudaSuccess) {
-        free(m);
-        return failed(d, "cudaLibraryLoadData", p->name, code);
+    m->program = p;
+    pthread_mutex_init(&m->lock, NULL);
+    r = cuda_check(d, cudaLibraryLoadData(&m->cuda, p->fatbin, NULL, NULL, 0, NULL, NULL, 0),
+                   "cudaLibraryLoadData", p->name);
+    if (r < 0) {
+        m->cuda = NULL;
+        module_free(m);
+        return r;
     }
     *ret_module = m;
     return 0;
 }
 
-static void module_free(struct trg_module *m)
+static int new_kernel(struct trg_module *m, const struct trg_host_entry *entry,
+                      struct trg_kernel **ret_kernel)
 {
-    cudaError_t code;
+    struct cudaFuncAttributes attributes;
+    struct trg_kernel *k = calloc(1, sizeof *k);
+    int r;
 
-    if (enter(m->device) == 0) {
-        code = cudaLibraryUnload(m->library);
-        if (code != cudaSuccess)
-            failed(m->device, "cudaLibraryUnload", "", code);
-    }
-    free(m);
-}
-
-static int kernel_get(struct trg_module *m, const char *name, struct trg_kernel **ret_kernel)
-{
-    struct trg_kernel *k = &m->kernel[m->n_kernels];
-    cudaError_t code;
-    int r = enter(m->device);
-
-    if (r < 0)
+    if (!k)
+        return -ENOMEM;
+    k->entry = entry;
+    r = cuda_check(m->device, cudaLibraryGetKernel(&k->cuda, m->cuda, entry->name),
+                   "cudaLibraryGetKernel", entry->name);
+    if (r == 0) /* also brings the code to the device, now and not at the first launch */
+        r = cuda_check(m->device, cudaFuncGetAttributes(&attributes, (const void *)k->cuda),
+                       "cudaFuncGetAttributes", entry->name);
+    if (r < 0) {
+        free(k);
         return r;
-    if (m->n_kernels == KERNELS_MAX)
-        return -ENOSPC;
-    code = cudaLibraryGetKernel(&k->kernel, m->library, name);
-    if (code != cudaSuccess) {
-        failed(m->device, "cudaLibraryGetKernel", name, code);
-        return -ENOENT;
     }
-    snprintf(k->name, sizeof k->name, "%s", name);
-    m->n_kernels++;
+    k->group_max = (uint32_t)attributes.maxThreadsPerBlock;
     *ret_kernel = k;
     return 0;
 }
 
-/* ---------------------------------------------------------------- queues */
-
-static int queue_new(struct trg_device *d, struct trg_queue **ret_queue)
+static int kernel_get(struct trg_module *m, const char *name, struct trg_kernel **ret_kernel)
 {
-    struct trg_queue *q;
-    cudaError_t code;
-    int r = enter(d);
+    const struct trg_host_entry *entry = backend_entry(&m->device->log, m->program, name);
+    struct trg_kernel *k;
+    int r;
 
+    if (!entry)
+        return -ENOENT;
+    r = cuda_enter(m->device);
     if (r < 0)
         return r;
-    q = calloc(1, sizeof *q);
-    if (!q)
-        return -ENOMEM;
-    q->object.ops = &ops;
-    q->device = d;
-    code = cudaStreamCreateWithFlags(&q->stream, cudaStreamNonBlocking);
-    if (code != cudaSuccess) {
-        free(q);
-        return failed(d, "cudaStreamCreateWithFlags", "", code);
+    pthread_mutex_lock(&m->lock);
+    k = m->kernels;
+    while (k && k->entry != entry)
+        k = k->next;
+    if (!k) {
+        r = new_kernel(m, entry, &k);
+        if (r == 0) {
+            k->next = m->kernels;
+            m->kernels = k;
+        }
     }
-    *ret_queue = q;
-    return 0;
-}
-
-static int queue_finish(struct trg_queue *q)
-{
-    cudaError_t code = cudaStreamSynchronize(q->stream);
-
-    return code == cudaSuccess ? 0 : failed(q->device, "cudaStreamSynchronize", "", code);
-}
-
-static void queue_free(struct trg_queue *q)
-{
-    cudaError_t code;
-
-    queue_finish(q);
-    code = cudaStreamDestroy(q->stream);
-    if (code != cudaSuccess)
-        failed(q->device, "cudaStreamDestroy", "", code);
-    free(q);
-}
-
-static int queue_copy(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
-                      struct trg_buffer *src, size_t src_at, size_t bytes)
-{
-    cudaError_t code = cudaSuccess;
-
-    if (bytes)
-        code = cudaMemcpyAsync(dst->data + dst_at, src->data + src_at, bytes, cudaMemcpyDefault,
-                               q->stream);
-    return code == cudaSuccess ? 0 : failed(q->device, "cudaMemcpyAsync", "", code);
-}
-
-static int queue_fill(struct trg_queue *q, struct trg_buffer *b, size_t at, size_t bytes,
-                      uint32_t pattern)
-{
-    uint32_t byte = pattern & 0xffu;
-    cudaError_t code;
-
-    if (at % 4 || bytes % 4)
-        return -EINVAL;
-    if (!bytes)
-        return 0;
-    if (pattern == byte * 0x01010101u) {
-        code = cudaMemsetAsync(b->data + at, (int)byte, bytes, q->stream);
-        return code == cudaSuccess ? 0 : failed(q->device, "cudaMemsetAsync", "", code);
-    }
-    /* the runtime only fills with bytes: one pass for each byte of the pattern */
-    for (size_t i = 0; i < 4; i++) {
-        code = cudaMemset2DAsync(b->data + at + i, 4, (int)(pattern >> (8 * i) & 0xffu), 1,
-                                 bytes / 4, q->stream);
-        if (code != cudaSuccess)
-            return failed(q->device, "cudaMemset2DAsync", "", code);
-    }
-    return 0;
-}
-
-static int queue_launch(struct trg_queue *q, struct trg_kernel *k, struct trg_range r,
-                        const struct trg_arg *args, uint32_t n_args)
-{
-    void *values[TRG_ARGS_MAX];
-    cudaError_t code;
-
-    if (n_args > TRG_ARGS_MAX || !r.group_size)
-        return -EINVAL;
-    if (!r.groups)
-        return 0;
-    for (uint32_t i = 0; i < n_args; i++)
-        values[i] = args[i].buf ? (void *)&args[i].buf->data : (void *)(uintptr_t)args[i].val;
-    code = cudaLaunchKernel((const void *)k->kernel, (struct dim3){r.groups, 1, 1},
-                            (struct dim3){r.group_size, 1, 1}, values, 0, q->stream);
-    return code == cudaSuccess ? 0 : failed(q->device, "cudaLaunchKernel", k->name, code);
-}
-
-static int queue_host_call(struct trg_queue *q, void (*fn)(void *), void *arg)
-{
-    cudaError_t code = cudaLaunchHostFunc(q->stream, fn, arg);
-
-    return code == cudaSuccess ? 0 : failed(q->device, "cudaLaunchHostFunc", "", code);
-}
-
-static int queue_flush(struct trg_queue *q)
-{
-    (void)q; /* streams start by themselves */
-    return 0;
+    pthread_mutex_unlock(&m->lock);
+    if (r == 0)
+        *ret_kernel = k;
+    return r;
 }
 
 /* ---------------------------------------------------------------- events */
@@ -348,20 +184,19 @@ static int queue_flush(struct trg_queue *q)
 static int event_new(struct trg_device *d, struct trg_event **ret_event)
 {
     struct trg_event *e;
-    cudaError_t code;
-    int r = enter(d);
+    int r = cuda_enter(d);
 
     if (r < 0)
         return r;
     e = calloc(1, sizeof *e);
     if (!e)
         return -ENOMEM;
-    e->object.ops = &ops;
+    e->object.ops = d->object.ops;
     e->device = d;
-    code = cudaEventCreateWithFlags(&e->event, cudaEventDefault);
-    if (code != cudaSuccess) {
+    r = cuda_check(d, cudaEventCreate(&e->cuda), "cudaEventCreate", NULL);
+    if (r < 0) {
         free(e);
-        return failed(d, "cudaEventCreateWithFlags", "", code);
+        return r;
     }
     *ret_event = e;
     return 0;
@@ -369,55 +204,47 @@ static int event_new(struct trg_device *d, struct trg_event **ret_event)
 
 static void event_free(struct trg_event *e)
 {
-    cudaError_t code = cudaEventDestroy(e->event);
-
-    if (code != cudaSuccess)
-        failed(e->device, "cudaEventDestroy", "", code);
+    if (cuda_enter(e->device) == 0)
+        cuda_check(e->device, cudaEventDestroy(e->cuda), "cudaEventDestroy", NULL);
     free(e);
-}
-
-static int event_record(struct trg_queue *q, struct trg_event *e)
-{
-    cudaError_t code = cudaEventRecord(e->event, q->stream);
-
-    return code == cudaSuccess ? 0 : failed(q->device, "cudaEventRecord", "", code);
 }
 
 static int event_query(struct trg_event *e)
 {
-    cudaError_t code = cudaEventQuery(e->event);
+    cudaError_t code;
 
-    if (code == cudaSuccess || code == cudaErrorNotReady)
-        return cuda_errno(code);
-    return failed(e->device, "queued work", "", code);
+    if (!e->is_recorded)
+        return -EINVAL;
+    code = cudaEventQuery(e->cuda);
+    return code == cudaErrorNotReady ? -EAGAIN
+                                     : cuda_check(e->device, code, "cudaEventQuery", e->last);
 }
 
 static int event_wait(struct trg_event *e)
 {
-    cudaError_t code = cudaEventSynchronize(e->event);
-
-    return code == cudaSuccess ? 0 : failed(e->device, "cudaEventSynchronize", "", code);
+    if (!e->is_recorded)
+        return -EINVAL;
+    return cuda_check(e->device, cudaEventSynchronize(e->cuda), "cudaEventSynchronize", e->last);
 }
 
 static int event_elapsed(struct trg_event *from, struct trg_event *to, double *ret_us)
 {
-    float ms;
-    cudaError_t code = cudaEventElapsedTime(&ms, from->event, to->event);
+    float ms = 0;
+    cudaError_t code;
+    int r;
 
+    if (!from->is_recorded || !to->is_recorded)
+        return -EINVAL;
+    code = cudaEventElapsedTime(&ms, from->cuda, to->cuda);
     if (code == cudaErrorNotReady)
         return -EAGAIN;
-    if (code != cudaSuccess)
-        return failed(from->device, "cudaEventElapsedTime", "", code);
-    *ret_us = (double)ms * 1e3;
-    return 0;
+    r = cuda_check(from->device, code, "cudaEventElapsedTime", to->last);
+    if (r == 0)
+        *ret_us = (double)ms * 1e3;
+    return r;
 }
 
-static int queue_wait_event(struct trg_queue *q, struct trg_event *e)
-{
-    cudaError_t code = cudaStreamWaitEvent(q->stream, e->event, 0);
-
-    return code == cudaSuccess ? 0 : failed(q->device, "cudaStreamWaitEvent", "", code);
-}
+/* ---------------------------------------------------------------- backend */
 
 static const struct trg_device_ops ops = {
     .size = sizeof ops,
@@ -429,52 +256,84 @@ static const struct trg_device_ops ops = {
     .module_new = module_new,
     .module_free = module_free,
     .kernel_get = kernel_get,
-    .queue_new = queue_new,
-    .queue_free = queue_free,
-    .write = queue_copy,
-    .read = queue_copy,
-    .copy = queue_copy,
-    .fill = queue_fill,
-    .launch = queue_launch,
-    .host_call = queue_host_call,
-    .flush = queue_flush,
-    .finish = queue_finish,
+    .queue_new = cuda_queue_new,
+    .queue_free = cuda_queue_free,
+    .write = cuda_queue_write,
+    .read = cuda_queue_read,
+    .copy = cuda_queue_copy,
+    .fill = cuda_queue_fill,
+    .launch = cuda_queue_launch,
+    .host_call = cuda_queue_host_call,
+    .flush = cuda_queue_flush,
+    .finish = cuda_queue_finish,
     .event_new = event_new,
     .event_free = event_free,
-    .event_record = event_record,
+    .event_record = cuda_queue_record,
     .event_query = event_query,
     .event_wait = event_wait,
     .event_elapsed = event_elapsed,
-    .queue_wait_event = queue_wait_event,
+    .queue_wait_event = cuda_queue_wait_event,
 };
-
-/* ---------------------------------------------------------------- backend */
 
 static int count(const struct trg_host *host, uint32_t *ret_count)
 {
+    const struct backend_log log = {host, "cuda"};
     int n = 0;
     cudaError_t code = cudaGetDeviceCount(&n);
 
     if (code != cudaSuccess) {
-        backend_log(host, TRG_INFO, "cuda: no device serves: %s", cudaGetErrorString(code));
         cudaGetLastError();
+        backend_log(&log, TRG_INFO, "no device: %s: %s", cudaGetErrorName(code),
+                    cudaGetErrorString(code));
         n = 0;
     }
     *ret_count = (uint32_t)n;
     return 0;
 }
 
+static int read_info(struct trg_device *d)
+{
+    struct cudaDeviceProp p;
+    int driver = 0,
+        r = cuda_check(d, cudaGetDeviceProperties(&p, d->number), "cudaGetDeviceProperties", NULL);
+
+    if (r == 0)
+        r = cuda_check(d, cudaDriverGetVersion(&driver), "cudaDriverGetVersion", NULL);
+    if (r < 0)
+        return r;
+    d->info = (struct trg_device_info){.backend = "cuda",
+                                       .index = (uint32_t)d->number,
+                                       .units = (uint32_t)p.multiProcessorCount,
+                                       .group_max = (uint32_t)p.maxThreadsPerBlock,
+                                       .shared_bytes = (uint32_t)p.sharedMemPerBlock,
+                                       .memory_bytes = p.totalGlobalMem};
+    snprintf(d->info.name, sizeof d->info.name, "%.80s", p.name);
+    snprintf(d->info.driver, sizeof d->info.driver, "CUDA %d.%d, compute capability %d.%d",
+             driver / 1000, driver % 1000 / 10, p.major, p.minor);
+    return 0;
+}
+
 static int open_cuda(const struct trg_host *host, uint32_t index, struct trg_device **ret_device)
 {
-    struct trg_device *d = calloc(1, sizeof *d);
-    int r;
+    struct trg_device *d;
+    int n = 0, r;
 
+    if (cudaGetDeviceCount(&n) != cudaSuccess || index >= (uint32_t)n) {
+        cudaGetLastError();
+        return -ENODEV;
+    }
+    d = calloc(1, sizeof *d);
     if (!d)
         return -ENOMEM;
     d->object.ops = &ops;
-    d->host = host;
-    d->index = (int)index;
-    r = enter(d);
+    d->log.host = host;
+    snprintf(d->log.device, sizeof d->log.device, "cuda %u", index);
+    d->number = (int)index;
+    r = cuda_enter(d);
+    if (r == 0)
+        r = cuda_check(d, cudaFree(NULL), "cudaFree", "making the context");
+    if (r == 0)
+        r = read_info(d);
     if (r < 0) {
         free(d);
         return r;
@@ -484,5 +343,8 @@ static int open_cuda(const struct trg_host *host, uint32_t index, struct trg_dev
 }
 
 __attribute__((visibility("default"))) extern const struct trg_backend trg_backend;
-const struct trg_backend trg_backend = {
-    .abi = TRG_BACKEND_ABI, .size = sizeof trg_backend, .name = "cuda", .count = count, .open = open_cuda};
+const struct trg_backend trg_backend = {.abi = TRG_BACKEND_ABI,
+                                        .size = sizeof trg_backend,
+                                        .name = "cuda",
+                                        .count = count,
+                                        .open = open_cuda};

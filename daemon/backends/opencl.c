@@ -1,181 +1,233 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trigd-opencl - all devices of all OpenCL platforms, in one list.  OpenCL 1.2. */
-#include "opencl.h"
-
-#include <pthread.h>
-#include <stdbool.h>
+/* trigd-opencl - the devices of all OpenCL platforms in one list, GPUs first: finding and opening
+ * them, memory, events, and the table of the backend. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DEVICES_MAX 32u
-#define KERNELS_MAX 64u
+#include "opencl.h"
 
-struct trg_device {
-    struct trg_object object;
-    const struct trg_host *host;
-    uint32_t index;
-    cl_device_id id;
-    cl_context context;
-    cl_command_queue maps; /* to map pinned memory */
-    pthread_mutex_t lock;  /* of kernels' arguments, which OpenCL keeps in the kernel */
+#define DEVICES_MAX   64u
+#define PLATFORMS_MAX 16u
+#define TEXT_BYTES    256u
+
+struct list {
+    cl_device_id id[DEVICES_MAX];
+    uint32_t n;
 };
 
-struct trg_buffer {
-    struct trg_object object;
-    struct trg_device *device;
-    cl_mem mem;
-    void *host; /* pinned memory, mapped for good */
-};
+/* ---------------------------------------------------------------- finding devices */
 
-struct trg_kernel {
-    cl_kernel kernel;
-    char name[64];
-};
-
-struct trg_module {
-    struct trg_object object;
-    struct trg_device *device;
-    cl_program program;
-    struct trg_kernel kernel[KERNELS_MAX];
-    uint32_t n_kernels;
-};
-
-struct trg_queue {
-    struct trg_object object;
-    struct trg_device *device;
-    cl_command_queue queue;
-};
-
-struct trg_event {
-    struct trg_object object;
-    struct trg_device *device;
-    cl_event event; /* of the last record; NULL before */
-};
-
-static const struct trg_device_ops ops;
-
-/* Logs a failed call with its name and gives its errno. */
-static int failed(const struct trg_device *d, const char *call, const char *what, cl_int code)
+/* A text about a device; empty, and an error line, when it cannot be had. */
+static int get_text(const struct backend_log *log, cl_device_id id, cl_device_info what,
+                    char text[TEXT_BYTES])
 {
-    backend_log(d->host, TRG_ERROR, "opencl: device %u: %s%s%s: %s", d->index, call,
-                what[0] ? " " : "", what, opencl_error_name(code));
-    return opencl_errno(code);
+    cl_int code;
+
+    memset(text, 0, TEXT_BYTES);
+    code = clGetDeviceInfo(id, what, TEXT_BYTES - 1, text, NULL);
+    return opencl_errno(log, code, "clGetDeviceInfo", "text");
 }
 
-/* ---------------------------------------------------------------- device */
-
-static uint32_t list_devices(cl_device_id *ids)
+static bool is_usable(const struct backend_log *log, cl_device_id id)
 {
-    cl_platform_id platforms[16];
-    cl_uint n_platforms = 0, n = 0;
+    cl_bool is_there = CL_FALSE, has_compiler = CL_FALSE;
+    char version[TEXT_BYTES];
+    cl_int code = clGetDeviceInfo(id, CL_DEVICE_AVAILABLE, sizeof is_there, &is_there, NULL);
 
-    if (clGetPlatformIDs(16, platforms, &n_platforms) != CL_SUCCESS)
-        return 0;
-    for (cl_uint p = 0; p < n_platforms && p < 16 && n < DEVICES_MAX; p++) {
-        cl_uint found = 0;
+    if (code == CL_SUCCESS)
+        code = clGetDeviceInfo(id, CL_DEVICE_COMPILER_AVAILABLE, sizeof has_compiler, &has_compiler,
+                               NULL);
+    if (opencl_errno(log, code, "clGetDeviceInfo", "available") < 0 ||
+        get_text(log, id, CL_DEVICE_VERSION, version) < 0)
+        return false;
+    return is_there && has_compiler && strncmp(version, "OpenCL 1.0", 10) != 0 &&
+           strncmp(version, "OpenCL 1.1", 10) != 0;
+}
 
-        if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, DEVICES_MAX - n, ids + n, &found) ==
-            CL_SUCCESS)
-            n += found < DEVICES_MAX - n ? found : DEVICES_MAX - n;
+/* Appends the devices of a type that a platform has and trigd can use.  A platform that does not
+ * work is left out. */
+static void add_devices(const struct backend_log *log, cl_platform_id platform, cl_device_type type,
+                        struct list *list)
+{
+    cl_device_id found[DEVICES_MAX];
+    cl_uint n = 0;
+    cl_int code = clGetDeviceIDs(platform, type, DEVICES_MAX, found, &n);
+
+    if (code != CL_SUCCESS) {
+        if (code != CL_DEVICE_NOT_FOUND)
+            opencl_errno(log, code, "clGetDeviceIDs", NULL);
+        return;
     }
-    return n;
+    for (cl_uint i = 0; i < n && i < DEVICES_MAX && list->n < DEVICES_MAX; i++)
+        if (is_usable(log, found[i]))
+            list->id[list->n++] = found[i];
 }
 
-static void get_info(cl_device_id id, cl_device_info what, void *value, size_t bytes)
+/* All usable devices.  GPUs first, so that device 0 is what one installs the backend for. */
+static void list_devices(const struct backend_log *log, struct list *list)
 {
-    memset(value, 0, bytes);
-    if (clGetDeviceInfo(id, what, bytes, value, NULL) != CL_SUCCESS)
-        memset(value, 0, bytes);
+    const cl_device_type types[] = {CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_ACCELERATOR,
+                                    CL_DEVICE_TYPE_CPU};
+    cl_platform_id platform[PLATFORMS_MAX];
+    cl_uint n = 0;
+    cl_int code = clGetPlatformIDs(PLATFORMS_MAX, platform, &n);
+
+    list->n = 0;
+    if (code != CL_SUCCESS || !n) {
+        backend_log(log, TRG_INFO, "no device: no driver is installed (%s)",
+                    opencl_error_name(code));
+        return;
+    }
+    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++)
+        for (cl_uint p = 0; p < n && p < PLATFORMS_MAX; p++)
+            add_devices(log, platform[p], types[t], list);
+    if (!list->n)
+        backend_log(log, TRG_INFO, "no device: %u platforms, none with a device for OpenCL 1.2", n);
 }
 
-static void device_info(struct trg_device *d, struct trg_device_info *ret_info)
-{
-    struct trg_device_info info = {.backend = "opencl", .index = d->index};
-    char name[64], driver[64], version[64];
-    cl_uint units;
-    size_t group;
-    cl_ulong shared, memory;
+/* ---------------------------------------------------------------- opening and closing */
 
-    get_info(d->id, CL_DEVICE_NAME, name, sizeof name - 1);
-    get_info(d->id, CL_DRIVER_VERSION, driver, sizeof driver - 1);
-    get_info(d->id, CL_DEVICE_VERSION, version, sizeof version - 1);
-    get_info(d->id, CL_DEVICE_MAX_COMPUTE_UNITS, &units, sizeof units);
-    get_info(d->id, CL_DEVICE_MAX_WORK_GROUP_SIZE, &group, sizeof group);
-    get_info(d->id, CL_DEVICE_LOCAL_MEM_SIZE, &shared, sizeof shared);
-    get_info(d->id, CL_DEVICE_GLOBAL_MEM_SIZE, &memory, sizeof memory);
-    name[63] = driver[63] = version[63] = '\0';
-    snprintf(info.name, sizeof info.name, "%s", name);
-    snprintf(info.driver, sizeof info.driver, "%.40s, driver %.40s", version, driver);
-    info.units = units;
-    info.group_max = (uint32_t)group;
-    info.shared_bytes = (uint32_t)shared;
-    info.memory_bytes = memory;
-    *ret_info = info;
+static int read_numbers(struct trg_device *d)
+{
+    cl_uint units = 0;
+    cl_ulong memory = 0, shared = 0;
+    size_t group_max = 0;
+    cl_device_fp_config fp = 0;
+    const struct {
+        cl_device_info what;
+        size_t bytes;
+        void *to;
+    } wanted[] = {
+        {CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units},
+        {CL_DEVICE_GLOBAL_MEM_SIZE, sizeof memory, &memory},
+        {CL_DEVICE_LOCAL_MEM_SIZE, sizeof shared, &shared},
+        {CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group_max, &group_max},
+        {CL_DEVICE_SINGLE_FP_CONFIG, sizeof fp, &fp},
+    };
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < sizeof wanted / sizeof wanted[0]; i++)
+        r = opencl_check(
+            d, clGetDeviceInfo(d->id, wanted[i].what, wanted[i].bytes, wanted[i].to, NULL),
+            "clGetDeviceInfo", "number");
+    d->info.units = units;
+    d->info.memory_bytes = memory;
+    d->info.shared_bytes = (uint32_t)shared;
+    d->info.group_max = (uint32_t)group_max;
+    /* division and sqrt to the last bit, as on the other devices, where the device can */
+    snprintf(d->flags, sizeof d->flags, "-cl-std=CL1.2%s",
+             fp & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT ? " -cl-fp32-correctly-rounded-divide-sqrt"
+                                                      : "");
+    if (r == 0 && !(fp & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT))
+        backend_log(
+            &d->log, TRG_WARN,
+            "division and sqrt are not rounded correctly: floats may differ in the last place");
+    return r;
+}
+
+static int read_info(struct trg_device *d, uint32_t index)
+{
+    char name[TEXT_BYTES], driver[TEXT_BYTES], platform_name[TEXT_BYTES] = "";
+    cl_platform_id platform;
+    int r = get_text(&d->log, d->id, CL_DEVICE_NAME, name);
+
+    if (r == 0)
+        r = get_text(&d->log, d->id, CL_DRIVER_VERSION, driver);
+    if (r == 0)
+        r = opencl_check(
+            d, clGetDeviceInfo(d->id, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL),
+            "clGetDeviceInfo", "platform");
+    if (r == 0)
+        r = opencl_check(d,
+                         clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof platform_name - 1,
+                                           platform_name, NULL),
+                         "clGetPlatformInfo", NULL);
+    if (r < 0)
+        return r;
+    snprintf(d->info.backend, sizeof d->info.backend, "opencl");
+    snprintf(d->info.name, sizeof d->info.name, "%.48s (%.40s)", name, platform_name);
+    snprintf(d->info.driver, sizeof d->info.driver, "%.90s", driver);
+    d->info.index = index;
+    return read_numbers(d);
 }
 
 static void device_close(struct trg_device *d)
 {
-    if (d->maps)
-        clReleaseCommandQueue(d->maps);
+    if (d->service)
+        clReleaseCommandQueue(d->service);
     if (d->context)
         clReleaseContext(d->context);
-    pthread_mutex_destroy(&d->lock);
     free(d);
+}
+
+static void device_info(struct trg_device *d, struct trg_device_info *ret_info)
+{
+    *ret_info = d->info;
 }
 
 /* ---------------------------------------------------------------- memory */
 
-static int map_pinned(struct trg_buffer *b, size_t bytes)
-{
-    cl_int code;
-
-    b->host = clEnqueueMapBuffer(b->device->maps, b->mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
-                                 bytes, 0, NULL, NULL, &code);
-    return code == CL_SUCCESS ? 0 : failed(b->device, "clEnqueueMapBuffer", "", code);
-}
-
 static void buffer_free(struct trg_buffer *b)
 {
-    if (b->host) {
-        clEnqueueUnmapMemObject(b->device->maps, b->mem, b->host, 0, NULL, NULL);
-        clFinish(b->device->maps);
-    }
+    struct trg_device *d = b->device;
+
+    if (b->host &&
+        opencl_check(d, clEnqueueUnmapMemObject(d->service, b->mem, b->host, 0, NULL, NULL),
+                     "clEnqueueUnmapMemObject", NULL) == 0)
+        opencl_check(d, clFinish(d->service), "clFinish", "unmap");
     if (b->mem)
-        clReleaseMemObject(b->mem);
+        opencl_check(d, clReleaseMemObject(b->mem), "clReleaseMemObject", NULL);
     free(b);
+}
+
+/* Makes the memory real: mapped, or on the device, and not at its first use. */
+static int settle(struct trg_buffer *b, enum trg_mem mem)
+{
+    struct trg_device *d = b->device;
+    cl_int code;
+    int r;
+
+    if (mem == TRG_MEM_PINNED) {
+        b->host = clEnqueueMapBuffer(d->service, b->mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                     b->bytes, 0, NULL, NULL, &code);
+        return opencl_check(d, code, "clEnqueueMapBuffer", NULL);
+    }
+    r = opencl_check(d,
+                     clEnqueueMigrateMemObjects(d->service, 1, &b->mem,
+                                                CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL,
+                                                NULL),
+                     "clEnqueueMigrateMemObjects", NULL);
+    return r < 0 ? r : opencl_check(d, clFinish(d->service), "clFinish", "allocation");
 }
 
 static int buffer_new(struct trg_device *d, enum trg_mem mem, size_t bytes,
                       struct trg_buffer **ret_buffer)
 {
-    cl_mem_flags flags = CL_MEM_READ_WRITE | (mem == TRG_MEM_PINNED ? CL_MEM_ALLOC_HOST_PTR : 0);
+    cl_mem_flags flags = CL_MEM_READ_WRITE | (mem == TRG_MEM_PINNED ? CL_MEM_ALLOC_HOST_PTR : 0u);
     struct trg_buffer *b;
+    char what[48];
     cl_int code;
+    int r;
 
     if (!bytes)
         return -EINVAL;
+    if (atomic_load(&d->is_lost))
+        return -ENODEV;
     b = calloc(1, sizeof *b);
     if (!b)
         return -ENOMEM;
-    b->object.ops = &ops;
+    b->object.ops = d->object.ops;
     b->device = d;
+    b->bytes = bytes;
+    snprintf(what, sizeof what, "%zu bytes", bytes);
     b->mem = clCreateBuffer(d->context, flags, bytes, NULL, &code);
-    if (code != CL_SUCCESS) {
-        int r = failed(d, "clCreateBuffer", "", code);
-
-        b->mem = NULL;
+    r = opencl_check(d, code, "clCreateBuffer", what);
+    if (r == 0)
+        r = settle(b, mem);
+    if (r < 0) {
         buffer_free(b);
         return r;
-    }
-    if (mem == TRG_MEM_PINNED) {
-        int r = map_pinned(b, bytes);
-
-        if (r < 0) {
-            b->host = NULL;
-            buffer_free(b);
-            return r;
-        }
     }
     *ret_buffer = b;
     return 0;
@@ -186,191 +238,6 @@ static void *buffer_host(struct trg_buffer *b)
     return b->host;
 }
 
-/* ---------------------------------------------------------------- programs */
-
-static int module_new(struct trg_device *d, const struct trg_program *p, const char *options,
-                      struct trg_module **ret_module)
-{
-    cl_device_fp_config fp = 0;
-    char all[512];
-    struct trg_module *m = calloc(1, sizeof *m);
-    int r;
-
-    if (!m)
-        return -ENOMEM;
-    get_info(d->id, CL_DEVICE_SINGLE_FP_CONFIG, &fp, sizeof fp);
-    /* division and roots as IEEE 754 has them, where the device can: the other backends do */
-    snprintf(all, sizeof all, "-cl-std=CL1.2%s%s%s",
-             fp & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT ? " -cl-fp32-correctly-rounded-divide-sqrt"
-                                                      : "",
-             options ? " " : "", options ? options : "");
-    m->object.ops = &ops;
-    m->device = d;
-    r = opencl_program(d->host, d->context, d->id, p, all, &m->program);
-    if (r < 0) {
-        free(m);
-        return r;
-    }
-    *ret_module = m;
-    return 0;
-}
-
-static void module_free(struct trg_module *m)
-{
-    for (uint32_t i = 0; i < m->n_kernels; i++)
-        clReleaseKernel(m->kernel[i].kernel);
-    clReleaseProgram(m->program);
-    free(m);
-}
-
-static int kernel_get(struct trg_module *m, const char *name, struct trg_kernel **ret_kernel)
-{
-    struct trg_kernel *k = &m->kernel[m->n_kernels];
-    cl_int code;
-
-    for (uint32_t i = 0; i < m->n_kernels; i++) {
-        if (strcmp(m->kernel[i].name, name) != 0)
-            continue;
-        *ret_kernel = &m->kernel[i];
-        return 0;
-    }
-    if (m->n_kernels == KERNELS_MAX)
-        return -ENOSPC;
-    k->kernel = clCreateKernel(m->program, name, &code);
-    if (code != CL_SUCCESS)
-        return failed(m->device, "clCreateKernel", name, code);
-    snprintf(k->name, sizeof k->name, "%s", name);
-    m->n_kernels++;
-    *ret_kernel = k;
-    return 0;
-}
-
-/* ---------------------------------------------------------------- queues */
-
-static int queue_new(struct trg_device *d, struct trg_queue **ret_queue)
-{
-    struct trg_queue *q = calloc(1, sizeof *q);
-    cl_int code;
-
-    if (!q)
-        return -ENOMEM;
-    q->object.ops = &ops;
-    q->device = d;
-    q->queue = clCreateCommandQueue(d->context, d->id, CL_QUEUE_PROFILING_ENABLE, &code);
-    if (code != CL_SUCCESS) {
-        free(q);
-        return failed(d, "clCreateCommandQueue", "", code);
-    }
-    *ret_queue = q;
-    return 0;
-}
-
-static int queue_finish(struct trg_queue *q)
-{
-    cl_int code = clFinish(q->queue);
-
-    return code == CL_SUCCESS ? 0 : failed(q->device, "clFinish", "", code);
-}
-
-static void queue_free(struct trg_queue *q)
-{
-    queue_finish(q);
-    clReleaseCommandQueue(q->queue);
-    free(q);
-}
-
-static int queue_write(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
-                       struct trg_buffer *src, size_t src_at, size_t bytes)
-{
-    cl_int code = CL_SUCCESS;
-
-    if (bytes)
-        code = clEnqueueWriteBuffer(q->queue, dst->mem, CL_FALSE, dst_at, bytes,
-                                    (const char *)src->host + src_at, 0, NULL, NULL);
-    return code == CL_SUCCESS ? 0 : failed(q->device, "clEnqueueWriteBuffer", "", code);
-}
-
-static int queue_read(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
-                      struct trg_buffer *src, size_t src_at, size_t bytes)
-{
-    cl_int code = CL_SUCCESS;
-
-    if (bytes)
-        code = clEnqueueReadBuffer(q->queue, src->mem, CL_FALSE, src_at, bytes,
-                                   (char *)dst->host + dst_at, 0, NULL, NULL);
-    return code == CL_SUCCESS ? 0 : failed(q->device, "clEnqueueReadBuffer", "", code);
-}
-
-static int queue_copy(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
-                      struct trg_buffer *src, size_t src_at, size_t bytes)
-{
-    cl_int code = CL_SUCCESS;
-
-    if (bytes)
-        code = clEnqueueCopyBuffer(q->queue, src->mem, dst->mem, src_at, dst_at, bytes, 0, NULL,
-                                   NULL);
-    return code == CL_SUCCESS ? 0 : failed(q->device, "clEnqueueCopyBuffer", "", code);
-}
-
-static int queue_fill(struct trg_queue *q, struct trg_buffer *b, size_t at, size_t bytes,
-                      uint32_t pattern)
-{
-    cl_int code = CL_SUCCESS;
-
-    if (at % 4 || bytes % 4)
-        return -EINVAL;
-    if (bytes)
-        code = clEnqueueFillBuffer(q->queue, b->mem, &pattern, sizeof pattern, at, bytes, 0, NULL,
-                                   NULL);
-    return code == CL_SUCCESS ? 0 : failed(q->device, "clEnqueueFillBuffer", "", code);
-}
-
-static cl_int set_args(cl_kernel kernel, const struct trg_arg *args, uint32_t n_args)
-{
-    cl_int code = CL_SUCCESS;
-
-    for (cl_uint i = 0; i < n_args && code == CL_SUCCESS; i++)
-        code = args[i].buf ? clSetKernelArg(kernel, i, sizeof(cl_mem), &args[i].buf->mem)
-                           : clSetKernelArg(kernel, i, args[i].size, args[i].val);
-    return code;
-}
-
-static int queue_launch(struct trg_queue *q, struct trg_kernel *k, struct trg_range r,
-                        const struct trg_arg *args, uint32_t n_args)
-{
-    size_t local = r.group_size, global = (size_t)r.groups * r.group_size;
-    cl_int code;
-
-    if (!r.group_size)
-        return -EINVAL;
-    if (!r.groups)
-        return 0;
-    /* arguments belong to the kernel, which other lanes of the device may launch as well */
-    pthread_mutex_lock(&q->device->lock);
-    code = set_args(k->kernel, args, n_args);
-    if (code == CL_SUCCESS)
-        code = clEnqueueNDRangeKernel(q->queue, k->kernel, 1, NULL, &global, &local, 0, NULL, NULL);
-    pthread_mutex_unlock(&q->device->lock);
-    return code == CL_SUCCESS ? 0 : failed(q->device, "clEnqueueNDRangeKernel", k->name, code);
-}
-
-/* OpenCL has no host function in a queue: the queue is finished, then the function runs. */
-static int queue_host_call(struct trg_queue *q, void (*fn)(void *), void *arg)
-{
-    int r = queue_finish(q);
-
-    if (r == 0)
-        fn(arg);
-    return r;
-}
-
-static int queue_flush(struct trg_queue *q)
-{
-    cl_int code = clFlush(q->queue);
-
-    return code == CL_SUCCESS ? 0 : failed(q->device, "clFlush", "", code);
-}
-
 /* ---------------------------------------------------------------- events */
 
 static int event_new(struct trg_device *d, struct trg_event **ret_event)
@@ -379,7 +246,7 @@ static int event_new(struct trg_device *d, struct trg_event **ret_event)
 
     if (!e)
         return -ENOMEM;
-    e->object.ops = &ops;
+    e->object.ops = d->object.ops;
     e->device = d;
     *ret_event = e;
     return 0;
@@ -387,73 +254,62 @@ static int event_new(struct trg_device *d, struct trg_event **ret_event)
 
 static void event_free(struct trg_event *e)
 {
-    if (e->event)
-        clReleaseEvent(e->event);
+    if (e->marker)
+        opencl_check(e->device, clReleaseEvent(e->marker), "clReleaseEvent", NULL);
     free(e);
-}
-
-static int event_record(struct trg_queue *q, struct trg_event *e)
-{
-    cl_int code;
-
-    if (e->event)
-        clReleaseEvent(e->event);
-    e->event = NULL;
-    code = clEnqueueMarkerWithWaitList(q->queue, 0, NULL, &e->event);
-    return code == CL_SUCCESS ? 0 : failed(q->device, "clEnqueueMarkerWithWaitList", "", code);
 }
 
 static int event_query(struct trg_event *e)
 {
-    cl_int status = CL_QUEUED, code;
+    cl_int status = CL_QUEUED;
+    int r;
 
-    if (!e->event)
+    if (!e->marker)
         return -EINVAL;
-    code = clGetEventInfo(e->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
-    if (code != CL_SUCCESS)
-        return failed(e->device, "clGetEventInfo", "", code);
-    if (status < 0)
-        return failed(e->device, "queued work", "", status);
-    return status == CL_COMPLETE ? 0 : -EAGAIN;
+    r = opencl_check(
+        e->device,
+        clGetEventInfo(e->marker, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
+        "clGetEventInfo", e->last);
+    if (r < 0)
+        return r;
+    if (status > CL_COMPLETE)
+        return -EAGAIN;
+    return opencl_check(e->device, status, "event", e->last);
 }
 
 static int event_wait(struct trg_event *e)
 {
-    cl_int code;
+    int r;
 
-    if (!e->event)
+    if (!e->marker)
         return -EINVAL;
-    code = clWaitForEvents(1, &e->event);
-    return code == CL_SUCCESS ? 0 : failed(e->device, "clWaitForEvents", "", code);
+    r = opencl_check(e->device, clWaitForEvents(1, &e->marker), "clWaitForEvents", e->last);
+    return r < 0 ? r : event_query(e);
 }
 
 static int event_elapsed(struct trg_event *from, struct trg_event *to, double *ret_us)
 {
-    cl_ulong a, b;
-    cl_int code;
+    cl_ulong begin = 0, end = 0;
+    int r = event_query(from);
 
-    if (!from->event || !to->event)
-        return -EINVAL;
-    code = clGetEventProfilingInfo(from->event, CL_PROFILING_COMMAND_END, sizeof a, &a, NULL);
-    if (code == CL_SUCCESS)
-        code = clGetEventProfilingInfo(to->event, CL_PROFILING_COMMAND_END, sizeof b, &b, NULL);
-    if (code == CL_PROFILING_INFO_NOT_AVAILABLE)
-        return -EAGAIN;
-    if (code != CL_SUCCESS)
-        return failed(from->device, "clGetEventProfilingInfo", "", code);
-    *ret_us = ((double)b - (double)a) * 1e-3;
-    return 0;
+    if (r == 0)
+        r = event_query(to);
+    if (r == 0)
+        r = opencl_check(from->device,
+                         clGetEventProfilingInfo(from->marker, CL_PROFILING_COMMAND_END,
+                                                 sizeof begin, &begin, NULL),
+                         "clGetEventProfilingInfo", from->last);
+    if (r == 0)
+        r = opencl_check(
+            to->device,
+            clGetEventProfilingInfo(to->marker, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL),
+            "clGetEventProfilingInfo", to->last);
+    if (r == 0)
+        *ret_us = ((double)end - (double)begin) * 1e-3;
+    return r;
 }
 
-static int queue_wait_event(struct trg_queue *q, struct trg_event *e)
-{
-    cl_int code;
-
-    if (!e->event)
-        return -EINVAL;
-    code = clEnqueueBarrierWithWaitList(q->queue, 1, &e->event, NULL);
-    return code == CL_SUCCESS ? 0 : failed(q->device, "clEnqueueBarrierWithWaitList", "", code);
-}
+/* ---------------------------------------------------------------- backend */
 
 static const struct trg_device_ops ops = {
     .size = sizeof ops,
@@ -462,67 +318,71 @@ static const struct trg_device_ops ops = {
     .buffer_new = buffer_new,
     .buffer_free = buffer_free,
     .buffer_host = buffer_host,
-    .module_new = module_new,
-    .module_free = module_free,
-    .kernel_get = kernel_get,
-    .queue_new = queue_new,
-    .queue_free = queue_free,
-    .write = queue_write,
-    .read = queue_read,
-    .copy = queue_copy,
-    .fill = queue_fill,
-    .launch = queue_launch,
-    .host_call = queue_host_call,
-    .flush = queue_flush,
-    .finish = queue_finish,
+    .module_new = opencl_module_new,
+    .module_free = opencl_module_free,
+    .kernel_get = opencl_kernel_get,
+    .queue_new = opencl_queue_new,
+    .queue_free = opencl_queue_free,
+    .write = opencl_queue_write,
+    .read = opencl_queue_read,
+    .copy = opencl_queue_copy,
+    .fill = opencl_queue_fill,
+    .launch = opencl_queue_launch,
+    .host_call = opencl_queue_host_call,
+    .flush = opencl_queue_flush,
+    .finish = opencl_queue_finish,
     .event_new = event_new,
     .event_free = event_free,
-    .event_record = event_record,
+    .event_record = opencl_queue_record,
     .event_query = event_query,
     .event_wait = event_wait,
     .event_elapsed = event_elapsed,
-    .queue_wait_event = queue_wait_event,
+    .queue_wait_event = opencl_queue_wait_event,
 };
-
-/* ---------------------------------------------------------------- backend */
 
 static int count(const struct trg_host *host, uint32_t *ret_count)
 {
-    cl_device_id ids[DEVICES_MAX];
+    const struct backend_log log = {host, "opencl"};
+    struct list list;
 
-    *ret_count = list_devices(ids);
-    if (!*ret_count)
-        backend_log(host, TRG_INFO, "opencl: no platform with a device is installed");
+    list_devices(&log, &list);
+    *ret_count = list.n;
     return 0;
 }
 
 static int open_opencl(const struct trg_host *host, uint32_t index, struct trg_device **ret_device)
 {
-    cl_device_id ids[DEVICES_MAX];
+    const struct backend_log log = {host, "opencl"};
+    struct list list;
     struct trg_device *d;
     cl_int code;
     int r;
 
-    if (index >= list_devices(ids))
+    list_devices(&log, &list);
+    if (index >= list.n)
         return -ENODEV;
     d = calloc(1, sizeof *d);
     if (!d)
         return -ENOMEM;
     d->object.ops = &ops;
-    d->host = host;
-    d->index = index;
-    d->id = ids[index];
-    pthread_mutex_init(&d->lock, NULL);
-    d->context = clCreateContext(NULL, 1, &d->id, NULL, NULL, &code);
-    if (code == CL_SUCCESS)
-        d->maps = clCreateCommandQueue(d->context, d->id, 0, &code);
-    if (code == CL_SUCCESS) {
-        *ret_device = d;
-        return 0;
+    d->log.host = host;
+    snprintf(d->log.device, sizeof d->log.device, "opencl %u", index);
+    d->id = list.id[index];
+    r = read_info(d, index);
+    if (r == 0) {
+        d->context = clCreateContext(NULL, 1, &d->id, NULL, NULL, &code);
+        r = opencl_check(d, code, "clCreateContext", NULL);
     }
-    r = failed(d, "opening the device", "", code);
-    device_close(d);
-    return r;
+    if (r == 0) {
+        d->service = clCreateCommandQueue(d->context, d->id, 0, &code);
+        r = opencl_check(d, code, "clCreateCommandQueue", NULL);
+    }
+    if (r < 0) {
+        device_close(d);
+        return r;
+    }
+    *ret_device = d;
+    return 0;
 }
 
 __attribute__((visibility("default"))) extern const struct trg_backend trg_backend;

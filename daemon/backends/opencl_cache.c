@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiled OpenCL programs on disk.  The file's name is a hash of all that the binary depends on:
- * source, options, device, driver.  A file that does not load is made anew. */
-#include <errno.h>
+#include "opencl_cache.h"
+
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,158 +9,144 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "opencl.h"
+#define MAGIC      "trigdCL1"
+#define PATH_BYTES 4096
+#define BYTES_MAX  ((uint64_t)1 << 30)
 
-static uint64_t hash_text(uint64_t h, const char *text, size_t n)
+struct header { /* of a file; the binary follows */
+    char magic[8];
+    struct opencl_key key;
+    uint64_t bytes;
+    struct opencl_key sum; /* of the binary */
+};
+
+/* FNV-1a with two starting values: 128 bits that need no library. */
+static void add_bytes(struct opencl_key *key, const void *data, size_t bytes)
 {
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)text[i]) * UINT64_C(1099511628211); /* FNV-1a */
-    return (h ^ 0xffu) * UINT64_C(1099511628211);
+    const unsigned char *at = data;
+
+    for (size_t i = 0; i < bytes; i++) {
+        key->hash[0] = (key->hash[0] ^ at[i]) * 0x100000001b3u;
+        key->hash[1] = (key->hash[1] ^ at[i] ^ 0x5cu) * 0x100000001b3u;
+    }
 }
 
-static uint64_t hash_info(uint64_t h, cl_device_id device, cl_device_info what)
+void opencl_key_add(struct opencl_key *key, const char *text)
 {
-    char text[512] = "";
-
-    if (clGetDeviceInfo(device, what, sizeof text - 1, text, NULL) != CL_SUCCESS)
-        return h;
-    return hash_text(h, text, strlen(text));
+    if (!key->hash[0] && !key->hash[1]) {
+        key->hash[0] = 0xcbf29ce484222325u;
+        key->hash[1] = 0x84222325cbf29ce4u;
+    }
+    add_bytes(key, text, strlen(text) + 1); /* the zero keeps "a" "bc" from being "ab" "c" */
 }
 
-static void cache_path(const struct trg_host *host, cl_device_id device, const struct trg_program *p,
-                       const char *options, char *ret_path, size_t bytes)
+static struct opencl_key sum_of(const unsigned char *data, size_t bytes)
 {
-    uint64_t h = hash_text(UINT64_C(14695981039346656037), p->opencl, p->opencl_bytes);
+    struct opencl_key sum = {{0, 0}};
 
-    h = hash_text(h, options, strlen(options));
-    h = hash_info(h, device, CL_DEVICE_NAME);
-    h = hash_info(h, device, CL_DEVICE_VERSION);
-    h = hash_info(h, device, CL_DRIVER_VERSION);
-    snprintf(ret_path, bytes, "%s/%s-%016llx.clbin", host->cache_dir, p->name,
-             (unsigned long long)h);
+    opencl_key_add(&sum, MAGIC);
+    add_bytes(&sum, data, bytes);
+    return sum;
 }
 
-static unsigned char *read_file(const char *path, size_t *ret_n)
+static int file_name(const struct backend_log *log, const char *name, const struct opencl_key *key,
+                     char *path)
 {
-    FILE *f = fopen(path, "rb");
-    unsigned char *bytes = NULL;
-    struct stat st;
+    int n = snprintf(path, PATH_BYTES, "%s/%s-%016llx%016llx.bin", log->host->cache_dir, name,
+                     (unsigned long long)key->hash[0], (unsigned long long)key->hash[1]);
 
-    if (!f)
+    return n < 0 || n >= PATH_BYTES - 8 ? -ENAMETOOLONG : 0;
+}
+
+/* The binary of an open file, or NULL when it is not whole. */
+static unsigned char *read_binary(FILE *f, const struct opencl_key *key, size_t *ret_bytes)
+{
+    struct header h;
+    struct opencl_key sum;
+    unsigned char *data;
+
+    if (fread(&h, sizeof h, 1, f) != 1 || memcmp(h.magic, MAGIC, sizeof h.magic) != 0 ||
+        memcmp(&h.key, key, sizeof *key) != 0 || !h.bytes || h.bytes > BYTES_MAX)
         return NULL;
-    if (fstat(fileno(f), &st) == 0 && st.st_size > 0) {
-        *ret_n = (size_t)st.st_size;
-        bytes = malloc(*ret_n);
-        if (bytes && fread(bytes, 1, *ret_n, f) != *ret_n) {
-            free(bytes);
-            bytes = NULL;
+    data = malloc(h.bytes);
+    if (!data)
+        return NULL;
+    if (fread(data, 1, h.bytes, f) == h.bytes && fgetc(f) == EOF) {
+        sum = sum_of(data, h.bytes);
+        if (memcmp(&sum, &h.sum, sizeof sum) == 0) {
+            *ret_bytes = h.bytes;
+            return data;
         }
     }
-    fclose(f);
-    return bytes;
+    free(data);
+    return NULL;
 }
 
-/* Writes beside the place and renames, so that nobody ever reads half a file. */
-static void write_file(const struct trg_host *host, const char *path, const void *bytes, size_t n)
+int opencl_cache_load(const struct backend_log *log, const char *name, const struct opencl_key *key,
+                      unsigned char **ret_data, size_t *ret_bytes)
 {
-    char temporary[4200];
+    unsigned char *data;
+    char path[PATH_BYTES];
     FILE *f;
-    bool good;
 
-    if (mkdir(host->cache_dir, 0750) < 0 && errno != EEXIST) {
-        backend_log(host, TRG_WARN, "opencl: cannot make the cache folder %s: %s", host->cache_dir,
-                    strerror(errno));
-        return;
-    }
-    snprintf(temporary, sizeof temporary, "%s.%d", path, (int)getpid());
-    f = fopen(temporary, "wb");
-    if (!f)
-        return;
-    good = fwrite(bytes, 1, n, f) == n;
-    good &= fclose(f) == 0;
-    if (!good || rename(temporary, path) < 0)
-        unlink(temporary);
-}
-
-static int build(const struct trg_host *host, cl_program program, cl_device_id device,
-                 const struct trg_program *p, const char *options)
-{
-    cl_int code = clBuildProgram(program, 1, &device, options, NULL, NULL);
-    char log[900] = "";
-
-    if (code == CL_SUCCESS)
-        return 0;
-    clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
-    backend_log(host, TRG_ERROR, "opencl: program %s does not build: %s: %s", p->name,
-                opencl_error_name(code), log);
-    return opencl_errno(code);
-}
-
-static int from_cache(const struct trg_host *host, cl_context context, cl_device_id device,
-                      const char *options, const char *path, cl_program *ret_program)
-{
-    size_t n = 0;
-    unsigned char *bytes = read_file(path, &n);
-    const unsigned char *list = bytes;
-    cl_int status = CL_SUCCESS, code;
-    cl_program program;
-
-    if (!bytes)
+    if (!log->host->cache_dir || file_name(log, name, key, path) < 0)
         return -ENOENT;
-    program = clCreateProgramWithBinary(context, 1, &device, &n, &list, &status, &code);
-    free(bytes);
-    if (code == CL_SUCCESS && status == CL_SUCCESS &&
-        clBuildProgram(program, 1, &device, options, NULL, NULL) == CL_SUCCESS) {
-        *ret_program = program;
-        return 0;
+    f = fopen(path, "rbe");
+    if (!f) {
+        if (errno != ENOENT)
+            backend_log(log, TRG_WARN, "cannot read \"%s\": %s; building", path, strerror(errno));
+        return -ENOENT;
     }
-    if (code == CL_SUCCESS)
-        clReleaseProgram(program);
-    backend_log(host, TRG_WARN, "opencl: %s does not load and is made anew", path);
-    unlink(path);
-    return -EBADMSG;
-}
-
-static void to_cache(const struct trg_host *host, cl_program program, const char *path)
-{
-    size_t n = 0;
-    unsigned char *bytes;
-
-    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof n, &n, NULL) != CL_SUCCESS || !n)
-        return;
-    bytes = malloc(n);
-    if (bytes &&
-        clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, NULL) == CL_SUCCESS)
-        write_file(host, path, bytes, n);
-    free(bytes);
-}
-
-int opencl_program(const struct trg_host *host, cl_context context, cl_device_id device,
-                   const struct trg_program *p, const char *options, cl_program *ret_program)
-{
-    char path[4096] = "";
-    cl_program program;
-    cl_int code;
-    int r;
-
-    if (host->cache_dir && host->cache_dir[0])
-        cache_path(host, device, p, options, path, sizeof path);
-    if (path[0] && from_cache(host, context, device, options, path, ret_program) == 0)
-        return 0;
-    program = clCreateProgramWithSource(context, 1, (const char *[]){p->opencl},
-                                        (const size_t[]){p->opencl_bytes}, &code);
-    if (code != CL_SUCCESS) {
-        backend_log(host, TRG_ERROR, "opencl: program %s: clCreateProgramWithSource: %s", p->name,
-                    opencl_error_name(code));
-        return opencl_errno(code);
+    data = read_binary(f, key, ret_bytes);
+    fclose(f);
+    if (!data) {
+        backend_log(log, TRG_WARN, "\"%s\" is damaged; building again", path);
+        return -ENOENT;
     }
-    r = build(host, program, device, p, options);
-    if (r < 0) {
-        clReleaseProgram(program);
-        return r;
-    }
-    if (path[0])
-        to_cache(host, program, path);
-    *ret_program = program;
+    *ret_data = data;
     return 0;
+}
+
+static bool write_all(int fd, const void *data, size_t bytes)
+{
+    const unsigned char *at = data;
+
+    while (bytes) {
+        ssize_t n = write(fd, at, bytes);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        at += n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+void opencl_cache_store(const struct backend_log *log, const char *name,
+                        const struct opencl_key *key, const unsigned char *data, size_t bytes)
+{
+    struct header h = {.key = *key, .bytes = bytes, .sum = sum_of(data, bytes)};
+    char path[PATH_BYTES], temporary[PATH_BYTES + 8];
+    bool is_written;
+    int fd;
+
+    if (!log->host->cache_dir || file_name(log, name, key, path) < 0)
+        return;
+    memcpy(h.magic, MAGIC, sizeof h.magic);
+    if (mkdir(log->host->cache_dir, 0755) < 0 && errno != EEXIST)
+        goto fail;
+    snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
+    fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0)
+        goto fail;
+    is_written = write_all(fd, &h, sizeof h) && write_all(fd, data, bytes);
+    if (close(fd) == 0 && is_written && rename(temporary, path) == 0)
+        return;
+    backend_log(log, TRG_WARN, "cannot write \"%s\": %s", path, strerror(errno));
+    unlink(temporary);
+    return;
+fail:
+    backend_log(log, TRG_WARN, "cannot write to \"%s\": %s", log->host->cache_dir, strerror(errno));
 }

@@ -25,9 +25,9 @@
 extern "C" {
 #endif
 
-#define TRG_BACKEND_ABI 1u
+#define TRG_BACKEND_ABI    1u
 #define TRG_BACKEND_SYMBOL "trg_backend"
-#define TRG_ARGS_MAX 12 /* arguments of one kernel */
+#define TRG_ARGS_MAX       12 /* arguments of one kernel */
 
 struct trg_device; /* opened by the daemon; outlives everything made from it */
 struct trg_buffer; /* owned by the caller of trg_buffer_new */
@@ -56,13 +56,13 @@ struct trg_host {
 };
 
 struct trg_device_info {
-    char backend[16];  /* "cpu", "opencl", "cuda" */
-    char name[96];     /* as the driver spells it */
-    char driver[96];   /* version of driver or platform */
-    uint32_t index;    /* number of the device within its backend */
-    uint32_t units;    /* multiprocessors, compute units, cores */
-    uint32_t group_max;     /* largest work-group */
-    uint32_t shared_bytes;  /* shared (local) memory of a group */
+    char backend[16];      /* "cpu", "opencl", "cuda" */
+    char name[96];         /* as the driver spells it */
+    char driver[96];       /* version of driver or platform */
+    uint32_t index;        /* number of the device within its backend */
+    uint32_t units;        /* multiprocessors, compute units, cores */
+    uint32_t group_max;    /* largest work-group */
+    uint32_t shared_bytes; /* shared (local) memory of a group */
     uint64_t memory_bytes;
     uint32_t is_host; /* 1: device memory is host memory (CPU backend) */
 };
@@ -70,21 +70,21 @@ struct trg_device_info {
 /* One program: made by the build from NAME.kernel.c, in every form that was compiled.
  * Static and read-only. */
 typedef void trg_host_kernel(const void *grid, void *const *args);
-struct trg_host_entry { /* table ends with a NULL name */
+struct trg_host_entry { /* one kernel; table ends with a NULL name */
     const char *name;
     trg_host_kernel *run;
+    uint32_t n_buffers;   /* its arguments: so many buffers, ... */
+    uint32_t value_bytes; /* ... then one value of this size */
 };
 struct trg_host_code { /* one build of the program for one level of the instruction set */
-    const char *isa; /* "x86-64-v4", ..., "" for the baseline */
+    const char *isa;   /* "x86-64-v4", ..., "" for the baseline */
     const struct trg_host_entry *entries;
 };
 struct trg_program {
     const char *name;
     const struct trg_host_code *host; /* best first, ends with a NULL entries */
-    const unsigned char *fatbin;      /* CUDA; NULL where nvcc was not there */
-    size_t fatbin_bytes;
-    const char *opencl; /* OpenCL C source; never NULL */
-    size_t opencl_bytes;
+    const void *fatbin;               /* CUDA; NULL where nvcc was not there */
+    const char *opencl;               /* OpenCL C source; never NULL */
 };
 
 struct trg_range {
@@ -118,12 +118,12 @@ struct trg_device_ops {
 
     int (*queue_new)(struct trg_device *d, struct trg_queue **ret_queue);
     void (*queue_free)(struct trg_queue *q);
-    int (*write)(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
-                 struct trg_buffer *src, size_t src_at, size_t bytes);
-    int (*read)(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
-                struct trg_buffer *src, size_t src_at, size_t bytes);
-    int (*copy)(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
-                struct trg_buffer *src, size_t src_at, size_t bytes);
+    int (*write)(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at, struct trg_buffer *src,
+                 size_t src_at, size_t bytes);
+    int (*read)(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at, struct trg_buffer *src,
+                size_t src_at, size_t bytes);
+    int (*copy)(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at, struct trg_buffer *src,
+                size_t src_at, size_t bytes);
     int (*fill)(struct trg_queue *q, struct trg_buffer *b, size_t at, size_t bytes,
                 uint32_t pattern);
     int (*launch)(struct trg_queue *q, struct trg_kernel *k, struct trg_range r,
@@ -174,7 +174,7 @@ static inline void trg_device_close(struct trg_device *d)
         trg_ops(d)->close(d);
 }
 
-/* Allocates `bytes` (> 0), 256-byte aligned, contents undefined.  The caller owns it. */
+/* Allocates `bytes` (> 0), at least 128-byte aligned, contents undefined.  The caller owns it. */
 static inline int trg_buffer_new(struct trg_device *d, enum trg_mem mem, size_t bytes,
                                  struct trg_buffer **ret_buffer)
 {
@@ -231,7 +231,7 @@ static inline void trg_queue_free(struct trg_queue *q)
 }
 
 /* Enqueues a copy from pinned host memory to device memory; `src` stays unchanged until the
- * queue has passed it.  Offsets and sizes in bytes, multiples of 4. */
+ * queue has passed it.  Offsets and sizes in bytes; -EINVAL when they reach outside a buffer. */
 static inline int trg_write(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
                             struct trg_buffer *src, size_t src_at, size_t bytes)
 {
@@ -252,7 +252,7 @@ static inline int trg_copy(struct trg_queue *q, struct trg_buffer *dst, size_t d
     return trg_ops(q)->copy(q, dst, dst_at, src, src_at, bytes);
 }
 
-/* Enqueues a fill of device memory with a 4-byte pattern. */
+/* Enqueues a fill of device memory with a 4-byte pattern; `at` and `bytes` are multiples of 4. */
 static inline int trg_fill(struct trg_queue *q, struct trg_buffer *b, size_t at, size_t bytes,
                            uint32_t pattern)
 {
@@ -260,14 +260,16 @@ static inline int trg_fill(struct trg_queue *q, struct trg_buffer *b, size_t at,
 }
 
 /* Enqueues a kernel.  Values are copied out of `args` before the call returns.  A range of no
- * groups is nothing to do and returns 0. */
+ * groups is nothing to do and returns 0.  -EINVAL when the arguments are not the buffers and the
+ * value that the kernel takes, or the group is larger than it can have on this device. */
 static inline int trg_launch(struct trg_queue *q, struct trg_kernel *k, struct trg_range r,
                              const struct trg_arg *args, uint32_t n_args)
 {
     return trg_ops(q)->launch(q, k, r, args, n_args);
 }
 
-/* Enqueues a host function, which must neither block nor use the device API. */
+/* Enqueues a host function, which must neither block nor use the device API.  What is enqueued
+ * after it starts when it has returned.  It is not called when work before it failed. */
 static inline int trg_host_call(struct trg_queue *q, void (*fn)(void *), void *arg)
 {
     return trg_ops(q)->host_call(q, fn, arg);
@@ -296,13 +298,15 @@ static inline void trg_event_free(struct trg_event *e)
         trg_ops(e)->event_free(e);
 }
 
-/* Marks a place in the queue; an event may be recorded again once it was reached. */
+/* Marks a place in the queue, and has the device start on the work before it; an event may be
+ * recorded again once it was reached. */
 static inline int trg_event_record(struct trg_queue *q, struct trg_event *e)
 {
     return trg_ops(q)->event_record(q, e);
 }
 
-/* 0: the queue has passed the event; -EAGAIN: not yet; else the error of the work before it. */
+/* 0: the queue has passed the event; -EAGAIN: not yet; -EINVAL: it was never recorded; else the
+ * error of the work before it. */
 static inline int trg_event_query(struct trg_event *e)
 {
     return trg_ops(e)->event_query(e);
@@ -316,7 +320,7 @@ static inline int trg_event_wait(struct trg_event *e)
     return trg_ops(e)->event_wait(e);
 }
 
-/* Microseconds between two events that were both reached. */
+/* Microseconds between two events of one device that were both reached; -EAGAIN before that. */
 static inline int trg_event_elapsed(struct trg_event *from, struct trg_event *to, double *ret_us)
 {
     return trg_ops(from)->event_elapsed(from, to, ret_us);

@@ -34,36 +34,36 @@ typedef uint trg_u32;
 typedef int trg_i32;
 typedef ulong trg_u64;
 typedef long trg_i64;
-#define TRG_GLOBAL __global
-#define TRG_LOCAL __local
-#define TRG_CONST __constant
-#define TRG_SHARED __local
-#define TRG_FN static inline
-#define TRG_RESTRICT restrict
-#define TRG_LID ((trg_u32)get_local_id(0))
-#define TRG_LSIZE ((trg_u32)get_local_size(0))
-#define TRG_GID ((trg_u32)get_group_id(0))
-#define TRG_GROUPS ((trg_u32)get_num_groups(0))
-#define TRG_BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-#define TRG_ATOMIC_ADD_GLOBAL(p, v) atomic_add((p), (v))
-#define TRG_ATOMIC_ADD_LOCAL(p, v) atomic_add((p), (v))
-#define TRG_ATOMIC_MAX_GLOBAL(p, v) atomic_max((p), (v))
-#define TRG_ATOMIC_MAX_LOCAL(p, v) atomic_max((p), (v))
-#define TRG_ATOMIC_MIN_GLOBAL(p, v) atomic_min((p), (v))
-#define TRG_ATOMIC_MIN_LOCAL(p, v) atomic_min((p), (v))
-#define TRG_ATOMIC_OR_GLOBAL(p, v) atomic_or((p), (v))
-#define TRG_ATOMIC_OR_LOCAL(p, v) atomic_or((p), (v))
+#define TRG_GLOBAL                       __global
+#define TRG_LOCAL                        __local
+#define TRG_CONST                        __constant
+#define TRG_SHARED                       __local
+#define TRG_FN                           static inline
+#define TRG_RESTRICT                     restrict
+#define TRG_LID                          ((trg_u32)get_local_id(0))
+#define TRG_LSIZE                        ((trg_u32)get_local_size(0))
+#define TRG_GID                          ((trg_u32)get_group_id(0))
+#define TRG_GROUPS                       ((trg_u32)get_num_groups(0))
+#define TRG_BARRIER()                    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#define TRG_ATOMIC_ADD_GLOBAL(p, v)      atomic_add((p), (v))
+#define TRG_ATOMIC_ADD_LOCAL(p, v)       atomic_add((p), (v))
+#define TRG_ATOMIC_MAX_GLOBAL(p, v)      atomic_max((p), (v))
+#define TRG_ATOMIC_MAX_LOCAL(p, v)       atomic_max((p), (v))
+#define TRG_ATOMIC_MIN_GLOBAL(p, v)      atomic_min((p), (v))
+#define TRG_ATOMIC_MIN_LOCAL(p, v)       atomic_min((p), (v))
+#define TRG_ATOMIC_OR_GLOBAL(p, v)       atomic_or((p), (v))
+#define TRG_ATOMIC_OR_LOCAL(p, v)        atomic_or((p), (v))
 #define TRG_ATOMIC_CAS_GLOBAL(p, old, v) atomic_cmpxchg((p), (old), (v))
-#define trg_fabs(x) fabs(x)
-#define trg_floor(x) floor(x)
-#define trg_ceil(x) ceil(x)
-#define trg_sqrt(x) sqrt(x)
-#define trg_as_u32(x) as_uint(x)
-#define trg_as_f32(x) as_float(x)
-#define trg_popcount(x) popcount((trg_u32)(x))
-#define trg_clz(x) clz((trg_u32)(x))
-#define TRG_DECL(name, args) __kernel void name args
-#define TRG_ARG(T, a) __global T *restrict a
+#define trg_fabs(x)                      fabs(x)
+#define trg_floor(x)                     floor(x)
+#define trg_ceil(x)                      ceil(x)
+#define trg_sqrt(x)                      sqrt(x)
+#define trg_as_u32(x)                    as_uint(x)
+#define trg_as_f32(x)                    as_float(x)
+#define trg_popcount(x)                  popcount((trg_u32)(x))
+#define trg_clz(x)                       clz((trg_u32)(x))
+#define TRG_DECL(name, args)             __kernel void name args
+#define TRG_ARG(T, a)                    __global T *restrict a
 
 #elif defined(__CUDACC__)
 /* ------------------------------------------------------------------ CUDA C */
@@ -75,34 +75,34 @@ typedef unsigned long long trg_u64;
 typedef long long trg_i64;
 #define TRG_GLOBAL
 #define TRG_LOCAL
-#define TRG_CONST static const __device__
-#define TRG_SHARED __shared__
-#define TRG_FN static __device__ __forceinline__
-#define TRG_RESTRICT __restrict__
-#define TRG_LID (threadIdx.x)
-#define TRG_LSIZE (blockDim.x)
-#define TRG_GID (blockIdx.x)
-#define TRG_GROUPS (gridDim.x)
-#define TRG_BARRIER() __syncthreads()
-#define TRG_ATOMIC_ADD_GLOBAL(p, v) atomicAdd((p), (v))
-#define TRG_ATOMIC_ADD_LOCAL(p, v) atomicAdd((p), (v))
-#define TRG_ATOMIC_MAX_GLOBAL(p, v) atomicMax((p), (v))
-#define TRG_ATOMIC_MAX_LOCAL(p, v) atomicMax((p), (v))
-#define TRG_ATOMIC_MIN_GLOBAL(p, v) atomicMin((p), (v))
-#define TRG_ATOMIC_MIN_LOCAL(p, v) atomicMin((p), (v))
-#define TRG_ATOMIC_OR_GLOBAL(p, v) atomicOr((p), (v))
-#define TRG_ATOMIC_OR_LOCAL(p, v) atomicOr((p), (v))
+#define TRG_CONST                        static const __device__
+#define TRG_SHARED                       __shared__
+#define TRG_FN                           static __device__ __forceinline__
+#define TRG_RESTRICT                     __restrict__
+#define TRG_LID                          (threadIdx.x)
+#define TRG_LSIZE                        (blockDim.x)
+#define TRG_GID                          (blockIdx.x)
+#define TRG_GROUPS                       (gridDim.x)
+#define TRG_BARRIER()                    __syncthreads()
+#define TRG_ATOMIC_ADD_GLOBAL(p, v)      atomicAdd((p), (v))
+#define TRG_ATOMIC_ADD_LOCAL(p, v)       atomicAdd((p), (v))
+#define TRG_ATOMIC_MAX_GLOBAL(p, v)      atomicMax((p), (v))
+#define TRG_ATOMIC_MAX_LOCAL(p, v)       atomicMax((p), (v))
+#define TRG_ATOMIC_MIN_GLOBAL(p, v)      atomicMin((p), (v))
+#define TRG_ATOMIC_MIN_LOCAL(p, v)       atomicMin((p), (v))
+#define TRG_ATOMIC_OR_GLOBAL(p, v)       atomicOr((p), (v))
+#define TRG_ATOMIC_OR_LOCAL(p, v)        atomicOr((p), (v))
 #define TRG_ATOMIC_CAS_GLOBAL(p, old, v) atomicCAS((p), (old), (v))
-#define trg_fabs(x) fabsf(x)
-#define trg_floor(x) floorf(x)
-#define trg_ceil(x) ceilf(x)
-#define trg_sqrt(x) __fsqrt_rn(x)
-#define trg_as_u32(x) __float_as_uint(x)
-#define trg_as_f32(x) __uint_as_float(x)
-#define trg_popcount(x) ((trg_u32)__popc(x))
-#define trg_clz(x) ((trg_u32)__clz((int)(x)))
-#define TRG_DECL(name, args) extern "C" __global__ void name args
-#define TRG_ARG(T, a) T *__restrict__ a
+#define trg_fabs(x)                      fabsf(x)
+#define trg_floor(x)                     floorf(x)
+#define trg_ceil(x)                      ceilf(x)
+#define trg_sqrt(x)                      __fsqrt_rn(x)
+#define trg_as_u32(x)                    __float_as_uint(x)
+#define trg_as_f32(x)                    __uint_as_float(x)
+#define trg_popcount(x)                  ((trg_u32)__popc(x))
+#define trg_clz(x)                       ((trg_u32)__clz((int)(x)))
+#define TRG_DECL(name, args)             extern "C" __global__ void name args
+#define TRG_ARG(T, a)                    T *__restrict__ a
 
 #else
 /* ------------------------------------------------------------------ host C17 */
@@ -123,13 +123,13 @@ struct trg_grid { /* what a host kernel knows of its launch */
 #define TRG_LOCAL
 #define TRG_CONST static const
 #define TRG_SHARED
-#define TRG_FN static inline
-#define TRG_RESTRICT restrict
-#define TRG_LID ((trg_u32)0)
-#define TRG_LSIZE ((trg_u32)1)
-#define TRG_GID (trg_grid_->group)
-#define TRG_GROUPS (trg_grid_->groups)
-#define TRG_BARRIER() ((void)0)
+#define TRG_FN                           static inline
+#define TRG_RESTRICT                     restrict
+#define TRG_LID                          ((trg_u32)0)
+#define TRG_LSIZE                        ((trg_u32)1)
+#define TRG_GID                          (trg_grid_->group)
+#define TRG_GROUPS                       (trg_grid_->groups)
+#define TRG_BARRIER()                    ((void)0)
 /* Groups may run on several threads: global atomics are real, local ones are plain. */
 static inline trg_u32 trg_local_add_(trg_u32 *p, trg_u32 v)
 {
@@ -188,21 +188,21 @@ static inline float trg_as_f32(trg_u32 u)
     memcpy(&x, &u, sizeof x);
     return x;
 }
-#define TRG_ATOMIC_ADD_GLOBAL(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
-#define TRG_ATOMIC_ADD_LOCAL(p, v) trg_local_add_((p), (v))
-#define TRG_ATOMIC_MAX_GLOBAL(p, v) trg_global_max_((p), (v))
-#define TRG_ATOMIC_MAX_LOCAL(p, v) trg_local_max_((p), (v))
-#define TRG_ATOMIC_MIN_GLOBAL(p, v) trg_global_min_((p), (v))
-#define TRG_ATOMIC_MIN_LOCAL(p, v) trg_local_min_((p), (v))
-#define TRG_ATOMIC_OR_GLOBAL(p, v) __atomic_fetch_or((p), (v), __ATOMIC_RELAXED)
-#define TRG_ATOMIC_OR_LOCAL(p, v) trg_local_or_((p), (v))
+#define TRG_ATOMIC_ADD_GLOBAL(p, v)      __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
+#define TRG_ATOMIC_ADD_LOCAL(p, v)       trg_local_add_((p), (v))
+#define TRG_ATOMIC_MAX_GLOBAL(p, v)      trg_global_max_((p), (v))
+#define TRG_ATOMIC_MAX_LOCAL(p, v)       trg_local_max_((p), (v))
+#define TRG_ATOMIC_MIN_GLOBAL(p, v)      trg_global_min_((p), (v))
+#define TRG_ATOMIC_MIN_LOCAL(p, v)       trg_local_min_((p), (v))
+#define TRG_ATOMIC_OR_GLOBAL(p, v)       __atomic_fetch_or((p), (v), __ATOMIC_RELAXED)
+#define TRG_ATOMIC_OR_LOCAL(p, v)        trg_local_or_((p), (v))
 #define TRG_ATOMIC_CAS_GLOBAL(p, old, v) trg_cas_((p), (old), (v))
-#define trg_fabs(x) fabsf(x)
-#define trg_floor(x) floorf(x)
-#define trg_ceil(x) ceilf(x)
-#define trg_sqrt(x) sqrtf(x)
-#define trg_popcount(x) ((trg_u32)__builtin_popcount(x))
-#define trg_clz(x) ((x) ? (trg_u32)__builtin_clz(x) : 32u)
+#define trg_fabs(x)                      fabsf(x)
+#define trg_floor(x)                     floorf(x)
+#define trg_ceil(x)                      ceilf(x)
+#define trg_sqrt(x)                      sqrtf(x)
+#define trg_popcount(x)                  ((trg_u32)__builtin_popcount(x))
+#define trg_clz(x)                       ((x) ? (trg_u32)__builtin_clz(x) : 32u)
 #endif
 
 /* ------------------------------------------------------------------ all three */
@@ -226,78 +226,78 @@ struct trg_span {
 
 /* Column c of a span as an array; `data` is the batch's input buffer (const trg_u8). */
 #define TRG_COLUMN(T, data, span, c) ((TRG_GLOBAL const T *)((data) + (span).column[c]))
-#define TRG_OFFSETS(data, span) ((TRG_GLOBAL const trg_u32 *)((data) + (span).offsets))
-#define TRG_ROIS(data, span) ((TRG_GLOBAL const struct trg_roi_info *)((data) + (span).rois))
+#define TRG_OFFSETS(data, span)      ((TRG_GLOBAL const trg_u32 *)((data) + (span).offsets))
+#define TRG_ROIS(data, span)         ((TRG_GLOBAL const struct trg_roi_info *)((data) + (span).rois))
 
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
-#define TRG_KERNEL1(n, T1, a1, P, p) TRG_DECL(n, (TRG_ARG(T1, a1), P p))
+#define TRG_KERNEL1(n, T1, a1, P, p)         TRG_DECL(n, (TRG_ARG(T1, a1), P p))
 #define TRG_KERNEL2(n, T1, a1, T2, a2, P, p) TRG_DECL(n, (TRG_ARG(T1, a1), TRG_ARG(T2, a2), P p))
-#define TRG_KERNEL3(n, T1, a1, T2, a2, T3, a3, P, p)                                              \
+#define TRG_KERNEL3(n, T1, a1, T2, a2, T3, a3, P, p) \
     TRG_DECL(n, (TRG_ARG(T1, a1), TRG_ARG(T2, a2), TRG_ARG(T3, a3), P p))
-#define TRG_KERNEL4(n, T1, a1, T2, a2, T3, a3, T4, a4, P, p)                                      \
+#define TRG_KERNEL4(n, T1, a1, T2, a2, T3, a3, T4, a4, P, p) \
     TRG_DECL(n, (TRG_ARG(T1, a1), TRG_ARG(T2, a2), TRG_ARG(T3, a3), TRG_ARG(T4, a4), P p))
-#define TRG_KERNEL5(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, P, p)                              \
-    TRG_DECL(n, (TRG_ARG(T1, a1), TRG_ARG(T2, a2), TRG_ARG(T3, a3), TRG_ARG(T4, a4),              \
+#define TRG_KERNEL5(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, P, p)                 \
+    TRG_DECL(n, (TRG_ARG(T1, a1), TRG_ARG(T2, a2), TRG_ARG(T3, a3), TRG_ARG(T4, a4), \
                  TRG_ARG(T5, a5), P p))
-#define TRG_KERNEL6(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, T6, a6, P, p)                      \
-    TRG_DECL(n, (TRG_ARG(T1, a1), TRG_ARG(T2, a2), TRG_ARG(T3, a3), TRG_ARG(T4, a4),              \
+#define TRG_KERNEL6(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, T6, a6, P, p)         \
+    TRG_DECL(n, (TRG_ARG(T1, a1), TRG_ARG(T2, a2), TRG_ARG(T3, a3), TRG_ARG(T4, a4), \
                  TRG_ARG(T5, a5), TRG_ARG(T6, a6), P p))
-#define TRG_KERNEL7(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, T6, a6, T7, a7, P, p)              \
-    TRG_DECL(n, (TRG_ARG(T1, a1), TRG_ARG(T2, a2), TRG_ARG(T3, a3), TRG_ARG(T4, a4),              \
+#define TRG_KERNEL7(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, T6, a6, T7, a7, P, p) \
+    TRG_DECL(n, (TRG_ARG(T1, a1), TRG_ARG(T2, a2), TRG_ARG(T3, a3), TRG_ARG(T4, a4), \
                  TRG_ARG(T5, a5), TRG_ARG(T6, a6), TRG_ARG(T7, a7), P p))
-#define TRG_KERNEL8(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, T6, a6, T7, a7, T8, a8, P, p)      \
-    TRG_DECL(n, (TRG_ARG(T1, a1), TRG_ARG(T2, a2), TRG_ARG(T3, a3), TRG_ARG(T4, a4),              \
+#define TRG_KERNEL8(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, T6, a6, T7, a7, T8, a8, P, p) \
+    TRG_DECL(n, (TRG_ARG(T1, a1), TRG_ARG(T2, a2), TRG_ARG(T3, a3), TRG_ARG(T4, a4),         \
                  TRG_ARG(T5, a5), TRG_ARG(T6, a6), TRG_ARG(T7, a7), TRG_ARG(T8, a8), P p))
 #else
 /* The body is a static function; the entry point unpacks the launch's arguments for it. */
-#define TRG_HOST_(n, formal, actual)                                                              \
-    static inline void n##_body_ formal;                                                          \
-    static void n(const void *trg_grid_, void *const *trg_args_)                                  \
-    {                                                                                             \
-        n##_body_ actual;                                                                         \
-    }                                                                                             \
+#define TRG_HOST_(n, P, formal, actual)                          \
+    enum { n##_value_bytes_ = sizeof(P) };                       \
+    static inline void n##_body_ formal;                         \
+    static void n(const void *trg_grid_, void *const *trg_args_) \
+    {                                                            \
+        n##_body_ actual;                                        \
+    }                                                            \
     static inline void n##_body_ formal
-#define TRG_G_ const struct trg_grid *trg_grid_
-#define TRG_GA_ (const struct trg_grid *)trg_grid_
+#define TRG_G_       const struct trg_grid *trg_grid_
+#define TRG_GA_      (const struct trg_grid *)trg_grid_
 #define TRG_A_(T, i) (T *)trg_args_[i]
 #define TRG_V_(P, i) *(const P *)trg_args_[i]
-#define TRG_KERNEL1(n, T1, a1, P, p)                                                              \
-    TRG_HOST_(n, (TRG_G_, T1 *restrict a1, const P p), (TRG_GA_, TRG_A_(T1, 0), TRG_V_(P, 1)))
-#define TRG_KERNEL2(n, T1, a1, T2, a2, P, p)                                                      \
-    TRG_HOST_(n, (TRG_G_, T1 *restrict a1, T2 *restrict a2, const P p),                           \
+#define TRG_KERNEL1(n, T1, a1, P, p) \
+    TRG_HOST_(n, P, (TRG_G_, T1 *restrict a1, const P p), (TRG_GA_, TRG_A_(T1, 0), TRG_V_(P, 1)))
+#define TRG_KERNEL2(n, T1, a1, T2, a2, P, p)                               \
+    TRG_HOST_(n, P, (TRG_G_, T1 *restrict a1, T2 *restrict a2, const P p), \
               (TRG_GA_, TRG_A_(T1, 0), TRG_A_(T2, 1), TRG_V_(P, 2)))
-#define TRG_KERNEL3(n, T1, a1, T2, a2, T3, a3, P, p)                                              \
-    TRG_HOST_(n, (TRG_G_, T1 *restrict a1, T2 *restrict a2, T3 *restrict a3, const P p),          \
+#define TRG_KERNEL3(n, T1, a1, T2, a2, T3, a3, P, p)                                        \
+    TRG_HOST_(n, P, (TRG_G_, T1 *restrict a1, T2 *restrict a2, T3 *restrict a3, const P p), \
               (TRG_GA_, TRG_A_(T1, 0), TRG_A_(T2, 1), TRG_A_(T3, 2), TRG_V_(P, 3)))
-#define TRG_KERNEL4(n, T1, a1, T2, a2, T3, a3, T4, a4, P, p)                                      \
-    TRG_HOST_(n,                                                                                  \
-              (TRG_G_, T1 *restrict a1, T2 *restrict a2, T3 *restrict a3, T4 *restrict a4,        \
-               const P p),                                                                        \
-              (TRG_GA_, TRG_A_(T1, 0), TRG_A_(T2, 1), TRG_A_(T3, 2), TRG_A_(T4, 3),               \
-               TRG_V_(P, 4)))
-#define TRG_KERNEL5(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, P, p)                              \
-    TRG_HOST_(n,                                                                                  \
-              (TRG_G_, T1 *restrict a1, T2 *restrict a2, T3 *restrict a3, T4 *restrict a4,        \
-               T5 *restrict a5, const P p),                                                       \
-              (TRG_GA_, TRG_A_(T1, 0), TRG_A_(T2, 1), TRG_A_(T3, 2), TRG_A_(T4, 3),               \
-               TRG_A_(T5, 4), TRG_V_(P, 5)))
-#define TRG_KERNEL6(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, T6, a6, P, p)                      \
-    TRG_HOST_(n,                                                                                  \
-              (TRG_G_, T1 *restrict a1, T2 *restrict a2, T3 *restrict a3, T4 *restrict a4,        \
-               T5 *restrict a5, T6 *restrict a6, const P p),                                      \
-              (TRG_GA_, TRG_A_(T1, 0), TRG_A_(T2, 1), TRG_A_(T3, 2), TRG_A_(T4, 3),               \
-               TRG_A_(T5, 4), TRG_A_(T6, 5), TRG_V_(P, 6)))
-#define TRG_KERNEL7(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, T6, a6, T7, a7, P, p)              \
-    TRG_HOST_(n,                                                                                  \
-              (TRG_G_, T1 *restrict a1, T2 *restrict a2, T3 *restrict a3, T4 *restrict a4,        \
-               T5 *restrict a5, T6 *restrict a6, T7 *restrict a7, const P p),                     \
-              (TRG_GA_, TRG_A_(T1, 0), TRG_A_(T2, 1), TRG_A_(T3, 2), TRG_A_(T4, 3),               \
-               TRG_A_(T5, 4), TRG_A_(T6, 5), TRG_A_(T7, 6), TRG_V_(P, 7)))
-#define TRG_KERNEL8(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, T6, a6, T7, a7, T8, a8, P, p)      \
-    TRG_HOST_(n,                                                                                  \
-              (TRG_G_, T1 *restrict a1, T2 *restrict a2, T3 *restrict a3, T4 *restrict a4,        \
-               T5 *restrict a5, T6 *restrict a6, T7 *restrict a7, T8 *restrict a8, const P p),    \
-              (TRG_GA_, TRG_A_(T1, 0), TRG_A_(T2, 1), TRG_A_(T3, 2), TRG_A_(T4, 3),               \
-               TRG_A_(T5, 4), TRG_A_(T6, 5), TRG_A_(T7, 6), TRG_A_(T8, 7), TRG_V_(P, 8)))
+#define TRG_KERNEL4(n, T1, a1, T2, a2, T3, a3, T4, a4, P, p)                                     \
+    TRG_HOST_(                                                                                   \
+        n, P,                                                                                    \
+        (TRG_G_, T1 *restrict a1, T2 *restrict a2, T3 *restrict a3, T4 *restrict a4, const P p), \
+        (TRG_GA_, TRG_A_(T1, 0), TRG_A_(T2, 1), TRG_A_(T3, 2), TRG_A_(T4, 3), TRG_V_(P, 4)))
+#define TRG_KERNEL5(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, P, p)                               \
+    TRG_HOST_(n, P,                                                                                \
+              (TRG_G_, T1 *restrict a1, T2 *restrict a2, T3 *restrict a3, T4 *restrict a4,         \
+               T5 *restrict a5, const P p),                                                        \
+              (TRG_GA_, TRG_A_(T1, 0), TRG_A_(T2, 1), TRG_A_(T3, 2), TRG_A_(T4, 3), TRG_A_(T5, 4), \
+               TRG_V_(P, 5)))
+#define TRG_KERNEL6(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, T6, a6, P, p)                       \
+    TRG_HOST_(n, P,                                                                                \
+              (TRG_G_, T1 *restrict a1, T2 *restrict a2, T3 *restrict a3, T4 *restrict a4,         \
+               T5 *restrict a5, T6 *restrict a6, const P p),                                       \
+              (TRG_GA_, TRG_A_(T1, 0), TRG_A_(T2, 1), TRG_A_(T3, 2), TRG_A_(T4, 3), TRG_A_(T5, 4), \
+               TRG_A_(T6, 5), TRG_V_(P, 6)))
+#define TRG_KERNEL7(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, T6, a6, T7, a7, P, p)               \
+    TRG_HOST_(n, P,                                                                                \
+              (TRG_G_, T1 *restrict a1, T2 *restrict a2, T3 *restrict a3, T4 *restrict a4,         \
+               T5 *restrict a5, T6 *restrict a6, T7 *restrict a7, const P p),                      \
+              (TRG_GA_, TRG_A_(T1, 0), TRG_A_(T2, 1), TRG_A_(T3, 2), TRG_A_(T4, 3), TRG_A_(T5, 4), \
+               TRG_A_(T6, 5), TRG_A_(T7, 6), TRG_V_(P, 7)))
+#define TRG_KERNEL8(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, T6, a6, T7, a7, T8, a8, P, p)       \
+    TRG_HOST_(n, P,                                                                                \
+              (TRG_G_, T1 *restrict a1, T2 *restrict a2, T3 *restrict a3, T4 *restrict a4,         \
+               T5 *restrict a5, T6 *restrict a6, T7 *restrict a7, T8 *restrict a8, const P p),     \
+              (TRG_GA_, TRG_A_(T1, 0), TRG_A_(T2, 1), TRG_A_(T3, 2), TRG_A_(T4, 3), TRG_A_(T5, 4), \
+               TRG_A_(T6, 5), TRG_A_(T7, 6), TRG_A_(T8, 7), TRG_V_(P, 8)))
 #endif
 #endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Queues of the CUDA backend: streams that do not wait for the default stream. */
+#include <stdlib.h>
+
+#include "cuda.h"
+
+/* The driver's fill by words, which the runtime lacks. */
+typedef int fill_words_fn(unsigned long long at, unsigned pattern, size_t words,
+                          cudaStream_t stream);
+#define FILL_WORDS         "cuMemsetD32Async"
+#define FILL_WORDS_VERSION 3020 /* of the driver's interface, when the function got this form */
+
+struct trg_queue {
+    struct trg_object object;
+    struct trg_device *device;
+    cudaStream_t cuda;
+    fill_words_fn *fill_words;
+    const char *last; /* kernel launched last, for messages; lives as long as its program */
+};
+
+static int find_fill(struct trg_queue *q)
+{
+    enum cudaDriverEntryPointQueryResult found;
+    void *fn = NULL;
+    int r = cuda_check(q->device,
+                       cudaGetDriverEntryPointByVersion(FILL_WORDS, &fn, FILL_WORDS_VERSION,
+                                                        cudaEnableDefault, &found),
+                       "cudaGetDriverEntryPointByVersion", FILL_WORDS);
+
+    if (r < 0)
+        return r;
+    if (found != cudaDriverEntryPointSuccess || !fn) {
+        backend_log(&q->device->log, TRG_ERROR, "the driver has no " FILL_WORDS);
+        return -ENOTSUP;
+    }
+    q->fill_words = (fill_words_fn *)(uintptr_t)fn;
+    return 0;
+}
+
+int cuda_queue_new(struct trg_device *d, struct trg_queue **ret_queue)
+{
+    struct trg_queue *q;
+    int r = cuda_enter(d);
+
+    if (r < 0)
+        return r;
+    q = calloc(1, sizeof *q);
+    if (!q)
+        return -ENOMEM;
+    q->object.ops = d->object.ops;
+    q->device = d;
+    r = cuda_check(d, cudaStreamCreateWithFlags(&q->cuda, cudaStreamNonBlocking),
+                   "cudaStreamCreateWithFlags", NULL);
+    if (r < 0) {
+        free(q);
+        return r;
+    }
+    r = find_fill(q);
+    if (r < 0) {
+        cuda_queue_free(q);
+        return r;
+    }
+    *ret_queue = q;
+    return 0;
+}
+
+void cuda_queue_free(struct trg_queue *q)
+{
+    if (cuda_enter(q->device) == 0) {
+        cuda_check(q->device, cudaStreamSynchronize(q->cuda), "cudaStreamSynchronize", q->last);
+        cuda_check(q->device, cudaStreamDestroy(q->cuda), "cudaStreamDestroy", NULL);
+    }
+    free(q);
+}
+
+static int transfer(struct trg_queue *q, const char *call, struct trg_buffer *dst, size_t dst_at,
+                    struct trg_buffer *src, size_t src_at, size_t bytes, enum cudaMemcpyKind kind)
+{
+    int r = cuda_enter(q->device);
+
+    if (r == 0)
+        r = backend_check_range(&q->device->log, call, dst->bytes, dst_at, bytes);
+    if (r == 0)
+        r = backend_check_range(&q->device->log, call, src->bytes, src_at, bytes);
+    if (r < 0 || !bytes)
+        return r;
+    if ((kind == cudaMemcpyHostToDevice && !src->host) ||
+        (kind == cudaMemcpyDeviceToHost && !dst->host)) {
+        backend_log(&q->device->log, TRG_ERROR, "%s: the host side must be pinned memory", call);
+        return -EINVAL;
+    }
+    return cuda_check(q->device,
+                      cudaMemcpyAsync((unsigned char *)dst->address + dst_at,
+                                      (const unsigned char *)src->address + src_at, bytes, kind,
+                                      q->cuda),
+                      "cudaMemcpyAsync", q->last);
+}
+
+int cuda_queue_write(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
+                     struct trg_buffer *src, size_t src_at, size_t bytes)
+{
+    return transfer(q, "write", dst, dst_at, src, src_at, bytes, cudaMemcpyHostToDevice);
+}
+
+int cuda_queue_read(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
+                    struct trg_buffer *src, size_t src_at, size_t bytes)
+{
+    return transfer(q, "read", dst, dst_at, src, src_at, bytes, cudaMemcpyDeviceToHost);
+}
+
+int cuda_queue_copy(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
+                    struct trg_buffer *src, size_t src_at, size_t bytes)
+{
+    return transfer(q, "copy", dst, dst_at, src, src_at, bytes, cudaMemcpyDefault);
+}
+
+int cuda_queue_fill(struct trg_queue *q, struct trg_buffer *b, size_t at, size_t bytes,
+                    uint32_t pattern)
+{
+    int r = cuda_enter(q->device);
+
+    if (r == 0)
+        r = backend_check_fill(&q->device->log, b->bytes, at, bytes);
+    if (r < 0 || !bytes)
+        return r;
+    /* the driver's codes are the runtime's */
+    return cuda_check(
+        q->device,
+        (cudaError_t)q->fill_words((uintptr_t)b->address + at, pattern, bytes / 4, q->cuda),
+        FILL_WORDS, q->last);
+}
+
+int cuda_queue_launch(struct trg_queue *q, struct trg_kernel *k, struct trg_range r,
+                      const struct trg_arg *args, uint32_t n_args)
+{
+    void *list[TRG_ARGS_MAX];
+    int e = cuda_enter(q->device);
+
+    if (e == 0)
+        e = backend_check_launch(&q->device->log, k->entry, k->group_max, r, args, n_args);
+    if (e < 0 || !r.groups)
+        return e;
+    for (uint32_t i = 0; i < n_args; i++)
+        list[i] = args[i].buf ? (void *)&args[i].buf->address : (void *)(uintptr_t)args[i].val;
+    q->last = k->entry->name;
+    return cuda_check(q->device,
+                      cudaLaunchKernel((const void *)k->cuda, (dim3){r.groups, 1, 1},
+                                       (dim3){r.group_size, 1, 1}, list, 0, q->cuda),
+                      "cudaLaunchKernel", k->entry->name);
+}
+
+int cuda_queue_host_call(struct trg_queue *q, void (*fn)(void *), void *arg)
+{
+    int r = cuda_enter(q->device);
+
+    return r < 0 ? r
+                 : cuda_check(q->device, cudaLaunchHostFunc(q->cuda, fn, arg), "cudaLaunchHostFunc",
+                              q->last);
+}
+
+int cuda_queue_flush(struct trg_queue *q)
+{
+    return atomic_load(&q->device->is_lost) ? -ENODEV : 0; /* streams start by themselves */
+}
+
+int cuda_queue_finish(struct trg_queue *q)
+{
+    int r = cuda_enter(q->device);
+
+    return r < 0 ? r
+                 : cuda_check(q->device, cudaStreamSynchronize(q->cuda), "cudaStreamSynchronize",
+                              q->last);
+}
+
+int cuda_queue_record(struct trg_queue *q, struct trg_event *e)
+{
+    int r = cuda_enter(q->device);
+
+    if (r == 0)
+        r = cuda_check(q->device, cudaEventRecord(e->cuda, q->cuda), "cudaEventRecord", q->last);
+    if (r < 0)
+        return r;
+    e->is_recorded = 1;
+    e->last = q->last;
+    return 0;
+}
+
+int cuda_queue_wait_event(struct trg_queue *q, struct trg_event *e)
+{
+    int r = cuda_enter(q->device);
+
+    if (r < 0)
+        return r;
+    if (!e->is_recorded)
+        return -EINVAL;
+    return cuda_check(q->device, cudaStreamWaitEvent(q->cuda, e->cuda, 0), "cudaStreamWaitEvent",
+                      q->last);
+}
