@@ -215,11 +215,14 @@ static uint32_t layers_used(const struct zf_config *c)
 static void set_par(struct trg_algo *a)
 {
     const struct zf_config *c = a->config;
+    /* peaks may turn out to be one vertex: then more of them are needed */
+    bool may_merge = c->min_separation_bins || c->min_distance_fraction > 0;
 
     a->par = (struct zf_par){
         .slices_room = (uint32_t)ceil(2.0 * PI * inv_slice(c)) + 1u,
         .items_room = (a->limits.max_items + 63u) & ~63u,
-        .peaks_room = 4 * c->n_peaks + 4 < ZF_PEAKS_MAX ? 4 * c->n_peaks + 4 : ZF_PEAKS_MAX + 4,
+        .peaks_room = may_merge ? 4 * c->n_peaks + 4 : c->n_peaks,
+        .look_for_more = may_merge,
         .z_max = c->z_max_mm,
         .layers_used = layers_used(c),
         .last_barrel = c->last_barrel,

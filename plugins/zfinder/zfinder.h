@@ -53,6 +53,7 @@ struct zf_par { /* of all launches */
     float triplet_dz, triplet_dk, triplet_dphi; /* mm, rad/mm, rad */
     trg_u32 prefer_central;
     trg_u32 min_total;    /* entries that make a peak */
+    trg_u32 look_for_more; /* 1: tell whether peaks were left when the list was full */
 };
 /* What a bin adds to the digest. */
 TRG_FN trg_u32 zf_digest(trg_u32 slice, trg_u32 charge, trg_u32 bin, trg_u32 count, trg_u32 place)

@@ -372,10 +372,11 @@ TRG_FN trg_u32 zf_order(trg_u32 prefer_central, trg_u32 n_bins, trg_u32 charge, 
 }
 
 /* Finds the highest three bins, takes them out, again and again: what remains is in `count`.
- * `best` and `order` are shared words; every work-item of the group goes through it. */
+ * `best` and `order` are shared words; every work-item of the group goes through all of it.  Unused
+ * places of the list get no entries; `more` tells whether a peak was left when it was full. */
 #define ZF_FIND_PEAKS(count, place, roi, par, slice_, list, n_list, best, order, more)            \
     do {                                                                                          \
-        for (trg_u32 k_ = 0; k_ <= (n_list); k_++) {                                              \
+        for (trg_u32 k_ = 0; k_ < (n_list) + (par).look_for_more; k_++) {                         \
             trg_u32 top_ = 0u, first_ = 0xffffffffu;                                              \
             if (TRG_LID == 0u) {                                                                  \
                 best = 0u;                                                                        \
@@ -386,30 +387,35 @@ TRG_FN trg_u32 zf_order(trg_u32 prefer_central, trg_u32 n_bins, trg_u32 charge, 
                 for (trg_u32 b_ = 1u + TRG_LID; b_ + 1u < (roi).n_bins; b_ += TRG_LSIZE) {        \
                     const trg_u32 at_ = c_ * (roi).n_bins + b_;                                   \
                     const trg_u32 sum_ = (count)[at_ - 1u] + (count)[at_] + (count)[at_ + 1u];    \
-                    const trg_u32 o_ =                                                            \
-                        zf_order((par).prefer_central, (roi).n_bins, c_, b_);                     \
-                    if (sum_ > top_ || (sum_ == top_ && o_ < first_)) {                           \
-                        top_ = sum_;                                                              \
-                        first_ = o_;                                                              \
-                    }                                                                             \
+                    top_ = sum_ > top_ ? sum_ : top_;                                             \
                 }                                                                                 \
             TRG_ATOMIC_MAX_LOCAL(&best, top_);                                                    \
             TRG_BARRIER();                                                                        \
-            if (top_ == best)                                                                     \
-                TRG_ATOMIC_MIN_LOCAL(&order, first_);                                             \
+            for (trg_u32 c_ = 0; c_ < (par).charges && top_ && top_ == best; c_++)                \
+                for (trg_u32 b_ = 1u + TRG_LID; b_ + 1u < (roi).n_bins; b_ += TRG_LSIZE) {        \
+                    const trg_u32 at_ = c_ * (roi).n_bins + b_;                                   \
+                    if ((count)[at_ - 1u] + (count)[at_] + (count)[at_ + 1u] == best) {           \
+                        const trg_u32 o_ = zf_order((par).prefer_central, (roi).n_bins, c_, b_);  \
+                        first_ = o_ < first_ ? o_ : first_;                                       \
+                    }                                                                             \
+                }                                                                                 \
+            TRG_ATOMIC_MIN_LOCAL(&order, first_);                                                 \
             TRG_BARRIER();                                                                        \
-            if (TRG_LID == 0u && best >= (par).min_total && k_ == (n_list)) {                     \
+            if (TRG_LID == 0u && best < (par).min_total) {                                        \
+                if (k_ < (n_list))                                                                \
+                    (list)[k_].total = 0u;                                                        \
+            } else if (TRG_LID == 0u && k_ == (n_list)) {                                         \
                 more = 1u;                                                                        \
-            } else if (TRG_LID == 0u && k_ < (n_list)) {                                          \
+            } else if (TRG_LID == 0u) {                                                           \
                 struct zf_peak p_;                                                                \
                 const trg_u32 c_ = order >> 13 & 1u, b_ = order & 8191u;                          \
                 const trg_u32 at_ = c_ * (roi).n_bins + b_;                                       \
-                p_.total = best >= (par).min_total ? best : 0u;                                   \
+                p_.total = best;                                                                  \
                 p_.charge = c_;                                                                   \
                 p_.slice = (slice_);                                                              \
                 p_.bin = b_;                                                                      \
                 p_.places = 0u;                                                                   \
-                for (trg_u32 j_ = 0; j_ < 3u && p_.total; j_++) {                                 \
+                for (trg_u32 j_ = 0; j_ < 3u; j_++) {                                             \
                     p_.count[j_] = (count)[at_ + j_ - 1u];                                        \
                     p_.places += (place)[at_ + j_ - 1u];                                          \
                     (count)[at_ + j_ - 1u] = 0u;                                                  \
@@ -501,8 +507,7 @@ TRG_KERNEL7(zf_slices, const struct zf_roi, rois, const trg_u32, starts, const f
     trg_u32 most, low_slice, high_slice;
 
     if (TRG_LID == 0u)
-        for (trg_u32 k = 0; k < par.peaks_room; k++)
-            list[k].total = 0u;
+        list[0].total = 0u;
     if (slice >= roi.n_slices)
         return; /* the whole group */
     v.phi = points;

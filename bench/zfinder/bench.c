@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_zfinder - RoIs per second of the z-finder plugin on every device, beside a serial double-precision
+ * version, in one run: medians and ratios.  Times include the copies in and out and the host's share,
+ * as a lane runs them (two or more batches in flight).
+ *
+ *     TRIGD_BUILD=build/release build/release/bench/bench_zfinder [--quick] [--json FILE] */
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "driver.h"
+#include "serial.h"
+
+#define RUNS_MAX 9
+#define LANES_MAX 64
+
+static struct bench_host host;
+static const struct plugin *plugin;
+static FILE *json;
+static uint32_t n_runs = 5;
+
+struct sample {
+    const char *name;
+    uint32_t n;
+    struct generated *rois;
+};
+
+struct mode {
+    const char *name;
+    const char *triplet_mode;
+};
+static const struct mode modes[] = {{"pairs", "0"}, {"triplets", "2"}};
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *v, uint32_t n)
+{
+    qsort(v, n, sizeof *v, compare);
+    return v[n / 2];
+}
+
+static double seconds(void)
+{
+    return (double)clock_ns() * 1e-9;
+}
+
+/* ---------------------------------------------------------------- what is measured */
+
+struct job { /* one thread's share on a device */
+    const struct driver_setup *setup;
+    const struct sample *s;
+    struct driver *driver;
+    struct trg_result *results;
+    uint32_t rounds;
+    pthread_barrier_t *barrier;
+    int result;
+};
+
+static void *run_job(void *arg)
+{
+    struct job *j = arg;
+
+    j->result = driver_run(j->driver, j->s->rois, j->s->n, j->results); /* warm up */
+    pthread_barrier_wait(j->barrier);
+    for (uint32_t i = 0; i < j->rounds && j->result == 0; i++)
+        j->result = driver_run(j->driver, j->s->rois, j->s->n, j->results);
+    pthread_barrier_wait(j->barrier);
+    return NULL;
+}
+
+/* RoIs/s of `lanes` threads with an instance each; 0 when something failed. */
+static double rate_on(struct trg_device *device, const struct zf_config *c, const struct sample *s,
+                      uint32_t lanes, uint32_t batch, uint32_t rounds, struct trg_result *ret_results)
+{
+    struct driver_setup setup = {.device = device,
+                                 .host = &host.host,
+                                 .plugin = plugin,
+                                 .params = c,
+                                 .slots = 3,
+                                 .max_rois = batch};
+    struct job job[LANES_MAX] = {{0}};
+    pthread_t thread[LANES_MAX];
+    pthread_barrier_t barrier;
+    uint64_t items = 0;
+    double start, end;
+    bool good = true;
+
+    for (uint32_t i = 0; i < s->n; i++)
+        items += s->rois[i].n;
+    setup.max_items = (uint32_t)(2 * batch * (items / s->n) + 400000);
+    pthread_barrier_init(&barrier, NULL, lanes + 1);
+    for (uint32_t i = 0; i < lanes; i++) {
+        job[i] = (struct job){.setup = &setup, .s = s, .rounds = rounds, .barrier = &barrier};
+        job[i].results = calloc(s->n, sizeof *job[i].results);
+        if (!job[i].results || driver_open(&setup, &job[i].driver) < 0) {
+            fprintf(stderr, "cannot open lane %u\n", i);
+            return 0;
+        }
+    }
+    for (uint32_t i = 0; i < lanes; i++)
+        if (pthread_create(&thread[i], NULL, run_job, &job[i]))
+            return 0;
+    pthread_barrier_wait(&barrier);
+    start = seconds();
+    pthread_barrier_wait(&barrier);
+    end = seconds();
+    for (uint32_t i = 0; i < lanes; i++) {
+        pthread_join(thread[i], NULL);
+        good &= job[i].result == 0;
+        if (i == 0)
+            memcpy(ret_results, job[0].results, s->n * sizeof *ret_results);
+        free(job[i].results);
+        driver_close(job[i].driver);
+    }
+    pthread_barrier_destroy(&barrier);
+    return good ? (double)lanes * rounds * s->n / (end - start) : 0;
+}
+
+static double rate_serial(const struct zf_config *c, const struct sample *s, struct serial *serial,
+                          double *ret_z)
+{
+    double start = seconds();
+
+    for (uint32_t i = 0; i < s->n; i++)
+        ret_z[i] = serial_find(serial, c, &s->rois[i]);
+    return s->n / (seconds() - start);
+}
+
+/* ---------------------------------------------------------------- telling it */
+
+static void tell(const struct sample *s, const struct mode *m, const char *device, uint32_t batch,
+                 double *rates, double serial, double goal, const char *note)
+{
+    double spread, value = median(rates, n_runs);
+    char date[32], machine[64] = "";
+    time_t now = time(NULL);
+
+    spread = (rates[n_runs - 1] - rates[0]) / value;
+    printf("%-8s %-9s %-44s %6u %12.0f %9.1f %6.1f%%  %s\n", s->name, m->name, device, batch, value,
+           value / serial, 100 * spread, note);
+    fflush(stdout);
+    if (!json)
+        return;
+    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
+    gethostname(machine, sizeof machine - 1);
+    fprintf(json,
+            "{\"bench\":\"zfinder\",\"figure\":\"%s %s, %s, batch %u\",\"value\":%.1f,"
+            "\"unit\":\"RoIs/s\",\"better\":\"higher\",\"goal\":%.1f,\"baseline\":{\"name\":\"serial "
+            "double precision, one core\",\"value\":%.1f},\"runs\":%u,\"spread\":%.3f,\"machine\":"
+            "\"%s\",\"device\":\"%s\",\"commit\":\"%s\",\"date\":\"%s\",\"command\":\"bench_zfinder\"}\n",
+            s->name, m->name, device, batch, value, goal * serial, serial, n_runs, spread,
+            getenv("TRIGD_MACHINE") ? getenv("TRIGD_MACHINE") : "desk", device,
+            getenv("TRIGD_COMMIT") ? getenv("TRIGD_COMMIT") : "", date);
+}
+
+static uint32_t cores(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof set, &set) < 0 ? 1 : (uint32_t)CPU_COUNT(&set);
+}
+
+/* Whether two runs gave the same results to the bit. */
+static const char *same(const struct trg_result *a, const struct trg_result *b, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (memcmp(&a[i], &b[i], sizeof *a) != 0)
+            return "DIFFERS from the CPU";
+    return "same as CPU";
+}
+
+static void measure_device(struct trg_device *device, const char *name, uint32_t lanes,
+                           const struct zf_config *c, const struct sample *s, const struct mode *m,
+                           double serial, const struct trg_result *want)
+{
+    static const uint32_t batches[] = {1, 16, 64, 256, 1024};
+    struct trg_result *r = calloc(s->n, sizeof *r);
+    struct trg_device_info info;
+    double goal = 0;
+
+    trg_device_info(device, &info);
+    if (!r)
+        return;
+    if (!strcmp(info.backend, "cuda"))
+        goal = !strcmp(s->name, "lowlum") ? 1 : m->triplet_mode[0] == '0' ? 35 : 20;
+    for (uint32_t b = 0; b < sizeof batches / sizeof *batches; b++) {
+        double rates[RUNS_MAX], once;
+        uint32_t rounds;
+
+        if ((info.is_host && batches[b] != 64) || batches[b] > s->n)
+            continue;
+        once = rate_on(device, c, s, lanes, batches[b], 1, r);
+        rounds = once > 0 ? (uint32_t)(0.15 * once / s->n / lanes) + 1 : 1;
+        for (uint32_t i = 0; i < n_runs; i++)
+            rates[i] = rate_on(device, c, s, lanes, batches[b], rounds, r);
+        tell(s, m, name, batches[b], rates, serial, goal, want ? same(r, want, s->n) : "");
+    }
+    free(r);
+}
+
+static void measure_all_devices(const struct zf_config *c, const struct sample *s,
+                                const struct mode *m, double serial, const struct trg_result *want)
+{
+    for (uint32_t i = 0; i < backends_count(host.backends); i++) {
+        uint32_t n;
+        const char *backend = backends_name(host.backends, i, &n);
+
+        for (uint32_t k = 0; k < n; k++) {
+            struct trg_device *device;
+            struct trg_device_info info;
+            char name[160];
+
+            if (backends_device(host.backends, backend, k, &device) < 0)
+                continue;
+            trg_device_info(device, &info);
+            snprintf(name, sizeof name, "%s, %.20s, 1 lane", backend, info.name);
+            measure_device(device, name, 1, c, s, m, serial, want);
+            snprintf(name, sizeof name, "%s, %.20s, %u lanes", backend, info.name,
+                     info.is_host ? cores() : 2);
+            if (info.is_host || !strcmp(backend, "cuda"))
+                measure_device(device, name, info.is_host ? cores() : 2, c, s, m, serial, want);
+        }
+    }
+}
+
+static void measure(const struct sample *s, const struct mode *m)
+{
+    struct zf_config c;
+    char why[256];
+    struct serial *serial = serial_new(400000);
+    struct trg_result *want = calloc(s->n, sizeof *want);
+    struct trg_device *cpu;
+    double rates[RUNS_MAX], base, *z = calloc(s->n, sizeof *z);
+    uint32_t close = 0;
+
+    plugin_defaults(plugin, &c);
+    if (plugin_preset(plugin, "pure", &c, why, sizeof why) < 0 ||
+        plugin_set(plugin, "triplet_mode", m->triplet_mode, &c, why, sizeof why) < 0 || !serial ||
+        !want || !z || backends_device(host.backends, "cpu", 0, &cpu) < 0)
+        exit(1);
+    for (uint32_t i = 0; i < n_runs; i++)
+        rates[i] = rate_serial(&c, s, serial, z);
+    base = median(rates, n_runs);
+    rate_on(cpu, &c, s, 1, 64, 1, want);
+    for (uint32_t i = 0; i < s->n; i++)
+        close += fabs((double)want[i].value[1] - z[i]) < 0.5;
+    tell(s, m, "serial, double precision, 1 core", 1, rates, base, 0, "");
+    printf("%-8s %-9s the same vertex (0.5 mm) as serial: %u of %u\n", s->name, m->name, close, s->n);
+    measure_all_devices(&c, s, m, base, want);
+    serial_free(serial);
+    free(want);
+    free(z);
+}
+
+static struct sample make(const char *preset, uint32_t n)
+{
+    struct sample s = {.name = preset, .n = n, .rois = calloc(n, sizeof *s.rois)};
+
+    for (uint32_t i = 0; s.rois && i < n; i++)
+        if (generator_make(generator_find(preset), 1, i, &s.rois[i]) < 0)
+            exit(1);
+    return s;
+}
+
+int main(int argc, char **argv)
+{
+    char why[256] = "";
+    uint32_t low = 2048, high = 512;
+
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--quick")) {
+            low = 1024;
+            high = 64;
+            n_runs = 3;
+        } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
+            json = fopen(argv[++i], "a");
+        } else {
+            fprintf(stderr, "usage: bench_zfinder [--quick] [--json FILE]\n");
+            return 2;
+        }
+    }
+    if (bench_host_open(&host) < 0 ||
+        plugin_host_get(host.plugins, "zfinder", &plugin, why, sizeof why) < 0) {
+        fprintf(stderr, "bench_zfinder: %s\n", why);
+        return 1;
+    }
+    printf("%-8s %-9s %-44s %6s %12s %9s %7s\n", "sample", "mode", "device", "batch", "RoIs/s",
+           "x serial", "spread");
+    for (uint32_t k = 0; k < 2; k++) {
+        struct sample s = k ? make("highlum", high) : make("lowlum", low);
+
+        for (size_t m = 0; m < sizeof modes / sizeof *modes; m++)
+            measure(&s, &modes[m]);
+        for (uint32_t i = 0; i < s.n; i++)
+            generated_fini(&s.rois[i]);
+        free(s.rois);
+    }
+    bench_host_close(&host);
+    return json && fclose(json) ? 1 : 0;
+}
