@@ -203,7 +203,7 @@ static int check_backends(const char *words, char *why, size_t bytes)
 
     if (!words || !*words || strlen(words) >= sizeof text)
         return refuse(why, bytes, "it names no backends; allowed are cpu, opencl, cuda");
-    strcpy(text, words);
+    memcpy(text, words, strlen(words) + 1);
     for (word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save))
         if (strcmp(word, "cpu") && strcmp(word, "opencl") && strcmp(word, "cuda"))
             return refuse(why, bytes, "it names the backend '%s'; allowed are cpu, opencl, cuda",
