@@ -2,13 +2,15 @@
 /* arena.h - memory for one message at a time: taken from the front, given back all at once. */
 #ifndef TRIGD_ARENA_H
 #define TRIGD_ARENA_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct arena {
     unsigned char *base;
     size_t size, used;
-    size_t limit;        /* most bytes that one message may take */
+    size_t limit;    /* most bytes that one message may take */
+    bool is_overrun; /* the message wanted more */
     uint64_t n_mallocs;
 };
 
