@@ -490,7 +490,8 @@ TRG_FN trg_u32 zf_spread(const struct zf_view v, const struct zf_roi roi, trg_u3
 }
 
 /* slices_room groups an RoI, one for each slice: fills the slice's histograms from the inner points near
- * by, and leaves their highest peaks. */
+ * by, and leaves their highest peaks.  A group without points near by goes the same way through no
+ * bins, so that all of it meets at every barrier. */
 TRG_KERNEL7(zf_slices, const struct zf_roi, rois, const trg_u32, starts, const float, points,
             const trg_u32, tags, struct zf_summary, summaries, const trg_u8, neighbours,
             struct zf_peak, peaks, struct zf_par, par)
@@ -499,17 +500,12 @@ TRG_KERNEL7(zf_slices, const struct zf_roi, rois, const trg_u32, starts, const f
     TRG_SHARED trg_u32 place[ZF_ENTRIES];
     TRG_SHARED trg_u32 best, order, more, total, low, high, digest;
     const trg_u32 r = TRG_GID / par.slices_room, slice = TRG_GID % par.slices_room;
-    const struct zf_roi roi = rois[r];
     const trg_u32 layers = summaries[r].layers;
-    TRG_GLOBAL struct zf_peak *list =
-        peaks + (r * par.slices_room + slice) * par.peaks_room;
+    TRG_GLOBAL struct zf_peak *list = peaks + (r * par.slices_room + slice) * par.peaks_room;
+    struct zf_roi roi = rois[r];
     struct zf_view v;
-    trg_u32 most, low_slice, high_slice;
+    trg_u32 most, first = 0u, end = 0u;
 
-    if (TRG_LID == 0u)
-        list[0].total = 0u;
-    if (slice >= roi.n_slices)
-        return; /* the whole group */
     v.phi = points;
     v.rho = points + par.items_room;
     v.z = points + 2u * par.items_room;
@@ -517,10 +513,12 @@ TRG_KERNEL7(zf_slices, const struct zf_roi, rois, const trg_u32, starts, const f
     v.start = starts + r * (par.slices_room + 1u);
     v.neighbours = neighbours;
     most = zf_reach_most(v, 0u);
-    low_slice = slice > most ? slice - most : 0u;
-    high_slice = slice + most + 1u < roi.n_slices ? slice + most + 1u : roi.n_slices;
-    if (v.start[low_slice] == v.start[high_slice])
-        return; /* no point near by: the whole group */
+    if (slice < roi.n_slices) {
+        first = v.start[slice > most ? slice - most : 0u];
+        end = v.start[slice + most + 1u < roi.n_slices ? slice + most + 1u : roi.n_slices];
+    }
+    if (first == end)
+        roi.n_bins = 0u;
     if (TRG_LID == 0u)
         more = total = low = high = digest = 0u;
     for (trg_u32 b = TRG_LID; b < par.charges * roi.n_bins; b += TRG_LSIZE) {
@@ -528,7 +526,7 @@ TRG_KERNEL7(zf_slices, const struct zf_roi, rois, const trg_u32, starts, const f
         place[b] = 0u;
     }
     TRG_BARRIER();
-    for (trg_u32 i = v.start[low_slice] + TRG_LID; i < v.start[high_slice]; i += TRG_LSIZE) {
+    for (trg_u32 i = first + TRG_LID; i < end; i += TRG_LSIZE) {
         const trg_u32 layer = tags[i] & 255u, s = tags[i] >> 8;
         const trg_u32 far = zf_spread(v, roi, par.last_barrel, layer);
         const trg_u32 near = par.charges == 2u && layer ? 1u : far;
@@ -548,8 +546,7 @@ TRG_KERNEL7(zf_slices, const struct zf_roi, rois, const trg_u32, starts, const f
     TRG_BARRIER();
     ZF_SUM_UP(count, place, roi, par, slice, total, low, high, digest);
     TRG_BARRIER();
-    if (total) /* the same for the whole group */
-        ZF_FIND_PEAKS(count, place, roi, par, slice, list, par.peaks_room, best, order, more);
+    ZF_FIND_PEAKS(count, place, roi, par, slice, list, par.peaks_room, best, order, more);
     if (TRG_LID == 0u && total) {
         TRG_ATOMIC_ADD_GLOBAL(&summaries[r].n_entries, total);
         TRG_ATOMIC_ADD_GLOBAL(&summaries[r].n_triples, par.charges * (roi.n_bins - 2u));
