@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define LATENCY_SUB 8u /* buckets in a factor of two */
+#define LATENCY_SUB     8u                         /* buckets in a factor of two */
 #define LATENCY_BUCKETS (8u + (40u * LATENCY_SUB)) /* up to 2^43 ns, 2.4 hours */
 
 struct latency {

@@ -2,16 +2,17 @@
 /* log.h - structured log lines (logfmt) with levels and rate-limited repeats.
  *
  *     log_warn("ingress", "client overran its credits", "client=%s rois=%u", name, n);
- *     -> ts=2026-11-21T05:31:13.123Z level=warn comp=ingress msg="client overran its credits" client=rep-1 rois=3
+ *     -> ts=2026-11-21T05:31:13.123Z level=warn comp=ingress msg="client overran its credits"
+ * client=rep-1 rois=3
  *
  * Each call site prints at most LOG_BURST lines a second; what was held back is told on its
  * next line as suppressed=N.  Any thread.  Never on the path of an RoI.
  */
 #ifndef TRIGD_LOG_H
 #define TRIGD_LOG_H
+#include "trigd/device.h" /* enum trg_level */
 #include <stdatomic.h>
 #include <stdint.h>
-#include "trigd/device.h" /* enum trg_level */
 
 #define LOG_BURST 5
 struct log_site {
@@ -32,13 +33,13 @@ uint64_t log_count(enum trg_level level);
 void log_line(struct log_site *site, enum trg_level level, const char *comp, const char *msg,
               const char *fields, ...) __attribute__((format(printf, 5, 6)));
 
-#define LOG_AT(level, comp, msg, ...)                                                             \
-    do {                                                                                          \
-        static struct log_site log_site_;                                                         \
-        log_line(&log_site_, (level), (comp), (msg), __VA_ARGS__);                                \
+#define LOG_AT(level, comp, msg, ...)                              \
+    do {                                                           \
+        static struct log_site log_site_;                          \
+        log_line(&log_site_, (level), (comp), (msg), __VA_ARGS__); \
     } while (0)
 #define log_error(comp, msg, ...) LOG_AT(TRG_ERROR, comp, msg, __VA_ARGS__)
-#define log_warn(comp, msg, ...) LOG_AT(TRG_WARN, comp, msg, __VA_ARGS__)
-#define log_info(comp, msg, ...) LOG_AT(TRG_INFO, comp, msg, __VA_ARGS__)
+#define log_warn(comp, msg, ...)  LOG_AT(TRG_WARN, comp, msg, __VA_ARGS__)
+#define log_info(comp, msg, ...)  LOG_AT(TRG_INFO, comp, msg, __VA_ARGS__)
 #define log_debug(comp, msg, ...) LOG_AT(TRG_DEBUG, comp, msg, __VA_ARGS__)
 #endif

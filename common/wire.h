@@ -26,10 +26,10 @@ struct wire_roi {
     uint64_t token;
     struct trg_roi_info info;
     struct wire_collection {
-        uint32_t n;     /* items */
-        bool is_there;  /* a collection may be there and empty */
+        uint32_t n;                          /* items */
+        bool is_there;                       /* a collection may be there and empty */
         const void *column[TRG_COLUMNS_MAX]; /* unaligned bytes are possible */
-    } collection[TRG_KIND_COUNT]; /* by enum trg_kind */
+    } collection[TRG_KIND_COUNT];            /* by enum trg_kind */
 };
 
 /* Why something was refused: the code of the Error message and its sentence. */

@@ -6,18 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ORDERS 32u
-#define NIL UINT32_MAX
+#define ORDERS      32u
+#define NIL         UINT32_MAX
 #define NOT_A_BLOCK 0xffu
-#define TAKEN 0x80u
+#define TAKEN       0x80u
 
 struct buddy {
-    uint32_t units;     /* all of them */
-    uint32_t top;       /* order of the whole */
-    uint64_t used;      /* units handed out */
+    uint32_t units;        /* all of them */
+    uint32_t top;          /* order of the whole */
+    uint64_t used;         /* units handed out */
     uint32_t free[ORDERS]; /* first free block of each order */
     uint32_t *next, *prev; /* by unit, for the first unit of a free block */
-    uint8_t *order;     /* by unit: order of the block starting here, | TAKEN; or NOT_A_BLOCK */
+    uint8_t *order;        /* by unit: order of the block starting here, | TAKEN; or NOT_A_BLOCK */
 };
 
 static void push(struct buddy *b, uint32_t unit, uint32_t order)

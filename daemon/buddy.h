@@ -14,7 +14,8 @@ struct buddy;
 /* Manages `bytes`, a power of two >= BUDDY_UNIT.  -ENOMEM, -EINVAL. */
 int buddy_new(uint64_t bytes, struct buddy **ret_buddy);
 void buddy_free(struct buddy *b);
-/* Offset of a block of at least `bytes` (> 0), aligned to its size; BUDDY_NONE when there is none. */
+/* Offset of a block of at least `bytes` (> 0), aligned to its size; BUDDY_NONE when there is none.
+ */
 uint64_t buddy_take(struct buddy *b, uint64_t bytes);
 /* Gives back what buddy_take returned. */
 void buddy_put(struct buddy *b, uint64_t at);

@@ -8,8 +8,8 @@
 #include "clock.h"
 #include "log.h"
 
-#define BUCKETS 2048u
-#define LINGER_MS 1000
+#define BUCKETS      2048u
+#define LINGER_MS    1000
 #define SILENT_BEATS 3u /* heartbeats after which a silent client is gone */
 
 struct unsent {
@@ -24,7 +24,7 @@ struct clients {
     struct stats *stats;
     struct client *client; /* [n_places] */
     uint32_t n_places;
-    uint32_t *free;        /* numbers of places not in use */
+    uint32_t *free; /* numbers of places not in use */
     uint32_t n_free;
     uint32_t bucket[BUCKETS];
     uint32_t spare_credits; /* not granted to anybody */
@@ -211,8 +211,8 @@ uint32_t clients_find(struct clients *c, const struct peer *peer)
 {
     uint32_t i = c->bucket[bucket_of(peer)];
 
-    while (i != CLIENTS_NONE && (c->client[i].peer.n != peer->n ||
-                                 memcmp(c->client[i].peer.id, peer->id, peer->n) != 0))
+    while (i != CLIENTS_NONE &&
+           (c->client[i].peer.n != peer->n || memcmp(c->client[i].peer.id, peer->id, peer->n) != 0))
         i = c->client[i].next;
     return i;
 }

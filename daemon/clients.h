@@ -17,7 +17,7 @@
 #include "trigd.pb-c.h"
 
 #define CLIENTS_UNSENT_MAX 4096u
-#define CLIENTS_NONE UINT32_MAX
+#define CLIENTS_NONE       UINT32_MAX
 
 struct peer { /* a ROUTER's name for a connection */
     uint8_t id[255];
@@ -47,8 +47,8 @@ int clients_open(const struct config *config, struct stats *stats, uint32_t cred
 void clients_close(struct clients *c);
 void *clients_socket(struct clients *c);
 
-/* The next message, without waiting: 1 and the peer and body (the caller closes the body), 0 when there
- * is none, -EBADMSG for a message that is not one frame (dropped whole; the peer is set). */
+/* The next message, without waiting: 1 and the peer and body (the caller closes the body), 0 when
+ * there is none, -EBADMSG for a message that is not one frame (dropped whole; the peer is set). */
 int clients_receive(struct clients *c, struct peer *ret_peer, zmq_msg_t *ret_body);
 
 /* The client of a peer, or CLIENTS_NONE. */

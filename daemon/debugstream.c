@@ -207,8 +207,8 @@ static void *run(void *arg)
     }
 }
 
-int debugstream_open(const char *folder, uint64_t max_bytes, struct pool *pool,
-                     struct stats *stats, struct debugstream **ret_debug)
+int debugstream_open(const char *folder, uint64_t max_bytes, struct pool *pool, struct stats *stats,
+                     struct debugstream **ret_debug)
 {
     struct debugstream *d;
     struct tm tm;

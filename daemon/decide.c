@@ -43,8 +43,8 @@ static void decide_chain(struct engine *e, struct roi *r, const struct roi_step 
                          uint32_t chain, uint8_t state)
 {
     const struct menu_chain *c = &e->menu->chains[chain];
-    bool raw = state == CHAIN_PASSED ||
-               (state == CHAIN_PRESCALED && would_pass(e, r, steps, chain));
+    bool raw =
+        state == CHAIN_PASSED || (state == CHAIN_PRESCALED && would_pass(e, r, steps, chain));
     bool ran = state == CHAIN_PASSED || state == CHAIN_FAILED;
 
     if (raw) {

@@ -6,11 +6,11 @@
 #include "engine.h"
 
 enum chain_state { /* of one chain on one RoI; kept in the RoI's block */
-    CHAIN_UNSEEDED,
-    CHAIN_PRESCALED, /* seeded, but the prescale kept it from running */
-    CHAIN_FAILED,    /* a hypothesis did not hold */
-    CHAIN_PASSED,
-    CHAIN_RUNNING    /* CHAIN_RUNNING + k: waits for its step k */
+                   CHAIN_UNSEEDED,
+                   CHAIN_PRESCALED, /* seeded, but the prescale kept it from running */
+                   CHAIN_FAILED,    /* a hypothesis did not hold */
+                   CHAIN_PASSED,
+                   CHAIN_RUNNING /* CHAIN_RUNNING + k: waits for its step k */
 };
 
 /* Whether all hypotheses of step k of a chain hold; its result must be there. */

@@ -440,7 +440,8 @@ static void fill_batch(struct dispatch *d, struct engine *e, uint32_t step, stru
             egress_let_go(d->out, entry->roi);
             continue;
         }
-        latency_add(&d->stats->stage[STATS_STAGE_queue], now - entry->since_ns);
+        latency_add(&d->stats->stage[STATS_STAGE_queue],
+                    now > entry->since_ns ? now - entry->since_ns : 0); /* it may be of this turn */
         items += n;
         b->roi[b->n++] = entry->roi;
     }

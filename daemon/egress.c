@@ -16,9 +16,9 @@ struct outbox {
 };
 
 /* Worst case of what one decision takes in the scratch memory. */
-#define DECISION_BYTES                                                                            \
-    (sizeof(Trigd__V1__Decision) +                                                                \
-     MENU_STEPS_MAX * (sizeof(Trigd__V1__StepResult) + sizeof(void *)) +                          \
+#define DECISION_BYTES                                                   \
+    (sizeof(Trigd__V1__Decision) +                                       \
+     MENU_STEPS_MAX * (sizeof(Trigd__V1__StepResult) + sizeof(void *)) + \
      (2 * MENU_CHAINS_MAX + MENU_STREAMS_MAX) * sizeof(uint32_t) + 64)
 
 struct egress {
@@ -26,10 +26,10 @@ struct egress {
     struct clients *clients;
     struct stats *stats;
     struct debugstream *debug; /* NULL: none is kept */
-    struct engine **engine; /* by RoI: who decided it */
-    uint32_t *next;        /* by RoI: next in its outbox */
-    uint32_t *outbox_of;   /* by client: its outbox in this turn, or CLIENTS_NONE */
-    struct outbox *outbox; /* [clients] */
+    struct engine **engine;    /* by RoI: who decided it */
+    uint32_t *next;            /* by RoI: next in its outbox */
+    uint32_t *outbox_of;       /* by client: its outbox in this turn, or CLIENTS_NONE */
+    struct outbox *outbox;     /* [clients] */
     uint32_t n_outboxes;
     unsigned char *scratch; /* one message on its way to protobuf */
     size_t scratch_used;
@@ -108,8 +108,10 @@ static void count(struct egress *e, const struct roi *r, struct client *client)
         return;
     client->outstanding--;
     stats_sub(&client->stats->in_flight, 1);
-    stats_add(failed ? &client->stats->failed
-                     : r->accept ? &client->stats->accepted : &client->stats->rejected, 1);
+    stats_add(failed      ? &client->stats->failed
+              : r->accept ? &client->stats->accepted
+                          : &client->stats->rejected,
+              1);
 }
 
 static void keep_for_debug(struct egress *e, uint32_t roi)

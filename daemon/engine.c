@@ -68,8 +68,8 @@ static int open_lane(const struct engine_setup *setup, struct engine *e, uint32_
         return -EINVAL;
     }
     trg_device_info(device, &info);
-    snprintf(name, sizeof name, "%.40s@%s:%u/%u", e->menu->steps[number].name, d->backend,
-             d->index, copy);
+    snprintf(name, sizeof name, "%.40s@%s:%u/%u", e->menu->steps[number].name, d->backend, d->index,
+             copy);
     ls.stats = stats_lane_get(setup->stats, name, info.name, d->slots);
     if (!ls.stats) {
         log_error("engine", "too many lanes", "most=%u", STATS_LANES_MAX);
@@ -125,8 +125,7 @@ static int open_step(const struct engine_setup *setup, struct engine *e, uint32_
         return -ENOMEM;
     s->stats = stats_step_get(setup->stats, m->name, m->plugin->d.name);
     if (!s->stats) {
-        log_error("engine", "too many steps were seen since the start", "most=%u",
-                  STATS_STEPS_MAX);
+        log_error("engine", "too many steps were seen since the start", "most=%u", STATS_STEPS_MAX);
         return -EINVAL;
     }
     for (uint32_t i = 0; i < c->n_devices; i++) {

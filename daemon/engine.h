@@ -27,16 +27,16 @@ struct engine_step {
     uint32_t n_lanes;
     struct lane *lane[ENGINE_LANES_MAX];
     struct stats_step *stats;
-    uint32_t first, n; /* ring of waiting RoIs */
+    uint32_t first, n;          /* ring of waiting RoIs */
     struct engine_entry *queue; /* [capacity] */
-    uint64_t n_items; /* waiting items of the first input */
+    uint64_t n_items;           /* waiting items of the first input */
 };
 
 struct engine {
     struct menu *menu;
     uint32_t generation;
-    uint32_t capacity;    /* RoIs that a batcher can hold: all of the pool */
-    uint32_t n_rois;      /* RoIs that still refer to this engine (dispatch) */
+    uint32_t capacity; /* RoIs that a batcher can hold: all of the pool */
+    uint32_t n_rois;   /* RoIs that still refer to this engine (dispatch) */
     struct engine_step step[MENU_STEPS_MAX];
     struct stats_chain *chain[MENU_CHAINS_MAX];
     uint64_t steps_bytes, chains_bytes; /* what every RoI carries */
@@ -49,7 +49,7 @@ struct engine_setup {
     const struct trg_host *host;
     struct pool *pool;
     struct stats *stats;
-    int done_fd;                     /* lanes write here when dispatch sleeps */
+    int done_fd; /* lanes write here when dispatch sleeps */
     _Atomic uint32_t *done_sleeping;
 };
 

@@ -130,8 +130,8 @@ static void send_busy(struct ingress *in, const struct peer *peer, uint32_t numb
 }
 
 /* Notes an RoI that was not taken; one Busy message holds those with one reason. */
-static void not_taken(struct ingress *in, const struct peer *peer, uint32_t number,
-                      uint64_t token, Trigd__V1__Busy__Reason reason)
+static void not_taken(struct ingress *in, const struct peer *peer, uint32_t number, uint64_t token,
+                      Trigd__V1__Busy__Reason reason)
 {
     if (in->n_tokens && in->reason != reason)
         send_busy(in, peer, number);

@@ -13,8 +13,8 @@
 #include "log.h"
 #include "stage.h"
 
-#define SPINS 64u         /* looks at a busy device before the thread naps */
-#define NAP_NS 20000      /* nap while a device works */
+#define SPINS   64u       /* looks at a busy device before the thread naps */
+#define NAP_NS  20000     /* nap while a device works */
 #define IDLE_NS 100000000 /* longest sleep with nothing to do */
 
 struct lane_slot {
@@ -71,16 +71,15 @@ static int stage_input(struct lane *l, struct lane_slot *slot, const struct lane
     size_t bytes;
 
     for (uint32_t i = 0; i < b->n; i++) {
-        const struct roi_collection *c =
-            input_of(l, &l->s.pool->rois[b->roi[i]], k, &in->kind);
+        const struct roi_collection *c = input_of(l, &l->s.pool->rois[b->roi[i]], k, &in->kind);
         const struct trg_kind_info *info = trg_kind_info(in->kind);
 
         l->sources[i].n = c->n;
         for (uint32_t col = 0; col < info->n_columns; col++)
             l->sources[i].column[col] = c->n ? pool_column(l->s.pool, in->kind, c, col) : NULL;
     }
-    bytes = stage_fill(in->kind, b->n, slot->infos, l->sources,
-                       trg_buffer_host(slot->host[k]), &in->span);
+    bytes = stage_fill(in->kind, b->n, slot->infos, l->sources, trg_buffer_host(slot->host[k]),
+                       &in->span);
     in->host = trg_buffer_host(slot->host[k]);
     in->dev = slot->dev[k];
     if (l->is_host)
@@ -135,12 +134,11 @@ static int begin_batch(struct lane *l, struct lane_slot *slot, uint32_t number)
 static void store_results(struct lane *l, struct lane_slot *slot, const struct lane_batch *b)
 {
     for (uint32_t i = 0; i < b->n; i++) {
-        struct roi_step *step =
-            &pool_steps(l->s.pool, &l->s.pool->rois[b->roi[i]])[l->s.step];
+        struct roi_step *step = &pool_steps(l->s.pool, &l->s.pool->rois[b->roi[i]])[l->s.step];
 
         step->result = slot->results[i];
         step->product.n = slot->outputs[i].n < step->product.capacity ? slot->outputs[i].n
-                                                                       : step->product.capacity;
+                                                                      : step->product.capacity;
         step->product.is_there = true;
     }
 }
@@ -265,8 +263,8 @@ static void *lane_run(void *arg)
 static int open_inputs(struct lane *l, struct lane_slot *slot)
 {
     for (uint32_t k = 0; k < l->plugin->n_inputs; k++) {
-        size_t bytes = stage_bytes(l->plugin->d.consumes[k], l->s.limits.max_rois,
-                                   l->s.limits.max_items);
+        size_t bytes =
+            stage_bytes(l->plugin->d.consumes[k], l->s.limits.max_rois, l->s.limits.max_items);
         int r = trg_buffer_new(l->s.device, TRG_MEM_PINNED, bytes, &slot->host[k]);
 
         if (r < 0)
@@ -293,10 +291,8 @@ static int open_slot(struct lane *l, uint32_t number)
     slot->infos = calloc(n, sizeof *slot->infos);
     if (!slot->outputs || !slot->results || !slot->infos)
         return -ENOMEM;
-    slot->batch = (struct trg_batch){.slot = number,
-                                     .rois = slot->infos,
-                                     .results = slot->results,
-                                     .outputs = slot->outputs};
+    slot->batch = (struct trg_batch){
+        .slot = number, .rois = slot->infos, .results = slot->results, .outputs = slot->outputs};
     r = trg_queue_new(l->s.device, &slot->queue);
     if (r < 0)
         return r;
@@ -310,8 +306,8 @@ static int open_link(struct lane *l)
 {
     size_t head = pool_align(sizeof(struct lane_link));
 
-    l->batch_bytes = pool_align(sizeof(struct lane_batch) +
-                                (size_t)l->s.limits.max_rois * sizeof(uint32_t));
+    l->batch_bytes =
+        pool_align(sizeof(struct lane_batch) + (size_t)l->s.limits.max_rois * sizeof(uint32_t));
     l->link_at = pool_alloc(l->s.pool, head + l->batch_bytes * l->s.limits.slots);
     if (l->link_at == BUDDY_NONE) {
         log_error("lane", "the pool has no room for a lane's batches", "lane=\"%s\"",

@@ -27,11 +27,11 @@
 #include "notify.h"
 
 #define MESSAGES_A_TURN 128u /* so that results are taken back in between */
-#define TICK_NS (20 * NS_PER_MS)
-#define CALL_MS 3000u    /* longest wait of an operator's command for the loop */
-#define RELOAD_MS 60000u /* and for a reload */
-#define LIVE_NS NS_PER_S
-#define LEAVE_NS (NS_PER_S / 2) /* past the drain limit, for answers and files to leave */
+#define TICK_NS         (20 * NS_PER_MS)
+#define CALL_MS         3000u  /* longest wait of an operator's command for the loop */
+#define RELOAD_MS       60000u /* and for a reload */
+#define LIVE_NS         NS_PER_S
+#define LEAVE_NS        (NS_PER_S / 2) /* past the drain limit, for answers and files to leave */
 
 enum state { STARTING, READY, DRAINING, DRAINED, STOPPING };
 static const char *const state_name[] = {"starting", "ready", "draining", "drained", "stopping"};
@@ -96,15 +96,15 @@ static void check_state(struct loop *l, uint64_t now)
         break;
     case STOPPING:
         if (in_flight && now >= l->stop_by_ns) {
-            log_warn("daemon", "RoIs were still in flight at the end: forced",
-                     "rois=%llu", (unsigned long long)in_flight);
+            log_warn("daemon", "RoIs were still in flight at the end: forced", "rois=%llu",
+                     (unsigned long long)in_flight);
             dispatch_force_all(l->dispatch, TRIGD__V1__STATUS__SHUTDOWN);
             egress_flush(l->egress);
             in_flight = 0;
         }
-        l->finished = !in_flight && ((!clients_has_unsent(l->clients) &&
-                                      dispatch_is_idle(l->dispatch)) ||
-                                     now >= l->stop_by_ns + LEAVE_NS);
+        l->finished =
+            !in_flight && ((!clients_has_unsent(l->clients) && dispatch_is_idle(l->dispatch)) ||
+                           now >= l->stop_by_ns + LEAVE_NS);
         break;
     default:
         break;
@@ -424,8 +424,8 @@ static void tick(struct loop *l, uint64_t now)
 
 static void arm_timer(struct loop *l, uint64_t due)
 {
-    struct itimerspec t = {.it_value = {.tv_sec = (time_t)(due / NS_PER_S),
-                                        .tv_nsec = (long)(due % NS_PER_S)}};
+    struct itimerspec t = {
+        .it_value = {.tv_sec = (time_t)(due / NS_PER_S), .tv_nsec = (long)(due % NS_PER_S)}};
 
     timerfd_settime(l->timer_fd, TFD_TIMER_ABSTIME, &t, NULL);
 }
@@ -491,10 +491,10 @@ int loop_run(struct loop *l)
     notify_send("READY=1");
     while (!l->finished)
         turn(l);
-    log_info("daemon", "ledger", "received=%llu accepted=%llu rejected=%llu failed=%llu in_flight=%llu",
-             (unsigned long long)stats_get(&g->received),
-             (unsigned long long)stats_get(&g->accepted),
-             (unsigned long long)stats_get(&g->rejected), (unsigned long long)stats_get(&g->failed),
-             (unsigned long long)stats_get(&g->in_flight));
+    log_info(
+        "daemon", "ledger", "received=%llu accepted=%llu rejected=%llu failed=%llu in_flight=%llu",
+        (unsigned long long)stats_get(&g->received), (unsigned long long)stats_get(&g->accepted),
+        (unsigned long long)stats_get(&g->rejected), (unsigned long long)stats_get(&g->failed),
+        (unsigned long long)stats_get(&g->in_flight));
     return dispatch_is_idle(l->dispatch) ? 0 : -EBUSY;
 }

@@ -13,7 +13,13 @@
 #include "loop.h"
 #include "menu.h"
 
-enum exit_code { EXIT_CLEAN = 0, EXIT_USAGE = 2, EXIT_CONFIG = 64, EXIT_START = 69, EXIT_STUCK = 72 };
+enum exit_code {
+    EXIT_CLEAN = 0,
+    EXIT_USAGE = 2,
+    EXIT_CONFIG = 64,
+    EXIT_START = 69,
+    EXIT_STUCK = 72
+};
 
 static const char usage[] =
     "usage: trigd --config FILE [--log LEVEL]\n"
@@ -39,12 +45,10 @@ struct options {
 /* Returns -1 to go on, else the exit code. */
 static int parse(int argc, char **argv, struct options *o)
 {
-    static const struct option table[] = {{"config", required_argument, NULL, 'c'},
-                                          {"check", required_argument, NULL, 'C'},
-                                          {"log", required_argument, NULL, 'l'},
-                                          {"version", no_argument, NULL, 'V'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option table[] = {
+        {"config", required_argument, NULL, 'c'}, {"check", required_argument, NULL, 'C'},
+        {"log", required_argument, NULL, 'l'},    {"version", no_argument, NULL, 'V'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
     int opt;
 
     while ((opt = getopt_long(argc, argv, "c:h", table, NULL)) != -1) {

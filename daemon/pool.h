@@ -2,8 +2,8 @@
 /* pool.h - the RoIs in flight: one shared mapping (memfd) that holds their records and data.
  *
  * Everything in the mapping is told by offset, so another process can be given the descriptor and
- * map it elsewhere.  The I/O thread alone takes and gives back records; a lane reads inputs and writes the
- * results of its own step while it holds a batch with the RoI.
+ * map it elsewhere.  The I/O thread alone takes and gives back records; a lane reads inputs and
+ * writes the results of its own step while it holds a batch with the RoI.
  */
 #ifndef TRIGD_POOL_H
 #define TRIGD_POOL_H
@@ -38,18 +38,18 @@ struct roi {
 
     /* the I/O thread's own books */
     uint64_t received_ns;
-    uint32_t client;       /* its number in clients.h */
-    uint32_t client_epoch; /* tells a client from the next one with the same number */
-    uint32_t engine;       /* which menu generation decides */
-    uint32_t next, prev;   /* list by arrival */
-    uint64_t asked, done;  /* bits: steps that it was queued for, steps that returned */
-    uint32_t pending;      /* steps that it is queued or running in */
-    uint8_t status;        /* Trigd__V1__Status so far */
-    bool is_decided;       /* the decision is made; what still comes is late */
-    bool is_late;          /* past the soft limit */
-    bool is_leaving;       /* the decision waits for the flush */
-    bool is_kept;          /* the debug stream still writes its bytes */
-    uint32_t wanted, kept; /* TRUNCATED */
+    uint32_t client;          /* its number in clients.h */
+    uint32_t client_epoch;    /* tells a client from the next one with the same number */
+    uint32_t engine;          /* which menu generation decides */
+    uint32_t next, prev;      /* list by arrival */
+    uint64_t asked, done;     /* bits: steps that it was queued for, steps that returned */
+    uint32_t pending;         /* steps that it is queued or running in */
+    uint8_t status;           /* Trigd__V1__Status so far */
+    bool is_decided;          /* the decision is made; what still comes is late */
+    bool is_late;             /* past the soft limit */
+    bool is_leaving;          /* the decision waits for the flush */
+    bool is_kept;             /* the debug stream still writes its bytes */
+    uint32_t wanted, kept;    /* TRUNCATED */
     uint64_t raw[4], pass[4]; /* chains, after decide */
     uint64_t streams;
     bool accept;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring.h - a ring of 32-bit numbers between one producing and one consuming thread, with a doorbell.
+/* ring.h - a ring of 32-bit numbers between one producing and one consuming thread, with a
+ * doorbell.
  *
  * Lives in shared memory as well: it holds no pointers, and its doorbell is a futex.
  */

@@ -110,14 +110,18 @@ static void latency_row(struct table *t, const char *name, const struct latency 
 {
     uint64_t count = atomic_load_explicit(&l->count, memory_order_relaxed);
     uint64_t sum = atomic_load_explicit(&l->sum_ns, memory_order_relaxed);
+    double max = (double)atomic_load_explicit(&l->max_ns, memory_order_relaxed);
     const double quantiles[] = {0.5, 0.9, 0.99, 0.999};
 
     table_cell(t, "%s", name);
     table_cell(t, "%llu", (unsigned long long)count);
     table_cell(t, "%.1f", count ? (double)sum / (double)count * 1e-3 : 0);
-    for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++)
-        table_cell(t, "%.1f", latency_quantile_ns(l, quantiles[i]) * 1e-3);
-    table_cell(t, "%.1f", (double)atomic_load_explicit(&l->max_ns, memory_order_relaxed) * 1e-3);
+    for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++) {
+        double ns = latency_quantile_ns(l, quantiles[i]); /* the middle of a bucket */
+
+        table_cell(t, "%.1f", (ns < max ? ns : max) * 1e-3);
+    }
+    table_cell(t, "%.1f", max * 1e-3);
 }
 
 void show_latency(const struct control_view *v, struct table *t)

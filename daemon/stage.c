@@ -35,8 +35,7 @@ static size_t fill_column(uint32_t n_rois, const struct stage_source *sources, u
 }
 
 size_t stage_fill(enum trg_kind kind, uint32_t n_rois, const struct trg_roi_info *rois,
-                  const struct stage_source *sources, unsigned char *dst,
-                  struct trg_span *ret_span)
+                  const struct stage_source *sources, unsigned char *dst, struct trg_span *ret_span)
 {
     const struct trg_kind_info *info = trg_kind_info(kind);
     struct trg_span span = {.n_rois = n_rois};
@@ -53,8 +52,8 @@ size_t stage_fill(enum trg_kind kind, uint32_t n_rois, const struct trg_roi_info
     at += align64((n_rois + 1u) * sizeof(uint32_t));
     for (uint32_t c = 0; c < info->n_columns; c++) {
         span.column[c] = (uint32_t)at;
-        at += align64(fill_column(n_rois, sources, c, trg_type_size(info->column[c].type),
-                                  dst + at));
+        at +=
+            align64(fill_column(n_rois, sources, c, trg_type_size(info->column[c].type), dst + at));
     }
     *ret_span = span;
     return at;

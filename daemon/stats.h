@@ -89,7 +89,6 @@
 #define STATS_STAGES(X)                               \
     X(decode, "unpack and check one message")         \
     X(queue, "RoI: waiting for its batch and a slot") \
-    X(lane, "batch: from stage to collect")           \
     X(total, "RoI: from receipt to decision")
 
 typedef _Atomic uint64_t stats_u64;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_zfinder - RoIs per second of the z-finder plugin on every device, beside a serial double-precision
- * version, in one run: medians and ratios.  Times include the copies in and out and the host's share,
- * as a lane runs them (two or more batches in flight).
+/* bench_zfinder - RoIs per second of the z-finder plugin on every device, beside a serial
+ * double-precision version, in one run: medians and ratios.  Times include the copies in and out
+ * and the host's share, as a lane runs them (two or more batches in flight).
  *
  *     TRIGD_BUILD=build/release build/release/bench/bench_zfinder [--quick] [--json FILE] */
 #include <math.h>
@@ -17,7 +17,7 @@
 #include "driver.h"
 #include "serial.h"
 
-#define RUNS_MAX 9
+#define RUNS_MAX  9
 #define LANES_MAX 64
 
 static struct bench_host host;
@@ -81,7 +81,8 @@ static void *run_job(void *arg)
 
 /* RoIs/s of `lanes` threads with an instance each; 0 when something failed. */
 static double rate_on(struct trg_device *device, const struct zf_config *c, const struct sample *s,
-                      uint32_t lanes, uint32_t batch, uint32_t rounds, struct trg_result *ret_results)
+                      uint32_t lanes, uint32_t batch, uint32_t rounds,
+                      struct trg_result *ret_results)
 {
     struct driver_setup setup = {.device = device,
                                  .host = &host.host,
@@ -154,14 +155,16 @@ static void tell(const struct sample *s, const struct mode *m, const char *devic
         return;
     strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
     gethostname(machine, sizeof machine - 1);
-    fprintf(json,
-            "{\"bench\":\"zfinder\",\"figure\":\"%s %s, %s, batch %u\",\"value\":%.1f,"
-            "\"unit\":\"RoIs/s\",\"better\":\"higher\",\"goal\":%.1f,\"baseline\":{\"name\":\"serial "
-            "double precision, one core\",\"value\":%.1f},\"runs\":%u,\"spread\":%.3f,\"machine\":"
-            "\"%s\",\"device\":\"%s\",\"commit\":\"%s\",\"date\":\"%s\",\"command\":\"bench_zfinder\"}\n",
-            s->name, m->name, device, batch, value, goal * serial, serial, n_runs, spread,
-            getenv("TRIGD_MACHINE") ? getenv("TRIGD_MACHINE") : "desk", device,
-            getenv("TRIGD_COMMIT") ? getenv("TRIGD_COMMIT") : "", date);
+    fprintf(
+        json,
+        "{\"bench\":\"zfinder\",\"figure\":\"%s %s, %s, batch %u\",\"value\":%.1f,"
+        "\"unit\":\"RoIs/s\",\"better\":\"higher\",\"goal\":%.1f,\"baseline\":{\"name\":\"serial "
+        "double precision, one core\",\"value\":%.1f},\"runs\":%u,\"spread\":%.3f,\"machine\":"
+        "\"%s\",\"device\":\"%s\",\"commit\":\"%s\",\"date\":\"%s\",\"command\":\"bench_zfinder\"}"
+        "\n",
+        s->name, m->name, device, batch, value, goal * serial, serial, n_runs, spread,
+        getenv("TRIGD_MACHINE") ? getenv("TRIGD_MACHINE") : "desk", device,
+        getenv("TRIGD_COMMIT") ? getenv("TRIGD_COMMIT") : "", date);
 }
 
 static uint32_t cores(void)
@@ -256,7 +259,8 @@ static void measure(const struct sample *s, const struct mode *m)
     for (uint32_t i = 0; i < s->n; i++)
         close += fabs((double)want[i].value[1] - z[i]) < 0.5;
     tell(s, m, "serial, double precision, 1 core", 1, rates, base, 0, "");
-    printf("%-8s %-9s the same vertex (0.5 mm) as serial: %u of %u\n", s->name, m->name, close, s->n);
+    printf("%-8s %-9s the same vertex (0.5 mm) as serial: %u of %u\n", s->name, m->name, close,
+           s->n);
     measure_all_devices(&c, s, m, base, want);
     serial_free(serial);
     free(want);

@@ -6,7 +6,7 @@
 #include "generator.h"
 #include "vertices.h"
 
-struct serial; /* memory that is used again for every RoI */
+struct serial;                                 /* memory that is used again for every RoI */
 struct serial *serial_new(uint32_t max_items); /* NULL: out of memory */
 void serial_free(struct serial *s);
 /* z of the highest vertex, mm, NAN for none.  The preset `pure`, with any triplet mode. */

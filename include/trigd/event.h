@@ -46,10 +46,10 @@ struct trg_kind_info {
  * the host, CUDA and OpenCL agree on the layout (kernel.h repeats it for the device). */
 struct trg_roi_info {
     uint32_t run, l1id, roi_id, bcid, lumi_block;
-    uint32_t l1_bits;    /* level-1 trigger items that fired */
-    float eta, phi_rad;  /* centre of the window */
-    float eta_half;      /* half width in eta */
-    float phi_half_rad;  /* half width in phi; >= pi means the full circle */
+    uint32_t l1_bits;   /* level-1 trigger items that fired */
+    float eta, phi_rad; /* centre of the window */
+    float eta_half;     /* half width in eta */
+    float phi_half_rad; /* half width in phi; >= pi means the full circle */
     float z_min_mm, z_max_mm;
 };
 
@@ -76,7 +76,10 @@ static inline const struct trg_kind_info *trg_kind_info(enum trg_kind kind)
         {0, 0, {{0, 0, TRG_U8}}},
         {"spacepoints",
          4,
-         {{"phi", "rad", TRG_F32}, {"rho", "mm", TRG_F32}, {"z", "mm", TRG_F32}, {"layer", "", TRG_U8}}},
+         {{"phi", "rad", TRG_F32},
+          {"rho", "mm", TRG_F32},
+          {"z", "mm", TRG_F32},
+          {"layer", "", TRG_U8}}},
         {"hits",
          5,
          {{"x", "mm", TRG_F32},
@@ -100,7 +103,10 @@ static inline const struct trg_kind_info *trg_kind_info(enum trg_kind kind)
         {"doublets", 2, {{"inner", "", TRG_U32}, {"outer", "", TRG_U32}}},
         {"vertices",
          4,
-         {{"x", "mm", TRG_F32}, {"y", "mm", TRG_F32}, {"z", "mm", TRG_F32}, {"weight", "", TRG_F32}}},
+         {{"x", "mm", TRG_F32},
+          {"y", "mm", TRG_F32},
+          {"z", "mm", TRG_F32},
+          {"weight", "", TRG_F32}}},
         {"paths", 2, {{"first", "", TRG_U32}, {"length", "", TRG_U32}}},
         {"voxels", 1, {{"value", "", TRG_F32}}},
     };

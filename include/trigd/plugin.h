@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-#define TRG_PLUGIN_ABI 1u /* grows when a meaning or a layout changes, not on append */
+#define TRG_PLUGIN_ABI    1u /* grows when a meaning or a layout changes, not on append */
 #define TRG_PLUGIN_SYMBOL "trg_plugin"
 
 #define TRG_INPUTS_MAX 4  /* collections that one plugin consumes */
@@ -90,19 +90,21 @@ struct trg_input { /* one consumed collection of all RoIs of a batch */
 };
 
 enum trg_status { /* of one RoI, from the plugin's side */
-    TRG_OK = 0,
-    TRG_TRUNCATED = 1, /* a configured limit stopped the algorithm: see wanted and kept */
-    TRG_FAILED = 2     /* this RoI could not be processed; the others of the batch could */
+                  TRG_OK = 0,
+                  TRG_TRUNCATED =
+                      1, /* a configured limit stopped the algorithm: see wanted and kept */
+                  TRG_FAILED =
+                      2 /* this RoI could not be processed; the others of the batch could */
 };
 
-struct trg_result { /* of one RoI; zeroed by the daemon before collect */
+struct trg_result {  /* of one RoI; zeroed by the daemon before collect */
     uint32_t status; /* enum trg_status */
     uint32_t wanted; /* TRUNCATED: items there were */
     uint32_t kept;   /* TRUNCATED: items that were used, in the order the README states */
     float value[TRG_VALUES_MAX]; /* in the order of the plugin's `values` table */
 };
 
-struct trg_output { /* where collect writes the produced collection of one RoI */
+struct trg_output {    /* where collect writes the produced collection of one RoI */
     uint32_t capacity; /* items there is room for: output_items() of this RoI */
     uint32_t n;        /* set by collect */
     void *column[TRG_COLUMNS_MAX];
@@ -119,10 +121,10 @@ struct trg_batch {
 
 /* The most that any batch of this algo will ever hold. */
 struct trg_limits {
-    uint32_t size;      /* sizeof(struct trg_limits) of the daemon */
-    uint32_t slots;     /* batches in flight */
-    uint32_t max_rois;  /* RoIs in one batch */
-    uint32_t max_items; /* items of one input, over the whole batch */
+    uint32_t size;          /* sizeof(struct trg_limits) of the daemon */
+    uint32_t slots;         /* batches in flight */
+    uint32_t max_rois;      /* RoIs in one batch */
+    uint32_t max_items;     /* items of one input, over the whole batch */
     uint32_t max_items_roi; /* items of one input in one RoI */
 };
 
@@ -134,11 +136,11 @@ struct trg_plugin {
     uint32_t abi;
     uint32_t size;
     const char *name;
-    const char *version; /* "1.0.0" */
-    const char *summary; /* one line */
+    const char *version;                    /* "1.0.0" */
+    const char *summary;                    /* one line */
     enum trg_kind consumes[TRG_INPUTS_MAX]; /* unused places are TRG_KIND_NONE */
     enum trg_kind produces;                 /* TRG_KIND_NONE: values only */
-    const char *backends; /* where it runs: "cpu opencl cuda" or part of it */
+    const char *backends;                   /* where it runs: "cpu opencl cuda" or part of it */
 
     const struct trg_param *params;   /* NULL: none */
     const struct trg_preset *presets; /* NULL: none */
@@ -165,7 +167,7 @@ struct trg_plugin {
     /* Called when the queue has passed the batch: turns finished output into results. */
     int (*collect)(struct trg_algo *algo, struct trg_batch *batch);
 };
-#define TRG_PLUGIN_INIT .abi = TRG_PLUGIN_ABI, .size = sizeof(struct trg_plugin)
+#define TRG_PLUGIN_INIT   .abi = TRG_PLUGIN_ABI, .size = sizeof(struct trg_plugin)
 #define TRG_PLUGIN_EXPORT __attribute__((visibility("default"))) extern
 
 /* Logs one line through the host; printf formats are the caller's business. */

@@ -43,9 +43,9 @@ static void mix(const struct zf_config *c, struct zf_vertex *v, double z, double
     v->weight = (float)(m * weight + (1.0 - m) * (double)v->weight);
 }
 
-uint32_t zf_vertices(const struct zf_config *c, const struct zf_roi *roi, const struct zf_peak *peaks,
-                     uint32_t n_peaks, const struct zf_summary *s, double background,
-                     struct zf_vertex *ret_vertices, uint32_t *ret_truncated)
+uint32_t zf_vertices(const struct zf_config *c, const struct zf_roi *roi,
+                     const struct zf_peak *peaks, uint32_t n_peaks, const struct zf_summary *s,
+                     double background, struct zf_vertex *ret_vertices, uint32_t *ret_truncated)
 {
     double sum = (double)s->sum_high * 65536.0 + (double)s->sum_low;
     double pedestal = c->pedestal && s->n_triples ? sum / (double)s->n_triples : 0;

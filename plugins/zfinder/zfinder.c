@@ -12,8 +12,8 @@
 #include "vertices.h"
 #include "zfinder.program.h"
 
-#define PI 3.14159265358979323846
-#define SLOTS_MAX 8u
+#define PI         3.14159265358979323846
+#define SLOTS_MAX  8u
 #define BARREL_ETA 0.9 /* pseudorapidity for which the neighbours are tabulated */
 
 /* ---------------------------------------------------------------- parameters */
@@ -82,17 +82,33 @@ static const struct trg_param params[] = {
 };
 
 static const char *const atlas[] = {NULL};
-static const char *const pure[] = {"z_bin_eta_mm", "0", "charge_aware", "false",
-                                   "histogram_per_slice", "false", "first_layers", "32",
-                                   "neighbours", "one", NULL};
+static const char *const pure[] = {"z_bin_eta_mm",
+                                   "0",
+                                   "charge_aware",
+                                   "false",
+                                   "histogram_per_slice",
+                                   "false",
+                                   "first_layers",
+                                   "32",
+                                   "neighbours",
+                                   "one",
+                                   NULL};
 static const struct trg_preset presets[] = {
     {"atlas", "the defaults of the ATLAS original", atlas},
     {"pure", "the GPU version of 2010: all layers, one neighbour, one histogram", pure},
     {0},
 };
 
-enum { VALUE_N, VALUE_Z, VALUE_WEIGHT, VALUE_SIGNIFICANCE, VALUE_ENTRIES, VALUE_POINTS,
-       VALUE_DIGEST_HIGH, VALUE_DIGEST_LOW };
+enum {
+    VALUE_N,
+    VALUE_Z,
+    VALUE_WEIGHT,
+    VALUE_SIGNIFICANCE,
+    VALUE_ENTRIES,
+    VALUE_POINTS,
+    VALUE_DIGEST_HIGH,
+    VALUE_DIGEST_LOW
+};
 static const struct trg_value values[] = {
     {"n_vertices", "", "vertices found"},
     {"z_mm", "mm", "z of the first vertex"},
@@ -116,9 +132,10 @@ static int check(const void *config, char *why, size_t bytes)
     uint32_t charges = c->charge_aware ? 2 : 1;
 
     if (most_bins(c) * charges > ZF_ENTRIES) {
-        snprintf(why, bytes, "z_max_mm %g with z_bin_mm %g makes %.0f bins; at most %u are allowed "
-                 "(half of it with charge_aware)", (double)c->z_max_mm, (double)c->z_bin_mm,
-                 most_bins(c) * charges, ZF_ENTRIES);
+        snprintf(why, bytes,
+                 "z_max_mm %g with z_bin_mm %g makes %.0f bins; at most %u are allowed "
+                 "(half of it with charge_aware)",
+                 (double)c->z_max_mm, (double)c->z_bin_mm, most_bins(c) * charges, ZF_ENTRIES);
         return -EINVAL;
     }
     if (most_bins(c) < 3) {
@@ -165,8 +182,8 @@ struct trg_algo {
 /* Nominal radii of the barrel layers, mm (ATLAS inner detector: pixels with the innermost layer of
  * 2014, then strips). */
 static const double barrel_radius[] = {33.25, 50.5, 88.5, 122.5, 299, 371, 443, 514};
-#define N_RADII (sizeof barrel_radius / sizeof *barrel_radius)
-#define DISC_STEP 60.0 /* mm in radius from one end-cap disc to the next, for a typical track */
+#define N_RADII   (sizeof barrel_radius / sizeof *barrel_radius)
+#define DISC_STEP 60.0  /* mm in radius from one end-cap disc to the next, for a typical track */
 #define PHI_ERROR 0.001 /* rad: resolution of a point */
 
 /* Largest change of phi between two layers, rad: a track of pT bends by 0.3 B dr / (2 pT). */
@@ -199,7 +216,8 @@ static void fill_neighbours(const struct zf_config *c, uint8_t *table)
                 table[i * ZF_LAYERS + i] = table[i * ZF_LAYERS + o];
         }
     }
-    /* pairs of layer 0 tell how far any inner point reaches: make its diagonal the largest of all */
+    /* pairs of layer 0 tell how far any inner point reaches: make its diagonal the largest of all
+     */
     for (uint32_t i = 1; i < ZF_LAYERS; i++)
         if (table[i * ZF_LAYERS + i] > table[0])
             table[0] = table[i * ZF_LAYERS + i];
@@ -318,8 +336,8 @@ static void destroy(struct trg_algo *a)
     for (uint32_t i = 0; i < SLOTS_MAX; i++) {
         struct slot *s = &a->slot[i];
         struct trg_buffer *all[] = {s->rois_host, s->peaks_host, s->summaries_host, s->rois,
-                                    s->starts, s->points, s->tags, s->summaries, s->hist,
-                                    s->lists, s->peaks};
+                                    s->starts,    s->points,     s->tags,           s->summaries,
+                                    s->hist,      s->lists,      s->peaks};
 
         for (size_t k = 0; k < sizeof all / sizeof *all; k++)
             trg_buffer_free(all[k]);
@@ -370,7 +388,8 @@ static float wrap(double phi)
 }
 
 /* What the kernels need to know of one RoI. */
-static void prepare_roi(const struct zf_config *c, const struct trg_roi_info *info, struct zf_roi *roi)
+static void prepare_roi(const struct zf_config *c, const struct trg_roi_info *info,
+                        struct zf_roi *roi)
 {
     double half = c->phi_range == ZF_RANGE_WIDTH ? 0.5 * (double)c->roi_phi_width_rad
                                                  : (double)info->phi_half_rad;
@@ -430,9 +449,9 @@ static int launch_whole(struct trg_algo *a, struct slot *s, const struct zf_par 
 static int launch_slices(struct trg_algo *a, struct slot *s, const struct zf_par *par,
                          struct trg_queue *q)
 {
-    const struct trg_arg slices[] = {TRG_BUF(s->rois), TRG_BUF(s->starts),    TRG_BUF(s->points),
-                                     TRG_BUF(s->tags), TRG_BUF(s->summaries), TRG_BUF(a->neighbours),
-                                     TRG_BUF(s->lists), TRG_VAL(*par)};
+    const struct trg_arg slices[] = {
+        TRG_BUF(s->rois),      TRG_BUF(s->starts),     TRG_BUF(s->points), TRG_BUF(s->tags),
+        TRG_BUF(s->summaries), TRG_BUF(a->neighbours), TRG_BUF(s->lists),  TRG_VAL(*par)};
     const struct trg_arg merge[] = {TRG_BUF(s->rois), TRG_BUF(s->lists), TRG_BUF(s->peaks),
                                     TRG_VAL(*par)};
     int r = trg_launch(q, a->slices, (struct trg_range){par->n_rois * par->slices_room, a->group},
@@ -448,9 +467,9 @@ static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queu
     struct slot *s = &a->slot[b->slot];
     struct zf_roi *rois = trg_buffer_host(s->rois_host);
     struct zf_par par = a->par;
-    const struct trg_arg sort[] = {TRG_BUF(b->in[0].dev), TRG_BUF(s->rois),      TRG_BUF(s->starts),
-                                   TRG_BUF(s->points),    TRG_BUF(s->tags),
-                                   TRG_BUF(s->summaries), TRG_VAL(par)};
+    const struct trg_arg sort[] = {TRG_BUF(b->in[0].dev), TRG_BUF(s->rois), TRG_BUF(s->starts),
+                                   TRG_BUF(s->points),    TRG_BUF(s->tags), TRG_BUF(s->summaries),
+                                   TRG_VAL(par)};
     int r;
 
     par.in = b->in[0].span;

@@ -4,37 +4,37 @@
 #define ZFINDER_H
 #include "trigd/kernel.h"
 
-#define ZF_LAYERS 32u     /* layer numbers are below this */
-#define ZF_SLICES 4096u   /* most phi slices of an RoI */
-#define ZF_ENTRIES 4096u  /* most histogram bins, both charges together */
-#define ZF_QUANTA 4096u   /* steps in which the place within a bin is counted */
-#define ZF_GROUP_MAX 256u /* largest work-group that the kernels are launched with */
+#define ZF_LAYERS    32u   /* layer numbers are below this */
+#define ZF_SLICES    4096u /* most phi slices of an RoI */
+#define ZF_ENTRIES   4096u /* most histogram bins, both charges together */
+#define ZF_QUANTA    4096u /* steps in which the place within a bin is counted */
+#define ZF_GROUP_MAX 256u  /* largest work-group that the kernels are launched with */
 
-struct zf_roi { /* one RoI, as the host prepares it */
+struct zf_roi {      /* one RoI, as the host prepares it */
     float phi_min;   /* rad: where slice 0 begins */
     float phi_width; /* rad: points with phi - phi_min outside [0, width) are not used */
     float inv_slice; /* 1/rad */
     float inv_bin;   /* 1/mm */
     trg_u32 n_slices;
-    trg_u32 n_bins;      /* of one charge */
+    trg_u32 n_bins;       /* of one charge */
     trg_u32 fewer_slices; /* taken off the neighbours of end-cap pairs, for the RoI's eta */
 };
 
-struct zf_peak { /* three bins around `bin` of one histogram */
+struct zf_peak {   /* three bins around `bin` of one histogram */
     trg_u32 total; /* entries; 0: there is no peak */
     trg_u32 charge, slice, bin;
     trg_u32 count[3]; /* of bin - 1, bin, bin + 1 */
     trg_u32 places;   /* sum of the places within the bins, in quanta */
 };
 
-struct zf_summary { /* one RoI, all histograms together */
-    trg_u32 layers;     /* bit l: layer l has points */
-    trg_u32 n_used;     /* points inside the RoI, on layers that are used */
-    trg_u32 n_entries;  /* pairs, or triplets */
-    trg_u32 n_triples;  /* groups of three bins in filled histograms */
+struct zf_summary {            /* one RoI, all histograms together */
+    trg_u32 layers;            /* bit l: layer l has points */
+    trg_u32 n_used;            /* points inside the RoI, on layers that are used */
+    trg_u32 n_entries;         /* pairs, or triplets */
+    trg_u32 n_triples;         /* groups of three bins in filled histograms */
     trg_u32 sum_low, sum_high; /* sum of their contents: 64 bits */
-    trg_u32 n_more;     /* 1: there were more peaks than places */
-    trg_u32 digest;     /* checksum of all bins: the same on every device */
+    trg_u32 n_more;            /* 1: there were more peaks than places */
+    trg_u32 digest;            /* checksum of all bins: the same on every device */
 };
 
 struct zf_par { /* of all launches */
@@ -52,7 +52,7 @@ struct zf_par { /* of all launches */
     trg_u32 triplet_mode; /* 0 none, 1 first match is enough, 2 all count */
     float triplet_dz, triplet_dk, triplet_dphi; /* mm, rad/mm, rad */
     trg_u32 prefer_central;
-    trg_u32 min_total;    /* entries that make a peak */
+    trg_u32 min_total;     /* entries that make a peak */
     trg_u32 look_for_more; /* 1: tell whether peaks were left when the list was full */
 };
 /* What a bin adds to the digest. */

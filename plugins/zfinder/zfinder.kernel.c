@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The z-finder: spacepoints are sorted by phi slice; pairs (or triplets) of points in
- * neighbouring slices are extrapolated to the beam line and counted in bins of z; the vertex is where
- * three adjacent bins hold most.
+ * neighbouring slices are extrapolated to the beam line and counted in bins of z; the vertex is
+ * where three adjacent bins hold most.
  *
  * Bins are chosen by float32 arithmetic without contraction, and all sums are of integers (entries,
  * and places within a bin in units of 1/4096), so that every device counts the same, in any order.
@@ -9,8 +9,8 @@
  * zf_sort -> zf_pairs -> zf_peaks        one histogram (two with charges) for an RoI
  * zf_sort -> zf_slices -> zf_merge       one for each phi slice
  */
-#include "trigd/kernel.h"
 #include "zfinder.h"
+#include "trigd/kernel.h"
 
 /* ---------------------------------------------------------------- sorting by slice */
 
@@ -155,8 +155,8 @@ TRG_FN float zf_dphi(float from, float to)
 }
 
 /* Third points further out that agree with the pair (i, o) in z, curvature and phi. */
-TRG_FN trg_u32 zf_triplets(const struct zf_view v, const struct zf_roi roi, const struct zf_par *par,
-                           trg_u32 i, trg_u32 o, float z0)
+TRG_FN trg_u32 zf_triplets(const struct zf_view v, const struct zf_roi roi,
+                           const struct zf_par *par, trg_u32 i, trg_u32 o, float z0)
 {
     const trg_u32 inner_slice = v.tag[i] >> 8, slice = v.tag[o] >> 8, layer = v.tag[o] & 255u;
     const trg_u32 most = zf_reach_most(v, layer);
@@ -167,7 +167,8 @@ TRG_FN trg_u32 zf_triplets(const struct zf_view v, const struct zf_roi roi, cons
     const float ro = v.rho[o], zo = v.z[o], po = v.phi[o];
     const float inv = 1.0f / (v.rho[i] - ro);
     const float dp = zf_dphi(v.phi[i], po);
-    const float k0 = 2.0f * dp * inv, p0 = dp * v.rho[i] * inv; /* phi on the beam line, from phi_i */
+    const float k0 = 2.0f * dp * inv,
+                p0 = dp * v.rho[i] * inv; /* phi on the beam line, from phi_i */
     trg_u32 n = 0u;
 
     for (trg_u32 t = v.start[low]; t < v.start[high]; t++) {
@@ -209,26 +210,26 @@ TRG_FN trg_u32 zf_weight(const struct zf_view v, const struct zf_roi roi, const 
 }
 
 /* Besides 1 and 2 charges: two, of which only one is to be counted now. */
-#define ZF_ONLY_FIRST 3u
+#define ZF_ONLY_FIRST  3u
 #define ZF_ONLY_SECOND 4u
 
 /* Counts n entries at place t into the histograms of the charges that the bending allows. */
-#define ZF_COUNT(hist, place, roi, par, i_slice, o_slice, t, n)                                   \
-    do {                                                                                          \
-        trg_u32 bin_ = (trg_u32)(t), at_;                                                         \
-        if (bin_ >= (roi).n_bins)                                                                 \
-            bin_ = (roi).n_bins - 1u;                                                             \
-        at_ = (trg_u32)(((t) - (float)bin_) * (float)ZF_QUANTA) * (n);                            \
-        if ((par).charges == 1u ||                                                                \
-            ((par).charges != ZF_ONLY_SECOND && (o_slice) <= (i_slice) + 1u)) {                   \
-            TRG_ATOMIC_ADD_LOCAL(&(hist)[bin_], (n));                                             \
-            TRG_ATOMIC_ADD_LOCAL(&(place)[bin_], at_);                                            \
-        }                                                                                         \
-        if ((par).charges != 1u && (par).charges != ZF_ONLY_FIRST &&                              \
-            (o_slice) + 1u >= (i_slice)) {                                                        \
-            TRG_ATOMIC_ADD_LOCAL(&(hist)[(roi).n_bins + bin_], (n));                              \
-            TRG_ATOMIC_ADD_LOCAL(&(place)[(roi).n_bins + bin_], at_);                             \
-        }                                                                                         \
+#define ZF_COUNT(hist, place, roi, par, i_slice, o_slice, t, n)                 \
+    do {                                                                        \
+        trg_u32 bin_ = (trg_u32)(t), at_;                                       \
+        if (bin_ >= (roi).n_bins)                                               \
+            bin_ = (roi).n_bins - 1u;                                           \
+        at_ = (trg_u32)(((t) - (float)bin_) * (float)ZF_QUANTA) * (n);          \
+        if ((par).charges == 1u ||                                              \
+            ((par).charges != ZF_ONLY_SECOND && (o_slice) <= (i_slice) + 1u)) { \
+            TRG_ATOMIC_ADD_LOCAL(&(hist)[bin_], (n));                           \
+            TRG_ATOMIC_ADD_LOCAL(&(place)[bin_], at_);                          \
+        }                                                                       \
+        if ((par).charges != 1u && (par).charges != ZF_ONLY_FIRST &&            \
+            (o_slice) + 1u >= (i_slice)) {                                      \
+            TRG_ATOMIC_ADD_LOCAL(&(hist)[(roi).n_bins + bin_], (n));            \
+            TRG_ATOMIC_ADD_LOCAL(&(place)[(roi).n_bins + bin_], at_);           \
+        }                                                                       \
     } while (0)
 
 /* Whether pairs may begin on a layer: it is one of the first filled ones, and not the last. */
@@ -242,7 +243,7 @@ TRG_FN trg_u32 zf_may_begin(trg_u32 layers, trg_u32 layer, trg_u32 first_layers)
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
 /* The host's way through the candidates of one inner point: first all places in one vectorized
  * pass, then the few that count.  The same arithmetic in the same order as zf_weight. */
-#define ZF_CHUNK 128u
+#define ZF_CHUNK    128u
 #define ZF_NO_PLACE -1.0f
 
 TRG_FN void zf_places(const struct zf_view v, float r1, float z1, float z_max, float inv_bin,
@@ -253,8 +254,8 @@ TRG_FN void zf_places(const struct zf_view v, float r1, float z1, float z_max, f
 
     for (trg_u32 k = 0; k < n; k++) {
         float z0 = (z[k] * r1 - z1 * rho[k]) / (r1 - rho[k]);
-        trg_u32 good = (trg_u32)(z0 > -z_max) & (trg_u32)(z0 < z_max) &
-                       (trg_u32)((tag[k] & 255u) > layer);
+        trg_u32 good =
+            (trg_u32)(z0 > -z_max) & (trg_u32)(z0 < z_max) & (trg_u32)((tag[k] & 255u) > layer);
         float t = (z0 + z_max) * inv_bin;
 
         place[k] = good ? t : ZF_NO_PLACE;
@@ -264,61 +265,61 @@ TRG_FN void zf_places(const struct zf_view v, float r1, float z1, float z_max, f
 
 /* Counts all pairs that begin at point i. */
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-#define ZF_FROM_POINT(hist, place, v, roi, par, i)                                                \
-    do {                                                                                          \
-        const trg_u32 s_ = (v).tag[i] >> 8, l_ = (v).tag[i] & 255u;                               \
-        const trg_u32 most_ = zf_reach_most(v, l_);                                               \
-        const trg_u32 low_ = s_ > most_ ? s_ - most_ : 0u;                                        \
+#define ZF_FROM_POINT(hist, place, v, roi, par, i)                                                 \
+    do {                                                                                           \
+        const trg_u32 s_ = (v).tag[i] >> 8, l_ = (v).tag[i] & 255u;                                \
+        const trg_u32 most_ = zf_reach_most(v, l_);                                                \
+        const trg_u32 low_ = s_ > most_ ? s_ - most_ : 0u;                                         \
         const trg_u32 high_ = s_ + most_ + 1u < (roi).n_slices ? s_ + most_ + 1u : (roi).n_slices; \
-        const trg_u32 end_ = (v).start[high_];                                                    \
-        float places_[ZF_CHUNK];                                                                  \
-        for (trg_u32 from_ = (v).start[low_]; from_ < end_; from_ += ZF_CHUNK) {                  \
-            const trg_u32 n_ = end_ - from_ < ZF_CHUNK ? end_ - from_ : ZF_CHUNK;                 \
-            zf_places(v, (v).rho[i], (v).z[i], (par).z_max, (roi).inv_bin, l_, from_, n_,         \
-                      places_);                                                                   \
-            for (trg_u32 k_ = 0; k_ < n_; k_++) {                                                 \
-                const trg_u32 o_ = from_ + k_;                                                    \
-                trg_u32 so_, apart_, w_ = 1u;                                                     \
-                if (places_[k_] < 0.0f)                                                           \
-                    continue;                                                                     \
-                so_ = (v).tag[o_] >> 8;                                                           \
-                apart_ = so_ > s_ ? so_ - s_ : s_ - so_;                                          \
-                if (apart_ > 1u &&                                                                \
-                    apart_ > zf_reach(v, roi, (par).last_barrel, l_, (v).tag[o_] & 255u))         \
-                    continue;                                                                     \
-                if ((par).triplet_mode)                                                           \
-                    w_ = zf_triplets(v, roi, &(par), i, o_,                                       \
-                                     zf_extrapolate((v).rho[i], (v).z[i], (v).rho[o_],            \
-                                                    (v).z[o_]));                                  \
-                if (w_)                                                                           \
-                    ZF_COUNT(hist, place, roi, par, s_, so_, places_[k_], w_);                    \
-            }                                                                                     \
-        }                                                                                         \
+        const trg_u32 end_ = (v).start[high_];                                                     \
+        float places_[ZF_CHUNK];                                                                   \
+        for (trg_u32 from_ = (v).start[low_]; from_ < end_; from_ += ZF_CHUNK) {                   \
+            const trg_u32 n_ = end_ - from_ < ZF_CHUNK ? end_ - from_ : ZF_CHUNK;                  \
+            zf_places(v, (v).rho[i], (v).z[i], (par).z_max, (roi).inv_bin, l_, from_, n_,          \
+                      places_);                                                                    \
+            for (trg_u32 k_ = 0; k_ < n_; k_++) {                                                  \
+                const trg_u32 o_ = from_ + k_;                                                     \
+                trg_u32 so_, apart_, w_ = 1u;                                                      \
+                if (places_[k_] < 0.0f)                                                            \
+                    continue;                                                                      \
+                so_ = (v).tag[o_] >> 8;                                                            \
+                apart_ = so_ > s_ ? so_ - s_ : s_ - so_;                                           \
+                if (apart_ > 1u &&                                                                 \
+                    apart_ > zf_reach(v, roi, (par).last_barrel, l_, (v).tag[o_] & 255u))          \
+                    continue;                                                                      \
+                if ((par).triplet_mode)                                                            \
+                    w_ =                                                                           \
+                        zf_triplets(v, roi, &(par), i, o_,                                         \
+                                    zf_extrapolate((v).rho[i], (v).z[i], (v).rho[o_], (v).z[o_])); \
+                if (w_)                                                                            \
+                    ZF_COUNT(hist, place, roi, par, s_, so_, places_[k_], w_);                     \
+            }                                                                                      \
+        }                                                                                          \
     } while (0)
 #else
-#define ZF_FROM_POINT(hist, place, v, roi, par, i)                                                \
-    do {                                                                                          \
-        const trg_u32 s_ = (v).tag[i] >> 8, l_ = (v).tag[i] & 255u;                               \
-        const trg_u32 most_ = zf_reach_most(v, l_);                                               \
-        const trg_u32 low_ = s_ > most_ ? s_ - most_ : 0u;                                        \
+#define ZF_FROM_POINT(hist, place, v, roi, par, i)                                                 \
+    do {                                                                                           \
+        const trg_u32 s_ = (v).tag[i] >> 8, l_ = (v).tag[i] & 255u;                                \
+        const trg_u32 most_ = zf_reach_most(v, l_);                                                \
+        const trg_u32 low_ = s_ > most_ ? s_ - most_ : 0u;                                         \
         const trg_u32 high_ = s_ + most_ + 1u < (roi).n_slices ? s_ + most_ + 1u : (roi).n_slices; \
-        const trg_u32 end_ = (v).start[high_];                                                    \
-        for (trg_u32 o_ = (v).start[low_]; o_ < end_; o_++) {                                     \
-            const trg_u32 so_ = (v).tag[o_] >> 8, lo_ = (v).tag[o_] & 255u;                       \
-            const trg_u32 apart_ = so_ > s_ ? so_ - s_ : s_ - so_;                                \
-            float t_ = 0.0f;                                                                      \
-            trg_u32 w_ = 0u;                                                                      \
-            if (lo_ > l_ &&                                                                       \
-                (apart_ <= 1u || apart_ <= zf_reach(v, roi, (par).last_barrel, l_, lo_)))         \
-                w_ = zf_weight(v, roi, &(par), i, o_, &t_);                                       \
-            if (w_)                                                                               \
-                ZF_COUNT(hist, place, roi, par, s_, so_, t_, w_);                                 \
-        }                                                                                         \
+        const trg_u32 end_ = (v).start[high_];                                                     \
+        for (trg_u32 o_ = (v).start[low_]; o_ < end_; o_++) {                                      \
+            const trg_u32 so_ = (v).tag[o_] >> 8, lo_ = (v).tag[o_] & 255u;                        \
+            const trg_u32 apart_ = so_ > s_ ? so_ - s_ : s_ - so_;                                 \
+            float t_ = 0.0f;                                                                       \
+            trg_u32 w_ = 0u;                                                                       \
+            if (lo_ > l_ &&                                                                        \
+                (apart_ <= 1u || apart_ <= zf_reach(v, roi, (par).last_barrel, l_, lo_)))          \
+                w_ = zf_weight(v, roi, &(par), i, o_, &t_);                                        \
+            if (w_)                                                                                \
+                ZF_COUNT(hist, place, roi, par, s_, so_, t_, w_);                                  \
+        }                                                                                          \
     } while (0)
 #endif
 
-/* `parts` groups an RoI, each with every parts-th inner point: one histogram for the RoI.  With more
- * than one part, `hist` must be zero before. */
+/* `parts` groups an RoI, each with every parts-th inner point: one histogram for the RoI.  With
+ * more than one part, `hist` must be zero before. */
 TRG_KERNEL7(zf_pairs, const struct zf_roi, rois, const trg_u32, starts, const float, points,
             const trg_u32, tags, const struct zf_summary, summaries, const trg_u8, neighbours,
             trg_u32, hist, struct zf_par, par)
@@ -362,8 +363,8 @@ TRG_KERNEL7(zf_pairs, const struct zf_roi, rois, const trg_u32, starts, const fl
 
 /* ---------------------------------------------------------------- peaks */
 
-/* Which of two equal peaks comes first: the more central one if that is wished, then the lower charge,
- * slice and bin. */
+/* Which of two equal peaks comes first: the more central one if that is wished, then the lower
+ * charge, slice and bin. */
 TRG_FN trg_u32 zf_order(trg_u32 prefer_central, trg_u32 n_bins, trg_u32 charge, trg_u32 bin)
 {
     trg_u32 middle = n_bins / 2u, away = bin > middle ? bin - middle : middle - bin;
@@ -374,57 +375,57 @@ TRG_FN trg_u32 zf_order(trg_u32 prefer_central, trg_u32 n_bins, trg_u32 charge, 
 /* Finds the highest three bins, takes them out, again and again: what remains is in `count`.
  * `best` and `order` are shared words; every work-item of the group goes through all of it.  Unused
  * places of the list get no entries; `more` tells whether a peak was left when it was full. */
-#define ZF_FIND_PEAKS(count, place, roi, par, slice_, list, n_list, best, order, more)            \
-    do {                                                                                          \
-        for (trg_u32 k_ = 0; k_ < (n_list) + (par).look_for_more; k_++) {                         \
-            trg_u32 top_ = 0u, first_ = 0xffffffffu;                                              \
-            if (TRG_LID == 0u) {                                                                  \
-                best = 0u;                                                                        \
-                order = 0xffffffffu;                                                              \
-            }                                                                                     \
-            TRG_BARRIER();                                                                        \
-            for (trg_u32 c_ = 0; c_ < (par).charges; c_++)                                        \
-                for (trg_u32 b_ = 1u + TRG_LID; b_ + 1u < (roi).n_bins; b_ += TRG_LSIZE) {        \
-                    const trg_u32 at_ = c_ * (roi).n_bins + b_;                                   \
-                    const trg_u32 sum_ = (count)[at_ - 1u] + (count)[at_] + (count)[at_ + 1u];    \
-                    top_ = sum_ > top_ ? sum_ : top_;                                             \
-                }                                                                                 \
-            TRG_ATOMIC_MAX_LOCAL(&best, top_);                                                    \
-            TRG_BARRIER();                                                                        \
-            for (trg_u32 c_ = 0; c_ < (par).charges && top_ && top_ == best; c_++)                \
-                for (trg_u32 b_ = 1u + TRG_LID; b_ + 1u < (roi).n_bins; b_ += TRG_LSIZE) {        \
-                    const trg_u32 at_ = c_ * (roi).n_bins + b_;                                   \
-                    if ((count)[at_ - 1u] + (count)[at_] + (count)[at_ + 1u] == best) {           \
-                        const trg_u32 o_ = zf_order((par).prefer_central, (roi).n_bins, c_, b_);  \
-                        first_ = o_ < first_ ? o_ : first_;                                       \
-                    }                                                                             \
-                }                                                                                 \
-            TRG_ATOMIC_MIN_LOCAL(&order, first_);                                                 \
-            TRG_BARRIER();                                                                        \
-            if (TRG_LID == 0u && best < (par).min_total) {                                        \
-                if (k_ < (n_list))                                                                \
-                    (list)[k_].total = 0u;                                                        \
-            } else if (TRG_LID == 0u && k_ == (n_list)) {                                         \
-                more = 1u;                                                                        \
-            } else if (TRG_LID == 0u) {                                                           \
-                struct zf_peak p_;                                                                \
-                const trg_u32 c_ = order >> 13 & 1u, b_ = order & 8191u;                          \
-                const trg_u32 at_ = c_ * (roi).n_bins + b_;                                       \
-                p_.total = best;                                                                  \
-                p_.charge = c_;                                                                   \
-                p_.slice = (slice_);                                                              \
-                p_.bin = b_;                                                                      \
-                p_.places = 0u;                                                                   \
-                for (trg_u32 j_ = 0; j_ < 3u; j_++) {                                             \
-                    p_.count[j_] = (count)[at_ + j_ - 1u];                                        \
-                    p_.places += (place)[at_ + j_ - 1u];                                          \
-                    (count)[at_ + j_ - 1u] = 0u;                                                  \
-                    (place)[at_ + j_ - 1u] = 0u;                                                  \
-                }                                                                                 \
-                (list)[k_] = p_;                                                                  \
-            }                                                                                     \
-            TRG_BARRIER();                                                                        \
-        }                                                                                         \
+#define ZF_FIND_PEAKS(count, place, roi, par, slice_, list, n_list, best, order, more)           \
+    do {                                                                                         \
+        for (trg_u32 k_ = 0; k_ < (n_list) + (par).look_for_more; k_++) {                        \
+            trg_u32 top_ = 0u, first_ = 0xffffffffu;                                             \
+            if (TRG_LID == 0u) {                                                                 \
+                best = 0u;                                                                       \
+                order = 0xffffffffu;                                                             \
+            }                                                                                    \
+            TRG_BARRIER();                                                                       \
+            for (trg_u32 c_ = 0; c_ < (par).charges; c_++)                                       \
+                for (trg_u32 b_ = 1u + TRG_LID; b_ + 1u < (roi).n_bins; b_ += TRG_LSIZE) {       \
+                    const trg_u32 at_ = c_ * (roi).n_bins + b_;                                  \
+                    const trg_u32 sum_ = (count)[at_ - 1u] + (count)[at_] + (count)[at_ + 1u];   \
+                    top_ = sum_ > top_ ? sum_ : top_;                                            \
+                }                                                                                \
+            TRG_ATOMIC_MAX_LOCAL(&best, top_);                                                   \
+            TRG_BARRIER();                                                                       \
+            for (trg_u32 c_ = 0; c_ < (par).charges && top_ && top_ == best; c_++)               \
+                for (trg_u32 b_ = 1u + TRG_LID; b_ + 1u < (roi).n_bins; b_ += TRG_LSIZE) {       \
+                    const trg_u32 at_ = c_ * (roi).n_bins + b_;                                  \
+                    if ((count)[at_ - 1u] + (count)[at_] + (count)[at_ + 1u] == best) {          \
+                        const trg_u32 o_ = zf_order((par).prefer_central, (roi).n_bins, c_, b_); \
+                        first_ = o_ < first_ ? o_ : first_;                                      \
+                    }                                                                            \
+                }                                                                                \
+            TRG_ATOMIC_MIN_LOCAL(&order, first_);                                                \
+            TRG_BARRIER();                                                                       \
+            if (TRG_LID == 0u && best < (par).min_total) {                                       \
+                if (k_ < (n_list))                                                               \
+                    (list)[k_].total = 0u;                                                       \
+            } else if (TRG_LID == 0u && k_ == (n_list)) {                                        \
+                more = 1u;                                                                       \
+            } else if (TRG_LID == 0u) {                                                          \
+                struct zf_peak p_;                                                               \
+                const trg_u32 c_ = order >> 13 & 1u, b_ = order & 8191u;                         \
+                const trg_u32 at_ = c_ * (roi).n_bins + b_;                                      \
+                p_.total = best;                                                                 \
+                p_.charge = c_;                                                                  \
+                p_.slice = (slice_);                                                             \
+                p_.bin = b_;                                                                     \
+                p_.places = 0u;                                                                  \
+                for (trg_u32 j_ = 0; j_ < 3u; j_++) {                                            \
+                    p_.count[j_] = (count)[at_ + j_ - 1u];                                       \
+                    p_.places += (place)[at_ + j_ - 1u];                                         \
+                    (count)[at_ + j_ - 1u] = 0u;                                                 \
+                    (place)[at_ + j_ - 1u] = 0u;                                                 \
+                }                                                                                \
+                (list)[k_] = p_;                                                                 \
+            }                                                                                    \
+            TRG_BARRIER();                                                                       \
+        }                                                                                        \
     } while (0)
 
 /* Adds the contents of the histograms (all groups of three bins) to shared words, and to `digest` a
@@ -442,8 +443,7 @@ TRG_FN trg_u32 zf_order(trg_u32 prefer_central, trg_u32 n_bins, trg_u32 charge, 
                     TRG_ATOMIC_ADD_LOCAL(&low, (n_ * in_) & 0xffffu);                             \
                     TRG_ATOMIC_ADD_LOCAL(&high, (n_ * in_) >> 16);                                \
                     TRG_ATOMIC_ADD_LOCAL(                                                         \
-                        &digest, zf_digest(slice_, c_, b_, n_,                                    \
-                                           (place)[c_ * (roi).n_bins + b_]));                     \
+                        &digest, zf_digest(slice_, c_, b_, n_, (place)[c_ * (roi).n_bins + b_])); \
                 }                                                                                 \
             }                                                                                     \
     } while (0)
@@ -489,9 +489,9 @@ TRG_FN trg_u32 zf_spread(const struct zf_view v, const struct zf_roi roi, trg_u3
     return layer ? zf_reach(v, roi, last_barrel, 0u, layer) : 0u;
 }
 
-/* slices_room groups an RoI, one for each slice: fills the slice's histograms from the inner points near
- * by, and leaves their highest peaks.  A group without points near by goes the same way through no
- * bins, so that all of it meets at every barrier. */
+/* slices_room groups an RoI, one for each slice: fills the slice's histograms from the inner points
+ * near by, and leaves their highest peaks.  A group without points near by goes the same way
+ * through no bins, so that all of it meets at every barrier. */
 TRG_KERNEL7(zf_slices, const struct zf_roi, rois, const trg_u32, starts, const float, points,
             const trg_u32, tags, struct zf_summary, summaries, const trg_u8, neighbours,
             struct zf_peak, peaks, struct zf_par, par)

@@ -62,7 +62,8 @@ static void stall(uint32_t ms)
 
 static int collect(struct trg_algo *a, struct trg_batch *b)
 {
-    const uint32_t *offsets = (const uint32_t *)(const void *)(b->in[0].host + b->in[0].span.offsets);
+    const uint32_t *offsets =
+        (const uint32_t *)(const void *)(b->in[0].host + b->in[0].span.offsets);
 
     for (uint32_t i = 0; i < b->n_rois; i++) {
         struct trg_result *r = &b->results[i];

@@ -37,8 +37,7 @@ static const char *build_folder(void)
     return b;
 }
 
-static void write_file(const struct server *s, const char *name, const char *head,
-                       const char *text)
+static void write_file(const struct server *s, const char *name, const char *head, const char *text)
 {
     char path[256];
     FILE *f;

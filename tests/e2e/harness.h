@@ -12,9 +12,9 @@
 #include "trigd.pb-c.h"
 
 struct server {
-    char folder[64];     /* its files; removed by server_stop */
-    char endpoint[128];  /* ipc:// in the folder */
-    char control[128];   /* Unix socket */
+    char folder[64];    /* its files; removed by server_stop */
+    char endpoint[128]; /* ipc:// in the folder */
+    char control[128];  /* Unix socket */
     pid_t pid;
 };
 

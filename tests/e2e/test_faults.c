@@ -58,8 +58,7 @@ static void one_bad_roi(void **state)
     link_send_rois(&l, specs, 8);
     link_collect(&l, 0, 8, result);
     for (uint32_t i = 0; i < 8; i++)
-        assert_int_equal(result[i],
-                         i == 3 ? DEBUG_ACCEPT(TRIGD__V1__STATUS__ALGO_FAILED) : 0);
+        assert_int_equal(result[i], i == 3 ? DEBUG_ACCEPT(TRIGD__V1__STATUS__ALGO_FAILED) : 0);
     server_wait_counter(&s, "debug_written", 1);
     assert_int_equal(server_counter(&s, "failed"), 1);
     end_well(&s, &l);
@@ -328,10 +327,10 @@ static void sigterm_drains(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_bad_roi),          cmocka_unit_test(failed_batches),
-        cmocka_unit_test(a_stalled_plugin),     cmocka_unit_test(garbage_on_the_wire),
-        cmocka_unit_test(a_lost_client),        cmocka_unit_test(a_slow_client),
-        cmocka_unit_test(a_full_disk),          cmocka_unit_test(the_debug_stream_keeps_the_roi),
+        cmocka_unit_test(one_bad_roi),      cmocka_unit_test(failed_batches),
+        cmocka_unit_test(a_stalled_plugin), cmocka_unit_test(garbage_on_the_wire),
+        cmocka_unit_test(a_lost_client),    cmocka_unit_test(a_slow_client),
+        cmocka_unit_test(a_full_disk),      cmocka_unit_test(the_debug_stream_keeps_the_roi),
         cmocka_unit_test(sigterm_drains),
     };
 

@@ -110,8 +110,8 @@ int driver_open(const struct driver_setup *setup, struct driver **ret_driver)
     d->s = *setup;
     trg_device_info(setup->device, &info);
     d->is_host = info.is_host != 0;
-    d->capacity = setup->plugin->d.output_items ? setup->plugin->d.output_items(setup->params, &n_in)
-                                                : 0;
+    d->capacity =
+        setup->plugin->d.output_items ? setup->plugin->d.output_items(setup->params, &n_in) : 0;
     d->sources = calloc(setup->max_rois, sizeof *d->sources);
     d->columns = calloc(d->capacity + 1u, sizeof *d->columns);
     if (!d->sources || !d->columns)
@@ -160,7 +160,8 @@ static int begin(struct driver *d, struct slot *s, const struct generated *rois,
     while (k < d->s.max_rois && first + k < n && items + rois[first + k].n <= d->s.max_items) {
         const struct generated *g = &rois[first + k];
 
-        d->sources[k] = (struct stage_source){.n = g->n, .column = {g->phi, g->rho, g->z, g->layer}};
+        d->sources[k] =
+            (struct stage_source){.n = g->n, .column = {g->phi, g->rho, g->z, g->layer}};
         s->infos[k] = g->info;
         items += g->n;
         k++;

@@ -10,7 +10,8 @@
 
 #define DRIVER_SLOTS_MAX 4u
 
-/* The backends and plugins of the build (TRIGD_BUILD); log lines of level warn and up are printed. */
+/* The backends and plugins of the build (TRIGD_BUILD); log lines of level warn and up are printed.
+ */
 struct bench_host {
     struct trg_host host;
     struct backends *backends;

@@ -21,7 +21,8 @@ struct job {
 
 /* ---------------------------------------------------------------- the pieces of the definition */
 
-static uint32_t pair_reach(const struct zf_config *c, uint32_t fewer, uint32_t inner, uint32_t outer)
+static uint32_t pair_reach(const struct zf_config *c, uint32_t fewer, uint32_t inner,
+                           uint32_t outer)
 {
     static const double radius[] = {33.25, 50.5, 88.5, 122.5, 299, 371, 443, 514};
     double dr = 60.0 * (outer - inner), dphi, n = 1;
@@ -189,7 +190,8 @@ static void count_pairs(struct job *j)
             uint32_t n;
 
             if (j->slice[o] == UINT32_MAX || g->layer[o] <= g->layer[i] ||
-                apart(j->slice[i], j->slice[o]) > pair_reach(j->c, j->fewer, g->layer[i], g->layer[o]))
+                apart(j->slice[i], j->slice[o]) >
+                    pair_reach(j->c, j->fewer, g->layer[i], g->layer[o]))
                 continue;
             z0 = on_beam(g->rho[i], g->z[i], g->rho[o], g->z[o]);
             if (!(z0 > -j->c->z_max_mm && z0 < j->c->z_max_mm))
@@ -264,8 +266,8 @@ void reference_float(const struct zf_config *c, const struct generated *g, struc
 
         ret->n_entries += j.count[at];
         if (j.count[at])
-            ret->digest += zf_digest(h, (uint32_t)(at / j.n_bins / j.histograms), b, j.count[at],
-                                     j.place[at]);
+            ret->digest +=
+                zf_digest(h, (uint32_t)(at / j.n_bins / j.histograms), b, j.count[at], j.place[at]);
     }
     while (ret->n_vertices < c->n_peaks && take_peak(&j, ret)) {
     }
@@ -276,13 +278,14 @@ void reference_float(const struct zf_config *c, const struct generated *g, struc
 
 /* ---------------------------------------------------------------- double precision */
 
-/* z at the beam line of the helix through two points and the beam line: z grows with the length of the
- * arc, which the chords to the beam line give exactly when the bending is known. */
+/* z at the beam line of the helix through two points and the beam line: z grows with the length of
+ * the arc, which the chords to the beam line give exactly when the bending is known. */
 static double exact_z(double r1, double p1, double z1, double r2, double p2, double z2)
 {
     double x1 = r1 * cos(p1), y1 = r1 * sin(p1), x2 = r2 * cos(p2), y2 = r2 * sin(p2);
     double chord = hypot(x2 - x1, y2 - y1), cross = x1 * y2 - x2 * y1;
-    double curvature = chord > 0 ? 2 * cross / (r1 * r2 * chord) : 0; /* circle through the origin */
+    double curvature =
+        chord > 0 ? 2 * cross / (r1 * r2 * chord) : 0; /* circle through the origin */
     double a1 = r1 * curvature / 2, a2 = r2 * curvature / 2;
     double s1 = r1, s2 = r2;
 

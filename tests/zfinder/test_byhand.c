@@ -46,7 +46,8 @@ static void add_line(struct sample *s, float phi, float z0, float slope, uint32_
         add_point(s, phi, radius[i], z0 + slope * radius[i], (uint8_t)i);
 }
 
-static struct trg_result find(const struct sample *s, const char *preset, const char *const *settings)
+static struct trg_result find(const struct sample *s, const char *preset,
+                              const char *const *settings)
 {
     struct trg_result r;
     struct zf_config c;
@@ -56,7 +57,7 @@ static struct trg_result find(const struct sample *s, const char *preset, const 
     return r;
 }
 
-#define NOTHING ((const char *const[]){NULL})
+#define NOTHING  ((const char *const[]){NULL})
 #define SET(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 static void nothing_in_nothing_out(void **state)
@@ -181,7 +182,8 @@ static void bending_needs_neighbours(void **state)
     assert_true(find(&s, "pure", NOTHING).value[4] == 0);
     assert_true(find(&s, "pure", SET("neighbours", "bending")).value[4] == 1);
     /* it bends one way: one of the two histograms */
-    assert_true(find(&s, "pure", SET("neighbours", "bending", "charge_aware", "true")).value[4] == 1);
+    assert_true(find(&s, "pure", SET("neighbours", "bending", "charge_aware", "true")).value[4] ==
+                1);
 }
 
 static void impossible_parameters(void **state)

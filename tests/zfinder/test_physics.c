@@ -9,7 +9,7 @@
 
 #include "testing.h"
 
-#define SEED 20260101u /* fixed: a floor is a statement about one sample */
+#define SEED          20260101u /* fixed: a floor is a statement about one sample */
 #define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* Fraction of RoIs whose first vertex is within 1 mm of the hard scatter. */
@@ -48,8 +48,7 @@ static void single_precision_is_enough(void **state)
         struct reference want;
 
         reference_double(&c, &g[i], &want);
-        if (!want.n_vertices || r[i].value[0] == 0 ||
-            fabs((double)r[i].value[1] - want.z[0]) > 5.0)
+        if (!want.n_vertices || r[i].value[0] == 0 || fabs((double)r[i].value[1] - want.z[0]) > 5.0)
             continue; /* another peak was the highest: counted by the fractions below */
         sum += fabs((double)r[i].value[1] - want.z[0]);
         both++;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plugin against the naive reference: every histogram bin and every vertex, with all options. */
+/* The plugin against the naive reference: every histogram bin and every vertex, with all options.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,8 +57,8 @@ static void pure_triplets(void **state)
     (void)state;
     compare("pure", SETTINGS("triplet_mode", "1"), "lowlum", 40, seed);
     compare("pure", SETTINGS("triplet_mode", "2", "n_peaks", "4"), "lowlum", 40, seed + 1);
-    compare("pure", SETTINGS("triplet_mode", "2", "triplet_dz_mm", "5", "triplet_dk", "0.0005"), "lowlum",
-            40, seed + 2);
+    compare("pure", SETTINGS("triplet_mode", "2", "triplet_dz_mm", "5", "triplet_dk", "0.0005"),
+            "lowlum", 40, seed + 2);
 }
 
 static void charges_and_neighbours(void **state)
@@ -68,14 +69,15 @@ static void charges_and_neighbours(void **state)
     compare("pure", SETTINGS("charge_aware", "true"), "lowlum", 40, seed);
     compare("pure", SETTINGS("neighbours", "bending", "neighbour_multiplier", "1.5"), "lowlum", 40,
             seed + 1);
-    compare("pure", SETTINGS("neighbours", "bending", "charge_aware", "true", "triplet_mode", "2"), "lowlum",
-            20, seed + 2);
+    compare("pure", SETTINGS("neighbours", "bending", "charge_aware", "true", "triplet_mode", "2"),
+            "lowlum", 20, seed + 2);
     compare("pure", SETTINGS("first_layers", "2", "pixel_only", "true"), "lowlum", 40, seed + 3);
     compare("pure", SETTINGS("max_layers", "8", "last_barrel", "5"), "lowlum", 40, seed + 4);
-    compare("pure", SETTINGS("phi_range", "width", "roi_phi_width_rad", "0.4"), "lowlum", 40, seed + 5);
+    compare("pure", SETTINGS("phi_range", "width", "roi_phi_width_rad", "0.4"), "lowlum", 40,
+            seed + 5);
     compare("pure", SETTINGS("phi_range", "full"), "lowlum", 20, seed + 6);
-    compare("pure", SETTINGS("z_bin_mm", "1", "z_bin_eta_mm", "0.3", "z_max_mm", "100"), "lowlum", 40,
-            seed + 7);
+    compare("pure", SETTINGS("z_bin_mm", "1", "z_bin_eta_mm", "0.3", "z_max_mm", "100"), "lowlum",
+            40, seed + 7);
 }
 
 static void histogram_per_slice(void **state)
@@ -85,8 +87,8 @@ static void histogram_per_slice(void **state)
     (void)state;
     compare("atlas", SETTINGS("n_peaks", "1"), "lowlum", 6, seed);
     compare("atlas", SETTINGS("n_peaks", "4", "charge_aware", "false"), "lowlum", 6, seed + 1);
-    compare("atlas", SETTINGS("triplet_mode", "2", "n_peaks", "3", "prefer_central", "true"), "lowlum", 6,
-            seed + 2);
+    compare("atlas", SETTINGS("triplet_mode", "2", "n_peaks", "3", "prefer_central", "true"),
+            "lowlum", 6, seed + 2);
 }
 
 int main(void)

@@ -10,9 +10,12 @@
 
 #include "clock.h"
 
-#define PROTOCOL 1
-#define BATCH_MAX 256u
-#define TOKEN_BITS 40u /* of the number of an RoI within its connection */
+#define PROTOCOL             1
+#define BATCH_MAX            256u
+#define CREDITS_MAX          (1u << 20)      /* what we ever use of a grant */
+#define BUSY_PAUSE_NS        (5 * NS_PER_MS) /* before RoIs that were answered Busy are sent again */
+#define HEARTBEAT_DEFAULT_MS 1000u
+#define TOKEN_BITS           40u /* of the number of an RoI within its connection */
 
 static int send_message(struct connection *c, const Trigd__V1__ToDaemon *m)
 {
@@ -32,14 +35,14 @@ static int send_message(struct connection *c, const Trigd__V1__ToDaemon *m)
     return 0;
 }
 
-static int say_hello(struct connection *c, const char *name, uint32_t want)
+static int say_hello(struct connection *c)
 {
     Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
 
     hello.protocol = PROTOCOL;
-    hello.name = (char *)name;
-    hello.want_credits = want;
+    hello.name = c->name;
+    hello.want_credits = c->want_credits;
     m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
     m.hello = &hello;
     return send_message(c, &m);
@@ -56,44 +59,82 @@ static int copy_names(char **const from, size_t n, char **to, uint32_t most, uin
     return 0;
 }
 
-static int take_welcome(struct connection *c, const Trigd__V1__Welcome *w)
+static struct flight *flight_of(const struct connection *c, uint64_t token)
 {
-    int r = copy_names(w->chains, w->n_chains, c->chains, CONNECTION_NAMES_MAX, &c->n_chains);
-
-    if (r == 0)
-        r = copy_names(w->streams, w->n_streams, c->streams, 64, &c->n_streams);
-    c->credits = w->credits;
-    c->heartbeat_ms = w->heartbeat_ms;
-    for (c->room = 64; c->room < 4 * c->credits; c->room *= 2) {
-    }
-    c->flight = calloc(c->room, sizeof *c->flight);
-    c->again = calloc(c->room, sizeof *c->again);
-    return !c->flight || !c->again ? -ENOMEM : r;
+    return &c->flight[token % c->room];
 }
 
-/* The next message as a copy that the caller frees, or NULL after the limit. */
-static Trigd__V1__FromDaemon *receive_one(struct connection *c, long limit_ms)
+/* Takes a new number of credits, and makes room for four times as many RoIs on their way, so that a
+ * free place is quickly found.  What is on its way stays: numbers that differ modulo the old room
+ * differ modulo a multiple of it. */
+static int set_credits(struct connection *c, uint32_t credits)
+{
+    uint32_t room = c->room ? c->room : 64, old_room = c->room;
+    struct flight *old = c->flight, *flight;
+    uint64_t *again;
+
+    c->credits = credits < CREDITS_MAX ? credits : CREDITS_MAX;
+    while (room < 4 * c->credits)
+        room *= 2;
+    if (room == old_room)
+        return 0;
+    again = realloc(c->again, room * sizeof *again);
+    if (!again)
+        return -ENOMEM;
+    c->again = again;
+    flight = calloc(room, sizeof *flight);
+    if (!flight)
+        return -ENOMEM;
+    c->flight = flight;
+    c->room = room;
+    for (uint32_t i = 0; i < old_room; i++)
+        if (old[i].state != FLIGHT_FREE)
+            *flight_of(c, old[i].token) = old[i];
+    free(old);
+    return 0;
+}
+
+static int take_welcome(struct connection *c, const Trigd__V1__Welcome *w)
+{
+    int r = 0;
+
+    if (!c->flight)
+        r = copy_names(w->chains, w->n_chains, c->chains, CONNECTION_NAMES_MAX, &c->n_chains);
+    if (r == 0 && !c->flight)
+        r = copy_names(w->streams, w->n_streams, c->streams, 64, &c->n_streams);
+    c->heartbeat_ms = w->heartbeat_ms ? w->heartbeat_ms : HEARTBEAT_DEFAULT_MS;
+    return r < 0 ? r : set_credits(c, w->credits);
+}
+
+/* The next message, which the caller frees: 1; 0 when none comes within the limit; -EBADMSG for one
+ * that is no FromDaemon. */
+static int receive_one(struct connection *c, long limit_ms, Trigd__V1__FromDaemon **ret_message)
 {
     zmq_pollitem_t item = {.socket = c->socket, .events = ZMQ_POLLIN};
-    Trigd__V1__FromDaemon *m = NULL;
     zmq_msg_t body;
+    int r = 0;
 
     if (limit_ms && zmq_poll(&item, 1, limit_ms) <= 0)
-        return NULL;
+        return 0;
     zmq_msg_init(&body);
-    if (zmq_msg_recv(&body, c->socket, ZMQ_DONTWAIT) >= 0)
-        m = trigd__v1__from_daemon__unpack(NULL, zmq_msg_size(&body), zmq_msg_data(&body));
+    if (zmq_msg_recv(&body, c->socket, ZMQ_DONTWAIT) >= 0) {
+        *ret_message =
+            trigd__v1__from_daemon__unpack(NULL, zmq_msg_size(&body), zmq_msg_data(&body));
+        r = *ret_message ? 1 : -EBADMSG;
+    }
     zmq_msg_close(&body);
-    return m;
+    return r;
 }
 
 int connection_open(struct connection *c, void *zmq_context, const char *endpoint, const char *name,
                     uint32_t want_credits, uint32_t timeout_ms)
 {
     const int linger = 0, no_limit = 0;
-    Trigd__V1__FromDaemon *m;
+    Trigd__V1__FromDaemon *m = NULL;
     int r;
 
+    snprintf(c->name, sizeof c->name, "%s", name);
+    c->want_credits = want_credits;
     c->socket = zmq_socket(zmq_context, ZMQ_DEALER);
     if (!c->socket)
         return -errno;
@@ -102,21 +143,19 @@ int connection_open(struct connection *c, void *zmq_context, const char *endpoin
         zmq_setsockopt(c->socket, ZMQ_RCVHWM, &no_limit, sizeof no_limit) < 0 ||
         zmq_connect(c->socket, endpoint) < 0)
         return -errno;
-    r = say_hello(c, name, want_credits);
-    if (r < 0)
-        return r;
-    m = receive_one(c, timeout_ms);
-    if (!m)
-        return -ETIMEDOUT;
+    r = say_hello(c);
+    if (r == 0)
+        r = receive_one(c, timeout_ms, &m);
+    if (r <= 0)
+        return r < 0 ? r : -ETIMEDOUT;
+    r = -EBADMSG;
     if (m->body_case == TRIGD__V1__FROM_DAEMON__BODY_WELCOME) {
         r = take_welcome(c, m->welcome);
-    } else {
+    } else if (m->body_case == TRIGD__V1__FROM_DAEMON__BODY_ERROR) {
+        snprintf(c->tally->first_error, sizeof c->tally->first_error, "%s", m->error->text);
         r = -ECONNREFUSED;
-        if (m->body_case == TRIGD__V1__FROM_DAEMON__BODY_ERROR)
-            snprintf(c->tally->first_error, sizeof c->tally->first_error, "%s", m->error->text);
     }
     trigd__v1__from_daemon__free_unpacked(m, NULL);
-    c->heard_ns = clock_ns();
     return r;
 }
 
@@ -147,12 +186,9 @@ void connection_close(struct connection *c)
 
 uint32_t connection_room(const struct connection *c)
 {
-    return c->credits > c->outstanding ? c->credits - c->outstanding : 0;
-}
+    uint32_t taken = c->outstanding + c->n_again;
 
-static struct flight *flight_of(const struct connection *c, uint64_t token)
-{
-    return &c->flight[token % c->room];
+    return c->credits > taken ? c->credits - taken : 0;
 }
 
 static int send_tokens(struct connection *c, const uint64_t *tokens, uint32_t n)
@@ -162,7 +198,10 @@ static int send_tokens(struct connection *c, const uint64_t *tokens, uint32_t n)
     zmq_msg_t body;
 
     for (uint32_t i = 0; i < n; i++) {
-        which[i] = flight_of(c, tokens[i])->which;
+        struct flight *f = flight_of(c, tokens[i]);
+
+        f->state = FLIGHT_SENT;
+        which[i] = f->which;
         l1ids[i] = (uint32_t)tokens[i];
     }
     bytes = source_pack(c->source, which, tokens, l1ids, n, NULL);
@@ -181,7 +220,8 @@ static int send_tokens(struct connection *c, const uint64_t *tokens, uint32_t n)
     return 0;
 }
 
-/* A token whose place in the table is free; decisions can overtake, so one may have to be passed over. */
+/* A token whose place in the table is free; decisions can overtake, so one may have to be passed
+ * over. */
 static uint64_t new_token(struct connection *c, uint64_t from_ns)
 {
     uint64_t token;
@@ -190,8 +230,8 @@ static uint64_t new_token(struct connection *c, uint64_t from_ns)
     do {
         token = (uint64_t)c->number << TOKEN_BITS | c->next_token++;
         f = flight_of(c, token);
-    } while (f->is_open);
-    *f = (struct flight){.token = token, .from_ns = from_ns, .is_open = true};
+    } while (f->state != FLIGHT_FREE);
+    *f = (struct flight){.token = token, .from_ns = from_ns};
     f->which = (uint32_t)((c->next_token + (uint64_t)c->number * 7919u) % c->source->n);
     return token;
 }
@@ -211,13 +251,13 @@ int connection_tick(struct connection *c, uint64_t now_ns)
     Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Heartbeat beat = TRIGD__V1__HEARTBEAT__INIT;
 
-    while (c->n_again && connection_room(c)) {
+    while (c->n_again && c->outstanding < c->credits && now_ns >= c->again_ns) {
         int r = send_tokens(c, &c->again[--c->n_again], 1);
 
         if (r < 0)
             return r;
     }
-    if (now_ns < c->spoken_ns + NS_PER_MS * c->heartbeat_ms)
+    if (now_ns < c->spoken_ns + NS_PER_MS * c->heartbeat_ms / 2)
         return 0;
     beat.sent_ns = now_ns;
     m.body_case = TRIGD__V1__TO_DAEMON__BODY_HEARTBEAT;
@@ -227,12 +267,12 @@ int connection_tick(struct connection *c, uint64_t now_ns)
 
 /* ---------------------------------------------------------------- receiving */
 
-/* The flight of a token that is open, or NULL (counted: it came twice, or was never sent). */
+/* The flight of a token that was sent, or NULL (counted: it came twice, or was never sent). */
 static struct flight *take(struct connection *c, uint64_t token)
 {
     struct flight *f = flight_of(c, token);
 
-    if (f->is_open && f->token == token)
+    if (f->state == FLIGHT_SENT && f->token == token)
         return f;
     if (token >> TOKEN_BITS == c->number && (token & ((1ull << TOKEN_BITS) - 1)) < c->next_token)
         c->tally->duplicates++;
@@ -263,7 +303,7 @@ static void take_decision(struct connection *c, const Trigd__V1__Decision *d, ui
 
     if (!f)
         return;
-    f->is_open = false;
+    f->state = FLIGHT_FREE;
     c->outstanding--;
     t->decided++;
     *(d->accept ? &t->accepted : &t->rejected) += 1;
@@ -280,15 +320,21 @@ static void take_decision(struct connection *c, const Trigd__V1__Decision *d, ui
     compare_truth(c, d, f->which);
 }
 
-static void take_busy(struct connection *c, const Trigd__V1__Busy *b)
+static int take_busy(struct connection *c, const Trigd__V1__Busy *b)
 {
     for (size_t i = 0; i < b->n_tokens; i++) {
-        if (!take(c, b->tokens[i]))
+        struct flight *f = take(c, b->tokens[i]);
+
+        if (!f)
             continue;
+        f->state = FLIGHT_AGAIN;
         c->tally->busy++;
         c->outstanding--;
-        c->again[c->n_again++] = b->tokens[i]; /* as many as there are flights */
+        c->again[c->n_again++] = b->tokens[i]; /* each flight is in it once at most */
     }
+    c->again_ns = clock_ns() + BUSY_PAUSE_NS;
+    /* a daemon that does not know us any more was started anew, or did not hear us for long */
+    return b->reason == TRIGD__V1__BUSY__REASON__NO_HELLO ? say_hello(c) : 0;
 }
 
 static void take_error(struct connection *c, const Trigd__V1__Error *e)
@@ -300,44 +346,44 @@ static void take_error(struct connection *c, const Trigd__V1__Error *e)
         snprintf(c->tally->first_error, sizeof c->tally->first_error, "%s", e->text);
     if (!f)
         return;
-    f->is_open = false; /* refused for good: an answer, not a loss */
+    f->state = FLIGHT_FREE; /* refused for good: an answer, not a loss */
     c->outstanding--;
+    c->tally->refused++;
 }
 
-static void take_message(struct connection *c, const Trigd__V1__FromDaemon *m)
+static int take_message(struct connection *c, const Trigd__V1__FromDaemon *m)
 {
     uint64_t now = clock_ns();
 
-    c->heard_ns = now;
     switch (m->body_case) {
+    case TRIGD__V1__FROM_DAEMON__BODY_WELCOME:
+        return take_welcome(c, m->welcome);
     case TRIGD__V1__FROM_DAEMON__BODY_DECISIONS:
         for (size_t i = 0; i < m->decisions->n_decisions; i++)
             take_decision(c, m->decisions->decisions[i], now);
         break;
     case TRIGD__V1__FROM_DAEMON__BODY_BUSY:
-        take_busy(c, m->busy);
-        break;
+        return take_busy(c, m->busy);
     case TRIGD__V1__FROM_DAEMON__BODY_CREDIT:
-        if (m->credit->credits <= c->room / 4)
-            c->credits = m->credit->credits;
-        break;
+        return set_credits(c, m->credit->credits);
     case TRIGD__V1__FROM_DAEMON__BODY_ERROR:
         take_error(c, m->error);
         break;
     default:
         break; /* heartbeats only tell that the daemon lives */
     }
+    return 0;
 }
 
 int connection_receive(struct connection *c)
 {
     Trigd__V1__FromDaemon *m;
-    int n = 0;
+    int n = 0, r = 0;
 
-    while (n < 64 && (m = receive_one(c, 0)) != NULL) {
-        take_message(c, m);
+    while (r == 0 && n < 64 && (r = receive_one(c, 0, &m)) == 1) {
+        r = take_message(c, m);
         trigd__v1__from_daemon__free_unpacked(m, NULL);
         n++;
     }
-    return n;
+    return r < 0 ? r : n;
 }

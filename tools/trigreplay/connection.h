@@ -15,7 +15,13 @@
 struct tally { /* what came back, of one thread */
     uint64_t sent, decided, accepted, rejected, late;
     uint64_t status[8];
-    uint64_t busy, errors, duplicates, unknown, lost;
+    uint64_t busy;       /* answers Busy; the RoI is sent again */
+    uint64_t errors;     /* messages */
+    uint64_t refused;    /* RoIs refused for good by such a message */
+    uint64_t duplicates; /* answers to what was answered before */
+    uint64_t unknown;    /* answers to what was never asked */
+    uint64_t lost;       /* RoIs that nothing came back for */
+    uint64_t not_taken;  /* RoIs whose last answer was Busy when the run ended */
     uint64_t chain[CONNECTION_NAMES_MAX], stream[64];
     uint64_t with_truth, within_1mm;
     uint64_t bytes_out;
@@ -23,11 +29,17 @@ struct tally { /* what came back, of one thread */
     char first_error[256];
 };
 
+enum flight_state {
+    FLIGHT_FREE,
+    FLIGHT_SENT,
+    FLIGHT_AGAIN /* answered Busy: waits to be sent again */
+};
+
 struct flight { /* an RoI on its way */
     uint64_t token;
     uint64_t from_ns; /* when it was to be sent */
     uint32_t which;
-    bool is_open;
+    enum flight_state state;
 };
 
 struct connection {
@@ -36,29 +48,33 @@ struct connection {
     struct tally *tally;
     int z_step, z_value; /* where the decision holds z, for the truth; -1: nowhere */
     uint32_t number;     /* of this connection: the upper part of its tokens */
+    char name[64];
+    uint32_t want_credits;
     uint32_t credits, outstanding;
     uint32_t heartbeat_ms;
-    uint64_t heard_ns, spoken_ns;
+    uint64_t spoken_ns;
+    uint64_t again_ns;     /* when what was answered Busy may be sent again */
     struct flight *flight; /* [room], by token modulo room */
     uint32_t room;
-    uint64_t next_token, last_token;   /* lower parts */
-    uint64_t *again;       /* tokens that were answered Busy */
+    uint64_t next_token; /* lower part */
+    uint64_t *again;     /* [room] tokens that were answered Busy */
     uint32_t n_again;
     char *chains[CONNECTION_NAMES_MAX], *streams[64];
     uint32_t n_chains, n_streams;
 };
 
-/* Connects, says Hello and waits for Welcome at most `timeout_ms`; -ETIMEDOUT: nobody there. */
+/* Connects, says Hello and waits for Welcome at most `timeout_ms`.  -ETIMEDOUT: nobody there;
+ * -ECONNREFUSED: an Error came (its text is the tally's first_error); -EBADMSG: no trigd there. */
 int connection_open(struct connection *c, void *zmq_context, const char *endpoint, const char *name,
                     uint32_t want_credits, uint32_t timeout_ms);
 void connection_close(struct connection *c);
 
-/* RoIs that may be sent now. */
+/* New RoIs that may be sent now; those that were answered Busy go first. */
 uint32_t connection_room(const struct connection *c);
 /* Sends `n` RoIs that were due at from_ns[i] in one message. */
 int connection_send(struct connection *c, const uint64_t *from_ns, uint32_t n);
-/* Takes all that has come; returns how many messages. */
+/* Takes what has come; returns how many messages.  -EBADMSG: one was no message of a trigd. */
 int connection_receive(struct connection *c);
-/* Heartbeats when nothing was said for a while. */
+/* RoIs that were answered Busy go again; heartbeats when nothing was said for a while. */
 int connection_tick(struct connection *c, uint64_t now_ns);
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* generator.h - simulated RoIs of a toy ATLAS inner detector, with truth.
  *
- * Eight barrel layers (0-7: four of pixels, four of strips) and twelve discs a side (8-10 pixels, 11-19
- * strips), helical tracks in 2 T, one hard-scatter vertex and Poisson pile-up along the beam line
- * (sigma 50 mm), resolution, inefficiency, noise.  RoI number i is a pure function of
- * (preset, seed, i), whoever asks for it in whatever order.
+ * Eight barrel layers (0-7: four of pixels, four of strips) and twelve discs a side (8-10 pixels,
+ * 11-19 strips), helical tracks in 2 T, one hard-scatter vertex and Poisson pile-up along the beam
+ * line (sigma 50 mm), resolution, inefficiency, noise.  RoI number i is a pure function of (preset,
+ * seed, i), whoever asks for it in whatever order.
  */
 #ifndef TRIGD_GENERATOR_H
 #define TRIGD_GENERATOR_H
@@ -17,13 +17,13 @@
 
 struct generator_preset {
     const char *name, *help;
-    double pileup;          /* mean number of other collisions */
-    double tracks;          /* mean charged particles of a collision, |eta| < 2.7 */
-    double hard_tracks;     /* of the hard scatter, more of them inside the RoI */
-    double noise;           /* mean noise points in the RoI */
-    double eta_max;         /* RoI centres lie within */
-    double eta_half;        /* half width of the RoI */
-    double phi_half_rad;    /* >= pi: full circle */
+    double pileup;       /* mean number of other collisions */
+    double tracks;       /* mean charged particles of a collision, |eta| < 2.7 */
+    double hard_tracks;  /* of the hard scatter, more of them inside the RoI */
+    double noise;        /* mean noise points in the RoI */
+    double eta_max;      /* RoI centres lie within */
+    double eta_half;     /* half width of the RoI */
+    double phi_half_rad; /* >= pi: full circle */
 };
 
 /* The presets; the table ends with a NULL name. */

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trigreplay - makes events or reads them from RoI files, and replays them to a daemon. */
+/* trigreplay - makes events or reads them from RoI files, and replays them to a daemon: the
+ * options. */
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "generator.h"
+#include "files.h"
 #include "replay.h"
-#include "roifile.h"
 
 static const char usage[] =
     "usage: trigreplay run --connect ENDPOINT [OPTION ...]\n"
@@ -19,8 +20,10 @@ static const char usage[] =
     "  --connect ENDPOINT  tcp://HOST:PORT or ipc://PATH of the daemon\n"
     "  --preset P          simulate: lowlum, highlum, phase2 (default lowlum)\n"
     "  --file FILE         replay an RoI file instead\n"
-    "  --rois N            RoIs to send (default 10000)\n"
-    "  --distinct N        different RoIs among them, made before the clock starts (default 2000)\n"
+    "  --rois N            RoIs to send (default 10000, or each of the file once)\n"
+    "  --distinct N        different RoIs among them, made or read before the clock starts "
+    "(default\n"
+    "                      2000, or all of the file)\n"
     "  --connections K     clients, 1 to 1000 (default 1), spread over --threads T (default 1)\n"
     "  --batch B           RoIs in one message, 1 to 256 (default 1)\n"
     "  --credits C         credits to ask for (default: what the daemon gives)\n"
@@ -34,10 +37,15 @@ static const char usage[] =
     "  --name NAME         name of the clients (default replay)\n"
     "  --quiet             no progress bar, no table\n"
     "\n"
-    "Exit codes: 0 every RoI had exactly one answer, 1 some were lost or answered twice,\n"
-    "2 wrong usage, 3 no daemon, or the run failed.\n";
+    "RoIs that were answered Busy are sent again.  SIGINT ends a run early, with its report.\n"
+    "Exit codes: 0 every RoI had exactly one answer; 1 some were lost, answered twice, or Busy to\n"
+    "the end; 2 wrong usage; 3 no daemon, or the run failed.\n";
 
 enum { EXIT_LOST = 1, EXIT_USAGE = 2, EXIT_FAILED = 3 };
+
+#define ROIS_DEFAULT     10000u
+#define DISTINCT_DEFAULT 2000u
+#define DISTINCT_MAX     1000000u
 
 static void on_signal(int number)
 {
@@ -67,50 +75,111 @@ static void set_truth(struct replay_options *o, const char *text)
 {
     if (!strcmp(text, "none"))
         o->z_value = -1;
-    else if (sscanf(text, "%d:%d", &o->z_step, &o->z_value) != 2 || o->z_step < 0 || o->z_value < 0) {
+    else if (sscanf(text, "%d:%d", &o->z_step, &o->z_value) != 2 || o->z_step < 0 ||
+             o->z_value < 0) {
         fprintf(stderr, "trigreplay: --truth \"%s\": STEP:VALUE or none is wanted\n", text);
         exit(EXIT_USAGE);
     }
 }
 
-enum { OPT_FIRST = 256, CONNECT = OPT_FIRST, PRESET, FILE_, ROIS, DISTINCT, CONNECTIONS, THREADS, BATCH,
-       CREDITS, PACE, SEED, TRUTH, TIMEOUT, JSON, NAME, QUIET, OUT };
-static const struct option options[] = {
-    {"connect", required_argument, NULL, CONNECT}, {"preset", required_argument, NULL, PRESET},
-    {"file", required_argument, NULL, FILE_},      {"rois", required_argument, NULL, ROIS},
-    {"distinct", required_argument, NULL, DISTINCT},
-    {"connections", required_argument, NULL, CONNECTIONS},
-    {"threads", required_argument, NULL, THREADS}, {"batch", required_argument, NULL, BATCH},
-    {"credits", required_argument, NULL, CREDITS}, {"pace", required_argument, NULL, PACE},
-    {"seed", required_argument, NULL, SEED},       {"truth", required_argument, NULL, TRUTH},
-    {"timeout", required_argument, NULL, TIMEOUT}, {"json", required_argument, NULL, JSON},
-    {"name", required_argument, NULL, NAME},       {"quiet", no_argument, NULL, QUIET},
-    {"out", required_argument, NULL, OUT},         {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0}};
+enum {
+    OPT_FIRST = 256,
+    CONNECT = OPT_FIRST,
+    PRESET,
+    FILE_,
+    ROIS,
+    DISTINCT,
+    CONNECTIONS,
+    THREADS,
+    BATCH,
+    CREDITS,
+    PACE,
+    SEED,
+    TRUTH,
+    TIMEOUT,
+    JSON,
+    NAME,
+    QUIET,
+    OUT
+};
+static const struct option options[] = {{"connect", required_argument, NULL, CONNECT},
+                                        {"preset", required_argument, NULL, PRESET},
+                                        {"file", required_argument, NULL, FILE_},
+                                        {"rois", required_argument, NULL, ROIS},
+                                        {"distinct", required_argument, NULL, DISTINCT},
+                                        {"connections", required_argument, NULL, CONNECTIONS},
+                                        {"threads", required_argument, NULL, THREADS},
+                                        {"batch", required_argument, NULL, BATCH},
+                                        {"credits", required_argument, NULL, CREDITS},
+                                        {"pace", required_argument, NULL, PACE},
+                                        {"seed", required_argument, NULL, SEED},
+                                        {"truth", required_argument, NULL, TRUTH},
+                                        {"timeout", required_argument, NULL, TIMEOUT},
+                                        {"json", required_argument, NULL, JSON},
+                                        {"name", required_argument, NULL, NAME},
+                                        {"quiet", no_argument, NULL, QUIET},
+                                        {"out", required_argument, NULL, OUT},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {NULL, 0, NULL, 0}};
 
 static void set_option(struct arguments *a, int opt, const char *name)
 {
     struct replay_options *o = &a->o;
 
     switch (opt) {
-    case CONNECT: o->endpoint = optarg; break;
-    case PRESET: o->preset = optarg; break;
-    case FILE_: o->file = optarg; break;
-    case ROIS: o->rois = number(name, optarg, 1, UINT64_MAX >> 24); break;
-    case DISTINCT: o->distinct = (uint32_t)number(name, optarg, 1, 1000000); break;
-    case CONNECTIONS: o->connections = (uint32_t)number(name, optarg, 1, 1000); break;
-    case THREADS: o->threads = (uint32_t)number(name, optarg, 1, 64); break;
-    case BATCH: o->batch = (uint32_t)number(name, optarg, 1, 256); break;
-    case CREDITS: o->credits = (uint32_t)number(name, optarg, 1, 65536); break;
-    case PACE: o->pace = optarg; break;
-    case SEED: o->seed = number(name, optarg, 0, UINT64_MAX); break;
-    case TRUTH: set_truth(o, optarg); break;
-    case TIMEOUT: o->timeout_ms = (uint32_t)number(name, optarg, 1, 3600000); break;
-    case JSON: o->json = optarg; break;
-    case NAME: o->name = optarg; break;
-    case QUIET: o->quiet = true; break;
-    case OUT: a->out = optarg; break;
-    default: break;
+    case CONNECT:
+        o->endpoint = optarg;
+        break;
+    case PRESET:
+        o->preset = optarg;
+        break;
+    case FILE_:
+        o->file = optarg;
+        break;
+    case ROIS:
+        o->rois = number(name, optarg, 1, UINT64_MAX >> 24);
+        break;
+    case DISTINCT:
+        o->distinct = (uint32_t)number(name, optarg, 1, DISTINCT_MAX);
+        break;
+    case CONNECTIONS:
+        o->connections = (uint32_t)number(name, optarg, 1, 1000);
+        break;
+    case THREADS:
+        o->threads = (uint32_t)number(name, optarg, 1, 64);
+        break;
+    case BATCH:
+        o->batch = (uint32_t)number(name, optarg, 1, 256);
+        break;
+    case CREDITS:
+        o->credits = (uint32_t)number(name, optarg, 1, 65536);
+        break;
+    case PACE:
+        o->pace = optarg;
+        break;
+    case SEED:
+        o->seed = number(name, optarg, 0, UINT64_MAX);
+        break;
+    case TRUTH:
+        set_truth(o, optarg);
+        break;
+    case TIMEOUT:
+        o->timeout_ms = (uint32_t)number(name, optarg, 1, 3600000);
+        break;
+    case JSON:
+        o->json = optarg;
+        break;
+    case NAME:
+        o->name = optarg;
+        break;
+    case QUIET:
+        o->quiet = true;
+        break;
+    case OUT:
+        a->out = optarg;
+        break;
+    default:
+        break;
     }
 }
 
@@ -133,6 +202,10 @@ static void parse(int argc, char **argv, struct arguments *a)
         }
         set_option(a, opt, options[index].name);
     }
+    if (!a->o.file && !a->o.rois)
+        a->o.rois = ROIS_DEFAULT;
+    if (!a->o.distinct)
+        a->o.distinct = a->o.file ? DISTINCT_MAX : DISTINCT_DEFAULT;
     a->command = optind < argc ? argv[optind] : "";
     a->file = optind + 1 < argc ? argv[optind + 1] : NULL;
 }
@@ -156,122 +229,36 @@ static int run(const struct replay_options *o)
     if (o->json && report_json(o, &result) < 0)
         r = -EIO;
     if (!replay_is_whole(&result)) {
-        fprintf(stderr, "trigreplay: %llu RoIs were lost, %llu were answered twice or never asked\n",
-                (unsigned long long)result.sum.lost,
-                (unsigned long long)(result.sum.duplicates + result.sum.unknown));
+        fprintf(
+            stderr,
+            "trigreplay: %llu RoIs were lost, %llu not taken, %llu answers came twice or unasked\n",
+            (unsigned long long)result.sum.lost, (unsigned long long)result.sum.not_taken,
+            (unsigned long long)(result.sum.duplicates + result.sum.unknown));
         r = 1;
     }
     replay_result_fini(&result);
     return r < 0 ? EXIT_FAILED : r ? EXIT_LOST : 0;
 }
 
-static int append(struct roifile_writer *w, struct generated *g)
-{
-    Trigd__V1__RoiBatch batch = TRIGD__V1__ROI_BATCH__INIT;
-    struct generated_message m;
-    Trigd__V1__Roi *list = &m.roi;
-    size_t n;
-    void *bytes;
-    int r;
-
-    generated_message(g, &m);
-    batch.n_rois = 1;
-    batch.rois = &list;
-    n = trigd__v1__roi_batch__get_packed_size(&batch);
-    bytes = malloc(n);
-    if (!bytes)
-        return -ENOMEM;
-    trigd__v1__roi_batch__pack(&batch, bytes);
-    r = roifile_append(w, bytes, n, 1);
-    free(bytes);
-    return r;
-}
-
-static int write_file(const struct arguments *a, const struct generator_preset *p)
-{
-    Trigd__V1__FileHeader header = TRIGD__V1__FILE_HEADER__INIT;
-    struct roifile_writer *w;
-    struct generated g;
-    int r, finished;
-
-    header.version = 1;
-    header.creator = (char *)"trigreplay generate";
-    header.preset = (char *)p->name;
-    header.seed = a->o.seed;
-    r = roifile_create(a->out, &header, &w);
-    if (r < 0)
-        return r;
-    generated_init(&g);
-    for (uint64_t i = 0; r == 0 && i < a->o.rois && !atomic_load(&replay_stop); i++) {
-        r = generator_make(p, a->o.seed, i, &g);
-        if (r == 0)
-            r = append(w, &g);
-    }
-    generated_fini(&g);
-    finished = roifile_finish(w);
-    return r < 0 ? r : finished;
-}
-
 static int generate(const struct arguments *a)
 {
-    const struct generator_preset *p = generator_find(a->o.preset);
-    int r;
-
-    if (!p || !a->out) {
-        fprintf(stderr, "trigreplay: generate wants --out FILE and a preset: lowlum, highlum, phase2\n");
+    if (!a->out) {
+        fprintf(stderr, "trigreplay: generate wants --out FILE\n");
         return EXIT_USAGE;
     }
     signal(SIGINT, on_signal);
-    r = write_file(a, p);
-    if (r < 0) {
-        fprintf(stderr, "trigreplay: cannot write %s: %s\n", a->out, strerror(-r));
-        return EXIT_FAILED;
-    }
-    printf("%s: %llu RoIs of %s, seed %llu\n", a->out, (unsigned long long)a->o.rois, p->name,
-           (unsigned long long)a->o.seed);
-    return 0;
+    signal(SIGTERM, on_signal);
+    return files_generate(a->out, a->o.preset, a->o.seed, a->o.rois, &replay_stop) < 0 ? EXIT_FAILED
+                                                                                       : 0;
 }
 
-static void show_roi(const Trigd__V1__Roi *r)
+static int show(const struct arguments *a)
 {
-    printf("run %u l1id %u roi %u  eta %.3f +- %.2f  phi %.3f +- %.2f  spacepoints %zu", r->run,
-           r->l1id, r->roi_id, (double)r->eta, (double)r->eta_half, (double)r->phi_rad,
-           (double)r->phi_half_rad, r->spacepoints ? r->spacepoints->n_phi_rad : 0);
-    if (r->truth && r->truth->n_vertex_z_mm)
-        printf("  vertices %zu, hard scatter at z %.3f mm", r->truth->n_vertex_z_mm,
-               (double)r->truth->vertex_z_mm[0]);
-    putchar('\n');
-}
-
-static int show(const char *path)
-{
-    struct roifile_reader *file;
-    uint64_t records = 0, rois = 0;
-    const void *bytes;
-    size_t n;
-    int r = path ? roifile_open(path, &file) : -EINVAL;
-
-    if (r < 0) {
-        fprintf(stderr, "trigreplay: cannot read %s: %s\n", path ? path : "(no file given)",
-                strerror(-r));
-        return path ? EXIT_FAILED : EXIT_USAGE;
+    if (!a->file) {
+        fprintf(stderr, "trigreplay: show wants a file\n");
+        return EXIT_USAGE;
     }
-    printf("%s: by \"%s\", preset \"%s\", seed %llu\n", path, roifile_header(file)->creator,
-           roifile_header(file)->preset, (unsigned long long)roifile_header(file)->seed);
-    while ((r = roifile_next(file, &bytes, &n)) == 1) {
-        Trigd__V1__RoiBatch *b = trigd__v1__roi_batch__unpack(NULL, n, bytes);
-
-        for (size_t i = 0; b && i < b->n_rois; i++)
-            if (rois++ < 10)
-                show_roi(b->rois[i]);
-        if (b)
-            trigd__v1__roi_batch__free_unpacked(b, NULL);
-        records++;
-    }
-    roifile_close(file);
-    printf("%llu records, %llu RoIs%s\n", (unsigned long long)records, (unsigned long long)rois,
-           r < 0 ? ", then damage" : "");
-    return r < 0 ? EXIT_FAILED : 0;
+    return files_show(a->file, stdout) < 0 ? EXIT_FAILED : 0;
 }
 
 int main(int argc, char **argv)
@@ -279,8 +266,6 @@ int main(int argc, char **argv)
     struct arguments a = {.o = {.preset = "lowlum",
                                 .pace = "max",
                                 .name = "replay",
-                                .rois = 10000,
-                                .distinct = 2000,
                                 .connections = 1,
                                 .threads = 1,
                                 .batch = 1,
@@ -294,7 +279,7 @@ int main(int argc, char **argv)
     if (!strcmp(a.command, "generate"))
         return generate(&a);
     if (!strcmp(a.command, "show"))
-        return show(a.file);
+        return show(&a);
     fprintf(stderr, "trigreplay: run, generate or show is wanted\n%s", usage);
     return EXIT_USAGE;
 }

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An LHC orbit, simplified: 3564 places of 25 ns; 39 trains of 72 filled ones with 8 empty ones after
- * each, and the rest of the orbit empty (kicker gaps, abort gap). */
-#define BUNCH_NS 24.95
-#define TRAIN 72.0
+/* An LHC orbit, simplified: 3564 places of 25 ns; 39 trains of 72 filled ones with 8 empty ones
+ * after each, and the rest of the orbit empty (kicker gaps, abort gap). */
+#define BUNCH_NS  24.95
+#define TRAIN     72.0
 #define TRAIN_GAP 8.0
-#define TRAINS 39.0
-#define ORBIT 3564.0
+#define TRAINS    39.0
+#define ORBIT     3564.0
 
 int pace_parse(const char *text, struct pace *ret_pace)
 {
@@ -48,7 +48,8 @@ static double with_gaps(double live_ns)
     double orbits = floor(trains / TRAINS);
 
     return (orbits * ORBIT + (trains - orbits * TRAINS) * (TRAIN + TRAIN_GAP) + bunches -
-            trains * TRAIN) * BUNCH_NS;
+            trains * TRAIN) *
+           BUNCH_NS;
 }
 
 uint64_t pace_next(struct pace *p)

@@ -5,14 +5,19 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 #include <zmq.h>
 
 #include "clock.h"
 
-#define CONNECTIONS_MAX 1024u
-#define BATCH_MAX 256u
-#define SHOW_NS 200000000L /* of the progress bar */
+#define CONNECTIONS_MAX    1024u
+#define BATCH_MAX          256u
+#define SHOW_NS            200000000L       /* between two states of the progress bar */
+#define SPIN_NS            (50 * NS_PER_US) /* shorter waits are not slept */
+#define TICK_MS            5                /* longest sleep */
+#define FILES_A_CONNECTION 4 /* descriptors that ZeroMQ opens for one, and some to spare */
 
 _Atomic bool replay_stop;
 
@@ -21,12 +26,13 @@ struct worker { /* one thread and its connections */
     const struct source *source;
     void *context;
     struct connection *connection;
-    uint32_t n;          /* connections */
-    uint64_t rois;       /* its share */
+    uint32_t n;    /* connections */
+    uint64_t rois; /* its share */
     struct pace pace;
     struct tally tally;
     _Atomic uint64_t decided; /* for the progress bar */
     uint64_t start_ns, end_ns;
+    int timer; /* tells that the next RoI is due */
     int result;
     pthread_t thread;
 };
@@ -63,8 +69,13 @@ static bool receive_all(struct worker *w)
 {
     bool any = false;
 
-    for (uint32_t i = 0; i < w->n; i++)
-        any |= connection_receive(&w->connection[i]) > 0;
+    for (uint32_t i = 0; i < w->n; i++) {
+        int r = connection_receive(&w->connection[i]);
+
+        if (r < 0)
+            w->result = r;
+        any |= r > 0;
+    }
     atomic_store(&w->decided, w->tally.decided);
     return any;
 }
@@ -87,14 +98,22 @@ static bool is_done(const struct worker *w)
     return true;
 }
 
-/* Sleeps until something comes or the next RoI is due. */
+/* Sleeps until something comes or the next RoI is due.  A timer of the system wakes us: the limit
+ * of zmq_poll is in whole milliseconds, which would be added to the latency of every RoI. */
 static void wait_for_more(struct worker *w, zmq_pollitem_t *items, bool may_send, uint64_t due_ns)
 {
-    uint64_t now = clock_ns();
+    struct itimerspec timer = {.it_value = {0, 0}}; /* off */
 
-    if (may_send && due_ns <= now + 100 * NS_PER_US)
-        return; /* too short to sleep */
-    zmq_poll(items, (int)w->n, may_send && due_ns < now + 10 * NS_PER_MS ? 1 : 10);
+    if (may_send) {
+        uint64_t wake_ns = due_ns > SPIN_NS ? due_ns - SPIN_NS : 0;
+
+        if (wake_ns <= clock_ns())
+            return; /* too short to sleep */
+        timer.it_value.tv_sec = (time_t)(wake_ns / NS_PER_S);
+        timer.it_value.tv_nsec = (long)(wake_ns % NS_PER_S);
+    }
+    timerfd_settime(w->timer, TFD_TIMER_ABSTIME, &timer, NULL);
+    zmq_poll(items, (int)w->n + 1, TICK_MS);
 }
 
 static bool has_room(const struct worker *w)
@@ -107,30 +126,29 @@ static bool has_room(const struct worker *w)
 
 static void run_worker(struct worker *w, zmq_pollitem_t *items)
 {
-    uint64_t sent = 0, due_ns, last_ns, limit_ns = w->o->timeout_ms * NS_PER_MS;
+    uint64_t sent = 0, answered = 0, due_ns, last_ns, limit_ns = w->o->timeout_ms * NS_PER_MS;
     uint32_t turn = 0;
 
     for (uint32_t i = 0; i < w->n; i++)
         items[i] = (zmq_pollitem_t){.socket = w->connection[i].socket, .events = ZMQ_POLLIN};
-    w->start_ns = last_ns = clock_ns();
+    items[w->n] = (zmq_pollitem_t){.fd = w->timer, .events = ZMQ_POLLIN};
+    w->start_ns = w->end_ns = last_ns = clock_ns();
     due_ns = w->start_ns + pace_next(&w->pace);
     for (;;) {
         bool more = sent < w->rois && !atomic_load(&replay_stop);
-        bool any = more && send_due(w, &sent, &due_ns, &turn);
+        bool has_sent = more && send_due(w, &sent, &due_ns, &turn), any = receive_all(w);
         uint64_t now = clock_ns();
 
-        if (w->result < 0)
-            return;
-        any |= receive_all(w);
-        if (!tick_all(w, now))
-            return;
-        if (any)
-            last_ns = now;
+        if (w->result < 0 || !tick_all(w, now))
+            break;
+        if (has_sent || answered != w->tally.decided + w->tally.refused)
+            last_ns = now; /* Busy and heartbeats are no progress */
+        answered = w->tally.decided + w->tally.refused;
         if (!more && is_done(w))
             break;
         if (now > last_ns + limit_ns && (!more || due_ns < now))
             break; /* what is still open counts as lost */
-        if (!any)
+        if (!has_sent && !any)
             wait_for_more(w, items, more && has_room(w), due_ns);
     }
     w->end_ns = clock_ns();
@@ -139,15 +157,18 @@ static void run_worker(struct worker *w, zmq_pollitem_t *items)
 static void *worker_main(void *arg)
 {
     struct worker *w = arg;
-    zmq_pollitem_t *items = calloc(w->n, sizeof *items);
+    zmq_pollitem_t *items = calloc(w->n + 1, sizeof *items);
 
-    if (!items) {
-        w->result = -ENOMEM;
-        return NULL;
+    w->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    w->result = w->timer < 0 ? -errno : items ? 0 : -ENOMEM;
+    if (w->result == 0)
+        run_worker(w, items);
+    for (uint32_t i = 0; i < w->n; i++) {
+        w->tally.lost += w->connection[i].outstanding;
+        w->tally.not_taken += w->connection[i].n_again;
     }
-    run_worker(w, items);
-    for (uint32_t i = 0; i < w->n; i++)
-        w->tally.lost += w->connection[i].outstanding + w->connection[i].n_again;
+    if (w->timer >= 0)
+        close(w->timer);
     free(items);
     return NULL;
 }
@@ -175,6 +196,8 @@ static void add_tally(struct tally *sum, const struct tally *t)
         sum->status[i] += t->status[i];
     sum->busy += t->busy;
     sum->errors += t->errors;
+    sum->refused += t->refused;
+    sum->not_taken += t->not_taken;
     sum->duplicates += t->duplicates;
     sum->unknown += t->unknown;
     sum->lost += t->lost;
@@ -192,14 +215,15 @@ static void add_tally(struct tally *sum, const struct tally *t)
 
 static int open_source(const struct replay_options *o, struct source *ret_source)
 {
-    uint64_t n = o->rois < o->distinct ? o->rois : o->distinct;
+    uint64_t n = o->rois && o->rois < o->distinct ? o->rois : o->distinct;
     int r = o->file ? source_read(o->file, (uint32_t)n, ret_source)
                     : source_generate(o->preset, o->seed, (uint32_t)n, ret_source);
 
     if (r < 0 && o->file)
         fprintf(stderr, "trigreplay: cannot read RoIs from %s: %s\n", o->file, strerror(-r));
     else if (r == -EINVAL)
-        fprintf(stderr, "trigreplay: there is no preset \"%s\"; see trigreplay --help\n", o->preset);
+        fprintf(stderr, "trigreplay: there is no preset \"%s\"; see trigreplay --help\n",
+                o->preset);
     return r;
 }
 
@@ -333,14 +357,36 @@ static int prepare(const struct replay_options *o, const struct source *s, void 
         w[i].connection = &connections[first];
         first += w[i].n;
         if (pace_parse(o->pace, &w[i].pace) < 0) {
-            fprintf(stderr, "trigreplay: --pace \"%s\" is none of max, rate:HZ, poisson:HZ, "
-                    "bunches:HZ\n", o->pace);
+            fprintf(stderr,
+                    "trigreplay: --pace \"%s\" is none of max, rate:HZ, poisson:HZ, "
+                    "bunches:HZ\n",
+                    o->pace);
             return -EINVAL;
         }
         w[i].pace.rate_hz /= o->threads;
         random_seed(&w[i].pace.random, o->seed, 0x70616365u + i);
     }
     return 0;
+}
+
+/* ZeroMQ ends the program when it runs out of descriptors, so that is asked before. */
+static int raise_file_limit(uint32_t connections)
+{
+    struct rlimit limit;
+    rlim_t want = FILES_A_CONNECTION * connections + 64;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return -errno;
+    if (limit.rlim_cur >= want)
+        return 0;
+    if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < want) {
+        fprintf(stderr,
+                "trigreplay: %u connections want %llu open files; the limit is %llu (ulimit -n)\n",
+                connections, (unsigned long long)want, (unsigned long long)limit.rlim_max);
+        return -EMFILE;
+    }
+    limit.rlim_cur = want;
+    return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? -errno : 0;
 }
 
 int replay_run(const struct replay_options *options, struct replay_result *ret_result)
@@ -359,9 +405,13 @@ int replay_run(const struct replay_options *options, struct replay_result *ret_r
     if (!w || !connections || !context)
         goto out;
     zmq_ctx_set(context, ZMQ_MAX_SOCKETS, (int)CONNECTIONS_MAX + 64);
-    r = prepare(&o, &s, context, w, connections);
+    r = raise_file_limit(o.connections);
     if (r == 0)
         r = open_source(&o, &s);
+    if (r == 0 && !o.rois)
+        o.rois = s.n;
+    if (r == 0)
+        r = prepare(&o, &s, context, w, connections);
     if (r == 0)
         r = run_all(&o, w, ret_result);
     if (s.n)
@@ -387,5 +437,5 @@ void replay_result_fini(struct replay_result *r)
 
 bool replay_is_whole(const struct replay_result *r)
 {
-    return !r->sum.lost && !r->sum.duplicates && !r->sum.unknown;
+    return !r->sum.lost && !r->sum.not_taken && !r->sum.duplicates && !r->sum.unknown;
 }

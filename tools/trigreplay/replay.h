@@ -11,11 +11,12 @@
 
 struct replay_options {
     const char *endpoint, *preset, *file, *pace, *json, *name;
-    uint64_t rois, seed;
-    uint32_t distinct;    /* different RoIs that are made or read */
+    uint64_t rois; /* to send; 0: each that was read once */
+    uint64_t seed;
+    uint32_t distinct; /* different RoIs that are made or read, at most */
     uint32_t connections, threads, batch, credits;
-    uint32_t timeout_ms;  /* for the daemon to answer at the start, and for the last decisions */
-    int z_step, z_value;  /* place of z among a decision's results; z_value -1: not compared */
+    uint32_t timeout_ms; /* for the daemon to answer at the start, and for the last decisions */
+    int z_step, z_value; /* place of z among a decision's results; z_value -1: not compared */
     bool quiet;
 };
 

@@ -15,7 +15,10 @@ static double percent(uint64_t part, uint64_t whole)
 
 static double quantile_us(const struct replay_result *r, double q)
 {
-    return latency_quantile_ns(&r->sum.latency, q) * 1e-3;
+    double ns = latency_quantile_ns(&r->sum.latency, q), most = (double)r->sum.latency.max_ns;
+
+    return (ns < most ? ns : most) *
+           1e-3; /* the middle of the last bucket may be past the last one */
 }
 
 void report_print(const struct replay_options *o, const struct replay_result *r, FILE *out)
@@ -35,14 +38,20 @@ void report_print(const struct replay_options *o, const struct replay_result *r,
     for (size_t i = 1; i < N_STATUS; i++)
         if (t->status[i])
             fprintf(out, "  %-9s %llu\n", status_name[i], (unsigned long long)t->status[i]);
-    fprintf(out, "busy        %llu (sent again)\nerrors      %llu%s%s\n", (unsigned long long)t->busy,
-            (unsigned long long)t->errors, t->first_error[0] ? ", first: " : "", t->first_error);
+    fprintf(out, "busy        %llu (sent again)\nerrors      %llu%s%s\n",
+            (unsigned long long)t->busy, (unsigned long long)t->errors,
+            t->first_error[0] ? ", first: " : "", t->first_error);
+    if (t->refused)
+        fprintf(out, "refused     %llu RoIs, for good\n", (unsigned long long)t->refused);
+    if (t->not_taken)
+        fprintf(out, "not taken   %llu RoIs, answered Busy to the end\n",
+                (unsigned long long)t->not_taken);
     fprintf(out, "lost        %llu\nduplicated  %llu\n", (unsigned long long)t->lost,
             (unsigned long long)(t->duplicates + t->unknown));
-    fprintf(out, "latency     p50 %.0f us, p90 %.0f us, p99 %.0f us, p99.9 %.0f us, max %.0f us%s\n",
-            quantile_us(r, 0.5), quantile_us(r, 0.9), quantile_us(r, 0.99), quantile_us(r, 0.999),
-            (double)t->latency.max_ns * 1e-3,
-            strcmp(o->pace, "max") ? "" : " (all credits in flight)");
+    fprintf(
+        out, "latency     p50 %.0f us, p90 %.0f us, p99 %.0f us, p99.9 %.0f us, max %.0f us%s\n",
+        quantile_us(r, 0.5), quantile_us(r, 0.9), quantile_us(r, 0.99), quantile_us(r, 0.999),
+        (double)t->latency.max_ns * 1e-3, strcmp(o->pace, "max") ? "" : " (all credits in flight)");
     for (uint32_t i = 0; i < r->n_chains; i++)
         fprintf(out, "chain       %-24s %llu (%.2f %%)\n", r->chains[i],
                 (unsigned long long)t->chain[i], percent(t->chain[i], t->decided));
@@ -54,12 +63,30 @@ void report_print(const struct replay_options *o, const struct replay_result *r,
                 percent(t->within_1mm, t->with_truth), (unsigned long long)t->with_truth);
 }
 
+static void json_string(FILE *out, const char *text)
+{
+    putc('"', out);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            fprintf(out, "\\%c", *text);
+        else if ((unsigned char)*text < 0x20)
+            fprintf(out, "\\u%04x", (unsigned)*text);
+        else
+            putc(*text, out);
+    }
+    putc('"', out);
+}
+
 static void json_names(FILE *out, const char *key, char *const *names, const uint64_t *counts,
                        uint32_t n)
 {
     fprintf(out, ",\"%s\":{", key);
-    for (uint32_t i = 0; i < n; i++)
-        fprintf(out, "%s\"%s\":%llu", i ? "," : "", names[i], (unsigned long long)counts[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i)
+            putc(',', out);
+        json_string(out, names[i]);
+        fprintf(out, ":%llu", (unsigned long long)counts[i]);
+    }
     putc('}', out);
 }
 
@@ -69,11 +96,21 @@ int report_json(const struct replay_options *o, const struct replay_result *r)
     const struct {
         const char *name;
         uint64_t value;
-    } list[] = {{"sent", t->sent},           {"decided", t->decided},   {"accepted", t->accepted},
-                {"rejected", t->rejected},   {"late", t->late},         {"busy", t->busy},
-                {"errors", t->errors},       {"lost", t->lost},         {"duplicates", t->duplicates},
-                {"unknown", t->unknown},     {"bytes_out", t->bytes_out},
-                {"with_truth", t->with_truth}, {"within_1mm", t->within_1mm}};
+    } list[] = {{"sent", t->sent},
+                {"decided", t->decided},
+                {"accepted", t->accepted},
+                {"rejected", t->rejected},
+                {"late", t->late},
+                {"busy", t->busy},
+                {"errors", t->errors},
+                {"refused", t->refused},
+                {"not_taken", t->not_taken},
+                {"lost", t->lost},
+                {"duplicates", t->duplicates},
+                {"unknown", t->unknown},
+                {"bytes_out", t->bytes_out},
+                {"with_truth", t->with_truth},
+                {"within_1mm", t->within_1mm}};
     FILE *out = fopen(o->json, "w");
 
     if (!out) {
@@ -82,13 +119,22 @@ int report_json(const struct replay_options *o, const struct replay_result *r)
         fprintf(stderr, "trigreplay: cannot write %s: %s\n", o->json, strerror(errno));
         return e;
     }
-    fprintf(out, "{\"seconds\":%.6f,\"rois_per_s\":%.1f,\"seed\":%llu", r->seconds,
+    fputs("{\"source\":", out);
+    json_string(out, o->file ? o->file : o->preset);
+    fputs(",\"pace\":", out);
+    json_string(out, o->pace);
+    fputs(",\"first_error\":", out);
+    json_string(out, t->first_error);
+    fprintf(out, ",\"connections\":%u,\"batch\":%u,\"mean_items\":%.2f", o->connections, o->batch,
+            r->mean_items);
+    fprintf(out, ",\"seconds\":%.6f,\"rois_per_s\":%.1f,\"seed\":%llu", r->seconds,
             r->seconds > 0 ? (double)t->decided / r->seconds : 0, (unsigned long long)o->seed);
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         fprintf(out, ",\"%s\":%llu", list[i].name, (unsigned long long)list[i].value);
     for (size_t i = 0; i < N_STATUS; i++)
         fprintf(out, ",\"status_%s\":%llu", status_name[i], (unsigned long long)t->status[i]);
-    fprintf(out, ",\"p50_us\":%.1f,\"p90_us\":%.1f,\"p99_us\":%.1f,\"p999_us\":%.1f,\"max_us\":%.1f",
+    fprintf(out,
+            ",\"p50_us\":%.1f,\"p90_us\":%.1f,\"p99_us\":%.1f,\"p999_us\":%.1f,\"max_us\":%.1f",
             quantile_us(r, 0.5), quantile_us(r, 0.9), quantile_us(r, 0.99), quantile_us(r, 0.999),
             (double)t->latency.max_ns * 1e-3);
     json_names(out, "chains", r->chains, t->chain, r->n_chains);
