@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "generator.h"
+#include "roifile.h"
+
+#define SHOWN 10 /* RoIs that are printed one by one */
+
+/* ---------------------------------------------------------------- generate */
+
+static int append(struct roifile_writer *w, const struct generated *g)
+{
+    Trigd__V1__RoiBatch batch = TRIGD__V1__ROI_BATCH__INIT;
+    struct generated_message m;
+    Trigd__V1__Roi *list = &m.roi;
+    size_t n;
+    void *bytes;
+    int r;
+
+    generated_message(g, &m);
+    batch.n_rois = 1;
+    batch.rois = &list;
+    n = trigd__v1__roi_batch__get_packed_size(&batch);
+    bytes = malloc(n);
+    if (!bytes)
+        return -ENOMEM;
+    trigd__v1__roi_batch__pack(&batch, bytes);
+    r = roifile_append(w, bytes, n, 1);
+    free(bytes);
+    return r;
+}
+
+static int append_all(struct roifile_writer *w, const struct generator_preset *p, uint64_t seed,
+                      uint64_t rois, const _Atomic bool *stop)
+{
+    struct generated g;
+    uint64_t i = 0, items = 0;
+    int r = 0;
+
+    generated_init(&g);
+    for (; i < rois && !atomic_load(stop); i++) {
+        r = generator_make(p, seed, i, &g);
+        if (r == 0)
+            r = append(w, &g);
+        if (r < 0)
+            break;
+        items += g.n;
+    }
+    generated_fini(&g);
+    printf("%llu RoIs of %s, seed %llu: %.1f spacepoints an RoI, %.1f MB\n", (unsigned long long)i,
+           p->name, (unsigned long long)seed, i ? (double)items / (double)i : 0,
+           (double)roifile_bytes(w) * 1e-6);
+    return r;
+}
+
+static void say_presets(const char *preset)
+{
+    fprintf(stderr, "trigreplay: there is no preset \"%s\"; there are:", preset);
+    for (const struct generator_preset *p = generator_presets; p->name; p++)
+        fprintf(stderr, " %s", p->name);
+    fputc('\n', stderr);
+}
+
+int files_generate(const char *path, const char *preset, uint64_t seed, uint64_t rois,
+                   const _Atomic bool *stop)
+{
+    const struct generator_preset *p = generator_find(preset);
+    Trigd__V1__FileHeader header = TRIGD__V1__FILE_HEADER__INIT;
+    struct roifile_writer *w = NULL;
+    int r, finished;
+
+    if (!p) {
+        say_presets(preset);
+        return -EINVAL;
+    }
+    header.version = 1;
+    header.creator = (char *)"trigreplay generate " TRIGD_VERSION;
+    header.preset = (char *)p->name;
+    header.seed = seed;
+    header.created_unix_s = (uint64_t)time(NULL);
+    r = roifile_create(path, &header, &w);
+    if (r == 0)
+        r = append_all(w, p, seed, rois, stop);
+    finished = roifile_finish(w);
+    if (r == 0)
+        r = finished;
+    if (r < 0)
+        fprintf(stderr, "trigreplay: cannot write %s: %s\n", path, strerror(-r));
+    return r;
+}
+
+/* ---------------------------------------------------------------- show */
+
+static void show_roi(const Trigd__V1__Roi *r, FILE *out)
+{
+    fprintf(out, "  run %u l1id %u roi %u: eta %.3f +- %.2f, phi %.3f +- %.2f rad", r->run, r->l1id,
+            r->roi_id, (double)r->eta, (double)r->eta_half, (double)r->phi_rad,
+            (double)r->phi_half_rad);
+    if (r->spacepoints)
+        fprintf(out, ", %zu spacepoints", r->spacepoints->n_phi_rad);
+    if (r->hits)
+        fprintf(out, ", %zu hits", r->hits->n_x_mm);
+    if (r->tracks)
+        fprintf(out, ", %zu tracks", r->tracks->n_x_mm);
+    if (r->truth && r->truth->n_vertex_z_mm)
+        fprintf(out, "; truth: %zu vertices, hard scatter at z %.3f mm", r->truth->n_vertex_z_mm,
+                (double)r->truth->vertex_z_mm[0]);
+    fputc('\n', out);
+}
+
+static void show_header(const Trigd__V1__FileHeader *h, FILE *out)
+{
+    time_t created = (time_t)h->created_unix_s;
+    struct tm tm;
+    char text[40] = "at an unknown time";
+
+    if (created && gmtime_r(&created, &tm))
+        strftime(text, sizeof text, "at %Y-%m-%d %H:%M:%S UTC", &tm);
+    fprintf(out, "by \"%s\" %s", h->creator, text);
+    if (h->preset[0])
+        fprintf(out, ", preset %s, seed %llu", h->preset, (unsigned long long)h->seed);
+    fputc('\n', out);
+}
+
+struct shown {
+    uint64_t records, rois;
+};
+
+/* Goes through the records: all of them, or with `is_short` until enough RoIs were printed. */
+static int show_records(struct roifile_reader *file, bool is_short, struct shown *s, FILE *out)
+{
+    const void *bytes;
+    size_t n;
+    int r = 0;
+
+    while ((!is_short || s->rois < SHOWN) && (r = roifile_next(file, &bytes, &n)) == 1) {
+        Trigd__V1__RoiBatch *b = trigd__v1__roi_batch__unpack(NULL, n, bytes);
+
+        if (!b)
+            return -EBADMSG;
+        for (size_t i = 0; i < b->n_rois; i++)
+            if (s->rois++ < SHOWN)
+                show_roi(b->rois[i], out);
+        trigd__v1__roi_batch__free_unpacked(b, NULL);
+        s->records++;
+    }
+    return r < 0 ? r : 0;
+}
+
+int files_show(const char *path, FILE *out)
+{
+    struct roifile_reader *file;
+    struct shown s = {0}, total = {0};
+    int r = roifile_open(path, &file), has_index;
+
+    if (r < 0) {
+        fprintf(stderr, "trigreplay: cannot read %s: %s\n", path, strerror(-r));
+        return r;
+    }
+    show_header(roifile_header(file), out);
+    has_index = roifile_totals(file, &total.records, &total.rois);
+    r = show_records(file, has_index == 1, &s, out);
+    if (has_index != 1)
+        total = s;
+    fprintf(out, "%llu RoIs in %llu records%s\n", (unsigned long long)total.rois,
+            (unsigned long long)total.records,
+            has_index == 1   ? ""
+            : has_index == 0 ? " (the file was not closed)"
+                             : " (bad index)");
+    roifile_close(file);
+    if (r < 0)
+        fprintf(stderr, "trigreplay: %s is damaged behind record %llu\n", path,
+                (unsigned long long)s.records);
+    return r < 0 ? r : has_index < 0 ? has_index : 0;
+}
