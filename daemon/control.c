@@ -141,8 +141,13 @@ static void accept_talker(struct control *c)
 {
     int fd = accept4(c->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-    if (fd < 0)
+    if (fd < 0) {
+        if (errno != EMFILE && errno != ENFILE && errno != ENOMEM && errno != ENOBUFS)
+            return;
+        log_warn("control", "cannot accept a connection", "error=\"%s\"", strerror(errno));
+        poll(&(struct pollfd){.fd = c->stop_fd, .events = POLLIN}, 1, 100); /* it stays readable */
         return;
+    }
     for (int i = 0; i < TALKERS_MAX; i++) {
         if (c->talker[i].fd >= 0)
             continue;
@@ -184,18 +189,25 @@ static void *run(void *arg)
 
 /* ---------------------------------------------------------------- opening */
 
-/* Removes a socket file that nobody listens on; -EADDRINUSE when somebody does. */
+/* Removes a socket file that nobody listens on; -EADDRINUSE when somebody does, -EEXIST for a file
+ * that is no socket. */
 static int remove_stale(const struct sockaddr_un *a)
 {
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), r;
+    struct stat s;
+    int fd, r;
 
+    if (lstat(a->sun_path, &s) < 0)
+        return errno == ENOENT ? 0 : -errno;
+    if (!S_ISSOCK(s.st_mode))
+        return -EEXIST; /* somebody's file: a refused connection would not tell */
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;
-    r = connect(fd, (const struct sockaddr *)a, sizeof *a);
-    close(fd);
+    r = connect(fd, (const struct sockaddr *)a, sizeof *a) < 0 ? -errno : 0;
+    close(fd); /* may change errno */
     if (r == 0)
         return -EADDRINUSE;
-    if (errno == ECONNREFUSED && unlink(a->sun_path) < 0)
+    if (r == -ECONNREFUSED && unlink(a->sun_path) < 0)
         return -errno;
     return 0;
 }

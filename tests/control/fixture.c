@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fixture.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- hooks */
+
+static int say(char *text, size_t bytes, const char *sentence)
+{
+    snprintf(text, bytes, "%s", sentence);
+    return 0;
+}
+
+static int set_prescale(void *ctx, const char *chain, double prescale, char *text, size_t bytes)
+{
+    struct fixture *f = ctx;
+
+    f->n_prescale++;
+    if (strcmp(chain, "HLT_a") != 0) {
+        say(text, bytes, "there is no such chain");
+        return -ENOENT;
+    }
+    f->prescale = prescale;
+    return say(text, bytes, "prescale set");
+}
+
+static int drain(void *ctx, char *text, size_t bytes)
+{
+    ((struct fixture *)ctx)->n_drain++;
+    return say(text, bytes, "draining");
+}
+
+static int resume(void *ctx, char *text, size_t bytes)
+{
+    ((struct fixture *)ctx)->n_resume++;
+    return say(text, bytes, "ready");
+}
+
+static int reload(void *ctx, char *text, size_t bytes)
+{
+    ((struct fixture *)ctx)->n_reload++;
+    say(text, bytes, "the menu is wrong; the old one stays");
+    return -EINVAL;
+}
+
+static int quit(void *ctx, char *text, size_t bytes)
+{
+    ((struct fixture *)ctx)->n_quit++;
+    return say(text, bytes, "stopping");
+}
+
+static const char *state(void *ctx)
+{
+    return ((struct fixture *)ctx)->state;
+}
+
+static bool is_live(void *ctx)
+{
+    return ((struct fixture *)ctx)->is_live;
+}
+
+/* ---------------------------------------------------------------- numbers */
+
+int fixture_init(struct fixture *f)
+{
+    uint64_t n;
+    int r;
+
+    memset(f, 0, sizeof *f);
+    r = stats_new(&f->stats);
+    if (r < 0)
+        return r;
+#define SET(name, kind, help) stats_set(&e->name, n++);
+    {
+        struct stats_global *e = &f->stats->g;
+
+        n = 1000;
+        STATS_GLOBAL(SET)
+        stats_set(&e->received, 100);
+        stats_set(&e->accepted, 30);
+        stats_set(&e->rejected, 60);
+        stats_set(&e->failed, 3);
+        stats_set(&e->in_flight, 7);
+    }
+    {
+        struct stats_chain *e = stats_chain_get(f->stats, "HLT_a");
+
+        n = 2000;
+        STATS_CHAIN(SET)
+        atomic_store(&e->prescale, 2.5);
+    }
+    {
+        struct stats_step *e = stats_step_get(f->stats, "step_a", "plugin_a");
+
+        n = 3000;
+        STATS_STEP(SET)
+    }
+    {
+        struct stats_lane *e = stats_lane_get(f->stats, "step_a@cpu:0/0", "a, \"device\"", 2);
+
+        n = 4000;
+        STATS_LANE(SET)
+        latency_add(&e->latency, 150000);
+    }
+    {
+        struct stats_client *e = stats_client_get(f->stats, "client-a");
+
+        n = 5000;
+        STATS_CLIENT(SET)
+    }
+#undef SET
+    for (uint64_t i = 1; i <= 1000; i++) /* 1 us .. 1 ms */
+        latency_add(&f->stats->stage[STATS_STAGE_total], i * 1000);
+    f->state = "ready";
+    f->is_live = true;
+    f->view = (struct control_view){.stats = f->stats,
+                                    .config = &f->config,
+                                    .config_path = "test.yaml",
+                                    .hooks = {.ctx = f,
+                                              .set_prescale = set_prescale,
+                                              .drain = drain,
+                                              .resume = resume,
+                                              .reload = reload,
+                                              .quit = quit,
+                                              .state = state,
+                                              .is_live = is_live}};
+    return 0;
+}
+
+void fixture_fini(struct fixture *f)
+{
+    stats_free(f->stats);
+}
+
+/* ---------------------------------------------------------------- a JSON checker */
+
+static bool value(const char **p);
+
+static void space(const char **p)
+{
+    *p += strspn(*p, " \t\r\n");
+}
+
+static bool string(const char **p)
+{
+    if (*(*p)++ != '"')
+        return false;
+    for (; **p != '"'; (*p)++) {
+        if ((unsigned char)**p < 0x20)
+            return false;
+        if (**p != '\\')
+            continue;
+        ++*p;
+        if (**p == 'u') {
+            for (int i = 0; i < 4; i++)
+                if (!isxdigit((unsigned char)*++*p))
+                    return false;
+        } else if (!**p || !strchr("\"\\/bfnrt", **p)) {
+            return false;
+        }
+    }
+    ++*p;
+    return true;
+}
+
+static bool number(const char **p)
+{
+    const char *digits;
+
+    *p += **p == '-';
+    digits = *p;
+    *p += strspn(*p, "0123456789");
+    if (*p == digits || (*digits == '0' && *p > digits + 1))
+        return false;
+    if (**p == '.') {
+        digits = ++*p;
+        *p += strspn(*p, "0123456789");
+        if (*p == digits)
+            return false;
+    }
+    if (**p == 'e' || **p == 'E') {
+        ++*p;
+        *p += **p == '-' || **p == '+';
+        digits = *p;
+        *p += strspn(*p, "0123456789");
+        return *p > digits;
+    }
+    return true;
+}
+
+/* An object or a list; `close` ends it. */
+static bool members(const char **p, char close)
+{
+    ++*p;
+    space(p);
+    if (**p == close) {
+        ++*p;
+        return true;
+    }
+    for (;;) {
+        if (close == '}') {
+            space(p);
+            if (!string(p))
+                return false;
+            space(p);
+            if (*(*p)++ != ':')
+                return false;
+        }
+        if (!value(p))
+            return false;
+        if (**p == ',') {
+            ++*p;
+            continue;
+        }
+        return *(*p)++ == close;
+    }
+}
+
+static bool value(const char **p)
+{
+    static const char *const words[] = {"true", "false", "null"};
+    bool good = false;
+
+    space(p);
+    if (**p == '{' || **p == '[') {
+        good = members(p, **p == '{' ? '}' : ']');
+    } else if (**p == '"') {
+        good = string(p);
+    } else if (**p == '-' || isdigit((unsigned char)**p)) {
+        good = number(p);
+    } else {
+        for (size_t i = 0; i < 3 && !good; i++) {
+            good = !strncmp(*p, words[i], strlen(words[i]));
+            if (good)
+                *p += strlen(words[i]);
+        }
+    }
+    if (good)
+        space(p);
+    return good;
+}
+
+bool fixture_is_json(const char *text)
+{
+    return value(&text) && !*text;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fixture.h - what control looks at, without a daemon behind it. */
+#ifndef FIXTURE_H
+#define FIXTURE_H
+#include "control.h"
+
+struct fixture {
+    struct config config;
+    struct stats *stats;
+    struct control_view view;
+    const char *state; /* what the state hook says */
+    bool is_live;
+    uint32_t n_drain, n_resume, n_reload, n_quit, n_prescale;
+    double prescale;
+};
+
+/* Statistics with one entry of each kind and numbers that can be told apart; recording hooks. */
+int fixture_init(struct fixture *f);
+void fixture_fini(struct fixture *f);
+/* Whether a text is one JSON value and nothing else but space. */
+bool fixture_is_json(const char *text);
+#endif

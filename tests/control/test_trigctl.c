@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program trigctl: good plugins pass, each broken one fails with the line that names its
+ * defect. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include "fixture.h"
+
+/* Runs trigctl with arguments and returns its exit code; the caller frees *ret_text. */
+static int trigctl(char **ret_text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static int trigctl(char **ret_text, const char *format, ...)
+{
+    const char *build = getenv("TRIGD_BUILD");
+    char command[8192];
+    size_t n, got, room = 1u << 18;
+    va_list args;
+    FILE *out;
+    int status;
+
+    assert_non_null(build);
+    n = (size_t)snprintf(command, sizeof command, "exec 2>&1; cd '%s' && exec bin/trigctl ", build);
+    va_start(args, format);
+    n += (size_t)vsnprintf(command + n, sizeof command - n, format, args);
+    va_end(args);
+    assert_true(n < sizeof command);
+    out = popen(command, "r");
+    assert_non_null(out);
+    *ret_text = malloc(room);
+    assert_non_null(*ret_text);
+    for (n = 0; (got = fread(*ret_text + n, 1, room - n - 1, out)) > 0; n += got)
+        ;
+    (*ret_text)[n] = '\0';
+    status = pclose(out);
+    if (!WIFEXITED(status))
+        fail_msg("trigctl died of signal %d:\n%s", WTERMSIG(status), *ret_text);
+    return WEXITSTATUS(status);
+}
+
+static void test_good_plugins(void **state)
+{
+    static const char *const good[] = {"plugins/example.so", "tests/broken/broken_nothing.so"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        char *text;
+        int code = trigctl(&text, "check-plugin --backend cpu %s", good[i]);
+
+        if (code || !strstr(text, " 0 failed,") || strstr(text, "FAIL"))
+            fail_msg("%s: exit code %d\n%s", good[i], code, text);
+        free(text);
+    }
+}
+
+/* Each defect and the line that must tell of it. */
+static const struct defect {
+    const char *name, *line;
+} defects[] = {
+    {"order", "FAIL  cpu:0     full batches, 1 in flight: RoI "},
+    {"repeat", "FAIL  cpu:0     two runs give the same bits: RoI "},
+    {"status", "FAIL  cpu:0     an empty RoI: status 7 does not exist"},
+    {"empty", "FAIL  cpu:0     an empty RoI: status FAILED for an RoI that is allowed"},
+    {"nan", "FAIL  cpu:0     an empty RoI: value n_items is "},
+    {"truncated", "FAIL  cpu:0     the largest RoI: TRUNCATED with kept 0 and wanted 0"},
+    {"beyond",
+     "FAIL  cpu:0     every RoI alone in a batch: results are written past the batch's last RoI"},
+    {"capacity", "FAIL  cpu:0     an empty RoI: 1 items, but output_items allowed 0"},
+    {"overrun",
+     "FAIL  cpu:0     an empty RoI: column weight is written past its capacity of 0 items"},
+    {"input", "FAIL  cpu:0     every RoI alone in a batch: the input of the batch was written to"},
+    {"unwritten", "FAIL  cpu:0     two runs give the same bits: RoI 1 of the sample (an RoI of one "
+                  "item): item 0 "
+                  "of column x is "},
+    {"leak",
+     "FAIL  cpu:0     create undoes everything when it fails: making 2 (a pinned buffer) failed: 1 "
+     "device objects were not freed"},
+    {"ignore", "FAIL  cpu:0     create undoes everything when it fails: making 1 (a device buffer) "
+               "failed, and "
+               "create returned 0"},
+    {"destroy", "FAIL  cpu:0     destroy frees everything: 2 device objects were not freed"},
+    {"allocate", "FAIL  cpu:0     submit and collect allocate nothing on the device: they made "},
+    {"submit",
+     "FAIL  cpu:0     full batches, 1 in flight: submit returned -5 (Input/output error)"},
+};
+
+static void test_broken_plugins(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof defects / sizeof *defects; i++) {
+        char *text;
+        int code = trigctl(&text, "check-plugin tests/broken/broken_%s.so", defects[i].name);
+
+        if (code != 1 || !strstr(text, defects[i].line))
+            fail_msg("broken_%s: exit code %d, no line \"%s\"\n%s", defects[i].name, code,
+                     defects[i].line, text);
+        free(text);
+    }
+}
+
+static void test_seed_repeats(void **state)
+{
+    char *first, *second;
+
+    (void)state;
+    assert_int_equal(trigctl(&first, "check-plugin --seed 12 tests/broken/broken_order.so"), 1);
+    assert_int_equal(trigctl(&second, "check-plugin --seed 12 tests/broken/broken_order.so"), 1);
+    assert_string_equal(first, second);
+    assert_non_null(strstr(first, "(seed 12)"));
+    free(first);
+    free(second);
+}
+
+struct wrong {
+    const char *arguments, *part;
+    int code;
+};
+
+static void test_wrong_use(void **state)
+{
+    static const struct wrong wrong[] = {
+        {"", "usage: trigctl", 2},
+        {"--nonsense", "trigctl --help says what is allowed", 2},
+        {"check-plugin", "check-plugin takes one plugin file", 2},
+        {"check-plugin /nowhere/x.so", "there is no file /nowhere/x.so", 1},
+        {"check-plugin bin/trigctl", "cannot be used", 1},
+        {"check-plugin --backend vulkan plugins/example.so", "it runs on: cpu opencl cuda", 2},
+        {"check-plugin --param rho_max=1 plugins/example.so", "did you mean 'rho_max_mm'?", 2},
+        {"check-plugin --param rho_max_mm=-1 plugins/example.so", "a number from 0 to 2000", 2},
+        {"check-plugin --param rho plugins/example.so", "--param takes KEY=VALUE", 2},
+        {"check-plugin --seed x plugins/example.so", "--seed x: a whole number", 2},
+        {"check-plugin --backends /nowhere plugins/example.so", "nothing was checked", 1},
+        {"--socket /nowhere/s show info", "no daemon answers on \"/nowhere/s\"", 69},
+        {"'show\ninfo'", "a command is one line", 2},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char *text;
+        int code = trigctl(&text, "%s", wrong[i].arguments);
+
+        if (code != wrong[i].code || !strstr(text, wrong[i].part))
+            fail_msg("trigctl %s: exit code %d, not %d with \"%s\"\n%s", wrong[i].arguments, code,
+                     wrong[i].code, wrong[i].part, text);
+        free(text);
+    }
+}
+
+static void test_show_plugin(void **state)
+{
+    char *text;
+
+    (void)state;
+    assert_int_equal(trigctl(&text, "show-plugin plugins/example.so"), 0);
+    assert_non_null(strstr(text, "rho_max_mm"));
+    free(text);
+    assert_int_equal(trigctl(&text, "--json show-plugin plugins/example.so"), 0);
+    assert_true(fixture_is_json(text));
+    free(text);
+}
+
+static void test_with_daemon(void **state)
+{
+    struct fixture f;
+    struct control *c = NULL;
+    char folder[] = "/tmp/trigctl-XXXXXX", path[64], *text;
+
+    (void)state;
+    assert_int_equal(fixture_init(&f), 0);
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/s", folder);
+    f.config.control.socket = path;
+    f.config.http.address = "";
+    assert_int_equal(control_start(&f.view, &c), 0);
+    assert_int_equal(trigctl(&text, "--socket %s show ledger", path), 0);
+    assert_non_null(strstr(text, "imbalance  0\n"));
+    free(text);
+    assert_int_equal(trigctl(&text, "--json -s %s show stat", path), 0);
+    assert_true(fixture_is_json(text));
+    free(text);
+    assert_int_equal(trigctl(&text, "--socket %s shwo info", path), 1);
+    assert_non_null(strstr(text, "error: unknown command; did you mean"));
+    free(text);
+    assert_int_equal(trigctl(&text, "--socket %s quit", path), 0);
+    free(text);
+    assert_int_equal(f.n_quit, 1);
+    control_stop(c);
+    fixture_fini(&f);
+    assert_int_equal(remove(folder), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good_plugins), cmocka_unit_test(test_broken_plugins),
+        cmocka_unit_test(test_seed_repeats), cmocka_unit_test(test_wrong_use),
+        cmocka_unit_test(test_show_plugin),  cmocka_unit_test(test_with_daemon),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
