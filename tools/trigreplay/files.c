@@ -58,34 +58,21 @@ static int append_all(struct roifile_writer *w, const struct generator_preset *p
     return r;
 }
 
-static void say_presets(const char *preset)
+int files_generate(const char *path, const struct generator_preset *preset, uint64_t seed,
+                   uint64_t rois, const _Atomic bool *stop)
 {
-    fprintf(stderr, "trigreplay: there is no preset \"%s\"; there are:", preset);
-    for (const struct generator_preset *p = generator_presets; p->name; p++)
-        fprintf(stderr, " %s", p->name);
-    fputc('\n', stderr);
-}
-
-int files_generate(const char *path, const char *preset, uint64_t seed, uint64_t rois,
-                   const _Atomic bool *stop)
-{
-    const struct generator_preset *p = generator_find(preset);
     Trigd__V1__FileHeader header = TRIGD__V1__FILE_HEADER__INIT;
     struct roifile_writer *w = NULL;
     int r, finished;
 
-    if (!p) {
-        say_presets(preset);
-        return -EINVAL;
-    }
     header.version = 1;
     header.creator = (char *)"trigreplay generate " TRIGD_VERSION;
-    header.preset = (char *)p->name;
+    header.preset = (char *)preset->name;
     header.seed = seed;
     header.created_unix_s = (uint64_t)time(NULL);
     r = roifile_create(path, &header, &w);
     if (r == 0)
-        r = append_all(w, p, seed, rois, stop);
+        r = append_all(w, preset, seed, rois, stop);
     finished = roifile_finish(w);
     if (r == 0)
         r = finished;

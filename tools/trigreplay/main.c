@@ -55,6 +55,7 @@ static void on_signal(int number)
 
 struct arguments {
     struct replay_options o;
+    const struct generator_preset *preset;
     const char *out, *command, *file;
 };
 
@@ -183,6 +184,31 @@ static void set_option(struct arguments *a, int opt, const char *name)
     }
 }
 
+/* What has to be right together, and defaults that depend on other options. */
+static void complete(struct arguments *a)
+{
+    struct pace pace;
+
+    if (pace_parse(a->o.pace, &pace) < 0) {
+        fprintf(stderr,
+                "trigreplay: --pace \"%s\": max, rate:HZ, poisson:HZ or bunches:HZ is wanted\n",
+                a->o.pace);
+        exit(EXIT_USAGE);
+    }
+    a->preset = generator_find(a->o.preset);
+    if (!a->preset) {
+        fprintf(stderr, "trigreplay: --preset \"%s\": there are", a->o.preset);
+        for (const struct generator_preset *p = generator_presets; p->name; p++)
+            fprintf(stderr, " %s", p->name);
+        fputc('\n', stderr);
+        exit(EXIT_USAGE);
+    }
+    if (!a->o.file && !a->o.rois)
+        a->o.rois = ROIS_DEFAULT;
+    if (!a->o.distinct)
+        a->o.distinct = a->o.file ? DISTINCT_MAX : DISTINCT_DEFAULT;
+}
+
 static void parse(int argc, char **argv, struct arguments *a)
 {
     int opt, index = 0;
@@ -202,10 +228,7 @@ static void parse(int argc, char **argv, struct arguments *a)
         }
         set_option(a, opt, options[index].name);
     }
-    if (!a->o.file && !a->o.rois)
-        a->o.rois = ROIS_DEFAULT;
-    if (!a->o.distinct)
-        a->o.distinct = a->o.file ? DISTINCT_MAX : DISTINCT_DEFAULT;
+    complete(a);
     a->command = optind < argc ? argv[optind] : "";
     a->file = optind + 1 < argc ? argv[optind + 1] : NULL;
 }
@@ -248,8 +271,8 @@ static int generate(const struct arguments *a)
     }
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
-    return files_generate(a->out, a->o.preset, a->o.seed, a->o.rois, &replay_stop) < 0 ? EXIT_FAILED
-                                                                                       : 0;
+    return files_generate(a->out, a->preset, a->o.seed, a->o.rois, &replay_stop) < 0 ? EXIT_FAILED
+                                                                                     : 0;
 }
 
 static int show(const struct arguments *a)
