@@ -254,6 +254,16 @@ static void carry_out(struct call *c, char *line)
         k->run(c);
 }
 
+/* Answers repeat words of the line: nothing that ends a line or moves a terminal's cursor may be
+ * there. */
+static bool is_clean(const char *line)
+{
+    for (; *line; line++)
+        if (((unsigned char)*line < 0x20 && *line != '\t' && *line != '\r') || *line == 0x7f)
+            return false;
+    return true;
+}
+
 char *control_command(const struct control_view *view, const char *line)
 {
     char copy[LINE_BYTES], *text = NULL, *state = NULL;
@@ -264,6 +274,8 @@ char *control_command(const struct control_view *view, const char *line)
         return NULL;
     if (strlen(line) >= sizeof copy) {
         fprintf(c.out, "error: the line is longer than %d bytes\n", LINE_BYTES - 1);
+    } else if (!is_clean(line)) {
+        fputs("error: the line holds control characters; only tabs are allowed\n", c.out);
     } else {
         memcpy(copy, line, strlen(line) + 1);
         for (char *p = strtok_r(copy, ";", &state); p; p = strtok_r(NULL, ";", &state))

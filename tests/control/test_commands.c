@@ -247,6 +247,8 @@ static void test_wrong_commands(void **state)
     expect(state, "show info xml", "error: usage: show info [csv|json]\n");
     expect(state, "show plugin none", "error: no plugin \"none\" is loaded");
     expect(state, "a b c d e f g h i j k", "error: unknown command");
+    expect(state, "set log a\n\nb", "error: the line holds control characters");
+    expect(state, "set log \033[2J", "error: the line holds control characters");
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';
     expect(state, longest, "error: the line is longer than 1023 bytes\n");

@@ -93,6 +93,19 @@ static bool is_index(enum trg_kind kind, const char *column)
     return kind == TRG_DOUBLETS || kind == TRG_PATHS || !strcmp(column, "id");
 }
 
+/* A value of a column of whole numbers; 0 for other columns. */
+static uint32_t whole(enum trg_kind kind, const struct trg_column_info *column, uint32_t i,
+                      uint32_t n, uint32_t n_hits, uint64_t *random)
+{
+    struct range r = range_of(kind, column->name);
+
+    if (column->type == TRG_F32)
+        return 0;
+    if (is_index(kind, column->name))
+        return index_column(kind, column->name, i, n, n_hits, random);
+    return (uint32_t)r.low + sample_below(random, (uint32_t)(r.high - r.low) + 1);
+}
+
 static void fill(const struct sample *s, uint32_t input, uint32_t roi, uint64_t *random)
 {
     const struct trg_kind_info *info = trg_kind_info(s->kind[input]);
@@ -113,9 +126,7 @@ static void fill(const struct sample *s, uint32_t input, uint32_t roi, uint64_t 
         for (uint32_t i = 0; i < source->n; i++) {
             if (!i || !one) {
                 f = uniform(random, r.low, r.high);
-                u = is_index(s->kind[input], column->name)
-                        ? index_column(s->kind[input], column->name, i, source->n, n_hits, random)
-                        : (uint32_t)r.low + sample_below(random, (uint32_t)(r.high - r.low) + 1);
+                u = whole(s->kind[input], column, i, source->n, n_hits, random);
             }
             put((void *)source->column[c], column->type, i, f, u);
         }
