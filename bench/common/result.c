@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "result.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+void result_add(struct result *r, double value)
+{
+    if (r->n < RESULT_RUNS_MAX)
+        r->run[r->n++] = value;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static struct result sorted(const struct result *r)
+{
+    struct result s = *r;
+
+    qsort(s.run, s.n, sizeof *s.run, by_size);
+    return s;
+}
+
+double result_median(const struct result *r)
+{
+    struct result s = sorted(r);
+
+    if (!s.n)
+        return 0;
+    return 0.5 * (s.run[(s.n - 1) / 2] + s.run[s.n / 2]);
+}
+
+double result_spread(const struct result *r)
+{
+    struct result s = sorted(r);
+
+    return s.n ? 0.5 * (s.run[s.n - 1] - s.run[0]) : 0;
+}
+
+static const char *variable(const char *name, const char *otherwise)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? value : otherwise;
+}
+
+void result_write(FILE *json, const struct result_figure *f, const struct result *r)
+{
+    char date[32] = "", machine[65] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+
+    if (!json)
+        return;
+    if (gmtime_r(&now, &utc))
+        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    gethostname(machine, sizeof machine - 1);
+    fprintf(json, "{\"bench\": \"%s\", \"figure\": \"%s\", \"value\": %.6g, \"unit\": \"%s\"",
+            f->bench, f->figure, result_median(r), f->unit);
+    fprintf(json, ", \"better\": \"%s\"", f->higher_is_better ? "higher" : "lower");
+    if (f->goal > 0)
+        fprintf(json, ", \"goal\": %.6g", f->goal);
+    if (f->baseline)
+        fprintf(json, ", \"baseline\": {\"name\": \"%s\", \"value\": %.6g}", f->baseline,
+                f->baseline_value);
+    fprintf(json, ", \"runs\": %u, \"spread\": %.3g", r->n, result_spread(r));
+    fprintf(json, ", \"machine\": \"%s\", \"device\": \"cpu\"", variable("TRIGD_MACHINE", machine));
+    fprintf(json, ", \"commit\": \"%s\", \"date\": \"%s\", \"command\": \"%s\"}\n",
+            variable("TRIGD_COMMIT", ""), date, f->command);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* result.h - figures of a benchmark: their median, and a JSON line each for tools/perf-report. */
+#ifndef TRIGD_BENCH_RESULT_H
+#define TRIGD_BENCH_RESULT_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define RESULT_RUNS_MAX 64u
+
+struct result { /* one figure, measured several times */
+    double run[RESULT_RUNS_MAX];
+    uint32_t n;
+};
+
+/* Adds a run; those beyond the room are left out. */
+void result_add(struct result *r, double value);
+/* The median of the runs; 0 without any. */
+double result_median(const struct result *r);
+/* Half of the distance from the smallest to the largest run. */
+double result_spread(const struct result *r);
+
+struct result_figure {
+    const char *bench, *figure, *unit, *command;
+    bool higher_is_better;
+    double goal;          /* 0: none */
+    const char *baseline; /* NULL: none */
+    double baseline_value;
+};
+/* Writes one line; nothing when `json` is NULL.  Machine and commit come from the environment
+ * variables TRIGD_MACHINE and TRIGD_COMMIT; without them they are the host's name and "". */
+void result_write(FILE *json, const struct result_figure *f, const struct result *r);
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "clock.h"
+#include "trigd.pb-c.h"
+
+#define TOKENS    (1u << 16) /* more than the largest window */
+#define PATIENCE  20000      /* ms for any answer */
+#define TOKEN_END (1u << 28)
+
+/* ---------------------------------------------------------------- tokens */
+
+static void put_token(unsigned char *at, uint32_t token)
+{
+    at[0] = (unsigned char)(token | 0x80u);
+    at[1] = (unsigned char)(token >> 7 | 0x80u);
+    at[2] = (unsigned char)(token >> 14 | 0x80u);
+    at[3] = (unsigned char)(token >> 21);
+}
+
+/* Reads a varint; NULL at the end. */
+static const unsigned char *get_varint(const unsigned char *at, const unsigned char *end,
+                                       uint64_t *ret_value)
+{
+    uint64_t v = 0;
+
+    for (unsigned shift = 0; at < end && shift < 64; shift += 7) {
+        v |= (uint64_t)(*at & 0x7f) << shift;
+        if (!(*at++ & 0x80)) {
+            *ret_value = v;
+            return at;
+        }
+    }
+    return NULL;
+}
+
+/* Steps into a field of bytes with that tag; NULL when it is not there. */
+static const unsigned char *enter(const unsigned char *at, const unsigned char *end,
+                                  unsigned char tag, uint64_t *ret_bytes)
+{
+    if (at == end || *at != tag)
+        return NULL;
+    at = get_varint(at + 1, end, ret_bytes);
+    return at && *ret_bytes <= (uint64_t)(end - at) ? at : NULL;
+}
+
+int client_message(struct client *c, const void *message, size_t bytes)
+{
+    const unsigned char *at = message, *end = at + bytes;
+    uint64_t n;
+
+    at = enter(at, end, 0x12, &n);             /* the batch */
+    at = at ? enter(at, end, 0x0a, &n) : NULL; /* its RoI */
+    if (!at || *at != 0x08)
+        return -EPROTO;
+    c->message = message;
+    c->bytes = bytes;
+    c->token_at = (size_t)(at + 1 - (const unsigned char *)message);
+    return 0;
+}
+
+/* ---------------------------------------------------------------- there */
+
+static int send_one(struct client *c, uint64_t due_ns)
+{
+    zmq_msg_t m;
+
+    if (zmq_msg_init_size(&m, c->bytes) < 0)
+        return -errno;
+    memcpy(zmq_msg_data(&m), c->message, c->bytes);
+    put_token((unsigned char *)zmq_msg_data(&m) + c->token_at, c->next);
+    c->sent_ns[c->next % TOKENS] = due_ns;
+    if (zmq_msg_send(&m, c->socket, 0) < 0) {
+        zmq_msg_close(&m);
+        return -errno;
+    }
+    c->next = c->next + 1 < TOKEN_END ? c->next + 1 : CLIENT_TOKEN;
+    c->outstanding++;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- and back */
+
+static int note(struct client *c, uint64_t token, uint64_t now)
+{
+    uint64_t *sent = &c->sent_ns[token % TOKENS];
+
+    if (!*sent || !c->outstanding)
+        return -EPROTO; /* answered twice */
+    if (c->n_latencies == c->room) {
+        size_t room = c->room ? 2 * c->room : 1u << 16;
+        uint64_t *larger = realloc(c->latency_ns, room * sizeof *larger);
+
+        if (!larger)
+            return -ENOMEM;
+        c->latency_ns = larger;
+        c->room = room;
+    }
+    c->latency_ns[c->n_latencies++] = now - *sent;
+    *sent = 0;
+    c->outstanding--;
+    return 0;
+}
+
+/* The tokens of a DecisionBatch: the first field of each decision. */
+static int note_decisions(struct client *c, const unsigned char *at, size_t n, uint64_t now)
+{
+    const unsigned char *end = at + n, *in;
+    uint64_t bytes, token;
+    int r = 0;
+
+    at = enter(at, end, 0x12, &bytes);
+    if (!at)
+        return -EPROTO;
+    while (at < end && r == 0) {
+        in = enter(at, end, 0x0a, &bytes);
+        if (!in || *in != 0x08 || !get_varint(in + 1, end, &token))
+            return -EPROTO;
+        r = note(c, token, now);
+        at = in + bytes;
+    }
+    return r;
+}
+
+static int note_echo(struct client *c, const unsigned char *body, size_t n, uint64_t now)
+{
+    uint64_t token;
+
+    if (n != c->bytes || !get_varint(body + c->token_at, body + n, &token))
+        return -EPROTO;
+    return note(c, token, now);
+}
+
+/* Takes all answers that are there. */
+static int take(struct client *c)
+{
+    int r = 0;
+
+    while (r == 0) {
+        zmq_msg_t m;
+        uint64_t now;
+
+        zmq_msg_init(&m);
+        if (zmq_msg_recv(&m, c->socket, ZMQ_DONTWAIT) < 0) {
+            r = errno;
+            zmq_msg_close(&m);
+            return r == EAGAIN ? 0 : -r;
+        }
+        now = clock_ns();
+        r = (c->gets_decisions ? note_decisions : note_echo)(c, zmq_msg_data(&m), zmq_msg_size(&m),
+                                                             now);
+        zmq_msg_close(&m);
+    }
+    return r;
+}
+
+static int wait_for_answer(struct client *c)
+{
+    zmq_pollitem_t item = {.socket = c->socket, .events = ZMQ_POLLIN};
+    int r = zmq_poll(&item, 1, PATIENCE);
+
+    return r < 0 ? -errno : r == 0 ? -ETIMEDOUT : 0;
+}
+
+static int take_rest(struct client *c)
+{
+    int r = take(c);
+
+    while (r == 0 && c->outstanding) {
+        r = wait_for_answer(c);
+        if (r == 0)
+            r = take(c);
+    }
+    return r;
+}
+
+/* ---------------------------------------------------------------- opening */
+
+static int say_hello(struct client *c)
+{
+    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
+    Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
+    Trigd__V1__FromDaemon *answer;
+    unsigned char bytes[64], back[4096];
+    int n;
+
+    hello.protocol = 1;
+    hello.name = (char *)"echo";
+    hello.want_credits = c->window;
+    m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
+    m.hello = &hello;
+    if (zmq_send(c->socket, bytes, trigd__v1__to_daemon__pack(&m, bytes), 0) < 0)
+        return -errno;
+    n = zmq_recv(c->socket, back, sizeof back, 0);
+    if (n < 0)
+        return -errno;
+    answer = n <= (int)sizeof back ? trigd__v1__from_daemon__unpack(NULL, (size_t)n, back) : NULL;
+    if (!answer)
+        return -EPROTO;
+    n = answer->body_case == TRIGD__V1__FROM_DAEMON__BODY_WELCOME &&
+                answer->welcome->credits >= c->window
+            ? 0
+            : -EPROTO;
+    trigd__v1__from_daemon__free_unpacked(answer, NULL);
+    return n;
+}
+
+int client_open(struct client *c, const struct server *s, uint32_t window)
+{
+    const int none = 0, patience = PATIENCE;
+
+    memset(c, 0, sizeof *c);
+    c->gets_decisions = s->kind == SERVER_TRIGD || s->kind == SERVER_ANSWER;
+    c->window = window;
+    c->next = CLIENT_TOKEN;
+    c->sent_ns = calloc(TOKENS, sizeof *c->sent_ns);
+    c->context = zmq_ctx_new();
+    c->socket = c->context ? zmq_socket(c->context, ZMQ_DEALER) : NULL;
+    if (!c->sent_ns || !c->socket)
+        return -ENOMEM;
+    if (zmq_setsockopt(c->socket, ZMQ_LINGER, &none, sizeof none) < 0 ||
+        zmq_setsockopt(c->socket, ZMQ_RCVTIMEO, &patience, sizeof patience) < 0 ||
+        zmq_connect(c->socket, s->endpoint) < 0)
+        return -errno;
+    return s->kind == SERVER_TRIGD ? say_hello(c) : 0;
+}
+
+void client_close(struct client *c)
+{
+    if (c->socket)
+        zmq_close(c->socket);
+    if (c->context)
+        zmq_ctx_term(c->context);
+    free(c->sent_ns);
+    free(c->latency_ns);
+    memset(c, 0, sizeof *c);
+}
+
+/* ---------------------------------------------------------------- runs */
+
+static int by_size(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double quantile_us(const struct client *c, double q)
+{
+    size_t i = (size_t)(q * (double)c->n_latencies);
+
+    return (double)c->latency_ns[i < c->n_latencies ? i : c->n_latencies - 1] / 1000;
+}
+
+static int finish(struct client *c, const struct server *s, uint64_t began, uint64_t cpu,
+                  struct client_run *ret)
+{
+    int r = take_rest(c);
+    double seconds = (double)(clock_ns() - began) / 1e9;
+
+    if (r == 0 && !c->n_latencies)
+        r = -ENODATA;
+    if (r < 0)
+        return r;
+    qsort(c->latency_ns, c->n_latencies, sizeof *c->latency_ns, by_size);
+    ret->rate = (double)c->n_latencies / seconds;
+    ret->p50_us = quantile_us(c, 0.5);
+    ret->p99_us = quantile_us(c, 0.99);
+    ret->p999_us = quantile_us(c, 0.999);
+    ret->cpu_us = (double)(server_cpu_ns(s) - cpu) / 1000 / (double)c->n_latencies;
+    return 0;
+}
+
+int client_run_full(struct client *c, const struct server *s, double seconds,
+                    struct client_run *ret_run)
+{
+    uint64_t cpu = server_cpu_ns(s), began = clock_ns(), now = began;
+    uint64_t end = began + (uint64_t)(seconds * 1e9);
+    int r = 0;
+
+    c->n_latencies = 0;
+    while (r == 0 && now < end) {
+        while (r == 0 && c->outstanding < c->window)
+            r = send_one(c, clock_ns());
+        if (r == 0)
+            r = wait_for_answer(c);
+        if (r == 0)
+            r = take(c);
+        now = clock_ns();
+    }
+    return r < 0 ? r : finish(c, s, began, cpu, ret_run);
+}
+
+/* A timer that expires `rate` times a second. */
+static int open_timer(double rate)
+{
+    long ns = (long)(1e9 / rate);
+    struct itimerspec t = {.it_value = {.tv_nsec = 1},
+                           .it_interval = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000}};
+    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+
+    if (fd >= 0 && timerfd_settime(fd, 0, &t, NULL) < 0) {
+        close(fd);
+        return -errno;
+    }
+    return fd < 0 ? -errno : fd;
+}
+
+/* Sends what is due by now, as far as the window allows. */
+static int send_due(struct client *c, uint64_t began, double interval_ns, uint64_t *sent,
+                    uint64_t n)
+{
+    int r = 0;
+
+    while (r == 0 && *sent < n && c->outstanding < c->window) {
+        uint64_t due = began + (uint64_t)((double)*sent * interval_ns);
+
+        if (due > clock_ns())
+            break;
+        r = send_one(c, due);
+        ++*sent;
+    }
+    return r;
+}
+
+int client_run_load(struct client *c, const struct server *s, double seconds, double rate,
+                    struct client_run *ret_run)
+{
+    uint64_t cpu = server_cpu_ns(s), began, sent = 0, n = (uint64_t)(seconds * rate), ticks;
+    int timer = open_timer(rate), r = 0;
+
+    if (timer < 0)
+        return timer;
+    prctl(PR_SET_TIMERSLACK, 1);
+    c->n_latencies = 0;
+    began = clock_ns();
+    while (r == 0 && sent < n) {
+        zmq_pollitem_t items[] = {{.socket = c->socket, .events = ZMQ_POLLIN},
+                                  {.fd = timer, .events = ZMQ_POLLIN}};
+
+        if (zmq_poll(items, 2, PATIENCE) < 0)
+            r = -errno;
+        if (items[1].revents && read(timer, &ticks, sizeof ticks) < 0 && errno != EAGAIN)
+            r = -errno;
+        if (r == 0)
+            r = take(c);
+        if (r == 0)
+            r = send_due(c, began, 1e9 / rate, &sent, n);
+    }
+    close(timer);
+    return r < 0 ? r : finish(c, s, began, cpu, ret_run);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client.h - sends the same messages to a server and times the answers, whichever server it is. */
+#ifndef TRIGD_BENCH_CLIENT_H
+#define TRIGD_BENCH_CLIENT_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server.h"
+
+struct client {
+    void *context, *socket;
+    bool gets_decisions;          /* else its own messages back */
+    uint32_t window;              /* messages that may be unanswered */
+    const unsigned char *message; /* to copy for each one sent; borrowed */
+    size_t bytes, token_at;       /* where its token stands: four bytes of varint */
+    uint32_t next, outstanding;   /* token of the next message */
+    uint64_t *sent_ns;            /* by token */
+    uint64_t *latency_ns;         /* of the answers of a run */
+    size_t n_latencies, room;
+};
+
+/* What a run gave. */
+struct client_run {
+    double rate; /* answers a second */
+    double p50_us, p99_us, p999_us;
+    double cpu_us; /* of the server, for an answer */
+};
+
+/* Connects, and waits until the server answers.  Negative errno, -EPROTO for a wrong answer. */
+int client_open(struct client *c, const struct server *s, uint32_t window);
+void client_close(struct client *c);
+
+/* What to send from now on: a packed message of points_message with token CLIENT_TOKEN. */
+#define CLIENT_TOKEN (1u << 21)
+int client_message(struct client *c, const void *message, size_t bytes);
+
+/* As fast as the window allows, for some seconds. */
+int client_run_full(struct client *c, const struct server *s, double seconds,
+                    struct client_run *ret_run);
+/* `rate` messages a second, evenly; latency counts from when each should have been sent. */
+int client_run_load(struct client *c, const struct server *s, double seconds, double rate,
+                    struct client_run *ret_run);
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* echo.h - the bare servers that trigd is compared with. */
+#ifndef TRIGD_BENCH_ECHO_H
+#define TRIGD_BENCH_ECHO_H
+
+enum echo_mode {
+    ECHO_BARE,   /* sends every message back */
+    ECHO_DECODE, /* unpacks and checks it as the daemon does, then sends it back */
+    ECHO_ANSWER  /* unpacks and checks it, and sends a decision for it */
+};
+
+/* Binds a ROUTER and serves for ever.  Returns an exit code when that is not possible. */
+int echo_serve(const char *endpoint, enum echo_mode mode);
+#endif
