@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The replayer against a daemon that keeps or breaks the protocol: what the report must say. */
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -291,6 +292,36 @@ static void who_is_not_let_in_is_told_why(void **state)
     replay_result_fini(&r);
 }
 
+/* The times of a pace: in order, with the mean rate asked for; bunches only in trains of 72. */
+static void times_of_a_pace(void **state)
+{
+    static const char *const paces[] = {"rate:40000", "poisson:40000", "bunches:40000"};
+    const uint32_t n = 200000; /* 5 s, 56,000 orbits */
+
+    (void)state;
+    for (size_t k = 0; k < sizeof paces / sizeof *paces; k++) {
+        struct pace p;
+        uint64_t last = 0;
+        double gap2 = 0;
+
+        assert_int_equal(pace_parse(paces[k], &p), 0);
+        random_seed(&p.random, 3, 0);
+        for (uint32_t i = 0; i < n; i++) {
+            uint64_t t = pace_next(&p);
+            double slot = fmod((double)t / 24.95, 3564);
+
+            assert_true(t >= last);
+            if (k == 2) /* a nanosecond is cut off */
+                assert_true(slot < 39 * 80 && fmod(slot + 0.05, 80) < 72.1);
+            gap2 += (double)(t - last) * (double)(t - last);
+            last = t;
+        }
+        assert_true(fabs((double)last / n - 25000) < 5 * 25000 / sqrt(n));
+        /* regular: the square of the mean; at random: twice that */
+        assert_true(fabs(gap2 / n / 25000 / 25000 - (k ? 2 : 1)) < 0.1);
+    }
+}
+
 /* An open-loop pace goes by the clock: 500 RoIs at 5 kHz take a tenth of a second, however fast
  * the daemon is, and an RoI's latency counts from when it was due. */
 static void a_pace_is_kept(void **state)
@@ -406,6 +437,7 @@ int main(void)
         CASE(credits_may_come_later),
         CASE(rubbish_ends_the_run),
         CASE(who_is_not_let_in_is_told_why),
+        cmocka_unit_test(times_of_a_pace),
         CASE(a_pace_is_kept),
         CASE(latency_counts_from_the_intended_time),
         CASE(a_run_can_be_stopped),
