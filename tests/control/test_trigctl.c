@@ -194,8 +194,8 @@ static void test_with_daemon(void **state)
     free(text);
     assert_int_equal(trigctl(&text, "--socket %s quit", path), 0);
     free(text);
+    control_stop(c); /* its thread counted */
     assert_int_equal(f.n_quit, 1);
-    control_stop(c);
     fixture_fini(&f);
     assert_int_equal(remove(folder), 0);
 }
