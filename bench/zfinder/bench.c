@@ -144,7 +144,7 @@ static void tell(const struct sample *s, const struct mode *m, const char *devic
                  double *rates, double serial, double goal, const char *note)
 {
     double spread, value = median(rates, n_runs);
-    char date[32], machine[64] = "";
+    char date[32], goal_text[48] = "";
     time_t now = time(NULL);
 
     spread = (rates[n_runs - 1] - rates[0]) / value;
@@ -153,16 +153,17 @@ static void tell(const struct sample *s, const struct mode *m, const char *devic
     fflush(stdout);
     if (!json)
         return;
+    if (goal > 0)
+        snprintf(goal_text, sizeof goal_text, "\"goal\":%.1f,", goal * serial);
     strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
-    gethostname(machine, sizeof machine - 1);
     fprintf(
         json,
         "{\"bench\":\"zfinder\",\"figure\":\"%s %s, %s, batch %u\",\"value\":%.1f,"
-        "\"unit\":\"RoIs/s\",\"better\":\"higher\",\"goal\":%.1f,\"baseline\":{\"name\":\"serial "
+        "\"unit\":\"RoIs/s\",\"better\":\"higher\",%s\"baseline\":{\"name\":\"serial "
         "double precision, one core\",\"value\":%.1f},\"runs\":%u,\"spread\":%.3f,\"machine\":"
         "\"%s\",\"device\":\"%s\",\"commit\":\"%s\",\"date\":\"%s\",\"command\":\"bench_zfinder\"}"
         "\n",
-        s->name, m->name, device, batch, value, goal * serial, serial, n_runs, spread,
+        s->name, m->name, device, batch, value, goal_text, serial, n_runs, spread,
         getenv("TRIGD_MACHINE") ? getenv("TRIGD_MACHINE") : "desk", device,
         getenv("TRIGD_COMMIT") ? getenv("TRIGD_COMMIT") : "", date);
 }
@@ -280,7 +281,7 @@ static struct sample make(const char *preset, uint32_t n)
 int main(int argc, char **argv)
 {
     char why[256] = "";
-    uint32_t low = 2048, high = 512;
+    uint32_t low = 2048, high = 256;
 
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--quick")) {
