@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes at all are decoded, and what wire.h promises is checked: a refusal has a code and a
+ * sentence; what was taken keeps to the limits; memory stays within its bound. */
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire.h"
+
+#define MOST_BYTES (1u << 16)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static const struct wire_limits limits = {
+    .max_message_bytes = MOST_BYTES, .max_rois = 8, .max_items = 1000, .max_layer = 31};
+
+#define WANT(condition)                                                                   \
+    do {                                                                                  \
+        if (!(condition)) {                                                               \
+            fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
+            abort();                                                                      \
+        }                                                                                 \
+    } while (0)
+
+static void check_refusal(int r, const struct wire_error *e)
+{
+    WANT(r == -EBADMSG);
+    WANT(e->code > TRIGD__V1__ERROR__CODE__NONE && e->code <= TRIGD__V1__ERROR__CODE__EMPTY);
+    WANT(memchr(e->text, '\0', sizeof e->text) != NULL);
+    WANT(strlen(e->text) >= 20 && strlen(e->text) < sizeof e->text - 1);
+}
+
+static void check_value(enum trg_kind kind, const struct trg_column_info *info,
+                        const unsigned char *at)
+{
+    float v;
+
+    if (!strcmp(info->name, "layer"))
+        WANT(at[0] + (info->type == TRG_U16 ? 256u * at[1] : 0) <= limits.max_layer);
+    if (info->type != TRG_F32)
+        return;
+    memcpy(&v, at, sizeof v);
+    WANT(isfinite(v));
+    if (kind == TRG_SPACEPOINTS && !strcmp(info->name, "phi"))
+        WANT(fabsf(v) <= 3.1416f);
+    if (kind == TRG_SPACEPOINTS && !strcmp(info->name, "rho"))
+        WANT(v >= 0);
+}
+
+/* Reads every byte of every column, so that the sanitizer sees what does not belong to it. */
+static void check_collection(enum trg_kind kind, const struct wire_collection *c)
+{
+    const struct trg_kind_info *info = trg_kind_info(kind);
+
+    WANT(c->n <= limits.max_items);
+    WANT(c->is_there || c->n == 0);
+    for (uint32_t i = 0; c->n && i < info->n_columns; i++) {
+        const unsigned char *at = c->column[i];
+        size_t size = trg_type_size(info->column[i].type);
+
+        for (uint32_t k = 0; k < c->n; k++)
+            check_value(kind, &info->column[i], at + k * size);
+    }
+}
+
+static void check_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi)
+{
+    struct wire_error e;
+    struct wire_roi w;
+    int r = wire_roi(d, roi, &w, &e);
+
+    if (r < 0) {
+        check_refusal(r, &e);
+        return;
+    }
+    WANT(w.token == roi->token && w.info.z_min_mm <= w.info.z_max_mm && fabsf(w.info.eta) <= 10);
+    WANT(w.info.eta_half >= 0 && w.info.phi_half_rad >= 0);
+    for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++)
+        check_collection(k, &w.collection[k]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    static struct wire_decoder *d; /* one for all messages, as in the daemon */
+    const Trigd__V1__ToDaemon *m;
+    struct wire_error e;
+    uint64_t bytes, calls;
+    int r;
+
+    if (!d && wire_decoder_new(&limits, &d) < 0)
+        return 0;
+    r = wire_decode(d, data, n, &m, &e);
+    wire_decoder_usage(d, &bytes, &calls);
+    WANT(bytes <= 4 * MOST_BYTES);
+    if (r < 0) {
+        check_refusal(r, &e);
+        return 0;
+    }
+    if (m->body_case == TRIGD__V1__TO_DAEMON__BODY_HELLO) {
+        r = wire_check_name(m->hello->name, &e);
+        if (r < 0)
+            check_refusal(r, &e);
+    }
+    if (m->body_case != TRIGD__V1__TO_DAEMON__BODY_BATCH)
+        return 0;
+    WANT(m->batch->n_rois >= 1 && m->batch->n_rois <= limits.max_rois);
+    for (size_t i = 0; i < m->batch->n_rois; i++)
+        check_roi(d, m->batch->rois[i]);
+    return 0;
+}
