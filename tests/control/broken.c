@@ -74,7 +74,11 @@ static int broken_submit(struct trg_algo *a, const struct trg_batch *b, struct t
 static void spoil(struct trg_algo *a, struct trg_batch *b, uint32_t i, uint32_t n)
 {
     struct trg_result *r = &b->results[i];
+    struct trg_device_info info;
 
+    trg_device_info(a->device, &info);
+    if (IS("backend") && !strcmp(info.backend, "opencl"))
+        r->value[0] += 0.5f;
     if (IS("order"))
         r->value[0] += (float)i; /* depends on the place in the batch */
     if (IS("repeat"))
@@ -130,7 +134,7 @@ const struct trg_plugin trg_plugin = {TRG_PLUGIN_INIT,
                                       .summary = "right but for one defect",
                                       .consumes = {TRG_SPACEPOINTS},
                                       .produces = TRG_VERTICES,
-                                      .backends = "cpu",
+                                      .backends = "cpu opencl",
                                       .values = values,
                                       .output_items = output_items,
                                       .create = broken_create,

@@ -100,7 +100,8 @@ static void test_broken_plugins(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof defects / sizeof *defects; i++) {
         char *text;
-        int code = trigctl(&text, "check-plugin tests/broken/broken_%s.so", defects[i].name);
+        int code =
+            trigctl(&text, "check-plugin --backend cpu tests/broken/broken_%s.so", defects[i].name);
 
         if (code != 1 || !strstr(text, defects[i].line))
             fail_msg("broken_%s: exit code %d, no line \"%s\"\n%s", defects[i].name, code,
@@ -109,13 +110,37 @@ static void test_broken_plugins(void **state)
     }
 }
 
+/* Right on each backend, and not the same on both. */
+static void test_backends_differ(void **state)
+{
+    char *text;
+    int code = trigctl(&text, "check-plugin tests/broken/broken_backend.so");
+
+    (void)state;
+    if (strstr(text, "SKIP  opencl")) {
+        free(text);
+        skip(); /* there is nothing to compare with */
+    }
+    if (code != 1 ||
+        !strstr(text, "FAIL  opencl:0  same answers as cpu:0, to the bit: RoI 0 of the "
+                      "sample: value n_items is 0 and 0.5"))
+        fail_msg("exit code %d\n%s", code, text);
+    free(text);
+    code = trigctl(&text, "check-plugin --tolerance 0.5 tests/broken/broken_backend.so");
+    if (code || !strstr(text, "same answers as cpu:0 (floats within 0.5)"))
+        fail_msg("exit code %d\n%s", code, text);
+    free(text);
+}
+
 static void test_seed_repeats(void **state)
 {
     char *first, *second;
 
     (void)state;
-    assert_int_equal(trigctl(&first, "check-plugin --seed 12 tests/broken/broken_order.so"), 1);
-    assert_int_equal(trigctl(&second, "check-plugin --seed 12 tests/broken/broken_order.so"), 1);
+    assert_int_equal(
+        trigctl(&first, "check-plugin --backend cpu --seed 12 tests/broken/broken_order.so"), 1);
+    assert_int_equal(
+        trigctl(&second, "check-plugin --backend cpu --seed 12 tests/broken/broken_order.so"), 1);
     assert_string_equal(first, second);
     assert_non_null(strstr(first, "(seed 12)"));
     free(first);
@@ -203,9 +228,10 @@ static void test_with_daemon(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_plugins), cmocka_unit_test(test_broken_plugins),
-        cmocka_unit_test(test_seed_repeats), cmocka_unit_test(test_wrong_use),
-        cmocka_unit_test(test_show_plugin),  cmocka_unit_test(test_with_daemon),
+        cmocka_unit_test(test_good_plugins),    cmocka_unit_test(test_broken_plugins),
+        cmocka_unit_test(test_backends_differ), cmocka_unit_test(test_seed_repeats),
+        cmocka_unit_test(test_wrong_use),       cmocka_unit_test(test_show_plugin),
+        cmocka_unit_test(test_with_daemon),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
