@@ -58,7 +58,9 @@ static void welcome(struct inside *s)
     char *chains[] = {"HLT_odd", "HLT_\"all\""}, *streams[] = {"debug", "physics"};
 
     w.protocol = 1;
-    w.credits = s->f->fault == FAKE_SLOW_CREDIT ? 0 : s->f->credits;
+    w.credits = s->f->credits;
+    if (s->f->fault == FAKE_SLOW_CREDIT || (s->f->fault == FAKE_FIRST_ONLY && s->f->hellos > 1))
+        w.credits = 0;
     w.heartbeat_ms = s->f->heartbeat_ms;
     w.n_chains = w.n_streams = 2;
     w.chains = chains;

@@ -8,16 +8,17 @@
 
 enum fake_fault {
     FAKE_GOOD,
-    FAKE_DROP,       /* every `every`th RoI gets no decision */
-    FAKE_TWICE,      /* ... is decided twice */
-    FAKE_BUSY,       /* ... is answered Busy the first time */
-    FAKE_BUSY_ALL,   /* every RoI is answered Busy, always */
-    FAKE_REFUSE,     /* ... is answered with an Error */
-    FAKE_UNASKED,    /* ... is followed by a decision for a token that nobody sent */
-    FAKE_FORGET,     /* ... its client is not known any more: Busy NO_HELLO until it says Hello */
-    FAKE_RUBBISH,    /* ... is answered with bytes that are no message */
-    FAKE_NO_ENTRY,   /* Hello is answered with an Error */
-    FAKE_SLOW_CREDIT /* Welcome grants nothing; a Credit follows the first heartbeat */
+    FAKE_DROP,        /* every `every`th RoI gets no decision */
+    FAKE_TWICE,       /* ... is decided twice */
+    FAKE_BUSY,        /* ... is answered Busy the first time */
+    FAKE_BUSY_ALL,    /* every RoI is answered Busy, always */
+    FAKE_REFUSE,      /* ... is answered with an Error */
+    FAKE_UNASKED,     /* ... is followed by a decision for a token that nobody sent */
+    FAKE_FORGET,      /* ... its client is not known any more: Busy NO_HELLO until it says Hello */
+    FAKE_RUBBISH,     /* ... is answered with bytes that are no message */
+    FAKE_NO_ENTRY,    /* Hello is answered with an Error */
+    FAKE_SLOW_CREDIT, /* Welcome grants nothing; a Credit follows the first heartbeat */
+    FAKE_FIRST_ONLY   /* only the first client is granted anything */
 };
 
 struct fake {

@@ -230,7 +230,8 @@ static void losses_end_with_code_1(void **state)
                          "--timeout", "200"),
                      1);
     wants(p, "lost        2");
-    wants(p, "trigreplay: 2 RoIs were lost, 0 not taken, 0 answers came twice or unasked");
+    wants(p,
+          "trigreplay: 2 RoIs were lost, 0 not taken, 0 not sent; 0 answers came twice or unasked");
     fake_stop(&f);
 }
 

@@ -256,6 +256,38 @@ static void credits_may_come_later(void **state)
     replay_result_fini(&r);
 }
 
+/* Threads whose connections get no credits leave their RoIs to the others. */
+static void one_client_has_all_credits(void **state)
+{
+    struct fake f = {.fault = FAKE_FIRST_ONLY};
+    struct replay_options o = options(&f);
+    struct replay_result r;
+
+    o.connections = 4;
+    o.threads = 2;
+    o.timeout_ms = 60000; /* that nobody has to wait for */
+    play(state, &f, &o, &r);
+    check_sum(&r.sum);
+    assert_true(replay_is_whole(&r));
+    assert_int_equal(r.sum.decided, 2000);
+    assert_true(r.seconds < 10);
+    replay_result_fini(&r);
+}
+
+static void no_credits_at_all_is_told(void **state)
+{
+    struct fake f = {.fault = FAKE_SLOW_CREDIT, .heartbeat_ms = 60000};
+    struct replay_options o = options(&f);
+    struct replay_result r;
+
+    o.timeout_ms = 100;
+    play(state, &f, &o, &r);
+    assert_int_equal(r.sum.sent, 0);
+    assert_int_equal(r.not_sent, 2000);
+    assert_false(replay_is_whole(&r));
+    replay_result_fini(&r);
+}
+
 static void rubbish_ends_the_run(void **state)
 {
     struct fake f = {.fault = FAKE_RUBBISH, .every = 10};
@@ -435,6 +467,8 @@ int main(void)
         CASE(refused_rois_are_no_losses),
         CASE(a_forgotten_client_says_hello_again),
         CASE(credits_may_come_later),
+        CASE(one_client_has_all_credits),
+        CASE(no_credits_at_all_is_told),
         CASE(rubbish_ends_the_run),
         CASE(who_is_not_let_in_is_told_why),
         cmocka_unit_test(times_of_a_pace),

@@ -159,20 +159,26 @@ int connection_open(struct connection *c, void *zmq_context, const char *endpoin
     return r;
 }
 
-void connection_close(struct connection *c)
+void connection_leave(struct connection *c)
 {
     Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Bye bye = TRIGD__V1__BYE__INIT;
     const int linger = 500;
 
-    if (c->socket) {
-        m.body_case = TRIGD__V1__TO_DAEMON__BODY_BYE;
-        m.bye = &bye;
-        zmq_setsockopt(c->socket, ZMQ_LINGER, &linger, sizeof linger);
-        if (c->flight)
-            send_message(c, &m);
-        zmq_close(c->socket);
-    }
+    if (!c->socket)
+        return;
+    m.body_case = TRIGD__V1__TO_DAEMON__BODY_BYE;
+    m.bye = &bye;
+    zmq_setsockopt(c->socket, ZMQ_LINGER, &linger, sizeof linger);
+    if (c->flight)
+        send_message(c, &m);
+    zmq_close(c->socket);
+    c->socket = NULL;
+}
+
+void connection_close(struct connection *c)
+{
+    connection_leave(c);
     for (uint32_t i = 0; i < c->n_chains; i++)
         free(c->chains[i]);
     for (uint32_t i = 0; i < c->n_streams; i++)

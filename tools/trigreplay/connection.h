@@ -67,6 +67,9 @@ struct connection {
  * -ECONNREFUSED: an Error came (its text is the tally's first_error); -EBADMSG: no trigd there. */
 int connection_open(struct connection *c, void *zmq_context, const char *endpoint, const char *name,
                     uint32_t want_credits, uint32_t timeout_ms);
+/* Says Bye and closes the socket; what was learnt stays readable. */
+void connection_leave(struct connection *c);
+/* Leaves, and frees all. */
 void connection_close(struct connection *c);
 
 /* New RoIs that may be sent now; those that were answered Busy go first. */

@@ -252,11 +252,12 @@ static int run(const struct replay_options *o)
     if (o->json && report_json(o, &result) < 0)
         r = -EIO;
     if (!replay_is_whole(&result)) {
-        fprintf(
-            stderr,
-            "trigreplay: %llu RoIs were lost, %llu not taken, %llu answers came twice or unasked\n",
-            (unsigned long long)result.sum.lost, (unsigned long long)result.sum.not_taken,
-            (unsigned long long)(result.sum.duplicates + result.sum.unknown));
+        fprintf(stderr,
+                "trigreplay: %llu RoIs were lost, %llu not taken, %llu not sent; "
+                "%llu answers came twice or unasked\n",
+                (unsigned long long)result.sum.lost, (unsigned long long)result.sum.not_taken,
+                (unsigned long long)result.not_sent,
+                (unsigned long long)(result.sum.duplicates + result.sum.unknown));
         r = 1;
     }
     replay_result_fini(&result);

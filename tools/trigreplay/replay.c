@@ -26,8 +26,8 @@ struct worker { /* one thread and its connections */
     const struct source *source;
     void *context;
     struct connection *connection;
-    uint32_t n;    /* connections */
-    uint64_t rois; /* its share */
+    uint32_t n;             /* connections */
+    _Atomic uint64_t *left; /* RoIs that no thread has taken on yet */
     struct pace pace;
     struct tally tally;
     _Atomic uint64_t decided; /* for the progress bar */
@@ -39,17 +39,29 @@ struct worker { /* one thread and its connections */
 
 /* ---------------------------------------------------------------- one thread */
 
+/* Takes on one of the RoIs that are left.  Shares are not fixed, because a thread may be given no
+ * credits before another one is done. */
+static bool take_on(struct worker *w)
+{
+    uint64_t left = atomic_load(w->left);
+
+    while (left)
+        if (atomic_compare_exchange_weak(w->left, &left, left - 1))
+            return true;
+    return false;
+}
+
 /* Sends what is due, over the connections in turn; returns whether anything went out. */
-static bool send_due(struct worker *w, uint64_t *sent, uint64_t *due_ns, uint32_t *turn)
+static bool send_due(struct worker *w, uint64_t *due_ns, uint32_t *turn)
 {
     bool any = false;
 
-    for (uint32_t k = 0; k < w->n && *sent < w->rois; k++) {
+    for (uint32_t k = 0; k < w->n; k++) {
         struct connection *c = &w->connection[(*turn + k) % w->n];
         uint64_t from[BATCH_MAX], now = clock_ns();
         uint32_t room = connection_room(c), n = 0;
 
-        while (n < w->o->batch && n < room && *sent + n < w->rois && *due_ns <= now) {
+        while (n < w->o->batch && n < room && *due_ns <= now && take_on(w)) {
             from[n++] = w->pace.mode == PACE_MAX ? now : *due_ns;
             *due_ns = w->start_ns + pace_next(&w->pace);
         }
@@ -58,7 +70,6 @@ static bool send_due(struct worker *w, uint64_t *sent, uint64_t *due_ns, uint32_
         w->result = connection_send(c, from, n);
         if (w->result < 0)
             return false;
-        *sent += n;
         any = true;
     }
     ++*turn;
@@ -126,7 +137,7 @@ static bool has_room(const struct worker *w)
 
 static void run_worker(struct worker *w, zmq_pollitem_t *items)
 {
-    uint64_t sent = 0, answered = 0, due_ns, last_ns, limit_ns = w->o->timeout_ms * NS_PER_MS;
+    uint64_t answered = 0, due_ns, last_ns, limit_ns = w->o->timeout_ms * NS_PER_MS;
     uint32_t turn = 0;
 
     for (uint32_t i = 0; i < w->n; i++)
@@ -135,8 +146,8 @@ static void run_worker(struct worker *w, zmq_pollitem_t *items)
     w->start_ns = w->end_ns = last_ns = clock_ns();
     due_ns = w->start_ns + pace_next(&w->pace);
     for (;;) {
-        bool more = sent < w->rois && !atomic_load(&replay_stop);
-        bool has_sent = more && send_due(w, &sent, &due_ns, &turn), any = receive_all(w);
+        bool more = atomic_load(w->left) && !atomic_load(&replay_stop);
+        bool has_sent = more && send_due(w, &due_ns, &turn), any = receive_all(w);
         uint64_t now = clock_ns();
 
         if (w->result < 0 || !tick_all(w, now))
@@ -166,6 +177,7 @@ static void *worker_main(void *arg)
     for (uint32_t i = 0; i < w->n; i++) {
         w->tally.lost += w->connection[i].outstanding;
         w->tally.not_taken += w->connection[i].n_again;
+        connection_leave(&w->connection[i]); /* the others may wait for its credits */
     }
     if (w->timer >= 0)
         close(w->timer);
@@ -344,7 +356,7 @@ static int run_all(const struct replay_options *o, struct worker *w, struct repl
 }
 
 static int prepare(const struct replay_options *o, const struct source *s, void *context,
-                   struct worker *w, struct connection *connections)
+                   struct worker *w, struct connection *connections, _Atomic uint64_t *left)
 {
     uint32_t first = 0;
 
@@ -353,7 +365,7 @@ static int prepare(const struct replay_options *o, const struct source *s, void 
         w[i].source = s;
         w[i].context = context;
         w[i].n = o->connections / o->threads + (i < o->connections % o->threads);
-        w[i].rois = o->rois / o->threads + (i < o->rois % o->threads);
+        w[i].left = left;
         w[i].connection = &connections[first];
         first += w[i].n;
         if (pace_parse(o->pace, &w[i].pace) < 0) {
@@ -393,6 +405,7 @@ int replay_run(const struct replay_options *options, struct replay_result *ret_r
 {
     struct replay_options o = *options;
     struct connection *connections = calloc(o.connections, sizeof *connections);
+    _Atomic uint64_t left = 0;
     struct worker *w;
     struct source s = {.n = 0};
     void *context = zmq_ctx_new();
@@ -410,10 +423,13 @@ int replay_run(const struct replay_options *options, struct replay_result *ret_r
         r = open_source(&o, &s);
     if (r == 0 && !o.rois)
         o.rois = s.n;
+    atomic_init(&left, o.rois);
     if (r == 0)
-        r = prepare(&o, &s, context, w, connections);
+        r = prepare(&o, &s, context, w, connections, &left);
     if (r == 0)
         r = run_all(&o, w, ret_result);
+    if (!atomic_load(&replay_stop))
+        ret_result->not_sent = atomic_load(&left);
     if (s.n)
         ret_result->mean_items = (double)s.items / s.n;
 out:
@@ -437,5 +453,6 @@ void replay_result_fini(struct replay_result *r)
 
 bool replay_is_whole(const struct replay_result *r)
 {
-    return !r->sum.lost && !r->sum.not_taken && !r->sum.duplicates && !r->sum.unknown;
+    return !r->not_sent && !r->sum.lost && !r->sum.not_taken && !r->sum.duplicates &&
+           !r->sum.unknown;
 }

@@ -22,6 +22,7 @@ struct replay_options {
 
 struct replay_result {
     struct tally sum;
+    uint64_t not_sent; /* RoIs that the daemon gave no credits for, until the time-out */
     double seconds;
     char *chains[CONNECTION_NAMES_MAX], *streams[64];
     uint32_t n_chains, n_streams;

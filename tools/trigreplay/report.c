@@ -43,6 +43,8 @@ void report_print(const struct replay_options *o, const struct replay_result *r,
             t->first_error[0] ? ", first: " : "", t->first_error);
     if (t->refused)
         fprintf(out, "refused     %llu RoIs, for good\n", (unsigned long long)t->refused);
+    if (r->not_sent)
+        fprintf(out, "not sent    %llu RoIs: no credits\n", (unsigned long long)r->not_sent);
     if (t->not_taken)
         fprintf(out, "not taken   %llu RoIs, answered Busy to the end\n",
                 (unsigned long long)t->not_taken);
@@ -105,6 +107,7 @@ int report_json(const struct replay_options *o, const struct replay_result *r)
                 {"errors", t->errors},
                 {"refused", t->refused},
                 {"not_taken", t->not_taken},
+                {"not_sent", r->not_sent},
                 {"lost", t->lost},
                 {"duplicates", t->duplicates},
                 {"unknown", t->unknown},
