@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_wire - what it costs to unpack an RoI's spacepoints from each wire layout and to copy them
+ * to columns, as ingress does; beside it a plain copy of the columns, and what the daemon's decoder
+ * takes with all its checks. */
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "clock.h"
+#include "layouts.h"
+#include "result.h"
+#include "wire.h"
+
+#define RUNS       15u
+#define RUN_NS     (4 * NS_PER_MS)
+#define ARENA_ROOM ((size_t)4 << 20) /* the nested form needs it */
+
+static FILE *json;
+static struct arena arena;
+
+static void *take(void *a, size_t bytes)
+{
+    return arena_take(a, bytes);
+}
+
+static void give_back(void *a, void *p)
+{
+    (void)a;
+    (void)p;
+}
+
+static ProtobufCAllocator in_arena = {.alloc = take, .free = give_back, .allocator_data = &arena};
+
+/* ---------------------------------------------------------------- one decoding */
+
+struct job { /* what is measured; `run` does it once */
+    int (*run)(const struct job *j);
+    const struct layout *layout;
+    ProtobufCAllocator *allocator; /* NULL: malloc */
+    const struct points *from;
+    const void *bytes;
+    size_t n;
+    struct points *dst;
+    struct wire_decoder *decoder;
+};
+
+static int run_layout(const struct job *j)
+{
+    ProtobufCMessage *m;
+
+    if (j->allocator && arena_reset(&arena, ARENA_ROOM) < 0)
+        return -ENOMEM;
+    m = protobuf_c_message_unpack(j->layout->descriptor, j->allocator, j->n, j->bytes);
+    if (!m)
+        return -EBADMSG;
+    j->layout->read(m, j->dst);
+    if (!j->allocator)
+        protobuf_c_message_free_unpacked(m, NULL);
+    return 0;
+}
+
+static int run_copy(const struct job *j)
+{
+    memcpy(j->dst->phi, j->from->phi, j->from->n * sizeof(float));
+    memcpy(j->dst->rho, j->from->rho, j->from->n * sizeof(float));
+    memcpy(j->dst->z, j->from->z, j->from->n * sizeof(float));
+    memcpy(j->dst->layer, j->from->layer, j->from->n);
+    return 0;
+}
+
+static int run_decoder(const struct job *j)
+{
+    const Trigd__V1__ToDaemon *m;
+    const struct wire_collection *c;
+    struct wire_error e;
+    struct wire_roi w;
+
+    if (wire_decode(j->decoder, j->bytes, j->n, &m, &e) < 0 ||
+        wire_roi(j->decoder, m->batch->rois[0], &w, &e) < 0)
+        return -EBADMSG;
+    c = &w.collection[TRG_SPACEPOINTS];
+    memcpy(j->dst->phi, c->column[0], c->n * sizeof(float));
+    memcpy(j->dst->rho, c->column[1], c->n * sizeof(float));
+    memcpy(j->dst->z, c->column[2], c->n * sizeof(float));
+    memcpy(j->dst->layer, c->column[3], c->n);
+    return 0;
+}
+
+/* ---------------------------------------------------------------- measuring */
+
+static bool is_near(const float *a, const float *b, uint32_t n, float tolerance)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!(fabsf(a[i] - b[i]) <= tolerance))
+            return false;
+    return true;
+}
+
+/* Does it once and looks whether all points came out. */
+static int verify(const struct job *j)
+{
+    const struct points *a = j->from, *b = j->dst;
+    float tolerance = j->layout ? j->layout->tolerance : 0;
+    int r;
+
+    memset(b->phi, 0, b->n * sizeof(float));
+    memset(b->layer, 0xff, b->n);
+    r = j->run(j);
+    if (r < 0)
+        return r;
+    return is_near(a->phi, b->phi, a->n, tolerance) && is_near(a->rho, b->rho, a->n, tolerance) &&
+                   is_near(a->z, b->z, a->n, tolerance) && !memcmp(a->layer, b->layer, a->n)
+               ? 0
+               : -EILSEQ;
+}
+
+static int measure(const struct job *j, struct result *ret)
+{
+    int r = verify(j);
+
+    memset(ret, 0, sizeof *ret);
+    for (uint32_t run = 0; r == 0 && run < RUNS; run++) {
+        uint64_t began = clock_ns(), now, n = 0;
+
+        do {
+            for (uint32_t i = 0; r == 0 && i < 16; i++)
+                r = j->run(j);
+            n += 16;
+            now = clock_ns();
+        } while (now < began + RUN_NS);
+        result_add(ret, (double)(now - began) / (double)n);
+    }
+    return r;
+}
+
+static void tell(const char *what, const char *how, const struct job *j, const struct result *ns,
+                 double floor_ns)
+{
+    char figure[160];
+    struct result_figure f = {.bench = "wire",
+                              .figure = figure,
+                              .unit = "ns/RoI",
+                              .command = "bench_wire",
+                              .baseline = "copy of the columns",
+                              .baseline_value = floor_ns};
+
+    printf("| %u | %s | %s | %zu | %.0f | %.1f |\n", j->from->n, what, how, j->n, result_median(ns),
+           result_median(ns) / floor_ns);
+    fflush(stdout);
+    snprintf(figure, sizeof figure, "%u spacepoints: %s, %s", j->from->n, what, how);
+    result_write(json, &f, ns);
+}
+
+/* ---------------------------------------------------------------- all */
+
+static int measure_layout(const struct layout *l, const struct points *p, struct points *dst,
+                          double floor_ns)
+{
+    struct job j = {.run = run_layout, .layout = l, .from = p, .dst = dst};
+    struct result ns;
+    void *bytes = l->pack(p, &j.n);
+    int r = bytes ? 0 : -ENOMEM;
+
+    j.bytes = bytes;
+    for (uint32_t i = 0; i < 2 && r == 0; i++) {
+        j.allocator = i ? NULL : &in_arena;
+        r = measure(&j, &ns);
+        if (r == 0)
+            tell(l->name, i ? "malloc" : "arena", &j, &ns, floor_ns);
+    }
+    free(bytes);
+    return r;
+}
+
+static int measure_decoder(const struct points *p, struct points *dst, double floor_ns)
+{
+    const struct wire_limits limits = {
+        .max_message_bytes = 1u << 24, .max_rois = 256, .max_items = 262144, .max_layer = 31};
+    struct job j = {.run = run_decoder, .from = p, .dst = dst};
+    struct result ns;
+    void *bytes = points_message(p, 1, &j.n);
+    int r = bytes ? wire_decoder_new(&limits, &j.decoder) : -ENOMEM;
+
+    j.bytes = bytes;
+    if (r == 0)
+        r = measure(&j, &ns);
+    if (r == 0)
+        tell("the daemon's decoder: a whole message, checked", "arena", &j, &ns, floor_ns);
+    wire_decoder_free(j.decoder);
+    free(bytes);
+    return r;
+}
+
+static int measure_size(uint32_t n)
+{
+    struct points p = {0}, dst = {0};
+    struct job copy = {.run = run_copy, .from = &p, .dst = &dst, .n = 13 * (size_t)n};
+    struct result ns;
+    double floor_ns;
+    int r = points_new(n, &p);
+
+    if (r == 0)
+        r = points_new(n, &dst);
+    if (r == 0)
+        r = measure(&copy, &ns);
+    if (r == 0) {
+        floor_ns = result_median(&ns);
+        tell("no message: copy of the columns", "", &copy, &ns, floor_ns);
+        for (const struct layout *l = layouts; l->name && r == 0; l++)
+            r = measure_layout(l, &p, &dst, floor_ns);
+        if (r == 0)
+            r = measure_decoder(&p, &dst, floor_ns);
+    }
+    points_free(&p);
+    points_free(&dst);
+    return r;
+}
+
+int main(int argc, char **argv)
+{
+    int r;
+
+    if (argc == 3 && !strcmp(argv[1], "--json")) {
+        json = fopen(argv[2], "w");
+        if (!json) {
+            perror(argv[2]);
+            return 1;
+        }
+    } else if (argc != 1) {
+        fprintf(stderr, "usage: bench_wire [--json FILE]\n");
+        return 2;
+    }
+    printf("| spacepoints | layout | memory | bytes | ns an RoI | times the copy |\n");
+    printf("| ---: | --- | --- | ---: | ---: | ---: |\n");
+    r = measure_size(333);
+    if (r == 0)
+        r = measure_size(8104);
+    if (r < 0)
+        fprintf(stderr, "bench_wire: %s\n", strerror(-r));
+    if (json && fclose(json) != 0)
+        r = -EIO;
+    arena_free(&arena);
+    return r < 0 ? 1 : 0;
+}
