@@ -2,6 +2,7 @@
 #include "harness.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -59,7 +60,7 @@ void server_start(struct server *s, const char *config, const char *menu)
     char head[2048];
 
     memset(s, 0, sizeof *s);
-    strcpy(s->folder, "/tmp/trigd-e2e-XXXXXX");
+    snprintf(s->folder, sizeof s->folder, "/tmp/trigd-e2e-XXXXXX");
     assert_non_null(mkdtemp(s->folder));
     snprintf(s->endpoint, sizeof s->endpoint, "ipc://%s/in", s->folder);
     snprintf(s->control, sizeof s->control, "%s/control", s->folder);
@@ -139,12 +140,17 @@ int server_end(struct server *s, int signal, unsigned limit_s)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
 void server_clean(struct server *s)
 {
-    char command[128];
-
-    snprintf(command, sizeof command, "rm -rf '%s'", s->folder);
-    if (system(command) != 0)
+    if (nftw(s->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) != 0)
         fail_msg("cannot remove %s", s->folder);
 }
 

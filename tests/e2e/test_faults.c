@@ -231,8 +231,8 @@ static void a_full_disk(void **state)
     uint8_t result;
 
     (void)state;
-    snprintf(full, sizeof full, "%s", config);
-    strcpy(strstr(full, "debug_stream"), "debug_stream: {folder: debug, max_mbytes: 0}\n");
+    snprintf(full, sizeof full, "%.*sdebug_stream: {folder: debug, max_mbytes: 0}\n",
+             (int)(strstr(config, "debug_stream") - config), config);
     server_start(&s, full, menu);
     link_open(&l, &s);
     link_hello(&l, "faults", 0);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,9 +43,7 @@ static uint64_t step_counter(struct server *s, const char *name)
     /* the step's object: from the brace before closed_full */
     while (*at != '{')
         at--;
-    strcpy(key, "\"");
-    strcat(key, name);
-    strcat(key, "\":");
+    snprintf(key, sizeof key, "\"%s\":", name);
     at = strstr(at, key);
     assert_non_null(at);
     value = strtoull(at + strlen(key), NULL, 10);
