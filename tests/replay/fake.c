@@ -240,25 +240,33 @@ static void take_message(struct inside *s, const Trigd__V1__ToDaemon *m)
     }
 }
 
+/* One message, if there is one within the socket's limit. */
+static bool serve_one(struct inside *s)
+{
+    Trigd__V1__ToDaemon *m = NULL;
+    zmq_msg_t body;
+    bool has_come;
+
+    zmq_msg_init(&s->peer);
+    zmq_msg_init(&body);
+    has_come = zmq_msg_recv(&s->peer, s->router, 0) >= 0 && zmq_msg_recv(&body, s->router, 0) >= 0;
+    if (has_come)
+        m = trigd__v1__to_daemon__unpack(NULL, zmq_msg_size(&body), zmq_msg_data(&body));
+    if (m) {
+        take_message(s, m);
+        trigd__v1__to_daemon__free_unpacked(m, NULL);
+    }
+    zmq_msg_close(&body);
+    zmq_msg_close(&s->peer);
+    return has_come;
+}
+
+/* Serves until it is told to stop and nothing has come for a while, so that the last Byes count. */
 static void *serve(void *arg)
 {
     struct inside *s = arg;
-    zmq_msg_t body;
 
-    while (!atomic_load(&s->stop)) {
-        Trigd__V1__ToDaemon *m;
-
-        zmq_msg_init(&s->peer);
-        zmq_msg_init(&body);
-        if (zmq_msg_recv(&s->peer, s->router, 0) >= 0 && zmq_msg_recv(&body, s->router, 0) >= 0) {
-            m = trigd__v1__to_daemon__unpack(NULL, zmq_msg_size(&body), zmq_msg_data(&body));
-            if (m) {
-                take_message(s, m);
-                trigd__v1__to_daemon__free_unpacked(m, NULL);
-            }
-        }
-        zmq_msg_close(&body);
-        zmq_msg_close(&s->peer);
+    while (serve_one(s) || !atomic_load(&s->stop)) {
     }
     return NULL;
 }
@@ -266,7 +274,7 @@ static void *serve(void *arg)
 void fake_start(struct fake *f, const char *folder)
 {
     struct inside *s = calloc(1, sizeof *s);
-    const int limit_ms = 20, linger = 0, no_limit = 0;
+    const int limit_ms = 50, linger = 0, no_limit = 0;
 
     assert_non_null(s);
     f->inside = s;

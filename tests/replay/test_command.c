@@ -227,7 +227,7 @@ static void losses_end_with_code_1(void **state)
 
     fake_start(&f, p->folder);
     assert_int_equal(RUN(p, "run", "--connect", f.endpoint, "--rois", "100", "--distinct", "10",
-                         "--timeout", "200"),
+                         "--timeout", "1000"),
                      1);
     wants(p, "lost        2");
     wants(p,
