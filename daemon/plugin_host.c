@@ -71,7 +71,7 @@ void plugin_host_free(struct plugin_host *h)
         h->first = e->next;
         free(e);
     }
-    for (uint32_t i = 0; i < h->n_paths; i++)
+    for (uint32_t i = 0; h->paths && i < h->n_paths; i++)
         free(h->paths[i]);
     free(h->paths);
     pthread_mutex_destroy(&h->lock);

@@ -90,13 +90,12 @@ static double turn(double from, double to)
 }
 
 static uint32_t triplets(const struct serial *s, const struct zf_config *c, uint32_t n_slices,
-                         uint32_t slice, uint32_t si, uint32_t i, uint32_t o, double z0)
+                         uint32_t slice, uint32_t i, uint32_t o, double z0)
 {
     uint32_t low = slice ? slice - 1 : 0, high = slice + 2 < n_slices ? slice + 2 : n_slices, n = 0;
     double inv = 1 / (s->rho[i] - s->rho[o]), dp = turn(s->phi[i], s->phi[o]);
     double k0 = 2 * dp * inv, p0 = dp * s->rho[i] * inv;
 
-    (void)si;
     for (uint32_t t = s->start[low]; t < s->start[high]; t++) {
         double inv_t, dp_t, z;
 
@@ -117,35 +116,44 @@ static uint32_t triplets(const struct serial *s, const struct zf_config *c, uint
     return n;
 }
 
-static void count_pairs(struct serial *s, const struct zf_config *c, uint32_t n_slices,
-                        double inv_bin, uint32_t n_bins)
+struct search { /* one RoI being searched */
+    struct serial *s;
+    const struct zf_config *c;
+    uint32_t n_slices, n_bins;
+    double inv_bin;
+};
+
+static void count_pair(const struct search *q, uint32_t slice, uint32_t i, uint32_t o)
 {
-    double z_max = (double)c->z_max_mm;
+    struct serial *s = q->s;
+    double z_max = (double)q->c->z_max_mm;
+    double z0 = (s->z[o] * s->rho[i] - s->z[i] * s->rho[o]) / (s->rho[i] - s->rho[o]);
+    uint32_t bin, n = 1;
 
-    for (uint32_t slice = 0; slice < n_slices; slice++) {
-        uint32_t low = slice ? slice - 1 : 0, high = slice + 2 < n_slices ? slice + 2 : n_slices;
+    if (!(z0 > -z_max && z0 < z_max))
+        return;
+    if (q->c->triplet_mode)
+        n = triplets(s, q->c, q->n_slices, slice, i, o, z0);
+    bin = (uint32_t)((z0 + z_max) * q->inv_bin);
+    if (bin >= q->n_bins)
+        bin = q->n_bins - 1;
+    s->count[bin] += n;
+    s->sum[bin] += z0 * n;
+}
 
-        for (uint32_t i = s->start[slice]; i < s->start[slice + 1]; i++) {
-            for (uint32_t near = low; near < high; near++) {
-                for (uint32_t o = s->start[near]; o < s->start[near + 1]; o++) {
-                    double z0;
-                    uint32_t bin, n = 1;
+static void count_pairs(const struct search *q)
+{
+    const struct serial *s = q->s;
 
-                    if (s->layer[o] <= s->layer[i])
-                        continue;
-                    z0 = (s->z[o] * s->rho[i] - s->z[i] * s->rho[o]) / (s->rho[i] - s->rho[o]);
-                    if (!(z0 > -z_max && z0 < z_max))
-                        continue;
-                    if (c->triplet_mode)
-                        n = triplets(s, c, n_slices, near, slice, i, o, z0);
-                    bin = (uint32_t)((z0 + z_max) * inv_bin);
-                    if (bin >= n_bins)
-                        bin = n_bins - 1;
-                    s->count[bin] += n;
-                    s->sum[bin] += z0 * n;
-                }
-            }
-        }
+    for (uint32_t slice = 0; slice < q->n_slices; slice++) {
+        uint32_t low = slice ? slice - 1 : 0;
+        uint32_t high = slice + 2 < q->n_slices ? slice + 2 : q->n_slices;
+
+        for (uint32_t i = s->start[slice]; i < s->start[slice + 1]; i++)
+            for (uint32_t near = low; near < high; near++)
+                for (uint32_t o = s->start[near]; o < s->start[near + 1]; o++)
+                    if (s->layer[o] > s->layer[i])
+                        count_pair(q, near, i, o);
     }
 }
 
@@ -156,7 +164,7 @@ double serial_find(struct serial *s, const struct zf_config *c, const struct gen
 
     memset(s->count, 0, n_bins * sizeof *s->count);
     memset(s->sum, 0, n_bins * sizeof *s->sum);
-    count_pairs(s, c, sort(s, c, g), 1 / bin, n_bins);
+    count_pairs(&(struct search){s, c, sort(s, c, g), n_bins, 1 / bin});
     for (uint32_t b = 1; b + 1 < n_bins; b++) {
         uint32_t n = s->count[b - 1] + s->count[b] + s->count[b + 1];
 

@@ -130,7 +130,7 @@ static int module_new(struct trg_device *d, const struct trg_program *p, const c
 static int new_kernel(struct trg_module *m, const struct trg_host_entry *entry,
                       struct trg_kernel **ret_kernel)
 {
-    struct cudaFuncAttributes attributes;
+    struct cudaFuncAttributes attributes = {0};
     struct trg_kernel *k = calloc(1, sizeof *k);
     int r;
 

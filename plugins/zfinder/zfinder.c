@@ -182,9 +182,10 @@ struct trg_algo {
 /* Nominal radii of the barrel layers, mm (ATLAS inner detector: pixels with the innermost layer of
  * 2014, then strips). */
 static const double barrel_radius[] = {33.25, 50.5, 88.5, 122.5, 299, 371, 443, 514};
-#define N_RADII   (sizeof barrel_radius / sizeof *barrel_radius)
-#define DISC_STEP 60.0  /* mm in radius from one end-cap disc to the next, for a typical track */
-#define PHI_ERROR 0.001 /* rad: resolution of a point */
+#define N_RADII     (sizeof barrel_radius / sizeof *barrel_radius)
+#define DISC_STEP   60.0 /* mm in radius from one end-cap disc to the next, for a typical track */
+#define TABLE_BYTES ((size_t)ZF_LAYERS * ZF_LAYERS) /* of the neighbours */
+#define PHI_ERROR   0.001                           /* rad: resolution of a point */
 
 /* Largest change of phi between two layers, rad: a track of pT bends by 0.3 B dr / (2 pT). */
 static double bending(const struct zf_config *c, uint32_t inner, uint32_t outer)
@@ -206,7 +207,7 @@ static double inv_slice(const struct zf_config *c)
 /* The table of neighbours; its diagonal holds the most of a layer to any outer one. */
 static void fill_neighbours(const struct zf_config *c, uint8_t *table)
 {
-    memset(table, 1, ZF_LAYERS * ZF_LAYERS);
+    memset(table, 1, TABLE_BYTES);
     for (uint32_t i = 0; c->neighbours == ZF_NEIGHBOURS_BENDING && i < c->max_layers; i++) {
         for (uint32_t o = i + 1; o < c->max_layers; o++) {
             double n = ceil(bending(c, i, o) * inv_slice(c));
@@ -295,15 +296,15 @@ static int load_neighbours(struct trg_algo *a, struct trg_device *d)
 {
     struct trg_buffer *host = NULL;
     struct trg_queue *q = NULL;
-    int r = trg_buffer_new(d, TRG_MEM_PINNED, ZF_LAYERS * ZF_LAYERS, &host);
+    int r = trg_buffer_new(d, TRG_MEM_PINNED, TABLE_BYTES, &host);
 
     if (r == 0)
-        r = trg_buffer_new(d, TRG_MEM_DEVICE, ZF_LAYERS * ZF_LAYERS, &a->neighbours);
+        r = trg_buffer_new(d, TRG_MEM_DEVICE, TABLE_BYTES, &a->neighbours);
     if (r == 0)
         r = trg_queue_new(d, &q);
     if (r == 0) {
         fill_neighbours(a->config, trg_buffer_host(host));
-        r = trg_write(q, a->neighbours, 0, host, 0, ZF_LAYERS * ZF_LAYERS);
+        r = trg_write(q, a->neighbours, 0, host, 0, TABLE_BYTES);
     }
     if (r == 0)
         r = trg_finish(q);
