@@ -146,7 +146,7 @@ int connection_open(struct connection *c, void *zmq_context, const char *endpoin
     r = say_hello(c);
     if (r == 0)
         r = receive_one(c, timeout_ms, &m);
-    if (r <= 0)
+    if (r <= 0 || !m)
         return r < 0 ? r : -ETIMEDOUT;
     r = -EBADMSG;
     if (m->body_case == TRIGD__V1__FROM_DAEMON__BODY_WELCOME) {
