@@ -106,8 +106,10 @@ void *sample_pack(const struct sample *s, size_t *ret_bytes)
     size_t n = trigd__v1__to_daemon__get_packed_size(&s->message);
     void *bytes = malloc(n ? n : 1);
 
-    if (!bytes)
-        abort();
+    if (!bytes) {
+        perror("sample_pack");
+        exit(1);
+    }
     *ret_bytes = trigd__v1__to_daemon__pack(&s->message, bytes);
     return bytes;
 }
