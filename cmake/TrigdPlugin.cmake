@@ -65,7 +65,7 @@ function(trg_host_variant target name file kernels variant march)
     string(APPEND text "    {0, 0, 0, 0}};\n")
     file(GENERATE OUTPUT ${source} CONTENT "${text}")
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-        "-O3;-ffp-contract=off;-fno-math-errno;-fno-trapping-math;${march}" OBJECT_DEPENDS ${file})
+        "-O3;-ffp-contract=off;-fno-math-errno;${march}" OBJECT_DEPENDS ${file})
     target_sources(${target} PRIVATE ${source})
 endfunction()
 

@@ -27,7 +27,7 @@ struct task {
         struct {
             const struct trg_host_entry *entry;
             uint32_t groups;
-            size_t value_at, buffers_at; /* in the queue's scratch */
+            size_t value_at, buffers_at; /* places in the queue's scratch */
         } launch;
         struct {
             void (*fn)(void *);
@@ -42,8 +42,10 @@ struct trg_queue {
     const struct trg_device *device;
     struct task *task; /* [room]; first .. n wait */
     uint32_t first, n, room;
-    unsigned char *scratch; /* arguments of the launches that wait */
-    size_t scratch_used, scratch_room;
+    /* Arguments of the launches that wait.  Places count from the queue's beginning; the first that
+     * is still there is scratch_first. */
+    unsigned char *scratch;
+    size_t scratch_first, scratch_end, scratch_room;
 };
 
 static uint64_t now_ns(void)
@@ -66,21 +68,26 @@ int cpu_queue_new(struct trg_device *d, struct trg_queue **ret_queue)
     return 0;
 }
 
-static void run_launch(struct trg_queue *q, const struct task *t)
+static unsigned char *scratch_at(const struct trg_queue *q, size_t place)
+{
+    return q->scratch + (place - q->scratch_first);
+}
+
+static void run_launch(const struct trg_queue *q, const struct task *t)
 {
     const struct trg_host_entry *e = t->u.launch.entry;
     struct trg_grid grid = {.groups = t->u.launch.groups};
     void *args[TRG_ARGS_MAX];
 
-    memcpy(args, q->scratch + t->u.launch.buffers_at, e->n_buffers * sizeof *args);
-    args[e->n_buffers] = q->scratch + t->u.launch.value_at;
+    memcpy(args, scratch_at(q, t->u.launch.buffers_at), e->n_buffers * sizeof *args);
+    args[e->n_buffers] = scratch_at(q, t->u.launch.value_at);
     for (grid.group = 0; grid.group < grid.groups; grid.group++)
         e->run(&grid, args);
 }
 
-static void run_all(struct trg_queue *q);
+static void run_until(struct trg_queue *q, const struct trg_event *e);
 
-static void run_task(struct trg_queue *q, const struct task *t)
+static void run_task(const struct trg_queue *q, const struct task *t)
 {
     switch (t->kind) {
     case TASK_COPY:
@@ -101,34 +108,42 @@ static void run_task(struct trg_queue *q, const struct task *t)
         t->u.event->is_reached = true;
         break;
     case TASK_WAIT:
-        if (!t->u.event->is_reached)
-            run_all(t->u.event->queue);
+        run_until(t->u.event->queue, t->u.event);
         break;
     }
 }
 
-static void run_all(struct trg_queue *q)
+/* Does the work up to the event, or all of it when there is none. */
+static void run_until(struct trg_queue *q, const struct trg_event *e)
 {
-    while (q->first < q->n) {
+    while (q->first < q->n && !(e && e->is_reached)) {
         struct task t = q->task[q->first++];
 
         run_task(q, &t);
     }
+    if (q->first < q->n)
+        return;
     q->first = q->n = 0;
-    q->scratch_used = 0;
+    q->scratch_first = q->scratch_end = 0;
 }
 
 void cpu_queue_free(struct trg_queue *q)
 {
-    run_all(q);
+    run_until(q, NULL);
     free(q->task);
     free(q->scratch);
     free(q);
 }
 
-/* A place at the end of the list.  The list keeps its size, so a steady state allocates nothing. */
+/* A task at the end of the list.  What was done makes room first, so that a steady state allocates
+ * nothing. */
 static struct task *add_task(struct trg_queue *q, enum task_kind kind)
 {
+    if (q->n == q->room && q->first) {
+        q->n -= q->first;
+        memmove(q->task, q->task + q->first, q->n * sizeof *q->task);
+        q->first = 0;
+    }
     if (q->n == q->room) {
         uint32_t room = q->room ? 2 * q->room : 16;
         struct task *more = realloc(q->task, room * sizeof *more);
@@ -142,13 +157,27 @@ static struct task *add_task(struct trg_queue *q, enum task_kind kind)
     return &q->task[q->n++];
 }
 
-/* Room for `bytes` in the scratch, as aligned as any type needs; its offset in `ret_at`. */
-static int take_scratch(struct trg_queue *q, size_t bytes, size_t *ret_at)
+/* Gives up the scratch of launches that ran. */
+static void drop_scratch(struct trg_queue *q)
 {
-    size_t at = (q->scratch_used + 15) & ~(size_t)15;
+    size_t first = q->scratch_end;
 
-    if (at + bytes > q->scratch_room) {
-        size_t room = 2 * (at + bytes) + 1024;
+    for (uint32_t i = q->n; i > q->first; i--)
+        if (q->task[i - 1].kind == TASK_LAUNCH)
+            first = q->task[i - 1].u.launch.value_at;
+    memmove(q->scratch, scratch_at(q, first), q->scratch_end - first);
+    q->scratch_first = first;
+}
+
+/* Room for `bytes` in the scratch, as aligned as any type needs; its place in `ret_place`. */
+static int take_scratch(struct trg_queue *q, size_t bytes, size_t *ret_place)
+{
+    size_t rounded = (bytes + 15) & ~(size_t)15;
+
+    if (q->scratch_end + rounded > q->scratch_first + q->scratch_room && q->scratch)
+        drop_scratch(q);
+    if (q->scratch_end + rounded > q->scratch_first + q->scratch_room) {
+        size_t room = 2 * (q->scratch_room + rounded) + 1024;
         unsigned char *more = realloc(q->scratch, room);
 
         if (!more)
@@ -156,8 +185,8 @@ static int take_scratch(struct trg_queue *q, size_t bytes, size_t *ret_at)
         q->scratch = more;
         q->scratch_room = room;
     }
-    q->scratch_used = at + bytes;
-    *ret_at = at;
+    *ret_place = q->scratch_end;
+    q->scratch_end += rounded;
     return 0;
 }
 
@@ -210,12 +239,12 @@ int cpu_queue_launch(struct trg_queue *q, struct trg_kernel *k, struct trg_range
         return -EINVAL;
     if (!r.groups)
         return 0;
-    if (take_scratch(q, e->value_bytes, &value_at) < 0 ||
-        take_scratch(q, e->n_buffers * sizeof(void *), &buffers_at) < 0)
+    if (take_scratch(q, e->value_bytes + e->n_buffers * sizeof(void *) + 16, &value_at) < 0)
         return -ENOMEM;
-    memcpy(q->scratch + value_at, args[e->n_buffers].val, e->value_bytes);
+    buffers_at = value_at + ((e->value_bytes + 15u) & ~15u);
+    memcpy(scratch_at(q, value_at), args[e->n_buffers].val, e->value_bytes);
     for (uint32_t i = 0; i < e->n_buffers; i++)
-        memcpy(q->scratch + buffers_at + i * sizeof(void *), &args[i].buf->data, sizeof(void *));
+        memcpy(scratch_at(q, buffers_at) + i * sizeof(void *), &args[i].buf->data, sizeof(void *));
     t = add_task(q, TASK_LAUNCH);
     if (!t)
         return -ENOMEM;
@@ -245,7 +274,7 @@ int cpu_queue_flush(struct trg_queue *q)
 
 int cpu_queue_finish(struct trg_queue *q)
 {
-    run_all(q);
+    run_until(q, NULL);
     return 0;
 }
 
@@ -278,7 +307,6 @@ int cpu_queue_reach(struct trg_event *e)
 {
     if (!e->queue)
         return -EINVAL;
-    if (!e->is_reached)
-        run_all(e->queue);
+    run_until(e->queue, e);
     return 0;
 }

@@ -258,7 +258,7 @@ struct trg_span {
         n##_body_ actual;                                        \
     }                                                            \
     static inline void n##_body_ formal
-#define TRG_G_       const struct trg_grid *trg_grid_
+#define TRG_G_       const struct trg_grid *trg_grid_ __attribute__((unused))
 #define TRG_GA_      (const struct trg_grid *)trg_grid_
 #define TRG_A_(T, i) (T *)trg_args_[i]
 #define TRG_V_(P, i) *(const P *)trg_args_[i]

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Buffers, and the queue's writes, reads, copies and fills. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rig.h"
+
+#define WORDS 5000u
+#define BYTES (WORDS * 4u)
+
+/* Runs a test on each device of the backend. */
+static void each(void (*test)(struct rig *))
+{
+    for (uint32_t i = 0; i < devices_count(); i++) {
+        struct rig r;
+
+        rig_begin(&r, devices_get(i));
+        test(&r);
+        rig_end(&r);
+    }
+}
+
+static void check_addresses(struct rig *r)
+{
+    struct trg_buffer *pinned = rig_buffer(r, TRG_MEM_PINNED, 13);
+    struct trg_buffer *device = rig_buffer(r, TRG_MEM_DEVICE, 1);
+
+    assert_non_null(trg_buffer_host(pinned));
+    assert_int_equal((uintptr_t)trg_buffer_host(pinned) % 128, 0);
+    assert_int_equal(trg_buffer_host(device) != NULL, r->device->info.is_host != 0);
+    memset(trg_buffer_host(pinned), 0x5a, 13);
+    trg_buffer_free(pinned);
+    trg_buffer_free(device);
+    trg_buffer_free(NULL);
+}
+
+static void test_addresses(void **state)
+{
+    (void)state;
+    each(check_addresses);
+}
+
+static void check_sizes(struct rig *r)
+{
+    struct trg_buffer *untouched = (struct trg_buffer *)r, *b = untouched;
+
+    assert_int_equal(trg_buffer_new(r->device->d, TRG_MEM_DEVICE, 0, &b), -EINVAL);
+    assert_int_equal(trg_buffer_new(r->device->d, TRG_MEM_DEVICE, (size_t)1 << 60, &b), -ENOMEM);
+    assert_int_equal(trg_buffer_new(r->device->d, TRG_MEM_PINNED, (size_t)1 << 60, &b), -ENOMEM);
+    assert_int_equal(trg_buffer_new(r->device->d, TRG_MEM_DEVICE, SIZE_MAX, &b), -ENOMEM);
+    assert_ptr_equal(b, untouched);
+    assert_int_equal(devices_logged(TRG_ERROR, "1152921504606846976 bytes"), 2); /* one line each */
+    check_addresses(r); /* and the device goes on */
+}
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    each(check_sizes);
+}
+
+/* A model in host memory does the same as the device, with random places and lengths. */
+static void check_copies(struct rig *r)
+{
+    struct trg_buffer *dev[2] = {rig_buffer(r, TRG_MEM_DEVICE, BYTES),
+                                 rig_buffer(r, TRG_MEM_DEVICE, BYTES)};
+    struct trg_buffer *in = rig_buffer(r, TRG_MEM_PINNED, BYTES);
+    struct trg_buffer *out = rig_buffer(r, TRG_MEM_PINNED, BYTES);
+    static uint32_t model[2][WORDS], source[WORDS];
+    uint64_t seed = devices_seed();
+
+    for (uint32_t i = 0; i < WORDS; i++)
+        source[i] = devices_random(&seed);
+    memcpy(trg_buffer_host(in), source, BYTES);
+    for (uint32_t k = 0; k < 2; k++) {
+        memset(model[k], 0, BYTES);
+        assert_int_equal(trg_fill(r->queue, dev[k], 0, BYTES, 0), 0);
+    }
+    for (uint32_t round = 0; round < 200; round++) {
+        uint32_t to = devices_random(&seed) % 2, pattern = devices_random(&seed);
+        uint32_t at = devices_random(&seed) % WORDS, n = devices_random(&seed) % (WORDS - at + 1);
+        uint32_t from = devices_random(&seed) % (WORDS - n + 1);
+
+        switch (devices_random(&seed) % 3) {
+        case 0:
+            assert_int_equal(trg_write(r->queue, dev[to], 4 * at, in, 4 * from, 4 * n), 0);
+            memcpy(&model[to][at], &source[from], 4 * n);
+            break;
+        case 1:
+            assert_int_equal(trg_copy(r->queue, dev[to], 4 * at, dev[1 - to], 4 * from, 4 * n), 0);
+            memcpy(&model[to][at], &model[1 - to][from], 4 * n);
+            break;
+        default:
+            assert_int_equal(trg_fill(r->queue, dev[to], 4 * at, 4 * n, pattern), 0);
+            for (uint32_t i = 0; i < n; i++)
+                model[to][at + i] = pattern;
+        }
+    }
+    for (uint32_t k = 0; k < 2; k++) {
+        assert_int_equal(trg_read(r->queue, out, 0, dev[k], 0, BYTES), 0);
+        assert_int_equal(trg_finish(r->queue), 0);
+        assert_memory_equal(trg_buffer_host(out), model[k], BYTES);
+    }
+    /* a read with places: in front of it and behind it nothing changes */
+    memset(trg_buffer_host(out), 0xee, BYTES);
+    assert_int_equal(trg_read(r->queue, out, 40, dev[1], 80, 120), 0);
+    assert_int_equal(trg_finish(r->queue), 0);
+    assert_memory_equal((char *)trg_buffer_host(out) + 40, (char *)model[1] + 80, 120);
+    assert_int_equal(((unsigned char *)trg_buffer_host(out))[39], 0xee);
+    assert_int_equal(((unsigned char *)trg_buffer_host(out))[160], 0xee);
+    for (uint32_t k = 0; k < 2; k++)
+        trg_buffer_free(dev[k]);
+    trg_buffer_free(in);
+    trg_buffer_free(out);
+}
+
+static void test_copies(void **state)
+{
+    (void)state;
+    each(check_copies);
+}
+
+static void check_bounds(struct rig *r)
+{
+    struct trg_buffer *dev = rig_buffer(r, TRG_MEM_DEVICE, 64),
+                      *big = rig_buffer(r, TRG_MEM_DEVICE, 256);
+    struct trg_queue *q = r->queue;
+
+    assert_int_equal(trg_write(q, dev, 4, r->pinned, 0, 64), -EINVAL);
+    assert_int_equal(trg_write(q, dev, 68, r->pinned, 0, 0), -EINVAL);
+    assert_int_equal(trg_write(q, dev, 0, r->pinned, RIG_BYTES - 32, 64), -EINVAL);
+    assert_int_equal(trg_read(q, r->pinned, 0, dev, 60, 8), -EINVAL);
+    assert_int_equal(trg_read(q, r->pinned, SIZE_MAX - 3, dev, 0, 8), -EINVAL);
+    assert_int_equal(trg_copy(q, dev, 0, big, 0, 68), -EINVAL);
+    assert_int_equal(trg_copy(q, big, 0, dev, 8, SIZE_MAX - 3), -EINVAL);
+    assert_int_equal(trg_fill(q, dev, 60, 8, 0), -EINVAL);
+    assert_int_equal(trg_fill(q, dev, 2, 8, 0), -EINVAL);
+    assert_int_equal(trg_fill(q, dev, 0, 6, 0), -EINVAL);
+    assert_int_equal(devices_logged(TRG_ERROR, "outside of a buffer"), 8);
+    assert_int_equal(devices_logged(TRG_ERROR, "multiples of 4"), 2);
+    /* the ends themselves, and nothing at all, are inside */
+    assert_int_equal(trg_write(q, dev, 60, r->pinned, RIG_BYTES - 4, 4), 0);
+    assert_int_equal(trg_write(q, dev, 64, r->pinned, RIG_BYTES, 0), 0);
+    assert_int_equal(trg_fill(q, dev, 64, 0, 0), 0);
+    assert_int_equal(trg_copy(q, dev, 0, big, 256, 0), 0);
+    assert_int_equal(trg_read(q, r->pinned, 0, dev, 64, 0), 0);
+    assert_int_equal(trg_finish(q), 0);
+    trg_buffer_free(dev);
+    trg_buffer_free(big);
+}
+
+static void test_bounds(void **state)
+{
+    (void)state;
+    each(check_bounds);
+}
+
+/* Device memory has no host address, so it cannot be the host's side of a transfer. */
+static void check_sides(struct rig *r)
+{
+    struct trg_buffer *a = rig_buffer(r, TRG_MEM_DEVICE, 64),
+                      *b = rig_buffer(r, TRG_MEM_DEVICE, 64);
+    int want = r->device->info.is_host ? 0 : -EINVAL;
+
+    assert_int_equal(trg_write(r->queue, a, 0, b, 0, 64), want);
+    assert_int_equal(trg_read(r->queue, a, 0, b, 0, 64), want);
+    assert_int_equal(trg_finish(r->queue), 0);
+    trg_buffer_free(a);
+    trg_buffer_free(b);
+}
+
+static void test_sides(void **state)
+{
+    (void)state;
+    each(check_sides);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_addresses),
+                                       cmocka_unit_test(test_sizes), cmocka_unit_test(test_copies),
+                                       cmocka_unit_test(test_bounds), cmocka_unit_test(test_sides)};
+
+    return devices_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}
