@@ -299,7 +299,7 @@ static int add_noise(struct maker *m)
     int r = 0;
 
     for (uint32_t i = 0; r == 0 && i < n; i++) {
-        uint32_t layer = (uint32_t)(random_unit(&m->random) * (double)N_BARRELS);
+        uint32_t n_barrels = N_BARRELS, layer = (uint32_t)(random_unit(&m->random) * n_barrels);
         double half = m->p->phi_half_rad > PI ? PI : m->p->phi_half_rad;
         double phi = (double)info->phi_rad + random_range(&m->random, -half, half);
         double length = barrels[layer].half_length;
