@@ -113,6 +113,10 @@ TRG_KERNEL6(zf_sort, const trg_u8, data, const struct zf_roi, rois, trg_u32, sta
 
 /* ---------------------------------------------------------------- one histogram */
 
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+#include "windows.h"
+#endif
+
 /* `parts` groups an RoI, each with every parts-th inner point: one histogram for the RoI.  With
  * more than one part, `hist` must be zero before. */
 TRG_KERNEL7(zf_pairs, const struct zf_roi, rois, const trg_u32, starts, const float, points,
@@ -136,6 +140,12 @@ TRG_KERNEL7(zf_pairs, const struct zf_roi, rois, const trg_u32, starts, const fl
     v.neighbours = neighbours;
     first = v.start[0];
     end = v.start[roi.n_slices];
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+    if (zf_reach_most(v, 0u) <= 1u && par.parts == 1u) {
+        zf_host_pairs(v, roi, par, layers, out);
+        return;
+    }
+#endif
     for (trg_u32 b = TRG_LID; b < entries; b += TRG_LSIZE) {
         count[b] = 0u;
         place[b] = 0u;
@@ -193,6 +203,8 @@ TRG_FN trg_u32 zf_order(trg_u32 prefer_central, trg_u32 n_bins, trg_u32 charge, 
                     if ((count)[at_ - 1u] + (count)[at_] + (count)[at_ + 1u] == best) {          \
                         const trg_u32 o_ = zf_order((par).prefer_central, (roi).n_bins, c_, b_); \
                         first_ = o_ < first_ ? o_ : first_;                                      \
+                        if (!(par).prefer_central)                                               \
+                            break; /* those that follow come later */                            \
                     }                                                                            \
                 }                                                                                \
             TRG_ATOMIC_MIN_LOCAL(&order, first_);                                                \
@@ -224,23 +236,27 @@ TRG_FN trg_u32 zf_order(trg_u32 prefer_central, trg_u32 n_bins, trg_u32 charge, 
     } while (0)
 
 /* Adds the contents of the histograms (all groups of three bins) to shared words, and to `digest` a
- * checksum of every bin, which does not depend on the order. */
-#define ZF_SUM_UP(count, place, roi, par, slice_, total, low, high, digest)                       \
-    do {                                                                                          \
-        for (trg_u32 c_ = 0; c_ < (par).charges; c_++)                                            \
-            for (trg_u32 b_ = TRG_LID; b_ < (roi).n_bins; b_ += TRG_LSIZE) {                      \
-                const trg_u32 n_ = (count)[c_ * (roi).n_bins + b_];                               \
-                /* a bin is in three groups, at the edges in fewer */                             \
-                const trg_u32 in_ = 3u - (b_ < 2u ? 2u - b_ : 0u) -                               \
-                                    (b_ + 2u >= (roi).n_bins ? b_ + 3u - (roi).n_bins : 0u);      \
-                if (n_) {                                                                         \
-                    TRG_ATOMIC_ADD_LOCAL(&total, n_);                                             \
-                    TRG_ATOMIC_ADD_LOCAL(&low, (n_ * in_) & 0xffffu);                             \
-                    TRG_ATOMIC_ADD_LOCAL(&high, (n_ * in_) >> 16);                                \
-                    TRG_ATOMIC_ADD_LOCAL(                                                         \
-                        &digest, zf_digest(slice_, c_, b_, n_, (place)[c_ * (roi).n_bins + b_])); \
-                }                                                                                 \
-            }                                                                                     \
+ * checksum of every bin, which does not depend on the order.  Empty bins add nothing. */
+#define ZF_SUM_UP(count, place, roi, par, slice_, total, low, high, digest)                  \
+    do {                                                                                     \
+        trg_u32 total_ = 0u, low_ = 0u, high_ = 0u, digest_ = 0u;                            \
+        for (trg_u32 c_ = 0; c_ < (par).charges; c_++)                                       \
+            for (trg_u32 b_ = TRG_LID; b_ < (roi).n_bins; b_ += TRG_LSIZE) {                 \
+                const trg_u32 n_ = (count)[c_ * (roi).n_bins + b_];                          \
+                /* a bin is in three groups, at the edges in fewer */                        \
+                const trg_u32 in_ = 3u - (b_ < 2u ? 2u - b_ : 0u) -                          \
+                                    (b_ + 2u >= (roi).n_bins ? b_ + 3u - (roi).n_bins : 0u); \
+                total_ += n_;                                                                \
+                low_ += (n_ * in_) & 0xffffu;                                                \
+                high_ += (n_ * in_) >> 16;                                                   \
+                digest_ += zf_digest(slice_, c_, b_, n_, (place)[c_ * (roi).n_bins + b_]);   \
+            }                                                                                \
+        if (total_) {                                                                        \
+            TRG_ATOMIC_ADD_LOCAL(&total, total_);                                            \
+            TRG_ATOMIC_ADD_LOCAL(&low, low_);                                                \
+            TRG_ATOMIC_ADD_LOCAL(&high, high_);                                              \
+            TRG_ATOMIC_ADD_LOCAL(&digest, digest_);                                          \
+        }                                                                                    \
     } while (0)
 
 /* One group an RoI: the peaks of its histogram.  The histogram itself stays. */
