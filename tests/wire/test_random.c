@@ -204,6 +204,56 @@ static void flipped_bits_do_no_harm(void **state)
     wire_decoder_free(d);
 }
 
+static void fill_truth(Trigd__V1__Truth *t, size_t n)
+{
+    static float f[4];
+    static uint32_t u[4] = {1, 1, 1, 1};
+    static int32_t charge[4] = {-1, 1, -1, 1};
+
+    trigd__v1__truth__init(t);
+    t->n_vertex_x_mm = t->n_vertex_y_mm = t->n_vertex_z_mm = t->n_vertex_tracks = n;
+    t->n_particle_vertex = t->n_particle_pt_gev = t->n_particle_eta = t->n_particle_phi_rad = n;
+    t->n_particle_charge = t->n_item_particle = n;
+    t->vertex_x_mm = t->vertex_y_mm = t->vertex_z_mm = f;
+    t->particle_pt_gev = t->particle_eta = t->particle_phi_rad = f;
+    t->vertex_tracks = t->particle_vertex = t->item_particle = u;
+    t->particle_charge = charge;
+}
+
+/* Small RoIs need the most memory for their bytes: as many as allowed, with all there is in them.
+ */
+static void many_small_rois_are_taken(void **state)
+{
+    const struct wire_limits limits = {
+        .max_message_bytes = 1u << 20, .max_rois = 256, .max_items = 1000, .max_layer = 31};
+    Trigd__V1__Roi *list[256];
+    Trigd__V1__Truth truth;
+    struct wire_decoder *d;
+
+    (void)state;
+    assert_int_equal(wire_decoder_new(&limits, &d), 0);
+    for (uint32_t n = 0; n < 5; n++) {
+        const Trigd__V1__ToDaemon *m;
+        struct wire_error e;
+        size_t bytes;
+        void *packed;
+
+        sample_init(&sample, n);
+        fill_truth(&truth, n);
+        sample.roi.truth = &truth;
+        for (uint32_t i = 0; i < 256; i++)
+            list[i] = &sample.roi;
+        sample.batch.n_rois = 256;
+        sample.batch.rois = list;
+        packed = sample_pack(&sample, &bytes);
+        if (wire_decode(d, packed, bytes, &m, &e) < 0)
+            fail_msg("%u items: %s", n, e.text);
+        assert_int_equal(m->batch->n_rois, 256);
+        free(packed);
+    }
+    wire_decoder_free(d);
+}
+
 /* A field of a later version, in the message and in the RoI, changes nothing. */
 static void unknown_fields_are_ignored(void **state)
 {
@@ -231,9 +281,8 @@ static void unknown_fields_are_ignored(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_packed_comes_out),
-        cmocka_unit_test(truncations_do_no_harm),
-        cmocka_unit_test(flipped_bits_do_no_harm),
+        cmocka_unit_test(what_was_packed_comes_out),  cmocka_unit_test(truncations_do_no_harm),
+        cmocka_unit_test(flipped_bits_do_no_harm),    cmocka_unit_test(many_small_rois_are_taken),
         cmocka_unit_test(unknown_fields_are_ignored),
     };
 
