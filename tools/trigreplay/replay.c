@@ -351,7 +351,8 @@ static int run_all(const struct replay_options *o, struct worker *w, struct repl
         end = w[i].end_ns > end ? w[i].end_ns : end;
     }
     ret->seconds = end > start ? (double)(end - start) * 1e-9 : 0;
-    take_names(ret, &w[0].connection[0]);
+    if (w[0].n)
+        take_names(ret, &w[0].connection[0]);
     return r;
 }
 
