@@ -17,14 +17,24 @@ void backend_log(const struct backend_log *log, enum trg_level level, const char
     log->host->log(log->host->ctx, level, text);
 }
 
-const struct trg_host_entry *backend_entry(const struct backend_log *log,
-                                           const struct trg_program *p, const char *name)
+uint32_t backend_entries(const struct trg_program *p)
 {
-    for (const struct trg_host_entry *e = p->host->entries; e && e->name; e++)
-        if (strcmp(e->name, name) == 0)
-            return e;
+    uint32_t n = 0;
+
+    while (p->host->entries && p->host->entries[n].name)
+        n++;
+    return n;
+}
+
+int64_t backend_find(const struct backend_log *log, const struct trg_program *p, const char *name)
+{
+    const uint32_t n = backend_entries(p);
+
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(p->host->entries[i].name, name) == 0)
+            return i;
     backend_log(log, TRG_ERROR, "program \"%s\" has no kernel \"%s\"", p->name, name);
-    return NULL;
+    return -ENOENT;
 }
 
 int backend_check_range(const struct backend_log *log, const char *call, size_t room, size_t at,

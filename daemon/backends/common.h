@@ -14,10 +14,11 @@ struct backend_log { /* where a device's lines go */
 void backend_log(const struct backend_log *log, enum trg_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The kernel's entry in the program, which says what arguments it takes; NULL, and an error line,
- * when there is none of that name. */
-const struct trg_host_entry *backend_entry(const struct backend_log *log,
-                                           const struct trg_program *p, const char *name);
+/* How many kernels a program has. */
+uint32_t backend_entries(const struct trg_program *p);
+
+/* The place of a kernel in the program's table of entries, or -ENOENT and an error line. */
+int64_t backend_find(const struct backend_log *log, const struct trg_program *p, const char *name);
 
 /* 0, or -EINVAL and an error line when `bytes` at `at` are not inside `room` bytes. */
 int backend_check_range(const struct backend_log *log, const char *call, size_t room, size_t at,

@@ -16,7 +16,7 @@ struct trg_module {
     struct trg_object object;
     const struct trg_program *program;
     const struct backend_log *log;
-    struct trg_kernel *kernels; /* one for each entry of the build; ends with a NULL entry */
+    struct trg_kernel *kernels; /* in the order of the program's entries, which all builds keep */
 };
 
 /* ---------------------------------------------------------------- levels of the instruction set */
@@ -161,8 +161,8 @@ static int module_new(struct trg_device *d, const struct trg_program *p, const c
                       struct trg_module **ret_module)
 {
     const struct trg_host_entry *entries = best_build(p);
+    const uint32_t n = backend_entries(p);
     struct trg_module *m;
-    size_t n = 0;
 
     (void)options; /* of the OpenCL compiler */
     if (!entries) {
@@ -172,8 +172,6 @@ static int module_new(struct trg_device *d, const struct trg_program *p, const c
                     p->name, getenv(ISA_VARIABLE));
         return -ENOENT;
     }
-    while (entries[n].name)
-        n++;
     m = calloc(1, sizeof *m);
     if (!m)
         return -ENOMEM;
@@ -185,7 +183,7 @@ static int module_new(struct trg_device *d, const struct trg_program *p, const c
         module_free(m);
         return -ENOMEM;
     }
-    for (size_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++)
         m->kernels[i].entry = &entries[i];
     *ret_module = m;
     return 0;
@@ -193,11 +191,11 @@ static int module_new(struct trg_device *d, const struct trg_program *p, const c
 
 static int kernel_get(struct trg_module *m, const char *name, struct trg_kernel **ret_kernel)
 {
-    if (!backend_entry(m->log, m->program, name))
+    int64_t i = backend_find(m->log, m->program, name);
+
+    if (i < 0)
         return -ENOENT;
-    for (struct trg_kernel *k = m->kernels; k->entry; k++)
-        if (strcmp(k->entry->name, name) == 0)
-            *ret_kernel = k;
+    *ret_kernel = &m->kernels[i];
     return 0;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trigd-cuda - CUDA devices through the runtime, which is linked statically and finds the driver
  * itself: opening them, memory, programs, events, and the table of the backend. */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,8 +11,7 @@ struct trg_module {
     struct trg_device *device;
     const struct trg_program *program;
     cudaLibrary_t cuda;
-    struct trg_kernel *kernels; /* that were asked for */
-    pthread_mutex_t lock;       /* of the list */
+    struct trg_kernel *kernels; /* in the order of the program's entries */
 };
 
 /* ---------------------------------------------------------------- device and memory */
@@ -84,16 +82,49 @@ static void *buffer_host(struct trg_buffer *b)
 
 static void module_free(struct trg_module *m)
 {
-    struct trg_kernel *k, *next;
-
-    for (k = m->kernels; k; k = next) {
-        next = k->next;
-        free(k);
-    }
     if (m->cuda && cuda_enter(m->device) == 0)
         cuda_check(m->device, cudaLibraryUnload(m->cuda), "cudaLibraryUnload", m->program->name);
-    pthread_mutex_destroy(&m->lock);
+    free(m->kernels);
     free(m);
+}
+
+static int open_kernel(struct trg_module *m, const struct trg_host_entry *entry,
+                       struct trg_kernel *k)
+{
+    struct cudaFuncAttributes attributes;
+    int r;
+
+    k->entry = entry;
+    r = cuda_check(m->device, cudaLibraryGetKernel(&k->cuda, m->cuda, entry->name),
+                   "cudaLibraryGetKernel", entry->name);
+    if (r == 0) /* also brings the code to the device, now and not at the first launch */
+        r = cuda_check(m->device, cudaFuncGetAttributes(&attributes, (const void *)k->cuda),
+                       "cudaFuncGetAttributes", entry->name);
+    if (r == 0)
+        k->group_max = (uint32_t)attributes.maxThreadsPerBlock;
+    return r;
+}
+
+/* The library and all its kernels at once: CUDA loads late by itself, and what is wrong would show
+ * at the first launch. */
+static int load(struct trg_module *m)
+{
+    const struct trg_program *p = m->program;
+    const uint32_t n = backend_entries(p);
+    int r = cuda_check(m->device,
+                       cudaLibraryLoadData(&m->cuda, p->fatbin, NULL, NULL, 0, NULL, NULL, 0),
+                       "cudaLibraryLoadData", p->name);
+
+    if (r < 0) {
+        m->cuda = NULL;
+        return r;
+    }
+    m->kernels = calloc(n + 1, sizeof *m->kernels);
+    if (!m->kernels)
+        return -ENOMEM;
+    for (uint32_t i = 0; r == 0 && i < n; i++)
+        r = open_kernel(m, &p->host->entries[i], &m->kernels[i]);
+    return r;
 }
 
 static int module_new(struct trg_device *d, const struct trg_program *p, const char *options,
@@ -115,11 +146,8 @@ static int module_new(struct trg_device *d, const struct trg_program *p, const c
     m->object.ops = d->object.ops;
     m->device = d;
     m->program = p;
-    pthread_mutex_init(&m->lock, NULL);
-    r = cuda_check(d, cudaLibraryLoadData(&m->cuda, p->fatbin, NULL, NULL, 0, NULL, NULL, 0),
-                   "cudaLibraryLoadData", p->name);
+    r = load(m);
     if (r < 0) {
-        m->cuda = NULL;
         module_free(m);
         return r;
     }
@@ -127,56 +155,14 @@ static int module_new(struct trg_device *d, const struct trg_program *p, const c
     return 0;
 }
 
-static int new_kernel(struct trg_module *m, const struct trg_host_entry *entry,
-                      struct trg_kernel **ret_kernel)
-{
-    struct cudaFuncAttributes attributes = {0};
-    struct trg_kernel *k = calloc(1, sizeof *k);
-    int r;
-
-    if (!k)
-        return -ENOMEM;
-    k->entry = entry;
-    r = cuda_check(m->device, cudaLibraryGetKernel(&k->cuda, m->cuda, entry->name),
-                   "cudaLibraryGetKernel", entry->name);
-    if (r == 0) /* also brings the code to the device, now and not at the first launch */
-        r = cuda_check(m->device, cudaFuncGetAttributes(&attributes, (const void *)k->cuda),
-                       "cudaFuncGetAttributes", entry->name);
-    if (r < 0) {
-        free(k);
-        return r;
-    }
-    k->group_max = (uint32_t)attributes.maxThreadsPerBlock;
-    *ret_kernel = k;
-    return 0;
-}
-
 static int kernel_get(struct trg_module *m, const char *name, struct trg_kernel **ret_kernel)
 {
-    const struct trg_host_entry *entry = backend_entry(&m->device->log, m->program, name);
-    struct trg_kernel *k;
-    int r;
+    int64_t i = backend_find(&m->device->log, m->program, name);
 
-    if (!entry)
+    if (i < 0)
         return -ENOENT;
-    r = cuda_enter(m->device);
-    if (r < 0)
-        return r;
-    pthread_mutex_lock(&m->lock);
-    k = m->kernels;
-    while (k && k->entry != entry)
-        k = k->next;
-    if (!k) {
-        r = new_kernel(m, entry, &k);
-        if (r == 0) {
-            k->next = m->kernels;
-            m->kernels = k;
-        }
-    }
-    pthread_mutex_unlock(&m->lock);
-    if (r == 0)
-        *ret_kernel = k;
-    return r;
+    *ret_kernel = &m->kernels[i];
+    return 0;
 }
 
 /* ---------------------------------------------------------------- events */

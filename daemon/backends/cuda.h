@@ -25,7 +25,6 @@ struct trg_buffer {
 };
 
 struct trg_kernel {
-    struct trg_kernel *next; /* in its module */
     const struct trg_host_entry *entry;
     cudaKernel_t cuda;
     uint32_t group_max;

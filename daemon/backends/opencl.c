@@ -182,7 +182,7 @@ static void buffer_free(struct trg_buffer *b)
 }
 
 /* Makes the memory real: mapped, or on the device, and not at its first use. */
-static int settle(struct trg_buffer *b, enum trg_mem mem)
+static int settle(struct trg_buffer *b, enum trg_mem mem, const char *what)
 {
     struct trg_device *d = b->device;
     cl_int code;
@@ -191,14 +191,14 @@ static int settle(struct trg_buffer *b, enum trg_mem mem)
     if (mem == TRG_MEM_PINNED) {
         b->host = clEnqueueMapBuffer(d->service, b->mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
                                      b->bytes, 0, NULL, NULL, &code);
-        return opencl_check(d, code, "clEnqueueMapBuffer", NULL);
+        return opencl_check(d, code, "clEnqueueMapBuffer", what);
     }
     r = opencl_check(d,
                      clEnqueueMigrateMemObjects(d->service, 1, &b->mem,
                                                 CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL,
                                                 NULL),
-                     "clEnqueueMigrateMemObjects", NULL);
-    return r < 0 ? r : opencl_check(d, clFinish(d->service), "clFinish", "allocation");
+                     "clEnqueueMigrateMemObjects", what);
+    return r < 0 ? r : opencl_check(d, clFinish(d->service), "clFinish", what);
 }
 
 static int buffer_new(struct trg_device *d, enum trg_mem mem, size_t bytes,
@@ -224,7 +224,7 @@ static int buffer_new(struct trg_device *d, enum trg_mem mem, size_t bytes,
     b->mem = clCreateBuffer(d->context, flags, bytes, NULL, &code);
     r = opencl_check(d, code, "clCreateBuffer", what);
     if (r == 0)
-        r = settle(b, mem);
+        r = settle(b, mem, what);
     if (r < 0) {
         buffer_free(b);
         return r;

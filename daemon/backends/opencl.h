@@ -30,7 +30,6 @@ struct trg_buffer {
 };
 
 struct trg_kernel {
-    struct trg_kernel *next; /* in its module */
     const struct trg_host_entry *entry;
     cl_kernel cl;
     uint32_t group_max;

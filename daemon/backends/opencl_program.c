@@ -15,8 +15,8 @@ struct trg_module {
     struct trg_device *device;
     const struct trg_program *program;
     cl_program cl;
-    struct trg_kernel *kernels; /* that were asked for */
-    pthread_mutex_t lock;       /* of the list */
+    struct trg_kernel *kernels; /* [n], in the order of the program's entries */
+    uint32_t n;
 };
 
 /* The compiler's output, line by line. */
@@ -106,108 +106,118 @@ static int build(struct trg_device *d, const struct trg_program *p, const char *
     return 0;
 }
 
+/* A kernel of the module's program. */
+static int open_kernel(struct trg_module *m, const struct trg_host_entry *entry,
+                       struct trg_kernel *k)
+{
+    struct trg_device *d = m->device;
+    size_t group_max = 0;
+    cl_int code;
+    int r;
+
+    k->entry = entry;
+    k->cl = clCreateKernel(m->cl, entry->name, &code);
+    r = opencl_check(d, code, "clCreateKernel", entry->name);
+    if (r < 0)
+        return r;
+    code = clGetKernelWorkGroupInfo(k->cl, d->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof group_max,
+                                    &group_max, NULL);
+    r = opencl_check(d, code, "clGetKernelWorkGroupInfo", entry->name);
+    if (r < 0) {
+        clReleaseKernel(k->cl);
+        return r;
+    }
+    k->group_max = (uint32_t)group_max;
+    pthread_mutex_init(&k->lock, NULL);
+    return 0;
+}
+
+/* All kernels at once: what is wrong with one shows when the program is loaded. */
+static int open_kernels(struct trg_module *m)
+{
+    const uint32_t n = backend_entries(m->program);
+    int r = 0;
+
+    m->kernels = calloc(n + 1, sizeof *m->kernels);
+    if (!m->kernels)
+        return -ENOMEM;
+    while (r == 0 && m->n < n) {
+        r = open_kernel(m, &m->program->host->entries[m->n], &m->kernels[m->n]);
+        m->n += r == 0;
+    }
+    return r;
+}
+
+/* The program from the cache or the compiler. */
+static int open_program(struct trg_module *m, const char *options)
+{
+    const struct trg_program *p = m->program;
+    struct trg_device *d = m->device;
+    struct opencl_key key = {{0, 0}};
+    int r;
+
+    opencl_key_add(&key, p->opencl);
+    opencl_key_add(&key, options);
+    opencl_key_add(&key, d->info.name);
+    opencl_key_add(&key, d->info.driver);
+    m->cl = load_cached(d, p->name, &key, options);
+    if (m->cl)
+        return 0;
+    r = build(d, p, options, &m->cl);
+    if (r == 0 && d->log.host->cache_dir)
+        store(d, p->name, &key, m->cl);
+    return r;
+}
+
 int opencl_module_new(struct trg_device *d, const struct trg_program *p, const char *options,
                       struct trg_module **ret_module)
 {
-    struct opencl_key key = {{0, 0}};
     char all[OPTIONS_BYTES];
     struct trg_module *m;
-    int r = 0;
+    int r;
 
-    if (snprintf(all, sizeof all, "%s %s", d->flags, options ? options : "") >= OPTIONS_BYTES)
+    if (snprintf(all, sizeof all, "%s %s", d->flags, options ? options : "") >= OPTIONS_BYTES) {
+        backend_log(&d->log, TRG_ERROR, "options of program \"%s\": more than %d bytes", p->name,
+                    OPTIONS_BYTES);
         return -EINVAL;
-    opencl_key_add(&key, p->opencl);
-    opencl_key_add(&key, all);
-    opencl_key_add(&key, d->info.name);
-    opencl_key_add(&key, d->info.driver);
+    }
+    if (atomic_load(&d->is_lost))
+        return -ENODEV;
     m = calloc(1, sizeof *m);
     if (!m)
         return -ENOMEM;
     m->object.ops = d->object.ops;
     m->device = d;
     m->program = p;
-    m->cl = load_cached(d, p->name, &key, all);
-    if (!m->cl) {
-        r = build(d, p, all, &m->cl);
-        if (r == 0 && d->log.host->cache_dir)
-            store(d, p->name, &key, m->cl);
-    }
+    r = open_program(m, all);
+    if (r == 0)
+        r = open_kernels(m);
     if (r < 0) {
-        free(m);
+        opencl_module_free(m);
         return r;
     }
-    pthread_mutex_init(&m->lock, NULL);
     *ret_module = m;
     return 0;
 }
 
 void opencl_module_free(struct trg_module *m)
 {
-    struct trg_kernel *k, *next;
-
-    for (k = m->kernels; k; k = next) {
-        next = k->next;
-        clReleaseKernel(k->cl);
-        pthread_mutex_destroy(&k->lock);
-        free(k);
+    for (uint32_t i = 0; i < m->n; i++) {
+        clReleaseKernel(m->kernels[i].cl);
+        pthread_mutex_destroy(&m->kernels[i].lock);
     }
-    clReleaseProgram(m->cl);
-    pthread_mutex_destroy(&m->lock);
+    free(m->kernels);
+    if (m->cl)
+        clReleaseProgram(m->cl);
     free(m);
-}
-
-static int new_kernel(struct trg_module *m, const struct trg_host_entry *entry,
-                      struct trg_kernel **ret_kernel)
-{
-    struct trg_device *d = m->device;
-    struct trg_kernel *k = calloc(1, sizeof *k);
-    size_t group_max = 0;
-    cl_int code;
-    int r;
-
-    if (!k)
-        return -ENOMEM;
-    k->entry = entry;
-    k->cl = clCreateKernel(m->cl, entry->name, &code);
-    r = opencl_check(d, code, "clCreateKernel", entry->name);
-    if (r == 0) {
-        code = clGetKernelWorkGroupInfo(k->cl, d->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof group_max,
-                                        &group_max, NULL);
-        r = opencl_check(d, code, "clGetKernelWorkGroupInfo", entry->name);
-    }
-    if (r < 0) {
-        if (k->cl)
-            clReleaseKernel(k->cl);
-        free(k);
-        return r;
-    }
-    k->group_max = (uint32_t)group_max;
-    pthread_mutex_init(&k->lock, NULL);
-    *ret_kernel = k;
-    return 0;
 }
 
 int opencl_kernel_get(struct trg_module *m, const char *name, struct trg_kernel **ret_kernel)
 {
-    const struct trg_host_entry *entry = backend_entry(&m->device->log, m->program, name);
-    struct trg_kernel *k;
-    int r = 0;
+    int64_t i = backend_find(&m->device->log, m->program, name);
 
-    if (!entry)
+    if (i < 0)
         return -ENOENT;
-    pthread_mutex_lock(&m->lock);
-    k = m->kernels;
-    while (k && k->entry != entry)
-        k = k->next;
-    if (!k) {
-        r = new_kernel(m, entry, &k);
-        if (r == 0) {
-            k->next = m->kernels;
-            m->kernels = k;
-        }
-    }
-    pthread_mutex_unlock(&m->lock);
-    if (r == 0)
-        *ret_kernel = k;
-    return r;
+    *ret_kernel = &m->kernels[i];
+    return 0;
 }

@@ -53,7 +53,8 @@ static uint32_t answer(struct device *device, const struct trg_program *p, const
 
 static void test_broken(void **state)
 {
-    static const struct trg_host_code no_builds[] = {{0, 0}};
+    static const struct trg_host_entry entries[] = {{"f", NULL, 1, 4}, {0}};
+    static const struct trg_host_code no_builds[] = {{"no such level", entries}, {0, 0}};
     static const uint64_t not_code[64] = {0};
     const struct trg_program broken = {.name = "broken",
                                        .host = no_builds,
