@@ -82,7 +82,7 @@ function(trg_add_kernels target file)
     get_filename_component(name ${file} NAME)
     string(REPLACE ".kernel.c" "" name ${name})
     set(base ${CMAKE_CURRENT_BINARY_DIR}/${name})
-    file(GLOB headers ${folder}/*.h ${TRIGD_INCLUDE_DIR}/trigd/*.h)
+    file(GLOB headers ${folder}/*.h ${folder}/../common/*.h ${TRIGD_INCLUDE_DIR}/trigd/*.h)
 
     # the kernels are found by reading the file: it is configured again when it changes
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
