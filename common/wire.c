@@ -2,22 +2,17 @@
 #include "wire.h"
 
 #include <errno.h>
-#include <float.h>
 #include <inttypes.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "arena.h"
+#include "check.h"
 
 /* A message may unpack to this many times its bytes: real ones need about 1.1 plus a record for
  * each RoI, while a hostile one of empty sub-messages would need 56. */
 #define EXPANSION    2u
-#define RECORD_BYTES 1024u   /* room for the records of one RoI */
-#define MAX_ANGLE    3.1416f /* pi, and what rounding may add */
-#define MAX_ETA      10.0f
+#define RECORD_BYTES 1024u /* room for the records of one RoI */
 
 struct wire_decoder {
     struct wire_limits limits;
@@ -63,30 +58,18 @@ void wire_decoder_usage(const struct wire_decoder *d, uint64_t *ret_bytes, uint6
     *ret_calls = d->arena.n_mallocs;
 }
 
-__attribute__((format(printf, 3, 4))) static int
-refuse(struct wire_error *e, Trigd__V1__Error__Code code, const char *format, ...)
-{
-    va_list args;
-
-    e->code = code;
-    va_start(args, format);
-    vsnprintf(e->text, sizeof e->text, format, args);
-    va_end(args);
-    return -EBADMSG;
-}
-
 /* ---------------------------------------------------------------- one message */
 
 static int check_batch(const struct wire_decoder *d, const Trigd__V1__RoiBatch *b,
                        struct wire_error *e)
 {
     if (!b->n_rois)
-        return refuse(e, TRIGD__V1__ERROR__CODE__EMPTY,
-                      "the RoiBatch holds no RoIs; 1 to %u are allowed", d->limits.max_rois);
+        return check_refuse(e, TRIGD__V1__ERROR__CODE__EMPTY,
+                            "the RoiBatch holds no RoIs; 1 to %u are allowed", d->limits.max_rois);
     if (b->n_rois > d->limits.max_rois)
-        return refuse(e, TRIGD__V1__ERROR__CODE__TOO_LARGE,
-                      "the RoiBatch holds %zu RoIs; at most %u are allowed", b->n_rois,
-                      d->limits.max_rois);
+        return check_refuse(e, TRIGD__V1__ERROR__CODE__TOO_LARGE,
+                            "the RoiBatch holds %zu RoIs; at most %u are allowed", b->n_rois,
+                            d->limits.max_rois);
     return 0;
 }
 
@@ -96,25 +79,25 @@ int wire_decode(struct wire_decoder *d, const void *bytes, size_t n,
     Trigd__V1__ToDaemon *m;
 
     if (n > d->limits.max_message_bytes)
-        return refuse(ret_error, TRIGD__V1__ERROR__CODE__TOO_LARGE,
-                      "the message has %zu bytes; at most %u are allowed", n,
-                      d->limits.max_message_bytes);
+        return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__TOO_LARGE,
+                            "the message has %zu bytes; at most %u are allowed", n,
+                            d->limits.max_message_bytes);
     if (arena_reset(&d->arena, EXPANSION * n + RECORD_BYTES * (d->limits.max_rois + (size_t)1)) < 0)
-        return refuse(ret_error, TRIGD__V1__ERROR__CODE__TOO_LARGE,
-                      "there is no memory for a message of %zu bytes", n);
+        return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__TOO_LARGE,
+                            "there is no memory for a message of %zu bytes", n);
     m = trigd__v1__to_daemon__unpack(&d->allocator, n, bytes);
     if (!m && d->arena.is_overrun)
-        return refuse(
+        return check_refuse(
             ret_error, TRIGD__V1__ERROR__CODE__TOO_LARGE,
             "the message of %zu bytes unpacks to more than the %zu bytes that are allowed "
             "for its size: too many records, unknown fields or unpacked values",
             n, d->arena.limit);
     if (!m)
-        return refuse(ret_error, TRIGD__V1__ERROR__CODE__MALFORMED,
-                      "the %zu bytes are not a ToDaemon message of trigd.v1", n);
+        return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__MALFORMED,
+                            "the %zu bytes are not a ToDaemon message of trigd.v1", n);
     if (m->body_case == TRIGD__V1__TO_DAEMON__BODY__NOT_SET)
-        return refuse(ret_error, TRIGD__V1__ERROR__CODE__EMPTY,
-                      "the message has no body; hello, batch, heartbeat or bye is allowed");
+        return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__EMPTY,
+                            "the message has no body; hello, batch, heartbeat or bye is allowed");
     if (m->body_case == TRIGD__V1__TO_DAEMON__BODY_BATCH && check_batch(d, m->batch, ret_error) < 0)
         return -EBADMSG;
     *ret_message = m;
@@ -130,10 +113,11 @@ int wire_check_name(const char *name, struct wire_error *ret_error)
         good = name[i] >= 0x20 && name[i] < 0x7f && name[i] != '"' && name[i] != '\\';
     if (good)
         return 0;
-    return refuse(ret_error, TRIGD__V1__ERROR__CODE__BAD_NAME,
-                  "the name in Hello has %zu bytes; 1 to 63 printable ASCII characters without "
-                  "quotes and backslashes are allowed",
-                  n);
+    return check_refuse(
+        ret_error, TRIGD__V1__ERROR__CODE__BAD_NAME,
+        "the name in Hello has %zu bytes; 1 to 63 printable ASCII characters without "
+        "quotes and backslashes are allowed",
+        n);
 }
 
 /* ---------------------------------------------------------------- one RoI */
@@ -186,148 +170,26 @@ static bool columns_of(const Trigd__V1__Roi *r, enum trg_kind kind, struct colum
     return false;
 }
 
-struct range {
-    float least, most;
-};
-
-/* What a float column may hold. */
-static struct range range_of(const char *name)
-{
-    if (!strcmp(name, "phi"))
-        return (struct range){-MAX_ANGLE, MAX_ANGLE};
-    if (!strcmp(name, "rho") || !strcmp(name, "var_x") || !strcmp(name, "var_tx"))
-        return (struct range){0, FLT_MAX};
-    return (struct range){-FLT_MAX, FLT_MAX};
-}
-
-/* Whether any may lie outside the range, as every NaN and infinity does; a -0 where 0 is the least
- * looks like it.  One pass over the bits that vectorizes: the magnitude of a float grows with
- * its bits, and a range goes as far to both sides or begins at 0. */
-static bool may_be_outside(const float *v, size_t n, struct range r)
-{
-    uint32_t over = 0, any = 0;
-    int32_t most;
-
-    memcpy(&most, &r.most, sizeof most);
-    for (size_t i = 0; i < n; i++) {
-        uint32_t u;
-
-        memcpy(&u, &v[i], sizeof u);
-        over |= (int32_t)(u & 0x7fffffffu) > most;
-        any |= u;
-    }
-    return over || (r.least >= 0 && any >> 31);
-}
-
-static bool is_within(float v, struct range r)
-{
-    return v >= r.least && v <= r.most;
-}
-
-/* Of n bytes; on its own so that the compiler compares sixteen at a time. */
-static uint8_t largest_byte(const uint8_t *b, size_t n)
-{
-    uint8_t most = 0;
-
-    for (size_t i = 0; i < n; i++)
-        most = b[i] > most ? b[i] : most;
-    return most;
-}
-
-static uint32_t largest_layer(enum trg_type type, const void *data, size_t n)
-{
-    const uint8_t *b = data;
-    uint32_t most = 0;
-
-    if (type == TRG_U8)
-        return largest_byte(b, n);
-    for (size_t i = 0; i < n; i++) {
-        uint32_t layer = b[2 * i] | (uint32_t)b[2 * i + 1] << 8;
-
-        most = layer > most ? layer : most;
-    }
-    return most;
-}
-
-#define RANGE_TEXT 48
-static const char *say_range(struct range r, char *text)
-{
-    if (r.most < FLT_MAX)
-        snprintf(text, RANGE_TEXT, "%g to %g", (double)r.least, (double)r.most);
-    else
-        snprintf(text, RANGE_TEXT, "%g or more", (double)r.least);
-    return text;
-}
-
-static int check_floats(const struct trg_kind_info *info, uint32_t c, const struct column *column,
-                        uint64_t token, struct wire_error *e)
-{
-    struct range r = range_of(info->column[c].name);
-    const float *v = column->data;
-    size_t i = 0;
-
-    if (!may_be_outside(v, column->n, r))
-        return 0;
-    while (i < column->n && is_within(v[i], r))
-        i++;
-    if (i == column->n)
-        return 0;
-    if (!isfinite(v[i]))
-        return refuse(
-            e, TRIGD__V1__ERROR__CODE__NOT_FINITE,
-            "RoI %" PRIu64 ": value %zu of column %s of its %s is %s; only finite numbers "
-            "are allowed",
-            token, i, info->column[c].name, info->name, isnan(v[i]) ? "not a number" : "infinite");
-    return refuse(e, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
-                  "RoI %" PRIu64 ": value %zu of column %s of its %s is %g; %s %s is allowed",
-                  token, i, info->column[c].name, info->name, (double)v[i],
-                  say_range(r, (char[RANGE_TEXT]){0}), info->column[c].unit);
-}
-
-static int check_layers(const struct wire_decoder *d, const struct trg_kind_info *info, uint32_t c,
-                        const struct column *column, uint64_t token, struct wire_error *e)
-{
-    uint32_t most = largest_layer(info->column[c].type, column->data, column->n);
-
-    if (most <= d->limits.max_layer)
-        return 0;
-    return refuse(e, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
-                  "RoI %" PRIu64 ": layer %u in its %s; 0 to %u are allowed", token, most,
-                  info->name, d->limits.max_layer);
-}
-
-static int check_column(const struct wire_decoder *d, const struct trg_kind_info *info, uint32_t c,
-                        const struct column *column, uint64_t token, struct wire_error *e)
-{
-    if (info->column[c].type == TRG_F32)
-        return check_floats(info, c, column, token, e);
-    if (!strcmp(info->column[c].name, "layer"))
-        return check_layers(d, info, c, column, token, e);
-    return 0;
-}
-
-/* The columns are as long as the first one, and not too long. */
-static int check_lengths(const struct wire_decoder *d, const struct trg_kind_info *info,
-                         const struct column *column, uint64_t token, struct wire_error *e)
+/* The columns are as long as the first one. */
+static int check_lengths(const struct trg_kind_info *info, const struct column *column,
+                         uint64_t token, struct wire_error *e)
 {
     for (uint32_t c = 1; c < info->n_columns; c++) {
         if (column[c].n == column[0].n)
             continue;
         if (column[c].n == SIZE_MAX)
-            return refuse(e, TRIGD__V1__ERROR__CODE__LENGTHS,
-                          "RoI %" PRIu64 ": column %s of its %s has an odd number of bytes; two "
-                          "for each item are allowed",
-                          token, info->column[c].name, info->name);
-        return refuse(e, TRIGD__V1__ERROR__CODE__LENGTHS,
-                      "RoI %" PRIu64 ": the columns %s and %s of its %s have %zu and %zu values; "
-                      "columns of one length are allowed",
-                      token, info->column[0].name, info->column[c].name, info->name, column[0].n,
-                      column[c].n);
+            return check_refuse(e, TRIGD__V1__ERROR__CODE__LENGTHS,
+                                "RoI %" PRIu64
+                                ": column %s of its %s has an odd number of bytes; two "
+                                "for each item are allowed",
+                                token, info->column[c].name, info->name);
+        return check_refuse(e, TRIGD__V1__ERROR__CODE__LENGTHS,
+                            "RoI %" PRIu64
+                            ": the columns %s and %s of its %s have %zu and %zu values; "
+                            "columns of one length are allowed",
+                            token, info->column[0].name, info->column[c].name, info->name,
+                            column[0].n, column[c].n);
     }
-    if (column[0].n > d->limits.max_items)
-        return refuse(e, TRIGD__V1__ERROR__CODE__TOO_LARGE,
-                      "RoI %" PRIu64 ": %zu %s; at most %u are allowed", token, column[0].n,
-                      info->name, d->limits.max_items);
     return 0;
 }
 
@@ -340,53 +202,15 @@ static int check_collection(const struct wire_decoder *d, const Trigd__V1__Roi *
     *ret = (struct wire_collection){.n = 0};
     if (!columns_of(roi, kind, column))
         return 0;
-    if (check_lengths(d, info, column, roi->token, e) < 0)
-        return -EBADMSG;
-    for (uint32_t c = 0; c < info->n_columns; c++) {
-        if (check_column(d, info, c, &column[c], roi->token, e) < 0)
-            return -EBADMSG;
+    for (uint32_t c = 0; c < info->n_columns; c++)
         ret->column[c] = column[c].data;
-    }
+    if (check_lengths(info, column, roi->token, e) < 0 ||
+        check_count(kind, column[0].n, d->limits.max_items, roi->token, e) < 0 ||
+        check_values(kind, column[0].n, ret->column, d->limits.max_layer, roi->token, e) < 0)
+        return -EBADMSG;
     ret->n = (uint32_t)column[0].n;
     ret->is_there = true;
     return 0;
-}
-
-static int check_window(const Trigd__V1__Roi *r, struct wire_error *e)
-{
-    const struct {
-        const char *name;
-        float value;
-        struct range range;
-    } table[] = {
-        {"eta", r->eta, {-MAX_ETA, MAX_ETA}},
-        {"phi_rad", r->phi_rad, {-MAX_ANGLE, MAX_ANGLE}},
-        {"eta_half", r->eta_half, {0, FLT_MAX}},
-        {"phi_half_rad", r->phi_half_rad, {0, FLT_MAX}},
-        {"z_min_mm", r->z_min_mm, {-FLT_MAX, FLT_MAX}},
-        {"z_max_mm", r->z_max_mm, {-FLT_MAX, FLT_MAX}},
-    };
-
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        if (is_within(table[i].value, table[i].range))
-            continue;
-        if (!isfinite(table[i].value))
-            return refuse(e, TRIGD__V1__ERROR__CODE__NOT_FINITE,
-                          "RoI %" PRIu64
-                          ": %s of its window is not finite; only finite numbers are "
-                          "allowed",
-                          r->token, table[i].name);
-        return refuse(e, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
-                      "RoI %" PRIu64 ": %s of its window is %g; %s is allowed", r->token,
-                      table[i].name, (double)table[i].value,
-                      say_range(table[i].range, (char[RANGE_TEXT]){0}));
-    }
-    if (r->z_min_mm <= r->z_max_mm)
-        return 0;
-    return refuse(e, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
-                  "RoI %" PRIu64 ": z_min_mm of its window is %g and z_max_mm %g; z_min_mm <= "
-                  "z_max_mm is allowed",
-                  r->token, (double)r->z_min_mm, (double)r->z_max_mm);
 }
 
 int wire_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi, struct wire_roi *ret_roi,
@@ -406,7 +230,7 @@ int wire_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi, struct wir
                                   .z_min_mm = roi->z_min_mm,
                                   .z_max_mm = roi->z_max_mm}};
 
-    if (check_window(roi, ret_error) < 0)
+    if (check_window(&w.info, w.token, ret_error) < 0)
         return -EBADMSG;
     for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++)
         if (check_collection(d, roi, k, &w.collection[k], ret_error) < 0)

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include <errno.h>
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_ANGLE 3.1416f /* pi, and what rounding may add */
+#define MAX_ETA   10.0f
+
+int check_refuse(struct wire_error *e, Trigd__V1__Error__Code code, const char *format, ...)
+{
+    va_list args;
+
+    e->code = code;
+    va_start(args, format);
+    vsnprintf(e->text, sizeof e->text, format, args);
+    va_end(args);
+    return -EBADMSG;
+}
+
+struct range {
+    float least, most;
+};
+
+/* What a float column may hold. */
+static struct range range_of(const char *name)
+{
+    if (!strcmp(name, "phi"))
+        return (struct range){-MAX_ANGLE, MAX_ANGLE};
+    if (!strcmp(name, "rho") || !strcmp(name, "var_x") || !strcmp(name, "var_tx"))
+        return (struct range){0, FLT_MAX};
+    return (struct range){-FLT_MAX, FLT_MAX};
+}
+
+/* Whether any may lie outside the range, as every NaN and infinity does; a -0 where 0 is the least
+ * looks like it.  One pass over the bits that vectorizes: the magnitude of a float grows with
+ * its bits, and a range goes as far to both sides or begins at 0. */
+static bool may_be_outside(const unsigned char *bytes, size_t n, struct range r)
+{
+    uint32_t over = 0, any = 0;
+    int32_t most;
+
+    memcpy(&most, &r.most, sizeof most);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t u;
+
+        memcpy(&u, &bytes[i * sizeof u], sizeof u);
+        over |= (int32_t)(u & 0x7fffffffu) > most;
+        any |= u;
+    }
+    return over || (r.least >= 0 && any >> 31);
+}
+
+static bool is_within(float v, struct range r)
+{
+    return v >= r.least && v <= r.most;
+}
+
+/* Of n bytes; on its own so that the compiler compares sixteen at a time. */
+static uint8_t largest_byte(const uint8_t *b, size_t n)
+{
+    uint8_t most = 0;
+
+    for (size_t i = 0; i < n; i++)
+        most = b[i] > most ? b[i] : most;
+    return most;
+}
+
+static uint32_t largest_layer(enum trg_type type, const void *data, size_t n)
+{
+    const uint8_t *b = data;
+    uint32_t most = 0;
+
+    if (type == TRG_U8)
+        return largest_byte(b, n);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t layer = b[2 * i] | (uint32_t)b[2 * i + 1] << 8;
+
+        most = layer > most ? layer : most;
+    }
+    return most;
+}
+
+#define RANGE_TEXT 48
+static const char *say_range(struct range r, char *text)
+{
+    if (r.most < FLT_MAX)
+        snprintf(text, RANGE_TEXT, "%g to %g", (double)r.least, (double)r.most);
+    else
+        snprintf(text, RANGE_TEXT, "%g or more", (double)r.least);
+    return text;
+}
+
+static int check_floats(const struct trg_kind_info *info, uint32_t c, const unsigned char *bytes,
+                        size_t n, uint64_t token, struct wire_error *e)
+{
+    const struct trg_column_info *column = &info->column[c];
+    struct range r = range_of(column->name);
+    float v = 0;
+    size_t i = 0;
+
+    if (!may_be_outside(bytes, n, r))
+        return 0;
+    for (; i < n; i++) {
+        memcpy(&v, &bytes[i * sizeof v], sizeof v);
+        if (!is_within(v, r))
+            break;
+    }
+    if (i == n)
+        return 0;
+    if (!isfinite(v))
+        return check_refuse(
+            e, TRIGD__V1__ERROR__CODE__NOT_FINITE,
+            "RoI %" PRIu64 ": value %zu of column %s of its %s is %s; only finite numbers "
+            "are allowed",
+            token, i, column->name, info->name, isnan(v) ? "not a number" : "infinite");
+    return check_refuse(e, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
+                        "RoI %" PRIu64 ": value %zu of column %s of its %s is %g; %s %s is allowed",
+                        token, i, column->name, info->name, (double)v,
+                        say_range(r, (char[RANGE_TEXT]){0}), column->unit);
+}
+
+static int check_layers(const struct trg_kind_info *info, uint32_t c, const void *data, size_t n,
+                        uint32_t max_layer, uint64_t token, struct wire_error *e)
+{
+    uint32_t most = largest_layer(info->column[c].type, data, n);
+
+    if (most <= max_layer)
+        return 0;
+    return check_refuse(e, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
+                        "RoI %" PRIu64 ": layer %u in its %s; 0 to %u are allowed", token, most,
+                        info->name, max_layer);
+}
+
+int check_count(enum trg_kind kind, size_t n, uint32_t max_items, uint64_t token,
+                struct wire_error *ret_error)
+{
+    if (n <= max_items)
+        return 0;
+    return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__TOO_LARGE,
+                        "RoI %" PRIu64 ": %zu %s; at most %u are allowed", token, n,
+                        trg_kind_info(kind)->name, max_items);
+}
+
+int check_values(enum trg_kind kind, size_t n, const void *const *column, uint32_t max_layer,
+                 uint64_t token, struct wire_error *ret_error)
+{
+    const struct trg_kind_info *info = trg_kind_info(kind);
+
+    for (uint32_t c = 0; c < info->n_columns; c++) {
+        int r = 0;
+
+        if (info->column[c].type == TRG_F32)
+            r = check_floats(info, c, column[c], n, token, ret_error);
+        else if (!strcmp(info->column[c].name, "layer"))
+            r = check_layers(info, c, column[c], n, max_layer, token, ret_error);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int check_window(const struct trg_roi_info *info, uint64_t token, struct wire_error *ret_error)
+{
+    const struct {
+        const char *name;
+        float value;
+        struct range range;
+    } table[] = {
+        {"eta", info->eta, {-MAX_ETA, MAX_ETA}},
+        {"phi_rad", info->phi_rad, {-MAX_ANGLE, MAX_ANGLE}},
+        {"eta_half", info->eta_half, {0, FLT_MAX}},
+        {"phi_half_rad", info->phi_half_rad, {0, FLT_MAX}},
+        {"z_min_mm", info->z_min_mm, {-FLT_MAX, FLT_MAX}},
+        {"z_max_mm", info->z_max_mm, {-FLT_MAX, FLT_MAX}},
+    };
+
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if (is_within(table[i].value, table[i].range))
+            continue;
+        if (!isfinite(table[i].value))
+            return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__NOT_FINITE,
+                                "RoI %" PRIu64
+                                ": %s of its window is not finite; only finite numbers are "
+                                "allowed",
+                                token, table[i].name);
+        return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
+                            "RoI %" PRIu64 ": %s of its window is %g; %s is allowed", token,
+                            table[i].name, (double)table[i].value,
+                            say_range(table[i].range, (char[RANGE_TEXT]){0}));
+    }
+    if (info->z_min_mm <= info->z_max_mm)
+        return 0;
+    return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
+                        "RoI %" PRIu64 ": z_min_mm of its window is %g and z_max_mm %g; z_min_mm "
+                        "<= z_max_mm is allowed",
+                        token, (double)info->z_min_mm, (double)info->z_max_mm);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check.h - whether the values of an RoI are such as a detector can make: finite, within their
+ * ranges, on layers that exist.  One set of rules for messages and for shared memory.
+ *
+ * Each returns 0, or -EBADMSG with the code and a sentence in *ret_error. */
+#ifndef TRIGD_CHECK_H
+#define TRIGD_CHECK_H
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trigd/event.h"
+#include "wire.h"
+
+/* Fills *e; returns -EBADMSG. */
+__attribute__((format(printf, 3, 4))) int
+check_refuse(struct wire_error *e, Trigd__V1__Error__Code code, const char *format, ...);
+
+/* The window of an RoI. */
+int check_window(const struct trg_roi_info *info, uint64_t token, struct wire_error *ret_error);
+
+/* How many items a collection has; at most max_items. */
+int check_count(enum trg_kind kind, size_t n, uint32_t max_items, uint64_t token,
+                struct wire_error *ret_error);
+
+/* The values of `n` items; the columns may be unaligned.  In memory that somebody else writes
+ * to at the same time the answer holds for no moment at all, but nothing worse comes of it. */
+int check_values(enum trg_kind kind, size_t n, const void *const *column, uint32_t max_layer,
+                 uint64_t token, struct wire_error *ret_error);
+#endif
