@@ -128,72 +128,6 @@ int dispatch_set_prescale(struct dispatch *d, const char *chain, double prescale
     return -ENOENT;
 }
 
-/* ---------------------------------------------------------------- an RoI's block */
-
-/* The most items that a step can make of an RoI; `made` holds those of the steps before it. */
-static uint32_t most_items(const struct engine *e, uint32_t step, const uint32_t *n_in,
-                           const uint32_t *made)
-{
-    const struct menu_step *m = &e->menu->steps[step];
-    uint32_t n[TRG_INPUTS_MAX];
-
-    if (m->plugin->d.produces == TRG_KIND_NONE)
-        return 0;
-    for (uint32_t k = 0; k < m->plugin->n_inputs; k++)
-        n[k] = m->input[k] < 0 ? n_in[m->plugin->d.consumes[k]] : made[m->input[k]];
-    return m->plugin->d.output_items(m->params, n);
-}
-
-uint64_t dispatch_block_bytes(const struct dispatch *d, const uint32_t *n_in)
-{
-    const struct engine *e = d->engine[d->current];
-    uint64_t bytes = e->steps_bytes + e->chains_bytes;
-    uint32_t made[MENU_STEPS_MAX];
-
-    for (uint32_t i = 0; i < e->menu->n_steps; i++) {
-        made[i] = most_items(e, i, n_in, made);
-        bytes += pool_collection_bytes(e->menu->steps[i].plugin->d.produces, made[i]);
-    }
-    return bytes;
-}
-
-void dispatch_block_init(struct dispatch *d, struct roi *r, uint64_t at, const uint32_t *n_in)
-{
-    const struct engine *e = d->engine[d->current];
-    uint32_t made[MENU_STEPS_MAX];
-    struct roi_step *steps;
-
-    r->steps = at;
-    r->chains = at + e->steps_bytes;
-    at = r->chains + e->chains_bytes;
-    steps = pool_steps(d->pool, r);
-    memset(steps, 0, e->steps_bytes + e->chains_bytes);
-    for (uint32_t i = 0; i < e->menu->n_steps; i++) {
-        made[i] = most_items(e, i, n_in, made);
-        steps[i].product.at = at;
-        steps[i].product.capacity = made[i];
-        at += pool_collection_bytes(e->menu->steps[i].plugin->d.produces, made[i]);
-    }
-}
-
-bool dispatch_has_inputs(const struct dispatch *d, const bool *is_there, char *why, size_t bytes)
-{
-    const struct menu *menu = d->engine[d->current]->menu;
-
-    for (uint32_t i = 0; i < menu->n_steps; i++) {
-        const struct menu_step *m = &menu->steps[i];
-
-        for (uint32_t k = 0; k < m->plugin->n_inputs; k++) {
-            if (m->input[k] >= 0 || is_there[m->plugin->d.consumes[k]])
-                continue;
-            snprintf(why, bytes, "the RoI holds no %s, which step \"%.64s\" of the menu needs",
-                     trg_kind_info(m->plugin->d.consumes[k])->name, m->name);
-            return false;
-        }
-    }
-    return true;
-}
-
 /* ---------------------------------------------------------------- the list by arrival */
 
 static void list_append(struct dispatch *d, uint32_t roi)
@@ -257,16 +191,18 @@ static int32_t advance_chain(struct dispatch *d, struct engine *e, struct roi *r
     return -1;
 }
 
-/* The steps that must return before `step` can run, and itself; without those that are done. */
+/* The group whose batches `step` runs in, by its head; while an input of the head is missing, the
+ * groups that make it instead. */
 static uint64_t with_inputs(const struct engine *e, const struct roi *r, uint32_t step)
 {
-    const struct menu_step *m = &e->menu->steps[step];
+    uint32_t head = e->menu->steps[step].head;
+    const struct menu_step *m = &e->menu->steps[head];
     uint64_t missing = 0;
 
     for (uint32_t k = 0; k < m->plugin->n_inputs; k++)
         if (m->input[k] >= 0 && !(r->done >> m->input[k] & 1))
             missing |= with_inputs(e, r, (uint32_t)m->input[k]);
-    return missing ? missing : 1ull << step;
+    return missing ? missing : 1ull << head;
 }
 
 static void enqueue(struct dispatch *d, struct engine *e, uint32_t step, uint32_t roi)
@@ -276,7 +212,7 @@ static void enqueue(struct dispatch *d, struct engine *e, uint32_t step, uint32_
 
     s->queue[(s->first + s->n++) % e->capacity] =
         (struct engine_entry){.roi = roi, .since_ns = clock_ns()};
-    s->n_items += engine_items(e, d->pool, step, roi);
+    s->n_items += engine_items(d->pool, &s->input[0], roi);
     r->asked |= 1ull << step;
     r->pending++;
     stats_set(&s->stats->queued, s->n);
@@ -337,28 +273,15 @@ void dispatch_roi(struct dispatch *d, uint32_t roi)
 
 /* ---------------------------------------------------------------- batches back */
 
-static void step_failed(struct engine_step *s, struct roi *r)
+/* Takes what one step made of an RoI; false when it failed. */
+static bool take_step(struct dispatch *d, struct engine *e, uint32_t step, struct roi *r, int error)
 {
-    stats_add(&s->stats->failed, 1);
-    r->status = TRIGD__V1__STATUS__ALGO_FAILED;
-}
-
-static void take_result(struct dispatch *d, struct engine *e, uint32_t step, uint32_t roi,
-                        int error)
-{
-    struct roi *r = roi_at(d, roi);
     const struct trg_result *result = &pool_steps(d->pool, r)[step].result;
 
-    r->pending--;
-    if (r->is_decided) {
-        stats_add(&d->stats->g.late_results, 1);
-        egress_let_go(d->out, roi);
-        return;
-    }
     if (error || result->status == TRG_FAILED) {
-        step_failed(&e->step[step], r);
-        decide(d, roi);
-        return;
+        stats_add(&e->step[step].stats->failed, 1);
+        r->status = TRIGD__V1__STATUS__ALGO_FAILED;
+        return false;
     }
     if (result->status == TRG_TRUNCATED) {
         r->status = TRIGD__V1__STATUS__TRUNCATED;
@@ -366,7 +289,28 @@ static void take_result(struct dispatch *d, struct engine *e, uint32_t step, uin
         r->kept = result->kept;
     }
     r->done |= 1ull << step;
-    advance(d, roi);
+    return true;
+}
+
+/* Takes back an RoI from a batch of the group of step `head`. */
+static void take_result(struct dispatch *d, struct engine *e, uint32_t head, uint32_t roi,
+                        int error)
+{
+    struct roi *r = roi_at(d, roi);
+    bool good = true;
+
+    r->pending--;
+    if (r->is_decided) {
+        stats_add(&d->stats->g.late_results, 1);
+        egress_let_go(d->out, roi);
+        return;
+    }
+    for (uint64_t left = e->menu->steps[head].members; left; left &= left - 1)
+        good &= take_step(d, e, (uint32_t)__builtin_ctzll(left), r, error);
+    if (good)
+        advance(d, roi);
+    else
+        decide(d, roi);
 }
 
 /* Takes back what the lanes of one step have finished. */
@@ -409,11 +353,23 @@ static stats_u64 *closes_by(const struct engine_step *s, uint64_t now)
 
     if (s->n >= s->batching.max_rois)
         return &s->stats->closed_full;
-    if (s->n_items >= s->max_items)
+    if (s->n_items >= s->input[0].max_items)
         return &s->stats->closed_bytes;
     if (s->batching.eager)
         return &s->stats->closed_eager;
     return now >= s->queue[s->first].since_ns + age ? &s->stats->closed_age : NULL;
+}
+
+/* Whether the inputs of one more RoI fit a batch that holds `items`; if so adds them. */
+static bool fits(const struct dispatch *d, const struct engine_step *s, uint32_t roi,
+                 uint64_t *items)
+{
+    for (uint32_t k = 0; k < s->n_inputs; k++)
+        if (items[k] + engine_items(d->pool, &s->input[k], roi) > s->input[k].max_items)
+            return false;
+    for (uint32_t k = 0; k < s->n_inputs; k++)
+        items[k] += engine_items(d->pool, &s->input[k], roi);
+    return true;
 }
 
 /* Moves waiting RoIs into a batch, oldest first, as far as the limits allow. */
@@ -421,20 +377,19 @@ static void fill_batch(struct dispatch *d, struct engine *e, uint32_t step, stru
                        uint64_t now)
 {
     struct engine_step *s = &e->step[step];
-    uint64_t items = 0;
+    uint64_t items[LANE_INPUTS_MAX] = {0};
 
     b->n = 0;
     b->error = 0;
     while (s->n && b->n < s->batching.max_rois) {
         struct engine_entry *entry = &s->queue[s->first];
         struct roi *r = roi_at(d, entry->roi);
-        uint32_t n = engine_items(e, d->pool, step, entry->roi);
 
-        if (b->n && items + n > s->max_items)
-            break;
+        if (!r->is_decided && !fits(d, s, entry->roi, items))
+            break; /* never the first: one RoI always fits */
         s->first = (s->first + 1) % e->capacity;
         s->n--;
-        s->n_items -= n;
+        s->n_items -= engine_items(d->pool, &s->input[0], entry->roi);
         if (r->is_decided) { /* timed out while it waited */
             r->pending--;
             egress_let_go(d->out, entry->roi);
@@ -442,10 +397,19 @@ static void fill_batch(struct dispatch *d, struct engine *e, uint32_t step, stru
         }
         latency_add(&d->stats->stage[STATS_STAGE_queue],
                     now > entry->since_ns ? now - entry->since_ns : 0); /* it may be of this turn */
-        items += n;
         b->roi[b->n++] = entry->roi;
     }
     stats_set(&s->stats->queued, s->n);
+}
+
+static void count_members(struct engine *e, uint32_t head, uint32_t n_rois)
+{
+    for (uint64_t left = e->menu->steps[head].members; left; left &= left - 1) {
+        struct stats_step *stats = e->step[__builtin_ctzll(left)].stats;
+
+        stats_add(&stats->batches, 1);
+        stats_add(&stats->rois, n_rois);
+    }
 }
 
 static bool close_batches(struct dispatch *d, struct engine *e, uint32_t step, uint64_t now)
@@ -465,8 +429,7 @@ static bool close_batches(struct dispatch *d, struct engine *e, uint32_t step, u
         if (!b->n)
             break;
         stats_add(why, 1);
-        stats_add(&s->stats->batches, 1);
-        stats_add(&s->stats->rois, b->n);
+        count_members(e, step, b->n);
         lane_submit(lane);
         did = true;
     }

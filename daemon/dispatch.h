@@ -25,16 +25,8 @@ int dispatch_swap(struct dispatch *d, struct engine *e);
 /* Sets the prescale of a chain of the running engine.  -ENOENT. */
 int dispatch_set_prescale(struct dispatch *d, const char *chain, double prescale);
 
-/* Bytes that the records of the running menu's steps and chains take in an RoI's block, and where
- * the products of its steps go; `n_in` counts the RoI's items by kind. */
-uint64_t dispatch_block_bytes(const struct dispatch *d, const uint32_t *n_in);
-/* Lays those records out from offset `at` on. */
-void dispatch_block_init(struct dispatch *d, struct roi *r, uint64_t at, const uint32_t *n_in);
-
 /* Takes an RoI whose record and block are complete. */
 void dispatch_roi(struct dispatch *d, uint32_t roi);
-/* Whether the menu can run on what the RoI holds; else writes one sentence. */
-bool dispatch_has_inputs(const struct dispatch *d, const bool *is_there, char *why, size_t bytes);
 /* Takes results back, closes batches, keeps the deadlines.  Returns true when it did something. */
 bool dispatch_turn(struct dispatch *d, uint64_t now_ns);
 /* When dispatch_turn has to be called again at the latest; UINT64_MAX for never. */

@@ -17,14 +17,21 @@ static const struct config_step *override_of(const struct config *c, const char 
     return NULL;
 }
 
-/* Whether the plugin runs on the backend and the config lets the step use it. */
-static bool may_use(const struct menu_step *step, const struct config_step *o, const char *backend)
+static bool runs_on(const struct plugin *p, const char *backend)
 {
-    const char *found = strstr(step->plugin->d.backends, backend);
+    const char *found = strstr(p->d.backends, backend);
     size_t n = strlen(backend);
 
-    if (!found || (found[n] != '\0' && found[n] != ' '))
-        return false;
+    return found && (found[n] == '\0' || found[n] == ' ');
+}
+
+/* Whether all plugins of a group run on the backend and the config lets the step use it. */
+static bool may_use(const struct menu *m, uint32_t step, const struct config_step *o,
+                    const char *backend)
+{
+    for (uint64_t left = m->steps[step].members; left; left &= left - 1)
+        if (!runs_on(m->steps[__builtin_ctzll(left)].plugin, backend))
+            return false;
     if (!o || !o->n_backends)
         return true;
     for (uint32_t i = 0; i < o->n_backends; i++)
@@ -55,11 +62,10 @@ static int open_lane(const struct engine_setup *setup, struct engine *e, uint32_
                             .host = setup->host,
                             .done_fd = setup->done_fd,
                             .done_sleeping = setup->done_sleeping,
-                            .limits = {.size = sizeof(struct trg_limits),
-                                       .slots = d->slots,
-                                       .max_rois = s->batching.max_rois,
-                                       .max_items = s->max_items,
-                                       .max_items_roi = setup->config->clients.max_items}};
+                            .inputs = s->input,
+                            .n_inputs = s->n_inputs,
+                            .slots = d->slots,
+                            .max_rois = s->batching.max_rois};
     int r;
 
     if (s->n_lanes == ENGINE_LANES_MAX) {
@@ -107,29 +113,80 @@ static int open_on_device(const struct engine_setup *setup, struct engine *e, ui
     return 0;
 }
 
+/* ---------------------------------------------------------------- inputs of a group */
+
+/* The most items of an input in one RoI, where RoIs hold at most `limit` of a collection. */
+static uint32_t most_in(const struct menu *m, uint32_t step, uint32_t k, uint32_t limit)
+{
+    const struct menu_step *s = &m->steps[step];
+    uint32_t n_in[TRG_INPUTS_MAX] = {0}, n_out[TRG_OUTPUTS_MAX] = {0};
+    int32_t from = s->input[k];
+
+    if (from < 0)
+        return limit;
+    for (uint32_t i = 0; i < m->steps[from].plugin->n_inputs; i++)
+        n_in[i] = most_in(m, (uint32_t)from, i, limit);
+    m->steps[from].plugin->d.output_items(m->steps[from].params, n_in, n_out);
+    return n_out[s->product[k]];
+}
+
+static bool has_input(const struct engine_step *s, const struct lane_input *in)
+{
+    for (uint32_t i = 0; i < s->n_inputs; i++)
+        if (s->input[i].kind == in->kind && s->input[i].from == in->from &&
+            s->input[i].product == in->product)
+            return true;
+    return false;
+}
+
+/* Lists what must be gathered for a group: all inputs that no step of the group makes. */
+static void list_inputs(const struct engine_setup *setup, const struct menu *m, uint32_t head,
+                        struct engine_step *s)
+{
+    for (uint64_t left = m->steps[head].members; left; left &= left - 1) {
+        uint32_t number = (uint32_t)__builtin_ctzll(left);
+        const struct menu_step *step = &m->steps[number];
+
+        for (uint32_t k = 0; k < step->plugin->n_inputs; k++) {
+            struct lane_input in = {.kind = step->plugin->d.consumes[k],
+                                    .from = step->input[k],
+                                    .product = step->product[k]};
+            size_t item = trg_item_size(in.kind);
+            uint64_t room = item ? (uint64_t)s->batching.max_kbytes * 1024 / item : 0;
+
+            if ((in.from >= 0 && m->steps[in.from].head == head) || has_input(s, &in))
+                continue;
+            in.max_items_roi = most_in(m, number, k, setup->config->clients.max_items);
+            in.max_items = room > in.max_items_roi ? (uint32_t)room : in.max_items_roi;
+            s->input[s->n_inputs++] = in;
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- steps */
+
 static int open_step(const struct engine_setup *setup, struct engine *e, uint32_t number)
 {
     const struct config *c = setup->config;
     const struct menu_step *m = &e->menu->steps[number];
     const struct config_step *o = override_of(c, m->name);
     struct engine_step *s = &e->step[number];
-    size_t item = trg_item_size(m->plugin->d.consumes[0]);
     int r;
 
-    s->batching = o && o->batching ? *o->batching : c->batching;
-    s->max_items = c->clients.max_items; /* one RoI always fits */
-    if (item && (uint64_t)s->batching.max_kbytes * 1024 / item > s->max_items)
-        s->max_items = (uint32_t)((uint64_t)s->batching.max_kbytes * 1024 / item);
-    s->queue = calloc(e->capacity, sizeof *s->queue);
-    if (!s->queue)
-        return -ENOMEM;
     s->stats = stats_step_get(setup->stats, m->name, m->plugin->d.name);
     if (!s->stats) {
         log_error("engine", "too many steps were seen since the start", "most=%u", STATS_STEPS_MAX);
         return -EINVAL;
     }
+    if (m->head != number)
+        return 0; /* it runs in the lanes of its head */
+    s->batching = o && o->batching ? *o->batching : c->batching;
+    list_inputs(setup, e->menu, number, s);
+    s->queue = calloc(e->capacity, sizeof *s->queue);
+    if (!s->queue)
+        return -ENOMEM;
     for (uint32_t i = 0; i < c->n_devices; i++) {
-        if (!may_use(m, o, c->devices[i].backend))
+        if (!may_use(e->menu, number, o, c->devices[i].backend))
             continue;
         r = open_on_device(setup, e, number, &c->devices[i]);
         if (r < 0)
@@ -185,15 +242,11 @@ int engine_open(const struct engine_setup *setup, uint32_t generation, struct en
     return 0;
 }
 
-uint32_t engine_items(const struct engine *e, const struct pool *pool, uint32_t step, uint32_t roi)
+uint32_t engine_items(const struct pool *pool, const struct lane_input *in, uint32_t roi)
 {
-    const struct menu_step *m = &e->menu->steps[step];
     const struct roi *r = &pool->rois[roi];
 
-    if (!m->plugin->n_inputs)
-        return 0;
-    return m->input[0] < 0 ? r->in[m->plugin->d.consumes[0]].n
-                           : pool_steps(pool, r)[m->input[0]].product.n;
+    return in->from < 0 ? r->in[in->kind].n : pool_steps(pool, r)[in->from].product[in->product].n;
 }
 
 void engine_close(struct engine *e)

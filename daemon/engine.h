@@ -23,7 +23,8 @@ struct engine_entry { /* an RoI waiting in a batcher */
 
 struct engine_step {
     struct config_batching batching;
-    uint32_t max_items; /* items of the first input in one batch */
+    uint32_t n_inputs; /* collections that its batches need; 0 in a step without batches */
+    struct lane_input input[LANE_INPUTS_MAX];
     uint32_t n_lanes;
     struct lane *lane[ENGINE_LANES_MAX];
     struct stats_step *stats;
@@ -55,8 +56,8 @@ struct engine_setup {
 
 /* Loads the menu file of the config and opens its lanes.  Logs what is wrong. */
 int engine_open(const struct engine_setup *setup, uint32_t generation, struct engine **ret_engine);
-/* Items of the first input that a step has in an RoI. */
-uint32_t engine_items(const struct engine *e, const struct pool *pool, uint32_t step, uint32_t roi);
+/* Items of an input that an RoI holds. */
+uint32_t engine_items(const struct pool *pool, const struct lane_input *in, uint32_t roi);
 /* No RoI may be in it.  NULL is fine. */
 void engine_close(struct engine *e);
 #endif

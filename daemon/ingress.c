@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "block.h"
 #include "buddy.h"
 #include "clock.h"
 #include "log.h"
@@ -211,7 +212,7 @@ static int store(struct ingress *in, const struct wire_roi *w, struct roi *r)
         n_in[k] = w->collection[k].n;
         bytes += pool_collection_bytes((enum trg_kind)k, n_in[k]);
     }
-    at = pool_alloc(in->pool, bytes + dispatch_block_bytes(in->next, n_in));
+    at = pool_alloc(in->pool, bytes + block_bytes(dispatch_engine(in->next), n_in));
     if (at == BUDDY_NONE)
         return -ENOSPC;
     r->block = at;
@@ -226,7 +227,7 @@ static int store(struct ingress *in, const struct wire_roi *w, struct roi *r)
             memcpy(pool_column(in->pool, (enum trg_kind)k, c, col), w->collection[k].column[col],
                    n_in[k] * trg_type_size(info->column[col].type));
     }
-    dispatch_block_init(in->next, r, at, n_in);
+    block_init(dispatch_engine(in->next), in->pool, r, at, n_in);
     return 0;
 }
 
@@ -283,7 +284,8 @@ static bool has_inputs(struct ingress *in, const struct wire_roi *w, struct wire
     for (uint32_t k = 0; k < TRG_KIND_COUNT; k++)
         is_there[k] = w->collection[k].is_there;
     ret_error->code = TRIGD__V1__ERROR__CODE__NO_COLLECTION;
-    return dispatch_has_inputs(in->next, is_there, ret_error->text, sizeof ret_error->text);
+    return menu_has_inputs(dispatch_engine(in->next)->menu, is_there, ret_error->text,
+                           sizeof ret_error->text);
 }
 
 static void take_batch(struct ingress *in, const struct peer *peer, uint32_t number,

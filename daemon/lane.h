@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lane.h - one plugin instance on one device, with its slots: the thread that runs batches.
+/* lane.h - the plugins of one group of steps on one device, with slots: the thread that runs
+ * batches.
+ *
+ * A group is a step and those that run in its batches (on_device in the menu): they take what the
+ * earlier ones of the group made where it lies on the device.  Most groups are a step alone.
  *
  * Dispatch hands over a batch by number through the ring `in` and gets it back through `out`; both,
  * and the batches, lie in the pool's mapping.  While the batch of one slot computes, the next
@@ -17,6 +21,8 @@
 #include "stats.h"
 
 #define LANE_SLOTS_MAX 8u
+/* Collections that are gathered for a group: the inputs of its head, and what the RoI holds. */
+#define LANE_INPUTS_MAX (TRG_INPUTS_MAX + 3u)
 
 struct lane_batch { /* followed by max_rois numbers of RoIs */
     uint32_t n;
@@ -28,13 +34,23 @@ struct lane_link { /* in the pool's mapping */
     struct ring in, out;
 };
 
+struct lane_input { /* a collection that is gathered from the pool and copied to the device */
+    enum trg_kind kind;
+    int32_t from;           /* step that made it; -1: the RoI came with it */
+    uint32_t product;       /* which of that step's */
+    uint32_t max_items;     /* in one batch */
+    uint32_t max_items_roi; /* in one RoI */
+};
+
 struct lane_setup {
     struct pool *pool;
     const struct menu *menu;
-    uint32_t step;
+    uint32_t step;                   /* the head of the group */
+    const struct lane_input *inputs; /* of the group; [0] is the head's first */
+    uint32_t n_inputs;
     struct trg_device *device;
     const struct trg_host *host;
-    struct trg_limits limits;
+    uint32_t slots, max_rois;
     struct stats_lane *stats;
     struct latency *latency;         /* of this lane */
     int done_fd;                     /* eventfd to write when the dispatcher sleeps */

@@ -9,24 +9,12 @@
 #include <string.h>
 
 #include "log.h"
-#include "menu_file.h"
+#include "menu_build.h"
 #include "nearest.h"
-#include "yamlfile.h"
-
-#define WHERE_BYTES 128
-#define WHY_BYTES   512
-
-struct builder { /* a menu on its way from file to memory */
-    struct yamlfile *f;
-    const struct menu_file *file;
-    struct menu *m;
-    struct plugin_host *host;
-};
 
 /* ---------------------------------------------------------------- streams and items */
 
-/* Names stand in log fields, metrics and commands: letters, digits and _ - . : only. */
-static void check_name(struct builder *b, const char *where, const char *name)
+void menu_check_name(struct builder *b, const char *where, const char *name)
 {
     static const char allowed[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:";
@@ -64,7 +52,7 @@ static int build_streams(struct builder *b)
     }
     for (uint32_t i = 0; r == 0 && i < b->file->n_streams; i++) {
         snprintf(where, sizeof where, "streams[%u]", i);
-        check_name(b, where, b->file->streams[i]);
+        menu_check_name(b, where, b->file->streams[i]);
         if (!strcmp(b->file->streams[i], "debug"))
             yamlfile_problem(b->f, where, "the stream \"debug\" always exists and is not listed");
         else if (find_stream(b->m, b->file->streams[i]) >= 0)
@@ -87,7 +75,7 @@ static void check_items(struct builder *b)
         if (item->bit > 31)
             yamlfile_problem(b->f, where, "%s is %u; 0 to 31 are allowed", where, item->bit);
         snprintf(where, sizeof where, "l1_items[%u].name", i);
-        check_name(b, where, item->name);
+        menu_check_name(b, where, item->name);
         for (uint32_t k = 0; k < i; k++)
             if (!strcmp(b->file->l1_items[k].name, item->name))
                 yamlfile_problem(b->f, where, "level-1 item \"%s\" is listed twice", item->name);
@@ -104,117 +92,6 @@ static int32_t find_bit(const struct builder *b, const char *seed)
         if (!strcmp(b->file->l1_items[i].name, seed))
             return (int32_t)(b->file->l1_items[i].bit & 31u); /* above: refused by check_items */
     return *seed >= '0' && *seed <= '9' && !*end && n < 32 ? (int32_t)n : -1;
-}
-
-/* ---------------------------------------------------------------- steps */
-
-static int32_t find_step(const struct menu *m, const char *name)
-{
-    for (uint32_t i = 0; i < m->n_steps; i++)
-        if (!strcmp(m->steps[i].name, name))
-            return (int32_t)i;
-    return -1;
-}
-
-/* Fills the plugin's config struct: defaults, preset, then the keys of the file. */
-static void build_params(struct builder *b, struct menu_step *s, uint32_t number)
-{
-    char where[WHERE_BYTES], at[WHERE_BYTES * 2], why[WHY_BYTES] = "";
-    const char *key, *value;
-
-    snprintf(where, sizeof where, "steps[%u].params", number);
-    plugin_defaults(s->plugin, s->params);
-    snprintf(at, sizeof at, "%s.preset", where);
-    value = yamlfile_scalar(b->f, at);
-    if (value && plugin_preset(s->plugin, value, s->params, why, sizeof why) < 0)
-        yamlfile_problem(b->f, at, "%s", why);
-    for (uint32_t i = 0; yamlfile_pair(b->f, where, i, &key, &value); i++) {
-        snprintf(at, sizeof at, "%s.%.100s", where, key);
-        if (!value)
-            yamlfile_problem(b->f, at, "%s: one value is wanted", key);
-        else if (strcmp(key, "preset") != 0 &&
-                 plugin_set(s->plugin, key, value, s->params, why, sizeof why) < 0)
-            yamlfile_problem(b->f, at, "%s", why);
-    }
-    if (!yamlfile_problems(b->f) && s->plugin->d.check &&
-        s->plugin->d.check(s->params, why, sizeof why) < 0)
-        yamlfile_problem(b->f, where, "step \"%s\": %s", s->name, why);
-}
-
-/* Where a consumed collection comes from: a listed earlier step that makes it, else the RoI. */
-static void build_input(struct builder *b, struct menu_step *s, uint32_t number, uint32_t k)
-{
-    const struct menu_file_step *fs = &b->file->steps[number];
-    enum trg_kind kind = s->plugin->d.consumes[k];
-    char where[WHERE_BYTES];
-
-    s->input[k] = -1;
-    for (uint32_t i = 0; i < fs->n_inputs; i++) {
-        int32_t from = find_step(b->m, fs->inputs[i]);
-
-        snprintf(where, sizeof where, "steps[%u].inputs[%u]", number, i);
-        if (from < 0 && k == 0)
-            yamlfile_problem(b->f, where, "there is no step \"%s\" above step \"%s\"",
-                             fs->inputs[i], s->name);
-        else if (from >= 0 && b->m->steps[from].plugin->d.produces == kind)
-            s->input[k] = from;
-    }
-    snprintf(where, sizeof where, "steps[%u]", number);
-    if (s->input[k] < 0 && kind > TRG_TRACKS)
-        yamlfile_problem(b->f, where,
-                         "step \"%s\" consumes %s, which no RoI holds and none of "
-                         "its inputs makes",
-                         s->name, trg_kind_info(kind)->name);
-}
-
-/* An input that makes nothing the step consumes would be ignored without a word. */
-static void check_inputs(struct builder *b, const struct menu_step *s, uint32_t number)
-{
-    const struct menu_file_step *fs = &b->file->steps[number];
-    char where[WHERE_BYTES];
-
-    for (uint32_t i = 0; i < fs->n_inputs; i++) {
-        int32_t from = find_step(b->m, fs->inputs[i]);
-        bool is_used = from < 0; /* told by build_input */
-
-        for (uint32_t k = 0; k < s->plugin->n_inputs; k++)
-            is_used |= s->input[k] == from;
-        snprintf(where, sizeof where, "steps[%u].inputs[%u]", number, i);
-        if (!is_used)
-            yamlfile_problem(b->f, where, "step \"%s\" does not consume what \"%s\" makes", s->name,
-                             fs->inputs[i]);
-    }
-}
-
-static int build_step(struct builder *b, uint32_t number)
-{
-    const struct menu_file_step *fs = &b->file->steps[number];
-    struct menu_step *s = &b->m->steps[number];
-    char where[WHERE_BYTES], why[WHY_BYTES] = "";
-
-    snprintf(where, sizeof where, "steps[%u].name", number);
-    check_name(b, where, fs->name);
-    if (find_step(b->m, fs->name) >= 0)
-        yamlfile_problem(b->f, where, "step \"%s\" is listed twice", fs->name);
-    s->name = strdup(fs->name);
-    if (!s->name)
-        return -ENOMEM;
-    b->m->n_steps++;
-    snprintf(where, sizeof where, "steps[%u].plugin", number);
-    if (plugin_host_get(b->host, fs->plugin, &s->plugin, why, sizeof why) < 0) {
-        s->plugin = NULL;
-        yamlfile_problem(b->f, where, "step \"%s\": plugin \"%s\" cannot be loaded: %s", fs->name,
-                         fs->plugin, why);
-        return -EINVAL; /* nothing more can be checked */
-    }
-    s->params = calloc(1, s->plugin->d.config_size ? s->plugin->d.config_size : 1);
-    if (!s->params)
-        return -ENOMEM;
-    build_params(b, s, number);
-    for (uint32_t k = 0; k < s->plugin->n_inputs; k++)
-        build_input(b, s, number, k);
-    check_inputs(b, s, number);
-    return 0;
 }
 
 /* ---------------------------------------------------------------- chains */
@@ -254,7 +131,7 @@ static void build_cut(struct builder *b, const struct menu_step *s, const struct
 static int build_chain_step(struct builder *b, struct menu_chain *c, uint32_t chain, uint32_t k)
 {
     const struct menu_file_chain_step *fs = &b->file->chains[chain].steps[k];
-    int32_t step = find_step(b->m, fs->step);
+    int32_t step = menu_find_step(b->m, fs->step);
     char where[WHERE_BYTES];
 
     snprintf(where, sizeof where, "chains[%u].steps[%u].step", chain, k);
@@ -313,7 +190,7 @@ static void check_chain(struct builder *b, const struct menu_chain *c, uint32_t 
     char where[WHERE_BYTES];
 
     snprintf(where, sizeof where, "chains[%u].name", chain);
-    check_name(b, where, c->name);
+    menu_check_name(b, where, c->name);
     for (uint32_t i = 0; i < chain; i++) {
         if (!strcmp(b->m->chains[i].name, c->name))
             yamlfile_problem(b->f, where, "chain \"%s\" is listed twice", c->name);
@@ -378,11 +255,9 @@ static int build_all(struct builder *b)
     b->m->name = strdup(file->name ? file->name : "menu");
     if (!b->m->name)
         return -ENOMEM;
-    for (uint32_t i = 0; i < MENU_STEPS_MAX; i++)
-        for (uint32_t k = 0; k < TRG_INPUTS_MAX; k++)
-            b->m->steps[i].input[k] = -1;
     for (uint32_t i = 0; r == 0 && i < file->n_steps; i++)
-        r = build_step(b, i);
+        r = menu_build_step(b, i);
+    menu_mark_wanted(b->m);
     for (uint32_t i = 0; r == 0 && i < file->n_chains; i++)
         r = build_chain(b, i);
     for (uint32_t i = 0; r == 0 && i < b->m->n_steps; i++) {
@@ -447,6 +322,22 @@ void menu_free(struct menu *m)
         free(m->streams[i].name);
     free(m->name);
     free(m);
+}
+
+bool menu_has_inputs(const struct menu *menu, const bool *is_there, char *why, size_t bytes)
+{
+    for (uint32_t i = 0; i < menu->n_steps; i++) {
+        const struct menu_step *m = &menu->steps[i];
+
+        for (uint32_t k = 0; k < m->plugin->n_inputs; k++) {
+            if (m->input[k] >= 0 || is_there[m->plugin->d.consumes[k]])
+                continue;
+            snprintf(why, bytes, "the RoI holds no %s, which step \"%.64s\" of the menu needs",
+                     trg_kind_info(m->plugin->d.consumes[k])->name, m->name);
+            return false;
+        }
+    }
+    return true;
 }
 
 /* The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): every bit of the result depends

@@ -10,13 +10,18 @@
 #define MENU_CHAINS_MAX      256
 #define MENU_STEPS_MAX       64
 #define MENU_STREAMS_MAX     64
+#define MENU_GROUP_MAX       8 /* steps that share batches */
 #define MENU_CHAIN_STEPS_MAX 8
 
 struct menu_step { /* one plugin, configured; shared by all chains that name it */
     char *name;
-    const struct plugin *plugin;   /* owned by the plugin host */
-    void *params;                  /* the plugin's config struct, filled and checked */
-    int32_t input[TRG_INPUTS_MAX]; /* step whose product is consumed; -1: from the RoI */
+    const struct plugin *plugin;      /* owned by the plugin host */
+    void *params;                     /* the plugin's config struct, filled and checked */
+    int32_t input[TRG_INPUTS_MAX];    /* step whose product is consumed; -1: from the RoI */
+    uint32_t product[TRG_INPUTS_MAX]; /* which product of that step */
+    uint32_t head;    /* step in whose batches it runs: its own number, but with on_device */
+    uint64_t members; /* of a head: bit s for each step s of its batches, itself included */
+    uint64_t wanted;  /* bit k: product k is read by a step with batches of its own */
 };
 
 struct menu_cut {   /* a hypothesis: value of a step within [min, max] */
@@ -59,6 +64,9 @@ struct menu {
  * used twice.  0, or -EINVAL with every problem logged as file, line, what is allowed. */
 int menu_load(const char *path, struct plugin_host *host, struct menu **ret_menu);
 void menu_free(struct menu *m); /* NULL is fine */
+
+/* Whether the menu can run on what an RoI holds, by kind; else writes one sentence. */
+bool menu_has_inputs(const struct menu *m, const bool *is_there, char *why, size_t bytes);
 
 /* Whether chain `id` with prescale p takes this event: a pure function of its arguments, the
  * same on every machine (a 64-bit hash below 2^64 / p). */

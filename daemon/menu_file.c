@@ -16,10 +16,13 @@ static const cyaml_schema_value_t item = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct menu_file_item, item_fields)};
 
 static const cyaml_schema_field_t step_fields[] = {
-    NAME("name", struct menu_file_step, name), NAME("plugin", struct menu_file_step, plugin),
+    NAME("name", struct menu_file_step, name),
+    NAME("plugin", struct menu_file_step, plugin),
     CYAML_FIELD_SEQUENCE_COUNT("inputs", OPT, struct menu_file_step, inputs, n_inputs, &string, 1,
                                TRG_INPUTS_MAX),
-    CYAML_FIELD_IGNORE("params", CYAML_FLAG_OPTIONAL), CYAML_FIELD_END};
+    CYAML_FIELD_BOOL("on_device", CYAML_FLAG_OPTIONAL, struct menu_file_step, on_device),
+    CYAML_FIELD_IGNORE("params", CYAML_FLAG_OPTIONAL),
+    CYAML_FIELD_END};
 static const cyaml_schema_value_t step = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct menu_file_step, step_fields)};
 

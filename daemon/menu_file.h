@@ -14,6 +14,7 @@ struct menu_file_step { /* its `params` are read from the document: their keys a
     char *name, *plugin;
     char **inputs;
     uint32_t n_inputs;
+    bool on_device;
 };
 struct menu_file_cut {
     char *value;

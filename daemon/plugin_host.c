@@ -90,6 +90,26 @@ static bool is_name(const char *s)
     return true;
 }
 
+static int check_products(struct plugin *p, char *why, size_t bytes)
+{
+    for (uint32_t i = 0; i < TRG_OUTPUTS_MAX; i++) {
+        enum trg_kind kind = p->d.produces[i];
+
+        if (kind == TRG_KIND_NONE)
+            continue;
+        if (p->n_outputs != i || !trg_kind_info(kind))
+            return refuse(why, bytes, "produces[%u] is %d: known kinds are 1 to %d, without gaps",
+                          i, (int)kind, TRG_KIND_COUNT - 1);
+        if (i && kind == p->d.produces[0])
+            return refuse(why, bytes, "it produces %s twice", trg_kind_info(kind)->name);
+        p->n_outputs++;
+    }
+    if (p->n_outputs && !p->d.output_items)
+        return refuse(why, bytes, "it produces %s but has no output_items",
+                      trg_kind_info(p->d.produces[0])->name);
+    return 0;
+}
+
 static int check_kinds(struct plugin *p, char *why, size_t bytes)
 {
     bool ended = false;
@@ -108,15 +128,7 @@ static int check_kinds(struct plugin *p, char *why, size_t bytes)
     }
     if (!p->n_inputs)
         return refuse(why, bytes, "it consumes no collection; at least one is needed");
-    if (p->d.produces == TRG_KIND_NONE)
-        return 0;
-    if (!trg_kind_info(p->d.produces))
-        return refuse(why, bytes, "it produces kind %d; known kinds are 1 to %d",
-                      (int)p->d.produces, TRG_KIND_COUNT - 1);
-    if (!p->d.output_items)
-        return refuse(why, bytes, "it produces %s but has no output_items",
-                      trg_kind_info(p->d.produces)->name);
-    return 0;
+    return check_products(p, why, bytes);
 }
 
 static int check_values(struct plugin *p, char *why, size_t bytes)

@@ -15,7 +15,7 @@ struct plugin_host;
 struct plugin {          /* one loaded plugin; owned by the host */
     struct trg_plugin d; /* its descriptor, completed with NULL members */
     char path[4096];
-    uint32_t n_params, n_values, n_inputs;
+    uint32_t n_params, n_values, n_inputs, n_outputs;
 };
 
 /* `paths` are searched in order for NAME.so.  Strings are copied. */

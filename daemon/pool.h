@@ -25,7 +25,7 @@ struct roi_collection {
 
 struct roi_step { /* what one step of the menu made of an RoI; written by the lane */
     struct trg_result result;
-    struct roi_collection product;
+    struct roi_collection product[TRG_OUTPUTS_MAX]; /* no room in those that nobody reads */
 };
 
 struct roi {

@@ -259,17 +259,15 @@ static void show_collections(const struct plugin *p, struct table *t)
 
     for (size_t i = 0; i < sizeof column / sizeof *column; i++)
         table_column(t, column[i], false);
-    for (uint32_t i = 0; i <= p->n_inputs; i++) {
+    for (uint32_t i = 0; i < p->n_inputs + p->n_outputs; i++) {
         const struct trg_kind_info *info =
-            trg_kind_info(i < p->n_inputs ? p->d.consumes[i] : p->d.produces);
+            trg_kind_info(i < p->n_inputs ? p->d.consumes[i] : p->d.produces[i - p->n_inputs]);
         size_t n = 0;
 
         for (uint32_t c = 0; info && c < info->n_columns && n < sizeof text; c++)
             n += (size_t)snprintf(text + n, sizeof text - n, "%s%s%s%s", c ? ", " : "",
                                   info->column[c].name, info->column[c].unit[0] ? " " : "",
                                   info->column[c].unit);
-        if (!info)
-            continue; /* values only */
         table_cell(t, i < p->n_inputs ? "consumes" : "produces");
         table_cell(t, "%s", info->name);
         table_cell(t, "%s", text);

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define TRG_COLUMNS_MAX 12 /* columns in one collection */
+#define TRG_COLUMNS_MAX 16 /* columns in one collection */
 
 enum trg_kind {
     TRG_KIND_NONE = 0,
@@ -29,6 +29,11 @@ enum trg_kind {
 };
 
 enum trg_type { TRG_U8 = 1, TRG_U16 = 2, TRG_U32 = 3, TRG_I32 = 4, TRG_F32 = 5 };
+
+/* In column "type" of vertices.  What a plugin cannot know of a vertex is 0 in its column. */
+enum trg_vertex_type { TRG_PRIMARY = 0, TRG_SECONDARY = 1 };
+
+#define TRG_NO_HIT 0xffffffffu /* in the hit columns of paths */
 
 struct trg_column_info {
     const char *name;
@@ -100,14 +105,43 @@ static inline const struct trg_kind_info *trg_kind_info(enum trg_kind kind)
           {"chi2", "", TRG_F32},
           {"qop", "1/GeV", TRG_F32},
           {"n_hits", "", TRG_U32}}},
+        /* hits of the RoI by number */
         {"doublets", 2, {{"inner", "", TRG_U32}, {"outer", "", TRG_U32}}},
         {"vertices",
-         4,
+         16,
          {{"x", "mm", TRG_F32},
           {"y", "mm", TRG_F32},
           {"z", "mm", TRG_F32},
-          {"weight", "", TRG_F32}}},
-        {"paths", 2, {{"first", "", TRG_U32}, {"length", "", TRG_U32}}},
+          {"weight", "", TRG_F32},
+          {"var_x", "mm^2", TRG_F32},
+          {"var_y", "mm^2", TRG_F32},
+          {"var_z", "mm^2", TRG_F32},
+          {"cov_xy", "mm^2", TRG_F32},
+          {"cov_xz", "mm^2", TRG_F32},
+          {"cov_yz", "mm^2", TRG_F32},
+          {"chi2", "", TRG_F32},
+          {"n_tracks", "", TRG_U32},
+          {"type", "", TRG_U32}, /* enum trg_vertex_type */
+          {"flight", "mm", TRG_F32},
+          {"flight_significance", "", TRG_F32},
+          {"mass", "GeV", TRG_F32}}},
+        {"paths",
+         15,
+         {{"n_hits", "", TRG_U32},
+          {"hit0", "", TRG_U32}, /* hits of the RoI by number, from the inside out */
+          {"hit1", "", TRG_U32}, /* TRG_NO_HIT in the columns from n_hits on */
+          {"hit2", "", TRG_U32},
+          {"hit3", "", TRG_U32},
+          {"hit4", "", TRG_U32},
+          {"hit5", "", TRG_U32},
+          {"hit6", "", TRG_U32},
+          {"hit7", "", TRG_U32},
+          {"pt", "GeV", TRG_F32}, /* with the sign of the charge */
+          {"phi", "rad", TRG_F32},
+          {"cot_theta", "", TRG_F32},
+          {"d0", "mm", TRG_F32},
+          {"z0", "mm", TRG_F32},
+          {"chi2", "", TRG_F32}}},
         {"voxels", 1, {{"value", "", TRG_F32}}},
     };
     if (kind <= TRG_KIND_NONE || kind >= TRG_KIND_COUNT)

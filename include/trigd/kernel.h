@@ -23,7 +23,7 @@
 #ifndef TRG_KERNEL_H
 #define TRG_KERNEL_H
 
-#define TRG_COLUMNS_MAX_DEV 12
+#define TRG_COLUMNS_MAX_DEV 16
 
 #if defined(__OPENCL_VERSION__)
 /* ------------------------------------------------------------------ OpenCL C 1.2 */

@@ -29,8 +29,9 @@ extern "C" {
 #define TRG_PLUGIN_ABI    1u /* grows when a meaning or a layout changes, not on append */
 #define TRG_PLUGIN_SYMBOL "trg_plugin"
 
-#define TRG_INPUTS_MAX 4  /* collections that one plugin consumes */
-#define TRG_VALUES_MAX 16 /* named numbers that one plugin reports for an RoI */
+#define TRG_INPUTS_MAX  4  /* collections that one plugin consumes */
+#define TRG_OUTPUTS_MAX 2  /* collections that one plugin produces */
+#define TRG_VALUES_MAX  16 /* named numbers that one plugin reports for an RoI */
 
 struct trg_algo; /* the plugin's own state for one lane; defined by the plugin */
 
@@ -76,7 +77,7 @@ struct trg_value { /* the table ends with a NULL name */
  * 4-byte members: passed by value to kernels (kernel.h repeats it for the device). */
 struct trg_span {
     uint32_t n_rois;
-    uint32_t n_items; /* offsets[n_rois] */
+    uint32_t n_items; /* offsets[n_rois]; where `host` is NULL, not less than that */
     uint32_t rois;    /* struct trg_roi_info[n_rois] */
     uint32_t offsets; /* uint32_t[n_rois + 1] */
     uint32_t column[TRG_COLUMNS_MAX];
@@ -85,9 +86,12 @@ struct trg_span {
 struct trg_input { /* one consumed collection of all RoIs of a batch */
     enum trg_kind kind;
     struct trg_span span;
-    const unsigned char *host; /* pinned copy, laid out as `span` says */
+    const unsigned char *host; /* pinned copy, laid out as `span` says; NULL: on the device only */
     struct trg_buffer *dev;    /* its copy on the device, already enqueued on the queue */
 };
+
+/* An input comes without a host copy when it is what an earlier step of the same batch made, and it
+ * is handed on where it lies: see device_output and TRG_PLUGIN_DEVICE_INPUT. */
 
 enum trg_status { /* of one RoI, from the plugin's side */
                   TRG_OK = 0,
@@ -105,7 +109,8 @@ struct trg_result {  /* of one RoI; zeroed by the daemon before collect */
 };
 
 struct trg_output {    /* where collect writes the produced collection of one RoI */
-    uint32_t capacity; /* items there is room for: output_items() of this RoI */
+    uint32_t capacity; /* items there is room for: output_items() of this RoI; 0 and no
+                        * columns where nobody on the host wants them */
     uint32_t n;        /* set by collect */
     void *column[TRG_COLUMNS_MAX];
 };
@@ -114,9 +119,9 @@ struct trg_batch {
     uint32_t slot;   /* 0 .. limits.slots - 1 */
     uint32_t n_rois; /* 1 .. limits.max_rois */
     const struct trg_roi_info *rois;
-    struct trg_input in[TRG_INPUTS_MAX]; /* in the order of `consumes` */
-    struct trg_result *results;          /* [n_rois]; collect fills them */
-    struct trg_output *outputs;          /* [n_rois]; all zero where nothing is produced */
+    struct trg_input in[TRG_INPUTS_MAX];         /* in the order of `consumes` */
+    struct trg_result *results;                  /* [n_rois]; collect fills them */
+    struct trg_output *outputs[TRG_OUTPUTS_MAX]; /* [n_rois] in the order of `produces` */
 };
 
 /* The most that any batch of this algo will ever hold. */
@@ -136,11 +141,11 @@ struct trg_plugin {
     uint32_t abi;
     uint32_t size;
     const char *name;
-    const char *version;                    /* "1.0.0" */
-    const char *summary;                    /* one line */
-    enum trg_kind consumes[TRG_INPUTS_MAX]; /* unused places are TRG_KIND_NONE */
-    enum trg_kind produces;                 /* TRG_KIND_NONE: values only */
-    const char *backends;                   /* where it runs: "cpu opencl cuda" or part of it */
+    const char *version;                     /* "1.0.0" */
+    const char *summary;                     /* one line */
+    enum trg_kind consumes[TRG_INPUTS_MAX];  /* unused places are TRG_KIND_NONE */
+    enum trg_kind produces[TRG_OUTPUTS_MAX]; /* TRG_KIND_NONE from the first that is not used */
+    const char *backends;                    /* where it runs: "cpu opencl cuda" or part of it */
 
     const struct trg_param *params;   /* NULL: none */
     const struct trg_preset *presets; /* NULL: none */
@@ -151,8 +156,9 @@ struct trg_plugin {
      * writes one sentence for the user into `why`. */
     int (*check)(const void *config, char *why, size_t why_bytes);
 
-    /* With `produces`: the most items that one RoI with n_in[k] items of input k can give. */
-    uint32_t (*output_items)(const void *config, const uint32_t *n_in);
+    /* With `produces`: the most items n_out[k] of product k that one RoI with n_in[k] items of
+     * input k can give; more input never gives less. */
+    void (*output_items)(const void *config, const uint32_t *n_in, uint32_t *n_out);
 
     /* Allocates all that the algo will need.  `config` was checked by the daemon and, like host
      * and device, outlives the algo.  On failure everything is undone. */
@@ -166,6 +172,20 @@ struct trg_plugin {
 
     /* Called when the queue has passed the batch: turns finished output into results. */
     int (*collect)(struct trg_algo *algo, struct trg_batch *batch);
+
+    uint32_t flags; /* of enum trg_plugin_flag */
+
+    /* Optional: where product k of the batch in `slot` lies on the device when the kernels that
+     * submit enqueued have run, for a later step on the same queue.  A block laid out as a staged
+     * input (struct trg_roi_info, offsets, columns) with the columns at fixed places: the span is
+     * the same for every batch but for n_rois, which the caller sets.  host is NULL and n_items
+     * the most that there can be.  Called once for each slot, after create. */
+    int (*device_output)(struct trg_algo *algo, uint32_t slot, uint32_t k, struct trg_input *ret);
+};
+
+enum trg_plugin_flag {
+    TRG_PLUGIN_DEVICE_INPUT = 1 /* submit takes inputs that are on the device only: it reads their
+                                 * counts from the offsets there, and n_items as an upper bound */
 };
 #define TRG_PLUGIN_INIT   .abi = TRG_PLUGIN_ABI, .size = sizeof(struct trg_plugin)
 #define TRG_PLUGIN_EXPORT __attribute__((visibility("default"))) extern

@@ -151,12 +151,12 @@ static int check(const void *config, char *why, size_t bytes)
     return 0;
 }
 
-static uint32_t output_items(const void *config, const uint32_t *n_in)
+static void output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
 {
     const struct zf_config *c = config;
 
     (void)n_in;
-    return c->n_peaks;
+    n_out[0] = c->n_peaks;
 }
 
 /* ---------------------------------------------------------------- one lane */
@@ -506,8 +506,9 @@ static void store_vertices(struct trg_output *out, const struct zf_vertex *v, ui
     float *const *column = (float *const *)out->column;
 
     out->n = n < out->capacity ? n : out->capacity;
+    for (uint32_t c = 0; out->n && c < trg_kind_info(TRG_VERTICES)->n_columns; c++)
+        memset(column[c], 0, out->n * sizeof(float)); /* what is not known is 0: x, y, ... */
     for (uint32_t i = 0; i < out->n; i++) {
-        column[0][i] = column[1][i] = 0; /* on the beam line */
         column[2][i] = v[i].z_mm;
         column[3][i] = v[i].weight;
     }
@@ -540,7 +541,7 @@ static int collect(struct trg_algo *a, struct trg_batch *b)
             r->wanted = a->config->n_peaks;
             r->kept = n;
         }
-        store_vertices(&b->outputs[i], v, n);
+        store_vertices(&b->outputs[0][i], v, n);
     }
     return 0;
 }
@@ -552,7 +553,7 @@ const struct trg_plugin trg_plugin = {
     .version = "1.0.0",
     .summary = "primary vertices along the beam line from pairs or triplets of spacepoints",
     .consumes = {TRG_SPACEPOINTS},
-    .produces = TRG_VERTICES,
+    .produces = {TRG_VERTICES},
     .backends = "cpu opencl cuda",
     .params = params,
     .presets = presets,

@@ -65,10 +65,10 @@ static int check(const void *config, char *why, size_t bytes)
     return -EINVAL;
 }
 
-static uint32_t output_items(const void *config, const uint32_t *n_in)
+static void output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
 {
     (void)config;
-    return n_in[0];
+    n_out[0] = n_in[0];
 }
 
 static int create(const struct trg_host *host, const void *config, struct trg_device *device,
@@ -111,7 +111,7 @@ const struct trg_plugin EXPORTED = {
     .consumes = {IS(NO_INPUT, TRG_KIND_NONE,
                     IS(EATER, TRG_DOUBLETS,
                        IS(MAKER, TRG_HITS, IS(BAD_KIND, (enum trg_kind)99, TRG_SPACEPOINTS))))},
-    .produces = PLUG_KIND == MAKER || PLUG_KIND == NO_OUTPUT_ITEMS ? TRG_DOUBLETS : TRG_KIND_NONE,
+    .produces = {IS(MAKER, TRG_DOUBLETS, IS(NO_OUTPUT_ITEMS, TRG_DOUBLETS, TRG_KIND_NONE))},
     .backends = IS(BAD_BACKEND, "cpu tpu", "cpu opencl cuda"),
     .params = params,
     .presets = presets,

@@ -95,9 +95,9 @@ static void spoil(struct trg_algo *a, struct trg_batch *b, uint32_t i, uint32_t 
     if (IS("beyond") && i + 1 == b->n_rois)
         b->results[b->n_rois].value[0] = 1;
     if (IS("capacity"))
-        b->outputs[i].n = n + 1;
+        b->outputs[0][i].n = n + 1;
     if (IS("overrun"))
-        ((float *)b->outputs[i].column[3])[n] = 1;
+        ((float *)b->outputs[0][i].column[3])[n] = 1;
     if (IS("input") && n)
         ((unsigned char *)(size_t)b->in[0].host)[b->in[0].span.column[0]] ^= 1;
 }
@@ -110,19 +110,19 @@ static int broken_collect(struct trg_algo *a, struct trg_batch *b)
         uint32_t n = first[i + 1] - first[i], written = IS("unwritten") && n ? n - 1 : n;
 
         b->results[i].value[0] = (float)n;
-        b->outputs[i].n = n;
+        b->outputs[0][i].n = n;
         for (uint32_t k = 0; k < written; k++)
-            for (uint32_t c = 0; c < 4; c++)
-                ((float *)b->outputs[i].column[c])[k] = (float)k;
+            for (uint32_t c = 0; c < trg_kind_info(TRG_VERTICES)->n_columns; c++)
+                ((float *)b->outputs[0][i].column[c])[k] = (float)k;
         spoil(a, b, i, n);
     }
     return 0;
 }
 
-static uint32_t output_items(const void *config, const uint32_t *n_in)
+static void output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
 {
     (void)config;
-    return n_in[0];
+    n_out[0] = n_in[0];
 }
 
 static const struct trg_value values[] = {{"n_items", "", "items of the RoI"}, {0}};
@@ -133,7 +133,7 @@ const struct trg_plugin trg_plugin = {TRG_PLUGIN_INIT,
                                       .version = "1.0.0",
                                       .summary = "right but for one defect",
                                       .consumes = {TRG_SPACEPOINTS},
-                                      .produces = TRG_VERTICES,
+                                      .produces = {TRG_VERTICES},
                                       .backends = "cpu opencl",
                                       .values = values,
                                       .output_items = output_items,

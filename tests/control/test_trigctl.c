@@ -76,9 +76,9 @@ static const struct defect {
     {"truncated", "FAIL  cpu:0     the largest RoI: TRUNCATED with kept 0 and wanted 0"},
     {"beyond",
      "FAIL  cpu:0     every RoI alone in a batch: results are written past the batch's last RoI"},
-    {"capacity", "FAIL  cpu:0     an empty RoI: 1 items, but output_items allowed 0"},
-    {"overrun",
-     "FAIL  cpu:0     an empty RoI: column weight is written past its capacity of 0 items"},
+    {"capacity", "FAIL  cpu:0     an empty RoI: 1 vertices, but output_items allowed 0"},
+    {"overrun", "FAIL  cpu:0     an empty RoI: column weight of vertices is written past its "
+                "capacity of 0 items"},
     {"input", "FAIL  cpu:0     every RoI alone in a batch: the input of the batch was written to"},
     {"unwritten", "FAIL  cpu:0     two runs give the same bits: RoI 1 of the sample (an RoI of one "
                   "item): item 0 "

@@ -160,8 +160,8 @@ TRG_KERNEL2(layout, const trg_u8, data, trg_u32, out, struct test_layout_par, pa
         o[5] = par.span.offsets;
         for (trg_u32 c = 0u; c < TRG_COLUMNS_MAX_DEV; c++)
             o[6u + c] = par.span.column[c];
-        o[18] = trg_as_u32(par.f);
-        o[19] = (trg_u32)par.i;
+        o[6u + TRG_COLUMNS_MAX_DEV] = trg_as_u32(par.f);
+        o[7u + TRG_COLUMNS_MAX_DEV] = (trg_u32)par.i;
     }
 }
 

@@ -121,7 +121,7 @@ static void submit(struct slot *s, uint32_t number, struct trg_algo *algo,
                                   .n_rois = ROIS,
                                   .rois = infos,
                                   .results = s->results,
-                                  .outputs = s->outputs};
+                                  .outputs = {s->outputs}};
     s->batch.in[0].kind = TRG_SPACEPOINTS;
     s->batch.in[0].host = trg_buffer_host(s->host);
     s->batch.in[0].dev = s->dev;

@@ -78,10 +78,10 @@ static int open_slot(struct driver *d, uint32_t number)
         return -ENOMEM;
     for (uint32_t i = 0; i < d->s.max_rois; i++) {
         s->outputs[i].capacity = d->capacity;
-        for (uint32_t c = 0; c < 4; c++)
+        for (uint32_t c = 0; c < TRG_COLUMNS_MAX; c++)
             s->outputs[i].column[c] = d->columns;
     }
-    s->batch = (struct trg_batch){.slot = number, .rois = s->infos, .outputs = s->outputs};
+    s->batch = (struct trg_batch){.slot = number, .rois = s->infos, .outputs = {s->outputs}};
     r = trg_queue_new(d->s.device, &s->queue);
     if (r == 0)
         r = trg_event_new(d->s.device, &s->reached);
@@ -97,6 +97,7 @@ int driver_open(const struct driver_setup *setup, struct driver **ret_driver)
 {
     struct driver *d = calloc(1, sizeof *d);
     const uint32_t n_in = setup->max_items;
+    uint32_t n_out[TRG_OUTPUTS_MAX] = {0};
     struct trg_limits limits = {.size = sizeof limits,
                                 .slots = setup->slots,
                                 .max_rois = setup->max_rois,
@@ -110,8 +111,9 @@ int driver_open(const struct driver_setup *setup, struct driver **ret_driver)
     d->s = *setup;
     trg_device_info(setup->device, &info);
     d->is_host = info.is_host != 0;
-    d->capacity =
-        setup->plugin->d.output_items ? setup->plugin->d.output_items(setup->params, &n_in) : 0;
+    if (setup->plugin->d.output_items)
+        setup->plugin->d.output_items(setup->params, &n_in, n_out);
+    d->capacity = n_out[0];
     d->sources = calloc(setup->max_rois, sizeof *d->sources);
     d->columns = calloc(d->capacity + 1u, sizeof *d->columns);
     if (!d->sources || !d->columns)

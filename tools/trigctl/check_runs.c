@@ -24,13 +24,13 @@ static struct outcome *new_outcomes(struct check *c, const struct run *run)
     struct outcome *o = calloc(run->n, sizeof *o);
 
     for (uint32_t i = 0; o && i < run->n; i++) {
-        uint32_t n_in[TRG_INPUTS_MAX] = {0}, most = 0;
+        uint32_t n_in[TRG_INPUTS_MAX] = {0}, most[TRG_OUTPUTS_MAX] = {0};
 
         for (uint32_t k = 0; k < p->n_inputs; k++)
             n_in[k] = sample_source(c->sample, k, run->order[i])->n;
-        if (p->d.produces != TRG_KIND_NONE)
-            most = p->d.output_items(c->config, n_in);
-        if (outcome_init(&o[i], p->d.produces, most, run->garbage) < 0) {
+        if (p->n_outputs)
+            p->d.output_items(c->config, n_in, most);
+        if (outcome_init(&o[i], p, most, run->garbage) < 0) {
             check_free(o, i);
             return NULL;
         }
@@ -252,6 +252,29 @@ static void check_second_algo(struct runs *t, uint32_t *order)
     check_line(t->c, good, "two algos on one device do not disturb each other", "%s", why);
 }
 
+/* The inputs of a step that takes over what an earlier one left on the device. */
+static void check_on_device(struct runs *t, uint32_t *order)
+{
+    const struct run run = {.order = order,
+                            .n = t->c->sample->n,
+                            .max_rois = CHECK_ROIS_MAX,
+                            .in_flight = RIG_SLOTS,
+                            .garbage = 0x77};
+    struct rig_setup setup = check_setup(t->c, t->c->config, RIG_SLOTS);
+    struct rig *rig = NULL;
+    char why[256] = "";
+    int r;
+
+    setup.on_device = true;
+    r = rig_open(&setup, &rig);
+    if (r == 0)
+        r = rig_create(rig);
+    check_line(t->c,
+               !failed(r, "create", why, sizeof why) && compare(t, rig, &run, why, sizeof why),
+               "inputs that are on the device only", "%s", why);
+    rig_close(rig);
+}
+
 static struct outcome *run_all(struct runs *t)
 {
     uint32_t *order = calloc(t->c->sample->n, sizeof *order), calls;
@@ -267,6 +290,8 @@ static struct outcome *run_all(struct runs *t)
         check_line(t->c, !calls, "submit and collect allocate nothing on the device",
                    "they made %u objects", calls);
         check_second_algo(t, order);
+        if (t->c->plugin->d.flags & TRG_PLUGIN_DEVICE_INPUT)
+            check_on_device(t, order);
     }
     free(order);
     return t->first;

@@ -29,63 +29,80 @@ static size_t column_bytes(enum trg_type type, uint32_t capacity)
     return ((size_t)capacity * trg_type_size(type) + 3) & ~(size_t)3;
 }
 
-int outcome_init(struct outcome *o, enum trg_kind kind, uint32_t capacity, unsigned char garbage)
+static int init_product(struct outcome *o, uint32_t k, enum trg_kind kind, uint32_t capacity,
+                        unsigned char garbage)
 {
     const struct trg_kind_info *info = trg_kind_info(kind);
     size_t at = 0;
 
-    memset(o, 0, sizeof *o);
-    if (!info)
-        return 0;
     for (uint32_t c = 0; c < info->n_columns; c++)
         at += column_bytes(info->column[c].type, capacity) + GUARD_BYTES;
-    o->data = malloc(at);
-    if (!o->data)
+    o->data[k] = malloc(at);
+    if (!o->data[k])
         return -ENOMEM;
-    memset(o->data, garbage, at);
-    o->output.capacity = capacity;
+    memset(o->data[k], garbage, at);
+    o->output[k].capacity = capacity;
     at = 0;
     for (uint32_t c = 0; c < info->n_columns; c++) {
-        o->output.column[c] = o->data + at;
+        o->output[k].column[c] = o->data[k] + at;
         at += column_bytes(info->column[c].type, capacity);
-        memset(o->data + at, GUARD, GUARD_BYTES);
+        memset(o->data[k] + at, GUARD, GUARD_BYTES);
         at += GUARD_BYTES;
+    }
+    return 0;
+}
+
+int outcome_init(struct outcome *o, const struct plugin *p, const uint32_t *capacity,
+                 unsigned char garbage)
+{
+    memset(o, 0, sizeof *o);
+    for (uint32_t k = 0; k < p->n_outputs; k++) {
+        int r = init_product(o, k, p->d.produces[k], capacity[k], garbage);
+
+        if (r < 0) {
+            outcome_fini(o);
+            return r;
+        }
     }
     return 0;
 }
 
 void outcome_fini(struct outcome *o)
 {
-    free(o->data);
-    o->data = NULL;
+    for (uint32_t k = 0; k < TRG_OUTPUTS_MAX; k++) {
+        free(o->data[k]);
+        o->data[k] = NULL;
+    }
 }
 
 /* ---------------------------------------------------------------- one answer */
 
-static bool is_guarded(const struct outcome *o, const struct trg_kind_info *info, char *why,
-                       size_t bytes)
+static bool is_guarded(const struct outcome *o, uint32_t k, const struct trg_kind_info *info,
+                       char *why, size_t bytes)
 {
-    for (uint32_t c = 0; info && c < info->n_columns; c++) {
-        const unsigned char *end = (const unsigned char *)o->output.column[c] +
-                                   column_bytes(info->column[c].type, o->output.capacity);
+    const struct trg_output *out = &o->output[k];
 
-        if (end < o->data)
+    for (uint32_t c = 0; c < info->n_columns; c++) {
+        const unsigned char *end = (const unsigned char *)out->column[c] +
+                                   column_bytes(info->column[c].type, out->capacity);
+
+        if (end < o->data[k])
             return no(why, bytes, "the pointer to column %s was changed", info->column[c].name);
         for (uint32_t i = 0; i < GUARD_BYTES; i++)
             if (end[i] != GUARD)
-                return no(why, bytes, "column %s is written past its capacity of %u items",
-                          info->column[c].name, o->output.capacity);
+                return no(why, bytes, "column %s of %s is written past its capacity of %u items",
+                          info->column[c].name, info->name, out->capacity);
     }
     return true;
 }
 
-static bool has_finite_columns(const struct outcome *o, const struct trg_kind_info *info, char *why,
-                               size_t bytes)
+static bool has_finite_columns(const struct trg_output *out, const struct trg_kind_info *info,
+                               char *why, size_t bytes)
 {
-    for (uint32_t c = 0; info && c < info->n_columns; c++) {
-        const float *f = o->output.column[c];
+    for (uint32_t c = 0; c < info->n_columns; c++) {
+        const float *f = out->column[c];
 
-        for (uint32_t i = 0; info->column[c].type == TRG_F32 && i < o->output.n; i++)
+        for (uint32_t i = 0; info->column[c].type == TRG_F32 && i < out->n; i++)
             if (!isfinite(f[i]))
                 return no(why, bytes, "item %u of column %s is %g", i, info->column[c].name,
                           (double)f[i]);
@@ -93,9 +110,22 @@ static bool has_finite_columns(const struct outcome *o, const struct trg_kind_in
     return true;
 }
 
+static bool is_product_valid(const struct outcome *o, const struct plugin *p, uint32_t k, char *why,
+                             size_t bytes)
+{
+    const struct trg_kind_info *info = trg_kind_info(p->d.produces[k]);
+    const struct trg_output *out = &o->output[k];
+
+    if (!is_guarded(o, k, info, why, bytes))
+        return false;
+    if (out->n > out->capacity)
+        return no(why, bytes, "%u %s, but output_items allowed %u", out->n, info->name,
+                  out->capacity);
+    return has_finite_columns(out, info, why, bytes);
+}
+
 bool outcome_is_valid(const struct outcome *o, const struct plugin *p, char *why, size_t bytes)
 {
-    const struct trg_kind_info *info = trg_kind_info(p->d.produces);
     const struct trg_result *r = &o->result;
 
     if (r->status > TRG_FAILED)
@@ -110,12 +140,10 @@ bool outcome_is_valid(const struct outcome *o, const struct plugin *p, char *why
         if (!isfinite(r->value[i]))
             return no(why, bytes, "value %s is %g", p->d.values[i].name, (double)r->value[i]);
     }
-    if (!is_guarded(o, info, why, bytes))
-        return false;
-    if (o->output.n > o->output.capacity)
-        return no(why, bytes, "%u items, but output_items allowed %u", o->output.n,
-                  o->output.capacity);
-    return has_finite_columns(o, info, why, bytes);
+    for (uint32_t k = 0; k < p->n_outputs; k++)
+        if (!is_product_valid(o, p, k, why, bytes))
+            return false;
+    return true;
 }
 
 /* ---------------------------------------------------------------- two answers */
@@ -140,14 +168,14 @@ static bool same_numbers(const struct trg_result *a, const struct trg_result *b,
     return true;
 }
 
-static bool near_column(const struct outcome *a, const struct outcome *b,
+static bool near_column(const struct trg_output *a, const struct trg_output *b,
                         const struct trg_column_info *info, uint32_t c, double tolerance, char *why,
                         size_t bytes)
 {
     const size_t size = trg_type_size(info->type);
-    const char *x = a->output.column[c], *y = b->output.column[c];
+    const char *x = a->column[c], *y = b->column[c];
 
-    for (uint32_t i = 0; i < a->output.n; i++) {
+    for (uint32_t i = 0; i < a->n; i++) {
         if (!memcmp(x + i * size, y + i * size, size))
             continue;
         if (info->type != TRG_F32)
@@ -161,21 +189,31 @@ static bool near_column(const struct outcome *a, const struct outcome *b,
     return true;
 }
 
+bool outcome_near_product(const struct trg_output *a, const struct trg_output *b,
+                          enum trg_kind kind, double tolerance, char *why, size_t bytes)
+{
+    const struct trg_kind_info *info = trg_kind_info(kind);
+
+    if (a->n != b->n)
+        return no(why, bytes, "there are %u and %u %s", a->n, b->n, info->name);
+    for (uint32_t c = 0; c < info->n_columns; c++)
+        if (!near_column(a, b, &info->column[c], c, tolerance, why, bytes))
+            return false;
+    return true;
+}
+
 bool outcome_is_close(const struct outcome *a, const struct outcome *b, const struct plugin *p,
                       double tolerance, char *why, size_t bytes)
 {
-    const struct trg_kind_info *info = trg_kind_info(p->d.produces);
-
     if (!same_numbers(&a->result, &b->result, why, bytes))
         return false;
     for (uint32_t i = 0; i < p->n_values; i++)
         if (!is_near(a->result.value[i], b->result.value[i], tolerance))
             return no(why, bytes, "value %s is %.9g and %.9g", p->d.values[i].name,
                       (double)a->result.value[i], (double)b->result.value[i]);
-    if (a->output.n != b->output.n)
-        return no(why, bytes, "there are %u and %u items", a->output.n, b->output.n);
-    for (uint32_t c = 0; info && c < info->n_columns; c++)
-        if (!near_column(a, b, &info->column[c], c, tolerance, why, bytes))
+    for (uint32_t k = 0; k < p->n_outputs; k++)
+        if (!outcome_near_product(&a->output[k], &b->output[k], p->d.produces[k], tolerance, why,
+                                  bytes))
             return false;
     return true;
 }

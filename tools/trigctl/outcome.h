@@ -9,16 +9,20 @@
 
 struct outcome {
     struct trg_result result;
-    struct trg_output output;
-    unsigned char *data; /* what the output's columns point into, a guard after each */
+    struct trg_output output[TRG_OUTPUTS_MAX];
+    unsigned char *data[TRG_OUTPUTS_MAX]; /* what the columns point into, a guard after each */
 };
 
-/* Makes room for `capacity` items of the kind (none for TRG_KIND_NONE) and fills it with `garbage`,
- * so that items which the plugin counts and does not write differ from run to run.  -ENOMEM. */
-int outcome_init(struct outcome *o, enum trg_kind kind, uint32_t capacity, unsigned char garbage);
+/* Makes room for `capacity[k]` items of each product and fills it with `garbage`, so that items
+ * which the plugin counts and does not write differ from run to run.  -ENOMEM. */
+int outcome_init(struct outcome *o, const struct plugin *p, const uint32_t *capacity,
+                 unsigned char garbage);
 void outcome_fini(struct outcome *o);
 /* Whether the answer is one at all; else says what is wrong. */
 bool outcome_is_valid(const struct outcome *o, const struct plugin *p, char *why, size_t bytes);
+/* Whether two products are: the same integers, and floats as in outcome_is_close. */
+bool outcome_near_product(const struct trg_output *a, const struct trg_output *b,
+                          enum trg_kind kind, double tolerance, char *why, size_t bytes);
 /* Whether two answers are the same to the bit; else says where they differ. */
 bool outcome_is_same(const struct outcome *a, const struct outcome *b, const struct plugin *p,
                      char *why, size_t bytes);

@@ -13,6 +13,7 @@ struct rig_setup { /* borrowed until rig_close */
     const struct trg_host *host;
     struct trg_device *device;
     struct trg_limits limits; /* slots <= RIG_SLOTS */
+    bool on_device;           /* hand over inputs as an earlier step on the device does */
 };
 
 struct rig_slot {
@@ -23,7 +24,7 @@ struct rig_slot {
     uint64_t checksum;                                             /* of all staged input */
     struct trg_roi_info *infos;
     struct trg_result *results; /* one more than allowed, to see who writes past the end */
-    struct trg_output *outputs;
+    struct trg_output *outputs[TRG_OUTPUTS_MAX];
     struct trg_batch batch;
 };
 
@@ -33,6 +34,7 @@ struct rig {
     struct trg_algo *algo; /* NULL: rig_create was not called, or failed */
     struct rig_slot slot[RIG_SLOTS];
     struct stage_source *sources;
+    struct trg_buffer *readback; /* of a column that device_output tells of; NULL without it */
 };
 
 /* Makes slots and buffers, not yet the algo. */
@@ -45,6 +47,7 @@ void rig_destroy(struct rig *r);
  * has been initialized.  On failure nothing is in flight. */
 int rig_submit(struct rig *r, uint32_t slot, const struct sample *s, const uint32_t *order,
                uint32_t n, const struct outcome *outcomes);
-/* Waits and collects.  -EILSEQ, with `why`: the plugin wrote where it must not. */
+/* Waits and collects.  -EILSEQ, with `why`: the plugin wrote where it must not, or what lies on the
+ * device for the next step is not what it told the host. */
 int rig_collect(struct rig *r, uint32_t slot, struct outcome *outcomes, char *why, size_t bytes);
 #endif

@@ -37,6 +37,8 @@ static const struct range {
     {TRG_VERTICES, "y", -2, 2},
     {TRG_VERTICES, "z", -200, 200},
     {TRG_VERTICES, "weight", 0, 1000},
+    {TRG_VERTICES, "type", 0, 1},
+    {TRG_PATHS, "n_hits", 3, 8},
     {TRG_VOXELS, "value", 0, 1},
 };
 
@@ -77,32 +79,19 @@ static void put(void *column, enum trg_type type, uint32_t i, float f, uint32_t 
         memcpy((uint32_t *)column + i, &u, sizeof u);
 }
 
-/* Columns that are numbers of items must name items that are there. */
-static uint32_t index_column(enum trg_kind kind, const char *column, uint32_t i, uint32_t n,
-                             uint32_t n_hits, uint64_t *random)
-{
-    if (kind == TRG_DOUBLETS)
-        return sample_below(random, n_hits);
-    if (kind == TRG_PATHS)
-        return strcmp(column, "first") ? 1 : sample_below(random, n);
-    return i; /* a hit's id */
-}
-
-static bool is_index(enum trg_kind kind, const char *column)
-{
-    return kind == TRG_DOUBLETS || kind == TRG_PATHS || !strcmp(column, "id");
-}
-
-/* A value of a column of whole numbers; 0 for other columns. */
+/* A value of a column of whole numbers; 0 for other columns.  Numbers of hits name hits that are
+ * there. */
 static uint32_t whole(enum trg_kind kind, const struct trg_column_info *column, uint32_t i,
-                      uint32_t n, uint32_t n_hits, uint64_t *random)
+                      uint32_t n_hits, uint64_t *random)
 {
     struct range r = range_of(kind, column->name);
 
     if (column->type == TRG_F32)
         return 0;
-    if (is_index(kind, column->name))
-        return index_column(kind, column->name, i, n, n_hits, random);
+    if (kind == TRG_DOUBLETS || !strncmp(column->name, "hit", 3))
+        return sample_below(random, n_hits);
+    if (!strcmp(column->name, "id"))
+        return i;
     return (uint32_t)r.low + sample_below(random, (uint32_t)(r.high - r.low) + 1);
 }
 
@@ -126,7 +115,7 @@ static void fill(const struct sample *s, uint32_t input, uint32_t roi, uint64_t 
         for (uint32_t i = 0; i < source->n; i++) {
             if (!i || !one) {
                 f = uniform(random, r.low, r.high);
-                u = whole(s->kind[input], column, i, source->n, n_hits, random);
+                u = whole(s->kind[input], column, i, n_hits, random);
             }
             put((void *)source->column[c], column->type, i, f, u);
         }
