@@ -5,6 +5,7 @@
  */
 #ifndef TRIGD_EXACT_H
 #define TRIGD_EXACT_H
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -70,5 +71,48 @@ static inline double exact_asin(double x)
     for (int k = 12; k > 0; k--)
         sum = 1 + sum * (z * ((2 * k - 1) * (2 * k - 1) / (2.0 * k * (2 * k + 1))));
     return x * sum;
+}
+
+#define EXACT_PI 3.14159265358979323846
+
+/* |x| <= 1: halves the angle until the series above is good. */
+static inline double exact_asin_wide(double x)
+{
+    double scale = 1;
+
+    while (x > 0.4 || x < -0.4) {
+        double square = 1 - x * x;
+
+        x /= sqrt(2 * (1 + sqrt(square > 0 ? square : 0)));
+        scale *= 2;
+    }
+    return scale * exact_asin(x);
+}
+
+/* The angle of a vector, in [-pi, pi]; 0 for (0, 0). */
+static inline double exact_atan2(double y, double x)
+{
+    double r = sqrt(x * x + y * y), ax = x < 0 ? -x : x, ay = y < 0 ? -y : y, a;
+
+    if (r <= 0)
+        return 0;
+    a = ay < ax ? exact_asin_wide(ay / r) : EXACT_PI / 2 - exact_asin_wide(ax / r);
+    if (x < 0)
+        a = EXACT_PI - a;
+    return y < 0 ? -a : a;
+}
+
+/* |x| <= pi. */
+static inline double exact_cos(double x)
+{
+    return exact_sin(EXACT_PI / 2 - (x < 0 ? -x : x));
+}
+
+/* |x| <= pi. */
+static inline double exact_sin_wide(double x)
+{
+    if (x > EXACT_PI / 2)
+        return exact_sin(EXACT_PI - x);
+    return x < -EXACT_PI / 2 ? exact_sin(-EXACT_PI - x) : exact_sin(x);
 }
 #endif

@@ -1,49 +1,97 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* generator.h - simulated RoIs of a toy ATLAS inner detector, with truth.
+/* generator.h - simulated RoIs, with truth, of four detectors:
  *
- * Eight barrel layers (0-7: four of pixels, four of strips) and twelve discs a side (8-10 pixels,
- * 11-19 strips), helical tracks in 2 T, one hard-scatter vertex and Poisson pile-up along the beam
- * line (sigma 50 mm), resolution, inefficiency, noise.  RoI number i is a pure function of (preset,
- * seed, i), whoever asks for it in whatever order.
+ *   toy      a window of an ATLAS-like inner detector, as spacepoints (gen_toy.c)
+ *   velo     LHCb-like planes around the beam, no field, as hits or as tracks (gen_velo.c)
+ *   pixel    CMS-like pixel barrels and discs in 3.8 T, as hits (gen_helix.c)
+ *   trackml  the barrels of the TrackML detector in 2 T, as hits (gen_helix.c)
+ *
+ * RoI number i is a pure function of (preset, seed, i), whoever asks for it in whatever order, and
+ * the same to the bit on every machine.
  */
 #ifndef TRIGD_GENERATOR_H
 #define TRIGD_GENERATOR_H
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "trigd.pb-c.h"
 #include "trigd/event.h"
 
 #define GENERATOR_NOISE 0xffffffffu /* particle of a noise point */
+#define GENERATOR_NONE  0xffffffffu /* no such vertex, or it is not known */
+
+/* What made a vertex (Truth.vertex_kind). */
+enum generator_vertex {
+    GENERATOR_PRIMARY,
+    GENERATOR_BEAUTY,  /* decay of a b hadron */
+    GENERATOR_CHARM,   /* of a charmed one */
+    GENERATOR_STRANGE, /* of a strange one */
+    GENERATOR_OTHER
+};
+
+/* Where a particle has been (Truth.particle_flags). */
+enum generator_flag {
+    GENERATOR_FROM_BEAUTY = 1,
+    GENERATOR_FROM_CHARM = 2,
+    GENERATOR_FROM_STRANGE = 4,
+    GENERATOR_LONG = 8, /* LHCb: seen in all of its tracking detectors */
+};
+
+enum generator_detector {
+    GENERATOR_TOY,
+    GENERATOR_VELO,
+    GENERATOR_VELO_TRACKS,
+    GENERATOR_PIXEL,
+    GENERATOR_TRACKML
+};
 
 struct generator_preset {
     const char *name, *help;
-    double pileup;       /* mean number of other collisions */
-    double tracks;       /* mean charged particles of a collision, |eta| < 2.7 */
-    double hard_tracks;  /* of the hard scatter, more of them inside the RoI */
+    double pileup;       /* mean number of other collisions; velo: of all, from 1 to 20 */
+    double tracks;       /* mean charged particles of a collision */
+    double hard_tracks;  /* of the hard scatter; toy: more of them inside the RoI */
     double noise;        /* mean noise points in the RoI */
     double eta_max;      /* RoI centres lie within */
     double eta_half;     /* half width of the RoI */
     double phi_half_rad; /* >= pi: full circle */
+    enum generator_detector detector;
+    double b_fraction; /* of the RoIs whose collision 0 makes a pair of b hadrons */
 };
 
 /* The presets; the table ends with a NULL name. */
 extern const struct generator_preset generator_presets[];
 const struct generator_preset *generator_find(const char *name); /* NULL: there is none */
 
-/* One RoI; its arrays belong to it and are used again for the next. */
+/* One RoI; its arrays belong to it and are used again for the next.  It holds one collection, told
+ * by `kind`, with n items: the arrays of that one are filled. */
 struct generated {
     struct trg_roi_info info;
-    uint32_t n, room; /* spacepoints */
-    float *phi, *rho, *z;
+    enum trg_kind kind; /* TRG_SPACEPOINTS, TRG_HITS or TRG_TRACKS */
+    uint32_t n, room;
+    float *phi, *rho, *z; /* spacepoints */
     uint8_t *layer;
-    uint32_t *particle; /* of each point, or GENERATOR_NOISE */
+    struct generated_hits {
+        uint32_t room;
+        float *x, *y, *z;
+        uint16_t *layer;
+        uint32_t *id;
+    } hits;
+    struct generated_tracks {
+        uint32_t room;
+        float *x, *y, *z, *tx, *ty, *var_x, *var_tx, *cov_x_tx, *chi2, *qop;
+        uint32_t *n_hits;
+    } tracks;
+    uint32_t *particle; /* of each item, or GENERATOR_NOISE */
+    uint32_t particle_of_room;
     uint32_t n_vertices, vertex_room;
     float *vertex_x, *vertex_y, *vertex_z; /* vertex 0 is the hard scatter */
-    uint32_t *vertex_tracks;               /* charged particles of it that cross the RoI */
+    uint32_t *vertex_tracks; /* charged particles of it with an item; velo: with >= 3 hits */
+    uint32_t *vertex_kind, *vertex_parent;
     uint32_t n_particles, particle_room;
-    uint32_t *particle_vertex;
-    float *pt, *eta, *phi0;
-    int32_t *charge;
+    uint32_t *particle_vertex, *particle_flags;
+    float *pt, *eta, *phi0; /* where it was made */
+    float *d0, *z0;         /* at its point closest to the beam line: see trigd.proto */
+    int32_t *charge, *pdg;
 };
 
 void generated_init(struct generated *g);
@@ -51,11 +99,16 @@ void generated_fini(struct generated *g);
 /* Makes RoI number i.  -ENOMEM. */
 int generator_make(const struct generator_preset *preset, uint64_t seed, uint64_t i,
                    struct generated *ret_roi);
+/* Column c of the RoI's collection, n items in the type of trg_kind_info(g->kind); NULL: there is
+ * no such column. */
+const void *generated_column(const struct generated *g, uint32_t c);
 
 /* The same as a message: the parts point into `g` and are borrowed until it changes. */
 struct generated_message {
     Trigd__V1__Roi roi;
     Trigd__V1__Spacepoints spacepoints;
+    Trigd__V1__Hits hits;
+    Trigd__V1__Tracks tracks;
     Trigd__V1__Truth truth;
 };
 void generated_message(const struct generated *g, struct generated_message *ret_message);
