@@ -121,6 +121,14 @@ int backends_device(struct backends *b, const char *backend, uint32_t index,
     return r;
 }
 
+uint32_t backends_devices(const struct backends *b, const char *backend)
+{
+    for (uint32_t i = 0; i < b->n; i++)
+        if (!strcmp(b->list[i].b->name, backend))
+            return b->list[i].n_devices;
+    return 0;
+}
+
 uint32_t backends_count(const struct backends *b)
 {
     return b->n;

@@ -111,7 +111,8 @@ int clients_open(const struct config *config, struct stats *stats, uint32_t cred
     c->context = zmq_ctx_new();
     if (!c->context)
         goto fail;
-    if (zmq_ctx_set(c->context, ZMQ_MAX_SOCKETS, (int)c->n_places + 64) < 0) {
+    if (zmq_ctx_set(c->context, ZMQ_MAX_SOCKETS, (int)c->n_places + 64) < 0 ||
+        zmq_ctx_set(c->context, ZMQ_IO_THREADS, (int)config->threads.zmq_threads) < 0) {
         r = -errno;
         goto fail;
     }

@@ -38,6 +38,7 @@ static const cyaml_schema_field_t device_fields[] = {
     CYAML_FIELD_UINT("lanes", OPT, struct config_device, lanes),
     CYAML_FIELD_UINT("slots", OPT, struct config_device, slots),
     CYAML_FIELD_BOOL("required", OPT, struct config_device, required),
+    CYAML_FIELD_BOOL("all", OPT, struct config_device, all),
     CYAML_FIELD_END};
 static const cyaml_schema_value_t device = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_device, device_fields)};
@@ -73,6 +74,13 @@ static const cyaml_schema_field_t control_fields[] = {STRING("socket", STRUCT_OF
 static const cyaml_schema_field_t http_fields[] = {
     STRING("address", STRUCT_OF(http), address),
     CYAML_FIELD_UINT("port", OPT, STRUCT_OF(http), port), CYAML_FIELD_END};
+static const cyaml_schema_field_t threads_fields[] = {
+    STRING("pin", STRUCT_OF(threads), pin),
+    STRING("io", STRUCT_OF(threads), io),
+    STRING("zmq", STRUCT_OF(threads), zmq),
+    STRING("lanes", STRUCT_OF(threads), lanes),
+    CYAML_FIELD_UINT("zmq_threads", OPT, STRUCT_OF(threads), zmq_threads),
+    CYAML_FIELD_END};
 static const cyaml_schema_field_t log_fields[] = {STRING("level", STRUCT_OF(log), level),
                                                   CYAML_FIELD_END};
 static const cyaml_schema_field_t debug_fields[] = {
@@ -97,6 +105,7 @@ static const cyaml_schema_field_t fields[] = {
                                &step, 0, CYAML_UNLIMITED),
     CYAML_FIELD_MAPPING("control", OPT, struct config, control, control_fields),
     CYAML_FIELD_MAPPING("http", OPT, struct config, http, http_fields),
+    CYAML_FIELD_MAPPING("threads", OPT, struct config, threads, threads_fields),
     CYAML_FIELD_MAPPING("log", OPT, struct config, log, log_fields),
     CYAML_FIELD_MAPPING("debug_stream", OPT, struct config, debug_stream, debug_fields),
     CYAML_FIELD_END};
@@ -295,7 +304,8 @@ static void check_devices(struct yamlfile *f, const struct config *c)
                              c->devices[i].backend);
         for (uint32_t k = 0; k < i; k++)
             if (!strcmp(c->devices[i].backend, c->devices[k].backend) &&
-                c->devices[i].index == c->devices[k].index)
+                (c->devices[i].index == c->devices[k].index || c->devices[i].all ||
+                 c->devices[k].all))
                 yamlfile_problem(f, where, "device %s:%u is listed twice; give it more lanes",
                                  c->devices[i].backend, c->devices[i].index);
     }
@@ -323,6 +333,9 @@ static void check_relations(struct yamlfile *f, const struct config *c)
                          "log.level is \"%s\"; error, warn, info and debug are "
                          "allowed",
                          c->log.level);
+    if (strcmp(c->threads.pin, "auto") != 0 && strcmp(c->threads.pin, "none") != 0)
+        yamlfile_problem(f, "threads.pin", "threads.pin is \"%s\"; auto and none are allowed",
+                         c->threads.pin);
     check_endpoints(f, c);
     check_devices(f, c);
     check_steps(f, c);

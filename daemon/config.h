@@ -17,6 +17,7 @@ struct config_device { /* lanes to open for every step, unless the step names it
     uint32_t index;    /* device within its backend */
     uint32_t lanes;    /* plugin instances a step gets on it; 0 = one for each core (cpu only) */
     uint32_t slots;    /* batches in flight in one lane */
+    bool all;          /* all devices of the backend, and not only `index` */
     bool required;     /* refuse to start without it; else one log line, and the others serve */
 };
 
@@ -64,6 +65,11 @@ struct config {
         char *address; /* "127.0.0.1"; "" = no HTTP */
         uint16_t port; /* 0: any free one, told in the log */
     } http;
+    struct {
+        char *pin;              /* "auto" or "none" */
+        char *io, *zmq, *lanes; /* lists of cores; "" = planned by the daemon */
+        uint32_t zmq_threads;
+    } threads;
     struct {
         char *level;
     } log;

@@ -54,7 +54,7 @@ static int open_lane(const struct engine_setup *setup, struct engine *e, uint32_
 {
     struct engine_step *s = &e->step[number];
     struct trg_device_info info;
-    char name[STATS_NAME];
+    char name[STATS_NAME], core[32];
     struct lane_setup ls = {.pool = setup->pool,
                             .menu = e->menu,
                             .step = number,
@@ -74,35 +74,39 @@ static int open_lane(const struct engine_setup *setup, struct engine *e, uint32_
         return -EINVAL;
     }
     trg_device_info(device, &info);
-    snprintf(name, sizeof name, "%.40s@%s:%u/%u", e->menu->steps[number].name, d->backend, d->index,
-             copy);
+    snprintf(name, sizeof name, "%.40s@%s:%u/%u", e->menu->steps[number].name, info.backend,
+             info.index, copy);
     ls.stats = stats_lane_get(setup->stats, name, info.name, d->slots);
     if (!ls.stats) {
         log_error("engine", "too many lanes", "most=%u", STATS_LANES_MAX);
         return -EINVAL;
     }
     ls.latency = &ls.stats->latency;
+    affinity_enter_lane(setup->affinity, info.pci, core, sizeof core);
     r = lane_open(&ls, &s->lane[s->n_lanes]);
-    if (r == 0)
-        s->n_lanes++;
-    return r;
+    affinity_leave(setup->affinity);
+    if (r < 0)
+        return r;
+    log_debug("engine", "lane opened", "lane=\"%s\" core=%s", name, core[0] ? core : "any");
+    s->n_lanes++;
+    return 0;
 }
 
 /* Opens the lanes of one step on one device of the config. */
 static int open_on_device(const struct engine_setup *setup, struct engine *e, uint32_t number,
-                          const struct config_device *d)
+                          const struct config_device *d, uint32_t index)
 {
     uint32_t n = d->lanes ? d->lanes : cores();
     struct trg_device *device;
-    int r = backends_device(setup->backends, d->backend, d->index, &device);
+    int r = backends_device(setup->backends, d->backend, index, &device);
 
     if (r < 0) {
         if (d->required)
             log_error("engine", "a required device is not there", "device=%s:%u", d->backend,
-                      d->index);
+                      index);
         else
             log_info("engine", "a device is not there; the others serve", "device=%s:%u step=%s",
-                     d->backend, d->index, e->menu->steps[number].name);
+                     d->backend, index, e->menu->steps[number].name);
         return d->required ? r : 0;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -111,6 +115,20 @@ static int open_on_device(const struct engine_setup *setup, struct engine *e, ui
             return r;
     }
     return 0;
+}
+
+/* The lanes of one step on the device, or on all devices, of one entry of the config. */
+static int open_on_devices(const struct engine_setup *setup, struct engine *e, uint32_t number,
+                           const struct config_device *d)
+{
+    uint32_t n = d->all ? backends_devices(setup->backends, d->backend) : 0;
+    int r = 0;
+
+    if (!n) /* with `all` and none there: says that the first is missing */
+        return open_on_device(setup, e, number, d, d->all ? 0 : d->index);
+    for (uint32_t i = 0; r == 0 && i < n; i++)
+        r = open_on_device(setup, e, number, d, i);
+    return r;
 }
 
 /* ---------------------------------------------------------------- inputs of a group */
@@ -188,7 +206,7 @@ static int open_step(const struct engine_setup *setup, struct engine *e, uint32_
     for (uint32_t i = 0; i < c->n_devices; i++) {
         if (!may_use(e->menu, number, o, c->devices[i].backend))
             continue;
-        r = open_on_device(setup, e, number, &c->devices[i]);
+        r = open_on_devices(setup, e, number, &c->devices[i]);
         if (r < 0)
             return r;
     }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "affinity.h"
 #include "config.h"
 #include "lane.h"
 #include "menu.h"
@@ -50,6 +51,7 @@ struct engine_setup {
     const struct trg_host *host;
     struct pool *pool;
     struct stats *stats;
+    struct affinity *affinity;
     int done_fd; /* lanes write here when dispatch sleeps */
     _Atomic uint32_t *done_sleeping;
 };

@@ -43,6 +43,7 @@ struct loop {
     struct pool *pool;
     struct plugin_host *plugins;
     struct backends *backends;
+    struct affinity *affinity;
     struct clients *clients;
     struct debugstream *debug;
     struct egress *egress;
@@ -278,6 +279,9 @@ static int open_base(struct loop *l)
         return r;
     l->host = (struct trg_host){
         .size = sizeof l->host, .ctx = l, .log = log_of_plugins, .cache_dir = c->cache_dir};
+    r = affinity_open(c, &l->affinity);
+    if (r < 0)
+        return r;
     r = stats_new(&l->stats);
     if (r < 0)
         return r;
@@ -301,6 +305,7 @@ static int open_engine(struct loop *l)
                                  .host = &l->host,
                                  .pool = l->pool,
                                  .stats = l->stats,
+                                 .affinity = l->affinity,
                                  .done_fd = l->wake_fd,
                                  .done_sleeping = &l->sleeping};
     struct engine *engine;
@@ -327,7 +332,9 @@ static int open_stages(struct loop *l)
                              l->pool, l->stats, &l->debug);
     if (r < 0)
         return r;
+    affinity_enter_zmq(l->affinity);
     r = clients_open(c, l->stats, c->pool.rois, &l->clients);
+    affinity_leave(l->affinity);
     if (r < 0)
         return r;
     r = egress_open(l->pool, l->clients, l->stats, l->debug, &l->egress);
@@ -399,6 +406,7 @@ void loop_close(struct loop *l)
     clients_close(l->clients);
     debugstream_close(l->debug);
     backends_close(l->backends);
+    affinity_close(l->affinity);
     plugin_host_free(l->plugins);
     mailbox_free(l->mailbox);
     pool_close(l->pool);
@@ -487,6 +495,7 @@ int loop_run(struct loop *l)
 {
     const struct stats_global *g = &l->stats->g;
 
+    affinity_be_io(l->affinity);
     enter(l, READY);
     notify_send("READY=1");
     while (!l->finished)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "config_table.h"
 #include "log.h"
 #include "loop.h"
 #include "menu.h"
@@ -24,9 +25,11 @@ enum exit_code {
 static const char usage[] =
     "usage: trigd --config FILE [--log LEVEL]\n"
     "       trigd --check FILE\n"
+    "       trigd --keys\n"
     "\n"
     "  -c, --config FILE   run with this configuration (docs/configuration.md)\n"
     "      --check FILE    check a configuration and its menu, and exit: 0 good, 64 not\n"
+    "      --keys          print every key of the configuration, as a Markdown table\n"
     "      --log LEVEL     error, warn, info or debug; instead of the configuration's\n"
     "      --version       print the version and exit\n"
     "  -h, --help          print this and exit\n"
@@ -45,10 +48,13 @@ struct options {
 /* Returns -1 to go on, else the exit code. */
 static int parse(int argc, char **argv, struct options *o)
 {
-    static const struct option table[] = {
-        {"config", required_argument, NULL, 'c'}, {"check", required_argument, NULL, 'C'},
-        {"log", required_argument, NULL, 'l'},    {"version", no_argument, NULL, 'V'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    static const struct option table[] = {{"config", required_argument, NULL, 'c'},
+                                          {"check", required_argument, NULL, 'C'},
+                                          {"log", required_argument, NULL, 'l'},
+                                          {"keys", no_argument, NULL, 'k'},
+                                          {"version", no_argument, NULL, 'V'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     int opt;
 
     while ((opt = getopt_long(argc, argv, "c:h", table, NULL)) != -1) {
@@ -61,6 +67,9 @@ static int parse(int argc, char **argv, struct options *o)
         case 'l':
             o->level = optarg;
             break;
+        case 'k':
+            config_print_keys();
+            return EXIT_CLEAN;
         case 'V':
             puts("trigd " TRIGD_VERSION);
             return EXIT_CLEAN;

@@ -57,6 +57,8 @@ void backends_close(struct backends *b);
  * -ENODEV: the backend has no such device. */
 int backends_device(struct backends *b, const char *backend, uint32_t index,
                     struct trg_device **ret_device);
+/* Devices of a backend; 0 where there is no such backend. */
+uint32_t backends_devices(const struct backends *b, const char *backend);
 /* Names and device counts, for listing. */
 uint32_t backends_count(const struct backends *b);
 const char *backends_name(const struct backends *b, uint32_t i, uint32_t *ret_devices);

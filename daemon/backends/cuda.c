@@ -296,7 +296,8 @@ static int read_info(struct trg_device *d)
     snprintf(d->info.name, sizeof d->info.name, "%.80s", p.name);
     snprintf(d->info.driver, sizeof d->info.driver, "CUDA %d.%d, compute capability %d.%d",
              driver / 1000, driver % 1000 / 10, p.major, p.minor);
-    return 0;
+    return cuda_check(d, cudaDeviceGetPCIBusId(d->info.pci, sizeof d->info.pci, d->number),
+                      "cudaDeviceGetPCIBusId", NULL);
 }
 
 static int open_cuda(const struct trg_host *host, uint32_t index, struct trg_device **ret_device)

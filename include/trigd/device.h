@@ -65,6 +65,7 @@ struct trg_device_info {
     uint32_t shared_bytes; /* shared (local) memory of a group */
     uint64_t memory_bytes;
     uint32_t is_host; /* 1: device memory is host memory (CPU backend) */
+    char pci[16];     /* where it is plugged in, "0000:65:00.0"; "" where that is not known */
 };
 
 /* One program: made by the build from NAME.kernel.c, in every form that was compiled.

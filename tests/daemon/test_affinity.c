@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where threads are put, on a made-up machine and on this one. */
+#include <errno.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "affinity.h"
+
+static char pin_auto[] = "auto", pin_none[] = "none", nothing[] = "";
+
+static struct config config_of(char *pin, char *io, char *lanes)
+{
+    return (struct config){.threads = {.pin = pin, .io = io, .zmq = nothing, .lanes = lanes}};
+}
+
+/* hwloc then describes this machine, and binds no thread. */
+static void make_up(const char *machine)
+{
+    assert_int_equal(setenv("HWLOC_SYNTHETIC", machine, 1), 0);
+}
+
+static int back_to_real(void **state)
+{
+    (void)state;
+    return unsetenv("HWLOC_SYNTHETIC");
+}
+
+static void expect_lanes(struct affinity *a, const char *const *cores, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        char core[16];
+
+        affinity_enter_lane(a, "", core, sizeof core);
+        affinity_leave(a);
+        assert_string_equal(core, cores[i]);
+    }
+}
+
+static void test_plan(void **state)
+{
+    const char *const cores[] = {"4", "6", "8", "10", "12", "14", "4"};
+    struct config c = config_of(pin_auto, nothing, nothing);
+    struct affinity *a;
+
+    (void)state;
+    make_up("node:2 core:4 pu:2"); /* 8 cores, 2 threads each: one thread of each is used */
+    assert_int_equal(affinity_open(&c, &a), 0);
+    expect_lanes(a, cores, sizeof cores / sizeof *cores);
+    affinity_close(a);
+}
+
+static void test_lists(void **state)
+{
+    const char *const cores[] = {"3", "5", "6", "3"};
+    char list[] = "3,5-6", io[] = "7";
+    struct config c = config_of(pin_auto, io, list);
+    struct affinity *a;
+
+    (void)state;
+    make_up("core:8 pu:1");
+    assert_int_equal(affinity_open(&c, &a), 0);
+    expect_lanes(a, cores, sizeof cores / sizeof *cores);
+    affinity_close(a);
+}
+
+static void test_not_pinned(void **state)
+{
+    const char *const any[] = {"", ""};
+    struct config small = config_of(pin_auto, nothing, nothing);
+    struct config off = config_of(pin_none, nothing, nothing);
+    struct affinity *a;
+
+    (void)state;
+    make_up("core:3 pu:2");
+    assert_int_equal(affinity_open(&small, &a), 0);
+    expect_lanes(a, any, 2);
+    affinity_close(a);
+    make_up("core:16 pu:1");
+    assert_int_equal(affinity_open(&off, &a), 0);
+    expect_lanes(a, any, 2);
+    affinity_close(a);
+}
+
+static void test_wrong_lists(void **state)
+{
+    static const char *const wrong[] = {"x", "0-", "8", "0,9", "-1"};
+
+    (void)state;
+    make_up("core:8 pu:1");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char list[16];
+        struct config c = config_of(pin_auto, list, nothing);
+        struct affinity *a = NULL;
+
+        strcpy(list, wrong[i]);
+        assert_int_equal(affinity_open(&c, &a), -EINVAL);
+        assert_null(a);
+    }
+}
+
+static void test_this_machine(void **state)
+{
+    cpu_set_t before, now;
+    char list[16];
+    size_t last = 0;
+    struct config c = config_of(pin_auto, nothing, list);
+    struct affinity *a;
+
+    (void)state;
+    back_to_real(NULL);
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    for (size_t i = 0; i < CPU_SETSIZE; i++)
+        last = CPU_ISSET(i, &before) ? i : last;
+    snprintf(list, sizeof list, "%zu", last);
+    assert_int_equal(affinity_open(&c, &a), 0);
+    affinity_enter_lane(a, "0000:00:1f.7", list, sizeof list);
+    assert_int_equal(sched_getaffinity(0, sizeof now, &now), 0);
+    assert_int_equal(CPU_COUNT(&now), 1);
+    assert_true(CPU_ISSET(last, &now));
+    affinity_leave(a);
+    assert_int_equal(sched_getaffinity(0, sizeof now, &now), 0);
+    assert_true(CPU_EQUAL(&now, &before));
+    affinity_close(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_plan, back_to_real),
+        cmocka_unit_test_teardown(test_lists, back_to_real),
+        cmocka_unit_test_teardown(test_not_pinned, back_to_real),
+        cmocka_unit_test_teardown(test_wrong_lists, back_to_real),
+        cmocka_unit_test(test_this_machine),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
