@@ -26,8 +26,24 @@ struct sample {
     struct generated *rois;
 };
 
-struct setting { /* of the scan */
-    const char *triplet_mode, *first_layers, *z_bin_mm, *triplet_dz_mm, *triplet_dk;
+/* Parameters of the scan, with the values that are tried; the first is that of the preset. */
+#define VALUES_MAX 5
+static const struct {
+    const char *key, *value[VALUES_MAX];
+} knobs[] = {{"triplet_mode", {"0", "1", "2"}},
+             {"first_layers", {"32", "3", "4"}},
+             {"pixel_only", {"false", "true"}},
+             {"z_bin_mm", {"0.2", "0.1", "0.5", "1"}},
+             {"phi_slice_deg", {"0.2", "0.1", "0.4", "1"}},
+             {"triplet_dz_mm", {"25", "5", "2", "1", "0.5"}},
+             {"triplet_dk", {"0.005", "0.0005", "0.0001", "0.00005"}},
+             {"triplet_dphi_rad", {"0.05", "0.005", "0.002"}}};
+#define N_KNOBS (sizeof knobs / sizeof *knobs)
+#define ROUNDS  2 /* of the scan through all parameters */
+
+struct setting {
+    const char *preset;  /* NULL: pure, with ... */
+    uint8_t at[N_KNOBS]; /* ... this value of each */
 };
 
 static bool set(struct zf_config *c, const char *key, const char *value)
@@ -43,12 +59,13 @@ static bool set(struct zf_config *c, const char *key, const char *value)
 static bool configure(struct zf_config *c, const struct setting *s)
 {
     char why[256] = "";
+    bool good;
 
     plugin_defaults(plugin, c);
-    return plugin_preset(plugin, "pure", c, why, sizeof why) == 0 &&
-           set(c, "triplet_mode", s->triplet_mode) && set(c, "first_layers", s->first_layers) &&
-           set(c, "z_bin_mm", s->z_bin_mm) && set(c, "triplet_dz_mm", s->triplet_dz_mm) &&
-           set(c, "triplet_dk", s->triplet_dk);
+    good = plugin_preset(plugin, s->preset ? s->preset : "pure", c, why, sizeof why) == 0;
+    for (size_t k = 0; good && !s->preset && k < N_KNOBS; k++)
+        good = set(c, knobs[k].key, knobs[k].value[s->at[k]]);
+    return good;
 }
 
 /* RoIs with the first vertex within 1 mm of the hard scatter; -1 when it failed. */
@@ -99,55 +116,80 @@ static void tell(const struct sample *s, const char *what, int good)
         s->name, what, f, s->n, error, getenv("TRIGD_COMMIT") ? getenv("TRIGD_COMMIT") : "", date);
 }
 
-/* Every combination of the tables; the best is told. */
-static void scan(const struct sample *s)
+/* What a setting changes of the preset, in words. */
+static void describe(const struct setting *s, char *text, size_t bytes)
 {
-    static const char *const modes[] = {"0", "1", "2"}, *const layers[] = {"3", "32"};
-    static const char *const bins[] = {"0.2", "0.5", "1"}, *const dzs[] = {"25", "5", "2"};
-    static const char *const dks[] = {"0.005", "0.0005"};
-    struct setting best = {0};
-    int most = -1;
-    char what[128];
+    size_t n = (size_t)snprintf(text, bytes, "best of the scan:");
 
-    for (uint32_t i = 0; i < 3 * 2 * 3 * 3 * 2; i++) {
-        struct setting t = {modes[i % 3], layers[i / 3 % 2], bins[i / 6 % 3], dzs[i / 18 % 3],
-                            dks[i / 54]};
-        int good;
-
-        if (t.triplet_mode[0] == '0' && (i / 18 % 3 || i / 54))
-            continue; /* pairs have no tolerances */
-        good = within_1mm(s, &t, NULL);
-        if (good > most) {
-            most = good;
-            best = t;
-        }
-    }
-    snprintf(what, sizeof what,
-             "best of the scan (triplet_mode %s, first_layers %s, z_bin %s, dz %s, dk %s)",
-             best.triplet_mode, best.first_layers, best.z_bin_mm, best.triplet_dz_mm,
-             best.triplet_dk);
-    tell(s, what, most);
+    for (size_t k = 0; k < N_KNOBS && n < bytes; k++)
+        if (s->at[k])
+            n += (size_t)snprintf(text + n, bytes - n, " %s %s", knobs[k].key,
+                                  knobs[k].value[s->at[k]]);
 }
 
+/* Goes through the parameters one by one, keeps the best value of each, and again. */
+static struct setting scan(const struct sample *s)
+{
+    struct setting best = {.at = {2}};
+    int most = within_1mm(s, &best, NULL);
+
+    for (size_t i = 0; i < ROUNDS * N_KNOBS; i++) {
+        const size_t k = i % N_KNOBS;
+
+        for (uint8_t v = 0; v < VALUES_MAX && knobs[k].value[v]; v++) {
+            struct setting t = best;
+            int good;
+
+            t.at[k] = v;
+            if (v == best.at[k])
+                continue;
+            good = within_1mm(s, &t, NULL);
+            if (good > most) {
+                most = good;
+                best = t;
+            }
+        }
+    }
+    return best;
+}
+
+static bool make(struct sample *s, uint64_t seed)
+{
+    s->rois = calloc(s->n, sizeof *s->rois);
+    for (uint32_t i = 0; s->rois && i < s->n; i++)
+        if (generator_make(generator_find(s->name), seed, i, &s->rois[i]) < 0)
+            return false;
+    return s->rois != NULL;
+}
+
+static void drop(struct sample *s)
+{
+    for (uint32_t i = 0; s->rois && i < s->n; i++)
+        generated_fini(&s->rois[i]);
+    free(s->rois);
+}
+
+/* The scan has its own RoIs, so that what it finds is not tuned to those that are told. */
 static bool measure(const char *name, uint32_t n)
 {
-    struct sample s = {.name = name, .n = n, .rois = calloc(n, sizeof *s.rois)};
-    bool good = s.rois != NULL;
+    struct sample s = {.name = name, .n = n}, tuning = s;
+    bool good = make(&s, SEED) && make(&tuning, SEED + 1);
+    char what[256];
 
-    for (uint32_t i = 0; good && i < n; i++)
-        good = generator_make(generator_find(name), SEED, i, &s.rois[i]) == 0;
     if (good) {
-        tell(&s, "pure pairs",
-             within_1mm(&s, &(struct setting){"0", "32", "0.2", "25", "0.005"}, "pairs"));
-        tell(&s, "pure triplets, fast",
-             within_1mm(&s, &(struct setting){"1", "32", "0.2", "25", "0.005"}, NULL));
+        struct setting best;
+
+        tell(&s, "pure pairs", within_1mm(&s, &(struct setting){.at = {0}}, "pairs"));
+        tell(&s, "pure triplets, fast", within_1mm(&s, &(struct setting){.at = {1}}, NULL));
         tell(&s, "pure triplets, count all",
-             within_1mm(&s, &(struct setting){"2", "32", "0.2", "25", "0.005"}, "triplets"));
-        scan(&s);
+             within_1mm(&s, &(struct setting){.at = {2}}, "triplets"));
+        tell(&s, "preset dense", within_1mm(&s, &(struct setting){.preset = "dense"}, "dense"));
+        best = scan(&tuning);
+        describe(&best, what, sizeof what);
+        tell(&s, what, within_1mm(&s, &best, NULL));
     }
-    for (uint32_t i = 0; s.rois && i < n; i++)
-        generated_fini(&s.rois[i]);
-    free(s.rois);
+    drop(&s);
+    drop(&tuning);
     return good;
 }
 

@@ -9,147 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vertices.h"
+#include "params.h"
 #include "zfinder.program.h"
 
 #define PI         3.14159265358979323846
 #define SLOTS_MAX  8u
 #define BARREL_ETA 0.9 /* pseudorapidity for which the neighbours are tabulated */
-
-/* ---------------------------------------------------------------- parameters */
-
-#define AT(member) offsetof(struct zf_config, member)
-static const struct trg_param params[] = {
-    {"phi_slice_deg", TRG_PARAM_F32, AT(phi_slice_deg), "0.2", 0.1, 10, "deg", NULL,
-     "width of a phi slice"},
-    {"phi_range", TRG_PARAM_CHOICE, AT(phi_range), "roi", 0, 0, "", "roi|width|full",
-     "phi range: the RoI's window, roi_phi_width_rad about its centre, or the full circle"},
-    {"roi_phi_width_rad", TRG_PARAM_F32, AT(roi_phi_width_rad), "0.2", 0.01, 6.28, "rad", NULL,
-     "full width of the RoI in phi, with phi_range: width"},
-    {"z_max_mm", TRG_PARAM_F32, AT(z_max_mm), "200", 1, 1000, "mm", NULL,
-     "vertices are sought at |z| below this"},
-    {"z_bin_mm", TRG_PARAM_F32, AT(z_bin_mm), "0.2", 0.01, 50, "mm", NULL,
-     "width of a z bin at eta 0"},
-    {"z_bin_eta_mm", TRG_PARAM_F32, AT(z_bin_eta_mm), "0.1", 0, 10, "mm", NULL,
-     "added to it for each unit of |eta| of the RoI"},
-    {"n_peaks", TRG_PARAM_U32, AT(n_peaks), "1", 1, ZF_PEAKS_MAX, "", NULL,
-     "vertices to find at most"},
-    {"charge_aware", TRG_PARAM_BOOL, AT(charge_aware), "true", 0, 0, "", NULL,
-     "a histogram for each sign of the bending"},
-    {"histogram_per_slice", TRG_PARAM_BOOL, AT(histogram_per_slice), "true", 0, 0, "", NULL,
-     "a histogram for each phi slice"},
-    {"first_layers", TRG_PARAM_U32, AT(first_layers), "3", 1, ZF_LAYERS, "", NULL,
-     "the inner point comes from the first this many filled layers"},
-    {"neighbours", TRG_PARAM_CHOICE, AT(neighbours), "bending", 0, 0, "", "bending|one",
-     "phi slices to look at on each side: by the bending between the layers, or one"},
-    {"neighbour_pt_gev", TRG_PARAM_F32, AT(neighbour_pt_gev), "1", 0.1, 100, "GeV", NULL,
-     "the softest track whose bending the neighbours cover, in 2 T"},
-    {"neighbour_multiplier", TRG_PARAM_F32, AT(neighbour_multiplier), "1", 0, 100, "", NULL,
-     "factor on the bending"},
-    {"neighbour_eta_slope_rad", TRG_PARAM_F32, AT(neighbour_eta_slope_rad), "-0.02", -1, 0, "rad",
-     NULL, "change of the bending between end-cap layers for each unit of |eta| above 0.9"},
-    {"triplet_mode", TRG_PARAM_U32, AT(triplet_mode), "0", 0, 2, "", NULL,
-     "a pair counts: 0 always, 1 if a third point agrees, 2 once for each that does"},
-    {"triplet_dz_mm", TRG_PARAM_F32, AT(triplet_dz_mm), "25", 0, 1000, "mm", NULL,
-     "largest difference in z on the beam line"},
-    {"triplet_dk", TRG_PARAM_F32, AT(triplet_dk), "0.005", 0, 1, "rad/mm", NULL,
-     "largest difference in curvature"},
-    {"triplet_dphi_rad", TRG_PARAM_F32, AT(triplet_dphi_rad), "0.05", 0, 3.2, "rad", NULL,
-     "largest difference in phi on the beam line"},
-    {"min_separation_bins", TRG_PARAM_U32, AT(min_separation_bins), "0", 0, 4096, "", NULL,
-     "vertices closer than this many bins are one"},
-    {"min_distance_fraction", TRG_PARAM_F32, AT(min_distance_fraction), "0", 0, 1, "", NULL,
-     "vertices closer than this fraction of |z| are one"},
-    {"mixing", TRG_PARAM_F32, AT(mixing), "0", 0, 1, "", NULL,
-     "weight of the lower of two vertices that are one"},
-    {"prefer_central", TRG_PARAM_BOOL, AT(prefer_central), "false", 0, 0, "", NULL,
-     "of equal peaks, the one nearer to z = 0 comes first"},
-    {"weight_threshold", TRG_PARAM_F32, AT(weight_threshold), "0", 0, 1e9, "", NULL,
-     "vertices of less weight are not reported"},
-    {"min_significance", TRG_PARAM_F32, AT(min_significance), "0", 0, 1e6, "", NULL,
-     "least (height - background) / sqrt(background) of a vertex; 0: no cut"},
-    {"background_fraction", TRG_PARAM_F32, AT(background_fraction), "1", 0.01, 1, "", NULL,
-     "the background is this fraction of the mean content of three bins"},
-    {"pedestal", TRG_PARAM_BOOL, AT(pedestal), "false", 0, 0, "", NULL,
-     "the mean content of three bins is taken off the weights (dense events)"},
-    {"pixel_only", TRG_PARAM_BOOL, AT(pixel_only), "false", 0, 0, "", NULL,
-     "use layers 0-3 and 8-10 only"},
-    {"max_layers", TRG_PARAM_U32, AT(max_layers), "20", 2, ZF_LAYERS, "", NULL,
-     "points on layers from this number on are not used"},
-    {"last_barrel", TRG_PARAM_U32, AT(last_barrel), "7", 0, ZF_LAYERS - 1, "", NULL,
-     "number of the outermost barrel layer"},
-    {0},
-};
-
-static const char *const atlas[] = {NULL};
-static const char *const pure[] = {"z_bin_eta_mm",
-                                   "0",
-                                   "charge_aware",
-                                   "false",
-                                   "histogram_per_slice",
-                                   "false",
-                                   "first_layers",
-                                   "32",
-                                   "neighbours",
-                                   "one",
-                                   NULL};
-static const struct trg_preset presets[] = {
-    {"atlas", "the defaults of the ATLAS original", atlas},
-    {"pure", "the GPU version of 2010: all layers, one neighbour, one histogram", pure},
-    {0},
-};
-
-enum {
-    VALUE_N,
-    VALUE_Z,
-    VALUE_WEIGHT,
-    VALUE_SIGNIFICANCE,
-    VALUE_ENTRIES,
-    VALUE_POINTS,
-    VALUE_DIGEST_HIGH,
-    VALUE_DIGEST_LOW
-};
-static const struct trg_value values[] = {
-    {"n_vertices", "", "vertices found"},
-    {"z_mm", "mm", "z of the first vertex"},
-    {"weight", "", "entries of the first vertex"},
-    {"significance", "", "its height over the background, in standard deviations"},
-    {"n_entries", "", "pairs or triplets counted"},
-    {"n_points", "", "spacepoints used"},
-    {"digest_high", "", "upper 16 bits of a checksum of all histogram bins"},
-    {"digest_low", "", "its lower 16 bits"},
-    {0},
-};
-
-static double most_bins(const struct zf_config *c)
-{
-    return ceil(2.0 * (double)c->z_max_mm / (double)c->z_bin_mm);
-}
-
-static int check(const void *config, char *why, size_t bytes)
-{
-    const struct zf_config *c = config;
-    uint32_t charges = c->charge_aware ? 2 : 1;
-
-    if (most_bins(c) * charges > ZF_ENTRIES) {
-        snprintf(why, bytes,
-                 "z_max_mm %g with z_bin_mm %g makes %.0f bins; at most %u are allowed "
-                 "(half of it with charge_aware)",
-                 (double)c->z_max_mm, (double)c->z_bin_mm, most_bins(c) * charges, ZF_ENTRIES);
-        return -EINVAL;
-    }
-    if (most_bins(c) < 3) {
-        snprintf(why, bytes, "z_bin_mm %g leaves fewer than 3 bins below z_max_mm %g",
-                 (double)c->z_bin_mm, (double)c->z_max_mm);
-        return -EINVAL;
-    }
-    if (c->last_barrel >= c->max_layers) {
-        snprintf(why, bytes, "last_barrel %u is not below max_layers %u", c->last_barrel,
-                 c->max_layers);
-        return -EINVAL;
-    }
-    return 0;
-}
 
 static void output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
 {
@@ -172,7 +37,7 @@ struct trg_algo {
     struct trg_limits limits;
     struct trg_device_info device;
     struct trg_module *module;
-    struct trg_kernel *sort, *pairs, *peaks, *slices, *merge;
+    struct trg_kernel *sort, *pairs, *near_pairs, *near_triplets, *peaks, *slices, *merge;
     struct trg_buffer *neighbours;
     struct slot slot[SLOTS_MAX];
     struct zf_par par; /* what does not change */
@@ -240,6 +105,7 @@ static void set_par(struct trg_algo *a)
     a->par = (struct zf_par){
         .slices_room = (uint32_t)ceil(2.0 * PI * inv_slice(c)) + 1u,
         .items_room = (a->limits.max_items + 63u) & ~63u,
+        .parts = 1,
         .peaks_room = may_merge ? 4 * c->n_peaks + 4 : c->n_peaks,
         .look_for_more = may_merge,
         .z_max = c->z_max_mm,
@@ -273,8 +139,8 @@ static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
         {TRG_MEM_PINNED, n * sizeof(struct zf_summary), &s->summaries_host},
         {TRG_MEM_DEVICE, n * sizeof(struct zf_roi), &s->rois},
         {TRG_MEM_DEVICE, n * (p->slices_room + 1) * sizeof(uint32_t), &s->starts},
-        {TRG_MEM_DEVICE, 3 * items * sizeof(float), &s->points},
-        {TRG_MEM_DEVICE, items * sizeof(uint32_t), &s->tags},
+        {TRG_MEM_DEVICE, (3 * items + ZF_SLACK) * sizeof(float), &s->points},
+        {TRG_MEM_DEVICE, (items + ZF_SLACK) * sizeof(uint32_t), &s->tags},
         {TRG_MEM_DEVICE, n * sizeof(struct zf_summary), &s->summaries},
         {TRG_MEM_DEVICE, peaks, &s->peaks},
         /* one of the two ways is used */
@@ -320,6 +186,8 @@ static int load_kernels(struct trg_algo *a, struct trg_device *d)
         struct trg_kernel **kernel;
     } list[] = {{"zf_sort", &a->sort},
                 {"zf_pairs", &a->pairs},
+                {"zf_near_pairs", &a->near_pairs},
+                {"zf_near_triplets", &a->near_triplets},
                 {"zf_peaks", &a->peaks},
                 {"zf_slices", &a->slices},
                 {"zf_merge", &a->merge}};
@@ -417,18 +285,38 @@ static void prepare_roi(const struct zf_config *c, const struct trg_roi_info *in
                                         (double)c->neighbour_multiplier * inv_slice(c));
 }
 
-/* Groups for one RoI, so that a batch of few fills the device as well. */
-static uint32_t parts_for(const struct trg_algo *a, uint32_t n_rois)
+/* How pairs or triplets of one histogram are counted. */
+struct way {
+    struct trg_kernel *kernel;
+    uint32_t group;           /* its size */
+    uint32_t groups_per_unit; /* that a multiprocessor holds at once */
+};
+
+/* The search of one neighbour on each side has kernels of its own. */
+static struct way way_for(const struct trg_algo *a)
 {
-    uint32_t parts = 2 * a->device.units / n_rois;
+    const struct zf_config *c = a->config;
+    bool near = c->neighbours == ZF_NEIGHBOURS_ONE;
+
+    if (near && !c->triplet_mode)
+        return (struct way){a->near_pairs, a->group, 6};
+    if (near && zf_most_bins(c) <= ZF_NEAR_BINS)
+        return (struct way){a->near_triplets, a->group < 128 ? a->group : 128, 5};
+    return (struct way){a->pairs, a->group, 2};
+}
+
+/* Groups for one RoI, so that a batch of few fills the device as well. */
+static uint32_t parts_for(const struct trg_algo *a, const struct way *way, uint32_t n_rois)
+{
+    uint32_t parts = (way->groups_per_unit * a->device.units + n_rois - 1) / n_rois;
 
     return a->device.is_host || parts < 1 ? 1 : parts > 32 ? 32 : parts;
 }
 
 /* One histogram for an RoI. */
-static int launch_whole(struct trg_algo *a, struct slot *s, const struct zf_par *par,
-                        struct trg_queue *q)
+static int launch_whole(struct trg_algo *a, struct slot *s, struct zf_par *par, struct trg_queue *q)
 {
+    const struct way way = way_for(a);
     const struct trg_arg pairs[] = {TRG_BUF(s->rois), TRG_BUF(s->starts),    TRG_BUF(s->points),
                                     TRG_BUF(s->tags), TRG_BUF(s->summaries), TRG_BUF(a->neighbours),
                                     TRG_BUF(s->hist), TRG_VAL(*par)};
@@ -436,11 +324,12 @@ static int launch_whole(struct trg_algo *a, struct slot *s, const struct zf_par 
                                     TRG_BUF(s->summaries), TRG_VAL(*par)};
     int r = 0;
 
+    par->parts = parts_for(a, &way, par->n_rois);
     if (par->parts > 1)
         r = trg_fill(q, s->hist, 0, (size_t)par->n_rois * 2 * ZF_ENTRIES * sizeof(uint32_t), 0);
     if (r == 0)
-        r = trg_launch(q, a->pairs, (struct trg_range){par->n_rois * par->parts, a->group}, pairs,
-                       8);
+        r = trg_launch(q, way.kernel, (struct trg_range){par->n_rois * par->parts, way.group},
+                       pairs, 8);
     if (r == 0)
         r = trg_launch(q, a->peaks, (struct trg_range){par->n_rois, a->group}, peaks, 5);
     return r;
@@ -475,7 +364,6 @@ static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queu
 
     par.in = b->in[0].span;
     par.n_rois = b->n_rois;
-    par.parts = parts_for(a, b->n_rois);
     for (uint32_t i = 0; i < b->n_rois; i++)
         prepare_roi(a->config, &b->rois[i], &rois[i]);
     r = trg_write(q, s->rois, 0, s->rois_host, 0, b->n_rois * sizeof *rois);
@@ -555,11 +443,11 @@ const struct trg_plugin trg_plugin = {
     .consumes = {TRG_SPACEPOINTS},
     .produces = {TRG_VERTICES},
     .backends = "cpu opencl cuda",
-    .params = params,
-    .presets = presets,
-    .values = values,
+    .params = zf_params,
+    .presets = zf_presets,
+    .values = zf_values,
     .config_size = sizeof(struct zf_config),
-    .check = check,
+    .check = zf_check,
     .output_items = output_items,
     .create = create,
     .destroy = destroy,

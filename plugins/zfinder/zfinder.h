@@ -7,7 +7,11 @@
 #define ZF_LAYERS    32u   /* layer numbers are below this */
 #define ZF_SLICES    4096u /* most phi slices of an RoI */
 #define ZF_ENTRIES   4096u /* most histogram bins, both charges together */
+#define ZF_NEAR_BINS 2048u /* most bins of one charge in zf_near_triplets */
+#define ZF_LISTS     768u  /* points around points that triplets are joined from */
+#define ZF_MIDDLES   64u   /* and the points in the middle of them */
 #define ZF_QUANTA    4096u /* steps in which the place within a bin is counted */
+#define ZF_SLACK     16u   /* places behind the sorted points that may be read, and count nowhere */
 #define ZF_GROUP_MAX 256u  /* largest work-group that the kernels are launched with */
 
 struct zf_roi {      /* one RoI, as the host prepares it */

@@ -113,10 +113,6 @@ TRG_KERNEL6(zf_sort, const trg_u8, data, const struct zf_roi, rois, trg_u32, sta
 
 /* ---------------------------------------------------------------- one histogram */
 
-#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-#include "windows.h"
-#endif
-
 /* `parts` groups an RoI, each with every parts-th inner point: one histogram for the RoI.  With
  * more than one part, `hist` must be zero before. */
 TRG_KERNEL7(zf_pairs, const struct zf_roi, rois, const trg_u32, starts, const float, points,
@@ -140,12 +136,6 @@ TRG_KERNEL7(zf_pairs, const struct zf_roi, rois, const trg_u32, starts, const fl
     v.neighbours = neighbours;
     first = v.start[0];
     end = v.start[roi.n_slices];
-#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-    if (zf_reach_most(v, 0u) <= 1u && par.parts == 1u) {
-        zf_host_pairs(v, roi, par, layers, out);
-        return;
-    }
-#endif
     for (trg_u32 b = TRG_LID; b < entries; b += TRG_LSIZE) {
         count[b] = 0u;
         place[b] = 0u;
@@ -164,6 +154,157 @@ TRG_KERNEL7(zf_pairs, const struct zf_roi, rois, const trg_u32, starts, const fl
             TRG_ATOMIC_ADD_GLOBAL(&out[ZF_ENTRIES + b], place[b]);
         }
     }
+}
+
+/* ---------------------------------------------------------------- one neighbour on each side */
+
+#include "near.h"
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+#include "near_host.h"
+#endif
+
+/* All that the search reads of RoI r. */
+#define ZF_VIEW(points, tags, starts, neighbours, r, par)                            \
+    {                                                                                \
+        points, (points) + (par).items_room, (points) + 2u * (par).items_room, tags, \
+            (starts) + (r) * ((par).slices_room + 1u), neighbours                    \
+    }
+
+/* The CPU goes its own way; the portable one is there for all others. */
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+#define ZF_ON_THE_HOST(v, roi, par, last, out)         \
+    if ((par).parts == 1u) {                           \
+        zf_host_near(&(v), &(roi), &(par), last, out); \
+        return;                                        \
+    }
+#else
+#define ZF_ON_THE_HOST(v, roi, par, last, out)
+#endif
+
+/* Adds the group's histogram to that of the RoI; of neighbours, either charge may be right. */
+#define ZF_PUT_OUT(out, count, place, roi, par)                                   \
+    do {                                                                          \
+        for (trg_u32 c_ = 0; c_ < (par).charges; c_++)                            \
+            for (trg_u32 b_ = TRG_LID; b_ < (roi).n_bins; b_ += TRG_LSIZE) {      \
+                const trg_u32 at_ = c_ * (roi).n_bins + b_;                       \
+                if ((par).parts == 1u) {                                          \
+                    (out)[at_] = (count)[b_];                                     \
+                    (out)[ZF_ENTRIES + at_] = (place)[b_];                        \
+                } else if ((count)[b_]) {                                         \
+                    TRG_ATOMIC_ADD_GLOBAL(&(out)[at_], (count)[b_]);              \
+                    TRG_ATOMIC_ADD_GLOBAL(&(out)[ZF_ENTRIES + at_], (place)[b_]); \
+                }                                                                 \
+            }                                                                     \
+    } while (0)
+
+/* Counts n entries at z0. */
+#define ZF_COUNT_AT(count, place, roi, z_max, z0, n)                                              \
+    do {                                                                                          \
+        const float t_ = ((z0) + (z_max)) * (roi).inv_bin;                                        \
+        trg_u32 b_ = (trg_u32)t_;                                                                 \
+        b_ = b_ < (roi).n_bins ? b_ : (roi).n_bins - 1u;                                          \
+        TRG_ATOMIC_ADD_LOCAL(&(count)[b_], (n));                                                  \
+        TRG_ATOMIC_ADD_LOCAL(&(place)[b_], (trg_u32)((t_ - (float)b_) * (float)ZF_QUANTA) * (n)); \
+    } while (0)
+
+/* `parts` groups an RoI.  Each point is paired with those that come after it in its own slice and
+ * the next, which lie in a row: neighbouring work-items read neighbouring points. */
+TRG_KERNEL7(zf_near_pairs, const struct zf_roi, rois, const trg_u32, starts, const float, points,
+            const trg_u32, tags, const struct zf_summary, summaries, const trg_u8, neighbours,
+            trg_u32, hist, struct zf_par, par)
+{
+    TRG_SHARED trg_u32 count[ZF_ENTRIES];
+    TRG_SHARED trg_u32 place[ZF_ENTRIES];
+    const trg_u32 r = TRG_GID / par.parts, part = TRG_GID % par.parts;
+    const struct zf_roi roi = rois[r];
+    const trg_u32 last = zf_last_begin(summaries[r].layers, par.first_layers);
+    TRG_GLOBAL trg_u32 *out = hist + r * 2u * ZF_ENTRIES;
+    const struct zf_view v = ZF_VIEW(points, tags, starts, neighbours, r, par);
+    const trg_u32 end = v.start[roi.n_slices];
+
+    ZF_ON_THE_HOST(v, roi, par, last, out);
+    for (trg_u32 b = TRG_LID; b < roi.n_bins; b += TRG_LSIZE)
+        count[b] = place[b] = 0u;
+    TRG_BARRIER();
+    for (trg_u32 a = v.start[0] + part * TRG_LSIZE + TRG_LID; a < end; a += par.parts * TRG_LSIZE) {
+        const float r_a = v.rho[a], z_a = v.z[a];
+        const trg_u32 slice = v.tag[a] >> 8, l_a = v.tag[a] & 255u;
+        const trg_u32 stop = v.start[slice + 2u < roi.n_slices ? slice + 2u : roi.n_slices];
+
+        for (trg_u32 o = a + 1u; o < stop; o++) {
+            const trg_u32 l_o = v.tag[o] & 255u;
+            const float z0 = zf_extrapolate(r_a, z_a, v.rho[o], v.z[o]);
+
+            if (l_o != l_a && (l_a < l_o ? l_a : l_o) <= last && z0 > -par.z_max && z0 < par.z_max)
+                ZF_COUNT_AT(count, place, roi, par.z_max, z0, 1u);
+        }
+    }
+    TRG_BARRIER();
+    ZF_PUT_OUT(out, count, place, roi, par);
+}
+
+/* Triplets around the points of slice `s` without lists, for more points than those hold. */
+#define ZF_PLAIN_TRIPLETS(count, place, v, roi, par, last, s, from, n)            \
+    for (trg_u32 o_ = (v).start[s]; o_ < (v).start[(s) + 1u]; o_++)               \
+        for (trg_u32 i_ = (from) + TRG_LID; i_ < (from) + (n); i_ += TRG_LSIZE) { \
+            float z0_;                                                            \
+            const trg_u32 agree_ = zf_plain(v, roi, &(par), i_, o_, last, &z0_);  \
+            if (agree_)                                                           \
+                ZF_COUNT_AT(count, place, roi, (par).z_max, z0_, agree_);         \
+        }
+
+/* `parts` groups an RoI, each with every parts-th slice.  A group takes as many points of a slice
+ * as its lists hold, works out all points around each of them (once a pair), and then holds the
+ * inner ones against the outer ones.  Needs n_bins <= ZF_NEAR_BINS. */
+TRG_KERNEL7(zf_near_triplets, const struct zf_roi, rois, const trg_u32, starts, const float, points,
+            const trg_u32, tags, const struct zf_summary, summaries, const trg_u8, neighbours,
+            trg_u32, hist, struct zf_par, par)
+{
+    TRG_SHARED trg_u32 count[ZF_NEAR_BINS];
+    TRG_SHARED trg_u32 place[ZF_NEAR_BINS];
+    TRG_SHARED float in[4u * ZF_LISTS], out[3u * ZF_LISTS];
+    TRG_SHARED trg_u32 middle[ZF_LISTS];
+    TRG_SHARED trg_u32 n_out[ZF_MIDDLES];
+    TRG_SHARED trg_u32 n_in;
+    const trg_u32 r = TRG_GID / par.parts, part = TRG_GID % par.parts;
+    const struct zf_roi roi = rois[r];
+    const trg_u32 last = zf_last_begin(summaries[r].layers, par.first_layers);
+    TRG_GLOBAL trg_u32 *to = hist + r * 2u * ZF_ENTRIES;
+    const struct zf_view v = ZF_VIEW(points, tags, starts, neighbours, r, par);
+
+    ZF_ON_THE_HOST(v, roi, par, last, to);
+    for (trg_u32 b = TRG_LID; b < roi.n_bins; b += TRG_LSIZE)
+        count[b] = place[b] = 0u;
+    TRG_BARRIER();
+    for (trg_u32 s = part; s < roi.n_slices; s += par.parts) {
+        const trg_u32 from = v.start[s ? s - 1u : 0u], end = v.start[s + 1u];
+        const trg_u32 n = v.start[s + 2u < roi.n_slices ? s + 2u : roi.n_slices] - from;
+        const trg_u32 most = zf_most_middles(n);
+
+        if (n > ZF_LISTS)
+            ZF_PLAIN_TRIPLETS(count, place, v, roi, par, last, s, from, n);
+        for (trg_u32 o = v.start[s]; most && o < end; o += most) {
+            const trg_u32 middles = end - o < most ? end - o : most;
+
+            for (trg_u32 k = TRG_LID; k < middles; k += TRG_LSIZE)
+                n_out[k] = 0u;
+            if (TRG_LID == 0u)
+                n_in = 0u;
+            TRG_BARRIER();
+            zf_list(v, par, last, from, n, o, middles, TRG_LID, TRG_LSIZE, in, middle, &n_in, out,
+                    n_out);
+            TRG_BARRIER();
+            for (trg_u32 j = TRG_LID; j < n_in; j += TRG_LSIZE) {
+                const trg_u32 agree = zf_join(par, in, j, out + middle[j] * n, n_out[middle[j]]);
+
+                if (agree)
+                    ZF_COUNT_AT(count, place, roi, par.z_max, in[j], agree);
+            }
+            TRG_BARRIER();
+        }
+    }
+    TRG_BARRIER();
+    ZF_PUT_OUT(to, count, place, roi, par);
 }
 
 /* ---------------------------------------------------------------- peaks */

@@ -86,6 +86,15 @@ static void triplets(void **state)
     compare_all(&c, "highlum", how_many(6), seed);
     configure(&c, "pure", SETTINGS("triplet_mode", "1", "neighbours", "bending"));
     compare_all(&c, "lowlum", how_many(100), seed);
+    configure(&c, "dense", SETTINGS("n_peaks", "2"));
+    compare_all(&c, "highlum", how_many(6), seed);
+    /* more points around one than the lists hold; more bins than zf_near_triplets counts */
+    configure(&c, "pure",
+              SETTINGS("triplet_mode", "2", "phi_slice_deg", "10", "phi_range", "width",
+                       "roi_phi_width_rad", "0.25", "triplet_dz_mm", "5"));
+    compare_all(&c, "highlum", 2, seed);
+    configure(&c, "pure", SETTINGS("triplet_mode", "2", "z_bin_mm", "0.1"));
+    compare_all(&c, "lowlum", 20, seed);
 }
 
 static void atlas(void **state)
@@ -107,7 +116,7 @@ int main(void)
     };
     int failed = cmocka_run_group_tests(tests, open_host, close_host);
 
-    if (!failed && devices_seen <= 7) {
+    if (!failed && devices_seen <= 10) {
         printf("skipped: there is no device besides the CPU\n");
         return 77;
     }

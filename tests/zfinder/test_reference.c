@@ -61,6 +61,23 @@ static void pure_triplets(void **state)
             "lowlum", 40, seed + 2);
 }
 
+/* More points around one than the lists of the triplets hold (ZF_LISTS). */
+static void crowded_slices(void **state)
+{
+    uint64_t seed = fresh_seed();
+
+    (void)state;
+    compare("pure",
+            SETTINGS("triplet_mode", "2", "phi_slice_deg", "10", "phi_range", "width",
+                     "roi_phi_width_rad", "0.22", "triplet_dz_mm", "5"),
+            "highlum", 1, seed);
+    compare("pure",
+            SETTINGS("phi_slice_deg", "10", "phi_range", "width", "roi_phi_width_rad", "0.4"),
+            "highlum", 1, seed + 1);
+    compare("dense", SETTINGS("n_peaks", "2", "phi_slice_deg", "2"), "lowlum", 40, seed + 2);
+    compare("pure", SETTINGS("z_bin_mm", "0.1", "triplet_mode", "2"), "lowlum", 20, seed + 3);
+}
+
 static void charges_and_neighbours(void **state)
 {
     uint64_t seed = fresh_seed();
@@ -94,9 +111,8 @@ static void histogram_per_slice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pure_pairs),
-        cmocka_unit_test(pure_triplets),
-        cmocka_unit_test(charges_and_neighbours),
+        cmocka_unit_test(pure_pairs),          cmocka_unit_test(pure_triplets),
+        cmocka_unit_test(crowded_slices),      cmocka_unit_test(charges_and_neighbours),
         cmocka_unit_test(histogram_per_slice),
     };
 

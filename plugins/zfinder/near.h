@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* near.h - pairs and triplets when one slice on each side is looked at: what the kernels zf_near_*
+ * and the CPU's own way (near_host.h) share.
+ *
+ * Two things make this quicker than the search of search.h, with the same bits:
+ * - z on the beam line of two points does not depend on which comes first (numerator and
+ *   denominator change their signs together), so every two points are looked at once.
+ * - All that a triplet compares is known of its two pairs alone.  With a point in the middle, each
+ *   other point near by is worked out once, and what remains of a triplet is three differences.
+ */
+#ifndef ZFINDER_NEAR_H
+#define ZFINDER_NEAR_H
+#include "search.h"
+
+/* The last layer on which pairs may begin: see zf_may_begin. */
+TRG_FN trg_u32 zf_last_begin(trg_u32 layers, trg_u32 first_layers)
+{
+    for (trg_u32 n = 0; n < first_layers && layers; n++)
+        if (n + 1u == first_layers)
+            return 31u - trg_clz(layers & (0u - layers));
+        else
+            layers &= layers - 1u;
+    return ZF_LAYERS;
+}
+
+/* An outer pair whose |z| is beyond this agrees with no inner pair inside z_max. */
+TRG_FN float zf_far(float z_max, float triplet_dz)
+{
+    return z_max + triplet_dz + 0.01f; /* much more than rounding can do */
+}
+
+#define ZF_INNER 1u
+#define ZF_OUTER 2u
+struct zf_other { /* a point as one in the middle sees it */
+    float z;      /* on the beam line, mm */
+    float k;      /* curvature, rad/mm */
+    float p;      /* inner: phi on the beam line, from its own; outer: what it adds to dphi */
+    float dphi;   /* from it to the middle, rad */
+    trg_u32 kind; /* ZF_INNER, ZF_OUTER, or 0 when it can be neither */
+};
+
+/* The terms of zf_triplets, of a point (r, z, phi, layer) around the middle one (.._o). */
+TRG_FN struct zf_other zf_other(float r, float z, float phi, trg_u32 layer, float r_o, float z_o,
+                                float phi_o, trg_u32 layer_o, float z_max, float far,
+                                trg_u32 last_begin)
+{
+    struct zf_other x;
+    const float inv = 1.0f / (r - r_o);
+    const trg_u32 is_inner = (trg_u32)(layer < layer_o);
+
+    x.z = zf_extrapolate(r, z, r_o, z_o);
+    x.dphi = zf_dphi(phi, phi_o);
+    x.k = 2.0f * x.dphi * inv;
+    x.p = x.dphi * (is_inner ? r : r_o) * inv;
+    x.kind = (is_inner & (trg_u32)(layer <= last_begin) & (trg_u32)(x.z > -z_max) &
+              (trg_u32)(x.z < z_max)) |
+             ((trg_u32)(layer > layer_o) & (trg_u32)(trg_fabs(x.z) <= far)) << 1;
+    return x;
+}
+
+/* zf_plain: triplets of inner point i with o in the middle, as zf_triplets finds them; *ret_z0 is
+ * where they count. */
+TRG_FN trg_u32 zf_plain(const struct zf_view v, const struct zf_roi roi, const struct zf_par *par,
+                        trg_u32 i, trg_u32 o, trg_u32 last_begin, float *ret_z0)
+{
+    const trg_u32 layer = v.tag[i] & 255u;
+
+    *ret_z0 = zf_extrapolate(v.rho[i], v.z[i], v.rho[o], v.z[o]);
+    if (layer >= (v.tag[o] & 255u) || layer > last_begin || !(*ret_z0 > -par->z_max) ||
+        !(*ret_z0 < par->z_max))
+        return 0u;
+    return zf_triplets(v, roi, par, i, o, *ret_z0);
+}
+
+/* Points in the middle for which the lists of a group have room, with n points around each. */
+TRG_FN trg_u32 zf_most_middles(trg_u32 n)
+{
+    trg_u32 most = n < 3u ? 0u : ZF_LISTS / n;
+
+    return most < ZF_MIDDLES ? most : ZF_MIDDLES;
+}
+
+/* One work-item's share of the lists of `middles` points from `o` on, with the n points from `from`
+ * on around each.  `in` is one list for all (z, k, p, dphi in rows of ZF_LISTS; `middle` says whose
+ * it is), `out` has n places for each. */
+TRG_FN void zf_list(const struct zf_view v, const struct zf_par par, trg_u32 last_begin,
+                    trg_u32 from, trg_u32 n, trg_u32 o, trg_u32 middles, trg_u32 lid, trg_u32 lsize,
+                    TRG_LOCAL float *in, TRG_LOCAL trg_u32 *middle, TRG_LOCAL trg_u32 *n_in,
+                    TRG_LOCAL float *out, TRG_LOCAL trg_u32 *n_out)
+{
+    const float far = zf_far(par.z_max, par.triplet_dz);
+    const trg_u32 inv_n = (1u << 22) / n + 1u; /* x / n is x * inv_n >> 22 for x < 1024 */
+
+    for (trg_u32 x = lid; x < middles * n; x += lsize) {
+        const trg_u32 m = x * inv_n >> 22, c = from + x - m * n;
+        const struct zf_other y =
+            zf_other(v.rho[c], v.z[c], v.phi[c], v.tag[c] & 255u, v.rho[o + m], v.z[o + m],
+                     v.phi[o + m], v.tag[o + m] & 255u, par.z_max, far, last_begin);
+
+        if (y.kind == ZF_INNER) {
+            const trg_u32 at = TRG_ATOMIC_ADD_LOCAL(n_in, 1u);
+
+            in[at] = y.z;
+            in[ZF_LISTS + at] = y.k;
+            in[2u * ZF_LISTS + at] = y.p;
+            in[3u * ZF_LISTS + at] = y.dphi;
+            middle[at] = m;
+        } else if (y.kind == ZF_OUTER) {
+            const trg_u32 at = m * n + TRG_ATOMIC_ADD_LOCAL(&n_out[m], 1u);
+
+            out[at] = y.z;
+            out[ZF_LISTS + at] = y.k;
+            out[2u * ZF_LISTS + at] = y.p;
+        }
+    }
+}
+
+/* What inner point j adds: how many of n outer ones agree with it. */
+TRG_FN trg_u32 zf_join(const struct zf_par par, TRG_LOCAL const float *in, trg_u32 j,
+                       TRG_LOCAL const float *out, trg_u32 n)
+{
+    const float z0 = in[j], k0 = in[ZF_LISTS + j], p0 = in[2u * ZF_LISTS + j];
+    const float dphi = in[3u * ZF_LISTS + j];
+    trg_u32 agree = 0u;
+
+    for (trg_u32 t = 0; t < n; t++)
+        agree += (trg_u32)(trg_fabs(out[t] - z0) <= par.triplet_dz) &
+                 (trg_u32)(trg_fabs(out[ZF_LISTS + t] - k0) <= par.triplet_dk) &
+                 (trg_u32)(trg_fabs(dphi + out[2u * ZF_LISTS + t] - p0) < par.triplet_dphi);
+    return par.triplet_mode == 1u && agree ? 1u : agree;
+}
+#endif
