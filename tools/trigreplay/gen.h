@@ -16,6 +16,8 @@ int gen_toy_make(const struct generator_preset *preset, uint64_t seed, uint64_t 
                  struct generated *ret_roi);
 int gen_velo_make(const struct generator_preset *preset, uint64_t seed, uint64_t i,
                   struct generated *ret_roi);
+int gen_helix_make(const struct generator_preset *preset, uint64_t seed, uint64_t i,
+                   struct generated *ret_roi);
 
 /* A particle at the place where it was made. */
 struct gen_particle {

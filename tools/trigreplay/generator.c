@@ -19,6 +19,16 @@ const struct generator_preset generator_presets[] = {
      65.0, 0, 40.0, 0, 6.0, FULL_CIRCLE, GENERATOR_VELO, 0.5},
     {"velo-tracks", "the same as tracks: the true ones, smeared", 6.0, 65.0, 0, 0, 0, 6.0,
      FULL_CIRCLE, GENERATOR_VELO_TRACKS, 0.5},
+    {"pixel", "CMS-like pixel detector, the whole event: one collision", 0.0, 40.0, 50.0, 20.0, 0,
+     3.5, FULL_CIRCLE, GENERATOR_PIXEL, 0},
+    {"pixel50", "the same with pile-up 50", 50.0, 40.0, 50.0, 200.0, 0, 3.5, FULL_CIRCLE,
+     GENERATOR_PIXEL, 0},
+    {"pixel140", "the same with pile-up 140", 140.0, 40.0, 50.0, 500.0, 0, 3.5, FULL_CIRCLE,
+     GENERATOR_PIXEL, 0},
+    {"pixel200", "the same with pile-up 200", 200.0, 40.0, 50.0, 700.0, 0, 3.5, FULL_CIRCLE,
+     GENERATOR_PIXEL, 0},
+    {"trackml", "barrels of the TrackML detector, the whole event: pile-up 200", 200.0, 40.0, 50.0,
+     6000.0, 0, 3.5, FULL_CIRCLE, GENERATOR_TRACKML, 0},
     {0},
 };
 
@@ -37,6 +47,9 @@ int generator_make(const struct generator_preset *preset, uint64_t seed, uint64_
     case GENERATOR_VELO:
     case GENERATOR_VELO_TRACKS:
         return gen_velo_make(preset, seed, i, ret_roi);
+    case GENERATOR_PIXEL:
+    case GENERATOR_TRACKML:
+        return gen_helix_make(preset, seed, i, ret_roi);
     case GENERATOR_TOY:
     default:
         return gen_toy_make(preset, seed, i, ret_roi);
