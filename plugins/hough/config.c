@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#define PI 3.14159265358979323846
+
+#define AT(member) offsetof(struct hough_config, member)
+const struct trg_param hough_params[] = {
+    {"method", TRG_PARAM_CHOICE, AT(method), "paint", 0, 0, "", "brute|paint|analytic|hashed",
+     "how lines are found: every cell for every hit; along each hit's curve; the line of every "
+     "pair; "
+     "the line of every pair in four parameters"},
+    {"n_theta", TRG_PARAM_U32, AT(n_theta), "32", 8, HG_SIDE, "", NULL,
+     "cells from 0 to pi in theta"},
+    {"n_r", TRG_PARAM_U32, AT(n_r), "32", 8, HG_SIDE, "", NULL, "cells from -r_max to r_max"},
+    {"threshold", TRG_PARAM_U32, AT(threshold), "3", 1, 10000, "", NULL,
+     "least count of a peak (hits, or pairs)"},
+    {"distance_cells", TRG_PARAM_U32, AT(distance_cells), "1", 1, 8, "", NULL,
+     "of two peaks within so many cells the stronger survives"},
+    {"max_peaks", TRG_PARAM_U32, AT(max_peaks), "64", 1, HG_PEAKS, "", NULL,
+     "peaks of a window that are looked at, the strongest first"},
+    {"max_bin_hits", TRG_PARAM_U32, AT(max_bin_hits), "256", 8, 32767, "", NULL,
+     "hits of a bin of phi that are used, in the order of the input"},
+    {"passes", TRG_PARAM_U32, AT(passes), "3", 1, HG_PASSES, "", NULL,
+     "searches: windows of one bin; the same turned by half a bin; wide windows that overlap"},
+    {"phi_bins", TRG_PARAM_U32, AT(phi_bins), "64", 1, HG_BINS, "", NULL,
+     "bins of phi about the beam line in the first two passes"},
+    {"phi_bins_wide", TRG_PARAM_U32, AT(phi_bins_wide), "12", 2, HG_BINS, "", NULL,
+     "bins of phi in the third pass; a window is two of them"},
+    {"r_max_mm", TRG_PARAM_F32, AT(r_max_mm), "11", 0.1, 10000, "mm", NULL,
+     "largest |r| of a line in the first two passes, in the plane of (z / z_scale, u)"},
+    {"r_max_wide_mm", TRG_PARAM_F32, AT(r_max_wide_mm), "25", 0.1, 10000, "mm", NULL,
+     "the same in the third pass"},
+    {"z_centre_mm", TRG_PARAM_F32, AT(z_centre_mm), "0", -10000, 10000, "mm", NULL,
+     "z of the point that r is measured from"},
+    {"z_scale", TRG_PARAM_F32, AT(z_scale), "20", 0.01, 1000, "", NULL,
+     "z is divided by this, so that slopes become comfortable angles"},
+    {"hash_mm", TRG_PARAM_F32, AT(hash_mm), "2", 0.01, 100, "mm", NULL,
+     "hashed: width of a cell in a and c, the positions at z_centre"},
+    {"hash_slope", TRG_PARAM_F32, AT(hash_slope), "0.01", 0.0001, 1, "", NULL,
+     "hashed: width of a cell in b and d, the slopes"},
+    {"beam_x_mm", TRG_PARAM_F32, AT(beam_x_mm), "0", -100, 100, "mm", NULL, "x of the beam line"},
+    {"beam_y_mm", TRG_PARAM_F32, AT(beam_y_mm), "0", -100, 100, "mm", NULL, "y of the beam line"},
+    {"band", TRG_PARAM_F32, AT(band), "1", 0.1, 10, "", NULL,
+     "hits within so many epsilons of a peak's line are tried for it"},
+    {"ip_max_mm", TRG_PARAM_F32, AT(ip_max_mm), "3", 0.001, 10000, "mm", NULL,
+     "largest distance of a first line to the beam line in the first two passes"},
+    {"ip_max_wide_mm", TRG_PARAM_F32, AT(ip_max_wide_mm), "1000", 0.001, 10000, "mm", NULL,
+     "the same in the third pass"},
+    {"slope_max", TRG_PARAM_F32, AT(slope_max), "1.5", 0.001, 1000, "", NULL,
+     "largest |tx| and |ty|"},
+    {"tolerance_mm", TRG_PARAM_F32, AT(tolerance_mm), "0.2", 0.001, 100, "mm", NULL,
+     "largest distance of a hit to a line between the hits that define it"},
+    {"tolerance_rad", TRG_PARAM_F32, AT(tolerance_rad), "0.003", 0, 1, "rad", NULL,
+     "added for each mm in z outside them"},
+    {"tolerance_max_mm", TRG_PARAM_F32, AT(tolerance_max_mm), "1", 0.001, 100, "mm", NULL,
+     "most that it grows to"},
+    {"residual_max_mm", TRG_PARAM_F32, AT(residual_max_mm), "0.4", 0.001, 100, "mm", NULL,
+     "largest distance of a hit to the fitted line"},
+    {"residual3_max_mm", TRG_PARAM_F32, AT(residual3_max_mm), "0.07", 0.001, 100, "mm", NULL,
+     "the same with three hits"},
+    {"min_hits", TRG_PARAM_U32, AT(min_hits), "3", 3, HG_TRACK_HITS, "", NULL,
+     "least hits of a track, on as many layers"},
+    {"max_gap", TRG_PARAM_U32, AT(max_gap), "5", 1, 65535, "", NULL,
+     "largest step in layer numbers from one hit of a track to the next"},
+    {"shared_max", TRG_PARAM_F32, AT(shared_max), "0.34", 0, 1, "", NULL,
+     "largest part of its hits that a candidate may lose to better ones"},
+    {"sigma_mm", TRG_PARAM_F32, AT(sigma_mm), "0.0125", 0.0001, 10, "mm", NULL,
+     "error of x and of y of a hit"},
+    {"scatter_rad", TRG_PARAM_F32, AT(scatter_rad), "0.0001", 0, 0.1, "rad", NULL,
+     "multiple scattering in a plane, per projection, of tracks along the beam"},
+    {"scatter_slope_rad", TRG_PARAM_F32, AT(scatter_slope_rad), "0.0026", 0, 0.1, "rad", NULL,
+     "added to it in squares, times the slope: tracks at large angles are soft"},
+    {0},
+};
+
+static const char *const velo[] = {NULL};
+static const char *const fine[] = {"method", "analytic", "n_theta", "64", "n_r", "64", NULL};
+static const char *const hashed[] = {"method", "hashed", NULL};
+const struct trg_preset hough_presets[] = {
+    {"velo", "the defaults: the best efficiency in the VELO", velo},
+    {"fine", "lines of pairs in smaller cells: fewer peaks to look at", fine},
+    {"hashed", "voting in four parameters", hashed},
+    {0},
+};
+
+static uint32_t stride(const struct hough_config *c)
+{
+    return (c->n_r + 1u) & ~1u;
+}
+
+int hough_check(const void *config, char *why, size_t bytes)
+{
+    const struct hough_config *c = config;
+    const uint32_t columns = HG_WORDS / stride(c);
+
+    if (c->method == HG_ANALYTIC && columns < c->n_theta && columns <= 2u * c->distance_cells) {
+        snprintf(why, bytes,
+                 "n_r %u leaves room for %u columns of theta at a time; distance_cells %u needs %u",
+                 c->n_r, columns, c->distance_cells, 2u * c->distance_cells + 1u);
+        return -EINVAL;
+    }
+    if (c->method == HG_HASHED && c->max_bin_hits > HG_HASHED_BIN) {
+        snprintf(why, bytes, "max_bin_hits %u: with method hashed at most %u are allowed",
+                 c->max_bin_hits, HG_HASHED_BIN);
+        return -EINVAL;
+    }
+    if (c->phi_bins == 1 && c->passes > 1) {
+        snprintf(why, bytes, "phi_bins 1 is the whole plane; passes must then be 1, not %u",
+                 c->passes);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static uint32_t n_cells(const struct hg_par *par, uint32_t words)
+{
+    return par->method == HG_ANALYTIC ? words : 2u * words;
+}
+
+const char *hough_find_kernel(const struct hg_par *par)
+{
+    static const char *const names[][2] = {{"hg_find_brute", "hg_find_brute"},
+                                           {"hg_find_paint", "hg_find_paint_few"},
+                                           {"hg_find_analytic", "hg_find_analytic_few"},
+                                           {"hg_find_hashed", "hg_find_hashed"}};
+    uint32_t few = par->grid.n_theta * par->grid.stride <= n_cells(par, HG_WORDS_FEW);
+
+    return names[par->method][few];
+}
+
+static struct hg_grid make_grid(const struct hough_config *c, const struct hg_par *par)
+{
+    double r_max = (double)(par->pass == 2 ? c->r_max_wide_mm : c->r_max_mm);
+    struct hg_grid g = {.d_theta = (float)(PI / c->n_theta),
+                        .inv_d_theta = (float)(c->n_theta / PI),
+                        .r_min = (float)-r_max,
+                        .dr = (float)(2 * r_max / c->n_r),
+                        .inv_dr = (float)(c->n_r / (2 * r_max)),
+                        .n_theta = c->n_theta,
+                        .n_r = c->n_r,
+                        .stride = stride(c),
+                        .z0 = c->z_centre_mm,
+                        .inv_z_scale = (float)(1 / (double)c->z_scale)};
+
+    if (c->n_theta * g.stride <= n_cells(par, HG_WORDS))
+        g.strip = c->n_theta;
+    else
+        g.strip = n_cells(par, HG_WORDS) / g.stride - 2 * c->distance_cells;
+    return g;
+}
+
+struct hg_par hough_par(const struct hough_config *c, uint32_t pass)
+{
+    const uint32_t wide = pass == 2;
+    const double ip = (double)(wide ? c->ip_max_wide_mm : c->ip_max_mm);
+    struct hg_par par = {.pass = pass,
+                         .n_bins = wide ? c->phi_bins_wide : c->phi_bins,
+                         .span = wide ? 2 : 1,
+                         .phase = pass == 1 ? 0.5f : 0,
+                         .trig = HG_PASSES * 2u * HG_SIDE + pass * 2u * HG_BINS,
+                         .method = c->method,
+                         .threshold = c->threshold,
+                         .distance = c->distance_cells,
+                         .bin_room = c->max_bin_hits,
+                         .peaks_room = c->max_peaks,
+                         .beam_x = c->beam_x_mm,
+                         .beam_y = c->beam_y_mm,
+                         .ip_max2 = (float)(ip * ip),
+                         .hash_inv_mm = (float)(1 / (double)c->hash_mm),
+                         .hash_inv_slope = (float)(1 / (double)c->hash_slope),
+                         .band = c->band,
+                         .tol_mm = c->tolerance_mm,
+                         .tol_rad = c->tolerance_rad,
+                         .tol_max_mm = c->tolerance_max_mm,
+                         .residual_max_mm = c->residual_max_mm,
+                         .residual3_max_mm = c->residual3_max_mm,
+                         .slope_max = c->slope_max,
+                         .min_hits = c->min_hits,
+                         .max_gap = c->max_gap,
+                         .shared_max = c->shared_max,
+                         .sigma_mm = c->sigma_mm,
+                         .scatter = c->scatter_rad,
+                         .scatter_slope = c->scatter_slope_rad};
+
+    par.bins_room = c->phi_bins > c->phi_bins_wide ? c->phi_bins : c->phi_bins_wide;
+    par.grid = make_grid(c, &par);
+    return par;
+}
+
+void hough_fill_trig(const struct hough_config *c, float *trig)
+{
+    for (uint32_t pass = 0; pass < HG_PASSES; pass++) {
+        const struct hg_par par = hough_par(c, pass);
+        float *angles = trig + pass * 2u * HG_SIDE, *axes = trig + par.trig;
+
+        for (uint32_t t = 0; t < c->n_theta; t++) {
+            angles[t] = (float)cos((t + 0.5) * PI / c->n_theta);
+            angles[HG_SIDE + t] = (float)sin((t + 0.5) * PI / c->n_theta);
+        }
+        for (uint32_t w = 0; w < par.n_bins; w++) {
+            const double turn = (w + 0.5 * par.span + (double)par.phase) / par.n_bins;
+
+            axes[w] = (float)cos(2 * PI * turn - PI);
+            axes[par.n_bins + w] = (float)sin(2 * PI * turn - PI);
+        }
+    }
+}

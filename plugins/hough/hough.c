@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hough - straight tracks from hits by the Hough transform.  J. Heit, 'Exploring GPU-computing to
+ * accelerate vertex finding in particle physics', Groningen 2017.  See README.md. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "hough.program.h"
+
+#define SLOTS_MAX 8u
+#define COLUMNS   11u /* of tracks */
+
+enum {
+    VALUE_TRACKS,
+    VALUE_HITS,
+    VALUE_USED,
+    VALUE_CANDIDATES,
+    VALUE_PEAKS,
+    VALUE_DIGEST_HIGH,
+    VALUE_DIGEST_LOW
+};
+static const struct trg_value values[] = {
+    {"n_tracks", "", "tracks found"},
+    {"n_hits", "", "hits of the RoI"},
+    {"n_hits_on_tracks", "", "hits that belong to tracks"},
+    {"n_candidates", "", "lines that competed for hits"},
+    {"n_peaks", "", "peaks of the Hough transform"},
+    {"digest_high", "", "upper 16 bits of a checksum of all cells"},
+    {"digest_low", "", "its lower 16 bits"},
+    {0},
+};
+
+struct slot {
+    struct trg_buffer *used, *best, *starts, *points, *plane, *items, *peaks, *n_peaks, *cands,
+        *tracks, *summaries, *out;
+    struct trg_buffer *summaries_host, *out_host;
+    bool is_read; /* the columns of this batch came to the host */
+};
+
+struct trg_algo {
+    const struct hough_config *config;
+    struct trg_limits limits;
+    struct trg_device_info device;
+    struct trg_module *module;
+    struct trg_kernel *clear, *sort, *find, *refine, *compete, *offsets, *write;
+    struct trg_buffer *trig;
+    struct hg_par par[HG_PASSES];
+    struct trg_span out; /* of the products: fixed places */
+    uint32_t tracks_room;
+    size_t out_bytes;
+    struct slot slot[SLOTS_MAX];
+};
+
+/* ---------------------------------------------------------------- set-up */
+
+/* No two tracks share a hit, and each has three. */
+static void output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
+{
+    (void)config;
+    n_out[0] = n_in[0] / 3u;
+}
+
+static uint32_t align(uint32_t at)
+{
+    return (at + 63u) & ~63u;
+}
+
+/* Where everything lies in a block of tracks. */
+static void lay_out(struct trg_algo *a)
+{
+    const uint32_t n = a->limits.max_rois;
+    uint32_t at = align(n * (uint32_t)sizeof(struct trg_roi_info));
+
+    a->tracks_room = a->limits.max_items / 3u + 1u;
+    a->out.n_items = a->limits.max_items / 3u;
+    a->out.offsets = at;
+    at = align(at + (n + 1u) * 4u);
+    for (uint32_t c = 0; c < COLUMNS; c++) {
+        a->out.column[c] = at;
+        at = align(at + a->tracks_room * 4u);
+    }
+    a->out_bytes = at;
+}
+
+static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
+{
+    const size_t n = a->limits.max_rois, items = a->par[0].items_room;
+    const size_t windows = n * a->par[0].bins_room, peaks = windows * a->par[0].peaks_room;
+    const struct {
+        enum trg_mem mem;
+        size_t bytes;
+        struct trg_buffer **buffer;
+    } list[] = {
+        {TRG_MEM_DEVICE, items * 4, &s->used},
+        {TRG_MEM_DEVICE, items * 4, &s->best},
+        {TRG_MEM_DEVICE, n * (a->par[0].bins_room + 1u) * 4, &s->starts},
+        {TRG_MEM_DEVICE, 3 * items * 4, &s->points},
+        {TRG_MEM_DEVICE, 4 * items * 4, &s->plane},
+        {TRG_MEM_DEVICE, 3 * items * 4, &s->items},
+        {TRG_MEM_DEVICE, peaks * 4, &s->peaks},
+        {TRG_MEM_DEVICE, windows * 4, &s->n_peaks},
+        {TRG_MEM_DEVICE, peaks * sizeof(struct hg_cand), &s->cands},
+        {TRG_MEM_DEVICE, (items / 3 + n + 1) * sizeof(struct hg_cand), &s->tracks},
+        {TRG_MEM_DEVICE, n * sizeof(struct hg_summary), &s->summaries},
+        {TRG_MEM_DEVICE, a->out_bytes, &s->out},
+        {TRG_MEM_PINNED, n * sizeof(struct hg_summary), &s->summaries_host},
+        {TRG_MEM_PINNED, a->out_bytes, &s->out_host},
+    };
+
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        int r = trg_buffer_new(d, list[i].mem, list[i].bytes, list[i].buffer);
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Brings the table of angles to the device. */
+static int load_trig(struct trg_algo *a, struct trg_device *d)
+{
+    const size_t bytes = HOUGH_TRIG * sizeof(float);
+    struct trg_buffer *host = NULL;
+    struct trg_queue *q = NULL;
+    int r = trg_buffer_new(d, TRG_MEM_PINNED, bytes, &host);
+
+    if (r == 0)
+        r = trg_buffer_new(d, TRG_MEM_DEVICE, bytes, &a->trig);
+    if (r == 0)
+        r = trg_queue_new(d, &q);
+    if (r == 0) {
+        memset(trg_buffer_host(host), 0, bytes);
+        hough_fill_trig(a->config, trg_buffer_host(host));
+        r = trg_write(q, a->trig, 0, host, 0, bytes);
+    }
+    if (r == 0)
+        r = trg_finish(q);
+    trg_queue_free(q);
+    trg_buffer_free(host);
+    return r;
+}
+
+static int load_kernels(struct trg_algo *a, struct trg_device *d)
+{
+    const struct {
+        const char *name;
+        struct trg_kernel **kernel;
+    } list[] = {{"hg_clear", &a->clear},
+                {"hg_sort", &a->sort},
+                {hough_find_kernel(a->par), &a->find},
+                {"hg_refine", &a->refine},
+                {"hg_compete", &a->compete},
+                {"hg_offsets", &a->offsets},
+                {"hg_write", &a->write}};
+    int r = trg_module_new(d, &hough_program, NULL, &a->module);
+
+    for (size_t i = 0; r == 0 && i < sizeof list / sizeof *list; i++)
+        r = trg_kernel_get(a->module, list[i].name, list[i].kernel);
+    return r;
+}
+
+static void destroy(struct trg_algo *a)
+{
+    if (!a)
+        return;
+    for (uint32_t i = 0; i < SLOTS_MAX; i++) {
+        struct slot *s = &a->slot[i];
+        struct trg_buffer *all[] = {s->used,           s->best,    s->starts,    s->points,
+                                    s->plane,          s->items,   s->peaks,     s->n_peaks,
+                                    s->cands,          s->tracks,  s->summaries, s->out,
+                                    s->summaries_host, s->out_host};
+
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+            trg_buffer_free(all[k]);
+    }
+    trg_buffer_free(a->trig);
+    trg_module_free(a->module);
+    free(a);
+}
+
+static int create(const struct trg_host *host, const void *config, struct trg_device *device,
+                  const struct trg_limits *limits, struct trg_algo **ret_algo)
+{
+    struct trg_algo *a;
+    int r;
+
+    (void)host;
+    if (limits->slots > SLOTS_MAX)
+        return -EINVAL;
+    a = calloc(1, sizeof *a);
+    if (!a)
+        return -ENOMEM;
+    a->config = config;
+    a->limits = *limits;
+    trg_device_info(device, &a->device);
+    lay_out(a);
+    for (uint32_t p = 0; p < HG_PASSES; p++) {
+        a->par[p] = hough_par(a->config, p);
+        a->par[p].items_room = (limits->max_items + 63u) & ~63u;
+        a->par[p].out = a->out;
+    }
+    r = load_kernels(a, device);
+    if (r == 0)
+        r = load_trig(a, device);
+    for (uint32_t i = 0; r == 0 && i < limits->slots; i++)
+        r = open_slot(a, device, &a->slot[i]);
+    if (r < 0) {
+        destroy(a);
+        return r;
+    }
+    *ret_algo = a;
+    return 0;
+}
+
+static int device_output(struct trg_algo *a, uint32_t slot, uint32_t k, struct trg_input *ret)
+{
+    if (k)
+        return -EINVAL;
+    *ret = (struct trg_input){.kind = TRG_TRACKS, .span = a->out, .dev = a->slot[slot].out};
+    return 0;
+}
+
+/* ---------------------------------------------------------------- one batch */
+
+static uint32_t group_of(const struct trg_algo *a, uint32_t wish)
+{
+    return wish < a->device.group_max ? wish : a->device.group_max;
+}
+
+/* A work-item a column where hits vote, many where pairs do. */
+static uint32_t find_group(const struct trg_algo *a, const struct hg_par *par)
+{
+    uint32_t n = par->grid.strip < HG_GROUP_MAX ? (par->grid.strip + 31u) & ~31u : HG_GROUP_MAX;
+
+    return group_of(a, par->method >= HG_ANALYTIC && n < 64u ? 64u : n);
+}
+
+static int launch_pass(struct trg_algo *a, struct slot *s, struct trg_buffer *data,
+                       const struct hg_par *par, struct trg_queue *q)
+{
+    const struct trg_arg sort[] = {TRG_BUF(data),      TRG_BUF(s->used),  TRG_BUF(s->starts),
+                                   TRG_BUF(s->points), TRG_BUF(s->items), TRG_BUF(s->summaries),
+                                   TRG_VAL(*par)};
+    const struct trg_arg find[] = {TRG_BUF(s->starts),  TRG_BUF(s->points),    TRG_BUF(s->items),
+                                   TRG_BUF(a->trig),    TRG_BUF(s->plane),     TRG_BUF(s->peaks),
+                                   TRG_BUF(s->n_peaks), TRG_BUF(s->summaries), TRG_VAL(*par)};
+    const struct trg_arg refine[] = {TRG_BUF(s->starts), TRG_BUF(s->points), TRG_BUF(s->items),
+                                     TRG_BUF(a->trig),   TRG_BUF(s->peaks),  TRG_BUF(s->n_peaks),
+                                     TRG_BUF(s->cands),  TRG_VAL(*par)};
+    const struct trg_arg compete[] = {TRG_BUF(data),     TRG_BUF(s->used),   TRG_BUF(s->best),
+                                      TRG_BUF(s->cands), TRG_BUF(s->tracks), TRG_BUF(s->summaries),
+                                      TRG_VAL(*par)};
+    const uint32_t windows = par->n_rois * par->n_bins;
+    int r = trg_launch(q, a->sort, (struct trg_range){par->n_rois, group_of(a, 256)}, sort, 7);
+
+    if (r == 0)
+        r = trg_launch(q, a->find, (struct trg_range){windows, find_group(a, par)}, find, 9);
+    if (r == 0)
+        r = trg_launch(q, a->refine, (struct trg_range){windows, group_of(a, 32)}, refine, 8);
+    if (r == 0)
+        r = trg_launch(q, a->compete, (struct trg_range){par->n_rois, group_of(a, 256)}, compete,
+                       7);
+    return r;
+}
+
+/* The product: on the device always, on the host where somebody wants it. */
+static int launch_output(struct trg_algo *a, struct slot *s, const struct trg_batch *b,
+                         const struct hg_par *par, struct trg_queue *q)
+{
+    const struct trg_arg offsets[] = {TRG_BUF(s->summaries), TRG_BUF(s->out), TRG_VAL(*par)};
+    const struct trg_arg write[] = {TRG_BUF(b->in[0].dev), TRG_BUF(s->tracks),
+                                    TRG_BUF(s->summaries), TRG_BUF(s->out), TRG_VAL(*par)};
+    const size_t n = (size_t)b->in[0].span.n_items / 3u * 4u;
+    int r = trg_copy(q, s->out, 0, b->in[0].dev, b->in[0].span.rois,
+                     b->n_rois * sizeof(struct trg_roi_info));
+
+    if (r == 0)
+        r = trg_launch(q, a->offsets, (struct trg_range){1, group_of(a, 256)}, offsets, 3);
+    if (r == 0)
+        r = trg_launch(q, a->write, (struct trg_range){b->n_rois, group_of(a, 128)}, write, 5);
+    s->is_read = false;
+    for (uint32_t i = 0; i < b->n_rois && b->outputs[0]; i++)
+        s->is_read |= b->outputs[0][i].capacity != 0;
+    if (!s->is_read || !n)
+        return r;
+    if (r == 0)
+        r = trg_read(q, s->out_host, a->out.offsets, s->out, a->out.offsets, (b->n_rois + 1u) * 4u);
+    for (uint32_t c = 0; r == 0 && c < COLUMNS; c++)
+        r = trg_read(q, s->out_host, a->out.column[c], s->out, a->out.column[c], n);
+    return r;
+}
+
+static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
+{
+    struct slot *s = &a->slot[b->slot];
+    struct hg_par par = a->par[0];
+    int r;
+
+    par.in = b->in[0].span;
+    par.n_rois = b->n_rois;
+    {
+        const struct trg_arg clear[] = {TRG_BUF(b->in[0].dev), TRG_BUF(s->used),
+                                        TRG_BUF(s->summaries), TRG_BUF(s->best), TRG_VAL(par)};
+
+        r = trg_launch(q, a->clear, (struct trg_range){b->n_rois, group_of(a, 256)}, clear, 5);
+    }
+    for (uint32_t p = 0; r == 0 && p < a->config->passes; p++) {
+        par = a->par[p];
+        par.in = b->in[0].span;
+        par.n_rois = b->n_rois;
+        r = launch_pass(a, s, b->in[0].dev, &par, q);
+    }
+    if (r == 0)
+        r = launch_output(a, s, b, &par, q);
+    if (r == 0)
+        r = trg_read(q, s->summaries_host, 0, s->summaries, 0,
+                     b->n_rois * sizeof(struct hg_summary));
+    return r;
+}
+
+/* Hands the tracks of one RoI to the host. */
+static void store(const struct trg_algo *a, const struct slot *s, uint32_t i,
+                  const struct hg_summary *sum, struct trg_output *out)
+{
+    const unsigned char *block = trg_buffer_host(s->out_host);
+    uint32_t first;
+
+    out->n = 0;
+    if (!s->is_read || !sum->n_tracks || out->capacity < sum->n_tracks)
+        return;
+    memcpy(&first, block + a->out.offsets + i * 4u, 4);
+    out->n = sum->n_tracks;
+    for (uint32_t c = 0; c < COLUMNS; c++)
+        memcpy(out->column[c], block + a->out.column[c] + (size_t)first * 4, (size_t)out->n * 4);
+}
+
+static int collect(struct trg_algo *a, struct trg_batch *b)
+{
+    const struct slot *s = &a->slot[b->slot];
+    const struct hg_summary *sums = trg_buffer_host(s->summaries_host);
+
+    for (uint32_t i = 0; i < b->n_rois; i++) {
+        struct trg_result *r = &b->results[i];
+
+        r->value[VALUE_TRACKS] = (float)sums[i].n_tracks;
+        r->value[VALUE_HITS] = (float)sums[i].n_hits;
+        r->value[VALUE_USED] = (float)sums[i].n_on_tracks;
+        r->value[VALUE_CANDIDATES] = (float)sums[i].n_cands;
+        r->value[VALUE_PEAKS] = (float)sums[i].n_peaks;
+        r->value[VALUE_DIGEST_HIGH] = (float)(sums[i].digest >> 16);
+        r->value[VALUE_DIGEST_LOW] = (float)(sums[i].digest & 0xffffu);
+        if (sums[i].wanted > sums[i].kept) {
+            r->status = TRG_TRUNCATED;
+            r->wanted = sums[i].wanted;
+            r->kept = sums[i].kept;
+        }
+        if (b->outputs[0])
+            store(a, s, i, &sums[i], &b->outputs[0][i]);
+    }
+    return 0;
+}
+
+TRG_PLUGIN_EXPORT const struct trg_plugin trg_plugin;
+const struct trg_plugin trg_plugin = {
+    TRG_PLUGIN_INIT,
+    .name = "hough",
+    .version = "1.0.0",
+    .summary = "straight tracks from hits by the Hough transform",
+    .consumes = {TRG_HITS},
+    .produces = {TRG_TRACKS},
+    .backends = "cpu opencl cuda",
+    .params = hough_params,
+    .presets = hough_presets,
+    .values = values,
+    .config_size = sizeof(struct hough_config),
+    .check = hough_check,
+    .output_items = output_items,
+    .create = create,
+    .destroy = destroy,
+    .submit = submit,
+    .collect = collect,
+    .flags = TRG_PLUGIN_DEVICE_INPUT,
+    .device_output = device_output,
+};

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hough.h - what the kernels and the host side of the Hough transform share.  4-byte members only.
+ *
+ * Words: hits are put into `bins` of phi about the beam line; a `window` is one bin or two
+ * neighbours; in a window the coordinates are u (along its axis) and v (across it), and lines of
+ * the (z, u) plane are sought in cells of (theta, r).  The search runs in up to three `passes`,
+ * each on what the ones before have left. */
+#ifndef HOUGH_H
+#define HOUGH_H
+#include "trigd/kernel.h"
+
+#define HG_WORDS 8192u /* of local memory for the cells that are filled at once */
+#define HG_WORDS_FEW                                                                              \
+    1024u                  /* the same for small grids, of which a device can fill more at a time \
+                            */
+#define HG_HASHED_BIN 256u /* most hits of a bin with the method `hashed` */
+#define HG_LIST       512u /* peaks of a window before the strongest are taken */
+#define HG_PEAKS      64u  /* most peaks of a window that are refined */
+#define HG_BINS       128u /* most bins of phi */
+#define HG_SIDE       512u /* most cells along theta and along r */
+#define HG_TRACK_HITS 32u  /* most hits of a track */
+#define HG_PASSES     3u
+#define HG_GROUP_MAX  256u
+
+enum hg_method { HG_BRUTE, HG_PAINT, HG_ANALYTIC, HG_HASHED };
+
+struct hg_grid { /* the cells of (theta, r) in one pass */
+    float theta_min, d_theta, inv_d_theta;
+    float r_min, dr, inv_dr;
+    trg_u32 n_theta, n_r;
+    trg_u32 stride;        /* cells from one theta to the next: n_r, rounded up to even */
+    trg_u32 strip;         /* thetas in one strip */
+    float z0, inv_z_scale; /* z' = (z - z0) inv_z_scale */
+};
+
+struct hg_par { /* of all launches of a batch */
+    struct trg_span in, out;
+    struct hg_grid grid;
+    trg_u32 n_rois;
+    trg_u32 items_room; /* places in the sorted columns */
+    trg_u32 pass;
+    trg_u32 n_bins, bins_room; /* of this pass; of the larger */
+    trg_u32 span;              /* bins in a window: 1, or 2, so that windows overlap by half */
+    float phase;               /* part of a bin by which bins are turned */
+    trg_u32 trig;              /* where this pass's axes begin in the table */
+    trg_u32 method, threshold, distance;
+    trg_u32 bin_room, peaks_room;
+    float beam_x, beam_y;
+    float ip_max2;                     /* mm^2: of a pair's line to the beam line; squared */
+    float hash_inv_mm, hash_inv_slope; /* 1 / width of a hashed cell */
+    float band; /* half width in which a peak's hits are taken, in epsilons */
+    float tol_mm, tol_rad, tol_max_mm; /* of a hit to the line of a pair */
+    float residual_max_mm, residual3_max_mm;
+    float slope_max;
+    trg_u32 min_hits, max_gap;
+    float shared_max; /* part of its hits that a candidate may lose to better ones */
+    float sigma_mm, scatter, scatter_slope;
+};
+
+struct hg_cand {                /* a line with its hits, or a track */
+    trg_u32 n, n_first;         /* hits now; hits at first; n 0: none */
+    trg_u32 key;                /* the higher, the better; no two of an RoI are equal */
+    trg_u32 hit[HG_TRACK_HITS]; /* items of the batch, along z */
+};
+
+struct hg_summary { /* one RoI */
+    trg_u32 n_hits, n_on_tracks, n_tracks, n_cands, n_peaks;
+    trg_u32 wanted, kept; /* items that capacities cut off are wanted - kept */
+    trg_u32 digest;       /* checksum of all cells: the same on every device */
+};
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* line.h - straight lines in space: x = x0 + tx (z - z0), y = y0 + ty (z - z0).  Sums run in the
+ * order of the hits, so every device gets the same bits. */
+#ifndef HOUGH_LINE_H
+#define HOUGH_LINE_H
+#include "hough.h"
+
+struct hg_line {
+    float z, x, y, tx, ty;
+};
+
+/* atan2 to 1e-6 rad from the four operations alone, so that all devices agree to the bit. */
+TRG_FN float hg_atan2(float y, float x)
+{
+    const float ax = trg_fabs(x), ay = trg_fabs(y);
+    const float big = ax > ay ? ax : ay, small = ax > ay ? ay : ax;
+    const float a = big > 0.0f ? small / big : 0.0f, s = a * a;
+    float t =
+        ((((((0.0028662257f * s - 0.0161657367f) * s + 0.0429096138f) * s - 0.0752896400f) * s +
+           0.1065626393f) *
+              s -
+          0.1420889944f) *
+             s +
+         0.1999355085f) *
+            s -
+        0.3333314528f;
+
+    t = t * s * a + a;
+    t = ay > ax ? 1.57079633f - t : t;
+    t = x < 0.0f ? 3.14159265f - t : t;
+    return y < 0.0f ? -t : t;
+}
+
+TRG_FN float hg_off_x(const struct hg_line l, float x, float z)
+{
+    return x - (l.x + l.tx * (z - l.z));
+}
+
+TRG_FN float hg_off_y(const struct hg_line l, float y, float z)
+{
+    return y - (l.y + l.ty * (z - l.z));
+}
+
+/* Squared distance of a hit to the line, at the hit's z. */
+TRG_FN float hg_off2(const struct hg_line l, float x, float y, float z)
+{
+    const float dx = hg_off_x(l, x, z), dy = hg_off_y(l, y, z);
+
+    return dx * dx + dy * dy;
+}
+
+TRG_FN struct hg_line hg_through(float xa, float ya, float za, float xb, float yb, float zb)
+{
+    const float inv = 1.0f / (zb - za);
+    struct hg_line l;
+
+    l.z = za;
+    l.x = xa;
+    l.y = ya;
+    l.tx = (xb - xa) * inv;
+    l.ty = (yb - ya) * inv;
+    return l;
+}
+#endif

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* refine.h - from a peak of the first projection to a line in space with its hits: the hits of the
+ * peak's band, the best of their pairs in both projections, then all hits of the window that
+ * lie on it, without outliers. */
+#ifndef HOUGH_REFINE_H
+#define HOUGH_REFINE_H
+#include "line.h"
+
+struct hg_range { /* of the sorted columns: two stretches, one behind the other */
+    trg_u32 first, n_first, second, n;
+};
+
+TRG_FN trg_u32 hg_at(const struct hg_range r, trg_u32 i)
+{
+    return i < r.n_first ? r.first + i : r.second + i - r.n_first;
+}
+
+/* The hits of `span` bins from bin `w` on, around the circle. */
+TRG_FN struct hg_range hg_window(TRG_GLOBAL const trg_u32 *start, trg_u32 n_bins, trg_u32 w,
+                                 trg_u32 span)
+{
+    const trg_u32 end = w + span < n_bins ? w + span : n_bins;
+    const trg_u32 over = w + span - end < w ? w + span - end : w; /* bins from the beginning */
+    struct hg_range r;
+
+    r.first = start[w];
+    r.n_first = start[end] - start[w];
+    r.second = start[0];
+    r.n = r.n_first + start[over] - start[0];
+    return r;
+}
+
+struct hg_view { /* the sorted columns, and the window that is looked at */
+    TRG_GLOBAL const float *x, *y, *z;
+    TRG_GLOBAL const trg_u32 *item, *layer;
+    struct hg_range in, wide; /* the window; the window and a bin more on both sides */
+    float cos_axis, sin_axis;
+};
+
+struct hg_list { /* hits by their place in the sorted columns, along z; equal z by item */
+    trg_u32 n;
+    trg_u32 at[HG_TRACK_HITS];
+};
+
+TRG_FN trg_u32 hg_comes_before(const struct hg_view v, trg_u32 a, trg_u32 b)
+{
+    return v.z[a] < v.z[b] || (v.z[a] == v.z[b] && v.item[a] < v.item[b]);
+}
+
+TRG_FN void hg_insert(const struct hg_view v, struct hg_list *list, trg_u32 at)
+{
+    trg_u32 k = list->n++;
+
+    for (; k && hg_comes_before(v, at, list->at[k - 1u]); k--)
+        list->at[k] = list->at[k - 1u];
+    list->at[k] = at;
+}
+
+TRG_FN void hg_remove(struct hg_list *list, trg_u32 k)
+{
+    list->n--;
+    for (; k < list->n; k++)
+        list->at[k] = list->at[k + 1u];
+}
+
+struct hg_peak { /* a line of the first projection: r = z' c + u s */
+    float c, s, r;
+};
+
+/* Whether a hit is within `band` epsilons of the line of a peak. */
+TRG_FN trg_u32 hg_in_band(const struct hg_view v, const struct hg_par par, trg_u32 at,
+                          const struct hg_peak p, float band)
+{
+    const float z = (v.z[at] - par.grid.z0) * par.grid.inv_z_scale;
+    const float u = v.x[at] * v.cos_axis + v.y[at] * v.sin_axis;
+
+    return trg_fabs(z * p.c + u * p.s - p.r) <=
+           band * 0.5f * (trg_fabs(u * p.c - z * p.s) * par.grid.d_theta + par.grid.dr);
+}
+
+/* The hits near the line of a peak.  Where there are more than a list holds the band is halved
+ * until there are not; where that does not help (hits at one place) there are none. */
+TRG_FN struct hg_list hg_band(const struct hg_view v, const struct hg_par par,
+                              const struct hg_peak p)
+{
+    float band = par.band;
+    struct hg_list list;
+
+    for (trg_u32 again = 0; again < 8u; again++) {
+        trg_u32 n = 0u;
+
+        list.n = 0u;
+        for (trg_u32 i = 0; i < v.in.n; i++)
+            if (hg_in_band(v, par, hg_at(v.in, i), p, band)) {
+                if (n < HG_TRACK_HITS)
+                    hg_insert(v, &list, hg_at(v.in, i));
+                n++;
+            }
+        if (n <= HG_TRACK_HITS)
+            return list;
+        band *= 0.5f;
+    }
+    list.n = 0u;
+    return list;
+}
+
+/* How far a hit at z may be from a line that hits between z_low and z_high define. */
+TRG_FN float hg_tolerance(const struct hg_par par, float z, float z_low, float z_high)
+{
+    const float out = z < z_low ? z_low - z : z > z_high ? z - z_high : 0.0f;
+    const float t = par.tol_mm + par.tol_rad * out;
+
+    return t < par.tol_max_mm ? t : par.tol_max_mm;
+}
+
+/* Whether the line through two hits is worth a look: between layers, not too steep, near the beam
+ * line. */
+TRG_FN trg_u32 hg_may_pair(const struct hg_view v, const struct hg_par par, trg_u32 i, trg_u32 j)
+{
+    const float dz = v.z[j] - v.z[i], dx = v.x[j] - v.x[i], dy = v.y[j] - v.y[i];
+    const float cross = v.x[i] * dy - v.y[i] * dx;
+
+    if (v.layer[i] == v.layer[j] || !(dz > 0.0f))
+        return 0u;
+    if (trg_fabs(dx) > par.slope_max * dz || trg_fabs(dy) > par.slope_max * dz)
+        return 0u;
+    return cross * cross <= par.ip_max2 * (dx * dx + dy * dy);
+}
+
+/* How many layers of the list agree with the line through i and j; *ret_sum: how badly. */
+TRG_FN trg_u32 hg_support(const struct hg_view v, const struct hg_par par,
+                          const struct hg_list *list, trg_u32 i, trg_u32 j, float *ret_sum,
+                          trg_u32 *ret_mask)
+{
+    const float za = v.z[i], zb = v.z[j];
+    const struct hg_line l = hg_through(v.x[i], v.y[i], za, v.x[j], v.y[j], zb);
+    trg_u32 n = 0u, last = 0xffffffffu, mask = 0u;
+    float sum = 0.0f;
+
+    for (trg_u32 k = 0; k < list->n; k++) {
+        const trg_u32 h = list->at[k];
+        const float tol = hg_tolerance(par, v.z[h], za, zb), tol2 = tol * tol;
+        const float off = hg_off2(l, v.x[h], v.y[h], v.z[h]);
+
+        if (off <= tol2) {
+            n += v.layer[h] != last;
+            last = v.layer[h];
+            sum += off;
+            mask |= 1u << k;
+        }
+    }
+    *ret_sum = sum;
+    *ret_mask = mask;
+    return n;
+}
+
+/* The line through two hits of the list that most others agree with; among equals the one that they
+ * agree with best.  0: none that min_hits agree with. */
+TRG_FN trg_u32 hg_best_pair(const struct hg_view v, const struct hg_par par,
+                            const struct hg_list *list, struct hg_line *ret_line)
+{
+    trg_u32 most = par.min_hits - 1u, best_mask = 0u;
+    float least = 0.0f;
+
+    for (trg_u32 a = 0; a + 1u < list->n; a++)
+        for (trg_u32 b = a + 1u; b < list->n; b++) {
+            const trg_u32 i = list->at[a], j = list->at[b];
+            trg_u32 n, mask;
+            float sum;
+
+            if ((best_mask >> a & 1u) && (best_mask >> b & 1u))
+                continue; /* both lie on the best line already */
+            if (!hg_may_pair(v, par, i, j))
+                continue;
+            n = hg_support(v, par, list, i, j, &sum, &mask);
+            if (n > most || (n == most && n >= par.min_hits && sum < least)) {
+                most = n;
+                least = sum;
+                best_mask = mask;
+                *ret_line = hg_through(v.x[i], v.y[i], v.z[i], v.x[j], v.y[j], v.z[j]);
+            }
+        }
+    return most >= par.min_hits;
+}
+
+/* Least squares with equal weights.  The z of the line is the mean of the hits'. */
+TRG_FN struct hg_line hg_fit(const struct hg_view v, const struct hg_list *list)
+{
+    float sz = 0.0f, sx = 0.0f, sy = 0.0f, szz = 0.0f, sxz = 0.0f, syz = 0.0f;
+    const float inv = 1.0f / (float)list->n;
+    struct hg_line l;
+
+    for (trg_u32 k = 0; k < list->n; k++) {
+        sz += v.z[list->at[k]];
+        sx += v.x[list->at[k]];
+        sy += v.y[list->at[k]];
+    }
+    l.z = sz * inv;
+    l.x = sx * inv;
+    l.y = sy * inv;
+    for (trg_u32 k = 0; k < list->n; k++) {
+        const float dz = v.z[list->at[k]] - l.z;
+
+        szz += dz * dz;
+        sxz += dz * (v.x[list->at[k]] - l.x);
+        syz += dz * (v.y[list->at[k]] - l.y);
+    }
+    l.tx = szz > 0.0f ? sxz / szz : 0.0f;
+    l.ty = szz > 0.0f ? syz / szz : 0.0f;
+    return l;
+}
+
+/* Takes out the worst hit until all are within `most` of the fitted line. */
+TRG_FN struct hg_line hg_drop_outliers(const struct hg_view v, const struct hg_par par,
+                                       struct hg_list *list)
+{
+    for (;;) {
+        const struct hg_line l = hg_fit(v, list);
+        const float most = list->n > 3u ? par.residual_max_mm : par.residual3_max_mm;
+        float worst = most * most;
+        trg_u32 which = list->n;
+
+        for (trg_u32 k = 0; k < list->n; k++) {
+            const trg_u32 h = list->at[k];
+            const float off = hg_off2(l, v.x[h], v.y[h], v.z[h]);
+
+            if (off > worst) {
+                worst = off;
+                which = k;
+            }
+        }
+        if (which == list->n)
+            return l;
+        hg_remove(list, which);
+        if (list->n < par.min_hits)
+            return l;
+    }
+}
+
+/* Drops what lies behind a gap of more than max_gap layers: the smaller side. */
+TRG_FN void hg_cut_gaps(const struct hg_view v, const struct hg_par par, struct hg_list *list)
+{
+    trg_u32 from = 0u, best_from = 0u, best_n = 0u;
+
+    for (trg_u32 k = 1u; k <= list->n; k++) {
+        const trg_u32 a = v.layer[list->at[k - 1u]];
+        const trg_u32 b = k < list->n ? v.layer[list->at[k]] : 0xffffffffu;
+        const trg_u32 gap = a > b ? a - b : b - a;
+
+        if (k < list->n && gap <= par.max_gap)
+            continue;
+        if (k - from > best_n) {
+            best_n = k - from;
+            best_from = from;
+        }
+        from = k;
+    }
+    for (trg_u32 k = 0; k < best_n; k++)
+        list->at[k] = list->at[best_from + k];
+    list->n = best_n;
+}
+
+/* All hits of the window that lie on the line, the nearest of each layer. */
+TRG_FN void hg_gather(const struct hg_view v, const struct hg_par par, const struct hg_line l,
+                      struct hg_range in, float z_low, float z_high, struct hg_list *list)
+{
+    list->n = 0u;
+    for (trg_u32 q = 0; q < in.n; q++) {
+        const trg_u32 i = hg_at(in, q);
+        const float tol = hg_tolerance(par, v.z[i], z_low, z_high);
+        const float off = hg_off2(l, v.x[i], v.y[i], v.z[i]);
+        trg_u32 k = 0u, keep = 1u;
+
+        if (off > tol * tol)
+            continue;
+        while (k < list->n) {
+            const trg_u32 h = list->at[k];
+
+            if (v.layer[h] == v.layer[i]) {
+                const float other = hg_off2(l, v.x[h], v.y[h], v.z[h]);
+
+                if (off < other || (off == other && v.item[i] < v.item[h]))
+                    hg_remove(list, k);
+                else
+                    keep = 0u;
+                break;
+            }
+            k++;
+        }
+        if (keep && list->n < HG_TRACK_HITS)
+            hg_insert(v, list, i);
+    }
+}
+
+/* From a first line to the track: gathers hits and fits, twice.  0: not enough hits are left. */
+TRG_FN trg_u32 hg_collect(const struct hg_view v, const struct hg_par par, struct hg_line line,
+                          struct hg_list *list)
+{
+    float z_low = line.z, z_high = line.z;
+
+    for (trg_u32 round = 0; round < 3u; round++) {
+        if (round) {
+            z_low = v.z[list->at[0]];
+            z_high = v.z[list->at[list->n - 1u]];
+        }
+        hg_gather(v, par, line, round == 2u ? v.wide : v.in, z_low, z_high, list);
+        hg_cut_gaps(v, par, list);
+        if (list->n < par.min_hits)
+            return 0u;
+        line = hg_drop_outliers(v, par, list);
+        if (list->n < par.min_hits)
+            return 0u;
+    }
+    hg_cut_gaps(v, par, list);
+    return list->n >= par.min_hits;
+}
+
+/* Keeps a candidate.  Its key: hits, then how well they lie on a line, then its number. */
+TRG_FN void hg_store(const struct hg_view v, const struct hg_list *list, trg_u32 number,
+                     TRG_GLOBAL struct hg_cand *out)
+{
+    const struct hg_line l = hg_fit(v, list);
+    float sum = 0.0f, mean;
+    trg_u32 quality;
+
+    for (trg_u32 k = 0; k < list->n; k++) {
+        const trg_u32 h = list->at[k];
+
+        sum += hg_off2(l, v.x[h], v.y[h], v.z[h]);
+        out->hit[k] = v.item[h];
+    }
+    mean = trg_sqrt(sum / (float)list->n) * 2000.0f; /* steps of 0.5 micrometres */
+    quality = mean < 8191.0f ? 8191u - (trg_u32)mean : 0u;
+    out->n = out->n_first = list->n;
+    out->key = list->n << 26 | quality << 13 | (8191u - number);
+}
+
+/* Takes off the hits that others have by now; ends the candidate when too few are left. */
+TRG_FN void hg_give_up_hits(TRG_GLOBAL struct hg_cand *c, TRG_GLOBAL const trg_u32 *used,
+                            const struct hg_par par)
+{
+    trg_u32 n = 0u;
+
+    for (trg_u32 k = 0; k < c->n; k++)
+        if (!used[c->hit[k]])
+            c->hit[n++] = c->hit[k];
+    if (n < par.min_hits || (float)(c->n_first - n) > par.shared_max * (float)c->n_first)
+        n = 0u;
+    c->n = n;
+    c->key = (c->key & 0x3ffffffu) | n << 26;
+}
+#endif

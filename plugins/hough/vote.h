@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vote.h - the three ways to fill the cells of (theta, r).  Where hits vote, cells are 16 bits
+ * wide, two to a word: a window has fewer than 2^16 hits.  Where pairs vote, a cell is a word. */
+#ifndef HOUGH_VOTE_H
+#define HOUGH_VOTE_H
+#include "line.h"
+
+struct hg_hits { /* of a window: places in the projected plane */
+    TRG_GLOBAL const float *z, *u;
+    trg_u32 n;
+};
+
+struct hg_strip { /* columns [first, end) of the grid, from cell 0 of `words` on */
+    TRG_LOCAL trg_u32 *words;
+    trg_u32 wide; /* 1: a cell is a word */
+    TRG_GLOBAL const float *cosines, *sines;
+    trg_u32 first, end;
+};
+
+TRG_FN trg_u32 hg_count(const struct hg_strip s, trg_u32 at)
+{
+    return s.wide ? s.words[at] : s.words[at >> 1] >> 16u * (at & 1u) & 0xffffu;
+}
+
+/* Whether the curve of a point passes through the cell k of a column: |r_cell - r| <= epsilon, with
+ * epsilon = (rho dtheta |sin(theta - phi)| + dr) / 2. */
+TRG_FN trg_u32 hg_covers(const struct hg_grid g, trg_u32 k, float r, float epsilon)
+{
+    return trg_fabs(g.r_min + ((float)k + 0.5f) * g.dr - r) <= epsilon;
+}
+
+TRG_FN float hg_epsilon(const struct hg_grid g, float z, float u, float c, float s)
+{
+    return 0.5f * (trg_fabs(u * c - z * s) * g.d_theta + g.dr);
+}
+
+/* The cells that a curve can cover in a column: *ret_from <= k < the returned. */
+TRG_FN trg_u32 hg_reach(const struct hg_grid g, float r, float epsilon, trg_u32 *ret_from)
+{
+    const float low = (r - epsilon - g.r_min) * g.inv_dr - 1.0f;
+    const float high = (r + epsilon - g.r_min) * g.inv_dr + 1.0f;
+
+    if (!(high > 0.0f) || !(low < (float)g.n_r))
+        return *ret_from = 0u;
+    *ret_from = low > 0.0f ? (trg_u32)low : 0u;
+    return high < (float)g.n_r ? (trg_u32)high : g.n_r;
+}
+
+/* Counts a point into the cells [from, to) of one column that its curve covers.  The column belongs
+ * to the caller: no other work-item counts there. */
+TRG_FN void hg_vote(TRG_LOCAL trg_u32 *words, const struct hg_grid g, trg_u32 base, trg_u32 from,
+                    trg_u32 to, float r, float epsilon)
+{
+    for (trg_u32 k = from; k < to; k++)
+        if (hg_covers(g, k, r, epsilon))
+            words[(base + k) >> 1] += 1u << 16u * (k & 1u);
+}
+
+/* Brute force: every cell for every hit. */
+TRG_FN void hg_brute(const struct hg_strip s, const struct hg_grid g, const struct hg_hits h,
+                     trg_u32 t)
+{
+    const float c = s.cosines[t], sn = s.sines[t];
+
+    for (trg_u32 i = 0; i < h.n; i++)
+        hg_vote(s.words, g, (t - s.first) * g.stride, 0u, g.n_r, h.z[i] * c + h.u[i] * sn,
+                hg_epsilon(g, h.z[i], h.u[i], c, sn));
+}
+
+/* Paint by numbers: along the curve of each hit. */
+TRG_FN void hg_paint(const struct hg_strip s, const struct hg_grid g, const struct hg_hits h,
+                     trg_u32 t)
+{
+    const float c = s.cosines[t], sn = s.sines[t];
+
+    for (trg_u32 i = 0; i < h.n; i++) {
+        const float r = h.z[i] * c + h.u[i] * sn, e = hg_epsilon(g, h.z[i], h.u[i], c, sn);
+        trg_u32 from;
+        const trg_u32 to = hg_reach(g, r, e, &from);
+
+        hg_vote(s.words, g, (t - s.first) * g.stride, from, to, r, e);
+    }
+}
+
+/* The same for pairs, which may come from any work-item. */
+TRG_FN void hg_vote_shared(const struct hg_strip s, const struct hg_grid g, trg_u32 t, trg_u32 k)
+{
+    const trg_u32 at = (t - s.first) * g.stride + k;
+
+    if (t >= s.first && t < s.end && k < g.n_r)
+        TRG_ATOMIC_ADD_LOCAL(&s.words[at], 1u);
+}
+
+/* Two hits at one place lie on every line through it: they vote for its whole curve. */
+TRG_FN void hg_vote_curve(const struct hg_strip s, const struct hg_grid g, float z, float u)
+{
+    for (trg_u32 t = s.first; t < s.end; t++) {
+        const float c = s.cosines[t], sn = s.sines[t], r = z * c + u * sn;
+        const float e = hg_epsilon(g, z, u, c, sn);
+        trg_u32 from;
+        const trg_u32 to = hg_reach(g, r, e, &from);
+
+        for (trg_u32 k = from; k < to; k++)
+            if (hg_covers(g, k, r, e))
+                hg_vote_shared(s, g, t, k);
+    }
+}
+
+/* Analytic: the line through two hits votes for the four cells whose centres are around it, so that
+ * lines that differ by less than a cell have one in common. */
+TRG_FN void hg_pair(const struct hg_strip s, const struct hg_grid g, const struct hg_hits h,
+                    trg_u32 i, trg_u32 j)
+{
+    float dz = h.z[j] - h.z[i], du = h.u[j] - h.u[i], inv, c, sn, t, k;
+
+    if (dz == 0.0f && du == 0.0f) {
+        hg_vote_curve(s, g, h.z[i], h.u[i]);
+        return;
+    }
+    inv = 1.0f / trg_sqrt(dz * dz + du * du);
+    if (dz < 0.0f || (dz == 0.0f && du > 0.0f))
+        inv = -inv; /* theta lies in [0, pi) */
+    c = -du * inv;
+    sn = dz * inv;
+    k = (h.z[i] * c + h.u[i] * sn - g.r_min) * g.inv_dr - 0.5f;
+    if (!(k > -1.0f) || !(k < (float)g.n_r))
+        return;
+    t = (hg_atan2(sn, c) - g.theta_min) * g.inv_d_theta - 0.5f;
+    if (!(t > -1.0f) || !(t < (float)g.n_theta))
+        return;
+    {
+        const trg_u32 t1 = (trg_u32)(t + 1.0f), k1 = (trg_u32)(k + 1.0f); /* the upper ones */
+
+        hg_vote_shared(s, g, t1, k1);
+        if (k1)
+            hg_vote_shared(s, g, t1, k1 - 1u);
+        if (t1) {
+            hg_vote_shared(s, g, t1 - 1u, k1);
+            if (k1)
+                hg_vote_shared(s, g, t1 - 1u, k1 - 1u);
+        }
+    }
+}
+
+/* Whether a cell is a peak: none within the distance is stronger.  Of equal ones the first is.  The
+ * answer depends on nothing but the counts, so all cells can be asked at once. */
+TRG_FN trg_u32 hg_is_peak(const struct hg_strip s, const struct hg_grid g, trg_u32 t, trg_u32 k,
+                          trg_u32 distance)
+{
+    const trg_u32 n = hg_count(s, t * g.stride + k), columns = s.end - s.first;
+    const trg_u32 t_from = t > distance ? t - distance : 0u,
+                  k_from = k > distance ? k - distance : 0u;
+    const trg_u32 t_to = t + distance + 1u < columns ? t + distance + 1u : columns;
+    const trg_u32 k_to = k + distance + 1u < g.n_r ? k + distance + 1u : g.n_r;
+
+    for (trg_u32 a = t_from; a < t_to; a++)
+        for (trg_u32 b = k_from; b < k_to; b++) {
+            const trg_u32 other = hg_count(s, a * g.stride + b);
+
+            if (other > n || (other == n && (a < t || (a == t && b < k))))
+                return 0u;
+        }
+    return 1u;
+}
+#endif
