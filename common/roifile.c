@@ -189,12 +189,6 @@ int roifile_append(struct roifile_writer *w, const void *packed, size_t bytes, u
     return 0;
 }
 
-int roifile_flush(struct roifile_writer *w)
-{
-    (void)w; /* every record goes to the operating system at once */
-    return 0;
-}
-
 uint64_t roifile_bytes(const struct roifile_writer *w)
 {
     return w->bytes;

@@ -21,10 +21,8 @@ struct roifile_reader;
 int roifile_create(const char *path, const Trigd__V1__FileHeader *header,
                    struct roifile_writer **ret_writer);
 /* Appends one record of `n_rois` RoIs, given as packed RoiBatch bytes.  -ENOSPC and friends leave
- * the file as it was before the call. */
+ * the file as it was before the call.  Readers see the record at once. */
 int roifile_append(struct roifile_writer *w, const void *packed, size_t bytes, uint32_t n_rois);
-/* Pushes what was appended to the operating system, so that readers see it. */
-int roifile_flush(struct roifile_writer *w);
 uint64_t roifile_bytes(const struct roifile_writer *w);
 /* Writes index and end, closes.  NULL is fine. */
 int roifile_finish(struct roifile_writer *w);

@@ -132,7 +132,7 @@ static int append_packed(struct debugstream *d, const Trigd__V1__RoiBatch *batch
     trigd__v1__roi_batch__pack(batch, packed);
     r = roifile_append(d->file, packed, bytes, 1);
     free(packed);
-    return r < 0 ? r : roifile_flush(d->file);
+    return r;
 }
 
 /* Appends one RoI of the pool to the file. */

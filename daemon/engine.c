@@ -218,10 +218,35 @@ static int open_step(const struct engine_setup *setup, struct engine *e, uint32_
     return 0;
 }
 
+int engine_check_steps(const struct config *config, const struct menu *menu)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; i < config->n_steps; i++) {
+        const char *name = config->steps[i].step;
+        uint32_t k = 0;
+
+        while (k < menu->n_steps && strcmp(menu->steps[k].name, name) != 0)
+            k++;
+        if (k < menu->n_steps && menu->steps[k].head == k)
+            continue;
+        if (k == menu->n_steps)
+            log_error("config", "steps[].step names no step of the menu", "step=\"%s\" menu=\"%s\"",
+                      name, config->menu);
+        else
+            log_error("config", "steps[].step has no batches of its own: it runs in another's",
+                      "step=\"%s\" runs_with=%s", name, menu->steps[menu->steps[k].head].name);
+        r = -EINVAL;
+    }
+    return r;
+}
+
 static int open_all(const struct engine_setup *setup, struct engine *e)
 {
     int r = menu_load(setup->config->menu, setup->plugins, &e->menu);
 
+    if (r == 0)
+        r = engine_check_steps(setup->config, e->menu);
     if (r < 0)
         return r;
     e->capacity = setup->config->pool.rois;

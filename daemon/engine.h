@@ -56,6 +56,9 @@ struct engine_setup {
     _Atomic uint32_t *done_sleeping;
 };
 
+/* Whether the steps that the config names have batches of their own in the menu; logs those that
+ * have not.  0 or -EINVAL. */
+int engine_check_steps(const struct config *config, const struct menu *menu);
 /* Loads the menu file of the config and opens its lanes.  Logs what is wrong. */
 int engine_open(const struct engine_setup *setup, uint32_t generation, struct engine **ret_engine);
 /* Items of an input that an RoI holds. */

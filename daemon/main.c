@@ -10,6 +10,7 @@
 
 #include "config.h"
 #include "config_table.h"
+#include "engine.h"
 #include "log.h"
 #include "loop.h"
 #include "menu.h"
@@ -109,6 +110,11 @@ static int check_menu(const struct config *c)
     if (r < 0)
         return r;
     r = menu_load(c->menu, host, &menu);
+    if (r == 0) {
+        r = engine_check_steps(c, menu);
+        if (r < 0)
+            menu_free(menu);
+    }
     if (r == 0) {
         printf("good: %u chains, %u steps, %u streams\n", menu->n_chains, menu->n_steps,
                menu->n_streams);

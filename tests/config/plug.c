@@ -31,7 +31,14 @@ struct config {
 #define BAD_CHECK       18
 #define OLDER           19
 #define NO_SYMBOL       20
+#define RELAY           21 /* hands doublets and tracks on, on the device */
+#define TAKER           22 /* takes them there */
+#define SAME_TWICE      23
 
+#define MAKES                                                                                     \
+    (PLUG_KIND == MAKER || PLUG_KIND == RELAY || PLUG_KIND == TAKER || PLUG_KIND == SAME_TWICE || \
+     PLUG_KIND == NO_OUTPUT_ITEMS)
+#define FIRST_INPUT       IS(TAKER, TRG_TRACKS, TRG_SPACEPOINTS)
 #define IS(kind, yes, no) (PLUG_KIND == (kind) ? (yes) : (no))
 #define TEXT_(x)          #x
 #define TEXT(x)           TEXT_(x)
@@ -68,7 +75,13 @@ static int check(const void *config, char *why, size_t bytes)
 static void output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
 {
     (void)config;
-    n_out[0] = n_in[0];
+    n_out[0] = n_out[1] = n_in[0];
+}
+
+static int device_output(struct trg_algo *algo, uint32_t slot, uint32_t k, struct trg_input *ret)
+{
+    (void)algo, (void)slot, (void)k, (void)ret;
+    return -ENOTSUP;
 }
 
 static int create(const struct trg_host *host, const void *config, struct trg_device *device,
@@ -110,17 +123,21 @@ const struct trg_plugin EXPORTED = {
     .summary = "for tests",
     .consumes = {IS(NO_INPUT, TRG_KIND_NONE,
                     IS(EATER, TRG_DOUBLETS,
-                       IS(MAKER, TRG_HITS, IS(BAD_KIND, (enum trg_kind)99, TRG_SPACEPOINTS))))},
-    .produces = {IS(MAKER, TRG_DOUBLETS, IS(NO_OUTPUT_ITEMS, TRG_DOUBLETS, TRG_KIND_NONE))},
+                       IS(MAKER, TRG_HITS, IS(BAD_KIND, (enum trg_kind)99, FIRST_INPUT)))),
+                 IS(TAKER, TRG_DOUBLETS, TRG_KIND_NONE)},
+    .produces = {MAKES ? TRG_DOUBLETS : TRG_KIND_NONE,
+                 IS(RELAY, TRG_TRACKS, IS(SAME_TWICE, TRG_DOUBLETS, TRG_KIND_NONE))},
     .backends = IS(BAD_BACKEND, "cpu tpu", "cpu opencl cuda"),
     .params = params,
     .presets = presets,
     .values = IS(MANY_VALUES, many, few),
     .config_size = sizeof(struct config),
     .check = check,
-    .output_items = IS(MAKER, output_items, NULL),
+    .output_items = MAKES && PLUG_KIND != NO_OUTPUT_ITEMS ? output_items : NULL,
     .create = create,
     .destroy = destroy,
     .submit = IS(NO_SUBMIT, NULL, submit),
     .collect = collect,
+    .flags = IS(TAKER, TRG_PLUGIN_DEVICE_INPUT, 0),
+    .device_output = IS(RELAY, device_output, NULL),
 };

@@ -95,6 +95,34 @@ static void a_good_menu_is_understood(void **state)
     menu_free(NULL);
 }
 
+/* Two products of one step; a step that takes them on the device runs in its batches. */
+static void steps_on_the_device_form_a_group(void **state)
+{
+    const char *path =
+        capture_file("menu.yaml", "streams: [physics]\n"
+                                  "steps:\n"
+                                  "  - {name: r, plugin: relay}\n"
+                                  "  - {name: t, plugin: taker, inputs: [r], on_device: true}\n"
+                                  "  - {name: u, plugin: taker, inputs: [r]}\n"
+                                  "chains:\n"
+                                  "  - {name: c, id: 1, steps: [{step: t}, {step: u}],\n"
+                                  "     streams: [physics]}\n");
+    struct menu *m = NULL;
+
+    (void)state;
+    capture_start(2);
+    assert_int_equal(menu_load(path, host, &m), 0);
+    capture_end();
+    for (uint32_t i = 1; i < 3; i++) {
+        assert_true(m->steps[i].input[0] == 0 && m->steps[i].product[0] == 1); /* tracks */
+        assert_true(m->steps[i].input[1] == 0 && m->steps[i].product[1] == 0); /* doublets */
+    }
+    assert_true(m->steps[0].head == 0 && m->steps[1].head == 0 && m->steps[2].head == 2);
+    assert_true(m->steps[0].members == 3 && m->steps[1].members == 0 && m->steps[2].members == 4);
+    assert_true(m->steps[0].wanted == 3 && !m->steps[1].wanted); /* by u */
+    menu_free(m);
+}
+
 /* A menu in three parts, of which each row breaks one; lines count from the top of the file. */
 #define TOP   "name: t\nstreams: [physics]\n"
 #define STEP  "steps:\n  - {name: a, plugin: good}\n"
@@ -142,6 +170,18 @@ static const struct {
      4, "no step \\\"m\\\" above step \\\"a\\\""},
     {TOP "steps:\n  - {name: m, plugin: good}\n  - {name: a, plugin: good, inputs: [m]}\n" CHAIN, 5,
      "step \\\"a\\\" does not consume what \\\"m\\\" makes"},
+    {TOP "steps:\n  - {name: a, plugin: eater, inputs: [a]}\n" CHAIN, 4,
+     "no step \\\"a\\\" above step \\\"a\\\""},
+    {TOP "steps:\n  - {name: m, plugin: maker}\n"
+         "  - {name: a, plugin: eater, inputs: [m], on_device: true}\n" CHAIN,
+     5, "plugin eater reads it on the host"},
+    {TOP "steps:\n  - {name: m, plugin: maker}\n"
+         "  - {name: a, plugin: taker, inputs: [m], on_device: true}\n" CHAIN,
+     5, "plugin maker of step \\\"m\\\" does not hand it on there"},
+    {TOP "steps:\n  - {name: m, plugin: relay}\n  - {name: n, plugin: relay}\n"
+         "  - {name: t, plugin: taker, inputs: [m], on_device: true}\n"
+         "  - {name: a, plugin: taker, inputs: [n, t], on_device: true}\n" CHAIN,
+     7, "plugin taker of step \\\"t\\\" does not hand it on there"},
     {"streams: [physics, physics]\n" STEP CHAIN, 1, "stream \\\"physics\\\" is listed twice"},
     {"streams: [physics, debug]\n" STEP CHAIN, 1, "\\\"debug\\\" always exists"},
     {"streams: [physics, \"a,b\"]\n" STEP CHAIN, 1, "streams[1] is \\\"a,b\\\""},
@@ -297,8 +337,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_menu_is_understood),
+        cmocka_unit_test(steps_on_the_device_form_a_group),
         cmocka_unit_test(wrong_ones_are_refused_with_line_and_reason),
-        cmocka_unit_test(known_answers), cmocka_unit_test(the_rate_is_one_in_p),
+        cmocka_unit_test(known_answers),
+        cmocka_unit_test(the_rate_is_one_in_p),
         cmocka_unit_test(chains_are_independent)};
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -84,6 +84,7 @@ static void bad_plugins_are_refused_with_the_reason(void **state)
         {"many_values", -EINVAL, "more than 16 values"},
         {"bad_kind", -EINVAL, "consumes[0] is 99"},
         {"no_input", -EINVAL, "consumes no collection"},
+        {"same_twice", -EINVAL, "produces doublets twice"},
         {"no_output_items", -EINVAL, "produces doublets but has no output_items"},
         {"bad_backend", -EINVAL, "backend 'tpu'; allowed are cpu, opencl, cuda"},
         {"bad_check", -EINVAL, "its own check refuses the defaults: n above 32 needs flag"},

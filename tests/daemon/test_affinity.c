@@ -98,7 +98,7 @@ static void test_wrong_lists(void **state)
         struct config c = config_of(pin_auto, list, nothing);
         struct affinity *a = NULL;
 
-        strcpy(list, wrong[i]);
+        snprintf(list, sizeof list, "%s", wrong[i]);
         assert_int_equal(affinity_open(&c, &a), -EINVAL);
         assert_null(a);
     }
