@@ -10,7 +10,7 @@
 #include "hough.program.h"
 
 #define SLOTS_MAX 8u
-#define COLUMNS   11u /* of tracks */
+#define PRODUCTS  2u /* tracks; doublets, the hits of each track */
 
 enum {
     VALUE_TRACKS,
@@ -34,9 +34,9 @@ static const struct trg_value values[] = {
 
 struct slot {
     struct trg_buffer *used, *best, *starts, *points, *plane, *items, *peaks, *n_peaks, *cands,
-        *tracks, *summaries, *out;
-    struct trg_buffer *summaries_host, *out_host;
-    bool is_read; /* the columns of this batch came to the host */
+        *tracks, *summaries, *out[PRODUCTS];
+    struct trg_buffer *summaries_host, *out_host[PRODUCTS];
+    bool is_read[PRODUCTS]; /* the columns of this batch came to the host */
 };
 
 struct trg_algo {
@@ -47,19 +47,26 @@ struct trg_algo {
     struct trg_kernel *clear, *sort, *find, *refine, *compete, *offsets, *write;
     struct trg_buffer *trig;
     struct hg_par par[HG_PASSES];
-    struct trg_span out; /* of the products: fixed places */
-    uint32_t tracks_room;
-    size_t out_bytes;
+    struct trg_span out[PRODUCTS]; /* fixed places */
+    size_t out_bytes[PRODUCTS];
     struct slot slot[SLOTS_MAX];
 };
 
 /* ---------------------------------------------------------------- set-up */
 
+static const enum trg_kind kinds[PRODUCTS] = {TRG_TRACKS, TRG_DOUBLETS};
+
 /* No two tracks share a hit, and each has three. */
+static uint32_t most_items(uint32_t k, uint32_t n_hits)
+{
+    return k ? n_hits : n_hits / 3u;
+}
+
 static void output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
 {
     (void)config;
-    n_out[0] = n_in[0] / 3u;
+    for (uint32_t k = 0; k < PRODUCTS; k++)
+        n_out[k] = most_items(k, n_in[0]);
 }
 
 static uint32_t align(uint32_t at)
@@ -67,21 +74,20 @@ static uint32_t align(uint32_t at)
     return (at + 63u) & ~63u;
 }
 
-/* Where everything lies in a block of tracks. */
-static void lay_out(struct trg_algo *a)
+/* Where everything lies in the block of product k, whose columns are all 4 bytes wide. */
+static void lay_out(struct trg_algo *a, uint32_t k)
 {
-    const uint32_t n = a->limits.max_rois;
+    const uint32_t n = a->limits.max_rois, items = most_items(k, a->limits.max_items);
     uint32_t at = align(n * (uint32_t)sizeof(struct trg_roi_info));
 
-    a->tracks_room = a->limits.max_items / 3u + 1u;
-    a->out.n_items = a->limits.max_items / 3u;
-    a->out.offsets = at;
+    a->out[k].n_items = items;
+    a->out[k].offsets = at;
     at = align(at + (n + 1u) * 4u);
-    for (uint32_t c = 0; c < COLUMNS; c++) {
-        a->out.column[c] = at;
-        at = align(at + a->tracks_room * 4u);
+    for (uint32_t c = 0; c < trg_kind_info(kinds[k])->n_columns; c++) {
+        a->out[k].column[c] = at;
+        at = align(at + (items + 1u) * 4u);
     }
-    a->out_bytes = at;
+    a->out_bytes[k] = at;
 }
 
 static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
@@ -104,9 +110,11 @@ static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
         {TRG_MEM_DEVICE, peaks * sizeof(struct hg_cand), &s->cands},
         {TRG_MEM_DEVICE, (items / 3 + n + 1) * sizeof(struct hg_cand), &s->tracks},
         {TRG_MEM_DEVICE, n * sizeof(struct hg_summary), &s->summaries},
-        {TRG_MEM_DEVICE, a->out_bytes, &s->out},
+        {TRG_MEM_DEVICE, a->out_bytes[0], &s->out[0]},
+        {TRG_MEM_DEVICE, a->out_bytes[1], &s->out[1]},
         {TRG_MEM_PINNED, n * sizeof(struct hg_summary), &s->summaries_host},
-        {TRG_MEM_PINNED, a->out_bytes, &s->out_host},
+        {TRG_MEM_PINNED, a->out_bytes[0], &s->out_host[0]},
+        {TRG_MEM_PINNED, a->out_bytes[1], &s->out_host[1]},
     };
 
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
@@ -167,10 +175,10 @@ static void destroy(struct trg_algo *a)
         return;
     for (uint32_t i = 0; i < SLOTS_MAX; i++) {
         struct slot *s = &a->slot[i];
-        struct trg_buffer *all[] = {s->used,           s->best,    s->starts,    s->points,
-                                    s->plane,          s->items,   s->peaks,     s->n_peaks,
-                                    s->cands,          s->tracks,  s->summaries, s->out,
-                                    s->summaries_host, s->out_host};
+        struct trg_buffer *all[] = {s->used,   s->best,           s->starts,      s->points,
+                                    s->plane,  s->items,          s->peaks,       s->n_peaks,
+                                    s->cands,  s->tracks,         s->summaries,   s->out[0],
+                                    s->out[1], s->summaries_host, s->out_host[0], s->out_host[1]};
 
         for (size_t k = 0; k < sizeof all / sizeof *all; k++)
             trg_buffer_free(all[k]);
@@ -195,11 +203,13 @@ static int create(const struct trg_host *host, const void *config, struct trg_de
     a->config = config;
     a->limits = *limits;
     trg_device_info(device, &a->device);
-    lay_out(a);
+    for (uint32_t k = 0; k < PRODUCTS; k++)
+        lay_out(a, k);
     for (uint32_t p = 0; p < HG_PASSES; p++) {
         a->par[p] = hough_par(a->config, p);
         a->par[p].items_room = (limits->max_items + 63u) & ~63u;
-        a->par[p].out = a->out;
+        a->par[p].tracks = a->out[0];
+        a->par[p].doublets = a->out[1];
     }
     r = load_kernels(a, device);
     if (r == 0)
@@ -216,9 +226,9 @@ static int create(const struct trg_host *host, const void *config, struct trg_de
 
 static int device_output(struct trg_algo *a, uint32_t slot, uint32_t k, struct trg_input *ret)
 {
-    if (k)
+    if (k >= PRODUCTS)
         return -EINVAL;
-    *ret = (struct trg_input){.kind = TRG_TRACKS, .span = a->out, .dev = a->slot[slot].out};
+    *ret = (struct trg_input){.kind = kinds[k], .span = a->out[k], .dev = a->slot[slot].out[k]};
     return 0;
 }
 
@@ -265,30 +275,43 @@ static int launch_pass(struct trg_algo *a, struct slot *s, struct trg_buffer *da
     return r;
 }
 
-/* The product: on the device always, on the host where somebody wants it. */
+/* The products, on the device. */
 static int launch_output(struct trg_algo *a, struct slot *s, const struct trg_batch *b,
                          const struct hg_par *par, struct trg_queue *q)
 {
-    const struct trg_arg offsets[] = {TRG_BUF(s->summaries), TRG_BUF(s->out), TRG_VAL(*par)};
+    const struct trg_arg offsets[] = {TRG_BUF(s->summaries), TRG_BUF(s->out[0]), TRG_BUF(s->out[1]),
+                                      TRG_VAL(*par)};
     const struct trg_arg write[] = {TRG_BUF(b->in[0].dev), TRG_BUF(s->tracks),
-                                    TRG_BUF(s->summaries), TRG_BUF(s->out), TRG_VAL(*par)};
-    const size_t n = (size_t)b->in[0].span.n_items / 3u * 4u;
-    int r = trg_copy(q, s->out, 0, b->in[0].dev, b->in[0].span.rois,
-                     b->n_rois * sizeof(struct trg_roi_info));
+                                    TRG_BUF(s->summaries), TRG_BUF(s->out[0]),
+                                    TRG_BUF(s->out[1]),    TRG_VAL(*par)};
+    int r = 0;
 
+    for (uint32_t k = 0; r == 0 && k < PRODUCTS; k++)
+        r = trg_copy(q, s->out[k], 0, b->in[0].dev, b->in[0].span.rois,
+                     b->n_rois * sizeof(struct trg_roi_info));
     if (r == 0)
-        r = trg_launch(q, a->offsets, (struct trg_range){1, group_of(a, 256)}, offsets, 3);
+        r = trg_launch(q, a->offsets, (struct trg_range){1, group_of(a, 256)}, offsets, 4);
     if (r == 0)
-        r = trg_launch(q, a->write, (struct trg_range){b->n_rois, group_of(a, 128)}, write, 5);
-    s->is_read = false;
-    for (uint32_t i = 0; i < b->n_rois && b->outputs[0]; i++)
-        s->is_read |= b->outputs[0][i].capacity != 0;
-    if (!s->is_read || !n)
-        return r;
-    if (r == 0)
-        r = trg_read(q, s->out_host, a->out.offsets, s->out, a->out.offsets, (b->n_rois + 1u) * 4u);
-    for (uint32_t c = 0; r == 0 && c < COLUMNS; c++)
-        r = trg_read(q, s->out_host, a->out.column[c], s->out, a->out.column[c], n);
+        r = trg_launch(q, a->write, (struct trg_range){b->n_rois, group_of(a, 128)}, write, 6);
+    return r;
+}
+
+/* Brings product k to the host where somebody there wants it. */
+static int read_output(struct trg_algo *a, struct slot *s, const struct trg_batch *b, uint32_t k,
+                       struct trg_queue *q)
+{
+    const struct trg_span *out = &a->out[k];
+    const size_t n = (size_t)most_items(k, b->in[0].span.n_items) * 4u;
+    int r;
+
+    s->is_read[k] = false;
+    for (uint32_t i = 0; n && b->outputs[k] && i < b->n_rois; i++)
+        s->is_read[k] |= b->outputs[k][i].capacity != 0;
+    if (!s->is_read[k])
+        return 0;
+    r = trg_read(q, s->out_host[k], out->offsets, s->out[k], out->offsets, (b->n_rois + 1u) * 4u);
+    for (uint32_t c = 0; r == 0 && c < trg_kind_info(kinds[k])->n_columns; c++)
+        r = trg_read(q, s->out_host[k], out->column[c], s->out[k], out->column[c], n);
     return r;
 }
 
@@ -314,26 +337,29 @@ static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queu
     }
     if (r == 0)
         r = launch_output(a, s, b, &par, q);
+    for (uint32_t k = 0; r == 0 && k < PRODUCTS; k++)
+        r = read_output(a, s, b, k, q);
     if (r == 0)
         r = trg_read(q, s->summaries_host, 0, s->summaries, 0,
                      b->n_rois * sizeof(struct hg_summary));
     return r;
 }
 
-/* Hands the tracks of one RoI to the host. */
-static void store(const struct trg_algo *a, const struct slot *s, uint32_t i,
-                  const struct hg_summary *sum, struct trg_output *out)
+/* Hands product k of one RoI to the host. */
+static void store(const struct trg_algo *a, const struct slot *s, uint32_t i, uint32_t k,
+                  struct trg_output *out)
 {
-    const unsigned char *block = trg_buffer_host(s->out_host);
-    uint32_t first;
+    const unsigned char *block = trg_buffer_host(s->out_host[k]);
+    uint32_t first, end;
 
     out->n = 0;
-    if (!s->is_read || !sum->n_tracks || out->capacity < sum->n_tracks)
+    if (!s->is_read[k] || !out->capacity)
         return;
-    memcpy(&first, block + a->out.offsets + i * 4u, 4);
-    out->n = sum->n_tracks;
-    for (uint32_t c = 0; c < COLUMNS; c++)
-        memcpy(out->column[c], block + a->out.column[c] + (size_t)first * 4, (size_t)out->n * 4);
+    memcpy(&first, block + a->out[k].offsets + i * 4u, 4);
+    memcpy(&end, block + a->out[k].offsets + (i + 1u) * 4u, 4);
+    out->n = end - first;
+    for (uint32_t c = 0; c < trg_kind_info(kinds[k])->n_columns; c++)
+        memcpy(out->column[c], block + a->out[k].column[c] + (size_t)first * 4, (size_t)out->n * 4);
 }
 
 static int collect(struct trg_algo *a, struct trg_batch *b)
@@ -356,8 +382,9 @@ static int collect(struct trg_algo *a, struct trg_batch *b)
             r->wanted = sums[i].wanted;
             r->kept = sums[i].kept;
         }
-        if (b->outputs[0])
-            store(a, s, i, &sums[i], &b->outputs[0][i]);
+        for (uint32_t k = 0; k < PRODUCTS; k++)
+            if (b->outputs[k])
+                store(a, s, i, k, &b->outputs[k][i]);
     }
     return 0;
 }
@@ -369,7 +396,7 @@ const struct trg_plugin trg_plugin = {
     .version = "1.0.0",
     .summary = "straight tracks from hits by the Hough transform",
     .consumes = {TRG_HITS},
-    .produces = {TRG_TRACKS},
+    .produces = {TRG_TRACKS, TRG_DOUBLETS},
     .backends = "cpu opencl cuda",
     .params = hough_params,
     .presets = hough_presets,

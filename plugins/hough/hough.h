@@ -34,7 +34,7 @@ struct hg_grid { /* the cells of (theta, r) in one pass */
 };
 
 struct hg_par { /* of all launches of a batch */
-    struct trg_span in, out;
+    struct trg_span in, tracks, doublets;
     struct hg_grid grid;
     trg_u32 n_rois;
     trg_u32 items_room; /* places in the sorted columns */

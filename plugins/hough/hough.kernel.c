@@ -365,59 +365,91 @@ TRG_KERNEL6(hg_compete, const trg_u8, data, trg_u32, used, trg_u32, best, struct
 
 /* ---------------------------------------------------------------- the product */
 
-/* One group: where the tracks of each RoI begin in the output. */
-TRG_KERNEL2(hg_offsets, const struct hg_summary, summaries, trg_u8, out, struct hg_par, par)
+/* One group: where the tracks and the doublets of each RoI begin in the output. */
+TRG_KERNEL3(hg_offsets, const struct hg_summary, summaries, trg_u8, tracks, trg_u8, doublets,
+            struct hg_par, par)
 {
-    TRG_SHARED trg_u32 part[HG_GROUP_MAX];
-    TRG_GLOBAL trg_u32 *offsets = (TRG_GLOBAL trg_u32 *)(out + par.out.offsets);
+    TRG_SHARED trg_u32 part[HG_GROUP_MAX], part2[HG_GROUP_MAX];
+    TRG_GLOBAL trg_u32 *first = (TRG_GLOBAL trg_u32 *)(tracks + par.tracks.offsets);
+    TRG_GLOBAL trg_u32 *first2 = (TRG_GLOBAL trg_u32 *)(doublets + par.doublets.offsets);
     const trg_u32 chunk = (par.n_rois + TRG_LSIZE - 1u) / TRG_LSIZE;
     const trg_u32 from = TRG_LID * chunk < par.n_rois ? TRG_LID * chunk : par.n_rois;
     const trg_u32 to = from + chunk < par.n_rois ? from + chunk : par.n_rois;
-    trg_u32 sum = 0u;
+    trg_u32 sum = 0u, sum2 = 0u;
 
-    for (trg_u32 i = from; i < to; i++)
-        sum += summaries[i].n_tracks;
-    part[TRG_LID] = sum;
-    TRG_BARRIER();
-    sum = 0u;
-    for (trg_u32 k = 0; k + 1u < TRG_LID + 1u; k++)
-        sum += part[k];
     for (trg_u32 i = from; i < to; i++) {
-        offsets[i] = sum;
         sum += summaries[i].n_tracks;
+        sum2 += summaries[i].n_on_tracks - summaries[i].n_tracks;
     }
-    if (TRG_LID + 1u == TRG_LSIZE)
-        offsets[par.n_rois] = sum;
+    part[TRG_LID] = sum;
+    part2[TRG_LID] = sum2;
+    TRG_BARRIER();
+    sum = sum2 = 0u;
+    for (trg_u32 k = 0; k != TRG_LID; k++) {
+        sum += part[k];
+        sum2 += part2[k];
+    }
+    for (trg_u32 i = from; i < to; i++) {
+        first[i] = sum;
+        first2[i] = sum2;
+        sum += summaries[i].n_tracks;
+        sum2 += summaries[i].n_on_tracks - summaries[i].n_tracks;
+    }
+    if (TRG_LID + 1u == TRG_LSIZE) {
+        first[par.n_rois] = sum;
+        first2[par.n_rois] = sum2;
+    }
 }
 
-#define HG_OUT(T, c) ((TRG_GLOBAL T *)(out + par.out.column[c]))
+TRG_FN void hg_put(TRG_GLOBAL trg_u8 *out, const struct trg_span span, trg_u32 c, trg_u32 i,
+                   trg_u32 bits)
+{
+    ((TRG_GLOBAL trg_u32 *)(out + span.column[c]))[i] = bits;
+}
 
-/* One group an RoI: fits its tracks and writes them in the order of their first hits. */
-TRG_KERNEL4(hg_write, const trg_u8, data, const struct hg_cand, tracks, const struct hg_summary,
-            summaries, trg_u8, out, struct hg_par, par)
+/* Writes a track: a word in each column. */
+TRG_FN void hg_put_track(TRG_GLOBAL trg_u8 *out, const struct trg_span span, trg_u32 i,
+                         const struct hg_state s, trg_u32 n_hits)
+{
+    hg_put(out, span, 0u, i, trg_as_u32(s.l.x));
+    hg_put(out, span, 1u, i, trg_as_u32(s.l.y));
+    hg_put(out, span, 2u, i, trg_as_u32(s.l.z));
+    hg_put(out, span, 3u, i, trg_as_u32(s.l.tx));
+    hg_put(out, span, 4u, i, trg_as_u32(s.l.ty));
+    hg_put(out, span, 5u, i, trg_as_u32(s.xx));
+    hg_put(out, span, 6u, i, trg_as_u32(s.tt));
+    hg_put(out, span, 7u, i, trg_as_u32(s.xt));
+    hg_put(out, span, 8u, i, trg_as_u32(s.chi2));
+    hg_put(out, span, 9u, i, 0u); /* no field, no momentum */
+    hg_put(out, span, 10u, i, n_hits);
+}
+
+/* One group an RoI: fits its tracks and writes them in the order of their first hits, and the hits
+ * of each as doublets. */
+TRG_KERNEL5(hg_write, const trg_u8, data, const struct hg_cand, found, const struct hg_summary,
+            summaries, trg_u8, tracks, trg_u8, doublets, struct hg_par, par)
 {
     TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
-    TRG_GLOBAL const struct hg_cand *mine = tracks + offsets[TRG_GID] / 3u + TRG_GID;
+    TRG_GLOBAL const struct hg_cand *mine = found + offsets[TRG_GID] / 3u + TRG_GID;
+    TRG_GLOBAL const float *x = TRG_COLUMN(float, data, par.in, 0);
+    TRG_GLOBAL const float *y = TRG_COLUMN(float, data, par.in, 1);
+    TRG_GLOBAL const float *z = TRG_COLUMN(float, data, par.in, 2);
     const trg_u32 n = summaries[TRG_GID].n_tracks;
 
     for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
-        trg_u32 at = ((TRG_GLOBAL const trg_u32 *)(out + par.out.offsets))[TRG_GID];
-        struct hg_state s;
+        trg_u32 at = ((TRG_GLOBAL const trg_u32 *)(tracks + par.tracks.offsets))[TRG_GID];
+        trg_u32 at2 = ((TRG_GLOBAL const trg_u32 *)(doublets + par.doublets.offsets))[TRG_GID];
 
-        for (trg_u32 k = 0; k < n; k++)
-            at += mine[k].hit[0] < mine[i].hit[0];
-        s = hg_filter(TRG_COLUMN(float, data, par.in, 0), TRG_COLUMN(float, data, par.in, 1),
-                      TRG_COLUMN(float, data, par.in, 2), par, &mine[i]);
-        HG_OUT(float, 0)[at] = s.l.x;
-        HG_OUT(float, 1)[at] = s.l.y;
-        HG_OUT(float, 2)[at] = s.l.z;
-        HG_OUT(float, 3)[at] = s.l.tx;
-        HG_OUT(float, 4)[at] = s.l.ty;
-        HG_OUT(float, 5)[at] = s.xx;
-        HG_OUT(float, 6)[at] = s.tt;
-        HG_OUT(float, 7)[at] = s.xt;
-        HG_OUT(float, 8)[at] = s.chi2;
-        HG_OUT(float, 9)[at] = 0.0f;
-        HG_OUT(trg_u32, 10)[at] = mine[i].n;
+        for (trg_u32 k = 0; k < n; k++) {
+            const trg_u32 before = mine[k].hit[0] < mine[i].hit[0];
+
+            at += before;
+            at2 += before ? mine[k].n - 1u : 0u;
+        }
+        hg_put_track(tracks, par.tracks, at, hg_filter(x, y, z, par, &mine[i]), mine[i].n);
+        for (trg_u32 k = 0; k + 1u < mine[i].n; k++) {
+            hg_put(doublets, par.doublets, 0u, at2 + k, mine[i].hit[k] - offsets[TRG_GID]);
+            hg_put(doublets, par.doublets, 1u, at2 + k, mine[i].hit[k + 1u] - offsets[TRG_GID]);
+        }
     }
 }
