@@ -26,12 +26,21 @@
  * used by the next call at once.  It holds nothing before or after a call.
  * - What the group wrote to its arrays before a call is seen in it, and what a call writes is seen
  * by the whole group after it.
+ * - Functions of your own that call them are TRG_GROUP_FN instead of TRG_FN.
  * - Sums are modulo 2^32.  Results do not depend on the size of the group.
  *
  * In CUDA, warps vote and shuffle inside these functions; the other builds use shared memory. */
 #ifndef TRG_COMMON_GROUP_H
 #define TRG_COMMON_GROUP_H
 #include "trigd/kernel.h"
+
+/* For functions that call these: like TRG_FN, but inlined before anything else is done to them,
+ * without which LLVM 15 (PoCL 3.1) may crash where barriers are in nested loops. */
+#if defined(__OPENCL_VERSION__)
+#define TRG_GROUP_FN static inline __attribute__((always_inline))
+#else
+#define TRG_GROUP_FN TRG_FN
+#endif
 
 #define TRG_GROUP_MAX     1024u /* work-items of a group */
 #define TRG_GROUP_PARTS_  32u   /* work-items that add up, of a large group */
@@ -47,14 +56,14 @@
 
 #if defined(__CUDACC__)
 /* The work-items of this warp that exist: the last warp of a group may be short. */
-TRG_FN trg_u32 trg_warp_mask_(void)
+TRG_GROUP_FN trg_u32 trg_warp_mask_(void)
 {
     const trg_u32 n = TRG_LSIZE - (TRG_LID & ~31u);
 
     return n < 32u ? (1u << n) - 1u : 0xffffffffu;
 }
 
-TRG_FN trg_u32 trg_warp_scan_(trg_u32 mask, trg_u32 lane, trg_u32 value)
+TRG_GROUP_FN trg_u32 trg_warp_scan_(trg_u32 mask, trg_u32 lane, trg_u32 value)
 {
     for (trg_u32 step = 1u; step < 32u; step <<= 1) {
         const trg_u32 other = __shfl_up_sync(mask, value, step);
@@ -68,7 +77,7 @@ TRG_FN trg_u32 trg_warp_scan_(trg_u32 mask, trg_u32 lane, trg_u32 value)
 
 /* Exclusive sum of `value` over the work-items before this one; the sum of all goes to `ret_total`.
  * TRG_GROUP_SCRATCH words. */
-TRG_FN trg_u32 trg_group_scan(TRG_LOCAL trg_u32 *scratch, trg_u32 value, trg_u32 *ret_total)
+TRG_GROUP_FN trg_u32 trg_group_scan(TRG_LOCAL trg_u32 *scratch, trg_u32 value, trg_u32 *ret_total)
 {
 #if defined(__CUDACC__)
     const trg_u32 lane = TRG_LID & 31u, warp = TRG_LID >> 5, warps = (TRG_LSIZE + 31u) >> 5;
@@ -139,23 +148,23 @@ TRG_FN trg_u32 trg_group_scan(TRG_LOCAL trg_u32 *scratch, trg_u32 value, trg_u32
 /* The sum, smallest, largest, or bitwise OR of `value` over the group, for every work-item.
  * TRG_GROUP_SCRATCH words. */
 #if defined(__CUDACC__) || defined(__OPENCL_VERSION__)
-#define TRG_GROUP_REDUCE_(name, ATOMIC, first)                     \
-    TRG_FN trg_u32 name(TRG_LOCAL trg_u32 *scratch, trg_u32 value) \
-    {                                                              \
-        TRG_BARRIER();                                             \
-        if (TRG_LID == 0u)                                         \
-            scratch[0] = (first);                                  \
-        TRG_BARRIER();                                             \
-        ATOMIC(&scratch[0], value);                                \
-        TRG_BARRIER();                                             \
-        return scratch[0];                                         \
+#define TRG_GROUP_REDUCE_(name, ATOMIC, first)                           \
+    TRG_GROUP_FN trg_u32 name(TRG_LOCAL trg_u32 *scratch, trg_u32 value) \
+    {                                                                    \
+        TRG_BARRIER();                                                   \
+        if (TRG_LID == 0u)                                               \
+            scratch[0] = (first);                                        \
+        TRG_BARRIER();                                                   \
+        ATOMIC(&scratch[0], value);                                      \
+        TRG_BARRIER();                                                   \
+        return scratch[0];                                               \
     }
 #else
-#define TRG_GROUP_REDUCE_(name, ATOMIC, first)                     \
-    TRG_FN trg_u32 name(TRG_LOCAL trg_u32 *scratch, trg_u32 value) \
-    {                                                              \
-        (void)scratch;                                             \
-        return value;                                              \
+#define TRG_GROUP_REDUCE_(name, ATOMIC, first)                           \
+    TRG_GROUP_FN trg_u32 name(TRG_LOCAL trg_u32 *scratch, trg_u32 value) \
+    {                                                                    \
+        (void)scratch;                                                   \
+        return value;                                                    \
     }
 #endif
 TRG_GROUP_REDUCE_(trg_group_sum, TRG_ATOMIC_ADD_LOCAL, 0u)
@@ -166,7 +175,7 @@ TRG_GROUP_REDUCE_(trg_group_or, TRG_ATOMIC_OR_LOCAL, 0u)
 /* Stream compaction: where the item of this work-item goes if `keep` is 1 (it is 0 or 1), in the
  * order of work-items and behind the `*count` that were kept in earlier calls; `*count` then counts
  * these too.  It starts at 0 and is the same in all work-items.  TRG_GROUP_SCRATCH words. */
-TRG_FN trg_u32 trg_group_place(TRG_LOCAL trg_u32 *scratch, trg_u32 keep, trg_u32 *count)
+TRG_GROUP_FN trg_u32 trg_group_place(TRG_LOCAL trg_u32 *scratch, trg_u32 keep, trg_u32 *count)
 {
     trg_u32 total;
     const trg_u32 place = *count + trg_group_scan(scratch, keep, &total);
@@ -179,22 +188,22 @@ TRG_FN trg_u32 trg_group_place(TRG_LOCAL trg_u32 *scratch, trg_u32 keep, trg_u32
 
 /* Replaces a[0 .. n) by its exclusive sums and returns the sum of all, to every work-item.
  * TRG_GROUP_SCRATCH words. */
-#define TRG_GROUP_SCAN_ARRAY_(name, SPACE)                                       \
-    TRG_FN trg_u32 name(TRG_LOCAL trg_u32 *scratch, SPACE trg_u32 *a, trg_u32 n) \
-    {                                                                            \
-        trg_u32 sum = 0u;                                                        \
-        TRG_BARRIER();                                                           \
-        for (trg_u32 at = 0u; at < n; at += TRG_LSIZE) {                         \
-            const trg_u32 i = at + TRG_LID;                                      \
-            const trg_u32 value = i < n ? a[i] : 0u;                             \
-            trg_u32 total;                                                       \
-            const trg_u32 before = trg_group_scan(scratch, value, &total);       \
-            if (i < n)                                                           \
-                a[i] = sum + before;                                             \
-            sum += total;                                                        \
-        }                                                                        \
-        TRG_BARRIER();                                                           \
-        return sum;                                                              \
+#define TRG_GROUP_SCAN_ARRAY_(name, SPACE)                                             \
+    TRG_GROUP_FN trg_u32 name(TRG_LOCAL trg_u32 *scratch, SPACE trg_u32 *a, trg_u32 n) \
+    {                                                                                  \
+        trg_u32 sum = 0u;                                                              \
+        TRG_BARRIER();                                                                 \
+        for (trg_u32 at = 0u; at < n; at += TRG_LSIZE) {                               \
+            const trg_u32 i = at + TRG_LID;                                            \
+            const trg_u32 value = i < n ? a[i] : 0u;                                   \
+            trg_u32 total;                                                             \
+            const trg_u32 before = trg_group_scan(scratch, value, &total);             \
+            if (i < n)                                                                 \
+                a[i] = sum + before;                                                   \
+            sum += total;                                                              \
+        }                                                                              \
+        TRG_BARRIER();                                                                 \
+        return sum;                                                                    \
     }
 TRG_GROUP_SCAN_ARRAY_(trg_group_scan_global, TRG_GLOBAL)
 #if defined(__OPENCL_VERSION__)
@@ -205,8 +214,8 @@ TRG_GROUP_SCAN_ARRAY_(trg_group_scan_local, TRG_LOCAL)
 
 /* Writes the indices i with flag[i] != 0, ascending, to `ret_index` and returns how many there are,
  * to every work-item.  TRG_GROUP_SCRATCH words. */
-TRG_FN trg_u32 trg_group_compact(TRG_LOCAL trg_u32 *scratch, TRG_GLOBAL const trg_u32 *flag,
-                                 trg_u32 n, TRG_GLOBAL trg_u32 *ret_index)
+TRG_GROUP_FN trg_u32 trg_group_compact(TRG_LOCAL trg_u32 *scratch, TRG_GLOBAL const trg_u32 *flag,
+                                       trg_u32 n, TRG_GLOBAL trg_u32 *ret_index)
 {
     trg_u32 count = 0u;
 
@@ -230,9 +239,9 @@ TRG_FN trg_u32 trg_group_compact(TRG_LOCAL trg_u32 *scratch, TRG_GLOBAL const tr
  * more than 64 work-items counts with 64 (in CUDA, with its warps), each over a stretch of its own.
  * TRG_GROUP_SORT_SCRATCH words. */
 #if defined(__CUDACC__)
-TRG_FN void trg_group_radix_pass(TRG_LOCAL trg_u32 *scratch, const trg_u32 *key,
-                                 const trg_u32 *value, trg_u32 n, trg_u32 shift, trg_u32 *key_to,
-                                 trg_u32 *value_to)
+TRG_GROUP_FN void trg_group_radix_pass(TRG_LOCAL trg_u32 *scratch, const trg_u32 *key,
+                                       const trg_u32 *value, trg_u32 n, trg_u32 shift,
+                                       trg_u32 *key_to, trg_u32 *value_to)
 {
     const trg_u32 lane = TRG_LID & 31u, worker = TRG_LID >> 5, workers = (TRG_LSIZE + 31u) >> 5;
     const trg_u32 mask = trg_warp_mask_(), width = (trg_u32)__popc(mask);
@@ -274,9 +283,9 @@ TRG_FN void trg_group_radix_pass(TRG_LOCAL trg_u32 *scratch, const trg_u32 *key,
     TRG_BARRIER();
 }
 #else
-TRG_FN void trg_group_radix_pass(TRG_LOCAL trg_u32 *scratch, TRG_GLOBAL const trg_u32 *key,
-                                 TRG_GLOBAL const trg_u32 *value, trg_u32 n, trg_u32 shift,
-                                 TRG_GLOBAL trg_u32 *key_to, TRG_GLOBAL trg_u32 *value_to)
+TRG_GROUP_FN void trg_group_radix_pass(TRG_LOCAL trg_u32 *scratch, TRG_GLOBAL const trg_u32 *key,
+                                       TRG_GLOBAL const trg_u32 *value, trg_u32 n, trg_u32 shift,
+                                       TRG_GLOBAL trg_u32 *key_to, TRG_GLOBAL trg_u32 *value_to)
 {
     const trg_u32 workers = TRG_LSIZE < TRG_GROUP_SORTERS_ ? TRG_LSIZE : TRG_GROUP_SORTERS_;
     const trg_u32 chunk = (n + workers - 1u) / workers;
@@ -305,9 +314,9 @@ TRG_FN void trg_group_radix_pass(TRG_LOCAL trg_u32 *scratch, TRG_GLOBAL const tr
 /* Sorts pairs by their keys, ascending and stable, in passes over the bits in which keys differ.
  * The result is in key, value; key2, value2 are room for [n] each.  TRG_GROUP_SORT_SCRATCH words.
  */
-TRG_FN void trg_group_sort(TRG_LOCAL trg_u32 *scratch, TRG_GLOBAL trg_u32 *key,
-                           TRG_GLOBAL trg_u32 *value, TRG_GLOBAL trg_u32 *key2,
-                           TRG_GLOBAL trg_u32 *value2, trg_u32 n)
+TRG_GROUP_FN void trg_group_sort(TRG_LOCAL trg_u32 *scratch, TRG_GLOBAL trg_u32 *key,
+                                 TRG_GLOBAL trg_u32 *value, TRG_GLOBAL trg_u32 *key2,
+                                 TRG_GLOBAL trg_u32 *value2, trg_u32 n)
 {
     trg_u32 differ = 0u, passes = 0u;
 
@@ -315,15 +324,13 @@ TRG_FN void trg_group_sort(TRG_LOCAL trg_u32 *scratch, TRG_GLOBAL trg_u32 *key,
     for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
         differ |= key[i] ^ key[0];
     differ = trg_group_or(scratch, differ);
-    for (trg_u32 shift = 0u; shift < 32u; shift += TRG_GROUP_DIGIT_BITS) {
-        if (!(differ >> shift & (TRG_GROUP_DIGITS - 1u)))
-            continue;
-        if (passes % 2u == 0u)
-            trg_group_radix_pass(scratch, key, value, n, shift, key2, value2);
-        else
-            trg_group_radix_pass(scratch, key2, value2, n, shift, key, value);
-        passes++;
-    }
+    for (trg_u32 shift = 0u; shift < 32u; shift += TRG_GROUP_DIGIT_BITS)
+        if (differ >> shift & (TRG_GROUP_DIGITS - 1u)) {
+            const trg_u32 back = passes++ & 1u;
+
+            trg_group_radix_pass(scratch, back ? key2 : key, back ? value2 : value, n, shift,
+                                 back ? key : key2, back ? value : value2);
+        }
     if (passes % 2u == 1u)
         for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
             key[i] = key2[i];

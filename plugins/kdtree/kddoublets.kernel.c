@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Doublets: hits are put in order of their layers, each layer of each RoI becomes a tree in (phi,
+ * z) or (phi, r), and for each hit the trees of the layers further out are searched in a box.
+ * Twice: the first time counts, sums of the counts say where each hit's doublets go, the second
+ * time writes them.
+ *
+ * kdd_layers -> kd_build_trees -> kdd_count -> kdd_sum -> kdd_offsets -> kdd_fill
+ *
+ * Order of the result: by RoI, then number of the inner hit, then number of the outer hit. */
+#include "kddoublets.h"
+#include "../common/group.h"
+#include "layout.h"
+#include "trigd/kernel.h"
+
+#define KDD_UNUSED 15u /* digit of hits on no layer */
+
+/* One group an RoI: hits in order of layers, and for each layer the stretch of its hits and where
+ * they are. hits: [6][room]: x, y, z, r about the beam line, phi, and z or r.  numbers: [4][room]:
+ * layer, number in the RoI, and the same before sorting.  trees: begin and size for each layer of
+ * each RoI; after those of all RoIs there are, its extent. */
+TRG_KERNEL5(kdd_layers, const trg_u8, data, trg_u32, numbers, float, hits, trg_u32, trees, trg_u32,
+            counts, struct kdd_par, par)
+{
+    TRG_SHARED trg_u32 scratch[TRG_GROUP_SORT_SCRATCH];
+    TRG_SHARED trg_u32 count[TRG_GROUP_DIGITS];
+    TRG_SHARED trg_u32 extent[KDD_LAYERS * 4u];
+    const trg_u32 base = TRG_OFFSETS(data, par.in)[TRG_GID];
+    const trg_u32 n = TRG_OFFSETS(data, par.in)[TRG_GID + 1u] - base;
+    TRG_GLOBAL const float *x = TRG_COLUMN(float, data, par.in, 0) + base;
+    TRG_GLOBAL const float *y = TRG_COLUMN(float, data, par.in, 1) + base;
+    TRG_GLOBAL const float *z = TRG_COLUMN(float, data, par.in, 2) + base;
+    TRG_GLOBAL const trg_u16 *layer = TRG_COLUMN(trg_u16, data, par.in, 3) + base;
+    TRG_GLOBAL trg_u32 *key = numbers + base, *origin = key + par.room;
+    TRG_GLOBAL trg_u32 *key2 = origin + par.room, *origin2 = key2 + par.room;
+    TRG_GLOBAL float *to = hits + base;
+
+    for (trg_u32 l = TRG_LID; l < KDD_LAYERS * 4u; l += TRG_LSIZE)
+        extent[l] = l & 1u ? 0u : 0xffffffffu;
+    for (trg_u32 l = TRG_LID; l < TRG_GROUP_DIGITS; l += TRG_LSIZE)
+        count[l] = 0u;
+    TRG_BARRIER();
+    for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
+        const struct kdd_hit h = kdd_about_beam(par.cuts, x[i], y[i], z[i]);
+        const trg_u32 digit = layer[i] < KDD_LAYERS && kdd_is_good(h) ? layer[i] : KDD_UNUSED;
+
+        key2[i] = digit;
+        origin2[i] = i;
+        counts[base + i] = 0u;
+        TRG_ATOMIC_ADD_LOCAL(&count[digit], 1u);
+        if (digit != KDD_UNUSED) {
+            TRG_ATOMIC_MIN_LOCAL(&extent[4u * digit], kd_key(h.r));
+            TRG_ATOMIC_MAX_LOCAL(&extent[4u * digit + 1u], kd_key(h.r));
+            TRG_ATOMIC_MIN_LOCAL(&extent[4u * digit + 2u], kd_key(h.z));
+            TRG_ATOMIC_MAX_LOCAL(&extent[4u * digit + 3u], kd_key(h.z));
+        }
+    }
+    trg_group_radix_pass(scratch, key2, origin2, n, 0u, key, origin);
+    for (trg_u32 p = TRG_LID; p < n; p += TRG_LSIZE) {
+        const trg_u32 i = origin[p];
+        const struct kdd_hit h = kdd_about_beam(par.cuts, x[i], y[i], z[i]);
+
+        to[p] = h.x;
+        to[par.room + p] = h.y;
+        to[2u * par.room + p] = h.z;
+        to[3u * par.room + p] = h.r;
+        to[4u * par.room + p] = kdd_phi(h.x, h.y);
+        to[5u * par.room + p] = key[p] < KDD_BARREL ? h.z : h.r;
+    }
+    if (TRG_LID == 0u) {
+        TRG_GLOBAL trg_u32 *tree = trees + TRG_GID * KDD_LAYERS * 2u;
+        trg_u32 at = base;
+
+        for (trg_u32 l = 0u; l < KDD_LAYERS; l++) {
+            tree[2u * l] = at;
+            tree[2u * l + 1u] = count[l];
+            at += count[l];
+        }
+    }
+    for (trg_u32 l = TRG_LID; l < KDD_LAYERS * 4u; l += TRG_LSIZE)
+        trees[(par.n_rois * 2u + TRG_GID * 4u) * KDD_LAYERS + l] = extent[l];
+}
+
+struct kdd_view { /* what a search reads */
+    TRG_GLOBAL const float *hits, *nodes;
+    TRG_GLOBAL const trg_u32 *ids, *numbers, *trees, *extents;
+    trg_u32 room;
+};
+
+TRG_FN struct kdd_hit kdd_load(const struct kdd_view v, trg_u32 point)
+{
+    struct kdd_hit h;
+
+    h.x = v.hits[point];
+    h.y = v.hits[v.room + point];
+    h.z = v.hits[2u * v.room + point];
+    h.r = v.hits[3u * v.room + point];
+    h.phi = v.hits[4u * v.room + point];
+    return h;
+}
+
+TRG_FN struct kdd_extent kdd_extent_of(const struct kdd_view v, trg_u32 t)
+{
+    struct kdd_extent e;
+
+    e.r_low = kd_unkey(v.extents[4u * t]);
+    e.r_high = kd_unkey(v.extents[4u * t + 1u]);
+    e.z_low = kd_unkey(v.extents[4u * t + 2u]);
+    e.z_high = kd_unkey(v.extents[4u * t + 3u]);
+    return e;
+}
+
+/* Puts a number into the sorted list of those found, which has room for the `cap` smallest. */
+TRG_FN void kdd_insert(TRG_GLOBAL trg_u32 *row, trg_u32 cap, trg_u32 found, trg_u32 number)
+{
+    trg_u32 k = found;
+
+    if (found >= cap) {
+        if (cap == 0u || row[cap - 1u] < number)
+            return;
+        k = cap - 1u;
+    }
+    for (; k > 0u && row[k - 1u] > number; k--)
+        row[k] = row[k - 1u];
+    row[k] = number;
+}
+
+/* Hits of tree t that are a doublet with hit i; their numbers go to `row`, behind the `found` that
+ * are there. Returns how many have been found then. */
+TRG_FN trg_u32 kdd_search(const struct kdd_view v, const struct kdd_cuts cuts,
+                          const struct kdd_pair pair, const struct kdd_hit i, trg_u32 t,
+                          trg_u32 found, TRG_GLOBAL trg_u32 *row, trg_u32 cap)
+{
+    const trg_u32 base = v.trees[2u * t], n = v.trees[2u * t + 1u];
+    TRG_GLOBAL const float *phi_of = v.nodes + base, *s_of = phi_of + v.room;
+    const struct kdd_box box = kdd_box_of(cuts, pair, i, kdd_extent_of(v, t));
+    const float turn = box.high[0] > KDD_PI ? -KDD_TURN : KDD_TURN;
+    const trg_u32 wraps = box.high[0] > KDD_PI || box.low[0] < -KDD_PI;
+    const float low2 = wraps ? box.low[0] + turn : 1e30f;
+    const float high2 = wraps ? box.high[0] + turn : -1e30f;
+    const float least = low2 < box.low[0] ? low2 : box.low[0];
+    const float most = high2 > box.high[0] ? high2 : box.high[0];
+    trg_u32 stack[KD_LEVELS_MAX];
+    trg_u32 depth = 0u, node = 0u;
+
+    if (n == 0u || !(box.low[1] <= box.high[1]))
+        return found;
+    for (;;) {
+        const float phi = phi_of[node], s = s_of[node];
+        const trg_u32 by_phi = kd_levels(node + 1u) & 1u, l = 2u * node + 1u;
+        const trg_u32 left = l < n && (by_phi ? !(phi < least) : !(s < box.low[1]));
+        const trg_u32 right = l + 1u < n && (by_phi ? !(phi > most) : !(s > box.high[1]));
+
+        if (s >= box.low[1] && s <= box.high[1] &&
+            ((phi >= box.low[0] && phi <= box.high[0]) || (phi >= low2 && phi <= high2))) {
+            const trg_u32 o = v.ids[base + node];
+
+            if (kdd_accepts(cuts, pair, i, kdd_load(v, o))) {
+                kdd_insert(row, cap, found, v.numbers[v.room + o]);
+                found++;
+            }
+        }
+        if (left && right)
+            stack[depth++] = l + 1u;
+        if (left || right) {
+            node = left ? l : l + 1u;
+        } else {
+            if (depth == 0u)
+                return found;
+            node = stack[--depth];
+        }
+    }
+}
+
+/* All doublets that begin with a point of RoI `roi`. */
+TRG_FN trg_u32 kdd_search_all(const struct kdd_view v, const struct kdd_par par, trg_u32 roi,
+                              trg_u32 point, TRG_GLOBAL trg_u32 *row, trg_u32 cap)
+{
+    const trg_u32 layer = v.numbers[point];
+    const struct kdd_hit i = kdd_load(v, point);
+    trg_u32 found = 0u;
+
+    for (trg_u32 k = 0u; k < par.n_pairs; k++)
+        if (par.pair[k].inner == layer)
+            found = kdd_search(v, par.cuts, par.pair[k], i, roi * KDD_LAYERS + par.pair[k].outer,
+                               found, row, cap);
+    return found;
+}
+
+/* `parts` groups an RoI: how many doublets begin with each of its hits. */
+TRG_KERNEL6(kdd_count, const float, hits, const float, nodes, const trg_u32, ids, const trg_u32,
+            numbers, const trg_u32, trees, trg_u32, counts, struct kdd_par, par)
+{
+    const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
+    const trg_u32 first = trees[2u * roi * KDD_LAYERS];
+    const trg_u32 last = 2u * (roi * KDD_LAYERS + KDD_LAYERS - 1u);
+    const trg_u32 end = trees[last] + trees[last + 1u];
+    struct kdd_view v;
+
+    v.hits = hits;
+    v.nodes = nodes;
+    v.ids = ids;
+    v.numbers = numbers;
+    v.trees = trees;
+    v.extents = trees + par.n_rois * 2u * KDD_LAYERS;
+    v.room = par.room;
+    /* in order of the trees' nodes, so that neighbours look at the same places */
+    for (trg_u32 p = first + part * TRG_LSIZE + TRG_LID; p < end; p += par.parts * TRG_LSIZE) {
+        const trg_u32 point = ids[p];
+
+        counts[first + numbers[par.room + point]] = kdd_search_all(v, par, roi, point, counts, 0u);
+    }
+}
+
+/* One group an RoI: counts become the places of each hit's doublets; what is over the limit is
+ * told. */
+TRG_KERNEL4(kdd_sum, const trg_u8, data, const trg_u32, trees, trg_u32, counts, struct kdd_summary,
+            summaries, struct kdd_par, par)
+{
+    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
+    const trg_u32 base = TRG_OFFSETS(data, par.in)[TRG_GID];
+    const trg_u32 n = TRG_OFFSETS(data, par.in)[TRG_GID + 1u] - base;
+    const trg_u32 last = 2u * (TRG_GID * KDD_LAYERS + KDD_LAYERS - 1u);
+    const trg_u32 wanted = trg_group_scan_global(scratch, counts + base, n);
+    const trg_u32 limit = n <= par.max_roi / par.max_per_hit ? n * par.max_per_hit : par.max_roi;
+
+    if (TRG_LID == 0u) {
+        summaries[TRG_GID].n_used = trees[last] + trees[last + 1u] - base;
+        summaries[TRG_GID].wanted = wanted;
+        summaries[TRG_GID].kept = wanted < limit ? wanted : limit;
+    }
+}
+
+/* One group for all: where each RoI's doublets begin. */
+TRG_KERNEL2(kdd_offsets, const struct kdd_summary, summaries, trg_u8, out, struct kdd_par, par)
+{
+    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
+    TRG_GLOBAL trg_u32 *offsets = (TRG_GLOBAL trg_u32 *)(out + par.out.offsets);
+    trg_u32 sum = 0u;
+
+    for (trg_u32 at = 0u; at < par.n_rois; at += TRG_LSIZE) {
+        const trg_u32 i = at + TRG_LID;
+        trg_u32 total;
+        const trg_u32 before =
+            trg_group_scan(scratch, i < par.n_rois ? summaries[i].kept : 0u, &total);
+
+        if (i < par.n_rois)
+            offsets[i] = sum + before;
+        sum += total;
+    }
+    if (TRG_LID == 0u)
+        offsets[par.n_rois] = sum;
+}
+
+/* The same as kdd_count, once more: writes the doublets. */
+TRG_KERNEL8(kdd_fill, const float, hits, const float, nodes, const trg_u32, ids, const trg_u32,
+            numbers, const trg_u32, trees, const trg_u32, counts, const struct kdd_summary,
+            summaries, trg_u8, out, struct kdd_par, par)
+{
+    const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
+    const trg_u32 first = trees[2u * roi * KDD_LAYERS];
+    const trg_u32 last = 2u * (roi * KDD_LAYERS + KDD_LAYERS - 1u);
+    const trg_u32 end = trees[last] + trees[last + 1u], kept = summaries[roi].kept;
+    const trg_u32 to = ((TRG_GLOBAL const trg_u32 *)(out + par.out.offsets))[roi];
+    TRG_GLOBAL trg_u32 *inner = (TRG_GLOBAL trg_u32 *)(out + par.out.column[0]) + to;
+    TRG_GLOBAL trg_u32 *outer = (TRG_GLOBAL trg_u32 *)(out + par.out.column[1]) + to;
+    struct kdd_view v;
+
+    v.hits = hits;
+    v.nodes = nodes;
+    v.ids = ids;
+    v.numbers = numbers;
+    v.trees = trees;
+    v.extents = trees + par.n_rois * 2u * KDD_LAYERS;
+    v.room = par.room;
+    for (trg_u32 p = first + part * TRG_LSIZE + TRG_LID; p < end; p += par.parts * TRG_LSIZE) {
+        const trg_u32 point = ids[p], number = numbers[par.room + point];
+        const trg_u32 at = counts[first + number];
+        trg_u32 n;
+
+        if (at >= kept)
+            continue;
+        n = kdd_search_all(v, par, roi, point, outer + at, kept - at);
+        for (trg_u32 k = 0u; k < n && at + k < kept; k++)
+            inner[at + k] = number;
+    }
+}

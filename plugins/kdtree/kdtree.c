@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kdtree - doublets of hits: k-d trees of the hits of each layer, searched in boxes.  See
+ * README.md. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "kdbuild.h"
+#include "kdbuild.program.h"
+#include "kddoublets.program.h"
+
+#define SLOTS_MAX 8u
+#define DIMS      2u /* phi, and z or r */
+
+enum { VALUE_DOUBLETS, VALUE_HITS, VALUE_PER_HIT };
+static const struct trg_value values[] = {
+    {"n_doublets", "", "doublets made"},
+    {"n_hits", "", "hits on the layers that are used"},
+    {"doublets_per_hit", "", "their ratio; 0 without hits"},
+    {0},
+};
+
+/* The names of the kernels' arguments; twins in host memory end in _host. */
+struct slot {
+    struct trg_buffer *numbers, *hits, *nodes, *ids, *orders, *keys, *side;
+    struct trg_buffer *trees, *counts, *summaries, *out;
+    struct trg_buffer *summaries_host,
+        *out_host; /* NULL on the CPU, where all memory is the host's */
+    bool to_host;  /* somebody wants the doublets of this batch on the host */
+};
+
+struct trg_algo {
+    const struct kdd_config *config;
+    struct trg_limits limits;
+    struct trg_device_info device;
+    struct trg_module *build_module, *module;
+    struct trg_kernel *build, *layers, *count, *sum, *offsets, *fill;
+    struct slot slot[SLOTS_MAX];
+    struct kdd_par par; /* what does not change */
+    size_t out_bytes;
+    uint32_t group;
+};
+
+/* ---------------------------------------------------------------- one lane */
+
+static uint32_t align64(size_t *at, size_t bytes)
+{
+    const size_t here = *at;
+
+    *at = (here + bytes + 63) & ~(size_t)63;
+    return (uint32_t)here;
+}
+
+/* Places and limits that hold for all batches.  -E2BIG: the doublets would not fit a buffer. */
+static int set_par(struct trg_algo *a, const struct trg_host *host)
+{
+    const struct trg_limits *l = &a->limits;
+    const uint64_t by_roi = (uint64_t)l->max_rois * a->config->max_doublets;
+    const uint64_t by_hit = (uint64_t)l->max_items * a->config->max_per_hit;
+    const uint64_t room = by_roi < by_hit ? by_roi : by_hit;
+    struct trg_span *out = &a->par.out;
+
+    if (room > UINT32_MAX / 8 - (1u << 20)) {
+        char text[200];
+
+        snprintf(
+            text, sizeof text,
+            "kdtree: batches of %u RoIs and %u hits may have %llu doublets, which do not fit into "
+            "4 GiB: lower max_doublets or max_per_hit",
+            l->max_rois, l->max_items, (unsigned long long)room);
+        trg_log(host, TRG_ERROR, text);
+        return -E2BIG;
+    }
+    kdd_fill_par(a->config, &a->par);
+    a->par.room = (l->max_items + 63u) & ~63u;
+    a->par.out_room = (uint32_t)room;
+    out->n_items = (uint32_t)room;
+    out->rois = align64(&a->out_bytes, l->max_rois * sizeof(struct trg_roi_info));
+    out->offsets = align64(&a->out_bytes, (l->max_rois + 1u) * sizeof(uint32_t));
+    out->column[0] = align64(&a->out_bytes, (size_t)room * sizeof(uint32_t));
+    out->column[1] = align64(&a->out_bytes, (size_t)room * sizeof(uint32_t));
+    a->group = a->device.group_max < KDD_GROUP ? a->device.group_max : KDD_GROUP;
+    return 0;
+}
+
+static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
+{
+    const size_t column = (size_t)a->par.room * sizeof(uint32_t), rois = a->limits.max_rois;
+    const struct {
+        enum trg_mem mem;
+        size_t bytes;
+        struct trg_buffer **buffer;
+    } list[] = {
+        {TRG_MEM_DEVICE, 4 * column, &s->numbers},
+        {TRG_MEM_DEVICE, 6 * column, &s->hits},
+        {TRG_MEM_DEVICE, DIMS * column, &s->nodes},
+        {TRG_MEM_DEVICE, column, &s->ids},
+        {TRG_MEM_DEVICE, 2 * DIMS * column, &s->orders},
+        {TRG_MEM_DEVICE, 2 * column, &s->keys},
+        {TRG_MEM_DEVICE, column, &s->side},
+        {TRG_MEM_DEVICE, rois * KDD_LAYERS * 6 * sizeof(uint32_t), &s->trees},
+        {TRG_MEM_DEVICE, column, &s->counts},
+        {TRG_MEM_DEVICE, rois * sizeof(struct kdd_summary), &s->summaries},
+        {TRG_MEM_DEVICE, a->out_bytes, &s->out},
+        {TRG_MEM_PINNED, rois * sizeof(struct kdd_summary), &s->summaries_host},
+        {TRG_MEM_PINNED, a->out_bytes, &s->out_host},
+    };
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < sizeof list / sizeof *list; i++)
+        if (list[i].mem == TRG_MEM_DEVICE || !a->device.is_host)
+            r = trg_buffer_new(d, list[i].mem, list[i].bytes, list[i].buffer);
+    return r;
+}
+
+static void close_slot(struct slot *s)
+{
+    struct trg_buffer *all[] = {s->numbers, s->hits,           s->nodes,   s->ids,    s->orders,
+                                s->keys,    s->side,           s->trees,   s->counts, s->summaries,
+                                s->out,     s->summaries_host, s->out_host};
+
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        trg_buffer_free(all[k]);
+}
+
+static int load_kernels(struct trg_algo *a, struct trg_device *d)
+{
+    const struct {
+        const char *name;
+        struct trg_kernel **kernel;
+    } list[] = {{"kdd_layers", &a->layers},
+                {"kdd_count", &a->count},
+                {"kdd_sum", &a->sum},
+                {"kdd_offsets", &a->offsets},
+                {"kdd_fill", &a->fill}};
+    int r = trg_module_new(d, &kddoublets_program, NULL, &a->module);
+
+    for (size_t i = 0; r == 0 && i < sizeof list / sizeof *list; i++)
+        r = trg_kernel_get(a->module, list[i].name, list[i].kernel);
+    if (r == 0)
+        r = trg_module_new(d, &kdbuild_program, NULL, &a->build_module);
+    return r < 0 ? r : trg_kernel_get(a->build_module, "kd_build_trees", &a->build);
+}
+
+static void destroy(struct trg_algo *a)
+{
+    if (!a)
+        return;
+    for (uint32_t i = 0; i < SLOTS_MAX; i++)
+        close_slot(&a->slot[i]);
+    trg_module_free(a->module);
+    trg_module_free(a->build_module);
+    free(a);
+}
+
+static int create(const struct trg_host *host, const void *config, struct trg_device *device,
+                  const struct trg_limits *limits, struct trg_algo **ret_algo)
+{
+    struct trg_algo *a;
+    int r;
+
+    if (limits->slots > SLOTS_MAX)
+        return -EINVAL;
+    a = calloc(1, sizeof *a);
+    if (!a)
+        return -ENOMEM;
+    a->config = config;
+    a->limits = *limits;
+    trg_device_info(device, &a->device);
+    r = set_par(a, host);
+    if (r == 0)
+        r = load_kernels(a, device);
+    for (uint32_t i = 0; r == 0 && i < limits->slots; i++)
+        r = open_slot(a, device, &a->slot[i]);
+    if (r < 0) {
+        destroy(a);
+        return r;
+    }
+    *ret_algo = a;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- one batch */
+
+/* Groups for one RoI in the searches, a work-item for each hit; on the CPU one. */
+static uint32_t parts_for(const struct trg_algo *a, const struct trg_batch *b)
+{
+    const uint32_t mean = b->in[0].span.n_items / b->n_rois, parts = mean / a->group + 1;
+
+    return a->device.is_host ? 1 : parts > 256 ? 256 : parts;
+}
+
+static int launch(struct trg_algo *a, const struct trg_batch *b, const struct kdd_par *par,
+                  struct trg_queue *q)
+{
+    struct slot *s = &a->slot[b->slot];
+    const struct kd_build_par build_par = {
+        .k = DIMS, .room = par->room, .at = 4 * par->room, .by_hand = 1};
+    const struct trg_arg in = TRG_BUF(b->in[0].dev), value = TRG_VAL(*par);
+    const struct trg_arg layers[] = {
+        in, TRG_BUF(s->numbers), TRG_BUF(s->hits), TRG_BUF(s->trees), TRG_BUF(s->counts), value};
+    const struct trg_arg build[] = {TRG_BUF(s->trees), TRG_BUF(s->hits),   TRG_BUF(s->nodes),
+                                    TRG_BUF(s->ids),   TRG_BUF(s->orders), TRG_BUF(s->keys),
+                                    TRG_BUF(s->side),  TRG_VAL(build_par)};
+    const struct trg_arg count[] = {TRG_BUF(s->hits),
+                                    TRG_BUF(s->nodes),
+                                    TRG_BUF(s->ids),
+                                    TRG_BUF(s->numbers),
+                                    TRG_BUF(s->trees),
+                                    TRG_BUF(s->counts),
+                                    value};
+    const struct trg_arg sum[] = {in, TRG_BUF(s->trees), TRG_BUF(s->counts), TRG_BUF(s->summaries),
+                                  value};
+    const struct trg_arg offsets[] = {TRG_BUF(s->summaries), TRG_BUF(s->out), value};
+    const struct trg_arg fill[] = {TRG_BUF(s->hits),      TRG_BUF(s->nodes), TRG_BUF(s->ids),
+                                   TRG_BUF(s->numbers),   TRG_BUF(s->trees), TRG_BUF(s->counts),
+                                   TRG_BUF(s->summaries), TRG_BUF(s->out),   value};
+    const struct trg_range rois = {b->n_rois, a->group};
+    const struct trg_range parts = {b->n_rois * par->parts, a->group};
+    int r = trg_launch(q, a->layers, rois, layers, 6);
+
+    if (r == 0)
+        r = trg_launch(q, a->build, (struct trg_range){b->n_rois * KDD_LAYERS, a->group}, build, 8);
+    if (r == 0)
+        r = trg_launch(q, a->count, parts, count, 7);
+    if (r == 0)
+        r = trg_launch(q, a->sum, rois, sum, 5);
+    if (r == 0)
+        r = trg_launch(q, a->offsets, (struct trg_range){1, a->group}, offsets, 3);
+    if (r == 0)
+        r = trg_launch(q, a->fill, parts, fill, 9);
+    return r;
+}
+
+/* The most doublets that the batch can have. */
+static uint32_t most_of(const struct trg_algo *a, const struct trg_batch *b)
+{
+    const struct trg_input *in = &b->in[0];
+    const uint32_t *offsets = (const uint32_t *)(const void *)(in->host + in->span.offsets);
+    uint32_t n = 0;
+
+    if (!in->host)
+        return a->par.out_room;
+    for (uint32_t i = 0; i < b->n_rois; i++)
+        n += kdd_limit(a->config, offsets[i + 1] - offsets[i]);
+    return n;
+}
+
+static int read_back(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
+{
+    const struct trg_span *out = &a->par.out;
+    struct slot *s = &a->slot[b->slot];
+    int r =
+        trg_read(q, s->summaries_host, 0, s->summaries, 0, b->n_rois * sizeof(struct kdd_summary));
+
+    if (r == 0 && s->to_host)
+        r = trg_read(q, s->out_host, out->offsets, s->out, out->offsets,
+                     (b->n_rois + 1u) * sizeof(uint32_t));
+    for (uint32_t c = 0; r == 0 && c < 2 && s->to_host; c++)
+        r = trg_read(q, s->out_host, out->column[c], s->out, out->column[c],
+                     (size_t)most_of(a, b) * sizeof(uint32_t));
+    return r;
+}
+
+static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
+{
+    struct slot *s = &a->slot[b->slot];
+    struct kdd_par par = a->par;
+    int r;
+
+    par.in = b->in[0].span;
+    par.n_rois = b->n_rois;
+    par.parts = parts_for(a, b);
+    s->to_host = false;
+    for (uint32_t i = 0; i < b->n_rois; i++)
+        s->to_host |= b->outputs[0][i].capacity > 0;
+    r = trg_copy(q, s->out, par.out.rois, b->in[0].dev, par.in.rois,
+                 b->n_rois * sizeof(struct trg_roi_info));
+    if (r == 0)
+        r = launch(a, b, &par, q);
+    return r < 0 || a->device.is_host ? r : read_back(a, b, q);
+}
+
+static int collect(struct trg_algo *a, struct trg_batch *b)
+{
+    const struct slot *s = &a->slot[b->slot];
+    const bool is_host = a->device.is_host;
+    const struct kdd_summary *sums = trg_buffer_host(is_host ? s->summaries : s->summaries_host);
+    const unsigned char *out = trg_buffer_host(is_host ? s->out : s->out_host);
+    const uint32_t *offsets = (const uint32_t *)(const void *)(out + a->par.out.offsets);
+
+    for (uint32_t i = 0; i < b->n_rois; i++) {
+        struct trg_result *r = &b->results[i];
+        struct trg_output *o = &b->outputs[0][i];
+
+        r->value[VALUE_DOUBLETS] = (float)sums[i].kept;
+        r->value[VALUE_HITS] = (float)sums[i].n_used;
+        r->value[VALUE_PER_HIT] = sums[i].n_used ? (float)sums[i].kept / (float)sums[i].n_used : 0;
+        if (sums[i].kept < sums[i].wanted) {
+            r->status = TRG_TRUNCATED;
+            r->wanted = sums[i].wanted;
+            r->kept = sums[i].kept;
+        }
+        if (!o->capacity)
+            continue;
+        o->n = sums[i].kept < o->capacity ? sums[i].kept : o->capacity;
+        for (uint32_t c = 0; c < 2; c++)
+            memcpy(o->column[c], out + a->par.out.column[c] + offsets[i] * sizeof(uint32_t),
+                   o->n * sizeof(uint32_t));
+    }
+    return 0;
+}
+
+static int device_output(struct trg_algo *a, uint32_t slot, uint32_t k, struct trg_input *ret)
+{
+    if (slot >= a->limits.slots || k > 0)
+        return -EINVAL;
+    *ret = (struct trg_input){.kind = TRG_DOUBLETS, .span = a->par.out, .dev = a->slot[slot].out};
+    return 0;
+}
+
+TRG_PLUGIN_EXPORT const struct trg_plugin trg_plugin;
+const struct trg_plugin trg_plugin = {
+    TRG_PLUGIN_INIT,
+    .name = "kdtree",
+    .version = "1.0.0",
+    .summary = "doublets of hits by box searches in k-d trees of the layers",
+    .consumes = {TRG_HITS},
+    .produces = {TRG_DOUBLETS},
+    .backends = "cpu opencl cuda",
+    .params = kdd_params,
+    .presets = kdd_presets,
+    .values = values,
+    .config_size = sizeof(struct kdd_config),
+    .check = kdd_check,
+    .output_items = kdd_output_items,
+    .create = create,
+    .destroy = destroy,
+    .submit = submit,
+    .collect = collect,
+    .flags = TRG_PLUGIN_DEVICE_INPUT,
+    .device_output = device_output,
+};
