@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Secondary vertices as components of a graph: tracks that come close to each other are adjacent,
+ * cuts take edges away, what hangs together is fitted.
+ *
+ * vx_adjacency_full | _compute | _memory -> vx_cuts -> vx_components -> vx_fit_secondary
+ *
+ * The matrix is of bits, in words of 32 columns.  With the tracks of an RoI numbered as in its list:
+ *
+ *     full, compute   word [column / 32] [row], rows next to one another, n rows for each word column
+ *     memory          tiles of 32 x 32 with row / 32 <= column / 32 only, one behind the other
+ *
+ * Only bits with row < column are read behind the adjacency; where a pair is stored twice, cuts change
+ * that half alone. */
+#include "geometry.h"
+
+#define VX_TILE  32u
+#define VX_TEAMS (VX_GROUP_MAX / VX_TILE)
+
+TRG_FN trg_u32 vx_word_at(trg_u32 layout, trg_u32 n, trg_u32 row, trg_u32 tile)
+{
+    if (layout == VX_LAYOUT_MEMORY)
+        return (tile * (tile + 1u) / 2u + row / VX_TILE) * VX_TILE + row % VX_TILE;
+    return tile * n + row;
+}
+
+/* Row and column of the p-th tile on or above the diagonal, column by column. */
+TRG_FN trg_u32 vx_tile_column(trg_u32 p)
+{
+    trg_u32 c = (trg_u32)((trg_sqrt(8.0f * (float)p + 1.0f) - 1.0f) * 0.5f);
+
+    while (c * (c + 1u) / 2u > p)
+        c--;
+    while ((c + 1u) * (c + 2u) / 2u <= p)
+        c++;
+    return c;
+}
+
+TRG_FN trg_u32 vx_adjacent(struct vx_line a, struct vx_line b, struct vx_par par)
+{
+    float limit2 = par.doca_max * par.doca_max;
+
+    if (par.doca_sigmas > 0.0f)
+        limit2 = vx_limit2(par.doca_max, par.doca_sigmas, a, b,
+                           vx_crossing(a, b, par.parallel_sin2).z);
+    return vx_is_near(a, b, limit2, par.parallel_sin2);
+}
+
+/* 32 tracks as columns in shared memory, and one of them back. */
+#define VX_STAGE_COLUMNS 9u
+TRG_FN struct vx_line vx_staged(TRG_LOCAL const float *s, trg_u32 k)
+{
+    struct vx_line l;
+
+    l.x = s[VX_X * VX_TILE + k];
+    l.y = s[VX_Y * VX_TILE + k];
+    l.z = s[VX_Z * VX_TILE + k];
+    l.ux = s[VX_UX * VX_TILE + k];
+    l.uy = s[VX_UY * VX_TILE + k];
+    l.uz = s[VX_UZ * VX_TILE + k];
+    l.v = s[VX_V * VX_TILE + k];
+    l.c = s[VX_C * VX_TILE + k];
+    l.vt = s[VX_VT * VX_TILE + k];
+    return l;
+}
+
+/* The bits of a row over one tile of `m` columns; `self` is the row's own column, or beyond. */
+TRG_FN trg_u32 vx_row_word(TRG_LOCAL const float *stage, struct vx_line a, trg_u32 m, trg_u32 self,
+                           struct vx_par par)
+{
+    trg_u32 word = 0u;
+
+    for (trg_u32 k = 0u; k < m; k++)
+        word |= vx_adjacent(a, vx_staged(stage, k), par) << k;
+    return self < VX_TILE ? word & ~(1u << self) : word;
+}
+
+/* Full: every pair is computed twice, once from each side; no work-item needs another's result. */
+TRG_KERNEL5(vx_adjacency_full, const trg_u8, data, const float, tracks, const trg_u32, selected,
+            const struct vx_counts, counts, trg_u32, matrix, struct vx_par, par)
+{
+    TRG_SHARED float stage[VX_STAGE_COLUMNS * VX_TILE];
+    const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
+    const trg_u32 first = TRG_OFFSETS(data, par.in)[roi], n = counts[roi].n_selected;
+    TRG_GLOBAL const trg_u32 *list = selected + first;
+    TRG_GLOBAL trg_u32 *out = matrix + first * par.words_room;
+
+    for (trg_u32 tile = part; tile * VX_TILE < n; tile += par.parts) {
+        const trg_u32 low = tile * VX_TILE, m = n - low < VX_TILE ? n - low : VX_TILE;
+
+        for (trg_u32 k = TRG_LID; k < m; k += TRG_LSIZE)
+            for (trg_u32 c = 0u; c < VX_STAGE_COLUMNS; c++)
+                stage[c * VX_TILE + k] = tracks[c * par.items_room + list[low + k]];
+        TRG_BARRIER();
+        for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
+            out[vx_word_at(VX_LAYOUT_FULL, n, i, tile)] =
+                vx_row_word(stage, vx_load(tracks, par.items_room, list[i]), m,
+                            i >= low && i - low < m ? i - low : VX_TILE, par);
+        TRG_BARRIER();
+    }
+}
+
+/* Compute-symmetric: a team of 32 work-items computes a tile on or above the diagonal and writes it
+ * and its mirror image, which it turns over in shared memory. */
+TRG_KERNEL5(vx_adjacency_compute, const trg_u8, data, const float, tracks, const trg_u32, selected,
+            const struct vx_counts, counts, trg_u32, matrix, struct vx_par, par)
+{
+    TRG_SHARED float stage[VX_TEAMS * VX_STAGE_COLUMNS * VX_TILE];
+    TRG_SHARED trg_u32 word[VX_TEAMS * VX_TILE];
+    const trg_u32 size = TRG_LSIZE < VX_TILE ? TRG_LSIZE : VX_TILE;
+    const trg_u32 teams = TRG_LSIZE / size, team = TRG_LID / size, lane = TRG_LID % size;
+    const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
+    const trg_u32 first = TRG_OFFSETS(data, par.in)[roi], n = counts[roi].n_selected;
+    const trg_u32 width = (n + VX_TILE - 1u) / VX_TILE, n_tiles = width * (width + 1u) / 2u;
+    TRG_GLOBAL const trg_u32 *list = selected + first;
+    TRG_GLOBAL trg_u32 *out = matrix + first * par.words_room;
+    TRG_LOCAL float *mine = stage + team * VX_STAGE_COLUMNS * VX_TILE;
+    TRG_LOCAL trg_u32 *bits = word + team * VX_TILE;
+
+    for (trg_u32 from = part * teams; from < n_tiles; from += par.parts * teams) {
+        const trg_u32 p = from + team, column = vx_tile_column(p);
+        const trg_u32 row = p - column * (column + 1u) / 2u;
+        const trg_u32 low = column * VX_TILE, top = row * VX_TILE;
+        const trg_u32 m = p < n_tiles ? (n - low < VX_TILE ? n - low : VX_TILE) : 0u;
+        const trg_u32 rows = p < n_tiles ? (n - top < VX_TILE ? n - top : VX_TILE) : 0u;
+
+        for (trg_u32 k = lane; k < m; k += size)
+            for (trg_u32 c = 0u; c < VX_STAGE_COLUMNS; c++)
+                mine[c * VX_TILE + k] = tracks[c * par.items_room + list[low + k]];
+        TRG_BARRIER();
+        for (trg_u32 i = lane; i < VX_TILE; i += size) {
+            bits[i] = 0u;
+            if (i < rows) {
+                bits[i] = vx_row_word(mine, vx_load(tracks, par.items_room, list[top + i]), m,
+                                      row == column ? i : VX_TILE, par);
+                out[vx_word_at(VX_LAYOUT_COMPUTE, n, top + i, column)] = bits[i];
+            }
+        }
+        TRG_BARRIER();
+        for (trg_u32 k = lane; k < m && row != column; k += size) {
+            trg_u32 turned = 0u;
+
+            for (trg_u32 i = 0u; i < rows; i++)
+                turned |= (bits[i] >> k & 1u) << i;
+            out[vx_word_at(VX_LAYOUT_COMPUTE, n, low + k, row)] = turned;
+        }
+        TRG_BARRIER();
+    }
+}
+
+/* Memory-symmetric: the same tiles, kept once, one behind the other. */
+TRG_KERNEL5(vx_adjacency_memory, const trg_u8, data, const float, tracks, const trg_u32, selected,
+            const struct vx_counts, counts, trg_u32, matrix, struct vx_par, par)
+{
+    TRG_SHARED float stage[VX_TEAMS * VX_STAGE_COLUMNS * VX_TILE];
+    const trg_u32 size = TRG_LSIZE < VX_TILE ? TRG_LSIZE : VX_TILE;
+    const trg_u32 teams = TRG_LSIZE / size, team = TRG_LID / size, lane = TRG_LID % size;
+    const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
+    const trg_u32 first = TRG_OFFSETS(data, par.in)[roi], n = counts[roi].n_selected;
+    const trg_u32 width = (n + VX_TILE - 1u) / VX_TILE, n_tiles = width * (width + 1u) / 2u;
+    TRG_GLOBAL const trg_u32 *list = selected + first;
+    TRG_GLOBAL trg_u32 *out = matrix + first * par.words_room;
+    TRG_LOCAL float *mine = stage + team * VX_STAGE_COLUMNS * VX_TILE;
+
+    for (trg_u32 from = part * teams; from < n_tiles; from += par.parts * teams) {
+        const trg_u32 p = from + team, column = vx_tile_column(p);
+        const trg_u32 row = p - column * (column + 1u) / 2u;
+        const trg_u32 low = column * VX_TILE, top = row * VX_TILE;
+        const trg_u32 m = p < n_tiles ? (n - low < VX_TILE ? n - low : VX_TILE) : 0u;
+        const trg_u32 rows = p < n_tiles ? (n - top < VX_TILE ? n - top : VX_TILE) : 0u;
+
+        for (trg_u32 k = lane; k < m; k += size)
+            for (trg_u32 c = 0u; c < VX_STAGE_COLUMNS; c++)
+                mine[c * VX_TILE + k] = tracks[c * par.items_room + list[low + k]];
+        TRG_BARRIER();
+        for (trg_u32 i = lane; i < rows; i += size) {
+            const trg_u32 w = vx_row_word(mine, vx_load(tracks, par.items_room, list[top + i]), m,
+                                          row == column ? i : VX_TILE, par);
+
+            /* below the diagonal there is nothing */
+            out[vx_word_at(VX_LAYOUT_MEMORY, n, top + i, column)] =
+                row == column ? w & ~(0xffffffffu >> (31u - i)) : w;
+        }
+        TRG_BARRIER();
+    }
+}
+
+/* ---------------------------------------------------------------- cuts */
+
+/* What takes a crossing away: 0 nothing, 1 origin, 2 radial, 3 cylinder, 4 angle. */
+TRG_FN trg_u32 vx_cut(struct vx_line a, struct vx_line b, trg_u32 pv_a, trg_u32 pv_b,
+                      TRG_GLOBAL const struct vx_vertex *pvs, struct vx_par par)
+{
+    const struct vx_point q = vx_crossing(a, b, par.parallel_sin2);
+    const float bx = q.x - par.beam_x, by = q.y - par.beam_y;
+
+    if (par.origin_cut && pv_a != pv_b)
+        return 1u;
+    for (trg_u32 k = 0u; k < 2u; k++) {
+        const struct vx_vertex v = pvs[k ? pv_b : pv_a];
+
+        if (vx_significance2(v.cov[0], v.cov[1], v.cov[2], v.cov[3], v.cov[4], v.cov[5], q.x - v.x,
+                             q.y - v.y, q.z - v.z) < par.radial_sigmas * par.radial_sigmas)
+            return 2u;
+    }
+    if (bx * bx + by * by < par.cylinder * par.cylinder)
+        return 3u;
+    return vx_pair_of(a, b).sin2 < par.min_sin2 ? 4u : 0u;
+}
+
+/* `parts` groups an RoI: takes away the edges that a cut removes, the first of the cuts that does so
+ * counts it. */
+TRG_KERNEL7(vx_cuts, const trg_u8, data, const float, tracks, const trg_u32, selected,
+            const trg_u32, pv_of, const struct vx_vertex, pvs, struct vx_counts, counts, trg_u32,
+            matrix, struct vx_par, par)
+{
+    TRG_SHARED trg_u32 total[6];
+    const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
+    const trg_u32 first = TRG_OFFSETS(data, par.in)[roi], n = counts[roi].n_selected;
+    TRG_GLOBAL const trg_u32 *list = selected + first;
+    TRG_GLOBAL const struct vx_vertex *pv = pvs + roi * par.pv_room;
+    TRG_GLOBAL trg_u32 *m = matrix + first * par.words_room;
+    trg_u32 seen[6] = {0u, 0u, 0u, 0u, 0u, 0u}; /* left, by cut, all */
+
+    for (trg_u32 k = TRG_LID; k < 6u; k += TRG_LSIZE)
+        total[k] = 0u;
+    TRG_BARRIER();
+    for (trg_u32 tile = 0u; tile * VX_TILE < n; tile++) {
+        const trg_u32 low = tile * VX_TILE;
+        const trg_u32 rows = low + VX_TILE < n ? low + VX_TILE : n;
+
+        for (trg_u32 i = part * TRG_LSIZE + TRG_LID; i < rows; i += par.parts * TRG_LSIZE) {
+            const trg_u32 at = vx_word_at(par.layout, n, i, tile);
+            const trg_u32 lower = i < low ? 0u : 0xffffffffu >> (31u - (i - low));
+            trg_u32 word = m[at], gone = 0u;
+            struct vx_line a;
+
+            word &= ~lower;
+            if (!word)
+                continue;
+            a = vx_load(tracks, par.items_room, list[i]);
+            for (trg_u32 left = word; left; left &= left - 1u) {
+                const trg_u32 k = 31u - trg_clz(left & (0u - left));
+                const trg_u32 j = list[low + k];
+                const trg_u32 cut = vx_cut(a, vx_load(tracks, par.items_room, j), pv_of[list[i]],
+                                           pv_of[j], pv, par);
+
+                gone |= cut ? 1u << k : 0u;
+                seen[cut]++;
+                seen[5]++;
+            }
+            m[at] &= ~gone;
+        }
+    }
+    for (trg_u32 k = 0u; k < 6u; k++)
+        if (seen[k])
+            TRG_ATOMIC_ADD_LOCAL(&total[k], seen[k]);
+    TRG_BARRIER();
+    if (TRG_LID == 0u && total[5]) {
+        TRG_ATOMIC_ADD_GLOBAL(&counts[roi].n_edges, total[0]);
+        TRG_ATOMIC_ADD_GLOBAL(&counts[roi].removed_origin, total[1]);
+        TRG_ATOMIC_ADD_GLOBAL(&counts[roi].removed_radial, total[2]);
+        TRG_ATOMIC_ADD_GLOBAL(&counts[roi].removed_cylinder, total[3]);
+        TRG_ATOMIC_ADD_GLOBAL(&counts[roi].removed_angle, total[4]);
+        TRG_ATOMIC_ADD_GLOBAL(&counts[roi].n_crossings, total[5]);
+    }
+}
+
+/* ---------------------------------------------------------------- connected components */
+
+/* The root of k; halves the path on the way (every other node then points to its grandparent, which
+ * is never further from the root, so that it harms nobody who walks the same path). */
+TRG_FN trg_u32 vx_root(TRG_LOCAL trg_u32 *parent, trg_u32 k)
+{
+    trg_u32 p = parent[k];
+
+    while (p != k) {
+        const trg_u32 up = parent[p];
+
+        if (up != p)
+            TRG_ATOMIC_MIN_LOCAL(&parent[k], up);
+        k = p;
+        p = up;
+    }
+    return k;
+}
+
+/* Hooks the larger root below the smaller one.  atomic_min tells whether the larger one was still a
+ * root; if it was not, what it pointed to has to be joined as well. */
+TRG_FN void vx_unite(TRG_LOCAL trg_u32 *parent, trg_u32 a, trg_u32 b)
+{
+    for (;;) {
+        trg_u32 low, high, old;
+
+        a = vx_root(parent, a);
+        b = vx_root(parent, b);
+        if (a == b)
+            return;
+        low = a < b ? a : b;
+        high = a < b ? b : a;
+        old = TRG_ATOMIC_MIN_LOCAL(&parent[high], low);
+        if (old == high)
+            return;
+        a = old;
+        b = low;
+    }
+}
+
+/* One group an RoI: the components, after ECL-CC (Jaiganesh and Burtscher, HPDC 2018: hooking roots
+ * without locks, paths halved on the way, one pass to flatten), in shared memory.  A label is the
+ * smallest member, so that it does not depend on the order.  Lists those of two members and more;
+ * if there is no room for all, those with the smallest labels. */
+TRG_KERNEL5(vx_components, const trg_u8, data, const trg_u32, matrix, trg_u32, labels,
+            struct vx_vertex, svs, struct vx_counts, counts, struct vx_par, par)
+{
+    TRG_SHARED trg_u32 parent[VX_SELECTED_MAX];
+    TRG_SHARED trg_u32 is_listed[VX_SELECTED_MAX / 32u];
+    const trg_u32 first = TRG_OFFSETS(data, par.in)[TRG_GID], n = counts[TRG_GID].n_selected;
+    TRG_GLOBAL const trg_u32 *m = matrix + first * par.words_room;
+    TRG_GLOBAL struct vx_vertex *out = svs + TRG_GID * par.sv_room;
+
+    for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
+        parent[i] = i;
+    for (trg_u32 w = TRG_LID; w * 32u < n; w += TRG_LSIZE)
+        is_listed[w] = 0u;
+    TRG_BARRIER();
+    for (trg_u32 tile = 0u; tile * VX_TILE < n; tile++) {
+        const trg_u32 low = tile * VX_TILE;
+        const trg_u32 rows = low + VX_TILE < n ? low + VX_TILE : n;
+
+        for (trg_u32 i = TRG_LID; i < rows; i += TRG_LSIZE) {
+            const trg_u32 lower = i < low ? 0u : 0xffffffffu >> (31u - (i - low));
+
+            for (trg_u32 left = m[vx_word_at(par.layout, n, i, tile)] & ~lower; left;
+                 left &= left - 1u)
+                vx_unite(parent, i, low + 31u - trg_clz(left & (0u - left)));
+        }
+    }
+    TRG_BARRIER();
+    for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
+        const trg_u32 root = vx_root(parent, i);
+
+        labels[first + i] = root;
+        if (root != i)
+            TRG_ATOMIC_OR_LOCAL(&is_listed[root / 32u], 1u << (root % 32u));
+    }
+    TRG_BARRIER();
+    if (TRG_LID == 0u) {
+        trg_u32 all = 0u;
+
+        for (trg_u32 w = 0u; w * 32u < n; w++)
+            for (trg_u32 left = is_listed[w]; left; left &= left - 1u) {
+                if (all < par.sv_room)
+                    out[all].root = w * 32u + 31u - trg_clz(left & (0u - left));
+                all++;
+            }
+        counts[TRG_GID].components_all = all;
+        counts[TRG_GID].n_components = all < par.sv_room ? all : par.sv_room;
+    }
+}
+
+/* ---------------------------------------------------------------- fit of a component */
+
+/* Momentum and energy in units of 2^-14 GeV: the mass comes out of integers. */
+#define VX_MOMENTUM (1.0f / 16384.0f)
+
+TRG_FN float vx_mass_of(TRG_LOCAL const trg_i64 *p)
+{
+    const trg_i64 m2 = p[3] * p[3] - p[0] * p[0] - p[1] * p[1] - p[2] * p[2];
+
+    return m2 > 0 ? trg_sqrt((float)m2) * VX_MOMENTUM : 0.0f;
+}
+
+/* Flight from the primary vertex, and its significance with the errors of both. */
+TRG_FN struct vx_vertex vx_flight(struct vx_vertex v, struct vx_vertex pv)
+{
+    const float dx = v.x - pv.x, dy = v.y - pv.y, dz = v.z - pv.z;
+
+    v.flight = trg_sqrt(dx * dx + dy * dy + dz * dz);
+    v.significance = trg_sqrt(vx_significance2(
+        v.cov[0] + pv.cov[0], v.cov[1] + pv.cov[1], v.cov[2] + pv.cov[2], v.cov[3] + pv.cov[3],
+        v.cov[4] + pv.cov[4], v.cov[5] + pv.cov[5], dx, dy, dz));
+    return v;
+}
+
+/* 32 work-items a component.  First all tracks count alike (the minimum does not depend on where it
+ * is sought from), then those that miss it are weighted down as for primary vertices. */
+TRG_KERNEL8(vx_fit_secondary, const trg_u8, data, const float, tracks, const trg_u32, selected,
+            const trg_u32, labels, const trg_u32, pv_of, const struct vx_vertex, pvs,
+            struct vx_vertex, svs, const struct vx_counts, counts, struct vx_par, par)
+{
+    TRG_SHARED trg_i64 sums[VX_FIT_GROUP * VX_SUMS];
+    TRG_SHARED struct vx_vertex v;
+    TRG_SHARED trg_u32 done;
+    const trg_u32 roi = TRG_GID / par.sv_room, k = TRG_GID % par.sv_room;
+    const trg_u32 first = TRG_OFFSETS(data, par.in)[roi], room = par.items_room;
+    const trg_u32 rounds = k < counts[roi].n_components ? par.rounds : 0u;
+    const trg_u32 n = rounds ? counts[roi].n_selected : 0u;
+    const trg_u32 root = rounds ? svs[TRG_GID].root : 0u;
+    TRG_GLOBAL const trg_u32 *list = selected + first;
+    TRG_GLOBAL const trg_u32 *label = labels + first;
+    float c = par.tukey_start;
+
+    if (TRG_LID == 0u) {
+        if (rounds) {
+            struct vx_vertex zero = {0};
+            const struct vx_line l = vx_load(tracks, room, list[root]);
+
+            v = zero;
+            v.x = l.x;
+            v.y = l.y;
+            v.z = l.z;
+            v.pv = pv_of[list[root]];
+            v.root = list[root] - first;
+            v.alive = 1u;
+        }
+        done = 0u;
+    }
+    TRG_BARRIER();
+    for (trg_u32 round = 0u; round < rounds && !done; round++) {
+        const float x0 = v.x, y0 = v.y, z0 = v.z;
+        const float inv_c2 = round ? 1.0f / (c * c) : 0.0f;
+        trg_i64 own[VX_SUMS] = {0};
+
+        for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
+            if (label[i] == root) {
+                const struct vx_line l = vx_load(tracks, room, list[i]);
+                const struct vx_miss m = vx_from(l, x0, y0, z0);
+                const float w = vx_tukey(m.chi2, inv_c2);
+
+                if (w > 0.0f)
+                    VX_ADD(own, l, m, w);
+            }
+        }
+        for (trg_u32 j = 0u; j < VX_SUMS; j++)
+            sums[j * TRG_LSIZE + TRG_LID] = own[j];
+        TRG_BARRIER();
+        for (trg_u32 j = TRG_LID; j < VX_SUMS; j += TRG_LSIZE) {
+            trg_i64 total = 0;
+
+            for (trg_u32 i = 0u; i < TRG_LSIZE; i++)
+                total += sums[j * TRG_LSIZE + i];
+            sums[j * TRG_LSIZE] = total;
+        }
+        TRG_BARRIER();
+        if (TRG_LID == 0u) {
+            struct vx_step s;
+
+            for (trg_u32 j = 0u; j < VX_SUMS; j++)
+                sums[j] = sums[j * TRG_LSIZE];
+            s = vx_solve(sums);
+            v.n_tracks = (trg_u32)sums[VX_S_N];
+            v.weight = (float)sums[VX_S_WEIGHT] * (1.0f / 65536.0f);
+            v.chi2 = (float)sums[VX_S_CHI2] * (1.0f / 65536.0f);
+            if (s.good) {
+                for (trg_u32 j = 0u; j < 6u; j++)
+                    v.cov[j] = s.cov[j];
+                v.x += s.x;
+                v.y += s.y;
+                v.z += s.z;
+            } else {
+                v.alive = 0u;
+            }
+            done = !s.good || (round && c <= par.tukey_end &&
+                               s.x * s.x + s.y * s.y + s.z * s.z < par.tolerance * par.tolerance);
+        }
+        if (round)
+            c *= 0.7f;
+        c = c > par.tukey_end ? c : par.tukey_end;
+        TRG_BARRIER();
+    }
+    { /* momenta of the tracks that have a weight */
+        trg_i64 own[4] = {0};
+
+        for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
+            if (label[i] == root) {
+                const struct vx_line l = vx_load(tracks, room, list[i]);
+                const float p = trg_fabs(tracks[VX_P * room + list[i]]);
+
+                if (p > 0.0f && vx_from(l, v.x, v.y, v.z).chi2 < par.tukey_end * par.tukey_end) {
+                    own[0] += vx_quanta(p * l.ux, 16384.0f);
+                    own[1] += vx_quanta(p * l.uy, 16384.0f);
+                    own[2] += vx_quanta(p * l.uz, 16384.0f);
+                    own[3] += vx_quanta(trg_sqrt(p * p + par.mass * par.mass), 16384.0f);
+                }
+            }
+        for (trg_u32 j = 0u; j < 4u; j++)
+            sums[j * TRG_LSIZE + TRG_LID] = own[j];
+        TRG_BARRIER();
+    }
+    if (TRG_LID == 0u && rounds) {
+        for (trg_u32 j = 0u; j < 4u; j++) {
+            trg_i64 total = 0;
+
+            for (trg_u32 i = 0u; i < TRG_LSIZE; i++)
+                total += sums[j * TRG_LSIZE + i];
+            sums[j] = total;
+        }
+        v.mass = vx_mass_of(sums);
+        svs[TRG_GID] = vx_flight(v, pvs[roi * par.pv_room + v.pv]);
+    }
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch.h"
+
+static const char *const names[VX_HIST_COUNT] = {
+    [VX_HIST_DATA_GLOBAL] = "vx_hist_data_global",
+    [VX_HIST_DATA_SHARED] = "vx_hist_data_shared",
+    [VX_HIST_BIN_THREAD] = "vx_hist_bin_thread",
+    [VX_HIST_BIN_BLOCK] = "vx_hist_bin_block",
+    [VX_HIST_BIN_WARP] = "vx_hist_bin_warp",
+    [VX_HIST_BIN_WARP_BLOCK] = "vx_hist_bin_warp_block",
+    [VX_HIST_HYBRID] = "vx_hist_hybrid",
+    [VX_HIST_REPLICATED] = "vx_hist_replicated",
+};
+
+int vx_histogram_kernels(struct trg_module *module, struct vx_histogram_kernels *ret_kernels)
+{
+    struct vx_histogram_kernels k = {{0}};
+
+    for (uint32_t i = VX_HIST_AUTO + 1; i < VX_HIST_COUNT; i++) {
+        int r = trg_kernel_get(module, names[i], &k.kernel[i]);
+
+        if (r < 0)
+            return r;
+    }
+    *ret_kernels = k;
+    return 0;
+}
+
+/* Entries of one RoI, about. */
+static uint32_t entries_of(const struct vx_histogram_job *job)
+{
+    return job->par.n_rois ? job->n_entries / job->par.n_rois : 0;
+}
+
+enum vx_histogram vx_histogram_choose(const struct vx_histogram_job *job)
+{
+    if (job->algorithm != VX_HIST_AUTO)
+        return job->algorithm;
+    /* on the host bins in memory are in the cache, and copying them costs more than it gives until
+     * entries come many to a bin */
+    if (job->device->is_host && entries_of(job) < 4 * job->n_bins)
+        return VX_HIST_DATA_GLOBAL;
+    return VX_HIST_REPLICATED;
+}
+
+/* Groups for one RoI. */
+static uint32_t parts_for(const struct vx_histogram_job *job, enum vx_histogram a, uint32_t group)
+{
+    uint32_t most, parts = 4 * job->device->units / (job->par.n_rois ? job->par.n_rois : 1);
+    uint32_t per_part = 16 * group; /* entries that pay for bringing a group's bins together */
+
+    if (job->device->is_host)
+        return 1;
+    switch (a) {
+    case VX_HIST_BIN_THREAD:
+        most = (job->n_bins + group - 1) / group;
+        break;
+    case VX_HIST_BIN_BLOCK:
+        most = job->n_bins;
+        break;
+    case VX_HIST_BIN_WARP:
+    case VX_HIST_BIN_WARP_BLOCK:
+        most = (job->n_bins * VX_WARP + group - 1) / group;
+        break;
+    case VX_HIST_HYBRID:
+        most = (job->n_bins + VX_HYBRID_BINS - 1) / VX_HYBRID_BINS;
+        break;
+    case VX_HIST_DATA_GLOBAL:
+        per_part = group;
+        /* fall through */
+    default:
+        most = (entries_of(job) + per_part - 1) / per_part;
+        break;
+    }
+    parts = parts < most ? parts : most;
+    return parts ? parts : 1;
+}
+
+int vx_histogram_launch(struct trg_queue *q, const struct vx_histogram_job *job)
+{
+    const enum vx_histogram a = vx_histogram_choose(job);
+    const uint32_t group =
+        job->device->group_max < VX_GROUP_MAX ? job->device->group_max : VX_GROUP_MAX;
+    struct vx_hist_par par = job->par;
+    const struct trg_arg args[] = {TRG_BUF(job->data),  TRG_BUF(job->z),    TRG_BUF(job->weights),
+                                   TRG_BUF(job->grids), TRG_BUF(job->bins), TRG_VAL(par)};
+    int r = 0;
+
+    par.parts = parts_for(job, a, group);
+    if (a == VX_HIST_DATA_GLOBAL ||
+        (par.parts > 1 && (a == VX_HIST_DATA_SHARED || a == VX_HIST_REPLICATED)))
+        r = trg_fill(q, job->bins, 0, (size_t)par.n_rois * par.bins_room * sizeof(uint32_t), 0);
+    if (r == 0)
+        r = trg_launch(q, job->kernels->kernel[a],
+                       (struct trg_range){par.n_rois * par.parts, group}, args, 6);
+    return r;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memory.h - the buffers of one batch in flight. */
+#ifndef VX_MEMORY_H
+#define VX_MEMORY_H
+#include "trigd/plugin.h"
+#include "vertexing.h"
+
+struct vx_slot {
+    struct trg_buffer *tracks;       /* columns, by number */
+    struct trg_buffer *sorted;       /* columns, by cell of z */
+    struct trg_buffer *entry_z;      /* z of the histogram's entries, then its variance */
+    struct trg_buffer *entry_weight;
+    struct trg_buffer *cells;        /* where each cell begins in `sorted` */
+    struct trg_buffer *grids, *bins, *counts;
+    struct trg_buffer *seeds, *fits; /* of primary vertices; `seeds` holds what is kept */
+    struct trg_buffer *pv_of, *selected, *labels;
+    struct trg_buffer *matrix;
+    struct trg_buffer *svs;
+    struct trg_buffer *counts_host, *pvs_host, *svs_host; /* pinned */
+};
+
+/* Allocates all buffers for `par`, on failure none (negative errno); free them with
+ * vx_slot_close. */
+int vx_slot_open(struct trg_device *device, const struct vx_par *par, uint32_t max_rois,
+                 struct vx_slot *ret_slot);
+void vx_slot_close(struct vx_slot *slot); /* a zeroed slot is fine */
+#endif

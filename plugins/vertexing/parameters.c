@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parameters.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "vertexing.h"
+
+#define AT(member) offsetof(struct vx_config, member)
+
+const struct trg_param vx_params[] = {
+    {"beam_x_mm", TRG_PARAM_F32, AT(beam_x_mm), "0", -50, 50, "mm", NULL, "x of the beam line"},
+    {"beam_y_mm", TRG_PARAM_F32, AT(beam_y_mm), "0", -50, 50, "mm", NULL, "y of the beam line"},
+    {"beam_sigma_mm", TRG_PARAM_F32, AT(beam_sigma_mm), "0.03", 0, 10, "mm", NULL,
+     "width of the beam: adds to the error of a track's z at the beam"},
+    {"z_range_mm", TRG_PARAM_F32, AT(z_range_mm), "250", 1, 10000, "mm", NULL,
+     "primary vertices are sought at |z| below this"},
+
+    {"histogram", TRG_PARAM_CHOICE, AT(histogram), "auto", 0, 0, "",
+     "auto|data_global|data_shared|bin_thread|bin_block|bin_warp|bin_warp_block|hybrid|replicated",
+     "algorithm of the histogram; all give the same bins"},
+    {"bin_rule", TRG_PARAM_CHOICE, AT(bin_rule), "fixed", 0, 0, "", "fixed|freedman_diaconis",
+     "width of a bin: bin_width_mm, or 2 IQR / n^(1/3) of the RoI's tracks"},
+    {"bin_width_mm", TRG_PARAM_F32, AT(bin_width_mm), "0.25", 0.01, 100, "mm", NULL,
+     "width of a bin of the histogram of z"},
+    {"weighted", TRG_PARAM_BOOL, AT(weighted), "true", 0, 0, "", NULL,
+     "tracks weigh by bin width over error of z, 1 to 16; else 1"},
+    {"smooth_bins", TRG_PARAM_U32, AT(smooth_bins), "2", 0, 16, "", NULL,
+     "bins on each side that a triangular filter takes in"},
+    {"sigma_z_max_mm", TRG_PARAM_F32, AT(sigma_z_max_mm), "1.5", 0.01, 1000, "mm", NULL,
+     "tracks whose z at the beam is known worse make no seeds"},
+
+    {"seeding", TRG_PARAM_CHOICE, AT(seeding), "peaks", 0, 0, "", "peaks|pairs",
+     "seeds: peaks of the histogram, or clusters of tracks merged pair by pair"},
+    {"min_height", TRG_PARAM_U32, AT(min_height), "40", 1, 1000000, "", NULL,
+     "least height of a peak, after smoothing"},
+    {"prominence", TRG_PARAM_F32, AT(prominence), "0.3", 0, 1, "", NULL,
+     "part of its height by which a peak stands above the valleys to higher ones"},
+    {"pair_distance", TRG_PARAM_F32, AT(pair_distance), "5", 0.1, 100, "sigma", NULL,
+     "clusters nearer than this merge"},
+    {"seed_min_tracks", TRG_PARAM_U32, AT(seed_min_tracks), "3", 1, 1000, "", NULL,
+     "least tracks of a cluster that is a seed"},
+
+    {"window_mm", TRG_PARAM_F32, AT(window_mm), "8", 0.1, 1000, "mm", NULL,
+     "tracks whose z at the beam is further from the seed are not in its fit"},
+    {"tukey_start", TRG_PARAM_F32, AT(tukey_start), "10", 1, 1000, "sigma", NULL,
+     "constant of the biweight in the first round"},
+    {"tukey_end", TRG_PARAM_F32, AT(tukey_end), "3", 1, 100, "sigma", NULL,
+     "and where it ends; it shrinks by 0.7 a round"},
+    {"tolerance_mm", TRG_PARAM_F32, AT(tolerance_mm), "0.001", 1e-6, 10, "mm", NULL,
+     "a fit ends when the vertex moves by less"},
+    {"max_rounds", TRG_PARAM_U32, AT(max_rounds), "30", 1, 100, "", NULL, "rounds of a fit at most"},
+    {"pv_min_tracks", TRG_PARAM_U32, AT(pv_min_tracks), "5", 2, 1000, "", NULL,
+     "least tracks of a primary vertex"},
+    {"max_pv", TRG_PARAM_U32, AT(max_pv), "32", 1, VX_PV_MAX, "", NULL,
+     "seeds of an RoI; if there are more, the highest are kept (pairs: those of least z)"},
+    {"pv_max_radius_mm", TRG_PARAM_F32, AT(pv_max_radius_mm), "0.3", 0.001, 100, "mm", NULL,
+     "primary vertices lie closer to the beam line"},
+    {"pv_merge_sigmas", TRG_PARAM_F32, AT(pv_merge_sigmas), "3", 0, 100, "sigma", NULL,
+     "of two primary vertices closer in z the one with more tracks is kept"},
+
+    {"ip_min_sigmas", TRG_PARAM_F32, AT(ip_min_sigmas), "3", 0, 1000, "sigma", NULL,
+     "tracks of the graph miss every primary vertex by as much; 0: all tracks"},
+    {"ip_max_sigmas", TRG_PARAM_F32, AT(ip_max_sigmas), "1e6", 1, 1e9, "sigma", NULL,
+     "and miss one of them by less"},
+    {"max_selected", TRG_PARAM_U32, AT(max_selected), "1024", 32, VX_SELECTED_MAX, "", NULL,
+     "tracks of the graph; if there are more, the first are kept"},
+
+    {"layout", TRG_PARAM_CHOICE, AT(layout), "memory_symmetric", 0, 0, "",
+     "full|compute_symmetric|memory_symmetric",
+     "adjacency: every pair twice; computed once, stored twice; computed and stored once"},
+    {"doca_mm", TRG_PARAM_F32, AT(doca_mm), "0.2", 1e-4, 100, "mm", NULL,
+     "tracks that come closer to each other are adjacent"},
+    {"doca_sigmas", TRG_PARAM_F32, AT(doca_sigmas), "4", 0, 100, "sigma", NULL,
+     "and closer than this in their errors; 0: not asked"},
+    {"parallel_sin", TRG_PARAM_F32, AT(parallel_sin), "1e-4", 0, 0.1, "", NULL,
+     "pairs at a smaller sine have no cross product to speak of: distance of parallel lines"},
+
+    {"origin_cut", TRG_PARAM_BOOL, AT(origin_cut), "true", 0, 0, "", NULL,
+     "drop crossings of tracks of different primary vertices"},
+    {"radial_sigmas", TRG_PARAM_F32, AT(radial_sigmas), "5", 0, 10000, "sigma", NULL,
+     "drop crossings nearer to the tracks' primary vertex, in its errors"},
+    {"cylinder_mm", TRG_PARAM_F32, AT(cylinder_mm), "0.1", 0, 100, "mm", NULL,
+     "drop crossings nearer to the beam line"},
+    {"min_angle_rad", TRG_PARAM_F32, AT(min_angle_rad), "0", 0, 1.5, "rad", NULL,
+     "drop crossings of tracks at a smaller angle; 0: no cut"},
+
+    {"max_sv", TRG_PARAM_U32, AT(max_sv), "16", 1, VX_SV_MAX, "", NULL,
+     "components that are fitted; if there are more, those with the smallest members"},
+    {"mass_gev", TRG_PARAM_F32, AT(mass_gev), "0.13957", 0, 100, "GeV", NULL,
+     "mass that each track of a secondary vertex is taken to have"},
+
+    {"count_sv_min_tracks", TRG_PARAM_U32, AT(count_sv_min_tracks), "2", 2, 1000, "", NULL,
+     "value n_sv_selected: least tracks of a candidate"},
+    {"count_sv_significance", TRG_PARAM_F32, AT(count_sv_significance), "5", 0, 1e6, "", NULL,
+     "value n_sv_selected: least flight significance of a candidate"},
+    {"count_ip_mm", TRG_PARAM_F32, AT(count_ip_mm), "0.1", 0, 1000, "mm", NULL,
+     "value n_displaced: least impact parameter of a track"},
+    {"count_ip_sigmas", TRG_PARAM_F32, AT(count_ip_sigmas), "4", 0, 1e6, "sigma", NULL,
+     "value n_displaced: and its least significance"},
+    {0},
+};
+
+static const char *const reference[] = {"seeding", "pairs", "pv_min_tracks", "5", NULL};
+static const char *const thesis[] = {"weighted",      "false", "smooth_bins", "0",
+                                     "min_height",    "4",     "doca_sigmas", "0",
+                                     "ip_min_sigmas", "0",     "layout",      "full",
+                                     NULL};
+const struct trg_preset vx_presets[] = {
+    {"reference", "primary vertices as in LHCb-PUB-2014-044: pairwise seeding", reference},
+    {"thesis", "plain histogram of counts; all tracks in the graph, full matrix, fixed distance",
+     thesis},
+    {0},
+};
+
+int vx_check(const void *config, char *why, size_t bytes)
+{
+    const struct vx_config *c = config;
+    double bins = ceil(2.0 * (double)c->z_range_mm / (double)c->bin_width_mm) + 1;
+
+    if (bins > VX_BINS_MAX) {
+        snprintf(why, bytes,
+                 "z_range_mm %g with bin_width_mm %g makes %.0f bins; at most %u are allowed",
+                 (double)c->z_range_mm, (double)c->bin_width_mm, bins, VX_BINS_MAX);
+        return -EINVAL;
+    }
+    if (c->tukey_end > c->tukey_start) {
+        snprintf(why, bytes, "tukey_end %g is above tukey_start %g; it may be at most that",
+                 (double)c->tukey_end, (double)c->tukey_start);
+        return -EINVAL;
+    }
+    if (c->ip_max_sigmas <= c->ip_min_sigmas) {
+        snprintf(why, bytes, "ip_max_sigmas %g must be above ip_min_sigmas %g",
+                 (double)c->ip_max_sigmas, (double)c->ip_min_sigmas);
+        return -EINVAL;
+    }
+    return 0;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* First step of the vertexing plugin: tracks are brought to their point closest to the beam line,
+ * sorted into cells of z, and the histogram's grid is chosen.  One group an RoI. */
+#include "geometry.h"
+
+/* The point of a track closest to the beam line.  `sz2` is the variance of its z there, the width
+ * of the beam included; 0 when the track runs along the beam. */
+struct vx_closest {
+    struct vx_line line;
+    float p, sz2;
+};
+
+TRG_FN struct vx_closest vx_approach(TRG_GLOBAL const trg_u8 *data, struct vx_par par, trg_u32 i)
+{
+    const float tx = TRG_COLUMN(float, data, par.in, 3)[i];
+    const float ty = TRG_COLUMN(float, data, par.in, 4)[i];
+    const float vx = TRG_COLUMN(float, data, par.in, 5)[i];
+    const float vt = TRG_COLUMN(float, data, par.in, 6)[i];
+    const float cov = TRG_COLUMN(float, data, par.in, 7)[i];
+    const float qop = TRG_COLUMN(float, data, par.in, 9)[i];
+    const float dx = TRG_COLUMN(float, data, par.in, 0)[i] - par.beam_x;
+    const float dy = TRG_COLUMN(float, data, par.in, 1)[i] - par.beam_y;
+    const float t2 = tx * tx + ty * ty;
+    const float s = t2 > 1e-10f ? -(dx * tx + dy * ty) / t2 : 0.0f;
+    const float norm = trg_sqrt(1.0f + t2);
+    struct vx_closest c;
+    float v = vx + 2.0f * s * cov + s * s * vt;
+
+    v = v > 1e-6f ? v : 1e-6f;
+    c.sz2 = t2 > 1e-10f ? (v + par.beam_var) / t2 : 0.0f;
+    c.line.x = par.beam_x + (dx + s * tx);
+    c.line.y = par.beam_y + (dy + s * ty);
+    c.line.z = TRG_COLUMN(float, data, par.in, 2)[i] + s;
+    c.line.ux = tx / norm;
+    c.line.uy = ty / norm;
+    c.line.uz = 1.0f / norm;
+    /* errors are given in planes of constant z, but for steep tracks across the track: the mean of
+     * both directions across it is 1 / norm */
+    c.line.v = t2 > 1.0f ? v : v / norm;
+    c.line.c = (cov + s * vt) / norm;
+    c.line.vt = vt / norm;
+    c.p = qop != 0.0f ? 1.0f / qop : 0.0f;
+    return c;
+}
+
+TRG_FN trg_u32 vx_cell(float z, float range)
+{
+    const float c = (z + range) * (0.5f * (float)VX_CELLS / range);
+
+    /* VX_CELLS: outside; the comparison is false for what is not a number */
+    return c >= 0.0f && c < (float)VX_CELLS ? (trg_u32)c : VX_CELLS;
+}
+
+/* Entries of the histogram weigh 16 at most: those that are known to a bin weigh most. */
+TRG_FN trg_u32 vx_entry_weight(float sz2, float width, trg_u32 weighted)
+{
+    const float sharp = 16.0f * width / trg_sqrt(sz2 > 1e-8f ? sz2 : 1e-8f);
+
+    if (!weighted)
+        return 1u;
+    return sharp < 1.0f ? 1u : sharp > 16.0f ? 16u : (trg_u32)sharp;
+}
+
+/* Where `part` quarters of the tracks are below, from the counts of the cells. */
+TRG_FN float vx_quartile(TRG_LOCAL const trg_u32 *begin, trg_u32 n, trg_u32 part, float range)
+{
+    const trg_u32 rank = n * part / 4u;
+    trg_u32 low = 0u, high = VX_CELLS;
+
+    while (high - low > 1u) { /* the last cell that begins at or below the rank */
+        const trg_u32 middle = (low + high) / 2u;
+
+        if (begin[middle] <= rank)
+            low = middle;
+        else
+            high = middle;
+    }
+    return ((float)low + ((float)(rank - begin[low]) + 0.5f) /
+                             (float)(begin[low + 1u] - begin[low] + 1u)) *
+               (2.0f * range / (float)VX_CELLS) -
+           range;
+}
+
+/* Freedman and Diaconis: 2 IQR / n^(1/3), the cube root by Newton's method. */
+TRG_FN float vx_freedman_diaconis(TRG_LOCAL const trg_u32 *begin, trg_u32 n, float range)
+{
+    const float spread = vx_quartile(begin, n, 3u, range) - vx_quartile(begin, n, 1u, range);
+    float root = 1.0f;
+
+    if (n < 2u)
+        return range;
+    while (root * root * root < (float)n)
+        root = root * 2.0f;
+    for (trg_u32 k = 0; k < 6u; k++)
+        root = (2.0f * root + (float)n / (root * root)) / 3.0f;
+    return 2.0f * spread / root;
+}
+
+TRG_FN struct vx_grid vx_grid_of(float width, float range, trg_u32 bins_room)
+{
+    const float least = 2.0f * range / (float)(bins_room - 1u);
+    struct vx_grid g;
+
+    g.width = width > least ? width : least;
+    g.width = g.width < range ? g.width : range;
+    g.inv_width = 1.0f / g.width;
+    g.first = -range;
+    g.n_bins = (trg_u32)(2.0f * range * g.inv_width) + 1u;
+    g.n_bins = g.n_bins < 3u ? 3u : g.n_bins > bins_room ? bins_room : g.n_bins;
+    return g;
+}
+
+TRG_KERNEL8(vx_prepare, const trg_u8, data, float, tracks, float, sorted, float, entry_z, trg_u32,
+            entry_weight, trg_u32, cells, struct vx_grid, grids, struct vx_counts, counts,
+            struct vx_par, par)
+{
+    TRG_SHARED trg_u32 begin[VX_CELLS + 1u];
+    TRG_SHARED trg_u32 part[VX_GROUP_MAX + 1u];
+    TRG_SHARED trg_u32 used;
+    TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
+    TRG_GLOBAL trg_u32 *cell = cells + TRG_GID * (VX_CELLS + 1u);
+    const trg_u32 room = par.items_room, first = offsets[TRG_GID], end = offsets[TRG_GID + 1u];
+    const trg_u32 chunk = (VX_CELLS + TRG_LSIZE - 1u) / TRG_LSIZE;
+    const trg_u32 from = TRG_LID * chunk < VX_CELLS ? TRG_LID * chunk : VX_CELLS;
+    const trg_u32 to = from + chunk < VX_CELLS ? from + chunk : VX_CELLS;
+    struct vx_grid grid = vx_grid_of(par.bin_width, par.z_range, par.bins_room);
+    trg_u32 sum = 0u, mine = 0u;
+
+    for (trg_u32 c = TRG_LID; c <= VX_CELLS; c += TRG_LSIZE)
+        begin[c] = 0u;
+    if (TRG_LID == 0u)
+        used = 0u;
+    TRG_BARRIER();
+    for (trg_u32 i = first + TRG_LID; i < end; i += TRG_LSIZE) {
+        const struct vx_closest c = vx_approach(data, par, i);
+        const trg_u32 at = vx_cell(c.line.z, par.z_range);
+        const trg_u32 seeds = at < VX_CELLS && c.sz2 > 0.0f &&
+                              c.sz2 < par.sigma_z_max * par.sigma_z_max;
+
+        tracks[VX_X * room + i] = c.line.x;
+        tracks[VX_Y * room + i] = c.line.y;
+        tracks[VX_Z * room + i] = c.line.z;
+        tracks[VX_UX * room + i] = c.line.ux;
+        tracks[VX_UY * room + i] = c.line.uy;
+        tracks[VX_UZ * room + i] = c.line.uz;
+        tracks[VX_V * room + i] = c.line.v;
+        tracks[VX_C * room + i] = c.line.c;
+        tracks[VX_VT * room + i] = c.line.vt;
+        tracks[VX_P * room + i] = c.p;
+        entry_z[i] = seeds ? c.line.z : VX_NOWHERE;
+        entry_z[room + i] = c.sz2;
+        entry_weight[i] = vx_entry_weight(c.sz2, grid.width, par.weighted);
+        mine += seeds;
+        if (at < VX_CELLS)
+            TRG_ATOMIC_ADD_LOCAL(&begin[at], 1u);
+    }
+    TRG_ATOMIC_ADD_LOCAL(&used, mine);
+    TRG_BARRIER();
+    for (trg_u32 c = from; c < to; c++)
+        sum += begin[c];
+    part[TRG_LID] = sum;
+    TRG_BARRIER();
+    if (TRG_LID == 0u) {
+        trg_u32 total = 0u;
+
+        for (trg_u32 k = 0; k < TRG_LSIZE; k++) {
+            const trg_u32 n = part[k];
+
+            part[k] = total;
+            total += n;
+        }
+        part[TRG_LSIZE] = total;
+    }
+    TRG_BARRIER();
+    sum = part[TRG_LID];
+    for (trg_u32 c = from; c < to; c++) {
+        const trg_u32 n = begin[c];
+
+        begin[c] = sum;
+        cell[c] = first + sum;
+        sum += n;
+    }
+    if (TRG_LID == 0u) {
+        struct vx_counts zero = {0};
+
+        begin[VX_CELLS] = part[TRG_LSIZE];
+        cell[VX_CELLS] = first + part[TRG_LSIZE];
+        zero.n_used = used;
+        counts[TRG_GID] = zero;
+    }
+    TRG_BARRIER();
+    if (TRG_LID == 0u) {
+        if (par.width_rule == VX_WIDTH_FREEDMAN_DIACONIS)
+            grid = vx_grid_of(vx_freedman_diaconis(begin, begin[VX_CELLS], par.z_range),
+                              par.z_range, par.bins_room);
+        grids[TRG_GID] = grid;
+    }
+    TRG_BARRIER();
+    /* the order within a cell is any: what is summed over it is integers */
+    for (trg_u32 i = first + TRG_LID; i < end; i += TRG_LSIZE) {
+        const trg_u32 c = vx_cell(tracks[VX_Z * room + i], par.z_range);
+
+        if (c < VX_CELLS) {
+            const trg_u32 at = first + TRG_ATOMIC_ADD_LOCAL(&begin[c], 1u);
+
+            for (trg_u32 k = 0; k < VX_P; k++)
+                sorted[k * room + at] = tracks[k * room + i];
+        }
+    }
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vertexing.h - what the kernels and the host side of the vertexing plugin share.  4-byte members
+ * only, so that host, CUDA and OpenCL agree on every layout. */
+#ifndef VERTEXING_H
+#define VERTEXING_H
+#include "trigd/kernel.h"
+
+#define VX_BINS_MAX     8192u /* most bins of the histogram of one RoI */
+#define VX_CELLS        512u  /* cells of z by which tracks are sorted */
+#define VX_PV_MAX       64u   /* most primary vertices of an RoI */
+#define VX_SV_MAX       64u   /* most secondary-vertex candidates of an RoI */
+#define VX_SELECTED_MAX 4096u /* most tracks of an RoI in the adjacency graph */
+#define VX_PAIRS_MAX    1024u /* most tracks of an RoI that seed pairwise */
+#define VX_GROUP_MAX    256u  /* largest work-group that the kernels are launched with */
+#define VX_FIT_GROUP    32u   /* work-items that fit one vertex */
+#define VX_NOWHERE      3e38f /* z of a track that is not in the histogram */
+#define VX_NONE         0xffffffffu
+
+/* One track at its point closest to the beam line, as columns of `items_room` floats. */
+enum {
+    VX_X,   /* mm */
+    VX_Y,   /* mm */
+    VX_Z,   /* mm */
+    VX_UX,  /* unit direction, uz > 0 */
+    VX_UY,
+    VX_UZ,
+    VX_V,   /* mm^2: variance across the track, at the point */
+    VX_C,   /* mm: half its slope in z */
+    VX_VT,  /* its curvature in z */
+    VX_P,   /* GeV, signed by charge; 0: not known */
+    VX_COLUMNS
+};
+
+enum { VX_METHOD_PEAKS, VX_METHOD_PAIRS };
+enum { VX_LAYOUT_FULL, VX_LAYOUT_COMPUTE, VX_LAYOUT_MEMORY };
+enum { VX_WIDTH_FIXED, VX_WIDTH_FREEDMAN_DIACONIS };
+
+struct vx_grid {     /* the histogram of one RoI */
+    float first;     /* mm: where bin 0 begins */
+    float inv_width; /* 1/mm */
+    float width;     /* mm */
+    trg_u32 n_bins;  /* 3 .. VX_BINS_MAX */
+};
+
+struct vx_vertex {
+    float x, y, z;         /* mm */
+    float weight;          /* sum of the Tukey weights of its tracks */
+    float cov[6];          /* mm^2: xx yy zz xy xz yz */
+    float chi2;            /* of the tracks used, 2 n_tracks - 3 degrees of freedom */
+    float flight;          /* mm; secondary vertices only, as all below */
+    float significance;    /* flight over its error */
+    float mass;            /* GeV */
+    trg_u32 n_tracks;      /* tracks with a weight */
+    trg_u32 pv;            /* primary vertex it belongs to */
+    trg_u32 root;          /* smallest member of its component: a track of the RoI */
+    trg_u32 alive;         /* 1: it passed */
+};
+
+struct vx_counts { /* of one RoI; adjacency and cuts add to the last six */
+    trg_u32 n_used;      /* tracks in the histogram */
+    trg_u32 n_seeds;     /* in the list, now */
+    trg_u32 seeds_kept;  /* at first, of all */
+    trg_u32 seeds_all;   /* there were */
+    trg_u32 n_pv;
+    trg_u32 n_displaced; /* tracks with an impact parameter above the hypothesis's */
+    trg_u32 n_selected;  /* tracks in the graph */
+    trg_u32 selected_all;
+    trg_u32 n_components; /* of two tracks and more, kept in the list */
+    trg_u32 components_all;
+    trg_u32 pairs_left_out; /* tracks for which pairwise seeding had no place */
+    float ip_significance;  /* the largest of the RoI */
+    trg_u32 n_crossings;    /* pairs of tracks that are adjacent */
+    trg_u32 removed_origin, removed_radial, removed_cylinder, removed_angle;
+    trg_u32 n_edges; /* that are left */
+};
+
+struct vx_par { /* of all launches */
+    struct trg_span in;
+    trg_u32 n_rois;
+    trg_u32 items_room; /* places in each column of tracks */
+    trg_u32 bins_room;  /* places in the histogram of one RoI */
+    trg_u32 words_room; /* words of a row of the adjacency matrix: max_selected / 32 */
+    trg_u32 pv_room, sv_room;
+    trg_u32 max_selected;
+    trg_u32 parts; /* groups that share an RoI, where a kernel allows it */
+    float beam_x, beam_y, beam_var; /* mm, mm, mm^2 */
+    float z_range;                  /* mm */
+    float bin_width;                /* mm */
+    trg_u32 width_rule;
+    trg_u32 weighted;               /* 1: precise tracks weigh more in the histogram */
+    float sigma_z_max;              /* mm */
+    trg_u32 smooth;                 /* bins on each side */
+    trg_u32 min_height;             /* of a peak */
+    float prominence;               /* of a peak, as a part of its height */
+    float pair_distance;            /* sigmas */
+    trg_u32 seed_min_tracks;        /* of a cluster, with pairs */
+    float window;                   /* mm */
+    float tukey_start, tukey_end, tolerance;
+    trg_u32 rounds;
+    trg_u32 pv_min_tracks;
+    float pv_max_radius, pv_merge;  /* mm, sigmas */
+    float ip_min, ip_max;           /* sigmas: tracks in the graph */
+    float displaced_ip;             /* mm */
+    float displaced_significance;
+    float doca_max;                 /* mm */
+    float doca_sigmas;              /* 0: the limit is doca_max alone */
+    float parallel_sin2;            /* below it a pair is near-parallel */
+    trg_u32 origin_cut;
+    float radial_sigmas, cylinder, min_sin2; /* sigmas, mm, sine squared */
+    float mass;                     /* GeV */
+    trg_u32 layout;
+};
+#endif
