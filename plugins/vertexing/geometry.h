@@ -138,7 +138,7 @@ TRG_FN float vx_limit2(float doca_max, float doca_sigmas, struct vx_line a, stru
 /* Sums over tracks of W = w / var (1 - u u^T), of W times the miss, and of what describes the
  * vertex.  They are integers, so that no order of adding makes a difference. */
 enum {
-    VX_S_W,  /* 2^-10 / mm^2 */
+    VX_S_W, /* 2^-10 / mm^2 */
     VX_S_XX,
     VX_S_YY,
     VX_S_XY,
@@ -172,21 +172,21 @@ TRG_FN float vx_tukey(float chi2, float inv_c2)
 }
 
 /* Adds one track with weight w to the sums: `s` is an array of VX_SUMS trg_i64 of the caller. */
-#define VX_ADD(s, l, m, w)                                    \
-    do {                                                      \
-        const float f_ = (w) / (m).var;                       \
-        (s)[VX_S_W] += vx_quanta(f_, 1024.0f);                \
-        (s)[VX_S_XX] += vx_quanta(f_ * l.ux * l.ux, 1024.0f); \
-        (s)[VX_S_YY] += vx_quanta(f_ * l.uy * l.uy, 1024.0f); \
-        (s)[VX_S_XY] += vx_quanta(f_ * l.ux * l.uy, 1024.0f); \
-        (s)[VX_S_XZ] += vx_quanta(f_ * l.ux * l.uz, 1024.0f); \
-        (s)[VX_S_YZ] += vx_quanta(f_ * l.uy * l.uz, 1024.0f); \
-        (s)[VX_S_GX] += vx_quanta(f_ * (m).x, 65536.0f);      \
-        (s)[VX_S_GY] += vx_quanta(f_ * (m).y, 65536.0f);      \
-        (s)[VX_S_GZ] += vx_quanta(f_ * (m).z, 65536.0f);      \
-        (s)[VX_S_CHI2] += vx_quanta((m).chi2 * (w), 65536.0f);\
-        (s)[VX_S_WEIGHT] += vx_quanta((w), 65536.0f);         \
-        (s)[VX_S_N] += (w) > 0.0f ? 1 : 0;                    \
+#define VX_ADD(s, l, m, w)                                     \
+    do {                                                       \
+        const float f_ = (w) / (m).var;                        \
+        (s)[VX_S_W] += vx_quanta(f_, 1024.0f);                 \
+        (s)[VX_S_XX] += vx_quanta(f_ * l.ux * l.ux, 1024.0f);  \
+        (s)[VX_S_YY] += vx_quanta(f_ * l.uy * l.uy, 1024.0f);  \
+        (s)[VX_S_XY] += vx_quanta(f_ * l.ux * l.uy, 1024.0f);  \
+        (s)[VX_S_XZ] += vx_quanta(f_ * l.ux * l.uz, 1024.0f);  \
+        (s)[VX_S_YZ] += vx_quanta(f_ * l.uy * l.uz, 1024.0f);  \
+        (s)[VX_S_GX] += vx_quanta(f_ * (m).x, 65536.0f);       \
+        (s)[VX_S_GY] += vx_quanta(f_ * (m).y, 65536.0f);       \
+        (s)[VX_S_GZ] += vx_quanta(f_ * (m).z, 65536.0f);       \
+        (s)[VX_S_CHI2] += vx_quanta((m).chi2 * (w), 65536.0f); \
+        (s)[VX_S_WEIGHT] += vx_quanta((w), 65536.0f);          \
+        (s)[VX_S_N] += (w) > 0.0f ? 1 : 0;                     \
     } while (0)
 
 /* Inverse of the symmetric matrix of the sums, and the step to the minimum. */
@@ -234,8 +234,8 @@ TRG_FN float vx_significance2(float xx, float yy, float zz, float xy, float xz, 
                               float dy, float dz)
 {
     const float d2 = dx * dx + dy * dy + dz * dz;
-    const float along =
-        xx * dx * dx + yy * dy * dy + zz * dz * dz + 2.0f * (xy * dx * dy + xz * dx * dz + yz * dy * dz);
+    const float along = xx * dx * dx + yy * dy * dy + zz * dz * dz +
+                        2.0f * (xy * dx * dy + xz * dx * dz + yz * dy * dz);
 
     return along > 0.0f ? d2 * (d2 / along) : 0.0f;
 }

@@ -4,13 +4,14 @@
  *
  * vx_adjacency_full | _compute | _memory -> vx_cuts -> vx_components -> vx_fit_secondary
  *
- * The matrix is of bits, in words of 32 columns.  With the tracks of an RoI numbered as in its list:
+ * The matrix is of bits, in words of 32 columns.  With the tracks of an RoI numbered as in its
+ * list:
  *
- *     full, compute   word [column / 32] [row], rows next to one another, n rows for each word column
- *     memory          tiles of 32 x 32 with row / 32 <= column / 32 only, one behind the other
+ *     full, compute   word [column / 32] [row], rows next to one another, n rows for each word
+ * column memory          tiles of 32 x 32 with row / 32 <= column / 32 only, one behind the other
  *
- * Only bits with row < column are read behind the adjacency; where a pair is stored twice, cuts change
- * that half alone. */
+ * Only bits with row < column are read behind the adjacency; where a pair is stored twice, cuts
+ * change that half alone. */
 #include "geometry.h"
 
 #define VX_TILE  32u
@@ -40,8 +41,8 @@ TRG_FN trg_u32 vx_adjacent(struct vx_line a, struct vx_line b, struct vx_par par
     float limit2 = par.doca_max * par.doca_max;
 
     if (par.doca_sigmas > 0.0f)
-        limit2 = vx_limit2(par.doca_max, par.doca_sigmas, a, b,
-                           vx_crossing(a, b, par.parallel_sin2).z);
+        limit2 =
+            vx_limit2(par.doca_max, par.doca_sigmas, a, b, vx_crossing(a, b, par.parallel_sin2).z);
     return vx_is_near(a, b, limit2, par.parallel_sin2);
 }
 
@@ -207,8 +208,8 @@ TRG_FN trg_u32 vx_cut(struct vx_line a, struct vx_line b, trg_u32 pv_a, trg_u32 
     return vx_pair_of(a, b).sin2 < par.min_sin2 ? 4u : 0u;
 }
 
-/* `parts` groups an RoI: takes away the edges that a cut removes, the first of the cuts that does so
- * counts it. */
+/* `parts` groups an RoI: takes away the edges that a cut removes, the first of the cuts that does
+ * so counts it. */
 TRG_KERNEL7(vx_cuts, const trg_u8, data, const float, tracks, const trg_u32, selected,
             const trg_u32, pv_of, const struct vx_vertex, pvs, struct vx_counts, counts, trg_u32,
             matrix, struct vx_par, par)
@@ -389,6 +390,7 @@ TRG_KERNEL8(vx_fit_secondary, const trg_u8, data, const float, tracks, const trg
             struct vx_vertex, svs, const struct vx_counts, counts, struct vx_par, par)
 {
     TRG_SHARED trg_i64 sums[VX_FIT_GROUP * VX_SUMS];
+    TRG_SHARED trg_i64 total[VX_SUMS];
     TRG_SHARED struct vx_vertex v;
     TRG_SHARED trg_u32 done;
     const trg_u32 roi = TRG_GID / par.sv_room, k = TRG_GID % par.sv_room;
@@ -432,25 +434,22 @@ TRG_KERNEL8(vx_fit_secondary, const trg_u8, data, const float, tracks, const trg
             }
         }
         for (trg_u32 j = 0u; j < VX_SUMS; j++)
-            sums[j * TRG_LSIZE + TRG_LID] = own[j];
+            sums[TRG_LID * VX_SUMS + j] = own[j];
         TRG_BARRIER();
         for (trg_u32 j = TRG_LID; j < VX_SUMS; j += TRG_LSIZE) {
-            trg_i64 total = 0;
+            trg_i64 sum = 0;
 
             for (trg_u32 i = 0u; i < TRG_LSIZE; i++)
-                total += sums[j * TRG_LSIZE + i];
-            sums[j * TRG_LSIZE] = total;
+                sum += sums[i * VX_SUMS + j];
+            total[j] = sum;
         }
         TRG_BARRIER();
         if (TRG_LID == 0u) {
-            struct vx_step s;
+            const struct vx_step s = vx_solve(total);
 
-            for (trg_u32 j = 0u; j < VX_SUMS; j++)
-                sums[j] = sums[j * TRG_LSIZE];
-            s = vx_solve(sums);
-            v.n_tracks = (trg_u32)sums[VX_S_N];
-            v.weight = (float)sums[VX_S_WEIGHT] * (1.0f / 65536.0f);
-            v.chi2 = (float)sums[VX_S_CHI2] * (1.0f / 65536.0f);
+            v.n_tracks = (trg_u32)total[VX_S_N];
+            v.weight = (float)total[VX_S_WEIGHT] * (1.0f / 65536.0f);
+            v.chi2 = (float)total[VX_S_CHI2] * (1.0f / 65536.0f);
             if (s.good) {
                 for (trg_u32 j = 0u; j < 6u; j++)
                     v.cov[j] = s.cov[j];
@@ -484,18 +483,16 @@ TRG_KERNEL8(vx_fit_secondary, const trg_u8, data, const float, tracks, const trg
                 }
             }
         for (trg_u32 j = 0u; j < 4u; j++)
-            sums[j * TRG_LSIZE + TRG_LID] = own[j];
+            sums[TRG_LID * VX_SUMS + j] = own[j];
         TRG_BARRIER();
     }
     if (TRG_LID == 0u && rounds) {
         for (trg_u32 j = 0u; j < 4u; j++) {
-            trg_i64 total = 0;
-
+            total[j] = 0;
             for (trg_u32 i = 0u; i < TRG_LSIZE; i++)
-                total += sums[j * TRG_LSIZE + i];
-            sums[j] = total;
+                total[j] += sums[i * VX_SUMS + j];
         }
-        v.mass = vx_mass_of(sums);
+        v.mass = vx_mass_of(total);
         svs[TRG_GID] = vx_flight(v, pvs[roi * par.pv_room + v.pv]);
     }
 }

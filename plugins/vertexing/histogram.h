@@ -2,8 +2,8 @@
 /* histogram.h - the algorithms that fill the histograms of z, and who chooses among them.
  *
  * All have one interface: the same buffers, the same parameters, the same integers as a result.
- * Names and ideas: Heit, Groningen 2017, chapter 9 and appendix A, where a warp is 32 threads; here it
- * is 32 neighbouring work-items of a group, and nothing relies on their going in step. */
+ * Names and ideas: Heit, Groningen 2017, chapter 9 and appendix A, where a warp is 32 threads; here
+ * it is 32 neighbouring work-items of a group, and nothing relies on their going in step. */
 #ifndef VX_HISTOGRAM_H
 #define VX_HISTOGRAM_H
 #include "vertexing.h"

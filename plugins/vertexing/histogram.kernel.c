@@ -219,9 +219,9 @@ TRG_KERNEL5(vx_hist_hybrid, const trg_u8, data, const float, z, const trg_u32, w
 }
 
 /* Replicated (ours): as data-parallel shared, but with as many copies of the bins as fit, at most
- * eight; neighbouring work-items use different ones, so that entries that crowd in a few bins do not
- * queue up, and four entries are in flight at a time for each work-item.  Where an RoI has several
- * groups their bins are added in global memory. */
+ * eight; neighbouring work-items use different ones, so that entries that crowd in a few bins do
+ * not queue up, and four entries are in flight at a time for each work-item.  Where an RoI has
+ * several groups their bins are added in global memory. */
 #define VX_COPIES_MAX 8u
 
 TRG_KERNEL5(vx_hist_replicated, const trg_u8, data, const float, z, const trg_u32, weights,

@@ -6,11 +6,11 @@
 #include "vertexing.h"
 
 struct vx_slot {
-    struct trg_buffer *tracks;       /* columns, by number */
-    struct trg_buffer *sorted;       /* columns, by cell of z */
-    struct trg_buffer *entry_z;      /* z of the histogram's entries, then its variance */
+    struct trg_buffer *tracks;  /* columns, by number */
+    struct trg_buffer *sorted;  /* columns, by cell of z */
+    struct trg_buffer *entry_z; /* z of the histogram's entries, then its variance */
     struct trg_buffer *entry_weight;
-    struct trg_buffer *cells;        /* where each cell begins in `sorted` */
+    struct trg_buffer *cells; /* where each cell begins in `sorted` */
     struct trg_buffer *grids, *bins, *counts;
     struct trg_buffer *seeds, *fits; /* of primary vertices; `seeds` holds what is kept */
     struct trg_buffer *pv_of, *selected, *labels;

@@ -51,7 +51,8 @@ const struct trg_param vx_params[] = {
      "and where it ends; it shrinks by 0.7 a round"},
     {"tolerance_mm", TRG_PARAM_F32, AT(tolerance_mm), "0.001", 1e-6, 10, "mm", NULL,
      "a fit ends when the vertex moves by less"},
-    {"max_rounds", TRG_PARAM_U32, AT(max_rounds), "30", 1, 100, "", NULL, "rounds of a fit at most"},
+    {"max_rounds", TRG_PARAM_U32, AT(max_rounds), "30", 1, 100, "", NULL,
+     "rounds of a fit at most"},
     {"pv_min_tracks", TRG_PARAM_U32, AT(pv_min_tracks), "5", 2, 1000, "", NULL,
      "least tracks of a primary vertex"},
     {"max_pv", TRG_PARAM_U32, AT(max_pv), "32", 1, VX_PV_MAX, "", NULL,
@@ -104,10 +105,9 @@ const struct trg_param vx_params[] = {
 };
 
 static const char *const reference[] = {"seeding", "pairs", "pv_min_tracks", "5", NULL};
-static const char *const thesis[] = {"weighted",      "false", "smooth_bins", "0",
-                                     "min_height",    "4",     "doca_sigmas", "0",
-                                     "ip_min_sigmas", "0",     "layout",      "full",
-                                     NULL};
+static const char *const thesis[] = {
+    "weighted", "false",         "smooth_bins", "0",      "min_height", "4", "doca_sigmas",
+    "0",        "ip_min_sigmas", "0",           "layout", "full",       NULL};
 const struct trg_preset vx_presets[] = {
     {"reference", "primary vertices as in LHCb-PUB-2014-044: pairwise seeding", reference},
     {"thesis", "plain histogram of counts; all tracks in the graph, full matrix, fixed distance",

@@ -75,8 +75,8 @@ TRG_FN float vx_quartile(TRG_LOCAL const trg_u32 *begin, trg_u32 n, trg_u32 part
         else
             high = middle;
     }
-    return ((float)low + ((float)(rank - begin[low]) + 0.5f) /
-                             (float)(begin[low + 1u] - begin[low] + 1u)) *
+    return ((float)low +
+            ((float)(rank - begin[low]) + 0.5f) / (float)(begin[low + 1u] - begin[low] + 1u)) *
                (2.0f * range / (float)VX_CELLS) -
            range;
 }
@@ -134,8 +134,8 @@ TRG_KERNEL8(vx_prepare, const trg_u8, data, float, tracks, float, sorted, float,
     for (trg_u32 i = first + TRG_LID; i < end; i += TRG_LSIZE) {
         const struct vx_closest c = vx_approach(data, par, i);
         const trg_u32 at = vx_cell(c.line.z, par.z_range);
-        const trg_u32 seeds = at < VX_CELLS && c.sz2 > 0.0f &&
-                              c.sz2 < par.sigma_z_max * par.sigma_z_max;
+        const trg_u32 seeds =
+            at < VX_CELLS && c.sz2 > 0.0f && c.sz2 < par.sigma_z_max * par.sigma_z_max;
 
         tracks[VX_X * room + i] = c.line.x;
         tracks[VX_Y * room + i] = c.line.y;

@@ -2,7 +2,8 @@
 /* Primary vertices: seeds from the histogram's peaks or by pairwise merging, an adaptive fit of
  * each seed, what is to be dropped, and what belongs to which vertex.
  *
- * histogram -> vx_seed_peaks or vx_seed_pairs -> (vx_fit_primary -> vx_prune) twice -> vx_associate */
+ * histogram -> vx_seed_peaks or vx_seed_pairs -> (vx_fit_primary -> vx_prune) twice -> vx_associate
+ */
 #include "geometry.h"
 
 TRG_FN struct vx_vertex vx_seed(float x, float y, float z, float weight)
@@ -302,13 +303,14 @@ TRG_KERNEL4(vx_seed_pairs, const trg_u8, data, const float, entry_z, struct vx_v
 
 /* ---------------------------------------------------------------- adaptive fit */
 
-/* 32 work-items a seed.  Tracks whose z at the beam is nearer to this seed than to the next ones, and
- * within the window, are weighted by Tukey's biweight with a constant that shrinks from round to
- * round; the vertex moves to the minimum until it rests. */
+/* 32 work-items a seed.  Tracks whose z at the beam is nearer to this seed than to the next ones,
+ * and within the window, are weighted by Tukey's biweight with a constant that shrinks from round
+ * to round; the vertex moves to the minimum until it rests. */
 TRG_KERNEL5(vx_fit_primary, const float, sorted, const trg_u32, cells, const struct vx_vertex,
             seeds, struct vx_vertex, fits, const struct vx_counts, counts, struct vx_par, par)
 {
     TRG_SHARED trg_i64 sums[VX_FIT_GROUP * VX_SUMS];
+    TRG_SHARED trg_i64 total[VX_SUMS];
     TRG_SHARED struct vx_vertex v;
     TRG_SHARED trg_u32 done;
     const trg_u32 roi = TRG_GID / par.pv_room, k = TRG_GID % par.pv_room;
@@ -348,25 +350,22 @@ TRG_KERNEL5(vx_fit_primary, const float, sorted, const trg_u32, cells, const str
                 VX_ADD(own, l, m, w);
         }
         for (trg_u32 j = 0u; j < VX_SUMS; j++)
-            sums[j * TRG_LSIZE + TRG_LID] = own[j];
+            sums[TRG_LID * VX_SUMS + j] = own[j];
         TRG_BARRIER();
         for (trg_u32 j = TRG_LID; j < VX_SUMS; j += TRG_LSIZE) {
-            trg_i64 total = 0;
+            trg_i64 sum = 0;
 
             for (trg_u32 i = 0u; i < TRG_LSIZE; i++)
-                total += sums[j * TRG_LSIZE + i];
-            sums[j * TRG_LSIZE] = total;
+                sum += sums[i * VX_SUMS + j];
+            total[j] = sum;
         }
         TRG_BARRIER();
         if (TRG_LID == 0u) {
-            struct vx_step s;
+            const struct vx_step s = vx_solve(total);
 
-            for (trg_u32 j = 0u; j < VX_SUMS; j++)
-                sums[j] = sums[j * TRG_LSIZE];
-            s = vx_solve(sums);
-            v.n_tracks = (trg_u32)sums[VX_S_N];
-            v.weight = (float)sums[VX_S_WEIGHT] * (1.0f / 65536.0f);
-            v.chi2 = (float)sums[VX_S_CHI2] * (1.0f / 65536.0f);
+            v.n_tracks = (trg_u32)total[VX_S_N];
+            v.weight = (float)total[VX_S_WEIGHT] * (1.0f / 65536.0f);
+            v.chi2 = (float)total[VX_S_CHI2] * (1.0f / 65536.0f);
             if (s.good) {
                 for (trg_u32 j = 0u; j < 6u; j++)
                     v.cov[j] = s.cov[j];
@@ -376,9 +375,8 @@ TRG_KERNEL5(vx_fit_primary, const float, sorted, const trg_u32, cells, const str
             } else {
                 v.alive = 0u;
             }
-            done = !s.good ||
-                   (c <= par.tukey_end && s.x * s.x + s.y * s.y + s.z * s.z <
-                                              par.tolerance * par.tolerance);
+            done = !s.good || (c <= par.tukey_end &&
+                               s.x * s.x + s.y * s.y + s.z * s.z < par.tolerance * par.tolerance);
         }
         c *= 0.7f;
         c = c > par.tukey_end ? c : par.tukey_end;
@@ -390,8 +388,8 @@ TRG_KERNEL5(vx_fit_primary, const float, sorted, const trg_u32, cells, const str
 
 /* ---------------------------------------------------------------- which of them stay */
 
-/* One group an RoI: drops fits that failed, lie away from the beam line, have too few tracks, or are
- * the lesser of two that are one; the others go back to the list of seeds, in order of z. */
+/* One group an RoI: drops fits that failed, lie away from the beam line, have too few tracks, or
+ * are the lesser of two that are one; the others go back to the list of seeds, in order of z. */
 TRG_KERNEL3(vx_prune, const struct vx_vertex, fits, struct vx_vertex, seeds, struct vx_counts,
             counts, struct vx_par, par)
 {

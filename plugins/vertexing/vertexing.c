@@ -207,24 +207,23 @@ static int make_histogram(struct run *b)
 {
     const struct vx_slot *s = b->s;
     const struct trg_arg prepare[] = {
-        TRG_BUF(b->data),         TRG_BUF(s->tracks), TRG_BUF(s->sorted), TRG_BUF(s->entry_z),
-        TRG_BUF(s->entry_weight), TRG_BUF(s->cells),  TRG_BUF(s->grids),  TRG_BUF(s->counts),
-        TRG_VAL(b->par)};
-    const struct vx_histogram_job job = {
-        .kernels = &b->a->histogram,
-        .device = &b->a->device,
-        .data = b->data,
-        .z = s->entry_z,
-        .weights = s->entry_weight,
-        .grids = s->grids,
-        .bins = s->bins,
-        .par = {.in = b->par.in,
-                .n_rois = b->par.n_rois,
-                .bins_room = b->par.bins_room,
-                .weighted = b->par.weighted},
-        .algorithm = (enum vx_histogram)b->a->config->histogram,
-        .n_entries = b->par.in.n_items,
-        .n_bins = b->par.bins_room};
+        TRG_BUF(b->data),    TRG_BUF(s->tracks),       TRG_BUF(s->sorted),
+        TRG_BUF(s->entry_z), TRG_BUF(s->entry_weight), TRG_BUF(s->cells),
+        TRG_BUF(s->grids),   TRG_BUF(s->counts),       TRG_VAL(b->par)};
+    const struct vx_histogram_job job = {.kernels = &b->a->histogram,
+                                         .device = &b->a->device,
+                                         .data = b->data,
+                                         .z = s->entry_z,
+                                         .weights = s->entry_weight,
+                                         .grids = s->grids,
+                                         .bins = s->bins,
+                                         .par = {.in = b->par.in,
+                                                 .n_rois = b->par.n_rois,
+                                                 .bins_room = b->par.bins_room,
+                                                 .weighted = b->par.weighted},
+                                         .algorithm = (enum vx_histogram)b->a->config->histogram,
+                                         .n_entries = b->par.in.n_items,
+                                         .n_bins = b->par.bins_room};
     int r = trg_launch(b->q, b->a->prepare, RANGE(b->par.n_rois, b->a->group), prepare,
                        N_ARGS(prepare));
 
@@ -265,10 +264,11 @@ static int build_graph(struct run *b)
     const struct trg_arg associate[] = {TRG_BUF(b->data),  TRG_BUF(s->tracks),   TRG_BUF(s->seeds),
                                         TRG_BUF(s->pv_of), TRG_BUF(s->selected), TRG_BUF(s->counts),
                                         TRG_VAL(b->par)};
-    const struct trg_arg adjacency[] = {TRG_BUF(b->data),   TRG_BUF(s->tracks), TRG_BUF(s->selected),
-                                        TRG_BUF(s->counts), TRG_BUF(s->matrix), TRG_VAL(b->par)};
-    const struct trg_arg cuts[] = {TRG_BUF(b->data),  TRG_BUF(s->tracks), TRG_BUF(s->selected),
-                                   TRG_BUF(s->pv_of), TRG_BUF(s->seeds),  TRG_BUF(s->counts),
+    const struct trg_arg adjacency[] = {TRG_BUF(b->data),     TRG_BUF(s->tracks),
+                                        TRG_BUF(s->selected), TRG_BUF(s->counts),
+                                        TRG_BUF(s->matrix),   TRG_VAL(b->par)};
+    const struct trg_arg cuts[] = {TRG_BUF(b->data),   TRG_BUF(s->tracks), TRG_BUF(s->selected),
+                                   TRG_BUF(s->pv_of),  TRG_BUF(s->seeds),  TRG_BUF(s->counts),
                                    TRG_BUF(s->matrix), TRG_VAL(b->par)};
     const uint32_t n = b->par.n_rois, parts = b->par.parts;
     int r = trg_launch(b->q, b->a->associate, RANGE(n, b->a->group), associate, N_ARGS(associate));
@@ -284,14 +284,14 @@ static int build_graph(struct run *b)
 static int find_secondaries(struct run *b)
 {
     const struct vx_slot *s = b->s;
-    const struct trg_arg components[] = {TRG_BUF(b->data),   TRG_BUF(s->matrix), TRG_BUF(s->labels),
-                                         TRG_BUF(s->svs),    TRG_BUF(s->counts), TRG_VAL(b->par)};
+    const struct trg_arg components[] = {TRG_BUF(b->data), TRG_BUF(s->matrix), TRG_BUF(s->labels),
+                                         TRG_BUF(s->svs),  TRG_BUF(s->counts), TRG_VAL(b->par)};
     const struct trg_arg fit[] = {TRG_BUF(b->data),   TRG_BUF(s->tracks), TRG_BUF(s->selected),
                                   TRG_BUF(s->labels), TRG_BUF(s->pv_of),  TRG_BUF(s->seeds),
                                   TRG_BUF(s->svs),    TRG_BUF(s->counts), TRG_VAL(b->par)};
     const uint32_t n = b->par.n_rois;
-    int r = trg_launch(b->q, b->a->components, RANGE(n, b->a->group), components,
-                       N_ARGS(components));
+    int r =
+        trg_launch(b->q, b->a->components, RANGE(n, b->a->group), components, N_ARGS(components));
 
     if (r == 0)
         r = trg_launch(b->q, b->a->fit_secondary, RANGE(n * b->par.sv_room, VX_FIT_GROUP), fit,
@@ -324,11 +324,8 @@ static uint32_t parts_for(const struct trg_algo *a, uint32_t n_rois)
 
 static int submit(struct trg_algo *a, const struct trg_batch *batch, struct trg_queue *q)
 {
-    struct run b = {.a = a,
-                    .s = &a->slot[batch->slot],
-                    .q = q,
-                    .data = batch->in[0].dev,
-                    .par = a->par};
+    struct run b = {
+        .a = a, .s = &a->slot[batch->slot], .q = q, .data = batch->in[0].dev, .par = a->par};
     int r;
 
     b.par.in = batch->in[0].span;
@@ -389,8 +386,8 @@ static void take_secondaries(const struct vx_config *c, const struct vx_vertex *
             continue;
         store_vertex(out, v, TRG_SECONDARY);
         r->value[VALUE_N_SV]++;
-        r->value[VALUE_N_SV_SELECTED] += v->n_tracks >= c->count_sv_min_tracks &&
-                                         v->significance >= c->count_sv_significance;
+        r->value[VALUE_N_SV_SELECTED] +=
+            v->n_tracks >= c->count_sv_min_tracks && v->significance >= c->count_sv_significance;
         if (v->significance > r->value[VALUE_SV_SIGNIFICANCE]) {
             r->value[VALUE_SV_SIGNIFICANCE] = v->significance;
             r->value[VALUE_SV_MASS] = v->mass;
@@ -401,14 +398,11 @@ static void take_secondaries(const struct vx_config *c, const struct vx_vertex *
 
 static void take_counts(const struct vx_counts *n, struct trg_result *r)
 {
-    const uint32_t value[][2] = {{VALUE_N_DISPLACED, n->n_displaced},
-                                 {VALUE_N_TRACKS, n->n_selected},
-                                 {VALUE_N_CROSSINGS, n->n_crossings},
-                                 {VALUE_REMOVED_ORIGIN, n->removed_origin},
-                                 {VALUE_REMOVED_RADIAL, n->removed_radial},
-                                 {VALUE_REMOVED_CYLINDER, n->removed_cylinder},
-                                 {VALUE_REMOVED_ANGLE, n->removed_angle},
-                                 {VALUE_N_EDGES, n->n_edges}};
+    const uint32_t value[][2] = {
+        {VALUE_N_DISPLACED, n->n_displaced},       {VALUE_N_TRACKS, n->n_selected},
+        {VALUE_N_CROSSINGS, n->n_crossings},       {VALUE_REMOVED_ORIGIN, n->removed_origin},
+        {VALUE_REMOVED_RADIAL, n->removed_radial}, {VALUE_REMOVED_CYLINDER, n->removed_cylinder},
+        {VALUE_REMOVED_ANGLE, n->removed_angle},   {VALUE_N_EDGES, n->n_edges}};
     /* limits in the order in which they act; the first that cut something is told */
     const uint32_t limit[][2] = {{n->n_used, n->n_used - n->pairs_left_out},
                                  {n->seeds_all, n->seeds_kept},

@@ -18,16 +18,16 @@
 
 /* One track at its point closest to the beam line, as columns of `items_room` floats. */
 enum {
-    VX_X,   /* mm */
-    VX_Y,   /* mm */
-    VX_Z,   /* mm */
-    VX_UX,  /* unit direction, uz > 0 */
+    VX_X,  /* mm */
+    VX_Y,  /* mm */
+    VX_Z,  /* mm */
+    VX_UX, /* unit direction, uz > 0 */
     VX_UY,
     VX_UZ,
-    VX_V,   /* mm^2: variance across the track, at the point */
-    VX_C,   /* mm: half its slope in z */
-    VX_VT,  /* its curvature in z */
-    VX_P,   /* GeV, signed by charge; 0: not known */
+    VX_V,  /* mm^2: variance across the track, at the point */
+    VX_C,  /* mm: half its slope in z */
+    VX_VT, /* its curvature in z */
+    VX_P,  /* GeV, signed by charge; 0: not known */
     VX_COLUMNS
 };
 
@@ -43,24 +43,24 @@ struct vx_grid {     /* the histogram of one RoI */
 };
 
 struct vx_vertex {
-    float x, y, z;         /* mm */
-    float weight;          /* sum of the Tukey weights of its tracks */
-    float cov[6];          /* mm^2: xx yy zz xy xz yz */
-    float chi2;            /* of the tracks used, 2 n_tracks - 3 degrees of freedom */
-    float flight;          /* mm; secondary vertices only, as all below */
-    float significance;    /* flight over its error */
-    float mass;            /* GeV */
-    trg_u32 n_tracks;      /* tracks with a weight */
-    trg_u32 pv;            /* primary vertex it belongs to */
-    trg_u32 root;          /* smallest member of its component: a track of the RoI */
-    trg_u32 alive;         /* 1: it passed */
+    float x, y, z;      /* mm */
+    float weight;       /* sum of the Tukey weights of its tracks */
+    float cov[6];       /* mm^2: xx yy zz xy xz yz */
+    float chi2;         /* of the tracks used, 2 n_tracks - 3 degrees of freedom */
+    float flight;       /* mm; secondary vertices only, as all below */
+    float significance; /* flight over its error */
+    float mass;         /* GeV */
+    trg_u32 n_tracks;   /* tracks with a weight */
+    trg_u32 pv;         /* primary vertex it belongs to */
+    trg_u32 root;       /* smallest member of its component: a track of the RoI */
+    trg_u32 alive;      /* 1: it passed */
 };
 
-struct vx_counts { /* of one RoI; adjacency and cuts add to the last six */
-    trg_u32 n_used;      /* tracks in the histogram */
-    trg_u32 n_seeds;     /* in the list, now */
-    trg_u32 seeds_kept;  /* at first, of all */
-    trg_u32 seeds_all;   /* there were */
+struct vx_counts {      /* of one RoI; adjacency and cuts add to the last six */
+    trg_u32 n_used;     /* tracks in the histogram */
+    trg_u32 n_seeds;    /* in the list, now */
+    trg_u32 seeds_kept; /* at first, of all */
+    trg_u32 seeds_all;  /* there were */
     trg_u32 n_pv;
     trg_u32 n_displaced; /* tracks with an impact parameter above the hypothesis's */
     trg_u32 n_selected;  /* tracks in the graph */
@@ -82,32 +82,32 @@ struct vx_par { /* of all launches */
     trg_u32 words_room; /* words of a row of the adjacency matrix: max_selected / 32 */
     trg_u32 pv_room, sv_room;
     trg_u32 max_selected;
-    trg_u32 parts; /* groups that share an RoI, where a kernel allows it */
+    trg_u32 parts;                  /* groups that share an RoI, where a kernel allows it */
     float beam_x, beam_y, beam_var; /* mm, mm, mm^2 */
     float z_range;                  /* mm */
     float bin_width;                /* mm */
     trg_u32 width_rule;
-    trg_u32 weighted;               /* 1: precise tracks weigh more in the histogram */
-    float sigma_z_max;              /* mm */
-    trg_u32 smooth;                 /* bins on each side */
-    trg_u32 min_height;             /* of a peak */
-    float prominence;               /* of a peak, as a part of its height */
-    float pair_distance;            /* sigmas */
-    trg_u32 seed_min_tracks;        /* of a cluster, with pairs */
-    float window;                   /* mm */
+    trg_u32 weighted;        /* 1: precise tracks weigh more in the histogram */
+    float sigma_z_max;       /* mm */
+    trg_u32 smooth;          /* bins on each side */
+    trg_u32 min_height;      /* of a peak */
+    float prominence;        /* of a peak, as a part of its height */
+    float pair_distance;     /* sigmas */
+    trg_u32 seed_min_tracks; /* of a cluster, with pairs */
+    float window;            /* mm */
     float tukey_start, tukey_end, tolerance;
     trg_u32 rounds;
     trg_u32 pv_min_tracks;
-    float pv_max_radius, pv_merge;  /* mm, sigmas */
-    float ip_min, ip_max;           /* sigmas: tracks in the graph */
-    float displaced_ip;             /* mm */
+    float pv_max_radius, pv_merge; /* mm, sigmas */
+    float ip_min, ip_max;          /* sigmas: tracks in the graph */
+    float displaced_ip;            /* mm */
     float displaced_significance;
-    float doca_max;                 /* mm */
-    float doca_sigmas;              /* 0: the limit is doca_max alone */
-    float parallel_sin2;            /* below it a pair is near-parallel */
+    float doca_max;      /* mm */
+    float doca_sigmas;   /* 0: the limit is doca_max alone */
+    float parallel_sin2; /* below it a pair is near-parallel */
     trg_u32 origin_cut;
     float radial_sigmas, cylinder, min_sin2; /* sigmas, mm, sine squared */
-    float mass;                     /* GeV */
+    float mass;                              /* GeV */
     trg_u32 layout;
 };
 #endif
