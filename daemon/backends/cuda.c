@@ -124,6 +124,8 @@ static int load(struct trg_module *m)
         return -ENOMEM;
     for (uint32_t i = 0; r == 0 && i < n; i++)
         r = open_kernel(m, &p->host->entries[i], &m->kernels[i]);
+    if (r < 0)
+        backend_log(&m->device->log, TRG_ERROR, "program \"%s\" cannot be loaded", p->name);
     return r;
 }
 
