@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From paths to candidates: fit, cuts, duplicates, and the two products.
+ *
+ * pa_fit_paths    every path by itself
+ * pa_duplicates   one group an RoI; what sequential choice in order of quality would keep
+ * pa_select       one group an RoI; candidates in the order of the paths
+ * pa_place        one group; where the candidates of each RoI go
+ * pa_write        the columns of both products
+ * pa_values       one group an RoI; what hypotheses ask for
+ */
+#include "../common/group.h"
+#include "fit.h"
+#include "scan.h"
+
+/* More hits are better, then less chi2 for each degree of freedom; no chi2 has all bits set. */
+TRG_FN trg_u32 pa_key(trg_u32 n_hits, float chi2)
+{
+    return (PA_HITS_MAX - n_hits) << 28 | trg_as_u32(chi2 / (float)(2u * n_hits - 5u)) >> 3;
+}
+
+TRG_FN trg_u32 pa_passes(const struct pa_par *par, const struct pa_track *t, trg_u32 n_hits)
+{
+    const float chi2 = t->chi2 / (float)(2u * n_hits - 5u);
+
+    return (trg_u32)(par->chi2_max == 0.0f || chi2 <= par->chi2_max) &
+           (trg_u32)(trg_fabs(t->pt) >= par->pt_cut) &
+           (trg_u32)(par->d0_max == 0.0f || trg_fabs(t->d0) <= par->d0_max) &
+           (trg_u32)(par->z0_max == 0.0f || trg_fabs(t->z0) <= par->z0_max);
+}
+
+TRG_FN void pa_store_fit(TRG_GLOBAL float *fit, trg_u32 room, const struct pa_track *t)
+{
+    fit[PA_FIT_PT * room] = t->pt;
+    fit[PA_FIT_PHI * room] = t->phi;
+    fit[PA_FIT_COT * room] = t->cot;
+    fit[PA_FIT_D0 * room] = t->d0;
+    fit[PA_FIT_Z0 * room] = t->z0;
+    fit[PA_FIT_CHI2 * room] = t->chi2;
+    fit[PA_FIT_COS * room] = t->cos_phi;
+    fit[PA_FIT_SIN * room] = t->sin_phi;
+    fit[PA_FIT_VAR_X * room] = t->var_x;
+    fit[PA_FIT_VAR_TX * room] = t->var_tx;
+    fit[PA_FIT_COV * room] = t->cov;
+}
+
+TRG_KERNEL2(pa_fit_paths, const trg_u8, hits, trg_u32, work, struct pa_par, par)
+{
+    TRG_GLOBAL const float *x = TRG_COLUMN(float, hits, par.hits, 0);
+    TRG_GLOBAL const float *y = TRG_COLUMN(float, hits, par.hits, 1);
+    TRG_GLOBAL const float *z = TRG_COLUMN(float, hits, par.hits, 2);
+    TRG_GLOBAL const trg_u16 *layer = TRG_COLUMN(trg_u16, hits, par.hits, 3);
+    TRG_GLOBAL const trg_u32 *path_hit = PA_U32(work, par.at.path_hit);
+
+    PA_EACH(p, work[par.at.totals + PA_TOTAL_PATHS])
+    {
+        struct pa_points points;
+        struct pa_track t;
+        trg_u32 passes;
+
+        points.n = PA_U32(work, par.at.n_hits)[p];
+        for (trg_u32 k = 0; k < points.n; k++) {
+            const trg_u32 h = path_hit[k * par.p_room + p];
+
+            points.x[k] = x[h] - par.origin_x;
+            points.y[k] = y[h] - par.origin_y;
+            points.z[k] = z[h];
+            points.is_disc[k] = (trg_u32)(layer[h] > par.last_barrel);
+        }
+        t = pa_fit(&par, &points);
+        pa_store_fit(PA_F32(work, par.at.fit) + p, par.p_room, &t);
+        passes = pa_passes(&par, &t, points.n);
+        PA_U32(work, par.at.key)[p] = passes ? pa_key(points.n, t.chi2) : PA_NONE;
+        PA_U32(work, par.at.is_kept)[p] = passes;
+    }
+}
+
+/* ---------------------------------------------------------------- duplicates
+ *
+ * The rule: paths are looked at from the best on (key, then number), and one is kept when at most
+ * max_shared of its hits belong to paths that were kept before.  All paths are decided at the same
+ * time, in rounds: a path knows its fate when too many of its hits are owned by better paths that
+ * were kept, or when even with all that better undecided paths could take there are not too many.
+ * The best undecided path always knows, so it ends. */
+
+#define PA_UNDECIDED 2u
+#define PA_ACCEPTED  3u /* in this round */
+
+/* Lowers a number of a hit.  Only this group has to do with the hit. */
+#define PA_LOWER(p, v)                         \
+    do {                                       \
+        if (TRG_LSIZE > 1u)                    \
+            (void)TRG_ATOMIC_MIN_GLOBAL(p, v); \
+        else if ((v) < *(p))                   \
+            *(p) = (v);                        \
+    } while (0)
+
+/* Whether a path, told by key and number, is better than another one. */
+TRG_FN trg_u32 pa_is_better(trg_u32 key, trg_u32 path, trg_u32 other_key, trg_u32 other)
+{
+    return (trg_u32)(key < other_key || (key == other_key && path < other));
+}
+
+TRG_FN trg_u32 pa_decide(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par, trg_u32 p)
+{
+    TRG_GLOBAL const trg_u32 *hit = PA_U32(work, par->at.path_hit) + p;
+    const trg_u32 key = PA_U32(work, par->at.key)[p], n = PA_U32(work, par->at.n_hits)[p];
+    trg_u32 owned = 0u, ahead = 0u;
+
+    for (trg_u32 k = 0; k < n; k++) {
+        const trg_u32 h = hit[k * par->p_room];
+
+        if (pa_is_better(PA_U32(work, par->at.owner_key)[h], PA_U32(work, par->at.owner_path)[h],
+                         key, p))
+            owned++;
+        else if (PA_U32(work, par->at.best_path)[h] != p)
+            ahead++;
+    }
+    if (owned > par->max_shared)
+        return 0u;
+    return owned + ahead <= par->max_shared ? PA_ACCEPTED : PA_UNDECIDED;
+}
+
+/* The steps of a round for one path: each is done for all paths before the next one. */
+enum pa_step { PA_FORGET, PA_BEST_KEY, PA_BEST_PATH, PA_DISOWN, PA_OWN_KEY, PA_OWN_PATH };
+
+TRG_FN void pa_take_step(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 p,
+                         trg_u32 step)
+{
+    TRG_GLOBAL const trg_u32 *hit = PA_U32(work, par->at.path_hit) + p;
+    const trg_u32 key = PA_U32(work, par->at.key)[p], n = PA_U32(work, par->at.n_hits)[p];
+
+    for (trg_u32 k = 0; k < n; k++) {
+        const trg_u32 h = hit[k * par->p_room];
+        TRG_GLOBAL trg_u32 *best_key = PA_U32(work, par->at.best_key) + h;
+        TRG_GLOBAL trg_u32 *best_path = PA_U32(work, par->at.best_path) + h;
+        TRG_GLOBAL trg_u32 *owner_key = PA_U32(work, par->at.owner_key) + h;
+        TRG_GLOBAL trg_u32 *owner_path = PA_U32(work, par->at.owner_path) + h;
+
+        if (step == PA_FORGET)
+            *best_key = *best_path = PA_NONE;
+        else if (step == PA_BEST_KEY)
+            PA_LOWER(best_key, key);
+        else if (step == PA_BEST_PATH && *best_key == key)
+            PA_LOWER(best_path, p);
+        else if (step == PA_DISOWN && key < *owner_key)
+            *owner_path = PA_NONE; /* who owned it with a higher key does no more */
+        else if (step == PA_OWN_KEY)
+            PA_LOWER(owner_key, key);
+        else if (step == PA_OWN_PATH && *owner_key == key)
+            PA_LOWER(owner_path, p);
+    }
+}
+
+TRG_KERNEL1(pa_duplicates, trg_u32, work, struct pa_par, par)
+{
+    TRG_SHARED trg_u32 n_next;
+    const trg_u32 first = PA_U32(work, par.at.path_first)[TRG_GID];
+    const trg_u32 end = PA_U32(work, par.at.path_first)[TRG_GID + 1u];
+    TRG_GLOBAL trg_u32 *state = PA_U32(work, par.at.is_kept);
+    TRG_GLOBAL trg_u32 *now = PA_U32(work, par.at.queue) + first, *next = now + par.p_room;
+    trg_u32 n;
+
+    if (TRG_LID == 0u)
+        n_next = 0u;
+    TRG_BARRIER();
+    for (trg_u32 p = first + TRG_LID; p < end; p += TRG_LSIZE) {
+        TRG_GLOBAL const trg_u32 *hit = PA_U32(work, par.at.path_hit) + p;
+
+        if (!state[p])
+            continue;
+        state[p] = PA_UNDECIDED;
+        now[TRG_ATOMIC_ADD_LOCAL(&n_next, 1u)] = p;
+        for (trg_u32 k = 0; k < PA_U32(work, par.at.n_hits)[p]; k++) {
+            PA_U32(work, par.at.owner_key)[hit[k * par.p_room]] = PA_NONE;
+            PA_U32(work, par.at.owner_path)[hit[k * par.p_room]] = PA_NONE;
+        }
+    }
+    TRG_BARRIER();
+    n = n_next;
+    while (n) {
+        TRG_GLOBAL trg_u32 *swap = now;
+
+        for (trg_u32 step = PA_FORGET; step <= PA_BEST_PATH; step++) {
+            for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
+                pa_take_step(work, &par, now[i], step);
+            TRG_BARRIER();
+        }
+        if (TRG_LID == 0u)
+            n_next = 0u;
+        for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
+            state[now[i]] = pa_decide(work, &par, now[i]);
+        TRG_BARRIER();
+        for (trg_u32 step = PA_DISOWN; step <= PA_OWN_PATH; step++) {
+            for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
+                if (state[now[i]] == PA_ACCEPTED)
+                    pa_take_step(work, &par, now[i], step);
+            TRG_BARRIER();
+        }
+        for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
+            if (state[now[i]] == PA_UNDECIDED)
+                next[TRG_ATOMIC_ADD_LOCAL(&n_next, 1u)] = now[i];
+            else
+                state[now[i]] = (trg_u32)(state[now[i]] == PA_ACCEPTED);
+        }
+        TRG_BARRIER();
+        n = n_next;
+        now = next;
+        next = swap;
+        TRG_BARRIER();
+    }
+}
+
+/* ---------------------------------------------------------------- products */
+
+/* The candidates of an RoI, in the order of the paths, into its part of the queue. */
+TRG_KERNEL1(pa_select, trg_u32, work, struct pa_par, par)
+{
+    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
+    const trg_u32 first = PA_U32(work, par.at.path_first)[TRG_GID];
+    const trg_u32 end = PA_U32(work, par.at.path_first)[TRG_GID + 1u];
+    TRG_GLOBAL struct pa_summary *sum =
+        (TRG_GLOBAL struct pa_summary *)(work + par.at.summary) + TRG_GID;
+    trg_u32 n = 0u;
+
+    for (trg_u32 tile = first; tile < end; tile += TRG_LSIZE) {
+        const trg_u32 p = tile + TRG_LID;
+        const trg_u32 keep = p < end ? PA_U32(work, par.at.is_kept)[p] : 0u;
+        const trg_u32 place = trg_group_place(scratch, keep, &n);
+
+        if (keep && place < par.max_candidates)
+            PA_U32(work, par.at.queue)[first + place] = p;
+    }
+    if (TRG_LID == 0u) {
+        sum->n_candidates = n;
+        sum->n_candidates_kept = n < par.max_candidates ? n : par.max_candidates;
+    }
+}
+
+/* One group: where each RoI's candidates go, for both products. */
+TRG_KERNEL3(pa_place, trg_u8, paths, trg_u8, tracks, trg_u32, work, struct pa_par, par)
+{
+    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
+    TRG_GLOBAL trg_u32 *path_first = (TRG_GLOBAL trg_u32 *)(paths + par.paths.offsets);
+    TRG_GLOBAL trg_u32 *track_first = (TRG_GLOBAL trg_u32 *)(tracks + par.tracks.offsets);
+    TRG_GLOBAL const struct pa_summary *sum =
+        (TRG_GLOBAL const struct pa_summary *)(work + par.at.summary);
+    trg_u32 before = 0u, total = 0u;
+
+    for (trg_u32 tile = 0u; tile <= par.n_rois; tile += TRG_LSIZE) {
+        const trg_u32 r = tile + TRG_LID;
+        const trg_u32 own = r < par.n_rois ? sum[r].n_candidates_kept : 0u;
+        const trg_u32 at = before + trg_group_scan(scratch, own, &total);
+
+        if (r <= par.n_rois)
+            PA_U32(work, par.at.out_first)[r] = path_first[r] = track_first[r] = at;
+        before += total;
+    }
+}
+
+#define PA_OUT(T, data, span, c) ((TRG_GLOBAL T *)((data) + (span).column[c]))
+
+/* Row j of the tracks: the state on the straight line that touches the circle. */
+TRG_FN void pa_write_track(TRG_GLOBAL trg_u8 *tracks, const struct pa_par *par,
+                           TRG_GLOBAL const float *fit, trg_u32 n_hits, trg_u32 j)
+{
+    const trg_u32 room = par->p_room;
+    const float cot = fit[PA_FIT_COT * room], steep = pa_steep(cot);
+    const float c = fit[PA_FIT_COS * room], s = fit[PA_FIT_SIN * room];
+    const float d0 = fit[PA_FIT_D0 * room], pt = fit[PA_FIT_PT * room];
+    const float p = pt * trg_sqrt(1.0f + cot * cot);
+
+    PA_OUT(float, tracks, par->tracks, 0)[j] = par->origin_x - d0 * s;
+    PA_OUT(float, tracks, par->tracks, 1)[j] = par->origin_y + d0 * c;
+    PA_OUT(float, tracks, par->tracks, 2)[j] = fit[PA_FIT_Z0 * room];
+    PA_OUT(float, tracks, par->tracks, 3)[j] = c / steep;
+    PA_OUT(float, tracks, par->tracks, 4)[j] = s / steep;
+    PA_OUT(float, tracks, par->tracks, 5)[j] = fit[PA_FIT_VAR_X * room];
+    PA_OUT(float, tracks, par->tracks, 6)[j] = fit[PA_FIT_VAR_TX * room];
+    PA_OUT(float, tracks, par->tracks, 7)[j] = fit[PA_FIT_COV * room];
+    PA_OUT(float, tracks, par->tracks, 8)[j] = fit[PA_FIT_CHI2 * room];
+    PA_OUT(float, tracks, par->tracks, 9)[j] = trg_fabs(p) > 0.0f ? 1.0f / p : 0.0f;
+    PA_OUT(trg_u32, tracks, par->tracks, 10)[j] = n_hits;
+}
+
+/* All candidates of the batch. */
+TRG_KERNEL4(pa_write, const trg_u8, hits, trg_u8, paths, trg_u8, tracks, trg_u32, work,
+            struct pa_par, par)
+{
+    TRG_GLOBAL const trg_u32 *first = PA_U32(work, par.at.out_first);
+    trg_u32 r = 0u;
+
+    PA_EACH(j, first[par.n_rois])
+    {
+        TRG_GLOBAL const float *fit;
+        trg_u32 p, n, hit;
+
+        r = pa_roi_of(first, par.n_rois, r, j);
+        p = PA_U32(work, par.at.path_first)[r] + j - first[r];
+        p = PA_U32(work, par.at.queue)[p];
+        n = PA_U32(work, par.at.n_hits)[p];
+        fit = PA_CF32(work, par.at.fit) + p;
+        PA_OUT(trg_u32, paths, par.paths, 0)[j] = n;
+        for (trg_u32 k = 0; k < PA_HIT_COLUMNS; k++) {
+            hit = k < n ? PA_U32(work, par.at.path_hit)[k * par.p_room + p] -
+                              TRG_OFFSETS(hits, par.hits)[r]
+                        : PA_NONE;
+            PA_OUT(trg_u32, paths, par.paths, 1u + k)[j] = hit;
+        }
+        for (trg_u32 k = PA_FIT_PT; k <= PA_FIT_CHI2; k++)
+            PA_OUT(float, paths, par.paths, 1u + PA_HIT_COLUMNS + k)[j] = fit[k * par.p_room];
+        pa_write_track(tracks, &par, fit, n, j);
+    }
+}
+
+/* The bin of z0. */
+TRG_FN trg_u32 pa_bin(const struct pa_par *par, float z0)
+{
+    const float at = (z0 - par->z_low) / par->z_bin;
+
+    if (!(at > 0.0f))
+        return 0u;
+    return at < (float)(PA_BINS - 1u) ? (trg_u32)at : PA_BINS - 1u;
+}
+
+/* One group an RoI: what hypotheses ask for. */
+TRG_KERNEL1(pa_values, trg_u32, work, struct pa_par, par)
+{
+    TRG_SHARED trg_u32 bins[PA_BINS];
+    TRG_SHARED trg_u32 n_above, n_long, leading, most, where;
+    TRG_GLOBAL const trg_u32 *kept =
+        PA_U32(work, par.at.queue) + PA_U32(work, par.at.path_first)[TRG_GID];
+    TRG_GLOBAL struct pa_summary *sum =
+        (TRG_GLOBAL struct pa_summary *)(work + par.at.summary) + TRG_GID;
+    const trg_u32 n = sum->n_candidates_kept;
+
+    if (TRG_LID == 0u) {
+        n_above = n_long = leading = most = 0u;
+        where = PA_BINS;
+    }
+    for (trg_u32 b = TRG_LID; b < PA_BINS; b += TRG_LSIZE)
+        bins[b] = 0u;
+    TRG_BARRIER();
+    for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
+        TRG_GLOBAL const float *fit = PA_CF32(work, par.at.fit) + kept[i];
+        const float pt = trg_fabs(fit[PA_FIT_PT * par.p_room]);
+
+        if (pt >= par.count_pt)
+            TRG_ATOMIC_ADD_LOCAL(&n_above, 1u);
+        if (PA_U32(work, par.at.n_hits)[kept[i]] >= par.count_hits)
+            TRG_ATOMIC_ADD_LOCAL(&n_long, 1u);
+        TRG_ATOMIC_MAX_LOCAL(&leading, trg_as_u32(pt));
+        TRG_ATOMIC_ADD_LOCAL(&bins[pa_bin(&par, fit[PA_FIT_Z0 * par.p_room])], 1u);
+    }
+    TRG_BARRIER();
+    for (trg_u32 b = TRG_LID; n && b + 1u < PA_BINS; b += TRG_LSIZE)
+        TRG_ATOMIC_MAX_LOCAL(&most, bins[b] + bins[b + 1u]);
+    TRG_BARRIER();
+    for (trg_u32 b = TRG_LID; n && b + 1u < PA_BINS; b += TRG_LSIZE)
+        if (bins[b] + bins[b + 1u] == most)
+            TRG_ATOMIC_MIN_LOCAL(&where, b);
+    TRG_BARRIER();
+    if (TRG_LID == 0u) {
+        sum->n_above_pt = n_above;
+        sum->n_long = n_long;
+        sum->leading_pt = leading;
+        sum->n_same_vertex = most;
+        sum->vertex_bin = where;
+    }
+}

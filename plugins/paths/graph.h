@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* graph.h - what the kernels of linking and path finding share: one doublet's links, the number
+ * of paths below a doublet, sums. */
+#ifndef PATHS_GRAPH_H
+#define PATHS_GRAPH_H
+#include "links.h"
+
+/* The doublets that may follow a sorted doublet: sorted doublets first .. end - 1. */
+struct pa_next {
+    trg_u32 first, end;
+};
+
+TRG_FN struct pa_next pa_candidates(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
+                                    trg_u32 d)
+{
+    TRG_GLOBAL const trg_u32 *start = PA_U32(work, par->at.start);
+    const trg_u32 hit = PA_U32(work, par->at.outer)[d];
+    struct pa_next n;
+
+    n.first = start[hit];
+    n.end = start[hit + 1u];
+    return n;
+}
+
+/* What the criterion needs to know of the inner doublet. */
+TRG_FN struct pa_side pa_side_of(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
+                                 TRG_GLOBAL const trg_u8 *hits, trg_u32 d)
+{
+    const trg_u32 hit = PA_U32(work, par->at.inner)[d];
+    TRG_GLOBAL const trg_u16 *layer = TRG_COLUMN(trg_u16, hits, par->hits, 3);
+    const trg_u32 forward = (trg_u32)(layer[PA_U32(work, par->at.outer)[d]] > par->last_barrel);
+    struct pa_side s;
+
+    s.x1 = TRG_COLUMN(float, hits, par->hits, 0)[hit] - par->origin_x;
+    s.y1 = TRG_COLUMN(float, hits, par->hits, 1)[hit] - par->origin_y;
+    s.z1 = TRG_COLUMN(float, hits, par->hits, 2)[hit];
+    s.r1 = PA_CF32(work, par->at.hit_r)[hit];
+    s.x2 = PA_CF32(work, par->at.outer_x)[d];
+    s.y2 = PA_CF32(work, par->at.outer_y)[d];
+    s.z2 = PA_CF32(work, par->at.outer_z)[d];
+    s.r2 = PA_CF32(work, par->at.outer_r)[d];
+    s.slope = PA_CF32(work, par->at.slope)[d];
+    s.bend = PA_CF32(work, par->at.bend)[d];
+    s.theta_cut = forward ? par->theta_cut_forward : par->theta_cut;
+    s.tolerance = layer[hit] ? par->tolerance_outer : par->tolerance;
+    return s;
+}
+
+/* Whether doublet d, of which `s` was made, goes on in e. */
+TRG_FN trg_u32 pa_links_to(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
+                           const struct pa_side s, trg_u32 e)
+{
+    return pa_is_link(s, par->min_radius, par->max_dslope, par->max_dbend, par->align,
+                      par->curvature, par->beam_spot, PA_CF32(work, par->at.outer_x)[e],
+                      PA_CF32(work, par->at.outer_y)[e], PA_CF32(work, par->at.outer_z)[e],
+                      PA_CF32(work, par->at.outer_r)[e], PA_CF32(work, par->at.slope)[e],
+                      PA_CF32(work, par->at.bend)[e]);
+}
+
+/* Where the links of an RoI begin, and how many it may have. */
+TRG_FN trg_u32 pa_links_base(TRG_GLOBAL const trg_u32 *doublets, const struct pa_par *par,
+                             trg_u32 r)
+{
+    return par->links_per_doublet * doublets[r] + PA_FREE * r;
+}
+
+TRG_FN trg_u32 pa_links_most(TRG_GLOBAL const trg_u32 *doublets, const struct pa_par *par,
+                             trg_u32 r)
+{
+    return par->links_per_doublet * (doublets[r + 1u] - doublets[r]) + PA_FREE;
+}
+
+/* ---------------------------------------------------------------- paths below a doublet
+ *
+ * pa_below(level, d) is the number of paths that have the doublet d, and all before it, in common
+ * when at most `level` doublets may follow.  A path may end at d (pa_may_end), and goes on in each
+ * of its links.  Level 0 and, where it needs no sum, level 1 are computed on the fly; higher
+ * levels are in the table `tally`. */
+
+TRG_FN trg_u32 pa_may_end(const struct pa_par *par, trg_u32 level, trg_u32 n_links)
+{
+    if (level == 0u)
+        return 1u;
+    if (par->max_doublets - level < par->min_doublets)
+        return 0u;
+    return (trg_u32)(!par->longest || n_links == 0u);
+}
+
+TRG_FN trg_u32 pa_below(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par, trg_u32 level,
+                        trg_u32 d)
+{
+    trg_u32 n;
+
+    if (level == 0u)
+        return 1u;
+    if (level > 1u)
+        return PA_U32(work, par->at.tally)[level * par->d_room + d];
+    n = PA_U32(work, par->at.n_links)[d];
+    return n + pa_may_end(par, 1u, n);
+}
+
+/* Paths that begin with doublet d. */
+TRG_FN trg_u32 pa_from(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par, trg_u32 d)
+{
+    if (par->longest && PA_U32(work, par->at.has_in)[d])
+        return 0u;
+    return pa_below(work, par, par->max_doublets - 1u, d);
+}
+
+/* The hits of doublet number `step` of a path. */
+TRG_FN void pa_store_step(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 path,
+                          trg_u32 step, trg_u32 d)
+{
+    TRG_GLOBAL trg_u32 *hit = PA_U32(work, par->at.path_hit) + path;
+
+    if (step == 0u)
+        hit[0] = PA_U32(work, par->at.inner)[d];
+    hit[(step + 1u) * par->p_room] = PA_U32(work, par->at.outer)[d];
+}
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Phase 3: all paths of linked doublets.
+ *
+ * pa_tally, pa_roots, scan, pa_totals: how many paths begin with each doublet, exactly, before one
+ * of them is made.  Then one of three ways puts the same path into the same place:
+ *
+ * pa_unrank           path number i is made by whoever has number i
+ * pa_seed, pa_grow    breadth-first, one reservation in the queue for each work-item
+ * pa_walk             depth-first, one work-item an RoI
+ *
+ * Paths are ordered by their first doublet, then by their second, and so on; doublets by inner hit,
+ * then by their number in the input.
+ */
+#include "../common/group.h"
+#include "graph.h"
+#include "scan.h"
+
+/* Level `level` of the table, from the level below. */
+TRG_KERNEL1(pa_tally, trg_u32, work, struct pa_par, par)
+{
+    PA_EACH(d, work[par.at.totals + PA_TOTAL_DOUBLETS])
+    {
+        const trg_u32 n = PA_U32(work, par.at.n_links)[d];
+        TRG_GLOBAL const trg_u32 *link =
+            PA_U32(work, par.at.links) + PA_U32(work, par.at.link_first)[d];
+        trg_u32 paths = pa_may_end(&par, par.level, n);
+
+        for (trg_u32 k = 0; k < n; k++)
+            paths = pa_add(paths, pa_below(work, &par, par.level - 1u, link[k]));
+        PA_U32(work, par.at.tally)[par.level * par.d_room + d] = paths;
+    }
+}
+
+/* Paths that begin with each doublet; `order` is not needed any more and takes them. */
+TRG_KERNEL1(pa_roots, trg_u32, work, struct pa_par, par)
+{
+    PA_EACH(d, work[par.at.totals + PA_TOTAL_DOUBLETS])
+    PA_U32(work, par.at.order)[d] = pa_from(work, &par, d);
+}
+
+/* One group: how many paths each RoI has, how many of them are kept, and where they go. */
+TRG_KERNEL3(pa_totals, const trg_u8, hits, const trg_u8, doublets, trg_u32, work, struct pa_par,
+            par)
+{
+    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
+    TRG_GLOBAL const trg_u32 *h_first = TRG_OFFSETS(hits, par.hits);
+    TRG_GLOBAL const trg_u32 *d_first = TRG_OFFSETS(doublets, par.doublets);
+    TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
+    TRG_GLOBAL const trg_u64 *rank = PA_U64(work, par.at.rank);
+    TRG_GLOBAL struct pa_summary *sum = (TRG_GLOBAL struct pa_summary *)(work + par.at.summary);
+    trg_u32 before = 0u, total = 0u;
+
+    for (trg_u32 tile = 0u; tile < par.n_rois; tile += TRG_LSIZE) {
+        const trg_u32 r = tile + TRG_LID;
+        trg_u32 mine = 0u;
+
+        if (r < par.n_rois) {
+            const trg_u64 n = rank[start[h_first[r + 1u]]] - rank[start[h_first[r]]];
+            const trg_u32 most = pa_limit(par.paths_per_doublet, d_first[r + 1u] - d_first[r],
+                                          PA_FREE, par.max_paths);
+
+            mine = n < most ? (trg_u32)n : most;
+            sum[r].n_paths = n < 0xffffffffu ? (trg_u32)n : 0xffffffffu;
+            sum[r].n_paths_kept = mine;
+        }
+        mine = trg_group_scan(scratch, mine, &total);
+        if (r < par.n_rois)
+            PA_U32(work, par.at.path_first)[r] = before + mine;
+        before += total;
+    }
+    if (TRG_LID == 0u) {
+        PA_U32(work, par.at.path_first)[par.n_rois] = before;
+        work[par.at.totals + PA_TOTAL_PATHS] = before;
+    }
+}
+
+/* The sorted doublet among first .. end - 1 in whose paths number `at` of the batch is. */
+TRG_FN trg_u32 pa_root_of(TRG_GLOBAL const trg_u64 *rank, trg_u32 first, trg_u32 end, trg_u64 at)
+{
+    while (end - first > 1u) {
+        const trg_u32 middle = first + (end - first) / 2u;
+
+        if (rank[middle] <= at)
+            first = middle;
+        else
+            end = middle;
+    }
+    return first;
+}
+
+/* Path `path` is number `left` of those that begin with doublet d. */
+TRG_FN void pa_make(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 path, trg_u32 d,
+                    trg_u32 left)
+{
+    trg_u32 level = par->max_doublets - 1u, step = 0u;
+
+    for (;;) {
+        const trg_u32 n = PA_U32(work, par->at.n_links)[d];
+        const trg_u32 end = pa_may_end(par, level, n);
+        TRG_GLOBAL const trg_u32 *link =
+            PA_U32(work, par->at.links) + PA_U32(work, par->at.link_first)[d];
+
+        pa_store_step(work, par, path, step, d);
+        if (left < end)
+            break;
+        left -= end;
+        level--;
+        step++;
+        if (level == 0u) {
+            d = link[left];
+            left = 0u;
+            continue;
+        }
+        for (trg_u32 k = 0; k < n; k++) {
+            const trg_u32 below = pa_below(work, par, level, link[k]);
+
+            d = link[k];
+            if (left < below)
+                break;
+            left -= below;
+        }
+    }
+    PA_U32(work, par->at.n_hits)[path] = step + 2u;
+}
+
+/* Without atomics: every path is made by itself, from its number. */
+TRG_KERNEL2(pa_unrank, const trg_u8, hits, trg_u32, work, struct pa_par, par)
+{
+    TRG_GLOBAL const trg_u32 *h_first = TRG_OFFSETS(hits, par.hits);
+    TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
+    TRG_GLOBAL const trg_u32 *first = PA_U32(work, par.at.path_first);
+    TRG_GLOBAL const trg_u64 *rank = PA_U64(work, par.at.rank);
+    trg_u32 r = 0u;
+
+    PA_EACH(p, work[par.at.totals + PA_TOTAL_PATHS])
+    {
+        trg_u64 at;
+        trg_u32 root;
+
+        r = pa_roi_of(first, par.n_rois, r, p);
+        at = rank[start[h_first[r]]] + (p - first[r]);
+        root = pa_root_of(rank, start[h_first[r]], start[h_first[r + 1u]], at);
+        pa_make(work, &par, p, root, (trg_u32)(at - rank[root]));
+    }
+}
+
+/* Breadth-first: the first doublet of all paths. */
+TRG_KERNEL2(pa_seed, const trg_u8, hits, trg_u32, work, struct pa_par, par)
+{
+    TRG_GLOBAL const trg_u32 *h_first = TRG_OFFSETS(hits, par.hits);
+    TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
+    TRG_GLOBAL const trg_u32 *first = PA_U32(work, par.at.path_first);
+    TRG_GLOBAL const trg_u64 *rank = PA_U64(work, par.at.rank);
+
+    PA_EACH(d, work[par.at.totals + PA_TOTAL_DOUBLETS])
+    {
+        const trg_u32 r = pa_roi_of(h_first, par.n_rois, 0u, PA_U32(work, par.at.inner)[d]);
+        const trg_u64 at = rank[d] - rank[start[h_first[r]]];
+
+        if (rank[d + 1u] > rank[d] && at < first[r + 1u] - first[r]) {
+            const trg_u32 p = first[r] + (trg_u32)at;
+
+            pa_store_step(work, &par, p, 0u, d);
+            PA_U32(work, par.at.tip)[p] = d;
+            PA_U32(work, par.at.queue)
+            [PA_COUNT(&work[par.at.totals + PA_TOTAL_QUEUE + par.max_doublets - 1u])] = p;
+        }
+    }
+}
+
+/* A path that goes on from `path` at place `to` of the table, by doublet e. */
+TRG_FN void pa_branch(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 path, trg_u32 to,
+                      trg_u32 step, trg_u32 e)
+{
+    TRG_GLOBAL trg_u32 *hit = PA_U32(work, par->at.path_hit);
+
+    for (trg_u32 k = 0; k <= step && to != path; k++)
+        hit[k * par->p_room + to] = hit[k * par->p_room + path];
+    pa_store_step(work, par, to, step, e);
+    PA_U32(work, par->at.tip)[to] = e;
+    PA_U32(work, par->at.n_hits)[to] = step + 2u;
+}
+
+/* Breadth-first: one more doublet.  `level` more may follow after those that paths in the queue
+ * have; their places in the table are known, so the order in the queue does not matter. */
+TRG_KERNEL1(pa_grow, trg_u32, work, struct pa_par, par)
+{
+    TRG_GLOBAL const trg_u32 *first = PA_U32(work, par.at.path_first);
+    TRG_GLOBAL trg_u32 *queue = PA_U32(work, par.at.queue);
+    TRG_GLOBAL trg_u32 *size = PA_U32(work, par.at.totals + PA_TOTAL_QUEUE);
+    const trg_u32 odd = (par.max_doublets - 1u - par.level) & 1u;
+    TRG_GLOBAL const trg_u32 *in = queue + (odd ? par.p_room : 0u);
+    TRG_GLOBAL trg_u32 *out = queue + (odd ? 0u : par.p_room);
+    const trg_u32 step = par.max_doublets - par.level;
+
+    PA_EACH(q, size[par.level])
+    {
+        const trg_u32 p = in[q], d = PA_U32(work, par.at.tip)[p];
+        const trg_u32 end = first[pa_roi_of(first, par.n_rois, 0u, p) + 1u];
+        const trg_u32 n = PA_U32(work, par.at.n_links)[d];
+        const trg_u32 ends = pa_may_end(&par, par.level, n);
+        TRG_GLOBAL const trg_u32 *link =
+            PA_U32(work, par.at.links) + PA_U32(work, par.at.link_first)[d];
+        trg_u32 to = p + ends, branches = 0u, at = 0u;
+
+        if (ends)
+            PA_U32(work, par.at.n_hits)[p] = step + 1u;
+        for (trg_u32 k = 0; k < n && to < end; k++) {
+            const trg_u32 below = pa_below(work, &par, par.level - 1u, link[k]);
+
+            branches += (trg_u32)(below != 0u);
+            to = pa_add(to, below);
+        }
+        if (par.level > 1u && branches)
+            at = TRG_ATOMIC_ADD_GLOBAL(&size[par.level - 1u], branches);
+        to = p + ends;
+        for (trg_u32 k = 0; k < n && to < end; k++) {
+            const trg_u32 below = pa_below(work, &par, par.level - 1u, link[k]);
+
+            if (below == 0u)
+                continue;
+            pa_branch(work, &par, p, to, step, link[k]);
+            if (par.level > 1u)
+                out[at++] = to;
+            to = pa_add(to, below);
+        }
+    }
+}
+
+/* Depth-first: one work-item an RoI. */
+TRG_KERNEL2(pa_walk, const trg_u8, hits, trg_u32, work, struct pa_par, par)
+{
+    TRG_GLOBAL const trg_u32 *h_first = TRG_OFFSETS(hits, par.hits);
+    TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
+    TRG_GLOBAL const trg_u32 *n_links = PA_U32(work, par.at.n_links);
+    TRG_GLOBAL const trg_u32 *link_first = PA_U32(work, par.at.link_first);
+    TRG_GLOBAL const trg_u32 *links = PA_U32(work, par.at.links);
+    TRG_GLOBAL const trg_u32 *outer = PA_U32(work, par.at.outer);
+    TRG_GLOBAL trg_u32 *path_hit = PA_U32(work, par.at.path_hit);
+
+    PA_EACH(r, par.n_rois)
+    {
+        const trg_u32 d_end = start[h_first[r + 1u]];
+        const trg_u32 end = PA_U32(work, par.at.path_first)[r + 1u];
+        trg_u32 p = PA_U32(work, par.at.path_first)[r];
+
+        for (trg_u32 d = start[h_first[r]]; d < d_end && p < end; d++) {
+            trg_u32 next[PA_STEPS_MAX], last[PA_STEPS_MAX], hit[PA_HITS_MAX];
+            trg_u32 step = 0u, at = d;
+
+            if (!PA_U32(work, par.at.order)[d])
+                continue;
+            hit[0] = PA_U32(work, par.at.inner)[d];
+            for (;;) { /* doublet `at` was added as number `step` */
+                const trg_u32 level = par.max_doublets - 1u - step;
+
+                hit[step + 1u] = outer[at];
+                if (pa_may_end(&par, level, n_links[at]) && p < end) {
+                    for (trg_u32 k = 0; k < step + 2u; k++)
+                        path_hit[k * par.p_room + p] = hit[k];
+                    PA_U32(work, par.at.n_hits)[p++] = step + 2u;
+                }
+                next[step] = link_first[at];
+                last[step] = level ? link_first[at] + n_links[at] : link_first[at];
+                for (;;) { /* on to the next doublet below which there are paths */
+                    while (next[step] < last[step] &&
+                           !pa_below(work, &par, par.max_doublets - 2u - step, links[next[step]]))
+                        next[step]++;
+                    if (next[step] < last[step] || step == 0u)
+                        break;
+                    step--;
+                }
+                if (next[step] >= last[step] || p >= end)
+                    break;
+                at = links[next[step]++];
+                step++;
+            }
+        }
+    }
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pipeline.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "candidates.program.h"
+#include "links.program.h"
+#include "paths.program.h"
+#include "starts.program.h"
+
+enum kernel { /* in the order of the table below */
+              K_SUMS,
+              K_APPLY,
+              K_HITS,
+              K_COUNT,
+              K_SCATTER,
+              K_ORDER,
+              K_GATHER,
+              K_LINKS_COUNT,
+              K_LINKS_FILL,
+              K_LINKS_SUM,
+              K_LINKS_ONCE,
+              K_TALLY,
+              K_ROOTS,
+              K_TOTALS,
+              K_UNRANK,
+              K_SEED,
+              K_GROW,
+              K_WALK,
+              K_FIT,
+              K_DUPLICATES,
+              K_SELECT,
+              K_PLACE,
+              K_WRITE,
+              K_VALUES,
+              N_KERNELS
+};
+static const char *const kernel_name[N_KERNELS] = {
+    "pa_scan_sums",  "pa_scan_apply", "pa_hits",        "pa_count",      "pa_scatter",
+    "pa_order",      "pa_gather",     "pa_links_count", "pa_links_fill", "pa_links_sum",
+    "pa_links_once", "pa_tally",      "pa_roots",       "pa_totals",     "pa_unrank",
+    "pa_seed",       "pa_grow",       "pa_walk",        "pa_fit_paths",  "pa_duplicates",
+    "pa_select",     "pa_place",      "pa_write",       "pa_values"};
+
+/* ---------------------------------------------------------------- opening */
+
+static int load_kernels(struct pa_pipeline *p, struct trg_device *d)
+{
+    static const struct {
+        const struct trg_program *program;
+        enum kernel end; /* its kernels are those before this one */
+    } list[PA_MODULES] = {{&starts_program, K_LINKS_COUNT},
+                          {&links_program, K_TALLY},
+                          {&paths_program, K_FIT},
+                          {&candidates_program, N_KERNELS}};
+    uint32_t k = 0;
+    int r = 0;
+
+    for (uint32_t m = 0; r == 0 && m < PA_MODULES; m++) {
+        r = trg_module_new(d, list[m].program, NULL, &p->module[m]);
+        for (; r == 0 && k < list[m].end; k++)
+            r = trg_kernel_get(p->module[m], kernel_name[k], &p->kernel[k]);
+    }
+    return r;
+}
+
+static int open_slot(struct pa_pipeline *p, struct trg_device *d, struct pa_slot *s)
+{
+    const bool is_host = p->device.is_host != 0;
+    int r = trg_buffer_new(d, TRG_MEM_DEVICE, 4ull * p->work_words, &s->work);
+
+    if (r == 0)
+        r = trg_buffer_new(d, TRG_MEM_PINNED, p->limits.max_rois * sizeof(struct pa_summary),
+                           &s->summary_host);
+    for (uint32_t k = 0; r == 0 && k < 2; k++) {
+        r = trg_buffer_new(d, TRG_MEM_DEVICE, p->out_bytes[k], &s->product[k]);
+        if (r == 0 && !is_host)
+            r = trg_buffer_new(d, TRG_MEM_PINNED, p->out_bytes[k], &s->product_host[k]);
+    }
+    return r;
+}
+
+int pa_open(struct pa_pipeline *p, const struct trg_host *host, const struct pa_config *config,
+            struct trg_device *device, const struct trg_limits *limits)
+{
+    int r;
+
+    if (limits->slots > PA_SLOTS_MAX)
+        return -EINVAL;
+    memset(p, 0, sizeof *p);
+    p->config = config;
+    p->host = host;
+    p->limits = *limits;
+    trg_device_info(device, &p->device);
+    p->group = p->device.group_max < PA_GROUP_MAX ? p->device.group_max : PA_GROUP_MAX;
+    pa_set_par(config, &p->par);
+    r = pa_set_sizes(p);
+    if (r == 0)
+        r = load_kernels(p, device);
+    for (uint32_t i = 0; r == 0 && i < limits->slots; i++)
+        r = open_slot(p, device, &p->slot[i]);
+    if (r < 0)
+        pa_close(p);
+    return r;
+}
+
+void pa_close(struct pa_pipeline *p)
+{
+    for (uint32_t i = 0; i < PA_SLOTS_MAX; i++) {
+        struct pa_slot *s = &p->slot[i];
+
+        for (uint32_t k = 0; k < 2; k++) {
+            trg_buffer_free(s->product[k]);
+            trg_buffer_free(s->product_host[k]);
+        }
+        trg_buffer_free(s->work);
+        trg_buffer_free(s->summary_host);
+    }
+    for (uint32_t m = 0; m < PA_MODULES; m++)
+        trg_module_free(p->module[m]);
+    memset(p, 0, sizeof *p);
+}
+
+const unsigned char *pa_product(const struct pa_pipeline *p, const struct pa_slot *s, uint32_t k)
+{
+    return trg_buffer_host(p->device.is_host ? s->product[k] : s->product_host[k]);
+}
+
+/* ---------------------------------------------------------------- one batch */
+
+struct launch { /* what all launches of a batch have in common */
+    struct pa_pipeline *p;
+    struct trg_queue *q;
+    struct trg_buffer *hits, *doublets, *paths, *tracks, *work;
+    struct pa_par par;
+    uint32_t most_hits, most_doublets, most_paths;
+    int result; /* the first error; nothing is launched behind it */
+};
+
+/* Groups for `items` work-items' worth of work.  The CPU runs one after another: one is enough. */
+static uint32_t groups_for(const struct pa_pipeline *p, uint64_t items)
+{
+    uint64_t n = (items + p->group - 1) / p->group, most = 16ull * p->device.units;
+
+    if (p->device.is_host)
+        return 1;
+    if (most > PA_PARTS_MAX)
+        most = PA_PARTS_MAX;
+    return (uint32_t)(n < 1 ? 1 : n > most ? most : n);
+}
+
+static void run(struct launch *l, enum kernel k, uint32_t groups, const char *buffers)
+{
+    struct trg_arg arg[TRG_ARGS_MAX];
+    uint32_t n = 0;
+
+    if (l->result < 0)
+        return;
+    for (; *buffers; buffers++) {
+        struct trg_buffer *b = *buffers == 'h'   ? l->hits
+                               : *buffers == 'd' ? l->doublets
+                               : *buffers == 'p' ? l->paths
+                               : *buffers == 't' ? l->tracks
+                                                 : l->work;
+
+        arg[n++] = TRG_BUF(b);
+    }
+    arg[n++] = TRG_VAL(l->par);
+    l->result = trg_launch(l->q, l->p->kernel[k], (struct trg_range){groups, l->p->group}, arg, n);
+}
+
+/* Sums [src, src + work[n]) into dst. */
+static void scan(struct launch *l, uint32_t src, uint32_t dst, uint32_t n, bool wide, uint32_t most)
+{
+    const uint32_t groups = groups_for(l->p, most / 4);
+
+    l->par.scan_src = src;
+    l->par.scan_dst = dst;
+    l->par.scan_n = n;
+    l->par.scan_wide = wide;
+    if (groups > 1)
+        run(l, K_SUMS, groups, "w");
+    run(l, K_APPLY, groups, "w");
+}
+
+static void find_starts(struct launch *l)
+{
+    const struct pa_at *a = &l->par.at;
+    const uint32_t by_hit = groups_for(l->p, l->most_hits + 1ull);
+    const uint32_t by_doublet = groups_for(l->p, l->most_doublets);
+
+    run(l, K_HITS, by_hit, "hw");
+    run(l, K_COUNT, by_doublet, "hdw");
+    scan(l, a->start, a->start, a->totals + PA_TOTAL_HITS, false, l->most_hits);
+    run(l, K_SCATTER, by_doublet, "dw");
+    if (!l->p->device.is_host)
+        run(l, K_ORDER, by_hit, "w");
+    run(l, K_GATHER, by_doublet, "hw");
+}
+
+static void find_links(struct launch *l)
+{
+    const struct pa_at *a = &l->par.at;
+    const uint32_t by_doublet = groups_for(l->p, l->most_doublets);
+
+    if (l->p->device.is_host) {
+        run(l, K_LINKS_ONCE, 1, "hdw");
+        return;
+    }
+    run(l, K_LINKS_COUNT, by_doublet, "hw");
+    scan(l, a->n_links, a->rank, a->totals + PA_TOTAL_DOUBLETS, true, l->most_doublets);
+    run(l, K_LINKS_FILL, by_doublet, "hdw");
+    run(l, K_LINKS_SUM, groups_for(l->p, l->par.n_rois), "hdw");
+}
+
+/* What `auto` stands for; see docs/paths.md for the measurements. */
+static uint32_t growth_of(const struct pa_pipeline *p)
+{
+    if (p->config->growth != PA_GROW_AUTO)
+        return p->config->growth;
+    return p->device.is_host ? PA_GROW_DEPTH : PA_GROW_SCAN;
+}
+
+static void find_paths(struct launch *l)
+{
+    const struct pa_at *a = &l->par.at;
+    const uint32_t by_doublet = groups_for(l->p, l->most_doublets);
+    const uint32_t by_path = groups_for(l->p, l->most_paths);
+    const uint32_t growth = growth_of(l->p), top = l->par.max_doublets - 1;
+
+    for (l->par.level = 2; l->par.level <= top; l->par.level++)
+        run(l, K_TALLY, by_doublet, "w");
+    run(l, K_ROOTS, by_doublet, "w");
+    scan(l, a->order, a->rank, a->totals + PA_TOTAL_DOUBLETS, true, l->most_doublets);
+    run(l, K_TOTALS, 1, "hdw");
+    if (growth == PA_GROW_DEPTH)
+        run(l, K_WALK, groups_for(l->p, l->par.n_rois), "hw");
+    if (growth == PA_GROW_SCAN)
+        run(l, K_UNRANK, by_path, "hw");
+    if (growth == PA_GROW_BREADTH) {
+        run(l, K_SEED, by_doublet, "hw");
+        for (l->par.level = top; l->par.level >= 1; l->par.level--)
+            run(l, K_GROW, by_path, "w");
+    }
+}
+
+static void find_candidates(struct launch *l)
+{
+    run(l, K_FIT, groups_for(l->p, l->most_paths), "hw");
+    if (l->par.remove_duplicates)
+        run(l, K_DUPLICATES, l->par.n_rois, "w");
+}
+
+static void note(struct launch *l, int r)
+{
+    if (l->result == 0)
+        l->result = r;
+}
+
+/* Copies back what the host wants: the summaries, and of each product its offsets and columns. */
+static void read_back(struct launch *l, struct pa_slot *s, uint32_t rows)
+{
+    const struct trg_span *span[2] = {&l->par.paths, &l->par.tracks};
+
+    note(l, trg_read(l->q, s->summary_host, 0, s->work, 4ull * l->par.at.summary,
+                     l->par.n_rois * sizeof(struct pa_summary)));
+    for (uint32_t k = 0; k < 2; k++) {
+        if (!s->is_wanted[k] || l->p->device.is_host)
+            continue;
+        note(l, trg_read(l->q, s->product_host[k], span[k]->offsets, s->product[k],
+                         span[k]->offsets, 4ull * (l->par.n_rois + 1)));
+        for (uint32_t c = 0; rows && c < trg_kind_info(pa_product_kind[k])->n_columns; c++)
+            note(l, trg_read(l->q, s->product_host[k], span[k]->column[c], s->product[k],
+                             span[k]->column[c], 4ull * rows));
+    }
+}
+
+static void make_products(struct launch *l, const struct trg_batch *b, struct pa_slot *s)
+{
+    const size_t rois = b->n_rois * sizeof(struct trg_roi_info);
+    const uint32_t rows = pa_batch_rows(l->p, b->n_rois, l->most_hits);
+
+    run(l, K_SELECT, l->par.n_rois, "w");
+    run(l, K_PLACE, 1, "ptw");
+    run(l, K_WRITE, groups_for(l->p, rows), "hptw");
+    run(l, K_VALUES, l->par.n_rois, "w");
+    if (l->result == 0)
+        note(l, trg_copy(l->q, l->paths, l->par.paths.rois, l->hits, l->par.hits.rois, rois));
+    if (l->result == 0)
+        note(l, trg_copy(l->q, l->tracks, l->par.tracks.rois, l->hits, l->par.hits.rois, rois));
+    if (l->result == 0)
+        read_back(l, s, rows);
+}
+
+static void mark(struct launch *l, struct trg_event *const *marks, uint32_t i)
+{
+    if (marks && l->result == 0)
+        l->result = trg_event_record(l->q, marks[i]);
+}
+
+static bool is_wanted(const struct trg_batch *b, uint32_t k)
+{
+    for (uint32_t i = 0; b->outputs[k] && i < b->n_rois; i++)
+        if (b->outputs[k][i].capacity)
+            return true;
+    return false;
+}
+
+int pa_enqueue(struct pa_pipeline *p, const struct trg_batch *b, struct trg_queue *q,
+               struct trg_event *const *marks)
+{
+    struct pa_slot *s = &p->slot[b->slot];
+    struct launch l = {.p = p,
+                       .q = q,
+                       .hits = b->in[0].dev,
+                       .doublets = b->in[1].dev,
+                       .paths = s->product[0],
+                       .tracks = s->product[1],
+                       .work = s->work,
+                       .par = p->par,
+                       .most_hits = b->in[0].span.n_items,
+                       .most_doublets = b->in[1].span.n_items};
+    uint64_t paths =
+        (uint64_t)p->config->paths_per_doublet * l.most_doublets + (uint64_t)PA_FREE * b->n_rois;
+
+    l.most_paths = paths < p->par.p_room ? (uint32_t)paths : p->par.p_room;
+    l.par.hits = b->in[0].span;
+    l.par.doublets = b->in[1].span;
+    l.par.n_rois = s->n_rois = b->n_rois;
+    for (uint32_t k = 0; k < 2; k++)
+        s->is_wanted[k] = is_wanted(b, k);
+    mark(&l, marks, 0);
+    find_starts(&l);
+    mark(&l, marks, 1 + PA_PHASE_STARTS);
+    find_links(&l);
+    mark(&l, marks, 1 + PA_PHASE_LINKS);
+    find_paths(&l);
+    mark(&l, marks, 1 + PA_PHASE_PATHS);
+    find_candidates(&l);
+    mark(&l, marks, 1 + PA_PHASE_FIT);
+    make_products(&l, b, s);
+    mark(&l, marks, 1 + PA_PHASE_OUT);
+    return l.result;
+}

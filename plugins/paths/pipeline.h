@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pipeline.h - the device side of the path finder: memory of all slots, and the kernels of a batch
+ * in their order, phase by phase, so that they can be timed apart. */
+#ifndef PATHS_PIPELINE_H
+#define PATHS_PIPELINE_H
+#include <stdbool.h>
+
+#include "paths.h"
+
+#define PA_SLOTS_MAX 8u
+#define PA_MODULES   4u
+
+enum pa_phase {
+    PA_PHASE_STARTS,
+    PA_PHASE_LINKS,
+    PA_PHASE_PATHS,
+    PA_PHASE_FIT,
+    PA_PHASE_OUT,
+    PA_PHASES
+};
+
+struct pa_slot { /* one batch in flight */
+    struct trg_buffer *work, *product[2];
+    struct trg_buffer *summary_host, *product_host[2]; /* on the CPU the last two are NULL */
+    uint32_t n_rois;
+    bool is_wanted[2]; /* somebody on the host takes the columns */
+};
+
+struct pa_pipeline {
+    const struct pa_config *config;
+    const struct trg_host *host;
+    struct trg_limits limits;
+    struct trg_device_info device;
+    struct trg_module *module[PA_MODULES];
+    struct trg_kernel *kernel[32];
+    struct pa_slot slot[PA_SLOTS_MAX];
+    struct pa_par par; /* what does not change */
+    uint32_t work_words, out_room, out_bytes[2];
+    uint32_t group;
+};
+
+/* The most paths, and the most candidates, that an RoI of so many hits and doublets can have. */
+uint32_t pa_most_paths(const struct pa_config *c, uint32_t n_doublets);
+uint32_t pa_most_candidates(const struct pa_config *c, uint32_t n_hits, uint32_t n_doublets);
+
+/* Inside: of layout.c, for pipeline.c. */
+extern const enum trg_kind pa_product_kind[2];
+/* Rows of the products that a batch can need. */
+uint32_t pa_batch_rows(const struct pa_pipeline *p, uint32_t n_rois, uint32_t n_hits);
+/* Lays out the buffers for the limits; -ENOMEM when they would be too large, which it logs. */
+int pa_set_sizes(struct pa_pipeline *p);
+void pa_set_par(const struct pa_config *c, struct pa_par *ret_par);
+
+/* Loads the kernels and allocates for `limits`.  0, or a negative errno with nothing left. */
+int pa_open(struct pa_pipeline *p, const struct trg_host *host, const struct pa_config *config,
+            struct trg_device *device, const struct trg_limits *limits);
+void pa_close(struct pa_pipeline *p);
+
+/* Enqueues all of a batch.  `marks` is NULL, or PA_PHASES + 1 events: the first is recorded before
+ * the work, the others behind each phase. */
+int pa_enqueue(struct pa_pipeline *p, const struct trg_batch *b, struct trg_queue *q,
+               struct trg_event *const *marks);
+
+/* The block of product k as its columns lie on the host; valid when the queue has passed it. */
+const unsigned char *pa_product(const struct pa_pipeline *p, const struct pa_slot *s, uint32_t k);
+#endif

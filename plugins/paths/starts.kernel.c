@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Phase 1: per hit, the doublets that start there; and the sums over a batch that all phases use.
+ *
+ * pa_hits -> pa_count -> scan -> pa_scatter -> pa_order -> pa_gather
+ */
+#include "links.h"
+#include "scan.h"
+
+/* ---------------------------------------------------------------- sums over the batch */
+
+/* The part of n items that a group has. */
+TRG_FN trg_u32 pa_part(trg_u32 n, trg_u32 group, trg_u32 groups)
+{
+    const trg_u32 each = (n + groups - 1u) / groups;
+
+    return each * group < n ? each * group : n;
+}
+
+/* Each group adds up its part. */
+TRG_KERNEL1(pa_scan_sums, trg_u32, work, struct pa_par, par)
+{
+    TRG_SHARED trg_u64 buffer[PA_GROUP_MAX];
+    TRG_GLOBAL const trg_u32 *in = PA_U32(work, par.scan_src);
+    const trg_u32 n = work[par.scan_n];
+    const trg_u32 end = pa_part(n, TRG_GID + 1u, TRG_GROUPS);
+    trg_u64 mine = 0, total = 0;
+
+    for (trg_u32 i = pa_part(n, TRG_GID, TRG_GROUPS) + TRG_LID; i < end; i += TRG_LSIZE)
+        mine += in[i];
+    PA_GROUP_SUM(buffer, mine, total);
+    if (TRG_LID == 0u)
+        PA_U64(work, par.at.part)[TRG_GID] = total;
+}
+
+/* Each group adds what the groups before it have, and writes its part. */
+TRG_KERNEL1(pa_scan_apply, trg_u32, work, struct pa_par, par)
+{
+    TRG_SHARED trg_u64 buffer[PA_GROUP_MAX];
+    TRG_GLOBAL const trg_u32 *in = PA_U32(work, par.scan_src);
+    TRG_GLOBAL trg_u32 *out = PA_U32(work, par.scan_dst);
+    TRG_GLOBAL trg_u64 *wide = PA_U64(work, par.scan_dst);
+    const trg_u32 n = work[par.scan_n];
+    const trg_u32 first = pa_part(n, TRG_GID, TRG_GROUPS);
+    const trg_u32 end = pa_part(n, TRG_GID + 1u, TRG_GROUPS);
+    trg_u64 mine = 0, before = 0, total = 0;
+
+    for (trg_u32 k = TRG_LID; k < TRG_GID; k += TRG_LSIZE)
+        mine += PA_U64(work, par.at.part)[k];
+    PA_GROUP_SUM(buffer, mine, before);
+    for (trg_u32 tile = first; tile < end; tile += TRG_LSIZE) {
+        const trg_u32 i = tile + TRG_LID;
+
+        mine = i < end ? in[i] : 0u;
+        PA_GROUP_SUM(buffer, mine, total);
+        if (i < end && par.scan_wide)
+            wide[i] = before + mine;
+        else if (i < end)
+            out[i] = (trg_u32)(before + mine);
+        before += total;
+    }
+    if (TRG_LID == 0u && TRG_GID + 1u == TRG_GROUPS) {
+        if (par.scan_wide)
+            wide[n] = before;
+        else
+            out[n] = (trg_u32)before;
+    }
+}
+
+/* ---------------------------------------------------------------- 1: where doublets start */
+
+/* Clears what counts, and measures the hits. */
+TRG_KERNEL2(pa_hits, const trg_u8, hits, trg_u32, work, struct pa_par, par)
+{
+    TRG_GLOBAL const float *x = TRG_COLUMN(float, hits, par.hits, 0);
+    TRG_GLOBAL const float *y = TRG_COLUMN(float, hits, par.hits, 1);
+    const trg_u32 n = TRG_OFFSETS(hits, par.hits)[par.n_rois];
+
+    PA_EACH(i, n)
+    {
+        const float dx = x[i] - par.origin_x, dy = y[i] - par.origin_y;
+
+        PA_F32(work, par.at.hit_r)[i] = trg_sqrt(dx * dx + dy * dy);
+    }
+    PA_EACH(k, n + 1u)
+    {
+        PA_U32(work, par.at.start)[k] = 0u;
+        PA_U32(work, par.at.cursor)[k] = 0u;
+    }
+    PA_EACH(r, par.n_rois * (trg_u32)(sizeof(struct pa_summary) / 4u))
+    PA_U32(work, par.at.summary)[r] = 0u;
+    PA_EACH(t, PA_TOTALS)
+    PA_U32(work, par.at.totals)[t] = t == PA_TOTAL_HITS ? n : 0u;
+}
+
+/* Checks the doublets, and counts those of each inner hit. */
+TRG_KERNEL3(pa_count, const trg_u8, hits, const trg_u8, doublets, trg_u32, work, struct pa_par, par)
+{
+    TRG_GLOBAL const trg_u32 *h_first = TRG_OFFSETS(hits, par.hits);
+    TRG_GLOBAL const trg_u32 *d_first = TRG_OFFSETS(doublets, par.doublets);
+    TRG_GLOBAL const trg_u16 *layer = TRG_COLUMN(trg_u16, hits, par.hits, 3);
+    TRG_GLOBAL const trg_u32 *inner = TRG_COLUMN(trg_u32, doublets, par.doublets, 0);
+    TRG_GLOBAL const trg_u32 *outer = TRG_COLUMN(trg_u32, doublets, par.doublets, 1);
+    trg_u32 r = 0u;
+
+    PA_EACH(i, d_first[par.n_rois])
+    {
+        trg_u32 first, n;
+
+        r = pa_roi_of(d_first, par.n_rois, r, i);
+        first = h_first[r];
+        n = h_first[r + 1u] - first;
+        if (inner[i] < n && outer[i] < n &&
+            pa_may_use(layer[first + inner[i]], layer[first + outer[i]], par.last_barrel, par.discs,
+                       par.layers_skipped)) {
+            PA_U32(work, par.at.from)[i] = first + inner[i];
+            PA_U32(work, par.at.to)[i] = first + outer[i];
+            PA_COUNT(&PA_U32(work, par.at.start)[first + inner[i]]);
+        } else {
+            PA_U32(work, par.at.from)[i] = PA_NONE;
+        }
+    }
+}
+
+/* Gives each doublet a place among those of its inner hit.  With one work-item they stay in
+ * order; otherwise pa_order puts them in order. */
+TRG_KERNEL2(pa_scatter, const trg_u8, doublets, trg_u32, work, struct pa_par, par)
+{
+    TRG_GLOBAL const trg_u32 *from = PA_U32(work, par.at.from);
+
+    PA_EACH(i, TRG_OFFSETS(doublets, par.doublets)[par.n_rois])
+    {
+        if (from[i] != PA_NONE) {
+            const trg_u32 at = PA_COUNT(&PA_U32(work, par.at.cursor)[from[i]]);
+
+            PA_U32(work, par.at.order)[PA_U32(work, par.at.start)[from[i]] + at] = i;
+        }
+    }
+}
+
+/* Moves a[top] down until a[0 .. n - 1] is a heap again. */
+TRG_FN void pa_sift(TRG_GLOBAL trg_u32 *a, trg_u32 top, trg_u32 n)
+{
+    const trg_u32 value = a[top];
+
+    while (2u * top + 1u < n) {
+        trg_u32 child = 2u * top + 1u;
+
+        if (child + 1u < n && a[child + 1u] > a[child])
+            child++;
+        if (a[child] <= value)
+            break;
+        a[top] = a[child];
+        top = child;
+    }
+    a[top] = value;
+}
+
+/* Sorts a few numbers by insertion, many with a heap. */
+TRG_FN void pa_sort(TRG_GLOBAL trg_u32 *a, trg_u32 n)
+{
+    if (n <= 32u) {
+        for (trg_u32 i = 1u; i < n; i++) {
+            const trg_u32 value = a[i];
+            trg_u32 k = i;
+
+            for (; k > 0u && a[k - 1u] > value; k--)
+                a[k] = a[k - 1u];
+            a[k] = value;
+        }
+        return;
+    }
+    for (trg_u32 i = n / 2u; i > 0u; i--)
+        pa_sift(a, i - 1u, n);
+    for (trg_u32 last = n - 1u; last > 0u; last--) {
+        const trg_u32 value = a[last];
+
+        a[last] = a[0];
+        a[0] = value;
+        pa_sift(a, 0u, last);
+    }
+}
+
+/* Puts the doublets of each hit in the order of the input. */
+TRG_KERNEL1(pa_order, trg_u32, work, struct pa_par, par)
+{
+    TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
+
+    PA_EACH(h, work[par.at.totals + PA_TOTAL_HITS])
+    pa_sort(PA_U32(work, par.at.order) + start[h], start[h + 1u] - start[h]);
+}
+
+/* Brings together what linking reads of each sorted doublet. */
+TRG_KERNEL2(pa_gather, const trg_u8, hits, trg_u32, work, struct pa_par, par)
+{
+    TRG_GLOBAL const float *x = TRG_COLUMN(float, hits, par.hits, 0);
+    TRG_GLOBAL const float *y = TRG_COLUMN(float, hits, par.hits, 1);
+    TRG_GLOBAL const float *z = TRG_COLUMN(float, hits, par.hits, 2);
+    TRG_GLOBAL const float *hit_r = PA_CF32(work, par.at.hit_r);
+    const trg_u32 n = PA_U32(work, par.at.start)[work[par.at.totals + PA_TOTAL_HITS]];
+
+    PA_EACH(d, n)
+    {
+        const trg_u32 i = PA_U32(work, par.at.order)[d];
+        const trg_u32 from = PA_U32(work, par.at.from)[i], to = PA_U32(work, par.at.to)[i];
+        const float to_x = x[to] - par.origin_x, to_y = y[to] - par.origin_y;
+
+        PA_U32(work, par.at.inner)[d] = from;
+        PA_U32(work, par.at.outer)[d] = to;
+        PA_F32(work, par.at.outer_x)[d] = to_x;
+        PA_F32(work, par.at.outer_y)[d] = to_y;
+        PA_F32(work, par.at.outer_z)[d] = z[to];
+        PA_F32(work, par.at.outer_r)[d] = hit_r[to];
+        PA_U32(work, par.at.has_in)[d] = 0u;
+        if (par.align == PA_ALIGN_SLOPE)
+            PA_F32(work, par.at.slope)[d] = (z[to] - z[from]) / (hit_r[to] - hit_r[from]);
+        if (par.curvature == PA_CURVE_SIMILAR)
+            PA_F32(work, par.at.bend)
+        [d] = pa_bend(x[from] - par.origin_x, y[from] - par.origin_y, to_x, to_y);
+    }
+    if (TRG_GID == 0u && TRG_LID == 0u)
+        work[par.at.totals + PA_TOTAL_DOUBLETS] = n;
+}
