@@ -10,11 +10,13 @@
 #include <time.h>
 
 #include "files.h"
+#include "import.h"
 #include "replay.h"
 
 static const char usage[] =
     "usage: trigreplay run --connect ENDPOINT [OPTION ...]\n"
     "       trigreplay generate --out FILE [--preset P] [--rois N] [--seed S]\n"
+    "       trigreplay import FORMAT FILE|FOLDER ... --out FILE\n"
     "       trigreplay show FILE\n"
     "\n"
     "  --connect ENDPOINT  tcp://HOST:PORT or ipc://PATH of the daemon\n"
@@ -58,7 +60,9 @@ static void on_signal(int number)
 struct arguments {
     struct replay_options o;
     const struct generator_preset *preset;
-    const char *out, *command, *file;
+    const char *out, *command;
+    char **rest; /* what stands behind the command */
+    uint32_t n_rest;
 };
 
 /* A number from min to max, or exits with a sentence. */
@@ -219,7 +223,7 @@ static void parse(int argc, char **argv, struct arguments *a)
         fputs(usage, stderr);
         exit(EXIT_USAGE);
     }
-    while ((opt = getopt_long(argc, argv, "h", options, &index)) != -1) {
+    while ((opt = getopt_long(argc, argv, "ho:", options, &index)) != -1) {
         if (opt == 'h') {
             fputs(usage, stdout);
             exit(0);
@@ -228,11 +232,12 @@ static void parse(int argc, char **argv, struct arguments *a)
             fputs(usage, stderr);
             exit(EXIT_USAGE);
         }
-        set_option(a, opt, options[index].name);
+        set_option(a, opt == 'o' ? OUT : opt, options[index].name);
     }
     complete(a);
-    a->command = optind < argc ? argv[optind] : "";
-    a->file = optind + 1 < argc ? argv[optind + 1] : NULL;
+    a->command = optind < argc ? argv[optind++] : "";
+    a->rest = argv + optind;
+    a->n_rest = (uint32_t)(argc - optind);
 }
 
 static int run(const struct replay_options *o)
@@ -280,11 +285,45 @@ static int generate(const struct arguments *a)
 
 static int show(const struct arguments *a)
 {
-    if (!a->file) {
-        fprintf(stderr, "trigreplay: show wants a file\n");
+    if (a->n_rest != 1) {
+        fprintf(stderr, "trigreplay: show wants one file\n");
         return EXIT_USAGE;
     }
-    return files_show(a->file, stdout) < 0 ? EXIT_FAILED : 0;
+    return files_show(a->rest[0], stdout) < 0 ? EXIT_FAILED : 0;
+}
+
+static int wrong_import(const struct arguments *a)
+{
+    if (a->n_rest)
+        fprintf(stderr, "trigreplay: import \"%s\": there are\n", a->rest[0]);
+    else
+        fprintf(stderr, "trigreplay: import wants one of these formats\n");
+    for (const struct import_format *f = import_formats; f->name; f++)
+        fprintf(stderr, "  %-12s %s\n", f->name, f->help);
+    return EXIT_USAGE;
+}
+
+static int import(const struct arguments *a)
+{
+    const struct import_format *format = a->n_rest ? import_find(a->rest[0]) : NULL;
+    struct import im;
+    int r;
+
+    if (!format)
+        return wrong_import(a);
+    if (a->n_rest < 2 || !a->out) {
+        fprintf(stderr, "trigreplay: import %s wants files and --out FILE\n", format->name);
+        return EXIT_USAGE;
+    }
+    import_init(&im);
+    r = import_files(&im, format, a->rest + 1, a->n_rest - 1, a->out);
+    if (r < 0)
+        fprintf(stderr, "trigreplay: %s\n", im.problem.text);
+    else
+        printf("%llu RoIs: %.1f items an RoI\n", (unsigned long long)im.rois,
+               im.rois ? (double)im.items / (double)im.rois : 0);
+    import_fini(&im);
+    return r < 0 ? EXIT_FAILED : 0;
 }
 
 int main(int argc, char **argv)
@@ -306,6 +345,8 @@ int main(int argc, char **argv)
         return generate(&a);
     if (!strcmp(a.command, "show"))
         return show(&a);
-    fprintf(stderr, "trigreplay: run, generate or show is wanted\n%s", usage);
+    if (!strcmp(a.command, "import"))
+        return import(&a);
+    fprintf(stderr, "trigreplay: run, generate, import or show is wanted\n%s", usage);
     return EXIT_USAGE;
 }
