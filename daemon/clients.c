@@ -22,6 +22,7 @@ struct clients {
     void *context, *socket;
     const struct config *config;
     struct stats *stats;
+    struct shm_peers *shm; /* NULL: there are no co-located clients */
     struct client *client; /* [n_places] */
     uint32_t n_places;
     uint32_t *free; /* numbers of places not in use */
@@ -73,6 +74,8 @@ static int bind_all(struct clients *c)
         char bound[256];
         size_t n = sizeof bound;
 
+        if (strncmp(c->config->endpoints[i], SHM_SCHEME, strlen(SHM_SCHEME)) == 0)
+            continue; /* shm_peers.c */
         if (zmq_bind(c->socket, c->config->endpoints[i]) < 0) {
             int r = -errno;
 
@@ -88,7 +91,7 @@ static int bind_all(struct clients *c)
 }
 
 int clients_open(const struct config *config, struct stats *stats, uint32_t credits,
-                 struct clients **ret_clients)
+                 struct shm_peers *shm, struct clients **ret_clients)
 {
     struct clients *c = calloc(1, sizeof *c);
     int r = -ENOMEM;
@@ -97,6 +100,7 @@ int clients_open(const struct config *config, struct stats *stats, uint32_t cred
         return -ENOMEM;
     c->config = config;
     c->stats = stats;
+    c->shm = shm;
     c->spare_credits = credits;
     c->n_places = config->clients.max;
     c->client = calloc(c->n_places, sizeof *c->client);
@@ -155,6 +159,11 @@ void *clients_socket(struct clients *c)
     return c->socket;
 }
 
+struct shm_peers *clients_shm(struct clients *c)
+{
+    return c->shm;
+}
+
 /* ---------------------------------------------------------------- receiving */
 
 static bool has_more(zmq_msg_t *m)
@@ -180,6 +189,7 @@ int clients_receive(struct clients *c, struct peer *ret_peer, zmq_msg_t *ret_bod
         zmq_msg_close(&id);
         return errno == EAGAIN || errno == EINTR ? 0 : -errno;
     }
+    ret_peer->shm = NULL;
     ret_peer->n = (uint8_t)zmq_msg_size(&id);
     memcpy(ret_peer->id, zmq_msg_data(&id), ret_peer->n);
     if (!has_more(&id)) {
@@ -210,8 +220,11 @@ static uint32_t bucket_of(const struct peer *peer)
 
 uint32_t clients_find(struct clients *c, const struct peer *peer)
 {
-    uint32_t i = c->bucket[bucket_of(peer)];
+    uint32_t i;
 
+    if (peer->shm)
+        return peer->shm->client;
+    i = c->bucket[bucket_of(peer)];
     while (i != CLIENTS_NONE &&
            (c->client[i].peer.n != peer->n || memcmp(c->client[i].peer.id, peer->id, peer->n) != 0))
         i = c->client[i].next;
@@ -239,11 +252,25 @@ static uint32_t grant(struct clients *c, struct client *client)
     return more;
 }
 
+/* Makes a new client findable by its peer. */
+static int enter(struct clients *c, const struct peer *peer, uint32_t number)
+{
+    uint32_t b;
+
+    if (peer->shm)
+        return shm_peer_join(c->shm, peer->shm, number);
+    b = bucket_of(peer);
+    c->client[number].next = c->bucket[b];
+    c->bucket[b] = number;
+    return 0;
+}
+
 int clients_hello(struct clients *c, const struct peer *peer, const char *name, uint32_t want,
                   uint32_t *ret_number)
 {
-    uint32_t number = clients_find(c, peer), b = bucket_of(peer);
+    uint32_t number = clients_find(c, peer);
     struct client *client;
+    int r;
 
     if (number != CLIENTS_NONE) {
         *ret_number = number;
@@ -256,6 +283,12 @@ int clients_hello(struct clients *c, const struct peer *peer, const char *name, 
     client->stats = stats_client_get(c->stats, name);
     if (!client->stats)
         return -ENOSPC;
+    r = enter(c, peer, number);
+    if (r < 0) {
+        stats_client_put(c->stats, client->stats);
+        client->stats = NULL;
+        return r;
+    }
     c->n_free--;
     client->is_used = true;
     client->epoch++;
@@ -265,12 +298,10 @@ int clients_hello(struct clients *c, const struct peer *peer, const char *name, 
     client->want = want;
     client->credits = client->outstanding = 0;
     client->heard_ns = clock_ns();
-    client->next = c->bucket[b];
-    c->bucket[b] = number;
     grant(c, client);
     stats_add(&c->stats->g.clients, 1);
-    log_info("ingress", "client connected", "client=\"%s\" credits=%u", client->name,
-             client->credits);
+    log_info("ingress", "client connected", "client=\"%s\" credits=%u over=%s", client->name,
+             client->credits, peer->shm ? "shm" : "zmq");
     *ret_number = number;
     return 0;
 }
@@ -291,14 +322,26 @@ static uint32_t drop_first(struct clients *c, struct client *client)
     return n;
 }
 
-void clients_drop(struct clients *c, uint32_t number, const char *why)
+static void leave(struct clients *c, uint32_t number)
 {
     struct client *client = &c->client[number];
-    uint32_t *link = &c->bucket[bucket_of(&client->peer)];
+    uint32_t *link;
 
+    if (client->peer.shm) {
+        shm_peer_hang_up(c->shm, client->peer.shm);
+        return;
+    }
+    link = &c->bucket[bucket_of(&client->peer)];
     while (*link != number)
         link = &c->client[*link].next;
     *link = client->next;
+}
+
+void clients_drop(struct clients *c, uint32_t number, const char *why)
+{
+    struct client *client = &c->client[number];
+
+    leave(c, number);
     while (client->first)
         stats_add(&c->stats->g.undeliverable, drop_first(c, client));
     c->spare_credits += client->credits;
@@ -314,11 +357,36 @@ void clients_drop(struct clients *c, uint32_t number, const char *why)
 
 /* ---------------------------------------------------------------- sending */
 
-/* 0, -EAGAIN (no room), or -EHOSTUNREACH (gone).  Takes the body on success. */
+/* Puts an answer into the memory that is shared with a client: what is in `body`, or `m` packed. */
+static int send_shared(struct clients *c, const struct shm_peer *p, const Trigd__V1__FromDaemon *m,
+                       zmq_msg_t *body)
+{
+    size_t n = m ? trigd__v1__from_daemon__get_packed_size(m) : zmq_msg_size(body);
+    void *dst;
+    int r;
+
+    if (!p->region)
+        return -EHOSTUNREACH;
+    r = n > SHM_ANSWER_MAX ? -EMSGSIZE : shm_region_room(p->region, (uint32_t)n, &dst);
+    if (r < 0)
+        return r;
+    if (m)
+        trigd__v1__from_daemon__pack(m, dst);
+    else
+        memcpy(dst, zmq_msg_data(body), n);
+    if (shm_region_send(p->region, (uint32_t)n))
+        shm_peer_wake(p);
+    stats_add(&c->stats->g.bytes_out, n);
+    return 0;
+}
+
+/* 0, -EAGAIN (no room), or another negative errno (gone).  Takes the body on success. */
 static int send_frames(struct clients *c, const struct peer *peer, zmq_msg_t *body)
 {
     size_t n = zmq_msg_size(body);
 
+    if (peer->shm)
+        return send_shared(c, peer->shm, NULL, body);
     if (zmq_send(c->socket, peer->id, peer->n, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
         return -errno;
     if (zmq_msg_send(body, c->socket, ZMQ_DONTWAIT) < 0)
@@ -358,29 +426,88 @@ static int keep_unsent(struct clients *c, struct client *client, zmq_msg_t *body
     return 0;
 }
 
+/* A packet on the socket of a co-located client; a Welcome brings the memory with it. */
+static int send_packet(struct clients *c, const struct shm_peer *p, const Trigd__V1__FromDaemon *m)
+{
+    zmq_msg_t body;
+    int r = pack(m, &body);
+
+    if (r < 0)
+        return r;
+    r = shm_peer_packet(p, zmq_msg_data(&body), zmq_msg_size(&body),
+                        m->body_case == TRIGD__V1__FROM_DAEMON__BODY_WELCOME);
+    if (r == 0)
+        stats_add(&c->stats->g.bytes_out, zmq_msg_size(&body));
+    zmq_msg_close(&body);
+    return r;
+}
+
+static const char *why_dropped(int error)
+{
+    if (error == -ENOBUFS)
+        return "it does not read its answers";
+    return error == -EPROTO ? "its place in the ring of answers is nonsense" : zmq_strerror(-error);
+}
+
+/* Sends to a co-located client, or keeps for later. */
+static int pass_shared(struct clients *c, struct client *client, const Trigd__V1__FromDaemon *m,
+                       uint32_t n_decisions)
+{
+    zmq_msg_t body;
+    int r = -EAGAIN;
+
+    if (m->body_case == TRIGD__V1__FROM_DAEMON__BODY_WELCOME) {
+        r = send_packet(c, client->peer.shm, m);
+        return r == -EAGAIN ? -ENOBUFS : r;
+    }
+    if (!client->n_unsent)
+        r = send_shared(c, client->peer.shm, m, NULL);
+    if (r != -EAGAIN)
+        return r;
+    r = pack(m, &body);
+    if (r < 0)
+        return r;
+    r = keep_unsent(c, client, &body, n_decisions);
+    zmq_msg_close(&body);
+    return r;
+}
+
+/* Sends over the ROUTER, or keeps for later. */
+static int pass_frames(struct clients *c, struct client *client, const Trigd__V1__FromDaemon *m,
+                       uint32_t n_decisions)
+{
+    zmq_msg_t body;
+    int r = pack(m, &body);
+
+    if (r < 0)
+        return r;
+    r = client->n_unsent ? -EAGAIN : send_frames(c, &client->peer, &body);
+    if (r == -EAGAIN)
+        r = keep_unsent(c, client, &body, n_decisions);
+    zmq_msg_close(&body);
+    return r;
+}
+
 void clients_send(struct clients *c, uint32_t number, const Trigd__V1__FromDaemon *m,
                   uint32_t n_decisions)
 {
     struct client *client = &c->client[number];
-    zmq_msg_t body;
-    int r = pack(m, &body);
+    int r = (client->peer.shm ? pass_shared : pass_frames)(c, client, m, n_decisions);
 
-    if (r == 0) {
-        r = client->n_unsent ? -EAGAIN : send_frames(c, &client->peer, &body);
-        if (r == -EAGAIN)
-            r = keep_unsent(c, client, &body, n_decisions);
-        zmq_msg_close(&body);
-    }
     if (r == 0)
         return;
     stats_add(&c->stats->g.undeliverable, n_decisions);
-    clients_drop(c, number, r == -ENOBUFS ? "it does not read its answers" : zmq_strerror(-r));
+    clients_drop(c, number, why_dropped(r));
 }
 
 void clients_send_peer(struct clients *c, const struct peer *peer, const Trigd__V1__FromDaemon *m)
 {
     zmq_msg_t body;
 
+    if (peer->shm) {
+        send_packet(c, peer->shm, m);
+        return;
+    }
     if (pack(m, &body) < 0)
         return;
     send_frames(c, peer, &body);

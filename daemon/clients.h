@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clients.h - the ROUTER socket and who is behind it: names, credits, messages not yet sent.
+/* clients.h - who is connected: names, credits, messages not yet sent; the ROUTER socket.
  *
- * A base for ingress and egress, on the I/O thread only.  The socket is MANDATORY and never
- * blocks: a message that does not go out at once waits here, and a client that lets more than
+ * A base for ingress and egress, on the I/O thread only.  A client is behind the ROUTER socket or
+ * shares memory with the daemon (shm_peers.h); here they are alike.  Sending never blocks: a
+ * message that does not go out at once waits here, and a client that lets more than
  * CLIENTS_UNSENT_MAX of them wait is dropped.
  */
 #ifndef TRIGD_CLIENTS_H
@@ -13,15 +14,17 @@
 #include <zmq.h>
 
 #include "config.h"
+#include "shm_peers.h"
 #include "stats.h"
 #include "trigd.pb-c.h"
 
 #define CLIENTS_UNSENT_MAX 4096u
 #define CLIENTS_NONE       UINT32_MAX
 
-struct peer { /* a ROUTER's name for a connection */
+struct peer { /* a connection: a ROUTER's name for it, or that of a co-located client */
     uint8_t id[255];
     uint8_t n;
+    struct shm_peer *shm; /* NULL: behind the ROUTER */
 };
 
 struct unsent;
@@ -40,12 +43,14 @@ struct client {
 };
 
 struct clients;
-/* Binds all endpoints.  `credits` is what may be granted to all clients together. */
+/* Binds all ZeroMQ endpoints.  `credits` is what may be granted to all clients together; `shm` may
+ * be NULL. */
 int clients_open(const struct config *config, struct stats *stats, uint32_t credits,
-                 struct clients **ret_clients);
+                 struct shm_peers *shm, struct clients **ret_clients);
 /* Waits a second at most for what is unsent.  NULL is fine. */
 void clients_close(struct clients *c);
 void *clients_socket(struct clients *c);
+struct shm_peers *clients_shm(struct clients *c);
 
 /* The next message, without waiting: 1 and the peer and body (the caller closes the body), 0 when
  * there is none, -EBADMSG for a message that is not one frame (dropped whole; the peer is set). */
@@ -55,7 +60,7 @@ int clients_receive(struct clients *c, struct peer *ret_peer, zmq_msg_t *ret_bod
 uint32_t clients_find(struct clients *c, const struct peer *peer);
 struct client *clients_at(struct clients *c, uint32_t number);
 /* Takes in a client and grants it credits (0 when all are given out), or renews its entry.
- * -ENOSPC: no more clients are allowed. */
+ * -ENOSPC: no more clients are allowed; -ENOMEM: there is no memory to share with it. */
 int clients_hello(struct clients *c, const struct peer *peer, const char *name, uint32_t want,
                   uint32_t *ret_number);
 /* Forgets a client; what is unsent is dropped, decisions among it are counted undeliverable. */

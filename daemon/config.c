@@ -68,6 +68,7 @@ static const cyaml_schema_field_t clients_fields[] = {
     CYAML_FIELD_UINT("max_rois", OPT, STRUCT_OF(clients), max_rois),
     CYAML_FIELD_UINT("max_items", OPT, STRUCT_OF(clients), max_items),
     CYAML_FIELD_UINT("max_layer", OPT, STRUCT_OF(clients), max_layer),
+    CYAML_FIELD_UINT("shm_mbytes", OPT, STRUCT_OF(clients), shm_mbytes),
     CYAML_FIELD_END};
 static const cyaml_schema_field_t control_fields[] = {STRING("socket", STRUCT_OF(control), socket),
                                                       CYAML_FIELD_END};
@@ -249,9 +250,13 @@ static void check_endpoints(struct yamlfile *f, const struct config *c)
         char where[WHERE_BYTES];
 
         snprintf(where, sizeof where, "endpoints[%u]", i);
-        if ((strncmp(e, "tcp://", 6) != 0 && strncmp(e, "ipc://", 6) != 0) || !e[6])
-            yamlfile_problem(
-                f, where, "%s is \"%s\"; tcp://ADDRESS:PORT and ipc://FILE are allowed", where, e);
+        if ((strncmp(e, "tcp://", 6) != 0 && strncmp(e, "ipc://", 6) != 0 &&
+             strncmp(e, "shm://", 6) != 0) ||
+            !e[6])
+            yamlfile_problem(f, where,
+                             "%s is \"%s\"; tcp://ADDRESS:PORT, ipc://FILE and shm://FILE are "
+                             "allowed",
+                             where, e);
         for (uint32_t k = 0; k < i; k++)
             if (!strcmp(e, c->endpoints[k]))
                 yamlfile_problem(f, where, "endpoint \"%s\" is listed twice", e);

@@ -29,7 +29,7 @@ struct config_step { /* overrides for one step of the menu */
 };
 
 struct config {
-    char **endpoints; /* ZeroMQ endpoints to bind: tcp://, ipc:// */
+    char **endpoints; /* to bind: tcp:// and ipc:// (ZeroMQ), shm:// (shared memory) */
     uint32_t n_endpoints;
     char *menu;         /* file of the trigger menu; relative to the config file */
     char **plugin_path; /* folders with plugins; first match wins */
@@ -52,6 +52,7 @@ struct config {
         uint32_t max_rois;  /* in one message */
         uint32_t max_items; /* of one collection of one RoI */
         uint32_t max_layer;
+        uint32_t shm_mbytes; /* shared with each co-located client */
     } clients;
     struct config_batching batching;
     struct config_device *devices;

@@ -35,6 +35,8 @@ const struct config_key config_keys[] = {
      "items of one collection of one RoI"},
     {"clients.max_layer", CONFIG_U32, AT(clients.max_layer), "31", 0, 255,
      "highest layer number of the detector"},
+    {"clients.shm_mbytes", CONFIG_U32, AT(clients.shm_mbytes), "64", 1, 65536,
+     "memory for the RoIs of each co-located client (shm://), MiB"},
     {"control.socket", CONFIG_STRING, AT(control.socket), "trigd.sock", 0, 0,
      "Unix socket of the operator, mode 0660; empty: none"},
     {"http.address", CONFIG_STRING, AT(http.address), "127.0.0.1", 0, 0,
@@ -101,7 +103,8 @@ static void print_table(const char *prefix, const struct config_key *table)
 void config_print_keys(void)
 {
     printf("| key | default | allowed | meaning |\n| --- | --- | --- | --- |\n");
-    printf("| `endpoints` | tcp://127.0.0.1:5700 | list | ZeroMQ endpoints to bind: tcp, ipc |\n");
+    printf("| `endpoints` | tcp://127.0.0.1:5700 | list | to bind: tcp, ipc (ZeroMQ), shm (shared "
+           "memory) |\n");
     printf("| `menu` | must be given | text | file of the trigger menu |\n");
     printf(
         "| `plugin_path` | where trigd was built or installed | list | folders with plugins; the "

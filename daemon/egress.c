@@ -8,10 +8,11 @@
 #include "clock.h"
 
 #define MESSAGE_DECISIONS 256u /* most decisions in one message */
+#define SHARED_DECISIONS  64u  /* and in one that has to fit the ring of a co-located client */
 
 /* Decisions of one client that wait for the flush, as a list through `next`. */
 struct outbox {
-    uint32_t client, epoch;
+    uint32_t client; /* place; it may be another client's by now */
     uint32_t first, last, n;
 };
 
@@ -123,17 +124,13 @@ static void keep_for_debug(struct egress *e, uint32_t roi)
         atomic_fetch_add_explicit(&e->stats->g.debug_lost, 1, memory_order_relaxed);
 }
 
-void egress_roi(struct egress *e, struct engine *engine, uint32_t roi)
+/* Lets the decision leave with the next flush. */
+static void put_into_outbox(struct egress *e, uint32_t roi)
 {
     struct roi *r = &e->pool->rois[roi];
-    struct client *client = asker(e, r);
     struct outbox *box;
 
-    count(e, r, client);
-    if (r->streams >> engine->menu->debug_stream & 1)
-        keep_for_debug(e, roi);
-    e->engine[roi] = engine;
-    if (!client) {
+    if (!asker(e, r)) {
         stats_add(&e->stats->g.undeliverable, 1);
         egress_let_go(e, roi);
         return;
@@ -141,14 +138,26 @@ void egress_roi(struct egress *e, struct engine *engine, uint32_t roi)
     r->is_leaving = true;
     if (e->outbox_of[r->client] == CLIENTS_NONE) {
         e->outbox_of[r->client] = e->n_outboxes;
-        e->outbox[e->n_outboxes++] =
-            (struct outbox){.client = r->client, .epoch = r->client_epoch, .first = roi};
+        e->outbox[e->n_outboxes++] = (struct outbox){.client = r->client, .first = roi};
     } else {
         e->next[e->outbox[e->outbox_of[r->client]].last] = roi;
     }
     box = &e->outbox[e->outbox_of[r->client]];
     box->last = roi;
     box->n++;
+}
+
+void egress_roi(struct egress *e, struct engine *engine, uint32_t roi)
+{
+    struct roi *r = &e->pool->rois[roi];
+
+    count(e, r, asker(e, r));
+    if (r->streams >> engine->menu->debug_stream & 1)
+        keep_for_debug(e, roi);
+    e->engine[roi] = engine;
+    /* its end allows a co-located client to write over it */
+    if (!(r->region && r->is_kept))
+        put_into_outbox(e, roi);
 }
 
 /* ---------------------------------------------------------------- sending */
@@ -235,18 +244,19 @@ static void send_message(struct egress *e, uint32_t client, uint32_t n)
 /* Sends one client's decisions and lets go of their RoIs. */
 static void flush_outbox(struct egress *e, const struct outbox *box)
 {
+    uint32_t most =
+        clients_at(e->clients, box->client)->peer.shm ? SHARED_DECISIONS : MESSAGE_DECISIONS;
     uint64_t now = clock_ns();
     uint32_t roi = box->first, n = 0;
 
     for (uint32_t i = 0; i < box->n; i++) {
-        struct client *client = clients_at(e->clients, box->client);
         uint32_t next = e->next[roi];
 
-        if (!client->is_used || client->epoch != box->epoch)
+        if (!asker(e, &e->pool->rois[roi]))
             stats_add(&e->stats->g.undeliverable, 1);
         else
             e->list[n++] = form(e, roi, now);
-        if (n == MESSAGE_DECISIONS || (n && i + 1 == box->n)) {
+        if (n == most || (n && i + 1 == box->n)) {
             send_message(e, box->client, n);
             n = 0;
         }
@@ -280,6 +290,8 @@ void egress_let_go(struct egress *e, uint32_t roi)
     if (!r->is_decided || r->pending || r->is_leaving || r->is_kept)
         return;
     e->engine[roi]->n_rois--;
+    if (r->region)
+        shm_region_release(shm_peers_window(clients_shm(e->clients)), r->region);
     pool_put(e->pool, roi);
 }
 
@@ -289,6 +301,9 @@ void egress_collect(struct egress *e)
 
     while (e->debug && debugstream_done(e->debug, &roi)) {
         e->pool->rois[roi].is_kept = false;
-        egress_let_go(e, roi);
+        if (e->pool->rois[roi].region)
+            put_into_outbox(e, roi);
+        else
+            egress_let_go(e, roi);
     }
 }

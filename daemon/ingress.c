@@ -10,9 +10,12 @@
 #include "buddy.h"
 #include "clock.h"
 #include "log.h"
+#include "shm_entry.h"
 #include "wire.h"
 
-#define PROTOCOL 1u
+#define PROTOCOL       1u
+#define SHARED_A_TURN  64u /* RoIs of one co-located client, so that all have their turn */
+#define PACKETS_A_TURN 64u
 
 struct ingress {
     const struct config *config;
@@ -20,21 +23,19 @@ struct ingress {
     struct clients *clients;
     struct stats *stats;
     struct dispatch *next;
+    struct wire_limits limits;
     struct wire_decoder *decoder;
     uint64_t *tokens; /* RoIs of one message that were not taken */
     uint32_t n_tokens;
     Trigd__V1__Busy__Reason reason;
     bool draining, pool_was_full;
+    uint32_t shm_turn; /* which co-located client is first this turn */
     uint64_t ticked_ns;
 };
 
 int ingress_open(const struct config *config, struct pool *pool, struct clients *clients,
                  struct stats *stats, struct dispatch *next, struct ingress **ret_ingress)
 {
-    struct wire_limits limits = {.max_message_bytes = config->clients.max_message_kbytes * 1024u,
-                                 .max_rois = config->clients.max_rois,
-                                 .max_items = config->clients.max_items,
-                                 .max_layer = config->clients.max_layer};
     struct ingress *in = calloc(1, sizeof *in);
     int r = -ENOMEM;
 
@@ -46,10 +47,15 @@ int ingress_open(const struct config *config, struct pool *pool, struct clients 
     in->stats = stats;
     in->next = next;
     in->ticked_ns = clock_ns();
+    in->limits =
+        (struct wire_limits){.max_message_bytes = config->clients.max_message_kbytes * 1024u,
+                             .max_rois = config->clients.max_rois,
+                             .max_items = config->clients.max_items,
+                             .max_layer = config->clients.max_layer};
     in->tokens = calloc(config->clients.max_rois, sizeof *in->tokens);
     if (!in->tokens)
         goto fail;
-    r = wire_decoder_new(&limits, &in->decoder);
+    r = wire_decoder_new(&in->limits, &in->decoder);
     if (r < 0)
         goto fail;
     *ret_ingress = in;
@@ -179,11 +185,18 @@ static void take_hello(struct ingress *in, const struct peer *peer, uint32_t num
         snprintf(error.text, sizeof error.text,
                  "Hello asks for protocol %u; this daemon speaks protocol %u", hello->protocol,
                  PROTOCOL);
-    } else if (wire_check_name(hello->name, &error) == 0 &&
-               clients_hello(in->clients, peer, hello->name, hello->want_credits, &number) < 0) {
-        error.code = TRIGD__V1__ERROR__CODE__TOO_LARGE;
-        snprintf(error.text, sizeof error.text,
-                 "this daemon has its %u clients already (clients.max)", in->config->clients.max);
+    } else if (wire_check_name(hello->name, &error) == 0) {
+        int r = clients_hello(in->clients, peer, hello->name, hello->want_credits, &number);
+
+        if (r < 0)
+            error.code = TRIGD__V1__ERROR__CODE__TOO_LARGE;
+        if (r == -ENOSPC)
+            snprintf(error.text, sizeof error.text,
+                     "this daemon has its %u clients already (clients.max)",
+                     in->config->clients.max);
+        else if (r < 0)
+            snprintf(error.text, sizeof error.text, "there is no memory to share: %s",
+                     strerror(-r));
     }
     if (error.code != TRIGD__V1__ERROR__CODE__NONE)
         send_error(in, peer, number, &error, NULL);
@@ -202,30 +215,55 @@ static void echo_heartbeat(struct ingress *in, const struct peer *peer, uint32_t
     send_to(in, peer, number, &m);
 }
 
-/* Copies the collections of an RoI into a block of the pool; -ENOSPC when there is no room. */
-static int store(struct ingress *in, const struct wire_roi *w, struct roi *r)
+/* Copies a collection to offset `at` of the pool. */
+static void copy_collection(struct pool *pool, enum trg_kind kind, const struct wire_collection *w,
+                            uint64_t at, struct roi_collection *ret)
+{
+    const struct trg_kind_info *info = trg_kind_info(kind);
+
+    *ret = (struct roi_collection){.at = at, .capacity = w->n, .n = w->n, .is_there = w->is_there};
+    for (uint32_t col = 0; w->n && col < info->n_columns; col++)
+        memcpy(pool_column(pool, kind, ret, col), w->column[col],
+               w->n * trg_type_size(info->column[col].type));
+}
+
+/* Tells where a collection lies in a client's memory, which is laid out as the pool would do it. */
+static void refer_collection(const struct pool *pool, const struct wire_collection *w,
+                             struct roi_collection *ret)
+{
+    *ret = (struct roi_collection){.capacity = w->n, .n = w->n, .is_there = w->is_there};
+    if (w->n)
+        ret->at = (uint64_t)((const unsigned char *)w->column[0] - pool->base);
+}
+
+/* Gives an RoI its block of the pool, with its collections unless they stay in a client's memory;
+ * -ENOSPC when there is no room. */
+static int store(struct ingress *in, const struct wire_roi *w, struct shm_region *region,
+                 struct roi *r)
 {
     uint32_t n_in[TRG_KIND_COUNT];
     uint64_t bytes = 0, at;
 
     for (uint32_t k = 0; k < TRG_KIND_COUNT; k++) {
         n_in[k] = w->collection[k].n;
-        bytes += pool_collection_bytes((enum trg_kind)k, n_in[k]);
+        if (!region)
+            bytes += pool_collection_bytes((enum trg_kind)k, n_in[k]);
     }
     at = pool_alloc(in->pool, bytes + block_bytes(dispatch_engine(in->next), n_in));
     if (at == BUDDY_NONE)
         return -ENOSPC;
     r->block = at;
     for (uint32_t k = 1; k < TRG_KIND_COUNT; k++) {
-        const struct trg_kind_info *info = trg_kind_info((enum trg_kind)k);
-        struct roi_collection *c = &r->in[k];
-
-        *c = (struct roi_collection){
-            .at = at, .capacity = n_in[k], .n = n_in[k], .is_there = w->collection[k].is_there};
+        if (region) {
+            refer_collection(in->pool, &w->collection[k], &r->in[k]);
+            continue;
+        }
+        copy_collection(in->pool, (enum trg_kind)k, &w->collection[k], at, &r->in[k]);
         at += pool_collection_bytes((enum trg_kind)k, n_in[k]);
-        for (uint32_t col = 0; n_in[k] && col < info->n_columns; col++)
-            memcpy(pool_column(in->pool, (enum trg_kind)k, c, col), w->collection[k].column[col],
-                   n_in[k] * trg_type_size(info->column[col].type));
+    }
+    if (region) {
+        shm_region_hold(region);
+        r->region = region->number;
     }
     block_init(dispatch_engine(in->next), in->pool, r, at, n_in);
     return 0;
@@ -240,9 +278,10 @@ static void count_received(struct ingress *in, struct client *client)
     client->outstanding++;
 }
 
-/* Takes one checked RoI into the pool, or notes why not. */
+/* Takes one checked RoI into the pool, or notes why not.  Its collections are copied, or stay in
+ * `region`. */
 static void take_roi(struct ingress *in, const struct peer *peer, uint32_t number,
-                     const struct wire_roi *w, uint64_t now)
+                     const struct wire_roi *w, struct shm_region *region, uint64_t now)
 {
     struct client *client = clients_at(in->clients, number);
     struct roi *r;
@@ -259,7 +298,7 @@ static void take_roi(struct ingress *in, const struct peer *peer, uint32_t numbe
     }
     roi = pool_take(in->pool);
     r = roi == POOL_NONE ? NULL : &in->pool->rois[roi];
-    if (!r || store(in, w, r) < 0) {
+    if (!r || store(in, w, region, r) < 0) {
         if (r)
             pool_put(in->pool, roi);
         in->pool_was_full = true;
@@ -304,14 +343,14 @@ static void take_batch(struct ingress *in, const struct peer *peer, uint32_t num
         if (wire_roi(in->decoder, batch->rois[i], &w, &error) < 0 || !has_inputs(in, &w, &error))
             send_error(in, peer, number, &error, &batch->rois[i]->token);
         else
-            take_roi(in, peer, number, &w, now);
+            take_roi(in, peer, number, &w, NULL, now);
         if (clients_at(in->clients, number)->epoch != epoch)
             number = CLIENTS_NONE; /* it was dropped while it was answered */
     }
     send_busy(in, peer, number);
 }
 
-static void take_message(struct ingress *in, const struct peer *peer, zmq_msg_t *body)
+static void take_message(struct ingress *in, const struct peer *peer, const void *bytes, size_t n)
 {
     const Trigd__V1__ToDaemon *m;
     struct wire_error error;
@@ -320,10 +359,10 @@ static void take_message(struct ingress *in, const struct peer *peer, zmq_msg_t 
     int r;
 
     stats_add(&in->stats->g.messages, 1);
-    stats_add(&in->stats->g.bytes_in, zmq_msg_size(body));
+    stats_add(&in->stats->g.bytes_in, n);
     if (number != CLIENTS_NONE)
         clients_at(in->clients, number)->heard_ns = now;
-    r = wire_decode(in->decoder, zmq_msg_data(body), zmq_msg_size(body), &m, &error);
+    r = wire_decode(in->decoder, bytes, n, &m, &error);
     if (r < 0) {
         send_error(in, peer, number, &error, NULL);
         return;
@@ -348,7 +387,98 @@ static void take_message(struct ingress *in, const struct peer *peer, zmq_msg_t 
     }
 }
 
-uint32_t ingress_turn(struct ingress *in, uint32_t most)
+/* ---------------------------------------------------------------- shared memory */
+
+/* Takes entries of one co-located client's ring; returns how many. */
+static uint32_t take_entries(struct ingress *in, const struct peer *peer, uint64_t now)
+{
+    struct shm_region *region = peer->shm->region;
+    uint32_t number = peer->shm->client, n = 0;
+    uint32_t most =
+        SHARED_A_TURN < in->limits.max_rois ? SHARED_A_TURN : in->limits.max_rois; /* tokens */
+    struct shm_roi entry;
+    int r = 0;
+
+    while (peer->shm->region && n < most && (r = shm_region_take(region, &entry)) == 1) {
+        struct wire_roi w;
+        struct wire_error error;
+
+        n++;
+        if (shm_entry_check(&entry, region, &in->limits, &w, &error) < 0 ||
+            !has_inputs(in, &w, &error)) {
+            send_error(in, peer, number, &error, &entry.token);
+            continue;
+        }
+        stats_add(&in->stats->g.bytes_in, shm_entry_bytes(&w));
+        take_roi(in, peer, number, &w, region, now);
+    }
+    stats_add(&in->stats->g.messages, n);
+    if (!peer->shm->region)
+        number = CLIENTS_NONE; /* it was dropped while it was answered */
+    send_busy(in, peer, number);
+    if (peer->shm->region && r == -EPROTO)
+        clients_drop(in->clients, number, "its place in the ring of RoIs is nonsense");
+    return n;
+}
+
+/* Takes what co-located clients wrote since the last turn. */
+static uint32_t take_shared(struct ingress *in)
+{
+    struct shm_peers *shm = clients_shm(in->clients);
+    uint32_t n = 0, first = in->shm_turn++;
+
+    for (uint32_t i = 0; i < shm_peers_active(shm); i++) {
+        struct peer peer = {.shm = shm_peers_at(shm, (first + i) % shm_peers_active(shm))};
+        uint64_t now;
+        uint32_t took;
+
+        if (!shm_region_has_entries(peer.shm->region))
+            continue;
+        now = clock_ns();
+        clients_at(in->clients, peer.shm->client)->heard_ns = now;
+        took = take_entries(in, &peer, now);
+        if (peer.shm->region)
+            shm_region_taken(peer.shm->region);
+        latency_add(&in->stats->stage[STATS_STAGE_decode], clock_ns() - now);
+        n += took;
+    }
+    return n;
+}
+
+/* Takes the packets on the sockets of co-located clients. */
+static uint32_t take_packets(struct ingress *in)
+{
+    struct shm_peers *shm = clients_shm(in->clients);
+    struct peer peer = {.shm = NULL};
+    uint32_t n = 0;
+    const void *bytes;
+    int r = 0;
+
+    while (n < PACKETS_A_TURN && (r = shm_peers_packet(shm, clock_ns(), &peer.shm, &bytes)) != 0) {
+        uint32_t number = clients_find(in->clients, &peer);
+
+        n++;
+        if (r > 0) {
+            take_message(in, &peer, bytes, (size_t)r);
+        } else if (r == -EMSGSIZE) {
+            struct wire_error error = {.code = TRIGD__V1__ERROR__CODE__TOO_LARGE};
+
+            snprintf(error.text, sizeof error.text,
+                     "a packet on the socket has at most %u bytes; this one had more",
+                     SHM_PACKET_MAX);
+            send_error(in, &peer, number, &error, NULL);
+        } else if (number != CLIENTS_NONE) {
+            clients_drop(in->clients, number, "its connection is closed");
+        } else {
+            shm_peer_hang_up(shm, peer.shm);
+        }
+    }
+    return n;
+}
+
+/* ---------------------------------------------------------------- the turn */
+
+static uint32_t take_messages(struct ingress *in, uint32_t most)
 {
     uint32_t n = 0;
 
@@ -361,7 +491,7 @@ uint32_t ingress_turn(struct ingress *in, uint32_t most)
             break;
         n++;
         if (r == 1) {
-            take_message(in, &peer, &body);
+            take_message(in, &peer, zmq_msg_data(&body), zmq_msg_size(&body));
             zmq_msg_close(&body);
         } else if (r == -EBADMSG) {
             struct wire_error error = {.code = TRIGD__V1__ERROR__CODE__MALFORMED};
@@ -375,4 +505,13 @@ uint32_t ingress_turn(struct ingress *in, uint32_t most)
         }
     }
     return n;
+}
+
+uint32_t ingress_turn(struct ingress *in, uint32_t most)
+{
+    uint32_t n = 0;
+
+    if (clients_shm(in->clients))
+        n = take_packets(in) + take_shared(in);
+    return n + take_messages(in, most);
 }

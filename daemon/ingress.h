@@ -13,7 +13,8 @@ int ingress_open(const struct config *config, struct pool *pool, struct clients 
                  struct stats *stats, struct dispatch *next, struct ingress **ret_ingress);
 void ingress_close(struct ingress *in); /* NULL is fine */
 
-/* Takes at most `most` messages from the socket; returns how many there were. */
+/* Takes at most `most` messages from the ROUTER, and some RoIs of each co-located client; returns
+ * how many there were. */
 uint32_t ingress_turn(struct ingress *in, uint32_t most);
 /* While draining, every RoI is answered Busy. */
 void ingress_set_draining(struct ingress *in, bool draining);

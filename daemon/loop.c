@@ -44,6 +44,7 @@ struct loop {
     struct plugin_host *plugins;
     struct backends *backends;
     struct affinity *affinity;
+    struct shm_peers *shm; /* NULL: no endpoint is shm:// */
     struct clients *clients;
     struct debugstream *debug;
     struct egress *egress;
@@ -288,6 +289,9 @@ static int open_base(struct loop *l)
     r = pool_open(c->pool.rois, (uint64_t)c->pool.mbytes << 20, &l->pool);
     if (r < 0)
         return r;
+    r = shm_peers_open(c, l->pool, &l->shm); /* moves the pool: before anybody looks into it */
+    if (r < 0)
+        return r;
     r = mailbox_new(l->wake_fd, &l->mailbox);
     if (r < 0)
         return r;
@@ -333,7 +337,7 @@ static int open_stages(struct loop *l)
     if (r < 0)
         return r;
     affinity_enter_zmq(l->affinity);
-    r = clients_open(c, l->stats, c->pool.rois, &l->clients);
+    r = clients_open(c, l->stats, c->pool.rois, l->shm, &l->clients);
     affinity_leave(l->affinity);
     if (r < 0)
         return r;
@@ -404,6 +408,7 @@ void loop_close(struct loop *l)
     keeper_stop(l->keeper);
     egress_close(l->egress);
     clients_close(l->clients);
+    shm_peers_close(l->shm);
     debugstream_close(l->debug);
     backends_close(l->backends);
     affinity_close(l->affinity);
@@ -425,6 +430,7 @@ static void tick(struct loop *l, uint64_t now)
     read_signals(l);
     ingress_tick(l->ingress, now);
     clients_tick(l->clients, now);
+    shm_peers_tick(l->shm, now);
     stats_set(&l->stats->g.pool_rois, l->pool->n_used);
     stats_set(&l->stats->g.pool_bytes, pool_used_bytes(l->pool));
     notify_watchdog(now);
@@ -452,7 +458,9 @@ static void wait_for_work(struct loop *l)
     zmq_pollitem_t items[] = {{.socket = clients_socket(l->clients), .events = ZMQ_POLLIN},
                               {.fd = l->wake_fd, .events = ZMQ_POLLIN},
                               {.fd = l->signal_fd, .events = ZMQ_POLLIN},
-                              {.fd = l->timer_fd, .events = ZMQ_POLLIN}};
+                              {.fd = l->timer_fd, .events = ZMQ_POLLIN},
+                              {.fd = shm_peers_fd(l->shm), .events = ZMQ_POLLIN}};
+    int n_items = l->shm ? 5 : 4;
     uint64_t now = clock_ns(), due = dispatch_due_ns(l->dispatch, now);
 
     if (due <= now)
@@ -461,9 +469,11 @@ static void wait_for_work(struct loop *l)
         due = l->ticked_ns + TICK_NS;
     arm_timer(l, due);
     atomic_store_explicit(&l->sleeping, 1, memory_order_seq_cst);
-    if (!dispatch_has_finished(l->dispatch) && mailbox_is_empty(l->mailbox))
-        zmq_poll(items, sizeof items / sizeof *items, -1);
+    if (!dispatch_has_finished(l->dispatch) && mailbox_is_empty(l->mailbox) &&
+        shm_peers_sleep(l->shm))
+        zmq_poll(items, n_items, -1);
     atomic_store_explicit(&l->sleeping, 0, memory_order_seq_cst);
+    shm_peers_awake(l->shm, items[4].revents != 0);
     if (items[1].revents)
         drain_fd(l->wake_fd);
     if (items[2].revents)

@@ -8,6 +8,7 @@
 #ifndef TRIGD_POOL_H
 #define TRIGD_POOL_H
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,6 +36,8 @@ struct roi {
     uint64_t steps;  /* offset of struct roi_step[menu steps] */
     uint64_t chains; /* offset of uint8_t[menu chains]: state of dispatch */
     struct roi_collection in[TRG_KIND_COUNT];
+    uint32_t region;        /* whose memory `in` lies in (shm_region.h); 0: the pool's */
+    _Atomic bool is_spoilt; /* its data was changed there after it had been taken */
 
     /* the I/O thread's own books */
     uint64_t received_ns;
@@ -61,6 +64,7 @@ struct pool {
     size_t bytes;     /* of the mapping */
     uint64_t data_at; /* offset of what the allocator manages */
     uint32_t n_rois, n_used;
+    uint32_t max_layer; /* of what lies in the memory of clients */
     struct roi *rois;
     uint32_t *free_rois;
     pthread_mutex_t lock; /* of `data`: lanes come and go on another thread */

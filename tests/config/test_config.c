@@ -144,7 +144,7 @@ static const struct broken broken[] = {
     {"menu: m\nendpoints: []\n", 2, "endpoints has 0 entries; at least 1"},
     {"menu: m\nendpoints: tcp://*:1\n", 2, "endpoints is not a list"},
     {"menu: m\nendpoints:\n  - tcp://*:5700\n  - http://x\n", 4,
-     "endpoints[1] is \\\"http://x\\\"; tcp://ADDRESS:PORT and ipc://FILE are allowed"},
+     "endpoints[1] is \\\"http://x\\\"; tcp://ADDRESS:PORT, ipc://FILE and shm://FILE are allowed"},
     {"menu: m\nendpoints: [\"tcp://\"]\n", 2, "endpoints[0] is \\\"tcp://\\\""},
     {"menu: m\nendpoints:\n  - ipc:///a\n  - ipc:///a\n", 4, "listed twice"},
     {"menu: m\ndevices: []\n", 2, "devices has 0 entries"},
