@@ -278,7 +278,7 @@ static bool take_step(struct dispatch *d, struct engine *e, uint32_t step, struc
 {
     const struct trg_result *result = &pool_steps(d->pool, r)[step].result;
 
-    if (error || result->status == TRG_FAILED) {
+    if (error || result->status == TRG_FAILED || r->is_spoilt) {
         stats_add(&e->step[step].stats->failed, 1);
         r->status = TRIGD__V1__STATUS__ALGO_FAILED;
         return false;

@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "lane_inner.h"
 #include "log.h"
+#include "shm_guard.h"
 #include "stage.h"
 
 #define SPINS   64u       /* looks at a busy device before the thread naps */
@@ -41,6 +42,8 @@ static int stage_input(struct lane *l, struct lane_slot *slot, const struct lane
     }
     bytes = stage_fill(from->kind, b->n, slot->infos, l->sources, trg_buffer_host(slot->host[k]),
                        &in->span);
+    if (from->from < 0)
+        shm_guard(l->s.pool, b->roi, b->n, from->kind, &in->span, trg_buffer_host(slot->host[k]));
     in->kind = from->kind;
     in->host = trg_buffer_host(slot->host[k]);
     in->dev = slot->dev[k];

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zmq.h>
 
 #include "clock.h"
+#include "transport.h"
 
 #define PROTOCOL             1
 #define BATCH_MAX            256u
@@ -16,24 +16,6 @@
 #define BUSY_PAUSE_NS        (5 * NS_PER_MS) /* before RoIs that were answered Busy are sent again */
 #define HEARTBEAT_DEFAULT_MS 1000u
 #define TOKEN_BITS           40u /* of the number of an RoI within its connection */
-
-static int send_message(struct connection *c, const Trigd__V1__ToDaemon *m)
-{
-    size_t n = trigd__v1__to_daemon__get_packed_size(m);
-    zmq_msg_t body;
-
-    if (zmq_msg_init_size(&body, n) < 0)
-        return -errno;
-    trigd__v1__to_daemon__pack(m, zmq_msg_data(&body));
-    if (zmq_msg_send(&body, c->socket, ZMQ_DONTWAIT) < 0) {
-        int r = -errno;
-
-        zmq_msg_close(&body);
-        return r;
-    }
-    c->spoken_ns = clock_ns();
-    return 0;
-}
 
 static int say_hello(struct connection *c)
 {
@@ -45,7 +27,7 @@ static int say_hello(struct connection *c)
     hello.want_credits = c->want_credits;
     m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
     m.hello = &hello;
-    return send_message(c, &m);
+    return transport_tell(c, &m);
 }
 
 static int copy_names(char **const from, size_t n, char **to, uint32_t most, uint32_t *ret_n)
@@ -106,46 +88,20 @@ static int take_welcome(struct connection *c, const Trigd__V1__Welcome *w)
     return r < 0 ? r : set_credits(c, w->credits);
 }
 
-/* The next message, which the caller frees: 1; 0 when none comes within the limit; -EBADMSG for one
- * that is no FromDaemon. */
-static int receive_one(struct connection *c, long limit_ms, Trigd__V1__FromDaemon **ret_message)
-{
-    zmq_pollitem_t item = {.socket = c->socket, .events = ZMQ_POLLIN};
-    zmq_msg_t body;
-    int r = 0;
-
-    if (limit_ms && zmq_poll(&item, 1, limit_ms) <= 0)
-        return 0;
-    zmq_msg_init(&body);
-    if (zmq_msg_recv(&body, c->socket, ZMQ_DONTWAIT) >= 0) {
-        *ret_message =
-            trigd__v1__from_daemon__unpack(NULL, zmq_msg_size(&body), zmq_msg_data(&body));
-        r = *ret_message ? 1 : -EBADMSG;
-    }
-    zmq_msg_close(&body);
-    return r;
-}
-
 int connection_open(struct connection *c, void *zmq_context, const char *endpoint, const char *name,
                     uint32_t want_credits, uint32_t timeout_ms)
 {
-    const int linger = 0, no_limit = 0;
     Trigd__V1__FromDaemon *m = NULL;
     int r;
 
     snprintf(c->name, sizeof c->name, "%s", name);
     c->want_credits = want_credits;
-    c->socket = zmq_socket(zmq_context, ZMQ_DEALER);
-    if (!c->socket)
-        return -errno;
-    if (zmq_setsockopt(c->socket, ZMQ_LINGER, &linger, sizeof linger) < 0 ||
-        zmq_setsockopt(c->socket, ZMQ_SNDHWM, &no_limit, sizeof no_limit) < 0 ||
-        zmq_setsockopt(c->socket, ZMQ_RCVHWM, &no_limit, sizeof no_limit) < 0 ||
-        zmq_connect(c->socket, endpoint) < 0)
-        return -errno;
+    r = transport_open(c, zmq_context, endpoint);
+    if (r < 0)
+        return r;
     r = say_hello(c);
     if (r == 0)
-        r = receive_one(c, timeout_ms, &m);
+        r = transport_receive(c, timeout_ms, &m);
     if (r <= 0 || !m)
         return r < 0 ? r : -ETIMEDOUT;
     r = -EBADMSG;
@@ -163,17 +119,14 @@ void connection_leave(struct connection *c)
 {
     Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Bye bye = TRIGD__V1__BYE__INIT;
-    const int linger = 500;
 
-    if (!c->socket)
+    if (!transport_is_open(c))
         return;
     m.body_case = TRIGD__V1__TO_DAEMON__BODY_BYE;
     m.bye = &bye;
-    zmq_setsockopt(c->socket, ZMQ_LINGER, &linger, sizeof linger);
     if (c->flight)
-        send_message(c, &m);
-    zmq_close(c->socket);
-    c->socket = NULL;
+        transport_tell(c, &m);
+    transport_close(c);
 }
 
 void connection_close(struct connection *c)
@@ -199,31 +152,18 @@ uint32_t connection_room(const struct connection *c)
 
 static int send_tokens(struct connection *c, const uint64_t *tokens, uint32_t n)
 {
-    uint32_t which[BATCH_MAX], l1ids[BATCH_MAX];
-    size_t bytes;
-    zmq_msg_t body;
+    struct flight *flights[BATCH_MAX];
+    int r;
 
     for (uint32_t i = 0; i < n; i++) {
-        struct flight *f = flight_of(c, tokens[i]);
-
-        f->state = FLIGHT_SENT;
-        which[i] = f->which;
-        l1ids[i] = (uint32_t)tokens[i];
+        flights[i] = flight_of(c, tokens[i]);
+        flights[i]->state = FLIGHT_SENT;
     }
-    bytes = source_pack(c->source, which, tokens, l1ids, n, NULL);
-    if (zmq_msg_init_size(&body, bytes) < 0)
-        return -errno;
-    source_pack(c->source, which, tokens, l1ids, n, zmq_msg_data(&body));
-    if (zmq_msg_send(&body, c->socket, 0) < 0) {
-        int r = -errno;
-
-        zmq_msg_close(&body);
+    r = transport_send(c, flights, n);
+    if (r < 0)
         return r;
-    }
-    c->outstanding += n;
-    c->spoken_ns = clock_ns();
-    c->tally->bytes_out += bytes;
-    return 0;
+    c->outstanding += (uint32_t)r;
+    return r;
 }
 
 /* A token whose place in the table is free; decisions can overtake, so one may have to be passed
@@ -245,11 +185,13 @@ static uint64_t new_token(struct connection *c, uint64_t from_ns)
 int connection_send(struct connection *c, const uint64_t *from_ns, uint32_t n)
 {
     uint64_t tokens[BATCH_MAX];
+    int r;
 
     for (uint32_t i = 0; i < n && i < BATCH_MAX; i++)
         tokens[i] = new_token(c, from_ns[i]);
     c->tally->sent += n;
-    return send_tokens(c, tokens, n);
+    r = send_tokens(c, tokens, n);
+    return r < 0 ? r : 0;
 }
 
 int connection_tick(struct connection *c, uint64_t now_ns)
@@ -258,17 +200,20 @@ int connection_tick(struct connection *c, uint64_t now_ns)
     Trigd__V1__Heartbeat beat = TRIGD__V1__HEARTBEAT__INIT;
 
     while (c->n_again && c->outstanding < c->credits && now_ns >= c->again_ns) {
-        int r = send_tokens(c, &c->again[--c->n_again], 1);
+        uint64_t token = c->again[--c->n_again];
+        int r = send_tokens(c, &token, 1);
 
         if (r < 0)
             return r;
+        if (r == 0)
+            break; /* no room: it is among them again */
     }
     if (now_ns < c->spoken_ns + NS_PER_MS * c->heartbeat_ms / 2)
         return 0;
     beat.sent_ns = now_ns;
     m.body_case = TRIGD__V1__TO_DAEMON__BODY_HEARTBEAT;
     m.heartbeat = &beat;
-    return send_message(c, &m);
+    return transport_tell(c, &m);
 }
 
 /* ---------------------------------------------------------------- receiving */
@@ -309,6 +254,7 @@ static void take_decision(struct connection *c, const Trigd__V1__Decision *d, ui
 
     if (!f)
         return;
+    transport_end(c, f);
     f->state = FLIGHT_FREE;
     c->outstanding--;
     t->decided++;
@@ -333,6 +279,7 @@ static int take_busy(struct connection *c, const Trigd__V1__Busy *b)
 
         if (!f)
             continue;
+        transport_end(c, f);
         f->state = FLIGHT_AGAIN;
         c->tally->busy++;
         c->outstanding--;
@@ -352,6 +299,7 @@ static void take_error(struct connection *c, const Trigd__V1__Error *e)
         snprintf(c->tally->first_error, sizeof c->tally->first_error, "%s", e->text);
     if (!f)
         return;
+    transport_end(c, f);
     f->state = FLIGHT_FREE; /* refused for good: an answer, not a loss */
     c->outstanding--;
     c->tally->refused++;
@@ -386,7 +334,7 @@ int connection_receive(struct connection *c)
     Trigd__V1__FromDaemon *m;
     int n = 0, r = 0;
 
-    while (r == 0 && n < 64 && (r = receive_one(c, 0, &m)) == 1) {
+    while (r == 0 && n < 64 && (r = transport_receive(c, 0, &m)) == 1) {
         r = take_message(c, m);
         trigd__v1__from_daemon__free_unpacked(m, NULL);
         n++;

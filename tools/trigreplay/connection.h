@@ -7,6 +7,7 @@
 
 #include "latency.h"
 #include "pace.h"
+#include "shared.h"
 #include "source.h"
 #include "trigd.pb-c.h"
 
@@ -38,13 +39,16 @@ enum flight_state {
 struct flight { /* an RoI on its way */
     uint64_t token;
     uint64_t from_ns; /* when it was to be sent */
+    uint64_t at;      /* of its columns in shared memory, while it is FLIGHT_SENT */
     uint32_t which;
     enum flight_state state;
 };
 
 struct connection {
-    void *socket;
+    void *socket;          /* ZeroMQ, or NULL */
+    struct shmclient *shm; /* shared memory, or NULL */
     const struct source *source;
+    const struct shared *shared; /* its RoIs as columns; NULL: everything goes in messages */
     struct tally *tally;
     int z_step, z_value; /* where the decision holds z, for the truth; -1: nowhere */
     uint32_t number;     /* of this connection: the upper part of its tokens */
@@ -63,7 +67,8 @@ struct connection {
     uint32_t n_chains, n_streams;
 };
 
-/* Connects, says Hello and waits for Welcome at most `timeout_ms`.  -ETIMEDOUT: nobody there;
+/* Connects (over shared memory when the endpoint begins with shm://), says Hello and waits for
+ * Welcome at most `timeout_ms`.  -ETIMEDOUT: nobody there;
  * -ECONNREFUSED: an Error came (its text is the tally's first_error); -EBADMSG: no trigd there. */
 int connection_open(struct connection *c, void *zmq_context, const char *endpoint, const char *name,
                     uint32_t want_credits, uint32_t timeout_ms);

@@ -19,7 +19,9 @@ static const char usage[] =
     "       trigreplay import FORMAT FILE|FOLDER ... --out FILE\n"
     "       trigreplay show FILE\n"
     "\n"
-    "  --connect ENDPOINT  tcp://HOST:PORT or ipc://PATH of the daemon\n"
+    "  --connect ENDPOINT  tcp://HOST:PORT, ipc://PATH or shm://PATH of the daemon\n"
+    "  --transport T       zmq, or shm: memory shared with a daemon on this host (then\n"
+    "                      ENDPOINT may be just the path; default: by ENDPOINT)\n"
     "  --preset P          simulate: lowlum (default), highlum, phase2 (spacepoints);\n"
     "                      velo, pixel, pixel50, pixel140, pixel200, trackml (hits);\n"
     "                      velo-tracks (tracks)\n"
@@ -60,9 +62,10 @@ static void on_signal(int number)
 struct arguments {
     struct replay_options o;
     const struct generator_preset *preset;
-    const char *out, *command;
+    const char *out, *command, *transport;
     char **rest; /* what stands behind the command */
     uint32_t n_rest;
+    char endpoint[512];
 };
 
 /* A number from min to max, or exits with a sentence. */
@@ -92,6 +95,7 @@ static void set_truth(struct replay_options *o, const char *text)
 enum {
     OPT_FIRST = 256,
     CONNECT = OPT_FIRST,
+    TRANSPORT,
     PRESET,
     FILE_,
     ROIS,
@@ -110,6 +114,7 @@ enum {
     OUT
 };
 static const struct option options[] = {{"connect", required_argument, NULL, CONNECT},
+                                        {"transport", required_argument, NULL, TRANSPORT},
                                         {"preset", required_argument, NULL, PRESET},
                                         {"file", required_argument, NULL, FILE_},
                                         {"rois", required_argument, NULL, ROIS},
@@ -136,6 +141,9 @@ static void set_option(struct arguments *a, int opt, const char *name)
     switch (opt) {
     case CONNECT:
         o->endpoint = optarg;
+        break;
+    case TRANSPORT:
+        a->transport = optarg;
         break;
     case PRESET:
         o->preset = optarg;
@@ -190,11 +198,32 @@ static void set_option(struct arguments *a, int opt, const char *name)
     }
 }
 
+/* The endpoint as the transport wants it. */
+static void complete_endpoint(struct arguments *a)
+{
+    bool is_shm = a->o.endpoint && !strncmp(a->o.endpoint, SHM_SCHEME, strlen(SHM_SCHEME));
+    bool has_scheme = a->o.endpoint && strstr(a->o.endpoint, "://");
+
+    if (!a->transport || !a->o.endpoint)
+        return;
+    if (!strcmp(a->transport, "shm") && !has_scheme) {
+        snprintf(a->endpoint, sizeof a->endpoint, SHM_SCHEME "%s", a->o.endpoint);
+        a->o.endpoint = a->endpoint;
+    } else if (strcmp(a->transport, is_shm ? "shm" : "zmq") != 0) {
+        fprintf(stderr,
+                "trigreplay: --transport \"%s\" with --connect %s: zmq goes with tcp:// and "
+                "ipc://, shm with shm:// or a path\n",
+                a->transport, a->o.endpoint);
+        exit(EXIT_USAGE);
+    }
+}
+
 /* What has to be right together, and defaults that depend on other options. */
 static void complete(struct arguments *a)
 {
     struct pace pace;
 
+    complete_endpoint(a);
     if (pace_parse(a->o.pace, &pace) < 0) {
         fprintf(stderr,
                 "trigreplay: --pace \"%s\": max, rate:HZ, poisson:HZ or bunches:HZ is wanted\n",

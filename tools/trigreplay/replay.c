@@ -11,6 +11,7 @@
 #include <zmq.h>
 
 #include "clock.h"
+#include "transport.h"
 
 #define CONNECTIONS_MAX    1024u
 #define BATCH_MAX          256u
@@ -24,6 +25,7 @@ _Atomic bool replay_stop;
 struct worker { /* one thread and its connections */
     const struct replay_options *o;
     const struct source *source;
+    const struct shared *shared;
     void *context;
     struct connection *connection;
     uint32_t n;             /* connections */
@@ -114,6 +116,7 @@ static bool is_done(const struct worker *w)
 static void wait_for_more(struct worker *w, zmq_pollitem_t *items, bool may_send, uint64_t due_ns)
 {
     struct itimerspec timer = {.it_value = {0, 0}}; /* off */
+    bool idle = true;
 
     if (may_send) {
         uint64_t wake_ns = due_ns > SPIN_NS ? due_ns - SPIN_NS : 0;
@@ -124,7 +127,12 @@ static void wait_for_more(struct worker *w, zmq_pollitem_t *items, bool may_send
         timer.it_value.tv_nsec = (long)(wake_ns % NS_PER_S);
     }
     timerfd_settime(w->timer, TFD_TIMER_ABSTIME, &timer, NULL);
-    zmq_poll(items, (int)w->n + 1, TICK_MS);
+    for (uint32_t i = 0; i < w->n; i++)
+        idle &= transport_sleep(&w->connection[i], &items[i]);
+    if (idle)
+        zmq_poll(items, (int)w->n + 1, TICK_MS);
+    for (uint32_t i = 0; i < w->n; i++)
+        transport_awake(&w->connection[i]);
 }
 
 static bool has_room(const struct worker *w)
@@ -140,8 +148,6 @@ static void run_worker(struct worker *w, zmq_pollitem_t *items)
     uint64_t answered = 0, due_ns, last_ns, limit_ns = w->o->timeout_ms * NS_PER_MS;
     uint32_t turn = 0;
 
-    for (uint32_t i = 0; i < w->n; i++)
-        items[i] = (zmq_pollitem_t){.socket = w->connection[i].socket, .events = ZMQ_POLLIN};
     items[w->n] = (zmq_pollitem_t){.fd = w->timer, .events = ZMQ_POLLIN};
     w->start_ns = w->end_ns = last_ns = clock_ns();
     due_ns = w->start_ns + pace_next(&w->pace);
@@ -225,6 +231,11 @@ static void add_tally(struct tally *sum, const struct tally *t)
         memcpy(sum->first_error, t->first_error, sizeof sum->first_error);
 }
 
+struct input { /* what is replayed */
+    struct source source;
+    struct shared *shared; /* the same as columns, where memory is shared */
+};
+
 static int open_source(const struct replay_options *o, struct source *ret_source)
 {
     uint64_t n = o->rois && o->rois < o->distinct ? o->rois : o->distinct;
@@ -239,6 +250,19 @@ static int open_source(const struct replay_options *o, struct source *ret_source
     return r;
 }
 
+static int open_input(const struct replay_options *o, struct input *in)
+{
+    int r = open_source(o, &in->source);
+
+    if (r < 0 || strncmp(o->endpoint, SHM_SCHEME, strlen(SHM_SCHEME)) != 0)
+        return r;
+    r = shared_new(&in->source, &in->shared);
+    if (r < 0)
+        fprintf(stderr, "trigreplay: an RoI cannot be laid out in shared memory: %s\n",
+                strerror(-r));
+    return r;
+}
+
 static int open_connections(struct worker *w, uint32_t first)
 {
     for (uint32_t i = 0; i < w->n; i++) {
@@ -248,6 +272,7 @@ static int open_connections(struct worker *w, uint32_t first)
 
         snprintf(name, sizeof name, "%.48s-%u", w->o->name, first + i);
         c->source = w->source;
+        c->shared = w->shared;
         c->tally = &w->tally;
         c->number = first + i;
         c->z_step = w->o->z_step;
@@ -356,14 +381,15 @@ static int run_all(const struct replay_options *o, struct worker *w, struct repl
     return r;
 }
 
-static int prepare(const struct replay_options *o, const struct source *s, void *context,
+static int prepare(const struct replay_options *o, const struct input *in, void *context,
                    struct worker *w, struct connection *connections, _Atomic uint64_t *left)
 {
     uint32_t first = 0;
 
     for (uint32_t i = 0; i < o->threads; i++) {
         w[i].o = o;
-        w[i].source = s;
+        w[i].source = &in->source;
+        w[i].shared = in->shared;
         w[i].context = context;
         w[i].n = o->connections / o->threads + (i < o->connections % o->threads);
         w[i].left = left;
@@ -408,7 +434,7 @@ int replay_run(const struct replay_options *options, struct replay_result *ret_r
     struct connection *connections = calloc(o.connections, sizeof *connections);
     _Atomic uint64_t left = 0;
     struct worker *w;
-    struct source s = {.n = 0};
+    struct input in = {.shared = NULL};
     void *context = zmq_ctx_new();
     int r = -ENOMEM;
 
@@ -421,24 +447,25 @@ int replay_run(const struct replay_options *options, struct replay_result *ret_r
     zmq_ctx_set(context, ZMQ_MAX_SOCKETS, (int)CONNECTIONS_MAX + 64);
     r = raise_file_limit(o.connections);
     if (r == 0)
-        r = open_source(&o, &s);
+        r = open_input(&o, &in);
     if (r == 0 && !o.rois)
-        o.rois = s.n;
+        o.rois = in.source.n;
     atomic_init(&left, o.rois);
     if (r == 0)
-        r = prepare(&o, &s, context, w, connections, &left);
+        r = prepare(&o, &in, context, w, connections, &left);
     if (r == 0)
         r = run_all(&o, w, ret_result);
     if (!atomic_load(&replay_stop))
         ret_result->not_sent = atomic_load(&left);
-    if (s.n)
-        ret_result->mean_items = (double)s.items / s.n;
+    if (in.source.n)
+        ret_result->mean_items = (double)in.source.items / in.source.n;
 out:
     for (uint32_t i = 0; connections && i < o.connections; i++)
         connection_close(&connections[i]);
     if (context)
         zmq_ctx_term(context);
-    source_free(&s);
+    shared_free(in.shared);
+    source_free(&in.source);
     free(connections);
     free(w);
     return r;

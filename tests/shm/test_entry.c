@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an entry of shared memory may say, and what a lane does with one that was changed. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "shm_entry.h"
+#include "shm_guard.h"
+#include "stage.h"
+
+#define DATA  (1u << 20)
+#define N     5u
+#define PLACE 256u
+
+static const struct wire_limits limits = {
+    .max_message_bytes = 1u << 20, .max_rois = 8, .max_items = 1000, .max_layer = 31};
+
+struct fixture {
+    struct pool *pool;
+    struct shm_window *window;
+    struct shm_region *region;
+    struct shm_roi entry; /* good */
+};
+
+static unsigned char *column(struct fixture *f, enum trg_kind kind, uint32_t c)
+{
+    const struct shm_collection *in = &f->entry.in[kind - TRG_SPACEPOINTS];
+
+    return shm_region_data(f->region) + in->at + shm_column(kind, in->n, c);
+}
+
+static void write_good(struct fixture *f)
+{
+    f->entry = (struct shm_roi){.token = 7, .kinds = 1u << TRG_SPACEPOINTS, .info = {.l1id = 4}};
+    f->entry.in[0] = (struct shm_collection){.at = PLACE, .n = N};
+    for (uint32_t i = 0; i < N; i++) {
+        ((float *)(void *)column(f, TRG_SPACEPOINTS, 0))[i] = 0.1f * (float)i;
+        ((float *)(void *)column(f, TRG_SPACEPOINTS, 1))[i] = 50.0f;
+        ((float *)(void *)column(f, TRG_SPACEPOINTS, 2))[i] = -3.0f;
+        column(f, TRG_SPACEPOINTS, 3)[i] = (unsigned char)i;
+    }
+}
+
+static int set_up(void **state)
+{
+    const struct shm_sizes sizes = {.entries = 64, .data_bytes = DATA};
+    struct fixture *f = calloc(1, sizeof *f);
+
+    assert_non_null(f);
+    assert_int_equal(pool_open(16, 1u << 24, &f->pool), 0);
+    f->pool->max_layer = limits.max_layer;
+    assert_int_equal(shm_window_open(f->pool, 1, &sizes, &f->window), 0);
+    assert_int_equal(shm_region_new(f->window, &f->region), 0);
+    write_good(f);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    shm_window_close(f->window);
+    pool_close(f->pool);
+    free(f);
+    return 0;
+}
+
+static void good(void **state)
+{
+    struct fixture *f = *state;
+    struct wire_roi w;
+    struct wire_error e;
+
+    assert_int_equal(shm_entry_check(&f->entry, f->region, &limits, &w, &e), 0);
+    assert_int_equal(w.token, 7);
+    assert_int_equal(w.info.l1id, 4);
+    assert_true(w.collection[TRG_SPACEPOINTS].is_there);
+    assert_false(w.collection[TRG_HITS].is_there);
+    assert_int_equal(w.collection[TRG_SPACEPOINTS].n, N);
+    assert_int_equal(((const unsigned char *)w.collection[TRG_SPACEPOINTS].column[3])[4], 4);
+    assert_int_equal(shm_entry_bytes(&w), N * 13 + sizeof(struct shm_roi));
+    f->entry.in[0].n = 0; /* there and empty */
+    assert_int_equal(shm_entry_check(&f->entry, f->region, &limits, &w, &e), 0);
+    assert_true(w.collection[TRG_SPACEPOINTS].is_there);
+}
+
+/* The last place where a collection fits, and the first where it does not. */
+static void the_end_of_the_data(void **state)
+{
+    struct fixture *f = *state;
+    struct wire_roi w;
+    struct wire_error e;
+
+    f->entry.in[0].at = DATA - shm_collection_bytes(TRG_SPACEPOINTS, N);
+    assert_int_equal(shm_entry_check(&f->entry, f->region, &limits, &w, &e), 0);
+    f->entry.in[0].at += SHM_ALIGN;
+    assert_int_equal(shm_entry_check(&f->entry, f->region, &limits, &w, &e), -EBADMSG);
+}
+
+static void refused(struct fixture *f, Trigd__V1__Error__Code code, const char *sentence)
+{
+    struct wire_roi w = {.token = 12345};
+    struct wire_error e;
+
+    assert_int_equal(shm_entry_check(&f->entry, f->region, &limits, &w, &e), -EBADMSG);
+    assert_string_equal(e.text, sentence);
+    assert_int_equal(e.code, code);
+    assert_int_equal(w.token, 12345); /* untouched */
+    write_good(f);
+}
+
+static void bad_entries(void **state)
+{
+    struct fixture *f = *state;
+
+    f->entry.kinds |= 1u << TRG_VERTICES;
+    refused(f, TRIGD__V1__ERROR__CODE__MALFORMED,
+            "RoI 7: its kinds are 0x22; bits of 0xe are allowed");
+    f->entry.in[0].at = PLACE + 8;
+    refused(f, TRIGD__V1__ERROR__CODE__LENGTHS,
+            "RoI 7: its 5 spacepoints begin at 264 of the shared data; multiples of 64 up to "
+            "1048320 are allowed");
+    f->entry.in[0].at = DATA;
+    refused(f, TRIGD__V1__ERROR__CODE__LENGTHS,
+            "RoI 7: its 5 spacepoints begin at 1048576 of the shared data; multiples of 64 up to "
+            "1048320 are allowed");
+    f->entry.in[0].at = UINT64_MAX - SHM_ALIGN + 1;
+    refused(f, TRIGD__V1__ERROR__CODE__LENGTHS,
+            "RoI 7: its 5 spacepoints begin at 18446744073709551552 of the shared data; multiples "
+            "of 64 up to 1048320 are allowed");
+    f->entry.in[0].n = 1001;
+    refused(f, TRIGD__V1__ERROR__CODE__TOO_LARGE,
+            "RoI 7: 1001 spacepoints; at most 1000 are allowed");
+    f->entry.in[0].n = UINT32_MAX;
+    refused(f, TRIGD__V1__ERROR__CODE__TOO_LARGE,
+            "RoI 7: 4294967295 spacepoints; at most 1000 are allowed");
+    f->entry.info.eta = NAN;
+    refused(f, TRIGD__V1__ERROR__CODE__NOT_FINITE,
+            "RoI 7: eta of its window is not finite; only finite numbers are allowed");
+}
+
+/* The sentences are those of messages. */
+static void bad_values(void **state)
+{
+    struct fixture *f = *state;
+
+    ((float *)(void *)column(f, TRG_SPACEPOINTS, 1))[3] = NAN;
+    refused(f, TRIGD__V1__ERROR__CODE__NOT_FINITE,
+            "RoI 7: value 3 of column rho of its spacepoints is not a number; only finite numbers "
+            "are allowed");
+    ((float *)(void *)column(f, TRG_SPACEPOINTS, 0))[4] = 3.25f;
+    refused(f, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
+            "RoI 7: value 4 of column phi of its spacepoints is 3.25; -3.1416 to 3.1416 rad is "
+            "allowed");
+    column(f, TRG_SPACEPOINTS, 3)[2] = 32;
+    refused(f, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
+            "RoI 7: layer 32 in its spacepoints; 0 to 31 are allowed");
+}
+
+/* Entries of random bytes: whatever passes points into the region. */
+static void random_entries(void **state)
+{
+    struct fixture *f = *state;
+    const char *given = getenv("TRIGD_SEED");
+    unsigned seed = given ? (unsigned)strtoul(given, NULL, 10) : (unsigned)time(NULL);
+    const unsigned char *data = shm_region_data(f->region);
+    uint32_t passed = 0;
+
+    printf("TRIGD_SEED=%u\n", seed);
+    for (uint32_t i = 0; i < 200000; i++) {
+        struct shm_roi e = f->entry;
+        struct wire_roi w;
+        struct wire_error error;
+
+        e.kinds = 1u << (1 + (uint32_t)rand_r(&seed) % SHM_KINDS);
+        for (uint32_t k = 0; k < SHM_KINDS; k++) {
+            e.in[k].n = (uint32_t)rand_r(&seed) >> (unsigned)rand_r(&seed) % 32;
+            e.in[k].at = ((uint64_t)rand_r(&seed) << 33 | (uint64_t)rand_r(&seed) << 6) >>
+                         (unsigned)rand_r(&seed) % 64;
+            if (rand_r(&seed) % 2)
+                e.in[k].at &= ~(uint64_t)63;
+        }
+        if (shm_entry_check(&e, f->region, &limits, &w, &error) < 0)
+            continue;
+        passed++;
+        for (uint32_t k = 1; k <= SHM_KINDS; k++) {
+            const struct wire_collection *c = &w.collection[k];
+            const struct trg_kind_info *info = trg_kind_info((enum trg_kind)k);
+
+            for (uint32_t col = 0; c->is_there && col < info->n_columns; col++) {
+                const unsigned char *at = c->column[col];
+
+                assert_true(at >= data);
+                assert_true(at + c->n * trg_type_size(info->column[col].type) <= data + DATA);
+            }
+        }
+    }
+    assert_true(passed > 100);
+}
+
+/* ---------------------------------------------------------------- the lane's second look */
+
+struct staged { /* two RoIs as a lane gathered them */
+    uint32_t roi[2];
+    struct trg_span span;
+    unsigned char *bytes;
+};
+
+static void gather(struct fixture *f, struct staged *s)
+{
+    struct trg_roi_info infos[2] = {{.l1id = 1}, {.l1id = 2}};
+    struct stage_source sources[2];
+
+    for (uint32_t i = 0; i < 2; i++) {
+        s->roi[i] = pool_take(f->pool);
+        sources[i].n = N;
+        for (uint32_t c = 0; c < 4; c++)
+            sources[i].column[c] = column(f, TRG_SPACEPOINTS, c);
+    }
+    s->bytes = aligned_alloc(64, stage_bytes(TRG_SPACEPOINTS, 2, 2 * N));
+    assert_non_null(s->bytes);
+    stage_fill(TRG_SPACEPOINTS, 2, infos, sources, s->bytes, &s->span);
+}
+
+static float *staged_floats(struct staged *s, uint32_t c)
+{
+    return (float *)(void *)(s->bytes + s->span.column[c]);
+}
+
+/* The second RoI was spoilt after ingress had seen it: it is emptied of its values and marked; the
+ * first one, and one from the pool's own memory, are left alone. */
+static void spoilt(void **state)
+{
+    struct fixture *f = *state;
+    struct roi *first, *second;
+    struct staged s;
+
+    gather(f, &s);
+    first = &f->pool->rois[s.roi[0]];
+    second = &f->pool->rois[s.roi[1]];
+    first->region = second->region = f->region->number;
+    shm_guard(f->pool, s.roi, 2, TRG_SPACEPOINTS, &s.span, s.bytes);
+    assert_false(first->is_spoilt);
+    assert_false(second->is_spoilt);
+
+    staged_floats(&s, 2)[N + 1] = INFINITY;
+    shm_guard(f->pool, s.roi, 2, TRG_SPACEPOINTS, &s.span, s.bytes);
+    assert_false(first->is_spoilt);
+    assert_true(second->is_spoilt);
+    for (uint32_t i = 0; i < N; i++) {
+        assert_float_equal(staged_floats(&s, 1)[i], 50.0f, 0);
+        assert_float_equal(staged_floats(&s, 1)[N + i], 0.0f, 0);
+        assert_float_equal(staged_floats(&s, 2)[N + i], 0.0f, 0);
+        assert_int_equal((s.bytes + s.span.column[3])[N + i], 0);
+    }
+
+    second->is_spoilt = false;
+    second->region = 0;
+    staged_floats(&s, 2)[N + 1] = INFINITY;
+    shm_guard(f->pool, s.roi, 2, TRG_SPACEPOINTS, &s.span, s.bytes);
+    assert_false(second->is_spoilt);
+    free(s.bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(good, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_end_of_the_data, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bad_entries, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bad_values, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(random_entries, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(spoilt, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

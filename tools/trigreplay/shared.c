@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "shared.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trigd.pb-c.h"
+
+struct columns { /* of one RoI; they lie in its unpacked message */
+    Trigd__V1__Roi *message;
+    struct shm_roi entry; /* places are from the RoI's own start */
+    const void *column[SHM_KINDS][TRG_COLUMNS_MAX];
+    uint64_t bytes;
+};
+
+struct shared {
+    uint32_t n;
+    struct columns roi[];
+};
+
+/* ---------------------------------------------------------------- from messages */
+
+struct given { /* the columns of one collection */
+    size_t n[TRG_COLUMNS_MAX];
+    const void *data[TRG_COLUMNS_MAX];
+};
+
+static void give(struct given *g, uint32_t c, size_t n, const void *data)
+{
+    g->n[c] = n;
+    g->data[c] = data;
+}
+
+static void give_spacepoints(const Trigd__V1__Spacepoints *s, struct given *g)
+{
+    give(g, 0, s->n_phi_rad, s->phi_rad);
+    give(g, 1, s->n_rho_mm, s->rho_mm);
+    give(g, 2, s->n_z_mm, s->z_mm);
+    give(g, 3, s->layer.len, s->layer.data);
+}
+
+static void give_hits(const Trigd__V1__Hits *h, struct given *g)
+{
+    give(g, 0, h->n_x_mm, h->x_mm);
+    give(g, 1, h->n_y_mm, h->y_mm);
+    give(g, 2, h->n_z_mm, h->z_mm);
+    give(g, 3, h->layer.len / 2, h->layer.data);
+    give(g, 4, h->n_id, h->id);
+}
+
+static void give_tracks(const Trigd__V1__Tracks *t, struct given *g)
+{
+    give(g, 0, t->n_x_mm, t->x_mm);
+    give(g, 1, t->n_y_mm, t->y_mm);
+    give(g, 2, t->n_z_mm, t->z_mm);
+    give(g, 3, t->n_tx, t->tx);
+    give(g, 4, t->n_ty, t->ty);
+    give(g, 5, t->n_var_x_mm2, t->var_x_mm2);
+    give(g, 6, t->n_var_tx, t->var_tx);
+    give(g, 7, t->n_cov_x_tx_mm, t->cov_x_tx_mm);
+    give(g, 8, t->n_chi2, t->chi2);
+    give(g, 9, t->n_qop_per_gev, t->qop_per_gev);
+    give(g, 10, t->n_n_hits, t->n_hits);
+}
+
+/* Lays one collection out behind those before it. */
+static int add_collection(struct columns *r, enum trg_kind kind, const struct given *g)
+{
+    struct shm_collection *c = &r->entry.in[kind - TRG_SPACEPOINTS];
+
+    for (uint32_t i = 0; i < trg_kind_info(kind)->n_columns; i++) {
+        if (g->n[i] != g->n[0] || g->n[i] > UINT32_MAX)
+            return -EBADMSG;
+        r->column[kind - TRG_SPACEPOINTS][i] = g->data[i];
+    }
+    r->entry.kinds |= 1u << kind;
+    c->at = r->bytes;
+    c->n = (uint32_t)g->n[0];
+    r->bytes += shm_collection_bytes(kind, c->n);
+    return 0;
+}
+
+static int add_all(struct columns *r)
+{
+    const Trigd__V1__Roi *m = r->message;
+    struct given g;
+    int error = 0;
+
+    if (m->spacepoints) {
+        give_spacepoints(m->spacepoints, &g);
+        error = add_collection(r, TRG_SPACEPOINTS, &g);
+    }
+    if (error == 0 && m->hits) {
+        give_hits(m->hits, &g);
+        error = add_collection(r, TRG_HITS, &g);
+    }
+    if (error == 0 && m->tracks) {
+        give_tracks(m->tracks, &g);
+        error = add_collection(r, TRG_TRACKS, &g);
+    }
+    return error;
+}
+
+static int unpack(const struct source_roi *from, struct columns *r)
+{
+    const Trigd__V1__Roi *m;
+
+    r->message = trigd__v1__roi__unpack(NULL, from->n, from->bytes);
+    if (!r->message)
+        return -EBADMSG;
+    m = r->message;
+    r->entry.info = (struct trg_roi_info){.run = m->run,
+                                          .roi_id = m->roi_id,
+                                          .bcid = m->bcid,
+                                          .lumi_block = m->lumi_block,
+                                          .l1_bits = m->l1_bits,
+                                          .eta = m->eta,
+                                          .phi_rad = m->phi_rad,
+                                          .eta_half = m->eta_half,
+                                          .phi_half_rad = m->phi_half_rad,
+                                          .z_min_mm = m->z_min_mm,
+                                          .z_max_mm = m->z_max_mm};
+    return add_all(r);
+}
+
+int shared_new(const struct source *s, struct shared **ret_shared)
+{
+    struct shared *all = calloc(1, sizeof *all + s->n * sizeof all->roi[0]);
+
+    if (!all)
+        return -ENOMEM;
+    all->n = s->n;
+    for (uint32_t i = 0; i < s->n; i++) {
+        int r = unpack(&s->roi[i], &all->roi[i]);
+
+        if (r < 0) {
+            shared_free(all);
+            return r;
+        }
+    }
+    *ret_shared = all;
+    return 0;
+}
+
+void shared_free(struct shared *s)
+{
+    if (!s)
+        return;
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->roi[i].message)
+            trigd__v1__roi__free_unpacked(s->roi[i].message, NULL);
+    free(s);
+}
+
+/* ---------------------------------------------------------------- to memory */
+
+uint64_t shared_bytes(const struct shared *s, uint32_t which)
+{
+    return s->roi[which].bytes;
+}
+
+void shared_write(const struct shared *s, uint32_t which, uint64_t at, void *dst,
+                  struct shm_roi *ret_roi)
+{
+    const struct columns *r = &s->roi[which];
+
+    *ret_roi = r->entry;
+    for (uint32_t k = 0; k < SHM_KINDS; k++) {
+        enum trg_kind kind = (enum trg_kind)(TRG_SPACEPOINTS + k);
+        const struct trg_kind_info *info = trg_kind_info(kind);
+        const struct shm_collection *c = &r->entry.in[k];
+
+        if (!(r->entry.kinds >> kind & 1))
+            continue;
+        for (uint32_t i = 0; c->n && i < info->n_columns; i++)
+            memcpy((unsigned char *)dst + c->at + shm_column(kind, c->n, i), r->column[k][i],
+                   c->n * trg_type_size(info->column[i].type));
+        ret_roi->in[k].at = at + c->at;
+    }
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "transport.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "clock.h"
+
+#define LINGER_MS  500
+#define NO_ROOM_NS (20 * NS_PER_US) /* before what found no room is tried again */
+#define SEND_MAX   256u
+
+static int open_zmq(struct connection *c, void *zmq_context, const char *endpoint)
+{
+    const int linger = 0, no_limit = 0;
+
+    c->socket = zmq_socket(zmq_context, ZMQ_DEALER);
+    if (!c->socket)
+        return -errno;
+    if (zmq_setsockopt(c->socket, ZMQ_LINGER, &linger, sizeof linger) < 0 ||
+        zmq_setsockopt(c->socket, ZMQ_SNDHWM, &no_limit, sizeof no_limit) < 0 ||
+        zmq_setsockopt(c->socket, ZMQ_RCVHWM, &no_limit, sizeof no_limit) < 0 ||
+        zmq_connect(c->socket, endpoint) < 0)
+        return -errno;
+    return 0;
+}
+
+int transport_open(struct connection *c, void *zmq_context, const char *endpoint)
+{
+    if (strncmp(endpoint, SHM_SCHEME, strlen(SHM_SCHEME)) == 0)
+        return shmclient_open(endpoint, &c->shm);
+    return open_zmq(c, zmq_context, endpoint);
+}
+
+bool transport_is_open(const struct connection *c)
+{
+    return c->socket || c->shm;
+}
+
+void transport_close(struct connection *c)
+{
+    const int linger = LINGER_MS;
+
+    if (c->socket) {
+        zmq_setsockopt(c->socket, ZMQ_LINGER, &linger, sizeof linger);
+        zmq_close(c->socket);
+    }
+    shmclient_close(c->shm);
+    c->socket = NULL;
+    c->shm = NULL;
+}
+
+/* ---------------------------------------------------------------- there */
+
+static int send_body(struct connection *c, zmq_msg_t *body, int flags)
+{
+    if (zmq_msg_send(body, c->socket, flags) < 0) {
+        int r = -errno;
+
+        zmq_msg_close(body);
+        return r;
+    }
+    c->spoken_ns = clock_ns();
+    return 0;
+}
+
+int transport_tell(struct connection *c, const Trigd__V1__ToDaemon *m)
+{
+    size_t n = trigd__v1__to_daemon__get_packed_size(m);
+    zmq_msg_t body;
+    int r;
+
+    if (c->shm) {
+        r = shmclient_tell(c->shm, m);
+        c->spoken_ns = clock_ns();
+        return r == -EAGAIN ? 0 : r; /* the daemon has packets of ours to read: that is a beat */
+    }
+    if (zmq_msg_init_size(&body, n) < 0)
+        return -errno;
+    trigd__v1__to_daemon__pack(m, zmq_msg_data(&body));
+    return send_body(c, &body, ZMQ_DONTWAIT);
+}
+
+/* One message holds all. */
+static int send_message(struct connection *c, struct flight *const *flights, uint32_t n)
+{
+    uint32_t which[SEND_MAX], l1ids[SEND_MAX];
+    uint64_t tokens[SEND_MAX];
+    size_t bytes;
+    zmq_msg_t body;
+    int r;
+
+    for (uint32_t i = 0; i < n; i++) {
+        which[i] = flights[i]->which;
+        tokens[i] = flights[i]->token;
+        l1ids[i] = (uint32_t)flights[i]->token;
+    }
+    bytes = source_pack(c->source, which, tokens, l1ids, n, NULL);
+    if (zmq_msg_init_size(&body, bytes) < 0)
+        return -errno;
+    source_pack(c->source, which, tokens, l1ids, n, zmq_msg_data(&body));
+    r = send_body(c, &body, 0);
+    if (r < 0)
+        return r;
+    c->tally->bytes_out += bytes;
+    return (int)n;
+}
+
+/* Writes one RoI; -ENOSPC or -EAGAIN: not now. */
+static int write_roi(struct connection *c, struct flight *f)
+{
+    uint64_t bytes = shared_bytes(c->shared, f->which);
+    struct shm_roi entry;
+    void *dst;
+    int r = shmclient_take(c->shm, bytes, &f->at, &dst);
+
+    if (r < 0)
+        return r;
+    shared_write(c->shared, f->which, f->at, dst, &entry);
+    entry.token = f->token;
+    entry.info.l1id = (uint32_t)f->token;
+    r = shmclient_put(c->shm, &entry);
+    if (r < 0)
+        shmclient_give(c->shm, f->at, bytes);
+    else
+        c->tally->bytes_out += bytes + sizeof entry;
+    return r;
+}
+
+static int write_all(struct connection *c, struct flight *const *flights, uint32_t n)
+{
+    int sent = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        int r = write_roi(c, flights[i]);
+
+        if (r < 0 && r != -ENOSPC && r != -EAGAIN)
+            return r;
+        sent += r == 0;
+        if (r == 0)
+            continue;
+        flights[i]->state = FLIGHT_AGAIN;
+        c->again[c->n_again++] = flights[i]->token;
+        c->again_ns = clock_ns() + NO_ROOM_NS;
+    }
+    shmclient_send(c->shm);
+    c->spoken_ns = sent ? clock_ns() : c->spoken_ns;
+    return sent;
+}
+
+int transport_send(struct connection *c, struct flight *const *flights, uint32_t n)
+{
+    return c->shm ? write_all(c, flights, n) : send_message(c, flights, n);
+}
+
+void transport_end(struct connection *c, struct flight *f)
+{
+    if (c->shm)
+        shmclient_give(c->shm, f->at, shared_bytes(c->shared, f->which));
+}
+
+/* ---------------------------------------------------------------- and back */
+
+static int receive_shared(struct connection *c, Trigd__V1__FromDaemon **ret_message)
+{
+    const void *bytes;
+    int n = shmclient_receive(c->shm, &bytes);
+
+    if (n <= 0)
+        return n;
+    *ret_message = trigd__v1__from_daemon__unpack(NULL, (size_t)n, bytes);
+    return *ret_message ? 1 : -EBADMSG;
+}
+
+static int receive_zmq(struct connection *c, Trigd__V1__FromDaemon **ret_message)
+{
+    zmq_msg_t body;
+    int r = 0;
+
+    zmq_msg_init(&body);
+    if (zmq_msg_recv(&body, c->socket, ZMQ_DONTWAIT) >= 0) {
+        *ret_message =
+            trigd__v1__from_daemon__unpack(NULL, zmq_msg_size(&body), zmq_msg_data(&body));
+        r = *ret_message ? 1 : -EBADMSG;
+    }
+    zmq_msg_close(&body);
+    return r;
+}
+
+int transport_receive(struct connection *c, long limit_ms, Trigd__V1__FromDaemon **ret_message)
+{
+    zmq_pollitem_t item;
+
+    if (limit_ms) {
+        if (transport_sleep(c, &item) && zmq_poll(&item, 1, limit_ms) <= 0)
+            return 0;
+        transport_awake(c);
+    }
+    return c->shm ? receive_shared(c, ret_message) : receive_zmq(c, ret_message);
+}
+
+bool transport_sleep(struct connection *c, zmq_pollitem_t *ret_item)
+{
+    *ret_item = (zmq_pollitem_t){.socket = c->socket, .events = ZMQ_POLLIN};
+    if (!c->shm)
+        return true;
+    ret_item->fd = shmclient_fd(c->shm);
+    return shmclient_sleep(c->shm);
+}
+
+void transport_awake(struct connection *c)
+{
+    if (c->shm)
+        shmclient_awake(c->shm);
+}
