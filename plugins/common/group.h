@@ -48,8 +48,8 @@
 
 #define TRG_GROUP_DIGIT_BITS   4u /* of a radix pass */
 #define TRG_GROUP_DIGITS       (1u << TRG_GROUP_DIGIT_BITS)
-#define TRG_GROUP_SORTERS_     64u /* work-items, or warps, that count and scatter */
-#define TRG_GROUP_COUNTS_      (TRG_GROUP_DIGITS * TRG_GROUP_SORTERS_)
+#define TRG_GROUP_SORTERS_MAX_ 64u /* work-items, or warps, that count and scatter */
+#define TRG_GROUP_COUNTS_      (TRG_GROUP_DIGITS * TRG_GROUP_SORTERS_MAX_)
 #define TRG_GROUP_SORT_SCRATCH (TRG_GROUP_COUNTS_ + TRG_GROUP_SCRATCH) /* words for sorting */
 
 /* ---------------------------------------------------------------- one value per work-item */
@@ -234,34 +234,65 @@ TRG_GROUP_FN trg_u32 trg_group_compact(TRG_LOCAL trg_u32 *scratch, TRG_GLOBAL co
 
 /* ---------------------------------------------------------------- sorting */
 
-/* One pass of a radix sort of pairs by the 4 bits of the keys at `shift`, stable: pairs of the same
- * digit keep their order.  From key, value to key_to, value_to, [n] each, other arrays.  A group of
- * more than 64 work-items counts with 64 (in CUDA, with its warps), each over a stretch of its own.
- * TRG_GROUP_SORT_SCRATCH words. */
 #if defined(__CUDACC__)
-TRG_GROUP_FN void trg_group_radix_pass(TRG_LOCAL trg_u32 *scratch, const trg_u32 *key,
-                                       const trg_u32 *value, trg_u32 n, trg_u32 shift,
-                                       trg_u32 *key_to, trg_u32 *value_to)
+/* A warp is one sorter: its stretch is [from, to), in steps of as many pairs as it has work-items.
+ */
+#define TRG_GROUP_SORTER_  (TRG_LID >> 5)
+#define TRG_GROUP_SORTERS_ ((TRG_LSIZE + 31u) >> 5)
+#else
+#define TRG_GROUP_SORTER_  TRG_LID
+#define TRG_GROUP_SORTERS_ (TRG_LSIZE < TRG_GROUP_SORTERS_MAX_ ? TRG_LSIZE : TRG_GROUP_SORTERS_MAX_)
+#endif
+
+TRG_GROUP_FN trg_u32 trg_radix_from_(trg_u32 n)
 {
-    const trg_u32 lane = TRG_LID & 31u, worker = TRG_LID >> 5, workers = (TRG_LSIZE + 31u) >> 5;
-    const trg_u32 mask = trg_warp_mask_(), width = (trg_u32)__popc(mask);
-    const trg_u32 chunk = (n + workers - 1u) / workers;
-    const trg_u32 from = worker * chunk < n ? worker * chunk : n;
-    const trg_u32 to = from + chunk < n ? from + chunk : n;
-    trg_u32 *count = scratch + TRG_GROUP_SCRATCH;
+    const trg_u32 chunk = (n + TRG_GROUP_SORTERS_ - 1u) / TRG_GROUP_SORTERS_;
+    const trg_u32 from = TRG_GROUP_SORTER_ * chunk;
+
+    return TRG_GROUP_SORTER_ < TRG_GROUP_SORTERS_ && from < n ? from : n;
+}
+
+TRG_GROUP_FN trg_u32 trg_radix_to_(trg_u32 n)
+{
+    const trg_u32 chunk = (n + TRG_GROUP_SORTERS_ - 1u) / TRG_GROUP_SORTERS_;
+    const trg_u32 from = trg_radix_from_(n);
+
+    return from + chunk < n ? from + chunk : n;
+}
+
+/* Where each sorter's pairs of each digit go among n: count[digit * sorters + sorter]. */
+TRG_GROUP_FN void trg_radix_count_(TRG_LOCAL trg_u32 *scratch, TRG_GLOBAL const trg_u32 *key,
+                                   trg_u32 n, trg_u32 shift)
+{
+    TRG_LOCAL trg_u32 *count = scratch + TRG_GROUP_SCRATCH;
 
     TRG_BARRIER();
-    for (trg_u32 i = TRG_LID; i < TRG_GROUP_DIGITS * workers; i += TRG_LSIZE)
+    for (trg_u32 i = TRG_LID; i < TRG_GROUP_DIGITS * TRG_GROUP_SORTERS_; i += TRG_LSIZE)
         count[i] = 0u;
     TRG_BARRIER();
-    for (trg_u32 at = from; at < to; at += width) {
-        const trg_u32 i = at + lane;
+#if defined(__CUDACC__)
+    for (trg_u32 i = trg_radix_from_(n) + (TRG_LID & 31u); i < trg_radix_to_(n);
+         i += (trg_u32)__popc(trg_warp_mask_()))
+        atomicAdd(&count[(key[i] >> shift & (TRG_GROUP_DIGITS - 1u)) * TRG_GROUP_SORTERS_ +
+                         TRG_GROUP_SORTER_],
+                  1u);
+#else
+    for (trg_u32 i = trg_radix_from_(n); i < trg_radix_to_(n); i++)
+        count[(key[i] >> shift & (TRG_GROUP_DIGITS - 1u)) * TRG_GROUP_SORTERS_ + TRG_LID]++;
+#endif
+    trg_group_scan_local(scratch, count, TRG_GROUP_DIGITS * TRG_GROUP_SORTERS_);
+}
 
-        if (i < to)
-            atomicAdd(&count[(key[i] >> shift & (TRG_GROUP_DIGITS - 1u)) * workers + worker], 1u);
-    }
-    trg_group_scan_local(scratch, count, TRG_GROUP_DIGITS * workers);
-    for (trg_u32 at = from; at < to; at += width) {
+TRG_GROUP_FN void trg_radix_scatter_(TRG_LOCAL trg_u32 *scratch, TRG_GLOBAL const trg_u32 *key,
+                                     TRG_GLOBAL const trg_u32 *value, trg_u32 n, trg_u32 shift,
+                                     TRG_GLOBAL trg_u32 *key_to, TRG_GLOBAL trg_u32 *value_to)
+{
+    TRG_LOCAL trg_u32 *count = scratch + TRG_GROUP_SCRATCH + TRG_GROUP_SORTER_;
+#if defined(__CUDACC__)
+    const trg_u32 mask = trg_warp_mask_(), width = (trg_u32)__popc(mask), lane = TRG_LID & 31u;
+    const trg_u32 to = trg_radix_to_(n);
+
+    for (trg_u32 at = trg_radix_from_(n); at < to; at += width) {
         const trg_u32 i = at + lane;
         const trg_u32 k = i < to ? key[i] : 0u;
         /* a digit of its own for work-items past the end */
@@ -270,46 +301,62 @@ TRG_GROUP_FN void trg_group_radix_pass(TRG_LOCAL trg_u32 *scratch, const trg_u32
         const trg_u32 before = (trg_u32)__popc(peers & ((1u << lane) - 1u));
 
         if (i < to) {
-            const trg_u32 place = count[digit * workers + worker] + before;
+            const trg_u32 place = count[digit * TRG_GROUP_SORTERS_] + before;
 
             key_to[place] = k;
             value_to[place] = value[i];
         }
         __syncwarp(mask);
         if (i < to && before == 0u)
-            count[digit * workers + worker] += (trg_u32)__popc(peers);
+            count[digit * TRG_GROUP_SORTERS_] += (trg_u32)__popc(peers);
         __syncwarp(mask);
     }
-    TRG_BARRIER();
-}
 #else
-TRG_GROUP_FN void trg_group_radix_pass(TRG_LOCAL trg_u32 *scratch, TRG_GLOBAL const trg_u32 *key,
-                                       TRG_GLOBAL const trg_u32 *value, trg_u32 n, trg_u32 shift,
-                                       TRG_GLOBAL trg_u32 *key_to, TRG_GLOBAL trg_u32 *value_to)
-{
-    const trg_u32 workers = TRG_LSIZE < TRG_GROUP_SORTERS_ ? TRG_LSIZE : TRG_GROUP_SORTERS_;
-    const trg_u32 chunk = (n + workers - 1u) / workers;
-    const trg_u32 from = TRG_LID < workers && TRG_LID * chunk < n ? TRG_LID * chunk : n;
-    const trg_u32 to = TRG_LID < workers && from + chunk < n ? from + chunk : n;
-    TRG_LOCAL trg_u32 *count = scratch + TRG_GROUP_SCRATCH;
+    const trg_u32 to = trg_radix_to_(n);
 
-    TRG_BARRIER();
-    for (trg_u32 i = TRG_LID; i < TRG_GROUP_DIGITS * workers; i += TRG_LSIZE)
-        count[i] = 0u;
-    TRG_BARRIER();
-    for (trg_u32 i = from; i < to; i++)
-        count[(key[i] >> shift & (TRG_GROUP_DIGITS - 1u)) * workers + TRG_LID]++;
-    trg_group_scan_local(scratch, count, TRG_GROUP_DIGITS * workers);
-    for (trg_u32 i = from; i < to; i++) {
+    for (trg_u32 i = trg_radix_from_(n); i < to; i++) {
         const trg_u32 k = key[i];
-        const trg_u32 place = count[(k >> shift & (TRG_GROUP_DIGITS - 1u)) * workers + TRG_LID]++;
+        const trg_u32 digit = k >> shift & (TRG_GROUP_DIGITS - 1u);
+        const trg_u32 place = count[digit * TRG_GROUP_SORTERS_]++;
 
         key_to[place] = k;
         value_to[place] = value[i];
     }
+#endif
     TRG_BARRIER();
 }
-#endif
+
+/* One pass of a radix sort of pairs by the 4 bits of the keys at `shift`, stable: pairs of the same
+ * digit keep their order.  From key, value to key_to, value_to, [n] each, other arrays.  A group of
+ * more than 64 work-items counts with 64 (in CUDA, with its warps), each over a stretch of its own.
+ * TRG_GROUP_SORT_SCRATCH words. */
+TRG_GROUP_FN void trg_group_radix_pass(TRG_LOCAL trg_u32 *scratch, TRG_GLOBAL const trg_u32 *key,
+                                       TRG_GLOBAL const trg_u32 *value, trg_u32 n, trg_u32 shift,
+                                       TRG_GLOBAL trg_u32 *key_to, TRG_GLOBAL trg_u32 *value_to)
+{
+    trg_radix_count_(scratch, key, n, shift);
+    trg_radix_scatter_(scratch, key, value, n, shift, key_to, value_to);
+}
+
+/* The same for a tile of a larger array that many groups sort together: the tile's pairs of digit d
+ * go to base[d * stride] and the places behind it, in their order. */
+TRG_GROUP_FN void trg_group_radix_tile(TRG_LOCAL trg_u32 *scratch, TRG_GLOBAL const trg_u32 *key,
+                                       TRG_GLOBAL const trg_u32 *value, trg_u32 n, trg_u32 shift,
+                                       TRG_GLOBAL const trg_u32 *base, trg_u32 stride,
+                                       TRG_GLOBAL trg_u32 *key_to, TRG_GLOBAL trg_u32 *value_to)
+{
+    TRG_LOCAL trg_u32 *count = scratch + TRG_GROUP_SCRATCH;
+
+    trg_radix_count_(scratch, key, n, shift);
+    for (trg_u32 d = TRG_LID; d < TRG_GROUP_DIGITS; d += TRG_LSIZE) {
+        const trg_u32 move = base[d * stride] - count[d * TRG_GROUP_SORTERS_];
+
+        for (trg_u32 i = 0u; i < TRG_GROUP_SORTERS_; i++)
+            count[d * TRG_GROUP_SORTERS_ + i] += move;
+    }
+    TRG_BARRIER();
+    trg_radix_scatter_(scratch, key, value, n, shift, key_to, value_to);
+}
 
 /* Sorts pairs by their keys, ascending and stable, in passes over the bits in which keys differ.
  * The result is in key, value; key2, value2 are room for [n] each.  TRG_GROUP_SORT_SCRATCH words.
