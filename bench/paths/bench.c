@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_paths: the phases of the path finder, apart and together, one event and batches, on every
+ * device; and TrackML event 1001 beside HSF TrickTrack. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "events.h"
+#include "phases.h"
+#include "trackml.h"
+
+#define RUNS_MAX    31u
+#define THREADS_MAX 256u
+
+static struct paths_host host;
+static FILE *json;
+static uint32_t n_runs = 11;
+
+static const char *const phase_names[PA_PHASES] = {"starts", "links", "paths", "fit", "products"};
+
+struct sample {
+    const char *name;
+    const struct roi *rois;
+    uint32_t n;                 /* RoIs */
+    const char *const *options; /* of the plugin */
+    double goal_us[2], base_us; /* for one RoI: one core, CUDA; baseline; 0: none */
+};
+
+/* ---------------------------------------------------------------- telling it */
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *v, uint32_t n)
+{
+    qsort(v, n, sizeof *v, by_size);
+    return 0.5 * (v[(n - 1) / 2] + v[n / 2]);
+}
+
+static void tell(const char *figure, const char *device, double value, const char *unit,
+                 double spread, double goal, double base)
+{
+    char date[32], more[160] = "";
+    time_t now = time(NULL);
+    size_t at = 0;
+
+    if (!json)
+        return;
+    if (goal > 0)
+        at += (size_t)snprintf(more, sizeof more, "\"goal\":%.1f,", goal);
+    if (base > 0)
+        snprintf(more + at, sizeof more - at,
+                 "\"baseline\":{\"name\":\"HSF TrickTrack, one core\",\"value\":%.0f},", base);
+    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
+    fprintf(
+        json,
+        "{\"bench\":\"paths\",\"figure\":\"%s\",\"value\":%.6g,\"unit\":\"%s\",\"better\":\"%s\","
+        "%s\"runs\":%u,\"spread\":%.3f,\"machine\":\"%s\",\"device\":\"%s\",\"commit\":\"%s\","
+        "\"date\":\"%s\",\"command\":\"bench_paths\"}\n",
+        figure, value, unit, !strcmp(unit, "us") ? "lower" : "higher", more, n_runs, spread,
+        getenv("TRIGD_MACHINE") ? getenv("TRIGD_MACHINE") : "desk", device,
+        getenv("TRIGD_COMMIT") ? getenv("TRIGD_COMMIT") : "", date);
+}
+
+/* ---------------------------------------------------------------- phases */
+
+static void set(struct pa_config *c, const char *const *options, const char *growth)
+{
+    char why[256] = "";
+
+    plugin_defaults(host.plugin, c);
+    for (; *options; options += 2)
+        if (plugin_set(host.plugin, options[0], options[1], c, why, sizeof why) < 0) {
+            fprintf(stderr, "bench_paths: %s\n", why);
+            exit(1);
+        }
+    plugin_set(host.plugin, "growth", growth, c, why, sizeof why);
+}
+
+/* Medians of all that is timed. */
+static int measure(struct lane *l, struct timing *ret, double *ret_spread)
+{
+    double v[PA_PHASES + 2][RUNS_MAX];
+
+    for (uint32_t i = 0; i <= n_runs; i++) { /* the first run warms up */
+        struct timing t;
+
+        if (lane_run(l, &t) < 0)
+            return -1;
+        for (uint32_t k = 0; i && k < PA_PHASES; k++)
+            v[k][i - 1] = t.phase[k];
+        if (i) {
+            v[PA_PHASES][i - 1] = t.all;
+            v[PA_PHASES + 1][i - 1] = t.wall;
+        }
+    }
+    for (uint32_t k = 0; k < PA_PHASES; k++)
+        ret->phase[k] = median(v[k], n_runs);
+    ret->all = median(v[PA_PHASES], n_runs);
+    ret->wall = median(v[PA_PHASES + 1], n_runs);
+    *ret_spread = (v[PA_PHASES + 1][n_runs - 1] - v[PA_PHASES + 1][0]) / ret->wall;
+    return 0;
+}
+
+static void report(const struct sample *s, const char *device, const char *growth,
+                   const struct timing *t, double spread, bool is_cuda)
+{
+    char figure[160];
+    double graph = (t->phase[0] + t->phase[1] + t->phase[2]) / s->n;
+
+    printf("%-14s %4u %-8s %-26.26s", s->name, s->n, growth, device);
+    for (uint32_t k = 0; k < PA_PHASES; k++) {
+        printf(" %10.1f", t->phase[k] / s->n);
+        snprintf(figure, sizeof figure, "%s, %u RoIs, %s, %s: %s, each RoI", s->name, s->n, device,
+                 growth, phase_names[k]);
+        tell(figure, device, t->phase[k] / s->n, "us", spread, 0, 0);
+    }
+    printf(" %10.1f %10.1f\n", graph, t->wall / s->n);
+    fflush(stdout);
+    snprintf(figure, sizeof figure, "%s, %u RoIs, %s, %s: three phases, each RoI", s->name, s->n,
+             device, growth);
+    tell(figure, device, graph, "us", spread, s->goal_us[is_cuda], s->base_us);
+    snprintf(figure, sizeof figure, "%s, %u RoIs, %s, %s: to candidates, with copies, each RoI",
+             s->name, s->n, device, growth);
+    tell(figure, device, t->wall / s->n, "us", spread, 0, 0);
+}
+
+static void on_device(struct trg_device *d, const char *backend, const struct sample *s,
+                      const char *growth)
+{
+    struct pa_config c;
+    struct trg_device_info info;
+    struct timing t;
+    struct lane *l;
+    char name[64];
+    double spread;
+
+    set(&c, s->options, growth);
+    trg_device_info(d, &info);
+    snprintf(name, sizeof name, "%s %.40s", backend, info.name);
+    if (lane_open(&host, d, &c, s->rois, s->n, &l) < 0) {
+        fprintf(stderr, "bench_paths: no lane on %s for %s\n", backend, s->name);
+        return;
+    }
+    if (measure(l, &t, &spread) == 0)
+        report(s, name, growth, &t, spread, !strcmp(backend, "cuda"));
+    lane_close(l);
+}
+
+static void counts(const struct sample *s)
+{
+    struct pa_config c;
+    struct pa_summary sum;
+    struct trg_device *cpu;
+    struct timing t;
+    struct lane *l;
+    uint32_t hits = 0;
+
+    set(&c, s->options, "auto");
+    for (uint32_t i = 0; i < s->n; i++)
+        hits += s->rois[i].n_hits;
+    if (backends_device(host.backends, "cpu", 0, &cpu) < 0 ||
+        lane_open(&host, cpu, &c, s->rois, s->n, &l) < 0)
+        return;
+    if (lane_run(l, &t) == 0) {
+        lane_counts(l, &sum);
+        printf("# %s: %u RoIs, %u hits, %u doublets, %u links (%u kept), %u paths (%u kept), "
+               "%u candidates\n",
+               s->name, s->n, hits, sum.n_doublets, sum.n_links, sum.n_links_kept, sum.n_paths,
+               sum.n_paths_kept, sum.n_candidates_kept);
+    }
+    lane_close(l);
+}
+
+/* ---------------------------------------------------------------- all cores */
+
+struct job {
+    struct lane *lane;
+    pthread_barrier_t *barrier;
+    uint32_t rounds;
+    int result;
+};
+
+static void *work(void *arg)
+{
+    struct job *j = arg;
+    struct timing t;
+
+    j->result = lane_run(j->lane, &t);
+    pthread_barrier_wait(j->barrier);
+    for (uint32_t i = 0; j->result == 0 && i < j->rounds; i++)
+        j->result = lane_run(j->lane, &t);
+    pthread_barrier_wait(j->barrier);
+    return NULL;
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Lanes side by side, each with the batch; RoIs a second of all. */
+static void all_cores(const struct sample *s, double once_us)
+{
+    cpu_set_t set_of;
+    uint32_t n =
+        sched_getaffinity(0, sizeof set_of, &set_of) < 0 ? 1 : (uint32_t)CPU_COUNT(&set_of);
+    uint32_t rounds = (uint32_t)(300e3 / once_us) + 1, opened = 0;
+    struct job job[THREADS_MAX];
+    pthread_t thread[THREADS_MAX];
+    pthread_barrier_t barrier;
+    struct trg_device *cpu;
+    struct pa_config c;
+    double start, rate;
+    char figure[160];
+
+    n = n < THREADS_MAX ? n : THREADS_MAX;
+    set(&c, s->options, "auto");
+    if (backends_device(host.backends, "cpu", 0, &cpu) < 0)
+        return;
+    for (; opened < n; opened++) {
+        job[opened] = (struct job){.barrier = &barrier, .rounds = rounds};
+        if (lane_open(&host, cpu, &c, s->rois, s->n, &job[opened].lane) < 0)
+            break;
+    }
+    if (opened == n) {
+        pthread_barrier_init(&barrier, NULL, n + 1);
+        for (uint32_t i = 0; i < n; i++)
+            if (pthread_create(&thread[i], NULL, work, &job[i]))
+                exit(1);
+        pthread_barrier_wait(&barrier);
+        start = seconds();
+        pthread_barrier_wait(&barrier);
+        rate = (double)n * rounds * s->n / (seconds() - start);
+        for (uint32_t i = 0; i < n; i++)
+            pthread_join(thread[i], NULL);
+        pthread_barrier_destroy(&barrier);
+        printf("%-14s %4u %-8s all %u cores: %.0f RoIs/s\n", s->name, s->n, "auto", n, rate);
+        snprintf(figure, sizeof figure, "%s, %u RoIs, all %u cores", s->name, s->n, n);
+        tell(figure, "cpu", rate, "RoIs/s", 0, 0, 0);
+    }
+    while (opened)
+        lane_close(job[--opened].lane);
+}
+
+static void everywhere(const struct sample *s)
+{
+    static const char *const growths[] = {"depth", "scan", "breadth"};
+    struct trg_device *cpu;
+    struct pa_config c;
+    struct timing t;
+    struct lane *l;
+    double spread;
+
+    counts(s);
+    for (uint32_t i = 0; i < backends_count(host.backends); i++) {
+        uint32_t devices;
+        const char *backend = backends_name(host.backends, i, &devices);
+
+        for (uint32_t k = 0; k < devices; k++) {
+            struct trg_device *d;
+
+            if (backends_device(host.backends, backend, k, &d) < 0)
+                continue;
+            for (uint32_t g = strcmp(backend, "cpu") ? 1 : 0; g < 3; g++)
+                on_device(d, backend, s, growths[g]);
+        }
+    }
+    set(&c, s->options, "auto");
+    if (backends_device(host.backends, "cpu", 0, &cpu) == 0 &&
+        lane_open(&host, cpu, &c, s->rois, s->n, &l) == 0) {
+        int r = measure(l, &t, &spread);
+
+        lane_close(l);
+        if (r == 0)
+            all_cores(s, t.wall);
+    }
+}
+
+/* ---------------------------------------------------------------- samples */
+
+static void events(const char *preset, uint32_t batch)
+{
+    static const char *const none[] = {NULL};
+    struct event *e = calloc(batch, sizeof *e);
+    struct roi *rois = calloc(batch, sizeof *rois);
+
+    for (uint32_t i = 0; e && rois && i < batch; i++) {
+        if (event_make(&host, preset, 1, i, none, &e[i]) < 0)
+            exit(1);
+        rois[i] = e[i].roi;
+    }
+    everywhere(&(struct sample){.name = preset, .rois = rois, .n = 1, .options = none});
+    if (batch > 1)
+        everywhere(&(struct sample){.name = preset, .rois = rois, .n = batch, .options = none});
+    for (uint32_t i = 0; e && i < batch; i++)
+        event_fini(&e[i]);
+    free(e);
+    free(rois);
+}
+
+/* The cuts of the golden files, sets A and C; 2 T are not what their authors cut with. */
+#define GOLDEN(theta, pt, tolerance)                                                          \
+    "theta_cut", theta, "theta_cut_forward", theta, "hard_pt_gev", pt, "origin_tolerance_mm", \
+        tolerance, "origin_tolerance_outer_mm", tolerance, "field_t", "3.834060"
+
+static void trackml(void)
+{
+    static const char *const tight[] = {GOLDEN("0.02", "0.5", "3.02"), "links_per_doublet", "8",
+                                        NULL};
+    static const char *const loose[] = {
+        GOLDEN("0.15", "0.2", "10.02"), "links_per_doublet", "16", "duplicates", "keep", NULL};
+    struct roi roi;
+
+    if (trackml_read(0.05, 250, &roi) < 0) {
+        printf("# TrackML event 1001 is not there (TRIGD_DATA)\n");
+        return;
+    }
+    everywhere(&(struct sample){.name = "trackml tight",
+                                .rois = &roi,
+                                .n = 1,
+                                .options = tight,
+                                .goal_us = {329e3 / 3, 329e3 / 300},
+                                .base_us = 329e3});
+    roi_fini(&roi);
+    if (trackml_read(0.15, 300, &roi) < 0)
+        return;
+    everywhere(&(struct sample){
+        .name = "trackml loose", .rois = &roi, .n = 1, .options = loose, .base_us = 29e6});
+    roi_fini(&roi);
+}
+
+int main(int argc, char **argv)
+{
+    bool quick = false, only_trackml = false;
+
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--quick")) {
+            quick = true;
+            n_runs = 5;
+        } else if (!strcmp(argv[i], "--trackml")) {
+            only_trackml = true;
+        } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
+            json = fopen(argv[++i], "a");
+        } else {
+            fprintf(stderr, "usage: bench_paths [--quick] [--trackml] [--json FILE]\n");
+            return 2;
+        }
+    }
+    if (paths_host_open(&host) < 0)
+        return 1;
+    printf("us for each RoI\n%-14s %4s %-8s %-26s", "sample", "RoIs", "growth", "device");
+    for (uint32_t k = 0; k < PA_PHASES; k++)
+        printf(" %10s", phase_names[k]);
+    printf(" %10s %10s\n", "1 to 3", "with copies");
+    if (!only_trackml) {
+        events("pixel50", quick ? 8 : 64);
+        events("pixel140", quick ? 1 : 16);
+        events("pixel200", quick ? 1 : 8);
+    }
+    trackml();
+    paths_host_close(&host);
+    return json && fclose(json) ? 1 : 0;
+}

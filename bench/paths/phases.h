@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* phases.h - runs the path finder's pipeline on a device with a clock behind each phase. */
+#ifndef PATHS_PHASES_H
+#define PATHS_PHASES_H
+#include "driver.h"
+#include "pipeline.h"
+
+struct timing { /* of one batch, us */
+    double phase[PA_PHASES];
+    double all;  /* the phases together */
+    double wall; /* with the copies to and from the device, by the host's clock */
+};
+
+struct lane; /* a pipeline with one batch in it */
+
+/* Opens a lane for this batch, n RoIs.  Negative errno on failure. */
+int lane_open(const struct paths_host *h, struct trg_device *device, const struct pa_config *config,
+              const struct roi *rois, uint32_t n, struct lane **ret_lane);
+void lane_close(struct lane *l);
+/* Runs the batch once.  What came out: sums over the RoIs. */
+int lane_run(struct lane *l, struct timing *ret_timing);
+void lane_counts(const struct lane *l, struct pa_summary *ret_sum);
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* paths_physics: efficiencies, fakes and duplicates of generated events against the truth. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "events.h"
+
+static struct paths_host host;
+static const char *doublet_settings[64] = {NULL};
+static const char *path_settings[64] = {NULL};
+
+static void set(struct pa_config *c)
+{
+    char why[256] = "";
+
+    plugin_defaults(host.plugin, c);
+    for (const char **s = path_settings; *s; s += 2) {
+        int r = strcmp(s[0], "preset") != 0
+                    ? plugin_set(host.plugin, s[0], s[1], c, why, sizeof why)
+                    : plugin_preset(host.plugin, s[1], c, why, sizeof why);
+
+        if (r < 0) {
+            fprintf(stderr, "paths_physics: %s\n", why);
+            exit(2);
+        }
+    }
+}
+
+static void run(const struct pa_config *c, const struct event *e, struct answer *ret)
+{
+    struct trg_device *cpu;
+
+    if (backends_device(host.backends, "cpu", 0, &cpu) < 0 ||
+        paths_run(&host, cpu, c, &e->roi, 1, 1, ret) < 0) {
+        fprintf(stderr, "paths_physics: the plugin failed\n");
+        exit(1);
+    }
+    if (ret->result.status != TRG_OK)
+        printf("# truncated: %u of %u kept\n", ret->result.kept, ret->result.wanted);
+}
+
+struct sums {
+    double hits, doublets, links, paths, candidates;
+};
+
+static void measure(const char *preset, uint32_t n, struct tally *t, struct sums *s)
+{
+    struct pa_config all, chosen;
+
+    set(&chosen);
+    all = chosen;
+    all.duplicates = 0;
+    all.chi2_max = all.d0_max_mm = all.z0_max_mm = all.pt_cut_gev = 0;
+    all.max_candidates = 1u << 24;
+    for (uint32_t i = 0; i < n; i++) {
+        struct answer a, b;
+        struct event e;
+
+        if (event_make(&host, preset, 1, i, doublet_settings, &e) < 0)
+            exit(1);
+        run(&all, &e, &a);
+        run(&chosen, &e, &b);
+        tally_event(t, &e, &a, &b);
+        s->hits += e.roi.n_hits;
+        s->doublets += e.roi.n_doublets;
+        s->links += (double)b.result.value[7];
+        s->paths += (double)b.result.value[8];
+        s->candidates += b.n;
+        answers_free(&a, 1);
+        answers_free(&b, 1);
+        event_fini(&e);
+    }
+}
+
+static double ratio(struct fraction f)
+{
+    return f.of > 0 ? f.good / f.of : 0;
+}
+
+static double error(struct fraction f)
+{
+    double p = ratio(f);
+
+    return f.of > 0 ? sqrt(fmax(p * (1 - p), 1 / f.of / 4) / f.of) : 0;
+}
+
+static void line(FILE *json, const char *preset, const char *figure, struct fraction f, bool higher,
+                 double goal, uint32_t runs)
+{
+    char date[32], text[32] = "";
+    time_t now = time(NULL);
+
+    printf("  %-22s %7.4f +- %.4f\n", figure, ratio(f), error(f));
+    if (!json)
+        return;
+    if (goal > 0)
+        snprintf(text, sizeof text, "\"goal\":%g,", goal);
+    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
+    fprintf(
+        json,
+        "{\"bench\":\"physics-paths\",\"figure\":\"%s: %s\",\"value\":%.5f,\"unit\":\"fraction\","
+        "\"better\":\"%s\",%s\"runs\":%u,\"spread\":%.5f,\"machine\":\"any\",\"device\":\"cpu\","
+        "\"commit\":\"%s\",\"date\":\"%s\",\"command\":\"paths_physics\"}\n",
+        preset, figure, ratio(f), higher ? "higher" : "lower", text, runs, error(f),
+        getenv("TRIGD_COMMIT") ? getenv("TRIGD_COMMIT") : "", date);
+}
+
+static void curves(FILE *csv, const char *preset, const struct tally *t)
+{
+    const struct {
+        const char *what;
+        const struct fraction *pt, *eta;
+    } list[] = {{"doublets", t->doublets_pt, t->doublets_eta},
+                {"paths", t->paths_pt, t->paths_eta},
+                {"candidates", t->candidates_pt, t->candidates_eta}};
+
+    for (int k = 0; csv && k < 3; k++)
+        for (uint32_t b = 0; b < TALLY_BINS; b++)
+            fprintf(csv, "%s,%s,%.3f,%.0f,%.0f,%.2f,%.0f,%.0f\n", preset, list[k].what, tally_pt(b),
+                    list[k].pt[b].of, list[k].pt[b].good, tally_eta(b), list[k].eta[b].of,
+                    list[k].eta[b].good);
+}
+
+static void report(const char *preset, uint32_t n, FILE *json, FILE *csv)
+{
+    struct sums s = {0};
+    struct tally *t = calloc(1, sizeof *t);
+    double high = !strcmp(preset, "pixel200") ? 0.9 : 0.95;
+
+    if (!t)
+        exit(1);
+    measure(preset, n, t, &s);
+    printf(
+        "%s: %u events; mean hits %.0f, doublets %.0f, links %.0f, paths %.0f, candidates %.0f\n",
+        preset, n, s.hits / n, s.doublets / n, s.links / n, s.paths / n, s.candidates / n);
+    line(json, preset, "doublet efficiency", t->doublets, true, 0, n);
+    line(json, preset, "path efficiency", t->paths, true, 0, n);
+    line(json, preset, "candidate efficiency", t->candidates, true, high, n);
+    line(json, preset, "fakes", t->fakes, false, !strcmp(preset, "pixel50") ? 0.1 : 0, n);
+    line(json, preset, "duplicates", t->duplicates, false, 0, n);
+    printf("  rms: pT %.3f, d0 %.3f mm, z0 %.3f mm\n", sqrt(t->pt_square / t->n_pt),
+           sqrt(t->d0_square / t->n_pt), sqrt(t->z0_square / t->n_pt));
+    curves(csv, preset, t);
+    free(t);
+}
+
+/* "key=value" into a list of settings. */
+static void take(const char **list, char *text)
+{
+    char *value = strchr(text, '=');
+
+    while (*list)
+        list += 2;
+    if (!value)
+        exit(2);
+    *value = 0;
+    list[0] = text;
+    list[1] = value + 1;
+    list[2] = NULL;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const presets[] = {"pixel", "pixel50", "pixel140", "pixel200"};
+    uint32_t events[] = {200, 20, 8, 6};
+    const char *only = NULL;
+    FILE *json = NULL, *csv = NULL;
+
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--quick"))
+            events[0] = 20, events[1] = 3, events[2] = events[3] = 1;
+        else if (!strcmp(argv[i], "--json") && i + 1 < argc)
+            json = fopen(argv[++i], "a");
+        else if (!strcmp(argv[i], "--csv") && i + 1 < argc)
+            csv = fopen(argv[++i], "w");
+        else if (!strcmp(argv[i], "--only") && i + 1 < argc)
+            only = argv[++i];
+        else if (!strcmp(argv[i], "--kdtree") && i + 1 < argc)
+            take(doublet_settings, argv[++i]);
+        else if (!strcmp(argv[i], "--paths") && i + 1 < argc)
+            take(path_settings, argv[++i]);
+        else
+            return fprintf(
+                       stderr,
+                       "usage: paths_physics [--quick] [--only PRESET] [--json FILE] [--csv FILE]"
+                       " [--kdtree KEY=VALUE]... [--paths KEY=VALUE]...\n"),
+                   2;
+    }
+    if (paths_host_open(&host) < 0)
+        return 1;
+    if (csv)
+        fprintf(csv, "preset,what,pt_gev,pt_of,pt_good,eta,eta_of,eta_good\n");
+    for (uint32_t i = 0; i < 4; i++)
+        if (!only || !strcmp(only, presets[i]))
+            report(presets[i], events[i], json, csv);
+    paths_host_close(&host);
+    return (json && fclose(json)) || (csv && fclose(csv)) ? 1 : 0;
+}
