@@ -74,8 +74,8 @@ TRG_FN trg_u32 pa_links_most(TRG_GLOBAL const trg_u32 *doublets, const struct pa
  *
  * pa_below(level, d) is the number of paths that have the doublet d, and all before it, in common
  * when at most `level` doublets may follow.  A path may end at d (pa_may_end), and goes on in each
- * of its links.  Level 0 and, where it needs no sum, level 1 are computed on the fly; higher
- * levels are in the table `tally`. */
+ * of its links.  Where that needs no sum it is computed on the fly; what does is in the table
+ * `tally`. */
 
 TRG_FN trg_u32 pa_may_end(const struct pa_par *par, trg_u32 level, trg_u32 n_links)
 {
@@ -93,10 +93,10 @@ TRG_FN trg_u32 pa_below(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par
 
     if (level == 0u)
         return 1u;
-    if (level > 1u)
-        return PA_U32(work, par->at.tally)[level * par->d_room + d];
     n = PA_U32(work, par->at.n_links)[d];
-    return n + pa_may_end(par, 1u, n);
+    if (level == 1u || n == 0u)
+        return n + pa_may_end(par, level, n);
+    return PA_U32(work, par->at.tally)[level * par->d_room + d];
 }
 
 /* Paths that begin with doublet d. */

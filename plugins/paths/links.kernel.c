@@ -74,34 +74,96 @@ TRG_KERNEL3(pa_links_sum, const trg_u8, hits, const trg_u8, doublets, trg_u32, w
     }
 }
 
-/* Whether the candidates that begin at `x` .. `r` go on from `s`, with the default criteria.  A
- * loop without branches, which compilers turn into vector instructions. */
-#define PA_CHUNK 64u
-TRG_FN void pa_flags(const struct pa_side s, float min_radius,
-                     TRG_GLOBAL const float *TRG_RESTRICT x, TRG_GLOBAL const float *TRG_RESTRICT y,
-                     TRG_GLOBAL const float *TRG_RESTRICT z, TRG_GLOBAL const float *TRG_RESTRICT r,
-                     trg_u32 n, trg_u32 *TRG_RESTRICT ok)
-{
-    for (trg_u32 k = 0; k < n; k++)
-        ok[k] = pa_is_link(s, min_radius, 0.0f, 0.0f, PA_ALIGN_CMS, PA_CURVE_PT, 1u, x[k], y[k],
-                           z[k], r[k], 0.0f, 0.0f);
-}
+/* ---------------------------------------------------------------- a work-item for each RoI
+ *
+ * Written for processors with vectors: candidates of a doublet lie behind one another and are
+ * tried 16 at a time in loops without branches.  The same criteria, and so the same links. */
 
-/* Links of one doublet among candidates first .. first + n - 1, n <= PA_CHUNK, into ok[]. */
-TRG_FN void pa_test(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
-                    const struct pa_side s, trg_u32 first, trg_u32 n, trg_u32 *ok)
+#define PA_CHUNK 64u /* candidates at a time */
+#define PA_WIDTH 16u /* loops go on to a multiple of this, and what is too much is dropped */
+
+/* Which candidates are aligned with s; returns how many of the n. */
+TRG_FN trg_u32 pa_flag_aligned(const struct pa_side s, TRG_GLOBAL const float *TRG_RESTRICT z,
+                               TRG_GLOBAL const float *TRG_RESTRICT r, trg_u32 n,
+                               trg_u32 *TRG_RESTRICT ok)
 {
-    if (par->align == PA_ALIGN_CMS && par->curvature == PA_CURVE_PT && par->beam_spot) {
-        pa_flags(s, par->min_radius, PA_CF32(work, par->at.outer_x) + first,
-                 PA_CF32(work, par->at.outer_y) + first, PA_CF32(work, par->at.outer_z) + first,
-                 PA_CF32(work, par->at.outer_r) + first, n, ok);
-        return;
+    trg_u32 sum = 0u;
+
+    for (trg_u32 k = 0; k < PA_CHUNK && k < n; k += PA_WIDTH) {
+        for (trg_u32 i = 0; i < PA_WIDTH; i++)
+            ok[k + i] = pa_is_aligned(s, z[k + i], r[k + i]) & (trg_u32)(k + i < n);
+        for (trg_u32 i = 0; i < PA_WIDTH; i++)
+            sum += ok[k + i];
     }
-    for (trg_u32 k = 0; k < n; k++)
-        ok[k] = pa_links_to(work, par, s, first + k);
+    return sum;
 }
 
-/* One work-item an RoI finds and writes the links at once.  Same links, same places. */
+/* Which of those that are flagged fit on a circle with s; returns how many. */
+TRG_FN trg_u32 pa_flag_circles(const struct pa_side s, float min_radius,
+                               TRG_GLOBAL const float *TRG_RESTRICT x,
+                               TRG_GLOBAL const float *TRG_RESTRICT y, trg_u32 n,
+                               trg_u32 *TRG_RESTRICT ok)
+{
+    trg_u32 sum = 0u;
+
+    for (trg_u32 k = 0; k < PA_CHUNK && k < n; k += PA_WIDTH) {
+        for (trg_u32 i = 0; i < PA_WIDTH; i++)
+            ok[k + i] &= pa_fits_circle(s, min_radius, x[k + i], y[k + i], 0u, 0u);
+        for (trg_u32 i = 0; i < PA_WIDTH; i++)
+            sum += ok[k + i];
+    }
+    return sum;
+}
+
+/* Links of one doublet among candidates first .. first + n - 1, n <= PA_CHUNK, into ok[]; returns
+ * how many.  With the default criteria alignment, which few pass, is asked first. */
+TRG_FN trg_u32 pa_test(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
+                       const struct pa_side s, trg_u32 first, trg_u32 n, trg_u32 *ok)
+{
+    trg_u32 sum = 0u;
+
+    if (par->align == PA_ALIGN_CMS && par->curvature == PA_CURVE_PT && par->beam_spot) {
+        sum = pa_flag_aligned(s, PA_CF32(work, par->at.outer_z) + first,
+                              PA_CF32(work, par->at.outer_r) + first, n, ok);
+        if (sum)
+            sum = pa_flag_circles(s, par->min_radius, PA_CF32(work, par->at.outer_x) + first,
+                                  PA_CF32(work, par->at.outer_y) + first, n, ok);
+        return sum;
+    }
+    for (trg_u32 k = 0; k < n; k++) {
+        ok[k] = pa_links_to(work, par, s, first + k);
+        sum += ok[k];
+    }
+    return sum;
+}
+
+/* Writes the links of doublet d, as long as there are fewer than `most` of the RoI; returns how
+ * many the RoI has then.  `wanted` counts those that there are. */
+TRG_FN trg_u32 pa_link(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, const struct pa_side s,
+                       const struct pa_next next, trg_u32 base, trg_u32 at, trg_u32 most,
+                       trg_u64 *wanted)
+{
+    TRG_GLOBAL trg_u32 *links = PA_U32(work, par->at.links) + base;
+    trg_u32 ok[PA_CHUNK];
+
+    for (trg_u32 c = next.first; c < next.end; c += PA_CHUNK) {
+        const trg_u32 n = next.end - c < PA_CHUNK ? next.end - c : PA_CHUNK;
+        const trg_u32 sum = pa_test(work, par, s, c, n, ok);
+
+        *wanted += sum;
+        if (!sum)
+            continue;
+        for (trg_u32 k = 0; k < n; k++) {
+            if (ok[k] && at < most) {
+                links[at++] = c + k;
+                PA_U32(work, par->at.has_in)[c + k] = 1u;
+            }
+        }
+    }
+    return at;
+}
+
+/* Finds and writes the links at once; leaves a list of the doublets that have some in `order`. */
 TRG_KERNEL3(pa_links_once, const trg_u8, hits, const trg_u8, doublets, trg_u32, work, struct pa_par,
             par)
 {
@@ -109,43 +171,31 @@ TRG_KERNEL3(pa_links_once, const trg_u8, hits, const trg_u8, doublets, trg_u32, 
     TRG_GLOBAL const trg_u32 *d_first = TRG_OFFSETS(doublets, par.doublets);
     TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
     TRG_GLOBAL struct pa_summary *sum = (TRG_GLOBAL struct pa_summary *)(work + par.at.summary);
-    TRG_GLOBAL trg_u32 *links = PA_U32(work, par.at.links);
-    TRG_GLOBAL trg_u32 *has_in = PA_U32(work, par.at.has_in);
 
     PA_EACH(r, par.n_rois)
     {
         const trg_u32 base = pa_links_base(d_first, &par, r);
         const trg_u32 most = pa_links_most(d_first, &par, r);
-        const trg_u32 d_end = start[h_first[r + 1u]];
+        const trg_u32 first = start[h_first[r]], end = start[h_first[r + 1u]];
+        TRG_GLOBAL trg_u32 *linked = PA_U32(work, par.at.order) + first;
         trg_u64 wanted = 0;
-        trg_u32 at = 0u;
+        trg_u32 at = 0u, n_linked = 0u;
 
-        for (trg_u32 d = start[h_first[r]]; d < d_end; d++) {
+        for (trg_u32 d = first; d < end; d++) {
             const struct pa_next next = pa_candidates(work, &par, d);
             const trg_u32 before = at;
 
-            if (next.first < next.end) {
-                const struct pa_side s = pa_side_of(work, &par, hits, d);
-
-                for (trg_u32 c = next.first; c < next.end; c += PA_CHUNK) {
-                    const trg_u32 n = next.end - c < PA_CHUNK ? next.end - c : PA_CHUNK;
-                    trg_u32 ok[PA_CHUNK];
-
-                    pa_test(work, &par, s, c, n, ok);
-                    for (trg_u32 k = 0; k < n; k++) {
-                        wanted += ok[k];
-                        if (ok[k] && at < most) {
-                            links[base + at++] = c + k;
-                            has_in[c + k] = 1u;
-                        }
-                    }
-                }
-            }
+            if (next.first < next.end)
+                at = pa_link(work, &par, pa_side_of(work, &par, hits, d), next, base, at, most,
+                             &wanted);
             PA_U32(work, par.at.link_first)[d] = base + before;
             PA_U32(work, par.at.n_links)[d] = at - before;
+            if (at > before)
+                linked[n_linked++] = d;
         }
-        sum[r].n_doublets = d_end - start[h_first[r]];
+        sum[r].n_doublets = end - first;
         sum[r].n_links = wanted < 0xffffffffu ? (trg_u32)wanted : 0xffffffffu;
         sum[r].n_links_kept = at;
+        sum[r].n_linked = n_linked;
     }
 }

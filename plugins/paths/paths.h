@@ -82,6 +82,7 @@ enum {
 struct pa_summary { /* one RoI; counts that do not fit are 0xffffffff */
     trg_u32 n_doublets;
     trg_u32 n_links, n_links_kept;
+    trg_u32 n_linked; /* doublets with links; only where pa_links_once ran */
     trg_u32 n_paths, n_paths_kept;
     trg_u32 n_candidates, n_candidates_kept;
     trg_u32 n_above_pt, n_long; /* of the candidates that were kept */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Phase 3: all paths of linked doublets.
  *
- * pa_tally, pa_roots, scan, pa_totals: how many paths begin with each doublet, exactly, before one
- * of them is made.  Then one of three ways puts the same path into the same place:
+ * First how many paths begin with each doublet, exactly, before one of them is made: pa_tally,
+ * pa_roots, scan, pa_paths_sum, pa_totals.  Then one of these puts the same path into the same
+ * place:
  *
- * pa_unrank           path number i is made by whoever has number i
- * pa_seed, pa_grow    breadth-first, one reservation in the queue for each work-item
- * pa_walk             depth-first, one work-item an RoI
+ * pa_unrank                        path number i is made by whoever has number i
+ * pa_seed, pa_grow                 breadth-first, one reservation in the queue for each work-item
+ * pa_depth_count, pa_depth_walk    both steps, one work-item an RoI
  *
  * Paths are ordered by their first doublet, then by their second, and so on; doublets by inner hit,
  * then by their number in the input.
@@ -15,20 +16,27 @@
 #include "graph.h"
 #include "scan.h"
 
-/* Level `level` of the table, from the level below. */
+/* Paths below doublet d at a level, from the level below. */
+TRG_FN trg_u32 pa_sum_links(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par, trg_u32 level,
+                            trg_u32 d)
+{
+    const trg_u32 n = PA_U32(work, par->at.n_links)[d];
+    TRG_GLOBAL const trg_u32 *link =
+        PA_U32(work, par->at.links) + PA_U32(work, par->at.link_first)[d];
+    trg_u32 paths = pa_may_end(par, level, n);
+
+    for (trg_u32 k = 0; k < n; k++)
+        paths = pa_add(paths, pa_below(work, par, level - 1u, link[k]));
+    return paths;
+}
+
+/* A level of the table, for doublets with links. */
 TRG_KERNEL1(pa_tally, trg_u32, work, struct pa_par, par)
 {
     PA_EACH(d, work[par.at.totals + PA_TOTAL_DOUBLETS])
-    {
-        const trg_u32 n = PA_U32(work, par.at.n_links)[d];
-        TRG_GLOBAL const trg_u32 *link =
-            PA_U32(work, par.at.links) + PA_U32(work, par.at.link_first)[d];
-        trg_u32 paths = pa_may_end(&par, par.level, n);
-
-        for (trg_u32 k = 0; k < n; k++)
-            paths = pa_add(paths, pa_below(work, &par, par.level - 1u, link[k]));
-        PA_U32(work, par.at.tally)[par.level * par.d_room + d] = paths;
-    }
+    if (PA_U32(work, par.at.n_links)[d])
+        PA_U32(work, par.at.tally)
+    [par.level * par.d_room + d] = pa_sum_links(work, &par, par.level, d);
 }
 
 /* Paths that begin with each doublet; `order` is not needed any more and takes them. */
@@ -38,34 +46,45 @@ TRG_KERNEL1(pa_roots, trg_u32, work, struct pa_par, par)
     PA_U32(work, par.at.order)[d] = pa_from(work, &par, d);
 }
 
-/* One group: how many paths each RoI has, how many of them are kept, and where they go. */
-TRG_KERNEL3(pa_totals, const trg_u8, hits, const trg_u8, doublets, trg_u32, work, struct pa_par,
+/* What an RoI with n paths may keep. */
+TRG_FN void pa_note_paths(TRG_GLOBAL struct pa_summary *sum, TRG_GLOBAL const trg_u32 *d_first,
+                          const struct pa_par *par, trg_u32 r, trg_u64 n)
+{
+    const trg_u32 most =
+        pa_limit(par->paths_per_doublet, d_first[r + 1u] - d_first[r], PA_FREE, par->max_paths);
+
+    sum[r].n_paths = n < 0xffffffffu ? (trg_u32)n : 0xffffffffu;
+    sum[r].n_paths_kept = n < most ? (trg_u32)n : most;
+}
+
+TRG_KERNEL3(pa_paths_sum, const trg_u8, hits, const trg_u8, doublets, trg_u32, work, struct pa_par,
             par)
 {
-    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     TRG_GLOBAL const trg_u32 *h_first = TRG_OFFSETS(hits, par.hits);
-    TRG_GLOBAL const trg_u32 *d_first = TRG_OFFSETS(doublets, par.doublets);
     TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
     TRG_GLOBAL const trg_u64 *rank = PA_U64(work, par.at.rank);
-    TRG_GLOBAL struct pa_summary *sum = (TRG_GLOBAL struct pa_summary *)(work + par.at.summary);
+
+    PA_EACH(r, par.n_rois)
+    pa_note_paths((TRG_GLOBAL struct pa_summary *)(work + par.at.summary),
+                  TRG_OFFSETS(doublets, par.doublets), &par, r,
+                  rank[start[h_first[r + 1u]]] - rank[start[h_first[r]]]);
+}
+
+/* One group: where the paths of each RoI go. */
+TRG_KERNEL1(pa_totals, trg_u32, work, struct pa_par, par)
+{
+    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
+    TRG_GLOBAL const struct pa_summary *sum =
+        (TRG_GLOBAL const struct pa_summary *)(work + par.at.summary);
     trg_u32 before = 0u, total = 0u;
 
     for (trg_u32 tile = 0u; tile < par.n_rois; tile += TRG_LSIZE) {
         const trg_u32 r = tile + TRG_LID;
-        trg_u32 mine = 0u;
+        const trg_u32 own = r < par.n_rois ? sum[r].n_paths_kept : 0u;
+        const trg_u32 at = before + trg_group_scan(scratch, own, &total);
 
-        if (r < par.n_rois) {
-            const trg_u64 n = rank[start[h_first[r + 1u]]] - rank[start[h_first[r]]];
-            const trg_u32 most = pa_limit(par.paths_per_doublet, d_first[r + 1u] - d_first[r],
-                                          PA_FREE, par.max_paths);
-
-            mine = n < most ? (trg_u32)n : most;
-            sum[r].n_paths = n < 0xffffffffu ? (trg_u32)n : 0xffffffffu;
-            sum[r].n_paths_kept = mine;
-        }
-        mine = trg_group_scan(scratch, mine, &total);
         if (r < par.n_rois)
-            PA_U32(work, par.at.path_first)[r] = before + mine;
+            PA_U32(work, par.at.path_first)[r] = at;
         before += total;
     }
     if (TRG_LID == 0u) {
@@ -227,54 +246,87 @@ TRG_KERNEL1(pa_grow, trg_u32, work, struct pa_par, par)
     }
 }
 
-/* Depth-first: one work-item an RoI. */
-TRG_KERNEL2(pa_walk, const trg_u8, hits, trg_u32, work, struct pa_par, par)
+/* ---------------------------------------------------------------- depth-first, serial
+ *
+ * After pa_links_once, which left in `order` the doublets of each RoI that have links: all paths
+ * begin with one of these. */
+
+/* Fills the table for these doublets, and counts the RoI's paths. */
+TRG_KERNEL3(pa_depth_count, const trg_u8, hits, const trg_u8, doublets, trg_u32, work,
+            struct pa_par, par)
 {
     TRG_GLOBAL const trg_u32 *h_first = TRG_OFFSETS(hits, par.hits);
-    TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
-    TRG_GLOBAL const trg_u32 *n_links = PA_U32(work, par.at.n_links);
-    TRG_GLOBAL const trg_u32 *link_first = PA_U32(work, par.at.link_first);
-    TRG_GLOBAL const trg_u32 *links = PA_U32(work, par.at.links);
-    TRG_GLOBAL const trg_u32 *outer = PA_U32(work, par.at.outer);
-    TRG_GLOBAL trg_u32 *path_hit = PA_U32(work, par.at.path_hit);
+    TRG_GLOBAL struct pa_summary *sum = (TRG_GLOBAL struct pa_summary *)(work + par.at.summary);
 
     PA_EACH(r, par.n_rois)
     {
-        const trg_u32 d_end = start[h_first[r + 1u]];
+        TRG_GLOBAL const trg_u32 *linked =
+            PA_U32(work, par.at.order) + PA_U32(work, par.at.start)[h_first[r]];
+        trg_u64 n = 0;
+
+        for (trg_u32 level = 2u; level < par.max_doublets; level++)
+            for (trg_u32 k = 0; k < sum[r].n_linked; k++)
+                PA_U32(work, par.at.tally)
+        [level * par.d_room + linked[k]] = pa_sum_links(work, &par, level, linked[k]);
+        for (trg_u32 k = 0; k < sum[r].n_linked; k++)
+            n += pa_from(work, &par, linked[k]);
+        pa_note_paths(sum, TRG_OFFSETS(doublets, par.doublets), &par, r, n);
+    }
+}
+
+/* Writes the paths that begin with doublet d to places p .. end - 1; returns the next free one. */
+TRG_FN trg_u32 pa_walk_from(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 d,
+                            trg_u32 p, trg_u32 end)
+{
+    TRG_GLOBAL const trg_u32 *n_links = PA_U32(work, par->at.n_links);
+    TRG_GLOBAL const trg_u32 *link_first = PA_U32(work, par->at.link_first);
+    TRG_GLOBAL const trg_u32 *links = PA_U32(work, par->at.links);
+    trg_u32 next[PA_STEPS_MAX], last[PA_STEPS_MAX], hit[PA_HITS_MAX];
+    trg_u32 step = 0u, at = d;
+
+    hit[0] = PA_U32(work, par->at.inner)[d];
+    while (p < end) { /* doublet `at` was added as number `step` */
+        const trg_u32 level = par->max_doublets - 1u - step;
+
+        hit[step + 1u] = PA_U32(work, par->at.outer)[at];
+        if (pa_may_end(par, level, n_links[at])) {
+            for (trg_u32 k = 0; k < step + 2u; k++)
+                PA_U32(work, par->at.path_hit)[k * par->p_room + p] = hit[k];
+            PA_U32(work, par->at.n_hits)[p++] = step + 2u;
+        }
+        next[step] = link_first[at];
+        last[step] = level ? link_first[at] + n_links[at] : link_first[at];
+        for (;;) { /* on to the next doublet below which there are paths */
+            while (next[step] < last[step] &&
+                   !pa_below(work, par, par->max_doublets - 2u - step, links[next[step]]))
+                next[step]++;
+            if (next[step] < last[step] || step == 0u)
+                break;
+            step--;
+        }
+        if (next[step] >= last[step])
+            break;
+        at = links[next[step]++];
+        step++;
+    }
+    return p;
+}
+
+TRG_KERNEL2(pa_depth_walk, const trg_u8, hits, trg_u32, work, struct pa_par, par)
+{
+    TRG_GLOBAL const trg_u32 *h_first = TRG_OFFSETS(hits, par.hits);
+    TRG_GLOBAL const struct pa_summary *sum =
+        (TRG_GLOBAL const struct pa_summary *)(work + par.at.summary);
+
+    PA_EACH(r, par.n_rois)
+    {
+        TRG_GLOBAL const trg_u32 *linked =
+            PA_U32(work, par.at.order) + PA_U32(work, par.at.start)[h_first[r]];
         const trg_u32 end = PA_U32(work, par.at.path_first)[r + 1u];
         trg_u32 p = PA_U32(work, par.at.path_first)[r];
 
-        for (trg_u32 d = start[h_first[r]]; d < d_end && p < end; d++) {
-            trg_u32 next[PA_STEPS_MAX], last[PA_STEPS_MAX], hit[PA_HITS_MAX];
-            trg_u32 step = 0u, at = d;
-
-            if (!PA_U32(work, par.at.order)[d])
-                continue;
-            hit[0] = PA_U32(work, par.at.inner)[d];
-            for (;;) { /* doublet `at` was added as number `step` */
-                const trg_u32 level = par.max_doublets - 1u - step;
-
-                hit[step + 1u] = outer[at];
-                if (pa_may_end(&par, level, n_links[at]) && p < end) {
-                    for (trg_u32 k = 0; k < step + 2u; k++)
-                        path_hit[k * par.p_room + p] = hit[k];
-                    PA_U32(work, par.at.n_hits)[p++] = step + 2u;
-                }
-                next[step] = link_first[at];
-                last[step] = level ? link_first[at] + n_links[at] : link_first[at];
-                for (;;) { /* on to the next doublet below which there are paths */
-                    while (next[step] < last[step] &&
-                           !pa_below(work, &par, par.max_doublets - 2u - step, links[next[step]]))
-                        next[step]++;
-                    if (next[step] < last[step] || step == 0u)
-                        break;
-                    step--;
-                }
-                if (next[step] >= last[step] || p >= end)
-                    break;
-                at = links[next[step]++];
-                step++;
-            }
-        }
+        for (trg_u32 k = 0; k < sum[r].n_linked && p < end; k++)
+            if (pa_from(work, &par, linked[k]))
+                p = pa_walk_from(work, &par, linked[k], p, end);
     }
 }

@@ -23,11 +23,13 @@ enum kernel { /* in the order of the table below */
               K_LINKS_ONCE,
               K_TALLY,
               K_ROOTS,
+              K_PATHS_SUM,
               K_TOTALS,
               K_UNRANK,
               K_SEED,
               K_GROW,
-              K_WALK,
+              K_DEPTH_COUNT,
+              K_DEPTH_WALK,
               K_FIT,
               K_DUPLICATES,
               K_SELECT,
@@ -37,11 +39,12 @@ enum kernel { /* in the order of the table below */
               N_KERNELS
 };
 static const char *const kernel_name[N_KERNELS] = {
-    "pa_scan_sums",  "pa_scan_apply", "pa_hits",        "pa_count",      "pa_scatter",
-    "pa_order",      "pa_gather",     "pa_links_count", "pa_links_fill", "pa_links_sum",
-    "pa_links_once", "pa_tally",      "pa_roots",       "pa_totals",     "pa_unrank",
-    "pa_seed",       "pa_grow",       "pa_walk",        "pa_fit_paths",  "pa_duplicates",
-    "pa_select",     "pa_place",      "pa_write",       "pa_values"};
+    "pa_scan_sums",  "pa_scan_apply", "pa_hits",        "pa_count",       "pa_scatter",
+    "pa_order",      "pa_gather",     "pa_links_count", "pa_links_fill",  "pa_links_sum",
+    "pa_links_once", "pa_tally",      "pa_roots",       "pa_paths_sum",   "pa_totals",
+    "pa_unrank",     "pa_seed",       "pa_grow",        "pa_depth_count", "pa_depth_walk",
+    "pa_fit_paths",  "pa_duplicates", "pa_select",      "pa_place",       "pa_write",
+    "pa_values"};
 
 /* ---------------------------------------------------------------- opening */
 
@@ -199,21 +202,6 @@ static void find_starts(struct launch *l)
     run(l, K_GATHER, by_doublet, "hw");
 }
 
-static void find_links(struct launch *l)
-{
-    const struct pa_at *a = &l->par.at;
-    const uint32_t by_doublet = groups_for(l->p, l->most_doublets);
-
-    if (l->p->device.is_host) {
-        run(l, K_LINKS_ONCE, 1, "hdw");
-        return;
-    }
-    run(l, K_LINKS_COUNT, by_doublet, "hw");
-    scan(l, a->n_links, a->rank, a->totals + PA_TOTAL_DOUBLETS, true, l->most_doublets);
-    run(l, K_LINKS_FILL, by_doublet, "hdw");
-    run(l, K_LINKS_SUM, groups_for(l->p, l->par.n_rois), "hdw");
-}
-
 /* What `auto` stands for; see docs/paths.md for the measurements. */
 static uint32_t growth_of(const struct pa_pipeline *p)
 {
@@ -222,27 +210,55 @@ static uint32_t growth_of(const struct pa_pipeline *p)
     return p->device.is_host ? PA_GROW_DEPTH : PA_GROW_SCAN;
 }
 
-static void find_paths(struct launch *l)
+static void find_links(struct launch *l)
 {
     const struct pa_at *a = &l->par.at;
     const uint32_t by_doublet = groups_for(l->p, l->most_doublets);
-    const uint32_t by_path = groups_for(l->p, l->most_paths);
-    const uint32_t growth = growth_of(l->p), top = l->par.max_doublets - 1;
+    const uint32_t by_roi = groups_for(l->p, l->par.n_rois);
 
-    for (l->par.level = 2; l->par.level <= top; l->par.level++)
+    if (l->p->device.is_host || growth_of(l->p) == PA_GROW_DEPTH) {
+        run(l, K_LINKS_ONCE, by_roi, "hdw");
+        return;
+    }
+    run(l, K_LINKS_COUNT, by_doublet, "hw");
+    scan(l, a->n_links, a->rank, a->totals + PA_TOTAL_DOUBLETS, true, l->most_doublets);
+    run(l, K_LINKS_FILL, by_doublet, "hdw");
+    run(l, K_LINKS_SUM, by_roi, "hdw");
+}
+
+static void count_paths(struct launch *l)
+{
+    const struct pa_at *a = &l->par.at;
+    const uint32_t by_doublet = groups_for(l->p, l->most_doublets);
+
+    for (l->par.level = 2; l->par.level < l->par.max_doublets; l->par.level++)
         run(l, K_TALLY, by_doublet, "w");
     run(l, K_ROOTS, by_doublet, "w");
     scan(l, a->order, a->rank, a->totals + PA_TOTAL_DOUBLETS, true, l->most_doublets);
-    run(l, K_TOTALS, 1, "hdw");
-    if (growth == PA_GROW_DEPTH)
-        run(l, K_WALK, groups_for(l->p, l->par.n_rois), "hw");
-    if (growth == PA_GROW_SCAN)
-        run(l, K_UNRANK, by_path, "hw");
-    if (growth == PA_GROW_BREADTH) {
-        run(l, K_SEED, by_doublet, "hw");
-        for (l->par.level = top; l->par.level >= 1; l->par.level--)
-            run(l, K_GROW, by_path, "w");
+    run(l, K_PATHS_SUM, groups_for(l->p, l->par.n_rois), "hdw");
+    run(l, K_TOTALS, 1, "w");
+}
+
+static void find_paths(struct launch *l)
+{
+    const uint32_t by_roi = groups_for(l->p, l->par.n_rois);
+    const uint32_t by_path = groups_for(l->p, l->most_paths);
+    const uint32_t growth = growth_of(l->p);
+
+    if (growth == PA_GROW_DEPTH) {
+        run(l, K_DEPTH_COUNT, by_roi, "hdw");
+        run(l, K_TOTALS, 1, "w");
+        run(l, K_DEPTH_WALK, by_roi, "hw");
+        return;
     }
+    count_paths(l);
+    if (growth == PA_GROW_SCAN) {
+        run(l, K_UNRANK, by_path, "hw");
+        return;
+    }
+    run(l, K_SEED, groups_for(l->p, l->most_doublets), "hw");
+    for (l->par.level = l->par.max_doublets - 1; l->par.level >= 1; l->par.level--)
+        run(l, K_GROW, by_path, "w");
 }
 
 static void find_candidates(struct launch *l)
