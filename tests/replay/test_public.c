@@ -62,11 +62,31 @@ static void public_lhcb_events_come_in(void **state)
     }
 }
 
+static void public_trackml_events_come_in(void **state)
+{
+    struct place *p = *state;
+    const Trigd__V1__Truth *t;
+    size_t noise = 0;
+    char path[512];
+
+    imports(p, "trackml", public_data(path, sizeof path, "trackml"));
+    assert_int_equal(p->n, 2);
+    assert_int_equal(roi(p, 0)->l1id, 1);
+    assert_int_equal(roi(p, 0)->hits->n_x_mm, 5527);
+    assert_int_equal(roi(p, 1)->hits->n_x_mm, 93680);
+    t = roi(p, 0)->truth;
+    for (size_t i = 0; i < t->n_item_particle; i++)
+        noise += t->item_particle[i] == GENERATOR_NOISE;
+    assert_int_equal(noise, 829);
+    assert_int_equal(roi(p, 1)->truth->n_item_particle, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_PLACE(public_velopix_events_come_in),
         IN_PLACE(public_lhcb_events_come_in),
+        IN_PLACE(public_trackml_events_come_in),
     };
 
     if (!getenv("TRIGD_DATA")) {

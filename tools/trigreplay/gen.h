@@ -19,6 +19,17 @@ int gen_velo_make(const struct generator_preset *preset, uint64_t seed, uint64_t
 int gen_helix_make(const struct generator_preset *preset, uint64_t seed, uint64_t i,
                    struct generated *ret_roi);
 
+struct gen_particle;
+/* Adds to the vertices of an RoI what charged particles that were made there leave in a preset's
+ * detector, and its noise; i makes it another event.  -EINVAL: the preset's detector is the toy,
+ * which takes none. */
+int gen_detect(const struct generator_preset *preset, uint64_t seed, uint64_t i,
+               const struct gen_particle *list, uint32_t n, struct generated *g);
+int gen_velo_detect(const struct generator_preset *preset, uint64_t seed, uint64_t i,
+                    const struct gen_particle *list, uint32_t n, struct generated *g);
+int gen_helix_detect(const struct generator_preset *preset, uint64_t seed, uint64_t i,
+                     const struct gen_particle *list, uint32_t n, struct generated *g);
+
 /* A particle at the place where it was made. */
 struct gen_particle {
     double x, y, z;    /* mm */

@@ -183,9 +183,14 @@ static int cross_disc(struct maker *m, struct helix *h, const struct disc *d)
 static int cross_all(struct maker *m, struct helix *h)
 {
     const struct detector *d = m->d;
+    double distance = sqrt(h->x * h->x + h->y * h->y);
     uint32_t barrel = 0, disc = 0;
     int r = 0;
 
+    while (barrel < d->n_barrels && d->barrel[barrel].radius <= distance)
+        barrel++; /* made further out */
+    while (disc < d->n_discs && (h->cot > 0 ? h->z : -h->z) >= d->disc[disc].z)
+        disc++;
     while (r == 0 && (barrel < d->n_barrels || disc < d->n_discs) && h->turned < EXACT_PI) {
         double to_barrel = barrel < d->n_barrels ? arc_to_barrel(h, d->barrel[barrel].radius) : FAR;
         double to_disc = disc < d->n_discs
@@ -302,14 +307,40 @@ static void set_info(struct maker *m, uint64_t i)
                                        .z_max_mm = (float)Z_LUMINOUS};
 }
 
+static int finish(struct maker *m)
+{
+    uint32_t n = random_poisson(&m->random, m->p->noise);
+    int r = 0;
+
+    for (uint32_t k = 0; r == 0 && k < n; k++)
+        r = add_noise_hit(m);
+    return r == 0 ? store_sort(m->g) : r;
+}
+
+static const struct detector *detector_of(const struct generator_preset *preset)
+{
+    return preset->detector == GENERATOR_TRACKML ? &trackml : &pixel;
+}
+
+int gen_helix_detect(const struct generator_preset *preset, uint64_t seed, uint64_t i,
+                     const struct gen_particle *list, uint32_t n, struct generated *g)
+{
+    struct maker m = {.p = preset, .d = detector_of(preset), .g = g};
+    int r = 0;
+
+    random_seed(&m.random, seed, i);
+    for (uint32_t k = 0; r == 0 && k < n; k++)
+        r = add_particle(&m, &list[k]);
+    return r == 0 ? finish(&m) : r;
+}
+
 int gen_helix_make(const struct generator_preset *preset, uint64_t seed, uint64_t i,
                    struct generated *ret_roi)
 {
-    struct maker m = {.p = preset, .g = ret_roi};
+    struct maker m = {.p = preset, .d = detector_of(preset), .g = ret_roi};
     uint32_t n;
     int r;
 
-    m.d = preset->detector == GENERATOR_TRACKML ? &trackml : &pixel;
     random_seed(&m.random, seed, i);
     store_begin(ret_roi, TRG_HITS);
     set_info(&m, i);
@@ -317,8 +348,5 @@ int gen_helix_make(const struct generator_preset *preset, uint64_t seed, uint64_
     n = random_poisson(&m.random, preset->pileup);
     for (uint32_t k = 0; r == 0 && k < n; k++)
         r = add_collision(&m, false);
-    n = random_poisson(&m.random, preset->noise);
-    for (uint32_t k = 0; r == 0 && k < n; k++)
-        r = add_noise_hit(&m);
-    return r == 0 ? store_sort(ret_roi) : r;
+    return r == 0 ? finish(&m) : r;
 }

@@ -359,6 +359,21 @@ static void set_info(struct maker *m, uint64_t i)
                                        .z_max_mm = (float)Z_MAX};
 }
 
+int gen_velo_detect(const struct generator_preset *preset, uint64_t seed, uint64_t i,
+                    const struct gen_particle *list, uint32_t n, struct generated *g)
+{
+    struct maker m = {.p = preset, .g = g};
+    int r = 0;
+
+    random_seed(&m.random, seed, i);
+    random_seed(&m.smearing, ~seed, i);
+    for (uint32_t k = 0; r == 0 && k < n; k++)
+        r = add_particle(&m, &list[k]);
+    if (r == 0 && g->kind == TRG_HITS)
+        r = add_noise(&m);
+    return r == 0 ? store_sort(g) : r;
+}
+
 int gen_velo_make(const struct generator_preset *preset, uint64_t seed, uint64_t i,
                   struct generated *ret_roi)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "generator.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "gen.h"
@@ -56,6 +57,22 @@ int generator_make(const struct generator_preset *preset, uint64_t seed, uint64_
     }
 }
 
+int gen_detect(const struct generator_preset *preset, uint64_t seed, uint64_t i,
+               const struct gen_particle *list, uint32_t n, struct generated *g)
+{
+    switch (preset->detector) {
+    case GENERATOR_VELO:
+    case GENERATOR_VELO_TRACKS:
+        return gen_velo_detect(preset, seed, i, list, n, g);
+    case GENERATOR_PIXEL:
+    case GENERATOR_TRACKML:
+        return gen_helix_detect(preset, seed, i, list, n, g);
+    case GENERATOR_TOY:
+    default:
+        return -EINVAL;
+    }
+}
+
 /* ---------------------------------------------------------------- particles */
 
 #define BETA_MIN 0.1
@@ -79,7 +96,7 @@ static void closest_on_helix(const struct gen_particle *p, double pt, double ben
                              struct store_particle *t)
 {
     double cx = p->x + p->charge * bend * p->py / pt, cy = p->y - p->charge * bend * p->px / pt;
-    double far = sqrt(cx * cx + cy * cy), scale = 1 - bend / far;
+    double far = sqrt(cx * cx + cy * cy), scale = 1 - bend / (far > 1e-9 ? far : 1e-9);
     double dx = cx * scale - p->x, dy = cy * scale - p->y;
     double half = sqrt(dx * dx + dy * dy) / (2 * bend);
     double arc = 2 * bend * exact_asin_wide(half < 1 ? half : 1);

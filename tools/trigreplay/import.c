@@ -19,6 +19,12 @@ const struct import_format import_formats[] = {
      import_velopix, ".json"},
     {"lhcb-csv", "LHCb vertex detector, folders of NAME-hits.csv, -particles.csv and -pvs.csv",
      import_lhcb, "-hits.csv"},
+    {"trackml", "TrackML, folders of NAME-hits.csv, -truth.csv and -particles.csv", import_trackml,
+     "-hits.csv"},
+    {"spacepoints", "space points as ACTS writes them, NAME-spacepoint.csv and -measurements.csv",
+     import_spacepoints, "-spacepoint.csv"},
+    {"particles", "particles of simulated collisions, sent through the detector of --preset",
+     import_particles, NULL},
     {0},
 };
 
@@ -34,6 +40,7 @@ void import_init(struct import *im)
 {
     memset(im, 0, sizeof *im);
     generated_init(&im->g);
+    im->preset = generator_find("velo");
 }
 
 void import_fini(struct import *im)

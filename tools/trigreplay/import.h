@@ -19,12 +19,12 @@ struct import_problem {
 /* An import going on: readers put one event after the other into `g` and emit it. */
 struct import {
     struct generated g;
-    bool has_truth;                   /* of any kind */
-    bool has_particle_of;             /* which particle made each item */
-    bool has_perigee;                 /* d0 and z0 of the particles */
-    enum generator_detector detector; /* that particles go through */
-    uint64_t seed;                    /* of what that detector measures */
-    struct roifile_writer *w;         /* NULL: events are only checked */
+    bool has_truth;                        /* of any kind */
+    bool has_particle_of;                  /* which particle made each item */
+    bool has_perigee;                      /* d0 and z0 of the particles */
+    const struct generator_preset *preset; /* whose detector particles go through */
+    uint64_t seed;                         /* of what that detector measures */
+    struct roifile_writer *w;              /* NULL: events are only checked */
     uint64_t rois, items;
     struct import_problem problem;
 };

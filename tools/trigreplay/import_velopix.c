@@ -193,7 +193,7 @@ static int read_particle(const struct file *f, size_t i, const json_t *row, cons
 static int read_truth(const struct file *f, const json_t *truth)
 {
     const json_t *particles = json_object_get(truth, "particles");
-    size_t column[COLUMNS], i;
+    size_t column[COLUMNS] = {0}, i;
     json_t *row;
     int r = find_columns(f, json_object_get(truth, "description"), column);
 

@@ -345,6 +345,8 @@ static int import(const struct arguments *a)
         return EXIT_USAGE;
     }
     import_init(&im);
+    im.preset = a->preset;
+    im.seed = a->o.seed;
     r = import_files(&im, format, a->rest + 1, a->n_rest - 1, a->out);
     if (r < 0)
         fprintf(stderr, "trigreplay: %s\n", im.problem.text);
