@@ -73,6 +73,10 @@ static int take(struct affinity *a, const char *key, const char *list, hwloc_bit
 
 static int read_machine(struct affinity *a)
 {
+    /* sysfs tells all that is needed; these open devices, and the first leaks what it read */
+    static const char *const unused[] = {"pci",  "opencl",    "cuda", "nvml",
+                                         "rsmi", "levelzero", "gl"};
+
     a->allowed = hwloc_bitmap_alloc();
     a->io = hwloc_bitmap_alloc();
     a->zmq = hwloc_bitmap_alloc();
@@ -81,6 +85,9 @@ static int read_machine(struct affinity *a)
         return -ENOMEM;
     if (hwloc_topology_init(&a->topology) < 0)
         return -ENOMEM;
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++)
+        hwloc_topology_set_components(a->topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
+                                      unused[i]);
     if (hwloc_topology_set_io_types_filter(a->topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) < 0 ||
         hwloc_topology_load(a->topology) < 0 ||
         hwloc_get_cpubind(a->topology, a->allowed, HWLOC_CPUBIND_THREAD) < 0) {

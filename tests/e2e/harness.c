@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -109,6 +110,7 @@ void server_spawn(struct server *s)
     s->pid = fork();
     assert_true(s->pid >= 0);
     if (!s->pid) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* no daemon outlives a test that failed */
         execl(program, program, "--config", config, (char *)NULL);
         _exit(127);
     }
