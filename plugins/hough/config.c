@@ -10,7 +10,7 @@
 
 #define AT(member) offsetof(struct hough_config, member)
 const struct trg_param hough_params[] = {
-    {"method", TRG_PARAM_CHOICE, AT(method), "paint", 0, 0, "", "brute|paint|analytic|hashed",
+    {"method", TRG_PARAM_CHOICE, AT(method), "hashed", 0, 0, "", "brute|paint|analytic|hashed",
      "how lines are found: every cell for every hit; along each hit's curve; the line of every "
      "pair; "
      "the line of every pair in four parameters"},
@@ -21,15 +21,17 @@ const struct trg_param hough_params[] = {
      "least count of a peak (hits, or pairs)"},
     {"distance_cells", TRG_PARAM_U32, AT(distance_cells), "1", 1, 8, "", NULL,
      "of two peaks within so many cells the stronger survives"},
-    {"max_peaks", TRG_PARAM_U32, AT(max_peaks), "64", 1, HG_PEAKS, "", NULL,
-     "peaks of a window that are looked at, the strongest first"},
+    {"max_peaks", TRG_PARAM_U32, AT(max_peaks), "48", 1, HG_PEAKS, "", NULL,
+     "peaks of a window that are looked at, the strongest first, in the first two passes"},
+    {"max_peaks_wide", TRG_PARAM_U32, AT(max_peaks_wide), "256", 1, HG_PEAKS, "", NULL,
+     "the same in the third pass"},
     {"max_bin_hits", TRG_PARAM_U32, AT(max_bin_hits), "256", 8, 32767, "", NULL,
      "hits of a bin of phi that are used, in the order of the input"},
     {"passes", TRG_PARAM_U32, AT(passes), "3", 1, HG_PASSES, "", NULL,
      "searches: windows of one bin; the same turned by half a bin; wide windows that overlap"},
-    {"phi_bins", TRG_PARAM_U32, AT(phi_bins), "64", 1, HG_BINS, "", NULL,
+    {"phi_bins", TRG_PARAM_U32, AT(phi_bins), "80", 1, HG_BINS, "", NULL,
      "bins of phi about the beam line in the first two passes"},
-    {"phi_bins_wide", TRG_PARAM_U32, AT(phi_bins_wide), "12", 2, HG_BINS, "", NULL,
+    {"phi_bins_wide", TRG_PARAM_U32, AT(phi_bins_wide), "16", 2, HG_BINS, "", NULL,
      "bins of phi in the third pass; a window is two of them"},
     {"r_max_mm", TRG_PARAM_F32, AT(r_max_mm), "11", 0.1, 10000, "mm", NULL,
      "largest |r| of a line in the first two passes, in the plane of (z / z_scale, u)"},
@@ -41,7 +43,7 @@ const struct trg_param hough_params[] = {
      "z is divided by this, so that slopes become comfortable angles"},
     {"hash_mm", TRG_PARAM_F32, AT(hash_mm), "2", 0.01, 100, "mm", NULL,
      "hashed: width of a cell in a and c, the positions at z_centre"},
-    {"hash_slope", TRG_PARAM_F32, AT(hash_slope), "0.01", 0.0001, 1, "", NULL,
+    {"hash_slope", TRG_PARAM_F32, AT(hash_slope), "0.015", 0.0001, 1, "", NULL,
      "hashed: width of a cell in b and d, the slopes"},
     {"beam_x_mm", TRG_PARAM_F32, AT(beam_x_mm), "0", -100, 100, "mm", NULL, "x of the beam line"},
     {"beam_y_mm", TRG_PARAM_F32, AT(beam_y_mm), "0", -100, 100, "mm", NULL, "y of the beam line"},
@@ -49,7 +51,7 @@ const struct trg_param hough_params[] = {
      "hits within so many epsilons of a peak's line are tried for it"},
     {"ip_max_mm", TRG_PARAM_F32, AT(ip_max_mm), "3", 0.001, 10000, "mm", NULL,
      "largest distance of a first line to the beam line in the first two passes"},
-    {"ip_max_wide_mm", TRG_PARAM_F32, AT(ip_max_wide_mm), "1000", 0.001, 10000, "mm", NULL,
+    {"ip_max_wide_mm", TRG_PARAM_F32, AT(ip_max_wide_mm), "30", 0.001, 10000, "mm", NULL,
      "the same in the third pass"},
     {"slope_max", TRG_PARAM_F32, AT(slope_max), "1.5", 0.001, 1000, "", NULL,
      "largest |tx| and |ty|"},
@@ -67,6 +69,7 @@ const struct trg_param hough_params[] = {
      "least hits of a track, on as many layers"},
     {"max_gap", TRG_PARAM_U32, AT(max_gap), "5", 1, 65535, "", NULL,
      "largest step in layer numbers from one hit of a track to the next"},
+    {"max_gap3", TRG_PARAM_U32, AT(max_gap3), "3", 1, 65535, "", NULL, "the same with three hits"},
     {"shared_max", TRG_PARAM_F32, AT(shared_max), "0.34", 0, 1, "", NULL,
      "largest part of its hits that a candidate may lose to better ones"},
     {"sigma_mm", TRG_PARAM_F32, AT(sigma_mm), "0.0125", 0.0001, 10, "mm", NULL,
@@ -79,12 +82,15 @@ const struct trg_param hough_params[] = {
 };
 
 static const char *const velo[] = {NULL};
-static const char *const fine[] = {"method", "analytic", "n_theta", "64", "n_r", "64", NULL};
-static const char *const hashed[] = {"method", "hashed", NULL};
+static const char *const paint[] = {"method", "paint", "max_peaks", "96", NULL};
+static const char *const brute[] = {"method", "brute", "max_peaks", "96", NULL};
+static const char *const analytic[] = {"method", "analytic", "max_peaks", "96", "n_theta",
+                                       "48",     "n_r",      "48",        NULL};
 const struct trg_preset hough_presets[] = {
-    {"velo", "the defaults: the best efficiency in the VELO", velo},
-    {"fine", "lines of pairs in smaller cells: fewer peaks to look at", fine},
-    {"hashed", "voting in four parameters", hashed},
+    {"velo", "the defaults: voting in four parameters", velo},
+    {"paint", "cells of (theta, r), along the curve of each hit", paint},
+    {"brute", "the same cells, every cell for every hit", brute},
+    {"analytic", "cells of (theta, r), by the line of every pair", analytic},
     {0},
 };
 
@@ -107,6 +113,14 @@ int hough_check(const void *config, char *why, size_t bytes)
     if (c->method == HG_HASHED && c->max_bin_hits > HG_HASHED_BIN) {
         snprintf(why, bytes, "max_bin_hits %u: with method hashed at most %u are allowed",
                  c->max_bin_hits, HG_HASHED_BIN);
+        return -EINVAL;
+    }
+    if (c->phi_bins * c->max_peaks > HG_CANDS || c->phi_bins_wide * c->max_peaks_wide > HG_CANDS) {
+        snprintf(
+            why, bytes,
+            "phi_bins times max_peaks is %u, phi_bins_wide times max_peaks_wide %u; at most %u "
+            "are allowed",
+            c->phi_bins * c->max_peaks, c->phi_bins_wide * c->max_peaks_wide, HG_CANDS);
         return -EINVAL;
     }
     if (c->phi_bins == 1 && c->passes > 1) {
@@ -167,7 +181,7 @@ struct hg_par hough_par(const struct hough_config *c, uint32_t pass)
                          .threshold = c->threshold,
                          .distance = c->distance_cells,
                          .bin_room = c->max_bin_hits,
-                         .peaks_room = c->max_peaks,
+                         .peaks_room = wide ? c->max_peaks_wide : c->max_peaks,
                          .beam_x = c->beam_x_mm,
                          .beam_y = c->beam_y_mm,
                          .ip_max2 = (float)(ip * ip),
@@ -182,6 +196,7 @@ struct hg_par hough_par(const struct hough_config *c, uint32_t pass)
                          .slope_max = c->slope_max,
                          .min_hits = c->min_hits,
                          .max_gap = c->max_gap,
+                         .max_gap3 = c->max_gap3,
                          .shared_max = c->shared_max,
                          .sigma_mm = c->sigma_mm,
                          .scatter = c->scatter_rad,

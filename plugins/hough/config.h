@@ -6,14 +6,14 @@
 
 struct hough_config {
     uint32_t method;
-    uint32_t n_theta, n_r, threshold, distance_cells, max_peaks, max_bin_hits;
+    uint32_t n_theta, n_r, threshold, distance_cells, max_peaks, max_peaks_wide, max_bin_hits;
     uint32_t passes, phi_bins, phi_bins_wide;
     float r_max_mm, r_max_wide_mm, z_centre_mm, z_scale;
     float hash_mm, hash_slope;
     float beam_x_mm, beam_y_mm;
     float band, ip_max_mm, ip_max_wide_mm, slope_max;
     float tolerance_mm, tolerance_rad, tolerance_max_mm, residual_max_mm, residual3_max_mm;
-    uint32_t min_hits, max_gap;
+    uint32_t min_hits, max_gap, max_gap3;
     float shared_max;
     float sigma_mm, scatter_rad, scatter_slope_rad;
 };

@@ -100,11 +100,21 @@ TRG_FN void hg_search(const struct hg_desk d, struct hg_strip s, const struct hg
     }
 }
 
+/* Places in the table for n hits: a power of two that leaves most of them empty. */
+TRG_FN trg_u32 hg_places(const struct hg_desk d, trg_u32 n)
+{
+    trg_u32 places = 256u;
+
+    while (places < 32u * n && places < d.n_words / 2u)
+        places *= 2u;
+    return places;
+}
+
 /* The same with the table of hashed cells. */
 TRG_FN void hg_search_hashed(const struct hg_desk d, const struct hg_view v,
                              const struct hg_par par, trg_u32 threshold)
 {
-    const trg_u32 n = v.in.n, places = d.n_words / 2u;
+    const trg_u32 n = v.in.n, places = hg_places(d, n);
     TRG_LOCAL trg_u32 *counts = d.words, *pairs = d.words + places;
     trg_u32 digest = 0u;
 
@@ -114,14 +124,16 @@ TRG_FN void hg_search_hashed(const struct hg_desk d, const struct hg_view v,
     }
     TRG_BARRIER();
     for (trg_u32 p = d.lid; p < n * (n - 1u) / 2u; p += d.size) {
-        const trg_u32 i = p % n, j = i + 1u + p / n;
+        const trg_u32 i = p % n, k = i + 1u + p / n, j = k < n ? k : k - n;
 
-        hg_vote_hashed(counts, pairs, places, v, par, i, j < n ? j : j - n);
+        hg_vote_hashed(counts, pairs, places, v, par, i < j ? i : j, i < j ? j : i);
     }
     TRG_BARRIER();
     for (trg_u32 i = d.lid; i < places; i += d.size) {
-        digest += (i + 1u) * 2654435761u * (counts[i] * 40503u + pairs[i] + 1u);
-        if (counts[i] >= threshold)
+        if (!counts[i])
+            continue;
+        digest += (i + 1u) * 2654435761u * (counts[i] * 40503u + pairs[i]);
+        if (counts[i] >= threshold && !hg_told_elsewhere(counts, pairs, places, v, par, i))
             hg_note(d, counts[i], pairs[i]);
     }
     TRG_ATOMIC_ADD_LOCAL(d.digest, digest);

@@ -32,24 +32,51 @@ TRG_FN trg_u32 hg_hash(const struct hg_par par, float x, float y, float z, float
     return h ^ h >> 13;
 }
 
-/* Votes for the line through the hits i and j of a window: `counts` and `pairs` have `places` words
- * each. */
+/* The places of the two cells, one in each grid, of the line through the hits i and j of a window.
+ */
+struct hg_cells {
+    trg_u32 at[2];
+};
+
+TRG_FN struct hg_cells hg_cells_of(const struct hg_view v, const struct hg_par par, trg_u32 i,
+                                   trg_u32 j, trg_u32 places)
+{
+    const trg_u32 a = hg_at(v.in, i), b = hg_at(v.in, j);
+    const struct hg_line l = hg_through(v.x[a], v.y[a], v.z[a], v.x[b], v.y[b], v.z[b]);
+    struct hg_cells c;
+
+    c.at[0] = hg_hash(par, l.x, l.y, l.z, l.tx, l.ty, 0.0f) & (places - 1u);
+    c.at[1] = hg_hash(par, l.x, l.y, l.z, l.tx, l.ty, 0.5f) & (places - 1u);
+    return c;
+}
+
+/* Votes for the line through the hits i < j of a window: `counts` and `pairs` have `places` words
+ * each, a power of two. */
 TRG_FN void hg_vote_hashed(TRG_LOCAL trg_u32 *counts, TRG_LOCAL trg_u32 *pairs, trg_u32 places,
                            const struct hg_view v, const struct hg_par par, trg_u32 i, trg_u32 j)
 {
     const trg_u32 p = hg_at(v.in, i), q = hg_at(v.in, j);
-    const trg_u32 a = v.z[p] < v.z[q] ? p : q, b = v.z[p] < v.z[q] ? q : p;
-    struct hg_line l;
+    struct hg_cells c;
 
-    if (!hg_may_pair(v, par, a, b))
+    if (!(v.z[p] < v.z[q] ? hg_may_pair(v, par, p, q) : hg_may_pair(v, par, q, p)))
         return;
-    l = hg_through(v.x[a], v.y[a], v.z[a], v.x[b], v.y[b], v.z[b]);
-    for (trg_u32 grid = 0; grid < 2u; grid++) {
-        const trg_u32 at =
-            hg_hash(par, l.x, l.y, l.z, l.tx, l.ty, grid ? 0.5f : 0.0f) & (places - 1u);
-
-        TRG_ATOMIC_ADD_LOCAL(&counts[at], 1u);
-        TRG_ATOMIC_MIN_LOCAL(&pairs[at], i < j ? i * HG_SIDE + j : j * HG_SIDE + i);
+    c = hg_cells_of(v, par, i, j, places);
+    for (trg_u32 g = 0; g < 2u; g++) {
+        TRG_ATOMIC_ADD_LOCAL(&counts[c.at[g]], 1u);
+        TRG_ATOMIC_MIN_LOCAL(&pairs[c.at[g]], i * HG_SIDE + j);
     }
+}
+
+/* Whether the pair that a place keeps is kept in the other grid as well, and that place tells of
+ * it: the one with more votes, the first of equals. */
+TRG_FN trg_u32 hg_told_elsewhere(TRG_LOCAL const trg_u32 *counts, TRG_LOCAL const trg_u32 *pairs,
+                                 trg_u32 places, const struct hg_view v, const struct hg_par par,
+                                 trg_u32 at)
+{
+    const struct hg_cells c = hg_cells_of(v, par, pairs[at] / HG_SIDE, pairs[at] % HG_SIDE, places);
+    const trg_u32 other = c.at[0] == at ? c.at[1] : c.at[0];
+
+    return pairs[other] == pairs[at] &&
+           (counts[other] > counts[at] || (counts[other] == counts[at] && other < at));
 }
 #endif

@@ -90,10 +90,21 @@ static void lay_out(struct trg_algo *a, uint32_t k)
     a->out_bytes[k] = at;
 }
 
+/* Places for the peaks of an RoI in any pass. */
+static size_t most_peaks(const struct trg_algo *a)
+{
+    size_t most = 0;
+
+    for (uint32_t p = 0; p < HG_PASSES; p++)
+        if ((size_t)a->par[p].n_bins * a->par[p].peaks_room > most)
+            most = (size_t)a->par[p].n_bins * a->par[p].peaks_room;
+    return most;
+}
+
 static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
 {
     const size_t n = a->limits.max_rois, items = a->par[0].items_room;
-    const size_t windows = n * a->par[0].bins_room, peaks = windows * a->par[0].peaks_room;
+    const size_t windows = n * a->par[0].bins_room, peaks = n * most_peaks(a);
     const struct {
         enum trg_mem mem;
         size_t bytes;
@@ -259,9 +270,9 @@ static int launch_pass(struct trg_algo *a, struct slot *s, struct trg_buffer *da
     const struct trg_arg refine[] = {TRG_BUF(s->starts), TRG_BUF(s->points), TRG_BUF(s->items),
                                      TRG_BUF(a->trig),   TRG_BUF(s->peaks),  TRG_BUF(s->n_peaks),
                                      TRG_BUF(s->cands),  TRG_VAL(*par)};
-    const struct trg_arg compete[] = {TRG_BUF(data),     TRG_BUF(s->used),   TRG_BUF(s->best),
-                                      TRG_BUF(s->cands), TRG_BUF(s->tracks), TRG_BUF(s->summaries),
-                                      TRG_VAL(*par)};
+    const struct trg_arg compete[] = {
+        TRG_BUF(data),     TRG_BUF(s->n_peaks), TRG_BUF(s->used),      TRG_BUF(s->best),
+        TRG_BUF(s->cands), TRG_BUF(s->tracks),  TRG_BUF(s->summaries), TRG_VAL(*par)};
     const uint32_t windows = par->n_rois * par->n_bins;
     int r = trg_launch(q, a->sort, (struct trg_range){par->n_rois, group_of(a, 256)}, sort, 7);
 
@@ -271,7 +282,7 @@ static int launch_pass(struct trg_algo *a, struct slot *s, struct trg_buffer *da
         r = trg_launch(q, a->refine, (struct trg_range){windows, group_of(a, 32)}, refine, 8);
     if (r == 0)
         r = trg_launch(q, a->compete, (struct trg_range){par->n_rois, group_of(a, 256)}, compete,
-                       7);
+                       8);
     return r;
 }
 

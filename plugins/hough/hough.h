@@ -10,15 +10,16 @@
 #include "trigd/kernel.h"
 
 #define HG_WORDS 8192u /* of local memory for the cells that are filled at once */
-#define HG_WORDS_FEW                                                                              \
-    1024u                  /* the same for small grids, of which a device can fill more at a time \
-                            */
-#define HG_HASHED_BIN 256u /* most hits of a bin with the method `hashed` */
-#define HG_LIST       512u /* peaks of a window before the strongest are taken */
-#define HG_PEAKS      64u  /* most peaks of a window that are refined */
-#define HG_BINS       128u /* most bins of phi */
-#define HG_SIDE       512u /* most cells along theta and along r */
-#define HG_TRACK_HITS 32u  /* most hits of a track */
+#define HG_WORDS_FEW                                                                               \
+    1024u                   /* the same for small grids, of which a device can fill more at a time \
+                             */
+#define HG_HASHED_BIN 256u  /* most hits of a bin with the method `hashed` */
+#define HG_LIST       512u  /* peaks of a window before the strongest are taken */
+#define HG_PEAKS      256u  /* most peaks of a window that are refined */
+#define HG_CANDS      8192u /* most of an RoI in one pass */
+#define HG_BINS       128u  /* most bins of phi */
+#define HG_SIDE       512u  /* most cells along theta and along r */
+#define HG_TRACK_HITS 32u   /* most hits of a track */
 #define HG_PASSES     3u
 #define HG_GROUP_MAX  256u
 
@@ -52,7 +53,7 @@ struct hg_par { /* of all launches of a batch */
     float tol_mm, tol_rad, tol_max_mm; /* of a hit to the line of a pair */
     float residual_max_mm, residual3_max_mm;
     float slope_max;
-    trg_u32 min_hits, max_gap;
+    trg_u32 min_hits, max_gap, max_gap3;
     float shared_max; /* part of its hits that a candidate may lose to better ones */
     float sigma_mm, scatter, scatter_slope;
 };

@@ -10,6 +10,7 @@
  *
  * hg_clear -> (hg_sort -> hg_find -> hg_refine -> hg_compete) a pass -> hg_offsets -> hg_write
  */
+#include "compete.h"
 #include "filter.h"
 #include "find.h"
 
@@ -287,14 +288,13 @@ TRG_KERNEL7(hg_refine, const trg_u32, starts, const float, points, const trg_u32
     const trg_u32 w = TRG_GID % par.n_bins;
     const struct hg_view v = hg_look(starts, points, items, trig, par, TRG_GID / par.n_bins, w);
 
-    for (trg_u32 p = TRG_LID; p < par.peaks_room; p += TRG_LSIZE) {
+    for (trg_u32 p = TRG_LID; p < n_peaks[TRG_GID]; p += TRG_LSIZE) {
         const trg_u32 at = TRG_GID * par.peaks_room + p;
         struct hg_list list;
         struct hg_line line = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
 
         cands[at].n = 0u;
-        if (p < n_peaks[TRG_GID] && hg_first_line(v, par, trig, peaks[at], &line) &&
-            hg_collect(v, par, line, &list))
+        if (hg_first_line(v, par, trig, peaks[at], &line) && hg_collect(v, par, line, &list))
             hg_store(v, &list, w * par.peaks_room + p, &cands[at]);
     }
 }
@@ -303,63 +303,55 @@ TRG_KERNEL7(hg_refine, const trg_u32, starts, const float, points, const trg_u32
 
 /* One group an RoI: in each round a candidate that is the best of all on each of its hits becomes a
  * track; the others lose the hits that are gone, and those that lost too much end. */
-TRG_KERNEL6(hg_compete, const trg_u8, data, trg_u32, used, trg_u32, best, struct hg_cand, cands,
-            struct hg_cand, tracks, struct hg_summary, summaries, struct hg_par, par)
+TRG_KERNEL7(hg_compete, const trg_u8, data, const trg_u32, n_peaks, trg_u32, used, trg_u32, best,
+            struct hg_cand, cands, struct hg_cand, tracks, struct hg_summary, summaries,
+            struct hg_par, par)
 {
-    TRG_SHARED trg_u32 alive, n_tracks, n_on_tracks, n_cands;
+    TRG_SHARED trg_u16 list[HG_CANDS];
+    TRG_SHARED trg_u32 n_list, alive, n_tracks, n_on_tracks;
     TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
-    const trg_u32 n = par.n_bins * par.peaks_room;
-    TRG_GLOBAL struct hg_cand *c = cands + TRG_GID * n;
-    const trg_u32 first = offsets[TRG_GID];
+    TRG_GLOBAL struct hg_cand *c = cands + TRG_GID * par.n_bins * par.peaks_room;
+    TRG_GLOBAL struct hg_cand *out = tracks + offsets[TRG_GID] / 3u + TRG_GID;
 
     if (TRG_LID == 0u) {
         n_tracks = summaries[TRG_GID].n_tracks;
-        n_on_tracks = n_cands = 0u;
+        n_list = n_on_tracks = 0u;
     }
-    for (trg_u32 round = 0u;; round++) {
+    TRG_BARRIER();
+    for (trg_u32 i = TRG_LID; i < par.n_bins * par.peaks_room; i += TRG_LSIZE)
+        if (i % par.peaks_room < n_peaks[TRG_GID * par.n_bins + i / par.peaks_room] && c[i].n)
+            list[TRG_ATOMIC_ADD_LOCAL(&n_list, 1u)] = (trg_u16)i;
+    for (;;) {
         TRG_BARRIER();
         if (TRG_LID == 0u)
             alive = 0u;
-        for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
-            for (trg_u32 k = 0; k < c[i].n; k++)
-                TRG_ATOMIC_MAX_GLOBAL(&best[c[i].hit[k]], c[i].key);
+        for (trg_u32 i = TRG_LID; i < n_list; i += TRG_LSIZE)
+            hg_claim(&c[list[i]], best);
         TRG_BARRIER();
-        for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
-            trg_u32 wins = c[i].n;
+        for (trg_u32 i = TRG_LID; i < n_list; i += TRG_LSIZE) {
+            TRG_GLOBAL struct hg_cand *one = &c[list[i]];
 
-            if (!c[i].n)
-                continue;
-            if (round == 0u)
-                TRG_ATOMIC_ADD_LOCAL(&n_cands, 1u);
-            for (trg_u32 k = 0; k < c[i].n; k++)
-                wins = wins && best[c[i].hit[k]] == c[i].key;
-            if (wins) {
-                const trg_u32 to = TRG_ATOMIC_ADD_LOCAL(&n_tracks, 1u);
-
-                TRG_ATOMIC_ADD_LOCAL(&n_on_tracks, c[i].n);
-                for (trg_u32 k = 0; k < c[i].n; k++)
-                    used[c[i].hit[k]] = 1u;
-                tracks[first / 3u + TRG_GID + to] = c[i];
-                c[i].n = 0u;
-            } else {
+            if (hg_wins(one, best)) {
+                TRG_ATOMIC_ADD_LOCAL(&n_on_tracks, one->n);
+                out[TRG_ATOMIC_ADD_LOCAL(&n_tracks, 1u)] = *one;
+                hg_take(one, used);
+            } else if (one->n) {
                 alive = 1u;
             }
         }
         TRG_BARRIER();
         if (!alive)
             break;
-        for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
-            for (trg_u32 k = 0; k < c[i].n; k++)
-                best[c[i].hit[k]] = 0u;
+        for (trg_u32 i = TRG_LID; i < n_list; i += TRG_LSIZE)
+            hg_unclaim(&c[list[i]], best);
         TRG_BARRIER();
-        for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
-            if (c[i].n)
-                hg_give_up_hits(&c[i], used, par);
+        for (trg_u32 i = TRG_LID; i < n_list; i += TRG_LSIZE)
+            hg_give_up_hits(&c[list[i]], used, par);
     }
     if (TRG_LID == 0u) {
         summaries[TRG_GID].n_tracks = n_tracks;
         summaries[TRG_GID].n_on_tracks += n_on_tracks;
-        summaries[TRG_GID].n_cands += n_cands;
+        summaries[TRG_GID].n_cands += n_list;
     }
 }
 

@@ -113,14 +113,19 @@ TRG_FN float hg_tolerance(const struct hg_par par, float z, float z_low, float z
     return t < par.tol_max_mm ? t : par.tol_max_mm;
 }
 
-/* Whether the line through two hits is worth a look: between layers, not too steep, near the beam
- * line. */
+TRG_FN trg_u32 hg_gap(const struct hg_view v, trg_u32 i, trg_u32 j)
+{
+    return v.layer[i] < v.layer[j] ? v.layer[j] - v.layer[i] : v.layer[i] - v.layer[j];
+}
+
+/* Whether the line through two hits is worth a look: on layers as near as those of two neighbours
+ * on a track, not too steep, near the beam line. */
 TRG_FN trg_u32 hg_may_pair(const struct hg_view v, const struct hg_par par, trg_u32 i, trg_u32 j)
 {
     const float dz = v.z[j] - v.z[i], dx = v.x[j] - v.x[i], dy = v.y[j] - v.y[i];
     const float cross = v.x[i] * dy - v.y[i] * dx;
 
-    if (v.layer[i] == v.layer[j] || !(dz > 0.0f))
+    if (v.layer[i] == v.layer[j] || hg_gap(v, i, j) > par.max_gap || !(dz > 0.0f))
         return 0u;
     if (trg_fabs(dx) > par.slope_max * dz || trg_fabs(dy) > par.slope_max * dz)
         return 0u;
@@ -312,6 +317,9 @@ TRG_FN trg_u32 hg_collect(const struct hg_view v, const struct hg_par par, struc
             return 0u;
     }
     hg_cut_gaps(v, par, list);
+    if (list->n == 3u && (hg_gap(v, list->at[0], list->at[1]) > par.max_gap3 ||
+                          hg_gap(v, list->at[1], list->at[2]) > par.max_gap3))
+        return 0u;
     return list->n >= par.min_hits;
 }
 
@@ -335,18 +343,4 @@ TRG_FN void hg_store(const struct hg_view v, const struct hg_list *list, trg_u32
     out->key = list->n << 26 | quality << 13 | (8191u - number);
 }
 
-/* Takes off the hits that others have by now; ends the candidate when too few are left. */
-TRG_FN void hg_give_up_hits(TRG_GLOBAL struct hg_cand *c, TRG_GLOBAL const trg_u32 *used,
-                            const struct hg_par par)
-{
-    trg_u32 n = 0u;
-
-    for (trg_u32 k = 0; k < c->n; k++)
-        if (!used[c->hit[k]])
-            c->hit[n++] = c->hit[k];
-    if (n < par.min_hits || (float)(c->n_first - n) > par.shared_max * (float)c->n_first)
-        n = 0u;
-    c->n = n;
-    c->key = (c->key & 0x3ffffffu) | n << 26;
-}
 #endif

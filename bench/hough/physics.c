@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hough_physics - the tracks of each method against the truth, as LHCb counts: efficiency, clones,
+ * ghosts.
+ *
+ *     TRIGD_BUILD=build/release build/release/bench/hough_physics [--json FILE] [--generated N]
+ *         [--set KEY VALUE]... [FILE.roi ...]
+ *
+ * looks at N generated RoIs of the preset `velo` (seed 20260101) and at the RoIs of files, each
+ * file a sample of its own. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "match.h"
+#include "result.h"
+
+#define SEED         20260101u
+#define SETTINGS_MAX 32
+#define MAX_ROIS     32u
+#define BLOCK        500u /* generated RoIs in memory at a time */
+
+static struct driver_host host;
+static FILE *json;
+static const char *settings[2 * SETTINGS_MAX + 1];
+static const char *const methods[] = {"brute", "paint", "analytic", "velo"}; /* presets */
+
+struct tally { /* of one sample and method */
+    struct match m;
+    uint64_t rois, truncated;
+    double seconds;
+};
+
+static struct driver *open_driver(const char *method, struct hough_config *c)
+{
+    struct driver_setup setup = {
+        .host = &host, .config = c, .slots = 1, .max_rois = MAX_ROIS, .max_items = 400000};
+    struct driver *d;
+
+    if (driver_configure(&host, c, method, NULL) < 0)
+        return NULL;
+    for (const char **s = settings; *s; s += 2) {
+        char why[256] = "";
+
+        if (plugin_set(host.plugin, s[0], s[1], c, why, sizeof why) < 0) {
+            fprintf(stderr, "hough_physics: %s\n", why);
+            return NULL;
+        }
+    }
+    if (backends_device(host.backends, "cpu", 0, &setup.device) < 0 || driver_open(&setup, &d) < 0)
+        return NULL;
+    return d;
+}
+
+/* Adds events; 0 or a negative errno. */
+static int add(struct tally *t, struct driver *d, const struct event *events, uint32_t n)
+{
+    struct trg_result *results = calloc(n + 1u, sizeof *results);
+    struct found *found = calloc(n + 1u, sizeof *found);
+    uint64_t start = clock_ns();
+    int r = results && found ? driver_run(d, events, n, results, found) : -1;
+
+    t->seconds += (double)(clock_ns() - start) * 1e-9;
+    for (uint32_t i = 0; r == 0 && i < n; i++) {
+        r = match_add(&t->m, &events[i], &found[i]);
+        t->rois++;
+        t->truncated += results[i].status == TRG_TRUNCATED;
+    }
+    free(results);
+    found_free(found, n);
+    return r;
+}
+
+static void write_figure(const char *sample, const char *method, const char *what, double value,
+                         double n, bool higher, double goal)
+{
+    char figure[200];
+    struct result r = {.n = 0};
+    double error = n > 0 ? sqrt(fmax(value * (1 - value), 1 / n) / n) : 0;
+
+    snprintf(figure, sizeof figure, "%s, %s: %s", sample, method, what);
+    result_add(&r, value - error);
+    result_add(&r, value);
+    result_add(&r, value + error);
+    result_write(json,
+                 &(struct result_figure){.bench = "physics-hough",
+                                         .figure = figure,
+                                         .unit = "fraction",
+                                         .command = "hough_physics",
+                                         .higher_is_better = higher,
+                                         .goal = goal},
+                 &r);
+}
+
+static void tell(const char *sample, const char *method, const struct tally *t)
+{
+    const struct match *m = &t->m;
+
+    printf("%-16s %-9s %6llu", sample, method, (unsigned long long)t->rois);
+    for (enum match_class c = 0; c < MATCH_CLASSES; c++) {
+        char what[64];
+
+        if (m->particles[c])
+            printf(" %7.4f", match_efficiency(m, c));
+        else
+            printf("       -");
+        snprintf(what, sizeof what, "efficiency, %s", match_names[c]);
+        if (m->particles[c])
+            write_figure(sample, method, what, match_efficiency(m, c), (double)m->particles[c],
+                         true, c == MATCH_ETA25 ? 0.983 : 0);
+    }
+    printf(" %7.4f %7.4f %7.4f %7.4f %6.1f %5llu %8.0f\n", match_ghosts(m), match_clones(m),
+           m->purity / (double)(m->matched + !m->matched),
+           m->hit_efficiency / (double)(m->matched + !m->matched),
+           (double)m->tracks / (double)t->rois, (unsigned long long)t->truncated,
+           t->seconds * 1e6 / (double)t->rois);
+    fflush(stdout);
+    write_figure(sample, method, "ghosts", match_ghosts(m), (double)m->tracks, false, 0.009);
+    write_figure(sample, method, "clones", match_clones(m), (double)m->matched, false, 0);
+}
+
+static int look_generated(uint32_t n)
+{
+    struct event *events = calloc(BLOCK, sizeof *events);
+    struct hough_config c[4];
+    struct driver *d[4] = {NULL};
+    struct tally t[4];
+    int r = events ? 0 : -1;
+
+    memset(t, 0, sizeof t);
+    for (uint32_t k = 0; r == 0 && k < 4; k++)
+        if (!(d[k] = open_driver(methods[k], &c[k])))
+            r = -1;
+    for (uint32_t first = 0; r == 0 && first < n; first += BLOCK) {
+        uint32_t made = 0, most = n - first < BLOCK ? n - first : BLOCK;
+
+        while (r == 0 && made < most) {
+            r = event_generate("velo", SEED, first + made, &events[made]);
+            made += r == 0;
+        }
+        for (uint32_t k = 0; r == 0 && k < 4; k++)
+            r = add(&t[k], d[k], events, made);
+        for (uint32_t i = 0; i < made; i++)
+            event_free(&events[i]);
+    }
+    for (uint32_t k = 0; k < 4; k++) {
+        if (r == 0)
+            tell("generated velo", methods[k], &t[k]);
+        driver_close(d[k]);
+    }
+    free(events);
+    return r;
+}
+
+static int look_file(const char *path)
+{
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    struct event *events = NULL;
+    uint32_t n = 0;
+    int r = events_read(path, &events, &n);
+
+    if (r < 0)
+        fprintf(stderr, "hough_physics: %s: %s\n", path, strerror(-r));
+    for (uint32_t k = 0; r == 0 && k < 4; k++) {
+        struct tally t = {.rois = 0};
+        struct hough_config c;
+        struct driver *d = open_driver(methods[k], &c);
+
+        r = d ? add(&t, d, events, n) : -1;
+        if (r == 0)
+            tell(name, methods[k], &t);
+        driver_close(d);
+    }
+    events_free(events, n);
+    return r;
+}
+
+int main(int argc, char **argv)
+{
+    uint32_t generated = 0, n_settings = 0;
+    int i, r = 0;
+
+    for (i = 1; i < argc && !strncmp(argv[i], "--", 2); i++) {
+        if (!strcmp(argv[i], "--json") && i + 1 < argc) {
+            json = fopen(argv[++i], "a");
+        } else if (!strcmp(argv[i], "--generated") && i + 1 < argc) {
+            generated = (uint32_t)strtoul(argv[++i], NULL, 10);
+        } else if (!strcmp(argv[i], "--set") && i + 2 < argc && n_settings < SETTINGS_MAX) {
+            settings[2 * n_settings] = argv[++i];
+            settings[2 * n_settings++ + 1] = argv[++i];
+        } else {
+            fprintf(stderr,
+                    "usage: hough_physics [--json FILE] [--generated N] [--set KEY VALUE]... "
+                    "[FILE.roi ...]\n");
+            return 2;
+        }
+    }
+    if (driver_host_open(&host) < 0)
+        return 1;
+    printf("%-16s %-9s %6s %7s %7s %7s %7s %7s %7s %7s %7s %7s %6s %5s %8s\n", "sample", "method",
+           "RoIs", "all", "eta 2-5", "long", "from b", "from s", "ghosts", "clones", "purity",
+           "hit eff", "tracks", "trunc", "us/RoI");
+    if (generated)
+        r = look_generated(generated);
+    for (; r == 0 && i < argc; i++)
+        r = look_file(argv[i]);
+    driver_host_close(&host);
+    if (json && fclose(json))
+        r = -1;
+    return r ? 1 : 0;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "events.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "generator.h"
+#include "roifile.h"
+
+int event_new(uint32_t n, uint32_t n_particles, struct event *ret_event)
+{
+    struct event e = {.n = n, .n_particles = n_particles};
+
+    e.x = calloc(n + 1u, sizeof *e.x);
+    e.y = calloc(n + 1u, sizeof *e.y);
+    e.z = calloc(n + 1u, sizeof *e.z);
+    e.layer = calloc(n + 1u, sizeof *e.layer);
+    e.id = calloc(n + 1u, sizeof *e.id);
+    e.particle = calloc(n + 1u, sizeof *e.particle);
+    e.flags = calloc(n_particles + 1u, sizeof *e.flags);
+    e.pdg = calloc(n_particles + 1u, sizeof *e.pdg);
+    e.eta = calloc(n_particles + 1u, sizeof *e.eta);
+    if (!e.x || !e.y || !e.z || !e.layer || !e.id || !e.particle || !e.flags || !e.pdg || !e.eta) {
+        event_free(&e);
+        return -ENOMEM;
+    }
+    *ret_event = e;
+    return 0;
+}
+
+void event_free(struct event *e)
+{
+    free(e->x);
+    free(e->y);
+    free(e->z);
+    free(e->layer);
+    free(e->id);
+    free(e->particle);
+    free(e->flags);
+    free(e->pdg);
+    free(e->eta);
+}
+
+void events_free(struct event *events, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        event_free(&events[i]);
+    free(events);
+}
+
+int event_generate(const char *preset, uint64_t seed, uint64_t i, struct event *ret_event)
+{
+    struct generated g;
+    int r;
+
+    generated_init(&g);
+    r = generator_make(generator_find(preset), seed, i, &g);
+    if (r == 0)
+        r = event_new(g.n, g.n_particles, ret_event);
+    if (r == 0) {
+        ret_event->info = g.info;
+        memcpy(ret_event->x, g.hits.x, g.n * sizeof *g.hits.x);
+        memcpy(ret_event->y, g.hits.y, g.n * sizeof *g.hits.y);
+        memcpy(ret_event->z, g.hits.z, g.n * sizeof *g.hits.z);
+        memcpy(ret_event->layer, g.hits.layer, g.n * sizeof *g.hits.layer);
+        memcpy(ret_event->id, g.hits.id, g.n * sizeof *g.hits.id);
+        memcpy(ret_event->particle, g.particle, g.n * sizeof *g.particle);
+        memcpy(ret_event->flags, g.particle_flags, g.n_particles * sizeof *g.particle_flags);
+        memcpy(ret_event->pdg, g.pdg, g.n_particles * sizeof *g.pdg);
+        memcpy(ret_event->eta, g.eta, g.n_particles * sizeof *g.eta);
+    }
+    generated_fini(&g);
+    return r;
+}
+
+/* Whether the columns of an RoI of a file are equally long. */
+static bool is_whole(const Trigd__V1__Roi *roi)
+{
+    const Trigd__V1__Hits *h = roi->hits;
+    const Trigd__V1__Truth *t = roi->truth;
+    const size_t n = h->n_x_mm;
+
+    return h->n_y_mm == n && h->n_z_mm == n && h->layer.len == 2 * n && h->n_id == n &&
+           (!t || t->n_item_particle == 0 || t->n_item_particle == n) && n < UINT32_MAX;
+}
+
+static void copy_truth(const Trigd__V1__Truth *t, struct event *e)
+{
+    for (uint32_t i = 0; i < e->n; i++)
+        e->particle[i] = t && i < t->n_item_particle && t->item_particle[i] < e->n_particles
+                             ? t->item_particle[i]
+                             : EVENT_NOISE;
+    for (uint32_t p = 0; p < e->n_particles; p++) {
+        e->eta[p] = t->particle_eta[p];
+        if (p < t->n_particle_flags)
+            e->flags[p] = t->particle_flags[p];
+        if (p < t->n_particle_pdg)
+            e->pdg[p] = t->particle_pdg[p];
+    }
+}
+
+static int copy_roi(const Trigd__V1__Roi *roi, struct event *ret_event)
+{
+    const Trigd__V1__Hits *h = roi->hits;
+    const uint32_t n = (uint32_t)h->n_x_mm;
+    int r = event_new(n, roi->truth ? (uint32_t)roi->truth->n_particle_eta : 0, ret_event);
+
+    if (r < 0)
+        return r;
+    ret_event->info = (struct trg_roi_info){.run = roi->run,
+                                            .l1id = roi->l1id,
+                                            .roi_id = roi->roi_id,
+                                            .phi_half_rad = roi->phi_half_rad,
+                                            .z_min_mm = roi->z_min_mm,
+                                            .z_max_mm = roi->z_max_mm};
+    for (uint32_t i = 0; i < n; i++) {
+        ret_event->x[i] = h->x_mm[i];
+        ret_event->y[i] = h->y_mm[i];
+        ret_event->z[i] = h->z_mm[i];
+        ret_event->layer[i] = (uint16_t)(h->layer.data[2 * i] | h->layer.data[2 * i + 1] << 8);
+        ret_event->id[i] = h->id[i];
+    }
+    copy_truth(roi->truth, ret_event);
+    return 0;
+}
+
+static int append(const Trigd__V1__RoiBatch *batch, struct event **events, uint32_t *n)
+{
+    struct event *more = realloc(*events, (*n + batch->n_rois + 1) * sizeof *more);
+    int r = 0;
+
+    if (!more)
+        return -ENOMEM;
+    *events = more;
+    for (size_t i = 0; r == 0 && i < batch->n_rois; i++) {
+        if (!batch->rois[i]->hits)
+            continue;
+        r = is_whole(batch->rois[i]) ? copy_roi(batch->rois[i], &more[*n]) : -EBADMSG;
+        if (r == 0)
+            (*n)++;
+    }
+    return r;
+}
+
+int events_read(const char *path, struct event **events, uint32_t *n)
+{
+    struct roifile_reader *reader;
+    const void *bytes;
+    size_t size;
+    int r = roifile_open(path, &reader);
+
+    if (r < 0)
+        return r;
+    while ((r = roifile_next(reader, &bytes, &size)) > 0) {
+        Trigd__V1__RoiBatch *batch = trigd__v1__roi_batch__unpack(NULL, size, bytes);
+
+        r = batch ? append(batch, events, n) : -EBADMSG;
+        if (batch)
+            trigd__v1__roi_batch__free_unpacked(batch, NULL);
+        if (r < 0)
+            break;
+    }
+    roifile_close(reader);
+    return r;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "match.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+const char *const match_names[MATCH_CLASSES] = {"all", "eta 2-5", "long", "from b", "from s"};
+
+struct truth {
+    uint32_t *hits, *modules, *last; /* of each particle; last: module + 1 of its last hit */
+    uint32_t *tracks;                /* that belong to it */
+    uint32_t *count;                 /* hits on the track that is looked at */
+};
+
+static bool is_in(const struct event *e, uint32_t p, enum match_class c)
+{
+    bool forward = e->eta[p] > 2 && e->eta[p] < 5;
+
+    switch (c) {
+    case MATCH_ETA25:
+        return forward;
+    case MATCH_LONG:
+        return forward && e->flags[p] & 8;
+    case MATCH_BEAUTY:
+        return forward && e->flags[p] & 1;
+    case MATCH_STRANGE:
+        return e->flags[p] & 4;
+    case MATCH_ALL:
+    case MATCH_CLASSES:
+    default:
+        return true;
+    }
+}
+
+/* Hits and modules of each particle.  Hits of a module lie behind one another or not: a module that
+ * comes twice counts twice, which three hits on two modules cannot use to get in, because hits are
+ * sorted by module. */
+static void count_hits(const struct event *e, struct truth *t)
+{
+    for (uint32_t i = 0; i < e->n; i++) {
+        const uint32_t p = e->particle[i];
+
+        if (p == EVENT_NOISE)
+            continue;
+        t->hits[p]++;
+        t->modules[p] += t->last[p] != e->layer[i] + 1u;
+        t->last[p] = e->layer[i] + 1u;
+    }
+}
+
+/* The track whose hits are given: whose it is. */
+static void match_track(struct match *m, const struct event *e, struct truth *t,
+                        const uint32_t *hits, uint32_t n)
+{
+    uint32_t best = EVENT_NOISE, most = 0;
+
+    for (uint32_t k = 0; k < n; k++)
+        if (e->particle[hits[k]] != EVENT_NOISE)
+            t->count[e->particle[hits[k]]] = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        const uint32_t p = e->particle[hits[k]];
+
+        if (p != EVENT_NOISE && ++t->count[p] > most) {
+            most = t->count[p];
+            best = p;
+        }
+    }
+    m->tracks++;
+    if (10 * most < 7 * n) {
+        m->ghosts++;
+        return;
+    }
+    m->matched++;
+    m->clones += t->tracks[best]++ > 0;
+    m->purity += (double)most / n;
+    m->hit_efficiency += (double)most / t->hits[best];
+}
+
+static void match_tracks(struct match *m, const struct event *e, struct truth *t,
+                         const struct found *f)
+{
+    uint32_t hits[64], at = 0;
+
+    for (uint32_t i = 0; i < f->n; i++) {
+        const uint32_t n = f->n_hits[i];
+
+        hits[0] = f->inner[at];
+        for (uint32_t k = 0; k + 1 < n && k + 1 < 64; k++)
+            hits[k + 1] = f->outer[at + k];
+        at += n - 1;
+        match_track(m, e, t, hits, n);
+    }
+}
+
+int match_add(struct match *m, const struct event *e, const struct found *f)
+{
+    const uint32_t room = e->n_particles + 1u;
+    uint32_t *block = calloc(room, 5 * sizeof *block);
+    struct truth t = {block, block + room, block + 2 * room, block + 3 * room, block + 4 * room};
+
+    if (!block)
+        return -ENOMEM;
+    count_hits(e, &t);
+    match_tracks(m, e, &t, f);
+    for (uint32_t p = 0; p < e->n_particles; p++)
+        for (enum match_class c = 0; c < MATCH_CLASSES; c++)
+            if (t.modules[p] >= 3 && abs(e->pdg[p]) != 11 && is_in(e, p, c)) {
+                m->particles[c]++;
+                m->found[c] += t.tracks[p] > 0;
+            }
+    free(block);
+    return 0;
+}
+
+double match_efficiency(const struct match *m, enum match_class c)
+{
+    return m->particles[c] ? (double)m->found[c] / (double)m->particles[c] : NAN;
+}
+
+double match_ghosts(const struct match *m)
+{
+    return m->tracks ? (double)m->ghosts / (double)m->tracks : 0;
+}
+
+double match_clones(const struct match *m)
+{
+    return m->matched ? (double)m->clones / (double)m->matched : 0;
+}
