@@ -41,6 +41,7 @@ void import_init(struct import *im)
     memset(im, 0, sizeof *im);
     generated_init(&im->g);
     im->preset = generator_find("velo");
+    im->seed = 1;
 }
 
 void import_fini(struct import *im)
@@ -252,12 +253,17 @@ int import_files(struct import *im, const struct import_format *format, char *co
                  uint32_t n, const char *out)
 {
     Trigd__V1__FileHeader header = TRIGD__V1__FILE_HEADER__INIT;
+    bool is_simulated = format->read == import_particles;
     char creator[64];
     int r, finished;
 
     snprintf(creator, sizeof creator, "trigreplay import %s", format->name);
     header.version = 1;
     header.creator = creator;
+    if (is_simulated) {
+        header.preset = (char *)im->preset->name;
+        header.seed = im->seed;
+    }
     header.created_unix_s = (uint64_t)time(NULL);
     r = roifile_create(out, &header, &im->w);
     if (r < 0)

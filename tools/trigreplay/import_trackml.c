@@ -117,7 +117,11 @@ static int read_truth(struct event *e, const char *path)
     if (r < 0)
         return r;
     e->maker = calloc(e->im->g.n + 1, sizeof *e->maker);
-    r = e->maker ? csv_need(&c, names, column) : no_memory(e);
+    if (!e->maker) {
+        csv_close(&c);
+        return no_memory(e);
+    }
+    r = csv_need(&c, names, column);
     while (r == 0 && (r = csv_next(&c)) == 1) {
         r = csv_unsigned(&c, column[0], UINT32_MAX, &id);
         if (r == 0)

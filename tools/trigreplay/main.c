@@ -66,6 +66,7 @@ struct arguments {
     char **rest; /* what stands behind the command */
     uint32_t n_rest;
     char endpoint[512];
+    bool has_preset, has_seed; /* given, not the default */
 };
 
 /* A number from min to max, or exits with a sentence. */
@@ -147,6 +148,7 @@ static void set_option(struct arguments *a, int opt, const char *name)
         break;
     case PRESET:
         o->preset = optarg;
+        a->has_preset = true;
         break;
     case FILE_:
         o->file = optarg;
@@ -174,6 +176,7 @@ static void set_option(struct arguments *a, int opt, const char *name)
         break;
     case SEED:
         o->seed = number(name, optarg, 0, UINT64_MAX);
+        a->has_seed = true;
         break;
     case TRUTH:
         set_truth(o, optarg);
@@ -345,8 +348,10 @@ static int import(const struct arguments *a)
         return EXIT_USAGE;
     }
     import_init(&im);
-    im.preset = a->preset;
-    im.seed = a->o.seed;
+    if (a->has_preset)
+        im.preset = a->preset;
+    if (a->has_seed)
+        im.seed = a->o.seed;
     r = import_files(&im, format, a->rest + 1, a->n_rest - 1, a->out);
     if (r < 0)
         fprintf(stderr, "trigreplay: %s\n", im.problem.text);
