@@ -5,7 +5,8 @@
 #define VX_GEOMETRY_H
 #include "vertexing.h"
 
-/* One track, loaded from the columns. */
+/* One track, loaded from the columns.  A column is a pointer and then an index, which compilers see
+ * through when they vectorize; one 32-bit sum might wrap around. */
 struct vx_line {
     float x, y, z, ux, uy, uz, v, c, vt;
 };
@@ -14,15 +15,15 @@ TRG_FN struct vx_line vx_load(TRG_GLOBAL const float *t, trg_u32 room, trg_u32 i
 {
     struct vx_line l;
 
-    l.x = t[VX_X * room + i];
-    l.y = t[VX_Y * room + i];
-    l.z = t[VX_Z * room + i];
-    l.ux = t[VX_UX * room + i];
-    l.uy = t[VX_UY * room + i];
-    l.uz = t[VX_UZ * room + i];
-    l.v = t[VX_V * room + i];
-    l.c = t[VX_C * room + i];
-    l.vt = t[VX_VT * room + i];
+    l.x = (t + VX_X * room)[i];
+    l.y = (t + VX_Y * room)[i];
+    l.z = (t + VX_Z * room)[i];
+    l.ux = (t + VX_UX * room)[i];
+    l.uy = (t + VX_UY * room)[i];
+    l.uz = (t + VX_UZ * room)[i];
+    l.v = (t + VX_V * room)[i];
+    l.c = (t + VX_C * room)[i];
+    l.vt = (t + VX_VT * room)[i];
     return l;
 }
 

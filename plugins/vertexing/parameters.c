@@ -45,9 +45,9 @@ const struct trg_param vx_params[] = {
 
     {"window_mm", TRG_PARAM_F32, AT(window_mm), "8", 0.1, 1000, "mm", NULL,
      "tracks whose z at the beam is further from the seed are not in its fit"},
-    {"tukey_start", TRG_PARAM_F32, AT(tukey_start), "10", 1, 1000, "sigma", NULL,
+    {"tukey_start", TRG_PARAM_F32, AT(tukey_start), "10", 1, VX_TUKEY_MAX, "sigma", NULL,
      "constant of the biweight in the first round"},
-    {"tukey_end", TRG_PARAM_F32, AT(tukey_end), "3", 1, 100, "sigma", NULL,
+    {"tukey_end", TRG_PARAM_F32, AT(tukey_end), "3", 1, VX_TUKEY_MAX, "sigma", NULL,
      "and where it ends; it shrinks by 0.7 a round"},
     {"tolerance_mm", TRG_PARAM_F32, AT(tolerance_mm), "0.001", 1e-6, 10, "mm", NULL,
      "a fit ends when the vertex moves by less"},

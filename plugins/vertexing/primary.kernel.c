@@ -5,6 +5,9 @@
  * histogram -> vx_seed_peaks or vx_seed_pairs -> (vx_fit_primary -> vx_prune) twice -> vx_associate
  */
 #include "geometry.h"
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+#include "sums.h"
+#endif
 
 TRG_FN struct vx_vertex vx_seed(float x, float y, float z, float weight)
 {
@@ -338,17 +341,21 @@ TRG_KERNEL5(vx_fit_primary, const float, sorted, const trg_u32, cells, const str
     }
     TRG_BARRIER();
     for (trg_u32 round = 0u; round < rounds && !done; round++) {
-        const float x0 = v.x, y0 = v.y, z0 = v.z, inv_c2 = 1.0f / (c * c);
+        const float inv_c2 = 1.0f / (c * c);
         trg_i64 own[VX_SUMS] = {0};
 
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+        vx_host_sums(sorted, room, from, to, (struct vx_bounds){low, high}, v, inv_c2, own);
+#else
         for (trg_u32 i = from + TRG_LID; i < to; i += TRG_LSIZE) {
             const struct vx_line l = vx_load(sorted, room, i);
-            const struct vx_miss m = vx_from(l, x0, y0, z0);
+            const struct vx_miss m = vx_from(l, v.x, v.y, v.z);
             const float w = l.z >= low && l.z < high ? vx_tukey(m.chi2, inv_c2) : 0.0f;
 
             if (w > 0.0f)
                 VX_ADD(own, l, m, w);
         }
+#endif
         for (trg_u32 j = 0u; j < VX_SUMS; j++)
             sums[TRG_LID * VX_SUMS + j] = own[j];
         TRG_BARRIER();

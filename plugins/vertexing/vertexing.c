@@ -240,16 +240,17 @@ static int find_primaries(struct run *b)
                                     TRG_BUF(s->counts), TRG_VAL(b->par)};
     const struct trg_arg pairs[] = {TRG_BUF(b->data), TRG_BUF(s->entry_z), TRG_BUF(s->seeds),
                                     TRG_BUF(s->counts), TRG_VAL(b->par)};
+    struct vx_par par = b->par;
     const struct trg_arg fit[] = {TRG_BUF(s->sorted), TRG_BUF(s->cells),  TRG_BUF(s->seeds),
-                                  TRG_BUF(s->fits),   TRG_BUF(s->counts), TRG_VAL(b->par)};
+                                  TRG_BUF(s->fits),   TRG_BUF(s->counts), TRG_VAL(par)};
     const struct trg_arg prune[] = {TRG_BUF(s->fits), TRG_BUF(s->seeds), TRG_BUF(s->counts),
                                     TRG_VAL(b->par)};
     int r = b->a->config->seeding == VX_METHOD_PEAKS
                 ? trg_launch(b->q, b->a->peaks, RANGE(n, b->a->group), peaks, N_ARGS(peaks))
                 : trg_launch(b->q, b->a->pairs, RANGE(n, b->a->group), pairs, N_ARGS(pairs));
 
-    /* twice: what a dropped vertex had taken goes to those that stay */
-    for (int round = 0; r == 0 && round < 2; round++) {
+    /* twice: what a dropped vertex had taken goes to those that stay, which begin near the end */
+    for (int round = 0; r == 0 && round < 2; round++, par.tukey_start = par.tukey_end) {
         r = trg_launch(b->q, b->a->fit_primary, RANGE(n * b->par.pv_room, VX_FIT_GROUP), fit,
                        N_ARGS(fit));
         if (r == 0)

@@ -13,6 +13,7 @@
 #define VX_PAIRS_MAX    1024u /* most tracks of an RoI that seed pairwise */
 #define VX_GROUP_MAX    256u  /* largest work-group that the kernels are launched with */
 #define VX_FIT_GROUP    32u   /* work-items that fit one vertex */
+#define VX_TUKEY_MAX    30    /* so that sums of a fit need not be cut off */
 #define VX_NOWHERE      3e38f /* z of a track that is not in the histogram */
 #define VX_NONE         0xffffffffu
 
