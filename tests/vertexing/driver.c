@@ -9,8 +9,6 @@
 
 #include "stage.h"
 
-#define ANSWER_ROOM 128u
-
 struct slot {
     struct trg_queue *queue;
     struct trg_event *reached;

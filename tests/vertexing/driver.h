@@ -9,6 +9,7 @@
 #include "plugin_host.h"
 
 #define DRIVER_SLOTS 3u
+#define ANSWER_ROOM  128u /* vertices of one answer: 64 primary and 64 secondary ones */
 
 /* The backends and plugins of the build (TRIGD_BUILD); log lines of level warn and up are printed.
  */
@@ -28,7 +29,7 @@ int vx_configure(const struct vx_host *h, const char *preset, const char *const 
 struct vx_answer {
     struct trg_result result;
     uint32_t n;                    /* vertices */
-    void *column[TRG_COLUMNS_MAX]; /* TRG_VERTICES, room for 128 each */
+    void *column[TRG_COLUMNS_MAX]; /* TRG_VERTICES, room for ANSWER_ROOM each */
 };
 int vx_answers_new(uint32_t n, struct vx_answer **ret_answers);
 void vx_answers_free(struct vx_answer *a, uint32_t n);

@@ -52,10 +52,11 @@ int event_init(struct event *e, uint32_t room)
     memset(e, 0, sizeof *e);
     e->room = room;
     e->vertex = calloc(room, sizeof *e->vertex);
+    e->vertices = calloc(EVENT_VERTICES, sizeof *e->vertices);
     for (uint32_t c = 0; c < EVENT_COLUMNS; c++)
         e->column[c] = calloc(room, 4);
     for (uint32_t c = 0; c < EVENT_COLUMNS; c++)
-        if (!e->column[c] || !e->vertex) {
+        if (!e->column[c] || !e->vertex || !e->vertices) {
             event_fini(e);
             return -ENOMEM;
         }
@@ -67,6 +68,7 @@ void event_fini(struct event *e)
     for (uint32_t c = 0; c < EVENT_COLUMNS; c++)
         free(e->column[c]);
     free(e->vertex);
+    free(e->vertices);
     memset(e, 0, sizeof *e);
 }
 

@@ -7,7 +7,7 @@
 #include "trigd/event.h"
 
 #define EVENT_COLUMNS  11u
-#define EVENT_VERTICES 128u
+#define EVENT_VERTICES 256u /* most vertices of an event */
 #define EVENT_NOBODY   0xffffffffu /* vertex of a ghost track */
 
 enum event_kind { EVENT_PRIMARY, EVENT_BEAUTY, EVENT_OTHER };
@@ -25,7 +25,7 @@ struct event {
     void *column[EVENT_COLUMNS]; /* TRG_TRACKS */
     uint32_t *vertex;            /* of each track, or EVENT_NOBODY */
     uint32_t n_vertices;
-    struct event_vertex vertices[EVENT_VERTICES];
+    struct event_vertex *vertices; /* room for EVENT_VERTICES */
 };
 
 /* An event without tracks that has room for some; -ENOMEM. */

@@ -116,7 +116,7 @@ static bool has_candidate(const struct event_vertex *v, const struct vx_answer *
 
 void score_add(struct score *s, const struct event *e, const struct vx_answer *a)
 {
-    uint32_t vertex_of[EVENT_VERTICES], collision_of[128];
+    uint32_t vertex_of[EVENT_VERTICES], collision_of[ANSWER_ROOM];
 
     match(e, a, vertex_of, collision_of);
     s->events++;

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* results.h - what was measured, as lines for people and, where wished, as JSON objects. */
+#ifndef VX_RESULTS_H
+#define VX_RESULTS_H
+#include <stdint.h>
+
+/* `json` NULL: the table alone; otherwise lines are added to the file.  TRIGD_MACHINE and
+ * TRIGD_COMMIT tell where and what. */
+int results_open(const char *json, const char *bench, const char *sample, const char *command);
+int results_close(void);
+void result_ratio(const char *what, double value, double error, uint32_t of, const char *better,
+                  double goal);
+void result_length(const char *what, double um, double error, uint32_t of);
+void result_number(const char *what, double value, const char *unit, uint32_t of);
+#endif
