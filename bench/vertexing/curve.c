@@ -33,16 +33,16 @@ static double by_flight_3(const struct vx_answer *a)
     return flight(a, 3);
 }
 
-/* The rule that docs/vertexing.md describes. */
+/* The candidate with most tracks; of equals, the more significant one. */
 static double by_both(const struct vx_answer *a)
 {
     double best = 0;
 
     for (uint32_t i = 0; i < a->n; i++)
         if (vx_type(a, i) == TRG_SECONDARY) {
-            const double tracks = (double)vx_floats(a, 3)[i];
+            const double significance = (double)vx_floats(a, 14)[i];
 
-            best = fmax(best, log1p((double)vx_floats(a, 14)[i]) * (tracks - 1));
+            best = fmax(best, vx_tracks(a, i) + significance / (significance + 100));
         }
     return best;
 }
@@ -64,7 +64,7 @@ static const struct {
               {"number of displaced tracks", by_displaced},
               {"flight significance, 2 tracks", by_flight_2},
               {"flight significance, 3 tracks", by_flight_3},
-              {"candidate: log flight significance x tracks", by_both}};
+              {"candidate: tracks, then flight significance", by_both}};
 
 struct point {
     double value;

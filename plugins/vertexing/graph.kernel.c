@@ -203,7 +203,8 @@ TRG_FN trg_u32 vx_cut(struct vx_line a, struct vx_line b, trg_u32 pv_a, trg_u32 
                              q.y - v.y, q.z - v.z) < par.radial_sigmas * par.radial_sigmas)
             return 2u;
     }
-    if (bx * bx + by * by < par.cylinder * par.cylinder)
+    if (bx * bx + by * by < par.cylinder * par.cylinder ||
+        bx * bx + by * by > par.cylinder_max * par.cylinder_max)
         return 3u;
     return vx_pair_of(a, b).sin2 < par.min_sin2 ? 4u : 0u;
 }

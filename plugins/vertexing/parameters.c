@@ -34,9 +34,9 @@ const struct trg_param vx_params[] = {
 
     {"seeding", TRG_PARAM_CHOICE, AT(seeding), "peaks", 0, 0, "", "peaks|pairs",
      "seeds: peaks of the histogram, or clusters of tracks merged pair by pair"},
-    {"min_height", TRG_PARAM_U32, AT(min_height), "40", 1, 1000000, "", NULL,
+    {"min_height", TRG_PARAM_U32, AT(min_height), "30", 1, 1000000, "", NULL,
      "least height of a peak, after smoothing"},
-    {"prominence", TRG_PARAM_F32, AT(prominence), "0.3", 0, 1, "", NULL,
+    {"prominence", TRG_PARAM_F32, AT(prominence), "0.2", 0, 1, "", NULL,
      "part of its height by which a peak stands above the valleys to higher ones"},
     {"pair_distance", TRG_PARAM_F32, AT(pair_distance), "5", 0.1, 100, "sigma", NULL,
      "clusters nearer than this merge"},
@@ -53,8 +53,14 @@ const struct trg_param vx_params[] = {
      "a fit ends when the vertex moves by less"},
     {"max_rounds", TRG_PARAM_U32, AT(max_rounds), "30", 1, 100, "", NULL,
      "rounds of a fit at most"},
-    {"pv_min_tracks", TRG_PARAM_U32, AT(pv_min_tracks), "5", 2, 1000, "", NULL,
+    {"pv_min_tracks", TRG_PARAM_U32, AT(pv_min_tracks), "4", 2, 1000, "", NULL,
      "least tracks of a primary vertex"},
+    {"passes", TRG_PARAM_U32, AT(passes), "3", 1, 8, "", NULL,
+     "times that vertices are fitted and the wrong ones dropped"},
+    {"pv_own_tracks", TRG_PARAM_U32, AT(pv_own_tracks), "4", 0, 1000, "", NULL,
+     "least tracks of a primary vertex that do not fit a larger one next to it"},
+    {"pv_own_sigmas", TRG_PARAM_F32, AT(pv_own_sigmas), "3", 0, 100, "sigma", NULL,
+     "a track fits a vertex that it misses by less"},
     {"max_pv", TRG_PARAM_U32, AT(max_pv), "32", 1, VX_PV_MAX, "", NULL,
      "seeds of an RoI; if there are more, the highest are kept (pairs: those of least z)"},
     {"pv_max_radius_mm", TRG_PARAM_F32, AT(pv_max_radius_mm), "0.3", 0.001, 100, "mm", NULL,
@@ -66,15 +72,17 @@ const struct trg_param vx_params[] = {
      "tracks of the graph miss every primary vertex by as much; 0: all tracks"},
     {"ip_max_sigmas", TRG_PARAM_F32, AT(ip_max_sigmas), "1e6", 1, 1e9, "sigma", NULL,
      "and miss one of them by less"},
+    {"ip_max_mm", TRG_PARAM_F32, AT(ip_max_mm), "1", 0.001, 1e6, "mm", NULL,
+     "and miss it by less than this"},
     {"max_selected", TRG_PARAM_U32, AT(max_selected), "1024", 32, VX_SELECTED_MAX, "", NULL,
      "tracks of the graph; if there are more, the first are kept"},
 
     {"layout", TRG_PARAM_CHOICE, AT(layout), "memory_symmetric", 0, 0, "",
      "full|compute_symmetric|memory_symmetric",
      "adjacency: every pair twice; computed once, stored twice; computed and stored once"},
-    {"doca_mm", TRG_PARAM_F32, AT(doca_mm), "0.2", 1e-4, 100, "mm", NULL,
+    {"doca_mm", TRG_PARAM_F32, AT(doca_mm), "0.1", 1e-4, 100, "mm", NULL,
      "tracks that come closer to each other are adjacent"},
-    {"doca_sigmas", TRG_PARAM_F32, AT(doca_sigmas), "4", 0, 100, "sigma", NULL,
+    {"doca_sigmas", TRG_PARAM_F32, AT(doca_sigmas), "3", 0, 100, "sigma", NULL,
      "and closer than this in their errors; 0: not asked"},
     {"parallel_sin", TRG_PARAM_F32, AT(parallel_sin), "1e-4", 0, 0.1, "", NULL,
      "pairs at a smaller sine have no cross product to speak of: distance of parallel lines"},
@@ -85,6 +93,8 @@ const struct trg_param vx_params[] = {
      "drop crossings nearer to the tracks' primary vertex, in its errors"},
     {"cylinder_mm", TRG_PARAM_F32, AT(cylinder_mm), "0.1", 0, 100, "mm", NULL,
      "drop crossings nearer to the beam line"},
+    {"cylinder_max_mm", TRG_PARAM_F32, AT(cylinder_max_mm), "3", 0.001, 1e6, "mm", NULL,
+     "drop crossings further from the beam line, where material and long-lived particles are"},
     {"min_angle_rad", TRG_PARAM_F32, AT(min_angle_rad), "0", 0, 1.5, "rad", NULL,
      "drop crossings of tracks at a smaller angle; 0: no cut"},
 
@@ -106,8 +116,9 @@ const struct trg_param vx_params[] = {
 
 static const char *const reference[] = {"seeding", "pairs", "pv_min_tracks", "5", NULL};
 static const char *const thesis[] = {
-    "weighted", "false",         "smooth_bins", "0",      "min_height", "4", "doca_sigmas",
-    "0",        "ip_min_sigmas", "0",           "layout", "full",       NULL};
+    "weighted",    "false", "smooth_bins",     "0",   "min_height", "4",
+    "doca_sigmas", "0",     "ip_min_sigmas",   "0",   "layout",     "full",
+    "ip_max_mm",   "1e6",   "cylinder_max_mm", "1e6", NULL};
 const struct trg_preset vx_presets[] = {
     {"reference", "primary vertices as in LHCb-PUB-2014-044: pairwise seeding", reference},
     {"thesis", "plain histogram of counts; all tracks in the graph, full matrix, fixed distance",

@@ -15,17 +15,17 @@ struct vx_config {
     float prominence, pair_distance;
     /* fit */
     float window_mm, tukey_start, tukey_end, tolerance_mm;
-    uint32_t max_rounds, pv_min_tracks, max_pv;
-    float pv_max_radius_mm, pv_merge_sigmas;
+    uint32_t max_rounds, passes, pv_min_tracks, pv_own_tracks, max_pv;
+    float pv_max_radius_mm, pv_merge_sigmas, pv_own_sigmas;
     /* tracks of the graph */
-    float ip_min_sigmas, ip_max_sigmas;
+    float ip_min_sigmas, ip_max_sigmas, ip_max_mm;
     uint32_t max_selected;
     /* adjacency */
     uint32_t layout;
     float doca_mm, doca_sigmas, parallel_sin;
     /* cuts */
     uint32_t origin_cut;
-    float radial_sigmas, cylinder_mm, min_angle_rad;
+    float radial_sigmas, cylinder_mm, cylinder_max_mm, min_angle_rad;
     /* secondary vertices */
     uint32_t max_sv;
     float mass_gev;

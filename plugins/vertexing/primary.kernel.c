@@ -306,6 +306,14 @@ TRG_KERNEL4(vx_seed_pairs, const trg_u8, data, const float, entry_z, struct vx_v
 
 /* ---------------------------------------------------------------- adaptive fit */
 
+/* Of a track that fits vertex v: 1 if it does not fit the one below, + 2 the one above. */
+TRG_FN trg_u32 vx_is_own(struct vx_line l, struct vx_vertex below, struct vx_vertex above,
+                         float fits2)
+{
+    return (vx_from(l, below.x, below.y, below.z).chi2 < fits2 ? 0u : 1u) |
+           (vx_from(l, above.x, above.y, above.z).chi2 < fits2 ? 0u : 2u);
+}
+
 /* 32 work-items a seed.  Tracks whose z at the beam is nearer to this seed than to the next ones,
  * and within the window, are weighted by Tukey's biweight with a constant that shrinks from round
  * to round; the vertex moves to the minimum until it rests. */
@@ -315,7 +323,7 @@ TRG_KERNEL5(vx_fit_primary, const float, sorted, const trg_u32, cells, const str
     TRG_SHARED trg_i64 sums[VX_FIT_GROUP * VX_SUMS];
     TRG_SHARED trg_i64 total[VX_SUMS];
     TRG_SHARED struct vx_vertex v;
-    TRG_SHARED trg_u32 done;
+    TRG_SHARED trg_u32 done, own_below, own_above;
     const trg_u32 roi = TRG_GID / par.pv_room, k = TRG_GID % par.pv_room;
     const trg_u32 n_seeds = counts[roi].n_seeds, room = par.items_room;
     TRG_GLOBAL const trg_u32 *cell = cells + roi * (VX_CELLS + 1u);
@@ -337,7 +345,7 @@ TRG_KERNEL5(vx_fit_primary, const float, sorted, const trg_u32, cells, const str
     if (TRG_LID == 0u) {
         if (rounds)
             v = seeds[roi * par.pv_room + k];
-        done = 0u;
+        done = own_below = own_above = 0u;
     }
     TRG_BARRIER();
     for (trg_u32 round = 0u; round < rounds && !done; round++) {
@@ -389,8 +397,32 @@ TRG_KERNEL5(vx_fit_primary, const float, sorted, const trg_u32, cells, const str
         c = c > par.tukey_end ? c : par.tukey_end;
         TRG_BARRIER();
     }
-    if (TRG_LID == 0u && rounds)
+    if (rounds) {
+        const trg_u32 at = TRG_GID;
+        const struct vx_vertex below = seeds[k > 0u ? at - 1u : at];
+        const struct vx_vertex above = seeds[k + 1u < n_seeds ? at + 1u : at];
+        const float end2 = par.tukey_end * par.tukey_end;
+        const float fits2 = par.pv_own_sigmas * par.pv_own_sigmas;
+        trg_u32 n_below = 0u, n_above = 0u;
+
+        for (trg_u32 i = from + TRG_LID; i < to; i += TRG_LSIZE) {
+            const struct vx_line l = vx_load(sorted, room, i);
+            const trg_u32 own = vx_is_own(l, below, above, fits2);
+            const trg_u32 fits_v =
+                l.z >= low && l.z < high && vx_from(l, v.x, v.y, v.z).chi2 < end2;
+
+            n_below += fits_v ? own & 1u : 0u;
+            n_above += fits_v ? own >> 1 : 0u;
+        }
+        TRG_ATOMIC_ADD_LOCAL(&own_below, n_below);
+        TRG_ATOMIC_ADD_LOCAL(&own_above, n_above);
+    }
+    TRG_BARRIER();
+    if (TRG_LID == 0u && rounds) {
+        v.own[0] = k > 0u ? own_below : v.n_tracks;
+        v.own[1] = k + 1u < n_seeds ? own_above : v.n_tracks;
         fits[TRG_GID] = v;
+    }
 }
 
 /* ---------------------------------------------------------------- which of them stay */
@@ -419,6 +451,18 @@ TRG_KERNEL3(vx_prune, const struct vx_vertex, fits, struct vx_vertex, seeds, str
         var[k] = in[k].cov[2];
         tracks[k] = good ? in[k].n_tracks : 0u;
     }
+    TRG_BARRIER();
+    for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE) {
+        /* of equals the first one stays */
+        const trg_u32 below = k > 0u && tracks[k - 1u] >= tracks[k];
+        const trg_u32 above = k + 1u < n && tracks[k + 1u] > tracks[k];
+
+        order[k] = (below && in[k].own[0] < par.pv_own_tracks) ||
+                   (above && in[k].own[1] < par.pv_own_tracks);
+    }
+    TRG_BARRIER();
+    for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE)
+        tracks[k] = order[k] ? 0u : tracks[k];
     TRG_BARRIER();
     if (TRG_LID == 0u) {
         trg_u32 m = 0u;
@@ -501,7 +545,7 @@ TRG_KERNEL6(vx_associate, const trg_u8, data, const float, tracks, const struct 
                 pv = k;
             }
         }
-        takes = n_pv && best >= near2 && best < far2;
+        takes = n_pv && best >= near2 && best < far2 && ip2 < par.ip_limit * par.ip_limit;
         if (n_pv && best < 3e38f) {
             count += ip2 >= par.displaced_ip * par.displaced_ip &&
                      best >= par.displaced_significance * par.displaced_significance;

@@ -102,6 +102,8 @@ static void set_par(struct trg_algo *a)
     p->pv_min_tracks = c->pv_min_tracks;
     p->pv_max_radius = c->pv_max_radius_mm;
     p->pv_merge = c->pv_merge_sigmas;
+    p->pv_own_tracks = c->pv_own_tracks;
+    p->pv_own_sigmas = c->pv_own_sigmas;
     p->ip_min = c->ip_min_sigmas;
     p->ip_max = c->ip_max_sigmas;
     p->displaced_ip = c->count_ip_mm;
@@ -112,6 +114,8 @@ static void set_par(struct trg_algo *a)
     p->origin_cut = c->origin_cut;
     p->radial_sigmas = c->radial_sigmas;
     p->cylinder = c->cylinder_mm;
+    p->cylinder_max = c->cylinder_max_mm;
+    p->ip_limit = c->ip_max_mm;
     p->min_sin2 = sinf(c->min_angle_rad) * sinf(c->min_angle_rad);
     p->mass = c->mass_gev;
     p->layout = c->layout;
@@ -249,8 +253,8 @@ static int find_primaries(struct run *b)
                 ? trg_launch(b->q, b->a->peaks, RANGE(n, b->a->group), peaks, N_ARGS(peaks))
                 : trg_launch(b->q, b->a->pairs, RANGE(n, b->a->group), pairs, N_ARGS(pairs));
 
-    /* twice: what a dropped vertex had taken goes to those that stay, which begin near the end */
-    for (int round = 0; r == 0 && round < 2; round++, par.tukey_start = par.tukey_end) {
+    /* again: what a dropped vertex had taken goes to those that stay, which begin near the end */
+    for (uint32_t k = 0; r == 0 && k < b->a->config->passes; k++, par.tukey_start = par.tukey_end) {
         r = trg_launch(b->q, b->a->fit_primary, RANGE(n * b->par.pv_room, VX_FIT_GROUP), fit,
                        N_ARGS(fit));
         if (r == 0)

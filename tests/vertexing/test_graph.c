@@ -78,6 +78,7 @@ static void example_on(struct trg_device *device, void *arg)
                                .origin_cut = 1,
                                .radial_sigmas = 5,
                                .cylinder = 0.2f,
+                               .cylinder_max = 10,
                                .layout = *(uint32_t *)arg};
     struct ref_line l[7];
     struct vx_vertex pvs[2];
@@ -130,6 +131,8 @@ static void cuts_one_by_one(void **state)
         {{.radial_sigmas = 51}, 0, 1, 0, 0},
         {{.cylinder = 0.29f}, 0, 0, 0, 0},
         {{.cylinder = 0.31f}, 0, 0, 1, 0},
+        {{.cylinder_max = 0.31f}, 0, 0, 0, 0},
+        {{.cylinder_max = 0.29f}, 0, 0, 1, 0},
         {{.min_sin2 = 0.03f}, 0, 0, 0, 0}, /* sine of the angle: 0.186 */
         {{.min_sin2 = 0.04f}, 0, 0, 0, 1},
     };
@@ -144,6 +147,7 @@ static void cuts_one_by_one(void **state)
         struct kit_graph g;
 
         par.doca_max = 0.01f;
+        par.cylinder_max = par.cylinder_max > 0 ? par.cylinder_max : 10;
         par.parallel_sin2 = 1e-8f;
         par.layout = VX_LAYOUT_MEMORY;
         assert_int_equal(kit_graph_open(&k, 2, tracks, pv_of, &pv, 1, &par, &g), 0);
