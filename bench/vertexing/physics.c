@@ -144,9 +144,9 @@ static void tell_resolution(const struct score *s)
 /* How many pairs are left after each cut, for each pair before the first. */
 static void tell_graph(const struct vx_answer *a, uint32_t n)
 {
-    static const char *const what[] = {"pairs that are adjacent, an event", "left by the origin cut",
-                                       "left by the radial cut", "left by the cylinder cut",
-                                       "left by the angle cut"};
+    static const char *const what[] = {"pairs that are adjacent, an event",
+                                       "left by the origin cut", "left by the radial cut",
+                                       "left by the cylinder cut", "left by the angle cut"};
     double left = 0;
 
     for (uint32_t k = 0; k < 5; k++) {
@@ -185,7 +185,10 @@ static int run(const struct options *o, const struct vx_host *h, const struct vx
     }
     if (r == 0) {
         printf("%s: %u events, %.1f tracks, %.2f us an event on one core\n",
-               o->label ? o->label : o->file ? o->file : o->preset, n, tracks / n, best);
+               o->label  ? o->label
+               : o->file ? o->file
+                         : o->preset,
+               n, tracks / n, best);
         tell_primaries(&s);
         tell_resolution(&s);
         tell_graph(a, n);

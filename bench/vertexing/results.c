@@ -32,8 +32,8 @@ static const char *environment(const char *name, const char *otherwise)
     return value ? value : otherwise;
 }
 
-static void line(const char *what, double value, double error, const char *unit,
-                 const char *better, double goal, uint32_t of)
+static void line(const char *what, double value, double error, const char *unit, const char *better,
+                 double goal, uint32_t of)
 {
     char date[32], goal_text[48] = "";
     time_t now = time(NULL);

@@ -40,7 +40,8 @@ struct vx_miss {
     float x, y, z, r2, var, chi2;
 };
 
-TRG_FN struct vx_miss vx_from(struct vx_line l, float x, float y, float z)
+/* `var_z`: of the point's own z, when that counts. */
+TRG_FN struct vx_miss vx_from_about(struct vx_line l, float x, float y, float z, float var_z)
 {
     const float dx = l.x - x, dy = l.y - y, dz = l.z - z;
     const float along = dx * l.ux + dy * l.uy + dz * l.uz;
@@ -50,9 +51,14 @@ TRG_FN struct vx_miss vx_from(struct vx_line l, float x, float y, float z)
     m.y = dy - along * l.uy;
     m.z = dz - along * l.uz;
     m.r2 = m.x * m.x + m.y * m.y + m.z * m.z;
-    m.var = vx_variance(l, -along * l.uz);
+    m.var = vx_variance(l, -along * l.uz) + var_z * (l.ux * l.ux + l.uy * l.uy);
     m.chi2 = m.r2 / m.var;
     return m;
+}
+
+TRG_FN struct vx_miss vx_from(struct vx_line l, float x, float y, float z)
+{
+    return vx_from_about(l, x, y, z, 0.0f);
 }
 
 /* ---------------------------------------------------------------- two lines */

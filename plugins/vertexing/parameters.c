@@ -68,7 +68,7 @@ const struct trg_param vx_params[] = {
     {"pv_merge_sigmas", TRG_PARAM_F32, AT(pv_merge_sigmas), "3", 0, 100, "sigma", NULL,
      "of two primary vertices closer in z the one with more tracks is kept"},
 
-    {"ip_min_sigmas", TRG_PARAM_F32, AT(ip_min_sigmas), "3", 0, 1000, "sigma", NULL,
+    {"ip_min_sigmas", TRG_PARAM_F32, AT(ip_min_sigmas), "3.5", 0, 1000, "sigma", NULL,
      "tracks of the graph miss every primary vertex by as much; 0: all tracks"},
     {"ip_max_sigmas", TRG_PARAM_F32, AT(ip_max_sigmas), "1e6", 1, 1e9, "sigma", NULL,
      "and miss one of them by less"},
@@ -91,7 +91,7 @@ const struct trg_param vx_params[] = {
      "drop crossings of tracks of different primary vertices"},
     {"radial_sigmas", TRG_PARAM_F32, AT(radial_sigmas), "5", 0, 10000, "sigma", NULL,
      "drop crossings nearer to the tracks' primary vertex, in its errors"},
-    {"cylinder_mm", TRG_PARAM_F32, AT(cylinder_mm), "0.1", 0, 100, "mm", NULL,
+    {"cylinder_mm", TRG_PARAM_F32, AT(cylinder_mm), "0.15", 0, 100, "mm", NULL,
      "drop crossings nearer to the beam line"},
     {"cylinder_max_mm", TRG_PARAM_F32, AT(cylinder_max_mm), "3", 0.001, 1e6, "mm", NULL,
      "drop crossings further from the beam line, where material and long-lived particles are"},

@@ -317,8 +317,9 @@ TRG_FN trg_u32 vx_is_own(struct vx_line l, struct vx_vertex below, struct vx_ver
 /* 32 work-items a seed.  Tracks whose z at the beam is nearer to this seed than to the next ones,
  * and within the window, are weighted by Tukey's biweight with a constant that shrinks from round
  * to round; the vertex moves to the minimum until it rests. */
-TRG_KERNEL5(vx_fit_primary, const float, sorted, const trg_u32, cells, const struct vx_vertex,
-            seeds, struct vx_vertex, fits, const struct vx_counts, counts, struct vx_par, par)
+TRG_KERNEL6(vx_fit_primary, const float, sorted, const trg_u32, cells, const struct vx_grid, grids,
+            const struct vx_vertex, seeds, struct vx_vertex, fits, const struct vx_counts, counts,
+            struct vx_par, par)
 {
     TRG_SHARED trg_i64 sums[VX_FIT_GROUP * VX_SUMS];
     TRG_SHARED trg_i64 total[VX_SUMS];
@@ -330,6 +331,8 @@ TRG_KERNEL5(vx_fit_primary, const float, sorted, const trg_u32, cells, const str
     const float scale = 0.5f * (float)VX_CELLS / par.z_range;
     /* a group without a seed goes the same way through no rounds: all meet at every barrier */
     const trg_u32 rounds = k < n_seeds ? par.rounds : 0u;
+    /* at first a seed is known to a bin, later to its fit */
+    const float seed_var = par.fresh ? 0.25f * grids[roi].width * grids[roi].width : 0.0f;
     float z, low, high, c = par.tukey_start;
     trg_u32 from, to;
 
@@ -350,14 +353,15 @@ TRG_KERNEL5(vx_fit_primary, const float, sorted, const trg_u32, cells, const str
     TRG_BARRIER();
     for (trg_u32 round = 0u; round < rounds && !done; round++) {
         const float inv_c2 = 1.0f / (c * c);
+        const float var_z = round ? 0.0f : seed_var;
         trg_i64 own[VX_SUMS] = {0};
 
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-        vx_host_sums(sorted, room, from, to, (struct vx_bounds){low, high}, v, inv_c2, own);
+        vx_host_sums(sorted, room, from, to, (struct vx_bounds){low, high, var_z}, v, inv_c2, own);
 #else
         for (trg_u32 i = from + TRG_LID; i < to; i += TRG_LSIZE) {
             const struct vx_line l = vx_load(sorted, room, i);
-            const struct vx_miss m = vx_from(l, v.x, v.y, v.z);
+            const struct vx_miss m = vx_from_about(l, v.x, v.y, v.z, var_z);
             const float w = l.z >= low && l.z < high ? vx_tukey(m.chi2, inv_c2) : 0.0f;
 
             if (w > 0.0f)

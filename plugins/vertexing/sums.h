@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sums.h - the sums of a fit on the host, sixteen tracks at a time so that compilers vectorize them.
- * The same expressions as VX_ADD, so the same integers; nothing has to be cut off, because the
- * variance is at least 1e-6 mm^2 and Tukey's constant at most VX_TUKEY_MAX.  Host builds only. */
+/* sums.h - the sums of a fit on the host, sixteen tracks at a time so that compilers vectorize
+ * them. The same expressions as VX_ADD, so the same integers; nothing has to be cut off, because
+ * the variance is at least 1e-6 mm^2 and Tukey's constant at most VX_TUKEY_MAX.  Host builds only.
+ */
 #ifndef VX_SUMS_H
 #define VX_SUMS_H
 #include "geometry.h"
@@ -10,19 +11,19 @@
 #define VX_KNOWN (VX_VT + 1) /* columns that a fit reads */
 
 struct vx_bounds {
-    float low, high;
+    float low, high; /* of z */
+    float var_z;     /* of the point that misses are counted from */
 };
 
 /* Adds the first n of 16 tracks, those with low <= z < high, to `sum`; columns are `room` apart. */
 static inline void vx_add_lanes(const float *t, trg_u32 room, trg_u32 n, struct vx_bounds in,
-                                struct vx_vertex v, float inv_c2,
-                                trg_i64 (*restrict sum)[VX_LANES])
+                                struct vx_vertex v, float inv_c2, trg_i64 (*restrict sum)[VX_LANES])
 {
     trg_i32 q[VX_SUMS][VX_LANES];
 
     for (trg_u32 k = 0u; k < VX_LANES; k++) {
         const struct vx_line l = vx_load(t, room, k);
-        const struct vx_miss m = vx_from(l, v.x, v.y, v.z);
+        const struct vx_miss m = vx_from_about(l, v.x, v.y, v.z, in.var_z);
         const float tukey = 1.0f - m.chi2 * inv_c2;
         const trg_i32 counts = (k < n ? 1 : 0) & (l.z >= in.low ? 1 : 0) & (l.z < in.high ? 1 : 0) &
                                (tukey > 0.0f ? 1 : 0);
@@ -48,8 +49,7 @@ static inline void vx_add_lanes(const float *t, trg_u32 room, trg_u32 n, struct 
 
 /* Adds the tracks from <= i < to within the bounds to `own`. */
 static inline void vx_host_sums(const float *t, trg_u32 room, trg_u32 from, trg_u32 to,
-                                struct vx_bounds in, struct vx_vertex v, float inv_c2,
-                                trg_i64 *own)
+                                struct vx_bounds in, struct vx_vertex v, float inv_c2, trg_i64 *own)
 {
     trg_i64 sum[VX_SUMS][VX_LANES] = {{0}};
     trg_u32 i = from;

@@ -245,8 +245,9 @@ static int find_primaries(struct run *b)
     const struct trg_arg pairs[] = {TRG_BUF(b->data), TRG_BUF(s->entry_z), TRG_BUF(s->seeds),
                                     TRG_BUF(s->counts), TRG_VAL(b->par)};
     struct vx_par par = b->par;
-    const struct trg_arg fit[] = {TRG_BUF(s->sorted), TRG_BUF(s->cells),  TRG_BUF(s->seeds),
-                                  TRG_BUF(s->fits),   TRG_BUF(s->counts), TRG_VAL(par)};
+    const struct trg_arg fit[] = {TRG_BUF(s->sorted), TRG_BUF(s->cells), TRG_BUF(s->grids),
+                                  TRG_BUF(s->seeds),  TRG_BUF(s->fits),  TRG_BUF(s->counts),
+                                  TRG_VAL(par)};
     const struct trg_arg prune[] = {TRG_BUF(s->fits), TRG_BUF(s->seeds), TRG_BUF(s->counts),
                                     TRG_VAL(b->par)};
     int r = b->a->config->seeding == VX_METHOD_PEAKS
@@ -254,11 +255,14 @@ static int find_primaries(struct run *b)
                 : trg_launch(b->q, b->a->pairs, RANGE(n, b->a->group), pairs, N_ARGS(pairs));
 
     /* again: what a dropped vertex had taken goes to those that stay, which begin near the end */
-    for (uint32_t k = 0; r == 0 && k < b->a->config->passes; k++, par.tukey_start = par.tukey_end) {
+    par.fresh = 1;
+    for (uint32_t k = 0; r == 0 && k < b->a->config->passes; k++) {
         r = trg_launch(b->q, b->a->fit_primary, RANGE(n * b->par.pv_room, VX_FIT_GROUP), fit,
                        N_ARGS(fit));
         if (r == 0)
             r = trg_launch(b->q, b->a->prune, RANGE(n, VX_FIT_GROUP), prune, N_ARGS(prune));
+        par.fresh = 0;
+        par.tukey_start = par.tukey_end;
     }
     return r;
 }

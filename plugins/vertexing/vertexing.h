@@ -52,7 +52,7 @@ struct vx_vertex {
     float significance; /* flight over its error */
     float mass;         /* GeV */
     trg_u32 n_tracks;   /* tracks with a weight */
-    trg_u32 own[2]; /* of these, tracks that do not fit the next vertex below, above */
+    trg_u32 own[2];     /* of these, tracks that do not fit the next vertex below, above */
     trg_u32 pv;         /* primary vertex it belongs to */
     trg_u32 root;       /* smallest member of its component: a track of the RoI */
     trg_u32 alive;      /* 1: it passed */
@@ -99,20 +99,21 @@ struct vx_par { /* of all launches */
     float window;            /* mm */
     float tukey_start, tukey_end, tolerance;
     trg_u32 rounds;
+    trg_u32 fresh; /* 1: vertices are seeds that were not fitted yet */
     trg_u32 pv_min_tracks;
     float pv_max_radius, pv_merge; /* mm, sigmas */
     trg_u32 pv_own_tracks;
     float pv_own_sigmas;
-    float ip_min, ip_max;          /* sigmas: tracks in the graph */
-    float displaced_ip;            /* mm */
+    float ip_min, ip_max; /* sigmas: tracks in the graph */
+    float displaced_ip;   /* mm */
     float displaced_significance;
     float doca_max;      /* mm */
     float doca_sigmas;   /* 0: the limit is doca_max alone */
     float parallel_sin2; /* below it a pair is near-parallel */
     trg_u32 origin_cut;
     float radial_sigmas, cylinder, cylinder_max, min_sin2; /* sigmas, mm, mm, sine squared */
-    float ip_limit; /* mm: tracks in the graph */
-    float mass;                              /* GeV */
+    float ip_limit;                                        /* mm: tracks in the graph */
+    float mass;                                            /* GeV */
     trg_u32 layout;
 };
 #endif

@@ -47,7 +47,8 @@ static int choose_plugin(const struct vx_host *h, const char *name, const char *
     char why[256] = "";
     int r = plugin_host_get(h->plugins, name, &f->plugin, why, sizeof why);
 
-    if (r == 0 && (f->plugin->d.consumes[0] != TRG_HITS || f->plugin->d.produces[0] != TRG_TRACKS)) {
+    if (r == 0 &&
+        (f->plugin->d.consumes[0] != TRG_HITS || f->plugin->d.produces[0] != TRG_TRACKS)) {
         snprintf(why, sizeof why, "plugin %s does not make tracks of hits", name);
         r = -EINVAL;
     }
@@ -110,10 +111,8 @@ static int find_tracks(struct finder *f, uint32_t n, const void *const *columns,
     struct stage_source s = {.n = n};
     struct trg_result result = {0};
     struct trg_output nothing = {0};
-    struct trg_batch b = {.n_rois = 1,
-                          .rois = &e->info,
-                          .results = &result,
-                          .outputs = {&f->tracks, &nothing}};
+    struct trg_batch b = {
+        .n_rois = 1, .rois = &e->info, .results = &result, .outputs = {&f->tracks, &nothing}};
     size_t bytes;
     int r;
 
@@ -122,8 +121,7 @@ static int find_tracks(struct finder *f, uint32_t n, const void *const *columns,
     memcpy(s.column, columns, 5 * sizeof *columns);
     f->tracks.capacity = TRACKS_MAX;
     f->tracks.n = 0;
-    b.in[0] = (struct trg_input){
-        .kind = TRG_HITS, .host = trg_buffer_host(f->host), .dev = f->dev};
+    b.in[0] = (struct trg_input){.kind = TRG_HITS, .host = trg_buffer_host(f->host), .dev = f->dev};
     bytes = stage_fill(TRG_HITS, 1, &e->info, &s, trg_buffer_host(f->host), &b.in[0].span);
     r = f->is_host ? 0 : trg_write(f->queue, f->dev, 0, f->host, 0, bytes);
     if (r == 0)
@@ -178,13 +176,13 @@ static int take_generated(const struct generated *g, struct finder *f, struct ev
     for (uint32_t c = 0; c < EVENT_COLUMNS; c++)
         memcpy(e->column[c], columns[c], 4 * e->n);
     for (uint32_t i = 0; i < e->n; i++)
-        e->vertex[i] = g->particle[i] < g->n_particles ? g->particle_vertex[g->particle[i]]
-                                                       : EVENT_NOBODY;
+        e->vertex[i] =
+            g->particle[i] < g->n_particles ? g->particle_vertex[g->particle[i]] : EVENT_NOBODY;
     return 0;
 }
 
-int source_generate(const char *preset, uint64_t seed, uint32_t first, uint32_t n,
-                    struct finder *f, struct event *ret_events)
+int source_generate(const char *preset, uint64_t seed, uint32_t first, uint32_t n, struct finder *f,
+                    struct event *ret_events)
 {
     const struct generator_preset *p = generator_find(preset);
     struct generated g;
@@ -221,9 +219,9 @@ static int take_roi(const Trigd__V1__Roi *m, struct finder *f, struct event *e)
     take_truth(m->truth, e);
     if (m->tracks) {
         const Trigd__V1__Tracks *t = m->tracks;
-        const void *columns[EVENT_COLUMNS] = {
-            t->x_mm,   t->y_mm,        t->z_mm, t->tx,          t->ty,    t->var_x_mm2,
-            t->var_tx, t->cov_x_tx_mm, t->chi2, t->qop_per_gev, t->n_hits};
+        const void *columns[EVENT_COLUMNS] = {t->x_mm, t->y_mm,        t->z_mm,   t->tx,
+                                              t->ty,   t->var_x_mm2,   t->var_tx, t->cov_x_tx_mm,
+                                              t->chi2, t->qop_per_gev, t->n_hits};
 
         e->n = t->n_x_mm < e->room ? (uint32_t)t->n_x_mm : e->room;
         for (uint32_t c = 0; c < EVENT_COLUMNS; c++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source.h - events with truth from the generator and from RoI files; where they hold hits, a plugin
- * that finds tracks runs in front. */
+/* source.h - events with truth from the generator and from RoI files; where they hold hits, a
+ * plugin that finds tracks runs in front. */
 #ifndef VX_SOURCE_H
 #define VX_SOURCE_H
 #include "driver.h"
@@ -14,8 +14,8 @@ void finder_close(struct finder *f); /* NULL is fine */
 
 /* Events first .. first + n - 1 of a generator preset (velo with a finder, velo-tracks without).
  * -ENOENT: no such preset; -ENOTSUP: it makes hits and there is no finder. */
-int source_generate(const char *preset, uint64_t seed, uint32_t first, uint32_t n,
-                    struct finder *f, struct event *ret_events);
+int source_generate(const char *preset, uint64_t seed, uint32_t first, uint32_t n, struct finder *f,
+                    struct event *ret_events);
 /* All events of an RoI file; the caller frees them.  Negative errno, with a printed reason. */
 int source_read(const char *path, struct finder *f, struct event **ret_events, uint32_t *ret_n);
 void source_free(struct event *events, uint32_t n);

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events made by hand, whose vertices are known, through the whole plugin. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "reference.h"
+#include "testing.h"
+
+#define SIGMA 0.01
+
+/* n tracks from a point at evenly spread angles, measured 30 mm further on, `off` from the true
+ * line to either side in turns. */
+static void spray(struct event *e, const double *from, uint32_t n, double slope, double off)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const double phi = 6.28318530717958648 * (i + 0.25) / n;
+        const double tx = slope * cos(phi), ty = slope * sin(phi);
+        const struct event_track t = {.x = from[0] + 30 * tx - (i % 2 ? off : -off) * sin(phi),
+                                      .y = from[1] + 30 * ty + (i % 2 ? off : -off) * cos(phi),
+                                      .z = from[2] + 30,
+                                      .tx = tx,
+                                      .ty = ty,
+                                      .var_x = SIGMA * SIGMA,
+                                      .var_tx = 1e-10,
+                                      .p = i % 2 ? -2 : 2};
+
+        event_add(e, &t, EVENT_NOBODY);
+    }
+}
+
+static struct vx_answer *solve(const struct event *e, const char *const *settings)
+{
+    struct vx_config c;
+
+    assert_int_equal(vx_configure(&host, NULL, settings, &c), 0);
+    return answers_of(cpu(), &c, e, 1, 1);
+}
+
+static void check_place(const struct vx_answer *a, uint32_t i, const double *want, double within)
+{
+    for (uint32_t c = 0; c < 3; c++)
+        assert_true(fabs((double)vx_floats(a, c)[i] - want[c]) < within);
+}
+
+/* Two collisions 4 mm apart, one of them off the beam line. */
+static void two_primaries(void **state)
+{
+    static const double place[2][3] = {{0.05, -0.02, -31}, {0, 0.04, -27}};
+    static const char *const methods[] = {"peaks", "pairs"};
+    struct event e;
+
+    (void)state;
+    assert_int_equal(event_init(&e, 64), 0);
+    spray(&e, place[1], 12, 0.15, 0);
+    spray(&e, place[0], 9, 0.2, 0);
+    for (uint32_t m = 0; m < 2; m++) {
+        struct vx_answer *a = solve(&e, SETTINGS("seeding", methods[m], "beam_sigma_mm", "0.05"));
+
+        assert_int_equal(a->result.status, TRG_OK);
+        assert_int_equal(a->n, 2);
+        assert_float_equal(a->result.value[0], 2, 0);
+        assert_float_equal(a->result.value[7], place[1][2], 1e-3); /* the one with more tracks */
+        for (uint32_t i = 0; i < 2; i++) {
+            assert_int_equal(vx_type(a, i), TRG_PRIMARY);
+            assert_int_equal(vx_tracks(a, i), i ? 12 : 9);
+            check_place(a, i, place[i], 1e-4);
+            assert_true(vx_floats(a, 10)[i] < 0.01f); /* they fit */
+            assert_true(vx_floats(a, 13)[i] == 0);    /* no flight */
+        }
+        vx_answers_free(a, 1);
+    }
+    event_fini(&e);
+}
+
+/* A collision, and a decay 8 mm further on: position, flight, significance, mass. */
+static void a_decay(void **state)
+{
+    static const double pv[3] = {0, 0, 10}, sv[3] = {0.5, 0.3, 18};
+    const double flight = sqrt(0.25 + 0.09 + 64);
+    double energy = 0, px = 0, py = 0, pz = 0;
+    struct event e;
+    struct vx_answer *a;
+
+    (void)state;
+    assert_int_equal(event_init(&e, 64), 0);
+    spray(&e, pv, 14, 0.15, 0);
+    spray(&e, sv, 3, 0.12, 0);
+    a = solve(&e, SETTINGS("mass_gev", "0.5", "ip_max_mm", "5"));
+    for (uint32_t i = 14; i < 17; i++) {
+        const double tx = (double)event_floats(&e, 3)[i], ty = (double)event_floats(&e, 4)[i];
+        const double norm = sqrt(1 + tx * tx + ty * ty);
+
+        px += 2 * tx / norm;
+        py += 2 * ty / norm;
+        pz += 2 / norm;
+        energy += sqrt(4 + 0.25);
+    }
+    assert_int_equal(a->n, 2);
+    check_place(a, 0, pv, 1e-3);
+    assert_int_equal(vx_type(a, 1), TRG_SECONDARY);
+    assert_int_equal(vx_tracks(a, 1), 3);
+    check_place(a, 1, sv, 1e-3);
+    assert_float_equal(vx_floats(a, 13)[1], flight, 2e-3);
+    assert_float_equal(vx_floats(a, 15)[1], sqrt(energy * energy - px * px - py * py - pz * pz),
+                       2e-3);
+    assert_true(vx_floats(a, 14)[1] > 40 && vx_floats(a, 14)[1] < 200);
+    assert_float_equal(a->result.value[1], 1, 0);
+    assert_float_equal(a->result.value[2], 1, 0);
+    assert_float_equal(a->result.value[6], 3, 0);
+    assert_float_equal(a->result.value[9], 3, 0);  /* tracks in the graph */
+    assert_float_equal(a->result.value[15], 3, 0); /* edges: all pairs */
+    vx_answers_free(a, 1);
+    event_fini(&e);
+}
+
+/* The fit against the double-precision minimum with the weights that the final vertex gives. */
+static void against_double(void **state)
+{
+    static const double pv[3] = {0.03, -0.01, 42};
+    uint64_t random = fresh_seed();
+    struct ref_line l[25];
+    double weight[25], point[3], cov[3];
+    struct event e;
+    struct vx_answer *a;
+
+    (void)state;
+    for (uint32_t trial = 0; trial < 50; trial++) {
+        double chi2 = 0;
+
+        assert_int_equal(event_init(&e, 64), 0);
+        for (uint32_t i = 0; i < 25; i++) {
+            const double tx = 0.2 * toy_gauss(&random), ty = 0.2 * toy_gauss(&random);
+            const struct event_track t = {.x = pv[0] + 20 * tx + SIGMA * toy_gauss(&random),
+                                          .y = pv[1] + 20 * ty + SIGMA * toy_gauss(&random),
+                                          .z = pv[2] + 20,
+                                          .tx = tx,
+                                          .ty = ty,
+                                          .var_x = SIGMA * SIGMA,
+                                          .var_tx = 1e-10};
+
+            event_add(&e, &t, EVENT_NOBODY);
+        }
+        a = solve(&e, SETTINGS("ip_min_sigmas", "5", "pv_own_tracks", "0"));
+        assert_true(a->n >= 1);
+        for (uint32_t c = 0; c < 3; c++)
+            point[c] = (double)vx_floats(a, c)[0];
+        for (uint32_t i = 0; i < 25; i++) {
+            const double tx = (double)event_floats(&e, 3)[i], ty = (double)event_floats(&e, 4)[i];
+            const double norm = sqrt(1 + tx * tx + ty * ty);
+            double d;
+
+            l[i] =
+                (struct ref_line){{(double)event_floats(&e, 0)[i], (double)event_floats(&e, 1)[i],
+                                   (double)event_floats(&e, 2)[i]},
+                                  {tx / norm, ty / norm, 1 / norm},
+                                  (SIGMA * SIGMA + 400e-10) / norm};
+            d = ref_miss(&l[i], point);
+            weight[i] = fmax(0, 1 - d * d / l[i].var / 9);
+            weight[i] *= weight[i];
+            chi2 += weight[i] * d * d / l[i].var;
+        }
+        ref_vertex(l, weight, 25, point, cov);
+        for (uint32_t c = 0; c < 3; c++) {
+            /* it stopped when it moved by less than 1 um */
+            assert_true(fabs(point[c] - (double)vx_floats(a, c)[0]) < 2e-3);
+            assert_true(fabs((double)vx_floats(a, 4 + c)[0] / cov[c] - 1) < 0.02);
+        }
+        assert_true(fabs((double)vx_floats(a, 10)[0] - chi2) < 0.3);
+        vx_answers_free(a, 1);
+        event_fini(&e);
+    }
+}
+
+/* Nothing, one track, tracks along the beam, steep tracks: answers, never errors. */
+static void odd_events(void **state)
+{
+    struct event e;
+    struct vx_answer *a;
+
+    (void)state;
+    assert_int_equal(event_init(&e, 64), 0);
+    a = solve(&e, NULL);
+    assert_int_equal(a->n, 0);
+    assert_int_equal(a->result.status, TRG_OK);
+    vx_answers_free(a, 1);
+    event_add(&e, &(struct event_track){.tx = 0.1, .var_x = 1e-4}, EVENT_NOBODY);
+    event_add(&e, &(struct event_track){.var_x = 1e-4}, EVENT_NOBODY);
+    event_add(&e, &(struct event_track){.tx = 3e3, .ty = -4e3, .var_x = 1e-4}, EVENT_NOBODY);
+    event_add(&e, &(struct event_track){.tx = 0.1, .z = 1e6, .var_x = 0}, EVENT_NOBODY);
+    a = solve(&e, NULL);
+    assert_int_equal(a->n, 0);
+    assert_int_equal(a->result.status, TRG_OK);
+    vx_answers_free(a, 1);
+    event_fini(&e);
+}
+
+/* Steep tracks, as from a barrel: the vertex is found where it is. */
+static void barrel(void **state)
+{
+    static const double pv[3] = {0, 0, 7.5};
+    struct event e;
+    struct vx_answer *a;
+
+    (void)state;
+    assert_int_equal(event_init(&e, 64), 0);
+    for (uint32_t i = 0; i < 16; i++) {
+        const double phi = 0.4 + 0.3926990816987241 * i, slope = i % 2 ? 3 : -2;
+        const struct event_track t = {.x = pv[0],
+                                      .y = pv[1],
+                                      .z = pv[2],
+                                      .tx = slope * cos(phi),
+                                      .ty = slope * sin(phi),
+                                      .var_x = SIGMA * SIGMA,
+                                      .var_tx = 1e-12};
+
+        event_add(&e, &t, EVENT_NOBODY);
+    }
+    a = solve(&e, NULL);
+    assert_int_equal(a->n, 1);
+    check_place(a, 0, pv, 1e-3);
+    assert_int_equal(vx_tracks(a, 0), 16);
+    vx_answers_free(a, 1);
+    event_fini(&e);
+}
+
+/* Limits are told: seeds, tracks of the graph. */
+static void truncated(void **state)
+{
+    struct event e;
+    struct vx_answer *a;
+
+    (void)state;
+    assert_int_equal(event_init(&e, 256), 0);
+    for (uint32_t k = 0; k < 5; k++)
+        spray(&e, (const double[]){0, 0, -60 + 30.0 * k}, 5 + 2 * k, 0.15, 0);
+    a = solve(&e, SETTINGS("max_pv", "3"));
+    assert_int_equal(a->result.status, TRG_TRUNCATED);
+    assert_int_equal(a->result.wanted, 5);
+    assert_int_equal(a->result.kept, 3);
+    assert_int_equal(a->n, 3);
+    check_place(a, 0, (const double[]){0, 0, 0}, 1e-3); /* the highest peaks */
+    vx_answers_free(a, 1);
+    a = solve(&e, SETTINGS("ip_min_sigmas", "0", "max_selected", "40"));
+    assert_int_equal(a->result.status, TRG_TRUNCATED);
+    assert_int_equal(a->result.wanted, 45);
+    assert_int_equal(a->result.kept, 40);
+    vx_answers_free(a, 1);
+    event_fini(&e);
+}
+
+/* Parameters that do not go together are refused with a sentence. */
+static void wrong_parameters(void **state)
+{
+    struct vx_config c;
+
+    (void)state;
+    assert_int_equal(vx_configure(&host, NULL, SETTINGS("bin_width_mm", "0.05"), &c), -EINVAL);
+    assert_int_equal(vx_configure(&host, NULL, SETTINGS("tukey_end", "11"), &c), -EINVAL);
+    assert_int_equal(vx_configure(&host, NULL, SETTINGS("ip_max_sigmas", "3"), &c), -EINVAL);
+    assert_int_equal(vx_configure(&host, "thesis", NULL, &c), 0);
+    assert_int_equal(vx_configure(&host, "reference", NULL, &c), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_primaries),    cmocka_unit_test(a_decay),
+        cmocka_unit_test(against_double),   cmocka_unit_test(odd_events),
+        cmocka_unit_test(barrel),           cmocka_unit_test(truncated),
+        cmocka_unit_test(wrong_parameters),
+    };
+
+    return cmocka_run_group_tests(tests, open_host, close_host);
+}
