@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blocks.h"
 #include "forest.h"
 #include "kdbuild.program.h"
 #include "kdlarge.program.h"
@@ -13,12 +14,13 @@ static const struct {
     const char *name;
     bool large; /* in kdlarge.kernel.c */
 } kernels[KD_KERNELS] = {
-    [KD_TREES] = {"kd_build_trees", false},  [KDL_KEYS] = {"kdl_keys", true},
-    [KDL_COUNT] = {"kdl_count", true},       [KDL_SCAN] = {"kdl_scan", true},
-    [KDL_SCATTER] = {"kdl_scatter", true},   [KDL_ROOTS] = {"kdl_roots", true},
-    [KDL_SIDES] = {"kdl_sides", true},       [KDL_MOVE] = {"kdl_move", true},
-    [KDL_SUBTREES] = {"kdl_subtrees", true}, [KDS_BEGIN] = {"kds_begin", true},
-    [KDS_GROUPS] = {"kds_groups", true},     [KDS_ITEMS] = {"kds_items", true},
+    [KD_TREES] = {"kd_build_trees", false}, [KD_BLOCKS] = {"kd_make_blocks", false},
+    [KDL_KEYS] = {"kdl_keys", true},        [KDL_COUNT] = {"kdl_count", true},
+    [KDL_SCAN] = {"kdl_scan", true},        [KDL_SCATTER] = {"kdl_scatter", true},
+    [KDL_ROOTS] = {"kdl_roots", true},      [KDL_SIDES] = {"kdl_sides", true},
+    [KDL_MOVE] = {"kdl_move", true},        [KDL_SUBTREES] = {"kdl_subtrees", true},
+    [KDS_BEGIN] = {"kds_begin", true},      [KDS_GROUPS] = {"kds_groups", true},
+    [KDS_ITEMS] = {"kds_items", true},
 };
 
 static int load(struct kd_forest *f, struct trg_device *d, bool large)
@@ -59,6 +61,9 @@ static int allocate(struct kd_forest *f, const struct kd_forest_setup *s)
 
     for (size_t i = 0; r == 0 && i < sizeof list / sizeof *list; i++)
         r = trg_buffer_new(s->device, list[i].mem, list[i].bytes, list[i].buffer);
+    if (r == 0 && in->device.is_host)
+        r = trg_buffer_new(s->device, TRG_MEM_DEVICE,
+                           KD_BLOCKS_ROOM(k, f->room, f->max_trees) * sizeof(float), &f->blocks);
     return r;
 }
 
@@ -71,6 +76,7 @@ void kd_forest_free(struct kd_forest *f)
         trg_buffer_free(f->trees);
         trg_buffer_free(f->nodes);
         trg_buffer_free(f->ids);
+        trg_buffer_free(f->blocks);
         trg_buffer_free(f->inner->orders);
         trg_buffer_free(f->inner->keys);
         trg_buffer_free(f->inner->side);
@@ -216,30 +222,42 @@ static int build_by_selection(struct kd_forest *f, struct trg_queue *q, struct k
     return r;
 }
 
+static int build(struct kd_forest *f, struct trg_queue *q, enum kd_build how, uint32_t n_trees,
+                 uint32_t n)
+{
+    struct kd_inner *in = f->inner;
+    struct kd_build_par value = {.k = f->k, .room = f->room, .n = n, .tiles = n / KD_TILE + 1};
+    struct kd_build_par *par = &value;
+    int r;
+
+    if (how == KD_BUILD_SORT || how == KD_BUILD_SELECT) {
+        if (!in->large || n_trees != 1 || n > f->room)
+            return -EINVAL;
+        if (!n)
+            return 0;
+        r = how == KD_BUILD_SORT ? build_by_sort(f, q, par) : build_by_selection(f, q, par);
+    } else {
+        value.by_hand = how == KD_BUILD_HAND;
+        r = LAUNCH(KD_TREES, n_trees, f->trees, f->points, f->nodes, f->ids, in->orders, in->keys,
+                   in->side);
+    }
+    if (r == 0 && f->blocks)
+        r = LAUNCH(KD_BLOCKS, n_trees, f->trees, f->nodes, f->ids, f->blocks);
+    return r;
+}
+
 int kd_build(struct kd_forest *f, struct trg_queue *q, enum kd_build how, uint32_t n_trees,
              uint32_t n)
 {
-    struct kd_inner *in = f->inner;
-    const bool large = in->large != NULL, host = in->device.is_host;
-    struct kd_build_par value = {.k = f->k, .room = f->room, .n = n, .tiles = n / KD_TILE + 1};
-    struct kd_build_par *par = &value;
+    const bool large = f->inner->large != NULL, host = f->inner->device.is_host;
 
+    if (n_trees > f->max_trees || (how == KD_BUILD_HAND && !host))
+        return -EINVAL;
     if (how == KD_BUILD_AUTO)
         how = host                                                 ? KD_BUILD_HAND
               : large && n_trees == 1 && n >= 2 * KD_SUBTREE_BELOW ? KD_BUILD_SORT
                                                                    : KD_BUILD_GROUPS;
-    if (n_trees > f->max_trees || (how == KD_BUILD_HAND && !host))
-        return -EINVAL;
-    if (how == KD_BUILD_SORT || how == KD_BUILD_SELECT) {
-        if (!large || n_trees != 1 || n > f->room)
-            return -EINVAL;
-        if (!n)
-            return 0;
-        return how == KD_BUILD_SORT ? build_by_sort(f, q, par) : build_by_selection(f, q, par);
-    }
-    value.by_hand = how == KD_BUILD_HAND;
-    return LAUNCH(KD_TREES, n_trees, f->trees, f->points, f->nodes, f->ids, in->orders, in->keys,
-                  in->side);
+    return build(f, q, how, n_trees, n);
 }
 
 /* ---------------------------------------------------------------- copies */

@@ -8,6 +8,7 @@
 
 enum kd_kernel {
     KD_TREES,
+    KD_BLOCKS,
     KDL_KEYS,
     KDL_COUNT,
     KDL_SCAN,

@@ -3,6 +3,7 @@
  */
 #include "kdbuild.h"
 #include "../common/group.h"
+#include "blocks.h"
 #include "layout.h"
 #include "levels.h"
 #include "trigd/kernel.h"
@@ -45,4 +46,23 @@ TRG_KERNEL7(kd_build_trees, const trg_u32, trees, const float, points, float, no
     }
     if (n > 0u)
         kd_levels_of(scratch, a, par, n, 0u, 0u, 0u);
+}
+
+/* Group t: the blocks of tree t, once it is built. */
+TRG_KERNEL4(kd_make_blocks, const trg_u32, trees, const float, nodes, const trg_u32, ids, float,
+            blocks, struct kd_build_par, par)
+{
+    const trg_u32 base = trees[2u * TRG_GID], n = trees[2u * TRG_GID + 1u];
+    const trg_u32 words = (par.k + 1u) * KD_BLOCK;
+    TRG_GLOBAL float *block = blocks + kd_blocks_at(par.k, base, TRG_GID);
+
+    for (trg_u32 i = TRG_LID; i < kd_blocks(n) * KD_BLOCK; i += TRG_LSIZE) {
+        const trg_u32 node = kd_block_node(n, i / KD_BLOCK, i % KD_BLOCK);
+        const trg_u32 at = i / KD_BLOCK * words + i % KD_BLOCK;
+
+        for (trg_u32 d = 0u; d < par.k; d++)
+            block[at + d * KD_BLOCK] =
+                node < n ? nodes[d * par.room + base + node] : trg_as_f32(0x7fc00000u);
+        block[at + par.k * KD_BLOCK] = trg_as_f32(node < n ? ids[base + node] : 0u);
+    }
 }

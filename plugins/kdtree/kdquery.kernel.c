@@ -52,16 +52,20 @@ TRG_KERNEL5(kdq_dfs_count, const float, nodes, const trg_u32, trees, const float
 
 /* counts: of each level; in the last row where the results of each query begin.  By hand: one
  * group, which also makes that row, and writes as many results as there is room for. */
-TRG_KERNEL7(kdq_dfs_fill, const float, nodes, const trg_u32, ids, const trg_u32, trees, const float,
-            boxes, const trg_u32, tree_of, trg_u32, counts, trg_u32, results, struct kdq_par, par)
+TRG_KERNEL8(kdq_dfs_fill, const float, nodes, const trg_u32, ids, const trg_u32, trees, const float,
+            boxes, const trg_u32, tree_of, trg_u32, counts, const float, blocks, trg_u32, results,
+            struct kdq_par, par)
 {
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
     if (par.by_hand) {
-        kdq_host_search(nodes, ids, trees, boxes, tree_of, counts + par.levels * par.query_room,
-                        results, &par);
+        struct kdq_forest forest = {nodes, ids, trees, blocks};
+
+        kdq_host_search(&forest, boxes, tree_of, counts + par.levels * par.query_room, results,
+                        &par);
         return;
     }
 #endif
+    (void)blocks; /* for the CPU */
     for (trg_u32 q = TRG_GID * TRG_LSIZE + TRG_LID; q < par.n_queries;
          q += TRG_GROUPS * TRG_LSIZE) {
         trg_u32 at[KD_LEVELS_MAX], sum = counts[par.levels * par.query_room + q];

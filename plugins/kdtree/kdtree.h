@@ -11,7 +11,7 @@
 #include "kdquery.h"
 #include "trigd/device.h"
 
-#define KD_POINTS_MAX 0x10000000u /* of all trees of a forest: 2^28 */
+#define KD_POINTS_MAX 0x8000000u /* of all trees of a forest: 2^27, for 32-bit indices */
 
 enum kd_build {
     KD_BUILD_AUTO, /* on the CPU by hand; else one large tree by sorting, and a forest by groups */
@@ -45,6 +45,8 @@ struct kd_forest {
     struct trg_buffer *nodes; /* float [k][room]: of tree t from its first point's place on */
     struct trg_buffer
         *ids; /* u32 [room]: number of the point (its place in `points`) of each node */
+    struct trg_buffer
+        *blocks;            /* on the CPU: the copy for searches by hand, see blocks.h; else NULL */
     struct kd_inner *inner; /* the rest */
 };
 

@@ -195,7 +195,7 @@ static int search_by_hand(struct kd_queries *s, struct trg_queue *q, struct kdq_
         par->results_room = s->inner->results_room;
         if (r == 0)
             r = LAUNCH(DFS_FILL, 1, f->nodes, f->ids, f->trees, s->boxes, s->tree_of,
-                       s->inner->counts, s->results);
+                       s->inner->counts, f->blocks, s->results);
         if (r == 0)
             r = read_total(s, q, s->inner->counts,
                            (size_t)par->levels * par->query_room + par->n_queries);
@@ -214,7 +214,7 @@ static int count_or_fill(struct kd_queries *s, struct trg_queue *q, bool breadth
                       s->tree_of, in->counts, in->fronts, s->results);
     if (par->fill)
         return LAUNCH(DFS_FILL, dfs_groups(s, par->n_queries), f->nodes, f->ids, f->trees, s->boxes,
-                      s->tree_of, in->counts, s->results);
+                      s->tree_of, in->counts, f->blocks ? f->blocks : f->trees, s->results);
     return LAUNCH(DFS_COUNT, dfs_groups(s, par->n_queries), f->nodes, f->trees, s->boxes,
                   s->tree_of, in->counts);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* searchhand.h - boxes searched on one core of the CPU.  Going down stops a few levels above the
- * leaves: the rest of the subtree is a stretch of neighbours on each level, and all of it is tested
- * at once, sixteen nodes in a vector.  What is found on a level goes to a list of that level, and
- * in the end the lists to the results, which are in the order of nodes then. */
+/* searchhand.h - boxes searched on one core of the CPU.  Going down stops where the blocks begin
+ * (blocks.h): their 31 nodes lie in one piece and are tested at once, sixteen in a vector.  What is
+ * found on a level goes to a list of that level, and in the end the lists to the results, which are
+ * in the order of nodes then. */
 #ifndef KD_SEARCHHAND_H
 #define KD_SEARCHHAND_H
 #include <stddef.h>
@@ -10,11 +10,17 @@
 #include <immintrin.h>
 #endif
 
+#include "blocks.h"
 #include "kdquery.h"
 
-#define KDQ_BLOCK_LEVELS 5u /* of a subtree that is tested at once */
-#define KDQ_LIST         1024u /* points found on one level; with more, the query goes the portable way */
-#define KDQ_VECTOR       16u
+#define KDQ_LIST   1024u /* points found on one level; with more, the query goes the portable way */
+#define KDQ_VECTOR 16u
+
+struct kdq_forest {
+    const float *nodes;
+    const trg_u32 *ids, *trees;
+    const float *blocks;
+};
 
 struct kdq_lists {
     trg_u32 n[KD_LEVELS_MAX];
@@ -25,22 +31,19 @@ struct kdq_search { /* one query */
     struct kdq_tree t;
     struct kdq_box b;
     const trg_u32 *ids;
+    const float *blocks; /* of the tree */
     trg_u32 room, k, levels, wraps, period_dim;
 };
 
-/* Tests `count` <= 16 neighbours from `node` on; appends those inside to a list of n, which has
- * room for 16 more, and returns the new n. */
+/* Bit i: value i of 16 of each dimension, KD_BLOCK from one to the next, is in the box. */
 #if defined(__AVX512F__)
-__attribute__((always_inline)) static inline trg_u32 kdq_test_vector(const struct kdq_search *s,
-                                                                     trg_u32 k, trg_u32 wraps,
-                                                                     trg_u32 node, trg_u32 count,
-                                                                     trg_u32 *list, trg_u32 n)
+__attribute__((always_inline)) static inline trg_u32
+kdq_test_vector(const struct kdq_search *s, trg_u32 k, trg_u32 wraps, const float *x)
 {
-    __mmask16 in = (__mmask16)(0xffffu >> (16u - count));
-    const float *x = s->t.nodes + s->t.base + node;
+    __mmask16 in = 0xffff;
 
-    for (trg_u32 d = 0; d < k; d++, x += s->room) {
-        const __m512 v = _mm512_maskz_loadu_ps(in, x);
+    for (trg_u32 d = 0; d < k; d++, x += KD_BLOCK) {
+        const __m512 v = _mm512_loadu_ps(x);
         const __mmask16 main = _mm512_mask_cmp_ps_mask(
             _mm512_mask_cmp_ps_mask(in, v, _mm512_set1_ps(s->b.low[d]), _CMP_GE_OQ), v,
             _mm512_set1_ps(s->b.high[d]), _CMP_LE_OQ);
@@ -52,69 +55,100 @@ __attribute__((always_inline)) static inline trg_u32 kdq_test_vector(const struc
                 _mm512_set1_ps(s->b.high2), _CMP_LE_OQ);
         in = main | other;
     }
-    _mm512_storeu_si512(list + n, _mm512_maskz_compress_epi32(
-                                      in, _mm512_maskz_loadu_epi32(in, s->ids + s->t.base + node)));
+    return in;
+}
+
+/* Appends the numbers whose bits are set to a list of n, which has room for 16 more; returns the
+ * new n. */
+static inline trg_u32 kdq_append(trg_u32 in, const float *numbers, trg_u32 *list, trg_u32 n)
+{
+    const __m512i all = _mm512_loadu_si512(numbers);
+
+    _mm512_storeu_si512(list + n, _mm512_maskz_compress_epi32((__mmask16)in, all));
     return n + (trg_u32)__builtin_popcount(in);
 }
 #else
-__attribute__((always_inline)) static inline trg_u32 kdq_test_vector(const struct kdq_search *s,
-                                                                     trg_u32 k, trg_u32 wraps,
-                                                                     trg_u32 node, trg_u32 count,
-                                                                     trg_u32 *list, trg_u32 n)
+__attribute__((always_inline)) static inline trg_u32
+kdq_test_vector(const struct kdq_search *s, trg_u32 k, trg_u32 wraps, const float *x)
 {
-    const trg_u32 *ids = s->ids + s->t.base + node;
-    const float *x = s->t.nodes + s->t.base + node;
-    trg_u32 in[KDQ_VECTOR];
+    trg_u32 in[KDQ_VECTOR], bits = 0u;
 
-    for (trg_u32 i = 0; i < count; i++)
-        in[i] = 1u;
-    for (trg_u32 d = 0; d < k; d++, x += s->room) {
+    for (trg_u32 i = 0; i < KDQ_VECTOR; i++)
+        in[i] = 1u << i;
+    for (trg_u32 d = 0; d < k; d++, x += KD_BLOCK) {
         const float low = s->b.low[d], high = s->b.high[d];
 
         if (wraps && d == s->period_dim)
-            for (trg_u32 i = 0; i < count; i++)
-                in[i] &= (trg_u32)(((x[i] >= low) & (x[i] <= high)) |
-                                   ((x[i] >= s->b.low2) & (x[i] <= s->b.high2)));
+            for (trg_u32 i = 0; i < KDQ_VECTOR; i++)
+                in[i] &= 0u - (trg_u32)(((x[i] >= low) & (x[i] <= high)) |
+                                        ((x[i] >= s->b.low2) & (x[i] <= s->b.high2)));
         else
-            for (trg_u32 i = 0; i < count; i++)
-                in[i] &= (trg_u32)((x[i] >= low) & (x[i] <= high));
+            for (trg_u32 i = 0; i < KDQ_VECTOR; i++)
+                in[i] &= 0u - (trg_u32)((x[i] >= low) & (x[i] <= high));
     }
-    for (trg_u32 i = 0; i < count; i++) {
-        list[n] = ids[i];
-        n += in[i];
-    }
+    for (trg_u32 i = 0; i < KDQ_VECTOR; i++)
+        bits |= in[i];
+    return bits;
+}
+
+static inline trg_u32 kdq_append(trg_u32 in, const float *numbers, trg_u32 *list, trg_u32 n)
+{
+    for (; in; in &= in - 1u)
+        list[n++] = trg_as_u32(numbers[__builtin_ctz(in)]);
     return n;
 }
 #endif
 
-/* All levels from `node` on, which is on level l.  0 when a list is full. */
+/* Appends what is found in block b, whose root is on level l.  0 when a list is full. */
 __attribute__((always_inline)) static inline int kdq_test_block(const struct kdq_search *s,
-                                                                trg_u32 k, trg_u32 wraps,
-                                                                trg_u32 node, trg_u32 l,
-                                                                struct kdq_lists *lists)
+                                                                trg_u32 k, trg_u32 wraps, trg_u32 b,
+                                                                trg_u32 l, struct kdq_lists *lists)
 {
-    trg_u32 first = node, end = node + 1u;
+    const float *x = s->blocks + (size_t)b * (k + 1u) * KD_BLOCK, *numbers = x + k * KD_BLOCK;
+    const trg_u32 last = kdq_test_vector(s, k, wraps, x);
+    trg_u32 above = kdq_test_vector(s, k, wraps, x + 16), width = 8u;
 
-    for (; l < s->levels && first < s->t.n; l++) {
-        const trg_u32 stop = end < s->t.n ? end : s->t.n;
-        trg_u32 n = lists->n[l];
+    if (lists->n[l + 4u] > KDQ_LIST)
+        return 0;
+    lists->n[l + 4u] = kdq_append(last, numbers, lists->point[l + 4u], lists->n[l + 4u]);
+    numbers += 16;
+    for (trg_u32 up = l + 3u; above; up--) {
+        const trg_u32 here = above & ((1u << width) - 1u);
 
-        if (n + (stop - first) > KDQ_LIST)
-            return 0;
-        for (trg_u32 i = first; i < stop; i += KDQ_VECTOR)
-            n = kdq_test_vector(s, k, wraps, i, stop - i < KDQ_VECTOR ? stop - i : KDQ_VECTOR,
-                                lists->point[l], n);
-        lists->n[l] = n;
-        first = 2u * first + 1u;
-        end = 2u * end + 1u;
+        if (here) {
+            if (lists->n[up] > KDQ_LIST)
+                return 0;
+            lists->n[up] = kdq_append(here, numbers, lists->point[up], lists->n[up]);
+        }
+        above >>= width;
+        numbers += width;
+        width >>= 1;
     }
     return 1;
+}
+
+/* Whether the point of one node is in the box. */
+__attribute__((always_inline)) static inline int
+kdq_test_node(const struct kdq_search *s, trg_u32 k, trg_u32 wraps, trg_u32 node)
+{
+    const float *x = s->t.nodes + s->t.base + node;
+    int in = 1;
+
+    for (trg_u32 d = 0; d < k; d++, x += s->room) {
+        int here = *x >= s->b.low[d] && *x <= s->b.high[d];
+
+        if (wraps && d == s->period_dim)
+            here |= *x >= s->b.low2 && *x <= s->b.high2;
+        in &= here;
+    }
+    return in;
 }
 
 /* Fills the lists.  0 when one is full. */
 __attribute__((always_inline)) static inline int
 kdq_search_tree(const struct kdq_search *s, trg_u32 k, trg_u32 wraps, struct kdq_lists *lists)
 {
+    const trg_u32 bottom = kd_block_level(s->t.n);
     struct {
         trg_u32 node, l;
     } stack[KD_LEVELS_MAX + 1u];
@@ -124,10 +158,9 @@ kdq_search_tree(const struct kdq_search *s, trg_u32 k, trg_u32 wraps, struct kdq
     while (depth) {
         trg_u32 node = stack[--depth].node, l = stack[depth].l;
 
-        for (; l + KDQ_BLOCK_LEVELS < s->levels; l++) {
-            const float *x = s->t.nodes + s->t.base + node;
+        for (; l < bottom; l++) {
             const trg_u32 split = l % k;
-            const float at = x[split * s->room];
+            const float at = s->t.nodes[split * s->room + s->t.base + node];
             trg_u32 left = !(at < s->b.low[split]), right = !(at > s->b.high[split]);
 
             if (wraps && split == s->period_dim) {
@@ -135,9 +168,10 @@ kdq_search_tree(const struct kdq_search *s, trg_u32 k, trg_u32 wraps, struct kdq
                 right = !(at > s->b.most);
             }
             if (left & right) { /* else its own point is outside as well */
-                if (lists->n[l] == KDQ_LIST)
+                if (lists->n[l] > KDQ_LIST)
                     return 0;
-                lists->n[l] = kdq_test_vector(s, k, wraps, node, 1u, lists->point[l], lists->n[l]);
+                if (kdq_test_node(s, k, wraps, node))
+                    lists->point[l][lists->n[l]++] = s->ids[s->t.base + node];
                 stack[depth].node = 2u * node + 2u;
                 stack[depth++].l = l + 1u;
             } else if (!left && !right) {
@@ -145,7 +179,7 @@ kdq_search_tree(const struct kdq_search *s, trg_u32 k, trg_u32 wraps, struct kdq
             }
             node = 2u * node + (left ? 1u : 2u);
         }
-        if (l + KDQ_BLOCK_LEVELS >= s->levels && !kdq_test_block(s, k, wraps, node, l, lists))
+        if (l == bottom && !kdq_test_block(s, k, wraps, node + 1u - (1u << bottom), bottom, lists))
             return 0;
     }
     return 1;
@@ -154,7 +188,7 @@ kdq_search_tree(const struct kdq_search *s, trg_u32 k, trg_u32 wraps, struct kdq
 /* With the usual numbers of dimensions known to the compiler. */
 static inline int kdq_search_any(const struct kdq_search *s, struct kdq_lists *lists)
 {
-    for (trg_u32 l = 0; l < s->levels; l++)
+    for (trg_u32 l = 0; l < s->levels + KD_BLOCK_LEVELS; l++)
         lists->n[l] = 0;
     if (s->wraps)
         return kdq_search_tree(s, s->k, 1u, lists);
@@ -191,22 +225,23 @@ static inline trg_u64 kdq_search_portable(const struct kdq_search *s, const stru
 /* All queries: offsets [n_queries + 2]: where the results of each begin, then the number of all of
  * them and 1 when that has more than 32 bits.  Results are written while there is room for all of a
  * query. */
-static inline void kdq_host_search(const float *nodes, const trg_u32 *ids, const trg_u32 *trees,
-                                   const float *boxes, const trg_u32 *tree_of, trg_u32 *offsets,
-                                   trg_u32 *results, const struct kdq_par *par)
+static inline void kdq_host_search(const struct kdq_forest *f, const float *boxes,
+                                   const trg_u32 *tree_of, trg_u32 *offsets, trg_u32 *results,
+                                   const struct kdq_par *par)
 {
     struct kdq_lists lists;
     trg_u64 sum = 0;
 
     for (trg_u32 q = 0; q < par->n_queries; q++) {
         const trg_u32 t = tree_of[q];
-        struct kdq_search s = {.ids = ids, .room = par->room, .k = par->k};
+        struct kdq_search s = {.ids = f->ids, .room = par->room, .k = par->k};
         trg_u64 found = 0, room = sum < par->results_room ? par->results_room - sum : 0;
 
         offsets[q] = (trg_u32)sum;
-        s.t.nodes = nodes;
-        s.t.base = trees[2u * t];
-        s.t.n = trees[2u * t + 1u];
+        s.t.nodes = f->nodes;
+        s.t.base = f->trees[2u * t];
+        s.t.n = f->trees[2u * t + 1u];
+        s.blocks = f->blocks + kd_blocks_at(par->k, s.t.base, t);
         s.b = kdq_load(boxes, *par, q);
         s.levels = kd_levels(s.t.n);
         s.period_dim = par->period_dim;
