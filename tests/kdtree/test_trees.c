@@ -86,7 +86,8 @@ static void one_tree(void **state)
 
         assert_int_equal(trg_queue_new(devices_get(i)->d, &q), 0);
         for (uint32_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-            for (uint32_t kind = s % 2; kind < KINDS; kind += 1 + !devices_get(i)->info.is_host)
+            for (uint32_t kind = s % 2; kind < KINDS;
+                 kind += devices_get(i)->info.is_host ? 1u : 2u)
                 check_size(devices_get(i), q, kind, 2 + (s + 3 * kind) % 7, sizes[s], &seed);
         check_size(devices_get(i), q, UNIFORM, 3, 100000, &seed);
         trg_queue_free(q);
