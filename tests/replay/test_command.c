@@ -197,6 +197,45 @@ static void write_truth(const char *path, uint32_t n)
     assert_int_equal(roifile_finish(w), 0);
 }
 
+static void presets_name_what_they_make(void **state)
+{
+    struct place *p = *state;
+
+    assert_int_equal(RUN(p, "generate", "--preset", "velo", "--rois", "2", "-o", p->roi), 0);
+    wants(p, "hits an RoI");
+    assert_int_equal(RUN(p, "show", p->roi), 0);
+    wants(p, " hits; truth: ");
+    unlink(p->roi);
+    assert_int_equal(RUN(p, "generate", "--preset", "velo-tracks", "--rois", "2", "-o", p->roi), 0);
+    wants(p, "tracks an RoI");
+}
+
+static void import_and_show(void **state)
+{
+    struct place *p = *state;
+    char sample[512];
+
+    assert_int_equal(RUN(p, "import"), 2);
+    wants(p, "import wants one of these formats");
+    wants(p, "lhcb-csv");
+    assert_int_equal(RUN(p, "import", "root", "x", "-o", p->roi), 2);
+    wants(p, "import \"root\": there are");
+    assert_int_equal(RUN(p, "import", "trackml", "x"), 2);
+    wants(p, "import trackml wants files and --out FILE");
+    assert_int_equal(RUN(p, "import", "trackml", "/nonexistent", "-o", p->roi), 3);
+    wants(p, "/nonexistent: cannot be read: No such file or directory");
+    assert_true(access(p->roi, F_OK) < 0);
+    snprintf(sample, sizeof sample, "%s/samples/pixel-bbbar.csv.gz", getenv("TRIGD_SOURCE"));
+    assert_int_equal(RUN(p, "import", "particles", sample, "--preset", "lowlum", "-o", p->roi), 3);
+    wants(p, "preset lowlum has no detector for particles");
+    assert_int_equal(RUN(p, "import", "particles", sample, "--preset", "pixel", "-o", p->roi), 0);
+    wants(p, "60 RoIs: ");
+    assert_int_equal(RUN(p, "show", p->roi), 0);
+    wants(p, "by \"trigreplay import particles\"");
+    wants(p, "preset pixel, seed 1\n");
+    wants(p, "60 RoIs in 60 records\n");
+}
+
 static void a_file_is_replayed_once_with_its_truth(void **state)
 {
     struct place *p = *state;
@@ -262,6 +301,7 @@ int main(void)
         CASE(wrong_usage_gets_a_sentence), CASE(a_daemon_that_is_not_there_is_told),
         CASE(generate_and_show),           CASE(a_file_is_replayed_once_with_its_truth),
         CASE(losses_end_with_code_1),      CASE(an_interrupt_ends_with_the_report),
+        CASE(presets_name_what_they_make), CASE(import_and_show),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -267,7 +267,16 @@ static void elementary_functions_are_right(void **state)
         assert_near(exact_sinh(6 * u - 3), sinh(6 * u - 3), 1e-13);
         assert_near(exact_sin(PI * (u - 0.5)), sin(PI * (u - 0.5)), 1e-13);
         assert_near(exact_asin(0.8 * u - 0.4), asin(0.8 * u - 0.4), 1e-12);
+        assert_near(exact_asin_wide(2 * u - 1), asin(2 * u - 1), 1e-11);
+        assert_near(exact_sin_wide(2 * PI * u - PI), sin(2 * PI * u - PI), 1e-13);
+        assert_near(exact_cos(2 * PI * u - PI), cos(2 * PI * u - PI), 1e-13);
+        assert_near(exact_atan2(sin(2 * PI * u - PI), cos(2 * PI * u - PI)), 2 * PI * u - PI,
+                    1e-11);
     }
+    assert_near(exact_asin_wide(1), PI / 2, 1e-11);
+    assert_near(exact_asin_wide(-1), -PI / 2, 1e-11);
+    assert_near(exact_atan2(0, -3), PI, 1e-15);
+    assert_near(exact_atan2(0, 0), 0, 0);
     assert_near(exact_exp(-500) / exp(-500), 1, 1e-12);
 }
 
