@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trigbench device: throughput of lanes against batch size, slots and lanes, and the timeline. */
+#include <errno.h>
+#include <getopt.h>
+#include <libgen.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "lanes.h"
+#include "timeline.h"
+
+#define PATH_BYTES   4096
+#define WITH_MAX     32u
+#define RUNS_MAX     32u
+#define MARKS_A_SLOT 32u /* spans of one batch, more than any plugin makes */
+
+static const char *const copies_name[] = {"gather", "pinned", "device"};
+
+struct arguments {
+    const char *device, *plugin, *sample, *json, *timeline, *backends, *plugins;
+    const char *with[WITH_MAX];
+    uint32_t n_with, rois, runs, batches;
+    uint64_t seed;
+    double seconds;
+    enum lanes_copies copies;
+    struct list batch, slots, lanes;
+};
+
+struct bench { /* what is open */
+    struct trg_host host;
+    struct backends *backends;
+    struct plugin_host *plugins;
+    const struct plugin *plugin;
+    struct trg_device *device;
+    struct trg_device_info info;
+    void *params;
+    struct generated *rois;
+    uint32_t n_rois;
+    FILE *json;
+    char name[sizeof(((struct trg_device_info *)0)->name) + 24];
+};
+
+enum {
+    DEVICE = 256,
+    PLUGIN,
+    WITH,
+    SAMPLE,
+    ROIS,
+    SEED,
+    COPIES,
+    BATCH,
+    SLOTS,
+    LANES,
+    SECONDS,
+    RUNS,
+    TIMELINE,
+    BATCHES,
+    BACKENDS,
+    PLUGINS,
+    JSON
+};
+static const struct option options[] = {
+    {"device", 1, NULL, DEVICE},     {"plugin", 1, NULL, PLUGIN},   {"with", 1, NULL, WITH},
+    {"sample", 1, NULL, SAMPLE},     {"rois", 1, NULL, ROIS},       {"seed", 1, NULL, SEED},
+    {"copies", 1, NULL, COPIES},     {"batch", 1, NULL, BATCH},     {"slots", 1, NULL, SLOTS},
+    {"lanes", 1, NULL, LANES},       {"seconds", 1, NULL, SECONDS}, {"runs", 1, NULL, RUNS},
+    {"timeline", 1, NULL, TIMELINE}, {"batches", 1, NULL, BATCHES}, {"backends", 1, NULL, BACKENDS},
+    {"plugins", 1, NULL, PLUGINS},   {"json", 1, NULL, JSON},       {0}};
+
+/* ---------------------------------------------------------------- options */
+
+static enum lanes_copies parse_copies(const char *text)
+{
+    for (uint32_t i = 0; i < sizeof copies_name / sizeof *copies_name; i++)
+        if (!strcmp(text, copies_name[i]))
+            return (enum lanes_copies)i;
+    fprintf(stderr, "trigbench: --copies \"%s\": gather, pinned or device is wanted\n", text);
+    exit(EXIT_USAGE);
+}
+
+static double parse_seconds(const char *text)
+{
+    char *end;
+    double s = strtod(text, &end);
+
+    if (end != text && !*end && s > 0 && s <= 3600)
+        return s;
+    fprintf(stderr, "trigbench: --seconds \"%s\": a number above 0 is wanted\n", text);
+    exit(EXIT_USAGE);
+}
+
+static bool take_word(int opt, struct arguments *a)
+{
+    const struct {
+        int opt;
+        const char **word;
+    } words[] = {{DEVICE, &a->device},  {PLUGIN, &a->plugin},     {SAMPLE, &a->sample},
+                 {JSON, &a->json},      {TIMELINE, &a->timeline}, {BACKENDS, &a->backends},
+                 {PLUGINS, &a->plugins}};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (words[i].opt == opt) {
+            *words[i].word = optarg;
+            return true;
+        }
+    if (opt != WITH)
+        return false;
+    if (a->n_with == WITH_MAX) {
+        fprintf(stderr, "trigbench: --with may be given %u times\n", WITH_MAX);
+        exit(EXIT_USAGE);
+    }
+    a->with[a->n_with++] = optarg;
+    return true;
+}
+
+static bool take_number(int opt, struct arguments *a)
+{
+    switch (opt) {
+    case ROIS:
+        a->rois = (uint32_t)bench_number("rois", optarg, 1, 1000000);
+        return true;
+    case SEED:
+        a->seed = bench_number("seed", optarg, 0, UINT64_MAX);
+        return true;
+    case COPIES:
+        a->copies = parse_copies(optarg);
+        return true;
+    case BATCH:
+        a->batch = bench_list("batch", optarg, 1, 65536);
+        return true;
+    case SLOTS:
+        a->slots = bench_list("slots", optarg, 1, LANES_SLOTS_MAX);
+        return true;
+    case LANES:
+        a->lanes = bench_list("lanes", optarg, 1, LANES_MAX);
+        return true;
+    case SECONDS:
+        a->seconds = parse_seconds(optarg);
+        return true;
+    case RUNS:
+        a->runs = (uint32_t)bench_number("runs", optarg, 1, RUNS_MAX);
+        return true;
+    case BATCHES:
+        a->batches = (uint32_t)bench_number("batches", optarg, 1, 10000);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---------------------------------------------------------------- opening */
+
+static void print_log(void *ctx, enum trg_level level, const char *text)
+{
+    (void)ctx;
+    if (level <= TRG_WARN)
+        fprintf(stderr, "trigbench: %s\n", text);
+}
+
+/* ../NAME beside the program in a build tree, ../lib/.../trigd/NAME where it is installed. */
+static void find_folder(const char *name, char *ret_path, size_t bytes)
+{
+    char exe[PATH_BYTES - 256];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    struct stat s;
+
+    exe[n < 0 ? 0 : n] = '\0';
+    snprintf(ret_path, bytes, "%s/../%s", dirname(exe), name);
+    if (stat(ret_path, &s) < 0)
+        snprintf(ret_path, bytes, "%s/../" TRIGD_LIBDIR "/trigd/%s", exe, name);
+}
+
+static int open_plugin(struct bench *b, const struct arguments *a)
+{
+    char folder[PATH_BYTES], why[512], *paths[] = {folder};
+    int r;
+
+    find_folder("plugins", folder, sizeof folder);
+    if (a->plugins)
+        snprintf(folder, sizeof folder, "%s", a->plugins);
+    r = plugin_host_new(paths, 1, &b->plugins);
+    if (r < 0)
+        return r;
+    r = plugin_host_get(b->plugins, a->plugin, &b->plugin, why, sizeof why);
+    b->params = r < 0 ? NULL : calloc(1, b->plugin->d.config_size + 4);
+    if (r == 0 && !b->params)
+        return -ENOMEM;
+    if (r == 0)
+        plugin_defaults(b->plugin, b->params);
+    for (uint32_t i = 0; r == 0 && i < a->n_with; i++) {
+        const char *eq = strchr(a->with[i], '=');
+        char key[128];
+
+        snprintf(key, sizeof key, "%.*s", eq ? (int)(eq - a->with[i]) : 0, a->with[i]);
+        r = !strcmp(key, "preset")
+                ? plugin_preset(b->plugin, eq + 1, b->params, why, sizeof why)
+                : plugin_set(b->plugin, key, eq ? eq + 1 : "", b->params, why, sizeof why);
+    }
+    if (r == 0 && b->plugin->d.check)
+        r = b->plugin->d.check(b->params, why, sizeof why);
+    if (r < 0)
+        fprintf(stderr, "trigbench: %s\n", why);
+    return r;
+}
+
+static int open_device(struct bench *b, const struct arguments *a)
+{
+    char folder[PATH_BYTES], name[32];
+    const char *colon = strchr(a->device, ':');
+    uint32_t index = colon ? (uint32_t)bench_number("device", colon + 1, 0, 255) : 0;
+    int r;
+
+    find_folder("backends", folder, sizeof folder);
+    snprintf(name, sizeof name, "%.*s", colon ? (int)(colon - a->device) : 31, a->device);
+    b->host = (struct trg_host){.size = sizeof b->host, .log = print_log};
+    r = backends_open(a->backends ? a->backends : folder, &b->host, &b->backends);
+    if (r == 0)
+        r = backends_device(b->backends, name, index, &b->device);
+    if (r < 0) {
+        fprintf(stderr, "trigbench: no device %s:%u here: %s\n", name, index, strerror(-r));
+        return r;
+    }
+    trg_device_info(b->device, &b->info);
+    snprintf(b->name, sizeof b->name, "%s, %s", b->info.backend, b->info.name);
+    return 0;
+}
+
+static int make_sample(struct bench *b, const struct arguments *a)
+{
+    const struct generator_preset *p = generator_find(a->sample);
+    int r = 0;
+
+    if (!p) {
+        fprintf(stderr, "trigbench: no preset %s; trigreplay --help lists them\n", a->sample);
+        return -ENOENT;
+    }
+    b->rois = calloc(a->rois, sizeof *b->rois);
+    if (!b->rois)
+        return -ENOMEM;
+    for (uint32_t i = 0; r == 0 && i < a->rois; i++, b->n_rois++)
+        r = generator_make(p, a->seed, i, &b->rois[i]);
+    return r;
+}
+
+static void close_bench(struct bench *b)
+{
+    for (uint32_t i = 0; i < b->n_rois; i++)
+        generated_fini(&b->rois[i]);
+    free(b->rois);
+    free(b->params);
+    if (b->backends)
+        backends_close(b->backends);
+    plugin_host_free(b->plugins);
+    if (b->json)
+        fclose(b->json);
+}
+
+/* ---------------------------------------------------------------- measuring */
+
+static struct lanes_setup setup_of(const struct bench *b, const struct arguments *a, uint64_t lanes,
+                                   uint64_t slots, uint64_t batch)
+{
+    return (struct lanes_setup){.host = &b->host,
+                                .device = b->device,
+                                .plugin = b->plugin,
+                                .params = b->params,
+                                .rois = b->rois,
+                                .n_rois = b->n_rois,
+                                .lanes = (uint32_t)lanes,
+                                .slots = (uint32_t)slots,
+                                .batch = (uint32_t)batch,
+                                .copies = a->copies};
+}
+
+static void tell(const struct bench *b, const struct arguments *a, const struct lanes_setup *s,
+                 double *rates, const struct lanes_rate *last)
+{
+    char what[256];
+    size_t n;
+    double spread, median = bench_median(rates, a->runs, &spread);
+
+    n = (size_t)snprintf(what, sizeof what, "%s %s", a->plugin, a->sample);
+    for (uint32_t i = 0; i < a->n_with && n < sizeof what; i++)
+        n += (size_t)snprintf(what + n, sizeof what - n, " %s", a->with[i]);
+    printf("%-44s %-7s %5u %5u %6u %12.0f %6.1f%% %8.2f %9.1f\n", what, copies_name[a->copies],
+           s->lanes, s->slots, s->batch, median, 100 * spread / median, last->bytes_per_s * 1e-9,
+           last->batch_us);
+    fflush(stdout);
+    if (n < sizeof what)
+        snprintf(what + n, sizeof what - n, ", copies %s, %u lanes, %u slots, batch %u",
+                 copies_name[a->copies], s->lanes, s->slots, s->batch);
+    bench_figure(b->json, &(struct figure){.bench = "trigbench",
+                                           .figure = what,
+                                           .unit = "RoIs/s",
+                                           .device = b->name,
+                                           .higher_is_better = 1,
+                                           .value = median,
+                                           .spread = spread,
+                                           .runs = a->runs});
+}
+
+static int measure(const struct bench *b, const struct arguments *a, const struct lanes_setup *s)
+{
+    struct lanes *l = NULL;
+    struct lanes_rate rate = {0};
+    double rates[RUNS_MAX];
+    char why[256];
+    int r = lanes_open(s, &l, why, sizeof why);
+
+    if (r < 0) {
+        fprintf(stderr, "trigbench: %s\n", why);
+        return r;
+    }
+    for (uint32_t i = 0; r == 0 && i < a->runs; i++) {
+        r = lanes_run(l, a->seconds, &rate);
+        rates[i] = rate.rois_per_s;
+    }
+    lanes_close(l);
+    if (r == 0)
+        tell(b, a, s, rates, &rate);
+    return r;
+}
+
+static int measure_all(const struct bench *b, const struct arguments *a)
+{
+    int r = 0;
+
+    printf("%s (%s)\n%-44s %-7s %5s %5s %6s %12s %7s %8s %9s\n", b->name, b->info.driver, "what",
+           "copies", "lanes", "slots", "batch", "RoIs/s", "spread", "GB/s in", "us/batch");
+    for (uint32_t i = 0; i < a->lanes.n; i++)
+        for (uint32_t k = 0; k < a->slots.n; k++)
+            for (uint32_t m = 0; r == 0 && m < a->batch.n; m++) {
+                struct lanes_setup s =
+                    setup_of(b, a, a->lanes.value[i], a->slots.value[k], a->batch.value[m]);
+
+                r = measure(b, a, &s);
+            }
+    return r;
+}
+
+/* ---------------------------------------------------------------- timeline */
+
+static int write_timeline(const struct arguments *a, const struct timeline *t)
+{
+    const char *dot = strrchr(a->timeline, '.');
+    FILE *f = fopen(a->timeline, "w");
+    int r;
+
+    if (!f) {
+        fprintf(stderr, "trigbench: cannot write %s: %s\n", a->timeline, strerror(errno));
+        return -EIO;
+    }
+    r = dot && !strcmp(dot, ".json") ? timeline_json(t, f) : timeline_svg(t, f);
+    return fclose(f) || r < 0 ? -EIO : 0;
+}
+
+static int trace_batches(struct bench *b, const struct arguments *a, struct trace *trace)
+{
+    struct lanes_setup s = setup_of(b, a, a->lanes.value[0], a->slots.value[0], a->batch.value[0]);
+    char why[256] = "", title[512];
+    struct timeline t = {.title = title, .queues_a_lane = s.slots};
+    struct lanes *l = NULL;
+    uint32_t left_out = 0;
+    int r;
+
+    s.trace = trace;
+    snprintf(title, sizeof title, "%s: %s %s, %u lanes, %u slots, batches of %u, copies %s",
+             b->name, a->plugin, a->sample, s.lanes, s.slots, s.batch, copies_name[a->copies]);
+    r = lanes_open(&s, &l, why, sizeof why);
+    if (r == 0)
+        r = lanes_run_batches(l, 4 * s.slots);
+    if (r == 0)
+        r = trace_begin(trace, MARKS_A_SLOT * s.lanes * a->batches);
+    if (r == 0)
+        r = lanes_run_batches(l, a->batches);
+    if (r == 0)
+        r = trace_end(trace, &t.spans, &t.n, &left_out);
+    if (r == 0)
+        r = write_timeline(a, &t);
+    lanes_close(l);
+    if (r < 0)
+        fprintf(stderr, "trigbench: no timeline: %s\n", why[0] ? why : strerror(-r));
+    else
+        printf("%s: %u spans%s\n", a->timeline, t.n, left_out ? ", some left out" : "");
+    return r;
+}
+
+static int draw_timeline(struct bench *b, const struct arguments *a)
+{
+    struct trace *trace = NULL;
+    int r = trace_open(b->device, &trace);
+
+    if (r == 0)
+        r = trace_batches(b, a, trace);
+    trace_close(trace);
+    return r;
+}
+
+int device_main(int argc, char **argv)
+{
+    struct arguments a = {.device = "cpu",
+                          .plugin = "zfinder",
+                          .sample = "lowlum",
+                          .rois = 256,
+                          .seed = 1,
+                          .seconds = 0.5,
+                          .runs = 3,
+                          .batches = 8,
+                          .batch = {{64}, 1},
+                          .slots = {{2}, 1},
+                          .lanes = {{1}, 1}};
+    struct bench b = {.n_rois = 0};
+    int opt, r;
+
+    while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1)
+        if (!take_word(opt, &a) && !take_number(opt, &a))
+            return EXIT_USAGE;
+    if (optind < argc) {
+        fprintf(stderr, "trigbench: \"%s\" is no option\n", argv[optind]);
+        return EXIT_USAGE;
+    }
+    if (a.json && !(b.json = fopen(a.json, "a"))) {
+        fprintf(stderr, "trigbench: cannot write %s: %s\n", a.json, strerror(errno));
+        return EXIT_FAILED;
+    }
+    r = open_plugin(&b, &a);
+    if (r == 0)
+        r = open_device(&b, &a);
+    if (r == 0)
+        r = make_sample(&b, &a);
+    if (r == 0)
+        r = a.timeline ? draw_timeline(&b, &a) : measure_all(&b, &a);
+    close_bench(&b);
+    return r < 0 ? EXIT_FAILED : 0;
+}

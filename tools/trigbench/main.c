@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trigbench - measures lanes by themselves (`device`) and a running daemon (`offer`). */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "log.h"
+
+static const char usage[] =
+    "usage: trigbench device [OPTION ...]\n"
+    "       trigbench offer --connect ENDPOINT --rates HZ,... [OPTION ...]\n"
+    "\n"
+    "device: drives a plugin through the device API as the daemon's lanes do, and tells RoIs/s\n"
+    "  --device B[:N]     cpu, opencl or cuda, and which of them (default cpu:0)\n"
+    "  --plugin NAME      default zfinder; one with a single input\n"
+    "  --with KEY=VALUE   a parameter of the plugin, or preset=NAME; may be repeated\n"
+    "  --sample P         RoIs of this preset of trigreplay (default lowlum)\n"
+    "  --rois N           different ones (default 256); --seed S (default 1)\n"
+    "  --copies MODE      gather: RoIs are gathered into pinned memory and copied (default);\n"
+    "                     pinned: batches lie in pinned memory; device: on the device already\n"
+    "  --batch, --slots, --lanes N,...   all combinations are measured (default 64, 2, 1)\n"
+    "  --seconds S        of each run (default 0.5); --runs R (default 3): the median is told\n"
+    "  --timeline FILE    instead: what queues and host did, as .svg or as .json (trace events)\n"
+    "  --batches N        in the timeline, of each lane (default 8)\n"
+    "  --backends DIR, --plugins DIR     default: where they were built or installed\n"
+    "\n"
+    "offer: offers RoIs to a running daemon at given rates and tells latencies\n"
+    "  --connect ENDPOINT of the daemon;  --control SOCKET of its operator, for batch sizes\n"
+    "  --rates HZ,...     offered, Poisson;  --seconds S at each (default 3)\n"
+    "  --sample P, --distinct N, --connections K, --threads T, --seed S\n"
+    "\n"
+    "both: --json FILE    appends figures, one a line, as docs/results holds them\n";
+
+static char command_line[512];
+
+static void keep_command(int argc, char **argv)
+{
+    const char *name = strrchr(argv[0], '/');
+    size_t n = (size_t)snprintf(command_line, sizeof command_line, "%s", name ? name + 1 : argv[0]);
+
+    for (int i = 1; i < argc && n < sizeof command_line; i++)
+        n += (size_t)snprintf(command_line + n, sizeof command_line - n, " %s", argv[i]);
+    for (char *c = command_line; *c; c++)
+        if (*c == '"' || *c == '\\' || (unsigned char)*c < 0x20)
+            *c = '?';
+}
+
+uint64_t bench_number(const char *option, const char *text, uint64_t min, uint64_t max)
+{
+    char *end;
+    unsigned long long v = strtoull(text, &end, 0);
+
+    if (end != text && !*end && v >= min && v <= max)
+        return v;
+    fprintf(stderr, "trigbench: --%s \"%s\": a number from %llu to %llu is wanted\n", option, text,
+            (unsigned long long)min, (unsigned long long)max);
+    exit(EXIT_USAGE);
+}
+
+struct list bench_list(const char *option, const char *text, uint64_t min, uint64_t max)
+{
+    struct list l = {.n = 0};
+    char copy[256], *save = NULL;
+
+    snprintf(copy, sizeof copy, "%s", text);
+    for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
+        if (l.n == LIST_MAX) {
+            fprintf(stderr, "trigbench: --%s: at most %u numbers are taken\n", option, LIST_MAX);
+            exit(EXIT_USAGE);
+        }
+        l.value[l.n++] = bench_number(option, w, min, max);
+    }
+    if (!l.n)
+        bench_number(option, text, min, max); /* which says what is wanted */
+    return l;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+double bench_median(double *values, uint32_t n, double *ret_spread)
+{
+    qsort(values, n, sizeof *values, by_size);
+    *ret_spread = 0.5 * (values[n - 1] - values[0]);
+    return 0.5 * (values[(n - 1) / 2] + values[n / 2]);
+}
+
+void bench_figure(FILE *json, const struct figure *f)
+{
+    const char *machine = getenv("TRIGD_MACHINE"), *commit = getenv("TRIGD_COMMIT");
+    char date[32] = "", host[65] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+
+    if (!json)
+        return;
+    if (gmtime_r(&now, &utc))
+        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    gethostname(host, sizeof host - 1);
+    fprintf(json,
+            "{\"bench\": \"%s\", \"figure\": \"%s\", \"value\": %.6g, \"unit\": \"%s\", "
+            "\"better\": \"%s\", \"runs\": %u, \"spread\": %.3g, \"machine\": \"%s\", "
+            "\"device\": \"%s\", \"commit\": \"%s\", \"date\": \"%s\", \"command\": \"%s\"}\n",
+            f->bench, f->figure, f->value, f->unit, f->higher_is_better ? "higher" : "lower",
+            f->runs, f->spread, machine && *machine ? machine : host, f->device,
+            commit ? commit : "", date, command_line);
+}
+
+int main(int argc, char **argv)
+{
+    keep_command(argc, argv);
+    log_set_level(TRG_WARN);
+    if (argc > 1 && !strcmp(argv[1], "device"))
+        return device_main(argc - 1, argv + 1);
+    if (argc > 1 && !strcmp(argv[1], "offer"))
+        return offer_main(argc - 1, argv + 1);
+    if (argc > 1 && !strcmp(argv[1], "--help")) {
+        fputs(usage, stdout);
+        return 0;
+    }
+    fputs(usage, stderr);
+    return EXIT_USAGE;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trigbench offer: latency of a running daemon against the rate that it is offered. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "replay.h"
+#include "talk.h"
+
+#define TALK_TIMEOUT_S 5
+
+enum { CONNECT = 256, CONTROL, RATES, SECONDS, SAMPLE, DISTINCT, CONNECTIONS, THREADS, SEED, JSON };
+static const struct option options[] = {{"connect", 1, NULL, CONNECT},
+                                        {"control", 1, NULL, CONTROL},
+                                        {"rates", 1, NULL, RATES},
+                                        {"seconds", 1, NULL, SECONDS},
+                                        {"sample", 1, NULL, SAMPLE},
+                                        {"distinct", 1, NULL, DISTINCT},
+                                        {"connections", 1, NULL, CONNECTIONS},
+                                        {"threads", 1, NULL, THREADS},
+                                        {"seed", 1, NULL, SEED},
+                                        {"json", 1, NULL, JSON},
+                                        {0}};
+
+struct arguments {
+    struct replay_options o;
+    const char *control, *json;
+    struct list rates;
+    uint64_t seconds;
+};
+
+struct work { /* of all lanes together, since the daemon started */
+    double rois, batches;
+};
+
+struct point { /* of the curve */
+    uint64_t offered;
+    double seconds, rate, batch;
+    double us[4]; /* p50, p99, p99.9, largest */
+    uint64_t busy;
+};
+static const char *const point_name[] = {"p50", "p99", "p99.9", "largest"};
+
+/* The column called `name` of a line of comma-separated values, or -1. */
+static int find_column(const char *header, const char *name)
+{
+    size_t n = strlen(name);
+    int column = 0;
+
+    for (const char *c = header; *c && *c != '\n'; c++) {
+        if ((c == header || c[-1] == ',') && !strncmp(c, name, n) &&
+            (c[n] == ',' || c[n] == '\n' || c[n] == '\r'))
+            return column;
+        column += *c == ',';
+    }
+    return -1;
+}
+
+static double column_value(const char *line, int column)
+{
+    for (; column > 0 && *line && *line != '\n'; line++)
+        column -= *line == ',';
+    return strtod(line, NULL);
+}
+
+/* What the lanes have done so far, from the control socket. */
+static int ask_work(const char *control, struct work *ret_work)
+{
+    struct work w = {0, 0};
+    char *answer = NULL;
+    int rois, batches, r = talk(control, "show lanes csv", TALK_TIMEOUT_S, &answer);
+    const char *line;
+
+    if (r < 0)
+        return r;
+    line = answer + strspn(answer, "# ");
+    rois = find_column(line, "rois");
+    batches = find_column(line, "batches");
+    while ((line = strchr(line, '\n')) != NULL && *++line && rois >= 0 && batches >= 0) {
+        w.rois += column_value(line, rois);
+        w.batches += column_value(line, batches);
+    }
+    free(answer);
+    if (rois < 0 || batches < 0)
+        return -EPROTO;
+    *ret_work = w;
+    return 0;
+}
+
+static double quantile_us(const struct replay_result *r, double q)
+{
+    double ns = latency_quantile_ns(&r->sum.latency, q), most = (double)r->sum.latency.max_ns;
+
+    return (ns < most ? ns : most) * 1e-3;
+}
+
+static int offer(const struct arguments *a, uint64_t rate, struct point *ret_point)
+{
+    struct replay_options o = a->o;
+    struct replay_result result;
+    struct work before = {0, 0}, after = {0, 0};
+    char pace[64];
+    int r = a->control ? ask_work(a->control, &before) : 0;
+
+    snprintf(pace, sizeof pace, "poisson:%llu", (unsigned long long)rate);
+    o.pace = pace;
+    o.rois = rate * a->seconds;
+    if (r == 0)
+        r = replay_run(&o, &result);
+    if (r < 0)
+        return r;
+    if (a->control)
+        r = ask_work(a->control, &after);
+    if (r == 0 && !replay_is_whole(&result)) {
+        fprintf(stderr, "trigbench: at %llu RoIs/s not every RoI had exactly one answer\n",
+                (unsigned long long)rate);
+        r = -EIO;
+    }
+    *ret_point = (struct point){
+        .offered = rate,
+        .seconds = result.seconds,
+        .rate = result.seconds > 0 ? (double)result.sum.decided / result.seconds : 0,
+        .batch = after.batches > before.batches
+                     ? (after.rois - before.rois) / (after.batches - before.batches)
+                     : 0,
+        .us = {quantile_us(&result, 0.5), quantile_us(&result, 0.99), quantile_us(&result, 0.999),
+               (double)result.sum.latency.max_ns * 1e-3},
+        .busy = result.sum.busy};
+    replay_result_fini(&result);
+    return r;
+}
+
+static void tell(const struct arguments *a, const struct point *p, FILE *json)
+{
+    char what[160];
+    struct figure f = {.bench = "latency", .figure = what, .device = "daemon", .runs = 1};
+
+    printf("%10llu %12.0f %9.1f %10.1f %10.1f %10.1f %10.1f %8llu\n",
+           (unsigned long long)p->offered, p->rate, p->batch, p->us[0], p->us[1], p->us[2],
+           p->us[3], (unsigned long long)p->busy);
+    fflush(stdout);
+    for (uint32_t i = 0; i < 4; i++) {
+        snprintf(what, sizeof what, "%s at %llu RoIs/s offered, %s", a->o.preset,
+                 (unsigned long long)p->offered, point_name[i]);
+        f.unit = "us";
+        f.value = p->us[i];
+        bench_figure(json, &f);
+    }
+    f.higher_is_better = 1;
+    snprintf(what, sizeof what, "%s at %llu RoIs/s offered, decided", a->o.preset,
+             (unsigned long long)p->offered);
+    f.unit = "RoIs/s";
+    f.value = p->rate;
+    bench_figure(json, &f);
+    if (!a->control)
+        return;
+    snprintf(what, sizeof what, "%s at %llu RoIs/s offered, batch", a->o.preset,
+             (unsigned long long)p->offered);
+    f.unit = "RoIs";
+    f.value = p->batch;
+    bench_figure(json, &f);
+}
+
+static bool take(int opt, struct arguments *a)
+{
+    switch (opt) {
+    case CONNECT:
+        a->o.endpoint = optarg;
+        return true;
+    case CONTROL:
+        a->control = optarg;
+        return true;
+    case RATES:
+        a->rates = bench_list("rates", optarg, 1, 100000000);
+        return true;
+    case SECONDS:
+        a->seconds = bench_number("seconds", optarg, 1, 3600);
+        return true;
+    case SAMPLE:
+        a->o.preset = optarg;
+        return true;
+    case DISTINCT:
+        a->o.distinct = (uint32_t)bench_number("distinct", optarg, 1, 1000000);
+        return true;
+    case CONNECTIONS:
+        a->o.connections = (uint32_t)bench_number("connections", optarg, 1, 1000);
+        return true;
+    case THREADS:
+        a->o.threads = (uint32_t)bench_number("threads", optarg, 1, 64);
+        return true;
+    case SEED:
+        a->o.seed = bench_number("seed", optarg, 0, UINT64_MAX);
+        return true;
+    case JSON:
+        a->json = optarg;
+        return true;
+    default:
+        return false;
+    }
+}
+
+int offer_main(int argc, char **argv)
+{
+    struct arguments a = {.o = {.preset = "lowlum",
+                                .name = "bench",
+                                .seed = 1,
+                                .distinct = 500,
+                                .connections = 1,
+                                .threads = 1,
+                                .batch = 1,
+                                .timeout_ms = 10000,
+                                .z_step = 0,
+                                .z_value = -1,
+                                .quiet = true},
+                          .seconds = 3};
+    FILE *json = NULL;
+    int opt, r = 0;
+
+    while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1)
+        if (!take(opt, &a))
+            return EXIT_USAGE;
+    if (!a.o.endpoint || !a.rates.n) {
+        fprintf(stderr, "trigbench: offer needs --connect and --rates\n");
+        return EXIT_USAGE;
+    }
+    if (a.json && !(json = fopen(a.json, "a"))) {
+        fprintf(stderr, "trigbench: cannot write %s: %s\n", a.json, strerror(errno));
+        return EXIT_FAILED;
+    }
+    printf("%10s %12s %9s %10s %10s %10s %10s %8s\n", "offered/s", "decided/s", "batch", "p50 us",
+           "p99 us", "p99.9 us", "largest us", "busy");
+    for (uint32_t i = 0; r == 0 && i < a.rates.n; i++) {
+        struct point p;
+
+        r = offer(&a, a.rates.value[i], &p);
+        if (r == 0)
+            tell(&a, &p, json);
+    }
+    if (json && fclose(json))
+        r = -EIO;
+    if (r < 0)
+        fprintf(stderr, "trigbench: the run failed: %s\n", strerror(-r));
+    return r < 0 ? EXIT_FAILED : 0;
+}
