@@ -12,6 +12,13 @@
 #define ZFINDER_NEAR_H
 #include "search.h"
 
+/* z on the beam line of two points.  Points of one layer make no pair, and in a barrel they have
+ * the same radius: dividing by 1 instead of 0 then saves GPUs the slow way of a division. */
+TRG_FN float zf_z0(float r1, float z1, trg_u32 layer1, float r2, float z2, trg_u32 layer2)
+{
+    return (z2 * r1 - z1 * r2) / (layer1 == layer2 ? 1.0f : r1 - r2);
+}
+
 /* The last layer on which pairs may begin: see zf_may_begin. */
 TRG_FN trg_u32 zf_last_begin(trg_u32 layers, trg_u32 first_layers)
 {
@@ -45,16 +52,31 @@ TRG_FN struct zf_other zf_other(float r, float z, float phi, trg_u32 layer, floa
                                 trg_u32 last_begin)
 {
     struct zf_other x;
-    const float inv = 1.0f / (r - r_o);
+    const float dr = layer == layer_o ? 1.0f : r - r_o; /* see zf_z0 */
+    const float inv = 1.0f / dr;
     const trg_u32 is_inner = (trg_u32)(layer < layer_o);
 
-    x.z = zf_extrapolate(r, z, r_o, z_o);
+    x.z = (z_o * r - z * r_o) / dr;
     x.dphi = zf_dphi(phi, phi_o);
     x.k = 2.0f * x.dphi * inv;
     x.p = x.dphi * (is_inner ? r : r_o) * inv;
     x.kind = (is_inner & (trg_u32)(layer <= last_begin) & (trg_u32)(x.z > -z_max) &
               (trg_u32)(x.z < z_max)) |
              ((trg_u32)(layer > layer_o) & (trg_u32)(trg_fabs(x.z) <= far)) << 1;
+    return x;
+}
+
+/* The points near a slice: of its own, the one before and the one after. */
+struct zf_run {
+    trg_u32 from, n;
+};
+
+TRG_FN struct zf_run zf_run(const struct zf_view v, const struct zf_roi roi, trg_u32 slice)
+{
+    struct zf_run x;
+
+    x.from = v.start[slice ? slice - 1u : 0u];
+    x.n = v.start[slice + 2u < roi.n_slices ? slice + 2u : roi.n_slices] - x.from;
     return x;
 }
 
@@ -72,10 +94,11 @@ TRG_FN trg_u32 zf_plain(const struct zf_view v, const struct zf_roi roi, const s
     return zf_triplets(v, roi, par, i, o, *ret_z0);
 }
 
-/* Points in the middle for which the lists of a group have room, with n points around each. */
+/* Points in the middle for which the lists of a group have room, with n points around each; 0: not
+ * even for one. */
 TRG_FN trg_u32 zf_most_middles(trg_u32 n)
 {
-    trg_u32 most = n < 3u ? 0u : ZF_LISTS / n;
+    trg_u32 most = ZF_LISTS / n;
 
     return most < ZF_MIDDLES ? most : ZF_MIDDLES;
 }

@@ -208,14 +208,13 @@ TRG_FN void zf_all_triplets(struct zf_work *w)
 
     l.z[ZF_LIST - 1u] = l.k[ZF_LIST - 1u] = l.p[ZF_LIST - 1u] = l.m[ZF_LIST - 1u] = NAN;
     for (trg_u32 s = 0; s < w->roi->n_slices; s++) {
-        const trg_u32 from = w->start[s ? s - 1u : 0u];
-        const trg_u32 to = w->start[s + 2u < w->roi->n_slices ? s + 2u : w->roi->n_slices];
+        const struct zf_run near = zf_run(*w->view, *w->roi, s);
 
-        for (trg_u32 o = w->start[s]; o < w->start[s + 1u] && to - from >= 3u; o++)
-            if (to - from <= ZF_LISTS)
-                zf_middle(w, &l, o, from, to - from);
+        for (trg_u32 o = w->start[s]; o < w->start[s + 1u] && near.n >= 3u; o++)
+            if (near.n <= ZF_LISTS)
+                zf_middle(w, &l, o, near.from, near.n);
             else
-                zf_middle_plain(w, o, from, to - from);
+                zf_middle_plain(w, o, near.from, near.n);
     }
 }
 

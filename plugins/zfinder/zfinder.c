@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/group.h"
 #include "params.h"
 #include "zfinder.program.h"
 
@@ -40,8 +41,8 @@ struct trg_algo {
     struct trg_kernel *sort, *pairs, *near_pairs, *near_triplets, *peaks, *slices, *merge;
     struct trg_buffer *neighbours;
     struct slot slot[SLOTS_MAX];
-    struct zf_par par; /* what does not change */
-    uint32_t group;
+    struct zf_par par;          /* what does not change */
+    uint32_t group, sort_group; /* sizes of work-groups */
 };
 
 /* Nominal radii of the barrel layers, mm (ATLAS inner detector: pixels with the innermost layer of
@@ -121,6 +122,7 @@ static void set_par(struct trg_algo *a)
         .min_total = c->triplet_mode ? 1 : 2, /* one pair is no peak, one triplet is */
     };
     a->group = a->device.group_max < ZF_GROUP_MAX ? a->device.group_max : ZF_GROUP_MAX;
+    a->sort_group = a->device.group_max < TRG_GROUP_MAX ? a->device.group_max : TRG_GROUP_MAX;
 }
 
 static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
@@ -288,21 +290,19 @@ static void prepare_roi(const struct zf_config *c, const struct trg_roi_info *in
 /* How pairs or triplets of one histogram are counted. */
 struct way {
     struct trg_kernel *kernel;
-    uint32_t group;           /* its size */
-    uint32_t groups_per_unit; /* that a multiprocessor holds at once */
+    uint32_t groups_per_unit; /* that every multiprocessor should get */
 };
 
 /* The search of one neighbour on each side has kernels of its own. */
 static struct way way_for(const struct trg_algo *a)
 {
     const struct zf_config *c = a->config;
-    bool near = c->neighbours == ZF_NEIGHBOURS_ONE;
+    bool near = c->neighbours == ZF_NEIGHBOURS_ONE && zf_most_bins(c) <= ZF_NEAR_BINS;
 
-    if (near && !c->triplet_mode)
-        return (struct way){a->near_pairs, a->group, 6};
-    if (near && zf_most_bins(c) <= ZF_NEAR_BINS)
-        return (struct way){a->near_triplets, a->group < 128 ? a->group : 128, 5};
-    return (struct way){a->pairs, a->group, 2};
+    if (near)
+        return (struct way){c->triplet_mode ? a->near_triplets : a->near_pairs,
+                            c->triplet_mode ? 16 : 8};
+    return (struct way){a->pairs, 2};
 }
 
 /* Groups for one RoI, so that a batch of few fills the device as well. */
@@ -328,8 +328,8 @@ static int launch_whole(struct trg_algo *a, struct slot *s, struct zf_par *par, 
     if (par->parts > 1)
         r = trg_fill(q, s->hist, 0, (size_t)par->n_rois * 2 * ZF_ENTRIES * sizeof(uint32_t), 0);
     if (r == 0)
-        r = trg_launch(q, way.kernel, (struct trg_range){par->n_rois * par->parts, way.group},
-                       pairs, 8);
+        r = trg_launch(q, way.kernel, (struct trg_range){par->n_rois * par->parts, a->group}, pairs,
+                       8);
     if (r == 0)
         r = trg_launch(q, a->peaks, (struct trg_range){par->n_rois, a->group}, peaks, 5);
     return r;
@@ -368,7 +368,7 @@ static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queu
         prepare_roi(a->config, &b->rois[i], &rois[i]);
     r = trg_write(q, s->rois, 0, s->rois_host, 0, b->n_rois * sizeof *rois);
     if (r == 0)
-        r = trg_launch(q, a->sort, (struct trg_range){b->n_rois, a->group}, sort, 7);
+        r = trg_launch(q, a->sort, (struct trg_range){b->n_rois, a->sort_group}, sort, 7);
     if (r == 0)
         r = a->config->histogram_per_slice ? launch_slices(a, s, &par, q)
                                            : launch_whole(a, s, &par, q);

@@ -10,6 +10,7 @@
  * zf_sort -> zf_slices -> zf_merge       one for each phi slice
  */
 #include "zfinder.h"
+#include "../common/group.h"
 #include "search.h"
 #include "trigd/kernel.h"
 
@@ -34,7 +35,7 @@ TRG_KERNEL6(zf_sort, const trg_u8, data, const struct zf_roi, rois, trg_u32, sta
             trg_u32, tags, struct zf_summary, summaries, struct zf_par, par)
 {
     TRG_SHARED trg_u32 count[ZF_SLICES];
-    TRG_SHARED trg_u32 part[ZF_GROUP_MAX + 1u];
+    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     TRG_SHARED trg_u32 layers;
     const struct zf_roi roi = rois[TRG_GID];
     TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
@@ -47,7 +48,7 @@ TRG_KERNEL6(zf_sort, const trg_u8, data, const struct zf_roi, rois, trg_u32, sta
     const trg_u32 chunk = (roi.n_slices + TRG_LSIZE - 1u) / TRG_LSIZE;
     const trg_u32 from = TRG_LID * chunk < roi.n_slices ? TRG_LID * chunk : roi.n_slices;
     const trg_u32 to = from + chunk < roi.n_slices ? from + chunk : roi.n_slices;
-    trg_u32 mine = 0u, sum = 0u;
+    trg_u32 mine = 0u, sum = 0u, total;
 
     for (trg_u32 s = TRG_LID; s < roi.n_slices; s += TRG_LSIZE)
         count[s] = 0u;
@@ -66,17 +67,8 @@ TRG_KERNEL6(zf_sort, const trg_u8, data, const struct zf_roi, rois, trg_u32, sta
     TRG_BARRIER();
     for (trg_u32 s = from; s < to; s++)
         sum += count[s];
-    part[TRG_LID] = sum;
-    TRG_BARRIER();
+    sum = first + trg_group_scan(scratch, sum, &total);
     if (TRG_LID == 0u) {
-        trg_u32 total = 0u;
-
-        for (trg_u32 k = 0; k < TRG_LSIZE; k++) {
-            trg_u32 n = part[k];
-
-            part[k] = total;
-            total += n;
-        }
         start[roi.n_slices] = first + total;
         summaries[TRG_GID].layers = layers;
         summaries[TRG_GID].n_used = total;
@@ -87,8 +79,6 @@ TRG_KERNEL6(zf_sort, const trg_u8, data, const struct zf_roi, rois, trg_u32, sta
         summaries[TRG_GID].n_more = 0u;
         summaries[TRG_GID].digest = 0u;
     }
-    TRG_BARRIER();
-    sum = first + part[TRG_LID];
     for (trg_u32 s = from; s < to; s++) {
         trg_u32 n = count[s];
 
@@ -213,8 +203,8 @@ TRG_KERNEL7(zf_near_pairs, const struct zf_roi, rois, const trg_u32, starts, con
             const trg_u32, tags, const struct zf_summary, summaries, const trg_u8, neighbours,
             trg_u32, hist, struct zf_par, par)
 {
-    TRG_SHARED trg_u32 count[ZF_ENTRIES];
-    TRG_SHARED trg_u32 place[ZF_ENTRIES];
+    TRG_SHARED trg_u32 count[ZF_NEAR_BINS];
+    TRG_SHARED trg_u32 place[ZF_NEAR_BINS];
     const trg_u32 r = TRG_GID / par.parts, part = TRG_GID % par.parts;
     const struct zf_roi roi = rois[r];
     const trg_u32 last = zf_last_begin(summaries[r].layers, par.first_layers);
@@ -233,7 +223,7 @@ TRG_KERNEL7(zf_near_pairs, const struct zf_roi, rois, const trg_u32, starts, con
 
         for (trg_u32 o = a + 1u; o < stop; o++) {
             const trg_u32 l_o = v.tag[o] & 255u;
-            const float z0 = zf_extrapolate(r_a, z_a, v.rho[o], v.z[o]);
+            const float z0 = zf_z0(r_a, z_a, l_a, v.rho[o], v.z[o], l_o);
 
             if (l_o != l_a && (l_a < l_o ? l_a : l_o) <= last && z0 > -par.z_max && z0 < par.z_max)
                 ZF_COUNT_AT(count, place, roi, par.z_max, z0, 1u);
@@ -243,19 +233,22 @@ TRG_KERNEL7(zf_near_pairs, const struct zf_roi, rois, const trg_u32, starts, con
     ZF_PUT_OUT(out, count, place, roi, par);
 }
 
-/* Triplets around the points of slice `s` without lists, for more points than those hold. */
-#define ZF_PLAIN_TRIPLETS(count, place, v, roi, par, last, s, from, n)            \
-    for (trg_u32 o_ = (v).start[s]; o_ < (v).start[(s) + 1u]; o_++)               \
-        for (trg_u32 i_ = (from) + TRG_LID; i_ < (from) + (n); i_ += TRG_LSIZE) { \
-            float z0_;                                                            \
-            const trg_u32 agree_ = zf_plain(v, roi, &(par), i_, o_, last, &z0_);  \
-            if (agree_)                                                           \
-                ZF_COUNT_AT(count, place, roi, (par).z_max, z0_, agree_);         \
-        }
+/* Counts the triplets of inner points i, i + step, ... < end with o in the middle, without lists.
+ */
+#define ZF_PLAIN_TRIPLETS(count, place, v, roi, par, last, o, i, end, step)     \
+    do {                                                                        \
+        for (trg_u32 i_ = (i); i_ < (end); i_ += (step)) {                      \
+            float z0_;                                                          \
+            const trg_u32 agree_ = zf_plain(v, roi, &(par), i_, o, last, &z0_); \
+            if (agree_)                                                         \
+                ZF_COUNT_AT(count, place, roi, (par).z_max, z0_, agree_);       \
+        }                                                                       \
+    } while (0)
 
-/* `parts` groups an RoI, each with every parts-th slice.  A group takes as many points of a slice
- * as its lists hold, works out all points around each of them (once a pair), and then holds the
- * inner ones against the outer ones.  Needs n_bins <= ZF_NEAR_BINS. */
+/* `parts` groups an RoI.  Around points with few others near by, a work-item looks for triplets by
+ * itself.  The other slices are each taken by a whole group: as many points of one as the lists
+ * hold; all points around each of them are worked out (once a pair), and then the inner ones are
+ * held against the outer ones.  Needs n_bins <= ZF_NEAR_BINS. */
 TRG_KERNEL7(zf_near_triplets, const struct zf_roi, rois, const trg_u32, starts, const float, points,
             const trg_u32, tags, const struct zf_summary, summaries, const trg_u8, neighbours,
             trg_u32, hist, struct zf_par, par)
@@ -265,42 +258,66 @@ TRG_KERNEL7(zf_near_triplets, const struct zf_roi, rois, const trg_u32, starts, 
     TRG_SHARED float in[4u * ZF_LISTS], out[3u * ZF_LISTS];
     TRG_SHARED trg_u32 middle[ZF_LISTS];
     TRG_SHARED trg_u32 n_out[ZF_MIDDLES];
-    TRG_SHARED trg_u32 n_in;
+    TRG_SHARED trg_u32 many[ZF_TILE];
+    TRG_SHARED trg_u32 n_in, n_many;
     const trg_u32 r = TRG_GID / par.parts, part = TRG_GID % par.parts;
     const struct zf_roi roi = rois[r];
     const trg_u32 last = zf_last_begin(summaries[r].layers, par.first_layers);
     TRG_GLOBAL trg_u32 *to = hist + r * 2u * ZF_ENTRIES;
     const struct zf_view v = ZF_VIEW(points, tags, starts, neighbours, r, par);
+    const trg_u32 end = v.start[roi.n_slices];
 
     ZF_ON_THE_HOST(v, roi, par, last, to);
     for (trg_u32 b = TRG_LID; b < roi.n_bins; b += TRG_LSIZE)
         count[b] = place[b] = 0u;
     TRG_BARRIER();
-    for (trg_u32 s = part; s < roi.n_slices; s += par.parts) {
-        const trg_u32 from = v.start[s ? s - 1u : 0u], end = v.start[s + 1u];
-        const trg_u32 n = v.start[s + 2u < roi.n_slices ? s + 2u : roi.n_slices] - from;
-        const trg_u32 most = zf_most_middles(n);
+    for (trg_u32 o = v.start[0] + part * TRG_LSIZE + TRG_LID; o < end; o += par.parts * TRG_LSIZE) {
+        const struct zf_run near = zf_run(v, roi, v.tag[o] >> 8);
 
-        if (n > ZF_LISTS)
-            ZF_PLAIN_TRIPLETS(count, place, v, roi, par, last, s, from, n);
-        for (trg_u32 o = v.start[s]; most && o < end; o += most) {
-            const trg_u32 middles = end - o < most ? end - o : most;
+        if (near.n <= ZF_FEW)
+            ZF_PLAIN_TRIPLETS(count, place, v, roi, par, last, o, near.from, near.from + near.n,
+                              1u);
+    }
+    for (trg_u32 tile = part; tile < roi.n_slices; tile += ZF_TILE * par.parts) {
+        TRG_BARRIER();
+        if (TRG_LID == 0u)
+            n_many = 0u;
+        TRG_BARRIER();
+        for (trg_u32 k = TRG_LID; k < ZF_TILE && tile + k * par.parts < roi.n_slices;
+             k += TRG_LSIZE) {
+            const trg_u32 s = tile + k * par.parts;
 
-            for (trg_u32 k = TRG_LID; k < middles; k += TRG_LSIZE)
-                n_out[k] = 0u;
-            if (TRG_LID == 0u)
-                n_in = 0u;
-            TRG_BARRIER();
-            zf_list(v, par, last, from, n, o, middles, TRG_LID, TRG_LSIZE, in, middle, &n_in, out,
-                    n_out);
-            TRG_BARRIER();
-            for (trg_u32 j = TRG_LID; j < n_in; j += TRG_LSIZE) {
-                const trg_u32 agree = zf_join(par, in, j, out + middle[j] * n, n_out[middle[j]]);
+            if (v.start[s] < v.start[s + 1u] && zf_run(v, roi, s).n > ZF_FEW)
+                many[TRG_ATOMIC_ADD_LOCAL(&n_many, 1u)] = s;
+        }
+        TRG_BARRIER();
+        for (trg_u32 k = 0; k < n_many; k++) {
+            const struct zf_run near = zf_run(v, roi, many[k]);
+            const trg_u32 stop = v.start[many[k] + 1u], most = zf_most_middles(near.n);
 
-                if (agree)
-                    ZF_COUNT_AT(count, place, roi, par.z_max, in[j], agree);
+            for (trg_u32 o = v.start[many[k]]; !most && o < stop; o++)
+                ZF_PLAIN_TRIPLETS(count, place, v, roi, par, last, o, near.from + TRG_LID,
+                                  near.from + near.n, TRG_LSIZE);
+            for (trg_u32 o = v.start[many[k]]; most && o < stop; o += most) {
+                const trg_u32 middles = stop - o < most ? stop - o : most;
+
+                for (trg_u32 m = TRG_LID; m < middles; m += TRG_LSIZE)
+                    n_out[m] = 0u;
+                if (TRG_LID == 0u)
+                    n_in = 0u;
+                TRG_BARRIER();
+                zf_list(v, par, last, near.from, near.n, o, middles, TRG_LID, TRG_LSIZE, in, middle,
+                        &n_in, out, n_out);
+                TRG_BARRIER();
+                for (trg_u32 j = TRG_LID; j < n_in; j += TRG_LSIZE) {
+                    const trg_u32 agree =
+                        zf_join(par, in, j, out + middle[j] * near.n, n_out[middle[j]]);
+
+                    if (agree)
+                        ZF_COUNT_AT(count, place, roi, par.z_max, in[j], agree);
+                }
+                TRG_BARRIER();
             }
-            TRG_BARRIER();
         }
     }
     TRG_BARRIER();
@@ -325,6 +342,7 @@ TRG_FN trg_u32 zf_order(trg_u32 prefer_central, trg_u32 n_bins, trg_u32 charge, 
     do {                                                                                         \
         for (trg_u32 k_ = 0; k_ < (n_list) + (par).look_for_more; k_++) {                        \
             trg_u32 top_ = 0u, first_ = 0xffffffffu;                                             \
+            TRG_BARRIER(); /* as the first statement: PoCL 5 needs it there */                   \
             if (TRG_LID == 0u) {                                                                 \
                 best = 0u;                                                                       \
                 order = 0xffffffffu;                                                             \
