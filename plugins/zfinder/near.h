@@ -46,20 +46,20 @@ struct zf_other { /* a point as one in the middle sees it */
     trg_u32 kind; /* ZF_INNER, ZF_OUTER, or 0 when it can be neither */
 };
 
-/* The terms of zf_triplets, of a point (r, z, phi, layer) around the middle one (.._o). */
-TRG_FN struct zf_other zf_other(float r, float z, float phi, trg_u32 layer, float r_o, float z_o,
-                                float phi_o, trg_u32 layer_o, float z_max, float far,
-                                trg_u32 last_begin)
+/* The terms of zf_triplets, of a point p around the middle one. */
+TRG_FN struct zf_other zf_other(const struct zf_point p, const struct zf_point middle, float z_max,
+                                float far, trg_u32 last_begin)
 {
     struct zf_other x;
-    const float dr = layer == layer_o ? 1.0f : r - r_o; /* see zf_z0 */
+    const trg_u32 layer = p.tag & 255u, layer_o = middle.tag & 255u;
+    const float dr = layer == layer_o ? 1.0f : p.rho - middle.rho; /* see zf_z0 */
     const float inv = 1.0f / dr;
     const trg_u32 is_inner = (trg_u32)(layer < layer_o);
 
-    x.z = (z_o * r - z * r_o) / dr;
-    x.dphi = zf_dphi(phi, phi_o);
+    x.z = (middle.z * p.rho - p.z * middle.rho) / dr;
+    x.dphi = zf_dphi(p.phi, middle.phi);
     x.k = 2.0f * x.dphi * inv;
-    x.p = x.dphi * (is_inner ? r : r_o) * inv;
+    x.p = x.dphi * (is_inner ? p.rho : middle.rho) * inv;
     x.kind = (is_inner & (trg_u32)(layer <= last_begin) & (trg_u32)(x.z > -z_max) &
               (trg_u32)(x.z < z_max)) |
              ((trg_u32)(layer > layer_o) & (trg_u32)(trg_fabs(x.z) <= far)) << 1;
@@ -85,11 +85,13 @@ TRG_FN struct zf_run zf_run(const struct zf_view v, const struct zf_roi roi, trg
 TRG_FN trg_u32 zf_plain(const struct zf_view v, const struct zf_roi roi, const struct zf_par *par,
                         trg_u32 i, trg_u32 o, trg_u32 last_begin, float *ret_z0)
 {
-    const trg_u32 layer = v.tag[i] & 255u;
+    const struct zf_point inner = zf_point(v, i), middle = zf_point(v, o);
+    const trg_u32 layer = inner.tag & 255u;
 
-    *ret_z0 = zf_extrapolate(v.rho[i], v.z[i], v.rho[o], v.z[o]);
-    if (layer >= (v.tag[o] & 255u) || layer > last_begin || !(*ret_z0 > -par->z_max) ||
-        !(*ret_z0 < par->z_max))
+    if (layer >= (middle.tag & 255u) || layer > last_begin)
+        return 0u;
+    *ret_z0 = zf_extrapolate(inner.rho, inner.z, middle.rho, middle.z);
+    if (!(*ret_z0 > -par->z_max) || !(*ret_z0 < par->z_max))
         return 0u;
     return zf_triplets(v, roi, par, i, o, *ret_z0);
 }
@@ -116,9 +118,8 @@ TRG_FN void zf_list(const struct zf_view v, const struct zf_par par, trg_u32 las
 
     for (trg_u32 x = lid; x < middles * n; x += lsize) {
         const trg_u32 m = x * inv_n >> 22, c = from + x - m * n;
-        const struct zf_other y =
-            zf_other(v.rho[c], v.z[c], v.phi[c], v.tag[c] & 255u, v.rho[o + m], v.z[o + m],
-                     v.phi[o + m], v.tag[o + m] & 255u, par.z_max, far, last_begin);
+        const struct zf_point p = zf_point(v, c), in_the_middle = zf_point(v, o + m);
+        const struct zf_other y = zf_other(p, in_the_middle, par.z_max, far, last_begin);
 
         if (y.kind == ZF_INNER) {
             const trg_u32 at = TRG_ATOMIC_ADD_LOCAL(n_in, 1u);

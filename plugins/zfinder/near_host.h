@@ -105,14 +105,14 @@ TRG_FN void zf_around(const struct zf_work *w, trg_u32 o, trg_u32 from, trg_u32 
     const float *restrict rho = w->rho + from, *restrict z = w->z + from;
     const float *restrict phi = w->phi + from;
     const trg_u32 *restrict tag = w->tag + from;
-    const float ro = w->rho[o], zo = w->z[o], po = w->phi[o], z_max = w->par->z_max;
-    const float far = zf_far(z_max, w->par->triplet_dz);
-    const trg_u32 lo = w->tag[o] & 255u, last = w->last_begin;
+    const struct zf_point middle = zf_point(*w->view, o);
+    const float z_max = w->par->z_max, far = zf_far(z_max, w->par->triplet_dz);
+    const trg_u32 last = w->last_begin;
 
     for (trg_u32 c = 0; c < n; c += ZF_BLOCK)
         for (trg_u32 k = c; k < c + ZF_BLOCK; k++) {
-            const struct zf_other x =
-                zf_other(rho[k], z[k], phi[k], tag[k] & 255u, ro, zo, po, lo, z_max, far, last);
+            const struct zf_point p = {phi[k], rho[k], z[k], tag[k]};
+            const struct zf_other x = zf_other(p, middle, z_max, far, last);
 
             l->z[k] = x.z;
             l->m[k] = x.dphi;

@@ -2,15 +2,7 @@
 /* search.h - what the kernels do around one inner point: pairs, triplets, and their bins. */
 #ifndef ZFINDER_SEARCH_H
 #define ZFINDER_SEARCH_H
-#include "trigd/kernel.h"
-#include "zfinder.h"
-
-/* All that the search around one inner point reads. */
-struct zf_view {
-    TRG_GLOBAL const float *phi, *rho, *z;
-    TRG_GLOBAL const trg_u32 *tag, *start;
-    TRG_GLOBAL const trg_u8 *neighbours; /* [layer][layer] */
-};
+#include "points.h"
 
 /* Phi slices to look at on each side, from one layer to another further out. */
 TRG_FN trg_u32 zf_reach(const struct zf_view v, const struct zf_roi roi, trg_u32 last_barrel,
@@ -51,21 +43,23 @@ TRG_FN float zf_dphi(float from, float to)
 TRG_FN trg_u32 zf_triplets(const struct zf_view v, const struct zf_roi roi,
                            const struct zf_par *par, trg_u32 i, trg_u32 o, float z0)
 {
-    const trg_u32 inner_slice = v.tag[i] >> 8, slice = v.tag[o] >> 8, layer = v.tag[o] & 255u;
+    const struct zf_point inner = zf_point(v, i), middle = zf_point(v, o);
+    const trg_u32 inner_slice = inner.tag >> 8, slice = middle.tag >> 8, layer = middle.tag & 255u;
     const trg_u32 most = zf_reach_most(v, layer);
     /* the bending goes on in the direction in which it began */
     const trg_u32 down = slice >= inner_slice ? 1u : most, up = slice <= inner_slice ? 1u : most;
     const trg_u32 low = slice > down ? slice - down : 0u;
     const trg_u32 high = slice + up + 1u < roi.n_slices ? slice + up + 1u : roi.n_slices;
-    const float ro = v.rho[o], zo = v.z[o], po = v.phi[o];
-    const float inv = 1.0f / (v.rho[i] - ro);
-    const float dp = zf_dphi(v.phi[i], po);
+    const float ro = middle.rho, zo = middle.z, po = middle.phi;
+    const float inv = 1.0f / (inner.rho - ro);
+    const float dp = zf_dphi(inner.phi, po);
     const float k0 = 2.0f * dp * inv,
-                p0 = dp * v.rho[i] * inv; /* phi on the beam line, from phi_i */
+                p0 = dp * inner.rho * inv; /* phi on the beam line, from phi_i */
     trg_u32 n = 0u;
 
     for (trg_u32 t = v.start[low]; t < v.start[high]; t++) {
-        const trg_u32 t_layer = v.tag[t] & 255u, t_slice = v.tag[t] >> 8;
+        const struct zf_point p = zf_point(v, t);
+        const trg_u32 t_layer = p.tag & 255u, t_slice = p.tag >> 8;
         trg_u32 reach, apart;
         float inv_t, dp_t;
 
@@ -75,10 +69,10 @@ TRG_FN trg_u32 zf_triplets(const struct zf_view v, const struct zf_roi roi,
         apart = t_slice > slice ? t_slice - slice : slice - t_slice;
         if (apart > reach && apart > 1u)
             continue;
-        if (!(trg_fabs(zf_extrapolate(ro, zo, v.rho[t], v.z[t]) - z0) <= par->triplet_dz))
+        if (!(trg_fabs(zf_extrapolate(ro, zo, p.rho, p.z) - z0) <= par->triplet_dz))
             continue;
-        inv_t = 1.0f / (ro - v.rho[t]);
-        dp_t = zf_dphi(po, v.phi[t]);
+        inv_t = 1.0f / (ro - p.rho);
+        dp_t = zf_dphi(po, p.phi);
         if (!(trg_fabs(2.0f * dp_t * inv_t - k0) <= par->triplet_dk))
             continue;
         if (!(trg_fabs(dp + dp_t * ro * inv_t - p0) < par->triplet_dphi))
@@ -94,7 +88,8 @@ TRG_FN trg_u32 zf_triplets(const struct zf_view v, const struct zf_roi roi,
 TRG_FN trg_u32 zf_weight(const struct zf_view v, const struct zf_roi roi, const struct zf_par *par,
                          trg_u32 i, trg_u32 o, float *ret_t)
 {
-    const float z0 = zf_extrapolate(v.rho[i], v.z[i], v.rho[o], v.z[o]);
+    const struct zf_point a = zf_point(v, i), b = zf_point(v, o);
+    const float z0 = zf_extrapolate(a.rho, a.z, b.rho, b.z);
 
     if (!(z0 > -par->z_max && z0 < par->z_max))
         return 0u;
@@ -192,13 +187,13 @@ TRG_FN void zf_places(const struct zf_view v, float r1, float z1, float z_max, f
 #else
 #define ZF_FROM_POINT(hist, place, v, roi, par, i)                                                 \
     do {                                                                                           \
-        const trg_u32 s_ = (v).tag[i] >> 8, l_ = (v).tag[i] & 255u;                                \
+        const trg_u32 s_ = zf_tag(v, i) >> 8, l_ = zf_tag(v, i) & 255u;                            \
         const trg_u32 most_ = zf_reach_most(v, l_);                                                \
         const trg_u32 low_ = s_ > most_ ? s_ - most_ : 0u;                                         \
         const trg_u32 high_ = s_ + most_ + 1u < (roi).n_slices ? s_ + most_ + 1u : (roi).n_slices; \
         const trg_u32 end_ = (v).start[high_];                                                     \
         for (trg_u32 o_ = (v).start[low_]; o_ < end_; o_++) {                                      \
-            const trg_u32 so_ = (v).tag[o_] >> 8, lo_ = (v).tag[o_] & 255u;                        \
+            const trg_u32 so_ = zf_tag(v, o_) >> 8, lo_ = zf_tag(v, o_) & 255u;                    \
             const trg_u32 apart_ = so_ > s_ ? so_ - s_ : s_ - so_;                                 \
             float t_ = 0.0f;                                                                       \
             trg_u32 w_ = 0u;                                                                       \

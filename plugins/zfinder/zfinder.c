@@ -141,7 +141,7 @@ static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
         {TRG_MEM_PINNED, n * sizeof(struct zf_summary), &s->summaries_host},
         {TRG_MEM_DEVICE, n * sizeof(struct zf_roi), &s->rois},
         {TRG_MEM_DEVICE, n * (p->slices_room + 1) * sizeof(uint32_t), &s->starts},
-        {TRG_MEM_DEVICE, (3 * items + ZF_SLACK) * sizeof(float), &s->points},
+        {TRG_MEM_DEVICE, (4 * items + ZF_SLACK) * sizeof(float), &s->points},
         {TRG_MEM_DEVICE, (items + ZF_SLACK) * sizeof(uint32_t), &s->tags},
         {TRG_MEM_DEVICE, n * sizeof(struct zf_summary), &s->summaries},
         {TRG_MEM_DEVICE, peaks, &s->peaks},

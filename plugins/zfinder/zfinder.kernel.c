@@ -92,11 +92,13 @@ TRG_KERNEL6(zf_sort, const trg_u8, data, const struct zf_roi, rois, trg_u32, sta
 
         if (s < roi.n_slices) {
             trg_u32 at = TRG_ATOMIC_ADD_LOCAL(&count[s], 1u);
+            struct zf_point p;
 
-            points[at] = phi[i];
-            points[par.items_room + at] = rho[i];
-            points[2u * par.items_room + at] = z[i];
-            tags[at] = s << 8 | layer[i];
+            p.phi = phi[i];
+            p.rho = rho[i];
+            p.z = z[i];
+            p.tag = s << 8 | layer[i];
+            zf_store(points, tags, par.items_room, at, p);
         }
     }
 }
@@ -115,15 +117,9 @@ TRG_KERNEL7(zf_pairs, const struct zf_roi, rois, const trg_u32, starts, const fl
     const struct zf_roi roi = rois[r];
     const trg_u32 entries = par.charges * roi.n_bins, layers = summaries[r].layers;
     TRG_GLOBAL trg_u32 *out = hist + r * 2u * ZF_ENTRIES;
-    struct zf_view v;
+    const struct zf_view v = ZF_VIEW(points, tags, starts, neighbours, r, par);
     trg_u32 first, end;
 
-    v.phi = points;
-    v.rho = points + par.items_room;
-    v.z = points + 2u * par.items_room;
-    v.tag = tags;
-    v.start = starts + r * (par.slices_room + 1u);
-    v.neighbours = neighbours;
     first = v.start[0];
     end = v.start[roi.n_slices];
     for (trg_u32 b = TRG_LID; b < entries; b += TRG_LSIZE) {
@@ -132,7 +128,7 @@ TRG_KERNEL7(zf_pairs, const struct zf_roi, rois, const trg_u32, starts, const fl
     }
     TRG_BARRIER();
     for (trg_u32 i = first + part * TRG_LSIZE + TRG_LID; i < end; i += par.parts * TRG_LSIZE)
-        if (zf_may_begin(layers, tags[i] & 255u, par.first_layers))
+        if (zf_may_begin(layers, zf_tag(v, i) & 255u, par.first_layers))
             ZF_FROM_POINT(count, place, v, roi, par, i);
     TRG_BARRIER();
     for (trg_u32 b = TRG_LID; b < entries; b += TRG_LSIZE) {
@@ -152,13 +148,6 @@ TRG_KERNEL7(zf_pairs, const struct zf_roi, rois, const trg_u32, starts, const fl
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
 #include "near_host.h"
 #endif
-
-/* All that the search reads of RoI r. */
-#define ZF_VIEW(points, tags, starts, neighbours, r, par)                            \
-    {                                                                                \
-        points, (points) + (par).items_room, (points) + 2u * (par).items_room, tags, \
-            (starts) + (r) * ((par).slices_room + 1u), neighbours                    \
-    }
 
 /* The CPU goes its own way; the portable one is there for all others. */
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
@@ -217,13 +206,14 @@ TRG_KERNEL7(zf_near_pairs, const struct zf_roi, rois, const trg_u32, starts, con
         count[b] = place[b] = 0u;
     TRG_BARRIER();
     for (trg_u32 a = v.start[0] + part * TRG_LSIZE + TRG_LID; a < end; a += par.parts * TRG_LSIZE) {
-        const float r_a = v.rho[a], z_a = v.z[a];
-        const trg_u32 slice = v.tag[a] >> 8, l_a = v.tag[a] & 255u;
+        const struct zf_point p = zf_point(v, a);
+        const trg_u32 slice = p.tag >> 8, l_a = p.tag & 255u;
         const trg_u32 stop = v.start[slice + 2u < roi.n_slices ? slice + 2u : roi.n_slices];
 
         for (trg_u32 o = a + 1u; o < stop; o++) {
-            const trg_u32 l_o = v.tag[o] & 255u;
-            const float z0 = zf_z0(r_a, z_a, l_a, v.rho[o], v.z[o], l_o);
+            const struct zf_point q = zf_point(v, o);
+            const trg_u32 l_o = q.tag & 255u;
+            const float z0 = zf_z0(p.rho, p.z, l_a, q.rho, q.z, l_o);
 
             if (l_o != l_a && (l_a < l_o ? l_a : l_o) <= last && z0 > -par.z_max && z0 < par.z_max)
                 ZF_COUNT_AT(count, place, roi, par.z_max, z0, 1u);
@@ -272,7 +262,7 @@ TRG_KERNEL7(zf_near_triplets, const struct zf_roi, rois, const trg_u32, starts, 
         count[b] = place[b] = 0u;
     TRG_BARRIER();
     for (trg_u32 o = v.start[0] + part * TRG_LSIZE + TRG_LID; o < end; o += par.parts * TRG_LSIZE) {
-        const struct zf_run near = zf_run(v, roi, v.tag[o] >> 8);
+        const struct zf_run near = zf_run(v, roi, zf_tag(v, o) >> 8);
 
         if (near.n <= ZF_FEW)
             ZF_PLAIN_TRIPLETS(count, place, v, roi, par, last, o, near.from, near.from + near.n,
@@ -473,15 +463,9 @@ TRG_KERNEL7(zf_slices, const struct zf_roi, rois, const trg_u32, starts, const f
     const trg_u32 layers = summaries[r].layers;
     TRG_GLOBAL struct zf_peak *list = peaks + (r * par.slices_room + slice) * par.peaks_room;
     struct zf_roi roi = rois[r];
-    struct zf_view v;
+    const struct zf_view v = ZF_VIEW(points, tags, starts, neighbours, r, par);
     trg_u32 most, first = 0u, end = 0u;
 
-    v.phi = points;
-    v.rho = points + par.items_room;
-    v.z = points + 2u * par.items_room;
-    v.tag = tags;
-    v.start = starts + r * (par.slices_room + 1u);
-    v.neighbours = neighbours;
     most = zf_reach_most(v, 0u);
     if (slice < roi.n_slices) {
         first = v.start[slice > most ? slice - most : 0u];
@@ -497,7 +481,7 @@ TRG_KERNEL7(zf_slices, const struct zf_roi, rois, const trg_u32, starts, const f
     }
     TRG_BARRIER();
     for (trg_u32 i = first + TRG_LID; i < end; i += TRG_LSIZE) {
-        const trg_u32 layer = tags[i] & 255u, s = tags[i] >> 8;
+        const trg_u32 layer = zf_tag(v, i) & 255u, s = zf_tag(v, i) >> 8;
         const trg_u32 far = zf_spread(v, roi, par.last_barrel, layer);
         const trg_u32 near = par.charges == 2u && layer ? 1u : far;
         const trg_u32 apart = s > slice ? s - slice : slice - s;

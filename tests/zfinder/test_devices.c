@@ -71,8 +71,8 @@ static void pairs(void **state)
     (void)state;
     configure(&c, "pure", SETTINGS("n_peaks", "4"));
     compare_all(&c, "lowlum", how_many(1000), seed);
-    compare_all(&c, "highlum", how_many(20), seed);
-    compare_all(&c, "phase2", how_many(4), seed);
+    compare_all(&c, "highlum", how_many(10), seed);
+    compare_all(&c, "phase2", how_many(2), seed);
 }
 
 static void triplets(void **state)
@@ -83,11 +83,11 @@ static void triplets(void **state)
     (void)state;
     configure(&c, "pure", SETTINGS("triplet_mode", "2", "n_peaks", "4"));
     compare_all(&c, "lowlum", how_many(300), seed);
-    compare_all(&c, "highlum", how_many(6), seed);
+    compare_all(&c, "highlum", how_many(4), seed);
     configure(&c, "pure", SETTINGS("triplet_mode", "1", "neighbours", "bending"));
     compare_all(&c, "lowlum", how_many(100), seed);
     configure(&c, "dense", SETTINGS("n_peaks", "2"));
-    compare_all(&c, "highlum", how_many(6), seed);
+    compare_all(&c, "highlum", how_many(4), seed);
     /* more points around one than the lists hold; more bins than zf_near_triplets counts */
     configure(&c, "pure",
               SETTINGS("triplet_mode", "2", "phi_slice_deg", "10", "phi_range", "width",
