@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_shm - RoIs through the whole daemon over shared memory, beside ZeroMQ over ipc and tcp: how
+ * many a second, and what the daemon allocates and copies for one. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon.h"
+#include "replay.h"
+#include "result.h"
+
+static const char usage[] = "usage: bench_shm [--json FILE] [--rounds N] [--quick]\n";
+
+static struct {
+    const char *json;
+    uint32_t rounds;
+    bool quick; /* a tenth of the RoIs: to see that it works */
+} options = {.rounds = 5};
+
+struct load { /* what is sent and who looks at it */
+    const char *plugin, *params, *preset;
+    uint32_t batch;
+    uint64_t rois;
+};
+static const struct load loads[] = {
+    {"nothing", "", "lowlum", 1, 100000},
+    {"nothing", "", "lowlum", 16, 200000},
+    {"nothing", "", "highlum", 1, 8000},
+    {"zfinder", "preset: pure", "lowlum", 1, 20000},
+    {"zfinder", "preset: pure", "highlum", 1, 1000},
+};
+
+struct figures {
+    struct result rate, cpu, p50, p99;
+};
+
+static int complain(const char *what, int r)
+{
+    fprintf(stderr, "bench_shm: %s: %s\n", what, strerror(-r));
+    return r;
+}
+
+/* ---------------------------------------------------------------- one run */
+
+static int run(const struct daemon *d, enum way way, const struct load *load, uint64_t rois,
+               struct replay_result *ret)
+{
+    const struct replay_options o = {.endpoint = d->endpoint[way],
+                                     .preset = load->preset,
+                                     .pace = "max",
+                                     .name = "bench",
+                                     .rois = rois,
+                                     .seed = 1,
+                                     .distinct = 200,
+                                     .connections = 1,
+                                     .threads = 1,
+                                     .batch = load->batch,
+                                     .timeout_ms = 20000,
+                                     .z_value = -1,
+                                     .quiet = true};
+    int r = replay_run(&o, ret);
+
+    if (r == 0 && (!replay_is_whole(ret) || ret->sum.decided != rois))
+        r = -EPROTO;
+    return r;
+}
+
+static int measure_way(const struct daemon *d, enum way way, const struct load *load,
+                       struct figures *f)
+{
+    uint64_t rois = options.quick ? load->rois / 10 : load->rois;
+    uint64_t cpu = daemon_cpu_ns(d);
+    struct replay_result result;
+    int r = run(d, way, load, rois, &result);
+
+    if (r == 0) {
+        result_add(&f->rate, (double)rois / result.seconds);
+        result_add(&f->cpu, (double)(daemon_cpu_ns(d) - cpu) * 1e-3 / (double)rois);
+        result_add(&f->p50, latency_quantile_ns(&result.sum.latency, 0.5) * 1e-3);
+        result_add(&f->p99, latency_quantile_ns(&result.sum.latency, 0.99) * 1e-3);
+    }
+    replay_result_fini(&result);
+    return r;
+}
+
+/* ---------------------------------------------------------------- speed */
+
+static void write_figure(FILE *json, const struct load *load, enum way way, const char *figure,
+                         const char *unit, bool higher, const struct result *mine,
+                         const struct result *ipc)
+{
+    char text[160];
+    struct result_figure f = {.bench = "shm",
+                              .figure = text,
+                              .unit = unit,
+                              .command = "bench_shm",
+                              .higher_is_better = higher,
+                              .baseline = way == WAY_IPC ? NULL : "ipc",
+                              .baseline_value = result_median(ipc)};
+
+    snprintf(text, sizeof text, "%s, %s, batch %u, %s: %s", load->plugin, load->preset, load->batch,
+             way_name[way], figure);
+    result_write(json, &f, mine);
+}
+
+static void tell(FILE *json, const struct load *load, const struct figures *f)
+{
+    for (enum way w = WAY_SHM; w < WAYS; w++) {
+        printf("| %s | %s | %u | %s | %.0f | %.2f | %.2f | %.0f | %.0f |\n", load->plugin,
+               load->preset, load->batch, way_name[w], result_median(&f[w].rate),
+               result_median(&f[w].rate) / result_median(&f[WAY_IPC].rate),
+               result_median(&f[w].cpu), result_median(&f[w].p50), result_median(&f[w].p99));
+        write_figure(json, load, w, "RoIs/s", "1/s", true, &f[w].rate, &f[WAY_IPC].rate);
+        write_figure(json, load, w, "processor time of an RoI in the daemon", "us", false,
+                     &f[w].cpu, &f[WAY_IPC].cpu);
+    }
+    fflush(stdout);
+}
+
+static int measure_load(FILE *json, const struct load *load)
+{
+    struct figures figures[WAYS];
+    struct daemon d;
+    int r = daemon_start(&d, load->plugin, load->params, false);
+
+    memset(figures, 0, sizeof figures);
+    /* in turns, so that a busy moment of the machine hits all alike; the first round warms up */
+    for (uint32_t round = 0; r == 0 && round <= options.rounds; round++)
+        for (enum way w = WAY_SHM; r == 0 && w < WAYS; w++) {
+            struct figures warm = {.rate = {.n = 0}};
+
+            r = measure_way(&d, w, load, round ? &figures[w] : &warm);
+        }
+    daemon_stop(&d);
+    if (r < 0)
+        return complain(load->preset, r);
+    tell(json, load, figures);
+    return 0;
+}
+
+/* ---------------------------------------------------------------- copies and allocations */
+
+struct per_roi {
+    double allocations, copies, kernel_copies;
+};
+
+/* Two runs of different length: what they differ by is what RoIs cost, without the connection. */
+static int count_way(const struct daemon *d, enum way way, const struct load *load,
+                     struct per_roi *ret)
+{
+    const uint64_t n[3] = {2000, 2000, 6000}; /* the first run warms up */
+    uint64_t allocations[3], copied[3], read[3];
+    double bytes = 0;
+
+    for (int i = 0; i < 3; i++) {
+        struct replay_result result;
+        uint64_t a = atomic_load(&d->counts->allocations);
+        uint64_t c = atomic_load(&d->counts->copied_bytes);
+        uint64_t k = atomic_load(&d->counts->read_bytes);
+        int r = run(d, way, load, n[i], &result);
+
+        replay_result_fini(&result);
+        if (r < 0)
+            return r;
+        allocations[i] = atomic_load(&d->counts->allocations) - a;
+        copied[i] = atomic_load(&d->counts->copied_bytes) - c;
+        read[i] = atomic_load(&d->counts->read_bytes) - k;
+        bytes = result.mean_items * (double)trg_item_size(TRG_SPACEPOINTS);
+    }
+    ret->allocations = ((double)allocations[2] - (double)allocations[1]) / (double)(n[2] - n[1]);
+    ret->copies = ((double)copied[2] - (double)copied[1]) / (double)(n[2] - n[1]) / bytes;
+    ret->kernel_copies = ((double)read[2] - (double)read[1]) / (double)(n[2] - n[1]) / bytes;
+    return 0;
+}
+
+static void write_count(FILE *json, const struct load *load, enum way way, const char *figure,
+                        double value)
+{
+    struct result one = {.run = {value}, .n = 1};
+
+    write_figure(json, load, way, figure, "", false, &one, &one);
+}
+
+static int count_load(FILE *json, const struct load *load)
+{
+    struct daemon d;
+    int r = daemon_start(&d, load->plugin, load->params, true);
+
+    for (enum way w = WAY_SHM; r == 0 && w < WAYS; w++) {
+        struct per_roi per;
+
+        r = count_way(&d, w, load, &per);
+        if (r < 0)
+            break;
+        printf("| %s | %u | %s | %.3f | %.2f | %.2f |\n", load->preset, load->batch, way_name[w],
+               per.allocations, per.kernel_copies, per.copies);
+        write_count(json, load, w, "allocations of an RoI in the daemon", per.allocations);
+        write_count(json, load, w, "copies of an RoI in the daemon", per.copies);
+    }
+    daemon_stop(&d);
+    return r < 0 ? complain("counting", r) : 0;
+}
+
+/* ---------------------------------------------------------------- all */
+
+static int run_all(FILE *json)
+{
+    const uint32_t n_counted = 3; /* loads with the plugin `nothing` */
+    int r = 0;
+
+    printf(
+        "| plugin | RoIs | batch | way in | RoIs/s | times ipc | daemon's CPU us an RoI | p50 us | "
+        "p99 us |\n| --- | --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |\n");
+    for (size_t i = 0; r == 0 && i < sizeof loads / sizeof *loads; i++)
+        r = measure_load(json, &loads[i]);
+    printf("\n| RoIs | batch | way in | allocations an RoI | copies by the kernel | copies by the "
+           "daemon |\n| --- | ---: | --- | ---: | ---: | ---: |\n");
+    for (uint32_t i = 0; r == 0 && i < n_counted; i++)
+        r = count_load(json, &loads[i]);
+    return r;
+}
+
+static bool parse(int argc, char **argv)
+{
+    static const struct option table[] = {{"json", required_argument, NULL, 'j'},
+                                          {"rounds", required_argument, NULL, 'r'},
+                                          {"quick", no_argument, NULL, 'q'},
+                                          {NULL, 0, NULL, 0}};
+    int c;
+
+    while ((c = getopt_long(argc, argv, "", table, NULL)) != -1) {
+        if (c == 'j')
+            options.json = optarg;
+        else if (c == 'r')
+            options.rounds = (uint32_t)strtoul(optarg, NULL, 10);
+        else if (c == 'q')
+            options.quick = true;
+        else
+            return false;
+    }
+    return optind == argc && options.rounds >= 1 && options.rounds <= RESULT_RUNS_MAX;
+}
+
+int main(int argc, char **argv)
+{
+    FILE *json = NULL;
+    int r;
+
+    if (!parse(argc, argv)) {
+        fputs(usage, stderr);
+        return 2;
+    }
+    if (options.json && !(json = fopen(options.json, "w")))
+        return complain(options.json, -errno) ? 1 : 0;
+    r = run_all(json);
+    if (json && fclose(json) != 0 && r == 0)
+        r = complain(options.json, -EIO);
+    return r < 0 ? 1 : 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon.h - trigd with three ways in, as a process that is measured. */
+#ifndef TRIGD_BENCH_DAEMON_H
+#define TRIGD_BENCH_DAEMON_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "counts.h"
+
+enum way { WAY_SHM, WAY_IPC, WAY_TCP, WAYS };
+extern const char *const way_name[WAYS];
+
+struct daemon {
+    char folder[64], endpoint[WAYS][128];
+    struct counts *counts; /* NULL: it does not count */
+    pid_t pid;
+};
+
+/* Starts it with one step, `plugin` with `params` (YAML, may be ""), and waits until it listens.
+ * Negative errno. */
+int daemon_start(struct daemon *d, const char *plugin, const char *params, bool counting);
+/* Ends it and removes its files. */
+void daemon_stop(struct daemon *d);
+/* Processor time that all its threads have used, ns. */
+uint64_t daemon_cpu_ns(const struct daemon *d);
+#endif
