@@ -8,6 +8,7 @@
 
 #include "arena.h"
 #include "check.h"
+#include "scan.h"
 
 /* A message may unpack to this many times its bytes: real ones need about 1.1 plus a record for
  * each RoI, while a hostile one of empty sub-messages would need 56. */
@@ -18,6 +19,7 @@ struct wire_decoder {
     struct wire_limits limits;
     struct arena arena;
     ProtobufCAllocator allocator;
+    struct scan_roi *found; /* [max_rois] of the message that was scanned last */
 };
 
 static void *take(void *arena, size_t bytes)
@@ -38,6 +40,11 @@ int wire_decoder_new(const struct wire_limits *limits, struct wire_decoder **ret
     if (!d)
         return -ENOMEM;
     d->limits = *limits;
+    d->found = calloc(limits->max_rois, sizeof *d->found);
+    if (!d->found) {
+        free(d);
+        return -ENOMEM;
+    }
     d->allocator =
         (ProtobufCAllocator){.alloc = take, .free = give_back, .allocator_data = &d->arena};
     *ret_decoder = d;
@@ -49,6 +56,7 @@ void wire_decoder_free(struct wire_decoder *d)
     if (!d)
         return;
     arena_free(&d->arena);
+    free(d->found);
     free(d);
 }
 
@@ -122,56 +130,51 @@ int wire_check_name(const char *name, struct wire_error *ret_error)
 
 /* ---------------------------------------------------------------- one RoI */
 
-struct column { /* as it stands in a message */
-    size_t n;
-    const void *data;
-};
-
 /* The columns of the three kinds that travel, in the order of event.h; false where the RoI has
  * none. */
-static bool columns_of(const Trigd__V1__Roi *r, enum trg_kind kind, struct column *c)
+static bool columns_of(const Trigd__V1__Roi *r, enum trg_kind kind, struct scan_column *c)
 {
     if (kind == TRG_SPACEPOINTS && r->spacepoints) {
         const Trigd__V1__Spacepoints *s = r->spacepoints;
 
-        c[0] = (struct column){s->n_phi_rad, s->phi_rad};
-        c[1] = (struct column){s->n_rho_mm, s->rho_mm};
-        c[2] = (struct column){s->n_z_mm, s->z_mm};
-        c[3] = (struct column){s->layer.len, s->layer.data};
+        c[0] = (struct scan_column){s->n_phi_rad, s->phi_rad};
+        c[1] = (struct scan_column){s->n_rho_mm, s->rho_mm};
+        c[2] = (struct scan_column){s->n_z_mm, s->z_mm};
+        c[3] = (struct scan_column){s->layer.len, s->layer.data};
         return true;
     }
     if (kind == TRG_HITS && r->hits) {
         const Trigd__V1__Hits *h = r->hits;
 
-        c[0] = (struct column){h->n_x_mm, h->x_mm};
-        c[1] = (struct column){h->n_y_mm, h->y_mm};
-        c[2] = (struct column){h->n_z_mm, h->z_mm};
+        c[0] = (struct scan_column){h->n_x_mm, h->x_mm};
+        c[1] = (struct scan_column){h->n_y_mm, h->y_mm};
+        c[2] = (struct scan_column){h->n_z_mm, h->z_mm};
         /* two bytes a hit; an odd length can match no other column */
-        c[3] = (struct column){h->layer.len % 2 ? SIZE_MAX : h->layer.len / 2, h->layer.data};
-        c[4] = (struct column){h->n_id, h->id};
+        c[3] = (struct scan_column){h->layer.len % 2 ? SIZE_MAX : h->layer.len / 2, h->layer.data};
+        c[4] = (struct scan_column){h->n_id, h->id};
         return true;
     }
     if (kind == TRG_TRACKS && r->tracks) {
         const Trigd__V1__Tracks *t = r->tracks;
 
-        c[0] = (struct column){t->n_x_mm, t->x_mm};
-        c[1] = (struct column){t->n_y_mm, t->y_mm};
-        c[2] = (struct column){t->n_z_mm, t->z_mm};
-        c[3] = (struct column){t->n_tx, t->tx};
-        c[4] = (struct column){t->n_ty, t->ty};
-        c[5] = (struct column){t->n_var_x_mm2, t->var_x_mm2};
-        c[6] = (struct column){t->n_var_tx, t->var_tx};
-        c[7] = (struct column){t->n_cov_x_tx_mm, t->cov_x_tx_mm};
-        c[8] = (struct column){t->n_chi2, t->chi2};
-        c[9] = (struct column){t->n_qop_per_gev, t->qop_per_gev};
-        c[10] = (struct column){t->n_n_hits, t->n_hits};
+        c[0] = (struct scan_column){t->n_x_mm, t->x_mm};
+        c[1] = (struct scan_column){t->n_y_mm, t->y_mm};
+        c[2] = (struct scan_column){t->n_z_mm, t->z_mm};
+        c[3] = (struct scan_column){t->n_tx, t->tx};
+        c[4] = (struct scan_column){t->n_ty, t->ty};
+        c[5] = (struct scan_column){t->n_var_x_mm2, t->var_x_mm2};
+        c[6] = (struct scan_column){t->n_var_tx, t->var_tx};
+        c[7] = (struct scan_column){t->n_cov_x_tx_mm, t->cov_x_tx_mm};
+        c[8] = (struct scan_column){t->n_chi2, t->chi2};
+        c[9] = (struct scan_column){t->n_qop_per_gev, t->qop_per_gev};
+        c[10] = (struct scan_column){t->n_n_hits, t->n_hits};
         return true;
     }
     return false;
 }
 
 /* The columns are as long as the first one. */
-static int check_lengths(const struct trg_kind_info *info, const struct column *column,
+static int check_lengths(const struct trg_kind_info *info, const struct scan_column *column,
                          uint64_t token, struct wire_error *e)
 {
     for (uint32_t c = 1; c < info->n_columns; c++) {
@@ -193,20 +196,17 @@ static int check_lengths(const struct trg_kind_info *info, const struct column *
     return 0;
 }
 
-static int check_collection(const struct wire_decoder *d, const Trigd__V1__Roi *roi,
-                            enum trg_kind kind, struct wire_collection *ret, struct wire_error *e)
+static int check_collection(const struct wire_decoder *d, uint64_t token, enum trg_kind kind,
+                            const struct scan_column *column, struct wire_collection *ret,
+                            struct wire_error *e)
 {
     const struct trg_kind_info *info = trg_kind_info(kind);
-    struct column column[TRG_COLUMNS_MAX] = {{0}};
 
-    *ret = (struct wire_collection){.n = 0};
-    if (!columns_of(roi, kind, column))
-        return 0;
     for (uint32_t c = 0; c < info->n_columns; c++)
         ret->column[c] = column[c].data;
-    if (check_lengths(info, column, roi->token, e) < 0 ||
-        check_count(kind, column[0].n, d->limits.max_items, roi->token, e) < 0 ||
-        check_values(kind, column[0].n, ret->column, d->limits.max_layer, roi->token, e) < 0)
+    if (check_lengths(info, column, token, e) < 0 ||
+        check_count(kind, column[0].n, d->limits.max_items, token, e) < 0 ||
+        check_values(kind, column[0].n, ret->column, d->limits.max_layer, token, e) < 0)
         return -EBADMSG;
     ret->n = (uint32_t)column[0].n;
     ret->is_there = true;
@@ -232,8 +232,41 @@ int wire_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi, struct wir
 
     if (check_window(&w.info, w.token, ret_error) < 0)
         return -EBADMSG;
-    for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++)
-        if (check_collection(d, roi, k, &w.collection[k], ret_error) < 0)
+    for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
+        struct scan_column column[TRG_COLUMNS_MAX] = {{0}};
+
+        if (columns_of(roi, k, column) &&
+            check_collection(d, w.token, k, column, &w.collection[k], ret_error) < 0)
+            return -EBADMSG;
+    }
+    *ret_roi = w;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- in place */
+
+uint32_t wire_scan(struct wire_decoder *d, const void *bytes, size_t n)
+{
+    return n > d->limits.max_message_bytes ? 0 : scan_batch(bytes, n, d->found, d->limits.max_rois);
+}
+
+uint64_t wire_scanned_token(const struct wire_decoder *d, uint32_t i)
+{
+    return d->found[i].token;
+}
+
+int wire_scanned(const struct wire_decoder *d, uint32_t i, struct wire_roi *ret_roi,
+                 struct wire_error *ret_error)
+{
+    const struct scan_roi *s = &d->found[i];
+    struct wire_roi w = {.token = s->token, .info = s->info};
+
+    if (check_window(&w.info, w.token, ret_error) < 0)
+        return -EBADMSG;
+    for (uint32_t k = TRG_SPACEPOINTS; k < TRG_SPACEPOINTS + SCAN_KINDS; k++)
+        if (s->kinds >> k & 1 &&
+            check_collection(d, w.token, (enum trg_kind)k, s->column[k - TRG_SPACEPOINTS],
+                             &w.collection[k], ret_error) < 0)
             return -EBADMSG;
     *ret_roi = w;
     return 0;

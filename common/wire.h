@@ -53,6 +53,15 @@ int wire_decode(struct wire_decoder *d, const void *bytes, size_t n,
 int wire_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi, struct wire_roi *ret_roi,
              struct wire_error *ret_error);
 
+/* Finds the RoIs of a message without unpacking it: how many; 0 when it is no RoiBatch written in
+ * the usual way, which wire_decode takes.  What is found here is found there as well. */
+uint32_t wire_scan(struct wire_decoder *d, const void *bytes, size_t n);
+/* Checks RoI i of the scanned message and points to its columns, which are unaligned and lie in the
+ * message's bytes.  -EBADMSG with the reason. */
+int wire_scanned(const struct wire_decoder *d, uint32_t i, struct wire_roi *ret_roi,
+                 struct wire_error *ret_error);
+uint64_t wire_scanned_token(const struct wire_decoder *d, uint32_t i);
+
 /* Whether a client may be called so: 1 to 63 printable characters without quotes and backslashes.
  * 0 or -EBADMSG with the reason. */
 int wire_check_name(const char *name, struct wire_error *ret_error);

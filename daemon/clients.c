@@ -23,6 +23,7 @@ struct clients {
     const struct config *config;
     struct stats *stats;
     struct shm_peers *shm; /* NULL: there are no co-located clients */
+    struct held *held;
     struct client *client; /* [n_places] */
     uint32_t n_places;
     uint32_t *free; /* numbers of places not in use */
@@ -107,6 +108,9 @@ int clients_open(const struct config *config, struct stats *stats, uint32_t cred
     c->free = calloc(c->n_places, sizeof *c->free);
     if (!c->client || !c->free)
         goto fail;
+    r = held_new(config->pool.rois, (uint64_t)config->pool.mbytes << 20, &c->held);
+    if (r < 0)
+        goto fail;
     for (uint32_t i = 0; i < c->n_places; i++)
         c->free[c->n_free++] = c->n_places - 1 - i;
     for (uint32_t i = 0; i < BUCKETS; i++)
@@ -145,6 +149,7 @@ void clients_close(struct clients *c)
     for (uint32_t i = 0; c->client && i < c->n_places; i++)
         if (c->client[i].is_used)
             clients_drop(c, i, NULL);
+    held_free(c->held);
     if (c->socket)
         zmq_close(c->socket);
     if (c->context)
@@ -157,6 +162,11 @@ void clients_close(struct clients *c)
 void *clients_socket(struct clients *c)
 {
     return c->socket;
+}
+
+struct held *clients_held(struct clients *c)
+{
+    return c->held;
 }
 
 struct shm_peers *clients_shm(struct clients *c)

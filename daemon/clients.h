@@ -14,6 +14,7 @@
 #include <zmq.h>
 
 #include "config.h"
+#include "held.h"
 #include "shm_peers.h"
 #include "stats.h"
 #include "trigd.pb-c.h"
@@ -51,6 +52,8 @@ int clients_open(const struct config *config, struct stats *stats, uint32_t cred
 void clients_close(struct clients *c);
 void *clients_socket(struct clients *c);
 struct shm_peers *clients_shm(struct clients *c);
+/* Messages that RoIs in flight still lie in. */
+struct held *clients_held(struct clients *c);
 
 /* The next message, without waiting: 1 and the peer and body (the caller closes the body), 0 when
  * there is none, -EBADMSG for a message that is not one frame (dropped whole; the peer is set). */

@@ -292,6 +292,8 @@ void egress_let_go(struct egress *e, uint32_t roi)
     e->engine[roi]->n_rois--;
     if (r->region)
         shm_region_release(shm_peers_window(clients_shm(e->clients)), r->region);
+    if (r->message)
+        held_release(clients_held(e->clients), r->message);
     pool_put(e->pool, roi);
 }
 

@@ -6,32 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "block.h"
-#include "buddy.h"
 #include "clock.h"
+#include "ingress_inner.h"
 #include "log.h"
-#include "shm_entry.h"
-#include "wire.h"
 
-#define PROTOCOL       1u
-#define SHARED_A_TURN  64u /* RoIs of one co-located client, so that all have their turn */
-#define PACKETS_A_TURN 64u
-
-struct ingress {
-    const struct config *config;
-    struct pool *pool;
-    struct clients *clients;
-    struct stats *stats;
-    struct dispatch *next;
-    struct wire_limits limits;
-    struct wire_decoder *decoder;
-    uint64_t *tokens; /* RoIs of one message that were not taken */
-    uint32_t n_tokens;
-    Trigd__V1__Busy__Reason reason;
-    bool draining, pool_was_full;
-    uint32_t shm_turn; /* which co-located client is first this turn */
-    uint64_t ticked_ns;
-};
+#define PROTOCOL 1u
 
 int ingress_open(const struct config *config, struct pool *pool, struct clients *clients,
                  struct stats *stats, struct dispatch *next, struct ingress **ret_ingress)
@@ -46,6 +25,7 @@ int ingress_open(const struct config *config, struct pool *pool, struct clients 
     in->clients = clients;
     in->stats = stats;
     in->next = next;
+    in->held = clients_held(clients);
     in->ticked_ns = clock_ns();
     in->limits =
         (struct wire_limits){.max_message_bytes = config->clients.max_message_kbytes * 1024u,
@@ -97,8 +77,8 @@ static void send_to(struct ingress *in, const struct peer *peer, uint32_t number
         clients_send(in->clients, number, m, 0);
 }
 
-static void send_error(struct ingress *in, const struct peer *peer, uint32_t number,
-                       const struct wire_error *error, const uint64_t *token)
+void ingress_error(struct ingress *in, const struct peer *peer, uint32_t number,
+                   const struct wire_error *error, const uint64_t *token)
 {
     Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
     Trigd__V1__Error e = TRIGD__V1__ERROR__INIT;
@@ -117,7 +97,7 @@ static void send_error(struct ingress *in, const struct peer *peer, uint32_t num
     send_to(in, peer, number, &m);
 }
 
-static void send_busy(struct ingress *in, const struct peer *peer, uint32_t number)
+void ingress_busy(struct ingress *in, const struct peer *peer, uint32_t number)
 {
     Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
     Trigd__V1__Busy busy = TRIGD__V1__BUSY__INIT;
@@ -141,7 +121,7 @@ static void not_taken(struct ingress *in, const struct peer *peer, uint32_t numb
                       Trigd__V1__Busy__Reason reason)
 {
     if (in->n_tokens && in->reason != reason)
-        send_busy(in, peer, number);
+        ingress_busy(in, peer, number);
     in->reason = reason;
     in->tokens[in->n_tokens++] = token;
 }
@@ -199,7 +179,7 @@ static void take_hello(struct ingress *in, const struct peer *peer, uint32_t num
                      strerror(-r));
     }
     if (error.code != TRIGD__V1__ERROR__CODE__NONE)
-        send_error(in, peer, number, &error, NULL);
+        ingress_error(in, peer, number, &error, NULL);
     else
         send_welcome(in, number);
 }
@@ -215,60 +195,6 @@ static void echo_heartbeat(struct ingress *in, const struct peer *peer, uint32_t
     send_to(in, peer, number, &m);
 }
 
-/* Copies a collection to offset `at` of the pool. */
-static void copy_collection(struct pool *pool, enum trg_kind kind, const struct wire_collection *w,
-                            uint64_t at, struct roi_collection *ret)
-{
-    const struct trg_kind_info *info = trg_kind_info(kind);
-
-    *ret = (struct roi_collection){.at = at, .capacity = w->n, .n = w->n, .is_there = w->is_there};
-    for (uint32_t col = 0; w->n && col < info->n_columns; col++)
-        memcpy(pool_column(pool, kind, ret, col), w->column[col],
-               w->n * trg_type_size(info->column[col].type));
-}
-
-/* Tells where a collection lies in a client's memory, which is laid out as the pool would do it. */
-static void refer_collection(const struct pool *pool, const struct wire_collection *w,
-                             struct roi_collection *ret)
-{
-    *ret = (struct roi_collection){.capacity = w->n, .n = w->n, .is_there = w->is_there};
-    if (w->n)
-        ret->at = (uint64_t)((const unsigned char *)w->column[0] - pool->base);
-}
-
-/* Gives an RoI its block of the pool, with its collections unless they stay in a client's memory;
- * -ENOSPC when there is no room. */
-static int store(struct ingress *in, const struct wire_roi *w, struct shm_region *region,
-                 struct roi *r)
-{
-    uint32_t n_in[TRG_KIND_COUNT];
-    uint64_t bytes = 0, at;
-
-    for (uint32_t k = 0; k < TRG_KIND_COUNT; k++) {
-        n_in[k] = w->collection[k].n;
-        if (!region)
-            bytes += pool_collection_bytes((enum trg_kind)k, n_in[k]);
-    }
-    at = pool_alloc(in->pool, bytes + block_bytes(dispatch_engine(in->next), n_in));
-    if (at == BUDDY_NONE)
-        return -ENOSPC;
-    r->block = at;
-    for (uint32_t k = 1; k < TRG_KIND_COUNT; k++) {
-        if (region) {
-            refer_collection(in->pool, &w->collection[k], &r->in[k]);
-            continue;
-        }
-        copy_collection(in->pool, (enum trg_kind)k, &w->collection[k], at, &r->in[k]);
-        at += pool_collection_bytes((enum trg_kind)k, n_in[k]);
-    }
-    if (region) {
-        shm_region_hold(region);
-        r->region = region->number;
-    }
-    block_init(dispatch_engine(in->next), in->pool, r, at, n_in);
-    return 0;
-}
-
 static void count_received(struct ingress *in, struct client *client)
 {
     stats_add(&in->stats->g.received, 1);
@@ -278,10 +204,8 @@ static void count_received(struct ingress *in, struct client *client)
     client->outstanding++;
 }
 
-/* Takes one checked RoI into the pool, or notes why not.  Its collections are copied, or stay in
- * `region`. */
-static void take_roi(struct ingress *in, const struct peer *peer, uint32_t number,
-                     const struct wire_roi *w, struct shm_region *region, uint64_t now)
+void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
+                 const struct wire_roi *w, const struct store_from *from, uint64_t now)
 {
     struct client *client = clients_at(in->clients, number);
     struct roi *r;
@@ -298,7 +222,7 @@ static void take_roi(struct ingress *in, const struct peer *peer, uint32_t numbe
     }
     roi = pool_take(in->pool);
     r = roi == POOL_NONE ? NULL : &in->pool->rois[roi];
-    if (!r || store(in, w, region, r) < 0) {
+    if (!r || store_roi(in->pool, dispatch_engine(in->next), w, from, r) < 0) {
         if (r)
             pool_put(in->pool, roi);
         in->pool_was_full = true;
@@ -315,8 +239,7 @@ static void take_roi(struct ingress *in, const struct peer *peer, uint32_t numbe
     dispatch_roi(in->next, roi);
 }
 
-/* Whether the running menu has all that it needs; the reason goes to *ret_error. */
-static bool has_inputs(struct ingress *in, const struct wire_roi *w, struct wire_error *ret_error)
+bool ingress_has_inputs(struct ingress *in, const struct wire_roi *w, struct wire_error *ret_error)
 {
     bool is_there[TRG_KIND_COUNT];
 
@@ -327,53 +250,75 @@ static bool has_inputs(struct ingress *in, const struct wire_roi *w, struct wire
                            sizeof ret_error->text);
 }
 
+struct batch { /* of a message: unpacked, or found in place */
+    const Trigd__V1__RoiBatch *unpacked;
+    uint32_t n;
+    struct store_from from;
+};
+
+static uint64_t token_of(const struct ingress *in, const struct batch *b, uint32_t i)
+{
+    return b->unpacked ? b->unpacked->rois[i]->token : wire_scanned_token(in->decoder, i);
+}
+
+static int check_roi(const struct ingress *in, const struct batch *b, uint32_t i,
+                     struct wire_roi *ret_roi, struct wire_error *ret_error)
+{
+    return b->unpacked ? wire_roi(in->decoder, b->unpacked->rois[i], ret_roi, ret_error)
+                       : wire_scanned(in->decoder, i, ret_roi, ret_error);
+}
+
 static void take_batch(struct ingress *in, const struct peer *peer, uint32_t number,
-                       const Trigd__V1__RoiBatch *batch, uint64_t now)
+                       const struct batch *b, uint64_t now)
 {
     uint32_t epoch = number == CLIENTS_NONE ? 0 : clients_at(in->clients, number)->epoch;
 
-    for (size_t i = 0; i < batch->n_rois; i++) {
+    for (uint32_t i = 0; i < b->n; i++) {
+        uint64_t token = token_of(in, b, i);
         struct wire_roi w;
         struct wire_error error;
 
         if (number == CLIENTS_NONE) {
-            not_taken(in, peer, number, batch->rois[i]->token, TRIGD__V1__BUSY__REASON__NO_HELLO);
+            not_taken(in, peer, number, token, TRIGD__V1__BUSY__REASON__NO_HELLO);
             continue;
         }
-        if (wire_roi(in->decoder, batch->rois[i], &w, &error) < 0 || !has_inputs(in, &w, &error))
-            send_error(in, peer, number, &error, &batch->rois[i]->token);
+        if (check_roi(in, b, i, &w, &error) < 0 || !ingress_has_inputs(in, &w, &error))
+            ingress_error(in, peer, number, &error, &token);
         else
-            take_roi(in, peer, number, &w, NULL, now);
+            ingress_roi(in, number, peer, &w, &b->from, now);
         if (clients_at(in->clients, number)->epoch != epoch)
             number = CLIENTS_NONE; /* it was dropped while it was answered */
     }
-    send_busy(in, peer, number);
+    ingress_busy(in, peer, number);
+    latency_add(&in->stats->stage[STATS_STAGE_decode], clock_ns() - now);
 }
 
-static void take_message(struct ingress *in, const struct peer *peer, const void *bytes, size_t n)
+/* Takes a message whose RoIs were found in place; it is kept as long as they need it. */
+static void take_scanned(struct ingress *in, const struct peer *peer, uint32_t number, uint32_t n,
+                         zmq_msg_t *body, uint64_t now)
 {
-    const Trigd__V1__ToDaemon *m;
-    struct wire_error error;
-    uint32_t number = clients_find(in->clients, peer);
-    uint64_t now = clock_ns();
-    int r;
+    struct batch b = {.n = n, .from = {.held = in->held}};
 
-    stats_add(&in->stats->g.messages, 1);
-    stats_add(&in->stats->g.bytes_in, n);
-    if (number != CLIENTS_NONE)
-        clients_at(in->clients, number)->heard_ns = now;
-    r = wire_decode(in->decoder, bytes, n, &m, &error);
-    if (r < 0) {
-        send_error(in, peer, number, &error, NULL);
-        return;
-    }
+    if (body && number != CLIENTS_NONE)
+        b.from.message = held_keep(in->held, body);
+    take_batch(in, peer, number, &b, now);
+    if (b.from.message)
+        held_release(in->held, b.from.message);
+}
+
+static void take_unpacked(struct ingress *in, const struct peer *peer, uint32_t number,
+                          const Trigd__V1__ToDaemon *m, uint64_t now)
+{
+    struct batch b = {.from = {.region = NULL}};
+
     switch (m->body_case) {
     case TRIGD__V1__TO_DAEMON__BODY_HELLO:
         take_hello(in, peer, number, m->hello);
         break;
     case TRIGD__V1__TO_DAEMON__BODY_BATCH:
-        take_batch(in, peer, number, m->batch, now);
-        latency_add(&in->stats->stage[STATS_STAGE_decode], clock_ns() - now);
+        b.unpacked = m->batch;
+        b.n = (uint32_t)m->batch->n_rois;
+        take_batch(in, peer, number, &b, now);
         break;
     case TRIGD__V1__TO_DAEMON__BODY_HEARTBEAT:
         echo_heartbeat(in, peer, number, m->heartbeat);
@@ -387,93 +332,25 @@ static void take_message(struct ingress *in, const struct peer *peer, const void
     }
 }
 
-/* ---------------------------------------------------------------- shared memory */
-
-/* Takes entries of one co-located client's ring; returns how many. */
-static uint32_t take_entries(struct ingress *in, const struct peer *peer, uint64_t now)
+void ingress_message(struct ingress *in, const struct peer *peer, const void *bytes, size_t n,
+                     zmq_msg_t *body)
 {
-    struct shm_region *region = peer->shm->region;
-    uint32_t number = peer->shm->client, n = 0;
-    uint32_t most =
-        SHARED_A_TURN < in->limits.max_rois ? SHARED_A_TURN : in->limits.max_rois; /* tokens */
-    struct shm_roi entry;
-    int r = 0;
+    const Trigd__V1__ToDaemon *m;
+    struct wire_error error;
+    uint32_t number = clients_find(in->clients, peer), found;
+    uint64_t now = clock_ns();
 
-    while (peer->shm->region && n < most && (r = shm_region_take(region, &entry)) == 1) {
-        struct wire_roi w;
-        struct wire_error error;
-
-        n++;
-        if (shm_entry_check(&entry, region, &in->limits, &w, &error) < 0 ||
-            !has_inputs(in, &w, &error)) {
-            send_error(in, peer, number, &error, &entry.token);
-            continue;
-        }
-        stats_add(&in->stats->g.bytes_in, shm_entry_bytes(&w));
-        take_roi(in, peer, number, &w, region, now);
-    }
-    stats_add(&in->stats->g.messages, n);
-    if (!peer->shm->region)
-        number = CLIENTS_NONE; /* it was dropped while it was answered */
-    send_busy(in, peer, number);
-    if (peer->shm->region && r == -EPROTO)
-        clients_drop(in->clients, number, "its place in the ring of RoIs is nonsense");
-    return n;
-}
-
-/* Takes what co-located clients wrote since the last turn. */
-static uint32_t take_shared(struct ingress *in)
-{
-    struct shm_peers *shm = clients_shm(in->clients);
-    uint32_t n = 0, first = in->shm_turn++;
-
-    for (uint32_t i = 0; i < shm_peers_active(shm); i++) {
-        struct peer peer = {.shm = shm_peers_at(shm, (first + i) % shm_peers_active(shm))};
-        uint64_t now;
-        uint32_t took;
-
-        if (!shm_region_has_entries(peer.shm->region))
-            continue;
-        now = clock_ns();
-        clients_at(in->clients, peer.shm->client)->heard_ns = now;
-        took = take_entries(in, &peer, now);
-        if (peer.shm->region)
-            shm_region_taken(peer.shm->region);
-        latency_add(&in->stats->stage[STATS_STAGE_decode], clock_ns() - now);
-        n += took;
-    }
-    return n;
-}
-
-/* Takes the packets on the sockets of co-located clients. */
-static uint32_t take_packets(struct ingress *in)
-{
-    struct shm_peers *shm = clients_shm(in->clients);
-    struct peer peer = {.shm = NULL};
-    uint32_t n = 0;
-    const void *bytes;
-    int r = 0;
-
-    while (n < PACKETS_A_TURN && (r = shm_peers_packet(shm, clock_ns(), &peer.shm, &bytes)) != 0) {
-        uint32_t number = clients_find(in->clients, &peer);
-
-        n++;
-        if (r > 0) {
-            take_message(in, &peer, bytes, (size_t)r);
-        } else if (r == -EMSGSIZE) {
-            struct wire_error error = {.code = TRIGD__V1__ERROR__CODE__TOO_LARGE};
-
-            snprintf(error.text, sizeof error.text,
-                     "a packet on the socket has at most %u bytes; this one had more",
-                     SHM_PACKET_MAX);
-            send_error(in, &peer, number, &error, NULL);
-        } else if (number != CLIENTS_NONE) {
-            clients_drop(in->clients, number, "its connection is closed");
-        } else {
-            shm_peer_hang_up(shm, peer.shm);
-        }
-    }
-    return n;
+    stats_add(&in->stats->g.messages, 1);
+    stats_add(&in->stats->g.bytes_in, n);
+    if (number != CLIENTS_NONE)
+        clients_at(in->clients, number)->heard_ns = now;
+    found = wire_scan(in->decoder, bytes, n);
+    if (found)
+        take_scanned(in, peer, number, found, body, now);
+    else if (wire_decode(in->decoder, bytes, n, &m, &error) < 0)
+        ingress_error(in, peer, number, &error, NULL);
+    else
+        take_unpacked(in, peer, number, m, now);
 }
 
 /* ---------------------------------------------------------------- the turn */
@@ -491,14 +368,14 @@ static uint32_t take_messages(struct ingress *in, uint32_t most)
             break;
         n++;
         if (r == 1) {
-            take_message(in, &peer, zmq_msg_data(&body), zmq_msg_size(&body));
+            ingress_message(in, &peer, zmq_msg_data(&body), zmq_msg_size(&body), &body);
             zmq_msg_close(&body);
         } else if (r == -EBADMSG) {
             struct wire_error error = {.code = TRIGD__V1__ERROR__CODE__MALFORMED};
 
             snprintf(error.text, sizeof error.text,
                      "a message of trigd is one ZeroMQ frame; this one had more or none");
-            send_error(in, &peer, clients_find(in->clients, &peer), &error, NULL);
+            ingress_error(in, &peer, clients_find(in->clients, &peer), &error, NULL);
         } else {
             log_error("ingress", "cannot receive", "error=\"%s\"", zmq_strerror(-r));
             break;
@@ -512,6 +389,6 @@ uint32_t ingress_turn(struct ingress *in, uint32_t most)
     uint32_t n = 0;
 
     if (clients_shm(in->clients))
-        n = take_packets(in) + take_shared(in);
+        n = ingress_shared(in);
     return n + take_messages(in, most);
 }

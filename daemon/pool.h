@@ -18,7 +18,9 @@
 #define POOL_NONE UINT32_MAX
 
 struct roi_collection {
-    uint64_t at;       /* offset of its first column; the others follow, 64-byte aligned */
+    uint64_t at;       /* offset of its first column; the others follow, 64-byte aligned; or of
+                        * the addresses of its columns, unaligned, outside the pool */
+    bool is_table;     /* the latter */
     uint32_t capacity; /* items that the columns have room for */
     uint32_t n;
     bool is_there;
@@ -37,6 +39,7 @@ struct roi {
     uint64_t chains; /* offset of uint8_t[menu chains]: state of dispatch */
     struct roi_collection in[TRG_KIND_COUNT];
     uint32_t region;        /* whose memory `in` lies in (shm_region.h); 0: the pool's */
+    uint32_t message;       /* kept message that `in` lies in (held.h); 0: none */
     _Atomic bool is_spoilt; /* its data was changed there after it had been taken */
 
     /* the I/O thread's own books */

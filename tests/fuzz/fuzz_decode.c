@@ -82,6 +82,42 @@ static void check_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi)
         check_collection(k, &w.collection[k]);
 }
 
+static void check_same(const struct wire_roi *a, const struct wire_roi *b)
+{
+    WANT(a->token == b->token && !memcmp(&a->info, &b->info, sizeof a->info));
+    for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
+        const struct wire_collection *x = &a->collection[k], *y = &b->collection[k];
+        const struct trg_kind_info *info = trg_kind_info(k);
+
+        WANT(x->n == y->n && x->is_there == y->is_there);
+        for (uint32_t i = 0; x->n && i < info->n_columns; i++)
+            WANT(!memcmp(x->column[i], y->column[i], x->n * trg_type_size(info->column[i].type)));
+    }
+}
+
+/* What is read in place is what unpacking gives, to the word of a refusal. */
+static void check_scan(struct wire_decoder *d, const uint8_t *data, size_t n,
+                       const Trigd__V1__ToDaemon *m)
+{
+    uint32_t found = wire_scan(d, data, n);
+
+    if (!found)
+        return;
+    WANT(m && m->body_case == TRIGD__V1__TO_DAEMON__BODY_BATCH && m->batch->n_rois == found);
+    for (uint32_t i = 0; i < found; i++) {
+        struct wire_error e, f;
+        struct wire_roi w, v;
+        int r = wire_roi(d, m->batch->rois[i], &w, &e);
+
+        WANT(wire_scanned(d, i, &v, &f) == r);
+        WANT(wire_scanned_token(d, i) == m->batch->rois[i]->token);
+        if (r == 0)
+            check_same(&w, &v);
+        else
+            WANT(e.code == f.code && !strcmp(e.text, f.text));
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static struct wire_decoder *d; /* one for all messages, as in the daemon */
@@ -95,6 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     r = wire_decode(d, data, n, &m, &e);
     wire_decoder_usage(d, &bytes, &calls);
     WANT(bytes <= 4 * MOST_BYTES);
+    check_scan(d, data, n, r < 0 ? NULL : m);
     if (r < 0) {
         check_refusal(r, &e);
         return 0;

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scan.h"
+
+#include <string.h>
+
+/* Wire types and tags of protobuf: field number << 3 | wire type. */
+enum { VARINT = 0, BYTES = 2, FIXED32 = 5 };
+#define TAG(field, type) ((uint32_t)(field) << 3 | (uint32_t)(type))
+#define TAG_BATCH        TAG(2, BYTES) /* of ToDaemon */
+#define TAG_ROI          TAG(1, BYTES) /* of RoiBatch */
+#define LONGEST_VARINT   9u            /* longer ones are left to protobuf-c */
+
+struct reader {
+    const unsigned char *at, *end;
+};
+
+/* Sizes of the values of a message's columns, by field number - 1. */
+static const uint8_t spacepoint_sizes[] = {4, 4, 4, 1}, hit_sizes[] = {4, 4, 4, 2, 4},
+                     track_sizes[] = {4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4};
+
+static bool read_varint(struct reader *r, uint64_t *ret_value)
+{
+    uint64_t v = 0;
+
+    for (uint32_t i = 0; i < LONGEST_VARINT && r->at < r->end; i++) {
+        unsigned char b = *r->at++;
+
+        v |= (uint64_t)(b & 0x7f) << (7 * i);
+        if (!(b & 0x80)) {
+            *ret_value = v;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_u32(struct reader *r, uint32_t *ret_value)
+{
+    uint64_t v;
+
+    if (!read_varint(r, &v) || v > UINT32_MAX)
+        return false;
+    *ret_value = (uint32_t)v;
+    return true;
+}
+
+static bool read_float(struct reader *r, float *ret_value)
+{
+    if ((size_t)(r->end - r->at) < sizeof *ret_value)
+        return false;
+    memcpy(ret_value, r->at, sizeof *ret_value);
+    r->at += sizeof *ret_value;
+    return true;
+}
+
+/* A field of bytes as a reader of its own. */
+static bool read_bytes(struct reader *r, struct reader *ret_field)
+{
+    uint64_t n;
+
+    if (!read_varint(r, &n) || n > (uint64_t)(r->end - r->at))
+        return false;
+    *ret_field = (struct reader){.at = r->at, .end = r->at + n};
+    r->at += n;
+    return true;
+}
+
+/* Notes a field; false when it was there before. */
+static bool is_new(uint32_t *seen, uint32_t field)
+{
+    uint32_t bit = 1u << field;
+
+    if (*seen & bit)
+        return false;
+    *seen |= bit;
+    return true;
+}
+
+static bool scan_collection(struct reader r, const uint8_t *sizes, uint32_t n_columns,
+                            struct scan_column *column)
+{
+    uint32_t seen = 0, tag;
+
+    memset(column, 0, n_columns * sizeof *column);
+    while (r.at < r.end) {
+        struct reader field;
+        uint32_t c;
+        size_t bytes;
+
+        if (!read_u32(&r, &tag) || (tag & 7) != BYTES || tag >> 3 < 1 || tag >> 3 > n_columns)
+            return false;
+        c = (tag >> 3) - 1;
+        if (!is_new(&seen, c) || !read_bytes(&r, &field))
+            return false;
+        bytes = (size_t)(field.end - field.at);
+        if (bytes % sizes[c])
+            return false;
+        column[c] = (struct scan_column){.n = bytes / sizes[c], .data = field.at};
+    }
+    return true;
+}
+
+static bool scan_kind(struct reader *r, enum trg_kind kind, struct scan_roi *roi)
+{
+    static const struct {
+        const uint8_t *sizes;
+        uint32_t n;
+    } table[] = {{spacepoint_sizes, sizeof spacepoint_sizes},
+                 {hit_sizes, sizeof hit_sizes},
+                 {track_sizes, sizeof track_sizes}};
+    uint32_t k = (uint32_t)kind - TRG_SPACEPOINTS;
+    struct reader field;
+
+    roi->kinds |= 1u << kind;
+    return read_bytes(r, &field) &&
+           scan_collection(field, table[k].sizes, table[k].n, roi->column[k]);
+}
+
+static bool scan_field(struct reader *r, uint32_t tag, struct scan_roi *roi)
+{
+    struct trg_roi_info *i = &roi->info;
+
+    switch (tag) {
+    case TAG(1, VARINT):
+        return read_varint(r, &roi->token);
+    case TAG(2, VARINT):
+        return read_u32(r, &i->run);
+    case TAG(3, VARINT):
+        return read_u32(r, &i->l1id);
+    case TAG(4, VARINT):
+        return read_u32(r, &i->roi_id);
+    case TAG(5, VARINT):
+        return read_u32(r, &i->bcid);
+    case TAG(6, VARINT):
+        return read_u32(r, &i->lumi_block);
+    case TAG(7, VARINT):
+        return read_u32(r, &i->l1_bits);
+    case TAG(8, FIXED32):
+        return read_float(r, &i->eta);
+    case TAG(9, FIXED32):
+        return read_float(r, &i->phi_rad);
+    case TAG(10, FIXED32):
+        return read_float(r, &i->eta_half);
+    case TAG(11, FIXED32):
+        return read_float(r, &i->phi_half_rad);
+    case TAG(12, FIXED32):
+        return read_float(r, &i->z_min_mm);
+    case TAG(13, FIXED32):
+        return read_float(r, &i->z_max_mm);
+    case TAG(16, BYTES):
+        return scan_kind(r, TRG_SPACEPOINTS, roi);
+    case TAG(17, BYTES):
+        return scan_kind(r, TRG_HITS, roi);
+    case TAG(18, BYTES):
+        return scan_kind(r, TRG_TRACKS, roi);
+    default:
+        return false;
+    }
+}
+
+static bool scan_one(struct reader r, struct scan_roi *roi)
+{
+    uint32_t seen = 0, tag;
+
+    roi->token = 0;
+    roi->kinds = 0;
+    memset(&roi->info, 0, sizeof roi->info);
+    while (r.at < r.end)
+        if (!read_u32(&r, &tag) || tag >> 3 > 31 || !is_new(&seen, tag >> 3) ||
+            !scan_field(&r, tag, roi))
+            return false;
+    return true;
+}
+
+uint32_t scan_batch(const void *bytes, size_t n, struct scan_roi *rois, uint32_t room)
+{
+    struct reader r = {.at = bytes, .end = (const unsigned char *)bytes + n}, batch, roi;
+    uint32_t tag, found = 0;
+
+    if (!n || !read_u32(&r, &tag) || tag != TAG_BATCH || !read_bytes(&r, &batch) || r.at != r.end)
+        return 0;
+    while (batch.at < batch.end)
+        if (found == room || !read_u32(&batch, &tag) || tag != TAG_ROI ||
+            !read_bytes(&batch, &roi) || !scan_one(roi, &rois[found++]))
+            return 0;
+    return found;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scan.h - finds the RoIs of a message where they lie, without unpacking it.
+ *
+ * Only the usual way to write a RoiBatch is understood: known fields, none twice, numbers packed.
+ * What is written in any other way that protobuf allows, or is wrong, is left to protobuf-c; what
+ * is understood here means the same there.
+ */
+#ifndef TRIGD_SCAN_H
+#define TRIGD_SCAN_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trigd/event.h"
+
+#define SCAN_KINDS 3u /* kinds that travel: spacepoints, hits, tracks */
+
+struct scan_column { /* as it stands in a message, unaligned */
+    size_t n;
+    const void *data;
+};
+
+struct scan_roi {
+    uint64_t token;
+    struct trg_roi_info info;
+    uint32_t kinds; /* 1 << kind for each collection that is there */
+    struct scan_column column[SCAN_KINDS][TRG_COLUMNS_MAX]; /* by kind - 1; those there */
+};
+
+/* The RoIs of a ToDaemon message with a batch of 1 to `room` RoIs: how many; 0 when it is anything
+ * else or not written in the usual way. */
+uint32_t scan_batch(const void *bytes, size_t n, struct scan_roi *rois, uint32_t room);
+#endif
