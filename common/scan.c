@@ -8,7 +8,10 @@ enum { VARINT = 0, BYTES = 2, FIXED32 = 5 };
 #define TAG(field, type) ((uint32_t)(field) << 3 | (uint32_t)(type))
 #define TAG_BATCH        TAG(2, BYTES) /* of ToDaemon */
 #define TAG_ROI          TAG(1, BYTES) /* of RoiBatch */
-#define LONGEST_VARINT   9u            /* longer ones are left to protobuf-c */
+/* Longer varints than these are left to protobuf-c. */
+#define TAG_VARINT    2u
+#define LENGTH_VARINT 4u
+#define VALUE_VARINT  10u
 
 struct reader {
     const unsigned char *at, *end;
@@ -18,11 +21,11 @@ struct reader {
 static const uint8_t spacepoint_sizes[] = {4, 4, 4, 1}, hit_sizes[] = {4, 4, 4, 2, 4},
                      track_sizes[] = {4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4};
 
-static bool read_varint(struct reader *r, uint64_t *ret_value)
+static bool read_varint(struct reader *r, uint32_t longest, uint64_t *ret_value)
 {
     uint64_t v = 0;
 
-    for (uint32_t i = 0; i < LONGEST_VARINT && r->at < r->end; i++) {
+    for (uint32_t i = 0; i < longest && r->at < r->end; i++) {
         unsigned char b = *r->at++;
 
         v |= (uint64_t)(b & 0x7f) << (7 * i);
@@ -38,9 +41,19 @@ static bool read_u32(struct reader *r, uint32_t *ret_value)
 {
     uint64_t v;
 
-    if (!read_varint(r, &v) || v > UINT32_MAX)
+    if (!read_varint(r, VALUE_VARINT, &v) || v > UINT32_MAX)
         return false;
     *ret_value = (uint32_t)v;
+    return true;
+}
+
+static bool read_tag(struct reader *r, uint32_t *ret_tag)
+{
+    uint64_t v;
+
+    if (!read_varint(r, TAG_VARINT, &v))
+        return false;
+    *ret_tag = (uint32_t)v;
     return true;
 }
 
@@ -58,7 +71,7 @@ static bool read_bytes(struct reader *r, struct reader *ret_field)
 {
     uint64_t n;
 
-    if (!read_varint(r, &n) || n > (uint64_t)(r->end - r->at))
+    if (!read_varint(r, LENGTH_VARINT, &n) || n > (uint64_t)(r->end - r->at))
         return false;
     *ret_field = (struct reader){.at = r->at, .end = r->at + n};
     r->at += n;
@@ -87,7 +100,7 @@ static bool scan_collection(struct reader r, const uint8_t *sizes, uint32_t n_co
         uint32_t c;
         size_t bytes;
 
-        if (!read_u32(&r, &tag) || (tag & 7) != BYTES || tag >> 3 < 1 || tag >> 3 > n_columns)
+        if (!read_tag(&r, &tag) || (tag & 7) != BYTES || tag >> 3 < 1 || tag >> 3 > n_columns)
             return false;
         c = (tag >> 3) - 1;
         if (!is_new(&seen, c) || !read_bytes(&r, &field))
@@ -122,7 +135,7 @@ static bool scan_field(struct reader *r, uint32_t tag, struct scan_roi *roi)
 
     switch (tag) {
     case TAG(1, VARINT):
-        return read_varint(r, &roi->token);
+        return read_varint(r, VALUE_VARINT, &roi->token);
     case TAG(2, VARINT):
         return read_u32(r, &i->run);
     case TAG(3, VARINT):
@@ -166,7 +179,7 @@ static bool scan_one(struct reader r, struct scan_roi *roi)
     roi->kinds = 0;
     memset(&roi->info, 0, sizeof roi->info);
     while (r.at < r.end)
-        if (!read_u32(&r, &tag) || tag >> 3 > 31 || !is_new(&seen, tag >> 3) ||
+        if (!read_tag(&r, &tag) || tag >> 3 > 31 || !is_new(&seen, tag >> 3) ||
             !scan_field(&r, tag, roi))
             return false;
     return true;
@@ -177,10 +190,10 @@ uint32_t scan_batch(const void *bytes, size_t n, struct scan_roi *rois, uint32_t
     struct reader r = {.at = bytes, .end = (const unsigned char *)bytes + n}, batch, roi;
     uint32_t tag, found = 0;
 
-    if (!n || !read_u32(&r, &tag) || tag != TAG_BATCH || !read_bytes(&r, &batch) || r.at != r.end)
+    if (!n || !read_tag(&r, &tag) || tag != TAG_BATCH || !read_bytes(&r, &batch) || r.at != r.end)
         return 0;
     while (batch.at < batch.end)
-        if (found == room || !read_u32(&batch, &tag) || tag != TAG_ROI ||
+        if (found == room || !read_tag(&batch, &tag) || tag != TAG_ROI ||
             !read_bytes(&batch, &roi) || !scan_one(roi, &rois[found++]))
             return 0;
     return found;
