@@ -342,18 +342,19 @@ static void trackml(void)
 
 int main(int argc, char **argv)
 {
-    bool quick = false, only_trackml = false;
+    const char *only = NULL;
+    bool quick = false;
 
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--quick")) {
             quick = true;
             n_runs = 5;
-        } else if (!strcmp(argv[i], "--trackml")) {
-            only_trackml = true;
+        } else if (!strcmp(argv[i], "--only") && i + 1 < argc) {
+            only = argv[++i];
         } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
             json = fopen(argv[++i], "a");
         } else {
-            fprintf(stderr, "usage: bench_paths [--quick] [--trackml] [--json FILE]\n");
+            fprintf(stderr, "usage: bench_paths [--quick] [--only SAMPLE] [--json FILE]\n");
             return 2;
         }
     }
@@ -363,12 +364,15 @@ int main(int argc, char **argv)
     for (uint32_t k = 0; k < PA_PHASES; k++)
         printf(" %10s", phase_names[k]);
     printf(" %10s %10s\n", "1 to 3", "with copies");
-    if (!only_trackml) {
-        events("pixel50", quick ? 8 : 64);
-        events("pixel140", quick ? 1 : 16);
-        events("pixel200", quick ? 1 : 8);
+    for (uint32_t i = 0; i < 3; i++) {
+        static const char *const presets[] = {"pixel50", "pixel140", "pixel200"};
+        static const uint32_t batches[] = {64, 16, 8};
+
+        if (!only || !strcmp(only, presets[i]))
+            events(presets[i], quick ? 1 : batches[i]);
     }
-    trackml();
+    if (!only || !strcmp(only, "trackml"))
+        trackml();
     paths_host_close(&host);
     return json && fclose(json) ? 1 : 0;
 }

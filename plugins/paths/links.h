@@ -79,17 +79,14 @@ TRG_FN float pa_bend(float x1, float y1, float x2, float y2)
 TRG_FN trg_u32 pa_may_use(trg_u32 inner, trg_u32 outer, trg_u32 last_barrel, trg_u32 discs,
                           trg_u32 skipped)
 {
-    trg_u32 from, to;
+    const trg_u32 first = outer <= last_barrel           ? 0u
+                          : outer <= last_barrel + discs ? last_barrel + 1u
+                                                         : last_barrel + discs + 1u;
+    const trg_u32 is_barrel = (trg_u32)(inner <= last_barrel);
+    /* where counting begins: a side's first disc comes next to any barrel layer */
+    const trg_u32 from = is_barrel && first ? first : inner + 1u;
 
-    if (outer <= inner)
-        return 0u;
-    if (outer <= last_barrel)
-        return (trg_u32)(outer - inner - 1u <= skipped);
-    to = (outer - last_barrel - 1u) % discs;
-    if (inner <= last_barrel)
-        return (trg_u32)(to <= skipped);
-    from = inner - last_barrel - 1u;
-    return (trg_u32)(from / discs == (outer - last_barrel - 1u) / discs &&
-                     outer - inner - 1u <= skipped);
+    return (trg_u32)(outer > inner && (is_barrel || inner >= first) && outer - from <= skipped &&
+                     outer <= last_barrel + 2u * discs);
 }
 #endif

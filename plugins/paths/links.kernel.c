@@ -45,7 +45,8 @@ TRG_KERNEL3(pa_links_fill, const trg_u8, hits, const trg_u8, doublets, trg_u32, 
             if (!pa_links_to(work, &par, s, e))
                 continue;
             PA_U32(work, par.at.links)[base + n] = e;
-            PA_U32(work, par.at.has_in)[e] = 1u;
+            if (par.longest)
+                PA_U32(work, par.at.has_in)[e] = 1u;
             n++;
         }
         PA_U32(work, par.at.link_first)[d] = base;
@@ -79,8 +80,7 @@ TRG_KERNEL3(pa_links_sum, const trg_u8, hits, const trg_u8, doublets, trg_u32, w
  * Written for processors with vectors: candidates of a doublet lie behind one another and are
  * tried 16 at a time in loops without branches.  The same criteria, and so the same links. */
 
-#define PA_CHUNK 64u /* candidates at a time */
-#define PA_WIDTH 16u /* loops go on to a multiple of this, and what is too much is dropped */
+#define PA_CHUNK 16u /* candidates at a time; those beyond the end are tried, and dropped */
 
 /* Which candidates are aligned with s; returns how many of the n. */
 TRG_FN trg_u32 pa_flag_aligned(const struct pa_side s, TRG_GLOBAL const float *TRG_RESTRICT z,
@@ -89,11 +89,11 @@ TRG_FN trg_u32 pa_flag_aligned(const struct pa_side s, TRG_GLOBAL const float *T
 {
     trg_u32 sum = 0u;
 
-    for (trg_u32 k = 0; k < PA_CHUNK && k < n; k += PA_WIDTH) {
-        for (trg_u32 i = 0; i < PA_WIDTH; i++)
-            ok[k + i] = pa_is_aligned(s, z[k + i], r[k + i]) & (trg_u32)(k + i < n);
-        for (trg_u32 i = 0; i < PA_WIDTH; i++)
-            sum += ok[k + i];
+    for (trg_u32 k = 0; k < PA_CHUNK; k++) {
+        const trg_u32 is = pa_is_aligned(s, z[k], r[k]) & (trg_u32)(k < n);
+
+        ok[k] = is;
+        sum += is;
     }
     return sum;
 }
@@ -101,16 +101,15 @@ TRG_FN trg_u32 pa_flag_aligned(const struct pa_side s, TRG_GLOBAL const float *T
 /* Which of those that are flagged fit on a circle with s; returns how many. */
 TRG_FN trg_u32 pa_flag_circles(const struct pa_side s, float min_radius,
                                TRG_GLOBAL const float *TRG_RESTRICT x,
-                               TRG_GLOBAL const float *TRG_RESTRICT y, trg_u32 n,
-                               trg_u32 *TRG_RESTRICT ok)
+                               TRG_GLOBAL const float *TRG_RESTRICT y, trg_u32 *TRG_RESTRICT ok)
 {
     trg_u32 sum = 0u;
 
-    for (trg_u32 k = 0; k < PA_CHUNK && k < n; k += PA_WIDTH) {
-        for (trg_u32 i = 0; i < PA_WIDTH; i++)
-            ok[k + i] &= pa_fits_circle(s, min_radius, x[k + i], y[k + i], 0u, 0u);
-        for (trg_u32 i = 0; i < PA_WIDTH; i++)
-            sum += ok[k + i];
+    for (trg_u32 k = 0; k < PA_CHUNK; k++) {
+        const trg_u32 is = ok[k] & pa_fits_circle(s, min_radius, x[k], y[k], 0u, 0u);
+
+        ok[k] = is;
+        sum += is;
     }
     return sum;
 }
@@ -127,7 +126,7 @@ TRG_FN trg_u32 pa_test(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
                               PA_CF32(work, par->at.outer_r) + first, n, ok);
         if (sum)
             sum = pa_flag_circles(s, par->min_radius, PA_CF32(work, par->at.outer_x) + first,
-                                  PA_CF32(work, par->at.outer_y) + first, n, ok);
+                                  PA_CF32(work, par->at.outer_y) + first, ok);
         return sum;
     }
     for (trg_u32 k = 0; k < n; k++) {
@@ -156,7 +155,8 @@ TRG_FN trg_u32 pa_link(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, const
         for (trg_u32 k = 0; k < n; k++) {
             if (ok[k] && at < most) {
                 links[at++] = c + k;
-                PA_U32(work, par->at.has_in)[c + k] = 1u;
+                if (par->longest)
+                    PA_U32(work, par->at.has_in)[c + k] = 1u;
             }
         }
     }

@@ -75,6 +75,8 @@ enum {
     PA_TOTAL_HITS,                       /* of the batch */
     PA_TOTAL_DOUBLETS,                   /* those that are used */
     PA_TOTAL_PATHS,                      /* those that are kept */
+    PA_TOTAL_UNSORTED,                   /* doublets of the input that are still to be sorted */
+    PA_TOTAL_UNSORTED_HITS,              /* hits for which to do it */
     PA_TOTAL_QUEUE,                      /* [PA_STEPS_MAX + 1] paths that grow, by their length */
     PA_TOTALS = PA_TOTAL_QUEUE + 9u + 4u /* with some room */
 };

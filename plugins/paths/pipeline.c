@@ -13,6 +13,7 @@ enum kernel { /* in the order of the table below */
               K_SUMS,
               K_APPLY,
               K_HITS,
+              K_STARTS_ONCE,
               K_COUNT,
               K_SCATTER,
               K_ORDER,
@@ -39,12 +40,12 @@ enum kernel { /* in the order of the table below */
               N_KERNELS
 };
 static const char *const kernel_name[N_KERNELS] = {
-    "pa_scan_sums",  "pa_scan_apply", "pa_hits",        "pa_count",       "pa_scatter",
-    "pa_order",      "pa_gather",     "pa_links_count", "pa_links_fill",  "pa_links_sum",
-    "pa_links_once", "pa_tally",      "pa_roots",       "pa_paths_sum",   "pa_totals",
-    "pa_unrank",     "pa_seed",       "pa_grow",        "pa_depth_count", "pa_depth_walk",
-    "pa_fit_paths",  "pa_duplicates", "pa_select",      "pa_place",       "pa_write",
-    "pa_values"};
+    "pa_scan_sums",  "pa_scan_apply", "pa_hits",       "pa_starts_once", "pa_count",
+    "pa_scatter",    "pa_order",      "pa_gather",     "pa_links_count", "pa_links_fill",
+    "pa_links_sum",  "pa_links_once", "pa_tally",      "pa_roots",       "pa_paths_sum",
+    "pa_totals",     "pa_unrank",     "pa_seed",       "pa_grow",        "pa_depth_count",
+    "pa_depth_walk", "pa_fit_paths",  "pa_duplicates", "pa_select",      "pa_place",
+    "pa_write",      "pa_values"};
 
 /* ---------------------------------------------------------------- opening */
 
@@ -193,10 +194,12 @@ static void find_starts(struct launch *l)
     const uint32_t by_hit = groups_for(l->p, l->most_hits + 1ull);
     const uint32_t by_doublet = groups_for(l->p, l->most_doublets);
 
-    run(l, K_HITS, by_hit, "hw");
+    run(l, K_HITS, by_hit, "hdw");
+    if (l->p->device.is_host)
+        run(l, K_STARTS_ONCE, 1, "hdw");
     run(l, K_COUNT, by_doublet, "hdw");
-    scan(l, a->start, a->start, a->totals + PA_TOTAL_HITS, false, l->most_hits);
-    run(l, K_SCATTER, by_doublet, "dw");
+    scan(l, a->start, a->start, a->totals + PA_TOTAL_UNSORTED_HITS, false, l->most_hits);
+    run(l, K_SCATTER, by_doublet, "w");
     if (!l->p->device.is_host)
         run(l, K_ORDER, by_hit, "w");
     run(l, K_GATHER, by_doublet, "hw");

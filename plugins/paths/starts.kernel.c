@@ -2,6 +2,9 @@
 /* Phase 1: per hit, the doublets that start there; and the sums over a batch that all phases use.
  *
  * pa_hits -> pa_count -> scan -> pa_scatter -> pa_order -> pa_gather
+ *
+ * On the CPU pa_starts_once comes after pa_hits: where doublets are in order of their inner hit, as
+ * the plugin kdtree makes them, it does all of it, and the others find nothing to do.
  */
 #include "links.h"
 #include "scan.h"
@@ -69,7 +72,7 @@ TRG_KERNEL1(pa_scan_apply, trg_u32, work, struct pa_par, par)
 /* ---------------------------------------------------------------- 1: where doublets start */
 
 /* Clears what counts, and measures the hits. */
-TRG_KERNEL2(pa_hits, const trg_u8, hits, trg_u32, work, struct pa_par, par)
+TRG_KERNEL3(pa_hits, const trg_u8, hits, const trg_u8, doublets, trg_u32, work, struct pa_par, par)
 {
     TRG_GLOBAL const float *x = TRG_COLUMN(float, hits, par.hits, 0);
     TRG_GLOBAL const float *y = TRG_COLUMN(float, hits, par.hits, 1);
@@ -89,45 +92,115 @@ TRG_KERNEL2(pa_hits, const trg_u8, hits, trg_u32, work, struct pa_par, par)
     PA_EACH(r, par.n_rois * (trg_u32)(sizeof(struct pa_summary) / 4u))
     PA_U32(work, par.at.summary)[r] = 0u;
     PA_EACH(t, PA_TOTALS)
-    PA_U32(work, par.at.totals)[t] = t == PA_TOTAL_HITS ? n : 0u;
+    PA_U32(work, par.at.totals)
+    [t] = t == PA_TOTAL_HITS || t == PA_TOTAL_UNSORTED_HITS ? n
+          : t == PA_TOTAL_UNSORTED ? TRG_OFFSETS(doublets, par.doublets)[par.n_rois]
+                                   : 0u;
+}
+
+/* Whether doublet i of RoI r may be used; then its hits in the batch. */
+TRG_FN trg_u32 pa_hits_of(TRG_GLOBAL const trg_u8 *hits, TRG_GLOBAL const trg_u8 *doublets,
+                          const struct pa_par *par, trg_u32 r, trg_u32 i, trg_u32 *from,
+                          trg_u32 *to)
+{
+    TRG_GLOBAL const trg_u32 *first = TRG_OFFSETS(hits, par->hits) + r;
+    TRG_GLOBAL const trg_u16 *layer = TRG_COLUMN(trg_u16, hits, par->hits, 3) + first[0];
+    const trg_u32 inner = TRG_COLUMN(trg_u32, doublets, par->doublets, 0)[i];
+    const trg_u32 outer = TRG_COLUMN(trg_u32, doublets, par->doublets, 1)[i];
+    const trg_u32 n = first[1] - first[0];
+
+    *from = first[0] + inner;
+    *to = first[0] + outer;
+    return (trg_u32)(inner < n && outer < n &&
+                     pa_may_use(layer[inner], layer[outer], par->last_barrel, par->discs,
+                                par->layers_skipped));
+}
+
+/* What linking reads of a doublet, to place d of the sorted ones. */
+TRG_FN void pa_store_doublet(TRG_GLOBAL const trg_u8 *hits, TRG_GLOBAL trg_u32 *work,
+                             const struct pa_par *par, trg_u32 d, trg_u32 from, trg_u32 to)
+{
+    TRG_GLOBAL const float *x = TRG_COLUMN(float, hits, par->hits, 0);
+    TRG_GLOBAL const float *y = TRG_COLUMN(float, hits, par->hits, 1);
+    TRG_GLOBAL const float *z = TRG_COLUMN(float, hits, par->hits, 2);
+    TRG_GLOBAL const float *hit_r = PA_CF32(work, par->at.hit_r);
+    const float to_x = x[to] - par->origin_x, to_y = y[to] - par->origin_y;
+
+    PA_U32(work, par->at.inner)[d] = from;
+    PA_U32(work, par->at.outer)[d] = to;
+    PA_F32(work, par->at.outer_x)[d] = to_x;
+    PA_F32(work, par->at.outer_y)[d] = to_y;
+    PA_F32(work, par->at.outer_z)[d] = z[to];
+    PA_F32(work, par->at.outer_r)[d] = hit_r[to];
+    if (par->longest)
+        PA_U32(work, par->at.has_in)[d] = 0u;
+    if (par->align == PA_ALIGN_SLOPE)
+        PA_F32(work, par->at.slope)[d] = (z[to] - z[from]) / (hit_r[to] - hit_r[from]);
+    if (par->curvature == PA_CURVE_SIMILAR)
+        PA_F32(work, par->at.bend)
+    [d] = pa_bend(x[from] - par->origin_x, y[from] - par->origin_y, to_x, to_y);
+}
+
+/* One work-item.  When a doublet is met that is not in order, what was done is forgotten. */
+TRG_KERNEL3(pa_starts_once, const trg_u8, hits, const trg_u8, doublets, trg_u32, work,
+            struct pa_par, par)
+{
+    TRG_GLOBAL const trg_u32 *d_first = TRG_OFFSETS(doublets, par.doublets);
+    TRG_GLOBAL trg_u32 *start = PA_U32(work, par.at.start);
+    const trg_u32 n_hits = work[par.at.totals + PA_TOTAL_HITS];
+    trg_u32 n = 0u, h = 0u; /* doublets; hits whose start is known */
+
+    if (TRG_GID || TRG_LID)
+        return;
+    for (trg_u32 r = 0; r < par.n_rois; r++) {
+        for (trg_u32 i = d_first[r]; i < d_first[r + 1u]; i++) {
+            trg_u32 from, to;
+
+            if (!pa_hits_of(hits, doublets, &par, r, i, &from, &to))
+                continue;
+            if (from + 1u < h) {
+                while (h)
+                    start[--h] = 0u;
+                return;
+            }
+            while (h <= from)
+                start[h++] = n;
+            pa_store_doublet(hits, work, &par, n++, from, to);
+        }
+    }
+    while (h <= n_hits)
+        start[h++] = n;
+    work[par.at.totals + PA_TOTAL_DOUBLETS] = n;
+    work[par.at.totals + PA_TOTAL_UNSORTED] = 0u;
+    work[par.at.totals + PA_TOTAL_UNSORTED_HITS] = 0u;
 }
 
 /* Checks the doublets, and counts those of each inner hit. */
 TRG_KERNEL3(pa_count, const trg_u8, hits, const trg_u8, doublets, trg_u32, work, struct pa_par, par)
 {
-    TRG_GLOBAL const trg_u32 *h_first = TRG_OFFSETS(hits, par.hits);
     TRG_GLOBAL const trg_u32 *d_first = TRG_OFFSETS(doublets, par.doublets);
-    TRG_GLOBAL const trg_u16 *layer = TRG_COLUMN(trg_u16, hits, par.hits, 3);
-    TRG_GLOBAL const trg_u32 *inner = TRG_COLUMN(trg_u32, doublets, par.doublets, 0);
-    TRG_GLOBAL const trg_u32 *outer = TRG_COLUMN(trg_u32, doublets, par.doublets, 1);
     trg_u32 r = 0u;
 
-    PA_EACH(i, d_first[par.n_rois])
+    PA_EACH(i, work[par.at.totals + PA_TOTAL_UNSORTED])
     {
-        trg_u32 first, n;
+        trg_u32 from, to, may_use;
 
         r = pa_roi_of(d_first, par.n_rois, r, i);
-        first = h_first[r];
-        n = h_first[r + 1u] - first;
-        if (inner[i] < n && outer[i] < n &&
-            pa_may_use(layer[first + inner[i]], layer[first + outer[i]], par.last_barrel, par.discs,
-                       par.layers_skipped)) {
-            PA_U32(work, par.at.from)[i] = first + inner[i];
-            PA_U32(work, par.at.to)[i] = first + outer[i];
-            PA_COUNT(&PA_U32(work, par.at.start)[first + inner[i]]);
-        } else {
-            PA_U32(work, par.at.from)[i] = PA_NONE;
-        }
+        may_use = pa_hits_of(hits, doublets, &par, r, i, &from, &to);
+        PA_U32(work, par.at.from)[i] = may_use ? from : PA_NONE;
+        PA_U32(work, par.at.to)[i] = to;
+        if (may_use)
+            PA_COUNT(&PA_U32(work, par.at.start)[from]);
     }
 }
 
 /* Gives each doublet a place among those of its inner hit.  With one work-item they stay in
  * order; otherwise pa_order puts them in order. */
-TRG_KERNEL2(pa_scatter, const trg_u8, doublets, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_scatter, trg_u32, work, struct pa_par, par)
 {
     TRG_GLOBAL const trg_u32 *from = PA_U32(work, par.at.from);
 
-    PA_EACH(i, TRG_OFFSETS(doublets, par.doublets)[par.n_rois])
+    PA_EACH(i, work[par.at.totals + PA_TOTAL_UNSORTED])
     {
         if (from[i] != PA_NONE) {
             const trg_u32 at = PA_COUNT(&PA_U32(work, par.at.cursor)[from[i]]);
@@ -185,38 +258,23 @@ TRG_KERNEL1(pa_order, trg_u32, work, struct pa_par, par)
 {
     TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
 
-    PA_EACH(h, work[par.at.totals + PA_TOTAL_HITS])
+    PA_EACH(h, work[par.at.totals + PA_TOTAL_UNSORTED_HITS])
     pa_sort(PA_U32(work, par.at.order) + start[h], start[h + 1u] - start[h]);
 }
 
 /* Brings together what linking reads of each sorted doublet. */
 TRG_KERNEL2(pa_gather, const trg_u8, hits, trg_u32, work, struct pa_par, par)
 {
-    TRG_GLOBAL const float *x = TRG_COLUMN(float, hits, par.hits, 0);
-    TRG_GLOBAL const float *y = TRG_COLUMN(float, hits, par.hits, 1);
-    TRG_GLOBAL const float *z = TRG_COLUMN(float, hits, par.hits, 2);
-    TRG_GLOBAL const float *hit_r = PA_CF32(work, par.at.hit_r);
-    const trg_u32 n = PA_U32(work, par.at.start)[work[par.at.totals + PA_TOTAL_HITS]];
+    const trg_u32 n_hits = work[par.at.totals + PA_TOTAL_UNSORTED_HITS];
+    const trg_u32 n = n_hits ? PA_U32(work, par.at.start)[n_hits] : 0u;
 
     PA_EACH(d, n)
     {
         const trg_u32 i = PA_U32(work, par.at.order)[d];
-        const trg_u32 from = PA_U32(work, par.at.from)[i], to = PA_U32(work, par.at.to)[i];
-        const float to_x = x[to] - par.origin_x, to_y = y[to] - par.origin_y;
 
-        PA_U32(work, par.at.inner)[d] = from;
-        PA_U32(work, par.at.outer)[d] = to;
-        PA_F32(work, par.at.outer_x)[d] = to_x;
-        PA_F32(work, par.at.outer_y)[d] = to_y;
-        PA_F32(work, par.at.outer_z)[d] = z[to];
-        PA_F32(work, par.at.outer_r)[d] = hit_r[to];
-        PA_U32(work, par.at.has_in)[d] = 0u;
-        if (par.align == PA_ALIGN_SLOPE)
-            PA_F32(work, par.at.slope)[d] = (z[to] - z[from]) / (hit_r[to] - hit_r[from]);
-        if (par.curvature == PA_CURVE_SIMILAR)
-            PA_F32(work, par.at.bend)
-        [d] = pa_bend(x[from] - par.origin_x, y[from] - par.origin_y, to_x, to_y);
+        pa_store_doublet(hits, work, &par, d, PA_U32(work, par.at.from)[i],
+                         PA_U32(work, par.at.to)[i]);
     }
-    if (TRG_GID == 0u && TRG_LID == 0u)
+    if (TRG_GID == 0u && TRG_LID == 0u && n)
         work[par.at.totals + PA_TOTAL_DOUBLETS] = n;
 }

@@ -126,7 +126,7 @@ static bool may_use(const struct pa_config *c, const struct roi *r, uint32_t d)
         return false;
     inner = r->layer[r->inner[d]];
     outer = r->layer[r->outer[d]];
-    if (outer <= inner)
+    if (outer <= inner || outer > barrel + 2 * discs)
         return false;
     if (outer <= barrel)
         return outer - inner - 1 <= (int)c->layers_skipped;

@@ -119,17 +119,17 @@ static void branches(void **state)
 /* Barrel 0 .. 1, discs 2 .. 4 on one side and 5 .. 7 on the other. */
 static void layers(void **state)
 {
-    static const uint32_t layer[] = {0, 1, 2, 3, 4, 5, 6, 1};
+    static const uint32_t layer[] = {0, 1, 2, 3, 4, 5, 6, 1, 8};
     struct roi r;
 
     (void)state;
     roi_init(&r);
-    for (uint32_t i = 0; i < 8; i++)
-        roi_hit(&r, 30 + 10.0 * i, i, 0, layer[i]);
-    for (uint32_t i = 0; i < 8; i++)
-        for (uint32_t k = 0; k < 8; k++)
+    for (uint32_t i = 0; i < 9; i++)
+        roi_hit(&r, 30 + 10.0 * i, i, 0, layer[i]); /* there is no layer 8 */
+    for (uint32_t i = 0; i < 9; i++)
+        for (uint32_t k = 0; k < 9; k++)
             roi_doublet(&r, i, k); /* also to itself, inwards, and across the sides */
-    roi_doublet(&r, 8, 1);
+    roi_doublet(&r, 9, 1);
     roi_doublet(&r, 1, 4000000000u);
     expect(&r, "open",
            SETTINGS("last_barrel", "1", "discs", "3", "layers_skipped", "0", "min_doublets", "2",
