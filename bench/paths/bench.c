@@ -87,7 +87,7 @@ static void set(struct pa_config *c, const char *const *options, const char *gro
 /* Medians of all that is timed. */
 static int measure(struct lane *l, struct timing *ret, double *ret_spread)
 {
-    double v[PA_PHASES + 2][RUNS_MAX];
+    double v[PA_PHASES + 1][RUNS_MAX];
 
     for (uint32_t i = 0; i <= n_runs; i++) { /* the first run warms up */
         struct timing t;
@@ -96,16 +96,13 @@ static int measure(struct lane *l, struct timing *ret, double *ret_spread)
             return -1;
         for (uint32_t k = 0; i && k < PA_PHASES; k++)
             v[k][i - 1] = t.phase[k];
-        if (i) {
-            v[PA_PHASES][i - 1] = t.all;
-            v[PA_PHASES + 1][i - 1] = t.wall;
-        }
+        if (i)
+            v[PA_PHASES][i - 1] = t.wall;
     }
     for (uint32_t k = 0; k < PA_PHASES; k++)
         ret->phase[k] = median(v[k], n_runs);
-    ret->all = median(v[PA_PHASES], n_runs);
-    ret->wall = median(v[PA_PHASES + 1], n_runs);
-    *ret_spread = (v[PA_PHASES + 1][n_runs - 1] - v[PA_PHASES + 1][0]) / ret->wall;
+    ret->wall = median(v[PA_PHASES], n_runs);
+    *ret_spread = (v[PA_PHASES][n_runs - 1] - v[PA_PHASES][0]) / ret->wall;
     return 0;
 }
 

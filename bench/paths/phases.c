@@ -12,6 +12,9 @@ struct lane {
     struct pa_pipeline pipeline;
     struct trg_queue *queue;
     struct trg_event *mark[PA_PHASES + 1];
+    struct reading { /* CPU time of the thread, when the queue comes here */
+        double us;
+    } reading[PA_PHASES + 1];
     struct trg_buffer *host[2], *dev[2];
     size_t bytes[2];
     struct trg_batch batch;
@@ -115,30 +118,51 @@ void lane_close(struct lane *l)
     free(l);
 }
 
-static double now_us(void)
+static double clock_us(clockid_t clock)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+static void read_clock(void *reading)
+{
+    ((struct reading *)reading)->us = clock_us(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static int mark(void *ctx, struct trg_queue *q, uint32_t i)
+{
+    struct lane *l = ctx;
+
+    return l->is_host ? trg_host_call(q, read_clock, &l->reading[i])
+                      : trg_event_record(q, l->mark[i]);
+}
+
+static int between(const struct lane *l, uint32_t from, uint32_t to, double *ret_us)
+{
+    if (!l->is_host)
+        return trg_event_elapsed(l->mark[from], l->mark[to], ret_us);
+    *ret_us = l->reading[to].us - l->reading[from].us;
+    return 0;
 }
 
 int lane_run(struct lane *l, struct timing *ret_timing)
 {
-    double start = now_us();
+    const clockid_t clock = l->is_host ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+    const struct pa_watcher watcher = {mark, l};
+    double start = clock_us(clock);
     int r = 0;
 
     for (uint32_t k = 0; r == 0 && k < 2 && !l->is_host; k++)
         r = trg_write(l->queue, l->dev[k], 0, l->host[k], 0, l->bytes[k]);
     if (r == 0)
-        r = pa_enqueue(&l->pipeline, &l->batch, l->queue, l->mark);
+        r = pa_enqueue(&l->pipeline, &l->batch, l->queue, &watcher);
     if (r == 0)
         r = trg_finish(l->queue);
-    ret_timing->wall = now_us() - start;
+    ret_timing->wall = clock_us(clock) - start;
     for (uint32_t i = 0; r == 0 && i < PA_PHASES; i++)
-        r = trg_event_elapsed(l->mark[i], l->mark[i + 1], &ret_timing->phase[i]);
-    if (r == 0)
-        r = trg_event_elapsed(l->mark[0], l->mark[PA_PHASES], &ret_timing->all);
+        r = between(l, i, i + 1, &ret_timing->phase[i]);
     return r;
 }
 

@@ -5,10 +5,11 @@
 #include "driver.h"
 #include "pipeline.h"
 
-struct timing { /* of one batch, us */
+/* Of one batch, us: on the CPU, whose queues work in the thread that waits, CPU time of the thread,
+ * so that other work of the machine matters little; elsewhere the device's and the host's clock. */
+struct timing {
     double phase[PA_PHASES];
-    double all;  /* the phases together */
-    double wall; /* with the copies to and from the device, by the host's clock */
+    double wall; /* all of it, with the copies to and from the device */
 };
 
 struct lane; /* a pipeline with one batch in it */

@@ -312,10 +312,10 @@ static void make_products(struct launch *l, const struct trg_batch *b, struct pa
         read_back(l, s, rows);
 }
 
-static void mark(struct launch *l, struct trg_event *const *marks, uint32_t i)
+static void mark(struct launch *l, const struct pa_watcher *w, uint32_t i)
 {
-    if (marks && l->result == 0)
-        l->result = trg_event_record(l->q, marks[i]);
+    if (w && l->result == 0)
+        l->result = w->mark(w->ctx, l->q, i);
 }
 
 static bool is_wanted(const struct trg_batch *b, uint32_t k)
@@ -327,7 +327,7 @@ static bool is_wanted(const struct trg_batch *b, uint32_t k)
 }
 
 int pa_enqueue(struct pa_pipeline *p, const struct trg_batch *b, struct trg_queue *q,
-               struct trg_event *const *marks)
+               const struct pa_watcher *watcher)
 {
     struct pa_slot *s = &p->slot[b->slot];
     struct launch l = {.p = p,
@@ -349,16 +349,16 @@ int pa_enqueue(struct pa_pipeline *p, const struct trg_batch *b, struct trg_queu
     l.par.n_rois = s->n_rois = b->n_rois;
     for (uint32_t k = 0; k < 2; k++)
         s->is_wanted[k] = is_wanted(b, k);
-    mark(&l, marks, 0);
+    mark(&l, watcher, 0);
     find_starts(&l);
-    mark(&l, marks, 1 + PA_PHASE_STARTS);
+    mark(&l, watcher, 1 + PA_PHASE_STARTS);
     find_links(&l);
-    mark(&l, marks, 1 + PA_PHASE_LINKS);
+    mark(&l, watcher, 1 + PA_PHASE_LINKS);
     find_paths(&l);
-    mark(&l, marks, 1 + PA_PHASE_PATHS);
+    mark(&l, watcher, 1 + PA_PHASE_PATHS);
     find_candidates(&l);
-    mark(&l, marks, 1 + PA_PHASE_FIT);
+    mark(&l, watcher, 1 + PA_PHASE_FIT);
     make_products(&l, b, s);
-    mark(&l, marks, 1 + PA_PHASE_OUT);
+    mark(&l, watcher, 1 + PA_PHASE_OUT);
     return l.result;
 }

@@ -56,10 +56,16 @@ int pa_open(struct pa_pipeline *p, const struct trg_host *host, const struct pa_
             struct trg_device *device, const struct trg_limits *limits);
 void pa_close(struct pa_pipeline *p);
 
-/* Enqueues all of a batch.  `marks` is NULL, or PA_PHASES + 1 events: the first is recorded before
- * the work, the others behind each phase. */
+/* Who wants to know where phases end: called with 0 before the work is enqueued, and with 1 + phase
+ * behind each phase.  0 or a negative errno. */
+struct pa_watcher {
+    int (*mark)(void *ctx, struct trg_queue *q, uint32_t i);
+    void *ctx;
+};
+
+/* Enqueues all of a batch.  `watcher` may be NULL. */
 int pa_enqueue(struct pa_pipeline *p, const struct trg_batch *b, struct trg_queue *q,
-               struct trg_event *const *marks);
+               const struct pa_watcher *watcher);
 
 /* The block of product k as its columns lie on the host; valid when the queue has passed it. */
 const unsigned char *pa_product(const struct pa_pipeline *p, const struct pa_slot *s, uint32_t k);
