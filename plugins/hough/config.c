@@ -23,7 +23,7 @@ const struct trg_param hough_params[] = {
      "of two peaks within so many cells the stronger survives"},
     {"max_peaks", TRG_PARAM_U32, AT(max_peaks), "48", 1, HG_PEAKS, "", NULL,
      "peaks of a window that are looked at, the strongest first, in the first two passes"},
-    {"max_peaks_wide", TRG_PARAM_U32, AT(max_peaks_wide), "256", 1, HG_PEAKS, "", NULL,
+    {"max_peaks_wide", TRG_PARAM_U32, AT(max_peaks_wide), "512", 1, HG_PEAKS, "", NULL,
      "the same in the third pass"},
     {"max_bin_hits", TRG_PARAM_U32, AT(max_bin_hits), "256", 8, 32767, "", NULL,
      "hits of a bin of phi that are used, in the order of the input"},
@@ -63,7 +63,7 @@ const struct trg_param hough_params[] = {
      "most that it grows to"},
     {"residual_max_mm", TRG_PARAM_F32, AT(residual_max_mm), "0.4", 0.001, 100, "mm", NULL,
      "largest distance of a hit to the fitted line"},
-    {"residual3_max_mm", TRG_PARAM_F32, AT(residual3_max_mm), "0.07", 0.001, 100, "mm", NULL,
+    {"residual3_max_mm", TRG_PARAM_F32, AT(residual3_max_mm), "0.05", 0.001, 100, "mm", NULL,
      "the same with three hits"},
     {"min_hits", TRG_PARAM_U32, AT(min_hits), "3", 3, HG_TRACK_HITS, "", NULL,
      "least hits of a track, on as many layers"},
@@ -141,9 +141,11 @@ const char *hough_find_kernel(const struct hg_par *par)
     static const char *const names[][2] = {{"hg_find_brute", "hg_find_brute"},
                                            {"hg_find_paint", "hg_find_paint_few"},
                                            {"hg_find_analytic", "hg_find_analytic_few"},
-                                           {"hg_find_hashed", "hg_find_hashed"}};
+                                           {"hg_find_hashed", "hg_find_hashed_few"}};
     uint32_t few = par->grid.n_theta * par->grid.stride <= n_cells(par, HG_WORDS_FEW);
 
+    if (par->method == HG_HASHED)
+        few = par->pass < 2; /* the others have few hits in a window */
     return names[par->method][few];
 }
 
@@ -187,7 +189,8 @@ struct hg_par hough_par(const struct hough_config *c, uint32_t pass)
                          .ip_max2 = (float)(ip * ip),
                          .hash_inv_mm = (float)(1 / (double)c->hash_mm),
                          .hash_inv_slope = (float)(1 / (double)c->hash_slope),
-                         .band = c->band,
+                         /* the four cells that a pair votes for may be one off its line */
+                         .band = c->method == HG_ANALYTIC ? 2 * c->band : c->band,
                          .tol_mm = c->tolerance_mm,
                          .tol_rad = c->tolerance_rad,
                          .tol_max_mm = c->tolerance_max_mm,

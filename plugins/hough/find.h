@@ -100,41 +100,52 @@ TRG_FN void hg_search(const struct hg_desk d, struct hg_strip s, const struct hg
     }
 }
 
-/* Places in the table for n hits: a power of two that leaves most of them empty. */
-TRG_FN trg_u32 hg_places(const struct hg_desk d, trg_u32 n)
+/* A table for n hits that leaves most places empty. */
+TRG_FN struct hg_table hg_table_for(const struct hg_desk d, trg_u32 n)
 {
-    trg_u32 places = 256u;
+    struct hg_table t;
 
-    while (places < 32u * n && places < d.n_words / 2u)
-        places *= 2u;
-    return places;
+    t.places = 128u;
+    while (t.places < HG_PLACES_PER_HIT * n && 6u * t.places <= d.n_words)
+        t.places *= 2u;
+    t.counts = d.words;
+    t.low = t.counts + t.places;
+    t.high = t.low + t.places;
+    return t;
 }
 
 /* The same with the table of hashed cells. */
 TRG_FN void hg_search_hashed(const struct hg_desk d, const struct hg_view v,
                              const struct hg_par par, trg_u32 threshold)
 {
-    const trg_u32 n = v.in.n, places = hg_places(d, n);
-    TRG_LOCAL trg_u32 *counts = d.words, *pairs = d.words + places;
+    const trg_u32 n = v.in.n;
+    const struct hg_table t = hg_table_for(d, n);
     trg_u32 digest = 0u;
 
-    for (trg_u32 i = d.lid; i < places; i += d.size) {
-        counts[i] = 0u;
-        pairs[i] = 0xffffffffu;
+    for (trg_u32 i = d.lid; i < t.places; i += d.size) {
+        t.counts[i] = 0u;
+        t.low[i] = 0xffffffffu;
+        t.high[i] = 0u;
     }
     TRG_BARRIER();
     for (trg_u32 p = d.lid; p < n * (n - 1u) / 2u; p += d.size) {
         const trg_u32 i = p % n, k = i + 1u + p / n, j = k < n ? k : k - n;
 
-        hg_vote_hashed(counts, pairs, places, v, par, i < j ? i : j, i < j ? j : i);
+        hg_vote_hashed(t, v, par, i < j ? i : j, i < j ? j : i);
     }
     TRG_BARRIER();
-    for (trg_u32 i = d.lid; i < places; i += d.size) {
-        if (!counts[i])
+    for (trg_u32 i = d.lid; i < t.places; i += d.size) {
+        const trg_u32 low = t.low[i], high = t.high[i];
+
+        if (!t.counts[i])
             continue;
-        digest += (i + 1u) * 2654435761u * (counts[i] * 40503u + pairs[i]);
-        if (counts[i] >= threshold && !hg_told_elsewhere(counts, pairs, places, v, par, i))
-            hg_note(d, counts[i], pairs[i]);
+        digest += (i + 1u) * 2654435761u * (t.counts[i] * 40503u + low + 3u * high);
+        if (t.counts[i] < threshold)
+            continue;
+        if (!hg_told_elsewhere(t, v, par, i, hg_pair_of(low)))
+            hg_note(d, t.counts[i], hg_pair_of(low));
+        if (high >> 18 != low >> 18 && !hg_told_elsewhere(t, v, par, i, hg_pair_of(high)))
+            hg_note(d, t.counts[i], hg_pair_of(high));
     }
     TRG_ATOMIC_ADD_LOCAL(d.digest, digest);
     TRG_BARRIER();
@@ -169,7 +180,7 @@ TRG_FN trg_u32 hg_find_peaks(const struct hg_desk d, const struct hg_strip s,
         trg_u32 rank = 0u;
 
         for (trg_u32 j = 0; j < n; j++)
-            rank += d.list[j] > d.list[i];
+            rank += d.list[j] > d.list[i] || (d.list[j] == d.list[i] && j < i);
         if (rank < kept)
             out[rank] = hg_place(d.list[i]);
     }

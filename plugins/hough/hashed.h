@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hashed.h - voting in all four parameters of x = a + b z, y = c + d z at once: the line through
  * each pair of hits votes for its cell (a, b, c, d) in two grids that are shifted by half a cell.
- * A table of counts by hash stands for the cells; two cells that meet there look like one, which
- * costs a look by the refinement and nothing else.  Counts add up, and a place keeps the first pair
- * that voted for it: the order of work does not matter. */
+ * Places of a table, chosen by a hash, stand for the cells.  A place counts votes and keeps two
+ * pairs: that of the cell with the lowest tag (more bits of the hash) and that of the highest, so
+ * that where two cells meet both are told.  Nothing of it depends on the order of work. */
 #ifndef HOUGH_HASHED_H
 #define HOUGH_HASHED_H
 #include "refine.h"
@@ -32,51 +32,53 @@ TRG_FN trg_u32 hg_hash(const struct hg_par par, float x, float y, float z, float
     return h ^ h >> 13;
 }
 
-/* The places of the two cells, one in each grid, of the line through the hits i and j of a window.
- */
-struct hg_cells {
-    trg_u32 at[2];
+struct hg_table {                           /* [places] each */
+    TRG_LOCAL trg_u32 *counts, *low, *high; /* pairs as tag << 18 | i << 9 | j */
+    trg_u32 places;                         /* a power of two */
 };
 
-TRG_FN struct hg_cells hg_cells_of(const struct hg_view v, const struct hg_par par, trg_u32 i,
-                                   trg_u32 j, trg_u32 places)
+TRG_FN trg_u32 hg_pair_of(trg_u32 kept)
 {
-    const trg_u32 a = hg_at(v.in, i), b = hg_at(v.in, j);
-    const struct hg_line l = hg_through(v.x[a], v.y[a], v.z[a], v.x[b], v.y[b], v.z[b]);
-    struct hg_cells c;
-
-    c.at[0] = hg_hash(par, l.x, l.y, l.z, l.tx, l.ty, 0.0f) & (places - 1u);
-    c.at[1] = hg_hash(par, l.x, l.y, l.z, l.tx, l.ty, 0.5f) & (places - 1u);
-    return c;
+    return kept & 262143u;
 }
 
-/* Votes for the line through the hits i < j of a window: `counts` and `pairs` have `places` words
- * each, a power of two. */
-TRG_FN void hg_vote_hashed(TRG_LOCAL trg_u32 *counts, TRG_LOCAL trg_u32 *pairs, trg_u32 places,
-                           const struct hg_view v, const struct hg_par par, trg_u32 i, trg_u32 j)
+/* The hash of the cell of the line through the hits i and j of a window in one of the two grids. */
+TRG_FN trg_u32 hg_hash_pair(const struct hg_view v, const struct hg_par par, trg_u32 pair,
+                            trg_u32 grid)
 {
-    const trg_u32 p = hg_at(v.in, i), q = hg_at(v.in, j);
-    struct hg_cells c;
+    const trg_u32 a = hg_at(v.in, pair / HG_SIDE), b = hg_at(v.in, pair % HG_SIDE);
+    const struct hg_line l = hg_through(v.x[a], v.y[a], v.z[a], v.x[b], v.y[b], v.z[b]);
+
+    return hg_hash(par, l.x, l.y, l.z, l.tx, l.ty, grid ? 0.5f : 0.0f);
+}
+
+/* Votes for the line through the hits i < j of a window. */
+TRG_FN void hg_vote_hashed(const struct hg_table t, const struct hg_view v, const struct hg_par par,
+                           trg_u32 i, trg_u32 j)
+{
+    const trg_u32 p = hg_at(v.in, i), q = hg_at(v.in, j), pair = i * HG_SIDE + j;
 
     if (!(v.z[p] < v.z[q] ? hg_may_pair(v, par, p, q) : hg_may_pair(v, par, q, p)))
         return;
-    c = hg_cells_of(v, par, i, j, places);
-    for (trg_u32 g = 0; g < 2u; g++) {
-        TRG_ATOMIC_ADD_LOCAL(&counts[c.at[g]], 1u);
-        TRG_ATOMIC_MIN_LOCAL(&pairs[c.at[g]], i * HG_SIDE + j);
+    for (trg_u32 grid = 0; grid < 2u; grid++) {
+        const trg_u32 h = hg_hash_pair(v, par, pair, grid), at = h & (t.places - 1u);
+
+        TRG_ATOMIC_ADD_LOCAL(&t.counts[at], 1u);
+        TRG_ATOMIC_MIN_LOCAL(&t.low[at], (h >> 18) << 18 | pair);
+        TRG_ATOMIC_MAX_LOCAL(&t.high[at], (h >> 18) << 18 | pair);
     }
 }
 
-/* Whether the pair that a place keeps is kept in the other grid as well, and that place tells of
- * it: the one with more votes, the first of equals. */
-TRG_FN trg_u32 hg_told_elsewhere(TRG_LOCAL const trg_u32 *counts, TRG_LOCAL const trg_u32 *pairs,
-                                 trg_u32 places, const struct hg_view v, const struct hg_par par,
-                                 trg_u32 at)
+/* Whether a pair that a place keeps is kept in the other grid as well, and that place tells of it:
+ * the one with more votes, the first of equals. */
+TRG_FN trg_u32 hg_told_elsewhere(const struct hg_table t, const struct hg_view v,
+                                 const struct hg_par par, trg_u32 at, trg_u32 pair)
 {
-    const struct hg_cells c = hg_cells_of(v, par, pairs[at] / HG_SIDE, pairs[at] % HG_SIDE, places);
-    const trg_u32 other = c.at[0] == at ? c.at[1] : c.at[0];
+    const trg_u32 one = hg_hash_pair(v, par, pair, 0u) & (t.places - 1u);
+    const trg_u32 other = one == at ? hg_hash_pair(v, par, pair, 1u) & (t.places - 1u) : one;
 
-    return pairs[other] == pairs[at] &&
-           (counts[other] > counts[at] || (counts[other] == counts[at] && other < at));
+    if (hg_pair_of(t.low[other]) != pair && hg_pair_of(t.high[other]) != pair)
+        return 0u;
+    return t.counts[other] > t.counts[at] || (t.counts[other] == t.counts[at] && other < at);
 }
 #endif

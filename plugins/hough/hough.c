@@ -44,7 +44,7 @@ struct trg_algo {
     struct trg_limits limits;
     struct trg_device_info device;
     struct trg_module *module;
-    struct trg_kernel *clear, *sort, *find, *refine, *compete, *offsets, *write;
+    struct trg_kernel *clear, *sort, *find[HG_PASSES], *refine, *compete, *offsets, *write;
     struct trg_buffer *trig;
     struct hg_par par[HG_PASSES];
     struct trg_span out[PRODUCTS]; /* fixed places */
@@ -168,7 +168,9 @@ static int load_kernels(struct trg_algo *a, struct trg_device *d)
         struct trg_kernel **kernel;
     } list[] = {{"hg_clear", &a->clear},
                 {"hg_sort", &a->sort},
-                {hough_find_kernel(a->par), &a->find},
+                {hough_find_kernel(&a->par[0]), &a->find[0]},
+                {hough_find_kernel(&a->par[1]), &a->find[1]},
+                {hough_find_kernel(&a->par[2]), &a->find[2]},
                 {"hg_refine", &a->refine},
                 {"hg_compete", &a->compete},
                 {"hg_offsets", &a->offsets},
@@ -277,7 +279,8 @@ static int launch_pass(struct trg_algo *a, struct slot *s, struct trg_buffer *da
     int r = trg_launch(q, a->sort, (struct trg_range){par->n_rois, group_of(a, 256)}, sort, 7);
 
     if (r == 0)
-        r = trg_launch(q, a->find, (struct trg_range){windows, find_group(a, par)}, find, 9);
+        r = trg_launch(q, a->find[par->pass], (struct trg_range){windows, find_group(a, par)}, find,
+                       9);
     if (r == 0)
         r = trg_launch(q, a->refine, (struct trg_range){windows, group_of(a, 32)}, refine, 8);
     if (r == 0)

@@ -9,19 +9,18 @@
 #define HOUGH_H
 #include "trigd/kernel.h"
 
-#define HG_WORDS 8192u /* of local memory for the cells that are filled at once */
-#define HG_WORDS_FEW                                                                               \
-    1024u                   /* the same for small grids, of which a device can fill more at a time \
-                             */
-#define HG_HASHED_BIN 256u  /* most hits of a bin with the method `hashed` */
-#define HG_LIST       512u  /* peaks of a window before the strongest are taken */
-#define HG_PEAKS      256u  /* most peaks of a window that are refined */
-#define HG_CANDS      8192u /* most of an RoI in one pass */
-#define HG_BINS       128u  /* most bins of phi */
-#define HG_SIDE       512u  /* most cells along theta and along r */
-#define HG_TRACK_HITS 32u   /* most hits of a track */
-#define HG_PASSES     3u
-#define HG_GROUP_MAX  256u
+#define HG_WORDS          8192u /* of local memory for the cells that are filled at once */
+#define HG_WORDS_FEW      3072u /* the same for small grids: more groups fit on a device */
+#define HG_PLACES_PER_HIT 16u   /* in the table of hashed cells, where it has room */
+#define HG_HASHED_BIN     256u  /* most hits of a bin with the method `hashed` */
+#define HG_LIST           1024u /* peaks of a window before the strongest are taken */
+#define HG_PEAKS          512u  /* most peaks of a window that are refined */
+#define HG_CANDS          8192u /* most of an RoI in one pass */
+#define HG_BINS           128u  /* most bins of phi */
+#define HG_SIDE           512u  /* most cells along theta and along r */
+#define HG_TRACK_HITS     32u   /* most hits of a track */
+#define HG_PASSES         3u
+#define HG_GROUP_MAX      256u
 
 enum hg_method { HG_BRUTE, HG_PAINT, HG_ANALYTIC, HG_HASHED };
 

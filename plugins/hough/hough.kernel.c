@@ -257,6 +257,13 @@ TRG_KERNEL8(hg_find_hashed, const trg_u32, starts, const float, points, const tr
     HG_FIND(HG_WORDS, HG_HASHED);
 }
 
+TRG_KERNEL8(hg_find_hashed_few, const trg_u32, starts, const float, points, const trg_u32, items,
+            const float, trig, float, plane, trg_u32, peaks, trg_u32, n_peaks, struct hg_summary,
+            summaries, struct hg_par, par)
+{
+    HG_FIND(HG_WORDS_FEW, HG_HASHED);
+}
+
 /* ---------------------------------------------------------------- peaks to candidates */
 
 /* The first line of a peak: the best pair of its band, or the pair that the hashed cell names. */

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cases whose answer is known without computing. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "testing.h"
+
+#define HITS     256
+#define SET(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static const char *const presets[] = {"velo", "paint", "brute", "analytic"};
+
+struct sample { /* an event made of straight lines */
+    struct event e;
+    struct trg_result result;
+    struct found *found;
+};
+
+static void begin(struct sample *s)
+{
+    memset(s, 0, sizeof *s);
+    assert_int_equal(event_new(HITS, 0, &s->e), 0);
+    s->e.n = 0;
+}
+
+static void end(struct sample *s)
+{
+    event_free(&s->e);
+    found_free(s->found, 1);
+}
+
+static void add_hit(struct sample *s, float x, float y, float z, uint16_t layer)
+{
+    assert_true(s->e.n < HITS);
+    s->e.x[s->e.n] = x;
+    s->e.y[s->e.n] = y;
+    s->e.z[s->e.n] = z;
+    s->e.id[s->e.n] = s->e.n;
+    s->e.layer[s->e.n++] = layer;
+}
+
+/* Hits on `n` layers, 25 mm and two numbers from one to the next, of the line through (x, y) at z =
+ * 0. */
+static void add_line(struct sample *s, float x, float y, float tx, float ty, float z, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        float at = z + 25.0f * (float)i;
+
+        add_hit(s, x + tx * at, y + ty * at, at, (uint16_t)(2 * i + 10));
+    }
+}
+
+static uint32_t find(struct sample *s, const char *preset, const char *const *settings)
+{
+    struct hough_config c;
+
+    found_free(s->found, 1);
+    s->found = calloc(1, sizeof *s->found);
+    assert_non_null(s->found);
+    assert_int_equal(driver_configure(&host, &c, preset, settings), 0);
+    run_on(cpu(), &c, &s->e, 1, 1, &s->result, s->found);
+    assert_int_equal((uint32_t)s->result.value[0], s->found->n);
+    assert_int_equal((uint32_t)s->result.value[1], s->e.n);
+    return s->found->n;
+}
+
+static void nothing_in_nothing_out(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    begin(&s);
+    for (uint32_t p = 0; p < 4; p++)
+        assert_int_equal(find(&s, presets[p], NULL), 0);
+    add_hit(&s, 10, 0, 100, 0);
+    add_hit(&s, 12, 0, 125, 2);
+    for (uint32_t p = 0; p < 4; p++) {
+        assert_int_equal(find(&s, presets[p], NULL), 0);
+        assert_int_equal(s.result.status, TRG_OK);
+    }
+    end(&s);
+}
+
+static void one_line(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    begin(&s);
+    add_line(&s, 0.0f, 0.0f, 0.08f, 0.06f, 75, 6);
+    for (uint32_t p = 0; p < 4; p++) {
+        assert_int_equal(find(&s, presets[p], NULL), 1);
+        assert_int_equal(s.found->n_hits[0], 6);
+        assert_true(fabsf(s.found->column[3][0] - 0.08f) < 1e-5f);
+        assert_true(fabsf(s.found->column[4][0] - 0.06f) < 1e-5f);
+        /* the state is where the line is closest to the beam: at the origin */
+        assert_true(fabsf(s.found->column[0][0]) < 1e-3f && fabsf(s.found->column[2][0]) < 1e-2f);
+        assert_true(s.found->column[8][0] < 1e-3f);
+        assert_true(s.found->column[5][0] > 0 && s.found->column[6][0] > 0);
+        assert_int_equal(s.found->n_doublets, 5);
+        for (uint32_t k = 0; k < 5; k++)
+            assert_true(s.found->inner[k] == k && s.found->outer[k] == k + 1);
+    }
+    end(&s);
+}
+
+static void a_line_backwards(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    begin(&s);
+    add_line(&s, 0.02f, -0.03f, -0.12f, 0.1f, -280, 7); /* the beam line is at the high end */
+    for (uint32_t p = 0; p < 4; p++) {
+        assert_int_equal(find(&s, presets[p], NULL), 1);
+        assert_int_equal(s.found->n_hits[0], 7);
+        assert_true(fabsf(s.found->column[3][0] + 0.12f) < 1e-5f);
+        assert_true(fabsf(s.found->column[2][0]) < 1.0f);
+    }
+    end(&s);
+}
+
+static void lines_that_cross(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    begin(&s);
+    add_line(&s, 0, 0, 0.2f, 0, 50, 5);
+    add_line(&s, 0, 0, 0, 0.15f, 75, 5);
+    add_line(&s, 0, 0, -0.1f, 0.02f, 75, 8);
+    add_line(&s, 30, 0, -0.1f, 0.1f, 75, 3); /* far from the beam line: the third pass */
+    for (uint32_t p = 0; p < 4; p++) {
+        assert_int_equal(find(&s, presets[p], NULL), 4);
+        assert_int_equal((uint32_t)s.result.value[2], 21);
+        assert_int_equal(find(&s, presets[p], SET("passes", "1", "ip_max_mm", "1")), 3);
+    }
+    end(&s);
+}
+
+/* Three layers, and no fewer; steps between them that are not too large. */
+static void what_is_no_track(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    begin(&s);
+    for (uint32_t i = 0; i < 3; i++) /* one layer only */
+        add_hit(&s, 10 + 2 * (float)i, 0, 100 + 25 * (float)i, 7);
+    for (uint32_t i = 0; i < 3; i++) /* too far apart */
+        add_hit(&s, 0, 10 + 8 * (float)i, 100 + 80 * (float)i, (uint16_t)(8 + 6 * i));
+    add_hit(&s, -10, -10, 100, 8); /* not on a line */
+    add_hit(&s, -12, -12.5f, 125, 10);
+    add_hit(&s, -17, -14.0f, 150, 12);
+    for (uint32_t p = 0; p < 4; p++)
+        assert_int_equal(find(&s, presets[p], NULL), 0);
+    end(&s);
+}
+
+/* A hit off the line is left out; of two on a layer the nearer is taken. */
+static void outliers(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    begin(&s);
+    add_line(&s, 0, 0, 0.1f, 0.05f, 75, 7);
+    add_hit(&s, 0.1f * 150 + 0.15f, 0.05f * 150, 150, 16); /* layer of the fourth hit */
+    add_hit(&s, 0.1f * 250 + 1.5f, 0.05f * 250, 250, 24);
+    for (uint32_t p = 0; p < 4; p++) {
+        assert_int_equal(find(&s, presets[p], NULL), 1);
+        assert_int_equal(s.found->n_hits[0], 7);
+        assert_true(s.found->column[8][0] < 1e-3f);
+    }
+    end(&s);
+}
+
+/* Two hits at one place: the pair has no line of its own, and the track is found all the same. */
+static void hits_at_one_place(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    begin(&s);
+    add_line(&s, 0, 0, 0.1f, 0.05f, 75, 4);
+    add_hit(&s, s.e.x[1], s.e.y[1], s.e.z[1], s.e.layer[1]);
+    for (uint32_t p = 0; p < 4; p++) {
+        assert_int_equal(find(&s, presets[p], NULL), 1);
+        assert_int_equal(s.found->n_hits[0], 4);
+    }
+    end(&s);
+}
+
+static void full_bins_are_told(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    begin(&s);
+    for (uint32_t i = 0; i < 20; i++)
+        add_hit(&s, 10, 0.01f * (float)i, 100, 7);
+    find(&s, "velo", SET("max_bin_hits", "8", "passes", "1"));
+    assert_int_equal(s.result.status, TRG_TRUNCATED);
+    assert_int_equal(s.result.wanted, 20);
+    assert_int_equal(s.result.kept, 8);
+    find(&s, "velo", SET("passes", "1"));
+    assert_int_equal(s.result.status, TRG_OK);
+    end(&s);
+}
+
+/* Of more peaks than there is room for the strongest are kept, and with them the longer line. */
+static void too_many_peaks_are_told(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    begin(&s);
+    add_line(&s, 0, 0, 0.1f, 0, 75, 4);
+    add_line(&s, 0, 0, 0.25f, 0.002f, 75, 7);
+    assert_int_equal(find(&s, "velo", SET("passes", "1")), 2);
+    assert_int_equal(s.result.status, TRG_OK);
+    assert_int_equal(find(&s, "velo", SET("passes", "1", "max_peaks", "2")), 1);
+    assert_int_equal(s.result.status, TRG_TRUNCATED);
+    assert_true(s.result.wanted > s.result.kept && s.result.kept >= 1);
+    assert_int_equal(s.found->n_hits[0], 7);
+    end(&s);
+}
+
+/* One window for all phi: the plane of (z, x), grids of many strips. */
+static void the_whole_plane(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    begin(&s);
+    add_line(&s, 0, 0, 0.2f, 0.01f, 50, 5);
+    add_line(&s, 0, 0, -0.15f, 0.02f, 75, 6);
+    for (uint32_t p = 1; p < 4; p++) {
+        assert_int_equal(find(&s, presets[p],
+                              SET("phi_bins", "1", "passes", "1", "n_theta", "300", "n_r", "256",
+                                  "distance_cells", "4")),
+                         2);
+        assert_int_equal((uint32_t)s.result.value[2], 11);
+    }
+    end(&s);
+}
+
+static void impossible_parameters(void **state)
+{
+    const char *const bad[][8] = {
+        {"phi_bins", "1", "passes", "2", NULL},
+        {"max_bin_hits", "257", NULL},
+        {"phi_bins", "128", "max_peaks", "65", NULL},
+        {"method", "analytic", "n_r", "512", "n_theta", "512", NULL},
+    };
+    struct hough_config c;
+
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(driver_configure(&host, &c, NULL, bad[i]), -EINVAL);
+    assert_int_equal(driver_configure(&host, &c, NULL, bad[3]), 0);
+    assert_int_equal(driver_configure(&host, &c, "analytic",
+                                      SET("n_r", "512", "n_theta", "512", "distance_cells", "8")),
+                     -EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_in_nothing_out),  cmocka_unit_test(one_line),
+        cmocka_unit_test(a_line_backwards),        cmocka_unit_test(lines_that_cross),
+        cmocka_unit_test(what_is_no_track),        cmocka_unit_test(outliers),
+        cmocka_unit_test(hits_at_one_place),       cmocka_unit_test(full_bins_are_told),
+        cmocka_unit_test(too_many_peaks_are_told), cmocka_unit_test(the_whole_plane),
+        cmocka_unit_test(impossible_parameters),
+    };
+
+    return cmocka_run_group_tests(tests, open_host, close_host);
+}
