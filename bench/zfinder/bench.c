@@ -3,7 +3,8 @@
  * double-precision version, in one run: medians and ratios.  Times include the copies in and out
  * and the host's share, as a lane runs them (two or more batches in flight).
  *
- *     TRIGD_BUILD=build/release build/release/bench/bench_zfinder [--quick] [--json FILE] */
+ *     TRIGD_BUILD=build/release build/release/bench/bench_zfinder [--quick] [--only BACKEND]
+ *         [--json FILE] */
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
@@ -24,6 +25,7 @@ static struct bench_host host;
 static const struct plugin *plugin;
 static FILE *json;
 static uint32_t n_runs = 5;
+static const char *only; /* backend that is measured; NULL: all */
 
 struct sample {
     const char *name;
@@ -220,7 +222,7 @@ static void measure_all_devices(const struct zf_config *c, const struct sample *
         uint32_t n;
         const char *backend = backends_name(host.backends, i, &n);
 
-        for (uint32_t k = 0; k < n; k++) {
+        for (uint32_t k = 0; k < n && (!only || !strcmp(only, backend)); k++) {
             struct trg_device *device;
             struct trg_device_info info;
             char name[160];
@@ -290,8 +292,10 @@ int main(int argc, char **argv)
             n_runs = 3;
         } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
             json = fopen(argv[++i], "a");
+        } else if (!strcmp(argv[i], "--only") && i + 1 < argc) {
+            only = argv[++i];
         } else {
-            fprintf(stderr, "usage: bench_zfinder [--quick] [--json FILE]\n");
+            fprintf(stderr, "usage: bench_zfinder [--quick] [--only BACKEND] [--json FILE]\n");
             return 2;
         }
     }

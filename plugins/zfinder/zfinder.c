@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/group.h"
 #include "params.h"
 #include "zfinder.program.h"
 
@@ -122,7 +121,7 @@ static void set_par(struct trg_algo *a)
         .min_total = c->triplet_mode ? 1 : 2, /* one pair is no peak, one triplet is */
     };
     a->group = a->device.group_max < ZF_GROUP_MAX ? a->device.group_max : ZF_GROUP_MAX;
-    a->sort_group = a->device.group_max < TRG_GROUP_MAX ? a->device.group_max : TRG_GROUP_MAX;
+    a->sort_group = a->device.group_max < ZF_SORT_GROUP ? a->device.group_max : ZF_SORT_GROUP;
 }
 
 static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)

@@ -4,17 +4,18 @@
 #define ZFINDER_H
 #include "trigd/kernel.h"
 
-#define ZF_LAYERS    32u   /* layer numbers are below this */
-#define ZF_SLICES    4096u /* most phi slices of an RoI */
-#define ZF_ENTRIES   4096u /* most histogram bins, both charges together */
-#define ZF_NEAR_BINS 2048u /* most bins of one charge in zf_near_pairs and zf_near_triplets */
-#define ZF_LISTS     768u  /* points around points that triplets are joined from */
-#define ZF_MIDDLES   64u   /* and the points in the middle of them */
-#define ZF_FEW       12u   /* up to here a work-item does without lists */
-#define ZF_TILE      512u  /* slices that a group looks through at once */
-#define ZF_QUANTA    4096u /* steps in which the place within a bin is counted */
-#define ZF_SLACK     16u   /* places behind the sorted points that may be read, and count nowhere */
-#define ZF_GROUP_MAX 256u  /* largest work-group of all kernels but zf_sort */
+#define ZF_LAYERS     32u   /* layer numbers are below this */
+#define ZF_SLICES     4096u /* most phi slices of an RoI */
+#define ZF_ENTRIES    4096u /* most histogram bins, both charges together */
+#define ZF_NEAR_BINS  2048u /* most bins of one charge in zf_near_pairs and zf_near_triplets */
+#define ZF_LISTS      768u  /* points around points that triplets are joined from */
+#define ZF_MIDDLES    64u   /* and the points in the middle of them */
+#define ZF_FEW        12u   /* up to here a work-item does without lists */
+#define ZF_TILE       512u  /* slices that a group looks through at once */
+#define ZF_QUANTA     4096u /* steps in which the place within a bin is counted */
+#define ZF_SLACK      16u  /* places behind the sorted points that may be read, and count nowhere */
+#define ZF_GROUP_MAX  256u /* largest work-group of all kernels but zf_sort */
+#define ZF_SORT_GROUP 1024u /* and of that one */
 
 struct zf_roi {      /* one RoI, as the host prepares it */
     float phi_min;   /* rad: where slice 0 begins */

@@ -30,6 +30,7 @@ static const char usage[] =
     "  --connect ENDPOINT of the daemon;  --control SOCKET of its operator, for batch sizes\n"
     "  --rates HZ,...     offered, Poisson;  --seconds S at each (default 3)\n"
     "  --sample P, --distinct N, --connections K, --threads T, --seed S\n"
+    "  --device-name TEXT what the figures say of the daemon's device\n"
     "\n"
     "both: --json FILE    appends figures, one a line, as docs/results holds them\n";
 
@@ -94,6 +95,7 @@ double bench_median(double *values, uint32_t n, double *ret_spread)
 void bench_figure(FILE *json, const struct figure *f)
 {
     const char *machine = getenv("TRIGD_MACHINE"), *commit = getenv("TRIGD_COMMIT");
+    const char *command = getenv("TRIGD_COMMAND"); /* of a script that calls this program */
     char date[32] = "", host[65] = "";
     time_t now = time(NULL);
     struct tm utc;
@@ -109,7 +111,7 @@ void bench_figure(FILE *json, const struct figure *f)
             "\"device\": \"%s\", \"commit\": \"%s\", \"date\": \"%s\", \"command\": \"%s\"}\n",
             f->bench, f->figure, f->value, f->unit, f->higher_is_better ? "higher" : "lower",
             f->runs, f->spread, machine && *machine ? machine : host, f->device,
-            commit ? commit : "", date, command_line);
+            commit ? commit : "", date, command ? command : command_line);
 }
 
 int main(int argc, char **argv)

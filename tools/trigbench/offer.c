@@ -11,7 +11,19 @@
 
 #define TALK_TIMEOUT_S 5
 
-enum { CONNECT = 256, CONTROL, RATES, SECONDS, SAMPLE, DISTINCT, CONNECTIONS, THREADS, SEED, JSON };
+enum {
+    CONNECT = 256,
+    CONTROL,
+    RATES,
+    SECONDS,
+    SAMPLE,
+    DISTINCT,
+    CONNECTIONS,
+    THREADS,
+    SEED,
+    NAME,
+    JSON
+};
 static const struct option options[] = {{"connect", 1, NULL, CONNECT},
                                         {"control", 1, NULL, CONTROL},
                                         {"rates", 1, NULL, RATES},
@@ -22,11 +34,12 @@ static const struct option options[] = {{"connect", 1, NULL, CONNECT},
                                         {"threads", 1, NULL, THREADS},
                                         {"seed", 1, NULL, SEED},
                                         {"json", 1, NULL, JSON},
+                                        {"device-name", 1, NULL, NAME},
                                         {0}};
 
 struct arguments {
     struct replay_options o;
-    const char *control, *json;
+    const char *control, *json, *device;
     struct list rates;
     uint64_t seconds;
 };
@@ -99,7 +112,7 @@ static double quantile_us(const struct replay_result *r, double q)
 static int offer(const struct arguments *a, uint64_t rate, struct point *ret_point)
 {
     struct replay_options o = a->o;
-    struct replay_result result;
+    struct replay_result result = {.seconds = 0};
     struct work before = {0, 0}, after = {0, 0};
     char pace[64];
     int r = a->control ? ask_work(a->control, &before) : 0;
@@ -135,7 +148,7 @@ static int offer(const struct arguments *a, uint64_t rate, struct point *ret_poi
 static void tell(const struct arguments *a, const struct point *p, FILE *json)
 {
     char what[160];
-    struct figure f = {.bench = "latency", .figure = what, .device = "daemon", .runs = 1};
+    struct figure f = {.bench = "latency", .figure = what, .device = a->device, .runs = 1};
 
     printf("%10llu %12.0f %9.1f %10.1f %10.1f %10.1f %10.1f %8llu\n",
            (unsigned long long)p->offered, p->rate, p->batch, p->us[0], p->us[1], p->us[2],
@@ -193,6 +206,9 @@ static bool take(int opt, struct arguments *a)
     case SEED:
         a->o.seed = bench_number("seed", optarg, 0, UINT64_MAX);
         return true;
+    case NAME:
+        a->device = optarg;
+        return true;
     case JSON:
         a->json = optarg;
         return true;
@@ -214,6 +230,7 @@ int offer_main(int argc, char **argv)
                                 .z_step = 0,
                                 .z_value = -1,
                                 .quiet = true},
+                          .device = "daemon",
                           .seconds = 3};
     FILE *json = NULL;
     int opt, r = 0;
