@@ -121,7 +121,8 @@ static void set_par(struct trg_algo *a)
         .min_total = c->triplet_mode ? 1 : 2, /* one pair is no peak, one triplet is */
     };
     a->group = a->device.group_max < ZF_GROUP_MAX ? a->device.group_max : ZF_GROUP_MAX;
-    a->sort_group = a->device.group_max < ZF_SORT_GROUP ? a->device.group_max : ZF_SORT_GROUP;
+    /* OpenCL builds kernels for no more work-items than it must: 256 on NVIDIA's */
+    a->sort_group = strcmp(a->device.backend, "cuda") == 0 ? ZF_SORT_GROUP : a->group;
 }
 
 static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)

@@ -15,7 +15,7 @@
 #define ZF_QUANTA     4096u /* steps in which the place within a bin is counted */
 #define ZF_SLACK      16u  /* places behind the sorted points that may be read, and count nowhere */
 #define ZF_GROUP_MAX  256u /* largest work-group of all kernels but zf_sort */
-#define ZF_SORT_GROUP 1024u /* and of that one */
+#define ZF_SORT_GROUP 1024u /* and of that one, with CUDA */
 
 struct zf_roi {      /* one RoI, as the host prepares it */
     float phi_min;   /* rad: where slice 0 begins */

@@ -94,6 +94,8 @@ static int open_slot(struct lane *w, uint32_t number)
             return -ENOMEM;
     }
     r = trg_queue_new(o->device, &s->queue);
+    if (r == 0 && o->trace)
+        trace_queue(o->trace, s->queue, w->number * o->slots + number);
     if (r == 0)
         r = trg_event_new(o->device, &s->reached);
     if (r == 0)

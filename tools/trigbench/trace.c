@@ -12,15 +12,19 @@
 
 struct mark { /* a span being made */
     struct trace_span span;
-    struct trg_event *before, *after; /* NULL: the host's */
+    bool is_on_queue; /* else the host's */
+    struct trg_event *before, *after;
 };
 
 struct trace {
     struct trg_device *device;
     const struct trg_device_ops *real;
     struct trg_device_ops table;
-    struct trg_queue *queue[TRACE_QUEUES_MAX];
-    _Atomic uint32_t n_queues;
+    struct {
+        const struct trg_queue *queue;
+        uint32_t row;
+    } queue[TRACE_QUEUES_MAX];
+    uint32_t n_queues;
     struct {
         struct trg_kernel *kernel;
         char name[TRACE_NAME_MAX];
@@ -38,19 +42,6 @@ struct trace {
 
 /* The device API has no place for a context, so there is one trace at a time. */
 static struct trace *the;
-
-static int traced_queue_new(struct trg_device *d, struct trg_queue **ret_queue)
-{
-    int r = the->real->queue_new(d, ret_queue);
-    uint32_t i;
-
-    if (r < 0)
-        return r;
-    i = atomic_fetch_add(&the->n_queues, 1);
-    if (i < TRACE_QUEUES_MAX)
-        the->queue[i] = *ret_queue;
-    return 0;
-}
 
 static int traced_kernel_get(struct trg_module *m, const char *name, struct trg_kernel **ret_kernel)
 {
@@ -76,25 +67,22 @@ static struct mark *begin(struct trg_queue *q, enum trace_kind kind, const char 
                           uint64_t bytes)
 {
     struct mark *m;
-    uint32_t at;
+    uint32_t at, i = 0;
 
-    if (!atomic_load(&the->is_on))
+    while (i < the->n_queues && the->queue[i].queue != q)
+        i++;
+    if (!atomic_load(&the->is_on) || i == the->n_queues)
         return NULL;
     at = atomic_fetch_add(&the->n, 1);
     if (at >= the->room)
         return NULL;
     m = &the->marks[at];
-    m->span.kind = kind;
+    m->is_on_queue = true;
     m->span.bytes = bytes;
     snprintf(m->span.name, sizeof m->span.name, "%s", name);
-    for (uint32_t i = 0; i < TRACE_QUEUES_MAX; i++)
-        if (the->queue[i] == q)
-            m->span.row = i;
-    if (the->real->event_new(the->device, &m->before) < 0 ||
-        the->real->event_new(the->device, &m->after) < 0 ||
-        the->real->event_record(q, m->before) < 0)
-        return NULL;
-    return m;
+    m->span.row = the->queue[i].row;
+    m->span.kind = kind;
+    return the->real->event_record(q, m->before) < 0 ? NULL : m;
 }
 
 static int end(struct trg_queue *q, struct mark *m, int r)
@@ -156,7 +144,6 @@ int trace_open(struct trg_device *device, struct trace **ret_trace)
     t->device = device;
     t->real = ((struct trg_object *)(void *)device)->ops;
     t->table = *t->real;
-    t->table.queue_new = traced_queue_new;
     t->table.kernel_get = traced_kernel_get;
     t->table.write = traced_write;
     t->table.read = traced_read;
@@ -169,6 +156,14 @@ int trace_open(struct trg_device *device, struct trace **ret_trace)
     return 0;
 }
 
+void trace_queue(struct trace *t, const struct trg_queue *q, uint32_t row)
+{
+    if (t->n_queues == TRACE_QUEUES_MAX)
+        return;
+    t->queue[t->n_queues].queue = q;
+    t->queue[t->n_queues++].row = row;
+}
+
 int trace_begin(struct trace *t, uint32_t room)
 {
     int r;
@@ -179,6 +174,11 @@ int trace_begin(struct trace *t, uint32_t room)
         return -ENOMEM;
     t->room = room;
     r = t->real->queue_new(t->device, &t->own);
+    for (uint32_t i = 0; r == 0 && i < room; i++) {
+        r = t->real->event_new(t->device, &t->marks[i].before);
+        if (r == 0)
+            r = t->real->event_new(t->device, &t->marks[i].after);
+    }
     if (r == 0)
         r = t->real->event_new(t->device, &t->zero);
     if (r == 0)
@@ -217,9 +217,7 @@ int trace_end(struct trace *t, const struct trace_span **ret_spans, uint32_t *re
         struct mark *m = &t->marks[i];
         int r = 0;
 
-        if (m->span.kind != TRACE_HOST) {
-            if (!m->before || !m->after)
-                continue;
+        if (m->is_on_queue) {
             r = t->real->event_elapsed(t->zero, m->before, &m->span.from_us);
             if (r == 0)
                 r = t->real->event_elapsed(t->zero, m->after, &m->span.to_us);

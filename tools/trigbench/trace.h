@@ -8,7 +8,7 @@
 
 #include "trigd/device.h"
 
-#define TRACE_QUEUES_MAX 64u
+#define TRACE_QUEUES_MAX 512u /* more are not told of */
 #define TRACE_NAME_MAX   48u
 
 enum trace_kind { TRACE_COPY_IN, TRACE_KERNEL, TRACE_FILL, TRACE_COPY, TRACE_COPY_OUT, TRACE_HOST };
@@ -16,16 +16,19 @@ enum trace_kind { TRACE_COPY_IN, TRACE_KERNEL, TRACE_FILL, TRACE_COPY, TRACE_COP
 struct trace_span {
     enum trace_kind kind;
     char name[TRACE_NAME_MAX]; /* of a kernel, or of what the host did */
-    uint32_t row;              /* queue in the order of their making; host: the lane */
+    uint32_t row;              /* of the queue, by trace_queue; host: the lane */
     uint64_t bytes;            /* copied */
     double from_us, to_us;     /* since trace_begin */
 };
 
 struct trace;
 
-/* Takes the device over until trace_close; queues and modules made from then on are traced.  One
+/* Takes the device over until trace_close; queues and modules made from then on are
+ * traced.  One
  * device at a time. */
 int trace_open(struct trg_device *device, struct trace **ret_trace);
+/* Spans of this queue are told as those of `row`; of other queues none are. */
+void trace_queue(struct trace *t, const struct trg_queue *q, uint32_t row);
 /* From now on spans are kept, `room` of them at most; later ones are left out (and counted). */
 int trace_begin(struct trace *t, uint32_t room);
 /* Adds a span of the host, in clock_ns() of the host; any thread. */

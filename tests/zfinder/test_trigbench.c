@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lanes, traces and pictures of trigbench, with the z-finder on the CPU. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lanes.h"
+#include "testing.h"
+#include "timeline.h"
+
+#define LANES   2u
+#define SLOTS   2u
+#define BATCH   4u
+#define BATCHES 6u
+
+static struct zf_config config;
+static struct generated *rois;
+
+static struct lanes_setup setup_for(struct trace *trace)
+{
+    return (struct lanes_setup){.host = &host.host,
+                                .device = cpu(),
+                                .plugin = plugin,
+                                .params = &config,
+                                .rois = rois,
+                                .n_rois = 10,
+                                .lanes = LANES,
+                                .slots = SLOTS,
+                                .batch = BATCH,
+                                .trace = trace};
+}
+
+static int prepare(void **state)
+{
+    if (open_host(state) < 0)
+        return -1;
+    configure(&config, "pure", (const char *const[]){NULL});
+    rois = make_rois("lowlum", 1, 10);
+    return 0;
+}
+
+static int clean(void **state)
+{
+    free_rois(rois, 10);
+    return close_host(state);
+}
+
+static void rates_are_told(void **state)
+{
+    struct lanes_setup s = setup_for(NULL);
+    struct lanes_rate rate;
+    struct lanes *l;
+    char why[256];
+
+    (void)state;
+    for (s.copies = LANES_GATHER; s.copies <= LANES_DEVICE; s.copies++) {
+        assert_int_equal(lanes_open(&s, &l, why, sizeof why), 0);
+        assert_int_equal(lanes_run(l, 0.01, &rate), 0);
+        assert_true(rate.rois_per_s > 0 && rate.bytes_per_s > 1000 * rate.rois_per_s);
+        assert_true(rate.batch_us > 0);
+        lanes_close(l);
+    }
+}
+
+static void what_cannot_be_driven_is_refused(void **state)
+{
+    struct lanes_setup s = setup_for(NULL);
+    struct lanes *l;
+    char why[256];
+
+    (void)state;
+    s.slots = LANES_SLOTS_MAX + 1;
+    assert_int_equal(lanes_open(&s, &l, why, sizeof why), -EINVAL);
+    assert_non_null(strstr(why, "slots"));
+    s = setup_for(NULL);
+    s.n_rois = 0;
+    assert_int_equal(lanes_open(&s, &l, why, sizeof why), -EINVAL);
+    assert_non_null(strstr(why, "spacepoints"));
+}
+
+/* Spans of one queue follow each other; every batch is there with all that it enqueued. */
+static void check_spans(const struct trace_span *span, uint32_t n)
+{
+    double reached[LANES * SLOTS] = {0};
+    uint32_t sorts = 0, peaks = 0, copies_out = 0, submits = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        assert_true(span[i].to_us >= span[i].from_us);
+        submits += span[i].kind == TRACE_HOST && !strcmp(span[i].name, "submit");
+        if (span[i].kind == TRACE_HOST)
+            continue;
+        assert_true(span[i].row < LANES * SLOTS);
+        assert_true(span[i].from_us >= reached[span[i].row]);
+        reached[span[i].row] = span[i].to_us;
+        sorts += span[i].kind == TRACE_KERNEL && !strcmp(span[i].name, "zf_sort");
+        peaks += span[i].kind == TRACE_KERNEL && !strcmp(span[i].name, "zf_peaks");
+        copies_out += span[i].kind == TRACE_COPY_OUT && span[i].bytes > 0;
+    }
+    assert_int_equal(sorts, LANES * BATCHES);
+    assert_int_equal(peaks, LANES * BATCHES);
+    assert_int_equal(copies_out, 2 * LANES * BATCHES);
+    assert_int_equal(submits, LANES * BATCHES);
+}
+
+static char *drawn(int (*draw)(const struct timeline *, FILE *), const struct timeline *t)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+
+    assert_non_null(f);
+    assert_int_equal(draw(t, f), 0);
+    fclose(f);
+    return text;
+}
+
+static uint32_t count_of(const char *text, const char *what)
+{
+    uint32_t n = 0;
+
+    while ((text = strstr(text, what)) != NULL) {
+        n++;
+        text++;
+    }
+    return n;
+}
+
+static void queues_are_traced(void **state)
+{
+    const void *ops = ((struct trg_object *)(void *)cpu())->ops;
+    struct timeline t = {.title = "test", .queues_a_lane = SLOTS};
+    struct lanes_setup s;
+    struct trace *trace, *second;
+    struct lanes *l;
+    uint32_t left_out;
+    char why[256], *text;
+
+    (void)state;
+    assert_int_equal(trace_open(cpu(), &trace), 0);
+    assert_int_equal(trace_open(cpu(), &second), -EBUSY);
+    s = setup_for(trace);
+    assert_int_equal(lanes_open(&s, &l, why, sizeof why), 0);
+    assert_int_equal(lanes_run_batches(l, 3), 0); /* not kept */
+    assert_int_equal(trace_begin(trace, 1000), 0);
+    assert_int_equal(lanes_run_batches(l, BATCHES), 0);
+    assert_int_equal(trace_end(trace, &t.spans, &t.n, &left_out), 0);
+    assert_int_equal(left_out, 0);
+    check_spans(t.spans, t.n);
+    text = drawn(timeline_json, &t);
+    assert_int_equal(count_of(text, "\"ph\":\"X\""), t.n);
+    free(text);
+    text = drawn(timeline_svg, &t);
+    assert_int_equal(count_of(text, "<title>"), t.n);
+    assert_int_equal(count_of(text, ">lane "), LANES * (SLOTS + 1));
+    free(text);
+    lanes_close(l);
+    trace_close(trace);
+    assert_ptr_equal(((struct trg_object *)(void *)cpu())->ops, ops);
+}
+
+static void a_full_trace_says_so(void **state)
+{
+    const struct trace_span *spans;
+    struct lanes_setup s;
+    struct trace *trace;
+    struct lanes *l;
+    uint32_t n, left_out;
+    char why[256];
+
+    (void)state;
+    assert_int_equal(trace_open(cpu(), &trace), 0);
+    s = setup_for(trace);
+    assert_int_equal(lanes_open(&s, &l, why, sizeof why), 0);
+    assert_int_equal(trace_begin(trace, 5), 0);
+    assert_int_equal(lanes_run_batches(l, 2), 0);
+    assert_int_equal(trace_end(trace, &spans, &n, &left_out), 0);
+    assert_int_equal(n, 5);
+    assert_true(left_out > 5);
+    lanes_close(l);
+    trace_close(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rates_are_told),
+        cmocka_unit_test(what_cannot_be_driven_is_refused),
+        cmocka_unit_test(queues_are_traced),
+        cmocka_unit_test(a_full_trace_says_so),
+    };
+
+    return cmocka_run_group_tests(tests, prepare, clean);
+}
