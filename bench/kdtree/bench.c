@@ -17,6 +17,7 @@
 
 #include "baseline.h"
 #include "devices.h"
+#include "events.h"
 #include "kdtree.h"
 #include "result.h"
 
@@ -399,6 +400,58 @@ static void bench_search(uint32_t k, uint32_t points, double hits, double goal)
     free(p);
 }
 
+/* ---------------------------------------------------------------- doublets of events */
+
+/* Events per second of one lane with one batch in flight, copies in included. */
+static void events_on(const struct device *device, const char *preset,
+                      const struct generated *events, uint32_t n, bool to_host)
+{
+    struct kdd_config c;
+    struct lane *l;
+    struct result r = {0};
+    char figure[64];
+    const struct row row = {.figure = figure,
+                            .device = name_of(device),
+                            .how = to_host ? "to the host" : "on the device",
+                            .unit = "k/s",
+                            .higher = true};
+
+    events_config(&c);
+    snprintf(figure, sizeof figure, "doublets of %s, batches of %u", preset, n);
+    l = lane_open(device, &c, events, n);
+    if (!l)
+        die("no lane");
+    for (uint32_t i = 0; i <= n_runs; i++) {
+        const uint32_t rounds = i ? 3 : 1;
+        const double start = seconds(device->info.is_host != 0);
+
+        for (uint32_t k = 0; k < rounds; k++)
+            if (lane_run(l, to_host) < 0)
+                die("the plugin failed");
+        if (i > 0)
+            result_add(&r, 1e-3 * n * rounds / (seconds(device->info.is_host != 0) - start));
+    }
+    tell(&row, &r);
+    lane_close(l);
+}
+
+static void bench_events(void)
+{
+    static const char *const presets[] = {"pixel", "pixel50", "pixel140", "pixel200"};
+
+    for (uint32_t p = 0; p < 4; p++) {
+        const uint32_t n = p ? 16 : 256;
+        struct generated *events = events_make(presets[p], 0, n);
+
+        if (!events)
+            die("no events");
+        for (uint32_t i = 0; i < devices_count(); i++)
+            for (int to_host = 0; to_host < 2; to_host++)
+                events_on(devices_get(i), presets[p], events, n, to_host);
+        events_free(events, n);
+    }
+}
+
 int main(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
@@ -420,6 +473,7 @@ int main(int argc, char **argv)
         die("there is no device; TRIGD_BUILD must name the build folder");
     if (!nanoflann_is_here())
         printf("nanoflann was not there when this was built: its rows are left out\n");
+    bench_events();
     bench_build();
     bench_search(3, 500000, 478, 0.15);
     bench_search(5, 500000, 5.6, 0.3);
