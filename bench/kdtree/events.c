@@ -31,7 +31,8 @@ void events_config(struct kdd_config *c)
         if (p->type == TRG_PARAM_F32)
             *(float *)at = strtof(p->dflt, NULL);
         else
-            *(uint32_t *)at = (uint32_t)strtoul(p->dflt, NULL, 10);
+            *(uint32_t *)at = p->type == TRG_PARAM_BOOL ? !strcmp(p->dflt, "true")
+                                                        : (uint32_t)strtoul(p->dflt, NULL, 10);
     }
 }
 

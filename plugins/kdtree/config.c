@@ -37,11 +37,13 @@ const struct trg_param kdd_params[] = {
     {"beam_y_mm", TRG_PARAM_F32, AT(beam_y_mm), "0", -20, 20, "mm", NULL, "the beam line's y"},
     {"beam_z_mm", TRG_PARAM_F32, AT(beam_z_mm), "0", -500, 500, "mm", NULL,
      "middle of the window on the beam line"},
-    {"beam_half_mm", TRG_PARAM_F32, AT(beam_half_mm), "150", 0.1, 1000, "mm", NULL,
+    {"beam_half_mm", TRG_PARAM_F32, AT(beam_half_mm), "120", 0.1, 1000, "mm", NULL,
      "half length of the window on the beam line through which doublets pass"},
+    {"by_hand", TRG_PARAM_BOOL, AT(by_hand), "true", 0, 0, "", NULL,
+     "on the CPU: the version written for it, which makes the same doublets, faster"},
     {"max_doublets", TRG_PARAM_U32, AT(max_doublets), "1048576", 1, 16777216, "", NULL,
      "doublets of one RoI at most; those of the first hits are kept"},
-    {"max_per_hit", TRG_PARAM_U32, AT(max_per_hit), "32", 1, 256, "", NULL,
+    {"max_per_hit", TRG_PARAM_U32, AT(max_per_hit), "40", 1, 256, "", NULL,
      "and at most this many times the RoI's hits: what memory is reserved for"},
     PAIR(0, 0, 1, "0.05"),
     PAIR(1, 1, 2, "0.055"),
@@ -88,7 +90,7 @@ int kdd_check(const void *config, char *why, size_t bytes)
 
 uint32_t kdd_limit(const struct kdd_config *c, uint32_t n)
 {
-    return n <= c->max_doublets / c->max_per_hit ? n * c->max_per_hit : c->max_doublets;
+    return kdd_limit_of(c->max_doublets, c->max_per_hit, n);
 }
 
 void kdd_output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
@@ -113,6 +115,7 @@ void kdd_fill_par(const struct kdd_config *c, struct kdd_par *ret)
                                                           .outer = pairs[k].outer,
                                                           .phi_road = c->phi_rad[k],
                                                           .z_road = c->dz_mm[k]};
+    ret->by_hand = c->by_hand;
     ret->max_roi = c->max_doublets;
     ret->max_per_hit = c->max_per_hit;
 }

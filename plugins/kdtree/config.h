@@ -8,6 +8,7 @@
 struct kdd_config {
     float pt_min_gev, field_t;
     float beam_x_mm, beam_y_mm, beam_z_mm, beam_half_mm;
+    uint32_t by_hand;
     uint32_t max_doublets, max_per_hit;
     float phi_rad[KDD_PAIRS_MAX]; /* 0: the pair is not used */
     float dz_mm[KDD_PAIRS_MAX];

@@ -39,7 +39,14 @@ struct kdd_par {
     trg_u32 max_roi;     /* doublets of one RoI at most */
     trg_u32 max_per_hit; /* and this many times its hits */
     trg_u32 out_room;    /* places for doublets: never too few */
+    trg_u32 by_hand;     /* 1: on the CPU, the version written for it */
 };
+
+/* Most doublets of an RoI with n hits. */
+TRG_FN trg_u32 kdd_limit_of(trg_u32 max_roi, trg_u32 max_per_hit, trg_u32 n)
+{
+    return n <= max_roi / max_per_hit ? n * max_per_hit : max_roi;
+}
 
 struct kdd_summary { /* of one RoI */
     trg_u32 n_used;  /* hits on layers that there are */
@@ -96,16 +103,16 @@ TRG_FN trg_u32 kdd_accepts(const struct kdd_cuts c, const struct kdd_pair p, con
     const float dr = o.r - i.r, dx = o.x - i.x, dy = o.y - i.y;
     const float at_beam = i.z * o.r - o.z * i.r; /* z on the beam line, times dr */
     const float cross = i.x * o.y - i.y * o.x;
-    float dphi = trg_fabs(o.phi - i.phi);
+    const float jump = trg_fabs(o.phi - i.phi);
+    const float back = KDD_TURN - jump,
+                dphi = back < jump ? back : jump; /* the way round, if shorter */
+    const float bent = c.two_r_min * c.two_r_min * (cross * cross);
 
-    if (dphi > KDD_PI)
-        dphi = KDD_TURN - dphi;
-    return dr > 0.0f && dphi <= p.phi_road && trg_fabs(o.z - i.z) <= p.z_road &&
-                   trg_fabs(at_beam) <= c.beam_half * dr &&
-                   i.r * i.r * (o.r * o.r) * (dx * dx + dy * dy) >=
-                       c.two_r_min * c.two_r_min * (cross * cross)
-               ? 1u
-               : 0u;
+    /* without branches, for vectors */
+    return (trg_u32)(dr > 0.0f) & (trg_u32)(dphi <= p.phi_road) &
+           (trg_u32)(trg_fabs(o.z - i.z) <= p.z_road) &
+           (trg_u32)(trg_fabs(at_beam) <= c.beam_half * dr) &
+           (trg_u32)(i.r * i.r * (o.r * o.r) * (dx * dx + dy * dy) >= bent);
 }
 
 struct kdd_extent { /* where the hits of one layer are */

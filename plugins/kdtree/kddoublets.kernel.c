@@ -12,6 +12,10 @@
 #include "layout.h"
 #include "trigd/kernel.h"
 
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+#include "doublethand.h"
+#endif
+
 #define KDD_UNUSED 15u /* digit of hits on no layer */
 
 /* One group an RoI: hits in order of layers, and for each layer the stretch of its hits and where
@@ -34,6 +38,13 @@ TRG_KERNEL5(kdd_layers, const trg_u8, data, trg_u32, numbers, float, hits, trg_u
     TRG_GLOBAL trg_u32 *key2 = origin + par.room, *origin2 = key2 + par.room;
     TRG_GLOBAL float *to = hits + base;
 
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+    if (par.by_hand) {
+        kdd_host_layers(x, y, z, layer, base, n, &par, numbers, hits,
+                        trees + TRG_GID * KDD_LAYERS * 2u, counts);
+        return;
+    }
+#endif
     for (trg_u32 l = TRG_LID; l < KDD_LAYERS * 4u; l += TRG_LSIZE)
         extent[l] = l & 1u ? 0u : 0xffffffffu;
     for (trg_u32 l = TRG_LID; l < TRG_GROUP_DIGITS; l += TRG_LSIZE)
@@ -221,7 +232,7 @@ TRG_KERNEL4(kdd_sum, const trg_u8, data, const trg_u32, trees, trg_u32, counts, 
     const trg_u32 n = TRG_OFFSETS(data, par.in)[TRG_GID + 1u] - base;
     const trg_u32 last = 2u * (TRG_GID * KDD_LAYERS + KDD_LAYERS - 1u);
     const trg_u32 wanted = trg_group_scan_global(scratch, counts + base, n);
-    const trg_u32 limit = n <= par.max_roi / par.max_per_hit ? n * par.max_per_hit : par.max_roi;
+    const trg_u32 limit = kdd_limit_of(par.max_roi, par.max_per_hit, n);
 
     if (TRG_LID == 0u) {
         summaries[TRG_GID].n_used = trees[last] + trees[last + 1u] - base;
@@ -283,4 +294,26 @@ TRG_KERNEL8(kdd_fill, const float, hits, const float, nodes, const trg_u32, ids,
         for (trg_u32 k = 0u; k < n && at + k < kept; k++)
             inner[at + k] = number;
     }
+}
+
+/* On the CPU, by hand: all that follows kdd_layers, in one group.  `row` has a word more than any
+ * RoI has hits. */
+TRG_KERNEL8(kdd_by_hand, const trg_u8, data, const float, hits, const trg_u32, numbers,
+            const trg_u32, trees, const trg_u32, counts, trg_u32, row, struct kdd_summary,
+            summaries, trg_u8, out, struct kdd_par, par)
+{
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+    kdd_host_fill(hits, numbers, trees, counts, TRG_OFFSETS(data, par.in), row, summaries, out,
+                  &par);
+#else
+    /* other devices have no use for it */
+    (void)data;
+    (void)hits;
+    (void)numbers;
+    (void)trees;
+    (void)counts;
+    (void)row;
+    (void)summaries;
+    (void)out;
+#endif
 }

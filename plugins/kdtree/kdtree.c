@@ -37,7 +37,7 @@ struct trg_algo {
     struct trg_limits limits;
     struct trg_device_info device;
     struct trg_module *build_module, *module;
-    struct trg_kernel *build, *layers, *count, *sum, *offsets, *fill;
+    struct trg_kernel *build, *layers, *count, *sum, *offsets, *fill, *by_hand;
     struct slot slot[SLOTS_MAX];
     struct kdd_par par; /* what does not change */
     size_t out_bytes;
@@ -99,7 +99,7 @@ static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
         {TRG_MEM_DEVICE, DIMS * column, &s->nodes},
         {TRG_MEM_DEVICE, column, &s->ids},
         {TRG_MEM_DEVICE, 2 * DIMS * column, &s->orders},
-        {TRG_MEM_DEVICE, 2 * column, &s->keys},
+        {TRG_MEM_DEVICE, 2 * column + 64, &s->keys},
         {TRG_MEM_DEVICE, column, &s->side},
         {TRG_MEM_DEVICE, rois * KDD_LAYERS * 6 * sizeof(uint32_t), &s->trees},
         {TRG_MEM_DEVICE, column, &s->counts},
@@ -131,11 +131,9 @@ static int load_kernels(struct trg_algo *a, struct trg_device *d)
     const struct {
         const char *name;
         struct trg_kernel **kernel;
-    } list[] = {{"kdd_layers", &a->layers},
-                {"kdd_count", &a->count},
-                {"kdd_sum", &a->sum},
-                {"kdd_offsets", &a->offsets},
-                {"kdd_fill", &a->fill}};
+    } list[] = {{"kdd_layers", &a->layers}, {"kdd_count", &a->count},
+                {"kdd_sum", &a->sum},       {"kdd_offsets", &a->offsets},
+                {"kdd_fill", &a->fill},     {"kdd_by_hand", &a->by_hand}};
     int r = trg_module_new(d, &kddoublets_program, NULL, &a->module);
 
     for (size_t i = 0; r == 0 && i < sizeof list / sizeof *list; i++)
@@ -191,6 +189,28 @@ static uint32_t parts_for(const struct trg_algo *a, const struct trg_batch *b)
     const uint32_t mean = b->in[0].span.n_items / b->n_rois, parts = mean / a->group + 1;
 
     return a->device.is_host ? 1 : parts > 256 ? 256 : parts;
+}
+
+/* On the CPU: the keys have room for the row. */
+static int launch_by_hand(struct trg_algo *a, const struct trg_batch *b, const struct kdd_par *par,
+                          struct trg_queue *q)
+{
+    struct slot *s = &a->slot[b->slot];
+    const struct trg_arg in = TRG_BUF(b->in[0].dev), value = TRG_VAL(*par);
+    const struct trg_arg layers[] = {
+        in, TRG_BUF(s->numbers), TRG_BUF(s->hits), TRG_BUF(s->trees), TRG_BUF(s->counts), value};
+    const struct trg_arg rest[] = {in,
+                                   TRG_BUF(s->hits),
+                                   TRG_BUF(s->numbers),
+                                   TRG_BUF(s->trees),
+                                   TRG_BUF(s->counts),
+                                   TRG_BUF(s->keys),
+                                   TRG_BUF(s->summaries),
+                                   TRG_BUF(s->out),
+                                   value};
+    int r = trg_launch(q, a->layers, (struct trg_range){b->n_rois, 1}, layers, 6);
+
+    return r < 0 ? r : trg_launch(q, a->by_hand, (struct trg_range){1, 1}, rest, 9);
 }
 
 static int launch(struct trg_algo *a, const struct trg_batch *b, const struct kdd_par *par,
@@ -274,13 +294,14 @@ static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queu
     par.in = b->in[0].span;
     par.n_rois = b->n_rois;
     par.parts = parts_for(a, b);
+    par.by_hand &= a->device.is_host;
     s->to_host = false;
     for (uint32_t i = 0; i < b->n_rois; i++)
         s->to_host |= b->outputs[0][i].capacity > 0;
     r = trg_copy(q, s->out, par.out.rois, b->in[0].dev, par.in.rois,
                  b->n_rois * sizeof(struct trg_roi_info));
     if (r == 0)
-        r = launch(a, b, &par, q);
+        r = par.by_hand ? launch_by_hand(a, b, &par, q) : launch(a, b, &par, q);
     return r < 0 || a->device.is_host ? r : read_back(a, b, q);
 }
 

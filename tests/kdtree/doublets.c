@@ -45,7 +45,8 @@ static void set(struct kdd_config *c, const char *key, const char *value)
             if (p->type == TRG_PARAM_F32)
                 *(float *)at = strtof(value, NULL);
             else
-                *(uint32_t *)at = (uint32_t)strtoul(value, NULL, 10);
+                *(uint32_t *)at = p->type == TRG_PARAM_BOOL ? !strcmp(value, "true")
+                                                            : (uint32_t)strtoul(value, NULL, 10);
             return;
         }
     fail_msg("there is no parameter %s", key);

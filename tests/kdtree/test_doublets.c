@@ -126,12 +126,16 @@ static void compare(const struct kdd_config *c, uint64_t *seed)
     }
     assert_true(want[ROIS - 1].n > 100);
     for (uint32_t i = 0; i < devices_count(); i++)
-        for (uint32_t b = 0; b < sizeof batches / sizeof *batches; b++) {
+        for (uint32_t b = 0; b < 2 * sizeof batches / sizeof *batches; b++) {
+            struct kdd_config config = *c;
             const struct run run = {
-                .device = devices_get(i), .config = c, .batch = batches[b], .to_host = 1};
+                .device = devices_get(i), .config = &config, .batch = batches[b / 2], .to_host = 1};
             struct trg_result results[ROIS];
             struct doublets got[ROIS];
 
+            config.by_hand = b % 2;
+            if (b % 2 && !devices_get(i)->info.is_host)
+                continue;
             run_plugin(&run, h, ROIS, results, got);
             for (uint32_t k = 0; k < ROIS; k++) {
                 check_same(&got[k], &want[k]);
@@ -216,6 +220,7 @@ static void truncated(void **state)
             struct doublets d = {0};
 
             c.max_doublets = limit;
+            c.by_hand = limit % 2;
             run_one(devices_get(i), &c, h, &result, &d);
             assert_int_equal(result.status, TRG_TRUNCATED);
             assert_int_equal(result.wanted, want.n);

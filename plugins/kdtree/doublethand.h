@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* doublethand.h - doublets on one core of the CPU.  A layer has so few hits that a window of phi in
+ * a sorted list is found faster than a tree is built: sixteen hits are held against the cuts at
+ * once, with the same arithmetic.  Hits are gone through by their number, so that doublets come in
+ * their order in one pass. */
+#ifndef KD_DOUBLETHAND_H
+#define KD_DOUBLETHAND_H
+#include <stddef.h>
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
+#include "byhand.h"
+#include "kddoublets.h"
+
+#define KDD_VECTOR 16u
+
+/* Sorts words that all differ. */
+static inline void kdd_sort_words(trg_u64 *v, size_t n)
+{
+    struct {
+        trg_u64 *v;
+        size_t n;
+    } stack[64]; /* the longer part waits: never more than the logarithm of n */
+    trg_u32 depth = 0;
+
+    for (;;) {
+        while (n > KD_SORTED_BELOW) {
+            const trg_u64 pivot = kd_pivot(v, n);
+            size_t m = kd_split_words(v, n, pivot);
+
+            if (!m) /* the pivot is the smallest: puts it first */
+                m = kd_split_words(v, n, pivot + 1u);
+            stack[depth].v = 2 * m < n ? v + m : v;
+            stack[depth++].n = 2 * m < n ? n - m : m;
+            v = 2 * m < n ? v : v + m;
+            n = 2 * m < n ? m : n - m;
+        }
+        kd_sort_words(v, n);
+        if (!depth)
+            return;
+        v = stack[--depth].v;
+        n = stack[depth].n;
+    }
+}
+
+/* kdd_layers for one RoI: hits in order of (layer, phi), and in counts where each number of a hit
+ * went. */
+static inline void kdd_host_layers(const float *x, const float *y, const float *z,
+                                   const trg_u16 *layer, trg_u32 base, trg_u32 n,
+                                   const struct kdd_par *par, trg_u32 *numbers, float *hits,
+                                   trg_u32 *trees, trg_u32 *counts)
+{
+    trg_u64 *words = (trg_u64 *)(void *)(numbers + 2u * (size_t)par->room) + base;
+    trg_u32 begin[KDD_LAYERS + 2u] = {0}, at[KDD_LAYERS + 1u];
+
+    for (trg_u32 i = 0; i < n; i++) {
+        const struct kdd_hit h = kdd_about_beam(par->cuts, x[i], y[i], z[i]);
+        const trg_u32 l = layer[i] < KDD_LAYERS && kdd_is_good(h) ? layer[i] : KDD_LAYERS;
+
+        numbers[base + i] = l;
+        begin[l + 1u]++;
+    }
+    for (trg_u32 l = 0; l <= KDD_LAYERS; l++) {
+        begin[l + 1u] += begin[l];
+        at[l] = begin[l];
+    }
+    for (trg_u32 i = 0; i < n; i++) {
+        const struct kdd_hit h = kdd_about_beam(par->cuts, x[i], y[i], z[i]);
+
+        words[at[numbers[base + i]]++] = (trg_u64)kd_key(kdd_phi(h.x, h.y)) << 32 | i;
+    }
+    for (trg_u32 l = 0; l <= KDD_LAYERS; l++) {
+        if (l < KDD_LAYERS) {
+            kdd_sort_words(words + begin[l], begin[l + 1u] - begin[l]);
+            trees[2u * l] = base + begin[l];
+            trees[2u * l + 1u] = begin[l + 1u] - begin[l];
+        }
+        for (trg_u32 p = begin[l]; p < begin[l + 1u]; p++) {
+            const trg_u32 i = (trg_u32)words[p];
+            struct kdd_hit h = kdd_about_beam(par->cuts, x[i], y[i], z[i]);
+
+            hits[base + p] = h.x;
+            hits[par->room + base + p] = h.y;
+            hits[2u * (size_t)par->room + base + p] = h.z;
+            hits[3u * (size_t)par->room + base + p] = h.r;
+            hits[4u * (size_t)par->room + base + p] = kd_unkey((trg_u32)(words[p] >> 32));
+            counts[base + i] = p;
+            numbers[par->room + base + p] = i;
+        }
+    }
+    for (trg_u32 l = 0; l <= KDD_LAYERS; l++)
+        for (trg_u32 p = begin[l]; p < begin[l + 1u]; p++)
+            numbers[base + p] = l;
+}
+
+struct kdd_columns { /* the hits of one RoI */
+    const float *x, *y, *z, *r, *phi;
+    const trg_u32 *number;
+};
+
+/* The first place in [begin, end) whose phi is not below the limit; no branch depends on a hit. */
+static inline trg_u32 kdd_first(const float *phi, trg_u32 begin, trg_u32 end, float limit)
+{
+    trg_u32 n = end - begin;
+
+    while (n > 1u) {
+        const trg_u32 step = n / 2u;
+
+        begin += phi[begin + step - 1u] < limit ? step : 0u;
+        n -= step;
+    }
+    return n && phi[begin] < limit ? begin + 1u : begin;
+}
+
+#if defined(__AVX512F__)
+/* kdd_accepts for sixteen hits from place p on, of those in `in`: the same operations in the same
+ * order. */
+static inline __mmask16 kdd_accepts_vector(const struct kdd_columns *c, trg_u32 p, __mmask16 in,
+                                           const struct kdd_cuts cuts, const struct kdd_pair pair,
+                                           const struct kdd_hit i)
+{
+    const __m512 x = _mm512_maskz_loadu_ps(in, c->x + p), y = _mm512_maskz_loadu_ps(in, c->y + p);
+    const __m512 z = _mm512_maskz_loadu_ps(in, c->z + p), r = _mm512_maskz_loadu_ps(in, c->r + p);
+    const __m512 ix = _mm512_set1_ps(i.x), iy = _mm512_set1_ps(i.y), iz = _mm512_set1_ps(i.z);
+    const __m512 ir = _mm512_set1_ps(i.r), two_r = _mm512_set1_ps(cuts.two_r_min * cuts.two_r_min);
+    const __m512 dr = r - ir, dx = x - ix, dy = y - iy, at_beam = iz * r - z * ir;
+    const __m512 cross = ix * y - iy * x;
+    const __m512 jump =
+        _mm512_abs_ps(_mm512_maskz_loadu_ps(in, c->phi + p) - _mm512_set1_ps(i.phi));
+    const __m512 dphi = _mm512_min_ps(_mm512_set1_ps(KDD_TURN) - jump, jump);
+
+    in = _mm512_mask_cmp_ps_mask(in, dr, _mm512_setzero_ps(), _CMP_GT_OQ);
+    in = _mm512_mask_cmp_ps_mask(in, dphi, _mm512_set1_ps(pair.phi_road), _CMP_LE_OQ);
+    in =
+        _mm512_mask_cmp_ps_mask(in, _mm512_abs_ps(z - iz), _mm512_set1_ps(pair.z_road), _CMP_LE_OQ);
+    in = _mm512_mask_cmp_ps_mask(in, _mm512_abs_ps(at_beam), _mm512_set1_ps(cuts.beam_half) * dr,
+                                 _CMP_LE_OQ);
+    return _mm512_mask_cmp_ps_mask(in, ir * ir * (r * r) * (dx * dx + dy * dy),
+                                   two_r * (cross * cross), _CMP_GE_OQ);
+}
+#endif
+
+/* Appends the numbers of hits in [begin, end) that are a doublet with hit i and whose phi is not
+ * above `most` to a row of n. */
+static inline trg_u32 kdd_scan(const struct kdd_columns *c, const struct kdd_cuts cuts,
+                               const struct kdd_pair pair, const struct kdd_hit i, trg_u32 begin,
+                               trg_u32 end, float most, trg_u32 *row, trg_u32 n)
+{
+    trg_u32 p = begin;
+
+#if defined(__AVX512F__)
+    for (; p < end && c->phi[p] <= most; p += KDD_VECTOR) {
+        const trg_u32 here = end - p < KDD_VECTOR ? end - p : KDD_VECTOR;
+        __mmask16 in = (__mmask16)(0xffffu >> (KDD_VECTOR - here));
+
+        in = _mm512_mask_cmp_ps_mask(in, _mm512_maskz_loadu_ps(in, c->phi + p),
+                                     _mm512_set1_ps(most), _CMP_LE_OQ);
+        in = kdd_accepts_vector(c, p, in, cuts, pair, i);
+        _mm512_storeu_si512(
+            row + n, _mm512_maskz_compress_epi32(in, _mm512_maskz_loadu_epi32(in, c->number + p)));
+        n += (trg_u32)__builtin_popcount(in);
+    }
+#else
+    for (; p < end && c->phi[p] <= most; p++) {
+        const struct kdd_hit o = {c->x[p], c->y[p], c->z[p], c->r[p], c->phi[p]};
+
+        row[n] = c->number[p];
+        n += kdd_accepts(cuts, pair, i, o);
+    }
+#endif
+    return n;
+}
+
+/* All doublets that begin with the hit at place p; their numbers go to `row`, which has room for
+ * all hits and one more.  A hit whose neighbours are all on the other side of +-pi is found there.
+ */
+static inline trg_u32 kdd_row(const struct kdd_columns *c, const struct kdd_par *par,
+                              const trg_u32 *trees, trg_u32 base, trg_u32 layer, trg_u32 p,
+                              trg_u32 *row)
+{
+    const struct kdd_hit i = {c->x[p], c->y[p], c->z[p], c->r[p], c->phi[p]};
+    trg_u32 n = 0;
+
+    for (trg_u32 k = 0; k < par->n_pairs; k++) {
+        const struct kdd_pair pair = par->pair[k];
+        const trg_u32 begin = trees[2u * pair.outer] - base;
+        const trg_u32 end = begin + trees[2u * pair.outer + 1u];
+        const float reach = pair.phi_road + 1e-5f;
+        const float low = i.phi - reach, high = i.phi + reach;
+
+        if (pair.inner != layer)
+            continue;
+        n = kdd_scan(c, par->cuts, pair, i, kdd_first(c->phi, begin, end, low), end, high, row, n);
+        if (high > KDD_PI)
+            n = kdd_scan(c, par->cuts, pair, i, begin, end, high - KDD_TURN, row, n);
+        else if (low < -KDD_PI)
+            n = kdd_scan(c, par->cuts, pair, i, kdd_first(c->phi, begin, end, low + KDD_TURN), end,
+                         4.0f, row, n);
+    }
+    return n;
+}
+
+/* The `keep` smallest of the n different numbers of a row, ascending.  The row has room for sixteen
+ * more. */
+#if defined(__AVX512F__)
+static inline void kdd_sort_row(trg_u32 *row, trg_u32 n, trg_u32 *to, trg_u32 keep)
+{
+    _mm512_storeu_si512(row + n, _mm512_set1_epi32(-1));
+    for (trg_u32 i = 0; i < n; i++) { /* its place is how many are smaller */
+        const __m512i x = _mm512_set1_epi32((int)row[i]);
+        trg_u32 place = 0;
+
+        for (trg_u32 k = 0; k < n; k += KDD_VECTOR)
+            place += (trg_u32)__builtin_popcount(
+                _mm512_cmplt_epu32_mask(_mm512_loadu_si512(row + k), x));
+        if (place < keep)
+            to[place] = row[i];
+    }
+}
+#else
+static inline void kdd_sort_row(trg_u32 *row, trg_u32 n, trg_u32 *to, trg_u32 keep)
+{
+    for (trg_u32 i = 1; i < n; i++) {
+        const trg_u32 x = row[i];
+        trg_u32 k = i;
+
+        for (; k > 0 && row[k - 1u] > x; k--)
+            row[k] = row[k - 1u];
+        row[k] = x;
+    }
+    memcpy(to, row, keep * sizeof *to);
+}
+#endif
+
+/* kdd_count, kdd_sum, kdd_offsets and kdd_fill of all RoIs at once.  `row` has room for the hits of
+ * any RoI, and one more. */
+static inline void kdd_host_fill(const float *hits, const trg_u32 *numbers, const trg_u32 *trees,
+                                 const trg_u32 *counts, const trg_u32 *offsets_in, trg_u32 *row,
+                                 struct kdd_summary *summaries, unsigned char *out,
+                                 const struct kdd_par *par)
+{
+    trg_u32 *offsets = (trg_u32 *)(void *)(out + par->out.offsets);
+    trg_u32 sum = 0;
+
+    for (trg_u32 roi = 0; roi < par->n_rois; roi++, trees += 2u * KDD_LAYERS) {
+        const trg_u32 base = offsets_in[roi], n_hits = offsets_in[roi + 1u] - base;
+        const size_t room = par->room;
+        const struct kdd_columns c = {hits + base,
+                                      hits + room + base,
+                                      hits + 2u * room + base,
+                                      hits + 3u * room + base,
+                                      hits + 4u * room + base,
+                                      numbers + room + base};
+        const trg_u32 limit = kdd_limit_of(par->max_roi, par->max_per_hit, n_hits);
+        trg_u32 *inner = (trg_u32 *)(void *)(out + par->out.column[0]) + sum;
+        trg_u32 *outer = (trg_u32 *)(void *)(out + par->out.column[1]) + sum;
+        trg_u32 wanted = 0, used = 0;
+
+        for (trg_u32 i = 0; i < n_hits; i++) {
+            const trg_u32 p = counts[base + i], layer = numbers[base + p];
+            trg_u32 n, keep;
+
+            if (layer == KDD_LAYERS)
+                continue;
+            used++;
+            n = kdd_row(&c, par, trees, base, layer, p, row);
+            keep = wanted < limit ? (n < limit - wanted ? n : limit - wanted) : 0u;
+            if (keep)
+                kdd_sort_row(row, n, outer + wanted, keep);
+            for (trg_u32 k = 0; k < keep; k++)
+                inner[wanted + k] = i;
+            wanted += n;
+        }
+        offsets[roi] = sum;
+        summaries[roi].n_used = used;
+        summaries[roi].wanted = wanted;
+        summaries[roi].kept = wanted < limit ? wanted : limit;
+        sum += summaries[roi].kept;
+    }
+    offsets[par->n_rois] = sum;
+}
+#endif
