@@ -18,6 +18,7 @@
 static struct paths_host host;
 static FILE *json;
 static uint32_t n_runs = 11;
+static const char *only_backend;
 
 static const char *const phase_names[PA_PHASES] = {"starts", "links", "paths", "fit", "products"};
 
@@ -267,6 +268,8 @@ static void everywhere(const struct sample *s)
         for (uint32_t k = 0; k < devices; k++) {
             struct trg_device *d;
 
+            if (only_backend && strcmp(only_backend, backend) != 0)
+                continue;
             if (backends_device(host.backends, backend, k, &d) < 0)
                 continue;
             for (uint32_t g = strcmp(backend, "cpu") ? 1 : 0; g < 3; g++)
@@ -348,10 +351,14 @@ int main(int argc, char **argv)
             n_runs = 5;
         } else if (!strcmp(argv[i], "--only") && i + 1 < argc) {
             only = argv[++i];
+        } else if (!strcmp(argv[i], "--backend") && i + 1 < argc) {
+            only_backend = argv[++i];
         } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
             json = fopen(argv[++i], "a");
         } else {
-            fprintf(stderr, "usage: bench_paths [--quick] [--only SAMPLE] [--json FILE]\n");
+            fprintf(
+                stderr,
+                "usage: bench_paths [--quick] [--only SAMPLE] [--backend NAME] [--json FILE]\n");
             return 2;
         }
     }

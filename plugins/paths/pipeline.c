@@ -9,6 +9,9 @@
 #include "paths.program.h"
 #include "starts.program.h"
 
+#define PA_GROUP_LARGE 1024u /* of the kernels that have one group for an RoI */
+_Static_assert(sizeof(struct pa_par) <= 1024, "OpenCL promises no more room for arguments");
+
 enum kernel { /* in the order of the table below */
               K_SUMS,
               K_APPLY,
@@ -154,7 +157,7 @@ static uint32_t groups_for(const struct pa_pipeline *p, uint64_t items)
     return (uint32_t)(n < 1 ? 1 : n > most ? most : n);
 }
 
-static void run(struct launch *l, enum kernel k, uint32_t groups, const char *buffers)
+static void run_with(struct launch *l, enum kernel k, struct trg_range range, const char *buffers)
 {
     struct trg_arg arg[TRG_ARGS_MAX];
     uint32_t n = 0;
@@ -171,7 +174,22 @@ static void run(struct launch *l, enum kernel k, uint32_t groups, const char *bu
         arg[n++] = TRG_BUF(b);
     }
     arg[n++] = TRG_VAL(l->par);
-    l->result = trg_launch(l->q, l->p->kernel[k], (struct trg_range){groups, l->p->group}, arg, n);
+    l->result = trg_launch(l->q, l->p->kernel[k], range, arg, n);
+}
+
+static void run(struct launch *l, enum kernel k, uint32_t groups, const char *buffers)
+{
+    run_with(l, k, (struct trg_range){groups, l->p->group}, buffers);
+}
+
+/* One group for each RoI, a large one where RoIs may have many paths. */
+static void run_rois(struct launch *l, enum kernel k, const char *buffers)
+{
+    const uint32_t most =
+        l->p->device.group_max < PA_GROUP_LARGE ? l->p->device.group_max : PA_GROUP_LARGE;
+    const bool is_large = l->most_paths / l->par.n_rois > PA_GROUP_LARGE;
+
+    run_with(l, k, (struct trg_range){l->par.n_rois, is_large ? most : l->p->group}, buffers);
 }
 
 /* Sums [src, src + work[n]) into dst. */
@@ -268,7 +286,7 @@ static void find_candidates(struct launch *l)
 {
     run(l, K_FIT, groups_for(l->p, l->most_paths), "hw");
     if (l->par.remove_duplicates)
-        run(l, K_DUPLICATES, l->par.n_rois, "w");
+        run_rois(l, K_DUPLICATES, "w");
 }
 
 static void note(struct launch *l, int r)
@@ -300,10 +318,10 @@ static void make_products(struct launch *l, const struct trg_batch *b, struct pa
     const size_t rois = b->n_rois * sizeof(struct trg_roi_info);
     const uint32_t rows = pa_batch_rows(l->p, b->n_rois, l->most_hits);
 
-    run(l, K_SELECT, l->par.n_rois, "w");
+    run_rois(l, K_SELECT, "w");
     run(l, K_PLACE, 1, "ptw");
     run(l, K_WRITE, groups_for(l->p, rows), "hptw");
-    run(l, K_VALUES, l->par.n_rois, "w");
+    run_rois(l, K_VALUES, "w");
     if (l->result == 0)
         note(l, trg_copy(l->q, l->paths, l->par.paths.rois, l->hits, l->par.hits.rois, rois));
     if (l->result == 0)
