@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "log.h"
+
 #define PAGE 4096u
 
 struct shm_window {
@@ -168,9 +170,11 @@ static void unmap_idle(struct shm_region *r)
 {
     if (!r->is_orphan || r->n_rois)
         return;
-    /* the addresses stay taken */
-    mmap(place_of(r), r->window->bytes, PROT_NONE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    /* the addresses stay taken; where that fails the next region is mapped over this one */
+    if (mmap(place_of(r), r->window->bytes, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+        log_warn("ingress", "the memory of a client that is gone is kept", "error=\"%s\"",
+                 strerror(errno));
     close(r->fd);
     r->fd = -1;
     r->head = NULL;

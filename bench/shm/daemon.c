@@ -154,7 +154,7 @@ int daemon_start(struct daemon *d, const char *plugin, const char *params, bool 
     if (!d->pid)
         run(d, bench);
     for (int i = 0; i < 3000; i++) { /* 30 s at most */
-        const struct timespec t = {.tv_nsec = 10 * 1000000};
+        const struct timespec t = {.tv_nsec = 10000000L};
 
         if (access(d->endpoint[WAY_IPC] + strlen("ipc://"), F_OK) == 0)
             return 0;

@@ -69,7 +69,7 @@ static int set_credits(struct connection *c, uint32_t credits)
         return -ENOMEM;
     c->flight = flight;
     c->room = room;
-    for (uint32_t i = 0; i < old_room; i++)
+    for (uint32_t i = 0; old && i < old_room; i++)
         if (old[i].state != FLIGHT_FREE)
             *flight_of(c, old[i].token) = old[i];
     free(old);
