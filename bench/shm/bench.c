@@ -20,15 +20,15 @@ static struct {
 
 struct load { /* what is sent and who looks at it */
     const char *plugin, *params, *preset;
-    uint32_t batch;
+    uint32_t batch, credits;
     uint64_t rois;
 };
 static const struct load loads[] = {
-    {"nothing", "", "lowlum", 1, 100000},
-    {"nothing", "", "lowlum", 16, 200000},
-    {"nothing", "", "highlum", 1, 8000},
-    {"zfinder", "preset: pure", "lowlum", 1, 20000},
-    {"zfinder", "preset: pure", "highlum", 1, 1000},
+    {"nothing", "", "lowlum", 1, 4096, 200000},
+    {"nothing", "", "lowlum", 16, 4096, 200000},
+    {"nothing", "", "highlum", 1, 256, 8000},
+    {"zfinder", "preset: pure", "lowlum", 1, 4096, 20000},
+    {"zfinder", "preset: pure", "highlum", 1, 256, 1000},
 };
 
 struct figures {
@@ -56,6 +56,7 @@ static int run(const struct daemon *d, enum way way, const struct load *load, ui
                                      .connections = 1,
                                      .threads = 1,
                                      .batch = load->batch,
+                                     .credits = load->credits,
                                      .timeout_ms = 20000,
                                      .z_value = -1,
                                      .quiet = true};

@@ -86,7 +86,7 @@ static int write_files(struct daemon *d, const char *bench, const char *plugin, 
              "http: {address: \"\"}\n"
              "log: {level: warn}\n"
              "limits: {soft_ms: 0, hard_ms: 0}\n"
-             "clients: {heartbeat_ms: 60000, shm_mbytes: 256}\n"
+             "clients: {credits: 4096, heartbeat_ms: 60000, shm_mbytes: 128}\n"
              "devices: [{backend: cpu, index: 0, lanes: 1}]\n",
              d->endpoint[WAY_SHM], d->endpoint[WAY_IPC], d->endpoint[WAY_TCP], bench, bench);
     return r < 0 ? r : write_file(d, "trigd.yaml", text);
