@@ -83,21 +83,37 @@ TRG_FN struct vx_pair vx_pair_of(struct vx_line a, struct vx_line b)
     return p;
 }
 
-/* Whether two lines come closer than `limit2` (mm^2) to each other; no division, no root.
- * Skew lines: d = |dp . c| / |c|.  Near-parallel ones, where c is all rounding: the part of dp
- * across the mean direction.  Gives the same for (a, b) and (b, a), to the bit. */
-TRG_FN trg_u32 vx_is_near(struct vx_line a, struct vx_line b, float limit2, float parallel_sin2)
+/* For near-parallel lines, where the cross product is all rounding: whether the part of dp across
+ * the mean direction is below the limit. */
+TRG_FN trg_u32 vx_is_near_parallel(struct vx_line a, struct vx_line b, struct vx_pair p,
+                                   float limit2)
 {
-    const struct vx_pair p = vx_pair_of(a, b);
-    const float volume = p.dx * p.cx + p.dy * p.cy + p.dz * p.cz;
     const float mx = a.ux + b.ux, my = a.uy + b.uy, mz = a.uz + b.uz;
     const float along = p.dx * mx + p.dy * my + p.dz * mz;
     const float m2 = mx * mx + my * my + mz * mz;
     const float far2 = p.dx * p.dx + p.dy * p.dy + p.dz * p.dz;
-    const trg_u32 skew = volume * volume < limit2 * p.sin2;
-    const trg_u32 parallel = (far2 - limit2) * m2 < along * along;
+
+    return (far2 - limit2) * m2 < along * along ? 1u : 0u;
+}
+
+/* Whether two lines come closer than `limit2` (mm^2) to each other: |dp . c| / |c|, without
+ * division and root.  Gives the same for (a, b) and (b, a), to the bit. */
+TRG_FN trg_u32 vx_is_near(struct vx_line a, struct vx_line b, float limit2, float parallel_sin2)
+{
+    const struct vx_pair p = vx_pair_of(a, b);
+    const float volume = p.dx * p.cx + p.dy * p.cy + p.dz * p.cz;
+    const trg_u32 skew = volume * volume < limit2 * p.sin2 ? 1u : 0u;
+
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
+    if (p.sin2 > parallel_sin2) /* almost always: the other half of the work is saved */
+        return skew;
+    return vx_is_near_parallel(a, b, p, limit2);
+#else
+    /* both, so that there is no branch where loops are vectorized */
+    const trg_u32 parallel = vx_is_near_parallel(a, b, p, limit2);
 
     return p.sin2 > parallel_sin2 ? skew : parallel;
+#endif
 }
 
 /* Where two lines cross: the middle of their closest points.  Near-parallel lines have no such

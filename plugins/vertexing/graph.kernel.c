@@ -36,14 +36,13 @@ TRG_FN trg_u32 vx_tile_column(trg_u32 p)
     return c;
 }
 
-TRG_FN trg_u32 vx_adjacent(struct vx_line a, struct vx_line b, struct vx_par par)
+/* The statistical version: the limit is also doca_sigmas of the errors of both tracks where they
+ * are closest. */
+TRG_FN trg_u32 vx_is_near_in_sigmas(struct vx_line a, struct vx_line b, struct vx_par par)
 {
-    float limit2 = par.doca_max * par.doca_max;
+    const float z = vx_crossing(a, b, par.parallel_sin2).z;
 
-    if (par.doca_sigmas > 0.0f)
-        limit2 =
-            vx_limit2(par.doca_max, par.doca_sigmas, a, b, vx_crossing(a, b, par.parallel_sin2).z);
-    return vx_is_near(a, b, limit2, par.parallel_sin2);
+    return vx_is_near(a, b, vx_limit2(par.doca_max, par.doca_sigmas, a, b, z), par.parallel_sin2);
 }
 
 /* 32 tracks as columns in shared memory, and one of them back. */
@@ -52,15 +51,15 @@ TRG_FN struct vx_line vx_staged(TRG_LOCAL const float *s, trg_u32 k)
 {
     struct vx_line l;
 
-    l.x = s[VX_X * VX_TILE + k];
-    l.y = s[VX_Y * VX_TILE + k];
-    l.z = s[VX_Z * VX_TILE + k];
-    l.ux = s[VX_UX * VX_TILE + k];
-    l.uy = s[VX_UY * VX_TILE + k];
-    l.uz = s[VX_UZ * VX_TILE + k];
-    l.v = s[VX_V * VX_TILE + k];
-    l.c = s[VX_C * VX_TILE + k];
-    l.vt = s[VX_VT * VX_TILE + k];
+    l.x = (s + VX_X * VX_TILE)[k];
+    l.y = (s + VX_Y * VX_TILE)[k];
+    l.z = (s + VX_Z * VX_TILE)[k];
+    l.ux = (s + VX_UX * VX_TILE)[k];
+    l.uy = (s + VX_UY * VX_TILE)[k];
+    l.uz = (s + VX_UZ * VX_TILE)[k];
+    l.v = (s + VX_V * VX_TILE)[k];
+    l.c = (s + VX_C * VX_TILE)[k];
+    l.vt = (s + VX_VT * VX_TILE)[k];
     return l;
 }
 
@@ -70,8 +69,15 @@ TRG_FN trg_u32 vx_row_word(TRG_LOCAL const float *stage, struct vx_line a, trg_u
 {
     trg_u32 word = 0u;
 
-    for (trg_u32 k = 0u; k < m; k++)
-        word |= vx_adjacent(a, vx_staged(stage, k), par) << k;
+    if (par.doca_sigmas > 0.0f) {
+        for (trg_u32 k = 0u; k < m; k++)
+            word |= vx_is_near_in_sigmas(a, vx_staged(stage, k), par) << k;
+    } else {
+        const float limit2 = par.doca_max * par.doca_max;
+
+        for (trg_u32 k = 0u; k < m; k++)
+            word |= vx_is_near(a, vx_staged(stage, k), limit2, par.parallel_sin2) << k;
+    }
     return self < VX_TILE ? word & ~(1u << self) : word;
 }
 

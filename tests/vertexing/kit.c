@@ -88,45 +88,61 @@ void kit_graph_close(struct kit_graph *g)
     *g = (struct kit_graph){0};
 }
 
-int kit_graph_open(struct kit *k, uint32_t n, const float *tracks, const uint32_t *pv_of,
-                   const struct vx_vertex *pvs, uint32_t n_pv, const struct vx_par *par,
-                   struct kit_graph *ret_graph)
+/* Offsets, the list of tracks and the counts of each RoI. */
+static int upload_lists(struct kit *k, uint32_t n_pv, struct kit_graph *g)
 {
-    struct kit_graph g = {.n = n, .words_room = (n + 31) / 32, .par = *par};
-    const uint32_t offsets[2] = {0, n};
-    const struct vx_counts counts = {.n_selected = n, .n_pv = n_pv};
-    uint32_t *list = calloc(n + 1, sizeof *list);
-    int r = list ? 0 : -ENOMEM;
+    const uint32_t all = g->n_rois * g->n;
+    uint32_t *offsets = calloc(g->n_rois + 1u, sizeof *offsets), *list = calloc(all + 1u, 4);
+    struct vx_counts *counts = calloc(g->n_rois, sizeof *counts);
+    int r = offsets && list && counts ? 0 : -ENOMEM;
 
-    for (uint32_t i = 0; list && i < n; i++)
+    for (uint32_t i = 0; r == 0 && i < all; i++)
         list[i] = i;
-    g.par.in = (struct trg_span){.n_rois = 1, .n_items = n};
-    g.par.n_rois = 1;
-    g.par.items_room = n;
+    for (uint32_t i = 0; r == 0 && i < g->n_rois; i++) {
+        offsets[i + 1] = (i + 1) * g->n;
+        counts[i] = (struct vx_counts){.n_selected = g->n, .n_pv = n_pv};
+    }
+    if (r == 0)
+        r = kit_upload(k, offsets, (g->n_rois + 1u) * sizeof *offsets, &g->data);
+    if (r == 0)
+        r = kit_upload(k, list, all * sizeof *list, &g->selected);
+    if (r == 0)
+        r = kit_upload(k, counts, g->n_rois * sizeof *counts, &g->counts);
+    free(offsets);
+    free(list);
+    free(counts);
+    return r;
+}
+
+int kit_graph_open(struct kit *k, uint32_t n_rois, uint32_t n, const float *tracks,
+                   const uint32_t *pv_of, const struct vx_vertex *pvs, uint32_t n_pv,
+                   const struct vx_par *par, struct kit_graph *ret_graph)
+{
+    struct kit_graph g = {.n_rois = n_rois, .n = n, .words_room = (n + 31) / 32, .par = *par};
+    const size_t all = (size_t)n_rois * n;
+    int r;
+
+    g.par.in = (struct trg_span){.n_rois = n_rois, .n_items = (uint32_t)all};
+    g.par.n_rois = n_rois;
+    g.par.items_room = (uint32_t)all;
     g.par.words_room = g.words_room;
     g.par.pv_room = n_pv ? n_pv : 1;
     g.par.sv_room = VX_SV_MAX;
     g.par.max_selected = n;
     g.par.parts = g.par.parts ? g.par.parts : 1;
+    r = upload_lists(k, n_pv, &g);
     if (r == 0)
-        r = kit_upload(k, offsets, sizeof offsets, &g.data);
+        r = kit_upload(k, tracks, VX_COLUMNS * all * sizeof *tracks, &g.tracks);
     if (r == 0)
-        r = kit_upload(k, tracks, (size_t)VX_COLUMNS * n * sizeof *tracks, &g.tracks);
+        r = kit_upload(k, pv_of, all * sizeof *pv_of, &g.pv_of);
     if (r == 0)
-        r = kit_upload(k, list, n * sizeof *list, &g.selected);
+        r = kit_upload(k, pvs, (size_t)n_rois * g.par.pv_room * sizeof *pvs, &g.pvs);
     if (r == 0)
-        r = kit_upload(k, pv_of, n * sizeof *pv_of, &g.pv_of);
+        r = kit_upload(k, NULL, all * g.words_room * sizeof(uint32_t), &g.matrix);
     if (r == 0)
-        r = kit_upload(k, pvs, (n_pv ? n_pv : 1) * sizeof *pvs, &g.pvs);
+        r = kit_upload(k, NULL, all * sizeof(uint32_t), &g.labels);
     if (r == 0)
-        r = kit_upload(k, &counts, sizeof counts, &g.counts);
-    if (r == 0)
-        r = kit_upload(k, NULL, (size_t)n * g.par.words_room * 4, &g.matrix);
-    if (r == 0)
-        r = kit_upload(k, NULL, n * sizeof(uint32_t), &g.labels);
-    if (r == 0)
-        r = kit_upload(k, NULL, VX_SV_MAX * sizeof(struct vx_vertex), &g.svs);
-    free(list);
+        r = kit_upload(k, NULL, (size_t)n_rois * VX_SV_MAX * sizeof(struct vx_vertex), &g.svs);
     if (r < 0)
         kit_graph_close(&g);
     else
@@ -141,7 +157,7 @@ int kit_adjacency(struct kit *k, struct kit_graph *g)
     const struct trg_arg args[] = {TRG_BUF(g->data),   TRG_BUF(g->tracks), TRG_BUF(g->selected),
                                    TRG_BUF(g->counts), TRG_BUF(g->matrix), TRG_VAL(g->par)};
 
-    return kit_launch(k, kernel[g->par.layout], g->par.parts, 128, args, 6);
+    return kit_launch(k, kernel[g->par.layout], g->n_rois * g->par.parts, 128, args, 6);
 }
 
 int kit_cuts(struct kit *k, struct kit_graph *g)
@@ -150,7 +166,7 @@ int kit_cuts(struct kit *k, struct kit_graph *g)
                                    TRG_BUF(g->pv_of),  TRG_BUF(g->pvs),    TRG_BUF(g->counts),
                                    TRG_BUF(g->matrix), TRG_VAL(g->par)};
 
-    return kit_launch(k, "vx_cuts", g->par.parts, 128, args, 8);
+    return kit_launch(k, "vx_cuts", g->n_rois * g->par.parts, 128, args, 8);
 }
 
 int kit_components(struct kit *k, struct kit_graph *g)
@@ -158,7 +174,7 @@ int kit_components(struct kit *k, struct kit_graph *g)
     const struct trg_arg args[] = {TRG_BUF(g->data), TRG_BUF(g->matrix), TRG_BUF(g->labels),
                                    TRG_BUF(g->svs),  TRG_BUF(g->counts), TRG_VAL(g->par)};
 
-    return kit_launch(k, "vx_components", 1, 128, args, 6);
+    return kit_launch(k, "vx_components", g->n_rois, 128, args, 6);
 }
 
 int kit_is_edge(const uint32_t *matrix, uint32_t layout, uint32_t n, uint32_t i, uint32_t j)

@@ -25,17 +25,18 @@ int kit_download(struct kit *k, struct trg_buffer *b, void *ret_data, size_t byt
 int kit_launch(struct kit *k, const char *kernel, uint32_t groups, uint32_t size,
                const struct trg_arg *args, uint32_t n_args);
 
-/* One RoI's graph, as the kernels of graph.kernel.c want it: all n tracks are selected. */
+/* Graphs of n_rois RoIs with n tracks each, as the kernels of graph.kernel.c want them: all tracks
+ * are selected. */
 struct kit_graph {
-    uint32_t n, words_room;
+    uint32_t n_rois, n, words_room;
     struct vx_par par;
     struct trg_buffer *data, *tracks, *selected, *pv_of, *pvs, *counts, *matrix, *labels, *svs;
 };
 /* `tracks` holds VX_COLUMNS columns of n floats, `pv_of` n numbers of the `n_pv` vertices; the
  * parts of `par` that say sizes and places are set. */
-int kit_graph_open(struct kit *k, uint32_t n, const float *tracks, const uint32_t *pv_of,
-                   const struct vx_vertex *pvs, uint32_t n_pv, const struct vx_par *par,
-                   struct kit_graph *ret_graph);
+int kit_graph_open(struct kit *k, uint32_t n_rois, uint32_t n, const float *tracks,
+                   const uint32_t *pv_of, const struct vx_vertex *pvs, uint32_t n_pv,
+                   const struct vx_par *par, struct kit_graph *ret_graph);
 void kit_graph_close(struct kit_graph *g);
 int kit_adjacency(struct kit *k, struct kit_graph *g);
 int kit_cuts(struct kit *k, struct kit_graph *g);

@@ -90,7 +90,7 @@ static void example_on(struct trg_device *device, void *arg)
     float *tracks = columns_of(l, n);
 
     assert_int_equal(kit_open(device, &graph_program, &k), 0);
-    assert_int_equal(kit_graph_open(&k, n, tracks, pv_of, pvs, 2, &par, &g), 0);
+    assert_int_equal(kit_graph_open(&k, 1, n, tracks, pv_of, pvs, 2, &par, &g), 0);
     assert_int_equal(kit_adjacency(&k, &g), 0);
     assert_int_equal(kit_cuts(&k, &g), 0);
     assert_int_equal(kit_components(&k, &g), 0);
@@ -150,7 +150,7 @@ static void cuts_one_by_one(void **state)
         par.cylinder_max = par.cylinder_max > 0 ? par.cylinder_max : 10;
         par.parallel_sin2 = 1e-8f;
         par.layout = VX_LAYOUT_MEMORY;
-        assert_int_equal(kit_graph_open(&k, 2, tracks, pv_of, &pv, 1, &par, &g), 0);
+        assert_int_equal(kit_graph_open(&k, 1, 2, tracks, pv_of, &pv, 1, &par, &g), 0);
         assert_int_equal(kit_adjacency(&k, &g), 0);
         assert_int_equal(kit_cuts(&k, &g), 0);
         assert_int_equal(kit_download(&k, g.counts, &n, sizeof n), 0);
@@ -203,7 +203,7 @@ static void adjacency_on(struct trg_device *device, void *arg)
     }
     tracks = columns_of(l, n);
     assert_int_equal(kit_open(device, &graph_program, &k), 0);
-    assert_int_equal(kit_graph_open(&k, n, tracks, pv_of, NULL, 0, &par, &g), 0);
+    assert_int_equal(kit_graph_open(&k, 1, n, tracks, pv_of, NULL, 0, &par, &g), 0);
     assert_int_equal(kit_adjacency(&k, &g), 0);
     assert_int_equal(kit_download(&k, g.matrix, m, (size_t)n * words * sizeof *m), 0);
     for (uint32_t i = 0; i < n; i++)
@@ -279,7 +279,7 @@ static void components_on(struct trg_device *device, void *arg)
         set_bit(m, c->layout, c->n, c->edges[e][0], c->edges[e][1]);
     ref_components(c->n, c->n_edges, c->edges, want);
     assert_int_equal(kit_open(device, &graph_program, &k), 0);
-    assert_int_equal(kit_graph_open(&k, c->n, tracks, zero, NULL, 0, &par, &g), 0);
+    assert_int_equal(kit_graph_open(&k, 1, c->n, tracks, zero, NULL, 0, &par, &g), 0);
     trg_buffer_free(g.matrix);
     assert_int_equal(kit_upload(&k, m, words * sizeof *m, &g.matrix), 0);
     assert_int_equal(kit_components(&k, &g), 0);

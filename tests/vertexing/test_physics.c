@@ -78,8 +78,12 @@ static void pulls(void **state)
 /* Brings the events of a folder into an RoI file. */
 static bool import(const char *folder, const char *out)
 {
-    char program[512], *const argv[] = {program,        (char *)"import", (char *)"lhcb-csv",
-                                        (char *)folder, (char *)"--out",  (char *)out,
+    char program[512], *const argv[] = {program,
+                                        (char *)"import",
+                                        (char *)"lhcb-csv",
+                                        (char *)folder,
+                                        (char *)"--out",
+                                        (char *)out,
                                         NULL};
     int status;
     pid_t pid;

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Adjacency for N tracks, alone and many events in a launch: figures 8.2 and 8.3 of the thesis. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "event.h"
+#include "graph.program.h"
+#include "kit.h"
+#include "parts.h"
+#include "reference.h"
+
+static const uint32_t sizes[] = {10, 30, 100, 400, 1000, 4096};
+#define SIZES 6u
+
+static double serial_rate[SIZES]; /* pairs a second */
+
+static void make_lines(uint32_t n, uint32_t copies, struct ref_line *l, float *columns)
+{
+    uint64_t random = 1;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const double tx = 0.1 * toy_gauss(&random), ty = 0.1 * toy_gauss(&random);
+        const double norm = sqrt(1 + tx * tx + ty * ty);
+        const double v[VX_COLUMNS] = {toy_gauss(&random),
+                                      toy_gauss(&random),
+                                      50 * toy_gauss(&random),
+                                      tx / norm,
+                                      ty / norm,
+                                      1 / norm,
+                                      1e-4};
+
+        for (uint32_t k = 0; k < 3; k++) {
+            l[i].p[k] = v[k];
+            l[i].u[k] = v[3 + k];
+        }
+        for (uint32_t c = 0; c < VX_COLUMNS; c++)
+            for (uint32_t r = 0; r < copies; r++)
+                columns[((size_t)c * copies + r) * n + i] = (float)v[c];
+    }
+}
+
+struct serial {
+    const struct ref_line *l;
+    uint32_t n;
+    volatile uint32_t edges; /* so that the loop stays */
+};
+
+static int run_serial(void *arg, uint32_t times)
+{
+    struct serial *s = arg;
+
+    while (times--) {
+        uint32_t edges = 0;
+
+        for (uint32_t i = 0; i < s->n; i++)
+            for (uint32_t j = i + 1; j < s->n; j++)
+                edges += ref_distance(&s->l[i], &s->l[j]) < 0.1;
+        s->edges = edges;
+    }
+    return 0;
+}
+
+struct job {
+    struct kit kit;
+    struct kit_graph graph;
+};
+
+static int run_job(void *arg, uint32_t times)
+{
+    struct job *j = arg;
+    int r = 0;
+
+    while (r == 0 && times--)
+        r = kit_adjacency(&j->kit, &j->graph);
+    return r ? r : trg_finish(j->kit.queue);
+}
+
+/* One size and layout on `threads` threads (the host) or one. */
+static int one(const struct bench *b, struct trg_device *device, uint32_t size, uint32_t layout,
+               uint32_t n_rois, uint32_t threads)
+{
+    static const char *const names[] = {"full", "compute-symmetric", "memory-symmetric"};
+    const uint32_t n = sizes[size];
+    struct vx_par par = {.doca_max = 0.1f, .parallel_sin2 = 1e-8f, .layout = layout};
+    struct ref_line *l = calloc(n, sizeof *l);
+    float *columns = calloc((size_t)VX_COLUMNS * n * n_rois, sizeof *columns);
+    uint32_t *zero = calloc((size_t)n * n_rois, sizeof *zero);
+    struct vx_vertex *pvs = calloc(n_rois, sizeof *pvs);
+    struct job *jobs = calloc(threads, sizeof *jobs);
+    struct work *work = calloc(threads, sizeof *work);
+    struct trg_device_info info;
+    struct timing t;
+    char what[96], name[64];
+    bool is_host;
+    int r = l && columns && zero && pvs && jobs && work ? 0 : -ENOMEM;
+
+    trg_device_info(device, &info);
+    is_host = info.is_host != 0;
+    if (r == 0) {
+        make_lines(n, n_rois, l, columns);
+        par.parts = info.is_host ? 1 : 4 * info.units / n_rois;
+        par.parts = par.parts > 32 ? 32 : par.parts ? par.parts : 1;
+    }
+    if (r == 0 && serial_rate[size] <= 0) {
+        struct serial s = {.l = l, .n = n};
+
+        r = measure(&(struct work){run_serial, &s, true}, b->runs, b->min_ms, &t);
+        serial_rate[size] = n * (n - 1) / 2.0 / t.us * 1e6;
+    }
+    for (uint32_t i = 0; r == 0 && i < threads; i++) {
+        r = kit_open(device, &graph_program, &jobs[i].kit);
+        if (r == 0)
+            r = kit_graph_open(&jobs[i].kit, n_rois, n, columns, zero, pvs, 0, &par,
+                               &jobs[i].graph);
+        work[i] = (struct work){run_job, &jobs[i], is_host};
+    }
+    if (r == 0)
+        r = measure_all(work, threads, b->runs, b->min_ms, &t);
+    if (r == 0) {
+        device_name(device, name, sizeof name);
+        snprintf(what, sizeof what, "adjacency %s, N %u, %u events, %u threads", names[layout], n,
+                 n_rois, threads);
+        tell(b, &(struct figure){.what = what,
+                                 .device = name,
+                                 .unit = "pairs/s",
+                                 .per_s = (double)threads * n_rois * n * (n - 1) / 2 / t.us * 1e6,
+                                 .spread = t.spread,
+                                 .serial_per_s = serial_rate[size]});
+    }
+    for (uint32_t i = 0; jobs && i < threads; i++) {
+        kit_graph_close(&jobs[i].graph);
+        kit_close(&jobs[i].kit);
+    }
+    free(l);
+    free(columns);
+    free(zero);
+    free(pvs);
+    free(jobs);
+    free(work);
+    return r;
+}
+
+int bench_adjacency(const struct bench *b, struct trg_device *device)
+{
+    struct trg_device_info info;
+    int r = 0;
+
+    trg_device_info(device, &info);
+    for (uint32_t s = 0; r == 0 && s < SIZES - (b->quick ? 1 : 0); s++)
+        for (uint32_t layout = 0; r == 0 && layout < 3; layout++) {
+            /* so many events that 3e8 pairs, or 16384 events, are in a launch of a GPU */
+            double batch = (info.is_host || b->quick ? 4e6 : 3e8) / sizes[s] / sizes[s];
+
+            batch = batch > 16384 ? 16384 : batch;
+            r = one(b, device, s, layout, 1, 1);
+            if (r == 0 && batch >= 2)
+                r = one(b, device, s, layout, (uint32_t)batch, 1);
+            if (r == 0 && batch >= 2 && info.is_host && b->cores > 1)
+                r = one(b, device, s, layout, (uint32_t)batch, b->cores);
+        }
+    return r;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_vertexing - the parts of the vertexing plugin on every device, beside serial
+ * double-precision versions: medians and ratios.
+ *
+ *     TRIGD_BUILD=build/release build/release/bench/bench_vertexing
+ *         [--quick] [--json FILE] [--part adjacency|histogram|components|chain] [--device NAME] */
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parts.h"
+
+static int usage(void)
+{
+    fprintf(stderr, "usage: bench_vertexing [--quick] [--json FILE] "
+                    "[--part adjacency|histogram|components|chain] [--device NAME]\n");
+    return 2;
+}
+
+static uint32_t cores(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof set, &set) < 0 ? 1 : (uint32_t)CPU_COUNT(&set);
+}
+
+static int run_part(const char *part, const struct bench *b, const struct vx_host *h,
+                    struct trg_device *device)
+{
+    int r = 0;
+
+    if (!part || !strcmp(part, "adjacency"))
+        r = bench_adjacency(b, device);
+    if (r == 0 && (!part || !strcmp(part, "histogram")))
+        r = bench_histogram(b, device);
+    if (r == 0 && (!part || !strcmp(part, "components")))
+        r = bench_components(b, device);
+    if (r == 0 && (!part || !strcmp(part, "chain")))
+        r = bench_chain(b, h, device);
+    return r;
+}
+
+static int run_devices(const char *part, const char *only, const struct bench *b,
+                       const struct vx_host *h)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; i < backends_count(h->backends); i++) {
+        uint32_t n;
+        const char *backend = backends_name(h->backends, i, &n);
+
+        for (uint32_t k = 0; r == 0 && k < n; k++) {
+            struct trg_device *device;
+
+            if (only && strcmp(only, backend) != 0)
+                continue;
+            r = backends_device(h->backends, backend, k, &device);
+            if (r == 0)
+                r = run_part(part, b, h, device);
+        }
+    }
+    return r;
+}
+
+int main(int argc, char **argv)
+{
+    struct bench b = {.runs = 5, .min_ms = 50, .cores = cores()};
+    const char *part = NULL, *only = NULL;
+    struct vx_host h;
+    int r;
+
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--quick")) {
+            b.quick = true;
+            b.runs = 3;
+            b.min_ms = 10;
+        } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
+            b.json = argv[++i];
+        } else if (!strcmp(argv[i], "--part") && i + 1 < argc) {
+            part = argv[++i];
+        } else if (!strcmp(argv[i], "--device") && i + 1 < argc) {
+            only = argv[++i];
+        } else {
+            return usage();
+        }
+    }
+    if (vx_host_open(&h) < 0)
+        return 1;
+    r = tell_open(&b);
+    if (r == 0)
+        r = run_devices(part, only, &b, &h);
+    if (r < 0)
+        fprintf(stderr, "bench_vertexing: %s\n", strerror(-r));
+    vx_host_close(&h);
+    return tell_close() < 0 || r < 0;
+}

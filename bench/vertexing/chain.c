@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The whole plugin: events a second, copies in and out included, as a lane runs it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "event.h"
+#include "parts.h"
+#include "serial.h"
+#include "source.h"
+
+#define THREADS_MAX 64u
+
+struct sample {
+    const char *name;
+    uint32_t n;
+    struct event *events;
+};
+
+struct job {
+    struct driver *driver;
+    const struct sample *s;
+};
+
+static int run_job(void *arg, uint32_t times)
+{
+    struct job *j = arg;
+    int r = 0;
+
+    while (r == 0 && times--)
+        r = driver_run(j->driver, j->s->events, j->s->n, NULL);
+    return r;
+}
+
+static int run_serial(void *arg, uint32_t times)
+{
+    const struct sample *s = arg;
+
+    while (times--)
+        for (uint32_t i = 0; i < s->n; i++)
+            if (serial_primaries(&s->events[i]) < 0)
+                return -ENOMEM;
+    return 0;
+}
+
+static int one(const struct bench *b, const struct vx_host *h, struct trg_device *device,
+               const struct vx_config *c, const char *what, const struct sample *s, uint32_t batch,
+               uint32_t threads, double serial)
+{
+    struct job jobs[THREADS_MAX] = {{0}};
+    struct work work[THREADS_MAX];
+    struct trg_device_info info;
+    struct timing t;
+    char text[96], name[64];
+    bool is_host;
+    int r = 0;
+
+    trg_device_info(device, &info);
+    is_host = info.is_host != 0;
+
+    threads = threads < THREADS_MAX ? threads : THREADS_MAX;
+    for (uint32_t i = 0; r == 0 && i < threads; i++) {
+        r = driver_open(h, device, c, batch, batch * 450 + 8192, &jobs[i].driver);
+        jobs[i].s = s;
+        work[i] = (struct work){run_job, &jobs[i], is_host};
+    }
+    if (r == 0)
+        r = measure_all(work, threads, b->runs, b->min_ms, &t);
+    device_name(device, name, sizeof name);
+    snprintf(text, sizeof text, "%s, %s, batch %u, %u lanes", what, s->name, batch, threads);
+    if (r == 0)
+        tell(b, &(struct figure){.what = text,
+                                 .device = name,
+                                 .unit = "events/s",
+                                 .per_s = (double)threads * s->n / t.us * 1e6,
+                                 .spread = t.spread,
+                                 .serial_per_s = serial});
+    for (uint32_t i = 0; i < threads; i++)
+        driver_close(jobs[i].driver);
+    return r;
+}
+
+static int all_settings(const struct bench *b, const struct vx_host *h, struct trg_device *device,
+                        const struct sample *s, double serial)
+{
+    static const struct {
+        const char *what, *settings[7];
+    } list[] = {
+        {"whole chain", {NULL}},
+        {"primary vertices in 3-D", {"ip_min_sigmas", "1000", NULL}},
+        {"seeding and one round",
+         {"ip_min_sigmas", "1000", "passes", "1", "max_rounds", "1", NULL}},
+        {"pairwise seeding, 3-D", {"ip_min_sigmas", "1000", "seeding", "pairs", NULL}},
+    };
+    static const uint32_t batches[] = {1, 64, 1024};
+    struct trg_device_info info;
+    int r = 0;
+
+    trg_device_info(device, &info);
+    for (size_t i = 0; r == 0 && i < sizeof list / sizeof *list; i++) {
+        struct vx_config c;
+
+        r = vx_configure(h, NULL, list[i].settings, &c);
+        for (uint32_t k = 0; r == 0 && k < 3; k++) {
+            if ((info.is_host && batches[k] != 64) || batches[k] > s->n)
+                continue;
+            r = one(b, h, device, &c, list[i].what, s, batches[k], 1, serial);
+            if (r == 0 && (info.is_host ? b->cores > 1 : batches[k] == 1024))
+                r = one(b, h, device, &c, list[i].what, s, batches[k], info.is_host ? b->cores : 2,
+                        serial);
+        }
+    }
+    return r;
+}
+
+/* `velo`: generated events of the VELO; `dense`: 318 tracks of 23 vertices, the event that a
+ * density finder is timed with. */
+static int make(struct sample *s, bool dense)
+{
+    const struct toy toy = {.n_pv = 23, .tracks = 11.8, .beam_sigma = 0.03, .sigma_z = 50};
+    int r = 0;
+
+    s->name = dense ? "23 vertices, 318 tracks" : "velo-tracks";
+    s->events = calloc(s->n, sizeof *s->events);
+    if (!s->events)
+        return -ENOMEM;
+    if (!dense)
+        return source_generate("velo-tracks", 1, 0, s->n, NULL, s->events);
+    for (uint32_t i = 0; r == 0 && i < s->n; i++) {
+        r = event_init(&s->events[i], 1024);
+        if (r == 0)
+            toy_make(&toy, 1, i, &s->events[i]);
+    }
+    return r;
+}
+
+int bench_chain(const struct bench *b, const struct vx_host *h, struct trg_device *device)
+{
+    static double serial[2];
+    int r = 0;
+
+    for (uint32_t k = 0; r == 0 && k < 2; k++) {
+        struct sample s = {.n = b->quick ? 512 : 4096};
+
+        r = make(&s, k == 1);
+        if (r == 0 && serial[k] <= 0) {
+            struct timing t;
+
+            r = measure(&(struct work){run_serial, &s, true}, b->runs, b->min_ms, &t);
+            serial[k] = r ? 0 : s.n / t.us * 1e6;
+            tell(b, &(struct figure){.what = k ? "serial primary vertices, 23 vertices, 318 tracks"
+                                               : "serial primary vertices, velo-tracks",
+                                     .device = "one core",
+                                     .unit = "events/s",
+                                     .per_s = serial[k],
+                                     .spread = t.spread,
+                                     .serial_per_s = serial[k]});
+        }
+        if (r == 0)
+            r = all_settings(b, h, device, &s, serial[k]);
+        source_free(s.events, s.n);
+    }
+    return r;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "measure.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "clock.h"
+
+#define RUNS_MAX    15u
+#define THREADS_MAX 256u
+
+struct thread {
+    const struct work *w;
+    pthread_barrier_t *barrier;
+    uint32_t times;
+    int result;
+};
+
+static void *run_thread(void *arg)
+{
+    struct thread *t = arg;
+
+    pthread_barrier_wait(t->barrier);
+    t->result = t->w->run(t->w->arg, t->times);
+    pthread_barrier_wait(t->barrier);
+    return NULL;
+}
+
+static uint64_t thread_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Wall time in us of `times` times on all threads. */
+static int once(const struct work *w, uint32_t threads, uint32_t times, double *ret_us)
+{
+    struct thread t[THREADS_MAX];
+    pthread_t id[THREADS_MAX];
+    pthread_barrier_t barrier;
+    uint64_t start;
+    uint32_t n = 0;
+    int r = 0;
+
+    if (threads == 1) {
+        start = w[0].on_host ? thread_ns() : clock_ns();
+        r = w[0].run(w[0].arg, times);
+        *ret_us = (double)((w[0].on_host ? thread_ns() : clock_ns()) - start) * 1e-3;
+        return r;
+    }
+    pthread_barrier_init(&barrier, NULL, threads + 1);
+    for (; n < threads; n++) {
+        t[n] = (struct thread){&w[n], &barrier, times, 0};
+        if (pthread_create(&id[n], NULL, run_thread, &t[n])) {
+            fprintf(stderr, "no thread %u of %u\n", n, threads);
+            exit(1); /* those that wait at the barrier cannot be called back */
+        }
+    }
+    pthread_barrier_wait(&barrier);
+    start = clock_ns();
+    pthread_barrier_wait(&barrier);
+    *ret_us = (double)(clock_ns() - start) * 1e-3;
+    for (uint32_t i = 0; i < threads; i++) {
+        pthread_join(id[i], NULL);
+        r = r ? r : t[i].result;
+    }
+    pthread_barrier_destroy(&barrier);
+    return r;
+}
+
+static int rising(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+int measure_all(const struct work *w, uint32_t threads, uint32_t runs, double min_ms,
+                struct timing *ret_timing)
+{
+    double us[RUNS_MAX], first;
+    uint32_t times = 1;
+    int r;
+
+    threads = threads < THREADS_MAX ? threads : THREADS_MAX;
+    runs = runs < RUNS_MAX ? runs : RUNS_MAX;
+    for (;;) { /* warms up, and finds out how often */
+        r = once(w, threads, times, &first);
+        if (r < 0)
+            return r;
+        if (first >= 1e3 * min_ms || times > 1u << 24)
+            break;
+        times *= first < 100 * min_ms ? 8 : 2;
+    }
+    for (uint32_t i = 0; i < runs; i++) {
+        r = once(w, threads, times, &us[i]);
+        if (r < 0)
+            return r;
+        us[i] /= times;
+    }
+    qsort(us, runs, sizeof *us, rising);
+    ret_timing->us = us[runs / 2];
+    ret_timing->spread = (us[runs - 1] - us[0]) / us[runs / 2];
+    return 0;
+}
+
+int measure(const struct work *w, uint32_t runs, double min_ms, struct timing *ret_timing)
+{
+    return measure_all(w, 1, runs, min_ms, ret_timing);
+}
+
+/* ---------------------------------------------------------------- telling it */
+
+static FILE *json;
+
+int tell_open(const struct bench *b)
+{
+    json = b->json ? fopen(b->json, "a") : NULL;
+    printf("%-58s %-34s %12s %9s %7s\n", "figure", "device", "per second", "x serial", "spread");
+    return b->json && !json ? -errno : 0;
+}
+
+int tell_close(void)
+{
+    return json && fclose(json) ? -errno : 0;
+}
+
+static const char *environment(const char *name, const char *otherwise)
+{
+    const char *value = getenv(name);
+
+    return value ? value : otherwise;
+}
+
+void tell(const struct bench *b, const struct figure *f)
+{
+    char date[32], goal[48] = "";
+    time_t now = time(NULL);
+
+    printf("%-58s %-34s %12.4g %9.2f %6.1f%%\n", f->what, f->device, f->per_s,
+           f->serial_per_s > 0 ? f->per_s / f->serial_per_s : 0, 100 * f->spread);
+    fflush(stdout);
+    if (!json)
+        return;
+    if (f->goal > 0)
+        snprintf(goal, sizeof goal, "\"goal\":%.6g,", f->goal);
+    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
+    fprintf(json,
+            "{\"bench\":\"vertexing\",\"figure\":\"%s, %s\",\"value\":%.6g,\"unit\":\"%s\","
+            "\"better\":\"higher\",%s\"baseline\":{\"name\":\"serial double precision, one core\","
+            "\"value\":%.6g},\"runs\":%u,\"spread\":%.3f,\"machine\":\"%s\",\"device\":\"%s\","
+            "\"commit\":\"%s\",\"date\":\"%s\",\"command\":\"bench_vertexing\"}\n",
+            f->what, f->device, f->per_s, f->unit, goal, f->serial_per_s, b->runs, f->spread,
+            environment("TRIGD_MACHINE", "desk"), f->device, environment("TRIGD_COMMIT", ""), date);
+}
+
+void device_name(struct trg_device *device, char *text, size_t bytes)
+{
+    struct trg_device_info info;
+
+    trg_device_info(device, &info);
+    snprintf(text, bytes, "%s, %.24s", info.backend, info.name);
+}
