@@ -87,10 +87,9 @@ static int all_settings(const struct bench *b, const struct vx_host *h, struct t
         const char *what, *settings[7];
     } list[] = {
         {"whole chain", {NULL}},
-        {"primary vertices in 3-D", {"ip_min_sigmas", "1000", NULL}},
-        {"seeding and one round",
-         {"ip_min_sigmas", "1000", "passes", "1", "max_rounds", "1", NULL}},
-        {"pairwise seeding, 3-D", {"ip_min_sigmas", "1000", "seeding", "pairs", NULL}},
+        {"primary vertices in 3-D", {"secondaries", "false", NULL}},
+        {"seeding and one round", {"secondaries", "false", "passes", "1", "max_rounds", "1", NULL}},
+        {"pairwise seeding, 3-D", {"secondaries", "false", "seeding", "pairs", NULL}},
     };
     static const uint32_t batches[] = {1, 64, 1024};
     struct trg_device_info info;

@@ -110,9 +110,9 @@ TRG_FN trg_u32 vx_is_near(struct vx_line a, struct vx_line b, float limit2, floa
     return vx_is_near_parallel(a, b, p, limit2);
 #else
     /* both, so that there is no branch where loops are vectorized */
-    const trg_u32 parallel = vx_is_near_parallel(a, b, p, limit2);
+    const trg_u32 is_skew = p.sin2 > parallel_sin2 ? 1u : 0u;
 
-    return p.sin2 > parallel_sin2 ? skew : parallel;
+    return (skew & is_skew) | (vx_is_near_parallel(a, b, p, limit2) & (is_skew ^ 1u));
 #endif
 }
 

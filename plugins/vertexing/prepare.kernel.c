@@ -4,43 +4,67 @@
 #include "geometry.h"
 
 /* The point of a track closest to the beam line.  `sz2` is the variance of its z there, the width
- * of the beam included; 0 when the track runs along the beam. */
+ * of the beam included. */
 struct vx_closest {
     struct vx_line line;
-    float p, sz2;
+    float sz2;
 };
 
-TRG_FN struct vx_closest vx_approach(TRG_GLOBAL const trg_u8 *data, struct vx_par par, trg_u32 i)
-{
-    const float tx = TRG_COLUMN(float, data, par.in, 3)[i];
-    const float ty = TRG_COLUMN(float, data, par.in, 4)[i];
-    const float vx = TRG_COLUMN(float, data, par.in, 5)[i];
-    const float vt = TRG_COLUMN(float, data, par.in, 6)[i];
-    const float cov = TRG_COLUMN(float, data, par.in, 7)[i];
-    const float qop = TRG_COLUMN(float, data, par.in, 9)[i];
-    const float dx = TRG_COLUMN(float, data, par.in, 0)[i] - par.beam_x;
-    const float dy = TRG_COLUMN(float, data, par.in, 1)[i] - par.beam_y;
-    const float t2 = tx * tx + ty * ty;
-    const float s = t2 > 1e-10f ? -(dx * tx + dy * ty) / t2 : 0.0f;
-    const float norm = trg_sqrt(1.0f + t2);
-    struct vx_closest c;
-    float v = vx + 2.0f * s * cov + s * s * vt;
+/* A track as it comes. */
+struct vx_state {
+    float x, y, z, tx, ty, vx, vt, cov;
+};
 
-    v = v > 1e-6f ? v : 1e-6f;
-    c.sz2 = t2 > 1e-10f ? (v + par.beam_var) / t2 : 0.0f;
-    c.line.x = par.beam_x + (dx + s * tx);
-    c.line.y = par.beam_y + (dy + s * ty);
-    c.line.z = TRG_COLUMN(float, data, par.in, 2)[i] + s;
-    c.line.ux = tx / norm;
-    c.line.uy = ty / norm;
+TRG_FN struct vx_closest vx_closest_of(struct vx_state t, float beam_x, float beam_y,
+                                       float beam_var)
+{
+    const float dx = t.x - beam_x, dy = t.y - beam_y;
+    const float t2 = t.tx * t.tx + t.ty * t.ty;
+    const float norm = trg_sqrt(1.0f + t2);
+    /* what is divided by is chosen, not what is divided: so there is nothing that only some tracks
+     * do, and loops over tracks can be vectorized.  A track along the beam stays where it is, and
+     * its z is not known. */
+    const float s = -(dx * t.tx + dy * t.ty) / (t2 > 1e-10f ? t2 : 3e38f);
+    const float found = t.vx + 2.0f * s * t.cov + s * s * t.vt;
+    const float v = found > 1e-6f ? found : 1e-6f;
+    struct vx_closest c;
+
+    c.sz2 = (v + beam_var) / (t2 > 1e-10f ? t2 : 1e-10f);
+    c.line.x = beam_x + (dx + s * t.tx);
+    c.line.y = beam_y + (dy + s * t.ty);
+    c.line.z = t.z + s;
+    c.line.ux = t.tx / norm;
+    c.line.uy = t.ty / norm;
     c.line.uz = 1.0f / norm;
     /* errors are given in planes of constant z, but for steep tracks across the track: the mean of
      * both directions across it is 1 / norm */
-    c.line.v = t2 > 1.0f ? v : v / norm;
-    c.line.c = (cov + s * vt) / norm;
-    c.line.vt = vt / norm;
-    c.p = qop != 0.0f ? 1.0f / qop : 0.0f;
+    c.line.v = v / (t2 > 1.0f ? 1.0f : norm);
+    c.line.c = (t.cov + s * t.vt) / norm;
+    c.line.vt = t.vt / norm;
     return c;
+}
+
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
+TRG_FN struct vx_closest vx_approach(TRG_GLOBAL const trg_u8 *data, struct vx_par par, trg_u32 i)
+{
+    struct vx_state t;
+
+    t.x = TRG_COLUMN(float, data, par.in, 0)[i];
+    t.y = TRG_COLUMN(float, data, par.in, 1)[i];
+    t.z = TRG_COLUMN(float, data, par.in, 2)[i];
+    t.tx = TRG_COLUMN(float, data, par.in, 3)[i];
+    t.ty = TRG_COLUMN(float, data, par.in, 4)[i];
+    t.vx = TRG_COLUMN(float, data, par.in, 5)[i];
+    t.vt = TRG_COLUMN(float, data, par.in, 6)[i];
+    t.cov = TRG_COLUMN(float, data, par.in, 7)[i];
+    return vx_closest_of(t, par.beam_x, par.beam_y, par.beam_var);
+}
+#endif
+
+/* 0: not known. */
+TRG_FN float vx_momentum(float qop)
+{
+    return qop != 0.0f ? 1.0f / qop : 0.0f;
 }
 
 TRG_FN trg_u32 vx_cell(float z, float range)
@@ -110,6 +134,10 @@ TRG_FN struct vx_grid vx_grid_of(float width, float range, trg_u32 bins_room)
     return g;
 }
 
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+#include "approach.h"
+#endif
+
 TRG_KERNEL8(vx_prepare, const trg_u8, data, float, tracks, float, sorted, float, entry_z, trg_u32,
             entry_weight, trg_u32, cells, struct vx_grid, grids, struct vx_counts, counts,
             struct vx_par, par)
@@ -131,11 +159,15 @@ TRG_KERNEL8(vx_prepare, const trg_u8, data, float, tracks, float, sorted, float,
     if (TRG_LID == 0u)
         used = 0u;
     TRG_BARRIER();
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+    for (trg_u32 i = first; i < end; i += VX_LANES)
+        mine += vx_host_prepare(data, par, i, end - i < VX_LANES ? end - i : VX_LANES, grid.width,
+                                tracks, entry_z, entry_weight, begin);
+#else
     for (trg_u32 i = first + TRG_LID; i < end; i += TRG_LSIZE) {
         const struct vx_closest c = vx_approach(data, par, i);
         const trg_u32 at = vx_cell(c.line.z, par.z_range);
-        const trg_u32 seeds =
-            at < VX_CELLS && c.sz2 > 0.0f && c.sz2 < par.sigma_z_max * par.sigma_z_max;
+        const trg_u32 seeds = at < VX_CELLS && c.sz2 < par.sigma_z_max * par.sigma_z_max;
 
         tracks[VX_X * room + i] = c.line.x;
         tracks[VX_Y * room + i] = c.line.y;
@@ -146,7 +178,7 @@ TRG_KERNEL8(vx_prepare, const trg_u8, data, float, tracks, float, sorted, float,
         tracks[VX_V * room + i] = c.line.v;
         tracks[VX_C * room + i] = c.line.c;
         tracks[VX_VT * room + i] = c.line.vt;
-        tracks[VX_P * room + i] = c.p;
+        tracks[VX_P * room + i] = vx_momentum(TRG_COLUMN(float, data, par.in, 9)[i]);
         entry_z[i] = seeds ? c.line.z : VX_NOWHERE;
         entry_z[room + i] = c.sz2;
         entry_weight[i] = vx_entry_weight(c.sz2, grid.width, par.weighted);
@@ -154,6 +186,7 @@ TRG_KERNEL8(vx_prepare, const trg_u8, data, float, tracks, float, sorted, float,
         if (at < VX_CELLS)
             TRG_ATOMIC_ADD_LOCAL(&begin[at], 1u);
     }
+#endif
     TRG_ATOMIC_ADD_LOCAL(&used, mine);
     TRG_BARRIER();
     for (trg_u32 c = from; c < to; c++)

@@ -307,12 +307,14 @@ TRG_KERNEL4(vx_seed_pairs, const trg_u8, data, const float, entry_z, struct vx_v
 /* ---------------------------------------------------------------- adaptive fit */
 
 /* Of a track that fits vertex v: 1 if it does not fit the one below, + 2 the one above. */
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
 TRG_FN trg_u32 vx_is_own(struct vx_line l, struct vx_vertex below, struct vx_vertex above,
                          float fits2)
 {
     return (vx_from(l, below.x, below.y, below.z).chi2 < fits2 ? 0u : 1u) |
            (vx_from(l, above.x, above.y, above.z).chi2 < fits2 ? 0u : 2u);
 }
+#endif
 
 /* 32 work-items a seed.  Tracks whose z at the beam is nearer to this seed than to the next ones,
  * and within the window, are weighted by Tukey's biweight with a constant that shrinks from round
@@ -330,7 +332,8 @@ TRG_KERNEL6(vx_fit_primary, const float, sorted, const trg_u32, cells, const str
     TRG_GLOBAL const trg_u32 *cell = cells + roi * (VX_CELLS + 1u);
     const float scale = 0.5f * (float)VX_CELLS / par.z_range;
     /* a group without a seed goes the same way through no rounds: all meet at every barrier */
-    const trg_u32 rounds = k < n_seeds ? par.rounds : 0u;
+    const trg_u32 settled = counts[roi].settled;
+    const trg_u32 rounds = k < n_seeds && !settled ? par.rounds : 0u;
     /* at first a seed is known to a bin, later to its fit */
     const float seed_var = par.fresh ? 0.25f * grids[roi].width * grids[roi].width : 0.0f;
     float z, low, high, c = par.tukey_start;
@@ -397,7 +400,7 @@ TRG_KERNEL6(vx_fit_primary, const float, sorted, const trg_u32, cells, const str
             done = !s.good || (c <= par.tukey_end &&
                                s.x * s.x + s.y * s.y + s.z * s.z < par.tolerance * par.tolerance);
         }
-        c *= 0.7f;
+        c *= 0.5f;
         c = c > par.tukey_end ? c : par.tukey_end;
         TRG_BARRIER();
     }
@@ -409,6 +412,15 @@ TRG_KERNEL6(vx_fit_primary, const float, sorted, const trg_u32, cells, const str
         const float fits2 = par.pv_own_sigmas * par.pv_own_sigmas;
         trg_u32 n_below = 0u, n_above = 0u;
 
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+        const struct vx_vertex three[3] = {v, below, above};
+        trg_u32 own[2] = {0u, 0u};
+
+        vx_host_own(sorted, room, from, to, (struct vx_bounds){low, high, 0.0f}, three, end2, fits2,
+                    own);
+        n_below = own[0];
+        n_above = own[1];
+#else
         for (trg_u32 i = from + TRG_LID; i < to; i += TRG_LSIZE) {
             const struct vx_line l = vx_load(sorted, room, i);
             const trg_u32 own = vx_is_own(l, below, above, fits2);
@@ -418,6 +430,7 @@ TRG_KERNEL6(vx_fit_primary, const float, sorted, const trg_u32, cells, const str
             n_below += fits_v ? own & 1u : 0u;
             n_above += fits_v ? own >> 1 : 0u;
         }
+#endif
         TRG_ATOMIC_ADD_LOCAL(&own_below, n_below);
         TRG_ATOMIC_ADD_LOCAL(&own_above, n_above);
     }
@@ -427,6 +440,8 @@ TRG_KERNEL6(vx_fit_primary, const float, sorted, const trg_u32, cells, const str
         v.own[1] = k + 1u < n_seeds ? own_above : v.n_tracks;
         fits[TRG_GID] = v;
     }
+    if (TRG_LID == 0u && settled && k < n_seeds)
+        fits[TRG_GID] = seeds[TRG_GID];
 }
 
 /* ---------------------------------------------------------------- which of them stay */
@@ -497,6 +512,8 @@ TRG_KERNEL3(vx_prune, const struct vx_vertex, fits, struct vx_vertex, seeds, str
             }
             order[kept++] = k;
         }
+        /* where nothing goes, another fit would give the same */
+        counts[TRG_GID].settled = kept == n && !par.fresh;
         counts[TRG_GID].n_seeds = kept;
         counts[TRG_GID].n_pv = kept;
     }

@@ -15,9 +15,9 @@ struct vx_bounds {
     float var_z;     /* of the point that misses are counted from */
 };
 
-/* Adds the first n of 16 tracks, those with low <= z < high, to `sum`; columns are `room` apart. */
+/* Adds the first n of 16 tracks, those with low <= z < high, to `own`; columns are `room` apart. */
 static inline void vx_add_lanes(const float *t, trg_u32 room, trg_u32 n, struct vx_bounds in,
-                                struct vx_vertex v, float inv_c2, trg_i64 (*restrict sum)[VX_LANES])
+                                struct vx_vertex v, float inv_c2, trg_i64 *restrict own)
 {
     trg_i32 q[VX_SUMS][VX_LANES];
 
@@ -42,30 +42,76 @@ static inline void vx_add_lanes(const float *t, trg_u32 room, trg_u32 n, struct 
         q[VX_S_WEIGHT][k] = (trg_i32)(w * 65536.0f);
         q[VX_S_N][k] = counts;
     }
-    for (trg_u32 j = 0u; j < VX_SUMS; j++)
+    for (trg_u32 j = 0u; j < VX_SUMS; j++) {
+        trg_i64 total = 0;
+
         for (trg_u32 k = 0u; k < VX_LANES; k++)
-            sum[j][k] += q[j][k];
+            total += q[j][k];
+        own[j] += total;
+    }
+}
+
+/* The last tracks, filled up with copies of the first of them, which shall not count. */
+static inline void vx_fill_lanes(const float *t, trg_u32 room, trg_u32 i, trg_u32 to, float *rest)
+{
+    for (trg_u32 c = 0u; c < VX_KNOWN; c++)
+        for (trg_u32 k = 0u; k < VX_LANES; k++)
+            rest[c * VX_LANES + k] = t[c * room + (i + k < to ? i + k : i)];
 }
 
 /* Adds the tracks from <= i < to within the bounds to `own`. */
 static inline void vx_host_sums(const float *t, trg_u32 room, trg_u32 from, trg_u32 to,
                                 struct vx_bounds in, struct vx_vertex v, float inv_c2, trg_i64 *own)
 {
-    trg_i64 sum[VX_SUMS][VX_LANES] = {{0}};
     trg_u32 i = from;
 
     for (; i + VX_LANES <= to; i += VX_LANES)
-        vx_add_lanes(t + i, room, VX_LANES, in, v, inv_c2, sum);
+        vx_add_lanes(t + i, room, VX_LANES, in, v, inv_c2, own);
     if (i < to) {
-        float rest[VX_KNOWN * VX_LANES]; /* filled up with copies, which do not count */
+        float rest[VX_KNOWN * VX_LANES];
 
-        for (trg_u32 c = 0u; c < VX_KNOWN; c++)
-            for (trg_u32 k = 0u; k < VX_LANES; k++)
-                rest[c * VX_LANES + k] = t[c * room + (i + k < to ? i + k : i)];
-        vx_add_lanes(rest, VX_LANES, to - i, in, v, inv_c2, sum);
+        vx_fill_lanes(t, room, i, to, rest);
+        vx_add_lanes(rest, VX_LANES, to - i, in, v, inv_c2, own);
     }
-    for (trg_u32 j = 0u; j < VX_SUMS; j++)
-        for (trg_u32 k = 0u; k < VX_LANES; k++)
-            own[j] += sum[j][k];
+}
+
+/* How many of 16 tracks fit v, but not the vertex below, and not the one above. */
+static inline void vx_own_lanes(const float *t, trg_u32 room, trg_u32 n, struct vx_bounds in,
+                                const struct vx_vertex *v, float end2, float fits2, trg_u32 *own)
+{
+    trg_i32 below[VX_LANES], above[VX_LANES];
+    trg_i32 n_below = 0, n_above = 0;
+
+    for (trg_u32 k = 0u; k < VX_LANES; k++) {
+        const struct vx_line l = vx_load(t, room, k);
+        const trg_i32 fits = (k < n ? 1 : 0) & (l.z >= in.low ? 1 : 0) & (l.z < in.high ? 1 : 0) &
+                             (vx_from(l, v[0].x, v[0].y, v[0].z).chi2 < end2 ? 1 : 0);
+
+        below[k] = fits & (vx_from(l, v[1].x, v[1].y, v[1].z).chi2 < fits2 ? 0 : 1);
+        above[k] = fits & (vx_from(l, v[2].x, v[2].y, v[2].z).chi2 < fits2 ? 0 : 1);
+    }
+    for (trg_u32 k = 0u; k < VX_LANES; k++) {
+        n_below += below[k];
+        n_above += above[k];
+    }
+    own[0] += (trg_u32)n_below;
+    own[1] += (trg_u32)n_above;
+}
+
+/* The same for the tracks from <= i < to; `v` holds the vertex, the one below and the one above. */
+static inline void vx_host_own(const float *t, trg_u32 room, trg_u32 from, trg_u32 to,
+                               struct vx_bounds in, const struct vx_vertex *v, float end2,
+                               float fits2, trg_u32 *own)
+{
+    trg_u32 i = from;
+
+    for (; i + VX_LANES <= to; i += VX_LANES)
+        vx_own_lanes(t + i, room, VX_LANES, in, v, end2, fits2, own);
+    if (i < to) {
+        float rest[VX_KNOWN * VX_LANES];
+
+        vx_fill_lanes(t, room, i, to, rest);
+        vx_own_lanes(rest, VX_LANES, to - i, in, v, end2, fits2, own);
+    }
 }
 #endif

@@ -343,9 +343,9 @@ static int submit(struct trg_algo *a, const struct trg_batch *batch, struct trg_
     r = make_histogram(&b);
     if (r == 0)
         r = find_primaries(&b);
-    if (r == 0)
+    if (r == 0 && a->config->secondaries)
         r = build_graph(&b);
-    if (r == 0)
+    if (r == 0 && a->config->secondaries)
         r = find_secondaries(&b);
     return r ? r : read_back(&b);
 }

@@ -64,6 +64,7 @@ struct vx_counts {      /* of one RoI; adjacency and cuts add to the last six */
     trg_u32 seeds_kept; /* at first, of all */
     trg_u32 seeds_all;  /* there were */
     trg_u32 n_pv;
+    trg_u32 settled;     /* 1: the last pass dropped nothing */
     trg_u32 n_displaced; /* tracks with an impact parameter above the hypothesis's */
     trg_u32 n_selected;  /* tracks in the graph */
     trg_u32 selected_all;
