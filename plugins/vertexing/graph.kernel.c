@@ -12,7 +12,7 @@
  *
  * Only bits with row < column are read behind the adjacency; where a pair is stored twice, cuts
  * change that half alone. */
-#include "geometry.h"
+#include "fit.h"
 
 #define VX_TILE  32u
 #define VX_TEAMS (VX_GROUP_MAX / VX_TILE)
@@ -440,37 +440,16 @@ TRG_KERNEL8(vx_fit_secondary, const trg_u8, data, const float, tracks, const trg
                     VX_ADD(own, l, m, w);
             }
         }
-        for (trg_u32 j = 0u; j < VX_SUMS; j++)
-            sums[TRG_LID * VX_SUMS + j] = own[j];
-        TRG_BARRIER();
-        for (trg_u32 j = TRG_LID; j < VX_SUMS; j += TRG_LSIZE) {
-            trg_i64 sum = 0;
-
-            for (trg_u32 i = 0u; i < TRG_LSIZE; i++)
-                sum += sums[i * VX_SUMS + j];
-            total[j] = sum;
-        }
-        TRG_BARRIER();
+        vx_sum_up(sums, own, VX_SUMS, total);
         if (TRG_LID == 0u) {
-            const struct vx_step s = vx_solve(total);
+            const struct vx_round r = vx_move(v, total);
 
-            v.n_tracks = (trg_u32)total[VX_S_N];
-            v.weight = (float)total[VX_S_WEIGHT] * (1.0f / 65536.0f);
-            v.chi2 = (float)total[VX_S_CHI2] * (1.0f / 65536.0f);
-            if (s.good) {
-                for (trg_u32 j = 0u; j < 6u; j++)
-                    v.cov[j] = s.cov[j];
-                v.x += s.x;
-                v.y += s.y;
-                v.z += s.z;
-            } else {
-                v.alive = 0u;
-            }
-            done = !s.good || (round && c <= par.tukey_end &&
-                               s.x * s.x + s.y * s.y + s.z * s.z < par.tolerance * par.tolerance);
+            v = r.v;
+            done = !v.alive ||
+                   (round && c <= par.tukey_end && r.step2 < par.tolerance * par.tolerance);
         }
         if (round)
-            c *= 0.7f;
+            c *= VX_SHRINK;
         c = c > par.tukey_end ? c : par.tukey_end;
         TRG_BARRIER();
     }
@@ -489,16 +468,9 @@ TRG_KERNEL8(vx_fit_secondary, const trg_u8, data, const float, tracks, const trg
                     own[3] += vx_quanta(trg_sqrt(p * p + par.mass * par.mass), 16384.0f);
                 }
             }
-        for (trg_u32 j = 0u; j < 4u; j++)
-            sums[TRG_LID * VX_SUMS + j] = own[j];
-        TRG_BARRIER();
+        vx_sum_up(sums, own, 4u, total);
     }
     if (TRG_LID == 0u && rounds) {
-        for (trg_u32 j = 0u; j < 4u; j++) {
-            total[j] = 0;
-            for (trg_u32 i = 0u; i < TRG_LSIZE; i++)
-                total[j] += sums[i * VX_SUMS + j];
-        }
         v.mass = vx_mass_of(total);
         svs[TRG_GID] = vx_flight(v, pvs[roi * par.pv_room + v.pv]);
     }

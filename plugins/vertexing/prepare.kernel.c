@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* First step of the vertexing plugin: tracks are brought to their point closest to the beam line,
  * sorted into cells of z, and the histogram's grid is chosen.  One group an RoI. */
+#include "../common/group.h"
 #include "geometry.h"
 
 /* The point of a track closest to the beam line.  `sz2` is the variance of its z there, the width
@@ -143,16 +144,13 @@ TRG_KERNEL8(vx_prepare, const trg_u8, data, float, tracks, float, sorted, float,
             struct vx_par, par)
 {
     TRG_SHARED trg_u32 begin[VX_CELLS + 1u];
-    TRG_SHARED trg_u32 part[VX_GROUP_MAX + 1u];
+    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     TRG_SHARED trg_u32 used;
     TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
     TRG_GLOBAL trg_u32 *cell = cells + TRG_GID * (VX_CELLS + 1u);
     const trg_u32 room = par.items_room, first = offsets[TRG_GID], end = offsets[TRG_GID + 1u];
-    const trg_u32 chunk = (VX_CELLS + TRG_LSIZE - 1u) / TRG_LSIZE;
-    const trg_u32 from = TRG_LID * chunk < VX_CELLS ? TRG_LID * chunk : VX_CELLS;
-    const trg_u32 to = from + chunk < VX_CELLS ? from + chunk : VX_CELLS;
     struct vx_grid grid = vx_grid_of(par.bin_width, par.z_range, par.bins_room);
-    trg_u32 sum = 0u, mine = 0u;
+    trg_u32 inside, mine = 0u;
 
     for (trg_u32 c = TRG_LID; c <= VX_CELLS; c += TRG_LSIZE)
         begin[c] = 0u;
@@ -189,35 +187,13 @@ TRG_KERNEL8(vx_prepare, const trg_u8, data, float, tracks, float, sorted, float,
 #endif
     TRG_ATOMIC_ADD_LOCAL(&used, mine);
     TRG_BARRIER();
-    for (trg_u32 c = from; c < to; c++)
-        sum += begin[c];
-    part[TRG_LID] = sum;
-    TRG_BARRIER();
-    if (TRG_LID == 0u) {
-        trg_u32 total = 0u;
-
-        for (trg_u32 k = 0; k < TRG_LSIZE; k++) {
-            const trg_u32 n = part[k];
-
-            part[k] = total;
-            total += n;
-        }
-        part[TRG_LSIZE] = total;
-    }
-    TRG_BARRIER();
-    sum = part[TRG_LID];
-    for (trg_u32 c = from; c < to; c++) {
-        const trg_u32 n = begin[c];
-
-        begin[c] = sum;
-        cell[c] = first + sum;
-        sum += n;
-    }
+    inside = trg_group_scan_local(scratch, begin, VX_CELLS);
+    for (trg_u32 c = TRG_LID; c <= VX_CELLS; c += TRG_LSIZE)
+        cell[c] = first + (c < VX_CELLS ? begin[c] : inside);
     if (TRG_LID == 0u) {
         struct vx_counts zero = {0};
 
-        begin[VX_CELLS] = part[TRG_LSIZE];
-        cell[VX_CELLS] = first + part[TRG_LSIZE];
+        begin[VX_CELLS] = inside;
         zero.n_used = used;
         counts[TRG_GID] = zero;
     }

@@ -13,8 +13,10 @@
 #include "parameters.h"
 #include "prepare.program.h"
 #include "primary.program.h"
+#include "seeds.program.h"
 
 #define SLOTS_MAX 8u
+#define MODULES   5u
 
 enum {
     VALUE_N_PV,
@@ -58,7 +60,7 @@ struct trg_algo {
     const struct vx_config *config;
     struct trg_device_info device;
     struct trg_limits limits;
-    struct trg_module *module[4];
+    struct trg_module *module[MODULES];
     struct trg_kernel *prepare, *peaks, *pairs, *fit_primary, *prune, *associate;
     struct trg_kernel *adjacency[3], *cuts, *components, *fit_secondary;
     struct vx_histogram_kernels histogram;
@@ -123,16 +125,16 @@ static void set_par(struct trg_algo *a)
 
 static int load_kernels(struct trg_algo *a, struct trg_device *d)
 {
-    static const struct trg_program *const program[] = {&prepare_program, &histogram_program,
-                                                        &primary_program, &graph_program};
+    static const struct trg_program *const program[] = {
+        &prepare_program, &histogram_program, &primary_program, &graph_program, &seeds_program};
     const struct {
         uint32_t module;
         const char *name;
         struct trg_kernel **kernel;
     } list[] = {
         {0, "vx_prepare", &a->prepare},
-        {2, "vx_seed_peaks", &a->peaks},
-        {2, "vx_seed_pairs", &a->pairs},
+        {4, "vx_seed_peaks", &a->peaks},
+        {4, "vx_seed_pairs", &a->pairs},
         {2, "vx_fit_primary", &a->fit_primary},
         {2, "vx_prune", &a->prune},
         {2, "vx_associate", &a->associate},
@@ -145,7 +147,7 @@ static int load_kernels(struct trg_algo *a, struct trg_device *d)
     };
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < 4; i++)
+    for (size_t i = 0; r == 0 && i < MODULES; i++)
         r = trg_module_new(d, program[i], NULL, &a->module[i]);
     for (size_t i = 0; r == 0 && i < sizeof list / sizeof *list; i++)
         r = trg_kernel_get(a->module[list[i].module], list[i].name, list[i].kernel);
@@ -158,7 +160,7 @@ static void destroy(struct trg_algo *a)
         return;
     for (uint32_t i = 0; i < SLOTS_MAX; i++)
         vx_slot_close(&a->slot[i]);
-    for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t i = 0; i < MODULES; i++)
         trg_module_free(a->module[i]);
     free(a);
 }

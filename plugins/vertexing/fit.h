@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fit.h - what the fits of primary and secondary vertices share. */
+#ifndef VX_FIT_H
+#define VX_FIT_H
+#include "../common/group.h"
+#include "geometry.h"
+
+#define VX_SHRINK 0.5f /* of Tukey's constant, from round to round */
+
+/* Adds up the n <= VX_SUMS sums of all work-items: own[j] of each to total[j].  `room` has n places
+ * for each work-item. */
+TRG_GROUP_FN void vx_sum_up(TRG_LOCAL trg_i64 *room, const trg_i64 *own, trg_u32 n,
+                            TRG_LOCAL trg_i64 *total)
+{
+    for (trg_u32 j = 0u; j < n; j++)
+        room[TRG_LID * n + j] = own[j];
+    TRG_BARRIER();
+    for (trg_u32 j = TRG_LID; j < n; j += TRG_LSIZE) {
+        trg_i64 sum = 0;
+
+        for (trg_u32 i = 0u; i < TRG_LSIZE; i++)
+            sum += room[i * n + j];
+        total[j] = sum;
+    }
+    TRG_BARRIER();
+}
+
+/* The vertex after one round. */
+struct vx_round {
+    struct vx_vertex v;
+    float step2; /* mm^2: how far it moved, squared */
+};
+
+TRG_FN struct vx_round vx_move(struct vx_vertex v, TRG_LOCAL const trg_i64 *total)
+{
+    const struct vx_step s = vx_solve(total);
+    struct vx_round r;
+
+    r.v = v;
+    r.v.n_tracks = (trg_u32)total[VX_S_N];
+    r.v.weight = (float)total[VX_S_WEIGHT] * (1.0f / 65536.0f);
+    r.v.chi2 = (float)total[VX_S_CHI2] * (1.0f / 65536.0f);
+    r.v.alive = s.good;
+    r.step2 = s.x * s.x + s.y * s.y + s.z * s.z;
+    if (s.good) {
+        for (trg_u32 j = 0u; j < 6u; j++)
+            r.v.cov[j] = s.cov[j];
+        r.v.x = v.x + s.x;
+        r.v.y = v.y + s.y;
+        r.v.z = v.z + s.z;
+    }
+    return r;
+}
+#endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Seeds of primary vertices: peaks of the histogram, or clusters of tracks merged pair by pair. */
+#include "../common/group.h"
+#include "geometry.h"
+
+TRG_FN struct vx_vertex vx_seed(float x, float y, float z, float weight)
+{
+    struct vx_vertex v = {0};
+
+    v.x = x;
+    v.y = y;
+    v.z = z;
+    v.weight = weight;
+    v.alive = 1u;
+    return v;
+}
+
+/* ---------------------------------------------------------------- peaks of the histogram */
+
+/* A bin and its neighbours, the middle weighing most. */
+TRG_FN trg_u32 vx_smooth(TRG_GLOBAL const trg_u32 *h, trg_u32 n, trg_u32 b, trg_u32 reach)
+{
+    trg_u32 sum = (reach + 1u) * h[b];
+
+    for (trg_u32 k = 1u; k <= reach; k++) {
+        sum += b >= k ? (reach + 1u - k) * h[b - k] : 0u;
+        sum += b + k < n ? (reach + 1u - k) * h[b + k] : 0u;
+    }
+    return sum;
+}
+
+/* Whether the histogram falls below `valley` on both sides of b before it gets as high as at b
+ * again: what makes b a peak of its own.  Of equal ones without a valley the first counts. */
+TRG_FN trg_u32 vx_stands_out(TRG_LOCAL const trg_u32 *s, trg_u32 n, trg_u32 b, trg_u32 valley)
+{
+    trg_u32 k = b;
+
+    while (k > 0u && s[k - 1u] > valley) {
+        k--;
+        if (s[k] >= s[b])
+            return 0u;
+    }
+    k = b;
+    while (k + 1u < n && s[k + 1u] > valley) {
+        k++;
+        if (s[k] > s[b])
+            return 0u;
+    }
+    return 1u;
+}
+
+/* Mean z of the entries around bin b. */
+TRG_FN float vx_peak_z(TRG_GLOBAL const trg_u32 *h, struct vx_grid g, trg_u32 b, trg_u32 reach)
+{
+    const trg_u32 low = b > reach ? b - reach : 0u;
+    trg_u32 sum = 0u, places = 0u;
+
+    for (trg_u32 k = low; k <= b + reach && k < g.n_bins; k++) {
+        sum += h[k];
+        places += h[k] * (k - low);
+    }
+    return g.first + g.width * ((float)low + 0.5f + (float)places / (float)(sum ? sum : 1u));
+}
+
+/* Keeps (height, bin) in a list ordered by falling height, then rising bin. */
+TRG_FN trg_u32 vx_keep_highest(TRG_LOCAL trg_u32 *bin, TRG_LOCAL const trg_u32 *height, trg_u32 n,
+                               trg_u32 room, trg_u32 b)
+{
+    trg_u32 at = n;
+
+    while (at > 0u && height[bin[at - 1u]] < height[b])
+        at--;
+    if (at >= room)
+        return n;
+    n = n < room ? n + 1u : room;
+    for (trg_u32 k = n - 1u; k > at; k--)
+        bin[k] = bin[k - 1u];
+    bin[at] = b;
+    return n;
+}
+
+TRG_FN void vx_sort_bins(TRG_LOCAL trg_u32 *bin, trg_u32 n)
+{
+    for (trg_u32 i = 1u; i < n; i++) {
+        const trg_u32 b = bin[i];
+        trg_u32 k = i;
+
+        for (; k > 0u && bin[k - 1u] > b; k--)
+            bin[k] = bin[k - 1u];
+        bin[k] = b;
+    }
+}
+
+/* One group an RoI: the smoothed histogram's peaks, in order of z; if there is no room for all, the
+ * highest. */
+TRG_KERNEL4(vx_seed_peaks, const trg_u32, bins, const struct vx_grid, grids, struct vx_vertex,
+            seeds, struct vx_counts, counts, struct vx_par, par)
+{
+    TRG_SHARED trg_u32 s[VX_BINS_MAX];
+    TRG_SHARED trg_u32 is_peak[VX_BINS_MAX / 32u];
+    TRG_SHARED trg_u32 list[VX_PV_MAX];
+    TRG_SHARED trg_u32 n_seeds;
+    TRG_GLOBAL const trg_u32 *h = bins + TRG_GID * par.bins_room;
+    TRG_GLOBAL struct vx_vertex *out = seeds + TRG_GID * par.pv_room;
+    const struct vx_grid g = grids[TRG_GID];
+
+    for (trg_u32 b = TRG_LID; b < g.n_bins; b += TRG_LSIZE)
+        s[b] = vx_smooth(h, g.n_bins, b, par.smooth);
+    for (trg_u32 w = TRG_LID; w * 32u < g.n_bins; w += TRG_LSIZE)
+        is_peak[w] = 0u;
+    TRG_BARRIER();
+    for (trg_u32 b = TRG_LID; b < g.n_bins; b += TRG_LSIZE) {
+        const trg_u32 height = s[b];
+        trg_u32 need;
+
+        if (height < par.min_height || (b > 0u && s[b - 1u] >= height) ||
+            (b + 1u < g.n_bins && s[b + 1u] > height))
+            continue;
+        need = (trg_u32)(par.prominence * (float)height);
+        need = need < 1u ? 1u : need > height ? height : need;
+        if (vx_stands_out(s, g.n_bins, b, height - need))
+            TRG_ATOMIC_OR_LOCAL(&is_peak[b / 32u], 1u << (b % 32u));
+    }
+    TRG_BARRIER();
+    if (TRG_LID == 0u) {
+        trg_u32 n = 0u, all = 0u;
+
+        for (trg_u32 w = 0u; w * 32u < g.n_bins; w++)
+            for (trg_u32 left = is_peak[w]; left; left &= left - 1u) {
+                n = vx_keep_highest(list, s, n, par.pv_room,
+                                    w * 32u + 31u - trg_clz(left & (0u - left)));
+                all++;
+            }
+        vx_sort_bins(list, n);
+        n_seeds = n;
+        counts[TRG_GID].n_seeds = n;
+        counts[TRG_GID].seeds_kept = n;
+        counts[TRG_GID].seeds_all = all;
+    }
+    TRG_BARRIER();
+    for (trg_u32 k = TRG_LID; k < n_seeds; k += TRG_LSIZE)
+        out[k] = vx_seed(par.beam_x, par.beam_y, vx_peak_z(h, g, list[k], par.smooth),
+                         (float)s[list[k]]);
+}
+
+/* ---------------------------------------------------------------- pairwise seeding */
+
+/* Squared distance of neighbouring clusters in units of its variance. */
+TRG_FN float vx_pair_distance2(TRG_LOCAL const float *z, TRG_LOCAL const float *v, trg_u32 k)
+{
+    const float d = z[k + 1u] - z[k];
+
+    return d * d / (v[k] + v[k + 1u]);
+}
+
+/* Whether clusters k and k + 1 are nearer to each other than to their other neighbours (of equal
+ * ones the first): then no other merge touches them in this round. */
+TRG_FN trg_u32 vx_merges(TRG_LOCAL const float *z, TRG_LOCAL const float *v, trg_u32 n, trg_u32 k,
+                         float limit2)
+{
+    float d;
+
+    if (k + 1u >= n)
+        return 0u;
+    d = vx_pair_distance2(z, v, k);
+    return d < limit2 && (k == 0u || vx_pair_distance2(z, v, k - 1u) > d) &&
+           (k + 2u >= n || vx_pair_distance2(z, v, k + 1u) >= d);
+}
+
+/* The entries of the histogram, z and the place in the input, the first VX_PAIRS_MAX of them; the
+ * number of all goes to `ret_all`. */
+TRG_GROUP_FN trg_u32 vx_gather(TRG_GLOBAL const float *entry_z, trg_u32 first, trg_u32 end,
+                               TRG_LOCAL float *z, TRG_LOCAL trg_u32 *place,
+                               TRG_LOCAL trg_u32 *scratch, trg_u32 *ret_all)
+{
+    trg_u32 n = 0u;
+
+    for (trg_u32 at = first; at < end; at += TRG_LSIZE) {
+        const trg_u32 i = at + TRG_LID;
+        const trg_u32 keep = i < end && entry_z[i < end ? i : at] != VX_NOWHERE ? 1u : 0u;
+        const trg_u32 k = trg_group_place(scratch, keep, &n);
+
+        if (keep && k < VX_PAIRS_MAX) {
+            z[k] = entry_z[i];
+            place[k] = i;
+        }
+    }
+    *ret_all = n;
+    TRG_BARRIER();
+    return n < VX_PAIRS_MAX ? n : VX_PAIRS_MAX;
+}
+
+/* Bitonic sort by z, then by place; there is room up to the next power of two. */
+TRG_GROUP_FN void vx_sort(TRG_LOCAL float *z, TRG_LOCAL trg_u32 *place, trg_u32 n)
+{
+    trg_u32 padded = 1u;
+
+    while (padded < n)
+        padded *= 2u;
+    for (trg_u32 k = n + TRG_LID; k < padded; k += TRG_LSIZE) {
+        z[k] = VX_NOWHERE;
+        place[k] = VX_NONE;
+    }
+    TRG_BARRIER();
+    for (trg_u32 run = 2u; run <= padded; run *= 2u)
+        for (trg_u32 step = run / 2u; step > 0u; step /= 2u) {
+            for (trg_u32 k = TRG_LID; k < padded; k += TRG_LSIZE) {
+                const trg_u32 o = k ^ step;
+                const trg_u32 after = z[k] > z[o] || (z[k] == z[o] && place[k] > place[o]);
+
+                if (o > k && after == ((k & run) == 0u)) {
+                    const float swap_z = z[k];
+                    const trg_u32 swap = place[k];
+
+                    z[k] = z[o];
+                    z[o] = swap_z;
+                    place[k] = place[o];
+                    place[o] = swap;
+                }
+            }
+            TRG_BARRIER();
+        }
+}
+
+/* Clusters in order of z, as columns in shared memory. */
+struct vx_clusters {
+    TRG_LOCAL float *z, *v;
+    TRG_LOCAL trg_u32 *size;
+};
+
+/* One round of merging, to other columns; returns how many clusters are left. */
+TRG_GROUP_FN trg_u32 vx_merge_round(struct vx_clusters in, trg_u32 n, float limit2,
+                                    struct vx_clusters out, TRG_LOCAL trg_u32 *scratch)
+{
+    trg_u32 left = 0u;
+
+    for (trg_u32 at = 0u; at < n; at += TRG_LSIZE) {
+        const trg_u32 k = at + TRG_LID;
+        /* of a pair that merges, the left one becomes both and the right one goes */
+        const trg_u32 keep =
+            k < n && !(k > 0u && vx_merges(in.z, in.v, n, k - 1u, limit2)) ? 1u : 0u;
+        const trg_u32 to = trg_group_place(scratch, keep, &left);
+
+        if (keep && vx_merges(in.z, in.v, n, k, limit2)) {
+            const float sum = in.v[k] + in.v[k + 1u];
+
+            out.z[to] = (in.z[k] * in.v[k + 1u] + in.z[k + 1u] * in.v[k]) / sum;
+            out.v[to] = in.v[k] * in.v[k + 1u] / sum;
+            out.size[to] = in.size[k] + in.size[k + 1u];
+        } else if (keep) {
+            out.z[to] = in.z[k];
+            out.v[to] = in.v[k];
+            out.size[to] = in.size[k];
+        }
+    }
+    TRG_BARRIER();
+    return left;
+}
+
+/* One group an RoI.  LHCb-PUB-2014-044: tracks begin as clusters of their own; the pairs that are
+ * nearest, D = |z1 - z2| / sqrt(v1 + v2) below a limit, become one, at the weighted mean, until no
+ * such pair is left.  All pairs that are each other's nearest merge at a time. */
+TRG_KERNEL4(vx_seed_pairs, const trg_u8, data, const float, entry_z, struct vx_vertex, seeds,
+            struct vx_counts, counts, struct vx_par, par)
+{
+    TRG_SHARED float z[2u * VX_PAIRS_MAX];
+    TRG_SHARED float v[2u * VX_PAIRS_MAX];
+    TRG_SHARED trg_u32 size[2u * VX_PAIRS_MAX];
+    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
+    TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
+    TRG_GLOBAL struct vx_vertex *out = seeds + TRG_GID * par.pv_room;
+    const float limit2 = par.pair_distance * par.pair_distance;
+    trg_u32 all, before, now = 0u, seen = 0u;
+    trg_u32 n = vx_gather(entry_z, offsets[TRG_GID], offsets[TRG_GID + 1u], z, size, scratch, &all);
+
+    if (TRG_LID == 0u)
+        counts[TRG_GID].pairs_left_out = all - n;
+    vx_sort(z, size, n);
+    for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE) {
+        v[k] = entry_z[par.items_room + size[k]];
+        size[k] = 1u;
+    }
+    TRG_BARRIER();
+    do {
+        const trg_u32 next = VX_PAIRS_MAX - now;
+        struct vx_clusters from, to;
+
+        from.z = z + now;
+        from.v = v + now;
+        from.size = size + now;
+        to.z = z + next;
+        to.v = v + next;
+        to.size = size + next;
+        before = n;
+        n = vx_merge_round(from, n, limit2, to, scratch);
+        now = next;
+    } while (n < before);
+    for (trg_u32 at = 0u; at < n; at += TRG_LSIZE) {
+        const trg_u32 k = at + TRG_LID;
+        const trg_u32 keep = k < n && size[now + (k < n ? k : 0u)] >= par.seed_min_tracks ? 1u : 0u;
+        const trg_u32 to = trg_group_place(scratch, keep, &seen);
+
+        if (keep && to < par.pv_room)
+            out[to] = vx_seed(par.beam_x, par.beam_y, z[now + k], (float)size[now + k]);
+    }
+    if (TRG_LID == 0u) {
+        const trg_u32 kept = seen < par.pv_room ? seen : par.pv_room;
+
+        counts[TRG_GID].n_seeds = kept;
+        counts[TRG_GID].seeds_kept = kept;
+        counts[TRG_GID].seeds_all = seen;
+    }
+}
