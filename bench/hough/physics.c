@@ -2,8 +2,8 @@
 /* hough_physics - the tracks of each method against the truth, as LHCb counts: efficiency, clones,
  * ghosts.
  *
- *     TRIGD_BUILD=build/release build/release/bench/hough_physics [--json FILE] [--generated N]
- *         [--set KEY VALUE]... [FILE.roi ...]
+ *     TRIGD_BUILD=build/release build/release/bench/hough_physics [--json FILE] [--preset NAME]
+ *         [--generated N] [--set KEY VALUE]... [FILE.roi ...]
  *
  * looks at N generated RoIs of the preset `velo` (seed 20260101) and at the RoIs of files, each
  * file a sample of its own. */
@@ -23,6 +23,7 @@
 
 static struct driver_host host;
 static FILE *json;
+static const char *only; /* this preset only */
 static const char *settings[2 * SETTINGS_MAX + 1];
 static const char *const methods[] = {"brute", "paint", "analytic", "velo"}; /* presets */
 
@@ -120,6 +121,11 @@ static void tell(const char *sample, const char *method, const struct tally *t)
     write_figure(sample, method, "clones", match_clones(m), (double)m->matched, false, 0);
 }
 
+static bool is_wanted(uint32_t method)
+{
+    return !only || !strcmp(only, methods[method]);
+}
+
 static int look_generated(uint32_t n)
 {
     struct event *events = calloc(BLOCK, sizeof *events);
@@ -130,7 +136,7 @@ static int look_generated(uint32_t n)
 
     memset(t, 0, sizeof t);
     for (uint32_t k = 0; r == 0 && k < 4; k++)
-        if (!(d[k] = open_driver(methods[k], &c[k])))
+        if (is_wanted(k) && !(d[k] = open_driver(methods[k], &c[k])))
             r = -1;
     for (uint32_t first = 0; r == 0 && first < n; first += BLOCK) {
         uint32_t made = 0, most = n - first < BLOCK ? n - first : BLOCK;
@@ -140,12 +146,12 @@ static int look_generated(uint32_t n)
             made += r == 0;
         }
         for (uint32_t k = 0; r == 0 && k < 4; k++)
-            r = add(&t[k], d[k], events, made);
+            r = d[k] ? add(&t[k], d[k], events, made) : 0;
         for (uint32_t i = 0; i < made; i++)
             event_free(&events[i]);
     }
     for (uint32_t k = 0; k < 4; k++) {
-        if (r == 0)
+        if (r == 0 && d[k])
             tell("generated velo", methods[k], &t[k]);
         driver_close(d[k]);
     }
@@ -165,8 +171,11 @@ static int look_file(const char *path)
     for (uint32_t k = 0; r == 0 && k < 4; k++) {
         struct tally t = {.rois = 0};
         struct hough_config c;
-        struct driver *d = open_driver(methods[k], &c);
+        struct driver *d;
 
+        if (!is_wanted(k))
+            continue;
+        d = open_driver(methods[k], &c);
         r = d ? add(&t, d, events, n) : -1;
         if (r == 0)
             tell(name, methods[k], &t);
@@ -182,17 +191,18 @@ int main(int argc, char **argv)
     int i, r = 0;
 
     for (i = 1; i < argc && !strncmp(argv[i], "--", 2); i++) {
-        if (!strcmp(argv[i], "--json") && i + 1 < argc) {
+        if (!strcmp(argv[i], "--preset") && i + 1 < argc) {
+            only = argv[++i];
+        } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
             json = fopen(argv[++i], "a");
         } else if (!strcmp(argv[i], "--generated") && i + 1 < argc) {
             generated = (uint32_t)strtoul(argv[++i], NULL, 10);
-        } else if (!strcmp(argv[i], "--set") && i + 2 < argc && n_settings < SETTINGS_MAX) {
-            settings[2 * n_settings] = argv[++i];
-            settings[2 * n_settings++ + 1] = argv[++i];
+        } else if (!strcmp(argv[i], "--set") && i + 2 < argc && n_settings < 2 * SETTINGS_MAX) {
+            settings[n_settings++] = argv[++i];
+            settings[n_settings++] = argv[++i];
         } else {
-            fprintf(stderr,
-                    "usage: hough_physics [--json FILE] [--generated N] [--set KEY VALUE]... "
-                    "[FILE.roi ...]\n");
+            fprintf(stderr, "usage: hough_physics [--json FILE] [--preset NAME] [--generated N] "
+                            "[--set KEY VALUE]... [FILE.roi ...]\n");
             return 2;
         }
     }

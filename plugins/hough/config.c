@@ -21,7 +21,7 @@ const struct trg_param hough_params[] = {
      "least count of a peak (hits, or pairs)"},
     {"distance_cells", TRG_PARAM_U32, AT(distance_cells), "1", 1, 8, "", NULL,
      "of two peaks within so many cells the stronger survives"},
-    {"max_peaks", TRG_PARAM_U32, AT(max_peaks), "48", 1, HG_PEAKS, "", NULL,
+    {"max_peaks", TRG_PARAM_U32, AT(max_peaks), "102", 1, HG_PEAKS, "", NULL,
      "peaks of a window that are looked at, the strongest first, in the first two passes"},
     {"max_peaks_wide", TRG_PARAM_U32, AT(max_peaks_wide), "512", 1, HG_PEAKS, "", NULL,
      "the same in the third pass"},
@@ -49,9 +49,14 @@ const struct trg_param hough_params[] = {
     {"beam_y_mm", TRG_PARAM_F32, AT(beam_y_mm), "0", -100, 100, "mm", NULL, "y of the beam line"},
     {"band", TRG_PARAM_F32, AT(band), "1", 0.1, 10, "", NULL,
      "hits within so many epsilons of a peak's line are tried for it"},
-    {"ip_max_mm", TRG_PARAM_F32, AT(ip_max_mm), "3", 0.001, 10000, "mm", NULL,
+    {"ip_max_mm", TRG_PARAM_F32, AT(ip_max_mm), "1.5", 0.001, 10000, "mm", NULL,
      "largest distance of a first line to the beam line in the first two passes"},
     {"ip_max_wide_mm", TRG_PARAM_F32, AT(ip_max_wide_mm), "30", 0.001, 10000, "mm", NULL,
+     "the same in the third pass"},
+    {"z_beam_max_mm", TRG_PARAM_F32, AT(z_beam_max_mm), "250", 0.1, 1e6, "mm", NULL,
+     "largest distance along z from z_centre to where a first line is closest to the beam line, in "
+     "the first two passes"},
+    {"z_beam_max_wide_mm", TRG_PARAM_F32, AT(z_beam_max_wide_mm), "1e6", 0.1, 1e6, "mm", NULL,
      "the same in the third pass"},
     {"slope_max", TRG_PARAM_F32, AT(slope_max), "1.5", 0.001, 1000, "", NULL,
      "largest |tx| and |ty|"},
@@ -82,10 +87,9 @@ const struct trg_param hough_params[] = {
 };
 
 static const char *const velo[] = {NULL};
-static const char *const paint[] = {"method", "paint", "max_peaks", "96", NULL};
-static const char *const brute[] = {"method", "brute", "max_peaks", "96", NULL};
-static const char *const analytic[] = {"method", "analytic", "max_peaks", "96", "n_theta",
-                                       "48",     "n_r",      "48",        NULL};
+static const char *const paint[] = {"method", "paint", NULL};
+static const char *const brute[] = {"method", "brute", NULL};
+static const char *const analytic[] = {"method", "analytic", "n_theta", "48", "n_r", "48", NULL};
 const struct trg_preset hough_presets[] = {
     {"velo", "the defaults: voting in four parameters", velo},
     {"paint", "cells of (theta, r), along the curve of each hit", paint},
@@ -187,6 +191,7 @@ struct hg_par hough_par(const struct hough_config *c, uint32_t pass)
                          .beam_x = c->beam_x_mm,
                          .beam_y = c->beam_y_mm,
                          .ip_max2 = (float)(ip * ip),
+                         .z_beam_max = wide ? c->z_beam_max_wide_mm : c->z_beam_max_mm,
                          .hash_inv_mm = (float)(1 / (double)c->hash_mm),
                          .hash_inv_slope = (float)(1 / (double)c->hash_slope),
                          /* the four cells that a pair votes for may be one off its line */
@@ -214,7 +219,7 @@ void hough_fill_trig(const struct hough_config *c, float *trig)
 {
     for (uint32_t pass = 0; pass < HG_PASSES; pass++) {
         const struct hg_par par = hough_par(c, pass);
-        float *angles = trig + pass * 2u * HG_SIDE, *axes = trig + par.trig;
+        float *angles = trig + (size_t)pass * 2u * HG_SIDE, *axes = trig + par.trig;
 
         for (uint32_t t = 0; t < c->n_theta; t++) {
             angles[t] = (float)cos((t + 0.5) * PI / c->n_theta);

@@ -11,7 +11,7 @@ struct hough_config {
     float r_max_mm, r_max_wide_mm, z_centre_mm, z_scale;
     float hash_mm, hash_slope;
     float beam_x_mm, beam_y_mm;
-    float band, ip_max_mm, ip_max_wide_mm, slope_max;
+    float band, ip_max_mm, ip_max_wide_mm, z_beam_max_mm, z_beam_max_wide_mm, slope_max;
     float tolerance_mm, tolerance_rad, tolerance_max_mm, residual_max_mm, residual3_max_mm;
     uint32_t min_hits, max_gap, max_gap3;
     float shared_max;
@@ -28,7 +28,7 @@ int hough_check(const void *config, char *why, size_t bytes);
 struct hg_par hough_par(const struct hough_config *c, uint32_t pass);
 
 /* Fills the table of cosines and sines (HOUGH_TRIG floats) of all passes. */
-#define HOUGH_TRIG (HG_PASSES * (2u * HG_SIDE + 2u * HG_BINS))
+#define HOUGH_TRIG ((size_t)HG_PASSES * (2u * HG_SIDE + 2u * HG_BINS))
 void hough_fill_trig(const struct hough_config *c, float *trig);
 
 /* The name of the kernel that finds the peaks of a pass. */

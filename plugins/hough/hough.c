@@ -112,7 +112,7 @@ static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
     } list[] = {
         {TRG_MEM_DEVICE, items * 4, &s->used},
         {TRG_MEM_DEVICE, items * 4, &s->best},
-        {TRG_MEM_DEVICE, n * (a->par[0].bins_room + 1u) * 4, &s->starts},
+        {TRG_MEM_DEVICE, n * (a->par[0].bins_room + (size_t)1) * 4, &s->starts},
         {TRG_MEM_DEVICE, 3 * items * 4, &s->points},
         {TRG_MEM_DEVICE, 4 * items * 4, &s->plane},
         {TRG_MEM_DEVICE, 3 * items * 4, &s->items},
@@ -140,7 +140,7 @@ static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
 /* Brings the table of angles to the device. */
 static int load_trig(struct trg_algo *a, struct trg_device *d)
 {
-    const size_t bytes = HOUGH_TRIG * sizeof(float);
+    const size_t bytes = sizeof(float) * HOUGH_TRIG;
     struct trg_buffer *host = NULL;
     struct trg_queue *q = NULL;
     int r = trg_buffer_new(d, TRG_MEM_PINNED, bytes, &host);
@@ -323,7 +323,8 @@ static int read_output(struct trg_algo *a, struct slot *s, const struct trg_batc
         s->is_read[k] |= b->outputs[k][i].capacity != 0;
     if (!s->is_read[k])
         return 0;
-    r = trg_read(q, s->out_host[k], out->offsets, s->out[k], out->offsets, (b->n_rois + 1u) * 4u);
+    r = trg_read(q, s->out_host[k], out->offsets, s->out[k], out->offsets,
+                 (b->n_rois + (size_t)1) * 4);
     for (uint32_t c = 0; r == 0 && c < trg_kind_info(kinds[k])->n_columns; c++)
         r = trg_read(q, s->out_host[k], out->column[c], s->out[k], out->column[c], n);
     return r;
@@ -369,8 +370,8 @@ static void store(const struct trg_algo *a, const struct slot *s, uint32_t i, ui
     out->n = 0;
     if (!s->is_read[k] || !out->capacity)
         return;
-    memcpy(&first, block + a->out[k].offsets + i * 4u, 4);
-    memcpy(&end, block + a->out[k].offsets + (i + 1u) * 4u, 4);
+    memcpy(&first, block + a->out[k].offsets + (size_t)i * 4, 4);
+    memcpy(&end, block + a->out[k].offsets + (size_t)i * 4 + 4, 4);
     out->n = end - first;
     for (uint32_t c = 0; c < trg_kind_info(kinds[k])->n_columns; c++)
         memcpy(out->column[c], block + a->out[k].column[c] + (size_t)first * 4, (size_t)out->n * 4);

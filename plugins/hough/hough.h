@@ -10,7 +10,7 @@
 #include "trigd/kernel.h"
 
 #define HG_WORDS          8192u /* of local memory for the cells that are filled at once */
-#define HG_WORDS_FEW      3072u /* the same for small grids: more groups fit on a device */
+#define HG_WORDS_FEW      6144u /* the same for small grids: more groups fit on a device */
 #define HG_PLACES_PER_HIT 16u   /* in the table of hashed cells, where it has room */
 #define HG_HASHED_BIN     256u  /* most hits of a bin with the method `hashed` */
 #define HG_LIST           1024u /* peaks of a window before the strongest are taken */
@@ -46,7 +46,8 @@ struct hg_par { /* of all launches of a batch */
     trg_u32 method, threshold, distance;
     trg_u32 bin_room, peaks_room;
     float beam_x, beam_y;
-    float ip_max2;                     /* mm^2: of a pair's line to the beam line; squared */
+    float ip_max2;    /* mm^2: of a pair's line to the beam line; squared */
+    float z_beam_max; /* mm: |z - z0| of that line where it is closest to the beam line */
     float hash_inv_mm, hash_inv_slope; /* 1 / width of a hashed cell */
     float band; /* half width in which a peak's hits are taken, in epsilons */
     float tol_mm, tol_rad, tol_max_mm; /* of a hit to the line of a pair */

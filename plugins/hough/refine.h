@@ -119,17 +119,20 @@ TRG_FN trg_u32 hg_gap(const struct hg_view v, trg_u32 i, trg_u32 j)
 }
 
 /* Whether the line through two hits is worth a look: on layers as near as those of two neighbours
- * on a track, not too steep, near the beam line. */
+ * on a track, not too steep, and close to the beam line at a z where there are collisions. */
 TRG_FN trg_u32 hg_may_pair(const struct hg_view v, const struct hg_par par, trg_u32 i, trg_u32 j)
 {
     const float dz = v.z[j] - v.z[i], dx = v.x[j] - v.x[i], dy = v.y[j] - v.y[i];
-    const float cross = v.x[i] * dy - v.y[i] * dx;
+    const float cross = v.x[i] * dy - v.y[i] * dx, d2 = dx * dx + dy * dy;
 
     if (v.layer[i] == v.layer[j] || hg_gap(v, i, j) > par.max_gap || !(dz > 0.0f))
         return 0u;
     if (trg_fabs(dx) > par.slope_max * dz || trg_fabs(dy) > par.slope_max * dz)
         return 0u;
-    return cross * cross <= par.ip_max2 * (dx * dx + dy * dy);
+    if (cross * cross > par.ip_max2 * d2)
+        return 0u;
+    return trg_fabs((v.z[i] - par.grid.z0) * d2 - (v.x[i] * dx + v.y[i] * dy) * dz) <=
+           par.z_beam_max * d2;
 }
 
 /* How many layers of the list agree with the line through i and j; *ret_sum: how badly. */

@@ -279,20 +279,21 @@ static int end(struct driver *d, struct slot *s, struct found *found)
 int driver_run(struct driver *d, const struct event *events, uint32_t n,
                struct trg_result *ret_results, struct found *ret_found)
 {
+    const uint32_t slots = d->s.slots ? d->s.slots : 1;
     uint32_t next = 0, begun = 0, ended = 0;
 
     while (next < n || ended < begun) {
         int r;
 
-        if (next < n && begun - ended < d->s.slots) {
-            r = begin(d, &d->slot[begun % d->s.slots], events, next, n, ret_results, ret_found);
+        if (next < n && begun - ended < slots) {
+            r = begin(d, &d->slot[begun % slots], events, next, n, ret_results, ret_found);
             if (r < 0)
                 return r;
             next += (uint32_t)r;
             begun++;
             continue;
         }
-        r = end(d, &d->slot[ended % d->s.slots], ret_found);
+        r = end(d, &d->slot[ended % slots], ret_found);
         if (r < 0)
             return r;
         ended++;

@@ -115,10 +115,12 @@ static int copy_roi(const Trigd__V1__Roi *roi, struct event *ret_event)
                                             .z_min_mm = roi->z_min_mm,
                                             .z_max_mm = roi->z_max_mm};
     for (uint32_t i = 0; i < n; i++) {
+        const uint8_t *bytes = h->layer.data + (size_t)2 * i;
+
         ret_event->x[i] = h->x_mm[i];
         ret_event->y[i] = h->y_mm[i];
         ret_event->z[i] = h->z_mm[i];
-        ret_event->layer[i] = (uint16_t)(h->layer.data[2 * i] | h->layer.data[2 * i + 1] << 8);
+        ret_event->layer[i] = (uint16_t)(bytes[0] | bytes[1] << 8);
         ret_event->id[i] = h->id[i];
     }
     copy_truth(roi->truth, ret_event);

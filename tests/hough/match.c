@@ -95,7 +95,7 @@ static void match_tracks(struct match *m, const struct event *e, struct truth *t
 
 int match_add(struct match *m, const struct event *e, const struct found *f)
 {
-    const uint32_t room = e->n_particles + 1u;
+    const size_t room = e->n_particles + (size_t)1;
     uint32_t *block = calloc(room, 5 * sizeof *block);
     struct truth t = {block, block + room, block + 2 * room, block + 3 * room, block + 4 * room};
 

@@ -26,7 +26,7 @@ struct job {
     uint32_t pass;
     bool *used;
     uint32_t *in, n_in, *wide, n_wide; /* hits of the window, and of it with its neighbours */
-    double axis;
+    double axis_x, axis_y;             /* of the window */
     uint32_t *cells;
     struct cand *cands;
     uint32_t n_cands, cands_room;
@@ -45,8 +45,8 @@ static double distance2(const struct event *e, const struct line *l, uint32_t h)
 static void project(const struct job *j, uint32_t h, double *ret_z, double *ret_u)
 {
     *ret_z = ((double)j->e->z[h] - (double)j->c->z_centre_mm) / (double)j->c->z_scale;
-    *ret_u = ((double)j->e->x[h] - (double)j->c->beam_x_mm) * cos(j->axis) +
-             ((double)j->e->y[h] - (double)j->c->beam_y_mm) * sin(j->axis);
+    *ret_u = ((double)j->e->x[h] - (double)j->c->beam_x_mm) * j->axis_x +
+             ((double)j->e->y[h] - (double)j->c->beam_y_mm) * j->axis_y;
 }
 
 static double r_max(const struct job *j)
@@ -67,14 +67,21 @@ static double epsilons(const struct job *j, double z, double u, uint32_t t, uint
 
 static void fill(struct job *j)
 {
-    memset(j->cells, 0, (size_t)j->c->n_theta * j->c->n_r * sizeof *j->cells);
-    for (uint32_t i = 0; i < j->n_in; i++) {
-        double z, u;
+    const double dr = 2 * r_max(j) / j->c->n_r, dtheta = PI / j->c->n_theta;
 
-        project(j, j->in[i], &z, &u);
-        for (uint32_t t = 0; t < j->c->n_theta; t++)
+    memset(j->cells, 0, (size_t)j->c->n_theta * j->c->n_r * sizeof *j->cells);
+    for (uint32_t t = 0; t < j->c->n_theta; t++) {
+        const double c = cos((t + 0.5) * dtheta), s = sin((t + 0.5) * dtheta);
+
+        for (uint32_t i = 0; i < j->n_in; i++) {
+            double z, u, r, epsilon;
+
+            project(j, j->in[i], &z, &u);
+            r = z * c + u * s;
+            epsilon = (dtheta * fabs(u * c - z * s) + dr) / 2;
             for (uint32_t k = 0; k < j->c->n_r; k++)
-                j->cells[t * j->c->n_r + k] += epsilons(j, z, u, t, k) <= 1;
+                j->cells[t * j->c->n_r + k] += fabs((k + 0.5) * dr - r_max(j) - r) <= epsilon;
+        }
     }
 }
 
@@ -133,7 +140,7 @@ static double tolerance(const struct hough_config *c, double z, double low, doub
 static bool through(const struct job *j, uint32_t a, uint32_t b, struct line *ret)
 {
     const struct event *e = j->e;
-    double dz = (double)e->z[b] - (double)e->z[a], ip, most;
+    double dz = (double)e->z[b] - (double)e->z[a], ip, most, x, y, t2, z_beam;
 
     if (e->layer[a] == e->layer[b] || gap(e, a, b) > j->c->max_gap || dz <= 0)
         return false;
@@ -141,6 +148,12 @@ static bool through(const struct job *j, uint32_t a, uint32_t b, struct line *re
                          ((double)e->x[b] - (double)e->x[a]) / dz,
                          ((double)e->y[b] - (double)e->y[a]) / dz};
     most = (double)(j->pass == 2 ? j->c->ip_max_wide_mm : j->c->ip_max_mm);
+    x = ret->x - (double)j->c->beam_x_mm;
+    y = ret->y - (double)j->c->beam_y_mm;
+    t2 = ret->tx * ret->tx + ret->ty * ret->ty;
+    z_beam = (double)(j->pass == 2 ? j->c->z_beam_max_wide_mm : j->c->z_beam_max_mm);
+    if (fabs((ret->z - (double)j->c->z_centre_mm) * t2 - x * ret->tx - y * ret->ty) > z_beam * t2)
+        return false;
     ip = fabs((ret->x - (double)j->c->beam_x_mm) * ret->ty -
               (ret->y - (double)j->c->beam_y_mm) * ret->tx);
     return fabs(ret->tx) <= (double)j->c->slope_max && fabs(ret->ty) <= (double)j->c->slope_max &&
@@ -312,7 +325,7 @@ static void band(const struct job *j, uint32_t t, uint32_t k, struct serial_trac
 
 static int try_peak(struct job *j, uint32_t t, uint32_t k)
 {
-    struct serial_track list, found;
+    struct serial_track list = {.n = 0}, found = {.n = 0};
     struct line l = {0, 0, 0, 0, 0};
     struct cand *more;
     double sum = 0;
@@ -365,7 +378,8 @@ static int window(struct job *j, uint32_t w)
     }
     if (j->n_in < j->c->min_hits)
         return 0;
-    j->axis = 2 * PI * (w + 0.5 * span + phase) / n_bins - PI;
+    j->axis_x = -cos(2 * PI * (w + 0.5 * span + phase) / n_bins);
+    j->axis_y = -sin(2 * PI * (w + 0.5 * span + phase) / n_bins);
     fill(j);
     for (uint32_t t = 0; r == 0 && t < j->c->n_theta; t++)
         for (uint32_t k = 0; r == 0 && k < j->c->n_r; k++)
