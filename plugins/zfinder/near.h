@@ -46,23 +46,23 @@ struct zf_other { /* a point as one in the middle sees it */
     trg_u32 kind; /* ZF_INNER, ZF_OUTER, or 0 when it can be neither */
 };
 
-/* The terms of zf_triplets, of a point p around the middle one. */
+/* The terms of zf_triplets, of a point p around the middle one; dr as in zf_z0. */
 TRG_FN struct zf_other zf_other(const struct zf_point p, const struct zf_point middle, float z_max,
                                 float far, trg_u32 last_begin)
 {
     struct zf_other x;
     const trg_u32 layer = p.tag & 255u, layer_o = middle.tag & 255u;
-    const float dr = layer == layer_o ? 1.0f : p.rho - middle.rho; /* see zf_z0 */
+    const float away = p.rho - middle.rho, dr = ZF_CHOOSE(layer == layer_o, 1.0f, away);
     const float inv = 1.0f / dr;
     const trg_u32 is_inner = (trg_u32)(layer < layer_o);
 
     x.z = (middle.z * p.rho - p.z * middle.rho) / dr;
     x.dphi = zf_dphi(p.phi, middle.phi);
     x.k = 2.0f * x.dphi * inv;
-    x.p = x.dphi * (is_inner ? p.rho : middle.rho) * inv;
-    x.kind = (is_inner & (trg_u32)(layer <= last_begin) & (trg_u32)(x.z > -z_max) &
-              (trg_u32)(x.z < z_max)) |
-             ((trg_u32)(layer > layer_o) & (trg_u32)(trg_fabs(x.z) <= far)) << 1;
+    x.p = x.dphi * ZF_CHOOSE(is_inner, p.rho, middle.rho) * inv;
+    x.kind = (ZF_MASK(is_inner) & ZF_MASK(layer <= last_begin) & ZF_MASK(trg_fabs(x.z) < z_max) &
+              ZF_INNER) |
+             (ZF_MASK(layer > layer_o) & ZF_MASK(trg_fabs(x.z) <= far) & ZF_OUTER);
     return x;
 }
 

@@ -59,16 +59,16 @@ TRG_FN trg_u32 zf_moved(const struct zf_work *w, trg_u32 a, trg_u32 d, float *re
     trg_u32 any = 0u;
 
     for (trg_u32 k = 0; k < ZF_BLOCK; k++) {
-        const trg_u32 l1 = t1[k] & 255u, l2 = t2[k] & 255u, inner = l1 < l2 ? l1 : l2;
-        const trg_u32 near =
-            (trg_u32)((trg_i32)k < left) & (trg_u32)((t2[k] >> 8) - (t1[k] >> 8) <= 1u);
+        const trg_u32 l1 = t1[k] & 255u, l2 = t2[k] & 255u, lower = l1 < l2 ? l1 : l2;
+        const trg_u32 inner = l1 == l2 ? ZF_LAYERS + 1u : lower; /* no pair: beyond any `last` */
+        const trg_u32 slice = (trg_i32)k < left ? t2[k] >> 8 : ZF_SLICES + 2u;
         const float z = (z2[k] * r1[k] - z1[k] * r2[k]) / (r1[k] - r2[k]);
         const float in_bins = (z + z_max) * inv_bin;
-        const trg_u32 good = near & (trg_u32)(l1 != l2) & (trg_u32)(inner <= last) &
-                             (trg_u32)(z > -z_max) & (trg_u32)(z < z_max);
+        const trg_u32 near = ZF_MASK(slice - (t1[k] >> 8) <= 1u);
+        const trg_u32 good = near & ZF_MASK(inner <= last) & ZF_MASK(trg_fabs(z) < z_max);
 
         any |= near;
-        t[k] = good ? in_bins : -1.0f;
+        t[k] = ZF_CHOOSE(good & 1u, in_bins, -1.0f);
     }
     return any;
 }

@@ -6,6 +6,16 @@
 #include "trigd/kernel.h"
 #include "zfinder.h"
 
+/* Chooses between two floats that are both there.  GCC makes branches of conditions in loops for
+ * AVX2, and vectors of masks. */
+#define ZF_MASK(condition) (0u - (trg_u32)(condition))
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
+#define ZF_CHOOSE(condition, a, b) ((condition) ? (a) : (b))
+#else
+#define ZF_CHOOSE(condition, a, b) \
+    trg_as_f32((trg_as_u32(a) & ZF_MASK(condition)) | (trg_as_u32(b) & ~ZF_MASK(condition)))
+#endif
+
 struct zf_point {
     float phi, rho, z;
     trg_u32 tag; /* slice << 8 | layer */

@@ -30,13 +30,10 @@ TRG_FN float zf_extrapolate(float r1, float z1, float r2, float z2)
 /* Shortest way from one phi to the other, rad. */
 TRG_FN float zf_dphi(float from, float to)
 {
-    float d = to - from;
+    const float d = to - from, below = d - 6.2831855f;
+    const float e = ZF_CHOOSE(d > 3.1415927f, below, d), above = e + 6.2831855f;
 
-    if (d > 3.1415927f)
-        d = d - 6.2831855f;
-    if (d < -3.1415927f)
-        d = d + 6.2831855f;
-    return d;
+    return ZF_CHOOSE(e < -3.1415927f, above, e);
 }
 
 /* Third points further out that agree with the pair (i, o) in z, curvature and phi. */

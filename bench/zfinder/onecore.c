@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* zfinder_onecore - microseconds of one core for an RoI, beside the ATLAS original: processor time
+ * of the thread, copies and the host's share included, so that other work on the machine does not
+ * count.
+ *
+ *     TRIGD_BUILD=build/release build/release/bench/zfinder_onecore [JSON] */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "driver.h"
+#include "result.h"
+#include "vertices.h"
+
+#define RUNS 9u
+
+/* The original's times on one core of an EPYC at 2.45 GHz (double precision, athena), and how many
+ * times faster the issue wants us. */
+static const struct {
+    const char *sample, *preset, *triplet_mode;
+    uint32_t rois, rounds;
+    double original_us, times;
+} cases[] = {{"lowlum", "pure", "0", 512, 10, 404, 10}, {"lowlum", "pure", "1", 512, 5, 372, 0},
+             {"lowlum", "pure", "2", 512, 5, 0, 0},     {"highlum", "pure", "0", 32, 5, 4781, 6},
+             {"highlum", "pure", "1", 32, 2, 9381, 6},  {"highlum", "pure", "2", 32, 2, 10679, 6},
+             {"highlum", "dense", "1", 32, 3, 0, 0}};
+
+static double thread_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* One case: microseconds an RoI, in `ret`. */
+static int measure(struct bench_host *host, const struct plugin *plugin, size_t i,
+                   struct result *ret)
+{
+    const uint32_t n = cases[i].rois;
+    struct generated *rois = calloc(n, sizeof *rois);
+    struct trg_result *results = calloc(n, sizeof *results);
+    struct zf_config c;
+    struct driver_setup s = {.host = &host->host,
+                             .plugin = plugin,
+                             .params = &c,
+                             .slots = 2,
+                             .max_rois = 16,
+                             .max_items = 300000};
+    struct driver *d = NULL;
+    char why[256];
+    int r = rois && results ? 0 : -1;
+
+    plugin_defaults(plugin, &c);
+    if (r == 0)
+        r = plugin_preset(plugin, cases[i].preset, &c, why, sizeof why);
+    if (r == 0)
+        r = plugin_set(plugin, "triplet_mode", cases[i].triplet_mode, &c, why, sizeof why);
+    if (r == 0)
+        r = backends_device(host->backends, "cpu", 0, &s.device);
+    for (uint32_t k = 0; r == 0 && k < n; k++)
+        r = generator_make(generator_find(cases[i].sample), 1, k, &rois[k]);
+    if (r == 0)
+        r = driver_open(&s, &d);
+    for (uint32_t run = 0; r == 0 && run <= RUNS; run++) {
+        double start = thread_seconds();
+
+        for (uint32_t k = 0; r == 0 && k < cases[i].rounds; k++)
+            r = driver_run(d, rois, n, results);
+        if (run) /* the first one warms up */
+            result_add(ret, (thread_seconds() - start) * 1e6 / n / cases[i].rounds);
+    }
+    driver_close(d);
+    for (uint32_t k = 0; rois && k < n; k++)
+        generated_fini(&rois[k]);
+    free(rois);
+    free(results);
+    return r;
+}
+
+static void tell(size_t i, const struct result *r, FILE *json)
+{
+    double us = result_median(r), original = cases[i].original_us;
+    char what[128];
+
+    snprintf(what, sizeof what, "%s %s triplet_mode %s, one core", cases[i].sample, cases[i].preset,
+             cases[i].triplet_mode);
+    printf("%-40s %9.1f us", what, us);
+    if (original > 0)
+        printf("   original %6.0f us: %5.1f times", original, original / us);
+    printf("\n");
+    result_write(json,
+                 &(struct result_figure){.bench = "zfinder-onecore",
+                                         .figure = what,
+                                         .unit = "us",
+                                         .command = "zfinder_onecore",
+                                         .goal = cases[i].times > 0 ? original / cases[i].times : 0,
+                                         .baseline = original > 0 ? "ATLAS original" : NULL,
+                                         .baseline_value = original},
+                 r);
+}
+
+int main(int argc, char **argv)
+{
+    static struct bench_host host;
+    const struct plugin *plugin;
+    FILE *json = argc > 1 ? fopen(argv[1], "a") : NULL;
+    char why[256] = "";
+
+    if ((argc > 1 && !json) || bench_host_open(&host) < 0 ||
+        plugin_host_get(host.plugins, "zfinder", &plugin, why, sizeof why) < 0) {
+        fprintf(stderr, "zfinder_onecore: cannot begin. %s\n", why);
+        return 1;
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct result r = {.n = 0};
+
+        if (measure(&host, plugin, i, &r) < 0) {
+            fprintf(stderr, "zfinder_onecore: a run failed\n");
+            return 1;
+        }
+        tell(i, &r, json);
+    }
+    bench_host_close(&host);
+    return json && fclose(json) ? 1 : 0;
+}
