@@ -69,31 +69,37 @@ TRG_FN struct kdq_box kdq_load(TRG_GLOBAL const float *boxes, const struct kdq_p
 #define KDQ_LEFT   2u
 #define KDQ_RIGHT  4u
 
-/* Whether the point of a node is in the box, and which children may have points in it.  Comparisons
- * are the way round that lets points with NaN be passed by and never be found. */
+/* Whether a coordinate is in the box's range, and which children may have points there if it
+ * splits.  Comparisons are the way round that lets points with NaN be passed by and never be found.
+ */
+TRG_FN trg_u32 kdq_test_one(const struct kdq_box b, trg_u32 d, trg_u32 wraps, float x)
+{
+    const float least = wraps ? b.least : b.low[d], most = wraps ? b.most : b.high[d];
+    const trg_u32 other = wraps && x >= b.low2 && x <= b.high2;
+
+    return (other || (x >= b.low[d] && x <= b.high[d]) ? KDQ_INSIDE : 0u) |
+           (!(x < least) ? KDQ_LEFT : 0u) | (!(x > most) ? KDQ_RIGHT : 0u);
+}
+
+/* Whether the point of a node is in the box, and which children there are that may have points in
+ * it. */
 TRG_FN trg_u32 kdq_test(const struct kdq_tree t, const struct kdq_box b, const struct kdq_par par,
                         trg_u32 node)
 {
     const trg_u32 split = (kd_levels(node + 1u) - 1u) % par.k;
-    trg_u32 inside = KDQ_INSIDE, left = 0u, right = 0u;
+    trg_u32 inside = KDQ_INSIDE, children = 0u;
 
-    for (trg_u32 d = 0u; d < KD_DIMS_MAX; d++) {
+    for (trg_u32 d = 0u; d < KD_DIMS_MAX; d++)
         if (d < par.k) {
-            const float x = t.nodes[d * par.room + t.base + node];
-            const trg_u32 wraps = d == par.period_dim;
-            const trg_u32 in =
-                (x >= b.low[d] && x <= b.high[d]) || (wraps && x >= b.low2 && x <= b.high2);
+            const trg_u32 what = kdq_test_one(b, d, d == par.period_dim ? 1u : 0u,
+                                              t.nodes[d * par.room + t.base + node]);
 
-            inside = in ? inside : 0u;
-            if (d == split) {
-                left = !(x < (wraps ? b.least : b.low[d])) ? KDQ_LEFT : 0u;
-                right = !(x > (wraps ? b.most : b.high[d])) ? KDQ_RIGHT : 0u;
-            }
+            inside &= what;
+            children = d == split ? what : children;
         }
-    }
-    left = 2u * node + 1u < t.n ? left : 0u;
-    right = 2u * node + 2u < t.n ? right : 0u;
-    return inside | left | right;
+    if (2u * node + 2u >= t.n)
+        children &= 2u * node + 1u < t.n ? KDQ_LEFT : 0u;
+    return inside | (children & (KDQ_LEFT | KDQ_RIGHT));
 }
 
 /* Depth first: adds the points in the box to the counts of their levels or, where `results` is to

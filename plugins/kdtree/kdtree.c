@@ -98,7 +98,7 @@ static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
         {TRG_MEM_DEVICE, 6 * column, &s->hits},
         {TRG_MEM_DEVICE, DIMS * column, &s->nodes},
         {TRG_MEM_DEVICE, column, &s->ids},
-        {TRG_MEM_DEVICE, 2 * DIMS * column, &s->orders},
+        {TRG_MEM_DEVICE, 2 * column * DIMS, &s->orders},
         {TRG_MEM_DEVICE, 2 * column + 64, &s->keys},
         {TRG_MEM_DEVICE, column, &s->side},
         {TRG_MEM_DEVICE, rois * KDD_LAYERS * 6 * sizeof(uint32_t), &s->trees},
