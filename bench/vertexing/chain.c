@@ -43,38 +43,44 @@ static int run_serial(void *arg, uint32_t times)
     return 0;
 }
 
+/* What is measured: a sample with a setting, in batches of one size. */
+struct setting {
+    const struct vx_config *config;
+    const char *what;
+    const struct sample *s;
+    uint32_t batch;
+    double serial;
+};
+
 static int one(const struct bench *b, const struct vx_host *h, struct trg_device *device,
-               const struct vx_config *c, const char *what, const struct sample *s, uint32_t batch,
-               uint32_t threads, double serial)
+               const struct setting *m, uint32_t threads)
 {
     struct job jobs[THREADS_MAX] = {{0}};
     struct work work[THREADS_MAX];
     struct trg_device_info info;
     struct timing t;
     char text[96], name[64];
-    bool is_host;
     int r = 0;
 
     trg_device_info(device, &info);
-    is_host = info.is_host != 0;
-
     threads = threads < THREADS_MAX ? threads : THREADS_MAX;
     for (uint32_t i = 0; r == 0 && i < threads; i++) {
-        r = driver_open(h, device, c, batch, batch * 450 + 8192, &jobs[i].driver);
-        jobs[i].s = s;
-        work[i] = (struct work){run_job, &jobs[i], is_host};
+        r = driver_open(h, device, m->config, m->batch, m->batch * 450 + 8192, &jobs[i].driver);
+        jobs[i].s = m->s;
+        work[i] = (struct work){run_job, &jobs[i], info.is_host != 0};
     }
     if (r == 0)
         r = measure_all(work, threads, b->runs, b->min_ms, &t);
     device_name(device, name, sizeof name);
-    snprintf(text, sizeof text, "%s, %s, batch %u, %u lanes", what, s->name, batch, threads);
+    snprintf(text, sizeof text, "%s, %s, batch %u, %u lanes", m->what, m->s->name, m->batch,
+             threads);
     if (r == 0)
         tell(b, &(struct figure){.what = text,
                                  .device = name,
                                  .unit = "events/s",
-                                 .per_s = (double)threads * s->n / t.us * 1e6,
+                                 .per_s = (double)threads * m->s->n / t.us * 1e6,
                                  .spread = t.spread,
-                                 .serial_per_s = serial});
+                                 .serial_per_s = m->serial});
     for (uint32_t i = 0; i < threads; i++)
         driver_close(jobs[i].driver);
     return r;
@@ -101,12 +107,13 @@ static int all_settings(const struct bench *b, const struct vx_host *h, struct t
 
         r = vx_configure(h, NULL, list[i].settings, &c);
         for (uint32_t k = 0; r == 0 && k < 3; k++) {
+            const struct setting m = {&c, list[i].what, s, batches[k], serial};
+
             if ((info.is_host && batches[k] != 64) || batches[k] > s->n)
                 continue;
-            r = one(b, h, device, &c, list[i].what, s, batches[k], 1, serial);
+            r = one(b, h, device, &m, 1);
             if (r == 0 && (info.is_host ? b->cores > 1 : batches[k] == 1024))
-                r = one(b, h, device, &c, list[i].what, s, batches[k], info.is_host ? b->cores : 2,
-                        serial);
+                r = one(b, h, device, &m, info.is_host ? b->cores : 2);
         }
     }
     return r;

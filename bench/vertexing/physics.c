@@ -155,7 +155,7 @@ static void tell_graph(const struct vx_answer *a, uint32_t n)
         for (uint32_t i = 0; i < n; i++)
             sum += (double)a[i].result.value[10 + k];
         left = k ? left - sum : sum;
-        result_number(what[k], left / n, k ? "pairs" : "pairs", n);
+        result_number(what[k], left / n, "pairs", n);
     }
 }
 

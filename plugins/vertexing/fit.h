@@ -5,6 +5,12 @@
 #include "../common/group.h"
 #include "geometry.h"
 
+/* Tracks of a fit: those of the cells from .. to with low <= z < high. */
+struct vx_bounds {
+    float low, high;
+    float var_z; /* of the point that misses are counted from, when it counts */
+};
+
 #define VX_SHRINK 0.5f /* of Tukey's constant, from round to round */
 
 /* Adds up the n <= VX_SUMS sums of all work-items: own[j] of each to total[j].  `room` has n places

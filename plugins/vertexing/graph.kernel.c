@@ -390,6 +390,29 @@ TRG_FN struct vx_vertex vx_flight(struct vx_vertex v, struct vx_vertex pv)
     return v;
 }
 
+/* The momenta of the component's tracks that fit the vertex, added up over the group. */
+TRG_GROUP_FN void vx_add_momenta(TRG_GLOBAL const float *tracks, TRG_GLOBAL const trg_u32 *list,
+                                 TRG_GLOBAL const trg_u32 *label, trg_u32 n, trg_u32 root,
+                                 struct vx_vertex v, struct vx_par par, TRG_LOCAL trg_i64 *sums,
+                                 TRG_LOCAL trg_i64 *total)
+{
+    trg_i64 own[4] = {0};
+
+    for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
+        const float p = trg_fabs((tracks + VX_P * par.items_room)[list[i]]);
+        const struct vx_line l = vx_load(tracks, par.items_room, list[i]);
+
+        if (label[i] != root || !(p > 0.0f) ||
+            vx_from(l, v.x, v.y, v.z).chi2 >= par.tukey_end * par.tukey_end)
+            continue;
+        own[0] += vx_quanta(p * l.ux, 16384.0f);
+        own[1] += vx_quanta(p * l.uy, 16384.0f);
+        own[2] += vx_quanta(p * l.uz, 16384.0f);
+        own[3] += vx_quanta(trg_sqrt(p * p + par.mass * par.mass), 16384.0f);
+    }
+    vx_sum_up(sums, own, 4u, total);
+}
+
 /* 32 work-items a component.  First all tracks count alike (the minimum does not depend on where it
  * is sought from), then those that miss it are weighted down as for primary vertices. */
 TRG_KERNEL8(vx_fit_secondary, const trg_u8, data, const float, tracks, const trg_u32, selected,
@@ -453,23 +476,7 @@ TRG_KERNEL8(vx_fit_secondary, const trg_u8, data, const float, tracks, const trg
         c = c > par.tukey_end ? c : par.tukey_end;
         TRG_BARRIER();
     }
-    { /* momenta of the tracks that have a weight */
-        trg_i64 own[4] = {0};
-
-        for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
-            if (label[i] == root) {
-                const struct vx_line l = vx_load(tracks, room, list[i]);
-                const float p = trg_fabs(tracks[VX_P * room + list[i]]);
-
-                if (p > 0.0f && vx_from(l, v.x, v.y, v.z).chi2 < par.tukey_end * par.tukey_end) {
-                    own[0] += vx_quanta(p * l.ux, 16384.0f);
-                    own[1] += vx_quanta(p * l.uy, 16384.0f);
-                    own[2] += vx_quanta(p * l.uz, 16384.0f);
-                    own[3] += vx_quanta(trg_sqrt(p * p + par.mass * par.mass), 16384.0f);
-                }
-            }
-        vx_sum_up(sums, own, 4u, total);
-    }
+    vx_add_momenta(tracks, list, label, n, root, v, par, sums, total);
     if (TRG_LID == 0u && rounds) {
         v.mass = vx_mass_of(total);
         svs[TRG_GID] = vx_flight(v, pvs[roi * par.pv_room + v.pv]);

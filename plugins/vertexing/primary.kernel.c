@@ -10,15 +10,86 @@
 
 /* ---------------------------------------------------------------- adaptive fit */
 
-/* Of a track that fits vertex v: 1 if it does not fit the one below, + 2 the one above. */
-#if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
-TRG_FN trg_u32 vx_is_own(struct vx_line l, struct vx_vertex below, struct vx_vertex above,
-                         float fits2)
+struct vx_window { /* where the tracks of a seed are */
+    struct vx_bounds in;
+    trg_u32 from, to; /* places in the sorted columns */
+};
+
+/* Half way to the next seeds, and no further than par.window. */
+TRG_FN struct vx_window vx_window_of(TRG_GLOBAL const struct vx_vertex *seeds, trg_u32 k,
+                                     trg_u32 n_seeds, TRG_GLOBAL const trg_u32 *cell,
+                                     struct vx_par par)
 {
-    return (vx_from(l, below.x, below.y, below.z).chi2 < fits2 ? 0u : 1u) |
-           (vx_from(l, above.x, above.y, above.z).chi2 < fits2 ? 0u : 2u);
+    const float scale = 0.5f * (float)VX_CELLS / par.z_range;
+    const float z = n_seeds ? seeds[k].z : 0.0f;
+    const float least = z - par.window, most = z + par.window;
+    const float low = k > 0u ? 0.5f * (seeds[k - 1u].z + z) : least;
+    const float high = k + 1u < n_seeds ? 0.5f * (seeds[k + 1u].z + z) : most;
+    struct vx_window w;
+    trg_u32 first, last;
+
+    w.in.low = low > least ? low : least;
+    w.in.high = high < most ? high : most;
+    w.in.var_z = 0.0f;
+    first = w.in.low > -par.z_range ? (trg_u32)((w.in.low + par.z_range) * scale) : 0u;
+    last = w.in.high > -par.z_range ? (trg_u32)((w.in.high + par.z_range) * scale) : 0u;
+    w.from = cell[first < VX_CELLS ? first : VX_CELLS];
+    w.to = cell[last + 1u < VX_CELLS ? last + 1u : VX_CELLS];
+    return w;
 }
+
+/* Adds this work-item's tracks of the window, weighted for a vertex at v, to `own`. */
+TRG_GROUP_FN void vx_add_tracks(TRG_GLOBAL const float *sorted, trg_u32 room, struct vx_window w,
+                                struct vx_vertex v, float inv_c2, trg_i64 *own)
+{
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+    vx_host_sums(sorted, room, w.from, w.to, w.in, v, inv_c2, own);
+#else
+    for (trg_u32 i = w.from + TRG_LID; i < w.to; i += TRG_LSIZE) {
+        const struct vx_line l = vx_load(sorted, room, i);
+        const struct vx_miss m = vx_from_about(l, v.x, v.y, v.z, w.in.var_z);
+        const float f = l.z >= w.in.low && l.z < w.in.high ? vx_tukey(m.chi2, inv_c2) : 0.0f;
+
+        if (f > 0.0f)
+            VX_ADD(own, l, m, f);
+    }
 #endif
+}
+
+/* Of this work-item's tracks that fit v, how many do not fit the vertex below, and the one above.
+ */
+struct vx_own {
+    trg_u32 below, above;
+};
+
+TRG_GROUP_FN struct vx_own vx_count_own(TRG_GLOBAL const float *sorted, trg_u32 room,
+                                        struct vx_window w, struct vx_vertex v,
+                                        struct vx_vertex below, struct vx_vertex above,
+                                        struct vx_par par)
+{
+    const float end2 = par.tukey_end * par.tukey_end;
+    const float fits2 = par.pv_own_sigmas * par.pv_own_sigmas;
+    struct vx_own n = {0u, 0u};
+
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+    const struct vx_vertex three[3] = {v, below, above};
+    trg_u32 own[2] = {0u, 0u};
+
+    vx_host_own(sorted, room, w.from, w.to, w.in, three, end2, fits2, own);
+    n.below = own[0];
+    n.above = own[1];
+#else
+    for (trg_u32 i = w.from + TRG_LID; i < w.to; i += TRG_LSIZE) {
+        const struct vx_line l = vx_load(sorted, room, i);
+
+        if (l.z < w.in.low || l.z >= w.in.high || vx_from(l, v.x, v.y, v.z).chi2 >= end2)
+            continue;
+        n.below += vx_from(l, below.x, below.y, below.z).chi2 < fits2 ? 0u : 1u;
+        n.above += vx_from(l, above.x, above.y, above.z).chi2 < fits2 ? 0u : 1u;
+    }
+#endif
+    return n;
+}
 
 /* 32 work-items a seed.  Tracks whose z at the beam is nearer to this seed than to the next ones,
  * and within the window, are weighted by Tukey's biweight with a constant that shrinks from round
@@ -32,49 +103,26 @@ TRG_KERNEL6(vx_fit_primary, const float, sorted, const trg_u32, cells, const str
     TRG_SHARED struct vx_vertex v;
     TRG_SHARED trg_u32 done, own_below, own_above;
     const trg_u32 roi = TRG_GID / par.pv_room, k = TRG_GID % par.pv_room;
-    const trg_u32 n_seeds = counts[roi].n_seeds, room = par.items_room;
+    const trg_u32 n_seeds = counts[roi].n_seeds, settled = counts[roi].settled;
+    TRG_GLOBAL const struct vx_vertex *list = seeds + roi * par.pv_room;
     TRG_GLOBAL const trg_u32 *cell = cells + roi * (VX_CELLS + 1u);
-    const float scale = 0.5f * (float)VX_CELLS / par.z_range;
     /* a group without a seed goes the same way through no rounds: all meet at every barrier */
-    const trg_u32 settled = counts[roi].settled;
     const trg_u32 rounds = k < n_seeds && !settled ? par.rounds : 0u;
-    /* at first a seed is known to a bin, later to its fit */
-    const float seed_var = par.fresh ? 0.25f * grids[roi].width * grids[roi].width : 0.0f;
-    float z, low, high, c = par.tukey_start;
-    trg_u32 from, to;
+    struct vx_window w = vx_window_of(list, k < n_seeds ? k : 0u, n_seeds, cell, par);
+    float c = par.tukey_start;
 
-    z = k < n_seeds ? seeds[roi * par.pv_room + k].z : 0.0f;
-    low = k > 0u && k < n_seeds ? 0.5f * (seeds[roi * par.pv_room + k - 1u].z + z) : z - par.window;
-    high = k + 1u < n_seeds ? 0.5f * (seeds[roi * par.pv_room + k + 1u].z + z) : z + par.window;
-    low = low > z - par.window ? low : z - par.window;
-    high = high < z + par.window ? high : z + par.window;
-    from = low > -par.z_range ? (trg_u32)((low + par.z_range) * scale) : 0u;
-    to = high > -par.z_range ? (trg_u32)((high + par.z_range) * scale) : 0u;
-    from = cell[from < VX_CELLS ? from : VX_CELLS];
-    to = cell[to + 1u < VX_CELLS ? to + 1u : VX_CELLS];
     if (TRG_LID == 0u) {
-        if (rounds)
-            v = seeds[roi * par.pv_room + k];
+        if (k < n_seeds)
+            v = list[k];
         done = own_below = own_above = 0u;
     }
     TRG_BARRIER();
     for (trg_u32 round = 0u; round < rounds && !done; round++) {
-        const float inv_c2 = 1.0f / (c * c);
-        const float var_z = round ? 0.0f : seed_var;
         trg_i64 own[VX_SUMS] = {0};
 
-#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-        vx_host_sums(sorted, room, from, to, (struct vx_bounds){low, high, var_z}, v, inv_c2, own);
-#else
-        for (trg_u32 i = from + TRG_LID; i < to; i += TRG_LSIZE) {
-            const struct vx_line l = vx_load(sorted, room, i);
-            const struct vx_miss m = vx_from_about(l, v.x, v.y, v.z, var_z);
-            const float w = l.z >= low && l.z < high ? vx_tukey(m.chi2, inv_c2) : 0.0f;
-
-            if (w > 0.0f)
-                VX_ADD(own, l, m, w);
-        }
-#endif
+        /* at first a seed is known to a bin, later to its fit */
+        w.in.var_z = par.fresh && round == 0u ? 0.25f * grids[roi].width * grids[roi].width : 0.0f;
+        vx_add_tracks(sorted, par.items_room, w, v, 1.0f / (c * c), own);
         vx_sum_up(sums, own, VX_SUMS, total);
         if (TRG_LID == 0u) {
             const struct vx_round r = vx_move(v, total);
@@ -86,44 +134,22 @@ TRG_KERNEL6(vx_fit_primary, const float, sorted, const trg_u32, cells, const str
         c = c > par.tukey_end ? c : par.tukey_end;
         TRG_BARRIER();
     }
+    w.in.var_z = 0.0f;
     if (rounds) {
-        const trg_u32 at = TRG_GID;
-        const struct vx_vertex below = seeds[k > 0u ? at - 1u : at];
-        const struct vx_vertex above = seeds[k + 1u < n_seeds ? at + 1u : at];
-        const float end2 = par.tukey_end * par.tukey_end;
-        const float fits2 = par.pv_own_sigmas * par.pv_own_sigmas;
-        trg_u32 n_below = 0u, n_above = 0u;
+        const struct vx_own n =
+            vx_count_own(sorted, par.items_room, w, v, list[k > 0u ? k - 1u : k],
+                         list[k + 1u < n_seeds ? k + 1u : k], par);
 
-#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-        const struct vx_vertex three[3] = {v, below, above};
-        trg_u32 own[2] = {0u, 0u};
-
-        vx_host_own(sorted, room, from, to, (struct vx_bounds){low, high, 0.0f}, three, end2, fits2,
-                    own);
-        n_below = own[0];
-        n_above = own[1];
-#else
-        for (trg_u32 i = from + TRG_LID; i < to; i += TRG_LSIZE) {
-            const struct vx_line l = vx_load(sorted, room, i);
-            const trg_u32 own = vx_is_own(l, below, above, fits2);
-            const trg_u32 fits_v =
-                l.z >= low && l.z < high && vx_from(l, v.x, v.y, v.z).chi2 < end2;
-
-            n_below += fits_v ? own & 1u : 0u;
-            n_above += fits_v ? own >> 1 : 0u;
-        }
-#endif
-        TRG_ATOMIC_ADD_LOCAL(&own_below, n_below);
-        TRG_ATOMIC_ADD_LOCAL(&own_above, n_above);
+        TRG_ATOMIC_ADD_LOCAL(&own_below, n.below);
+        TRG_ATOMIC_ADD_LOCAL(&own_above, n.above);
     }
     TRG_BARRIER();
     if (TRG_LID == 0u && rounds) {
         v.own[0] = k > 0u ? own_below : v.n_tracks;
         v.own[1] = k + 1u < n_seeds ? own_above : v.n_tracks;
-        fits[TRG_GID] = v;
     }
-    if (TRG_LID == 0u && settled && k < n_seeds)
-        fits[TRG_GID] = seeds[TRG_GID];
+    if (TRG_LID == 0u && k < n_seeds)
+        fits[TRG_GID] = v; /* where it is settled: the seed as it was */
 }
 
 /* ---------------------------------------------------------------- which of them stay */

@@ -5,15 +5,10 @@
  */
 #ifndef VX_SUMS_H
 #define VX_SUMS_H
-#include "geometry.h"
+#include "fit.h"
 
 #define VX_LANES 16u
 #define VX_KNOWN (VX_VT + 1) /* columns that a fit reads */
-
-struct vx_bounds {
-    float low, high; /* of z */
-    float var_z;     /* of the point that misses are counted from */
-};
 
 /* Adds the first n of 16 tracks, those with low <= z < high, to `own`; columns are `room` apart. */
 static inline void vx_add_lanes(const float *t, trg_u32 room, trg_u32 n, struct vx_bounds in,
