@@ -38,23 +38,63 @@ static struct range range_of(const char *name)
     return (struct range){-FLT_MAX, FLT_MAX};
 }
 
-/* Whether any may lie outside the range, as every NaN and infinity does; a -0 where 0 is the least
- * looks like it.  One pass over the bits that vectorizes: the magnitude of a float grows with
- * its bits, and a range goes as far to both sides or begins at 0. */
-static bool may_be_outside(const unsigned char *bytes, size_t n, struct range r)
-{
-    uint32_t over = 0, any = 0;
-    int32_t most;
+struct extremes {     /* of the bits of floats */
+    uint32_t largest; /* magnitude; that of an infinity or a NaN is over all others */
+    uint32_t any;     /* all together: the sign bit tells of a negative one, or of a -0 */
+};
 
-    memcpy(&most, &r.most, sizeof most);
+/* One pass that vectorizes: the magnitude of a float grows with its bits. */
+static inline __attribute__((always_inline)) struct extremes
+look_through(const unsigned char *bytes, size_t n)
+{
+    struct extremes x = {0, 0};
+
     for (size_t i = 0; i < n; i++) {
-        uint32_t u;
+        uint32_t u, magnitude;
 
         memcpy(&u, &bytes[i * sizeof u], sizeof u);
-        over |= (int32_t)(u & 0x7fffffffu) > most;
-        any |= u;
+        magnitude = u & 0x7fffffffu;
+        x.largest = magnitude > x.largest ? magnitude : x.largest;
+        x.any |= u;
     }
-    return over || (r.least >= 0 && any >> 31);
+    return x;
+}
+
+/* The same for the vectors that the processor has. */
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static struct extremes look_avx2(const unsigned char *bytes,
+                                                                 size_t n)
+{
+    return look_through(bytes, n);
+}
+
+__attribute__((target("avx512f"))) static struct extremes look_avx512(const unsigned char *bytes,
+                                                                      size_t n)
+{
+    return look_through(bytes, n);
+}
+#endif
+
+static struct extremes extremes_of(const unsigned char *bytes, size_t n)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f"))
+        return look_avx512(bytes, n);
+    if (__builtin_cpu_supports("avx2"))
+        return look_avx2(bytes, n);
+#endif
+    return look_through(bytes, n);
+}
+
+/* Whether any may lie outside the range, as every NaN and infinity does; a -0 where 0 is the least
+ * looks like it.  A range goes as far to both sides or begins at 0. */
+static bool may_be_outside(const unsigned char *bytes, size_t n, struct range r)
+{
+    struct extremes x = extremes_of(bytes, n);
+    uint32_t most;
+
+    memcpy(&most, &r.most, sizeof most);
+    return x.largest > most || (r.least >= 0 && x.any >> 31);
 }
 
 static bool is_within(float v, struct range r)
