@@ -16,7 +16,7 @@ const struct config_key config_keys[] = {
      "folder for compiled OpenCL programs, made if it is not there"},
     {"pool.rois", CONFIG_U32, AT(pool.rois), "16384", 16, 1048576, "most RoIs in flight"},
     {"pool.mbytes", CONFIG_U32, AT(pool.mbytes), "256", 16, 65536,
-     "memory for their data, MiB, a power of two"},
+     "memory for their data, MiB, a power of two; kept messages take as much again at most"},
     {"limits.soft_ms", CONFIG_U32, AT(limits.soft_ms), "500", 0, 600000,
      "an RoI older than this is marked late, ms; 0: none is"},
     {"limits.hard_ms", CONFIG_U32, AT(limits.hard_ms), "2000", 0, 600000,

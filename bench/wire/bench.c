@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_wire - what it costs to unpack an RoI's spacepoints from each wire layout and to copy them
- * to columns, as ingress does; beside it a plain copy of the columns, and what the daemon's decoder
+ * to columns; beside it a plain copy of the columns, and what the daemon's decoder
  * takes with all its checks. */
 #include <errno.h>
 #include <math.h>
@@ -72,21 +72,38 @@ static int run_copy(const struct job *j)
     return 0;
 }
 
+static void copy_out(const struct job *j, const struct wire_roi *w)
+{
+    const struct wire_collection *c = &w->collection[TRG_SPACEPOINTS];
+
+    memcpy(j->dst->phi, c->column[0], c->n * sizeof(float));
+    memcpy(j->dst->rho, c->column[1], c->n * sizeof(float));
+    memcpy(j->dst->z, c->column[2], c->n * sizeof(float));
+    memcpy(j->dst->layer, c->column[3], c->n);
+}
+
 static int run_decoder(const struct job *j)
 {
     const Trigd__V1__ToDaemon *m;
-    const struct wire_collection *c;
     struct wire_error e;
     struct wire_roi w;
 
     if (wire_decode(j->decoder, j->bytes, j->n, &m, &e) < 0 ||
         wire_roi(j->decoder, m->batch->rois[0], &w, &e) < 0)
         return -EBADMSG;
-    c = &w.collection[TRG_SPACEPOINTS];
-    memcpy(j->dst->phi, c->column[0], c->n * sizeof(float));
-    memcpy(j->dst->rho, c->column[1], c->n * sizeof(float));
-    memcpy(j->dst->z, c->column[2], c->n * sizeof(float));
-    memcpy(j->dst->layer, c->column[3], c->n);
+    copy_out(j, &w);
+    return 0;
+}
+
+/* As ingress does: the columns are found in the message. */
+static int run_scan(const struct job *j)
+{
+    struct wire_error e;
+    struct wire_roi w;
+
+    if (wire_scan(j->decoder, j->bytes, j->n) != 1 || wire_scanned(j->decoder, 0, &w, &e) < 0)
+        return -EBADMSG;
+    copy_out(j, &w);
     return 0;
 }
 
@@ -189,7 +206,12 @@ static int measure_decoder(const struct points *p, struct points *dst, double fl
     if (r == 0)
         r = measure(&j, &ns);
     if (r == 0)
-        tell("the daemon's decoder: a whole message, checked", "arena", &j, &ns, floor_ns);
+        tell("a whole message, unpacked and checked", "arena", &j, &ns, floor_ns);
+    j.run = run_scan;
+    if (r == 0)
+        r = measure(&j, &ns);
+    if (r == 0)
+        tell("a whole message, found in place and checked: the daemon", "", &j, &ns, floor_ns);
     wire_decoder_free(j.decoder);
     free(bytes);
     return r;

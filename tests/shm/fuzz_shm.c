@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes at all as an entry of shared memory and as the data behind it: what passes the checks
+ * points into the data, and its values have passed them too. */
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shm_entry.h"
+
+#define DATA 65536u
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static const struct wire_limits limits = {
+    .max_message_bytes = 1u << 20, .max_rois = 8, .max_items = 1000, .max_layer = 31};
+
+#define WANT(condition)                                                                   \
+    do {                                                                                  \
+        if (!(condition)) {                                                               \
+            fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
+            abort(); /* lint: libFuzzer keeps the input of a crash */                     \
+        }                                                                                 \
+    } while (0)
+
+static struct shm_region *open_region(void)
+{
+    const struct shm_sizes sizes = {.entries = 64, .data_bytes = DATA};
+    struct shm_window *window;
+    struct shm_region *region;
+    struct pool *pool;
+
+    if (pool_open(16, 1u << 20, &pool) < 0 || shm_window_open(pool, 1, &sizes, &window) < 0 ||
+        shm_region_new(window, &region) < 0)
+        exit(1);
+    return region;
+}
+
+static void check_column(const unsigned char *data, const struct trg_column_info *info,
+                         const unsigned char *at, uint32_t n)
+{
+    size_t size = trg_type_size(info->type);
+
+    WANT(at >= data && at + n * size <= data + DATA);
+    for (uint32_t i = 0; i < n; i++) {
+        float v;
+
+        if (!strcmp(info->name, "layer"))
+            WANT(at[i * size] + (size == 2 ? 256u * at[i * size + 1] : 0) <= limits.max_layer);
+        if (info->type != TRG_F32)
+            continue;
+        memcpy(&v, at + i * size, sizeof v);
+        WANT(isfinite(v));
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    static struct shm_region *region; /* one for all inputs */
+    struct shm_roi entry = {.token = 0};
+    struct wire_error e;
+    struct wire_roi w;
+    int r;
+
+    if (!region)
+        region = open_region();
+    memcpy(&entry, data, n < sizeof entry ? n : sizeof entry);
+    memset(shm_region_data(region), 0, DATA);
+    if (n > sizeof entry)
+        memcpy(shm_region_data(region), data + sizeof entry,
+               n - sizeof entry < DATA ? n - sizeof entry : DATA);
+    r = shm_entry_check(&entry, region, &limits, &w, &e);
+    if (r < 0) {
+        WANT(r == -EBADMSG && e.code > TRIGD__V1__ERROR__CODE__NONE);
+        WANT(memchr(e.text, '\0', sizeof e.text) != NULL && strlen(e.text) >= 20);
+        return 0;
+    }
+    WANT(w.token == entry.token && fabsf(w.info.eta) <= 10);
+    for (uint32_t k = TRG_SPACEPOINTS; k < TRG_SPACEPOINTS + SHM_KINDS; k++) {
+        const struct trg_kind_info *info = trg_kind_info((enum trg_kind)k);
+
+        WANT(w.collection[k].n <= limits.max_items);
+        for (uint32_t c = 0; w.collection[k].is_there && c < info->n_columns; c++)
+            check_column(shm_region_data(region), &info->column[c], w.collection[k].column[c],
+                         w.collection[k].n);
+    }
+    return 0;
+}
