@@ -2,6 +2,7 @@
 #include "shm_peers.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -25,6 +26,7 @@ struct shm_peers {
     int epoll_fd;
     int listener[LISTENERS_MAX];
     const char *path[LISTENERS_MAX];
+    bool is_deaf[LISTENERS_MAX]; /* not watched until the next tick: there are no descriptors */
     uint32_t n_listeners;
     struct shm_peer *peer; /* [n_peers] */
     uint32_t n_peers;
@@ -237,11 +239,12 @@ static struct shm_peer *free_peer(struct shm_peers *s)
     return NULL;
 }
 
-static void accept_all(struct shm_peers *s, int listener, uint64_t now_ns)
+/* Takes in who waits at a listener. */
+static void accept_all(struct shm_peers *s, const int *listener, uint64_t now_ns)
 {
     int fd;
 
-    while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+    while ((fd = accept4(*listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
         struct shm_peer *p = free_peer(s);
 
         if (!p || watch(s, fd, p) < 0) {
@@ -251,6 +254,12 @@ static void accept_all(struct shm_peers *s, int listener, uint64_t now_ns)
         }
         *p = (struct shm_peer){.fd = fd, .client = SHM_PEER_NONE, .since_ns = now_ns};
     }
+    if (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR)
+        return;
+    /* it would be readable for ever */
+    log_warn("ingress", "cannot accept a connection", "endpoint=shm error=\"%s\"", strerror(errno));
+    epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, *listener, NULL);
+    s->is_deaf[listener - s->listener] = true;
 }
 
 static bool is_listener(const struct shm_peers *s, const void *what)
@@ -290,7 +299,7 @@ int shm_peers_packet(struct shm_peers *s, uint64_t now_ns, struct shm_peer **ret
         int n;
 
         if (is_listener(s, e.data.ptr)) {
-            accept_all(s, *(int *)e.data.ptr, now_ns);
+            accept_all(s, e.data.ptr, now_ns);
             continue;
         }
         if (p->fd < 0)
@@ -311,6 +320,9 @@ void shm_peers_tick(struct shm_peers *s, uint64_t now_ns)
 
     if (!s)
         return;
+    for (uint32_t i = 0; i < s->n_listeners; i++)
+        if (s->is_deaf[i])
+            s->is_deaf[i] = watch(s, s->listener[i], &s->listener[i]) < 0;
     most = HELLO_BEATS * NS_PER_MS * s->config->clients.heartbeat_ms;
     for (uint32_t i = 0; i < s->n_peers; i++)
         if (s->peer[i].fd >= 0 && !s->peer[i].region && now_ns > s->peer[i].since_ns + most)
