@@ -12,9 +12,11 @@ struct lane {
     struct pa_pipeline pipeline;
     struct trg_queue *queue;
     struct trg_event *mark[PA_PHASES + 1];
-    struct reading { /* CPU time of the thread, when the queue comes here */
+    struct reading { /* CPU time of the thread in a phase, and when it ended */
+        struct lane *lane;
         double us;
     } reading[PA_PHASES + 1];
+    double last_us;
     struct trg_buffer *host[2], *dev[2];
     size_t bytes[2];
     struct trg_batch batch;
@@ -126,9 +128,14 @@ static double clock_us(clockid_t clock)
     return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
 }
 
+/* Adds to a phase what has passed since the mark before; reading 0 is where phases begin. */
 static void read_clock(void *reading)
 {
-    ((struct reading *)reading)->us = clock_us(CLOCK_THREAD_CPUTIME_ID);
+    struct reading *r = reading;
+    double now = clock_us(CLOCK_THREAD_CPUTIME_ID);
+
+    r->us += now - r->lane->last_us;
+    r->lane->last_us = now;
 }
 
 static int mark(void *ctx, struct trg_queue *q, uint32_t i)
@@ -139,11 +146,11 @@ static int mark(void *ctx, struct trg_queue *q, uint32_t i)
                       : trg_event_record(q, l->mark[i]);
 }
 
-static int between(const struct lane *l, uint32_t from, uint32_t to, double *ret_us)
+static int phase_us(const struct lane *l, uint32_t phase, double *ret_us)
 {
     if (!l->is_host)
-        return trg_event_elapsed(l->mark[from], l->mark[to], ret_us);
-    *ret_us = l->reading[to].us - l->reading[from].us;
+        return trg_event_elapsed(l->mark[phase], l->mark[phase + 1], ret_us);
+    *ret_us = l->reading[phase + 1].us;
     return 0;
 }
 
@@ -154,6 +161,8 @@ int lane_run(struct lane *l, struct timing *ret_timing)
     double start = clock_us(clock);
     int r = 0;
 
+    for (uint32_t i = 0; i <= PA_PHASES; i++)
+        l->reading[i] = (struct reading){.lane = l};
     for (uint32_t k = 0; r == 0 && k < 2 && !l->is_host; k++)
         r = trg_write(l->queue, l->dev[k], 0, l->host[k], 0, l->bytes[k]);
     if (r == 0)
@@ -162,7 +171,7 @@ int lane_run(struct lane *l, struct timing *ret_timing)
         r = trg_finish(l->queue);
     ret_timing->wall = clock_us(clock) - start;
     for (uint32_t i = 0; r == 0 && i < PA_PHASES; i++)
-        r = between(l, i, i + 1, &ret_timing->phase[i]);
+        r = phase_us(l, i, &ret_timing->phase[i]);
     return r;
 }
 

@@ -43,12 +43,9 @@ TRG_FN void pa_store_fit(TRG_GLOBAL float *fit, trg_u32 room, const struct pa_tr
     fit[PA_FIT_COV * room] = t->cov;
 }
 
-TRG_KERNEL2(pa_fit_paths, const trg_u8, hits, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_fit_paths, trg_u32, work, struct pa_par, par)
 {
-    TRG_GLOBAL const float *x = TRG_COLUMN(float, hits, par.hits, 0);
-    TRG_GLOBAL const float *y = TRG_COLUMN(float, hits, par.hits, 1);
-    TRG_GLOBAL const float *z = TRG_COLUMN(float, hits, par.hits, 2);
-    TRG_GLOBAL const trg_u16 *layer = TRG_COLUMN(trg_u16, hits, par.hits, 3);
+    TRG_GLOBAL const trg_u32 *layer = PA_U32(work, par.at.hit_layer);
     TRG_GLOBAL const trg_u32 *path_hit = PA_U32(work, par.at.path_hit);
 
     PA_EACH(p, work[par.at.totals + PA_TOTAL_PATHS])
@@ -61,9 +58,9 @@ TRG_KERNEL2(pa_fit_paths, const trg_u8, hits, trg_u32, work, struct pa_par, par)
         for (trg_u32 k = 0; k < points.n; k++) {
             const trg_u32 h = path_hit[k * par.p_room + p];
 
-            points.x[k] = x[h] - par.origin_x;
-            points.y[k] = y[h] - par.origin_y;
-            points.z[k] = z[h];
+            points.x[k] = PA_CF32(work, par.at.hit_x)[h];
+            points.y[k] = PA_CF32(work, par.at.hit_y)[h];
+            points.z[k] = PA_CF32(work, par.at.hit_z)[h];
             points.is_disc[k] = (trg_u32)(layer[h] > par.last_barrel);
         }
         t = pa_fit(&par, &points);
@@ -236,7 +233,8 @@ TRG_KERNEL1(pa_select, trg_u32, work, struct pa_par, par)
     }
 }
 
-/* One group: where each RoI's candidates go, for both products. */
+/* One group: where each RoI's candidates go, for both products.  Where a batch is worked on RoI by
+ * RoI, the offsets of this one begin where those of the one before ended. */
 TRG_KERNEL3(pa_place, trg_u8, paths, trg_u8, tracks, trg_u32, work, struct pa_par, par)
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
@@ -244,7 +242,7 @@ TRG_KERNEL3(pa_place, trg_u8, paths, trg_u8, tracks, trg_u32, work, struct pa_pa
     TRG_GLOBAL trg_u32 *track_first = (TRG_GLOBAL trg_u32 *)(tracks + par.tracks.offsets);
     TRG_GLOBAL const struct pa_summary *sum =
         (TRG_GLOBAL const struct pa_summary *)(work + par.at.summary);
-    trg_u32 before = 0u, total = 0u;
+    trg_u32 before = par.goes_on ? path_first[0] : 0u, total = 0u;
 
     for (trg_u32 tile = 0u; tile <= par.n_rois; tile += TRG_LSIZE) {
         const trg_u32 r = tile + TRG_LID;
@@ -283,14 +281,14 @@ TRG_FN void pa_write_track(TRG_GLOBAL trg_u8 *tracks, const struct pa_par *par,
 }
 
 /* All candidates of the batch. */
-TRG_KERNEL4(pa_write, const trg_u8, hits, trg_u8, paths, trg_u8, tracks, trg_u32, work,
-            struct pa_par, par)
+TRG_KERNEL3(pa_write, trg_u8, paths, trg_u8, tracks, trg_u32, work, struct pa_par, par)
 {
     TRG_GLOBAL const trg_u32 *first = PA_U32(work, par.at.out_first);
     trg_u32 r = 0u;
 
-    PA_EACH(j, first[par.n_rois])
+    PA_EACH(i, first[par.n_rois] - first[0])
     {
+        const trg_u32 j = first[0] + i;
         TRG_GLOBAL const float *fit;
         trg_u32 p, n, hit;
 
@@ -302,7 +300,7 @@ TRG_KERNEL4(pa_write, const trg_u8, hits, trg_u8, paths, trg_u8, tracks, trg_u32
         PA_OUT(trg_u32, paths, par.paths, 0)[j] = n;
         for (trg_u32 k = 0; k < PA_HIT_COLUMNS; k++) {
             hit = k < n ? PA_U32(work, par.at.path_hit)[k * par.p_room + p] -
-                              TRG_OFFSETS(hits, par.hits)[r]
+                              PA_U32(work, par.at.h_first)[r]
                         : PA_NONE;
             PA_OUT(trg_u32, paths, par.paths, 1u + k)[j] = hit;
         }

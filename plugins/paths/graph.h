@@ -24,16 +24,16 @@ TRG_FN struct pa_next pa_candidates(TRG_GLOBAL const trg_u32 *work, const struct
 
 /* What the criterion needs to know of the inner doublet. */
 TRG_FN struct pa_side pa_side_of(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
-                                 TRG_GLOBAL const trg_u8 *hits, trg_u32 d)
+                                 trg_u32 d)
 {
     const trg_u32 hit = PA_U32(work, par->at.inner)[d];
-    TRG_GLOBAL const trg_u16 *layer = TRG_COLUMN(trg_u16, hits, par->hits, 3);
+    TRG_GLOBAL const trg_u32 *layer = PA_U32(work, par->at.hit_layer);
     const trg_u32 forward = (trg_u32)(layer[PA_U32(work, par->at.outer)[d]] > par->last_barrel);
     struct pa_side s;
 
-    s.x1 = TRG_COLUMN(float, hits, par->hits, 0)[hit] - par->origin_x;
-    s.y1 = TRG_COLUMN(float, hits, par->hits, 1)[hit] - par->origin_y;
-    s.z1 = TRG_COLUMN(float, hits, par->hits, 2)[hit];
+    s.x1 = PA_CF32(work, par->at.hit_x)[hit];
+    s.y1 = PA_CF32(work, par->at.hit_y)[hit];
+    s.z1 = PA_CF32(work, par->at.hit_z)[hit];
     s.r1 = PA_CF32(work, par->at.hit_r)[hit];
     s.x2 = PA_CF32(work, par->at.outer_x)[d];
     s.y2 = PA_CF32(work, par->at.outer_y)[d];

@@ -70,7 +70,8 @@ static uint64_t place_all(const struct pa_pipeline *p, struct pa_at *a)
 {
     const uint64_t rois = p->limits.max_rois, h = p->limits.max_items + 1ull;
     const uint64_t n = p->par.p_room;
-    trg_u32 *const of_hits[] = {&a->hit_r,     &a->start,     &a->cursor,    &a->best_key,
+    trg_u32 *const of_hits[] = {&a->hit_x,     &a->hit_y,     &a->hit_z,     &a->hit_layer,
+                                &a->hit_r,     &a->start,     &a->cursor,    &a->best_key,
                                 &a->best_path, &a->owner_key, &a->owner_path};
     uint64_t at = 0;
 
@@ -79,6 +80,8 @@ static uint64_t place_all(const struct pa_pipeline *p, struct pa_at *a)
     a->summary = take(&at, rois * (sizeof(struct pa_summary) / 4));
     a->path_first = take(&at, rois + 1);
     a->out_first = take(&at, rois + 1);
+    a->h_first = take(&at, rois + 1);
+    a->d_first = take(&at, rois + 1);
     for (size_t i = 0; i < sizeof of_hits / sizeof *of_hits; i++)
         *of_hits[i] = take(&at, h);
     at = place_doublets(p, a, at);

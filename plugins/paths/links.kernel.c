@@ -7,11 +7,11 @@
 #include "graph.h"
 #include "scan.h"
 
-TRG_KERNEL2(pa_links_count, const trg_u8, hits, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_links_count, trg_u32, work, struct pa_par, par)
 {
     PA_EACH(d, work[par.at.totals + PA_TOTAL_DOUBLETS])
     {
-        const struct pa_side s = pa_side_of(work, &par, hits, d);
+        const struct pa_side s = pa_side_of(work, &par, d);
         const struct pa_next next = pa_candidates(work, &par, d);
         trg_u32 n = 0u;
 
@@ -22,17 +22,16 @@ TRG_KERNEL2(pa_links_count, const trg_u8, hits, trg_u32, work, struct pa_par, pa
 }
 
 /* After the scan of n_links into rank: the first links of an RoI are written, up to its limit. */
-TRG_KERNEL3(pa_links_fill, const trg_u8, hits, const trg_u8, doublets, trg_u32, work, struct pa_par,
-            par)
+TRG_KERNEL1(pa_links_fill, trg_u32, work, struct pa_par, par)
 {
-    TRG_GLOBAL const trg_u32 *h_first = TRG_OFFSETS(hits, par.hits);
-    TRG_GLOBAL const trg_u32 *d_first = TRG_OFFSETS(doublets, par.doublets);
+    TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
+    TRG_GLOBAL const trg_u32 *d_first = PA_U32(work, par.at.d_first);
     TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
     TRG_GLOBAL const trg_u64 *rank = PA_U64(work, par.at.rank);
 
     PA_EACH(d, work[par.at.totals + PA_TOTAL_DOUBLETS])
     {
-        const struct pa_side s = pa_side_of(work, &par, hits, d);
+        const struct pa_side s = pa_side_of(work, &par, d);
         const struct pa_next next = pa_candidates(work, &par, d);
         const trg_u32 r = pa_roi_of(h_first, par.n_rois, 0u, PA_U32(work, par.at.inner)[d]);
         const trg_u64 at = rank[d] - rank[start[h_first[r]]];
@@ -55,10 +54,9 @@ TRG_KERNEL3(pa_links_fill, const trg_u8, hits, const trg_u8, doublets, trg_u32, 
 }
 
 /* Counts of each RoI's links and doublets, for the summary. */
-TRG_KERNEL3(pa_links_sum, const trg_u8, hits, const trg_u8, doublets, trg_u32, work, struct pa_par,
-            par)
+TRG_KERNEL1(pa_links_sum, trg_u32, work, struct pa_par, par)
 {
-    TRG_GLOBAL const trg_u32 *h_first = TRG_OFFSETS(hits, par.hits);
+    TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
     TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
     TRG_GLOBAL const trg_u64 *rank = PA_U64(work, par.at.rank);
     TRG_GLOBAL struct pa_summary *sum = (TRG_GLOBAL struct pa_summary *)(work + par.at.summary);
@@ -67,7 +65,7 @@ TRG_KERNEL3(pa_links_sum, const trg_u8, hits, const trg_u8, doublets, trg_u32, w
     {
         const trg_u32 first = start[h_first[r]], end = start[h_first[r + 1u]];
         const trg_u64 n = rank[end] - rank[first];
-        const trg_u32 most = pa_links_most(TRG_OFFSETS(doublets, par.doublets), &par, r);
+        const trg_u32 most = pa_links_most(PA_U32(work, par.at.d_first), &par, r);
 
         sum[r].n_doublets = end - first;
         sum[r].n_links = n < 0xffffffffu ? (trg_u32)n : 0xffffffffu;
@@ -164,11 +162,10 @@ TRG_FN trg_u32 pa_link(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, const
 }
 
 /* Finds and writes the links at once; leaves a list of the doublets that have some in `order`. */
-TRG_KERNEL3(pa_links_once, const trg_u8, hits, const trg_u8, doublets, trg_u32, work, struct pa_par,
-            par)
+TRG_KERNEL1(pa_links_once, trg_u32, work, struct pa_par, par)
 {
-    TRG_GLOBAL const trg_u32 *h_first = TRG_OFFSETS(hits, par.hits);
-    TRG_GLOBAL const trg_u32 *d_first = TRG_OFFSETS(doublets, par.doublets);
+    TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
+    TRG_GLOBAL const trg_u32 *d_first = PA_U32(work, par.at.d_first);
     TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
     TRG_GLOBAL struct pa_summary *sum = (TRG_GLOBAL struct pa_summary *)(work + par.at.summary);
 
@@ -186,8 +183,7 @@ TRG_KERNEL3(pa_links_once, const trg_u8, hits, const trg_u8, doublets, trg_u32, 
             const trg_u32 before = at;
 
             if (next.first < next.end)
-                at = pa_link(work, &par, pa_side_of(work, &par, hits, d), next, base, at, most,
-                             &wanted);
+                at = pa_link(work, &par, pa_side_of(work, &par, d), next, base, at, most, &wanted);
             PA_U32(work, par.at.link_first)[d] = base + before;
             PA_U32(work, par.at.n_links)[d] = at - before;
             if (at > before)

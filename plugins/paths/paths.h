@@ -38,13 +38,15 @@ enum pa_fit_value {
  * and doublets are numbered through the whole batch; `sorted` doublets are numbered by inner hit,
  * those of one hit in the order of the input, and doublets that are not used have no number. */
 struct pa_at {
-    trg_u32 totals;     /* see PA_TOTAL_* */
-    trg_u32 part;       /* 64 bits [PA_PARTS_MAX]: sums of a scan's parts */
-    trg_u32 summary;    /* struct pa_summary [n_rois] */
-    trg_u32 path_first; /* [n_rois + 1] first path of each RoI */
-    trg_u32 out_first;  /* [n_rois + 1] first candidate of each RoI */
+    trg_u32 totals;           /* see PA_TOTAL_* */
+    trg_u32 part;             /* 64 bits [PA_PARTS_MAX]: sums of a scan's parts */
+    trg_u32 summary;          /* struct pa_summary [n_rois] */
+    trg_u32 path_first;       /* [n_rois + 1] first path of each RoI */
+    trg_u32 h_first, d_first; /* [n_rois + 1] first hit, first doublet of the input of each RoI */
+    trg_u32 out_first;        /* [n_rois + 1] first candidate of each RoI */
     /* hits */
-    trg_u32 hit_r;                 /* float: distance from the beam line */
+    trg_u32 hit_x, hit_y, hit_z, hit_r; /* float: from the beam spot; distance from the beam line */
+    trg_u32 hit_layer;
     trg_u32 start;                 /* [hits + 1] first sorted doublet that begins at the hit */
     trg_u32 cursor;                /* doublets of it that have their place */
     trg_u32 best_key, best_path;   /* of the paths that are undecided */
@@ -100,7 +102,8 @@ struct pa_par { /* of all launches */
     trg_u32 d_room, p_room; /* distance of columns in the tables */
     /* the scan: sums `scan_n` words from `scan_src` on into `scan_dst`, of 32 or 64 bits each */
     trg_u32 scan_src, scan_dst, scan_n, scan_wide;
-    trg_u32 level; /* of pa_tally and pa_grow */
+    trg_u32 level;   /* of pa_tally and pa_grow */
+    trg_u32 goes_on; /* candidates come behind those of the RoIs before; see pa_place */
     /* limits */
     trg_u32 links_per_doublet, paths_per_doublet, max_paths, max_candidates;
     /* graph */

@@ -57,16 +57,15 @@ TRG_FN void pa_note_paths(TRG_GLOBAL struct pa_summary *sum, TRG_GLOBAL const tr
     sum[r].n_paths_kept = n < most ? (trg_u32)n : most;
 }
 
-TRG_KERNEL3(pa_paths_sum, const trg_u8, hits, const trg_u8, doublets, trg_u32, work, struct pa_par,
-            par)
+TRG_KERNEL1(pa_paths_sum, trg_u32, work, struct pa_par, par)
 {
-    TRG_GLOBAL const trg_u32 *h_first = TRG_OFFSETS(hits, par.hits);
+    TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
     TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
     TRG_GLOBAL const trg_u64 *rank = PA_U64(work, par.at.rank);
 
     PA_EACH(r, par.n_rois)
     pa_note_paths((TRG_GLOBAL struct pa_summary *)(work + par.at.summary),
-                  TRG_OFFSETS(doublets, par.doublets), &par, r,
+                  PA_U32(work, par.at.d_first), &par, r,
                   rank[start[h_first[r + 1u]]] - rank[start[h_first[r]]]);
 }
 
@@ -143,9 +142,9 @@ TRG_FN void pa_make(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 
 }
 
 /* Without atomics: every path is made by itself, from its number. */
-TRG_KERNEL2(pa_unrank, const trg_u8, hits, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_unrank, trg_u32, work, struct pa_par, par)
 {
-    TRG_GLOBAL const trg_u32 *h_first = TRG_OFFSETS(hits, par.hits);
+    TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
     TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
     TRG_GLOBAL const trg_u32 *first = PA_U32(work, par.at.path_first);
     TRG_GLOBAL const trg_u64 *rank = PA_U64(work, par.at.rank);
@@ -164,9 +163,9 @@ TRG_KERNEL2(pa_unrank, const trg_u8, hits, trg_u32, work, struct pa_par, par)
 }
 
 /* Breadth-first: the first doublet of all paths. */
-TRG_KERNEL2(pa_seed, const trg_u8, hits, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_seed, trg_u32, work, struct pa_par, par)
 {
-    TRG_GLOBAL const trg_u32 *h_first = TRG_OFFSETS(hits, par.hits);
+    TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
     TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
     TRG_GLOBAL const trg_u32 *first = PA_U32(work, par.at.path_first);
     TRG_GLOBAL const trg_u64 *rank = PA_U64(work, par.at.rank);
@@ -252,10 +251,9 @@ TRG_KERNEL1(pa_grow, trg_u32, work, struct pa_par, par)
  * begin with one of these. */
 
 /* Fills the table for these doublets, and counts the RoI's paths. */
-TRG_KERNEL3(pa_depth_count, const trg_u8, hits, const trg_u8, doublets, trg_u32, work,
-            struct pa_par, par)
+TRG_KERNEL1(pa_depth_count, trg_u32, work, struct pa_par, par)
 {
-    TRG_GLOBAL const trg_u32 *h_first = TRG_OFFSETS(hits, par.hits);
+    TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
     TRG_GLOBAL struct pa_summary *sum = (TRG_GLOBAL struct pa_summary *)(work + par.at.summary);
 
     PA_EACH(r, par.n_rois)
@@ -270,7 +268,7 @@ TRG_KERNEL3(pa_depth_count, const trg_u8, hits, const trg_u8, doublets, trg_u32,
         [level * par.d_room + linked[k]] = pa_sum_links(work, &par, level, linked[k]);
         for (trg_u32 k = 0; k < sum[r].n_linked; k++)
             n += pa_from(work, &par, linked[k]);
-        pa_note_paths(sum, TRG_OFFSETS(doublets, par.doublets), &par, r, n);
+        pa_note_paths(sum, PA_U32(work, par.at.d_first), &par, r, n);
     }
 }
 
@@ -312,9 +310,9 @@ TRG_FN trg_u32 pa_walk_from(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, 
     return p;
 }
 
-TRG_KERNEL2(pa_depth_walk, const trg_u8, hits, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_depth_walk, trg_u32, work, struct pa_par, par)
 {
-    TRG_GLOBAL const trg_u32 *h_first = TRG_OFFSETS(hits, par.hits);
+    TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
     TRG_GLOBAL const struct pa_summary *sum =
         (TRG_GLOBAL const struct pa_summary *)(work + par.at.summary);
 

@@ -214,13 +214,13 @@ static void find_starts(struct launch *l)
 
     run(l, K_HITS, by_hit, "hdw");
     if (l->p->device.is_host)
-        run(l, K_STARTS_ONCE, 1, "hdw");
-    run(l, K_COUNT, by_doublet, "hdw");
+        run(l, K_STARTS_ONCE, 1, "dw");
+    run(l, K_COUNT, by_doublet, "dw");
     scan(l, a->start, a->start, a->totals + PA_TOTAL_UNSORTED_HITS, false, l->most_hits);
     run(l, K_SCATTER, by_doublet, "w");
     if (!l->p->device.is_host)
         run(l, K_ORDER, by_hit, "w");
-    run(l, K_GATHER, by_doublet, "hw");
+    run(l, K_GATHER, by_doublet, "w");
 }
 
 /* What `auto` stands for; see docs/paths.md for the measurements. */
@@ -238,13 +238,13 @@ static void find_links(struct launch *l)
     const uint32_t by_roi = groups_for(l->p, l->par.n_rois);
 
     if (l->p->device.is_host || growth_of(l->p) == PA_GROW_DEPTH) {
-        run(l, K_LINKS_ONCE, by_roi, "hdw");
+        run(l, K_LINKS_ONCE, by_roi, "w");
         return;
     }
-    run(l, K_LINKS_COUNT, by_doublet, "hw");
+    run(l, K_LINKS_COUNT, by_doublet, "w");
     scan(l, a->n_links, a->rank, a->totals + PA_TOTAL_DOUBLETS, true, l->most_doublets);
-    run(l, K_LINKS_FILL, by_doublet, "hdw");
-    run(l, K_LINKS_SUM, by_roi, "hdw");
+    run(l, K_LINKS_FILL, by_doublet, "w");
+    run(l, K_LINKS_SUM, by_roi, "w");
 }
 
 static void count_paths(struct launch *l)
@@ -256,7 +256,7 @@ static void count_paths(struct launch *l)
         run(l, K_TALLY, by_doublet, "w");
     run(l, K_ROOTS, by_doublet, "w");
     scan(l, a->order, a->rank, a->totals + PA_TOTAL_DOUBLETS, true, l->most_doublets);
-    run(l, K_PATHS_SUM, groups_for(l->p, l->par.n_rois), "hdw");
+    run(l, K_PATHS_SUM, groups_for(l->p, l->par.n_rois), "w");
     run(l, K_TOTALS, 1, "w");
 }
 
@@ -267,24 +267,24 @@ static void find_paths(struct launch *l)
     const uint32_t growth = growth_of(l->p);
 
     if (growth == PA_GROW_DEPTH) {
-        run(l, K_DEPTH_COUNT, by_roi, "hdw");
+        run(l, K_DEPTH_COUNT, by_roi, "w");
         run(l, K_TOTALS, 1, "w");
-        run(l, K_DEPTH_WALK, by_roi, "hw");
+        run(l, K_DEPTH_WALK, by_roi, "w");
         return;
     }
     count_paths(l);
     if (growth == PA_GROW_SCAN) {
-        run(l, K_UNRANK, by_path, "hw");
+        run(l, K_UNRANK, by_path, "w");
         return;
     }
-    run(l, K_SEED, groups_for(l->p, l->most_doublets), "hw");
+    run(l, K_SEED, groups_for(l->p, l->most_doublets), "w");
     for (l->par.level = l->par.max_doublets - 1; l->par.level >= 1; l->par.level--)
         run(l, K_GROW, by_path, "w");
 }
 
 static void find_candidates(struct launch *l)
 {
-    run(l, K_FIT, groups_for(l->p, l->most_paths), "hw");
+    run(l, K_FIT, groups_for(l->p, l->most_paths), "w");
     if (l->par.remove_duplicates)
         run_rois(l, K_DUPLICATES, "w");
 }
@@ -313,27 +313,53 @@ static void read_back(struct launch *l, struct pa_slot *s, uint32_t rows)
     }
 }
 
-static void make_products(struct launch *l, const struct trg_batch *b, struct pa_slot *s)
+static void make_products(struct launch *l)
 {
-    const size_t rois = b->n_rois * sizeof(struct trg_roi_info);
-    const uint32_t rows = pa_batch_rows(l->p, b->n_rois, l->most_hits);
-
     run_rois(l, K_SELECT, "w");
     run(l, K_PLACE, 1, "ptw");
-    run(l, K_WRITE, groups_for(l->p, rows), "hptw");
+    run(l, K_WRITE, groups_for(l->p, pa_batch_rows(l->p, l->par.n_rois, l->most_hits)), "ptw");
     run_rois(l, K_VALUES, "w");
-    if (l->result == 0)
-        note(l, trg_copy(l->q, l->paths, l->par.paths.rois, l->hits, l->par.hits.rois, rois));
-    if (l->result == 0)
-        note(l, trg_copy(l->q, l->tracks, l->par.tracks.rois, l->hits, l->par.hits.rois, rois));
-    if (l->result == 0)
-        read_back(l, s, rows);
 }
 
 static void mark(struct launch *l, const struct pa_watcher *w, uint32_t i)
 {
     if (w && l->result == 0)
         l->result = w->mark(w->ctx, l->q, i);
+}
+
+static void run_phases(struct launch *l, const struct pa_watcher *watcher)
+{
+    mark(l, watcher, 0);
+    find_starts(l);
+    mark(l, watcher, 1 + PA_PHASE_STARTS);
+    find_links(l);
+    mark(l, watcher, 1 + PA_PHASE_LINKS);
+    find_paths(l);
+    mark(l, watcher, 1 + PA_PHASE_PATHS);
+    find_candidates(l);
+    mark(l, watcher, 1 + PA_PHASE_FIT);
+    make_products(l);
+    mark(l, watcher, 1 + PA_PHASE_OUT);
+}
+
+/* RoI by RoI, so that what one phase writes is still in the cache for the next: a batch of one RoI
+ * each, whose results go behind those of the one before. */
+static void run_one_by_one(const struct launch *batch, const struct pa_watcher *watcher,
+                           int *ret_result)
+{
+    for (uint32_t r = 0; r < batch->par.n_rois && *ret_result == 0; r++) {
+        struct launch l = *batch;
+
+        l.par.n_rois = 1;
+        l.par.goes_on = r > 0;
+        l.par.hits.offsets += 4 * r;
+        l.par.doublets.offsets += 4 * r;
+        l.par.paths.offsets += 4 * r;
+        l.par.tracks.offsets += 4 * r;
+        l.par.at.summary += r * (uint32_t)(sizeof(struct pa_summary) / 4);
+        run_phases(&l, watcher);
+        *ret_result = l.result;
+    }
 }
 
 static bool is_wanted(const struct trg_batch *b, uint32_t k)
@@ -347,6 +373,7 @@ static bool is_wanted(const struct trg_batch *b, uint32_t k)
 int pa_enqueue(struct pa_pipeline *p, const struct trg_batch *b, struct trg_queue *q,
                const struct pa_watcher *watcher)
 {
+    const size_t rois = b->n_rois * sizeof(struct trg_roi_info);
     struct pa_slot *s = &p->slot[b->slot];
     struct launch l = {.p = p,
                        .q = q,
@@ -367,16 +394,15 @@ int pa_enqueue(struct pa_pipeline *p, const struct trg_batch *b, struct trg_queu
     l.par.n_rois = s->n_rois = b->n_rois;
     for (uint32_t k = 0; k < 2; k++)
         s->is_wanted[k] = is_wanted(b, k);
-    mark(&l, watcher, 0);
-    find_starts(&l);
-    mark(&l, watcher, 1 + PA_PHASE_STARTS);
-    find_links(&l);
-    mark(&l, watcher, 1 + PA_PHASE_LINKS);
-    find_paths(&l);
-    mark(&l, watcher, 1 + PA_PHASE_PATHS);
-    find_candidates(&l);
-    mark(&l, watcher, 1 + PA_PHASE_FIT);
-    make_products(&l, b, s);
-    mark(&l, watcher, 1 + PA_PHASE_OUT);
+    if (p->device.is_host)
+        run_one_by_one(&l, watcher, &l.result);
+    else
+        run_phases(&l, watcher);
+    if (l.result == 0)
+        note(&l, trg_copy(q, l.paths, l.par.paths.rois, l.hits, l.par.hits.rois, rois));
+    if (l.result == 0)
+        note(&l, trg_copy(q, l.tracks, l.par.tracks.rois, l.hits, l.par.hits.rois, rois));
+    if (l.result == 0)
+        read_back(&l, s, pa_batch_rows(p, b->n_rois, l.most_hits));
     return l.result;
 }

@@ -57,7 +57,7 @@ int pa_open(struct pa_pipeline *p, const struct trg_host *host, const struct pa_
 void pa_close(struct pa_pipeline *p);
 
 /* Who wants to know where phases end: called with 0 before the work is enqueued, and with 1 + phase
- * behind each phase.  0 or a negative errno. */
+ * behind each phase; on the CPU for each RoI again.  0 or a negative errno. */
 struct pa_watcher {
     int (*mark)(void *ctx, struct trg_queue *q, uint32_t i);
     void *ctx;

@@ -71,42 +71,61 @@ TRG_KERNEL1(pa_scan_apply, trg_u32, work, struct pa_par, par)
 
 /* ---------------------------------------------------------------- 1: where doublets start */
 
-/* Clears what counts, and measures the hits. */
+/* Brings the hits of the batch to the work buffer, numbered from 0 on, and clears what counts. */
 TRG_KERNEL3(pa_hits, const trg_u8, hits, const trg_u8, doublets, trg_u32, work, struct pa_par, par)
 {
-    TRG_GLOBAL const float *x = TRG_COLUMN(float, hits, par.hits, 0);
-    TRG_GLOBAL const float *y = TRG_COLUMN(float, hits, par.hits, 1);
-    const trg_u32 n = TRG_OFFSETS(hits, par.hits)[par.n_rois];
+    TRG_GLOBAL const trg_u32 *h_first = TRG_OFFSETS(hits, par.hits);
+    TRG_GLOBAL const trg_u32 *d_first = TRG_OFFSETS(doublets, par.doublets);
+    TRG_GLOBAL const float *x = TRG_COLUMN(float, hits, par.hits, 0) + h_first[0];
+    TRG_GLOBAL const float *y = TRG_COLUMN(float, hits, par.hits, 1) + h_first[0];
+    TRG_GLOBAL const float *z = TRG_COLUMN(float, hits, par.hits, 2) + h_first[0];
+    TRG_GLOBAL const trg_u16 *layer = TRG_COLUMN(trg_u16, hits, par.hits, 3) + h_first[0];
+    const trg_u32 n = h_first[par.n_rois] - h_first[0];
 
     PA_EACH(i, n)
     {
         const float dx = x[i] - par.origin_x, dy = y[i] - par.origin_y;
 
+        PA_F32(work, par.at.hit_x)[i] = dx;
+        PA_F32(work, par.at.hit_y)[i] = dy;
+        PA_F32(work, par.at.hit_z)[i] = z[i];
         PA_F32(work, par.at.hit_r)[i] = trg_sqrt(dx * dx + dy * dy);
+        PA_U32(work, par.at.hit_layer)[i] = layer[i];
     }
     PA_EACH(k, n + 1u)
     {
         PA_U32(work, par.at.start)[k] = 0u;
         PA_U32(work, par.at.cursor)[k] = 0u;
     }
-    PA_EACH(r, par.n_rois * (trg_u32)(sizeof(struct pa_summary) / 4u))
-    PA_U32(work, par.at.summary)[r] = 0u;
+    PA_EACH(r, par.n_rois + 1u)
+    {
+        PA_U32(work, par.at.h_first)[r] = h_first[r] - h_first[0];
+        PA_U32(work, par.at.d_first)[r] = d_first[r] - d_first[0];
+    }
+    PA_EACH(s, par.n_rois * (trg_u32)(sizeof(struct pa_summary) / 4u))
+    PA_U32(work, par.at.summary)[s] = 0u;
     PA_EACH(t, PA_TOTALS)
-    PA_U32(work, par.at.totals)
-    [t] = t == PA_TOTAL_HITS || t == PA_TOTAL_UNSORTED_HITS ? n
-          : t == PA_TOTAL_UNSORTED ? TRG_OFFSETS(doublets, par.doublets)[par.n_rois]
-                                   : 0u;
+    {
+        trg_u32 value = 0u;
+
+        if (t == PA_TOTAL_HITS || t == PA_TOTAL_UNSORTED_HITS)
+            value = n;
+        if (t == PA_TOTAL_UNSORTED)
+            value = d_first[par.n_rois] - d_first[0];
+        work[par.at.totals + t] = value;
+    }
 }
 
-/* Whether doublet i of RoI r may be used; then its hits in the batch. */
-TRG_FN trg_u32 pa_hits_of(TRG_GLOBAL const trg_u8 *hits, TRG_GLOBAL const trg_u8 *doublets,
+/* The hits of doublet i of RoI r; whether it may be used. */
+TRG_FN trg_u32 pa_hits_of(TRG_GLOBAL const trg_u8 *doublets, TRG_GLOBAL const trg_u32 *work,
                           const struct pa_par *par, trg_u32 r, trg_u32 i, trg_u32 *from,
                           trg_u32 *to)
 {
-    TRG_GLOBAL const trg_u32 *first = TRG_OFFSETS(hits, par->hits) + r;
-    TRG_GLOBAL const trg_u16 *layer = TRG_COLUMN(trg_u16, hits, par->hits, 3) + first[0];
-    const trg_u32 inner = TRG_COLUMN(trg_u32, doublets, par->doublets, 0)[i];
-    const trg_u32 outer = TRG_COLUMN(trg_u32, doublets, par->doublets, 1)[i];
+    TRG_GLOBAL const trg_u32 *first = PA_U32(work, par->at.h_first) + r;
+    TRG_GLOBAL const trg_u32 *layer = PA_U32(work, par->at.hit_layer) + first[0];
+    const trg_u32 at = TRG_OFFSETS(doublets, par->doublets)[0] + i;
+    const trg_u32 inner = TRG_COLUMN(trg_u32, doublets, par->doublets, 0)[at];
+    const trg_u32 outer = TRG_COLUMN(trg_u32, doublets, par->doublets, 1)[at];
     const trg_u32 n = first[1] - first[0];
 
     *from = first[0] + inner;
@@ -117,19 +136,18 @@ TRG_FN trg_u32 pa_hits_of(TRG_GLOBAL const trg_u8 *hits, TRG_GLOBAL const trg_u8
 }
 
 /* What linking reads of a doublet, to place d of the sorted ones. */
-TRG_FN void pa_store_doublet(TRG_GLOBAL const trg_u8 *hits, TRG_GLOBAL trg_u32 *work,
-                             const struct pa_par *par, trg_u32 d, trg_u32 from, trg_u32 to)
+TRG_FN void pa_store_doublet(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 d,
+                             trg_u32 from, trg_u32 to)
 {
-    TRG_GLOBAL const float *x = TRG_COLUMN(float, hits, par->hits, 0);
-    TRG_GLOBAL const float *y = TRG_COLUMN(float, hits, par->hits, 1);
-    TRG_GLOBAL const float *z = TRG_COLUMN(float, hits, par->hits, 2);
+    TRG_GLOBAL const float *x = PA_CF32(work, par->at.hit_x);
+    TRG_GLOBAL const float *y = PA_CF32(work, par->at.hit_y);
+    TRG_GLOBAL const float *z = PA_CF32(work, par->at.hit_z);
     TRG_GLOBAL const float *hit_r = PA_CF32(work, par->at.hit_r);
-    const float to_x = x[to] - par->origin_x, to_y = y[to] - par->origin_y;
 
     PA_U32(work, par->at.inner)[d] = from;
     PA_U32(work, par->at.outer)[d] = to;
-    PA_F32(work, par->at.outer_x)[d] = to_x;
-    PA_F32(work, par->at.outer_y)[d] = to_y;
+    PA_F32(work, par->at.outer_x)[d] = x[to];
+    PA_F32(work, par->at.outer_y)[d] = y[to];
     PA_F32(work, par->at.outer_z)[d] = z[to];
     PA_F32(work, par->at.outer_r)[d] = hit_r[to];
     if (par->longest)
@@ -137,15 +155,13 @@ TRG_FN void pa_store_doublet(TRG_GLOBAL const trg_u8 *hits, TRG_GLOBAL trg_u32 *
     if (par->align == PA_ALIGN_SLOPE)
         PA_F32(work, par->at.slope)[d] = (z[to] - z[from]) / (hit_r[to] - hit_r[from]);
     if (par->curvature == PA_CURVE_SIMILAR)
-        PA_F32(work, par->at.bend)
-    [d] = pa_bend(x[from] - par->origin_x, y[from] - par->origin_y, to_x, to_y);
+        PA_F32(work, par->at.bend)[d] = pa_bend(x[from], y[from], x[to], y[to]);
 }
 
 /* One work-item.  When a doublet is met that is not in order, what was done is forgotten. */
-TRG_KERNEL3(pa_starts_once, const trg_u8, hits, const trg_u8, doublets, trg_u32, work,
-            struct pa_par, par)
+TRG_KERNEL2(pa_starts_once, const trg_u8, doublets, trg_u32, work, struct pa_par, par)
 {
-    TRG_GLOBAL const trg_u32 *d_first = TRG_OFFSETS(doublets, par.doublets);
+    TRG_GLOBAL const trg_u32 *d_first = PA_U32(work, par.at.d_first);
     TRG_GLOBAL trg_u32 *start = PA_U32(work, par.at.start);
     const trg_u32 n_hits = work[par.at.totals + PA_TOTAL_HITS];
     trg_u32 n = 0u, h = 0u; /* doublets; hits whose start is known */
@@ -156,7 +172,7 @@ TRG_KERNEL3(pa_starts_once, const trg_u8, hits, const trg_u8, doublets, trg_u32,
         for (trg_u32 i = d_first[r]; i < d_first[r + 1u]; i++) {
             trg_u32 from, to;
 
-            if (!pa_hits_of(hits, doublets, &par, r, i, &from, &to))
+            if (!pa_hits_of(doublets, work, &par, r, i, &from, &to))
                 continue;
             if (from + 1u < h) {
                 while (h)
@@ -165,7 +181,7 @@ TRG_KERNEL3(pa_starts_once, const trg_u8, hits, const trg_u8, doublets, trg_u32,
             }
             while (h <= from)
                 start[h++] = n;
-            pa_store_doublet(hits, work, &par, n++, from, to);
+            pa_store_doublet(work, &par, n++, from, to);
         }
     }
     while (h <= n_hits)
@@ -176,9 +192,9 @@ TRG_KERNEL3(pa_starts_once, const trg_u8, hits, const trg_u8, doublets, trg_u32,
 }
 
 /* Checks the doublets, and counts those of each inner hit. */
-TRG_KERNEL3(pa_count, const trg_u8, hits, const trg_u8, doublets, trg_u32, work, struct pa_par, par)
+TRG_KERNEL2(pa_count, const trg_u8, doublets, trg_u32, work, struct pa_par, par)
 {
-    TRG_GLOBAL const trg_u32 *d_first = TRG_OFFSETS(doublets, par.doublets);
+    TRG_GLOBAL const trg_u32 *d_first = PA_U32(work, par.at.d_first);
     trg_u32 r = 0u;
 
     PA_EACH(i, work[par.at.totals + PA_TOTAL_UNSORTED])
@@ -186,7 +202,7 @@ TRG_KERNEL3(pa_count, const trg_u8, hits, const trg_u8, doublets, trg_u32, work,
         trg_u32 from, to, may_use;
 
         r = pa_roi_of(d_first, par.n_rois, r, i);
-        may_use = pa_hits_of(hits, doublets, &par, r, i, &from, &to);
+        may_use = pa_hits_of(doublets, work, &par, r, i, &from, &to);
         PA_U32(work, par.at.from)[i] = may_use ? from : PA_NONE;
         PA_U32(work, par.at.to)[i] = to;
         if (may_use)
@@ -263,7 +279,7 @@ TRG_KERNEL1(pa_order, trg_u32, work, struct pa_par, par)
 }
 
 /* Brings together what linking reads of each sorted doublet. */
-TRG_KERNEL2(pa_gather, const trg_u8, hits, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_gather, trg_u32, work, struct pa_par, par)
 {
     const trg_u32 n_hits = work[par.at.totals + PA_TOTAL_UNSORTED_HITS];
     const trg_u32 n = n_hits ? PA_U32(work, par.at.start)[n_hits] : 0u;
@@ -272,8 +288,7 @@ TRG_KERNEL2(pa_gather, const trg_u8, hits, trg_u32, work, struct pa_par, par)
     {
         const trg_u32 i = PA_U32(work, par.at.order)[d];
 
-        pa_store_doublet(hits, work, &par, d, PA_U32(work, par.at.from)[i],
-                         PA_U32(work, par.at.to)[i]);
+        pa_store_doublet(work, &par, d, PA_U32(work, par.at.from)[i], PA_U32(work, par.at.to)[i]);
     }
     if (TRG_GID == 0u && TRG_LID == 0u && n)
         work[par.at.totals + PA_TOTAL_DOUBLETS] = n;
