@@ -116,20 +116,18 @@ TRG_KERNEL3(pa_hits, const trg_u8, hits, const trg_u8, doublets, trg_u32, work, 
     }
 }
 
-/* The hits of doublet i of RoI r; whether it may be used. */
+/* The hits of doublet number i of the input, in an RoI whose n hits begin at `first`; whether it
+ * may be used. */
 TRG_FN trg_u32 pa_hits_of(TRG_GLOBAL const trg_u8 *doublets, TRG_GLOBAL const trg_u32 *work,
-                          const struct pa_par *par, trg_u32 r, trg_u32 i, trg_u32 *from,
-                          trg_u32 *to)
+                          const struct pa_par *par, trg_u32 first, trg_u32 n, trg_u32 i,
+                          trg_u32 *from, trg_u32 *to)
 {
-    TRG_GLOBAL const trg_u32 *first = PA_U32(work, par->at.h_first) + r;
-    TRG_GLOBAL const trg_u32 *layer = PA_U32(work, par->at.hit_layer) + first[0];
-    const trg_u32 at = TRG_OFFSETS(doublets, par->doublets)[0] + i;
-    const trg_u32 inner = TRG_COLUMN(trg_u32, doublets, par->doublets, 0)[at];
-    const trg_u32 outer = TRG_COLUMN(trg_u32, doublets, par->doublets, 1)[at];
-    const trg_u32 n = first[1] - first[0];
+    TRG_GLOBAL const trg_u32 *layer = PA_U32(work, par->at.hit_layer) + first;
+    const trg_u32 inner = TRG_COLUMN(trg_u32, doublets, par->doublets, 0)[i];
+    const trg_u32 outer = TRG_COLUMN(trg_u32, doublets, par->doublets, 1)[i];
 
-    *from = first[0] + inner;
-    *to = first[0] + outer;
+    *from = first + inner;
+    *to = first + outer;
     return (trg_u32)(inner < n && outer < n &&
                      pa_may_use(layer[inner], layer[outer], par->last_barrel, par->discs,
                                 par->layers_skipped));
@@ -143,13 +141,14 @@ TRG_FN void pa_store_doublet(TRG_GLOBAL trg_u32 *work, const struct pa_par *par,
     TRG_GLOBAL const float *y = PA_CF32(work, par->at.hit_y);
     TRG_GLOBAL const float *z = PA_CF32(work, par->at.hit_z);
     TRG_GLOBAL const float *hit_r = PA_CF32(work, par->at.hit_r);
+    const float to_x = x[to], to_y = y[to], to_z = z[to], to_r = hit_r[to];
 
     PA_U32(work, par->at.inner)[d] = from;
     PA_U32(work, par->at.outer)[d] = to;
-    PA_F32(work, par->at.outer_x)[d] = x[to];
-    PA_F32(work, par->at.outer_y)[d] = y[to];
-    PA_F32(work, par->at.outer_z)[d] = z[to];
-    PA_F32(work, par->at.outer_r)[d] = hit_r[to];
+    PA_F32(work, par->at.outer_x)[d] = to_x;
+    PA_F32(work, par->at.outer_y)[d] = to_y;
+    PA_F32(work, par->at.outer_z)[d] = to_z;
+    PA_F32(work, par->at.outer_r)[d] = to_r;
     if (par->longest)
         PA_U32(work, par->at.has_in)[d] = 0u;
     if (par->align == PA_ALIGN_SLOPE)
@@ -164,15 +163,20 @@ TRG_KERNEL2(pa_starts_once, const trg_u8, doublets, trg_u32, work, struct pa_par
     TRG_GLOBAL const trg_u32 *d_first = PA_U32(work, par.at.d_first);
     TRG_GLOBAL trg_u32 *start = PA_U32(work, par.at.start);
     const trg_u32 n_hits = work[par.at.totals + PA_TOTAL_HITS];
+    const trg_u32 base = TRG_OFFSETS(doublets, par.doublets)[0];
     trg_u32 n = 0u, h = 0u; /* doublets; hits whose start is known */
 
     if (TRG_GID || TRG_LID)
         return;
     for (trg_u32 r = 0; r < par.n_rois; r++) {
-        for (trg_u32 i = d_first[r]; i < d_first[r + 1u]; i++) {
+        const trg_u32 first = PA_U32(work, par.at.h_first)[r];
+        const trg_u32 of_roi = PA_U32(work, par.at.h_first)[r + 1u] - first;
+        const trg_u32 end = base + d_first[r + 1u];
+
+        for (trg_u32 i = base + d_first[r]; i < end; i++) {
             trg_u32 from, to;
 
-            if (!pa_hits_of(doublets, work, &par, r, i, &from, &to))
+            if (!pa_hits_of(doublets, work, &par, first, of_roi, i, &from, &to))
                 continue;
             if (from + 1u < h) {
                 while (h)
@@ -194,15 +198,19 @@ TRG_KERNEL2(pa_starts_once, const trg_u8, doublets, trg_u32, work, struct pa_par
 /* Checks the doublets, and counts those of each inner hit. */
 TRG_KERNEL2(pa_count, const trg_u8, doublets, trg_u32, work, struct pa_par, par)
 {
+    TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
     TRG_GLOBAL const trg_u32 *d_first = PA_U32(work, par.at.d_first);
+    const trg_u32 base = TRG_OFFSETS(doublets, par.doublets)[0];
     trg_u32 r = 0u;
 
     PA_EACH(i, work[par.at.totals + PA_TOTAL_UNSORTED])
     {
-        trg_u32 from, to, may_use;
+        trg_u32 from, to, may_use, first;
 
         r = pa_roi_of(d_first, par.n_rois, r, i);
-        may_use = pa_hits_of(doublets, work, &par, r, i, &from, &to);
+        first = h_first[r];
+        may_use =
+            pa_hits_of(doublets, work, &par, first, h_first[r + 1u] - first, base + i, &from, &to);
         PA_U32(work, par.at.from)[i] = may_use ? from : PA_NONE;
         PA_U32(work, par.at.to)[i] = to;
         if (may_use)
