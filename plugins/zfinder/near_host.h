@@ -13,6 +13,7 @@
 #include "near.h"
 
 #define ZF_BLOCK  ZF_SLACK /* points that are looked at together */
+#define ZF_SCANT  4u       /* up to so many points near by, plain loops are quicker */
 #define ZF_PLACES 512u     /* pairs that are counted together */
 #define ZF_LIST   (ZF_LISTS + 2u * ZF_BLOCK)
 
@@ -190,7 +191,7 @@ TRG_FN void zf_middle(struct zf_work *w, struct zf_lists *l, trg_u32 o, trg_u32 
     }
 }
 
-/* The same without lists, for more points near by than those hold. */
+/* The same without lists, for few points near by, and for more than those hold. */
 TRG_FN void zf_middle_plain(struct zf_work *w, trg_u32 o, trg_u32 from, trg_u32 n)
 {
     for (trg_u32 i = from; i < from + n; i++) {
@@ -211,7 +212,7 @@ TRG_FN void zf_all_triplets(struct zf_work *w)
         const struct zf_run near = zf_run(*w->view, *w->roi, s);
 
         for (trg_u32 o = w->start[s]; o < w->start[s + 1u] && near.n >= 3u; o++)
-            if (near.n <= ZF_LISTS)
+            if (near.n > ZF_SCANT && near.n <= ZF_LISTS)
                 zf_middle(w, &l, o, near.from, near.n);
             else
                 zf_middle_plain(w, o, near.from, near.n);

@@ -69,7 +69,7 @@ static void crowded_slices(void **state)
     (void)state;
     compare("pure",
             SETTINGS("triplet_mode", "2", "phi_slice_deg", "10", "phi_range", "width",
-                     "roi_phi_width_rad", "0.22", "triplet_dz_mm", "5"),
+                     "roi_phi_width_rad", "0.2", "triplet_dz_mm", "5"),
             "highlum", 1, seed);
     compare("pure",
             SETTINGS("phi_slice_deg", "10", "phi_range", "width", "roi_phi_width_rad", "0.4"),
