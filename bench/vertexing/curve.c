@@ -33,20 +33,6 @@ static double by_flight_3(const struct vx_answer *a)
     return flight(a, 3);
 }
 
-/* The candidate with most tracks; of equals, the more significant one. */
-static double by_both(const struct vx_answer *a)
-{
-    double best = 0;
-
-    for (uint32_t i = 0; i < a->n; i++)
-        if (vx_type(a, i) == TRG_SECONDARY) {
-            const double significance = (double)vx_floats(a, 14)[i];
-
-            best = fmax(best, vx_tracks(a, i) + significance / (significance + 100));
-        }
-    return best;
-}
-
 static double by_impact(const struct vx_answer *a)
 {
     return (double)a->result.value[8];
@@ -63,8 +49,7 @@ static const struct {
 } judges[] = {{"largest impact parameter in sigmas", by_impact},
               {"number of displaced tracks", by_displaced},
               {"flight significance, 2 tracks", by_flight_2},
-              {"flight significance, 3 tracks", by_flight_3},
-              {"candidate: tracks, then flight significance", by_both}};
+              {"flight significance, 3 tracks", by_flight_3}};
 
 struct point {
     double value;

@@ -36,10 +36,10 @@ enum vx_histogram vx_histogram_choose(const struct vx_histogram_job *job)
 {
     if (job->algorithm != VX_HIST_AUTO)
         return job->algorithm;
-    /* on the host bins in memory are in the cache, and copying them costs more than it gives until
-     * entries come many to a bin */
-    if (job->device->is_host && entries_of(job) < 4 * job->n_bins)
-        return VX_HIST_DATA_GLOBAL;
+    /* on one core nothing has to be kept apart; where bins are many and entries few, branches cost
+     * more than bins */
+    if (job->device->is_host && 4 * entries_of(job) > job->n_bins)
+        return VX_HIST_DATA_SHARED;
     return VX_HIST_REPLICATED;
 }
 

@@ -224,19 +224,27 @@ TRG_KERNEL5(vx_hist_hybrid, const trg_u8, data, const float, z, const trg_u32, w
  * several groups their bins are added in global memory. */
 #define VX_COPIES_MAX 8u
 
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+#include "lanes.h"
+#endif
+
 TRG_KERNEL5(vx_hist_replicated, const trg_u8, data, const float, z, const trg_u32, weights,
             const struct vx_grid, grids, trg_u32, bins, struct vx_hist_par, par)
 {
-    TRG_SHARED trg_u32 mine[VX_HIST_LOCAL];
+    TRG_SHARED trg_u32 mine[VX_HIST_LOCAL + 1u];
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
     TRG_GLOBAL trg_u32 *out = bins + roi * par.bins_room;
     const struct vx_grid g = grids[roi];
     const trg_u32 first = offsets[roi], n = offsets[roi + 1u] - first;
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+    (void)part;
+    vx_host_histogram(z + first, par.weighted ? weights + first : NULL, n, g, mine, out);
+#else
     const trg_u32 pad = g.n_bins | 1u; /* odd: copies of a bin lie in different banks */
     /* copies cost a pass over all bins: no more of them than entries pay for */
     const trg_u32 paid = n / (par.parts * g.n_bins) + 1u, fit = VX_HIST_LOCAL / pad;
-    trg_u32 copies = paid < fit ? paid : fit, most = TRG_LSIZE < 4u ? 4u : VX_COPIES_MAX;
+    trg_u32 copies = paid < fit ? paid : fit, most = VX_COPIES_MAX;
     const trg_u32 step = par.parts * TRG_LSIZE;
     trg_u32 i = part * TRG_LSIZE + TRG_LID, own;
 
@@ -259,11 +267,11 @@ TRG_KERNEL5(vx_hist_replicated, const trg_u8, data, const float, z, const trg_u3
         if (b0 < g.n_bins)
             TRG_ATOMIC_ADD_LOCAL(&mine[own + b0], w0);
         if (b1 < g.n_bins)
-            TRG_ATOMIC_ADD_LOCAL(&mine[(TRG_LSIZE == 1u ? 1u % copies * pad : own) + b1], w1);
+            TRG_ATOMIC_ADD_LOCAL(&mine[own + b1], w1);
         if (b2 < g.n_bins)
-            TRG_ATOMIC_ADD_LOCAL(&mine[(TRG_LSIZE == 1u ? 2u % copies * pad : own) + b2], w2);
+            TRG_ATOMIC_ADD_LOCAL(&mine[own + b2], w2);
         if (b3 < g.n_bins)
-            TRG_ATOMIC_ADD_LOCAL(&mine[(TRG_LSIZE == 1u ? 3u % copies * pad : own) + b3], w3);
+            TRG_ATOMIC_ADD_LOCAL(&mine[own + b3], w3);
     }
     for (; i < n; i += step) {
         const trg_u32 b = vx_bin(g, z[first + i]);
@@ -282,4 +290,5 @@ TRG_KERNEL5(vx_hist_replicated, const trg_u8, data, const float, z, const trg_u3
         else if (sum)
             TRG_ATOMIC_ADD_GLOBAL(&out[b], sum);
     }
+#endif
 }
