@@ -10,6 +10,13 @@
 #define KDQ_GANG_MAX  32u
 #define KDQ_TILE      4096u /* queries whose counts a group adds up */
 #define KDQ_NO_PERIOD KD_DIMS_MAX
+/* Loops over KD_DIMS_MAX with the number of dimensions tested inside: unrolled, a box stays in
+ * registers. */
+#if defined(__CUDACC__)
+#define KDQ_UNROLL _Pragma("unroll")
+#else
+#define KDQ_UNROLL
+#endif
 
 struct kdq_par {
     trg_u32 k;          /* dimensions */
@@ -44,6 +51,7 @@ TRG_FN struct kdq_box kdq_load(TRG_GLOBAL const float *boxes, const struct kdq_p
     b.low2 = 3e38f;
     b.high2 = -3e38f;
     b.least = b.most = 0.0f;
+    KDQ_UNROLL
     for (trg_u32 d = 0u; d < KD_DIMS_MAX; d++) {
         b.low[d] = b.high[d] = 0.0f;
         if (d >= par.k)
@@ -89,6 +97,7 @@ TRG_FN trg_u32 kdq_test(const struct kdq_tree t, const struct kdq_box b, const s
     const trg_u32 split = (kd_levels(node + 1u) - 1u) % par.k;
     trg_u32 inside = KDQ_INSIDE, children = 0u;
 
+    KDQ_UNROLL
     for (trg_u32 d = 0u; d < KD_DIMS_MAX; d++)
         if (d < par.k) {
             const trg_u32 what = kdq_test_one(b, d, d == par.period_dim ? 1u : 0u,

@@ -7,9 +7,10 @@
 #include "forest.h"
 #include "kdquery.program.h"
 
-#define FRONT_ROOM 1024u
-#define GROUPS_MAX 16384u
-#define GANGS_WORK 16u /* groups of a breadth-first launch for each unit of the device */
+#define FRONT_ROOM  1024u
+#define GROUPS_MAX  16384u
+#define FRONT_BYTES ((size_t)1 << 30) /* of all swap buffers at most */
+#define GANGS_WORK  16u /* groups of a breadth-first launch for each unit of the device */
 
 enum { DFS_COUNT, DFS_FILL, BFS, SUM_TILES, SUM_ALL, OFFSETS, N_KERNELS };
 static const char *const names[N_KERNELS] = {"kdq_dfs_count", "kdq_dfs_fill", "kdq_bfs",
@@ -29,12 +30,22 @@ static uint32_t group_of(const struct kd_forest *f)
     return f->inner->device.group_max < KDQ_GROUP ? f->inner->device.group_max : KDQ_GROUP;
 }
 
+/* Swap buffers of one group. */
+static size_t front_bytes(const struct kd_queries_inner *in)
+{
+    return (size_t)(in->group / in->par.gang) * 2 * in->par.front_room * sizeof(uint32_t);
+}
+
+static uint32_t fewer(uint32_t groups, size_t limit)
+{
+    return groups < limit ? groups : limit ? (uint32_t)limit : 1u;
+}
+
 static int allocate(struct kd_queries *s, uint32_t max_queries)
 {
     struct kd_queries_inner *in = s->inner;
     struct trg_device *d = in->f->inner->d;
     const size_t column = (size_t)s->room * sizeof(uint32_t), k = in->f->k;
-    const size_t gangs = (size_t)in->front_groups * (in->group / in->par.gang);
     const struct {
         struct trg_buffer **buffer;
         size_t bytes;
@@ -44,7 +55,7 @@ static int allocate(struct kd_queries *s, uint32_t max_queries)
         {&s->results, sizeof(uint32_t)},
         {&in->counts, (KD_LEVELS_MAX + 1u) * column},
         {&in->tiles, (max_queries / KDQ_TILE + 4) * sizeof(uint32_t)},
-        {&in->fronts, gangs * 2 * in->par.front_room * sizeof(uint32_t)},
+        {&in->fronts, in->front_groups * front_bytes(in)},
     };
     int r = 0;
 
@@ -89,6 +100,7 @@ static int open_queries(struct kd_queries *s, struct kd_forest *f,
                                .front_room = setup->front_room ? setup->front_room : FRONT_ROOM,
                                .period_dim = setup->period_dim,
                                .period = setup->period};
+    in->front_groups = fewer(in->front_groups, FRONT_BYTES / front_bytes(in));
     for (uint32_t i = 0; r == 0 && i < N_KERNELS; i++)
         r = trg_kernel_get(in->module, names[i], &in->kernel[i]);
     return r < 0 ? r : allocate(s, setup->max_queries);
