@@ -106,7 +106,7 @@ static void *run_job(void *arg)
 }
 
 /* RoIs/s of threads with a job each; 0 when one failed. */
-static double rate_of(struct job *jobs, uint32_t n, uint32_t rounds)
+static double rate_of(struct job *jobs, uint32_t n, const struct sample *s, uint32_t rounds)
 {
     pthread_t thread[LANES_MAX];
     pthread_barrier_t barrier;
@@ -131,20 +131,26 @@ static double rate_of(struct job *jobs, uint32_t n, uint32_t rounds)
         good &= jobs[i].result == 0;
     }
     pthread_barrier_destroy(&barrier);
-    return good ? (double)n * rounds * jobs[0].s->n / ((double)(end - start) * 1e-9) : 0;
+    return good ? (double)n * rounds * s->n / ((double)(end - start) * 1e-9) : 0;
 }
 
-/* Measures with `lanes` threads; a run takes about `seconds`. */
-static void measure(const char *figure, const char *device_name, struct trg_device *device,
-                    const struct hough_config *c, const struct sample *s, uint32_t lanes,
-                    uint32_t batch, double seconds, double base)
+struct way { /* to measure */
+    const char *figure, *device_name;
+    struct trg_device *device;
+    uint32_t lanes, batch;
+};
+
+/* Measures with that many threads; a run takes about `seconds`. */
+static void measure(const struct way *w, const struct hough_config *c, const struct sample *s,
+                    double seconds, double base)
 {
-    struct driver_setup setup = {.device = device,
+    const uint32_t lanes = w->lanes;
+    struct driver_setup setup = {.device = w->device,
                                  .host = &host,
                                  .config = c,
                                  .slots = 3,
-                                 .max_rois = batch,
-                                 .max_items = batch * s->most_hits};
+                                 .max_rois = w->batch,
+                                 .max_items = w->batch * s->most_hits};
     struct job jobs[LANES_MAX];
     double rates[RUNS_MAX], once = 0;
     bool good = true;
@@ -156,13 +162,13 @@ static void measure(const char *figure, const char *device_name, struct trg_devi
         good &= jobs[i].results && driver_open(&setup, &jobs[i].driver) == 0;
     }
     if (good)
-        once = rate_of(jobs, lanes, 1); /* warms up, too */
+        once = rate_of(jobs, lanes, s, 1); /* warms up, too */
     for (uint32_t i = 0; once > 0 && i < n_runs; i++)
-        rates[i] = rate_of(jobs, lanes, (uint32_t)(seconds * once / s->n / lanes) + 1);
+        rates[i] = rate_of(jobs, lanes, s, (uint32_t)(seconds * once / s->n / lanes) + 1);
     if (once > 0)
-        tell(figure, device_name, rates, base);
+        tell(w->figure, w->device_name, rates, base);
     else
-        fprintf(stderr, "bench_hough: %s, %s: no room or no answer\n", figure, device_name);
+        fprintf(stderr, "bench_hough: %s, %s: no room or no answer\n", w->figure, w->device_name);
     for (uint32_t i = 0; i < lanes; i++) {
         driver_close(jobs[i].driver);
         free(jobs[i].results);
@@ -198,12 +204,13 @@ static void methods_on(struct trg_device *device, const char *backend, const str
             continue;
         snprintf(figure, sizeof figure, "%s %s, batch %u", s->name, methods[m].preset, batches[b]);
         snprintf(name, sizeof name, "%s, %.20s, 1 lane", backend, info.name);
-        measure(figure, name, device, &c, s, 1, batches[b], 0.15, base);
+        measure(&(struct way){figure, name, device, 1, batches[b]}, &c, s, 0.15, base);
         if (!is_host && batches[b] < 256)
             continue;
         snprintf(name, sizeof name, "%s, %.20s, %u lanes", backend, info.name,
                  is_host ? cores() : 2);
-        measure(figure, name, device, &c, s, is_host ? cores() : 2, batches[b], 0.15, base);
+        measure(&(struct way){figure, name, device, is_host ? cores() : 2, batches[b]}, &c, s, 0.15,
+                base);
     }
 }
 
@@ -283,7 +290,7 @@ static void grid_on(struct trg_device *device, const char *backend, const struct
     snprintf(figure, sizeof figure, "cells %s x %s, %.0f hits, %s", sides[side], sides[side], hits,
              methods[m].preset);
     snprintf(name, sizeof name, "%s, %.20s, 1 lane", backend, info.name);
-    measure(figure, name, device, &c, s, 1, s->n, 0.02, 0);
+    measure(&(struct way){figure, name, device, 1, s->n}, &c, s, 0.02, 0);
 }
 
 static void grids(void)
