@@ -9,8 +9,9 @@
 #include "config.h"
 #include "hough.program.h"
 
-#define SLOTS_MAX 8u
-#define PRODUCTS  2u /* tracks; doublets, the hits of each track */
+#define SLOTS_MAX    8u
+#define REFINE_PARTS 4u /* groups for the peaks of one RoI, on devices that run many at a time */
+#define PRODUCTS     2u /* tracks; doublets, the hits of each track */
 
 enum {
     VALUE_TRACKS,
@@ -221,6 +222,7 @@ static int create(const struct trg_host *host, const void *config, struct trg_de
     for (uint32_t p = 0; p < HG_PASSES; p++) {
         a->par[p] = hough_par(a->config, p);
         a->par[p].items_room = (limits->max_items + 63u) & ~63u;
+        a->par[p].parts = a->device.is_host ? 1 : REFINE_PARTS;
         a->par[p].tracks = a->out[0];
         a->par[p].doublets = a->out[1];
     }
@@ -257,7 +259,7 @@ static uint32_t find_group(const struct trg_algo *a, const struct hg_par *par)
 {
     uint32_t n = par->grid.strip < HG_GROUP_MAX ? (par->grid.strip + 31u) & ~31u : HG_GROUP_MAX;
 
-    return group_of(a, par->method >= HG_ANALYTIC && n < 64u ? 64u : n);
+    return group_of(a, par->method >= HG_ANALYTIC && n < 128u ? 128u : n);
 }
 
 static int launch_pass(struct trg_algo *a, struct slot *s, struct trg_buffer *data,
@@ -282,7 +284,8 @@ static int launch_pass(struct trg_algo *a, struct slot *s, struct trg_buffer *da
         r = trg_launch(q, a->find[par->pass], (struct trg_range){windows, find_group(a, par)}, find,
                        9);
     if (r == 0)
-        r = trg_launch(q, a->refine, (struct trg_range){windows, group_of(a, 32)}, refine, 8);
+        r = trg_launch(q, a->refine, (struct trg_range){par->n_rois * par->parts, group_of(a, 64)},
+                       refine, 8);
     if (r == 0)
         r = trg_launch(q, a->compete, (struct trg_range){par->n_rois, group_of(a, 256)}, compete,
                        8);

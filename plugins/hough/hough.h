@@ -39,6 +39,7 @@ struct hg_par { /* of all launches of a batch */
     trg_u32 n_rois;
     trg_u32 items_room; /* places in the sorted columns */
     trg_u32 pass;
+    trg_u32 parts;             /* groups that share an RoI in hg_refine */
     trg_u32 n_bins, bins_room; /* of this pass; of the larger */
     trg_u32 span;              /* bins in a window: 1, or 2, so that windows overlap by half */
     float phase;               /* part of a bin by which bins are turned */

@@ -287,16 +287,45 @@ TRG_FN trg_u32 hg_first_line(const struct hg_view v, const struct hg_par par,
     return list.n >= par.min_hits && hg_best_pair(v, par, &list, ret_line);
 }
 
-/* One group a window; each peak is one work-item's. */
+/* The last window whose peaks begin at or before peak q of all of an RoI. */
+TRG_FN trg_u32 hg_window_of(TRG_LOCAL const trg_u32 *first, trg_u32 n_bins, trg_u32 q)
+{
+    trg_u32 low = 0u, high = n_bins;
+
+    while (high - low > 1u) {
+        const trg_u32 middle = (low + high) / 2u;
+
+        if (first[middle] <= q)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* `parts` groups an RoI share its peaks; each peak is one work-item's. */
 TRG_KERNEL7(hg_refine, const trg_u32, starts, const float, points, const trg_u32, items,
             const float, trig, const trg_u32, peaks, const trg_u32, n_peaks, struct hg_cand, cands,
             struct hg_par, par)
 {
-    const trg_u32 w = TRG_GID % par.n_bins;
-    const struct hg_view v = hg_look(starts, points, items, trig, par, TRG_GID / par.n_bins, w);
+    TRG_SHARED trg_u32 first[HG_BINS + 1u];
+    const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
 
-    for (trg_u32 p = TRG_LID; p < n_peaks[TRG_GID]; p += TRG_LSIZE) {
-        const trg_u32 at = TRG_GID * par.peaks_room + p;
+    if (TRG_LID == 0u) {
+        trg_u32 sum = 0u;
+
+        for (trg_u32 w = 0; w < par.n_bins; w++) {
+            first[w] = sum;
+            sum += n_peaks[roi * par.n_bins + w];
+        }
+        first[par.n_bins] = sum;
+    }
+    TRG_BARRIER();
+    for (trg_u32 q = part * TRG_LSIZE + TRG_LID; q < first[par.n_bins];
+         q += par.parts * TRG_LSIZE) {
+        const trg_u32 w = hg_window_of(first, par.n_bins, q), p = q - first[w];
+        const trg_u32 at = (roi * par.n_bins + w) * par.peaks_room + p;
+        const struct hg_view v = hg_look(starts, points, items, trig, par, roi, w);
         struct hg_list list;
         struct hg_line line = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
 
