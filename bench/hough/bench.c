@@ -2,7 +2,7 @@
 /* bench_hough - RoIs per second of every method on every device, beside a serial double-precision
  * brute force, and the filling of cells alone for many grids and numbers of hits (the thesis's
  * figures 6.5 and 6.6).  Times include the copies in and out and the host's share, as a lane runs
- * them.
+ * them; for one core they are CPU time.
  *
  *     TRIGD_BUILD=build/release build/release/bench/bench_hough [--quick] [--json FILE] */
 #include <math.h>
@@ -91,22 +91,35 @@ struct job { /* one thread's share on a device */
     struct trg_result *results;
     uint32_t rounds;
     pthread_barrier_t *barrier;
+    double cpu_s; /* that the thread itself has used */
     int result;
 };
+
+/* CPU time of the calling thread: what a core needs, however busy the machine is. */
+static double thread_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 static void *run_job(void *arg)
 {
     struct job *j = arg;
 
     pthread_barrier_wait(j->barrier);
+    j->cpu_s = -thread_seconds();
     for (uint32_t i = 0; i < j->rounds && j->result == 0; i++)
         j->result = driver_run(j->driver, j->s->events, j->s->n, j->results, NULL);
+    j->cpu_s += thread_seconds();
     pthread_barrier_wait(j->barrier);
     return NULL;
 }
 
 /* RoIs/s of threads with a job each; 0 when one failed. */
-static double rate_of(struct job *jobs, uint32_t n, const struct sample *s, uint32_t rounds)
+static double rate_of(struct job *jobs, uint32_t n, const struct sample *s, uint32_t rounds,
+                      bool is_one_core)
 {
     pthread_t thread[LANES_MAX];
     pthread_barrier_t barrier;
@@ -131,13 +144,16 @@ static double rate_of(struct job *jobs, uint32_t n, const struct sample *s, uint
         good &= jobs[i].result == 0;
     }
     pthread_barrier_destroy(&barrier);
-    return good ? (double)n * rounds * s->n / ((double)(end - start) * 1e-9) : 0;
+    if (!good)
+        return 0;
+    return (double)n * rounds * s->n / (is_one_core ? jobs[0].cpu_s : (double)(end - start) * 1e-9);
 }
 
 struct way { /* to measure */
     const char *figure, *device_name;
     struct trg_device *device;
     uint32_t lanes, batch;
+    bool is_one_core; /* the CPU, one lane: told per second of CPU time */
 };
 
 /* Measures with that many threads; a run takes about `seconds`. */
@@ -162,9 +178,10 @@ static void measure(const struct way *w, const struct hough_config *c, const str
         good &= jobs[i].results && driver_open(&setup, &jobs[i].driver) == 0;
     }
     if (good)
-        once = rate_of(jobs, lanes, s, 1); /* warms up, too */
+        once = rate_of(jobs, lanes, s, 1, w->is_one_core); /* warms up, too */
     for (uint32_t i = 0; once > 0 && i < n_runs; i++)
-        rates[i] = rate_of(jobs, lanes, s, (uint32_t)(seconds * once / s->n / lanes) + 1);
+        rates[i] =
+            rate_of(jobs, lanes, s, (uint32_t)(seconds * once / s->n / lanes) + 1, w->is_one_core);
     if (once > 0)
         tell(w->figure, w->device_name, rates, base);
     else
@@ -204,13 +221,13 @@ static void methods_on(struct trg_device *device, const char *backend, const str
             continue;
         snprintf(figure, sizeof figure, "%s %s, batch %u", s->name, methods[m].preset, batches[b]);
         snprintf(name, sizeof name, "%s, %.20s, 1 lane", backend, info.name);
-        measure(&(struct way){figure, name, device, 1, batches[b]}, &c, s, 0.15, base);
+        measure(&(struct way){figure, name, device, 1, batches[b], is_host}, &c, s, 0.15, base);
         if (!is_host && batches[b] < 256)
             continue;
         snprintf(name, sizeof name, "%s, %.20s, %u lanes", backend, info.name,
                  is_host ? cores() : 2);
-        measure(&(struct way){figure, name, device, is_host ? cores() : 2, batches[b]}, &c, s, 0.15,
-                base);
+        measure(&(struct way){figure, name, device, is_host ? cores() : 2, batches[b], false}, &c,
+                s, 0.15, base);
     }
 }
 
@@ -224,7 +241,7 @@ static double serial_rate(const struct sample *s)
     if (driver_configure(&host, &c, "brute", NULL) < 0)
         exit(1);
     for (uint32_t r = 0; r < n_runs; r++) {
-        uint64_t start = clock_ns();
+        double start = thread_seconds();
 
         for (uint32_t i = 0; i < n; i++) {
             struct serial_tracks t;
@@ -233,7 +250,7 @@ static double serial_rate(const struct sample *s)
                 exit(1);
             serial_free(&t);
         }
-        rates[r] = n / ((double)(clock_ns() - start) * 1e-9);
+        rates[r] = n / (thread_seconds() - start);
     }
     memcpy(copy, rates, sizeof copy);
     qsort(copy, n_runs, sizeof *copy, by_size);
@@ -290,7 +307,7 @@ static void grid_on(struct trg_device *device, const char *backend, const struct
     snprintf(figure, sizeof figure, "cells %s x %s, %.0f hits, %s", sides[side], sides[side], hits,
              methods[m].preset);
     snprintf(name, sizeof name, "%s, %.20s, 1 lane", backend, info.name);
-    measure(&(struct way){figure, name, device, 1, s->n}, &c, s, 0.02, 0);
+    measure(&(struct way){figure, name, device, 1, s->n, info.is_host != 0}, &c, s, 0.02, 0);
 }
 
 static void grids(void)
