@@ -22,7 +22,7 @@ enum kd_build {
 };
 
 enum kd_search {
-    KD_SEARCH_AUTO,          /* on the CPU by hand; else breadth first */
+    KD_SEARCH_AUTO,          /* on the CPU by hand, on CUDA breadth first, else depth first */
     KD_SEARCH_DEPTH_FIRST,   /* a work-item a query */
     KD_SEARCH_BREADTH_FIRST, /* a gang a query */
     KD_SEARCH_HAND           /* written for the CPU; there only */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "forest.h"
 #include "kdquery.program.h"
@@ -247,12 +248,13 @@ int kd_search(struct kd_queries *s, struct trg_queue *q, enum kd_search how, uin
               uint32_t largest)
 {
     const bool host = s->inner->f->inner->device.is_host;
+    const bool in_warps = strcmp(s->inner->f->inner->device.backend, "cuda") == 0;
     struct kdq_par par = s->inner->par;
     bool breadth;
     int r;
 
     if (how == KD_SEARCH_AUTO)
-        how = host ? KD_SEARCH_HAND : KD_SEARCH_BREADTH_FIRST;
+        how = host ? KD_SEARCH_HAND : in_warps ? KD_SEARCH_BREADTH_FIRST : KD_SEARCH_DEPTH_FIRST;
     if (n + 2u > s->room || largest > s->inner->f->room || (how == KD_SEARCH_HAND && !host))
         return -EINVAL;
     s->n_results = 0;
