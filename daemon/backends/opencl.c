@@ -10,6 +10,7 @@
 #define DEVICES_MAX   64u
 #define PLATFORMS_MAX 16u
 #define TEXT_BYTES    256u
+#define NVIDIA_GROUP  256u
 
 struct list {
     cl_device_id id[DEVICES_MAX];
@@ -149,7 +150,11 @@ static int read_info(struct trg_device *d, uint32_t index)
     snprintf(d->info.name, sizeof d->info.name, "%.48s (%.40s)", name, platform_name);
     snprintf(d->info.driver, sizeof d->info.driver, "%.90s", driver);
     d->info.index = index;
-    return read_numbers(d);
+    r = read_numbers(d);
+    /* NVIDIA's compiler makes kernels without a required group size for so many at most */
+    if (strstr(platform_name, "NVIDIA") && d->info.group_max > NVIDIA_GROUP)
+        d->info.group_max = NVIDIA_GROUP;
+    return r;
 }
 
 static void device_close(struct trg_device *d)

@@ -61,7 +61,7 @@ struct trg_device_info {
     char driver[96];       /* version of driver or platform */
     uint32_t index;        /* number of the device within its backend */
     uint32_t units;        /* multiprocessors, compute units, cores */
-    uint32_t group_max;    /* largest work-group */
+    uint32_t group_max;    /* largest work-group of any kernel; 256 are allowed everywhere */
     uint32_t shared_bytes; /* shared (local) memory of a group */
     uint64_t memory_bytes;
     uint32_t is_host; /* 1: device memory is host memory (CPU backend) */
