@@ -206,6 +206,46 @@ int check_values(enum trg_kind kind, size_t n, const void *const *column, uint32
     return 0;
 }
 
+/* A value is between those of the least and the largest number, as rounding keeps order. */
+static int check_quantum(const struct trg_column_info *column, const struct quantum *q, uint32_t c,
+                         uint64_t token, struct wire_error *e)
+{
+    const struct range r = range_of(column->name);
+    const float least = q->offset[c], most = quantum_value(q, c, QUANTUM_MOST);
+
+    if (!isfinite(least) || !isfinite(q->step[c]))
+        return check_refuse(e, TRIGD__V1__ERROR__CODE__NOT_FINITE,
+                            "RoI %" PRIu64
+                            ": %s of column %s of its quantized spacepoints is not finite; only "
+                            "finite numbers are allowed",
+                            token, isfinite(least) ? "the step" : "the offset", column->name);
+    if (is_within(least, r) && is_within(most, r))
+        return 0;
+    if (!isfinite(most))
+        return check_refuse(e, TRIGD__V1__ERROR__CODE__NOT_FINITE,
+                            "RoI %" PRIu64
+                            ": column %s of its quantized spacepoints reaches from %g to an "
+                            "infinite value; only finite numbers are allowed",
+                            token, column->name, (double)least);
+    return check_refuse(e, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
+                        "RoI %" PRIu64
+                        ": column %s of its quantized spacepoints reaches from %g to %g; "
+                        "%s %s is allowed",
+                        token, column->name, (double)least, (double)most,
+                        say_range(r, (char[RANGE_TEXT]){0}), column->unit);
+}
+
+int check_quantized(const struct quantum *q, size_t n, const void *layer, uint32_t max_layer,
+                    uint64_t token, struct wire_error *ret_error)
+{
+    const struct trg_kind_info *info = trg_kind_info(TRG_SPACEPOINTS);
+
+    for (uint32_t c = 0; c < QUANTUM_COLUMNS; c++)
+        if (check_quantum(&info->column[c], q, c, token, ret_error) < 0)
+            return -EBADMSG;
+    return check_layers(info, QUANTUM_COLUMNS, layer, n, max_layer, token, ret_error);
+}
+
 int check_window(const struct trg_roi_info *info, uint64_t token, struct wire_error *ret_error)
 {
     const struct {

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "quantum.h"
 #include "trigd/event.h"
 #include "wire.h"
 
@@ -26,4 +27,9 @@ int check_count(enum trg_kind kind, size_t n, uint32_t max_items, uint64_t token
  * to at the same time the answer holds for no moment at all, but nothing worse comes of it. */
 int check_values(enum trg_kind kind, size_t n, const void *const *column, uint32_t max_layer,
                  uint64_t token, struct wire_error *ret_error);
+
+/* Quantized spacepoints: `layer` is of n items; their numbers need not be looked at, since no
+ * number gives a value that is not allowed. */
+int check_quantized(const struct quantum *q, size_t n, const void *layer, uint32_t max_layer,
+                    uint64_t token, struct wire_error *ret_error);
 #endif

@@ -8,6 +8,8 @@ enum { VARINT = 0, BYTES = 2, FIXED32 = 5 };
 #define TAG(field, type) ((uint32_t)(field) << 3 | (uint32_t)(type))
 #define TAG_BATCH        TAG(2, BYTES) /* of ToDaemon */
 #define TAG_ROI          TAG(1, BYTES) /* of RoiBatch */
+/* Of QuantizedSpacepoints: the columns follow the offsets and steps. */
+#define FIRST_NUMBERS 7u
 /* Longer varints than these are left to protobuf-c. */
 #define TAG_VARINT    2u
 #define LENGTH_VARINT 4u
@@ -124,9 +126,50 @@ static bool scan_kind(struct reader *r, enum trg_kind kind, struct scan_roi *roi
     uint32_t k = (uint32_t)kind - TRG_SPACEPOINTS;
     struct reader field;
 
+    if (roi->kinds >> kind & 1)
+        return false; /* in its other layout */
     roi->kinds |= 1u << kind;
     return read_bytes(r, &field) &&
            scan_collection(field, table[k].sizes, table[k].n, roi->column[k]);
+}
+
+static bool scan_quantized_field(struct reader *r, uint32_t tag, struct scan_roi *roi)
+{
+    struct quantum *q = &roi->quantum;
+    const uint32_t field = tag >> 3;
+    struct scan_column *column;
+    struct reader bytes;
+    size_t n;
+
+    if ((tag & 7) == FIXED32 && field >= 1 && field <= 2 * QUANTUM_COLUMNS)
+        return read_float(r, field % 2 ? &q->offset[field / 2] : &q->step[field / 2 - 1]);
+    if ((tag & 7) != BYTES || field < FIRST_NUMBERS || field > FIRST_NUMBERS + QUANTUM_COLUMNS ||
+        !read_bytes(r, &bytes))
+        return false;
+    n = (size_t)(bytes.end - bytes.at);
+    column = &roi->column[0][field - FIRST_NUMBERS];
+    *column =
+        (struct scan_column){.n = n / quantum_size(field - FIRST_NUMBERS), .data = bytes.at};
+    return n % quantum_size(field - FIRST_NUMBERS) == 0;
+}
+
+/* Spacepoints in their second layout; an RoI with both is left to protobuf-c. */
+static bool scan_quantized(struct reader *r, struct scan_roi *roi)
+{
+    uint32_t seen = 0, tag;
+    struct reader field;
+
+    if (roi->kinds >> TRG_SPACEPOINTS & 1 || !read_bytes(r, &field))
+        return false;
+    roi->kinds |= 1u << TRG_SPACEPOINTS;
+    roi->is_quantized = true;
+    memset(&roi->quantum, 0, sizeof roi->quantum);
+    memset(roi->column[0], 0, (QUANTUM_COLUMNS + 1) * sizeof *roi->column[0]);
+    while (field.at < field.end)
+        if (!read_tag(&field, &tag) || tag >> 3 > 31 || !is_new(&seen, tag >> 3) ||
+            !scan_quantized_field(&field, tag, roi))
+            return false;
+    return true;
 }
 
 static bool scan_field(struct reader *r, uint32_t tag, struct scan_roi *roi)
@@ -166,6 +209,8 @@ static bool scan_field(struct reader *r, uint32_t tag, struct scan_roi *roi)
         return scan_kind(r, TRG_HITS, roi);
     case TAG(18, BYTES):
         return scan_kind(r, TRG_TRACKS, roi);
+    case TAG(19, BYTES):
+        return scan_quantized(r, roi);
     default:
         return false;
     }
@@ -177,6 +222,7 @@ static bool scan_one(struct reader r, struct scan_roi *roi)
 
     roi->token = 0;
     roi->kinds = 0;
+    roi->is_quantized = false;
     memset(&roi->info, 0, sizeof roi->info);
     while (r.at < r.end)
         if (!read_tag(&r, &tag) || tag >> 3 > 31 || !is_new(&seen, tag >> 3) ||

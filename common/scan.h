@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "quantum.h"
 #include "trigd/event.h"
 
 #define SCAN_KINDS 3u /* kinds that travel: spacepoints, hits, tracks */
@@ -24,6 +25,8 @@ struct scan_roi {
     uint64_t token;
     struct trg_roi_info info;
     uint32_t kinds; /* 1 << kind for each collection that is there */
+    bool is_quantized;      /* its spacepoints: columns as quantum.h says */
+    struct quantum quantum; /* of them */
     struct scan_column column[SCAN_KINDS][TRG_COLUMNS_MAX]; /* by kind - 1; those there */
 };
 

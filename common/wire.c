@@ -130,6 +130,23 @@ int wire_check_name(const char *name, struct wire_error *ret_error)
 
 /* ---------------------------------------------------------------- one RoI */
 
+/* Columns of bytes: an odd length can match no other column where an item has two. */
+static struct scan_column bytes_column(const ProtobufCBinaryData *bytes, size_t size)
+{
+    return (struct scan_column){bytes->len % size ? SIZE_MAX : bytes->len / size, bytes->data};
+}
+
+static void quantized_columns(const Trigd__V1__QuantizedSpacepoints *s, struct quantum *q,
+                              struct scan_column *c)
+{
+    *q = (struct quantum){.offset = {s->phi0_rad, s->rho0_mm, s->z0_mm},
+                          .step = {s->phi_step_rad, s->rho_step_mm, s->z_step_mm}};
+    c[0] = bytes_column(&s->phi, quantum_size(0));
+    c[1] = bytes_column(&s->rho, quantum_size(1));
+    c[2] = bytes_column(&s->z, quantum_size(2));
+    c[3] = bytes_column(&s->layer, quantum_size(3));
+}
+
 /* The columns of the three kinds that travel, in the order of event.h; false where the RoI has
  * none. */
 static bool columns_of(const Trigd__V1__Roi *r, enum trg_kind kind, struct scan_column *c)
@@ -149,8 +166,7 @@ static bool columns_of(const Trigd__V1__Roi *r, enum trg_kind kind, struct scan_
         c[0] = (struct scan_column){h->n_x_mm, h->x_mm};
         c[1] = (struct scan_column){h->n_y_mm, h->y_mm};
         c[2] = (struct scan_column){h->n_z_mm, h->z_mm};
-        /* two bytes a hit; an odd length can match no other column */
-        c[3] = (struct scan_column){h->layer.len % 2 ? SIZE_MAX : h->layer.len / 2, h->layer.data};
+        c[3] = bytes_column(&h->layer, 2);
         c[4] = (struct scan_column){h->n_id, h->id};
         return true;
     }
@@ -177,15 +193,15 @@ static bool columns_of(const Trigd__V1__Roi *r, enum trg_kind kind, struct scan_
 static int check_lengths(const struct trg_kind_info *info, const struct scan_column *column,
                          uint64_t token, struct wire_error *e)
 {
-    for (uint32_t c = 1; c < info->n_columns; c++) {
-        if (column[c].n == column[0].n)
-            continue;
+    for (uint32_t c = 0; c < info->n_columns; c++) {
         if (column[c].n == SIZE_MAX)
             return check_refuse(e, TRIGD__V1__ERROR__CODE__LENGTHS,
                                 "RoI %" PRIu64
                                 ": column %s of its %s has an odd number of bytes; two "
                                 "for each item are allowed",
                                 token, info->column[c].name, info->name);
+        if (column[c].n == column[0].n)
+            continue;
         return check_refuse(e, TRIGD__V1__ERROR__CODE__LENGTHS,
                             "RoI %" PRIu64
                             ": the columns %s and %s of its %s have %zu and %zu values; "
@@ -196,19 +212,28 @@ static int check_lengths(const struct trg_kind_info *info, const struct scan_col
     return 0;
 }
 
-static int check_collection(const struct wire_decoder *d, uint64_t token, enum trg_kind kind,
-                            const struct scan_column *column, struct wire_collection *ret,
+/* Checks the columns of a collection and refers to them. */
+static int check_collection(const struct wire_decoder *d, enum trg_kind kind,
+                            const struct scan_column *column, struct wire_roi *w,
                             struct wire_error *e)
 {
     const struct trg_kind_info *info = trg_kind_info(kind);
+    const bool is_quantized = kind == TRG_SPACEPOINTS && w->is_quantized;
+    struct wire_collection *ret = &w->collection[kind];
+    const size_t n = column[0].n;
+    int r;
 
     for (uint32_t c = 0; c < info->n_columns; c++)
         ret->column[c] = column[c].data;
-    if (check_lengths(info, column, token, e) < 0 ||
-        check_count(kind, column[0].n, d->limits.max_items, token, e) < 0 ||
-        check_values(kind, column[0].n, ret->column, d->limits.max_layer, token, e) < 0)
+    if (check_lengths(info, column, w->token, e) < 0 ||
+        check_count(kind, n, d->limits.max_items, w->token, e) < 0)
         return -EBADMSG;
-    ret->n = (uint32_t)column[0].n;
+    r = is_quantized ? check_quantized(&w->quantum, n, ret->column[QUANTUM_COLUMNS],
+                                       d->limits.max_layer, w->token, e)
+                     : check_values(kind, n, ret->column, d->limits.max_layer, w->token, e);
+    if (r < 0)
+        return -EBADMSG;
+    ret->n = (uint32_t)n;
     ret->is_there = true;
     return 0;
 }
@@ -232,11 +257,21 @@ int wire_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi, struct wir
 
     if (check_window(&w.info, w.token, ret_error) < 0)
         return -EBADMSG;
+    if (roi->spacepoints && roi->quantized_spacepoints)
+        return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__MALFORMED,
+                            "RoI %" PRIu64 ": it holds spacepoints and quantized_spacepoints; one "
+                            "of the two is allowed",
+                            w.token);
+    w.is_quantized = roi->quantized_spacepoints != NULL;
     for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
         struct scan_column column[TRG_COLUMNS_MAX] = {{0}};
+        bool is_there = true;
 
-        if (columns_of(roi, k, column) &&
-            check_collection(d, w.token, k, column, &w.collection[k], ret_error) < 0)
+        if (k == TRG_SPACEPOINTS && w.is_quantized)
+            quantized_columns(roi->quantized_spacepoints, &w.quantum, column);
+        else
+            is_there = columns_of(roi, k, column);
+        if (is_there && check_collection(d, k, column, &w, ret_error) < 0)
             return -EBADMSG;
     }
     *ret_roi = w;
@@ -259,14 +294,16 @@ int wire_scanned(const struct wire_decoder *d, uint32_t i, struct wire_roi *ret_
                  struct wire_error *ret_error)
 {
     const struct scan_roi *s = &d->found[i];
-    struct wire_roi w = {.token = s->token, .info = s->info};
+    struct wire_roi w = {.token = s->token, .info = s->info, .is_quantized = s->is_quantized};
 
     if (check_window(&w.info, w.token, ret_error) < 0)
         return -EBADMSG;
+    if (w.is_quantized)
+        w.quantum = s->quantum;
     for (uint32_t k = TRG_SPACEPOINTS; k < TRG_SPACEPOINTS + SCAN_KINDS; k++)
         if (s->kinds >> k & 1 &&
-            check_collection(d, w.token, (enum trg_kind)k, s->column[k - TRG_SPACEPOINTS],
-                             &w.collection[k], ret_error) < 0)
+            check_collection(d, (enum trg_kind)k, s->column[k - TRG_SPACEPOINTS], &w, ret_error) <
+                0)
             return -EBADMSG;
     *ret_roi = w;
     return 0;

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "quantum.h"
 #include "trigd.pb-c.h"
 #include "trigd/event.h"
 
@@ -30,6 +31,8 @@ struct wire_roi {
         bool is_there;                       /* a collection may be there and empty */
         const void *column[TRG_COLUMNS_MAX]; /* unaligned bytes are possible */
     } collection[TRG_KIND_COUNT];            /* by enum trg_kind */
+    bool is_quantized;      /* the columns of its spacepoints are as quantum.h says */
+    struct quantum quantum; /* of them */
 };
 
 /* Why something was refused: the code of the Error message and its sentence. */

@@ -47,6 +47,7 @@ static void fill_roi(Trigd__V1__Roi *m, const struct roi *r)
 
 struct collections { /* of one message; point into the pool */
     Trigd__V1__Spacepoints spacepoints;
+    Trigd__V1__QuantizedSpacepoints quantized;
     Trigd__V1__Hits hits;
     Trigd__V1__Tracks tracks;
 };
@@ -70,6 +71,22 @@ static void set_spacepoints(Trigd__V1__Spacepoints *m, size_t n, void *const *co
     set_floats(n, column[1], &m->n_rho_mm, &m->rho_mm);
     set_floats(n, column[2], &m->n_z_mm, &m->z_mm);
     set_bytes(n, column[3], &m->layer);
+}
+
+static void set_quantized(Trigd__V1__QuantizedSpacepoints *m, const struct quantum *q, size_t n,
+                          void *const *column)
+{
+    trigd__v1__quantized_spacepoints__init(m);
+    m->phi0_rad = q->offset[0];
+    m->phi_step_rad = q->step[0];
+    m->rho0_mm = q->offset[1];
+    m->rho_step_mm = q->step[1];
+    m->z0_mm = q->offset[2];
+    m->z_step_mm = q->step[2];
+    set_bytes(n * quantum_size(0), column[0], &m->phi);
+    set_bytes(n * quantum_size(1), column[1], &m->rho);
+    set_bytes(n * quantum_size(2), column[2], &m->z);
+    set_bytes(n * quantum_size(3), column[3], &m->layer);
 }
 
 static void set_hits(Trigd__V1__Hits *m, size_t n, void *const *column)
@@ -152,7 +169,12 @@ static int append(struct debugstream *d, uint32_t roi)
             continue;
         for (uint32_t i = 0; i < info->n_columns; i++)
             column[i] = pool_column(d->pool, kind, &r->in[kind], i);
-        set_collection(&m, &c, kind, r->in[kind].n, column);
+        if (r->in[kind].is_quantized) { /* kept as it came */
+            set_quantized(&c.quantized, &r->quantum, r->in[kind].n, column);
+            m.quantized_spacepoints = &c.quantized;
+        } else {
+            set_collection(&m, &c, kind, r->in[kind].n, column);
+        }
     }
     batch.n_rois = 1;
     batch.rois = &list;

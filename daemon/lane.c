@@ -37,6 +37,7 @@ static int stage_input(struct lane *l, struct lane_slot *slot, const struct lane
                            : &pool_steps(l->s.pool, r)[from->from].product[from->product];
 
         l->sources[i].n = c->n;
+        l->sources[i].quantum = c->is_quantized ? &r->quantum : NULL;
         for (uint32_t col = 0; col < info->n_columns; col++)
             l->sources[i].column[col] = c->n ? pool_column(l->s.pool, from->kind, c, col) : NULL;
     }

@@ -129,12 +129,11 @@ uint64_t pool_collection_bytes(enum trg_kind kind, uint32_t items)
 void *pool_column(const struct pool *p, enum trg_kind kind, const struct roi_collection *c,
                   uint32_t column)
 {
-    const struct trg_kind_info *info = trg_kind_info(kind);
     uint64_t at = c->at;
 
     if (c->is_table) /* nobody writes through these */
         return (void *)(uintptr_t)((const void **)pool_at(p, at))[column];
     for (uint32_t i = 0; i < column; i++)
-        at += pool_align((uint64_t)c->capacity * trg_type_size(info->column[i].type));
+        at += pool_align((uint64_t)c->capacity * quantum_item_bytes(kind, c->is_quantized, i));
     return pool_at(p, at);
 }

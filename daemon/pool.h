@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "quantum.h"
 #include "trigd/plugin.h"
 
 #define POOL_NONE UINT32_MAX
@@ -21,6 +22,7 @@ struct roi_collection {
     uint64_t at;       /* offset of its first column; the others follow, 64-byte aligned; or of
                         * the addresses of its columns, unaligned, outside the pool */
     bool is_table;     /* the latter */
+    bool is_quantized; /* spacepoints whose columns are as quantum.h says; of `in` alone */
     uint32_t capacity; /* items that the columns have room for */
     uint32_t n;
     bool is_there;
@@ -38,6 +40,7 @@ struct roi {
     uint64_t steps;  /* offset of struct roi_step[menu steps] */
     uint64_t chains; /* offset of uint8_t[menu chains]: state of dispatch */
     struct roi_collection in[TRG_KIND_COUNT];
+    struct quantum quantum; /* of in[TRG_SPACEPOINTS], when it is quantized */
     uint32_t region;        /* whose memory `in` lies in (shm_region.h); 0: the pool's */
     uint32_t message;       /* kept message that `in` lies in (held.h); 0: none */
     _Atomic bool is_spoilt; /* its data was changed there after it had been taken */
@@ -100,7 +103,7 @@ static inline uint64_t pool_align(uint64_t n)
     return (n + 63) & ~(uint64_t)63;
 }
 
-/* Bytes that a collection of so many items takes in a block. */
+/* Bytes that a collection of so many items takes in a block; less when it is quantized. */
 uint64_t pool_collection_bytes(enum trg_kind kind, uint32_t items);
 /* Where column c of a collection lies. */
 void *pool_column(const struct pool *p, enum trg_kind kind, const struct roi_collection *c,

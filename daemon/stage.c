@@ -25,10 +25,13 @@ static size_t fill_column(uint32_t n_rois, const struct stage_source *sources, u
     size_t at = 0;
 
     for (uint32_t r = 0; r < n_rois; r++) {
-        size_t bytes = sources[r].n * size;
+        const struct stage_source *s = &sources[r];
+        size_t bytes = s->n * size;
 
-        if (bytes)
-            memcpy(dst + at, sources[r].column[c], bytes);
+        if (bytes && s->quantum && c < QUANTUM_COLUMNS)
+            quantum_values(s->quantum, c, s->column[c], s->n, (float *)(void *)(dst + at));
+        else if (bytes)
+            memcpy(dst + at, s->column[c], bytes);
         at += bytes;
     }
     return at;

@@ -8,18 +8,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "quantum.h"
 #include "trigd/plugin.h"
 
 struct stage_source { /* one RoI's collection; columns may be unaligned */
     uint32_t n;
     const void *column[TRG_COLUMNS_MAX];
+    const struct quantum *quantum; /* NULL, or spacepoints that are quantized */
 };
 
 /* The most bytes that stage_fill can need. */
 size_t stage_bytes(enum trg_kind kind, uint32_t n_rois, uint32_t n_items);
 
-/* Gathers the RoIs' collections into `dst` (64-byte aligned, stage_bytes() long) and says where
- * everything lies.  Returns the bytes used, a multiple of 4. */
+/* Gathers the RoIs' collections into `dst` (64-byte aligned, stage_bytes() long), makes floats of
+ * those that are quantized, and says where everything lies.  Returns the bytes used, a multiple of 4. */
 size_t stage_fill(enum trg_kind kind, uint32_t n_rois, const struct trg_roi_info *rois,
                   const struct stage_source *sources, unsigned char *dst,
                   struct trg_span *ret_span);

@@ -21,18 +21,18 @@ static uint64_t part_bytes(enum trg_kind kind, const struct wire_collection *w,
 static void copy_columns(struct pool *pool, enum trg_kind kind, const struct wire_collection *w,
                          const struct roi_collection *c)
 {
-    const struct trg_kind_info *info = trg_kind_info(kind);
-
-    for (uint32_t i = 0; i < info->n_columns; i++)
+    for (uint32_t i = 0; i < trg_kind_info(kind)->n_columns; i++)
         memcpy(pool_column(pool, kind, c, i), w->column[i],
-               w->n * trg_type_size(info->column[i].type));
+               w->n * quantum_item_bytes(kind, c->is_quantized, i));
 }
 
 /* Places a collection that has its part of the block at `at`. */
 static void place(struct pool *pool, enum trg_kind kind, const struct wire_collection *w,
                   const struct store_from *from, uint64_t at, struct roi_collection *c)
 {
-    *c = (struct roi_collection){.at = at, .capacity = w->n, .n = w->n, .is_there = w->is_there};
+    c->at = at;
+    c->capacity = c->n = w->n;
+    c->is_there = w->is_there;
     if (!w->n)
         return;
     if (from->region) { /* laid out as the pool would do it */
@@ -70,6 +70,8 @@ int store_roi(struct pool *pool, const struct engine *engine, const struct wire_
     if (at == BUDDY_NONE)
         return -ENOSPC;
     r->block = at;
+    r->in[TRG_SPACEPOINTS].is_quantized = w->is_quantized;
+    r->quantum = w->quantum;
     for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
         place(pool, k, &w->collection[k], from, at, &r->in[k]);
         at += part_bytes(k, &w->collection[k], from);

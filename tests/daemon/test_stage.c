@@ -42,6 +42,34 @@ static void lays_out_three_rois(void **state)
     free(dst);
 }
 
+/* Numbers become floats between those that came as floats; layers stay. */
+static void makes_floats_of_numbers(void **state)
+{
+    static const struct quantum q = {.offset = {-3, 25, -1000}, .step = {0.0625f, 0.5f, 0.25f}};
+    unsigned char raw[7] = {9, 0, 0, 1, 0, 0xff, 0xff}; /* 0, 1, 65535 from the second on */
+    float phi[2] = {0.5f, 1.5f};
+    uint8_t layers[3] = {1, 2, 3};
+    struct trg_roi_info rois[3] = {{.l1id = 1}, {.l1id = 2}, {.l1id = 3}};
+    struct stage_source src[3] = {
+        {.n = 1, .column = {&phi[0], &phi[0], &phi[0], layers}},
+        {.n = 3, .column = {raw + 1, raw + 1, raw + 1, layers}, .quantum = &q},
+        {.n = 1, .column = {&phi[1], &phi[1], &phi[1], layers}}};
+    unsigned char *dst = aligned_alloc(64, stage_bytes(TRG_SPACEPOINTS, 3, 5));
+    struct trg_span span;
+
+    (void)state;
+    assert_non_null(dst);
+    stage_fill(TRG_SPACEPOINTS, 3, rois, src, dst, &span);
+    assert_memory_equal(dst + span.offsets, ((uint32_t[]){0, 1, 4, 5}), 16);
+    assert_memory_equal(dst + span.column[0],
+                        ((float[]){0.5f, -3, -2.9375f, 4092.9375f, 1.5f}), 20);
+    assert_memory_equal(dst + span.column[1], ((float[]){0.5f, 25, 25.5f, 32792.5f, 1.5f}), 20);
+    assert_memory_equal(dst + span.column[2], ((float[]){0.5f, -1000, -999.75f, 15383.75f, 1.5f}),
+                        20);
+    assert_memory_equal(dst + span.column[3], ((uint8_t[]){1, 1, 2, 3, 1}), 5);
+    free(dst);
+}
+
 static void nothing_at_all(void **state)
 {
     struct trg_roi_info roi = {.l1id = 5};
@@ -61,6 +89,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lays_out_three_rois),
+        cmocka_unit_test(makes_floats_of_numbers),
         cmocka_unit_test(nothing_at_all),
     };
 

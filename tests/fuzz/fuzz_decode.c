@@ -66,6 +66,27 @@ static void check_collection(enum trg_kind kind, const struct wire_collection *c
     }
 }
 
+/* Numbers: none gives a value that is not allowed. */
+static void check_quantized(const struct wire_roi *w)
+{
+    const struct wire_collection *c = &w->collection[TRG_SPACEPOINTS];
+    const struct trg_kind_info *info = trg_kind_info(TRG_SPACEPOINTS);
+
+    WANT(c->n <= limits.max_items && c->is_there);
+    for (uint32_t i = 0; i < info->n_columns; i++) {
+        for (uint32_t k = 0; k < c->n; k++) {
+            const unsigned char *at = (const unsigned char *)c->column[i] + k * quantum_size(i);
+            float v;
+
+            if (i < QUANTUM_COLUMNS) {
+                quantum_values(&w->quantum, i, at, 1, &v);
+                at = (const unsigned char *)&v;
+            }
+            check_value(TRG_SPACEPOINTS, &info->column[i], at);
+        }
+    }
+}
+
 static void check_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi)
 {
     struct wire_error e;
@@ -79,19 +100,26 @@ static void check_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi)
     WANT(w.token == roi->token && w.info.z_min_mm <= w.info.z_max_mm && fabsf(w.info.eta) <= 10);
     WANT(w.info.eta_half >= 0 && w.info.phi_half_rad >= 0);
     for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++)
-        check_collection(k, &w.collection[k]);
+        if (k == TRG_SPACEPOINTS && w.is_quantized)
+            check_quantized(&w);
+        else
+            check_collection(k, &w.collection[k]);
 }
 
 static void check_same(const struct wire_roi *a, const struct wire_roi *b)
 {
     WANT(a->token == b->token && !memcmp(&a->info, &b->info, sizeof a->info));
+    WANT(a->is_quantized == b->is_quantized && !memcmp(&a->quantum, &b->quantum, sizeof a->quantum));
     for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
         const struct wire_collection *x = &a->collection[k], *y = &b->collection[k];
         const struct trg_kind_info *info = trg_kind_info(k);
 
+        const bool is_quantized = k == TRG_SPACEPOINTS && a->is_quantized;
+
         WANT(x->n == y->n && x->is_there == y->is_there);
         for (uint32_t i = 0; x->n && i < info->n_columns; i++)
-            WANT(!memcmp(x->column[i], y->column[i], x->n * trg_type_size(info->column[i].type)));
+            WANT(!memcmp(x->column[i], y->column[i],
+                         x->n * quantum_item_bytes(k, is_quantized, i)));
     }
 }
 

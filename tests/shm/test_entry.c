@@ -219,7 +219,7 @@ struct staged { /* two RoIs as a lane gathered them */
 static void gather(struct fixture *f, struct staged *s)
 {
     struct trg_roi_info infos[2] = {{.l1id = 1}, {.l1id = 2}};
-    struct stage_source sources[2];
+    struct stage_source sources[2] = {{.n = 0}};
 
     for (uint32_t i = 0; i < 2; i++) {
         s->roi[i] = pool_take(f->pool);

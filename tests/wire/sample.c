@@ -21,6 +21,29 @@ static void init_spacepoints(struct sample *s, uint32_t n)
     p->layer.data = s->sp_layer;
 }
 
+static void init_quantized(struct sample *s, uint32_t n)
+{
+    Trigd__V1__QuantizedSpacepoints *q = &s->quantized;
+
+    trigd__v1__quantized_spacepoints__init(q);
+    q->phi0_rad = -3.125f;
+    q->phi_step_rad = 0x1p-14f; /* up to 0.875 */
+    q->rho0_mm = 25;
+    q->rho_step_mm = 0x1p-6f;
+    q->z0_mm = -500;
+    q->z_step_mm = 0x1p-6f;
+    q->phi = (ProtobufCBinaryData){2 * (size_t)n, s->number[0]};
+    q->rho = (ProtobufCBinaryData){2 * (size_t)n, s->number[1]};
+    q->z = (ProtobufCBinaryData){2 * (size_t)n, s->number[2]};
+    q->layer = (ProtobufCBinaryData){n, s->sp_layer};
+}
+
+void sample_quantize(struct sample *s)
+{
+    s->roi.spacepoints = NULL;
+    s->roi.quantized_spacepoints = &s->quantized;
+}
+
 static void init_hits(struct sample *s, uint32_t n)
 {
     Trigd__V1__Hits *h = &s->hits;
@@ -89,12 +112,17 @@ void sample_init(struct sample *s, uint32_t n)
     for (uint32_t i = 0; i < SAMPLE_ITEMS; i++) {
         for (uint32_t c = 0; c < 16; c++)
             s->value[c][i] = (float)i / SAMPLE_ITEMS;
+        for (uint32_t c = 0; c < 3; c++) {
+            s->number[c][2 * i] = (uint8_t)i;
+            s->number[c][2 * i + 1] = (uint8_t)(i >> 8);
+        }
         s->sp_layer[i] = (uint8_t)(i % 20);
         s->hit_layer[2 * i] = (uint8_t)(i % 32);
         s->id[i] = i;
         s->n_hits[i] = 8;
     }
     init_spacepoints(s, n);
+    init_quantized(s, n);
     init_hits(s, n);
     init_tracks(s, n);
     init_roi(s);
@@ -172,6 +200,8 @@ static void random_values(struct sample *s, uint64_t *state)
         s->value[0][i] = (float)((double)(sample_random(state) >> 11) * 0x1p-53 * 6.28 - 3.14);
         s->value[2][i] = -s->value[2][i];
         s->value[15][i] = -s->value[15][i];
+        for (uint32_t c = 0; c < 3; c++)
+            memcpy(&s->number[c][2 * i], &(uint16_t){(uint16_t)sample_random(state)}, 2);
         s->sp_layer[i] = (uint8_t)(sample_random(state) % 32);
         s->hit_layer[2 * i] = (uint8_t)(sample_random(state) % 32);
         s->id[i] = (uint32_t)sample_random(state);
@@ -184,6 +214,7 @@ void sample_init_random(struct sample *s, uint64_t *state)
     sample_init(s, 0);
     random_values(s, state);
     init_spacepoints(s, random_count(state, sample_limits.max_items));
+    init_quantized(s, random_count(state, sample_limits.max_items));
     init_hits(s, random_count(state, sample_limits.max_items));
     init_tracks(s, random_count(state, sample_limits.max_items));
     s->roi.token = sample_random(state);
@@ -195,7 +226,9 @@ void sample_init_random(struct sample *s, uint64_t *state)
     s->roi.l1_bits = (uint32_t)sample_random(state);
     s->roi.phi_half_rad = random_float(state);
     s->roi.z_max_mm = s->roi.z_min_mm + (float)(sample_random(state) % 1000);
-    if (sample_random(state) % 4 == 0)
+    if (sample_random(state) % 3 == 0)
+        sample_quantize(s);
+    else if (sample_random(state) % 4 == 0)
         s->roi.spacepoints = NULL;
     if (sample_random(state) % 4 == 0)
         s->roi.hits = NULL;

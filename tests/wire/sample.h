@@ -14,9 +14,11 @@ struct sample {
     Trigd__V1__RoiBatch batch;
     Trigd__V1__Roi roi, *list[1];
     Trigd__V1__Spacepoints spacepoints;
+    Trigd__V1__QuantizedSpacepoints quantized; /* in the RoI after sample_quantize */
     Trigd__V1__Hits hits;
     Trigd__V1__Tracks tracks;
     float value[16][SAMPLE_ITEMS];
+    uint8_t number[3][2 * SAMPLE_ITEMS]; /* of the quantized ones */
     uint8_t sp_layer[SAMPLE_ITEMS], hit_layer[2 * SAMPLE_ITEMS];
     uint32_t id[SAMPLE_ITEMS], n_hits[SAMPLE_ITEMS];
 };
@@ -26,6 +28,8 @@ extern const struct wire_limits sample_limits;
 
 /* A valid message with n items in each collection.  Pointers go into *s: do not copy it. */
 void sample_init(struct sample *s, uint32_t n);
+/* Sends the quantized spacepoints instead of the others. */
+void sample_quantize(struct sample *s);
 /* The packed message, on the heap. */
 void *sample_pack(const struct sample *s, size_t *ret_bytes);
 

@@ -35,6 +35,21 @@ static void same_spacepoints(const struct wire_collection *c, const Trigd__V1__S
     same_column(c, 3, p->layer.data, c->n);
 }
 
+static void same_quantized(const struct wire_roi *w, const Trigd__V1__QuantizedSpacepoints *p)
+{
+    const struct wire_collection *c = &w->collection[TRG_SPACEPOINTS];
+    const struct quantum q = {.offset = {p->phi0_rad, p->rho0_mm, p->z0_mm},
+                              .step = {p->phi_step_rad, p->rho_step_mm, p->z_step_mm}};
+
+    assert_true(c->is_there);
+    assert_int_equal(c->n, p->layer.len);
+    assert_memory_equal(&w->quantum, &q, sizeof q);
+    same_column(c, 0, p->phi.data, 2 * (size_t)c->n);
+    same_column(c, 1, p->rho.data, 2 * (size_t)c->n);
+    same_column(c, 2, p->z.data, 2 * (size_t)c->n);
+    same_column(c, 3, p->layer.data, c->n);
+}
+
 static void same_hits(const struct wire_collection *c, const Trigd__V1__Hits *h)
 {
     assert_int_equal(c->is_there, h != NULL);
@@ -81,7 +96,11 @@ static void same_roi(const struct wire_roi *w, const Trigd__V1__Roi *r)
     assert_memory_equal(&w->info, &want, sizeof want);
     for (enum trg_kind k = TRG_DOUBLETS; k < TRG_KIND_COUNT; k++)
         assert_false(w->collection[k].is_there);
-    same_spacepoints(&w->collection[TRG_SPACEPOINTS], r->spacepoints);
+    assert_int_equal(w->is_quantized, r->quantized_spacepoints != NULL);
+    if (w->is_quantized)
+        same_quantized(w, r->quantized_spacepoints);
+    else
+        same_spacepoints(&w->collection[TRG_SPACEPOINTS], r->spacepoints);
     same_hits(&w->collection[TRG_HITS], r->hits);
     same_tracks(&w->collection[TRG_TRACKS], r->tracks);
 }
@@ -141,7 +160,9 @@ static uint32_t use(struct wire_decoder *d, const unsigned char *bytes, size_t n
             for (uint32_t c = 0; w.collection[k].n && c < info->n_columns; c++) {
                 const unsigned char *data = w.collection[k].column[c];
 
-                for (size_t b = 0; b < w.collection[k].n * trg_type_size(info->column[c].type); b++)
+                size_t size = quantum_item_bytes(k, k == TRG_SPACEPOINTS && w.is_quantized, c);
+
+                for (size_t b = 0; b < w.collection[k].n * size; b++)
                     sum += data[b];
             }
         }
@@ -175,6 +196,11 @@ static void truncations_do_no_harm(void **state)
     for (size_t cut = 0; cut < n; cut++) /* a small one at every place */
         use_copy(d, bytes, cut);
     free(bytes);
+    sample_quantize(&sample);
+    bytes = sample_pack(&sample, &n);
+    for (size_t cut = 0; cut < n; cut++)
+        use_copy(d, bytes, cut);
+    free(bytes);
     for (uint32_t i = 0; i < ROUNDS; i++) {
         sample_init_random(&sample, &random);
         bytes = sample_pack(&sample, &n);
@@ -195,6 +221,8 @@ static void flipped_bits_do_no_harm(void **state)
         unsigned char *bytes;
 
         sample_init(&sample, (uint32_t)(sample_random(&random) % 6));
+        if (i % 2)
+            sample_quantize(&sample);
         bytes = sample_pack(&sample, &n);
         for (uint64_t k = 1 + sample_random(&random) % 8; k; k--)
             bytes[sample_random(&random) % n] ^= (unsigned char)(1u << sample_random(&random) % 8);

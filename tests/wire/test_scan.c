@@ -19,14 +19,17 @@ static void same(const struct wire_roi *a, const struct wire_roi *b)
 {
     assert_int_equal(a->token, b->token);
     assert_memory_equal(&a->info, &b->info, sizeof a->info);
+    assert_int_equal(a->is_quantized, b->is_quantized);
+    assert_memory_equal(&a->quantum, &b->quantum, sizeof a->quantum);
     for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
         const struct trg_kind_info *info = trg_kind_info(k);
+        const bool is_quantized = k == TRG_SPACEPOINTS && a->is_quantized;
 
         assert_int_equal(a->collection[k].n, b->collection[k].n);
         assert_int_equal(a->collection[k].is_there, b->collection[k].is_there);
         for (uint32_t c = 0; a->collection[k].n && c < info->n_columns; c++)
             assert_memory_equal(a->collection[k].column[c], b->collection[k].column[c],
-                                a->collection[k].n * trg_type_size(info->column[c].type));
+                                a->collection[k].n * quantum_item_bytes(k, is_quantized, c));
     }
 }
 
@@ -96,6 +99,8 @@ static void damaged_messages(void **state)
         size_t n;
 
         sample_init(&sample, (uint32_t)(sample_random(&seed) % 6));
+        if (i % 2)
+            sample_quantize(&sample);
         bytes = sample_pack(&sample, &n);
         for (uint64_t k = 1 + sample_random(&seed) % 3; k; k--)
             bytes[sample_random(&seed) % n] = (unsigned char)sample_random(&seed);

@@ -13,9 +13,10 @@
 
 /* ---------------------------------------------------------------- generate */
 
-static int append(struct roifile_writer *w, const struct generated *g)
+static int append(struct roifile_writer *w, const struct generated *g, enum layout layout)
 {
     Trigd__V1__RoiBatch batch = TRIGD__V1__ROI_BATCH__INIT;
+    struct layout_room room = {.data = NULL};
     struct generated_message m;
     Trigd__V1__Roi *list = &m.roi;
     size_t n;
@@ -23,20 +24,25 @@ static int append(struct roifile_writer *w, const struct generated *g)
     int r;
 
     generated_message(g, &m);
+    r = layout_apply(layout, &m.roi, &room);
+    if (r < 0) {
+        layout_room_fini(&room);
+        return r;
+    }
     batch.n_rois = 1;
     batch.rois = &list;
     n = trigd__v1__roi_batch__get_packed_size(&batch);
     bytes = malloc(n);
-    if (!bytes)
-        return -ENOMEM;
-    trigd__v1__roi_batch__pack(&batch, bytes);
-    r = roifile_append(w, bytes, n, 1);
+    if (bytes)
+        trigd__v1__roi_batch__pack(&batch, bytes);
+    layout_room_fini(&room);
+    r = bytes ? roifile_append(w, bytes, n, 1) : -ENOMEM;
     free(bytes);
     return r;
 }
 
 static int append_all(struct roifile_writer *w, const struct generator_preset *p, uint64_t seed,
-                      uint64_t rois, const _Atomic bool *stop)
+                      uint64_t rois, enum layout layout, const _Atomic bool *stop)
 {
     struct generated g;
     uint64_t i = 0, items = 0;
@@ -46,7 +52,7 @@ static int append_all(struct roifile_writer *w, const struct generator_preset *p
     for (; i < rois && !atomic_load(stop); i++) {
         r = generator_make(p, seed, i, &g);
         if (r == 0)
-            r = append(w, &g);
+            r = append(w, &g, layout);
         if (r < 0)
             break;
         items += g.n;
@@ -59,7 +65,7 @@ static int append_all(struct roifile_writer *w, const struct generator_preset *p
 }
 
 int files_generate(const char *path, const struct generator_preset *preset, uint64_t seed,
-                   uint64_t rois, const _Atomic bool *stop)
+                   uint64_t rois, enum layout layout, const _Atomic bool *stop)
 {
     Trigd__V1__FileHeader header = TRIGD__V1__FILE_HEADER__INIT;
     struct roifile_writer *w = NULL;
@@ -72,7 +78,7 @@ int files_generate(const char *path, const struct generator_preset *preset, uint
     header.created_unix_s = (uint64_t)time(NULL);
     r = roifile_create(path, &header, &w);
     if (r == 0)
-        r = append_all(w, preset, seed, rois, stop);
+        r = append_all(w, preset, seed, rois, layout, stop);
     finished = roifile_finish(w);
     if (r == 0)
         r = finished;
@@ -90,6 +96,8 @@ static void show_roi(const Trigd__V1__Roi *r, FILE *out)
             (double)r->phi_half_rad);
     if (r->spacepoints)
         fprintf(out, ", %zu spacepoints", r->spacepoints->n_phi_rad);
+    if (r->quantized_spacepoints)
+        fprintf(out, ", %zu spacepoints, quantized", r->quantized_spacepoints->layer.len);
     if (r->hits)
         fprintf(out, ", %zu hits", r->hits->n_x_mm);
     if (r->tracks)

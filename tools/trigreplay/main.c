@@ -15,7 +15,7 @@
 
 static const char usage[] =
     "usage: trigreplay run --connect ENDPOINT [OPTION ...]\n"
-    "       trigreplay generate --out FILE [--preset P] [--rois N] [--seed S]\n"
+    "       trigreplay generate --out FILE [--preset P] [--rois N] [--seed S] [--layout L]\n"
     "       trigreplay import FORMAT FILE|FOLDER ... --out FILE\n"
     "       trigreplay show FILE\n"
     "\n"
@@ -30,6 +30,9 @@ static const char usage[] =
     "  --distinct N        different RoIs among them, made or read before the clock starts "
     "(default\n"
     "                      2000, or all of the file)\n"
+    "  --layout L          spacepoints as floats (what simulated ones are) or quantized, 16-bit\n"
+    "                      numbers over the range of the RoI's own (default: as made, or as the\n"
+    "                      file has them; shm: floats alone)\n"
     "  --connections K     clients, 1 to 1000 (default 1), spread over --threads T (default 1)\n"
     "  --batch B           RoIs in one message, 1 to 256 (default 1)\n"
     "  --credits C         credits to ask for (default: what the daemon gives)\n"
@@ -93,6 +96,14 @@ static void set_truth(struct replay_options *o, const char *text)
     }
 }
 
+static void set_layout(struct replay_options *o, const char *text)
+{
+    if (layout_find(text, &o->layout))
+        return;
+    fprintf(stderr, "trigreplay: --layout \"%s\": floats or quantized is wanted\n", text);
+    exit(EXIT_USAGE);
+}
+
 enum {
     OPT_FIRST = 256,
     CONNECT = OPT_FIRST,
@@ -101,6 +112,7 @@ enum {
     FILE_,
     ROIS,
     DISTINCT,
+    LAYOUT,
     CONNECTIONS,
     THREADS,
     BATCH,
@@ -120,6 +132,7 @@ static const struct option options[] = {{"connect", required_argument, NULL, CON
                                         {"file", required_argument, NULL, FILE_},
                                         {"rois", required_argument, NULL, ROIS},
                                         {"distinct", required_argument, NULL, DISTINCT},
+                                        {"layout", required_argument, NULL, LAYOUT},
                                         {"connections", required_argument, NULL, CONNECTIONS},
                                         {"threads", required_argument, NULL, THREADS},
                                         {"batch", required_argument, NULL, BATCH},
@@ -158,6 +171,9 @@ static void set_option(struct arguments *a, int opt, const char *name)
         break;
     case DISTINCT:
         o->distinct = (uint32_t)number(name, optarg, 1, DISTINCT_MAX);
+        break;
+    case LAYOUT:
+        set_layout(o, optarg);
         break;
     case CONNECTIONS:
         o->connections = (uint32_t)number(name, optarg, 1, 1000);
@@ -227,6 +243,13 @@ static void complete(struct arguments *a)
     struct pace pace;
 
     complete_endpoint(a);
+    if (a->o.layout == LAYOUT_QUANTIZED && a->o.endpoint &&
+        !strncmp(a->o.endpoint, SHM_SCHEME, strlen(SHM_SCHEME))) {
+        fprintf(stderr, "trigreplay: --layout quantized with --connect %s: shared memory holds "
+                        "floats alone\n",
+                a->o.endpoint);
+        exit(EXIT_USAGE);
+    }
     if (pace_parse(a->o.pace, &pace) < 0) {
         fprintf(stderr,
                 "trigreplay: --pace \"%s\": max, rate:HZ, poisson:HZ or bunches:HZ is wanted\n",
@@ -311,8 +334,9 @@ static int generate(const struct arguments *a)
     }
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
-    return files_generate(a->out, a->preset, a->o.seed, a->o.rois, &replay_stop) < 0 ? EXIT_FAILED
-                                                                                     : 0;
+    return files_generate(a->out, a->preset, a->o.seed, a->o.rois, a->o.layout, &replay_stop) < 0
+               ? EXIT_FAILED
+               : 0;
 }
 
 static int show(const struct arguments *a)

@@ -236,11 +236,12 @@ struct input { /* what is replayed */
     struct shared *shared; /* the same as columns, where memory is shared */
 };
 
-static int open_source(const struct replay_options *o, struct source *ret_source)
+static int open_source(const struct replay_options *o, enum layout layout,
+                       struct source *ret_source)
 {
     uint64_t n = o->rois && o->rois < o->distinct ? o->rois : o->distinct;
-    int r = o->file ? source_read(o->file, (uint32_t)n, ret_source)
-                    : source_generate(o->preset, o->seed, (uint32_t)n, ret_source);
+    int r = o->file ? source_read(o->file, (uint32_t)n, layout, ret_source)
+                    : source_generate(o->preset, o->seed, (uint32_t)n, layout, ret_source);
 
     if (r < 0 && o->file)
         fprintf(stderr, "trigreplay: cannot read RoIs from %s: %s\n", o->file, strerror(-r));
@@ -252,9 +253,10 @@ static int open_source(const struct replay_options *o, struct source *ret_source
 
 static int open_input(const struct replay_options *o, struct input *in)
 {
-    int r = open_source(o, &in->source);
+    bool is_shared = strncmp(o->endpoint, SHM_SCHEME, strlen(SHM_SCHEME)) == 0;
+    int r = open_source(o, is_shared ? LAYOUT_FLOATS : o->layout, &in->source);
 
-    if (r < 0 || strncmp(o->endpoint, SHM_SCHEME, strlen(SHM_SCHEME)) != 0)
+    if (r < 0 || !is_shared)
         return r;
     r = shared_new(&in->source, &in->shared);
     if (r < 0)

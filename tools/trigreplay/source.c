@@ -20,32 +20,45 @@
 #define MAKERS_MAX   31u /* threads beside the caller's */
 #define ROIS_A_MAKER 16u /* fewer are not worth a thread */
 
-/* Packs an RoI without what is the generator's, or what every sending gives anew. */
-static int pack_roi(Trigd__V1__Roi *roi, struct source_roi *ret_roi)
+static uint32_t items_of(const Trigd__V1__Roi *roi)
 {
-    Trigd__V1__Truth *truth = roi->truth;
+    if (roi->quantized_spacepoints)
+        return (uint32_t)roi->quantized_spacepoints->layer.len;
+    return roi->spacepoints ? (uint32_t)roi->spacepoints->n_phi_rad : 0;
+}
+
+/* Packs an RoI without what is the generator's, or what every sending gives anew. */
+static int pack_roi(const Trigd__V1__Roi *from, enum layout layout, struct source_roi *ret_roi)
+{
+    const Trigd__V1__Truth *truth = from->truth;
     struct source_roi r = {.has_truth = truth && truth->n_vertex_z_mm};
+    struct layout_room room = {.data = NULL};
+    Trigd__V1__Roi roi = *from;
+    int error = layout_apply(layout, &roi, &room);
 
     if (r.has_truth)
         r.truth_z_mm = truth->vertex_z_mm[0];
-    r.items = roi->spacepoints ? (uint32_t)roi->spacepoints->n_phi_rad : 0;
-    roi->truth = NULL;
-    roi->token = 0;
-    roi->l1id = 0;
-    r.n = trigd__v1__roi__get_packed_size(roi);
-    r.bytes = malloc(r.n ? r.n : 1);
-    if (r.bytes)
-        trigd__v1__roi__pack(roi, r.bytes);
-    roi->truth = truth;
-    if (!r.bytes)
-        return -ENOMEM;
-    *ret_roi = r;
-    return 0;
+    r.items = items_of(&roi);
+    roi.truth = NULL;
+    roi.token = 0;
+    roi.l1id = 0;
+    if (error == 0) {
+        r.n = trigd__v1__roi__get_packed_size(&roi);
+        r.bytes = malloc(r.n ? r.n : 1);
+        error = r.bytes ? 0 : -ENOMEM;
+    }
+    if (error == 0) {
+        trigd__v1__roi__pack(&roi, r.bytes);
+        *ret_roi = r;
+    }
+    layout_room_fini(&room);
+    return error;
 }
 
 struct making { /* shared by the threads that make RoIs */
     const struct generator_preset *preset;
     uint64_t seed;
+    enum layout layout;
     struct source *source;
     _Atomic uint32_t next;
     _Atomic int result;
@@ -64,7 +77,7 @@ static void *make_rois(void *arg)
 
         if (r == 0) {
             generated_message(&g, &message);
-            r = pack_roi(&message.roi, &m->source->roi[i]);
+            r = pack_roi(&message.roi, m->layout, &m->source->roi[i]);
         }
         if (r < 0)
             atomic_store(&m->result, r);
@@ -95,10 +108,12 @@ static void count_items(struct source *s)
         s->items += s->roi[i].items;
 }
 
-int source_generate(const char *preset, uint64_t seed, uint32_t n, struct source *ret_source)
+int source_generate(const char *preset, uint64_t seed, uint32_t n, enum layout layout,
+                    struct source *ret_source)
 {
     struct source s = {.n = n};
-    struct making m = {.preset = generator_find(preset), .seed = seed, .source = &s};
+    struct making m = {
+        .preset = generator_find(preset), .seed = seed, .layout = layout, .source = &s};
     int r;
 
     if (!m.preset)
@@ -116,7 +131,7 @@ int source_generate(const char *preset, uint64_t seed, uint32_t n, struct source
     return 0;
 }
 
-static int read_all(struct roifile_reader *file, uint32_t n, struct source *s)
+static int read_all(struct roifile_reader *file, uint32_t n, enum layout layout, struct source *s)
 {
     const void *bytes;
     size_t size;
@@ -129,7 +144,7 @@ static int read_all(struct roifile_reader *file, uint32_t n, struct source *s)
             return -EBADMSG;
         r = 0;
         for (size_t i = 0; r == 0 && i < b->n_rois && s->n < n; i++) {
-            r = pack_roi(b->rois[i], &s->roi[s->n]);
+            r = pack_roi(b->rois[i], layout, &s->roi[s->n]);
             s->n += r == 0;
         }
         trigd__v1__roi_batch__free_unpacked(b, NULL);
@@ -137,7 +152,7 @@ static int read_all(struct roifile_reader *file, uint32_t n, struct source *s)
     return r;
 }
 
-int source_read(const char *path, uint32_t n, struct source *ret_source)
+int source_read(const char *path, uint32_t n, enum layout layout, struct source *ret_source)
 {
     struct source s = {.n = 0};
     struct roifile_reader *file;
@@ -146,7 +161,7 @@ int source_read(const char *path, uint32_t n, struct source *ret_source)
     if (r < 0)
         return r;
     s.roi = calloc(n, sizeof *s.roi);
-    r = s.roi ? read_all(file, n, &s) : -ENOMEM;
+    r = s.roi ? read_all(file, n, layout, &s) : -ENOMEM;
     roifile_close(file);
     if (r == 0 && !s.n)
         r = -ENODATA;

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "layout.h"
+
 struct source_roi {
     unsigned char *bytes; /* a packed Roi without token and l1id */
     size_t n;
@@ -22,9 +24,10 @@ struct source {
 };
 
 /* `n` RoIs of a generator preset.  -EINVAL: there is no such preset. */
-int source_generate(const char *preset, uint64_t seed, uint32_t n, struct source *ret_source);
+int source_generate(const char *preset, uint64_t seed, uint32_t n, enum layout layout,
+                    struct source *ret_source);
 /* At most `n` RoIs of a file. */
-int source_read(const char *path, uint32_t n, struct source *ret_source);
+int source_read(const char *path, uint32_t n, enum layout layout, struct source *ret_source);
 void source_free(struct source *s);
 
 /* The ToDaemon message with RoIs which[0 .. n-1] of the source, each with its token and l1id.
