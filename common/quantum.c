@@ -33,9 +33,8 @@ __attribute__((target("avx2"))) static void convert_avx2(const unsigned char *nu
     convert(numbers, n, offset, step, dst);
 }
 
-__attribute__((target("avx512f"))) static void convert_avx512(const unsigned char *numbers,
-                                                              size_t n, float offset, float step,
-                                                              float *dst)
+__attribute__((target("avx512f"))) static void
+convert_avx512(const unsigned char *numbers, size_t n, float offset, float step, float *dst)
 {
     convert(numbers, n, offset, step, dst);
 }

@@ -148,8 +148,7 @@ static bool scan_quantized_field(struct reader *r, uint32_t tag, struct scan_roi
         return false;
     n = (size_t)(bytes.end - bytes.at);
     column = &roi->column[0][field - FIRST_NUMBERS];
-    *column =
-        (struct scan_column){.n = n / quantum_size(field - FIRST_NUMBERS), .data = bytes.at};
+    *column = (struct scan_column){.n = n / quantum_size(field - FIRST_NUMBERS), .data = bytes.at};
     return n % quantum_size(field - FIRST_NUMBERS) == 0;
 }
 

@@ -61,8 +61,8 @@ static void makes_floats_of_numbers(void **state)
     assert_non_null(dst);
     stage_fill(TRG_SPACEPOINTS, 3, rois, src, dst, &span);
     assert_memory_equal(dst + span.offsets, ((uint32_t[]){0, 1, 4, 5}), 16);
-    assert_memory_equal(dst + span.column[0],
-                        ((float[]){0.5f, -3, -2.9375f, 4092.9375f, 1.5f}), 20);
+    assert_memory_equal(dst + span.column[0], ((float[]){0.5f, -3, -2.9375f, 4092.9375f, 1.5f}),
+                        20);
     assert_memory_equal(dst + span.column[1], ((float[]){0.5f, 25, 25.5f, 32792.5f, 1.5f}), 20);
     assert_memory_equal(dst + span.column[2], ((float[]){0.5f, -1000, -999.75f, 15383.75f, 1.5f}),
                         20);

@@ -115,7 +115,8 @@ static void submit(struct slot *s, uint32_t number, struct trg_algo *algo,
     size_t bytes;
 
     for (uint32_t r = 0; r < ROIS; r++)
-        sources[r] = (struct stage_source){.n = s->n[r], .column = {zeros, s->rho[r], zeros, layers}};
+        sources[r] =
+            (struct stage_source){.n = s->n[r], .column = {zeros, s->rho[r], zeros, layers}};
     memset(s->results, 0, sizeof s->results);
     s->batch = (struct trg_batch){.slot = number,
                                   .n_rois = ROIS,

@@ -109,7 +109,8 @@ static void check_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi)
 static void check_same(const struct wire_roi *a, const struct wire_roi *b)
 {
     WANT(a->token == b->token && !memcmp(&a->info, &b->info, sizeof a->info));
-    WANT(a->is_quantized == b->is_quantized && !memcmp(&a->quantum, &b->quantum, sizeof a->quantum));
+    WANT(a->is_quantized == b->is_quantized &&
+         !memcmp(&a->quantum, &b->quantum, sizeof a->quantum));
     for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
         const struct wire_collection *x = &a->collection[k], *y = &b->collection[k];
         const struct trg_kind_info *info = trg_kind_info(k);
@@ -118,8 +119,8 @@ static void check_same(const struct wire_roi *a, const struct wire_roi *b)
 
         WANT(x->n == y->n && x->is_there == y->is_there);
         for (uint32_t i = 0; x->n && i < info->n_columns; i++)
-            WANT(!memcmp(x->column[i], y->column[i],
-                         x->n * quantum_item_bytes(k, is_quantized, i)));
+            WANT(
+                !memcmp(x->column[i], y->column[i], x->n * quantum_item_bytes(k, is_quantized, i)));
     }
 }
 

@@ -46,7 +46,7 @@ static void put_rows(void)
 
         if (row->bytes) {
             put(row->what, row->bytes, row->n);
-        } else if (row->spoil && strcmp(row->what, "a collection of more than max_items items")) {
+        } else if (row->spoil && !strstr(row->what, "more than max_items")) {
             sample_init(&sample, 5);
             row->spoil(&sample);
             put_sample(row->what);
@@ -110,9 +110,17 @@ static void put_batches(void)
     sample.spacepoints.n_phi_rad = sample.spacepoints.n_rho_mm = sample.spacepoints.n_z_mm =
         sample.spacepoints.layer.len = 40;
     sample.roi.spacepoints = &sample.spacepoints;
+    sample.roi.quantized_spacepoints = NULL;
     sample.roi.hits = NULL;
     sample.roi.tracks = NULL;
     put_sample("random spacepoints");
+    sample.quantized.phi.len = sample.quantized.rho.len = sample.quantized.z.len = 80;
+    sample.quantized.layer.len = 40;
+    sample_quantize(&sample);
+    put_sample("random quantized spacepoints");
+    sample_init(&sample, 5);
+    sample_quantize(&sample);
+    put_sample("an RoI with quantized spacepoints");
 }
 
 int main(int argc, char **argv)

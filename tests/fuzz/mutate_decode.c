@@ -46,11 +46,23 @@ static void change_bytes(ProtobufCBinaryData *b, unsigned *seed)
         b->data[next(seed) % b->len] = (uint8_t)next(seed);
 }
 
+static void change_quantized(Trigd__V1__QuantizedSpacepoints *q, unsigned *seed)
+{
+    float *const field[] = {&q->phi0_rad,    &q->phi_step_rad, &q->rho0_mm,
+                            &q->rho_step_mm, &q->z0_mm,        &q->z_step_mm};
+
+    *field[next(seed) % 6] = odd_float(seed);
+    change_bytes(next(seed) % 2 ? &q->phi : &q->z, seed);
+    change_bytes(&q->layer, seed);
+}
+
 static void change_collection(Trigd__V1__Roi *r, unsigned *seed)
 {
     uint32_t which = next(seed) % 8;
 
-    if (r->spacepoints && which < 4) {
+    if (r->quantized_spacepoints && which < 4) {
+        change_quantized(r->quantized_spacepoints, seed);
+    } else if (r->spacepoints && which < 4) {
         Trigd__V1__Spacepoints *s = r->spacepoints;
 
         change_floats(&s->n_phi_rad, s->phi_rad, seed);
@@ -84,7 +96,10 @@ static void change_shape(Trigd__V1__RoiBatch *b, Trigd__V1__Roi *r, unsigned *se
         b->rois[next(seed) % b->n_rois] = r;
         break;
     case 2:
-        r->spacepoints = NULL;
+        if (r->quantized_spacepoints)
+            r->quantized_spacepoints = NULL;
+        else
+            r->spacepoints = NULL;
         break;
     default:
         r->hits = NULL;

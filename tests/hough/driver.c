@@ -236,7 +236,8 @@ static int begin(struct driver *d, struct slot *s, const struct event *events, u
            items + events[first + k].n <= d->s.max_items) {
         const struct event *e = &events[first + k];
 
-        d->sources[k] = (struct stage_source){.n = e->n, .column = {e->x, e->y, e->z, e->layer, e->id}};
+        d->sources[k] =
+            (struct stage_source){.n = e->n, .column = {e->x, e->y, e->z, e->layer, e->id}};
         s->infos[k] = e->info;
         items += e->n;
         r = set_output(d, s, k, e->n, found ? &found[first + k] : NULL);

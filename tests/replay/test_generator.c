@@ -331,7 +331,8 @@ static void packed_rois_pass_the_decoder(void **state)
 
     (void)state;
     assert_int_equal(source_generate("nonesuch", seed, 1, LAYOUT_AS_MADE, &s), -EINVAL);
-    assert_int_equal(source_generate("lowlum", seed, 80, LAYOUT_AS_MADE, &s), 0); /* enough for threads */
+    assert_int_equal(source_generate("lowlum", seed, 80, LAYOUT_AS_MADE, &s),
+                     0); /* enough for threads */
     n = source_pack(&s, which, tokens, l1ids, 3, NULL);
     bytes = malloc(n);
     assert_non_null(bytes);

@@ -245,8 +245,9 @@ static void complete(struct arguments *a)
     complete_endpoint(a);
     if (a->o.layout == LAYOUT_QUANTIZED && a->o.endpoint &&
         !strncmp(a->o.endpoint, SHM_SCHEME, strlen(SHM_SCHEME))) {
-        fprintf(stderr, "trigreplay: --layout quantized with --connect %s: shared memory holds "
-                        "floats alone\n",
+        fprintf(stderr,
+                "trigreplay: --layout quantized with --connect %s: shared memory holds "
+                "floats alone\n",
                 a->o.endpoint);
         exit(EXIT_USAGE);
     }

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Spacepoints sent as floats and as 16-bit numbers: the same decision of the same values, and the
+ * debug stream keeps what came. */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "fault.h"
+#include "generator.h"
+#include "harness.h"
+#include "layout.h"
+#include "roifile.h"
+
+#define ROIS   6u
+#define VALUES 16u
+
+static const char config[] = "devices: [{backend: cpu, index: 0, lanes: 1, slots: 2}]\n"
+                             "batching: {max_rois: 8}\n"
+                             "debug_stream: {folder: debug}\n";
+static const char menu_zfinder[] = "name: layouts\n"
+                                   "streams: [physics]\n"
+                                   "steps:\n"
+                                   "  - {name: z, plugin: zfinder, params: {preset: pure}}\n"
+                                   "chains:\n"
+                                   "  - {name: c, id: 1, steps: [{step: z}], streams: [physics]}\n";
+static const char menu_fault[] = "name: layouts\n"
+                                 "streams: [physics]\n"
+                                 "steps:\n"
+                                 "  - {name: f, plugin: fault, params: {stall_ms: 10}}\n"
+                                 "chains:\n"
+                                 "  - {name: c, id: 1, steps: [{step: f}], streams: [physics]}\n";
+
+static uint64_t seed;
+
+struct pair { /* one RoI in both layouts, of the same values */
+    struct generated g;
+    struct generated_message made;
+    struct layout_room quantized, floats;
+    Trigd__V1__Roi roi[2];
+};
+
+static void make_pair(struct pair *p, uint64_t number)
+{
+    memset(p, 0, sizeof *p);
+    generated_init(&p->g);
+    assert_int_equal(generator_make(generator_find("lowlum"), seed, number, &p->g), 0);
+    generated_message(&p->g, &p->made);
+    p->made.roi.truth = NULL;
+    p->roi[0] = p->made.roi;
+    assert_int_equal(layout_apply(LAYOUT_QUANTIZED, &p->roi[0], &p->quantized), 0);
+    assert_non_null(p->roi[0].quantized_spacepoints);
+    p->roi[1] = p->roi[0];
+    assert_int_equal(layout_apply(LAYOUT_FLOATS, &p->roi[1], &p->floats), 0);
+    assert_non_null(p->roi[1].spacepoints);
+}
+
+static void drop_pair(struct pair *p)
+{
+    layout_room_fini(&p->quantized);
+    layout_room_fini(&p->floats);
+    generated_fini(&p->g);
+}
+
+/* Sends RoIs; with a field of a later version, so that they are not read in place but unpacked. */
+static void send(struct link *l, Trigd__V1__Roi **rois, uint32_t n, bool is_unpacked)
+{
+    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
+    Trigd__V1__RoiBatch batch = TRIGD__V1__ROI_BATCH__INIT;
+    ProtobufCMessageUnknownField more = {
+        .tag = 200, .wire_type = PROTOBUF_C_WIRE_TYPE_VARINT, .len = 1, .data = (uint8_t[]){5}};
+
+    batch.n_rois = n;
+    batch.rois = rois;
+    m.body_case = TRIGD__V1__TO_DAEMON__BODY_BATCH;
+    m.batch = &batch;
+    if (is_unpacked) {
+        m.base.n_unknown_fields = 1;
+        m.base.unknown_fields = &more;
+    }
+    link_send(l, &m);
+}
+
+/* The values of the z-finder for tokens 0 .. n-1. */
+static void collect(struct link *l, uint32_t n, float (*ret)[VALUES])
+{
+    uint32_t found = 0;
+
+    memset(ret, 0xff, n * sizeof *ret);
+    while (found < n) {
+        const Trigd__V1__DecisionBatch *b =
+            link_expect(l, TRIGD__V1__FROM_DAEMON__BODY_DECISIONS)->decisions;
+
+        for (size_t i = 0; i < b->n_decisions; i++) {
+            const Trigd__V1__Decision *d = b->decisions[i];
+
+            assert_true(d->token < n);
+            assert_int_equal(d->status, TRIGD__V1__STATUS__OK);
+            assert_int_equal(d->n_results, 1);
+            assert_in_range(d->results[0]->n_values, 8, VALUES);
+            memcpy(ret[d->token], d->results[0]->values,
+                   d->results[0]->n_values * sizeof *d->results[0]->values);
+            found++;
+        }
+    }
+}
+
+/* One batch mixes both; once found in place, once unpacked and copied to the pool. */
+static void the_same_decision(void **state)
+{
+    static struct pair pair[ROIS];
+    Trigd__V1__Roi *rois[2 * ROIS];
+    float values[2 * ROIS][VALUES];
+    struct server s;
+    struct link l;
+
+    (void)state;
+    server_start(&s, config, menu_zfinder);
+    link_open(&l, &s);
+    link_hello(&l, "layouts", 0);
+    for (uint32_t i = 0; i < ROIS; i++) {
+        make_pair(&pair[i], i);
+        for (uint32_t k = 0; k < 2; k++) {
+            rois[2 * i + k] = &pair[i].roi[k];
+            pair[i].roi[k].token = 2 * i + k;
+        }
+    }
+    for (uint32_t round = 0; round < 2; round++) {
+        send(&l, rois, 2 * ROIS, round);
+        collect(&l, 2 * ROIS, values);
+        for (uint32_t i = 0; i < ROIS; i++)
+            assert_memory_equal(values[2 * i], values[2 * i + 1], sizeof values[0]);
+    }
+    server_wait_counter(&s, "in_flight", 0);
+    server_check_ledger(&s);
+    link_close(&l);
+    server_stop(&s);
+    for (uint32_t i = 0; i < ROIS; i++)
+        drop_pair(&pair[i]);
+}
+
+static void debug_file(const struct server *s, char *path, size_t bytes)
+{
+    char folder[128];
+    const struct dirent *e;
+    DIR *d;
+
+    snprintf(folder, sizeof folder, "%s/debug", s->folder);
+    d = opendir(folder);
+    assert_non_null(d);
+    path[0] = '\0';
+    while ((e = readdir(d)) != NULL)
+        if (strstr(e->d_name, ".roi"))
+            snprintf(path, bytes, "%s/%s", folder, e->d_name);
+    closedir(d);
+    assert_true(path[0]);
+}
+
+/* The record holds the RoI as it was sent, byte for byte. */
+static void same_record(struct roifile_reader *file, const Trigd__V1__Roi *want)
+{
+    Trigd__V1__RoiBatch batch = TRIGD__V1__ROI_BATCH__INIT;
+    Trigd__V1__Roi *list = (Trigd__V1__Roi *)(uintptr_t)want;
+    const void *bytes;
+    void *packed;
+    size_t n;
+
+    batch.n_rois = 1;
+    batch.rois = &list;
+    packed = malloc(trigd__v1__roi_batch__get_packed_size(&batch));
+    assert_non_null(packed);
+    assert_int_equal(roifile_next(file, &bytes, &n), 1);
+    assert_int_equal(trigd__v1__roi_batch__pack(&batch, packed), n);
+    assert_memory_equal(bytes, packed, n);
+    free(packed);
+}
+
+static void the_debug_stream_keeps_numbers(void **state)
+{
+    static struct pair pair;
+    Trigd__V1__Roi *roi = &pair.roi[0];
+    struct roifile_reader *file;
+    struct server s;
+    struct link l;
+    char path[512];
+
+    (void)state;
+    make_pair(&pair, 3);
+    roi->token = 42;
+    roi->roi_id = FAULT_ROI;
+    server_start(&s, config, menu_fault);
+    link_open(&l, &s);
+    link_hello(&l, "layouts", 0);
+    for (uint32_t round = 0; round < 2; round++) {
+        send(&l, &roi, 1, round);
+        link_collect(&l, 42, 1, NULL);
+    }
+    server_wait_counter(&s, "debug_written", 2);
+    debug_file(&s, path, sizeof path);
+    assert_int_equal(roifile_open(path, &file), 0);
+    same_record(file, roi);
+    same_record(file, roi);
+    roifile_close(file);
+    server_wait_counter(&s, "in_flight", 0);
+    link_close(&l);
+    server_stop(&s);
+    drop_pair(&pair);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_decision),
+        cmocka_unit_test(the_debug_stream_keeps_numbers),
+    };
+    const char *text = getenv("TRIGD_SEED");
+
+    seed = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
+    print_message("TRIGD_SEED=%llu\n", (unsigned long long)seed);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

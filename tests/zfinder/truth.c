@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "truth.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "quantum.h"
+
+struct found count_found(const struct generated *rois, uint32_t n, const struct trg_result *results)
+{
+    struct found f = {.good = 0};
+    double sum2 = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        double dz = fabs((double)results[i].value[1] - (double)rois[i].vertex_z[0]);
+
+        if (results[i].value[0] > 0 && dz <= 1) {
+            f.good++;
+            f.mean_dz += dz;
+            sum2 += dz * dz;
+        }
+    }
+    if (f.good) {
+        f.mean_dz /= f.good;
+        f.error_dz = sqrt(fmax(sum2 / f.good - f.mean_dz * f.mean_dz, 0) / f.good);
+    }
+    return f;
+}
+
+int quantize(struct generated *roi)
+{
+    float *const columns[QUANTUM_COLUMNS] = {roi->phi, roi->rho, roi->z};
+    unsigned char *numbers = malloc(2 * (size_t)roi->n + 1);
+    struct quantum q = {.offset = {0}};
+    int r = numbers ? 0 : -ENOMEM;
+
+    for (uint32_t c = 0; r == 0 && c < QUANTUM_COLUMNS; c++) {
+        r = quantum_fit(columns[c], roi->n, c, &q);
+        if (r < 0)
+            break;
+        quantum_numbers(&q, c, columns[c], roi->n, numbers);
+        quantum_values(&q, c, numbers, roi->n, columns[c]);
+    }
+    free(numbers);
+    return r;
+}
