@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "quantum.h"
 #include "trigd.pb-c.h"
 
 /* A number from 0 to 1 (splitmix64). */
@@ -56,34 +57,80 @@ void points_free(struct points *p)
     memset(p, 0, sizeof *p);
 }
 
-void *points_message(const struct points *p, uint64_t token, size_t *ret_bytes)
+static void *pack(Trigd__V1__Roi *roi, uint64_t token, size_t *ret_bytes)
 {
     Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__RoiBatch batch = TRIGD__V1__ROI_BATCH__INIT;
-    Trigd__V1__Roi roi = TRIGD__V1__ROI__INIT, *list[1] = {&roi};
-    Trigd__V1__Spacepoints s = TRIGD__V1__SPACEPOINTS__INIT;
     void *bytes;
+
+    roi->token = token;
+    roi->run = 1;
+    roi->l1id = 1;
+    roi->l1_bits = 1;
+    roi->phi_rad = 1;
+    roi->eta_half = roi->phi_half_rad = 0.1f;
+    roi->z_min_mm = -200;
+    roi->z_max_mm = 200;
+    batch.n_rois = 1;
+    batch.rois = &roi;
+    m.body_case = TRIGD__V1__TO_DAEMON__BODY_BATCH;
+    m.batch = &batch;
+    bytes = malloc(trigd__v1__to_daemon__get_packed_size(&m));
+    if (bytes)
+        *ret_bytes = trigd__v1__to_daemon__pack(&m, bytes);
+    return bytes;
+}
+
+void *points_message(const struct points *p, uint64_t token, size_t *ret_bytes)
+{
+    Trigd__V1__Roi roi = TRIGD__V1__ROI__INIT;
+    Trigd__V1__Spacepoints s = TRIGD__V1__SPACEPOINTS__INIT;
 
     s.n_phi_rad = s.n_rho_mm = s.n_z_mm = s.layer.len = p->n;
     s.phi_rad = p->phi;
     s.rho_mm = p->rho;
     s.z_mm = p->z;
     s.layer.data = p->layer;
-    roi.token = token;
-    roi.run = 1;
-    roi.l1id = 1;
-    roi.l1_bits = 1;
-    roi.phi_rad = 1;
-    roi.eta_half = roi.phi_half_rad = 0.1f;
-    roi.z_min_mm = -200;
-    roi.z_max_mm = 200;
     roi.spacepoints = &s;
-    batch.n_rois = 1;
-    batch.rois = list;
-    m.body_case = TRIGD__V1__TO_DAEMON__BODY_BATCH;
-    m.batch = &batch;
-    bytes = malloc(trigd__v1__to_daemon__get_packed_size(&m));
-    if (bytes)
-        *ret_bytes = trigd__v1__to_daemon__pack(&m, bytes);
+    return pack(&roi, token, ret_bytes);
+}
+
+/* Numbers of one column; NULL when memory is out. */
+static unsigned char *quantize(const float *values, uint32_t n, uint32_t c, struct quantum *q)
+{
+    unsigned char *numbers = malloc(2 * (size_t)n + 1);
+
+    if (numbers && quantum_fit(values, n, c, q) < 0) {
+        free(numbers);
+        return NULL;
+    }
+    if (numbers)
+        quantum_numbers(q, c, values, n, numbers);
+    return numbers;
+}
+
+void *points_quantized_message(const struct points *p, uint64_t token, size_t *ret_bytes)
+{
+    Trigd__V1__Roi roi = TRIGD__V1__ROI__INIT;
+    Trigd__V1__QuantizedSpacepoints s = TRIGD__V1__QUANTIZED_SPACEPOINTS__INIT;
+    struct quantum q = {.offset = {0}};
+    void *bytes = NULL;
+
+    s.phi = (ProtobufCBinaryData){2 * (size_t)p->n, quantize(p->phi, p->n, 0, &q)};
+    s.rho = (ProtobufCBinaryData){2 * (size_t)p->n, quantize(p->rho, p->n, 1, &q)};
+    s.z = (ProtobufCBinaryData){2 * (size_t)p->n, quantize(p->z, p->n, 2, &q)};
+    s.layer = (ProtobufCBinaryData){p->n, p->layer};
+    s.phi0_rad = q.offset[0];
+    s.phi_step_rad = q.step[0];
+    s.rho0_mm = q.offset[1];
+    s.rho_step_mm = q.step[1];
+    s.z0_mm = q.offset[2];
+    s.z_step_mm = q.step[2];
+    roi.quantized_spacepoints = &s;
+    if (s.phi.data && s.rho.data && s.z.data)
+        bytes = pack(&roi, token, ret_bytes);
+    free(s.phi.data);
+    free(s.rho.data);
+    free(s.z.data);
     return bytes;
 }

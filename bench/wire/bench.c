@@ -15,9 +15,11 @@
 #include "result.h"
 #include "wire.h"
 
-#define RUNS       15u
-#define RUN_NS     (4 * NS_PER_MS)
-#define ARENA_ROOM ((size_t)4 << 20) /* the nested form needs it */
+/* Half a step of the widest column: z, 400 mm in 65535 steps. */
+#define QUANTUM_ERROR 0.0031f
+#define RUNS          15u
+#define RUN_NS        (4 * NS_PER_MS)
+#define ARENA_ROOM    ((size_t)4 << 20) /* the nested form needs it */
 
 static FILE *json;
 static struct arena arena;
@@ -46,6 +48,7 @@ struct job { /* what is measured; `run` does it once */
     size_t n;
     struct points *dst;
     struct wire_decoder *decoder;
+    float tolerance; /* of what comes out, without a layout */
 };
 
 static int run_layout(const struct job *j)
@@ -76,6 +79,13 @@ static void copy_out(const struct job *j, const struct wire_roi *w)
 {
     const struct wire_collection *c = &w->collection[TRG_SPACEPOINTS];
 
+    if (w->is_quantized) {
+        quantum_values(&w->quantum, 0, c->column[0], c->n, j->dst->phi);
+        quantum_values(&w->quantum, 1, c->column[1], c->n, j->dst->rho);
+        quantum_values(&w->quantum, 2, c->column[2], c->n, j->dst->z);
+        memcpy(j->dst->layer, c->column[3], c->n);
+        return;
+    }
     memcpy(j->dst->phi, c->column[0], c->n * sizeof(float));
     memcpy(j->dst->rho, c->column[1], c->n * sizeof(float));
     memcpy(j->dst->z, c->column[2], c->n * sizeof(float));
@@ -121,7 +131,7 @@ static bool is_near(const float *a, const float *b, uint32_t n, float tolerance)
 static int verify(const struct job *j)
 {
     const struct points *a = j->from, *b = j->dst;
-    float tolerance = j->layout ? j->layout->tolerance : 0;
+    float tolerance = j->layout ? j->layout->tolerance : j->tolerance;
     int r;
 
     memset(b->phi, 0, b->n * sizeof(float));
@@ -193,25 +203,34 @@ static int measure_layout(const struct layout *l, const struct points *p, struct
     return r;
 }
 
-static int measure_decoder(const struct points *p, struct points *dst, double floor_ns)
+/* What the daemon's decoder takes for a whole message in one of the two layouts. */
+static int measure_decoder(const struct points *p, struct points *dst, bool is_quantized,
+                           double floor_ns)
 {
     const struct wire_limits limits = {
         .max_message_bytes = 1u << 24, .max_rois = 256, .max_items = 262144, .max_layer = 31};
-    struct job j = {.run = run_decoder, .from = p, .dst = dst};
+    struct job j = {
+        .run = run_decoder, .from = p, .dst = dst, .tolerance = is_quantized ? QUANTUM_ERROR : 0};
+    const char *const what[2] = {
+        is_quantized ? "a whole message, quantized, unpacked and checked"
+                     : "a whole message, unpacked and checked",
+        is_quantized
+            ? "a whole message, quantized, found in place, checked, made floats: the daemon"
+            : "a whole message, found in place and checked: the daemon"};
     struct result ns;
-    void *bytes = points_message(p, 1, &j.n);
+    void *bytes = is_quantized ? points_quantized_message(p, 1, &j.n) : points_message(p, 1, &j.n);
     int r = bytes ? wire_decoder_new(&limits, &j.decoder) : -ENOMEM;
 
     j.bytes = bytes;
     if (r == 0)
         r = measure(&j, &ns);
     if (r == 0)
-        tell("a whole message, unpacked and checked", "arena", &j, &ns, floor_ns);
+        tell(what[0], "arena", &j, &ns, floor_ns);
     j.run = run_scan;
     if (r == 0)
         r = measure(&j, &ns);
     if (r == 0)
-        tell("a whole message, found in place and checked: the daemon", "", &j, &ns, floor_ns);
+        tell(what[1], "", &j, &ns, floor_ns);
     wire_decoder_free(j.decoder);
     free(bytes);
     return r;
@@ -235,7 +254,9 @@ static int measure_size(uint32_t n)
         for (const struct layout *l = layouts; l->name && r == 0; l++)
             r = measure_layout(l, &p, &dst, floor_ns);
         if (r == 0)
-            r = measure_decoder(&p, &dst, floor_ns);
+            r = measure_decoder(&p, &dst, false, floor_ns);
+        if (r == 0)
+            r = measure_decoder(&p, &dst, true, floor_ns);
     }
     points_free(&p);
     points_free(&dst);

@@ -44,7 +44,7 @@ static int to_quantized(const Trigd__V1__Spacepoints *s, struct layout_room *roo
 
     if (s->n_rho_mm != n || s->n_z_mm != n || s->layer.len != n)
         return -EBADMSG;
-    data = make_room(room, QUANTUM_COLUMNS * 2 * n);
+    data = make_room(room, (size_t)2 * QUANTUM_COLUMNS * n);
     if (!data)
         return -ENOMEM;
     trigd__v1__quantized_spacepoints__init(m);
