@@ -15,8 +15,8 @@
 #include "result.h"
 #include "wire.h"
 
-/* Half a step of the widest column: z, 400 mm in 65535 steps. */
-#define QUANTUM_ERROR 0.0031f
+/* Half a step of the widest column, rho, which covers 504.5 mm in 65535 steps. */
+#define QUANTUM_ERROR 0.0039f
 #define RUNS          15u
 #define RUN_NS        (4 * NS_PER_MS)
 #define ARENA_ROOM    ((size_t)4 << 20) /* the nested form needs it */

@@ -21,7 +21,7 @@ static FILE *json;
 static const struct sample {
     const char *name;
     uint32_t n;
-} samples[] = {{"lowlum", 4000}, {"highlum", 400}, {"phase2", 60}};
+} samples[] = {{"lowlum", 40000}, {"highlum", 4000}, {"phase2", 600}};
 
 static const struct setting {
     const char *what, *preset, *triplet_mode;
@@ -90,15 +90,51 @@ static void tell(const struct sample *s, const struct setting *setting, const ch
            1e3 * f->error_dz);
 }
 
-/* RoIs that one of the two finds within 1 mm and the other does not. */
-static uint32_t changed(const struct sample *s, const struct generated *rois,
-                        const struct trg_result *a, const struct trg_result *b)
-{
-    uint32_t n = 0;
+struct change {               /* from floats to numbers */
+    uint32_t lost, won;       /* RoIs that are within 1 mm with one of them alone */
+    double mean_dz, error_dz; /* of |dz| where both are, mm, and its error */
+};
 
-    for (uint32_t i = 0; i < s->n; i++)
-        n += count_found(&rois[i], 1, &a[i]).good != count_found(&rois[i], 1, &b[i]).good;
-    return n;
+static struct change compare(const struct sample *s, const struct generated *rois,
+                             const struct trg_result *floats, const struct trg_result *numbers)
+{
+    struct change c = {.lost = 0};
+    uint32_t both = 0;
+    double sum2 = 0;
+
+    for (uint32_t i = 0; i < s->n; i++) {
+        const struct found f = count_found(&rois[i], 1, &floats[i]),
+                           q = count_found(&rois[i], 1, &numbers[i]);
+        const double d = q.mean_dz - f.mean_dz;
+
+        c.lost += f.good && !q.good;
+        c.won += q.good && !f.good;
+        if (!f.good || !q.good)
+            continue;
+        both++;
+        c.mean_dz += d;
+        sum2 += d * d;
+    }
+    if (both) {
+        c.mean_dz /= both;
+        c.error_dz = sqrt(fmax(sum2 / both - c.mean_dz * c.mean_dz, 0) / both);
+    }
+    return c;
+}
+
+static void tell_change(const struct sample *s, const struct setting *setting,
+                        const struct change *c)
+{
+    struct result one = {.run = {1e3 * c->mean_dz}, .n = 1};
+    char text[160];
+    struct result_figure figure = {
+        .bench = "zfinder-quantized", .figure = text, .unit = "um", .command = "zfinder_quantized"};
+
+    snprintf(text, sizeof text, "%s, %s: change of |dz| where both are within 1 mm", s->name,
+             setting->what);
+    result_write(json, &figure, &one);
+    printf(" %u, %u | %+.1f +- %.1f |\n", c->lost, c->won, 1e3 * c->mean_dz, 1e3 * c->error_dz);
+    fflush(stdout);
 }
 
 static int measure(const struct sample *s, struct generated *rois, struct trg_result *results)
@@ -112,6 +148,7 @@ static int measure(const struct sample *s, struct generated *rois, struct trg_re
     for (size_t k = 0; r == 0 && k < N_SETTINGS; k++) {
         struct trg_result *floats = &results[k * s->n], *numbers = &results[N_SETTINGS * s->n];
         struct found f = count_found(rois, s->n, floats);
+        struct change change;
 
         r = run(&settings[k], rois, s->n, numbers);
         if (r < 0)
@@ -120,8 +157,8 @@ static int measure(const struct sample *s, struct generated *rois, struct trg_re
         tell(s, &settings[k], "floats", &f);
         f = count_found(rois, s->n, numbers);
         tell(s, &settings[k], "quantized", &f);
-        printf(" %u |\n", changed(s, rois, floats, numbers));
-        fflush(stdout);
+        change = compare(s, rois, floats, numbers);
+        tell_change(s, &settings[k], &change);
     }
     return r;
 }
@@ -159,8 +196,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "zfinder_quantized: %s\n", why);
         return 1;
     }
-    printf("| RoIs | | within 1 mm, floats | their mean dz, um | quantized | mean dz, um | changed "
-           "|\n| --- | --- | ---: | ---: | ---: | ---: | ---: |\n");
+    printf(
+        "| RoIs | | within 1 mm, floats | their mean dz, um | quantized | mean dz, um | lost, won "
+        "| change of dz, um |\n"
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     for (size_t i = 0; r == 0 && i < sizeof samples / sizeof *samples; i++)
         r = make_and_measure(&samples[i]);
     bench_host_close(&host);

@@ -360,6 +360,60 @@ static void packed_rois_pass_the_decoder(void **state)
     free(bytes);
 }
 
+/* Numbers over each RoI's own range give back its values to half a step. */
+static void quantized_rois_pass_the_decoder(void **state)
+{
+    const struct wire_limits limits = {16u << 20, 256, 65536, 31};
+    const uint32_t which[3] = {1, 0, 7}, l1ids[3] = {1, 2, 3};
+    const uint64_t tokens[3] = {1, 2, 3};
+    struct wire_decoder *decoder;
+    struct wire_error error;
+    struct generated g;
+    struct source s, floats;
+    unsigned char *bytes;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(source_generate("lowlum", seed, 8, LAYOUT_QUANTIZED, &s), 0);
+    assert_int_equal(source_generate("lowlum", seed, 8, LAYOUT_FLOATS, &floats), 0);
+    assert_true(s.items == floats.items);
+    n = source_pack(&s, which, tokens, l1ids, 3, NULL);
+    assert_true(n * 10 < source_pack(&floats, which, tokens, l1ids, 3, NULL) * 6);
+    bytes = malloc(n);
+    assert_non_null(bytes);
+    assert_int_equal(source_pack(&s, which, tokens, l1ids, 3, bytes), n);
+    assert_int_equal(wire_decoder_new(&limits, &decoder), 0);
+    assert_int_equal(wire_scan(decoder, bytes, n), 3);
+    generated_init(&g);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct wire_roi roi;
+        float *values;
+
+        assert_int_equal(wire_scanned(decoder, i, &roi, &error), 0);
+        assert_int_equal(generator_make(generator_find("lowlum"), seed, which[i], &g), 0);
+        assert_true(roi.is_quantized);
+        assert_int_equal(roi.collection[TRG_SPACEPOINTS].n, g.n);
+        values = malloc((g.n + 1) * sizeof *values);
+        assert_non_null(values);
+        for (uint32_t c = 0; c < QUANTUM_COLUMNS; c++) {
+            const float *want = generated_column(&g, c);
+            const double step = (double)roi.quantum.step[c],
+                         rounding = 2e-7 * (fabs((double)roi.quantum.offset[c]) + 65535 * step);
+
+            quantum_values(&roi.quantum, c, roi.collection[TRG_SPACEPOINTS].column[c], g.n, values);
+            for (uint32_t k = 0; k < g.n; k++)
+                assert_near(values[k], want[k], 0.5 * step + rounding);
+        }
+        assert_memory_equal(roi.collection[TRG_SPACEPOINTS].column[3], g.layer, g.n);
+        free(values);
+    }
+    generated_fini(&g);
+    wire_decoder_free(decoder);
+    source_free(&s);
+    source_free(&floats);
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +426,7 @@ int main(void)
         cmocka_unit_test(elementary_functions_are_right),
         cmocka_unit_test(random_numbers_have_their_moments),
         cmocka_unit_test(packed_rois_pass_the_decoder),
+        cmocka_unit_test(quantized_rois_pass_the_decoder),
     };
     const char *text = getenv("TRIGD_SEED");
 
