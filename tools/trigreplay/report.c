@@ -26,7 +26,7 @@ void report_print(const struct replay_options *o, const struct replay_result *r,
     const struct tally *t = &r->sum;
     double s = r->seconds > 0 ? r->seconds : 1;
 
-    fprintf(out, "replay      %s, seed %llu, %.0f spacepoints an RoI, pace %s, %u connections\n",
+    fprintf(out, "replay      %s, seed %llu, %.0f items an RoI, pace %s, %u connections\n",
             o->file ? o->file : o->preset, (unsigned long long)o->seed, r->mean_items, o->pace,
             o->connections);
     fprintf(out, "sent        %llu RoIs in %.2f s: %.0f RoIs/s, %.1f MB/s\n",

@@ -20,11 +20,16 @@
 #define MAKERS_MAX   31u /* threads beside the caller's */
 #define ROIS_A_MAKER 16u /* fewer are not worth a thread */
 
+/* Spacepoints, hits and tracks of an RoI. */
 static uint32_t items_of(const Trigd__V1__Roi *roi)
 {
+    size_t n = roi->spacepoints ? roi->spacepoints->n_phi_rad : 0;
+
     if (roi->quantized_spacepoints)
-        return (uint32_t)roi->quantized_spacepoints->layer.len;
-    return roi->spacepoints ? (uint32_t)roi->spacepoints->n_phi_rad : 0;
+        n += roi->quantized_spacepoints->layer.len;
+    n += roi->hits ? roi->hits->n_x_mm : 0;
+    n += roi->tracks ? roi->tracks->n_x_mm : 0;
+    return (uint32_t)n;
 }
 
 /* Packs an RoI without what is the generator's, or what every sending gives anew. */
