@@ -115,7 +115,7 @@ static const cyaml_schema_value_t schema = {
 
 /* ---------------------------------------------------------------- defaults and ranges */
 
-static void set_default(const struct config_key *k, void *at)
+static int set_default(const struct config_key *k, void *at)
 {
     unsigned long n = strtoul(k->dflt, NULL, 10);
 
@@ -131,8 +131,9 @@ static void set_default(const struct config_key *k, void *at)
         break;
     case CONFIG_STRING:
         *(char **)at = strdup(k->dflt);
-        break;
+        return *(char **)at ? 0 : -ENOMEM;
     }
+    return 0;
 }
 
 static void check_range(struct yamlfile *f, const struct config_key *k, const void *at,
@@ -147,19 +148,22 @@ static void check_range(struct yamlfile *f, const struct config_key *k, const vo
 }
 
 /* Walks a table over one struct, which stands at `prefix` in the file. */
-static void complete(struct yamlfile *f, const struct config_key *table, void *base,
-                     const char *prefix)
+static int complete(struct yamlfile *f, const struct config_key *table, void *base,
+                    const char *prefix)
 {
+    int r = 0;
+
     for (const struct config_key *k = table; k->name; k++) {
         char where[WHERE_BYTES];
         void *at = (char *)base + k->offset;
 
         snprintf(where, sizeof where, "%s%s", prefix, k->name);
         if (!yamlfile_has(f, where))
-            set_default(k, at);
+            r = r < 0 ? r : set_default(k, at);
         else
             check_range(f, k, at, where);
     }
+    return r;
 }
 
 /* A step's own batching: what it does not say is as for all steps. */
@@ -224,6 +228,8 @@ static int complete_lists(struct config *c)
         beside_program("backends", path, sizeof path);
         free(c->backend_path);
         c->backend_path = strdup(path);
+        if (!c->backend_path)
+            return -ENOMEM;
     }
     if (r < 0 || c->n_devices)
         return r;
@@ -232,7 +238,7 @@ static int complete_lists(struct config *c)
         return -ENOMEM;
     c->n_devices = 1;
     c->devices[0] = (struct config_device){.backend = strdup("cpu"), .slots = 2};
-    return 0;
+    return c->devices[0].backend ? 0 : -ENOMEM;
 }
 
 /* ---------------------------------------------------------------- checks of words and several keys
@@ -384,12 +390,15 @@ static int complete_all(struct yamlfile *f, struct config *c, const char *path)
     char prefix[WHERE_BYTES];
     int r;
 
-    complete(f, config_keys, c, "");
-    complete(f, config_batching_keys, &c->batching, "batching.");
-    for (uint32_t i = 0; i < c->n_devices; i++) {
+    r = complete(f, config_keys, c, "");
+    if (r == 0)
+        r = complete(f, config_batching_keys, &c->batching, "batching.");
+    for (uint32_t i = 0; r == 0 && i < c->n_devices; i++) {
         snprintf(prefix, sizeof prefix, "devices[%u].", i);
-        complete(f, config_device_keys, &c->devices[i], prefix);
+        r = complete(f, config_device_keys, &c->devices[i], prefix);
     }
+    if (r < 0)
+        return r;
     for (uint32_t i = 0; i < c->n_steps; i++)
         if (c->steps[i].batching)
             complete_batching(f, c, i);
