@@ -433,11 +433,12 @@ TRG_KERNEL8(vx_fit_secondary, const trg_u8, data, const float, tracks, const trg
     float c = par.tukey_start;
 
     if (TRG_LID == 0u) {
+        struct vx_vertex zero = {0};
+
+        v = zero;
         if (rounds) {
-            struct vx_vertex zero = {0};
             const struct vx_line l = vx_load(tracks, room, list[root]);
 
-            v = zero;
             v.x = l.x;
             v.y = l.y;
             v.z = l.z;

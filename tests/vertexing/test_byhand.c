@@ -146,7 +146,8 @@ static void against_double(void **state)
 
             event_add(&e, &t, EVENT_NOBODY);
         }
-        a = solve(&e, SETTINGS("ip_min_sigmas", "5", "pv_own_tracks", "0", "tolerance_mm", "1e-5"));
+        a = solve(&e, SETTINGS("ip_min_sigmas", "5", "pv_own_tracks", "0", "tolerance_mm", "1e-5",
+                               "max_rounds", "100", "window_mm", "1000"));
         assert_true(a->n >= 1);
         for (uint32_t c = 0; c < 3; c++)
             point[c] = (double)vx_floats(a, c)[0];
@@ -169,11 +170,12 @@ static void against_double(void **state)
         for (uint32_t c = 0; c < 3; c++) {
             /* it stopped when it moved by less than 1 um */
             assert_true(fabs(point[c] - (double)vx_floats(a, c)[0]) < 2e-3);
-            assert_true(fabs((double)vx_floats(a, 4 + c)[0] / cov[c] - 1) < 0.02);
+            /* a track at the edge of the cut changes its weight within that micrometre */
+            assert_true(fabs((double)vx_floats(a, 4 + c)[0] / cov[c] - 1) < 0.1);
         }
         if (fabs((double)vx_floats(a, 10)[0] - chi2) > 0.3)
-            fail_msg("chi2 is %.3f, and %.3f in double precision", (double)vx_floats(a, 10)[0],
-                     chi2);
+            fail_msg("n %u trial %u chi2 is %.3f, and %.3f in double precision", a->n, trial,
+                     (double)vx_floats(a, 10)[0], chi2);
         vx_answers_free(a, 1);
         event_fini(&e);
     }
