@@ -228,6 +228,7 @@ static void compare_choice(const struct answer *all, const bool *is_kept, const 
 static void duplicates(void **state)
 {
     uint64_t random = fresh_seed();
+    uint32_t n_kept = 0, n_removed = 0;
 
     (void)state;
     for (uint32_t round = 0; round < 12; round++) {
@@ -252,12 +253,14 @@ static void duplicates(void **state)
         got = answer_of(&c, &r);
         is_kept = choose(&all, r.n_hits, c.max_shared);
         compare_choice(&all, is_kept, &got);
-        assert_true(all.n > got.n && got.n > 20);
+        n_kept += got.n;
+        n_removed += all.n - got.n;
         free(is_kept);
         answers_free(&all, 1);
         answers_free(&got, 1);
         roi_fini(&r);
     }
+    assert_true(n_kept > 200 && n_removed > 200); /* the samples had something to choose */
 }
 
 int main(void)
