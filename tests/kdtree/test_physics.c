@@ -13,7 +13,8 @@
 #include "doublets.h"
 #include "generator.h"
 
-#define ROIS 4u
+#define ROIS    4u
+#define BEAM_MM 110.0f /* vertices further out are outside of the default beam window */
 
 static void copy_hits(struct hits *h, const struct generated *g)
 {
@@ -52,7 +53,8 @@ static void check_event(const struct generated *g, const struct doublets *d, dou
             const uint32_t p = g->particle[i];
 
             if (p == GENERATOR_NOISE || p != g->particle[o] || (double)g->pt[p] < pt_min ||
-                !neighbours(g->hits.layer[i], g->hits.layer[o]))
+                !neighbours(g->hits.layer[i], g->hits.layer[o]) ||
+                fabsf(g->vertex_z[g->particle_vertex[p]]) > BEAM_MM)
                 continue;
             c->all++;
             c->found += has(d, i, o);
