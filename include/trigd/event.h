@@ -126,7 +126,7 @@ static inline const struct trg_kind_info *trg_kind_info(enum trg_kind kind)
           {"flight_significance", "", TRG_F32},
           {"mass", "GeV", TRG_F32}}},
         {"paths",
-         15,
+         16,
          {{"n_hits", "", TRG_U32},
           {"hit0", "", TRG_U32}, /* hits of the RoI by number, from the inside out */
           {"hit1", "", TRG_U32}, /* TRG_NO_HIT in the columns from n_hits on */
@@ -141,7 +141,8 @@ static inline const struct trg_kind_info *trg_kind_info(enum trg_kind kind)
           {"cot_theta", "", TRG_F32},
           {"d0", "mm", TRG_F32},
           {"z0", "mm", TRG_F32},
-          {"chi2", "", TRG_F32}}},
+          {"chi2", "", TRG_F32},
+          {"hit8", "", TRG_U32}}}, /* of paths of nine hits */
         {"voxels", 1, {{"value", "", TRG_F32}}},
     };
     if (kind <= TRG_KIND_NONE || kind >= TRG_KIND_COUNT)

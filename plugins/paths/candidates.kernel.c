@@ -298,14 +298,14 @@ TRG_KERNEL3(pa_write, trg_u8, paths, trg_u8, tracks, trg_u32, work, struct pa_pa
         n = PA_U32(work, par.at.n_hits)[p];
         fit = PA_CF32(work, par.at.fit) + p;
         PA_OUT(trg_u32, paths, par.paths, 0)[j] = n;
-        for (trg_u32 k = 0; k < PA_HIT_COLUMNS; k++) {
+        for (trg_u32 k = 0; k < PA_HITS_MAX; k++) {
             hit = k < n ? PA_U32(work, par.at.path_hit)[k * par.p_room + p] -
                               PA_U32(work, par.at.h_first)[r]
                         : PA_NONE;
-            PA_OUT(trg_u32, paths, par.paths, 1u + k)[j] = hit;
+            PA_OUT(trg_u32, paths, par.paths, pa_hit_column(k))[j] = hit;
         }
         for (trg_u32 k = PA_FIT_PT; k <= PA_FIT_CHI2; k++)
-            PA_OUT(float, paths, par.paths, 1u + PA_HIT_COLUMNS + k)[j] = fit[k * par.p_room];
+            PA_OUT(float, paths, par.paths, PA_FIT_COLUMN + k)[j] = fit[k * par.p_room];
         pa_write_track(tracks, &par, fit, n, j);
     }
 }

@@ -4,15 +4,15 @@
 #define PATHS_H
 #include "trigd/kernel.h"
 
-#define PA_STEPS_MAX   8u    /* doublets of a path */
-#define PA_HITS_MAX    9u    /* its hits */
-#define PA_HIT_COLUMNS 8u    /* of the collection of paths: the innermost hits */
-#define PA_GROUP_MAX   256u  /* largest work-group that the kernels are launched with */
-#define PA_PARTS_MAX   1024u /* groups that share a scan */
-#define PA_FREE        1024u /* links and paths that every RoI may have, however few doublets */
-#define PA_BINS        2048u /* of the histogram of z0 */
-#define PA_FIT_VALUES  11u   /* columns of pa_at.fit, see PA_FIT_* */
-#define PA_NONE        0xffffffffu /* no doublet, no hit, no path */
+#define PA_STEPS_MAX  8u    /* doublets of a path */
+#define PA_HITS_MAX   9u    /* its hits */
+#define PA_FIT_COLUMN 9u    /* of the collection of paths: where the fit's columns begin */
+#define PA_GROUP_MAX  256u  /* largest work-group that the kernels are launched with */
+#define PA_PARTS_MAX  1024u /* groups that share a scan */
+#define PA_FREE       1024u /* links and paths that every RoI may have, however few doublets */
+#define PA_BINS       2048u /* of the histogram of z0 */
+#define PA_FIT_VALUES 11u   /* columns of pa_at.fit, see PA_FIT_* */
+#define PA_NONE       0xffffffffu /* no doublet, no hit, no path */
 
 enum pa_keep { PA_KEEP_ALL, PA_KEEP_LONGEST };
 enum pa_growth { PA_GROW_AUTO, PA_GROW_BREADTH, PA_GROW_SCAN, PA_GROW_DEPTH };
@@ -143,6 +143,12 @@ struct pa_config { /* the configuration; see the table in paths.c */
     trg_u32 count_hits;
     float vertex_window_mm;
 };
+
+/* The column of the collection of paths that has hit k: the last one came later. */
+TRG_FN trg_u32 pa_hit_column(trg_u32 k)
+{
+    return k < 8u ? 1u + k : 15u;
+}
 
 /* Arrays of a slot. */
 #define PA_U32(work, at)  ((work) + (at))

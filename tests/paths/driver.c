@@ -127,6 +127,11 @@ float answer_path(const struct answer *a, uint32_t column, uint32_t i)
     return as_float(a->path[column][i]);
 }
 
+uint32_t answer_hit(const struct answer *a, uint32_t k, uint32_t i)
+{
+    return a->path[pa_hit_column(k)][i];
+}
+
 float answer_track(const struct answer *a, uint32_t column, uint32_t i)
 {
     return as_float(a->track[column][i]);
@@ -135,7 +140,7 @@ float answer_track(const struct answer *a, uint32_t column, uint32_t i)
 void answers_free(struct answer *a, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
-        for (uint32_t c = 0; c < 15; c++)
+        for (uint32_t c = 0; c < PATH_COLUMNS; c++)
             free(a[i].path[c]);
         for (uint32_t c = 0; c < 11; c++)
             free(a[i].track[c]);
@@ -147,7 +152,7 @@ bool answers_equal(const struct answer *a, const struct answer *b)
 {
     bool same = a->n == b->n && !memcmp(&a->result, &b->result, sizeof a->result);
 
-    for (uint32_t c = 0; same && a->n && c < 15; c++)
+    for (uint32_t c = 0; same && a->n && c < PATH_COLUMNS; c++)
         same = !memcmp(a->path[c], b->path[c], a->n * sizeof(uint32_t));
     for (uint32_t c = 0; same && a->n && c < 11; c++)
         same = !memcmp(a->track[c], b->track[c], a->n * sizeof(uint32_t));
@@ -237,7 +242,7 @@ static void make_room(struct lane *l, struct slot *s, uint32_t i)
     l->h->plugin->d.output_items(l->config, n_in, n_out);
     for (uint32_t k = 0; k < 2; k++) {
         s->outputs[k][i] = (struct trg_output){.capacity = n_out[k]};
-        for (uint32_t c = 0; c < (k ? 11u : 15u); c++) {
+        for (uint32_t c = 0; c < (k ? 11u : PATH_COLUMNS); c++) {
             uint32_t **column = k ? &a->track[c] : &a->path[c];
 
             *column = more(NULL, n_out[k] + 1u, sizeof **column);

@@ -34,13 +34,15 @@ void roi_fini(struct roi *r);
 uint32_t roi_hit(struct roi *r, double x, double y, double z, uint32_t layer);
 uint32_t roi_doublet(struct roi *r, uint32_t inner, uint32_t outer);
 
+#define PATH_COLUMNS 16u
 struct answer { /* what came back for one RoI */
     struct trg_result result;
-    uint32_t n;         /* candidates */
-    uint32_t *path[15]; /* columns; floats as their bits */
+    uint32_t n;                   /* candidates */
+    uint32_t *path[PATH_COLUMNS]; /* floats as their bits */
     uint32_t *track[11];
 };
 float answer_path(const struct answer *a, uint32_t column, uint32_t i);
+uint32_t answer_hit(const struct answer *a, uint32_t k, uint32_t i);
 float answer_track(const struct answer *a, uint32_t column, uint32_t i);
 void answers_free(struct answer *a, uint32_t n);
 bool answers_equal(const struct answer *a, const struct answer *b);

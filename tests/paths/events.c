@@ -192,10 +192,10 @@ static uint32_t particle_of(const struct event *e, const struct answer *a, uint3
     uint32_t n = a->path[0][i];
 
     for (uint32_t k = 0; k < n; k++) {
-        uint32_t p = e->truth.particle[a->path[1 + k][i]], same = 0;
+        uint32_t p = e->truth.particle[answer_hit(a, k, i)], same = 0;
 
         for (uint32_t m = 0; m < n; m++)
-            same += e->truth.particle[a->path[1 + m][i]] == p;
+            same += e->truth.particle[answer_hit(a, m, i)] == p;
         if (p != GENERATOR_NOISE && same >= MATCHED * n) {
             *ret_hits = same;
             return p;

@@ -35,7 +35,7 @@ static const char *text_of(const struct answer *a)
                                    k   ? "-"
                                    : i ? " "
                                        : "",
-                                   a->path[1 + k][i]);
+                                   answer_hit(a, k, i));
     return text;
 }
 
@@ -158,9 +158,9 @@ static void longest_path(void **state)
     configure(&c, "open", SETTINGS("last_barrel", "9", "min_doublets", "8", "max_doublets", "8"));
     a = answer_of(&c, &r);
     assert_int_equal(a.n, 1);
-    assert_int_equal(a.path[0][0], 9); /* the collection has room for the innermost 8 */
-    for (uint32_t k = 0; k < 8; k++)
-        assert_int_equal(a.path[1 + k][0], k);
+    assert_int_equal(a.path[0][0], 9);
+    for (uint32_t k = 0; k < 9; k++)
+        assert_int_equal(answer_hit(&a, k, 0), k);
     assert_int_equal(a.track[10][0], 9);
     answers_free(&a, 1);
     roi_fini(&r);

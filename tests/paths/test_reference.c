@@ -20,9 +20,9 @@ static void compare(const struct reference *want, const struct answer *a, uint32
 
         if (a->path[0][i] != p->n_hits)
             fail_msg("path %u has %u hits and not %u", i, a->path[0][i], p->n_hits);
-        for (uint32_t k = 0; k < PA_HIT_COLUMNS; k++)
-            if (a->path[1 + k][i] != (k < p->n_hits ? p->hit[k] : TRG_NO_HIT))
-                fail_msg("hit %u of path %u is %u", k, i, a->path[1 + k][i]);
+        for (uint32_t k = 0; k < PA_HITS_MAX; k++)
+            if (answer_hit(a, k, i) != (k < p->n_hits ? p->hit[k] : TRG_NO_HIT))
+                fail_msg("hit %u of path %u is %u", k, i, answer_hit(a, k, i));
     }
 }
 
@@ -200,10 +200,10 @@ static bool *choose(const struct answer *a, uint32_t n_hits, uint32_t max_shared
         uint32_t i = rank[k].path, shared = 0;
 
         for (uint32_t h = 0; h < a->path[0][i]; h++)
-            shared += is_taken[a->path[1 + h][i]];
+            shared += is_taken[answer_hit(a, h, i)];
         is_kept[i] = shared <= max_shared;
         for (uint32_t h = 0; is_kept[i] && h < a->path[0][i]; h++)
-            is_taken[a->path[1 + h][i]] = true;
+            is_taken[answer_hit(a, h, i)] = true;
     }
     free(rank);
     free(is_taken);
@@ -218,7 +218,7 @@ static void compare_choice(const struct answer *all, const bool *is_kept, const 
         if (!is_kept[i])
             continue;
         assert_true(n < got->n);
-        for (uint32_t c = 0; c < 15; c++)
+        for (uint32_t c = 0; c < PATH_COLUMNS; c++)
             assert_int_equal(got->path[c][n], all->path[c][i]);
         n++;
     }

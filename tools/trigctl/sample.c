@@ -38,7 +38,7 @@ static const struct range {
     {TRG_VERTICES, "z", -200, 200},
     {TRG_VERTICES, "weight", 0, 1000},
     {TRG_VERTICES, "type", 0, 1},
-    {TRG_PATHS, "n_hits", 3, 8},
+    {TRG_PATHS, "n_hits", 3, 9},
     {TRG_VOXELS, "value", 0, 1},
 };
 
