@@ -21,7 +21,7 @@
 #define LANES_MAX 64u
 #define SEED      20260101u
 
-static struct driver_host host;
+static struct algo_host host;
 static FILE *json;
 static uint32_t n_runs = 5;
 
@@ -86,7 +86,7 @@ static void tell(const char *figure, const char *device, double *rates, double b
 /* ---------------------------------------------------------------- what is measured */
 
 struct job { /* one thread's share on a device */
-    struct driver *driver;
+    struct batches *batches;
     const struct sample *s;
     struct trg_result *results;
     uint32_t rounds;
@@ -111,7 +111,7 @@ static void *run_job(void *arg)
     pthread_barrier_wait(j->barrier);
     j->cpu_s = -thread_seconds();
     for (uint32_t i = 0; i < j->rounds && j->result == 0; i++)
-        j->result = driver_run(j->driver, j->s->events, j->s->n, j->results, NULL);
+        j->result = hough_run(j->batches, j->s->events, j->s->n, j->results, NULL);
     j->cpu_s += thread_seconds();
     pthread_barrier_wait(j->barrier);
     return NULL;
@@ -161,12 +161,13 @@ static void measure(const struct way *w, const struct hough_config *c, const str
                     double seconds, double base)
 {
     const uint32_t lanes = w->lanes;
-    struct driver_setup setup = {.device = w->device,
-                                 .host = &host,
-                                 .config = c,
-                                 .slots = 3,
-                                 .max_rois = w->batch,
-                                 .max_items = w->batch * s->most_hits};
+    struct batches_setup setup = {.device = w->device,
+                                  .host = &host.host,
+                                  .plugin = &host.plugin->d,
+                                  .config = c,
+                                  .slots = 3,
+                                  .max_rois = w->batch,
+                                  .max_items = w->batch * s->most_hits};
     struct job jobs[LANES_MAX];
     double rates[RUNS_MAX], once = 0;
     bool good = true;
@@ -175,7 +176,7 @@ static void measure(const struct way *w, const struct hough_config *c, const str
     for (uint32_t i = 0; i < lanes; i++) {
         jobs[i].s = s;
         jobs[i].results = calloc(s->n, sizeof *jobs[i].results);
-        good &= jobs[i].results && driver_open(&setup, &jobs[i].driver) == 0;
+        good &= jobs[i].results && batches_open(&setup, &jobs[i].batches) == 0;
     }
     if (good)
         once = rate_of(jobs, lanes, s, 1, w->is_one_core); /* warms up, too */
@@ -187,7 +188,7 @@ static void measure(const struct way *w, const struct hough_config *c, const str
     else
         fprintf(stderr, "bench_hough: %s, %s: no room or no answer\n", w->figure, w->device_name);
     for (uint32_t i = 0; i < lanes; i++) {
-        driver_close(jobs[i].driver);
+        batches_close(jobs[i].batches);
         free(jobs[i].results);
     }
 }
@@ -211,7 +212,7 @@ static void methods_on(struct trg_device *device, const char *backend, const str
     char figure[64], name[80];
 
     trg_device_info(device, &info);
-    if (driver_configure(&host, &c, methods[m].preset, NULL) < 0)
+    if (algo_configure(host.plugin, methods[m].preset, NULL, &c) < 0)
         exit(1);
     for (uint32_t b = 0; b < sizeof batches / sizeof *batches; b++) {
         bool is_host = info.is_host, is_cuda = !strcmp(backend, "cuda");
@@ -238,7 +239,7 @@ static double serial_rate(const struct sample *s)
     struct hough_config c;
     char figure[64];
 
-    if (driver_configure(&host, &c, "brute", NULL) < 0)
+    if (algo_configure(host.plugin, "brute", NULL, &c) < 0)
         exit(1);
     for (uint32_t r = 0; r < n_runs; r++) {
         double start = thread_seconds();
@@ -299,7 +300,7 @@ static void grid_on(struct trg_device *device, const char *backend, const struct
     char figure[80], name[80];
 
     trg_device_info(device, &info);
-    if (m == 0 || driver_configure(&host, &c, methods[m].preset, settings) < 0)
+    if (m == 0 || algo_configure(host.plugin, methods[m].preset, settings, &c) < 0)
         return;
     if (work > (strcmp(backend, "cuda") ? 3e7 : 3e9))
         return; /* minutes */
@@ -368,7 +369,7 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    if (driver_host_open(&host) < 0)
+    if (algo_host_open(&host, "hough") < 0)
         return 1;
     s = make(n);
     printf("%-34s %-40s %12s %8s\n", "figure", "device", "RoIs/s", "x serial");
@@ -377,6 +378,6 @@ int main(int argc, char **argv)
         for_all_devices(&s, m, base, methods_on);
     grids();
     events_free(s.events, s.n);
-    driver_host_close(&host);
+    algo_host_close(&host);
     return json && fclose(json) ? 1 : 0;
 }

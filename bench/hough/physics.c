@@ -21,7 +21,7 @@
 #define MAX_ROIS     32u
 #define BLOCK        500u /* generated RoIs in memory at a time */
 
-static struct driver_host host;
+static struct algo_host host;
 static FILE *json;
 static const char *only; /* this preset only */
 static const char *settings[2 * SETTINGS_MAX + 1];
@@ -33,34 +33,29 @@ struct tally { /* of one sample and method */
     double seconds;
 };
 
-static struct driver *open_driver(const char *method, struct hough_config *c)
+static struct batches *open_batches(const char *method, struct hough_config *c)
 {
-    struct driver_setup setup = {
-        .host = &host, .config = c, .slots = 1, .max_rois = MAX_ROIS, .max_items = 400000};
-    struct driver *d;
+    struct batches_setup setup = {.host = &host.host,
+                                  .plugin = &host.plugin->d,
+                                  .config = c,
+                                  .slots = 1,
+                                  .max_rois = MAX_ROIS,
+                                  .max_items = 400000};
+    struct batches *b;
 
-    if (driver_configure(&host, c, method, NULL) < 0)
+    if (algo_configure(host.plugin, method, settings, c) < 0 ||
+        backends_device(host.backends, "cpu", 0, &setup.device) < 0 || batches_open(&setup, &b) < 0)
         return NULL;
-    for (const char **s = settings; *s; s += 2) {
-        char why[256] = "";
-
-        if (plugin_set(host.plugin, s[0], s[1], c, why, sizeof why) < 0) {
-            fprintf(stderr, "hough_physics: %s\n", why);
-            return NULL;
-        }
-    }
-    if (backends_device(host.backends, "cpu", 0, &setup.device) < 0 || driver_open(&setup, &d) < 0)
-        return NULL;
-    return d;
+    return b;
 }
 
 /* Adds events; 0 or a negative errno. */
-static int add(struct tally *t, struct driver *d, const struct event *events, uint32_t n)
+static int add(struct tally *t, struct batches *b, const struct event *events, uint32_t n)
 {
     struct trg_result *results = calloc(n + 1u, sizeof *results);
-    struct found *found = calloc(n + 1u, sizeof *found);
+    struct products *found = calloc(n + 1u, sizeof *found);
     uint64_t start = clock_ns();
-    int r = results && found ? driver_run(d, events, n, results, found) : -1;
+    int r = results && found ? hough_run(b, events, n, results, found) : -1;
 
     t->seconds += (double)(clock_ns() - start) * 1e-9;
     for (uint32_t i = 0; r == 0 && i < n; i++) {
@@ -69,7 +64,7 @@ static int add(struct tally *t, struct driver *d, const struct event *events, ui
         t->truncated += results[i].status == TRG_TRUNCATED;
     }
     free(results);
-    found_free(found, n);
+    products_free(found, n);
     return r;
 }
 
@@ -130,13 +125,13 @@ static int look_generated(uint32_t n)
 {
     struct event *events = calloc(BLOCK, sizeof *events);
     struct hough_config c[4];
-    struct driver *d[4] = {NULL};
+    struct batches *b[4] = {NULL};
     struct tally t[4];
     int r = events ? 0 : -1;
 
     memset(t, 0, sizeof t);
     for (uint32_t k = 0; r == 0 && k < 4; k++)
-        if (is_wanted(k) && !(d[k] = open_driver(methods[k], &c[k])))
+        if (is_wanted(k) && !(b[k] = open_batches(methods[k], &c[k])))
             r = -1;
     for (uint32_t first = 0; r == 0 && first < n; first += BLOCK) {
         uint32_t made = 0, most = n - first < BLOCK ? n - first : BLOCK;
@@ -146,14 +141,14 @@ static int look_generated(uint32_t n)
             made += r == 0;
         }
         for (uint32_t k = 0; r == 0 && k < 4; k++)
-            r = d[k] ? add(&t[k], d[k], events, made) : 0;
+            r = b[k] ? add(&t[k], b[k], events, made) : 0;
         for (uint32_t i = 0; i < made; i++)
             event_free(&events[i]);
     }
     for (uint32_t k = 0; k < 4; k++) {
-        if (r == 0 && d[k])
+        if (r == 0 && b[k])
             tell("generated velo", methods[k], &t[k]);
-        driver_close(d[k]);
+        batches_close(b[k]);
     }
     free(events);
     return r;
@@ -171,15 +166,15 @@ static int look_file(const char *path)
     for (uint32_t k = 0; r == 0 && k < 4; k++) {
         struct tally t = {.rois = 0};
         struct hough_config c;
-        struct driver *d;
+        struct batches *b;
 
         if (!is_wanted(k))
             continue;
-        d = open_driver(methods[k], &c);
-        r = d ? add(&t, d, events, n) : -1;
+        b = open_batches(methods[k], &c);
+        r = b ? add(&t, b, events, n) : -1;
         if (r == 0)
             tell(name, methods[k], &t);
-        driver_close(d);
+        batches_close(b);
     }
     events_free(events, n);
     return r;
@@ -206,7 +201,7 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    if (driver_host_open(&host) < 0)
+    if (algo_host_open(&host, "hough") < 0)
         return 1;
     printf("%-16s %-9s %6s %7s %7s %7s %7s %7s %7s %7s %7s %7s %6s %5s %8s\n", "sample", "method",
            "RoIs", "all", "eta 2-5", "long", "from b", "from s", "ghosts", "clones", "purity",
@@ -215,7 +210,7 @@ int main(int argc, char **argv)
         r = look_generated(generated);
     for (; r == 0 && i < argc; i++)
         r = look_file(argv[i]);
-    driver_host_close(&host);
+    algo_host_close(&host);
     if (json && fclose(json))
         r = -1;
     return r ? 1 : 0;

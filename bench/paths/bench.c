@@ -15,7 +15,7 @@
 #define RUNS_MAX    31u
 #define THREADS_MAX 256u
 
-static struct paths_host host;
+static struct algo_host host;
 static FILE *json;
 static uint32_t n_runs = 11;
 static const char *only_backend;
@@ -74,15 +74,9 @@ static void tell(const char *figure, const char *device, double value, const cha
 
 static void set(struct pa_config *c, const char *const *options, const char *growth)
 {
-    char why[256] = "";
-
-    plugin_defaults(host.plugin, c);
-    for (; *options; options += 2)
-        if (plugin_set(host.plugin, options[0], options[1], c, why, sizeof why) < 0) {
-            fprintf(stderr, "bench_paths: %s\n", why);
-            exit(1);
-        }
-    plugin_set(host.plugin, "growth", growth, c, why, sizeof why);
+    if (algo_configure(host.plugin, NULL, options, c) < 0 ||
+        plugin_set(host.plugin, "growth", growth, c, NULL, 0) < 0)
+        exit(1);
 }
 
 /* Medians of all that is timed. */
@@ -362,7 +356,7 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    if (paths_host_open(&host) < 0)
+    if (algo_host_open(&host, "paths") < 0)
         return 1;
     printf("us for each RoI\n%-14s %4s %-8s %-26s", "sample", "RoIs", "growth", "device");
     for (uint32_t k = 0; k < PA_PHASES; k++)
@@ -377,6 +371,6 @@ int main(int argc, char **argv)
     }
     if (!only || !strcmp(only, "trackml"))
         trackml();
-    paths_host_close(&host);
+    algo_host_close(&host);
     return json && fclose(json) ? 1 : 0;
 }

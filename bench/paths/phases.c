@@ -65,7 +65,7 @@ static int stage(struct lane *l, struct trg_device *device, const struct roi *ro
     return r;
 }
 
-int lane_open(const struct paths_host *h, struct trg_device *device, const struct pa_config *config,
+int lane_open(const struct algo_host *h, struct trg_device *device, const struct pa_config *config,
               const struct roi *rois, uint32_t n, struct lane **ret_lane)
 {
     struct trg_limits limits = {.size = sizeof limits,

@@ -15,7 +15,7 @@ struct timing {
 struct lane; /* a pipeline with one batch in it */
 
 /* Opens a lane for this batch, n RoIs.  Negative errno on failure. */
-int lane_open(const struct paths_host *h, struct trg_device *device, const struct pa_config *config,
+int lane_open(const struct algo_host *h, struct trg_device *device, const struct pa_config *config,
               const struct roi *rois, uint32_t n, struct lane **ret_lane);
 void lane_close(struct lane *l);
 /* Runs the batch once.  What came out: sums over the RoIs. */

@@ -8,25 +8,14 @@
 
 #include "events.h"
 
-static struct paths_host host;
+static struct algo_host host;
 static const char *doublet_settings[64] = {NULL};
 static const char *path_settings[64] = {NULL};
 
 static void set(struct pa_config *c)
 {
-    char why[256] = "";
-
-    plugin_defaults(host.plugin, c);
-    for (const char **s = path_settings; *s; s += 2) {
-        int r = strcmp(s[0], "preset") != 0
-                    ? plugin_set(host.plugin, s[0], s[1], c, why, sizeof why)
-                    : plugin_preset(host.plugin, s[1], c, why, sizeof why);
-
-        if (r < 0) {
-            fprintf(stderr, "paths_physics: %s\n", why);
-            exit(2);
-        }
-    }
+    if (algo_configure(host.plugin, NULL, path_settings, c) < 0)
+        exit(2);
 }
 
 static void run(const struct pa_config *c, const struct event *e, struct answer *ret)
@@ -189,13 +178,13 @@ int main(int argc, char **argv)
                        " [--kdtree KEY=VALUE]... [--paths KEY=VALUE]...\n"),
                    2;
     }
-    if (paths_host_open(&host) < 0)
+    if (algo_host_open(&host, "paths") < 0)
         return 1;
     if (csv)
         fprintf(csv, "preset,what,pt_gev,pt_of,pt_good,eta,eta_of,eta_good\n");
     for (uint32_t i = 0; i < 4; i++)
         if (!only || !strcmp(only, presets[i]))
             report(presets[i], events[i], json, csv);
-    paths_host_close(&host);
+    algo_host_close(&host);
     return (json && fclose(json)) || (csv && fclose(csv)) ? 1 : 0;
 }

@@ -25,7 +25,7 @@ static uint32_t cores(void)
     return sched_getaffinity(0, sizeof set, &set) < 0 ? 1 : (uint32_t)CPU_COUNT(&set);
 }
 
-static int run_part(const char *part, const struct bench *b, const struct vx_host *h,
+static int run_part(const char *part, const struct bench *b, const struct algo_host *h,
                     struct trg_device *device)
 {
     int r = 0;
@@ -42,7 +42,7 @@ static int run_part(const char *part, const struct bench *b, const struct vx_hos
 }
 
 static int run_devices(const char *part, const char *only, const struct bench *b,
-                       const struct vx_host *h)
+                       const struct algo_host *h)
 {
     int r = 0;
 
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
 {
     struct bench b = {.runs = 5, .min_ms = 50, .cores = cores()};
     const char *part = NULL, *only = NULL;
-    struct vx_host h;
+    struct algo_host h;
     int r;
 
     for (int i = 1; i < argc; i++) {
@@ -85,13 +85,13 @@ int main(int argc, char **argv)
             return usage();
         }
     }
-    if (vx_host_open(&h) < 0)
+    if (algo_host_open(&h, "vertexing") < 0)
         return 1;
     r = tell_open(&b);
     if (r == 0)
         r = run_devices(part, only, &b, &h);
     if (r < 0)
         fprintf(stderr, "bench_vertexing: %s\n", strerror(-r));
-    vx_host_close(&h);
+    algo_host_close(&h);
     return tell_close() < 0 || r < 0;
 }

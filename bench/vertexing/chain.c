@@ -18,7 +18,7 @@ struct sample {
 };
 
 struct job {
-    struct driver *driver;
+    struct batches *batches;
     const struct sample *s;
 };
 
@@ -28,7 +28,7 @@ static int run_job(void *arg, uint32_t times)
     int r = 0;
 
     while (r == 0 && times--)
-        r = driver_run(j->driver, j->s->events, j->s->n, NULL);
+        r = vx_run(j->batches, j->s->events, j->s->n, NULL);
     return r;
 }
 
@@ -52,7 +52,7 @@ struct setting {
     double serial;
 };
 
-static int one(const struct bench *b, const struct vx_host *h, struct trg_device *device,
+static int one(const struct bench *b, const struct algo_host *h, struct trg_device *device,
                const struct setting *m, uint32_t threads)
 {
     struct job jobs[THREADS_MAX] = {{0}};
@@ -65,7 +65,7 @@ static int one(const struct bench *b, const struct vx_host *h, struct trg_device
     trg_device_info(device, &info);
     threads = threads < THREADS_MAX ? threads : THREADS_MAX;
     for (uint32_t i = 0; r == 0 && i < threads; i++) {
-        r = driver_open(h, device, m->config, m->batch, m->batch * 450 + 8192, &jobs[i].driver);
+        r = vx_open(h, device, m->config, m->batch, m->batch * 450 + 8192, &jobs[i].batches);
         jobs[i].s = m->s;
         work[i] = (struct work){run_job, &jobs[i], info.is_host != 0};
     }
@@ -82,11 +82,11 @@ static int one(const struct bench *b, const struct vx_host *h, struct trg_device
                                  .spread = t.spread,
                                  .serial_per_s = m->serial});
     for (uint32_t i = 0; i < threads; i++)
-        driver_close(jobs[i].driver);
+        batches_close(jobs[i].batches);
     return r;
 }
 
-static int all_settings(const struct bench *b, const struct vx_host *h, struct trg_device *device,
+static int all_settings(const struct bench *b, const struct algo_host *h, struct trg_device *device,
                         const struct sample *s, double serial)
 {
     static const struct {
@@ -105,7 +105,7 @@ static int all_settings(const struct bench *b, const struct vx_host *h, struct t
     for (size_t i = 0; r == 0 && i < sizeof list / sizeof *list; i++) {
         struct vx_config c;
 
-        r = vx_configure(h, NULL, list[i].settings, &c);
+        r = algo_configure(h->plugin, NULL, list[i].settings, &c);
         for (uint32_t k = 0; r == 0 && k < 3; k++) {
             const struct setting m = {&c, list[i].what, s, batches[k], serial};
 
@@ -140,7 +140,7 @@ static int make(struct sample *s, bool dense)
     return r;
 }
 
-int bench_chain(const struct bench *b, const struct vx_host *h, struct trg_device *device)
+int bench_chain(const struct bench *b, const struct algo_host *h, struct trg_device *device)
 {
     static double serial[2];
     int r = 0;

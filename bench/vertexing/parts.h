@@ -9,5 +9,5 @@
 int bench_adjacency(const struct bench *b, struct trg_device *device);
 int bench_histogram(const struct bench *b, struct trg_device *device);
 int bench_components(const struct bench *b, struct trg_device *device);
-int bench_chain(const struct bench *b, const struct vx_host *h, struct trg_device *device);
+int bench_chain(const struct bench *b, const struct algo_host *h, struct trg_device *device);
 #endif

@@ -83,7 +83,7 @@ static bool parse(int argc, char **argv, struct options *o)
     return o->n > 0;
 }
 
-static int load(const struct options *o, const struct vx_host *h, struct event **ret_events,
+static int load(const struct options *o, const struct algo_host *h, struct event **ret_events,
                 uint32_t *ret_n)
 {
     struct finder *f = NULL;
@@ -159,12 +159,12 @@ static void tell_graph(const struct vx_answer *a, uint32_t n)
     }
 }
 
-static int run(const struct options *o, const struct vx_host *h, const struct vx_config *c,
+static int run(const struct options *o, const struct algo_host *h, const struct vx_config *c,
                const struct event *e, uint32_t n)
 {
     struct trg_device *cpu;
     struct vx_answer *a = NULL;
-    struct driver *d = NULL;
+    struct batches *b = NULL;
     struct score s = {0};
     double best = INFINITY, tracks = 0;
     int r = backends_device(h->backends, "cpu", 0, &cpu);
@@ -172,11 +172,11 @@ static int run(const struct options *o, const struct vx_host *h, const struct vx
     if (r == 0)
         r = vx_answers_new(n, &a);
     if (r == 0)
-        r = driver_open(h, cpu, c, 64, 200000, &d);
+        r = vx_open(h, cpu, c, 64, 200000, &b);
     for (int round = 0; r == 0 && round < 5; round++) {
         double start = (double)clock_ns();
 
-        r = driver_run(d, e, n, a);
+        r = vx_run(b, e, n, a);
         best = fmin(best, ((double)clock_ns() - start) * 1e-3 / n);
     }
     for (uint32_t i = 0; r == 0 && i < n; i++) {
@@ -195,7 +195,7 @@ static int run(const struct options *o, const struct vx_host *h, const struct vx
         if (o->curve)
             r = curve_write(o->curve, o->label, e, a, n);
     }
-    driver_close(d);
+    batches_close(b);
     vx_answers_free(a, n);
     return r;
 }
@@ -205,13 +205,13 @@ int main(int argc, char **argv)
     struct options o = {.preset = "velo-tracks", .n = 1000, .seed = 20260101};
     struct event *events = NULL;
     struct vx_config c;
-    struct vx_host h;
+    struct algo_host h;
     uint32_t n = 0;
     int r;
 
     if (!parse(argc, argv, &o))
         return usage();
-    if (vx_host_open(&h) < 0 || vx_configure(&h, o.config, o.set, &c) < 0)
+    if (algo_host_open(&h, "vertexing") < 0 || algo_configure(h.plugin, o.config, o.set, &c) < 0)
         return 1;
     r = results_open(o.json, "physics-vertexing", o.label ? o.label : o.preset,
                      "vertexing_physics");
@@ -222,6 +222,6 @@ int main(int argc, char **argv)
     if (r < 0)
         fprintf(stderr, "vertexing_physics: %s\n", strerror(-r));
     source_free(events, n);
-    vx_host_close(&h);
+    algo_host_close(&h);
     return results_close() < 0 || r < 0;
 }

@@ -21,8 +21,7 @@
 #define RUNS_MAX  9
 #define LANES_MAX 64
 
-static struct bench_host host;
-static const struct plugin *plugin;
+static struct algo_host host;
 static FILE *json;
 static uint32_t n_runs = 5;
 static const char *only; /* backend that is measured; NULL: all */
@@ -60,9 +59,8 @@ static double seconds(void)
 /* ---------------------------------------------------------------- what is measured */
 
 struct job { /* one thread's share on a device */
-    const struct driver_setup *setup;
     const struct sample *s;
-    struct driver *driver;
+    struct batches *batches;
     struct trg_result *results;
     uint32_t rounds;
     pthread_barrier_t *barrier;
@@ -73,10 +71,10 @@ static void *run_job(void *arg)
 {
     struct job *j = arg;
 
-    j->result = driver_run(j->driver, j->s->rois, j->s->n, j->results); /* warm up */
+    j->result = zfinder_run(j->batches, j->s->rois, j->s->n, j->results, NULL); /* warm up */
     pthread_barrier_wait(j->barrier);
     for (uint32_t i = 0; i < j->rounds && j->result == 0; i++)
-        j->result = driver_run(j->driver, j->s->rois, j->s->n, j->results);
+        j->result = zfinder_run(j->batches, j->s->rois, j->s->n, j->results, NULL);
     pthread_barrier_wait(j->barrier);
     return NULL;
 }
@@ -86,12 +84,12 @@ static double rate_on(struct trg_device *device, const struct zf_config *c, cons
                       uint32_t lanes, uint32_t batch, uint32_t rounds,
                       struct trg_result *ret_results)
 {
-    struct driver_setup setup = {.device = device,
-                                 .host = &host.host,
-                                 .plugin = plugin,
-                                 .params = c,
-                                 .slots = 3,
-                                 .max_rois = batch};
+    struct batches_setup setup = {.device = device,
+                                  .host = &host.host,
+                                  .plugin = &host.plugin->d,
+                                  .config = c,
+                                  .slots = 3,
+                                  .max_rois = batch};
     struct job job[LANES_MAX] = {{0}};
     pthread_t thread[LANES_MAX];
     pthread_barrier_t barrier;
@@ -104,9 +102,9 @@ static double rate_on(struct trg_device *device, const struct zf_config *c, cons
     setup.max_items = (uint32_t)(2 * (uint64_t)batch * (items / s->n) + 400000);
     pthread_barrier_init(&barrier, NULL, lanes + 1);
     for (uint32_t i = 0; i < lanes; i++) {
-        job[i] = (struct job){.setup = &setup, .s = s, .rounds = rounds, .barrier = &barrier};
+        job[i] = (struct job){.s = s, .rounds = rounds, .barrier = &barrier};
         job[i].results = calloc(s->n, sizeof *job[i].results);
-        if (!job[i].results || driver_open(&setup, &job[i].driver) < 0) {
+        if (!job[i].results || batches_open(&setup, &job[i].batches) < 0) {
             fprintf(stderr, "cannot open lane %u\n", i);
             return 0;
         }
@@ -124,7 +122,7 @@ static double rate_on(struct trg_device *device, const struct zf_config *c, cons
         if (i == 0)
             memcpy(ret_results, job[0].results, s->n * sizeof *ret_results);
         free(job[i].results);
-        driver_close(job[i].driver);
+        batches_close(job[i].batches);
     }
     pthread_barrier_destroy(&barrier);
     return good ? (double)lanes * rounds * s->n / (end - start) : 0;
@@ -243,17 +241,15 @@ static void measure_all_devices(const struct zf_config *c, const struct sample *
 static void measure(const struct sample *s, const struct mode *m)
 {
     struct zf_config c;
-    char why[256];
     struct serial *serial = serial_new(400000);
     struct trg_result *want = calloc(s->n, sizeof *want);
     struct trg_device *cpu;
     double rates[RUNS_MAX], base, *z = calloc(s->n, sizeof *z);
     uint32_t close = 0;
 
-    plugin_defaults(plugin, &c);
-    if (plugin_preset(plugin, "pure", &c, why, sizeof why) < 0 ||
-        plugin_set(plugin, "triplet_mode", m->triplet_mode, &c, why, sizeof why) < 0 || !serial ||
-        !want || !z || backends_device(host.backends, "cpu", 0, &cpu) < 0)
+    if (algo_configure(host.plugin, "pure",
+                       (const char *const[]){"triplet_mode", m->triplet_mode, NULL}, &c) < 0 ||
+        !serial || !want || !z || backends_device(host.backends, "cpu", 0, &cpu) < 0)
         exit(1);
     for (uint32_t i = 0; i < n_runs; i++)
         rates[i] = rate_serial(&c, s, serial, z);
@@ -282,7 +278,6 @@ static struct sample make(const char *preset, uint32_t n)
 
 int main(int argc, char **argv)
 {
-    char why[256] = "";
     uint32_t low = 2048, high = 256;
 
     for (int i = 1; i < argc; i++) {
@@ -299,11 +294,8 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    if (bench_host_open(&host) < 0 ||
-        plugin_host_get(host.plugins, "zfinder", &plugin, why, sizeof why) < 0) {
-        fprintf(stderr, "bench_zfinder: %s\n", why);
+    if (algo_host_open(&host, "zfinder") < 0)
         return 1;
-    }
     printf("%-8s %-9s %-44s %6s %12s %9s %7s\n", "sample", "mode", "device", "batch", "RoIs/s",
            "x serial", "spread");
     for (uint32_t k = 0; k < 2; k++) {
@@ -315,6 +307,6 @@ int main(int argc, char **argv)
             generated_fini(&s.rois[i]);
         free(s.rois);
     }
-    bench_host_close(&host);
+    algo_host_close(&host);
     return json && fclose(json) ? 1 : 0;
 }

@@ -35,43 +35,39 @@ static double thread_seconds(void)
 }
 
 /* One case: microseconds an RoI, in `ret`. */
-static int measure(struct bench_host *host, const struct plugin *plugin, size_t i,
-                   struct result *ret)
+static int measure(struct algo_host *host, size_t i, struct result *ret)
 {
     const uint32_t n = cases[i].rois;
     struct generated *rois = calloc(n, sizeof *rois);
     struct trg_result *results = calloc(n, sizeof *results);
     struct zf_config c;
-    struct driver_setup s = {.host = &host->host,
-                             .plugin = plugin,
-                             .params = &c,
-                             .slots = 2,
-                             .max_rois = 16,
-                             .max_items = 300000};
-    struct driver *d = NULL;
-    char why[256];
+    struct batches_setup s = {.host = &host->host,
+                              .plugin = &host->plugin->d,
+                              .config = &c,
+                              .slots = 2,
+                              .max_rois = 16,
+                              .max_items = 300000};
+    struct batches *b = NULL;
     int r = rois && results ? 0 : -1;
 
-    plugin_defaults(plugin, &c);
     if (r == 0)
-        r = plugin_preset(plugin, cases[i].preset, &c, why, sizeof why);
-    if (r == 0)
-        r = plugin_set(plugin, "triplet_mode", cases[i].triplet_mode, &c, why, sizeof why);
+        r = algo_configure(host->plugin, cases[i].preset,
+                           (const char *const[]){"triplet_mode", cases[i].triplet_mode, NULL}, &c);
     if (r == 0)
         r = backends_device(host->backends, "cpu", 0, &s.device);
     for (uint32_t k = 0; r == 0 && k < n; k++)
         r = generator_make(generator_find(cases[i].sample), 1, k, &rois[k]);
     if (r == 0)
-        r = driver_open(&s, &d);
+        r = batches_open(&s, &b);
     for (uint32_t run = 0; r == 0 && run <= RUNS; run++) {
         double start = thread_seconds();
 
         for (uint32_t k = 0; r == 0 && k < cases[i].rounds; k++)
-            r = driver_run(d, rois, n, results);
+            r = zfinder_run(b, rois, n, results, NULL);
         if (run) /* the first one warms up */
             result_add(ret, (thread_seconds() - start) * 1e6 / n / cases[i].rounds);
     }
-    driver_close(d);
+    batches_close(b);
     for (uint32_t k = 0; rois && k < n; k++)
         generated_fini(&rois[k]);
     free(rois);
@@ -103,25 +99,22 @@ static void tell(size_t i, const struct result *r, FILE *json)
 
 int main(int argc, char **argv)
 {
-    static struct bench_host host;
-    const struct plugin *plugin;
+    static struct algo_host host;
     FILE *json = argc > 1 ? fopen(argv[1], "a") : NULL;
-    char why[256] = "";
 
-    if ((argc > 1 && !json) || bench_host_open(&host) < 0 ||
-        plugin_host_get(host.plugins, "zfinder", &plugin, why, sizeof why) < 0) {
-        fprintf(stderr, "zfinder_onecore: cannot begin. %s\n", why);
+    if ((argc > 1 && !json) || algo_host_open(&host, "zfinder") < 0) {
+        fprintf(stderr, "zfinder_onecore: cannot begin\n");
         return 1;
     }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct result r = {.n = 0};
 
-        if (measure(&host, plugin, i, &r) < 0) {
+        if (measure(&host, i, &r) < 0) {
             fprintf(stderr, "zfinder_onecore: a run failed\n");
             return 1;
         }
         tell(i, &r, json);
     }
-    bench_host_close(&host);
+    algo_host_close(&host);
     return json && fclose(json) ? 1 : 0;
 }

@@ -16,8 +16,7 @@
 
 #define SEED 20260101u
 
-static struct bench_host host;
-static const struct plugin *plugin;
+static struct algo_host host;
 static FILE *json, *csv;
 
 struct sample {
@@ -46,26 +45,15 @@ struct setting {
     uint8_t at[N_KNOBS]; /* ... this value of each */
 };
 
-static bool set(struct zf_config *c, const char *key, const char *value)
-{
-    char why[256] = "";
-
-    if (plugin_set(plugin, key, value, c, why, sizeof why) == 0)
-        return true;
-    fprintf(stderr, "zfinder_physics: %s\n", why);
-    return false;
-}
-
 static bool configure(struct zf_config *c, const struct setting *s)
 {
-    char why[256] = "";
-    bool good;
+    const char *settings[2 * N_KNOBS + 1] = {NULL};
 
-    plugin_defaults(plugin, c);
-    good = plugin_preset(plugin, s->preset ? s->preset : "pure", c, why, sizeof why) == 0;
-    for (size_t k = 0; good && !s->preset && k < N_KNOBS; k++)
-        good = set(c, knobs[k].key, knobs[k].value[s->at[k]]);
-    return good;
+    for (size_t k = 0; !s->preset && k < N_KNOBS; k++) {
+        settings[2 * k] = knobs[k].key;
+        settings[2 * k + 1] = knobs[k].value[s->at[k]];
+    }
+    return algo_configure(host.plugin, s->preset ? s->preset : "pure", settings, c) == 0;
 }
 
 /* RoIs with the first vertex within 1 mm of the hard scatter; -1 when it failed. */
@@ -73,18 +61,18 @@ static int within_1mm(const struct sample *s, const struct setting *setting, con
 {
     struct zf_config c;
     struct trg_result *r = calloc(s->n + 1u, sizeof *r);
-    struct driver_setup setup = {.host = &host.host,
-                                 .plugin = plugin,
-                                 .params = &c,
-                                 .slots = 1,
-                                 .max_rois = 16,
-                                 .max_items = 1000000};
-    struct driver *d = NULL;
+    struct batches_setup setup = {.host = &host.host,
+                                  .plugin = &host.plugin->d,
+                                  .config = &c,
+                                  .slots = 1,
+                                  .max_rois = 16,
+                                  .max_items = 1000000};
+    struct batches *b = NULL;
     int good = -1;
 
     if (r && configure(&c, setting) &&
         backends_device(host.backends, "cpu", 0, &setup.device) == 0 &&
-        driver_open(&setup, &d) == 0 && driver_run(d, s->rois, s->n, r) == 0)
+        batches_open(&setup, &b) == 0 && zfinder_run(b, s->rois, s->n, r, NULL) == 0)
         good = 0;
     for (uint32_t i = 0; good >= 0 && i < s->n; i++) {
         float dz = r[i].value[1] - s->rois[i].vertex_z[0];
@@ -93,7 +81,7 @@ static int within_1mm(const struct sample *s, const struct setting *setting, con
         if (plot)
             fprintf(csv, "%s,%s,%.4f,%u\n", s->name, plot, (double)dz, s->rois[i].n);
     }
-    driver_close(d);
+    batches_close(b);
     free(r);
     return good;
 }
@@ -207,7 +195,6 @@ static FILE *open_file(const char *folder, const char *name)
 
 int main(int argc, char **argv)
 {
-    char why[256] = "";
     bool good;
 
     if (argc != 2) {
@@ -216,14 +203,10 @@ int main(int argc, char **argv)
     }
     json = open_file(argv[1], "physics-zfinder.jsonl");
     csv = open_file(argv[1], "physics-zfinder.csv");
-    if (!json || !csv || bench_host_open(&host) < 0)
+    if (!json || !csv || algo_host_open(&host, "zfinder") < 0)
         return 1;
-    if (plugin_host_get(host.plugins, "zfinder", &plugin, why, sizeof why) < 0) {
-        fprintf(stderr, "zfinder_physics: %s\n", why);
-        return 1;
-    }
     fprintf(csv, "sample,mode,dz_mm,spacepoints\n");
     good = measure("lowlum", 2000) && measure("highlum", 200) && measure("phase2", 50);
-    bench_host_close(&host);
+    algo_host_close(&host);
     return fclose(json) || fclose(csv) || !good ? 1 : 0;
 }

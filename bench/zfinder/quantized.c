@@ -14,8 +14,7 @@
 
 #define SEED 20260101u
 
-static struct bench_host host;
-static const struct plugin *plugin;
+static struct algo_host host;
 static FILE *json;
 
 static const struct sample {
@@ -28,40 +27,27 @@ static const struct setting {
 } settings[] = {{"pairs", "pure", "0"}, {"triplets", "pure", "2"}, {"preset dense", "dense", "1"}};
 #define N_SETTINGS (sizeof settings / sizeof *settings)
 
-static int configure(struct zf_config *c, const struct setting *s)
-{
-    char why[256] = "";
-    int r;
-
-    plugin_defaults(plugin, c);
-    r = plugin_preset(plugin, s->preset, c, why, sizeof why);
-    if (r == 0)
-        r = plugin_set(plugin, "triplet_mode", s->triplet_mode, c, why, sizeof why);
-    if (r < 0)
-        fprintf(stderr, "zfinder_quantized: %s\n", why);
-    return r;
-}
-
 static int run(const struct setting *setting, const struct generated *rois, uint32_t n,
                struct trg_result *results)
 {
     struct zf_config c;
-    struct driver_setup setup = {.host = &host.host,
-                                 .plugin = plugin,
-                                 .params = &c,
-                                 .slots = 1,
-                                 .max_rois = 16,
-                                 .max_items = 1000000};
-    struct driver *d = NULL;
-    int r = configure(&c, setting);
+    struct batches_setup setup = {.host = &host.host,
+                                  .plugin = &host.plugin->d,
+                                  .config = &c,
+                                  .slots = 1,
+                                  .max_rois = 16,
+                                  .max_items = 1000000};
+    struct batches *b = NULL;
+    int r = algo_configure(host.plugin, setting->preset,
+                           (const char *const[]){"triplet_mode", setting->triplet_mode, NULL}, &c);
 
     if (r == 0)
         r = backends_device(host.backends, "cpu", 0, &setup.device);
     if (r == 0)
-        r = driver_open(&setup, &d);
+        r = batches_open(&setup, &b);
     if (r == 0)
-        r = driver_run(d, rois, n, results);
-    driver_close(d);
+        r = zfinder_run(b, rois, n, results, NULL);
+    batches_close(b);
     return r;
 }
 
@@ -182,7 +168,6 @@ static int make_and_measure(const struct sample *s)
 
 int main(int argc, char **argv)
 {
-    char why[256] = "";
     int r = 0;
 
     if (argc != 2) {
@@ -190,18 +175,14 @@ int main(int argc, char **argv)
         return 2;
     }
     json = fopen(argv[1], "w");
-    if (!json || bench_host_open(&host) < 0)
+    if (!json || algo_host_open(&host, "zfinder") < 0)
         return 1;
-    if (plugin_host_get(host.plugins, "zfinder", &plugin, why, sizeof why) < 0) {
-        fprintf(stderr, "zfinder_quantized: %s\n", why);
-        return 1;
-    }
     printf(
         "| RoIs | | within 1 mm, floats | their mean dz, um | quantized | mean dz, um | lost, won "
         "| change of dz, um |\n"
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     for (size_t i = 0; r == 0 && i < sizeof samples / sizeof *samples; i++)
         r = make_and_measure(&samples[i]);
-    bench_host_close(&host);
+    algo_host_close(&host);
     return fclose(json) || r < 0 ? 1 : 0;
 }

@@ -78,22 +78,22 @@ static void match_track(struct match *m, const struct event *e, struct truth *t,
 }
 
 static void match_tracks(struct match *m, const struct event *e, struct truth *t,
-                         const struct found *f)
+                         const struct products *f)
 {
     uint32_t hits[64], at = 0;
 
-    for (uint32_t i = 0; i < f->n; i++) {
-        const uint32_t n = f->n_hits[i];
+    for (uint32_t i = 0; i < f->of[0].n; i++) {
+        const uint32_t n = found_hits(f)[i];
 
-        hits[0] = f->inner[at];
+        hits[0] = found_inner(f)[at];
         for (uint32_t k = 0; k + 1 < n && k + 1 < 64; k++)
-            hits[k + 1] = f->outer[at + k];
+            hits[k + 1] = found_outer(f)[at + k];
         at += n - 1;
         match_track(m, e, t, hits, n);
     }
 }
 
-int match_add(struct match *m, const struct event *e, const struct found *f)
+int match_add(struct match *m, const struct event *e, const struct products *f)
 {
     const size_t room = e->n_particles + (size_t)1;
     uint32_t *block = calloc(room, 5 * sizeof *block);

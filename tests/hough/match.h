@@ -16,7 +16,7 @@ struct match {
 };
 
 /* Adds one event; -ENOMEM. */
-int match_add(struct match *m, const struct event *e, const struct found *f);
+int match_add(struct match *m, const struct event *e, const struct products *f);
 double match_efficiency(const struct match *m, enum match_class c);
 double match_ghosts(const struct match *m); /* of all tracks */
 double match_clones(const struct match *m); /* of the tracks that belong to a particle */

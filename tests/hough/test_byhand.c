@@ -11,15 +11,14 @@
 
 #include "testing.h"
 
-#define HITS     256
-#define SET(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define HITS 256
 
 static const char *const presets[] = {"velo", "paint", "brute", "analytic"};
 
 struct sample { /* an event made of straight lines */
     struct event e;
     struct trg_result result;
-    struct found *found;
+    struct products *found;
 };
 
 static void begin(struct sample *s)
@@ -32,7 +31,7 @@ static void begin(struct sample *s)
 static void end(struct sample *s)
 {
     event_free(&s->e);
-    found_free(s->found, 1);
+    products_free(s->found, 1);
 }
 
 static void add_hit(struct sample *s, float x, float y, float z, uint16_t layer)
@@ -60,14 +59,14 @@ static uint32_t find(struct sample *s, const char *preset, const char *const *se
 {
     struct hough_config c;
 
-    found_free(s->found, 1);
+    products_free(s->found, 1);
     s->found = calloc(1, sizeof *s->found);
     assert_non_null(s->found);
-    assert_int_equal(driver_configure(&host, &c, preset, settings), 0);
+    configure(&c, preset, settings);
     run_on(cpu(), &c, &s->e, 1, 1, &s->result, s->found);
-    assert_int_equal((uint32_t)s->result.value[0], s->found->n);
+    assert_int_equal((uint32_t)s->result.value[0], s->found->of[0].n);
     assert_int_equal((uint32_t)s->result.value[1], s->e.n);
-    return s->found->n;
+    return s->found->of[0].n;
 }
 
 static void nothing_in_nothing_out(void **state)
@@ -96,16 +95,17 @@ static void one_line(void **state)
     add_line(&s, 0.0f, 0.0f, 0.08f, 0.06f, 75, 6);
     for (uint32_t p = 0; p < 4; p++) {
         assert_int_equal(find(&s, presets[p], NULL), 1);
-        assert_int_equal(s.found->n_hits[0], 6);
-        assert_true(fabsf(s.found->column[3][0] - 0.08f) < 1e-5f);
-        assert_true(fabsf(s.found->column[4][0] - 0.06f) < 1e-5f);
+        assert_int_equal(found_hits(s.found)[0], 6);
+        assert_true(fabsf(found_column(s.found, 3)[0] - 0.08f) < 1e-5f);
+        assert_true(fabsf(found_column(s.found, 4)[0] - 0.06f) < 1e-5f);
         /* the state is where the line is closest to the beam: at the origin */
-        assert_true(fabsf(s.found->column[0][0]) < 1e-3f && fabsf(s.found->column[2][0]) < 1e-2f);
-        assert_true(s.found->column[8][0] < 1e-3f);
-        assert_true(s.found->column[5][0] > 0 && s.found->column[6][0] > 0);
-        assert_int_equal(s.found->n_doublets, 5);
+        assert_true(fabsf(found_column(s.found, 0)[0]) < 1e-3f &&
+                    fabsf(found_column(s.found, 2)[0]) < 1e-2f);
+        assert_true(found_column(s.found, 8)[0] < 1e-3f);
+        assert_true(found_column(s.found, 5)[0] > 0 && found_column(s.found, 6)[0] > 0);
+        assert_int_equal(s.found->of[1].n, 5);
         for (uint32_t k = 0; k < 5; k++)
-            assert_true(s.found->inner[k] == k && s.found->outer[k] == k + 1);
+            assert_true(found_inner(s.found)[k] == k && found_outer(s.found)[k] == k + 1);
     }
     end(&s);
 }
@@ -119,9 +119,9 @@ static void a_line_backwards(void **state)
     add_line(&s, 0.02f, -0.03f, -0.12f, 0.1f, -280, 7); /* the beam line is at the high end */
     for (uint32_t p = 0; p < 4; p++) {
         assert_int_equal(find(&s, presets[p], NULL), 1);
-        assert_int_equal(s.found->n_hits[0], 7);
-        assert_true(fabsf(s.found->column[3][0] + 0.12f) < 1e-5f);
-        assert_true(fabsf(s.found->column[2][0]) < 1.0f);
+        assert_int_equal(found_hits(s.found)[0], 7);
+        assert_true(fabsf(found_column(s.found, 3)[0] + 0.12f) < 1e-5f);
+        assert_true(fabsf(found_column(s.found, 2)[0]) < 1.0f);
     }
     end(&s);
 }
@@ -139,7 +139,7 @@ static void lines_that_cross(void **state)
     for (uint32_t p = 0; p < 4; p++) {
         assert_int_equal(find(&s, presets[p], NULL), 4);
         assert_int_equal((uint32_t)s.result.value[2], 21);
-        assert_int_equal(find(&s, presets[p], SET("passes", "1", "ip_max_mm", "1")), 3);
+        assert_int_equal(find(&s, presets[p], SETTINGS("passes", "1", "ip_max_mm", "1")), 3);
     }
     end(&s);
 }
@@ -175,8 +175,8 @@ static void outliers(void **state)
     add_hit(&s, 0.1f * 250 + 1.5f, 0.05f * 250, 250, 24);
     for (uint32_t p = 0; p < 4; p++) {
         assert_int_equal(find(&s, presets[p], NULL), 1);
-        assert_int_equal(s.found->n_hits[0], 7);
-        assert_true(s.found->column[8][0] < 1e-3f);
+        assert_int_equal(found_hits(s.found)[0], 7);
+        assert_true(found_column(s.found, 8)[0] < 1e-3f);
     }
     end(&s);
 }
@@ -192,7 +192,7 @@ static void hits_at_one_place(void **state)
     add_hit(&s, s.e.x[1], s.e.y[1], s.e.z[1], s.e.layer[1]);
     for (uint32_t p = 0; p < 4; p++) {
         assert_int_equal(find(&s, presets[p], NULL), 1);
-        assert_int_equal(s.found->n_hits[0], 4);
+        assert_int_equal(found_hits(s.found)[0], 4);
     }
     end(&s);
 }
@@ -205,11 +205,11 @@ static void full_bins_are_told(void **state)
     begin(&s);
     for (uint32_t i = 0; i < 20; i++)
         add_hit(&s, 10, 0.01f * (float)i, 100, 7);
-    find(&s, "velo", SET("max_bin_hits", "8", "passes", "1"));
+    find(&s, "velo", SETTINGS("max_bin_hits", "8", "passes", "1"));
     assert_int_equal(s.result.status, TRG_TRUNCATED);
     assert_int_equal(s.result.wanted, 20);
     assert_int_equal(s.result.kept, 8);
-    find(&s, "velo", SET("passes", "1"));
+    find(&s, "velo", SETTINGS("passes", "1"));
     assert_int_equal(s.result.status, TRG_OK);
     end(&s);
 }
@@ -223,12 +223,12 @@ static void too_many_peaks_are_told(void **state)
     begin(&s);
     add_line(&s, 0, 0, 0.1f, 0, 75, 4);
     add_line(&s, 0, 0, 0.25f, 0.002f, 75, 7);
-    assert_int_equal(find(&s, "velo", SET("passes", "1")), 2);
+    assert_int_equal(find(&s, "velo", SETTINGS("passes", "1")), 2);
     assert_int_equal(s.result.status, TRG_OK);
-    assert_int_equal(find(&s, "velo", SET("passes", "1", "max_peaks", "2")), 1);
+    assert_int_equal(find(&s, "velo", SETTINGS("passes", "1", "max_peaks", "2")), 1);
     assert_int_equal(s.result.status, TRG_TRUNCATED);
     assert_true(s.result.wanted > s.result.kept && s.result.kept >= 1);
-    assert_int_equal(s.found->n_hits[0], 7);
+    assert_int_equal(found_hits(s.found)[0], 7);
     end(&s);
 }
 
@@ -243,8 +243,8 @@ static void the_whole_plane(void **state)
     add_line(&s, 0, 0, -0.15f, 0.02f, 75, 6);
     for (uint32_t p = 1; p < 4; p++) {
         assert_int_equal(find(&s, presets[p],
-                              SET("phi_bins", "1", "passes", "1", "n_theta", "300", "n_r", "256",
-                                  "distance_cells", "4")),
+                              SETTINGS("phi_bins", "1", "passes", "1", "n_theta", "300", "n_r",
+                                       "256", "distance_cells", "4")),
                          2);
         assert_int_equal((uint32_t)s.result.value[2], 11);
     }
@@ -263,10 +263,11 @@ static void impossible_parameters(void **state)
 
     (void)state;
     for (uint32_t i = 0; i < 3; i++)
-        assert_int_equal(driver_configure(&host, &c, NULL, bad[i]), -EINVAL);
-    assert_int_equal(driver_configure(&host, &c, NULL, bad[3]), 0);
-    assert_int_equal(driver_configure(&host, &c, "analytic",
-                                      SET("n_r", "512", "n_theta", "512", "distance_cells", "8")),
+        assert_int_equal(algo_configure(host.plugin, NULL, bad[i], &c), -EINVAL);
+    configure(&c, NULL, bad[3]);
+    assert_int_equal(algo_configure(host.plugin, "analytic",
+                                    SETTINGS("n_r", "512", "n_theta", "512", "distance_cells", "8"),
+                                    &c),
                      -EINVAL);
 }
 

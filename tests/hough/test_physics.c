@@ -18,13 +18,13 @@
 static struct match look(const char *preset, const struct event *events, uint32_t n)
 {
     struct trg_result *results = calloc(n, sizeof *results);
-    struct found *found = calloc(n, sizeof *found);
+    struct products *found = calloc(n, sizeof *found);
     struct match m;
     struct hough_config c;
 
     memset(&m, 0, sizeof m);
     assert_true(results && found);
-    assert_int_equal(driver_configure(&host, &c, preset, NULL), 0);
+    configure(&c, preset, NULL);
     run_on(cpu(), &c, events, n, 8, results, found);
     for (uint32_t i = 0; i < n; i++)
         assert_int_equal(match_add(&m, &events[i], &found[i]), 0);
@@ -32,7 +32,7 @@ static struct match look(const char *preset, const struct event *events, uint32_
                   match_efficiency(&m, MATCH_ETA25), match_efficiency(&m, MATCH_BEAUTY),
                   match_ghosts(&m), match_clones(&m));
     free(results);
-    found_free(found, n);
+    products_free(found, n);
     return m;
 }
 

@@ -17,7 +17,7 @@ struct agreement {
 
 /* Counts tracks with the same hits.  No hit is on two tracks, so the first tells which to compare.
  */
-static void compare(struct agreement *a, const struct event *e, const struct found *f,
+static void compare(struct agreement *a, const struct event *e, const struct products *f,
                     const struct serial_tracks *want)
 {
     uint32_t *track_of = calloc(e->n + 1u, sizeof *track_of), at = 0;
@@ -25,16 +25,16 @@ static void compare(struct agreement *a, const struct event *e, const struct fou
     assert_non_null(track_of);
     for (uint32_t i = 0; i < want->n; i++)
         track_of[want->list[i].hit[0]] = i + 1;
-    for (uint32_t i = 0; i < f->n; i++) {
-        uint32_t other = track_of[f->inner[at]], n = f->n_hits[i], k = 0;
+    for (uint32_t i = 0; i < f->of[0].n; i++) {
+        uint32_t other = track_of[found_inner(f)[at]], n = found_hits(f)[i], k = 0;
 
         if (other && want->list[other - 1].n == n)
-            while (k + 1 < n && f->outer[at + k] == want->list[other - 1].hit[k + 1])
+            while (k + 1 < n && found_outer(f)[at + k] == want->list[other - 1].hit[k + 1])
                 k++;
         a->same += other && want->list[other - 1].n == n && k + 1 == n;
         at += n - 1;
     }
-    a->mine += f->n;
+    a->mine += f->of[0].n;
     a->theirs += want->n;
     free(track_of);
 }
@@ -43,12 +43,12 @@ static struct agreement agree(const char *const *settings, uint32_t n, uint64_t 
 {
     struct event *events = make_events("velo", seed, n);
     struct trg_result *results = calloc(n, sizeof *results);
-    struct found *found = calloc(n, sizeof *found);
+    struct products *found = calloc(n, sizeof *found);
     struct agreement a = {0, 0, 0};
     struct hough_config c;
 
     assert_true(results && found);
-    assert_int_equal(driver_configure(&host, &c, "paint", settings), 0);
+    configure(&c, "paint", settings);
     run_on(cpu(), &c, events, n, 3, results, found);
     for (uint32_t i = 0; i < n; i++) {
         struct serial_tracks want;
@@ -59,7 +59,7 @@ static struct agreement agree(const char *const *settings, uint32_t n, uint64_t 
     }
     print_message("%u tracks here, %u there, %u the same\n", a.mine, a.theirs, a.same);
     free(results);
-    found_free(found, n);
+    products_free(found, n);
     events_free(events, n);
     return a;
 }
@@ -74,8 +74,8 @@ static void the_same_tracks(void **state)
 
 static void the_same_tracks_in_other_cells(void **state)
 {
-    struct agreement a = agree((const char *const[]){"n_theta", "24", "n_r", "20", "passes", "1",
-                                                     "distance_cells", "2", "threshold", "4", NULL},
+    struct agreement a = agree(SETTINGS("n_theta", "24", "n_r", "20", "passes", "1",
+                                        "distance_cells", "2", "threshold", "4"),
                                3, fresh_seed() + 1);
 
     (void)state;

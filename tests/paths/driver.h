@@ -3,21 +3,10 @@
 #ifndef PATHS_TEST_DRIVER_H
 #define PATHS_TEST_DRIVER_H
 #include <stdbool.h>
-#include <stdint.h>
 
+#include "algohost.h"
+#include "batches.h"
 #include "paths.h"
-#include "plugin_host.h"
-
-/* The backends and plugins of the build (TRIGD_BUILD); log lines of level warn and up are printed.
- */
-struct paths_host {
-    struct trg_host host;
-    struct backends *backends;
-    struct plugin_host *plugins;
-    const struct plugin *plugin; /* "paths" */
-};
-int paths_host_open(struct paths_host *h);
-void paths_host_close(struct paths_host *h);
 
 /* One RoI's hits and doublets; arrays grow as they are added to and belong to it. */
 struct roi {
@@ -49,6 +38,6 @@ bool answers_equal(const struct answer *a, const struct answer *b);
 
 /* Runs all RoIs in batches of `batch`, two in flight.  `ret_answers` has a place for each RoI and
  * is freed by the caller with answers_free.  0 or a negative errno. */
-int paths_run(const struct paths_host *h, struct trg_device *device, const struct pa_config *config,
+int paths_run(const struct algo_host *h, struct trg_device *device, const struct pa_config *config,
               const struct roi *rois, uint32_t n, uint32_t batch, struct answer *ret_answers);
 #endif

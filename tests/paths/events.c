@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stage.h"
-
 #define PT_CUT   0.9
 #define LAYERS   4u   /* a particle that counts has hits on so many */
 #define MATCHED  0.75 /* of a candidate's hits belong to its particle */
@@ -19,106 +17,69 @@
 
 /* ---------------------------------------------------------------- doublets */
 
-struct once { /* a plugin that runs once */
-    struct trg_queue *queue;
-    struct trg_buffer *buffer;
-    struct trg_algo *algo;
-    void *config;
-};
-
-static int set_up(const struct plugin *p, const char *const *settings, void **ret_config)
+static void hits_of(const void *rois, uint32_t i, struct stage_source *ret_sources,
+                    struct trg_roi_info *ret_info)
 {
-    void *config = calloc(1, p->d.config_size);
-    char why[256] = "";
+    const struct roi *r = (const struct roi *)rois + i;
 
-    if (!config)
-        return -ENOMEM;
-    plugin_defaults(p, config);
-    for (; *settings; settings += 2) {
-        int r = strcmp(settings[0], "preset") != 0
-                    ? plugin_set(p, settings[0], settings[1], config, why, sizeof why)
-                    : plugin_preset(p, settings[1], config, why, sizeof why);
-
-        if (r < 0) {
-            fprintf(stderr, "kdtree: %s\n", why);
-            free(config);
-            return r;
-        }
-    }
-    *ret_config = config;
-    return 0;
+    ret_sources[0] =
+        (struct stage_source){.n = r->n_hits, .column = {r->x, r->y, r->z, r->layer, r->id}};
+    ret_info->phi_half_rad = 4;
 }
 
-static int run_once(const struct plugin *p, struct once *o, struct trg_batch *b, struct roi *r,
-                    uint32_t room)
+/* Hands the doublets over; -E2BIG, which was told, where they are not all. */
+static int take_doublets(struct roi *r, const struct trg_result *result, struct product *doublets)
 {
-    int e = p->d.submit(o->algo, b, o->queue);
-
-    r->inner = realloc(r->inner, (room + 1u) * sizeof *r->inner);
-    r->outer = realloc(r->outer, (room + 1u) * sizeof *r->outer);
-    if (!r->inner || !r->outer)
-        e = -ENOMEM;
-    b->outputs[0]->column[0] = r->inner;
-    b->outputs[0]->column[1] = r->outer;
-    if (e == 0)
-        e = trg_finish(o->queue);
-    if (e == 0)
-        e = p->d.collect(o->algo, b);
-    if (e == 0 && b->results->status != TRG_OK) {
-        fprintf(stderr, "kdtree kept %u of %u doublets\n", b->results->kept, b->results->wanted);
-        e = -E2BIG;
-    }
-    r->n_doublets = b->outputs[0]->n;
-    r->doublet_room = room + 1u;
-    return e;
+    free(r->inner);
+    free(r->outer);
+    r->inner = doublets->column[0];
+    r->outer = doublets->column[1];
+    r->n_doublets = doublets->n;
+    r->doublet_room = doublets->room;
+    if (result->status == TRG_OK)
+        return 0;
+    fprintf(stderr, "kdtree kept %u of %u doublets\n", result->kept, result->wanted);
+    return -E2BIG;
 }
 
-int event_doublets(const struct paths_host *h, const char *const *settings, struct roi *r)
+int event_doublets(const struct algo_host *h, const char *const *settings, struct roi *r)
 {
-    struct trg_roi_info info = {.phi_half_rad = 4};
-    struct stage_source source = {.n = r->n_hits, .column = {r->x, r->y, r->z, r->layer, r->id}};
-    struct trg_output output = {0};
+    struct batches_setup setup = {
+        .host = &h->host, .slots = 1, .max_rois = 1, .max_items = r->n_hits + 1u};
     struct trg_result result = {0};
-    struct trg_batch b = {.n_rois = 1, .rois = &info, .results = &result, .outputs = {&output}};
-    struct trg_limits limits = {.size = sizeof limits,
-                                .slots = 1,
-                                .max_rois = 1,
-                                .max_items = r->n_hits + 1u,
-                                .max_items_roi = r->n_hits + 1u};
+    struct products products = {0};
+    const struct batches_work work = {
+        .n = 1, .input = hits_of, .rois = r, .results = &result, .products = &products};
+    struct batches *b = NULL;
     const struct plugin *p;
-    struct trg_device *cpu;
-    struct once o = {0};
+    void *config = NULL;
     char why[256] = "";
     int e = plugin_host_get(h->plugins, "kdtree", &p, why, sizeof why);
 
-    if (e == 0)
-        e = set_up(p, settings, &o.config);
-    if (e == 0)
-        e = backends_device(h->backends, "cpu", 0, &cpu);
-    if (e == 0)
-        e = p->d.create(&h->host, o.config, cpu, &limits, &o.algo);
-    if (e == 0)
-        e = trg_queue_new(cpu, &o.queue);
-    if (e == 0)
-        e = trg_buffer_new(cpu, TRG_MEM_PINNED, stage_bytes(TRG_HITS, 1, limits.max_items),
-                           &o.buffer);
-    if (e == 0) {
-        b.in[0].kind = TRG_HITS;
-        b.in[0].dev = o.buffer;
-        b.in[0].host = trg_buffer_host(o.buffer);
-        stage_fill(TRG_HITS, 1, &info, &source, trg_buffer_host(o.buffer), &b.in[0].span);
-        p->d.output_items(o.config, &r->n_hits, &output.capacity);
-        e = run_once(p, &o, &b, r, output.capacity);
+    if (e < 0) {
+        fprintf(stderr, "%s\n", why);
+        return e;
     }
-    if (o.algo)
-        p->d.destroy(o.algo);
-    trg_queue_free(o.queue);
-    trg_buffer_free(o.buffer);
-    free(o.config);
+    config = calloc(1, p->d.config_size);
+    e = config ? algo_configure(p, NULL, settings, config) : -ENOMEM;
+    setup.plugin = &p->d;
+    setup.config = config;
+    if (e == 0)
+        e = backends_device(h->backends, "cpu", 0, &setup.device);
+    if (e == 0)
+        e = batches_open(&setup, &b);
+    if (e == 0)
+        e = batches_run(b, &work);
+    batches_close(b);
+    if (e == 0)
+        e = take_doublets(r, &result, &products.of[0]);
+    else
+        products_fini(&products);
+    free(config);
     return e;
 }
 
-int event_make(const struct paths_host *h, const char *preset, uint64_t seed, uint64_t i,
+int event_make(const struct algo_host *h, const char *preset, uint64_t seed, uint64_t i,
                const char *const *settings, struct event *ret)
 {
     const struct generator_preset *p = generator_find(preset);

@@ -13,12 +13,12 @@ struct event {
 
 /* Event number i of a preset, with doublets made by the plugin kdtree on the CPU: settings are
  * "key", "value", ..., NULL.  0 or a negative errno, which was told. */
-int event_make(const struct paths_host *h, const char *preset, uint64_t seed, uint64_t i,
+int event_make(const struct algo_host *h, const char *preset, uint64_t seed, uint64_t i,
                const char *const *settings, struct event *ret);
 void event_fini(struct event *e);
 
 /* Replaces the doublets of the RoI by those that kdtree makes of its hits. */
-int event_doublets(const struct paths_host *h, const char *const *settings, struct roi *r);
+int event_doublets(const struct algo_host *h, const char *const *settings, struct roi *r);
 
 #define TALLY_BINS 24u
 struct fraction {

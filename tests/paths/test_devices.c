@@ -18,13 +18,12 @@ struct task {
     struct pa_config config;
 };
 
-static void on_device(struct trg_device *device, const char *name, void *ctx)
+static void on_device(struct trg_device *device, void *ctx)
 {
     static const uint32_t batches[] = {1, 7, ROIS};
     struct task *t = ctx;
     struct answer got[ROIS];
 
-    (void)name;
     for (uint32_t growth = PA_GROW_AUTO; growth <= PA_GROW_DEPTH; growth++) {
         uint32_t batch = batches[growth % 3];
 

@@ -110,12 +110,11 @@ static void compare(const struct task *t, const struct answer *a)
     assert_memory_equal(got, t->want, a->n * sizeof *got);
 }
 
-static void on_device(struct trg_device *device, const char *name, void *ctx)
+static void on_device(struct trg_device *device, void *ctx)
 {
     static const char *const growths[] = {"breadth", "scan", "depth"};
     const struct task *t = ctx;
 
-    (void)name;
     for (uint32_t g = 0; g < 3; g++) {
         struct pa_config c;
         struct answer a;

@@ -32,11 +32,10 @@ struct task {
     struct pa_config config;
 };
 
-static void on_device(struct trg_device *device, const char *name, void *ctx)
+static void on_device(struct trg_device *device, void *ctx)
 {
     struct task *t = ctx;
 
-    (void)name;
     for (uint32_t growth = PA_GROW_BREADTH; growth <= PA_GROW_DEPTH; growth++) {
         struct answer a;
 

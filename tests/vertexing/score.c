@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "vertexing.h"
+
 const uint32_t score_bin_low[SCORE_BINS + 1] = {4, 6, 10, 15, 20, 30, 40, 50, 70, 100, UINT32_MAX};
 
 double score_ratio(uint32_t part, uint32_t all, double *ret_error)
@@ -116,7 +118,7 @@ static bool has_candidate(const struct event_vertex *v, const struct vx_answer *
 
 void score_add(struct score *s, const struct event *e, const struct vx_answer *a)
 {
-    uint32_t vertex_of[EVENT_VERTICES], collision_of[ANSWER_ROOM];
+    uint32_t vertex_of[EVENT_VERTICES], collision_of[VX_PV_MAX + VX_SV_MAX];
 
     match(e, a, vertex_of, collision_of);
     s->events++;

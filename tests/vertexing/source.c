@@ -8,95 +8,53 @@
 
 #include "generator.h"
 #include "roifile.h"
-#include "stage.h"
 
 #define HITS_MAX   20000u
 #define TRACKS_MAX 8192u
 
 struct finder {
-    const struct plugin *plugin;
     void *config;
-    struct trg_device *device;
-    bool is_host;
-    struct trg_algo *algo;
-    struct trg_queue *queue;
-    struct trg_buffer *host, *dev;
-    struct trg_output tracks;
+    struct batches *batches;
+    struct products products; /* of the last event */
 };
 
 void finder_close(struct finder *f)
 {
     if (!f)
         return;
-    if (f->plugin)
-        f->plugin->d.destroy(f->algo);
-    trg_queue_free(f->queue);
-    if (f->dev != f->host)
-        trg_buffer_free(f->dev);
-    trg_buffer_free(f->host);
-    for (uint32_t c = 0; c < EVENT_COLUMNS; c++)
-        free(f->tracks.column[c]);
+    batches_close(f->batches);
+    products_fini(&f->products);
     free(f->config);
     free(f);
 }
 
-/* Finds the plugin, and a configuration for it. */
-static int choose_plugin(const struct vx_host *h, const char *name, const char *const *settings,
-                         struct finder *f)
-{
-    char why[256] = "";
-    int r = plugin_host_get(h->plugins, name, &f->plugin, why, sizeof why);
-
-    if (r == 0 &&
-        (f->plugin->d.consumes[0] != TRG_HITS || f->plugin->d.produces[0] != TRG_TRACKS)) {
-        snprintf(why, sizeof why, "plugin %s does not make tracks of hits", name);
-        r = -EINVAL;
-    }
-    if (r == 0) {
-        f->config = calloc(1, f->plugin->d.config_size + 1);
-        if (!f->config)
-            return -ENOMEM;
-        plugin_defaults(f->plugin, f->config);
-        for (; r == 0 && settings && *settings; settings += 2)
-            r = plugin_set(f->plugin, settings[0], settings[1], f->config, why, sizeof why);
-    }
-    if (r < 0)
-        fprintf(stderr, "%s\n", why);
-    return r;
-}
-
-int finder_open(const struct vx_host *h, const char *plugin, struct trg_device *device,
+int finder_open(const struct algo_host *h, const char *plugin, struct trg_device *device,
                 const char *const *settings, struct finder **ret_finder)
 {
-    const struct trg_limits limits = {.size = sizeof limits,
-                                      .slots = 1,
-                                      .max_rois = 1,
-                                      .max_items = HITS_MAX,
-                                      .max_items_roi = HITS_MAX};
-    struct finder *f = calloc(1, sizeof *f);
-    struct trg_device_info info;
-    int r;
+    struct batches_setup setup = {
+        .host = &h->host, .device = device, .slots = 1, .max_rois = 1, .max_items = HITS_MAX};
+    const struct plugin *p;
+    struct finder *f;
+    char why[256] = "";
+    int r = plugin_host_get(h->plugins, plugin, &p, why, sizeof why);
 
+    if (r == 0 && (p->d.consumes[0] != TRG_HITS || p->d.produces[0] != TRG_TRACKS)) {
+        snprintf(why, sizeof why, "plugin %s does not make tracks of hits", plugin);
+        r = -EINVAL;
+    }
+    if (r < 0) {
+        fprintf(stderr, "%s\n", why);
+        return r;
+    }
+    f = calloc(1, sizeof *f);
     if (!f)
         return -ENOMEM;
-    f->device = device;
-    trg_device_info(device, &info);
-    f->is_host = info.is_host != 0;
-    r = choose_plugin(h, plugin, settings, f);
-    for (uint32_t c = 0; r == 0 && c < EVENT_COLUMNS; c++) {
-        f->tracks.column[c] = calloc(TRACKS_MAX, 4);
-        r = f->tracks.column[c] ? 0 : -ENOMEM;
-    }
+    f->config = calloc(1, p->d.config_size + 1);
+    r = f->config ? algo_configure(p, NULL, settings, f->config) : -ENOMEM;
+    setup.plugin = &p->d;
+    setup.config = f->config;
     if (r == 0)
-        r = trg_queue_new(device, &f->queue);
-    if (r == 0)
-        r = trg_buffer_new(device, TRG_MEM_PINNED, stage_bytes(TRG_HITS, 1, HITS_MAX), &f->host);
-    if (r == 0 && !f->is_host)
-        r = trg_buffer_new(device, TRG_MEM_DEVICE, stage_bytes(TRG_HITS, 1, HITS_MAX), &f->dev);
-    if (f->is_host)
-        f->dev = f->host;
-    if (r == 0)
-        r = f->plugin->d.create(&h->host, f->config, device, &limits, &f->algo);
+        r = batches_open(&setup, &f->batches);
     if (r < 0) {
         finder_close(f);
         return r;
@@ -105,36 +63,37 @@ int finder_open(const struct vx_host *h, const char *plugin, struct trg_device *
     return 0;
 }
 
+struct hits { /* of one event */
+    struct trg_roi_info info;
+    struct stage_source source;
+};
+
+static void input(const void *rois, uint32_t i, struct stage_source *ret_sources,
+                  struct trg_roi_info *ret_info)
+{
+    const struct hits *h = (const struct hits *)rois + i;
+
+    ret_sources[0] = h->source;
+    *ret_info = h->info;
+}
+
 /* Fills the tracks of `e` from n hits. */
 static int find_tracks(struct finder *f, uint32_t n, const void *const *columns, struct event *e)
 {
-    struct stage_source s = {.n = n};
-    struct trg_result result = {0};
-    struct trg_output nothing = {0};
-    struct trg_batch b = {
-        .n_rois = 1, .rois = &e->info, .results = &result, .outputs = {&f->tracks, &nothing}};
-    size_t bytes;
+    const struct product *tracks = &f->products.of[0];
+    struct hits hits = {.info = e->info, .source = {.n = n}};
+    struct trg_result result;
+    const struct batches_work work = {
+        .n = 1, .input = input, .rois = &hits, .results = &result, .products = &f->products};
     int r;
 
-    if (n > HITS_MAX)
-        return -E2BIG;
-    memcpy(s.column, columns, 5 * sizeof *columns);
-    f->tracks.capacity = TRACKS_MAX;
-    f->tracks.n = 0;
-    b.in[0] = (struct trg_input){.kind = TRG_HITS, .host = trg_buffer_host(f->host), .dev = f->dev};
-    bytes = stage_fill(TRG_HITS, 1, &e->info, &s, trg_buffer_host(f->host), &b.in[0].span);
-    r = f->is_host ? 0 : trg_write(f->queue, f->dev, 0, f->host, 0, bytes);
-    if (r == 0)
-        r = f->plugin->d.submit(f->algo, &b, f->queue);
-    if (r == 0)
-        r = trg_finish(f->queue);
-    if (r == 0)
-        r = f->plugin->d.collect(f->algo, &b);
+    memcpy(hits.source.column, columns, 5 * sizeof *columns);
+    r = batches_run(f->batches, &work);
     if (r < 0)
         return r;
-    e->n = f->tracks.n < e->room ? f->tracks.n : e->room;
+    e->n = tracks->n < e->room ? tracks->n : e->room;
     for (uint32_t c = 0; c < EVENT_COLUMNS; c++)
-        memcpy(e->column[c], f->tracks.column[c], 4 * e->n);
+        memcpy(e->column[c], tracks->column[c], 4 * e->n);
     for (uint32_t i = 0; i < e->n; i++)
         e->vertex[i] = EVENT_NOBODY; /* whose a found track is, is not known */
     return 0;

@@ -8,7 +8,7 @@
 /* A plugin from hits to tracks (hough), on one device, an event at a time. */
 struct finder;
 /* Settings: "key", "value", ..., NULL; NULL for none. */
-int finder_open(const struct vx_host *h, const char *plugin, struct trg_device *device,
+int finder_open(const struct algo_host *h, const char *plugin, struct trg_device *device,
                 const char *const *settings, struct finder **ret_finder);
 void finder_close(struct finder *f); /* NULL is fine */
 

@@ -38,7 +38,7 @@ static struct vx_answer *solve(const struct event *e, const char *const *setting
 {
     struct vx_config c;
 
-    assert_int_equal(vx_configure(&host, NULL, settings, &c), 0);
+    configure(&c, NULL, settings);
     return answers_of(cpu(), &c, e, 1, 1);
 }
 
@@ -264,11 +264,13 @@ static void wrong_parameters(void **state)
     struct vx_config c;
 
     (void)state;
-    assert_int_equal(vx_configure(&host, NULL, SETTINGS("bin_width_mm", "0.05"), &c), -EINVAL);
-    assert_int_equal(vx_configure(&host, NULL, SETTINGS("tukey_end", "11"), &c), -EINVAL);
-    assert_int_equal(vx_configure(&host, NULL, SETTINGS("ip_max_sigmas", "3"), &c), -EINVAL);
-    assert_int_equal(vx_configure(&host, "thesis", NULL, &c), 0);
-    assert_int_equal(vx_configure(&host, "reference", NULL, &c), 0);
+    assert_int_equal(algo_configure(host.plugin, NULL, SETTINGS("bin_width_mm", "0.05"), &c),
+                     -EINVAL);
+    assert_int_equal(algo_configure(host.plugin, NULL, SETTINGS("tukey_end", "11"), &c), -EINVAL);
+    assert_int_equal(algo_configure(host.plugin, NULL, SETTINGS("ip_max_sigmas", "3"), &c),
+                     -EINVAL);
+    configure(&c, "thesis", NULL);
+    configure(&c, "reference", NULL);
 }
 
 int main(void)

@@ -18,14 +18,11 @@ struct job {
     uint32_t n;
 };
 
-static void compare(struct trg_device *device, void *arg)
+static void on_device(struct trg_device *device, void *arg)
 {
     static const uint32_t batches[] = {1, 16, 200};
     const struct job *j = arg;
-    struct trg_device_info info;
 
-    trg_device_info(device, &info);
-    others += !info.is_host;
     for (uint32_t b = 0; b < 3; b++) {
         uint32_t n = b ? j->n : j->n < 10 ? j->n : 10;
         struct vx_answer *a = answers_of(device, j->c, j->e, n, batches[b]);
@@ -49,49 +46,41 @@ static void compare_all(const char *preset, const char *const *settings, uint32_
     struct vx_answer *want;
 
     toy.b_fraction = 0.5;
-    assert_int_equal(vx_configure(&host, preset, settings, &c), 0);
+    configure(&c, preset, settings);
     e = toy_events(&toy, fresh_seed(), n);
     want = answers_of(cpu(), &c, e, n, 64);
     j.e = e;
     j.want = want;
-    each_device(compare, &j);
+    others += each_device(on_device, &j);
     vx_answers_free(want, n);
     free_events(e, n);
-}
-
-/* TRIGD_ROIS sets another number of events, for machines with a GPU. */
-static uint32_t how_many(uint32_t dflt)
-{
-    const char *given = getenv("TRIGD_ROIS");
-
-    return given ? (uint32_t)strtoul(given, NULL, 10) : dflt;
 }
 
 static void defaults(void **state)
 {
     (void)state;
-    compare_all(NULL, NULL, how_many(200));
+    compare_all(NULL, NULL, rois_or(200));
 }
 
 static void reference_seeding(void **state)
 {
     (void)state;
-    compare_all("reference", NULL, how_many(60));
+    compare_all("reference", NULL, rois_or(60));
 }
 
 static void thesis(void **state)
 {
     (void)state;
-    compare_all("thesis", NULL, how_many(20));
+    compare_all("thesis", NULL, rois_or(20));
     compare_all("thesis", SETTINGS("layout", "compute_symmetric", "histogram", "hybrid"),
-                how_many(20));
+                rois_or(20));
 }
 
 static void other_bins(void **state)
 {
     (void)state;
     compare_all(NULL, SETTINGS("bin_rule", "freedman_diaconis", "histogram", "bin_warp_block"),
-                how_many(40));
+                rois_or(40));
 }
 
 int main(void)

@@ -57,9 +57,6 @@ static struct trg_result find(const struct sample *s, const char *preset,
     return r;
 }
 
-#define NOTHING  ((const char *const[]){NULL})
-#define SET(...) ((const char *const[]){__VA_ARGS__, NULL})
-
 static void nothing_in_nothing_out(void **state)
 {
     struct sample s;
@@ -67,10 +64,10 @@ static void nothing_in_nothing_out(void **state)
 
     (void)state;
     begin(&s);
-    r = find(&s, "pure", NOTHING);
+    r = find(&s, "pure", NULL);
     assert_true(r.status == TRG_OK && r.value[0] == 0 && r.value[4] == 0 && r.value[5] == 0);
     add_point(&s, 0, 50, 0, 1);
-    r = find(&s, "atlas", NOTHING);
+    r = find(&s, "atlas", NULL);
     assert_true(r.status == TRG_OK && r.value[0] == 0 && r.value[4] == 0 && r.value[5] == 1);
 }
 
@@ -82,19 +79,19 @@ static void one_line(void **state)
     (void)state;
     begin(&s);
     add_line(&s, 0.3f, 42.1f, 1.5f, 8);
-    r = find(&s, "pure", NOTHING);
+    r = find(&s, "pure", NULL);
     assert_true(r.value[4] == 28); /* 8 * 7 / 2 pairs */
     assert_true(r.value[0] == 1 && r.value[2] == 28);
     assert_true(fabsf(r.value[1] - 42.1f) < 0.01f);
-    r = find(&s, "pure", SET("triplet_mode", "2"));
+    r = find(&s, "pure", SETTINGS("triplet_mode", "2"));
     assert_true(r.value[4] == 56); /* 8 * 7 * 6 / 6 triplets */
-    r = find(&s, "pure", SET("triplet_mode", "1"));
+    r = find(&s, "pure", SETTINGS("triplet_mode", "1"));
     assert_true(r.value[4] == 21); /* pairs that do not end on the last layer */
-    r = find(&s, "pure", SET("first_layers", "1"));
+    r = find(&s, "pure", SETTINGS("first_layers", "1"));
     assert_true(r.value[4] == 7);
-    r = find(&s, "pure", SET("pixel_only", "true"));
+    r = find(&s, "pure", SETTINGS("pixel_only", "true"));
     assert_true(r.value[4] == 6);
-    r = find(&s, "pure", SET("max_layers", "3", "last_barrel", "2"));
+    r = find(&s, "pure", SETTINGS("max_layers", "3", "last_barrel", "2"));
     assert_true(r.value[4] == 3);
 }
 
@@ -107,14 +104,14 @@ static void two_vertices_by_height(void **state)
     begin(&s);
     add_line(&s, 0.3f, -80, 0.5f, 6);
     add_line(&s, -1.0f, 120, -0.5f, 8);
-    r = find(&s, "pure", SET("n_peaks", "5"));
+    r = find(&s, "pure", SETTINGS("n_peaks", "5"));
     assert_true(r.value[0] == 2);
     assert_true(fabsf(r.value[1] - 120) < 0.01f && r.value[2] == 28);
-    r = find(&s, "pure", SET("n_peaks", "5", "weight_threshold", "20"));
+    r = find(&s, "pure", SETTINGS("n_peaks", "5", "weight_threshold", "20"));
     assert_true(r.value[0] == 1); /* the other has 15 pairs */
-    r = find(&s, "pure", SET("n_peaks", "5", "min_significance", "1000"));
+    r = find(&s, "pure", SETTINGS("n_peaks", "5", "min_significance", "1000"));
     assert_true(r.value[0] == 0);
-    r = find(&s, "pure", SET("n_peaks", "2", "min_separation_bins", "2000", "mixing", "1"));
+    r = find(&s, "pure", SETTINGS("n_peaks", "2", "min_separation_bins", "2000", "mixing", "1"));
     assert_true(r.value[0] == 1 && fabsf(r.value[1] + 80) < 0.01f && r.value[2] == 15);
 }
 
@@ -126,8 +123,8 @@ static void of_equals_the_central_one(void **state)
     begin(&s);
     add_line(&s, 0.3f, -150, 0.5f, 6);
     add_line(&s, -1.0f, 20, -0.5f, 6);
-    assert_true(fabsf(find(&s, "pure", NOTHING).value[1] + 150) < 0.01f);
-    assert_true(fabsf(find(&s, "pure", SET("prefer_central", "true")).value[1] - 20) < 0.01f);
+    assert_true(fabsf(find(&s, "pure", NULL).value[1] + 150) < 0.01f);
+    assert_true(fabsf(find(&s, "pure", SETTINGS("prefer_central", "true")).value[1] - 20) < 0.01f);
 }
 
 static void what_does_not_count(void **state)
@@ -138,22 +135,22 @@ static void what_does_not_count(void **state)
     begin(&s); /* one layer only */
     for (uint32_t i = 0; i < 10; i++)
         add_point(&s, 0.1f, 50.5f, (float)i, 1);
-    assert_true(find(&s, "pure", NOTHING).value[4] == 0);
+    assert_true(find(&s, "pure", NULL).value[4] == 0);
     begin(&s); /* outside |z| */
     add_line(&s, 0.3f, 250, 0, 8);
-    assert_true(find(&s, "pure", NOTHING).value[4] == 0);
+    assert_true(find(&s, "pure", NULL).value[4] == 0);
     begin(&s); /* slices far from each other */
     add_point(&s, 0.0f, 50.5f, 0, 1);
     add_point(&s, 0.5f, 88.5f, 0, 2);
-    assert_true(find(&s, "pure", NOTHING).value[4] == 0);
+    assert_true(find(&s, "pure", NULL).value[4] == 0);
     begin(&s); /* equal radii: no line to extrapolate */
     add_point(&s, 0.0f, 88.5f, 0, 1);
     add_point(&s, 0.0f, 88.5f, 5, 2);
-    assert_true(find(&s, "pure", NOTHING).value[4] == 0);
+    assert_true(find(&s, "pure", NULL).value[4] == 0);
     begin(&s); /* a layer number beyond all */
     add_point(&s, 0.0f, 50.5f, 0, 1);
     add_point(&s, 0.0f, 88.5f, 0, 40);
-    assert_true(find(&s, "pure", NOTHING).value[5] == 1);
+    assert_true(find(&s, "pure", NULL).value[5] == 1);
 }
 
 static void an_roi_across_pi(void **state)
@@ -167,7 +164,7 @@ static void an_roi_across_pi(void **state)
     s.g.info.phi_half_rad = 0.2f;
     for (uint32_t i = 0; i < 8; i++)
         add_point(&s, i % 2 ? 3.1414f : -3.1414f, 50.0f + 50.0f * (float)i, 7, (uint8_t)i);
-    r = find(&s, "pure", NOTHING);
+    r = find(&s, "pure", NULL);
     assert_true(r.value[4] == 28 && fabsf(r.value[1] - 7) < 0.01f);
 }
 
@@ -179,11 +176,11 @@ static void bending_needs_neighbours(void **state)
     begin(&s); /* a track that turns by 2 degrees between the layers 1 and 6 */
     add_point(&s, 0.001f, 50.5f, 10, 1);
     add_point(&s, 0.036f, 443, 10, 6);
-    assert_true(find(&s, "pure", NOTHING).value[4] == 0);
-    assert_true(find(&s, "pure", SET("neighbours", "bending")).value[4] == 1);
+    assert_true(find(&s, "pure", NULL).value[4] == 0);
+    assert_true(find(&s, "pure", SETTINGS("neighbours", "bending")).value[4] == 1);
     /* it bends one way: one of the two histograms */
-    assert_true(find(&s, "pure", SET("neighbours", "bending", "charge_aware", "true")).value[4] ==
-                1);
+    assert_true(
+        find(&s, "pure", SETTINGS("neighbours", "bending", "charge_aware", "true")).value[4] == 1);
 }
 
 static void impossible_parameters(void **state)
@@ -197,12 +194,45 @@ static void impossible_parameters(void **state)
     for (uint32_t i = 0; i < 3; i++) {
         struct zf_config c;
 
-        plugin_defaults(plugin, &c);
+        plugin_defaults(host.plugin, &c);
         for (uint32_t k = 0; k < 4 && bad[i][k]; k += 2)
-            assert_int_equal(plugin_set(plugin, bad[i][k], bad[i][k + 1], &c, why, sizeof why), 0);
-        assert_int_equal(plugin->d.check(&c, why, sizeof why), -EINVAL);
+            assert_int_equal(plugin_set(host.plugin, bad[i][k], bad[i][k + 1], &c, why, sizeof why),
+                             0);
+        assert_int_equal(host.plugin->d.check(&c, why, sizeof why), -EINVAL);
         assert_non_null(strstr(why, bad[i][0]));
     }
+}
+
+/* What has no room is told, and what was in flight then does no harm. */
+static void an_roi_too_large(void **state)
+{
+    struct zf_config c;
+    const struct batches_setup setup = {.host = &host.host,
+                                        .plugin = &host.plugin->d,
+                                        .config = &c,
+                                        .device = cpu(),
+                                        .slots = 2,
+                                        .max_rois = 1,
+                                        .max_items = 8};
+    struct sample s[2];
+    struct generated g[2];
+    struct trg_result r[2];
+    struct batches *b;
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        begin(&s[i]);
+        add_line(&s[i], 0.3f, 42.1f, 1.5f, 8);
+    }
+    add_point(&s[1], 0, 50, 0, 1);
+    g[0] = s[0].g;
+    g[1] = s[1].g;
+    configure(&c, "pure", NULL);
+    assert_int_equal(batches_open(&setup, &b), 0);
+    assert_int_equal(zfinder_run(b, g, 2, r, NULL), -E2BIG);
+    assert_int_equal(zfinder_run(b, g, 1, r, NULL), 0);
+    assert_true(r[0].value[0] == 1 && r[0].value[4] == 28);
+    batches_close(b);
 }
 
 int main(void)
@@ -212,6 +242,7 @@ int main(void)
         cmocka_unit_test(two_vertices_by_height),   cmocka_unit_test(of_equals_the_central_one),
         cmocka_unit_test(what_does_not_count),      cmocka_unit_test(an_roi_across_pi),
         cmocka_unit_test(bending_needs_neighbours), cmocka_unit_test(impossible_parameters),
+        cmocka_unit_test(an_roi_too_large),
     };
 
     return cmocka_run_group_tests(tests, open_host, close_host);

@@ -9,9 +9,7 @@
 
 #include "testing.h"
 
-#define SEED          20260101u /* fixed: a floor is a statement about one sample */
-#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
+#define SEED 20260101u /* fixed: a floor is a statement about one sample */
 /* Fraction of RoIs whose first vertex is within 1 mm of the hard scatter. */
 static double within_1mm(const char *preset, const char *sample, uint32_t n,
                          const char *const *settings)

@@ -38,8 +38,6 @@ static void compare(const char *preset, const char *const *settings, const char 
     free(r);
 }
 
-#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
 static void pure_pairs(void **state)
 {
     uint64_t seed = fresh_seed();

@@ -23,7 +23,7 @@ static struct lanes_setup setup_for(struct trace *trace)
 {
     return (struct lanes_setup){.host = &host.host,
                                 .device = cpu(),
-                                .plugin = plugin,
+                                .plugin = host.plugin,
                                 .params = &config,
                                 .rois = rois,
                                 .n_rois = 10,
@@ -37,7 +37,7 @@ static int prepare(void **state)
 {
     if (open_host(state) < 0)
         return -1;
-    configure(&config, "pure", (const char *const[]){NULL});
+    configure(&config, "pure", NULL);
     rois = make_rois("lowlum", 1, 10);
     return 0;
 }

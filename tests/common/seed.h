@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* seed.h - the seed of a random test. */
+#ifndef TRIGD_TEST_SEED_H
+#define TRIGD_TEST_SEED_H
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+/* A fresh seed, or the one in TRIGD_SEED; printed, so that a failure can be had again. */
+static inline uint64_t fresh_seed(void)
+{
+    const char *given = getenv("TRIGD_SEED");
+    uint64_t seed = 0;
+
+    if (given)
+        seed = strtoull(given, NULL, 0);
+    else if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
+        abort();
+    printf("TRIGD_SEED=%llu\n", (unsigned long long)seed);
+    fflush(stdout);
+    return seed;
+}
+#endif
