@@ -88,9 +88,8 @@ static struct extremes extremes_of(const unsigned char *bytes, size_t n)
 
 /* Whether any may lie outside the range, as every NaN and infinity does; a -0 where 0 is the least
  * looks like it.  A range goes as far to both sides or begins at 0. */
-static bool may_be_outside(const unsigned char *bytes, size_t n, struct range r)
+static bool may_be_outside(struct extremes x, struct range r)
 {
-    struct extremes x = extremes_of(bytes, n);
     uint32_t most;
 
     memcpy(&most, &r.most, sizeof most);
@@ -137,45 +136,77 @@ static const char *say_range(struct range r, char *text)
     return text;
 }
 
-static int check_floats(const struct trg_kind_info *info, uint32_t c, const unsigned char *bytes,
-                        size_t n, uint64_t token, struct wire_error *e)
+/* The first value of a column of floats that is not allowed; false when all are. */
+static bool find_float(const struct trg_column_info *column, const unsigned char *bytes, size_t n,
+                       struct check_fault *f)
 {
-    const struct trg_column_info *column = &info->column[c];
-    struct range r = range_of(column->name);
-    float v = 0;
-    size_t i = 0;
+    const struct range r = range_of(column->name);
 
-    if (!may_be_outside(bytes, n, r))
-        return 0;
-    for (; i < n; i++) {
-        memcpy(&v, &bytes[i * sizeof v], sizeof v);
-        if (!is_within(v, r))
+    if (!may_be_outside(extremes_of(bytes, n), r))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&f->value, &bytes[i * sizeof f->value], sizeof f->value);
+        f->at = i;
+        if (!is_within(f->value, r))
             break;
     }
-    if (i == n)
-        return 0;
-    if (!isfinite(v))
-        return check_refuse(
-            e, TRIGD__V1__ERROR__CODE__NOT_FINITE,
-            "RoI %" PRIu64 ": value %zu of column %s of its %s is %s; only finite numbers "
-            "are allowed",
-            token, i, column->name, info->name, isnan(v) ? "not a number" : "infinite");
-    return check_refuse(e, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
-                        "RoI %" PRIu64 ": value %zu of column %s of its %s is %g; %s %s is allowed",
-                        token, i, column->name, info->name, (double)v,
-                        say_range(r, (char[RANGE_TEXT]){0}), column->unit);
+    f->code = isfinite(f->value) ? TRIGD__V1__ERROR__CODE__OUT_OF_RANGE
+                                 : TRIGD__V1__ERROR__CODE__NOT_FINITE;
+    return !is_within(f->value, r);
 }
 
-static int check_layers(const struct trg_kind_info *info, uint32_t c, const void *data, size_t n,
-                        uint32_t max_layer, uint64_t token, struct wire_error *e)
+static bool find_layer(enum trg_type type, const void *data, size_t n, uint32_t max_layer,
+                       struct check_fault *f)
 {
-    uint32_t most = largest_layer(info->column[c].type, data, n);
+    f->layer = largest_layer(type, data, n);
+    f->code = TRIGD__V1__ERROR__CODE__OUT_OF_RANGE;
+    return f->layer > max_layer;
+}
 
-    if (most <= max_layer)
-        return 0;
-    return check_refuse(e, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
-                        "RoI %" PRIu64 ": layer %u in its %s; 0 to %u are allowed", token, most,
-                        info->name, max_layer);
+static bool is_layer(const struct trg_column_info *column)
+{
+    return !strcmp(column->name, "layer");
+}
+
+bool check_find(enum trg_kind kind, size_t n, const void *const *column, uint32_t max_layer,
+                struct check_fault *ret_fault)
+{
+    const struct trg_kind_info *info = trg_kind_info(kind);
+
+    for (uint32_t c = 0; c < info->n_columns; c++) {
+        struct check_fault f = {.kind = kind, .column = c};
+
+        if (info->column[c].type == TRG_F32
+                ? !find_float(&info->column[c], column[c], n, &f)
+                : !is_layer(&info->column[c]) ||
+                      !find_layer(info->column[c].type, column[c], n, max_layer, &f))
+            continue;
+        *ret_fault = f;
+        return true;
+    }
+    return false;
+}
+
+int check_say(const struct check_fault *f, uint32_t max_layer, uint64_t token,
+              struct wire_error *ret_error)
+{
+    const struct trg_kind_info *info = trg_kind_info(f->kind);
+    const struct trg_column_info *column = &info->column[f->column];
+
+    if (is_layer(column))
+        return check_refuse(ret_error, f->code,
+                            "RoI %" PRIu64 ": layer %u in its %s; 0 to %u are allowed", token,
+                            f->layer, info->name, max_layer);
+    if (f->code == TRIGD__V1__ERROR__CODE__NOT_FINITE)
+        return check_refuse(
+            ret_error, f->code,
+            "RoI %" PRIu64 ": value %zu of column %s of its %s is %s; only finite numbers "
+            "are allowed",
+            token, f->at, column->name, info->name, isnan(f->value) ? "not a number" : "infinite");
+    return check_refuse(ret_error, f->code,
+                        "RoI %" PRIu64 ": value %zu of column %s of its %s is %g; %s %s is allowed",
+                        token, f->at, column->name, info->name, (double)f->value,
+                        say_range(range_of(column->name), (char[RANGE_TEXT]){0}), column->unit);
 }
 
 int check_count(enum trg_kind kind, size_t n, uint32_t max_items, uint64_t token,
@@ -188,22 +219,25 @@ int check_count(enum trg_kind kind, size_t n, uint32_t max_items, uint64_t token
                         trg_kind_info(kind)->name, max_items);
 }
 
+bool check_copy(enum trg_kind kind, uint32_t column, void *dst, const void *src, size_t n,
+                uint32_t max_layer)
+{
+    const struct trg_column_info *info = &trg_kind_info(kind)->column[column];
+    const size_t bytes = n * trg_type_size(info->type);
+
+    memcpy(dst, src, bytes); /* a column fits the second cache, so looking at it costs little */
+    if (info->type == TRG_F32)
+        return may_be_outside(extremes_of(dst, n), range_of(info->name));
+    return is_layer(info) && largest_layer(info->type, dst, n) > max_layer;
+}
+
 int check_values(enum trg_kind kind, size_t n, const void *const *column, uint32_t max_layer,
                  uint64_t token, struct wire_error *ret_error)
 {
-    const struct trg_kind_info *info = trg_kind_info(kind);
+    struct check_fault f;
 
-    for (uint32_t c = 0; c < info->n_columns; c++) {
-        int r = 0;
-
-        if (info->column[c].type == TRG_F32)
-            r = check_floats(info, c, column[c], n, token, ret_error);
-        else if (!strcmp(info->column[c].name, "layer"))
-            r = check_layers(info, c, column[c], n, max_layer, token, ret_error);
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    return check_find(kind, n, column, max_layer, &f) ? check_say(&f, max_layer, token, ret_error)
+                                                      : 0;
 }
 
 /* A value is between those of the least and the largest number, as rounding keeps order. */
@@ -239,11 +273,15 @@ int check_quantized(const struct quantum *q, size_t n, const void *layer, uint32
                     uint64_t token, struct wire_error *ret_error)
 {
     const struct trg_kind_info *info = trg_kind_info(TRG_SPACEPOINTS);
+    struct check_fault f;
 
     for (uint32_t c = 0; c < QUANTUM_COLUMNS; c++)
         if (check_quantum(&info->column[c], q, c, token, ret_error) < 0)
             return -EBADMSG;
-    return check_layers(info, QUANTUM_COLUMNS, layer, n, max_layer, token, ret_error);
+    f = (struct check_fault){.kind = TRG_SPACEPOINTS, .column = QUANTUM_COLUMNS};
+    return find_layer(info->column[QUANTUM_COLUMNS].type, layer, n, max_layer, &f)
+               ? check_say(&f, max_layer, token, ret_error)
+               : 0;
 }
 
 int check_window(const struct trg_roi_info *info, uint64_t token, struct wire_error *ret_error)

@@ -5,9 +5,11 @@
  * Each returns 0, or -EBADMSG with the code and a sentence in *ret_error. */
 #ifndef TRIGD_CHECK_H
 #define TRIGD_CHECK_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "check_fault.h"
 #include "quantum.h"
 #include "trigd/event.h"
 #include "wire.h"
@@ -23,7 +25,19 @@ int check_window(const struct trg_roi_info *info, uint64_t token, struct wire_er
 int check_count(enum trg_kind kind, size_t n, uint32_t max_items, uint64_t token,
                 struct wire_error *ret_error);
 
-/* The values of `n` items; the columns may be unaligned.  In memory that somebody else writes
+/* The first value among `n` items that is not allowed: whether there is one.  The columns may be
+ * unaligned. */
+bool check_find(enum trg_kind kind, size_t n, const void *const *column, uint32_t max_layer,
+                struct check_fault *ret_fault);
+/* Says what is wrong: -EBADMSG. */
+int check_say(const struct check_fault *f, uint32_t max_layer, uint64_t token,
+              struct wire_error *ret_error);
+/* Copies a column and looks at it on the way: whether the copy may hold a value that is not
+ * allowed, which check_find then tells.  The source may be unaligned and may change meanwhile. */
+bool check_copy(enum trg_kind kind, uint32_t column, void *dst, const void *src, size_t n,
+                uint32_t max_layer);
+
+/* Both: the values of `n` items; the columns may be unaligned.  In memory that somebody else writes
  * to at the same time the answer holds for no moment at all, but nothing worse comes of it. */
 int check_values(enum trg_kind kind, size_t n, const void *const *column, uint32_t max_layer,
                  uint64_t token, struct wire_error *ret_error);

@@ -59,6 +59,14 @@ static void decide_chain(struct engine *e, struct roi *r, const struct roi_step 
     }
 }
 
+/* Counts the chains that the RoI's failure stopped. */
+static void fail_chains(struct engine *e, const uint8_t *chains)
+{
+    for (uint32_t i = 0; i < e->menu->n_chains; i++)
+        if (chains[i] >= CHAIN_RUNNING)
+            stats_add(&e->chain[i]->failed, 1);
+}
+
 void decide_roi(struct egress *out, struct engine *e, uint32_t roi)
 {
     struct pool *pool = egress_pool(out);
@@ -72,9 +80,19 @@ void decide_roi(struct egress *out, struct engine *e, uint32_t roi)
     } else {
         r->accept = true;
         r->streams = 1ull << e->menu->debug_stream;
-        for (uint32_t i = 0; i < e->menu->n_chains; i++)
-            if (chains[i] >= CHAIN_RUNNING)
-                stats_add(&e->chain[i]->failed, 1);
+        fail_chains(e, chains);
     }
     egress_roi(out, e, roi);
+}
+
+void decide_refused(struct egress *out, struct engine *e, uint32_t roi,
+                    const struct wire_error *error)
+{
+    struct pool *pool = egress_pool(out);
+    struct roi *r = &pool->rois[roi];
+
+    r->is_decided = true;
+    r->status = TRIGD__V1__STATUS__ALGO_FAILED; /* nobody is told: it is for the books */
+    fail_chains(e, pool_at(pool, r->chains));
+    egress_refused(out, e, roi, error);
 }

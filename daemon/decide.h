@@ -19,4 +19,8 @@ bool decide_holds(const struct engine *e, const struct roi_step *steps, uint32_t
 /* Decides an RoI whose chains have all ended and hands it to egress.  An RoI with a status
  * other than OK and TRUNCATED is force-accepted into the debug stream and nowhere else. */
 void decide_roi(struct egress *out, struct engine *e, uint32_t roi);
+/* Ends an RoI whose values turned out to be such that no detector makes them: no decision, an Error
+ * to its asker.  In the books it is one that failed. */
+void decide_refused(struct egress *out, struct engine *e, uint32_t roi,
+                    const struct wire_error *error);
 #endif

@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "shm_guard.h"
 
 #define ENGINES_MAX 3u
 
@@ -167,6 +168,28 @@ static void decide(struct dispatch *d, uint32_t roi)
     decide_roi(d->out, d->engine[roi_at(d, roi)->engine], roi);
 }
 
+/* Ends an RoI that holds a value that is not allowed. */
+static void refuse(struct dispatch *d, uint32_t roi, const struct check_fault *fault)
+{
+    struct roi *r = roi_at(d, roi);
+    struct wire_error error;
+
+    check_say(fault, d->pool->max_layer, r->token, &error);
+    list_remove(d, roi);
+    decide_refused(d->out, d->engine[r->engine], roi, &error);
+}
+
+/* Decides an RoI whose chains have all ended, unless values that no step has read are wrong. */
+static void conclude(struct dispatch *d, uint32_t roi)
+{
+    struct check_fault fault;
+
+    if (roi_at(d, roi)->region && shm_guard_rest(d->pool, roi_at(d, roi), &fault))
+        refuse(d, roi, &fault);
+    else
+        decide(d, roi);
+}
+
 /* ---------------------------------------------------------------- chains and steps */
 
 /* Moves a chain on over the steps that are done; returns the step it waits for, or -1. */
@@ -232,7 +255,7 @@ static void advance(struct dispatch *d, uint32_t roi)
             wanted |= with_inputs(e, r, (uint32_t)step);
     }
     if (!wanted) {
-        decide(d, roi);
+        conclude(d, roi);
         return;
     }
     for (wanted &= ~r->asked; wanted; wanted &= wanted - 1)
@@ -278,7 +301,7 @@ static bool take_step(struct dispatch *d, struct engine *e, uint32_t step, struc
 {
     const struct trg_result *result = &pool_steps(d->pool, r)[step].result;
 
-    if (error || result->status == TRG_FAILED || r->is_spoilt) {
+    if (error || result->status == TRG_FAILED) {
         stats_add(&e->step[step].stats->failed, 1);
         r->status = TRIGD__V1__STATUS__ALGO_FAILED;
         return false;
@@ -297,12 +320,19 @@ static void take_result(struct dispatch *d, struct engine *e, uint32_t head, uin
                         int error)
 {
     struct roi *r = roi_at(d, roi);
+    const struct check_fault *fault = &pool_steps(d->pool, r)[head].fault;
     bool good = true;
 
     r->pending--;
+    r->gathered |= e->step[head].gathers;
     if (r->is_decided) {
         stats_add(&d->stats->g.late_results, 1);
         egress_let_go(d->out, roi);
+        return;
+    }
+    if (fault->code) {
+        stats_add(&e->step[head].stats->failed, 1);
+        refuse(d, roi, fault);
         return;
     }
     for (uint64_t left = e->menu->steps[head].members; left; left &= left - 1)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "refusal.h"
 
 #define MESSAGE_DECISIONS 256u /* most decisions in one message */
 #define SHARED_DECISIONS  64u  /* and in one that has to fit the ring of a co-located client */
@@ -158,6 +159,21 @@ void egress_roi(struct egress *e, struct engine *engine, uint32_t roi)
     /* its end allows a co-located client to write over it */
     if (!(r->region && r->is_kept))
         put_into_outbox(e, roi);
+}
+
+void egress_refused(struct egress *e, struct engine *engine, uint32_t roi,
+                    const struct wire_error *error)
+{
+    struct roi *r = &e->pool->rois[roi];
+    struct client *client = asker(e, r);
+
+    count(e, r, client);
+    e->engine[roi] = engine;
+    if (client)
+        refusal_send(e->clients, e->stats, &client->peer, r->client, error, &r->token);
+    else
+        stats_add(&e->stats->g.undeliverable, 1);
+    egress_let_go(e, roi);
 }
 
 /* ---------------------------------------------------------------- sending */

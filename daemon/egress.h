@@ -7,6 +7,7 @@
 #include "engine.h"
 #include "pool.h"
 #include "stats.h"
+#include "wire.h"
 
 struct egress;
 /* `freed` is called for each RoI whose decision has left and that nothing else uses. */
@@ -17,6 +18,9 @@ struct pool *egress_pool(struct egress *e);
 
 /* Takes a decided RoI.  Its decision leaves with the next flush. */
 void egress_roi(struct egress *e, struct engine *engine, uint32_t roi);
+/* Takes an RoI that is refused: its asker is answered an Error at once, and no decision. */
+void egress_refused(struct egress *e, struct engine *engine, uint32_t roi,
+                    const struct wire_error *error);
 /* Sends the decisions, those of one client in as few messages as possible, then lets go of the
  * RoIs.  Called once a turn of the loop. */
 void egress_flush(struct egress *e);

@@ -177,6 +177,8 @@ static void list_inputs(const struct engine_setup *setup, const struct menu *m, 
             in.max_items_roi = most_in(m, number, k, setup->config->clients.max_items);
             in.max_items = room > in.max_items_roi ? (uint32_t)room : in.max_items_roi;
             s->input[s->n_inputs++] = in;
+            if (in.from < 0)
+                s->gathers |= 1u << in.kind;
         }
     }
 }

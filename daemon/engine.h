@@ -26,6 +26,7 @@ struct engine_step {
     struct config_batching batching;
     uint32_t n_inputs; /* collections that its batches need; 0 in a step without batches */
     struct lane_input input[LANE_INPUTS_MAX];
+    uint32_t gathers; /* 1 << kind for each of them that the RoI comes with */
     uint32_t n_lanes;
     struct lane *lane[ENGINE_LANES_MAX];
     struct stats_step *stats;

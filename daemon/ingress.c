@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "ingress_inner.h"
 #include "log.h"
+#include "refusal.h"
 
 #define PROTOCOL 1u
 
@@ -80,21 +81,7 @@ static void send_to(struct ingress *in, const struct peer *peer, uint32_t number
 void ingress_error(struct ingress *in, const struct peer *peer, uint32_t number,
                    const struct wire_error *error, const uint64_t *token)
 {
-    Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
-    Trigd__V1__Error e = TRIGD__V1__ERROR__INIT;
-
-    e.code = error->code;
-    e.text = (char *)error->text;
-    e.has_token = token != NULL;
-    e.token = token ? *token : 0;
-    m.body_case = TRIGD__V1__FROM_DAEMON__BODY_ERROR;
-    m.error = &e;
-    stats_add(&in->stats->g.errors, 1);
-    if (number != CLIENTS_NONE)
-        stats_add(&clients_at(in->clients, number)->stats->errors, 1);
-    log_warn("ingress", "refused", "client=\"%s\" reason=\"%s\"",
-             number == CLIENTS_NONE ? "?" : clients_at(in->clients, number)->name, error->text);
-    send_to(in, peer, number, &m);
+    refusal_send(in->clients, in->stats, peer, number, error, token);
 }
 
 void ingress_busy(struct ingress *in, const struct peer *peer, uint32_t number)

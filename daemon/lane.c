@@ -7,7 +7,6 @@
 #include "clock.h"
 #include "lane_inner.h"
 #include "log.h"
-#include "shm_guard.h"
 #include "stage.h"
 
 #define SPINS   64u       /* looks at a busy device before the thread naps */
@@ -21,14 +20,10 @@ static struct lane_batch *batch_at(struct lane *l, uint32_t number)
 
 /* ---------------------------------------------------------------- a batch in */
 
-/* Gathers one collection of all RoIs of a batch and enqueues its copy to the device. */
-static int stage_input(struct lane *l, struct lane_slot *slot, const struct lane_batch *b,
-                       uint32_t k)
+/* Where the columns of one collection of all RoIs of a batch lie. */
+static void find_sources(struct lane *l, const struct lane_batch *b, const struct lane_input *from)
 {
-    const struct lane_input *from = &l->s.inputs[k];
     const struct trg_kind_info *info = trg_kind_info(from->kind);
-    struct trg_input *in = &slot->staged[k];
-    size_t bytes;
 
     for (uint32_t i = 0; i < b->n; i++) {
         const struct roi *r = &l->s.pool->rois[b->roi[i]];
@@ -40,11 +35,35 @@ static int stage_input(struct lane *l, struct lane_slot *slot, const struct lane
         l->sources[i].quantum = c->is_quantized ? &r->quantum : NULL;
         for (uint32_t col = 0; col < info->n_columns; col++)
             l->sources[i].column[col] = c->n ? pool_column(l->s.pool, from->kind, c, col) : NULL;
+        /* what lies in a client's memory has not been checked, and may change */
+        l->sources[i].guard = from->from < 0 && r->region ? &l->guards[i] : NULL;
+        l->guards[i] = (struct stage_guard){.max_layer = l->s.pool->max_layer};
     }
+}
+
+/* Notes what was found wrong; dispatch answers it. */
+static void note_faults(struct lane *l, const struct lane_batch *b)
+{
+    for (uint32_t i = 0; i < b->n; i++) {
+        const struct stage_guard *guard = l->sources[i].guard;
+
+        if (guard && guard->fault.code)
+            pool_steps(l->s.pool, &l->s.pool->rois[b->roi[i]])[l->s.step].fault = guard->fault;
+    }
+}
+
+/* Gathers one collection of all RoIs of a batch and enqueues its copy to the device. */
+static int stage_input(struct lane *l, struct lane_slot *slot, const struct lane_batch *b,
+                       uint32_t k)
+{
+    const struct lane_input *from = &l->s.inputs[k];
+    struct trg_input *in = &slot->staged[k];
+    size_t bytes;
+
+    find_sources(l, b, from);
     bytes = stage_fill(from->kind, b->n, slot->infos, l->sources, trg_buffer_host(slot->host[k]),
                        &in->span);
-    if (from->from < 0)
-        shm_guard(l->s.pool, b->roi, b->n, from->kind, &in->span, trg_buffer_host(slot->host[k]));
+    note_faults(l, b);
     in->kind = from->kind;
     in->host = trg_buffer_host(slot->host[k]);
     in->dev = slot->dev[k];

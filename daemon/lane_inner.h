@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "lane.h"
+#include "stage.h"
 
 struct lane_part { /* of a slot: one member of the group */
     struct trg_batch batch;
@@ -44,6 +45,7 @@ struct lane {
     bool is_host;
     struct lane_slot slot[LANE_SLOTS_MAX];
     struct stage_source *sources; /* [max_rois], scratch of the thread */
+    struct stage_guard *guards;   /* the same */
     pthread_t thread;
     bool has_thread;
     _Atomic bool stop;

@@ -195,7 +195,8 @@ static int open_all(struct lane *l)
     if (r < 0)
         return r;
     l->sources = calloc(l->s.max_rois, sizeof *l->sources);
-    if (!l->sources)
+    l->guards = calloc(l->s.max_rois, sizeof *l->guards);
+    if (!l->sources || !l->guards)
         return -ENOMEM;
     for (uint32_t i = 0; r == 0 && i < l->s.slots; i++)
         r = open_slot(l, i);
@@ -260,6 +261,7 @@ void lane_close(struct lane *l)
     for (uint32_t i = 0; i < l->s.slots; i++)
         close_slot(&l->slot[i]);
     free(l->sources);
+    free(l->guards);
     if (l->link_at != BUDDY_NONE)
         pool_release(l->s.pool, l->link_at);
     free(l);

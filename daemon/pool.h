@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "check_fault.h"
 #include "quantum.h"
 #include "trigd/plugin.h"
 
@@ -31,6 +32,7 @@ struct roi_collection {
 struct roi_step { /* what one step of the menu made of an RoI; written by the lane */
     struct trg_result result;
     struct roi_collection product[TRG_OUTPUTS_MAX]; /* no room in those that nobody reads */
+    struct check_fault fault; /* found while its batch was gathered; of the head of a group */
 };
 
 struct roi {
@@ -43,7 +45,7 @@ struct roi {
     struct quantum quantum; /* of in[TRG_SPACEPOINTS], when it is quantized */
     uint32_t region;        /* whose memory `in` lies in (shm_region.h); 0: the pool's */
     uint32_t message;       /* kept message that `in` lies in (held.h); 0: none */
-    _Atomic bool is_spoilt; /* its data was changed there after it had been taken */
+    uint32_t gathered;      /* 1 << kind for each of `in` that a lane has gathered, and checked */
 
     /* the I/O thread's own books */
     uint64_t received_ns;

@@ -35,7 +35,7 @@ static int check_collection(const struct shm_roi *entry, enum trg_kind kind,
         ret->column[i] = data + c->at + shm_column(kind, c->n, i);
     ret->n = c->n;
     ret->is_there = true;
-    return check_values(kind, c->n, ret->column, limits->max_layer, entry->token, e);
+    return 0;
 }
 
 int shm_entry_check(const struct shm_roi *entry, const struct shm_region *region,

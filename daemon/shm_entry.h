@@ -5,8 +5,9 @@
 #include "shm_region.h"
 #include "wire.h"
 
-/* Checks an entry, which is the caller's own copy, and the columns that it names in the region's
- * data, and points to them.  -EBADMSG with the reason. */
+/* Checks an entry, which is the caller's own copy, and that the columns that it names lie in the
+ * region's data, and points to them.  Their values are left to the lanes (shm_guard.h).  -EBADMSG
+ * with the reason. */
 int shm_entry_check(const struct shm_roi *entry, const struct shm_region *region,
                     const struct wire_limits *limits, struct wire_roi *ret_roi,
                     struct wire_error *ret_error);

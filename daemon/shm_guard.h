@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shm_guard.h - the second look at values that lie in a client's memory.
+/* shm_guard.h - which values in a client's memory have been looked at, and by whom.
  *
- * Ingress checks an RoI where the client wrote it, and answers an Error if it is wrong.  The client
- * could change it afterwards, so a lane looks again at its own copy, which nobody else can
- * write to: whatever an algorithm is given has passed the checks. */
+ * A client can change an RoI at any time, so only a look at a copy tells anything: the lane
+ * checks what it gathers (stage.h), and what an algorithm is given has passed.  Ingress looks at no
+ * value.  What no lane has read of an RoI when its chains have ended is checked here, so that a
+ * bad value has the same answer as in a message, whatever the menu reads. */
 #ifndef TRIGD_SHM_GUARD_H
 #define TRIGD_SHM_GUARD_H
+#include "check.h"
 #include "pool.h"
 
-/* Looks at the collection `in` of the RoIs roi[0 .. n-1], as stage_fill laid it out at in->host,
- * where it came from a client's memory.  An RoI that is wrong now is marked is_spoilt, which
- * fails it, and its items are all made zero.  On a lane's thread, while it has the batch. */
-void shm_guard(const struct pool *pool, const uint32_t *roi, uint32_t n, enum trg_kind kind,
-               const struct trg_span *span, unsigned char *staged);
+/* Checks the collections of an RoI in a client's memory that no lane has gathered (r->gathered):
+ * whether one holds a value that is not allowed. */
+bool shm_guard_rest(const struct pool *pool, const struct roi *r, struct check_fault *ret_fault);
 #endif

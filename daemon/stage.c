@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "check.h"
+
 static size_t align64(size_t n)
 {
     return (n + 63) & ~(size_t)63;
@@ -19,9 +21,10 @@ size_t stage_bytes(enum trg_kind kind, uint32_t n_rois, uint32_t n_items)
     return bytes;
 }
 
-static size_t fill_column(uint32_t n_rois, const struct stage_source *sources, uint32_t c,
-                          size_t size, unsigned char *dst)
+static size_t fill_column(enum trg_kind kind, uint32_t n_rois, const struct stage_source *sources,
+                          uint32_t c, unsigned char *dst)
 {
+    const size_t size = trg_type_size(trg_kind_info(kind)->column[c].type);
     size_t at = 0;
 
     for (uint32_t r = 0; r < n_rois; r++) {
@@ -30,11 +33,42 @@ static size_t fill_column(uint32_t n_rois, const struct stage_source *sources, u
 
         if (bytes && s->quantum && c < QUANTUM_COLUMNS)
             quantum_values(s->quantum, c, s->column[c], s->n, (float *)(void *)(dst + at));
+        else if (bytes && s->guard)
+            s->guard->is_suspect |=
+                check_copy(kind, c, dst + at, s->column[c], s->n, s->guard->max_layer);
         else if (bytes)
             memcpy(dst + at, s->column[c], bytes);
         at += bytes;
     }
     return at;
+}
+
+/* Looks closely at the copy of one collection that may be wrong. */
+static void judge(enum trg_kind kind, const struct trg_span *span, uint32_t first, uint32_t n,
+                  struct stage_guard *guard, unsigned char *dst)
+{
+    const struct trg_kind_info *info = trg_kind_info(kind);
+    const void *column[TRG_COLUMNS_MAX] = {NULL};
+
+    for (uint32_t c = 0; c < info->n_columns; c++)
+        column[c] = dst + span->column[c] + first * trg_type_size(info->column[c].type);
+    if (!check_find(kind, n, column, guard->max_layer, &guard->fault))
+        return;
+    for (uint32_t c = 0; c < info->n_columns; c++) {
+        size_t size = trg_type_size(info->column[c].type);
+
+        memset(dst + span->column[c] + first * size, 0, n * size);
+    }
+}
+
+static void judge_all(enum trg_kind kind, const struct trg_span *span,
+                      const struct stage_source *sources, unsigned char *dst)
+{
+    const uint32_t *offsets = (const uint32_t *)(void *)(dst + span->offsets);
+
+    for (uint32_t r = 0; r < span->n_rois; r++)
+        if (sources[r].guard && sources[r].guard->is_suspect)
+            judge(kind, span, offsets[r], sources[r].n, sources[r].guard, dst);
 }
 
 size_t stage_fill(enum trg_kind kind, uint32_t n_rois, const struct trg_roi_info *rois,
@@ -55,9 +89,9 @@ size_t stage_fill(enum trg_kind kind, uint32_t n_rois, const struct trg_roi_info
     at += align64((n_rois + 1u) * sizeof(uint32_t));
     for (uint32_t c = 0; c < info->n_columns; c++) {
         span.column[c] = (uint32_t)at;
-        at +=
-            align64(fill_column(n_rois, sources, c, trg_type_size(info->column[c].type), dst + at));
+        at += align64(fill_column(kind, n_rois, sources, c, dst + at));
     }
+    judge_all(kind, &span, sources, dst);
     *ret_span = span;
     return at;
 }

@@ -8,21 +8,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "check_fault.h"
 #include "quantum.h"
 #include "trigd/plugin.h"
+
+/* For a collection in memory that somebody else can write to: its values are checked on the copy.
+ */
+struct stage_guard {
+    uint32_t max_layer;
+    bool is_suspect; /* of stage_fill */
+    struct check_fault
+        fault; /* what stage_fill found, or zero: then the values are all made zero */
+};
 
 struct stage_source { /* one RoI's collection; columns may be unaligned */
     uint32_t n;
     const void *column[TRG_COLUMNS_MAX];
     const struct quantum *quantum; /* NULL, or spacepoints that are quantized */
+    struct stage_guard *guard;     /* NULL: the values have been checked */
 };
 
 /* The most bytes that stage_fill can need. */
 size_t stage_bytes(enum trg_kind kind, uint32_t n_rois, uint32_t n_items);
 
 /* Gathers the RoIs' collections into `dst` (64-byte aligned, stage_bytes() long), makes floats of
- * those that are quantized, and says where everything lies.  Returns the bytes used, a multiple
- * of 4. */
+ * those that are quantized, checks those that are guarded, and says where everything lies.  Returns
+ * the bytes used, a multiple of 4. */
 size_t stage_fill(enum trg_kind kind, uint32_t n_rois, const struct trg_roi_info *rois,
                   const struct stage_source *sources, unsigned char *dst,
                   struct trg_span *ret_span);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes at all as an entry of shared memory and as the data behind it: what passes the checks
- * points into the data, and its values have passed them too. */
+ * points into the data, and what a lane gathers of it has values that are allowed. */
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "shm_entry.h"
+#include "stage.h"
 
 #define DATA 65536u
 
@@ -38,12 +39,10 @@ static struct shm_region *open_region(void)
     return region;
 }
 
-static void check_column(const unsigned char *data, const struct trg_column_info *info,
-                         const unsigned char *at, uint32_t n)
+static void check_column(const struct trg_column_info *info, const unsigned char *at, uint32_t n)
 {
     size_t size = trg_type_size(info->type);
 
-    WANT(at >= data && at + n * size <= data + DATA);
     for (uint32_t i = 0; i < n; i++) {
         float v;
 
@@ -54,6 +53,28 @@ static void check_column(const unsigned char *data, const struct trg_column_info
         memcpy(&v, at + i * size, sizeof v);
         WANT(isfinite(v));
     }
+}
+
+/* Gathers a collection as a lane does it. */
+static void gather(enum trg_kind kind, const struct wire_collection *c, const unsigned char *data)
+{
+    static _Alignas(64) unsigned char staged[2 * DATA];
+    const struct trg_kind_info *info = trg_kind_info(kind);
+    const struct trg_roi_info roi = {.l1id = 1};
+    struct stage_guard guard = {.max_layer = limits.max_layer};
+    struct stage_source source = {.n = c->n, .guard = &guard};
+    struct trg_span span;
+
+    WANT(stage_bytes(kind, 1, c->n) <= sizeof staged);
+    for (uint32_t i = 0; i < info->n_columns; i++) {
+        const unsigned char *at = c->column[i];
+
+        WANT(at >= data && at + c->n * trg_type_size(info->column[i].type) <= data + DATA);
+        source.column[i] = at;
+    }
+    stage_fill(kind, 1, &roi, &source, staged, &span);
+    for (uint32_t i = 0; i < info->n_columns; i++)
+        check_column(&info->column[i], staged + span.column[i], c->n);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -79,12 +100,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     }
     WANT(w.token == entry.token && fabsf(w.info.eta) <= 10);
     for (uint32_t k = TRG_SPACEPOINTS; k < TRG_SPACEPOINTS + SHM_KINDS; k++) {
-        const struct trg_kind_info *info = trg_kind_info((enum trg_kind)k);
-
         WANT(w.collection[k].n <= limits.max_items);
-        for (uint32_t c = 0; w.collection[k].is_there && c < info->n_columns; c++)
-            check_column(shm_region_data(region), &info->column[c], w.collection[k].column[c],
-                         w.collection[k].n);
+        if (w.collection[k].is_there)
+            gather((enum trg_kind)k, &w.collection[k], shm_region_data(region));
     }
     return 0;
 }

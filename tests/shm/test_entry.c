@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an entry of shared memory may say, and what a lane does with one that was changed. */
+/* What an entry of shared memory may say, and what a lane does with values that are wrong. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -149,24 +149,6 @@ static void bad_entries(void **state)
             "RoI 7: eta of its window is not finite; only finite numbers are allowed");
 }
 
-/* The sentences are those of messages. */
-static void bad_values(void **state)
-{
-    struct fixture *f = *state;
-
-    ((float *)(void *)column(f, TRG_SPACEPOINTS, 1))[3] = NAN;
-    refused(f, TRIGD__V1__ERROR__CODE__NOT_FINITE,
-            "RoI 7: value 3 of column rho of its spacepoints is not a number; only finite numbers "
-            "are allowed");
-    ((float *)(void *)column(f, TRG_SPACEPOINTS, 0))[4] = 3.25f;
-    refused(f, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
-            "RoI 7: value 4 of column phi of its spacepoints is 3.25; -3.1416 to 3.1416 rad is "
-            "allowed");
-    column(f, TRG_SPACEPOINTS, 3)[2] = 32;
-    refused(f, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
-            "RoI 7: layer 32 in its spacepoints; 0 to 31 are allowed");
-}
-
 /* Entries of random bytes: whatever passes points into the region. */
 static void random_entries(void **state)
 {
@@ -208,10 +190,10 @@ static void random_entries(void **state)
     assert_true(passed > 100);
 }
 
-/* ---------------------------------------------------------------- the lane's second look */
+/* ---------------------------------------------------------------- the lane's look */
 
-struct staged { /* two RoIs as a lane gathered them */
-    uint32_t roi[2];
+struct staged { /* two RoIs as a lane gathers them; the first one is trusted */
+    struct stage_guard guard;
     struct trg_span span;
     unsigned char *bytes;
 };
@@ -219,14 +201,12 @@ struct staged { /* two RoIs as a lane gathered them */
 static void gather(struct fixture *f, struct staged *s)
 {
     struct trg_roi_info infos[2] = {{.l1id = 1}, {.l1id = 2}};
-    struct stage_source sources[2] = {{.n = 0}};
+    struct stage_source sources[2] = {{.n = N}, {.n = N, .guard = &s->guard}};
 
-    for (uint32_t i = 0; i < 2; i++) {
-        s->roi[i] = pool_take(f->pool);
-        sources[i].n = N;
+    s->guard = (struct stage_guard){.max_layer = limits.max_layer};
+    for (uint32_t i = 0; i < 2; i++)
         for (uint32_t c = 0; c < 4; c++)
             sources[i].column[c] = column(f, TRG_SPACEPOINTS, c);
-    }
     s->bytes = aligned_alloc(64, stage_bytes(TRG_SPACEPOINTS, 2, 2 * N));
     assert_non_null(s->bytes);
     stage_fill(TRG_SPACEPOINTS, 2, infos, sources, s->bytes, &s->span);
@@ -237,39 +217,106 @@ static float *staged_floats(struct staged *s, uint32_t c)
     return (float *)(void *)(s->bytes + s->span.column[c]);
 }
 
-/* The second RoI was spoilt after ingress had seen it: it is emptied of its values and marked; the
- * first one, and one from the pool's own memory, are left alone. */
-static void spoilt(void **state)
+/* Good values arrive as they were written, a -0 where 0 is the least among them. */
+static void gathers_good_values(void **state)
 {
     struct fixture *f = *state;
-    struct roi *first, *second;
     struct staged s;
 
+    ((float *)(void *)column(f, TRG_SPACEPOINTS, 1))[2] = -0.0f;
     gather(f, &s);
-    first = &f->pool->rois[s.roi[0]];
-    second = &f->pool->rois[s.roi[1]];
-    first->region = second->region = f->region->number;
-    shm_guard(f->pool, s.roi, 2, TRG_SPACEPOINTS, &s.span, s.bytes);
-    assert_false(first->is_spoilt);
-    assert_false(second->is_spoilt);
+    assert_int_equal(s.guard.fault.code, TRIGD__V1__ERROR__CODE__NONE);
+    for (uint32_t c = 0; c < 4; c++)
+        assert_memory_equal(s.bytes + s.span.column[c] + N * (c < 3 ? 4 : 1),
+                            column(f, TRG_SPACEPOINTS, c), N * (c < 3 ? 4 : 1));
+    free(s.bytes);
+}
 
-    staged_floats(&s, 2)[N + 1] = INFINITY;
-    shm_guard(f->pool, s.roi, 2, TRG_SPACEPOINTS, &s.span, s.bytes);
-    assert_false(first->is_spoilt);
-    assert_true(second->is_spoilt);
+/* The guarded RoI is told about, in the words of messages, and emptied of its values; the other
+ * one is left alone. */
+static void found(struct fixture *f, Trigd__V1__Error__Code code, const char *sentence)
+{
+    struct staged s;
+    struct wire_error e;
+
+    gather(f, &s);
+    assert_int_equal(check_say(&s.guard.fault, limits.max_layer, 7, &e), -EBADMSG);
+    assert_string_equal(e.text, sentence);
+    assert_int_equal(e.code, code);
     for (uint32_t i = 0; i < N; i++) {
-        assert_float_equal(staged_floats(&s, 1)[i], 50.0f, 0);
-        assert_float_equal(staged_floats(&s, 1)[N + i], 0.0f, 0);
-        assert_float_equal(staged_floats(&s, 2)[N + i], 0.0f, 0);
+        for (uint32_t c = 0; c < 3; c++)
+            assert_float_equal(staged_floats(&s, c)[N + i], 0.0f, 0);
         assert_int_equal((s.bytes + s.span.column[3])[N + i], 0);
     }
-
-    second->is_spoilt = false;
-    second->region = 0;
-    staged_floats(&s, 2)[N + 1] = INFINITY;
-    shm_guard(f->pool, s.roi, 2, TRG_SPACEPOINTS, &s.span, s.bytes);
-    assert_false(second->is_spoilt);
+    for (uint32_t c = 0; c < 4; c++)
+        assert_memory_equal(s.bytes + s.span.column[c], column(f, TRG_SPACEPOINTS, c),
+                            N * (c < 3 ? 4 : 1));
     free(s.bytes);
+    write_good(f);
+}
+
+static void bad_values(void **state)
+{
+    struct fixture *f = *state;
+
+    ((float *)(void *)column(f, TRG_SPACEPOINTS, 1))[3] = NAN;
+    found(f, TRIGD__V1__ERROR__CODE__NOT_FINITE,
+          "RoI 7: value 3 of column rho of its spacepoints is not a number; only finite numbers "
+          "are allowed");
+    ((float *)(void *)column(f, TRG_SPACEPOINTS, 2))[0] = -INFINITY;
+    found(f, TRIGD__V1__ERROR__CODE__NOT_FINITE,
+          "RoI 7: value 0 of column z of its spacepoints is infinite; only finite numbers are "
+          "allowed");
+    ((float *)(void *)column(f, TRG_SPACEPOINTS, 0))[4] = 3.25f;
+    found(f, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
+          "RoI 7: value 4 of column phi of its spacepoints is 3.25; -3.1416 to 3.1416 rad is "
+          "allowed");
+    column(f, TRG_SPACEPOINTS, 3)[2] = 32;
+    found(f, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
+          "RoI 7: layer 32 in its spacepoints; 0 to 31 are allowed");
+}
+
+/* One bad value anywhere in a column of any length is found. */
+static void any_place(void **state)
+{
+    enum { LONG = 5000 };
+    static float src[LONG + 1], dst[LONG];
+    const char *given = getenv("TRIGD_SEED");
+    unsigned seed = given ? (unsigned)strtoul(given, NULL, 10) : (unsigned)time(NULL);
+
+    (void)state;
+    printf("TRIGD_SEED=%u\n", seed);
+    for (uint32_t i = 0; i < 2000; i++) {
+        uint32_t n = 1 + (uint32_t)rand_r(&seed) % LONG, at = (uint32_t)rand_r(&seed) % n;
+        unsigned char *from = (unsigned char *)src + (uint32_t)rand_r(&seed) % 4; /* unaligned */
+        const float bad = 4;
+
+        memset(src, 0, sizeof src);
+        assert_false(check_copy(TRG_SPACEPOINTS, 0, dst, from, n, 31));
+        memcpy(from + at * sizeof bad, &bad, sizeof bad);
+        assert_true(check_copy(TRG_SPACEPOINTS, 0, dst, from, n, 31));
+        assert_memory_equal(dst, from, n * sizeof bad);
+    }
+}
+
+/* What no lane has gathered is looked at where it lies; what one has is not. */
+static void the_rest(void **state)
+{
+    struct fixture *f = *state;
+    struct roi r = {.region = 1};
+    struct check_fault fault;
+
+    r.in[TRG_SPACEPOINTS] =
+        (struct roi_collection){.at = (uint64_t)(column(f, TRG_SPACEPOINTS, 0) - f->pool->base),
+                                .capacity = N,
+                                .n = N,
+                                .is_there = true};
+    assert_false(shm_guard_rest(f->pool, &r, &fault));
+    column(f, TRG_SPACEPOINTS, 3)[1] = 99;
+    assert_true(shm_guard_rest(f->pool, &r, &fault));
+    assert_int_equal(fault.layer, 99);
+    r.gathered = 1u << TRG_SPACEPOINTS;
+    assert_false(shm_guard_rest(f->pool, &r, &fault));
 }
 
 int main(void)
@@ -278,9 +325,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(good, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_end_of_the_data, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bad_entries, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(bad_values, set_up, tear_down),
         cmocka_unit_test_setup_teardown(random_entries, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(spoilt, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(gathers_good_values, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bad_values, set_up, tear_down),
+        cmocka_unit_test(any_place),
+        cmocka_unit_test_setup_teardown(the_rest, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

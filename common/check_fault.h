@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_fault.h - what check.h has found wrong, so that it can be told later. */
+#ifndef TRIGD_CHECK_FAULT_H
+#define TRIGD_CHECK_FAULT_H
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trigd.pb-c.h"
+#include "trigd/event.h"
+
+struct check_fault { /* a value that is not allowed; zero: there is none */
+    Trigd__V1__Error__Code code;
+    enum trg_kind kind;
+    uint32_t column;
+    uint32_t layer; /* of a column of layers */
+    float value;    /* of the others */
+    size_t at;      /* its number */
+};
+#endif
