@@ -99,7 +99,7 @@ static double rate_on(struct trg_device *device, const struct zf_config *c, cons
 
     for (uint32_t i = 0; i < s->n; i++)
         items += s->rois[i].n;
-    setup.max_items = (uint32_t)(2 * (uint64_t)batch * (items / s->n) + 400000);
+    setup.max_items = (uint32_t)(2 * (uint64_t)batch * (items / (s->n + !s->n)) + 400000);
     pthread_barrier_init(&barrier, NULL, lanes + 1);
     for (uint32_t i = 0; i < lanes; i++) {
         job[i] = (struct job){.s = s, .rounds = rounds, .barrier = &barrier};

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/lane.h"
 #include "config.h"
 #include "kdbuild.h"
 #include "kdbuild.program.h"
@@ -38,21 +39,14 @@ struct trg_algo {
     struct trg_device_info device;
     struct trg_module *build_module, *module;
     struct trg_kernel *build, *layers, *count, *sum, *offsets, *fill, *by_hand;
+    struct buffers buffers;
     struct slot slot[SLOTS_MAX];
     struct kdd_par par; /* what does not change */
-    size_t out_bytes;
+    struct block out;
     uint32_t group;
 };
 
 /* ---------------------------------------------------------------- one lane */
-
-static uint32_t align64(size_t *at, size_t bytes)
-{
-    const size_t here = *at;
-
-    *at = (here + bytes + 63) & ~(size_t)63;
-    return (uint32_t)here;
-}
 
 /* Places and limits that hold for all batches.  -E2BIG: the doublets would not fit a buffer. */
 static int set_par(struct trg_algo *a, const struct trg_host *host)
@@ -61,7 +55,6 @@ static int set_par(struct trg_algo *a, const struct trg_host *host)
     const uint64_t by_roi = (uint64_t)l->max_rois * a->config->max_doublets;
     const uint64_t by_hit = (uint64_t)l->max_items * a->config->max_per_hit;
     const uint64_t room = by_roi < by_hit ? by_roi : by_hit;
-    struct trg_span *out = &a->par.out;
 
     if (room > UINT32_MAX / 8 - (1u << 20)) {
         char text[200];
@@ -77,11 +70,8 @@ static int set_par(struct trg_algo *a, const struct trg_host *host)
     kdd_fill_par(a->config, &a->par);
     a->par.room = (l->max_items + 63u) & ~63u;
     a->par.out_room = (uint32_t)room;
-    out->n_items = (uint32_t)room;
-    out->rois = align64(&a->out_bytes, l->max_rois * sizeof(struct trg_roi_info));
-    out->offsets = align64(&a->out_bytes, (l->max_rois + 1u) * sizeof(uint32_t));
-    out->column[0] = align64(&a->out_bytes, (size_t)room * sizeof(uint32_t));
-    out->column[1] = align64(&a->out_bytes, (size_t)room * sizeof(uint32_t));
+    a->out = block_place(TRG_DOUBLETS, l->max_rois, (uint32_t)room);
+    a->par.out = a->out.span;
     a->group = a->device.group_max < KDD_GROUP ? a->device.group_max : KDD_GROUP;
     return 0;
 }
@@ -89,11 +79,8 @@ static int set_par(struct trg_algo *a, const struct trg_host *host)
 static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
 {
     const size_t column = (size_t)a->par.room * sizeof(uint32_t), rois = a->limits.max_rois;
-    const struct {
-        enum trg_mem mem;
-        size_t bytes;
-        struct trg_buffer **buffer;
-    } list[] = {
+    const size_t twin = a->device.is_host ? 0 : 1;
+    const struct buffer_wish list[] = {
         {TRG_MEM_DEVICE, 4 * column, &s->numbers},
         {TRG_MEM_DEVICE, 6 * column, &s->hits},
         {TRG_MEM_DEVICE, DIMS * column, &s->nodes},
@@ -104,40 +91,23 @@ static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
         {TRG_MEM_DEVICE, rois * KDD_LAYERS * 6 * sizeof(uint32_t), &s->trees},
         {TRG_MEM_DEVICE, column, &s->counts},
         {TRG_MEM_DEVICE, rois * sizeof(struct kdd_summary), &s->summaries},
-        {TRG_MEM_DEVICE, a->out_bytes, &s->out},
-        {TRG_MEM_PINNED, rois * sizeof(struct kdd_summary), &s->summaries_host},
-        {TRG_MEM_PINNED, a->out_bytes, &s->out_host},
+        {TRG_MEM_DEVICE, a->out.bytes, &s->out},
+        {TRG_MEM_PINNED, twin * rois * sizeof(struct kdd_summary), &s->summaries_host},
+        {TRG_MEM_PINNED, twin * a->out.bytes, &s->out_host},
     };
-    int r = 0;
 
-    for (size_t i = 0; r == 0 && i < sizeof list / sizeof *list; i++)
-        if (list[i].mem == TRG_MEM_DEVICE || !a->device.is_host)
-            r = trg_buffer_new(d, list[i].mem, list[i].bytes, list[i].buffer);
-    return r;
-}
-
-static void close_slot(struct slot *s)
-{
-    struct trg_buffer *all[] = {s->numbers, s->hits,           s->nodes,   s->ids,    s->orders,
-                                s->keys,    s->side,           s->trees,   s->counts, s->summaries,
-                                s->out,     s->summaries_host, s->out_host};
-
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        trg_buffer_free(all[k]);
+    return buffers_new(&a->buffers, d, list, sizeof list / sizeof *list);
 }
 
 static int load_kernels(struct trg_algo *a, struct trg_device *d)
 {
-    const struct {
-        const char *name;
-        struct trg_kernel **kernel;
-    } list[] = {{"kdd_layers", &a->layers}, {"kdd_count", &a->count},
-                {"kdd_sum", &a->sum},       {"kdd_offsets", &a->offsets},
-                {"kdd_fill", &a->fill},     {"kdd_by_hand", &a->by_hand}};
+    const struct kernel_wish list[] = {{"kdd_layers", &a->layers}, {"kdd_count", &a->count},
+                                       {"kdd_sum", &a->sum},       {"kdd_offsets", &a->offsets},
+                                       {"kdd_fill", &a->fill},     {"kdd_by_hand", &a->by_hand}};
     int r = trg_module_new(d, &kddoublets_program, NULL, &a->module);
 
-    for (size_t i = 0; r == 0 && i < sizeof list / sizeof *list; i++)
-        r = trg_kernel_get(a->module, list[i].name, list[i].kernel);
+    if (r == 0)
+        r = kernels_get(a->module, list, sizeof list / sizeof *list);
     if (r == 0)
         r = trg_module_new(d, &kdbuild_program, NULL, &a->build_module);
     return r < 0 ? r : trg_kernel_get(a->build_module, "kd_build_trees", &a->build);
@@ -147,8 +117,7 @@ static void destroy(struct trg_algo *a)
 {
     if (!a)
         return;
-    for (uint32_t i = 0; i < SLOTS_MAX; i++)
-        close_slot(&a->slot[i]);
+    buffers_free(&a->buffers);
     trg_module_free(a->module);
     trg_module_free(a->build_module);
     free(a);
@@ -271,17 +240,12 @@ static uint32_t most_of(const struct trg_algo *a, const struct trg_batch *b)
 
 static int read_back(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
 {
-    const struct trg_span *out = &a->par.out;
     struct slot *s = &a->slot[b->slot];
     int r =
         trg_read(q, s->summaries_host, 0, s->summaries, 0, b->n_rois * sizeof(struct kdd_summary));
 
     if (r == 0 && s->to_host)
-        r = trg_read(q, s->out_host, out->offsets, s->out, out->offsets,
-                     (b->n_rois + 1u) * sizeof(uint32_t));
-    for (uint32_t c = 0; r == 0 && c < 2 && s->to_host; c++)
-        r = trg_read(q, s->out_host, out->column[c], s->out, out->column[c],
-                     (size_t)most_of(a, b) * sizeof(uint32_t));
+        r = block_read(&a->out, q, b->n_rois, most_of(a, b), s->out, s->out_host);
     return r;
 }
 
@@ -295,9 +259,7 @@ static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queu
     par.n_rois = b->n_rois;
     par.parts = parts_for(a, b);
     par.by_hand &= a->device.is_host;
-    s->to_host = false;
-    for (uint32_t i = 0; i < b->n_rois; i++)
-        s->to_host |= b->outputs[0][i].capacity > 0;
+    s->to_host = block_is_wanted(b, 0);
     r = trg_copy(q, s->out, par.out.rois, b->in[0].dev, par.in.rois,
                  b->n_rois * sizeof(struct trg_roi_info));
     if (r == 0)
@@ -311,11 +273,9 @@ static int collect(struct trg_algo *a, struct trg_batch *b)
     const bool is_host = a->device.is_host;
     const struct kdd_summary *sums = trg_buffer_host(is_host ? s->summaries : s->summaries_host);
     const unsigned char *out = trg_buffer_host(is_host ? s->out : s->out_host);
-    const uint32_t *offsets = (const uint32_t *)(const void *)(out + a->par.out.offsets);
 
     for (uint32_t i = 0; i < b->n_rois; i++) {
         struct trg_result *r = &b->results[i];
-        struct trg_output *o = &b->outputs[0][i];
 
         r->value[VALUE_DOUBLETS] = (float)sums[i].kept;
         r->value[VALUE_HITS] = (float)sums[i].n_used;
@@ -325,12 +285,8 @@ static int collect(struct trg_algo *a, struct trg_batch *b)
             r->wanted = sums[i].wanted;
             r->kept = sums[i].kept;
         }
-        if (!o->capacity)
-            continue;
-        o->n = sums[i].kept < o->capacity ? sums[i].kept : o->capacity;
-        for (uint32_t c = 0; c < 2; c++)
-            memcpy(o->column[c], out + a->par.out.column[c] + offsets[i] * sizeof(uint32_t),
-                   o->n * sizeof(uint32_t));
+        if (s->to_host)
+            block_store(&a->out, out, i, &b->outputs[0][i]);
     }
     return 0;
 }
@@ -339,7 +295,7 @@ static int device_output(struct trg_algo *a, uint32_t slot, uint32_t k, struct t
 {
     if (slot >= a->limits.slots || k > 0)
         return -EINVAL;
-    *ret = (struct trg_input){.kind = TRG_DOUBLETS, .span = a->par.out, .dev = a->slot[slot].out};
+    *ret = (struct trg_input){.kind = TRG_DOUBLETS, .span = a->out.span, .dev = a->slot[slot].out};
     return 0;
 }
 

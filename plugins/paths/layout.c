@@ -6,8 +6,6 @@
 
 #include "pipeline.h"
 
-const enum trg_kind pa_product_kind[2] = {TRG_PATHS, TRG_TRACKS};
-
 uint32_t pa_most_paths(const struct pa_config *c, uint32_t n_doublets)
 {
     return pa_limit(c->paths_per_doublet, n_doublets, PA_FREE, c->max_paths);
@@ -95,49 +93,34 @@ static uint64_t place_all(const struct pa_pipeline *p, struct pa_at *a)
     return at;
 }
 
-/* Lays out a product's block as a staged input; returns its bytes. */
-static uint64_t place_product(const struct pa_pipeline *p, enum trg_kind kind,
-                              struct trg_span *ret_span)
-{
-    const struct trg_kind_info *info = trg_kind_info(kind);
-    uint64_t words = 0;
-
-    memset(ret_span, 0, sizeof *ret_span);
-    ret_span->n_items = p->out_room;
-    ret_span->rois = 4 * take(&words, p->limits.max_rois * (sizeof(struct trg_roi_info) / 4ull));
-    ret_span->offsets = 4 * take(&words, p->limits.max_rois + 1ull);
-    for (uint32_t c = 0; c < info->n_columns; c++)
-        ret_span->column[c] = 4 * take(&words, p->out_room);
-    return 4 * words;
-}
-
 int pa_set_sizes(struct pa_pipeline *p)
 {
     const struct pa_config *c = p->config;
     uint64_t by_doublets = (uint64_t)c->paths_per_doublet * p->limits.max_items +
                            (uint64_t)PA_FREE * p->limits.max_rois;
     uint64_t by_rois = (uint64_t)c->max_paths * p->limits.max_rois;
-    uint64_t paths = by_rois < by_doublets ? by_rois : by_doublets, words, bytes[2];
+    uint64_t paths = by_rois < by_doublets ? by_rois : by_doublets, words;
+    uint32_t rows;
     char line[200];
 
     p->par.d_room = (p->limits.max_items + 15u) & ~15u;
     p->par.p_room = paths < UINT32_MAX / 16 ? (uint32_t)(paths + 15) & ~15u : UINT32_MAX / 16;
     words = place_all(p, &p->par.at);
-    p->out_room = pa_batch_rows(p, p->limits.max_rois, p->limits.max_items);
-    bytes[0] = place_product(p, pa_product_kind[0], &p->par.paths);
-    bytes[1] = place_product(p, pa_product_kind[1], &p->par.tracks);
-    if (words > UINT32_MAX || bytes[0] > UINT32_MAX || paths > p->par.p_room) {
+    rows = pa_batch_rows(p, p->limits.max_rois, p->limits.max_items);
+    p->product[0] = block_place(TRG_PATHS, p->limits.max_rois, rows);
+    p->product[1] = block_place(TRG_TRACKS, p->limits.max_rois, rows);
+    p->par.paths = p->product[0].span;
+    p->par.tracks = p->product[1].span;
+    if (words > UINT32_MAX || p->product[0].bytes > UINT32_MAX || paths > p->par.p_room) {
         snprintf(line, sizeof line,
                  "paths: batches of %u RoIs and %u items need %.0f GB: lower max_paths, "
                  "paths_per_doublet, links_per_doublet or the batch",
                  p->limits.max_rois, p->limits.max_items,
-                 ((double)words * 4 + (double)bytes[0]) * 1e-9);
+                 ((double)words * 4 + (double)p->product[0].bytes) * 1e-9);
         trg_log(p->host, TRG_ERROR, line);
         return -ENOMEM;
     }
     p->work_words = (uint32_t)words;
-    p->out_bytes[0] = (uint32_t)bytes[0];
-    p->out_bytes[1] = (uint32_t)bytes[1];
     return 0;
 }
 

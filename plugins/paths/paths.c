@@ -180,9 +180,8 @@ static int device_output(struct trg_algo *a, uint32_t slot, uint32_t k, struct t
 
     if (slot >= p->limits.slots || k > 1)
         return -EINVAL;
-    *ret = (struct trg_input){.kind = k ? TRG_TRACKS : TRG_PATHS,
-                              .span = k ? p->par.tracks : p->par.paths,
-                              .dev = p->slot[slot].product[k]};
+    *ret = (struct trg_input){
+        .kind = p->product[k].kind, .span = p->product[k].span, .dev = p->slot[slot].product[k]};
     return 0;
 }
 
@@ -226,18 +225,6 @@ static void set_values(const struct pa_par *par, const struct pa_summary *s, str
     r->value[VALUE_PATHS] = (float)s->n_paths;
 }
 
-/* Copies the rows of one RoI out of a product's block. */
-static void store(const struct trg_span *span, enum trg_kind kind, const unsigned char *block,
-                  uint32_t roi, struct trg_output *out)
-{
-    const uint32_t *first = (const uint32_t *)(const void *)(block + span->offsets);
-    uint32_t n = first[roi + 1] - first[roi];
-
-    out->n = n < out->capacity ? n : out->capacity;
-    for (uint32_t c = 0; out->n && c < trg_kind_info(kind)->n_columns; c++)
-        memcpy(out->column[c], block + span->column[c] + 4ull * first[roi], 4ull * out->n);
-}
-
 static int collect(struct trg_algo *a, struct trg_batch *b)
 {
     const struct pa_pipeline *p = &a->pipeline;
@@ -247,10 +234,9 @@ static int collect(struct trg_algo *a, struct trg_batch *b)
     for (uint32_t i = 0; i < b->n_rois; i++) {
         set_status(&sum[i], &b->results[i]);
         set_values(&p->par, &sum[i], &b->results[i]);
-        if (s->is_wanted[0])
-            store(&p->par.paths, TRG_PATHS, pa_product(p, s, 0), i, &b->outputs[0][i]);
-        if (s->is_wanted[1])
-            store(&p->par.tracks, TRG_TRACKS, pa_product(p, s, 1), i, &b->outputs[1][i]);
+        for (uint32_t k = 0; k < 2; k++)
+            if (s->is_wanted[k])
+                block_store(&p->product[k], pa_product(p, s, k), i, &b->outputs[k][i]);
     }
     return 0;
 }

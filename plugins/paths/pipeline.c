@@ -74,18 +74,17 @@ static int load_kernels(struct pa_pipeline *p, struct trg_device *d)
 
 static int open_slot(struct pa_pipeline *p, struct trg_device *d, struct pa_slot *s)
 {
-    const bool is_host = p->device.is_host != 0;
-    int r = trg_buffer_new(d, TRG_MEM_DEVICE, 4ull * p->work_words, &s->work);
+    const size_t twin = p->device.is_host ? 0 : 1, rois = p->limits.max_rois;
+    const struct buffer_wish list[] = {
+        {TRG_MEM_DEVICE, 4 * (size_t)p->work_words, &s->work},
+        {TRG_MEM_PINNED, rois * sizeof(struct pa_summary), &s->summary_host},
+        {TRG_MEM_DEVICE, p->product[0].bytes, &s->product[0]},
+        {TRG_MEM_DEVICE, p->product[1].bytes, &s->product[1]},
+        {TRG_MEM_PINNED, twin * p->product[0].bytes, &s->product_host[0]},
+        {TRG_MEM_PINNED, twin * p->product[1].bytes, &s->product_host[1]},
+    };
 
-    if (r == 0)
-        r = trg_buffer_new(d, TRG_MEM_PINNED, p->limits.max_rois * sizeof(struct pa_summary),
-                           &s->summary_host);
-    for (uint32_t k = 0; r == 0 && k < 2; k++) {
-        r = trg_buffer_new(d, TRG_MEM_DEVICE, p->out_bytes[k], &s->product[k]);
-        if (r == 0 && !is_host)
-            r = trg_buffer_new(d, TRG_MEM_PINNED, p->out_bytes[k], &s->product_host[k]);
-    }
-    return r;
+    return buffers_new(&p->buffers, d, list, sizeof list / sizeof *list);
 }
 
 int pa_open(struct pa_pipeline *p, const struct trg_host *host, const struct pa_config *config,
@@ -114,16 +113,7 @@ int pa_open(struct pa_pipeline *p, const struct trg_host *host, const struct pa_
 
 void pa_close(struct pa_pipeline *p)
 {
-    for (uint32_t i = 0; i < PA_SLOTS_MAX; i++) {
-        struct pa_slot *s = &p->slot[i];
-
-        for (uint32_t k = 0; k < 2; k++) {
-            trg_buffer_free(s->product[k]);
-            trg_buffer_free(s->product_host[k]);
-        }
-        trg_buffer_free(s->work);
-        trg_buffer_free(s->summary_host);
-    }
+    buffers_free(&p->buffers);
     for (uint32_t m = 0; m < PA_MODULES; m++)
         trg_module_free(p->module[m]);
     memset(p, 0, sizeof *p);
@@ -298,19 +288,12 @@ static void note(struct launch *l, int r)
 /* Copies back what the host wants: the summaries, and of each product its offsets and columns. */
 static void read_back(struct launch *l, struct pa_slot *s, uint32_t rows)
 {
-    const struct trg_span *span[2] = {&l->par.paths, &l->par.tracks};
-
     note(l, trg_read(l->q, s->summary_host, 0, s->work, 4ull * l->par.at.summary,
                      l->par.n_rois * sizeof(struct pa_summary)));
-    for (uint32_t k = 0; k < 2; k++) {
-        if (!s->is_wanted[k] || l->p->device.is_host)
-            continue;
-        note(l, trg_read(l->q, s->product_host[k], span[k]->offsets, s->product[k],
-                         span[k]->offsets, 4ull * (l->par.n_rois + 1)));
-        for (uint32_t c = 0; rows && c < trg_kind_info(pa_product_kind[k])->n_columns; c++)
-            note(l, trg_read(l->q, s->product_host[k], span[k]->column[c], s->product[k],
-                             span[k]->column[c], 4ull * rows));
-    }
+    for (uint32_t k = 0; k < 2; k++)
+        if (s->is_wanted[k] && !l->p->device.is_host)
+            note(l, block_read(&l->p->product[k], l->q, l->par.n_rois, rows, s->product[k],
+                               s->product_host[k]));
 }
 
 static void make_products(struct launch *l)
@@ -362,14 +345,6 @@ static void run_one_by_one(const struct launch *batch, const struct pa_watcher *
     }
 }
 
-static bool is_wanted(const struct trg_batch *b, uint32_t k)
-{
-    for (uint32_t i = 0; b->outputs[k] && i < b->n_rois; i++)
-        if (b->outputs[k][i].capacity)
-            return true;
-    return false;
-}
-
 int pa_enqueue(struct pa_pipeline *p, const struct trg_batch *b, struct trg_queue *q,
                const struct pa_watcher *watcher)
 {
@@ -393,7 +368,7 @@ int pa_enqueue(struct pa_pipeline *p, const struct trg_batch *b, struct trg_queu
     l.par.doublets = b->in[1].span;
     l.par.n_rois = s->n_rois = b->n_rois;
     for (uint32_t k = 0; k < 2; k++)
-        s->is_wanted[k] = is_wanted(b, k);
+        s->is_wanted[k] = block_is_wanted(b, k);
     if (p->device.is_host)
         run_one_by_one(&l, watcher, &l.result);
     else

@@ -5,6 +5,7 @@
 #define PATHS_PIPELINE_H
 #include <stdbool.h>
 
+#include "../common/lane.h"
 #include "paths.h"
 
 #define PA_SLOTS_MAX 8u
@@ -33,9 +34,11 @@ struct pa_pipeline {
     struct trg_device_info device;
     struct trg_module *module[PA_MODULES];
     struct trg_kernel *kernel[32];
+    struct buffers buffers;
     struct pa_slot slot[PA_SLOTS_MAX];
-    struct pa_par par; /* what does not change */
-    uint32_t work_words, out_room, out_bytes[2];
+    struct pa_par par;       /* what does not change */
+    struct block product[2]; /* paths, tracks */
+    uint32_t work_words;
     uint32_t group;
 };
 
@@ -44,7 +47,6 @@ uint32_t pa_most_paths(const struct pa_config *c, uint32_t n_doublets);
 uint32_t pa_most_candidates(const struct pa_config *c, uint32_t n_hits, uint32_t n_doublets);
 
 /* Inside: of layout.c, for pipeline.c. */
-extern const enum trg_kind pa_product_kind[2];
 /* Rows of the products that a batch can need. */
 uint32_t pa_batch_rows(const struct pa_pipeline *p, uint32_t n_rois, uint32_t n_hits);
 /* Lays out the buffers for the limits; -ENOMEM when they would be too large, which it logs. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/lane.h"
 #include "params.h"
 #include "zfinder.program.h"
 
@@ -38,6 +39,7 @@ struct trg_algo {
     struct trg_device_info device;
     struct trg_module *module;
     struct trg_kernel *sort, *pairs, *near_pairs, *near_triplets, *peaks, *slices, *merge;
+    struct buffers buffers;
     struct trg_buffer *neighbours;
     struct slot slot[SLOTS_MAX];
     struct zf_par par;          /* what does not change */
@@ -131,11 +133,7 @@ static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
     size_t n = a->limits.max_rois, items = p->items_room;
     size_t peaks = n * p->peaks_room * sizeof(struct zf_peak);
     bool per_slice = a->config->histogram_per_slice;
-    const struct {
-        enum trg_mem mem;
-        size_t bytes;
-        struct trg_buffer **buffer;
-    } list[] = {
+    const struct buffer_wish list[] = {
         {TRG_MEM_PINNED, n * sizeof(struct zf_roi), &s->rois_host},
         {TRG_MEM_PINNED, peaks, &s->peaks_host},
         {TRG_MEM_PINNED, n * sizeof(struct zf_summary), &s->summaries_host},
@@ -150,70 +148,36 @@ static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
         {TRG_MEM_DEVICE, per_slice ? peaks * p->slices_room : 4, &s->lists},
     };
 
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        int r = trg_buffer_new(d, list[i].mem, list[i].bytes, list[i].buffer);
-
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    return buffers_new(&a->buffers, d, list, sizeof list / sizeof *list);
 }
 
-/* Brings the table of neighbours to the device. */
 static int load_neighbours(struct trg_algo *a, struct trg_device *d)
 {
-    struct trg_buffer *host = NULL;
-    struct trg_queue *q = NULL;
-    int r = trg_buffer_new(d, TRG_MEM_PINNED, TABLE_BYTES, &host);
+    uint8_t table[TABLE_BYTES];
 
-    if (r == 0)
-        r = trg_buffer_new(d, TRG_MEM_DEVICE, TABLE_BYTES, &a->neighbours);
-    if (r == 0)
-        r = trg_queue_new(d, &q);
-    if (r == 0) {
-        fill_neighbours(a->config, trg_buffer_host(host));
-        r = trg_write(q, a->neighbours, 0, host, 0, TABLE_BYTES);
-    }
-    if (r == 0)
-        r = trg_finish(q);
-    trg_queue_free(q);
-    trg_buffer_free(host);
-    return r;
+    fill_neighbours(a->config, table);
+    return buffers_upload(&a->buffers, d, table, sizeof table, &a->neighbours);
 }
 
 static int load_kernels(struct trg_algo *a, struct trg_device *d)
 {
-    const struct {
-        const char *name;
-        struct trg_kernel **kernel;
-    } list[] = {{"zf_sort", &a->sort},
-                {"zf_pairs", &a->pairs},
-                {"zf_near_pairs", &a->near_pairs},
-                {"zf_near_triplets", &a->near_triplets},
-                {"zf_peaks", &a->peaks},
-                {"zf_slices", &a->slices},
-                {"zf_merge", &a->merge}};
+    const struct kernel_wish list[] = {{"zf_sort", &a->sort},
+                                       {"zf_pairs", &a->pairs},
+                                       {"zf_near_pairs", &a->near_pairs},
+                                       {"zf_near_triplets", &a->near_triplets},
+                                       {"zf_peaks", &a->peaks},
+                                       {"zf_slices", &a->slices},
+                                       {"zf_merge", &a->merge}};
     int r = trg_module_new(d, &zfinder_program, NULL, &a->module);
 
-    for (size_t i = 0; r == 0 && i < sizeof list / sizeof *list; i++)
-        r = trg_kernel_get(a->module, list[i].name, list[i].kernel);
-    return r;
+    return r < 0 ? r : kernels_get(a->module, list, sizeof list / sizeof *list);
 }
 
 static void destroy(struct trg_algo *a)
 {
     if (!a)
         return;
-    for (uint32_t i = 0; i < SLOTS_MAX; i++) {
-        struct slot *s = &a->slot[i];
-        struct trg_buffer *all[] = {s->rois_host, s->peaks_host, s->summaries_host, s->rois,
-                                    s->starts,    s->points,     s->tags,           s->summaries,
-                                    s->hist,      s->lists,      s->peaks};
-
-        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-            trg_buffer_free(all[k]);
-    }
-    trg_buffer_free(a->neighbours);
+    buffers_free(&a->buffers);
     trg_module_free(a->module);
     free(a);
 }

@@ -15,8 +15,10 @@ static inline uint64_t fresh_seed(void)
 
     if (given)
         seed = strtoull(given, NULL, 0);
-    else if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
-        abort();
+    else if (getrandom(&seed, sizeof seed, 0) != sizeof seed) {
+        fprintf(stderr, "no random seed\n");
+        exit(1);
+    }
     printf("TRIGD_SEED=%llu\n", (unsigned long long)seed);
     fflush(stdout);
     return seed;
