@@ -78,10 +78,9 @@ static int run_job(void *arg, uint32_t times)
 }
 
 /* One size and layout on `threads` threads (the host) or one. */
-static int one(const struct bench *b, struct trg_device *device, uint32_t size, uint32_t layout,
-               uint32_t n_rois, uint32_t threads)
+static int measure_one(const struct bench *b, struct trg_device *device, uint32_t size,
+                       uint32_t layout, uint32_t n_rois, uint32_t threads, const char *what)
 {
-    static const char *const names[] = {"full", "compute-symmetric", "memory-symmetric"};
     const uint32_t n = sizes[size];
     struct vx_par par = {.doca_max = 0.1f, .parallel_sin2 = 1e-8f, .layout = layout};
     struct ref_line *l = calloc(n, sizeof *l);
@@ -92,11 +91,12 @@ static int one(const struct bench *b, struct trg_device *device, uint32_t size, 
     struct work *work = calloc(threads, sizeof *work);
     struct trg_device_info info;
     struct timing t;
-    char what[96], name[64];
+    char name[64];
     bool is_host;
     int r = l && columns && zero && pvs && jobs && work ? 0 : -ENOMEM;
 
     trg_device_info(device, &info);
+    device_name(device, name, sizeof name);
     is_host = info.is_host != 0;
     if (r == 0) {
         make_lines(n, n_rois, l, columns);
@@ -106,7 +106,7 @@ static int one(const struct bench *b, struct trg_device *device, uint32_t size, 
     if (r == 0 && serial_rate[size] <= 0) {
         struct serial s = {.l = l, .n = n};
 
-        r = measure(&(struct work){run_serial, &s, true}, b->runs, b->min_ms, &t);
+        r = measure(b, &(struct work){run_serial, &s, true}, &t);
         serial_rate[size] = n * (n - 1) / 2.0 / t.us * 1e6;
     }
     for (uint32_t i = 0; r == 0 && i < threads; i++) {
@@ -117,17 +117,14 @@ static int one(const struct bench *b, struct trg_device *device, uint32_t size, 
         work[i] = (struct work){run_job, &jobs[i], is_host};
     }
     if (r == 0)
-        r = measure_all(work, threads, b->runs, b->min_ms, &t);
+        r = measure_all(b, work, threads, &t);
     if (r == 0) {
-        device_name(device, name, sizeof name);
-        snprintf(what, sizeof what, "adjacency %s, N %u, %u events, %u threads", names[layout], n,
-                 n_rois, threads);
-        tell(b, &(struct figure){.what = what,
-                                 .device = name,
-                                 .unit = "pairs/s",
-                                 .per_s = (double)threads * n_rois * n * (n - 1) / 2 / t.us * 1e6,
-                                 .spread = t.spread,
-                                 .serial_per_s = serial_rate[size]});
+        tell(&(struct figure){.what = what,
+                              .device = name,
+                              .unit = "pairs/s",
+                              .per_s = (double)threads * n_rois * n * (n - 1) / 2 / t.us * 1e6,
+                              .t = t,
+                              .serial_per_s = serial_rate[size]});
     }
     for (uint32_t i = 0; jobs && i < threads; i++) {
         kit_graph_close(&jobs[i].graph);
@@ -140,6 +137,17 @@ static int one(const struct bench *b, struct trg_device *device, uint32_t size, 
     free(jobs);
     free(work);
     return r;
+}
+
+static int one(const struct bench *b, struct trg_device *device, uint32_t size, uint32_t layout,
+               uint32_t n_rois, uint32_t threads)
+{
+    static const char *const names[] = {"full", "compute-symmetric", "memory-symmetric"};
+    char what[96];
+
+    snprintf(what, sizeof what, "adjacency %s, N %u, %u events, %u threads", names[layout],
+             sizes[size], n_rois, threads);
+    return is_wanted(b, what) ? measure_one(b, device, size, layout, n_rois, threads, what) : 0;
 }
 
 int bench_adjacency(const struct bench *b, struct trg_device *device)

@@ -3,7 +3,10 @@
  * double-precision versions: medians and ratios.
  *
  *     TRIGD_BUILD=build/release build/release/bench/bench_vertexing
- *         [--quick] [--json FILE] [--part adjacency|histogram|components|chain] [--device NAME] */
+ *         [--quick] [--json FILE] [--part adjacency|histogram|components|chain] [--device NAME]
+ *         [--match TEXT] [--min-ms MS] [--cell-ms MS]
+ *
+ * A figure is the median of five runs of --min-ms or more, of fewer where that takes --cell-ms. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +17,8 @@
 static int usage(void)
 {
     fprintf(stderr, "usage: bench_vertexing [--quick] [--json FILE] "
-                    "[--part adjacency|histogram|components|chain] [--device NAME]\n");
+                    "[--part adjacency|histogram|components|chain] [--device NAME]\n"
+                    "       [--match TEXT] [--min-ms MS] [--cell-ms MS]\n");
     return 2;
 }
 
@@ -63,28 +67,41 @@ static int run_devices(const char *part, const char *only, const struct bench *b
     return r;
 }
 
+static bool parse(int argc, char **argv, struct bench *b, const char **part, const char **only)
+{
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--quick")) {
+            b->quick = true;
+            b->runs = 3;
+            b->min_ms = 10;
+        } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
+            b->json = argv[++i];
+        } else if (!strcmp(argv[i], "--part") && i + 1 < argc) {
+            *part = argv[++i];
+        } else if (!strcmp(argv[i], "--device") && i + 1 < argc) {
+            *only = argv[++i];
+        } else if (!strcmp(argv[i], "--match") && i + 1 < argc) {
+            b->match = argv[++i];
+        } else if (!strcmp(argv[i], "--min-ms") && i + 1 < argc) {
+            b->min_ms = strtod(argv[++i], NULL);
+        } else if (!strcmp(argv[i], "--cell-ms") && i + 1 < argc) {
+            b->cell_ms = strtod(argv[++i], NULL);
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
-    struct bench b = {.runs = 5, .min_ms = 50, .cores = cores()};
+    struct bench b = {.runs = 5, .min_ms = 50, .cell_ms = 1000, .cores = cores()};
     const char *part = NULL, *only = NULL;
     struct algo_host h;
     int r;
 
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--quick")) {
-            b.quick = true;
-            b.runs = 3;
-            b.min_ms = 10;
-        } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
-            b.json = argv[++i];
-        } else if (!strcmp(argv[i], "--part") && i + 1 < argc) {
-            part = argv[++i];
-        } else if (!strcmp(argv[i], "--device") && i + 1 < argc) {
-            only = argv[++i];
-        } else {
-            return usage();
-        }
-    }
+    if (!parse(argc, argv, &b, &part, &only))
+        return usage();
     if (algo_host_open(&h, "vertexing") < 0)
         return 1;
     r = tell_open(&b);

@@ -64,23 +64,25 @@ static int one(const struct bench *b, const struct algo_host *h, struct trg_devi
 
     trg_device_info(device, &info);
     threads = threads < THREADS_MAX ? threads : THREADS_MAX;
+    snprintf(text, sizeof text, "%s, %s, batch %u, %u lanes", m->what, m->s->name, m->batch,
+             threads);
+    if (!is_wanted(b, text))
+        return 0;
     for (uint32_t i = 0; r == 0 && i < threads; i++) {
         r = vx_open(h, device, m->config, m->batch, m->batch * 450 + 8192, &jobs[i].batches);
         jobs[i].s = m->s;
         work[i] = (struct work){run_job, &jobs[i], info.is_host != 0};
     }
     if (r == 0)
-        r = measure_all(work, threads, b->runs, b->min_ms, &t);
+        r = measure_all(b, work, threads, &t);
     device_name(device, name, sizeof name);
-    snprintf(text, sizeof text, "%s, %s, batch %u, %u lanes", m->what, m->s->name, m->batch,
-             threads);
     if (r == 0)
-        tell(b, &(struct figure){.what = text,
-                                 .device = name,
-                                 .unit = "events/s",
-                                 .per_s = (double)threads * m->s->n / t.us * 1e6,
-                                 .spread = t.spread,
-                                 .serial_per_s = m->serial});
+        tell(&(struct figure){.what = text,
+                              .device = name,
+                              .unit = "events/s",
+                              .per_s = (double)threads * m->s->n / t.us * 1e6,
+                              .t = t,
+                              .serial_per_s = m->serial});
     for (uint32_t i = 0; i < threads; i++)
         batches_close(jobs[i].batches);
     return r;
@@ -152,15 +154,15 @@ int bench_chain(const struct bench *b, const struct algo_host *h, struct trg_dev
         if (r == 0 && serial[k] <= 0) {
             struct timing t;
 
-            r = measure(&(struct work){run_serial, &s, true}, b->runs, b->min_ms, &t);
+            r = measure(b, &(struct work){run_serial, &s, true}, &t);
             serial[k] = r ? 0 : s.n / t.us * 1e6;
-            tell(b, &(struct figure){.what = k ? "serial primary vertices, 23 vertices, 318 tracks"
-                                               : "serial primary vertices, velo-tracks",
-                                     .device = "one core",
-                                     .unit = "events/s",
-                                     .per_s = serial[k],
-                                     .spread = t.spread,
-                                     .serial_per_s = serial[k]});
+            tell(&(struct figure){.what = k ? "serial primary vertices, 23 vertices, 318 tracks"
+                                            : "serial primary vertices, velo-tracks",
+                                  .device = "one core",
+                                  .unit = "events/s",
+                                  .per_s = serial[k],
+                                  .t = t,
+                                  .serial_per_s = serial[k]});
         }
         if (r == 0)
             r = all_settings(b, h, device, &s, serial[k]);

@@ -78,8 +78,8 @@ static void make_graph(uint32_t *m, uint32_t n, uint32_t n_rois, double degree)
             m[r * words + w] = m[w];
 }
 
-static int one(const struct bench *b, struct trg_device *device, uint32_t n, double degree,
-               uint32_t n_rois)
+static int measure_one(const struct bench *b, struct trg_device *device, uint32_t n, double degree,
+                       uint32_t n_rois, const char *what)
 {
     const size_t words = (size_t)n * ((n + 31) / 32) * n_rois;
     const struct vx_par par = {.layout = VX_LAYOUT_FULL};
@@ -89,14 +89,14 @@ static int one(const struct bench *b, struct trg_device *device, uint32_t n, dou
     struct vx_vertex *pvs = calloc(n_rois, sizeof *pvs);
     struct job j = {0};
     struct timing serial, t;
-    char what[96], name[64];
+    char name[64];
     int r = m && parent && zero && columns && pvs ? 0 : -ENOMEM;
 
     if (r == 0) {
         struct serial s = {.matrix = m, .n = n, .parent = parent};
 
         make_graph(m, n, n_rois, degree);
-        r = measure(&(struct work){run_serial, &s, true}, b->runs, b->min_ms, &serial);
+        r = measure(b, &(struct work){run_serial, &s, true}, &serial);
     }
     if (r == 0)
         r = kit_open(device, &graph_program, &j.kit);
@@ -108,17 +108,15 @@ static int one(const struct bench *b, struct trg_device *device, uint32_t n, dou
         r = kit_upload(&j.kit, m, words * sizeof *m, &j.graph.matrix);
     }
     if (r == 0)
-        r = measure(&(struct work){run_job, &j, j.kit.info.is_host != 0}, b->runs, b->min_ms, &t);
+        r = measure(b, &(struct work){run_job, &j, j.kit.info.is_host != 0}, &t);
     if (r == 0) {
         device_name(device, name, sizeof name);
-        snprintf(what, sizeof what, "components, N %u, mean degree %.1f, %u graphs", n, degree,
-                 n_rois);
-        tell(b, &(struct figure){.what = what,
-                                 .device = name,
-                                 .unit = "graphs/s",
-                                 .per_s = n_rois / t.us * 1e6,
-                                 .spread = t.spread,
-                                 .serial_per_s = 1 / serial.us * 1e6});
+        tell(&(struct figure){.what = what,
+                              .device = name,
+                              .unit = "graphs/s",
+                              .per_s = n_rois / t.us * 1e6,
+                              .t = t,
+                              .serial_per_s = 1 / serial.us * 1e6});
     }
     kit_graph_close(&j.graph);
     kit_close(&j.kit);
@@ -128,6 +126,15 @@ static int one(const struct bench *b, struct trg_device *device, uint32_t n, dou
     free(columns);
     free(pvs);
     return r;
+}
+
+static int one(const struct bench *b, struct trg_device *device, uint32_t n, double degree,
+               uint32_t n_rois)
+{
+    char what[96];
+
+    snprintf(what, sizeof what, "components, N %u, mean degree %.1f, %u graphs", n, degree, n_rois);
+    return is_wanted(b, what) ? measure_one(b, device, n, degree, n_rois, what) : 0;
 }
 
 int bench_components(const struct bench *b, struct trg_device *device)

@@ -55,7 +55,7 @@ static int measure_serial(const struct bench *b, struct sizes s, struct timing *
     if (r == 0) {
         struct serial work = {.z = z, .n = s.entries, .n_bins = s.bins, .bins = bins};
 
-        r = measure(&(struct work){run_serial, &work, true}, b->runs, b->min_ms, ret_timing);
+        r = measure(b, &(struct work){run_serial, &work, true}, ret_timing);
     }
     free(z);
     free(bins);
@@ -142,26 +142,33 @@ static bool is_too_long(enum vx_histogram a, struct sizes s, bool is_slow)
 static int all_algorithms(const struct bench *b, struct trg_device *device, struct sizes s,
                           double serial_us)
 {
+    struct trg_device_info info;
     struct job j = {0};
     struct timing t;
     char what[96], name[64];
-    int r = open_job(device, s, &j);
+    int r = 0;
 
+    trg_device_info(device, &info);
     device_name(device, name, sizeof name);
     for (uint32_t a = VX_HIST_AUTO; r == 0 && a < VX_HIST_COUNT; a++) {
-        if (is_too_long((enum vx_histogram)a, s, strcmp(j.kit.info.backend, "cuda") != 0))
-            continue;
-        j.job.algorithm = (enum vx_histogram)a;
-        r = measure(&(struct work){run_job, &j, j.kit.info.is_host != 0}, b->runs, b->min_ms, &t);
         snprintf(what, sizeof what, "histogram %s, %u entries, %u bins, %u RoIs", names[a],
                  s.entries, s.bins, s.n_rois);
+        if (!is_wanted(b, what) ||
+            is_too_long((enum vx_histogram)a, s, strcmp(info.backend, "cuda") != 0))
+            continue;
+        if (!j.kit.queue)
+            r = open_job(device, s, &j);
+        if (r < 0)
+            break;
+        j.job.algorithm = (enum vx_histogram)a;
+        r = measure(b, &(struct work){run_job, &j, j.kit.info.is_host != 0}, &t);
         if (r == 0)
-            tell(b, &(struct figure){.what = what,
-                                     .device = name,
-                                     .unit = "entries/s",
-                                     .per_s = (double)s.entries * s.n_rois / t.us * 1e6,
-                                     .spread = t.spread,
-                                     .serial_per_s = s.entries / serial_us * 1e6});
+            tell(&(struct figure){.what = what,
+                                  .device = name,
+                                  .unit = "entries/s",
+                                  .per_s = (double)s.entries * s.n_rois / t.us * 1e6,
+                                  .t = t,
+                                  .serial_per_s = s.entries / serial_us * 1e6});
     }
     close_job(&j);
     return r;

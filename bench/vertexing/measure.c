@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "clock.h"
@@ -80,38 +81,42 @@ static int rising(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-int measure_all(const struct work *w, uint32_t threads, uint32_t runs, double min_ms,
+bool is_wanted(const struct bench *b, const char *what)
+{
+    return !b->match || strstr(what, b->match);
+}
+
+int measure_all(const struct bench *b, const struct work *w, uint32_t threads,
                 struct timing *ret_timing)
 {
+    const double end = (double)clock_ns() * 1e-3 + 1e3 * b->cell_ms;
     double us[RUNS_MAX], first;
-    uint32_t times = 1;
+    uint32_t times = 1, n = 0;
     int r;
 
     threads = threads < THREADS_MAX ? threads : THREADS_MAX;
-    runs = runs < RUNS_MAX ? runs : RUNS_MAX;
     for (;;) { /* warms up, and finds out how often */
         r = once(w, threads, times, &first);
         if (r < 0)
             return r;
-        if (first >= 1e3 * min_ms || times > 1u << 24)
+        if (first >= 1e3 * b->min_ms || times > 1u << 24 || (double)clock_ns() * 1e-3 > end)
             break;
-        times *= first < 100 * min_ms ? 8 : 2;
+        times *= first < 100 * b->min_ms ? 8 : 2;
     }
-    for (uint32_t i = 0; i < runs; i++) {
-        r = once(w, threads, times, &us[i]);
+    do {
+        r = once(w, threads, times, &us[n]);
         if (r < 0)
             return r;
-        us[i] /= times;
-    }
-    qsort(us, runs, sizeof *us, rising);
-    ret_timing->us = us[runs / 2];
-    ret_timing->spread = (us[runs - 1] - us[0]) / us[runs / 2];
+        us[n++] /= times;
+    } while (n < b->runs && n < RUNS_MAX && (double)clock_ns() * 1e-3 < end);
+    qsort(us, n, sizeof *us, rising);
+    *ret_timing = (struct timing){us[n / 2], (us[n - 1] - us[0]) / us[n / 2], n};
     return 0;
 }
 
-int measure(const struct work *w, uint32_t runs, double min_ms, struct timing *ret_timing)
+int measure(const struct bench *b, const struct work *w, struct timing *ret_timing)
 {
-    return measure_all(w, 1, runs, min_ms, ret_timing);
+    return measure_all(b, w, 1, ret_timing);
 }
 
 /* ---------------------------------------------------------------- telling it */
@@ -137,25 +142,23 @@ static const char *environment(const char *name, const char *otherwise)
     return value ? value : otherwise;
 }
 
-void tell(const struct bench *b, const struct figure *f)
+void tell(const struct figure *f)
 {
-    char date[32], goal[48] = "";
+    char date[32];
     time_t now = time(NULL);
 
     printf("%-58s %-34s %12.4g %9.2f %6.1f%%\n", f->what, f->device, f->per_s,
-           f->serial_per_s > 0 ? f->per_s / f->serial_per_s : 0, 100 * f->spread);
+           f->serial_per_s > 0 ? f->per_s / f->serial_per_s : 0, 100 * f->t.spread);
     fflush(stdout);
     if (!json)
         return;
-    if (f->goal > 0)
-        snprintf(goal, sizeof goal, "\"goal\":%.6g,", f->goal);
     strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
     fprintf(json,
             "{\"bench\":\"vertexing\",\"figure\":\"%s, %s\",\"value\":%.6g,\"unit\":\"%s\","
-            "\"better\":\"higher\",%s\"baseline\":{\"name\":\"serial double precision, one core\","
+            "\"better\":\"higher\",\"baseline\":{\"name\":\"serial double precision, one core\","
             "\"value\":%.6g},\"runs\":%u,\"spread\":%.3f,\"machine\":\"%s\",\"device\":\"%s\","
             "\"commit\":\"%s\",\"date\":\"%s\",\"command\":\"bench_vertexing\"}\n",
-            f->what, f->device, f->per_s, f->unit, goal, f->serial_per_s, b->runs, f->spread,
+            f->what, f->device, f->per_s, f->unit, f->serial_per_s, f->t.runs, f->t.spread,
             environment("TRIGD_MACHINE", "desk"), f->device, environment("TRIGD_COMMIT", ""), date);
 }
 

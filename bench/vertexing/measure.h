@@ -18,30 +18,35 @@ struct work {
 struct timing {
     double us;     /* median of the runs, for one time */
     double spread; /* (longest - shortest) / median */
+    uint32_t runs;
 };
 
-/* Runs of at least `min_ms` each. */
-int measure(const struct work *w, uint32_t runs, double min_ms, struct timing *ret_timing);
-/* The same with `threads` at a time, each with its own arg; us is the wall time of one time of all.
- */
-int measure_all(const struct work *w, uint32_t threads, uint32_t runs, double min_ms,
-                struct timing *ret_timing);
-
 struct bench {
-    const char *json;
+    const char *json, *match; /* NULL: all figures; else those whose name holds this */
     uint32_t runs;
-    double min_ms;
+    double min_ms;  /* a run takes at least so long */
+    double cell_ms; /* no other run is begun for a figure after so long */
     bool quick;
     uint32_t cores;
 };
 
+/* Whether a figure of this name is asked for. */
+bool is_wanted(const struct bench *b, const char *what);
+
+int measure(const struct bench *b, const struct work *w, struct timing *ret_timing);
+/* The same with `threads` at a time, each with its own arg; us is the wall time of one time of all.
+ */
+int measure_all(const struct bench *b, const struct work *w, uint32_t threads,
+                struct timing *ret_timing);
+
 /* One figure: `per_s` things a second, and what the serial version does. */
 struct figure {
     const char *what, *device, *unit;
-    double per_s, spread, serial_per_s, goal;
+    double per_s, serial_per_s;
+    struct timing t;
 };
 int tell_open(const struct bench *b);
-void tell(const struct bench *b, const struct figure *f);
+void tell(const struct figure *f);
 int tell_close(void);
 /* "cuda, NVIDIA H200" */
 void device_name(struct trg_device *device, char *text, size_t bytes);

@@ -37,7 +37,7 @@ TRG_FN float vx_variance(struct vx_line l, float dz)
 
 /* From the point (x, y, z) to the nearest one of the line, and its significance squared. */
 struct vx_miss {
-    float x, y, z, r2, var, chi2;
+    float x, y, z, r2, inv_var, chi2;
 };
 
 /* `var_z`: of the point's own z, when that counts. */
@@ -45,20 +45,32 @@ TRG_FN struct vx_miss vx_from_about(struct vx_line l, float x, float y, float z,
 {
     const float dx = l.x - x, dy = l.y - y, dz = l.z - z;
     const float along = dx * l.ux + dy * l.uy + dz * l.uz;
+    const float var = vx_variance(l, -along * l.uz) + var_z * (l.ux * l.ux + l.uy * l.uy);
     struct vx_miss m;
 
     m.x = dx - along * l.ux;
     m.y = dy - along * l.uy;
     m.z = dz - along * l.uz;
     m.r2 = m.x * m.x + m.y * m.y + m.z * m.z;
-    m.var = vx_variance(l, -along * l.uz) + var_z * (l.ux * l.ux + l.uy * l.uy);
-    m.chi2 = m.r2 / m.var;
+    m.inv_var = 1.0f / var;
+    m.chi2 = m.r2 * m.inv_var;
     return m;
 }
 
 TRG_FN struct vx_miss vx_from(struct vx_line l, float x, float y, float z)
 {
     return vx_from_about(l, x, y, z, 0.0f);
+}
+
+/* 1: the line misses the point by less than the root of `limit2`, in its errors; without division.
+ */
+TRG_FN trg_i32 vx_fits(struct vx_line l, float x, float y, float z, float limit2)
+{
+    const float dx = l.x - x, dy = l.y - y, dz = l.z - z;
+    const float along = dx * l.ux + dy * l.uy + dz * l.uz;
+    const float mx = dx - along * l.ux, my = dy - along * l.uy, mz = dz - along * l.uz;
+
+    return mx * mx + my * my + mz * mz < limit2 * vx_variance(l, -along * l.uz) ? 1 : 0;
 }
 
 /* ---------------------------------------------------------------- two lines */
@@ -197,7 +209,7 @@ TRG_FN float vx_tukey(float chi2, float inv_c2)
 /* Adds one track with weight w to the sums: `s` is an array of VX_SUMS trg_i64 of the caller. */
 #define VX_ADD(s, l, m, w)                                     \
     do {                                                       \
-        const float f_ = (w) / (m).var;                        \
+        const float f_ = (w) * (m).inv_var;                    \
         (s)[VX_S_W] += vx_quanta(f_, 1024.0f);                 \
         (s)[VX_S_XX] += vx_quanta(f_ * l.ux * l.ux, 1024.0f);  \
         (s)[VX_S_YY] += vx_quanta(f_ * l.uy * l.uy, 1024.0f);  \

@@ -26,7 +26,8 @@ int vx_slot_open(struct trg_device *device, const struct vx_par *par, uint32_t m
         struct trg_buffer **buffer;
     } list[] = {
         {TRG_MEM_DEVICE, VX_COLUMNS * items * word, &s.tracks},
-        {TRG_MEM_DEVICE, VX_COLUMNS * items * word, &s.sorted},
+        /* on the host, loops over tracks look at fifteen more than there are */
+        {TRG_MEM_DEVICE, (VX_COLUMNS * items + 15) * word, &s.sorted},
         {TRG_MEM_DEVICE, 2 * items * word, &s.entry_z},
         {TRG_MEM_DEVICE, items * word, &s.entry_weight},
         {TRG_MEM_DEVICE, n * (VX_CELLS + 1) * word, &s.cells},

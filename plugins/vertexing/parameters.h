@@ -6,7 +6,7 @@
 
 struct vx_config {
     /* detector */
-    float beam_x_mm, beam_y_mm, beam_sigma_mm, z_range_mm;
+    float beam_x_mm, beam_y_mm, beam_sigma_mm, z_range_mm, chi2_prior;
     /* histogram */
     uint32_t histogram, bin_rule, weighted, smooth_bins;
     float bin_width_mm, sigma_z_max_mm;

@@ -13,26 +13,39 @@ struct vx_closest {
 
 /* A track as it comes. */
 struct vx_state {
-    float x, y, z, tx, ty, vx, vt, cov;
+    float x, y, z, tx, ty, vx, vt, cov, chi2;
+    trg_u32 n_hits;
 };
 
-TRG_FN struct vx_closest vx_closest_of(struct vx_state t, float beam_x, float beam_y,
-                                       float beam_var)
+/* What a track's errors are multiplied by, squared: chi2 per degree of freedom, where that is above
+ * 1, with `prior` degrees added that fit as they should.  Material turns slow particles more than
+ * whoever gave the errors could know, and chi2 shows it. */
+TRG_FN float vx_error_scale(float chi2, trg_u32 n_hits, float prior)
 {
-    const float dx = t.x - beam_x, dy = t.y - beam_y;
+    const float known = 2.0f * (float)(trg_i32)n_hits - 4.0f;
+    const float scale = (chi2 + prior) / (known > 0.0f ? known + prior : 3e38f);
+    const float most = scale < 1e4f ? scale : 1e4f;
+
+    return most > (prior > 0.0f ? 1.0f : 3e38f) ? most : 1.0f;
+}
+
+TRG_FN struct vx_closest vx_closest_of(struct vx_state t, struct vx_par par)
+{
+    const float dx = t.x - par.beam_x, dy = t.y - par.beam_y;
     const float t2 = t.tx * t.tx + t.ty * t.ty;
     const float norm = trg_sqrt(1.0f + t2);
     /* what is divided by is chosen, not what is divided: so there is nothing that only some tracks
      * do, and loops over tracks can be vectorized.  A track along the beam stays where it is, and
      * its z is not known. */
     const float s = -(dx * t.tx + dy * t.ty) / (t2 > 1e-10f ? t2 : 3e38f);
-    const float found = t.vx + 2.0f * s * t.cov + s * s * t.vt;
+    const float scale = vx_error_scale(t.chi2, t.n_hits, par.chi2_prior);
+    const float found = scale * (t.vx + 2.0f * s * t.cov + s * s * t.vt);
     const float v = found > 1e-6f ? found : 1e-6f;
     struct vx_closest c;
 
-    c.sz2 = (v + beam_var) / (t2 > 1e-10f ? t2 : 1e-10f);
-    c.line.x = beam_x + (dx + s * t.tx);
-    c.line.y = beam_y + (dy + s * t.ty);
+    c.sz2 = (v + par.beam_var) / (t2 > 1e-10f ? t2 : 1e-10f);
+    c.line.x = par.beam_x + (dx + s * t.tx);
+    c.line.y = par.beam_y + (dy + s * t.ty);
     c.line.z = t.z + s;
     c.line.ux = t.tx / norm;
     c.line.uy = t.ty / norm;
@@ -40,8 +53,8 @@ TRG_FN struct vx_closest vx_closest_of(struct vx_state t, float beam_x, float be
     /* errors are given in planes of constant z, but for steep tracks across the track: the mean of
      * both directions across it is 1 / norm */
     c.line.v = v / (t2 > 1.0f ? 1.0f : norm);
-    c.line.c = (t.cov + s * t.vt) / norm;
-    c.line.vt = t.vt / norm;
+    c.line.c = scale * (t.cov + s * t.vt) / norm;
+    c.line.vt = scale * t.vt / norm;
     return c;
 }
 
@@ -58,14 +71,18 @@ TRG_FN struct vx_closest vx_approach(TRG_GLOBAL const trg_u8 *data, struct vx_pa
     t.vx = TRG_COLUMN(float, data, par.in, 5)[i];
     t.vt = TRG_COLUMN(float, data, par.in, 6)[i];
     t.cov = TRG_COLUMN(float, data, par.in, 7)[i];
-    return vx_closest_of(t, par.beam_x, par.beam_y, par.beam_var);
+    t.chi2 = TRG_COLUMN(float, data, par.in, 8)[i];
+    t.n_hits = TRG_COLUMN(trg_u32, data, par.in, 10)[i];
+    return vx_closest_of(t, par);
 }
 #endif
 
 /* 0: not known. */
 TRG_FN float vx_momentum(float qop)
 {
-    return qop != 0.0f ? 1.0f / qop : 0.0f;
+    const float p = 1.0f / (qop != 0.0f ? qop : 1.0f);
+
+    return qop != 0.0f ? p : 0.0f;
 }
 
 TRG_FN trg_u32 vx_cell(float z, float range)
@@ -80,10 +97,10 @@ TRG_FN trg_u32 vx_cell(float z, float range)
 TRG_FN trg_u32 vx_entry_weight(float sz2, float width, trg_u32 weighted)
 {
     const float sharp = 16.0f * width / trg_sqrt(sz2 > 1e-8f ? sz2 : 1e-8f);
+    const float some = sharp > 1.0f ? sharp : 1.0f;
+    const float weight = some < 16.0f ? some : 16.0f;
 
-    if (!weighted)
-        return 1u;
-    return sharp < 1.0f ? 1u : sharp > 16.0f ? 16u : (trg_u32)sharp;
+    return (trg_u32)(trg_i32)(weighted ? weight : 1.0f);
 }
 
 /* Where `part` quarters of the tracks are below, from the counts of the cells. */

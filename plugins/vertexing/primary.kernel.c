@@ -82,10 +82,10 @@ TRG_GROUP_FN struct vx_own vx_count_own(TRG_GLOBAL const float *sorted, trg_u32 
     for (trg_u32 i = w.from + TRG_LID; i < w.to; i += TRG_LSIZE) {
         const struct vx_line l = vx_load(sorted, room, i);
 
-        if (l.z < w.in.low || l.z >= w.in.high || vx_from(l, v.x, v.y, v.z).chi2 >= end2)
+        if (l.z < w.in.low || l.z >= w.in.high || !vx_fits(l, v.x, v.y, v.z, end2))
             continue;
-        n.below += vx_from(l, below.x, below.y, below.z).chi2 < fits2 ? 0u : 1u;
-        n.above += vx_from(l, above.x, above.y, above.z).chi2 < fits2 ? 0u : 1u;
+        n.below += vx_fits(l, below.x, below.y, below.z, fits2) ? 0u : 1u;
+        n.above += vx_fits(l, above.x, above.y, above.z, fits2) ? 0u : 1u;
     }
 #endif
     return n;
@@ -107,7 +107,8 @@ TRG_KERNEL6(vx_fit_primary, const float, sorted, const trg_u32, cells, const str
     TRG_GLOBAL const struct vx_vertex *list = seeds + roi * par.pv_room;
     TRG_GLOBAL const trg_u32 *cell = cells + roi * (VX_CELLS + 1u);
     /* a group without a seed goes the same way through no rounds: all meet at every barrier */
-    const trg_u32 rounds = k < n_seeds && !settled ? par.rounds : 0u;
+    const trg_u32 counts_own = k < n_seeds && !settled ? 1u : 0u;
+    const trg_u32 rounds = counts_own && list[k].todo ? par.rounds : 0u;
     struct vx_window w = vx_window_of(list, k < n_seeds ? k : 0u, n_seeds, cell, par);
     float c = par.tukey_start;
 
@@ -135,7 +136,7 @@ TRG_KERNEL6(vx_fit_primary, const float, sorted, const trg_u32, cells, const str
         TRG_BARRIER();
     }
     w.in.var_z = 0.0f;
-    if (rounds) {
+    if (counts_own) {
         const struct vx_own n =
             vx_count_own(sorted, par.items_room, w, v, list[k > 0u ? k - 1u : k],
                          list[k + 1u < n_seeds ? k + 1u : k], par);
@@ -144,7 +145,7 @@ TRG_KERNEL6(vx_fit_primary, const float, sorted, const trg_u32, cells, const str
         TRG_ATOMIC_ADD_LOCAL(&own_above, n.above);
     }
     TRG_BARRIER();
-    if (TRG_LID == 0u && rounds) {
+    if (TRG_LID == 0u && counts_own) {
         v.own[0] = k > 0u ? own_below : v.n_tracks;
         v.own[1] = k + 1u < n_seeds ? own_above : v.n_tracks;
     }
@@ -226,8 +227,14 @@ TRG_KERNEL3(vx_prune, const struct vx_vertex, fits, struct vx_vertex, seeds, str
         counts[TRG_GID].n_pv = kept;
     }
     TRG_BARRIER();
-    for (trg_u32 j = TRG_LID; j < kept; j += TRG_LSIZE)
-        out[j] = in[order[j]];
+    for (trg_u32 j = TRG_LID; j < kept; j += TRG_LSIZE) {
+        const trg_u32 k = order[j];
+        const trg_u32 below = j > 0u ? order[j - 1u] + 1u : 0u;
+        const trg_u32 above = j + 1u < kept ? order[j + 1u] : n;
+
+        out[j] = in[k];
+        out[j].todo = below != k || above != k + 1u; /* its neighbours are others than they were */
+    }
 }
 
 /* ---------------------------------------------------------------- what belongs to which */

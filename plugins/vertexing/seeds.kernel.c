@@ -12,22 +12,11 @@ TRG_FN struct vx_vertex vx_seed(float x, float y, float z, float weight)
     v.z = z;
     v.weight = weight;
     v.alive = 1u;
+    v.todo = 1u;
     return v;
 }
 
 /* ---------------------------------------------------------------- peaks of the histogram */
-
-/* A bin and its neighbours, the middle weighing most. */
-TRG_FN trg_u32 vx_smooth(TRG_GLOBAL const trg_u32 *h, trg_u32 n, trg_u32 b, trg_u32 reach)
-{
-    trg_u32 sum = (reach + 1u) * h[b];
-
-    for (trg_u32 k = 1u; k <= reach; k++) {
-        sum += b >= k ? (reach + 1u - k) * h[b - k] : 0u;
-        sum += b + k < n ? (reach + 1u - k) * h[b + k] : 0u;
-    }
-    return sum;
-}
 
 /* Whether the histogram falls below `valley` on both sides of b before it gets as high as at b
  * again: what makes b a peak of its own.  Of equal ones without a valley the first counts. */
@@ -91,36 +80,69 @@ TRG_FN void vx_sort_bins(TRG_LOCAL trg_u32 *bin, trg_u32 n)
     }
 }
 
+/* Whether bin b, above its neighbours, is a peak of its own. */
+TRG_FN trg_u32 vx_is_peak(TRG_LOCAL const trg_u32 *s, trg_u32 n, trg_u32 b, float prominence)
+{
+    const trg_u32 height = s[b];
+    trg_u32 need = (trg_u32)(prominence * (float)height);
+
+    need = need < 1u ? 1u : need > height ? height : need;
+    return vx_stands_out(s, n, b, height - need);
+}
+
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
+#define VX_MARGIN 0u
+
+/* A bin and its neighbours, the middle weighing most. */
+TRG_FN trg_u32 vx_smooth(TRG_GLOBAL const trg_u32 *h, trg_u32 n, trg_u32 b, trg_u32 reach)
+{
+    trg_u32 sum = (reach + 1u) * h[b];
+
+    for (trg_u32 k = 1u; k <= reach; k++) {
+        sum += b >= k ? (reach + 1u - k) * h[b - k] : 0u;
+        sum += b + k < n ? (reach + 1u - k) * h[b + k] : 0u;
+    }
+    return sum;
+}
+
+/* Smooths n bins to `s` and sets the bits of those that are peaks. */
+TRG_GROUP_FN void vx_find_peaks(TRG_GLOBAL const trg_u32 *h, trg_u32 n, struct vx_par par,
+                                TRG_LOCAL trg_u32 *s, TRG_LOCAL trg_u32 *is_peak)
+{
+    for (trg_u32 b = TRG_LID; b < n; b += TRG_LSIZE)
+        s[b] = vx_smooth(h, n, b, par.smooth);
+    for (trg_u32 w = TRG_LID; w * 32u < n; w += TRG_LSIZE)
+        is_peak[w] = 0u;
+    TRG_BARRIER();
+    for (trg_u32 b = TRG_LID; b < n; b += TRG_LSIZE) {
+        const trg_u32 height = s[b];
+
+        if (height < par.min_height || (b > 0u && s[b - 1u] >= height) ||
+            (b + 1u < n && s[b + 1u] > height))
+            continue;
+        if (vx_is_peak(s, n, b, par.prominence))
+            TRG_ATOMIC_OR_LOCAL(&is_peak[b / 32u], 1u << (b % 32u));
+    }
+}
+#else
+#include "peaks.h"
+#endif
+
 /* One group an RoI: the smoothed histogram's peaks, in order of z; if there is no room for all, the
  * highest. */
 TRG_KERNEL4(vx_seed_peaks, const trg_u32, bins, const struct vx_grid, grids, struct vx_vertex,
             seeds, struct vx_counts, counts, struct vx_par, par)
 {
-    TRG_SHARED trg_u32 s[VX_BINS_MAX];
+    TRG_SHARED trg_u32 heights[VX_BINS_MAX + 2u * VX_MARGIN];
     TRG_SHARED trg_u32 is_peak[VX_BINS_MAX / 32u];
     TRG_SHARED trg_u32 list[VX_PV_MAX];
     TRG_SHARED trg_u32 n_seeds;
+    TRG_LOCAL trg_u32 *s = heights + VX_MARGIN;
     TRG_GLOBAL const trg_u32 *h = bins + TRG_GID * par.bins_room;
     TRG_GLOBAL struct vx_vertex *out = seeds + TRG_GID * par.pv_room;
     const struct vx_grid g = grids[TRG_GID];
 
-    for (trg_u32 b = TRG_LID; b < g.n_bins; b += TRG_LSIZE)
-        s[b] = vx_smooth(h, g.n_bins, b, par.smooth);
-    for (trg_u32 w = TRG_LID; w * 32u < g.n_bins; w += TRG_LSIZE)
-        is_peak[w] = 0u;
-    TRG_BARRIER();
-    for (trg_u32 b = TRG_LID; b < g.n_bins; b += TRG_LSIZE) {
-        const trg_u32 height = s[b];
-        trg_u32 need;
-
-        if (height < par.min_height || (b > 0u && s[b - 1u] >= height) ||
-            (b + 1u < g.n_bins && s[b + 1u] > height))
-            continue;
-        need = (trg_u32)(par.prominence * (float)height);
-        need = need < 1u ? 1u : need > height ? height : need;
-        if (vx_stands_out(s, g.n_bins, b, height - need))
-            TRG_ATOMIC_OR_LOCAL(&is_peak[b / 32u], 1u << (b % 32u));
-    }
+    vx_find_peaks(h, g.n_bins, par, s, is_peak);
     TRG_BARRIER();
     if (TRG_LID == 0u) {
         trg_u32 n = 0u, all = 0u;

@@ -8,21 +8,42 @@
 #include "fit.h"
 
 #define VX_LANES 16u
-#define VX_KNOWN (VX_VT + 1) /* columns that a fit reads */
+#define VX_HALF  8u
 
-/* Adds the first n of 16 tracks, those with low <= z < high, to `own`; columns are `room` apart. */
+/* One of 16 tracks; columns are `room` apart.  Behind the last track there is something to read,
+ * which may be anything: `there` 0 makes zeros of it, as bits, because compilers turn choices into
+ * branches here and then do not vectorize. */
+static inline struct vx_line vx_load_lane(const float *t, trg_u32 room, trg_u32 there, trg_u32 k)
+{
+    const trg_u32 mask = 0u - there;
+    struct vx_line l = vx_load(t, room, k);
+
+    l.x = trg_as_f32(trg_as_u32(l.x) & mask);
+    l.y = trg_as_f32(trg_as_u32(l.y) & mask);
+    l.z = trg_as_f32(trg_as_u32(l.z) & mask);
+    l.ux = trg_as_f32(trg_as_u32(l.ux) & mask);
+    l.uy = trg_as_f32(trg_as_u32(l.uy) & mask);
+    l.uz = trg_as_f32(trg_as_u32(l.uz) & mask);
+    l.v = trg_as_f32(trg_as_u32(l.v) & mask);
+    l.c = trg_as_f32(trg_as_u32(l.c) & mask);
+    l.vt = trg_as_f32(trg_as_u32(l.vt) & mask);
+    return l;
+}
+
+/* Adds the first n of 16 tracks, those with low <= z < high, to `sum`. */
 static inline void vx_add_lanes(const float *t, trg_u32 room, trg_u32 n, struct vx_bounds in,
-                                struct vx_vertex v, float inv_c2, trg_i64 *restrict own)
+                                struct vx_vertex v, float inv_c2, trg_i64 (*restrict sum)[VX_HALF])
 {
     trg_i32 q[VX_SUMS][VX_LANES];
 
     for (trg_u32 k = 0u; k < VX_LANES; k++) {
-        const struct vx_line l = vx_load(t, room, k);
+        const trg_i32 there = k < n ? 1 : 0;
+        const struct vx_line l = vx_load_lane(t, room, (trg_u32)there, k);
         const struct vx_miss m = vx_from_about(l, v.x, v.y, v.z, in.var_z);
         const float tukey = 1.0f - m.chi2 * inv_c2;
-        const trg_i32 counts = (k < n ? 1 : 0) & (l.z >= in.low ? 1 : 0) & (l.z < in.high ? 1 : 0) &
-                               (tukey > 0.0f ? 1 : 0);
-        const float w = counts ? tukey * tukey : 0.0f, f = w / m.var;
+        const trg_i32 counts =
+            there & (l.z >= in.low ? 1 : 0) & (l.z < in.high ? 1 : 0) & (tukey > 0.0f ? 1 : 0);
+        const float w = counts ? tukey * tukey : 0.0f, f = w * m.inv_var;
 
         q[VX_S_W][k] = (trg_i32)(f * 1024.0f);
         q[VX_S_XX][k] = (trg_i32)(f * l.ux * l.ux * 1024.0f);
@@ -37,37 +58,26 @@ static inline void vx_add_lanes(const float *t, trg_u32 room, trg_u32 n, struct 
         q[VX_S_WEIGHT][k] = (trg_i32)(w * 65536.0f);
         q[VX_S_N][k] = counts;
     }
-    for (trg_u32 j = 0u; j < VX_SUMS; j++) {
-        trg_i64 total = 0;
-
-        for (trg_u32 k = 0u; k < VX_LANES; k++)
-            total += q[j][k];
-        own[j] += total;
-    }
-}
-
-/* The last tracks, filled up with copies of the first of them, which shall not count. */
-static inline void vx_fill_lanes(const float *t, trg_u32 room, trg_u32 i, trg_u32 to, float *rest)
-{
-    for (trg_u32 c = 0u; c < VX_KNOWN; c++)
-        for (trg_u32 k = 0u; k < VX_LANES; k++)
-            rest[c * VX_LANES + k] = t[c * room + (i + k < to ? i + k : i)];
+    /* two fit in 31 bits: f is at most 1e6, and where a track misses by much its weight is small */
+    for (trg_u32 j = 0u; j < VX_SUMS; j++)
+        for (trg_u32 k = 0u; k < VX_HALF; k++)
+            sum[j][k] += q[j][k] + q[j][k + VX_HALF];
 }
 
 /* Adds the tracks from <= i < to within the bounds to `own`. */
 static inline void vx_host_sums(const float *t, trg_u32 room, trg_u32 from, trg_u32 to,
                                 struct vx_bounds in, struct vx_vertex v, float inv_c2, trg_i64 *own)
 {
+    trg_i64 sum[VX_SUMS][VX_HALF] = {{0}};
     trg_u32 i = from;
 
     for (; i + VX_LANES <= to; i += VX_LANES)
-        vx_add_lanes(t + i, room, VX_LANES, in, v, inv_c2, own);
-    if (i < to) {
-        float rest[VX_KNOWN * VX_LANES];
-
-        vx_fill_lanes(t, room, i, to, rest);
-        vx_add_lanes(rest, VX_LANES, to - i, in, v, inv_c2, own);
-    }
+        vx_add_lanes(t + i, room, VX_LANES, in, v, inv_c2, sum);
+    if (i < to)
+        vx_add_lanes(t + i, room, to - i, in, v, inv_c2, sum);
+    for (trg_u32 j = 0u; j < VX_SUMS; j++)
+        for (trg_u32 k = 0u; k < VX_HALF; k++)
+            own[j] += sum[j][k];
 }
 
 /* How many of 16 tracks fit v, but not the vertex below, and not the one above. */
@@ -78,12 +88,13 @@ static inline void vx_own_lanes(const float *t, trg_u32 room, trg_u32 n, struct 
     trg_i32 n_below = 0, n_above = 0;
 
     for (trg_u32 k = 0u; k < VX_LANES; k++) {
-        const struct vx_line l = vx_load(t, room, k);
-        const trg_i32 fits = (k < n ? 1 : 0) & (l.z >= in.low ? 1 : 0) & (l.z < in.high ? 1 : 0) &
-                             (vx_from(l, v[0].x, v[0].y, v[0].z).chi2 < end2 ? 1 : 0);
+        const trg_i32 there = k < n ? 1 : 0;
+        const struct vx_line l = vx_load_lane(t, room, (trg_u32)there, k);
+        const trg_i32 fits = there & (l.z >= in.low ? 1 : 0) & (l.z < in.high ? 1 : 0) &
+                             vx_fits(l, v[0].x, v[0].y, v[0].z, end2);
 
-        below[k] = fits & (vx_from(l, v[1].x, v[1].y, v[1].z).chi2 < fits2 ? 0 : 1);
-        above[k] = fits & (vx_from(l, v[2].x, v[2].y, v[2].z).chi2 < fits2 ? 0 : 1);
+        below[k] = fits & (vx_fits(l, v[1].x, v[1].y, v[1].z, fits2) ^ 1);
+        above[k] = fits & (vx_fits(l, v[2].x, v[2].y, v[2].z, fits2) ^ 1);
     }
     for (trg_u32 k = 0u; k < VX_LANES; k++) {
         n_below += below[k];
@@ -102,11 +113,7 @@ static inline void vx_host_own(const float *t, trg_u32 room, trg_u32 from, trg_u
 
     for (; i + VX_LANES <= to; i += VX_LANES)
         vx_own_lanes(t + i, room, VX_LANES, in, v, end2, fits2, own);
-    if (i < to) {
-        float rest[VX_KNOWN * VX_LANES];
-
-        vx_fill_lanes(t, room, i, to, rest);
-        vx_own_lanes(rest, VX_LANES, to - i, in, v, end2, fits2, own);
-    }
+    if (i < to)
+        vx_own_lanes(t + i, room, to - i, in, v, end2, fits2, own);
 }
 #endif

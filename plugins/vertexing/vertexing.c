@@ -87,6 +87,7 @@ static void set_par(struct trg_algo *a)
     p->beam_y = c->beam_y_mm;
     p->beam_var = c->beam_sigma_mm * c->beam_sigma_mm;
     p->z_range = c->z_range_mm;
+    p->chi2_prior = c->chi2_prior;
     p->bin_width = c->bin_width_mm;
     p->width_rule = c->bin_rule;
     p->weighted = c->weighted;

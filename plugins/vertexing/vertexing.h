@@ -56,6 +56,7 @@ struct vx_vertex {
     trg_u32 pv;         /* primary vertex it belongs to */
     trg_u32 root;       /* smallest member of its component: a track of the RoI */
     trg_u32 alive;      /* 1: it passed */
+    trg_u32 todo;       /* 1: a primary vertex that is to be fitted, again */
 };
 
 struct vx_counts {      /* of one RoI; adjacency and cuts add to the last six */
@@ -87,6 +88,7 @@ struct vx_par { /* of all launches */
     trg_u32 max_selected;
     trg_u32 parts;                  /* groups that share an RoI, where a kernel allows it */
     float beam_x, beam_y, beam_var; /* mm, mm, mm^2 */
+    float chi2_prior;               /* degrees of freedom; 0: errors are taken as they are */
     float z_range;                  /* mm */
     float bin_width;                /* mm */
     trg_u32 width_rule;
