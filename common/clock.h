@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock.h - monotonic time in nanoseconds; the only clock that deadlines use. */
+/* clock.h - monotonic time in nanoseconds, the only clock that deadlines use; waiting by looking.
+ */
 #ifndef TRIGD_CLOCK_H
 #define TRIGD_CLOCK_H
 #include <stdint.h>
@@ -15,5 +16,15 @@ static inline uint64_t clock_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* Between two looks at what another thread will write: leaves the core's units to its sibling. */
+static inline void clock_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
 }
 #endif

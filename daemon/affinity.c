@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "log.h"
 
-#define AUTO_CORES 4 /* on fewer, the kernel's scheduler does better than any fixed plan */
+#define AUTO_CORES 4 /* on fewer, the kernel's scheduler does better than any plan of ours */
 
 struct affinity {
     hwloc_topology_t topology;
@@ -130,6 +131,11 @@ void affinity_close(struct affinity *a)
     if (a->topology)
         hwloc_topology_destroy(a->topology);
     free(a);
+}
+
+uint64_t affinity_spin_ns(const struct affinity *a, const struct config *c)
+{
+    return hwloc_bitmap_weight(a->allowed) < AUTO_CORES ? 0 : c->threads.spin_us * NS_PER_US;
 }
 
 /* ---------------------------------------------------------------- going there */

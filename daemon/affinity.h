@@ -17,6 +17,10 @@ struct affinity;
 int affinity_open(const struct config *c, struct affinity **ret_affinity);
 void affinity_close(struct affinity *a); /* NULL is fine */
 
+/* How long a thread may look for work before it sleeps; 0 where that would take a core from
+ * somebody who has work. */
+uint64_t affinity_spin_ns(const struct affinity *a, const struct config *c);
+
 /* The calling thread becomes the I/O thread and stays there. */
 void affinity_be_io(struct affinity *a);
 /* The calling thread is where ZeroMQ's threads shall be, until affinity_leave. */

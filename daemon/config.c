@@ -81,6 +81,7 @@ static const cyaml_schema_field_t threads_fields[] = {
     STRING("zmq", STRUCT_OF(threads), zmq),
     STRING("lanes", STRUCT_OF(threads), lanes),
     CYAML_FIELD_UINT("zmq_threads", OPT, STRUCT_OF(threads), zmq_threads),
+    CYAML_FIELD_UINT("spin_us", OPT, STRUCT_OF(threads), spin_us),
     CYAML_FIELD_END};
 static const cyaml_schema_field_t log_fields[] = {STRING("level", STRUCT_OF(log), level),
                                                   CYAML_FIELD_END};

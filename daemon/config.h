@@ -70,6 +70,8 @@ struct config {
         char *pin;              /* "auto" or "none" */
         char *io, *zmq, *lanes; /* lists of cores; "" = planned by the daemon */
         uint32_t zmq_threads;
+        uint32_t
+            spin_us; /* looking for work before sleeping; affinity_spin_ns tells if it is done */
     } threads;
     struct {
         char *level;

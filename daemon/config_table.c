@@ -53,6 +53,8 @@ const struct config_key config_keys[] = {
      "cores for lanes, one each in turn; empty: all others"},
     {"threads.zmq_threads", CONFIG_U32, AT(threads.zmq_threads), "1", 1, 16,
      "threads that ZeroMQ moves messages with"},
+    {"threads.spin_us", CONFIG_U32, AT(threads.spin_us), "50", 0, 1000000,
+     "I/O thread and lanes look for work this long before they sleep, us; on fewer than 4 cores 0"},
     {"log.level", CONFIG_STRING, AT(log.level), "info", 0, 0, "error, warn, info or debug"},
     {"debug_stream.folder", CONFIG_STRING, AT(debug_stream.folder), "", 0, 0,
      "folder for the files of the debug stream, made if it is not there; empty: none are kept"},

@@ -315,9 +315,20 @@ static bool take_step(struct dispatch *d, struct engine *e, uint32_t step, struc
     return true;
 }
 
+/* Adds the time of a batch to what an RoI spent in lanes; batches of several steps may overlap. */
+static void add_lane_time(struct roi *r, const struct lane_batch *b)
+{
+    uint64_t from = b->begun_ns > r->lane_until_ns ? b->begun_ns : r->lane_until_ns;
+
+    if (b->ended_ns <= from)
+        return;
+    r->lane_ns += b->ended_ns - from;
+    r->lane_until_ns = b->ended_ns;
+}
+
 /* Takes back an RoI from a batch of the group of step `head`. */
 static void take_result(struct dispatch *d, struct engine *e, uint32_t head, uint32_t roi,
-                        int error)
+                        const struct lane_batch *b)
 {
     struct roi *r = roi_at(d, roi);
     const struct check_fault *fault = &pool_steps(d->pool, r)[head].fault;
@@ -325,6 +336,7 @@ static void take_result(struct dispatch *d, struct engine *e, uint32_t head, uin
 
     r->pending--;
     r->gathered |= e->step[head].gathers;
+    add_lane_time(r, b);
     if (r->is_decided) {
         stats_add(&d->stats->g.late_results, 1);
         egress_let_go(d->out, roi);
@@ -336,7 +348,7 @@ static void take_result(struct dispatch *d, struct engine *e, uint32_t head, uin
         return;
     }
     for (uint64_t left = e->menu->steps[head].members; left; left &= left - 1)
-        good &= take_step(d, e, (uint32_t)__builtin_ctzll(left), r, error);
+        good &= take_step(d, e, (uint32_t)__builtin_ctzll(left), r, b->error);
     if (good)
         advance(d, roi);
     else
@@ -354,7 +366,7 @@ static bool take_finished(struct dispatch *d, struct engine *e, uint32_t step)
 
         while ((b = lane_finished(s->lane[k])) != NULL) {
             for (uint32_t i = 0; i < b->n; i++)
-                take_result(d, e, step, b->roi[i], b->error);
+                take_result(d, e, step, b->roi[i], b);
             lane_release(s->lane[k]);
             did = true;
         }

@@ -233,6 +233,7 @@ static Trigd__V1__Decision *form(struct egress *e, uint32_t roi, uint64_t now)
     m->status = (Trigd__V1__Status)r->status;
     m->late = r->is_late;
     m->latency_us = (uint32_t)((now - r->received_ns) / NS_PER_US);
+    m->lane_us = (uint32_t)(r->lane_ns / NS_PER_US);
     m->wanted = r->wanted;
     m->kept = r->kept;
     m->menu_generation = e->engine[roi]->generation;

@@ -62,6 +62,7 @@ static int open_lane(const struct engine_setup *setup, struct engine *e, uint32_
                             .host = setup->host,
                             .done_fd = setup->done_fd,
                             .done_sleeping = setup->done_sleeping,
+                            .spin_ns = setup->spin_ns,
                             .inputs = s->input,
                             .n_inputs = s->n_inputs,
                             .slots = d->slots,

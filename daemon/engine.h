@@ -55,6 +55,7 @@ struct engine_setup {
     struct affinity *affinity;
     int done_fd; /* lanes write here when dispatch sleeps */
     _Atomic uint32_t *done_sleeping;
+    uint64_t spin_ns; /* lanes look for work so long before they sleep */
 };
 
 /* Whether the steps that the config names have batches of their own in the menu; logs those that

@@ -3,14 +3,16 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "clock.h"
 #include "lane_inner.h"
 #include "log.h"
 #include "stage.h"
 
-#define SPINS   64u       /* looks at a busy device before the thread naps */
+#define SPINS   64u       /* least looks at a busy device before the thread naps */
 #define NAP_NS  20000     /* nap while a device works */
+#define SLACK   1000ul    /* of naps; the kernel's default would make them 70 us long */
 #define IDLE_NS 100000000 /* longest sleep with nothing to do */
 
 static struct lane_batch *batch_at(struct lane *l, uint32_t number)
@@ -164,7 +166,7 @@ static int collect(struct lane *l, struct lane_slot *slot, const struct lane_bat
 
 static void count_batch(struct lane *l, const struct lane_slot *slot, const struct lane_batch *b)
 {
-    uint64_t ns = clock_ns() - slot->begun_ns;
+    uint64_t ns = b->ended_ns - b->begun_ns;
 
     stats_add(&l->s.stats->batches, 1);
     stats_add(&l->s.stats->rois, b->n);
@@ -186,9 +188,13 @@ static void end_batch(struct lane *l, struct lane_slot *slot, int error)
     if (b->error)
         log_warn("lane", "a batch failed", "lane=\"%s\" rois=%u error=\"%s\"", l->s.stats->name,
                  b->n, strerror(-b->error));
+    b->begun_ns = slot->begun_ns;
+    b->ended_ns = clock_ns();
     count_batch(l, slot, b);
     ring_push(&l->link->out, slot->number); /* never full: fewer batches than places */
-    if (atomic_load_explicit(l->s.done_sleeping, memory_order_seq_cst)) {
+    /* one of the lanes that find it asleep is enough to wake it */
+    if (atomic_load_explicit(l->s.done_sleeping, memory_order_seq_cst) &&
+        atomic_exchange(l->s.done_sleeping, 0)) {
         uint64_t one = 1;
 
         if (write(l->s.done_fd, &one, sizeof one) < 0 && errno != EAGAIN)
@@ -200,6 +206,8 @@ static void end_batch(struct lane *l, struct lane_slot *slot, int error)
 
 struct running { /* slots in flight, oldest first */
     uint32_t first, n;
+    uint32_t looks; /* at the oldest since something last happened */
+    uint64_t looked_ns;
 };
 
 /* Starts the next batch of the ring in the next free slot; false when there is none. */
@@ -233,20 +241,30 @@ static bool start_next(struct lane *l, struct running *run)
     return true;
 }
 
+/* The device works: looks again at once for a while, then naps. */
+static void wait_for_device(const struct lane *l, struct running *run)
+{
+    struct timespec nap = {.tv_nsec = NAP_NS};
+
+    if (!run->looks++)
+        run->looked_ns = clock_ns();
+    if (run->looks > SPINS && clock_ns() >= run->looked_ns + l->s.spin_ns)
+        nanosleep(&nap, NULL);
+    else
+        clock_relax();
+}
+
 /* Looks at the oldest slot; true when it was finished and handed back. */
-static bool finish_oldest(struct lane *l, struct running *run, uint32_t *spins)
+static bool finish_oldest(struct lane *l, struct running *run)
 {
     struct lane_slot *slot = &l->slot[run->first % l->s.slots];
     int r = trg_event_query(slot->reached);
 
     if (r == -EAGAIN) {
-        struct timespec nap = {.tv_nsec = NAP_NS};
-
-        if (++*spins > SPINS)
-            nanosleep(&nap, NULL);
+        wait_for_device(l, run);
         return false;
     }
-    *spins = 0;
+    run->looks = 0;
     end_batch(l, slot, r);
     run->first++;
     run->n--;
@@ -254,26 +272,38 @@ static bool finish_oldest(struct lane *l, struct running *run, uint32_t *spins)
     return true;
 }
 
+static void wait_for_batch(struct lane *l)
+{
+    uint64_t until = clock_ns() + l->s.spin_ns;
+
+    while (clock_ns() < until) {
+        if (!ring_is_empty(&l->link->in) || atomic_load(&l->stop))
+            return;
+        clock_relax();
+    }
+    ring_wait(&l->link->in, IDLE_NS);
+}
+
 void *lane_run(void *arg)
 {
     struct lane *l = arg;
     struct running run = {0};
-    uint32_t spins = 0;
 
+    prctl(PR_SET_TIMERSLACK, SLACK);
     for (;;) {
         bool started = start_next(l, &run);
 
         if (run.n) {
             /* with a free slot and work for it, fill that first */
             if (!started || run.n == l->s.slots)
-                finish_oldest(l, &run, &spins);
+                finish_oldest(l, &run);
             continue;
         }
         if (started)
             continue;
         if (atomic_load(&l->stop))
             return NULL;
-        ring_wait(&l->link->in, IDLE_NS);
+        wait_for_batch(l);
     }
 }
 

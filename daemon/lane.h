@@ -26,7 +26,8 @@
 
 struct lane_batch { /* followed by max_rois numbers of RoIs */
     uint32_t n;
-    int32_t error; /* 0, or the negative errno that failed the whole batch */
+    int32_t error;               /* 0, or the negative errno that failed the whole batch */
+    uint64_t begun_ns, ended_ns; /* the time that it was in the lane, told when it comes back */
     uint32_t roi[];
 };
 
@@ -54,7 +55,8 @@ struct lane_setup {
     struct stats_lane *stats;
     struct latency *latency;         /* of this lane */
     int done_fd;                     /* eventfd to write when the dispatcher sleeps */
-    _Atomic uint32_t *done_sleeping; /* whether it does */
+    _Atomic uint32_t *done_sleeping; /* whether it does; who clears it writes */
+    uint64_t spin_ns;                /* looking for work before sleeping */
 };
 
 struct lane;

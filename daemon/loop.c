@@ -58,6 +58,7 @@ struct loop {
     _Atomic int state;
     _Atomic uint64_t turned_ns; /* last turn */
     uint64_t ticked_ns, stop_by_ns;
+    uint64_t spin_ns, worked_ns; /* how long to look for work; when there was some */
     bool finished;
 };
 
@@ -283,6 +284,7 @@ static int open_base(struct loop *l)
     r = affinity_open(c, &l->affinity);
     if (r < 0)
         return r;
+    l->spin_ns = affinity_spin_ns(l->affinity, c);
     r = stats_new(&l->stats);
     if (r < 0)
         return r;
@@ -311,7 +313,8 @@ static int open_engine(struct loop *l)
                                  .stats = l->stats,
                                  .affinity = l->affinity,
                                  .done_fd = l->wake_fd,
-                                 .done_sleeping = &l->sleeping};
+                                 .done_sleeping = &l->sleeping,
+                                 .spin_ns = l->spin_ns};
     struct engine *engine;
     int r = keeper_start(&setup, swap, l, &l->keeper);
 
@@ -497,7 +500,11 @@ static void turn(struct loop *l)
     if (now >= l->ticked_ns + TICK_NS)
         tick(l, now);
     check_state(l, now);
-    if (!did && !l->finished)
+    if (did)
+        l->worked_ns = now;
+    else if (now < l->worked_ns + l->spin_ns)
+        clock_relax();
+    else if (!l->finished)
         wait_for_work(l);
 }
 

@@ -49,19 +49,20 @@ struct roi {
 
     /* the I/O thread's own books */
     uint64_t received_ns;
-    uint32_t client;          /* its number in clients.h */
-    uint32_t client_epoch;    /* tells a client from the next one with the same number */
-    uint32_t engine;          /* which menu generation decides */
-    uint32_t next, prev;      /* list by arrival */
-    uint64_t asked, done;     /* bits: steps that it was queued for, steps that returned */
-    uint32_t pending;         /* steps that it is queued or running in */
-    uint8_t status;           /* Trigd__V1__Status so far */
-    bool is_decided;          /* the decision is made; what still comes is late */
-    bool is_late;             /* past the soft limit */
-    bool is_leaving;          /* the decision waits for the flush */
-    bool is_kept;             /* the debug stream still writes its bytes */
-    uint32_t wanted, kept;    /* TRUNCATED */
-    uint64_t raw[4], pass[4]; /* chains, after decide */
+    uint64_t lane_ns, lane_until_ns; /* time in lanes; the end of the last batch */
+    uint32_t client;                 /* its number in clients.h */
+    uint32_t client_epoch;           /* tells a client from the next one with the same number */
+    uint32_t engine;                 /* which menu generation decides */
+    uint32_t next, prev;             /* list by arrival */
+    uint64_t asked, done;            /* bits: steps that it was queued for, steps that returned */
+    uint32_t pending;                /* steps that it is queued or running in */
+    uint8_t status;                  /* Trigd__V1__Status so far */
+    bool is_decided;                 /* the decision is made; what still comes is late */
+    bool is_late;                    /* past the soft limit */
+    bool is_leaving;                 /* the decision waits for the flush */
+    bool is_kept;                    /* the debug stream still writes its bytes */
+    uint32_t wanted, kept;           /* TRUNCATED */
+    uint64_t raw[4], pass[4];        /* chains, after decide */
     uint64_t streams;
     bool accept;
 };

@@ -349,33 +349,67 @@ static void heartbeats(void **state)
     end_well(&s);
 }
 
-/* The replayer over shared memory: every RoI has exactly one answer. */
-static void replays(void **state)
+/* Starts the replayer over shared memory. */
+static pid_t start_replay(const struct server *s, const char *rois)
 {
-    struct server s;
     char program[256], path[128];
-    int status;
     pid_t pid;
 
-    (void)state;
-    sharer_server(&s, config, menu);
     snprintf(program, sizeof program, "%s/bin/trigreplay", getenv("TRIGD_BUILD"));
-    snprintf(path, sizeof path, "%s/shm", s.folder);
+    snprintf(path, sizeof path, "%s/shm", s->folder);
     pid = fork();
     assert_true(pid >= 0);
     if (!pid) {
-        execl(program, program, "run", "--transport", "shm", "--connect", path, "--rois", "5000",
+        execl(program, program, "run", "--transport", "shm", "--connect", path, "--rois", rois,
               "--distinct", "50", "--connections", "3", "--threads", "2", "--truth", "none",
               "--seed", "1", "--quiet", (char *)NULL);
         _exit(127);
     }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return pid;
+}
+
+/* Every RoI had exactly one answer; that layers above 7 are refused is one as well. */
+static void expect_whole(pid_t replay)
+{
+    int status;
+
+    assert_int_equal(waitpid(replay, &status, 0), replay);
     assert_true(WIFEXITED(status));
-    /* layers above 7 are refused: an answer as well */
     assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void replays(void **state)
+{
+    struct server s;
+
+    (void)state;
+    sharer_server(&s, config, menu);
+    expect_whole(start_replay(&s, "5000"));
     assert_int_equal(server_counter(&s, "received"), 5000);
     assert_int_equal(server_counter(&s, "errors"), server_counter(&s, "failed"));
     assert_true(server_counter(&s, "errors") > 0);
+    end_well(&s);
+}
+
+/* The daemon is killed and started anew under a replayer, which goes on where it was. */
+static void replays_over_restarts(void **state)
+{
+    struct server s;
+    pid_t replay;
+    int status;
+
+    (void)state;
+    sharer_server(&s, config, menu);
+    replay = start_replay(&s, "60000");
+    for (int i = 0; i < 3; i++) {
+        while (server_counter(&s, "received") < 2000)
+            ;
+        assert_int_equal(kill(s.pid, SIGKILL), 0);
+        assert_int_equal(waitpid(s.pid, &status, 0), s.pid);
+        server_spawn(&s);
+    }
+    expect_whole(replay);
+    assert_true(server_counter(&s, "received") > 0);
     end_well(&s);
 }
 
@@ -391,6 +425,7 @@ int main(void)
         cmocka_unit_test(stops),
         cmocka_unit_test(heartbeats),
         cmocka_unit_test(replays),
+        cmocka_unit_test(replays_over_restarts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

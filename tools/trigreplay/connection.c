@@ -12,7 +12,8 @@
 
 #define PROTOCOL             1
 #define BATCH_MAX            256u
-#define CREDITS_MAX          (1u << 20)      /* what we ever use of a grant */
+#define CREDITS_MAX          (1u << 20)       /* what we ever use of a grant */
+#define OPEN_PAUSE_NS        (50 * NS_PER_MS) /* between two looks for a daemon that is gone */
 #define BUSY_PAUSE_NS        (5 * NS_PER_MS) /* before RoIs that were answered Busy are sent again */
 #define HEARTBEAT_DEFAULT_MS 1000u
 #define TOKEN_BITS           40u /* of the number of an RoI within its connection */
@@ -95,6 +96,7 @@ int connection_open(struct connection *c, void *zmq_context, const char *endpoin
     int r;
 
     snprintf(c->name, sizeof c->name, "%s", name);
+    c->endpoint = endpoint;
     c->want_credits = want_credits;
     r = transport_open(c, zmq_context, endpoint);
     if (r < 0)
@@ -194,11 +196,43 @@ int connection_send(struct connection *c, const uint64_t *from_ns, uint32_t n)
     return r < 0 ? r : 0;
 }
 
+/* The daemon that shared memory is gone, and its memory with it: what it had not answered is sent
+ * again to the next one. */
+static void lose_daemon(struct connection *c)
+{
+    transport_close(c);
+    for (uint32_t i = 0; i < c->room; i++) {
+        if (c->flight[i].state != FLIGHT_SENT)
+            continue;
+        c->flight[i].state = FLIGHT_AGAIN;
+        c->again[c->n_again++] = c->flight[i].token;
+        c->tally->resent++;
+    }
+    c->outstanding = c->credits = 0; /* a Welcome will tell */
+    c->open_ns = 0;
+}
+
+/* Looks for the next daemon; nobody being there is no error. */
+static int find_daemon(struct connection *c, uint64_t now_ns)
+{
+    int r;
+
+    if (now_ns < c->open_ns)
+        return 0;
+    c->open_ns = now_ns + OPEN_PAUSE_NS;
+    r = transport_open(c, NULL, c->endpoint);
+    if (r == 0)
+        return say_hello(c);
+    return r == -ENOENT || r == -ECONNREFUSED ? 0 : r;
+}
+
 int connection_tick(struct connection *c, uint64_t now_ns)
 {
     Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Heartbeat beat = TRIGD__V1__HEARTBEAT__INIT;
 
+    if (!transport_is_open(c))
+        return find_daemon(c, now_ns);
     while (c->n_again && c->outstanding < c->credits && now_ns >= c->again_ns) {
         uint64_t token = c->again[--c->n_again];
         int r = send_tokens(c, &token, 1);
@@ -247,6 +281,15 @@ static void compare_truth(struct connection *c, const Trigd__V1__Decision *d, ui
     }
 }
 
+static void add_latency(struct tally *t, const Trigd__V1__Decision *d, uint64_t ns)
+{
+    uint64_t lane_ns = d->lane_us * NS_PER_US;
+
+    latency_add(&t->latency, ns);
+    if (lane_ns)
+        latency_add(&t->added, ns > lane_ns ? ns - lane_ns : 0);
+}
+
 static void take_decision(struct connection *c, const Trigd__V1__Decision *d, uint64_t now)
 {
     struct flight *f = take(c, d->token);
@@ -268,7 +311,7 @@ static void take_decision(struct connection *c, const Trigd__V1__Decision *d, ui
     for (size_t i = 0; i < d->n_streams; i++)
         if (d->streams[i] < 64)
             t->stream[d->streams[i]]++;
-    latency_add(&t->latency, now > f->from_ns ? now - f->from_ns : 0);
+    add_latency(t, d, now > f->from_ns ? now - f->from_ns : 0);
     compare_truth(c, d, f->which);
 }
 
@@ -334,10 +377,16 @@ int connection_receive(struct connection *c)
     Trigd__V1__FromDaemon *m;
     int n = 0, r = 0;
 
+    if (!transport_is_open(c))
+        return 0;
     while (r == 0 && n < 64 && (r = transport_receive(c, 0, &m)) == 1) {
         r = take_message(c, m);
         trigd__v1__from_daemon__free_unpacked(m, NULL);
         n++;
+    }
+    if (r == -ECONNRESET) {
+        lose_daemon(c);
+        return n;
     }
     return r < 0 ? r : n;
 }

@@ -17,6 +17,7 @@ struct tally { /* what came back, of one thread */
     uint64_t sent, decided, accepted, rejected, late;
     uint64_t status[8];
     uint64_t busy;       /* answers Busy; the RoI is sent again */
+    uint64_t resent;     /* sent again, because the daemon that had them went away */
     uint64_t errors;     /* messages */
     uint64_t refused;    /* RoIs refused for good by such a message */
     uint64_t duplicates; /* answers to what was answered before */
@@ -27,6 +28,7 @@ struct tally { /* what came back, of one thread */
     uint64_t with_truth, within_1mm;
     uint64_t bytes_out;
     struct latency latency;
+    struct latency added; /* the same less the time in the daemon's lanes, where a decision tells */
     char first_error[256];
 };
 
@@ -46,7 +48,8 @@ struct flight { /* an RoI on its way */
 
 struct connection {
     void *socket;          /* ZeroMQ, or NULL */
-    struct shmclient *shm; /* shared memory, or NULL */
+    struct shmclient *shm; /* shared memory, or NULL: also while its daemon is gone */
+    const char *endpoint;
     const struct source *source;
     const struct shared *shared; /* its RoIs as columns; NULL: everything goes in messages */
     struct tally *tally;
@@ -57,6 +60,7 @@ struct connection {
     uint32_t credits, outstanding;
     uint32_t heartbeat_ms;
     uint64_t spoken_ns;
+    uint64_t open_ns;      /* when to look again for a daemon that is gone */
     uint64_t again_ns;     /* when what was answered Busy may be sent again */
     struct flight *flight; /* [room], by token modulo room */
     uint32_t room;
@@ -83,6 +87,7 @@ uint32_t connection_room(const struct connection *c);
 int connection_send(struct connection *c, const uint64_t *from_ns, uint32_t n);
 /* Takes what has come; returns how many messages.  -EBADMSG: one was no message of a trigd. */
 int connection_receive(struct connection *c);
-/* RoIs that were answered Busy go again; heartbeats when nothing was said for a while. */
+/* RoIs that were answered Busy go again; heartbeats when nothing was said for a while; a daemon
+ * that shared memory and went away is looked for. */
 int connection_tick(struct connection *c, uint64_t now_ns);
 #endif

@@ -41,6 +41,7 @@ static const char usage[] =
     "  --seed S            of the simulation and the pace (default: the time; it is printed)\n"
     "  --truth STEP:VALUE  place of z among the results of a decision, to compare with the truth\n"
     "                      (default 0:1, the z-finder as first step; none: off)\n"
+    "  --spin US           look for decisions this long before sleeping (default 0)\n"
     "  --timeout MS        wait for the daemon's first and last answers (default 10000)\n"
     "  --json FILE         write the report as JSON\n"
     "  --name NAME         name of the clients (default replay)\n"
@@ -120,6 +121,7 @@ enum {
     PACE,
     SEED,
     TRUTH,
+    SPIN,
     TIMEOUT,
     JSON,
     NAME,
@@ -140,6 +142,7 @@ static const struct option options[] = {{"connect", required_argument, NULL, CON
                                         {"pace", required_argument, NULL, PACE},
                                         {"seed", required_argument, NULL, SEED},
                                         {"truth", required_argument, NULL, TRUTH},
+                                        {"spin", required_argument, NULL, SPIN},
                                         {"timeout", required_argument, NULL, TIMEOUT},
                                         {"json", required_argument, NULL, JSON},
                                         {"name", required_argument, NULL, NAME},
@@ -196,6 +199,9 @@ static void set_option(struct arguments *a, int opt, const char *name)
         break;
     case TRUTH:
         set_truth(o, optarg);
+        break;
+    case SPIN:
+        o->spin_us = (uint32_t)number(name, optarg, 0, 1000000);
         break;
     case TIMEOUT:
         o->timeout_ms = (uint32_t)number(name, optarg, 1, 3600000);

@@ -31,6 +31,7 @@ struct worker { /* one thread and its connections */
     uint32_t n;             /* connections */
     _Atomic uint64_t *left; /* RoIs that no thread has taken on yet */
     struct pace pace;
+    uint64_t worked_ns; /* when something was sent or came */
     struct tally tally;
     _Atomic uint64_t decided; /* for the progress bar */
     uint64_t start_ns, end_ns;
@@ -165,7 +166,11 @@ static void run_worker(struct worker *w, zmq_pollitem_t *items)
             break;
         if (now > last_ns + limit_ns && (!more || due_ns < now))
             break; /* what is still open counts as lost */
-        if (!has_sent && !any)
+        if (has_sent || any)
+            w->worked_ns = now;
+        else if (now < w->worked_ns + w->o->spin_us * NS_PER_US)
+            clock_relax();
+        else
             wait_for_more(w, items, more && has_room(w), due_ns);
     }
     w->end_ns = clock_ns();
@@ -213,6 +218,7 @@ static void add_tally(struct tally *sum, const struct tally *t)
     for (uint32_t i = 0; i < 8; i++)
         sum->status[i] += t->status[i];
     sum->busy += t->busy;
+    sum->resent += t->resent;
     sum->errors += t->errors;
     sum->refused += t->refused;
     sum->not_taken += t->not_taken;
@@ -227,6 +233,7 @@ static void add_tally(struct tally *sum, const struct tally *t)
     sum->within_1mm += t->within_1mm;
     sum->bytes_out += t->bytes_out;
     add_latency(&sum->latency, &t->latency);
+    add_latency(&sum->added, &t->added);
     if (!sum->first_error[0])
         memcpy(sum->first_error, t->first_error, sizeof sum->first_error);
 }

@@ -16,6 +16,7 @@ struct replay_options {
     uint64_t seed;
     uint32_t distinct; /* different RoIs that are made or read, at most */
     uint32_t connections, threads, batch, credits;
+    uint32_t spin_us;    /* looking for decisions before sleeping */
     uint32_t timeout_ms; /* for the daemon to answer at the start, and for the last decisions */
     int z_step, z_value; /* place of z among a decision's results; z_value -1: not compared */
     bool quiet;

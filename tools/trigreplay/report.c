@@ -13,9 +13,9 @@ static double percent(uint64_t part, uint64_t whole)
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static double quantile_us(const struct replay_result *r, double q)
+static double quantile_us(const struct latency *l, double q)
 {
-    double ns = latency_quantile_ns(&r->sum.latency, q), most = (double)r->sum.latency.max_ns;
+    double ns = latency_quantile_ns(l, q), most = (double)l->max_ns;
 
     return (ns < most ? ns : most) *
            1e-3; /* the middle of the last bucket may be past the last one */
@@ -41,6 +41,9 @@ void report_print(const struct replay_options *o, const struct replay_result *r,
     fprintf(out, "busy        %llu (sent again)\nerrors      %llu%s%s\n",
             (unsigned long long)t->busy, (unsigned long long)t->errors,
             t->first_error[0] ? ", first: " : "", t->first_error);
+    if (t->resent)
+        fprintf(out, "resent      %llu RoIs, in flight when the daemon went away\n",
+                (unsigned long long)t->resent);
     if (t->refused)
         fprintf(out, "refused     %llu RoIs, for good\n", (unsigned long long)t->refused);
     if (r->not_sent)
@@ -52,8 +55,13 @@ void report_print(const struct replay_options *o, const struct replay_result *r,
             (unsigned long long)(t->duplicates + t->unknown));
     fprintf(
         out, "latency     p50 %.0f us, p90 %.0f us, p99 %.0f us, p99.9 %.0f us, max %.0f us%s\n",
-        quantile_us(r, 0.5), quantile_us(r, 0.9), quantile_us(r, 0.99), quantile_us(r, 0.999),
+        quantile_us(&t->latency, 0.5), quantile_us(&t->latency, 0.9),
+        quantile_us(&t->latency, 0.99), quantile_us(&t->latency, 0.999),
         (double)t->latency.max_ns * 1e-3, strcmp(o->pace, "max") ? "" : " (all credits in flight)");
+    if (t->added.count)
+        fprintf(out, "  outside of the daemon's lanes  p50 %.0f us, p99 %.0f us, p99.9 %.0f us\n",
+                quantile_us(&t->added, 0.5), quantile_us(&t->added, 0.99),
+                quantile_us(&t->added, 0.999));
     for (uint32_t i = 0; i < r->n_chains; i++)
         fprintf(out, "chain       %-24s %llu (%.2f %%)\n", r->chains[i],
                 (unsigned long long)t->chain[i], percent(t->chain[i], t->decided));
@@ -104,6 +112,7 @@ int report_json(const struct replay_options *o, const struct replay_result *r)
                 {"rejected", t->rejected},
                 {"late", t->late},
                 {"busy", t->busy},
+                {"resent", t->resent},
                 {"errors", t->errors},
                 {"refused", t->refused},
                 {"not_taken", t->not_taken},
@@ -138,8 +147,12 @@ int report_json(const struct replay_options *o, const struct replay_result *r)
         fprintf(out, ",\"status_%s\":%llu", status_name[i], (unsigned long long)t->status[i]);
     fprintf(out,
             ",\"p50_us\":%.1f,\"p90_us\":%.1f,\"p99_us\":%.1f,\"p999_us\":%.1f,\"max_us\":%.1f",
-            quantile_us(r, 0.5), quantile_us(r, 0.9), quantile_us(r, 0.99), quantile_us(r, 0.999),
+            quantile_us(&t->latency, 0.5), quantile_us(&t->latency, 0.9),
+            quantile_us(&t->latency, 0.99), quantile_us(&t->latency, 0.999),
             (double)t->latency.max_ns * 1e-3);
+    fprintf(out, ",\"added_p50_us\":%.1f,\"added_p99_us\":%.1f,\"added_p999_us\":%.1f",
+            quantile_us(&t->added, 0.5), quantile_us(&t->added, 0.99),
+            quantile_us(&t->added, 0.999));
     json_names(out, "chains", r->chains, t->chain, r->n_chains);
     json_names(out, "streams", r->streams, t->stream, r->n_streams);
     fputs("}\n", out);

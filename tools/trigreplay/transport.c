@@ -73,7 +73,8 @@ int transport_tell(struct connection *c, const Trigd__V1__ToDaemon *m)
     if (c->shm) {
         r = shmclient_tell(c->shm, m);
         c->spoken_ns = clock_ns();
-        return r == -EAGAIN ? 0 : r; /* the daemon has packets of ours to read: that is a beat */
+        /* the daemon has packets of ours to read: that is a beat; if it is gone receiving tells */
+        return r == -EAGAIN || r == -EPIPE || r == -ECONNRESET ? 0 : r;
     }
     if (zmq_msg_init_size(&body, n) < 0)
         return -errno;
@@ -201,9 +202,9 @@ int transport_receive(struct connection *c, long limit_ms, Trigd__V1__FromDaemon
 
 bool transport_sleep(struct connection *c, zmq_pollitem_t *ret_item)
 {
-    *ret_item = (zmq_pollitem_t){.socket = c->socket, .events = ZMQ_POLLIN};
+    *ret_item = (zmq_pollitem_t){.socket = c->socket, .fd = -1, .events = ZMQ_POLLIN};
     if (!c->shm)
-        return true;
+        return true; /* without either it is a descriptor that the system passes over */
     ret_item->fd = shmclient_fd(c->shm);
     return shmclient_sleep(c->shm);
 }
