@@ -37,21 +37,24 @@ static void list_cores(struct affinity *a, hwloc_bitmap_t ret_units)
         hwloc_bitmap_copy(ret_units, a->allowed);
 }
 
-/* One core for I/O, one for ZeroMQ, the others for lanes. */
-static void plan(struct affinity *a)
+/* One core for I/O, one for each thread of ZeroMQ but no more than a quarter of all, the others for
+ * lanes. */
+static void plan(struct affinity *a, int zmq_threads)
 {
     hwloc_bitmap_t units = hwloc_bitmap_alloc();
-    int first, second;
+    int all, unit;
 
     list_cores(a, units);
-    first = hwloc_bitmap_first(units);
-    second = hwloc_bitmap_next(units, first);
-    if (hwloc_bitmap_weight(units) >= AUTO_CORES) {
-        hwloc_bitmap_only(a->io, (unsigned)first);
-        hwloc_bitmap_only(a->zmq, (unsigned)second);
-        hwloc_bitmap_copy(a->lanes, units);
-        hwloc_bitmap_clr(a->lanes, (unsigned)first);
-        hwloc_bitmap_clr(a->lanes, (unsigned)second);
+    all = hwloc_bitmap_weight(units);
+    unit = hwloc_bitmap_first(units);
+    if (all >= AUTO_CORES) {
+        hwloc_bitmap_only(a->io, (unsigned)unit);
+        for (int i = 0; i < zmq_threads && i < all / 4; i++) {
+            unit = hwloc_bitmap_next(units, unit);
+            hwloc_bitmap_set(a->zmq, (unsigned)unit);
+        }
+        hwloc_bitmap_andnot(a->lanes, units, a->io);
+        hwloc_bitmap_andnot(a->lanes, a->lanes, a->zmq);
     }
     hwloc_bitmap_free(units);
 }
@@ -105,7 +108,7 @@ int affinity_open(const struct config *c, struct affinity **ret_affinity)
     int r = a ? read_machine(a) : -ENOMEM;
 
     if (r == 0 && !strcmp(c->threads.pin, "auto")) {
-        plan(a);
+        plan(a, (int)c->threads.zmq_threads);
         r = take(a, "threads.io", c->threads.io, a->io);
         if (r == 0)
             r = take(a, "threads.zmq", c->threads.zmq, a->zmq);

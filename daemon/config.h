@@ -8,8 +8,8 @@
 struct config_batching { /* when a batch of a step closes: the first of */
     uint32_t max_rois;
     uint32_t max_kbytes; /* bytes of its first input, KiB; one RoI always fits */
-    uint32_t max_age_us; /* age of its oldest RoI; with `eager`, only while all slots are taken */
-    bool eager;          /* close at once when a lane has a free slot */
+    uint32_t max_age_us; /* age of its oldest RoI; with `eager`, only while no lane can begin it */
+    bool eager;          /* close as soon as a lane can begin it */
 };
 
 struct config_device { /* lanes to open for every step, unless the step names its own */

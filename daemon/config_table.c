@@ -48,7 +48,7 @@ const struct config_key config_keys[] = {
     {"threads.io", CONFIG_STRING, AT(threads.io), "", 0, 0,
      "cores for the I/O thread, as in 0,2-3; empty: the first"},
     {"threads.zmq", CONFIG_STRING, AT(threads.zmq), "", 0, 0,
-     "cores for the threads of ZeroMQ; empty: the second"},
+     "cores for the threads of ZeroMQ; empty: the next, one each, a quarter of all at most"},
     {"threads.lanes", CONFIG_STRING, AT(threads.lanes), "", 0, 0,
      "cores for lanes, one each in turn; empty: all others"},
     {"threads.zmq_threads", CONFIG_U32, AT(threads.zmq_threads), "1", 1, 16,
@@ -71,7 +71,7 @@ const struct config_key config_batching_keys[] = {
     {"max_age_us", CONFIG_U32, IN_BATCHING(max_age_us), "200", 0, 10000000,
      "a batch closes when its oldest RoI waited this long, us (with eager: sooner)"},
     {"eager", CONFIG_BOOL, IN_BATCHING(eager), "1", 0, 1,
-     "close a batch at once when a lane has a free slot"},
+     "close a batch as soon as a lane can begin it"},
     {0},
 };
 

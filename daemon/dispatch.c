@@ -184,7 +184,7 @@ static void conclude(struct dispatch *d, uint32_t roi)
 {
     struct check_fault fault;
 
-    if (roi_at(d, roi)->region && shm_guard_rest(d->pool, roi_at(d, roi), &fault))
+    if (roi_at(d, roi)->unseen && shm_guard_rest(d->pool, roi_at(d, roi), &fault))
         refuse(d, roi, &fault);
     else
         decide(d, roi);
@@ -335,7 +335,7 @@ static void take_result(struct dispatch *d, struct engine *e, uint32_t head, uin
     bool good = true;
 
     r->pending--;
-    r->gathered |= e->step[head].gathers;
+    r->unseen &= ~e->step[head].gathers;
     add_lane_time(r, b);
     if (r->is_decided) {
         stats_add(&d->stats->g.late_results, 1);
@@ -376,20 +376,29 @@ static bool take_finished(struct dispatch *d, struct engine *e, uint32_t step)
 
 /* ---------------------------------------------------------------- batches out */
 
-/* The lane with the most free slots, the first of equals; NULL when all are full. */
-static struct lane *freest_lane(struct engine_step *s)
+static bool is_freer(const struct lane *a, const struct lane *b)
+{
+    uint32_t ahead_a = lane_ahead(a), ahead_b = lane_ahead(b);
+
+    return ahead_a != ahead_b ? ahead_a < ahead_b : lane_outstanding(a) < lane_outstanding(b);
+}
+
+/* The lane that would begin a batch first, of equals the one with the most free slots; NULL when
+ * all slots are taken. */
+static struct lane *freest_lane(const struct engine_step *s)
 {
     struct lane *best = NULL;
 
     for (uint32_t k = 0; k < s->n_lanes; k++)
-        if (lane_has_room(s->lane[k]) &&
-            (!best || lane_outstanding(s->lane[k]) < lane_outstanding(best)))
+        if (lane_has_room(s->lane[k]) && (!best || is_freer(s->lane[k], best)))
             best = s->lane[k];
     return best;
 }
 
-/* Why a batch may close now; NULL when it may not. */
-static stats_u64 *closes_by(const struct engine_step *s, uint64_t now)
+/* Why a batch may close for this lane now; NULL when it may not.  RoIs that no lane could begin
+ * with at once wait here, where the first free lane takes them and the batch goes on growing, and
+ * not behind another batch. */
+static stats_u64 *closes_by(const struct engine_step *s, const struct lane *lane, uint64_t now)
 {
     uint64_t age = (uint64_t)s->batching.max_age_us * NS_PER_US;
 
@@ -397,7 +406,7 @@ static stats_u64 *closes_by(const struct engine_step *s, uint64_t now)
         return &s->stats->closed_full;
     if (s->n_items >= s->input[0].max_items)
         return &s->stats->closed_bytes;
-    if (s->batching.eager)
+    if (s->batching.eager && !lane_ahead(lane))
         return &s->stats->closed_eager;
     return now >= s->queue[s->first].since_ns + age ? &s->stats->closed_age : NULL;
 }
@@ -461,7 +470,7 @@ static bool close_batches(struct dispatch *d, struct engine *e, uint32_t step, u
 
     while (s->n) {
         struct lane *lane = freest_lane(s);
-        stats_u64 *why = lane ? closes_by(s, now) : NULL;
+        stats_u64 *why = lane ? closes_by(s, lane, now) : NULL;
         struct lane_batch *b;
 
         if (!why)
@@ -526,13 +535,31 @@ bool dispatch_turn(struct dispatch *d, uint64_t now_ns)
     return did;
 }
 
-bool dispatch_has_finished(const struct dispatch *d)
+static bool step_has_work(const struct engine_step *s)
+{
+    const struct lane *lane = s->n && s->batching.eager ? freest_lane(s) : NULL;
+
+    for (uint32_t k = 0; k < s->n_lanes; k++)
+        if (lane_finished(s->lane[k]))
+            return true;
+    return lane && !lane_ahead(lane);
+}
+
+bool dispatch_has_work(const struct dispatch *d)
 {
     for (uint32_t i = 0; i < ENGINES_MAX; i++)
         for (uint32_t s = 0; d->engine[i] && s < d->engine[i]->menu->n_steps; s++)
-            for (uint32_t k = 0; k < d->engine[i]->step[s].n_lanes; k++)
-                if (lane_finished(d->engine[i]->step[s].lane[k]))
-                    return true;
+            if (step_has_work(&d->engine[i]->step[s]))
+                return true;
+    return false;
+}
+
+bool dispatch_has_waiting(const struct dispatch *d)
+{
+    for (uint32_t i = 0; i < ENGINES_MAX; i++)
+        for (uint32_t s = 0; d->engine[i] && s < d->engine[i]->menu->n_steps; s++)
+            if (d->engine[i]->step[s].n)
+                return true;
     return false;
 }
 
@@ -565,7 +592,7 @@ uint64_t dispatch_due_ns(const struct dispatch *d, uint64_t now_ns)
             uint64_t age = (uint64_t)step->batching.max_age_us * NS_PER_US;
 
             /* a full lane wakes the loop itself when it returns a batch */
-            if (step->n && !step->batching.eager && freest_lane(step))
+            if (step->n && freest_lane(step))
                 due = earlier(due, step->queue[step->first].since_ns + age);
         }
     }

@@ -35,6 +35,9 @@ uint64_t dispatch_due_ns(const struct dispatch *d, uint64_t now_ns);
 void dispatch_force_all(struct dispatch *d, uint32_t status);
 /* Whether no lane has a batch and no RoI refers to an engine. */
 bool dispatch_is_idle(const struct dispatch *d);
-/* Whether a finished batch waits to be taken back. */
-bool dispatch_has_finished(const struct dispatch *d);
+/* Whether a turn would find something to do: a finished batch, or RoIs that a lane could begin with
+ * at once. */
+bool dispatch_has_work(const struct dispatch *d);
+/* Whether RoIs wait for a batch. */
+bool dispatch_has_waiting(const struct dispatch *d);
 #endif

@@ -177,6 +177,18 @@ static void count_batch(struct lane *l, const struct lane_slot *slot, const stru
     latency_add(l->s.latency, ns);
 }
 
+/* Wakes the dispatcher if it waits at least as much as `least` says; one lane is enough. */
+static void wake_dispatcher(struct lane *l, uint32_t least)
+{
+    uint64_t one = 1;
+
+    if (atomic_load_explicit(l->s.done_sleeping, memory_order_seq_cst) < least ||
+        !atomic_exchange(l->s.done_sleeping, LANE_AWAKE))
+        return;
+    if (write(l->s.done_fd, &one, sizeof one) < 0 && errno != EAGAIN)
+        log_error("lane", "cannot wake the dispatcher", "error=\"%s\"", strerror(errno));
+}
+
 /* Hands a batch back, with its results or its error. */
 static void end_batch(struct lane *l, struct lane_slot *slot, int error)
 {
@@ -191,15 +203,10 @@ static void end_batch(struct lane *l, struct lane_slot *slot, int error)
     b->begun_ns = slot->begun_ns;
     b->ended_ns = clock_ns();
     count_batch(l, slot, b);
+    if (l->is_host)
+        atomic_fetch_add(&l->link->begun, 1);
     ring_push(&l->link->out, slot->number); /* never full: fewer batches than places */
-    /* one of the lanes that find it asleep is enough to wake it */
-    if (atomic_load_explicit(l->s.done_sleeping, memory_order_seq_cst) &&
-        atomic_exchange(l->s.done_sleeping, 0)) {
-        uint64_t one = 1;
-
-        if (write(l->s.done_fd, &one, sizeof one) < 0 && errno != EAGAIN)
-            log_error("lane", "cannot wake the dispatcher", "error=\"%s\"", strerror(errno));
-    }
+    wake_dispatcher(l, LANE_SLEEPS);
 }
 
 /* ---------------------------------------------------------------- the thread */
@@ -220,6 +227,10 @@ static bool start_next(struct lane *l, struct running *run)
     if (run->n == l->s.slots || !ring_pop(&l->link->in, &number))
         return false;
     r = begin_batch(l, slot, number);
+    if (!l->is_host) {
+        atomic_fetch_add(&l->link->begun, 1);
+        wake_dispatcher(l, LANE_SLEEPS_ON);
+    }
     if (r < 0) {
         /* what was enqueued before the failure may still use the slot's memory */
         trg_finish(slot->queue);
@@ -318,6 +329,7 @@ struct lane_batch *lane_begin(struct lane *l)
 
 void lane_submit(struct lane *l)
 {
+    l->submitted++;
     ring_push(&l->link->in, (l->first + l->taken++) % l->s.slots);
     ring_wake(&l->link->in);
 }
@@ -336,6 +348,11 @@ void lane_release(struct lane *l)
     ring_pop(&l->link->out, &number);
     l->first = (l->first + 1) % l->s.slots;
     l->taken--;
+}
+
+uint32_t lane_ahead(const struct lane *l)
+{
+    return l->submitted - atomic_load_explicit(&l->link->begun, memory_order_seq_cst);
 }
 
 bool lane_has_room(const struct lane *l)

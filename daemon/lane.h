@@ -33,6 +33,14 @@ struct lane_batch { /* followed by max_rois numbers of RoIs */
 
 struct lane_link { /* in the pool's mapping */
     struct ring in, out;
+    _Atomic uint32_t begun; /* batches that the thread is through with: the device has them */
+};
+
+enum lane_sleep { /* the dispatcher, as lanes see it; who wakes it sets LANE_AWAKE and writes
+                     done_fd */
+                  LANE_AWAKE,
+                  LANE_SLEEPS,   /* until a batch comes back */
+                  LANE_SLEEPS_ON /* or until a lane can begin another one */
 };
 
 struct lane_input { /* a collection that is gathered from the pool and copied to the device */
@@ -55,7 +63,7 @@ struct lane_setup {
     struct stats_lane *stats;
     struct latency *latency;         /* of this lane */
     int done_fd;                     /* eventfd to write when the dispatcher sleeps */
-    _Atomic uint32_t *done_sleeping; /* whether it does; who clears it writes */
+    _Atomic uint32_t *done_sleeping; /* enum lane_sleep */
     uint64_t spin_ns;                /* looking for work before sleeping */
 };
 
@@ -74,6 +82,9 @@ void lane_submit(struct lane *l);
 /* A finished batch, or NULL.  Valid until lane_release. */
 struct lane_batch *lane_finished(struct lane *l);
 void lane_release(struct lane *l);
+/* Batches that its thread has still to begin: at 0 another one would be begun at once.  A lane of
+ * the host is its own device: there it counts batches that are not finished. */
+uint32_t lane_ahead(const struct lane *l);
 /* Whether lane_begin would give a batch. */
 bool lane_has_room(const struct lane *l);
 /* Slots that are taken. */

@@ -55,6 +55,7 @@ struct lane {
     unsigned char *batches;
     size_t batch_bytes;
     uint32_t first, taken; /* of dispatch: oldest batch out, batches out */
+    uint32_t submitted;    /* of dispatch: batches, ever */
 };
 
 /* The thread of a lane. */

@@ -54,7 +54,7 @@ struct loop {
     struct keeper *keeper;
     struct control *control;
     int wake_fd, signal_fd, timer_fd;
-    _Atomic uint32_t sleeping; /* the loop waits: lanes must write wake_fd */
+    _Atomic uint32_t sleeping; /* enum lane_sleep: whether lanes must write wake_fd */
     _Atomic int state;
     _Atomic uint64_t turned_ns; /* last turn */
     uint64_t ticked_ns, stop_by_ns;
@@ -471,11 +471,10 @@ static void wait_for_work(struct loop *l)
     if (l->ticked_ns + TICK_NS < due)
         due = l->ticked_ns + TICK_NS;
     arm_timer(l, due);
-    atomic_store_explicit(&l->sleeping, 1, memory_order_seq_cst);
-    if (!dispatch_has_finished(l->dispatch) && mailbox_is_empty(l->mailbox) &&
-        shm_peers_sleep(l->shm))
+    atomic_store(&l->sleeping, dispatch_has_waiting(l->dispatch) ? LANE_SLEEPS_ON : LANE_SLEEPS);
+    if (!dispatch_has_work(l->dispatch) && mailbox_is_empty(l->mailbox) && shm_peers_sleep(l->shm))
         zmq_poll(items, n_items, -1);
-    atomic_store_explicit(&l->sleeping, 0, memory_order_seq_cst);
+    atomic_store(&l->sleeping, LANE_AWAKE);
     shm_peers_awake(l->shm, items[4].revents != 0);
     if (items[1].revents)
         drain_fd(l->wake_fd);

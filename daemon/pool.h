@@ -45,7 +45,7 @@ struct roi {
     struct quantum quantum; /* of in[TRG_SPACEPOINTS], when it is quantized */
     uint32_t region;        /* whose memory `in` lies in (shm_region.h); 0: the pool's */
     uint32_t message;       /* kept message that `in` lies in (held.h); 0: none */
-    uint32_t gathered;      /* 1 << kind for each of `in` that a lane has gathered, and checked */
+    uint32_t unseen;        /* 1 << kind for each of `in` there that no lane has checked yet */
 
     /* the I/O thread's own books */
     uint64_t received_ns;

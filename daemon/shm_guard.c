@@ -3,12 +3,11 @@
 
 bool shm_guard_rest(const struct pool *pool, const struct roi *r, struct check_fault *ret_fault)
 {
-    for (enum trg_kind kind = TRG_SPACEPOINTS; kind < TRG_KIND_COUNT; kind++) {
+    for (uint32_t left = r->unseen; left; left &= left - 1) {
+        const enum trg_kind kind = (enum trg_kind)__builtin_ctz(left);
         const struct roi_collection *c = &r->in[kind];
         const void *column[TRG_COLUMNS_MAX] = {NULL};
 
-        if (!c->n || r->gathered >> kind & 1)
-            continue;
         for (uint32_t i = 0; i < trg_kind_info(kind)->n_columns; i++)
             column[i] = pool_column(pool, kind, c, i);
         if (check_find(kind, c->n, column, pool->max_layer, ret_fault))

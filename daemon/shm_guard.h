@@ -10,7 +10,7 @@
 #include "check.h"
 #include "pool.h"
 
-/* Checks the collections of an RoI in a client's memory that no lane has gathered (r->gathered):
+/* Checks the collections of an RoI in a client's memory that no lane has gathered (r->unseen):
  * whether one holds a value that is not allowed. */
 bool shm_guard_rest(const struct pool *pool, const struct roi *r, struct check_fault *ret_fault);
 #endif

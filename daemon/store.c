@@ -28,7 +28,8 @@ static void copy_columns(struct pool *pool, enum trg_kind kind, const struct wir
 
 /* Places a collection that has its part of the block at `at`. */
 static void place(struct pool *pool, enum trg_kind kind, const struct wire_collection *w,
-                  const struct store_from *from, uint64_t at, struct roi_collection *c)
+                  const struct store_from *from, uint64_t at, struct roi_collection *c,
+                  uint32_t *unseen)
 {
     c->at = at;
     c->capacity = c->n = w->n;
@@ -37,6 +38,7 @@ static void place(struct pool *pool, enum trg_kind kind, const struct wire_colle
         return;
     if (from->region) { /* laid out as the pool would do it */
         c->at = (uint64_t)((const unsigned char *)w->column[0] - pool->base);
+        *unseen |= 1u << kind;
     } else if (from->message) {
         c->is_table = true;
         memcpy(pool_at(pool, at), w->column, trg_kind_info(kind)->n_columns * sizeof *w->column);
@@ -73,7 +75,7 @@ int store_roi(struct pool *pool, const struct engine *engine, const struct wire_
     r->in[TRG_SPACEPOINTS].is_quantized = w->is_quantized;
     r->quantum = w->quantum;
     for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
-        place(pool, k, &w->collection[k], from, at, &r->in[k]);
+        place(pool, k, &w->collection[k], from, at, &r->in[k], &r->unseen);
         at += part_bytes(k, &w->collection[k], from);
     }
     refer(from, r);

@@ -303,7 +303,7 @@ static void any_place(void **state)
 static void the_rest(void **state)
 {
     struct fixture *f = *state;
-    struct roi r = {.region = 1};
+    struct roi r = {.region = 1, .unseen = 1u << TRG_SPACEPOINTS};
     struct check_fault fault;
 
     r.in[TRG_SPACEPOINTS] =
@@ -315,7 +315,7 @@ static void the_rest(void **state)
     column(f, TRG_SPACEPOINTS, 3)[1] = 99;
     assert_true(shm_guard_rest(f->pool, &r, &fault));
     assert_int_equal(fault.layer, 99);
-    r.gathered = 1u << TRG_SPACEPOINTS;
+    r.unseen = 0;
     assert_false(shm_guard_rest(f->pool, &r, &fault));
 }
 

@@ -454,6 +454,7 @@ int replay_run(const struct replay_options *options, struct replay_result *ret_r
     if (!w || !connections || !context)
         goto out;
     zmq_ctx_set(context, ZMQ_MAX_SOCKETS, (int)CONNECTIONS_MAX + 64);
+    zmq_ctx_set(context, ZMQ_IO_THREADS, (int)o.threads);
     r = raise_file_limit(o.connections);
     if (r == 0)
         r = open_input(&o, &in);
