@@ -16,7 +16,8 @@ static char pin_auto[] = "auto", pin_none[] = "none", nothing[] = "";
 
 static struct config config_of(char *pin, char *io, char *lanes)
 {
-    return (struct config){.threads = {.pin = pin, .io = io, .zmq = nothing, .lanes = lanes}};
+    return (struct config){
+        .threads = {.pin = pin, .io = io, .zmq = nothing, .lanes = lanes, .zmq_threads = 1}};
 }
 
 /* hwloc then describes this machine, and binds no thread. */
@@ -52,6 +53,43 @@ static void test_plan(void **state)
     make_up("node:2 core:4 pu:2"); /* 8 cores, 2 threads each: one thread of each is used */
     assert_int_equal(affinity_open(&c, &a), 0);
     expect_lanes(a, cores, sizeof cores / sizeof *cores);
+    affinity_close(a);
+}
+
+/* Each thread of ZeroMQ has a core, as long as they are a quarter of all. */
+static void test_plan_with_zmq_threads(void **state)
+{
+    const char *const four[] = {"5", "6"}, *const capped[] = {"3", "4"};
+    struct config c = config_of(pin_auto, nothing, nothing);
+    struct affinity *a;
+
+    (void)state;
+    c.threads.zmq_threads = 4;
+    make_up("core:16 pu:1");
+    assert_int_equal(affinity_open(&c, &a), 0);
+    expect_lanes(a, four, 2);
+    affinity_close(a);
+    make_up("core:8 pu:1");
+    assert_int_equal(affinity_open(&c, &a), 0);
+    expect_lanes(a, capped, 2);
+    affinity_close(a);
+}
+
+/* Threads that have no core of their own do not keep one busy. */
+static void test_spin(void **state)
+{
+    struct config c = config_of(pin_auto, nothing, nothing);
+    struct affinity *a;
+
+    (void)state;
+    c.threads.spin_us = 50;
+    make_up("core:4 pu:1");
+    assert_int_equal(affinity_open(&c, &a), 0);
+    assert_int_equal(affinity_spin_ns(a, &c), 50000);
+    affinity_close(a);
+    make_up("core:3 pu:1");
+    assert_int_equal(affinity_open(&c, &a), 0);
+    assert_int_equal(affinity_spin_ns(a, &c), 0);
     affinity_close(a);
 }
 
@@ -133,6 +171,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_plan, back_to_real),
+        cmocka_unit_test_teardown(test_plan_with_zmq_threads, back_to_real),
+        cmocka_unit_test_teardown(test_spin, back_to_real),
         cmocka_unit_test_teardown(test_lists, back_to_real),
         cmocka_unit_test_teardown(test_not_pinned, back_to_real),
         cmocka_unit_test_teardown(test_wrong_lists, back_to_real),
