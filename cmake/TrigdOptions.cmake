@@ -24,18 +24,3 @@ if(TRIGD_SANITIZE)
     add_compile_options(-fsanitize=${TRIGD_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     add_link_options(-fsanitize=${TRIGD_SANITIZE})
 endif()
-
-# trg_test(NAME program.c... [LIBS lib...] [LABELS label...] [TIMEOUT seconds] [ARGS arg...])
-# A cmocka program that is one ctest of that name.
-function(trg_test name)
-    cmake_parse_arguments(T "" "TIMEOUT" "LIBS;LABELS;ARGS" ${ARGN})
-    string(REPLACE "." "_" target "test_${name}")
-    add_executable(${target} ${T_UNPARSED_ARGUMENTS})
-    target_link_libraries(${target} PRIVATE trigd_options ${T_LIBS} PkgConfig::CMOCKA m)
-    add_test(NAME ${name} COMMAND ${target} ${T_ARGS})
-    if(NOT T_TIMEOUT)
-        set(T_TIMEOUT 120)
-    endif()
-    set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77
-        LABELS "${T_LABELS}" ENVIRONMENT "TRIGD_BUILD=${CMAKE_BINARY_DIR};TRIGD_SOURCE=${CMAKE_SOURCE_DIR}")
-endfunction()

@@ -13,9 +13,9 @@ static inline uint64_t fresh_seed(void)
     const char *given = getenv("TRIGD_SEED");
     uint64_t seed = 0;
 
-    if (given)
+    if (given) {
         seed = strtoull(given, NULL, 0);
-    else if (getrandom(&seed, sizeof seed, 0) != sizeof seed) {
+    } else if (getrandom(&seed, sizeof seed, 0) != sizeof seed) {
         fprintf(stderr, "no random seed\n");
         exit(1);
     }

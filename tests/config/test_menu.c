@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include <cmocka.h>
 
 #include "capture.h"
 #include "menu.h"
+#include "seed.h"
 
 static struct plugin_host *host;
 
@@ -260,19 +260,6 @@ static void wrong_ones_are_refused_with_line_and_reason(void **state)
 
 #define EVENTS 1000000u
 
-static uint32_t seed(void)
-{
-    const char *given = getenv("TRIGD_SEED");
-    uint32_t s = 0;
-
-    if (given)
-        s = (uint32_t)strtoul(given, NULL, 10);
-    else if (getrandom(&s, sizeof s, 0) != sizeof s)
-        fail_msg("no random seed");
-    print_message("TRIGD_SEED=%u\n", s);
-    return s;
-}
-
 /* Computed apart, from the formula in docs/configuration.md: these may never change. */
 static void known_answers(void **state)
 {
@@ -303,7 +290,7 @@ static void known_answers(void **state)
 static void the_rate_is_one_in_p(void **state)
 {
     static const double all[] = {2, 2.5, 10, 1000};
-    uint32_t run = seed();
+    uint32_t run = (uint32_t)fresh_seed();
 
     (void)state;
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
@@ -319,7 +306,7 @@ static void the_rate_is_one_in_p(void **state)
 
 static void chains_are_independent(void **state)
 {
-    uint32_t run = seed(), both = 0, a = 0;
+    uint32_t run = (uint32_t)fresh_seed(), both = 0, a = 0;
     double sigma = sqrt(EVENTS * 0.25 * 0.75);
 
     (void)state;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes one line of the control socket.  Built with libFuzzer where TRIGD_FUZZ is on; else a plain
- * program that replays the files it is given, or those of a folder. */
-#include <dirent.h>
+/* Fuzzes one line of the control socket. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,45 +31,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     free(line);
     return 0;
 }
-
-#ifdef FUZZ_REPLAY
-static int replay(const char *path)
-{
-    static uint8_t data[1 << 16];
-    FILE *f = fopen(path, "rb");
-    size_t n;
-
-    if (!f) {
-        perror(path);
-        return 1;
-    }
-    n = fread(data, 1, sizeof data, f);
-    fclose(f);
-    LLVMFuzzerTestOneInput(data, n);
-    return 0;
-}
-
-int main(int argc, char **argv)
-{
-    struct dirent *e;
-    int n = 0, failed = 0;
-    DIR *d = opendir(argc == 2 ? argv[1] : "");
-
-    if (!d) {
-        fprintf(stderr, "usage: fuzz_control FOLDER\n");
-        return 2;
-    }
-    while ((e = readdir(d)) != NULL) {
-        char path[4096];
-
-        if (e->d_name[0] == '.')
-            continue;
-        snprintf(path, sizeof path, "%s/%s", argv[1], e->d_name);
-        failed |= replay(path);
-        n++;
-    }
-    closedir(d);
-    printf("%d inputs\n", n);
-    return failed || !n;
-}
-#endif

@@ -6,11 +6,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 #include "buddy.h"
+#include "seed.h"
 
 #define UNITS 256u
 #define BYTES ((uint64_t)UNITS * BUDDY_UNIT)
@@ -66,15 +66,13 @@ static void mark(uint8_t *taken, const struct held *h, uint8_t value)
 
 static void random_blocks_never_overlap_and_all_merge(void **state)
 {
-    const char *given = getenv("TRIGD_SEED");
-    unsigned seed = given ? (unsigned)strtoul(given, NULL, 0) : (unsigned)time(NULL);
+    unsigned seed = (unsigned)fresh_seed();
     struct held held[UNITS];
     uint8_t taken[UNITS] = {0};
     uint32_t n = 0;
     struct buddy *b;
 
     (void)state;
-    print_message("TRIGD_SEED=%u\n", seed);
     assert_int_equal(buddy_new(BYTES, &b), 0);
     for (uint32_t i = 0; i < 200000; i++) {
         if (n < UNITS && rand_r(&seed) % 2) {

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include <cmocka.h>
 
@@ -129,19 +128,6 @@ int devices_main(int argc, char **argv, const struct CMUnitTest *tests, size_t n
     r = _cmocka_run_group_tests(backend ? backend : "devices", tests, n_tests, NULL, NULL);
     devices_close();
     return r;
-}
-
-uint64_t devices_seed(void)
-{
-    const char *given = getenv("TRIGD_SEED");
-    uint64_t seed = 0;
-
-    if (given)
-        seed = strtoull(given, NULL, 0);
-    else if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
-        fail_msg("no random seed");
-    print_message("TRIGD_SEED=%llu\n", (unsigned long long)seed);
-    return seed;
 }
 
 uint32_t devices_random(uint64_t *state)

@@ -29,7 +29,6 @@ void devices_forget(void);
 struct CMUnitTest;
 int devices_main(int argc, char **argv, const struct CMUnitTest *tests, size_t n_tests);
 
-/* A fresh seed, printed, or the one in TRIGD_SEED; and numbers made from it. */
-uint64_t devices_seed(void);
+/* Numbers made from a seed. */
 uint32_t devices_random(uint64_t *state);
 #endif

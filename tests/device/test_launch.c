@@ -14,6 +14,7 @@
 #include "trigd/kernel.h"
 
 #include "device_test.h"
+#include "seed.h"
 
 #define N 3000u
 
@@ -35,7 +36,7 @@ static void check_args(struct rig *r)
 {
     static uint32_t in[7][N], got[N];
     struct trg_buffer *buffer[7], *out = rig_buffer(r, TRG_MEM_DEVICE, sizeof got);
-    uint64_t seed = devices_seed();
+    uint64_t seed = fresh_seed();
 
     for (uint32_t k = 0; k < 7; k++) {
         for (uint32_t i = 0; i < N; i++)
@@ -116,7 +117,7 @@ static void check_groups(struct rig *r)
     struct trg_buffer *b = rig_buffer(r, TRG_MEM_DEVICE, sizeof got);
     struct test_par par = {EACH, 0};
     struct trg_arg args[] = {TRG_BUF(a), TRG_BUF(b), TRG_VAL(par)};
-    uint64_t seed = devices_seed();
+    uint64_t seed = fresh_seed();
 
     memset(want, 0, sizeof want);
     for (uint32_t i = 0; i < GROUPS * EACH; i++) {
@@ -170,7 +171,7 @@ static void check_atomics(struct rig *r)
     struct trg_buffer *c = rig_buffer(r, TRG_MEM_DEVICE, sizeof own);
     struct test_par par = {N, 0};
     struct trg_arg args[] = {TRG_BUF(a), TRG_BUF(b), TRG_BUF(c), TRG_VAL(par)};
-    uint64_t seed = devices_seed();
+    uint64_t seed = fresh_seed();
 
     memcpy(want, begin, sizeof want);
     for (uint32_t i = 0; i < N; i++) {
@@ -299,7 +300,7 @@ static void check_floats(struct rig *r)
     struct trg_buffer *a = rig_buffer(r, TRG_MEM_DEVICE, sizeof in);
     struct trg_buffer *b = rig_buffer(r, TRG_MEM_DEVICE, sizeof got);
     struct test_par par = {VALUES, 0};
-    uint64_t seed = devices_seed();
+    uint64_t seed = fresh_seed();
 
     for (uint32_t i = 0; i < 3 * VALUES; i++)
         in[i] = (float)(int32_t)devices_random(&seed) / (float)(1u << devices_random(&seed) % 31);

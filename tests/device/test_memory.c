@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "rig.h"
+#include "seed.h"
 
 #define WORDS 5000u
 #define BYTES (WORDS * 4u)
@@ -70,7 +71,7 @@ static void check_copies(struct rig *r)
     struct trg_buffer *in = rig_buffer(r, TRG_MEM_PINNED, BYTES);
     struct trg_buffer *out = rig_buffer(r, TRG_MEM_PINNED, BYTES);
     static uint32_t model[2][WORDS], source[WORDS];
-    uint64_t seed = devices_seed();
+    uint64_t seed = fresh_seed();
 
     for (uint32_t i = 0; i < WORDS; i++)
         source[i] = devices_random(&seed);

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -18,6 +17,7 @@
 #include "harness.h"
 #include "layout.h"
 #include "roifile.h"
+#include "seed.h"
 
 #define ROIS   6u
 #define VALUES 16u
@@ -220,9 +220,7 @@ int main(void)
         cmocka_unit_test(the_same_decision),
         cmocka_unit_test(the_debug_stream_keeps_numbers),
     };
-    const char *text = getenv("TRIGD_SEED");
 
-    seed = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
-    print_message("TRIGD_SEED=%llu\n", (unsigned long long)seed);
+    seed = fresh_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

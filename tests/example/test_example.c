@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "plugin_host.h"
+#include "seed.h"
 #include "stage.h"
 
 #define ROIS   40u
@@ -62,21 +63,12 @@ static const struct trg_host host = {.size = sizeof host, .log = print_log};
 static int set_up(void **state)
 {
     static struct fixture f;
-    const char *build = getenv("TRIGD_BUILD"), *seed = getenv("TRIGD_SEED");
+    const char *build = getenv("TRIGD_BUILD");
     char path[4096], why[256];
-    FILE *urandom;
 
     if (!build)
         return -1;
-    if (seed) {
-        f.random = strtoull(seed, NULL, 0);
-    } else {
-        urandom = fopen("/dev/urandom", "rb");
-        if (!urandom || fread(&f.random, sizeof f.random, 1, urandom) != 1)
-            return -1;
-        fclose(urandom);
-    }
-    print_message("TRIGD_SEED=%llu\n", (unsigned long long)f.random);
+    f.random = fresh_seed();
     snprintf(path, sizeof path, "%s/backends", build);
     if (plugin_host_new(NULL, 0, &f.plugins) < 0 || backends_open(path, &host, &f.backends) < 0)
         return -1;

@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 #include "config.h"
+#include "seed.h"
 #include "vote.h"
 
 #define PI      3.14159265358979323846
@@ -38,11 +38,8 @@ static double uniform(double low, double high)
 
 static int seed(void **state)
 {
-    const char *given = getenv("TRIGD_SEED");
-
     (void)state;
-    state_ = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
-    print_message("TRIGD_SEED=%llu\n", (unsigned long long)state_);
+    state_ = fresh_seed();
     return 0;
 }
 

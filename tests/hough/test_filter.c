@@ -9,11 +9,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 #include "filter.h"
+#include "seed.h"
 
 #define N 12u
 
@@ -32,11 +32,8 @@ static double normal(void)
 
 static int seed(void **state)
 {
-    const char *given = getenv("TRIGD_SEED");
-
     (void)state;
-    state_ = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
-    print_message("TRIGD_SEED=%llu\n", (unsigned long long)state_);
+    state_ = fresh_seed();
     return 0;
 }
 

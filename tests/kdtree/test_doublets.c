@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "doublets.h"
+#include "seed.h"
 
 #define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define ROIS          12u
@@ -152,7 +153,7 @@ static void compare(const struct kdd_config *c, uint64_t *seed)
 static void all_pairs(void **state)
 {
     struct kdd_config c;
-    uint64_t seed = devices_seed();
+    uint64_t seed = fresh_seed();
 
     (void)state;
     configure(&c, SETTINGS("max_per_hit", "200"));
@@ -176,7 +177,7 @@ static void double_precision(void **state)
     struct hits *h = new_hits(1);
     struct kdd_config c;
     struct doublets d;
-    uint64_t seed = devices_seed();
+    uint64_t seed = fresh_seed();
     uint32_t at = 0, decided = 0, open = 0;
 
     (void)state;
@@ -207,7 +208,7 @@ static void truncated(void **state)
     struct hits *h = new_hits(1);
     struct kdd_config c;
     struct doublets want;
-    uint64_t seed = devices_seed();
+    uint64_t seed = fresh_seed();
 
     (void)state;
     make_hits(h, 3000, &seed);
@@ -240,7 +241,7 @@ static void not_on_the_host(void **state)
     struct hits *h = new_hits(1);
     struct kdd_config c;
     struct doublets want;
-    uint64_t seed = devices_seed();
+    uint64_t seed = fresh_seed();
 
     (void)state;
     make_hits(h, 2000, &seed);
@@ -263,7 +264,7 @@ static void not_on_the_host(void **state)
  * pairs. */
 static void phi_is_right(void **state)
 {
-    uint64_t seed = devices_seed();
+    uint64_t seed = fresh_seed();
 
     (void)state;
     for (uint32_t i = 0; i < 100000; i++) {

@@ -12,6 +12,7 @@
 #include "devices.h"
 #include "group.h"
 #include "group.program.h"
+#include "seed.h"
 
 #define GROUPS 3u
 #define ROOM   5000u /* words of a group's part */
@@ -93,7 +94,7 @@ typedef void check_fn(struct bench *b, uint32_t group_size, struct group_par par
 /* Calls `check` on all devices, for all group sizes and sizes. */
 static void everywhere(check_fn *check, uint32_t few)
 {
-    uint64_t seed = devices_seed();
+    uint64_t seed = fresh_seed();
 
     for (uint32_t d = 0; d < devices_count(); d++) {
         struct bench *b = begin(d);

@@ -12,6 +12,7 @@
 
 #include "doublets.h"
 #include "generator.h"
+#include "seed.h"
 
 #define ROIS    4u
 #define BEAM_MM 110.0f /* vertices further out are outside of the default beam window */
@@ -93,7 +94,7 @@ static struct count run_preset(const struct device *device, const char *preset, 
 
 static void pile_up_50(void **state)
 {
-    const uint64_t seed = devices_seed();
+    const uint64_t seed = fresh_seed();
 
     (void)state;
     for (uint32_t i = 0; i < devices_count(); i++) {
@@ -108,7 +109,7 @@ static void pile_up_50(void **state)
 
 static void one_collision(void **state)
 {
-    const uint64_t seed = devices_seed();
+    const uint64_t seed = fresh_seed();
 
     (void)state;
     for (uint32_t i = 0; i < devices_count(); i++) {

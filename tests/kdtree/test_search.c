@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "seed.h"
 #include "trees.h"
 
 #define QUERIES 150u
@@ -206,7 +207,7 @@ static void check_scene(const struct scene *s)
 static void one_tree(void **state)
 {
     static const uint32_t sizes[] = {0, 1, 2, 3, 15, 31, 32, 64, 1000, 4097};
-    uint64_t seed = devices_seed();
+    uint64_t seed = fresh_seed();
 
     (void)state;
     for (uint32_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
@@ -220,7 +221,7 @@ static void one_tree(void **state)
 
 static void forest(void **state)
 {
-    uint64_t seed = devices_seed();
+    uint64_t seed = fresh_seed();
 
     (void)state;
     for (uint32_t k = 2; k <= KD_DIMS_MAX; k += 2) {
@@ -233,7 +234,7 @@ static void forest(void **state)
 
 static void periodic(void **state)
 {
-    uint64_t seed = devices_seed();
+    uint64_t seed = fresh_seed();
 
     (void)state;
     for (uint32_t k = 2; k <= 5; k++) {
@@ -247,7 +248,7 @@ static void periodic(void **state)
 /* More on one level than a list by hand or a swap buffer has room for, and 10^5 points. */
 static void large(void **state)
 {
-    uint64_t seed = devices_seed();
+    uint64_t seed = fresh_seed();
     struct scene *s = make_scene(3, 1, 100000, UNIFORM, KDQ_NO_PERIOD, &seed);
 
     (void)state;

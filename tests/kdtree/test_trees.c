@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "seed.h"
 #include "trees.h"
 
 static const char *const names[] = {"auto", "groups", "sort", "select", "hand"};
@@ -78,7 +79,7 @@ static void check_size(const struct device *device, struct trg_queue *q, enum ki
 static void one_tree(void **state)
 {
     static const uint32_t sizes[] = {0, 1, 2, 3, 4, 7, 8, 100, 1023, 1024, 2049, 5000, 9001};
-    uint64_t seed = devices_seed();
+    uint64_t seed = fresh_seed();
 
     (void)state;
     for (uint32_t i = 0; i < devices_count(); i++) {
@@ -98,7 +99,7 @@ static void one_tree(void **state)
 static void forest(void **state)
 {
     enum { TREES = 60, POINTS = 40000 };
-    uint64_t seed = devices_seed();
+    uint64_t seed = fresh_seed();
     uint32_t trees[TREES][2];
 
     (void)state;

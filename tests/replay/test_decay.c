@@ -5,12 +5,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 #include "gen.h"
 #include "gen_store.h"
+#include "seed.h"
 #include "simulated.h"
 
 #define DECAYS    20000
@@ -133,9 +133,7 @@ int main(void)
         cmocka_unit_test(kaons_decay_into_two_pions),
         cmocka_unit_test(b_hadrons_decay_in_two_steps),
     };
-    const char *text = getenv("TRIGD_SEED");
 
-    seed = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
-    printf("TRIGD_SEED=%llu\n", (unsigned long long)seed);
+    seed = fresh_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,10 +5,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <cmocka.h>
 
+#include "seed.h"
 #include "simulated.h"
 #include "wire.h"
 
@@ -102,9 +102,7 @@ int main(void)
         cmocka_unit_test(an_roi_is_a_function_of_its_number),
         cmocka_unit_test(messages_hold_the_collections),
     };
-    const char *text = getenv("TRIGD_SEED");
 
-    seed = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
-    printf("TRIGD_SEED=%llu\n", (unsigned long long)seed);
+    seed = fresh_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

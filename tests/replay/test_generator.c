@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 #include "generator.h"
 #include "random.h"
+#include "seed.h"
 #include "source.h"
 #include "wire.h"
 
@@ -428,9 +428,7 @@ int main(void)
         cmocka_unit_test(packed_rois_pass_the_decoder),
         cmocka_unit_test(quantized_rois_pass_the_decoder),
     };
-    const char *text = getenv("TRIGD_SEED");
 
-    seed = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
-    printf("TRIGD_SEED=%llu\n", (unsigned long long)seed);
+    seed = fresh_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,10 +5,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <cmocka.h>
 
+#include "seed.h"
 #include "simulated.h"
 
 #define PI 3.14159265358979323846
@@ -175,9 +175,7 @@ int main(void)
         cmocka_unit_test(trackml_hits_lie_on_layers_and_circles),
         cmocka_unit_test(pixel_is_as_promised),
     };
-    const char *text = getenv("TRIGD_SEED");
 
-    seed = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
-    printf("TRIGD_SEED=%llu\n", (unsigned long long)seed);
+    seed = fresh_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,10 +6,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <cmocka.h>
 
+#include "seed.h"
 #include "simulated.h"
 
 #define MODULES 52
@@ -224,9 +224,7 @@ int main(void)
         cmocka_unit_test(velo_is_as_promised),
         cmocka_unit_test(tracks_are_worth_what_they_say),
     };
-    const char *text = getenv("TRIGD_SEED");
 
-    seed = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
-    printf("TRIGD_SEED=%llu\n", (unsigned long long)seed);
+    seed = fresh_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

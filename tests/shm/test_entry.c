@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
+#include "seed.h"
 #include "shm_entry.h"
 #include "shm_guard.h"
 #include "stage.h"
@@ -153,12 +153,10 @@ static void bad_entries(void **state)
 static void random_entries(void **state)
 {
     struct fixture *f = *state;
-    const char *given = getenv("TRIGD_SEED");
-    unsigned seed = given ? (unsigned)strtoul(given, NULL, 10) : (unsigned)time(NULL);
+    unsigned seed = (unsigned)fresh_seed();
     const unsigned char *data = shm_region_data(f->region);
     uint32_t passed = 0;
 
-    printf("TRIGD_SEED=%u\n", seed);
     for (uint32_t i = 0; i < 200000; i++) {
         struct shm_roi e = f->entry;
         struct wire_roi w;
@@ -281,11 +279,9 @@ static void any_place(void **state)
 {
     enum { LONG = 5000 };
     static float src[LONG + 1], dst[LONG];
-    const char *given = getenv("TRIGD_SEED");
-    unsigned seed = given ? (unsigned)strtoul(given, NULL, 10) : (unsigned)time(NULL);
+    unsigned seed = (unsigned)fresh_seed();
 
     (void)state;
-    printf("TRIGD_SEED=%u\n", seed);
     for (uint32_t i = 0; i < 2000; i++) {
         uint32_t n = 1 + (uint32_t)rand_r(&seed) % LONG, at = (uint32_t)rand_r(&seed) % n;
         unsigned char *from = (unsigned char *)src + (uint32_t)rand_r(&seed) % 4; /* unaligned */

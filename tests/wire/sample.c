@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 const struct wire_limits sample_limits = {
     .max_message_bytes = 1u << 20, .max_rois = 8, .max_items = 1000, .max_layer = 31};
@@ -151,20 +150,6 @@ uint64_t sample_random(uint64_t *state)
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
-}
-
-uint64_t sample_seed(void)
-{
-    const char *given = getenv("TRIGD_SEED");
-    struct timespec t;
-    uint64_t seed;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    seed =
-        given ? strtoull(given, NULL, 10) : (uint64_t)t.tv_sec * 1000000007u + (uint64_t)t.tv_nsec;
-    printf("TRIGD_SEED=%llu\n", (unsigned long long)seed);
-    fflush(stdout);
-    return seed;
 }
 
 /* 0 to n, small numbers and n itself often. */

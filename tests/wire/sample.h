@@ -35,8 +35,6 @@ void *sample_pack(const struct sample *s, size_t *ret_bytes);
 
 /* A small generator of random numbers (splitmix64); the state is the seed. */
 uint64_t sample_random(uint64_t *state);
-/* The seed of this run: TRIGD_SEED, or a fresh one; printed. */
-uint64_t sample_seed(void);
 /* Fills *s with a random valid RoI: any collections, any sizes. */
 void sample_init_random(struct sample *s, uint64_t *state);
 #endif

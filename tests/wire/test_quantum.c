@@ -15,6 +15,7 @@
 
 #include "quantum.h"
 #include "sample.h"
+#include "seed.h"
 
 #define N      1000u
 #define ROUNDS 300u
@@ -50,7 +51,7 @@ static double uniform(uint64_t *state)
 
 static void random_values(void **state)
 {
-    uint64_t seed = sample_seed();
+    uint64_t seed = fresh_seed();
 
     (void)state;
     for (uint32_t round = 0; round < ROUNDS; round++) {
@@ -102,7 +103,7 @@ static void what_cannot_be_told(void **state)
 /* Vectors or not: as quantum_value says, with each of the two roundings. */
 static void every_number(void **state)
 {
-    uint64_t seed = sample_seed();
+    uint64_t seed = fresh_seed();
     unsigned char *all = malloc(2 * (QUANTUM_MOST + 1u) + 1);
     float *v = malloc((QUANTUM_MOST + 1u) * sizeof *v);
     struct quantum q;

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "sample.h"
+#include "seed.h"
 
 #define ROUNDS 300u
 
@@ -314,6 +315,6 @@ int main(void)
         cmocka_unit_test(unknown_fields_are_ignored),
     };
 
-    seed = sample_seed();
+    seed = fresh_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+# How tests and measurements of this project are declared.
+
+# trg_test(NAME program.c... [LIBS lib...] [DEPENDS target...] [LABELS label...] [TIMEOUT seconds]
+#          [ARGS arg...])
+# A cmocka program that is one ctest of that name.  DEPENDS are the targets that it finds in the build
+# folder when it runs, programs and plugins; `backends` stands for all of them.
+function(trg_test name)
+    cmake_parse_arguments(T "" "TIMEOUT" "LIBS;DEPENDS;LABELS;ARGS" ${ARGN})
+    trg_test_program(${name} target LIBS ${T_LIBS} DEPENDS ${T_DEPENDS} SOURCES ${T_UNPARSED_ARGUMENTS})
+    trg_run(${name} ${target} TIMEOUT ${T_TIMEOUT} LABELS ${T_LABELS} ARGS ${T_ARGS})
+endfunction()
+
+# trg_device_test(NAME program.c... [LIBS lib...] [BACKENDS backend...])
+# The same for a program that tests the devices of the backend it is given: a ctest NAME.BACKEND for each
+# of BACKENDS, or for all that are built.
+function(trg_device_test name)
+    cmake_parse_arguments(T "" "" "LIBS;BACKENDS" ${ARGN})
+    get_property(built GLOBAL PROPERTY TRIGD_BACKENDS)
+    if(NOT T_BACKENDS)
+        set(T_BACKENDS ${built})
+    endif()
+    trg_test_program(${name} target LIBS ${T_LIBS} DEPENDS backends SOURCES ${T_UNPARSED_ARGUMENTS})
+    foreach(backend ${T_BACKENDS})
+        if(backend IN_LIST built)
+            trg_run(${name}.${backend} ${target} TIMEOUT 300 LABELS device gpu ARGS ${backend})
+        endif()
+    endforeach()
+endfunction()
+
+# trg_fuzz(NAME program.c CORPUS folder [LIBS lib...] [ANEW source...] [DEPENDS target...]
+#          [DEFINE definition...] [LABELS label...])
+# A libFuzzer entry.  Its kept corpus, tests/fuzz/corpus/FOLDER, is the ctest NAME; with TRIGD_FUZZ the
+# fuzzer fuzz_FOLDER is built as well, with the sources of ANEW compiled into it, so that it sees which
+# lines its input reaches.
+function(trg_fuzz name program)
+    cmake_parse_arguments(T "" "CORPUS" "LIBS;ANEW;DEPENDS;DEFINE;LABELS" ${ARGN})
+    trg_test_program(${name} target LIBS ${T_LIBS} DEPENDS ${T_DEPENDS}
+        SOURCES ${program} ${CMAKE_SOURCE_DIR}/tests/common/corpus_main.c)
+    target_compile_definitions(${target} PRIVATE ${T_DEFINE})
+    trg_run(${name} ${target} LABELS fuzz ${T_LABELS} ARGS ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${T_CORPUS})
+    if(TRIGD_FUZZ)
+        set(fuzzer fuzz_${T_CORPUS})
+        add_executable(${fuzzer} ${program} ${T_ANEW})
+        target_link_libraries(${fuzzer} PRIVATE trigd_options ${T_LIBS})
+        target_compile_definitions(${fuzzer} PRIVATE ${T_DEFINE})
+        target_compile_options(${fuzzer} PRIVATE -fsanitize=fuzzer)
+        target_link_options(${fuzzer} PRIVATE -fsanitize=fuzzer)
+        trg_needs(${fuzzer} ${T_DEPENDS})
+    endif()
+endfunction()
+
+# trg_bench(NAME program.c... [LIBS lib...] [DEPENDS target...])  builds bench/NAME.
+function(trg_bench name)
+    cmake_parse_arguments(B "" "" "LIBS;DEPENDS" ${ARGN})
+    add_executable(${name} ${B_UNPARSED_ARGUMENTS})
+    target_link_libraries(${name} PRIVATE trigd_options ${B_LIBS})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+    trg_needs(${name} ${B_DEPENDS})
+endfunction()
+
+# Inside: the program of a test.
+function(trg_test_program name ret_target)
+    cmake_parse_arguments(P "" "" "SOURCES;LIBS;DEPENDS" ${ARGN})
+    string(REPLACE "." "_" target "test_${name}")
+    add_executable(${target} ${P_SOURCES})
+    target_link_libraries(${target} PRIVATE trigd_options ${P_LIBS} PkgConfig::CMOCKA m)
+    target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/common)
+    trg_needs(${target} ${P_DEPENDS})
+    set(${ret_target} ${target} PARENT_SCOPE)
+endfunction()
+
+function(trg_needs target)
+    get_property(backends GLOBAL PROPERTY TRIGD_BACKENDS)
+    list(TRANSFORM backends PREPEND trigd-)
+    list(TRANSFORM ARGN REPLACE "^backends$" "${backends}")
+    if(ARGN)
+        add_dependencies(${target} ${ARGN})
+    endif()
+endfunction()
+
+function(trg_run name target)
+    cmake_parse_arguments(R "" "TIMEOUT" "LABELS;ARGS" ${ARGN})
+    if(NOT R_TIMEOUT)
+        set(R_TIMEOUT 120)
+    endif()
+    add_test(NAME ${name} COMMAND ${target} ${R_ARGS})
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${R_TIMEOUT} SKIP_RETURN_CODE 77
+        LABELS "${R_LABELS}" ENVIRONMENT "TRIGD_BUILD=${CMAKE_BINARY_DIR};TRIGD_SOURCE=${CMAKE_SOURCE_DIR}")
+endfunction()
