@@ -9,9 +9,8 @@
 
 #include <cmocka.h>
 
-#include "stage.h"
-
-#define SLOTS 2u
+#include "algohost.h"
+#include "batches.h"
 
 extern const struct trg_plugin trg_plugin;
 
@@ -36,28 +35,13 @@ static void append(struct doublets *d, uint32_t inner, uint32_t outer)
 
 /* ---------------------------------------------------------------- config and hits */
 
-static void set(struct kdd_config *c, const char *key, const char *value)
-{
-    for (const struct trg_param *p = kdd_params; p->name; p++)
-        if (!strcmp(p->name, key)) {
-            void *at = (char *)c + p->offset;
-
-            if (p->type == TRG_PARAM_F32)
-                *(float *)at = strtof(value, NULL);
-            else
-                *(uint32_t *)at = p->type == TRG_PARAM_BOOL ? !strcmp(value, "true")
-                                                            : (uint32_t)strtoul(value, NULL, 10);
-            return;
-        }
-    fail_msg("there is no parameter %s", key);
-}
-
 void configure(struct kdd_config *c, const char *const *settings)
 {
-    for (const struct trg_param *p = kdd_params; p->name; p++)
-        set(c, p->name, p->dflt);
-    for (; *settings; settings += 2)
-        set(c, settings[0], settings[1]);
+    struct plugin p = {.d = trg_plugin};
+
+    while (kdd_params[p.n_params].name)
+        p.n_params++;
+    assert_int_equal(algo_configure(&p, NULL, settings, c), 0);
 }
 
 static float uniform(uint64_t *seed, double low, double high)
@@ -104,120 +88,44 @@ void make_hits(struct hits *h, uint32_t n, uint64_t *seed)
 
 /* ---------------------------------------------------------------- the plugin */
 
-struct lane {
-    struct trg_queue *queue;
-    struct trg_event *reached;
-    struct trg_buffer *host, *dev;
-    struct trg_batch batch;
-    struct trg_roi_info *infos;
-    struct trg_output *outputs;
-    uint32_t first;
-};
-
-static void open_lane(const struct run *run, uint32_t slot, struct lane *l)
+static void input(const void *rois, uint32_t i, struct stage_source *ret_sources,
+                  struct trg_roi_info *ret_info)
 {
-    const size_t bytes = stage_bytes(TRG_HITS, run->batch, run->batch * HITS_MAX);
+    const struct hits *h = (const struct hits *)rois + i;
 
-    l->infos = calloc(run->batch, sizeof *l->infos);
-    l->outputs = calloc(run->batch, sizeof *l->outputs);
-    assert_true(l->infos && l->outputs);
-    l->batch.slot = slot;
-    l->batch.rois = l->infos;
-    l->batch.outputs[0] = l->outputs;
-    assert_int_equal(trg_queue_new(run->device->d, &l->queue), 0);
-    assert_int_equal(trg_event_new(run->device->d, &l->reached), 0);
-    assert_int_equal(trg_buffer_new(run->device->d, TRG_MEM_PINNED, bytes, &l->host), 0);
-    assert_int_equal(trg_buffer_new(run->device->d, TRG_MEM_DEVICE, bytes, &l->dev), 0);
-}
-
-static void close_lane(struct lane *l)
-{
-    trg_queue_free(l->queue);
-    trg_event_free(l->reached);
-    trg_buffer_free(l->host);
-    trg_buffer_free(l->dev);
-    free(l->infos);
-    free(l->outputs);
-}
-
-static void begin(const struct run *run, struct trg_algo *algo, struct lane *l,
-                  const struct hits *hits, uint32_t first, uint32_t n, struct trg_result *results)
-{
-    struct stage_source *sources = calloc(n, sizeof *sources);
-    size_t bytes;
-
-    assert_non_null(sources);
-    l->first = first;
-    l->batch.n_rois = n;
-    l->batch.results = results + first;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct hits *h = &hits[first + i];
-        struct trg_output *o = &l->outputs[i];
-        uint32_t most;
-
-        sources[i] =
-            (struct stage_source){.n = h->n, .column = {h->x, h->y, h->z, h->layer, h->id}};
-        l->infos[i] = (struct trg_roi_info){.roi_id = first + i};
-        kdd_output_items(run->config, &h->n, &most);
-        *o = (struct trg_output){.capacity = run->to_host ? most : 0};
-        for (uint32_t c = 0; c < 2 && run->to_host; c++) {
-            o->column[c] = malloc((most + 1) * sizeof(uint32_t));
-            assert_non_null(o->column[c]);
-        }
-    }
-    bytes =
-        stage_fill(TRG_HITS, n, l->infos, sources, trg_buffer_host(l->host), &l->batch.in[0].span);
-    l->batch.in[0].kind = TRG_HITS;
-    l->batch.in[0].host = trg_buffer_host(l->host);
-    l->batch.in[0].dev = l->dev;
-    assert_int_equal(trg_write(l->queue, l->dev, 0, l->host, 0, bytes), 0);
-    assert_int_equal(trg_plugin.submit(algo, &l->batch, l->queue), 0);
-    assert_int_equal(trg_event_record(l->queue, l->reached), 0);
-    free(sources);
-}
-
-static void end(struct trg_algo *algo, struct lane *l, struct doublets *ret)
-{
-    assert_int_equal(trg_event_wait(l->reached), 0);
-    assert_int_equal(trg_plugin.collect(algo, &l->batch), 0);
-    for (uint32_t i = 0; i < l->batch.n_rois; i++) {
-        struct trg_output *o = &l->outputs[i];
-
-        ret[l->first + i] = (struct doublets){
-            .n = o->n, .room = o->capacity, .inner = o->column[0], .outer = o->column[1]};
-    }
+    ret_sources[0] =
+        (struct stage_source){.n = h->n, .column = {h->x, h->y, h->z, h->layer, h->id}};
+    ret_info->roi_id = i;
 }
 
 void run_plugin(const struct run *run, const struct hits *hits, uint32_t n,
                 struct trg_result *ret_results, struct doublets *ret_doublets)
 {
-    const struct trg_limits limits = {.size = sizeof limits,
-                                      .slots = SLOTS,
-                                      .max_rois = run->batch,
-                                      .max_items = run->batch * HITS_MAX,
-                                      .max_items_roi = HITS_MAX};
-    struct lane lane[SLOTS] = {{0}};
-    struct trg_algo *algo = NULL;
-    uint32_t begun = 0, ended = 0, at = 0;
+    const struct batches_setup setup = {.host = &devices_host,
+                                        .plugin = &trg_plugin,
+                                        .config = run->config,
+                                        .device = run->device->d,
+                                        .slots = 2,
+                                        .max_rois = run->batch,
+                                        .max_items = run->batch * HITS_MAX};
+    struct products *products = calloc(n, sizeof *products);
+    const struct batches_work work = {.n = n,
+                                      .input = input,
+                                      .rois = hits,
+                                      .results = ret_results,
+                                      .products = run->to_host ? products : NULL};
+    struct batches *b;
 
-    assert_int_equal(trg_plugin.create(&devices_host, run->config, run->device->d, &limits, &algo),
-                     0);
-    for (uint32_t s = 0; s < SLOTS; s++)
-        open_lane(run, s, &lane[s]);
-    memset(ret_results, 0, n * sizeof *ret_results);
-    while (at < n || ended < begun) {
-        const uint32_t k = n - at < run->batch ? n - at : run->batch;
+    assert_non_null(products);
+    assert_int_equal(batches_open(&setup, &b), 0);
+    assert_int_equal(batches_run(b, &work), 0);
+    batches_close(b);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct product *p = &products[i].of[0];
 
-        if (at < n && begun - ended < SLOTS) {
-            begin(run, algo, &lane[begun++ % SLOTS], hits, at, k, ret_results);
-            at += k;
-        } else {
-            end(algo, &lane[ended++ % SLOTS], ret_doublets);
-        }
+        ret_doublets[i] = (struct doublets){p->n, p->room, p->column[0], p->column[1]};
     }
-    for (uint32_t s = 0; s < SLOTS; s++)
-        close_lane(&lane[s]);
-    trg_plugin.destroy(algo);
+    free(products);
 }
 
 /* ---------------------------------------------------------------- the slow way */
