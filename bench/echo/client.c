@@ -11,6 +11,7 @@
 #include <zmq.h>
 
 #include "clock.h"
+#include "process.h"
 #include "trigd.pb-c.h"
 
 #define TOKENS    (1u << 16) /* more than the largest window */
@@ -276,14 +277,14 @@ static int finish(struct client *c, const struct server *s, uint64_t began, uint
     ret->p50_us = quantile_us(c, 0.5);
     ret->p99_us = quantile_us(c, 0.99);
     ret->p999_us = quantile_us(c, 0.999);
-    ret->cpu_us = (double)(server_cpu_ns(s) - cpu) / 1000 / (double)c->n_latencies;
+    ret->cpu_us = (double)(process_cpu_ns(s->pid) - cpu) / 1000 / (double)c->n_latencies;
     return 0;
 }
 
 int client_run_full(struct client *c, const struct server *s, double seconds,
                     struct client_run *ret_run)
 {
-    uint64_t cpu = server_cpu_ns(s), began = clock_ns(), now = began;
+    uint64_t cpu = process_cpu_ns(s->pid), began = clock_ns(), now = began;
     uint64_t end = began + (uint64_t)(seconds * 1e9);
     int r = 0;
 
@@ -335,7 +336,7 @@ static int send_due(struct client *c, uint64_t began, double interval_ns, uint64
 int client_run_load(struct client *c, const struct server *s, double seconds, double rate,
                     struct client_run *ret_run)
 {
-    uint64_t cpu = server_cpu_ns(s), began, sent = 0, n = (uint64_t)(seconds * rate), ticks;
+    uint64_t cpu = process_cpu_ns(s->pid), began, sent = 0, n = (uint64_t)(seconds * rate), ticks;
     int timer = open_timer(rate), r = 0;
 
     if (timer < 0)

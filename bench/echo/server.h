@@ -14,14 +14,10 @@ struct server {
     pid_t pid;
 };
 
-/* Folder of the running program, which is the build's bench folder. */
-int server_bench_folder(char *path, uint32_t bytes);
 /* Starts a server with its files in `folder` (which exists), on ipc or on a free port of the
  * loopback.  Negative errno. */
 int server_start(struct server *s, enum server_kind kind, const char *folder, bool tcp,
                  uint32_t credits);
-/* Ends it and waits for it; NULL and one that was never started are fine. */
+/* Ends it and waits for it; one that was never started is fine. */
 void server_stop(struct server *s);
-/* Processor time that all its threads have used, ns; 0 when it cannot be read. */
-uint64_t server_cpu_ns(const struct server *s);
 #endif

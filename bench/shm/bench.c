@@ -1,28 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_shm - RoIs through the whole daemon over shared memory, beside ZeroMQ over ipc and tcp: how
  * many a second, and what the daemon allocates and copies for one. */
-#include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon.h"
-#include "replay.h"
-#include "result.h"
+#include "measure.h"
 
-static const char usage[] = "usage: bench_shm [--json FILE] [--rounds N] [--quick]\n";
-
-static struct {
-    const char *json;
-    uint32_t rounds;
-    bool quick; /* a tenth of the RoIs: to see that it works */
-} options = {.rounds = 5};
-
-struct load { /* what is sent and who looks at it */
-    const char *plugin, *params, *preset;
-    uint32_t batch, credits;
-    uint64_t rois;
-};
 static const struct load loads[] = {
     {"nothing", "", "lowlum", 1, 4096, 200000},
     {"nothing", "", "lowlum", 16, 4096, 200000},
@@ -30,60 +13,6 @@ static const struct load loads[] = {
     {"zfinder", "preset: pure", "lowlum", 1, 4096, 20000},
     {"zfinder", "preset: pure", "highlum", 1, 256, 1000},
 };
-
-struct figures {
-    struct result rate, cpu, p50, p99;
-};
-
-static int complain(const char *what, int r)
-{
-    fprintf(stderr, "bench_shm: %s: %s\n", what, strerror(-r));
-    return r;
-}
-
-/* ---------------------------------------------------------------- one run */
-
-static int run(const struct daemon *d, enum way way, const struct load *load, uint64_t rois,
-               struct replay_result *ret)
-{
-    const struct replay_options o = {.endpoint = d->endpoint[way],
-                                     .preset = load->preset,
-                                     .pace = "max",
-                                     .name = "bench",
-                                     .rois = rois,
-                                     .seed = 1,
-                                     .distinct = 200,
-                                     .connections = 1,
-                                     .threads = 1,
-                                     .batch = load->batch,
-                                     .credits = load->credits,
-                                     .timeout_ms = 20000,
-                                     .z_value = -1,
-                                     .quiet = true};
-    int r = replay_run(&o, ret);
-
-    if (r == 0 && (!replay_is_whole(ret) || ret->sum.decided != rois))
-        r = -EPROTO;
-    return r;
-}
-
-static int measure_way(const struct daemon *d, enum way way, const struct load *load,
-                       struct figures *f)
-{
-    uint64_t rois = options.quick ? load->rois / 10 : load->rois;
-    uint64_t cpu = daemon_cpu_ns(d);
-    struct replay_result result;
-    int r = run(d, way, load, rois, &result);
-
-    if (r == 0) {
-        result_add(&f->rate, (double)rois / result.seconds);
-        result_add(&f->cpu, (double)(daemon_cpu_ns(d) - cpu) * 1e-3 / (double)rois);
-        result_add(&f->p50, latency_quantile_ns(&result.sum.latency, 0.5) * 1e-3);
-        result_add(&f->p99, latency_quantile_ns(&result.sum.latency, 0.99) * 1e-3);
-    }
-    replay_result_fini(&result);
-    return r;
-}
 
 /* ---------------------------------------------------------------- speed */
 
@@ -127,15 +56,15 @@ static int measure_load(FILE *json, const struct load *load)
 
     memset(figures, 0, sizeof figures);
     /* in turns, so that a busy moment of the machine hits all alike; the first round warms up */
-    for (uint32_t round = 0; r == 0 && round <= options.rounds; round++)
+    for (uint32_t round = 0; r == 0 && round <= measure_rounds(); round++)
         for (enum way w = WAY_SHM; r == 0 && w < WAYS; w++) {
             struct figures warm = {.rate = {.n = 0}};
 
-            r = measure_way(&d, w, load, round ? &figures[w] : &warm);
+            r = measure_run(&d, w, load, LAYOUT_AS_MADE, round ? &figures[w] : &warm);
         }
     daemon_stop(&d);
     if (r < 0)
-        return complain(load->preset, r);
+        return measure_complain(load->preset, r);
     tell(json, load, figures);
     return 0;
 }
@@ -159,7 +88,7 @@ static int count_way(const struct daemon *d, enum way way, const struct load *lo
         uint64_t a = atomic_load(&d->counts->allocations);
         uint64_t c = atomic_load(&d->counts->copied_bytes);
         uint64_t k = atomic_load(&d->counts->read_bytes);
-        int r = run(d, way, load, n[i], &result);
+        int r = measure_send(d, way, load, LAYOUT_AS_MADE, n[i], &result);
 
         replay_result_fini(&result);
         if (r < 0)
@@ -200,7 +129,7 @@ static int count_load(FILE *json, const struct load *load)
         write_count(json, load, w, "copies of an RoI in the daemon", per.copies);
     }
     daemon_stop(&d);
-    return r < 0 ? complain("counting", r) : 0;
+    return r < 0 ? measure_complain("counting", r) : 0;
 }
 
 /* ---------------------------------------------------------------- all */
@@ -222,40 +151,7 @@ static int run_all(FILE *json)
     return r;
 }
 
-static bool parse(int argc, char **argv)
-{
-    static const struct option table[] = {{"json", required_argument, NULL, 'j'},
-                                          {"rounds", required_argument, NULL, 'r'},
-                                          {"quick", no_argument, NULL, 'q'},
-                                          {NULL, 0, NULL, 0}};
-    int c;
-
-    while ((c = getopt_long(argc, argv, "", table, NULL)) != -1) {
-        if (c == 'j')
-            options.json = optarg;
-        else if (c == 'r')
-            options.rounds = (uint32_t)strtoul(optarg, NULL, 10);
-        else if (c == 'q')
-            options.quick = true;
-        else
-            return false;
-    }
-    return optind == argc && options.rounds >= 1 && options.rounds <= RESULT_RUNS_MAX;
-}
-
 int main(int argc, char **argv)
 {
-    FILE *json = NULL;
-    int r;
-
-    if (!parse(argc, argv)) {
-        fputs(usage, stderr);
-        return 2;
-    }
-    if (options.json && !(json = fopen(options.json, "w")))
-        return complain(options.json, -errno) ? 1 : 0;
-    r = run_all(json);
-    if (json && fclose(json) != 0 && r == 0)
-        r = complain(options.json, -EIO);
-    return r < 0 ? 1 : 0;
+    return measure_main(argc, argv, "bench_shm", 5, run_all);
 }

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon.h"
 
-#include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,47 +16,6 @@
 #include "clock.h"
 
 const char *const way_name[WAYS] = {"shm", "ipc", "tcp"};
-
-/* Folder of the running program, which is the build's bench folder. */
-static int bench_folder(char *path, size_t bytes)
-{
-    ssize_t n = readlink("/proc/self/exe", path, bytes - 1);
-
-    if (n < 0)
-        return -errno;
-    path[n] = '\0';
-    *strrchr(path, '/') = '\0';
-    return 0;
-}
-
-/* A port that was free a moment ago. */
-static uint16_t free_port(void)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof a;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) < 0 ||
-        getsockname(fd, (struct sockaddr *)&a, &n) < 0)
-        a.sin_port = 0;
-    if (fd >= 0)
-        close(fd);
-    return ntohs(a.sin_port);
-}
-
-static int write_file(const struct daemon *d, const char *name, const char *text)
-{
-    char path[256];
-    FILE *f;
-    bool good;
-
-    snprintf(path, sizeof path, "%s/%s", d->folder, name);
-    f = fopen(path, "w");
-    if (!f)
-        return -errno;
-    good = fputs(text, f) >= 0;
-    return fclose(f) == 0 && good ? 0 : -EIO;
-}
 
 static int write_files(struct daemon *d, const char *bench, const char *plugin, const char *params)
 {
@@ -75,7 +30,7 @@ static int write_files(struct daemon *d, const char *bench, const char *plugin, 
              "chains:\n"
              "  - {name: all, id: 1, steps: [{step: step}], streams: [physics]}\n",
              plugin, params);
-    r = write_file(d, "menu.yaml", text);
+    r = process_write_file(d->folder, "menu.yaml", text);
     snprintf(text, sizeof text,
              "endpoints: [\"%s\", \"%s\", \"%s\"]\n"
              "menu: menu.yaml\n"
@@ -89,7 +44,7 @@ static int write_files(struct daemon *d, const char *bench, const char *plugin, 
              "clients: {credits: 4096, heartbeat_ms: 60000, shm_mbytes: 128}\n"
              "devices: [{backend: cpu, index: 0, lanes: 1}]\n",
              d->endpoint[WAY_SHM], d->endpoint[WAY_IPC], d->endpoint[WAY_TCP], bench, bench);
-    return r < 0 ? r : write_file(d, "trigd.yaml", text);
+    return r < 0 ? r : process_write_file(d->folder, "trigd.yaml", text);
 }
 
 static void run(const struct daemon *d, const char *bench)
@@ -132,7 +87,7 @@ static int map_counts(struct daemon *d)
 int daemon_start(struct daemon *d, const char *plugin, const char *params, bool counting)
 {
     char bench[1000];
-    int r = bench_folder(bench, sizeof bench);
+    int port, r = process_folder(bench, sizeof bench);
 
     if (r < 0)
         return r;
@@ -140,9 +95,12 @@ int daemon_start(struct daemon *d, const char *plugin, const char *params, bool 
     snprintf(d->folder, sizeof d->folder, "/tmp/bench-shm-XXXXXX");
     if (!mkdtemp(d->folder))
         return -errno;
+    port = process_free_port();
+    if (port < 0)
+        return port;
     snprintf(d->endpoint[WAY_SHM], sizeof d->endpoint[0], "shm://%s/shm", d->folder);
     snprintf(d->endpoint[WAY_IPC], sizeof d->endpoint[0], "ipc://%s/ipc", d->folder);
-    snprintf(d->endpoint[WAY_TCP], sizeof d->endpoint[0], "tcp://127.0.0.1:%u", free_port());
+    snprintf(d->endpoint[WAY_TCP], sizeof d->endpoint[0], "tcp://127.0.0.1:%d", port);
     r = write_files(d, bench, plugin, params);
     if (r == 0 && counting)
         r = map_counts(d);
@@ -171,10 +129,7 @@ void daemon_stop(struct daemon *d)
                                         "shm",        "ipc",       ""};
     char path[128];
 
-    if (d->pid > 0) {
-        kill(d->pid, SIGTERM);
-        waitpid(d->pid, NULL, 0);
-    }
+    process_end(d->pid);
     if (d->counts)
         munmap(d->counts, sizeof *d->counts);
     for (size_t i = 0; d->folder[0] && i < sizeof files / sizeof *files; i++) {
@@ -182,33 +137,4 @@ void daemon_stop(struct daemon *d)
         remove(path);
     }
     memset(d, 0, sizeof *d);
-}
-
-uint64_t daemon_cpu_ns(const struct daemon *d)
-{
-    char path[384];
-    struct dirent *entry;
-    uint64_t sum = 0;
-    DIR *tasks;
-
-    snprintf(path, sizeof path, "/proc/%d/task", (int)d->pid);
-    tasks = opendir(path);
-    if (!tasks)
-        return 0;
-    while ((entry = readdir(tasks)) != NULL) {
-        unsigned long long ns;
-        FILE *f;
-
-        if (entry->d_name[0] == '.')
-            continue;
-        snprintf(path, sizeof path, "/proc/%d/task/%s/schedstat", (int)d->pid, entry->d_name);
-        f = fopen(path, "r");
-        if (!f)
-            continue;
-        if (fscanf(f, "%llu", &ns) == 1)
-            sum += ns;
-        fclose(f);
-    }
-    closedir(tasks);
-    return sum;
 }

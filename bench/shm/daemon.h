@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "counts.h"
+#include "process.h"
 
 enum way { WAY_SHM, WAY_IPC, WAY_TCP, WAYS };
 extern const char *const way_name[WAYS];
@@ -22,6 +23,4 @@ struct daemon {
 int daemon_start(struct daemon *d, const char *plugin, const char *params, bool counting);
 /* Ends it and removes its files. */
 void daemon_stop(struct daemon *d);
-/* Processor time that all its threads have used, ns. */
-uint64_t daemon_cpu_ns(const struct daemon *d);
 #endif

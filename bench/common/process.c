@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "process.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int process_folder(char *path, size_t bytes)
+{
+    ssize_t n = readlink("/proc/self/exe", path, bytes - 1);
+
+    if (n < 0)
+        return -errno;
+    path[n] = '\0';
+    *strrchr(path, '/') = '\0';
+    return 0;
+}
+
+int process_free_port(void)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof a;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int r;
+
+    if (fd < 0)
+        return -errno;
+    if (bind(fd, (struct sockaddr *)&a, sizeof a) < 0 ||
+        getsockname(fd, (struct sockaddr *)&a, &n) < 0)
+        r = -errno;
+    else
+        r = ntohs(a.sin_port);
+    close(fd);
+    return r;
+}
+
+int process_write_file(const char *folder, const char *name, const char *text)
+{
+    char path[512];
+    FILE *f;
+    bool good;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    f = fopen(path, "w");
+    if (!f)
+        return -errno;
+    good = fputs(text, f) >= 0;
+    return fclose(f) == 0 && good ? 0 : -EIO;
+}
+
+uint64_t process_cpu_ns(pid_t pid)
+{
+    char path[384];
+    struct dirent *entry;
+    uint64_t sum = 0;
+    DIR *tasks;
+
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    tasks = opendir(path);
+    if (!tasks)
+        return 0;
+    while ((entry = readdir(tasks)) != NULL) {
+        unsigned long long ns;
+        FILE *f;
+
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "/proc/%d/task/%s/schedstat", (int)pid, entry->d_name);
+        f = fopen(path, "r");
+        if (!f)
+            continue;
+        if (fscanf(f, "%llu", &ns) == 1)
+            sum += ns;
+        fclose(f);
+    }
+    closedir(tasks);
+    return sum;
+}
+
+void process_end(pid_t pid)
+{
+    if (pid <= 0)
+        return;
+    kill(pid, SIGTERM);
+    waitpid(pid, NULL, 0);
+}
