@@ -23,6 +23,7 @@
 
 static struct algo_host host;
 static FILE *json;
+static const char *only; /* figures with this in their name */
 static uint32_t n_runs = 5;
 
 static const struct {
@@ -172,6 +173,8 @@ static void measure(const struct way *w, const struct hough_config *c, const str
     double rates[RUNS_MAX], once = 0;
     bool good = true;
 
+    if (only && !strstr(w->figure, only))
+        return;
     memset(jobs, 0, sizeof jobs);
     for (uint32_t i = 0; i < lanes; i++) {
         jobs[i].s = s;
@@ -225,10 +228,11 @@ static void methods_on(struct trg_device *device, const char *backend, const str
         measure(&(struct way){figure, name, device, 1, batches[b], is_host}, &c, s, 0.15, base);
         if (!is_host && batches[b] < 256)
             continue;
-        snprintf(name, sizeof name, "%s, %.20s, %u lanes", backend, info.name,
-                 is_host ? cores() : 2);
-        measure(&(struct way){figure, name, device, is_host ? cores() : 2, batches[b], false}, &c,
-                s, 0.15, base);
+        for (uint32_t lanes = is_host ? cores() : 2; lanes <= (is_host ? cores() : 4); lanes *= 2) {
+            snprintf(name, sizeof name, "%s, %.20s, %u lanes", backend, info.name, lanes);
+            measure(&(struct way){figure, name, device, lanes, batches[b], false}, &c, s, 0.15,
+                    base);
+        }
     }
 }
 
@@ -362,6 +366,8 @@ int main(int argc, char **argv)
         if (!strcmp(argv[i], "--quick")) {
             n = 64;
             n_runs = 3;
+        } else if (!strcmp(argv[i], "--only") && i + 1 < argc) {
+            only = argv[++i];
         } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
             json = fopen(argv[++i], "a");
         } else {

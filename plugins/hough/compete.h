@@ -5,50 +5,111 @@
 #define HOUGH_COMPETE_H
 #include "hough.h"
 
-/* Leaves its key on its hits: the largest of all stays. */
-TRG_FN void hg_claim(TRG_GLOBAL const struct hg_cand *c, TRG_GLOBAL trg_u32 *best)
+TRG_FN trg_u32 hg_get(const struct hg_cands c, trg_u32 i, trg_u32 word)
 {
-    for (trg_u32 k = 0; k < c->n; k++)
-        TRG_ATOMIC_MAX_GLOBAL(&best[c->hit[k]], c->key);
+    return c.at[i * c.step + word * c.stride];
+}
+
+TRG_FN void hg_set(const struct hg_cands c, trg_u32 i, trg_u32 word, trg_u32 value)
+{
+    c.at[i * c.step + word * c.stride] = value;
+}
+
+/* Four hits of a candidate from number k on, those that it lacks its first: work-items read them,
+ * and what lies behind them, at once instead of one after the other. */
+struct hg_four {
+    trg_u32 a, b, c, d;
+};
+TRG_FN struct hg_four hg_hits_from(const struct hg_cands c, trg_u32 i, trg_u32 k, trg_u32 n)
+{
+    struct hg_four h;
+
+    h.a = hg_get(c, i, HG_HIT + k);
+    h.b = hg_get(c, i, HG_HIT + (k + 1u < n ? k + 1u : k));
+    h.c = hg_get(c, i, HG_HIT + (k + 2u < n ? k + 2u : k));
+    h.d = hg_get(c, i, HG_HIT + (k + 3u < n ? k + 3u : k));
+    return h;
+}
+
+/* Leaves its key on its hits: the largest of all stays. */
+TRG_FN void hg_claim(const struct hg_cands c, trg_u32 i, TRG_GLOBAL trg_u32 *best)
+{
+    const trg_u32 n = hg_get(c, i, HG_NOW), key = hg_get(c, i, HG_KEY);
+
+    for (trg_u32 k = 0; k < n; k += 4u) {
+        const struct hg_four h = hg_hits_from(c, i, k, n);
+
+        TRG_ATOMIC_MAX_GLOBAL(&best[h.a], key);
+        TRG_ATOMIC_MAX_GLOBAL(&best[h.b], key);
+        TRG_ATOMIC_MAX_GLOBAL(&best[h.c], key);
+        TRG_ATOMIC_MAX_GLOBAL(&best[h.d], key);
+    }
 }
 
 /* Whether its key stayed on all of its hits. */
-TRG_FN trg_u32 hg_wins(TRG_GLOBAL const struct hg_cand *c, TRG_GLOBAL const trg_u32 *best)
+TRG_FN trg_u32 hg_wins(const struct hg_cands c, trg_u32 i, TRG_GLOBAL const trg_u32 *best)
 {
-    trg_u32 wins = c->n;
+    const trg_u32 n = hg_get(c, i, HG_NOW), key = hg_get(c, i, HG_KEY);
+    trg_u32 wins = n;
 
-    for (trg_u32 k = 0; k < c->n; k++)
-        wins = wins && best[c->hit[k]] == c->key;
+    for (trg_u32 k = 0; wins && k < n; k += 4u) {
+        const struct hg_four h = hg_hits_from(c, i, k, n);
+
+        wins = (best[h.a] == key) & (best[h.b] == key) & (best[h.c] == key) & (best[h.d] == key);
+    }
     return wins;
 }
 
 /* It has become a track: its hits are gone for the others. */
-TRG_FN void hg_take(TRG_GLOBAL struct hg_cand *c, TRG_GLOBAL trg_u32 *used)
+TRG_FN void hg_take(const struct hg_cands c, trg_u32 i, TRG_GLOBAL trg_u32 *used,
+                    TRG_GLOBAL struct hg_cand *track)
 {
-    for (trg_u32 k = 0; k < c->n; k++)
-        used[c->hit[k]] = 1u;
-    c->n = 0u;
+    const trg_u32 n = hg_get(c, i, HG_NOW);
+
+    for (trg_u32 k = 0; k < n; k++) {
+        track->hit[k] = hg_get(c, i, HG_HIT + k);
+        used[track->hit[k]] = 1u;
+    }
+    track->n = n;
+    hg_set(c, i, HG_NOW, 0u);
 }
 
 /* Makes its hits ready for the next round. */
-TRG_FN void hg_unclaim(TRG_GLOBAL const struct hg_cand *c, TRG_GLOBAL trg_u32 *best)
+TRG_FN void hg_unclaim(const struct hg_cands c, trg_u32 i, TRG_GLOBAL trg_u32 *best)
 {
-    for (trg_u32 k = 0; k < c->n; k++)
-        best[c->hit[k]] = 0u;
+    const trg_u32 n = hg_get(c, i, HG_NOW);
+
+    for (trg_u32 k = 0; k < n; k += 4u) {
+        const struct hg_four h = hg_hits_from(c, i, k, n);
+
+        best[h.a] = best[h.b] = best[h.c] = best[h.d] = 0u;
+    }
 }
 
 /* Takes off the hits that others have by now; ends when too few are left. */
-TRG_FN void hg_give_up_hits(TRG_GLOBAL struct hg_cand *c, TRG_GLOBAL const trg_u32 *used,
+TRG_FN void hg_give_up_hits(const struct hg_cands c, trg_u32 i, TRG_GLOBAL const trg_u32 *used,
                             const struct hg_par par)
 {
+    const trg_u32 now = hg_get(c, i, HG_NOW), first = hg_get(c, i, HG_FIRST);
     trg_u32 n = 0u;
 
-    for (trg_u32 k = 0; k < c->n; k++)
-        if (!used[c->hit[k]])
-            c->hit[n++] = c->hit[k];
-    if (n < par.min_hits || (float)(c->n_first - n) > par.shared_max * (float)c->n_first)
+    for (trg_u32 k = 0; k < now; k += 4u) {
+        const struct hg_four h = hg_hits_from(c, i, k, now);
+        const trg_u32 a = !used[h.a], b = k + 1u < now && !used[h.b],
+                      e = k + 2u < now && !used[h.c], f = k + 3u < now && !used[h.d];
+
+        if (a)
+            hg_set(c, i, HG_HIT + n++, h.a);
+        if (b)
+            hg_set(c, i, HG_HIT + n++, h.b);
+        if (e)
+            hg_set(c, i, HG_HIT + n++, h.c);
+        if (f)
+            hg_set(c, i, HG_HIT + n++, h.d);
+    }
+    if (n < par.min_hits || (float)(first - n) > par.shared_max * (float)first)
         n = 0u;
-    c->n = n;
-    c->key = (c->key & 0x3ffffffu) | n << 26;
+    hg_set(c, i, HG_NOW, n);
+    hg_set(c, i, HG_KEY, (hg_get(c, i, HG_KEY) & 0x3ffffffu) | n << 26);
 }
 #endif

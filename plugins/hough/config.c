@@ -21,10 +21,9 @@ const struct trg_param hough_params[] = {
      "least count of a peak (hits, or pairs)"},
     {"distance_cells", TRG_PARAM_U32, AT(distance_cells), "1", 1, 8, "", NULL,
      "of two peaks within so many cells the stronger survives"},
-    {"max_peaks", TRG_PARAM_U32, AT(max_peaks), "102", 1, HG_PEAKS, "", NULL,
-     "peaks of a window that are looked at, the strongest first, in the first two passes"},
-    {"max_peaks_wide", TRG_PARAM_U32, AT(max_peaks_wide), "512", 1, HG_PEAKS, "", NULL,
-     "the same in the third pass"},
+    {"max_peaks", TRG_PARAM_U32, AT(max_peaks), "8192", 1, HG_CANDS, "", NULL,
+     "peaks of an RoI that are looked at in one pass; where there are more, each window keeps its "
+     "strongest, all windows as many"},
     {"max_bin_hits", TRG_PARAM_U32, AT(max_bin_hits), "256", 8, 32767, "", NULL,
      "hits of a bin of phi that are used, in the order of the input"},
     {"passes", TRG_PARAM_U32, AT(passes), "3", 1, HG_PASSES, "", NULL,
@@ -119,14 +118,6 @@ int hough_check(const void *config, char *why, size_t bytes)
                  c->max_bin_hits, HG_HASHED_BIN);
         return -EINVAL;
     }
-    if (c->phi_bins * c->max_peaks > HG_CANDS || c->phi_bins_wide * c->max_peaks_wide > HG_CANDS) {
-        snprintf(
-            why, bytes,
-            "phi_bins times max_peaks is %u, phi_bins_wide times max_peaks_wide %u; at most %u "
-            "are allowed",
-            c->phi_bins * c->max_peaks, c->phi_bins_wide * c->max_peaks_wide, HG_CANDS);
-        return -EINVAL;
-    }
     if (c->phi_bins == 1 && c->passes > 1) {
         snprintf(why, bytes, "phi_bins 1 is the whole plane; passes must then be 1, not %u",
                  c->passes);
@@ -145,12 +136,9 @@ const char *hough_find_kernel(const struct hg_par *par)
     static const char *const names[][2] = {{"hg_find_brute", "hg_find_brute"},
                                            {"hg_find_paint", "hg_find_paint_few"},
                                            {"hg_find_analytic", "hg_find_analytic_few"},
-                                           {"hg_find_hashed", "hg_find_hashed_few"}};
-    uint32_t few = par->grid.n_theta * par->grid.stride <= n_cells(par, HG_WORDS_FEW);
+                                           {"hg_find_hashed", "hg_find_hashed"}};
 
-    if (par->method == HG_HASHED)
-        few = par->pass < 2; /* the others have few hits in a window */
-    return names[par->method][few];
+    return names[par->method][par->grid.n_theta * par->grid.stride <= n_cells(par, HG_WORDS_FEW)];
 }
 
 static struct hg_grid make_grid(const struct hough_config *c, const struct hg_par *par)
@@ -187,7 +175,7 @@ struct hg_par hough_par(const struct hough_config *c, uint32_t pass)
                          .threshold = c->threshold,
                          .distance = c->distance_cells,
                          .bin_room = c->max_bin_hits,
-                         .peaks_room = wide ? c->max_peaks_wide : c->max_peaks,
+                         .cands_room = c->max_peaks,
                          .beam_x = c->beam_x_mm,
                          .beam_y = c->beam_y_mm,
                          .ip_max2 = (float)(ip * ip),

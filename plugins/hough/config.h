@@ -6,7 +6,7 @@
 
 struct hough_config {
     uint32_t method;
-    uint32_t n_theta, n_r, threshold, distance_cells, max_peaks, max_peaks_wide, max_bin_hits;
+    uint32_t n_theta, n_r, threshold, distance_cells, max_peaks, max_bin_hits;
     uint32_t passes, phi_bins, phi_bins_wide;
     float r_max_mm, r_max_wide_mm, z_centre_mm, z_scale;
     float hash_mm, hash_slope;

@@ -10,7 +10,8 @@ struct hg_desk {
     TRG_LOCAL trg_u32 *words; /* the cells */
     trg_u32 n_words;
     TRG_LOCAL trg_u32 *list; /* [HG_LIST]: peaks, see hg_note */
-    TRG_LOCAL trg_u32 *n_list, *digest;
+    TRG_LOCAL trg_u32 *raw;  /* [HG_RAW]: work that is shared out, see hg_search_hashed */
+    TRG_LOCAL trg_u32 *n_list, *n_raw, *digest;
     trg_u32 lid, size; /* place of the work-item in its group, and the group's size */
 };
 
@@ -114,40 +115,99 @@ TRG_FN struct hg_table hg_table_for(const struct hg_desk d, trg_u32 n)
     return t;
 }
 
-/* The same with the table of hashed cells. */
-TRG_FN void hg_search_hashed(const struct hg_desk d, const struct hg_view v,
-                             const struct hg_par par, trg_u32 threshold)
+TRG_FN void hg_empty_raw(const struct hg_desk d)
 {
-    const trg_u32 n = v.in.n;
-    const struct hg_table t = hg_table_for(d, n);
-    trg_u32 digest = 0u;
+    TRG_BARRIER();
+    if (d.lid == 0u)
+        *d.n_raw = 0u;
+    TRG_BARRIER();
+}
+
+/* Lists the pairs of hit i and each `step`th of those behind it in the window that may vote.  One
+ * that the list has no room for votes at once. */
+TRG_FN void hg_list_pairs(const struct hg_desk d, const struct hg_table t, const struct hg_view v,
+                          const struct hg_par par, trg_u32 i, trg_u32 skip, trg_u32 step)
+{
+    const trg_u32 layer = v.layer[hg_at(v.in, i)], last = layer + par.max_gap;
+    trg_u32 from = i + 1u, end = i < v.n_first_bin ? v.n_first_bin : v.in.n;
+
+    for (;;) {
+        for (trg_u32 j = from + skip; j < end && v.layer[hg_at(v.in, j)] <= last; j += step)
+            if (hg_may_vote(v, par, i, j)) {
+                const trg_u32 to = TRG_ATOMIC_ADD_LOCAL(d.n_raw, 1u);
+
+                if (to < HG_RAW)
+                    d.raw[to] = i * HG_SIDE + j;
+                else
+                    hg_vote_hashed(t, v, par, i * HG_SIDE + j);
+            }
+        if (end == v.in.n)
+            break;
+        end = v.in.n; /* and those of the second bin */
+        from = hg_from_layer(v, v.n_first_bin, end, layer > par.max_gap ? layer - par.max_gap : 0u);
+    }
+}
+
+/* Fills the table of hashed cells.  Where there are fewer hits than work-items several share what a
+ * hit has to do.  Few pairs may vote: they are listed first, so that all work-items vote side by
+ * side. */
+TRG_FN void hg_fill_hashed(const struct hg_desk d, const struct hg_table t, const struct hg_view v,
+                           const struct hg_par par)
+{
+    const trg_u32 n = v.in.n, step = n && n < d.size ? d.size / n : 1u;
+    trg_u32 n_raw;
 
     for (trg_u32 i = d.lid; i < t.places; i += d.size) {
         t.counts[i] = 0u;
         t.low[i] = 0xffffffffu;
         t.high[i] = 0u;
     }
+    hg_empty_raw(d);
+    for (trg_u32 p = d.lid; p < n * step; p += d.size)
+        hg_list_pairs(d, t, v, par, p % n, p / n, step);
     TRG_BARRIER();
-    for (trg_u32 p = d.lid; p < n * (n - 1u) / 2u; p += d.size) {
-        const trg_u32 i = p % n, k = i + 1u + p / n, j = k < n ? k : k - n;
-
-        hg_vote_hashed(t, v, par, i < j ? i : j, i < j ? j : i);
-    }
+    n_raw = *d.n_raw < HG_RAW ? *d.n_raw : HG_RAW;
+    for (trg_u32 k = d.lid; k < n_raw; k += d.size)
+        hg_vote_hashed(t, v, par, d.raw[k]);
     TRG_BARRIER();
-    for (trg_u32 i = d.lid; i < t.places; i += d.size) {
-        const trg_u32 low = t.low[i], high = t.high[i];
+}
 
-        if (!t.counts[i])
-            continue;
-        digest += (i + 1u) * 2654435761u * (t.counts[i] * 40503u + low + 3u * high);
-        if (t.counts[i] < threshold)
-            continue;
-        if (!hg_told_elsewhere(t, v, par, i, hg_pair_of(low)))
-            hg_note(d, t.counts[i], hg_pair_of(low));
-        if (high >> 18 != low >> 18 && !hg_told_elsewhere(t, v, par, i, hg_pair_of(high)))
-            hg_note(d, t.counts[i], hg_pair_of(high));
+/* The same with the table of hashed cells: places with enough votes are listed as place << 1, and
+ * place << 1 | 1 where they keep two pairs; what is a line is noted. */
+TRG_FN void hg_search_hashed(const struct hg_desk d, const struct hg_view v,
+                             const struct hg_par par, trg_u32 threshold)
+{
+    const struct hg_table t = hg_table_for(d, v.in.n);
+    trg_u32 digest = 0u;
+
+    hg_fill_hashed(d, t, v, par);
+    for (trg_u32 first = 0u; first < t.places; first += HG_RAW / 2u) {
+        const trg_u32 end = first + HG_RAW / 2u < t.places ? first + HG_RAW / 2u : t.places;
+
+        hg_empty_raw(d);
+        for (trg_u32 i = first + d.lid; i < end; i += d.size) {
+            const trg_u32 low = t.low[i], high = t.high[i];
+
+            if (!t.counts[i])
+                continue;
+            digest += (i + 1u) * 2654435761u * (t.counts[i] * 40503u + low + 3u * high);
+            if (t.counts[i] < threshold)
+                continue;
+            d.raw[TRG_ATOMIC_ADD_LOCAL(d.n_raw, 1u)] = i << 1;
+            if (high >> 18 != low >> 18)
+                d.raw[TRG_ATOMIC_ADD_LOCAL(d.n_raw, 1u)] = i << 1 | 1u;
+        }
+        TRG_BARRIER();
+        for (trg_u32 k = d.lid; k < *d.n_raw; k += d.size) {
+            const trg_u32 at = d.raw[k] >> 1;
+            const trg_u32 pair = hg_pair_of(d.raw[k] & 1u ? t.high[at] : t.low[at]);
+
+            if (!hg_told_elsewhere(t, v, par, at, pair) && hg_is_line(v, par, pair))
+                hg_note(d, t.counts[at], pair);
+        }
     }
-    TRG_ATOMIC_ADD_LOCAL(d.digest, digest);
+    if (digest)
+        TRG_ATOMIC_ADD_LOCAL(d.digest, digest);
     TRG_BARRIER();
 }
 
@@ -158,7 +218,7 @@ TRG_FN trg_u32 hg_find_peaks(const struct hg_desk d, const struct hg_strip s,
                              const struct hg_view v, const struct hg_par par,
                              const struct hg_hits h, TRG_GLOBAL trg_u32 *out, trg_u32 *ret_all)
 {
-    trg_u32 n = 0u, kept, all = 0u;
+    trg_u32 n = 0u, all = 0u;
 
     for (trg_u32 threshold = par.threshold; threshold == par.threshold || n > HG_LIST;
          threshold++) {
@@ -175,16 +235,14 @@ TRG_FN trg_u32 hg_find_peaks(const struct hg_desk d, const struct hg_strip s,
         n = *d.n_list;
         all = threshold == par.threshold ? n : all;
     }
-    kept = n < par.peaks_room ? n : par.peaks_room;
     for (trg_u32 i = d.lid; i < n; i += d.size) {
         trg_u32 rank = 0u;
 
         for (trg_u32 j = 0; j < n; j++)
             rank += d.list[j] > d.list[i] || (d.list[j] == d.list[i] && j < i);
-        if (rank < kept)
-            out[rank] = hg_place(d.list[i]);
+        out[rank] = hg_place(d.list[i]);
     }
     *ret_all = all;
-    return kept;
+    return n;
 }
 #endif

@@ -14,20 +14,31 @@ TRG_FN trg_u32 hg_cell(float f)
     return (trg_u32)(trg_i32)trg_floor(f > -1e9f ? f < 1e9f ? f : 1e9f : -1e9f);
 }
 
-/* A hash of the cell that a line falls into, `shift` cells along each axis. */
-TRG_FN trg_u32 hg_hash(const struct hg_par par, float x, float y, float z, float tx, float ty,
-                       float shift)
-{
-    const float dz = z - par.grid.z0;
-    const trg_u32 a = hg_cell((x - tx * dz) * par.hash_inv_mm + shift);
-    const trg_u32 b = hg_cell(tx * par.hash_inv_slope + shift);
-    const trg_u32 c = hg_cell((y - ty * dz) * par.hash_inv_mm + shift);
-    const trg_u32 d = hg_cell(ty * par.hash_inv_slope + shift);
-    trg_u32 h = a * 2654435761u + (shift > 0.0f ? 0x9e3779b9u : 0u);
+struct hg_place { /* of a line among the cells, in units of their width */
+    float a, b, c, d;
+};
 
-    h = (h ^ h >> 15) * 2246822519u + b * 3266489917u;
-    h = (h ^ h >> 13) * 668265263u + c * 374761393u;
-    h = (h ^ h >> 16) * 2654435761u + d * 2246822519u;
+TRG_FN struct hg_place hg_place_of(const struct hg_par par, const struct hg_line l)
+{
+    const float dz = l.z - par.grid.z0;
+    struct hg_place p;
+
+    p.a = (l.x - l.tx * dz) * par.hash_inv_mm;
+    p.b = l.tx * par.hash_inv_slope;
+    p.c = (l.y - l.ty * dz) * par.hash_inv_mm;
+    p.d = l.ty * par.hash_inv_slope;
+    return p;
+}
+
+/* A hash of the cell that a line falls into, in one of the two grids. */
+TRG_FN trg_u32 hg_hash(const struct hg_place p, trg_u32 grid)
+{
+    const float shift = grid ? 0.5f : 0.0f;
+    trg_u32 h = hg_cell(p.a + shift) * 2654435761u + (grid ? 0x9e3779b9u : 0u);
+
+    h = (h ^ h >> 15) * 2246822519u + hg_cell(p.b + shift) * 3266489917u;
+    h = (h ^ h >> 13) * 668265263u + hg_cell(p.c + shift) * 374761393u;
+    h = (h ^ h >> 16) * 2654435761u + hg_cell(p.d + shift) * 2246822519u;
     h = (h ^ h >> 15) * 2246822519u;
     return h ^ h >> 13;
 }
@@ -42,26 +53,30 @@ TRG_FN trg_u32 hg_pair_of(trg_u32 kept)
     return kept & 262143u;
 }
 
-/* The hash of the cell of the line through the hits i and j of a window in one of the two grids. */
-TRG_FN trg_u32 hg_hash_pair(const struct hg_view v, const struct hg_par par, trg_u32 pair,
-                            trg_u32 grid)
+/* The line through the two hits of a pair of a window. */
+TRG_FN struct hg_line hg_line_of(const struct hg_view v, trg_u32 pair)
 {
     const trg_u32 a = hg_at(v.in, pair / HG_SIDE), b = hg_at(v.in, pair % HG_SIDE);
-    const struct hg_line l = hg_through(v.x[a], v.y[a], v.z[a], v.x[b], v.y[b], v.z[b]);
 
-    return hg_hash(par, l.x, l.y, l.z, l.tx, l.ty, grid ? 0.5f : 0.0f);
+    return hg_through(v.x[a], v.y[a], v.z[a], v.x[b], v.y[b], v.z[b]);
 }
 
-/* Votes for the line through the hits i < j of a window. */
-TRG_FN void hg_vote_hashed(const struct hg_table t, const struct hg_view v, const struct hg_par par,
-                           trg_u32 i, trg_u32 j)
+/* Whether the line through two hits of a window is worth a vote. */
+TRG_FN trg_u32 hg_may_vote(const struct hg_view v, const struct hg_par par, trg_u32 i, trg_u32 j)
 {
-    const trg_u32 p = hg_at(v.in, i), q = hg_at(v.in, j), pair = i * HG_SIDE + j;
+    const trg_u32 p = hg_at(v.in, i), q = hg_at(v.in, j), back = v.z[q] < v.z[p];
 
-    if (!(v.z[p] < v.z[q] ? hg_may_pair(v, par, p, q) : hg_may_pair(v, par, q, p)))
-        return;
+    return hg_may_pair(v, par, back ? q : p, back ? p : q);
+}
+
+/* Votes for the line of a pair. */
+TRG_FN void hg_vote_hashed(const struct hg_table t, const struct hg_view v, const struct hg_par par,
+                           trg_u32 pair)
+{
+    const struct hg_place place = hg_place_of(par, hg_line_of(v, pair));
+
     for (trg_u32 grid = 0; grid < 2u; grid++) {
-        const trg_u32 h = hg_hash_pair(v, par, pair, grid), at = h & (t.places - 1u);
+        const trg_u32 h = hg_hash(place, grid), at = h & (t.places - 1u);
 
         TRG_ATOMIC_ADD_LOCAL(&t.counts[at], 1u);
         TRG_ATOMIC_MIN_LOCAL(&t.low[at], (h >> 18) << 18 | pair);
@@ -69,16 +84,49 @@ TRG_FN void hg_vote_hashed(const struct hg_table t, const struct hg_view v, cons
     }
 }
 
+/* The first hit from place `from` of a window on, up to `end`, whose layer is not below `layer`. */
+TRG_FN trg_u32 hg_from_layer(const struct hg_view v, trg_u32 from, trg_u32 end, trg_u32 layer)
+{
+    while (from < end) {
+        const trg_u32 middle = (from + end) / 2u;
+
+        if (v.layer[hg_at(v.in, middle)] < layer)
+            from = middle + 1u;
+        else
+            end = middle;
+    }
+    return from;
+}
+
 /* Whether a pair that a place keeps is kept in the other grid as well, and that place tells of it:
  * the one with more votes, the first of equals. */
 TRG_FN trg_u32 hg_told_elsewhere(const struct hg_table t, const struct hg_view v,
                                  const struct hg_par par, trg_u32 at, trg_u32 pair)
 {
-    const trg_u32 one = hg_hash_pair(v, par, pair, 0u) & (t.places - 1u);
-    const trg_u32 other = one == at ? hg_hash_pair(v, par, pair, 1u) & (t.places - 1u) : one;
+    const struct hg_place p = hg_place_of(par, hg_line_of(v, pair));
+    const trg_u32 one = hg_hash(p, 0u) & (t.places - 1u);
+    const trg_u32 other = one == at ? hg_hash(p, 1u) & (t.places - 1u) : one;
 
     if (hg_pair_of(t.low[other]) != pair && hg_pair_of(t.high[other]) != pair)
         return 0u;
     return t.counts[other] > t.counts[at] || (t.counts[other] == t.counts[at] && other < at);
+}
+
+/* Whether as many hits of the window as a track needs lie on the line of a pair.  Most places of a
+ * full table hold pairs of many cells that have nothing in common. */
+TRG_FN trg_u32 hg_is_line(const struct hg_view v, const struct hg_par par, trg_u32 pair)
+{
+    const trg_u32 i = hg_at(v.in, pair / HG_SIDE), j = hg_at(v.in, pair % HG_SIDE);
+    const struct hg_line l = hg_line_of(v, pair);
+    trg_u32 n = 2u;
+
+    for (trg_u32 k = 0; k < v.in.n && n < par.min_hits; k++) {
+        const trg_u32 h = hg_at(v.in, k);
+        const float tol = hg_tolerance(par, v.z[h], l.z, l.z);
+
+        n += hg_off2(l, v.x[h], v.y[h], v.z[h]) <= tol * tol && v.layer[h] != v.layer[i] &&
+             v.layer[h] != v.layer[j];
+    }
+    return n >= par.min_hits;
 }
 #endif

@@ -10,8 +10,8 @@
 #include "hough.program.h"
 
 #define SLOTS_MAX    8u
-#define REFINE_PARTS 4u /* groups for the peaks of one RoI, on devices that run many at a time */
-#define PRODUCTS     2u /* tracks; doublets, the hits of each track */
+#define REFINE_PARTS 16u /* groups for the peaks of one RoI, on devices that run many at a time */
+#define PRODUCTS     2u  /* tracks; doublets, the hits of each track */
 
 enum {
     VALUE_TRACKS,
@@ -34,8 +34,8 @@ static const struct trg_value values[] = {
 };
 
 struct slot {
-    struct trg_buffer *used, *best, *starts, *points, *plane, *items, *peaks, *n_peaks, *cands,
-        *tracks, *summaries, *out[PRODUCTS];
+    struct trg_buffer *used, *best, *starts, *points, *plane, *items, *peaks, *n_peaks, *shares,
+        *cands, *tracks, *summaries, *out[PRODUCTS];
     struct trg_buffer *summaries_host, *out_host[PRODUCTS];
     bool is_read[PRODUCTS]; /* the columns of this batch came to the host */
 };
@@ -45,7 +45,8 @@ struct trg_algo {
     struct trg_limits limits;
     struct trg_device_info device;
     struct trg_module *module;
-    struct trg_kernel *clear, *sort, *find[HG_PASSES], *refine, *compete, *offsets, *write;
+    struct trg_kernel *clear, *sort, *find[HG_PASSES], *find_few, *share, *refine, *compete,
+        *offsets, *write;
     struct trg_buffer *trig;
     struct hg_par par[HG_PASSES];
     struct trg_span out[PRODUCTS]; /* fixed places */
@@ -91,21 +92,10 @@ static void lay_out(struct trg_algo *a, uint32_t k)
     a->out_bytes[k] = at;
 }
 
-/* Places for the peaks of an RoI in any pass. */
-static size_t most_peaks(const struct trg_algo *a)
-{
-    size_t most = 0;
-
-    for (uint32_t p = 0; p < HG_PASSES; p++)
-        if ((size_t)a->par[p].n_bins * a->par[p].peaks_room > most)
-            most = (size_t)a->par[p].n_bins * a->par[p].peaks_room;
-    return most;
-}
-
 static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
 {
     const size_t n = a->limits.max_rois, items = a->par[0].items_room;
-    const size_t windows = n * a->par[0].bins_room, peaks = n * most_peaks(a);
+    const size_t windows = n * a->par[0].bins_room;
     const struct {
         enum trg_mem mem;
         size_t bytes;
@@ -116,10 +106,11 @@ static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
         {TRG_MEM_DEVICE, n * (a->par[0].bins_room + (size_t)1) * 4, &s->starts},
         {TRG_MEM_DEVICE, 3 * items * 4, &s->points},
         {TRG_MEM_DEVICE, 4 * items * 4, &s->plane},
-        {TRG_MEM_DEVICE, 3 * items * 4, &s->items},
-        {TRG_MEM_DEVICE, peaks * 4, &s->peaks},
+        {TRG_MEM_DEVICE, 2 * items * 4, &s->items},
+        {TRG_MEM_DEVICE, windows * HG_LIST * 4, &s->peaks},
         {TRG_MEM_DEVICE, windows * 4, &s->n_peaks},
-        {TRG_MEM_DEVICE, peaks * sizeof(struct hg_cand), &s->cands},
+        {TRG_MEM_DEVICE, (windows + n) * 4, &s->shares},
+        {TRG_MEM_DEVICE, n * a->par[0].cands_room * HG_CAND_WORDS * 4, &s->cands},
         {TRG_MEM_DEVICE, (items / 3 + n + 1) * sizeof(struct hg_cand), &s->tracks},
         {TRG_MEM_DEVICE, n * sizeof(struct hg_summary), &s->summaries},
         {TRG_MEM_DEVICE, a->out_bytes[0], &s->out[0]},
@@ -172,6 +163,8 @@ static int load_kernels(struct trg_algo *a, struct trg_device *d)
                 {hough_find_kernel(&a->par[0]), &a->find[0]},
                 {hough_find_kernel(&a->par[1]), &a->find[1]},
                 {hough_find_kernel(&a->par[2]), &a->find[2]},
+                {"hg_find_hashed_few", &a->find_few},
+                {"hg_share", &a->share},
                 {"hg_refine", &a->refine},
                 {"hg_compete", &a->compete},
                 {"hg_offsets", &a->offsets},
@@ -189,10 +182,10 @@ static void destroy(struct trg_algo *a)
         return;
     for (uint32_t i = 0; i < SLOTS_MAX; i++) {
         struct slot *s = &a->slot[i];
-        struct trg_buffer *all[] = {s->used,   s->best,           s->starts,      s->points,
-                                    s->plane,  s->items,          s->peaks,       s->n_peaks,
-                                    s->cands,  s->tracks,         s->summaries,   s->out[0],
-                                    s->out[1], s->summaries_host, s->out_host[0], s->out_host[1]};
+        struct trg_buffer *all[] = {
+            s->used,   s->best,    s->starts,         s->points,      s->plane,      s->items,
+            s->peaks,  s->n_peaks, s->shares,         s->cands,       s->tracks,     s->summaries,
+            s->out[0], s->out[1],  s->summaries_host, s->out_host[0], s->out_host[1]};
 
         for (size_t k = 0; k < sizeof all / sizeof *all; k++)
             trg_buffer_free(all[k]);
@@ -222,7 +215,9 @@ static int create(const struct trg_host *host, const void *config, struct trg_de
     for (uint32_t p = 0; p < HG_PASSES; p++) {
         a->par[p] = hough_par(a->config, p);
         a->par[p].items_room = (limits->max_items + 63u) & ~63u;
-        a->par[p].parts = a->device.is_host ? 1 : REFINE_PARTS;
+        a->par[p].parts = a->device.is_host ? 1 : p ? REFINE_PARTS / 4u : REFINE_PARTS;
+        a->par[p].cand_step = a->device.is_host ? HG_CAND_WORDS : 1;
+        a->par[p].cand_stride = a->device.is_host ? 1 : a->par[p].cands_room;
         a->par[p].tracks = a->out[0];
         a->par[p].doublets = a->out[1];
     }
@@ -265,24 +260,32 @@ static uint32_t find_group(const struct trg_algo *a, const struct hg_par *par)
 static int launch_pass(struct trg_algo *a, struct slot *s, struct trg_buffer *data,
                        const struct hg_par *par, struct trg_queue *q)
 {
-    const struct trg_arg sort[] = {TRG_BUF(data),      TRG_BUF(s->used),  TRG_BUF(s->starts),
-                                   TRG_BUF(s->points), TRG_BUF(s->items), TRG_BUF(s->summaries),
-                                   TRG_VAL(*par)};
+    const struct trg_arg sort[] = {TRG_BUF(data),         TRG_BUF(s->used),  TRG_BUF(s->starts),
+                                   TRG_BUF(s->points),    TRG_BUF(s->items), TRG_BUF(s->plane),
+                                   TRG_BUF(s->summaries), TRG_VAL(*par)};
     const struct trg_arg find[] = {TRG_BUF(s->starts),  TRG_BUF(s->points),    TRG_BUF(s->items),
                                    TRG_BUF(a->trig),    TRG_BUF(s->plane),     TRG_BUF(s->peaks),
                                    TRG_BUF(s->n_peaks), TRG_BUF(s->summaries), TRG_VAL(*par)};
+    const struct trg_arg share[] = {TRG_BUF(s->n_peaks), TRG_BUF(s->shares), TRG_BUF(s->summaries),
+                                    TRG_VAL(*par)};
     const struct trg_arg refine[] = {TRG_BUF(s->starts), TRG_BUF(s->points), TRG_BUF(s->items),
-                                     TRG_BUF(a->trig),   TRG_BUF(s->peaks),  TRG_BUF(s->n_peaks),
+                                     TRG_BUF(a->trig),   TRG_BUF(s->peaks),  TRG_BUF(s->shares),
                                      TRG_BUF(s->cands),  TRG_VAL(*par)};
-    const struct trg_arg compete[] = {
-        TRG_BUF(data),     TRG_BUF(s->n_peaks), TRG_BUF(s->used),      TRG_BUF(s->best),
-        TRG_BUF(s->cands), TRG_BUF(s->tracks),  TRG_BUF(s->summaries), TRG_VAL(*par)};
+    const struct trg_arg compete[] = {TRG_BUF(data),         TRG_BUF(s->shares), TRG_BUF(s->used),
+                                      TRG_BUF(s->best),      TRG_BUF(s->cands),  TRG_BUF(s->tracks),
+                                      TRG_BUF(s->summaries), TRG_VAL(*par)};
     const uint32_t windows = par->n_rois * par->n_bins;
-    int r = trg_launch(q, a->sort, (struct trg_range){par->n_rois, group_of(a, 256)}, sort, 7);
+    int r = trg_launch(q, a->sort, (struct trg_range){par->n_rois, group_of(a, 256)}, sort, 8);
 
+    if (r == 0 && par->method == HG_HASHED)
+        r = trg_launch(q, a->find_few, (struct trg_range){windows, group_of(a, 64)}, find, 9);
     if (r == 0)
-        r = trg_launch(q, a->find[par->pass], (struct trg_range){windows, find_group(a, par)}, find,
-                       9);
+        r = trg_launch(q, a->find[par->pass],
+                       (struct trg_range){par->method == HG_HASHED ? (windows + 7u) / 8u : windows,
+                                          find_group(a, par)},
+                       find, 9);
+    if (r == 0)
+        r = trg_launch(q, a->share, (struct trg_range){par->n_rois, group_of(a, 128)}, share, 4);
     if (r == 0)
         r = trg_launch(q, a->refine, (struct trg_range){par->n_rois * par->parts, group_of(a, 64)},
                        refine, 8);
@@ -309,7 +312,7 @@ static int launch_output(struct trg_algo *a, struct slot *s, const struct trg_ba
     if (r == 0)
         r = trg_launch(q, a->offsets, (struct trg_range){1, group_of(a, 256)}, offsets, 4);
     if (r == 0)
-        r = trg_launch(q, a->write, (struct trg_range){b->n_rois, group_of(a, 128)}, write, 6);
+        r = trg_launch(q, a->write, (struct trg_range){b->n_rois, group_of(a, 256)}, write, 6);
     return r;
 }
 

@@ -11,11 +11,13 @@
 
 #define HG_WORDS          8192u /* of local memory for the cells that are filled at once */
 #define HG_WORDS_FEW      6144u /* the same for small grids: more groups fit on a device */
+#define HG_WORDS_HASHED   3072u /* the same for the table of a window of few hits */
 #define HG_PLACES_PER_HIT 16u   /* in the table of hashed cells, where it has room */
+#define HG_HASHED_FEW     64u   /* hits of such a window: its table has 1,024 places at most */
 #define HG_HASHED_BIN     256u  /* most hits of a bin with the method `hashed` */
-#define HG_LIST           1024u /* peaks of a window before the strongest are taken */
-#define HG_PEAKS          512u  /* most peaks of a window that are refined */
-#define HG_CANDS          8192u /* most of an RoI in one pass */
+#define HG_RAW            1024u /* pairs of hits that are listed before they are looked at */
+#define HG_LIST           1024u /* most peaks of a window */
+#define HG_CANDS          8192u /* most peaks of an RoI that are refined in one pass */
 #define HG_BINS           128u  /* most bins of phi */
 #define HG_SIDE           512u  /* most cells along theta and along r */
 #define HG_TRACK_HITS     32u   /* most hits of a track */
@@ -45,7 +47,9 @@ struct hg_par { /* of all launches of a batch */
     float phase;               /* part of a bin by which bins are turned */
     trg_u32 trig;              /* where this pass's axes begin in the table */
     trg_u32 method, threshold, distance;
-    trg_u32 bin_room, peaks_room;
+    trg_u32 bin_room;
+    trg_u32 cands_room;             /* peaks of an RoI that are refined */
+    trg_u32 cand_step, cand_stride; /* see struct hg_cands */
     float beam_x, beam_y;
     float ip_max2;    /* mm^2: of a pair's line to the beam line; squared */
     float z_beam_max; /* mm: |z - z0| of that line where it is closest to the beam line */
@@ -59,9 +63,22 @@ struct hg_par { /* of all launches of a batch */
     float sigma_mm, scatter, scatter_slope;
 };
 
-struct hg_cand {                /* a line with its hits, or a track */
-    trg_u32 n, n_first;         /* hits now; hits at first; n 0: none */
-    trg_u32 key;                /* the higher, the better; no two of an RoI are equal */
+/* Candidates of an RoI in one pass: word `w` of number i is at[i * step + w * stride].  Next to
+ * each other on a device whose work-items take one each, each in one piece on a CPU. */
+enum hg_cand_word {
+    HG_NOW,   /* hits; 0: there is no such candidate */
+    HG_FIRST, /* hits that it began with */
+    HG_KEY,   /* the higher, the better; no two of an RoI are equal */
+    HG_HIT,   /* HG_TRACK_HITS of them: items of the batch, along z */
+    HG_CAND_WORDS = HG_HIT + 32
+};
+struct hg_cands {
+    TRG_GLOBAL trg_u32 *at;
+    trg_u32 step, stride;
+};
+
+struct hg_cand { /* a track */
+    trg_u32 n;
     trg_u32 hit[HG_TRACK_HITS]; /* items of the batch, along z */
 };
 

@@ -8,22 +8,14 @@
  * Counts are integers, every choice between candidates is one of a total order, and sums of floats
  * run over a track's hits along z: so all devices give the same bits.
  *
- * hg_clear -> (hg_sort -> hg_find -> hg_refine -> hg_compete) a pass -> hg_offsets -> hg_write
+ * hg_clear -> (hg_sort -> hg_find -> hg_share -> hg_refine -> hg_compete) a pass -> hg_offsets ->
+ * hg_write
  */
-#include "compete.h"
-#include "filter.h"
 #include "find.h"
+#include "windows.h"
+#include "write.h"
 
 /* ---------------------------------------------------------------- bins of phi */
-
-TRG_FN trg_u32 hg_bin_of(const struct hg_par par, float x, float y)
-{
-    const float turn = hg_atan2(y - par.beam_y, x - par.beam_x) * 0.15915494f + 0.5f;
-    const float b = turn * (float)par.n_bins - par.phase;
-    const trg_u32 bin = b < 0.0f ? par.n_bins - 1u : (trg_u32)b;
-
-    return bin < par.n_bins ? bin : par.n_bins - 1u;
-}
 
 /* One group an RoI. */
 TRG_KERNEL4(hg_clear, const trg_u8, data, trg_u32, used, struct hg_summary, summaries, trg_u32,
@@ -48,22 +40,10 @@ TRG_KERNEL4(hg_clear, const trg_u8, data, trg_u32, used, struct hg_summary, summ
     }
 }
 
-/* Where a bin is full: the item below which there are at most `room` of its hits. */
-TRG_FN trg_u32 hg_limit(TRG_GLOBAL const float *x, TRG_GLOBAL const float *y,
-                        TRG_GLOBAL const trg_u32 *used, const struct hg_par par, trg_u32 first,
-                        trg_u32 end, trg_u32 bin)
-{
-    trg_u32 n = 0u, i = first;
-
-    for (; i < end && n < par.bin_room; i++)
-        n += !used[i] && hg_bin_of(par, x[i], y[i]) == bin;
-    return i;
-}
-
-/* One group an RoI: puts the hits that are free into bins, those of a bin in the order of the
- * input.  What a bin has no room for is left out, and counted. */
-TRG_KERNEL6(hg_sort, const trg_u8, data, const trg_u32, used, trg_u32, starts, float, points,
-            trg_u32, items, struct hg_summary, summaries, struct hg_par, par)
+/* One group an RoI: puts the hits that are free into bins, those of a bin along layers, those of a
+ * layer in the order of the input.  What a bin has no room for is left out, and counted. */
+TRG_KERNEL7(hg_sort, const trg_u8, data, const trg_u32, used, trg_u32, starts, float, points,
+            trg_u32, items, trg_u32, scratch, struct hg_summary, summaries, struct hg_par, par)
 {
     TRG_SHARED trg_u32 count[HG_BINS], limit[HG_BINS];
     TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
@@ -72,20 +52,24 @@ TRG_KERNEL6(hg_sort, const trg_u8, data, const trg_u32, used, trg_u32, starts, f
     TRG_GLOBAL const float *z = TRG_COLUMN(float, data, par.in, 2);
     TRG_GLOBAL const trg_u16 *layer = TRG_COLUMN(trg_u16, data, par.in, 3);
     TRG_GLOBAL trg_u32 *start = starts + TRG_GID * (par.bins_room + 1u);
-    TRG_GLOBAL trg_u32 *raw = items + 2u * par.items_room;
+    TRG_GLOBAL trg_u32 *bins = scratch;                 /* of each item; HG_BINS: it is not free */
+    TRG_GLOBAL trg_u32 *raw = scratch + par.items_room; /* items, bin after bin, and their layers */
+    TRG_GLOBAL trg_u32 *raw_layer = scratch + 2u * par.items_room;
     const trg_u32 first = offsets[TRG_GID], end = offsets[TRG_GID + 1u];
 
     for (trg_u32 b = TRG_LID; b < par.n_bins; b += TRG_LSIZE)
         count[b] = 0u;
     TRG_BARRIER();
-    for (trg_u32 i = first + TRG_LID; i < end; i += TRG_LSIZE)
-        if (!used[i])
-            TRG_ATOMIC_ADD_LOCAL(&count[hg_bin_of(par, x[i], y[i])], 1u);
+    for (trg_u32 i = first + TRG_LID; i < end; i += TRG_LSIZE) {
+        bins[i] = used[i] ? HG_BINS : hg_bin_of(par, x[i], y[i]);
+        if (bins[i] < HG_BINS)
+            TRG_ATOMIC_ADD_LOCAL(&count[bins[i]], 1u);
+    }
     TRG_BARRIER();
     for (trg_u32 b = TRG_LID; b < par.n_bins; b += TRG_LSIZE) {
         limit[b] = end;
         if (count[b] > par.bin_room) {
-            limit[b] = hg_limit(x, y, used, par, first, end, b);
+            limit[b] = hg_limit(bins, par.bin_room, first, end, b);
             TRG_ATOMIC_ADD_GLOBAL(&summaries[TRG_GID].wanted, count[b]);
             TRG_ATOMIC_ADD_GLOBAL(&summaries[TRG_GID].kept, par.bin_room);
             count[b] = par.bin_room;
@@ -105,59 +89,30 @@ TRG_KERNEL6(hg_sort, const trg_u8, data, const trg_u32, used, trg_u32, starts, f
         start[par.n_bins] = at;
     }
     TRG_BARRIER();
-    for (trg_u32 i = first + TRG_LID; i < end; i += TRG_LSIZE) {
-        const trg_u32 b = hg_bin_of(par, x[i], y[i]);
+    for (trg_u32 i = first + TRG_LID; i < end; i += TRG_LSIZE)
+        if (bins[i] < HG_BINS && i < limit[bins[i]]) {
+            const trg_u32 at = TRG_ATOMIC_ADD_LOCAL(&count[bins[i]], 1u);
 
-        if (!used[i] && i < limit[b])
-            raw[TRG_ATOMIC_ADD_LOCAL(&count[b], 1u)] = i;
-    }
+            raw[at] = i;
+            raw_layer[at] = layer[i];
+        }
     TRG_BARRIER();
     for (trg_u32 k = first + TRG_LID; k < start[par.n_bins]; k += TRG_LSIZE) {
-        const trg_u32 i = raw[k];
-        trg_u32 at = k;
+        const trg_u32 i = raw[k], mine = raw_layer[k], from = start[bins[i]],
+                      to = start[bins[i] + 1u];
+        trg_u32 at = from;
 
-        if (TRG_LSIZE > 1u) { /* one work-item alone has put them in order already */
-            const trg_u32 b = hg_bin_of(par, x[i], y[i]);
-
-            at = start[b];
-            for (trg_u32 j = start[b]; j < start[b + 1u]; j++)
-                at += raw[j] < i;
-        }
+        for (trg_u32 j = from; j < to; j++)
+            at += raw_layer[j] < mine || (raw_layer[j] == mine && raw[j] < i);
         points[at] = x[i] - par.beam_x;
         points[par.items_room + at] = y[i] - par.beam_y;
         points[2u * par.items_room + at] = z[i];
         items[at] = i;
-        items[par.items_room + at] = layer[i];
+        items[par.items_room + at] = mine;
     }
 }
 
 /* ---------------------------------------------------------------- windows */
-
-TRG_FN struct hg_view hg_look(TRG_GLOBAL const trg_u32 *starts, TRG_GLOBAL const float *points,
-                              TRG_GLOBAL const trg_u32 *items, TRG_GLOBAL const float *trig,
-                              const struct hg_par par, trg_u32 roi, trg_u32 w)
-{
-    TRG_GLOBAL const trg_u32 *start = starts + roi * (par.bins_room + 1u);
-    struct hg_view v;
-
-    v.x = points;
-    v.y = points + par.items_room;
-    v.z = points + 2u * par.items_room;
-    v.item = items;
-    v.layer = items + par.items_room;
-    v.in = hg_window(start, par.n_bins, w, par.span);
-    v.wide = hg_window(start, par.n_bins, w ? w - 1u : par.n_bins - 1u,
-                       par.span + 2u < par.n_bins ? par.span + 2u : par.n_bins);
-    v.cos_axis = trig[par.trig + w];
-    v.sin_axis = trig[par.trig + par.n_bins + w];
-    return v;
-}
-
-/* Where the directions of the cells are in the table: cosines, then sines. */
-TRG_FN trg_u32 hg_angles(const struct hg_par par)
-{
-    return par.pass * 2u * HG_SIDE;
-}
 
 /* What a group does with its window, on a desk of its own. */
 TRG_FN void hg_find_in(const struct hg_desk d, const struct hg_view v, const struct hg_par par,
@@ -177,7 +132,8 @@ TRG_FN void hg_find_in(const struct hg_desk d, const struct hg_view v, const str
     h.z = plane;
     h.u = plane + 2u * par.items_room;
     h.n = v.in.n;
-    hg_project(d, v, par.grid, plane, plane + 2u * par.items_room);
+    if (par.method != HG_HASHED)
+        hg_project(d, v, par.grid, plane, plane + 2u * par.items_room);
     kept = hg_find_peaks(d, s, v, par, h, peaks, &all);
     if (d.lid == 0u) {
         *n_peaks = kept;
@@ -190,78 +146,80 @@ TRG_FN void hg_find_in(const struct hg_desk d, const struct hg_view v, const str
     }
 }
 
-/* Where a window's hits are in the plane: windows of two bins hold every hit twice. */
-TRG_FN trg_u32 hg_plane(TRG_GLOBAL const trg_u32 *start, const struct hg_par par, trg_u32 w)
-{
-    return start[0] + start[w] + (par.span > 1u ? start[w + 1u] - start[1] : 0u);
-}
-
-/* One group a window: fills the cells and leaves the strongest peaks, in falling order.  A kernel
- * for each method, and for small grids, which need less local memory, so that more groups fit. */
-#define HG_FIND(n, how)                                                         \
-    TRG_SHARED trg_u32 words[n], list[HG_LIST], n_list, digest;                 \
-    const trg_u32 roi = TRG_GID / par.n_bins, w = TRG_GID % par.n_bins;         \
-    struct hg_par one = par;                                                    \
-    struct hg_desk d;                                                           \
-    one.method = how;                                                           \
-    d.words = words;                                                            \
-    d.n_words = n;                                                              \
-    d.list = list;                                                              \
-    d.n_list = &n_list;                                                         \
-    d.digest = &digest;                                                         \
-    d.lid = TRG_LID;                                                            \
-    d.size = TRG_LSIZE;                                                         \
-    hg_find_in(d, hg_look(starts, points, items, trig, par, roi, w), one, trig, \
-               plane + hg_plane(starts + roi * (par.bins_room + 1u), par, w),   \
-               peaks + TRG_GID * par.peaks_room, n_peaks + TRG_GID, summaries + roi)
+/* Each group takes windows in turn, those that its kernel is for: fills the cells and leaves the
+ * strongest peaks, in falling order.  A kernel for each method, and for small grids or few hits,
+ * which need less local memory, so that more groups fit. */
+#define HG_FIND(room, how, least, most)                                                \
+    TRG_SHARED trg_u32 words[room], list[HG_LIST], raw[HG_RAW], n_list, n_raw, digest; \
+    struct hg_par one = par;                                                           \
+    struct hg_desk d;                                                                  \
+    one.method = how;                                                                  \
+    d.words = words;                                                                   \
+    d.n_words = room;                                                                  \
+    d.list = list;                                                                     \
+    d.raw = raw;                                                                       \
+    d.n_list = &n_list;                                                                \
+    d.n_raw = &n_raw;                                                                  \
+    d.digest = &digest;                                                                \
+    d.lid = TRG_LID;                                                                   \
+    d.size = TRG_LSIZE;                                                                \
+    for (trg_u32 at = hg_next(starts, par, TRG_GID, TRG_GROUPS, least, most);          \
+         at < par.n_rois * par.n_bins;                                                 \
+         at = hg_next(starts, par, at + TRG_GROUPS, TRG_GROUPS, least, most)) {        \
+        const trg_u32 roi = at / par.n_bins, w = at % par.n_bins;                      \
+                                                                                       \
+        hg_find_in(d, hg_look(starts, points, items, trig, par, roi, w), one, trig,    \
+                   plane + hg_plane(starts + roi * (par.bins_room + 1u), par, w),      \
+                   peaks + at * HG_LIST, n_peaks + at, summaries + roi);               \
+    }
 
 TRG_KERNEL8(hg_find_brute, const trg_u32, starts, const float, points, const trg_u32, items,
             const float, trig, float, plane, trg_u32, peaks, trg_u32, n_peaks, struct hg_summary,
             summaries, struct hg_par, par)
 {
-    HG_FIND(HG_WORDS, HG_BRUTE);
+    HG_FIND(HG_WORDS, HG_BRUTE, 0u, 0xffffffffu);
 }
 
 TRG_KERNEL8(hg_find_paint, const trg_u32, starts, const float, points, const trg_u32, items,
             const float, trig, float, plane, trg_u32, peaks, trg_u32, n_peaks, struct hg_summary,
             summaries, struct hg_par, par)
 {
-    HG_FIND(HG_WORDS, HG_PAINT);
+    HG_FIND(HG_WORDS, HG_PAINT, 0u, 0xffffffffu);
 }
 
 TRG_KERNEL8(hg_find_paint_few, const trg_u32, starts, const float, points, const trg_u32, items,
             const float, trig, float, plane, trg_u32, peaks, trg_u32, n_peaks, struct hg_summary,
             summaries, struct hg_par, par)
 {
-    HG_FIND(HG_WORDS_FEW, HG_PAINT);
+    HG_FIND(HG_WORDS_FEW, HG_PAINT, 0u, 0xffffffffu);
 }
 
 TRG_KERNEL8(hg_find_analytic, const trg_u32, starts, const float, points, const trg_u32, items,
             const float, trig, float, plane, trg_u32, peaks, trg_u32, n_peaks, struct hg_summary,
             summaries, struct hg_par, par)
 {
-    HG_FIND(HG_WORDS, HG_ANALYTIC);
+    HG_FIND(HG_WORDS, HG_ANALYTIC, 0u, 0xffffffffu);
 }
 
 TRG_KERNEL8(hg_find_analytic_few, const trg_u32, starts, const float, points, const trg_u32, items,
             const float, trig, float, plane, trg_u32, peaks, trg_u32, n_peaks, struct hg_summary,
             summaries, struct hg_par, par)
 {
-    HG_FIND(HG_WORDS_FEW, HG_ANALYTIC);
+    HG_FIND(HG_WORDS_FEW, HG_ANALYTIC, 0u, 0xffffffffu);
 }
 
 TRG_KERNEL8(hg_find_hashed, const trg_u32, starts, const float, points, const trg_u32, items,
             const float, trig, float, plane, trg_u32, peaks, trg_u32, n_peaks, struct hg_summary,
             summaries, struct hg_par, par)
 {
-    HG_FIND(HG_WORDS, HG_HASHED);
+    HG_FIND(HG_WORDS, HG_HASHED, HG_HASHED_FEW + 1u, 0xffffffffu);
 }
 
 TRG_KERNEL8(hg_find_hashed_few, const trg_u32, starts, const float, points, const trg_u32, items,
             const float, trig, float, plane, trg_u32, peaks, trg_u32, n_peaks, struct hg_summary,
             summaries, struct hg_par, par)
 {
-    HG_FIND(HG_WORDS_FEW, HG_HASHED);
+    HG_FIND(HG_WORDS_HASHED, HG_HASHED, 0u, HG_HASHED_FEW);
 }
 
 /* ---------------------------------------------------------------- peaks to candidates */
@@ -287,15 +245,54 @@ TRG_FN trg_u32 hg_first_line(const struct hg_view v, const struct hg_par par,
     return list.n >= par.min_hits && hg_best_pair(v, par, &list, ret_line);
 }
 
+/* How many peaks the first windows of an RoI keep when each may keep `most`, and the first `extra`
+ * that have more one more. */
+TRG_FN trg_u32 hg_kept(TRG_LOCAL const trg_u32 *n, trg_u32 windows, trg_u32 most, trg_u32 extra)
+{
+    trg_u32 sum = 0u, more = 0u;
+
+    for (trg_u32 w = 0; w < windows; w++) {
+        sum += n[w] < most ? n[w] : most;
+        more += n[w] > most;
+    }
+    return sum + (more < extra ? more : extra);
+}
+
+/* One group an RoI: where each window's peaks begin among those that are refined.  Where there are
+ * more than there is room for, no window keeps more than lets all fit. */
+TRG_KERNEL3(hg_share, const trg_u32, n_peaks, trg_u32, shares, struct hg_summary, summaries,
+            struct hg_par, par)
+{
+    TRG_SHARED trg_u32 n[HG_BINS];
+    TRG_GLOBAL trg_u32 *share = shares + TRG_GID * (par.bins_room + 1u);
+    trg_u32 all, most = HG_LIST, extra = 0u;
+
+    for (trg_u32 w = TRG_LID; w < par.n_bins; w += TRG_LSIZE)
+        n[w] = n_peaks[TRG_GID * par.n_bins + w];
+    TRG_BARRIER();
+    all = hg_kept(n, par.n_bins, most, 0u);
+    if (all > par.cands_room) {
+        while (hg_kept(n, par.n_bins, most, 0u) > par.cands_room)
+            most--;
+        extra = par.cands_room - hg_kept(n, par.n_bins, most, 0u);
+        if (TRG_LID == 0u) {
+            summaries[TRG_GID].wanted += all;
+            summaries[TRG_GID].kept += par.cands_room;
+        }
+    }
+    for (trg_u32 w = TRG_LID; w <= par.n_bins; w += TRG_LSIZE)
+        share[w] = hg_kept(n, w, most, extra);
+}
+
 /* The last window whose peaks begin at or before peak q of all of an RoI. */
-TRG_FN trg_u32 hg_window_of(TRG_LOCAL const trg_u32 *first, trg_u32 n_bins, trg_u32 q)
+TRG_FN trg_u32 hg_window_of(TRG_GLOBAL const trg_u32 *share, trg_u32 n_bins, trg_u32 q)
 {
     trg_u32 low = 0u, high = n_bins;
 
     while (high - low > 1u) {
         const trg_u32 middle = (low + high) / 2u;
 
-        if (first[middle] <= q)
+        if (share[middle] <= q)
             low = middle;
         else
             high = middle;
@@ -303,35 +300,36 @@ TRG_FN trg_u32 hg_window_of(TRG_LOCAL const trg_u32 *first, trg_u32 n_bins, trg_
     return low;
 }
 
+TRG_FN struct hg_cands hg_cands_of(TRG_GLOBAL trg_u32 *cands, const struct hg_par par, trg_u32 roi)
+{
+    struct hg_cands c;
+
+    c.at = cands + roi * par.cands_room * HG_CAND_WORDS;
+    c.step = par.cand_step;
+    c.stride = par.cand_stride;
+    return c;
+}
+
 /* `parts` groups an RoI share its peaks; each peak is one work-item's. */
 TRG_KERNEL7(hg_refine, const trg_u32, starts, const float, points, const trg_u32, items,
-            const float, trig, const trg_u32, peaks, const trg_u32, n_peaks, struct hg_cand, cands,
+            const float, trig, const trg_u32, peaks, const trg_u32, shares, trg_u32, cands,
             struct hg_par, par)
 {
-    TRG_SHARED trg_u32 first[HG_BINS + 1u];
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
+    TRG_GLOBAL const trg_u32 *share = shares + roi * (par.bins_room + 1u);
+    const struct hg_cands mine = hg_cands_of(cands, par, roi);
 
-    if (TRG_LID == 0u) {
-        trg_u32 sum = 0u;
-
-        for (trg_u32 w = 0; w < par.n_bins; w++) {
-            first[w] = sum;
-            sum += n_peaks[roi * par.n_bins + w];
-        }
-        first[par.n_bins] = sum;
-    }
-    TRG_BARRIER();
-    for (trg_u32 q = part * TRG_LSIZE + TRG_LID; q < first[par.n_bins];
+    for (trg_u32 q = part * TRG_LSIZE + TRG_LID; q < share[par.n_bins];
          q += par.parts * TRG_LSIZE) {
-        const trg_u32 w = hg_window_of(first, par.n_bins, q), p = q - first[w];
-        const trg_u32 at = (roi * par.n_bins + w) * par.peaks_room + p;
+        const trg_u32 w = hg_window_of(share, par.n_bins, q);
+        const trg_u32 at = (roi * par.n_bins + w) * HG_LIST + q - share[w];
         const struct hg_view v = hg_look(starts, points, items, trig, par, roi, w);
         struct hg_list list;
         struct hg_line line = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
 
-        cands[at].n = 0u;
+        hg_set(mine, q, HG_NOW, 0u);
         if (hg_first_line(v, par, trig, peaks[at], &line) && hg_collect(v, par, line, &list))
-            hg_store(v, &list, w * par.peaks_room + p, &cands[at]);
+            hg_store(v, &list, mine, q);
     }
 }
 
@@ -339,39 +337,39 @@ TRG_KERNEL7(hg_refine, const trg_u32, starts, const float, points, const trg_u32
 
 /* One group an RoI: in each round a candidate that is the best of all on each of its hits becomes a
  * track; the others lose the hits that are gone, and those that lost too much end. */
-TRG_KERNEL7(hg_compete, const trg_u8, data, const trg_u32, n_peaks, trg_u32, used, trg_u32, best,
-            struct hg_cand, cands, struct hg_cand, tracks, struct hg_summary, summaries,
-            struct hg_par, par)
+TRG_KERNEL7(hg_compete, const trg_u8, data, const trg_u32, shares, trg_u32, used, trg_u32, best,
+            trg_u32, cands, struct hg_cand, tracks, struct hg_summary, summaries, struct hg_par,
+            par)
 {
     TRG_SHARED trg_u16 list[HG_CANDS];
     TRG_SHARED trg_u32 n_list, alive, n_tracks, n_on_tracks;
     TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
-    TRG_GLOBAL struct hg_cand *c = cands + TRG_GID * par.n_bins * par.peaks_room;
+    const struct hg_cands c = hg_cands_of(cands, par, TRG_GID);
     TRG_GLOBAL struct hg_cand *out = tracks + offsets[TRG_GID] / 3u + TRG_GID;
+    const trg_u32 n = shares[TRG_GID * (par.bins_room + 1u) + par.n_bins];
 
     if (TRG_LID == 0u) {
         n_tracks = summaries[TRG_GID].n_tracks;
         n_list = n_on_tracks = 0u;
     }
     TRG_BARRIER();
-    for (trg_u32 i = TRG_LID; i < par.n_bins * par.peaks_room; i += TRG_LSIZE)
-        if (i % par.peaks_room < n_peaks[TRG_GID * par.n_bins + i / par.peaks_room] && c[i].n)
+    for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
+        if (hg_get(c, i, HG_NOW))
             list[TRG_ATOMIC_ADD_LOCAL(&n_list, 1u)] = (trg_u16)i;
     for (;;) {
         TRG_BARRIER();
         if (TRG_LID == 0u)
             alive = 0u;
         for (trg_u32 i = TRG_LID; i < n_list; i += TRG_LSIZE)
-            hg_claim(&c[list[i]], best);
+            hg_claim(c, list[i], best);
         TRG_BARRIER();
         for (trg_u32 i = TRG_LID; i < n_list; i += TRG_LSIZE) {
-            TRG_GLOBAL struct hg_cand *one = &c[list[i]];
+            const trg_u32 n_hits = hg_get(c, list[i], HG_NOW);
 
-            if (hg_wins(one, best)) {
-                TRG_ATOMIC_ADD_LOCAL(&n_on_tracks, one->n);
-                out[TRG_ATOMIC_ADD_LOCAL(&n_tracks, 1u)] = *one;
-                hg_take(one, used);
-            } else if (one->n) {
+            if (hg_wins(c, list[i], best)) {
+                TRG_ATOMIC_ADD_LOCAL(&n_on_tracks, n_hits);
+                hg_take(c, list[i], used, &out[TRG_ATOMIC_ADD_LOCAL(&n_tracks, 1u)]);
+            } else if (n_hits) {
                 alive = 1u;
             }
         }
@@ -379,10 +377,10 @@ TRG_KERNEL7(hg_compete, const trg_u8, data, const trg_u32, n_peaks, trg_u32, use
         if (!alive)
             break;
         for (trg_u32 i = TRG_LID; i < n_list; i += TRG_LSIZE)
-            hg_unclaim(&c[list[i]], best);
+            hg_unclaim(c, list[i], best);
         TRG_BARRIER();
         for (trg_u32 i = TRG_LID; i < n_list; i += TRG_LSIZE)
-            hg_give_up_hits(&c[list[i]], used, par);
+            hg_give_up_hits(c, list[i], used, par);
     }
     if (TRG_LID == 0u) {
         summaries[TRG_GID].n_tracks = n_tracks;
@@ -429,55 +427,36 @@ TRG_KERNEL3(hg_offsets, const struct hg_summary, summaries, trg_u8, tracks, trg_
     }
 }
 
-TRG_FN void hg_put(TRG_GLOBAL trg_u8 *out, const struct trg_span span, trg_u32 c, trg_u32 i,
-                   trg_u32 bits)
-{
-    ((TRG_GLOBAL trg_u32 *)(out + span.column[c]))[i] = bits;
-}
-
-/* Writes a track: a word in each column. */
-TRG_FN void hg_put_track(TRG_GLOBAL trg_u8 *out, const struct trg_span span, trg_u32 i,
-                         const struct hg_state s, trg_u32 n_hits)
-{
-    hg_put(out, span, 0u, i, trg_as_u32(s.l.x));
-    hg_put(out, span, 1u, i, trg_as_u32(s.l.y));
-    hg_put(out, span, 2u, i, trg_as_u32(s.l.z));
-    hg_put(out, span, 3u, i, trg_as_u32(s.l.tx));
-    hg_put(out, span, 4u, i, trg_as_u32(s.l.ty));
-    hg_put(out, span, 5u, i, trg_as_u32(s.xx));
-    hg_put(out, span, 6u, i, trg_as_u32(s.tt));
-    hg_put(out, span, 7u, i, trg_as_u32(s.xt));
-    hg_put(out, span, 8u, i, trg_as_u32(s.chi2));
-    hg_put(out, span, 9u, i, 0u); /* no field, no momentum */
-    hg_put(out, span, 10u, i, n_hits);
-}
-
 /* One group an RoI: fits its tracks and writes them in the order of their first hits, and the hits
- * of each as doublets. */
+ * of each as doublets.  Tracks are put in order by comparing each with all others, many at a time.
+ */
 TRG_KERNEL5(hg_write, const trg_u8, data, const struct hg_cand, found, const struct hg_summary,
             summaries, trg_u8, tracks, trg_u8, doublets, struct hg_par, par)
 {
+    TRG_SHARED trg_u32 first[HG_GROUP_MAX], length[HG_GROUP_MAX];
     TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
     TRG_GLOBAL const struct hg_cand *mine = found + offsets[TRG_GID] / 3u + TRG_GID;
-    TRG_GLOBAL const float *x = TRG_COLUMN(float, data, par.in, 0);
-    TRG_GLOBAL const float *y = TRG_COLUMN(float, data, par.in, 1);
-    TRG_GLOBAL const float *z = TRG_COLUMN(float, data, par.in, 2);
+    const trg_u32 begin = ((TRG_GLOBAL const trg_u32 *)(tracks + par.tracks.offsets))[TRG_GID];
+    const trg_u32 begin2 = ((TRG_GLOBAL const trg_u32 *)(doublets + par.doublets.offsets))[TRG_GID];
     const trg_u32 n = summaries[TRG_GID].n_tracks;
 
-    for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
-        trg_u32 at = ((TRG_GLOBAL const trg_u32 *)(tracks + par.tracks.offsets))[TRG_GID];
-        trg_u32 at2 = ((TRG_GLOBAL const trg_u32 *)(doublets + par.doublets.offsets))[TRG_GID];
+    for (trg_u32 base = 0; base < n; base += TRG_LSIZE) {
+        const trg_u32 i = base + TRG_LID, own = i < n ? mine[i].hit[0] : 0u;
+        trg_u32 at = begin, at2 = begin2;
 
-        for (trg_u32 k = 0; k < n; k++) {
-            const trg_u32 before = mine[k].hit[0] < mine[i].hit[0];
-
-            at += before;
-            at2 += before ? mine[k].n - 1u : 0u;
+        for (trg_u32 from = 0; from < n; from += TRG_LSIZE) {
+            TRG_BARRIER();
+            if (from + TRG_LID < n) {
+                first[TRG_LID] = mine[from + TRG_LID].hit[0];
+                length[TRG_LID] = mine[from + TRG_LID].n - 1u;
+            }
+            TRG_BARRIER();
+            for (trg_u32 k = 0; k < TRG_LSIZE && from + k < n; k++) {
+                at += first[k] < own;
+                at2 += first[k] < own ? length[k] : 0u;
+            }
         }
-        hg_put_track(tracks, par.tracks, at, hg_filter(x, y, z, par, &mine[i]), mine[i].n);
-        for (trg_u32 k = 0; k + 1u < mine[i].n; k++) {
-            hg_put(doublets, par.doublets, 0u, at2 + k, mine[i].hit[k] - offsets[TRG_GID]);
-            hg_put(doublets, par.doublets, 1u, at2 + k, mine[i].hit[k + 1u] - offsets[TRG_GID]);
-        }
+        if (i < n)
+            hg_put_one(data, par, tracks, doublets, &mine[i], TRG_GID, at, at2);
     }
 }

@@ -4,6 +4,7 @@
  * lie on it, without outliers. */
 #ifndef HOUGH_REFINE_H
 #define HOUGH_REFINE_H
+#include "compete.h"
 #include "line.h"
 
 struct hg_range { /* of the sorted columns: two stretches, one behind the other */
@@ -34,6 +35,7 @@ struct hg_view { /* the sorted columns, and the window that is looked at */
     TRG_GLOBAL const float *x, *y, *z;
     TRG_GLOBAL const trg_u32 *item, *layer;
     struct hg_range in, wide; /* the window; the window and a bin more on both sides */
+    trg_u32 n_first_bin;      /* hits of the window's first bin; those of a bin are along layers */
     float cos_axis, sin_axis;
 };
 
@@ -268,35 +270,63 @@ TRG_FN void hg_cut_gaps(const struct hg_view v, const struct hg_par par, struct 
     list->n = best_n;
 }
 
+/* Which of up to 32 hits from place `first` on lie on the line, a bit each: no branch, so that
+ * work-items stay side by side and a CPU takes several hits at once. */
+TRG_FN trg_u32 hg_near(const struct hg_view v, const struct hg_par par, const struct hg_line l,
+                       float z_low, float z_high, trg_u32 first, trg_u32 n)
+{
+    TRG_GLOBAL const float *x = v.x + first, *y = v.y + first, *z = v.z + first;
+    trg_u32 mask = 0u;
+
+    for (trg_u32 k = 0; k < n; k++) {
+        const float tol = hg_tolerance(par, z[k], z_low, z_high);
+
+        mask |= (trg_u32)(hg_off2(l, x[k], y[k], z[k]) <= tol * tol) << k;
+    }
+    return mask;
+}
+
+/* Takes a hit into the list, or, where its layer has one already, the nearer of the two.  `seen`: a
+ * bit for each of the list's layers, of numbers that differ by 32 the same. */
+TRG_FN void hg_keep(const struct hg_view v, const struct hg_line l, struct hg_list *list,
+                    trg_u32 *seen, trg_u32 i)
+{
+    const trg_u32 bit = 1u << (v.layer[i] & 31u);
+    trg_u32 k = *seen & bit ? 0u : list->n;
+
+    while (k < list->n && v.layer[list->at[k]] != v.layer[i])
+        k++;
+    if (k < list->n) {
+        const trg_u32 h = list->at[k];
+        const float off = hg_off2(l, v.x[i], v.y[i], v.z[i]);
+        const float other = hg_off2(l, v.x[h], v.y[h], v.z[h]);
+
+        if (off > other || (off == other && v.item[i] > v.item[h]))
+            return;
+        hg_remove(list, k);
+    }
+    *seen |= bit;
+    if (list->n < HG_TRACK_HITS)
+        hg_insert(v, list, i);
+}
+
 /* All hits of the window that lie on the line, the nearest of each layer. */
 TRG_FN void hg_gather(const struct hg_view v, const struct hg_par par, const struct hg_line l,
                       struct hg_range in, float z_low, float z_high, struct hg_list *list)
 {
+    trg_u32 seen = 0u;
+
     list->n = 0u;
-    for (trg_u32 q = 0; q < in.n; q++) {
-        const trg_u32 i = hg_at(in, q);
-        const float tol = hg_tolerance(par, v.z[i], z_low, z_high);
-        const float off = hg_off2(l, v.x[i], v.y[i], v.z[i]);
-        trg_u32 k = 0u, keep = 1u;
+    for (trg_u32 second = 0u; second < 2u; second++) {
+        const trg_u32 end = second ? in.second + in.n - in.n_first : in.first + in.n_first;
 
-        if (off > tol * tol)
-            continue;
-        while (k < list->n) {
-            const trg_u32 h = list->at[k];
+        for (trg_u32 first = second ? in.second : in.first; first < end; first += 32u) {
+            trg_u32 mask =
+                hg_near(v, par, l, z_low, z_high, first, end - first < 32u ? end - first : 32u);
 
-            if (v.layer[h] == v.layer[i]) {
-                const float other = hg_off2(l, v.x[h], v.y[h], v.z[h]);
-
-                if (off < other || (off == other && v.item[i] < v.item[h]))
-                    hg_remove(list, k);
-                else
-                    keep = 0u;
-                break;
-            }
-            k++;
+            for (; mask; mask &= mask - 1u)
+                hg_keep(v, l, list, &seen, first + 31u - trg_clz(mask & (0u - mask)));
         }
-        if (keep && list->n < HG_TRACK_HITS)
-            hg_insert(v, list, i);
     }
 }
 
@@ -327,8 +357,8 @@ TRG_FN trg_u32 hg_collect(const struct hg_view v, const struct hg_par par, struc
 }
 
 /* Keeps a candidate.  Its key: hits, then how well they lie on a line, then its number. */
-TRG_FN void hg_store(const struct hg_view v, const struct hg_list *list, trg_u32 number,
-                     TRG_GLOBAL struct hg_cand *out)
+TRG_FN void hg_store(const struct hg_view v, const struct hg_list *list, const struct hg_cands out,
+                     trg_u32 number)
 {
     const struct hg_line l = hg_fit(v, list);
     float sum = 0.0f, mean;
@@ -338,12 +368,13 @@ TRG_FN void hg_store(const struct hg_view v, const struct hg_list *list, trg_u32
         const trg_u32 h = list->at[k];
 
         sum += hg_off2(l, v.x[h], v.y[h], v.z[h]);
-        out->hit[k] = v.item[h];
+        hg_set(out, number, HG_HIT + k, v.item[h]);
     }
     mean = trg_sqrt(sum / (float)list->n) * 2000.0f; /* steps of 0.5 micrometres */
     quality = mean < 8191.0f ? 8191u - (trg_u32)mean : 0u;
-    out->n = out->n_first = list->n;
-    out->key = list->n << 26 | quality << 13 | (8191u - number);
+    hg_set(out, number, HG_NOW, list->n);
+    hg_set(out, number, HG_FIRST, list->n);
+    hg_set(out, number, HG_KEY, list->n << 26 | quality << 13 | (HG_CANDS - 1u - number));
 }
 
 #endif

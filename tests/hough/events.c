@@ -49,6 +49,28 @@ void events_free(struct event *events, uint32_t n)
     free(events);
 }
 
+void event_swap(struct event *e, uint32_t a, uint32_t b)
+{
+    float *columns[] = {e->x, e->y, e->z};
+    uint32_t *numbers[] = {e->id, e->particle};
+    const uint16_t layer = e->layer[a];
+
+    for (uint32_t c = 0; c < 3; c++) {
+        const float v = columns[c][a];
+
+        columns[c][a] = columns[c][b];
+        columns[c][b] = v;
+    }
+    for (uint32_t c = 0; c < 2; c++) {
+        const uint32_t v = numbers[c][a];
+
+        numbers[c][a] = numbers[c][b];
+        numbers[c][b] = v;
+    }
+    e->layer[a] = e->layer[b];
+    e->layer[b] = layer;
+}
+
 int event_generate(const char *preset, uint64_t seed, uint64_t i, struct event *ret_event)
 {
     struct generated g;

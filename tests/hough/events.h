@@ -25,6 +25,9 @@ struct event {
 int event_new(uint32_t n, uint32_t n_particles, struct event *ret_event);
 void event_free(struct event *e);
 
+/* Two hits change places, with what is known of them. */
+void event_swap(struct event *e, uint32_t a, uint32_t b);
+
 /* RoI number i of a preset of the generator; -ENOMEM. */
 int event_generate(const char *preset, uint64_t seed, uint64_t i, struct event *ret_event);
 /* All RoIs with hits of an RoI file, appended to *events.  Negative errno of the system, -EBADMSG

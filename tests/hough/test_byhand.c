@@ -144,6 +144,24 @@ static void lines_that_cross(void **state)
     end(&s);
 }
 
+/* Whatever the order of the hits. */
+static void lines_from_the_end(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    begin(&s);
+    add_line(&s, 0, 0, 0.2f, 0, 50, 5);
+    add_line(&s, 0, 0, 0.2f, 0.05f, 75, 8);
+    for (uint32_t i = 0; i < s.e.n / 2; i++)
+        event_swap(&s.e, i, s.e.n - 1 - i);
+    for (uint32_t p = 0; p < 4; p++) {
+        assert_int_equal(find(&s, presets[p], NULL), 2);
+        assert_int_equal((uint32_t)s.result.value[2], 13);
+    }
+    end(&s);
+}
+
 /* Three layers, and no fewer; steps between them that are not too large. */
 static void what_is_no_track(void **state)
 {
@@ -232,6 +250,27 @@ static void too_many_peaks_are_told(void **state)
     end(&s);
 }
 
+/* Room for peaks is the RoI's: a window may take what others leave, and then all get as much. */
+static void peaks_are_shared_out(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    begin(&s);
+    add_line(&s, 0, 0, 0.1f, 0, 75, 7);
+    add_line(&s, 0, 0, 0.25f, 0.002f, 75, 5);
+    add_line(&s, 0, 0, -0.1f, 0.05f, 75, 8);
+    assert_int_equal(find(&s, "paint", SETTINGS("passes", "1")), 3);
+    assert_int_equal(s.result.status, TRG_OK);
+    assert_int_equal(find(&s, "paint", SETTINGS("passes", "1", "max_peaks", "2")), 2);
+    assert_int_equal(s.result.status, TRG_TRUNCATED);
+    assert_int_equal(s.result.kept, 2);
+    assert_int_equal(s.result.wanted, (uint32_t)s.result.value[4]);
+    assert_int_equal(found_hits(s.found)[0] + found_hits(s.found)[1],
+                     15); /* the best of both windows */
+    end(&s);
+}
+
 /* One window for all phi: the plane of (z, x), grids of many strips. */
 static void the_whole_plane(void **state)
 {
@@ -256,15 +295,14 @@ static void impossible_parameters(void **state)
     const char *const bad[][8] = {
         {"phi_bins", "1", "passes", "2", NULL},
         {"max_bin_hits", "257", NULL},
-        {"phi_bins", "128", "max_peaks", "65", NULL},
         {"method", "analytic", "n_r", "512", "n_theta", "512", NULL},
     };
     struct hough_config c;
 
     (void)state;
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 2; i++)
         assert_int_equal(algo_configure(host.plugin, NULL, bad[i], &c), -EINVAL);
-    configure(&c, NULL, bad[3]);
+    configure(&c, NULL, bad[2]);
     assert_int_equal(algo_configure(host.plugin, "analytic",
                                     SETTINGS("n_r", "512", "n_theta", "512", "distance_cells", "8"),
                                     &c),
@@ -274,11 +312,18 @@ static void impossible_parameters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_in_nothing_out),  cmocka_unit_test(one_line),
-        cmocka_unit_test(a_line_backwards),        cmocka_unit_test(lines_that_cross),
-        cmocka_unit_test(what_is_no_track),        cmocka_unit_test(outliers),
-        cmocka_unit_test(hits_at_one_place),       cmocka_unit_test(full_bins_are_told),
-        cmocka_unit_test(too_many_peaks_are_told), cmocka_unit_test(the_whole_plane),
+        cmocka_unit_test(nothing_in_nothing_out),
+        cmocka_unit_test(one_line),
+        cmocka_unit_test(a_line_backwards),
+        cmocka_unit_test(lines_that_cross),
+        cmocka_unit_test(lines_from_the_end),
+        cmocka_unit_test(what_is_no_track),
+        cmocka_unit_test(outliers),
+        cmocka_unit_test(hits_at_one_place),
+        cmocka_unit_test(full_bins_are_told),
+        cmocka_unit_test(too_many_peaks_are_told),
+        cmocka_unit_test(peaks_are_shared_out),
+        cmocka_unit_test(the_whole_plane),
         cmocka_unit_test(impossible_parameters),
     };
 

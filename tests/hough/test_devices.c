@@ -64,10 +64,10 @@ static void on_device(struct trg_device *device, void *ctx)
 }
 
 /* On every device of the machine, in batches of different sizes. */
-static void compare_all(const char *preset, const char *const *settings, uint32_t n, uint64_t seed)
+static void compare(const char *preset, const char *const *settings, struct event *events,
+                    uint32_t n)
 {
     struct hough_config c;
-    struct event *events = make_events("velo", seed, n);
     struct task t = {.config = &c, .events = events, .want = answers_new(n), .got = answers_new(n)};
 
     configure(&c, preset, settings);
@@ -76,6 +76,11 @@ static void compare_all(const char *preset, const char *const *settings, uint32_
     answers_free(&t.want);
     answers_free(&t.got);
     events_free(events, n);
+}
+
+static void compare_all(const char *preset, const char *const *settings, uint32_t n, uint64_t seed)
+{
+    compare(preset, settings, make_events("velo", seed, n), n);
 }
 
 static void voting_in_four_parameters(void **state)
@@ -109,15 +114,31 @@ static void pairs(void **state)
     compare_all("analytic", NULL, rois_or(3), fresh_seed() + 4);
 }
 
+/* Hits that do not come layer after layer: devices put them in order in their own ways. */
+static void hits_in_any_order(void **state)
+{
+    uint32_t n = rois_or(4);
+    uint64_t random = fresh_seed() + 7;
+    struct event *events = make_events("velo", random, n);
+
+    (void)state;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = events[i].n; k > 1; k--) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            event_swap(&events[i], k - 1, (uint32_t)(random >> 33) % k);
+        }
+    compare("velo", NULL, events, n);
+}
+
 /* What is left out when there is no room does not depend on the device either. */
 static void without_room(void **state)
 {
     (void)state;
-    compare_all("velo", SETTINGS("max_bin_hits", "20", "max_peaks", "5"), rois_or(4),
+    compare_all("velo", SETTINGS("max_bin_hits", "20", "max_peaks", "150"), rois_or(4),
                 fresh_seed() + 5);
     compare_all("paint",
-                SETTINGS("max_bin_hits", "30", "max_peaks", "7", "threshold", "1", "n_theta", "100",
-                         "n_r", "64"),
+                SETTINGS("max_bin_hits", "30", "max_peaks", "70", "threshold", "1", "n_theta",
+                         "100", "n_r", "64"),
                 rois_or(1), fresh_seed() + 6);
 }
 
@@ -135,6 +156,7 @@ int main(void)
         cmocka_unit_test(painting_in_strips),
         cmocka_unit_test(brute_force),
         cmocka_unit_test(pairs),
+        cmocka_unit_test(hits_in_any_order),
         cmocka_unit_test(without_room),
     };
 
