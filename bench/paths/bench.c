@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_paths: the phases of the path finder, apart and together, one event and batches, on every
- * device; and TrackML event 1001 beside HSF TrickTrack. */
+ * device; and TrackML event 1001 beside HSF TrickTrack.  With --curves: the same with more and more
+ * threads. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -8,27 +9,19 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench.h"
 #include "events.h"
-#include "phases.h"
 #include "trackml.h"
 
-#define RUNS_MAX    31u
 #define THREADS_MAX 256u
 
-static struct algo_host host;
+struct algo_host host;
 static FILE *json;
 static uint32_t n_runs = 11;
 static const char *only_backend;
+static bool only_curves;
 
 static const char *const phase_names[PA_PHASES] = {"starts", "links", "paths", "fit", "products"};
-
-struct sample {
-    const char *name;
-    const struct roi *rois;
-    uint32_t n;                 /* RoIs */
-    const char *const *options; /* of the plugin */
-    double goal_us[2], base_us; /* for one RoI: one core, CUDA; baseline; 0: none */
-};
 
 /* ---------------------------------------------------------------- telling it */
 
@@ -45,8 +38,8 @@ static double median(double *v, uint32_t n)
     return 0.5 * (v[(n - 1) / 2] + v[n / 2]);
 }
 
-static void tell(const char *figure, const char *device, double value, const char *unit,
-                 double spread, double goal, double base)
+void tell(const char *figure, const char *device, double value, const char *unit, double spread,
+          double goal, double base)
 {
     char date[32], more[160] = "";
     time_t now = time(NULL);
@@ -72,15 +65,14 @@ static void tell(const char *figure, const char *device, double value, const cha
 
 /* ---------------------------------------------------------------- phases */
 
-static void set(struct pa_config *c, const char *const *options, const char *growth)
+void set(struct pa_config *c, const char *const *options, const char *growth)
 {
     if (algo_configure(host.plugin, NULL, options, c) < 0 ||
         plugin_set(host.plugin, "growth", growth, c, NULL, 0) < 0)
         exit(1);
 }
 
-/* Medians of all that is timed. */
-static int measure(struct lane *l, struct timing *ret, double *ret_spread)
+int measure(struct lane *l, struct timing *ret, double *ret_spread)
 {
     double v[PA_PHASES + 1][RUNS_MAX];
 
@@ -201,12 +193,15 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Lanes side by side, each with the batch; RoIs a second of all. */
-static void all_cores(const struct sample *s, double once_us)
+uint32_t cores(void)
 {
     cpu_set_t set_of;
-    uint32_t n =
-        sched_getaffinity(0, sizeof set_of, &set_of) < 0 ? 1 : (uint32_t)CPU_COUNT(&set_of);
+
+    return sched_getaffinity(0, sizeof set_of, &set_of) < 0 ? 1 : (uint32_t)CPU_COUNT(&set_of);
+}
+
+void side_by_side(const struct sample *s, uint32_t n, double once_us)
+{
     uint32_t rounds = (uint32_t)(300e3 / once_us) + 1, opened = 0;
     struct job job[THREADS_MAX];
     pthread_t thread[THREADS_MAX];
@@ -237,8 +232,10 @@ static void all_cores(const struct sample *s, double once_us)
         for (uint32_t i = 0; i < n; i++)
             pthread_join(thread[i], NULL);
         pthread_barrier_destroy(&barrier);
-        printf("%-14s %4u %-8s all %u cores: %.0f RoIs/s\n", s->name, s->n, "auto", n, rate);
-        snprintf(figure, sizeof figure, "%s, %u RoIs, all %u cores", s->name, s->n, n);
+        printf("%-14s %4u %-8s %u lanes on %u cores: %.0f RoIs/s\n", s->name, s->n, "auto", n,
+               cores(), rate);
+        snprintf(figure, sizeof figure, "%s, %u RoIs, %u lanes on %u cores", s->name, s->n, n,
+                 cores());
         tell(figure, "cpu", rate, "RoIs/s", 0, 0, 0);
     }
     while (opened)
@@ -254,6 +251,10 @@ static void everywhere(const struct sample *s)
     struct lane *l;
     double spread;
 
+    if (only_curves) {
+        curves(s, only_backend);
+        return;
+    }
     counts(s);
     for (uint32_t i = 0; i < backends_count(host.backends); i++) {
         uint32_t devices;
@@ -277,7 +278,7 @@ static void everywhere(const struct sample *s)
 
         lane_close(l);
         if (r == 0)
-            all_cores(s, t.wall);
+            side_by_side(s, cores(), t.wall);
     }
 }
 
@@ -343,6 +344,8 @@ int main(int argc, char **argv)
         if (!strcmp(argv[i], "--quick")) {
             quick = true;
             n_runs = 5;
+        } else if (!strcmp(argv[i], "--curves")) {
+            only_curves = true;
         } else if (!strcmp(argv[i], "--only") && i + 1 < argc) {
             only = argv[++i];
         } else if (!strcmp(argv[i], "--backend") && i + 1 < argc) {
@@ -350,9 +353,9 @@ int main(int argc, char **argv)
         } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
             json = fopen(argv[++i], "a");
         } else {
-            fprintf(
-                stderr,
-                "usage: bench_paths [--quick] [--only SAMPLE] [--backend NAME] [--json FILE]\n");
+            fprintf(stderr,
+                    "usage: bench_paths [--quick] [--curves] [--only SAMPLE] [--backend NAME]"
+                    " [--json FILE]\n");
             return 2;
         }
     }

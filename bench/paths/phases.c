@@ -120,6 +120,12 @@ void lane_close(struct lane *l)
     free(l);
 }
 
+void lane_width(struct lane *l, uint32_t units, uint32_t gang)
+{
+    l->pipeline.device.units = units ? units : l->pipeline.device.units;
+    l->pipeline.par.gang = gang ? gang : l->pipeline.par.gang;
+}
+
 static double clock_us(clockid_t clock)
 {
     struct timespec t;

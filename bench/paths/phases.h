@@ -18,6 +18,9 @@ struct lane; /* a pipeline with one batch in it */
 int lane_open(const struct algo_host *h, struct trg_device *device, const struct pa_config *config,
               const struct roi *rois, uint32_t n, struct lane **ret_lane);
 void lane_close(struct lane *l);
+/* From now on launches as for a device of `units` multiprocessors, and links with gangs of `gang`
+ * work-items; 0: as it was. */
+void lane_width(struct lane *l, uint32_t units, uint32_t gang);
 /* Runs the batch once.  What came out: sums over the RoIs. */
 int lane_run(struct lane *l, struct timing *ret_timing);
 void lane_counts(const struct lane *l, struct pa_summary *ret_sum);

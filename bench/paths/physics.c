@@ -9,6 +9,7 @@
 #include "events.h"
 
 static struct algo_host host;
+static uint64_t seed = 1001; /* nothing was tuned on it */
 static const char *doublet_settings[64] = {NULL};
 static const char *path_settings[64] = {NULL};
 
@@ -48,7 +49,7 @@ static void measure(const char *preset, uint32_t n, struct tally *t, struct sums
         struct answer a, b;
         struct event e;
 
-        if (event_make(&host, preset, 1, i, doublet_settings, &e) < 0)
+        if (event_make(&host, preset, seed, i, doublet_settings, &e) < 0)
             exit(1);
         run(&all, &e, &a);
         run(&chosen, &e, &b);
@@ -154,13 +155,15 @@ static void take(const char **list, char *text)
 int main(int argc, char **argv)
 {
     static const char *const presets[] = {"pixel", "pixel50", "pixel140", "pixel200"};
-    uint32_t events[] = {200, 20, 8, 6};
+    uint32_t events[] = {1000, 300, 100, 60};
     const char *only = NULL;
     FILE *json = NULL, *csv = NULL;
 
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--quick"))
             events[0] = 20, events[1] = 3, events[2] = events[3] = 1;
+        else if (!strcmp(argv[i], "--seed") && i + 1 < argc)
+            seed = strtoull(argv[++i], NULL, 10);
         else if (!strcmp(argv[i], "--json") && i + 1 < argc)
             json = fopen(argv[++i], "a");
         else if (!strcmp(argv[i], "--csv") && i + 1 < argc)
@@ -172,10 +175,9 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--paths") && i + 1 < argc)
             take(path_settings, argv[++i]);
         else
-            return fprintf(
-                       stderr,
-                       "usage: paths_physics [--quick] [--only PRESET] [--json FILE] [--csv FILE]"
-                       " [--kdtree KEY=VALUE]... [--paths KEY=VALUE]...\n"),
+            return fprintf(stderr,
+                           "usage: paths_physics [--quick] [--seed N] [--only PRESET] [--json FILE]"
+                           " [--csv FILE] [--kdtree KEY=VALUE]... [--paths KEY=VALUE]...\n"),
                    2;
     }
     if (algo_host_open(&host, "paths") < 0)

@@ -7,6 +7,8 @@
 
 #include "opencl.h"
 
+#include <CL/cl_ext.h>
+
 #define DEVICES_MAX   64u
 #define PLATFORMS_MAX 16u
 #define TEXT_BYTES    256u
@@ -127,6 +129,20 @@ static int read_numbers(struct trg_device *d)
     return r;
 }
 
+/* Where the device is plugged in, if its driver says so. */
+static void read_place(struct trg_device *d)
+{
+#ifdef CL_DEVICE_PCI_BUS_INFO_KHR
+    cl_device_pci_bus_info_khr at;
+
+    if (clGetDeviceInfo(d->id, CL_DEVICE_PCI_BUS_INFO_KHR, sizeof at, &at, NULL) == CL_SUCCESS)
+        snprintf(d->info.pci, sizeof d->info.pci, "%04x:%02x:%02x.%x", at.pci_domain & 0xffffu,
+                 at.pci_bus & 0xffu, at.pci_device & 0xffu, at.pci_function & 0xfu);
+#else
+    (void)d;
+#endif
+}
+
 static int read_info(struct trg_device *d, uint32_t index)
 {
     char name[TEXT_BYTES], driver[TEXT_BYTES], platform_name[TEXT_BYTES] = "";
@@ -151,6 +167,7 @@ static int read_info(struct trg_device *d, uint32_t index)
     snprintf(d->info.driver, sizeof d->info.driver, "%.90s", driver);
     d->info.index = index;
     r = read_numbers(d);
+    read_place(d);
     /* NVIDIA's compiler makes kernels without a required group size for so many at most */
     if (strstr(platform_name, "NVIDIA") && d->info.group_max > NVIDIA_GROUP)
         d->info.group_max = NVIDIA_GROUP;

@@ -40,7 +40,7 @@ const struct trg_param kdd_params[] = {
     {"beam_half_mm", TRG_PARAM_F32, AT(beam_half_mm), "120", 0.1, 1000, "mm", NULL,
      "half length of the window on the beam line through which doublets pass"},
     {"by_hand", TRG_PARAM_BOOL, AT(by_hand), "true", 0, 0, "", NULL,
-     "on the CPU: the version written for it, which makes the same doublets, faster"},
+     "windows of phi instead of trees, which makes the same doublets, faster"},
     {"max_doublets", TRG_PARAM_U32, AT(max_doublets), "1048576", 1, 16777216, "", NULL,
      "doublets of one RoI at most; those of the first hits are kept"},
     {"max_per_hit", TRG_PARAM_U32, AT(max_per_hit), "40", 1, 256, "", NULL,

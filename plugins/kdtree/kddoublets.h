@@ -5,12 +5,17 @@
 #define KD_DOUBLETS_H
 #include "trigd/kernel.h"
 
-#define KDD_LAYERS    10u /* 0-3 barrel, from the inside; 4-6 forward, 7-9 backward discs */
-#define KDD_BARREL    4u  /* layers below this are cylinders, the others discs */
-#define KDD_PAIRS_MAX 19u
-#define KDD_GROUP     256u
-#define KDD_PI        3.14159274f
-#define KDD_TURN      6.28318548f
+#define KDD_LAYERS      10u /* 0-3 barrel, from the inside; 4-6 forward, 7-9 backward discs */
+#define KDD_BARREL      4u  /* layers below this are cylinders, the others discs */
+#define KDD_PAIRS_MAX   19u
+#define KDD_GROUP       256u
+#define KDD_GROUP_LARGE 1024u /* of kernels that have one group for an RoI */
+#define KDD_GANG        8u    /* work-items of a GPU for a hit */
+#define KDW_BINS        256u  /* of phi */
+#define KDW_CELLS       (KDD_LAYERS * KDW_BINS)
+#define KDW_ROOM        (KDW_CELLS + 2u) /* one more for hits on no layer, and the end */
+#define KDD_PI          3.14159274f
+#define KDD_TURN        6.28318548f
 
 struct kdd_pair { /* doublets from layer `inner` to layer `outer` */
     trg_u32 inner, outer;
@@ -39,7 +44,8 @@ struct kdd_par {
     trg_u32 max_roi;     /* doublets of one RoI at most */
     trg_u32 max_per_hit; /* and this many times its hits */
     trg_u32 out_room;    /* places for doublets: never too few */
-    trg_u32 by_hand;     /* 1: on the CPU, the version written for it */
+    trg_u32 by_hand;     /* 1: without trees */
+    trg_u32 gang;        /* work-items that share a hit, without trees: 1, 2, 4 .. 32 */
 };
 
 /* Most doublets of an RoI with n hits. */

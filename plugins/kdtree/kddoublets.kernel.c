@@ -9,6 +9,7 @@
  * Order of the result: by RoI, then number of the inner hit, then number of the outer hit. */
 #include "kddoublets.h"
 #include "../common/group.h"
+#include "kdinsert.h"
 #include "layout.h"
 #include "trigd/kernel.h"
 
@@ -118,21 +119,6 @@ TRG_FN struct kdd_extent kdd_extent_of(const struct kdd_view v, trg_u32 t)
     e.z_low = kd_unkey(v.extents[4u * t + 2u]);
     e.z_high = kd_unkey(v.extents[4u * t + 3u]);
     return e;
-}
-
-/* Puts a number into the sorted list of those found, which has room for the `cap` smallest. */
-TRG_FN void kdd_insert(TRG_GLOBAL trg_u32 *row, trg_u32 cap, trg_u32 found, trg_u32 number)
-{
-    trg_u32 k = found;
-
-    if (found >= cap) {
-        if (cap == 0u || row[cap - 1u] < number)
-            return;
-        k = cap - 1u;
-    }
-    for (; k > 0u && row[k - 1u] > number; k--)
-        row[k] = row[k - 1u];
-    row[k] = number;
 }
 
 /* Hits of tree t that are a doublet with hit i; their numbers go to `row`, behind the `found` that

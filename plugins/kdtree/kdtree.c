@@ -12,9 +12,14 @@
 #include "kdbuild.h"
 #include "kdbuild.program.h"
 #include "kddoublets.program.h"
+#include "kdwindow.program.h"
 
 #define SLOTS_MAX 8u
 #define DIMS      2u /* phi, and z or r */
+
+enum { CLEAR, CELLS, STARTS, PLACE, COUNT, FILL, ORDER, N_WINDOW };
+static const char *const window_names[N_WINDOW] = {
+    "kdw_clear", "kdw_cells", "kdw_starts", "kdw_place", "kdw_count", "kdw_fill", "kdw_order"};
 
 enum { VALUE_DOUBLETS, VALUE_HITS, VALUE_PER_HIT };
 static const struct trg_value values[] = {
@@ -28,6 +33,7 @@ static const struct trg_value values[] = {
 struct slot {
     struct trg_buffer *numbers, *hits, *nodes, *ids, *orders, *keys, *side;
     struct trg_buffer *trees, *counts, *summaries, *out;
+    struct trg_buffer *cells, *loose; /* NULL where there are trees, and on the CPU */
     struct trg_buffer *summaries_host,
         *out_host; /* NULL on the CPU, where all memory is the host's */
     bool to_host;  /* somebody wants the doublets of this batch on the host */
@@ -37,13 +43,14 @@ struct trg_algo {
     const struct kdd_config *config;
     struct trg_limits limits;
     struct trg_device_info device;
-    struct trg_module *build_module, *module;
+    struct trg_module *build_module, *window_module, *module;
     struct trg_kernel *build, *layers, *count, *sum, *offsets, *fill, *by_hand;
+    struct trg_kernel *window[N_WINDOW];
     struct buffers buffers;
     struct slot slot[SLOTS_MAX];
     struct kdd_par par; /* what does not change */
     struct block out;
-    uint32_t group;
+    uint32_t group, group_large;
 };
 
 /* ---------------------------------------------------------------- one lane */
@@ -73,23 +80,34 @@ static int set_par(struct trg_algo *a, const struct trg_host *host)
     a->out = block_place(TRG_DOUBLETS, l->max_rois, (uint32_t)room);
     a->par.out = a->out.span;
     a->group = a->device.group_max < KDD_GROUP ? a->device.group_max : KDD_GROUP;
+    a->group_large = a->device.group_max < KDD_GROUP_LARGE ? a->device.group_max : KDD_GROUP_LARGE;
+    a->par.gang = a->device.pci[0] ? KDD_GANG : 1; /* what is plugged in is a GPU */
     return 0;
+}
+
+/* On a GPU by_hand means windows, which need other memory than trees. */
+static bool has_windows(const struct trg_algo *a)
+{
+    return a->par.by_hand && !a->device.is_host;
 }
 
 static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
 {
     const size_t column = (size_t)a->par.room * sizeof(uint32_t), rois = a->limits.max_rois;
-    const size_t twin = a->device.is_host ? 0 : 1;
+    const bool windows = has_windows(a);
+    const size_t twin = a->device.is_host ? 0 : 1, tree = windows ? 0 : 1, window = windows ? 1 : 0;
     const struct buffer_wish list[] = {
         {TRG_MEM_DEVICE, 4 * column, &s->numbers},
         {TRG_MEM_DEVICE, 6 * column, &s->hits},
-        {TRG_MEM_DEVICE, DIMS * column, &s->nodes},
-        {TRG_MEM_DEVICE, column, &s->ids},
-        {TRG_MEM_DEVICE, 2 * column * DIMS, &s->orders},
-        {TRG_MEM_DEVICE, 2 * column + 64, &s->keys},
-        {TRG_MEM_DEVICE, column, &s->side},
+        {TRG_MEM_DEVICE, tree * DIMS * column, &s->nodes},
+        {TRG_MEM_DEVICE, tree * column, &s->ids},
+        {TRG_MEM_DEVICE, tree * 2 * column * DIMS, &s->orders},
+        {TRG_MEM_DEVICE, tree * (2 * column + 64), &s->keys},
+        {TRG_MEM_DEVICE, tree * column, &s->side},
+        {TRG_MEM_DEVICE, window * rois * KDW_ROOM * sizeof(uint32_t), &s->cells},
+        {TRG_MEM_DEVICE, window * (a->par.out_room + 1u) * sizeof(uint32_t), &s->loose},
         {TRG_MEM_DEVICE, rois * KDD_LAYERS * 6 * sizeof(uint32_t), &s->trees},
-        {TRG_MEM_DEVICE, column, &s->counts},
+        {TRG_MEM_DEVICE, 2 * column, &s->counts},
         {TRG_MEM_DEVICE, rois * sizeof(struct kdd_summary), &s->summaries},
         {TRG_MEM_DEVICE, a->out.bytes, &s->out},
         {TRG_MEM_PINNED, twin * rois * sizeof(struct kdd_summary), &s->summaries_host},
@@ -108,6 +126,10 @@ static int load_kernels(struct trg_algo *a, struct trg_device *d)
 
     if (r == 0)
         r = kernels_get(a->module, list, sizeof list / sizeof *list);
+    if (r == 0 && has_windows(a))
+        r = trg_module_new(d, &kdwindow_program, NULL, &a->window_module);
+    for (size_t i = 0; r == 0 && has_windows(a) && i < N_WINDOW; i++)
+        r = trg_kernel_get(a->window_module, window_names[i], &a->window[i]);
     if (r == 0)
         r = trg_module_new(d, &kdbuild_program, NULL, &a->build_module);
     return r < 0 ? r : trg_kernel_get(a->build_module, "kd_build_trees", &a->build);
@@ -120,6 +142,7 @@ static void destroy(struct trg_algo *a)
     buffers_free(&a->buffers);
     trg_module_free(a->module);
     trg_module_free(a->build_module);
+    trg_module_free(a->window_module);
     free(a);
 }
 
@@ -182,6 +205,20 @@ static int launch_by_hand(struct trg_algo *a, const struct trg_batch *b, const s
     return r < 0 ? r : trg_launch(q, a->by_hand, (struct trg_range){1, 1}, rest, 9);
 }
 
+/* Sums of the counts: where each hit's doublets go, and each RoI's. */
+static int launch_sums(struct trg_algo *a, const struct trg_batch *b, const struct kdd_par *par,
+                       struct trg_queue *q)
+{
+    struct slot *s = &a->slot[b->slot];
+    const struct trg_arg value = TRG_VAL(*par);
+    const struct trg_arg sum[] = {TRG_BUF(b->in[0].dev), TRG_BUF(s->trees), TRG_BUF(s->counts),
+                                  TRG_BUF(s->summaries), value};
+    const struct trg_arg offsets[] = {TRG_BUF(s->summaries), TRG_BUF(s->out), value};
+    int r = trg_launch(q, a->sum, (struct trg_range){b->n_rois, a->group_large}, sum, 5);
+
+    return r < 0 ? r : trg_launch(q, a->offsets, (struct trg_range){1, a->group}, offsets, 3);
+}
+
 static int launch(struct trg_algo *a, const struct trg_batch *b, const struct kdd_par *par,
                   struct trg_queue *q)
 {
@@ -201,9 +238,6 @@ static int launch(struct trg_algo *a, const struct trg_batch *b, const struct kd
                                     TRG_BUF(s->trees),
                                     TRG_BUF(s->counts),
                                     value};
-    const struct trg_arg sum[] = {in, TRG_BUF(s->trees), TRG_BUF(s->counts), TRG_BUF(s->summaries),
-                                  value};
-    const struct trg_arg offsets[] = {TRG_BUF(s->summaries), TRG_BUF(s->out), value};
     const struct trg_arg fill[] = {TRG_BUF(s->hits),      TRG_BUF(s->nodes), TRG_BUF(s->ids),
                                    TRG_BUF(s->numbers),   TRG_BUF(s->trees), TRG_BUF(s->counts),
                                    TRG_BUF(s->summaries), TRG_BUF(s->out),   value};
@@ -216,11 +250,56 @@ static int launch(struct trg_algo *a, const struct trg_batch *b, const struct kd
     if (r == 0)
         r = trg_launch(q, a->count, parts, count, 7);
     if (r == 0)
-        r = trg_launch(q, a->sum, rois, sum, 5);
-    if (r == 0)
-        r = trg_launch(q, a->offsets, (struct trg_range){1, a->group}, offsets, 3);
+        r = launch_sums(a, b, par, q);
     if (r == 0)
         r = trg_launch(q, a->fill, parts, fill, 9);
+    return r;
+}
+
+/* One kernel of the windows; `buffers` ends with NULL. */
+static int launch_window(struct trg_algo *a, struct trg_queue *q, uint32_t kernel,
+                         struct trg_range range, const struct kdd_par *par,
+                         struct trg_buffer *const *buffers)
+{
+    struct trg_arg args[TRG_ARGS_MAX];
+    uint32_t n = 0;
+
+    for (; buffers[n]; n++)
+        args[n] = TRG_BUF(buffers[n]);
+    args[n++] = TRG_VAL(*par);
+    return trg_launch(q, a->window[kernel], range, args, n);
+}
+#define WINDOW(kernel, range, ...) \
+    launch_window(a, q, kernel, range, &par, (struct trg_buffer *const[]){__VA_ARGS__, NULL})
+
+static int launch_windows(struct trg_algo *a, const struct trg_batch *b, struct kdd_par par,
+                          struct trg_queue *q)
+{
+    struct slot *s = &a->slot[b->slot];
+    struct trg_buffer *in = b->in[0].dev;
+    const struct trg_range rois = {b->n_rois, a->group_large};
+    const struct trg_range clear = {b->n_rois * (KDW_ROOM / a->group + 1u), a->group};
+    const struct trg_range hits = {b->n_rois * par.parts, a->group};
+    struct trg_range gangs = hits;
+    int r = WINDOW(CLEAR, clear, s->cells, s->trees);
+
+    if (r == 0)
+        r = WINDOW(CELLS, hits, in, s->numbers, s->cells, s->trees, s->counts);
+    if (r == 0)
+        r = WINDOW(STARTS, rois, in, s->cells, s->trees);
+    if (r == 0)
+        r = WINDOW(PLACE, hits, in, s->numbers, s->cells, s->hits);
+    par.parts *= par.gang;
+    gangs.groups *= par.gang;
+    if (r == 0)
+        r = WINDOW(COUNT, gangs, s->hits, s->numbers, s->cells, s->trees, s->counts);
+    if (r == 0)
+        r = launch_sums(a, b, &par, q);
+    if (r == 0)
+        r = WINDOW(FILL, gangs, s->hits, s->numbers, s->cells, s->trees, s->counts, s->summaries,
+                   s->loose, s->out);
+    if (r == 0)
+        r = WINDOW(ORDER, gangs, in, s->counts, s->summaries, s->loose, s->out);
     return r;
 }
 
@@ -258,12 +337,13 @@ static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queu
     par.in = b->in[0].span;
     par.n_rois = b->n_rois;
     par.parts = parts_for(a, b);
-    par.by_hand &= a->device.is_host;
     s->to_host = block_is_wanted(b, 0);
     r = trg_copy(q, s->out, par.out.rois, b->in[0].dev, par.in.rois,
                  b->n_rois * sizeof(struct trg_roi_info));
     if (r == 0)
-        r = par.by_hand ? launch_by_hand(a, b, &par, q) : launch(a, b, &par, q);
+        r = !par.by_hand        ? launch(a, b, &par, q)
+            : a->device.is_host ? launch_by_hand(a, b, &par, q)
+                                : launch_windows(a, b, par, q);
     return r < 0 || a->device.is_host ? r : read_back(a, b, q);
 }
 

@@ -22,7 +22,8 @@ enum kd_build {
 };
 
 enum kd_search {
-    KD_SEARCH_AUTO,          /* on the CPU by hand, on CUDA breadth first, else depth first */
+    KD_SEARCH_AUTO, /* on the CPU by hand, on a GPU breadth first with the gang for the boxes' size
+                     */
     KD_SEARCH_DEPTH_FIRST,   /* a work-item a query */
     KD_SEARCH_BREADTH_FIRST, /* a gang a query */
     KD_SEARCH_HAND           /* written for the CPU; there only */
@@ -63,7 +64,8 @@ int kd_build(struct kd_forest *f, struct trg_queue *q, enum kd_build how, uint32
 
 struct kd_queries_setup {
     uint32_t max_queries; /* >= 1 */
-    uint32_t gang;        /* work-items that share a query breadth first: 1, 2, 4, 8, 16 or 32 */
+    uint32_t gang;        /* work-items that share a query breadth first: 1, 2, 4, 8, 16 or 32; for
+                           * KD_SEARCH_AUTO the most of them */
     uint32_t front_room;  /* nodes of one level that a gang has room for, >= 2; 0: 1024 */
     uint32_t period_dim;  /* KDQ_NO_PERIOD: none */
     float period;         /* coordinates of that dimension are in [-period / 2, period / 2] */

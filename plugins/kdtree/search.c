@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* search.c - boxes searched in a forest: count, add up, size the results, fill. */
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,10 @@
 #define FRONT_ROOM  1024u
 #define GROUPS_MAX  16384u
 #define FRONT_BYTES ((size_t)1 << 30) /* of all swap buffers at most */
-#define GANGS_WORK  16u /* groups of a breadth-first launch for each unit of the device */
+#define GANGS_WORK  16u   /* groups of a breadth-first launch for each unit of the device */
+#define GANG_LEAST  4u    /* KD_SEARCH_AUTO: smaller ones lose to depth first */
+#define WIDTH_LEAST 8     /* KD_SEARCH_AUTO: nodes of a level for which breadth first pays */
+#define SAMPLE      4096u /* queries that are counted to know how many results to expect */
 
 enum { DFS_COUNT, DFS_FILL, BFS, SUM_TILES, SUM_ALL, OFFSETS, N_KERNELS };
 static const char *const names[N_KERNELS] = {"kdq_dfs_count", "kdq_dfs_fill", "kdq_bfs",
@@ -23,6 +27,9 @@ struct kd_queries_inner {
     struct trg_kernel *kernel[N_KERNELS];
     struct trg_buffer *counts, *tiles, *fronts;
     uint32_t results_room, front_groups, group;
+    uint32_t gang_most;
+    size_t front_bytes;
+    double expected;    /* results of a query, from the last search; below 0: not known */
     struct kdq_par par; /* what does not change */
 };
 
@@ -32,14 +39,9 @@ static uint32_t group_of(const struct kd_forest *f)
 }
 
 /* Swap buffers of one group. */
-static size_t front_bytes(const struct kd_queries_inner *in)
+static size_t front_bytes(const struct kd_queries_inner *in, uint32_t gang)
 {
-    return (size_t)(in->group / in->par.gang) * 2 * in->par.front_room * sizeof(uint32_t);
-}
-
-static uint32_t fewer(uint32_t groups, size_t limit)
-{
-    return groups < limit ? groups : limit ? (uint32_t)limit : 1u;
+    return (size_t)(in->group / gang) * 2 * in->par.front_room * sizeof(uint32_t);
 }
 
 static int allocate(struct kd_queries *s, uint32_t max_queries)
@@ -56,7 +58,6 @@ static int allocate(struct kd_queries *s, uint32_t max_queries)
         {&s->results, sizeof(uint32_t)},
         {&in->counts, (KD_LEVELS_MAX + 1u) * column},
         {&in->tiles, (max_queries / KDQ_TILE + 4) * sizeof(uint32_t)},
-        {&in->fronts, in->front_groups * front_bytes(in)},
     };
     int r = 0;
 
@@ -97,11 +98,11 @@ static int open_queries(struct kd_queries *s, struct kd_forest *f,
     in->par = (struct kdq_par){.k = f->k,
                                .room = f->room,
                                .query_room = s->room,
-                               .gang = setup->gang < in->group ? setup->gang : in->group,
                                .front_room = setup->front_room ? setup->front_room : FRONT_ROOM,
                                .period_dim = setup->period_dim,
                                .period = setup->period};
-    in->front_groups = fewer(in->front_groups, FRONT_BYTES / front_bytes(in));
+    in->gang_most = setup->gang < in->group ? setup->gang : in->group;
+    in->expected = -1;
     for (uint32_t i = 0; r == 0 && i < N_KERNELS; i++)
         r = trg_kernel_get(in->module, names[i], &in->kernel[i]);
     return r < 0 ? r : allocate(s, setup->max_queries);
@@ -157,11 +158,34 @@ static uint32_t dfs_groups(const struct kd_queries *s, uint32_t n)
     return s->inner->f->inner->device.is_host ? 1 : groups < GROUPS_MAX ? groups : GROUPS_MAX;
 }
 
-static uint32_t bfs_groups(const struct kd_queries *s, uint32_t n)
+/* Groups of a breadth-first launch; its swap buffers have FRONT_BYTES at most. */
+static uint32_t bfs_groups(const struct kd_queries *s, const struct kdq_par *par)
 {
-    const uint32_t groups = n / (s->inner->group / s->inner->par.gang) + 1;
+    const struct kd_queries_inner *in = s->inner;
+    const uint32_t groups = par->n_queries / (in->group / par->gang) + 1;
+    const size_t room = FRONT_BYTES / front_bytes(in, par->gang);
+    const uint32_t most = room < in->front_groups ? (uint32_t)room : in->front_groups;
 
-    return groups < s->inner->front_groups ? groups : s->inner->front_groups;
+    return groups < most ? groups : most ? most : 1;
+}
+
+/* Swap buffers for a breadth-first launch; nothing that is queued uses those that there are. */
+static int make_fronts(struct kd_queries *s, const struct kdq_par *par)
+{
+    struct kd_queries_inner *in = s->inner;
+    const size_t bytes = bfs_groups(s, par) * front_bytes(in, par->gang);
+    struct trg_buffer *fronts;
+    int r;
+
+    if (bytes <= in->front_bytes)
+        return 0;
+    r = trg_buffer_new(in->f->inner->d, TRG_MEM_DEVICE, bytes, &fronts);
+    if (r < 0)
+        return r;
+    trg_buffer_free(in->fronts);
+    in->fronts = fronts;
+    in->front_bytes = bytes;
+    return 0;
 }
 
 /* Makes room for n results; those that are there are lost. */
@@ -223,8 +247,8 @@ static int count_or_fill(struct kd_queries *s, struct trg_queue *q, bool breadth
     struct kd_queries_inner *in = s->inner;
 
     if (breadth)
-        return LAUNCH(BFS, bfs_groups(s, par->n_queries), f->nodes, f->ids, f->trees, s->boxes,
-                      s->tree_of, in->counts, in->fronts, s->results);
+        return LAUNCH(BFS, bfs_groups(s, par), f->nodes, f->ids, f->trees, s->boxes, s->tree_of,
+                      in->counts, in->fronts, s->results);
     if (par->fill)
         return LAUNCH(DFS_FILL, dfs_groups(s, par->n_queries), f->nodes, f->ids, f->trees, s->boxes,
                       s->tree_of, in->counts, f->blocks ? f->blocks : f->trees, s->results);
@@ -244,40 +268,128 @@ static int add_up(struct kd_queries *s, struct trg_queue *q, const struct kdq_pa
     return r < 0 ? r : read_total(s, q, s->inner->tiles, tiles);
 }
 
+/* How many nodes a query looks at on a level of a tree of n points that are spread evenly and of
+ * which it finds `expected`, in the mean and at most: a box of side w, where a dimension has been
+ * halved h times, touches 1 + w 2^h of its parts. */
+static double width_of(uint32_t k, uint32_t n, double expected, double *ret_most)
+{
+    const uint32_t levels = kd_levels(n);
+    const double w = pow((expected > 1 ? expected : 1) / (n ? n : 1), 1.0 / k);
+    double sum = 0;
+
+    *ret_most = 0;
+    for (uint32_t l = 0; l < levels; l++) {
+        double nodes = 1;
+
+        for (uint32_t d = 0; d < k; d++) {
+            const uint32_t halved = (l + k - 1 - d) / k;
+
+            nodes *= 1 + w * exp2(halved);
+        }
+        sum += nodes;
+        *ret_most = nodes > *ret_most ? nodes : *ret_most;
+    }
+    return levels ? sum / levels : 0;
+}
+
+/* The gang for the work that is to be expected, 1: depth first.  A work-item more is worth its
+ * place when it has two nodes of a level, and four where a gang has to meet at barriers; see
+ * docs/kdtree.md for the measurements.  Where fewer than four are allowed, or buffers are
+ * too small, depth first is faster. */
+static uint32_t gang_for(const struct kd_queries_inner *in, uint32_t n)
+{
+    const uint32_t each = strcmp(in->f->inner->device.backend, "cuda") == 0 ? 2 : 4;
+    double most;
+    const double width = width_of(in->f->k, n, in->expected, &most);
+    uint32_t gang = 16 / each;
+
+    if (width < WIDTH_LEAST || most > in->par.front_room)
+        return 1;
+    while (2 * gang <= KDQ_GANG_MAX && 2 * gang * each <= width)
+        gang *= 2;
+    if (in->gang_most < GANG_LEAST)
+        return 1;
+    return gang < in->gang_most ? gang : in->gang_most;
+}
+
+/* Counts what some of the queries find. */
+static int take_sample(struct kd_queries *s, struct trg_queue *q, struct kdq_par par)
+{
+    int r;
+
+    if (par.n_queries > SAMPLE)
+        par.n_queries = SAMPLE;
+    r = count_or_fill(s, q, false, &par);
+    if (r == 0)
+        r = add_up(s, q, &par);
+    if (r == 0)
+        s->inner->expected = (double)s->n_results / par.n_queries;
+    return r;
+}
+
+/* On the CPU by hand; on a GPU breadth first with the gang for what is to be expected, where a gang
+ * of some size is allowed; depth first elsewhere. */
+static int choose(struct kd_queries *s, struct trg_queue *q, uint32_t largest, enum kd_search *how,
+                  struct kdq_par *par)
+{
+    const struct trg_device_info *device = &s->inner->f->inner->device;
+    int r = 0;
+
+    *how = device->is_host ? KD_SEARCH_HAND : KD_SEARCH_DEPTH_FIRST;
+    if (!device->pci[0] || !par->n_queries) /* what is plugged in is a GPU */
+        return 0;
+    if (s->inner->expected < 0)
+        r = take_sample(s, q, *par);
+    par->gang = gang_for(s->inner, largest);
+    if (par->gang > 1)
+        *how = KD_SEARCH_BREADTH_FIRST;
+    return r;
+}
+
+static int count_then_fill(struct kd_queries *s, struct trg_queue *q, bool breadth,
+                           struct kdq_par *par)
+{
+    int r = breadth ? make_fronts(s, par) : 0;
+
+    if (r == 0)
+        r = count_or_fill(s, q, breadth, par);
+    if (r == 0)
+        r = add_up(s, q, par);
+    if (r == 0)
+        r = make_room(s, s->n_results);
+    par->fill = 1;
+    if (r == 0)
+        r = count_or_fill(s, q, breadth, par);
+    s->inner->expected = (double)s->n_results / par->n_queries;
+    return r < 0 ? r : trg_finish(q);
+}
+
 int kd_search(struct kd_queries *s, struct trg_queue *q, enum kd_search how, uint32_t n,
               uint32_t largest)
 {
     const bool host = s->inner->f->inner->device.is_host;
-    const bool in_warps = strcmp(s->inner->f->inner->device.backend, "cuda") == 0;
     struct kdq_par par = s->inner->par;
-    bool breadth;
-    int r;
+    int r = 0;
 
-    if (how == KD_SEARCH_AUTO)
-        how = host ? KD_SEARCH_HAND : in_warps ? KD_SEARCH_BREADTH_FIRST : KD_SEARCH_DEPTH_FIRST;
     if (n + 2u > s->room || largest > s->inner->f->room || (how == KD_SEARCH_HAND && !host))
         return -EINVAL;
     s->n_results = 0;
     par.n_queries = n;
     par.levels = kd_levels(largest);
+    par.gang = s->inner->gang_most;
     s->inner->par.levels = par.levels;
     s->inner->par.n_queries = n;
+    if (how == KD_SEARCH_AUTO)
+        r = choose(s, q, largest, &how, &par);
+    if (r < 0)
+        return r;
     if (how == KD_SEARCH_HAND)
         return search_by_hand(s, q, &par);
     if (!n) {
         r = trg_fill(q, s->inner->counts, (size_t)par.levels * s->room * 4, 4, 0);
         return r < 0 ? r : trg_finish(q);
     }
-    breadth = how == KD_SEARCH_BREADTH_FIRST;
-    r = count_or_fill(s, q, breadth, &par);
-    if (r == 0)
-        r = add_up(s, q, &par);
-    if (r == 0)
-        r = make_room(s, s->n_results);
-    par.fill = 1;
-    if (r == 0)
-        r = count_or_fill(s, q, breadth, &par);
-    return r < 0 ? r : trg_finish(q);
+    return count_then_fill(s, q, how == KD_SEARCH_BREADTH_FIRST, &par);
 }
 
 int kd_offsets(struct kd_queries *s, struct trg_queue *q, uint32_t *ret)

@@ -46,15 +46,23 @@ TRG_FN struct pa_side pa_side_of(TRG_GLOBAL const trg_u32 *work, const struct pa
     return s;
 }
 
-/* Whether doublet d, of which `s` was made, goes on in e. */
+/* Whether doublet d, of which `s` was made, goes on in e.  Alignment, which few pass, is asked
+ * first. */
 TRG_FN trg_u32 pa_links_to(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
                            const struct pa_side s, trg_u32 e)
 {
-    return pa_is_link(s, par->min_radius, par->max_dslope, par->max_dbend, par->align,
-                      par->curvature, par->beam_spot, PA_CF32(work, par->at.outer_x)[e],
-                      PA_CF32(work, par->at.outer_y)[e], PA_CF32(work, par->at.outer_z)[e],
-                      PA_CF32(work, par->at.outer_r)[e], PA_CF32(work, par->at.slope)[e],
-                      PA_CF32(work, par->at.bend)[e]);
+    if (par->align == PA_ALIGN_CMS &&
+        !pa_is_aligned(s, PA_CF32(work, par->at.outer_z)[e], PA_CF32(work, par->at.outer_r)[e]))
+        return 0u;
+    if (par->align == PA_ALIGN_SLOPE &&
+        !(trg_fabs(PA_CF32(work, par->at.slope)[e] - s.slope) <= par->max_dslope))
+        return 0u;
+    if (par->curvature == PA_CURVE_SIMILAR &&
+        !(trg_fabs(PA_CF32(work, par->at.bend)[e] - s.bend) <= par->max_dbend))
+        return 0u;
+    return pa_fits_circle(s, par->min_radius, PA_CF32(work, par->at.outer_x)[e],
+                          PA_CF32(work, par->at.outer_y)[e],
+                          (trg_u32)(par->curvature != PA_CURVE_PT), (trg_u32)!par->beam_spot);
 }
 
 /* Where the links of an RoI begin, and how many it may have. */

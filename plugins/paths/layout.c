@@ -58,6 +58,8 @@ static uint64_t place_doublets(const struct pa_pipeline *p, struct pa_at *a, uin
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         *columns[i] = take(&at, d);
     a->tally = take(&at, d * p->config->max_doublets);
+    a->link_low = a->tally; /* the table's levels 0 and 1 are never written */
+    a->link_high = a->tally + p->par.d_room;
     a->rank = take(&at, 2 * (d + 1));
     a->links = take(&at, links);
     return at;
@@ -69,7 +71,7 @@ static uint64_t place_all(const struct pa_pipeline *p, struct pa_at *a)
     const uint64_t rois = p->limits.max_rois, h = p->limits.max_items + 1ull;
     const uint64_t n = p->par.p_room;
     trg_u32 *const of_hits[] = {&a->hit_x,     &a->hit_y,     &a->hit_z,     &a->hit_layer,
-                                &a->hit_r,     &a->start,     &a->cursor,    &a->best_key,
+                                &a->hit_r,     &a->start,     &a->count,     &a->best_key,
                                 &a->best_path, &a->owner_key, &a->owner_path};
     uint64_t at = 0;
 

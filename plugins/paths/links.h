@@ -48,22 +48,6 @@ TRG_FN trg_u32 pa_fits_circle(const struct pa_side s, float min_radius, float x3
            (no_spot | (trg_u32)(power * power <= s.tolerance * s.tolerance * n2));
 }
 
-TRG_FN trg_u32 pa_is_link(const struct pa_side s, float min_radius, float max_dslope,
-                          float max_dbend, trg_u32 align, trg_u32 curvature, trg_u32 beam_spot,
-                          float x3, float y3, float z3, float r3, float slope, float bend)
-{
-    trg_u32 ok = pa_fits_circle(s, min_radius, x3, y3, (trg_u32)(curvature != PA_CURVE_PT),
-                                (trg_u32)!beam_spot);
-
-    if (align == PA_ALIGN_CMS)
-        ok &= pa_is_aligned(s, z3, r3);
-    if (align == PA_ALIGN_SLOPE)
-        ok &= (trg_u32)(trg_fabs(slope - s.slope) <= max_dslope);
-    if (curvature == PA_CURVE_SIMILAR)
-        ok &= (trg_u32)(trg_fabs(bend - s.bend) <= max_dbend);
-    return ok;
-}
-
 /* Curvature of the circle through the beam spot and two points, 1/mm. */
 TRG_FN float pa_bend(float x1, float y1, float x2, float y2)
 {

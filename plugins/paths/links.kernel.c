@@ -1,24 +1,81 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Phase 2: per doublet, the doublets that it goes on in.
  *
- * pa_links_count -> scan -> pa_links_fill -> pa_links_sum     a work-item for each doublet
+ * pa_links_count -> scan -> pa_links_fill -> pa_links_sum     a gang, a work-item for each doublet
  * pa_links_once                                               one for each RoI
  */
 #include "graph.h"
 #include "scan.h"
 
+/* Counts the links of doublet d among every gang'th candidate from the lane'th on; `low` and `high`
+ * become the first and the last one. */
+TRG_FN trg_u32 pa_count_links(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par, trg_u32 d,
+                              const struct pa_next next, trg_u32 lane, trg_u32 *low, trg_u32 *high)
+{
+    struct pa_side s;
+    trg_u32 n = 0u;
+
+    if (next.first + lane >= next.end)
+        return 0u;
+    s = pa_side_of(work, par, d);
+    for (trg_u32 e = next.first + lane; e < next.end; e += par->gang) {
+        if (!pa_links_to(work, par, s, e))
+            continue;
+        *low = n ? *low : e;
+        *high = e;
+        n++;
+    }
+    return n;
+}
+
+/* A gang of work-items for each doublet.  Candidates of one lie behind one another, so a gang reads
+ * what lies together; that more than one of a gang finds links is rare. */
 TRG_KERNEL1(pa_links_count, trg_u32, work, struct pa_par, par)
 {
-    PA_EACH(d, work[par.at.totals + PA_TOTAL_DOUBLETS])
-    {
-        const struct pa_side s = pa_side_of(work, &par, d);
-        const struct pa_next next = pa_candidates(work, &par, d);
-        trg_u32 n = 0u;
+    TRG_GLOBAL trg_u32 *n_links = PA_U32(work, par.at.n_links);
+    TRG_GLOBAL trg_u32 *link_low = PA_U32(work, par.at.link_low);
+    TRG_GLOBAL trg_u32 *link_high = PA_U32(work, par.at.link_high);
 
-        for (trg_u32 e = next.first; e < next.end; e++)
-            n += pa_links_to(work, &par, s, e);
-        PA_U32(work, par.at.n_links)[d] = n;
+    PA_EACH(i, work[par.at.totals + PA_TOTAL_DOUBLETS] * par.gang)
+    {
+        const trg_u32 d = i / par.gang;
+        trg_u32 low = PA_NONE, high = 0u;
+        const trg_u32 n = pa_count_links(work, &par, d, pa_candidates(work, &par, d),
+                                         i & (par.gang - 1u), &low, &high);
+
+        if (par.gang == 1u) {
+            n_links[d] = n;
+            link_low[d] = low;
+            link_high[d] = high;
+        } else if (n) {
+            TRG_ATOMIC_ADD_GLOBAL(&n_links[d], n);
+            TRG_ATOMIC_MIN_GLOBAL(&link_low[d], low);
+            TRG_ATOMIC_MAX_GLOBAL(&link_high[d], high);
+        }
     }
+}
+
+/* Writes the links of doublet d, of which n are wanted; the first and the last one are known. */
+TRG_FN void pa_write_links(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 d, trg_u32 n,
+                           TRG_GLOBAL trg_u32 *link)
+{
+    const trg_u32 low = PA_U32(work, par->at.link_low)[d];
+    const trg_u32 high = PA_U32(work, par->at.link_high)[d];
+    const trg_u32 all = PA_U32(work, par->at.n_links)[d];
+    trg_u32 at = 1u;
+
+    link[0] = low;
+    if (n > 1u && all > 2u) {
+        const struct pa_side s = pa_side_of(work, par, d);
+
+        for (trg_u32 e = low + 1u; e < high && at < n; e++)
+            if (pa_links_to(work, par, s, e))
+                link[at++] = e;
+    }
+    if (at < n)
+        link[at] = high;
+    for (trg_u32 k = 0; k < n && par->longest; k++)
+        PA_U32(work, par->at.has_in)[link[k]] = 1u;
 }
 
 /* After the scan of n_links into rank: the first links of an RoI are written, up to its limit. */
@@ -31,25 +88,21 @@ TRG_KERNEL1(pa_links_fill, trg_u32, work, struct pa_par, par)
 
     PA_EACH(d, work[par.at.totals + PA_TOTAL_DOUBLETS])
     {
-        const struct pa_side s = pa_side_of(work, &par, d);
-        const struct pa_next next = pa_candidates(work, &par, d);
-        const trg_u32 r = pa_roi_of(h_first, par.n_rois, 0u, PA_U32(work, par.at.inner)[d]);
-        const trg_u64 at = rank[d] - rank[start[h_first[r]]];
-        const trg_u32 most = pa_links_most(d_first, &par, r);
-        const trg_u32 first = at < most ? (trg_u32)at : most;
-        const trg_u32 base = pa_links_base(d_first, &par, r) + first;
-        trg_u32 n = 0u;
+        const trg_u32 wanted = PA_U32(work, par.at.n_links)[d];
 
-        for (trg_u32 e = next.first; e < next.end && first + n < most; e++) {
-            if (!pa_links_to(work, &par, s, e))
-                continue;
-            PA_U32(work, par.at.links)[base + n] = e;
-            if (par.longest)
-                PA_U32(work, par.at.has_in)[e] = 1u;
-            n++;
+        if (wanted) {
+            const trg_u32 r = pa_roi_of(h_first, par.n_rois, 0u, PA_U32(work, par.at.inner)[d]);
+            const trg_u64 at = rank[d] - rank[start[h_first[r]]];
+            const trg_u32 most = pa_links_most(d_first, &par, r);
+            const trg_u32 first = at < most ? (trg_u32)at : most;
+            const trg_u32 n = wanted < most - first ? wanted : most - first;
+            const trg_u32 base = pa_links_base(d_first, &par, r) + first;
+
+            if (n)
+                pa_write_links(work, &par, d, n, PA_U32(work, par.at.links) + base);
+            PA_U32(work, par.at.link_first)[d] = base;
+            PA_U32(work, par.at.n_links)[d] = n;
         }
-        PA_U32(work, par.at.link_first)[d] = base;
-        PA_U32(work, par.at.n_links)[d] = n;
     }
 }
 

@@ -7,6 +7,8 @@
 #define PA_STEPS_MAX  8u    /* doublets of a path */
 #define PA_HITS_MAX   9u    /* its hits */
 #define PA_FIT_COLUMN 9u    /* of the collection of paths: where the fit's columns begin */
+#define PA_RANK_MOST  256u  /* doublets of a hit that are put in order by counting */
+#define PA_GANG       4u    /* work-items of a GPU that look for the links of a doublet */
 #define PA_GROUP_MAX  256u  /* largest work-group that the kernels are launched with */
 #define PA_PARTS_MAX  1024u /* groups that share a scan */
 #define PA_FREE       1024u /* links and paths that every RoI may have, however few doublets */
@@ -48,7 +50,7 @@ struct pa_at {
     trg_u32 hit_x, hit_y, hit_z, hit_r; /* float: from the beam spot; distance from the beam line */
     trg_u32 hit_layer;
     trg_u32 start;                 /* [hits + 1] first sorted doublet that begins at the hit */
-    trg_u32 cursor;                /* doublets of it that have their place */
+    trg_u32 count;                 /* [hits + 1] doublets of it, where they have to be sorted */
     trg_u32 best_key, best_path;   /* of the paths that are undecided */
     trg_u32 owner_key, owner_path; /* of those that were accepted */
     /* doublets, in the order of the input */
@@ -60,6 +62,7 @@ struct pa_at {
     trg_u32 outer_r;                   /* float */
     trg_u32 slope, bend;               /* float: dz/dr, and curvature with the beam spot */
     trg_u32 link_first, n_links, has_in; /* links of a doublet; whether one leads to it */
+    trg_u32 link_low, link_high;         /* the first and the last candidate that is a link */
     trg_u32 tally;                       /* [PA_STEPS_MAX][d_room], see pa_tally */
     trg_u32 rank;                        /* 64 bits [doublets + 1]: sum of what came before */
     trg_u32 links;                       /* [links_room] sorted doublets */
@@ -103,6 +106,7 @@ struct pa_par { /* of all launches */
     /* the scan: sums `scan_n` words from `scan_src` on into `scan_dst`, of 32 or 64 bits each */
     trg_u32 scan_src, scan_dst, scan_n, scan_wide;
     trg_u32 level;   /* of pa_tally and pa_grow */
+    trg_u32 gang;    /* work-items that look for the links of a doublet: 1, 2, 4 .. 32 */
     trg_u32 goes_on; /* candidates come behind those of the RoIs before; see pa_place */
     /* limits */
     trg_u32 links_per_doublet, paths_per_doublet, max_paths, max_candidates;

@@ -17,6 +17,7 @@ enum kernel { /* in the order of the table below */
               K_APPLY,
               K_HITS,
               K_STARTS_ONCE,
+              K_IN_ORDER,
               K_COUNT,
               K_SCATTER,
               K_ORDER,
@@ -43,12 +44,12 @@ enum kernel { /* in the order of the table below */
               N_KERNELS
 };
 static const char *const kernel_name[N_KERNELS] = {
-    "pa_scan_sums",  "pa_scan_apply", "pa_hits",       "pa_starts_once", "pa_count",
-    "pa_scatter",    "pa_order",      "pa_gather",     "pa_links_count", "pa_links_fill",
-    "pa_links_sum",  "pa_links_once", "pa_tally",      "pa_roots",       "pa_paths_sum",
-    "pa_totals",     "pa_unrank",     "pa_seed",       "pa_grow",        "pa_depth_count",
-    "pa_depth_walk", "pa_fit_paths",  "pa_duplicates", "pa_select",      "pa_place",
-    "pa_write",      "pa_values"};
+    "pa_scan_sums",   "pa_scan_apply", "pa_hits",       "pa_starts_once", "pa_in_order",
+    "pa_count",       "pa_scatter",    "pa_order",      "pa_gather",      "pa_links_count",
+    "pa_links_fill",  "pa_links_sum",  "pa_links_once", "pa_tally",       "pa_roots",
+    "pa_paths_sum",   "pa_totals",     "pa_unrank",     "pa_seed",        "pa_grow",
+    "pa_depth_count", "pa_depth_walk", "pa_fit_paths",  "pa_duplicates",  "pa_select",
+    "pa_place",       "pa_write",      "pa_values"};
 
 /* ---------------------------------------------------------------- opening */
 
@@ -101,6 +102,7 @@ int pa_open(struct pa_pipeline *p, const struct trg_host *host, const struct pa_
     trg_device_info(device, &p->device);
     p->group = p->device.group_max < PA_GROUP_MAX ? p->device.group_max : PA_GROUP_MAX;
     pa_set_par(config, &p->par);
+    p->par.gang = p->device.pci[0] ? PA_GANG : 1; /* what is plugged in is a GPU */
     r = pa_set_sizes(p);
     if (r == 0)
         r = load_kernels(p, device);
@@ -205,8 +207,10 @@ static void find_starts(struct launch *l)
     run(l, K_HITS, by_hit, "hdw");
     if (l->p->device.is_host)
         run(l, K_STARTS_ONCE, 1, "dw");
+    else
+        run(l, K_IN_ORDER, by_doublet, "dw");
     run(l, K_COUNT, by_doublet, "dw");
-    scan(l, a->start, a->start, a->totals + PA_TOTAL_UNSORTED_HITS, false, l->most_hits);
+    scan(l, a->count, a->start, a->totals + PA_TOTAL_UNSORTED_HITS, false, l->most_hits);
     run(l, K_SCATTER, by_doublet, "w");
     if (!l->p->device.is_host)
         run(l, K_ORDER, by_hit, "w");
@@ -231,7 +235,7 @@ static void find_links(struct launch *l)
         run(l, K_LINKS_ONCE, by_roi, "w");
         return;
     }
-    run(l, K_LINKS_COUNT, by_doublet, "w");
+    run(l, K_LINKS_COUNT, groups_for(l->p, (uint64_t)l->most_doublets * l->par.gang), "w");
     scan(l, a->n_links, a->rank, a->totals + PA_TOTAL_DOUBLETS, true, l->most_doublets);
     run(l, K_LINKS_FILL, by_doublet, "w");
     run(l, K_LINKS_SUM, by_roi, "w");

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Phase 1: per hit, the doublets that start there; and the sums over a batch that all phases use.
  *
- * pa_hits -> pa_count -> scan -> pa_scatter -> pa_order -> pa_gather
+ * pa_hits -> pa_in_order -> pa_count -> scan -> pa_scatter -> pa_order -> pa_gather
  *
- * On the CPU pa_starts_once comes after pa_hits: where doublets are in order of their inner hit, as
- * the plugin kdtree makes them, it does all of it, and the others find nothing to do.
+ * Where doublets are in order of their inner hit and all are used, as the plugin kdtree makes them,
+ * pa_in_order does it, pa_order finds where those of each hit begin, and the others have nothing to
+ * do: no counter is shared.  On the CPU pa_starts_once is in the place of pa_in_order.
  */
 #include "links.h"
 #include "scan.h"
@@ -93,10 +94,7 @@ TRG_KERNEL3(pa_hits, const trg_u8, hits, const trg_u8, doublets, trg_u32, work, 
         PA_U32(work, par.at.hit_layer)[i] = layer[i];
     }
     PA_EACH(k, n + 1u)
-    {
-        PA_U32(work, par.at.start)[k] = 0u;
-        PA_U32(work, par.at.cursor)[k] = 0u;
-    }
+    PA_U32(work, par.at.count)[k] = 0u;
     PA_EACH(r, par.n_rois + 1u)
     {
         PA_U32(work, par.at.h_first)[r] = h_first[r] - h_first[0];
@@ -105,15 +103,14 @@ TRG_KERNEL3(pa_hits, const trg_u8, hits, const trg_u8, doublets, trg_u32, work, 
     PA_EACH(s, par.n_rois * (trg_u32)(sizeof(struct pa_summary) / 4u))
     PA_U32(work, par.at.summary)[s] = 0u;
     PA_EACH(t, PA_TOTALS)
-    {
-        trg_u32 value = 0u;
+    work[par.at.totals + t] = t == PA_TOTAL_HITS ? n : 0u;
+}
 
-        if (t == PA_TOTAL_HITS || t == PA_TOTAL_UNSORTED_HITS)
-            value = n;
-        if (t == PA_TOTAL_UNSORTED)
-            value = d_first[par.n_rois] - d_first[0];
-        work[par.at.totals + t] = value;
-    }
+/* Says that all n doublets of the input are to be sorted.  Many may say it at once. */
+TRG_FN void pa_must_sort(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 n)
+{
+    work[par->at.totals + PA_TOTAL_UNSORTED] = n;
+    work[par->at.totals + PA_TOTAL_UNSORTED_HITS] = work[par->at.totals + PA_TOTAL_HITS];
 }
 
 /* The hits of doublet number i of the input, in an RoI whose n hits begin at `first`; whether it
@@ -131,6 +128,14 @@ TRG_FN trg_u32 pa_hits_of(TRG_GLOBAL const trg_u8 *doublets, TRG_GLOBAL const tr
     return (trg_u32)(inner < n && outer < n &&
                      pa_may_use(layer[inner], layer[outer], par->last_barrel, par->discs,
                                 par->layers_skipped));
+}
+
+/* Nobody has found a link of doublet d; see pa_links_count. */
+TRG_FN void pa_clear_links(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 d)
+{
+    PA_U32(work, par->at.n_links)[d] = 0u;
+    PA_U32(work, par->at.link_low)[d] = PA_NONE;
+    PA_U32(work, par->at.link_high)[d] = 0u;
 }
 
 /* What linking reads of a doublet, to place d of the sorted ones. */
@@ -151,13 +156,15 @@ TRG_FN void pa_store_doublet(TRG_GLOBAL trg_u32 *work, const struct pa_par *par,
     PA_F32(work, par->at.outer_r)[d] = to_r;
     if (par->longest)
         PA_U32(work, par->at.has_in)[d] = 0u;
+    if (par->gang > 1u)
+        pa_clear_links(work, par, d);
     if (par->align == PA_ALIGN_SLOPE)
         PA_F32(work, par->at.slope)[d] = (z[to] - z[from]) / (hit_r[to] - hit_r[from]);
     if (par->curvature == PA_CURVE_SIMILAR)
         PA_F32(work, par->at.bend)[d] = pa_bend(x[from], y[from], x[to], y[to]);
 }
 
-/* One work-item.  When a doublet is met that is not in order, what was done is forgotten. */
+/* One work-item.  When a doublet is met that is not in order, all of them are to be sorted. */
 TRG_KERNEL2(pa_starts_once, const trg_u8, doublets, trg_u32, work, struct pa_par, par)
 {
     TRG_GLOBAL const trg_u32 *d_first = PA_U32(work, par.at.d_first);
@@ -179,8 +186,7 @@ TRG_KERNEL2(pa_starts_once, const trg_u8, doublets, trg_u32, work, struct pa_par
             if (!pa_hits_of(doublets, work, &par, first, of_roi, i, &from, &to))
                 continue;
             if (from + 1u < h) {
-                while (h)
-                    start[--h] = 0u;
+                pa_must_sort(work, &par, d_first[par.n_rois]);
                 return;
             }
             while (h <= from)
@@ -191,11 +197,45 @@ TRG_KERNEL2(pa_starts_once, const trg_u8, doublets, trg_u32, work, struct pa_par
     while (h <= n_hits)
         start[h++] = n;
     work[par.at.totals + PA_TOTAL_DOUBLETS] = n;
-    work[par.at.totals + PA_TOTAL_UNSORTED] = 0u;
-    work[par.at.totals + PA_TOTAL_UNSORTED_HITS] = 0u;
 }
 
-/* Checks the doublets, and counts those of each inner hit. */
+/* Takes the doublets as they come, in the hope that all are used and in order. */
+TRG_KERNEL2(pa_in_order, const trg_u8, doublets, trg_u32, work, struct pa_par, par)
+{
+    TRG_SHARED trg_u32 disorder; /* one of a group tells it for all */
+    TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
+    TRG_GLOBAL const trg_u32 *d_first = PA_U32(work, par.at.d_first);
+    const trg_u32 base = TRG_OFFSETS(doublets, par.doublets)[0], n = d_first[par.n_rois];
+    TRG_GLOBAL const trg_u32 *inner = TRG_COLUMN(trg_u32, doublets, par.doublets, 0) + base;
+    trg_u32 r = 0u;
+
+    if (TRG_LID == 0u)
+        disorder = 0u;
+    TRG_BARRIER();
+    PA_EACH(i, n)
+    {
+        trg_u32 from, to, first;
+
+        if (work[par.at.totals + PA_TOTAL_UNSORTED])
+            continue; /* somebody else has seen that there is no hope */
+        r = pa_roi_of(d_first, par.n_rois, r, i);
+        first = h_first[r];
+        if (pa_hits_of(doublets, work, &par, first, h_first[r + 1u] - first, base + i, &from,
+                       &to) &&
+            (i == d_first[r] || inner[i - 1u] <= inner[i]))
+            pa_store_doublet(work, &par, i, from, to);
+        else
+            TRG_ATOMIC_OR_LOCAL(&disorder, 1u);
+    }
+    TRG_BARRIER();
+    if (TRG_LID == 0u && disorder)
+        pa_must_sort(work, &par, n);
+    if (TRG_LID == 0u && TRG_GID == 0u)
+        work[par.at.totals + PA_TOTAL_DOUBLETS] = n;
+}
+
+/* Checks the doublets, and counts those of each inner hit; `n_links` takes the place of each among
+ * them. */
 TRG_KERNEL2(pa_count, const trg_u8, doublets, trg_u32, work, struct pa_par, par)
 {
     TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
@@ -214,24 +254,20 @@ TRG_KERNEL2(pa_count, const trg_u8, doublets, trg_u32, work, struct pa_par, par)
         PA_U32(work, par.at.from)[i] = may_use ? from : PA_NONE;
         PA_U32(work, par.at.to)[i] = to;
         if (may_use)
-            PA_COUNT(&PA_U32(work, par.at.start)[from]);
+            PA_U32(work, par.at.n_links)[i] = PA_COUNT(&PA_U32(work, par.at.count)[from]);
     }
 }
 
-/* Gives each doublet a place among those of its inner hit.  With one work-item they stay in
- * order; otherwise pa_order puts them in order. */
+/* Lists the doublets of each inner hit.  With one work-item they stay in order; otherwise pa_order
+ * and pa_gather put them in order. */
 TRG_KERNEL1(pa_scatter, trg_u32, work, struct pa_par, par)
 {
     TRG_GLOBAL const trg_u32 *from = PA_U32(work, par.at.from);
 
     PA_EACH(i, work[par.at.totals + PA_TOTAL_UNSORTED])
-    {
-        if (from[i] != PA_NONE) {
-            const trg_u32 at = PA_COUNT(&PA_U32(work, par.at.cursor)[from[i]]);
-
-            PA_U32(work, par.at.order)[PA_U32(work, par.at.start)[from[i]] + at] = i;
-        }
-    }
+    if (from[i] != PA_NONE)
+        PA_U32(work, par.at.order)
+    [PA_U32(work, par.at.start)[from[i]] + PA_U32(work, par.at.n_links)[i]] = i;
 }
 
 /* Moves a[top] down until a[0 .. n - 1] is a heap again. */
@@ -252,20 +288,9 @@ TRG_FN void pa_sift(TRG_GLOBAL trg_u32 *a, trg_u32 top, trg_u32 n)
     a[top] = value;
 }
 
-/* Sorts a few numbers by insertion, many with a heap. */
+/* Sorts with a heap. */
 TRG_FN void pa_sort(TRG_GLOBAL trg_u32 *a, trg_u32 n)
 {
-    if (n <= 32u) {
-        for (trg_u32 i = 1u; i < n; i++) {
-            const trg_u32 value = a[i];
-            trg_u32 k = i;
-
-            for (; k > 0u && a[k - 1u] > value; k--)
-                a[k] = a[k - 1u];
-            a[k] = value;
-        }
-        return;
-    }
     for (trg_u32 i = n / 2u; i > 0u; i--)
         pa_sift(a, i - 1u, n);
     for (trg_u32 last = n - 1u; last > 0u; last--) {
@@ -277,27 +302,62 @@ TRG_FN void pa_sort(TRG_GLOBAL trg_u32 *a, trg_u32 n)
     }
 }
 
-/* Puts the doublets of each hit in the order of the input. */
-TRG_KERNEL1(pa_order, trg_u32, work, struct pa_par, par)
+/* The first of n sorted doublets whose inner hit is not before h. */
+TRG_FN trg_u32 pa_first_from(TRG_GLOBAL const trg_u32 *inner, trg_u32 n, trg_u32 h)
 {
-    TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
+    trg_u32 low = 0u, high = n;
 
-    PA_EACH(h, work[par.at.totals + PA_TOTAL_UNSORTED_HITS])
-    pa_sort(PA_U32(work, par.at.order) + start[h], start[h + 1u] - start[h]);
+    while (low < high) {
+        const trg_u32 middle = low + (high - low) / 2u;
+
+        if (inner[middle] < h)
+            low = middle + 1u;
+        else
+            high = middle;
+    }
+    return low;
 }
 
-/* Brings together what linking reads of each sorted doublet. */
+/* Puts the doublets of hits that have many in the order of the input; where all doublets came in
+ * order, finds where those of each hit begin. */
+TRG_KERNEL1(pa_order, trg_u32, work, struct pa_par, par)
+{
+    TRG_GLOBAL trg_u32 *start = PA_U32(work, par.at.start);
+    const trg_u32 sorts = work[par.at.totals + PA_TOTAL_UNSORTED];
+    const trg_u32 n_hits = work[par.at.totals + PA_TOTAL_HITS];
+
+    PA_EACH(h, n_hits + 1u)
+    {
+        if (!sorts)
+            start[h] = pa_first_from(PA_U32(work, par.at.inner),
+                                     work[par.at.totals + PA_TOTAL_DOUBLETS], h);
+        else if (h < n_hits && start[h + 1u] - start[h] > PA_RANK_MOST)
+            pa_sort(PA_U32(work, par.at.order) + start[h], start[h + 1u] - start[h]);
+    }
+}
+
+/* Brings together what linking reads of each sorted doublet.  What is not in order yet finds its
+ * place by counting those of its hit that came before it. */
 TRG_KERNEL1(pa_gather, trg_u32, work, struct pa_par, par)
 {
+    TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
+    TRG_GLOBAL const trg_u32 *order = PA_U32(work, par.at.order);
     const trg_u32 n_hits = work[par.at.totals + PA_TOTAL_UNSORTED_HITS];
-    const trg_u32 n = n_hits ? PA_U32(work, par.at.start)[n_hits] : 0u;
+    const trg_u32 n = n_hits ? start[n_hits] : 0u;
 
     PA_EACH(d, n)
     {
-        const trg_u32 i = PA_U32(work, par.at.order)[d];
+        const trg_u32 i = order[d], from = PA_U32(work, par.at.from)[i];
+        const trg_u32 first = start[from], end = start[from + 1u];
+        trg_u32 to = d;
 
-        pa_store_doublet(work, &par, d, PA_U32(work, par.at.from)[i], PA_U32(work, par.at.to)[i]);
+        if (TRG_GROUPS * TRG_LSIZE > 1u && end - first <= PA_RANK_MOST) {
+            to = first;
+            for (trg_u32 k = first; k < end; k++)
+                to += (trg_u32)(order[k] < i);
+        }
+        pa_store_doublet(work, &par, to, from, PA_U32(work, par.at.to)[i]);
     }
-    if (TRG_GID == 0u && TRG_LID == 0u && n)
+    if (TRG_GID == 0u && TRG_LID == 0u && n_hits)
         work[par.at.totals + PA_TOTAL_DOUBLETS] = n;
 }

@@ -199,6 +199,7 @@ static void check_scene(const struct scene *s)
         for (uint32_t gang = 1; gang <= (device->info.is_host ? 1u : 32u); gang *= 4)
             check_search(s, f, q, KD_SEARCH_BREADTH_FIRST, gang, gang % 3 ? 64 : 0);
         check_search(s, f, q, KD_SEARCH_BREADTH_FIRST, 32, 20000);
+        check_search(s, f, q, KD_SEARCH_AUTO, 4u << s->k % 4, 0);
         kd_forest_free(f);
         trg_queue_free(q);
     }

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench.h - what the parts of bench_kdtree share. */
+#ifndef KDTREE_BENCH_H
+#define KDTREE_BENCH_H
+#include <stdbool.h>
+
+#include "devices.h"
+#include "kdtree.h"
+#include "result.h"
+
+struct row {
+    const char *figure, *device, *how, *unit;
+    bool higher;
+    double goal;
+    const char *baseline;
+    double baseline_value;
+};
+
+struct bench { /* as the command line says */
+    bool is_quick;
+    uint32_t runs;
+};
+extern struct bench bench;
+
+void die(const char *what) __attribute__((noreturn));
+/* A row of the table, and of the JSON file. */
+void tell(const struct row *row, const struct result *r);
+/* Time: of this thread on a core for what runs there (`host`), so that other programs disturb it
+ * less; of the wall for other devices. */
+double seconds(bool host);
+const char *name_of(const struct device *device);
+
+float random_unit(uint64_t *state);
+/* Uniform in the unit cube, [k][n]; the caller frees them. */
+float *make_points(uint32_t k, uint32_t n);
+/* A forest with these points for one tree, which is not built; NULL: not enough memory. */
+struct kd_forest *plant(const struct device *device, struct trg_queue *q, uint32_t k, uint32_t n,
+                        const float *points);
+
+void bench_build(void);
+/* Boxes with so many of the points in each; `goal`: million queries/s by hand. */
+void bench_search(uint32_t k, uint32_t points, double hits, double goal);
+/* The same with gangs from 1 to 32 on GPUs, as given and as the most that KD_SEARCH_AUTO may take.
+ */
+void bench_gangs(void);
+#endif

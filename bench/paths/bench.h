@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench.h - what the parts of bench_paths share. */
+#ifndef PATHS_BENCH_H
+#define PATHS_BENCH_H
+#include "phases.h"
+
+#define RUNS_MAX 31u
+
+struct sample {
+    const char *name;
+    const struct roi *rois;
+    uint32_t n;                 /* RoIs */
+    const char *const *options; /* of the plugin */
+    double goal_us[2], base_us; /* for one RoI: one core, CUDA; baseline; 0: none */
+};
+
+extern struct algo_host host;
+
+/* A line of the JSON file; goal, base: 0 where there is none. */
+void tell(const char *figure, const char *device, double value, const char *unit, double spread,
+          double goal, double base);
+/* The defaults, and these options. */
+void set(struct pa_config *c, const char *const *options, const char *growth);
+/* Medians of all that is timed; a negative number on failure. */
+int measure(struct lane *l, struct timing *ret, double *ret_spread);
+uint32_t cores(void);
+/* RoIs a second of n lanes on the CPU, each with the batch that one of them does in `once_us`. */
+void side_by_side(const struct sample *s, uint32_t n, double once_us);
+
+/* The sample with more and more threads: lanes on the CPU; on other devices wider launches, and
+ * larger gangs.  `backend`: only this one; NULL: all. */
+void curves(const struct sample *s, const char *backend);
+#endif

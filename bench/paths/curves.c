@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.h"
+
+/* One point of a curve: the three phases, us for each RoI. */
+static void point(const struct sample *s, struct lane *l, const char *device, const char *what,
+                  uint32_t n)
+{
+    static const char *const phases[] = {"starts", "links", "paths"};
+    struct timing t;
+    char figure[160];
+    double spread;
+
+    if (measure(l, &t, &spread) < 0)
+        return;
+    printf("%-14s %4u %-26.26s %-12s %6u", s->name, s->n, device, what, n);
+    for (uint32_t k = 0; k < 3; k++) {
+        printf(" %10.1f", t.phase[k] / s->n);
+        snprintf(figure, sizeof figure, "curve: %s, %u RoIs, %s, %s %u: %s, each RoI", s->name,
+                 s->n, device, what, n, phases[k]);
+        tell(figure, device, t.phase[k] / s->n, "us", spread, 0, 0);
+    }
+    printf("\n");
+    fflush(stdout);
+}
+
+static void on_gpu(const struct sample *s, const char *backend, struct trg_device *d)
+{
+    struct trg_device_info info;
+    struct pa_config c;
+    struct lane *l;
+    char name[64];
+
+    trg_device_info(d, &info);
+    snprintf(name, sizeof name, "%s %.40s", backend, info.name);
+    set(&c, s->options, "auto");
+    if (lane_open(&host, d, &c, s->rois, s->n, &l) < 0)
+        return;
+    for (uint32_t units = 1; units < info.units; units *= 2) {
+        lane_width(l, units, 0);
+        point(s, l, name, "units", units);
+    }
+    lane_width(l, info.units, 0);
+    point(s, l, name, "units", info.units);
+    for (uint32_t gang = 1; gang <= 32; gang *= 2) {
+        lane_width(l, 0, gang);
+        point(s, l, name, "gang", gang);
+    }
+    lane_close(l);
+}
+
+static void on_cores(const struct sample *s)
+{
+    struct trg_device *cpu;
+    struct pa_config c;
+    struct timing t;
+    struct lane *l;
+    double spread;
+    int r;
+
+    set(&c, s->options, "auto");
+    if (backends_device(host.backends, "cpu", 0, &cpu) < 0 ||
+        lane_open(&host, cpu, &c, s->rois, s->n, &l) < 0)
+        return;
+    r = measure(l, &t, &spread);
+    lane_close(l);
+    for (uint32_t n = 1; r == 0 && n < cores(); n *= 2)
+        side_by_side(s, n, t.wall);
+    if (r == 0)
+        side_by_side(s, cores(), t.wall);
+}
+
+void curves(const struct sample *s, const char *backend)
+{
+    for (uint32_t i = 0; i < backends_count(host.backends); i++) {
+        uint32_t devices;
+        const char *name = backends_name(host.backends, i, &devices);
+        struct trg_device *d;
+
+        if (backend && strcmp(backend, name) != 0)
+            continue;
+        if (!strcmp(name, "cpu"))
+            on_cores(s);
+        else if (backends_device(host.backends, name, 0, &d) == 0)
+            on_gpu(s, name, d);
+    }
+}
