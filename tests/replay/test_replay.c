@@ -357,7 +357,7 @@ static void a_pace_is_kept(void **state)
         o.pace = paces[i];
         o.rois = 500;
         play(state, &f, &o, &r);
-            assert_true(replay_is_whole(&r));
+        assert_true(replay_is_whole(&r));
         assert_true(r.seconds > 0.07); /* 0.1 on a machine that has time */
         replay_result_fini(&r);
         unlink(f.endpoint + strlen("ipc://"));
