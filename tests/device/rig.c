@@ -24,6 +24,17 @@ void rig_end(struct rig *r)
     trg_module_free(r->module);
 }
 
+void rig_each(void (*test)(struct rig *))
+{
+    for (uint32_t i = 0; i < devices_count(); i++) {
+        struct rig r;
+
+        rig_begin(&r, devices_get(i));
+        test(&r);
+        rig_end(&r);
+    }
+}
+
 struct trg_buffer *rig_buffer(struct rig *r, enum trg_mem mem, size_t bytes)
 {
     struct trg_buffer *buffer = NULL;

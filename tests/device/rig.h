@@ -17,6 +17,8 @@ struct rig {
 
 void rig_begin(struct rig *r, struct device *device);
 void rig_end(struct rig *r);
+/* Runs a test on each device of the backend, with a rig of its own. */
+void rig_each(void (*test)(struct rig *));
 
 struct trg_buffer *rig_buffer(struct rig *r, enum trg_mem mem, size_t bytes);
 struct trg_kernel *rig_kernel(struct rig *r, const char *name);

@@ -21,17 +21,6 @@
 static const uint32_t group_sizes[] = {1, 2, 3, 7, 32, 33, 64, 100, 128, 255, 256};
 #define N_SIZES (sizeof group_sizes / sizeof group_sizes[0])
 
-static void each(void (*test)(struct rig *))
-{
-    for (uint32_t i = 0; i < devices_count(); i++) {
-        struct rig r;
-
-        rig_begin(&r, devices_get(i));
-        test(&r);
-        rig_end(&r);
-    }
-}
-
 static void check_args(struct rig *r)
 {
     static uint32_t in[7][N], got[N];
@@ -73,7 +62,7 @@ static void check_args(struct rig *r)
 static void test_args(void **state)
 {
     (void)state;
-    each(check_args);
+    rig_each(check_args);
 }
 
 /* Values are taken when the launch is enqueued, not when it runs. */
@@ -106,7 +95,7 @@ static void check_values(struct rig *r)
 static void test_values(void **state)
 {
     (void)state;
-    each(check_values);
+    rig_each(check_values);
 }
 
 static void check_groups(struct rig *r)
@@ -142,7 +131,7 @@ static void check_groups(struct rig *r)
 static void test_groups(void **state)
 {
     (void)state;
-    each(check_groups);
+    rig_each(check_groups);
 }
 
 static void check_own(const uint32_t *own, uint32_t groups, const uint32_t *want)
@@ -199,7 +188,7 @@ static void check_atomics(struct rig *r)
 static void test_atomics(void **state)
 {
     (void)state;
-    each(check_atomics);
+    rig_each(check_atomics);
 }
 
 #define ROIS        5u
@@ -271,7 +260,7 @@ static void test_layout(void **state)
 {
     (void)state;
     _Static_assert(TRG_COLUMNS_MAX == TRG_COLUMNS_MAX_DEV, "one span for hosts and devices");
-    each(check_layout);
+    rig_each(check_layout);
 }
 
 /* What the kernel computes, step by step through volatile, which no compiler contracts. */
@@ -321,7 +310,7 @@ static void check_floats(struct rig *r)
 static void test_floats(void **state)
 {
     (void)state;
-    each(check_floats);
+    rig_each(check_floats);
 }
 
 static void check_refusals(struct rig *r)
@@ -358,7 +347,7 @@ static void check_refusals(struct rig *r)
 static void test_refusals(void **state)
 {
     (void)state;
-    each(check_refusals);
+    rig_each(check_refusals);
 }
 
 int main(int argc, char **argv)

@@ -12,18 +12,6 @@
 #define WORDS 5000u
 #define BYTES (WORDS * 4u)
 
-/* Runs a test on each device of the backend. */
-static void each(void (*test)(struct rig *))
-{
-    for (uint32_t i = 0; i < devices_count(); i++) {
-        struct rig r;
-
-        rig_begin(&r, devices_get(i));
-        test(&r);
-        rig_end(&r);
-    }
-}
-
 static void check_addresses(struct rig *r)
 {
     struct trg_buffer *pinned = rig_buffer(r, TRG_MEM_PINNED, 13);
@@ -41,7 +29,7 @@ static void check_addresses(struct rig *r)
 static void test_addresses(void **state)
 {
     (void)state;
-    each(check_addresses);
+    rig_each(check_addresses);
 }
 
 static void check_sizes(struct rig *r)
@@ -60,7 +48,7 @@ static void check_sizes(struct rig *r)
 static void test_sizes(void **state)
 {
     (void)state;
-    each(check_sizes);
+    rig_each(check_sizes);
 }
 
 /* A model in host memory does the same as the device, with random places and lengths. */
@@ -121,7 +109,7 @@ static void check_copies(struct rig *r)
 static void test_copies(void **state)
 {
     (void)state;
-    each(check_copies);
+    rig_each(check_copies);
 }
 
 static void check_bounds(struct rig *r)
@@ -156,7 +144,7 @@ static void check_bounds(struct rig *r)
 static void test_bounds(void **state)
 {
     (void)state;
-    each(check_bounds);
+    rig_each(check_bounds);
 }
 
 /* Device memory has no host address, so it cannot be the host's side of a transfer. */
@@ -176,7 +164,7 @@ static void check_sides(struct rig *r)
 static void test_sides(void **state)
 {
     (void)state;
-    each(check_sides);
+    rig_each(check_sides);
 }
 
 int main(int argc, char **argv)

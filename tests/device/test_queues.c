@@ -17,17 +17,6 @@
 #define N     256u
 #define STEPS 2000u
 
-static void each(void (*test)(struct rig *))
-{
-    for (uint32_t i = 0; i < devices_count(); i++) {
-        struct rig r;
-
-        rig_begin(&r, devices_get(i));
-        test(&r);
-        rig_end(&r);
-    }
-}
-
 static int launch_chain(struct trg_queue *q, struct trg_kernel *k, struct trg_buffer *b,
                         uint32_t steps)
 {
@@ -86,7 +75,7 @@ static void check_order(struct rig *r)
 static void test_order(void **state)
 {
     (void)state;
-    each(check_order);
+    rig_each(check_order);
 }
 
 static void check_events(struct rig *r)
@@ -128,7 +117,7 @@ static void check_events(struct rig *r)
 static void test_events(void **state)
 {
     (void)state;
-    each(check_events);
+    rig_each(check_events);
 }
 
 /* Two queues hand one buffer back and forth, held together by events alone. */
@@ -166,7 +155,7 @@ static void check_two_queues(struct rig *r)
 static void test_two_queues(void **state)
 {
     (void)state;
-    each(check_two_queues);
+    rig_each(check_two_queues);
 }
 
 struct call {             /* what a host call saw */
@@ -222,7 +211,7 @@ static void check_host_calls(struct rig *r)
 static void test_host_calls(void **state)
 {
     (void)state;
-    each(check_host_calls);
+    rig_each(check_host_calls);
 }
 
 struct worker { /* a lane: a thread with a queue of its own, kernels shared */
@@ -287,7 +276,7 @@ static void check_threads(struct rig *r)
 static void test_threads(void **state)
 {
     (void)state;
-    each(check_threads);
+    rig_each(check_threads);
 }
 
 int main(int argc, char **argv)

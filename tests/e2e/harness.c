@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "harness.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
 #include <setjmp.h>
@@ -216,6 +217,23 @@ void server_wait_counter(struct server *s, const char *name, uint64_t value)
                      (unsigned long long)value);
         nap();
     }
+}
+
+void server_debug_file(const struct server *s, char *ret_path, size_t bytes)
+{
+    char folder[128];
+    const struct dirent *e;
+    DIR *d;
+
+    snprintf(folder, sizeof folder, "%s/debug", s->folder);
+    d = opendir(folder);
+    assert_non_null(d);
+    ret_path[0] = '\0';
+    while ((e = readdir(d)) != NULL)
+        if (strstr(e->d_name, ".roi"))
+            snprintf(ret_path, bytes, "%s/%s", folder, e->d_name);
+    closedir(d);
+    assert_true(ret_path[0]);
 }
 
 /* ---------------------------------------------------------------- one connection */

@@ -38,6 +38,8 @@ char *server_ask(struct server *s, const char *command);
 uint64_t server_counter(struct server *s, const char *name);
 /* Fails unless received = accepted + rejected + failed + in_flight. */
 void server_check_ledger(struct server *s);
+/* The file of the debug stream; there must be one. */
+void server_debug_file(const struct server *s, char *ret_path, size_t bytes);
 /* Waits until a counter has a value, at most 10 s. */
 void server_wait_counter(struct server *s, const char *name, uint64_t value);
 

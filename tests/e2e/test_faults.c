@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plugins, clients, wires and disks that misbehave; each ends in the conservation law. */
-#include <dirent.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -244,24 +243,6 @@ static void a_full_disk(void **state)
     end_well(&s, &l);
 }
 
-/* Finds the debug stream's file. */
-static void debug_file(const struct server *s, char *path, size_t bytes)
-{
-    char folder[128];
-    DIR *d;
-    const struct dirent *e;
-
-    snprintf(folder, sizeof folder, "%s/debug", s->folder);
-    d = opendir(folder);
-    assert_non_null(d);
-    path[0] = '\0';
-    while ((e = readdir(d)) != NULL)
-        if (strstr(e->d_name, ".roi"))
-            snprintf(path, bytes, "%s/%s", folder, e->d_name);
-    closedir(d);
-    assert_true(path[0]);
-}
-
 /* What the debug stream keeps is the RoI that was sent. */
 static void the_debug_stream_keeps_the_roi(void **state)
 {
@@ -283,7 +264,7 @@ static void the_debug_stream_keeps_the_roi(void **state)
     link_send_rois(&l, &bad, 1);
     link_collect(&l, 42, 1, NULL);
     server_wait_counter(&s, "debug_written", 1);
-    debug_file(&s, path, sizeof path);
+    server_debug_file(&s, path, sizeof path);
     assert_int_equal(roifile_open(path, &file), 0);
     assert_int_equal(roifile_next(file, &bytes, &n), 1);
     batch = trigd__v1__roi_batch__unpack(NULL, n, bytes);

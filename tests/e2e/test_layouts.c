@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spacepoints sent as floats and as 16-bit numbers: the same decision of the same values, and the
  * debug stream keeps what came. */
-#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -146,23 +145,6 @@ static void the_same_decision(void **state)
         drop_pair(&pair[i]);
 }
 
-static void debug_file(const struct server *s, char *path, size_t bytes)
-{
-    char folder[128];
-    const struct dirent *e;
-    DIR *d;
-
-    snprintf(folder, sizeof folder, "%s/debug", s->folder);
-    d = opendir(folder);
-    assert_non_null(d);
-    path[0] = '\0';
-    while ((e = readdir(d)) != NULL)
-        if (strstr(e->d_name, ".roi"))
-            snprintf(path, bytes, "%s/%s", folder, e->d_name);
-    closedir(d);
-    assert_true(path[0]);
-}
-
 /* The record holds the RoI as it was sent, byte for byte. */
 static void same_record(struct roifile_reader *file, const Trigd__V1__Roi *want)
 {
@@ -203,7 +185,7 @@ static void the_debug_stream_keeps_numbers(void **state)
         link_collect(&l, 42, 1, NULL);
     }
     server_wait_counter(&s, "debug_written", 2);
-    debug_file(&s, path, sizeof path);
+    server_debug_file(&s, path, sizeof path);
     assert_int_equal(roifile_open(path, &file), 0);
     same_record(file, roi);
     same_record(file, roi);

@@ -15,16 +15,8 @@
 #include <cmocka.h>
 
 #include "counts.h"
+#include "sanitized.h"
 #include "sharer.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SANITIZED 1
-#endif
 
 #define N      300u /* spacepoints */
 #define BATCH  32u

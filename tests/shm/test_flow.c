@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The same conversation as over ZeroMQ: credits, decisions, Busy, Error, drain, heartbeats. */
-#include <dirent.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -214,21 +213,13 @@ static void overruns(void **state)
 /* RoIs in the debug stream's file; each has the spacepoints that were sent. */
 static uint32_t count_kept(const struct server *s, uint32_t n_points)
 {
-    char folder[128], path[512] = "";
+    char path[512];
     struct roifile_reader *file;
-    struct dirent *entry;
     const void *bytes;
     uint32_t n = 0;
     size_t size;
-    DIR *d;
 
-    snprintf(folder, sizeof folder, "%s/debug", s->folder);
-    d = opendir(folder);
-    assert_non_null(d);
-    while ((entry = readdir(d)) != NULL)
-        if (entry->d_name[0] != '.')
-            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-    closedir(d);
+    server_debug_file(s, path, sizeof path);
     assert_int_equal(roifile_open(path, &file), 0);
     while (roifile_next(file, &bytes, &size) == 1) {
         Trigd__V1__RoiBatch *b = trigd__v1__roi_batch__unpack(NULL, size, bytes);

@@ -4,21 +4,14 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "sanitized.h"
+
 static _Atomic uint64_t count;
 
 uint64_t mallocs(void)
 {
     return atomic_load(&count);
 }
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SANITIZED 1
-#endif
 
 #ifdef IS_SANITIZED
 int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void *, size_t),
