@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/lane.h"
 #include "config.h"
 #include "hough.program.h"
 
@@ -49,8 +50,8 @@ struct trg_algo {
         *offsets, *write;
     struct trg_buffer *trig;
     struct hg_par par[HG_PASSES];
-    struct trg_span out[PRODUCTS]; /* fixed places */
-    size_t out_bytes[PRODUCTS];
+    struct block out[PRODUCTS];
+    struct buffers buffers;
     struct slot slot[SLOTS_MAX];
 };
 
@@ -71,36 +72,11 @@ static void output_items(const void *config, const uint32_t *n_in, uint32_t *n_o
         n_out[k] = most_items(k, n_in[0]);
 }
 
-static uint32_t align(uint32_t at)
-{
-    return (at + 63u) & ~63u;
-}
-
-/* Where everything lies in the block of product k, whose columns are all 4 bytes wide. */
-static void lay_out(struct trg_algo *a, uint32_t k)
-{
-    const uint32_t n = a->limits.max_rois, items = most_items(k, a->limits.max_items);
-    uint32_t at = align(n * (uint32_t)sizeof(struct trg_roi_info));
-
-    a->out[k].n_items = items;
-    a->out[k].offsets = at;
-    at = align(at + (n + 1u) * 4u);
-    for (uint32_t c = 0; c < trg_kind_info(kinds[k])->n_columns; c++) {
-        a->out[k].column[c] = at;
-        at = align(at + (items + 1u) * 4u);
-    }
-    a->out_bytes[k] = at;
-}
-
 static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
 {
     const size_t n = a->limits.max_rois, items = a->par[0].items_room;
     const size_t windows = n * a->par[0].bins_room;
-    const struct {
-        enum trg_mem mem;
-        size_t bytes;
-        struct trg_buffer **buffer;
-    } list[] = {
+    const struct buffer_wish list[] = {
         {TRG_MEM_DEVICE, items * 4, &s->used},
         {TRG_MEM_DEVICE, items * 4, &s->best},
         {TRG_MEM_DEVICE, n * (a->par[0].bins_room + (size_t)1) * 4, &s->starts},
@@ -113,84 +89,47 @@ static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
         {TRG_MEM_DEVICE, n * a->par[0].cands_room * HG_CAND_WORDS * 4, &s->cands},
         {TRG_MEM_DEVICE, (items / 3 + n + 1) * sizeof(struct hg_cand), &s->tracks},
         {TRG_MEM_DEVICE, n * sizeof(struct hg_summary), &s->summaries},
-        {TRG_MEM_DEVICE, a->out_bytes[0], &s->out[0]},
-        {TRG_MEM_DEVICE, a->out_bytes[1], &s->out[1]},
+        {TRG_MEM_DEVICE, a->out[0].bytes, &s->out[0]},
+        {TRG_MEM_DEVICE, a->out[1].bytes, &s->out[1]},
         {TRG_MEM_PINNED, n * sizeof(struct hg_summary), &s->summaries_host},
-        {TRG_MEM_PINNED, a->out_bytes[0], &s->out_host[0]},
-        {TRG_MEM_PINNED, a->out_bytes[1], &s->out_host[1]},
+        {TRG_MEM_PINNED, a->out[0].bytes, &s->out_host[0]},
+        {TRG_MEM_PINNED, a->out[1].bytes, &s->out_host[1]},
     };
 
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        int r = trg_buffer_new(d, list[i].mem, list[i].bytes, list[i].buffer);
-
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    return buffers_new(&a->buffers, d, list, sizeof list / sizeof *list);
 }
 
-/* Brings the table of angles to the device. */
 static int load_trig(struct trg_algo *a, struct trg_device *d)
 {
-    const size_t bytes = sizeof(float) * HOUGH_TRIG;
-    struct trg_buffer *host = NULL;
-    struct trg_queue *q = NULL;
-    int r = trg_buffer_new(d, TRG_MEM_PINNED, bytes, &host);
+    float table[HOUGH_TRIG] = {0};
 
-    if (r == 0)
-        r = trg_buffer_new(d, TRG_MEM_DEVICE, bytes, &a->trig);
-    if (r == 0)
-        r = trg_queue_new(d, &q);
-    if (r == 0) {
-        memset(trg_buffer_host(host), 0, bytes);
-        hough_fill_trig(a->config, trg_buffer_host(host));
-        r = trg_write(q, a->trig, 0, host, 0, bytes);
-    }
-    if (r == 0)
-        r = trg_finish(q);
-    trg_queue_free(q);
-    trg_buffer_free(host);
-    return r;
+    hough_fill_trig(a->config, table);
+    return buffers_upload(&a->buffers, d, table, sizeof table, &a->trig);
 }
 
 static int load_kernels(struct trg_algo *a, struct trg_device *d)
 {
-    const struct {
-        const char *name;
-        struct trg_kernel **kernel;
-    } list[] = {{"hg_clear", &a->clear},
-                {"hg_sort", &a->sort},
-                {hough_find_kernel(&a->par[0]), &a->find[0]},
-                {hough_find_kernel(&a->par[1]), &a->find[1]},
-                {hough_find_kernel(&a->par[2]), &a->find[2]},
-                {"hg_find_hashed_few", &a->find_few},
-                {"hg_share", &a->share},
-                {"hg_refine", &a->refine},
-                {"hg_compete", &a->compete},
-                {"hg_offsets", &a->offsets},
-                {"hg_write", &a->write}};
+    const struct kernel_wish list[] = {{"hg_clear", &a->clear},
+                                       {"hg_sort", &a->sort},
+                                       {hough_find_kernel(&a->par[0]), &a->find[0]},
+                                       {hough_find_kernel(&a->par[1]), &a->find[1]},
+                                       {hough_find_kernel(&a->par[2]), &a->find[2]},
+                                       {"hg_find_hashed_few", &a->find_few},
+                                       {"hg_share", &a->share},
+                                       {"hg_refine", &a->refine},
+                                       {"hg_compete", &a->compete},
+                                       {"hg_offsets", &a->offsets},
+                                       {"hg_write", &a->write}};
     int r = trg_module_new(d, &hough_program, NULL, &a->module);
 
-    for (size_t i = 0; r == 0 && i < sizeof list / sizeof *list; i++)
-        r = trg_kernel_get(a->module, list[i].name, list[i].kernel);
-    return r;
+    return r < 0 ? r : kernels_get(a->module, list, sizeof list / sizeof *list);
 }
 
 static void destroy(struct trg_algo *a)
 {
     if (!a)
         return;
-    for (uint32_t i = 0; i < SLOTS_MAX; i++) {
-        struct slot *s = &a->slot[i];
-        struct trg_buffer *all[] = {
-            s->used,   s->best,    s->starts,         s->points,      s->plane,      s->items,
-            s->peaks,  s->n_peaks, s->shares,         s->cands,       s->tracks,     s->summaries,
-            s->out[0], s->out[1],  s->summaries_host, s->out_host[0], s->out_host[1]};
-
-        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-            trg_buffer_free(all[k]);
-    }
-    trg_buffer_free(a->trig);
+    buffers_free(&a->buffers);
     trg_module_free(a->module);
     free(a);
 }
@@ -211,15 +150,15 @@ static int create(const struct trg_host *host, const void *config, struct trg_de
     a->limits = *limits;
     trg_device_info(device, &a->device);
     for (uint32_t k = 0; k < PRODUCTS; k++)
-        lay_out(a, k);
+        a->out[k] = block_place(kinds[k], limits->max_rois, most_items(k, limits->max_items));
     for (uint32_t p = 0; p < HG_PASSES; p++) {
         a->par[p] = hough_par(a->config, p);
         a->par[p].items_room = (limits->max_items + 63u) & ~63u;
         a->par[p].parts = a->device.is_host ? 1 : p ? REFINE_PARTS / 4u : REFINE_PARTS;
         a->par[p].cand_step = a->device.is_host ? HG_CAND_WORDS : 1;
         a->par[p].cand_stride = a->device.is_host ? 1 : a->par[p].cands_room;
-        a->par[p].tracks = a->out[0];
-        a->par[p].doublets = a->out[1];
+        a->par[p].tracks = a->out[0].span;
+        a->par[p].doublets = a->out[1].span;
     }
     r = load_kernels(a, device);
     if (r == 0)
@@ -238,7 +177,8 @@ static int device_output(struct trg_algo *a, uint32_t slot, uint32_t k, struct t
 {
     if (k >= PRODUCTS)
         return -EINVAL;
-    *ret = (struct trg_input){.kind = kinds[k], .span = a->out[k], .dev = a->slot[slot].out[k]};
+    *ret =
+        (struct trg_input){.kind = kinds[k], .span = a->out[k].span, .dev = a->slot[slot].out[k]};
     return 0;
 }
 
@@ -316,26 +256,6 @@ static int launch_output(struct trg_algo *a, struct slot *s, const struct trg_ba
     return r;
 }
 
-/* Brings product k to the host where somebody there wants it. */
-static int read_output(struct trg_algo *a, struct slot *s, const struct trg_batch *b, uint32_t k,
-                       struct trg_queue *q)
-{
-    const struct trg_span *out = &a->out[k];
-    const size_t n = (size_t)most_items(k, b->in[0].span.n_items) * 4u;
-    int r;
-
-    s->is_read[k] = false;
-    for (uint32_t i = 0; n && b->outputs[k] && i < b->n_rois; i++)
-        s->is_read[k] |= b->outputs[k][i].capacity != 0;
-    if (!s->is_read[k])
-        return 0;
-    r = trg_read(q, s->out_host[k], out->offsets, s->out[k], out->offsets,
-                 (b->n_rois + (size_t)1) * 4);
-    for (uint32_t c = 0; r == 0 && c < trg_kind_info(kinds[k])->n_columns; c++)
-        r = trg_read(q, s->out_host[k], out->column[c], s->out[k], out->column[c], n);
-    return r;
-}
-
 static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
 {
     struct slot *s = &a->slot[b->slot];
@@ -358,29 +278,17 @@ static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queu
     }
     if (r == 0)
         r = launch_output(a, s, b, &par, q);
-    for (uint32_t k = 0; r == 0 && k < PRODUCTS; k++)
-        r = read_output(a, s, b, k, q);
+    for (uint32_t k = 0; r == 0 && k < PRODUCTS; k++) {
+        const uint32_t most = most_items(k, b->in[0].span.n_items);
+
+        s->is_read[k] = most && block_is_wanted(b, k);
+        if (s->is_read[k])
+            r = block_read(&a->out[k], q, b->n_rois, most, s->out[k], s->out_host[k]);
+    }
     if (r == 0)
         r = trg_read(q, s->summaries_host, 0, s->summaries, 0,
                      b->n_rois * sizeof(struct hg_summary));
     return r;
-}
-
-/* Hands product k of one RoI to the host. */
-static void store(const struct trg_algo *a, const struct slot *s, uint32_t i, uint32_t k,
-                  struct trg_output *out)
-{
-    const unsigned char *block = trg_buffer_host(s->out_host[k]);
-    uint32_t first, end;
-
-    out->n = 0;
-    if (!s->is_read[k] || !out->capacity)
-        return;
-    memcpy(&first, block + a->out[k].offsets + (size_t)i * 4, 4);
-    memcpy(&end, block + a->out[k].offsets + (size_t)i * 4 + 4, 4);
-    out->n = end - first;
-    for (uint32_t c = 0; c < trg_kind_info(kinds[k])->n_columns; c++)
-        memcpy(out->column[c], block + a->out[k].column[c] + (size_t)first * 4, (size_t)out->n * 4);
 }
 
 static int collect(struct trg_algo *a, struct trg_batch *b)
@@ -404,8 +312,10 @@ static int collect(struct trg_algo *a, struct trg_batch *b)
             r->kept = sums[i].kept;
         }
         for (uint32_t k = 0; k < PRODUCTS; k++)
-            if (b->outputs[k])
-                store(a, s, i, k, &b->outputs[k][i]);
+            if (s->is_read[k])
+                block_store(&a->out[k], trg_buffer_host(s->out_host[k]), i, &b->outputs[k][i]);
+            else if (b->outputs[k])
+                b->outputs[k][i].n = 0;
     }
     return 0;
 }

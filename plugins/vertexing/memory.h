@@ -2,7 +2,7 @@
 /* memory.h - the buffers of one batch in flight. */
 #ifndef VX_MEMORY_H
 #define VX_MEMORY_H
-#include "trigd/plugin.h"
+#include "../common/lane.h"
 #include "vertexing.h"
 
 struct vx_slot {
@@ -19,9 +19,7 @@ struct vx_slot {
     struct trg_buffer *counts_host, *pvs_host, *svs_host; /* pinned */
 };
 
-/* Allocates all buffers for `par`, on failure none (negative errno); free them with
- * vx_slot_close. */
-int vx_slot_open(struct trg_device *device, const struct vx_par *par, uint32_t max_rois,
-                 struct vx_slot *ret_slot);
-void vx_slot_close(struct vx_slot *slot); /* a zeroed slot is fine */
+/* Allocates all buffers for `par` among those of the algo; negative errno. */
+int vx_slot_open(struct buffers *buffers, struct trg_device *device, const struct vx_par *par,
+                 uint32_t max_rois, struct vx_slot *ret_slot);
 #endif

@@ -66,6 +66,7 @@ struct trg_algo {
     struct vx_histogram_kernels histogram;
     struct vx_par par;
     uint32_t group;
+    struct buffers buffers;
     struct vx_slot slot[SLOTS_MAX];
 };
 
@@ -159,8 +160,7 @@ static void destroy(struct trg_algo *a)
 {
     if (!a)
         return;
-    for (uint32_t i = 0; i < SLOTS_MAX; i++)
-        vx_slot_close(&a->slot[i]);
+    buffers_free(&a->buffers);
     for (uint32_t i = 0; i < MODULES; i++)
         trg_module_free(a->module[i]);
     free(a);
@@ -187,7 +187,7 @@ static int create(const struct trg_host *host, const void *config, struct trg_de
     set_par(a);
     r = load_kernels(a, device);
     for (uint32_t i = 0; r == 0 && i < limits->slots; i++)
-        r = vx_slot_open(device, &a->par, limits->max_rois, &a->slot[i]);
+        r = vx_slot_open(&a->buffers, device, &a->par, limits->max_rois, &a->slot[i]);
     if (r < 0) {
         destroy(a);
         return r;
