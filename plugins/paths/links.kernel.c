@@ -7,6 +7,13 @@
 #include "graph.h"
 #include "scan.h"
 
+#if defined(__AVX512F__) && !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+#define PA_HAS_VECTORS 1
+#include "linkhand.h"
+#else
+#define PA_HAS_VECTORS 0
+#endif
+
 /* Counts the links of doublet d among every gang'th candidate from the lane'th on; `low` and `high`
  * become the first and the last one. */
 TRG_FN trg_u32 pa_count_links(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par, trg_u32 d,
@@ -165,6 +172,12 @@ TRG_FN trg_u32 pa_flag_circles(const struct pa_side s, float min_radius,
     return sum;
 }
 
+/* Whether alignment, pT and the beam spot are asked for. */
+TRG_FN trg_u32 pa_has_defaults(const struct pa_par *par)
+{
+    return (trg_u32)(par->align == PA_ALIGN_CMS && par->curvature == PA_CURVE_PT && par->beam_spot);
+}
+
 /* Links of one doublet among candidates first .. first + n - 1, n <= PA_CHUNK, into ok[]; returns
  * how many.  With the default criteria alignment, which few pass, is asked first. */
 TRG_FN trg_u32 pa_test(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
@@ -172,7 +185,7 @@ TRG_FN trg_u32 pa_test(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
 {
     trg_u32 sum = 0u;
 
-    if (par->align == PA_ALIGN_CMS && par->curvature == PA_CURVE_PT && par->beam_spot) {
+    if (pa_has_defaults(par)) {
         sum = pa_flag_aligned(s, PA_CF32(work, par->at.outer_z) + first,
                               PA_CF32(work, par->at.outer_r) + first, n, ok);
         if (sum)
@@ -196,6 +209,10 @@ TRG_FN trg_u32 pa_link(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, const
     TRG_GLOBAL trg_u32 *links = PA_U32(work, par->at.links) + base;
     trg_u32 ok[PA_CHUNK];
 
+#if PA_HAS_VECTORS
+    if (pa_has_defaults(par))
+        return pa_link_vector(work, par, &s, next, base, at, most, wanted);
+#endif
     for (trg_u32 c = next.first; c < next.end; c += PA_CHUNK) {
         const trg_u32 n = next.end - c < PA_CHUNK ? next.end - c : PA_CHUNK;
         const trg_u32 sum = pa_test(work, par, s, c, n, ok);
