@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "events.h"
+#include "truth.h"
 
 static struct algo_host host;
 static uint64_t seed = 1001; /* nothing was tuned on it */
@@ -36,31 +36,36 @@ struct sums {
     double hits, doublets, links, paths, candidates;
 };
 
-static void measure(const char *preset, uint32_t n, struct tally *t, struct sums *s)
+static void judge(const struct event *e, struct tally *t, struct sums *s)
 {
     struct pa_config all, chosen;
+    struct answer a, b;
 
     set(&chosen);
     all = chosen;
     all.duplicates = 0;
     all.chi2_max = all.d0_max_mm = all.z0_max_mm = all.pt_cut_gev = 0;
     all.max_candidates = 1u << 24;
+    run(&all, e, &a);
+    run(&chosen, e, &b);
+    tally_event(t, e, &a, &b);
+    s->hits += e->roi.n_hits;
+    s->doublets += e->roi.n_doublets;
+    s->links += (double)b.result.value[7];
+    s->paths += (double)b.result.value[8];
+    s->candidates += b.n;
+    answers_free(&a, 1);
+    answers_free(&b, 1);
+}
+
+static void measure(const char *preset, uint32_t n, struct tally *t, struct sums *s)
+{
     for (uint32_t i = 0; i < n; i++) {
-        struct answer a, b;
         struct event e;
 
         if (event_make(&host, preset, seed, i, doublet_settings, &e) < 0)
             exit(1);
-        run(&all, &e, &a);
-        run(&chosen, &e, &b);
-        tally_event(t, &e, &a, &b);
-        s->hits += e.roi.n_hits;
-        s->doublets += e.roi.n_doublets;
-        s->links += (double)b.result.value[7];
-        s->paths += (double)b.result.value[8];
-        s->candidates += b.n;
-        answers_free(&a, 1);
-        answers_free(&b, 1);
+        judge(&e, t, s);
         event_fini(&e);
     }
 }
@@ -114,18 +119,14 @@ static void curves(FILE *csv, const char *preset, const struct tally *t)
                     list[k].eta[b].good);
 }
 
-static void report(const char *preset, uint32_t n, FILE *json, FILE *csv)
+static void tell(const char *preset, uint32_t n, const struct tally *t, const struct sums *s,
+                 FILE *json)
 {
-    struct sums s = {0};
-    struct tally *t = calloc(1, sizeof *t);
     double high = !strcmp(preset, "pixel200") ? 0.9 : 0.95;
 
-    if (!t)
-        exit(1);
-    measure(preset, n, t, &s);
     printf(
         "%s: %u events; mean hits %.0f, doublets %.0f, links %.0f, paths %.0f, candidates %.0f\n",
-        preset, n, s.hits / n, s.doublets / n, s.links / n, s.paths / n, s.candidates / n);
+        preset, n, s->hits / n, s->doublets / n, s->links / n, s->paths / n, s->candidates / n);
     line(json, preset, "doublet efficiency", t->doublets, true, 0, n);
     line(json, preset, "path efficiency", t->paths, true, 0, n);
     line(json, preset, "candidate efficiency", t->candidates, true, high, n);
@@ -133,7 +134,40 @@ static void report(const char *preset, uint32_t n, FILE *json, FILE *csv)
     line(json, preset, "duplicates", t->duplicates, false, 0, n);
     printf("  rms: pT %.3f, d0 %.3f mm, z0 %.3f mm\n", sqrt(t->pt_square / t->n_pt),
            sqrt(t->d0_square / t->n_pt), sqrt(t->z0_square / t->n_pt));
+}
+
+static void report(const char *preset, uint32_t n, FILE *json, FILE *csv)
+{
+    struct sums s = {0};
+    struct tally *t = calloc(1, sizeof *t);
+
+    if (!t)
+        exit(1);
+    measure(preset, n, t, &s);
+    tell(preset, n, t, &s, json);
     curves(csv, preset, t);
+    free(t);
+}
+
+/* TrackML's own simulation, in its field: what the plugins' detector is not. */
+static void report_trackml(FILE *json)
+{
+    static const char *const field[] = {"field_t", "2", NULL};
+    struct tally *t = calloc(1, sizeof *t);
+    struct sums s = {0};
+    struct event e;
+
+    if (!t)
+        exit(1);
+    if (truth_event(&host, field, &e) < 0) {
+        printf("# TrackML event 1 is not there (TRIGD_DATA)\n");
+    } else {
+        path_settings[0] = "field_t";
+        path_settings[1] = "2";
+        judge(&e, t, &s);
+        tell("TrackML event 1", 1, t, &s, json);
+        event_fini(&e);
+    }
     free(t);
 }
 
@@ -187,6 +221,8 @@ int main(int argc, char **argv)
     for (uint32_t i = 0; i < 4; i++)
         if (!only || !strcmp(only, presets[i]))
             report(presets[i], events[i], json, csv);
+    if (!only || !strcmp(only, "trackml"))
+        report_trackml(json);
     algo_host_close(&host);
     return (json && fclose(json)) || (csv && fclose(csv)) ? 1 : 0;
 }
