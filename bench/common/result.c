@@ -50,7 +50,8 @@ static const char *variable(const char *name, const char *otherwise)
     return value && *value ? value : otherwise;
 }
 
-void result_write(FILE *json, const struct result_figure *f, const struct result *r)
+void result_write_value(FILE *json, const struct result_figure *f, double value, double spread,
+                        uint32_t runs)
 {
     char date[32] = "", machine[65] = "";
     time_t now = time(NULL);
@@ -62,15 +63,22 @@ void result_write(FILE *json, const struct result_figure *f, const struct result
         strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
     gethostname(machine, sizeof machine - 1);
     fprintf(json, "{\"bench\": \"%s\", \"figure\": \"%s\", \"value\": %.6g, \"unit\": \"%s\"",
-            f->bench, f->figure, result_median(r), f->unit);
+            f->bench, f->figure, value, f->unit);
     fprintf(json, ", \"better\": \"%s\"", f->higher_is_better ? "higher" : "lower");
     if (f->goal > 0)
         fprintf(json, ", \"goal\": %.6g", f->goal);
     if (f->baseline)
         fprintf(json, ", \"baseline\": {\"name\": \"%s\", \"value\": %.6g}", f->baseline,
                 f->baseline_value);
-    fprintf(json, ", \"runs\": %u, \"spread\": %.3g", r->n, result_spread(r));
-    fprintf(json, ", \"machine\": \"%s\", \"device\": \"cpu\"", variable("TRIGD_MACHINE", machine));
+    fprintf(json, ", \"runs\": %u, \"spread\": %.3g", runs, spread);
+    fprintf(json, ", \"machine\": \"%s\", \"device\": \"%s\"",
+            f->machine ? f->machine : variable("TRIGD_MACHINE", machine),
+            f->device ? f->device : "cpu");
     fprintf(json, ", \"commit\": \"%s\", \"date\": \"%s\", \"command\": \"%s\"}\n",
             variable("TRIGD_COMMIT", ""), date, f->command);
+}
+
+void result_write(FILE *json, const struct result_figure *f, const struct result *r)
+{
+    result_write_value(json, f, result_median(r), result_spread(r), r->n);
 }

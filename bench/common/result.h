@@ -26,8 +26,13 @@ struct result_figure {
     double goal;          /* 0: none */
     const char *baseline; /* NULL: none */
     double baseline_value;
+    const char *machine; /* NULL: TRIGD_MACHINE of the environment, or the host's name */
+    const char *device;  /* NULL: "cpu" */
 };
-/* Writes one line; nothing when `json` is NULL.  Machine and commit come from the environment
- * variables TRIGD_MACHINE and TRIGD_COMMIT; without them they are the host's name and "". */
+/* Writes one line; nothing when `json` is NULL.  The spread, half the way from the smallest to the
+ * largest of the runs or a statistical error, is in the unit of the value.  The commit is
+ * TRIGD_COMMIT of the environment, or "". */
+void result_write_value(FILE *json, const struct result_figure *f, double value, double spread,
+                        uint32_t runs);
 void result_write(FILE *json, const struct result_figure *f, const struct result *r);
 #endif

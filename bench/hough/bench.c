@@ -15,9 +15,9 @@
 
 #include "clock.h"
 #include "driver.h"
+#include "result.h"
 #include "serial.h"
 
-#define RUNS_MAX  7u
 #define LANES_MAX 64u
 #define SEED      20260101u
 
@@ -41,47 +41,29 @@ struct sample {
 
 /* ---------------------------------------------------------------- telling it */
 
-static int by_size(const void *a, const void *b)
+/* One figure; `base` is RoIs/s of the serial version, or 0. */
+static void tell(const char *figure, const char *device, const struct result *rates, double base)
 {
-    double x = *(const double *)a, y = *(const double *)b;
+    const double value = result_median(rates);
+    char text[160];
 
-    return (x > y) - (x < y);
-}
-
-static const char *variable(const char *name, const char *otherwise)
-{
-    return getenv(name) ? getenv(name) : otherwise;
-}
-
-/* One figure: the median of the runs, sorted here; `base` is RoIs/s of the serial version, or 0. */
-static void tell(const char *figure, const char *device, double *rates, double base)
-{
-    char date[32], baseline[128] = "";
-    time_t now = time(NULL);
-    double value;
-
-    qsort(rates, n_runs, sizeof *rates, by_size);
-    value = rates[n_runs / 2];
     printf("%-34s %-40s %12.1f", figure, device, value);
     if (base > 0)
         printf(" %8.1f", value / base);
-    printf("   +- %.1f %%\n", value > 0 ? 50 * (rates[n_runs - 1] - rates[0]) / value : 0);
+    printf("   +- %.1f %%\n", value > 0 ? 100 * result_spread(rates) / value : 0);
     fflush(stdout);
-    if (!json)
-        return;
-    if (base > 0)
-        snprintf(baseline, sizeof baseline,
-                 "\"baseline\":{\"name\":\"serial brute force, double precision, one core\","
-                 "\"value\":%.2f},",
-                 base);
-    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
-    fprintf(
-        json,
-        "{\"bench\":\"hough\",\"figure\":\"%s, %s\",\"value\":%.2f,\"unit\":\"RoIs/s\",\"better\":"
-        "\"higher\",%s\"runs\":%u,\"spread\":%.2f,\"machine\":\"%s\",\"device\":\"%s\",\"commit\":"
-        "\"%s\",\"date\":\"%s\",\"command\":\"bench_hough\"}\n",
-        figure, device, value, baseline, n_runs, (rates[n_runs - 1] - rates[0]) / 2,
-        variable("TRIGD_MACHINE", "desk"), device, variable("TRIGD_COMMIT", ""), date);
+    snprintf(text, sizeof text, "%s, %s", figure, device);
+    result_write(json,
+                 &(struct result_figure){
+                     .bench = "hough",
+                     .figure = text,
+                     .unit = "RoIs/s",
+                     .command = "bench_hough",
+                     .higher_is_better = true,
+                     .baseline = base > 0 ? "serial brute force, double precision, one core" : NULL,
+                     .baseline_value = base,
+                     .device = device},
+                 rates);
 }
 
 /* ---------------------------------------------------------------- what is measured */
@@ -170,7 +152,8 @@ static void measure(const struct way *w, const struct hough_config *c, const str
                                   .max_rois = w->batch,
                                   .max_items = w->batch * s->most_hits};
     struct job jobs[LANES_MAX];
-    double rates[RUNS_MAX], once = 0;
+    struct result rates = {.n = 0};
+    double once = 0;
     bool good = true;
 
     if (only && !strstr(w->figure, only))
@@ -184,10 +167,10 @@ static void measure(const struct way *w, const struct hough_config *c, const str
     if (good)
         once = rate_of(jobs, lanes, s, 1, w->is_one_core); /* warms up, too */
     for (uint32_t i = 0; once > 0 && i < n_runs; i++)
-        rates[i] =
-            rate_of(jobs, lanes, s, (uint32_t)(seconds * once / s->n / lanes) + 1, w->is_one_core);
+        result_add(&rates, rate_of(jobs, lanes, s, (uint32_t)(seconds * once / s->n / lanes) + 1,
+                                   w->is_one_core));
     if (once > 0)
-        tell(w->figure, w->device_name, rates, base);
+        tell(w->figure, w->device_name, &rates, base);
     else
         fprintf(stderr, "bench_hough: %s, %s: no room or no answer\n", w->figure, w->device_name);
     for (uint32_t i = 0; i < lanes; i++) {
@@ -239,7 +222,7 @@ static void methods_on(struct trg_device *device, const char *backend, const str
 static double serial_rate(const struct sample *s)
 {
     const uint32_t n = s->n < 8 ? s->n : 8;
-    double rates[RUNS_MAX], copy[RUNS_MAX];
+    struct result rates = {.n = 0};
     struct hough_config c;
     char figure[64];
 
@@ -255,13 +238,11 @@ static double serial_rate(const struct sample *s)
                 exit(1);
             serial_free(&t);
         }
-        rates[r] = n / (thread_seconds() - start);
+        result_add(&rates, n / (thread_seconds() - start));
     }
-    memcpy(copy, rates, sizeof copy);
-    qsort(copy, n_runs, sizeof *copy, by_size);
     snprintf(figure, sizeof figure, "%s brute", s->name);
-    tell(figure, "serial, double precision, 1 core", rates, copy[n_runs / 2]);
-    return copy[n_runs / 2];
+    tell(figure, "serial, double precision, 1 core", &rates, result_median(&rates));
+    return result_median(&rates);
 }
 
 static void for_all_devices(const struct sample *s, uint32_t m, double base,

@@ -45,8 +45,7 @@ void die(const char *what)
 void tell(const struct row *row, const struct result *r)
 {
     const double value = result_median(r);
-    char date[32] = "";
-    time_t now = time(NULL);
+    char figure[160];
 
     printf("%-34s %-22s %-16s %10.4g %-4s +- %.2g", row->figure, row->device, row->how, value,
            row->unit, result_spread(r));
@@ -59,25 +58,19 @@ void tell(const struct row *row, const struct result *r)
                (row->higher ? value >= row->goal : value <= row->goal) ? "met" : "not met");
     printf("\n");
     fflush(stdout);
-    if (!json)
-        return;
-    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
-    fprintf(json,
-            "{\"bench\": \"kdtree\", \"figure\": \"%s, %s\", \"value\": %.6g, \"unit\": \"%s\", "
-            "\"better\": \"%s\"",
-            row->figure, row->how, value, row->unit, row->higher ? "higher" : "lower");
-    if (row->goal > 0)
-        fprintf(json, ", \"goal\": %.6g", row->goal);
-    if (row->baseline_value > 0)
-        fprintf(json, ", \"baseline\": {\"name\": \"%s\", \"value\": %.6g}", row->baseline,
-                row->baseline_value);
-    fprintf(
+    snprintf(figure, sizeof figure, "%s, %s", row->figure, row->how);
+    result_write(
         json,
-        ", \"runs\": %u, \"spread\": %.3g, \"machine\": \"%s\", \"device\": \"%s\", \"commit\": "
-        "\"%s\", \"date\": \"%s\", \"command\": \"bench_kdtree%s\"}\n",
-        r->n, result_spread(r), getenv("TRIGD_MACHINE") ? getenv("TRIGD_MACHINE") : "desk",
-        row->device, getenv("TRIGD_COMMIT") ? getenv("TRIGD_COMMIT") : "", date,
-        bench.is_quick ? " --quick" : "");
+        &(struct result_figure){.bench = "kdtree",
+                                .figure = figure,
+                                .unit = row->unit,
+                                .command = bench.is_quick ? "bench_kdtree --quick" : "bench_kdtree",
+                                .higher_is_better = row->higher,
+                                .goal = row->goal,
+                                .baseline = row->baseline_value > 0 ? row->baseline : NULL,
+                                .baseline_value = row->baseline_value,
+                                .device = row->device},
+        r);
 }
 
 /* ---------------------------------------------------------------- points and trees */

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "events.h"
+#include "result.h"
 
 #define FIRST     100000u /* event: nothing was tuned on those from there on */
 #define BINS      8u
@@ -35,23 +35,20 @@ static void tell(const char *preset, const char *what, const struct count *c)
 {
     const double value = c->all > 0 ? c->found / c->all : 0;
     const double error = c->all > 0 ? sqrt(value * (1 - value) / c->all) : 0;
-    char date[32] = "";
-    time_t now = time(NULL);
+    char text[120];
 
     if (c->all < 1)
         return;
     printf("%-9s %-36s %.4f +- %.4f  (%.0f of %.0f)\n", preset, what, value, error, c->found,
            c->all);
-    if (!json)
-        return;
-    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
-    fprintf(
-        json,
-        "{\"bench\": \"physics-kdtree\", \"figure\": \"%s, %s\", \"value\": %.6g, \"unit\": \"\", "
-        "\"better\": \"higher\", \"runs\": 1, \"spread\": %.3g, \"machine\": \"%s\", \"device\": "
-        "\"cpu\", \"commit\": \"%s\", \"date\": \"%s\", \"command\": \"kdtree_physics\"}\n",
-        preset, what, value, error, getenv("TRIGD_MACHINE") ? getenv("TRIGD_MACHINE") : "desk",
-        getenv("TRIGD_COMMIT") ? getenv("TRIGD_COMMIT") : "", date);
+    snprintf(text, sizeof text, "%s, %s", preset, what);
+    result_write_value(json,
+                       &(struct result_figure){.bench = "physics-kdtree",
+                                               .figure = text,
+                                               .unit = "",
+                                               .command = "kdtree_physics",
+                                               .higher_is_better = true},
+                       value, error, 1);
 }
 
 static void add(struct count *bins, const double *edges, double at, bool found)

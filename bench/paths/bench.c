@@ -11,6 +11,7 @@
 
 #include "bench.h"
 #include "events.h"
+#include "result.h"
 #include "trackml.h"
 
 #define THREADS_MAX 256u
@@ -41,26 +42,18 @@ static double median(double *v, uint32_t n)
 void tell(const char *figure, const char *device, double value, const char *unit, double spread,
           double goal, double base)
 {
-    char date[32], more[160] = "";
-    time_t now = time(NULL);
-    size_t at = 0;
-
-    if (!json)
-        return;
-    if (goal > 0)
-        at += (size_t)snprintf(more, sizeof more, "\"goal\":%.1f,", goal);
-    if (base > 0)
-        snprintf(more + at, sizeof more - at,
-                 "\"baseline\":{\"name\":\"HSF TrickTrack, one core\",\"value\":%.0f},", base);
-    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
-    fprintf(
+    result_write_value(
         json,
-        "{\"bench\":\"paths\",\"figure\":\"%s\",\"value\":%.6g,\"unit\":\"%s\",\"better\":\"%s\","
-        "%s\"runs\":%u,\"spread\":%.3f,\"machine\":\"%s\",\"device\":\"%s\",\"commit\":\"%s\","
-        "\"date\":\"%s\",\"command\":\"bench_paths\"}\n",
-        figure, value, unit, !strcmp(unit, "us") ? "lower" : "higher", more, n_runs, spread,
-        getenv("TRIGD_MACHINE") ? getenv("TRIGD_MACHINE") : "desk", device,
-        getenv("TRIGD_COMMIT") ? getenv("TRIGD_COMMIT") : "", date);
+        &(struct result_figure){.bench = "paths",
+                                .figure = figure,
+                                .unit = unit,
+                                .command = "bench_paths",
+                                .higher_is_better = strcmp(unit, "us") != 0,
+                                .goal = goal,
+                                .baseline = base > 0 ? "HSF TrickTrack, one core" : NULL,
+                                .baseline_value = base,
+                                .device = device},
+        value, spread * value, n_runs);
 }
 
 /* ---------------------------------------------------------------- phases */
@@ -89,7 +82,7 @@ int measure(struct lane *l, struct timing *ret, double *ret_spread)
     for (uint32_t k = 0; k < PA_PHASES; k++)
         ret->phase[k] = median(v[k], n_runs);
     ret->wall = median(v[PA_PHASES], n_runs);
-    *ret_spread = (v[PA_PHASES][n_runs - 1] - v[PA_PHASES][0]) / ret->wall;
+    *ret_spread = 0.5 * (v[PA_PHASES][n_runs - 1] - v[PA_PHASES][0]) / ret->wall;
     return 0;
 }
 

@@ -16,12 +16,13 @@ struct sample {
 
 extern struct algo_host host;
 
-/* A line of the JSON file; goal, base: 0 where there is none. */
+/* A line of the JSON file; spread: part of the value; goal, base: 0 where there is none. */
 void tell(const char *figure, const char *device, double value, const char *unit, double spread,
           double goal, double base);
 /* The defaults, and these options. */
 void set(struct pa_config *c, const char *const *options, const char *growth);
-/* Medians of all that is timed; a negative number on failure. */
+/* Medians of all that is timed, and half the range of the wall time over it; a negative number on
+ * failure. */
 int measure(struct lane *l, struct timing *ret, double *ret_spread);
 uint32_t cores(void);
 /* RoIs a second of n lanes on the CPU, each with the batch that one of them does in `once_us`. */

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "result.h"
 #include "truth.h"
 
 static struct algo_host host;
@@ -85,22 +85,19 @@ static double error(struct fraction f)
 static void line(FILE *json, const char *preset, const char *figure, struct fraction f, bool higher,
                  double goal, uint32_t runs)
 {
-    char date[32], text[32] = "";
-    time_t now = time(NULL);
+    char text[120];
 
     printf("  %-22s %7.4f +- %.4f\n", figure, ratio(f), error(f));
-    if (!json)
-        return;
-    if (goal > 0)
-        snprintf(text, sizeof text, "\"goal\":%g,", goal);
-    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
-    fprintf(
-        json,
-        "{\"bench\":\"physics-paths\",\"figure\":\"%s: %s\",\"value\":%.5f,\"unit\":\"fraction\","
-        "\"better\":\"%s\",%s\"runs\":%u,\"spread\":%.5f,\"machine\":\"any\",\"device\":\"cpu\","
-        "\"commit\":\"%s\",\"date\":\"%s\",\"command\":\"paths_physics\"}\n",
-        preset, figure, ratio(f), higher ? "higher" : "lower", text, runs, error(f),
-        getenv("TRIGD_COMMIT") ? getenv("TRIGD_COMMIT") : "", date);
+    snprintf(text, sizeof text, "%s: %s", preset, figure);
+    result_write_value(json,
+                       &(struct result_figure){.bench = "physics-paths",
+                                               .figure = text,
+                                               .unit = "fraction",
+                                               .command = "paths_physics",
+                                               .higher_is_better = higher,
+                                               .goal = goal,
+                                               .machine = "any"},
+                       ratio(f), error(f), runs);
 }
 
 static void curves(FILE *csv, const char *preset, const struct tally *t)

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "clock.h"
+#include "result.h"
 
 #define RUNS_MAX    15u
 #define THREADS_MAX 256u
@@ -135,31 +135,24 @@ int tell_close(void)
     return json && fclose(json) ? -errno : 0;
 }
 
-static const char *environment(const char *name, const char *otherwise)
-{
-    const char *value = getenv(name);
-
-    return value ? value : otherwise;
-}
-
 void tell(const struct figure *f)
 {
-    char date[32];
-    time_t now = time(NULL);
+    char text[160];
 
     printf("%-58s %-34s %12.4g %9.2f %6.1f%%\n", f->what, f->device, f->per_s,
            f->serial_per_s > 0 ? f->per_s / f->serial_per_s : 0, 100 * f->t.spread);
     fflush(stdout);
-    if (!json)
-        return;
-    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
-    fprintf(json,
-            "{\"bench\":\"vertexing\",\"figure\":\"%s, %s\",\"value\":%.6g,\"unit\":\"%s\","
-            "\"better\":\"higher\",\"baseline\":{\"name\":\"serial double precision, one core\","
-            "\"value\":%.6g},\"runs\":%u,\"spread\":%.3f,\"machine\":\"%s\",\"device\":\"%s\","
-            "\"commit\":\"%s\",\"date\":\"%s\",\"command\":\"bench_vertexing\"}\n",
-            f->what, f->device, f->per_s, f->unit, f->serial_per_s, f->t.runs, f->t.spread,
-            environment("TRIGD_MACHINE", "desk"), f->device, environment("TRIGD_COMMIT", ""), date);
+    snprintf(text, sizeof text, "%s, %s", f->what, f->device);
+    result_write_value(json,
+                       &(struct result_figure){.bench = "vertexing",
+                                               .figure = text,
+                                               .unit = f->unit,
+                                               .command = "bench_vertexing",
+                                               .higher_is_better = true,
+                                               .baseline = "serial double precision, one core",
+                                               .baseline_value = f->serial_per_s,
+                                               .device = f->device},
+                       f->per_s, 0.5 * f->t.spread * f->per_s, f->t.runs);
 }
 
 void device_name(struct trg_device *device, char *text, size_t bytes)

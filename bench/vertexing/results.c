@@ -3,8 +3,9 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
+#include <string.h>
+
+#include "result.h"
 
 static struct {
     FILE *json;
@@ -25,31 +26,22 @@ int results_close(void)
     return out.json && fclose(out.json) ? -errno : 0;
 }
 
-static const char *environment(const char *name, const char *otherwise)
-{
-    const char *value = getenv(name);
-
-    return value ? value : otherwise;
-}
-
 static void line(const char *what, double value, double error, const char *unit, const char *better,
                  double goal, uint32_t of)
 {
-    char date[32], goal_text[48] = "";
-    time_t now = time(NULL);
+    char text[200];
 
-    if (!out.json)
-        return;
-    if (goal > 0)
-        snprintf(goal_text, sizeof goal_text, "\"goal\":%g,", goal);
-    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
-    fprintf(out.json,
-            "{\"bench\":\"%s\",\"figure\":\"%s: %s\",\"value\":%.6g,\"unit\":\"%s\","
-            "\"better\":\"%s\",%s\"runs\":%u,\"spread\":%.3g,\"machine\":\"%s\",\"device\":\"any\","
-            "\"commit\":\"%s\",\"date\":\"%s\",\"command\":\"%s\"}\n",
-            out.bench, out.sample, what, value, unit, better, goal_text, of, error,
-            environment("TRIGD_MACHINE", "any"), environment("TRIGD_COMMIT", ""), date,
-            out.command);
+    snprintf(text, sizeof text, "%s: %s", out.sample, what);
+    result_write_value(out.json,
+                       &(struct result_figure){.bench = out.bench,
+                                               .figure = text,
+                                               .unit = unit,
+                                               .command = out.command,
+                                               .higher_is_better = !strcmp(better, "higher"),
+                                               .goal = goal,
+                                               .machine = "any",
+                                               .device = "any"},
+                       value, error, of);
 }
 
 void result_ratio(const char *what, double value, double error, uint32_t of, const char *better,

@@ -16,9 +16,9 @@
 
 #include "clock.h"
 #include "driver.h"
+#include "result.h"
 #include "serial.h"
 
-#define RUNS_MAX  9
 #define LANES_MAX 64
 
 static struct algo_host host;
@@ -37,19 +37,6 @@ struct mode {
     const char *triplet_mode;
 };
 static const struct mode modes[] = {{"pairs", "0"}, {"triplets", "2"}};
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *v, uint32_t n)
-{
-    qsort(v, n, sizeof *v, compare);
-    return v[n / 2];
-}
 
 static double seconds(void)
 {
@@ -141,31 +128,26 @@ static double rate_serial(const struct zf_config *c, const struct sample *s, str
 /* ---------------------------------------------------------------- telling it */
 
 static void tell(const struct sample *s, const struct mode *m, const char *device, uint32_t batch,
-                 double *rates, double serial, double goal, const char *note)
+                 const struct result *rates, double serial, double goal, const char *note)
 {
-    double spread, value = median(rates, n_runs);
-    char date[32], goal_text[48] = "";
-    time_t now = time(NULL);
+    const double value = result_median(rates), spread = result_spread(rates);
+    char text[160];
 
-    spread = (rates[n_runs - 1] - rates[0]) / value;
-    printf("%-8s %-9s %-44s %6u %12.0f %9.1f %6.1f%%  %s\n", s->name, m->name, device, batch, value,
-           value / serial, 100 * spread, note);
+    printf("%-8s %-9s %-44s %6u %12.0f %9.1f +- %.1f %%  %s\n", s->name, m->name, device, batch,
+           value, value / serial, 100 * spread / value, note);
     fflush(stdout);
-    if (!json)
-        return;
-    if (goal > 0)
-        snprintf(goal_text, sizeof goal_text, "\"goal\":%.1f,", goal * serial);
-    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
-    fprintf(
-        json,
-        "{\"bench\":\"zfinder\",\"figure\":\"%s %s, %s, batch %u\",\"value\":%.1f,"
-        "\"unit\":\"RoIs/s\",\"better\":\"higher\",%s\"baseline\":{\"name\":\"serial "
-        "double precision, one core\",\"value\":%.1f},\"runs\":%u,\"spread\":%.3f,\"machine\":"
-        "\"%s\",\"device\":\"%s\",\"commit\":\"%s\",\"date\":\"%s\",\"command\":\"bench_zfinder\"}"
-        "\n",
-        s->name, m->name, device, batch, value, goal_text, serial, n_runs, spread,
-        getenv("TRIGD_MACHINE") ? getenv("TRIGD_MACHINE") : "desk", device,
-        getenv("TRIGD_COMMIT") ? getenv("TRIGD_COMMIT") : "", date);
+    snprintf(text, sizeof text, "%s %s, %s, batch %u", s->name, m->name, device, batch);
+    result_write(json,
+                 &(struct result_figure){.bench = "zfinder",
+                                         .figure = text,
+                                         .unit = "RoIs/s",
+                                         .command = "bench_zfinder",
+                                         .higher_is_better = true,
+                                         .goal = goal * serial,
+                                         .baseline = "serial double precision, one core",
+                                         .baseline_value = serial,
+                                         .device = device},
+                 rates);
 }
 
 static uint32_t cores(void)
@@ -199,7 +181,8 @@ static void measure_device(struct trg_device *device, const char *name, uint32_t
     if (!strcmp(info.backend, "cuda"))
         goal = !strcmp(s->name, "lowlum") ? 1 : m->triplet_mode[0] == '0' ? 35 : 20;
     for (uint32_t b = 0; b < sizeof batches / sizeof *batches; b++) {
-        double rates[RUNS_MAX], once;
+        struct result rates = {.n = 0};
+        double once;
         uint32_t rounds;
 
         if ((info.is_host && batches[b] != 64) || batches[b] > s->n)
@@ -207,8 +190,8 @@ static void measure_device(struct trg_device *device, const char *name, uint32_t
         once = rate_on(device, c, s, lanes, batches[b], 1, r);
         rounds = once > 0 ? (uint32_t)(0.15 * once / s->n / lanes) + 1 : 1;
         for (uint32_t i = 0; i < n_runs; i++)
-            rates[i] = rate_on(device, c, s, lanes, batches[b], rounds, r);
-        tell(s, m, name, batches[b], rates, serial, goal, want ? same(r, want, s->n) : "");
+            result_add(&rates, rate_on(device, c, s, lanes, batches[b], rounds, r));
+        tell(s, m, name, batches[b], &rates, serial, goal, want ? same(r, want, s->n) : "");
     }
     free(r);
 }
@@ -244,7 +227,8 @@ static void measure(const struct sample *s, const struct mode *m)
     struct serial *serial = serial_new(400000);
     struct trg_result *want = calloc(s->n, sizeof *want);
     struct trg_device *cpu;
-    double rates[RUNS_MAX], base, *z = calloc(s->n, sizeof *z);
+    struct result rates = {.n = 0};
+    double base, *z = calloc(s->n, sizeof *z);
     uint32_t close = 0;
 
     if (algo_configure(host.plugin, "pure",
@@ -252,12 +236,12 @@ static void measure(const struct sample *s, const struct mode *m)
         !serial || !want || !z || backends_device(host.backends, "cpu", 0, &cpu) < 0)
         exit(1);
     for (uint32_t i = 0; i < n_runs; i++)
-        rates[i] = rate_serial(&c, s, serial, z);
-    base = median(rates, n_runs);
+        result_add(&rates, rate_serial(&c, s, serial, z));
+    base = result_median(&rates);
     rate_on(cpu, &c, s, 1, 64, 1, want);
     for (uint32_t i = 0; i < s->n; i++)
         close += fabs((double)want[i].value[1] - z[i]) < 0.5;
-    tell(s, m, "serial, double precision, 1 core", 1, rates, base, 0, "");
+    tell(s, m, "serial, double precision, 1 core", 1, &rates, base, 0, "");
     printf("%-8s %-9s the same vertex (0.5 mm) as serial: %u of %u\n", s->name, m->name, close,
            s->n);
     measure_all_devices(&c, s, m, base, want);

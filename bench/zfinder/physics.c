@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "driver.h"
+#include "result.h"
 #include "vertices.h"
 
 #define SEED 20260101u
@@ -89,19 +89,20 @@ static int within_1mm(const struct sample *s, const struct setting *setting, con
 static void tell(const struct sample *s, const char *what, int good)
 {
     double f = (double)good / s->n, error = sqrt(f * (1 - f) / s->n);
-    char date[32];
-    time_t now = time(NULL);
+    char text[400];
 
     printf("%-8s %-70s %.3f +- %.3f\n", s->name, what, f, error);
     fflush(stdout);
-    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
-    fprintf(
-        json,
-        "{\"bench\":\"physics-zfinder\",\"figure\":\"%s: hard scatter within 1 mm, %s\","
-        "\"value\":%.4f,\"unit\":\"fraction\",\"better\":\"higher\",\"runs\":%u,\"spread\":%.4f,"
-        "\"machine\":\"any\",\"device\":\"any\",\"commit\":\"%s\",\"date\":\"%s\","
-        "\"command\":\"zfinder_physics\"}\n",
-        s->name, what, f, s->n, error, getenv("TRIGD_COMMIT") ? getenv("TRIGD_COMMIT") : "", date);
+    snprintf(text, sizeof text, "%s: hard scatter within 1 mm, %s", s->name, what);
+    result_write_value(json,
+                       &(struct result_figure){.bench = "physics-zfinder",
+                                               .figure = text,
+                                               .unit = "fraction",
+                                               .command = "zfinder_physics",
+                                               .higher_is_better = true,
+                                               .machine = "any",
+                                               .device = "any"},
+                       f, error, s->n);
 }
 
 /* What a setting changes of the preset, in words. */

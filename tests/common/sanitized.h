@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sanitized.h - IS_SANITIZED where the address or the thread sanitizer stands in front of malloc. */
+/* sanitized.h - IS_SANITIZED where the address or the thread sanitizer stands in front of malloc.
+ */
 #ifndef TRIGD_TEST_SANITIZED_H
 #define TRIGD_TEST_SANITIZED_H
 #if defined(__has_feature)

@@ -18,17 +18,8 @@ struct list bench_list(const char *option, const char *text, uint64_t min, uint6
 /* One number. */
 uint64_t bench_number(const char *option, const char *text, uint64_t min, uint64_t max);
 
-struct figure { /* a line of docs/results: see tools/perf-report */
-    const char *bench, *figure, *unit, *device;
-    int higher_is_better;
-    double value, spread;
-    uint32_t runs;
-};
-/* Writes one; nothing when `json` is NULL.  Machine and commit come from TRIGD_MACHINE and
- * TRIGD_COMMIT, the command is the one that main was called with. */
-void bench_figure(FILE *json, const struct figure *f);
-/* Middle and half range of n values, which are sorted. */
-double bench_median(double *values, uint32_t n, double *ret_spread);
+/* The one that main was called with, for lines of docs/results. */
+const char *bench_command(void);
 
 /* The commands: argv[0] is the command's name. */
 int device_main(int argc, char **argv);

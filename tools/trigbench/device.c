@@ -11,6 +11,7 @@
 
 #include "bench.h"
 #include "lanes.h"
+#include "result.h"
 #include "timeline.h"
 
 #define PATH_BYTES   4096
@@ -277,37 +278,37 @@ static struct lanes_setup setup_of(const struct bench *b, const struct arguments
 }
 
 static void tell(const struct bench *b, const struct arguments *a, const struct lanes_setup *s,
-                 double *rates, const struct lanes_rate *last)
+                 const struct result *rates, const struct lanes_rate *last)
 {
     char what[256];
     size_t n;
-    double spread, median = bench_median(rates, a->runs, &spread);
+    const double median = result_median(rates);
 
     n = (size_t)snprintf(what, sizeof what, "%s %s", a->plugin, a->sample);
     for (uint32_t i = 0; i < a->n_with && n < sizeof what; i++)
         n += (size_t)snprintf(what + n, sizeof what - n, " %s", a->with[i]);
     printf("%-44s %-7s %5u %5u %6u %12.0f %6.1f%% %8.2f %9.1f\n", what, copies_name[a->copies],
-           s->lanes, s->slots, s->batch, median, 100 * spread / median, last->bytes_per_s * 1e-9,
-           last->batch_us);
+           s->lanes, s->slots, s->batch, median, 100 * result_spread(rates) / median,
+           last->bytes_per_s * 1e-9, last->batch_us);
     fflush(stdout);
     if (n < sizeof what)
         snprintf(what + n, sizeof what - n, ", copies %s, %u lanes, %u slots, batch %u",
                  copies_name[a->copies], s->lanes, s->slots, s->batch);
-    bench_figure(b->json, &(struct figure){.bench = "trigbench",
-                                           .figure = what,
-                                           .unit = "RoIs/s",
-                                           .device = b->name,
-                                           .higher_is_better = 1,
-                                           .value = median,
-                                           .spread = spread,
-                                           .runs = a->runs});
+    result_write(b->json,
+                 &(struct result_figure){.bench = "trigbench",
+                                         .figure = what,
+                                         .unit = "RoIs/s",
+                                         .command = bench_command(),
+                                         .higher_is_better = true,
+                                         .device = b->name},
+                 rates);
 }
 
 static int measure(const struct bench *b, const struct arguments *a, const struct lanes_setup *s)
 {
     struct lanes *l = NULL;
     struct lanes_rate rate = {0};
-    double rates[RUNS_MAX];
+    struct result rates = {.n = 0};
     char why[256];
     int r = lanes_open(s, &l, why, sizeof why);
 
@@ -317,11 +318,11 @@ static int measure(const struct bench *b, const struct arguments *a, const struc
     }
     for (uint32_t i = 0; r == 0 && i < a->runs; i++) {
         r = lanes_run(l, a->seconds, &rate);
-        rates[i] = rate.rois_per_s;
+        result_add(&rates, rate.rois_per_s);
     }
     lanes_close(l);
     if (r == 0)
-        tell(b, a, s, rates, &rate);
+        tell(b, a, s, &rates, &rate);
     return r;
 }
 

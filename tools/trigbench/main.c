@@ -2,8 +2,6 @@
 /* trigbench - measures lanes by themselves (`device`) and a running daemon (`offer`). */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "bench.h"
 #include "log.h"
@@ -78,40 +76,11 @@ struct list bench_list(const char *option, const char *text, uint64_t min, uint6
     return l;
 }
 
-static int by_size(const void *a, const void *b)
+const char *bench_command(void)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-double bench_median(double *values, uint32_t n, double *ret_spread)
-{
-    qsort(values, n, sizeof *values, by_size);
-    *ret_spread = 0.5 * (values[n - 1] - values[0]);
-    return 0.5 * (values[(n - 1) / 2] + values[n / 2]);
-}
-
-void bench_figure(FILE *json, const struct figure *f)
-{
-    const char *machine = getenv("TRIGD_MACHINE"), *commit = getenv("TRIGD_COMMIT");
     const char *command = getenv("TRIGD_COMMAND"); /* of a script that calls this program */
-    char date[32] = "", host[65] = "";
-    time_t now = time(NULL);
-    struct tm utc;
 
-    if (!json)
-        return;
-    if (gmtime_r(&now, &utc))
-        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    gethostname(host, sizeof host - 1);
-    fprintf(json,
-            "{\"bench\": \"%s\", \"figure\": \"%s\", \"value\": %.6g, \"unit\": \"%s\", "
-            "\"better\": \"%s\", \"runs\": %u, \"spread\": %.3g, \"machine\": \"%s\", "
-            "\"device\": \"%s\", \"commit\": \"%s\", \"date\": \"%s\", \"command\": \"%s\"}\n",
-            f->bench, f->figure, f->value, f->unit, f->higher_is_better ? "higher" : "lower",
-            f->runs, f->spread, machine && *machine ? machine : host, f->device,
-            commit ? commit : "", date, command ? command : command_line);
+    return command ? command : command_line;
 }
 
 int main(int argc, char **argv)

@@ -7,6 +7,7 @@
 
 #include "bench.h"
 #include "replay.h"
+#include "result.h"
 #include "talk.h"
 
 #define TALK_TIMEOUT_S 5
@@ -148,7 +149,8 @@ static int offer(const struct arguments *a, uint64_t rate, struct point *ret_poi
 static void tell(const struct arguments *a, const struct point *p, FILE *json)
 {
     char what[160];
-    struct figure f = {.bench = "latency", .figure = what, .device = a->device, .runs = 1};
+    struct result_figure f = {
+        .bench = "latency", .figure = what, .device = a->device, .command = bench_command()};
 
     printf("%10llu %12.0f %9.1f %10.1f %10.1f %10.1f %10.1f %8llu\n",
            (unsigned long long)p->offered, p->rate, p->batch, p->us[0], p->us[1], p->us[2],
@@ -158,22 +160,19 @@ static void tell(const struct arguments *a, const struct point *p, FILE *json)
         snprintf(what, sizeof what, "%s at %llu RoIs/s offered, %s", a->o.preset,
                  (unsigned long long)p->offered, point_name[i]);
         f.unit = "us";
-        f.value = p->us[i];
-        bench_figure(json, &f);
+        result_write_value(json, &f, p->us[i], 0, 1);
     }
-    f.higher_is_better = 1;
+    f.higher_is_better = true;
     snprintf(what, sizeof what, "%s at %llu RoIs/s offered, decided", a->o.preset,
              (unsigned long long)p->offered);
     f.unit = "RoIs/s";
-    f.value = p->rate;
-    bench_figure(json, &f);
+    result_write_value(json, &f, p->rate, 0, 1);
     if (!a->control)
         return;
     snprintf(what, sizeof what, "%s at %llu RoIs/s offered, batch", a->o.preset,
              (unsigned long long)p->offered);
     f.unit = "RoIs";
-    f.value = p->batch;
-    bench_figure(json, &f);
+    result_write_value(json, &f, p->batch, 0, 1);
 }
 
 static bool take(int opt, struct arguments *a)
