@@ -305,7 +305,7 @@ static void grids(void)
         struct sample s = {"plane", events, k < 3 ? 16 : 1, hits[k]};
 
         for (uint32_t i = 0; i < s.n; i++) {
-            if (event_new(hits[k], 0, &events[i]) < 0)
+            if (event_new(hits[k], 0, 0, &events[i]) < 0)
                 exit(1);
             for (uint32_t h = 0; h < hits[k]; h++) {
                 events[i].x[h] = uniform(-50, 50);

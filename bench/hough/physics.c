@@ -3,10 +3,10 @@
  * ghosts.
  *
  *     TRIGD_BUILD=build/release build/release/bench/hough_physics [--json FILE] [--preset NAME]
- *         [--generated N] [--set KEY VALUE]... [FILE.roi ...]
+ *         [--generated N] [--seed S] [--set KEY VALUE]... [FILE.roi ...]
  *
- * looks at N generated RoIs of the preset `velo` (seed 20260101) and at the RoIs of files, each
- * file a sample of its own. */
+ * looks at N generated RoIs of the preset `velo` (seed S, by default 20260101) and at the RoIs of
+ * files, each file a sample of its own. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,6 @@
 #include "match.h"
 #include "result.h"
 
-#define SEED         20260101u
 #define SETTINGS_MAX 32
 #define MAX_ROIS     32u
 #define BLOCK        500u /* generated RoIs in memory at a time */
@@ -24,6 +23,7 @@
 static struct algo_host host;
 static FILE *json;
 static const char *only; /* this preset only */
+static uint64_t seed = 20260101;
 static const char *settings[2 * SETTINGS_MAX + 1];
 static const char *const methods[] = {"brute", "paint", "analytic", "velo"}; /* presets */
 
@@ -137,7 +137,7 @@ static int look_generated(uint32_t n)
         uint32_t made = 0, most = n - first < BLOCK ? n - first : BLOCK;
 
         while (r == 0 && made < most) {
-            r = event_generate("velo", SEED, first + made, &events[made]);
+            r = event_generate("velo", seed, first + made, &events[made]);
             made += r == 0;
         }
         for (uint32_t k = 0; r == 0 && k < 4; k++)
@@ -192,11 +192,14 @@ int main(int argc, char **argv)
             json = fopen(argv[++i], "a");
         } else if (!strcmp(argv[i], "--generated") && i + 1 < argc) {
             generated = (uint32_t)strtoul(argv[++i], NULL, 10);
+        } else if (!strcmp(argv[i], "--seed") && i + 1 < argc) {
+            seed = strtoull(argv[++i], NULL, 10);
         } else if (!strcmp(argv[i], "--set") && i + 2 < argc && n_settings < 2 * SETTINGS_MAX) {
             settings[n_settings++] = argv[++i];
             settings[n_settings++] = argv[++i];
         } else {
             fprintf(stderr, "usage: hough_physics [--json FILE] [--preset NAME] [--generated N] "
+                            "[--seed S] "
                             "[--set KEY VALUE]... [FILE.roi ...]\n");
             return 2;
         }

@@ -8,7 +8,7 @@
 #include "generator.h"
 #include "roifile.h"
 
-int event_new(uint32_t n, uint32_t n_particles, struct event *ret_event)
+int event_new(uint32_t n, uint32_t n_particles, uint32_t n_shared, struct event *ret_event)
 {
     struct event e = {.n = n, .n_particles = n_particles};
 
@@ -18,10 +18,13 @@ int event_new(uint32_t n, uint32_t n_particles, struct event *ret_event)
     e.layer = calloc(n + 1u, sizeof *e.layer);
     e.id = calloc(n + 1u, sizeof *e.id);
     e.particle = calloc(n + 1u, sizeof *e.particle);
+    e.shared_begin = calloc(n + 2u, sizeof *e.shared_begin);
+    e.shared = calloc(n_shared + 1u, sizeof *e.shared);
     e.flags = calloc(n_particles + 1u, sizeof *e.flags);
     e.pdg = calloc(n_particles + 1u, sizeof *e.pdg);
     e.eta = calloc(n_particles + 1u, sizeof *e.eta);
-    if (!e.x || !e.y || !e.z || !e.layer || !e.id || !e.particle || !e.flags || !e.pdg || !e.eta) {
+    if (!e.x || !e.y || !e.z || !e.layer || !e.id || !e.particle || !e.shared_begin || !e.shared ||
+        !e.flags || !e.pdg || !e.eta) {
         event_free(&e);
         return -ENOMEM;
     }
@@ -37,6 +40,8 @@ void event_free(struct event *e)
     free(e->layer);
     free(e->id);
     free(e->particle);
+    free(e->shared_begin);
+    free(e->shared);
     free(e->flags);
     free(e->pdg);
     free(e->eta);
@@ -79,7 +84,7 @@ int event_generate(const char *preset, uint64_t seed, uint64_t i, struct event *
     generated_init(&g);
     r = generator_make(generator_find(preset), seed, i, &g);
     if (r == 0)
-        r = event_new(g.n, g.n_particles, ret_event);
+        r = event_new(g.n, g.n_particles, 0, ret_event);
     if (r == 0) {
         ret_event->info = g.info;
         memcpy(ret_event->x, g.hits.x, g.n * sizeof *g.hits.x);
@@ -104,7 +109,29 @@ static bool is_whole(const Trigd__V1__Roi *roi)
     const size_t n = h->n_x_mm;
 
     return h->n_y_mm == n && h->n_z_mm == n && h->layer.len == 2 * n && h->n_id == n &&
-           (!t || t->n_item_particle == 0 || t->n_item_particle == n) && n < UINT32_MAX;
+           (!t || ((t->n_item_particle == 0 || t->n_item_particle == n) &&
+                   t->n_shared_item == t->n_shared_particle)) &&
+           n < UINT32_MAX;
+}
+
+/* Further particles of hits, in the order of the hits. */
+static void copy_shared(const Trigd__V1__Truth *t, struct event *e)
+{
+    uint32_t *at =
+        e->shared_begin + 1; /* [i]: where the next of hit i goes; then hit i + 1 begins */
+
+    for (size_t k = 0; k < t->n_shared_item; k++)
+        if (t->shared_item[k] < e->n && t->shared_particle[k] < e->n_particles)
+            at[t->shared_item[k]]++;
+    for (uint32_t i = 0, sum = 0; i <= e->n; i++) {
+        const uint32_t count = at[i];
+
+        at[i] = sum;
+        sum += count;
+    }
+    for (size_t k = 0; k < t->n_shared_item; k++)
+        if (t->shared_item[k] < e->n && t->shared_particle[k] < e->n_particles)
+            e->shared[at[t->shared_item[k]]++] = t->shared_particle[k];
 }
 
 static void copy_truth(const Trigd__V1__Truth *t, struct event *e)
@@ -126,7 +153,9 @@ static int copy_roi(const Trigd__V1__Roi *roi, struct event *ret_event)
 {
     const Trigd__V1__Hits *h = roi->hits;
     const uint32_t n = (uint32_t)h->n_x_mm;
-    int r = event_new(n, roi->truth ? (uint32_t)roi->truth->n_particle_eta : 0, ret_event);
+    const Trigd__V1__Truth *t = roi->truth;
+    int r = event_new(n, t ? (uint32_t)t->n_particle_eta : 0, t ? (uint32_t)t->n_shared_item : 0,
+                      ret_event);
 
     if (r < 0)
         return r;
@@ -145,7 +174,9 @@ static int copy_roi(const Trigd__V1__Roi *roi, struct event *ret_event)
         ret_event->layer[i] = (uint16_t)(bytes[0] | bytes[1] << 8);
         ret_event->id[i] = h->id[i];
     }
-    copy_truth(roi->truth, ret_event);
+    copy_truth(t, ret_event);
+    if (t)
+        copy_shared(t, ret_event);
     return 0;
 }
 

@@ -15,17 +15,19 @@ struct event {
     uint16_t *layer;
     uint32_t *id;
     uint32_t *particle; /* of each hit, or EVENT_NOISE */
+    /* Further particles of hit i: shared[shared_begin[i]] up to shared_begin[i + 1]. */
+    uint32_t *shared_begin, *shared;
     uint32_t n_particles;
     uint32_t *flags; /* bits 1, 2, 4: from a b, c, s hadron; 8: long */
     int32_t *pdg;    /* 0: not known */
     float *eta;
 };
 
-/* An event with room for hits and particles, all zero; -ENOMEM. */
-int event_new(uint32_t n, uint32_t n_particles, struct event *ret_event);
+/* An event with room for hits, particles and further particles of hits, all zero; -ENOMEM. */
+int event_new(uint32_t n, uint32_t n_particles, uint32_t n_shared, struct event *ret_event);
 void event_free(struct event *e);
 
-/* Two hits change places, with what is known of them. */
+/* Two hits of an event without shared ones change places, with what is known of them. */
 void event_swap(struct event *e, uint32_t a, uint32_t b);
 
 /* RoI number i of a preset of the generator; -ENOMEM. */

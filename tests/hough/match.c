@@ -33,48 +33,59 @@ static bool is_in(const struct event *e, uint32_t p, enum match_class c)
     }
 }
 
+/* The k-th particle of a hit; EVENT_NOISE behind the last. */
+static uint32_t maker(const struct event *e, uint32_t hit, uint32_t k)
+{
+    if (!k)
+        return e->particle[hit];
+    k += e->shared_begin[hit] - 1;
+    return k < e->shared_begin[hit + 1] ? e->shared[k] : EVENT_NOISE;
+}
+
 /* Hits and modules of each particle.  Hits of a module lie behind one another or not: a module that
  * comes twice counts twice, which three hits on two modules cannot use to get in, because hits are
  * sorted by module. */
 static void count_hits(const struct event *e, struct truth *t)
 {
-    for (uint32_t i = 0; i < e->n; i++) {
-        const uint32_t p = e->particle[i];
-
-        if (p == EVENT_NOISE)
-            continue;
-        t->hits[p]++;
-        t->modules[p] += t->last[p] != e->layer[i] + 1u;
-        t->last[p] = e->layer[i] + 1u;
-    }
+    for (uint32_t i = 0; i < e->n; i++)
+        for (uint32_t k = 0, p; (p = maker(e, i, k)) != EVENT_NOISE; k++) {
+            t->hits[p]++;
+            t->modules[p] += t->last[p] != e->layer[i] + 1u;
+            t->last[p] = e->layer[i] + 1u;
+        }
 }
 
-/* The track whose hits are given: whose it is. */
+/* The track whose hits are given: whose it is.  Particles that share hits may share it, too. */
 static void match_track(struct match *m, const struct event *e, struct truth *t,
                         const uint32_t *hits, uint32_t n)
 {
     uint32_t best = EVENT_NOISE, most = 0;
+    bool is_clone = true;
 
-    for (uint32_t k = 0; k < n; k++)
-        if (e->particle[hits[k]] != EVENT_NOISE)
-            t->count[e->particle[hits[k]]] = 0;
-    for (uint32_t k = 0; k < n; k++) {
-        const uint32_t p = e->particle[hits[k]];
-
-        if (p != EVENT_NOISE && ++t->count[p] > most) {
-            most = t->count[p];
-            best = p;
-        }
-    }
+    for (uint32_t h = 0; h < n; h++)
+        for (uint32_t k = 0, p; (p = maker(e, hits[h], k)) != EVENT_NOISE; k++)
+            t->count[p] = 0;
+    for (uint32_t h = 0; h < n; h++)
+        for (uint32_t k = 0, p; (p = maker(e, hits[h], k)) != EVENT_NOISE; k++)
+            if (++t->count[p] > most) {
+                most = t->count[p];
+                best = p;
+            }
     m->tracks++;
     if (10 * most < 7 * n) {
         m->ghosts++;
         return;
     }
     m->matched++;
-    m->clones += t->tracks[best]++ > 0;
     m->purity += (double)most / n;
     m->hit_efficiency += (double)most / t->hits[best];
+    for (uint32_t h = 0; h < n; h++)
+        for (uint32_t k = 0, p; (p = maker(e, hits[h], k)) != EVENT_NOISE; k++) {
+            if (10 * t->count[p] >= 7 * n)
+                is_clone &= t->tracks[p]++ > 0;
+            t->count[p] = 0; /* each particle once */
+        }
+    m->clones += is_clone;
 }
 
 static void match_tracks(struct match *m, const struct event *e, struct truth *t,

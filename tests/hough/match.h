@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* match.h - tracks against the truth as LHCb counts: a track belongs to a particle that made at
- * least 70 % of its hits; one that belongs to none is a ghost; of several that belong to one
- * particle all but one are clones.  A particle can be found when it made hits on three modules. */
+/* match.h - tracks against the truth as LHCb counts: a track belongs to each particle that made at
+ * least 70 % of its hits, where a hit counts for all that made it; one that belongs to none is a
+ * ghost; of several that belong to one particle all but one are clones.  A particle can be found
+ * when it made hits on three modules. */
 #ifndef HOUGH_MATCH_H
 #define HOUGH_MATCH_H
 #include "driver.h"

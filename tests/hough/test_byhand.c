@@ -24,7 +24,7 @@ struct sample { /* an event made of straight lines */
 static void begin(struct sample *s)
 {
     memset(s, 0, sizeof *s);
-    assert_int_equal(event_new(HITS, 0, &s->e), 0);
+    assert_int_equal(event_new(HITS, 0, 0, &s->e), 0);
     s->e.n = 0;
 }
 

@@ -46,7 +46,11 @@ static void velopix_events_keep_hits_and_particles(void **state)
     assert_int_equal(r->truth->n_item_particle, 5);
     assert_int_equal(r->truth->item_particle[0], 0);
     assert_int_equal(r->truth->item_particle[1], GENERATOR_NOISE);
-    assert_int_equal(r->truth->item_particle[2], 0); /* the first that names it */
+    assert_int_equal(r->truth->item_particle[2], 0); /* the first that names it, and the other */
+    assert_int_equal(r->truth->n_shared_item, 1);
+    assert_int_equal(r->truth->n_shared_particle, 1);
+    assert_int_equal(r->truth->shared_item[0], 2);
+    assert_int_equal(r->truth->shared_particle[0], 1);
     assert_int_equal(r->truth->item_particle[4], 1);
     assert_near((double)r->truth->particle_pt_gev[0], 0.5, 1e-6);
     assert_int_equal(r->truth->particle_flags[0],

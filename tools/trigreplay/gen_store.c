@@ -35,6 +35,8 @@ void generated_fini(struct generated *g)
                    t->qop,
                    t->n_hits,
                    g->particle,
+                   g->shared_item,
+                   g->shared_particle,
                    g->vertex_x,
                    g->vertex_y,
                    g->vertex_z,
@@ -59,7 +61,7 @@ void generated_fini(struct generated *g)
 void store_begin(struct generated *g, enum trg_kind kind)
 {
     g->kind = kind;
-    g->n = g->n_vertices = g->n_particles = 0;
+    g->n = g->n_vertices = g->n_particles = g->n_shared = 0;
 }
 
 /* ---------------------------------------------------------------- room */
@@ -190,6 +192,23 @@ void store_keep_particle(struct generated *g, bool is_visible)
 
     if (is_visible && vertex != GENERATOR_NONE)
         g->vertex_tracks[vertex]++;
+}
+
+int store_claim(struct generated *g, uint32_t item, uint32_t particle)
+{
+    const struct growing all[] = {ARRAY(g->shared_item), ARRAY(g->shared_particle)};
+    int r;
+
+    if (g->particle[item] == GENERATOR_NOISE)
+        g->particle[item] = particle;
+    if (g->particle[item] == particle)
+        return 0;
+    r = make_room(g->n_shared, &g->shared_room, 64, all, COUNT(all));
+    if (r < 0)
+        return r;
+    g->shared_item[g->n_shared] = item;
+    g->shared_particle[g->n_shared++] = particle;
+    return 0;
 }
 
 /* ---------------------------------------------------------------- items */

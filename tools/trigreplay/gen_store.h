@@ -22,6 +22,9 @@ struct store_particle {
 int store_particle(struct generated *g, const struct store_particle *p);
 /* Counts it; with `is_visible` also among its vertex's. */
 void store_keep_particle(struct generated *g, bool is_visible);
+/* Says that the particle made the item, which is known already; one after the other may.  -ENOMEM.
+ */
+int store_claim(struct generated *g, uint32_t item, uint32_t particle);
 
 int store_spacepoint(struct generated *g, double phi, double rho, double z, uint32_t layer,
                      uint32_t particle);

@@ -167,6 +167,9 @@ static void fill_truth(const struct generated *g, Trigd__V1__Truth *t)
     t->particle_flags = g->particle_flags;
     t->n_item_particle = g->n;
     t->item_particle = g->particle;
+    t->n_shared_item = t->n_shared_particle = g->n_shared;
+    t->shared_item = g->shared_item;
+    t->shared_particle = g->shared_particle;
 }
 
 static void fill_spacepoints(const struct generated *g, struct generated_message *m)

@@ -83,6 +83,8 @@ struct generated {
     } tracks;
     uint32_t *particle; /* of each item, or GENERATOR_NOISE */
     uint32_t particle_of_room;
+    uint32_t n_shared, shared_room; /* further particles of items: see trigd.proto */
+    uint32_t *shared_item, *shared_particle;
     uint32_t n_vertices, vertex_room;
     float *vertex_x, *vertex_y, *vertex_z; /* vertex 0 is the hard scatter */
     uint32_t *vertex_tracks; /* charged particles of it with an item; velo: with >= 3 hits */

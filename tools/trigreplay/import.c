@@ -84,7 +84,7 @@ static void leave_out(const struct import *im, struct generated_message *m)
     if (!im->has_truth)
         m->roi.truth = NULL;
     if (!im->has_particle_of)
-        m->truth.n_item_particle = 0;
+        m->truth.n_item_particle = m->truth.n_shared_item = m->truth.n_shared_particle = 0;
     if (!im->has_perigee)
         m->truth.n_particle_d0_mm = m->truth.n_particle_z0_mm = 0;
 }

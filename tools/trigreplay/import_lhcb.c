@@ -132,7 +132,7 @@ static int find_vertex(struct generated *g, const double *place, uint32_t flags,
 
 enum column { PID, PT, ETA, PHI, X, Y, Z, LONG, BEAUTY, CHARM, STRANGE, CHARGE, HITS, COLUMNS };
 
-/* "12 57 90": gives these hits the particle; each belongs to the first that names it. */
+/* "12 57 90": gives these hits the particle. */
 static int claim_hits(const struct event *e, const struct csv *c, uint32_t column, uint32_t *ret_n)
 {
     struct generated *g = &e->im->g;
@@ -149,8 +149,8 @@ static int claim_hits(const struct event *e, const struct csv *c, uint32_t colum
         if (end == at || (*end && *end != ' ') || ids_find(&e->hits, id, &hit) < 0)
             return csv_fail(c, "%s \"%.40s\": a hit_id of the hits' file is wanted",
                             c->name[column], at);
-        if (g->particle[hit] == GENERATOR_NOISE)
-            g->particle[hit] = g->n_particles;
+        if (store_claim(g, hit, g->n_particles) < 0)
+            return import_fail(e->im, -ENOMEM, "%s: no memory", c->path);
     }
     return 0;
 }

@@ -143,7 +143,7 @@ static int fail_particle(const struct file *f, size_t i, enum column c, const ch
                        i, column_names[c], wanted);
 }
 
-/* Gives the particle's hits its number; a hit belongs to the first that names it. */
+/* Gives the particle's hits its number. */
 static int claim_hits(const struct file *f, size_t i, const json_t *hits)
 {
     struct generated *g = &f->im->g;
@@ -156,8 +156,8 @@ static int claim_hits(const struct file *f, size_t i, const json_t *hits)
     {
         if (!is_index_below(v, g->n))
             return fail_particle(f, i, HITS, "the number of a hit");
-        if (g->particle[json_integer_value(v)] == GENERATOR_NOISE)
-            g->particle[json_integer_value(v)] = g->n_particles;
+        if (store_claim(g, (uint32_t)json_integer_value(v), g->n_particles) < 0)
+            return -ENOMEM;
     }
     return 0;
 }
