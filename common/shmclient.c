@@ -172,7 +172,7 @@ int shmclient_receive(struct shmclient *c, const void **ret_bytes)
             if (r < 0)
                 return r;
         }
-    } while (n == 1); /* it only wakes */
+    } while (n == 1);                  /* it only wakes */
     if (n == -ECONNRESET && c->head) { /* what it wrote before it went is still there */
         answer = next_answer(c, ret_bytes);
         return answer ? (int)answer : n;

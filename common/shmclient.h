@@ -29,8 +29,8 @@ int shmclient_fd(const struct shmclient *c);
 /* Sends a control message.  -EAGAIN: the socket is full; -EMSGSIZE; others: the daemon is gone. */
 int shmclient_tell(struct shmclient *c, const Trigd__V1__ToDaemon *m);
 /* The next FromDaemon message, packed, borrowed until the next call: its bytes; 0: none is there;
- * -ECONNRESET: the daemon closed the connection and all that it had written is read; -EPROTO: it speaks another layout.  The region is
- * there once the Welcome has been received. */
+ * -ECONNRESET: the daemon closed the connection and all that it had written is read; -EPROTO: it
+ * speaks another layout.  The region is there once the Welcome has been received. */
 int shmclient_receive(struct shmclient *c, const void **ret_bytes);
 /* Before waiting: false when there is something to receive already. */
 bool shmclient_sleep(struct shmclient *c);
