@@ -18,6 +18,15 @@ static inline uint64_t clock_ns(void)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
+/* Processor time of the calling thread: what work takes, however busy the machine is. */
+static inline uint64_t clock_thread_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
 /* Between two looks at what another thread will write: leaves the core's units to its sibling. */
 static inline void clock_relax(void)
 {

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,6 +23,14 @@ int process_folder(char *path, size_t bytes)
     path[n] = '\0';
     *strrchr(path, '/') = '\0';
     return 0;
+}
+
+uint32_t process_cores(uint32_t most)
+{
+    cpu_set_t set;
+    uint32_t n = sched_getaffinity(0, sizeof set, &set) < 0 ? 1 : (uint32_t)CPU_COUNT(&set);
+
+    return n < most ? n : most;
 }
 
 int process_free_port(void)

@@ -8,6 +8,8 @@
 
 /* Folder of the running program, which is the build's bench folder.  Negative errno. */
 int process_folder(char *path, size_t bytes);
+/* Cores that this program may use, or `most`. */
+uint32_t process_cores(uint32_t most);
 /* A TCP port of the loopback that was free a moment ago; negative errno. */
 int process_free_port(void);
 /* Writes a file of `folder`; negative errno. */

@@ -7,7 +7,6 @@
  *     TRIGD_BUILD=build/release build/release/bench/bench_hough [--quick] [--json FILE] */
 #include <math.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 
 #include "clock.h"
 #include "driver.h"
+#include "process.h"
 #include "result.h"
 #include "serial.h"
 
@@ -78,24 +78,16 @@ struct job { /* one thread's share on a device */
     int result;
 };
 
-/* CPU time of the calling thread: what a core needs, however busy the machine is. */
-static double thread_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void *run_job(void *arg)
 {
     struct job *j = arg;
+    uint64_t start;
 
     pthread_barrier_wait(j->barrier);
-    j->cpu_s = -thread_seconds();
+    start = clock_thread_ns();
     for (uint32_t i = 0; i < j->rounds && j->result == 0; i++)
         j->result = hough_run(j->batches, j->s->events, j->s->n, j->results, NULL);
-    j->cpu_s += thread_seconds();
+    j->cpu_s = (double)(clock_thread_ns() - start) * 1e-9;
     pthread_barrier_wait(j->barrier);
     return NULL;
 }
@@ -179,14 +171,6 @@ static void measure(const struct way *w, const struct hough_config *c, const str
     }
 }
 
-static uint32_t cores(void)
-{
-    cpu_set_t set;
-    uint32_t n = sched_getaffinity(0, sizeof set, &set) < 0 ? 1 : (uint32_t)CPU_COUNT(&set);
-
-    return n < LANES_MAX ? n : LANES_MAX;
-}
-
 /* ---------------------------------------------------------------- methods */
 
 static void methods_on(struct trg_device *device, const char *backend, const struct sample *s,
@@ -211,7 +195,8 @@ static void methods_on(struct trg_device *device, const char *backend, const str
         measure(&(struct way){figure, name, device, 1, batches[b], is_host}, &c, s, 0.15, base);
         if (!is_host && batches[b] < 256)
             continue;
-        for (uint32_t lanes = is_host ? cores() : 2; lanes <= (is_host ? cores() : 4); lanes *= 2) {
+        for (uint32_t lanes = is_host ? process_cores(LANES_MAX) : 2;
+             lanes <= (is_host ? process_cores(LANES_MAX) : 4); lanes *= 2) {
             snprintf(name, sizeof name, "%s, %.20s, %u lanes", backend, info.name, lanes);
             measure(&(struct way){figure, name, device, lanes, batches[b], false}, &c, s, 0.15,
                     base);
@@ -229,7 +214,7 @@ static double serial_rate(const struct sample *s)
     if (algo_configure(host.plugin, "brute", NULL, &c) < 0)
         exit(1);
     for (uint32_t r = 0; r < n_runs; r++) {
-        double start = thread_seconds();
+        uint64_t start = clock_thread_ns();
 
         for (uint32_t i = 0; i < n; i++) {
             struct serial_tracks t;
@@ -238,7 +223,7 @@ static double serial_rate(const struct sample *s)
                 exit(1);
             serial_free(&t);
         }
-        result_add(&rates, n / (thread_seconds() - start));
+        result_add(&rates, n * 1e9 / (double)(clock_thread_ns() - start));
     }
     snprintf(figure, sizeof figure, "%s brute", s->name);
     tell(figure, "serial, double precision, 1 core", &rates, result_median(&rates));

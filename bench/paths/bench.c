@@ -3,7 +3,6 @@
  * device; and TrackML event 1001 beside HSF TrickTrack.  With --curves: the same with more and more
  * threads. */
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +10,9 @@
 
 #include "bench.h"
 #include "events.h"
+#include "process.h"
 #include "result.h"
 #include "trackml.h"
-
-#define THREADS_MAX 256u
 
 struct algo_host host;
 static FILE *json;
@@ -186,13 +184,6 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-uint32_t cores(void)
-{
-    cpu_set_t set_of;
-
-    return sched_getaffinity(0, sizeof set_of, &set_of) < 0 ? 1 : (uint32_t)CPU_COUNT(&set_of);
-}
-
 void side_by_side(const struct sample *s, uint32_t n, double once_us)
 {
     uint32_t rounds = (uint32_t)(300e3 / once_us) + 1, opened = 0;
@@ -226,9 +217,9 @@ void side_by_side(const struct sample *s, uint32_t n, double once_us)
             pthread_join(thread[i], NULL);
         pthread_barrier_destroy(&barrier);
         printf("%-14s %4u %-8s %u lanes on %u cores: %.0f RoIs/s\n", s->name, s->n, "auto", n,
-               cores(), rate);
+               process_cores(THREADS_MAX), rate);
         snprintf(figure, sizeof figure, "%s, %u RoIs, %u lanes on %u cores", s->name, s->n, n,
-                 cores());
+                 process_cores(THREADS_MAX));
         tell(figure, "cpu", rate, "RoIs/s", 0, 0, 0);
     }
     while (opened)
@@ -271,7 +262,7 @@ static void everywhere(const struct sample *s)
 
         lane_close(l);
         if (r == 0)
-            side_by_side(s, cores(), t.wall);
+            side_by_side(s, process_cores(THREADS_MAX), t.wall);
     }
 }
 

@@ -4,7 +4,8 @@
 #define PATHS_BENCH_H
 #include "phases.h"
 
-#define RUNS_MAX 31u
+#define RUNS_MAX    31u
+#define THREADS_MAX 256u
 
 struct sample {
     const char *name;
@@ -24,7 +25,6 @@ void set(struct pa_config *c, const char *const *options, const char *growth);
 /* Medians of all that is timed, and half the range of the wall time over it; a negative number on
  * failure. */
 int measure(struct lane *l, struct timing *ret, double *ret_spread);
-uint32_t cores(void);
 /* RoIs a second of n lanes on the CPU, each with the batch that one of them does in `once_us`. */
 void side_by_side(const struct sample *s, uint32_t n, double once_us);
 

@@ -7,12 +7,12 @@
  *         [--match TEXT] [--min-ms MS] [--cell-ms MS]
  *
  * A figure is the median of five runs of --min-ms or more, of fewer where that takes --cell-ms. */
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "parts.h"
+#include "process.h"
 
 static int usage(void)
 {
@@ -20,13 +20,6 @@ static int usage(void)
                     "[--part adjacency|histogram|components|chain] [--device NAME]\n"
                     "       [--match TEXT] [--min-ms MS] [--cell-ms MS]\n");
     return 2;
-}
-
-static uint32_t cores(void)
-{
-    cpu_set_t set;
-
-    return sched_getaffinity(0, sizeof set, &set) < 0 ? 1 : (uint32_t)CPU_COUNT(&set);
 }
 
 static int run_part(const char *part, const struct bench *b, const struct algo_host *h,
@@ -95,7 +88,7 @@ static bool parse(int argc, char **argv, struct bench *b, const char **part, con
 
 int main(int argc, char **argv)
 {
-    struct bench b = {.runs = 5, .min_ms = 50, .cell_ms = 1000, .cores = cores()};
+    struct bench b = {.runs = 5, .min_ms = 50, .cell_ms = 1000, .cores = process_cores(UINT32_MAX)};
     const char *part = NULL, *only = NULL;
     struct algo_host h;
     int r;

@@ -30,14 +30,6 @@ static void *run_thread(void *arg)
     return NULL;
 }
 
-static uint64_t thread_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Wall time in us of `times` times on all threads. */
 static int once(const struct work *w, uint32_t threads, uint32_t times, double *ret_us)
 {
@@ -49,9 +41,9 @@ static int once(const struct work *w, uint32_t threads, uint32_t times, double *
     int r = 0;
 
     if (threads == 1) {
-        start = w[0].on_host ? thread_ns() : clock_ns();
+        start = w[0].on_host ? clock_thread_ns() : clock_ns();
         r = w[0].run(w[0].arg, times);
-        *ret_us = (double)((w[0].on_host ? thread_ns() : clock_ns()) - start) * 1e-3;
+        *ret_us = (double)((w[0].on_host ? clock_thread_ns() : clock_ns()) - start) * 1e-3;
         return r;
     }
     pthread_barrier_init(&barrier, NULL, threads + 1);

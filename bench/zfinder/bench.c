@@ -7,7 +7,6 @@
  *         [--json FILE] */
 #include <math.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 
 #include "clock.h"
 #include "driver.h"
+#include "process.h"
 #include "result.h"
 #include "serial.h"
 
@@ -150,13 +150,6 @@ static void tell(const struct sample *s, const struct mode *m, const char *devic
                  rates);
 }
 
-static uint32_t cores(void)
-{
-    cpu_set_t set;
-
-    return sched_getaffinity(0, sizeof set, &set) < 0 ? 1 : (uint32_t)CPU_COUNT(&set);
-}
-
 /* Whether two runs gave the same results to the bit. */
 static const char *same(const struct trg_result *a, const struct trg_result *b, uint32_t n)
 {
@@ -214,9 +207,10 @@ static void measure_all_devices(const struct zf_config *c, const struct sample *
             snprintf(name, sizeof name, "%s, %.20s, 1 lane", backend, info.name);
             measure_device(device, name, 1, c, s, m, serial, want);
             snprintf(name, sizeof name, "%s, %.20s, %u lanes", backend, info.name,
-                     info.is_host ? cores() : 2);
+                     info.is_host ? process_cores(LANES_MAX) : 2);
             if (info.is_host || !strcmp(backend, "cuda"))
-                measure_device(device, name, info.is_host ? cores() : 2, c, s, m, serial, want);
+                measure_device(device, name, info.is_host ? process_cores(LANES_MAX) : 2, c, s, m,
+                               serial, want);
         }
     }
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
 #include "driver.h"
 #include "result.h"
 #include "vertices.h"
@@ -25,14 +26,6 @@ static const struct {
              {"lowlum", "pure", "2", 512, 5, 0, 0},     {"highlum", "pure", "0", 32, 5, 4781, 6},
              {"highlum", "pure", "1", 32, 2, 9381, 6},  {"highlum", "pure", "2", 32, 2, 10679, 6},
              {"highlum", "dense", "1", 32, 3, 0, 0}};
-
-static double thread_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* One case: microseconds an RoI, in `ret`. */
 static int measure(struct algo_host *host, size_t i, struct result *ret)
@@ -60,12 +53,12 @@ static int measure(struct algo_host *host, size_t i, struct result *ret)
     if (r == 0)
         r = batches_open(&s, &b);
     for (uint32_t run = 0; r == 0 && run <= RUNS; run++) {
-        double start = thread_seconds();
+        uint64_t start = clock_thread_ns();
 
         for (uint32_t k = 0; r == 0 && k < cases[i].rounds; k++)
             r = zfinder_run(b, rois, n, results, NULL);
         if (run) /* the first one warms up */
-            result_add(ret, (thread_seconds() - start) * 1e6 / n / cases[i].rounds);
+            result_add(ret, (double)(clock_thread_ns() - start) * 1e-3 / n / cases[i].rounds);
     }
     batches_close(b);
     for (uint32_t k = 0; rois && k < n; k++)
