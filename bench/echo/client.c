@@ -11,7 +11,6 @@
 #include <zmq.h>
 
 #include "clock.h"
-#include "process.h"
 #include "trigd.pb-c.h"
 
 #define TOKENS    (1u << 16) /* more than the largest window */
@@ -248,47 +247,11 @@ void client_close(struct client *c)
 
 /* ---------------------------------------------------------------- runs */
 
-static int by_size(const void *a, const void *b)
+static int run_full(struct client *c, double seconds)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double quantile_us(const struct client *c, double q)
-{
-    size_t i = (size_t)(q * (double)c->n_latencies);
-
-    return (double)c->latency_ns[i < c->n_latencies ? i : c->n_latencies - 1] / 1000;
-}
-
-static int finish(struct client *c, const struct server *s, uint64_t began, uint64_t cpu,
-                  struct client_run *ret)
-{
-    int r = take_rest(c);
-    double seconds = (double)(clock_ns() - began) / 1e9;
-
-    if (r == 0 && !c->n_latencies)
-        r = -ENODATA;
-    if (r < 0)
-        return r;
-    qsort(c->latency_ns, c->n_latencies, sizeof *c->latency_ns, by_size);
-    ret->rate = (double)c->n_latencies / seconds;
-    ret->p50_us = quantile_us(c, 0.5);
-    ret->p99_us = quantile_us(c, 0.99);
-    ret->p999_us = quantile_us(c, 0.999);
-    ret->cpu_us = (double)(process_cpu_ns(s->pid) - cpu) / 1000 / (double)c->n_latencies;
-    return 0;
-}
-
-int client_run_full(struct client *c, const struct server *s, double seconds,
-                    struct client_run *ret_run)
-{
-    uint64_t cpu = process_cpu_ns(s->pid), began = clock_ns(), now = began;
-    uint64_t end = began + (uint64_t)(seconds * 1e9);
+    uint64_t now = clock_ns(), end = now + (uint64_t)(seconds * 1e9);
     int r = 0;
 
-    c->n_latencies = 0;
     while (r == 0 && now < end) {
         while (r == 0 && c->outstanding < c->window)
             r = send_one(c, clock_ns());
@@ -298,7 +261,7 @@ int client_run_full(struct client *c, const struct server *s, double seconds,
             r = take(c);
         now = clock_ns();
     }
-    return r < 0 ? r : finish(c, s, began, cpu, ret_run);
+    return r;
 }
 
 /* A timer that expires `rate` times a second. */
@@ -333,16 +296,14 @@ static int send_due(struct client *c, uint64_t began, double interval_ns, uint64
     return r;
 }
 
-int client_run_load(struct client *c, const struct server *s, double seconds, double rate,
-                    struct client_run *ret_run)
+static int run_load(struct client *c, double seconds, double rate)
 {
-    uint64_t cpu = process_cpu_ns(s->pid), began, sent = 0, n = (uint64_t)(seconds * rate), ticks;
+    uint64_t began, sent = 0, n = (uint64_t)(seconds * rate), ticks;
     int timer = open_timer(rate), r = 0;
 
     if (timer < 0)
         return timer;
     prctl(PR_SET_TIMERSLACK, 1);
-    c->n_latencies = 0;
     began = clock_ns();
     while (r == 0 && sent < n) {
         zmq_pollitem_t items[] = {{.socket = c->socket, .events = ZMQ_POLLIN},
@@ -358,5 +319,16 @@ int client_run_load(struct client *c, const struct server *s, double seconds, do
             r = send_due(c, began, 1e9 / rate, &sent, n);
     }
     close(timer);
-    return r < 0 ? r : finish(c, s, began, cpu, ret_run);
+    return r;
+}
+
+int client_run(struct client *c, double seconds, double rate)
+{
+    int r;
+
+    c->n_latencies = 0;
+    r = rate > 0 ? run_load(c, seconds, rate) : run_full(c, seconds);
+    if (r == 0)
+        r = take_rest(c);
+    return r < 0 || c->n_latencies ? r : -ENODATA;
 }

@@ -20,13 +20,6 @@ struct client {
     size_t n_latencies, room;
 };
 
-/* What a run gave. */
-struct client_run {
-    double rate; /* answers a second */
-    double p50_us, p99_us, p999_us;
-    double cpu_us; /* of the server, for an answer */
-};
-
 /* Connects, and waits until the server answers.  Negative errno, -EPROTO for a wrong answer. */
 int client_open(struct client *c, const struct server *s, uint32_t window);
 void client_close(struct client *c);
@@ -35,10 +28,7 @@ void client_close(struct client *c);
 #define CLIENT_TOKEN (1u << 21)
 int client_message(struct client *c, const void *message, size_t bytes);
 
-/* As fast as the window allows, for some seconds. */
-int client_run_full(struct client *c, const struct server *s, double seconds,
-                    struct client_run *ret_run);
-/* `rate` messages a second, evenly; latency counts from when each should have been sent. */
-int client_run_load(struct client *c, const struct server *s, double seconds, double rate,
-                    struct client_run *ret_run);
+/* For some seconds `rate` messages a second, evenly, or with a rate of 0 as fast as the window
+ * allows.  Latency counts from when each should have been sent. */
+int client_run(struct client *c, double seconds, double rate);
 #endif

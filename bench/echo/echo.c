@@ -67,10 +67,11 @@ static bool turn(void *socket, struct wire_decoder *d, enum echo_mode mode)
     return zmq_msg_send(&id, socket, ZMQ_SNDMORE) >= 0 && zmq_msg_send(&body, socket, 0) >= 0;
 }
 
-int echo_serve(const char *endpoint, enum echo_mode mode)
+int echo_serve(const char *endpoint, enum echo_mode mode, int io_threads)
 {
     void *context = zmq_ctx_new();
-    void *socket = context ? zmq_socket(context, ZMQ_ROUTER) : NULL;
+    bool set = context && zmq_ctx_set(context, ZMQ_IO_THREADS, io_threads) == 0;
+    void *socket = set ? zmq_socket(context, ZMQ_ROUTER) : NULL;
     struct wire_decoder *d = NULL;
 
     if (!socket || zmq_bind(socket, endpoint) < 0) {

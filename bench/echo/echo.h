@@ -9,6 +9,7 @@ enum echo_mode {
     ECHO_ANSWER  /* unpacks and checks it, and sends a decision for it */
 };
 
-/* Binds a ROUTER and serves for ever.  Returns an exit code when that is not possible. */
-int echo_serve(const char *endpoint, enum echo_mode mode);
+/* Binds a ROUTER with so many threads of ZeroMQ and serves for ever.  Returns an exit code when
+ * that is not possible. */
+int echo_serve(const char *endpoint, enum echo_mode mode, int io_threads);
 #endif

@@ -14,10 +14,15 @@ struct server {
     pid_t pid;
 };
 
-/* Starts a server with its files in `folder` (which exists), on ipc or on a free port of the
- * loopback.  Negative errno. */
-int server_start(struct server *s, enum server_kind kind, const char *folder, bool tcp,
-                 uint32_t credits);
+struct server_setup {
+    const char *folder;  /* for its files; it exists */
+    bool tcp;            /* on a free port of the loopback, else on ipc */
+    uint32_t credits;    /* of each client */
+    uint32_t io_threads; /* of ZeroMQ */
+};
+
+/* Starts a server.  Negative errno. */
+int server_start(struct server *s, enum server_kind kind, const struct server_setup *setup);
 /* Ends it and waits for it; one that was never started is fine. */
 void server_stop(struct server *s);
 #endif

@@ -154,7 +154,8 @@ uint32_t connection_room(const struct connection *c)
 
 static int send_tokens(struct connection *c, const uint64_t *tokens, uint32_t n)
 {
-    struct flight *flights[BATCH_MAX];
+    struct flight *flights[BATCH_MAX] = {NULL};
+    uint64_t now;
     int r;
 
     for (uint32_t i = 0; i < n; i++) {
@@ -164,6 +165,9 @@ static int send_tokens(struct connection *c, const uint64_t *tokens, uint32_t n)
     r = transport_send(c, flights, n);
     if (r < 0)
         return r;
+    now = clock_ns();
+    for (uint32_t i = 0; i < n; i++)
+        flights[i]->sent_ns = now;
     c->outstanding += (uint32_t)r;
     return r;
 }
@@ -281,13 +285,14 @@ static void compare_truth(struct connection *c, const Trigd__V1__Decision *d, ui
     }
 }
 
-static void add_latency(struct tally *t, const Trigd__V1__Decision *d, uint64_t ns)
+static void add_latency(struct tally *t, const Trigd__V1__Decision *d, const struct flight *f,
+                        uint64_t now)
 {
     uint64_t lane_ns = d->lane_us * NS_PER_US;
 
-    latency_add(&t->latency, ns);
+    latency_add(&t->latency, now > f->from_ns ? now - f->from_ns : 0);
     if (lane_ns)
-        latency_add(&t->added, ns > lane_ns ? ns - lane_ns : 0);
+        latency_add(&t->added, now > f->sent_ns + lane_ns ? now - f->sent_ns - lane_ns : 0);
 }
 
 static void take_decision(struct connection *c, const Trigd__V1__Decision *d, uint64_t now)
@@ -311,7 +316,7 @@ static void take_decision(struct connection *c, const Trigd__V1__Decision *d, ui
     for (size_t i = 0; i < d->n_streams; i++)
         if (d->streams[i] < 64)
             t->stream[d->streams[i]]++;
-    add_latency(t, d, now > f->from_ns ? now - f->from_ns : 0);
+    add_latency(t, d, f, now);
     compare_truth(c, d, f->which);
 }
 

@@ -28,7 +28,7 @@ struct tally { /* what came back, of one thread */
     uint64_t with_truth, within_1mm;
     uint64_t bytes_out;
     struct latency latency;
-    struct latency added; /* the same less the time in the daemon's lanes, where a decision tells */
+    struct latency added; /* from when an RoI was handed over, less its time in the daemon's lanes */
     char first_error[256];
 };
 
@@ -41,6 +41,7 @@ enum flight_state {
 struct flight { /* an RoI on its way */
     uint64_t token;
     uint64_t from_ns; /* when it was to be sent */
+    uint64_t sent_ns; /* when it was: all of it written, and the daemon told */
     uint64_t at;      /* of its columns in shared memory, while it is FLIGHT_SENT */
     uint32_t which;
     enum flight_state state;
