@@ -28,7 +28,8 @@ struct tally { /* what came back, of one thread */
     uint64_t with_truth, within_1mm;
     uint64_t bytes_out;
     struct latency latency;
-    struct latency added; /* from when an RoI was handed over, less its time in the daemon's lanes */
+    struct latency
+        added; /* from when an RoI was handed over, less its time in the daemon's lanes */
     char first_error[256];
 };
 
