@@ -28,6 +28,16 @@ function(trg_device_test name)
     endforeach()
 endfunction()
 
+# trg_isa_tests(NAME)
+# The test NAME on the CPU once more for each level of the instruction set but the best: NAME.cpu-LEVEL.
+function(trg_isa_tests name)
+    string(REPLACE "." "_" target "test_${name}")
+    foreach(isa base x86-64-v3)
+        trg_run(${name}.cpu-${isa} ${target} TIMEOUT 300 LABELS device ARGS cpu)
+        set_property(TEST ${name}.cpu-${isa} APPEND PROPERTY ENVIRONMENT TRIGD_CPU_ISA=${isa})
+    endforeach()
+endfunction()
+
 # trg_fuzz(NAME program.c CORPUS folder [LIBS lib...] [ANEW source...] [DEPENDS target...]
 #          [DEFINE definition...] [LABELS label...])
 # A libFuzzer entry.  Its kept corpus, tests/fuzz/corpus/FOLDER, is the ctest NAME; with TRIGD_FUZZ the
