@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "measure.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "result.h"
+
+#define FEW      64u /* RoIs that tell how fast it is about */
+#define PATIENCE 0.5 /* seconds after which no further run begins */
+
+void tell(const struct bench *b, const struct way *w, const struct result *rates)
+{
+    const double value = result_median(rates);
+    char text[160];
+
+    printf("%-38s %-40s %12.1f", w->figure, w->device_name, value);
+    if (w->base > 0)
+        printf(" %8.1f", value / w->base);
+    printf("   +- %.1f %% of %u\n", value > 0 ? 100 * result_spread(rates) / value : 0, rates->n);
+    fflush(stdout);
+    snprintf(text, sizeof text, "%s, %s", w->figure, w->device_name);
+    result_write(
+        b->json,
+        &(struct result_figure){
+            .bench = "hough",
+            .figure = text,
+            .unit = "RoIs/s",
+            .command = "bench_hough",
+            .higher_is_better = true,
+            .baseline = w->base > 0 ? "serial brute force, double precision, one core" : NULL,
+            .baseline_value = w->base,
+            .device = w->device_name},
+        rates);
+}
+
+/* ---------------------------------------------------------------- lanes */
+
+struct job { /* one thread's share on a device */
+    struct batches *batches;
+    const struct event *events;
+    struct trg_result *results;
+    uint32_t n, rounds;
+    pthread_barrier_t *barrier;
+    double cpu_s; /* that the thread itself has used */
+    int result;
+};
+
+static void *run_job(void *arg)
+{
+    struct job *j = arg;
+    uint64_t start;
+
+    pthread_barrier_wait(j->barrier);
+    start = clock_thread_ns();
+    for (uint32_t i = 0; i < j->rounds && j->result == 0; i++)
+        j->result = hough_run(j->batches, j->events, j->n, j->results, NULL);
+    j->cpu_s = (double)(clock_thread_ns() - start) * 1e-9;
+    pthread_barrier_wait(j->barrier);
+    return NULL;
+}
+
+/* RoIs/s of the lanes with n RoIs each, some times; 0 when one failed. */
+static double rate_of(struct job *jobs, const struct way *w, uint32_t n, uint32_t rounds)
+{
+    pthread_t thread[LANES_MAX];
+    pthread_barrier_t barrier;
+    uint64_t start, end;
+    bool good = true;
+
+    pthread_barrier_init(&barrier, NULL, w->lanes + 1);
+    for (uint32_t i = 0; i < w->lanes; i++) {
+        jobs[i].barrier = &barrier;
+        jobs[i].n = n;
+        jobs[i].rounds = rounds;
+        if (pthread_create(&thread[i], NULL, run_job, &jobs[i])) {
+            fprintf(stderr, "bench_hough: cannot make a thread\n");
+            exit(1);
+        }
+    }
+    pthread_barrier_wait(&barrier);
+    start = clock_ns();
+    pthread_barrier_wait(&barrier);
+    end = clock_ns();
+    for (uint32_t i = 0; i < w->lanes; i++) {
+        pthread_join(thread[i], NULL);
+        good &= jobs[i].result == 0;
+    }
+    pthread_barrier_destroy(&barrier);
+    if (!good)
+        return 0;
+    return (double)w->lanes * rounds * n /
+           (w->is_one_core ? jobs[0].cpu_s : (double)(end - start) * 1e-9);
+}
+
+/* The runs of a figure, after a batch that warms up (drivers translate kernels only then) and one
+ * run of few RoIs that tells how many to take; where that takes long already it is all. */
+static void run_all(const struct bench *b, struct job *jobs, const struct way *w,
+                    const struct sample *s, struct result *rates)
+{
+    const uint32_t few = w->batch > FEW ? w->batch : FEW, least = few < s->n ? few : s->n;
+    const bool is_warm = w->is_one_core || rate_of(jobs, w, w->batch, 1) > 0;
+    const uint64_t start = clock_ns();
+    const double first = is_warm ? rate_of(jobs, w, least, 1) : 0;
+    const double fit = first * w->seconds / w->lanes; /* RoIs of a lane in a run */
+    const uint32_t n = fit < least ? least : fit < s->n ? (uint32_t)fit : s->n;
+
+    if (first <= 0)
+        return;
+    if ((double)(clock_ns() - start) * 1e-9 > PATIENCE)
+        result_add(rates, first);
+    while (rates->n < b->runs &&
+           (rates->n == 0 || (double)(clock_ns() - start) * 1e-9 < PATIENCE + b->runs * w->seconds))
+        result_add(rates, rate_of(jobs, w, n, (uint32_t)(fit / n) + 1));
+}
+
+double measure(const struct bench *b, const struct way *w, const struct hough_config *c,
+               const struct sample *s)
+{
+    struct batches_setup setup = {.device = w->device,
+                                  .host = &b->host.host,
+                                  .plugin = &b->host.plugin->d,
+                                  .config = c,
+                                  .slots = 3,
+                                  .max_rois = w->batch,
+                                  .max_items = w->batch * s->most_hits};
+    struct job jobs[LANES_MAX];
+    struct result rates = {.n = 0};
+    bool good = true;
+
+    if (b->only && !strstr(w->figure, b->only))
+        return 0;
+    memset(jobs, 0, sizeof jobs);
+    for (uint32_t i = 0; i < w->lanes; i++) {
+        jobs[i].events = s->events;
+        jobs[i].results = calloc(s->n, sizeof *jobs[i].results);
+        good &= jobs[i].results && batches_open(&setup, &jobs[i].batches) == 0;
+    }
+    if (good)
+        run_all(b, jobs, w, s, &rates);
+    if (rates.n && result_median(&rates) > 0)
+        tell(b, w, &rates);
+    else
+        fprintf(stderr, "bench_hough: %s, %s: no room or no answer\n", w->figure, w->device_name);
+    for (uint32_t i = 0; i < w->lanes; i++) {
+        batches_close(jobs[i].batches);
+        free(jobs[i].results);
+    }
+    return rates.n ? result_median(&rates) : 0;
+}
+
+void for_all_devices(const struct bench *b,
+                     void (*measure_on)(const struct bench *b, const struct place *p, void *arg),
+                     void *arg)
+{
+    for (uint32_t i = 0; i < backends_count(b->host.backends); i++) {
+        struct place p = {.number = i};
+        uint32_t n;
+
+        p.backend = backends_name(b->host.backends, i, &n);
+        if (!n || backends_device(b->host.backends, p.backend, 0, &p.device) < 0)
+            continue;
+        trg_device_info(p.device, &p.info);
+        measure_on(b, &p, arg);
+    }
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* measure.h - RoIs per second of the plugin on a device, in a bounded time. */
+#ifndef HOUGH_MEASURE_H
+#define HOUGH_MEASURE_H
+#include <stdio.h>
+
+#include "driver.h"
+
+#define LANES_MAX 64u
+
+struct bench { /* what all figures share */
+    struct algo_host host;
+    FILE *json;       /* NULL: for people only */
+    const char *only; /* figures with this in their name; NULL: all */
+    uint32_t runs;    /* of a figure, the median counts */
+};
+
+struct sample {
+    const char *name;
+    struct event *events;
+    uint32_t n, most_hits;
+};
+
+struct way { /* to measure */
+    const char *figure, *device_name;
+    struct trg_device *device;
+    uint32_t lanes, batch;
+    bool is_one_core; /* the CPU, one lane: told per second of CPU time */
+    double seconds;   /* that a run takes about */
+    double base;      /* RoIs/s that the figure is compared with, or 0 */
+};
+
+/* One figure for people and for the file. */
+struct result;
+void tell(const struct bench *b, const struct way *w, const struct result *rates);
+/* Measures with a thread a lane, and tells it.  What is slow is run once.  RoIs/s; 0: nothing was
+ * measured. */
+double measure(const struct bench *b, const struct way *w, const struct hough_config *c,
+               const struct sample *s);
+
+/* Calls `measure_on` for the first device of each backend. */
+struct place {
+    struct trg_device *device;
+    const char *backend;
+    struct trg_device_info info;
+    uint32_t number; /* of the backend */
+};
+void for_all_devices(const struct bench *b,
+                     void (*measure_on)(const struct bench *b, const struct place *p, void *arg),
+                     void *arg);
+
+/* The filling of cells alone, for many grids and numbers of hits. */
+void grids(const struct bench *b);
+#endif
