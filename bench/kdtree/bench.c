@@ -24,13 +24,14 @@ static const char *only; /* backend */
 static const char *part; /* of the measurements; NULL: all */
 struct bench bench = {.runs = 5};
 
-/* Time: of this thread on a core for what runs there, so that other programs disturb it less; of
- * the wall for other devices. */
-double seconds(bool host)
+double seconds(const struct device *device)
 {
+    const clockid_t clock = !device || device->info.is_host ? CLOCK_THREAD_CPUTIME_ID
+                            : device->info.pci[0]           ? CLOCK_MONOTONIC
+                                                            : CLOCK_PROCESS_CPUTIME_ID;
     struct timespec t;
 
-    clock_gettime(host ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -143,13 +144,13 @@ static void events_on(const struct device *device, const char *preset,
         die("no lane");
     for (uint32_t i = 0; i <= bench.runs; i++) {
         const uint32_t rounds = i ? 3 : 1;
-        const double start = seconds(device->info.is_host != 0);
+        const double start = seconds(device);
 
         for (uint32_t k = 0; k < rounds; k++)
             if (lane_run(l, to_host) < 0)
                 die("the plugin failed");
         if (i > 0)
-            result_add(&r, 1e-3 * n * rounds / (seconds(device->info.is_host != 0) - start));
+            result_add(&r, 1e-3 * n * rounds / (seconds(device) - start));
     }
     tell(&row, &r);
     lane_close(l);

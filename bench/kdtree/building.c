@@ -17,15 +17,15 @@ static double build_serially(uint32_t n, const float *points, uint32_t *ret_ids)
 
     snprintf(figure, sizeof figure, "build %u points, 3-D", n);
     for (uint32_t i = 0; i < bench.runs; i++) {
-        double start = seconds(true);
+        double start = seconds(NULL);
         struct nanoflann_tree *t;
 
         serial_build(points, 3, n, ret_ids);
-        result_add(&nth, 1e3 * (seconds(true) - start));
-        start = seconds(true);
+        result_add(&nth, 1e3 * (seconds(NULL) - start));
+        start = seconds(NULL);
         t = nanoflann_build(points, 3, n);
         if (t)
-            result_add(&flann, 1e3 * (seconds(true) - start));
+            result_add(&flann, 1e3 * (seconds(NULL) - start));
         nanoflann_free(t);
     }
     row.how = "std::nth_element";
@@ -83,12 +83,12 @@ static void build_on(const struct device *device, uint32_t n, const float *point
         if (best && device->info.is_host && n == 500000)
             row.goal = serial_ms;
         for (uint32_t i = 0; i <= bench.runs; i++) {
-            const double start = seconds(device->info.is_host != 0);
+            const double start = seconds(device);
 
             if (kd_build(f, q, how, 1, n) < 0 || trg_finish(q) < 0)
                 die("a build failed");
             if (i > 0) /* the first one warms up */
-                result_add(&r, 1e3 * (seconds(device->info.is_host != 0) - start));
+                result_add(&r, 1e3 * (seconds(device) - start));
         }
         check_ids(f, q, n, want);
         tell(&row, &r);

@@ -23,6 +23,7 @@ struct lane {
     struct trg_roi_info *infos;
     struct trg_output *outputs;
     bool is_host;
+    clockid_t clock; /* see struct timing */
 };
 
 static const enum trg_kind kinds[2] = {TRG_HITS, TRG_DOUBLETS};
@@ -81,6 +82,9 @@ int lane_open(const struct algo_host *h, struct trg_device *device, const struct
         return -ENOMEM;
     trg_device_info(device, &info);
     l->is_host = info.is_host != 0;
+    l->clock = l->is_host    ? CLOCK_THREAD_CPUTIME_ID
+               : info.pci[0] ? CLOCK_MONOTONIC
+                             : CLOCK_PROCESS_CPUTIME_ID;
     l->infos = calloc(n, sizeof *l->infos);
     l->outputs = calloc(n, sizeof *l->outputs);
     r = l->infos && l->outputs ? pa_open(&l->pipeline, &h->host, config, device, &limits) : -ENOMEM;
@@ -138,7 +142,7 @@ static double clock_us(clockid_t clock)
 static void read_clock(void *reading)
 {
     struct reading *r = reading;
-    double now = clock_us(CLOCK_THREAD_CPUTIME_ID);
+    double now = clock_us(r->lane->clock);
 
     r->us += now - r->lane->last_us;
     r->lane->last_us = now;
@@ -147,14 +151,20 @@ static void read_clock(void *reading)
 static int mark(void *ctx, struct trg_queue *q, uint32_t i)
 {
     struct lane *l = ctx;
+    int r;
 
-    return l->is_host ? trg_host_call(q, read_clock, &l->reading[i])
-                      : trg_event_record(q, l->mark[i]);
+    if (l->is_host)
+        return trg_host_call(q, read_clock, &l->reading[i]);
+    if (l->clock == CLOCK_MONOTONIC)
+        return trg_event_record(q, l->mark[i]);
+    r = trg_finish(q);
+    read_clock(&l->reading[i]);
+    return r;
 }
 
 static int phase_us(const struct lane *l, uint32_t phase, double *ret_us)
 {
-    if (!l->is_host)
+    if (l->clock == CLOCK_MONOTONIC)
         return trg_event_elapsed(l->mark[phase], l->mark[phase + 1], ret_us);
     *ret_us = l->reading[phase + 1].us;
     return 0;
@@ -162,9 +172,8 @@ static int phase_us(const struct lane *l, uint32_t phase, double *ret_us)
 
 int lane_run(struct lane *l, struct timing *ret_timing)
 {
-    const clockid_t clock = l->is_host ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
     const struct pa_watcher watcher = {mark, l};
-    double start = clock_us(clock);
+    double start = clock_us(l->clock);
     int r = 0;
 
     for (uint32_t i = 0; i <= PA_PHASES; i++)
@@ -175,7 +184,7 @@ int lane_run(struct lane *l, struct timing *ret_timing)
         r = pa_enqueue(&l->pipeline, &l->batch, l->queue, &watcher);
     if (r == 0)
         r = trg_finish(l->queue);
-    ret_timing->wall = clock_us(clock) - start;
+    ret_timing->wall = clock_us(l->clock) - start;
     for (uint32_t i = 0; r == 0 && i < PA_PHASES; i++)
         r = phase_us(l, i, &ret_timing->phase[i]);
     return r;

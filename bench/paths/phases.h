@@ -6,7 +6,8 @@
 #include "pipeline.h"
 
 /* Of one batch, us: on the CPU, whose queues work in the thread that waits, CPU time of the thread,
- * so that other work of the machine matters little; elsewhere the device's and the host's clock. */
+ * so that other work of the machine matters little; where OpenCL is threads on the CPU, CPU time of
+ * all of them together; elsewhere the device's and the host's clock. */
 struct timing {
     double phase[PA_PHASES];
     double wall; /* all of it, with the copies to and from the device */
