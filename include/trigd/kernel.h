@@ -18,7 +18,8 @@
  * declares TRG_SHARED memory; helpers are TRG_FN functions over values and TRG_GLOBAL or
  * TRG_LOCAL pointers.  No libc, double, recursion, function pointer or warp call.  Floating
  * point contraction is off in all three builds, so that the same expression gives the same
- * bits; math functions beyond sqrt and division may differ in the last place.
+ * bits; where a fused operation is wanted, trg_fma says so.  Math functions beyond these, sqrt and
+ * division may differ in the last place.
  */
 #ifndef TRG_KERNEL_H
 #define TRG_KERNEL_H
@@ -58,6 +59,7 @@ typedef long trg_i64;
 #define trg_floor(x)                     floor(x)
 #define trg_ceil(x)                      ceil(x)
 #define trg_sqrt(x)                      sqrt(x)
+#define trg_fma(a, b, c)                 fma((a), (b), (c))
 #define trg_as_u32(x)                    as_uint(x)
 #define trg_as_f32(x)                    as_float(x)
 #define trg_popcount(x)                  popcount((trg_u32)(x))
@@ -97,6 +99,7 @@ typedef long long trg_i64;
 #define trg_floor(x)                     floorf(x)
 #define trg_ceil(x)                      ceilf(x)
 #define trg_sqrt(x)                      __fsqrt_rn(x)
+#define trg_fma(a, b, c)                 __fmaf_rn((a), (b), (c))
 #define trg_as_u32(x)                    __float_as_uint(x)
 #define trg_as_f32(x)                    __uint_as_float(x)
 #define trg_popcount(x)                  ((trg_u32)__popc(x))
@@ -201,6 +204,7 @@ static inline float trg_as_f32(trg_u32 u)
 #define trg_floor(x)                     floorf(x)
 #define trg_ceil(x)                      ceilf(x)
 #define trg_sqrt(x)                      sqrtf(x)
+#define trg_fma(a, b, c)                 fmaf((a), (b), (c)) /* slow below x86-64-v3 */
 #define trg_popcount(x)                  ((trg_u32)__builtin_popcount(x))
 #define trg_clz(x)                       ((x) ? (trg_u32)__builtin_clz(x) : 32u)
 #endif

@@ -81,18 +81,39 @@ struct vx_pair {
     float dx, dy, dz; /* from the first point to the second */
 };
 
+/* a d - b c and a dot product, with fused operations: they round the same everywhere and are fewer.
+ */
+TRG_FN float vx_minor(float a, float d, float b, float c)
+{
+    return trg_fma(a, d, -(b * c));
+}
+
+TRG_FN float vx_dot(float ax, float ay, float az, float bx, float by, float bz)
+{
+    return trg_fma(az, bz, trg_fma(ay, by, ax * bx));
+}
+
 TRG_FN struct vx_pair vx_pair_of(struct vx_line a, struct vx_line b)
 {
     struct vx_pair p;
 
-    p.cx = a.uy * b.uz - a.uz * b.uy;
-    p.cy = a.uz * b.ux - a.ux * b.uz;
-    p.cz = a.ux * b.uy - a.uy * b.ux;
-    p.sin2 = p.cx * p.cx + p.cy * p.cy + p.cz * p.cz;
+    p.cx = vx_minor(a.uy, b.uz, a.uz, b.uy);
+    p.cy = vx_minor(a.uz, b.ux, a.ux, b.uz);
+    p.cz = vx_minor(a.ux, b.uy, a.uy, b.ux);
+    p.sin2 = vx_dot(p.cx, p.cy, p.cz, p.cx, p.cy, p.cz);
     p.dx = b.x - a.x;
     p.dy = b.y - a.y;
     p.dz = b.z - a.z;
     return p;
+}
+
+/* Below zero: skew lines are closer than the root of limit2, |dp . c| / |c|, without division and
+ * root. */
+TRG_FN float vx_excess(struct vx_pair p, float limit2)
+{
+    const float volume = vx_dot(p.dx, p.dy, p.dz, p.cx, p.cy, p.cz);
+
+    return trg_fma(volume, volume, -(limit2 * p.sin2));
 }
 
 /* For near-parallel lines, where the cross product is all rounding: whether the part of dp across
@@ -108,24 +129,14 @@ TRG_FN trg_u32 vx_is_near_parallel(struct vx_line a, struct vx_line b, struct vx
     return (far2 - limit2) * m2 < along * along ? 1u : 0u;
 }
 
-/* Whether two lines come closer than `limit2` (mm^2) to each other: |dp . c| / |c|, without
- * division and root.  Gives the same for (a, b) and (b, a), to the bit. */
+/* Whether two lines come closer than `limit2` (mm^2) to each other. */
 TRG_FN trg_u32 vx_is_near(struct vx_line a, struct vx_line b, float limit2, float parallel_sin2)
 {
     const struct vx_pair p = vx_pair_of(a, b);
-    const float volume = p.dx * p.cx + p.dy * p.cy + p.dz * p.cz;
-    const trg_u32 skew = volume * volume < limit2 * p.sin2 ? 1u : 0u;
 
-#if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
-    if (p.sin2 > parallel_sin2) /* almost always: the other half of the work is saved */
-        return skew;
+    if (p.sin2 > parallel_sin2)
+        return vx_excess(p, limit2) < 0.0f ? 1u : 0u;
     return vx_is_near_parallel(a, b, p, limit2);
-#else
-    /* both, so that there is no branch where loops are vectorized */
-    const trg_u32 is_skew = p.sin2 > parallel_sin2 ? 1u : 0u;
-
-    return (skew & is_skew) | (vx_is_near_parallel(a, b, p, limit2) & (is_skew ^ 1u));
-#endif
 }
 
 /* Where two lines cross: the middle of their closest points.  Near-parallel lines have no such

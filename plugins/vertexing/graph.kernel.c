@@ -14,7 +14,8 @@
  * change that half alone. */
 #include "fit.h"
 
-#define VX_TILE  32u
+#include "adjacency.h"
+
 #define VX_TEAMS (VX_GROUP_MAX / VX_TILE)
 
 TRG_FN trg_u32 vx_word_at(trg_u32 layout, trg_u32 n, trg_u32 row, trg_u32 tile)
@@ -24,84 +25,53 @@ TRG_FN trg_u32 vx_word_at(trg_u32 layout, trg_u32 n, trg_u32 row, trg_u32 tile)
     return tile * n + row;
 }
 
-/* Row and column of the p-th tile on or above the diagonal, column by column. */
-TRG_FN trg_u32 vx_tile_column(trg_u32 p)
+/* What one group does of an RoI's matrix: panels of columns first, first + step, ...; and of the
+ * rows of each, in tiles, every `row_parts`-th from row_part on. */
+struct vx_share {
+    trg_u32 panels, first, step, row_part, row_parts;
+};
+
+TRG_FN struct vx_share vx_share_of(trg_u32 n, trg_u32 part, trg_u32 parts)
 {
-    trg_u32 c = (trg_u32)((trg_sqrt(8.0f * (float)p + 1.0f) - 1.0f) * 0.5f);
+    struct vx_share s;
 
-    while (c * (c + 1u) / 2u > p)
-        c--;
-    while ((c + 1u) * (c + 2u) / 2u <= p)
-        c++;
-    return c;
-}
-
-/* The statistical version: the limit is also doca_sigmas of the errors of both tracks where they
- * are closest. */
-TRG_FN trg_u32 vx_is_near_in_sigmas(struct vx_line a, struct vx_line b, struct vx_par par)
-{
-    const float z = vx_crossing(a, b, par.parallel_sin2).z;
-
-    return vx_is_near(a, b, vx_limit2(par.doca_max, par.doca_sigmas, a, b, z), par.parallel_sin2);
-}
-
-/* 32 tracks as columns in shared memory, and one of them back. */
-#define VX_STAGE_COLUMNS 9u
-TRG_FN struct vx_line vx_staged(TRG_LOCAL const float *s, trg_u32 k)
-{
-    struct vx_line l;
-
-    l.x = (s + VX_X * VX_TILE)[k];
-    l.y = (s + VX_Y * VX_TILE)[k];
-    l.z = (s + VX_Z * VX_TILE)[k];
-    l.ux = (s + VX_UX * VX_TILE)[k];
-    l.uy = (s + VX_UY * VX_TILE)[k];
-    l.uz = (s + VX_UZ * VX_TILE)[k];
-    l.v = (s + VX_V * VX_TILE)[k];
-    l.c = (s + VX_C * VX_TILE)[k];
-    l.vt = (s + VX_VT * VX_TILE)[k];
-    return l;
-}
-
-/* The bits of a row over one tile of `m` columns; `self` is the row's own column, or beyond. */
-TRG_FN trg_u32 vx_row_word(TRG_LOCAL const float *stage, struct vx_line a, trg_u32 m, trg_u32 self,
-                           struct vx_par par)
-{
-    trg_u32 word = 0u;
-
-    if (par.doca_sigmas > 0.0f) {
-        for (trg_u32 k = 0u; k < m; k++)
-            word |= vx_is_near_in_sigmas(a, vx_staged(stage, k), par) << k;
-    } else {
-        const float limit2 = par.doca_max * par.doca_max;
-
-        for (trg_u32 k = 0u; k < m; k++)
-            word |= vx_is_near(a, vx_staged(stage, k), limit2, par.parallel_sin2) << k;
-    }
-    return self < VX_TILE ? word & ~(1u << self) : word;
+    s.panels = (n + VX_PANEL - 1u) / VX_PANEL;
+    s.row_parts = s.panels && parts > s.panels ? parts / s.panels : 1u;
+    s.first = part / s.row_parts;
+    s.step = parts / s.row_parts;
+    s.row_part = part % s.row_parts;
+    return s;
 }
 
 /* Full: every pair is computed twice, once from each side; no work-item needs another's result. */
 TRG_KERNEL5(vx_adjacency_full, const trg_u8, data, const float, tracks, const trg_u32, selected,
             const struct vx_counts, counts, trg_u32, matrix, struct vx_par, par)
 {
-    TRG_SHARED float stage[VX_STAGE_COLUMNS * VX_TILE];
+    TRG_SHARED struct vx_four stage[VX_STAGE_COLUMNS * VX_FOURS];
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     const trg_u32 first = TRG_OFFSETS(data, par.in)[roi], n = counts[roi].n_selected;
+    const struct vx_share share = vx_share_of(n, part, par.parts);
     TRG_GLOBAL const trg_u32 *list = selected + first;
     TRG_GLOBAL trg_u32 *out = matrix + first * par.words_room;
 
-    for (trg_u32 tile = part; tile * VX_TILE < n; tile += par.parts) {
-        const trg_u32 low = tile * VX_TILE, m = n - low < VX_TILE ? n - low : VX_TILE;
+    for (trg_u32 panel = share.first; panel < share.panels; panel += share.step) {
+        const trg_u32 low = panel * VX_PANEL, end = n - low < VX_PANEL ? n : low + VX_PANEL;
 
-        for (trg_u32 k = TRG_LID; k < m; k += TRG_LSIZE)
-            for (trg_u32 c = 0u; c < VX_STAGE_COLUMNS; c++)
-                stage[c * VX_TILE + k] = tracks[c * par.items_room + list[low + k]];
+        vx_stage(tracks, par.items_room, list + low, end - low, par.doca_sigmas > 0.0f, stage);
         TRG_BARRIER();
-        for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
-            out[vx_word_at(VX_LAYOUT_FULL, n, i, tile)] =
-                vx_row_word(stage, vx_load(tracks, par.items_room, list[i]), m,
-                            i >= low && i - low < m ? i - low : VX_TILE, par);
+        for (trg_u32 i = share.row_part * TRG_LSIZE + TRG_LID; i < n;
+             i += share.row_parts * TRG_LSIZE) {
+            const struct vx_line a = vx_load(tracks, par.items_room, list[i]);
+
+            for (trg_u32 at = low; at < end; at += VX_TILE) {
+                const trg_u32 m = end - at < VX_TILE ? end - at : VX_TILE;
+                const trg_u32 self = i >= at && i - at < VX_TILE ? i - at : VX_TILE;
+                const trg_u32 word = vx_row_word(stage, at - low, m, a, self, par);
+
+                out[vx_word_at(VX_LAYOUT_FULL, n, i, at / VX_TILE)] =
+                    self < VX_TILE ? word & ~(1u << self) : word;
+            }
+        }
         TRG_BARRIER();
     }
 }
@@ -111,45 +81,52 @@ TRG_KERNEL5(vx_adjacency_full, const trg_u8, data, const float, tracks, const tr
 TRG_KERNEL5(vx_adjacency_compute, const trg_u8, data, const float, tracks, const trg_u32, selected,
             const struct vx_counts, counts, trg_u32, matrix, struct vx_par, par)
 {
-    TRG_SHARED float stage[VX_TEAMS * VX_STAGE_COLUMNS * VX_TILE];
-    TRG_SHARED trg_u32 word[VX_TEAMS * VX_TILE];
+    TRG_SHARED struct vx_four stage[VX_STAGE_COLUMNS * VX_FOURS];
+    TRG_SHARED trg_u32 turned[VX_TEAMS * VX_TILE];
     const trg_u32 size = TRG_LSIZE < VX_TILE ? TRG_LSIZE : VX_TILE;
     const trg_u32 teams = TRG_LSIZE / size, team = TRG_LID / size, lane = TRG_LID % size;
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     const trg_u32 first = TRG_OFFSETS(data, par.in)[roi], n = counts[roi].n_selected;
-    const trg_u32 width = (n + VX_TILE - 1u) / VX_TILE, n_tiles = width * (width + 1u) / 2u;
+    const struct vx_share share = vx_share_of(n, part, par.parts);
     TRG_GLOBAL const trg_u32 *list = selected + first;
     TRG_GLOBAL trg_u32 *out = matrix + first * par.words_room;
-    TRG_LOCAL float *mine = stage + team * VX_STAGE_COLUMNS * VX_TILE;
-    TRG_LOCAL trg_u32 *bits = word + team * VX_TILE;
+    TRG_LOCAL trg_u32 *bits = turned + team * VX_TILE;
 
-    for (trg_u32 from = part * teams; from < n_tiles; from += par.parts * teams) {
-        const trg_u32 p = from + team, column = vx_tile_column(p);
-        const trg_u32 row = p - column * (column + 1u) / 2u;
-        const trg_u32 low = column * VX_TILE, top = row * VX_TILE;
-        const trg_u32 m = p < n_tiles ? (n - low < VX_TILE ? n - low : VX_TILE) : 0u;
-        const trg_u32 rows = p < n_tiles ? (n - top < VX_TILE ? n - top : VX_TILE) : 0u;
+    for (trg_u32 panel = share.first; panel < share.panels; panel += share.step) {
+        const trg_u32 low = panel * VX_PANEL, end = n - low < VX_PANEL ? n : low + VX_PANEL;
 
-        for (trg_u32 k = lane; k < m; k += size)
-            for (trg_u32 c = 0u; c < VX_STAGE_COLUMNS; c++)
-                mine[c * VX_TILE + k] = tracks[c * par.items_room + list[low + k]];
+        vx_stage(tracks, par.items_room, list + low, end - low, par.doca_sigmas > 0.0f, stage);
         TRG_BARRIER();
-        for (trg_u32 i = lane; i < VX_TILE; i += size) {
-            bits[i] = 0u;
-            if (i < rows) {
-                bits[i] = vx_row_word(mine, vx_load(tracks, par.items_room, list[top + i]), m,
-                                      row == column ? i : VX_TILE, par);
-                out[vx_word_at(VX_LAYOUT_COMPUTE, n, top + i, column)] = bits[i];
+        for (trg_u32 from = share.row_part * teams; from * VX_TILE < end;
+             from += share.row_parts * teams)
+            for (trg_u32 at = low; at < end; at += VX_TILE) {
+                const trg_u32 top = (from + team) * VX_TILE,
+                              m = end - at < VX_TILE ? end - at : 32u;
+                const trg_u32 above = top <= at ? 1u : 0u; /* or on the diagonal: to be done */
+
+                for (trg_u32 i = lane; i < VX_TILE; i += size) {
+                    const trg_u32 self = top == at ? i : VX_TILE;
+                    trg_u32 word = 0u;
+
+                    if (above && top + i < n) {
+                        word =
+                            vx_row_word(stage, at - low, m,
+                                        vx_load(tracks, par.items_room, list[top + i]), self, par);
+                        word = self < VX_TILE ? word & ~(1u << self) : word;
+                        out[vx_word_at(VX_LAYOUT_COMPUTE, n, top + i, at / VX_TILE)] = word;
+                    }
+                    bits[i] = word;
+                }
+                TRG_BARRIER();
+                for (trg_u32 k = lane; k < m && above && top < at; k += size) {
+                    trg_u32 word = 0u;
+
+                    for (trg_u32 i = 0u; i < VX_TILE; i++)
+                        word |= (bits[i] >> k & 1u) << i;
+                    out[vx_word_at(VX_LAYOUT_COMPUTE, n, at + k, top / VX_TILE)] = word;
+                }
+                TRG_BARRIER();
             }
-        }
-        TRG_BARRIER();
-        for (trg_u32 k = lane; k < m && row != column; k += size) {
-            trg_u32 turned = 0u;
-
-            for (trg_u32 i = 0u; i < rows; i++)
-                turned |= (bits[i] >> k & 1u) << i;
-            out[vx_word_at(VX_LAYOUT_COMPUTE, n, low + k, row)] = turned;
-        }
         TRG_BARRIER();
     }
 }
@@ -158,34 +135,33 @@ TRG_KERNEL5(vx_adjacency_compute, const trg_u8, data, const float, tracks, const
 TRG_KERNEL5(vx_adjacency_memory, const trg_u8, data, const float, tracks, const trg_u32, selected,
             const struct vx_counts, counts, trg_u32, matrix, struct vx_par, par)
 {
-    TRG_SHARED float stage[VX_TEAMS * VX_STAGE_COLUMNS * VX_TILE];
-    const trg_u32 size = TRG_LSIZE < VX_TILE ? TRG_LSIZE : VX_TILE;
-    const trg_u32 teams = TRG_LSIZE / size, team = TRG_LID / size, lane = TRG_LID % size;
+    TRG_SHARED struct vx_four stage[VX_STAGE_COLUMNS * VX_FOURS];
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     const trg_u32 first = TRG_OFFSETS(data, par.in)[roi], n = counts[roi].n_selected;
-    const trg_u32 width = (n + VX_TILE - 1u) / VX_TILE, n_tiles = width * (width + 1u) / 2u;
+    const struct vx_share share = vx_share_of(n, part, par.parts);
     TRG_GLOBAL const trg_u32 *list = selected + first;
     TRG_GLOBAL trg_u32 *out = matrix + first * par.words_room;
-    TRG_LOCAL float *mine = stage + team * VX_STAGE_COLUMNS * VX_TILE;
 
-    for (trg_u32 from = part * teams; from < n_tiles; from += par.parts * teams) {
-        const trg_u32 p = from + team, column = vx_tile_column(p);
-        const trg_u32 row = p - column * (column + 1u) / 2u;
-        const trg_u32 low = column * VX_TILE, top = row * VX_TILE;
-        const trg_u32 m = p < n_tiles ? (n - low < VX_TILE ? n - low : VX_TILE) : 0u;
-        const trg_u32 rows = p < n_tiles ? (n - top < VX_TILE ? n - top : VX_TILE) : 0u;
+    for (trg_u32 panel = share.first; panel < share.panels; panel += share.step) {
+        const trg_u32 low = panel * VX_PANEL, end = n - low < VX_PANEL ? n : low + VX_PANEL;
 
-        for (trg_u32 k = lane; k < m; k += size)
-            for (trg_u32 c = 0u; c < VX_STAGE_COLUMNS; c++)
-                mine[c * VX_TILE + k] = tracks[c * par.items_room + list[low + k]];
+        vx_stage(tracks, par.items_room, list + low, end - low, par.doca_sigmas > 0.0f, stage);
         TRG_BARRIER();
-        for (trg_u32 i = lane; i < rows; i += size) {
-            const trg_u32 w = vx_row_word(mine, vx_load(tracks, par.items_room, list[top + i]), m,
-                                          row == column ? i : VX_TILE, par);
+        /* 32 neighbouring work-items are in one tile of rows */
+        for (trg_u32 i = share.row_part * TRG_LSIZE + TRG_LID; i < end;
+             i += share.row_parts * TRG_LSIZE) {
+            const struct vx_line a = vx_load(tracks, par.items_room, list[i]);
+            const trg_u32 top = i & ~(VX_TILE - 1u);
 
-            /* below the diagonal there is nothing */
-            out[vx_word_at(VX_LAYOUT_MEMORY, n, top + i, column)] =
-                row == column ? w & ~(0xffffffffu >> (31u - i)) : w;
+            for (trg_u32 at = top > low ? top : low; at < end; at += VX_TILE) {
+                const trg_u32 m = end - at < VX_TILE ? end - at : VX_TILE;
+                const trg_u32 self = at == top ? i - top : VX_TILE;
+                const trg_u32 word = vx_row_word(stage, at - low, m, a, self, par);
+
+                /* on the diagonal, bits up to its own are not there */
+                out[vx_word_at(VX_LAYOUT_MEMORY, n, i, at / VX_TILE)] =
+                    self < VX_TILE ? word & ~(0xffffffffu >> (31u - self)) : word;
+            }
         }
         TRG_BARRIER();
     }

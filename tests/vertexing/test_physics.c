@@ -37,7 +37,7 @@ static struct score score_of(const struct event *e, uint32_t n, const char *pres
 /* The bars are those of LHCb's Allen: 94.4 %, isolated 98.6 %, close 90.1 %, false 0.9 %. */
 static void generated(void **state)
 {
-    const uint32_t n = 400;
+    const uint32_t n = 2000; /* so that no seed falls below a bar by chance */
     struct event *e = calloc(n, sizeof *e);
     struct score s;
 
@@ -47,7 +47,7 @@ static void generated(void **state)
     s = score_of(e, n, NULL);
     assert_true(score_ratio(s.all_found, s.all, NULL) > 0.944);
     assert_true(score_ratio(s.isolated_found, s.isolated, NULL) > 0.986);
-    assert_true(score_ratio(s.close_found, s.close, NULL) > 0.87); /* 0.91 +- 0.01 here */
+    assert_true(score_ratio(s.close_found, s.close, NULL) > 0.901);
     assert_true(score_ratio(s.false_ones, s.reconstructed, NULL) < 0.009);
     assert_true(score_ratio(s.b_found, s.b_decays, NULL) > 0.30);
     s = score_of(e, n, "reference");
@@ -58,7 +58,7 @@ static void generated(void **state)
 /* Where tracks have exactly the errors that they tell, so must vertices. */
 static void pulls(void **state)
 {
-    const uint32_t n = 300;
+    const uint32_t n = 1500;
     struct event *e = toy_events(&toy_velo, fresh_seed(), n);
     struct score s = score_of(e, n, NULL);
 
@@ -67,6 +67,8 @@ static void pulls(void **state)
         for (uint32_t c = 0; c < 3; c++) {
             const double pull = sqrt(s.bin[b].pull2[c] / s.bin[b].n);
 
+            print_message("%u tracks and more, %u of them: pull %.3f\n", score_bin_low[b],
+                          s.bin[b].n, pull);
             assert_true(s.bin[b].n > 30);
             assert_true(pull > 0.8 && pull < 1.4);
         }
