@@ -11,7 +11,7 @@
 #include "parts.h"
 #include "reference.h"
 
-static const uint32_t sizes[] = {10, 30, 100, 400, 1000, 4096};
+static const uint32_t sizes[] = {10, 30, 100, 400, 1000, 4100};
 #define SIZES 6u
 
 static double serial_rate[SIZES]; /* pairs a second */
@@ -165,8 +165,8 @@ int bench_adjacency(const struct bench *b, struct trg_device *device)
             r = one(b, device, s, layout, 1, 1);
             if (r == 0 && batch >= 2)
                 r = one(b, device, s, layout, (uint32_t)batch, 1);
-            if (r == 0 && batch >= 2 && info.is_host && b->cores > 1)
-                r = one(b, device, s, layout, (uint32_t)batch, b->cores);
+            if (r == 0 && info.is_host && b->cores > 1)
+                r = one(b, device, s, layout, batch < 2 ? 1 : (uint32_t)batch, b->cores);
         }
     return r;
 }

@@ -79,7 +79,7 @@ static void make_graph(uint32_t *m, uint32_t n, uint32_t n_rois, double degree)
 }
 
 static int measure_one(const struct bench *b, struct trg_device *device, uint32_t n, double degree,
-                       uint32_t n_rois, const char *what)
+                       uint32_t n_rois, uint32_t threads, const char *what)
 {
     const size_t words = (size_t)n * ((n + 31) / 32) * n_rois;
     const struct vx_par par = {.layout = VX_LAYOUT_FULL};
@@ -87,10 +87,11 @@ static int measure_one(const struct bench *b, struct trg_device *device, uint32_
     uint32_t *zero = calloc((size_t)n * n_rois, sizeof *zero);
     float *columns = calloc((size_t)VX_COLUMNS * n * n_rois, sizeof *columns);
     struct vx_vertex *pvs = calloc(n_rois, sizeof *pvs);
-    struct job j = {0};
+    struct job *jobs = calloc(threads, sizeof *jobs);
+    struct work *work = calloc(threads, sizeof *work);
     struct timing serial, t;
     char name[64];
-    int r = m && parent && zero && columns && pvs ? 0 : -ENOMEM;
+    int r = m && parent && zero && columns && pvs && jobs && work ? 0 : -ENOMEM;
 
     if (r == 0) {
         struct serial s = {.matrix = m, .n = n, .parent = parent};
@@ -98,28 +99,36 @@ static int measure_one(const struct bench *b, struct trg_device *device, uint32_
         make_graph(m, n, n_rois, degree);
         r = measure(b, &(struct work){run_serial, &s, true}, &serial);
     }
-    if (r == 0)
-        r = kit_open(device, &graph_program, &j.kit);
-    if (r == 0)
-        r = kit_graph_open(&j.kit, n_rois, n, columns, zero, pvs, 0, &par, &j.graph);
-    if (r == 0) {
-        trg_buffer_free(j.graph.matrix);
-        j.graph.matrix = NULL;
-        r = kit_upload(&j.kit, m, words * sizeof *m, &j.graph.matrix);
+    for (uint32_t i = 0; r == 0 && i < threads; i++) {
+        struct job *j = &jobs[i];
+
+        r = kit_open(device, &graph_program, &j->kit);
+        if (r == 0)
+            r = kit_graph_open(&j->kit, n_rois, n, columns, zero, pvs, 0, &par, &j->graph);
+        if (r == 0) {
+            trg_buffer_free(j->graph.matrix);
+            j->graph.matrix = NULL;
+            r = kit_upload(&j->kit, m, words * sizeof *m, &j->graph.matrix);
+        }
+        work[i] = (struct work){run_job, j, j->kit.info.is_host != 0};
     }
     if (r == 0)
-        r = measure(b, &(struct work){run_job, &j, j.kit.info.is_host != 0}, &t);
+        r = measure_all(b, work, threads, &t);
     if (r == 0) {
         device_name(device, name, sizeof name);
         tell(&(struct figure){.what = what,
                               .device = name,
                               .unit = "graphs/s",
-                              .per_s = n_rois / t.us * 1e6,
+                              .per_s = (double)threads * n_rois / t.us * 1e6,
                               .t = t,
                               .serial_per_s = 1 / serial.us * 1e6});
     }
-    kit_graph_close(&j.graph);
-    kit_close(&j.kit);
+    for (uint32_t i = 0; jobs && i < threads; i++) {
+        kit_graph_close(&jobs[i].graph);
+        kit_close(&jobs[i].kit);
+    }
+    free(jobs);
+    free(work);
     free(m);
     free(parent);
     free(zero);
@@ -129,12 +138,13 @@ static int measure_one(const struct bench *b, struct trg_device *device, uint32_
 }
 
 static int one(const struct bench *b, struct trg_device *device, uint32_t n, double degree,
-               uint32_t n_rois)
+               uint32_t n_rois, uint32_t threads)
 {
     char what[96];
 
-    snprintf(what, sizeof what, "components, N %u, mean degree %.1f, %u graphs", n, degree, n_rois);
-    return is_wanted(b, what) ? measure_one(b, device, n, degree, n_rois, what) : 0;
+    snprintf(what, sizeof what, "components, N %u, mean degree %.1f, %u graphs, %u threads", n,
+             degree, n_rois, threads);
+    return is_wanted(b, what) ? measure_one(b, device, n, degree, n_rois, threads, what) : 0;
 }
 
 int bench_components(const struct bench *b, struct trg_device *device)
@@ -150,9 +160,11 @@ int bench_components(const struct bench *b, struct trg_device *device)
             double batch = (info.is_host || b->quick ? 4e6 : 4e8) / sizes[s] / sizes[s];
 
             batch = batch > 8192 ? 8192 : batch;
-            r = one(b, device, sizes[s], degrees[d], 1);
+            r = one(b, device, sizes[s], degrees[d], 1, 1);
             if (r == 0 && batch >= 2)
-                r = one(b, device, sizes[s], degrees[d], (uint32_t)batch);
+                r = one(b, device, sizes[s], degrees[d], (uint32_t)batch, 1);
+            if (r == 0 && info.is_host && b->cores > 1)
+                r = one(b, device, sizes[s], degrees[d], batch < 2 ? 1 : (uint32_t)batch, b->cores);
         }
     return r;
 }

@@ -19,6 +19,20 @@ struct sizes {
     uint32_t entries, bins, n_rois;
 };
 
+/* Entries, made once: the same for all sizes. */
+static float *entries_new(size_t n)
+{
+    static float some[1u << 18];
+    float *z = calloc(n, sizeof *z);
+    uint64_t random = 5;
+
+    for (size_t i = 0; some[0] == 0 && i < sizeof some / sizeof *some; i++)
+        some[i] = 40 * (float)toy_gauss(&random);
+    for (size_t i = 0; z && i < n; i++)
+        z[i] = some[i % (sizeof some / sizeof *some)];
+    return z;
+}
+
 /* ---------------------------------------------------------------- serial */
 
 struct serial {
@@ -47,16 +61,17 @@ static int measure_serial(const struct bench *b, struct sizes s, struct timing *
 {
     double *z = calloc(s.entries, sizeof *z);
     uint32_t *bins = calloc(s.bins, sizeof *bins);
-    uint64_t random = 5;
-    int r = z && bins ? 0 : -ENOMEM;
+    float *entries = entries_new(s.entries);
+    int r = z && bins && entries ? 0 : -ENOMEM;
 
     for (uint32_t i = 0; r == 0 && i < s.entries; i++)
-        z[i] = 40 * toy_gauss(&random);
+        z[i] = (double)entries[i];
     if (r == 0) {
         struct serial work = {.z = z, .n = s.entries, .n_bins = s.bins, .bins = bins};
 
         r = measure(b, &(struct work){run_serial, &work, true}, ret_timing);
     }
+    free(entries);
     free(z);
     free(bins);
     return r;
@@ -93,10 +108,9 @@ static void close_job(struct job *j)
 static int open_job(struct trg_device *device, struct sizes s, struct job *j)
 {
     const size_t n = (size_t)s.entries * s.n_rois;
-    float *z = calloc(n, sizeof *z);
+    float *z = entries_new(n);
     uint32_t *offsets = calloc(s.n_rois + 1u, sizeof *offsets);
     struct vx_grid *grids = calloc(s.n_rois, sizeof *grids);
-    uint64_t random = 5;
     int r = z && offsets && grids ? kit_open(device, &histogram_program, &j->kit) : -ENOMEM;
 
     j->job = (struct vx_histogram_job){.kernels = &j->kernels,
@@ -106,8 +120,6 @@ static int open_job(struct trg_device *device, struct sizes s, struct job *j)
                                        .par = {.in = {.n_rois = s.n_rois, .n_items = (uint32_t)n},
                                                .n_rois = s.n_rois,
                                                .bins_room = s.bins}};
-    for (size_t i = 0; r == 0 && i < n; i++)
-        z[i] = 40 * (float)toy_gauss(&random);
     for (uint32_t i = 0; r == 0 && i < s.n_rois; i++) {
         offsets[i + 1] = (i + 1) * s.entries;
         grids[i] = (struct vx_grid){-100, (float)s.bins / 200, 200 / (float)s.bins, s.bins};
@@ -174,11 +186,49 @@ static int all_algorithms(const struct bench *b, struct trg_device *device, stru
     return r;
 }
 
+/* `auto` on all cores of the host, each with a batch of its own. */
+static int on_all_cores(const struct bench *b, struct trg_device *device, struct sizes s,
+                        double serial_us)
+{
+    struct job *jobs = calloc(b->cores, sizeof *jobs);
+    struct work *work = calloc(b->cores, sizeof *work);
+    struct timing t;
+    char what[96], name[64];
+    int r = jobs && work ? 0 : -ENOMEM;
+
+    device_name(device, name, sizeof name);
+    snprintf(what, sizeof what, "histogram auto, %u entries, %u bins, %u RoIs, %u threads",
+             s.entries, s.bins, s.n_rois, b->cores);
+    if (r == 0 && is_wanted(b, what)) {
+        for (uint32_t i = 0; r == 0 && i < b->cores; i++) {
+            r = open_job(device, s, &jobs[i]);
+            work[i] = (struct work){run_job, &jobs[i], true};
+        }
+        if (r == 0)
+            r = measure_all(b, work, b->cores, &t);
+        if (r == 0)
+            tell(&(struct figure){.what = what,
+                                  .device = name,
+                                  .unit = "entries/s",
+                                  .per_s = (double)b->cores * s.entries * s.n_rois / t.us * 1e6,
+                                  .t = t,
+                                  .serial_per_s = s.entries / serial_us * 1e6});
+        for (uint32_t i = 0; i < b->cores; i++)
+            close_job(&jobs[i]);
+    }
+    free(jobs);
+    free(work);
+    return r;
+}
+
 int bench_histogram(const struct bench *b, struct trg_device *device)
 {
     static const uint32_t entries[] = {100, 1000, 10000, 100000, 1000000};
     static const uint32_t bins[] = {100, 1000, 8000};
+    struct trg_device_info info;
     int r = 0;
+
+    trg_device_info(device, &info);
 
     for (uint32_t e = 0; e < (b->quick ? 3u : 5u); e++)
         for (uint32_t k = 0; r == 0 && k < 3; k++) {
@@ -188,10 +238,12 @@ int bench_histogram(const struct bench *b, struct trg_device *device)
             r = measure_serial(b, s, &serial);
             if (r == 0)
                 r = all_algorithms(b, device, s, serial.us);
-            s.n_rois = (b->quick ? 100000 : 4000000) / s.entries;
+            s.n_rois = (b->quick ? 100000 : info.is_host ? 1000000 : 4000000) / s.entries;
             s.n_rois = s.n_rois > 2048 ? 2048 : s.n_rois;
             if (r == 0 && s.n_rois > 1)
                 r = all_algorithms(b, device, s, serial.us);
+            if (r == 0 && info.is_host && b->cores > 1)
+                r = on_all_cores(b, device, s, serial.us);
         }
     return r;
 }

@@ -47,8 +47,10 @@ enum vx_histogram vx_histogram_choose(const struct vx_histogram_job *job)
 static uint32_t parts_for(const struct vx_histogram_job *job, enum vx_histogram a, uint32_t group)
 {
     uint32_t most, parts = 4 * job->device->units / (job->par.n_rois ? job->par.n_rois : 1);
-    uint32_t per_part = 16 * group; /* entries that pay for bringing a group's bins together */
+    /* entries that pay for bringing a group's bins together: one round of loads where bins are few */
+    uint32_t per_part = job->n_bins < 8 * group ? 2 * job->n_bins : 16 * group;
 
+    per_part = per_part < 4 * group ? 4 * group : per_part;
     if (job->device->is_host)
         return 1;
     switch (a) {
