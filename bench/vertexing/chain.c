@@ -6,6 +6,7 @@
 
 #include "event.h"
 #include "parts.h"
+#include "resident.h"
 #include "serial.h"
 #include "source.h"
 
@@ -88,6 +89,39 @@ static int one(const struct bench *b, const struct algo_host *h, struct trg_devi
     return r;
 }
 
+static int run_resident(void *arg, uint32_t times)
+{
+    return resident_run(arg, times);
+}
+
+/* The whole sample as one batch of tracks that are in the device's memory already. */
+static int one_resident(const struct bench *b, const struct algo_host *h, struct trg_device *device,
+                        const struct setting *m)
+{
+    struct resident *resident = NULL;
+    struct timing t;
+    char text[96], name[64];
+    int r;
+
+    snprintf(text, sizeof text, "%s, %s, tracks on the device, batch %u", m->what, m->s->name,
+             m->s->n);
+    if (!is_wanted(b, text))
+        return 0;
+    device_name(device, name, sizeof name);
+    r = resident_open(h, device, m->config, m->s->events, m->s->n, &resident);
+    if (r == 0)
+        r = measure(b, &(struct work){run_resident, resident, false}, &t);
+    if (r == 0)
+        tell(&(struct figure){.what = text,
+                              .device = name,
+                              .unit = "events/s",
+                              .per_s = m->s->n / t.us * 1e6,
+                              .t = t,
+                              .serial_per_s = m->serial});
+    resident_close(resident);
+    return r;
+}
+
 static int all_settings(const struct bench *b, const struct algo_host *h, struct trg_device *device,
                         const struct sample *s, double serial)
 {
@@ -117,6 +151,8 @@ static int all_settings(const struct bench *b, const struct algo_host *h, struct
             if (r == 0 && (info.is_host ? b->cores > 1 : batches[k] == 1024))
                 r = one(b, h, device, &m, info.is_host ? b->cores : 2);
         }
+        if (r == 0 && !info.is_host)
+            r = one_resident(b, h, device, &(struct setting){&c, list[i].what, s, s->n, serial});
     }
     return r;
 }
