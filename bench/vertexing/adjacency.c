@@ -158,8 +158,8 @@ int bench_adjacency(const struct bench *b, struct trg_device *device)
     trg_device_info(device, &info);
     for (uint32_t s = 0; r == 0 && s < SIZES - (b->quick ? 1 : 0); s++)
         for (uint32_t layout = 0; r == 0 && layout < 3; layout++) {
-            /* so many events that 3e8 pairs, or 16384 events, are in a launch of a GPU */
-            double batch = (info.is_host || b->quick ? 4e6 : 3e8) / sizes[s] / sizes[s];
+            /* so many events that 6e8 pairs, or 16384 events, are in a launch of a GPU */
+            double batch = (info.is_host || b->quick ? 4e6 : 12e8) / sizes[s] / sizes[s];
 
             batch = batch > 16384 ? 16384 : batch;
             r = one(b, device, s, layout, 1, 1);
