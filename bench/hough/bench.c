@@ -2,7 +2,7 @@
 /* bench_hough - RoIs per second of every method on every device, beside a serial double-precision
  * brute force, and the filling of cells alone for many grids and numbers of hits (the thesis's
  * figures 6.5 and 6.6).  Times include the copies in and out and the host's share, as a lane runs
- * them; for one core they are CPU time.
+ * them; for one core they are CPU time, for OpenCL that is threads on the CPU that of all together.
  *
  *     TRIGD_BUILD=build/release build/release/bench/bench_hough [--quick] [--only TEXT]
  *         [--json FILE]
@@ -47,7 +47,7 @@ static void one_way(const struct bench *b, const struct place *p, const struct t
                           .device = p->device,
                           .lanes = lanes,
                           .batch = batch,
-                          .is_one_core = p->info.is_host && lanes == 1,
+                          .clock = way_clock(&p->info, lanes),
                           .seconds = SECONDS,
                           .base = t->base},
             c, t->s);

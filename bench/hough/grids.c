@@ -9,7 +9,7 @@
 #include "measure.h"
 #include "process.h"
 
-#define LIMIT_S  1.0 /* of one round of a figure */
+#define LIMIT_S  0.7 /* of one round of a figure */
 #define BACKENDS 8u
 #define EVENTS   128u
 #define BATCH    64u
@@ -100,7 +100,7 @@ static void measure_cell(const struct bench *b, const struct place *p, const str
                                  .device = p->device,
                                  .lanes = lanes,
                                  .batch = batch,
-                                 .is_one_core = p->info.is_host && lanes == 1,
+                                 .clock = way_clock(&p->info, lanes),
                                  .seconds = 0.02},
                    &c, &s);
     if (rate > 0 && batch == 1 && lanes == 1)

@@ -4,12 +4,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "clock.h"
 #include "result.h"
 
 #define FEW      64u /* RoIs that tell how fast it is about */
-#define PATIENCE 0.5 /* seconds after which no further run begins */
+#define PATIENCE 0.3 /* seconds after which no further run begins */
 
 void tell(const struct bench *b, const struct way *w, const struct result *rates)
 {
@@ -62,12 +63,27 @@ static void *run_job(void *arg)
     return NULL;
 }
 
+static double seconds_by(enum way_clock clock)
+{
+    struct timespec t;
+
+    clock_gettime(clock == BY_PROCESS ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+enum way_clock way_clock(const struct trg_device_info *info, uint32_t lanes)
+{
+    if (info->is_host)
+        return lanes == 1 ? BY_THREAD : BY_WALL;
+    return info->pci[0] ? BY_WALL : BY_PROCESS;
+}
+
 /* RoIs/s of the lanes with n RoIs each, some times; 0 when one failed. */
 static double rate_of(struct job *jobs, const struct way *w, uint32_t n, uint32_t rounds)
 {
     pthread_t thread[LANES_MAX];
     pthread_barrier_t barrier;
-    uint64_t start, end;
+    double start, seconds;
     bool good = true;
 
     pthread_barrier_init(&barrier, NULL, w->lanes + 1);
@@ -81,9 +97,9 @@ static double rate_of(struct job *jobs, const struct way *w, uint32_t n, uint32_
         }
     }
     pthread_barrier_wait(&barrier);
-    start = clock_ns();
+    start = seconds_by(w->clock);
     pthread_barrier_wait(&barrier);
-    end = clock_ns();
+    seconds = w->clock == BY_THREAD ? jobs[0].cpu_s : seconds_by(w->clock) - start;
     for (uint32_t i = 0; i < w->lanes; i++) {
         pthread_join(thread[i], NULL);
         good &= jobs[i].result == 0;
@@ -91,8 +107,7 @@ static double rate_of(struct job *jobs, const struct way *w, uint32_t n, uint32_
     pthread_barrier_destroy(&barrier);
     if (!good)
         return 0;
-    return (double)w->lanes * rounds * n /
-           (w->is_one_core ? jobs[0].cpu_s : (double)(end - start) * 1e-9);
+    return (double)w->lanes * rounds * n / seconds;
 }
 
 /* The runs of a figure, after a batch that warms up (drivers translate kernels only then) and one
@@ -101,7 +116,7 @@ static void run_all(const struct bench *b, struct job *jobs, const struct way *w
                     const struct sample *s, struct result *rates)
 {
     const uint32_t few = w->batch > FEW ? w->batch : FEW, least = few < s->n ? few : s->n;
-    const bool is_warm = w->is_one_core || rate_of(jobs, w, w->batch, 1) > 0;
+    const bool is_warm = w->clock == BY_THREAD || rate_of(jobs, w, w->batch, 1) > 0;
     const uint64_t start = clock_ns();
     const double first = is_warm ? rate_of(jobs, w, least, 1) : 0;
     const double fit = first * w->seconds / w->lanes; /* RoIs of a lane in a run */

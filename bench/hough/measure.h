@@ -25,14 +25,20 @@ struct way { /* to measure */
     const char *figure, *device_name;
     struct trg_device *device;
     uint32_t lanes, batch;
-    bool is_one_core; /* the CPU, one lane: told per second of CPU time */
-    double seconds;   /* that a run takes about */
-    double base;      /* RoIs/s that the figure is compared with, or 0 */
+    enum way_clock {
+        BY_WALL,
+        BY_THREAD, /* one core: per second of the lane's CPU time, however busy the machine is */
+        BY_PROCESS /* OpenCL that is threads on the CPU: of all threads together */
+    } clock;
+    double seconds; /* that a run takes about */
+    double base;    /* RoIs/s that the figure is compared with, or 0 */
 };
 
 /* One figure for people and for the file. */
 struct result;
 void tell(const struct bench *b, const struct way *w, const struct result *rates);
+/* The clock for so many lanes of a device. */
+enum way_clock way_clock(const struct trg_device_info *info, uint32_t lanes);
 /* Measures with a thread a lane, and tells it.  What is slow is run once.  RoIs/s; 0: nothing was
  * measured. */
 double measure(const struct bench *b, const struct way *w, const struct hough_config *c,

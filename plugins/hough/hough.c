@@ -218,7 +218,7 @@ static int launch_pass(struct trg_algo *a, struct slot *s, struct trg_buffer *da
     int r = trg_launch(q, a->sort, (struct trg_range){par->n_rois, group_of(a, 256)}, sort, 8);
 
     if (r == 0 && par->method == HG_HASHED)
-        r = trg_launch(q, a->find_few, (struct trg_range){windows, group_of(a, 64)}, find, 9);
+        r = trg_launch(q, a->find_few, (struct trg_range){windows, group_of(a, 128)}, find, 9);
     if (r == 0)
         r = trg_launch(q, a->find[par->pass],
                        (struct trg_range){par->method == HG_HASHED ? (windows + 7u) / 8u : windows,

@@ -52,9 +52,9 @@ TRG_KERNEL7(hg_sort, const trg_u8, data, const trg_u32, used, trg_u32, starts, f
     TRG_GLOBAL const float *z = TRG_COLUMN(float, data, par.in, 2);
     TRG_GLOBAL const trg_u16 *layer = TRG_COLUMN(trg_u16, data, par.in, 3);
     TRG_GLOBAL trg_u32 *start = starts + TRG_GID * (par.bins_room + 1u);
-    TRG_GLOBAL trg_u32 *bins = scratch;                 /* of each item; HG_BINS: it is not free */
-    TRG_GLOBAL trg_u32 *raw = scratch + par.items_room; /* items, bin after bin, and their layers */
-    TRG_GLOBAL trg_u32 *raw_layer = scratch + 2u * par.items_room;
+    TRG_GLOBAL trg_u32 *bins = scratch; /* of each item; HG_BINS: it is not free */
+    /* layer << 32 | item, bin after bin */
+    TRG_GLOBAL trg_u64 *keys = (TRG_GLOBAL trg_u64 *)(scratch + par.items_room);
     const trg_u32 first = offsets[TRG_GID], end = offsets[TRG_GID + 1u];
 
     for (trg_u32 b = TRG_LID; b < par.n_bins; b += TRG_LSIZE)
@@ -90,25 +90,21 @@ TRG_KERNEL7(hg_sort, const trg_u8, data, const trg_u32, used, trg_u32, starts, f
     }
     TRG_BARRIER();
     for (trg_u32 i = first + TRG_LID; i < end; i += TRG_LSIZE)
-        if (bins[i] < HG_BINS && i < limit[bins[i]]) {
-            const trg_u32 at = TRG_ATOMIC_ADD_LOCAL(&count[bins[i]], 1u);
-
-            raw[at] = i;
-            raw_layer[at] = layer[i];
-        }
+        if (bins[i] < HG_BINS && i < limit[bins[i]])
+            keys[TRG_ATOMIC_ADD_LOCAL(&count[bins[i]], 1u)] = (trg_u64)layer[i] << 32 | i;
     TRG_BARRIER();
     for (trg_u32 k = first + TRG_LID; k < start[par.n_bins]; k += TRG_LSIZE) {
-        const trg_u32 i = raw[k], mine = raw_layer[k], from = start[bins[i]],
-                      to = start[bins[i] + 1u];
+        const trg_u64 mine = keys[k];
+        const trg_u32 i = (trg_u32)mine, from = start[bins[i]], to = start[bins[i] + 1u];
         trg_u32 at = from;
 
         for (trg_u32 j = from; j < to; j++)
-            at += raw_layer[j] < mine || (raw_layer[j] == mine && raw[j] < i);
+            at += keys[j] < mine;
         points[at] = x[i] - par.beam_x;
         points[par.items_room + at] = y[i] - par.beam_y;
         points[2u * par.items_room + at] = z[i];
         items[at] = i;
-        items[par.items_room + at] = mine;
+        items[par.items_room + at] = (trg_u32)(mine >> 32);
     }
 }
 
