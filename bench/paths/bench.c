@@ -324,6 +324,8 @@ int main(int argc, char **argv)
     const char *only = NULL;
     bool quick = false;
 
+    if (setenv("TRIGD_DEVICE_TIMES", "1", 1)) /* phases are timed by the device */
+        return 1;
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--quick")) {
             quick = true;

@@ -314,6 +314,10 @@ static int event_elapsed(struct trg_event *from, struct trg_event *to, double *r
     cl_ulong begin = 0, end = 0;
     int r = event_query(from);
 
+    if (!opencl_tells_times()) {
+        backend_log(&from->device->log, TRG_ERROR, "times of events: " OPENCL_TIMES " is not set");
+        return -ENOTSUP;
+    }
     if (r == 0)
         r = event_query(to);
     if (r == 0)

@@ -63,6 +63,10 @@ void opencl_module_free(struct trg_module *m);
 int opencl_kernel_get(struct trg_module *m, const char *name, struct trg_kernel **ret_kernel);
 
 /* opencl_queue.c */
+/* Queues keep the times of their events only where this environment variable is set: NVIDIA's take
+ * half as long again to enqueue when they do.  Returns the property of a queue that does, or 0. */
+#define OPENCL_TIMES "TRIGD_DEVICE_TIMES"
+cl_command_queue_properties opencl_tells_times(void);
 int opencl_queue_new(struct trg_device *d, struct trg_queue **ret_queue);
 void opencl_queue_free(struct trg_queue *q);
 int opencl_queue_write(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,

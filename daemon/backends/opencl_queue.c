@@ -11,6 +11,11 @@ struct trg_queue {
     const char *last; /* kernel launched last, for messages; lives as long as its program */
 };
 
+cl_command_queue_properties opencl_tells_times(void)
+{
+    return getenv(OPENCL_TIMES) ? CL_QUEUE_PROFILING_ENABLE : 0;
+}
+
 int opencl_queue_new(struct trg_device *d, struct trg_queue **ret_queue)
 {
     struct trg_queue *q;
@@ -24,7 +29,7 @@ int opencl_queue_new(struct trg_device *d, struct trg_queue **ret_queue)
         return -ENOMEM;
     q->object.ops = d->object.ops;
     q->device = d;
-    q->cl = clCreateCommandQueue(d->context, d->id, CL_QUEUE_PROFILING_ENABLE, &code);
+    q->cl = clCreateCommandQueue(d->context, d->id, opencl_tells_times(), &code);
     r = opencl_check(d, code, "clCreateCommandQueue", NULL);
     if (r < 0) {
         free(q);

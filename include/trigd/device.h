@@ -321,7 +321,8 @@ static inline int trg_event_wait(struct trg_event *e)
     return trg_ops(e)->event_wait(e);
 }
 
-/* Microseconds between two events of one device that were both reached; -EAGAIN before that. */
+/* Microseconds between two events of one device that were both reached; -EAGAIN before that.  With
+ * OpenCL, -ENOTSUP unless the environment has TRIGD_DEVICE_TIMES. */
 static inline int trg_event_elapsed(struct trg_event *from, struct trg_event *to, double *ret_us)
 {
     return trg_ops(from)->event_elapsed(from, to, ret_us);

@@ -69,6 +69,10 @@ typedef long trg_i64;
 
 #elif defined(__CUDACC__)
 /* ------------------------------------------------------------------ CUDA C */
+/* A kernel file may say __launch_bounds__ here, for the kernels that follow. */
+#ifndef TRG_BOUNDS
+#define TRG_BOUNDS
+#endif
 typedef unsigned char trg_u8;
 typedef unsigned short trg_u16;
 typedef unsigned int trg_u32;
@@ -104,7 +108,7 @@ typedef long long trg_i64;
 #define trg_as_f32(x)                    __uint_as_float(x)
 #define trg_popcount(x)                  ((trg_u32)__popc(x))
 #define trg_clz(x)                       ((trg_u32)__clz((int)(x)))
-#define TRG_DECL(name, args)             extern "C" __global__ void name args
+#define TRG_DECL(name, args)             extern "C" __global__ void TRG_BOUNDS name args
 #define TRG_ARG(T, a)                    T *__restrict__ a
 
 #else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* near_host.h - the CPU's own way through the pairs and triplets of one RoI, for one neighbour on
- * each side and one histogram.  Part of zfinder.kernel.c; the arithmetic of a pair and of a
+ * each side and one histogram.  Part of near.kernel.c; the arithmetic of a pair and of a
  * triplet is that of zf_weight and zf_triplets, bit for bit.
  *
  * Points lie sorted by slice, so the partners of a point that come after it are a run: the rest of

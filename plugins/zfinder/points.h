@@ -21,6 +21,15 @@ struct zf_point {
     trg_u32 tag; /* slice << 8 | layer */
 };
 
+/* Whether a point is none of those between which zf_divide may divide: no product of theirs
+ * overflows, and no difference of radii is so small that its reciprocal does. */
+TRG_FN trg_u32 zf_is_wild(float rho, float z)
+{
+    const float r = trg_fabs(rho);
+
+    return !(r <= 1e6f && (r >= 1e-6f || r == 0.0f) && trg_fabs(z) <= 1e9f);
+}
+
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
 typedef uint4 zf_packed; /* integers: no device flushes them */
 
@@ -40,6 +49,13 @@ TRG_FN struct zf_point zf_point(const struct zf_view v, trg_u32 i)
     p.z = trg_as_f32(x.z);
     p.tag = x.w;
     return p;
+}
+
+/* The same points, numbered from i on. */
+TRG_FN struct zf_view zf_from(struct zf_view v, trg_u32 i)
+{
+    v.point += i;
+    return v;
 }
 
 TRG_FN trg_u32 zf_tag(const struct zf_view v, trg_u32 i)
@@ -76,6 +92,15 @@ struct zf_view {
 TRG_FN struct zf_point zf_point(const struct zf_view v, trg_u32 i)
 {
     return (struct zf_point){v.phi[i], v.rho[i], v.z[i], v.tag[i]};
+}
+
+TRG_FN struct zf_view zf_from(struct zf_view v, trg_u32 i)
+{
+    v.phi += i;
+    v.rho += i;
+    v.z += i;
+    v.tag += i;
+    return v;
 }
 
 TRG_FN trg_u32 zf_tag(const struct zf_view v, trg_u32 i)

@@ -68,6 +68,6 @@ uint32_t zf_vertices(const struct zf_config *c, const struct zf_roi *roi,
         ret_vertices[n++] = (struct zf_vertex){
             .z_mm = (float)z, .weight = (float)weight, .significance = (float)significance};
     }
-    *ret_truncated = k == n_peaks && n < c->n_peaks && s->n_more;
+    *ret_truncated = k == n_peaks && n < c->n_peaks && (s->flags & ZF_MORE);
     return n;
 }

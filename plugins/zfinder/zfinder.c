@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../common/lane.h"
+#include "near.program.h"
 #include "params.h"
 #include "zfinder.program.h"
 
@@ -28,8 +29,9 @@ static void output_items(const void *config, const uint32_t *n_in, uint32_t *n_o
 /* ---------------------------------------------------------------- one lane */
 
 struct slot { /* the names of the kernels' arguments; twins in host memory end in _host */
-    struct trg_buffer *rois_host, *peaks_host, *summaries_host;
-    struct trg_buffer *rois, *starts, *points, *tags, *summaries, *hist, *lists, *peaks;
+    struct trg_buffer *rois_host, *results_host;
+    struct trg_buffer *rois, *starts, *points, *tags, *hist, *lists;
+    struct trg_buffer *results; /* summaries of all RoIs, then the peaks of all */
 };
 
 struct trg_algo {
@@ -37,7 +39,7 @@ struct trg_algo {
     const struct trg_host *host;
     struct trg_limits limits;
     struct trg_device_info device;
-    struct trg_module *module;
+    struct trg_module *module, *near;
     struct trg_kernel *sort, *pairs, *near_pairs, *near_triplets, *peaks, *slices, *merge;
     struct buffers buffers;
     struct trg_buffer *neighbours;
@@ -106,7 +108,7 @@ static void set_par(struct trg_algo *a)
 
     a->par = (struct zf_par){
         .slices_room = (uint32_t)ceil(2.0 * PI * inv_slice(c)) + 1u,
-        .items_room = (a->limits.max_items + 63u) & ~63u,
+        .items_room = (a->limits.max_items + a->limits.max_rois * ZF_GAP + 63u) & ~63u,
         .parts = 1,
         .peaks_room = may_merge ? 4 * c->n_peaks + 4 : c->n_peaks,
         .look_for_more = may_merge,
@@ -131,18 +133,17 @@ static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
 {
     const struct zf_par *p = &a->par;
     size_t n = a->limits.max_rois, items = p->items_room;
+    size_t summaries = n * sizeof(struct zf_summary);
     size_t peaks = n * p->peaks_room * sizeof(struct zf_peak);
     bool per_slice = a->config->histogram_per_slice;
     const struct buffer_wish list[] = {
         {TRG_MEM_PINNED, n * sizeof(struct zf_roi), &s->rois_host},
-        {TRG_MEM_PINNED, peaks, &s->peaks_host},
-        {TRG_MEM_PINNED, n * sizeof(struct zf_summary), &s->summaries_host},
+        {TRG_MEM_PINNED, summaries + peaks, &s->results_host},
         {TRG_MEM_DEVICE, n * sizeof(struct zf_roi), &s->rois},
         {TRG_MEM_DEVICE, n * (p->slices_room + 1) * sizeof(uint32_t), &s->starts},
-        {TRG_MEM_DEVICE, (4 * items + ZF_SLACK) * sizeof(float), &s->points},
+        {TRG_MEM_DEVICE, 4 * (items + ZF_SLACK) * sizeof(float), &s->points},
         {TRG_MEM_DEVICE, (items + ZF_SLACK) * sizeof(uint32_t), &s->tags},
-        {TRG_MEM_DEVICE, n * sizeof(struct zf_summary), &s->summaries},
-        {TRG_MEM_DEVICE, peaks, &s->peaks},
+        {TRG_MEM_DEVICE, summaries + peaks, &s->results},
         /* one of the two ways is used */
         {TRG_MEM_DEVICE, per_slice ? 4 : n * 2 * ZF_ENTRIES * sizeof(uint32_t), &s->hist},
         {TRG_MEM_DEVICE, per_slice ? peaks * p->slices_room : 4, &s->lists},
@@ -161,16 +162,20 @@ static int load_neighbours(struct trg_algo *a, struct trg_device *d)
 
 static int load_kernels(struct trg_algo *a, struct trg_device *d)
 {
-    const struct kernel_wish list[] = {{"zf_sort", &a->sort},
-                                       {"zf_pairs", &a->pairs},
-                                       {"zf_near_pairs", &a->near_pairs},
-                                       {"zf_near_triplets", &a->near_triplets},
-                                       {"zf_peaks", &a->peaks},
-                                       {"zf_slices", &a->slices},
-                                       {"zf_merge", &a->merge}};
+    const struct kernel_wish common[] = {{"zf_sort", &a->sort},
+                                         {"zf_pairs", &a->pairs},
+                                         {"zf_peaks", &a->peaks},
+                                         {"zf_slices", &a->slices},
+                                         {"zf_merge", &a->merge}};
+    const struct kernel_wish near[] = {{"zf_near_pairs", &a->near_pairs},
+                                       {"zf_near_triplets", &a->near_triplets}};
     int r = trg_module_new(d, &zfinder_program, NULL, &a->module);
 
-    return r < 0 ? r : kernels_get(a->module, list, sizeof list / sizeof *list);
+    if (r == 0)
+        r = trg_module_new(d, &near_program, NULL, &a->near);
+    if (r == 0)
+        r = kernels_get(a->module, common, sizeof common / sizeof *common);
+    return r < 0 ? r : kernels_get(a->near, near, sizeof near / sizeof *near);
 }
 
 static void destroy(struct trg_algo *a)
@@ -179,6 +184,7 @@ static void destroy(struct trg_algo *a)
         return;
     buffers_free(&a->buffers);
     trg_module_free(a->module);
+    trg_module_free(a->near);
     free(a);
 }
 
@@ -255,6 +261,7 @@ static void prepare_roi(const struct zf_config *c, const struct trg_roi_info *in
 struct way {
     struct trg_kernel *kernel;
     uint32_t groups_per_unit; /* that every multiprocessor should get */
+    uint32_t points;          /* of an RoI that are work enough for a group */
 };
 
 /* The search of one neighbour on each side has kernels of its own. */
@@ -263,17 +270,18 @@ static struct way way_for(const struct trg_algo *a)
     const struct zf_config *c = a->config;
     bool near = c->neighbours == ZF_NEIGHBOURS_ONE && zf_most_bins(c) <= ZF_NEAR_BINS;
 
-    if (near)
-        return (struct way){c->triplet_mode ? a->near_triplets : a->near_pairs,
-                            c->triplet_mode ? 16 : 8};
-    return (struct way){a->pairs, 2};
+    if (near && c->triplet_mode)
+        return (struct way){a->near_triplets, 6, 256};
+    return near ? (struct way){a->near_pairs, 3, 512} : (struct way){a->pairs, 2, 128};
 }
 
 /* Groups for one RoI, so that a batch of few fills the device as well. */
-static uint32_t parts_for(const struct trg_algo *a, const struct way *way, uint32_t n_rois)
+static uint32_t parts_for(const struct trg_algo *a, const struct way *way, const struct zf_par *par)
 {
-    uint32_t parts = (way->groups_per_unit * a->device.units + n_rois - 1) / n_rois;
+    uint32_t parts = (way->groups_per_unit * a->device.units + par->n_rois - 1) / par->n_rois;
+    uint32_t most = par->in.n_items / par->n_rois / way->points;
 
+    parts = parts < most ? parts : most;
     return a->device.is_host || parts < 1 ? 1 : parts > 32 ? 32 : parts;
 }
 
@@ -281,14 +289,14 @@ static uint32_t parts_for(const struct trg_algo *a, const struct way *way, uint3
 static int launch_whole(struct trg_algo *a, struct slot *s, struct zf_par *par, struct trg_queue *q)
 {
     const struct way way = way_for(a);
-    const struct trg_arg pairs[] = {TRG_BUF(s->rois), TRG_BUF(s->starts),    TRG_BUF(s->points),
-                                    TRG_BUF(s->tags), TRG_BUF(s->summaries), TRG_BUF(a->neighbours),
+    const struct trg_arg pairs[] = {TRG_BUF(s->rois), TRG_BUF(s->starts),  TRG_BUF(s->points),
+                                    TRG_BUF(s->tags), TRG_BUF(s->results), TRG_BUF(a->neighbours),
                                     TRG_BUF(s->hist), TRG_VAL(*par)};
-    const struct trg_arg peaks[] = {TRG_BUF(s->rois), TRG_BUF(s->hist), TRG_BUF(s->peaks),
-                                    TRG_BUF(s->summaries), TRG_VAL(*par)};
+    const struct trg_arg peaks[] = {TRG_BUF(s->rois), TRG_BUF(s->hist), TRG_BUF(s->results),
+                                    TRG_BUF(s->results), TRG_VAL(*par)};
     int r = 0;
 
-    par->parts = parts_for(a, &way, par->n_rois);
+    par->parts = parts_for(a, &way, par);
     if (par->parts > 1)
         r = trg_fill(q, s->hist, 0, (size_t)par->n_rois * 2 * ZF_ENTRIES * sizeof(uint32_t), 0);
     if (r == 0)
@@ -303,10 +311,10 @@ static int launch_whole(struct trg_algo *a, struct slot *s, struct zf_par *par, 
 static int launch_slices(struct trg_algo *a, struct slot *s, const struct zf_par *par,
                          struct trg_queue *q)
 {
-    const struct trg_arg slices[] = {
-        TRG_BUF(s->rois),      TRG_BUF(s->starts),     TRG_BUF(s->points), TRG_BUF(s->tags),
-        TRG_BUF(s->summaries), TRG_BUF(a->neighbours), TRG_BUF(s->lists),  TRG_VAL(*par)};
-    const struct trg_arg merge[] = {TRG_BUF(s->rois), TRG_BUF(s->lists), TRG_BUF(s->peaks),
+    const struct trg_arg slices[] = {TRG_BUF(s->rois),  TRG_BUF(s->starts),  TRG_BUF(s->points),
+                                     TRG_BUF(s->tags),  TRG_BUF(s->results), TRG_BUF(a->neighbours),
+                                     TRG_BUF(s->lists), TRG_VAL(*par)};
+    const struct trg_arg merge[] = {TRG_BUF(s->rois), TRG_BUF(s->lists), TRG_BUF(s->results),
                                     TRG_VAL(*par)};
     int r = trg_launch(q, a->slices, (struct trg_range){par->n_rois * par->slices_room, a->group},
                        slices, 8);
@@ -316,13 +324,18 @@ static int launch_slices(struct trg_algo *a, struct slot *s, const struct zf_par
     return r;
 }
 
+static size_t results_bytes(uint32_t n_rois, const struct zf_par *par)
+{
+    return n_rois * (sizeof(struct zf_summary) + par->peaks_room * sizeof(struct zf_peak));
+}
+
 static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
 {
     struct slot *s = &a->slot[b->slot];
     struct zf_roi *rois = trg_buffer_host(s->rois_host);
     struct zf_par par = a->par;
     const struct trg_arg sort[] = {TRG_BUF(b->in[0].dev), TRG_BUF(s->rois), TRG_BUF(s->starts),
-                                   TRG_BUF(s->points),    TRG_BUF(s->tags), TRG_BUF(s->summaries),
+                                   TRG_BUF(s->points),    TRG_BUF(s->tags), TRG_BUF(s->results),
                                    TRG_VAL(par)};
     int r;
 
@@ -337,11 +350,7 @@ static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queu
         r = a->config->histogram_per_slice ? launch_slices(a, s, &par, q)
                                            : launch_whole(a, s, &par, q);
     if (r == 0)
-        r = trg_read(q, s->peaks_host, 0, s->peaks, 0,
-                     (size_t)b->n_rois * par.peaks_room * sizeof(struct zf_peak));
-    if (r == 0)
-        r = trg_read(q, s->summaries_host, 0, s->summaries, 0,
-                     b->n_rois * sizeof(struct zf_summary));
+        r = trg_read(q, s->results_host, 0, s->results, 0, results_bytes(b->n_rois, &par));
     return r;
 }
 
@@ -370,8 +379,8 @@ static int collect(struct trg_algo *a, struct trg_batch *b)
 {
     const struct slot *s = &a->slot[b->slot];
     const struct zf_roi *rois = trg_buffer_host(s->rois_host);
-    const struct zf_peak *peaks = trg_buffer_host(s->peaks_host);
-    const struct zf_summary *sums = trg_buffer_host(s->summaries_host);
+    const struct zf_summary *sums = trg_buffer_host(s->results_host);
+    const struct zf_peak *peaks = (const struct zf_peak *)(const void *)(sums + b->n_rois);
 
     for (uint32_t i = 0; i < b->n_rois; i++) {
         struct zf_vertex v[ZF_PEAKS_MAX];

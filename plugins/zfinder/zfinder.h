@@ -13,6 +13,8 @@
 #define ZF_FEW        12u   /* up to here a work-item does without lists */
 #define ZF_TILE       512u  /* slices that a group looks through at once */
 #define ZF_QUANTA     4096u /* steps in which the place within a bin is counted */
+#define ZF_GAP        4u    /* places between the sorted points of two RoIs */
+#define ZF_NOWHERE    0x40000000u /* the tag of the points there */
 #define ZF_SLACK      16u  /* places behind the sorted points that may be read, and count nowhere */
 #define ZF_GROUP_MAX  256u /* largest work-group of all kernels but zf_sort */
 #define ZF_SORT_GROUP 1024u /* and of that one, with CUDA */
@@ -34,15 +36,21 @@ struct zf_peak {   /* three bins around `bin` of one histogram */
     trg_u32 places;   /* sum of the places within the bins, in quanta */
 };
 
+#define ZF_MORE 1u             /* there were more peaks than places */
+#define ZF_WILD 2u             /* coordinates of absurd size, see zf_is_wild */
 struct zf_summary {            /* one RoI, all histograms together */
     trg_u32 layers;            /* bit l: layer l has points */
     trg_u32 n_used;            /* points inside the RoI, on layers that are used */
     trg_u32 n_entries;         /* pairs, or triplets */
     trg_u32 n_triples;         /* groups of three bins in filled histograms */
     trg_u32 sum_low, sum_high; /* sum of their contents: 64 bits */
-    trg_u32 n_more;            /* 1: there were more peaks than places */
+    trg_u32 flags;             /* ZF_MORE, ZF_WILD */
     trg_u32 digest;            /* checksum of all bins: the same on every device */
 };
+
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+_Static_assert(sizeof(struct zf_summary) == sizeof(struct zf_peak), "peaks follow summaries");
+#endif
 
 struct zf_par { /* of all launches */
     struct trg_span in;

@@ -6,7 +6,8 @@
  * Bins are chosen by float32 arithmetic without contraction, and all sums are of integers (entries,
  * and places within a bin in units of 1/4096), so that every device counts the same, in any order.
  *
- * zf_sort -> zf_pairs -> zf_peaks        one histogram (two with charges) for an RoI
+ * zf_sort -> zf_pairs -> zf_peaks        one histogram (two with charges) for an RoI; near.kernel.c
+ *                                        has quicker ones in the place of zf_pairs
  * zf_sort -> zf_slices -> zf_merge       one for each phi slice
  */
 #include "zfinder.h"
@@ -30,13 +31,32 @@ TRG_FN trg_u32 zf_slice_of(const struct zf_roi roi, float phi, trg_u32 layer, tr
     return s < roi.n_slices ? s : roi.n_slices - 1u; /* rounding at the upper edge */
 }
 
+/* Points that a work-item of zf_sort has under way: GPUs wait long for memory. */
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
+#define ZF_AT_ONCE 4u
+#else
+#define ZF_AT_ONCE 1u
+#endif
+
+TRG_FN trg_u32 zf_inside(trg_u32 i, trg_u32 end, trg_u32 otherwise)
+{
+    return i < end ? i : otherwise;
+}
+
+/* Where the sorted points of an RoI begin, whose first point is `first`: behind each RoI is a gap
+ * with points that are near to nothing. */
+TRG_FN trg_u32 zf_first(trg_u32 first, trg_u32 roi)
+{
+    return first + roi * ZF_GAP;
+}
+
 /* One group an RoI: counts, adds up, scatters.  The order within a slice is any. */
 TRG_KERNEL6(zf_sort, const trg_u8, data, const struct zf_roi, rois, trg_u32, starts, float, points,
             trg_u32, tags, struct zf_summary, summaries, struct zf_par, par)
 {
     TRG_SHARED trg_u32 count[ZF_SLICES];
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
-    TRG_SHARED trg_u32 layers;
+    TRG_SHARED trg_u32 layers, any_wild;
     const struct zf_roi roi = rois[TRG_GID];
     TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
     TRG_GLOBAL const float *phi = TRG_COLUMN(float, data, par.in, 0);
@@ -48,35 +68,46 @@ TRG_KERNEL6(zf_sort, const trg_u8, data, const struct zf_roi, rois, trg_u32, sta
     const trg_u32 chunk = (roi.n_slices + TRG_LSIZE - 1u) / TRG_LSIZE;
     const trg_u32 from = TRG_LID * chunk < roi.n_slices ? TRG_LID * chunk : roi.n_slices;
     const trg_u32 to = from + chunk < roi.n_slices ? from + chunk : roi.n_slices;
-    trg_u32 mine = 0u, sum = 0u, total;
+    trg_u32 mine = 0u, sum = 0u, wild = 0u, total;
 
     for (trg_u32 s = TRG_LID; s < roi.n_slices; s += TRG_LSIZE)
         count[s] = 0u;
     if (TRG_LID == 0u)
-        layers = 0u;
+        layers = any_wild = 0u;
     TRG_BARRIER();
-    for (trg_u32 i = first + TRG_LID; i < end; i += TRG_LSIZE) {
-        trg_u32 s = zf_slice_of(roi, phi[i], layer[i], par.layers_used);
+    for (trg_u32 at = first + TRG_LID; at < end; at += ZF_AT_ONCE * TRG_LSIZE) {
+        float p[ZF_AT_ONCE];
+        trg_u32 l[ZF_AT_ONCE];
 
-        if (s < roi.n_slices) {
-            TRG_ATOMIC_ADD_LOCAL(&count[s], 1u);
-            mine |= 1u << layer[i];
+        for (trg_u32 k = 0; k < ZF_AT_ONCE; k++) {
+            const trg_u32 i = zf_inside(at + k * TRG_LSIZE, end, at);
+
+            p[k] = phi[i];
+            l[k] = layer[i];
+        }
+        for (trg_u32 k = 0; k < ZF_AT_ONCE && at + k * TRG_LSIZE < end; k++) {
+            trg_u32 s = zf_slice_of(roi, p[k], l[k], par.layers_used);
+
+            if (s < roi.n_slices) {
+                TRG_ATOMIC_ADD_LOCAL(&count[s], 1u);
+                mine |= 1u << l[k];
+            }
         }
     }
     TRG_ATOMIC_OR_LOCAL(&layers, mine);
     TRG_BARRIER();
     for (trg_u32 s = from; s < to; s++)
         sum += count[s];
-    sum = first + trg_group_scan(scratch, sum, &total);
+    sum = zf_first(first, TRG_GID) + trg_group_scan(scratch, sum, &total);
     if (TRG_LID == 0u) {
-        start[roi.n_slices] = first + total;
+        start[roi.n_slices] = zf_first(first, TRG_GID) + total;
         summaries[TRG_GID].layers = layers;
         summaries[TRG_GID].n_used = total;
         summaries[TRG_GID].n_entries = 0u;
         summaries[TRG_GID].n_triples = 0u;
         summaries[TRG_GID].sum_low = 0u;
         summaries[TRG_GID].sum_high = 0u;
-        summaries[TRG_GID].n_more = 0u;
+        summaries[TRG_GID].flags = 0u;
         summaries[TRG_GID].digest = 0u;
     }
     for (trg_u32 s = from; s < to; s++) {
@@ -87,20 +118,39 @@ TRG_KERNEL6(zf_sort, const trg_u8, data, const struct zf_roi, rois, trg_u32, sta
         sum += n;
     }
     TRG_BARRIER();
-    for (trg_u32 i = first + TRG_LID; i < end; i += TRG_LSIZE) {
-        trg_u32 s = zf_slice_of(roi, phi[i], layer[i], par.layers_used);
+    for (trg_u32 i = first + TRG_LID; i < end; i += ZF_AT_ONCE * TRG_LSIZE) {
+        struct zf_point p[ZF_AT_ONCE];
 
-        if (s < roi.n_slices) {
-            trg_u32 at = TRG_ATOMIC_ADD_LOCAL(&count[s], 1u);
-            struct zf_point p;
+        for (trg_u32 k = 0; k < ZF_AT_ONCE; k++) {
+            const trg_u32 j = zf_inside(i + k * TRG_LSIZE, end, i);
 
-            p.phi = phi[i];
-            p.rho = rho[i];
-            p.z = z[i];
-            p.tag = s << 8 | layer[i];
-            zf_store(points, tags, par.items_room, at, p);
+            p[k].phi = phi[j];
+            p[k].rho = rho[j];
+            p[k].z = z[j];
+            p[k].tag = layer[j];
+        }
+        for (trg_u32 k = 0; k < ZF_AT_ONCE && i + k * TRG_LSIZE < end; k++) {
+            trg_u32 s = zf_slice_of(roi, p[k].phi, p[k].tag, par.layers_used);
+
+            if (s < roi.n_slices) {
+                trg_u32 at = TRG_ATOMIC_ADD_LOCAL(&count[s], 1u);
+
+                p[k].tag |= s << 8;
+                wild |= zf_is_wild(p[k].rho, p[k].z);
+                zf_store(points, tags, par.items_room, at, p[k]);
+            }
         }
     }
+    for (trg_u32 k = TRG_LID; k < ZF_GAP; k += TRG_LSIZE) {
+        const struct zf_point nothing = {0.0f, 0.0f, 0.0f, ZF_NOWHERE};
+
+        zf_store(points, tags, par.items_room, zf_first(first, TRG_GID) + total + k, nothing);
+    }
+    if (wild)
+        any_wild = 1u;
+    TRG_BARRIER();
+    if (TRG_LID == 0u && any_wild)
+        summaries[TRG_GID].flags = ZF_WILD;
 }
 
 /* ---------------------------------------------------------------- one histogram */
@@ -140,178 +190,6 @@ TRG_KERNEL7(zf_pairs, const struct zf_roi, rois, const trg_u32, starts, const fl
             TRG_ATOMIC_ADD_GLOBAL(&out[ZF_ENTRIES + b], place[b]);
         }
     }
-}
-
-/* ---------------------------------------------------------------- one neighbour on each side */
-
-#include "near.h"
-#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-#include "near_host.h"
-#endif
-
-/* The CPU goes its own way; the portable one is there for all others. */
-#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-#define ZF_ON_THE_HOST(v, roi, par, last, out)         \
-    if ((par).parts == 1u) {                           \
-        zf_host_near(&(v), &(roi), &(par), last, out); \
-        return;                                        \
-    }
-#else
-#define ZF_ON_THE_HOST(v, roi, par, last, out)
-#endif
-
-/* Adds the group's histogram to that of the RoI; of neighbours, either charge may be right. */
-#define ZF_PUT_OUT(out, count, place, roi, par)                                   \
-    do {                                                                          \
-        for (trg_u32 c_ = 0; c_ < (par).charges; c_++)                            \
-            for (trg_u32 b_ = TRG_LID; b_ < (roi).n_bins; b_ += TRG_LSIZE) {      \
-                const trg_u32 at_ = c_ * (roi).n_bins + b_;                       \
-                if ((par).parts == 1u) {                                          \
-                    (out)[at_] = (count)[b_];                                     \
-                    (out)[ZF_ENTRIES + at_] = (place)[b_];                        \
-                } else if ((count)[b_]) {                                         \
-                    TRG_ATOMIC_ADD_GLOBAL(&(out)[at_], (count)[b_]);              \
-                    TRG_ATOMIC_ADD_GLOBAL(&(out)[ZF_ENTRIES + at_], (place)[b_]); \
-                }                                                                 \
-            }                                                                     \
-    } while (0)
-
-/* Counts n entries at z0. */
-#define ZF_COUNT_AT(count, place, roi, z_max, z0, n)                                              \
-    do {                                                                                          \
-        const float t_ = ((z0) + (z_max)) * (roi).inv_bin;                                        \
-        trg_u32 b_ = (trg_u32)t_;                                                                 \
-        b_ = b_ < (roi).n_bins ? b_ : (roi).n_bins - 1u;                                          \
-        TRG_ATOMIC_ADD_LOCAL(&(count)[b_], (n));                                                  \
-        TRG_ATOMIC_ADD_LOCAL(&(place)[b_], (trg_u32)((t_ - (float)b_) * (float)ZF_QUANTA) * (n)); \
-    } while (0)
-
-/* `parts` groups an RoI.  Each point is paired with those that come after it in its own slice and
- * the next, which lie in a row: neighbouring work-items read neighbouring points. */
-TRG_KERNEL7(zf_near_pairs, const struct zf_roi, rois, const trg_u32, starts, const float, points,
-            const trg_u32, tags, const struct zf_summary, summaries, const trg_u8, neighbours,
-            trg_u32, hist, struct zf_par, par)
-{
-    TRG_SHARED trg_u32 count[ZF_NEAR_BINS];
-    TRG_SHARED trg_u32 place[ZF_NEAR_BINS];
-    const trg_u32 r = TRG_GID / par.parts, part = TRG_GID % par.parts;
-    const struct zf_roi roi = rois[r];
-    const trg_u32 last = zf_last_begin(summaries[r].layers, par.first_layers);
-    TRG_GLOBAL trg_u32 *out = hist + r * 2u * ZF_ENTRIES;
-    const struct zf_view v = ZF_VIEW(points, tags, starts, neighbours, r, par);
-    const trg_u32 end = v.start[roi.n_slices];
-
-    ZF_ON_THE_HOST(v, roi, par, last, out);
-    for (trg_u32 b = TRG_LID; b < roi.n_bins; b += TRG_LSIZE)
-        count[b] = place[b] = 0u;
-    TRG_BARRIER();
-    for (trg_u32 a = v.start[0] + part * TRG_LSIZE + TRG_LID; a < end; a += par.parts * TRG_LSIZE) {
-        const struct zf_point p = zf_point(v, a);
-        const trg_u32 slice = p.tag >> 8, l_a = p.tag & 255u;
-        const trg_u32 stop = v.start[slice + 2u < roi.n_slices ? slice + 2u : roi.n_slices];
-
-        for (trg_u32 o = a + 1u; o < stop; o++) {
-            const struct zf_point q = zf_point(v, o);
-            const trg_u32 l_o = q.tag & 255u;
-            const float z0 = zf_z0(p.rho, p.z, l_a, q.rho, q.z, l_o);
-
-            if (l_o != l_a && (l_a < l_o ? l_a : l_o) <= last && z0 > -par.z_max && z0 < par.z_max)
-                ZF_COUNT_AT(count, place, roi, par.z_max, z0, 1u);
-        }
-    }
-    TRG_BARRIER();
-    ZF_PUT_OUT(out, count, place, roi, par);
-}
-
-/* Counts the triplets of inner points i, i + step, ... < end with o in the middle, without lists.
- */
-#define ZF_PLAIN_TRIPLETS(count, place, v, roi, par, last, o, i, end, step)     \
-    do {                                                                        \
-        for (trg_u32 i_ = (i); i_ < (end); i_ += (step)) {                      \
-            float z0_;                                                          \
-            const trg_u32 agree_ = zf_plain(v, roi, &(par), i_, o, last, &z0_); \
-            if (agree_)                                                         \
-                ZF_COUNT_AT(count, place, roi, (par).z_max, z0_, agree_);       \
-        }                                                                       \
-    } while (0)
-
-/* `parts` groups an RoI.  Around points with few others near by, a work-item looks for triplets by
- * itself.  The other slices are each taken by a whole group: as many points of one as the lists
- * hold; all points around each of them are worked out (once a pair), and then the inner ones are
- * held against the outer ones.  Needs n_bins <= ZF_NEAR_BINS. */
-TRG_KERNEL7(zf_near_triplets, const struct zf_roi, rois, const trg_u32, starts, const float, points,
-            const trg_u32, tags, const struct zf_summary, summaries, const trg_u8, neighbours,
-            trg_u32, hist, struct zf_par, par)
-{
-    TRG_SHARED trg_u32 count[ZF_NEAR_BINS];
-    TRG_SHARED trg_u32 place[ZF_NEAR_BINS];
-    TRG_SHARED float in[4u * ZF_LISTS], out[3u * ZF_LISTS];
-    TRG_SHARED trg_u32 middle[ZF_LISTS];
-    TRG_SHARED trg_u32 n_out[ZF_MIDDLES];
-    TRG_SHARED trg_u32 many[ZF_TILE];
-    TRG_SHARED trg_u32 n_in, n_many;
-    const trg_u32 r = TRG_GID / par.parts, part = TRG_GID % par.parts;
-    const struct zf_roi roi = rois[r];
-    const trg_u32 last = zf_last_begin(summaries[r].layers, par.first_layers);
-    TRG_GLOBAL trg_u32 *to = hist + r * 2u * ZF_ENTRIES;
-    const struct zf_view v = ZF_VIEW(points, tags, starts, neighbours, r, par);
-    const trg_u32 end = v.start[roi.n_slices];
-
-    ZF_ON_THE_HOST(v, roi, par, last, to);
-    for (trg_u32 b = TRG_LID; b < roi.n_bins; b += TRG_LSIZE)
-        count[b] = place[b] = 0u;
-    TRG_BARRIER();
-    for (trg_u32 o = v.start[0] + part * TRG_LSIZE + TRG_LID; o < end; o += par.parts * TRG_LSIZE) {
-        const struct zf_run near = zf_run(v, roi, zf_tag(v, o) >> 8);
-
-        if (near.n <= ZF_FEW)
-            ZF_PLAIN_TRIPLETS(count, place, v, roi, par, last, o, near.from, near.from + near.n,
-                              1u);
-    }
-    for (trg_u32 tile = part; tile < roi.n_slices; tile += ZF_TILE * par.parts) {
-        TRG_BARRIER();
-        if (TRG_LID == 0u)
-            n_many = 0u;
-        TRG_BARRIER();
-        for (trg_u32 k = TRG_LID; k < ZF_TILE && tile + k * par.parts < roi.n_slices;
-             k += TRG_LSIZE) {
-            const trg_u32 s = tile + k * par.parts;
-
-            if (v.start[s] < v.start[s + 1u] && zf_run(v, roi, s).n > ZF_FEW)
-                many[TRG_ATOMIC_ADD_LOCAL(&n_many, 1u)] = s;
-        }
-        TRG_BARRIER();
-        for (trg_u32 k = 0; k < n_many; k++) {
-            const struct zf_run near = zf_run(v, roi, many[k]);
-            const trg_u32 stop = v.start[many[k] + 1u], most = zf_most_middles(near.n);
-
-            for (trg_u32 o = v.start[many[k]]; !most && o < stop; o++)
-                ZF_PLAIN_TRIPLETS(count, place, v, roi, par, last, o, near.from + TRG_LID,
-                                  near.from + near.n, TRG_LSIZE);
-            for (trg_u32 o = v.start[many[k]]; most && o < stop; o += most) {
-                const trg_u32 middles = stop - o < most ? stop - o : most;
-
-                for (trg_u32 m = TRG_LID; m < middles; m += TRG_LSIZE)
-                    n_out[m] = 0u;
-                if (TRG_LID == 0u)
-                    n_in = 0u;
-                TRG_BARRIER();
-                zf_list(v, par, last, near.from, near.n, o, middles, TRG_LID, TRG_LSIZE, in, middle,
-                        &n_in, out, n_out);
-                TRG_BARRIER();
-                for (trg_u32 j = TRG_LID; j < n_in; j += TRG_LSIZE) {
-                    const trg_u32 agree =
-                        zf_join(par, in, j, out + middle[j] * near.n, n_out[middle[j]]);
-
-                    if (agree)
-                        ZF_COUNT_AT(count, place, roi, par.z_max, in[j], agree);
-                }
-                TRG_BARRIER();
-            }
-        }
-    }
-    TRG_BARRIER();
-    ZF_PUT_OUT(to, count, place, roi, par);
 }
 
 /* ---------------------------------------------------------------- peaks */
@@ -408,7 +286,8 @@ TRG_FN trg_u32 zf_order(trg_u32 prefer_central, trg_u32 n_bins, trg_u32 charge, 
         }                                                                                    \
     } while (0)
 
-/* One group an RoI: the peaks of its histogram.  The histogram itself stays. */
+/* One group an RoI: the peaks of its histogram.  The histogram itself stays.  In `peaks`, which is
+ * the same memory, the summaries come first. */
 TRG_KERNEL4(zf_peaks, const struct zf_roi, rois, const trg_u32, hist, struct zf_peak, peaks,
             struct zf_summary, summaries, struct zf_par, par)
 {
@@ -418,7 +297,7 @@ TRG_KERNEL4(zf_peaks, const struct zf_roi, rois, const trg_u32, hist, struct zf_
     const struct zf_roi roi = rois[TRG_GID];
     const trg_u32 entries = par.charges * roi.n_bins;
     TRG_GLOBAL const trg_u32 *in = hist + TRG_GID * 2u * ZF_ENTRIES;
-    TRG_GLOBAL struct zf_peak *list = peaks + TRG_GID * par.peaks_room;
+    TRG_GLOBAL struct zf_peak *list = peaks + par.n_rois + TRG_GID * par.peaks_room;
 
     if (TRG_LID == 0u)
         more = total = low = high = digest = 0u;
@@ -435,7 +314,7 @@ TRG_KERNEL4(zf_peaks, const struct zf_roi, rois, const trg_u32, hist, struct zf_
         summaries[TRG_GID].n_triples = total ? par.charges * (roi.n_bins - 2u) : 0u;
         summaries[TRG_GID].sum_low = low;
         summaries[TRG_GID].sum_high = high;
-        summaries[TRG_GID].n_more = more;
+        summaries[TRG_GID].flags |= more;
         summaries[TRG_GID].digest = digest;
     }
 }
@@ -506,18 +385,20 @@ TRG_KERNEL7(zf_slices, const struct zf_roi, rois, const trg_u32, starts, const f
         TRG_ATOMIC_ADD_GLOBAL(&summaries[r].n_triples, par.charges * (roi.n_bins - 2u));
         TRG_ATOMIC_ADD_GLOBAL(&summaries[r].sum_low, low & 0xffffu);
         TRG_ATOMIC_ADD_GLOBAL(&summaries[r].sum_high, high + (low >> 16));
-        TRG_ATOMIC_OR_GLOBAL(&summaries[r].n_more, more);
+        TRG_ATOMIC_OR_GLOBAL(&summaries[r].flags, more);
         TRG_ATOMIC_ADD_GLOBAL(&summaries[r].digest, digest);
     }
 }
 
-/* One group an RoI: merges the slices' lists, each in falling order, into one of peaks_room. */
+/* One group an RoI: merges the slices' lists, each in falling order, into one of peaks_room, behind
+ * the summaries in `peaks`. */
 TRG_KERNEL3(zf_merge, const struct zf_roi, rois, const struct zf_peak, lists, struct zf_peak, peaks,
             struct zf_par, par)
 {
     TRG_SHARED trg_u32 best, order, winner;
     TRG_SHARED trg_u8 taken[ZF_SLICES];
     const struct zf_roi roi = rois[TRG_GID];
+    TRG_GLOBAL struct zf_peak *list = peaks + par.n_rois + TRG_GID * par.peaks_room;
     TRG_GLOBAL const struct zf_peak *in = lists + TRG_GID * par.slices_room * par.peaks_room;
 
     for (trg_u32 s = TRG_LID; s < roi.n_slices; s += TRG_LSIZE)
@@ -557,10 +438,10 @@ TRG_KERNEL3(zf_merge, const struct zf_roi, rois, const struct zf_peak, lists, st
         TRG_BARRIER();
         if (TRG_LID == 0u) {
             if (best) {
-                peaks[TRG_GID * par.peaks_room + k] = in[winner * par.peaks_room + taken[winner]];
+                list[k] = in[winner * par.peaks_room + taken[winner]];
                 taken[winner]++;
             } else {
-                peaks[TRG_GID * par.peaks_room + k].total = 0u;
+                list[k].total = 0u;
             }
         }
     }

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -286,5 +287,7 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(test_host_calls),
                                        cmocka_unit_test(test_threads)};
 
+    if (setenv("TRIGD_DEVICE_TIMES", "1", 1))
+        return 1;
     return devices_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

@@ -101,7 +101,7 @@ static void check_spans(const struct trace_span *span, uint32_t n)
     }
     assert_int_equal(sorts, LANES * BATCHES);
     assert_int_equal(peaks, LANES * BATCHES);
-    assert_int_equal(copies_out, 2 * LANES * BATCHES);
+    assert_int_equal(copies_out, LANES * BATCHES);
     assert_int_equal(submits, LANES * BATCHES);
 }
 

@@ -218,6 +218,8 @@ static int open_device(struct bench *b, const struct arguments *a)
     find_folder("backends", folder, sizeof folder);
     snprintf(name, sizeof name, "%.*s", colon ? (int)(colon - a->device) : 31, a->device);
     b->host = (struct trg_host){.size = sizeof b->host, .log = print_log};
+    if (a->timeline && setenv("TRIGD_DEVICE_TIMES", "1", 1)) /* before there is a queue */
+        return -errno;
     r = backends_open(a->backends ? a->backends : folder, &b->host, &b->backends);
     if (r == 0)
         r = backends_device(b->backends, name, index, &b->device);
