@@ -96,7 +96,7 @@ static void keep(const Trigd__V1__Decision *d, struct answers *a)
 static void receive(struct link *l, struct answers *a)
 {
     for (uint32_t got = 0; got < ROIS;) {
-        Trigd__V1__FromDaemon *m = link_receive(l, 60000);
+        Trigd__V1__FromDaemon *m = link_receive(l, 240000); /* PoCL may compile first */
 
         if (!m)
             fail_msg("only %u of %u decisions came", got, ROIS);
