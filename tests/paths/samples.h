@@ -20,4 +20,6 @@ bool helix_cross(const struct helix *h, double field_t, double r, double *ret_x,
  * other tracks close by; all in random order. */
 void sample_tracks(uint64_t *random, uint32_t n_tracks, uint32_t layers, double field_t,
                    struct roi *ret);
+/* Puts the doublets in order of their inner hit. */
+void sample_sort(struct roi *r);
 #endif

@@ -79,10 +79,14 @@ static void tracks(void **state)
     for (uint32_t shared = 0; shared < 3; shared++) {
         configure(&t.config, "quadruplets",
                   SETTINGS("theta_cut", "0.2", "origin_tolerance_mm", "30",
-                           "origin_tolerance_outer_mm", "60", "last_barrel", "9", "min_doublets",
-                           "2", "max_doublets", "5", "links_per_doublet", "64", "paths_per_doublet",
-                           "64"));
+                           "origin_tolerance_outer_mm", "60", "last_barrel", "9", "layers_skipped",
+                           "9", "min_doublets", "2", "max_doublets", "5", "links_per_doublet", "64",
+                           "paths_per_doublet", "64"));
         t.config.max_shared = shared;
+        for (uint32_t i = 0; shared == 1 && i < ROIS; i++)
+            sample_sort(&t.roi[i]); /* all used and in order: none is sorted */
+        if (shared == 2)
+            t.roi[ROIS - 1].inner[0] = UINT32_MAX; /* one of all in the batch is not used */
         compare(&t, &n, &truncated);
         assert_true(n > 1000 && !truncated);
     }

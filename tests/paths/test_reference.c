@@ -86,6 +86,37 @@ static void graphs(void **state)
     }
 }
 
+/* More doublets at a hit than are put in order by counting: two hubs, and as many hits on the next
+ * layer, of which each leads on. */
+static void crowded(void **state)
+{
+    uint64_t random = fresh_seed();
+    struct pa_config c;
+    struct roi r;
+
+    (void)state;
+    configure(&c, "open",
+              SETTINGS("last_barrel", "9", "min_doublets", "2", "max_doublets", "2",
+                       "links_per_doublet", "64", "paths_per_doublet", "64"));
+    for (uint32_t round = 0; round < 2; round++) {
+        roi_init(&r);
+        for (uint32_t hub = 0; hub < 2; hub++)
+            roi_hit(&r, 30, hub, 0, 0);
+        for (uint32_t i = 0; i < 2 * 700; i++)
+            roi_hit(&r, i % 2 ? 70 : 110, below(&random, 50), below(&random, 50), i % 2 ? 1 : 2);
+        for (uint32_t i = 0; i < 2000; i++) {
+            uint32_t middle = 3 + 2 * below(&random, 700);
+
+            roi_doublet(&r, below(&random, 2), middle);
+            roi_doublet(&r, middle, middle - 1);
+        }
+        if (round)
+            sample_sort(&r);
+        check_roi(&c, &r);
+        roi_fini(&r);
+    }
+}
+
 static void criteria(void **state)
 {
     static const char *const settings[][7] = {
@@ -264,8 +295,9 @@ static void duplicates(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(graphs), cmocka_unit_test(criteria),
-                                       cmocka_unit_test(truncated), cmocka_unit_test(duplicates)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(graphs), cmocka_unit_test(crowded),
+                                       cmocka_unit_test(criteria), cmocka_unit_test(truncated),
+                                       cmocka_unit_test(duplicates)};
 
     return cmocka_run_group_tests(tests, open_host, close_host);
 }
