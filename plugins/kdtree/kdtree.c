@@ -43,7 +43,7 @@ struct trg_algo {
     const struct kdd_config *config;
     struct trg_limits limits;
     struct trg_device_info device;
-    struct trg_module *build_module, *window_module, *module;
+    struct trg_module *module, *more; /* more: of trees, or of windows */
     struct trg_kernel *build, *layers, *count, *sum, *offsets, *fill, *by_hand;
     struct trg_kernel *window[N_WINDOW];
     struct buffers buffers;
@@ -126,13 +126,16 @@ static int load_kernels(struct trg_algo *a, struct trg_device *d)
 
     if (r == 0)
         r = kernels_get(a->module, list, sizeof list / sizeof *list);
-    if (r == 0 && has_windows(a))
-        r = trg_module_new(d, &kdwindow_program, NULL, &a->window_module);
-    for (size_t i = 0; r == 0 && has_windows(a) && i < N_WINDOW; i++)
-        r = trg_kernel_get(a->window_module, window_names[i], &a->window[i]);
-    if (r == 0)
-        r = trg_module_new(d, &kdbuild_program, NULL, &a->build_module);
-    return r < 0 ? r : trg_kernel_get(a->build_module, "kd_build_trees", &a->build);
+    if (r < 0)
+        return r;
+    if (!has_windows(a)) {
+        r = trg_module_new(d, &kdbuild_program, NULL, &a->more);
+        return r < 0 ? r : trg_kernel_get(a->more, "kd_build_trees", &a->build);
+    }
+    r = trg_module_new(d, &kdwindow_program, NULL, &a->more);
+    for (size_t i = 0; r == 0 && i < N_WINDOW; i++)
+        r = trg_kernel_get(a->more, window_names[i], &a->window[i]);
+    return r;
 }
 
 static void destroy(struct trg_algo *a)
@@ -141,8 +144,7 @@ static void destroy(struct trg_algo *a)
         return;
     buffers_free(&a->buffers);
     trg_module_free(a->module);
-    trg_module_free(a->build_module);
-    trg_module_free(a->window_module);
+    trg_module_free(a->more);
     free(a);
 }
 
