@@ -123,29 +123,16 @@ void sample_tracks(uint64_t *random, uint32_t n_tracks, uint32_t layers, double 
     shuffle(random, ret);
 }
 
-struct pair {
-    uint32_t inner, outer;
-};
-
-static int by_inner(const void *a, const void *b)
-{
-    const struct pair *x = a, *y = b;
-
-    return (x->inner > y->inner) - (x->inner < y->inner);
-}
-
 void sample_sort(struct roi *r)
 {
-    struct pair *pair = malloc((r->n_doublets + 1u) * sizeof *pair);
+    for (uint32_t i = 1; i < r->n_doublets; i++) {
+        uint32_t inner = r->inner[i], outer = r->outer[i], k = i;
 
-    if (!pair)
-        abort();
-    for (uint32_t i = 0; i < r->n_doublets; i++)
-        pair[i] = (struct pair){r->inner[i], r->outer[i]};
-    qsort(pair, r->n_doublets, sizeof *pair, by_inner);
-    for (uint32_t i = 0; i < r->n_doublets; i++) {
-        r->inner[i] = pair[i].inner;
-        r->outer[i] = pair[i].outer;
+        for (; k > 0 && r->inner[k - 1] > inner; k--) {
+            r->inner[k] = r->inner[k - 1];
+            r->outer[k] = r->outer[k - 1];
+        }
+        r->inner[k] = inner;
+        r->outer[k] = outer;
     }
-    free(pair);
 }
