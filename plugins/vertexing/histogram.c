@@ -14,11 +14,13 @@ static const char *const names[VX_HIST_COUNT] = {
 
 int vx_histogram_kernels(struct trg_module *module, struct vx_histogram_kernels *ret_kernels)
 {
-    struct vx_histogram_kernels k = {{0}};
+    struct vx_histogram_kernels k = {.kernel = {0}};
+    int r = trg_kernel_get(module, "vx_hist_replicated_few", &k.replicated_few);
 
+    if (r < 0)
+        return r;
     for (uint32_t i = VX_HIST_AUTO + 1; i < VX_HIST_COUNT; i++) {
-        int r = trg_kernel_get(module, names[i], &k.kernel[i]);
-
+        r = trg_kernel_get(module, names[i], &k.kernel[i]);
         if (r < 0)
             return r;
     }
@@ -47,7 +49,8 @@ enum vx_histogram vx_histogram_choose(const struct vx_histogram_job *job)
 static uint32_t parts_for(const struct vx_histogram_job *job, enum vx_histogram a, uint32_t group)
 {
     uint32_t most, parts = 4 * job->device->units / (job->par.n_rois ? job->par.n_rois : 1);
-    /* entries that pay for bringing a group's bins together: one round of loads where bins are few */
+    /* entries that pay for bringing a group's bins together: one round of loads where bins are few
+     */
     uint32_t per_part = job->n_bins < 8 * group ? 2 * job->n_bins : 16 * group;
 
     per_part = per_part < 4 * group ? 4 * group : per_part;
@@ -78,6 +81,13 @@ static uint32_t parts_for(const struct vx_histogram_job *job, enum vx_histogram 
     return parts ? parts : 1;
 }
 
+static struct trg_kernel *kernel_of(const struct vx_histogram_job *job, enum vx_histogram a)
+{
+    if (a == VX_HIST_REPLICATED && job->n_bins < VX_HIST_FEW && !job->device->is_host)
+        return job->kernels->replicated_few;
+    return job->kernels->kernel[a];
+}
+
 int vx_histogram_launch(struct trg_queue *q, const struct vx_histogram_job *job)
 {
     const enum vx_histogram a = vx_histogram_choose(job);
@@ -93,7 +103,7 @@ int vx_histogram_launch(struct trg_queue *q, const struct vx_histogram_job *job)
         (par.parts > 1 && (a == VX_HIST_DATA_SHARED || a == VX_HIST_REPLICATED)))
         r = trg_fill(q, job->bins, 0, (size_t)par.n_rois * par.bins_room * sizeof(uint32_t), 0);
     if (r == 0)
-        r = trg_launch(q, job->kernels->kernel[a],
-                       (struct trg_range){par.n_rois * par.parts, group}, args, 6);
+        r = trg_launch(q, kernel_of(job, a), (struct trg_range){par.n_rois * par.parts, group},
+                       args, 6);
     return r;
 }

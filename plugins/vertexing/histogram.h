@@ -12,6 +12,7 @@
 #define VX_STAGE       256u  /* entries that warp-block keeps in shared memory at a time */
 #define VX_HYBRID_BINS 1024u /* bins that one group of hybrid owns */
 #define VX_HIST_LOCAL  8192u /* words of shared memory for bins */
+#define VX_HIST_FEW    2048u /* of replicated, where bins are fewer */
 
 enum vx_histogram {
     VX_HIST_AUTO,

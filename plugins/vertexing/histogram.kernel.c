@@ -7,6 +7,7 @@
  * that add to bins in global memory (data_global, and the others where an RoI has several groups)
  * want them zeroed before; vx_histogram_launch in vertexing.c does that. */
 #include "histogram.h"
+#include "../common/group.h"
 
 /* The bin of an entry; n_bins when it is outside. */
 TRG_FN trg_u32 vx_bin(struct vx_grid g, float z)
@@ -220,75 +221,98 @@ TRG_KERNEL5(vx_hist_hybrid, const trg_u8, data, const float, z, const trg_u32, w
 
 /* Replicated (ours): as data-parallel shared, but with as many copies of the bins as fit, at most
  * eight; neighbouring work-items use different ones, so that entries that crowd in a few bins do
- * not queue up, and four entries are in flight at a time for each work-item.  Where an RoI has
- * several groups their bins are added in global memory. */
+ * not queue up, and four entries are in flight at a time for each work-item.  Counting and adding
+ * weights are loops of their own: to add a 1 that the compiler knows is an instruction for all 32
+ * work-items.  Where an RoI has several groups their bins are added in global memory.  With few
+ * bins less shared memory is asked for, so that more groups are at work. */
 #define VX_COPIES_MAX 8u
 
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
 #include "lanes.h"
-#endif
-
-TRG_KERNEL5(vx_hist_replicated, const trg_u8, data, const float, z, const trg_u32, weights,
-            const struct vx_grid, grids, trg_u32, bins, struct vx_hist_par, par)
-{
-    TRG_SHARED trg_u32 mine[VX_HIST_LOCAL + 1u];
-    const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
-    TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
-    TRG_GLOBAL trg_u32 *out = bins + roi * par.bins_room;
-    const struct vx_grid g = grids[roi];
-    const trg_u32 first = offsets[roi], n = offsets[roi + 1u] - first;
-#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-    (void)part;
-    vx_host_histogram(z + first, par.weighted ? weights + first : NULL, n, g, mine, out);
 #else
-    const trg_u32 pad = g.n_bins | 1u; /* odd: copies of a bin lie in different banks */
-    /* copies cost a pass over all bins: no more of them than entries pay for */
-    const trg_u32 paid = n / (par.parts * g.n_bins) + 1u, fit = VX_HIST_LOCAL / pad;
-    trg_u32 copies = paid < fit ? paid : fit, most = VX_COPIES_MAX;
-    const trg_u32 step = par.parts * TRG_LSIZE;
-    trg_u32 i = part * TRG_LSIZE + TRG_LID, own;
+#define VX_ROOM(words) (words)
 
-    copies = copies < most ? copies : most;
-    copies = copies ? copies : 1u;
-    own = (TRG_LID % copies) * pad;
-    for (trg_u32 b = TRG_LID; b < copies * pad && b < VX_HIST_LOCAL; b += TRG_LSIZE)
-        mine[b] = 0u;
-    TRG_BARRIER();
+/* Entries i, i + step, ... < n to the bins `mine`; `weights` or, where weighted is 0, ones. */
+TRG_GROUP_FN void vx_add_entries(TRG_GLOBAL const float *z, TRG_GLOBAL const trg_u32 *weights,
+                                 trg_u32 weighted, trg_u32 i, trg_u32 n, trg_u32 step,
+                                 struct vx_grid g, TRG_LOCAL trg_u32 *mine)
+{
     for (; i < n && n - i > 3u * step; i += 4u * step) {
-        const float z0 = z[first + i], z1 = z[first + i + step], z2 = z[first + i + 2u * step],
-                    z3 = z[first + i + 3u * step];
-        const trg_u32 b0 = vx_bin(g, z0), b1 = vx_bin(g, z1), b2 = vx_bin(g, z2),
-                      b3 = vx_bin(g, z3);
-        const trg_u32 w0 = VX_WEIGHT(par, weights, first + i);
-        const trg_u32 w1 = VX_WEIGHT(par, weights, first + i + step);
-        const trg_u32 w2 = VX_WEIGHT(par, weights, first + i + 2u * step);
-        const trg_u32 w3 = VX_WEIGHT(par, weights, first + i + 3u * step);
+        trg_u32 b[4];
 
-        if (b0 < g.n_bins)
-            TRG_ATOMIC_ADD_LOCAL(&mine[own + b0], w0);
-        if (b1 < g.n_bins)
-            TRG_ATOMIC_ADD_LOCAL(&mine[own + b1], w1);
-        if (b2 < g.n_bins)
-            TRG_ATOMIC_ADD_LOCAL(&mine[own + b2], w2);
-        if (b3 < g.n_bins)
-            TRG_ATOMIC_ADD_LOCAL(&mine[own + b3], w3);
+        for (trg_u32 k = 0u; k < 4u; k++)
+            b[k] = vx_bin(g, z[i + k * step]);
+        for (trg_u32 k = 0u; k < 4u; k++)
+            if (b[k] < g.n_bins && weighted)
+                TRG_ATOMIC_ADD_LOCAL(&mine[b[k]], weights[i + k * step]);
+            else if (b[k] < g.n_bins)
+                TRG_ATOMIC_ADD_LOCAL(&mine[b[k]], 1u);
     }
     for (; i < n; i += step) {
-        const trg_u32 b = vx_bin(g, z[first + i]);
+        const trg_u32 b = vx_bin(g, z[i]);
 
-        if (b < g.n_bins)
-            TRG_ATOMIC_ADD_LOCAL(&mine[own + b], VX_WEIGHT(par, weights, first + i));
+        if (b < g.n_bins && weighted)
+            TRG_ATOMIC_ADD_LOCAL(&mine[b], weights[i]);
+        else if (b < g.n_bins)
+            TRG_ATOMIC_ADD_LOCAL(&mine[b], 1u);
     }
+}
+
+/* The part of one group, with `room` words for bins: copies of a bin lie in different banks. */
+TRG_GROUP_FN void vx_replicate(TRG_GLOBAL const float *z, TRG_GLOBAL const trg_u32 *weights,
+                               trg_u32 weighted, trg_u32 n, struct vx_grid g, trg_u32 part,
+                               trg_u32 parts, TRG_LOCAL trg_u32 *mine, trg_u32 room,
+                               TRG_GLOBAL trg_u32 *out)
+{
+    const trg_u32 pad = g.n_bins | 1u;
+    /* copies cost a pass over all bins: no more of them than entries pay for */
+    const trg_u32 paid = n / (parts * g.n_bins) + 1u, fit = room / pad;
+    const trg_u32 i = part * TRG_LSIZE + TRG_LID, step = parts * TRG_LSIZE;
+    trg_u32 copies = paid < fit ? paid : fit;
+
+    copies = copies < VX_COPIES_MAX ? copies : VX_COPIES_MAX;
+    copies = copies ? copies : 1u;
+    for (trg_u32 b = TRG_LID; b < copies * pad && b < room; b += TRG_LSIZE)
+        mine[b] = 0u;
+    TRG_BARRIER();
+    if (weighted)
+        vx_add_entries(z, weights, 1u, i, n, step, g, mine + (TRG_LID % copies) * pad);
+    else
+        vx_add_entries(z, weights, 0u, i, n, step, g, mine + (TRG_LID % copies) * pad);
     TRG_BARRIER();
     for (trg_u32 b = TRG_LID; b < g.n_bins; b += TRG_LSIZE) {
         trg_u32 sum = mine[b];
 
         for (trg_u32 c = 1u; c < copies; c++)
             sum += mine[c * pad + b];
-        if (par.parts == 1u)
+        if (parts == 1u)
             out[b] = sum;
         else if (sum)
             TRG_ATOMIC_ADD_GLOBAL(&out[b], sum);
     }
+}
 #endif
+
+TRG_KERNEL5(vx_hist_replicated, const trg_u8, data, const float, z, const trg_u32, weights,
+            const struct vx_grid, grids, trg_u32, bins, struct vx_hist_par, par)
+{
+    TRG_SHARED trg_u32 mine[VX_ROOM(VX_HIST_LOCAL)];
+    const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
+    TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
+    const trg_u32 first = offsets[roi], n = offsets[roi + 1u] - first;
+
+    vx_replicate(z + first, weights + first, par.weighted, n, grids[roi], part, par.parts, mine,
+                 VX_HIST_LOCAL, bins + roi * par.bins_room);
+}
+
+TRG_KERNEL5(vx_hist_replicated_few, const trg_u8, data, const float, z, const trg_u32, weights,
+            const struct vx_grid, grids, trg_u32, bins, struct vx_hist_par, par)
+{
+    TRG_SHARED trg_u32 mine[VX_ROOM(VX_HIST_FEW)];
+    const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
+    TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
+    const trg_u32 first = offsets[roi], n = offsets[roi + 1u] - first;
+
+    vx_replicate(z + first, weights + first, par.weighted, n, grids[roi], part, par.parts, mine,
+                 VX_HIST_FEW, bins + roi * par.bins_room);
 }

@@ -4,7 +4,8 @@
  * reads.  Included by histogram.kernel.c only. */
 #ifndef VX_LANES_H
 #define VX_LANES_H
-#define VX_LANES 16u
+#define VX_LANES       16u
+#define VX_ROOM(words) (VX_HIST_LOCAL + 1u) /* memory is no matter here */
 
 /* Bins of 16 entries; n_bins for those that are outside. */
 static inline void vx_bins_of(const float *z, struct vx_grid g, trg_i32 *bin)
@@ -43,5 +44,14 @@ static inline void vx_host_histogram(const float *z, const trg_u32 *w, trg_u32 n
         mine[vx_bin(g, z[i])] += w ? w[i] : 1u;
     for (trg_u32 b = 0u; b < g.n_bins; b++)
         out[b] = mine[b] + (two ? mine[stride + b] : 0u);
+}
+
+/* What the kernels call: the host has one group for an RoI. */
+static inline void vx_replicate(const float *z, const trg_u32 *weights, trg_u32 weighted, trg_u32 n,
+                                struct vx_grid g, trg_u32 part, trg_u32 parts, trg_u32 *mine,
+                                trg_u32 room, trg_u32 *out)
+{
+    (void)part, (void)parts, (void)room;
+    vx_host_histogram(z, weighted ? weights : NULL, n, g, mine, out);
 }
 #endif

@@ -9,6 +9,7 @@
 /* Kernels of the histogram, by enum vx_histogram; [VX_HIST_AUTO] is not used. */
 struct vx_histogram_kernels {
     struct trg_kernel *kernel[VX_HIST_COUNT];
+    struct trg_kernel *replicated_few; /* VX_HIST_REPLICATED with less shared memory */
 };
 
 /* Looks the kernels up; -ENOENT. */
