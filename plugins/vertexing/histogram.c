@@ -40,8 +40,11 @@ enum vx_histogram vx_histogram_choose(const struct vx_histogram_job *job)
         return job->algorithm;
     /* on one core nothing has to be kept apart; where bins are many and entries few, branches cost
      * more than bins */
-    if (job->device->is_host && 4 * entries_of(job) > job->n_bins)
-        return VX_HIST_DATA_SHARED;
+    if (job->device->is_host)
+        return 4 * entries_of(job) > job->n_bins ? VX_HIST_DATA_SHARED : VX_HIST_REPLICATED;
+    /* few entries do not pay for copies: measured on an H200, docs/vertexing.md */
+    if (entries_of(job) < 2048 && (job->n_bins <= VX_HYBRID_BINS || job->par.n_rois == 1))
+        return VX_HIST_HYBRID;
     return VX_HIST_REPLICATED;
 }
 
