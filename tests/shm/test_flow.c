@@ -199,8 +199,14 @@ static void overruns(void **state)
                 assert_int_equal(seen[m->busy->tokens[i]]++, 0);
         } else {
             assert_int_equal(m->body_case, TRIGD__V1__FROM_DAEMON__BODY_DECISIONS);
-            for (size_t i = 0; i < m->decisions->n_decisions; i++, decided++)
-                assert_int_equal(seen[m->decisions->decisions[i]->token]++, 0);
+            for (size_t i = 0; i < m->decisions->n_decisions; i++, decided++) {
+                const Trigd__V1__Decision *d = m->decisions->decisions[i];
+
+                assert_int_equal(seen[d->token]++, 0);
+                assert_true(d->lane_us <= d->latency_us);
+                if (d->token == 0) /* it was held up in its lane */
+                    assert_true(d->lane_us >= 300000);
+            }
         }
     }
     assert_true(decided >= 10);
