@@ -207,7 +207,12 @@ uint64_t server_counter(struct server *s, const char *name)
 
 void server_check_ledger(struct server *s)
 {
-    assert_int_equal(number_of(s, "show ledger json", "imbalance"), 0);
+    uint32_t looks = 0;
+
+    /* while RoIs come in no two readings may be alike; a defect stays */
+    while (number_of(s, "show ledger json", "imbalance") && ++looks < 100)
+        nap();
+    assert_true(looks < 100);
 }
 
 void server_wait_counter(struct server *s, const char *name, uint64_t value)
