@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* near_gpu.h - how GPUs go through the pairs of one RoI, for one neighbour on each side and one
- * histogram.  Part of near.kernel.c. */
+/* near_gpu.h - how GPUs go through the pairs and triplets of one RoI, for one neighbour on each
+ * side and one histogram.  Part of near.kernel.c. */
 #ifndef ZFINDER_NEAR_GPU_H
 #define ZFINDER_NEAR_GPU_H
 #include "near.h"
@@ -245,8 +245,8 @@ TRG_FN struct zf_other zf_other_tame(const struct zf_point p, const struct zf_po
     return x;
 }
 
-/* Holds n_in inner points (at `in`, from there on up) against n_out outer ones (at `out`, from
- * there on down): the lanes of the warp lie in rows, an inner point for each. */
+/* Holds the n_in inner points of a list against its n_out outer ones: the lanes of the warp lie in
+ * rows, with an inner point for each lane of a row and outer points by turns for the rows. */
 TRG_FN void zf_warp_join(TRG_LOCAL trg_u32 *bins, const struct zf_roi roi, const struct zf_par *par,
                          TRG_LOCAL const zf_packed *terms, trg_u32 n_in, trg_u32 n_out,
                          trg_u32 lane)
@@ -276,9 +276,9 @@ TRG_FN void zf_warp_join(TRG_LOCAL trg_u32 *bins, const struct zf_roi roi, const
     }
 }
 
-/* Lists what there is around a middle point: a half of a warp does, with n points near by from
- * `from` on, in `most` steps of 16 for both halves.  Inner ones go to `terms` from its first place
- * on, outer ones from its last place down. */
+/* Lists what there is around a middle point, which is the work of half a warp: the points of
+ * `near`, 16 at a time, up to the larger number of both halves, `most`.  Inner ones go to `terms`
+ * from its first place on, outer ones from its last place down. */
 TRG_FN void zf_half_list(const struct zf_view v, const struct zf_par *par, trg_u32 last,
                          trg_u32 wild, const struct zf_point middle, const struct zf_run near,
                          trg_u32 most, TRG_LOCAL zf_packed *terms, trg_u32 lane, trg_u32 *ret_in,
@@ -329,7 +329,7 @@ TRG_FN void zf_two_middles(TRG_LOCAL trg_u32 *bins, const struct zf_view v, cons
 
     near.n = which < n_todo ? near.n : 0u;
     other = zf_warp_at(near.n, lane ^ 16u);
-    most = (near.n > other ? near.n : other) + 15u & ~15u;
+    most = ((near.n > other ? near.n : other) + 15u) & ~15u;
     if (most > ZF_ROOM) {
         for (trg_u32 h = 0; h < 2u && h < n_todo; h++) {
             const struct zf_run all = zf_run(v, roi, zf_tag(v, todo[h]) >> 8);

@@ -21,13 +21,14 @@ struct zf_point {
     trg_u32 tag; /* slice << 8 | layer */
 };
 
-/* Whether a point is none of those between which zf_divide may divide: no product of theirs
- * overflows, and no difference of radii is so small that its reciprocal does. */
+/* Whether a point is none of those between which zf_divide may divide: coordinates of mm that no
+ * detector has.  Between others no product overflows, and neither the reciprocal of a difference of
+ * radii nor the rest of a division gets lost in the smallest numbers. */
 TRG_FN trg_u32 zf_is_wild(float rho, float z)
 {
-    const float r = trg_fabs(rho);
+    const float r = trg_fabs(rho), a = trg_fabs(z);
 
-    return !(r <= 1e6f && (r >= 1e-6f || r == 0.0f) && trg_fabs(z) <= 1e9f);
+    return !(r <= 1e6f && (r >= 1e-6f || r == 0.0f) && a <= 1e9f && (a >= 1e-9f || a == 0.0f));
 }
 
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__)

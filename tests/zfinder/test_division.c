@@ -88,6 +88,7 @@ static void wild_points_are_known(void **state)
     assert_int_equal(zf_is_wild(1e-30f, 0.0f), 1);
     assert_int_equal(zf_is_wild(1e30f, 0.0f), 1);
     assert_int_equal(zf_is_wild(1.0f, 1e30f), 1);
+    assert_int_equal(zf_is_wild(1.0f, -1e-30f), 1);
     assert_int_equal(zf_is_wild(NAN, 0.0f), 1);
     assert_int_equal(zf_is_wild(1.0f, NAN), 1);
 }
