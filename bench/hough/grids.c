@@ -42,7 +42,7 @@ static double steps(const struct hough_config *c, const struct cell *cell)
 {
     const struct hg_grid g = hough_par(c, 0).grid;
     const double n = cell->s->most_hits, area = (double)g.n_theta * g.n_r;
-    const double strips = (g.n_theta + g.strip - 1) / g.strip;
+    const uint32_t strips = (g.n_theta + g.strip - 1) / g.strip;
 
     switch (c->method) {
     case HG_BRUTE:

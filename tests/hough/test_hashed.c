@@ -135,9 +135,9 @@ static void the_table_of_all_pairs(void **state)
             for (uint32_t j = i + 1; j < HITS; j++)
                 if (hg_may_vote(w.v, w.par, i, j))
                     hg_vote_hashed(want, w.v, w.par, i * HG_SIDE + j);
-        assert_memory_equal(t.counts, counts, t.places * 4);
-        assert_memory_equal(t.low, low, t.places * 4);
-        assert_memory_equal(t.high, high, t.places * 4);
+        assert_memory_equal(t.counts, counts, t.places * sizeof(uint32_t));
+        assert_memory_equal(t.low, low, t.places * sizeof(uint32_t));
+        assert_memory_equal(t.high, high, t.places * sizeof(uint32_t));
     }
 }
 
