@@ -173,7 +173,8 @@ static void against_double(void **state)
             /* a track at the edge of the cut changes its weight within that micrometre */
             assert_true(fabs((double)vx_floats(a, 4 + c)[0] / cov[c] - 1) < 0.1);
         }
-        if (fabs((double)vx_floats(a, 10)[0] - chi2) > 0.3)
+        /* a fit may end to and fro between two places a micrometre apart */
+        if (fabs((double)vx_floats(a, 10)[0] - chi2) > 2)
             fail_msg("n %u trial %u chi2 is %.3f, and %.3f in double precision", a->n, trial,
                      (double)vx_floats(a, 10)[0], chi2);
         vx_answers_free(a, 1);
