@@ -81,9 +81,10 @@ static void measure(int entries, int n_bins, int n_rois, const char *device)
     std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
     std::printf("{\"bench\":\"vertexing\",\"figure\":\"histogram CUB, %d entries, %d bins, %d RoIs, "
                 "cuda, %s\",\"value\":%.6g,\"unit\":\"entries/s\",\"better\":\"higher\",\"runs\":5,"
-                "\"spread\":%.3f,\"machine\":\"%s\",\"device\":\"cuda, %s\",\"commit\":\"%s\","
+                "\"spread\":%.3g,\"machine\":\"%s\",\"device\":\"cuda, %s\",\"commit\":\"%s\","
                 "\"date\":\"%s\",\"command\":\"bench_vertexing_cub\"}\n",
-                entries, n_bins, n_rois, device, n / us[2] * 1e6, (us[4] - us[0]) / us[2],
+                entries, n_bins, n_rois, device, n / us[2] * 1e6,
+                0.5 * (us[4] - us[0]) / us[2] * n / us[2] * 1e6,
                 machine ? machine : "desk", device, commit ? commit : "", date);
     std::fflush(stdout);
     cudaFree(j.z);
