@@ -247,6 +247,8 @@ static void measure(const char *sample, const struct generated *g, uint32_t n, F
 {
     struct slot slots[SLOTS] = {{0}};
 
+    if (n < 1 || n > ROIS_MAX)
+        return;
     for (uint32_t i = 0; i < SLOTS; i++) {
         open_slot(&slots[i], g, n);
         capture(&slots[i]);
