@@ -19,13 +19,6 @@
 #endif
 #define ZF_WARPS 0
 #endif
-#if defined(__CUDACC__)
-#define zf_fma(a, b, c) __fmaf_rn((a), (b), (c))
-#elif defined(__OPENCL_VERSION__)
-#define zf_fma(a, b, c) fma((a), (b), (c))
-#else
-#define zf_fma(a, b, c) fmaf((a), (b), (c))
-#endif
 
 /* 1 / d of points that are not wild, rounded as IEEE wants it; of 0 it is not a number.  The chip's
  * own reciprocal is off by a part in 2^23; one step of Newton's rounds it right (tried for all). */
@@ -35,7 +28,7 @@ TRG_FN float zf_inverse(float d)
     float y;
 
     __asm__("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(d));
-    return zf_fma(y, zf_fma(-d, y, 1.0f), y);
+    return trg_fma(y, trg_fma(-d, y, 1.0f), y);
 #else
     return 1.0f / d;
 #endif
@@ -50,7 +43,7 @@ TRG_FN float zf_divide(float n, float d, float y)
 #if ZF_FAST_DIVISION
     const float q = n * y;
 
-    return zf_fma(y, zf_fma(-d, q, n), q);
+    return trg_fma(y, trg_fma(-d, q, n), q);
 #else
     (void)y;
     return n / d;

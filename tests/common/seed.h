@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* seed.h - the seed of a random test. */
+/* seed.h - the seed of a random test, and numbers that follow from it. */
 #ifndef TRIGD_TEST_SEED_H
 #define TRIGD_TEST_SEED_H
 #include <stdint.h>
@@ -22,5 +22,12 @@ static inline uint64_t fresh_seed(void)
     printf("TRIGD_SEED=%llu\n", (unsigned long long)seed);
     fflush(stdout);
     return seed;
+}
+
+/* The next number between low and high, neither of them. */
+static inline double seed_uniform(uint64_t *state, double low, double high)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return low + (high - low) * ((double)(*state >> 40) + 0.5) / 16777216.0;
 }
 #endif

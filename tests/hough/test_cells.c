@@ -30,12 +30,6 @@ struct plane {
 
 static uint64_t state_;
 
-static double uniform(double low, double high)
-{
-    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-    return low + (high - low) * (double)(state_ >> 40) / 16777216.0;
-}
-
 static int seed(void **state)
 {
     (void)state;
@@ -63,8 +57,8 @@ static void begin(struct plane *p, uint32_t n, bool wide)
     p->s = (struct hg_strip){p->words, wide, p->cosines, p->sines, 0, SIDE};
     p->h = (struct hg_hits){p->z, p->u, n};
     for (uint32_t i = 0; i < n; i++) {
-        p->z[i] = (float)uniform(-15, 38);
-        p->u[i] = (float)uniform(5, 50);
+        p->z[i] = (float)seed_uniform(&state_, -15, 38);
+        p->u[i] = (float)seed_uniform(&state_, 5, 50);
     }
 }
 
@@ -249,7 +243,7 @@ static void angles(void **state)
 {
     (void)state;
     for (uint32_t round = 0; round < 100000; round++) {
-        double y = uniform(-50, 50), x = uniform(-50, 50);
+        double y = seed_uniform(&state_, -50, 50), x = seed_uniform(&state_, -50, 50);
 
         assert_true(fabs((double)hg_atan2((float)y, (float)x) -
                          atan2((double)(float)y, (double)(float)x)) < 2e-6);

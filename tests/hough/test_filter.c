@@ -19,15 +19,10 @@
 
 static uint64_t state_;
 
-static double uniform(double low, double high)
-{
-    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-    return low + (high - low) * ((double)(state_ >> 40) + 0.5) / 16777216.0;
-}
-
 static double normal(void)
 {
-    return sqrt(-2 * log(uniform(0, 1))) * cos(6.283185307179586 * uniform(0, 1));
+    return sqrt(-2 * log(seed_uniform(&state_, 0, 1))) *
+           cos(6.283185307179586 * seed_uniform(&state_, 0, 1));
 }
 
 static int seed(void **state)
@@ -47,9 +42,10 @@ struct track {
 /* A track from (0, 0, z0) that is scattered by `angle` in each plane. */
 static void make(struct track *t, uint32_t n, bool backward, double angle, double sigma)
 {
-    double x = 0, y = 0, z, tx = uniform(-0.2, 0.2), ty = uniform(0.02, 0.2);
+    double x = 0, y = 0, z, tx = seed_uniform(&state_, -0.2, 0.2),
+           ty = seed_uniform(&state_, 0.02, 0.2);
 
-    *t = (struct track){.n = n, .tx = tx, .ty = ty, .z0 = uniform(-50, 50)};
+    *t = (struct track){.n = n, .tx = tx, .ty = ty, .z0 = seed_uniform(&state_, -50, 50)};
     z = t->z0;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t at = backward ? n - 1 - i : i;

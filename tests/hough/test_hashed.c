@@ -30,12 +30,6 @@ struct window { /* of one bin or two */
 
 static uint64_t state_;
 
-static double uniform(double low, double high)
-{
-    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-    return low + (high - low) * (double)(state_ >> 40) / 16777216.0;
-}
-
 static int seed(void **state)
 {
     (void)state;
@@ -72,8 +66,8 @@ static void begin(struct window *w, uint32_t n, uint32_t n_first)
 
         w->layer[i] = k * LAYERS / of;
         w->z[i] = 25.0f * (float)w->layer[i] + 50;
-        w->x[i] = i % 5 ? (float)uniform(5, 50) : 0.1f * w->z[i];
-        w->y[i] = i % 5 ? (float)uniform(-5, 5) : 0.01f * w->z[i];
+        w->x[i] = i % 5 ? (float)seed_uniform(&state_, 5, 50) : 0.1f * w->z[i];
+        w->y[i] = i % 5 ? (float)seed_uniform(&state_, -5, 5) : 0.01f * w->z[i];
         w->item[i] = i;
     }
     w->v = (struct hg_view){.x = w->x, .y = w->y, .z = w->z, .item = w->item, .layer = w->layer};
