@@ -106,7 +106,7 @@ static void open_slot(struct slot *s, const struct generated *g, uint32_t n)
     CHECK(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking));
     CHECK(cudaMallocHost(&s->in_host, bytes));
     CHECK(cudaMallocHost(&s->rois_host, n * sizeof(struct zf_roi)));
-    CHECK(cudaMallocHost(&s->results_host, 2 * n * sizeof(struct zf_peak)));
+    CHECK(cudaMallocHost(&s->results_host, 2 * sizeof(struct zf_peak) * n));
     CHECK(cudaMalloc(&s->in, bytes));
     CHECK(cudaMalloc(&s->rois, n * sizeof(struct zf_roi)));
     CHECK(cudaMalloc(&s->starts, (size_t)n * (s->par.slices_room + 1) * 4));
@@ -114,7 +114,7 @@ static void open_slot(struct slot *s, const struct generated *g, uint32_t n)
     CHECK(cudaMalloc(&s->tags, 4));
     CHECK(cudaMalloc(&s->neighbours, (size_t)ZF_LAYERS * ZF_LAYERS));
     CHECK(cudaMalloc(&s->hist, (size_t)n * 2 * ZF_ENTRIES * 4));
-    CHECK(cudaMalloc(&s->results, 2 * n * sizeof(struct zf_peak)));
+    CHECK(cudaMalloc(&s->results, 2 * sizeof(struct zf_peak) * n));
     fill(s, g, n);
 }
 
@@ -169,7 +169,7 @@ static void enqueue(struct slot *s)
             CHECK(cudaMemsetAsync(s->hist, 0, (size_t)n * 2 * ZF_ENTRIES * 4, s->stream));
         CHECK(cudaLaunchKernel(l.func, l.gridDim, l.blockDim, args, 0, s->stream));
     }
-    CHECK(cudaMemcpyAsync(s->results_host, s->results, 2 * n * sizeof(struct zf_peak),
+    CHECK(cudaMemcpyAsync(s->results_host, s->results, 2 * sizeof(struct zf_peak) * n,
                           cudaMemcpyDeviceToHost, s->stream));
 }
 
@@ -210,7 +210,7 @@ static void tell_sizes(struct slot *s)
         CHECK(cudaGraphExecKernelNodeSetParams(s->graph, s->node[SORT + k], &l));
     }
     CHECK(cudaGraphExecMemcpyNodeSetParams1D(s->graph, s->node[COPY_OUT], s->results_host,
-                                             s->results, 2 * n * sizeof(struct zf_peak),
+                                             s->results, 2 * sizeof(struct zf_peak) * n,
                                              cudaMemcpyDeviceToHost));
 }
 
