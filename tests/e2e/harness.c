@@ -104,7 +104,7 @@ static bool is_ready(struct server *s)
 void server_spawn(struct server *s)
 {
     char program[256], config[256];
-    uint64_t limit = clock_ns() + 60 * NS_PER_S; /* kernels may be compiled, sanitizers are slow */
+    uint64_t limit = clock_ns() + 300 * NS_PER_S; /* kernels may be compiled, sanitizers are slow */
 
     snprintf(program, sizeof program, "%s/bin/trigd", build_folder());
     snprintf(config, sizeof config, "%s/trigd.yaml", s->folder);
