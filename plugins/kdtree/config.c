@@ -39,6 +39,16 @@ const struct trg_param kdd_params[] = {
      "middle of the window on the beam line"},
     {"beam_half_mm", TRG_PARAM_F32, AT(beam_half_mm), "120", 0.1, 1000, "mm", NULL,
      "half length of the window on the beam line through which doublets pass"},
+    {"crossed", TRG_PARAM_U32, AT(crossed), "1", 0, KDD_BARREL, "", NULL,
+     "layers of the barrel that a doublet to a disc may cross without a hit on them; 4: all"},
+    {"barrel_half_mm", TRG_PARAM_F32, AT(barrel_half_mm), "268", 0, 10000, "mm", NULL,
+     "for crossed: half length of the barrel, a little less than it is"},
+    {"radius_1_mm", TRG_PARAM_F32, AT(layer_mm[1]), "68", 0, 10000, "mm", NULL,
+     "for crossed: radius of layer 1"},
+    {"radius_2_mm", TRG_PARAM_F32, AT(layer_mm[2]), "109", 0, 10000, "mm", NULL,
+     "for crossed: radius of layer 2"},
+    {"radius_3_mm", TRG_PARAM_F32, AT(layer_mm[3]), "160", 0, 10000, "mm", NULL,
+     "for crossed: radius of layer 3"},
     {"by_hand", TRG_PARAM_BOOL, AT(by_hand), "true", 0, 0, "", NULL,
      "windows of phi instead of trees, which makes the same doublets, faster"},
     {"max_doublets", TRG_PARAM_U32, AT(max_doublets), "1048576", 1, 16777216, "", NULL,
@@ -81,6 +91,13 @@ int kdd_check(const void *config, char *why, size_t bytes)
 {
     const struct kdd_config *c = config;
 
+    if (!(c->layer_mm[1] < c->layer_mm[2] && c->layer_mm[2] < c->layer_mm[3])) {
+        snprintf(why, bytes,
+                 "radius_1_mm %g, radius_2_mm %g, radius_3_mm %g: each must be larger than the one "
+                 "before",
+                 (double)c->layer_mm[1], (double)c->layer_mm[2], (double)c->layer_mm[3]);
+        return -EINVAL;
+    }
     for (uint32_t k = 0; k < KDD_PAIRS_MAX; k++)
         if (c->phi_rad[k] > 0)
             return 0;
@@ -96,6 +113,14 @@ uint32_t kdd_limit(const struct kdd_config *c, uint32_t n)
 void kdd_output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
 {
     n_out[0] = kdd_limit(config, n_in[0]);
+}
+
+/* The radius of the first layer that the doublets of row k may not cross. */
+static float past_r(const struct kdd_config *c, uint32_t k)
+{
+    const uint32_t layer = pairs[k].inner + 1 + c->crossed;
+
+    return pairs[k].outer < KDD_BARREL || layer >= KDD_BARREL ? 1e6f : c->layer_mm[layer];
 }
 
 void kdd_fill_par(const struct kdd_config *c, struct kdd_par *ret)
@@ -114,7 +139,9 @@ void kdd_fill_par(const struct kdd_config *c, struct kdd_par *ret)
             ret->pair[ret->n_pairs++] = (struct kdd_pair){.inner = pairs[k].inner,
                                                           .outer = pairs[k].outer,
                                                           .phi_road = c->phi_rad[k],
-                                                          .z_road = c->dz_mm[k]};
+                                                          .z_road = c->dz_mm[k],
+                                                          .past_r = past_r(c, k),
+                                                          .past_z = c->barrel_half_mm};
     ret->by_hand = c->by_hand;
     ret->max_roi = c->max_doublets;
     ret->max_per_hit = c->max_per_hit;

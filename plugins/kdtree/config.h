@@ -8,6 +8,8 @@
 struct kdd_config {
     float pt_min_gev, field_t;
     float beam_x_mm, beam_y_mm, beam_z_mm, beam_half_mm;
+    float barrel_half_mm, layer_mm[KDD_BARREL]; /* radii; that of layer 0 is not used */
+    uint32_t crossed;
     uint32_t by_hand;
     uint32_t max_doublets, max_per_hit;
     float phi_rad[KDD_PAIRS_MAX]; /* 0: the pair is not used */

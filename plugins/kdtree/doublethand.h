@@ -125,7 +125,8 @@ static inline __mmask16 kdd_accepts_vector(const struct kdd_columns *c, trg_u32 
     const __m512 ix = _mm512_set1_ps(i.x), iy = _mm512_set1_ps(i.y), iz = _mm512_set1_ps(i.z);
     const __m512 ir = _mm512_set1_ps(i.r), two_r = _mm512_set1_ps(cuts.two_r_min * cuts.two_r_min);
     const __m512 dr = r - ir, dx = x - ix, dy = y - iy, at_beam = iz * r - z * ir;
-    const __m512 cross = ix * y - iy * x;
+    const __m512 past_r = _mm512_set1_ps(pair.past_r), cross = ix * y - iy * x;
+    const __m512 past = _mm512_set1_ps(i.z + cuts.beam_z) * dr + (past_r - ir) * (z - iz);
     const __m512 jump =
         _mm512_abs_ps(_mm512_maskz_loadu_ps(in, c->phi + p) - _mm512_set1_ps(i.phi));
     const __m512 dphi = _mm512_min_ps(_mm512_set1_ps(KDD_TURN) - jump, jump);
@@ -136,6 +137,9 @@ static inline __mmask16 kdd_accepts_vector(const struct kdd_columns *c, trg_u32 
         _mm512_mask_cmp_ps_mask(in, _mm512_abs_ps(z - iz), _mm512_set1_ps(pair.z_road), _CMP_LE_OQ);
     in = _mm512_mask_cmp_ps_mask(in, _mm512_abs_ps(at_beam), _mm512_set1_ps(cuts.beam_half) * dr,
                                  _CMP_LE_OQ);
+    in &= _mm512_mask_cmp_ps_mask(in, r, past_r, _CMP_LE_OQ) |
+          _mm512_mask_cmp_ps_mask(in, _mm512_abs_ps(past), _mm512_set1_ps(pair.past_z) * dr,
+                                  _CMP_GE_OQ);
     return _mm512_mask_cmp_ps_mask(in, ir * ir * (r * r) * (dx * dx + dy * dy),
                                    two_r * (cross * cross), _CMP_GE_OQ);
 }

@@ -19,8 +19,9 @@
 
 struct kdd_pair { /* doublets from layer `inner` to layer `outer` */
     trg_u32 inner, outer;
-    float phi_road; /* rad: largest difference in phi */
-    float z_road;   /* mm: largest difference in z */
+    float phi_road;       /* rad: largest difference in phi */
+    float z_road;         /* mm: largest difference in z */
+    float past_r, past_z; /* mm: where r is past_r, the line through both is past this abs(z) */
 };
 
 struct kdd_cuts {                 /* of all pairs */
@@ -101,13 +102,15 @@ TRG_FN trg_u32 kdd_is_good(const struct kdd_hit h)
 }
 
 /* Whether two hits of a pair of layers are a doublet: the difference in phi and in z is within the
- * roads; the straight line through both in (r, z) meets the beam line in its window; and the circle
- * through both and the beam line is not smaller than that of the softest track. */
+ * roads; the straight line through both in (r, z) meets the beam line in its window, and leaves the
+ * barrel before a layer that it may not cross; and the circle through both and the beam line is not
+ * smaller than that of the softest track. */
 TRG_FN trg_u32 kdd_accepts(const struct kdd_cuts c, const struct kdd_pair p, const struct kdd_hit i,
                            const struct kdd_hit o)
 {
     const float dr = o.r - i.r, dx = o.x - i.x, dy = o.y - i.y;
     const float at_beam = i.z * o.r - o.z * i.r; /* z on the beam line, times dr */
+    const float past = (i.z + c.beam_z) * dr + (p.past_r - i.r) * (o.z - i.z); /* the same */
     const float cross = i.x * o.y - i.y * o.x;
     const float jump = trg_fabs(o.phi - i.phi);
     const float back = KDD_TURN - jump,
@@ -118,6 +121,7 @@ TRG_FN trg_u32 kdd_accepts(const struct kdd_cuts c, const struct kdd_pair p, con
     return (trg_u32)(dr > 0.0f) & (trg_u32)(dphi <= p.phi_road) &
            (trg_u32)(trg_fabs(o.z - i.z) <= p.z_road) &
            (trg_u32)(trg_fabs(at_beam) <= c.beam_half * dr) &
+           ((trg_u32)(o.r <= p.past_r) | (trg_u32)(trg_fabs(past) >= p.past_z * dr)) &
            (trg_u32)(i.r * i.r * (o.r * o.r) * (dx * dx + dy * dy) >= bent);
 }
 

@@ -164,6 +164,26 @@ static int both(int a, int b)
     return a == 0 || b == 0 ? 0 : a < 0 || b < 0 ? -1 : 1;
 }
 
+static int either(int a, int b)
+{
+    return a == 1 || b == 1 ? 1 : a < 0 || b < 0 ? -1 : 0;
+}
+
+/* Whether the line through both hits meets no layer of the barrel but those that it may cross: it
+ * does not come as far, or is beyond the layer's end there. */
+static int leaves_the_barrel(const struct kdd_config *c, const struct kdd_pair *pair, double ri,
+                             double zi, double ro, double zo)
+{
+    const uint32_t layer = pair->inner + 1 + c->crossed;
+    double r;
+
+    if (pair->outer < KDD_BARREL || layer >= KDD_BARREL)
+        return 1;
+    r = (double)c->layer_mm[layer];
+    return either(below(ro, r),
+                  below((double)c->barrel_half_mm, fabs(zi + (zo - zi) * (r - ri) / (ro - ri))));
+}
+
 int is_doublet(const struct kdd_config *c, const struct hits *h, uint32_t inner, uint32_t outer)
 {
     const double xi = (double)h->x[inner] - (double)c->beam_x_mm;
@@ -182,6 +202,7 @@ int is_doublet(const struct kdd_config *c, const struct hits *h, uint32_t inner,
             paired = 1;
             yes = both(yes, below(dphi, (double)par.pair[k].phi_road));
             yes = both(yes, below(fabs(zo - zi), (double)par.pair[k].z_road));
+            yes = both(yes, leaves_the_barrel(c, &par.pair[k], ri, zi, ro, zo));
         }
     if (!paired || !yes)
         return 0;

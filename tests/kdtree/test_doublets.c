@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kdtree plugin on every device: by hand, against all pairs, truncated in its order, in
  * batches. */
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,7 +55,8 @@ static void check_pairs(const struct doublets *d, const uint32_t (*want)[2], uin
  * one cut each. */
 static void by_hand(void **state)
 {
-    static const uint32_t want[][2] = {{0, 1}, {1, 2}, {2, 3}, {4, 5}, {6, 7}, {7, 8}};
+    static const uint32_t want[][2] = {{0, 1}, {1, 2}, {2, 3},   {4, 5},
+                                       {6, 7}, {7, 8}, {13, 15}, {16, 17}};
     struct hits *h = new_hits(1);
     struct kdd_config c;
 
@@ -73,14 +75,19 @@ static void by_hand(void **state)
     add(h, 1, 68, 0.5 + 0.052, 20 + 68); /* 10: outside the road in phi */
     add(h, 1, 68, 0.5 + 0.047, 20 + 68); /* 11: softer than 0.5 GeV */
     add(h, 10, 68, 0.5, 20 + 68);        /* 12: no such layer */
+    add(h, 0, 29, 2, 60);                /* 13: to 15 it crosses layer 1, to 14 also layer 2 */
+    add(h, 4, 150, 2, 320);
+    add(h, 4, 115, 2, 320);
+    add(h, 1, 68, -2, 185); /* 16, 17: it crosses layer 2, and goes by layer 3 */
+    add(h, 4, 150, -2, 320);
     for (uint32_t i = 0; i < devices_count(); i++) {
         struct trg_result result;
         struct doublets d = {0};
 
         run_one(devices_get(i), &c, h, &result, &d);
-        check_pairs(&d, want, 6);
+        check_pairs(&d, want, 8);
         assert_int_equal(result.status, TRG_OK);
-        assert_true(result.value[0] == 6 && result.value[1] == 12);
+        assert_true(result.value[0] == 8 && result.value[1] == 17);
         doublets_free(&d);
     }
     free(h);
@@ -158,10 +165,12 @@ static void all_pairs(void **state)
     compare(&c, &seed);
     configure(&c, SETTINGS("max_per_hit", "256", "beam_x_mm", "1.5", "beam_y_mm", "-2", "beam_z_mm",
                            "30", "beam_half_mm", "20", "pt_min_gev", "1.2", "dz_0_1_mm", "40",
+                           "crossed", "0", "radius_1_mm", "72", "barrel_half_mm", "240",
                            "phi_0_2_rad", "0.3", "phi_4_6_rad", "1.5", "phi_7_9_rad", "0.01"));
     compare(&c, &seed);
     /* no cut on pT: circles may come back, and boxes are as wide as the roads */
-    configure(&c, SETTINGS("max_per_hit", "256", "pt_min_gev", "0", "beam_half_mm", "5"));
+    configure(
+        &c, SETTINGS("max_per_hit", "256", "pt_min_gev", "0", "beam_half_mm", "5", "crossed", "4"));
     compare(&c, &seed);
     /* so soft that radii of layers are beyond the circle */
     configure(&c, SETTINGS("max_per_hit", "256", "pt_min_gev", "0.08", "phi_2_3_rad", "1.5",
@@ -179,7 +188,7 @@ static void double_precision(void **state)
     uint32_t at = 0, decided = 0, open = 0;
 
     (void)state;
-    configure(&c, SETTINGS("beam_x_mm", "0.7"));
+    configure(&c, SETTINGS("beam_x_mm", "0.7", "crossed", "0"));
     make_hits(h, 1500, &seed);
     brute_force(&c, h, &d);
     for (uint32_t i = 0; i < h->n; i++)
@@ -198,6 +207,27 @@ static void double_precision(void **state)
     assert_true(decided > 100 && open < decided);
     doublets_free(&d);
     free(h);
+}
+
+/* What a configuration may not say. */
+static void refused(void **state)
+{
+    struct kdd_config c;
+    char why[256] = "";
+
+    (void)state;
+    configure(&c, SETTINGS("field_t", "3.8"));
+    assert_int_equal(kdd_check(&c, why, sizeof why), 0);
+    c.layer_mm[2] = 60;
+    assert_int_equal(kdd_check(&c, why, sizeof why), -EINVAL);
+    assert_string_equal(
+        why,
+        "radius_1_mm 68, radius_2_mm 60, radius_3_mm 160: each must be larger than the one before");
+    configure(&c, SETTINGS("field_t", "3.8"));
+    for (uint32_t k = 0; k < KDD_PAIRS_MAX; k++)
+        c.phi_rad[k] = 0;
+    assert_int_equal(kdd_check(&c, why, sizeof why), -EINVAL);
+    assert_non_null(strstr(why, "no pair of layers is used"));
 }
 
 /* Over the limit the first ones in order are kept, and the numbers are told. */
@@ -279,10 +309,10 @@ static void phi_is_right(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(phi_is_right),   cmocka_unit_test(by_hand),
-        cmocka_unit_test(no_hits),        cmocka_unit_test(double_precision),
-        cmocka_unit_test(all_pairs),      cmocka_unit_test(truncated),
-        cmocka_unit_test(not_on_the_host)};
+        cmocka_unit_test(phi_is_right), cmocka_unit_test(by_hand),
+        cmocka_unit_test(no_hits),      cmocka_unit_test(double_precision),
+        cmocka_unit_test(refused),      cmocka_unit_test(all_pairs),
+        cmocka_unit_test(truncated),    cmocka_unit_test(not_on_the_host)};
 
     return devices_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }

@@ -91,6 +91,8 @@ static void one_tree(void **state)
                  kind += devices_get(i)->info.is_host ? 1u : 2u)
                 check_size(devices_get(i), q, kind, 2 + (s + 3 * kind) % 7, sizes[s], &seed);
         check_size(devices_get(i), q, UNIFORM, 3, 100000, &seed);
+        check_size(devices_get(i), q, (enum kind)(devices_random(&seed) % KINDS),
+                   2 + devices_random(&seed) % 7, 100000, &seed);
         trg_queue_free(q);
     }
 }

@@ -86,6 +86,29 @@ static void graphs(void **state)
     }
 }
 
+/* Paths of n doublets for each n that there can be, with layers left out or not. */
+static void lengths(void **state)
+{
+    static const char *const skipped[] = {"0", "1", "4"};
+    uint64_t random = fresh_seed();
+
+    (void)state;
+    for (uint32_t n = 2; n <= PA_STEPS_MAX; n++) {
+        struct pa_config c;
+        struct roi r;
+
+        configure(&c, "open",
+                  SETTINGS("last_barrel", "9", "layers_skipped", skipped[n % 3],
+                           "links_per_doublet", "64", "paths_per_doublet", "64", "max_candidates",
+                           "1000000"));
+        c.min_doublets = c.max_doublets = n;
+        roi_init(&r);
+        sample_graph(&random, n % 3 ? 600 : 3000, 10, 3.0 + 0.5 * n, &r);
+        check_roi(&c, &r);
+        roi_fini(&r);
+    }
+}
+
 /* More doublets at a hit than are put in order by counting: two hubs, and as many hits on the next
  * layer, of which each leads on. */
 static void crowded(void **state)
@@ -295,9 +318,9 @@ static void duplicates(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(graphs), cmocka_unit_test(crowded),
-                                       cmocka_unit_test(criteria), cmocka_unit_test(truncated),
-                                       cmocka_unit_test(duplicates)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(graphs),    cmocka_unit_test(lengths),
+                                       cmocka_unit_test(crowded),   cmocka_unit_test(criteria),
+                                       cmocka_unit_test(truncated), cmocka_unit_test(duplicates)};
 
     return cmocka_run_group_tests(tests, open_host, close_host);
 }
