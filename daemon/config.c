@@ -39,6 +39,7 @@ static const cyaml_schema_field_t device_fields[] = {
     CYAML_FIELD_UINT("slots", OPT, struct config_device, slots),
     CYAML_FIELD_BOOL("required", OPT, struct config_device, required),
     CYAML_FIELD_BOOL("all", OPT, struct config_device, all),
+    CYAML_FIELD_BOOL("warm_up", OPT, struct config_device, warm_up),
     CYAML_FIELD_END};
 static const cyaml_schema_value_t device = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_device, device_fields)};

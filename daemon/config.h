@@ -18,6 +18,7 @@ struct config_device { /* lanes to open for every step, unless the step names it
     uint32_t lanes;    /* plugin instances a step gets on it; 0 = one for each core (cpu only) */
     uint32_t slots;    /* batches in flight in one lane */
     bool all;          /* all devices of the backend, and not only `index` */
+    bool warm_up;      /* its lanes run made-up RoIs before they get others */
     bool required;     /* refuse to start without it; else one log line, and the others serve */
 };
 

@@ -82,6 +82,8 @@ const struct config_key config_device_keys[] = {
     {"all", CONFIG_BOOL, IN_DEVICE(all), "0", 0, 1,
      "all devices of the backend, with lanes each; index is not used then"},
     {"slots", CONFIG_U32, IN_DEVICE(slots), "2", 1, 8, "batches in flight in one lane"},
+    {"warm_up", CONFIG_BOOL, IN_DEVICE(warm_up), "1", 0, 1,
+     "its lanes run made-up RoIs before the daemon is ready, so that no kernel is compiled later"},
     {"required", CONFIG_BOOL, IN_DEVICE(required), "0", 0, 1,
      "refuse to start without it; else the other devices serve"},
     {0},

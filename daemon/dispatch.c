@@ -235,7 +235,7 @@ static void enqueue(struct dispatch *d, struct engine *e, uint32_t step, uint32_
 
     s->queue[(s->first + s->n++) % e->capacity] =
         (struct engine_entry){.roi = roi, .since_ns = clock_ns()};
-    s->n_items += engine_items(d->pool, &s->input[0], roi);
+    s->n_items += lane_items(d->pool, &s->input[0], roi);
     r->asked |= 1ull << step;
     r->pending++;
     stats_set(&s->stats->queued, s->n);
@@ -411,18 +411,6 @@ static stats_u64 *closes_by(const struct engine_step *s, const struct lane *lane
     return now >= s->queue[s->first].since_ns + age ? &s->stats->closed_age : NULL;
 }
 
-/* Whether the inputs of one more RoI fit a batch that holds `items`; if so adds them. */
-static bool fits(const struct dispatch *d, const struct engine_step *s, uint32_t roi,
-                 uint64_t *items)
-{
-    for (uint32_t k = 0; k < s->n_inputs; k++)
-        if (items[k] + engine_items(d->pool, &s->input[k], roi) > s->input[k].max_items)
-            return false;
-    for (uint32_t k = 0; k < s->n_inputs; k++)
-        items[k] += engine_items(d->pool, &s->input[k], roi);
-    return true;
-}
-
 /* Moves waiting RoIs into a batch, oldest first, as far as the limits allow. */
 static void fill_batch(struct dispatch *d, struct engine *e, uint32_t step, struct lane_batch *b,
                        uint64_t now)
@@ -436,11 +424,11 @@ static void fill_batch(struct dispatch *d, struct engine *e, uint32_t step, stru
         struct engine_entry *entry = &s->queue[s->first];
         struct roi *r = roi_at(d, entry->roi);
 
-        if (!r->is_decided && !fits(d, s, entry->roi, items))
+        if (!r->is_decided && !lane_fits(d->pool, s->input, s->n_inputs, entry->roi, items))
             break; /* never the first: one RoI always fits */
         s->first = (s->first + 1) % e->capacity;
         s->n--;
-        s->n_items -= engine_items(d->pool, &s->input[0], entry->roi);
+        s->n_items -= lane_items(d->pool, &s->input[0], entry->roi);
         if (r->is_decided) { /* timed out while it waited */
             r->pending--;
             egress_let_go(d->out, entry->roi);

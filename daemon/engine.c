@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "log.h"
+#include "notify.h"
+
+#define LANE_S 600u /* for one lane to open: a compiler may need minutes on a busy machine */
 
 static const struct config_step *override_of(const struct config *c, const char *step)
 {
@@ -56,6 +60,7 @@ static int open_lane(const struct engine_setup *setup, struct engine *e, uint32_
     struct trg_device_info info;
     char name[STATS_NAME], core[32];
     struct lane_setup ls = {.pool = setup->pool,
+                            .warm = d->warm_up ? s->warm.pool : NULL,
                             .menu = e->menu,
                             .step = number,
                             .device = device,
@@ -83,6 +88,7 @@ static int open_lane(const struct engine_setup *setup, struct engine *e, uint32_
         return -EINVAL;
     }
     ls.latency = &ls.stats->latency;
+    notify_starting(LANE_S);
     affinity_enter_lane(setup->affinity, info.pci, core, sizeof core);
     r = lane_open(&ls, &s->lane[s->n_lanes]);
     affinity_leave(setup->affinity);
@@ -90,6 +96,7 @@ static int open_lane(const struct engine_setup *setup, struct engine *e, uint32_
         return r;
     log_debug("engine", "lane opened", "lane=\"%s\" core=%s", name, core[0] ? core : "any");
     s->n_lanes++;
+    e->n_warm += ls.warm != NULL;
     return 0;
 }
 
@@ -206,6 +213,9 @@ static int open_step(const struct engine_setup *setup, struct engine *e, uint32_
     s->queue = calloc(e->capacity, sizeof *s->queue);
     if (!s->queue)
         return -ENOMEM;
+    r = warm_open(e->menu, s->input, s->n_inputs, c->clients.max_layer, &s->warm);
+    if (r < 0)
+        return r;
     for (uint32_t i = 0; i < c->n_devices; i++) {
         if (!may_use(e->menu, number, o, c->devices[i].backend))
             continue;
@@ -213,6 +223,7 @@ static int open_step(const struct engine_setup *setup, struct engine *e, uint32_
         if (r < 0)
             return r;
     }
+    warm_close(&s->warm);
     if (!s->n_lanes) {
         log_error("engine", "no device serves a step", "step=%s runs_on=\"%s\"", m->name,
                   m->plugin->d.backends);
@@ -274,6 +285,8 @@ static int open_all(const struct engine_setup *setup, struct engine *e)
 int engine_open(const struct engine_setup *setup, uint32_t generation, struct engine **ret_engine)
 {
     struct engine *e = calloc(1, sizeof *e);
+    const uint64_t from = clock_ns();
+    uint32_t n_lanes = 0;
     int r;
 
     if (!e)
@@ -284,15 +297,12 @@ int engine_open(const struct engine_setup *setup, uint32_t generation, struct en
         engine_close(e);
         return r;
     }
+    for (uint32_t i = 0; i < e->menu->n_steps; i++)
+        n_lanes += e->step[i].n_lanes;
+    log_info("engine", "lanes are open", "lanes=%u warm=%u ms=%llu", n_lanes, e->n_warm,
+             (unsigned long long)((clock_ns() - from) / NS_PER_MS));
     *ret_engine = e;
     return 0;
-}
-
-uint32_t engine_items(const struct pool *pool, const struct lane_input *in, uint32_t roi)
-{
-    const struct roi *r = &pool->rois[roi];
-
-    return in->from < 0 ? r->in[in->kind].n : pool_steps(pool, r)[in->from].product[in->product].n;
 }
 
 void engine_close(struct engine *e)
@@ -302,6 +312,7 @@ void engine_close(struct engine *e)
     for (uint32_t i = 0; i < MENU_STEPS_MAX; i++) {
         for (uint32_t k = 0; k < e->step[i].n_lanes; k++)
             lane_close(e->step[i].lane[k]);
+        warm_close(&e->step[i].warm);
         free(e->step[i].queue);
     }
     menu_free(e->menu);

@@ -14,6 +14,7 @@
 #include "config.h"
 #include "lane.h"
 #include "menu.h"
+#include "warm.h"
 
 #define ENGINE_LANES_MAX 64
 
@@ -33,12 +34,14 @@ struct engine_step {
     uint32_t first, n;          /* ring of waiting RoIs */
     struct engine_entry *queue; /* [capacity] */
     uint64_t n_items;           /* waiting items of the first input */
+    struct warm warm;           /* while its lanes are opened */
 };
 
 struct engine {
     struct menu *menu;
     uint32_t generation;
     uint32_t capacity; /* RoIs that a batcher can hold: all of the pool */
+    uint32_t n_warm;   /* lanes that were warmed up */
     uint32_t n_rois;   /* RoIs that still refer to this engine (dispatch) */
     struct engine_step step[MENU_STEPS_MAX];
     struct stats_chain *chain[MENU_CHAINS_MAX];
@@ -63,8 +66,6 @@ struct engine_setup {
 int engine_check_steps(const struct config *config, const struct menu *menu);
 /* Loads the menu file of the config and opens its lanes.  Logs what is wrong. */
 int engine_open(const struct engine_setup *setup, uint32_t generation, struct engine **ret_engine);
-/* Items of an input that an RoI holds. */
-uint32_t engine_items(const struct pool *pool, const struct lane_input *in, uint32_t roi);
 /* No RoI may be in it.  NULL is fine. */
 void engine_close(struct engine *e);
 #endif

@@ -15,7 +15,7 @@
 #define SLACK   1000ul    /* of naps; the kernel's default would make them 70 us long */
 #define IDLE_NS 100000000 /* longest sleep with nothing to do */
 
-static struct lane_batch *batch_at(struct lane *l, uint32_t number)
+struct lane_batch *lane_batch_at(struct lane *l, uint32_t number)
 {
     return (struct lane_batch *)(void *)(l->batches + number * l->batch_bytes);
 }
@@ -113,10 +113,9 @@ static int submit_member(struct lane *l, struct lane_slot *slot, uint32_t number
     return m->plugin->d.submit(m->algo, &part->batch, slot->queue);
 }
 
-/* Stage and submit: everything that a slot needs to compute is enqueued. */
-static int begin_batch(struct lane *l, struct lane_slot *slot, uint32_t number)
+int lane_begin_batch(struct lane *l, struct lane_slot *slot, uint32_t number)
 {
-    const struct lane_batch *b = batch_at(l, number);
+    const struct lane_batch *b = lane_batch_at(l, number);
     int r = 0;
 
     slot->number = number;
@@ -152,7 +151,7 @@ static void store_results(struct lane *l, const struct lane_member *m, const str
     }
 }
 
-static int collect(struct lane *l, struct lane_slot *slot, const struct lane_batch *b)
+int lane_collect(struct lane *l, struct lane_slot *slot, const struct lane_batch *b)
 {
     for (uint32_t k = 0; k < l->n_members; k++) {
         int r = l->member[k].plugin->d.collect(l->member[k].algo, &slot->part[k].batch);
@@ -192,10 +191,10 @@ static void wake_dispatcher(struct lane *l, uint32_t least)
 /* Hands a batch back, with its results or its error. */
 static void end_batch(struct lane *l, struct lane_slot *slot, int error)
 {
-    struct lane_batch *b = batch_at(l, slot->number);
+    struct lane_batch *b = lane_batch_at(l, slot->number);
 
     if (!error)
-        error = collect(l, slot, b);
+        error = lane_collect(l, slot, b);
     b->error = error < 0 ? error : 0;
     if (b->error)
         log_warn("lane", "a batch failed", "lane=\"%s\" rois=%u error=\"%s\"", l->s.stats->name,
@@ -226,7 +225,7 @@ static bool start_next(struct lane *l, struct running *run)
 
     if (run->n == l->s.slots || !ring_pop(&l->link->in, &number))
         return false;
-    r = begin_batch(l, slot, number);
+    r = lane_begin_batch(l, slot, number);
     if (!l->is_host) {
         atomic_fetch_add(&l->link->begun, 1);
         wake_dispatcher(l, LANE_SLEEPS_ON);
@@ -320,11 +319,22 @@ void *lane_run(void *arg)
 
 /* ---------------------------------------------------------------- dispatch's side */
 
+bool lane_fits(const struct pool *pool, const struct lane_input *inputs, uint32_t n_inputs,
+               uint32_t roi, uint64_t *items)
+{
+    for (uint32_t k = 0; k < n_inputs; k++)
+        if (items[k] + lane_items(pool, &inputs[k], roi) > inputs[k].max_items)
+            return false;
+    for (uint32_t k = 0; k < n_inputs; k++)
+        items[k] += lane_items(pool, &inputs[k], roi);
+    return true;
+}
+
 struct lane_batch *lane_begin(struct lane *l)
 {
     if (l->taken == l->s.slots)
         return NULL;
-    return batch_at(l, (l->first + l->taken) % l->s.slots);
+    return lane_batch_at(l, (l->first + l->taken) % l->s.slots);
 }
 
 void lane_submit(struct lane *l)
@@ -338,7 +348,7 @@ struct lane_batch *lane_finished(struct lane *l)
 {
     if (ring_is_empty(&l->link->out))
         return NULL;
-    return batch_at(l, l->first);
+    return lane_batch_at(l, l->first);
 }
 
 void lane_release(struct lane *l)

@@ -51,8 +51,21 @@ struct lane_input { /* a collection that is gathered from the pool and copied to
     uint32_t max_items_roi; /* in one RoI */
 };
 
+/* Items of an input that an RoI holds. */
+static inline uint32_t lane_items(const struct pool *pool, const struct lane_input *in,
+                                  uint32_t roi)
+{
+    const struct roi *r = &pool->rois[roi];
+
+    return in->from < 0 ? r->in[in->kind].n : pool_steps(pool, r)[in->from].product[in->product].n;
+}
+/* Whether the inputs of one more RoI fit a batch that holds `items`; if so adds them. */
+bool lane_fits(const struct pool *pool, const struct lane_input *inputs, uint32_t n_inputs,
+               uint32_t roi, uint64_t *items);
+
 struct lane_setup {
     struct pool *pool;
+    struct pool *warm; /* its RoIs are run before the lane is open; NULL: none */
     const struct menu *menu;
     uint32_t step;                   /* the head of the group */
     const struct lane_input *inputs; /* of the group; [0] is the head's first */
@@ -68,7 +81,8 @@ struct lane_setup {
 };
 
 struct lane;
-/* Allocates buffers, creates the algo, starts the thread.  Logs the cause of a failure. */
+/* Allocates buffers, creates the algo, warms it up, starts the thread.  Logs the cause of a
+ * failure. */
 int lane_open(const struct lane_setup *setup, struct lane **ret_lane);
 /* Stops the thread after the batches that it has, frees everything.  NULL is fine. */
 void lane_close(struct lane *l);

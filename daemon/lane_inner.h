@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lane_inner.h - what lane.c (running) and lane_open.c (opening) share. */
+/* lane_inner.h - what lane.c (running), lane_open.c (opening) and lane_warm.c share. */
 #ifndef TRIGD_LANE_INNER_H
 #define TRIGD_LANE_INNER_H
 #include <pthread.h>
@@ -58,6 +58,13 @@ struct lane {
     uint32_t submitted;    /* of dispatch: batches, ever */
 };
 
+struct lane_batch *lane_batch_at(struct lane *l, uint32_t number);
+/* Stage and submit: everything that a slot needs to compute is enqueued. */
+int lane_begin_batch(struct lane *l, struct lane_slot *slot, uint32_t number);
+/* Takes the results of a batch that its queue has passed. */
+int lane_collect(struct lane *l, struct lane_slot *slot, const struct lane_batch *b);
+/* Runs the RoIs of setup.warm, before there is a thread.  Logs what failed. */
+int lane_warm(struct lane *l);
 /* The thread of a lane. */
 void *lane_run(void *lane);
 #endif

@@ -202,6 +202,8 @@ static int open_all(struct lane *l)
         r = open_slot(l, i);
     for (uint32_t i = 0; r == 0 && i < l->n_members; i++)
         r = open_member(l, i);
+    if (r == 0 && l->s.warm)
+        r = lane_warm(l);
     if (r < 0)
         return r;
     r = -pthread_create(&l->thread, NULL, lane_run, l);

@@ -84,7 +84,7 @@ static void stop(struct loop *l, const char *why)
     log_info("daemon", "stopping: what is in flight is finished first", "by=%s drain_ms=%u", why,
              l->config->limits.drain_ms);
     l->stop_by_ns = now + NS_PER_MS * l->config->limits.drain_ms;
-    notify_send("STOPPING=1");
+    notify_stopping();
     enter(l, STOPPING);
 }
 
@@ -513,7 +513,7 @@ int loop_run(struct loop *l)
 
     affinity_be_io(l->affinity);
     enter(l, READY);
-    notify_send("READY=1");
+    notify_ready();
     while (!l->finished)
         turn(l);
     log_info(

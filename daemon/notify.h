@@ -4,7 +4,11 @@
 #define TRIGD_NOTIFY_H
 #include <stdint.h>
 
-void notify_send(const char *state); /* "READY=1", "STOPPING=1" */
+void notify_ready(void);
+void notify_stopping(void);
+/* Tells systemd that the start goes on, and may take another `limit_s`; after READY=1 it does
+ * nothing. */
+void notify_starting(uint32_t limit_s);
 /* Pets the watchdog when half of its time has passed since the last call that did. */
 void notify_watchdog(uint64_t now_ns);
 #endif

@@ -10,6 +10,7 @@
 
 struct config {
     uint32_t stall_ms;
+    uint32_t fail_warm_up;
 };
 
 struct trg_algo {
@@ -19,6 +20,8 @@ struct trg_algo {
 static const struct trg_param params[] = {
     {"stall_ms", TRG_PARAM_U32, offsetof(struct config, stall_ms), "300", 1, 60000, "ms", NULL,
      "how long an RoI numbered FAULT_STALL holds up its lane"},
+    {"fail_warm_up", TRG_PARAM_BOOL, offsetof(struct config, fail_warm_up), "false", 0, 1, "", NULL,
+     "fail on made-up RoIs"},
     {0},
 };
 static const struct trg_value values[] = {{"n", "", "spacepoints of the RoI"}, {0}};
@@ -45,10 +48,10 @@ static void destroy(struct trg_algo *a)
 
 static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
 {
-    (void)a;
     (void)q;
     for (uint32_t i = 0; i < b->n_rois; i++)
-        if (b->rois[i].roi_id == FAULT_SUBMIT)
+        if (b->rois[i].roi_id == FAULT_SUBMIT ||
+            (b->rois[i].roi_id == FAULT_MADE_UP && a->config->fail_warm_up))
             return -EIO;
     return 0;
 }

@@ -10,4 +10,5 @@ enum {
     FAULT_COLLECT = 104, /* collect fails: the whole batch */
     FAULT_TRUNCATE = 105 /* wanted 10, kept 5 */
 };
+#define FAULT_MADE_UP 0xffffffffu /* of the RoIs that lanes warm up with */
 #endif

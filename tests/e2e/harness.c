@@ -22,6 +22,7 @@
 
 #include "clock.h"
 
+#define READY_S 300     /* lanes may compile all of their kernels, sanitizers are slow */
 #define STEP_NS 5000000 /* between two looks at something that has no event to wait for */
 
 static void nap(void)
@@ -57,7 +58,7 @@ void server_menu(struct server *s, const char *menu)
     write_file(s, "menu.yaml", "", menu);
 }
 
-void server_start(struct server *s, const char *config, const char *menu)
+void server_prepare(struct server *s, const char *config, const char *menu)
 {
     char head[2048];
 
@@ -77,6 +78,11 @@ void server_start(struct server *s, const char *config, const char *menu)
              s->endpoint, build_folder(), build_folder(), build_folder());
     write_file(s, "trigd.yaml", head, config);
     server_menu(s, menu);
+}
+
+void server_start(struct server *s, const char *config, const char *menu)
+{
+    server_prepare(s, config, menu);
     server_spawn(s);
 }
 
@@ -101,10 +107,9 @@ static bool is_ready(struct server *s)
     return ready;
 }
 
-void server_spawn(struct server *s)
+static void start(struct server *s)
 {
     char program[256], config[256];
-    uint64_t limit = clock_ns() + 300 * NS_PER_S; /* kernels may be compiled, sanitizers are slow */
 
     snprintf(program, sizeof program, "%s/bin/trigd", build_folder());
     snprintf(config, sizeof config, "%s/trigd.yaml", s->folder);
@@ -115,6 +120,36 @@ void server_spawn(struct server *s)
         execl(program, program, "--config", config, (char *)NULL);
         _exit(127);
     }
+}
+
+/* Waits for the end of the process; its exit code, 128 + signal when it was killed. */
+static int wait_for_end(struct server *s, unsigned limit_s)
+{
+    uint64_t limit = clock_ns() + limit_s * NS_PER_S;
+    int status;
+
+    while (waitpid(s->pid, &status, WNOHANG) != s->pid) {
+        if (clock_ns() > limit) {
+            kill(s->pid, SIGKILL);
+            waitpid(s->pid, &status, 0);
+            fail_msg("the daemon did not end within %u s", limit_s);
+        }
+        nap();
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int server_try(struct server *s, unsigned limit_s)
+{
+    start(s);
+    return wait_for_end(s, limit_s);
+}
+
+void server_spawn(struct server *s)
+{
+    uint64_t limit = clock_ns() + READY_S * NS_PER_S;
+
+    start(s);
     while (!is_ready(s)) {
         int status;
 
@@ -128,19 +163,8 @@ void server_spawn(struct server *s)
 
 int server_end(struct server *s, int signal, unsigned limit_s)
 {
-    uint64_t limit = clock_ns() + limit_s * NS_PER_S;
-    int status;
-
     assert_int_equal(kill(s->pid, signal), 0);
-    while (waitpid(s->pid, &status, WNOHANG) != s->pid) {
-        if (clock_ns() > limit) {
-            kill(s->pid, SIGKILL);
-            waitpid(s->pid, &status, 0);
-            fail_msg("the daemon did not end within %u s", limit_s);
-        }
-        nap();
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return wait_for_end(s, limit_s);
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
@@ -151,10 +175,15 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
     return remove(path);
 }
 
+void server_remove(const char *folder)
+{
+    if (nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) != 0)
+        fail_msg("cannot remove %s", folder);
+}
+
 void server_clean(struct server *s)
 {
-    if (nftw(s->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) != 0)
-        fail_msg("cannot remove %s", s->folder);
+    server_remove(s->folder);
 }
 
 void server_stop(struct server *s)

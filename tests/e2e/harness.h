@@ -19,10 +19,14 @@ struct server {
 };
 
 /* Writes folder/trigd.yaml (`config` after the endpoint, control and path lines, which are given)
- * and folder/menu.yaml, starts the daemon and waits until it is ready. */
-void server_start(struct server *s, const char *config, const char *menu);
-/* The same, with the files as they are in the folder already. */
+ * and folder/menu.yaml. */
+void server_prepare(struct server *s, const char *config, const char *menu);
+/* Starts the daemon with the files in the folder, and waits until it is ready. */
 void server_spawn(struct server *s);
+/* Both. */
+void server_start(struct server *s, const char *config, const char *menu);
+/* Starts a daemon that ends by itself, within `limit_s`; its exit code. */
+int server_try(struct server *s, unsigned limit_s);
 /* Overwrites folder/menu.yaml. */
 void server_menu(struct server *s, const char *menu);
 /* Sends a signal and waits for the end, at most `limit_s`; returns the exit code (128 + signal
@@ -32,6 +36,8 @@ int server_end(struct server *s, int signal, unsigned limit_s);
 void server_stop(struct server *s);
 /* Removes the folder. */
 void server_clean(struct server *s);
+/* Removes another folder. */
+void server_remove(const char *folder);
 /* One command on the control socket; the answer is owned by the caller. */
 char *server_ask(struct server *s, const char *command);
 /* A counter of `show info json`. */

@@ -93,29 +93,10 @@ static void keep(const Trigd__V1__Decision *d, struct answers *a)
     a->accept[d->token] = d->accept;
 }
 
-/* The next message.  PoCL compiles a kernel when it is first launched, which may take longer than a
- * client may be silent. */
-static Trigd__V1__FromDaemon *patiently(struct link *l)
-{
-    Trigd__V1__ToDaemon beat = TRIGD__V1__TO_DAEMON__INIT;
-    Trigd__V1__Heartbeat now = TRIGD__V1__HEARTBEAT__INIT;
-    Trigd__V1__FromDaemon *m;
-
-    beat.body_case = TRIGD__V1__TO_DAEMON__BODY_HEARTBEAT;
-    beat.heartbeat = &now;
-    for (uint32_t s = 0; s < 240; s++) {
-        m = link_receive(l, 1000);
-        if (m)
-            return m;
-        link_send(l, &beat);
-    }
-    return NULL;
-}
-
 static void receive(struct link *l, struct answers *a)
 {
     for (uint32_t got = 0; got < ROIS;) {
-        Trigd__V1__FromDaemon *m = patiently(l);
+        Trigd__V1__FromDaemon *m = link_receive(l, 20000);
 
         if (!m)
             fail_msg("only %u of %u decisions came", got, ROIS);

@@ -247,8 +247,13 @@ static int run_checks(struct check *c)
     char folder[PATH_MAX], cache[] = "/tmp/trigctl-XXXXXX";
     struct backends *backends = NULL;
     struct sample *sample = NULL;
-    int r = sample_new(c->plugin->d.consumes, c->plugin->n_inputs, CHECK_RANDOM, CHECK_ITEMS_ROI,
-                       c->o->seed, &sample);
+    const struct sample_setup setup = {.kinds = c->plugin->d.consumes,
+                                       .n_inputs = c->plugin->n_inputs,
+                                       .n_random = CHECK_RANDOM,
+                                       .max_items = CHECK_ITEMS_ROI,
+                                       .max_layer = UINT8_MAX,
+                                       .seed = c->o->seed};
+    int r = sample_new(&setup, &sample);
 
     /* create is called often: what OpenCL compiled once is kept until the end */
     c->host.cache_dir = mkdtemp(cache);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample.h - random RoIs of any kinds of collections, ordinary ones and edge cases. */
-#ifndef TRIGCTL_SAMPLE_H
-#define TRIGCTL_SAMPLE_H
+/* sample.h - random RoIs of any kinds of collections, ordinary ones and edge cases: for lanes that
+ * warm up, and for `trigctl check-plugin`. */
+#ifndef TRIGD_SAMPLE_H
+#define TRIGD_SAMPLE_H
 #include <stdint.h>
 
 #include "stage.h"
+
+#define SAMPLE_INPUTS_MAX 8
 
 enum sample_case { /* the edge cases, one RoI each, come first in a sample */
                    SAMPLE_EMPTY,
@@ -16,8 +19,8 @@ enum sample_case { /* the edge cases, one RoI each, come first in a sample */
 };
 
 struct sample { /* n RoIs with the same input kinds */
-    uint32_t n, n_inputs;
-    enum trg_kind kind[TRG_INPUTS_MAX];
+    uint32_t n, n_inputs, max_layer;
+    enum trg_kind kind[SAMPLE_INPUTS_MAX];
     struct trg_roi_info *info;   /* [n] */
     struct stage_source *source; /* [n_inputs * n], input k of RoI i at k * n + i */
     unsigned char *data;         /* what all columns point into */
@@ -25,9 +28,17 @@ struct sample { /* n RoIs with the same input kinds */
 
 /* What a case is called in a report. */
 const char *sample_case_name(enum sample_case c);
-/* Makes SAMPLE_CASES + n_random RoIs; each input has at most max_items.  -ENOMEM. */
-int sample_new(const enum trg_kind *kinds, uint32_t n_inputs, uint32_t n_random, uint32_t max_items,
-               uint64_t seed, struct sample **ret_sample);
+struct sample_setup {
+    const enum trg_kind *kinds; /* of the inputs */
+    uint32_t n_inputs;
+    uint32_t n_random;  /* RoIs besides the edge cases */
+    uint32_t max_items; /* of each input of an RoI */
+    uint32_t max_layer; /* highest layer number */
+    uint64_t seed;
+};
+
+/* Makes SAMPLE_CASES + n_random RoIs.  -ENOMEM. */
+int sample_new(const struct sample_setup *setup, struct sample **ret_sample);
 void sample_free(struct sample *s); /* NULL is fine */
 static inline const struct stage_source *sample_source(const struct sample *s, uint32_t input,
                                                        uint32_t roi)

@@ -59,12 +59,16 @@ static float uniform(uint64_t *random, float low, float high)
     return v > high ? high : v;
 }
 
-static struct range range_of(enum trg_kind kind, const char *column)
+static struct range range_of(enum trg_kind kind, const char *column, uint32_t max_layer)
 {
+    struct range r = {kind, column, 0, 100};
+
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
         if (ranges[i].kind == kind && !strcmp(ranges[i].column, column))
-            return ranges[i];
-    return (struct range){kind, column, 0, 100};
+            r = ranges[i];
+    if (!strcmp(column, "layer") && r.high > (float)max_layer)
+        r.high = (float)max_layer;
+    return r;
 }
 
 static void put(void *column, enum trg_type type, uint32_t i, float f, uint32_t u)
@@ -81,18 +85,16 @@ static void put(void *column, enum trg_type type, uint32_t i, float f, uint32_t 
 
 /* A value of a column of whole numbers; 0 for other columns.  Numbers of hits name hits that are
  * there. */
-static uint32_t whole(enum trg_kind kind, const struct trg_column_info *column, uint32_t i,
+static uint32_t whole(const struct range *r, const struct trg_column_info *column, uint32_t i,
                       uint32_t n_hits, uint64_t *random)
 {
-    struct range r = range_of(kind, column->name);
-
     if (column->type == TRG_F32)
         return 0;
-    if (kind == TRG_DOUBLETS || !strncmp(column->name, "hit", 3))
+    if (r->kind == TRG_DOUBLETS || !strncmp(column->name, "hit", 3))
         return sample_below(random, n_hits);
     if (!strcmp(column->name, "id"))
         return i;
-    return (uint32_t)r.low + sample_below(random, (uint32_t)(r.high - r.low) + 1);
+    return (uint32_t)r->low + sample_below(random, (uint32_t)(r->high - r->low) + 1);
 }
 
 static void fill(const struct sample *s, uint32_t input, uint32_t roi, uint64_t *random)
@@ -106,7 +108,7 @@ static void fill(const struct sample *s, uint32_t input, uint32_t roi, uint64_t 
             n_hits = sample_source(s, k, roi)->n;
     for (uint32_t c = 0; c < info->n_columns; c++) {
         const struct trg_column_info *column = &info->column[c];
-        struct range r = range_of(s->kind[input], column->name);
+        struct range r = range_of(s->kind[input], column->name, s->max_layer);
         bool one =
             roi == SAMPLE_IDENTICAL || (roi == SAMPLE_ONE_LAYER && !strcmp(column->name, "layer"));
         float f = 0;
@@ -115,7 +117,7 @@ static void fill(const struct sample *s, uint32_t input, uint32_t roi, uint64_t 
         for (uint32_t i = 0; i < source->n; i++) {
             if (!i || !one) {
                 f = uniform(random, r.low, r.high);
-                u = whole(s->kind[input], column, i, n_hits, random);
+                u = whole(&r, column, i, n_hits, random);
             }
             put((void *)source->column[c], column->type, i, f, u);
         }
@@ -185,21 +187,21 @@ static void set_sizes(struct sample *s, uint32_t max_items, uint64_t *random)
     }
 }
 
-int sample_new(const enum trg_kind *kinds, uint32_t n_inputs, uint32_t n_random, uint32_t max_items,
-               uint64_t seed, struct sample **ret_sample)
+int sample_new(const struct sample_setup *setup, struct sample **ret_sample)
 {
     struct sample *s = calloc(1, sizeof *s);
-    uint64_t random = seed;
+    uint64_t random = setup->seed;
 
     if (!s)
         return -ENOMEM;
-    s->n = SAMPLE_CASES + n_random;
-    s->n_inputs = n_inputs;
-    memcpy(s->kind, kinds, n_inputs * sizeof *kinds);
+    s->n = SAMPLE_CASES + setup->n_random;
+    s->n_inputs = setup->n_inputs;
+    s->max_layer = setup->max_layer;
+    memcpy(s->kind, setup->kinds, s->n_inputs * sizeof *s->kind);
     s->info = calloc(s->n, sizeof *s->info);
-    s->source = calloc((size_t)s->n * n_inputs, sizeof *s->source);
+    s->source = calloc((size_t)s->n * s->n_inputs, sizeof *s->source);
     if (s->info && s->source) {
-        set_sizes(s, max_items, &random);
+        set_sizes(s, setup->max_items, &random);
         s->data = malloc(place(s) + 1);
     }
     if (!s->data) {
@@ -209,7 +211,7 @@ int sample_new(const enum trg_kind *kinds, uint32_t n_inputs, uint32_t n_random,
     place(s);
     for (uint32_t i = 0; i < s->n; i++) {
         s->info[i] = make_info(i, &random);
-        for (uint32_t k = 0; k < n_inputs; k++)
+        for (uint32_t k = 0; k < s->n_inputs; k++)
             fill(s, k, i, &random);
     }
     *ret_sample = s;
