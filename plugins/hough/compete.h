@@ -3,7 +3,7 @@
  * ended, and then nothing happens. */
 #ifndef HOUGH_COMPETE_H
 #define HOUGH_COMPETE_H
-#include "hough.h"
+#include "line.h"
 
 TRG_FN trg_u32 hg_get(const struct hg_cands c, trg_u32 i, trg_u32 word)
 {
@@ -86,9 +86,33 @@ TRG_FN void hg_unclaim(const struct hg_cands c, trg_u32 i, TRG_GLOBAL trg_u32 *b
     }
 }
 
-/* Takes off the hits that others have by now; ends when too few are left. */
+/* The key of one that has lost hits. */
+TRG_FN trg_u32 hg_less(trg_u32 key, trg_u32 lost)
+{
+    return key >> 26 >= lost ? key - (lost << 26) : key & (HG_CANDS - 1u);
+}
+
+struct hg_input { /* columns of the hits */
+    TRG_GLOBAL const float *x, *y, *z;
+    TRG_GLOBAL const trg_u16 *layer;
+};
+
+TRG_FN struct hg_point hg_hit_of(const struct hg_input in, const struct hg_cands c, trg_u32 i,
+                                 trg_u32 k)
+{
+    const trg_u32 h = hg_get(c, i, HG_HIT + k);
+    struct hg_point p;
+
+    p.x = in.x[h];
+    p.y = in.y[h];
+    p.z = in.z[h];
+    p.layer = in.layer[h];
+    return p;
+}
+
+/* Takes off the hits that others have by now; ends when what is left is no track. */
 TRG_FN void hg_give_up_hits(const struct hg_cands c, trg_u32 i, TRG_GLOBAL const trg_u32 *used,
-                            const struct hg_par par)
+                            const struct hg_input in, const struct hg_par par)
 {
     const trg_u32 now = hg_get(c, i, HG_NOW), first = hg_get(c, i, HG_FIRST);
     trg_u32 n = 0u;
@@ -109,7 +133,11 @@ TRG_FN void hg_give_up_hits(const struct hg_cands c, trg_u32 i, TRG_GLOBAL const
     }
     if (n < par.min_hits || (float)(first - n) > par.shared_max * (float)first)
         n = 0u;
+    if (n == 3u && n < now &&
+        !hg_are_track(par, hg_hit_of(in, c, i, 0u), hg_hit_of(in, c, i, 1u),
+                      hg_hit_of(in, c, i, 2u)))
+        n = 0u;
     hg_set(c, i, HG_NOW, n);
-    hg_set(c, i, HG_KEY, (hg_get(c, i, HG_KEY) & 0x3ffffffu) | n << 26);
+    hg_set(c, i, HG_KEY, hg_less(hg_get(c, i, HG_KEY), now - n));
 }
 #endif

@@ -18,7 +18,7 @@ const struct trg_param hough_params[] = {
      "cells from 0 to pi in theta"},
     {"n_r", TRG_PARAM_U32, AT(n_r), "32", 8, HG_SIDE, "", NULL, "cells from -r_max to r_max"},
     {"threshold", TRG_PARAM_U32, AT(threshold), "3", 1, 10000, "", NULL,
-     "least count of a peak (hits, or pairs)"},
+     "least count of a peak: hits, with analytic pairs of hits"},
     {"distance_cells", TRG_PARAM_U32, AT(distance_cells), "1", 1, 8, "", NULL,
      "of two peaks within so many cells the stronger survives"},
     {"max_peaks", TRG_PARAM_U32, AT(max_peaks), "8192", 1, HG_CANDS, "", NULL,
@@ -30,7 +30,7 @@ const struct trg_param hough_params[] = {
      "searches: windows of one bin; the same turned by half a bin; wide windows that overlap"},
     {"phi_bins", TRG_PARAM_U32, AT(phi_bins), "80", 1, HG_BINS, "", NULL,
      "bins of phi about the beam line in the first two passes"},
-    {"phi_bins_wide", TRG_PARAM_U32, AT(phi_bins_wide), "16", 2, HG_BINS, "", NULL,
+    {"phi_bins_wide", TRG_PARAM_U32, AT(phi_bins_wide), "8", 2, HG_BINS, "", NULL,
      "bins of phi in the third pass; a window is two of them"},
     {"r_max_mm", TRG_PARAM_F32, AT(r_max_mm), "11", 0.1, 10000, "mm", NULL,
      "largest |r| of a line in the first two passes, in the plane of (z / z_scale, u)"},
@@ -44,9 +44,9 @@ const struct trg_param hough_params[] = {
      "hashed: width of a cell in a and c, the positions at z_centre"},
     {"hash_slope", TRG_PARAM_F32, AT(hash_slope), "0.015", 0.0001, 1, "", NULL,
      "hashed: width of a cell in b and d, the slopes"},
-    {"hash_wide_mm", TRG_PARAM_F32, AT(hash_wide_mm), "4", 0.01, 100, "mm", NULL,
+    {"hash_wide_mm", TRG_PARAM_F32, AT(hash_wide_mm), "3", 0.01, 100, "mm", NULL,
      "hash_mm in the third pass: soft tracks far from z_centre, whose positions there are vague"},
-    {"hash_wide_slope", TRG_PARAM_F32, AT(hash_wide_slope), "0.03", 0.0001, 1, "", NULL,
+    {"hash_wide_slope", TRG_PARAM_F32, AT(hash_wide_slope), "0.02", 0.0001, 1, "", NULL,
      "hash_slope in the third pass"},
     {"beam_x_mm", TRG_PARAM_F32, AT(beam_x_mm), "0", -100, 100, "mm", NULL, "x of the beam line"},
     {"beam_y_mm", TRG_PARAM_F32, AT(beam_y_mm), "0", -100, 100, "mm", NULL, "y of the beam line"},
@@ -54,7 +54,7 @@ const struct trg_param hough_params[] = {
      "hits within so many epsilons of a peak's line are tried for it"},
     {"ip_max_mm", TRG_PARAM_F32, AT(ip_max_mm), "1.5", 0.001, 10000, "mm", NULL,
      "largest distance of a first line to the beam line in the first two passes"},
-    {"ip_max_wide_mm", TRG_PARAM_F32, AT(ip_max_wide_mm), "30", 0.001, 10000, "mm", NULL,
+    {"ip_max_wide_mm", TRG_PARAM_F32, AT(ip_max_wide_mm), "40", 0.001, 10000, "mm", NULL,
      "the same in the third pass"},
     {"z_beam_max_mm", TRG_PARAM_F32, AT(z_beam_max_mm), "250", 0.1, 1e6, "mm", NULL,
      "largest distance along z from z_centre to where a first line is closest to the beam line, in "
@@ -69,10 +69,12 @@ const struct trg_param hough_params[] = {
      "added for each mm in z outside them"},
     {"tolerance_max_mm", TRG_PARAM_F32, AT(tolerance_max_mm), "1", 0.001, 100, "mm", NULL,
      "most that it grows to"},
-    {"residual_max_mm", TRG_PARAM_F32, AT(residual_max_mm), "0.4", 0.001, 100, "mm", NULL,
+    {"residual_max_mm", TRG_PARAM_F32, AT(residual_max_mm), "0.3", 0.001, 100, "mm", NULL,
      "largest distance of a hit to the fitted line"},
-    {"residual3_max_mm", TRG_PARAM_F32, AT(residual3_max_mm), "0.06", 0.001, 100, "mm", NULL,
+    {"residual3_max_mm", TRG_PARAM_F32, AT(residual3_max_mm), "0.1", 0.001, 100, "mm", NULL,
      "the same with three hits"},
+    {"chi2_3_max", TRG_PARAM_F32, AT(chi2_3_max), "16", 0.01, 1e6, "", NULL,
+     "largest chi2, of two degrees of freedom, with three hits"},
     {"min_hits", TRG_PARAM_U32, AT(min_hits), "3", 3, HG_TRACK_HITS, "", NULL,
      "least hits of a track, on as many layers"},
     {"max_gap", TRG_PARAM_U32, AT(max_gap), "5", 1, 65535, "", NULL,
@@ -90,9 +92,11 @@ const struct trg_param hough_params[] = {
 };
 
 static const char *const velo[] = {NULL};
-static const char *const paint[] = {"method", "paint", NULL};
-static const char *const brute[] = {"method", "brute", NULL};
-static const char *const analytic[] = {"method", "analytic", "n_theta", "48", "n_r", "48", NULL};
+/* Cells of one projection tell less than hashed ones: wide windows must be narrower. */
+static const char *const paint[] = {"method", "paint", "phi_bins_wide", "12", NULL};
+static const char *const brute[] = {"method", "brute", "phi_bins_wide", "12", NULL};
+static const char *const analytic[] = {"method", "analytic",      "n_theta", "48", "n_r",
+                                       "48",     "phi_bins_wide", "12",      NULL};
 const struct trg_preset hough_presets[] = {
     {"velo", "the defaults: voting in four parameters", velo},
     {"paint", "cells of (theta, r), along the curve of each hit", paint},
@@ -194,6 +198,7 @@ struct hg_par hough_par(const struct hough_config *c, uint32_t pass)
                          .tol_max_mm = c->tolerance_max_mm,
                          .residual_max_mm = c->residual_max_mm,
                          .residual3_max_mm = c->residual3_max_mm,
+                         .chi2_3_max = c->chi2_3_max,
                          .slope_max = c->slope_max,
                          .min_hits = c->min_hits,
                          .max_gap = c->max_gap,

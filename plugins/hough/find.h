@@ -172,8 +172,8 @@ TRG_FN void hg_fill_hashed(const struct hg_desk d, const struct hg_table t, cons
     TRG_BARRIER();
 }
 
-/* The same with the table of hashed cells: places with enough votes are listed as place << 1, and
- * place << 1 | 1 where they keep two pairs; what is a line is noted. */
+/* The same with the table of hashed cells, where a line of n hits has n - 2 votes or more: places
+ * with enough are listed as place << 1, and place << 1 | 1 where they keep two pairs. */
 TRG_FN void hg_search_hashed(const struct hg_desk d, const struct hg_view v,
                              const struct hg_par par, trg_u32 threshold)
 {
@@ -191,7 +191,7 @@ TRG_FN void hg_search_hashed(const struct hg_desk d, const struct hg_view v,
             if (!t.counts[i])
                 continue;
             digest += (i + 1u) * 2654435761u * (t.counts[i] * 40503u + low + 3u * high);
-            if (t.counts[i] < threshold)
+            if (t.counts[i] + 2u < threshold)
                 continue;
             d.raw[TRG_ATOMIC_ADD_LOCAL(d.n_raw, 1u)] = i << 1;
             if (high >> 18 != low >> 18)
@@ -202,7 +202,7 @@ TRG_FN void hg_search_hashed(const struct hg_desk d, const struct hg_view v,
             const trg_u32 at = d.raw[k] >> 1;
             const trg_u32 pair = hg_pair_of(d.raw[k] & 1u ? t.high[at] : t.low[at]);
 
-            if (!hg_told_elsewhere(t, v, par, at, pair) && hg_is_line(v, par, pair))
+            if (!hg_told_elsewhere(t, v, par, at, pair))
                 hg_note(d, t.counts[at], pair);
         }
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hashed.h - voting in all four parameters of x = a + b z, y = c + d z at once: the line through
- * each pair of hits votes for its cell (a, b, c, d) in two grids that are shifted by half a cell.
+ * each pair of hits that a third lies on votes for its cell (a, b, c, d) in two grids that are
+ * shifted by half a cell.
  * Places of a table, chosen by a hash, stand for the cells.  A place counts votes and keeps two
  * pairs: that of the cell with the lowest tag (more bits of the hash) and that of the highest, so
  * that where two cells meet both are told.  Nothing of it depends on the order of work. */
@@ -69,21 +70,6 @@ TRG_FN trg_u32 hg_may_vote(const struct hg_view v, const struct hg_par par, trg_
     return hg_may_pair(v, par, back ? q : p, back ? p : q);
 }
 
-/* Votes for the line of a pair. */
-TRG_FN void hg_vote_hashed(const struct hg_table t, const struct hg_view v, const struct hg_par par,
-                           trg_u32 pair)
-{
-    const struct hg_place place = hg_place_of(par, hg_line_of(v, pair));
-
-    for (trg_u32 grid = 0; grid < 2u; grid++) {
-        const trg_u32 h = hg_hash(place, grid), at = h & (t.places - 1u);
-
-        TRG_ATOMIC_ADD_LOCAL(&t.counts[at], 1u);
-        TRG_ATOMIC_MIN_LOCAL(&t.low[at], (h >> 18) << 18 | pair);
-        TRG_ATOMIC_MAX_LOCAL(&t.high[at], (h >> 18) << 18 | pair);
-    }
-}
-
 /* The first hit from place `from` of a window on, up to `end`, whose layer is not below `layer`. */
 TRG_FN trg_u32 hg_from_layer(const struct hg_view v, trg_u32 from, trg_u32 end, trg_u32 layer)
 {
@@ -112,21 +98,49 @@ TRG_FN trg_u32 hg_told_elsewhere(const struct hg_table t, const struct hg_view v
     return t.counts[other] > t.counts[at] || (t.counts[other] == t.counts[at] && other < at);
 }
 
-/* Whether as many hits of the window as a track needs lie on the line of a pair.  Most places of a
- * full table hold pairs of many cells that have nothing in common. */
-TRG_FN trg_u32 hg_is_line(const struct hg_view v, const struct hg_par par, trg_u32 pair)
+/* Whether a hit among places `from` to `end` lies on a line, on a layer behind `last` and near it.
+ */
+TRG_FN trg_u32 hg_goes_on(const struct hg_view v, const struct hg_par par, const struct hg_line l,
+                          trg_u32 last, trg_u32 from, trg_u32 end)
 {
-    const trg_u32 i = hg_at(v.in, pair / HG_SIDE), j = hg_at(v.in, pair % HG_SIDE);
-    const struct hg_line l = hg_line_of(v, pair);
-    trg_u32 n = 2u;
-
-    for (trg_u32 k = 0; k < v.in.n && n < par.min_hits; k++) {
-        const trg_u32 h = hg_at(v.in, k);
+    for (from = hg_from_layer(v, from, end, last + 1u); from < end; from++) {
+        const trg_u32 h = hg_at(v.in, from);
         const float tol = hg_tolerance(par, v.z[h], l.z, l.z);
 
-        n += hg_off2(l, v.x[h], v.y[h], v.z[h]) <= tol * tol && v.layer[h] != v.layer[i] &&
-             v.layer[h] != v.layer[j];
+        if (v.layer[h] > last + par.max_gap)
+            break;
+        if (hg_off2(l, v.x[h], v.y[h], v.z[h]) <= tol * tol)
+            return 1u;
     }
-    return n >= par.min_hits;
+    return 0u;
+}
+
+/* Whether a third hit of the window lies on the line of a pair, behind it: most pairs have nothing
+ * in common, and would fill the table. */
+TRG_FN trg_u32 hg_is_line(const struct hg_view v, const struct hg_par par, trg_u32 pair)
+{
+    const trg_u32 i = v.layer[hg_at(v.in, pair / HG_SIDE)];
+    const trg_u32 j = v.layer[hg_at(v.in, pair % HG_SIDE)], last = i > j ? i : j;
+    const struct hg_line l = hg_line_of(v, pair);
+
+    return hg_goes_on(v, par, l, last, 0u, v.n_first_bin) ||
+           hg_goes_on(v, par, l, last, v.n_first_bin, v.in.n);
+}
+
+/* Votes for the line of a pair, if it is one. */
+TRG_FN void hg_vote_hashed(const struct hg_table t, const struct hg_view v, const struct hg_par par,
+                           trg_u32 pair)
+{
+    const struct hg_place place = hg_place_of(par, hg_line_of(v, pair));
+
+    if (!hg_is_line(v, par, pair))
+        return;
+    for (trg_u32 grid = 0; grid < 2u; grid++) {
+        const trg_u32 h = hg_hash(place, grid), at = h & (t.places - 1u);
+
+        TRG_ATOMIC_ADD_LOCAL(&t.counts[at], 1u);
+        TRG_ATOMIC_MIN_LOCAL(&t.low[at], (h >> 18) << 18 | pair);
+        TRG_ATOMIC_MAX_LOCAL(&t.high[at], (h >> 18) << 18 | pair);
+    }
 }
 #endif

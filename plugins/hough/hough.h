@@ -56,7 +56,7 @@ struct hg_par { /* of all launches of a batch */
     float hash_inv_mm, hash_inv_slope; /* 1 / width of a hashed cell */
     float band; /* half width in which a peak's hits are taken, in epsilons */
     float tol_mm, tol_rad, tol_max_mm; /* of a hit to the line of a pair */
-    float residual_max_mm, residual3_max_mm;
+    float residual_max_mm, residual3_max_mm, chi2_3_max;
     float slope_max;
     trg_u32 min_hits, max_gap, max_gap3;
     float shared_max; /* part of its hits that a candidate may lose to better ones */

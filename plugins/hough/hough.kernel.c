@@ -325,7 +325,7 @@ TRG_KERNEL7(hg_refine, const trg_u32, starts, const float, points, const trg_u32
 
         hg_set(mine, q, HG_NOW, 0u);
         if (hg_first_line(v, par, trig, peaks[at], &line) && hg_collect(v, par, line, &list))
-            hg_store(v, &list, mine, q);
+            hg_store(v, &list, mine, q, par);
     }
 }
 
@@ -341,9 +341,14 @@ TRG_KERNEL7(hg_compete, const trg_u8, data, const trg_u32, shares, trg_u32, used
     TRG_SHARED trg_u32 n_list, alive, n_tracks, n_on_tracks;
     TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
     const struct hg_cands c = hg_cands_of(cands, par, TRG_GID);
+    struct hg_input in;
     TRG_GLOBAL struct hg_cand *out = tracks + offsets[TRG_GID] / 3u + TRG_GID;
     const trg_u32 n = shares[TRG_GID * (par.bins_room + 1u) + par.n_bins];
 
+    in.x = TRG_COLUMN(float, data, par.in, 0);
+    in.y = TRG_COLUMN(float, data, par.in, 1);
+    in.z = TRG_COLUMN(float, data, par.in, 2);
+    in.layer = TRG_COLUMN(trg_u16, data, par.in, 3);
     if (TRG_LID == 0u) {
         n_tracks = summaries[TRG_GID].n_tracks;
         n_list = n_on_tracks = 0u;
@@ -376,7 +381,7 @@ TRG_KERNEL7(hg_compete, const trg_u8, data, const trg_u32, shares, trg_u32, used
             hg_unclaim(c, list[i], best);
         TRG_BARRIER();
         for (trg_u32 i = TRG_LID; i < n_list; i += TRG_LSIZE)
-            hg_give_up_hits(c, list[i], used, par);
+            hg_give_up_hits(c, list[i], used, in, par);
     }
     if (TRG_LID == 0u) {
         summaries[TRG_GID].n_tracks = n_tracks;

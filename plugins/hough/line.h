@@ -61,4 +61,28 @@ TRG_FN struct hg_line hg_through(float xa, float ya, float za, float xb, float y
     l.ty = (yb - ya) * inv;
     return l;
 }
+
+struct hg_point { /* a hit */
+    float x, y, z;
+    trg_u32 layer;
+};
+
+/* Whether three hits along z are a track: no far step between layers, and no turn at the second
+ * that neither its plane nor the errors of all three explain. */
+TRG_FN trg_u32 hg_are_track(const struct hg_par par, const struct hg_point a,
+                            const struct hg_point b, const struct hg_point c)
+{
+    const struct hg_line l = hg_through(a.x, a.y, a.z, c.x, c.y, c.z);
+    const float part = (b.z - a.z) / (c.z - a.z), rest = 1.0f - part;
+    const float arm = (b.z - a.z) * rest; /* a turn by an angle moves the second hit so far */
+    const float turn2 = par.scatter * par.scatter +
+                        par.scatter_slope * par.scatter_slope * (l.tx * l.tx + l.ty * l.ty);
+    const float var =
+        par.sigma_mm * par.sigma_mm * (1.0f + part * part + rest * rest) + arm * arm * turn2;
+    const trg_u32 first = a.layer < b.layer ? b.layer - a.layer : a.layer - b.layer;
+    const trg_u32 second = b.layer < c.layer ? c.layer - b.layer : b.layer - c.layer;
+
+    return first <= par.max_gap3 && second <= par.max_gap3 &&
+           hg_off2(l, b.x, b.y, b.z) <= par.chi2_3_max * var;
+}
 #endif

@@ -330,6 +330,17 @@ TRG_FN void hg_gather(const struct hg_view v, const struct hg_par par, const str
     }
 }
 
+TRG_FN struct hg_point hg_point_of(const struct hg_view v, trg_u32 at)
+{
+    struct hg_point p;
+
+    p.x = v.x[at];
+    p.y = v.y[at];
+    p.z = v.z[at];
+    p.layer = v.layer[at];
+    return p;
+}
+
 /* From a first line to the track: gathers hits and fits, twice.  0: not enough hits are left. */
 TRG_FN trg_u32 hg_collect(const struct hg_view v, const struct hg_par par, struct hg_line line,
                           struct hg_list *list)
@@ -350,19 +361,20 @@ TRG_FN trg_u32 hg_collect(const struct hg_view v, const struct hg_par par, struc
             return 0u;
     }
     hg_cut_gaps(v, par, list);
-    if (list->n == 3u && (hg_gap(v, list->at[0], list->at[1]) > par.max_gap3 ||
-                          hg_gap(v, list->at[1], list->at[2]) > par.max_gap3))
+    if (list->n == 3u && !hg_are_track(par, hg_point_of(v, list->at[0]),
+                                       hg_point_of(v, list->at[1]), hg_point_of(v, list->at[2])))
         return 0u;
     return list->n >= par.min_hits;
 }
 
-/* Keeps a candidate.  Its key: hits, then how well they lie on a line, then its number. */
+/* Keeps a candidate.  Its key: what its hits are worth together, the nearer to the line the more, 1
+ * at most each; then its number. */
 TRG_FN void hg_store(const struct hg_view v, const struct hg_list *list, const struct hg_cands out,
-                     trg_u32 number)
+                     trg_u32 number, const struct hg_par par)
 {
     const struct hg_line l = hg_fit(v, list);
-    float sum = 0.0f, mean;
-    trg_u32 quality;
+    const float most = list->n > 3u ? par.residual_max_mm : par.residual3_max_mm;
+    float sum = 0.0f, worth;
 
     for (trg_u32 k = 0; k < list->n; k++) {
         const trg_u32 h = list->at[k];
@@ -370,11 +382,11 @@ TRG_FN void hg_store(const struct hg_view v, const struct hg_list *list, const s
         sum += hg_off2(l, v.x[h], v.y[h], v.z[h]);
         hg_set(out, number, HG_HIT + k, v.item[h]);
     }
-    mean = trg_sqrt(sum / (float)list->n) * 2000.0f; /* steps of 0.5 micrometres */
-    quality = mean < 8191.0f ? 8191u - (trg_u32)mean : 0u;
+    worth = (float)list->n - sum / (most * most);
     hg_set(out, number, HG_NOW, list->n);
     hg_set(out, number, HG_FIRST, list->n);
-    hg_set(out, number, HG_KEY, list->n << 26 | quality << 13 | (HG_CANDS - 1u - number));
+    hg_set(out, number, HG_KEY,
+           (trg_u32)(worth > 0.0f ? worth * 8192.0f : 0.0f) << 13 | (HG_CANDS - 1u - number));
 }
 
 #endif

@@ -16,7 +16,7 @@ struct line { /* x = x0 + tx (z - z0), y alike */
 struct cand {
     struct serial_track t;
     uint32_t n_first;
-    double spread; /* mean distance to the fitted line */
+    double worth; /* of its hits: 1 each on the line, 0 at the largest distance */
     uint32_t number;
 };
 
@@ -279,6 +279,25 @@ static struct line without_outliers(const struct job *j, struct serial_track *t)
     }
 }
 
+/* Three hits: no far step, and no turn at the second that errors and scattering do not explain. */
+static bool are_track(const struct job *j, const struct serial_track *t)
+{
+    const struct event *e = j->e;
+    const uint32_t a = t->hit[0], b = t->hit[1], c = t->hit[2];
+    double z = (double)e->z[a], length = (double)e->z[c] - z, part = ((double)e->z[b] - z) / length;
+    struct line l = {z, (double)e->x[a], (double)e->y[a],
+                     ((double)e->x[c] - (double)e->x[a]) / length,
+                     ((double)e->y[c] - (double)e->y[a]) / length};
+    double slope = hypot(l.tx, l.ty), sigma = (double)j->c->sigma_mm;
+    double turn = hypot((double)j->c->scatter_rad, (double)j->c->scatter_slope_rad * slope);
+    double off = part * (1 - part) * length * turn;
+
+    return gap(e, a, b) <= j->c->max_gap3 && gap(e, b, c) <= j->c->max_gap3 &&
+           distance2(e, &l, b) <=
+               (double)j->c->chi2_3_max *
+                   (sigma * sigma * (1 + part * part + (1 - part) * (1 - part)) + off * off);
+}
+
 static bool collect(const struct job *j, struct line l, struct serial_track *t)
 {
     double low = l.z, high = l.z;
@@ -295,9 +314,7 @@ static bool collect(const struct job *j, struct line l, struct serial_track *t)
         high = (double)j->e->z[t->hit[t->n - 1]];
     }
     cut_gaps(j, t);
-    return t->n >= j->c->min_hits &&
-           (t->n > 3 || (gap(j->e, t->hit[0], t->hit[1]) <= j->c->max_gap3 &&
-                         gap(j->e, t->hit[1], t->hit[2]) <= j->c->max_gap3));
+    return t->n >= j->c->min_hits && (t->n > 3 || are_track(j, t));
 }
 
 /* ---------------------------------------------------------------- windows */
@@ -328,7 +345,7 @@ static int try_peak(struct job *j, uint32_t t, uint32_t k)
     struct serial_track list = {.n = 0}, found = {.n = 0};
     struct line l = {0, 0, 0, 0, 0};
     struct cand *more;
-    double sum = 0;
+    double sum = 0, most;
 
     band(j, t, k, &list);
     if (list.n < j->c->min_hits || !best_pair(j, &list, &l) || !collect(j, l, &found))
@@ -343,7 +360,8 @@ static int try_peak(struct job *j, uint32_t t, uint32_t k)
     l = fit(j->e, &found);
     for (uint32_t h = 0; h < found.n; h++)
         sum += distance2(j->e, &l, found.hit[h]);
-    j->cands[j->n_cands] = (struct cand){found, found.n, sqrt(sum / found.n), j->n_cands};
+    most = (double)(found.n > 3 ? j->c->residual_max_mm : j->c->residual3_max_mm);
+    j->cands[j->n_cands] = (struct cand){found, found.n, found.n - sum / (most * most), j->n_cands};
     j->n_cands++;
     return 0;
 }
@@ -392,9 +410,7 @@ static int window(struct job *j, uint32_t w)
 
 static bool is_better(const struct cand *a, const struct cand *b)
 {
-    if (a->t.n != b->t.n)
-        return a->t.n > b->t.n;
-    return a->spread != b->spread ? a->spread < b->spread : a->number < b->number;
+    return a->worth != b->worth ? a->worth > b->worth : a->number < b->number;
 }
 
 static void give_up_hits(const struct job *j, struct cand *c)
@@ -404,7 +420,9 @@ static void give_up_hits(const struct job *j, struct cand *c)
     for (uint32_t k = 0; k < c->t.n; k++)
         if (!j->used[c->t.hit[k]])
             c->t.hit[n++] = c->t.hit[k];
-    if (n < j->c->min_hits || c->n_first - n > (double)j->c->shared_max * c->n_first)
+    c->worth -= c->t.n - n;
+    if (n < j->c->min_hits || c->n_first - n > (double)j->c->shared_max * c->n_first ||
+        (n == 3 && n < c->t.n && !are_track(j, &c->t)))
         n = 0;
     c->t.n = n;
 }

@@ -135,6 +135,36 @@ static void the_table_of_all_pairs(void **state)
     }
 }
 
+/* A pair votes where a third hit is on its line, on one of the next layers behind it. */
+static void pairs_that_go_on(void **state)
+{
+    static struct window w;
+    uint32_t n_lines = 0;
+
+    (void)state;
+    for (uint32_t round = 0; round < RANDOMS; round++) {
+        begin(&w, HITS, round % 2 ? HITS / 2 : HITS);
+        for (uint32_t i = 0; i < HITS; i++)
+            for (uint32_t j = i + 1; j < HITS; j++) {
+                const struct hg_line l = hg_line_of(w.v, i * HG_SIDE + j);
+                const uint32_t last = w.layer[i] > w.layer[j] ? w.layer[i] : w.layer[j];
+                bool goes_on = false;
+
+                if (w.layer[i] == w.layer[j])
+                    continue;
+                for (uint32_t k = 0; k < HITS; k++) {
+                    const float tol = hg_tolerance(w.par, w.z[k], l.z, l.z);
+
+                    goes_on |= w.layer[k] > last && w.layer[k] <= last + GAP &&
+                               hg_off2(l, w.x[k], w.y[k], w.z[k]) <= tol * tol;
+                }
+                assert_int_equal(hg_is_line(w.v, w.par, i * HG_SIDE + j), goes_on);
+                n_lines += goes_on;
+            }
+    }
+    assert_true(n_lines > RANDOMS); /* those of the line that was put in at least */
+}
+
 /* What is told is a line of three hits.  The line that was put in is told, but where another cell
  * is in the place of its own or it runs along an edge: one time in some hundred. */
 static void peaks_are_lines(void **state)
@@ -177,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pairs_are_listed_once),
         cmocka_unit_test(the_table_of_all_pairs),
+        cmocka_unit_test(pairs_that_go_on),
         cmocka_unit_test(peaks_are_lines),
     };
 

@@ -4,8 +4,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -61,53 +61,55 @@ static void generated_events(void **state)
     events_free(events, 40);
 }
 
-/* Has trigreplay turn the folder of tables into an RoI file, and reads that. */
-static uint32_t import(const char *data, struct event **events)
+/* Has trigreplay turn LHCb's events into an RoI file, by a line of the shell (the JSON ones are
+ * many files), and reads that. */
+static uint32_t import(const char *data, const char *kind, const char *from, struct event **events)
 {
-    char program[512], folder[512], out[] = "/tmp/hough-XXXXXX", file[64];
+    char out[] = "/tmp/hough-XXXXXX", file[64], line[2048];
     uint32_t n = 0;
-    int status;
-    pid_t pid;
 
     assert_non_null(mkdtemp(out));
-    snprintf(program, sizeof program, "%s/bin/trigreplay", getenv("TRIGD_BUILD"));
-    snprintf(folder, sizeof folder, "%s/lhcb-minbias", data);
     snprintf(file, sizeof file, "%s/events.roi", out);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        execl(program, "trigreplay", "import", "lhcb-csv", folder, "--out", file, (char *)NULL);
-        _exit(127);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
+    snprintf(line, sizeof line, "\"%s/bin/trigreplay\" import %s \"%s\"/%s --out %s",
+             getenv("TRIGD_BUILD"), kind, data, from, file);
+    assert_int_equal(system(line), 0);
     assert_int_equal(events_read(file, events, &n), 0);
     unlink(file);
     rmdir(out);
     return n;
 }
 
+/* What LHCb's Allen publishes of its own simulated events, 98.3 % and 0.9 %, is reached by the
+ * defaults on each sample, and nearly by the other methods. */
 static void lhcb_events(void **state)
 {
+    static const struct {
+        const char *kind, *from;
+        uint32_t n;
+    } samples[] = {{"lhcb-csv", "lhcb-minbias", 6},
+                   {"velopix", "velopix/bsphiphi/*.json", 30},
+                   {"velopix", "velopix/*.json", 10}};
     const char *data = getenv("TRIGD_DATA");
-    struct event *events = NULL;
-    uint32_t n;
 
     (void)state;
     if (!data) {
         print_message("skipped: TRIGD_DATA is not set\n");
         skip();
     }
-    n = import(data, &events);
-    assert_int_equal(n, 6);
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        struct match m = look(limits[i].preset, events, n);
+    for (size_t k = 0; k < sizeof samples / sizeof *samples; k++) {
+        struct event *events = NULL;
 
-        assert_true(match_efficiency(&m, MATCH_ETA25) >= 0.975);
-        assert_true(match_ghosts(&m) <= 0.015);
-        assert_true(match_clones(&m) <= 0.025);
+        assert_int_equal(import(data, samples[k].kind, samples[k].from, &events), samples[k].n);
+        for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+            const bool is_default = !strcmp(limits[i].preset, "velo");
+            struct match m = look(limits[i].preset, events, samples[k].n);
+
+            assert_true(match_efficiency(&m, MATCH_ETA25) >= (is_default ? 0.983 : 0.975));
+            assert_true(match_ghosts(&m) <= 0.009);
+            assert_true(match_clones(&m) <= 0.02);
+        }
+        events_free(events, samples[k].n);
     }
-    events_free(events, n);
 }
 
 int main(void)
