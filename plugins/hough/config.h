@@ -9,7 +9,7 @@ struct hough_config {
     uint32_t n_theta, n_r, threshold, distance_cells, max_peaks, max_bin_hits;
     uint32_t passes, phi_bins, phi_bins_wide;
     float r_max_mm, r_max_wide_mm, z_centre_mm, z_scale;
-    float hash_mm, hash_slope, hash_wide_mm, hash_wide_slope;
+    float hash_mm, hash_slope;
     float beam_x_mm, beam_y_mm;
     float band, ip_max_mm, ip_max_wide_mm, z_beam_max_mm, z_beam_max_wide_mm, slope_max;
     float tolerance_mm, tolerance_rad, tolerance_max_mm, residual_max_mm, residual3_max_mm,
