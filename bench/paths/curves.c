@@ -5,11 +5,11 @@
 #include "bench.h"
 #include "process.h"
 
-/* One point of a curve: the three phases, us for each RoI. */
+/* One point of a curve: phases `first` to `last`, us for each RoI. */
 static void point(const struct sample *s, struct lane *l, const char *device, const char *what,
-                  uint32_t n)
+                  uint32_t n, enum pa_phase first, enum pa_phase last)
 {
-    static const char *const phases[] = {"starts", "links", "paths"};
+    static const char *const phases[] = {"starts", "links", "paths", "fit"};
     struct timing t;
     char figure[160];
     double spread;
@@ -17,7 +17,7 @@ static void point(const struct sample *s, struct lane *l, const char *device, co
     if (measure(l, &t, &spread) < 0)
         return;
     printf("%-14s %4u %-26.26s %-12s %6u", s->name, s->n, device, what, n);
-    for (uint32_t k = 0; k < 3; k++) {
+    for (uint32_t k = first; k <= last; k++) {
         printf(" %10.1f", t.phase[k] / s->n);
         snprintf(figure, sizeof figure, "curve: %s, %u RoIs, %s, %s %u: %s, each RoI", s->name,
                  s->n, device, what, n, phases[k]);
@@ -37,17 +37,23 @@ static void on_gpu(const struct sample *s, const char *backend, struct trg_devic
     trg_device_info(d, &info);
     snprintf(name, sizeof name, "%s %.40s", backend, info.name);
     set(&c, s->options, "auto");
+    c.choice = PA_CHOOSE_DEVICE; /* with as many rounds as the curve says */
     if (lane_open(&host, d, &c, s->rois, s->n, &l) < 0)
         return;
     for (uint32_t units = 1; units < info.units; units *= 2) {
         lane_width(l, units, 0);
-        point(s, l, name, "units", units);
+        point(s, l, name, "units", units, PA_PHASE_STARTS, PA_PHASE_PATHS);
     }
     lane_width(l, info.units, 0);
-    point(s, l, name, "units", info.units);
+    point(s, l, name, "units", info.units, PA_PHASE_STARTS, PA_PHASE_PATHS);
     for (uint32_t gang = 1; gang <= 32; gang *= 2) {
         lane_width(l, 0, gang);
-        point(s, l, name, "gang", gang);
+        point(s, l, name, "gang", gang, PA_PHASE_STARTS, PA_PHASE_PATHS);
+    }
+    lane_width(l, 0, PA_GANG);
+    for (uint32_t rounds = 0; c.duplicates && rounds <= 8; rounds += 2) {
+        lane_rounds(l, rounds);
+        point(s, l, name, "rounds", rounds, PA_PHASE_FIT, PA_PHASE_FIT);
     }
     lane_close(l);
 }

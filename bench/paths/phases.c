@@ -130,6 +130,11 @@ void lane_width(struct lane *l, uint32_t units, uint32_t gang)
     l->pipeline.par.gang = gang ? gang : l->pipeline.par.gang;
 }
 
+void lane_rounds(struct lane *l, uint32_t rounds)
+{
+    l->pipeline.rounds = rounds;
+}
+
 static double clock_us(clockid_t clock)
 {
     struct timespec t;

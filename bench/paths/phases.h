@@ -22,6 +22,8 @@ void lane_close(struct lane *l);
 /* From now on launches as for a device of `units` multiprocessors, and links with gangs of `gang`
  * work-items; 0: as it was. */
 void lane_width(struct lane *l, uint32_t units, uint32_t gang);
+/* From now on so many rounds of the choice among duplicates are done by the whole device. */
+void lane_rounds(struct lane *l, uint32_t rounds);
 /* Runs the batch once.  What came out: sums over the RoIs. */
 int lane_run(struct lane *l, struct timing *ret_timing);
 void lane_counts(const struct lane *l, struct pa_summary *ret_sum);

@@ -2,6 +2,7 @@
 /* From paths to candidates: fit, cuts, duplicates, and the two products.
  *
  * pa_fit_paths    every path by itself
+ * pa_contest      every path by itself, and pa_decide: a round of what follows
  * pa_duplicates   one group an RoI; what sequential choice in order of quality would keep
  * pa_select       one group an RoI; candidates in the order of the paths
  * pa_place        one group; where the candidates of each RoI go
@@ -11,6 +12,10 @@
 #include "../common/group.h"
 #include "fit.h"
 #include "scan.h"
+
+/* What is_kept says while duplicates are removed; 0 and 1 in the end. */
+#define PA_UNDECIDED 2u
+#define PA_ACCEPTED  3u /* kept, but its hits do not know yet */
 
 /* More hits are better, then less chi2 for each degree of freedom; no chi2 has all bits set. */
 TRG_FN trg_u32 pa_key(trg_u32 n_hits, float chi2)
@@ -67,7 +72,7 @@ TRG_KERNEL1(pa_fit_paths, trg_u32, work, struct pa_par, par)
         pa_store_fit(PA_F32(work, par.at.fit) + p, par.p_room, &t);
         passes = pa_passes(&par, &t, points.n);
         PA_U32(work, par.at.key)[p] = passes ? pa_key(points.n, t.chi2) : PA_NONE;
-        PA_U32(work, par.at.is_kept)[p] = passes;
+        PA_U32(work, par.at.is_kept)[p] = passes && par.remove_duplicates ? PA_UNDECIDED : passes;
     }
 }
 
@@ -77,39 +82,71 @@ TRG_KERNEL1(pa_fit_paths, trg_u32, work, struct pa_par, par)
  * max_shared of its hits belong to paths that were kept before.  All paths are decided at the same
  * time, in rounds: a path knows its fate when too many of its hits are owned by better paths that
  * were kept, or when even with all that better undecided paths could take there are not too many.
- * The best undecided path always knows, so it ends. */
+ * The best undecided path always knows, so it ends.
+ *
+ * pa_duplicates does all rounds, with a group for each RoI.  Before it the whole device may do
+ * some, pa_contest and pa_decide for each, which pays where an RoI has many paths: what is left is
+ * little then. */
 
-#define PA_UNDECIDED 2u
-#define PA_ACCEPTED  3u /* in this round */
-
-/* Lowers a number of a hit.  Only this group has to do with the hit. */
-#define PA_LOWER(p, v)                         \
-    do {                                       \
-        if (TRG_LSIZE > 1u)                    \
-            (void)TRG_ATOMIC_MIN_GLOBAL(p, v); \
-        else if ((v) < *(p))                   \
-            *(p) = (v);                        \
-    } while (0)
-
-/* Whether a path, told by key and number, is better than another one. */
-TRG_FN trg_u32 pa_is_better(trg_u32 key, trg_u32 path, trg_u32 other_key, trg_u32 other)
+/* Whether a path is better than another one, or than none. */
+TRG_FN trg_u32 pa_is_better(TRG_GLOBAL const trg_u32 *key, trg_u32 path, trg_u32 other)
 {
-    return (trg_u32)(key < other_key || (key == other_key && path < other));
+    return (trg_u32)(other == PA_NONE || key[path] < key[other] ||
+                     (key[path] == key[other] && path < other));
 }
 
-TRG_FN trg_u32 pa_decide(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par, trg_u32 p)
+/* Path p takes its hits from worse ones; `best` has a path for each hit.  `alone`: nobody else does
+ * so meanwhile. */
+TRG_FN void pa_take(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, TRG_GLOBAL trg_u32 *best,
+                    trg_u32 p, trg_u32 alone)
 {
     TRG_GLOBAL const trg_u32 *hit = PA_U32(work, par->at.path_hit) + p;
-    const trg_u32 key = PA_U32(work, par->at.key)[p], n = PA_U32(work, par->at.n_hits)[p];
+    TRG_GLOBAL const trg_u32 *key = PA_U32(work, par->at.key);
+    const trg_u32 n = PA_U32(work, par->at.n_hits)[p];
+
+    for (trg_u32 k = 0; k < n; k++) {
+        TRG_GLOBAL trg_u32 *place = best + hit[k * par->p_room];
+        trg_u32 there = *place;
+
+        while (pa_is_better(key, p, there)) {
+            const trg_u32 seen = there;
+
+            if (alone)
+                *place = p;
+            else
+                there = TRG_ATOMIC_CAS_GLOBAL(place, seen, p);
+            if (there == seen)
+                break;
+        }
+    }
+}
+
+/* Nobody has the hits of path p. */
+TRG_FN void pa_free_hits(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
+                         TRG_GLOBAL trg_u32 *best, trg_u32 p)
+{
+    TRG_GLOBAL const trg_u32 *hit = PA_U32(work, par->at.path_hit) + p;
+    const trg_u32 n = PA_U32(work, par->at.n_hits)[p];
+
+    for (trg_u32 k = 0; k < n; k++)
+        best[hit[k * par->p_room]] = PA_NONE;
+}
+
+/* The fate of path p, when `best` has the best undecided path of each hit. */
+TRG_FN trg_u32 pa_fate(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
+                       TRG_GLOBAL const trg_u32 *best, trg_u32 p)
+{
+    TRG_GLOBAL const trg_u32 *hit = PA_U32(work, par->at.path_hit) + p;
+    TRG_GLOBAL const trg_u32 *owner = PA_U32(work, par->at.owner);
+    const trg_u32 n = PA_U32(work, par->at.n_hits)[p];
     trg_u32 owned = 0u, ahead = 0u;
 
     for (trg_u32 k = 0; k < n; k++) {
         const trg_u32 h = hit[k * par->p_room];
 
-        if (pa_is_better(PA_U32(work, par->at.owner_key)[h], PA_U32(work, par->at.owner_path)[h],
-                         key, p))
+        if (!pa_is_better(PA_U32(work, par->at.key), p, owner[h]))
             owned++;
-        else if (PA_U32(work, par->at.best_path)[h] != p)
+        else if (best[h] != p)
             ahead++;
     }
     if (owned > par->max_shared)
@@ -117,43 +154,51 @@ TRG_FN trg_u32 pa_decide(TRG_GLOBAL const trg_u32 *work, const struct pa_par *pa
     return owned + ahead <= par->max_shared ? PA_ACCEPTED : PA_UNDECIDED;
 }
 
-/* The steps of a round for one path: each is done for all paths before the next one. */
-enum pa_step { PA_FORGET, PA_BEST_KEY, PA_BEST_PATH, PA_DISOWN, PA_OWN_KEY, PA_OWN_PATH };
+#define PA_ALONE (trg_u32)(TRG_GROUPS * TRG_LSIZE == 1u)
 
-TRG_FN void pa_take_step(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 p,
-                         trg_u32 step)
+/* The paths of which each hit has the best one, in an even or an odd round. */
+#define PA_BEST(work, par, round) PA_U32(work, (par)->at.best[(round)&1u])
+
+/* All paths of the batch, round par.level: what was accepted takes its hits for good, and what is
+ * undecided contests them. */
+TRG_KERNEL1(pa_contest, trg_u32, work, struct pa_par, par)
 {
-    TRG_GLOBAL const trg_u32 *hit = PA_U32(work, par->at.path_hit) + p;
-    const trg_u32 key = PA_U32(work, par->at.key)[p], n = PA_U32(work, par->at.n_hits)[p];
+    TRG_GLOBAL trg_u32 *state = PA_U32(work, par.at.is_kept);
 
-    for (trg_u32 k = 0; k < n; k++) {
-        const trg_u32 h = hit[k * par->p_room];
-        TRG_GLOBAL trg_u32 *best_key = PA_U32(work, par->at.best_key) + h;
-        TRG_GLOBAL trg_u32 *best_path = PA_U32(work, par->at.best_path) + h;
-        TRG_GLOBAL trg_u32 *owner_key = PA_U32(work, par->at.owner_key) + h;
-        TRG_GLOBAL trg_u32 *owner_path = PA_U32(work, par->at.owner_path) + h;
-
-        if (step == PA_FORGET)
-            *best_key = *best_path = PA_NONE;
-        else if (step == PA_BEST_KEY)
-            PA_LOWER(best_key, key);
-        else if (step == PA_BEST_PATH && *best_key == key)
-            PA_LOWER(best_path, p);
-        else if (step == PA_DISOWN && key < *owner_key)
-            *owner_path = PA_NONE; /* who owned it with a higher key does no more */
-        else if (step == PA_OWN_KEY)
-            PA_LOWER(owner_key, key);
-        else if (step == PA_OWN_PATH && *owner_key == key)
-            PA_LOWER(owner_path, p);
+    PA_EACH(p, work[par.at.totals + PA_TOTAL_PATHS])
+    {
+        if (state[p] == PA_ACCEPTED) {
+            pa_take(work, &par, PA_U32(work, par.at.owner), p, PA_ALONE);
+            state[p] = 1u;
+        } else if (state[p] == PA_UNDECIDED) {
+            pa_take(work, &par, PA_BEST(work, &par, par.level), p, PA_ALONE);
+        }
     }
 }
 
+/* All paths of the batch: decides those that know, and clears what the next round needs. */
+TRG_KERNEL1(pa_decide, trg_u32, work, struct pa_par, par)
+{
+    TRG_GLOBAL trg_u32 *state = PA_U32(work, par.at.is_kept);
+
+    PA_EACH(p, work[par.at.totals + PA_TOTAL_PATHS])
+    {
+        if (state[p] != PA_UNDECIDED)
+            continue;
+        state[p] = pa_fate(work, &par, PA_BEST(work, &par, par.level), p);
+        if (state[p] == PA_UNDECIDED)
+            pa_free_hits(work, &par, PA_BEST(work, &par, par.level + 1u), p);
+    }
+}
+
+/* One group an RoI: all rounds, or those that are left. */
 TRG_KERNEL1(pa_duplicates, trg_u32, work, struct pa_par, par)
 {
     TRG_SHARED trg_u32 n_next;
     const trg_u32 first = PA_U32(work, par.at.path_first)[TRG_GID];
     const trg_u32 end = PA_U32(work, par.at.path_first)[TRG_GID + 1u];
     TRG_GLOBAL trg_u32 *state = PA_U32(work, par.at.is_kept);
+    TRG_GLOBAL trg_u32 *owner = PA_U32(work, par.at.owner), *best = PA_BEST(work, &par, 0u);
     TRG_GLOBAL trg_u32 *now = PA_U32(work, par.at.queue) + first, *next = now + par.p_room;
     trg_u32 n;
 
@@ -161,15 +206,12 @@ TRG_KERNEL1(pa_duplicates, trg_u32, work, struct pa_par, par)
         n_next = 0u;
     TRG_BARRIER();
     for (trg_u32 p = first + TRG_LID; p < end; p += TRG_LSIZE) {
-        TRG_GLOBAL const trg_u32 *hit = PA_U32(work, par.at.path_hit) + p;
-
-        if (!state[p])
-            continue;
-        state[p] = PA_UNDECIDED;
-        now[TRG_ATOMIC_ADD_LOCAL(&n_next, 1u)] = p;
-        for (trg_u32 k = 0; k < PA_U32(work, par.at.n_hits)[p]; k++) {
-            PA_U32(work, par.at.owner_key)[hit[k * par.p_room]] = PA_NONE;
-            PA_U32(work, par.at.owner_path)[hit[k * par.p_room]] = PA_NONE;
+        if (state[p] == PA_UNDECIDED) {
+            now[TRG_ATOMIC_ADD_LOCAL(&n_next, 1u)] = p;
+            pa_free_hits(work, &par, best, p);
+        } else if (state[p] == PA_ACCEPTED) {
+            pa_take(work, &par, owner, p, PA_ALONE);
+            state[p] = 1u;
         }
     }
     TRG_BARRIER();
@@ -177,27 +219,24 @@ TRG_KERNEL1(pa_duplicates, trg_u32, work, struct pa_par, par)
     while (n) {
         TRG_GLOBAL trg_u32 *swap = now;
 
-        for (trg_u32 step = PA_FORGET; step <= PA_BEST_PATH; step++) {
-            for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
-                pa_take_step(work, &par, now[i], step);
-            TRG_BARRIER();
-        }
+        for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
+            pa_take(work, &par, best, now[i], PA_ALONE);
+        TRG_BARRIER();
         if (TRG_LID == 0u)
             n_next = 0u;
         for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
-            state[now[i]] = pa_decide(work, &par, now[i]);
+            state[now[i]] = pa_fate(work, &par, best, now[i]);
         TRG_BARRIER();
-        for (trg_u32 step = PA_DISOWN; step <= PA_OWN_PATH; step++) {
-            for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
-                if (state[now[i]] == PA_ACCEPTED)
-                    pa_take_step(work, &par, now[i], step);
-            TRG_BARRIER();
-        }
         for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
-            if (state[now[i]] == PA_UNDECIDED)
-                next[TRG_ATOMIC_ADD_LOCAL(&n_next, 1u)] = now[i];
-            else
-                state[now[i]] = (trg_u32)(state[now[i]] == PA_ACCEPTED);
+            const trg_u32 p = now[i];
+
+            if (state[p] == PA_UNDECIDED) {
+                next[TRG_ATOMIC_ADD_LOCAL(&n_next, 1u)] = p;
+                pa_free_hits(work, &par, best, p);
+            } else if (state[p] == PA_ACCEPTED) {
+                pa_take(work, &par, owner, p, PA_ALONE);
+                state[p] = 1u;
+            }
         }
         TRG_BARRIER();
         n = n_next;

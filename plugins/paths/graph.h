@@ -22,41 +22,55 @@ TRG_FN struct pa_next pa_candidates(TRG_GLOBAL const trg_u32 *work, const struct
     return n;
 }
 
+TRG_FN struct pa_line pa_line_of(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
+                                 trg_u32 d)
+{
+    const trg_u32 hit = PA_U32(work, par->at.inner)[d], shared = PA_U32(work, par->at.outer)[d];
+    const trg_u32 forward = (trg_u32)(PA_U32(work, par->at.hit_layer)[shared] > par->last_barrel);
+    struct pa_line s;
+
+    s.z1 = PA_CF32(work, par->at.hit_z)[hit];
+    s.r1 = PA_CF32(work, par->at.hit_r)[hit];
+    s.z2 = PA_CF32(work, par->at.outer_z)[d];
+    s.r2 = PA_CF32(work, par->at.outer_r)[d];
+    s.slope = PA_CF32(work, par->at.slope)[d];
+    s.theta_cut = forward ? par->theta_cut_forward : par->theta_cut;
+    return s;
+}
+
 /* What the criterion needs to know of the inner doublet. */
 TRG_FN struct pa_side pa_side_of(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
                                  trg_u32 d)
 {
     const trg_u32 hit = PA_U32(work, par->at.inner)[d];
-    TRG_GLOBAL const trg_u32 *layer = PA_U32(work, par->at.hit_layer);
-    const trg_u32 forward = (trg_u32)(layer[PA_U32(work, par->at.outer)[d]] > par->last_barrel);
     struct pa_side s;
 
+    s.line = pa_line_of(work, par, d);
     s.x1 = PA_CF32(work, par->at.hit_x)[hit];
     s.y1 = PA_CF32(work, par->at.hit_y)[hit];
-    s.z1 = PA_CF32(work, par->at.hit_z)[hit];
-    s.r1 = PA_CF32(work, par->at.hit_r)[hit];
     s.x2 = PA_CF32(work, par->at.outer_x)[d];
     s.y2 = PA_CF32(work, par->at.outer_y)[d];
-    s.z2 = PA_CF32(work, par->at.outer_z)[d];
-    s.r2 = PA_CF32(work, par->at.outer_r)[d];
-    s.slope = PA_CF32(work, par->at.slope)[d];
     s.bend = PA_CF32(work, par->at.bend)[d];
-    s.theta_cut = forward ? par->theta_cut_forward : par->theta_cut;
-    s.tolerance = layer[hit] ? par->tolerance_outer : par->tolerance;
+    s.tolerance = PA_U32(work, par->at.hit_layer)[hit] ? par->tolerance_outer : par->tolerance;
     return s;
 }
 
-/* Whether doublet d, of which `s` was made, goes on in e.  Alignment, which few pass, is asked
- * first. */
+/* Whether a doublet is aligned with doublet e, as the configuration asks. */
+TRG_FN trg_u32 pa_is_in_line(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
+                             const struct pa_line s, trg_u32 e)
+{
+    if (par->align == PA_ALIGN_CMS)
+        return pa_is_aligned(s, PA_CF32(work, par->at.outer_z)[e],
+                             PA_CF32(work, par->at.outer_r)[e]);
+    if (par->align == PA_ALIGN_SLOPE)
+        return (trg_u32)(trg_fabs(PA_CF32(work, par->at.slope)[e] - s.slope) <= par->max_dslope);
+    return 1u;
+}
+
+/* Whether the doublet of which `s` was made, and which is in line with e, goes on in it. */
 TRG_FN trg_u32 pa_links_to(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
                            const struct pa_side s, trg_u32 e)
 {
-    if (par->align == PA_ALIGN_CMS &&
-        !pa_is_aligned(s, PA_CF32(work, par->at.outer_z)[e], PA_CF32(work, par->at.outer_r)[e]))
-        return 0u;
-    if (par->align == PA_ALIGN_SLOPE &&
-        !(trg_fabs(PA_CF32(work, par->at.slope)[e] - s.slope) <= par->max_dslope))
-        return 0u;
     if (par->curvature == PA_CURVE_SIMILAR &&
         !(trg_fabs(PA_CF32(work, par->at.bend)[e] - s.bend) <= par->max_dbend))
         return 0u;

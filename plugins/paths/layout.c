@@ -70,9 +70,8 @@ static uint64_t place_all(const struct pa_pipeline *p, struct pa_at *a)
 {
     const uint64_t rois = p->limits.max_rois, h = p->limits.max_items + 1ull;
     const uint64_t n = p->par.p_room;
-    trg_u32 *const of_hits[] = {&a->hit_x,     &a->hit_y,     &a->hit_z,     &a->hit_layer,
-                                &a->hit_r,     &a->start,     &a->count,     &a->best_key,
-                                &a->best_path, &a->owner_key, &a->owner_path};
+    trg_u32 *const of_hits[] = {&a->hit_x, &a->hit_y, &a->hit_z,   &a->hit_layer, &a->hit_r,
+                                &a->start, &a->count, &a->best[0], &a->best[1],   &a->owner};
     uint64_t at = 0;
 
     a->totals = take(&at, PA_TOTALS);

@@ -15,7 +15,7 @@ struct pa_columns { /* of the outer hits of sorted doublets */
 };
 
 /* pa_is_aligned for the doublets of `in`, from d on. */
-static inline __mmask16 pa_aligned_vector(const struct pa_side *s, const struct pa_columns *c,
+static inline __mmask16 pa_aligned_vector(const struct pa_line *s, const struct pa_columns *c,
                                           trg_u32 d, __mmask16 in)
 {
     const __m512 z3 = _mm512_maskz_loadu_ps(in, c->z + d);
@@ -65,7 +65,7 @@ static inline trg_u32 pa_link_vector(trg_u32 *work, const struct pa_par *par,
 
     for (trg_u32 d = next.first; d < next.end; d += PA_VECTOR) {
         const trg_u32 n = next.end - d < PA_VECTOR ? next.end - d : PA_VECTOR;
-        trg_u32 in = pa_aligned_vector(s, &c, d, (__mmask16)(0xffffu >> (PA_VECTOR - n)));
+        trg_u32 in = pa_aligned_vector(&s->line, &c, d, (__mmask16)(0xffffu >> (PA_VECTOR - n)));
 
         if (in)
             in = pa_circles_vector(s, par->min_radius, &c, d, (__mmask16)in);

@@ -8,17 +8,22 @@
 #define PATHS_LINKS_H
 #include "paths.h"
 
-struct pa_side { /* the inner doublet, and the cuts that belong to it */
-    float x1, y1, z1, r1;
-    float x2, y2, z2, r2;
-    float slope, bend;
-    float theta_cut, tolerance;
+struct pa_line { /* the inner doublet in r-z */
+    float z1, r1, z2, r2;
+    float slope;
+    float theta_cut;
+};
+struct pa_side { /* all of it, and the cuts that belong to it */
+    struct pa_line line;
+    float x1, y1, x2, y2;
+    float bend;
+    float tolerance;
 };
 
 /* Alignment in r-z: the distance of point 2 from the line through 1 and 3 is at most theta_cut
  * times their distance in r.  This is what CMS's cellular automaton asks, with theta_cut its
  * thetaCut over its ptmin. */
-TRG_FN trg_u32 pa_is_aligned(const struct pa_side s, float z3, float r3)
+TRG_FN trg_u32 pa_is_aligned(const struct pa_line s, float z3, float r3)
 {
     const float dr = s.r1 - r3, dz = s.z1 - z3;
     const float area = s.z1 * (s.r2 - r3) + s.z2 * (r3 - s.r1) + z3 * (s.r1 - s.r2);

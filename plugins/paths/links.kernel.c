@@ -14,23 +14,50 @@
 #define PA_HAS_VECTORS 0
 #endif
 
+#define PA_AHEAD 4u /* candidates that a work-item reads at once */
+
+/* Which of the PA_AHEAD candidates e, e + gang .. before `end` are in line with a doublet: a bit
+ * each.  They are read without waiting for one another. */
+TRG_FN trg_u32 pa_in_line(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
+                          const struct pa_line s, trg_u32 e, trg_u32 end)
+{
+    trg_u32 ok = 0u;
+
+    for (trg_u32 k = 0; k < PA_AHEAD; k++) {
+        const trg_u32 at = e + k * par->gang, is = (trg_u32)(at < end);
+
+        ok |= (is & pa_is_in_line(work, par, s, is ? at : e)) << k;
+    }
+    return ok;
+}
+
 /* Counts the links of doublet d among every gang'th candidate from the lane'th on; `low` and `high`
  * become the first and the last one. */
 TRG_FN trg_u32 pa_count_links(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par, trg_u32 d,
                               const struct pa_next next, trg_u32 lane, trg_u32 *low, trg_u32 *high)
 {
-    struct pa_side s;
-    trg_u32 n = 0u;
+    struct pa_line s;
+    struct pa_side side;
+    trg_u32 n = 0u, has_side = 0u; /* most need none */
 
     if (next.first + lane >= next.end)
         return 0u;
-    s = pa_side_of(work, par, d);
-    for (trg_u32 e = next.first + lane; e < next.end; e += par->gang) {
-        if (!pa_links_to(work, par, s, e))
-            continue;
-        *low = n ? *low : e;
-        *high = e;
-        n++;
+    s = pa_line_of(work, par, d);
+    for (trg_u32 e = next.first + lane; e < next.end; e += PA_AHEAD * par->gang) {
+        trg_u32 ok = pa_in_line(work, par, s, e, next.end);
+
+        for (trg_u32 at = e; ok; ok >>= 1u, at += par->gang) {
+            if (!(ok & 1u))
+                continue;
+            if (!has_side)
+                side = pa_side_of(work, par, d);
+            has_side = 1u;
+            if (!pa_links_to(work, par, side, at))
+                continue;
+            *low = n ? *low : at;
+            *high = at;
+            n++;
+        }
     }
     return n;
 }
@@ -76,7 +103,7 @@ TRG_FN void pa_write_links(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, t
         const struct pa_side s = pa_side_of(work, par, d);
 
         for (trg_u32 e = low + 1u; e < high && at < n; e++)
-            if (pa_links_to(work, par, s, e))
+            if (pa_is_in_line(work, par, s.line, e) && pa_links_to(work, par, s, e))
                 link[at++] = e;
     }
     if (at < n)
@@ -141,7 +168,7 @@ TRG_KERNEL1(pa_links_sum, trg_u32, work, struct pa_par, par)
 #define PA_CHUNK 16u /* candidates at a time; those beyond the end are tried, and dropped */
 
 /* Which candidates are aligned with s; returns how many of the n. */
-TRG_FN trg_u32 pa_flag_aligned(const struct pa_side s, TRG_GLOBAL const float *TRG_RESTRICT z,
+TRG_FN trg_u32 pa_flag_aligned(const struct pa_line s, TRG_GLOBAL const float *TRG_RESTRICT z,
                                TRG_GLOBAL const float *TRG_RESTRICT r, trg_u32 n,
                                trg_u32 *TRG_RESTRICT ok)
 {
@@ -186,7 +213,7 @@ TRG_FN trg_u32 pa_test(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
     trg_u32 sum = 0u;
 
     if (pa_has_defaults(par)) {
-        sum = pa_flag_aligned(s, PA_CF32(work, par->at.outer_z) + first,
+        sum = pa_flag_aligned(s.line, PA_CF32(work, par->at.outer_z) + first,
                               PA_CF32(work, par->at.outer_r) + first, n, ok);
         if (sum)
             sum = pa_flag_circles(s, par->min_radius, PA_CF32(work, par->at.outer_x) + first,
@@ -194,7 +221,7 @@ TRG_FN trg_u32 pa_test(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
         return sum;
     }
     for (trg_u32 k = 0; k < n; k++) {
-        ok[k] = pa_links_to(work, par, s, first + k);
+        ok[k] = pa_is_in_line(work, par, s.line, first + k) && pa_links_to(work, par, s, first + k);
         sum += ok[k];
     }
     return sum;

@@ -76,6 +76,8 @@ static const struct trg_param params[] = {
      "candidates come from |z| below this; 0: no cut"},
     {"duplicates", TRG_PARAM_CHOICE, AT(duplicates), "remove", 0, 0, "", "keep|remove",
      "of paths that share hits, keep all, or the longest with the best chi2"},
+    {"choice", TRG_PARAM_CHOICE, AT(choice), "auto", 0, 0, "", "auto|group|device",
+     "duplicates: remove: by a group of work-items an RoI, or the whole device first; same paths"},
     {"max_shared", TRG_PARAM_U32, AT(max_shared), "0", 0, PA_HITS_MAX, "", NULL,
      "duplicates: remove: hits that a path may share with better ones"},
     {"count_pt_gev", TRG_PARAM_F32, AT(count_pt_gev), "0.9", 0, 1000, "GeV", NULL,

@@ -4,20 +4,23 @@
 #define PATHS_H
 #include "trigd/kernel.h"
 
-#define PA_STEPS_MAX  8u    /* doublets of a path */
-#define PA_HITS_MAX   9u    /* its hits */
-#define PA_FIT_COLUMN 9u    /* of the collection of paths: where the fit's columns begin */
-#define PA_RANK_MOST  256u  /* doublets of a hit that are put in order by counting */
-#define PA_GANG       4u    /* work-items of a GPU that look for the links of a doublet */
-#define PA_GROUP_MAX  256u  /* largest work-group that the kernels are launched with */
-#define PA_PARTS_MAX  1024u /* groups that share a scan */
-#define PA_FREE       1024u /* links and paths that every RoI may have, however few doublets */
-#define PA_BINS       2048u /* of the histogram of z0 */
-#define PA_FIT_VALUES 11u   /* columns of pa_at.fit, see PA_FIT_* */
+#define PA_STEPS_MAX  8u      /* doublets of a path */
+#define PA_HITS_MAX   9u      /* its hits */
+#define PA_FIT_COLUMN 9u      /* of the collection of paths: where the fit's columns begin */
+#define PA_RANK_MOST  256u    /* doublets of a hit that are put in order by counting */
+#define PA_GANG       4u      /* work-items of a GPU that look for the links of a doublet */
+#define PA_GROUP_MAX  256u    /* largest work-group that the kernels are launched with */
+#define PA_PARTS_MAX  1024u   /* groups that share a scan */
+#define PA_FREE       1024u   /* links and paths that every RoI may have, however few doublets */
+#define PA_ROUNDS     4u      /* of the choice among duplicates that the whole device does */
+#define PA_WIDE_FROM  150000u /* doublets of an RoI from which on it does */
+#define PA_BINS       2048u   /* of the histogram of z0 */
+#define PA_FIT_VALUES 11u     /* columns of pa_at.fit, see PA_FIT_* */
 #define PA_NONE       0xffffffffu /* no doublet, no hit, no path */
 
 enum pa_keep { PA_KEEP_ALL, PA_KEEP_LONGEST };
 enum pa_growth { PA_GROW_AUTO, PA_GROW_BREADTH, PA_GROW_SCAN, PA_GROW_DEPTH };
+enum pa_choice { PA_CHOOSE_AUTO, PA_CHOOSE_GROUP, PA_CHOOSE_DEVICE };
 enum pa_align { PA_ALIGN_OFF, PA_ALIGN_CMS, PA_ALIGN_SLOPE };
 enum pa_curvature { PA_CURVE_OFF, PA_CURVE_PT, PA_CURVE_SIMILAR };
 
@@ -49,10 +52,10 @@ struct pa_at {
     /* hits */
     trg_u32 hit_x, hit_y, hit_z, hit_r; /* float: from the beam spot; distance from the beam line */
     trg_u32 hit_layer;
-    trg_u32 start;                 /* [hits + 1] first sorted doublet that begins at the hit */
-    trg_u32 count;                 /* [hits + 1] doublets of it, where they have to be sorted */
-    trg_u32 best_key, best_path;   /* of the paths that are undecided */
-    trg_u32 owner_key, owner_path; /* of those that were accepted */
+    trg_u32 start;   /* [hits + 1] first sorted doublet that begins at the hit */
+    trg_u32 count;   /* [hits + 1] doublets of it, where they have to be sorted */
+    trg_u32 best[2]; /* the best path of the hit among those that are undecided; see pa_contest */
+    trg_u32 owner;   /* and among those that were accepted */
     /* doublets, in the order of the input */
     trg_u32 from, to; /* hits; from is PA_NONE when the doublet is not used */
     /* sorted doublets */
@@ -142,7 +145,7 @@ struct pa_config { /* the configuration; see the table in paths.c */
     trg_u32 links_per_doublet, paths_per_doublet, max_paths, max_candidates;
     float sigma_rphi_mm, sigma_z_mm, sigma_r_mm, scatter_mrad_gev;
     float chi2_max, pt_cut_gev, d0_max_mm, z0_max_mm;
-    trg_u32 duplicates, max_shared;
+    trg_u32 duplicates, choice, max_shared;
     float count_pt_gev;
     trg_u32 count_hits;
     float vertex_window_mm;

@@ -36,6 +36,8 @@ enum kernel { /* in the order of the table below */
               K_DEPTH_COUNT,
               K_DEPTH_WALK,
               K_FIT,
+              K_CONTEST,
+              K_DECIDE,
               K_DUPLICATES,
               K_SELECT,
               K_PLACE,
@@ -48,8 +50,8 @@ static const char *const kernel_name[N_KERNELS] = {
     "pa_count",       "pa_scatter",    "pa_order",      "pa_gather",      "pa_links_count",
     "pa_links_fill",  "pa_links_sum",  "pa_links_once", "pa_tally",       "pa_roots",
     "pa_paths_sum",   "pa_totals",     "pa_unrank",     "pa_seed",        "pa_grow",
-    "pa_depth_count", "pa_depth_walk", "pa_fit_paths",  "pa_duplicates",  "pa_select",
-    "pa_place",       "pa_write",      "pa_values"};
+    "pa_depth_count", "pa_depth_walk", "pa_fit_paths",  "pa_contest",     "pa_decide",
+    "pa_duplicates",  "pa_select",     "pa_place",      "pa_write",       "pa_values"};
 
 /* ---------------------------------------------------------------- opening */
 
@@ -103,6 +105,7 @@ int pa_open(struct pa_pipeline *p, const struct trg_host *host, const struct pa_
     p->group = p->device.group_max < PA_GROUP_MAX ? p->device.group_max : PA_GROUP_MAX;
     pa_set_par(config, &p->par);
     p->par.gang = p->device.pci[0] ? PA_GANG : 1; /* what is plugged in is a GPU */
+    p->rounds = PA_ROUNDS;
     r = pa_set_sizes(p);
     if (r == 0)
         r = load_kernels(p, device);
@@ -276,11 +279,28 @@ static void find_paths(struct launch *l)
         run(l, K_GROW, by_path, "w");
 }
 
+/* Rounds of the choice among duplicates that the whole device does before a group for each RoI does
+ * the rest; see docs/paths.md for the measurements. */
+static uint32_t rounds_of(const struct launch *l)
+{
+    if (l->p->config->choice != PA_CHOOSE_AUTO)
+        return l->p->config->choice == PA_CHOOSE_DEVICE ? l->p->rounds : 0;
+    return l->p->device.pci[0] && l->most_doublets / l->par.n_rois > PA_WIDE_FROM ? l->p->rounds
+                                                                                  : 0;
+}
+
 static void find_candidates(struct launch *l)
 {
-    run(l, K_FIT, groups_for(l->p, l->most_paths), "w");
-    if (l->par.remove_duplicates)
-        run_rois(l, K_DUPLICATES, "w");
+    const uint32_t by_path = groups_for(l->p, l->most_paths), rounds = rounds_of(l);
+
+    run(l, K_FIT, by_path, "w");
+    if (!l->par.remove_duplicates)
+        return;
+    for (l->par.level = 0; l->par.level < rounds; l->par.level++) {
+        run(l, K_CONTEST, by_path, "w");
+        run(l, K_DECIDE, by_path, "w");
+    }
+    run_rois(l, K_DUPLICATES, "w");
 }
 
 static void note(struct launch *l, int r)

@@ -40,6 +40,7 @@ struct pa_pipeline {
     struct block product[2]; /* paths, tracks */
     uint32_t work_words;
     uint32_t group;
+    uint32_t rounds; /* of the choice among duplicates, where the whole device begins with it */
 };
 
 /* The most paths, and the most candidates, that an RoI of so many hits and doublets can have. */

@@ -92,6 +92,8 @@ TRG_KERNEL3(pa_hits, const trg_u8, hits, const trg_u8, doublets, trg_u32, work, 
         PA_F32(work, par.at.hit_z)[i] = z[i];
         PA_F32(work, par.at.hit_r)[i] = trg_sqrt(dx * dx + dy * dy);
         PA_U32(work, par.at.hit_layer)[i] = layer[i];
+        PA_U32(work, par.at.best[0])[i] = PA_U32(work, par.at.best[1])[i] = PA_NONE;
+        PA_U32(work, par.at.owner)[i] = PA_NONE;
     }
     PA_EACH(k, n + 1u)
     PA_U32(work, par.at.count)[k] = 0u;

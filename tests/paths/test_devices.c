@@ -28,6 +28,7 @@ static void on_device(struct trg_device *device, void *ctx)
         uint32_t batch = batches[growth % 3];
 
         t->config.growth = growth;
+        t->config.choice = growth % 3; /* auto, group, device */
         assert_int_equal(paths_run(&host, device, &t->config, t->roi, ROIS, batch, got), 0);
         for (uint32_t i = 0; i < ROIS; i++)
             if (!answers_equal(&got[i], &t->want[i]))
@@ -40,6 +41,7 @@ static void compare(struct task *t, uint32_t *ret_candidates, uint32_t *ret_trun
 {
     *ret_candidates = *ret_truncated = 0;
     t->config.growth = PA_GROW_AUTO;
+    t->config.choice = PA_CHOOSE_AUTO;
     assert_int_equal(paths_run(&host, cpu(), &t->config, t->roi, ROIS, ROIS, t->want), 0);
     for (uint32_t i = 0; i < ROIS; i++) {
         *ret_candidates += t->want[i].n;

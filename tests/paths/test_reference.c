@@ -296,6 +296,7 @@ static void duplicates(void **state)
         c.min_doublets = 2 + below(&random, 2);
         c.max_doublets = c.min_doublets + below(&random, 3);
         c.max_shared = round % 4 % (c.min_doublets + 1);
+        c.choice = round % 3;
         roi_init(&r);
         if (round % 2)
             sample_graph(&random, 600, 6, uniform(&random, 1.5, 4), &r);
