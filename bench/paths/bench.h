@@ -29,6 +29,6 @@ int measure(struct lane *l, struct timing *ret, double *ret_spread);
 void side_by_side(const struct sample *s, uint32_t n, double once_us);
 
 /* The sample with more and more threads: lanes on the CPU; on other devices wider launches, and
- * larger gangs.  `backend`: only this one; NULL: all. */
+ * larger portions, more rounds.  `backend`: only this one; NULL: all. */
 void curves(const struct sample *s, const char *backend);
 #endif

@@ -46,11 +46,11 @@ static void on_gpu(const struct sample *s, const char *backend, struct trg_devic
     }
     lane_width(l, info.units, 0);
     point(s, l, name, "units", info.units, PA_PHASE_STARTS, PA_PHASE_PATHS);
-    for (uint32_t gang = 1; gang <= 32; gang *= 2) {
-        lane_width(l, 0, gang);
-        point(s, l, name, "gang", gang, PA_PHASE_STARTS, PA_PHASE_PATHS);
+    for (uint32_t portion = 2; portion <= 64; portion *= 2) {
+        lane_width(l, 0, portion);
+        point(s, l, name, "portion", portion, PA_PHASE_STARTS, PA_PHASE_PATHS);
     }
-    lane_width(l, 0, PA_GANG);
+    lane_width(l, 0, PA_PORTION);
     for (uint32_t rounds = 0; c.duplicates && rounds <= 8; rounds += 2) {
         lane_rounds(l, rounds);
         point(s, l, name, "rounds", rounds, PA_PHASE_FIT, PA_PHASE_FIT);

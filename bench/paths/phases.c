@@ -124,10 +124,10 @@ void lane_close(struct lane *l)
     free(l);
 }
 
-void lane_width(struct lane *l, uint32_t units, uint32_t gang)
+void lane_width(struct lane *l, uint32_t units, uint32_t portion)
 {
     l->pipeline.device.units = units ? units : l->pipeline.device.units;
-    l->pipeline.par.gang = gang ? gang : l->pipeline.par.gang;
+    l->pipeline.par.portion = portion ? portion : l->pipeline.par.portion;
 }
 
 void lane_rounds(struct lane *l, uint32_t rounds)

@@ -19,9 +19,9 @@ struct lane; /* a pipeline with one batch in it */
 int lane_open(const struct algo_host *h, struct trg_device *device, const struct pa_config *config,
               const struct roi *rois, uint32_t n, struct lane **ret_lane);
 void lane_close(struct lane *l);
-/* From now on launches as for a device of `units` multiprocessors, and links with gangs of `gang`
- * work-items; 0: as it was. */
-void lane_width(struct lane *l, uint32_t units, uint32_t gang);
+/* From now on launches as for a device of `units` multiprocessors, and links with portions of so
+ * many candidates; 0: as it was. */
+void lane_width(struct lane *l, uint32_t units, uint32_t portion);
 /* From now on so many rounds of the choice among duplicates are done by the whole device. */
 void lane_rounds(struct lane *l, uint32_t rounds);
 /* Runs the batch once.  What came out: sums over the RoIs. */

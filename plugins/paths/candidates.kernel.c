@@ -160,7 +160,7 @@ TRG_FN trg_u32 pa_fate(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
 #define PA_BEST(work, par, round) PA_U32(work, (par)->at.best[(round)&1u])
 
 /* All paths of the batch, round par.level: what was accepted takes its hits for good, and what is
- * undecided contests them. */
+ * undecided contests them.  Once more after the last round, for pa_duplicates. */
 TRG_KERNEL1(pa_contest, trg_u32, work, struct pa_par, par)
 {
     TRG_GLOBAL trg_u32 *state = PA_U32(work, par.at.is_kept);
@@ -176,46 +176,50 @@ TRG_KERNEL1(pa_contest, trg_u32, work, struct pa_par, par)
     }
 }
 
-/* All paths of the batch: decides those that know, and clears what the next round needs. */
+/* All paths of the batch: decides those that know, and clears what the next round needs.  The last
+ * round lists what is left of each RoI. */
 TRG_KERNEL1(pa_decide, trg_u32, work, struct pa_par, par)
 {
     TRG_GLOBAL trg_u32 *state = PA_U32(work, par.at.is_kept);
+    TRG_GLOBAL const trg_u32 *first = PA_U32(work, par.at.path_first);
 
     PA_EACH(p, work[par.at.totals + PA_TOTAL_PATHS])
     {
         if (state[p] != PA_UNDECIDED)
             continue;
         state[p] = pa_fate(work, &par, PA_BEST(work, &par, par.level), p);
-        if (state[p] == PA_UNDECIDED)
-            pa_free_hits(work, &par, PA_BEST(work, &par, par.level + 1u), p);
+        if (state[p] != PA_UNDECIDED)
+            continue;
+        pa_free_hits(work, &par, PA_BEST(work, &par, par.level + 1u), p);
+        if (par.level + 1u == par.rounds) {
+            const trg_u32 r = pa_roi_of(first, par.n_rois, 0u, p);
+
+            PA_U32(work, par.at.queue)
+            [first[r] + PA_COUNT(&PA_U32(work, par.at.n_open)[r])] = p;
+        }
     }
 }
 
-/* One group an RoI: all rounds, or those that are left. */
+/* One group an RoI: all rounds, or those that are left, where `best` is known for the first one. */
 TRG_KERNEL1(pa_duplicates, trg_u32, work, struct pa_par, par)
 {
     TRG_SHARED trg_u32 n_next;
     const trg_u32 first = PA_U32(work, par.at.path_first)[TRG_GID];
     const trg_u32 end = PA_U32(work, par.at.path_first)[TRG_GID + 1u];
     TRG_GLOBAL trg_u32 *state = PA_U32(work, par.at.is_kept);
-    TRG_GLOBAL trg_u32 *owner = PA_U32(work, par.at.owner), *best = PA_BEST(work, &par, 0u);
+    TRG_GLOBAL trg_u32 *owner = PA_U32(work, par.at.owner);
+    TRG_GLOBAL trg_u32 *best = PA_BEST(work, &par, par.rounds);
     TRG_GLOBAL trg_u32 *now = PA_U32(work, par.at.queue) + first, *next = now + par.p_room;
     trg_u32 n;
 
     if (TRG_LID == 0u)
         n_next = 0u;
     TRG_BARRIER();
-    for (trg_u32 p = first + TRG_LID; p < end; p += TRG_LSIZE) {
-        if (state[p] == PA_UNDECIDED) {
+    for (trg_u32 p = first + TRG_LID; p < end && !par.rounds; p += TRG_LSIZE)
+        if (state[p] == PA_UNDECIDED)
             now[TRG_ATOMIC_ADD_LOCAL(&n_next, 1u)] = p;
-            pa_free_hits(work, &par, best, p);
-        } else if (state[p] == PA_ACCEPTED) {
-            pa_take(work, &par, owner, p, PA_ALONE);
-            state[p] = 1u;
-        }
-    }
     TRG_BARRIER();
-    n = n_next;
+    n = par.rounds ? PA_U32(work, par.at.n_open)[TRG_GID] : n_next;
     while (n) {
         TRG_GLOBAL trg_u32 *swap = now;
 

@@ -79,6 +79,7 @@ static uint64_t place_all(const struct pa_pipeline *p, struct pa_at *a)
     a->summary = take(&at, rois * (sizeof(struct pa_summary) / 4));
     a->path_first = take(&at, rois + 1);
     a->out_first = take(&at, rois + 1);
+    a->n_open = take(&at, rois);
     a->h_first = take(&at, rois + 1);
     a->d_first = take(&at, rois + 1);
     for (size_t i = 0; i < sizeof of_hits / sizeof *of_hits; i++)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Phase 2: per doublet, the doublets that it goes on in.
  *
- * pa_links_count -> scan -> pa_links_fill -> pa_links_sum     a gang, a work-item for each doublet
+ * pa_links_count -> scan -> pa_links_fill -> pa_links_sum     a work-item for each doublet, or more
  * pa_links_once                                               one for each RoI
  */
+#include "../common/group.h"
 #include "graph.h"
 #include "scan.h"
 
@@ -14,78 +15,76 @@
 #define PA_HAS_VECTORS 0
 #endif
 
-#define PA_AHEAD 4u /* candidates that a work-item reads at once */
-
-/* Which of the PA_AHEAD candidates e, e + gang .. before `end` are in line with a doublet: a bit
- * each.  They are read without waiting for one another. */
-TRG_FN trg_u32 pa_in_line(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
-                          const struct pa_line s, trg_u32 e, trg_u32 end)
+/* Counts the links of doublet d among one portion of its candidates, and finds the first and the
+ * last one.  Others may do so with other portions. */
+TRG_FN void pa_count_links(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 d,
+                           trg_u32 portion)
 {
-    trg_u32 ok = 0u;
-
-    for (trg_u32 k = 0; k < PA_AHEAD; k++) {
-        const trg_u32 at = e + k * par->gang, is = (trg_u32)(at < end);
-
-        ok |= (is & pa_is_in_line(work, par, s, is ? at : e)) << k;
-    }
-    return ok;
-}
-
-/* Counts the links of doublet d among every gang'th candidate from the lane'th on; `low` and `high`
- * become the first and the last one. */
-TRG_FN trg_u32 pa_count_links(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par, trg_u32 d,
-                              const struct pa_next next, trg_u32 lane, trg_u32 *low, trg_u32 *high)
-{
-    struct pa_line s;
+    const struct pa_next next = pa_candidates(work, par, d);
+    const struct pa_line s = pa_line_of(work, par, d);
+    const trg_u32 first = next.first + portion * par->portion;
+    const trg_u32 end = next.end - first < par->portion ? next.end : first + par->portion;
     struct pa_side side;
-    trg_u32 n = 0u, has_side = 0u; /* most need none */
+    trg_u32 n = 0u, low = 0u, high = 0u, has_side = 0u; /* most need none */
 
-    if (next.first + lane >= next.end)
-        return 0u;
-    s = pa_line_of(work, par, d);
-    for (trg_u32 e = next.first + lane; e < next.end; e += PA_AHEAD * par->gang) {
-        trg_u32 ok = pa_in_line(work, par, s, e, next.end);
-
-        for (trg_u32 at = e; ok; ok >>= 1u, at += par->gang) {
-            if (!(ok & 1u))
-                continue;
-            if (!has_side)
-                side = pa_side_of(work, par, d);
-            has_side = 1u;
-            if (!pa_links_to(work, par, side, at))
-                continue;
-            *low = n ? *low : at;
-            *high = at;
-            n++;
-        }
+    for (trg_u32 e = first; e < end; e++) {
+        if (!pa_is_in_line(work, par, s, e))
+            continue;
+        if (!has_side)
+            side = pa_side_of(work, par, d);
+        has_side = 1u;
+        if (!pa_links_to(work, par, side, e))
+            continue;
+        low = n ? low : e;
+        high = e;
+        n++;
     }
-    return n;
+    if (n) {
+        TRG_ATOMIC_ADD_GLOBAL(&PA_U32(work, par->at.n_links)[d], n);
+        TRG_ATOMIC_MIN_GLOBAL(&PA_U32(work, par->at.link_low)[d], low);
+        TRG_ATOMIC_MAX_GLOBAL(&PA_U32(work, par->at.link_high)[d], high);
+    }
 }
 
-/* A gang of work-items for each doublet.  Candidates of one lie behind one another, so a gang reads
- * what lies together; that more than one of a gang finds links is rare. */
+/* Whose portion number i is: the last of n work-items whose portions begin at or before i. */
+TRG_FN trg_u32 pa_whose(TRG_LOCAL const trg_u32 *begin, trg_u32 n, trg_u32 i)
+{
+    trg_u32 at = 0u;
+
+    while (n > 1u) {
+        const trg_u32 step = n / 2u;
+
+        at += begin[at + step] <= i ? step : 0u;
+        n -= step;
+    }
+    return at;
+}
+
+/* A group takes as many doublets as it has work-items, and deals out the candidates of all of them
+ * in portions: lists are of very different lengths, and so nobody waits for who has a long one. */
 TRG_KERNEL1(pa_links_count, trg_u32, work, struct pa_par, par)
 {
-    TRG_GLOBAL trg_u32 *n_links = PA_U32(work, par.at.n_links);
-    TRG_GLOBAL trg_u32 *link_low = PA_U32(work, par.at.link_low);
-    TRG_GLOBAL trg_u32 *link_high = PA_U32(work, par.at.link_high);
+    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
+    TRG_SHARED trg_u32 begin[PA_GROUP_MAX];
+    const trg_u32 n = work[par.at.totals + PA_TOTAL_DOUBLETS];
 
-    PA_EACH(i, work[par.at.totals + PA_TOTAL_DOUBLETS] * par.gang)
-    {
-        const trg_u32 d = i / par.gang;
-        trg_u32 low = PA_NONE, high = 0u;
-        const trg_u32 n = pa_count_links(work, &par, d, pa_candidates(work, &par, d),
-                                         i & (par.gang - 1u), &low, &high);
+    for (trg_u32 tile = TRG_GID * TRG_LSIZE; tile < n; tile += TRG_GROUPS * TRG_LSIZE) {
+        trg_u32 portions = 0u, total = 0u;
 
-        if (par.gang == 1u) {
-            n_links[d] = n;
-            link_low[d] = low;
-            link_high[d] = high;
-        } else if (n) {
-            TRG_ATOMIC_ADD_GLOBAL(&n_links[d], n);
-            TRG_ATOMIC_MIN_GLOBAL(&link_low[d], low);
-            TRG_ATOMIC_MAX_GLOBAL(&link_high[d], high);
+        if (tile + TRG_LID < n) {
+            const struct pa_next next = pa_candidates(work, &par, tile + TRG_LID);
+
+            portions = (next.end - next.first + par.portion - 1u) / par.portion;
         }
+        portions = trg_group_scan(scratch, portions, &total);
+        begin[TRG_LID] = portions;
+        TRG_BARRIER();
+        for (trg_u32 i = TRG_LID; i < total; i += TRG_LSIZE) {
+            const trg_u32 k = pa_whose(begin, TRG_LSIZE, i);
+
+            pa_count_links(work, &par, tile + k, i - begin[k]);
+        }
+        TRG_BARRIER();
     }
 }
 

@@ -4,18 +4,19 @@
 #define PATHS_H
 #include "trigd/kernel.h"
 
-#define PA_STEPS_MAX  8u      /* doublets of a path */
-#define PA_HITS_MAX   9u      /* its hits */
-#define PA_FIT_COLUMN 9u      /* of the collection of paths: where the fit's columns begin */
-#define PA_RANK_MOST  256u    /* doublets of a hit that are put in order by counting */
-#define PA_GANG       4u      /* work-items of a GPU that look for the links of a doublet */
-#define PA_GROUP_MAX  256u    /* largest work-group that the kernels are launched with */
-#define PA_PARTS_MAX  1024u   /* groups that share a scan */
-#define PA_FREE       1024u   /* links and paths that every RoI may have, however few doublets */
-#define PA_ROUNDS     4u      /* of the choice among duplicates that the whole device does */
-#define PA_WIDE_FROM  150000u /* doublets of an RoI from which on it does */
-#define PA_BINS       2048u   /* of the histogram of z0 */
-#define PA_FIT_VALUES 11u     /* columns of pa_at.fit, see PA_FIT_* */
+#define PA_STEPS_MAX  8u     /* doublets of a path */
+#define PA_HITS_MAX   9u     /* its hits */
+#define PA_FIT_COLUMN 9u     /* of the collection of paths: where the fit's columns begin */
+#define PA_RANK_MOST  256u   /* doublets of a hit that are put in order by counting */
+#define PA_PORTION    8u     /* candidates of a doublet that a work-item of a GPU takes */
+#define PA_GROUP_MAX  256u   /* largest work-group that the kernels are launched with */
+#define PA_SCAN_EACH  4u     /* items that a work-item adds up in a step of a scan */
+#define PA_PARTS_MAX  1024u  /* groups that share a scan */
+#define PA_FREE       1024u  /* links and paths that every RoI may have, however few doublets */
+#define PA_ROUNDS     4u     /* of the choice among duplicates that the whole device does */
+#define PA_WIDE_FROM  12000u /* hits of an RoI from which on it does */
+#define PA_BINS       2048u  /* of the histogram of z0 */
+#define PA_FIT_VALUES 11u    /* columns of pa_at.fit, see PA_FIT_* */
 #define PA_NONE       0xffffffffu /* no doublet, no hit, no path */
 
 enum pa_keep { PA_KEEP_ALL, PA_KEEP_LONGEST };
@@ -49,6 +50,7 @@ struct pa_at {
     trg_u32 path_first;       /* [n_rois + 1] first path of each RoI */
     trg_u32 h_first, d_first; /* [n_rois + 1] first hit, first doublet of the input of each RoI */
     trg_u32 out_first;        /* [n_rois + 1] first candidate of each RoI */
+    trg_u32 n_open;           /* [n_rois] paths of each RoI that the rounds left undecided */
     /* hits */
     trg_u32 hit_x, hit_y, hit_z, hit_r; /* float: from the beam spot; distance from the beam line */
     trg_u32 hit_layer;
@@ -109,7 +111,8 @@ struct pa_par { /* of all launches */
     /* the scan: sums `scan_n` words from `scan_src` on into `scan_dst`, of 32 or 64 bits each */
     trg_u32 scan_src, scan_dst, scan_n, scan_wide;
     trg_u32 level;   /* of pa_tally and pa_grow */
-    trg_u32 gang;    /* work-items that look for the links of a doublet: 1, 2, 4 .. 32 */
+    trg_u32 portion; /* candidates of a doublet that a work-item takes; 0 on the CPU */
+    trg_u32 rounds;  /* of the choice among duplicates that the whole device does */
     trg_u32 goes_on; /* candidates come behind those of the RoIs before; see pa_place */
     /* limits */
     trg_u32 links_per_doublet, paths_per_doublet, max_paths, max_candidates;

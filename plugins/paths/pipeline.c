@@ -104,7 +104,9 @@ int pa_open(struct pa_pipeline *p, const struct trg_host *host, const struct pa_
     trg_device_info(device, &p->device);
     p->group = p->device.group_max < PA_GROUP_MAX ? p->device.group_max : PA_GROUP_MAX;
     pa_set_par(config, &p->par);
-    p->par.gang = p->device.pci[0] ? PA_GANG : 1; /* what is plugged in is a GPU */
+    p->par.portion = p->device.is_host  ? 0
+                     : p->device.pci[0] ? PA_PORTION /* what is plugged in is a GPU */
+                                        : 1u << 20;  /* whose work-items wait for each other */
     p->rounds = PA_ROUNDS;
     r = pa_set_sizes(p);
     if (r == 0)
@@ -147,8 +149,6 @@ static uint32_t groups_for(const struct pa_pipeline *p, uint64_t items)
 
     if (p->device.is_host)
         return 1;
-    if (most > PA_PARTS_MAX)
-        most = PA_PARTS_MAX;
     return (uint32_t)(n < 1 ? 1 : n > most ? most : n);
 }
 
@@ -190,7 +190,8 @@ static void run_rois(struct launch *l, enum kernel k, const char *buffers)
 /* Sums [src, src + work[n]) into dst. */
 static void scan(struct launch *l, uint32_t src, uint32_t dst, uint32_t n, bool wide, uint32_t most)
 {
-    const uint32_t groups = groups_for(l->p, most / 4);
+    const uint32_t by_item = groups_for(l->p, most / PA_SCAN_EACH);
+    const uint32_t groups = by_item < PA_PARTS_MAX ? by_item : PA_PARTS_MAX;
 
     l->par.scan_src = src;
     l->par.scan_dst = dst;
@@ -238,7 +239,7 @@ static void find_links(struct launch *l)
         run(l, K_LINKS_ONCE, by_roi, "w");
         return;
     }
-    run(l, K_LINKS_COUNT, groups_for(l->p, (uint64_t)l->most_doublets * l->par.gang), "w");
+    run(l, K_LINKS_COUNT, by_doublet, "w");
     scan(l, a->n_links, a->rank, a->totals + PA_TOTAL_DOUBLETS, true, l->most_doublets);
     run(l, K_LINKS_FILL, by_doublet, "w");
     run(l, K_LINKS_SUM, by_roi, "w");
@@ -283,23 +284,28 @@ static void find_paths(struct launch *l)
  * the rest; see docs/paths.md for the measurements. */
 static uint32_t rounds_of(const struct launch *l)
 {
-    if (l->p->config->choice != PA_CHOOSE_AUTO)
-        return l->p->config->choice == PA_CHOOSE_DEVICE ? l->p->rounds : 0;
-    return l->p->device.pci[0] && l->most_doublets / l->par.n_rois > PA_WIDE_FROM ? l->p->rounds
-                                                                                  : 0;
+    const uint32_t choice = l->p->config->choice;
+    const bool is_large = l->most_hits / l->par.n_rois >= PA_WIDE_FROM;
+
+    if (choice == PA_CHOOSE_AUTO)
+        return l->p->device.pci[0] && is_large ? l->p->rounds : 0;
+    return choice == PA_CHOOSE_DEVICE ? l->p->rounds : 0;
 }
 
 static void find_candidates(struct launch *l)
 {
-    const uint32_t by_path = groups_for(l->p, l->most_paths), rounds = rounds_of(l);
+    const uint32_t by_path = groups_for(l->p, l->most_paths);
 
     run(l, K_FIT, by_path, "w");
     if (!l->par.remove_duplicates)
         return;
-    for (l->par.level = 0; l->par.level < rounds; l->par.level++) {
+    l->par.rounds = rounds_of(l);
+    for (l->par.level = 0; l->par.level < l->par.rounds; l->par.level++) {
         run(l, K_CONTEST, by_path, "w");
         run(l, K_DECIDE, by_path, "w");
     }
+    if (l->par.rounds)
+        run(l, K_CONTEST, by_path, "w");
     run_rois(l, K_DUPLICATES, "w");
 }
 

@@ -51,15 +51,24 @@ TRG_KERNEL1(pa_scan_apply, trg_u32, work, struct pa_par, par)
     for (trg_u32 k = TRG_LID; k < TRG_GID; k += TRG_LSIZE)
         mine += PA_U64(work, par.at.part)[k];
     PA_GROUP_SUM(buffer, mine, before);
-    for (trg_u32 tile = first; tile < end; tile += TRG_LSIZE) {
-        const trg_u32 i = tile + TRG_LID;
+    for (trg_u32 tile = first; tile < end; tile += PA_SCAN_EACH * TRG_LSIZE) {
+        const trg_u32 i = tile + PA_SCAN_EACH * TRG_LID;
+        trg_u32 own[PA_SCAN_EACH];
 
-        mine = i < end ? in[i] : 0u;
+        mine = 0;
+        for (trg_u32 k = 0; k < PA_SCAN_EACH; k++) {
+            own[k] = i + k < end ? in[i + k] : 0u;
+            mine += own[k];
+        }
         PA_GROUP_SUM(buffer, mine, total);
-        if (i < end && par.scan_wide)
-            wide[i] = before + mine;
-        else if (i < end)
-            out[i] = (trg_u32)(before + mine);
+        mine += before;
+        for (trg_u32 k = 0; k < PA_SCAN_EACH && i + k < end; k++) {
+            if (par.scan_wide)
+                wide[i + k] = mine;
+            else
+                out[i + k] = (trg_u32)mine;
+            mine += own[k];
+        }
         before += total;
     }
     if (TRG_LID == 0u && TRG_GID + 1u == TRG_GROUPS) {
@@ -104,6 +113,8 @@ TRG_KERNEL3(pa_hits, const trg_u8, hits, const trg_u8, doublets, trg_u32, work, 
     }
     PA_EACH(s, par.n_rois * (trg_u32)(sizeof(struct pa_summary) / 4u))
     PA_U32(work, par.at.summary)[s] = 0u;
+    PA_EACH(o, par.n_rois)
+    PA_U32(work, par.at.n_open)[o] = 0u;
     PA_EACH(t, PA_TOTALS)
     work[par.at.totals + t] = t == PA_TOTAL_HITS ? n : 0u;
 }
@@ -158,7 +169,7 @@ TRG_FN void pa_store_doublet(TRG_GLOBAL trg_u32 *work, const struct pa_par *par,
     PA_F32(work, par->at.outer_r)[d] = to_r;
     if (par->longest)
         PA_U32(work, par->at.has_in)[d] = 0u;
-    if (par->gang > 1u)
+    if (par->portion)
         pa_clear_links(work, par, d);
     if (par->align == PA_ALIGN_SLOPE)
         PA_F32(work, par->at.slope)[d] = (z[to] - z[from]) / (hit_r[to] - hit_r[from]);
