@@ -255,6 +255,8 @@ static void everywhere(const struct sample *s)
                 on_device(d, backend, s, growths[g]);
         }
     }
+    if (only_backend && strcmp(only_backend, "cpu") != 0)
+        return;
     set(&c, s->options, "auto");
     if (backends_device(host.backends, "cpu", 0, &cpu) == 0 &&
         lane_open(&host, cpu, &c, s->rois, s->n, &l) == 0) {

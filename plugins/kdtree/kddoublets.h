@@ -169,6 +169,27 @@ TRG_FN void kdd_box_on_disc(const struct kdd_cuts c, const struct kdd_hit i,
         box->high[1] = -1e30f;
 }
 
+/* r on a disc, where the line has to be past the end of the barrel: with ends at z > 0, and seen
+ * from z < end, (o.r - i.r) (end - z) <= (past_r - i.r) (o.z - z), or o.r <= past_r. */
+TRG_FN void kdd_box_past(const struct kdd_cuts c, const struct kdd_pair p, const struct kdd_hit i,
+                         const struct kdd_extent e, struct kdd_box *box)
+{
+    const float side = e.z_low + c.beam_z < 0.0f ? -1.0f : 1.0f, z = side * (i.z + c.beam_z);
+    const float near = side * ((side > 0.0f ? e.z_low : e.z_high) + c.beam_z);
+    const float far = side * ((side > 0.0f ? e.z_high : e.z_low) + c.beam_z);
+    const float pad = 2e-6f * ((trg_fabs(z) + p.past_z) * e.r_high +
+                               trg_fabs(p.past_r - i.r) * (trg_fabs(far) + trg_fabs(z)));
+    float most;
+
+    if (!(i.r < p.past_r && p.past_r < e.r_high) ||
+        !(z < p.past_z && z > -p.past_z && near > -p.past_z))
+        return;
+    most = i.r + ((p.past_r - i.r) * (far - z) + pad) / (p.past_z - z);
+    most = most > p.past_r ? most : p.past_r;
+    if (most < box->high[1])
+        box->high[1] = most;
+}
+
 /* A box that holds every hit of the outer layer, which is where `e` says, with which hit i can be a
  * doublet.  It is a little larger than it need be, so that rounding loses nothing; it may be empty.
  */
@@ -190,6 +211,7 @@ TRG_FN struct kdd_box kdd_box_of(const struct kdd_cuts c, const struct kdd_pair 
             box.low[1] = i.z - p.z_road;
     } else {
         kdd_box_on_disc(c, i, e, margin, &box);
+        kdd_box_past(c, p, i, e, &box);
         r_high = box.high[1] < r_high ? box.high[1] : r_high;
     }
     box.low[1] -= 1e-3f + 1e-5f * trg_fabs(box.low[1]);

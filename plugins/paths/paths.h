@@ -10,11 +10,10 @@
 #define PA_RANK_MOST  256u   /* doublets of a hit that are put in order by counting */
 #define PA_PORTION    8u     /* candidates of a doublet that a work-item of a GPU takes */
 #define PA_GROUP_MAX  256u   /* largest work-group that the kernels are launched with */
-#define PA_SCAN_EACH  4u     /* items that a work-item adds up in a step of a scan */
 #define PA_PARTS_MAX  1024u  /* groups that share a scan */
 #define PA_FREE       1024u  /* links and paths that every RoI may have, however few doublets */
 #define PA_ROUNDS     4u     /* of the choice among duplicates that the whole device does */
-#define PA_WIDE_FROM  12000u /* hits of an RoI from which on it does */
+#define PA_WIDE_FROM  20000u /* hits of an RoI from which on it does */
 #define PA_BINS       2048u  /* of the histogram of z0 */
 #define PA_FIT_VALUES 11u    /* columns of pa_at.fit, see PA_FIT_* */
 #define PA_NONE       0xffffffffu /* no doublet, no hit, no path */

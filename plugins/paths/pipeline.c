@@ -190,7 +190,7 @@ static void run_rois(struct launch *l, enum kernel k, const char *buffers)
 /* Sums [src, src + work[n]) into dst. */
 static void scan(struct launch *l, uint32_t src, uint32_t dst, uint32_t n, bool wide, uint32_t most)
 {
-    const uint32_t by_item = groups_for(l->p, most / PA_SCAN_EACH);
+    const uint32_t by_item = groups_for(l->p, most / 4);
     const uint32_t groups = by_item < PA_PARTS_MAX ? by_item : PA_PARTS_MAX;
 
     l->par.scan_src = src;

@@ -51,24 +51,15 @@ TRG_KERNEL1(pa_scan_apply, trg_u32, work, struct pa_par, par)
     for (trg_u32 k = TRG_LID; k < TRG_GID; k += TRG_LSIZE)
         mine += PA_U64(work, par.at.part)[k];
     PA_GROUP_SUM(buffer, mine, before);
-    for (trg_u32 tile = first; tile < end; tile += PA_SCAN_EACH * TRG_LSIZE) {
-        const trg_u32 i = tile + PA_SCAN_EACH * TRG_LID;
-        trg_u32 own[PA_SCAN_EACH];
+    for (trg_u32 tile = first; tile < end; tile += TRG_LSIZE) {
+        const trg_u32 i = tile + TRG_LID;
 
-        mine = 0;
-        for (trg_u32 k = 0; k < PA_SCAN_EACH; k++) {
-            own[k] = i + k < end ? in[i + k] : 0u;
-            mine += own[k];
-        }
+        mine = i < end ? in[i] : 0u;
         PA_GROUP_SUM(buffer, mine, total);
-        mine += before;
-        for (trg_u32 k = 0; k < PA_SCAN_EACH && i + k < end; k++) {
-            if (par.scan_wide)
-                wide[i + k] = mine;
-            else
-                out[i + k] = (trg_u32)mine;
-            mine += own[k];
-        }
+        if (i < end && par.scan_wide)
+            wide[i] = before + mine;
+        else if (i < end)
+            out[i] = (trg_u32)(before + mine);
         before += total;
     }
     if (TRG_LID == 0u && TRG_GID + 1u == TRG_GROUPS) {
