@@ -36,4 +36,12 @@ static inline void clock_relax(void)
     __asm__ volatile("yield");
 #endif
 }
+
+/* Between two looks that are costly, or that take something from whoever is waited for: half a
+ * microsecond or so. */
+static inline void clock_relax_long(void)
+{
+    for (int i = 0; i < 12; i++)
+        clock_relax();
+}
 #endif

@@ -71,7 +71,8 @@ const struct config_key config_batching_keys[] = {
     {"max_age_us", CONFIG_U32, IN_BATCHING(max_age_us), "200", 0, 10000000,
      "a batch closes when its oldest RoI waited this long, us (with eager: sooner)"},
     {"eager", CONFIG_BOOL, IN_BATCHING(eager), "1", 0, 1,
-     "close a batch as soon as a lane can begin it"},
+     "close a batch as soon as a lane can begin it; with half of the slots taken, at the pace at "
+     "which they come back"},
     {0},
 };
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batcher.h"
 #include "clock.h"
 #include "log.h"
 #include "shm_guard.h"
@@ -24,6 +25,7 @@ struct dispatch {
     uint32_t oldest, newest; /* RoIs not decided, by arrival */
     uint32_t soft_checked;   /* the oldest RoI not yet past the soft limit */
     uint64_t soft_ns, hard_ns;
+    uint64_t now_ns; /* of the RoI that is taken, or of the turn */
 };
 
 static struct roi *roi_at(const struct dispatch *d, uint32_t roi)
@@ -234,7 +236,7 @@ static void enqueue(struct dispatch *d, struct engine *e, uint32_t step, uint32_
     struct roi *r = roi_at(d, roi);
 
     s->queue[(s->first + s->n++) % e->capacity] =
-        (struct engine_entry){.roi = roi, .since_ns = clock_ns()};
+        (struct engine_entry){.roi = roi, .since_ns = d->now_ns};
     s->n_items += lane_items(d->pool, &s->input[0], roi);
     r->asked |= 1ull << step;
     r->pending++;
@@ -287,6 +289,7 @@ void dispatch_roi(struct dispatch *d, uint32_t roi)
 {
     struct roi *r = roi_at(d, roi);
 
+    d->now_ns = r->received_ns;
     r->engine = d->current;
     d->engine[d->current]->n_rois++;
     list_append(d, roi);
@@ -365,6 +368,9 @@ static bool take_finished(struct dispatch *d, struct engine *e, uint32_t step)
         struct lane_batch *b;
 
         while ((b = lane_finished(s->lane[k])) != NULL) {
+            batcher_back(s, b);
+            latency_add(&d->stats->stage[STATS_STAGE_begin], b->begun_ns - b->closed_ns);
+            latency_add(&d->stats->stage[STATS_STAGE_back], clock_ns() - b->ended_ns);
             for (uint32_t i = 0; i < b->n; i++)
                 take_result(d, e, step, b->roi[i], b);
             lane_release(s->lane[k]);
@@ -375,41 +381,6 @@ static bool take_finished(struct dispatch *d, struct engine *e, uint32_t step)
 }
 
 /* ---------------------------------------------------------------- batches out */
-
-static bool is_freer(const struct lane *a, const struct lane *b)
-{
-    uint32_t ahead_a = lane_ahead(a), ahead_b = lane_ahead(b);
-
-    return ahead_a != ahead_b ? ahead_a < ahead_b : lane_outstanding(a) < lane_outstanding(b);
-}
-
-/* The lane that would begin a batch first, of equals the one with the most free slots; NULL when
- * all slots are taken. */
-static struct lane *freest_lane(const struct engine_step *s)
-{
-    struct lane *best = NULL;
-
-    for (uint32_t k = 0; k < s->n_lanes; k++)
-        if (lane_has_room(s->lane[k]) && (!best || is_freer(s->lane[k], best)))
-            best = s->lane[k];
-    return best;
-}
-
-/* Why a batch may close for this lane now; NULL when it may not.  RoIs that no lane could begin
- * with at once wait here, where the first free lane takes them and the batch goes on growing, and
- * not behind another batch. */
-static stats_u64 *closes_by(const struct engine_step *s, const struct lane *lane, uint64_t now)
-{
-    uint64_t age = (uint64_t)s->batching.max_age_us * NS_PER_US;
-
-    if (s->n >= s->batching.max_rois)
-        return &s->stats->closed_full;
-    if (s->n_items >= s->input[0].max_items)
-        return &s->stats->closed_bytes;
-    if (s->batching.eager && !lane_ahead(lane))
-        return &s->stats->closed_eager;
-    return now >= s->queue[s->first].since_ns + age ? &s->stats->closed_age : NULL;
-}
 
 /* Moves waiting RoIs into a batch, oldest first, as far as the limits allow. */
 static void fill_batch(struct dispatch *d, struct engine *e, uint32_t step, struct lane_batch *b,
@@ -457,8 +428,8 @@ static bool close_batches(struct dispatch *d, struct engine *e, uint32_t step, u
     bool did = false;
 
     while (s->n) {
-        struct lane *lane = freest_lane(s);
-        stats_u64 *why = lane ? closes_by(s, lane, now) : NULL;
+        struct lane *lane = batcher_lane(s);
+        stats_u64 *why = lane ? batcher_closes(s, lane, now) : NULL;
         struct lane_batch *b;
 
         if (!why)
@@ -469,6 +440,7 @@ static bool close_batches(struct dispatch *d, struct engine *e, uint32_t step, u
             break;
         stats_add(why, 1);
         count_members(e, step, b->n);
+        batcher_out(s, b, now);
         lane_submit(lane);
         did = true;
     }
@@ -510,6 +482,7 @@ bool dispatch_turn(struct dispatch *d, uint64_t now_ns)
 {
     bool did = false;
 
+    d->now_ns = now_ns;
     for (uint32_t i = 0; i < ENGINES_MAX; i++) {
         struct engine *e = d->engine[i];
 
@@ -523,21 +496,11 @@ bool dispatch_turn(struct dispatch *d, uint64_t now_ns)
     return did;
 }
 
-static bool step_has_work(const struct engine_step *s)
-{
-    const struct lane *lane = s->n && s->batching.eager ? freest_lane(s) : NULL;
-
-    for (uint32_t k = 0; k < s->n_lanes; k++)
-        if (lane_finished(s->lane[k]))
-            return true;
-    return lane && !lane_ahead(lane);
-}
-
-bool dispatch_has_work(const struct dispatch *d)
+bool dispatch_has_work(const struct dispatch *d, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < ENGINES_MAX; i++)
         for (uint32_t s = 0; d->engine[i] && s < d->engine[i]->menu->n_steps; s++)
-            if (step_has_work(&d->engine[i]->step[s]))
+            if (batcher_has_work(&d->engine[i]->step[s], now_ns))
                 return true;
     return false;
 }
@@ -575,14 +538,8 @@ uint64_t dispatch_due_ns(const struct dispatch *d, uint64_t now_ns)
     for (uint32_t i = 0; i < ENGINES_MAX; i++) {
         struct engine *e = d->engine[i];
 
-        for (uint32_t s = 0; e && s < e->menu->n_steps; s++) {
-            struct engine_step *step = &e->step[s];
-            uint64_t age = (uint64_t)step->batching.max_age_us * NS_PER_US;
-
-            /* a full lane wakes the loop itself when it returns a batch */
-            if (step->n && freest_lane(step))
-                due = earlier(due, step->queue[step->first].since_ns + age);
-        }
+        for (uint32_t s = 0; e && s < e->menu->n_steps; s++)
+            due = earlier(due, batcher_due_ns(&e->step[s]));
     }
     return due > now_ns ? due : now_ns;
 }

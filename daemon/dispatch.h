@@ -37,7 +37,7 @@ void dispatch_force_all(struct dispatch *d, uint32_t status);
 bool dispatch_is_idle(const struct dispatch *d);
 /* Whether a turn would find something to do: a finished batch, or RoIs that a lane could begin with
  * at once. */
-bool dispatch_has_work(const struct dispatch *d);
+bool dispatch_has_work(const struct dispatch *d, uint64_t now_ns);
 /* Whether RoIs wait for a batch. */
 bool dispatch_has_waiting(const struct dispatch *d);
 #endif

@@ -96,6 +96,7 @@ static int open_lane(const struct engine_setup *setup, struct engine *e, uint32_
         return r;
     log_debug("engine", "lane opened", "lane=\"%s\" core=%s", name, core[0] ? core : "any");
     s->n_lanes++;
+    s->n_slots += d->slots;
     e->n_warm += ls.warm != NULL;
     return 0;
 }

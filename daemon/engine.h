@@ -34,6 +34,9 @@ struct engine_step {
     uint32_t first, n;          /* ring of waiting RoIs */
     struct engine_entry *queue; /* [capacity] */
     uint64_t n_items;           /* waiting items of the first input */
+    uint32_t n_slots, n_out;    /* of all lanes; those that are taken */
+    uint64_t closed_ns;         /* when the last batch closed */
+    uint64_t lane_ns;           /* what batches take in a lane, a mean of the last ones */
     struct warm warm;           /* while its lanes are opened */
 };
 

@@ -12,6 +12,7 @@
 #include "refusal.h"
 
 #define PROTOCOL 1u
+#define LOOK_NS  (20 * NS_PER_US) /* between two looks at an empty socket while memory is busy */
 
 int ingress_open(const struct config *config, struct pool *pool, struct clients *clients,
                  struct stats *stats, struct dispatch *next, struct ingress **ret_ingress)
@@ -351,8 +352,10 @@ static uint32_t take_messages(struct ingress *in, uint32_t most)
         zmq_msg_t body;
         int r = clients_receive(in->clients, &peer, &body);
 
-        if (r == 0)
+        if (r == 0) {
+            in->empty_ns = clock_ns();
             break;
+        }
         n++;
         if (r == 1) {
             ingress_message(in, &peer, zmq_msg_data(&body), zmq_msg_size(&body), &body);
@@ -377,5 +380,7 @@ uint32_t ingress_turn(struct ingress *in, uint32_t most)
 
     if (clients_shm(in->clients))
         n = ingress_shared(in);
+    if (n && clock_ns() < in->empty_ns + LOOK_NS)
+        return n; /* ZeroMQ asks the system each time that it has nothing */
     return n + take_messages(in, most);
 }

@@ -21,6 +21,7 @@ struct ingress {
     Trigd__V1__Busy__Reason reason;
     bool draining, pool_was_full;
     uint32_t shm_turn; /* which co-located client is first this turn */
+    uint64_t empty_ns; /* when the socket had no message */
     uint64_t ticked_ns;
 };
 

@@ -261,7 +261,7 @@ static void wait_for_device(const struct lane *l, struct running *run)
     if (run->looks > SPINS && clock_ns() >= run->looked_ns + l->s.spin_ns)
         nanosleep(&nap, NULL);
     else
-        clock_relax();
+        clock_relax_long(); /* the driver has one lock for those who look and those who enqueue */
 }
 
 /* Looks at the oldest slot; true when it was finished and handed back. */
@@ -289,7 +289,7 @@ static void wait_for_batch(struct lane *l)
     while (clock_ns() < until) {
         if (!ring_is_empty(&l->link->in) || atomic_load(&l->stop))
             return;
-        clock_relax();
+        clock_relax_long(); /* the core's other half may be the I/O thread's */
     }
     ring_wait(&l->link->in, IDLE_NS);
 }

@@ -27,6 +27,7 @@
 struct lane_batch { /* followed by max_rois numbers of RoIs */
     uint32_t n;
     int32_t error;               /* 0, or the negative errno that failed the whole batch */
+    uint64_t closed_ns;          /* of dispatch */
     uint64_t begun_ns, ended_ns; /* the time that it was in the lane, told when it comes back */
     uint32_t roi[];
 };

@@ -7,6 +7,8 @@
 #include "lane.h"
 #include "stage.h"
 
+#define LANE_ALIGN 128u /* what two threads write lies so far apart: processors fetch two lines */
+
 struct lane_part { /* of a slot: one member of the group */
     struct trg_batch batch;
     struct trg_output *outputs[TRG_OUTPUTS_MAX]; /* [max_rois] */
@@ -54,8 +56,11 @@ struct lane {
     struct lane_link *link;
     unsigned char *batches;
     size_t batch_bytes;
-    uint32_t first, taken; /* of dispatch: oldest batch out, batches out */
-    uint32_t submitted;    /* of dispatch: batches, ever */
+
+    /* of dispatch, which writes them all the time: the lane reads what is above as often */
+    _Alignas(LANE_ALIGN) uint32_t first; /* oldest batch out */
+    uint32_t taken;                      /* batches out */
+    uint32_t submitted;                  /* batches, ever */
 };
 
 struct lane_batch *lane_batch_at(struct lane *l, uint32_t number);

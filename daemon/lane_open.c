@@ -213,11 +213,12 @@ static int open_all(struct lane *l)
 
 int lane_open(const struct lane_setup *setup, struct lane **ret_lane)
 {
-    struct lane *l = calloc(1, sizeof *l);
+    struct lane *l = aligned_alloc(LANE_ALIGN, sizeof *l);
     int r;
 
     if (!l)
         return -ENOMEM;
+    memset(l, 0, sizeof *l);
     l->s = *setup;
     l->link_at = BUDDY_NONE;
     r = open_all(l);

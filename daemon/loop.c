@@ -54,8 +54,9 @@ struct loop {
     struct keeper *keeper;
     struct control *control;
     int wake_fd, signal_fd, timer_fd;
-    _Atomic uint32_t sleeping; /* enum lane_sleep: whether lanes must write wake_fd */
-    _Atomic int state;
+    /* enum lane_sleep: whether lanes must write wake_fd; nothing that changes may lie near */
+    _Alignas(128) _Atomic uint32_t sleeping;
+    _Alignas(128) _Atomic int state;
     _Atomic uint64_t turned_ns; /* last turn */
     uint64_t ticked_ns, stop_by_ns;
     uint64_t spin_ns, worked_ns; /* how long to look for work; when there was some */
@@ -374,11 +375,12 @@ static int open_control(struct loop *l, const char *config_path)
 
 int loop_open(const struct config *config, const char *config_path, struct loop **ret_loop)
 {
-    struct loop *l = calloc(1, sizeof *l);
+    struct loop *l = aligned_alloc(_Alignof(struct loop), sizeof *l);
     int r;
 
     if (!l)
         return -ENOMEM;
+    memset(l, 0, sizeof *l);
     l->config = config;
     l->wake_fd = l->signal_fd = l->timer_fd = -1;
     atomic_store(&l->turned_ns, clock_ns());
@@ -472,7 +474,8 @@ static void wait_for_work(struct loop *l)
         due = l->ticked_ns + TICK_NS;
     arm_timer(l, due);
     atomic_store(&l->sleeping, dispatch_has_waiting(l->dispatch) ? LANE_SLEEPS_ON : LANE_SLEEPS);
-    if (!dispatch_has_work(l->dispatch) && mailbox_is_empty(l->mailbox) && shm_peers_sleep(l->shm))
+    if (!dispatch_has_work(l->dispatch, now) && mailbox_is_empty(l->mailbox) &&
+        shm_peers_sleep(l->shm))
         zmq_poll(items, n_items, -1);
     atomic_store(&l->sleeping, LANE_AWAKE);
     shm_peers_awake(l->shm, items[4].revents != 0);

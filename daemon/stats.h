@@ -86,9 +86,11 @@
     X(credits, gauge, "RoIs that may be unanswered")
 
 /* Stages whose latency is kept. */
-#define STATS_STAGES(X)                               \
-    X(decode, "unpack and check one message")         \
-    X(queue, "RoI: waiting for its batch and a slot") \
+#define STATS_STAGES(X)                                                \
+    X(decode, "unpack and check one message")                          \
+    X(queue, "RoI: waiting for its batch and a slot")                  \
+    X(begin, "batch: from its closing until its lane begins")          \
+    X(back, "batch: from its end in the lane until dispatch takes it") \
     X(total, "RoI: from receipt to decision")
 
 typedef _Atomic uint64_t stats_u64;

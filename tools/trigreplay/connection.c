@@ -288,11 +288,13 @@ static void compare_truth(struct connection *c, const Trigd__V1__Decision *d, ui
 static void add_latency(struct tally *t, const Trigd__V1__Decision *d, const struct flight *f,
                         uint64_t now)
 {
-    uint64_t lane_ns = d->lane_us * NS_PER_US;
+    uint64_t all_ns = now > f->sent_ns ? now - f->sent_ns : 0;
+    uint64_t lane_ns = d->lane_us * NS_PER_US, daemon_ns = d->latency_us * NS_PER_US;
 
     latency_add(&t->latency, now > f->from_ns ? now - f->from_ns : 0);
+    latency_add(&t->way, all_ns > daemon_ns ? all_ns - daemon_ns : 0);
     if (lane_ns)
-        latency_add(&t->added, now > f->sent_ns + lane_ns ? now - f->sent_ns - lane_ns : 0);
+        latency_add(&t->added, all_ns > lane_ns ? all_ns - lane_ns : 0);
 }
 
 static void take_decision(struct connection *c, const Trigd__V1__Decision *d, uint64_t now)

@@ -28,8 +28,9 @@ struct tally { /* what came back, of one thread */
     uint64_t with_truth, within_1mm;
     uint64_t bytes_out;
     struct latency latency;
-    struct latency
-        added; /* from when an RoI was handed over, less its time in the daemon's lanes */
+    /* from when an RoI was handed over: less its time in the daemon's lanes, less all of its time
+     * in the daemon */
+    struct latency added, way;
     char first_error[256];
 };
 

@@ -62,6 +62,8 @@ void report_print(const struct replay_options *o, const struct replay_result *r,
         fprintf(out, "  outside of the daemon's lanes  p50 %.0f us, p99 %.0f us, p99.9 %.0f us\n",
                 quantile_us(&t->added, 0.5), quantile_us(&t->added, 0.99),
                 quantile_us(&t->added, 0.999));
+    fprintf(out, "  on the way there and back      p50 %.0f us, p99 %.0f us, p99.9 %.0f us\n",
+            quantile_us(&t->way, 0.5), quantile_us(&t->way, 0.99), quantile_us(&t->way, 0.999));
     for (uint32_t i = 0; i < r->n_chains; i++)
         fprintf(out, "chain       %-24s %llu (%.2f %%)\n", r->chains[i],
                 (unsigned long long)t->chain[i], percent(t->chain[i], t->decided));
@@ -153,6 +155,8 @@ int report_json(const struct replay_options *o, const struct replay_result *r)
     fprintf(out, ",\"added_p50_us\":%.1f,\"added_p99_us\":%.1f,\"added_p999_us\":%.1f",
             quantile_us(&t->added, 0.5), quantile_us(&t->added, 0.99),
             quantile_us(&t->added, 0.999));
+    fprintf(out, ",\"way_p50_us\":%.1f,\"way_p99_us\":%.1f,\"way_p999_us\":%.1f",
+            quantile_us(&t->way, 0.5), quantile_us(&t->way, 0.99), quantile_us(&t->way, 0.999));
     json_names(out, "chains", r->chains, t->chain, r->n_chains);
     json_names(out, "streams", r->streams, t->stream, r->n_streams);
     fputs("}\n", out);
