@@ -176,6 +176,8 @@ bool check_find(enum trg_kind kind, size_t n, const void *const *column, uint32_
     for (uint32_t c = 0; c < info->n_columns; c++) {
         struct check_fault f = {.kind = kind, .column = c};
 
+        if (!column[c])
+            continue;
         if (info->column[c].type == TRG_F32
                 ? !find_float(&info->column[c], column[c], n, &f)
                 : !is_layer(&info->column[c]) ||

@@ -26,7 +26,7 @@ int check_count(enum trg_kind kind, size_t n, uint32_t max_items, uint64_t token
                 struct wire_error *ret_error);
 
 /* The first value among `n` items that is not allowed: whether there is one.  The columns may be
- * unaligned. */
+ * unaligned; those that are NULL are not looked at. */
 bool check_find(enum trg_kind kind, size_t n, const void *const *column, uint32_t max_layer,
                 struct check_fault *ret_fault);
 /* Says what is wrong: -EBADMSG. */

@@ -16,12 +16,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "quantum.h"
 #include "trigd/event.h"
 
 #define SHM_MAGIC        "TRGSHM1" /* and a zero; another layout has another number */
 #define SHM_SCHEME       "shm://"
 #define SHM_ALIGN        64u        /* of every column */
 #define SHM_KINDS        3u         /* kinds that travel: spacepoints, hits, tracks */
+#define SHM_QUANTIZED    (1u << 31) /* in `kinds`: the spacepoints are 16-bit numbers */
 #define SHM_DOWN_BYTES   (1u << 20) /* of the ring of answers */
 #define SHM_ANSWER_MAX   (1u << 19) /* bytes of one answer */
 #define SHM_PACKET_MAX   65536u     /* bytes of one packet on the socket */
@@ -45,11 +47,11 @@ struct shm_head {
 };
 
 /* One RoI on its way up.  Column c of a collection of n items begins at the offset that
- * shm_column gives for it. */
+ * shm_column gives for it; quantized spacepoints begin with their struct quantum. */
 struct shm_roi {
     uint64_t token;
     struct trg_roi_info info;
-    uint32_t kinds; /* 1 << kind for each collection that is there, which may be empty */
+    uint32_t kinds; /* 1 << kind for each collection that is there, which may be empty; flags */
     uint32_t reserved;
     struct shm_collection {
         uint64_t at; /* in `data`; a multiple of SHM_ALIGN */
@@ -68,19 +70,30 @@ static inline uint64_t shm_align(uint64_t n)
 
 /* Where column `column` of n items begins, from the collection's `at`; with the number of columns:
  * the bytes of the collection. */
-static inline uint64_t shm_column(enum trg_kind kind, uint32_t n, uint32_t column)
+static inline uint64_t shm_column_in(enum trg_kind kind, bool is_quantized, uint32_t n,
+                                     uint32_t column)
 {
-    const struct trg_kind_info *info = trg_kind_info(kind);
-    uint64_t at = 0;
+    uint64_t at = is_quantized ? shm_align(sizeof(struct quantum)) : 0;
 
     for (uint32_t c = 0; c < column; c++)
-        at += shm_align((uint64_t)n * trg_type_size(info->column[c].type));
+        at += shm_align(n * (uint64_t)quantum_item_bytes(kind, is_quantized, c));
     return at;
+}
+
+static inline uint64_t shm_bytes_in(enum trg_kind kind, bool is_quantized, uint32_t n)
+{
+    return shm_column_in(kind, is_quantized, n, trg_kind_info(kind)->n_columns);
+}
+
+/* The same of a collection that is not quantized. */
+static inline uint64_t shm_column(enum trg_kind kind, uint32_t n, uint32_t column)
+{
+    return shm_column_in(kind, false, n, column);
 }
 
 static inline uint64_t shm_collection_bytes(enum trg_kind kind, uint32_t n)
 {
-    return shm_column(kind, n, trg_kind_info(kind)->n_columns);
+    return shm_bytes_in(kind, false, n);
 }
 
 /* Bytes that an answer takes in the ring, with its length. */

@@ -3,13 +3,19 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "check.h"
+
+static bool is_quantized(const struct shm_roi *entry, enum trg_kind kind)
+{
+    return kind == TRG_SPACEPOINTS && entry->kinds & SHM_QUANTIZED;
+}
 
 static int check_place(const struct shm_roi *entry, enum trg_kind kind,
                        const struct shm_collection *c, uint64_t data_bytes, struct wire_error *e)
 {
-    uint64_t bytes = shm_collection_bytes(kind, c->n);
+    uint64_t bytes = shm_bytes_in(kind, is_quantized(entry, kind), c->n);
 
     if (c->at % SHM_ALIGN == 0 && bytes <= data_bytes && c->at <= data_bytes - bytes)
         return 0;
@@ -32,17 +38,27 @@ static int check_collection(const struct shm_roi *entry, enum trg_kind kind,
         check_place(entry, kind, c, data_bytes, e) < 0)
         return -EBADMSG;
     for (uint32_t i = 0; i < trg_kind_info(kind)->n_columns; i++)
-        ret->column[i] = data + c->at + shm_column(kind, c->n, i);
+        ret->column[i] = data + c->at + shm_column_in(kind, is_quantized(entry, kind), c->n, i);
     ret->n = c->n;
     ret->is_there = true;
     return 0;
+}
+
+/* Copies offsets and steps out of the region, once, and checks the copy. */
+static int take_quantum(const struct shm_roi *entry, const struct shm_region *region,
+                        struct wire_roi *w, struct wire_error *e)
+{
+    w->is_quantized = true;
+    memcpy(&w->quantum, shm_region_data(region) + entry->in[0].at, sizeof w->quantum);
+    return check_quantized(&w->quantum, 0, NULL, 0, entry->token, e); /* the lane sees the layers */
 }
 
 int shm_entry_check(const struct shm_roi *entry, const struct shm_region *region,
                     const struct wire_limits *limits, struct wire_roi *ret_roi,
                     struct wire_error *ret_error)
 {
-    const uint32_t known = ((1u << SHM_KINDS) - 1) << TRG_SPACEPOINTS;
+    const uint32_t known = (((1u << SHM_KINDS) - 1) << TRG_SPACEPOINTS) |
+                           (entry->kinds >> TRG_SPACEPOINTS & 1 ? SHM_QUANTIZED : 0);
     struct wire_roi w = {.token = entry->token, .info = entry->info};
 
     if (entry->kinds & ~known)
@@ -55,6 +71,8 @@ int shm_entry_check(const struct shm_roi *entry, const struct shm_region *region
         if (entry->kinds >> k & 1 && check_collection(entry, (enum trg_kind)k, region, limits,
                                                       &w.collection[k], ret_error) < 0)
             return -EBADMSG;
+    if (is_quantized(entry, TRG_SPACEPOINTS) && take_quantum(entry, region, &w, ret_error) < 0)
+        return -EBADMSG;
     *ret_roi = w;
     return 0;
 }
@@ -64,6 +82,9 @@ uint64_t shm_entry_bytes(const struct wire_roi *roi)
     uint64_t bytes = 0;
 
     for (uint32_t k = TRG_SPACEPOINTS; k < TRG_SPACEPOINTS + SHM_KINDS; k++)
-        bytes += roi->collection[k].n * trg_item_size((enum trg_kind)k);
+        for (uint32_t c = 0; c < trg_kind_info((enum trg_kind)k)->n_columns; c++)
+            bytes +=
+                roi->collection[k].n *
+                quantum_item_bytes((enum trg_kind)k, k == TRG_SPACEPOINTS && roi->is_quantized, c);
     return bytes + sizeof(struct shm_roi);
 }

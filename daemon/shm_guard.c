@@ -8,7 +8,9 @@ bool shm_guard_rest(const struct pool *pool, const struct roi *r, struct check_f
         const struct roi_collection *c = &r->in[kind];
         const void *column[TRG_COLUMNS_MAX] = {NULL};
 
-        for (uint32_t i = 0; i < trg_kind_info(kind)->n_columns; i++)
+        /* of numbers none gives a value that is not allowed */
+        for (uint32_t i = c->is_quantized ? QUANTUM_COLUMNS : 0; i < trg_kind_info(kind)->n_columns;
+             i++)
             column[i] = pool_column(pool, kind, c, i);
         if (check_find(kind, c->n, column, pool->max_layer, ret_fault))
             return true;

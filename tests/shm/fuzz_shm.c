@@ -56,20 +56,23 @@ static void check_column(const struct trg_column_info *info, const unsigned char
 }
 
 /* Gathers a collection as a lane does it. */
-static void gather(enum trg_kind kind, const struct wire_collection *c, const unsigned char *data)
+static void gather(enum trg_kind kind, const struct wire_roi *w, const unsigned char *data)
 {
+    const struct wire_collection *c = &w->collection[kind];
+    const bool is_quantized = kind == TRG_SPACEPOINTS && w->is_quantized;
     static _Alignas(64) unsigned char staged[2 * DATA];
     const struct trg_kind_info *info = trg_kind_info(kind);
     const struct trg_roi_info roi = {.l1id = 1};
     struct stage_guard guard = {.max_layer = limits.max_layer};
-    struct stage_source source = {.n = c->n, .guard = &guard};
+    struct stage_source source = {
+        .n = c->n, .guard = &guard, .quantum = is_quantized ? &w->quantum : NULL};
     struct trg_span span;
 
     WANT(stage_bytes(kind, 1, c->n) <= sizeof staged);
     for (uint32_t i = 0; i < info->n_columns; i++) {
         const unsigned char *at = c->column[i];
 
-        WANT(at >= data && at + c->n * trg_type_size(info->column[i].type) <= data + DATA);
+        WANT(at >= data && at + c->n * quantum_item_bytes(kind, is_quantized, i) <= data + DATA);
         source.column[i] = at;
     }
     stage_fill(kind, 1, &roi, &source, staged, &span);
@@ -102,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     for (uint32_t k = TRG_SPACEPOINTS; k < TRG_SPACEPOINTS + SHM_KINDS; k++) {
         WANT(w.collection[k].n <= limits.max_items);
         if (w.collection[k].is_there)
-            gather((enum trg_kind)k, &w.collection[k], shm_region_data(region));
+            gather((enum trg_kind)k, &w, shm_region_data(region));
     }
     return 0;
 }

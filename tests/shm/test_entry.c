@@ -125,7 +125,10 @@ static void bad_entries(void **state)
 
     f->entry.kinds |= 1u << TRG_VERTICES;
     refused(f, TRIGD__V1__ERROR__CODE__MALFORMED,
-            "RoI 7: its kinds are 0x22; bits of 0xe are allowed");
+            "RoI 7: its kinds are 0x22; bits of 0x8000000e are allowed");
+    f->entry.kinds = 1u << TRG_HITS | SHM_QUANTIZED;
+    refused(f, TRIGD__V1__ERROR__CODE__MALFORMED,
+            "RoI 7: its kinds are 0x80000004; bits of 0xe are allowed");
     f->entry.in[0].at = PLACE + 8;
     refused(f, TRIGD__V1__ERROR__CODE__LENGTHS,
             "RoI 7: its 5 spacepoints begin at 264 of the shared data; multiples of 64 up to "
@@ -163,6 +166,8 @@ static void random_entries(void **state)
         struct wire_error error;
 
         e.kinds = 1u << (1 + (uint32_t)rand_r(&seed) % SHM_KINDS);
+        if (e.kinds == 1u << TRG_SPACEPOINTS && rand_r(&seed) % 2)
+            e.kinds |= SHM_QUANTIZED;
         for (uint32_t k = 0; k < SHM_KINDS; k++) {
             e.in[k].n = (uint32_t)rand_r(&seed) >> (unsigned)rand_r(&seed) % 32;
             e.in[k].at = ((uint64_t)rand_r(&seed) << 33 | (uint64_t)rand_r(&seed) << 6) >>
@@ -181,11 +186,99 @@ static void random_entries(void **state)
                 const unsigned char *at = c->column[col];
 
                 assert_true(at >= data);
-                assert_true(at + c->n * trg_type_size(info->column[col].type) <= data + DATA);
+                assert_true(at + c->n * quantum_item_bytes((enum trg_kind)k,
+                                                           k == TRG_SPACEPOINTS && w.is_quantized,
+                                                           col) <=
+                            data + DATA);
             }
         }
     }
     assert_true(passed > 100);
+}
+
+/* ---------------------------------------------------------------- numbers */
+
+static unsigned char *numbers(struct fixture *f, uint32_t c)
+{
+    return shm_region_data(f->region) + PLACE + shm_column_in(TRG_SPACEPOINTS, true, N, c);
+}
+
+static void write_numbers(struct fixture *f, const struct quantum *q)
+{
+    write_good(f);
+    f->entry.kinds |= SHM_QUANTIZED;
+    memcpy(shm_region_data(f->region) + PLACE, q, sizeof *q);
+    for (uint32_t i = 0; i < N; i++) {
+        for (uint32_t c = 0; c < QUANTUM_COLUMNS; c++) {
+            numbers(f, c)[2 * i] = (unsigned char)i;
+            numbers(f, c)[2 * i + 1] = (unsigned char)(10 * c);
+        }
+        numbers(f, QUANTUM_COLUMNS)[i] = (unsigned char)i;
+    }
+}
+
+static const struct quantum good_quantum = {.offset = {-1, 30, -250},
+                                            .step = {1e-5f, 0.01f, 0.005f}};
+
+/* Columns and values are where a lane looks for them, whatever the client does to the offsets and
+ * steps after they were checked. */
+static void good_numbers(void **state)
+{
+    struct fixture *f = *state;
+    struct stage_guard guard = {.max_layer = limits.max_layer};
+    struct stage_source source = {.n = N, .guard = &guard};
+    struct trg_roi_info info = {.l1id = 1};
+    struct trg_span span;
+    unsigned char *bytes;
+    struct wire_roi w;
+    struct wire_error e;
+
+    write_numbers(f, &good_quantum);
+    assert_int_equal(shm_entry_check(&f->entry, f->region, &limits, &w, &e), 0);
+    memset(shm_region_data(f->region) + PLACE, 0xff, sizeof(struct quantum));
+    assert_true(w.is_quantized);
+    assert_memory_equal(&w.quantum, &good_quantum, sizeof w.quantum);
+    assert_int_equal(shm_entry_bytes(&w), N * 7 + sizeof(struct shm_roi));
+    source.quantum = &w.quantum;
+    memcpy(source.column, w.collection[TRG_SPACEPOINTS].column, sizeof source.column);
+    bytes = aligned_alloc(64, stage_bytes(TRG_SPACEPOINTS, 1, N));
+    assert_non_null(bytes);
+    stage_fill(TRG_SPACEPOINTS, 1, &info, &source, bytes, &span);
+    for (uint32_t c = 0; c < QUANTUM_COLUMNS; c++)
+        for (uint32_t i = 0; i < N; i++) {
+            float v = quantum_value(&good_quantum, c, (uint16_t)(i + 256 * 10 * c));
+
+            assert_memory_equal(bytes + span.column[c] + i * sizeof v, &v, sizeof v);
+        }
+    assert_int_equal(guard.fault.code, TRIGD__V1__ERROR__CODE__NONE);
+    numbers(f, QUANTUM_COLUMNS)[2] = 32;
+    stage_fill(TRG_SPACEPOINTS, 1, &info, &source, bytes, &span);
+    assert_int_equal(guard.fault.code, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE);
+    assert_int_equal(guard.fault.layer, 32);
+    free(bytes);
+}
+
+static void bad_numbers(void **state)
+{
+    struct fixture *f = *state;
+    struct quantum q = good_quantum;
+
+    q.step[1] = NAN;
+    write_numbers(f, &q);
+    refused(f, TRIGD__V1__ERROR__CODE__NOT_FINITE,
+            "RoI 7: the step of column rho of its quantized spacepoints is not finite; only finite "
+            "numbers are allowed");
+    q = good_quantum;
+    q.offset[0] = 3;
+    write_numbers(f, &q);
+    refused(f, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
+            "RoI 7: column phi of its quantized spacepoints reaches from 3 to 3.65535; -3.1416 to "
+            "3.1416 rad is allowed");
+    write_numbers(f, &good_quantum);
+    f->entry.in[0].at = DATA - shm_bytes_in(TRG_SPACEPOINTS, true, N) + SHM_ALIGN;
+    refused(f, TRIGD__V1__ERROR__CODE__LENGTHS,
+            "RoI 7: its 5 spacepoints begin at 1048320 of the shared data; multiples of 64 up to "
+            "1048256 are allowed");
 }
 
 /* ---------------------------------------------------------------- the lane's look */
@@ -313,6 +406,15 @@ static void the_rest(void **state)
     assert_int_equal(fault.layer, 99);
     r.unseen = 0;
     assert_false(shm_guard_rest(f->pool, &r, &fault));
+    write_numbers(f, &good_quantum);
+    r.unseen = 1u << TRG_SPACEPOINTS;
+    r.in[TRG_SPACEPOINTS].is_quantized = true;
+    r.in[TRG_SPACEPOINTS].at = (uint64_t)(numbers(f, 0) - f->pool->base);
+    memset(numbers(f, 0), 0xff, (size_t)2 * N); /* as floats they would be no numbers */
+    assert_false(shm_guard_rest(f->pool, &r, &fault));
+    numbers(f, QUANTUM_COLUMNS)[4] = 77;
+    assert_true(shm_guard_rest(f->pool, &r, &fault));
+    assert_int_equal(fault.layer, 77);
 }
 
 int main(void)
@@ -322,6 +424,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_end_of_the_data, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bad_entries, set_up, tear_down),
         cmocka_unit_test_setup_teardown(random_entries, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(good_numbers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bad_numbers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gathers_good_values, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bad_values, set_up, tear_down),
         cmocka_unit_test(any_place),

@@ -32,7 +32,7 @@ static const char usage[] =
     "                      2000, or all of the file)\n"
     "  --layout L          spacepoints as floats (what simulated ones are) or quantized, 16-bit\n"
     "                      numbers over the range of the RoI's own (default: as made, or as the\n"
-    "                      file has them; shm: floats alone)\n"
+    "                      file has them)\n"
     "  --connections K     clients, 1 to 1000 (default 1), spread over --threads T (default 1)\n"
     "  --batch B           RoIs in one message, 1 to 256 (default 1)\n"
     "  --credits C         credits to ask for (default: what the daemon gives)\n"
@@ -249,14 +249,6 @@ static void complete(struct arguments *a)
     struct pace pace;
 
     complete_endpoint(a);
-    if (a->o.layout == LAYOUT_QUANTIZED && a->o.endpoint &&
-        !strncmp(a->o.endpoint, SHM_SCHEME, strlen(SHM_SCHEME))) {
-        fprintf(stderr,
-                "trigreplay: --layout quantized with --connect %s: shared memory holds "
-                "floats alone\n",
-                a->o.endpoint);
-        exit(EXIT_USAGE);
-    }
     if (pace_parse(a->o.pace, &pace) < 0) {
         fprintf(stderr,
                 "trigreplay: --pace \"%s\": max, rate:HZ, poisson:HZ or bunches:HZ is wanted\n",

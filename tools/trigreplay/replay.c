@@ -169,7 +169,7 @@ static void run_worker(struct worker *w, zmq_pollitem_t *items)
         if (has_sent || any)
             w->worked_ns = now;
         else if (now < w->worked_ns + w->o->spin_us * NS_PER_US)
-            clock_relax();
+            clock_relax_long(); /* the core's other half may be the daemon's */
         else
             wait_for_more(w, items, more && has_room(w), due_ns);
     }
@@ -234,6 +234,7 @@ static void add_tally(struct tally *sum, const struct tally *t)
     sum->bytes_out += t->bytes_out;
     add_latency(&sum->latency, &t->latency);
     add_latency(&sum->added, &t->added);
+    add_latency(&sum->way, &t->way);
     if (!sum->first_error[0])
         memcpy(sum->first_error, t->first_error, sizeof sum->first_error);
 }
@@ -243,12 +244,11 @@ struct input { /* what is replayed */
     struct shared *shared; /* the same as columns, where memory is shared */
 };
 
-static int open_source(const struct replay_options *o, enum layout layout,
-                       struct source *ret_source)
+static int open_source(const struct replay_options *o, struct source *ret_source)
 {
     uint64_t n = o->rois && o->rois < o->distinct ? o->rois : o->distinct;
-    int r = o->file ? source_read(o->file, (uint32_t)n, layout, ret_source)
-                    : source_generate(o->preset, o->seed, (uint32_t)n, layout, ret_source);
+    int r = o->file ? source_read(o->file, (uint32_t)n, o->layout, ret_source)
+                    : source_generate(o->preset, o->seed, (uint32_t)n, o->layout, ret_source);
 
     if (r < 0 && o->file)
         fprintf(stderr, "trigreplay: cannot read RoIs from %s: %s\n", o->file, strerror(-r));
@@ -261,7 +261,7 @@ static int open_source(const struct replay_options *o, enum layout layout,
 static int open_input(const struct replay_options *o, struct input *in)
 {
     bool is_shared = strncmp(o->endpoint, SHM_SCHEME, strlen(SHM_SCHEME)) == 0;
-    int r = open_source(o, is_shared ? LAYOUT_FLOATS : o->layout, &in->source);
+    int r = open_source(o, &in->source);
 
     if (r < 0 || !is_shared)
         return r;

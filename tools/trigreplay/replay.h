@@ -20,7 +20,7 @@ struct replay_options {
     uint32_t timeout_ms; /* for the daemon to answer at the start, and for the last decisions */
     int z_step, z_value; /* place of z among a decision's results; z_value -1: not compared */
     bool quiet;
-    enum layout layout; /* of the RoIs' spacepoints; shared memory has floats alone */
+    enum layout layout; /* of the RoIs' spacepoints */
 };
 
 struct replay_result {

@@ -11,6 +11,7 @@ struct columns { /* of one RoI; they lie in its unpacked message */
     Trigd__V1__Roi *message;
     struct shm_roi entry; /* places are from the RoI's own start */
     const void *column[SHM_KINDS][TRG_COLUMNS_MAX];
+    struct quantum quantum; /* of its spacepoints, with SHM_QUANTIZED */
     uint64_t bytes;
 };
 
@@ -40,6 +41,18 @@ static void give_spacepoints(const Trigd__V1__Spacepoints *s, struct given *g)
     give(g, 3, s->layer.len, s->layer.data);
 }
 
+static void give_quantized(const Trigd__V1__QuantizedSpacepoints *s, struct given *g,
+                           struct quantum *ret_quantum)
+{
+    const ProtobufCBinaryData *const numbers[QUANTUM_COLUMNS] = {&s->phi, &s->rho, &s->z};
+
+    for (uint32_t c = 0; c < QUANTUM_COLUMNS; c++) /* half a number makes the lengths unequal */
+        give(g, c, numbers[c]->len / 2 + numbers[c]->len % 2, numbers[c]->data);
+    give(g, QUANTUM_COLUMNS, s->layer.len, s->layer.data);
+    *ret_quantum = (struct quantum){.offset = {s->phi0_rad, s->rho0_mm, s->z0_mm},
+                                    .step = {s->phi_step_rad, s->rho_step_mm, s->z_step_mm}};
+}
+
 static void give_hits(const Trigd__V1__Hits *h, struct given *g)
 {
     give(g, 0, h->n_x_mm, h->x_mm);
@@ -64,6 +77,11 @@ static void give_tracks(const Trigd__V1__Tracks *t, struct given *g)
     give(g, 10, t->n_n_hits, t->n_hits);
 }
 
+static bool is_quantized(const struct columns *r, enum trg_kind kind)
+{
+    return kind == TRG_SPACEPOINTS && r->entry.kinds & SHM_QUANTIZED;
+}
+
 /* Lays one collection out behind those before it. */
 static int add_collection(struct columns *r, enum trg_kind kind, const struct given *g)
 {
@@ -77,7 +95,7 @@ static int add_collection(struct columns *r, enum trg_kind kind, const struct gi
     r->entry.kinds |= 1u << kind;
     c->at = r->bytes;
     c->n = (uint32_t)g->n[0];
-    r->bytes += shm_collection_bytes(kind, c->n);
+    r->bytes += shm_bytes_in(kind, is_quantized(r, kind), c->n);
     return 0;
 }
 
@@ -89,6 +107,11 @@ static int add_all(struct columns *r)
 
     if (m->spacepoints) {
         give_spacepoints(m->spacepoints, &g);
+        error = add_collection(r, TRG_SPACEPOINTS, &g);
+    }
+    if (error == 0 && m->quantized_spacepoints) {
+        r->entry.kinds |= SHM_QUANTIZED;
+        give_quantized(m->quantized_spacepoints, &g, &r->quantum);
         error = add_collection(r, TRG_SPACEPOINTS, &g);
     }
     if (error == 0 && m->hits) {
@@ -173,9 +196,12 @@ void shared_write(const struct shared *s, uint32_t which, uint64_t at, void *dst
 
         if (!(r->entry.kinds >> kind & 1))
             continue;
+        if (is_quantized(r, kind))
+            memcpy((unsigned char *)dst + c->at, &r->quantum, sizeof r->quantum);
         for (uint32_t i = 0; c->n && i < info->n_columns; i++)
-            memcpy((unsigned char *)dst + c->at + shm_column(kind, c->n, i), r->column[k][i],
-                   c->n * trg_type_size(info->column[i].type));
+            memcpy((unsigned char *)dst + c->at +
+                       shm_column_in(kind, is_quantized(r, kind), c->n, i),
+                   r->column[k][i], c->n * quantum_item_bytes(kind, is_quantized(r, kind), i));
         ret_roi->in[k].at = at + c->at;
     }
 }

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Spacepoints as 16-bit numbers in shared memory: the decision that the same numbers get over
+ * ZeroMQ, and the debug stream keeps them as they came. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fault.h"
+#include "roifile.h"
+#include "seed.h"
+#include "shared.h"
+#include "sharer.h"
+
+#define ROIS   12u
+#define VALUES 16u
+
+static const char config[] = "devices: [{backend: cpu, index: 0, lanes: 1, slots: 2}]\n"
+                             "batching: {max_rois: 8}\n"
+                             "clients: {shm_mbytes: 8}\n"
+                             "debug_stream: {folder: debug}\n";
+static const char menu[] = "name: quantized\n"
+                           "streams: [physics]\n"
+                           "steps:\n"
+                           "  - {name: z, plugin: zfinder, params: {preset: pure}}\n"
+                           "chains:\n"
+                           "  - {name: c, id: 1, steps: [{step: z}], streams: [physics]}\n";
+static const char menu_fault[] = "name: quantized\n"
+                                 "streams: [physics]\n"
+                                 "steps:\n"
+                                 "  - {name: f, plugin: fault}\n"
+                                 "chains:\n"
+                                 "  - {name: c, id: 1, steps: [{step: f}], streams: [physics]}\n";
+
+static uint64_t seed;
+
+struct rois {
+    struct source source;
+    struct shared *shared;
+};
+
+static void make(struct rois *r)
+{
+    assert_int_equal(source_generate("lowlum", seed, ROIS, LAYOUT_QUANTIZED, &r->source), 0);
+    assert_int_equal(shared_new(&r->source, &r->shared), 0);
+}
+
+static void drop(struct rois *r)
+{
+    shared_free(r->shared);
+    source_free(&r->source);
+}
+
+static void send_shared(struct sharer *c, const struct rois *r, uint32_t which, uint32_t roi_id)
+{
+    struct shm_roi entry;
+    void *address;
+    uint64_t at;
+
+    assert_int_equal(shmclient_take(c->client, shared_bytes(r->shared, which), &at, &address), 0);
+    shared_write(r->shared, which, at, address, &entry);
+    assert_true(entry.kinds & SHM_QUANTIZED);
+    entry.token = which;
+    entry.info.l1id = which;
+    entry.info.roi_id = roi_id;
+    sharer_put(c, &entry);
+}
+
+static void send_message(struct link *l, const struct rois *r, uint32_t which)
+{
+    const uint64_t token = which;
+    size_t n = source_pack(&r->source, &which, &token, &which, 1, NULL);
+    unsigned char *bytes = malloc(n);
+
+    assert_non_null(bytes);
+    source_pack(&r->source, &which, &token, &which, 1, bytes);
+    link_send_bytes(l, bytes, n);
+    free(bytes);
+}
+
+static uint32_t keep(const Trigd__V1__DecisionBatch *b, float (*ret)[VALUES])
+{
+    for (size_t i = 0; i < b->n_decisions; i++) {
+        const Trigd__V1__Decision *d = b->decisions[i];
+
+        assert_true(d->token < ROIS);
+        assert_int_equal(d->status, TRIGD__V1__STATUS__OK);
+        assert_in_range(d->results[0]->n_values, 1, VALUES);
+        memcpy(ret[d->token], d->results[0]->values,
+               d->results[0]->n_values * sizeof *d->results[0]->values);
+    }
+    return (uint32_t)b->n_decisions;
+}
+
+static void the_same_decision(void **state)
+{
+    static float here[ROIS][VALUES], there[ROIS][VALUES];
+    struct server s;
+    struct sharer c;
+    struct link l;
+    struct rois r;
+
+    (void)state;
+    make(&r);
+    sharer_server(&s, config, menu);
+    sharer_open(&c, &s);
+    link_open(&l, &s);
+    sharer_hello(&c, "shm", 0);
+    link_hello(&l, "zmq", 0);
+    for (uint32_t i = 0; i < ROIS; i++) {
+        send_shared(&c, &r, i, 0);
+        send_message(&l, &r, i);
+    }
+    for (uint32_t got = 0; got < ROIS;)
+        got += keep(sharer_expect(&c, TRIGD__V1__FROM_DAEMON__BODY_DECISIONS)->decisions, here);
+    for (uint32_t got = 0; got < ROIS;)
+        got += keep(link_expect(&l, TRIGD__V1__FROM_DAEMON__BODY_DECISIONS)->decisions, there);
+    assert_memory_equal(here, there, sizeof here);
+    sharer_close(&c);
+    link_close(&l);
+    server_wait_counter(&s, "in_flight", 0);
+    server_check_ledger(&s);
+    server_stop(&s);
+    drop(&r);
+}
+
+/* Whether a record of the debug stream holds the numbers of a packed RoI. */
+static void same_numbers(const void *record, size_t n, const struct source_roi *roi)
+{
+    Trigd__V1__RoiBatch *kept = trigd__v1__roi_batch__unpack(NULL, n, record);
+    Trigd__V1__Roi *want = trigd__v1__roi__unpack(NULL, roi->n, roi->bytes);
+    const Trigd__V1__QuantizedSpacepoints *a, *b;
+
+    assert_non_null(want);
+    assert_non_null(kept);
+    a = want->quantized_spacepoints;
+    b = kept->rois[0]->quantized_spacepoints;
+    assert_non_null(b);
+    assert_int_equal(a->phi.len, b->phi.len);
+    assert_memory_equal(a->phi.data, b->phi.data, a->phi.len);
+    assert_memory_equal(a->rho.data, b->rho.data, a->rho.len);
+    assert_memory_equal(a->z.data, b->z.data, a->z.len);
+    assert_memory_equal(a->layer.data, b->layer.data, a->layer.len);
+    assert_float_equal(a->z0_mm, b->z0_mm, 0);
+    assert_float_equal(a->z_step_mm, b->z_step_mm, 0);
+    trigd__v1__roi__free_unpacked(want, NULL);
+    trigd__v1__roi_batch__free_unpacked(kept, NULL);
+}
+
+static void the_debug_stream_keeps_numbers(void **state)
+{
+    struct roifile_reader *file;
+    struct server s;
+    struct sharer c;
+    struct rois r;
+    const void *bytes;
+    char path[512];
+    size_t n;
+
+    (void)state;
+    make(&r);
+    sharer_server(&s, config, menu_fault);
+    sharer_open(&c, &s);
+    sharer_hello(&c, "shm", 0);
+    send_shared(&c, &r, 3, FAULT_ROI);
+    sharer_collect(&c, 3, 1, NULL);
+    sharer_close(&c);
+    server_debug_file(&s, path, sizeof path);
+    assert_int_equal(roifile_open(path, &file), 0);
+    assert_int_equal(roifile_next(file, &bytes, &n), 1);
+    same_numbers(bytes, n, &r.source.roi[3]);
+    roifile_close(file);
+    server_stop(&s);
+    drop(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_decision),
+        cmocka_unit_test(the_debug_stream_keeps_numbers),
+    };
+
+    seed = fresh_seed();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
