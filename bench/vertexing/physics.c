@@ -3,10 +3,12 @@
  * vertices, efficiency for b decays, what each cut leaves of the graph.
  *
  *     TRIGD_BUILD=build/release build/release/bench/vertexing_physics
- *         [--preset NAME | --file FILE] [--finder PLUGIN] [--events N] [--seed S] [--config PRESET]
- *         [--label TEXT] [--json FILE] [--curve FILE] [KEY=VALUE ...]
+ *         [--preset NAME | --file FILE ...] [--finder PLUGIN] [--events N] [--seed S]
+ *         [--config PRESET] [--label TEXT] [--json FILE] [--curve FILE] [KEY=VALUE ...]
  *
- * KEY=VALUE are parameters of the plugin, PLUGIN.KEY=VALUE of the finder. */
+ * `--file` may be given several times: the events of all, as of collisions with b quarks and
+ * without. KEY=VALUE are parameters of the plugin, PLUGIN.KEY=VALUE of the finder. */
+#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,17 +22,19 @@
 #include "source.h"
 
 #define SETTINGS_MAX 64
+#define FILES_MAX    8
 
 struct options {
-    const char *preset, *file, *finder, *config, *label, *json, *curve;
-    uint32_t n;
+    const char *preset, *finder, *config, *label, *json, *curve;
+    const char *file[FILES_MAX];
+    uint32_t n, n_files;
     uint64_t seed;
     const char *set[2 * SETTINGS_MAX + 1], *finder_set[2 * SETTINGS_MAX + 1];
 };
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: vertexing_physics [--preset NAME | --file FILE] [--finder PLUGIN] "
+    fprintf(stderr, "usage: vertexing_physics [--preset NAME | --file FILE ...] [--finder PLUGIN] "
                     "[--events N] [--seed S]\n       [--config PRESET] [--label TEXT] "
                     "[--json FILE] [--curve FILE] [KEY=VALUE ...]\n");
     return 2;
@@ -61,9 +65,8 @@ static bool parse(int argc, char **argv, struct options *o)
         const struct {
             const char *name;
             const char **value;
-        } text[] = {{"--preset", &o->preset}, {"--file", &o->file},   {"--finder", &o->finder},
-                    {"--config", &o->config}, {"--label", &o->label}, {"--json", &o->json},
-                    {"--curve", &o->curve}};
+        } text[] = {{"--preset", &o->preset}, {"--finder", &o->finder}, {"--config", &o->config},
+                    {"--label", &o->label},   {"--json", &o->json},     {"--curve", &o->curve}};
         bool taken = false;
 
         for (size_t k = 0; k < sizeof text / sizeof *text && i + 1 < argc && !taken; k++)
@@ -77,10 +80,34 @@ static bool parse(int argc, char **argv, struct options *o)
             o->n = (uint32_t)strtoul(argv[++i], NULL, 10);
         else if (!strcmp(argv[i], "--seed") && i + 1 < argc)
             o->seed = strtoull(argv[++i], NULL, 0);
+        else if (!strcmp(argv[i], "--file") && i + 1 < argc && o->n_files < FILES_MAX)
+            o->file[o->n_files++] = argv[++i];
         else if (argv[i][0] == '-' || !add_setting(o, argv[i], &n, &n_finder))
             return false;
     }
     return o->n > 0;
+}
+
+/* Appends the events of a file. */
+static int add_file(const char *path, struct finder *f, struct event **events, uint32_t *n)
+{
+    struct event *more = NULL, *all;
+    uint32_t n_more = 0;
+    int r = source_read(path, f, &more, &n_more);
+
+    if (r < 0)
+        return r;
+    all = realloc(*events, ((size_t)*n + n_more + 1) * sizeof *all);
+    if (!all) {
+        source_free(more, n_more);
+        return -ENOMEM;
+    }
+    if (n_more)
+        memcpy(all + *n, more, n_more * sizeof *all);
+    free(more);
+    *events = all;
+    *n += n_more;
+    return 0;
 }
 
 static int load(const struct options *o, const struct algo_host *h, struct event **ret_events,
@@ -92,9 +119,9 @@ static int load(const struct options *o, const struct algo_host *h, struct event
 
     if (r == 0 && o->finder)
         r = finder_open(h, o->finder, cpu, o->finder_set, &f);
-    if (r == 0 && o->file)
-        r = source_read(o->file, f, ret_events, ret_n);
-    if (r == 0 && !o->file) {
+    for (uint32_t i = 0; r == 0 && i < o->n_files; i++)
+        r = add_file(o->file[i], f, ret_events, ret_n);
+    if (r == 0 && !o->n_files) {
         struct event *e = calloc(o->n, sizeof *e);
 
         r = e ? source_generate(o->preset, o->seed, 0, o->n, f, e) : -1;
@@ -185,9 +212,9 @@ static int run(const struct options *o, const struct algo_host *h, const struct 
     }
     if (r == 0) {
         printf("%s: %u events, %.1f tracks, %.2f us an event on one core\n",
-               o->label  ? o->label
-               : o->file ? o->file
-                         : o->preset,
+               o->label     ? o->label
+               : o->n_files ? o->file[0]
+                            : o->preset,
                n, tracks / n, best);
         tell_primaries(&s);
         tell_resolution(&s);
