@@ -43,13 +43,22 @@ static double by_displaced(const struct vx_answer *a)
     return (double)a->result.value[3];
 }
 
+/* Two chains in turn: events with a candidate by that, the others by their displaced tracks. */
+static double by_flight_or_displaced(const struct vx_answer *a)
+{
+    const double significance = flight(a, 2);
+
+    return significance > 0 ? 1e6 + significance : by_displaced(a);
+}
+
 static const struct {
     const char *name;
     judge *value;
 } judges[] = {{"largest impact parameter in sigmas", by_impact},
               {"number of displaced tracks", by_displaced},
               {"flight significance, 2 tracks", by_flight_2},
-              {"flight significance, 3 tracks", by_flight_3}};
+              {"flight significance, 3 tracks", by_flight_3},
+              {"flight significance, else displaced tracks", by_flight_or_displaced}};
 
 struct point {
     double value;
@@ -109,7 +118,7 @@ static void tell_table(const struct point *p, uint32_t n, uint32_t n_b)
 int curve_write(const char *path, const char *label, const struct event *e,
                 const struct vx_answer *a, uint32_t n)
 {
-    static const double retention[] = {0.003, 0.01, 0.03, 0.1, 0.3};
+    static const double retention[] = {0.003, 0.01, 0.03, 0.1, 0.3, 0.5, 0.8};
     struct point *p = calloc(n + 1u, sizeof *p);
     FILE *csv = fopen(path, "a");
     uint32_t n_b = 0;
@@ -141,7 +150,7 @@ int curve_write(const char *path, const char *label, const struct event *e,
         for (uint32_t i = 0; i < n; i++) {
             b += p[i].is_b;
             if (i + 1 == n || p[i + 1].value < p[i].value)
-                fprintf(csv, "%s,%s,%.6g,%.6f,%.6f\n", label ? label : "", judges[j].name,
+                fprintf(csv, "\"%s\",\"%s\",%.6g,%.6f,%.6f\n", label ? label : "", judges[j].name,
                         p[i].value, (double)b / n_b, (double)(i + 1 - b) / (n - n_b));
         }
     }
