@@ -7,10 +7,12 @@
 
 #include "clock.h"
 #include "log.h"
+#include "packing.h"
 
 #define BUCKETS      2048u
 #define LINGER_MS    1000
-#define SILENT_BEATS 3u /* heartbeats after which a silent client is gone */
+#define PACK_BYTES   65536u /* larger messages are measured before they are packed */
+#define SILENT_BEATS 3u     /* heartbeats after which a silent client is gone */
 
 struct unsent {
     struct unsent *next;
@@ -30,7 +32,8 @@ struct clients {
     uint32_t n_free;
     uint32_t bucket[BUCKETS];
     uint32_t spare_credits; /* not granted to anybody */
-    uint32_t n_unsent;      /* messages, all clients */
+    unsigned char packed[PACK_BYTES];
+    uint32_t n_unsent; /* messages, all clients */
 };
 
 /* ---------------------------------------------------------------- opening */
@@ -367,21 +370,28 @@ void clients_drop(struct clients *c, uint32_t number, const char *why)
 
 /* ---------------------------------------------------------------- sending */
 
+static int shared_room(const struct shm_peer *p, size_t n, void **ret_dst)
+{
+    return n > SHM_ANSWER_MAX ? -EMSGSIZE : shm_region_room(p->region, (uint32_t)n, ret_dst);
+}
+
 /* Puts an answer into the memory that is shared with a client: what is in `body`, or `m` packed. */
 static int send_shared(struct clients *c, const struct shm_peer *p, const Trigd__V1__FromDaemon *m,
                        zmq_msg_t *body)
 {
-    size_t n = m ? trigd__v1__from_daemon__get_packed_size(m) : zmq_msg_size(body);
+    size_t n = m ? packing_bound(m) : zmq_msg_size(body);
     void *dst;
     int r;
 
     if (!p->region)
         return -EHOSTUNREACH;
-    r = n > SHM_ANSWER_MAX ? -EMSGSIZE : shm_region_room(p->region, (uint32_t)n, &dst);
+    r = shared_room(p, n, &dst);
+    if (r < 0 && m) /* it may be just small enough */
+        r = shared_room(p, trigd__v1__from_daemon__get_packed_size(m), &dst);
     if (r < 0)
         return r;
     if (m)
-        trigd__v1__from_daemon__pack(m, dst);
+        n = trigd__v1__from_daemon__pack(m, dst);
     else
         memcpy(dst, zmq_msg_data(body), n);
     if (shm_region_send(p->region, (uint32_t)n))
@@ -405,13 +415,18 @@ static int send_frames(struct clients *c, const struct peer *peer, zmq_msg_t *bo
     return 0;
 }
 
-static int pack(const Trigd__V1__FromDaemon *m, zmq_msg_t *ret_body)
+static int pack(struct clients *c, const Trigd__V1__FromDaemon *m, zmq_msg_t *ret_body)
 {
-    size_t n = trigd__v1__from_daemon__get_packed_size(m);
+    bool is_small = packing_bound(m) <= sizeof c->packed;
+    size_t n = is_small ? trigd__v1__from_daemon__pack(m, c->packed)
+                        : trigd__v1__from_daemon__get_packed_size(m);
 
     if (zmq_msg_init_size(ret_body, n) < 0)
         return -errno;
-    trigd__v1__from_daemon__pack(m, zmq_msg_data(ret_body));
+    if (is_small)
+        memcpy(zmq_msg_data(ret_body), c->packed, n);
+    else
+        trigd__v1__from_daemon__pack(m, zmq_msg_data(ret_body));
     return 0;
 }
 
@@ -440,7 +455,7 @@ static int keep_unsent(struct clients *c, struct client *client, zmq_msg_t *body
 static int send_packet(struct clients *c, const struct shm_peer *p, const Trigd__V1__FromDaemon *m)
 {
     zmq_msg_t body;
-    int r = pack(m, &body);
+    int r = pack(c, m, &body);
 
     if (r < 0)
         return r;
@@ -474,7 +489,7 @@ static int pass_shared(struct clients *c, struct client *client, const Trigd__V1
         r = send_shared(c, client->peer.shm, m, NULL);
     if (r != -EAGAIN)
         return r;
-    r = pack(m, &body);
+    r = pack(c, m, &body);
     if (r < 0)
         return r;
     r = keep_unsent(c, client, &body, n_decisions);
@@ -487,7 +502,7 @@ static int pass_frames(struct clients *c, struct client *client, const Trigd__V1
                        uint32_t n_decisions)
 {
     zmq_msg_t body;
-    int r = pack(m, &body);
+    int r = pack(c, m, &body);
 
     if (r < 0)
         return r;
@@ -518,7 +533,7 @@ void clients_send_peer(struct clients *c, const struct peer *peer, const Trigd__
         send_packet(c, peer->shm, m);
         return;
     }
-    if (pack(m, &body) < 0)
+    if (pack(c, m, &body) < 0)
         return;
     send_frames(c, peer, &body);
     zmq_msg_close(&body);
