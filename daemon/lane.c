@@ -10,7 +10,7 @@
 #include "log.h"
 #include "stage.h"
 
-#define SPINS   64u       /* least looks at a busy device before the thread naps */
+#define SPINS   8u        /* least looks at a busy device before the thread naps */
 #define NAP_NS  20000     /* nap while a device works */
 #define SLACK   1000ul    /* of naps; the kernel's default would make them 70 us long */
 #define IDLE_NS 100000000 /* longest sleep with nothing to do */

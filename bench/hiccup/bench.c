@@ -19,8 +19,8 @@
 #include "clock.h"
 #include "result.h"
 
-#define CORES_MAX 1024u
-#define LEAST_NS  2000u /* shorter gaps are not kept */
+#define CORES_MAX RESULT_RUNS_MAX /* those beyond are left out */
+#define LEAST_NS  2000u           /* shorter gaps are not kept */
 #define GAPS_MAX  (1u << 20)
 
 struct core {
@@ -127,39 +127,47 @@ static int look_everywhere(struct bench *b)
 
 /* ---------------------------------------------------------------- what follows */
 
-struct seen { /* of one core, or of all */
-    double ns;
-    double above[4]; /* gaps of at least so many us, 1/s */
-    double share;    /* of the time, in gaps of at least 50 us */
-    double longest_us;
-    double p99_us, p999_us; /* lateness of work for `threads` of them one after the other */
+enum {
+    ABOVE_10,
+    ABOVE_50,
+    ABOVE_100,
+    ABOVE_500,
+    SHARE,
+    LONGEST,
+    P99,
+    P999,
+    ROW_P99,
+    ROW_P999,
+    SEEN
+};
+static const double least_us[4] = {10, 50, 100, 500};
+
+struct seen { /* of one core */
+    /* gaps of at least so many us, 1/s; time in those of 50 us and more, %; the longest, us; by how
+     * much work for one thread comes late, and for three of them one after the other, us */
+    double value[SEEN];
 };
 
-static const uint32_t least_us[4] = {10, 50, 100, 500};
-
-/* The fraction of work that comes more than w late. */
-static double late(const struct core *cores, uint32_t n, uint32_t threads, double w_ns)
+/* The fraction of work that comes more than w late, in so many threads one after the other. */
+static double late(const struct core *c, uint32_t threads, double w_ns)
 {
-    double sum = 0, ns = 0;
+    double sum = 0;
 
-    for (uint32_t i = 0; i < n; i++) {
-        ns += (double)cores[i].ns;
-        for (uint32_t k = 0; k < cores[i].n; k++)
-            if (cores[i].gap[k] > w_ns)
-                sum += cores[i].gap[k] - w_ns;
-    }
-    return ns > 0 ? threads * 2 * sum / ns : 0;
+    for (uint32_t k = 0; k < c->n; k++)
+        if (c->gap[k] > w_ns)
+            sum += c->gap[k] - w_ns;
+    return threads * 2 * sum / (double)c->ns;
 }
 
 /* By how much the part 1 - q comes late at least, us. */
-static double lateness_us(const struct core *cores, uint32_t n, uint32_t threads, double q)
+static double lateness_us(const struct core *c, uint32_t threads, double q)
 {
     double low = 0, high = 1e9;
 
     while (high - low > 50) {
         double w = (low + high) / 2;
 
-        if (late(cores, n, threads, w) > 1 - q)
+        if (late(c, threads, w) > 1 - q)
             low = w;
         else
             high = w;
@@ -167,26 +175,37 @@ static double lateness_us(const struct core *cores, uint32_t n, uint32_t threads
     return high * 1e-3 < 0.1 ? 0 : high * 1e-3;
 }
 
-static struct seen see(const struct core *cores, uint32_t n, uint32_t threads)
+static struct seen see(const struct core *c)
 {
-    struct seen s = {.p99_us = lateness_us(cores, n, threads, 0.99),
-                     .p999_us = lateness_us(cores, n, threads, 0.999)};
-    double stopped = 0;
+    struct seen s = {.value = {[P99] = lateness_us(c, 1, 0.99),
+                               [P999] = lateness_us(c, 1, 0.999),
+                               [ROW_P99] = lateness_us(c, 3, 0.99),
+                               [ROW_P999] = lateness_us(c, 3, 0.999)}};
+    double ns = (double)c->ns;
 
-    for (uint32_t i = 0; i < n; i++) {
-        s.ns += (double)cores[i].ns;
-        for (uint32_t k = 0; k < cores[i].n; k++) {
-            double us = cores[i].gap[k] * 1e-3;
+    for (uint32_t k = 0; k < c->n; k++) {
+        double us = c->gap[k] * 1e-3;
 
-            for (uint32_t a = 0; a < 4; a++)
-                s.above[a] += us >= least_us[a];
-            stopped += us >= 50 ? us * 1e3 : 0;
-            s.longest_us = us > s.longest_us ? us : s.longest_us;
-        }
+        for (uint32_t a = 0; a < 4; a++)
+            s.value[ABOVE_10 + a] += us >= least_us[a] ? 1e9 / ns : 0;
+        s.value[SHARE] += us >= 50 ? 100 * us * 1e3 / ns : 0;
+        s.value[LONGEST] = us > s.value[LONGEST] ? us : s.value[LONGEST];
     }
-    for (uint32_t a = 0; a < 4; a++)
-        s.above[a] /= s.ns * 1e-9;
-    s.share = stopped / s.ns;
+    return s;
+}
+
+/* The core in the middle, of each value by itself. */
+static struct seen middle(const struct seen *cores, uint32_t n)
+{
+    struct seen s;
+
+    for (uint32_t v = 0; v < SEEN; v++) {
+        struct result r = {.n = 0};
+
+        for (uint32_t i = 0; i < n; i++)
+            result_add(&r, cores[i].value[v]);
+        s.value[v] = result_median(&r);
+    }
     return s;
 }
 
@@ -194,61 +213,67 @@ static struct seen see(const struct core *cores, uint32_t n, uint32_t threads)
 
 static void tell(const char *what, const struct seen *s)
 {
-    printf("%-10s %9.1f %9.1f %9.1f %9.1f %9.3f %% %9.0f %9.1f %9.1f\n", what, s->above[0],
-           s->above[1], s->above[2], s->above[3], 100 * s->share, s->longest_us, s->p99_us,
-           s->p999_us);
+    printf("%-7s", what);
+    for (uint32_t v = 0; v < SEEN; v++)
+        printf(v == SHARE ? " %7.3f" : " %7.1f", s->value[v]);
+    putchar('\n');
 }
 
-static void write_one(FILE *json, const char *figure, const char *unit, double value)
+static int write_all(const char *path, const struct seen *median)
 {
-    const struct result_figure f = {
-        .bench = "hiccup", .figure = figure, .unit = unit, .command = "bench_hiccup"};
-
-    result_write_value(json, &f, value, 0, 1);
-}
-
-static int write_all(const struct bench *b, const struct seen *one, const struct seen *three)
-{
-    FILE *json = fopen(b->json, "w");
+    static const struct {
+        const char *figure, *unit;
+        uint32_t value;
+    } rows[] = {{"gaps of 50 us and more", "1/s", ABOVE_50},
+                {"gaps of 100 us and more", "1/s", ABOVE_100},
+                {"time in gaps of 50 us and more", "%", SHARE},
+                {"late in p99, one half busy thread", "us", P99},
+                {"late in p99.9, one half busy thread", "us", P999},
+                {"late in p99, three half busy threads in a row", "us", ROW_P99},
+                {"late in p99.9, three half busy threads in a row", "us", ROW_P999}};
+    FILE *json = fopen(path, "w");
 
     if (!json) {
-        fprintf(stderr, "bench_hiccup: cannot write %s: %s\n", b->json, strerror(errno));
+        fprintf(stderr, "bench_hiccup: cannot write %s: %s\n", path, strerror(errno));
         return -errno;
     }
-    write_one(json, "gaps of 50 us and more a second, mean of the cores", "1/s", one->above[1]);
-    write_one(json, "gaps of 100 us and more a second, mean of the cores", "1/s", one->above[2]);
-    write_one(json, "time in gaps of 50 us and more", "%", 100 * one->share);
-    write_one(json, "one half busy thread: late in p99", "us", one->p99_us);
-    write_one(json, "one half busy thread: late in p99.9", "us", one->p999_us);
-    write_one(json, "three half busy threads in a row: late in p99", "us", three->p99_us);
-    write_one(json, "three half busy threads in a row: late in p99.9", "us", three->p999_us);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct result_figure f = {.bench = "hiccup",
+                                        .figure = rows[i].figure,
+                                        .unit = rows[i].unit,
+                                        .command = "bench_hiccup"};
+
+        result_write_value(json, &f, median->value[rows[i].value], 0, 1);
+    }
     return fclose(json) == 0 ? 0 : -EIO;
 }
 
 static int report(const struct bench *b)
 {
-    struct seen one = see(b->core, b->n, 1), three = see(b->core, b->n, 3);
+    static struct seen cores[CORES_MAX];
+    struct seen median;
 
     printf(
-        "%u cores looked for %.1f s; gaps a second of at least so many us; time in those of 50 us "
-        "and more;\nlateness in us of work for one half busy thread, last row for three in a row\n"
-        "%-10s %9u %9u %9u %9u %11s %9s %9s %9s\n",
-        b->n, b->seconds, "core", least_us[0], least_us[1], least_us[2], least_us[3], "share",
-        "longest", "p99", "p99.9");
+        "%u cores looked for %.1f s.  Gaps a second of at least so many us; %% of the time in "
+        "those "
+        "of 50 us and more;\nthe longest, us; by how much work of a half busy thread comes late, "
+        "us, and of three in a row\n%-7s %7s %7s %7s %7s %7s %7s %7s %7s %7s %7s\n",
+        b->n, b->seconds, "core", "10", "50", "100", "500", "%", "longest", "p99", "p99.9",
+        "3: p99", "p99.9");
     for (uint32_t i = 0; i < b->n; i++) {
-        struct seen s = see(&b->core[i], 1, 1);
         char what[16];
 
+        cores[i] = see(&b->core[i]);
         snprintf(what, sizeof what, "%u", b->core[i].number);
-        tell(what, &s);
+        tell(what, &cores[i]);
     }
-    tell("all", &one);
-    tell("3 in a row", &three);
-    return b->json ? write_all(b, &one, &three) : 0;
+    median = middle(cores, b->n);
+    tell("median", &median);
+    return b->json ? write_all(b->json, &median) : 0;
 }
 
 static const char usage[] = "usage: bench_hiccup [--seconds S] [--json FILE]\n"
-                            "Gaps in the time of a thread on each core (default 2 s).\n";
+                            "Gaps in the time of a thread on each core, of 64 at most (default 2 s).\n";
 
 int main(int argc, char **argv)
 {
