@@ -272,8 +272,9 @@ static int report(const struct bench *b)
     return b->json ? write_all(b->json, &median) : 0;
 }
 
-static const char usage[] = "usage: bench_hiccup [--seconds S] [--json FILE]\n"
-                            "Gaps in the time of a thread on each core, of 64 at most (default 2 s).\n";
+static const char usage[] =
+    "usage: bench_hiccup [--seconds S] [--json FILE]\n"
+    "Gaps in the time of a thread on each core, of 64 at most (default 2 s).\n";
 
 int main(int argc, char **argv)
 {
