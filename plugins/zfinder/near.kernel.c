@@ -2,7 +2,7 @@
 /* Pairs and triplets of the z-finder when one slice on each side is looked at and an RoI has one
  * histogram: quicker than zf_pairs of zfinder.kernel.c, whose place they take, with the same bits.
  *
- * zf_sort -> zf_near_pairs or zf_near_triplets -> zf_peaks */
+ * zf_sort -> zf_near_pairs, zf_near_triplets or zf_sparse_triplets -> zf_peaks */
 #if defined(__CUDACC__)
 /* five groups on a multiprocessor: more registers cost more than they save */
 #define TRG_BOUNDS __launch_bounds__(ZF_GROUP_MAX, 5)
@@ -11,6 +11,8 @@
 #include "near_gpu.h"
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
 #include "near_host.h"
+#else
+#include "near_triplets.h"
 #endif
 
 /* The CPU goes its own way; the portable one is there for all others. */
@@ -98,135 +100,88 @@ TRG_KERNEL7(zf_near_pairs, const struct zf_roi, rois, const trg_u32, starts, con
     ZF_PUT_OUT(out, bins, roi, par);
 }
 
-#if ZF_WARPS
-/* `parts` groups an RoI, each with a stretch of points that are the middle ones of triplets; its
- * warps take 32 of them at a time.  Around points with few others near by, a work-item looks for
- * triplets by itself.  The others are taken by two at once: each half of the warp works out all
- * points around one of them (once a pair) and lists them as inner or outer ones, and then the warp
- * holds the inner ones of the first against its outer ones, and those of the second. */
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
 TRG_KERNEL7(zf_near_triplets, const struct zf_roi, rois, const trg_u32, starts, const float, points,
             const trg_u32, tags, const struct zf_summary, summaries, const trg_u8, neighbours,
             trg_u32, hist, struct zf_par, par)
 {
+    const struct zf_roi roi = rois[TRG_GID];
+    const struct zf_view v = ZF_VIEW(points, tags, starts, neighbours, TRG_GID, par);
+
+    zf_host_near(&v, &roi, &par, zf_last_begin(summaries[TRG_GID].layers, par.first_layers),
+                 hist + TRG_GID * 2u * ZF_ENTRIES);
+}
+
+TRG_KERNEL7(zf_sparse_triplets, const struct zf_roi, rois, const trg_u32, starts, const float,
+            points, const trg_u32, tags, const struct zf_summary, summaries, const trg_u8,
+            neighbours, trg_u32, hist, struct zf_par, par)
+{
+    zf_near_triplets_body_(trg_grid_, rois, starts, points, tags, summaries, neighbours, hist, par);
+}
+#else
+/* `parts` groups an RoI, each with a stretch of slices.  Around points with few others near by, a
+ * work-item looks for triplets by itself.  The kernel for RoIs in which others are rare: the group
+ * takes one after the other. */
+TRG_KERNEL7(zf_sparse_triplets, const struct zf_roi, rois, const trg_u32, starts, const float,
+            points, const trg_u32, tags, const struct zf_summary, summaries, const trg_u8,
+            neighbours, trg_u32, hist, struct zf_par, par)
+{
     TRG_SHARED trg_u32 bins[ZF_HIST_WORDS];
-    TRG_SHARED zf_packed terms[ZF_WARPS * 2u * ZF_ROOM];
-    TRG_SHARED trg_u32 todo[ZF_WARPS * 32u];
-    TRG_SHARED trg_u32 next;
-    const trg_u32 r = TRG_GID / par.parts, part = TRG_GID % par.parts;
+    TRG_SHARED struct zf_dense dense;
+    const trg_u32 r = TRG_GID / par.parts;
+    const struct zf_roi roi = rois[r];
+    const trg_u32 last = zf_last_begin(summaries[r].layers, par.first_layers);
+    TRG_GLOBAL trg_u32 *out = hist + r * 2u * ZF_ENTRIES;
+    const struct zf_view v = ZF_VIEW(points, tags, starts, neighbours, r, par);
+
+    zf_few_triplets(bins, &dense, v, roi, &par, last, TRG_GID % par.parts);
+    for (trg_u32 s = dense.slice; s < dense.end; s++)
+        if (zf_run(v, roi, s).n > ZF_FEW)
+            zf_slow_triplets(bins, v, roi, &par, last, s);
+    TRG_BARRIER();
+    ZF_PUT_OUT(out, bins, roi, par);
+}
+
+#if defined(__CUDACC__)
+#undef TRG_BOUNDS
+#define TRG_BOUNDS __launch_bounds__(ZF_GROUP_MAX, 4) /* more do not fit into shared memory */
+#endif
+/* The same for dense RoIs: a group takes the other points a chunk of slices at a time. */
+TRG_KERNEL7(zf_near_triplets, const struct zf_roi, rois, const trg_u32, starts, const float, points,
+            const trg_u32, tags, const struct zf_summary, summaries, const trg_u8, neighbours,
+            trg_u32, hist, struct zf_par, par)
+{
+    TRG_SHARED struct zf_desk desk;
+    const trg_u32 r = TRG_GID / par.parts;
     const struct zf_roi roi = rois[r];
     const trg_u32 layers = summaries[r].layers, wild = summaries[r].flags & ZF_WILD;
     const trg_u32 last = zf_last_begin(layers, par.first_layers);
     TRG_GLOBAL trg_u32 *out = hist + r * 2u * ZF_ENTRIES;
     const struct zf_view v = ZF_VIEW(points, tags, starts, neighbours, r, par);
-    const trg_u32 first = v.start[0], n = v.start[roi.n_slices] - first;
-    const trg_u32 share = (n + par.parts - 1u) / par.parts;
-    const trg_u32 to = first + (part * share + share < n ? part * share + share : n);
-    const trg_u32 lane = TRG_LID & 31u, warp = TRG_LID >> 5;
+    struct zf_chunk c = {0u, 0u, layers, trg_popcount(layers), 0u};
+    trg_u32 slice, end;
 
-    for (trg_u32 b = TRG_LID; b <= roi.n_bins; b += TRG_LSIZE)
-        bins[b] = bins[ZF_PLACES_AT + b] = 0u;
-    if (TRG_LID == 0u)
-        next = first + part * share;
-    TRG_BARRIER();
-    for (;;) {
-        const trg_u32 o = zf_warp_at(lane ? 0u : TRG_ATOMIC_ADD_LOCAL(&next, 32u), 0u) + lane;
-        struct zf_run near = {0u, 0u};
-        trg_u32 some, n_todo;
+    c.n_inner = last < 31u ? trg_popcount(layers & ((2u << last) - 1u)) : c.n_layers;
+    zf_few_triplets(desk.bins, &desk.dense, v, roi, &par, last, TRG_GID % par.parts);
+    slice = desk.dense.slice;
+    end = desk.dense.end;
+    while (slice < end) {
+        trg_u32 next;
 
-        if (o - lane >= to)
-            break;
-        if (o < to)
-            near = zf_run(v, roi, zf_tag(v, o) >> 8);
-        if (near.n <= ZF_FEW && near.n > 2u)
-            ZF_PLAIN_TRIPLETS(bins, v, roi, par, last, o, near.from, near.from + near.n, 1u);
-        some = zf_warp_vote(near.n > ZF_FEW && zf_in_between(layers, zf_tag(v, o) & 255u));
-        n_todo = trg_popcount(some);
-        if (some >> lane & 1u)
-            todo[warp * 32u + zf_rank(some, lane)] = o;
-        zf_warp_sync();
-        for (trg_u32 k = 0; k < n_todo; k += 2u)
-            zf_two_middles(bins, v, roi, &par, last, wild, todo + warp * 32u + k, n_todo - k,
-                           terms + warp * 2u * ZF_ROOM, lane);
-        zf_warp_sync();
-    }
-    TRG_BARRIER();
-    ZF_PUT_OUT(out, bins, roi, par);
-}
-#else
-/* `parts` groups an RoI.  Around points with few others near by, a work-item looks for triplets by
- * itself.  The other slices are each taken by a whole group: as many points of one as the lists
- * hold; all points around each of them are worked out (once a pair), and then the inner ones are
- * held against the outer ones.  Needs n_bins <= ZF_NEAR_BINS. */
-TRG_KERNEL7(zf_near_triplets, const struct zf_roi, rois, const trg_u32, starts, const float, points,
-            const trg_u32, tags, const struct zf_summary, summaries, const trg_u8, neighbours,
-            trg_u32, hist, struct zf_par, par)
-{
-    TRG_SHARED trg_u32 bins[ZF_HIST_WORDS];
-    TRG_SHARED float in[4u * ZF_LISTS], out[3u * ZF_LISTS];
-    TRG_SHARED trg_u32 middle[ZF_LISTS];
-    TRG_SHARED trg_u32 n_out[ZF_MIDDLES];
-    TRG_SHARED trg_u32 many[ZF_TILE];
-    TRG_SHARED trg_u32 n_in, n_many;
-    const trg_u32 r = TRG_GID / par.parts, part = TRG_GID % par.parts;
-    const struct zf_roi roi = rois[r];
-    const trg_u32 last = zf_last_begin(summaries[r].layers, par.first_layers);
-    TRG_GLOBAL trg_u32 *to = hist + r * 2u * ZF_ENTRIES;
-    const struct zf_view v = ZF_VIEW(points, tags, starts, neighbours, r, par);
-    const trg_u32 end = v.start[roi.n_slices];
-
-    ZF_ON_THE_HOST(v, roi, par, last, to);
-    for (trg_u32 b = TRG_LID; b <= roi.n_bins; b += TRG_LSIZE)
-        bins[b] = bins[ZF_PLACES_AT + b] = 0u;
-    TRG_BARRIER();
-    for (trg_u32 o = v.start[0] + part * TRG_LSIZE + TRG_LID; o < end; o += par.parts * TRG_LSIZE) {
-        const struct zf_run near = zf_run(v, roi, zf_tag(v, o) >> 8);
-
-        if (near.n <= ZF_FEW)
-            ZF_PLAIN_TRIPLETS(bins, v, roi, par, last, o, near.from, near.from + near.n, 1u);
-    }
-    for (trg_u32 tile = part; tile < roi.n_slices; tile += ZF_TILE * par.parts) {
         TRG_BARRIER();
-        if (TRG_LID == 0u)
-            n_many = 0u;
-        TRG_BARRIER();
-        for (trg_u32 k = TRG_LID; k < ZF_TILE && tile + k * par.parts < roi.n_slices;
-             k += TRG_LSIZE) {
-            const trg_u32 s = tile + k * par.parts;
-
-            if (v.start[s] < v.start[s + 1u] && zf_run(v, roi, s).n > ZF_FEW)
-                many[TRG_ATOMIC_ADD_LOCAL(&n_many, 1u)] = s;
+        next = zf_last_that_fits(v, roi, c.n_layers, slice, end);
+        c.slice = slice - 1u;
+        c.slices = next - slice + 2u;
+        if (next > slice) {
+            zf_take_chunk(&desk, c, v, roi, &par, v.start[slice ? slice - 1u : 0u],
+                          zf_before(v, roi, next + 1u), wild);
+        } else {
+            zf_slow_triplets(desk.bins, v, roi, &par, last, slice);
+            next = slice + 1u;
         }
-        TRG_BARRIER();
-        for (trg_u32 k = 0; k < n_many; k++) {
-            const struct zf_run near = zf_run(v, roi, many[k]);
-            const trg_u32 stop = v.start[many[k] + 1u], most = zf_most_middles(near.n);
-
-            for (trg_u32 o = v.start[many[k]]; !most && o < stop; o++)
-                ZF_PLAIN_TRIPLETS(bins, v, roi, par, last, o, near.from + TRG_LID,
-                                  near.from + near.n, TRG_LSIZE);
-            for (trg_u32 o = v.start[many[k]]; most && o < stop; o += most) {
-                const trg_u32 middles = stop - o < most ? stop - o : most;
-
-                for (trg_u32 m = TRG_LID; m < middles; m += TRG_LSIZE)
-                    n_out[m] = 0u;
-                if (TRG_LID == 0u)
-                    n_in = 0u;
-                TRG_BARRIER();
-                zf_list(v, par, last, near.from, near.n, o, middles, TRG_LID, TRG_LSIZE, in, middle,
-                        &n_in, out, n_out);
-                TRG_BARRIER();
-                for (trg_u32 j = TRG_LID; j < n_in; j += TRG_LSIZE) {
-                    const trg_u32 agree =
-                        zf_join(par, in, j, out + middle[j] * near.n, n_out[middle[j]]);
-
-                    if (agree)
-                        zf_count(bins, zf_place(roi, par.z_max, in[j]), agree);
-                }
-                TRG_BARRIER();
-            }
-        }
+        slice = next;
     }
     TRG_BARRIER();
-    ZF_PUT_OUT(to, bins, roi, par);
+    ZF_PUT_OUT(out, desk.bins, roi, par);
 }
 #endif

@@ -40,9 +40,8 @@ struct zf_view { /* all that the search reads of one RoI */
     TRG_GLOBAL const trg_u8 *neighbours; /* [layer][layer] */
 };
 
-TRG_FN struct zf_point zf_point(const struct zf_view v, trg_u32 i)
+TRG_FN struct zf_point zf_unpack(const zf_packed x)
 {
-    const zf_packed x = v.point[i];
     struct zf_point p;
 
     p.phi = trg_as_f32(x.x);
@@ -50,6 +49,11 @@ TRG_FN struct zf_point zf_point(const struct zf_view v, trg_u32 i)
     p.z = trg_as_f32(x.z);
     p.tag = x.w;
     return p;
+}
+
+TRG_FN struct zf_point zf_point(const struct zf_view v, trg_u32 i)
+{
+    return zf_unpack(v.point[i]);
 }
 
 /* The same points, numbered from i on. */

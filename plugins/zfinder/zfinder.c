@@ -40,7 +40,8 @@ struct trg_algo {
     struct trg_limits limits;
     struct trg_device_info device;
     struct trg_module *module, *near;
-    struct trg_kernel *sort, *pairs, *near_pairs, *near_triplets, *peaks, *slices, *merge;
+    struct trg_kernel *sort, *pairs, *near_pairs, *near_triplets, *sparse_triplets;
+    struct trg_kernel *peaks, *slices, *merge;
     struct buffers buffers;
     struct trg_buffer *neighbours;
     struct slot slot[SLOTS_MAX];
@@ -168,7 +169,8 @@ static int load_kernels(struct trg_algo *a, struct trg_device *d)
                                          {"zf_slices", &a->slices},
                                          {"zf_merge", &a->merge}};
     const struct kernel_wish near[] = {{"zf_near_pairs", &a->near_pairs},
-                                       {"zf_near_triplets", &a->near_triplets}};
+                                       {"zf_near_triplets", &a->near_triplets},
+                                       {"zf_sparse_triplets", &a->sparse_triplets}};
     int r = trg_module_new(d, &zfinder_program, NULL, &a->module);
 
     if (r == 0)
@@ -264,14 +266,26 @@ struct way {
     uint32_t points;          /* of an RoI that are work enough for a group */
 };
 
+/* Whether few points of a batch have more than a few near by. */
+static bool is_sparse(const struct zf_roi *rois, const struct zf_par *par)
+{
+    uint64_t slices = 0;
+
+    for (uint32_t i = 0; i < par->n_rois; i++)
+        slices += rois[i].n_slices;
+    return 6 * (uint64_t)par->in.n_items <= ZF_FEW * slices; /* half as many, in three slices */
+}
+
 /* The search of one neighbour on each side has kernels of its own. */
-static struct way way_for(const struct trg_algo *a)
+static struct way way_for(const struct trg_algo *a, const struct zf_roi *rois,
+                          const struct zf_par *par)
 {
     const struct zf_config *c = a->config;
     bool near = c->neighbours == ZF_NEIGHBOURS_ONE && zf_most_bins(c) <= ZF_NEAR_BINS;
 
     if (near && c->triplet_mode)
-        return (struct way){a->near_triplets, 6, 256};
+        return is_sparse(rois, par) ? (struct way){a->sparse_triplets, 6, 256}
+                                    : (struct way){a->near_triplets, 4, 256};
     return near ? (struct way){a->near_pairs, 3, 512} : (struct way){a->pairs, 2, 128};
 }
 
@@ -288,7 +302,7 @@ static uint32_t parts_for(const struct trg_algo *a, const struct way *way, const
 /* One histogram for an RoI. */
 static int launch_whole(struct trg_algo *a, struct slot *s, struct zf_par *par, struct trg_queue *q)
 {
-    const struct way way = way_for(a);
+    const struct way way = way_for(a, trg_buffer_host(s->rois_host), par);
     const struct trg_arg pairs[] = {TRG_BUF(s->rois), TRG_BUF(s->starts),  TRG_BUF(s->points),
                                     TRG_BUF(s->tags), TRG_BUF(s->results), TRG_BUF(a->neighbours),
                                     TRG_BUF(s->hist), TRG_VAL(*par)};

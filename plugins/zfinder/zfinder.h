@@ -8,10 +8,8 @@
 #define ZF_SLICES     4096u /* most phi slices of an RoI */
 #define ZF_ENTRIES    4096u /* most histogram bins, both charges together */
 #define ZF_NEAR_BINS  2048u /* most bins of one charge in zf_near_pairs and zf_near_triplets */
-#define ZF_LISTS      768u  /* points around points that triplets are joined from */
-#define ZF_MIDDLES    64u   /* and the points in the middle of them */
-#define ZF_FEW        12u   /* up to here a work-item does without lists */
-#define ZF_TILE       512u  /* slices that a group looks through at once */
+#define ZF_LISTS      768u  /* points around one that the CPU lists for triplets */
+#define ZF_FEW        16u   /* up to here a work-item does without lists */
 #define ZF_QUANTA     4096u /* steps in which the place within a bin is counted */
 #define ZF_GAP        4u    /* places between the sorted points of two RoIs */
 #define ZF_NOWHERE    0x40000000u /* the tag of the points there */

@@ -83,13 +83,17 @@ static void triplets(void **state)
     compare_all(&c, "lowlum", rois_or(100), seed);
     configure(&c, "dense", SETTINGS("n_peaks", "2"));
     compare_all(&c, "highlum", rois_or(4), seed);
-    /* more points around one than the lists hold; more bins than zf_near_triplets counts */
+    /* more points around one than a chunk holds; more bins than zf_near_triplets counts; cuts in
+     * curvature and phi that tell apart what agrees in z */
     configure(&c, "pure",
               SETTINGS("triplet_mode", "2", "phi_slice_deg", "10", "phi_range", "width",
                        "roi_phi_width_rad", "0.25", "triplet_dz_mm", "5"));
     compare_all(&c, "highlum", 2, seed);
     configure(&c, "pure", SETTINGS("triplet_mode", "2", "z_bin_mm", "0.1"));
     compare_all(&c, "lowlum", 20, seed);
+    configure(&c, "pure",
+              SETTINGS("triplet_mode", "2", "triplet_dk", "0.0001", "triplet_dphi_rad", "0.01"));
+    compare_all(&c, "highlum", rois_or(4), seed);
 }
 
 /* Coordinates that no detector has: the quick division of GPUs must not be taken for them. */
@@ -113,6 +117,24 @@ static void wild(void **state)
     free_rois(g, 20);
 }
 
+/* RoIs with few points, some of which lie in a few slices: GPUs take those in another way. */
+static void crowded(void **state)
+{
+    uint64_t seed = fresh_seed();
+    struct generated *g = make_rois("lowlum", seed, 12);
+    struct zf_config c;
+
+    (void)state;
+    for (uint32_t i = 0; i < 12; i++)
+        for (uint32_t k = 0; k < 15 * i && k < g[i].n; k++)
+            g[i].phi[k] = g[i].info.phi_rad + 0.0005f * (float)(k % 20);
+    configure(&c, "pure", SETTINGS("triplet_mode", "2", "n_peaks", "4"));
+    compare_rois(&c, g, 12, "crowded");
+    configure(&c, "pure", SETTINGS("triplet_mode", "1", "triplet_dk", "0.0001"));
+    compare_rois(&c, g, 12, "crowded");
+    free_rois(g, 12);
+}
+
 static void atlas(void **state)
 {
     struct zf_config c;
@@ -126,10 +148,8 @@ static void atlas(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs),
-        cmocka_unit_test(triplets),
-        cmocka_unit_test(wild),
-        cmocka_unit_test(atlas),
+        cmocka_unit_test(pairs),   cmocka_unit_test(triplets), cmocka_unit_test(wild),
+        cmocka_unit_test(crowded), cmocka_unit_test(atlas),
     };
     int failed = cmocka_run_group_tests(tests, open_host, close_host);
 

@@ -59,7 +59,7 @@ static void pure_triplets(void **state)
             "lowlum", 40, seed + 2);
 }
 
-/* More points around one than the lists of the triplets hold (ZF_LISTS). */
+/* More points around one than the CPU lists for triplets (ZF_LISTS). */
 static void crowded_slices(void **state)
 {
     uint64_t seed = fresh_seed();
