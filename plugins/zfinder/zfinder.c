@@ -266,11 +266,14 @@ struct way {
     uint32_t points;          /* of an RoI that are work enough for a group */
 };
 
-/* Whether few points of a batch have more than a few near by. */
+/* Whether few points of a batch have more than a few near by.  Small batches do not fill a device
+ * in either way, and lanes that run made-up RoIs first shall have launched both kernels. */
 static bool is_sparse(const struct zf_roi *rois, const struct zf_par *par)
 {
     uint64_t slices = 0;
 
+    if (par->n_rois < 64)
+        return false;
     for (uint32_t i = 0; i < par->n_rois; i++)
         slices += rois[i].n_slices;
     return 6 * (uint64_t)par->in.n_items <= ZF_FEW * slices; /* half as many, in three slices */

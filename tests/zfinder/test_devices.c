@@ -121,18 +121,18 @@ static void wild(void **state)
 static void crowded(void **state)
 {
     uint64_t seed = fresh_seed();
-    struct generated *g = make_rois("lowlum", seed, 12);
+    struct generated *g = make_rois("lowlum", seed, 80);
     struct zf_config c;
 
     (void)state;
-    for (uint32_t i = 0; i < 12; i++)
-        for (uint32_t k = 0; k < 15 * i && k < g[i].n; k++)
+    for (uint32_t i = 0; i < 80; i++)
+        for (uint32_t k = 0; k < 2 * i && k < g[i].n; k++)
             g[i].phi[k] = g[i].info.phi_rad + 0.0005f * (float)(k % 20);
     configure(&c, "pure", SETTINGS("triplet_mode", "2", "n_peaks", "4"));
-    compare_rois(&c, g, 12, "crowded");
+    compare_rois(&c, g, 80, "crowded");
     configure(&c, "pure", SETTINGS("triplet_mode", "1", "triplet_dk", "0.0001"));
-    compare_rois(&c, g, 12, "crowded");
-    free_rois(g, 12);
+    compare_rois(&c, g, 80, "crowded");
+    free_rois(g, 80);
 }
 
 static void atlas(void **state)
