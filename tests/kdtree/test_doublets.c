@@ -132,7 +132,7 @@ static void compare(const struct kdd_config *c, uint64_t *seed)
         make_hits(&h[i], sizes[i], seed);
         brute_force(c, &h[i], &want[i]);
     }
-    assert_true(want[ROIS - 1].n > 100);
+    assert_true(want[ROIS - 1].n > 30); /* 100 to 20,000 */
     for (uint32_t i = 0; i < devices_count(); i++)
         for (uint32_t b = 0; b < 2 * sizeof batches / sizeof *batches; b++) {
             struct kdd_config config = *c;
