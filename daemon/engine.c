@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,15 @@ static uint32_t cores(void)
     return (uint32_t)CPU_COUNT(&set);
 }
 
+/* Whether the daemon was told to stop: until its loop turns, nobody takes the signal. */
+static bool is_told_to_stop(void)
+{
+    sigset_t set;
+
+    return sigpending(&set) == 0 &&
+           (sigismember(&set, SIGTERM) == 1 || sigismember(&set, SIGINT) == 1);
+}
+
 static int open_lane(const struct engine_setup *setup, struct engine *e, uint32_t number,
                      const struct config_device *d, struct trg_device *device, uint32_t copy)
 {
@@ -79,6 +89,8 @@ static int open_lane(const struct engine_setup *setup, struct engine *e, uint32_
                   e->menu->steps[number].name, ENGINE_LANES_MAX);
         return -EINVAL;
     }
+    if (is_told_to_stop())
+        return -EINTR;
     trg_device_info(device, &info);
     snprintf(name, sizeof name, "%.40s@%s:%u/%u", e->menu->steps[number].name, info.backend,
              info.index, copy);

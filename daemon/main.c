@@ -144,6 +144,10 @@ static int serve(const struct config *c, const char *path)
 
     block_signals();
     r = loop_open(c, path, &loop);
+    if (r == -EINTR) {
+        log_info("daemon", "told to stop before all lanes were open", "%s", "");
+        return EXIT_CLEAN;
+    }
     if (r < 0) {
         log_error("daemon", "cannot start", "error=\"%s\"", strerror(-r));
         return EXIT_START;

@@ -11,6 +11,7 @@
 struct config {
     uint32_t stall_ms;
     uint32_t fail_warm_up;
+    uint32_t warm_up_ms;
 };
 
 struct trg_algo {
@@ -22,6 +23,8 @@ static const struct trg_param params[] = {
      "how long an RoI numbered FAULT_STALL holds up its lane"},
     {"fail_warm_up", TRG_PARAM_BOOL, offsetof(struct config, fail_warm_up), "false", 0, 1, "", NULL,
      "fail on made-up RoIs"},
+    {"warm_up_ms", TRG_PARAM_U32, offsetof(struct config, warm_up_ms), "0", 0, 60000, "ms", NULL,
+     "how long a batch of made-up RoIs takes"},
     {0},
 };
 static const struct trg_value values[] = {{"n", "", "spacepoints of the RoI"}, {0}};
@@ -46,6 +49,13 @@ static void destroy(struct trg_algo *a)
     free(a);
 }
 
+static void stall(uint32_t ms)
+{
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+
+    nanosleep(&t, NULL);
+}
+
 static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
 {
     (void)q;
@@ -53,14 +63,9 @@ static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queu
         if (b->rois[i].roi_id == FAULT_SUBMIT ||
             (b->rois[i].roi_id == FAULT_MADE_UP && a->config->fail_warm_up))
             return -EIO;
+    if (b->rois[0].roi_id == FAULT_MADE_UP)
+        stall(a->config->warm_up_ms);
     return 0;
-}
-
-static void stall(uint32_t ms)
-{
-    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
-
-    nanosleep(&t, NULL);
 }
 
 static int collect(struct trg_algo *a, struct trg_batch *b)

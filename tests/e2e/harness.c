@@ -107,7 +107,7 @@ static bool is_ready(struct server *s)
     return ready;
 }
 
-static void start(struct server *s)
+void server_launch(struct server *s)
 {
     char program[256], config[256];
 
@@ -122,8 +122,7 @@ static void start(struct server *s)
     }
 }
 
-/* Waits for the end of the process; its exit code, 128 + signal when it was killed. */
-static int wait_for_end(struct server *s, unsigned limit_s)
+int server_wait_end(struct server *s, unsigned limit_s)
 {
     uint64_t limit = clock_ns() + limit_s * NS_PER_S;
     int status;
@@ -139,17 +138,11 @@ static int wait_for_end(struct server *s, unsigned limit_s)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int server_try(struct server *s, unsigned limit_s)
-{
-    start(s);
-    return wait_for_end(s, limit_s);
-}
-
 void server_spawn(struct server *s)
 {
     uint64_t limit = clock_ns() + READY_S * NS_PER_S;
 
-    start(s);
+    server_launch(s);
     while (!is_ready(s)) {
         int status;
 
@@ -164,7 +157,7 @@ void server_spawn(struct server *s)
 int server_end(struct server *s, int signal, unsigned limit_s)
 {
     assert_int_equal(kill(s->pid, signal), 0);
-    return wait_for_end(s, limit_s);
+    return server_wait_end(s, limit_s);
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)

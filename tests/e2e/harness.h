@@ -25,8 +25,10 @@ void server_prepare(struct server *s, const char *config, const char *menu);
 void server_spawn(struct server *s);
 /* Both. */
 void server_start(struct server *s, const char *config, const char *menu);
-/* Starts a daemon that ends by itself, within `limit_s`; its exit code. */
-int server_try(struct server *s, unsigned limit_s);
+/* Starts the daemon and does not wait. */
+void server_launch(struct server *s);
+/* Waits for the end of a daemon that ends by itself; as server_end. */
+int server_wait_end(struct server *s, unsigned limit_s);
 /* Overwrites folder/menu.yaml. */
 void server_menu(struct server *s, const char *menu);
 /* Sends a signal and waits for the end, at most `limit_s`; returns the exit code (128 + signal

@@ -3,12 +3,14 @@
  * no counter knows. */
 #include <ftw.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -25,7 +27,7 @@ static const char example_menu[] =
     "     min: 1}]}], streams: [physics]}\n";
 static const char fault_menu[] = "streams: [physics]\n"
                                  "steps:\n"
-                                 "  - {name: f, plugin: fault, params: {fail_warm_up: %s}}\n"
+                                 "  - {name: f, plugin: fault, params: {%s}}\n"
                                  "chains:\n"
                                  "  - {name: c, id: 1, steps: [{step: f}], streams: [physics]}\n";
 
@@ -137,7 +139,7 @@ static void made_up_rois_are_not_counted(void **state)
     char menu[512], *lanes;
 
     (void)state;
-    snprintf(menu, sizeof menu, fault_menu, "false");
+    snprintf(menu, sizeof menu, fault_menu, "");
     server_start(&s, "devices: [{backend: cpu, lanes: 2, slots: 3}]\n", menu);
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
         assert_int_equal(server_counter(&s, counters[i]), 0);
@@ -160,9 +162,9 @@ static void a_failure_stops_a_reload(void **state)
     char menu[512], *answer;
 
     (void)state;
-    snprintf(menu, sizeof menu, fault_menu, "false");
+    snprintf(menu, sizeof menu, fault_menu, "");
     server_start(&s, "devices: [{backend: cpu}]\n", menu);
-    snprintf(menu, sizeof menu, fault_menu, "true");
+    snprintf(menu, sizeof menu, fault_menu, "fail_warm_up: true");
     server_menu(&s, menu);
     answer = server_ask(&s, "reload");
     assert_non_null(strstr(answer, "reload failed, the running menu stays"));
@@ -180,13 +182,31 @@ static void a_failure_stops_the_start(void **state)
     char menu[512];
 
     (void)state;
-    snprintf(menu, sizeof menu, fault_menu, "true");
+    snprintf(menu, sizeof menu, fault_menu, "fail_warm_up: true");
     server_prepare(&s, "devices: [{backend: cpu}]\n", menu);
-    assert_int_equal(server_try(&s, 60), 69);
+    server_launch(&s);
+    assert_int_equal(server_wait_end(&s, 60), 69);
     server_clean(&s);
     server_start(&s, "devices: [{backend: cpu, warm_up: false}]\n", menu);
     run_rois(&s);
     server_stop(&s);
+}
+
+/* Told to stop while lanes are opened, it does not open all of them first. */
+static void a_start_can_be_stopped(void **state)
+{
+    struct server s;
+    char menu[512], in[128];
+
+    (void)state;
+    snprintf(menu, sizeof menu, fault_menu, "warm_up_ms: 1000");
+    server_prepare(&s, "devices: [{backend: cpu, lanes: 64, slots: 2}]\n", menu);
+    server_launch(&s);
+    snprintf(in, sizeof in, "%s/in", s.folder);
+    while (access(in, F_OK) != 0) /* it listens before it opens lanes */
+        assert_int_equal(kill(s.pid, 0), 0);
+    assert_int_equal(server_end(&s, SIGTERM, 60), 0); /* all lanes would take two minutes */
+    server_clean(&s);
 }
 
 int main(void)
@@ -196,6 +216,7 @@ int main(void)
         cmocka_unit_test(made_up_rois_are_not_counted),
         cmocka_unit_test(a_failure_stops_a_reload),
         cmocka_unit_test(a_failure_stops_the_start),
+        cmocka_unit_test(a_start_can_be_stopped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
