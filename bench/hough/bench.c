@@ -139,6 +139,7 @@ int main(int argc, char **argv)
                 perror(argv[i]);
                 return 1;
             }
+            setvbuf(b.json, NULL, _IOLBF, 0); /* what was measured stays when it is stopped */
         } else {
             fprintf(stderr, "usage: bench_hough [--quick] [--only TEXT] [--json FILE]\n");
             return 2;
