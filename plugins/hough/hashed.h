@@ -103,13 +103,13 @@ TRG_FN trg_u32 hg_told_elsewhere(const struct hg_table t, const struct hg_view v
 TRG_FN trg_u32 hg_goes_on(const struct hg_view v, const struct hg_par par, const struct hg_line l,
                           trg_u32 last, trg_u32 from, trg_u32 end)
 {
-    for (from = hg_from_layer(v, from, end, last + 1u); from < end; from++) {
-        const trg_u32 h = hg_at(v.in, from);
+    for (; from < end; from++) {
+        const trg_u32 h = hg_at(v.in, from), layer = v.layer[h];
         const float tol = hg_tolerance(par, v.z[h], l.z, l.z);
 
-        if (v.layer[h] > last + par.max_gap)
+        if (layer > last + par.max_gap)
             break;
-        if (hg_off2(l, v.x[h], v.y[h], v.z[h]) <= tol * tol)
+        if (layer > last && hg_off2(l, v.x[h], v.y[h], v.z[h]) <= tol * tol)
             return 1u;
     }
     return 0u;
@@ -119,17 +119,29 @@ TRG_FN trg_u32 hg_goes_on(const struct hg_view v, const struct hg_par par, const
  * in common, and would fill the table. */
 TRG_FN trg_u32 hg_is_line(const struct hg_view v, const struct hg_par par, trg_u32 pair)
 {
-    const trg_u32 i = v.layer[hg_at(v.in, pair / HG_SIDE)];
-    const trg_u32 j = v.layer[hg_at(v.in, pair % HG_SIDE)], last = i > j ? i : j;
+    const trg_u32 i = pair / HG_SIDE, j = pair % HG_SIDE, n = v.n_first_bin;
+    const trg_u32 swap = v.layer[hg_at(v.in, i)] > v.layer[hg_at(v.in, j)];
+    const trg_u32 behind = swap ? i : j, last = v.layer[hg_at(v.in, behind)];
     const struct hg_line l = hg_line_of(v, pair);
 
-    return hg_goes_on(v, par, l, last, 0u, v.n_first_bin) ||
-           hg_goes_on(v, par, l, last, v.n_first_bin, v.in.n);
+    if (behind < n)
+        return hg_goes_on(v, par, l, last, behind + 1u, n) ||
+               hg_goes_on(v, par, l, last, hg_from_layer(v, n, v.in.n, last + 1u), v.in.n);
+    return hg_goes_on(v, par, l, last, behind + 1u, v.in.n) ||
+           hg_goes_on(v, par, l, last, hg_from_layer(v, 0u, n, last + 1u), n);
 }
 
+/* PoCL, where it does not take in a function, copies all structures that this is given, for every
+ * pair, and loses a third of its speed. */
+#ifdef __OPENCL_VERSION__
+#define HG_TAKEN_IN __attribute__((always_inline))
+#else
+#define HG_TAKEN_IN
+#endif
+
 /* Votes for the line of a pair, if it is one. */
-TRG_FN void hg_vote_hashed(const struct hg_table t, const struct hg_view v, const struct hg_par par,
-                           trg_u32 pair)
+TRG_FN HG_TAKEN_IN void hg_vote_hashed(const struct hg_table t, const struct hg_view v,
+                                       const struct hg_par par, trg_u32 pair)
 {
     const struct hg_place place = hg_place_of(par, hg_line_of(v, pair));
 
