@@ -13,7 +13,8 @@
 #include "byhand.h"
 #include "kddoublets.h"
 
-#define KDD_VECTOR 16u
+#define KDD_VECTOR   16u
+#define KDD_BOX_PAYS 100.0f /* hits of a layer, times the road in phi */
 
 /* Sorts words that all differ. */
 static inline void kdd_sort_words(trg_u64 *v, size_t n)
@@ -44,12 +45,20 @@ static inline void kdd_sort_words(trg_u64 *v, size_t n)
     }
 }
 
-/* kdd_layers for one RoI: hits in order of (layer, phi), and in counts where each number of a hit
- * went. */
+static inline void kdd_reach_out(struct kdd_extent *e, const struct kdd_hit h)
+{
+    e->r_low = h.r < e->r_low ? h.r : e->r_low;
+    e->r_high = h.r > e->r_high ? h.r : e->r_high;
+    e->z_low = h.z < e->z_low ? h.z : e->z_low;
+    e->z_high = h.z > e->z_high ? h.z : e->z_high;
+}
+
+/* kdd_layers for one RoI: hits in order of (layer, phi), in counts where each number of a hit
+ * went, and where the hits of each layer are. */
 static inline void kdd_host_layers(const float *x, const float *y, const float *z,
                                    const trg_u16 *layer, trg_u32 base, trg_u32 n,
                                    const struct kdd_par *par, trg_u32 *numbers, float *hits,
-                                   trg_u32 *trees, trg_u32 *counts)
+                                   trg_u32 *trees, struct kdd_extent *extents, trg_u32 *counts)
 {
     trg_u64 *words = (trg_u64 *)(void *)(numbers + 2u * (size_t)par->room) + base;
     trg_u32 begin[KDD_LAYERS + 2u] = {0}, at[KDD_LAYERS + 1u];
@@ -71,6 +80,8 @@ static inline void kdd_host_layers(const float *x, const float *y, const float *
         words[at[numbers[base + i]]++] = (trg_u64)kd_key(kdd_phi(h.x, h.y)) << 32 | i;
     }
     for (trg_u32 l = 0; l <= KDD_LAYERS; l++) {
+        struct kdd_extent extent = {1e30f, -1e30f, 1e30f, -1e30f};
+
         if (l < KDD_LAYERS) {
             kdd_sort_words(words + begin[l], begin[l + 1u] - begin[l]);
             trees[2u * l] = base + begin[l];
@@ -87,7 +98,10 @@ static inline void kdd_host_layers(const float *x, const float *y, const float *
             hits[4u * (size_t)par->room + base + p] = kd_unkey((trg_u32)(words[p] >> 32));
             counts[base + i] = p;
             numbers[par->room + base + p] = i;
+            kdd_reach_out(&extent, h);
         }
+        if (l < KDD_LAYERS)
+            extents[l] = extent;
     }
     for (trg_u32 l = 0; l <= KDD_LAYERS; l++)
         for (trg_u32 p = begin[l]; p < begin[l + 1u]; p++)
@@ -176,12 +190,26 @@ static inline trg_u32 kdd_scan(const struct kdd_columns *c, const struct kdd_cut
     return n;
 }
 
+/* Whether the outer layer is a disc that no line from the beam window through hit i meets within
+ * its radius.  Rounding leaves it open. */
+static inline trg_u32 kdd_is_behind(const struct kdd_cuts c, const struct kdd_pair pair,
+                                    const struct kdd_hit i, const struct kdd_extent e)
+{
+    const float a = i.z + c.beam_half, b = i.z - c.beam_half;
+    const float most = a * (a > 0.0f ? e.r_high : i.r), least = b * (b < 0.0f ? e.r_high : i.r);
+    const float left = 1.0f + 1e-5f * (trg_fabs(i.z) + c.beam_half) * e.r_high;
+
+    return (trg_u32)(pair.outer >= KDD_BARREL) &
+           ((trg_u32)(most + left < (e.z_low + c.beam_half) * i.r) |
+            (trg_u32)(least - left > (e.z_high - c.beam_half) * i.r));
+}
+
 /* All doublets that begin with the hit at place p; their numbers go to `row`, which has room for
  * all hits and one more.  A hit whose neighbours are all on the other side of +-pi is found there.
  */
 static inline trg_u32 kdd_row(const struct kdd_columns *c, const struct kdd_par *par,
-                              const trg_u32 *trees, trg_u32 base, trg_u32 layer, trg_u32 p,
-                              trg_u32 *row)
+                              const trg_u32 *trees, const struct kdd_extent *extents, trg_u32 base,
+                              trg_u32 layer, trg_u32 p, trg_u32 *row)
 {
     const struct kdd_hit i = {c->x[p], c->y[p], c->z[p], c->r[p], c->phi[p]};
     trg_u32 n = 0;
@@ -191,10 +219,18 @@ static inline trg_u32 kdd_row(const struct kdd_columns *c, const struct kdd_par 
         const trg_u32 begin = trees[2u * pair.outer] - base;
         const trg_u32 end = begin + trees[2u * pair.outer + 1u];
         const float reach = pair.phi_road + 1e-5f;
-        const float low = i.phi - reach, high = i.phi + reach;
+        float low = i.phi - reach, high = i.phi + reach;
 
-        if (pair.inner != layer)
+        if (pair.inner != layer || kdd_is_behind(par->cuts, pair, i, extents[pair.outer]))
             continue;
+        if ((float)(end - begin) * pair.phi_road > KDD_BOX_PAYS) {
+            const struct kdd_box box = kdd_box_of(par->cuts, pair, i, extents[pair.outer]);
+
+            if (!(box.low[1] <= box.high[1]))
+                continue;
+            low = box.low[0];
+            high = box.high[0];
+        }
         n = kdd_scan(c, par->cuts, pair, i, kdd_first(c->phi, begin, end, low), end, high, row, n);
         if (high > KDD_PI)
             n = kdd_scan(c, par->cuts, pair, i, begin, end, high - KDD_TURN, row, n);
@@ -250,6 +286,10 @@ static inline void kdd_host_fill(const float *hits, const trg_u32 *numbers, cons
     for (trg_u32 roi = 0; roi < par->n_rois; roi++, trees += 2u * KDD_LAYERS) {
         const trg_u32 base = offsets_in[roi], n_hits = offsets_in[roi + 1u] - base;
         const size_t room = par->room;
+        const struct kdd_extent *extents =
+            (const struct kdd_extent *)(const void *)(trees +
+                                                      2u * KDD_LAYERS * (par->n_rois - roi)) +
+            KDD_LAYERS * roi;
         const struct kdd_columns c = {hits + base,
                                       hits + room + base,
                                       hits + 2u * room + base,
@@ -268,7 +308,7 @@ static inline void kdd_host_fill(const float *hits, const trg_u32 *numbers, cons
             if (layer == KDD_LAYERS)
                 continue;
             used++;
-            n = kdd_row(&c, par, trees, base, layer, p, row);
+            n = kdd_row(&c, par, trees, extents, base, layer, p, row);
             keep = wanted < limit ? (n < limit - wanted ? n : limit - wanted) : 0u;
             if (keep)
                 kdd_sort_row(row, n, outer + wanted, keep);

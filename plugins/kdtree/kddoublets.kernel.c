@@ -42,7 +42,10 @@ TRG_KERNEL5(kdd_layers, const trg_u8, data, trg_u32, numbers, float, hits, trg_u
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
     if (par.by_hand) {
         kdd_host_layers(x, y, z, layer, base, n, &par, numbers, hits,
-                        trees + TRG_GID * KDD_LAYERS * 2u, counts);
+                        trees + TRG_GID * KDD_LAYERS * 2u,
+                        (struct kdd_extent *)(void *)(trees + par.n_rois * KDD_LAYERS * 2u) +
+                            TRG_GID * KDD_LAYERS,
+                        counts);
         return;
     }
 #endif
