@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "clients.h"
+#include "clients_inner.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,34 +7,9 @@
 
 #include "clock.h"
 #include "log.h"
-#include "packing.h"
 
-#define BUCKETS      2048u
 #define LINGER_MS    1000
-#define PACK_BYTES   65536u /* larger messages are measured before they are packed */
-#define SILENT_BEATS 3u     /* heartbeats after which a silent client is gone */
-
-struct unsent {
-    struct unsent *next;
-    zmq_msg_t body;
-    uint32_t n_decisions;
-};
-
-struct clients {
-    void *context, *socket;
-    const struct config *config;
-    struct stats *stats;
-    struct shm_peers *shm; /* NULL: there are no co-located clients */
-    struct held *held;
-    struct client *client; /* [n_places] */
-    uint32_t n_places;
-    uint32_t *free; /* numbers of places not in use */
-    uint32_t n_free;
-    uint32_t bucket[BUCKETS];
-    uint32_t spare_credits; /* not granted to anybody */
-    unsigned char packed[PACK_BYTES];
-    uint32_t n_unsent; /* messages, all clients */
-};
+#define SILENT_BEATS 3u /* heartbeats after which a silent client is gone */
 
 /* ---------------------------------------------------------------- opening */
 
@@ -116,7 +91,7 @@ int clients_open(const struct config *config, struct stats *stats, uint32_t cred
         goto fail;
     for (uint32_t i = 0; i < c->n_places; i++)
         c->free[c->n_free++] = c->n_places - 1 - i;
-    for (uint32_t i = 0; i < BUCKETS; i++)
+    for (uint32_t i = 0; i < CLIENTS_BUCKETS; i++)
         c->bucket[i] = CLIENTS_NONE;
     r = -errno;
     c->context = zmq_ctx_new();
@@ -228,7 +203,7 @@ static uint32_t bucket_of(const struct peer *peer)
 
     for (uint32_t i = 0; i < peer->n; i++)
         h = (h ^ peer->id[i]) * 16777619u;
-    return h % BUCKETS;
+    return h % CLIENTS_BUCKETS;
 }
 
 uint32_t clients_find(struct clients *c, const struct peer *peer)
@@ -319,22 +294,6 @@ int clients_hello(struct clients *c, const struct peer *peer, const char *name, 
     return 0;
 }
 
-/* Frees the oldest unsent message; returns how many decisions it holds. */
-static uint32_t drop_first(struct clients *c, struct client *client)
-{
-    struct unsent *u = client->first;
-    uint32_t n = u->n_decisions;
-
-    client->first = u->next;
-    if (!client->first)
-        client->last = &client->first;
-    client->n_unsent--;
-    c->n_unsent--;
-    zmq_msg_close(&u->body);
-    free(u);
-    return n;
-}
-
 static void leave(struct clients *c, uint32_t number)
 {
     struct client *client = &c->client[number];
@@ -356,7 +315,7 @@ void clients_drop(struct clients *c, uint32_t number, const char *why)
 
     leave(c, number);
     while (client->first)
-        stats_add(&c->stats->g.undeliverable, drop_first(c, client));
+        stats_add(&c->stats->g.undeliverable, clients_drop_first(c, client));
     c->spare_credits += client->credits;
     client->is_used = false;
     client->epoch++; /* its decisions still in flight find nobody */
@@ -368,195 +327,6 @@ void clients_drop(struct clients *c, uint32_t number, const char *why)
         log_info("ingress", "client gone", "client=\"%s\" why=\"%s\"", client->name, why);
 }
 
-/* ---------------------------------------------------------------- sending */
-
-static int shared_room(const struct shm_peer *p, size_t n, void **ret_dst)
-{
-    return n > SHM_ANSWER_MAX ? -EMSGSIZE : shm_region_room(p->region, (uint32_t)n, ret_dst);
-}
-
-/* Puts an answer into the memory that is shared with a client: what is in `body`, or `m` packed. */
-static int send_shared(struct clients *c, const struct shm_peer *p, const Trigd__V1__FromDaemon *m,
-                       zmq_msg_t *body)
-{
-    size_t n = m ? packing_bound(m) : zmq_msg_size(body);
-    void *dst;
-    int r;
-
-    if (!p->region)
-        return -EHOSTUNREACH;
-    r = shared_room(p, n, &dst);
-    if (r < 0 && m) /* it may be just small enough */
-        r = shared_room(p, trigd__v1__from_daemon__get_packed_size(m), &dst);
-    if (r < 0)
-        return r;
-    if (m)
-        n = trigd__v1__from_daemon__pack(m, dst);
-    else
-        memcpy(dst, zmq_msg_data(body), n);
-    if (shm_region_send(p->region, (uint32_t)n))
-        shm_peer_wake(p);
-    stats_add(&c->stats->g.bytes_out, n);
-    return 0;
-}
-
-/* 0, -EAGAIN (no room), or another negative errno (gone).  Takes the body on success. */
-static int send_frames(struct clients *c, const struct peer *peer, zmq_msg_t *body)
-{
-    size_t n = zmq_msg_size(body);
-
-    if (peer->shm)
-        return send_shared(c, peer->shm, NULL, body);
-    if (zmq_send(c->socket, peer->id, peer->n, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
-        return -errno;
-    if (zmq_msg_send(body, c->socket, ZMQ_DONTWAIT) < 0)
-        return -errno;
-    stats_add(&c->stats->g.bytes_out, n);
-    return 0;
-}
-
-static int pack(struct clients *c, const Trigd__V1__FromDaemon *m, zmq_msg_t *ret_body)
-{
-    bool is_small = packing_bound(m) <= sizeof c->packed;
-    size_t n = is_small ? trigd__v1__from_daemon__pack(m, c->packed)
-                        : trigd__v1__from_daemon__get_packed_size(m);
-
-    if (zmq_msg_init_size(ret_body, n) < 0)
-        return -errno;
-    if (is_small)
-        memcpy(zmq_msg_data(ret_body), c->packed, n);
-    else
-        trigd__v1__from_daemon__pack(m, zmq_msg_data(ret_body));
-    return 0;
-}
-
-static int keep_unsent(struct clients *c, struct client *client, zmq_msg_t *body,
-                       uint32_t n_decisions)
-{
-    struct unsent *u;
-
-    if (client->n_unsent == CLIENTS_UNSENT_MAX)
-        return -ENOBUFS;
-    u = malloc(sizeof *u);
-    if (!u)
-        return -ENOMEM;
-    u->next = NULL;
-    u->n_decisions = n_decisions;
-    zmq_msg_init(&u->body);
-    zmq_msg_move(&u->body, body);
-    *client->last = u;
-    client->last = &u->next;
-    client->n_unsent++;
-    c->n_unsent++;
-    return 0;
-}
-
-/* A packet on the socket of a co-located client; a Welcome brings the memory with it. */
-static int send_packet(struct clients *c, const struct shm_peer *p, const Trigd__V1__FromDaemon *m)
-{
-    zmq_msg_t body;
-    int r = pack(c, m, &body);
-
-    if (r < 0)
-        return r;
-    r = shm_peer_packet(p, zmq_msg_data(&body), zmq_msg_size(&body),
-                        m->body_case == TRIGD__V1__FROM_DAEMON__BODY_WELCOME);
-    if (r == 0)
-        stats_add(&c->stats->g.bytes_out, zmq_msg_size(&body));
-    zmq_msg_close(&body);
-    return r;
-}
-
-static const char *why_dropped(int error)
-{
-    if (error == -ENOBUFS)
-        return "it does not read its answers";
-    return error == -EPROTO ? "its place in the ring of answers is nonsense" : zmq_strerror(-error);
-}
-
-/* Sends to a co-located client, or keeps for later. */
-static int pass_shared(struct clients *c, struct client *client, const Trigd__V1__FromDaemon *m,
-                       uint32_t n_decisions)
-{
-    zmq_msg_t body;
-    int r = -EAGAIN;
-
-    if (m->body_case == TRIGD__V1__FROM_DAEMON__BODY_WELCOME) {
-        r = send_packet(c, client->peer.shm, m);
-        return r == -EAGAIN ? -ENOBUFS : r;
-    }
-    if (!client->n_unsent)
-        r = send_shared(c, client->peer.shm, m, NULL);
-    if (r != -EAGAIN)
-        return r;
-    r = pack(c, m, &body);
-    if (r < 0)
-        return r;
-    r = keep_unsent(c, client, &body, n_decisions);
-    zmq_msg_close(&body);
-    return r;
-}
-
-/* Sends over the ROUTER, or keeps for later. */
-static int pass_frames(struct clients *c, struct client *client, const Trigd__V1__FromDaemon *m,
-                       uint32_t n_decisions)
-{
-    zmq_msg_t body;
-    int r = pack(c, m, &body);
-
-    if (r < 0)
-        return r;
-    r = client->n_unsent ? -EAGAIN : send_frames(c, &client->peer, &body);
-    if (r == -EAGAIN)
-        r = keep_unsent(c, client, &body, n_decisions);
-    zmq_msg_close(&body);
-    return r;
-}
-
-void clients_send(struct clients *c, uint32_t number, const Trigd__V1__FromDaemon *m,
-                  uint32_t n_decisions)
-{
-    struct client *client = &c->client[number];
-    int r = (client->peer.shm ? pass_shared : pass_frames)(c, client, m, n_decisions);
-
-    if (r == 0)
-        return;
-    stats_add(&c->stats->g.undeliverable, n_decisions);
-    clients_drop(c, number, why_dropped(r));
-}
-
-void clients_send_peer(struct clients *c, const struct peer *peer, const Trigd__V1__FromDaemon *m)
-{
-    zmq_msg_t body;
-
-    if (peer->shm) {
-        send_packet(c, peer->shm, m);
-        return;
-    }
-    if (pack(c, m, &body) < 0)
-        return;
-    send_frames(c, peer, &body);
-    zmq_msg_close(&body);
-}
-
-/* Sends what waits; false when the client is gone. */
-static bool flush_unsent(struct clients *c, struct client *client)
-{
-    while (client->first) {
-        int r = send_frames(c, &client->peer, &client->first->body);
-
-        if (r < 0)
-            return r == -EAGAIN;
-        drop_first(c, client);
-    }
-    return true;
-}
-
-bool clients_has_unsent(const struct clients *c)
-{
-    return c->n_unsent != 0;
-}
-
 void clients_tick(struct clients *c, uint64_t now_ns)
 {
     uint64_t silent = SILENT_BEATS * NS_PER_MS * c->config->clients.heartbeat_ms;
@@ -566,7 +336,7 @@ void clients_tick(struct clients *c, uint64_t now_ns)
 
         if (!client->is_used)
             continue;
-        if (client->n_unsent && !flush_unsent(c, client)) {
+        if (client->n_unsent && !clients_flush(c, client)) {
             clients_drop(c, i, "its connection is closed");
             continue;
         }
