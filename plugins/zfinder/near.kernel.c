@@ -4,7 +4,8 @@
  *
  * zf_sort -> zf_near_pairs, zf_near_triplets or zf_sparse_triplets -> zf_peaks */
 #if defined(__CUDACC__)
-/* five groups on a multiprocessor: more registers cost more than they save; Turing has room for four */
+/* five groups on a multiprocessor: more registers cost more than they save; Turing has room for
+ * four */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define TRG_BOUNDS __launch_bounds__(ZF_GROUP_MAX, 4)
 #else
