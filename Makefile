@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The short names of what CMake presets and scripts do.  `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo check build install format lint fuzz bench docs-figures gpu-check clean
+.PHONY: help demo check build install format lint fuzz bench docs-figures docs-parameters gpu-check clean
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
@@ -11,7 +11,7 @@ export CMAKE_C_COMPILER_LAUNCHER = $(CCACHE)
 endif
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1 /p' Makefile | awk '{printf "  %s %-13s", $$1, $$2; $$1 = $$2 = ""; print}'
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1 /p' Makefile | awk '{printf "  %s %-16s", $$1, $$2; $$1 = $$2 = ""; print}'
 
 demo: build ## install what is missing, build, run a sample through the daemon, print a summary
 	tools/demo build/release
@@ -51,6 +51,9 @@ bench: build ## run the benchmarks; tables for people on the terminal, JSON into
 
 docs-figures: ## make docs/performance.md again from docs/results
 	tools/perf-report docs/results docs/performance.md
+
+docs-parameters: build ## make docs/parameters.md again from what the plugins say of themselves
+	tools/plugin-report build/release docs/parameters.md
 
 gpu-check: ## on a machine with a GPU: parity tests and benchmarks into gpu-results
 	tests/gpu/run gpu-results
