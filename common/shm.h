@@ -70,8 +70,8 @@ static inline uint64_t shm_align(uint64_t n)
 
 /* Where column `column` of n items begins, from the collection's `at`; with the number of columns:
  * the bytes of the collection. */
-static inline uint64_t shm_column_in(enum trg_kind kind, bool is_quantized, uint32_t n,
-                                     uint32_t column)
+static inline uint64_t shm_column(enum trg_kind kind, bool is_quantized, uint32_t n,
+                                  uint32_t column)
 {
     uint64_t at = is_quantized ? shm_align(sizeof(struct quantum)) : 0;
 
@@ -80,20 +80,9 @@ static inline uint64_t shm_column_in(enum trg_kind kind, bool is_quantized, uint
     return at;
 }
 
-static inline uint64_t shm_bytes_in(enum trg_kind kind, bool is_quantized, uint32_t n)
+static inline uint64_t shm_collection_bytes(enum trg_kind kind, bool is_quantized, uint32_t n)
 {
-    return shm_column_in(kind, is_quantized, n, trg_kind_info(kind)->n_columns);
-}
-
-/* The same of a collection that is not quantized. */
-static inline uint64_t shm_column(enum trg_kind kind, uint32_t n, uint32_t column)
-{
-    return shm_column_in(kind, false, n, column);
-}
-
-static inline uint64_t shm_collection_bytes(enum trg_kind kind, uint32_t n)
-{
-    return shm_bytes_in(kind, false, n);
+    return shm_column(kind, is_quantized, n, trg_kind_info(kind)->n_columns);
 }
 
 /* Bytes that an answer takes in the ring, with its length. */

@@ -15,7 +15,7 @@ static bool is_quantized(const struct shm_roi *entry, enum trg_kind kind)
 static int check_place(const struct shm_roi *entry, enum trg_kind kind,
                        const struct shm_collection *c, uint64_t data_bytes, struct wire_error *e)
 {
-    uint64_t bytes = shm_bytes_in(kind, is_quantized(entry, kind), c->n);
+    uint64_t bytes = shm_collection_bytes(kind, is_quantized(entry, kind), c->n);
 
     if (c->at % SHM_ALIGN == 0 && bytes <= data_bytes && c->at <= data_bytes - bytes)
         return 0;
@@ -38,7 +38,7 @@ static int check_collection(const struct shm_roi *entry, enum trg_kind kind,
         check_place(entry, kind, c, data_bytes, e) < 0)
         return -EBADMSG;
     for (uint32_t i = 0; i < trg_kind_info(kind)->n_columns; i++)
-        ret->column[i] = data + c->at + shm_column_in(kind, is_quantized(entry, kind), c->n, i);
+        ret->column[i] = data + c->at + shm_column(kind, is_quantized(entry, kind), c->n, i);
     ret->n = c->n;
     ret->is_there = true;
     return 0;

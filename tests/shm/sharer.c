@@ -145,7 +145,7 @@ uint32_t sharer_hello(struct sharer *c, const char *name, uint32_t want)
 
 struct shm_roi sharer_write(struct sharer *c, const struct roi_spec *spec, float **ret_phi)
 {
-    uint64_t at, bytes = shm_collection_bytes(TRG_SPACEPOINTS, spec->n);
+    uint64_t at, bytes = shm_collection_bytes(TRG_SPACEPOINTS, false, spec->n);
     struct shm_roi entry = {.token = spec->token, .kinds = 1u << TRG_SPACEPOINTS};
     Trigd__V1__Roi m;
     Trigd__V1__Spacepoints p;
@@ -156,9 +156,9 @@ struct shm_roi sharer_write(struct sharer *c, const struct roi_spec *spec, float
     assert_int_equal(shmclient_take(c->client, bytes, &at, &address), 0);
     dst = address;
     memcpy(dst, p.phi_rad, spec->n * sizeof(float));
-    memcpy(dst + shm_column(TRG_SPACEPOINTS, spec->n, 1), p.rho_mm, spec->n * sizeof(float));
-    memcpy(dst + shm_column(TRG_SPACEPOINTS, spec->n, 2), p.z_mm, spec->n * sizeof(float));
-    memcpy(dst + shm_column(TRG_SPACEPOINTS, spec->n, 3), p.layer.data, spec->n);
+    memcpy(dst + shm_column(TRG_SPACEPOINTS, false, spec->n, 1), p.rho_mm, spec->n * sizeof(float));
+    memcpy(dst + shm_column(TRG_SPACEPOINTS, false, spec->n, 2), p.z_mm, spec->n * sizeof(float));
+    memcpy(dst + shm_column(TRG_SPACEPOINTS, false, spec->n, 3), p.layer.data, spec->n);
     entry.info = (struct trg_roi_info){.run = m.run,
                                        .l1id = m.l1id,
                                        .roi_id = m.roi_id,

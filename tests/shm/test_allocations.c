@@ -73,7 +73,7 @@ static void run_rounds(struct sharer *c, uint64_t *token, uint32_t rounds)
         sharer_collect(c, *token, BATCH, NULL);
         for (uint32_t i = 0; i < BATCH; i++)
             shmclient_give(c->client, entries[i].in[0].at,
-                           shm_collection_bytes(TRG_SPACEPOINTS, N));
+                           shm_collection_bytes(TRG_SPACEPOINTS, false, N));
         *token += BATCH;
     }
 }

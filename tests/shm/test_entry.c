@@ -35,7 +35,7 @@ static unsigned char *column(struct fixture *f, enum trg_kind kind, uint32_t c)
 {
     const struct shm_collection *in = &f->entry.in[kind - TRG_SPACEPOINTS];
 
-    return shm_region_data(f->region) + in->at + shm_column(kind, in->n, c);
+    return shm_region_data(f->region) + in->at + shm_column(kind, false, in->n, c);
 }
 
 static void write_good(struct fixture *f)
@@ -101,7 +101,7 @@ static void the_end_of_the_data(void **state)
     struct wire_roi w;
     struct wire_error e;
 
-    f->entry.in[0].at = DATA - shm_collection_bytes(TRG_SPACEPOINTS, N);
+    f->entry.in[0].at = DATA - shm_collection_bytes(TRG_SPACEPOINTS, false, N);
     assert_int_equal(shm_entry_check(&f->entry, f->region, &limits, &w, &e), 0);
     f->entry.in[0].at += SHM_ALIGN;
     assert_int_equal(shm_entry_check(&f->entry, f->region, &limits, &w, &e), -EBADMSG);
@@ -200,7 +200,7 @@ static void random_entries(void **state)
 
 static unsigned char *numbers(struct fixture *f, uint32_t c)
 {
-    return shm_region_data(f->region) + PLACE + shm_column_in(TRG_SPACEPOINTS, true, N, c);
+    return shm_region_data(f->region) + PLACE + shm_column(TRG_SPACEPOINTS, true, N, c);
 }
 
 static void write_numbers(struct fixture *f, const struct quantum *q)
@@ -275,7 +275,7 @@ static void bad_numbers(void **state)
             "RoI 7: column phi of its quantized spacepoints reaches from 3 to 3.65535; -3.1416 to "
             "3.1416 rad is allowed");
     write_numbers(f, &good_quantum);
-    f->entry.in[0].at = DATA - shm_bytes_in(TRG_SPACEPOINTS, true, N) + SHM_ALIGN;
+    f->entry.in[0].at = DATA - shm_collection_bytes(TRG_SPACEPOINTS, true, N) + SHM_ALIGN;
     refused(f, TRIGD__V1__ERROR__CODE__LENGTHS,
             "RoI 7: its 5 spacepoints begin at 1048320 of the shared data; multiples of 64 up to "
             "1048256 are allowed");

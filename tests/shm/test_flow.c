@@ -267,7 +267,7 @@ static void debug_stream(void **state)
         assert_int_equal(server_counter(&s, "debug_written"), i + 1);
         for (uint32_t k = 0; k < spec.n; k++)
             phi[k] = 99; /* ours again */
-        shmclient_give(c.client, e.in[0].at, shm_collection_bytes(TRG_SPACEPOINTS, spec.n));
+        shmclient_give(c.client, e.in[0].at, shm_collection_bytes(TRG_SPACEPOINTS, false, spec.n));
     }
     sharer_close(&c);
     assert_int_equal(server_end(&s, SIGTERM, 30), 0);

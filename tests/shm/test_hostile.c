@@ -90,7 +90,7 @@ static void pump(struct server *s)
         shmclient_send(c.client);
         if (++token >= 60)
             sharer_receive(&c, 1, &gone);
-        shmclient_give(c.client, e.in[0].at, shm_collection_bytes(TRG_SPACEPOINTS, spec.n));
+        shmclient_give(c.client, e.in[0].at, shm_collection_bytes(TRG_SPACEPOINTS, false, spec.n));
     }
 }
 
@@ -272,12 +272,12 @@ static void change(struct server *s)
         for (uint32_t i = 0; i < 4000; i++) {
             seed = seed * 6364136223846793005u + 1;
             *(volatile float *)&phi[spec.n - 1] = seed >> 63 ? 1e30f : good;
-            *((volatile unsigned char *)phi + shm_column(TRG_SPACEPOINTS, spec.n, 3)) =
+            *((volatile unsigned char *)phi + shm_column(TRG_SPACEPOINTS, false, spec.n, 3)) =
                 seed >> 62 & 1 ? 255 : 1;
         }
         while (!sharer_receive(&c, 1000, &gone) && !gone) {
         }
-        shmclient_give(c.client, e.in[0].at, shm_collection_bytes(TRG_SPACEPOINTS, spec.n));
+        shmclient_give(c.client, e.in[0].at, shm_collection_bytes(TRG_SPACEPOINTS, false, spec.n));
     }
 }
 

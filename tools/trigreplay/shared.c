@@ -95,7 +95,7 @@ static int add_collection(struct columns *r, enum trg_kind kind, const struct gi
     r->entry.kinds |= 1u << kind;
     c->at = r->bytes;
     c->n = (uint32_t)g->n[0];
-    r->bytes += shm_bytes_in(kind, is_quantized(r, kind), c->n);
+    r->bytes += shm_collection_bytes(kind, is_quantized(r, kind), c->n);
     return 0;
 }
 
@@ -199,8 +199,7 @@ void shared_write(const struct shared *s, uint32_t which, uint64_t at, void *dst
         if (is_quantized(r, kind))
             memcpy((unsigned char *)dst + c->at, &r->quantum, sizeof r->quantum);
         for (uint32_t i = 0; c->n && i < info->n_columns; i++)
-            memcpy((unsigned char *)dst + c->at +
-                       shm_column_in(kind, is_quantized(r, kind), c->n, i),
+            memcpy((unsigned char *)dst + c->at + shm_column(kind, is_quantized(r, kind), c->n, i),
                    r->column[k][i], c->n * quantum_item_bytes(kind, is_quantized(r, kind), i));
         ret_roi->in[k].at = at + c->at;
     }
