@@ -22,27 +22,34 @@ struct lane *batcher_lane(const struct engine_step *s)
     return best;
 }
 
-/* When a batch may close early for a lane that would begin it at once.  While half of the slots are
- * free it is now; then batches follow each other no faster than slots come back, with a third of
- * them to spare.  Many small batches would take all slots, and RoIs would wait for one. */
-static uint64_t early_ns(const struct engine_step *s)
+/* When a batch may close early for a lane; UINT64_MAX: not before the lane can begin it at once.
+ * While half of the slots are free it is now; then batches follow each other no faster than slots
+ * come back, with a third of them to spare.  Many small batches would take all slots, and RoIs
+ * would wait for one. */
+static uint64_t early_ns(const struct engine_step *s, const struct lane *lane)
 {
+    if (!s->batching.eager || lane_ahead(lane))
+        return UINT64_MAX;
     return 2 * s->n_out < s->n_slots ? 0 : s->closed_ns + s->lane_ns * 3 / (2ull * s->n_slots);
+}
+
+/* When the oldest RoI has waited long enough. */
+static uint64_t aged_ns(const struct engine_step *s)
+{
+    return s->queue[s->first].since_ns + (uint64_t)s->batching.max_age_us * NS_PER_US;
 }
 
 /* RoIs that no lane could begin with at once wait here, where the first free lane takes them and
  * the batch goes on growing, and not behind another batch. */
 stats_u64 *batcher_closes(const struct engine_step *s, const struct lane *lane, uint64_t now)
 {
-    uint64_t age = (uint64_t)s->batching.max_age_us * NS_PER_US;
-
     if (s->n >= s->batching.max_rois)
         return &s->stats->closed_full;
     if (s->n_items >= s->input[0].max_items)
         return &s->stats->closed_bytes;
-    if (s->batching.eager && !lane_ahead(lane) && now >= early_ns(s))
+    if (now >= early_ns(s, lane))
         return &s->stats->closed_eager;
-    return now >= s->queue[s->first].since_ns + age ? &s->stats->closed_age : NULL;
+    return now >= aged_ns(s) ? &s->stats->closed_age : NULL;
 }
 
 bool batcher_has_work(const struct engine_step *s, uint64_t now)
@@ -52,19 +59,19 @@ bool batcher_has_work(const struct engine_step *s, uint64_t now)
     for (uint32_t k = 0; k < s->n_lanes; k++)
         if (lane_finished(s->lane[k]))
             return true;
-    return lane && !lane_ahead(lane) && now >= early_ns(s);
+    return lane && now >= early_ns(s, lane);
 }
 
 uint64_t batcher_due_ns(const struct engine_step *s)
 {
     const struct lane *lane = s->n ? batcher_lane(s) : NULL;
-    uint64_t old, early;
+    uint64_t early, aged;
 
     if (!lane)
         return UINT64_MAX;
-    old = s->queue[s->first].since_ns + (uint64_t)s->batching.max_age_us * NS_PER_US;
-    early = s->batching.eager && !lane_ahead(lane) ? early_ns(s) : UINT64_MAX;
-    return early < old ? early : old;
+    early = early_ns(s, lane);
+    aged = aged_ns(s);
+    return early < aged ? early : aged;
 }
 
 void batcher_out(struct engine_step *s, struct lane_batch *b, uint64_t now_ns)

@@ -7,8 +7,6 @@
 #include "lane.h"
 #include "stage.h"
 
-#define LANE_ALIGN 128u /* what two threads write lies so far apart: processors fetch two lines */
-
 struct lane_part { /* of a slot: one member of the group */
     struct trg_batch batch;
     struct trg_output *outputs[TRG_OUTPUTS_MAX]; /* [max_rois] */

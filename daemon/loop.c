@@ -55,8 +55,8 @@ struct loop {
     struct control *control;
     int wake_fd, signal_fd, timer_fd;
     /* enum lane_sleep: whether lanes must write wake_fd; nothing that changes may lie near */
-    _Alignas(128) _Atomic uint32_t sleeping;
-    _Alignas(128) _Atomic int state;
+    _Alignas(LANE_ALIGN) _Atomic uint32_t sleeping;
+    _Alignas(LANE_ALIGN) _Atomic int state;
     _Atomic uint64_t turned_ns; /* last turn */
     uint64_t ticked_ns, stop_by_ns;
     uint64_t spin_ns, worked_ns; /* how long to look for work; when there was some */
