@@ -35,22 +35,15 @@ struct task { /* for each device */
 static void one_way(const struct bench *b, const struct place *p, const struct task *t,
                     const struct hough_config *c, uint32_t batch, uint32_t lanes)
 {
-    char figure[64], name[80];
+    char figure[64], name[WAY_NAME_BYTES];
+    struct way w = way_on(p, batch, lanes, name);
 
     snprintf(figure, sizeof figure, "%s %s, batch %u", t->s->name, methods[t->method].preset,
              batch);
-    snprintf(name, sizeof name, "%s, %.20s, %u lane%s", p->backend, p->info.name, lanes,
-             lanes > 1 ? "s" : "");
-    measure(b,
-            &(struct way){.figure = figure,
-                          .device_name = name,
-                          .device = p->device,
-                          .lanes = lanes,
-                          .batch = batch,
-                          .clock = way_clock(&p->info, lanes),
-                          .seconds = SECONDS,
-                          .base = t->base},
-            c, t->s);
+    w.figure = figure;
+    w.seconds = SECONDS;
+    w.base = t->base;
+    measure(b, &w, c, t->s);
 }
 
 static void method_on(const struct bench *b, const struct place *p, void *arg)

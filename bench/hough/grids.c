@@ -76,7 +76,8 @@ static void measure_cell(const struct bench *b, const struct place *p, const str
     const struct sample s = {cell->s->name, cell->s->events, rois, cell->s->most_hits};
     double *pace = &cell->pace[p->number][cell->method];
     struct hough_config c;
-    char figure[80], name[80];
+    char figure[80], name[WAY_NAME_BYTES];
+    struct way w = way_on(p, batch, lanes, name);
     double rate, work;
 
     if (algo_configure(b->host.plugin, methods[cell->method], settings, &c) < 0)
@@ -86,23 +87,15 @@ static void measure_cell(const struct bench *b, const struct place *p, const str
              p->info.is_host ? ""
              : batch > 1     ? ", batched"
                              : ", alone");
-    snprintf(name, sizeof name, "%s, %.20s, %u lane%s", p->backend, p->info.name, lanes,
-             lanes > 1 ? "s" : "");
     work = steps(&c, cell);
     if (*pace * work > LIMIT_S) {
         if (!b->only)
             printf("%-38s %-40s left out: about %.0f s\n", figure, name, *pace * work);
         return;
     }
-    rate = measure(b,
-                   &(struct way){.figure = figure,
-                                 .device_name = name,
-                                 .device = p->device,
-                                 .lanes = lanes,
-                                 .batch = batch,
-                                 .clock = way_clock(&p->info, lanes),
-                                 .seconds = 0.02},
-                   &c, &s);
+    w.figure = figure;
+    w.seconds = 0.02;
+    rate = measure(b, &w, &c, &s);
     if (rate > 0 && batch == 1 && lanes == 1)
         *pace = 1 / (rate * work);
 }

@@ -71,11 +71,22 @@ static double seconds_by(enum way_clock clock)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-enum way_clock way_clock(const struct trg_device_info *info, uint32_t lanes)
+static enum way_clock clock_for(const struct trg_device_info *info, uint32_t lanes)
 {
     if (info->is_host)
         return lanes == 1 ? BY_THREAD : BY_WALL;
     return info->pci[0] ? BY_WALL : BY_PROCESS;
+}
+
+struct way way_on(const struct place *p, uint32_t batch, uint32_t lanes, char name[WAY_NAME_BYTES])
+{
+    snprintf(name, WAY_NAME_BYTES, "%s, %.20s, %u lane%s", p->backend, p->info.name, lanes,
+             lanes > 1 ? "s" : "");
+    return (struct way){.device_name = name,
+                        .device = p->device,
+                        .lanes = lanes,
+                        .batch = batch,
+                        .clock = clock_for(&p->info, lanes)};
 }
 
 /* RoIs/s of the lanes with n RoIs each, some times; 0 when one failed. */

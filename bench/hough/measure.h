@@ -21,6 +21,13 @@ struct sample {
     uint32_t n, most_hits;
 };
 
+struct place { /* where to measure */
+    struct trg_device *device;
+    const char *backend;
+    struct trg_device_info info;
+    uint32_t number; /* of the backend */
+};
+
 struct way { /* to measure */
     const char *figure, *device_name;
     struct trg_device *device;
@@ -37,20 +44,16 @@ struct way { /* to measure */
 /* One figure for people and for the file. */
 struct result;
 void tell(const struct bench *b, const struct way *w, const struct result *rates);
-/* The clock for so many lanes of a device. */
-enum way_clock way_clock(const struct trg_device_info *info, uint32_t lanes);
+/* A way with so many lanes of a device, by the clock that suits it; `name`, where they are told,
+ * lives as long. */
+#define WAY_NAME_BYTES 80
+struct way way_on(const struct place *p, uint32_t batch, uint32_t lanes, char name[WAY_NAME_BYTES]);
 /* Measures with a thread a lane, and tells it.  What is slow is run once.  RoIs/s; 0: nothing was
  * measured. */
 double measure(const struct bench *b, const struct way *w, const struct hough_config *c,
                const struct sample *s);
 
 /* Calls `measure_on` for the first device of each backend. */
-struct place {
-    struct trg_device *device;
-    const char *backend;
-    struct trg_device_info info;
-    uint32_t number; /* of the backend */
-};
 void for_all_devices(const struct bench *b,
                      void (*measure_on)(const struct bench *b, const struct place *p, void *arg),
                      void *arg);
