@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine.h"
-#include "stats.h"
+#include "base/stats.h"
+#include "exec/engine.h"
 
 struct keeper;
 /* `swap` makes an engine the running one (0, or a negative errno and it stays the keeper's). */

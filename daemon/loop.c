@@ -14,17 +14,17 @@
 #include <unistd.h>
 #include <zmq.h>
 
-#include "clients.h"
+#include "base/mailbox.h"
+#include "base/notify.h"
 #include "clock.h"
-#include "control.h"
-#include "debugstream.h"
-#include "dispatch.h"
-#include "egress.h"
-#include "ingress.h"
+#include "flow/debugstream.h"
+#include "flow/dispatch.h"
+#include "flow/egress.h"
+#include "flow/ingress.h"
 #include "keeper.h"
 #include "log.h"
-#include "mailbox.h"
-#include "notify.h"
+#include "monitor/control.h"
+#include "transport/clients.h"
 
 #define MESSAGES_A_TURN 128u /* so that results are taken back in between */
 #define TICK_NS         (20 * NS_PER_MS)

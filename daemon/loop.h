@@ -2,7 +2,7 @@
 /* loop.h - the daemon put together: all stages, the I/O thread's loop, its states. */
 #ifndef TRIGD_LOOP_H
 #define TRIGD_LOOP_H
-#include "config.h"
+#include "config/config.h"
 
 struct loop;
 /* Opens everything: pool, sockets, backends, the menu's lanes, control.  Signals that the loop

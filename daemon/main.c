@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config.h"
-#include "config_table.h"
-#include "engine.h"
+#include "config/config.h"
+#include "config/config_table.h"
+#include "exec/engine.h"
 #include "log.h"
 #include "loop.h"
-#include "menu.h"
+#include "menu/menu.h"
 
 enum exit_code {
     EXIT_CLEAN = 0,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stage.h"
+#include "exec/stage.h"
 
 extern const struct trg_plugin trg_plugin;
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "stage.h"
+#include "exec/stage.h"
 
 struct lane {
     struct pa_pipeline pipeline;

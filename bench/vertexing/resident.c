@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "stage.h"
+#include "exec/stage.h"
 
 #define SLOTS 3u
 

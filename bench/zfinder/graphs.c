@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "clock.h"
+#include "exec/stage.h"
 #include "generator.h"
 #include "result.h"
-#include "stage.h"
 #include "zfinder.h"
 
 #define SLOTS    4u

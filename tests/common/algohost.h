@@ -2,7 +2,7 @@
 /* algohost.h - the backends and a plugin of the build, for tests and measurements. */
 #ifndef TRIGD_TEST_ALGOHOST_H
 #define TRIGD_TEST_ALGOHOST_H
-#include "plugin_host.h"
+#include "plugin/plugin_host.h"
 
 struct algo_host { /* `host` points into it: it stays where it was opened */
     struct trg_host host;

@@ -3,7 +3,7 @@
  * turn. */
 #ifndef TRIGD_TEST_BATCHES_H
 #define TRIGD_TEST_BATCHES_H
-#include "stage.h"
+#include "exec/stage.h"
 #include "trigd/plugin.h"
 
 #define BATCHES_SLOTS_MAX 4u

@@ -6,9 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "config.h"
+#include "config/config.h"
 #include "log.h"
-#include "menu.h"
+#include "menu/menu.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

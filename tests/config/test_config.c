@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "capture.h"
-#include "config.h"
-#include "config_table.h"
-#include "menu.h"
+#include "config/config.h"
+#include "config/config_table.h"
+#include "menu/menu.h"
 
 static const char *environment(const char *name)
 {

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "capture.h"
-#include "menu.h"
+#include "menu/menu.h"
 #include "seed.h"
 
 static struct plugin_host *host;

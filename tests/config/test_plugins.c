@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "plugin_host.h"
+#include "plugin/plugin_host.h"
 
 static struct plugin_host *host;
 static char folder[4096];

@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "fixture.h"
-#include "http.h"
 #include "log.h"
+#include "monitor/http.h"
 
 static struct fixture f;
 static struct http *http;

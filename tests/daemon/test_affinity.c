@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "affinity.h"
+#include "exec/affinity.h"
 
 static char pin_auto[] = "auto", pin_none[] = "none", nothing[] = "";
 

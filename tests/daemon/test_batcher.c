@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "batcher.h"
 #include "clock.h"
-#include "lane_inner.h"
+#include "exec/lane_inner.h"
+#include "flow/batcher.h"
 
 #define LANES 2u
 #define SLOTS 3u

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "buddy.h"
+#include "base/buddy.h"
 #include "seed.h"
 
 #define UNITS 256u

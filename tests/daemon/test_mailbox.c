@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "mailbox.h"
+#include "base/mailbox.h"
 
 #define CALLS 2000
 

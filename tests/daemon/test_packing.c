@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "packing.h"
 #include "seed.h"
+#include "transport/packing.h"
 
 #define MOST 40u
 

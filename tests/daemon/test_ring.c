@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "ring.h"
+#include "base/ring.h"
 
 #define MANY 200000u
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "stage.h"
+#include "exec/stage.h"
 
 /* Three RoIs, the middle one empty, with columns that are not aligned. */
 static void lays_out_three_rois(void **state)

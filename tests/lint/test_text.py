@@ -40,9 +40,15 @@ class Rules(unittest.TestCase):
         self.assertEqual(found("daemon/a.c", SPDX + "x = atoi(s); /* lint: a reason */\n"), [])
 
     def test_stages(self):
-        self.assertEqual(found("daemon/lane.c", SPDX + '#include "lane.h"\n#include "decide.h"\n'), [])
-        self.assertEqual(len(found("daemon/lane.c", SPDX + '#include "dispatch.h"\n')), 1)
-        self.assertEqual(len(found("daemon/egress.h", SPDX + '#include "ingress.h"\n')), 1)
+        self.assertEqual(found("daemon/flow/dispatch.c", SPDX + '#include "flow/dispatch.h"\n#include "flow/decide.h"\n'), [])
+        self.assertEqual(len(found("daemon/flow/dispatch.c", SPDX + '#include "flow/ingress.h"\n')), 1)
+        self.assertEqual(len(found("daemon/flow/egress.h", SPDX + '#include "flow/ingress.h"\n')), 1)
+
+    def test_folders(self):
+        self.assertEqual(found("daemon/exec/lane.c", SPDX + '#include "exec/lane.h"\n#include "menu/menu.h"\n'), [])
+        self.assertEqual(found("daemon/loop.c", SPDX + '#include "loop.h"\n#include "flow/ingress.h"\n'), [])
+        self.assertEqual(len(found("daemon/exec/lane.c", SPDX + '#include "flow/dispatch.h"\n')), 1)
+        self.assertEqual(len(found("daemon/base/ring.h", SPDX + '#include "memory/pool.h"\n')), 1)
 
     def test_layers(self):
         self.assertEqual(len(found("plugins/a/a.c", SPDX + '#include "../../daemon/pool.h"\n')), 1)

@@ -12,14 +12,16 @@ import sys
 CODE = (".c", ".h")
 WITH_SPDX = (".c", ".h", ".proto", ".cmake", ".py", ".sh", "CMakeLists.txt", "Makefile", ".yaml")
 FILE_LINES = 600
+# The folders of the daemon: a file includes headers of its own folder and of those before it.
+FOLDERS = ["base", "config", "memory", "plugin", "menu", "transport", "exec", "flow", "monitor", ""]
 # The way of an RoI: a stage knows stages further down the way, never one behind it.
-STAGES = ["ingress", "dispatch", "lane", "decide", "egress"]
+STAGES = ["ingress", "dispatch", "decide", "egress"]
 BANNED = {"sprintf": "snprintf", "vsprintf": "vsnprintf", "strcpy": "snprintf or memcpy",
           "strcat": "snprintf", "strtok": "strtok_r or strchr", "atoi": "strtol", "atof": "strtod",
           "gets": "fgets", "rand": "a generator with its own seed", "system": "posix_spawn"}
 # printf is for programs that talk to people, not for the daemon's stages.
 PRINTF_FOLDERS = ("tools/", "tests/", "bench/")
-PRINTF_FILES = ("daemon/main.c", "daemon/config_table.c", "common/log.c")
+PRINTF_FILES = ("daemon/main.c", "daemon/config/config_table.c", "common/log.c")
 REGISTRY = re.compile(r"\b(pypi|crates|npmjs|registry|proxy\.golang|deb\.debian|archive\.ubuntu|ghcr|docker)"
                       r"\.(org|io|com)\b")
 OUTSIDE = re.compile(r"(?<![\w.])/(work|home|root|Users|mnt)/\w")
@@ -78,13 +80,29 @@ def rule_banned(path, text):
                 yield n, f"{word}(): only main.c ends the process"
 
 
+def rule_folders(path, text):
+    """The direction of includes between the daemon's folders, and the folder in each name."""
+    m = re.fullmatch(r"daemon/(?:(\w+)/)?\w+\.[ch]", path)
+    folder = m and (m.group(1) or "")
+    if folder not in FOLDERS:
+        return
+    beside = os.path.dirname(path)
+    for n, line in lines(text):
+        m = re.match(r'\s*#\s*include\s+"(?:(\w+)/)?(\w+\.h)"', line)
+        other = m and m.group(1)
+        if m and not other and folder and os.path.exists(os.path.join(beside, m.group(2))):
+            yield n, f"the name lacks its folder: {folder}/{m.group(2)}"
+        elif other in FOLDERS and FOLDERS.index(other) > FOLDERS.index(folder):
+            yield n, f"{other}/ comes after {folder}/: includes go up the list {' '.join(FOLDERS)}"
+
+
 def rule_stages(path, text):
     name = os.path.splitext(os.path.basename(path))[0]
-    if os.path.dirname(path) != "daemon" or name not in STAGES:
+    if os.path.dirname(path) != "daemon/flow" or name not in STAGES:
         return
     allowed = STAGES[STAGES.index(name):]
     for n, line in lines(text):
-        m = re.match(r'\s*#\s*include\s+"(\w+)\.h"', line)
+        m = re.match(r'\s*#\s*include\s+"flow/(\w+)\.h"', line)
         if m and m.group(1) in STAGES and m.group(1) not in allowed:
             yield n, f"{m.group(1)} comes before {name}: data goes down the list and never back up"
 
@@ -141,7 +159,7 @@ def rule_links(path, text, root="."):
                         yield n, f"link to {target}: no such heading"
 
 
-RULES = [rule_spdx, rule_space, rule_size, rule_banned, rule_stages, rule_layers, rule_outside, rule_links]
+RULES = [rule_spdx, rule_space, rule_size, rule_banned, rule_folders, rule_stages, rule_layers, rule_outside, rule_links]
 
 
 def check(path, text, root="."):

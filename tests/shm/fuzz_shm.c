@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shm_entry.h"
-#include "stage.h"
+#include "exec/stage.h"
+#include "transport/shm_entry.h"
 
 #define DATA 65536u
 

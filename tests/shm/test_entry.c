@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
+#include "exec/stage.h"
+#include "flow/shm_guard.h"
 #include "seed.h"
-#include "shm_entry.h"
-#include "shm_guard.h"
-#include "stage.h"
+#include "transport/shm_entry.h"
 
 #define DATA  (1u << 20)
 #define N     5u

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "shm_region.h"
+#include "memory/shm_region.h"
 
 #define ENTRIES 64u
 #define DATA    (1u << 20)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "stage.h"
+#include "exec/stage.h"
 
 struct slot {
     struct trg_queue *queue;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "generator.h"
-#include "plugin_host.h"
+#include "plugin/plugin_host.h"
 #include "trace.h"
 
 #define LANES_MAX       64u

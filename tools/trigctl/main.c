@@ -8,7 +8,7 @@
 
 #include "check.h"
 #include "log.h"
-#include "show.h"
+#include "monitor/show.h"
 #include "talk.h"
 
 enum exit_code { EXIT_GOOD = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_NO_DAEMON = 69 };

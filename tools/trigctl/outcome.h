@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "plugin_host.h"
+#include "plugin/plugin_host.h"
 
 struct outcome {
     struct trg_result result;

@@ -2,8 +2,8 @@
 /* rig.h - one algo on one device with its slots, driven as a lane of the daemon drives it. */
 #ifndef TRIGCTL_RIG_H
 #define TRIGCTL_RIG_H
+#include "exec/sample.h"
 #include "outcome.h"
-#include "sample.h"
 
 #define RIG_SLOTS 3u
 

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/stats.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void stats_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void stats_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+int stats_new(struct stats **ret_stats)
+{
+    struct stats *s = calloc(1, sizeof *s);
+
+    if (!s)
+        return -ENOMEM;
+    s->started_ns = clock_ns();
+    *ret_stats = s;
+    return 0;
+}
+
+void stats_free(struct stats *s)
+{
+    free(s);
+}
+
+static void set_name(char *dst, const char *src)
+{
+    strncpy(dst, src, STATS_NAME - 1);
+    dst[STATS_NAME - 1] = '\0';
+}
+
+/* Finds the entry of that name, else a free one, in a table of entries that begin with the name. */
+#define FIND(table, n, wanted, ret)                                            \
+    do {                                                                       \
+        (ret) = NULL;                                                          \
+        for (uint32_t i_ = 0; i_ < (n); i_++) {                                \
+            if (!atomic_load(&(table)[i_].used)) {                             \
+                if (!(ret))                                                    \
+                    (ret) = &(table)[i_];                                      \
+            } else if (!strncmp((table)[i_].name, (wanted), STATS_NAME - 1)) { \
+                (ret) = &(table)[i_];                                          \
+                break;                                                         \
+            }                                                                  \
+        }                                                                      \
+    } while (0)
+
+struct stats_chain *stats_chain_get(struct stats *s, const char *name)
+{
+    struct stats_chain *e;
+
+    stats_lock();
+    FIND(s->chain, STATS_CHAINS_MAX, name, e);
+    if (e) {
+        set_name(e->name, name);
+        atomic_store(&e->used, true);
+    }
+    stats_unlock();
+    return e;
+}
+
+struct stats_step *stats_step_get(struct stats *s, const char *name, const char *plugin)
+{
+    struct stats_step *e;
+
+    stats_lock();
+    FIND(s->step, STATS_STEPS_MAX, name, e);
+    if (e) {
+        set_name(e->name, name);
+        set_name(e->plugin, plugin);
+        atomic_store(&e->used, true);
+    }
+    stats_unlock();
+    return e;
+}
+
+struct stats_lane *stats_lane_get(struct stats *s, const char *name, const char *device,
+                                  uint32_t slots)
+{
+    struct stats_lane *e;
+
+    stats_lock();
+    FIND(s->lane, STATS_LANES_MAX, name, e);
+    if (e) {
+        set_name(e->name, name);
+        strncpy(e->device, device, sizeof e->device - 1);
+        e->slots = slots;
+        atomic_store(&e->used, true);
+    }
+    stats_unlock();
+    return e;
+}
+
+struct stats_client *stats_client_get(struct stats *s, const char *name)
+{
+    struct stats_client *e = NULL;
+
+    stats_lock();
+    for (uint32_t i = 0; i < STATS_CLIENTS_MAX && !e; i++)
+        if (!atomic_load(&s->client[i].used))
+            e = &s->client[i]; /* two clients of one name have an entry each */
+    if (e) {
+        memset(e, 0, sizeof *e);
+        set_name(e->name, name);
+        atomic_store(&e->used, true);
+    }
+    stats_unlock();
+    return e;
+}
+
+void stats_client_put(struct stats *s, struct stats_client *c)
+{
+    (void)s;
+    stats_lock();
+    atomic_store(&c->used, false);
+    stats_unlock();
+}
+
+/* ---------------------------------------------------------------- reading */
+
+#define READINGS_MAX 1000 /* some 50 us; a ledger that balances does so within a few */
+
+static struct stats_ledger read_once(const struct stats_global *g)
+{
+    struct stats_ledger l = {.accepted = stats_get(&g->accepted),
+                             .rejected = stats_get(&g->rejected),
+                             .failed = stats_get(&g->failed),
+                             .in_flight = stats_get(&g->in_flight),
+                             .received = stats_get(&g->received)};
+
+    l.imbalance = (int64_t)(l.received - l.accepted - l.rejected - l.failed - l.in_flight);
+    return l;
+}
+
+static bool is_same(const struct stats_ledger *a, const struct stats_ledger *b)
+{
+    return a->received == b->received && a->accepted == b->accepted && a->rejected == b->rejected &&
+           a->failed == b->failed && a->in_flight == b->in_flight;
+}
+
+void stats_ledger(const struct stats_global *g, struct stats_ledger *ret_ledger)
+{
+    struct stats_ledger now = read_once(g), before;
+    uint32_t n = 1;
+
+    do {
+        before = now;
+        now = read_once(g);
+    } while ((now.imbalance || !is_same(&before, &now)) && ++n < READINGS_MAX);
+    *ret_ledger = now;
+}
+
+void stats_snapshot(const struct stats_global *g, struct stats_global *ret_copy)
+{
+    struct stats_ledger l;
+
+#define COPY(name, kind, help) stats_set(&ret_copy->name, stats_get(&g->name));
+    STATS_GLOBAL(COPY)
+#undef COPY
+    stats_ledger(g, &l);
+    stats_set(&ret_copy->received, l.received);
+    stats_set(&ret_copy->accepted, l.accepted);
+    stats_set(&ret_copy->rejected, l.rejected);
+    stats_set(&ret_copy->failed, l.failed);
+    stats_set(&ret_copy->in_flight, l.in_flight);
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/config_table.h"
+#include "config/yamlfile.h"
+#include "log.h"
+#include "trigd/event.h"
+
+#define WHERE_BYTES 128
+
+/* ---------------------------------------------------------------- the schema */
+
+#define OPT CYAML_FLAG_OPTIONAL
+#define STRING(key, type, member) \
+    CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER | OPT, type, member, 0, CYAML_UNLIMITED)
+#define STRUCT_OF(member) __typeof__(((struct config *)0)->member)
+
+static const cyaml_schema_value_t string = {
+    CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, CYAML_UNLIMITED)};
+
+static const cyaml_schema_field_t batching_fields[] = {
+    CYAML_FIELD_UINT("max_rois", OPT, struct config_batching, max_rois),
+    CYAML_FIELD_UINT("max_kbytes", OPT, struct config_batching, max_kbytes),
+    CYAML_FIELD_UINT("max_age_us", OPT, struct config_batching, max_age_us),
+    CYAML_FIELD_BOOL("eager", OPT, struct config_batching, eager), CYAML_FIELD_END};
+
+static const cyaml_schema_field_t device_fields[] = {
+    CYAML_FIELD_STRING_PTR("backend", CYAML_FLAG_POINTER, struct config_device, backend, 1, 15),
+    CYAML_FIELD_UINT("index", OPT, struct config_device, index),
+    CYAML_FIELD_UINT("lanes", OPT, struct config_device, lanes),
+    CYAML_FIELD_UINT("slots", OPT, struct config_device, slots),
+    CYAML_FIELD_BOOL("required", OPT, struct config_device, required),
+    CYAML_FIELD_BOOL("all", OPT, struct config_device, all),
+    CYAML_FIELD_BOOL("warm_up", OPT, struct config_device, warm_up),
+    CYAML_FIELD_END};
+static const cyaml_schema_value_t device = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_device, device_fields)};
+
+static const cyaml_schema_field_t step_fields[] = {
+    CYAML_FIELD_STRING_PTR("step", CYAML_FLAG_POINTER, struct config_step, step, 1, 63),
+    CYAML_FIELD_SEQUENCE_COUNT("backends", CYAML_FLAG_POINTER | OPT, struct config_step, backends,
+                               n_backends, &string, 0, CYAML_UNLIMITED),
+    CYAML_FIELD_MAPPING_PTR("batching", CYAML_FLAG_POINTER | OPT, struct config_step, batching,
+                            batching_fields),
+    CYAML_FIELD_END};
+static const cyaml_schema_value_t step = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_step, step_fields)};
+
+static const cyaml_schema_field_t pool_fields[] = {
+    CYAML_FIELD_UINT("rois", OPT, STRUCT_OF(pool), rois),
+    CYAML_FIELD_UINT("mbytes", OPT, STRUCT_OF(pool), mbytes), CYAML_FIELD_END};
+static const cyaml_schema_field_t limits_fields[] = {
+    CYAML_FIELD_UINT("soft_ms", OPT, STRUCT_OF(limits), soft_ms),
+    CYAML_FIELD_UINT("hard_ms", OPT, STRUCT_OF(limits), hard_ms),
+    CYAML_FIELD_UINT("drain_ms", OPT, STRUCT_OF(limits), drain_ms), CYAML_FIELD_END};
+static const cyaml_schema_field_t clients_fields[] = {
+    CYAML_FIELD_UINT("max", OPT, STRUCT_OF(clients), max),
+    CYAML_FIELD_UINT("credits", OPT, STRUCT_OF(clients), credits),
+    CYAML_FIELD_UINT("heartbeat_ms", OPT, STRUCT_OF(clients), heartbeat_ms),
+    CYAML_FIELD_UINT("max_message_kbytes", OPT, STRUCT_OF(clients), max_message_kbytes),
+    CYAML_FIELD_UINT("max_rois", OPT, STRUCT_OF(clients), max_rois),
+    CYAML_FIELD_UINT("max_items", OPT, STRUCT_OF(clients), max_items),
+    CYAML_FIELD_UINT("max_layer", OPT, STRUCT_OF(clients), max_layer),
+    CYAML_FIELD_UINT("shm_mbytes", OPT, STRUCT_OF(clients), shm_mbytes),
+    CYAML_FIELD_END};
+static const cyaml_schema_field_t control_fields[] = {STRING("socket", STRUCT_OF(control), socket),
+                                                      CYAML_FIELD_END};
+static const cyaml_schema_field_t http_fields[] = {
+    STRING("address", STRUCT_OF(http), address),
+    CYAML_FIELD_UINT("port", OPT, STRUCT_OF(http), port), CYAML_FIELD_END};
+static const cyaml_schema_field_t threads_fields[] = {
+    STRING("pin", STRUCT_OF(threads), pin),
+    STRING("io", STRUCT_OF(threads), io),
+    STRING("zmq", STRUCT_OF(threads), zmq),
+    STRING("lanes", STRUCT_OF(threads), lanes),
+    CYAML_FIELD_UINT("zmq_threads", OPT, STRUCT_OF(threads), zmq_threads),
+    CYAML_FIELD_UINT("spin_us", OPT, STRUCT_OF(threads), spin_us),
+    CYAML_FIELD_END};
+static const cyaml_schema_field_t log_fields[] = {STRING("level", STRUCT_OF(log), level),
+                                                  CYAML_FIELD_END};
+static const cyaml_schema_field_t debug_fields[] = {
+    STRING("folder", STRUCT_OF(debug_stream), folder),
+    CYAML_FIELD_UINT("max_mbytes", OPT, STRUCT_OF(debug_stream), max_mbytes), CYAML_FIELD_END};
+
+static const cyaml_schema_field_t fields[] = {
+    CYAML_FIELD_SEQUENCE_COUNT("endpoints", CYAML_FLAG_POINTER | OPT, struct config, endpoints,
+                               n_endpoints, &string, 1, CYAML_UNLIMITED),
+    CYAML_FIELD_STRING_PTR("menu", CYAML_FLAG_POINTER, struct config, menu, 1, CYAML_UNLIMITED),
+    CYAML_FIELD_SEQUENCE_COUNT("plugin_path", CYAML_FLAG_POINTER | OPT, struct config, plugin_path,
+                               n_plugin_path, &string, 1, CYAML_UNLIMITED),
+    STRING("backend_path", struct config, backend_path),
+    STRING("cache_dir", struct config, cache_dir),
+    CYAML_FIELD_MAPPING("pool", OPT, struct config, pool, pool_fields),
+    CYAML_FIELD_MAPPING("limits", OPT, struct config, limits, limits_fields),
+    CYAML_FIELD_MAPPING("clients", OPT, struct config, clients, clients_fields),
+    CYAML_FIELD_MAPPING("batching", OPT, struct config, batching, batching_fields),
+    CYAML_FIELD_SEQUENCE_COUNT("devices", CYAML_FLAG_POINTER | OPT, struct config, devices,
+                               n_devices, &device, 1, CYAML_UNLIMITED),
+    CYAML_FIELD_SEQUENCE_COUNT("steps", CYAML_FLAG_POINTER | OPT, struct config, steps, n_steps,
+                               &step, 0, CYAML_UNLIMITED),
+    CYAML_FIELD_MAPPING("control", OPT, struct config, control, control_fields),
+    CYAML_FIELD_MAPPING("http", OPT, struct config, http, http_fields),
+    CYAML_FIELD_MAPPING("threads", OPT, struct config, threads, threads_fields),
+    CYAML_FIELD_MAPPING("log", OPT, struct config, log, log_fields),
+    CYAML_FIELD_MAPPING("debug_stream", OPT, struct config, debug_stream, debug_fields),
+    CYAML_FIELD_END};
+static const cyaml_schema_value_t schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct config, fields)};
+
+/* ---------------------------------------------------------------- defaults and ranges */
+
+static int set_default(const struct config_key *k, void *at)
+{
+    unsigned long n = strtoul(k->dflt, NULL, 10);
+
+    switch (k->type) {
+    case CONFIG_U32:
+        *(uint32_t *)at = (uint32_t)n;
+        break;
+    case CONFIG_U16:
+        *(uint16_t *)at = (uint16_t)n;
+        break;
+    case CONFIG_BOOL:
+        *(bool *)at = n != 0;
+        break;
+    case CONFIG_STRING:
+        *(char **)at = strdup(k->dflt);
+        return *(char **)at ? 0 : -ENOMEM;
+    }
+    return 0;
+}
+
+static void check_range(struct yamlfile *f, const struct config_key *k, const void *at,
+                        const char *where)
+{
+    unsigned long n = k->type == CONFIG_U32   ? *(const uint32_t *)at
+                      : k->type == CONFIG_U16 ? *(const uint16_t *)at
+                                              : k->min;
+
+    if (n < k->min || n > k->max)
+        yamlfile_problem(f, where, "%s is %lu; %lu to %lu are allowed", where, n, k->min, k->max);
+}
+
+/* Walks a table over one struct, which stands at `prefix` in the file. */
+static int complete(struct yamlfile *f, const struct config_key *table, void *base,
+                    const char *prefix)
+{
+    int r = 0;
+
+    for (const struct config_key *k = table; k->name; k++) {
+        char where[WHERE_BYTES];
+        void *at = (char *)base + k->offset;
+
+        snprintf(where, sizeof where, "%s%s", prefix, k->name);
+        if (!yamlfile_has(f, where))
+            r = r < 0 ? r : set_default(k, at);
+        else
+            check_range(f, k, at, where);
+    }
+    return r;
+}
+
+/* A step's own batching: what it does not say is as for all steps. */
+static void complete_batching(struct yamlfile *f, const struct config *c, uint32_t i)
+{
+    struct config_batching all = c->batching, *own = c->steps[i].batching;
+
+    for (const struct config_key *k = config_batching_keys; k->name; k++) {
+        char where[WHERE_BYTES];
+        void *at = (char *)own + k->offset;
+
+        snprintf(where, sizeof where, "steps[%u].batching.%s", i, k->name);
+        if (!yamlfile_has(f, where))
+            memcpy(at, (char *)&all + k->offset,
+                   k->type == CONFIG_BOOL ? sizeof(bool) : sizeof(uint32_t));
+        else
+            check_range(f, k, at, where);
+    }
+}
+
+static int add_string(char ***list, uint32_t *n, const char *text)
+{
+    char **more = realloc(*list, (*n + 1) * sizeof *more);
+
+    if (!more)
+        return -ENOMEM;
+    *list = more;
+    more[*n] = strdup(text);
+    if (!more[*n])
+        return -ENOMEM;
+    ++*n;
+    return 0;
+}
+
+/* ../plugins beside the program in a build tree, ../lib/.../trigd/plugins where it is installed. */
+static void beside_program(const char *what, char *ret_path, size_t bytes)
+{
+    char exe[PATH_MAX], *slash;
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+
+    exe[n > 0 ? n : 0] = '\0';
+    slash = strrchr(exe, '/');
+    if (slash)
+        *slash = '\0';
+    snprintf(ret_path, bytes, "%.3800s/../%s", exe, what);
+    if (access(ret_path, F_OK) < 0)
+        snprintf(ret_path, bytes, "%.3800s/../" TRIGD_LIBDIR "/trigd/%s", exe, what);
+}
+
+static int complete_lists(struct config *c)
+{
+    char path[PATH_MAX];
+    int r = 0;
+
+    if (!c->n_endpoints)
+        r = add_string(&c->endpoints, &c->n_endpoints, "tcp://127.0.0.1:5700");
+    if (r == 0 && !c->n_plugin_path) {
+        beside_program("plugins", path, sizeof path);
+        r = add_string(&c->plugin_path, &c->n_plugin_path, path);
+    }
+    if (r == 0 && !c->backend_path[0]) {
+        beside_program("backends", path, sizeof path);
+        free(c->backend_path);
+        c->backend_path = strdup(path);
+        if (!c->backend_path)
+            return -ENOMEM;
+    }
+    if (r < 0 || c->n_devices)
+        return r;
+    c->devices = calloc(1, sizeof *c->devices);
+    if (!c->devices)
+        return -ENOMEM;
+    c->n_devices = 1;
+    c->devices[0] = (struct config_device){.backend = strdup("cpu"), .slots = 2};
+    return c->devices[0].backend ? 0 : -ENOMEM;
+}
+
+/* ---------------------------------------------------------------- checks of words and several keys
+ */
+
+static bool is_backend(const char *word)
+{
+    return !strcmp(word, "cpu") || !strcmp(word, "opencl") || !strcmp(word, "cuda");
+}
+
+static void check_endpoints(struct yamlfile *f, const struct config *c)
+{
+    for (uint32_t i = 0; i < c->n_endpoints; i++) {
+        const char *e = c->endpoints[i];
+        char where[WHERE_BYTES];
+
+        snprintf(where, sizeof where, "endpoints[%u]", i);
+        if ((strncmp(e, "tcp://", 6) != 0 && strncmp(e, "ipc://", 6) != 0 &&
+             strncmp(e, "shm://", 6) != 0) ||
+            !e[6])
+            yamlfile_problem(f, where,
+                             "%s is \"%s\"; tcp://ADDRESS:PORT, ipc://FILE and shm://FILE are "
+                             "allowed",
+                             where, e);
+        for (uint32_t k = 0; k < i; k++)
+            if (!strcmp(e, c->endpoints[k]))
+                yamlfile_problem(f, where, "endpoint \"%s\" is listed twice", e);
+    }
+}
+
+static bool has_backend(const struct config *c, const char *backend)
+{
+    for (uint32_t i = 0; i < c->n_devices; i++)
+        if (!strcmp(c->devices[i].backend, backend))
+            return true;
+    return false;
+}
+
+/* That a step of that name exists is known only with the menu. */
+static void check_steps(struct yamlfile *f, const struct config *c)
+{
+    for (uint32_t i = 0; i < c->n_steps; i++) {
+        char where[WHERE_BYTES];
+
+        snprintf(where, sizeof where, "steps[%u].step", i);
+        for (uint32_t k = 0; k < i; k++)
+            if (!strcmp(c->steps[i].step, c->steps[k].step))
+                yamlfile_problem(f, where, "step \"%s\" is listed twice", c->steps[i].step);
+        for (uint32_t k = 0; k < c->steps[i].n_backends; k++) {
+            snprintf(where, sizeof where, "steps[%u].backends[%u]", i, k);
+            if (!has_backend(c, c->steps[i].backends[k]))
+                yamlfile_problem(f, where,
+                                 "step \"%s\" wants the backend \"%s\", which none of "
+                                 "`devices` has",
+                                 c->steps[i].step, c->steps[i].backends[k]);
+        }
+    }
+}
+
+static void check_devices(struct yamlfile *f, const struct config *c)
+{
+    for (uint32_t i = 0; i < c->n_devices; i++) {
+        char where[WHERE_BYTES];
+
+        snprintf(where, sizeof where, "devices[%u].backend", i);
+        if (!is_backend(c->devices[i].backend))
+            yamlfile_problem(f, where, "%s is \"%s\"; cpu, opencl and cuda are allowed", where,
+                             c->devices[i].backend);
+        snprintf(where, sizeof where, "devices[%u].lanes", i);
+        if (!c->devices[i].lanes && strcmp(c->devices[i].backend, "cpu") != 0)
+            yamlfile_problem(f, where,
+                             "lanes 0 means one for each core and is for cpu only; "
+                             "%s wants 1 to 64",
+                             c->devices[i].backend);
+        for (uint32_t k = 0; k < i; k++)
+            if (!strcmp(c->devices[i].backend, c->devices[k].backend) &&
+                (c->devices[i].index == c->devices[k].index || c->devices[i].all ||
+                 c->devices[k].all))
+                yamlfile_problem(f, where, "device %s:%u is listed twice; give it more lanes",
+                                 c->devices[i].backend, c->devices[i].index);
+    }
+}
+
+static void check_relations(struct yamlfile *f, const struct config *c)
+{
+    uint64_t largest = (uint64_t)c->clients.max_items * 64; /* bytes of the widest collection */
+
+    if (c->limits.hard_ms && c->limits.soft_ms > c->limits.hard_ms)
+        yamlfile_problem(f, "limits.soft_ms",
+                         "limits.soft_ms is %u and limits.hard_ms %u; the "
+                         "soft limit is not above the hard one",
+                         c->limits.soft_ms, c->limits.hard_ms);
+    if (c->pool.mbytes & (c->pool.mbytes - 1))
+        yamlfile_problem(f, "pool.mbytes", "pool.mbytes is %u; a power of two is wanted",
+                         c->pool.mbytes);
+    if (largest > (uint64_t)c->pool.mbytes << 19)
+        yamlfile_problem(f, "clients.max_items",
+                         "clients.max_items is %u: one such RoI needs more "
+                         "than half of pool.mbytes (%u)",
+                         c->clients.max_items, c->pool.mbytes);
+    if (log_level_parse(c->log.level, &(enum trg_level){TRG_INFO}) < 0)
+        yamlfile_problem(f, "log.level",
+                         "log.level is \"%s\"; error, warn, info and debug are "
+                         "allowed",
+                         c->log.level);
+    if (strcmp(c->threads.pin, "auto") != 0 && strcmp(c->threads.pin, "none") != 0)
+        yamlfile_problem(f, "threads.pin", "threads.pin is \"%s\"; auto and none are allowed",
+                         c->threads.pin);
+    check_endpoints(f, c);
+    check_devices(f, c);
+    check_steps(f, c);
+}
+
+/* ---------------------------------------------------------------- paths */
+
+static int make_absolute(char **path, const char *folder)
+{
+    char *joined = NULL;
+
+    if (!(*path)[0] || (*path)[0] == '/')
+        return 0;
+    if (asprintf(&joined, "%s/%s", folder, *path) < 0)
+        return -ENOMEM;
+    free(*path);
+    *path = joined;
+    return 0;
+}
+
+static int make_paths_absolute(struct config *c, const char *file)
+{
+    char folder[PATH_MAX], *slash;
+    char **paths[] = {&c->menu, &c->backend_path, &c->cache_dir, &c->control.socket,
+                      &c->debug_stream.folder};
+    int r = 0;
+
+    if (!realpath(file, folder))
+        return -errno;
+    slash = strrchr(folder, '/');
+    *slash = '\0';
+    for (size_t i = 0; r == 0 && i < sizeof paths / sizeof *paths; i++)
+        r = make_absolute(paths[i], folder);
+    for (uint32_t i = 0; r == 0 && i < c->n_plugin_path; i++)
+        r = make_absolute(&c->plugin_path[i], folder);
+    return r;
+}
+
+static int complete_all(struct yamlfile *f, struct config *c, const char *path)
+{
+    char prefix[WHERE_BYTES];
+    int r;
+
+    r = complete(f, config_keys, c, "");
+    if (r == 0)
+        r = complete(f, config_batching_keys, &c->batching, "batching.");
+    for (uint32_t i = 0; r == 0 && i < c->n_devices; i++) {
+        snprintf(prefix, sizeof prefix, "devices[%u].", i);
+        r = complete(f, config_device_keys, &c->devices[i], prefix);
+    }
+    if (r < 0)
+        return r;
+    for (uint32_t i = 0; i < c->n_steps; i++)
+        if (c->steps[i].batching)
+            complete_batching(f, c, i);
+    r = complete_lists(c);
+    if (r < 0)
+        return r;
+    check_relations(f, c);
+    if (yamlfile_problems(f))
+        return -EINVAL;
+    return make_paths_absolute(c, path);
+}
+
+int config_load(const char *path, struct config **ret_config)
+{
+    struct yamlfile *f;
+    void *data;
+    int r = yamlfile_load(path, &schema, &data, &f);
+
+    if (r < 0)
+        return r;
+    r = complete_all(f, data, path);
+    yamlfile_free(f);
+    if (r < 0) {
+        config_free(data);
+        return r;
+    }
+    *ret_config = data;
+    return 0;
+}
+
+void config_free(struct config *c)
+{
+    if (c)
+        cyaml_free(&yamlfile_cyaml, &schema, c, 0);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* affinity.h - which cores the daemon's threads run on (hwloc).
+ *
+ * A thread enters a place before it starts others or allocates, and leaves it afterwards: threads
+ * that are started inside (of a lane, of ZeroMQ, of a GPU's driver) inherit the place, and memory
+ * that is touched first inside is on its NUMA node.
+ */
+#ifndef TRIGD_AFFINITY_H
+#define TRIGD_AFFINITY_H
+#include <stddef.h>
+
+#include "config/config.h"
+
+struct affinity;
+/* Reads the machine and the config.  -EINVAL when the config names a core that the process may not
+ * use (logged).  Without pinning the functions below do nothing. */
+int affinity_open(const struct config *c, struct affinity **ret_affinity);
+void affinity_close(struct affinity *a); /* NULL is fine */
+
+/* How long a thread may look for work before it sleeps; 0 where that would take a core from
+ * somebody who has work. */
+uint64_t affinity_spin_ns(const struct affinity *a, const struct config *c);
+
+/* The calling thread becomes the I/O thread and stays there. */
+void affinity_be_io(struct affinity *a);
+/* The calling thread is where ZeroMQ's threads shall be, until affinity_leave. */
+void affinity_enter_zmq(struct affinity *a);
+/* The calling thread is where the next lane shall be, until affinity_leave: on the next core in
+ * turn, first among those that are near the device `pci` ("" or NULL: any).  Writes the core, or
+ * "". */
+void affinity_enter_lane(struct affinity *a, const char *pci, char *ret_text, size_t bytes);
+/* The calling thread is where it was when affinity_open was called. */
+void affinity_leave(struct affinity *a);
+#endif

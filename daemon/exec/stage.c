@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "exec/stage.h"
+
+#include <string.h>
+
+#include "check.h"
+
+static size_t align64(size_t n)
+{
+    return (n + 63) & ~(size_t)63;
+}
+
+size_t stage_bytes(enum trg_kind kind, uint32_t n_rois, uint32_t n_items)
+{
+    const struct trg_kind_info *info = trg_kind_info(kind);
+    size_t bytes = align64((size_t)n_rois * sizeof(struct trg_roi_info)) +
+                   align64(((size_t)n_rois + 1) * sizeof(uint32_t));
+
+    for (uint32_t c = 0; info && c < info->n_columns; c++)
+        bytes += align64((size_t)n_items * trg_type_size(info->column[c].type));
+    return bytes;
+}
+
+static size_t fill_column(enum trg_kind kind, uint32_t n_rois, const struct stage_source *sources,
+                          uint32_t c, unsigned char *dst)
+{
+    const size_t size = trg_type_size(trg_kind_info(kind)->column[c].type);
+    size_t at = 0;
+
+    for (uint32_t r = 0; r < n_rois; r++) {
+        const struct stage_source *s = &sources[r];
+        size_t bytes = s->n * size;
+
+        if (bytes && s->quantum && c < QUANTUM_COLUMNS)
+            quantum_values(s->quantum, c, s->column[c], s->n, (float *)(void *)(dst + at));
+        else if (bytes && s->guard)
+            s->guard->is_suspect |=
+                check_copy(kind, c, dst + at, s->column[c], s->n, s->guard->max_layer);
+        else if (bytes)
+            memcpy(dst + at, s->column[c], bytes);
+        at += bytes;
+    }
+    return at;
+}
+
+/* Looks closely at the copy of one collection that may be wrong. */
+static void judge(enum trg_kind kind, const struct trg_span *span, uint32_t first, uint32_t n,
+                  struct stage_guard *guard, unsigned char *dst)
+{
+    const struct trg_kind_info *info = trg_kind_info(kind);
+    const void *column[TRG_COLUMNS_MAX] = {NULL};
+
+    for (uint32_t c = 0; c < info->n_columns; c++)
+        column[c] = dst + span->column[c] + first * trg_type_size(info->column[c].type);
+    if (!check_find(kind, n, column, guard->max_layer, &guard->fault))
+        return;
+    for (uint32_t c = 0; c < info->n_columns; c++) {
+        size_t size = trg_type_size(info->column[c].type);
+
+        memset(dst + span->column[c] + first * size, 0, n * size);
+    }
+}
+
+static void judge_all(enum trg_kind kind, const struct trg_span *span,
+                      const struct stage_source *sources, unsigned char *dst)
+{
+    const uint32_t *offsets = (const uint32_t *)(void *)(dst + span->offsets);
+
+    for (uint32_t r = 0; r < span->n_rois; r++)
+        if (sources[r].guard && sources[r].guard->is_suspect)
+            judge(kind, span, offsets[r], sources[r].n, sources[r].guard, dst);
+}
+
+size_t stage_fill(enum trg_kind kind, uint32_t n_rois, const struct trg_roi_info *rois,
+                  const struct stage_source *sources, unsigned char *dst, struct trg_span *ret_span)
+{
+    const struct trg_kind_info *info = trg_kind_info(kind);
+    struct trg_span span = {.n_rois = n_rois};
+    size_t at = align64(n_rois * sizeof *rois);
+    uint32_t *offsets = (uint32_t *)(void *)(dst + at);
+
+    memcpy(dst, rois, n_rois * sizeof *rois);
+    span.offsets = (uint32_t)at;
+    for (uint32_t r = 0; r < n_rois; r++) {
+        offsets[r] = span.n_items;
+        span.n_items += sources[r].n;
+    }
+    offsets[n_rois] = span.n_items;
+    at += align64((n_rois + 1u) * sizeof(uint32_t));
+    for (uint32_t c = 0; c < info->n_columns; c++) {
+        span.column[c] = (uint32_t)at;
+        at += align64(fill_column(kind, n_rois, sources, c, dst + at));
+    }
+    judge_all(kind, &span, sources, dst);
+    *ret_span = span;
+    return at;
+}

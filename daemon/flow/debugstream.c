@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flow/debugstream.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/ring.h"
+#include "log.h"
+#include "roifile.h"
+
+#define IDLE_NS 100000000
+
+struct debugstream {
+    struct pool *pool;
+    struct stats *stats;
+    uint64_t max_bytes;
+    char path[4096];
+    struct roifile_writer *file; /* opened with the first RoI */
+    struct ring in, out;
+    uint32_t outside; /* RoIs handed over and not collected; I/O thread */
+    pthread_t thread;
+    _Atomic bool stop;
+};
+
+static void fill_roi(Trigd__V1__Roi *m, const struct roi *r)
+{
+    m->token = r->token;
+    m->run = r->info.run;
+    m->l1id = r->info.l1id;
+    m->roi_id = r->info.roi_id;
+    m->bcid = r->info.bcid;
+    m->lumi_block = r->info.lumi_block;
+    m->l1_bits = r->info.l1_bits;
+    m->eta = r->info.eta;
+    m->phi_rad = r->info.phi_rad;
+    m->eta_half = r->info.eta_half;
+    m->phi_half_rad = r->info.phi_half_rad;
+    m->z_min_mm = r->info.z_min_mm;
+    m->z_max_mm = r->info.z_max_mm;
+}
+
+struct collections { /* of one message; point into the pool */
+    Trigd__V1__Spacepoints spacepoints;
+    Trigd__V1__QuantizedSpacepoints quantized;
+    Trigd__V1__Hits hits;
+    Trigd__V1__Tracks tracks;
+};
+
+static void set_floats(size_t n, void *column, size_t *ret_n, float **ret_values)
+{
+    *ret_n = n;
+    *ret_values = column;
+}
+
+static void set_bytes(size_t n, void *column, ProtobufCBinaryData *ret_bytes)
+{
+    ret_bytes->len = n;
+    ret_bytes->data = column;
+}
+
+static void set_spacepoints(Trigd__V1__Spacepoints *m, size_t n, void *const *column)
+{
+    trigd__v1__spacepoints__init(m);
+    set_floats(n, column[0], &m->n_phi_rad, &m->phi_rad);
+    set_floats(n, column[1], &m->n_rho_mm, &m->rho_mm);
+    set_floats(n, column[2], &m->n_z_mm, &m->z_mm);
+    set_bytes(n, column[3], &m->layer);
+}
+
+static void set_quantized(Trigd__V1__QuantizedSpacepoints *m, const struct quantum *q, size_t n,
+                          void *const *column)
+{
+    trigd__v1__quantized_spacepoints__init(m);
+    m->phi0_rad = q->offset[0];
+    m->phi_step_rad = q->step[0];
+    m->rho0_mm = q->offset[1];
+    m->rho_step_mm = q->step[1];
+    m->z0_mm = q->offset[2];
+    m->z_step_mm = q->step[2];
+    set_bytes(n * quantum_size(0), column[0], &m->phi);
+    set_bytes(n * quantum_size(1), column[1], &m->rho);
+    set_bytes(n * quantum_size(2), column[2], &m->z);
+    set_bytes(n * quantum_size(3), column[3], &m->layer);
+}
+
+static void set_hits(Trigd__V1__Hits *m, size_t n, void *const *column)
+{
+    trigd__v1__hits__init(m);
+    set_floats(n, column[0], &m->n_x_mm, &m->x_mm);
+    set_floats(n, column[1], &m->n_y_mm, &m->y_mm);
+    set_floats(n, column[2], &m->n_z_mm, &m->z_mm);
+    set_bytes(2 * n, column[3], &m->layer);
+    m->n_id = n;
+    m->id = column[4];
+}
+
+static void set_tracks(Trigd__V1__Tracks *m, size_t n, void *const *column)
+{
+    trigd__v1__tracks__init(m);
+    set_floats(n, column[0], &m->n_x_mm, &m->x_mm);
+    set_floats(n, column[1], &m->n_y_mm, &m->y_mm);
+    set_floats(n, column[2], &m->n_z_mm, &m->z_mm);
+    set_floats(n, column[3], &m->n_tx, &m->tx);
+    set_floats(n, column[4], &m->n_ty, &m->ty);
+    set_floats(n, column[5], &m->n_var_x_mm2, &m->var_x_mm2);
+    set_floats(n, column[6], &m->n_var_tx, &m->var_tx);
+    set_floats(n, column[7], &m->n_cov_x_tx_mm, &m->cov_x_tx_mm);
+    set_floats(n, column[8], &m->n_chi2, &m->chi2);
+    set_floats(n, column[9], &m->n_qop_per_gev, &m->qop_per_gev);
+    m->n_n_hits = n;
+    m->n_hits = column[10];
+}
+
+static void set_collection(Trigd__V1__Roi *m, struct collections *c, enum trg_kind kind, size_t n,
+                           void *const *column)
+{
+    switch (kind) {
+    case TRG_SPACEPOINTS:
+        set_spacepoints(&c->spacepoints, n, column);
+        m->spacepoints = &c->spacepoints;
+        break;
+    case TRG_HITS:
+        set_hits(&c->hits, n, column);
+        m->hits = &c->hits;
+        break;
+    case TRG_TRACKS:
+        set_tracks(&c->tracks, n, column);
+        m->tracks = &c->tracks;
+        break;
+    default: /* no other kind travels in messages */
+        break;
+    }
+}
+
+static int append_packed(struct debugstream *d, const Trigd__V1__RoiBatch *batch)
+{
+    size_t bytes = trigd__v1__roi_batch__get_packed_size(batch);
+    void *packed = malloc(bytes);
+    int r;
+
+    if (!packed)
+        return -ENOMEM;
+    trigd__v1__roi_batch__pack(batch, packed);
+    r = roifile_append(d->file, packed, bytes, 1);
+    free(packed);
+    return r;
+}
+
+/* Appends one RoI of the pool to the file. */
+static int append(struct debugstream *d, uint32_t roi)
+{
+    const struct roi *r = &d->pool->rois[roi];
+    Trigd__V1__RoiBatch batch = TRIGD__V1__ROI_BATCH__INIT;
+    Trigd__V1__Roi m = TRIGD__V1__ROI__INIT, *list = &m;
+    struct collections c;
+
+    fill_roi(&m, r);
+    for (enum trg_kind kind = TRG_SPACEPOINTS; kind < TRG_KIND_COUNT; kind++) {
+        const struct trg_kind_info *info = trg_kind_info(kind);
+        void *column[TRG_COLUMNS_MAX] = {NULL};
+
+        if (!r->in[kind].is_there)
+            continue;
+        for (uint32_t i = 0; i < info->n_columns; i++)
+            column[i] = pool_column(d->pool, kind, &r->in[kind], i);
+        if (r->in[kind].is_quantized) { /* kept as it came */
+            set_quantized(&c.quantized, &r->quantum, r->in[kind].n, column);
+            m.quantized_spacepoints = &c.quantized;
+        } else {
+            set_collection(&m, &c, kind, r->in[kind].n, column);
+        }
+    }
+    batch.n_rois = 1;
+    batch.rois = &list;
+    return append_packed(d, &batch);
+}
+
+static int open_file(struct debugstream *d)
+{
+    Trigd__V1__FileHeader header = TRIGD__V1__FILE_HEADER__INIT;
+
+    header.version = 1;
+    header.creator = (char *)"trigd debug stream";
+    header.created_unix_s = (uint64_t)time(NULL);
+    return roifile_create(d->path, &header, &d->file);
+}
+
+static void write_one(struct debugstream *d, uint32_t roi)
+{
+    int r = 0;
+
+    if (!d->file)
+        r = open_file(d);
+    if (r == 0 && roifile_bytes(d->file) >= d->max_bytes)
+        r = -EDQUOT;
+    if (r == 0)
+        r = append(d, roi);
+    if (r == 0) {
+        stats_add(&d->stats->g.debug_written, 1);
+        return;
+    }
+    /* the I/O thread counts here as well */
+    atomic_fetch_add_explicit(&d->stats->g.debug_lost, 1, memory_order_relaxed);
+    log_error("egress", "an RoI of the debug stream could not be written",
+              "file=\"%s\" error=\"%s\"", d->path, strerror(-r));
+}
+
+static void *run(void *arg)
+{
+    struct debugstream *d = arg;
+
+    for (;;) {
+        uint32_t roi;
+
+        if (ring_pop(&d->in, &roi)) {
+            write_one(d, roi);
+            ring_push(&d->out, roi); /* as large as `in`, and `outside` bounds both */
+            continue;
+        }
+        if (atomic_load(&d->stop))
+            return NULL;
+        ring_wait(&d->in, IDLE_NS);
+    }
+}
+
+int debugstream_open(const char *folder, uint64_t max_bytes, struct pool *pool, struct stats *stats,
+                     struct debugstream **ret_debug)
+{
+    struct debugstream *d;
+    struct tm tm;
+    time_t now = time(NULL);
+    char stamp[32];
+    int r;
+
+    if (mkdir(folder, 0750) < 0 && errno != EEXIST) {
+        r = -errno;
+        log_error("egress", "cannot make the debug stream's folder", "folder=\"%s\" error=\"%s\"",
+                  folder, strerror(errno));
+        return r;
+    }
+    d = calloc(1, sizeof *d);
+    if (!d)
+        return -ENOMEM;
+    d->pool = pool;
+    d->stats = stats;
+    d->max_bytes = max_bytes;
+    gmtime_r(&now, &tm);
+    strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &tm);
+    snprintf(d->path, sizeof d->path, "%.4000s/debug-%s-%d.roi", folder, stamp, (int)getpid());
+    r = -pthread_create(&d->thread, NULL, run, d);
+    if (r < 0) {
+        free(d);
+        return r;
+    }
+    *ret_debug = d;
+    return 0;
+}
+
+void debugstream_close(struct debugstream *d)
+{
+    int r;
+
+    if (!d)
+        return;
+    atomic_store(&d->stop, true);
+    ring_wake(&d->in);
+    pthread_join(d->thread, NULL);
+    r = d->file ? roifile_finish(d->file) : 0;
+    if (r < 0)
+        log_error("egress", "cannot close the debug stream's file", "file=\"%s\" error=\"%s\"",
+                  d->path, strerror(-r));
+    free(d);
+}
+
+bool debugstream_write(struct debugstream *d, uint32_t roi)
+{
+    if (d->outside == RING_CAPACITY || !ring_push(&d->in, roi))
+        return false;
+    d->outside++;
+    ring_wake(&d->in);
+    return true;
+}
+
+bool debugstream_done(struct debugstream *d, uint32_t *ret_roi)
+{
+    if (!ring_pop(&d->out, ret_roi))
+        return false;
+    d->outside--;
+    return true;
+}

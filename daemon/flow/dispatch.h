@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dispatch.h - which steps an RoI needs, the batchers of the steps, the lanes; deadlines.
+ *
+ * On the I/O thread only.  An RoI enters with dispatch_roi and leaves through decide, when its
+ * chains have ended or its hard limit has passed, whichever is first.
+ */
+#ifndef TRIGD_DISPATCH_H
+#define TRIGD_DISPATCH_H
+#include "exec/engine.h"
+#include "flow/decide.h"
+
+struct dispatch;
+/* `engine` is taken over: dispatch closes engines through `retire` once they are empty. */
+int dispatch_open(const struct config *config, struct pool *pool, struct stats *stats,
+                  struct egress *out, struct engine *engine,
+                  void (*retire)(void *ctx, struct engine *e), void *ctx,
+                  struct dispatch **ret_dispatch);
+/* Gives back the engines that it still has, empty or not, through `retire`.  NULL is fine. */
+void dispatch_close(struct dispatch *d);
+
+/* The running engine: what the next RoI will be given to. */
+struct engine *dispatch_engine(struct dispatch *d);
+/* Makes another engine the running one.  -EBUSY: two older ones are not empty yet. */
+int dispatch_swap(struct dispatch *d, struct engine *e);
+/* Sets the prescale of a chain of the running engine.  -ENOENT. */
+int dispatch_set_prescale(struct dispatch *d, const char *chain, double prescale);
+
+/* Takes an RoI whose record and block are complete. */
+void dispatch_roi(struct dispatch *d, uint32_t roi);
+/* Takes results back, closes batches, keeps the deadlines.  Returns true when it did something. */
+bool dispatch_turn(struct dispatch *d, uint64_t now_ns);
+/* When dispatch_turn has to be called again at the latest; UINT64_MAX for never. */
+uint64_t dispatch_due_ns(const struct dispatch *d, uint64_t now_ns);
+/* Decides all RoIs in flight with a status (SHUTDOWN). */
+void dispatch_force_all(struct dispatch *d, uint32_t status);
+/* Whether no lane has a batch and no RoI refers to an engine. */
+bool dispatch_is_idle(const struct dispatch *d);
+/* Whether a turn would find something to do: a finished batch, or RoIs that a lane could begin with
+ * at once. */
+bool dispatch_has_work(const struct dispatch *d, uint64_t now_ns);
+/* Whether RoIs wait for a batch. */
+bool dispatch_has_waiting(const struct dispatch *d);
+#endif

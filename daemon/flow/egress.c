@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flow/egress.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "transport/refusal.h"
+
+#define MESSAGE_DECISIONS 256u /* most decisions in one message */
+#define SHARED_DECISIONS  64u  /* and in one that has to fit the ring of a co-located client */
+
+/* Decisions of one client that wait for the flush, as a list through `next`. */
+struct outbox {
+    uint32_t client; /* place; it may be another client's by now */
+    uint32_t first, last, n;
+};
+
+/* Worst case of what one decision takes in the scratch memory. */
+#define DECISION_BYTES                                                   \
+    (sizeof(Trigd__V1__Decision) +                                       \
+     MENU_STEPS_MAX * (sizeof(Trigd__V1__StepResult) + sizeof(void *)) + \
+     (2 * MENU_CHAINS_MAX + MENU_STREAMS_MAX) * sizeof(uint32_t) + 64)
+
+struct egress {
+    struct pool *pool;
+    struct clients *clients;
+    struct stats *stats;
+    struct debugstream *debug; /* NULL: none is kept */
+    struct engine **engine;    /* by RoI: who decided it */
+    uint32_t *next;            /* by RoI: next in its outbox */
+    uint32_t *outbox_of;       /* by client: its outbox in this turn, or CLIENTS_NONE */
+    struct outbox *outbox;     /* [clients] */
+    uint32_t n_outboxes;
+    unsigned char *scratch; /* one message on its way to protobuf */
+    size_t scratch_used;
+    Trigd__V1__Decision *list[MESSAGE_DECISIONS];
+};
+
+int egress_open(struct pool *pool, struct clients *clients, struct stats *stats,
+                struct debugstream *debug, struct egress **ret_egress)
+{
+    struct egress *e = calloc(1, sizeof *e);
+    uint32_t n_clients = STATS_CLIENTS_MAX;
+
+    if (!e)
+        return -ENOMEM;
+    e->pool = pool;
+    e->clients = clients;
+    e->stats = stats;
+    e->debug = debug;
+    e->engine = calloc(pool->n_rois, sizeof *e->engine);
+    e->next = calloc(pool->n_rois, sizeof *e->next);
+    e->outbox_of = calloc(n_clients, sizeof *e->outbox_of);
+    e->outbox = calloc(n_clients, sizeof *e->outbox);
+    e->scratch = malloc(MESSAGE_DECISIONS * DECISION_BYTES);
+    if (!e->engine || !e->next || !e->outbox_of || !e->outbox || !e->scratch) {
+        egress_close(e);
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < n_clients; i++)
+        e->outbox_of[i] = CLIENTS_NONE;
+    *ret_egress = e;
+    return 0;
+}
+
+void egress_close(struct egress *e)
+{
+    if (!e)
+        return;
+    free(e->engine);
+    free(e->next);
+    free(e->outbox_of);
+    free(e->outbox);
+    free(e->scratch);
+    free(e);
+}
+
+struct pool *egress_pool(struct egress *e)
+{
+    return e->pool;
+}
+
+/* ---------------------------------------------------------------- counting */
+
+/* The client that asked, or NULL when it has gone. */
+static struct client *asker(struct egress *e, const struct roi *r)
+{
+    struct client *client = clients_at(e->clients, r->client);
+
+    return client->is_used && client->epoch == r->client_epoch ? client : NULL;
+}
+
+static void count(struct egress *e, const struct roi *r, struct client *client)
+{
+    struct stats_global *g = &e->stats->g;
+    bool failed = r->status > TRIGD__V1__STATUS__TRUNCATED;
+
+    stats_sub(&g->in_flight, 1);
+    stats_add(failed ? &g->failed : r->accept ? &g->accepted : &g->rejected, 1);
+    if (r->is_late)
+        stats_add(&g->late, 1);
+    if (r->status == TRIGD__V1__STATUS__TIMEOUT)
+        stats_add(&g->timeouts, 1);
+    if (r->status == TRIGD__V1__STATUS__TRUNCATED)
+        stats_add(&g->truncated, 1);
+    latency_add(&e->stats->stage[STATS_STAGE_total], clock_ns() - r->received_ns);
+    if (!client)
+        return;
+    client->outstanding--;
+    stats_sub(&client->stats->in_flight, 1);
+    stats_add(failed      ? &client->stats->failed
+              : r->accept ? &client->stats->accepted
+                          : &client->stats->rejected,
+              1);
+}
+
+static void keep_for_debug(struct egress *e, uint32_t roi)
+{
+    if (!e->debug)
+        return;
+    e->pool->rois[roi].is_kept = debugstream_write(e->debug, roi);
+    if (!e->pool->rois[roi].is_kept)
+        atomic_fetch_add_explicit(&e->stats->g.debug_lost, 1, memory_order_relaxed);
+}
+
+/* Lets the decision leave with the next flush. */
+static void put_into_outbox(struct egress *e, uint32_t roi)
+{
+    struct roi *r = &e->pool->rois[roi];
+    struct outbox *box;
+
+    if (!asker(e, r)) {
+        stats_add(&e->stats->g.undeliverable, 1);
+        egress_let_go(e, roi);
+        return;
+    }
+    r->is_leaving = true;
+    if (e->outbox_of[r->client] == CLIENTS_NONE) {
+        e->outbox_of[r->client] = e->n_outboxes;
+        e->outbox[e->n_outboxes++] = (struct outbox){.client = r->client, .first = roi};
+    } else {
+        e->next[e->outbox[e->outbox_of[r->client]].last] = roi;
+    }
+    box = &e->outbox[e->outbox_of[r->client]];
+    box->last = roi;
+    box->n++;
+}
+
+void egress_roi(struct egress *e, struct engine *engine, uint32_t roi)
+{
+    struct roi *r = &e->pool->rois[roi];
+
+    count(e, r, asker(e, r));
+    if (r->streams >> engine->menu->debug_stream & 1)
+        keep_for_debug(e, roi);
+    e->engine[roi] = engine;
+    /* its end allows a co-located client to write over it */
+    if (!(r->region && r->is_kept))
+        put_into_outbox(e, roi);
+}
+
+void egress_refused(struct egress *e, struct engine *engine, uint32_t roi,
+                    const struct wire_error *error)
+{
+    struct roi *r = &e->pool->rois[roi];
+    struct client *client = asker(e, r);
+
+    count(e, r, client);
+    e->engine[roi] = engine;
+    if (client)
+        refusal_send(e->clients, e->stats, &client->peer, r->client, error, &r->token);
+    else
+        stats_add(&e->stats->g.undeliverable, 1);
+    egress_let_go(e, roi);
+}
+
+/* ---------------------------------------------------------------- sending */
+
+static void *take(struct egress *e, size_t bytes)
+{
+    void *p = e->scratch + e->scratch_used;
+
+    e->scratch_used += (bytes + 7) & ~(size_t)7;
+    return p;
+}
+
+/* Lists the numbers of the set bits. */
+static void list_bits(struct egress *e, const uint64_t *bits, uint32_t words, size_t *ret_n,
+                      uint32_t **ret_list)
+{
+    uint32_t *list = (uint32_t *)(void *)(e->scratch + e->scratch_used);
+    size_t n = 0;
+
+    for (uint32_t w = 0; w < words; w++)
+        for (uint64_t b = bits[w]; b; b &= b - 1)
+            list[n++] = 64 * w + (uint32_t)__builtin_ctzll(b);
+    *ret_n = n;
+    *ret_list = take(e, n * sizeof *list);
+}
+
+static void list_results(struct egress *e, const struct menu *menu, struct roi *r,
+                         Trigd__V1__Decision *m)
+{
+    size_t n = (size_t)__builtin_popcountll(r->done), k = 0;
+    Trigd__V1__StepResult *result = take(e, n * sizeof *result);
+
+    m->results = take(e, n * sizeof *m->results);
+    for (uint64_t b = r->done; b; b &= b - 1, k++) {
+        uint32_t step = (uint32_t)__builtin_ctzll(b);
+
+        trigd__v1__step_result__init(&result[k]);
+        result[k].step = step;
+        result[k].n_values = menu->steps[step].plugin->n_values;
+        result[k].values = pool_steps(e->pool, r)[step].result.value;
+        m->results[k] = &result[k];
+    }
+    m->n_results = n;
+}
+
+static Trigd__V1__Decision *form(struct egress *e, uint32_t roi, uint64_t now)
+{
+    struct roi *r = &e->pool->rois[roi];
+    Trigd__V1__Decision *m = take(e, sizeof *m);
+
+    trigd__v1__decision__init(m);
+    m->token = r->token;
+    m->run = r->info.run;
+    m->l1id = r->info.l1id;
+    m->roi_id = r->info.roi_id;
+    m->accept = r->accept;
+    m->status = (Trigd__V1__Status)r->status;
+    m->late = r->is_late;
+    m->latency_us = (uint32_t)((now - r->received_ns) / NS_PER_US);
+    m->lane_us = (uint32_t)(r->lane_ns / NS_PER_US);
+    m->wanted = r->wanted;
+    m->kept = r->kept;
+    m->menu_generation = e->engine[roi]->generation;
+    list_bits(e, r->raw, 4, &m->n_chains_raw, &m->chains_raw);
+    list_bits(e, r->pass, 4, &m->n_chains, &m->chains);
+    list_bits(e, &r->streams, 1, &m->n_streams, &m->streams);
+    if (r->status <= TRIGD__V1__STATUS__TRUNCATED)
+        list_results(e, e->engine[roi]->menu, r, m);
+    return m;
+}
+
+static void send_message(struct egress *e, uint32_t client, uint32_t n)
+{
+    Trigd__V1__DecisionBatch batch = TRIGD__V1__DECISION_BATCH__INIT;
+    Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
+
+    batch.n_decisions = n;
+    batch.decisions = e->list;
+    m.body_case = TRIGD__V1__FROM_DAEMON__BODY_DECISIONS;
+    m.decisions = &batch;
+    clients_send(e->clients, client, &m, n);
+    e->scratch_used = 0;
+}
+
+/* Sends one client's decisions and lets go of their RoIs. */
+static void flush_outbox(struct egress *e, const struct outbox *box)
+{
+    uint32_t most =
+        clients_at(e->clients, box->client)->peer.shm ? SHARED_DECISIONS : MESSAGE_DECISIONS;
+    uint64_t now = clock_ns();
+    uint32_t roi = box->first, n = 0;
+
+    for (uint32_t i = 0; i < box->n; i++) {
+        uint32_t next = e->next[roi];
+
+        if (!asker(e, &e->pool->rois[roi]))
+            stats_add(&e->stats->g.undeliverable, 1);
+        else
+            e->list[n++] = form(e, roi, now);
+        if (n == most || (n && i + 1 == box->n)) {
+            send_message(e, box->client, n);
+            n = 0;
+        }
+        e->pool->rois[roi].is_leaving = false;
+        roi = next;
+    }
+}
+
+void egress_flush(struct egress *e)
+{
+    for (uint32_t i = 0; i < e->n_outboxes; i++) {
+        struct outbox *box = &e->outbox[i];
+        uint32_t roi = box->first;
+
+        e->outbox_of[box->client] = CLIENTS_NONE;
+        flush_outbox(e, box);
+        for (uint32_t k = 0; k < box->n; k++) {
+            uint32_t next = e->next[roi];
+
+            egress_let_go(e, roi);
+            roi = next;
+        }
+    }
+    e->n_outboxes = 0;
+}
+
+void egress_let_go(struct egress *e, uint32_t roi)
+{
+    const struct roi *r = &e->pool->rois[roi];
+
+    if (!r->is_decided || r->pending || r->is_leaving || r->is_kept)
+        return;
+    e->engine[roi]->n_rois--;
+    if (r->region)
+        shm_region_release(shm_peers_window(clients_shm(e->clients)), r->region);
+    if (r->message)
+        held_release(clients_held(e->clients), r->message);
+    pool_put(e->pool, roi);
+}
+
+void egress_collect(struct egress *e)
+{
+    uint32_t roi;
+
+    while (e->debug && debugstream_done(e->debug, &roi)) {
+        e->pool->rois[roi].is_kept = false;
+        if (e->pool->rois[roi].region)
+            put_into_outbox(e, roi);
+        else
+            egress_let_go(e, roi);
+    }
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* egress.h - decisions back to the askers; RoIs of the debug stream to disk. */
+#ifndef TRIGD_EGRESS_H
+#define TRIGD_EGRESS_H
+#include "base/stats.h"
+#include "exec/engine.h"
+#include "flow/debugstream.h"
+#include "memory/pool.h"
+#include "transport/clients.h"
+#include "wire.h"
+
+struct egress;
+/* `freed` is called for each RoI whose decision has left and that nothing else uses. */
+int egress_open(struct pool *pool, struct clients *clients, struct stats *stats,
+                struct debugstream *debug, struct egress **ret_egress);
+void egress_close(struct egress *e); /* NULL is fine */
+struct pool *egress_pool(struct egress *e);
+
+/* Takes a decided RoI.  Its decision leaves with the next flush. */
+void egress_roi(struct egress *e, struct engine *engine, uint32_t roi);
+/* Takes an RoI that is refused: its asker is answered an Error at once, and no decision. */
+void egress_refused(struct egress *e, struct engine *engine, uint32_t roi,
+                    const struct wire_error *error);
+/* Sends the decisions, those of one client in as few messages as possible, then lets go of the
+ * RoIs.  Called once a turn of the loop. */
+void egress_flush(struct egress *e);
+/* Gives the record back unless something still uses it. */
+void egress_let_go(struct egress *e, uint32_t roi);
+/* RoIs that the debug stream has written; called once a turn. */
+void egress_collect(struct egress *e);
+#endif

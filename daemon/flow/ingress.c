@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flow/ingress.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "flow/ingress_inner.h"
+#include "log.h"
+#include "transport/refusal.h"
+
+#define PROTOCOL 1u
+#define LOOK_NS  (20 * NS_PER_US) /* between two looks at an empty socket while memory is busy */
+
+int ingress_open(const struct config *config, struct pool *pool, struct clients *clients,
+                 struct stats *stats, struct dispatch *next, struct ingress **ret_ingress)
+{
+    struct ingress *in = calloc(1, sizeof *in);
+    int r = -ENOMEM;
+
+    if (!in)
+        return -ENOMEM;
+    in->config = config;
+    in->pool = pool;
+    in->clients = clients;
+    in->stats = stats;
+    in->next = next;
+    in->held = clients_held(clients);
+    in->ticked_ns = clock_ns();
+    in->limits =
+        (struct wire_limits){.max_message_bytes = config->clients.max_message_kbytes * 1024u,
+                             .max_rois = config->clients.max_rois,
+                             .max_items = config->clients.max_items,
+                             .max_layer = config->clients.max_layer};
+    in->tokens = calloc(config->clients.max_rois, sizeof *in->tokens);
+    if (!in->tokens)
+        goto fail;
+    r = wire_decoder_new(&in->limits, &in->decoder);
+    if (r < 0)
+        goto fail;
+    *ret_ingress = in;
+    return 0;
+fail:
+    ingress_close(in);
+    return r;
+}
+
+void ingress_close(struct ingress *in)
+{
+    if (!in)
+        return;
+    wire_decoder_free(in->decoder);
+    free(in->tokens);
+    free(in);
+}
+
+void ingress_set_draining(struct ingress *in, bool draining)
+{
+    in->draining = draining;
+}
+
+void ingress_tick(struct ingress *in, uint64_t now_ns)
+{
+    if (in->draining || in->pool_was_full || in->pool->n_used == in->pool->n_rois)
+        stats_add(&in->stats->g.dead_ns, now_ns - in->ticked_ns);
+    in->ticked_ns = now_ns;
+}
+
+/* ---------------------------------------------------------------- answers */
+
+static void send_to(struct ingress *in, const struct peer *peer, uint32_t number,
+                    const Trigd__V1__FromDaemon *m)
+{
+    if (number == CLIENTS_NONE)
+        clients_send_peer(in->clients, peer, m);
+    else
+        clients_send(in->clients, number, m, 0);
+}
+
+void ingress_error(struct ingress *in, const struct peer *peer, uint32_t number,
+                   const struct wire_error *error, const uint64_t *token)
+{
+    refusal_send(in->clients, in->stats, peer, number, error, token);
+}
+
+void ingress_busy(struct ingress *in, const struct peer *peer, uint32_t number)
+{
+    Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
+    Trigd__V1__Busy busy = TRIGD__V1__BUSY__INIT;
+
+    if (!in->n_tokens)
+        return;
+    busy.n_tokens = in->n_tokens;
+    busy.tokens = in->tokens;
+    busy.reason = in->reason;
+    m.body_case = TRIGD__V1__FROM_DAEMON__BODY_BUSY;
+    m.busy = &busy;
+    stats_add(&in->stats->g.busy, in->n_tokens);
+    if (number != CLIENTS_NONE)
+        stats_add(&clients_at(in->clients, number)->stats->busy, in->n_tokens);
+    in->n_tokens = 0;
+    send_to(in, peer, number, &m);
+}
+
+/* Notes an RoI that was not taken; one Busy message holds those with one reason. */
+static void not_taken(struct ingress *in, const struct peer *peer, uint32_t number, uint64_t token,
+                      Trigd__V1__Busy__Reason reason)
+{
+    if (in->n_tokens && in->reason != reason)
+        ingress_busy(in, peer, number);
+    in->reason = reason;
+    in->tokens[in->n_tokens++] = token;
+}
+
+static void send_welcome(struct ingress *in, uint32_t number)
+{
+    const struct engine *e = dispatch_engine(in->next);
+    Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
+    Trigd__V1__Welcome w = TRIGD__V1__WELCOME__INIT;
+    char *chains[MENU_CHAINS_MAX], *streams[MENU_STREAMS_MAX];
+
+    for (uint32_t i = 0; i < e->menu->n_chains; i++)
+        chains[i] = e->menu->chains[i].name;
+    for (uint32_t i = 0; i < e->menu->n_streams; i++)
+        streams[i] = e->menu->streams[i].name;
+    w.protocol = PROTOCOL;
+    w.credits = clients_at(in->clients, number)->credits;
+    w.max_message_bytes = in->config->clients.max_message_kbytes * 1024ull;
+    w.max_items = in->config->clients.max_items;
+    w.heartbeat_ms = in->config->clients.heartbeat_ms;
+    w.server = (char *)"trigd " TRIGD_VERSION;
+    w.n_chains = e->menu->n_chains;
+    w.chains = chains;
+    w.n_streams = e->menu->n_streams;
+    w.streams = streams;
+    w.menu_generation = e->generation;
+    m.body_case = TRIGD__V1__FROM_DAEMON__BODY_WELCOME;
+    m.welcome = &w;
+    clients_send(in->clients, number, &m, 0);
+}
+
+/* ---------------------------------------------------------------- messages */
+
+static void take_hello(struct ingress *in, const struct peer *peer, uint32_t number,
+                       const Trigd__V1__Hello *hello)
+{
+    struct wire_error error = {.code = TRIGD__V1__ERROR__CODE__NONE};
+
+    if (hello->protocol != PROTOCOL) {
+        error.code = TRIGD__V1__ERROR__CODE__PROTOCOL;
+        snprintf(error.text, sizeof error.text,
+                 "Hello asks for protocol %u; this daemon speaks protocol %u", hello->protocol,
+                 PROTOCOL);
+    } else if (wire_check_name(hello->name, &error) == 0) {
+        int r = clients_hello(in->clients, peer, hello->name, hello->want_credits, &number);
+
+        if (r < 0)
+            error.code = TRIGD__V1__ERROR__CODE__TOO_LARGE;
+        if (r == -ENOSPC)
+            snprintf(error.text, sizeof error.text,
+                     "this daemon has its %u clients already (clients.max)",
+                     in->config->clients.max);
+        else if (r < 0)
+            snprintf(error.text, sizeof error.text, "there is no memory to share: %s",
+                     strerror(-r));
+    }
+    if (error.code != TRIGD__V1__ERROR__CODE__NONE)
+        ingress_error(in, peer, number, &error, NULL);
+    else
+        send_welcome(in, number);
+}
+
+static void echo_heartbeat(struct ingress *in, const struct peer *peer, uint32_t number,
+                           const Trigd__V1__Heartbeat *beat)
+{
+    Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
+    Trigd__V1__Heartbeat copy = *beat;
+
+    m.body_case = TRIGD__V1__FROM_DAEMON__BODY_HEARTBEAT;
+    m.heartbeat = &copy;
+    send_to(in, peer, number, &m);
+}
+
+static void count_received(struct ingress *in, struct client *client)
+{
+    stats_add(&in->stats->g.received, 1);
+    stats_add(&in->stats->g.in_flight, 1);
+    stats_add(&client->stats->received, 1);
+    stats_add(&client->stats->in_flight, 1);
+    client->outstanding++;
+}
+
+void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
+                 const struct wire_roi *w, const struct store_from *from, uint64_t now)
+{
+    struct client *client = clients_at(in->clients, number);
+    struct roi *r;
+    uint32_t roi;
+
+    if (in->draining) {
+        not_taken(in, peer, number, w->token, TRIGD__V1__BUSY__REASON__DRAINING);
+        return;
+    }
+    if (client->outstanding >= client->credits) {
+        stats_add(&in->stats->g.credit_violations, 1);
+        not_taken(in, peer, number, w->token, TRIGD__V1__BUSY__REASON__NO_CREDIT);
+        return;
+    }
+    roi = pool_take(in->pool);
+    r = roi == POOL_NONE ? NULL : &in->pool->rois[roi];
+    if (!r || store_roi(in->pool, dispatch_engine(in->next), w, from, r) < 0) {
+        if (r)
+            pool_put(in->pool, roi);
+        in->pool_was_full = true;
+        not_taken(in, peer, number, w->token, TRIGD__V1__BUSY__REASON__POOL_FULL);
+        return;
+    }
+    in->pool_was_full = false;
+    r->info = w->info;
+    r->token = w->token;
+    r->received_ns = now;
+    r->client = number;
+    r->client_epoch = client->epoch;
+    count_received(in, client);
+    dispatch_roi(in->next, roi);
+}
+
+bool ingress_has_inputs(struct ingress *in, const struct wire_roi *w, struct wire_error *ret_error)
+{
+    bool is_there[TRG_KIND_COUNT];
+
+    for (uint32_t k = 0; k < TRG_KIND_COUNT; k++)
+        is_there[k] = w->collection[k].is_there;
+    ret_error->code = TRIGD__V1__ERROR__CODE__NO_COLLECTION;
+    return menu_has_inputs(dispatch_engine(in->next)->menu, is_there, ret_error->text,
+                           sizeof ret_error->text);
+}
+
+struct batch { /* of a message: unpacked, or found in place */
+    const Trigd__V1__RoiBatch *unpacked;
+    uint32_t n;
+    struct store_from from;
+};
+
+static uint64_t token_of(const struct ingress *in, const struct batch *b, uint32_t i)
+{
+    return b->unpacked ? b->unpacked->rois[i]->token : wire_scanned_token(in->decoder, i);
+}
+
+static int check_roi(const struct ingress *in, const struct batch *b, uint32_t i,
+                     struct wire_roi *ret_roi, struct wire_error *ret_error)
+{
+    return b->unpacked ? wire_roi(in->decoder, b->unpacked->rois[i], ret_roi, ret_error)
+                       : wire_scanned(in->decoder, i, ret_roi, ret_error);
+}
+
+static void take_batch(struct ingress *in, const struct peer *peer, uint32_t number,
+                       const struct batch *b, uint64_t now)
+{
+    uint32_t epoch = number == CLIENTS_NONE ? 0 : clients_at(in->clients, number)->epoch;
+
+    for (uint32_t i = 0; i < b->n; i++) {
+        uint64_t token = token_of(in, b, i);
+        struct wire_roi w;
+        struct wire_error error;
+
+        if (number == CLIENTS_NONE) {
+            not_taken(in, peer, number, token, TRIGD__V1__BUSY__REASON__NO_HELLO);
+            continue;
+        }
+        if (check_roi(in, b, i, &w, &error) < 0 || !ingress_has_inputs(in, &w, &error))
+            ingress_error(in, peer, number, &error, &token);
+        else
+            ingress_roi(in, number, peer, &w, &b->from, now);
+        if (clients_at(in->clients, number)->epoch != epoch)
+            number = CLIENTS_NONE; /* it was dropped while it was answered */
+    }
+    ingress_busy(in, peer, number);
+    latency_add(&in->stats->stage[STATS_STAGE_decode], clock_ns() - now);
+}
+
+/* Takes a message whose RoIs were found in place; it is kept as long as they need it. */
+static void take_scanned(struct ingress *in, const struct peer *peer, uint32_t number, uint32_t n,
+                         zmq_msg_t *body, uint64_t now)
+{
+    struct batch b = {.n = n, .from = {.held = in->held}};
+
+    if (body && number != CLIENTS_NONE)
+        b.from.message = held_keep(in->held, body);
+    take_batch(in, peer, number, &b, now);
+    if (b.from.message)
+        held_release(in->held, b.from.message);
+}
+
+static void take_unpacked(struct ingress *in, const struct peer *peer, uint32_t number,
+                          const Trigd__V1__ToDaemon *m, uint64_t now)
+{
+    struct batch b = {.from = {.region = NULL}};
+
+    switch (m->body_case) {
+    case TRIGD__V1__TO_DAEMON__BODY_HELLO:
+        take_hello(in, peer, number, m->hello);
+        break;
+    case TRIGD__V1__TO_DAEMON__BODY_BATCH:
+        b.unpacked = m->batch;
+        b.n = (uint32_t)m->batch->n_rois;
+        take_batch(in, peer, number, &b, now);
+        break;
+    case TRIGD__V1__TO_DAEMON__BODY_HEARTBEAT:
+        echo_heartbeat(in, peer, number, m->heartbeat);
+        break;
+    case TRIGD__V1__TO_DAEMON__BODY_BYE:
+        if (number != CLIENTS_NONE)
+            clients_drop(in->clients, number, "it said Bye");
+        break;
+    default:
+        break; /* wire_decode refuses a message without body */
+    }
+}
+
+void ingress_message(struct ingress *in, const struct peer *peer, const void *bytes, size_t n,
+                     zmq_msg_t *body)
+{
+    const Trigd__V1__ToDaemon *m;
+    struct wire_error error;
+    uint32_t number = clients_find(in->clients, peer), found;
+    uint64_t now = clock_ns();
+
+    stats_add(&in->stats->g.messages, 1);
+    stats_add(&in->stats->g.bytes_in, n);
+    if (number != CLIENTS_NONE)
+        clients_at(in->clients, number)->heard_ns = now;
+    found = wire_scan(in->decoder, bytes, n);
+    if (found)
+        take_scanned(in, peer, number, found, body, now);
+    else if (wire_decode(in->decoder, bytes, n, &m, &error) < 0)
+        ingress_error(in, peer, number, &error, NULL);
+    else
+        take_unpacked(in, peer, number, m, now);
+}
+
+/* ---------------------------------------------------------------- the turn */
+
+static uint32_t take_messages(struct ingress *in, uint32_t most)
+{
+    uint32_t n = 0;
+
+    while (n < most) {
+        struct peer peer;
+        zmq_msg_t body;
+        int r = clients_receive(in->clients, &peer, &body);
+
+        if (r == 0) {
+            in->empty_ns = clock_ns();
+            break;
+        }
+        n++;
+        if (r == 1) {
+            ingress_message(in, &peer, zmq_msg_data(&body), zmq_msg_size(&body), &body);
+            zmq_msg_close(&body);
+        } else if (r == -EBADMSG) {
+            struct wire_error error = {.code = TRIGD__V1__ERROR__CODE__MALFORMED};
+
+            snprintf(error.text, sizeof error.text,
+                     "a message of trigd is one ZeroMQ frame; this one had more or none");
+            ingress_error(in, &peer, clients_find(in->clients, &peer), &error, NULL);
+        } else {
+            log_error("ingress", "cannot receive", "error=\"%s\"", zmq_strerror(-r));
+            break;
+        }
+    }
+    return n;
+}
+
+uint32_t ingress_turn(struct ingress *in, uint32_t most)
+{
+    uint32_t n = 0;
+
+    if (clients_shm(in->clients))
+        n = ingress_shared(in);
+    if (n && clock_ns() < in->empty_ns + LOOK_NS)
+        return n; /* ZeroMQ asks the system each time that it has nothing */
+    return n + take_messages(in, most);
+}

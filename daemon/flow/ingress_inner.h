@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ingress_inner.h - what the files of ingress share: ingress.c takes messages, ingress_shared.c
+ * what co-located clients write. */
+#ifndef TRIGD_INGRESS_INNER_H
+#define TRIGD_INGRESS_INNER_H
+#include "flow/ingress.h"
+#include "flow/store.h"
+#include "wire.h"
+
+struct ingress {
+    const struct config *config;
+    struct pool *pool;
+    struct clients *clients;
+    struct stats *stats;
+    struct dispatch *next;
+    struct wire_limits limits;
+    struct wire_decoder *decoder;
+    struct held *held;
+    uint64_t *tokens; /* RoIs of one message that were not taken */
+    uint32_t n_tokens;
+    Trigd__V1__Busy__Reason reason;
+    bool draining, pool_was_full;
+    uint32_t shm_turn; /* which co-located client is first this turn */
+    uint64_t empty_ns; /* when the socket had no message */
+    uint64_t ticked_ns;
+};
+
+/* Answers an Error; `number` may be CLIENTS_NONE, `token` NULL. */
+void ingress_error(struct ingress *in, const struct peer *peer, uint32_t number,
+                   const struct wire_error *error, const uint64_t *token);
+/* Answers Busy for the RoIs that were noted since the last call. */
+void ingress_busy(struct ingress *in, const struct peer *peer, uint32_t number);
+/* Whether the running menu has all that it needs; the reason goes to *ret_error. */
+bool ingress_has_inputs(struct ingress *in, const struct wire_roi *w, struct wire_error *ret_error);
+/* Takes one checked RoI into the pool, or notes why not. */
+void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
+                 const struct wire_roi *w, const struct store_from *from, uint64_t now);
+/* Takes a message; `body`, which holds the bytes, may be kept (and is empty then), or is NULL. */
+void ingress_message(struct ingress *in, const struct peer *peer, const void *bytes, size_t n,
+                     zmq_msg_t *body);
+
+/* Takes packets and RoIs of co-located clients; returns how many there were. */
+uint32_t ingress_shared(struct ingress *in);
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flow/store.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/buddy.h"
+#include "flow/block.h"
+
+/* Bytes of a collection in the RoI's block. */
+static uint64_t part_bytes(enum trg_kind kind, const struct wire_collection *w,
+                           const struct store_from *from)
+{
+    if (from->region || !w->n)
+        return 0;
+    if (from->message)
+        return pool_align(trg_kind_info(kind)->n_columns * sizeof(const void *));
+    return pool_collection_bytes(kind, w->n);
+}
+
+static void copy_columns(struct pool *pool, enum trg_kind kind, const struct wire_collection *w,
+                         const struct roi_collection *c)
+{
+    for (uint32_t i = 0; i < trg_kind_info(kind)->n_columns; i++)
+        memcpy(pool_column(pool, kind, c, i), w->column[i],
+               w->n * quantum_item_bytes(kind, c->is_quantized, i));
+}
+
+/* Places a collection that has its part of the block at `at`. */
+static void place(struct pool *pool, enum trg_kind kind, const struct wire_collection *w,
+                  const struct store_from *from, uint64_t at, struct roi_collection *c,
+                  uint32_t *unseen)
+{
+    c->at = at;
+    c->capacity = c->n = w->n;
+    c->is_there = w->is_there;
+    if (!w->n)
+        return;
+    if (from->region) { /* laid out as the pool would do it */
+        c->at = (uint64_t)((const unsigned char *)w->column[0] - pool->base);
+        *unseen |= 1u << kind;
+    } else if (from->message) {
+        c->is_table = true;
+        memcpy(pool_at(pool, at), w->column, trg_kind_info(kind)->n_columns * sizeof *w->column);
+    } else {
+        copy_columns(pool, kind, w, c);
+    }
+}
+
+static void refer(const struct store_from *from, struct roi *r)
+{
+    if (from->region) {
+        shm_region_hold(from->region);
+        r->region = from->region->number;
+    } else if (from->message) {
+        held_hold(from->held, from->message);
+        r->message = from->message;
+    }
+}
+
+int store_roi(struct pool *pool, const struct engine *engine, const struct wire_roi *w,
+              const struct store_from *from, struct roi *r)
+{
+    uint32_t n_in[TRG_KIND_COUNT] = {0};
+    uint64_t bytes = 0, at;
+
+    for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
+        n_in[k] = w->collection[k].n;
+        bytes += part_bytes(k, &w->collection[k], from);
+    }
+    at = pool_alloc(pool, bytes + block_bytes(engine, n_in));
+    if (at == BUDDY_NONE)
+        return -ENOSPC;
+    r->block = at;
+    r->in[TRG_SPACEPOINTS].is_quantized = w->is_quantized;
+    r->quantum = w->quantum;
+    for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
+        place(pool, k, &w->collection[k], from, at, &r->in[k], &r->unseen);
+        at += part_bytes(k, &w->collection[k], from);
+    }
+    refer(from, r);
+    block_init(engine, pool, r, at, n_in);
+    return 0;
+}

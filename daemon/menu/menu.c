@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "menu/menu.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "log.h"
+#include "menu/menu_build.h"
+
+/* ---------------------------------------------------------------- streams and items */
+
+void menu_check_name(struct builder *b, const char *where, const char *name)
+{
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:";
+
+    if (name[strspn(name, allowed)] || strlen(name) > 63)
+        yamlfile_problem(b->f, where,
+                         "%s is \"%s\"; 1 to 63 letters, digits and _ - . : are allowed", where,
+                         name);
+}
+
+static int32_t find_stream(const struct menu *m, const char *name)
+{
+    for (uint32_t i = 0; i < m->n_streams; i++)
+        if (!strcmp(m->streams[i].name, name))
+            return (int32_t)i;
+    return -1;
+}
+
+static int add_stream(struct menu *m, const char *name, bool is_debug)
+{
+    m->streams[m->n_streams].name = strdup(name);
+    m->streams[m->n_streams].is_debug = is_debug;
+    return m->streams[m->n_streams++].name ? 0 : -ENOMEM;
+}
+
+static int build_streams(struct builder *b)
+{
+    char where[WHERE_BYTES];
+    int r = 0;
+
+    if (b->file->n_streams >= MENU_STREAMS_MAX) {
+        yamlfile_problem(b->f, "streams", "there are %u streams; at most %u are allowed",
+                         b->file->n_streams, MENU_STREAMS_MAX - 1);
+        return 0;
+    }
+    for (uint32_t i = 0; r == 0 && i < b->file->n_streams; i++) {
+        snprintf(where, sizeof where, "streams[%u]", i);
+        menu_check_name(b, where, b->file->streams[i]);
+        if (!strcmp(b->file->streams[i], "debug"))
+            yamlfile_problem(b->f, where, "the stream \"debug\" always exists and is not listed");
+        else if (find_stream(b->m, b->file->streams[i]) >= 0)
+            yamlfile_problem(b->f, where, "stream \"%s\" is listed twice", b->file->streams[i]);
+        else
+            r = add_stream(b->m, b->file->streams[i], false);
+    }
+    b->m->debug_stream = b->m->n_streams;
+    return r == 0 ? add_stream(b->m, "debug", true) : r;
+}
+
+static void check_items(struct builder *b)
+{
+    char where[WHERE_BYTES];
+
+    for (uint32_t i = 0; i < b->file->n_l1_items; i++) {
+        const struct menu_file_item *item = &b->file->l1_items[i];
+
+        snprintf(where, sizeof where, "l1_items[%u].bit", i);
+        if (item->bit > 31)
+            yamlfile_problem(b->f, where, "%s is %u; 0 to 31 are allowed", where, item->bit);
+        snprintf(where, sizeof where, "l1_items[%u].name", i);
+        menu_check_name(b, where, item->name);
+        for (uint32_t k = 0; k < i; k++)
+            if (!strcmp(b->file->l1_items[k].name, item->name))
+                yamlfile_problem(b->f, where, "level-1 item \"%s\" is listed twice", item->name);
+    }
+}
+
+/* The bit of a seed: a name of l1_items, or a number. */
+static int32_t find_bit(const struct builder *b, const char *seed)
+{
+    char *end;
+    unsigned long n = strtoul(seed, &end, 10);
+
+    for (uint32_t i = 0; i < b->file->n_l1_items; i++)
+        if (!strcmp(b->file->l1_items[i].name, seed))
+            return (int32_t)(b->file->l1_items[i].bit & 31u); /* above: refused by check_items */
+    return *seed >= '0' && *seed <= '9' && !*end && n < 32 ? (int32_t)n : -1;
+}
+
+/* ---------------------------------------------------------------- chains */
+
+static int32_t find_value(const struct plugin *p, const char *name)
+{
+    for (uint32_t i = 0; i < p->n_values; i++)
+        if (!strcmp(p->d.values[i].name, name))
+            return (int32_t)i;
+    return -1;
+}
+
+static void build_cut(struct builder *b, const struct menu_step *s, const struct menu_file_cut *fc,
+                      const char *where, struct menu_cut *cut)
+{
+    int32_t value = find_value(s->plugin, fc->value);
+    const char *names[TRG_VALUES_MAX + 1] = {NULL};
+
+    for (uint32_t i = 0; i < s->plugin->n_values; i++)
+        names[i] = s->plugin->d.values[i].name;
+    if (value < 0) {
+        const char *near = nearest_of(fc->value, names);
+
+        yamlfile_problem(b->f, where, "plugin %s reports no value \"%s\"%s%s%s", s->plugin->d.name,
+                         fc->value, near[0] ? "; did you mean \"" : "", near, near[0] ? "\"?" : "");
+    }
+    if (!fc->min && !fc->max)
+        yamlfile_problem(b->f, where, "the cut on \"%s\" has neither min nor max", fc->value);
+    *cut = (struct menu_cut){.value = value < 0 ? 0 : (uint32_t)value,
+                             .absolute = fc->absolute,
+                             .min = fc->min ? *fc->min : -INFINITY,
+                             .max = fc->max ? *fc->max : INFINITY};
+    if (cut->min > cut->max)
+        yamlfile_problem(b->f, where, "the cut on \"%s\" has min above max", fc->value);
+}
+
+static int build_chain_step(struct builder *b, struct menu_chain *c, uint32_t chain, uint32_t k)
+{
+    const struct menu_file_chain_step *fs = &b->file->chains[chain].steps[k];
+    int32_t step = menu_find_step(b->m, fs->step);
+    char where[WHERE_BYTES];
+
+    snprintf(where, sizeof where, "chains[%u].steps[%u].step", chain, k);
+    if (step < 0) {
+        yamlfile_problem(b->f, where, "chain \"%s\": there is no step \"%s\"", c->name, fs->step);
+        return 0;
+    }
+    c->steps[k].step = (uint32_t)step;
+    c->steps[k].n_cuts = fs->n_cuts;
+    c->steps[k].cuts = calloc(fs->n_cuts ? fs->n_cuts : 1, sizeof(struct menu_cut));
+    if (!c->steps[k].cuts)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < fs->n_cuts; i++) {
+        snprintf(where, sizeof where, "chains[%u].steps[%u].cuts[%u]", chain, k, i);
+        build_cut(b, &b->m->steps[step], &fs->cuts[i], where, &c->steps[k].cuts[i]);
+    }
+    return 0;
+}
+
+static void build_seeds_and_streams(struct builder *b, struct menu_chain *c, uint32_t chain)
+{
+    const struct menu_file_chain *fc = &b->file->chains[chain];
+    char where[WHERE_BYTES];
+
+    for (uint32_t i = 0; i < fc->n_seeds; i++) {
+        int32_t bit = find_bit(b, fc->seeds[i]);
+
+        snprintf(where, sizeof where, "chains[%u].seeds[%u]", chain, i);
+        if (bit < 0)
+            yamlfile_problem(b->f, where,
+                             "chain \"%s\": seed \"%s\" is neither one of l1_items "
+                             "nor a bit from 0 to 31",
+                             c->name, fc->seeds[i]);
+        else
+            c->l1_mask |= 1u << bit;
+    }
+    for (uint32_t i = 0; i < fc->n_streams; i++) {
+        int32_t stream = find_stream(b->m, fc->streams[i]);
+
+        snprintf(where, sizeof where, "chains[%u].streams[%u]", chain, i);
+        if (stream < 0)
+            yamlfile_problem(b->f, where, "chain \"%s\": there is no stream \"%s\"", c->name,
+                             fc->streams[i]);
+        else if (b->m->streams[stream].is_debug)
+            yamlfile_problem(b->f, where,
+                             "chain \"%s\": the debug stream is for what failed, no "
+                             "chain writes to it",
+                             c->name);
+        else
+            c->streams |= 1ull << stream;
+    }
+}
+
+static void check_chain(struct builder *b, const struct menu_chain *c, uint32_t chain)
+{
+    char where[WHERE_BYTES];
+
+    snprintf(where, sizeof where, "chains[%u].name", chain);
+    menu_check_name(b, where, c->name);
+    for (uint32_t i = 0; i < chain; i++) {
+        if (!strcmp(b->m->chains[i].name, c->name))
+            yamlfile_problem(b->f, where, "chain \"%s\" is listed twice", c->name);
+        if (b->m->chains[i].id == c->id)
+            yamlfile_problem(b->f, where, "chains \"%s\" and \"%s\" have the same id %u",
+                             b->m->chains[i].name, c->name, c->id);
+    }
+    snprintf(where, sizeof where, "chains[%u].prescale", chain);
+    if (!(c->prescale == 0 || (c->prescale >= 1 && isfinite(c->prescale))))
+        yamlfile_problem(b->f, where,
+                         "chain \"%s\": prescale %g; 0 (off) or a number >= 1 is "
+                         "allowed",
+                         c->name, c->prescale);
+}
+
+static int build_chain(struct builder *b, uint32_t chain)
+{
+    const struct menu_file_chain *fc = &b->file->chains[chain];
+    struct menu_chain *c = &b->m->chains[chain];
+
+    c->name = strdup(fc->name);
+    if (!c->name)
+        return -ENOMEM;
+    b->m->n_chains++;
+    c->id = fc->id;
+    c->prescale = fc->prescale ? *fc->prescale : 1;
+    c->pass_through = fc->pass_through;
+    for (uint32_t k = 0; k < fc->n_steps; k++) {
+        int r = build_chain_step(b, c, chain, k);
+
+        if (r < 0)
+            return r;
+        c->n_steps++;
+    }
+    build_seeds_and_streams(b, c, chain);
+    check_chain(b, c, chain);
+    return 0;
+}
+
+/* Whether a step is used by a chain, itself or as the input of one that is. */
+static bool is_used(const struct menu *m, uint32_t step)
+{
+    for (uint32_t i = 0; i < m->n_chains; i++)
+        for (uint32_t k = 0; k < m->chains[i].n_steps; k++)
+            if (m->chains[i].steps[k].step == step)
+                return true;
+    for (uint32_t i = step + 1; i < m->n_steps; i++)
+        for (uint32_t k = 0; k < TRG_INPUTS_MAX; k++)
+            if (m->steps[i].input[k] == (int32_t)step && is_used(m, i))
+                return true;
+    return false;
+}
+
+/* ---------------------------------------------------------------- the whole */
+
+static int build_all(struct builder *b)
+{
+    const struct menu_file *file = b->file;
+    int r = build_streams(b);
+
+    check_items(b);
+    b->m->name = strdup(file->name ? file->name : "menu");
+    if (!b->m->name)
+        return -ENOMEM;
+    for (uint32_t i = 0; r == 0 && i < file->n_steps; i++)
+        r = menu_build_step(b, i);
+    menu_mark_wanted(b->m);
+    for (uint32_t i = 0; r == 0 && i < file->n_chains; i++)
+        r = build_chain(b, i);
+    for (uint32_t i = 0; r == 0 && i < b->m->n_steps; i++) {
+        char where[WHERE_BYTES];
+
+        snprintf(where, sizeof where, "steps[%u].name", i);
+        if (!is_used(b->m, i))
+            yamlfile_problem(b->f, where, "no chain uses step \"%s\"", b->m->steps[i].name);
+    }
+    return r == 0 && yamlfile_problems(b->f) ? -EINVAL : r;
+}
+
+static uint64_t hash_file(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    uint64_t h = UINT64_C(14695981039346656037); /* FNV-1a, 64 bits */
+    int c;
+
+    while (f && (c = getc(f)) != EOF)
+        h = (h ^ (uint64_t)c) * UINT64_C(1099511628211);
+    if (f)
+        fclose(f);
+    return h;
+}
+
+int menu_load(const char *path, struct plugin_host *host, struct menu **ret_menu)
+{
+    struct builder b = {.host = host};
+    void *data;
+    int r = yamlfile_load(path, &menu_file_schema, &data, &b.f);
+
+    if (r < 0)
+        return r;
+    b.file = data;
+    b.m = calloc(1, sizeof *b.m);
+    r = b.m ? build_all(&b) : -ENOMEM;
+    cyaml_free(&yamlfile_cyaml, &menu_file_schema, data, 0);
+    yamlfile_free(b.f);
+    if (r < 0) {
+        menu_free(b.m);
+        return r;
+    }
+    b.m->hash = hash_file(path);
+    *ret_menu = b.m;
+    return 0;
+}
+
+void menu_free(struct menu *m)
+{
+    if (!m)
+        return;
+    for (uint32_t i = 0; i < MENU_STEPS_MAX; i++) {
+        free(m->steps[i].name);
+        free(m->steps[i].params);
+    }
+    for (uint32_t i = 0; i < MENU_CHAINS_MAX; i++) {
+        free(m->chains[i].name);
+        for (uint32_t k = 0; k < MENU_CHAIN_STEPS_MAX; k++)
+            free(m->chains[i].steps[k].cuts);
+    }
+    for (uint32_t i = 0; i < MENU_STREAMS_MAX; i++)
+        free(m->streams[i].name);
+    free(m->name);
+    free(m);
+}
+
+bool menu_has_inputs(const struct menu *menu, const bool *is_there, char *why, size_t bytes)
+{
+    for (uint32_t i = 0; i < menu->n_steps; i++) {
+        const struct menu_step *m = &menu->steps[i];
+
+        for (uint32_t k = 0; k < m->plugin->n_inputs; k++) {
+            if (m->input[k] >= 0 || is_there[m->plugin->d.consumes[k]])
+                continue;
+            snprintf(why, bytes, "the RoI holds no %s, which step \"%.64s\" of the menu needs",
+                     trg_kind_info(m->plugin->d.consumes[k])->name, m->name);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): every bit of the result depends
+ * on every bit of the input. */
+static uint64_t mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15ull;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+bool menu_prescale(uint32_t id, double p, uint32_t run, uint32_t l1id, uint32_t bcid)
+{
+    uint64_t h;
+
+    if (p < 1)
+        return false;
+    if (p == 1)
+        return true;
+    h = mix(mix((uint64_t)id << 32 | run) ^ ((uint64_t)bcid << 32 | l1id));
+    return h < (uint64_t)(18446744073709551616.0 / p);
+}

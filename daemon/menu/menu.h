@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* menu.h - the trigger menu: chains of steps with hypotheses, prescales and streams. */
+#ifndef TRIGD_MENU_H
+#define TRIGD_MENU_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "plugin/plugin_host.h"
+
+#define MENU_CHAINS_MAX      256
+#define MENU_STEPS_MAX       64
+#define MENU_STREAMS_MAX     64
+#define MENU_GROUP_MAX       8 /* steps that share batches */
+#define MENU_CHAIN_STEPS_MAX 8
+
+struct menu_step { /* one plugin, configured; shared by all chains that name it */
+    char *name;
+    const struct plugin *plugin;      /* owned by the plugin host */
+    void *params;                     /* the plugin's config struct, filled and checked */
+    int32_t input[TRG_INPUTS_MAX];    /* step whose product is consumed; -1: from the RoI */
+    uint32_t product[TRG_INPUTS_MAX]; /* which product of that step */
+    uint32_t head;    /* step in whose batches it runs: its own number, but with on_device */
+    uint64_t members; /* of a head: bit s for each step s of its batches, itself included */
+    uint64_t wanted;  /* bit k: product k is read by a step with batches of its own */
+};
+
+struct menu_cut {   /* a hypothesis: value of a step within [min, max] */
+    uint32_t value; /* index into the plugin's values table */
+    bool absolute;  /* cut on |value| */
+    float min, max; /* -inf and inf where not given */
+};
+
+struct menu_chain {
+    char *name;
+    uint32_t id;      /* stable number, in the prescale hash and never reused */
+    uint32_t l1_mask; /* seeds: any of these bits; 0 = every RoI */
+    uint32_t n_steps;
+    struct {
+        uint32_t step;
+        uint32_t n_cuts;
+        struct menu_cut *cuts;     /* all must hold, else the chain ends here */
+    } steps[MENU_CHAIN_STEPS_MAX]; /* in order of running */
+    double prescale;               /* accept 1 in this many; 0 = off; >= 1 */
+    bool pass_through;             /* run, but accept whatever the hypotheses say */
+    uint64_t streams;              /* bit s: output stream s */
+};
+
+struct menu {
+    char *name;
+    uint64_t hash; /* of the file's bytes */
+    uint32_t n_steps, n_chains, n_streams;
+    struct menu_step steps[MENU_STEPS_MAX];
+    struct menu_chain chains[MENU_CHAINS_MAX];
+    struct {
+        char *name;
+        bool is_debug;
+    } streams[MENU_STREAMS_MAX]; /* "debug" always exists */
+    uint32_t debug_stream;       /* its number */
+};
+
+/* Reads and checks a menu, and loads (through the host) the plugins that it names.  Checks what can
+ * be known without a device: unknown keys, plugins, parameters, values, streams, steps that no
+ * chain uses, consumed collections that no earlier step makes and RoIs cannot hold, chain ids
+ * used twice.  0, or -EINVAL with every problem logged as file, line, what is allowed. */
+int menu_load(const char *path, struct plugin_host *host, struct menu **ret_menu);
+void menu_free(struct menu *m); /* NULL is fine */
+
+/* Whether the menu can run on what an RoI holds, by kind; else writes one sentence. */
+bool menu_has_inputs(const struct menu *m, const bool *is_there, char *why, size_t bytes);
+
+/* Whether chain `id` with prescale p takes this event: a pure function of its arguments, the
+ * same on every machine (a 64-bit hash below 2^64 / p). */
+bool menu_prescale(uint32_t id, double p, uint32_t run, uint32_t l1id, uint32_t bcid);
+#endif

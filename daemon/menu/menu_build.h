@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* menu_build.h - a menu on its way from file to memory: what menu.c and menu_steps.c share. */
+#ifndef TRIGD_MENU_BUILD_H
+#define TRIGD_MENU_BUILD_H
+#include "config/yamlfile.h"
+#include "menu/menu.h"
+#include "menu/menu_file.h"
+
+#define WHERE_BYTES 128
+#define WHY_BYTES   512
+
+struct builder {
+    struct yamlfile *f;
+    const struct menu_file *file;
+    struct menu *m;
+    struct plugin_host *host;
+};
+
+/* Names stand in log fields, metrics and commands: letters, digits and _ - . : only. */
+void menu_check_name(struct builder *b, const char *where, const char *name);
+
+/* The step's number, or -1. */
+int32_t menu_find_step(const struct menu *m, const char *name);
+/* Makes step `number` of the file the next one of the menu.  -EINVAL when its plugin cannot be
+ * loaded, -ENOMEM; other problems are told to the file. */
+int menu_build_step(struct builder *b, uint32_t number);
+/* Notes which products are read by steps with batches of their own. */
+void menu_mark_wanted(struct menu *m);
+#endif

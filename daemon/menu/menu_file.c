@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "menu/menu_file.h"
+
+#include "menu/menu.h"
+
+#define PTR                     CYAML_FLAG_POINTER
+#define OPT                     (CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL)
+#define NAME(key, type, member) CYAML_FIELD_STRING_PTR(key, PTR, type, member, 1, 63)
+
+static const cyaml_schema_value_t string = {CYAML_VALUE_STRING(PTR, char, 1, 63)};
+
+static const cyaml_schema_field_t item_fields[] = {
+    NAME("name", struct menu_file_item, name),
+    CYAML_FIELD_UINT("bit", CYAML_FLAG_DEFAULT, struct menu_file_item, bit), CYAML_FIELD_END};
+static const cyaml_schema_value_t item = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct menu_file_item, item_fields)};
+
+static const cyaml_schema_field_t step_fields[] = {
+    NAME("name", struct menu_file_step, name),
+    NAME("plugin", struct menu_file_step, plugin),
+    CYAML_FIELD_SEQUENCE_COUNT("inputs", OPT, struct menu_file_step, inputs, n_inputs, &string, 1,
+                               TRG_INPUTS_MAX),
+    CYAML_FIELD_BOOL("on_device", CYAML_FLAG_OPTIONAL, struct menu_file_step, on_device),
+    CYAML_FIELD_IGNORE("params", CYAML_FLAG_OPTIONAL),
+    CYAML_FIELD_END};
+static const cyaml_schema_value_t step = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct menu_file_step, step_fields)};
+
+static const cyaml_schema_field_t cut_fields[] = {
+    NAME("value", struct menu_file_cut, value),
+    CYAML_FIELD_BOOL("absolute", CYAML_FLAG_OPTIONAL, struct menu_file_cut, absolute),
+    CYAML_FIELD_FLOAT_PTR("min", OPT, struct menu_file_cut, min),
+    CYAML_FIELD_FLOAT_PTR("max", OPT, struct menu_file_cut, max), CYAML_FIELD_END};
+static const cyaml_schema_value_t cut = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct menu_file_cut, cut_fields)};
+
+static const cyaml_schema_field_t chain_step_fields[] = {
+    NAME("step", struct menu_file_chain_step, step),
+    CYAML_FIELD_SEQUENCE_COUNT("cuts", OPT, struct menu_file_chain_step, cuts, n_cuts, &cut, 0,
+                               TRG_VALUES_MAX),
+    CYAML_FIELD_END};
+static const cyaml_schema_value_t chain_step = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct menu_file_chain_step, chain_step_fields)};
+
+static const cyaml_schema_field_t chain_fields[] = {
+    NAME("name", struct menu_file_chain, name),
+    CYAML_FIELD_UINT("id", CYAML_FLAG_DEFAULT, struct menu_file_chain, id),
+    CYAML_FIELD_SEQUENCE_COUNT("seeds", OPT, struct menu_file_chain, seeds, n_seeds, &string, 1,
+                               32),
+    CYAML_FIELD_SEQUENCE_COUNT("steps", PTR, struct menu_file_chain, steps, n_steps, &chain_step, 0,
+                               MENU_CHAIN_STEPS_MAX),
+    CYAML_FIELD_FLOAT_PTR("prescale", OPT, struct menu_file_chain, prescale),
+    CYAML_FIELD_BOOL("pass_through", CYAML_FLAG_OPTIONAL, struct menu_file_chain, pass_through),
+    CYAML_FIELD_SEQUENCE_COUNT("streams", PTR, struct menu_file_chain, streams, n_streams, &string,
+                               1, MENU_STREAMS_MAX),
+    CYAML_FIELD_END};
+static const cyaml_schema_value_t chain = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct menu_file_chain, chain_fields)};
+
+static const cyaml_schema_field_t menu_fields[] = {
+    CYAML_FIELD_STRING_PTR("name", OPT, struct menu_file, name, 1, 63),
+    CYAML_FIELD_SEQUENCE_COUNT("streams", PTR, struct menu_file, streams, n_streams, &string, 0,
+                               CYAML_UNLIMITED),
+    CYAML_FIELD_SEQUENCE_COUNT("l1_items", OPT, struct menu_file, l1_items, n_l1_items, &item, 0,
+                               32),
+    CYAML_FIELD_SEQUENCE_COUNT("steps", PTR, struct menu_file, steps, n_steps, &step, 0,
+                               MENU_STEPS_MAX),
+    CYAML_FIELD_SEQUENCE_COUNT("chains", PTR, struct menu_file, chains, n_chains, &chain, 1,
+                               MENU_CHAINS_MAX),
+    CYAML_FIELD_END};
+const cyaml_schema_value_t menu_file_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct menu_file, menu_fields)};

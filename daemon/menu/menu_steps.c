@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* menu_steps.c - the steps of a menu: plugins, their parameters, and what feeds what. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "menu/menu_build.h"
+
+int32_t menu_find_step(const struct menu *m, const char *name)
+{
+    for (uint32_t i = 0; i < m->n_steps; i++)
+        if (!strcmp(m->steps[i].name, name))
+            return (int32_t)i;
+    return -1;
+}
+
+/* Fills the plugin's config struct: defaults, preset, then the keys of the file. */
+static void build_params(struct builder *b, struct menu_step *s, uint32_t number)
+{
+    char where[WHERE_BYTES], at[WHERE_BYTES * 2], why[WHY_BYTES] = "";
+    const char *key, *value;
+
+    snprintf(where, sizeof where, "steps[%u].params", number);
+    plugin_defaults(s->plugin, s->params);
+    snprintf(at, sizeof at, "%s.preset", where);
+    value = yamlfile_scalar(b->f, at);
+    if (value && plugin_preset(s->plugin, value, s->params, why, sizeof why) < 0)
+        yamlfile_problem(b->f, at, "%s", why);
+    for (uint32_t i = 0; yamlfile_pair(b->f, where, i, &key, &value); i++) {
+        snprintf(at, sizeof at, "%s.%.100s", where, key);
+        if (!value)
+            yamlfile_problem(b->f, at, "%s: one value is wanted", key);
+        else if (strcmp(key, "preset") != 0 &&
+                 plugin_set(s->plugin, key, value, s->params, why, sizeof why) < 0)
+            yamlfile_problem(b->f, at, "%s", why);
+    }
+    if (!yamlfile_problems(b->f) && s->plugin->d.check &&
+        s->plugin->d.check(s->params, why, sizeof why) < 0)
+        yamlfile_problem(b->f, where, "step \"%s\": %s", s->name, why);
+}
+
+/* ---------------------------------------------------------------- what feeds what */
+
+/* A step above step `number`, or -1. */
+static int32_t find_above(const struct builder *b, uint32_t number, const char *name)
+{
+    int32_t step = menu_find_step(b->m, name);
+
+    return step < (int32_t)number ? step : -1;
+}
+
+/* Which of a step's products is of the kind; -1: none. */
+static int32_t find_product(const struct menu_step *s, enum trg_kind kind)
+{
+    for (uint32_t k = 0; k < s->plugin->n_outputs; k++)
+        if (s->plugin->d.produces[k] == kind)
+            return (int32_t)k;
+    return -1;
+}
+
+/* Where a consumed collection comes from: a listed earlier step that makes it, else the RoI. */
+static void build_input(struct builder *b, struct menu_step *s, uint32_t number, uint32_t k)
+{
+    const struct menu_file_step *fs = &b->file->steps[number];
+    enum trg_kind kind = s->plugin->d.consumes[k];
+    char where[WHERE_BYTES];
+
+    for (uint32_t i = 0; i < fs->n_inputs; i++) {
+        int32_t from = find_above(b, number, fs->inputs[i]);
+        int32_t product = from < 0 ? -1 : find_product(&b->m->steps[from], kind);
+
+        snprintf(where, sizeof where, "steps[%u].inputs[%u]", number, i);
+        if (from < 0 && k == 0)
+            yamlfile_problem(b->f, where, "there is no step \"%s\" above step \"%s\"",
+                             fs->inputs[i], s->name);
+        if (product < 0)
+            continue;
+        s->input[k] = from;
+        s->product[k] = (uint32_t)product;
+    }
+    snprintf(where, sizeof where, "steps[%u]", number);
+    if (s->input[k] < 0 && kind > TRG_TRACKS)
+        yamlfile_problem(b->f, where,
+                         "step \"%s\" consumes %s, which no RoI holds and none of "
+                         "its inputs makes",
+                         s->name, trg_kind_info(kind)->name);
+}
+
+/* An input that makes nothing the step consumes would be ignored without a word. */
+static void check_inputs(struct builder *b, const struct menu_step *s, uint32_t number)
+{
+    const struct menu_file_step *fs = &b->file->steps[number];
+    char where[WHERE_BYTES];
+
+    for (uint32_t i = 0; i < fs->n_inputs; i++) {
+        int32_t from = find_above(b, number, fs->inputs[i]);
+        bool is_used = from < 0; /* told by build_input */
+
+        for (uint32_t k = 0; k < s->plugin->n_inputs; k++)
+            is_used |= s->input[k] == from;
+        snprintf(where, sizeof where, "steps[%u].inputs[%u]", number, i);
+        if (!is_used)
+            yamlfile_problem(b->f, where, "step \"%s\" does not consume what \"%s\" makes", s->name,
+                             fs->inputs[i]);
+    }
+}
+
+/* ---------------------------------------------------------------- steps of one batch */
+
+/* Whether step `from` can hand its products on where they lie, and to the batches of `head`. */
+static bool can_join(struct builder *b, const char *where, const struct menu_step *s, uint32_t from,
+                     uint32_t head)
+{
+    const struct menu_step *f = &b->m->steps[from];
+
+    if (!f->plugin->d.device_output)
+        yamlfile_problem(b->f, where,
+                         "step \"%s\" cannot take its input on the device: plugin %s of step "
+                         "\"%s\" does not hand it on there",
+                         s->name, f->plugin->d.name, f->name);
+    else if (f->head != head)
+        yamlfile_problem(b->f, where,
+                         "step \"%s\" cannot take its inputs on the device: steps \"%s\" and "
+                         "\"%s\" are not on the device together",
+                         s->name, b->m->steps[head].name, f->name);
+    else
+        return true;
+    return false;
+}
+
+/* Puts a step with on_device into the batches of the steps that feed it. */
+static void join_batches(struct builder *b, struct menu_step *s, uint32_t number)
+{
+    char where[WHERE_BYTES];
+    int32_t head = -1;
+
+    snprintf(where, sizeof where, "steps[%u].on_device", number);
+    if (!(s->plugin->d.flags & TRG_PLUGIN_DEVICE_INPUT)) {
+        yamlfile_problem(b->f, where,
+                         "step \"%s\" cannot take its input on the device: plugin %s reads it on "
+                         "the host",
+                         s->name, s->plugin->d.name);
+        return;
+    }
+    for (uint32_t k = 0; k < s->plugin->n_inputs; k++) {
+        if (s->input[k] < 0)
+            continue;
+        if (head < 0)
+            head = (int32_t)b->m->steps[s->input[k]].head;
+        if (!can_join(b, where, s, (uint32_t)s->input[k], (uint32_t)head))
+            return;
+    }
+    if (head < 0) {
+        yamlfile_problem(b->f, where,
+                         "step \"%s\" has no earlier step among its inputs to take from", s->name);
+        return;
+    }
+    if (__builtin_popcountll(b->m->steps[head].members) == MENU_GROUP_MAX) {
+        yamlfile_problem(b->f, where, "step \"%s\": at most %d steps can be on a device together",
+                         s->name, MENU_GROUP_MAX);
+        return;
+    }
+    s->head = (uint32_t)head;
+    s->members = 0;
+    b->m->steps[head].members |= 1ull << number;
+}
+
+void menu_mark_wanted(struct menu *m)
+{
+    for (uint32_t i = 0; i < m->n_steps; i++) {
+        const struct menu_step *s = &m->steps[i];
+
+        for (uint32_t k = 0; s->plugin && k < s->plugin->n_inputs; k++)
+            if (s->input[k] >= 0 && m->steps[s->input[k]].head != s->head)
+                m->steps[s->input[k]].wanted |= 1ull << s->product[k];
+    }
+}
+
+/* ---------------------------------------------------------------- one step */
+
+int menu_build_step(struct builder *b, uint32_t number)
+{
+    const struct menu_file_step *fs = &b->file->steps[number];
+    struct menu_step *s = &b->m->steps[number];
+    char where[WHERE_BYTES], why[WHY_BYTES] = "";
+
+    snprintf(where, sizeof where, "steps[%u].name", number);
+    menu_check_name(b, where, fs->name);
+    if (menu_find_step(b->m, fs->name) >= 0)
+        yamlfile_problem(b->f, where, "step \"%s\" is listed twice", fs->name);
+    s->name = strdup(fs->name);
+    if (!s->name)
+        return -ENOMEM;
+    s->head = number;
+    s->members = 1ull << number;
+    for (uint32_t k = 0; k < TRG_INPUTS_MAX; k++)
+        s->input[k] = -1;
+    b->m->n_steps++;
+    snprintf(where, sizeof where, "steps[%u].plugin", number);
+    if (plugin_host_get(b->host, fs->plugin, &s->plugin, why, sizeof why) < 0) {
+        s->plugin = NULL;
+        yamlfile_problem(b->f, where, "step \"%s\": plugin \"%s\" cannot be loaded: %s", fs->name,
+                         fs->plugin, why);
+        return -EINVAL; /* nothing more can be checked */
+    }
+    s->params = calloc(1, s->plugin->d.config_size ? s->plugin->d.config_size : 1);
+    if (!s->params)
+        return -ENOMEM;
+    build_params(b, s, number);
+    for (uint32_t k = 0; k < s->plugin->n_inputs; k++)
+        build_input(b, s, number, k);
+    check_inputs(b, s, number);
+    if (fs->on_device)
+        join_batches(b, s, number);
+    return 0;
+}

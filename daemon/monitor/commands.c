@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The operator's commands: one table for parsing, help and documentation. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "log.h"
+#include "monitor/control.h"
+#include "monitor/show.h"
+
+#define LINE_BYTES 1024
+#define WORDS_MAX  8
+
+struct call { /* one command being carried out */
+    const struct control_view *v;
+    enum table_format format;
+    FILE *out;
+    char *word[WORDS_MAX]; /* what follows the command's own words */
+    uint32_t n_words;
+};
+
+struct command {
+    const char *words; /* "show stat" */
+    uint32_t n_args;   /* words that must follow */
+    bool is_list;      /* takes csv or json at the end */
+    void (*run)(struct call *c);
+    const char *args, *help;
+};
+
+typedef void show_fn(const struct control_view *v, struct table *t);
+
+static void print(struct call *c, show_fn *show, bool single)
+{
+    struct table t;
+
+    table_init(&t);
+    show(c->v, &t);
+    table_print(&t, c->format, single, c->out);
+    table_fini(&t);
+}
+
+static void end_json(struct call *c)
+{
+    if (c->format == TABLE_JSON)
+        putc('\n', c->out);
+}
+
+#define SHOW(name, single)                      \
+    static void run_show_##name(struct call *c) \
+    {                                           \
+        print(c, show_##name, single);          \
+        end_json(c);                            \
+    }
+SHOW(info, true)
+SHOW(chains, false)
+SHOW(plugins, false)
+SHOW(lanes, false)
+SHOW(devices, false)
+SHOW(clients, false)
+SHOW(latency, false)
+SHOW(ledger, true)
+
+/* Several tables in one answer: titled, or as members of one object. */
+struct part {
+    const char *name;
+    show_fn *show;
+    bool single;
+};
+
+static void run_show_stat(struct call *c)
+{
+    static const struct part parts[] = {{"global", show_info, true},
+                                        {"chains", show_chains, false},
+                                        {"steps", show_steps, false},
+                                        {"lanes", show_lanes, false},
+                                        {"clients", show_clients, false}};
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        show_title(parts[i].name, i == 0, c->format, c->out);
+        print(c, parts[i].show, parts[i].single);
+    }
+    if (c->format == TABLE_JSON)
+        fputs("}\n", c->out);
+}
+
+static void run_show_plugin(struct call *c)
+{
+    for (const struct plugin *p = NULL;
+         c->v->plugins && (p = plugin_host_next(c->v->plugins, p)) != NULL;) {
+        if (strcmp(p->d.name, c->word[0]) != 0)
+            continue;
+        show_plugin(p, c->format, c->out);
+        return;
+    }
+    fprintf(c->out, "error: no plugin \"%s\" is loaded; `show plugins` lists those that are\n",
+            c->word[0]);
+}
+
+static void answer(struct call *c, int r, const char *text)
+{
+    fprintf(c->out, "%s%s\n", r < 0 ? "error: " : "", text);
+}
+
+static void run_set_prescale(struct call *c)
+{
+    char text[256] = "", *end;
+    double p = strtod(c->word[1], &end);
+
+    if (end == c->word[1] || *end) {
+        fprintf(c->out, "error: \"%s\" is no number; a prescale is 0 (off) or >= 1\n", c->word[1]);
+        return;
+    }
+    answer(c, c->v->hooks.set_prescale(c->v->hooks.ctx, c->word[0], p, text, sizeof text), text);
+}
+
+static void run_set_log(struct call *c)
+{
+    enum trg_level level;
+
+    if (log_level_parse(c->word[0], &level) < 0) {
+        fprintf(c->out,
+                "error: there is no level \"%s\"; error, warn, info and debug are allowed\n",
+                c->word[0]);
+        return;
+    }
+    log_set_level(level);
+    fprintf(c->out, "log level %s\n", c->word[0]);
+}
+
+#define ASK(name)                                                     \
+    static void run_##name(struct call *c)                            \
+    {                                                                 \
+        char text[256] = "";                                          \
+        int r = c->v->hooks.name(c->v->hooks.ctx, text, sizeof text); \
+                                                                      \
+        answer(c, r, text);                                           \
+    }
+ASK(drain)
+ASK(resume)
+ASK(reload)
+ASK(quit)
+
+static void run_help(struct call *c);
+
+static const struct command commands[] = {
+    {"help", 0, false, run_help, "", "this list"},
+    {"show info", 0, true, run_show_info, "", "version, state, all counters of the daemon"},
+    {"show stat", 0, true, run_show_stat, "",
+     "all counters: daemon, chains, steps, lanes, clients"},
+    {"show chains", 0, true, run_show_chains, "", "chains with prescale and counters"},
+    {"show plugins", 0, true, run_show_plugins, "", "plugins that are loaded"},
+    {"show plugin", 1, true, run_show_plugin, "NAME", "parameters, presets and values of a plugin"},
+    {"show lanes", 0, true, run_show_lanes, "", "lanes with their devices and counters"},
+    {"show devices", 0, true, run_show_devices, "", "devices of all backends"},
+    {"show clients", 0, true, run_show_clients, "", "clients with credits and counters"},
+    {"show latency", 0, true, run_show_latency, "", "latency of stages and lanes, quantiles"},
+    {"show ledger", 0, true, run_show_ledger, "",
+     "received = accepted + rejected + failed + in_flight"},
+    {"set prescale", 2, false, run_set_prescale, "CHAIN N", "accept 1 in N of a chain; 0 is off"},
+    {"set log", 1, false, run_set_log, "LEVEL", "error, warn, info or debug"},
+    {"drain", 0, false, run_drain, "", "take no more RoIs (they are answered Busy)"},
+    {"resume", 0, false, run_resume, "", "take RoIs again"},
+    {"reload", 0, false, run_reload, "", "load the menu file again; on failure the old one stays"},
+    {"quit", 0, false, run_quit, "", "finish what is in flight and end the daemon"},
+};
+#define N_COMMANDS (sizeof commands / sizeof *commands)
+
+static void run_help(struct call *c)
+{
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        const struct command *k = &commands[i];
+
+        fprintf(c->out, "%s%s%s%s\n    %s\n", k->words, k->args[0] ? " " : "", k->args,
+                k->is_list ? " [csv|json]" : "", k->help);
+    }
+}
+
+/* The command that the words begin with: the one with the most words; *ret_used is how many. */
+static const struct command *find(char **word, uint32_t n, uint32_t *ret_used)
+{
+    const struct command *found = NULL;
+
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        const char *rest = commands[i].words;
+        uint32_t used = 0;
+
+        while (used < n && *rest) {
+            size_t len = strcspn(rest, " ");
+
+            if (strlen(word[used]) != len || strncmp(word[used], rest, len) != 0)
+                break;
+            used++;
+            rest += len + (rest[len] == ' ');
+        }
+        if (*rest)
+            continue;
+        found = &commands[i];
+        *ret_used = used;
+    }
+    return found;
+}
+
+static void take_format(const struct command *k, struct call *c)
+{
+    if (!k->is_list || c->n_words <= k->n_args)
+        return;
+    if (!strcmp(c->word[c->n_words - 1], "json"))
+        c->format = TABLE_JSON;
+    else if (!strcmp(c->word[c->n_words - 1], "csv"))
+        c->format = TABLE_CSV;
+    else
+        return;
+    c->n_words--;
+}
+
+static void unknown(struct call *c, const char *line)
+{
+    const char *names[N_COMMANDS + 1] = {NULL}, *nearest;
+
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        names[i] = commands[i].words;
+    nearest = nearest_of(line, names);
+    fprintf(c->out, "error: unknown command%s%s%s; `help` lists all\n",
+            nearest[0] ? "; did you mean \"" : "", nearest, nearest[0] ? "\"?" : "");
+}
+
+static void carry_out(struct call *c, char *line)
+{
+    const struct command *k;
+    char *word[WORDS_MAX + 1], *state = NULL, whole[LINE_BYTES];
+    uint32_t n = 0, used = 0;
+
+    strncpy(whole, line, sizeof whole - 1);
+    whole[sizeof whole - 1] = '\0';
+    for (char *w = strtok_r(line, " \t\r", &state); w && n <= WORDS_MAX;
+         w = strtok_r(NULL, " \t\r", &state))
+        word[n++] = w;
+    if (!n)
+        return;
+    k = find(word, n, &used);
+    if (!k || n > WORDS_MAX) {
+        unknown(c, whole);
+        return;
+    }
+    c->format = TABLE_TEXT;
+    c->n_words = n - used;
+    memcpy(c->word, word + used, c->n_words * sizeof *word);
+    take_format(k, c);
+    if (c->n_words != k->n_args)
+        fprintf(c->out, "error: usage: %s%s%s%s\n", k->words, k->args[0] ? " " : "", k->args,
+                k->is_list ? " [csv|json]" : "");
+    else
+        k->run(c);
+}
+
+/* Answers repeat words of the line: nothing that ends a line or moves a terminal's cursor may be
+ * there. */
+static bool is_clean(const char *line)
+{
+    for (; *line; line++)
+        if (((unsigned char)*line < 0x20 && *line != '\t' && *line != '\r') || *line == 0x7f)
+            return false;
+    return true;
+}
+
+char *control_command(const struct control_view *view, const char *line)
+{
+    char copy[LINE_BYTES], *text = NULL, *state = NULL;
+    size_t size = 0;
+    struct call c = {.v = view, .out = open_memstream(&text, &size)};
+
+    if (!c.out)
+        return NULL;
+    if (strlen(line) >= sizeof copy) {
+        fprintf(c.out, "error: the line is longer than %d bytes\n", LINE_BYTES - 1);
+    } else if (!is_clean(line)) {
+        fputs("error: the line holds control characters; only tabs are allowed\n", c.out);
+    } else {
+        memcpy(copy, line, strlen(line) + 1);
+        for (char *p = strtok_r(copy, ";", &state); p; p = strtok_r(NULL, ";", &state))
+            carry_out(&c, p);
+    }
+    if (fclose(c.out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The operator's socket: one thread, a poll loop, one command a line. */
+#include "monitor/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "monitor/http.h"
+
+#define TALKERS_MAX 32
+#define LINE_BYTES  1024
+#define UNREAD_MAX  (4u << 20) /* answers that a talker may leave unread, bytes */
+
+struct talker {
+    int fd; /* -1: free */
+    char line[LINE_BYTES];
+    size_t n;
+    bool is_long; /* the line was too long: skip to its end */
+    bool is_done; /* nothing more comes in: close when all has gone out */
+    char *out;
+    size_t out_n, out_sent;
+};
+
+struct control {
+    struct control_view view;
+    struct http *http;
+    int listen_fd, stop_fd;
+    struct talker talker[TALKERS_MAX];
+    pthread_t thread;
+    bool has_thread;
+};
+
+/* ---------------------------------------------------------------- one talker */
+
+static void hang_up(struct talker *t)
+{
+    close(t->fd);
+    free(t->out);
+    *t = (struct talker){.fd = -1};
+}
+
+static void say(struct talker *t, const char *text)
+{
+    size_t n = strlen(text);
+    char *more;
+
+    if (t->fd < 0)
+        return;
+    if (t->out_n + n > UNREAD_MAX) {
+        hang_up(t); /* it asks and does not read */
+        return;
+    }
+    more = realloc(t->out, t->out_n + n + 1);
+    if (!more) {
+        hang_up(t);
+        return;
+    }
+    memcpy(more + t->out_n, text, n);
+    t->out = more;
+    t->out_n += n;
+}
+
+static void flush_talker(struct talker *t)
+{
+    while (t->fd >= 0 && t->out_sent < t->out_n) {
+        ssize_t n = send(t->fd, t->out + t->out_sent, t->out_n - t->out_sent, MSG_NOSIGNAL);
+
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n <= 0) {
+            hang_up(t);
+            return;
+        }
+        t->out_sent += (size_t)n;
+    }
+    if (t->fd < 0)
+        return;
+    t->out_n = t->out_sent = 0;
+    if (t->is_done)
+        hang_up(t);
+}
+
+static void carry_out(struct control *c, struct talker *t)
+{
+    char *answer;
+
+    t->line[t->n] = '\0';
+    if (t->is_long) {
+        say(t, "error: the line is longer than 1023 bytes\n\n");
+    } else if (t->n) {
+        answer = control_command(&c->view, t->line);
+        say(t, answer ? answer : "error: out of memory\n");
+        free(answer);
+        say(t, "\n"); /* an empty line ends the answer */
+    }
+    t->n = 0;
+    t->is_long = false;
+}
+
+static void take_bytes(struct control *c, struct talker *t, const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n && t->fd >= 0; i++) {
+        if (bytes[i] == '\n' || bytes[i] == '\0')
+            carry_out(c, t);
+        else if (t->n < LINE_BYTES - 1)
+            t->line[t->n++] = bytes[i];
+        else
+            t->is_long = true;
+    }
+}
+
+static void read_talker(struct control *c, struct talker *t)
+{
+    char bytes[4096];
+    ssize_t n = recv(t->fd, bytes, sizeof bytes, 0);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n > 0) {
+        take_bytes(c, t, bytes, (size_t)n);
+        return;
+    }
+    t->is_done = true; /* half a line at the end is no command */
+}
+
+/* ---------------------------------------------------------------- the thread */
+
+static void accept_talker(struct control *c)
+{
+    int fd = accept4(c->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    if (fd < 0) {
+        if (errno != EMFILE && errno != ENFILE && errno != ENOMEM && errno != ENOBUFS)
+            return;
+        log_warn("control", "cannot accept a connection", "error=\"%s\"", strerror(errno));
+        poll(&(struct pollfd){.fd = c->stop_fd, .events = POLLIN}, 1, 100); /* it stays readable */
+        return;
+    }
+    for (int i = 0; i < TALKERS_MAX; i++) {
+        if (c->talker[i].fd >= 0)
+            continue;
+        c->talker[i].fd = fd;
+        return;
+    }
+    log_warn("control", "too many connections on the socket", "most=%d", TALKERS_MAX);
+    close(fd);
+}
+
+static void *run(void *arg)
+{
+    struct control *c = arg;
+    struct pollfd p[TALKERS_MAX + 2];
+
+    for (;;) {
+        p[0] = (struct pollfd){.fd = c->stop_fd, .events = POLLIN};
+        p[1] = (struct pollfd){.fd = c->listen_fd, .events = POLLIN};
+        for (int i = 0; i < TALKERS_MAX; i++) {
+            const struct talker *t = &c->talker[i];
+            short in = t->is_done ? 0 : POLLIN, out = t->out_n ? POLLOUT : 0;
+
+            p[i + 2] = (struct pollfd){.fd = t->fd, .events = (short)(in | out)};
+        }
+        if (poll(p, TALKERS_MAX + 2, -1) < 0 && errno != EINTR)
+            log_error("control", "poll failed", "error=\"%s\"", strerror(errno));
+        if (p[0].revents)
+            return NULL;
+        for (int i = 0; i < TALKERS_MAX; i++) {
+            if (p[i + 2].revents & (POLLIN | POLLHUP | POLLERR) && !c->talker[i].is_done)
+                read_talker(c, &c->talker[i]);
+            if (c->talker[i].fd >= 0)
+                flush_talker(&c->talker[i]);
+        }
+        if (p[1].revents)
+            accept_talker(c);
+    }
+}
+
+/* ---------------------------------------------------------------- opening */
+
+/* Removes a socket file that nobody listens on; -EADDRINUSE when somebody does, -EEXIST for a file
+ * that is no socket. */
+static int remove_stale(const struct sockaddr_un *a)
+{
+    struct stat s;
+    int fd, r;
+
+    if (lstat(a->sun_path, &s) < 0)
+        return errno == ENOENT ? 0 : -errno;
+    if (!S_ISSOCK(s.st_mode))
+        return -EEXIST; /* somebody's file: a refused connection would not tell */
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    r = connect(fd, (const struct sockaddr *)a, sizeof *a) < 0 ? -errno : 0;
+    close(fd); /* may change errno */
+    if (r == 0)
+        return -EADDRINUSE;
+    if (r == -ECONNREFUSED && unlink(a->sun_path) < 0)
+        return -errno;
+    return 0;
+}
+
+static int open_socket(struct control *c, const char *path)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    mode_t mask;
+    int r;
+
+    if (strlen(path) >= sizeof a.sun_path)
+        return -ENAMETOOLONG;
+    memcpy(a.sun_path, path, strlen(path) + 1);
+    r = remove_stale(&a);
+    if (r < 0)
+        return r;
+    c->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (c->listen_fd < 0)
+        return -errno;
+    mask = umask(0117); /* mode 0660 */
+    r = bind(c->listen_fd, (const struct sockaddr *)&a, sizeof a) < 0 ? -errno : 0;
+    umask(mask);
+    if (r == 0 && listen(c->listen_fd, TALKERS_MAX) < 0)
+        r = -errno;
+    return r;
+}
+
+static int start_socket(struct control *c)
+{
+    const char *path = c->view.config->control.socket;
+    int r;
+
+    if (!path[0])
+        return 0;
+    r = open_socket(c, path);
+    if (r < 0) {
+        log_error("control", "cannot open the control socket", "socket=\"%s\" error=\"%s\"", path,
+                  strerror(-r));
+        return r;
+    }
+    c->stop_fd = eventfd(0, EFD_CLOEXEC);
+    if (c->stop_fd < 0)
+        return -errno;
+    r = -pthread_create(&c->thread, NULL, run, c);
+    c->has_thread = r == 0;
+    return r;
+}
+
+int control_start(const struct control_view *view, struct control **ret_control)
+{
+    struct control *c = calloc(1, sizeof *c);
+    int r = 0;
+
+    if (!c)
+        return -ENOMEM;
+    c->view = *view;
+    c->listen_fd = c->stop_fd = -1;
+    for (int i = 0; i < TALKERS_MAX; i++)
+        c->talker[i].fd = -1;
+    if (view->config->http.address[0])
+        r = http_start(view, &c->http);
+    if (r == 0)
+        r = start_socket(c);
+    if (r < 0) {
+        control_stop(c);
+        return r;
+    }
+    *ret_control = c;
+    return 0;
+}
+
+void control_stop(struct control *c)
+{
+    uint64_t one = 1;
+
+    if (!c)
+        return;
+    if (c->has_thread) {
+        if (write(c->stop_fd, &one, sizeof one) < 0)
+            log_error("control", "cannot stop the socket's thread", "error=\"%s\"",
+                      strerror(errno));
+        pthread_join(c->thread, NULL);
+        unlink(c->view.config->control.socket);
+    }
+    for (int i = 0; i < TALKERS_MAX; i++)
+        if (c->talker[i].fd >= 0)
+            hang_up(&c->talker[i]);
+    if (c->listen_fd >= 0)
+        close(c->listen_fd);
+    if (c->stop_fd >= 0)
+        close(c->stop_fd);
+    http_stop(c->http);
+    free(c);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http.h - /metrics (Prometheus text format), /healthz and /readyz; loopback unless configured. */
+#ifndef TRIGD_HTTP_H
+#define TRIGD_HTTP_H
+#include <stdio.h>
+
+#include "monitor/control.h"
+
+struct http;
+/* Starts the server on the config's address and port, and logs where it listens. */
+int http_start(const struct control_view *view, struct http **ret_http);
+void http_stop(struct http *h); /* NULL is fine */
+/* The metrics page. */
+void http_metrics(const struct control_view *view, FILE *out);
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The metrics page: Prometheus text format 0.0.4, base units, from the tables of stats.h. */
+#include <string.h>
+
+#include "clock.h"
+#include "log.h"
+#include "monitor/http.h"
+
+/* Upper ends of the buckets, seconds: 10 us to 10 s in steps of 1-2-5. */
+static const double bounds[] = {10e-6, 20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3,
+                                2e-3,  5e-3,  10e-3, 20e-3,  50e-3,  0.1,    0.2,
+                                0.5,   1,     2,     5,      10};
+#define N_BOUNDS (sizeof bounds / sizeof *bounds)
+
+static void label(const char *text, FILE *out)
+{
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            putc('\\', out);
+        putc(*text == '\n' ? ' ' : *text, out);
+    }
+}
+
+static void head(const char *family, const char *type, const char *help, FILE *out)
+{
+    fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", family, help, family, type);
+}
+
+/* trigd_NAME_total for counters; a counter of ns becomes one of seconds. */
+static void family_name(const char *prefix, const char *name, const char *kind, char *ret_name,
+                        size_t bytes)
+{
+    size_t n = strlen(name);
+    bool is_ns = n > 3 && !strcmp(name + n - 3, "_ns");
+
+    snprintf(ret_name, bytes, "trigd_%s%.*s%s%s", prefix, (int)(is_ns ? n - 3 : n), name,
+             is_ns ? "_seconds" : "", strcmp(kind, "counter") ? "" : "_total");
+}
+
+static void value(const char *family, const char *label_name, const char *label_text,
+                  const char *name, uint64_t v, FILE *out)
+{
+    size_t n = strlen(name);
+
+    fputs(family, out);
+    if (label_name) {
+        fprintf(out, "{%s=\"", label_name);
+        label(label_text, out);
+        fputs("\"}", out);
+    }
+    if (n > 3 && !strcmp(name + n - 3, "_ns"))
+        fprintf(out, " %.9f\n", (double)v * 1e-9);
+    else
+        fprintf(out, " %llu\n", (unsigned long long)v);
+}
+
+#define GLOBAL(name, kind, help)                          \
+    family_name("", #name, #kind, family, sizeof family); \
+    head(family, #kind, help, out);                       \
+    value(family, NULL, NULL, #name, stats_get(&copy.name), out);
+
+static void globals(const struct stats *s, FILE *out)
+{
+    struct stats_global copy;
+    char family[128];
+
+    stats_snapshot(&s->g, &copy);
+    STATS_GLOBAL(GLOBAL)
+}
+
+#define EACH(table, max, prefix, member, kind, help)                                             \
+    do {                                                                                         \
+        family_name(prefix "_", #member, #kind, family, sizeof family);                          \
+        head(family, #kind, help, out);                                                          \
+        for (uint32_t i = 0; i < (max); i++)                                                     \
+            if (atomic_load(&s->table[i].used))                                                  \
+                value(family, prefix, s->table[i].name, #member, stats_get(&s->table[i].member), \
+                      out);                                                                      \
+    } while (0);
+
+#define OF_CHAIN(name, kind, help) EACH(chain, STATS_CHAINS_MAX, "chain", name, kind, help)
+#define OF_STEP(name, kind, help)  EACH(step, STATS_STEPS_MAX, "step", name, kind, help)
+#define OF_LANE(name, kind, help)  EACH(lane, STATS_LANES_MAX, "lane", name, kind, help)
+
+static void entries(const struct stats *s, FILE *out)
+{
+    char family[128];
+
+    STATS_CHAIN(OF_CHAIN)
+    STATS_STEP(OF_STEP)
+    STATS_LANE(OF_LANE)
+    head("trigd_chain_prescale", "gauge", "a chain accepts 1 in this many", out);
+    for (uint32_t i = 0; i < STATS_CHAINS_MAX; i++) {
+        if (!atomic_load(&s->chain[i].used))
+            continue;
+        fputs("trigd_chain_prescale{chain=\"", out);
+        label(s->chain[i].name, out);
+        fprintf(out, "\"} %g\n", atomic_load(&s->chain[i].prescale));
+    }
+}
+
+/* Clients may share a name, which Prometheus does not allow for two series: they are added up. */
+#define OF_CLIENT(member, kind, help)                                                             \
+    family_name("client_", #member, #kind, family, sizeof family);                                \
+    head(family, #kind, help, out);                                                               \
+    for (uint32_t i = 0; i < STATS_CLIENTS_MAX; i++) {                                            \
+        uint64_t sum = 0;                                                                         \
+                                                                                                  \
+        if (!is_first_of_name(s, i))                                                              \
+            continue;                                                                             \
+        for (uint32_t k = i; k < STATS_CLIENTS_MAX; k++)                                          \
+            if (atomic_load(&s->client[k].used) && !strcmp(s->client[k].name, s->client[i].name)) \
+                sum += stats_get(&s->client[k].member);                                           \
+        value(family, "client", s->client[i].name, #member, sum, out);                            \
+    }
+
+static bool is_first_of_name(const struct stats *s, uint32_t i)
+{
+    if (!atomic_load(&s->client[i].used))
+        return false;
+    for (uint32_t k = 0; k < i; k++)
+        if (atomic_load(&s->client[k].used) && !strcmp(s->client[k].name, s->client[i].name))
+            return false;
+    return true;
+}
+
+static void clients(const struct stats *s, FILE *out)
+{
+    char family[128];
+
+    STATS_CLIENT(OF_CLIENT)
+}
+
+static void histogram(const char *family, const char *label_name, const char *label_text,
+                      const struct latency *l, FILE *out)
+{
+    uint64_t seen = 0, count = 0;
+    uint32_t b = 0;
+
+    for (size_t i = 0; i < N_BOUNDS; i++) {
+        while (b < LATENCY_BUCKETS - 1 && (double)latency_bucket_ns(b + 1) <= bounds[i] * 1e9)
+            seen += atomic_load_explicit(&l->bucket[b++], memory_order_relaxed);
+        fprintf(out, "%s_bucket{%s=\"", family, label_name);
+        label(label_text, out);
+        fprintf(out, "\",le=\"%g\"} %llu\n", bounds[i], (unsigned long long)seen);
+    }
+    count = seen;
+    while (b < LATENCY_BUCKETS)
+        count += atomic_load_explicit(&l->bucket[b++], memory_order_relaxed);
+    fprintf(out, "%s_bucket{%s=\"", family, label_name);
+    label(label_text, out);
+    fprintf(out, "\",le=\"+Inf\"} %llu\n%s_sum{%s=\"", (unsigned long long)count, family,
+            label_name);
+    label(label_text, out);
+    fprintf(out, "\"} %.9f\n%s_count{%s=\"",
+            (double)atomic_load_explicit(&l->sum_ns, memory_order_relaxed) * 1e-9, family,
+            label_name);
+    label(label_text, out);
+    fprintf(out, "\"} %llu\n", (unsigned long long)count);
+}
+
+static void latencies(const struct stats *s, FILE *out)
+{
+    head("trigd_stage_seconds", "histogram", "time in a stage of the daemon", out);
+#define STAGE(name, help) \
+    histogram("trigd_stage_seconds", "stage", #name, &s->stage[STATS_STAGE_##name], out);
+    STATS_STAGES(STAGE)
+#undef STAGE
+    head("trigd_lane_seconds", "histogram", "batches of a lane, from stage to collect", out);
+    for (uint32_t i = 0; i < STATS_LANES_MAX; i++)
+        if (atomic_load(&s->lane[i].used))
+            histogram("trigd_lane_seconds", "lane", s->lane[i].name, &s->lane[i].latency, out);
+}
+
+void http_metrics(const struct control_view *view, FILE *out)
+{
+    const struct stats *s = view->stats;
+
+    head("trigd_build_info", "gauge", "always 1; the version is a label", out);
+    fputs("trigd_build_info{version=\"" TRIGD_VERSION "\"} 1\n", out);
+    head("trigd_uptime_seconds", "gauge", "time since the start", out);
+    fprintf(out, "trigd_uptime_seconds %.3f\n", (double)(clock_ns() - s->started_ns) * 1e-9);
+    head("trigd_log_lines_total", "counter", "lines logged, those held back included", out);
+    for (enum trg_level level = TRG_ERROR; level <= TRG_DEBUG; level++)
+        fprintf(out, "trigd_log_lines_total{level=\"%s\"} %llu\n", log_level_name(level),
+                (unsigned long long)log_count(level));
+    globals(s, out);
+    stats_lock(); /* names stand still */
+    entries(s, out);
+    clients(s, out);
+    latencies(s, out);
+    stats_unlock();
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "monitor/show.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+#define COLUMN(name, kind, help) table_column(t, #name, true);
+#define CELL(name, kind, help)   table_cell(t, "%llu", (unsigned long long)stats_get(&e->name));
+
+void show_info(const struct control_view *v, struct table *t)
+{
+    struct stats_global copy, *e = &copy;
+
+    stats_snapshot(&v->stats->g, &copy);
+    table_column(t, "name", false);
+    table_column(t, "version", false);
+    table_column(t, "state", false);
+    table_column(t, "pid", true);
+    table_column(t, "uptime_s", true);
+    table_column(t, "config", false);
+    STATS_GLOBAL(COLUMN)
+    table_cell(t, "trigd");
+    table_cell(t, "%s", TRIGD_VERSION);
+    table_cell(t, "%s", v->hooks.state(v->hooks.ctx));
+    table_cell(t, "%ld", (long)getpid());
+    table_cell(t, "%.3f", (double)(clock_ns() - v->stats->started_ns) * 1e-9);
+    table_cell(t, "%s", v->config_path);
+    STATS_GLOBAL(CELL)
+}
+
+void show_chains(const struct control_view *v, struct table *t)
+{
+    table_column(t, "chain", false);
+    table_column(t, "prescale", true);
+    STATS_CHAIN(COLUMN)
+    stats_lock(); /* names stand still */
+    for (uint32_t i = 0; i < STATS_CHAINS_MAX; i++) {
+        const struct stats_chain *e = &v->stats->chain[i];
+
+        if (!atomic_load(&e->used))
+            continue;
+        table_cell(t, "%s", e->name);
+        table_cell(t, "%g", atomic_load(&e->prescale));
+        STATS_CHAIN(CELL)
+    }
+    stats_unlock();
+}
+
+void show_steps(const struct control_view *v, struct table *t)
+{
+    table_column(t, "step", false);
+    table_column(t, "plugin", false);
+    table_column(t, "rois_a_batch", true);
+    STATS_STEP(COLUMN)
+    stats_lock(); /* names stand still */
+    for (uint32_t i = 0; i < STATS_STEPS_MAX; i++) {
+        const struct stats_step *e = &v->stats->step[i];
+        uint64_t batches = stats_get(&e->batches);
+
+        if (!atomic_load(&e->used))
+            continue;
+        table_cell(t, "%s", e->name);
+        table_cell(t, "%s", e->plugin);
+        table_cell(t, "%.1f", batches ? (double)stats_get(&e->rois) / (double)batches : 0);
+        STATS_STEP(CELL)
+    }
+    stats_unlock();
+}
+
+void show_lanes(const struct control_view *v, struct table *t)
+{
+    table_column(t, "lane", false);
+    table_column(t, "device", false);
+    table_column(t, "slots", true);
+    STATS_LANE(COLUMN)
+    stats_lock(); /* names stand still */
+    for (uint32_t i = 0; i < STATS_LANES_MAX; i++) {
+        const struct stats_lane *e = &v->stats->lane[i];
+
+        if (!atomic_load(&e->used))
+            continue;
+        table_cell(t, "%s", e->name);
+        table_cell(t, "%s", e->device);
+        table_cell(t, "%u", e->slots);
+        STATS_LANE(CELL)
+    }
+    stats_unlock();
+}
+
+void show_clients(const struct control_view *v, struct table *t)
+{
+    table_column(t, "client", false);
+    STATS_CLIENT(COLUMN)
+    stats_lock(); /* names stand still */
+    for (uint32_t i = 0; i < STATS_CLIENTS_MAX; i++) {
+        const struct stats_client *e = &v->stats->client[i];
+
+        if (!atomic_load(&e->used))
+            continue;
+        table_cell(t, "%s", e->name);
+        STATS_CLIENT(CELL)
+    }
+    stats_unlock();
+}
+
+static void latency_row(struct table *t, const char *name, const struct latency *l)
+{
+    uint64_t count = atomic_load_explicit(&l->count, memory_order_relaxed);
+    uint64_t sum = atomic_load_explicit(&l->sum_ns, memory_order_relaxed);
+    double max = (double)atomic_load_explicit(&l->max_ns, memory_order_relaxed);
+    const double quantiles[] = {0.5, 0.9, 0.99, 0.999};
+
+    table_cell(t, "%s", name);
+    table_cell(t, "%llu", (unsigned long long)count);
+    table_cell(t, "%.1f", count ? (double)sum / (double)count * 1e-3 : 0);
+    for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++) {
+        double ns = latency_quantile_ns(l, quantiles[i]); /* the middle of a bucket */
+
+        table_cell(t, "%.1f", (ns < max ? ns : max) * 1e-3);
+    }
+    table_cell(t, "%.1f", max * 1e-3);
+}
+
+void show_latency(const struct control_view *v, struct table *t)
+{
+    static const char *const column[] = {"count",  "mean_us",  "p50_us", "p90_us",
+                                         "p99_us", "p99.9_us", "max_us"};
+
+    table_column(t, "stage", false);
+    for (size_t i = 0; i < sizeof column / sizeof *column; i++)
+        table_column(t, column[i], true);
+#define ROW(name, help) latency_row(t, #name, &v->stats->stage[STATS_STAGE_##name]);
+    STATS_STAGES(ROW)
+#undef ROW
+    stats_lock();
+    for (uint32_t i = 0; i < STATS_LANES_MAX; i++)
+        if (atomic_load(&v->stats->lane[i].used))
+            latency_row(t, v->stats->lane[i].name, &v->stats->lane[i].latency);
+    stats_unlock();
+}
+
+void show_ledger(const struct control_view *v, struct table *t)
+{
+    static const char *const column[] = {"received", "accepted",  "rejected",
+                                         "failed",   "in_flight", "imbalance"};
+    struct stats_ledger l;
+
+    stats_ledger(&v->stats->g, &l);
+    for (size_t i = 0; i < sizeof column / sizeof *column; i++)
+        table_column(t, column[i], true);
+    table_cell(t, "%" PRIu64, l.received);
+    table_cell(t, "%" PRIu64, l.accepted);
+    table_cell(t, "%" PRIu64, l.rejected);
+    table_cell(t, "%" PRIu64, l.failed);
+    table_cell(t, "%" PRIu64, l.in_flight);
+    table_cell(t, "%" PRId64, l.imbalance);
+}
+
+static void device_row(const struct control_view *v, struct table *t, const char *backend,
+                       uint32_t index)
+{
+    struct trg_device *device;
+    struct trg_device_info info;
+
+    if (backends_device(v->backends, backend, index, &device) < 0)
+        return;
+    trg_device_info(device, &info);
+    table_cell(t, "%s:%u", backend, index);
+    table_cell(t, "%s", info.name);
+    table_cell(t, "%s", info.driver);
+    table_cell(t, "%u", info.units);
+    table_cell(t, "%llu", (unsigned long long)(info.memory_bytes >> 20));
+}
+
+void show_devices(const struct control_view *v, struct table *t)
+{
+    table_column(t, "device", false);
+    table_column(t, "name", false);
+    table_column(t, "driver", false);
+    table_column(t, "units", true);
+    table_column(t, "memory_mbytes", true);
+    for (uint32_t i = 0; v->backends && i < backends_count(v->backends); i++) {
+        uint32_t n;
+        const char *name = backends_name(v->backends, i, &n);
+
+        for (uint32_t k = 0; k < n; k++)
+            device_row(v, t, name, k);
+    }
+}
+
+void show_plugins(const struct control_view *v, struct table *t)
+{
+    static const char *const column[] = {"plugin", "version", "backends", "summary", "file"};
+
+    for (size_t i = 0; i < sizeof column / sizeof *column; i++)
+        table_column(t, column[i], false);
+    if (!v->plugins)
+        return;
+    for (const struct plugin *p = NULL; (p = plugin_host_next(v->plugins, p)) != NULL;) {
+        table_cell(t, "%s", p->d.name);
+        table_cell(t, "%s", p->d.version);
+        table_cell(t, "%s", p->d.backends);
+        table_cell(t, "%s", p->d.summary);
+        table_cell(t, "%s", p->path);
+    }
+}
+
+static void show_parameters(const struct plugin *p, struct table *t)
+{
+    static const char *const column[] = {"parameter", "default", "unit", "allowed", "meaning"};
+
+    for (size_t i = 0; i < sizeof column / sizeof *column; i++)
+        table_column(t, column[i], false);
+    for (uint32_t i = 0; i < p->n_params; i++) {
+        const struct trg_param *q = &p->d.params[i];
+
+        table_cell(t, "%s", q->name);
+        table_cell(t, "%s", q->dflt);
+        table_cell(t, "%s", q->unit);
+        if (q->type == TRG_PARAM_BOOL)
+            table_cell(t, "false|true");
+        else if (q->type == TRG_PARAM_CHOICE)
+            table_cell(t, "%s", q->choices);
+        else
+            table_cell(t, "%g .. %g", q->min, q->max);
+        table_cell(t, "%s", q->help);
+    }
+}
+
+static void show_presets(const struct plugin *p, struct table *t)
+{
+    table_column(t, "preset", false);
+    table_column(t, "meaning", false);
+    for (const struct trg_preset *s = p->d.presets; s && s->name; s++) {
+        table_cell(t, "%s", s->name);
+        table_cell(t, "%s", s->help);
+    }
+}
+
+static void show_values(const struct plugin *p, struct table *t)
+{
+    table_column(t, "value", false);
+    table_column(t, "unit", false);
+    table_column(t, "meaning", false);
+    for (uint32_t i = 0; i < p->n_values; i++) {
+        table_cell(t, "%s", p->d.values[i].name);
+        table_cell(t, "%s", p->d.values[i].unit);
+        table_cell(t, "%s", p->d.values[i].help);
+    }
+}
+
+static void show_collections(const struct plugin *p, struct table *t)
+{
+    static const char *const column[] = {"direction", "collection", "columns"};
+    char text[256];
+
+    for (size_t i = 0; i < sizeof column / sizeof *column; i++)
+        table_column(t, column[i], false);
+    for (uint32_t i = 0; i < p->n_inputs + p->n_outputs; i++) {
+        const struct trg_kind_info *info =
+            trg_kind_info(i < p->n_inputs ? p->d.consumes[i] : p->d.produces[i - p->n_inputs]);
+        size_t n = 0;
+
+        for (uint32_t c = 0; info && c < info->n_columns && n < sizeof text; c++)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s%s%s", c ? ", " : "",
+                                  info->column[c].name, info->column[c].unit[0] ? " " : "",
+                                  info->column[c].unit);
+        table_cell(t, i < p->n_inputs ? "consumes" : "produces");
+        table_cell(t, "%s", info->name);
+        table_cell(t, "%s", text);
+    }
+}
+
+void show_title(const char *name, bool first, enum table_format format, FILE *out)
+{
+    if (format != TABLE_JSON) {
+        fprintf(out, "# %s\n", name);
+        return;
+    }
+    putc(first ? '{' : ',', out);
+    table_json_string(name, out);
+    putc(':', out);
+}
+
+void show_plugin(const struct plugin *p, enum table_format format, FILE *out)
+{
+    static const struct {
+        const char *name;
+        void (*show)(const struct plugin *, struct table *);
+    } part[] = {{"parameters", show_parameters},
+                {"presets", show_presets},
+                {"values", show_values},
+                {"collections", show_collections}};
+
+    if (format == TABLE_TEXT)
+        fprintf(out, "%s %s: %s (runs on %s)\n", p->d.name, p->d.version, p->d.summary,
+                p->d.backends);
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        struct table t;
+
+        show_title(part[i].name, i == 0, format, out);
+        table_init(&t);
+        part[i].show(p, &t);
+        table_print(&t, format, false, out);
+        table_fini(&t);
+    }
+    if (format == TABLE_JSON)
+        fputs("}\n", out);
+}

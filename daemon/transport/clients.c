@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "transport/clients_inner.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "log.h"
+
+#define LINGER_MS    1000
+#define SILENT_BEATS 3u /* heartbeats after which a silent client is gone */
+
+/* ---------------------------------------------------------------- opening */
+
+static int set_int(void *socket, int option, int value)
+{
+    return zmq_setsockopt(socket, option, &value, sizeof value) < 0 ? -errno : 0;
+}
+
+static int set_options(struct clients *c)
+{
+    const struct {
+        int option, value;
+    } table[] = {
+        {ZMQ_ROUTER_MANDATORY, 1},
+        {ZMQ_ROUTER_HANDOVER, 0},
+        {ZMQ_LINGER, LINGER_MS},
+        {ZMQ_SNDTIMEO, 0},
+        {ZMQ_SNDHWM, (int)(2 * c->config->clients.credits + 64)},
+        {ZMQ_RCVHWM, (int)(2 * c->config->clients.credits + 64)},
+        {ZMQ_BACKLOG, 1024},
+        {ZMQ_TCP_KEEPALIVE, 1},
+        {ZMQ_HANDSHAKE_IVL, 5000},
+        {ZMQ_HEARTBEAT_IVL, (int)c->config->clients.heartbeat_ms},
+        {ZMQ_HEARTBEAT_TIMEOUT, (int)(c->config->clients.heartbeat_ms * SILENT_BEATS)},
+    };
+    /* twice the limit: a message somewhat over it gets an Error, not a cut connection */
+    int64_t max = 2048 * (int64_t)c->config->clients.max_message_kbytes;
+
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        int r = set_int(c->socket, table[i].option, table[i].value);
+
+        if (r < 0)
+            return r;
+    }
+    return zmq_setsockopt(c->socket, ZMQ_MAXMSGSIZE, &max, sizeof max) < 0 ? -errno : 0;
+}
+
+static int bind_all(struct clients *c)
+{
+    for (uint32_t i = 0; i < c->config->n_endpoints; i++) {
+        char bound[256];
+        size_t n = sizeof bound;
+
+        if (strncmp(c->config->endpoints[i], SHM_SCHEME, strlen(SHM_SCHEME)) == 0)
+            continue; /* shm_peers.c */
+        if (zmq_bind(c->socket, c->config->endpoints[i]) < 0) {
+            int r = -errno;
+
+            log_error("ingress", "cannot bind an endpoint", "endpoint=\"%s\" error=\"%s\"",
+                      c->config->endpoints[i], zmq_strerror(errno));
+            return r;
+        }
+        if (zmq_getsockopt(c->socket, ZMQ_LAST_ENDPOINT, bound, &n) < 0)
+            return -errno;
+        log_info("ingress", "listening", "endpoint=\"%s\"", bound);
+    }
+    return 0;
+}
+
+int clients_open(const struct config *config, struct stats *stats, uint32_t credits,
+                 struct shm_peers *shm, struct clients **ret_clients)
+{
+    struct clients *c = calloc(1, sizeof *c);
+    int r = -ENOMEM;
+
+    if (!c)
+        return -ENOMEM;
+    c->config = config;
+    c->stats = stats;
+    c->shm = shm;
+    c->spare_credits = credits;
+    c->n_places = config->clients.max;
+    c->client = calloc(c->n_places, sizeof *c->client);
+    c->free = calloc(c->n_places, sizeof *c->free);
+    if (!c->client || !c->free)
+        goto fail;
+    r = held_new(config->pool.rois, (uint64_t)config->pool.mbytes << 20, &c->held);
+    if (r < 0)
+        goto fail;
+    for (uint32_t i = 0; i < c->n_places; i++)
+        c->free[c->n_free++] = c->n_places - 1 - i;
+    for (uint32_t i = 0; i < CLIENTS_BUCKETS; i++)
+        c->bucket[i] = CLIENTS_NONE;
+    r = -errno;
+    c->context = zmq_ctx_new();
+    if (!c->context)
+        goto fail;
+    if (zmq_ctx_set(c->context, ZMQ_MAX_SOCKETS, (int)c->n_places + 64) < 0 ||
+        zmq_ctx_set(c->context, ZMQ_IO_THREADS, (int)config->threads.zmq_threads) < 0) {
+        r = -errno;
+        goto fail;
+    }
+    c->socket = zmq_socket(c->context, ZMQ_ROUTER);
+    if (!c->socket) {
+        r = -errno;
+        goto fail;
+    }
+    r = set_options(c);
+    if (r < 0)
+        goto fail;
+    r = bind_all(c);
+    if (r < 0)
+        goto fail;
+    *ret_clients = c;
+    return 0;
+fail:
+    clients_close(c);
+    return r;
+}
+
+void clients_close(struct clients *c)
+{
+    if (!c)
+        return;
+    for (uint32_t i = 0; c->client && i < c->n_places; i++)
+        if (c->client[i].is_used)
+            clients_drop(c, i, NULL);
+    held_free(c->held);
+    if (c->socket)
+        zmq_close(c->socket);
+    if (c->context)
+        zmq_ctx_term(c->context);
+    free(c->client);
+    free(c->free);
+    free(c);
+}
+
+void *clients_socket(struct clients *c)
+{
+    return c->socket;
+}
+
+struct held *clients_held(struct clients *c)
+{
+    return c->held;
+}
+
+struct shm_peers *clients_shm(struct clients *c)
+{
+    return c->shm;
+}
+
+/* ---------------------------------------------------------------- receiving */
+
+static bool has_more(zmq_msg_t *m)
+{
+    return zmq_msg_more(m) != 0;
+}
+
+/* Reads and drops the rest of a message of too many frames. */
+static void drop_rest(struct clients *c, zmq_msg_t *m)
+{
+    while (has_more(m) && zmq_msg_recv(m, c->socket, ZMQ_DONTWAIT) >= 0) {
+    }
+}
+
+int clients_receive(struct clients *c, struct peer *ret_peer, zmq_msg_t *ret_body)
+{
+    zmq_msg_t id;
+    int r;
+
+    zmq_msg_init(&id);
+    r = zmq_msg_recv(&id, c->socket, ZMQ_DONTWAIT);
+    if (r < 0) {
+        zmq_msg_close(&id);
+        return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+    }
+    ret_peer->shm = NULL;
+    ret_peer->n = (uint8_t)zmq_msg_size(&id);
+    memcpy(ret_peer->id, zmq_msg_data(&id), ret_peer->n);
+    if (!has_more(&id)) {
+        zmq_msg_close(&id);
+        return -EBADMSG;
+    }
+    zmq_msg_close(&id);
+    zmq_msg_init(ret_body);
+    r = zmq_msg_recv(ret_body, c->socket, ZMQ_DONTWAIT);
+    if (r >= 0 && !has_more(ret_body))
+        return 1;
+    r = r < 0 ? -errno : -EBADMSG;
+    drop_rest(c, ret_body);
+    zmq_msg_close(ret_body);
+    return r;
+}
+
+/* ---------------------------------------------------------------- the table */
+
+static uint32_t bucket_of(const struct peer *peer)
+{
+    uint32_t h = 2166136261u; /* FNV-1a */
+
+    for (uint32_t i = 0; i < peer->n; i++)
+        h = (h ^ peer->id[i]) * 16777619u;
+    return h % CLIENTS_BUCKETS;
+}
+
+uint32_t clients_find(struct clients *c, const struct peer *peer)
+{
+    uint32_t i;
+
+    if (peer->shm)
+        return peer->shm->client;
+    i = c->bucket[bucket_of(peer)];
+    while (i != CLIENTS_NONE &&
+           (c->client[i].peer.n != peer->n || memcmp(c->client[i].peer.id, peer->id, peer->n) != 0))
+        i = c->client[i].next;
+    return i;
+}
+
+struct client *clients_at(struct clients *c, uint32_t number)
+{
+    return &c->client[number];
+}
+
+/* Grants as many credits as the client wants, its limit and the pool allow. */
+static uint32_t grant(struct clients *c, struct client *client)
+{
+    uint32_t limit = c->config->clients.credits, more;
+
+    if (client->want && client->want < limit)
+        limit = client->want;
+    more = limit > client->credits ? limit - client->credits : 0;
+    if (more > c->spare_credits)
+        more = c->spare_credits;
+    c->spare_credits -= more;
+    client->credits += more;
+    stats_set(&client->stats->credits, client->credits);
+    return more;
+}
+
+/* Makes a new client findable by its peer. */
+static int enter(struct clients *c, const struct peer *peer, uint32_t number)
+{
+    uint32_t b;
+
+    if (peer->shm)
+        return shm_peer_join(c->shm, peer->shm, number);
+    b = bucket_of(peer);
+    c->client[number].next = c->bucket[b];
+    c->bucket[b] = number;
+    return 0;
+}
+
+int clients_hello(struct clients *c, const struct peer *peer, const char *name, uint32_t want,
+                  uint32_t *ret_number)
+{
+    uint32_t number = clients_find(c, peer);
+    struct client *client;
+    int r;
+
+    if (number != CLIENTS_NONE) {
+        *ret_number = number;
+        return 0;
+    }
+    if (!c->n_free)
+        return -ENOSPC;
+    number = c->free[c->n_free - 1];
+    client = &c->client[number];
+    client->stats = stats_client_get(c->stats, name);
+    if (!client->stats)
+        return -ENOSPC;
+    r = enter(c, peer, number);
+    if (r < 0) {
+        stats_client_put(c->stats, client->stats);
+        client->stats = NULL;
+        return r;
+    }
+    c->n_free--;
+    client->is_used = true;
+    client->epoch++;
+    client->peer = *peer;
+    client->last = &client->first;
+    strncpy(client->name, name, sizeof client->name - 1);
+    client->want = want;
+    client->credits = client->outstanding = 0;
+    client->heard_ns = clock_ns();
+    grant(c, client);
+    stats_add(&c->stats->g.clients, 1);
+    log_info("ingress", "client connected", "client=\"%s\" credits=%u over=%s", client->name,
+             client->credits, peer->shm ? "shm" : "zmq");
+    *ret_number = number;
+    return 0;
+}
+
+static void leave(struct clients *c, uint32_t number)
+{
+    struct client *client = &c->client[number];
+    uint32_t *link;
+
+    if (client->peer.shm) {
+        shm_peer_hang_up(c->shm, client->peer.shm);
+        return;
+    }
+    link = &c->bucket[bucket_of(&client->peer)];
+    while (*link != number)
+        link = &c->client[*link].next;
+    *link = client->next;
+}
+
+void clients_drop(struct clients *c, uint32_t number, const char *why)
+{
+    struct client *client = &c->client[number];
+
+    leave(c, number);
+    while (client->first)
+        stats_add(&c->stats->g.undeliverable, clients_drop_first(c, client));
+    c->spare_credits += client->credits;
+    client->is_used = false;
+    client->epoch++; /* its decisions still in flight find nobody */
+    stats_client_put(c->stats, client->stats);
+    client->stats = NULL;
+    c->free[c->n_free++] = number;
+    stats_sub(&c->stats->g.clients, 1);
+    if (why)
+        log_info("ingress", "client gone", "client=\"%s\" why=\"%s\"", client->name, why);
+}
+
+void clients_tick(struct clients *c, uint64_t now_ns)
+{
+    uint64_t silent = SILENT_BEATS * NS_PER_MS * c->config->clients.heartbeat_ms;
+
+    for (uint32_t i = 0; i < c->n_places; i++) {
+        struct client *client = &c->client[i];
+
+        if (!client->is_used)
+            continue;
+        if (client->n_unsent && !clients_flush(c, client)) {
+            clients_drop(c, i, "its connection is closed");
+            continue;
+        }
+        if (now_ns > client->heard_ns + silent) {
+            clients_drop(c, i, "it was silent");
+            continue;
+        }
+        if (c->spare_credits && grant(c, client)) {
+            Trigd__V1__Credit credit = TRIGD__V1__CREDIT__INIT;
+            Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
+
+            credit.credits = client->credits;
+            m.body_case = TRIGD__V1__FROM_DAEMON__BODY_CREDIT;
+            m.credit = &credit;
+            clients_send(c, i, &m, 0);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clients.h - who is connected: names, credits, messages not yet sent; the ROUTER socket.
+ *
+ * A base for ingress and egress, on the I/O thread only.  A client is behind the ROUTER socket or
+ * shares memory with the daemon (shm_peers.h); here they are alike.  Sending never blocks: a
+ * message that does not go out at once waits here, and a client that lets more than
+ * CLIENTS_UNSENT_MAX of them wait is dropped.
+ */
+#ifndef TRIGD_CLIENTS_H
+#define TRIGD_CLIENTS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <zmq.h>
+
+#include "base/stats.h"
+#include "config/config.h"
+#include "memory/held.h"
+#include "transport/shm_peers.h"
+#include "trigd.pb-c.h"
+
+#define CLIENTS_UNSENT_MAX 4096u
+#define CLIENTS_NONE       UINT32_MAX
+
+struct peer { /* a connection: a ROUTER's name for it, or that of a co-located client */
+    uint8_t id[255];
+    uint8_t n;
+    struct shm_peer *shm; /* NULL: behind the ROUTER */
+};
+
+struct unsent;
+struct client {
+    bool is_used;
+    uint32_t epoch; /* grows each time the place is given to another client */
+    struct peer peer;
+    char name[STATS_NAME];
+    uint32_t want, credits; /* asked for; granted */
+    uint32_t outstanding;   /* RoIs taken and not answered */
+    uint64_t heard_ns;      /* last message */
+    struct stats_client *stats;
+    struct unsent *first, **last; /* messages that wait for room, oldest first */
+    uint32_t n_unsent;
+    uint32_t next; /* in its hash bucket */
+};
+
+struct clients;
+/* Binds all ZeroMQ endpoints.  `credits` is what may be granted to all clients together; `shm` may
+ * be NULL. */
+int clients_open(const struct config *config, struct stats *stats, uint32_t credits,
+                 struct shm_peers *shm, struct clients **ret_clients);
+/* Waits a second at most for what is unsent.  NULL is fine. */
+void clients_close(struct clients *c);
+void *clients_socket(struct clients *c);
+struct shm_peers *clients_shm(struct clients *c);
+/* Messages that RoIs in flight still lie in. */
+struct held *clients_held(struct clients *c);
+
+/* The next message, without waiting: 1 and the peer and body (the caller closes the body), 0 when
+ * there is none, -EBADMSG for a message that is not one frame (dropped whole; the peer is set). */
+int clients_receive(struct clients *c, struct peer *ret_peer, zmq_msg_t *ret_body);
+
+/* The client of a peer, or CLIENTS_NONE. */
+uint32_t clients_find(struct clients *c, const struct peer *peer);
+struct client *clients_at(struct clients *c, uint32_t number);
+/* Takes in a client and grants it credits (0 when all are given out), or renews its entry.
+ * -ENOSPC: no more clients are allowed; -ENOMEM: there is no memory to share with it. */
+int clients_hello(struct clients *c, const struct peer *peer, const char *name, uint32_t want,
+                  uint32_t *ret_number);
+/* Forgets a client; what is unsent is dropped, decisions among it are counted undeliverable. */
+void clients_drop(struct clients *c, uint32_t number, const char *why);
+/* Drops the silent ones, tries again to send, offers credits that came free. */
+void clients_tick(struct clients *c, uint64_t now_ns);
+
+/* Sends to a client, or keeps for later.  `n_decisions` is counted undeliverable if it is lost. */
+void clients_send(struct clients *c, uint32_t number, const Trigd__V1__FromDaemon *m,
+                  uint32_t n_decisions);
+/* Sends to a peer that is no client; dropped when that is not possible at once. */
+void clients_send_peer(struct clients *c, const struct peer *peer, const Trigd__V1__FromDaemon *m);
+/* Whether messages wait for room in the socket. */
+bool clients_has_unsent(const struct clients *c);
+#endif
