@@ -1,9 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DIN=x.kernel.c -DOUT=x.cl -DINCLUDE=dir -P this: puts what a kernel file includes with
-# quotes into one text, each header once.  Headers in angle brackets are for the host and stay.
+# quotes into one text, each header once, and writes OUT.d, which names them for the build.  A header is looked for
+# beside the file that includes it, then in INCLUDE.  Headers in angle brackets are for the host and stay.
 cmake_minimum_required(VERSION 3.25)
-get_filename_component(folder ${IN} DIRECTORY)
-file(READ ${IN} text)
+
+# The text of a file, with headers of quotes by their full names.
+function(read_resolved file out)
+    get_filename_component(folder ${file} DIRECTORY)
+    file(READ ${file} text)
+    string(REGEX MATCHALL "#include \"[^\"\n]+\"" includes "${text}")
+    list(REMOVE_DUPLICATES includes)
+    foreach(line ${includes})
+        string(REGEX REPLACE "#include \"([^\"]+)\"" "\\1" header "${line}")
+        set(full ${folder}/${header})
+        if(NOT EXISTS ${full})
+            set(full ${INCLUDE}/${header})
+        endif()
+        get_filename_component(full ${full} REALPATH)
+        string(REPLACE "${line}" "#include \"${full}\"" text "${text}")
+    endforeach()
+    set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
+read_resolved(${IN} text)
 set(done "")
 foreach(round RANGE 8)
     string(REGEX MATCHALL "#include \"[^\"\n]+\"" includes "${text}")
@@ -13,11 +32,7 @@ foreach(round RANGE 8)
         set(body "")
         if(NOT header IN_LIST done)
             list(APPEND done ${header})
-            if(EXISTS ${folder}/${header})
-                file(READ ${folder}/${header} body)
-            else()
-                file(READ ${INCLUDE}/${header} body)
-            endif()
+            read_resolved(${header} body)
         endif()
         # the first place gets the text, later ones nothing
         string(FIND "${text}" "${line}" at)
@@ -30,3 +45,6 @@ foreach(round RANGE 8)
     endforeach()
 endforeach()
 file(WRITE ${OUT} "${text}")
+list(TRANSFORM done REPLACE " " "\\\\ ")
+list(JOIN done " " done)
+file(WRITE ${OUT}.d "${OUT}: ${done}\n")

@@ -82,7 +82,6 @@ function(trg_add_kernels target file)
     get_filename_component(name ${file} NAME)
     string(REPLACE ".kernel.c" "" name ${name})
     set(base ${CMAKE_CURRENT_BINARY_DIR}/${name})
-    file(GLOB headers ${folder}/*.h ${folder}/../common/*.h ${TRIGD_INCLUDE_DIR}/trigd/*.h)
 
     # the kernels are found by reading the file: it is configured again when it changes
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
@@ -104,7 +103,7 @@ function(trg_add_kernels target file)
     add_custom_command(OUTPUT ${base}.cl
         COMMAND ${CMAKE_COMMAND} -DIN=${file} -DOUT=${base}.cl -DINCLUDE=${TRIGD_INCLUDE_DIR}
             -P ${TRIGD_CMAKE_DIR}/TrigdFlatten.cmake
-        DEPENDS ${file} ${headers} ${TRIGD_CMAKE_DIR}/TrigdFlatten.cmake)
+        DEPENDS ${file} ${TRIGD_CMAKE_DIR}/TrigdFlatten.cmake DEPFILE ${base}.cl.d)
     set(embedded ${base}.cl)
     set(asm ".section .rodata\n")
     trg_embed(asm ${name}_opencl ${base}.cl)
@@ -115,7 +114,7 @@ function(trg_add_kernels target file)
         add_custom_command(OUTPUT ${base}.fatbin
             COMMAND ${TRIGD_NVCC} -fatbin -x cu -O3 --fmad=false -std=c++17 -Wno-deprecated-gpu-targets
                 -I ${TRIGD_INCLUDE_DIR} -I ${folder} ${chips} ${file} -o ${base}.fatbin
-            DEPENDS ${file} ${headers})
+            DEPENDS ${file} ${base}.cl) # which has all that is included
         list(APPEND embedded ${base}.fatbin)
         trg_embed(asm ${name}_fatbin ${base}.fatbin)
         string(APPEND externs "extern const unsigned char ${name}_fatbin[];\n")

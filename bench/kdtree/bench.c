@@ -127,7 +127,7 @@ const char *name_of(const struct device *device)
 static void events_on(const struct device *device, const char *preset,
                       const struct generated *events, uint32_t n, bool to_host)
 {
-    struct kdd_config c;
+    struct doublets_config c;
     struct lane *l;
     struct result r = {0};
     char figure[64];

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 #include "devices.h"
-#include "kdtree.h"
 #include "result.h"
+#include "trigd/kdtree.h"
 
 struct row {
     const char *figure, *device, *how, *unit;

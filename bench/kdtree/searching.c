@@ -76,7 +76,7 @@ static void search_with(struct kd_forest *f, struct trg_queue *q, const struct d
                         const struct row *with)
 {
     const struct kd_queries_setup setup = {
-        .max_queries = b->count, .gang = gang, .period_dim = KDQ_NO_PERIOD};
+        .max_queries = b->count, .gang = gang, .period_dim = KD_NO_PERIOD};
     struct kd_queries *s;
     struct result r = {0};
     struct row row = *with;

@@ -201,14 +201,14 @@ int main(int argc, char **argv)
             csv = fopen(argv[++i], "w");
         else if (!strcmp(argv[i], "--only") && i + 1 < argc)
             only = argv[++i];
-        else if (!strcmp(argv[i], "--kdtree") && i + 1 < argc)
+        else if (!strcmp(argv[i], "--doublets") && i + 1 < argc)
             take(doublet_settings, argv[++i]);
         else if (!strcmp(argv[i], "--paths") && i + 1 < argc)
             take(path_settings, argv[++i]);
         else
             return fprintf(stderr,
                            "usage: paths_physics [--quick] [--seed N] [--only PRESET] [--json FILE]"
-                           " [--csv FILE] [--kdtree KEY=VALUE]... [--paths KEY=VALUE]...\n"),
+                           " [--csv FILE] [--doublets KEY=VALUE]... [--paths KEY=VALUE]...\n"),
                    2;
     }
     if (algo_host_open(&host, "paths") < 0)

@@ -6,6 +6,6 @@
 
 /* Hits of $TRIGD_DATA/trackml/event000000001-hits.csv.gz on the four pixel barrels and the first
  * three discs of each side, numbered as the plugins do, with their particles, and doublets of the
- * plugin kdtree.  -ENOENT, silently, without the file. */
+ * plugin doublets.  -ENOENT, silently, without the file. */
 int truth_event(const struct algo_host *h, const char *const *settings, struct event *ret);
 #endif

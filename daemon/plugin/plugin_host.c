@@ -309,6 +309,11 @@ static int open_once(struct plugin_host *h, const char *file, const struct plugi
     return open_file(h, real, ret_plugin, why, why_bytes);
 }
 
+/* Plugins that went by another name, for menus that still have it. */
+static const struct {
+    const char *was, *is;
+} renamed[] = {{"kdtree", "doublets"}};
+
 static void tell_paths(const struct plugin_host *h, const char *name, char *why, size_t bytes)
 {
     size_t n = (size_t)snprintf(why, bytes, "there is no plugin '%s' (%s.so) in", name, name);
@@ -316,7 +321,10 @@ static void tell_paths(const struct plugin_host *h, const char *name, char *why,
     for (uint32_t i = 0; i < h->n_paths && n < bytes; i++)
         n += (size_t)snprintf(why + n, bytes - n, "%s %s", i ? "," : "", h->paths[i]);
     if (!h->n_paths && n < bytes)
-        snprintf(why + n, bytes - n, " an empty plugin_path");
+        n += (size_t)snprintf(why + n, bytes - n, " an empty plugin_path");
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed && n < bytes; i++)
+        if (!strcmp(name, renamed[i].was))
+            n += (size_t)snprintf(why + n, bytes - n, "; it is called '%s' now", renamed[i].is);
 }
 
 static int get(struct plugin_host *h, const char *name, const struct plugin **ret_plugin, char *why,

@@ -2,7 +2,9 @@
 /* forest.h - what forest.c and search.c share of a forest. */
 #ifndef KD_FOREST_H
 #define KD_FOREST_H
-#include "kdtree.h"
+#include "kdbuild.h"
+#include "kdquery.h"
+#include "trigd/kdtree.h"
 
 #define KD_PIECE ((size_t)1 << 22) /* bytes of a copy */
 

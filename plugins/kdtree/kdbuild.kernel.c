@@ -9,7 +9,7 @@
 #include "trigd/kernel.h"
 
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-#include "byhand.h"
+#include "kdbuild_host.h"
 #endif
 
 /* Tree t = TRG_GID of a forest: the trees[2 t + 1] points from trees[2 t] on become the nodes at

@@ -6,10 +6,9 @@
 #include "layout.h"
 #include "trigd/kernel.h"
 
-#define KDQ_GROUP     128u
-#define KDQ_GANG_MAX  32u
-#define KDQ_TILE      4096u /* queries whose counts a group adds up */
-#define KDQ_NO_PERIOD KD_DIMS_MAX
+#define KDQ_GROUP    128u
+#define KDQ_GANG_MAX 32u
+#define KDQ_TILE     4096u /* queries whose counts a group adds up */
 /* Loops over KD_DIMS_MAX with the number of dimensions tested inside: unrolled, a box stays in
  * registers. */
 #if defined(__CUDACC__)
@@ -29,7 +28,7 @@ struct kdq_par {
     trg_u32 results_room; /* by hand: results that may be written */
     trg_u32 by_hand;      /* 1: on the CPU, the version written for it */
     trg_u32 fill;         /* breadth first: 0 counts, 1 writes */
-    trg_u32 period_dim;   /* KDQ_NO_PERIOD: none */
+    trg_u32 period_dim;   /* KD_NO_PERIOD: none */
     float period;         /* coordinates there are in [-period / 2, period / 2] */
 };
 

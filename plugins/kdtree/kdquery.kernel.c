@@ -14,7 +14,7 @@
 #include "trigd/kernel.h"
 
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-#include "searchhand.h"
+#include "kdquery_host.h"
 #endif
 
 TRG_FN struct kdq_tree kdq_tree_of(TRG_GLOBAL const float *nodes, TRG_GLOBAL const trg_u32 *trees,

@@ -16,7 +16,10 @@
 #define KD_LAYOUT_H
 #include "trigd/kernel.h"
 
-#define KD_DIMS_MAX   8u
+#ifndef KD_DIMS_MAX /* trigd/kdtree.h, which devices do not read, has it as well */
+#define KD_DIMS_MAX  8u
+#define KD_NO_PERIOD KD_DIMS_MAX
+#endif
 #define KD_LEVELS_MAX 32u
 #define KD_NONE       0xffffffffu
 

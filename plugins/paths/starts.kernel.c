@@ -3,9 +3,9 @@
  *
  * pa_hits -> pa_in_order -> pa_count -> scan -> pa_scatter -> pa_order -> pa_gather
  *
- * Where doublets are in order of their inner hit and all are used, as the plugin kdtree makes them,
- * pa_in_order does it, pa_order finds where those of each hit begin, and the others have nothing to
- * do: no counter is shared.  On the CPU pa_starts_once is in the place of pa_in_order.
+ * Where doublets are in order of their inner hit and all are used, as the plugin doublets makes
+ * them, pa_in_order does it, pa_order finds where those of each hit begin, and the others have
+ * nothing to do: no counter is shared.  On the CPU pa_starts_once is in the place of pa_in_order.
  */
 #include "links.h"
 #include "scan.h"

@@ -90,6 +90,7 @@ static void bad_plugins_are_refused_with_the_reason(void **state)
         {"bad_check", -EINVAL, "its own check refuses the defaults: n above 32 needs flag"},
         {"no_symbol", -EINVAL, "exports no 'trg_plugin'"},
         {"nowhere", -ENOENT, "there is no plugin 'nowhere' (nowhere.so) in /nonexistent, "},
+        {"kdtree", -ENOENT, "it is called 'doublets' now"},
         {"../good", -ENOENT, "'../good' is no plugin name"},
         {"", -ENOENT, "is no plugin name"},
     };

@@ -34,7 +34,7 @@ struct answers {
 
 static const char pixel_menu[] = "streams: [physics]\n"
                                  "steps:\n"
-                                 "  - {name: d, plugin: kdtree}\n"
+                                 "  - {name: d, plugin: doublets}\n"
                                  "  - {name: t, plugin: paths, inputs: [d], on_device: %s}\n"
                                  "  - {name: v, plugin: vertexing, inputs: [t], on_device: %s}\n"
                                  "chains:\n"

@@ -217,7 +217,7 @@ static void one_tree(void **state)
     (void)state;
     for (uint32_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
         struct scene *s =
-            make_scene(2 + n % 7, 1, sizes[n], (enum kind)(n % KINDS), KDQ_NO_PERIOD, &seed);
+            make_scene(2 + n % 7, 1, sizes[n], (enum kind)(n % KINDS), KD_NO_PERIOD, &seed);
 
         check_scene(s, 2);
         free_scene(s);
@@ -230,7 +230,7 @@ static void forest(void **state)
 
     (void)state;
     for (uint32_t k = 2; k <= KD_DIMS_MAX; k++) {
-        struct scene *s = make_scene(k, 4, 900, k == 4 ? WITH_NAN : UNIFORM, KDQ_NO_PERIOD, &seed);
+        struct scene *s = make_scene(k, 4, 900, k == 4 ? WITH_NAN : UNIFORM, KD_NO_PERIOD, &seed);
 
         check_scene(s, 8);
         free_scene(s);
@@ -255,7 +255,7 @@ static void periodic(void **state)
 static void large(void **state)
 {
     uint64_t seed = fresh_seed();
-    struct scene *s = make_scene(3, 1, 100000, UNIFORM, KDQ_NO_PERIOD, &seed);
+    struct scene *s = make_scene(3, 1, 100000, UNIFORM, KD_NO_PERIOD, &seed);
 
     (void)state;
     assert_true(s->offsets[QUERIES] > 100000);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "../../plugins/kdtree/layout.h"
 #include "seed.h"
 #include "trees.h"
 

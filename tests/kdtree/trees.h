@@ -3,7 +3,7 @@
 #ifndef KDTREE_TEST_TREES_H
 #define KDTREE_TEST_TREES_H
 #include "devices.h"
-#include "kdtree.h"
+#include "trigd/kdtree.h"
 
 enum kind { UNIFORM, FEW_VALUES, ALL_EQUAL, WITH_NAN, KINDS };
 

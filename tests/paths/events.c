@@ -38,7 +38,7 @@ static int take_doublets(struct roi *r, const struct trg_result *result, struct 
     r->doublet_room = doublets->room;
     if (result->status == TRG_OK)
         return 0;
-    fprintf(stderr, "kdtree kept %u of %u doublets\n", result->kept, result->wanted);
+    fprintf(stderr, "doublets kept %u of %u doublets\n", result->kept, result->wanted);
     return -E2BIG;
 }
 
@@ -54,7 +54,7 @@ int event_doublets(const struct algo_host *h, const char *const *settings, struc
     const struct plugin *p;
     void *config = NULL;
     char why[256] = "";
-    int e = plugin_host_get(h->plugins, "kdtree", &p, why, sizeof why);
+    int e = plugin_host_get(h->plugins, "doublets", &p, why, sizeof why);
 
     if (e < 0) {
         fprintf(stderr, "%s\n", why);

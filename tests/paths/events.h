@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* events.h - generated events with doublets from the plugin kdtree, and how well candidates match
+/* events.h - generated events with doublets from the plugin doublets, and how well candidates match
  * the truth. */
 #ifndef PATHS_EVENTS_H
 #define PATHS_EVENTS_H
@@ -11,13 +11,13 @@ struct event {
     struct roi roi;
 };
 
-/* Event number i of a preset, with doublets made by the plugin kdtree on the CPU: settings are
+/* Event number i of a preset, with doublets made by the plugin doublets on the CPU: settings are
  * "key", "value", ..., NULL.  0 or a negative errno, which was told. */
 int event_make(const struct algo_host *h, const char *preset, uint64_t seed, uint64_t i,
                const char *const *settings, struct event *ret);
 void event_fini(struct event *e);
 
-/* Replaces the doublets of the RoI by those that kdtree makes of its hits. */
+/* Replaces the doublets of the RoI by those that the plugin makes of its hits. */
 int event_doublets(const struct algo_host *h, const char *const *settings, struct roi *r);
 
 #define TALLY_BINS 24u

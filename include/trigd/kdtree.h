@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kdtree.h - k-d trees on a device, as a library: builds forests or one large tree, searches boxes.
- * The kernels are in kdbuild.kernel.c, kdlarge.kernel.c and kdquery.kernel.c; layout.h says what a
- * tree is.
+/* trigd/kdtree.h - k-d trees on a device: builds forests or one large tree, searches boxes.  A
+ * library of its own, libtrigd-kdtree.a (CMake: trigd::kdtree); docs/kdtree.md says what a tree is.
  *
  * Threads: a forest belongs to one thread and one queue at a time.  Errors: 0 or a negative errno,
  * logged by the device where it is first known. */
-#ifndef KDTREE_H
-#define KDTREE_H
-#include "kdbuild.h"
-#include "kdquery.h"
+#ifndef TRG_KDTREE_H
+#define TRG_KDTREE_H
 #include "trigd/device.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KD_DIMS_MAX   8u /* dimensions of a point */
+#define KD_NO_PERIOD  KD_DIMS_MAX
 #define KD_POINTS_MAX 0x8000000u /* of all trees of a forest: 2^27, for 32-bit indices */
 
 enum kd_build {
@@ -67,7 +70,7 @@ struct kd_queries_setup {
     uint32_t gang;        /* work-items that share a query breadth first: 1, 2, 4, 8, 16 or 32; for
                            * KD_SEARCH_AUTO the most of them */
     uint32_t front_room;  /* nodes of one level that a gang has room for, >= 2; 0: 1024 */
-    uint32_t period_dim;  /* KDQ_NO_PERIOD: none */
+    uint32_t period_dim;  /* KD_NO_PERIOD: none */
     float period;         /* coordinates of that dimension are in [-period / 2, period / 2] */
 };
 
@@ -102,4 +105,8 @@ int kd_put(struct kd_forest *f, struct trg_queue *q, struct trg_buffer *to, size
            const void *from, size_t bytes);
 int kd_get(struct kd_forest *f, struct trg_queue *q, struct trg_buffer *from, size_t at, void *to,
            size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -4,31 +4,31 @@
  * Twice: the first time counts, sums of the counts say where each hit's doublets go, the second
  * time writes them.
  *
- * kdd_layers -> kd_build_trees -> kdd_count -> kdd_sum -> kdd_offsets -> kdd_fill
+ * dbt_layers -> kd_build_trees -> dbt_count -> dbt_sum -> dbt_offsets -> dbt_fill
  *
  * Order of the result: by RoI, then number of the inner hit, then number of the outer hit. */
-#include "kddoublets.h"
+#include "doublets.h"
 #include "../common/group.h"
-#include "kdinsert.h"
-#include "layout.h"
+#include "../kdtree/layout.h"
+#include "insert.h"
 #include "trigd/kernel.h"
 
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-#include "doublethand.h"
+#include "windows_host.h"
 #endif
 
-#define KDD_UNUSED 15u /* digit of hits on no layer */
+#define DBT_UNUSED 15u /* digit of hits on no layer */
 
 /* One group an RoI: hits in order of layers, and for each layer the stretch of its hits and where
  * they are. hits: [6][room]: x, y, z, r about the beam line, phi, and z or r.  numbers: [4][room]:
  * layer, number in the RoI, and the same before sorting.  trees: begin and size for each layer of
  * each RoI; after those of all RoIs there are, its extent. */
-TRG_KERNEL5(kdd_layers, const trg_u8, data, trg_u32, numbers, float, hits, trg_u32, trees, trg_u32,
-            counts, struct kdd_par, par)
+TRG_KERNEL5(dbt_layers, const trg_u8, data, trg_u32, numbers, float, hits, trg_u32, trees, trg_u32,
+            counts, struct dbt_par, par)
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SORT_SCRATCH];
     TRG_SHARED trg_u32 count[TRG_GROUP_DIGITS];
-    TRG_SHARED trg_u32 extent[KDD_LAYERS * 4u];
+    TRG_SHARED trg_u32 extent[DBT_LAYERS * 4u];
     const trg_u32 base = TRG_OFFSETS(data, par.in)[TRG_GID];
     const trg_u32 n = TRG_OFFSETS(data, par.in)[TRG_GID + 1u] - base;
     TRG_GLOBAL const float *x = TRG_COLUMN(float, data, par.in, 0) + base;
@@ -40,29 +40,29 @@ TRG_KERNEL5(kdd_layers, const trg_u8, data, trg_u32, numbers, float, hits, trg_u
     TRG_GLOBAL float *to = hits + base;
 
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-    if (par.by_hand) {
-        kdd_host_layers(x, y, z, layer, base, n, &par, numbers, hits,
-                        trees + TRG_GID * KDD_LAYERS * 2u,
-                        (struct kdd_extent *)(void *)(trees + par.n_rois * KDD_LAYERS * 2u) +
-                            TRG_GID * KDD_LAYERS,
+    if (par.windows) {
+        dbt_host_layers(x, y, z, layer, base, n, &par, numbers, hits,
+                        trees + TRG_GID * DBT_LAYERS * 2u,
+                        (struct dbt_extent *)(void *)(trees + par.n_rois * DBT_LAYERS * 2u) +
+                            TRG_GID * DBT_LAYERS,
                         counts);
         return;
     }
 #endif
-    for (trg_u32 l = TRG_LID; l < KDD_LAYERS * 4u; l += TRG_LSIZE)
+    for (trg_u32 l = TRG_LID; l < DBT_LAYERS * 4u; l += TRG_LSIZE)
         extent[l] = l & 1u ? 0u : 0xffffffffu;
     for (trg_u32 l = TRG_LID; l < TRG_GROUP_DIGITS; l += TRG_LSIZE)
         count[l] = 0u;
     TRG_BARRIER();
     for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
-        const struct kdd_hit h = kdd_about_beam(par.cuts, x[i], y[i], z[i]);
-        const trg_u32 digit = layer[i] < KDD_LAYERS && kdd_is_good(h) ? layer[i] : KDD_UNUSED;
+        const struct dbt_hit h = dbt_about_beam(par.cuts, x[i], y[i], z[i]);
+        const trg_u32 digit = layer[i] < DBT_LAYERS && dbt_is_good(h) ? layer[i] : DBT_UNUSED;
 
         key2[i] = digit;
         origin2[i] = i;
         counts[base + i] = 0u;
         TRG_ATOMIC_ADD_LOCAL(&count[digit], 1u);
-        if (digit != KDD_UNUSED) {
+        if (digit != DBT_UNUSED) {
             TRG_ATOMIC_MIN_LOCAL(&extent[4u * digit], kd_key(h.r));
             TRG_ATOMIC_MAX_LOCAL(&extent[4u * digit + 1u], kd_key(h.r));
             TRG_ATOMIC_MIN_LOCAL(&extent[4u * digit + 2u], kd_key(h.z));
@@ -72,38 +72,38 @@ TRG_KERNEL5(kdd_layers, const trg_u8, data, trg_u32, numbers, float, hits, trg_u
     trg_group_radix_pass(scratch, key2, origin2, n, 0u, key, origin);
     for (trg_u32 p = TRG_LID; p < n; p += TRG_LSIZE) {
         const trg_u32 i = origin[p];
-        const struct kdd_hit h = kdd_about_beam(par.cuts, x[i], y[i], z[i]);
+        const struct dbt_hit h = dbt_about_beam(par.cuts, x[i], y[i], z[i]);
 
         to[p] = h.x;
         to[par.room + p] = h.y;
         to[2u * par.room + p] = h.z;
         to[3u * par.room + p] = h.r;
-        to[4u * par.room + p] = kdd_phi(h.x, h.y);
-        to[5u * par.room + p] = key[p] < KDD_BARREL ? h.z : h.r;
+        to[4u * par.room + p] = dbt_phi(h.x, h.y);
+        to[5u * par.room + p] = key[p] < DBT_BARREL ? h.z : h.r;
     }
     if (TRG_LID == 0u) {
-        TRG_GLOBAL trg_u32 *tree = trees + TRG_GID * KDD_LAYERS * 2u;
+        TRG_GLOBAL trg_u32 *tree = trees + TRG_GID * DBT_LAYERS * 2u;
         trg_u32 at = base;
 
-        for (trg_u32 l = 0u; l < KDD_LAYERS; l++) {
+        for (trg_u32 l = 0u; l < DBT_LAYERS; l++) {
             tree[2u * l] = at;
             tree[2u * l + 1u] = count[l];
             at += count[l];
         }
     }
-    for (trg_u32 l = TRG_LID; l < KDD_LAYERS * 4u; l += TRG_LSIZE)
-        trees[(par.n_rois * 2u + TRG_GID * 4u) * KDD_LAYERS + l] = extent[l];
+    for (trg_u32 l = TRG_LID; l < DBT_LAYERS * 4u; l += TRG_LSIZE)
+        trees[(par.n_rois * 2u + TRG_GID * 4u) * DBT_LAYERS + l] = extent[l];
 }
 
-struct kdd_view { /* what a search reads */
+struct dbt_view { /* what a search reads */
     TRG_GLOBAL const float *hits, *nodes;
     TRG_GLOBAL const trg_u32 *ids, *numbers, *trees, *extents;
     trg_u32 room;
 };
 
-TRG_FN struct kdd_hit kdd_load(const struct kdd_view v, trg_u32 point)
+TRG_FN struct dbt_hit dbt_load(const struct dbt_view v, trg_u32 point)
 {
-    struct kdd_hit h;
+    struct dbt_hit h;
 
     h.x = v.hits[point];
     h.y = v.hits[v.room + point];
@@ -113,9 +113,9 @@ TRG_FN struct kdd_hit kdd_load(const struct kdd_view v, trg_u32 point)
     return h;
 }
 
-TRG_FN struct kdd_extent kdd_extent_of(const struct kdd_view v, trg_u32 t)
+TRG_FN struct dbt_extent dbt_extent_of(const struct dbt_view v, trg_u32 t)
 {
-    struct kdd_extent e;
+    struct dbt_extent e;
 
     e.r_low = kd_unkey(v.extents[4u * t]);
     e.r_high = kd_unkey(v.extents[4u * t + 1u]);
@@ -126,15 +126,15 @@ TRG_FN struct kdd_extent kdd_extent_of(const struct kdd_view v, trg_u32 t)
 
 /* Hits of tree t that are a doublet with hit i; their numbers go to `row`, behind the `found` that
  * are there. Returns how many have been found then. */
-TRG_FN trg_u32 kdd_search(const struct kdd_view v, const struct kdd_cuts cuts,
-                          const struct kdd_pair pair, const struct kdd_hit i, trg_u32 t,
+TRG_FN trg_u32 dbt_search(const struct dbt_view v, const struct dbt_cuts cuts,
+                          const struct dbt_pair pair, const struct dbt_hit i, trg_u32 t,
                           trg_u32 found, TRG_GLOBAL trg_u32 *row, trg_u32 cap)
 {
     const trg_u32 base = v.trees[2u * t], n = v.trees[2u * t + 1u];
     TRG_GLOBAL const float *phi_of = v.nodes + base, *s_of = phi_of + v.room;
-    const struct kdd_box box = kdd_box_of(cuts, pair, i, kdd_extent_of(v, t));
-    const float turn = box.high[0] > KDD_PI ? -KDD_TURN : KDD_TURN;
-    const trg_u32 wraps = box.high[0] > KDD_PI || box.low[0] < -KDD_PI;
+    const struct dbt_box box = dbt_box_of(cuts, pair, i, dbt_extent_of(v, t));
+    const float turn = box.high[0] > DBT_PI ? -DBT_TURN : DBT_TURN;
+    const trg_u32 wraps = box.high[0] > DBT_PI || box.low[0] < -DBT_PI;
     const float low2 = wraps ? box.low[0] + turn : 1e30f;
     const float high2 = wraps ? box.high[0] + turn : -1e30f;
     const float least = low2 < box.low[0] ? low2 : box.low[0];
@@ -154,8 +154,8 @@ TRG_FN trg_u32 kdd_search(const struct kdd_view v, const struct kdd_cuts cuts,
             ((phi >= box.low[0] && phi <= box.high[0]) || (phi >= low2 && phi <= high2))) {
             const trg_u32 o = v.ids[base + node];
 
-            if (kdd_accepts(cuts, pair, i, kdd_load(v, o))) {
-                kdd_insert(row, cap, found, v.numbers[v.room + o]);
+            if (dbt_accepts(cuts, pair, i, dbt_load(v, o))) {
+                dbt_insert(row, cap, found, v.numbers[v.room + o]);
                 found++;
             }
         }
@@ -172,56 +172,56 @@ TRG_FN trg_u32 kdd_search(const struct kdd_view v, const struct kdd_cuts cuts,
 }
 
 /* All doublets that begin with a point of RoI `roi`. */
-TRG_FN trg_u32 kdd_search_all(const struct kdd_view v, const struct kdd_par par, trg_u32 roi,
+TRG_FN trg_u32 dbt_search_all(const struct dbt_view v, const struct dbt_par par, trg_u32 roi,
                               trg_u32 point, TRG_GLOBAL trg_u32 *row, trg_u32 cap)
 {
     const trg_u32 layer = v.numbers[point];
-    const struct kdd_hit i = kdd_load(v, point);
+    const struct dbt_hit i = dbt_load(v, point);
     trg_u32 found = 0u;
 
     for (trg_u32 k = 0u; k < par.n_pairs; k++)
         if (par.pair[k].inner == layer)
-            found = kdd_search(v, par.cuts, par.pair[k], i, roi * KDD_LAYERS + par.pair[k].outer,
+            found = dbt_search(v, par.cuts, par.pair[k], i, roi * DBT_LAYERS + par.pair[k].outer,
                                found, row, cap);
     return found;
 }
 
 /* `parts` groups an RoI: how many doublets begin with each of its hits. */
-TRG_KERNEL6(kdd_count, const float, hits, const float, nodes, const trg_u32, ids, const trg_u32,
-            numbers, const trg_u32, trees, trg_u32, counts, struct kdd_par, par)
+TRG_KERNEL6(dbt_count, const float, hits, const float, nodes, const trg_u32, ids, const trg_u32,
+            numbers, const trg_u32, trees, trg_u32, counts, struct dbt_par, par)
 {
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
-    const trg_u32 first = trees[2u * roi * KDD_LAYERS];
-    const trg_u32 last = 2u * (roi * KDD_LAYERS + KDD_LAYERS - 1u);
+    const trg_u32 first = trees[2u * roi * DBT_LAYERS];
+    const trg_u32 last = 2u * (roi * DBT_LAYERS + DBT_LAYERS - 1u);
     const trg_u32 end = trees[last] + trees[last + 1u];
-    struct kdd_view v;
+    struct dbt_view v;
 
     v.hits = hits;
     v.nodes = nodes;
     v.ids = ids;
     v.numbers = numbers;
     v.trees = trees;
-    v.extents = trees + par.n_rois * 2u * KDD_LAYERS;
+    v.extents = trees + par.n_rois * 2u * DBT_LAYERS;
     v.room = par.room;
     /* in order of the trees' nodes, so that neighbours look at the same places */
     for (trg_u32 p = first + part * TRG_LSIZE + TRG_LID; p < end; p += par.parts * TRG_LSIZE) {
         const trg_u32 point = ids[p];
 
-        counts[first + numbers[par.room + point]] = kdd_search_all(v, par, roi, point, counts, 0u);
+        counts[first + numbers[par.room + point]] = dbt_search_all(v, par, roi, point, counts, 0u);
     }
 }
 
 /* One group an RoI: counts become the places of each hit's doublets; what is over the limit is
  * told. */
-TRG_KERNEL4(kdd_sum, const trg_u8, data, const trg_u32, trees, trg_u32, counts, struct kdd_summary,
-            summaries, struct kdd_par, par)
+TRG_KERNEL4(dbt_sum, const trg_u8, data, const trg_u32, trees, trg_u32, counts, struct dbt_summary,
+            summaries, struct dbt_par, par)
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     const trg_u32 base = TRG_OFFSETS(data, par.in)[TRG_GID];
     const trg_u32 n = TRG_OFFSETS(data, par.in)[TRG_GID + 1u] - base;
-    const trg_u32 last = 2u * (TRG_GID * KDD_LAYERS + KDD_LAYERS - 1u);
+    const trg_u32 last = 2u * (TRG_GID * DBT_LAYERS + DBT_LAYERS - 1u);
     const trg_u32 wanted = trg_group_scan_global(scratch, counts + base, n);
-    const trg_u32 limit = kdd_limit_of(par.max_roi, par.max_per_hit, n);
+    const trg_u32 limit = dbt_limit_of(par.max_roi, par.max_per_hit, n);
 
     if (TRG_LID == 0u) {
         summaries[TRG_GID].n_used = trees[last] + trees[last + 1u] - base;
@@ -231,7 +231,7 @@ TRG_KERNEL4(kdd_sum, const trg_u8, data, const trg_u32, trees, trg_u32, counts, 
 }
 
 /* One group for all: where each RoI's doublets begin. */
-TRG_KERNEL2(kdd_offsets, const struct kdd_summary, summaries, trg_u8, out, struct kdd_par, par)
+TRG_KERNEL2(dbt_offsets, const struct dbt_summary, summaries, trg_u8, out, struct dbt_par, par)
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     TRG_GLOBAL trg_u32 *offsets = (TRG_GLOBAL trg_u32 *)(out + par.out.offsets);
@@ -251,26 +251,26 @@ TRG_KERNEL2(kdd_offsets, const struct kdd_summary, summaries, trg_u8, out, struc
         offsets[par.n_rois] = sum;
 }
 
-/* The same as kdd_count, once more: writes the doublets. */
-TRG_KERNEL8(kdd_fill, const float, hits, const float, nodes, const trg_u32, ids, const trg_u32,
-            numbers, const trg_u32, trees, const trg_u32, counts, const struct kdd_summary,
-            summaries, trg_u8, out, struct kdd_par, par)
+/* The same as dbt_count, once more: writes the doublets. */
+TRG_KERNEL8(dbt_fill, const float, hits, const float, nodes, const trg_u32, ids, const trg_u32,
+            numbers, const trg_u32, trees, const trg_u32, counts, const struct dbt_summary,
+            summaries, trg_u8, out, struct dbt_par, par)
 {
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
-    const trg_u32 first = trees[2u * roi * KDD_LAYERS];
-    const trg_u32 last = 2u * (roi * KDD_LAYERS + KDD_LAYERS - 1u);
+    const trg_u32 first = trees[2u * roi * DBT_LAYERS];
+    const trg_u32 last = 2u * (roi * DBT_LAYERS + DBT_LAYERS - 1u);
     const trg_u32 end = trees[last] + trees[last + 1u], kept = summaries[roi].kept;
     const trg_u32 to = ((TRG_GLOBAL const trg_u32 *)(out + par.out.offsets))[roi];
     TRG_GLOBAL trg_u32 *inner = (TRG_GLOBAL trg_u32 *)(out + par.out.column[0]) + to;
     TRG_GLOBAL trg_u32 *outer = (TRG_GLOBAL trg_u32 *)(out + par.out.column[1]) + to;
-    struct kdd_view v;
+    struct dbt_view v;
 
     v.hits = hits;
     v.nodes = nodes;
     v.ids = ids;
     v.numbers = numbers;
     v.trees = trees;
-    v.extents = trees + par.n_rois * 2u * KDD_LAYERS;
+    v.extents = trees + par.n_rois * 2u * DBT_LAYERS;
     v.room = par.room;
     for (trg_u32 p = first + part * TRG_LSIZE + TRG_LID; p < end; p += par.parts * TRG_LSIZE) {
         const trg_u32 point = ids[p], number = numbers[par.room + point];
@@ -279,20 +279,20 @@ TRG_KERNEL8(kdd_fill, const float, hits, const float, nodes, const trg_u32, ids,
 
         if (at >= kept)
             continue;
-        n = kdd_search_all(v, par, roi, point, outer + at, kept - at);
+        n = dbt_search_all(v, par, roi, point, outer + at, kept - at);
         for (trg_u32 k = 0u; k < n && at + k < kept; k++)
             inner[at + k] = number;
     }
 }
 
-/* On the CPU, by hand: all that follows kdd_layers, in one group.  `row` has a word more than any
+/* On the CPU, by hand: all that follows dbt_layers, in one group.  `row` has a word more than any
  * RoI has hits. */
-TRG_KERNEL8(kdd_by_hand, const trg_u8, data, const float, hits, const trg_u32, numbers,
-            const trg_u32, trees, const trg_u32, counts, trg_u32, row, struct kdd_summary,
-            summaries, trg_u8, out, struct kdd_par, par)
+TRG_KERNEL8(dbt_one_core, const trg_u8, data, const float, hits, const trg_u32, numbers,
+            const trg_u32, trees, const trg_u32, counts, trg_u32, row, struct dbt_summary,
+            summaries, trg_u8, out, struct dbt_par, par)
 {
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-    kdd_host_fill(hits, numbers, trees, counts, TRG_OFFSETS(data, par.in), row, summaries, out,
+    dbt_host_fill(hits, numbers, trees, counts, TRG_OFFSETS(data, par.in), row, summaries, out,
                   &par);
 #else
     /* other devices have no use for it */

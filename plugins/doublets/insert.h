@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kdinsert.h - a row of the smallest numbers that were found. */
-#ifndef KD_INSERT_H
-#define KD_INSERT_H
+/* insert.h - a row of the smallest numbers that were found. */
+#ifndef DOUBLETS_INSERT_H
+#define DOUBLETS_INSERT_H
 #include "trigd/kernel.h"
 
 /* Puts a number into the sorted list of those found, which has room for the `cap` smallest. */
-TRG_FN void kdd_insert(TRG_GLOBAL trg_u32 *row, trg_u32 cap, trg_u32 found, trg_u32 number)
+TRG_FN void dbt_insert(TRG_GLOBAL trg_u32 *row, trg_u32 cap, trg_u32 found, trg_u32 number)
 {
     trg_u32 k = found;
 

@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kddoublets.h - doublets: what makes one, and what its kernels and the plugin share.  4-byte
+/* doublets.h - what makes a doublet, and what its kernels and the plugin share.  4-byte
  * members only. */
-#ifndef KD_DOUBLETS_H
-#define KD_DOUBLETS_H
+#ifndef DOUBLETS_H
+#define DOUBLETS_H
 #include "trigd/kernel.h"
 
-#define KDD_LAYERS      10u /* 0-3 barrel, from the inside; 4-6 forward, 7-9 backward discs */
-#define KDD_BARREL      4u  /* layers below this are cylinders, the others discs */
-#define KDD_PAIRS_MAX   19u
-#define KDD_GROUP       256u
-#define KDD_GROUP_LARGE 1024u /* of kernels that have one group for an RoI */
-#define KDD_GANG        8u    /* work-items of a GPU for a hit */
-#define KDW_BINS        256u  /* of phi */
-#define KDW_CELLS       (KDD_LAYERS * KDW_BINS)
-#define KDW_ROOM        (KDW_CELLS + 2u) /* one more for hits on no layer, and the end */
-#define KDD_PI          3.14159274f
-#define KDD_TURN        6.28318548f
+#define DBT_LAYERS      10u /* 0-3 barrel, from the inside; 4-6 forward, 7-9 backward discs */
+#define DBT_BARREL      4u  /* layers below this are cylinders, the others discs */
+#define DBT_PAIRS_MAX   19u
+#define DBT_GROUP       256u
+#define DBT_GROUP_LARGE 1024u /* of kernels that have one group for an RoI */
+#define DBT_GANG        8u    /* work-items of a GPU for a hit */
+#define DBW_BINS        256u  /* of phi */
+#define DBW_CELLS       (DBT_LAYERS * DBW_BINS)
+#define DBW_ROOM        (DBW_CELLS + 2u) /* one more for hits on no layer, and the end */
+#define DBT_PI          3.14159274f
+#define DBT_TURN        6.28318548f
 
-struct kdd_pair { /* doublets from layer `inner` to layer `outer` */
+struct dbt_pair { /* doublets from layer `inner` to layer `outer` */
     trg_u32 inner, outer;
     float phi_road;       /* rad: largest difference in phi */
     float z_road;         /* mm: largest difference in z */
     float past_r, past_z; /* mm: where r is past_r, the line through both is past this abs(z) */
 };
 
-struct kdd_cuts {                 /* of all pairs */
+struct dbt_cuts {                 /* of all pairs */
     float beam_x, beam_y, beam_z; /* mm */
     float beam_half;              /* mm: half length of the window on the beam line */
     float two_r_min;              /* mm: twice the radius of the softest track */
 };
 
-struct kdd_hit { /* about the beam line */
+struct dbt_hit { /* about the beam line */
     float x, y, z, r, phi;
 };
 
-struct kdd_par {
+struct dbt_par {
     struct trg_span in, out;
-    struct kdd_cuts cuts;
-    struct kdd_pair pair[KDD_PAIRS_MAX];
+    struct dbt_cuts cuts;
+    struct dbt_pair pair[DBT_PAIRS_MAX];
     trg_u32 n_pairs;
     trg_u32 n_rois;
     trg_u32 room;        /* places for hits: the stride of all columns */
@@ -45,24 +45,24 @@ struct kdd_par {
     trg_u32 max_roi;     /* doublets of one RoI at most */
     trg_u32 max_per_hit; /* and this many times its hits */
     trg_u32 out_room;    /* places for doublets: never too few */
-    trg_u32 by_hand;     /* 1: without trees */
+    trg_u32 windows;     /* 1: without trees */
     trg_u32 gang;        /* work-items that share a hit, without trees: 1, 2, 4 .. 32 */
 };
 
 /* Most doublets of an RoI with n hits. */
-TRG_FN trg_u32 kdd_limit_of(trg_u32 max_roi, trg_u32 max_per_hit, trg_u32 n)
+TRG_FN trg_u32 dbt_limit_of(trg_u32 max_roi, trg_u32 max_per_hit, trg_u32 n)
 {
     return n <= max_roi / max_per_hit ? n * max_per_hit : max_roi;
 }
 
-struct kdd_summary { /* of one RoI */
+struct dbt_summary { /* of one RoI */
     trg_u32 n_used;  /* hits on layers that there are */
     trg_u32 wanted, kept;
 };
 
 /* Angle of (x, y) in [-pi, pi], to about 1e-7: the same bits on every device, as it needs nothing
  * but the four operations.  0 for the origin. */
-TRG_FN float kdd_phi(float x, float y)
+TRG_FN float dbt_phi(float x, float y)
 {
     const float ax = trg_fabs(x), ay = trg_fabs(y);
     const float low = ax < ay ? ax : ay, high = ax < ay ? ay : ax;
@@ -78,14 +78,14 @@ TRG_FN float kdd_phi(float x, float y)
     if (ax < ay)
         z = 1.5707964f - z;
     if (x < 0.0f)
-        z = KDD_PI - z;
+        z = DBT_PI - z;
     return y < 0.0f ? -z : z;
 }
 
 /* A hit about the beam line; its phi is left out. */
-TRG_FN struct kdd_hit kdd_about_beam(const struct kdd_cuts c, float x, float y, float z)
+TRG_FN struct dbt_hit dbt_about_beam(const struct dbt_cuts c, float x, float y, float z)
 {
-    struct kdd_hit h;
+    struct dbt_hit h;
 
     h.x = x - c.beam_x;
     h.y = y - c.beam_y;
@@ -96,7 +96,7 @@ TRG_FN struct kdd_hit kdd_about_beam(const struct kdd_cuts c, float x, float y, 
 }
 
 /* Whether a hit may be used: not on the beam line, not out of this world, no NaN. */
-TRG_FN trg_u32 kdd_is_good(const struct kdd_hit h)
+TRG_FN trg_u32 dbt_is_good(const struct dbt_hit h)
 {
     return h.r > 1e-3f && h.r < 1e4f && trg_fabs(h.z) < 1e5f ? 1u : 0u;
 }
@@ -105,15 +105,15 @@ TRG_FN trg_u32 kdd_is_good(const struct kdd_hit h)
  * roads; the straight line through both in (r, z) meets the beam line in its window, and leaves the
  * barrel before a layer that it may not cross; and the circle through both and the beam line is not
  * smaller than that of the softest track. */
-TRG_FN trg_u32 kdd_accepts(const struct kdd_cuts c, const struct kdd_pair p, const struct kdd_hit i,
-                           const struct kdd_hit o)
+TRG_FN trg_u32 dbt_accepts(const struct dbt_cuts c, const struct dbt_pair p, const struct dbt_hit i,
+                           const struct dbt_hit o)
 {
     const float dr = o.r - i.r, dx = o.x - i.x, dy = o.y - i.y;
     const float at_beam = i.z * o.r - o.z * i.r; /* z on the beam line, times dr */
     const float past = (i.z + c.beam_z) * dr + (p.past_r - i.r) * (o.z - i.z); /* the same */
     const float cross = i.x * o.y - i.y * o.x;
     const float jump = trg_fabs(o.phi - i.phi);
-    const float back = KDD_TURN - jump,
+    const float back = DBT_TURN - jump,
                 dphi = back < jump ? back : jump; /* the way round, if shorter */
     const float bent = c.two_r_min * c.two_r_min * (cross * cross);
 
@@ -125,17 +125,17 @@ TRG_FN trg_u32 kdd_accepts(const struct kdd_cuts c, const struct kdd_pair p, con
            (trg_u32)(i.r * i.r * (o.r * o.r) * (dx * dx + dy * dy) >= bent);
 }
 
-struct kdd_extent { /* where the hits of one layer are */
+struct dbt_extent { /* where the hits of one layer are */
     float r_low, r_high, z_low, z_high;
 };
 
-struct kdd_box { /* in phi, and in z on cylinders or r on discs; phi may reach past +-pi */
+struct dbt_box { /* in phi, and in z on cylinders or r on discs; phi may reach past +-pi */
     float low[2], high[2];
 };
 
 /* z on a cylinder: the lines through the ends of the beam window, at the ends of the range in r. */
-TRG_FN void kdd_box_on_cylinder(const struct kdd_cuts c, const struct kdd_hit i,
-                                const struct kdd_extent e, float margin, struct kdd_box *box)
+TRG_FN void dbt_box_on_cylinder(const struct dbt_cuts c, const struct dbt_hit i,
+                                const struct dbt_extent e, float margin, struct dbt_box *box)
 {
     const float a = i.z - c.beam_half, b = i.z + c.beam_half, pad = margin / i.r;
     const float from = (e.r_low > i.r ? e.r_low : i.r) / i.r, to = e.r_high / i.r;
@@ -148,8 +148,8 @@ TRG_FN void kdd_box_on_cylinder(const struct kdd_cuts c, const struct kdd_hit i,
 
 /* r on a disc: (i.z - half) r <= (z - half) i.r and (i.z + half) r >= (z + half) i.r for some z of
  * it. */
-TRG_FN void kdd_box_on_disc(const struct kdd_cuts c, const struct kdd_hit i,
-                            const struct kdd_extent e, float margin, struct kdd_box *box)
+TRG_FN void dbt_box_on_disc(const struct dbt_cuts c, const struct dbt_hit i,
+                            const struct dbt_extent e, float margin, struct dbt_box *box)
 {
     const float a = i.z - c.beam_half, b = i.z + c.beam_half;
     const float most = (e.z_high - c.beam_half) * i.r + margin;
@@ -171,8 +171,8 @@ TRG_FN void kdd_box_on_disc(const struct kdd_cuts c, const struct kdd_hit i,
 
 /* r on a disc, where the line has to be past the end of the barrel: with ends at z > 0, and seen
  * from z < end, (o.r - i.r) (end - z) <= (past_r - i.r) (o.z - z), or o.r <= past_r. */
-TRG_FN void kdd_box_past(const struct kdd_cuts c, const struct kdd_pair p, const struct kdd_hit i,
-                         const struct kdd_extent e, struct kdd_box *box)
+TRG_FN void dbt_box_past(const struct dbt_cuts c, const struct dbt_pair p, const struct dbt_hit i,
+                         const struct dbt_extent e, struct dbt_box *box)
 {
     const float side = e.z_low + c.beam_z < 0.0f ? -1.0f : 1.0f, z = side * (i.z + c.beam_z);
     const float near = side * ((side > 0.0f ? e.z_low : e.z_high) + c.beam_z);
@@ -193,25 +193,25 @@ TRG_FN void kdd_box_past(const struct kdd_cuts c, const struct kdd_pair p, const
 /* A box that holds every hit of the outer layer, which is where `e` says, with which hit i can be a
  * doublet.  It is a little larger than it need be, so that rounding loses nothing; it may be empty.
  */
-TRG_FN struct kdd_box kdd_box_of(const struct kdd_cuts c, const struct kdd_pair p,
-                                 const struct kdd_hit i, const struct kdd_extent e)
+TRG_FN struct dbt_box dbt_box_of(const struct dbt_cuts c, const struct dbt_pair p,
+                                 const struct dbt_hit i, const struct dbt_extent e)
 {
     /* what rounding can make of i.z r - z i.r and of half (r - i.r) */
     const float far =
         trg_fabs(e.z_low) > trg_fabs(e.z_high) ? trg_fabs(e.z_low) : trg_fabs(e.z_high);
     const float margin = 1e-6f * ((trg_fabs(i.z) + c.beam_half) * e.r_high + far * i.r);
     float reach = p.phi_road, r_high = e.r_high;
-    struct kdd_box box;
+    struct dbt_box box;
 
-    if (p.outer < KDD_BARREL) {
-        kdd_box_on_cylinder(c, i, e, margin, &box);
+    if (p.outer < DBT_BARREL) {
+        dbt_box_on_cylinder(c, i, e, margin, &box);
         if (i.z + p.z_road < box.high[1])
             box.high[1] = i.z + p.z_road;
         if (i.z - p.z_road > box.low[1])
             box.low[1] = i.z - p.z_road;
     } else {
-        kdd_box_on_disc(c, i, e, margin, &box);
-        kdd_box_past(c, p, i, e, &box);
+        dbt_box_on_disc(c, i, e, margin, &box);
+        dbt_box_past(c, p, i, e, &box);
         r_high = box.high[1] < r_high ? box.high[1] : r_high;
     }
     box.low[1] -= 1e-3f + 1e-5f * trg_fabs(box.low[1]);

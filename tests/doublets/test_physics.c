@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "doublets.h"
+#include "driver.h"
 #include "generator.h"
 #include "seed.h"
 
@@ -71,7 +71,7 @@ static struct count run_preset(const struct device *device, const char *preset, 
     struct generated g[ROIS] = {0};
     struct doublets d[ROIS];
     struct trg_result results[ROIS];
-    struct kdd_config config;
+    struct doublets_config config;
     const struct run run = {.device = device, .config = &config, .batch = 2, .to_host = 1};
     struct count c = {0};
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* byhand.h - one tree on one core of the CPU: depth first, each subtree split at its median by
- * selection among (key, number) in one word, so that what it works on stays in the cache. */
-#ifndef KD_BYHAND_H
-#define KD_BYHAND_H
+/* kdbuild_host.h - one tree on one core of the CPU: depth first, each subtree split at its median
+ * by selection among (key, number) in one word, so that what it works on stays in the cache. */
+#ifndef KDBUILD_HOST_H
+#define KDBUILD_HOST_H
 #include <stddef.h>
 
 #include "layout.h"

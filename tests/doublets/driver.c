@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "doublets.h"
+#include "driver.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -35,11 +35,11 @@ static void append(struct doublets *d, uint32_t inner, uint32_t outer)
 
 /* ---------------------------------------------------------------- config and hits */
 
-void configure(struct kdd_config *c, const char *const *settings)
+void configure(struct doublets_config *c, const char *const *settings)
 {
     struct plugin p = {.d = trg_plugin};
 
-    while (kdd_params[p.n_params].name)
+    while (doublets_params[p.n_params].name)
         p.n_params++;
     assert_int_equal(algo_configure(&p, NULL, settings, c), 0);
 }
@@ -130,23 +130,23 @@ void run_plugin(const struct run *run, const struct hits *hits, uint32_t n,
 
 /* ---------------------------------------------------------------- the slow way */
 
-void brute_force(const struct kdd_config *c, const struct hits *h, struct doublets *ret)
+void brute_force(const struct doublets_config *c, const struct hits *h, struct doublets *ret)
 {
-    struct kdd_hit *hit = calloc(h->n + 1, sizeof *hit);
-    struct kdd_par par = {0};
+    struct dbt_hit *hit = calloc(h->n + 1, sizeof *hit);
+    struct dbt_par par = {0};
 
     assert_non_null(hit);
-    kdd_fill_par(c, &par);
+    doublets_fill_par(c, &par);
     for (uint32_t i = 0; i < h->n; i++) {
-        hit[i] = kdd_about_beam(par.cuts, h->x[i], h->y[i], h->z[i]);
-        hit[i].phi = kdd_phi(hit[i].x, hit[i].y);
+        hit[i] = dbt_about_beam(par.cuts, h->x[i], h->y[i], h->z[i]);
+        hit[i].phi = dbt_phi(hit[i].x, hit[i].y);
     }
     *ret = (struct doublets){0};
     for (uint32_t i = 0; i < h->n; i++)
-        for (uint32_t o = 0; o < h->n && kdd_is_good(hit[i]); o++)
+        for (uint32_t o = 0; o < h->n && dbt_is_good(hit[i]); o++)
             for (uint32_t k = 0; k < par.n_pairs; k++)
                 if (h->layer[i] == par.pair[k].inner && h->layer[o] == par.pair[k].outer &&
-                    kdd_is_good(hit[o]) && kdd_accepts(par.cuts, par.pair[k], hit[i], hit[o]))
+                    dbt_is_good(hit[o]) && dbt_accepts(par.cuts, par.pair[k], hit[i], hit[o]))
                     append(ret, i, o);
     free(hit);
 }
@@ -171,20 +171,21 @@ static int either(int a, int b)
 
 /* Whether the line through both hits meets no layer of the barrel but those that it may cross: it
  * does not come as far, or is beyond the layer's end there. */
-static int leaves_the_barrel(const struct kdd_config *c, const struct kdd_pair *pair, double ri,
-                             double zi, double ro, double zo)
+static int leaves_the_barrel(const struct doublets_config *c, const struct dbt_pair *pair,
+                             double ri, double zi, double ro, double zo)
 {
     const uint32_t layer = pair->inner + 1 + c->crossed;
     double r;
 
-    if (pair->outer < KDD_BARREL || layer >= KDD_BARREL)
+    if (pair->outer < DBT_BARREL || layer >= DBT_BARREL)
         return 1;
     r = (double)c->layer_mm[layer];
     return either(below(ro, r),
                   below((double)c->barrel_half_mm, fabs(zi + (zo - zi) * (r - ri) / (ro - ri))));
 }
 
-int is_doublet(const struct kdd_config *c, const struct hits *h, uint32_t inner, uint32_t outer)
+int is_doublet(const struct doublets_config *c, const struct hits *h, uint32_t inner,
+               uint32_t outer)
 {
     const double xi = (double)h->x[inner] - (double)c->beam_x_mm;
     const double yi = (double)h->y[inner] - (double)c->beam_y_mm;
@@ -193,10 +194,10 @@ int is_doublet(const struct kdd_config *c, const struct hits *h, uint32_t inner,
     const double ri = hypot(xi, yi), ro = hypot(xo, yo);
     const double zi = (double)h->z[inner], zo = (double)h->z[outer];
     const double dphi = fabs(remainder(atan2(yo, xo) - atan2(yi, xi), 2 * acos(-1.0)));
-    struct kdd_par par = {0};
+    struct dbt_par par = {0};
     int yes = both(below(ri, ro), below(1e-3, ri)), paired = 0;
 
-    kdd_fill_par(c, &par);
+    doublets_fill_par(c, &par);
     for (uint32_t k = 0; k < par.n_pairs; k++)
         if (h->layer[inner] == par.pair[k].inner && h->layer[outer] == par.pair[k].outer) {
             paired = 1;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doublets.h - runs the kdtree plugin on RoIs of hits, as a lane does; and doublets made the slow
+/* driver.h - runs the plugin on RoIs of hits, as a lane does; and doublets made the slow
  * way. */
-#ifndef KDTREE_TEST_DOUBLETS_H
-#define KDTREE_TEST_DOUBLETS_H
-#include "config.h"
+#ifndef TEST_DOUBLETS_DRIVER_H
+#define TEST_DOUBLETS_DRIVER_H
 #include "devices.h"
+#include "parameters.h"
 
 #define HITS_MAX 20000u /* of one RoI in these tests */
 
@@ -23,7 +23,7 @@ struct doublets {
 void doublets_free(struct doublets *d);
 
 /* The defaults of the parameters; then "key", "value", ..., NULL. */
-void configure(struct kdd_config *c, const char *const *settings);
+void configure(struct doublets_config *c, const char *const *settings);
 
 /* n hits on cylinders and discs, a few on the same places, some that cannot be used. */
 void make_hits(struct hits *h, uint32_t n, uint64_t *seed);
@@ -32,16 +32,17 @@ void make_hits(struct hits *h, uint32_t n, uint64_t *seed);
  * Fails the test on any error. */
 struct run {
     const struct device *device;
-    const struct kdd_config *config;
+    const struct doublets_config *config;
     uint32_t batch, to_host;
 };
 void run_plugin(const struct run *run, const struct hits *hits, uint32_t n,
                 struct trg_result *ret_results, struct doublets *ret_doublets);
 
 /* All pairs of hits against what makes a doublet, in order of (inner, outer). */
-void brute_force(const struct kdd_config *c, const struct hits *h, struct doublets *ret);
+void brute_force(const struct doublets_config *c, const struct hits *h, struct doublets *ret);
 
 /* The same in double precision and from the definitions: 1 the pair is a doublet, 0 it is not, -1
  * so close to a cut that rounding may decide. */
-int is_doublet(const struct kdd_config *c, const struct hits *h, uint32_t inner, uint32_t outer);
+int is_doublet(const struct doublets_config *c, const struct hits *h, uint32_t inner,
+               uint32_t outer);
 #endif

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doublethand.h - doublets on one core of the CPU.  A layer has so few hits that a window of phi in
- * a sorted list is found faster than a tree is built: sixteen hits are held against the cuts at
+/* windows_host.h - doublets on one core of the CPU.  A layer has so few hits that a window of phi
+ * in a sorted list is found faster than a tree is built: sixteen hits are held against the cuts at
  * once, with the same arithmetic.  Hits are gone through by their number, so that doublets come in
  * their order in one pass. */
-#ifndef KD_DOUBLETHAND_H
-#define KD_DOUBLETHAND_H
+#ifndef DOUBLETS_WINDOWS_HOST_H
+#define DOUBLETS_WINDOWS_HOST_H
 #include <stddef.h>
 #if defined(__AVX512F__)
 #include <immintrin.h>
 #endif
 
-#include "byhand.h"
-#include "kddoublets.h"
+#include "../kdtree/kdbuild_host.h"
+#include "doublets.h"
 
-#define KDD_VECTOR   16u
-#define KDD_BOX_PAYS 100.0f /* hits of a layer, times the road in phi */
+#define DBT_VECTOR   16u
+#define DBT_BOX_PAYS 100.0f /* hits of a layer, times the road in phi */
 
 /* Sorts words that all differ. */
-static inline void kdd_sort_words(trg_u64 *v, size_t n)
+static inline void dbt_sort_words(trg_u64 *v, size_t n)
 {
     struct {
         trg_u64 *v;
@@ -45,7 +45,7 @@ static inline void kdd_sort_words(trg_u64 *v, size_t n)
     }
 }
 
-static inline void kdd_reach_out(struct kdd_extent *e, const struct kdd_hit h)
+static inline void dbt_reach_out(struct dbt_extent *e, const struct dbt_hit h)
 {
     e->r_low = h.r < e->r_low ? h.r : e->r_low;
     e->r_high = h.r > e->r_high ? h.r : e->r_high;
@@ -53,43 +53,43 @@ static inline void kdd_reach_out(struct kdd_extent *e, const struct kdd_hit h)
     e->z_high = h.z > e->z_high ? h.z : e->z_high;
 }
 
-/* kdd_layers for one RoI: hits in order of (layer, phi), in counts where each number of a hit
+/* dbt_layers for one RoI: hits in order of (layer, phi), in counts where each number of a hit
  * went, and where the hits of each layer are. */
-static inline void kdd_host_layers(const float *x, const float *y, const float *z,
+static inline void dbt_host_layers(const float *x, const float *y, const float *z,
                                    const trg_u16 *layer, trg_u32 base, trg_u32 n,
-                                   const struct kdd_par *par, trg_u32 *numbers, float *hits,
-                                   trg_u32 *trees, struct kdd_extent *extents, trg_u32 *counts)
+                                   const struct dbt_par *par, trg_u32 *numbers, float *hits,
+                                   trg_u32 *trees, struct dbt_extent *extents, trg_u32 *counts)
 {
     trg_u64 *words = (trg_u64 *)(void *)(numbers + 2u * (size_t)par->room) + base;
-    trg_u32 begin[KDD_LAYERS + 2u] = {0}, at[KDD_LAYERS + 1u];
+    trg_u32 begin[DBT_LAYERS + 2u] = {0}, at[DBT_LAYERS + 1u];
 
     for (trg_u32 i = 0; i < n; i++) {
-        const struct kdd_hit h = kdd_about_beam(par->cuts, x[i], y[i], z[i]);
-        const trg_u32 l = layer[i] < KDD_LAYERS && kdd_is_good(h) ? layer[i] : KDD_LAYERS;
+        const struct dbt_hit h = dbt_about_beam(par->cuts, x[i], y[i], z[i]);
+        const trg_u32 l = layer[i] < DBT_LAYERS && dbt_is_good(h) ? layer[i] : DBT_LAYERS;
 
         numbers[base + i] = l;
         begin[l + 1u]++;
     }
-    for (trg_u32 l = 0; l <= KDD_LAYERS; l++) {
+    for (trg_u32 l = 0; l <= DBT_LAYERS; l++) {
         begin[l + 1u] += begin[l];
         at[l] = begin[l];
     }
     for (trg_u32 i = 0; i < n; i++) {
-        const struct kdd_hit h = kdd_about_beam(par->cuts, x[i], y[i], z[i]);
+        const struct dbt_hit h = dbt_about_beam(par->cuts, x[i], y[i], z[i]);
 
-        words[at[numbers[base + i]]++] = (trg_u64)kd_key(kdd_phi(h.x, h.y)) << 32 | i;
+        words[at[numbers[base + i]]++] = (trg_u64)kd_key(dbt_phi(h.x, h.y)) << 32 | i;
     }
-    for (trg_u32 l = 0; l <= KDD_LAYERS; l++) {
-        struct kdd_extent extent = {1e30f, -1e30f, 1e30f, -1e30f};
+    for (trg_u32 l = 0; l <= DBT_LAYERS; l++) {
+        struct dbt_extent extent = {1e30f, -1e30f, 1e30f, -1e30f};
 
-        if (l < KDD_LAYERS) {
-            kdd_sort_words(words + begin[l], begin[l + 1u] - begin[l]);
+        if (l < DBT_LAYERS) {
+            dbt_sort_words(words + begin[l], begin[l + 1u] - begin[l]);
             trees[2u * l] = base + begin[l];
             trees[2u * l + 1u] = begin[l + 1u] - begin[l];
         }
         for (trg_u32 p = begin[l]; p < begin[l + 1u]; p++) {
             const trg_u32 i = (trg_u32)words[p];
-            struct kdd_hit h = kdd_about_beam(par->cuts, x[i], y[i], z[i]);
+            struct dbt_hit h = dbt_about_beam(par->cuts, x[i], y[i], z[i]);
 
             hits[base + p] = h.x;
             hits[par->room + base + p] = h.y;
@@ -98,23 +98,23 @@ static inline void kdd_host_layers(const float *x, const float *y, const float *
             hits[4u * (size_t)par->room + base + p] = kd_unkey((trg_u32)(words[p] >> 32));
             counts[base + i] = p;
             numbers[par->room + base + p] = i;
-            kdd_reach_out(&extent, h);
+            dbt_reach_out(&extent, h);
         }
-        if (l < KDD_LAYERS)
+        if (l < DBT_LAYERS)
             extents[l] = extent;
     }
-    for (trg_u32 l = 0; l <= KDD_LAYERS; l++)
+    for (trg_u32 l = 0; l <= DBT_LAYERS; l++)
         for (trg_u32 p = begin[l]; p < begin[l + 1u]; p++)
             numbers[base + p] = l;
 }
 
-struct kdd_columns { /* the hits of one RoI */
+struct dbt_columns { /* the hits of one RoI */
     const float *x, *y, *z, *r, *phi;
     const trg_u32 *number;
 };
 
 /* The first place in [begin, end) whose phi is not below the limit; no branch depends on a hit. */
-static inline trg_u32 kdd_first(const float *phi, trg_u32 begin, trg_u32 end, float limit)
+static inline trg_u32 dbt_first(const float *phi, trg_u32 begin, trg_u32 end, float limit)
 {
     trg_u32 n = end - begin;
 
@@ -128,11 +128,11 @@ static inline trg_u32 kdd_first(const float *phi, trg_u32 begin, trg_u32 end, fl
 }
 
 #if defined(__AVX512F__)
-/* kdd_accepts for sixteen hits from place p on, of those in `in`: the same operations in the same
+/* dbt_accepts for sixteen hits from place p on, of those in `in`: the same operations in the same
  * order. */
-static inline __mmask16 kdd_accepts_vector(const struct kdd_columns *c, trg_u32 p, __mmask16 in,
-                                           const struct kdd_cuts cuts, const struct kdd_pair pair,
-                                           const struct kdd_hit i)
+static inline __mmask16 dbt_accepts_vector(const struct dbt_columns *c, trg_u32 p, __mmask16 in,
+                                           const struct dbt_cuts cuts, const struct dbt_pair pair,
+                                           const struct dbt_hit i)
 {
     const __m512 x = _mm512_maskz_loadu_ps(in, c->x + p), y = _mm512_maskz_loadu_ps(in, c->y + p);
     const __m512 z = _mm512_maskz_loadu_ps(in, c->z + p), r = _mm512_maskz_loadu_ps(in, c->r + p);
@@ -143,7 +143,7 @@ static inline __mmask16 kdd_accepts_vector(const struct kdd_columns *c, trg_u32 
     const __m512 past = _mm512_set1_ps(i.z + cuts.beam_z) * dr + (past_r - ir) * (z - iz);
     const __m512 jump =
         _mm512_abs_ps(_mm512_maskz_loadu_ps(in, c->phi + p) - _mm512_set1_ps(i.phi));
-    const __m512 dphi = _mm512_min_ps(_mm512_set1_ps(KDD_TURN) - jump, jump);
+    const __m512 dphi = _mm512_min_ps(_mm512_set1_ps(DBT_TURN) - jump, jump);
 
     in = _mm512_mask_cmp_ps_mask(in, dr, _mm512_setzero_ps(), _CMP_GT_OQ);
     in = _mm512_mask_cmp_ps_mask(in, dphi, _mm512_set1_ps(pair.phi_road), _CMP_LE_OQ);
@@ -161,30 +161,30 @@ static inline __mmask16 kdd_accepts_vector(const struct kdd_columns *c, trg_u32 
 
 /* Appends the numbers of hits in [begin, end) that are a doublet with hit i and whose phi is not
  * above `most` to a row of n. */
-static inline trg_u32 kdd_scan(const struct kdd_columns *c, const struct kdd_cuts cuts,
-                               const struct kdd_pair pair, const struct kdd_hit i, trg_u32 begin,
+static inline trg_u32 dbt_scan(const struct dbt_columns *c, const struct dbt_cuts cuts,
+                               const struct dbt_pair pair, const struct dbt_hit i, trg_u32 begin,
                                trg_u32 end, float most, trg_u32 *row, trg_u32 n)
 {
     trg_u32 p = begin;
 
 #if defined(__AVX512F__)
-    for (; p < end && c->phi[p] <= most; p += KDD_VECTOR) {
-        const trg_u32 here = end - p < KDD_VECTOR ? end - p : KDD_VECTOR;
-        __mmask16 in = (__mmask16)(0xffffu >> (KDD_VECTOR - here));
+    for (; p < end && c->phi[p] <= most; p += DBT_VECTOR) {
+        const trg_u32 here = end - p < DBT_VECTOR ? end - p : DBT_VECTOR;
+        __mmask16 in = (__mmask16)(0xffffu >> (DBT_VECTOR - here));
 
         in = _mm512_mask_cmp_ps_mask(in, _mm512_maskz_loadu_ps(in, c->phi + p),
                                      _mm512_set1_ps(most), _CMP_LE_OQ);
-        in = kdd_accepts_vector(c, p, in, cuts, pair, i);
+        in = dbt_accepts_vector(c, p, in, cuts, pair, i);
         _mm512_storeu_si512(
             row + n, _mm512_maskz_compress_epi32(in, _mm512_maskz_loadu_epi32(in, c->number + p)));
         n += (trg_u32)__builtin_popcount(in);
     }
 #else
     for (; p < end && c->phi[p] <= most; p++) {
-        const struct kdd_hit o = {c->x[p], c->y[p], c->z[p], c->r[p], c->phi[p]};
+        const struct dbt_hit o = {c->x[p], c->y[p], c->z[p], c->r[p], c->phi[p]};
 
         row[n] = c->number[p];
-        n += kdd_accepts(cuts, pair, i, o);
+        n += dbt_accepts(cuts, pair, i, o);
     }
 #endif
     return n;
@@ -192,14 +192,14 @@ static inline trg_u32 kdd_scan(const struct kdd_columns *c, const struct kdd_cut
 
 /* Whether the outer layer is a disc that no line from the beam window through hit i meets within
  * its radius.  Rounding leaves it open. */
-static inline trg_u32 kdd_is_behind(const struct kdd_cuts c, const struct kdd_pair pair,
-                                    const struct kdd_hit i, const struct kdd_extent e)
+static inline trg_u32 dbt_is_behind(const struct dbt_cuts c, const struct dbt_pair pair,
+                                    const struct dbt_hit i, const struct dbt_extent e)
 {
     const float a = i.z + c.beam_half, b = i.z - c.beam_half;
     const float most = a * (a > 0.0f ? e.r_high : i.r), least = b * (b < 0.0f ? e.r_high : i.r);
     const float left = 1.0f + 1e-5f * (trg_fabs(i.z) + c.beam_half) * e.r_high;
 
-    return (trg_u32)(pair.outer >= KDD_BARREL) &
+    return (trg_u32)(pair.outer >= DBT_BARREL) &
            ((trg_u32)(most + left < (e.z_low + c.beam_half) * i.r) |
             (trg_u32)(least - left > (e.z_high - c.beam_half) * i.r));
 }
@@ -207,35 +207,35 @@ static inline trg_u32 kdd_is_behind(const struct kdd_cuts c, const struct kdd_pa
 /* All doublets that begin with the hit at place p; their numbers go to `row`, which has room for
  * all hits and one more.  A hit whose neighbours are all on the other side of +-pi is found there.
  */
-static inline trg_u32 kdd_row(const struct kdd_columns *c, const struct kdd_par *par,
-                              const trg_u32 *trees, const struct kdd_extent *extents, trg_u32 base,
+static inline trg_u32 dbt_row(const struct dbt_columns *c, const struct dbt_par *par,
+                              const trg_u32 *trees, const struct dbt_extent *extents, trg_u32 base,
                               trg_u32 layer, trg_u32 p, trg_u32 *row)
 {
-    const struct kdd_hit i = {c->x[p], c->y[p], c->z[p], c->r[p], c->phi[p]};
+    const struct dbt_hit i = {c->x[p], c->y[p], c->z[p], c->r[p], c->phi[p]};
     trg_u32 n = 0;
 
     for (trg_u32 k = 0; k < par->n_pairs; k++) {
-        const struct kdd_pair pair = par->pair[k];
+        const struct dbt_pair pair = par->pair[k];
         const trg_u32 begin = trees[2u * pair.outer] - base;
         const trg_u32 end = begin + trees[2u * pair.outer + 1u];
         const float reach = pair.phi_road + 1e-5f;
         float low = i.phi - reach, high = i.phi + reach;
 
-        if (pair.inner != layer || kdd_is_behind(par->cuts, pair, i, extents[pair.outer]))
+        if (pair.inner != layer || dbt_is_behind(par->cuts, pair, i, extents[pair.outer]))
             continue;
-        if ((float)(end - begin) * pair.phi_road > KDD_BOX_PAYS) {
-            const struct kdd_box box = kdd_box_of(par->cuts, pair, i, extents[pair.outer]);
+        if ((float)(end - begin) * pair.phi_road > DBT_BOX_PAYS) {
+            const struct dbt_box box = dbt_box_of(par->cuts, pair, i, extents[pair.outer]);
 
             if (!(box.low[1] <= box.high[1]))
                 continue;
             low = box.low[0];
             high = box.high[0];
         }
-        n = kdd_scan(c, par->cuts, pair, i, kdd_first(c->phi, begin, end, low), end, high, row, n);
-        if (high > KDD_PI)
-            n = kdd_scan(c, par->cuts, pair, i, begin, end, high - KDD_TURN, row, n);
-        else if (low < -KDD_PI)
-            n = kdd_scan(c, par->cuts, pair, i, kdd_first(c->phi, begin, end, low + KDD_TURN), end,
+        n = dbt_scan(c, par->cuts, pair, i, dbt_first(c->phi, begin, end, low), end, high, row, n);
+        if (high > DBT_PI)
+            n = dbt_scan(c, par->cuts, pair, i, begin, end, high - DBT_TURN, row, n);
+        else if (low < -DBT_PI)
+            n = dbt_scan(c, par->cuts, pair, i, dbt_first(c->phi, begin, end, low + DBT_TURN), end,
                          4.0f, row, n);
     }
     return n;
@@ -244,14 +244,14 @@ static inline trg_u32 kdd_row(const struct kdd_columns *c, const struct kdd_par 
 /* The `keep` smallest of the n different numbers of a row, ascending.  The row has room for sixteen
  * more. */
 #if defined(__AVX512F__)
-static inline void kdd_sort_row(trg_u32 *row, trg_u32 n, trg_u32 *to, trg_u32 keep)
+static inline void dbt_sort_row(trg_u32 *row, trg_u32 n, trg_u32 *to, trg_u32 keep)
 {
     _mm512_storeu_si512(row + n, _mm512_set1_epi32(-1));
     for (trg_u32 i = 0; i < n; i++) { /* its place is how many are smaller */
         const __m512i x = _mm512_set1_epi32((int)row[i]);
         trg_u32 place = 0;
 
-        for (trg_u32 k = 0; k < n; k += KDD_VECTOR)
+        for (trg_u32 k = 0; k < n; k += DBT_VECTOR)
             place += (trg_u32)__builtin_popcount(
                 _mm512_cmplt_epu32_mask(_mm512_loadu_si512(row + k), x));
         if (place < keep)
@@ -259,7 +259,7 @@ static inline void kdd_sort_row(trg_u32 *row, trg_u32 n, trg_u32 *to, trg_u32 ke
     }
 }
 #else
-static inline void kdd_sort_row(trg_u32 *row, trg_u32 n, trg_u32 *to, trg_u32 keep)
+static inline void dbt_sort_row(trg_u32 *row, trg_u32 n, trg_u32 *to, trg_u32 keep)
 {
     for (trg_u32 i = 1; i < n; i++) {
         const trg_u32 x = row[i];
@@ -273,30 +273,30 @@ static inline void kdd_sort_row(trg_u32 *row, trg_u32 n, trg_u32 *to, trg_u32 ke
 }
 #endif
 
-/* kdd_count, kdd_sum, kdd_offsets and kdd_fill of all RoIs at once.  `row` has room for the hits of
+/* dbt_count, dbt_sum, dbt_offsets and dbt_fill of all RoIs at once.  `row` has room for the hits of
  * any RoI, and one more. */
-static inline void kdd_host_fill(const float *hits, const trg_u32 *numbers, const trg_u32 *trees,
+static inline void dbt_host_fill(const float *hits, const trg_u32 *numbers, const trg_u32 *trees,
                                  const trg_u32 *counts, const trg_u32 *offsets_in, trg_u32 *row,
-                                 struct kdd_summary *summaries, unsigned char *out,
-                                 const struct kdd_par *par)
+                                 struct dbt_summary *summaries, unsigned char *out,
+                                 const struct dbt_par *par)
 {
     trg_u32 *offsets = (trg_u32 *)(void *)(out + par->out.offsets);
     trg_u32 sum = 0;
 
-    for (trg_u32 roi = 0; roi < par->n_rois; roi++, trees += 2u * KDD_LAYERS) {
+    for (trg_u32 roi = 0; roi < par->n_rois; roi++, trees += 2u * DBT_LAYERS) {
         const trg_u32 base = offsets_in[roi], n_hits = offsets_in[roi + 1u] - base;
         const size_t room = par->room;
-        const struct kdd_extent *extents =
-            (const struct kdd_extent *)(const void *)(trees +
-                                                      2u * KDD_LAYERS * (par->n_rois - roi)) +
-            KDD_LAYERS * roi;
-        const struct kdd_columns c = {hits + base,
+        const struct dbt_extent *extents =
+            (const struct dbt_extent *)(const void *)(trees +
+                                                      2u * DBT_LAYERS * (par->n_rois - roi)) +
+            DBT_LAYERS * roi;
+        const struct dbt_columns c = {hits + base,
                                       hits + room + base,
                                       hits + 2u * room + base,
                                       hits + 3u * room + base,
                                       hits + 4u * room + base,
                                       numbers + room + base};
-        const trg_u32 limit = kdd_limit_of(par->max_roi, par->max_per_hit, n_hits);
+        const trg_u32 limit = dbt_limit_of(par->max_roi, par->max_per_hit, n_hits);
         trg_u32 *inner = (trg_u32 *)(void *)(out + par->out.column[0]) + sum;
         trg_u32 *outer = (trg_u32 *)(void *)(out + par->out.column[1]) + sum;
         trg_u32 wanted = 0, used = 0;
@@ -305,13 +305,13 @@ static inline void kdd_host_fill(const float *hits, const trg_u32 *numbers, cons
             const trg_u32 p = counts[base + i], layer = numbers[base + p];
             trg_u32 n, keep;
 
-            if (layer == KDD_LAYERS)
+            if (layer == DBT_LAYERS)
                 continue;
             used++;
-            n = kdd_row(&c, par, trees, extents, base, layer, p, row);
+            n = dbt_row(&c, par, trees, extents, base, layer, p, row);
             keep = wanted < limit ? (n < limit - wanted ? n : limit - wanted) : 0u;
             if (keep)
-                kdd_sort_row(row, n, outer + wanted, keep);
+                dbt_sort_row(row, n, outer + wanted, keep);
             for (trg_u32 k = 0; k < keep; k++)
                 inner[wanted + k] = i;
             wanted += n;

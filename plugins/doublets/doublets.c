@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kdtree - doublets of hits: k-d trees of the hits of each layer, searched in boxes.  See
- * README.md. */
+/* doublets - pairs of hits on layers that a track may cross one after the other.  See README.md. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,18 +7,18 @@
 #include <string.h>
 
 #include "../common/lane.h"
-#include "config.h"
-#include "kdbuild.h"
+#include "../kdtree/kdbuild.h"
+#include "doublets.program.h"
 #include "kdbuild.program.h"
-#include "kddoublets.program.h"
-#include "kdwindow.program.h"
+#include "parameters.h"
+#include "windows.program.h"
 
 #define SLOTS_MAX 8u
 #define DIMS      2u /* phi, and z or r */
 
 enum { CLEAR, CELLS, STARTS, PLACE, COUNT, FILL, ORDER, N_WINDOW };
 static const char *const window_names[N_WINDOW] = {
-    "kdw_clear", "kdw_cells", "kdw_starts", "kdw_place", "kdw_count", "kdw_fill", "kdw_order"};
+    "dbw_clear", "dbw_cells", "dbw_starts", "dbw_place", "dbw_count", "dbw_fill", "dbw_order"};
 
 enum { VALUE_DOUBLETS, VALUE_HITS, VALUE_PER_HIT };
 static const struct trg_value values[] = {
@@ -40,15 +39,15 @@ struct slot {
 };
 
 struct trg_algo {
-    const struct kdd_config *config;
+    const struct doublets_config *config;
     struct trg_limits limits;
     struct trg_device_info device;
     struct trg_module *module, *more; /* more: of trees, or of windows */
-    struct trg_kernel *build, *layers, *count, *sum, *offsets, *fill, *by_hand;
+    struct trg_kernel *build, *layers, *count, *sum, *offsets, *fill, *one_core;
     struct trg_kernel *window[N_WINDOW];
     struct buffers buffers;
     struct slot slot[SLOTS_MAX];
-    struct kdd_par par; /* what does not change */
+    struct dbt_par par; /* what does not change */
     struct block out;
     uint32_t group, group_large;
 };
@@ -66,29 +65,29 @@ static int set_par(struct trg_algo *a, const struct trg_host *host)
     if (room > UINT32_MAX / 8 - (1u << 20)) {
         char text[200];
 
-        snprintf(
-            text, sizeof text,
-            "kdtree: batches of %u RoIs and %u hits may have %llu doublets, which do not fit into "
-            "4 GiB: lower max_doublets or max_per_hit",
-            l->max_rois, l->max_items, (unsigned long long)room);
+        snprintf(text, sizeof text,
+                 "doublets: batches of %u RoIs and %u hits may have %llu doublets, which do not "
+                 "fit into "
+                 "4 GiB: lower max_doublets or max_per_hit",
+                 l->max_rois, l->max_items, (unsigned long long)room);
         trg_log(host, TRG_ERROR, text);
         return -E2BIG;
     }
-    kdd_fill_par(a->config, &a->par);
+    doublets_fill_par(a->config, &a->par);
     a->par.room = (l->max_items + 63u) & ~63u;
     a->par.out_room = (uint32_t)room;
     a->out = block_place(TRG_DOUBLETS, l->max_rois, (uint32_t)room);
     a->par.out = a->out.span;
-    a->group = a->device.group_max < KDD_GROUP ? a->device.group_max : KDD_GROUP;
-    a->group_large = a->device.group_max < KDD_GROUP_LARGE ? a->device.group_max : KDD_GROUP_LARGE;
-    a->par.gang = a->device.pci[0] ? KDD_GANG : 1; /* what is plugged in is a GPU */
+    a->group = a->device.group_max < DBT_GROUP ? a->device.group_max : DBT_GROUP;
+    a->group_large = a->device.group_max < DBT_GROUP_LARGE ? a->device.group_max : DBT_GROUP_LARGE;
+    a->par.gang = a->device.pci[0] ? DBT_GANG : 1; /* what is plugged in is a GPU */
     return 0;
 }
 
-/* On a GPU by_hand means windows, which need other memory than trees. */
+/* On a GPU windows need other memory than trees. */
 static bool has_windows(const struct trg_algo *a)
 {
-    return a->par.by_hand && !a->device.is_host;
+    return a->par.windows && !a->device.is_host;
 }
 
 static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
@@ -104,13 +103,13 @@ static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
         {TRG_MEM_DEVICE, tree * 2 * column * DIMS, &s->orders},
         {TRG_MEM_DEVICE, tree * (2 * column + 64), &s->keys},
         {TRG_MEM_DEVICE, tree * column, &s->side},
-        {TRG_MEM_DEVICE, window * rois * KDW_ROOM * sizeof(uint32_t), &s->cells},
+        {TRG_MEM_DEVICE, window * rois * DBW_ROOM * sizeof(uint32_t), &s->cells},
         {TRG_MEM_DEVICE, window * (a->par.out_room + 1u) * sizeof(uint32_t), &s->loose},
-        {TRG_MEM_DEVICE, rois * KDD_LAYERS * 6 * sizeof(uint32_t), &s->trees},
+        {TRG_MEM_DEVICE, rois * DBT_LAYERS * 6 * sizeof(uint32_t), &s->trees},
         {TRG_MEM_DEVICE, 2 * column, &s->counts},
-        {TRG_MEM_DEVICE, rois * sizeof(struct kdd_summary), &s->summaries},
+        {TRG_MEM_DEVICE, rois * sizeof(struct dbt_summary), &s->summaries},
         {TRG_MEM_DEVICE, a->out.bytes, &s->out},
-        {TRG_MEM_PINNED, twin * rois * sizeof(struct kdd_summary), &s->summaries_host},
+        {TRG_MEM_PINNED, twin * rois * sizeof(struct dbt_summary), &s->summaries_host},
         {TRG_MEM_PINNED, twin * a->out.bytes, &s->out_host},
     };
 
@@ -119,10 +118,10 @@ static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
 
 static int load_kernels(struct trg_algo *a, struct trg_device *d)
 {
-    const struct kernel_wish list[] = {{"kdd_layers", &a->layers}, {"kdd_count", &a->count},
-                                       {"kdd_sum", &a->sum},       {"kdd_offsets", &a->offsets},
-                                       {"kdd_fill", &a->fill},     {"kdd_by_hand", &a->by_hand}};
-    int r = trg_module_new(d, &kddoublets_program, NULL, &a->module);
+    const struct kernel_wish list[] = {{"dbt_layers", &a->layers}, {"dbt_count", &a->count},
+                                       {"dbt_sum", &a->sum},       {"dbt_offsets", &a->offsets},
+                                       {"dbt_fill", &a->fill},     {"dbt_one_core", &a->one_core}};
+    int r = trg_module_new(d, &doublets_program, NULL, &a->module);
 
     if (r == 0)
         r = kernels_get(a->module, list, sizeof list / sizeof *list);
@@ -132,13 +131,13 @@ static int load_kernels(struct trg_algo *a, struct trg_device *d)
         r = trg_module_new(d, &kdbuild_program, NULL, &a->more);
         return r < 0 ? r : trg_kernel_get(a->more, "kd_build_trees", &a->build);
     }
-    r = trg_module_new(d, &kdwindow_program, NULL, &a->more);
+    r = trg_module_new(d, &windows_program, NULL, &a->more);
     for (size_t i = 0; r == 0 && i < N_WINDOW; i++)
         r = trg_kernel_get(a->more, window_names[i], &a->window[i]);
     return r;
 }
 
-static void destroy(struct trg_algo *a)
+static void doublets_destroy(struct trg_algo *a)
 {
     if (!a)
         return;
@@ -148,8 +147,9 @@ static void destroy(struct trg_algo *a)
     free(a);
 }
 
-static int create(const struct trg_host *host, const void *config, struct trg_device *device,
-                  const struct trg_limits *limits, struct trg_algo **ret_algo)
+static int doublets_create(const struct trg_host *host, const void *config,
+                           struct trg_device *device, const struct trg_limits *limits,
+                           struct trg_algo **ret_algo)
 {
     struct trg_algo *a;
     int r;
@@ -168,7 +168,7 @@ static int create(const struct trg_host *host, const void *config, struct trg_de
     for (uint32_t i = 0; r == 0 && i < limits->slots; i++)
         r = open_slot(a, device, &a->slot[i]);
     if (r < 0) {
-        destroy(a);
+        doublets_destroy(a);
         return r;
     }
     *ret_algo = a;
@@ -186,8 +186,8 @@ static uint32_t parts_for(const struct trg_algo *a, const struct trg_batch *b)
 }
 
 /* On the CPU: the keys have room for the row. */
-static int launch_by_hand(struct trg_algo *a, const struct trg_batch *b, const struct kdd_par *par,
-                          struct trg_queue *q)
+static int launch_one_core(struct trg_algo *a, const struct trg_batch *b, const struct dbt_par *par,
+                           struct trg_queue *q)
 {
     struct slot *s = &a->slot[b->slot];
     const struct trg_arg in = TRG_BUF(b->in[0].dev), value = TRG_VAL(*par);
@@ -204,11 +204,11 @@ static int launch_by_hand(struct trg_algo *a, const struct trg_batch *b, const s
                                    value};
     int r = trg_launch(q, a->layers, (struct trg_range){b->n_rois, 1}, layers, 6);
 
-    return r < 0 ? r : trg_launch(q, a->by_hand, (struct trg_range){1, 1}, rest, 9);
+    return r < 0 ? r : trg_launch(q, a->one_core, (struct trg_range){1, 1}, rest, 9);
 }
 
 /* Sums of the counts: where each hit's doublets go, and each RoI's. */
-static int launch_sums(struct trg_algo *a, const struct trg_batch *b, const struct kdd_par *par,
+static int launch_sums(struct trg_algo *a, const struct trg_batch *b, const struct dbt_par *par,
                        struct trg_queue *q)
 {
     struct slot *s = &a->slot[b->slot];
@@ -221,7 +221,7 @@ static int launch_sums(struct trg_algo *a, const struct trg_batch *b, const stru
     return r < 0 ? r : trg_launch(q, a->offsets, (struct trg_range){1, a->group}, offsets, 3);
 }
 
-static int launch(struct trg_algo *a, const struct trg_batch *b, const struct kdd_par *par,
+static int launch(struct trg_algo *a, const struct trg_batch *b, const struct dbt_par *par,
                   struct trg_queue *q)
 {
     struct slot *s = &a->slot[b->slot];
@@ -248,7 +248,7 @@ static int launch(struct trg_algo *a, const struct trg_batch *b, const struct kd
     int r = trg_launch(q, a->layers, rois, layers, 6);
 
     if (r == 0)
-        r = trg_launch(q, a->build, (struct trg_range){b->n_rois * KDD_LAYERS, a->group}, build, 8);
+        r = trg_launch(q, a->build, (struct trg_range){b->n_rois * DBT_LAYERS, a->group}, build, 8);
     if (r == 0)
         r = trg_launch(q, a->count, parts, count, 7);
     if (r == 0)
@@ -260,7 +260,7 @@ static int launch(struct trg_algo *a, const struct trg_batch *b, const struct kd
 
 /* One kernel of the windows; `buffers` ends with NULL. */
 static int launch_window(struct trg_algo *a, struct trg_queue *q, uint32_t kernel,
-                         struct trg_range range, const struct kdd_par *par,
+                         struct trg_range range, const struct dbt_par *par,
                          struct trg_buffer *const *buffers)
 {
     struct trg_arg args[TRG_ARGS_MAX];
@@ -274,13 +274,13 @@ static int launch_window(struct trg_algo *a, struct trg_queue *q, uint32_t kerne
 #define WINDOW(kernel, range, ...) \
     launch_window(a, q, kernel, range, &par, (struct trg_buffer *const[]){__VA_ARGS__, NULL})
 
-static int launch_windows(struct trg_algo *a, const struct trg_batch *b, struct kdd_par par,
+static int launch_windows(struct trg_algo *a, const struct trg_batch *b, struct dbt_par par,
                           struct trg_queue *q)
 {
     struct slot *s = &a->slot[b->slot];
     struct trg_buffer *in = b->in[0].dev;
     const struct trg_range rois = {b->n_rois, a->group_large};
-    const struct trg_range clear = {b->n_rois * (KDW_ROOM / a->group + 1u), a->group};
+    const struct trg_range clear = {b->n_rois * (DBW_ROOM / a->group + 1u), a->group};
     const struct trg_range hits = {b->n_rois * par.parts, a->group};
     struct trg_range gangs = hits;
     int r = WINDOW(CLEAR, clear, s->cells, s->trees);
@@ -315,7 +315,7 @@ static uint32_t most_of(const struct trg_algo *a, const struct trg_batch *b)
     if (!in->host)
         return a->par.out_room;
     for (uint32_t i = 0; i < b->n_rois; i++)
-        n += kdd_limit(a->config, offsets[i + 1] - offsets[i]);
+        n += doublets_limit(a->config, offsets[i + 1] - offsets[i]);
     return n;
 }
 
@@ -323,17 +323,17 @@ static int read_back(struct trg_algo *a, const struct trg_batch *b, struct trg_q
 {
     struct slot *s = &a->slot[b->slot];
     int r =
-        trg_read(q, s->summaries_host, 0, s->summaries, 0, b->n_rois * sizeof(struct kdd_summary));
+        trg_read(q, s->summaries_host, 0, s->summaries, 0, b->n_rois * sizeof(struct dbt_summary));
 
     if (r == 0 && s->to_host)
         r = block_read(&a->out, q, b->n_rois, most_of(a, b), s->out, s->out_host);
     return r;
 }
 
-static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
+static int doublets_submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
 {
     struct slot *s = &a->slot[b->slot];
-    struct kdd_par par = a->par;
+    struct dbt_par par = a->par;
     int r;
 
     par.in = b->in[0].span;
@@ -343,17 +343,17 @@ static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queu
     r = trg_copy(q, s->out, par.out.rois, b->in[0].dev, par.in.rois,
                  b->n_rois * sizeof(struct trg_roi_info));
     if (r == 0)
-        r = !par.by_hand        ? launch(a, b, &par, q)
-            : a->device.is_host ? launch_by_hand(a, b, &par, q)
+        r = !par.windows        ? launch(a, b, &par, q)
+            : a->device.is_host ? launch_one_core(a, b, &par, q)
                                 : launch_windows(a, b, par, q);
     return r < 0 || a->device.is_host ? r : read_back(a, b, q);
 }
 
-static int collect(struct trg_algo *a, struct trg_batch *b)
+static int doublets_collect(struct trg_algo *a, struct trg_batch *b)
 {
     const struct slot *s = &a->slot[b->slot];
     const bool is_host = a->device.is_host;
-    const struct kdd_summary *sums = trg_buffer_host(is_host ? s->summaries : s->summaries_host);
+    const struct dbt_summary *sums = trg_buffer_host(is_host ? s->summaries : s->summaries_host);
     const unsigned char *out = trg_buffer_host(is_host ? s->out : s->out_host);
 
     for (uint32_t i = 0; i < b->n_rois; i++) {
@@ -373,7 +373,8 @@ static int collect(struct trg_algo *a, struct trg_batch *b)
     return 0;
 }
 
-static int device_output(struct trg_algo *a, uint32_t slot, uint32_t k, struct trg_input *ret)
+static int doublets_device_output(struct trg_algo *a, uint32_t slot, uint32_t k,
+                                  struct trg_input *ret)
 {
     if (slot >= a->limits.slots || k > 0)
         return -EINVAL;
@@ -384,22 +385,22 @@ static int device_output(struct trg_algo *a, uint32_t slot, uint32_t k, struct t
 TRG_PLUGIN_EXPORT const struct trg_plugin trg_plugin;
 const struct trg_plugin trg_plugin = {
     TRG_PLUGIN_INIT,
-    .name = "kdtree",
+    .name = "doublets",
     .version = "1.0.0",
-    .summary = "doublets of hits by box searches in k-d trees of the layers",
+    .summary = "doublets of hits on pairs of layers, by windows of phi or k-d trees",
     .consumes = {TRG_HITS},
     .produces = {TRG_DOUBLETS},
     .backends = "cpu opencl cuda",
-    .params = kdd_params,
-    .presets = kdd_presets,
+    .params = doublets_params,
+    .presets = doublets_presets,
     .values = values,
-    .config_size = sizeof(struct kdd_config),
-    .check = kdd_check,
-    .output_items = kdd_output_items,
-    .create = create,
-    .destroy = destroy,
-    .submit = submit,
-    .collect = collect,
+    .config_size = sizeof(struct doublets_config),
+    .check = doublets_check,
+    .output_items = doublets_output_items,
+    .create = doublets_create,
+    .destroy = doublets_destroy,
+    .submit = doublets_submit,
+    .collect = doublets_collect,
     .flags = TRG_PLUGIN_DEVICE_INPUT,
-    .device_output = device_output,
+    .device_output = doublets_device_output,
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "config.h"
+#include "parameters.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-#define AT(member) offsetof(struct kdd_config, member)
+#define AT(member) offsetof(struct doublets_config, member)
 
 /* Row k of the pairs: its roads. */
 #define PAIR(k, inner, outer, phi)                                                                \
@@ -25,11 +25,11 @@
 /* The pairs, in the order of their rows below. */
 static const struct {
     uint32_t inner, outer;
-} pairs[KDD_PAIRS_MAX] = {{0, 1}, {1, 2}, {2, 3}, {0, 4}, {1, 4}, {2, 4}, {4, 5},
+} pairs[DBT_PAIRS_MAX] = {{0, 1}, {1, 2}, {2, 3}, {0, 4}, {1, 4}, {2, 4}, {4, 5},
                           {5, 6}, {0, 7}, {1, 7}, {2, 7}, {7, 8}, {8, 9}, {0, 2},
                           {1, 3}, {0, 5}, {4, 6}, {0, 8}, {7, 9}};
 
-const struct trg_param kdd_params[] = {
+const struct trg_param doublets_params[] = {
     {"pt_min_gev", TRG_PARAM_F32, AT(pt_min_gev), "0.5", 0, 100, "GeV", NULL,
      "the softest track: the circle through the beam line and both hits is not smaller"},
     {"field_t", TRG_PARAM_F32, AT(field_t), "3.8", 0.1, 20, "T", NULL, "magnetic field along z"},
@@ -39,7 +39,7 @@ const struct trg_param kdd_params[] = {
      "middle of the window on the beam line"},
     {"beam_half_mm", TRG_PARAM_F32, AT(beam_half_mm), "120", 0.1, 1000, "mm", NULL,
      "half length of the window on the beam line through which doublets pass"},
-    {"crossed", TRG_PARAM_U32, AT(crossed), "1", 0, KDD_BARREL, "", NULL,
+    {"crossed", TRG_PARAM_U32, AT(crossed), "1", 0, DBT_BARREL, "", NULL,
      "layers of the barrel that a doublet to a disc may cross without a hit on them; 4: all"},
     {"barrel_half_mm", TRG_PARAM_F32, AT(barrel_half_mm), "268", 0, 10000, "mm", NULL,
      "for crossed: half length of the barrel, a little less than it is"},
@@ -49,8 +49,8 @@ const struct trg_param kdd_params[] = {
      "for crossed: radius of layer 2"},
     {"radius_3_mm", TRG_PARAM_F32, AT(layer_mm[3]), "160", 0, 10000, "mm", NULL,
      "for crossed: radius of layer 3"},
-    {"by_hand", TRG_PARAM_BOOL, AT(by_hand), "true", 0, 0, "", NULL,
-     "windows of phi instead of trees, which makes the same doublets, faster"},
+    {"search", TRG_PARAM_CHOICE, AT(search), "windows", 0, 0, "", "windows|trees",
+     "how pairs are found: windows of phi or k-d trees; the same doublets, windows are faster"},
     {"max_doublets", TRG_PARAM_U32, AT(max_doublets), "1048576", 1, 16777216, "", NULL,
      "doublets of one RoI at most; those of the first hits are kept"},
     {"max_per_hit", TRG_PARAM_U32, AT(max_per_hit), "40", 1, 256, "", NULL,
@@ -81,15 +81,15 @@ static const char *const pixel[] = {NULL};
 static const char *const skipping[] = {
     "phi_0_2_rad", "0.1",  "phi_1_3_rad", "0.115", "phi_0_5_rad", "0.16", "phi_4_6_rad", "0.1",
     "phi_0_8_rad", "0.16", "phi_7_9_rad", "0.1",   NULL};
-const struct trg_preset kdd_presets[] = {
+const struct trg_preset doublets_presets[] = {
     {"pixel", "neighbouring layers of a detector of 4 barrel layers and 3 discs a side", pixel},
     {"skipping", "the same, and pairs that leave out one layer", skipping},
     {0},
 };
 
-int kdd_check(const void *config, char *why, size_t bytes)
+int doublets_check(const void *config, char *why, size_t bytes)
 {
-    const struct kdd_config *c = config;
+    const struct doublets_config *c = config;
 
     if (!(c->layer_mm[1] < c->layer_mm[2] && c->layer_mm[2] < c->layer_mm[3])) {
         snprintf(why, bytes,
@@ -98,51 +98,51 @@ int kdd_check(const void *config, char *why, size_t bytes)
                  (double)c->layer_mm[1], (double)c->layer_mm[2], (double)c->layer_mm[3]);
         return -EINVAL;
     }
-    for (uint32_t k = 0; k < KDD_PAIRS_MAX; k++)
+    for (uint32_t k = 0; k < DBT_PAIRS_MAX; k++)
         if (c->phi_rad[k] > 0)
             return 0;
     snprintf(why, bytes, "all of phi_0_1_rad ... phi_7_9_rad are 0: no pair of layers is used");
     return -EINVAL;
 }
 
-uint32_t kdd_limit(const struct kdd_config *c, uint32_t n)
+uint32_t doublets_limit(const struct doublets_config *c, uint32_t n)
 {
-    return kdd_limit_of(c->max_doublets, c->max_per_hit, n);
+    return dbt_limit_of(c->max_doublets, c->max_per_hit, n);
 }
 
-void kdd_output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
+void doublets_output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
 {
-    n_out[0] = kdd_limit(config, n_in[0]);
+    n_out[0] = doublets_limit(config, n_in[0]);
 }
 
 /* The radius of the first layer that the doublets of row k may not cross. */
-static float past_r(const struct kdd_config *c, uint32_t k)
+static float past_r(const struct doublets_config *c, uint32_t k)
 {
     const uint32_t layer = pairs[k].inner + 1 + c->crossed;
 
-    return pairs[k].outer < KDD_BARREL || layer >= KDD_BARREL ? 1e6f : c->layer_mm[layer];
+    return pairs[k].outer < DBT_BARREL || layer >= DBT_BARREL ? 1e6f : c->layer_mm[layer];
 }
 
-void kdd_fill_par(const struct kdd_config *c, struct kdd_par *ret)
+void doublets_fill_par(const struct doublets_config *c, struct dbt_par *ret)
 {
     /* p = 0.3 B R, with R in m, more exactly */
     const double r_min = (double)c->pt_min_gev / (0.299792458e-3 * (double)c->field_t);
 
-    ret->cuts = (struct kdd_cuts){.beam_x = c->beam_x_mm,
+    ret->cuts = (struct dbt_cuts){.beam_x = c->beam_x_mm,
                                   .beam_y = c->beam_y_mm,
                                   .beam_z = c->beam_z_mm,
                                   .beam_half = c->beam_half_mm,
                                   .two_r_min = (float)(2.0 * r_min)};
     ret->n_pairs = 0;
-    for (uint32_t k = 0; k < KDD_PAIRS_MAX; k++)
+    for (uint32_t k = 0; k < DBT_PAIRS_MAX; k++)
         if (c->phi_rad[k] > 0)
-            ret->pair[ret->n_pairs++] = (struct kdd_pair){.inner = pairs[k].inner,
+            ret->pair[ret->n_pairs++] = (struct dbt_pair){.inner = pairs[k].inner,
                                                           .outer = pairs[k].outer,
                                                           .phi_road = c->phi_rad[k],
                                                           .z_road = c->dz_mm[k],
                                                           .past_r = past_r(c, k),
                                                           .past_z = c->barrel_half_mm};
-    ret->by_hand = c->by_hand;
+    ret->windows = c->search == DOUBLETS_WINDOWS;
     ret->max_roi = c->max_doublets;
     ret->max_per_hit = c->max_per_hit;
 }

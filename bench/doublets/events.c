@@ -23,9 +23,9 @@ struct lane {
     size_t bytes;
 };
 
-void events_config(struct kdd_config *c)
+void events_config(struct doublets_config *c)
 {
-    for (const struct trg_param *p = kdd_params; p->name; p++) {
+    for (const struct trg_param *p = doublets_params; p->name; p++) {
         void *at = (char *)c + p->offset;
 
         if (p->type == TRG_PARAM_F32)
@@ -56,11 +56,11 @@ void events_free(struct generated *events, uint32_t n)
 }
 
 /* Room for the doublets of every event on the host. */
-static int make_outputs(struct lane *l, const struct kdd_config *c, const struct generated *events,
-                        uint32_t n)
+static int make_outputs(struct lane *l, const struct doublets_config *c,
+                        const struct generated *events, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
-        kdd_output_items(c, &events[i].n, &l->capacity[i]);
+        doublets_output_items(c, &events[i].n, &l->capacity[i]);
         for (uint32_t k = 0; k < 2; k++) {
             l->outputs[i].column[k] = malloc((l->capacity[i] + 1) * sizeof(uint32_t));
             if (!l->outputs[i].column[k])
@@ -70,7 +70,7 @@ static int make_outputs(struct lane *l, const struct kdd_config *c, const struct
     return 0;
 }
 
-static int open_device(struct lane *l, const struct device *device, const struct kdd_config *c,
+static int open_device(struct lane *l, const struct device *device, const struct doublets_config *c,
                        const struct generated *events, uint32_t n)
 {
     struct stage_source *sources = calloc(n, sizeof *sources);
@@ -131,7 +131,7 @@ void lane_close(struct lane *l)
     free(l);
 }
 
-struct lane *lane_open(const struct device *device, const struct kdd_config *c,
+struct lane *lane_open(const struct device *device, const struct doublets_config *c,
                        const struct generated *events, uint32_t n)
 {
     struct lane *l = calloc(1, sizeof *l);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kdtree_physics - doublets against the truth of generated pixel events: the efficiency against pT
- * and eta, how many doublets there are, and how many of them are of one particle.
+/* doublets_physics - doublets against the truth of generated pixel events: the efficiency against
+ * pT and eta, how many doublets there are, and how many of them are of one particle.
  *
- *     TRIGD_BUILD=build/release build/release/bench/kdtree_physics [--quick] [--json FILE]
+ *     TRIGD_BUILD=build/release build/release/bench/doublets_physics [--quick] [--json FILE]
  *
  * A true doublet is a pair of hits of one particle that follow each other on its way and lie on a
  * pair of layers that is used.  The table against eta is of particles above 0.9 GeV. */
@@ -43,10 +43,10 @@ static void tell(const char *preset, const char *what, const struct count *c)
            c->all);
     snprintf(text, sizeof text, "%s, %s", preset, what);
     result_write_value(json,
-                       &(struct result_figure){.bench = "physics-kdtree",
+                       &(struct result_figure){.bench = "physics-doublets",
                                                .figure = text,
                                                .unit = "",
-                                               .command = "kdtree_physics",
+                                               .command = "doublets_physics",
                                                .higher_is_better = true},
                        value, error, 1);
 }
@@ -60,7 +60,7 @@ static void add(struct count *bins, const double *edges, double at, bool found)
         }
 }
 
-static bool is_used(const struct kdd_par *par, uint32_t inner, uint32_t outer)
+static bool is_used(const struct dbt_par *par, uint32_t inner, uint32_t outer)
 {
     for (uint32_t k = 0; k < par->n_pairs; k++)
         if (par->pair[k].inner == inner && par->pair[k].outer == outer)
@@ -92,7 +92,7 @@ static double distance(const struct generated *g, uint32_t i)
 
 /* The hits of one particle, along its way. */
 static void count_particle(const struct generated *g, const struct trg_output *o,
-                           const struct kdd_par *par, uint32_t p, uint32_t *hits, uint32_t n,
+                           const struct dbt_par *par, uint32_t p, uint32_t *hits, uint32_t n,
                            struct tally *t)
 {
     const double pt = (double)g->pt[p], eta = (double)g->eta[p];
@@ -121,7 +121,7 @@ static void count_particle(const struct generated *g, const struct trg_output *o
 }
 
 static void count_event(const struct generated *g, const struct trg_output *o,
-                        const struct kdd_par *par, struct tally *t)
+                        const struct dbt_par *par, struct tally *t)
 {
     uint32_t(*hits)[PARTICLES] = calloc(g->n_particles + 1, sizeof *hits);
     uint32_t *n = calloc(g->n_particles + 1, sizeof *n);
@@ -165,13 +165,13 @@ static void tell_bins(const char *preset, const char *name, const struct count *
 
 static int measure(const struct device *cpu, const char *preset, uint32_t n)
 {
-    struct kdd_config c;
-    struct kdd_par par = {0};
+    struct doublets_config c;
+    struct dbt_par par = {0};
     struct tally t = {0};
     struct count pure;
 
     events_config(&c);
-    kdd_fill_par(&c, &par);
+    doublets_fill_par(&c, &par);
     for (uint32_t i = 0; i < n; i++) {
         struct generated *g = events_make(preset, FIRST + i, 1);
         struct lane *l = g ? lane_open(cpu, &c, g, 1) : NULL;
@@ -211,12 +211,12 @@ int main(int argc, char **argv)
         } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
             json = fopen(argv[++i], "a");
         } else {
-            fprintf(stderr, "usage: kdtree_physics [--quick] [--json FILE]\n");
+            fprintf(stderr, "usage: doublets_physics [--quick] [--json FILE]\n");
             return 2;
         }
     }
     if (!devices_open("cpu")) {
-        fprintf(stderr, "kdtree_physics: TRIGD_BUILD must name the build folder\n");
+        fprintf(stderr, "doublets_physics: TRIGD_BUILD must name the build folder\n");
         return 1;
     }
     for (uint32_t k = 0; r == 0 && k < sizeof list / sizeof *list; k++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kdtree plugin on every device: by hand, against all pairs, truncated in its order, in
+/* The plugin on every device: by hand, against all pairs, truncated in its order, in
  * batches. */
 #include <errno.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "doublets.h"
+#include "driver.h"
 #include "seed.h"
 
 #define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -34,8 +34,8 @@ static void add(struct hits *h, uint16_t layer, double r, double phi, double z)
     h->layer[h->n++] = layer;
 }
 
-static void run_one(const struct device *device, const struct kdd_config *c, const struct hits *h,
-                    struct trg_result *result, struct doublets *d)
+static void run_one(const struct device *device, const struct doublets_config *c,
+                    const struct hits *h, struct trg_result *result, struct doublets *d)
 {
     const struct run run = {.device = device, .config = c, .batch = 1, .to_host = 1};
 
@@ -58,7 +58,7 @@ static void by_hand(void **state)
     static const uint32_t want[][2] = {{0, 1}, {1, 2}, {2, 3},   {4, 5},
                                        {6, 7}, {7, 8}, {13, 15}, {16, 17}};
     struct hits *h = new_hits(1);
-    struct kdd_config c;
+    struct doublets_config c;
 
     (void)state;
     configure(&c, SETTINGS("field_t", "3.8"));
@@ -96,7 +96,7 @@ static void by_hand(void **state)
 static void no_hits(void **state)
 {
     struct hits *h = new_hits(1);
-    struct kdd_config c;
+    struct doublets_config c;
 
     (void)state;
     configure(&c, SETTINGS("field_t", "3.8"));
@@ -121,7 +121,7 @@ static void check_same(const struct doublets *got, const struct doublets *want)
 }
 
 /* Every device, in batches of several sizes, finds what all pairs give, in their order. */
-static void compare(const struct kdd_config *c, uint64_t *seed)
+static void compare(const struct doublets_config *c, uint64_t *seed)
 {
     static const uint32_t sizes[ROIS] = {0, 1, 2, 3, 0, 100, 501, 17, 2000, 64, 300, 3000};
     static const uint32_t batches[] = {1, 5, ROIS};
@@ -135,13 +135,13 @@ static void compare(const struct kdd_config *c, uint64_t *seed)
     assert_true(want[ROIS - 1].n > 30); /* 100 to 20,000 */
     for (uint32_t i = 0; i < devices_count(); i++)
         for (uint32_t b = 0; b < 2 * sizeof batches / sizeof *batches; b++) {
-            struct kdd_config config = *c;
+            struct doublets_config config = *c;
             const struct run run = {
                 .device = devices_get(i), .config = &config, .batch = batches[b / 2], .to_host = 1};
             struct trg_result results[ROIS];
             struct doublets got[ROIS];
 
-            config.by_hand = b % 2;
+            config.search = b % 2;
             run_plugin(&run, h, ROIS, results, got);
             for (uint32_t k = 0; k < ROIS; k++) {
                 check_same(&got[k], &want[k]);
@@ -157,7 +157,7 @@ static void compare(const struct kdd_config *c, uint64_t *seed)
 
 static void all_pairs(void **state)
 {
-    struct kdd_config c;
+    struct doublets_config c;
     uint64_t seed = fresh_seed();
 
     (void)state;
@@ -182,7 +182,7 @@ static void all_pairs(void **state)
 static void double_precision(void **state)
 {
     struct hits *h = new_hits(1);
-    struct kdd_config c;
+    struct doublets_config c;
     struct doublets d;
     uint64_t seed = fresh_seed();
     uint32_t at = 0, decided = 0, open = 0;
@@ -212,21 +212,21 @@ static void double_precision(void **state)
 /* What a configuration may not say. */
 static void refused(void **state)
 {
-    struct kdd_config c;
+    struct doublets_config c;
     char why[256] = "";
 
     (void)state;
     configure(&c, SETTINGS("field_t", "3.8"));
-    assert_int_equal(kdd_check(&c, why, sizeof why), 0);
+    assert_int_equal(doublets_check(&c, why, sizeof why), 0);
     c.layer_mm[2] = 60;
-    assert_int_equal(kdd_check(&c, why, sizeof why), -EINVAL);
+    assert_int_equal(doublets_check(&c, why, sizeof why), -EINVAL);
     assert_string_equal(
         why,
         "radius_1_mm 68, radius_2_mm 60, radius_3_mm 160: each must be larger than the one before");
     configure(&c, SETTINGS("field_t", "3.8"));
-    for (uint32_t k = 0; k < KDD_PAIRS_MAX; k++)
+    for (uint32_t k = 0; k < DBT_PAIRS_MAX; k++)
         c.phi_rad[k] = 0;
-    assert_int_equal(kdd_check(&c, why, sizeof why), -EINVAL);
+    assert_int_equal(doublets_check(&c, why, sizeof why), -EINVAL);
     assert_non_null(strstr(why, "no pair of layers is used"));
 }
 
@@ -234,7 +234,7 @@ static void refused(void **state)
 static void truncated(void **state)
 {
     struct hits *h = new_hits(1);
-    struct kdd_config c;
+    struct doublets_config c;
     struct doublets want;
     uint64_t seed = fresh_seed();
 
@@ -249,7 +249,7 @@ static void truncated(void **state)
             struct doublets d = {0};
 
             c.max_doublets = limit;
-            c.by_hand = limit % 2;
+            c.search = limit % 2;
             run_one(devices_get(i), &c, h, &result, &d);
             assert_int_equal(result.status, TRG_TRUNCATED);
             assert_int_equal(result.wanted, want.n);
@@ -267,7 +267,7 @@ static void truncated(void **state)
 static void not_on_the_host(void **state)
 {
     struct hits *h = new_hits(1);
-    struct kdd_config c;
+    struct doublets_config c;
     struct doublets want;
     uint64_t seed = fresh_seed();
 
@@ -299,11 +299,11 @@ static void phi_is_right(void **state)
         const float x = (float)(int32_t)devices_random(&seed) * 1e-7f;
         const float y = (float)(int32_t)devices_random(&seed) * 1e-7f;
 
-        assert_true(fabs((double)kdd_phi(x, y) - atan2((double)y, (double)x)) < 4e-7);
+        assert_true(fabs((double)dbt_phi(x, y) - atan2((double)y, (double)x)) < 4e-7);
     }
-    assert_true(kdd_phi(0, 0) == 0);
-    assert_true(kdd_phi(-1, 0) == KDD_PI);
-    assert_true(kdd_phi(0, 1) > 1.5707f && kdd_phi(0, -1) < -1.5707f);
+    assert_true(dbt_phi(0, 0) == 0);
+    assert_true(dbt_phi(-1, 0) == DBT_PI);
+    assert_true(dbt_phi(0, 1) > 1.5707f && dbt_phi(0, -1) < -1.5707f);
 }
 
 int main(int argc, char **argv)

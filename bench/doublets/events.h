@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* events.h - generated pixel events through the kdtree plugin, for measurements. */
-#ifndef KDTREE_BENCH_EVENTS_H
-#define KDTREE_BENCH_EVENTS_H
-#include "config.h"
+/* events.h - generated pixel events through the plugin doublets, for measurements. */
+#ifndef DOUBLETS_BENCH_EVENTS_H
+#define DOUBLETS_BENCH_EVENTS_H
 #include "devices.h"
 #include "generator.h"
+#include "parameters.h"
 
 struct lane; /* the plugin on one device, with one batch of events */
 
 /* Makes a batch of n events and copies it to the device.  NULL: it failed, and said why. */
-struct lane *lane_open(const struct device *device, const struct kdd_config *c,
+struct lane *lane_open(const struct device *device, const struct doublets_config *c,
                        const struct generated *events, uint32_t n);
 void lane_close(struct lane *l);
 
@@ -26,5 +26,5 @@ struct generated *events_make(const char *preset, uint32_t begin, uint32_t n);
 void events_free(struct generated *events, uint32_t n);
 
 /* The defaults of the parameters. */
-void events_config(struct kdd_config *c);
+void events_config(struct doublets_config *c);
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* searchhand.h - boxes searched on one core of the CPU.  Going down stops where the blocks begin
+/* kdquery_host.h - boxes searched on one core of the CPU.  Going down stops where the blocks begin
  * (blocks.h): their 31 nodes lie in one piece and are tested at once, sixteen in a vector.  What is
  * found on a level goes to a list of that level, and in the end the lists to the results, which are
  * in the order of nodes then. */
-#ifndef KD_SEARCHHAND_H
-#define KD_SEARCHHAND_H
+#ifndef KDQUERY_HOST_H
+#define KDQUERY_HOST_H
 #include <stddef.h>
 #if defined(__AVX512F__)
 #include <immintrin.h>
