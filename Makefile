@@ -49,11 +49,13 @@ fuzz: ## run every fuzz target for FUZZ_SECONDS (default 600) on a copy of its c
 bench: build ## run the benchmarks; tables for people on the terminal, JSON into build/results
 	tools/bench build/release build/results
 
-docs-figures: ## make docs/performance.md again from docs/results
-	tools/perf-report docs/results docs/performance.md
+docs-figures: ## make docs/performance.md again from docs/results, and build/figures.md with every figure
+	mkdir -p build
+	tools/report/performance --all build/figures.md docs/results docs/figures.toml docs/performance.md
+	tools/report/figures --write .
 
-docs-parameters: build ## make docs/parameters.md again from what the plugins say of themselves
-	tools/plugin-report build/release docs/parameters.md
+docs-parameters: build ## make docs/parameters.md again from the descriptors of the plugins
+	tools/report/plugins build/release docs/parameters.md
 
 gpu-check: ## on a machine with a GPU: parity tests and benchmarks into gpu-results
 	tests/gpu/run gpu-results

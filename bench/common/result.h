@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* result.h - figures of a benchmark: their median, and a JSON line each for tools/perf-report. */
+/* result.h - figures of a benchmark: their median, and a JSON line each for tools/report. */
 #ifndef TRIGD_BENCH_RESULT_H
 #define TRIGD_BENCH_RESULT_H
 #include <stdbool.h>
