@@ -20,7 +20,7 @@
 #include "memory/pool.h"
 #include "menu/menu.h"
 
-#define LANE_SLOTS_MAX 8u
+#define LANE_SLOTS_MAX TRG_SLOTS_MAX
 #define LANE_ALIGN     128u /* what two threads write lies so far apart: processors fetch two lines */
 /* Collections that are gathered for a group: the inputs of its head, and what the RoI holds. */
 #define LANE_INPUTS_MAX (TRG_INPUTS_MAX + 3u)

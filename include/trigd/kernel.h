@@ -4,12 +4,12 @@
  *
  * A kernel is
  *
- *     TRG_KERNEL2(name, const trg_u8, data, trg_u32, hist, struct my_par, par)
+ *     TRG_KERNEL2(name, (const trg_u8, data), (trg_u32, hist), (struct my_par, par))
  *     {
  *         for (trg_u32 i = TRG_LID; i < par.n; i += TRG_LSIZE) ...
  *     }
  *
- * with 1 to 8 pointer arguments (type, name) to device memory and one last argument by
+ * with 1 to 8 pointers to device memory, each written as (type, name), and one last argument by
  * value, a struct of 4-byte members.  On the host it is a function over groups of one
  * work-item, so barriers are nothing there; loops that stride by TRG_LSIZE make a kernel
  * right for any group size.
@@ -65,7 +65,7 @@ typedef long trg_i64;
 #define trg_popcount(x)                  popcount((trg_u32)(x))
 #define trg_clz(x)                       clz((trg_u32)(x))
 #define TRG_DECL(name, args)             __kernel void name args
-#define TRG_ARG(T, a)                    __global T *restrict a
+#define TRG_POINTER_(T, a)               __global T *restrict a
 
 #elif defined(__CUDACC__)
 /* ------------------------------------------------------------------ CUDA C */
@@ -109,7 +109,7 @@ typedef long long trg_i64;
 #define trg_popcount(x)                  ((trg_u32)__popc(x))
 #define trg_clz(x)                       ((trg_u32)__clz((int)(x)))
 #define TRG_DECL(name, args)             extern "C" __global__ void TRG_BOUNDS name args
-#define TRG_ARG(T, a)                    T *__restrict__ a
+#define TRG_POINTER_(T, a)               T *__restrict__ a
 
 #else
 /* ------------------------------------------------------------------ host C17 */
@@ -237,29 +237,65 @@ struct trg_span {
 #define TRG_OFFSETS(data, span)      ((TRG_GLOBAL const trg_u32 *)((data) + (span).offsets))
 #define TRG_ROIS(data, span)         ((TRG_GLOBAL const struct trg_roi_info *)((data) + (span).rois))
 
+/* Items of RoI r are TRG_BEGIN(data, span, r) <= i < TRG_END(data, span, r), in every column. */
+#define TRG_BEGIN(data, span, roi) (TRG_OFFSETS(data, span)[roi])
+#define TRG_END(data, span, roi)   (TRG_OFFSETS(data, span)[(roi) + 1u])
+
+/* The columns of inputs by name, in the order of event.h. */
+#define TRG_SPACEPOINTS_PHI(data, span)   TRG_COLUMN(float, data, span, 0)
+#define TRG_SPACEPOINTS_RHO(data, span)   TRG_COLUMN(float, data, span, 1)
+#define TRG_SPACEPOINTS_Z(data, span)     TRG_COLUMN(float, data, span, 2)
+#define TRG_SPACEPOINTS_LAYER(data, span) TRG_COLUMN(trg_u8, data, span, 3)
+#define TRG_HITS_X(data, span)            TRG_COLUMN(float, data, span, 0)
+#define TRG_HITS_Y(data, span)            TRG_COLUMN(float, data, span, 1)
+#define TRG_HITS_Z(data, span)            TRG_COLUMN(float, data, span, 2)
+#define TRG_HITS_LAYER(data, span)        TRG_COLUMN(trg_u16, data, span, 3)
+#define TRG_HITS_ID(data, span)           TRG_COLUMN(trg_u32, data, span, 4)
+#define TRG_TRACKS_X(data, span)          TRG_COLUMN(float, data, span, 0)
+#define TRG_TRACKS_Y(data, span)          TRG_COLUMN(float, data, span, 1)
+#define TRG_TRACKS_Z(data, span)          TRG_COLUMN(float, data, span, 2)
+#define TRG_TRACKS_TX(data, span)         TRG_COLUMN(float, data, span, 3)
+#define TRG_TRACKS_TY(data, span)         TRG_COLUMN(float, data, span, 4)
+#define TRG_TRACKS_VAR_X(data, span)      TRG_COLUMN(float, data, span, 5)
+#define TRG_TRACKS_VAR_TX(data, span)     TRG_COLUMN(float, data, span, 6)
+#define TRG_TRACKS_COV_X_TX(data, span)   TRG_COLUMN(float, data, span, 7)
+#define TRG_TRACKS_CHI2(data, span)       TRG_COLUMN(float, data, span, 8)
+#define TRG_TRACKS_QOP(data, span)        TRG_COLUMN(float, data, span, 9)
+#define TRG_TRACKS_N_HITS(data, span)     TRG_COLUMN(trg_u32, data, span, 10)
+#define TRG_DOUBLETS_INNER(data, span)    TRG_COLUMN(trg_u32, data, span, 0)
+#define TRG_DOUBLETS_OUTER(data, span)    TRG_COLUMN(trg_u32, data, span, 1)
+#define TRG_VOXELS_VALUE(data, span)      TRG_COLUMN(float, data, span, 0)
+
+/* An argument of a kernel is (type, name): TRG_POINTER_ and TRG_VALUE_ in front of it declare it.
+ */
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
-#define TRG_KERNEL1(n, T1, a1, P, p)         TRG_DECL(n, (TRG_ARG(T1, a1), P p))
-#define TRG_KERNEL2(n, T1, a1, T2, a2, P, p) TRG_DECL(n, (TRG_ARG(T1, a1), TRG_ARG(T2, a2), P p))
-#define TRG_KERNEL3(n, T1, a1, T2, a2, T3, a3, P, p) \
-    TRG_DECL(n, (TRG_ARG(T1, a1), TRG_ARG(T2, a2), TRG_ARG(T3, a3), P p))
-#define TRG_KERNEL4(n, T1, a1, T2, a2, T3, a3, T4, a4, P, p) \
-    TRG_DECL(n, (TRG_ARG(T1, a1), TRG_ARG(T2, a2), TRG_ARG(T3, a3), TRG_ARG(T4, a4), P p))
-#define TRG_KERNEL5(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, P, p)                 \
-    TRG_DECL(n, (TRG_ARG(T1, a1), TRG_ARG(T2, a2), TRG_ARG(T3, a3), TRG_ARG(T4, a4), \
-                 TRG_ARG(T5, a5), P p))
-#define TRG_KERNEL6(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, T6, a6, P, p)         \
-    TRG_DECL(n, (TRG_ARG(T1, a1), TRG_ARG(T2, a2), TRG_ARG(T3, a3), TRG_ARG(T4, a4), \
-                 TRG_ARG(T5, a5), TRG_ARG(T6, a6), P p))
-#define TRG_KERNEL7(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, T6, a6, T7, a7, P, p) \
-    TRG_DECL(n, (TRG_ARG(T1, a1), TRG_ARG(T2, a2), TRG_ARG(T3, a3), TRG_ARG(T4, a4), \
-                 TRG_ARG(T5, a5), TRG_ARG(T6, a6), TRG_ARG(T7, a7), P p))
-#define TRG_KERNEL8(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, T6, a6, T7, a7, T8, a8, P, p) \
-    TRG_DECL(n, (TRG_ARG(T1, a1), TRG_ARG(T2, a2), TRG_ARG(T3, a3), TRG_ARG(T4, a4),         \
-                 TRG_ARG(T5, a5), TRG_ARG(T6, a6), TRG_ARG(T7, a7), TRG_ARG(T8, a8), P p))
+#define TRG_VALUE_(T, a)          T a
+#define TRG_KERNEL1(n, a1, v)     TRG_DECL(n, (TRG_POINTER_ a1, TRG_VALUE_ v))
+#define TRG_KERNEL2(n, a1, a2, v) TRG_DECL(n, (TRG_POINTER_ a1, TRG_POINTER_ a2, TRG_VALUE_ v))
+#define TRG_KERNEL3(n, a1, a2, a3, v) \
+    TRG_DECL(n, (TRG_POINTER_ a1, TRG_POINTER_ a2, TRG_POINTER_ a3, TRG_VALUE_ v))
+#define TRG_KERNEL4(n, a1, a2, a3, a4, v) \
+    TRG_DECL(n, (TRG_POINTER_ a1, TRG_POINTER_ a2, TRG_POINTER_ a3, TRG_POINTER_ a4, TRG_VALUE_ v))
+#define TRG_KERNEL5(n, a1, a2, a3, a4, a5, v)                                        \
+    TRG_DECL(n, (TRG_POINTER_ a1, TRG_POINTER_ a2, TRG_POINTER_ a3, TRG_POINTER_ a4, \
+                 TRG_POINTER_ a5, TRG_VALUE_ v))
+#define TRG_KERNEL6(n, a1, a2, a3, a4, a5, a6, v)                                    \
+    TRG_DECL(n, (TRG_POINTER_ a1, TRG_POINTER_ a2, TRG_POINTER_ a3, TRG_POINTER_ a4, \
+                 TRG_POINTER_ a5, TRG_POINTER_ a6, TRG_VALUE_ v))
+#define TRG_KERNEL7(n, a1, a2, a3, a4, a5, a6, a7, v)                                \
+    TRG_DECL(n, (TRG_POINTER_ a1, TRG_POINTER_ a2, TRG_POINTER_ a3, TRG_POINTER_ a4, \
+                 TRG_POINTER_ a5, TRG_POINTER_ a6, TRG_POINTER_ a7, TRG_VALUE_ v))
+#define TRG_KERNEL8(n, a1, a2, a3, a4, a5, a6, a7, a8, v)                                          \
+    TRG_DECL(n,                                                                                    \
+             (TRG_POINTER_ a1, TRG_POINTER_ a2, TRG_POINTER_ a3, TRG_POINTER_ a4, TRG_POINTER_ a5, \
+              TRG_POINTER_ a6, TRG_POINTER_ a7, TRG_POINTER_ a8, TRG_VALUE_ v))
 #else
 /* The body is a static function; the entry point unpacks the launch's arguments for it. */
-#define TRG_HOST_(n, P, formal, actual)                          \
-    enum { n##_value_bytes_ = sizeof(P) };                       \
+#define TRG_TYPE_(T, a)    T
+#define TRG_VALUE_(T, a)   const T a
+#define TRG_POINTER_(T, a) T *restrict a
+#define TRG_HOST_(n, v, formal, actual)                          \
+    enum { n##_value_bytes_ = sizeof(TRG_TYPE_ v) };             \
     static inline void n##_body_ formal;                         \
     static void n(const void *trg_grid_, void *const *trg_args_) \
     {                                                            \
@@ -268,44 +304,43 @@ struct trg_span {
     static inline void n##_body_ formal
 #define TRG_G_       const struct trg_grid *trg_grid_ __attribute__((unused))
 #define TRG_GA_      (const struct trg_grid *)trg_grid_
-#define TRG_A_(T, i) (T *)trg_args_[i]
-#define TRG_V_(P, i) *(const P *)trg_args_[i]
-#define TRG_KERNEL1(n, T1, a1, P, p) \
-    TRG_HOST_(n, P, (TRG_G_, T1 *restrict a1, const P p), (TRG_GA_, TRG_A_(T1, 0), TRG_V_(P, 1)))
-#define TRG_KERNEL2(n, T1, a1, T2, a2, P, p)                               \
-    TRG_HOST_(n, P, (TRG_G_, T1 *restrict a1, T2 *restrict a2, const P p), \
-              (TRG_GA_, TRG_A_(T1, 0), TRG_A_(T2, 1), TRG_V_(P, 2)))
-#define TRG_KERNEL3(n, T1, a1, T2, a2, T3, a3, P, p)                                        \
-    TRG_HOST_(n, P, (TRG_G_, T1 *restrict a1, T2 *restrict a2, T3 *restrict a3, const P p), \
-              (TRG_GA_, TRG_A_(T1, 0), TRG_A_(T2, 1), TRG_A_(T3, 2), TRG_V_(P, 3)))
-#define TRG_KERNEL4(n, T1, a1, T2, a2, T3, a3, T4, a4, P, p)                                     \
-    TRG_HOST_(                                                                                   \
-        n, P,                                                                                    \
-        (TRG_G_, T1 *restrict a1, T2 *restrict a2, T3 *restrict a3, T4 *restrict a4, const P p), \
-        (TRG_GA_, TRG_A_(T1, 0), TRG_A_(T2, 1), TRG_A_(T3, 2), TRG_A_(T4, 3), TRG_V_(P, 4)))
-#define TRG_KERNEL5(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, P, p)                               \
-    TRG_HOST_(n, P,                                                                                \
-              (TRG_G_, T1 *restrict a1, T2 *restrict a2, T3 *restrict a3, T4 *restrict a4,         \
-               T5 *restrict a5, const P p),                                                        \
-              (TRG_GA_, TRG_A_(T1, 0), TRG_A_(T2, 1), TRG_A_(T3, 2), TRG_A_(T4, 3), TRG_A_(T5, 4), \
-               TRG_V_(P, 5)))
-#define TRG_KERNEL6(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, T6, a6, P, p)                       \
-    TRG_HOST_(n, P,                                                                                \
-              (TRG_G_, T1 *restrict a1, T2 *restrict a2, T3 *restrict a3, T4 *restrict a4,         \
-               T5 *restrict a5, T6 *restrict a6, const P p),                                       \
-              (TRG_GA_, TRG_A_(T1, 0), TRG_A_(T2, 1), TRG_A_(T3, 2), TRG_A_(T4, 3), TRG_A_(T5, 4), \
-               TRG_A_(T6, 5), TRG_V_(P, 6)))
-#define TRG_KERNEL7(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, T6, a6, T7, a7, P, p)               \
-    TRG_HOST_(n, P,                                                                                \
-              (TRG_G_, T1 *restrict a1, T2 *restrict a2, T3 *restrict a3, T4 *restrict a4,         \
-               T5 *restrict a5, T6 *restrict a6, T7 *restrict a7, const P p),                      \
-              (TRG_GA_, TRG_A_(T1, 0), TRG_A_(T2, 1), TRG_A_(T3, 2), TRG_A_(T4, 3), TRG_A_(T5, 4), \
-               TRG_A_(T6, 5), TRG_A_(T7, 6), TRG_V_(P, 7)))
-#define TRG_KERNEL8(n, T1, a1, T2, a2, T3, a3, T4, a4, T5, a5, T6, a6, T7, a7, T8, a8, P, p)       \
-    TRG_HOST_(n, P,                                                                                \
-              (TRG_G_, T1 *restrict a1, T2 *restrict a2, T3 *restrict a3, T4 *restrict a4,         \
-               T5 *restrict a5, T6 *restrict a6, T7 *restrict a7, T8 *restrict a8, const P p),     \
-              (TRG_GA_, TRG_A_(T1, 0), TRG_A_(T2, 1), TRG_A_(T3, 2), TRG_A_(T4, 3), TRG_A_(T5, 4), \
-               TRG_A_(T6, 5), TRG_A_(T7, 6), TRG_A_(T8, 7), TRG_V_(P, 8)))
+#define TRG_A_(i)    trg_args_[i]
+#define TRG_V_(v, i) *(const TRG_TYPE_ v *)trg_args_[i]
+#define TRG_KERNEL1(n, a1, v) \
+    TRG_HOST_(n, v, (TRG_G_, TRG_POINTER_ a1, TRG_VALUE_ v), (TRG_GA_, TRG_A_(0), TRG_V_(v, 1)))
+#define TRG_KERNEL2(n, a1, a2, v)                                             \
+    TRG_HOST_(n, v, (TRG_G_, TRG_POINTER_ a1, TRG_POINTER_ a2, TRG_VALUE_ v), \
+              (TRG_GA_, TRG_A_(0), TRG_A_(1), TRG_V_(v, 2)))
+#define TRG_KERNEL3(n, a1, a2, a3, v)                                                          \
+    TRG_HOST_(n, v, (TRG_G_, TRG_POINTER_ a1, TRG_POINTER_ a2, TRG_POINTER_ a3, TRG_VALUE_ v), \
+              (TRG_GA_, TRG_A_(0), TRG_A_(1), TRG_A_(2), TRG_V_(v, 3)))
+#define TRG_KERNEL4(n, a1, a2, a3, a4, v)                                                  \
+    TRG_HOST_(n, v,                                                                        \
+              (TRG_G_, TRG_POINTER_ a1, TRG_POINTER_ a2, TRG_POINTER_ a3, TRG_POINTER_ a4, \
+               TRG_VALUE_ v),                                                              \
+              (TRG_GA_, TRG_A_(0), TRG_A_(1), TRG_A_(2), TRG_A_(3), TRG_V_(v, 4)))
+#define TRG_KERNEL5(n, a1, a2, a3, a4, a5, v)                                              \
+    TRG_HOST_(n, v,                                                                        \
+              (TRG_G_, TRG_POINTER_ a1, TRG_POINTER_ a2, TRG_POINTER_ a3, TRG_POINTER_ a4, \
+               TRG_POINTER_ a5, TRG_VALUE_ v),                                             \
+              (TRG_GA_, TRG_A_(0), TRG_A_(1), TRG_A_(2), TRG_A_(3), TRG_A_(4), TRG_V_(v, 5)))
+#define TRG_KERNEL6(n, a1, a2, a3, a4, a5, a6, v)                                    \
+    TRG_HOST_(                                                                       \
+        n, v,                                                                        \
+        (TRG_G_, TRG_POINTER_ a1, TRG_POINTER_ a2, TRG_POINTER_ a3, TRG_POINTER_ a4, \
+         TRG_POINTER_ a5, TRG_POINTER_ a6, TRG_VALUE_ v),                            \
+        (TRG_GA_, TRG_A_(0), TRG_A_(1), TRG_A_(2), TRG_A_(3), TRG_A_(4), TRG_A_(5), TRG_V_(v, 6)))
+#define TRG_KERNEL7(n, a1, a2, a3, a4, a5, a6, a7, v)                                      \
+    TRG_HOST_(n, v,                                                                        \
+              (TRG_G_, TRG_POINTER_ a1, TRG_POINTER_ a2, TRG_POINTER_ a3, TRG_POINTER_ a4, \
+               TRG_POINTER_ a5, TRG_POINTER_ a6, TRG_POINTER_ a7, TRG_VALUE_ v),           \
+              (TRG_GA_, TRG_A_(0), TRG_A_(1), TRG_A_(2), TRG_A_(3), TRG_A_(4), TRG_A_(5),  \
+               TRG_A_(6), TRG_V_(v, 7)))
+#define TRG_KERNEL8(n, a1, a2, a3, a4, a5, a6, a7, a8, v)                                         \
+    TRG_HOST_(n, v,                                                                               \
+              (TRG_G_, TRG_POINTER_ a1, TRG_POINTER_ a2, TRG_POINTER_ a3, TRG_POINTER_ a4,        \
+               TRG_POINTER_ a5, TRG_POINTER_ a6, TRG_POINTER_ a7, TRG_POINTER_ a8, TRG_VALUE_ v), \
+              (TRG_GA_, TRG_A_(0), TRG_A_(1), TRG_A_(2), TRG_A_(3), TRG_A_(4), TRG_A_(5),         \
+               TRG_A_(6), TRG_A_(7), TRG_V_(v, 8)))
 #endif
 #endif

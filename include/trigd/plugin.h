@@ -32,6 +32,7 @@ extern "C" {
 #define TRG_INPUTS_MAX  4  /* collections that one plugin consumes */
 #define TRG_OUTPUTS_MAX 2  /* collections that one plugin produces */
 #define TRG_VALUES_MAX  16 /* named numbers that one plugin reports for an RoI */
+#define TRG_SLOTS_MAX   8  /* batches that one algo may have in flight */
 
 struct trg_algo; /* the plugin's own state for one lane; defined by the plugin */
 
@@ -127,7 +128,7 @@ struct trg_batch {
 /* The most that any batch of this algo will ever hold. */
 struct trg_limits {
     uint32_t size;          /* sizeof(struct trg_limits) of the daemon */
-    uint32_t slots;         /* batches in flight */
+    uint32_t slots;         /* batches in flight, 1 .. TRG_SLOTS_MAX */
     uint32_t max_rois;      /* RoIs in one batch */
     uint32_t max_items;     /* items of one input, over the whole batch */
     uint32_t max_items_roi; /* items of one input in one RoI */

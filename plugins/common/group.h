@@ -3,7 +3,7 @@
  * reduction, compaction, stable radix sort.  plugins/NAME/NAME.kernel.c includes it, in quotes, as
  * ../common/group.h:
  *
- *     TRG_KERNEL2(pick, const trg_u32, in, trg_u32, out, struct pick_par, par)
+ *     TRG_KERNEL2(pick, (const trg_u32, in), (trg_u32, out), (struct pick_par, par))
  *     {
  *         TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
  *         trg_u32 n = 0;

@@ -13,8 +13,7 @@
 #include "parameters.h"
 #include "windows.program.h"
 
-#define SLOTS_MAX 8u
-#define DIMS      2u /* phi, and z or r */
+#define DIMS 2u /* phi, and z or r */
 
 enum { CLEAR, CELLS, STARTS, PLACE, COUNT, FILL, ORDER, N_WINDOW };
 static const char *const window_names[N_WINDOW] = {
@@ -46,7 +45,7 @@ struct trg_algo {
     struct trg_kernel *build, *layers, *count, *sum, *offsets, *fill, *one_core;
     struct trg_kernel *window[N_WINDOW];
     struct buffers buffers;
-    struct slot slot[SLOTS_MAX];
+    struct slot slot[TRG_SLOTS_MAX];
     struct dbt_par par; /* what does not change */
     struct block out;
     uint32_t group, group_large;
@@ -154,8 +153,6 @@ static int doublets_create(const struct trg_host *host, const void *config,
     struct trg_algo *a;
     int r;
 
-    if (limits->slots > SLOTS_MAX)
-        return -EINVAL;
     a = calloc(1, sizeof *a);
     if (!a)
         return -ENOMEM;

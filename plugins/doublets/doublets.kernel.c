@@ -23,8 +23,8 @@
  * they are. hits: [6][room]: x, y, z, r about the beam line, phi, and z or r.  numbers: [4][room]:
  * layer, number in the RoI, and the same before sorting.  trees: begin and size for each layer of
  * each RoI; after those of all RoIs there are, its extent. */
-TRG_KERNEL5(dbt_layers, const trg_u8, data, trg_u32, numbers, float, hits, trg_u32, trees, trg_u32,
-            counts, struct dbt_par, par)
+TRG_KERNEL5(dbt_layers, (const trg_u8, data), (trg_u32, numbers), (float, hits), (trg_u32, trees),
+            (trg_u32, counts), (struct dbt_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SORT_SCRATCH];
     TRG_SHARED trg_u32 count[TRG_GROUP_DIGITS];
@@ -187,8 +187,9 @@ TRG_FN trg_u32 dbt_search_all(const struct dbt_view v, const struct dbt_par par,
 }
 
 /* `parts` groups an RoI: how many doublets begin with each of its hits. */
-TRG_KERNEL6(dbt_count, const float, hits, const float, nodes, const trg_u32, ids, const trg_u32,
-            numbers, const trg_u32, trees, trg_u32, counts, struct dbt_par, par)
+TRG_KERNEL6(dbt_count, (const float, hits), (const float, nodes), (const trg_u32, ids),
+            (const trg_u32, numbers), (const trg_u32, trees), (trg_u32, counts),
+            (struct dbt_par, par))
 {
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     const trg_u32 first = trees[2u * roi * DBT_LAYERS];
@@ -213,8 +214,8 @@ TRG_KERNEL6(dbt_count, const float, hits, const float, nodes, const trg_u32, ids
 
 /* One group an RoI: counts become the places of each hit's doublets; what is over the limit is
  * told. */
-TRG_KERNEL4(dbt_sum, const trg_u8, data, const trg_u32, trees, trg_u32, counts, struct dbt_summary,
-            summaries, struct dbt_par, par)
+TRG_KERNEL4(dbt_sum, (const trg_u8, data), (const trg_u32, trees), (trg_u32, counts),
+            (struct dbt_summary, summaries), (struct dbt_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     const trg_u32 base = TRG_OFFSETS(data, par.in)[TRG_GID];
@@ -231,7 +232,8 @@ TRG_KERNEL4(dbt_sum, const trg_u8, data, const trg_u32, trees, trg_u32, counts, 
 }
 
 /* One group for all: where each RoI's doublets begin. */
-TRG_KERNEL2(dbt_offsets, const struct dbt_summary, summaries, trg_u8, out, struct dbt_par, par)
+TRG_KERNEL2(dbt_offsets, (const struct dbt_summary, summaries), (trg_u8, out),
+            (struct dbt_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     TRG_GLOBAL trg_u32 *offsets = (TRG_GLOBAL trg_u32 *)(out + par.out.offsets);
@@ -252,9 +254,9 @@ TRG_KERNEL2(dbt_offsets, const struct dbt_summary, summaries, trg_u8, out, struc
 }
 
 /* The same as dbt_count, once more: writes the doublets. */
-TRG_KERNEL8(dbt_fill, const float, hits, const float, nodes, const trg_u32, ids, const trg_u32,
-            numbers, const trg_u32, trees, const trg_u32, counts, const struct dbt_summary,
-            summaries, trg_u8, out, struct dbt_par, par)
+TRG_KERNEL8(dbt_fill, (const float, hits), (const float, nodes), (const trg_u32, ids),
+            (const trg_u32, numbers), (const trg_u32, trees), (const trg_u32, counts),
+            (const struct dbt_summary, summaries), (trg_u8, out), (struct dbt_par, par))
 {
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     const trg_u32 first = trees[2u * roi * DBT_LAYERS];
@@ -287,9 +289,9 @@ TRG_KERNEL8(dbt_fill, const float, hits, const float, nodes, const trg_u32, ids,
 
 /* On the CPU, by hand: all that follows dbt_layers, in one group.  `row` has a word more than any
  * RoI has hits. */
-TRG_KERNEL8(dbt_one_core, const trg_u8, data, const float, hits, const trg_u32, numbers,
-            const trg_u32, trees, const trg_u32, counts, trg_u32, row, struct dbt_summary,
-            summaries, trg_u8, out, struct dbt_par, par)
+TRG_KERNEL8(dbt_one_core, (const trg_u8, data), (const float, hits), (const trg_u32, numbers),
+            (const trg_u32, trees), (const trg_u32, counts), (trg_u32, row),
+            (struct dbt_summary, summaries), (trg_u8, out), (struct dbt_par, par))
 {
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
     dbt_host_fill(hits, numbers, trees, counts, TRG_OFFSETS(data, par.in), row, summaries, out,

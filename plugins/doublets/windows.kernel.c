@@ -24,7 +24,7 @@ TRG_FN trg_u32 dbw_bin(float phi)
     return at < (float)(DBW_BINS - 1u) ? (trg_u32)at : DBW_BINS - 1u;
 }
 
-TRG_KERNEL2(dbw_clear, trg_u32, cells, trg_u32, trees, struct dbt_par, par)
+TRG_KERNEL2(dbw_clear, (trg_u32, cells), (trg_u32, trees), (struct dbt_par, par))
 {
     TRG_GLOBAL trg_u32 *extents = trees + par.n_rois * 2u * DBT_LAYERS;
 
@@ -38,8 +38,8 @@ TRG_KERNEL2(dbw_clear, trg_u32, cells, trg_u32, trees, struct dbt_par, par)
 
 /* `parts` groups an RoI: the cell of each hit and its number in it, and where the hits of each
  * layer are. */
-TRG_KERNEL5(dbw_cells, const trg_u8, data, trg_u32, numbers, trg_u32, cells, trg_u32, trees,
-            trg_u32, counts, struct dbt_par, par)
+TRG_KERNEL5(dbw_cells, (const trg_u8, data), (trg_u32, numbers), (trg_u32, cells), (trg_u32, trees),
+            (trg_u32, counts), (struct dbt_par, par))
 {
     TRG_SHARED trg_u32 extent[DBT_LAYERS * 4u];
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
@@ -80,7 +80,8 @@ TRG_KERNEL5(dbw_cells, const trg_u8, data, trg_u32, numbers, trg_u32, cells, trg
 }
 
 /* One group an RoI: where each cell begins, and each layer. */
-TRG_KERNEL3(dbw_starts, const trg_u8, data, trg_u32, cells, trg_u32, trees, struct dbt_par, par)
+TRG_KERNEL3(dbw_starts, (const trg_u8, data), (trg_u32, cells), (trg_u32, trees),
+            (struct dbt_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     TRG_GLOBAL trg_u32 *cell = cells + TRG_GID * DBW_ROOM;
@@ -94,8 +95,8 @@ TRG_KERNEL3(dbw_starts, const trg_u8, data, trg_u32, cells, trg_u32, trees, stru
 }
 
 /* `parts` groups an RoI: hits go to their places. */
-TRG_KERNEL4(dbw_place, const trg_u8, data, trg_u32, numbers, const trg_u32, cells, float, hits,
-            struct dbt_par, par)
+TRG_KERNEL4(dbw_place, (const trg_u8, data), (trg_u32, numbers), (const trg_u32, cells),
+            (float, hits), (struct dbt_par, par))
 {
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     const trg_u32 base = TRG_OFFSETS(data, par.in)[roi];
@@ -199,8 +200,8 @@ TRG_FN void dbw_window(const struct dbw_view v, const struct dbt_cuts cuts,
 }
 
 /* `parts` groups an RoI: how many doublets begin with each of its hits. */
-TRG_KERNEL5(dbw_count, const float, hits, const trg_u32, numbers, const trg_u32, cells,
-            const trg_u32, trees, trg_u32, counts, struct dbt_par, par)
+TRG_KERNEL5(dbw_count, (const float, hits), (const trg_u32, numbers), (const trg_u32, cells),
+            (const trg_u32, trees), (trg_u32, counts), (struct dbt_par, par))
 {
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     const struct dbw_view v = dbw_view_of(hits, numbers, cells, trees, par, roi);
@@ -280,9 +281,9 @@ TRG_FN trg_u32 dbw_row_size(TRG_GLOBAL const trg_u32 *counts, trg_u32 n, trg_u32
 
 /* The same as dbw_count, once more: writes rows to `loose`; the row that the limit cuts goes to its
  * place at once. */
-TRG_KERNEL8(dbw_fill, const float, hits, const trg_u32, numbers, const trg_u32, cells,
-            const trg_u32, trees, trg_u32, counts, const struct dbt_summary, summaries, trg_u32,
-            loose, trg_u8, out, struct dbt_par, par)
+TRG_KERNEL8(dbw_fill, (const float, hits), (const trg_u32, numbers), (const trg_u32, cells),
+            (const trg_u32, trees), (trg_u32, counts), (const struct dbt_summary, summaries),
+            (trg_u32, loose), (trg_u8, out), (struct dbt_par, par))
 {
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     const struct dbw_view v = dbw_view_of(hits, numbers, cells, trees, par, roi);
@@ -308,8 +309,9 @@ TRG_KERNEL8(dbw_fill, const float, hits, const trg_u32, numbers, const trg_u32, 
 }
 
 /* Each doublet of a whole row goes behind those with a smaller number. */
-TRG_KERNEL5(dbw_order, const trg_u8, data, const trg_u32, counts, const struct dbt_summary,
-            summaries, const trg_u32, loose, trg_u8, out, struct dbt_par, par)
+TRG_KERNEL5(dbw_order, (const trg_u8, data), (const trg_u32, counts),
+            (const struct dbt_summary, summaries), (const trg_u32, loose), (trg_u8, out),
+            (struct dbt_par, par))
 {
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     const trg_u32 base = TRG_OFFSETS(data, par.in)[roi], kept = summaries[roi].kept;

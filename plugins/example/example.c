@@ -6,20 +6,19 @@
 
 #include "example.h"
 
-#define SLOTS_MAX 8u
-
 struct trg_algo {
     struct example_config config;
     struct trg_module *module;
     struct trg_kernel *count;
-    struct trg_buffer *counts[SLOTS_MAX], *counts_host[SLOTS_MAX]; /* one a batch in flight */
+    struct trg_buffer *counts[TRG_SLOTS_MAX]; /* one a batch in flight */
+    struct trg_buffer *counts_host[TRG_SLOTS_MAX];
 };
 
 static void example_destroy(struct trg_algo *a)
 {
     if (!a)
         return;
-    for (uint32_t s = 0; s < SLOTS_MAX; s++) {
+    for (uint32_t s = 0; s < TRG_SLOTS_MAX; s++) {
         trg_buffer_free(a->counts[s]);
         trg_buffer_free(a->counts_host[s]);
     }
@@ -32,7 +31,7 @@ static int example_create(const struct trg_host *host, const void *config,
                           struct trg_algo **ret_algo)
 {
     const size_t bytes = limits->max_rois * sizeof(uint32_t);
-    struct trg_algo *a = limits->slots <= SLOTS_MAX ? calloc(1, sizeof *a) : NULL;
+    struct trg_algo *a = calloc(1, sizeof *a);
     int r;
 
     (void)host;

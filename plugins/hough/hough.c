@@ -10,7 +10,6 @@
 #include "config.h"
 #include "hough.program.h"
 
-#define SLOTS_MAX    8u
 #define REFINE_PARTS 16u /* groups for the peaks of one RoI, on devices that run many at a time */
 #define PRODUCTS     2u  /* tracks; doublets, the hits of each track */
 
@@ -52,7 +51,7 @@ struct trg_algo {
     struct hg_par par[HG_PASSES];
     struct block out[PRODUCTS];
     struct buffers buffers;
-    struct slot slot[SLOTS_MAX];
+    struct slot slot[TRG_SLOTS_MAX];
 };
 
 /* ---------------------------------------------------------------- set-up */
@@ -141,8 +140,6 @@ static int create(const struct trg_host *host, const void *config, struct trg_de
     int r;
 
     (void)host;
-    if (limits->slots > SLOTS_MAX)
-        return -EINVAL;
     a = calloc(1, sizeof *a);
     if (!a)
         return -ENOMEM;

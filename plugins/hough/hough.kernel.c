@@ -18,8 +18,8 @@
 /* ---------------------------------------------------------------- bins of phi */
 
 /* One group an RoI. */
-TRG_KERNEL4(hg_clear, const trg_u8, data, trg_u32, used, struct hg_summary, summaries, trg_u32,
-            best, struct hg_par, par)
+TRG_KERNEL4(hg_clear, (const trg_u8, data), (trg_u32, used), (struct hg_summary, summaries),
+            (trg_u32, best), (struct hg_par, par))
 {
     TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
     const trg_u32 first = offsets[TRG_GID], end = offsets[TRG_GID + 1u];
@@ -42,8 +42,9 @@ TRG_KERNEL4(hg_clear, const trg_u8, data, trg_u32, used, struct hg_summary, summ
 
 /* One group an RoI: puts the hits that are free into bins, those of a bin along layers, those of a
  * layer in the order of the input.  What a bin has no room for is left out, and counted. */
-TRG_KERNEL7(hg_sort, const trg_u8, data, const trg_u32, used, trg_u32, starts, float, points,
-            trg_u32, items, trg_u32, scratch, struct hg_summary, summaries, struct hg_par, par)
+TRG_KERNEL7(hg_sort, (const trg_u8, data), (const trg_u32, used), (trg_u32, starts),
+            (float, points), (trg_u32, items), (trg_u32, scratch), (struct hg_summary, summaries),
+            (struct hg_par, par))
 {
     TRG_SHARED trg_u32 count[HG_BINS], limit[HG_BINS];
     TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
@@ -169,51 +170,51 @@ TRG_FN void hg_find_in(const struct hg_desk d, const struct hg_view v, const str
                    peaks + at * HG_LIST, n_peaks + at, summaries + roi);               \
     }
 
-TRG_KERNEL8(hg_find_brute, const trg_u32, starts, const float, points, const trg_u32, items,
-            const float, trig, float, plane, trg_u32, peaks, trg_u32, n_peaks, struct hg_summary,
-            summaries, struct hg_par, par)
+TRG_KERNEL8(hg_find_brute, (const trg_u32, starts), (const float, points), (const trg_u32, items),
+            (const float, trig), (float, plane), (trg_u32, peaks), (trg_u32, n_peaks),
+            (struct hg_summary, summaries), (struct hg_par, par))
 {
     HG_FIND(HG_WORDS, HG_BRUTE, 0u, 0xffffffffu);
 }
 
-TRG_KERNEL8(hg_find_paint, const trg_u32, starts, const float, points, const trg_u32, items,
-            const float, trig, float, plane, trg_u32, peaks, trg_u32, n_peaks, struct hg_summary,
-            summaries, struct hg_par, par)
+TRG_KERNEL8(hg_find_paint, (const trg_u32, starts), (const float, points), (const trg_u32, items),
+            (const float, trig), (float, plane), (trg_u32, peaks), (trg_u32, n_peaks),
+            (struct hg_summary, summaries), (struct hg_par, par))
 {
     HG_FIND(HG_WORDS, HG_PAINT, 0u, 0xffffffffu);
 }
 
-TRG_KERNEL8(hg_find_paint_few, const trg_u32, starts, const float, points, const trg_u32, items,
-            const float, trig, float, plane, trg_u32, peaks, trg_u32, n_peaks, struct hg_summary,
-            summaries, struct hg_par, par)
+TRG_KERNEL8(hg_find_paint_few, (const trg_u32, starts), (const float, points),
+            (const trg_u32, items), (const float, trig), (float, plane), (trg_u32, peaks),
+            (trg_u32, n_peaks), (struct hg_summary, summaries), (struct hg_par, par))
 {
     HG_FIND(HG_WORDS_FEW, HG_PAINT, 0u, 0xffffffffu);
 }
 
-TRG_KERNEL8(hg_find_analytic, const trg_u32, starts, const float, points, const trg_u32, items,
-            const float, trig, float, plane, trg_u32, peaks, trg_u32, n_peaks, struct hg_summary,
-            summaries, struct hg_par, par)
+TRG_KERNEL8(hg_find_analytic, (const trg_u32, starts), (const float, points),
+            (const trg_u32, items), (const float, trig), (float, plane), (trg_u32, peaks),
+            (trg_u32, n_peaks), (struct hg_summary, summaries), (struct hg_par, par))
 {
     HG_FIND(HG_WORDS, HG_ANALYTIC, 0u, 0xffffffffu);
 }
 
-TRG_KERNEL8(hg_find_analytic_few, const trg_u32, starts, const float, points, const trg_u32, items,
-            const float, trig, float, plane, trg_u32, peaks, trg_u32, n_peaks, struct hg_summary,
-            summaries, struct hg_par, par)
+TRG_KERNEL8(hg_find_analytic_few, (const trg_u32, starts), (const float, points),
+            (const trg_u32, items), (const float, trig), (float, plane), (trg_u32, peaks),
+            (trg_u32, n_peaks), (struct hg_summary, summaries), (struct hg_par, par))
 {
     HG_FIND(HG_WORDS_FEW, HG_ANALYTIC, 0u, 0xffffffffu);
 }
 
-TRG_KERNEL8(hg_find_hashed, const trg_u32, starts, const float, points, const trg_u32, items,
-            const float, trig, float, plane, trg_u32, peaks, trg_u32, n_peaks, struct hg_summary,
-            summaries, struct hg_par, par)
+TRG_KERNEL8(hg_find_hashed, (const trg_u32, starts), (const float, points), (const trg_u32, items),
+            (const float, trig), (float, plane), (trg_u32, peaks), (trg_u32, n_peaks),
+            (struct hg_summary, summaries), (struct hg_par, par))
 {
     HG_FIND(HG_WORDS, HG_HASHED, HG_HASHED_FEW + 1u, 0xffffffffu);
 }
 
-TRG_KERNEL8(hg_find_hashed_few, const trg_u32, starts, const float, points, const trg_u32, items,
-            const float, trig, float, plane, trg_u32, peaks, trg_u32, n_peaks, struct hg_summary,
-            summaries, struct hg_par, par)
+TRG_KERNEL8(hg_find_hashed_few, (const trg_u32, starts), (const float, points),
+            (const trg_u32, items), (const float, trig), (float, plane), (trg_u32, peaks),
+            (trg_u32, n_peaks), (struct hg_summary, summaries), (struct hg_par, par))
 {
     HG_FIND(HG_WORDS_HASHED, HG_HASHED, 0u, HG_HASHED_FEW);
 }
@@ -256,8 +257,8 @@ TRG_FN trg_u32 hg_kept(TRG_LOCAL const trg_u32 *n, trg_u32 windows, trg_u32 most
 
 /* One group an RoI: where each window's peaks begin among those that are refined.  Where there are
  * more than there is room for, no window keeps more than lets all fit. */
-TRG_KERNEL3(hg_share, const trg_u32, n_peaks, trg_u32, shares, struct hg_summary, summaries,
-            struct hg_par, par)
+TRG_KERNEL3(hg_share, (const trg_u32, n_peaks), (trg_u32, shares), (struct hg_summary, summaries),
+            (struct hg_par, par))
 {
     TRG_SHARED trg_u32 n[HG_BINS];
     TRG_GLOBAL trg_u32 *share = shares + TRG_GID * (par.bins_room + 1u);
@@ -307,9 +308,9 @@ TRG_FN struct hg_cands hg_cands_of(TRG_GLOBAL trg_u32 *cands, const struct hg_pa
 }
 
 /* `parts` groups an RoI share its peaks; each peak is one work-item's. */
-TRG_KERNEL7(hg_refine, const trg_u32, starts, const float, points, const trg_u32, items,
-            const float, trig, const trg_u32, peaks, const trg_u32, shares, trg_u32, cands,
-            struct hg_par, par)
+TRG_KERNEL7(hg_refine, (const trg_u32, starts), (const float, points), (const trg_u32, items),
+            (const float, trig), (const trg_u32, peaks), (const trg_u32, shares), (trg_u32, cands),
+            (struct hg_par, par))
 {
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     TRG_GLOBAL const trg_u32 *share = shares + roi * (par.bins_room + 1u);
@@ -333,9 +334,9 @@ TRG_KERNEL7(hg_refine, const trg_u32, starts, const float, points, const trg_u32
 
 /* One group an RoI: in each round a candidate that is the best of all on each of its hits becomes a
  * track; the others lose the hits that are gone, and those that lost too much end. */
-TRG_KERNEL7(hg_compete, const trg_u8, data, const trg_u32, shares, trg_u32, used, trg_u32, best,
-            trg_u32, cands, struct hg_cand, tracks, struct hg_summary, summaries, struct hg_par,
-            par)
+TRG_KERNEL7(hg_compete, (const trg_u8, data), (const trg_u32, shares), (trg_u32, used),
+            (trg_u32, best), (trg_u32, cands), (struct hg_cand, tracks),
+            (struct hg_summary, summaries), (struct hg_par, par))
 {
     TRG_SHARED trg_u16 list[HG_CANDS];
     TRG_SHARED trg_u32 n_list, alive, n_tracks, n_on_tracks;
@@ -393,8 +394,8 @@ TRG_KERNEL7(hg_compete, const trg_u8, data, const trg_u32, shares, trg_u32, used
 /* ---------------------------------------------------------------- the product */
 
 /* One group: where the tracks and the doublets of each RoI begin in the output. */
-TRG_KERNEL3(hg_offsets, const struct hg_summary, summaries, trg_u8, tracks, trg_u8, doublets,
-            struct hg_par, par)
+TRG_KERNEL3(hg_offsets, (const struct hg_summary, summaries), (trg_u8, tracks), (trg_u8, doublets),
+            (struct hg_par, par))
 {
     TRG_SHARED trg_u32 part[HG_GROUP_MAX], part2[HG_GROUP_MAX];
     TRG_GLOBAL trg_u32 *first = (TRG_GLOBAL trg_u32 *)(tracks + par.tracks.offsets);
@@ -431,8 +432,9 @@ TRG_KERNEL3(hg_offsets, const struct hg_summary, summaries, trg_u8, tracks, trg_
 /* One group an RoI: fits its tracks and writes them in the order of their first hits, and the hits
  * of each as doublets.  Tracks are put in order by comparing each with all others, many at a time.
  */
-TRG_KERNEL5(hg_write, const trg_u8, data, const struct hg_cand, found, const struct hg_summary,
-            summaries, trg_u8, tracks, trg_u8, doublets, struct hg_par, par)
+TRG_KERNEL5(hg_write, (const trg_u8, data), (const struct hg_cand, found),
+            (const struct hg_summary, summaries), (trg_u8, tracks), (trg_u8, doublets),
+            (struct hg_par, par))
 {
     TRG_SHARED trg_u32 first[HG_GROUP_MAX], length[HG_GROUP_MAX];
     TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);

@@ -14,8 +14,9 @@
 
 /* Tree t = TRG_GID of a forest: the trees[2 t + 1] points from trees[2 t] on become the nodes at
  * the same places. */
-TRG_KERNEL7(kd_build_trees, const trg_u32, trees, const float, points, float, nodes, trg_u32, ids,
-            trg_u32, orders, trg_u32, keys, trg_u32, side, struct kd_build_par, par)
+TRG_KERNEL7(kd_build_trees, (const trg_u32, trees), (const float, points), (float, nodes),
+            (trg_u32, ids), (trg_u32, orders), (trg_u32, keys), (trg_u32, side),
+            (struct kd_build_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SORT_SCRATCH];
     const trg_u32 base = trees[2u * TRG_GID], n = trees[2u * TRG_GID + 1u];
@@ -49,8 +50,8 @@ TRG_KERNEL7(kd_build_trees, const trg_u32, trees, const float, points, float, no
 }
 
 /* Group t: the blocks of tree t, once it is built. */
-TRG_KERNEL4(kd_make_blocks, const trg_u32, trees, const float, nodes, const trg_u32, ids, float,
-            blocks, struct kd_build_par, par)
+TRG_KERNEL4(kd_make_blocks, (const trg_u32, trees), (const float, nodes), (const trg_u32, ids),
+            (float, blocks), (struct kd_build_par, par))
 {
     const trg_u32 base = trees[2u * TRG_GID], n = trees[2u * TRG_GID + 1u];
     const trg_u32 words = (par.k + 1u) * KD_BLOCK;

@@ -16,7 +16,8 @@
 
 /* ---------------------------------------------------------------- sorting */
 
-TRG_KERNEL3(kdl_keys, const float, points, trg_u32, keys, trg_u32, orders, struct kd_build_par, par)
+TRG_KERNEL3(kdl_keys, (const float, points), (trg_u32, keys), (trg_u32, orders),
+            (struct kd_build_par, par))
 {
     for (trg_u32 i = TRG_GID * TRG_LSIZE + TRG_LID; i < par.n; i += TRG_GROUPS * TRG_LSIZE)
         for (trg_u32 d = 0u; d < par.k; d++) {
@@ -27,7 +28,7 @@ TRG_KERNEL3(kdl_keys, const float, points, trg_u32, keys, trg_u32, orders, struc
 
 /* Group d * tiles + t: how many keys of each digit a tile has: counts[(16 d + digit) * tiles + t].
  */
-TRG_KERNEL2(kdl_count, const trg_u32, keys, trg_u32, counts, struct kd_build_par, par)
+TRG_KERNEL2(kdl_count, (const trg_u32, keys), (trg_u32, counts), (struct kd_build_par, par))
 {
     TRG_SHARED trg_u32 count[TRG_GROUP_DIGITS];
     const trg_u32 d = TRG_GID / par.tiles, t = TRG_GID % par.tiles, begin = t * KD_TILE;
@@ -45,15 +46,15 @@ TRG_KERNEL2(kdl_count, const trg_u32, keys, trg_u32, counts, struct kd_build_par
 }
 
 /* Exclusive sums of stretches of `shift` words, a group each. */
-TRG_KERNEL1(kdl_scan, trg_u32, counts, struct kd_build_par, par)
+TRG_KERNEL1(kdl_scan, (trg_u32, counts), (struct kd_build_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
 
     trg_group_scan_global(scratch, counts + TRG_GID * par.shift, par.shift);
 }
 
-TRG_KERNEL3(kdl_scatter, trg_u32, keys, trg_u32, orders, const trg_u32, counts, struct kd_build_par,
-            par)
+TRG_KERNEL3(kdl_scatter, (trg_u32, keys), (trg_u32, orders), (const trg_u32, counts),
+            (struct kd_build_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SORT_SCRATCH];
     const trg_u32 d = TRG_GID / par.tiles, t = TRG_GID % par.tiles, begin = t * KD_TILE;
@@ -83,8 +84,8 @@ TRG_FN struct kd_arrays kd_one_tree(TRG_GLOBAL const float *points, TRG_GLOBAL f
     return a;
 }
 
-TRG_KERNEL5(kdl_roots, const float, points, float, nodes, trg_u32, ids, trg_u32, orders, trg_u32,
-            side, struct kd_build_par, par)
+TRG_KERNEL5(kdl_roots, (const float, points), (float, nodes), (trg_u32, ids), (trg_u32, orders),
+            (trg_u32, side), (struct kd_build_par, par))
 {
     const trg_u32 begin = TRG_GID * KD_TILE;
     const trg_u32 end = begin + KD_TILE < par.n ? begin + KD_TILE : par.n;
@@ -96,8 +97,8 @@ TRG_KERNEL5(kdl_roots, const float, points, float, nodes, trg_u32, ids, trg_u32,
 /* Group i * tiles + t, for the i-th of the dimensions that do not split: how many points of the
  * tile go left, and how many are roots: counts[2 i * tiles + t] and counts[(2 i + 1) * tiles + t].
  */
-TRG_KERNEL3(kdl_sides, const trg_u32, orders, const trg_u32, side, trg_u32, counts,
-            struct kd_build_par, par)
+TRG_KERNEL3(kdl_sides, (const trg_u32, orders), (const trg_u32, side), (trg_u32, counts),
+            (struct kd_build_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     const trg_u32 i = TRG_GID / par.tiles, t = TRG_GID % par.tiles, begin = t * KD_TILE;
@@ -120,8 +121,8 @@ TRG_KERNEL3(kdl_sides, const trg_u32, orders, const trg_u32, side, trg_u32, coun
     }
 }
 
-TRG_KERNEL3(kdl_move, trg_u32, orders, trg_u32, side, const trg_u32, counts, struct kd_build_par,
-            par)
+TRG_KERNEL3(kdl_move, (trg_u32, orders), (trg_u32, side), (const trg_u32, counts),
+            (struct kd_build_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     const trg_u32 i = TRG_GID / par.tiles, t = TRG_GID % par.tiles, begin = t * KD_TILE;
@@ -140,8 +141,8 @@ TRG_KERNEL3(kdl_move, trg_u32, orders, trg_u32, side, const trg_u32, counts, str
 }
 
 /* Group j: the rest of subtree j below depth par.level. */
-TRG_KERNEL5(kdl_subtrees, const float, points, float, nodes, trg_u32, ids, trg_u32, orders, trg_u32,
-            side, struct kd_build_par, par)
+TRG_KERNEL5(kdl_subtrees, (const float, points), (float, nodes), (trg_u32, ids), (trg_u32, orders),
+            (trg_u32, side), (struct kd_build_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
 
@@ -151,7 +152,7 @@ TRG_KERNEL5(kdl_subtrees, const float, points, float, nodes, trg_u32, ids, trg_u
 
 /* ---------------------------------------------------------------- selection */
 
-TRG_KERNEL1(kds_begin, trg_u32, orders, struct kd_build_par, par)
+TRG_KERNEL1(kds_begin, (trg_u32, orders), (struct kd_build_par, par))
 {
     for (trg_u32 i = TRG_GID * TRG_LSIZE + TRG_LID; i < par.n; i += TRG_GROUPS * TRG_LSIZE)
         orders[i] = i;
@@ -192,8 +193,8 @@ TRG_GROUP_FN trg_u32 kd_radix_select(TRG_LOCAL trg_u32 *count, TRG_GLOBAL const 
 
 /* Group j: finds the root of subtree j below depth par.level, and moves what is left and right of
  * it to the other half of `orders`. */
-TRG_KERNEL4(kds_groups, const float, points, float, nodes, trg_u32, ids, trg_u32, orders,
-            struct kd_build_par, par)
+TRG_KERNEL4(kds_groups, (const float, points), (float, nodes), (trg_u32, ids), (trg_u32, orders),
+            (struct kd_build_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     TRG_SHARED trg_u32 count[16];
@@ -237,8 +238,8 @@ TRG_FN trg_u32 kd_before(TRG_GLOBAL const float *x, trg_u32 a, trg_u32 b)
 }
 
 /* Work-item j: the same for one small subtree, in place. */
-TRG_KERNEL4(kds_items, const float, points, float, nodes, trg_u32, ids, trg_u32, orders,
-            struct kd_build_par, par)
+TRG_KERNEL4(kds_items, (const float, points), (float, nodes), (trg_u32, ids), (trg_u32, orders),
+            (struct kd_build_par, par))
 {
     TRG_GLOBAL const float *x = points + par.at + par.level % par.k * par.room;
     TRG_GLOBAL trg_u32 *order = orders + (par.which & 1u) * par.room;

@@ -31,8 +31,8 @@ TRG_FN struct kdq_tree kdq_tree_of(TRG_GLOBAL const float *nodes, TRG_GLOBAL con
 /* ---------------------------------------------------------------- depth first */
 
 /* counts: [levels + 1][query_room]: of each level, and of all. */
-TRG_KERNEL5(kdq_dfs_count, const float, nodes, const trg_u32, trees, const float, boxes,
-            const trg_u32, tree_of, trg_u32, counts, struct kdq_par, par)
+TRG_KERNEL5(kdq_dfs_count, (const float, nodes), (const trg_u32, trees), (const float, boxes),
+            (const trg_u32, tree_of), (trg_u32, counts), (struct kdq_par, par))
 {
     for (trg_u32 q = TRG_GID * TRG_LSIZE + TRG_LID; q < par.n_queries;
          q += TRG_GROUPS * TRG_LSIZE) {
@@ -52,9 +52,9 @@ TRG_KERNEL5(kdq_dfs_count, const float, nodes, const trg_u32, trees, const float
 
 /* counts: of each level; in the last row where the results of each query begin.  By hand: one
  * group, which also makes that row, and writes as many results as there is room for. */
-TRG_KERNEL8(kdq_dfs_fill, const float, nodes, const trg_u32, ids, const trg_u32, trees, const float,
-            boxes, const trg_u32, tree_of, trg_u32, counts, const float, blocks, trg_u32, results,
-            struct kdq_par, par)
+TRG_KERNEL8(kdq_dfs_fill, (const float, nodes), (const trg_u32, ids), (const trg_u32, trees),
+            (const float, boxes), (const trg_u32, tree_of), (trg_u32, counts),
+            (const float, blocks), (trg_u32, results), (struct kdq_par, par))
 {
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
     if (par.by_hand) {
@@ -165,9 +165,9 @@ TRG_GROUP_FN trg_u32 kdq_one_level(TRG_LOCAL trg_u32 *scratch, const struct kdq_
 }
 
 /* fronts: two swap buffers for each gang of the launch. */
-TRG_KERNEL8(kdq_bfs, const float, nodes, const trg_u32, ids, const trg_u32, trees, const float,
-            boxes, const trg_u32, tree_of, trg_u32, counts, trg_u32, fronts, trg_u32, results,
-            struct kdq_par, par)
+TRG_KERNEL8(kdq_bfs, (const float, nodes), (const trg_u32, ids), (const trg_u32, trees),
+            (const float, boxes), (const trg_u32, tree_of), (trg_u32, counts), (trg_u32, fronts),
+            (trg_u32, results), (struct kdq_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     const trg_u32 size = par.gang < TRG_LSIZE ? par.gang : TRG_LSIZE, gangs = TRG_LSIZE / size;
@@ -224,7 +224,7 @@ TRG_KERNEL8(kdq_bfs, const float, nodes, const trg_u32, ids, const trg_u32, tree
 /* ---------------------------------------------------------------- sums of the counts */
 
 /* Group t: how many results the queries of a tile have; 0xffffffff for that many or more. */
-TRG_KERNEL2(kdq_sum_tiles, const trg_u32, counts, trg_u32, tiles, struct kdq_par, par)
+TRG_KERNEL2(kdq_sum_tiles, (const trg_u32, counts), (trg_u32, tiles), (struct kdq_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     const trg_u32 begin = TRG_GID * KDQ_TILE;
@@ -243,7 +243,7 @@ TRG_KERNEL2(kdq_sum_tiles, const trg_u32, counts, trg_u32, tiles, struct kdq_par
 
 /* One group: where the results of each tile begin, and behind them the number of all and whether it
  * has more than 32 bits. */
-TRG_KERNEL1(kdq_sum_all, trg_u32, tiles, struct kdq_par, par)
+TRG_KERNEL1(kdq_sum_all, (trg_u32, tiles), (struct kdq_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     const trg_u32 n = (par.n_queries + KDQ_TILE - 1u) / KDQ_TILE;
@@ -261,7 +261,7 @@ TRG_KERNEL1(kdq_sum_all, trg_u32, tiles, struct kdq_par, par)
 }
 
 /* Group t: where the results of each query begin. */
-TRG_KERNEL2(kdq_offsets, const trg_u32, tiles, trg_u32, counts, struct kdq_par, par)
+TRG_KERNEL2(kdq_offsets, (const trg_u32, tiles), (trg_u32, counts), (struct kdq_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     const trg_u32 begin = TRG_GID * KDQ_TILE;

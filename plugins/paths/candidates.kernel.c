@@ -48,7 +48,7 @@ TRG_FN void pa_store_fit(TRG_GLOBAL float *fit, trg_u32 room, const struct pa_tr
     fit[PA_FIT_COV * room] = t->cov;
 }
 
-TRG_KERNEL1(pa_fit_paths, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_fit_paths, (trg_u32, work), (struct pa_par, par))
 {
     TRG_GLOBAL const trg_u32 *layer = PA_U32(work, par.at.hit_layer);
     TRG_GLOBAL const trg_u32 *path_hit = PA_U32(work, par.at.path_hit);
@@ -161,7 +161,7 @@ TRG_FN trg_u32 pa_fate(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
 
 /* All paths of the batch, round par.level: what was accepted takes its hits for good, and what is
  * undecided contests them.  Once more after the last round, for pa_duplicates. */
-TRG_KERNEL1(pa_contest, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_contest, (trg_u32, work), (struct pa_par, par))
 {
     TRG_GLOBAL trg_u32 *state = PA_U32(work, par.at.is_kept);
 
@@ -178,7 +178,7 @@ TRG_KERNEL1(pa_contest, trg_u32, work, struct pa_par, par)
 
 /* All paths of the batch: decides those that know, and clears what the next round needs.  The last
  * round lists what is left of each RoI. */
-TRG_KERNEL1(pa_decide, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_decide, (trg_u32, work), (struct pa_par, par))
 {
     TRG_GLOBAL trg_u32 *state = PA_U32(work, par.at.is_kept);
     TRG_GLOBAL const trg_u32 *first = PA_U32(work, par.at.path_first);
@@ -201,7 +201,7 @@ TRG_KERNEL1(pa_decide, trg_u32, work, struct pa_par, par)
 }
 
 /* One group an RoI: all rounds, or those that are left, where `best` is known for the first one. */
-TRG_KERNEL1(pa_duplicates, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_duplicates, (trg_u32, work), (struct pa_par, par))
 {
     TRG_SHARED trg_u32 n_next;
     const trg_u32 first = PA_U32(work, par.at.path_first)[TRG_GID];
@@ -253,7 +253,7 @@ TRG_KERNEL1(pa_duplicates, trg_u32, work, struct pa_par, par)
 /* ---------------------------------------------------------------- products */
 
 /* The candidates of an RoI, in the order of the paths, into its part of the queue. */
-TRG_KERNEL1(pa_select, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_select, (trg_u32, work), (struct pa_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     const trg_u32 first = PA_U32(work, par.at.path_first)[TRG_GID];
@@ -278,7 +278,7 @@ TRG_KERNEL1(pa_select, trg_u32, work, struct pa_par, par)
 
 /* One group: where each RoI's candidates go, for both products.  Where a batch is worked on RoI by
  * RoI, the offsets of this one begin where those of the one before ended. */
-TRG_KERNEL3(pa_place, trg_u8, paths, trg_u8, tracks, trg_u32, work, struct pa_par, par)
+TRG_KERNEL3(pa_place, (trg_u8, paths), (trg_u8, tracks), (trg_u32, work), (struct pa_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     TRG_GLOBAL trg_u32 *path_first = (TRG_GLOBAL trg_u32 *)(paths + par.paths.offsets);
@@ -324,7 +324,7 @@ TRG_FN void pa_write_track(TRG_GLOBAL trg_u8 *tracks, const struct pa_par *par,
 }
 
 /* All candidates of the batch. */
-TRG_KERNEL3(pa_write, trg_u8, paths, trg_u8, tracks, trg_u32, work, struct pa_par, par)
+TRG_KERNEL3(pa_write, (trg_u8, paths), (trg_u8, tracks), (trg_u32, work), (struct pa_par, par))
 {
     TRG_GLOBAL const trg_u32 *first = PA_U32(work, par.at.out_first);
     trg_u32 r = 0u;
@@ -364,7 +364,7 @@ TRG_FN trg_u32 pa_bin(const struct pa_par *par, float z0)
 }
 
 /* One group an RoI: what hypotheses ask for. */
-TRG_KERNEL1(pa_values, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_values, (trg_u32, work), (struct pa_par, par))
 {
     TRG_SHARED trg_u32 bins[PA_BINS];
     TRG_SHARED trg_u32 n_above, n_long, leading, most, where;

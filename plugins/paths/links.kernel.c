@@ -62,7 +62,7 @@ TRG_FN trg_u32 pa_whose(TRG_LOCAL const trg_u32 *begin, trg_u32 n, trg_u32 i)
 
 /* A group takes as many doublets as it has work-items, and deals out the candidates of all of them
  * in portions: lists are of very different lengths, and so nobody waits for who has a long one. */
-TRG_KERNEL1(pa_links_count, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_links_count, (trg_u32, work), (struct pa_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     TRG_SHARED trg_u32 begin[PA_GROUP_MAX];
@@ -112,7 +112,7 @@ TRG_FN void pa_write_links(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, t
 }
 
 /* After the scan of n_links into rank: the first links of an RoI are written, up to its limit. */
-TRG_KERNEL1(pa_links_fill, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_links_fill, (trg_u32, work), (struct pa_par, par))
 {
     TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
     TRG_GLOBAL const trg_u32 *d_first = PA_U32(work, par.at.d_first);
@@ -140,7 +140,7 @@ TRG_KERNEL1(pa_links_fill, trg_u32, work, struct pa_par, par)
 }
 
 /* Counts of each RoI's links and doublets, for the summary. */
-TRG_KERNEL1(pa_links_sum, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_links_sum, (trg_u32, work), (struct pa_par, par))
 {
     TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
     TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
@@ -258,7 +258,7 @@ TRG_FN trg_u32 pa_link(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, const
 }
 
 /* Finds and writes the links at once; leaves a list of the doublets that have some in `order`. */
-TRG_KERNEL1(pa_links_once, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_links_once, (trg_u32, work), (struct pa_par, par))
 {
     TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
     TRG_GLOBAL const trg_u32 *d_first = PA_U32(work, par.at.d_first);

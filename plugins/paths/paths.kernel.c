@@ -31,7 +31,7 @@ TRG_FN trg_u32 pa_sum_links(TRG_GLOBAL const trg_u32 *work, const struct pa_par 
 }
 
 /* A level of the table, for doublets with links. */
-TRG_KERNEL1(pa_tally, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_tally, (trg_u32, work), (struct pa_par, par))
 {
     PA_EACH(d, work[par.at.totals + PA_TOTAL_DOUBLETS])
     if (PA_U32(work, par.at.n_links)[d])
@@ -40,7 +40,7 @@ TRG_KERNEL1(pa_tally, trg_u32, work, struct pa_par, par)
 }
 
 /* Paths that begin with each doublet; `order` is not needed any more and takes them. */
-TRG_KERNEL1(pa_roots, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_roots, (trg_u32, work), (struct pa_par, par))
 {
     PA_EACH(d, work[par.at.totals + PA_TOTAL_DOUBLETS])
     PA_U32(work, par.at.order)[d] = pa_from(work, &par, d);
@@ -57,7 +57,7 @@ TRG_FN void pa_note_paths(TRG_GLOBAL struct pa_summary *sum, TRG_GLOBAL const tr
     sum[r].n_paths_kept = n < most ? (trg_u32)n : most;
 }
 
-TRG_KERNEL1(pa_paths_sum, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_paths_sum, (trg_u32, work), (struct pa_par, par))
 {
     TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
     TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
@@ -70,7 +70,7 @@ TRG_KERNEL1(pa_paths_sum, trg_u32, work, struct pa_par, par)
 }
 
 /* One group: where the paths of each RoI go. */
-TRG_KERNEL1(pa_totals, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_totals, (trg_u32, work), (struct pa_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     TRG_GLOBAL const struct pa_summary *sum =
@@ -142,7 +142,7 @@ TRG_FN void pa_make(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 
 }
 
 /* Without atomics: every path is made by itself, from its number. */
-TRG_KERNEL1(pa_unrank, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_unrank, (trg_u32, work), (struct pa_par, par))
 {
     TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
     TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
@@ -163,7 +163,7 @@ TRG_KERNEL1(pa_unrank, trg_u32, work, struct pa_par, par)
 }
 
 /* Breadth-first: the first doublet of all paths. */
-TRG_KERNEL1(pa_seed, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_seed, (trg_u32, work), (struct pa_par, par))
 {
     TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
     TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
@@ -201,7 +201,7 @@ TRG_FN void pa_branch(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u3
 
 /* Breadth-first: one more doublet.  `level` more may follow after those that paths in the queue
  * have; their places in the table are known, so the order in the queue does not matter. */
-TRG_KERNEL1(pa_grow, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_grow, (trg_u32, work), (struct pa_par, par))
 {
     TRG_GLOBAL const trg_u32 *first = PA_U32(work, par.at.path_first);
     TRG_GLOBAL trg_u32 *queue = PA_U32(work, par.at.queue);
@@ -251,7 +251,7 @@ TRG_KERNEL1(pa_grow, trg_u32, work, struct pa_par, par)
  * begin with one of these. */
 
 /* Fills the table for these doublets, and counts the RoI's paths. */
-TRG_KERNEL1(pa_depth_count, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_depth_count, (trg_u32, work), (struct pa_par, par))
 {
     TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
     TRG_GLOBAL struct pa_summary *sum = (TRG_GLOBAL struct pa_summary *)(work + par.at.summary);
@@ -310,7 +310,7 @@ TRG_FN trg_u32 pa_walk_from(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, 
     return p;
 }
 
-TRG_KERNEL1(pa_depth_walk, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_depth_walk, (trg_u32, work), (struct pa_par, par))
 {
     TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
     TRG_GLOBAL const struct pa_summary *sum =

@@ -95,8 +95,6 @@ int pa_open(struct pa_pipeline *p, const struct trg_host *host, const struct pa_
 {
     int r;
 
-    if (limits->slots > PA_SLOTS_MAX)
-        return -EINVAL;
     memset(p, 0, sizeof *p);
     p->config = config;
     p->host = host;

@@ -8,8 +8,7 @@
 #include "../common/lane.h"
 #include "paths.h"
 
-#define PA_SLOTS_MAX 8u
-#define PA_MODULES   4u
+#define PA_MODULES 4u
 
 enum pa_phase {
     PA_PHASE_STARTS,
@@ -35,7 +34,7 @@ struct pa_pipeline {
     struct trg_module *module[PA_MODULES];
     struct trg_kernel *kernel[32];
     struct buffers buffers;
-    struct pa_slot slot[PA_SLOTS_MAX];
+    struct pa_slot slot[TRG_SLOTS_MAX];
     struct pa_par par;       /* what does not change */
     struct block product[2]; /* paths, tracks */
     uint32_t work_words;

@@ -21,7 +21,7 @@ TRG_FN trg_u32 pa_part(trg_u32 n, trg_u32 group, trg_u32 groups)
 }
 
 /* Each group adds up its part. */
-TRG_KERNEL1(pa_scan_sums, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_scan_sums, (trg_u32, work), (struct pa_par, par))
 {
     TRG_SHARED trg_u64 buffer[PA_GROUP_MAX];
     TRG_GLOBAL const trg_u32 *in = PA_U32(work, par.scan_src);
@@ -37,7 +37,7 @@ TRG_KERNEL1(pa_scan_sums, trg_u32, work, struct pa_par, par)
 }
 
 /* Each group adds what the groups before it have, and writes its part. */
-TRG_KERNEL1(pa_scan_apply, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_scan_apply, (trg_u32, work), (struct pa_par, par))
 {
     TRG_SHARED trg_u64 buffer[PA_GROUP_MAX];
     TRG_GLOBAL const trg_u32 *in = PA_U32(work, par.scan_src);
@@ -73,7 +73,8 @@ TRG_KERNEL1(pa_scan_apply, trg_u32, work, struct pa_par, par)
 /* ---------------------------------------------------------------- 1: where doublets start */
 
 /* Brings the hits of the batch to the work buffer, numbered from 0 on, and clears what counts. */
-TRG_KERNEL3(pa_hits, const trg_u8, hits, const trg_u8, doublets, trg_u32, work, struct pa_par, par)
+TRG_KERNEL3(pa_hits, (const trg_u8, hits), (const trg_u8, doublets), (trg_u32, work),
+            (struct pa_par, par))
 {
     TRG_GLOBAL const trg_u32 *h_first = TRG_OFFSETS(hits, par.hits);
     TRG_GLOBAL const trg_u32 *d_first = TRG_OFFSETS(doublets, par.doublets);
@@ -169,7 +170,7 @@ TRG_FN void pa_store_doublet(TRG_GLOBAL trg_u32 *work, const struct pa_par *par,
 }
 
 /* One work-item.  When a doublet is met that is not in order, all of them are to be sorted. */
-TRG_KERNEL2(pa_starts_once, const trg_u8, doublets, trg_u32, work, struct pa_par, par)
+TRG_KERNEL2(pa_starts_once, (const trg_u8, doublets), (trg_u32, work), (struct pa_par, par))
 {
     TRG_GLOBAL const trg_u32 *d_first = PA_U32(work, par.at.d_first);
     TRG_GLOBAL trg_u32 *start = PA_U32(work, par.at.start);
@@ -204,7 +205,7 @@ TRG_KERNEL2(pa_starts_once, const trg_u8, doublets, trg_u32, work, struct pa_par
 }
 
 /* Takes the doublets as they come, in the hope that all are used and in order. */
-TRG_KERNEL2(pa_in_order, const trg_u8, doublets, trg_u32, work, struct pa_par, par)
+TRG_KERNEL2(pa_in_order, (const trg_u8, doublets), (trg_u32, work), (struct pa_par, par))
 {
     TRG_SHARED trg_u32 disorder; /* one of a group tells it for all */
     TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
@@ -240,7 +241,7 @@ TRG_KERNEL2(pa_in_order, const trg_u8, doublets, trg_u32, work, struct pa_par, p
 
 /* Checks the doublets, and counts those of each inner hit; `n_links` takes the place of each among
  * them. */
-TRG_KERNEL2(pa_count, const trg_u8, doublets, trg_u32, work, struct pa_par, par)
+TRG_KERNEL2(pa_count, (const trg_u8, doublets), (trg_u32, work), (struct pa_par, par))
 {
     TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
     TRG_GLOBAL const trg_u32 *d_first = PA_U32(work, par.at.d_first);
@@ -264,7 +265,7 @@ TRG_KERNEL2(pa_count, const trg_u8, doublets, trg_u32, work, struct pa_par, par)
 
 /* Lists the doublets of each inner hit.  With one work-item they stay in order; otherwise pa_order
  * and pa_gather put them in order. */
-TRG_KERNEL1(pa_scatter, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_scatter, (trg_u32, work), (struct pa_par, par))
 {
     TRG_GLOBAL const trg_u32 *from = PA_U32(work, par.at.from);
 
@@ -324,7 +325,7 @@ TRG_FN trg_u32 pa_first_from(TRG_GLOBAL const trg_u32 *inner, trg_u32 n, trg_u32
 
 /* Puts the doublets of hits that have many in the order of the input; where all doublets came in
  * order, finds where those of each hit begin. */
-TRG_KERNEL1(pa_order, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_order, (trg_u32, work), (struct pa_par, par))
 {
     TRG_GLOBAL trg_u32 *start = PA_U32(work, par.at.start);
     const trg_u32 sorts = work[par.at.totals + PA_TOTAL_UNSORTED];
@@ -342,7 +343,7 @@ TRG_KERNEL1(pa_order, trg_u32, work, struct pa_par, par)
 
 /* Brings together what linking reads of each sorted doublet.  What is not in order yet finds its
  * place by counting those of its hit that came before it. */
-TRG_KERNEL1(pa_gather, trg_u32, work, struct pa_par, par)
+TRG_KERNEL1(pa_gather, (trg_u32, work), (struct pa_par, par))
 {
     TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
     TRG_GLOBAL const trg_u32 *order = PA_U32(work, par.at.order);

@@ -44,8 +44,9 @@ TRG_FN struct vx_share vx_share_of(trg_u32 n, trg_u32 part, trg_u32 parts)
 }
 
 /* Full: every pair is computed twice, once from each side; no work-item needs another's result. */
-TRG_KERNEL5(vx_adjacency_full, const trg_u8, data, const float, tracks, const trg_u32, selected,
-            const struct vx_counts, counts, trg_u32, matrix, struct vx_par, par)
+TRG_KERNEL5(vx_adjacency_full, (const trg_u8, data), (const float, tracks),
+            (const trg_u32, selected), (const struct vx_counts, counts), (trg_u32, matrix),
+            (struct vx_par, par))
 {
     TRG_SHARED struct vx_four stage[VX_STAGE_COLUMNS * VX_FOURS];
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
@@ -78,8 +79,9 @@ TRG_KERNEL5(vx_adjacency_full, const trg_u8, data, const float, tracks, const tr
 
 /* Compute-symmetric: a team of 32 work-items computes a tile on or above the diagonal and writes it
  * and its mirror image, which it turns over in shared memory. */
-TRG_KERNEL5(vx_adjacency_compute, const trg_u8, data, const float, tracks, const trg_u32, selected,
-            const struct vx_counts, counts, trg_u32, matrix, struct vx_par, par)
+TRG_KERNEL5(vx_adjacency_compute, (const trg_u8, data), (const float, tracks),
+            (const trg_u32, selected), (const struct vx_counts, counts), (trg_u32, matrix),
+            (struct vx_par, par))
 {
     TRG_SHARED struct vx_four stage[VX_STAGE_COLUMNS * VX_FOURS];
     TRG_SHARED trg_u32 turned[VX_TEAMS * VX_TILE];
@@ -132,8 +134,9 @@ TRG_KERNEL5(vx_adjacency_compute, const trg_u8, data, const float, tracks, const
 }
 
 /* Memory-symmetric: the same tiles, kept once, one behind the other. */
-TRG_KERNEL5(vx_adjacency_memory, const trg_u8, data, const float, tracks, const trg_u32, selected,
-            const struct vx_counts, counts, trg_u32, matrix, struct vx_par, par)
+TRG_KERNEL5(vx_adjacency_memory, (const trg_u8, data), (const float, tracks),
+            (const trg_u32, selected), (const struct vx_counts, counts), (trg_u32, matrix),
+            (struct vx_par, par))
 {
     TRG_SHARED struct vx_four stage[VX_STAGE_COLUMNS * VX_FOURS];
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
@@ -193,9 +196,9 @@ TRG_FN trg_u32 vx_cut(struct vx_line a, struct vx_line b, trg_u32 pv_a, trg_u32 
 
 /* `parts` groups an RoI: takes away the edges that a cut removes, the first of the cuts that does
  * so counts it. */
-TRG_KERNEL7(vx_cuts, const trg_u8, data, const float, tracks, const trg_u32, selected,
-            const trg_u32, pv_of, const struct vx_vertex, pvs, struct vx_counts, counts, trg_u32,
-            matrix, struct vx_par, par)
+TRG_KERNEL7(vx_cuts, (const trg_u8, data), (const float, tracks), (const trg_u32, selected),
+            (const trg_u32, pv_of), (const struct vx_vertex, pvs), (struct vx_counts, counts),
+            (trg_u32, matrix), (struct vx_par, par))
 {
     TRG_SHARED trg_u32 total[6];
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
@@ -293,8 +296,8 @@ TRG_FN void vx_unite(TRG_LOCAL trg_u32 *parent, trg_u32 a, trg_u32 b)
  * without locks, paths halved on the way, one pass to flatten), in shared memory.  A label is the
  * smallest member, so that it does not depend on the order.  Lists those of two members and more;
  * if there is no room for all, those with the smallest labels. */
-TRG_KERNEL5(vx_components, const trg_u8, data, const trg_u32, matrix, trg_u32, labels,
-            struct vx_vertex, svs, struct vx_counts, counts, struct vx_par, par)
+TRG_KERNEL5(vx_components, (const trg_u8, data), (const trg_u32, matrix), (trg_u32, labels),
+            (struct vx_vertex, svs), (struct vx_counts, counts), (struct vx_par, par))
 {
     TRG_SHARED trg_u32 parent[VX_SELECTED_MAX];
     TRG_SHARED trg_u32 is_listed[VX_SELECTED_MAX / 32u];
@@ -391,9 +394,10 @@ TRG_GROUP_FN void vx_add_momenta(TRG_GLOBAL const float *tracks, TRG_GLOBAL cons
 
 /* 32 work-items a component.  First all tracks count alike (the minimum does not depend on where it
  * is sought from), then those that miss it are weighted down as for primary vertices. */
-TRG_KERNEL8(vx_fit_secondary, const trg_u8, data, const float, tracks, const trg_u32, selected,
-            const trg_u32, labels, const trg_u32, pv_of, const struct vx_vertex, pvs,
-            struct vx_vertex, svs, const struct vx_counts, counts, struct vx_par, par)
+TRG_KERNEL8(vx_fit_secondary, (const trg_u8, data), (const float, tracks),
+            (const trg_u32, selected), (const trg_u32, labels), (const trg_u32, pv_of),
+            (const struct vx_vertex, pvs), (struct vx_vertex, svs),
+            (const struct vx_counts, counts), (struct vx_par, par))
 {
     TRG_SHARED trg_i64 sums[VX_FIT_GROUP * VX_SUMS];
     TRG_SHARED trg_i64 total[VX_SUMS];

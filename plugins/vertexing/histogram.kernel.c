@@ -20,8 +20,8 @@ TRG_FN trg_u32 vx_bin(struct vx_grid g, float z)
 #define VX_WEIGHT(par, weights, i) ((par).weighted ? (weights)[i] : 1u)
 
 /* A.1 data-parallel, global: a work-item for an entry, an atomic add to global memory. */
-TRG_KERNEL5(vx_hist_data_global, const trg_u8, data, const float, z, const trg_u32, weights,
-            const struct vx_grid, grids, trg_u32, bins, struct vx_hist_par, par)
+TRG_KERNEL5(vx_hist_data_global, (const trg_u8, data), (const float, z), (const trg_u32, weights),
+            (const struct vx_grid, grids), (trg_u32, bins), (struct vx_hist_par, par))
 {
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
@@ -39,8 +39,8 @@ TRG_KERNEL5(vx_hist_data_global, const trg_u8, data, const float, z, const trg_u
 }
 
 /* A.2 data-parallel, shared: each group counts into its own bins and adds them up at the end. */
-TRG_KERNEL5(vx_hist_data_shared, const trg_u8, data, const float, z, const trg_u32, weights,
-            const struct vx_grid, grids, trg_u32, bins, struct vx_hist_par, par)
+TRG_KERNEL5(vx_hist_data_shared, (const trg_u8, data), (const float, z), (const trg_u32, weights),
+            (const struct vx_grid, grids), (trg_u32, bins), (struct vx_hist_par, par))
 {
     TRG_SHARED trg_u32 mine[VX_HIST_LOCAL];
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
@@ -69,8 +69,8 @@ TRG_KERNEL5(vx_hist_data_shared, const trg_u8, data, const float, z, const trg_u
 }
 
 /* A.3 bin-parallel, thread: a work-item owns a bin and looks at every entry; no atomics. */
-TRG_KERNEL5(vx_hist_bin_thread, const trg_u8, data, const float, z, const trg_u32, weights,
-            const struct vx_grid, grids, trg_u32, bins, struct vx_hist_par, par)
+TRG_KERNEL5(vx_hist_bin_thread, (const trg_u8, data), (const float, z), (const trg_u32, weights),
+            (const struct vx_grid, grids), (trg_u32, bins), (struct vx_hist_par, par))
 {
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
@@ -87,8 +87,8 @@ TRG_KERNEL5(vx_hist_bin_thread, const trg_u8, data, const float, z, const trg_u3
 }
 
 /* A.4 bin-parallel, block: a group owns a bin, its work-items share the entries. */
-TRG_KERNEL5(vx_hist_bin_block, const trg_u8, data, const float, z, const trg_u32, weights,
-            const struct vx_grid, grids, trg_u32, bins, struct vx_hist_par, par)
+TRG_KERNEL5(vx_hist_bin_block, (const trg_u8, data), (const float, z), (const trg_u32, weights),
+            (const struct vx_grid, grids), (trg_u32, bins), (struct vx_hist_par, par))
 {
     TRG_SHARED trg_u32 total;
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
@@ -114,8 +114,8 @@ TRG_KERNEL5(vx_hist_bin_block, const trg_u8, data, const float, z, const trg_u32
 }
 
 /* A.5 bin-parallel, warp: 32 work-items own a bin; their sums meet in shared memory. */
-TRG_KERNEL5(vx_hist_bin_warp, const trg_u8, data, const float, z, const trg_u32, weights,
-            const struct vx_grid, grids, trg_u32, bins, struct vx_hist_par, par)
+TRG_KERNEL5(vx_hist_bin_warp, (const trg_u8, data), (const float, z), (const trg_u32, weights),
+            (const struct vx_grid, grids), (trg_u32, bins), (struct vx_hist_par, par))
 {
     TRG_SHARED trg_u32 total[VX_GROUP_MAX / VX_WARP];
     const trg_u32 warps = TRG_LSIZE < VX_WARP ? 1u : TRG_LSIZE / VX_WARP;
@@ -146,8 +146,9 @@ TRG_KERNEL5(vx_hist_bin_warp, const trg_u8, data, const float, z, const trg_u32,
 
 /* A.6 bin-parallel, warp and block: the group brings entries, as numbers of bins, to shared memory
  * once, and each of its warps looks through them for each of its own bins. */
-TRG_KERNEL5(vx_hist_bin_warp_block, const trg_u8, data, const float, z, const trg_u32, weights,
-            const struct vx_grid, grids, trg_u32, bins, struct vx_hist_par, par)
+TRG_KERNEL5(vx_hist_bin_warp_block, (const trg_u8, data), (const float, z),
+            (const trg_u32, weights), (const struct vx_grid, grids), (trg_u32, bins),
+            (struct vx_hist_par, par))
 {
     TRG_SHARED trg_u32 number[VX_STAGE];
     TRG_SHARED trg_u32 weight[VX_STAGE];
@@ -190,8 +191,8 @@ TRG_KERNEL5(vx_hist_bin_warp_block, const trg_u8, data, const float, z, const tr
 
 /* A.7 hybrid: a group owns a range of bins and goes through all entries in parallel, counting those
  * of its range in shared memory; no group adds to another's bins. */
-TRG_KERNEL5(vx_hist_hybrid, const trg_u8, data, const float, z, const trg_u32, weights,
-            const struct vx_grid, grids, trg_u32, bins, struct vx_hist_par, par)
+TRG_KERNEL5(vx_hist_hybrid, (const trg_u8, data), (const float, z), (const trg_u32, weights),
+            (const struct vx_grid, grids), (trg_u32, bins), (struct vx_hist_par, par))
 {
     TRG_SHARED trg_u32 mine[VX_HYBRID_BINS];
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
@@ -293,8 +294,8 @@ TRG_GROUP_FN void vx_replicate(TRG_GLOBAL const float *z, TRG_GLOBAL const trg_u
 }
 #endif
 
-TRG_KERNEL5(vx_hist_replicated, const trg_u8, data, const float, z, const trg_u32, weights,
-            const struct vx_grid, grids, trg_u32, bins, struct vx_hist_par, par)
+TRG_KERNEL5(vx_hist_replicated, (const trg_u8, data), (const float, z), (const trg_u32, weights),
+            (const struct vx_grid, grids), (trg_u32, bins), (struct vx_hist_par, par))
 {
     TRG_SHARED trg_u32 mine[VX_ROOM(VX_HIST_LOCAL)];
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
@@ -305,8 +306,9 @@ TRG_KERNEL5(vx_hist_replicated, const trg_u8, data, const float, z, const trg_u3
                  VX_HIST_LOCAL, bins + roi * par.bins_room);
 }
 
-TRG_KERNEL5(vx_hist_replicated_few, const trg_u8, data, const float, z, const trg_u32, weights,
-            const struct vx_grid, grids, trg_u32, bins, struct vx_hist_par, par)
+TRG_KERNEL5(vx_hist_replicated_few, (const trg_u8, data), (const float, z),
+            (const trg_u32, weights), (const struct vx_grid, grids), (trg_u32, bins),
+            (struct vx_hist_par, par))
 {
     TRG_SHARED trg_u32 mine[VX_ROOM(VX_HIST_FEW)];
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;

@@ -156,9 +156,9 @@ TRG_FN struct vx_grid vx_grid_of(float width, float range, trg_u32 bins_room)
 #include "approach.h"
 #endif
 
-TRG_KERNEL8(vx_prepare, const trg_u8, data, float, tracks, float, sorted, float, entry_z, trg_u32,
-            entry_weight, trg_u32, cells, struct vx_grid, grids, struct vx_counts, counts,
-            struct vx_par, par)
+TRG_KERNEL8(vx_prepare, (const trg_u8, data), (float, tracks), (float, sorted), (float, entry_z),
+            (trg_u32, entry_weight), (trg_u32, cells), (struct vx_grid, grids),
+            (struct vx_counts, counts), (struct vx_par, par))
 {
     TRG_SHARED trg_u32 begin[VX_CELLS + 1u];
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];

@@ -94,9 +94,9 @@ TRG_GROUP_FN struct vx_own vx_count_own(TRG_GLOBAL const float *sorted, trg_u32 
 /* 32 work-items a seed.  Tracks whose z at the beam is nearer to this seed than to the next ones,
  * and within the window, are weighted by Tukey's biweight with a constant that shrinks from round
  * to round; the vertex moves to the minimum until it rests. */
-TRG_KERNEL6(vx_fit_primary, const float, sorted, const trg_u32, cells, const struct vx_grid, grids,
-            const struct vx_vertex, seeds, struct vx_vertex, fits, const struct vx_counts, counts,
-            struct vx_par, par)
+TRG_KERNEL6(vx_fit_primary, (const float, sorted), (const trg_u32, cells),
+            (const struct vx_grid, grids), (const struct vx_vertex, seeds),
+            (struct vx_vertex, fits), (const struct vx_counts, counts), (struct vx_par, par))
 {
     TRG_SHARED trg_i64 sums[VX_FIT_GROUP * VX_SUMS];
     TRG_SHARED trg_i64 total[VX_SUMS];
@@ -157,8 +157,8 @@ TRG_KERNEL6(vx_fit_primary, const float, sorted, const trg_u32, cells, const str
 
 /* One group an RoI: drops fits that failed, lie away from the beam line, have too few tracks, or
  * are the lesser of two that are one; the others go back to the list of seeds, in order of z. */
-TRG_KERNEL3(vx_prune, const struct vx_vertex, fits, struct vx_vertex, seeds, struct vx_counts,
-            counts, struct vx_par, par)
+TRG_KERNEL3(vx_prune, (const struct vx_vertex, fits), (struct vx_vertex, seeds),
+            (struct vx_counts, counts), (struct vx_par, par))
 {
     TRG_SHARED float z[VX_PV_MAX];
     TRG_SHARED float var[VX_PV_MAX];
@@ -242,8 +242,9 @@ TRG_KERNEL3(vx_prune, const struct vx_vertex, fits, struct vx_vertex, seeds, str
 /* One group an RoI: for each track the primary vertex that it misses least, in its own errors; how
  * many are displaced; and the list, in order, of those that may come from a secondary vertex.  Two
  * or more groups for an RoI are not possible. */
-TRG_KERNEL6(vx_associate, const trg_u8, data, const float, tracks, const struct vx_vertex, pvs,
-            trg_u32, pv_of, trg_u32, selected, struct vx_counts, counts, struct vx_par, par)
+TRG_KERNEL6(vx_associate, (const trg_u8, data), (const float, tracks),
+            (const struct vx_vertex, pvs), (trg_u32, pv_of), (trg_u32, selected),
+            (struct vx_counts, counts), (struct vx_par, par))
 {
     TRG_SHARED float px[VX_PV_MAX];
     TRG_SHARED float py[VX_PV_MAX];

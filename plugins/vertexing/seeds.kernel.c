@@ -130,8 +130,8 @@ TRG_GROUP_FN void vx_find_peaks(TRG_GLOBAL const trg_u32 *h, trg_u32 n, struct v
 
 /* One group an RoI: the smoothed histogram's peaks, in order of z; if there is no room for all, the
  * highest. */
-TRG_KERNEL4(vx_seed_peaks, const trg_u32, bins, const struct vx_grid, grids, struct vx_vertex,
-            seeds, struct vx_counts, counts, struct vx_par, par)
+TRG_KERNEL4(vx_seed_peaks, (const trg_u32, bins), (const struct vx_grid, grids),
+            (struct vx_vertex, seeds), (struct vx_counts, counts), (struct vx_par, par))
 {
     TRG_SHARED trg_u32 heights[VX_BINS_MAX + 2u * VX_MARGIN];
     TRG_SHARED trg_u32 is_peak[VX_BINS_MAX / 32u];
@@ -282,8 +282,8 @@ TRG_GROUP_FN trg_u32 vx_merge_round(struct vx_clusters in, trg_u32 n, float limi
 /* One group an RoI.  LHCb-PUB-2014-044: tracks begin as clusters of their own; the pairs that are
  * nearest, D = |z1 - z2| / sqrt(v1 + v2) below a limit, become one, at the weighted mean, until no
  * such pair is left.  All pairs that are each other's nearest merge at a time. */
-TRG_KERNEL4(vx_seed_pairs, const trg_u8, data, const float, entry_z, struct vx_vertex, seeds,
-            struct vx_counts, counts, struct vx_par, par)
+TRG_KERNEL4(vx_seed_pairs, (const trg_u8, data), (const float, entry_z), (struct vx_vertex, seeds),
+            (struct vx_counts, counts), (struct vx_par, par))
 {
     TRG_SHARED float z[2u * VX_PAIRS_MAX];
     TRG_SHARED float v[2u * VX_PAIRS_MAX];

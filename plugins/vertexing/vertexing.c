@@ -15,8 +15,7 @@
 #include "primary.program.h"
 #include "seeds.program.h"
 
-#define SLOTS_MAX 8u
-#define MODULES   5u
+#define MODULES 5u
 
 enum {
     VALUE_N_PV,
@@ -67,7 +66,7 @@ struct trg_algo {
     struct vx_par par;
     uint32_t group;
     struct buffers buffers;
-    struct vx_slot slot[SLOTS_MAX];
+    struct vx_slot slot[TRG_SLOTS_MAX];
 };
 
 /* ---------------------------------------------------------------- opening and closing */
@@ -172,10 +171,7 @@ static int create(const struct trg_host *host, const void *config, struct trg_de
     struct trg_algo *a;
     int r;
 
-    if (limits->slots > SLOTS_MAX) {
-        trg_log(host, TRG_ERROR, "vertexing: at most 8 batches can be in flight");
-        return -EINVAL;
-    }
+    (void)host;
     a = calloc(1, sizeof *a);
     if (!a)
         return -ENOMEM;

@@ -57,9 +57,9 @@
 /* `parts` groups an RoI.  Each point is paired with those that come after it in its own slice and
  * the next, which lie in a row.  The rows of four points differ in length: a work-item takes four
  * points against four others at a time, from a list of all that there is to do. */
-TRG_KERNEL7(zf_near_pairs, const struct zf_roi, rois, const trg_u32, starts, const float, points,
-            const trg_u32, tags, const struct zf_summary, summaries, const trg_u8, neighbours,
-            trg_u32, hist, struct zf_par, par)
+TRG_KERNEL7(zf_near_pairs, (const struct zf_roi, rois), (const trg_u32, starts),
+            (const float, points), (const trg_u32, tags), (const struct zf_summary, summaries),
+            (const trg_u8, neighbours), (trg_u32, hist), (struct zf_par, par))
 {
     TRG_SHARED trg_u32 bins[ZF_HIST_WORDS];
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
@@ -106,9 +106,9 @@ TRG_KERNEL7(zf_near_pairs, const struct zf_roi, rois, const trg_u32, starts, con
 }
 
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-TRG_KERNEL7(zf_near_triplets, const struct zf_roi, rois, const trg_u32, starts, const float, points,
-            const trg_u32, tags, const struct zf_summary, summaries, const trg_u8, neighbours,
-            trg_u32, hist, struct zf_par, par)
+TRG_KERNEL7(zf_near_triplets, (const struct zf_roi, rois), (const trg_u32, starts),
+            (const float, points), (const trg_u32, tags), (const struct zf_summary, summaries),
+            (const trg_u8, neighbours), (trg_u32, hist), (struct zf_par, par))
 {
     const struct zf_roi roi = rois[TRG_GID];
     const struct zf_view v = ZF_VIEW(points, tags, starts, neighbours, TRG_GID, par);
@@ -117,9 +117,9 @@ TRG_KERNEL7(zf_near_triplets, const struct zf_roi, rois, const trg_u32, starts, 
                  hist + TRG_GID * 2u * ZF_ENTRIES);
 }
 
-TRG_KERNEL7(zf_sparse_triplets, const struct zf_roi, rois, const trg_u32, starts, const float,
-            points, const trg_u32, tags, const struct zf_summary, summaries, const trg_u8,
-            neighbours, trg_u32, hist, struct zf_par, par)
+TRG_KERNEL7(zf_sparse_triplets, (const struct zf_roi, rois), (const trg_u32, starts),
+            (const float, points), (const trg_u32, tags), (const struct zf_summary, summaries),
+            (const trg_u8, neighbours), (trg_u32, hist), (struct zf_par, par))
 {
     zf_near_triplets_body_(trg_grid_, rois, starts, points, tags, summaries, neighbours, hist, par);
 }
@@ -127,9 +127,9 @@ TRG_KERNEL7(zf_sparse_triplets, const struct zf_roi, rois, const trg_u32, starts
 /* `parts` groups an RoI, each with a stretch of slices.  Around points with few others near by, a
  * work-item looks for triplets by itself.  The kernel for RoIs in which others are rare: the group
  * takes one after the other. */
-TRG_KERNEL7(zf_sparse_triplets, const struct zf_roi, rois, const trg_u32, starts, const float,
-            points, const trg_u32, tags, const struct zf_summary, summaries, const trg_u8,
-            neighbours, trg_u32, hist, struct zf_par, par)
+TRG_KERNEL7(zf_sparse_triplets, (const struct zf_roi, rois), (const trg_u32, starts),
+            (const float, points), (const trg_u32, tags), (const struct zf_summary, summaries),
+            (const trg_u8, neighbours), (trg_u32, hist), (struct zf_par, par))
 {
     TRG_SHARED trg_u32 bins[ZF_HIST_WORDS];
     TRG_SHARED struct zf_dense dense;
@@ -152,9 +152,9 @@ TRG_KERNEL7(zf_sparse_triplets, const struct zf_roi, rois, const trg_u32, starts
 #define TRG_BOUNDS __launch_bounds__(ZF_GROUP_MAX, 4) /* more do not fit into shared memory */
 #endif
 /* The same for dense RoIs: a group takes the other points a chunk of slices at a time. */
-TRG_KERNEL7(zf_near_triplets, const struct zf_roi, rois, const trg_u32, starts, const float, points,
-            const trg_u32, tags, const struct zf_summary, summaries, const trg_u8, neighbours,
-            trg_u32, hist, struct zf_par, par)
+TRG_KERNEL7(zf_near_triplets, (const struct zf_roi, rois), (const trg_u32, starts),
+            (const float, points), (const trg_u32, tags), (const struct zf_summary, summaries),
+            (const trg_u8, neighbours), (trg_u32, hist), (struct zf_par, par))
 {
     TRG_SHARED struct zf_desk desk;
     const trg_u32 r = TRG_GID / par.parts;

@@ -15,7 +15,6 @@
 #include "zfinder.program.h"
 
 #define PI         3.14159265358979323846
-#define SLOTS_MAX  8u
 #define BARREL_ETA 0.9 /* pseudorapidity for which the neighbours are tabulated */
 
 static void output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
@@ -44,7 +43,7 @@ struct trg_algo {
     struct trg_kernel *peaks, *slices, *merge;
     struct buffers buffers;
     struct trg_buffer *neighbours;
-    struct slot slot[SLOTS_MAX];
+    struct slot slot[TRG_SLOTS_MAX];
     struct zf_par par;          /* what does not change */
     uint32_t group, sort_group; /* sizes of work-groups */
 };
@@ -196,8 +195,6 @@ static int create(const struct trg_host *host, const void *config, struct trg_de
     struct trg_algo *a;
     int r;
 
-    if (limits->slots > SLOTS_MAX)
-        return -EINVAL;
     a = calloc(1, sizeof *a);
     if (!a)
         return -ENOMEM;

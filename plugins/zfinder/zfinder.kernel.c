@@ -51,8 +51,8 @@ TRG_FN trg_u32 zf_first(trg_u32 first, trg_u32 roi)
 }
 
 /* One group an RoI: counts, adds up, scatters.  The order within a slice is any. */
-TRG_KERNEL6(zf_sort, const trg_u8, data, const struct zf_roi, rois, trg_u32, starts, float, points,
-            trg_u32, tags, struct zf_summary, summaries, struct zf_par, par)
+TRG_KERNEL6(zf_sort, (const trg_u8, data), (const struct zf_roi, rois), (trg_u32, starts),
+            (float, points), (trg_u32, tags), (struct zf_summary, summaries), (struct zf_par, par))
 {
     TRG_SHARED trg_u32 count[ZF_SLICES];
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
@@ -157,9 +157,9 @@ TRG_KERNEL6(zf_sort, const trg_u8, data, const struct zf_roi, rois, trg_u32, sta
 
 /* `parts` groups an RoI, each with every parts-th inner point: one histogram for the RoI.  With
  * more than one part, `hist` must be zero before. */
-TRG_KERNEL7(zf_pairs, const struct zf_roi, rois, const trg_u32, starts, const float, points,
-            const trg_u32, tags, const struct zf_summary, summaries, const trg_u8, neighbours,
-            trg_u32, hist, struct zf_par, par)
+TRG_KERNEL7(zf_pairs, (const struct zf_roi, rois), (const trg_u32, starts), (const float, points),
+            (const trg_u32, tags), (const struct zf_summary, summaries), (const trg_u8, neighbours),
+            (trg_u32, hist), (struct zf_par, par))
 {
     TRG_SHARED trg_u32 count[ZF_ENTRIES];
     TRG_SHARED trg_u32 place[ZF_ENTRIES];
@@ -288,8 +288,8 @@ TRG_FN trg_u32 zf_order(trg_u32 prefer_central, trg_u32 n_bins, trg_u32 charge, 
 
 /* One group an RoI: the peaks of its histogram.  The histogram itself stays.  In `peaks`, which is
  * the same memory, the summaries come first. */
-TRG_KERNEL4(zf_peaks, const struct zf_roi, rois, const trg_u32, hist, struct zf_peak, peaks,
-            struct zf_summary, summaries, struct zf_par, par)
+TRG_KERNEL4(zf_peaks, (const struct zf_roi, rois), (const trg_u32, hist), (struct zf_peak, peaks),
+            (struct zf_summary, summaries), (struct zf_par, par))
 {
     TRG_SHARED trg_u32 count[ZF_ENTRIES];
     TRG_SHARED trg_u32 place[ZF_ENTRIES];
@@ -331,9 +331,9 @@ TRG_FN trg_u32 zf_spread(const struct zf_view v, const struct zf_roi roi, trg_u3
 /* slices_room groups an RoI, one for each slice: fills the slice's histograms from the inner points
  * near by, and leaves their highest peaks.  A group without points near by goes the same way
  * through no bins, so that all of it meets at every barrier. */
-TRG_KERNEL7(zf_slices, const struct zf_roi, rois, const trg_u32, starts, const float, points,
-            const trg_u32, tags, struct zf_summary, summaries, const trg_u8, neighbours,
-            struct zf_peak, peaks, struct zf_par, par)
+TRG_KERNEL7(zf_slices, (const struct zf_roi, rois), (const trg_u32, starts), (const float, points),
+            (const trg_u32, tags), (struct zf_summary, summaries), (const trg_u8, neighbours),
+            (struct zf_peak, peaks), (struct zf_par, par))
 {
     TRG_SHARED trg_u32 count[ZF_ENTRIES];
     TRG_SHARED trg_u32 place[ZF_ENTRIES];
@@ -392,8 +392,8 @@ TRG_KERNEL7(zf_slices, const struct zf_roi, rois, const trg_u32, starts, const f
 
 /* One group an RoI: merges the slices' lists, each in falling order, into one of peaks_room, behind
  * the summaries in `peaks`. */
-TRG_KERNEL3(zf_merge, const struct zf_roi, rois, const struct zf_peak, lists, struct zf_peak, peaks,
-            struct zf_par, par)
+TRG_KERNEL3(zf_merge, (const struct zf_roi, rois), (const struct zf_peak, lists),
+            (struct zf_peak, peaks), (struct zf_par, par))
 {
     TRG_SHARED trg_u32 best, order, winner;
     TRG_SHARED trg_u8 taken[ZF_SLICES];

@@ -13,54 +13,55 @@
 /* out[i] = value + sum over the other pointers of place * their element i */
 #define EACH for (trg_u32 i = TRG_GID * TRG_LSIZE + TRG_LID; i < par.n; i += TRG_GROUPS * TRG_LSIZE)
 
-TRG_KERNEL1(args1, trg_u32, o, struct test_par, par)
+TRG_KERNEL1(args1, (trg_u32, o), (struct test_par, par))
 {
     EACH o[i] = (par.value + i) * TEST_SCALE;
 }
 
-TRG_KERNEL2(args2, const trg_u32, a, trg_u32, o, struct test_par, par)
+TRG_KERNEL2(args2, (const trg_u32, a), (trg_u32, o), (struct test_par, par))
 {
     EACH o[i] = par.value + a[i];
 }
 
-TRG_KERNEL3(args3, const trg_u32, a, const trg_u32, b, trg_u32, o, struct test_par, par)
+TRG_KERNEL3(args3, (const trg_u32, a), (const trg_u32, b), (trg_u32, o), (struct test_par, par))
 {
     EACH o[i] = par.value + a[i] + 2u * b[i];
 }
 
-TRG_KERNEL4(args4, const trg_u32, a, const trg_u32, b, const trg_u32, c, trg_u32, o,
-            struct test_par, par)
+TRG_KERNEL4(args4, (const trg_u32, a), (const trg_u32, b), (const trg_u32, c), (trg_u32, o),
+            (struct test_par, par))
 {
     EACH o[i] = par.value + a[i] + 2u * b[i] + 3u * c[i];
 }
 
-TRG_KERNEL5(args5, const trg_u32, a, const trg_u32, b, const trg_u32, c, const trg_u32, d, trg_u32,
-            o, struct test_par, par)
+TRG_KERNEL5(args5, (const trg_u32, a), (const trg_u32, b), (const trg_u32, c), (const trg_u32, d),
+            (trg_u32, o), (struct test_par, par))
 {
     EACH o[i] = par.value + a[i] + 2u * b[i] + 3u * c[i] + 4u * d[i];
 }
 
-TRG_KERNEL6(args6, const trg_u32, a, const trg_u32, b, const trg_u32, c, const trg_u32, d,
-            const trg_u32, e, trg_u32, o, struct test_par, par)
+TRG_KERNEL6(args6, (const trg_u32, a), (const trg_u32, b), (const trg_u32, c), (const trg_u32, d),
+            (const trg_u32, e), (trg_u32, o), (struct test_par, par))
 {
     EACH o[i] = par.value + a[i] + 2u * b[i] + 3u * c[i] + 4u * d[i] + 5u * e[i];
 }
 
-TRG_KERNEL7(args7, const trg_u32, a, const trg_u32, b, const trg_u32, c, const trg_u32, d,
-            const trg_u32, e, const trg_u32, f, trg_u32, o, struct test_par, par)
+TRG_KERNEL7(args7, (const trg_u32, a), (const trg_u32, b), (const trg_u32, c), (const trg_u32, d),
+            (const trg_u32, e), (const trg_u32, f), (trg_u32, o), (struct test_par, par))
 {
     EACH o[i] = par.value + a[i] + 2u * b[i] + 3u * c[i] + 4u * d[i] + 5u * e[i] + 6u * f[i];
 }
 
-TRG_KERNEL8(args8, const trg_u32, a, const trg_u32, b, const trg_u32, c, const trg_u32, d,
-            const trg_u32, e, const trg_u32, f, const trg_u32, g, trg_u32, o, struct test_par, par)
+TRG_KERNEL8(args8, (const trg_u32, a), (const trg_u32, b), (const trg_u32, c), (const trg_u32, d),
+            (const trg_u32, e), (const trg_u32, f), (const trg_u32, g), (trg_u32, o),
+            (struct test_par, par))
 {
     EACH o[i] =
         par.value + a[i] + 2u * b[i] + 3u * c[i] + 4u * d[i] + 5u * e[i] + 6u * f[i] + 7u * g[i];
 }
 
 /* A histogram in shared memory, then a running sum: barriers, local atomics, loops by stride. */
-TRG_KERNEL2(histogram, const trg_u32, in, trg_u32, out, struct test_par, par)
+TRG_KERNEL2(histogram, (const trg_u32, in), (trg_u32, out), (struct test_par, par))
 {
     TRG_SHARED trg_u32 bin[BINS];
     TRG_SHARED trg_u32 top;
@@ -89,7 +90,7 @@ TRG_KERNEL2(histogram, const trg_u32, in, trg_u32, out, struct test_par, par)
 }
 
 /* Every atomic on words that all groups share, and the local ones on a group's own. */
-TRG_KERNEL3(atomics, const trg_u32, in, trg_u32, all, trg_u32, own, struct test_par, par)
+TRG_KERNEL3(atomics, (const trg_u32, in), (trg_u32, all), (trg_u32, own), (struct test_par, par))
 {
     TRG_SHARED trg_u32 mine[4];
 
@@ -123,7 +124,7 @@ TRG_KERNEL3(atomics, const trg_u32, in, trg_u32, all, trg_u32, own, struct test_
 
 /* Members of the structs that hosts and devices share, one word each, in the order of the header.
  */
-TRG_KERNEL2(layout, const trg_u8, data, trg_u32, out, struct test_layout_par, par)
+TRG_KERNEL2(layout, (const trg_u8, data), (trg_u32, out), (struct test_layout_par, par))
 {
     TRG_GLOBAL const struct trg_roi_info *roi = TRG_ROIS(data, par.span);
     TRG_GLOBAL const trg_u32 *offset = TRG_OFFSETS(data, par.span);
@@ -166,7 +167,7 @@ TRG_KERNEL2(layout, const trg_u8, data, trg_u32, out, struct test_layout_par, pa
 }
 
 /* Expressions whose bits must not depend on the device: no fused multiply and add anywhere. */
-TRG_KERNEL2(floats, const float, in, trg_u32, out, struct test_par, par)
+TRG_KERNEL2(floats, (const float, in), (trg_u32, out), (struct test_par, par))
 {
     EACH
     {
@@ -185,7 +186,7 @@ TRG_KERNEL2(floats, const float, in, trg_u32, out, struct test_par, par)
 }
 
 /* A chain that takes time: value steps of a generator for each element. */
-TRG_KERNEL1(chain, trg_u32, o, struct test_par, par)
+TRG_KERNEL1(chain, (trg_u32, o), (struct test_par, par))
 {
     EACH
     {
@@ -198,7 +199,7 @@ TRG_KERNEL1(chain, trg_u32, o, struct test_par, par)
 }
 
 /* Writes far outside of the buffer: only for devices whose driver notices. */
-TRG_KERNEL1(stray, trg_u32, o, struct test_par, par)
+TRG_KERNEL1(stray, (trg_u32, o), (struct test_par, par))
 {
     trg_u64 far = (trg_u64)par.value << 30;
 

@@ -6,8 +6,8 @@
 #include "trigd/kernel.h"
 
 /* Every work-item scans one value, tile by tile; the same scratch is used again at once. */
-TRG_KERNEL3(group_scan_values, const trg_u32, in, trg_u32, out, trg_u32, totals, struct group_par,
-            par)
+TRG_KERNEL3(group_scan_values, (const trg_u32, in), (trg_u32, out), (trg_u32, totals),
+            (struct group_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     TRG_GLOBAL const trg_u32 *a = in + TRG_GID * par.room;
@@ -26,7 +26,7 @@ TRG_KERNEL3(group_scan_values, const trg_u32, in, trg_u32, out, trg_u32, totals,
         totals[TRG_GID] = sum;
 }
 
-TRG_KERNEL2(group_scan_array, trg_u32, a, trg_u32, totals, struct group_par, par)
+TRG_KERNEL2(group_scan_array, (trg_u32, a), (trg_u32, totals), (struct group_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     const trg_u32 total = trg_group_scan_global(scratch, a + TRG_GID * par.room, par.n);
@@ -36,7 +36,7 @@ TRG_KERNEL2(group_scan_array, trg_u32, a, trg_u32, totals, struct group_par, par
 }
 
 /* ret: sum, smallest, largest, OR of a group's words */
-TRG_KERNEL2(group_reduce, const trg_u32, in, trg_u32, ret, struct group_par, par)
+TRG_KERNEL2(group_reduce, (const trg_u32, in), (trg_u32, ret), (struct group_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     TRG_GLOBAL const trg_u32 *a = in + TRG_GID * par.room;
@@ -61,8 +61,8 @@ TRG_KERNEL2(group_reduce, const trg_u32, in, trg_u32, ret, struct group_par, par
 }
 
 /* Indices of odd words, through flags. */
-TRG_KERNEL4(group_compact, const trg_u32, in, trg_u32, flags, trg_u32, out, trg_u32, totals,
-            struct group_par, par)
+TRG_KERNEL4(group_compact, (const trg_u32, in), (trg_u32, flags), (trg_u32, out), (trg_u32, totals),
+            (struct group_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     const trg_u32 at = TRG_GID * par.room;
@@ -75,8 +75,8 @@ TRG_KERNEL4(group_compact, const trg_u32, in, trg_u32, flags, trg_u32, out, trg_
         totals[TRG_GID] = n;
 }
 
-TRG_KERNEL4(group_pass, const trg_u32, key, const trg_u32, value, trg_u32, key_to, trg_u32,
-            value_to, struct group_par, par)
+TRG_KERNEL4(group_pass, (const trg_u32, key), (const trg_u32, value), (trg_u32, key_to),
+            (trg_u32, value_to), (struct group_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SORT_SCRATCH];
     const trg_u32 at = TRG_GID * par.room;
@@ -85,8 +85,8 @@ TRG_KERNEL4(group_pass, const trg_u32, key, const trg_u32, value, trg_u32, key_t
                          value_to + at);
 }
 
-TRG_KERNEL4(group_sort, trg_u32, key, trg_u32, value, trg_u32, key2, trg_u32, value2,
-            struct group_par, par)
+TRG_KERNEL4(group_sort, (trg_u32, key), (trg_u32, value), (trg_u32, key2), (trg_u32, value2),
+            (struct group_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SORT_SCRATCH];
     const trg_u32 at = TRG_GID * par.room;
