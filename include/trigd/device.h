@@ -4,15 +4,15 @@
  *
  * A backend is a shared object (trigd-cpu.so, trigd-opencl.so, trigd-cuda.so) that exports
  * one const `struct trg_backend` under the name trg_backend.  Plugins never see backends:
- * they are handed a device and its queues and use the inline functions below.
+ * they get a device and its queues and call the inline functions below.
  *
- * Order:   work on one queue runs in the order in which it was enqueued; two queues run
- *          side by side.
+ * Order:   work on one queue runs in the order in which it was enqueued; queues run
+ *          concurrently.
  * Threads: a device may be used from many threads; a queue, and everything enqueued on it,
  *          belongs to one thread at a time.
- * Errors:  0 or a negative errno.  The backend logs the cause, with the name of the kernel or
- *          call, where it is first known, and callers pass the code up in silence.
- *          -ENODEV is sticky: the device is lost and only closing is possible.
+ * Errors:  0 or a negative errno.  The backend logs the cause once, with the name of the kernel
+ *          or call; callers return the code without logging.
+ *          -ENODEV is sticky: the device is lost and can only be closed.
  *          Outputs are untouched on failure.
  */
 #ifndef TRG_DEVICE_H
@@ -61,21 +61,20 @@ struct trg_device_info {
     char driver[96];       /* version of driver or platform */
     uint32_t index;        /* number of the device within its backend */
     uint32_t units;        /* multiprocessors, compute units, cores */
-    uint32_t group_max;    /* largest work-group of any kernel; 256 are allowed everywhere */
+    uint32_t group_max;    /* largest work-group of any kernel; at least 256 */
     uint32_t shared_bytes; /* shared (local) memory of a group */
     uint64_t memory_bytes;
     uint32_t is_host; /* 1: device memory is host memory (CPU backend) */
-    char pci[16];     /* where it is plugged in, "0000:65:00.0"; "" where that is not known */
+    char pci[16];     /* PCI address, "0000:65:00.0"; "" if unknown */
 };
 
-/* One program: made by the build from NAME.kernel.c, in every form that was compiled.
- * Static and read-only. */
+/* One program: NAME.kernel.c in all the forms that the build compiled.  Static and read-only. */
 typedef void trg_host_kernel(const void *grid, void *const *args);
 struct trg_host_entry { /* one kernel; table ends with a NULL name */
     const char *name;
     trg_host_kernel *run;
-    uint32_t n_buffers;   /* its arguments: so many buffers, ... */
-    uint32_t value_bytes; /* ... then one value of this size */
+    uint32_t n_buffers;   /* its arguments: n_buffers buffers, ... */
+    uint32_t value_bytes; /* ... then one value of value_bytes bytes */
 };
 struct trg_host_code { /* one build of the program for one level of the instruction set */
     const char *isa;   /* "x86-64-v4", ..., "" for the baseline */
@@ -84,13 +83,13 @@ struct trg_host_code { /* one build of the program for one level of the instruct
 struct trg_program {
     const char *name;
     const struct trg_host_code *host; /* best first, ends with a NULL entries */
-    const void *fatbin;               /* CUDA; NULL where nvcc was not there */
+    const void *fatbin;               /* CUDA; NULL when built without nvcc */
     const char *opencl;               /* OpenCL C source; never NULL */
 };
 
 struct trg_range {
     uint32_t groups;
-    uint32_t group_size; /* the CPU runs groups of one, whatever this says */
+    uint32_t group_size; /* ignored by the CPU backend, whose groups have one item */
 };
 
 struct trg_arg { /* fill with TRG_BUF or TRG_VAL */
@@ -101,7 +100,7 @@ struct trg_arg { /* fill with TRG_BUF or TRG_VAL */
 #define TRG_BUF(b) ((struct trg_arg){.buf = (b)})
 #define TRG_VAL(v) ((struct trg_arg){.val = &(v), .size = sizeof(v)})
 
-/* Append only.  A member marked optional may be NULL; its wrapper says what then. */
+/* Append only.  A member marked optional may be NULL; its wrapper documents the default. */
 struct trg_device_ops {
     uint32_t size; /* sizeof(struct trg_device_ops) of the backend */
     void (*info)(struct trg_device *d, struct trg_device_info *ret_info);
@@ -151,8 +150,8 @@ struct trg_backend {
     uint32_t abi; /* TRG_BACKEND_ABI */
     uint32_t size;
     const char *name;
-    /* Number of devices; 0 with one info line that says why when there are none.
-     * Touches no device beyond what the driver needs to count them. */
+    /* Number of devices.  When there are none, logs the reason as one info line and gives 0.
+     * Does not initialize the devices. */
     int (*count)(const struct trg_host *host, uint32_t *ret_count);
     int (*open)(const struct trg_host *host, uint32_t index, struct trg_device **ret_device);
 };
@@ -162,13 +161,13 @@ static inline const struct trg_device_ops *trg_ops(const void *object)
     return ((const struct trg_object *)object)->ops;
 }
 
-/* What the device is.  Never fails. */
+/* Properties of the device.  Never fails. */
 static inline void trg_device_info(struct trg_device *d, struct trg_device_info *ret_info)
 {
     trg_ops(d)->info(d, ret_info);
 }
 
-/* Closes the device; everything made from it must be gone.  NULL is fine. */
+/* Closes the device; everything made from it must be freed before.  NULL is allowed. */
 static inline void trg_device_close(struct trg_device *d)
 {
     if (d)
@@ -182,7 +181,7 @@ static inline int trg_buffer_new(struct trg_device *d, enum trg_mem mem, size_t 
     return trg_ops(d)->buffer_new(d, mem, bytes, ret_buffer);
 }
 
-/* Frees a buffer that no queued work uses any more.  NULL is fine. */
+/* Frees a buffer that no queued work uses.  NULL is allowed. */
 static inline void trg_buffer_free(struct trg_buffer *b)
 {
     if (b)
@@ -204,14 +203,14 @@ static inline int trg_module_new(struct trg_device *d, const struct trg_program 
     return trg_ops(d)->module_new(d, p, options, ret_module);
 }
 
-/* Unloads a module and its kernels.  NULL is fine. */
+/* Unloads a module and its kernels.  NULL is allowed. */
 static inline void trg_module_free(struct trg_module *m)
 {
     if (m)
         trg_ops(m)->module_free(m);
 }
 
-/* The kernel called `name`; lives as long as its module.  -ENOENT when there is none. */
+/* The kernel called `name`; lives as long as its module.  -ENOENT: no such kernel. */
 static inline int trg_kernel_get(struct trg_module *m, const char *name,
                                  struct trg_kernel **ret_kernel)
 {
@@ -224,15 +223,15 @@ static inline int trg_queue_new(struct trg_device *d, struct trg_queue **ret_que
     return trg_ops(d)->queue_new(d, ret_queue);
 }
 
-/* Finishes and frees a queue.  NULL is fine. */
+/* Finishes and frees a queue.  NULL is allowed. */
 static inline void trg_queue_free(struct trg_queue *q)
 {
     if (q)
         trg_ops(q)->queue_free(q);
 }
 
-/* Enqueues a copy from pinned host memory to device memory; `src` stays unchanged until the
- * queue has passed it.  Offsets and sizes in bytes; -EINVAL when they reach outside a buffer. */
+/* Enqueues a copy from pinned host memory to device memory; `src` must not change until the
+ * copy is done.  Offsets and sizes in bytes; -EINVAL when they reach outside a buffer. */
 static inline int trg_write(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
                             struct trg_buffer *src, size_t src_at, size_t bytes)
 {
@@ -260,29 +259,29 @@ static inline int trg_fill(struct trg_queue *q, struct trg_buffer *b, size_t at,
     return trg_ops(q)->fill(q, b, at, bytes, pattern);
 }
 
-/* Enqueues a kernel.  Values are copied out of `args` before the call returns.  A range of no
- * groups is nothing to do and returns 0.  -EINVAL when the arguments are not the buffers and the
- * value that the kernel takes, or the group is larger than it can have on this device. */
+/* Enqueues a kernel.  Values are copied out of `args` before the call returns.  An empty
+ * range does nothing and returns 0.  -EINVAL: the arguments do not match the kernel's, or the
+ * group is too large for this kernel and device. */
 static inline int trg_launch(struct trg_queue *q, struct trg_kernel *k, struct trg_range r,
                              const struct trg_arg *args, uint32_t n_args)
 {
     return trg_ops(q)->launch(q, k, r, args, n_args);
 }
 
-/* Enqueues a host function, which must neither block nor use the device API.  What is enqueued
- * after it starts when it has returned.  It is not called when work before it failed. */
+/* Enqueues a host function, which must neither block nor use the device API.  Later
+ * work on the queue starts after it returns.  It is skipped when earlier work failed. */
 static inline int trg_host_call(struct trg_queue *q, void (*fn)(void *), void *arg)
 {
     return trg_ops(q)->host_call(q, fn, arg);
 }
 
-/* Makes sure that the device starts on what was enqueued (clFlush).  Does not wait. */
+/* Submits the enqueued work to the device (clFlush) without waiting. */
 static inline int trg_flush(struct trg_queue *q)
 {
     return trg_ops(q)->flush(q);
 }
 
-/* Waits for all that was enqueued; returns the first error of it. */
+/* Waits for all enqueued work and returns its first error. */
 static inline int trg_finish(struct trg_queue *q)
 {
     return trg_ops(q)->finish(q);
@@ -299,37 +298,36 @@ static inline void trg_event_free(struct trg_event *e)
         trg_ops(e)->event_free(e);
 }
 
-/* Marks a place in the queue, and has the device start on the work before it; an event may be
- * recorded again once it was reached. */
+/* Records an event after the work enqueued so far, and submits that work.  An event may be
+ * recorded again once it has been reached. */
 static inline int trg_event_record(struct trg_queue *q, struct trg_event *e)
 {
     return trg_ops(q)->event_record(q, e);
 }
 
-/* 0: the queue has passed the event; -EAGAIN: not yet; -EINVAL: it was never recorded; else the
+/* 0: the event has been reached; -EAGAIN: not yet; -EINVAL: it was never recorded; else the
  * error of the work before it. */
 static inline int trg_event_query(struct trg_event *e)
 {
     return trg_ops(e)->event_query(e);
 }
 
-/* Waits until the queue has passed the event; returns the error of the work before it.
- * On the CPU the waiting thread does the queued work itself, so events and
- * queues there stay with one thread. */
+/* Waits for the event and returns the error of the work before it.  On the CPU the waiting
+ * thread runs the queued work itself, so queues and events there belong to one thread. */
 static inline int trg_event_wait(struct trg_event *e)
 {
     return trg_ops(e)->event_wait(e);
 }
 
-/* Microseconds between two events of one device that were both reached; -EAGAIN before that.  With
- * OpenCL, -ENOTSUP unless the environment has TRIGD_DEVICE_TIMES. */
+/* Microseconds between two events of one device; -EAGAIN until both have been reached.  OpenCL:
+ * -ENOTSUP unless TRIGD_DEVICE_TIMES is set in the environment. */
 static inline int trg_event_elapsed(struct trg_event *from, struct trg_event *to, double *ret_us)
 {
     return trg_ops(from)->event_elapsed(from, to, ret_us);
 }
 
-/* Work enqueued on `q` after this call starts only when `e`, recorded on another queue of the
- * same device, was reached. */
+/* Work enqueued on `q` after this call starts only after `e`, recorded on another queue of the
+ * same device, has been reached. */
 static inline int trg_queue_wait_event(struct trg_queue *q, struct trg_event *e)
 {
     return trg_ops(q)->queue_wait_event(q, e);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trigd/event.h - the data of an RoI as an algorithm sees it: typed SoA collections.
+/* trigd/event.h - the data of an RoI as algorithms see it: typed SoA collections.
  *
- * A collection is a set of equally long columns.  Its columns, their order, types and
- * units are in the table below, which the decoder, the lanes, the RoI files and the
- * documentation all read.  A column is only ever appended, a kind's number never reused.
+ * A collection is a set of columns of equal length.  The table below gives their order, types and
+ * units to the decoder, the lanes, the RoI files and the documentation.  Columns are only
+ * appended, numbers of kinds never reused.
  */
 #ifndef TRG_EVENT_H
 #define TRG_EVENT_H
@@ -30,7 +30,7 @@ enum trg_kind {
 
 enum trg_type { TRG_U8 = 1, TRG_U16 = 2, TRG_U32 = 3, TRG_I32 = 4, TRG_F32 = 5 };
 
-/* In column "type" of vertices.  What a plugin cannot know of a vertex is 0 in its column. */
+/* In column "type" of vertices.  A column that a plugin does not fill is 0. */
 enum trg_vertex_type { TRG_PRIMARY = 0, TRG_SECONDARY = 1 };
 
 #define TRG_NO_HIT 0xffffffffu /* in the hit columns of paths */
@@ -47,8 +47,8 @@ struct trg_kind_info {
     struct trg_column_info column[TRG_COLUMNS_MAX];
 };
 
-/* Who an RoI is and which window of the detector it covers.  Plain 4-byte members, so that
- * the host, CUDA and OpenCL agree on the layout (kernel.h repeats it for the device). */
+/* Identity of an RoI and its window of the detector.  Plain 4-byte members, so that the host,
+ * CUDA and OpenCL agree on the layout (kernel.h repeats it for the device). */
 struct trg_roi_info {
     uint32_t run, l1id, roi_id, bcid, lumi_block;
     uint32_t l1_bits;   /* level-1 trigger items that fired */
@@ -58,7 +58,7 @@ struct trg_roi_info {
     float z_min_mm, z_max_mm;
 };
 
-/* Bytes of one element of a column; 0 for a type that does not exist. */
+/* Bytes of one element of a column; 0 for an unknown type. */
 static inline size_t trg_type_size(enum trg_type type)
 {
     switch (type) {
@@ -74,7 +74,7 @@ static inline size_t trg_type_size(enum trg_type type)
     return 0;
 }
 
-/* The table entry of a kind; NULL for TRG_KIND_NONE and numbers that do not exist. */
+/* The table entry of a kind; NULL for TRG_KIND_NONE and unknown numbers. */
 static inline const struct trg_kind_info *trg_kind_info(enum trg_kind kind)
 {
     static const struct trg_kind_info table[TRG_KIND_COUNT] = {
@@ -150,7 +150,7 @@ static inline const struct trg_kind_info *trg_kind_info(enum trg_kind kind)
     return &table[kind];
 }
 
-/* Bytes of one item, all columns together; 0 for a kind that does not exist. */
+/* Bytes of one item, all columns together; 0 for an unknown kind. */
 static inline size_t trg_item_size(enum trg_kind kind)
 {
     const struct trg_kind_info *info = trg_kind_info(kind);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trigd/kernel.h - the dialect in which kernels are written once, for CUDA C, OpenCL C 1.2
- * and plain C17.
+/* trigd/kernel.h - the kernel dialect: one source for CUDA C, OpenCL C 1.2 and plain C17.
  *
  * A kernel is
  *
@@ -9,17 +8,16 @@
  *         for (trg_u32 i = TRG_LID; i < par.n; i += TRG_LSIZE) ...
  *     }
  *
- * with 1 to 8 pointers to device memory, each written as (type, name), and one last argument by
- * value, a struct of 4-byte members.  On the host it is a function over groups of one
- * work-item, so barriers are nothing there; loops that stride by TRG_LSIZE make a kernel
- * right for any group size.
+ * with 1 to 8 pointer arguments (type, name) to device memory, then one struct of 4-byte
+ * members by value.  On the host a group has one work-item, so that barriers do nothing;
+ * a loop that strides by TRG_LSIZE is correct for any group size.
  *
  * Only the kernel's own body reads the grid (TRG_GID, TRG_LID, TRG_LSIZE, TRG_GROUPS) and
  * declares TRG_SHARED memory; helpers are TRG_FN functions over values and TRG_GLOBAL or
  * TRG_LOCAL pointers.  No libc, double, recursion, function pointer or warp call.  Floating
- * point contraction is off in all three builds, so that the same expression gives the same
- * bits; where a fused operation is wanted, trg_fma says so.  Math functions beyond these, sqrt and
- * division may differ in the last place.
+ * point contraction is off in all three builds, so that one expression gives identical bits;
+ * trg_fma is the fused operation.  The four operations, sqrt and the functions below are
+ * identical everywhere; other math functions may differ in the last place.
  */
 #ifndef TRG_KERNEL_H
 #define TRG_KERNEL_H
@@ -69,7 +67,7 @@ typedef long trg_i64;
 
 #elif defined(__CUDACC__)
 /* ------------------------------------------------------------------ CUDA C */
-/* A kernel file may say __launch_bounds__ here, for the kernels that follow. */
+/* A kernel file may define it as __launch_bounds__(...) for the kernels that follow. */
 #ifndef TRG_BOUNDS
 #define TRG_BOUNDS
 #endif
@@ -123,7 +121,7 @@ typedef uint32_t trg_u32;
 typedef int32_t trg_i32;
 typedef uint64_t trg_u64;
 typedef int64_t trg_i64;
-struct trg_grid { /* what a host kernel knows of its launch */
+struct trg_grid { /* place of a host kernel in its launch */
     trg_u32 group, groups;
 };
 #define TRG_GLOBAL

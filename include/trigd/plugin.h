@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trigd/plugin.h - what an algorithm plugin and the daemon promise each other.
+/* trigd/plugin.h - the contract between an algorithm plugin and the daemon.
  *
  * A plugin exports one const `struct trg_plugin` under the name trg_plugin and nothing else.
  *
  * Order:   check; create; for each batch submit, (the daemon waits for the queue), collect;
- *          destroy.  Up to `slots` batches are between submit and collect at a time, each in
- *          another slot, and they are collected in the order in which they were submitted.
- * Threads: one algo is called from one thread at a time; two algos may run side by side.
+ *          destroy.  Up to `slots` batches are in flight at a time, each in its own slot; they
+ *          are collected in the order in which they were submitted.
+ * Threads: one algo is called from one thread at a time; different algos run concurrently.
  *          No mutable globals.
- * Memory:  what a batch points to belongs to the daemon and is valid from submit to the
- *          return of collect.  A plugin allocates device and pinned memory in create, sized
+ * Memory:  the data of a batch belongs to the daemon and is valid from submit until
+ *          collect returns.  A plugin allocates device and pinned memory in create, sized
  *          by the limits it is given, a set for each slot, and never in submit or collect.
- * Errors:  0 or a negative errno.  Whoever first knows the cause logs it.  A failed submit or
- *          collect fails the whole batch and leaves the algo usable; -ENODEV closes the lane.
+ * Errors:  0 or a negative errno.  The function that detects an error logs its cause.  A failed
+ *          submit or collect fails the whole batch and leaves the algo usable; -ENODEV closes
+ *          the lane.
  */
 #ifndef TRG_PLUGIN_H
 #define TRG_PLUGIN_H
@@ -91,8 +92,8 @@ struct trg_input { /* one consumed collection of all RoIs of a batch */
     struct trg_buffer *dev;    /* its copy on the device, already enqueued on the queue */
 };
 
-/* An input comes without a host copy when it is what an earlier step of the same batch made, and it
- * is handed on where it lies: see device_output and TRG_PLUGIN_DEVICE_INPUT. */
+/* An input has no host copy when an earlier step of the same batch made it and it stays on the
+ * device: see device_output and TRG_PLUGIN_DEVICE_INPUT. */
 
 enum trg_status { /* of one RoI, from the plugin's side */
                   TRG_OK = 0,
@@ -102,16 +103,16 @@ enum trg_status { /* of one RoI, from the plugin's side */
                       2 /* this RoI could not be processed; the others of the batch could */
 };
 
-struct trg_result {  /* of one RoI; zeroed by the daemon before collect */
-    uint32_t status; /* enum trg_status */
-    uint32_t wanted; /* TRUNCATED: items there were */
-    uint32_t kept;   /* TRUNCATED: items that were used, in the order the README states */
+struct trg_result {              /* of one RoI; zeroed by the daemon before collect */
+    uint32_t status;             /* enum trg_status */
+    uint32_t wanted;             /* TRUNCATED: items present */
+    uint32_t kept;               /* TRUNCATED: items used, in the order that the README states */
     float value[TRG_VALUES_MAX]; /* in the order of the plugin's `values` table */
 };
 
 struct trg_output {    /* where collect writes the produced collection of one RoI */
-    uint32_t capacity; /* items there is room for: output_items() of this RoI; 0 and no
-                        * columns where nobody on the host wants them */
+    uint32_t capacity; /* room in items: output_items() of this RoI; 0, without columns,
+                        * where no step on the host reads the product */
     uint32_t n;        /* set by collect */
     void *column[TRG_COLUMNS_MAX];
 };
@@ -125,7 +126,7 @@ struct trg_batch {
     struct trg_output *outputs[TRG_OUTPUTS_MAX]; /* [n_rois] in the order of `produces` */
 };
 
-/* The most that any batch of this algo will ever hold. */
+/* Upper bounds on every batch of this algo. */
 struct trg_limits {
     uint32_t size;          /* sizeof(struct trg_limits) of the daemon */
     uint32_t slots;         /* batches in flight, 1 .. TRG_SLOTS_MAX */
@@ -145,7 +146,7 @@ struct trg_plugin {
     const char *version;                     /* "1.0.0" */
     const char *summary;                     /* one line */
     enum trg_kind consumes[TRG_INPUTS_MAX];  /* unused places are TRG_KIND_NONE */
-    enum trg_kind produces[TRG_OUTPUTS_MAX]; /* TRG_KIND_NONE from the first that is not used */
+    enum trg_kind produces[TRG_OUTPUTS_MAX]; /* likewise */
     const char *backends;                    /* where it runs: "cpu opencl cuda" or part of it */
 
     const struct trg_param *params;   /* NULL: none */
@@ -153,45 +154,45 @@ struct trg_plugin {
     const struct trg_value *values;   /* NULL: none */
     size_t config_size;               /* bytes of the config struct; 0 with no params */
 
-    /* Optional: whether parameters that are right one by one are right together.  On -EINVAL
-     * writes one sentence for the user into `why`. */
+    /* Optional: checks parameters against each other, each of which is in its range.  On
+     * -EINVAL writes one sentence for the user into `why`. */
     int (*check)(const void *config, char *why, size_t why_bytes);
 
-    /* With `produces`: the most items n_out[k] of product k that one RoI with n_in[k] items of
-     * input k can give; more input never gives less. */
+    /* With `produces`: the upper bound n_out[k] on the items of product k for one RoI with
+     * n_in[k] items of input k; monotonic in n_in. */
     void (*output_items)(const void *config, const uint32_t *n_in, uint32_t *n_out);
 
-    /* Allocates all that the algo will need.  `config` was checked by the daemon and, like host
-     * and device, outlives the algo.  On failure everything is undone. */
+    /* Allocates everything the algo needs.  The daemon has checked `config`, which outlives the
+     * algo, as host and device do.  On failure everything is undone. */
     int (*create)(const struct trg_host *host, const void *config, struct trg_device *device,
                   const struct trg_limits *limits, struct trg_algo **ret_algo);
-    void (*destroy)(struct trg_algo *algo); /* NULL is fine; no batch is in flight */
+    void (*destroy)(struct trg_algo *algo); /* NULL is allowed; no batch is in flight */
 
     /* Enqueues kernels and the copies of their output on `queue`, and returns without waiting.
      * The copy of the input is already enqueued. */
     int (*submit)(struct trg_algo *algo, const struct trg_batch *batch, struct trg_queue *queue);
 
-    /* Called when the queue has passed the batch: turns finished output into results. */
+    /* Turns the output of a finished batch into results. */
     int (*collect)(struct trg_algo *algo, struct trg_batch *batch);
 
     uint32_t flags; /* of enum trg_plugin_flag */
 
-    /* Optional: where product k of the batch in `slot` lies on the device when the kernels that
-     * submit enqueued have run, for a later step on the same queue.  A block laid out as a staged
-     * input (struct trg_roi_info, offsets, columns) with the columns at fixed places: the span is
-     * the same for every batch but for n_rois, which the caller sets.  host is NULL and n_items
-     * the most that there can be.  Called once for each slot, after create. */
+    /* Optional: the place of product k of the batch in `slot` on the device, for a later step on
+     * the same queue.  A block laid out as a staged input (struct trg_roi_info, offsets, columns)
+     * with the columns at fixed places: the span is the same for every batch, except n_rois,
+     * which the caller sets.  host is NULL, n_items the upper bound.  Called once for each slot,
+     * after create. */
     int (*device_output)(struct trg_algo *algo, uint32_t slot, uint32_t k, struct trg_input *ret);
 };
 
 enum trg_plugin_flag {
-    TRG_PLUGIN_DEVICE_INPUT = 1 /* submit takes inputs that are on the device only: it reads their
-                                 * counts from the offsets there, and n_items as an upper bound */
+    TRG_PLUGIN_DEVICE_INPUT = 1 /* submit accepts inputs without a host copy: counts come from
+                                 * the offsets on the device, n_items is an upper bound */
 };
 #define TRG_PLUGIN_INIT   .abi = TRG_PLUGIN_ABI, .size = sizeof(struct trg_plugin)
 #define TRG_PLUGIN_EXPORT __attribute__((visibility("default"))) extern
 
-/* Logs one line through the host; printf formats are the caller's business. */
+/* Logs one line through the host, without formatting. */
 static inline void trg_log(const struct trg_host *host, enum trg_level level, const char *text)
 {
     host->log(host->ctx, level, text);
