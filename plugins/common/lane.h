@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "launcher.h"
 #include "trigd/plugin.h"
 
 /* ---------------------------------------------------------------- buffers and kernels */
@@ -123,15 +124,30 @@ static inline bool block_is_wanted(const struct trg_batch *batch, uint32_t k)
     return false;
 }
 
-/* Copies the offsets and the first n_items rows from the device to a twin on the host. */
-static inline int block_read(const struct block *b, struct trg_queue *q, uint32_t n_rois,
-                             size_t n_items, struct trg_buffer *device, struct trg_buffer *host)
+/* Copies the windows of the RoIs from the input that the product is made of. */
+static inline void block_copy_rois(const struct block *b, struct launcher *l,
+                                   const struct trg_batch *batch, struct trg_buffer *device)
 {
-    int r = trg_read(q, host, b->span.offsets, device, b->span.offsets, 4 * (n_rois + (size_t)1));
+    if (l->result == 0)
+        l->result = trg_copy(l->q, device, b->span.rois, batch->in[0].dev, batch->in[0].span.rois,
+                             batch->n_rois * sizeof(struct trg_roi_info));
+}
 
-    for (uint32_t c = 0; r == 0 && n_items && c < trg_kind_info(b->kind)->n_columns; c++)
-        r = trg_read(q, host, b->span.column[c], device, b->span.column[c], 4 * n_items);
-    return r;
+/* Copies `bytes` at one place of a block from the device to its twin on the host. */
+static inline void block_read_part(struct launcher *l, struct trg_buffer *host,
+                                   struct trg_buffer *device, uint32_t at, size_t bytes)
+{
+    if (l->result == 0)
+        l->result = trg_read(l->q, host, at, device, at, bytes);
+}
+
+/* Copies the offsets and the first n_items rows from the device to a twin on the host. */
+static inline void block_read(const struct block *b, struct launcher *l, uint32_t n_rois,
+                              size_t n_items, struct trg_buffer *device, struct trg_buffer *host)
+{
+    block_read_part(l, host, device, b->span.offsets, 4 * (n_rois + (size_t)1));
+    for (uint32_t c = 0; n_items && c < trg_kind_info(b->kind)->n_columns; c++)
+        block_read_part(l, host, device, b->span.column[c], 4 * n_items);
 }
 
 /* Hands the rows of one RoI to the host. */

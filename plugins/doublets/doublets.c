@@ -319,12 +319,12 @@ static uint32_t most_of(const struct trg_algo *a, const struct trg_batch *b)
 static int read_back(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
 {
     struct slot *s = &a->slot[b->slot];
-    int r =
-        trg_read(q, s->summaries_host, 0, s->summaries, 0, b->n_rois * sizeof(struct dbt_summary));
+    struct launcher l = launcher_on(q, &a->device);
 
-    if (r == 0 && s->to_host)
-        r = block_read(&a->out, q, b->n_rois, most_of(a, b), s->out, s->out_host);
-    return r;
+    launcher_read(&l, s->summaries_host, s->summaries, b->n_rois * sizeof(struct dbt_summary));
+    if (s->to_host)
+        block_read(&a->out, &l, b->n_rois, most_of(a, b), s->out, s->out_host);
+    return l.result;
 }
 
 static int doublets_submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)

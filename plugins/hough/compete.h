@@ -5,6 +5,16 @@
 #define HOUGH_COMPETE_H
 #include "line.h"
 
+TRG_FN struct hg_cands hg_cands_of(TRG_GLOBAL trg_u32 *cands, const struct hg_par par, trg_u32 roi)
+{
+    struct hg_cands c;
+
+    c.at = cands + roi * par.cands_room * HG_CAND_WORDS;
+    c.step = par.cand_step;
+    c.stride = par.cand_stride;
+    return c;
+}
+
 TRG_FN trg_u32 hg_get(const struct hg_cands c, trg_u32 i, trg_u32 word)
 {
     return c.at[i * c.step + word * c.stride];
@@ -92,10 +102,24 @@ TRG_FN trg_u32 hg_less(trg_u32 key, trg_u32 lost)
     return key >> 26 >= lost ? key - (lost << 26) : key & (HG_CANDS - 1u);
 }
 
-struct hg_input { /* columns of the hits */
+struct hg_input { /* columns of the hits, and the first hit of the RoI */
     TRG_GLOBAL const float *x, *y, *z;
     TRG_GLOBAL const trg_u16 *layer;
+    trg_u32 first;
 };
+
+TRG_FN struct hg_input hg_input_of(TRG_GLOBAL const trg_u8 *data, const struct trg_span span,
+                                   trg_u32 roi)
+{
+    struct hg_input in;
+
+    in.x = TRG_HITS_X(data, span);
+    in.y = TRG_HITS_Y(data, span);
+    in.z = TRG_HITS_Z(data, span);
+    in.layer = TRG_HITS_LAYER(data, span);
+    in.first = TRG_BEGIN(data, span, roi);
+    return in;
+}
 
 TRG_FN struct hg_point hg_hit_of(const struct hg_input in, const struct hg_cands c, trg_u32 i,
                                  trg_u32 k)

@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "../common/lane.h"
-#include "config.h"
+#include "cells.program.h"
 #include "hough.program.h"
+#include "parameters.h"
 
 #define REFINE_PARTS 16u /* groups for the peaks of one RoI, on devices that run many at a time */
 #define PRODUCTS     2u  /* tracks; doublets, the hits of each track */
@@ -44,9 +45,9 @@ struct trg_algo {
     const struct hough_config *config;
     struct trg_limits limits;
     struct trg_device_info device;
-    struct trg_module *module;
-    struct trg_kernel *clear, *sort, *find[HG_PASSES], *find_few, *share, *refine, *compete,
-        *offsets, *write;
+    struct trg_module *module, *cells; /* cells: NULL with the method `hashed` */
+    struct trg_kernel *clear, *sort, *find[HG_PASSES], *find_few, *share, *refine, *compete;
+    struct trg_kernel *offsets, *write;
     struct trg_buffer *trig;
     struct hg_par par[HG_PASSES];
     struct block out[PRODUCTS];
@@ -64,7 +65,7 @@ static uint32_t most_items(uint32_t k, uint32_t n_hits)
     return k ? n_hits : n_hits / 3u;
 }
 
-static void output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
+static void hough_output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
 {
     (void)config;
     for (uint32_t k = 0; k < PRODUCTS; k++)
@@ -106,35 +107,46 @@ static int load_trig(struct trg_algo *a, struct trg_device *d)
     return buffers_upload(&a->buffers, d, table, sizeof table, &a->trig);
 }
 
-static int load_kernels(struct trg_algo *a, struct trg_device *d)
+/* The kernels that only the methods of study/ need are not loaded without them. */
+static int load_cells(struct trg_algo *a, struct trg_device *d)
 {
-    const struct kernel_wish list[] = {{"hg_clear", &a->clear},
-                                       {"hg_sort", &a->sort},
-                                       {hough_find_kernel(&a->par[0]), &a->find[0]},
+    const struct kernel_wish list[] = {{hough_find_kernel(&a->par[0]), &a->find[0]},
                                        {hough_find_kernel(&a->par[1]), &a->find[1]},
                                        {hough_find_kernel(&a->par[2]), &a->find[2]},
-                                       {"hg_find_hashed_few", &a->find_few},
-                                       {"hg_share", &a->share},
-                                       {"hg_refine", &a->refine},
-                                       {"hg_compete", &a->compete},
-                                       {"hg_offsets", &a->offsets},
-                                       {"hg_write", &a->write}};
-    int r = trg_module_new(d, &hough_program, NULL, &a->module);
+                                       {"hg_refine_cells", &a->refine}};
+    int r = trg_module_new(d, &cells_program, NULL, &a->cells);
 
-    return r < 0 ? r : kernels_get(a->module, list, sizeof list / sizeof *list);
+    return r < 0 ? r : kernels_get(a->cells, list, sizeof list / sizeof *list);
 }
 
-static void destroy(struct trg_algo *a)
+static int load_kernels(struct trg_algo *a, struct trg_device *d)
+{
+    const struct kernel_wish list[] = {
+        {"hg_clear", &a->clear},         {"hg_sort", &a->sort},
+        {"hg_find_hashed", &a->find[0]}, {"hg_find_hashed", &a->find[1]},
+        {"hg_find_hashed", &a->find[2]}, {"hg_find_hashed_few", &a->find_few},
+        {"hg_share", &a->share},         {"hg_refine", &a->refine},
+        {"hg_compete", &a->compete},     {"hg_offsets", &a->offsets},
+        {"hg_write", &a->write}};
+    int r = trg_module_new(d, &hough_program, NULL, &a->module);
+
+    if (r == 0)
+        r = kernels_get(a->module, list, sizeof list / sizeof *list);
+    return r < 0 || a->config->method == HG_HASHED ? r : load_cells(a, d);
+}
+
+static void hough_destroy(struct trg_algo *a)
 {
     if (!a)
         return;
     buffers_free(&a->buffers);
     trg_module_free(a->module);
+    trg_module_free(a->cells);
     free(a);
 }
 
-static int create(const struct trg_host *host, const void *config, struct trg_device *device,
-                  const struct trg_limits *limits, struct trg_algo **ret_algo)
+static int hough_create(const struct trg_host *host, const void *config, struct trg_device *device,
+                        const struct trg_limits *limits, struct trg_algo **ret_algo)
 {
     struct trg_algo *a;
     int r;
@@ -163,14 +175,14 @@ static int create(const struct trg_host *host, const void *config, struct trg_de
     for (uint32_t i = 0; r == 0 && i < limits->slots; i++)
         r = open_slot(a, device, &a->slot[i]);
     if (r < 0) {
-        destroy(a);
+        hough_destroy(a);
         return r;
     }
     *ret_algo = a;
     return 0;
 }
 
-static int device_output(struct trg_algo *a, uint32_t slot, uint32_t k, struct trg_input *ret)
+static int hough_device_output(struct trg_algo *a, uint32_t slot, uint32_t k, struct trg_input *ret)
 {
     if (k >= PRODUCTS)
         return -EINVAL;
@@ -181,114 +193,95 @@ static int device_output(struct trg_algo *a, uint32_t slot, uint32_t k, struct t
 
 /* ---------------------------------------------------------------- one batch */
 
-static uint32_t group_of(const struct trg_algo *a, uint32_t wish)
-{
-    return wish < a->device.group_max ? wish : a->device.group_max;
-}
-
 /* A work-item a column where hits vote, many where pairs do. */
-static uint32_t find_group(const struct trg_algo *a, const struct hg_par *par)
+static uint32_t find_group(const struct hg_par *par)
 {
-    uint32_t n = par->grid.strip < HG_GROUP_MAX ? (par->grid.strip + 31u) & ~31u : HG_GROUP_MAX;
+    const uint32_t n =
+        par->grid.strip < HG_GROUP_MAX ? (par->grid.strip + 31u) & ~31u : HG_GROUP_MAX;
 
-    return group_of(a, par->method >= HG_ANALYTIC && n < 128u ? 128u : n);
+    return par->method >= HG_ANALYTIC && n < 128u ? 128u : n;
 }
 
-static int launch_pass(struct trg_algo *a, struct slot *s, struct trg_buffer *data,
-                       const struct hg_par *par, struct trg_queue *q)
+/* Work-items of a group; a device that has smaller ones gets these. */
+#define GROUP_ROI    256u /* of kernels with a group for each RoI */
+#define GROUP_FEW    128u /* of windows with few hits, and of their shares */
+#define GROUP_REFINE 64u
+
+static void launch_find(struct trg_algo *a, const struct slot *s, const struct hg_par *par,
+                        struct launcher *l)
 {
-    const struct trg_arg sort[] = {TRG_BUF(data),         TRG_BUF(s->used),  TRG_BUF(s->starts),
-                                   TRG_BUF(s->points),    TRG_BUF(s->items), TRG_BUF(s->plane),
-                                   TRG_BUF(s->summaries), TRG_VAL(*par)};
-    const struct trg_arg find[] = {TRG_BUF(s->starts),  TRG_BUF(s->points),    TRG_BUF(s->items),
-                                   TRG_BUF(a->trig),    TRG_BUF(s->plane),     TRG_BUF(s->peaks),
-                                   TRG_BUF(s->n_peaks), TRG_BUF(s->summaries), TRG_VAL(*par)};
-    const struct trg_arg share[] = {TRG_BUF(s->n_peaks), TRG_BUF(s->shares), TRG_BUF(s->summaries),
-                                    TRG_VAL(*par)};
-    const struct trg_arg refine[] = {TRG_BUF(s->starts), TRG_BUF(s->points), TRG_BUF(s->items),
-                                     TRG_BUF(a->trig),   TRG_BUF(s->peaks),  TRG_BUF(s->shares),
-                                     TRG_BUF(s->cands),  TRG_VAL(*par)};
-    const struct trg_arg compete[] = {TRG_BUF(data),         TRG_BUF(s->shares), TRG_BUF(s->used),
-                                      TRG_BUF(s->best),      TRG_BUF(s->cands),  TRG_BUF(s->tracks),
-                                      TRG_BUF(s->summaries), TRG_VAL(*par)};
     const uint32_t windows = par->n_rois * par->n_bins;
-    int r = trg_launch(q, a->sort, (struct trg_range){par->n_rois, group_of(a, 256)}, sort, 8);
 
-    if (r == 0 && par->method == HG_HASHED)
-        r = trg_launch(q, a->find_few, (struct trg_range){windows, group_of(a, 128)}, find, 9);
-    if (r == 0)
-        r = trg_launch(q, a->find[par->pass],
-                       (struct trg_range){par->method == HG_HASHED ? (windows + 7u) / 8u : windows,
-                                          find_group(a, par)},
-                       find, 9);
-    if (r == 0)
-        r = trg_launch(q, a->share, (struct trg_range){par->n_rois, group_of(a, 128)}, share, 4);
-    if (r == 0)
-        r = trg_launch(q, a->refine, (struct trg_range){par->n_rois * par->parts, group_of(a, 64)},
-                       refine, 8);
-    if (r == 0)
-        r = trg_launch(q, a->compete, (struct trg_range){par->n_rois, group_of(a, 256)}, compete,
-                       8);
-    return r;
+    if (par->method != HG_HASHED) {
+        LAUNCH(l, a->find[par->pass], windows, find_group(par), *par, s->starts, s->points,
+               s->items, a->trig, s->plane, s->peaks, s->n_peaks, s->summaries);
+        return;
+    }
+    LAUNCH(l, a->find_few, windows, GROUP_FEW, *par, s->starts, s->points, s->items, a->trig,
+           s->peaks, s->n_peaks, s->summaries);
+    LAUNCH(l, a->find[par->pass], (windows + 7u) / 8u, find_group(par), *par, s->starts, s->points,
+           s->items, a->trig, s->peaks, s->n_peaks, s->summaries);
 }
 
-/* The products, on the device. */
-static int launch_output(struct trg_algo *a, struct slot *s, const struct trg_batch *b,
-                         const struct hg_par *par, struct trg_queue *q)
+static void launch_pass(struct trg_algo *a, const struct slot *s, struct trg_buffer *data,
+                        const struct hg_par *par, struct launcher *l)
 {
-    const struct trg_arg offsets[] = {TRG_BUF(s->summaries), TRG_BUF(s->out[0]), TRG_BUF(s->out[1]),
-                                      TRG_VAL(*par)};
-    const struct trg_arg write[] = {TRG_BUF(b->in[0].dev), TRG_BUF(s->tracks),
-                                    TRG_BUF(s->summaries), TRG_BUF(s->out[0]),
-                                    TRG_BUF(s->out[1]),    TRG_VAL(*par)};
-    int r = 0;
+    const uint32_t n = par->n_rois;
 
-    for (uint32_t k = 0; r == 0 && k < PRODUCTS; k++)
-        r = trg_copy(q, s->out[k], 0, b->in[0].dev, b->in[0].span.rois,
-                     b->n_rois * sizeof(struct trg_roi_info));
-    if (r == 0)
-        r = trg_launch(q, a->offsets, (struct trg_range){1, group_of(a, 256)}, offsets, 4);
-    if (r == 0)
-        r = trg_launch(q, a->write, (struct trg_range){b->n_rois, group_of(a, 256)}, write, 6);
-    return r;
+    LAUNCH(l, a->sort, n, GROUP_ROI, *par, data, s->used, s->starts, s->points, s->items, s->plane,
+           s->summaries);
+    launch_find(a, s, par, l);
+    LAUNCH(l, a->share, n, GROUP_FEW, *par, s->n_peaks, s->shares, s->summaries);
+    LAUNCH(l, a->refine, n * par->parts, GROUP_REFINE, *par, s->starts, s->points, s->items,
+           a->trig, s->peaks, s->shares, s->cands);
+    LAUNCH(l, a->compete, n, GROUP_ROI, *par, data, s->shares, s->used, s->best, s->cands,
+           s->tracks, s->summaries);
 }
 
-static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
+/* The products: on the device, and on the host if they are wanted there. */
+static void launch_output(struct trg_algo *a, struct slot *s, const struct trg_batch *b,
+                          const struct hg_par *par, struct launcher *l)
 {
-    struct slot *s = &a->slot[b->slot];
-    struct hg_par par = a->par[0];
-    int r;
-
-    par.in = b->in[0].span;
-    par.n_rois = b->n_rois;
-    {
-        const struct trg_arg clear[] = {TRG_BUF(b->in[0].dev), TRG_BUF(s->used),
-                                        TRG_BUF(s->summaries), TRG_BUF(s->best), TRG_VAL(par)};
-
-        r = trg_launch(q, a->clear, (struct trg_range){b->n_rois, group_of(a, 256)}, clear, 5);
-    }
-    for (uint32_t p = 0; r == 0 && p < a->config->passes; p++) {
-        par = a->par[p];
-        par.in = b->in[0].span;
-        par.n_rois = b->n_rois;
-        r = launch_pass(a, s, b->in[0].dev, &par, q);
-    }
-    if (r == 0)
-        r = launch_output(a, s, b, &par, q);
-    for (uint32_t k = 0; r == 0 && k < PRODUCTS; k++) {
+    for (uint32_t k = 0; k < PRODUCTS; k++)
+        block_copy_rois(&a->out[k], l, b, s->out[k]);
+    LAUNCH(l, a->offsets, 1, GROUP_ROI, *par, s->summaries, s->out[0], s->out[1]);
+    LAUNCH(l, a->write, b->n_rois, GROUP_ROI, *par, b->in[0].dev, s->tracks, s->summaries,
+           s->out[0], s->out[1]);
+    for (uint32_t k = 0; k < PRODUCTS; k++) {
         const uint32_t most = most_items(k, b->in[0].span.n_items);
 
         s->is_read[k] = most && block_is_wanted(b, k);
         if (s->is_read[k])
-            r = block_read(&a->out[k], q, b->n_rois, most, s->out[k], s->out_host[k]);
+            block_read(&a->out[k], l, b->n_rois, most, s->out[k], s->out_host[k]);
     }
-    if (r == 0)
-        r = trg_read(q, s->summaries_host, 0, s->summaries, 0,
-                     b->n_rois * sizeof(struct hg_summary));
-    return r;
+    launcher_read(l, s->summaries_host, s->summaries, b->n_rois * sizeof(struct hg_summary));
 }
 
-static int collect(struct trg_algo *a, struct trg_batch *b)
+static struct hg_par par_of(const struct trg_algo *a, uint32_t pass, const struct trg_batch *b)
+{
+    struct hg_par par = a->par[pass];
+
+    par.in = b->in[0].span;
+    par.n_rois = b->n_rois;
+    return par;
+}
+
+static int hough_submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
+{
+    struct slot *s = &a->slot[b->slot];
+    struct launcher l = launcher_on(q, &a->device);
+    struct hg_par par = par_of(a, 0, b);
+
+    LAUNCH(&l, a->clear, b->n_rois, GROUP_ROI, par, b->in[0].dev, s->used, s->summaries, s->best);
+    for (uint32_t p = 0; p < a->config->passes; p++) {
+        par = par_of(a, p, b);
+        launch_pass(a, s, b->in[0].dev, &par, &l);
+    }
+    launch_output(a, s, b, &par, &l);
+    return l.result;
+}
+
+static int hough_collect(struct trg_algo *a, struct trg_batch *b)
 {
     const struct slot *s = &a->slot[b->slot];
     const struct hg_summary *sums = trg_buffer_host(s->summaries_host);
@@ -331,11 +324,11 @@ const struct trg_plugin trg_plugin = {
     .values = values,
     .config_size = sizeof(struct hough_config),
     .check = hough_check,
-    .output_items = output_items,
-    .create = create,
-    .destroy = destroy,
-    .submit = submit,
-    .collect = collect,
+    .output_items = hough_output_items,
+    .create = hough_create,
+    .destroy = hough_destroy,
+    .submit = hough_submit,
+    .collect = hough_collect,
     .flags = TRG_PLUGIN_DEVICE_INPUT,
-    .device_output = device_output,
+    .device_output = hough_device_output,
 };

@@ -21,8 +21,7 @@
 TRG_KERNEL4(hg_clear, (const trg_u8, data), (trg_u32, used), (struct hg_summary, summaries),
             (trg_u32, best), (struct hg_par, par))
 {
-    TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
-    const trg_u32 first = offsets[TRG_GID], end = offsets[TRG_GID + 1u];
+    const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID), end = TRG_END(data, par.in, TRG_GID);
 
     for (trg_u32 i = first + TRG_LID; i < end; i += TRG_LSIZE) {
         used[i] = 0u;
@@ -47,16 +46,15 @@ TRG_KERNEL7(hg_sort, (const trg_u8, data), (const trg_u32, used), (trg_u32, star
             (struct hg_par, par))
 {
     TRG_SHARED trg_u32 count[HG_BINS], limit[HG_BINS];
-    TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
-    TRG_GLOBAL const float *x = TRG_COLUMN(float, data, par.in, 0);
-    TRG_GLOBAL const float *y = TRG_COLUMN(float, data, par.in, 1);
-    TRG_GLOBAL const float *z = TRG_COLUMN(float, data, par.in, 2);
-    TRG_GLOBAL const trg_u16 *layer = TRG_COLUMN(trg_u16, data, par.in, 3);
+    TRG_GLOBAL const float *x = TRG_HITS_X(data, par.in);
+    TRG_GLOBAL const float *y = TRG_HITS_Y(data, par.in);
+    TRG_GLOBAL const float *z = TRG_HITS_Z(data, par.in);
+    TRG_GLOBAL const trg_u16 *layer = TRG_HITS_LAYER(data, par.in);
     TRG_GLOBAL trg_u32 *start = starts + TRG_GID * (par.bins_room + 1u);
     TRG_GLOBAL trg_u32 *bins = scratch; /* of each item; HG_BINS: it is not free */
     /* layer << 32 | item, bin after bin */
     TRG_GLOBAL trg_u64 *keys = (TRG_GLOBAL trg_u64 *)(scratch + par.items_room);
-    const trg_u32 first = offsets[TRG_GID], end = offsets[TRG_GID + 1u];
+    const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID), end = TRG_END(data, par.in, TRG_GID);
 
     for (trg_u32 b = TRG_LID; b < par.n_bins; b += TRG_LSIZE)
         count[b] = 0u;
@@ -111,136 +109,40 @@ TRG_KERNEL7(hg_sort, (const trg_u8, data), (const trg_u32, used), (trg_u32, star
 
 /* ---------------------------------------------------------------- windows */
 
-/* What a group does with its window, on a desk of its own. */
-TRG_FN void hg_find_in(const struct hg_desk d, const struct hg_view v, const struct hg_par par,
-                       TRG_GLOBAL const float *trig, TRG_GLOBAL float *plane,
-                       TRG_GLOBAL trg_u32 *peaks, TRG_GLOBAL trg_u32 *n_peaks,
-                       TRG_GLOBAL struct hg_summary *summary)
+/* Each group takes windows in turn: fills the table of cells and leaves the strongest peaks, in
+ * falling order.  One kernel for windows of few hits, which need less local memory, so that more
+ * groups fit, and one for the others. */
+TRG_KERNEL7(hg_find_hashed, (const trg_u32, starts), (const float, points), (const trg_u32, items),
+            (const float, trig), (trg_u32, peaks), (trg_u32, n_peaks),
+            (struct hg_summary, summaries), (struct hg_par, par))
 {
-    struct hg_strip s;
-    struct hg_hits h;
-    trg_u32 all, kept;
+    HG_DESK(d, HG_WORDS);
+    const struct hg_sorted s = hg_sorted_in(starts, points, items, trig);
+    trg_u32 at = hg_next(starts, par, TRG_GID, TRG_GROUPS, HG_HASHED_FEW + 1u, 0xffffffffu);
 
-    s.words = d.words;
-    s.wide = par.method == HG_ANALYTIC;
-    s.cosines = trig + hg_angles(par);
-    s.sines = s.cosines + HG_SIDE;
-    s.first = s.end = 0u;
-    h.z = plane;
-    h.u = plane + 2u * par.items_room;
-    h.n = v.in.n;
-    if (par.method != HG_HASHED)
-        hg_project(d, v, par.grid, plane, plane + 2u * par.items_room);
-    kept = hg_find_peaks(d, s, v, par, h, peaks, &all);
-    if (d.lid == 0u) {
-        *n_peaks = kept;
-        TRG_ATOMIC_ADD_GLOBAL(&summary->n_peaks, all);
-        TRG_ATOMIC_ADD_GLOBAL(&summary->digest, *d.digest * (par.pass + 1u));
-        if (all > kept) {
-            TRG_ATOMIC_ADD_GLOBAL(&summary->wanted, all);
-            TRG_ATOMIC_ADD_GLOBAL(&summary->kept, kept);
-        }
+    while (at < par.n_rois * par.n_bins) {
+        hg_find_hashed_peaks(d, hg_look(s, par, at / par.n_bins, at % par.n_bins), par,
+                             hg_found_in(peaks, n_peaks, summaries, par, at));
+        at = hg_next(starts, par, at + TRG_GROUPS, TRG_GROUPS, HG_HASHED_FEW + 1u, 0xffffffffu);
     }
 }
 
-/* Each group takes windows in turn, those that its kernel is for: fills the cells and leaves the
- * strongest peaks, in falling order.  A kernel for each method, and for small grids or few hits,
- * which need less local memory, so that more groups fit. */
-#define HG_FIND(room, how, least, most)                                                \
-    TRG_SHARED trg_u32 words[room], list[HG_LIST], raw[HG_RAW], n_list, n_raw, digest; \
-    struct hg_par one = par;                                                           \
-    struct hg_desk d;                                                                  \
-    one.method = how;                                                                  \
-    d.words = words;                                                                   \
-    d.n_words = room;                                                                  \
-    d.list = list;                                                                     \
-    d.raw = raw;                                                                       \
-    d.n_list = &n_list;                                                                \
-    d.n_raw = &n_raw;                                                                  \
-    d.digest = &digest;                                                                \
-    d.lid = TRG_LID;                                                                   \
-    d.size = TRG_LSIZE;                                                                \
-    for (trg_u32 at = hg_next(starts, par, TRG_GID, TRG_GROUPS, least, most);          \
-         at < par.n_rois * par.n_bins;                                                 \
-         at = hg_next(starts, par, at + TRG_GROUPS, TRG_GROUPS, least, most)) {        \
-        const trg_u32 roi = at / par.n_bins, w = at % par.n_bins;                      \
-                                                                                       \
-        hg_find_in(d, hg_look(starts, points, items, trig, par, roi, w), one, trig,    \
-                   plane + hg_plane(starts + roi * (par.bins_room + 1u), par, w),      \
-                   peaks + at * HG_LIST, n_peaks + at, summaries + roi);               \
+TRG_KERNEL7(hg_find_hashed_few, (const trg_u32, starts), (const float, points),
+            (const trg_u32, items), (const float, trig), (trg_u32, peaks), (trg_u32, n_peaks),
+            (struct hg_summary, summaries), (struct hg_par, par))
+{
+    HG_DESK(d, HG_WORDS_HASHED);
+    const struct hg_sorted s = hg_sorted_in(starts, points, items, trig);
+    trg_u32 at = hg_next(starts, par, TRG_GID, TRG_GROUPS, 0u, HG_HASHED_FEW);
+
+    while (at < par.n_rois * par.n_bins) {
+        hg_find_hashed_peaks(d, hg_look(s, par, at / par.n_bins, at % par.n_bins), par,
+                             hg_found_in(peaks, n_peaks, summaries, par, at));
+        at = hg_next(starts, par, at + TRG_GROUPS, TRG_GROUPS, 0u, HG_HASHED_FEW);
     }
-
-TRG_KERNEL8(hg_find_brute, (const trg_u32, starts), (const float, points), (const trg_u32, items),
-            (const float, trig), (float, plane), (trg_u32, peaks), (trg_u32, n_peaks),
-            (struct hg_summary, summaries), (struct hg_par, par))
-{
-    HG_FIND(HG_WORDS, HG_BRUTE, 0u, 0xffffffffu);
-}
-
-TRG_KERNEL8(hg_find_paint, (const trg_u32, starts), (const float, points), (const trg_u32, items),
-            (const float, trig), (float, plane), (trg_u32, peaks), (trg_u32, n_peaks),
-            (struct hg_summary, summaries), (struct hg_par, par))
-{
-    HG_FIND(HG_WORDS, HG_PAINT, 0u, 0xffffffffu);
-}
-
-TRG_KERNEL8(hg_find_paint_few, (const trg_u32, starts), (const float, points),
-            (const trg_u32, items), (const float, trig), (float, plane), (trg_u32, peaks),
-            (trg_u32, n_peaks), (struct hg_summary, summaries), (struct hg_par, par))
-{
-    HG_FIND(HG_WORDS_FEW, HG_PAINT, 0u, 0xffffffffu);
-}
-
-TRG_KERNEL8(hg_find_analytic, (const trg_u32, starts), (const float, points),
-            (const trg_u32, items), (const float, trig), (float, plane), (trg_u32, peaks),
-            (trg_u32, n_peaks), (struct hg_summary, summaries), (struct hg_par, par))
-{
-    HG_FIND(HG_WORDS, HG_ANALYTIC, 0u, 0xffffffffu);
-}
-
-TRG_KERNEL8(hg_find_analytic_few, (const trg_u32, starts), (const float, points),
-            (const trg_u32, items), (const float, trig), (float, plane), (trg_u32, peaks),
-            (trg_u32, n_peaks), (struct hg_summary, summaries), (struct hg_par, par))
-{
-    HG_FIND(HG_WORDS_FEW, HG_ANALYTIC, 0u, 0xffffffffu);
-}
-
-TRG_KERNEL8(hg_find_hashed, (const trg_u32, starts), (const float, points), (const trg_u32, items),
-            (const float, trig), (float, plane), (trg_u32, peaks), (trg_u32, n_peaks),
-            (struct hg_summary, summaries), (struct hg_par, par))
-{
-    HG_FIND(HG_WORDS, HG_HASHED, HG_HASHED_FEW + 1u, 0xffffffffu);
-}
-
-TRG_KERNEL8(hg_find_hashed_few, (const trg_u32, starts), (const float, points),
-            (const trg_u32, items), (const float, trig), (float, plane), (trg_u32, peaks),
-            (trg_u32, n_peaks), (struct hg_summary, summaries), (struct hg_par, par))
-{
-    HG_FIND(HG_WORDS_HASHED, HG_HASHED, 0u, HG_HASHED_FEW);
 }
 
 /* ---------------------------------------------------------------- peaks to candidates */
-
-/* The first line of a peak: the best pair of its band, or the pair that the hashed cell names. */
-TRG_FN trg_u32 hg_first_line(const struct hg_view v, const struct hg_par par,
-                             TRG_GLOBAL const float *trig, trg_u32 place, struct hg_line *ret_line)
-{
-    TRG_GLOBAL const float *angles = trig + hg_angles(par);
-    struct hg_list list;
-    struct hg_peak p;
-
-    if (par.method == HG_HASHED) {
-        const trg_u32 i = hg_at(v.in, place / HG_SIDE), j = hg_at(v.in, place % HG_SIDE);
-
-        *ret_line = hg_through(v.x[i], v.y[i], v.z[i], v.x[j], v.y[j], v.z[j]);
-        return 1u;
-    }
-    p.c = angles[place / HG_SIDE];
-    p.s = angles[HG_SIDE + place / HG_SIDE];
-    p.r = par.grid.r_min + ((float)(place % HG_SIDE) + 0.5f) * par.grid.dr;
-    list = hg_band(v, par, p);
-    return list.n >= par.min_hits && hg_best_pair(v, par, &list, ret_line);
-}
 
 /* How many peaks the first windows of an RoI keep when each may keep `most`, and the first `extra`
  * that have more one more. */
@@ -281,32 +183,6 @@ TRG_KERNEL3(hg_share, (const trg_u32, n_peaks), (trg_u32, shares), (struct hg_su
         share[w] = hg_kept(n, w, most, extra);
 }
 
-/* The last window whose peaks begin at or before peak q of all of an RoI. */
-TRG_FN trg_u32 hg_window_of(TRG_GLOBAL const trg_u32 *share, trg_u32 n_bins, trg_u32 q)
-{
-    trg_u32 low = 0u, high = n_bins;
-
-    while (high - low > 1u) {
-        const trg_u32 middle = (low + high) / 2u;
-
-        if (share[middle] <= q)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-TRG_FN struct hg_cands hg_cands_of(TRG_GLOBAL trg_u32 *cands, const struct hg_par par, trg_u32 roi)
-{
-    struct hg_cands c;
-
-    c.at = cands + roi * par.cands_room * HG_CAND_WORDS;
-    c.step = par.cand_step;
-    c.stride = par.cand_stride;
-    return c;
-}
-
 /* `parts` groups an RoI share its peaks; each peak is one work-item's. */
 TRG_KERNEL7(hg_refine, (const trg_u32, starts), (const float, points), (const trg_u32, items),
             (const float, trig), (const trg_u32, peaks), (const trg_u32, shares), (trg_u32, cands),
@@ -314,18 +190,18 @@ TRG_KERNEL7(hg_refine, (const trg_u32, starts), (const float, points), (const tr
 {
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     TRG_GLOBAL const trg_u32 *share = shares + roi * (par.bins_room + 1u);
+    const struct hg_sorted s = hg_sorted_in(starts, points, items, trig);
     const struct hg_cands mine = hg_cands_of(cands, par, roi);
 
     for (trg_u32 q = part * TRG_LSIZE + TRG_LID; q < share[par.n_bins];
          q += par.parts * TRG_LSIZE) {
         const trg_u32 w = hg_window_of(share, par.n_bins, q);
         const trg_u32 at = (roi * par.n_bins + w) * HG_LIST + q - share[w];
-        const struct hg_view v = hg_look(starts, points, items, trig, par, roi, w);
+        const struct hg_view v = hg_look(s, par, roi, w);
         struct hg_list list;
-        struct hg_line line = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
 
         hg_set(mine, q, HG_NOW, 0u);
-        if (hg_first_line(v, par, trig, peaks[at], &line) && hg_collect(v, par, line, &list))
+        if (hg_collect(v, par, hg_line_of(v, peaks[at]), &list))
             hg_store(v, &list, mine, q, par);
     }
 }
@@ -340,16 +216,11 @@ TRG_KERNEL7(hg_compete, (const trg_u8, data), (const trg_u32, shares), (trg_u32,
 {
     TRG_SHARED trg_u16 list[HG_CANDS];
     TRG_SHARED trg_u32 n_list, alive, n_tracks, n_on_tracks;
-    TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
     const struct hg_cands c = hg_cands_of(cands, par, TRG_GID);
-    struct hg_input in;
-    TRG_GLOBAL struct hg_cand *out = tracks + offsets[TRG_GID] / 3u + TRG_GID;
+    const struct hg_input in = hg_input_of(data, par.in, TRG_GID);
+    TRG_GLOBAL struct hg_cand *out = tracks + in.first / 3u + TRG_GID;
     const trg_u32 n = shares[TRG_GID * (par.bins_room + 1u) + par.n_bins];
 
-    in.x = TRG_COLUMN(float, data, par.in, 0);
-    in.y = TRG_COLUMN(float, data, par.in, 1);
-    in.z = TRG_COLUMN(float, data, par.in, 2);
-    in.layer = TRG_COLUMN(trg_u16, data, par.in, 3);
     if (TRG_LID == 0u) {
         n_tracks = summaries[TRG_GID].n_tracks;
         n_list = n_on_tracks = 0u;
@@ -437,12 +308,15 @@ TRG_KERNEL5(hg_write, (const trg_u8, data), (const struct hg_cand, found),
             (struct hg_par, par))
 {
     TRG_SHARED trg_u32 first[HG_GROUP_MAX], length[HG_GROUP_MAX];
-    TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
-    TRG_GLOBAL const struct hg_cand *mine = found + offsets[TRG_GID] / 3u + TRG_GID;
-    const trg_u32 begin = ((TRG_GLOBAL const trg_u32 *)(tracks + par.tracks.offsets))[TRG_GID];
-    const trg_u32 begin2 = ((TRG_GLOBAL const trg_u32 *)(doublets + par.doublets.offsets))[TRG_GID];
+    const struct hg_input in = hg_input_of(data, par.in, TRG_GID);
+    TRG_GLOBAL const struct hg_cand *mine = found + in.first / 3u + TRG_GID;
+    const trg_u32 begin = TRG_BEGIN(tracks, par.tracks, TRG_GID);
+    const trg_u32 begin2 = TRG_BEGIN(doublets, par.doublets, TRG_GID);
     const trg_u32 n = summaries[TRG_GID].n_tracks;
+    struct hg_products to;
 
+    to.tracks = tracks;
+    to.doublets = doublets;
     for (trg_u32 base = 0; base < n; base += TRG_LSIZE) {
         const trg_u32 i = base + TRG_LID, own = i < n ? mine[i].hit[0] : 0u;
         trg_u32 at = begin, at2 = begin2;
@@ -460,6 +334,6 @@ TRG_KERNEL5(hg_write, (const trg_u8, data), (const struct hg_cand, found),
             }
         }
         if (i < n)
-            hg_put_one(data, par, tracks, doublets, &mine[i], TRG_GID, at, at2);
+            hg_put_one(to, in, par, &mine[i], at, at2);
     }
 }

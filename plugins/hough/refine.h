@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* refine.h - from a peak of the first projection to a line in space with its hits: the hits of the
- * peak's band, the best of their pairs in both projections, then all hits of the window that
- * lie on it, without outliers. */
+/* refine.h - from a first line to a candidate: all hits of the window that lie on it, without
+ * outliers. */
 #ifndef HOUGH_REFINE_H
 #define HOUGH_REFINE_H
 #include "compete.h"
@@ -65,47 +64,6 @@ TRG_FN void hg_remove(struct hg_list *list, trg_u32 k)
         list->at[k] = list->at[k + 1u];
 }
 
-struct hg_peak { /* a line of the first projection: r = z' c + u s */
-    float c, s, r;
-};
-
-/* Whether a hit is within `band` epsilons of the line of a peak. */
-TRG_FN trg_u32 hg_in_band(const struct hg_view v, const struct hg_par par, trg_u32 at,
-                          const struct hg_peak p, float band)
-{
-    const float z = (v.z[at] - par.grid.z0) * par.grid.inv_z_scale;
-    const float u = v.x[at] * v.cos_axis + v.y[at] * v.sin_axis;
-
-    return trg_fabs(z * p.c + u * p.s - p.r) <=
-           band * 0.5f * (trg_fabs(u * p.c - z * p.s) * par.grid.d_theta + par.grid.dr);
-}
-
-/* The hits near the line of a peak.  Where there are more than a list holds the band is halved
- * until there are not; where that does not help (hits at one place) there are none. */
-TRG_FN struct hg_list hg_band(const struct hg_view v, const struct hg_par par,
-                              const struct hg_peak p)
-{
-    float band = par.band;
-    struct hg_list list;
-
-    for (trg_u32 again = 0; again < 8u; again++) {
-        trg_u32 n = 0u;
-
-        list.n = 0u;
-        for (trg_u32 i = 0; i < v.in.n; i++)
-            if (hg_in_band(v, par, hg_at(v.in, i), p, band)) {
-                if (n < HG_TRACK_HITS)
-                    hg_insert(v, &list, hg_at(v.in, i));
-                n++;
-            }
-        if (n <= HG_TRACK_HITS)
-            return list;
-        band *= 0.5f;
-    }
-    list.n = 0u;
-    return list;
-}
-
 /* How far a hit at z may be from a line that hits between z_low and z_high define. */
 TRG_FN float hg_tolerance(const struct hg_par par, float z, float z_low, float z_high)
 {
@@ -135,62 +93,6 @@ TRG_FN trg_u32 hg_may_pair(const struct hg_view v, const struct hg_par par, trg_
         return 0u;
     return trg_fabs((v.z[i] - par.grid.z0) * d2 - (v.x[i] * dx + v.y[i] * dy) * dz) <=
            par.z_beam_max * d2;
-}
-
-/* How many layers of the list agree with the line through i and j; *ret_sum: how badly. */
-TRG_FN trg_u32 hg_support(const struct hg_view v, const struct hg_par par,
-                          const struct hg_list *list, trg_u32 i, trg_u32 j, float *ret_sum,
-                          trg_u32 *ret_mask)
-{
-    const float za = v.z[i], zb = v.z[j];
-    const struct hg_line l = hg_through(v.x[i], v.y[i], za, v.x[j], v.y[j], zb);
-    trg_u32 n = 0u, last = 0xffffffffu, mask = 0u;
-    float sum = 0.0f;
-
-    for (trg_u32 k = 0; k < list->n; k++) {
-        const trg_u32 h = list->at[k];
-        const float tol = hg_tolerance(par, v.z[h], za, zb), tol2 = tol * tol;
-        const float off = hg_off2(l, v.x[h], v.y[h], v.z[h]);
-
-        if (off <= tol2) {
-            n += v.layer[h] != last;
-            last = v.layer[h];
-            sum += off;
-            mask |= 1u << k;
-        }
-    }
-    *ret_sum = sum;
-    *ret_mask = mask;
-    return n;
-}
-
-/* The line through two hits of the list that most others agree with; among equals the one that they
- * agree with best.  0: none that min_hits agree with. */
-TRG_FN trg_u32 hg_best_pair(const struct hg_view v, const struct hg_par par,
-                            const struct hg_list *list, struct hg_line *ret_line)
-{
-    trg_u32 most = par.min_hits - 1u, best_mask = 0u;
-    float least = 0.0f;
-
-    for (trg_u32 a = 0; a + 1u < list->n; a++)
-        for (trg_u32 b = a + 1u; b < list->n; b++) {
-            const trg_u32 i = list->at[a], j = list->at[b];
-            trg_u32 n, mask;
-            float sum;
-
-            if ((best_mask >> a & 1u) && (best_mask >> b & 1u))
-                continue; /* both lie on the best line already */
-            if (!hg_may_pair(v, par, i, j))
-                continue;
-            n = hg_support(v, par, list, i, j, &sum, &mask);
-            if (n > most || (n == most && n >= par.min_hits && sum < least)) {
-                most = n;
-                least = sum;
-                best_mask = mask;
-                *ret_line = hg_through(v.x[i], v.y[i], v.z[i], v.x[j], v.y[j], v.z[j]);
-            }
-        }
-    return most >= par.min_hits;
 }
 
 /* Least squares with equal weights.  The z of the line is the mean of the hits'. */
@@ -270,18 +172,23 @@ TRG_FN void hg_cut_gaps(const struct hg_view v, const struct hg_par par, struct 
     list->n = best_n;
 }
 
+struct hg_road { /* a line that hits between these z define */
+    struct hg_line l;
+    float z_low, z_high;
+};
+
 /* Which of up to 32 hits from place `first` on lie on the line, a bit each: no branch, so that
  * work-items stay side by side and a CPU takes several hits at once. */
-TRG_FN trg_u32 hg_near(const struct hg_view v, const struct hg_par par, const struct hg_line l,
-                       float z_low, float z_high, trg_u32 first, trg_u32 n)
+TRG_FN trg_u32 hg_near(const struct hg_view v, const struct hg_par par, const struct hg_road road,
+                       trg_u32 first, trg_u32 n)
 {
     TRG_GLOBAL const float *x = v.x + first, *y = v.y + first, *z = v.z + first;
     trg_u32 mask = 0u;
 
     for (trg_u32 k = 0; k < n; k++) {
-        const float tol = hg_tolerance(par, z[k], z_low, z_high);
+        const float tol = hg_tolerance(par, z[k], road.z_low, road.z_high);
 
-        mask |= (trg_u32)(hg_off2(l, x[k], y[k], z[k]) <= tol * tol) << k;
+        mask |= (trg_u32)(hg_off2(road.l, x[k], y[k], z[k]) <= tol * tol) << k;
     }
     return mask;
 }
@@ -311,8 +218,8 @@ TRG_FN void hg_keep(const struct hg_view v, const struct hg_line l, struct hg_li
 }
 
 /* All hits of the window that lie on the line, the nearest of each layer. */
-TRG_FN void hg_gather(const struct hg_view v, const struct hg_par par, const struct hg_line l,
-                      struct hg_range in, float z_low, float z_high, struct hg_list *list)
+TRG_FN void hg_gather(const struct hg_view v, const struct hg_par par, const struct hg_road road,
+                      struct hg_range in, struct hg_list *list)
 {
     trg_u32 seen = 0u;
 
@@ -321,11 +228,10 @@ TRG_FN void hg_gather(const struct hg_view v, const struct hg_par par, const str
         const trg_u32 end = second ? in.second + in.n - in.n_first : in.first + in.n_first;
 
         for (trg_u32 first = second ? in.second : in.first; first < end; first += 32u) {
-            trg_u32 mask =
-                hg_near(v, par, l, z_low, z_high, first, end - first < 32u ? end - first : 32u);
+            trg_u32 mask = hg_near(v, par, road, first, end - first < 32u ? end - first : 32u);
 
             for (; mask; mask &= mask - 1u)
-                hg_keep(v, l, list, &seen, first + 31u - trg_clz(mask & (0u - mask)));
+                hg_keep(v, road.l, list, &seen, first + 31u - trg_clz(mask & (0u - mask)));
         }
     }
 }
@@ -342,21 +248,23 @@ TRG_FN struct hg_point hg_point_of(const struct hg_view v, trg_u32 at)
 }
 
 /* From a first line to the track: gathers hits and fits, twice.  0: not enough hits are left. */
-TRG_FN trg_u32 hg_collect(const struct hg_view v, const struct hg_par par, struct hg_line line,
-                          struct hg_list *list)
+TRG_FN trg_u32 hg_collect(const struct hg_view v, const struct hg_par par,
+                          const struct hg_line line, struct hg_list *list)
 {
-    float z_low = line.z, z_high = line.z;
+    struct hg_road road;
 
+    road.l = line;
+    road.z_low = road.z_high = line.z;
     for (trg_u32 round = 0; round < 3u; round++) {
         if (round) {
-            z_low = v.z[list->at[0]];
-            z_high = v.z[list->at[list->n - 1u]];
+            road.z_low = v.z[list->at[0]];
+            road.z_high = v.z[list->at[list->n - 1u]];
         }
-        hg_gather(v, par, line, round == 2u ? v.wide : v.in, z_low, z_high, list);
+        hg_gather(v, par, road, round == 2u ? v.wide : v.in, list);
         hg_cut_gaps(v, par, list);
         if (list->n < par.min_hits)
             return 0u;
-        line = hg_drop_outliers(v, par, list);
+        road.l = hg_drop_outliers(v, par, list);
         if (list->n < par.min_hits)
             return 0u;
     }

@@ -24,37 +24,45 @@ TRG_FN trg_u32 hg_limit(TRG_GLOBAL const trg_u32 *bins, trg_u32 room, trg_u32 fi
     return i;
 }
 
-TRG_FN struct hg_view hg_look(TRG_GLOBAL const trg_u32 *starts, TRG_GLOBAL const float *points,
-                              TRG_GLOBAL const trg_u32 *items, TRG_GLOBAL const float *trig,
-                              const struct hg_par par, trg_u32 roi, trg_u32 w)
+struct hg_sorted { /* what hg_sort leaves of a batch */
+    TRG_GLOBAL const trg_u32 *starts;
+    TRG_GLOBAL const float *points;
+    TRG_GLOBAL const trg_u32 *items;
+    TRG_GLOBAL const float *trig; /* the table of all passes */
+};
+
+TRG_FN struct hg_sorted hg_sorted_in(TRG_GLOBAL const trg_u32 *starts,
+                                     TRG_GLOBAL const float *points,
+                                     TRG_GLOBAL const trg_u32 *items, TRG_GLOBAL const float *trig)
 {
-    TRG_GLOBAL const trg_u32 *start = starts + roi * (par.bins_room + 1u);
+    struct hg_sorted s;
+
+    s.starts = starts;
+    s.points = points;
+    s.items = items;
+    s.trig = trig;
+    return s;
+}
+
+/* Window w of an RoI. */
+TRG_FN struct hg_view hg_look(const struct hg_sorted s, const struct hg_par par, trg_u32 roi,
+                              trg_u32 w)
+{
+    TRG_GLOBAL const trg_u32 *start = s.starts + roi * (par.bins_room + 1u);
     struct hg_view v;
 
-    v.x = points;
-    v.y = points + par.items_room;
-    v.z = points + 2u * par.items_room;
-    v.item = items;
-    v.layer = items + par.items_room;
+    v.x = s.points;
+    v.y = s.points + par.items_room;
+    v.z = s.points + 2u * par.items_room;
+    v.item = s.items;
+    v.layer = s.items + par.items_room;
     v.in = hg_window(start, par.n_bins, w, par.span);
     v.n_first_bin = start[w + 1u] - start[w];
     v.wide = hg_window(start, par.n_bins, w ? w - 1u : par.n_bins - 1u,
                        par.span + 2u < par.n_bins ? par.span + 2u : par.n_bins);
-    v.cos_axis = trig[par.trig + w];
-    v.sin_axis = trig[par.trig + par.n_bins + w];
+    v.cos_axis = s.trig[par.trig + w];
+    v.sin_axis = s.trig[par.trig + par.n_bins + w];
     return v;
-}
-
-/* Where the directions of the cells are in the table: cosines, then sines. */
-TRG_FN trg_u32 hg_angles(const struct hg_par par)
-{
-    return par.pass * 2u * HG_SIDE;
-}
-
-/* Where a window's hits are in the plane: windows of two bins hold every hit twice. */
-TRG_FN trg_u32 hg_plane(TRG_GLOBAL const trg_u32 *start, const struct hg_par par, trg_u32 w)
-{
-    return start[0] + start[w] + (par.span > 1u ? start[w + 1u] - start[1] : 0u);
 }
 
 /* The first window from number `at` of the batch on, in steps of `step`, that has `least` hits to
@@ -70,5 +78,21 @@ TRG_FN trg_u32 hg_next(TRG_GLOBAL const trg_u32 *starts, const struct hg_par par
             break;
     }
     return at;
+}
+
+/* The last window whose peaks begin at or before peak q of all of an RoI. */
+TRG_FN trg_u32 hg_window_of(TRG_GLOBAL const trg_u32 *share, trg_u32 n_bins, trg_u32 q)
+{
+    trg_u32 low = 0u, high = n_bins;
+
+    while (high - low > 1u) {
+        const trg_u32 middle = (low + high) / 2u;
+
+        if (share[middle] <= q)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
 }
 #endif

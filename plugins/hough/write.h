@@ -2,6 +2,7 @@
 /* write.h - a track and its doublets in the output. */
 #ifndef HOUGH_WRITE_H
 #define HOUGH_WRITE_H
+#include "compete.h"
 #include "filter.h"
 
 TRG_FN void hg_put(TRG_GLOBAL trg_u8 *out, const struct trg_span span, trg_u32 c, trg_u32 i,
@@ -9,6 +10,10 @@ TRG_FN void hg_put(TRG_GLOBAL trg_u8 *out, const struct trg_span span, trg_u32 c
 {
     ((TRG_GLOBAL trg_u32 *)(out + span.column[c]))[i] = bits;
 }
+
+struct hg_products { /* where tracks and doublets go */
+    TRG_GLOBAL trg_u8 *tracks, *doublets;
+};
 
 /* Writes a track: a word in each column. */
 TRG_FN void hg_put_track(TRG_GLOBAL trg_u8 *out, const struct trg_span span, trg_u32 i,
@@ -27,20 +32,16 @@ TRG_FN void hg_put_track(TRG_GLOBAL trg_u8 *out, const struct trg_span span, trg
     hg_put(out, span, 10u, i, n_hits);
 }
 
-/* Fits a track and writes it in place `at`, its doublets from place `at2` on. */
-TRG_FN void hg_put_one(TRG_GLOBAL const trg_u8 *data, const struct hg_par par,
-                       TRG_GLOBAL trg_u8 *tracks, TRG_GLOBAL trg_u8 *doublets,
-                       TRG_GLOBAL const struct hg_cand *c, trg_u32 roi, trg_u32 at, trg_u32 at2)
+/* Fits a track and writes it in place `at`, its doublets from place `at2` on, as hits' numbers
+ * in the RoI. */
+TRG_FN void hg_put_one(const struct hg_products to, const struct hg_input in,
+                       const struct hg_par par, TRG_GLOBAL const struct hg_cand *c, trg_u32 at,
+                       trg_u32 at2)
 {
-    TRG_GLOBAL const float *x = TRG_COLUMN(float, data, par.in, 0);
-    TRG_GLOBAL const float *y = TRG_COLUMN(float, data, par.in, 1);
-    TRG_GLOBAL const float *z = TRG_COLUMN(float, data, par.in, 2);
-    const trg_u32 first = TRG_OFFSETS(data, par.in)[roi];
-
-    hg_put_track(tracks, par.tracks, at, hg_filter(x, y, z, par, c), c->n);
+    hg_put_track(to.tracks, par.tracks, at, hg_filter(in.x, in.y, in.z, par, c), c->n);
     for (trg_u32 k = 0; k + 1u < c->n; k++) {
-        hg_put(doublets, par.doublets, 0u, at2 + k, c->hit[k] - first);
-        hg_put(doublets, par.doublets, 1u, at2 + k, c->hit[k + 1u] - first);
+        hg_put(to.doublets, par.doublets, 0u, at2 + k, c->hit[k] - in.first);
+        hg_put(to.doublets, par.doublets, 1u, at2 + k, c->hit[k + 1u] - in.first);
     }
 }
 #endif

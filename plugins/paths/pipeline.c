@@ -316,12 +316,15 @@ static void note(struct launch *l, int r)
 /* Copies back what the host wants: the summaries, and of each product its offsets and columns. */
 static void read_back(struct launch *l, struct pa_slot *s, uint32_t rows)
 {
+    struct launcher on = launcher_on(l->q, &l->p->device);
+
     note(l, trg_read(l->q, s->summary_host, 0, s->work, 4ull * l->par.at.summary,
                      l->par.n_rois * sizeof(struct pa_summary)));
     for (uint32_t k = 0; k < 2; k++)
         if (s->is_wanted[k] && !l->p->device.is_host)
-            note(l, block_read(&l->p->product[k], l->q, l->par.n_rois, rows, s->product[k],
-                               s->product_host[k]));
+            block_read(&l->p->product[k], &on, l->par.n_rois, rows, s->product[k],
+                       s->product_host[k]);
+    note(l, on.result);
 }
 
 static void make_products(struct launch *l)

@@ -4,8 +4,8 @@
 #define HOUGH_DRIVER_H
 #include "algohost.h"
 #include "batches.h"
-#include "config.h"
 #include "events.h"
+#include "parameters.h"
 
 /* `ret_results` and `found` as in struct batches_work. */
 int hough_run(struct batches *b, const struct event *events, uint32_t n,

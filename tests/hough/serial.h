@@ -4,8 +4,8 @@
  * is held against, in its tracks and in its speed. */
 #ifndef HOUGH_SERIAL_H
 #define HOUGH_SERIAL_H
-#include "config.h"
 #include "events.h"
+#include "parameters.h"
 
 #define SERIAL_HITS 32u
 

@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "config.h"
+#include "parameters.h"
 #include "seed.h"
-#include "vote.h"
+#include "study/vote.h"
 
 #define PI      3.14159265358979323846
 #define SIDE    48u

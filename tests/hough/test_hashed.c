@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "config.h"
 #include "find.h"
+#include "parameters.h"
 #include "seed.h"
 
 #define HITS    60u

@@ -20,6 +20,7 @@ BANNED = {"sprintf": "snprintf", "vsprintf": "vsnprintf", "strcpy": "snprintf or
           "strcat": "snprintf", "strtok": "strtok_r or strchr", "atoi": "strtol", "atof": "strtod",
           "gets": "fgets", "rand": "a generator with its own seed", "system": "posix_spawn"}
 # printf is for programs that talk to people, not for the daemon's stages.
+SHARED_BY_PLUGINS = ("plugins/common/", "plugins/kdtree/")
 PRINTF_FOLDERS = ("tools/", "tests/", "bench/")
 PRINTF_FILES = ("daemon/main.c", "daemon/config/config_table.c", "common/log.c")
 REGISTRY = re.compile(r"\b(pypi|crates|npmjs|registry|proxy\.golang|deb\.debian|archive\.ubuntu|ghcr|docker)"
@@ -111,16 +112,23 @@ def rule_layers(path, text):
     """common knows nothing of the daemon, plugins nothing of either, public headers only themselves."""
     if not path.endswith(CODE):
         return
-    if path.startswith("include/"):
-        wrong = re.compile(r'"(?!trigd/)')
-    elif path.startswith("plugins/"):
-        wrong = re.compile(r'"(\.\./(?!common/|kdtree/)|daemon/|common/)')  # what plugins share
-    else:
+    if not path.startswith(("include/", "plugins/")):
         return
+    own = os.sep.join(path.split("/")[:2]) + "/"
     for n, line in lines(text):
-        m = re.match(r"\s*#\s*include\s+(\S+)", line)
-        if m and wrong.match(m.group(1)):
-            yield n, f"{m.group(1)} is not for this folder"
+        m = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+        if not m:
+            continue
+        name = m.group(1)
+        there = os.path.normpath(os.path.join(os.path.dirname(path), name))
+        if path.startswith("include/"):
+            right = name.startswith("trigd/")
+        elif name.startswith("../"):
+            right = there.startswith((own,) + SHARED_BY_PLUGINS)
+        else:
+            right = not name.startswith(("daemon/", "common/"))
+        if not right:
+            yield n, f'"{name}" is not for this folder'
 
 
 def rule_outside(path, text):

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config.h - the parameters of the Hough transform, as the table in config.c explains them. */
-#ifndef HOUGH_CONFIG_H
-#define HOUGH_CONFIG_H
+/* parameters.h - the parameters of the Hough transform, as the table in parameters.c explains them.
+ */
+#ifndef HOUGH_PARAMETERS_H
+#define HOUGH_PARAMETERS_H
 #include "hough.h"
 
 struct hough_config {
@@ -32,6 +33,7 @@ struct hg_par hough_par(const struct hough_config *c, uint32_t pass);
 #define HOUGH_TRIG ((size_t)HG_PASSES * (2u * HG_SIDE + 2u * HG_BINS))
 void hough_fill_trig(const struct hough_config *c, float *trig);
 
-/* The name of the kernel that finds the peaks of a pass. */
+/* The name of the kernel of study/ that finds the peaks of a pass: for methods other than `hashed`.
+ */
 const char *hough_find_kernel(const struct hg_par *par);
 #endif

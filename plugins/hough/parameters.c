@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "config.h"
+#include "parameters.h"
 
 #include <errno.h>
 #include <math.h>
@@ -139,8 +139,7 @@ const char *hough_find_kernel(const struct hg_par *par)
 {
     static const char *const names[][2] = {{"hg_find_brute", "hg_find_brute"},
                                            {"hg_find_paint", "hg_find_paint_few"},
-                                           {"hg_find_analytic", "hg_find_analytic_few"},
-                                           {"hg_find_hashed", "hg_find_hashed"}};
+                                           {"hg_find_analytic", "hg_find_analytic_few"}};
 
     return names[par->method][par->grid.n_theta * par->grid.stride <= n_cells(par, HG_WORDS_FEW)];
 }

@@ -3,7 +3,7 @@
  * wide, two to a word: a window has fewer than 2^16 hits.  Where pairs vote, a cell is a word. */
 #ifndef HOUGH_VOTE_H
 #define HOUGH_VOTE_H
-#include "line.h"
+#include "../line.h"
 
 struct hg_hits { /* of a window: places in the projected plane */
     TRG_GLOBAL const float *z, *u;
@@ -22,23 +22,31 @@ TRG_FN trg_u32 hg_count(const struct hg_strip s, trg_u32 at)
     return s.wide ? s.words[at] : s.words[at >> 1] >> 16u * (at & 1u) & 0xffffu;
 }
 
+struct hg_curve { /* of a point, in one column */
+    float r, epsilon;
+};
+
 /* Whether the curve of a point passes through the cell k of a column: |r_cell - r| <= epsilon, with
  * epsilon = (rho dtheta |sin(theta - phi)| + dr) / 2. */
-TRG_FN trg_u32 hg_covers(const struct hg_grid g, trg_u32 k, float r, float epsilon)
+TRG_FN trg_u32 hg_covers(const struct hg_grid g, trg_u32 k, const struct hg_curve c)
 {
-    return trg_fabs(g.r_min + ((float)k + 0.5f) * g.dr - r) <= epsilon;
+    return trg_fabs(g.r_min + ((float)k + 0.5f) * g.dr - c.r) <= c.epsilon;
 }
 
-TRG_FN float hg_epsilon(const struct hg_grid g, float z, float u, float c, float s)
+TRG_FN struct hg_curve hg_curve_of(const struct hg_grid g, float z, float u, float c, float s)
 {
-    return 0.5f * (trg_fabs(u * c - z * s) * g.d_theta + g.dr);
+    struct hg_curve curve;
+
+    curve.r = z * c + u * s;
+    curve.epsilon = 0.5f * (trg_fabs(u * c - z * s) * g.d_theta + g.dr);
+    return curve;
 }
 
 /* The cells that a curve can cover in a column: *ret_from <= k < the returned. */
-TRG_FN trg_u32 hg_reach(const struct hg_grid g, float r, float epsilon, trg_u32 *ret_from)
+TRG_FN trg_u32 hg_reach(const struct hg_grid g, const struct hg_curve c, trg_u32 *ret_from)
 {
-    const float low = (r - epsilon - g.r_min) * g.inv_dr - 1.0f;
-    const float high = (r + epsilon - g.r_min) * g.inv_dr + 1.0f;
+    const float low = (c.r - c.epsilon - g.r_min) * g.inv_dr - 1.0f;
+    const float high = (c.r + c.epsilon - g.r_min) * g.inv_dr + 1.0f;
 
     if (!(high > 0.0f) || !(low < (float)g.n_r))
         return *ret_from = 0u;
@@ -46,39 +54,36 @@ TRG_FN trg_u32 hg_reach(const struct hg_grid g, float r, float epsilon, trg_u32 
     return high < (float)g.n_r ? (trg_u32)high : g.n_r;
 }
 
-/* Counts a point into the cells [from, to) of one column that its curve covers.  The column belongs
+/* Counts a point into the cells [from, to) of column t that its curve covers.  The column belongs
  * to the caller: no other work-item counts there. */
-TRG_FN void hg_vote(TRG_LOCAL trg_u32 *words, const struct hg_grid g, trg_u32 base, trg_u32 from,
-                    trg_u32 to, float r, float epsilon)
+TRG_FN void hg_vote(const struct hg_strip s, const struct hg_grid g, trg_u32 t, trg_u32 from,
+                    trg_u32 to, const struct hg_curve c)
 {
+    const trg_u32 base = (t - s.first) * g.stride;
+
     for (trg_u32 k = from; k < to; k++)
-        if (hg_covers(g, k, r, epsilon))
-            words[(base + k) >> 1] += 1u << 16u * (k & 1u);
+        if (hg_covers(g, k, c))
+            s.words[(base + k) >> 1] += 1u << 16u * (k & 1u);
 }
 
 /* Brute force: every cell for every hit. */
 TRG_FN void hg_brute(const struct hg_strip s, const struct hg_grid g, const struct hg_hits h,
                      trg_u32 t)
 {
-    const float c = s.cosines[t], sn = s.sines[t];
-
     for (trg_u32 i = 0; i < h.n; i++)
-        hg_vote(s.words, g, (t - s.first) * g.stride, 0u, g.n_r, h.z[i] * c + h.u[i] * sn,
-                hg_epsilon(g, h.z[i], h.u[i], c, sn));
+        hg_vote(s, g, t, 0u, g.n_r, hg_curve_of(g, h.z[i], h.u[i], s.cosines[t], s.sines[t]));
 }
 
 /* Paint by numbers: along the curve of each hit. */
 TRG_FN void hg_paint(const struct hg_strip s, const struct hg_grid g, const struct hg_hits h,
                      trg_u32 t)
 {
-    const float c = s.cosines[t], sn = s.sines[t];
-
     for (trg_u32 i = 0; i < h.n; i++) {
-        const float r = h.z[i] * c + h.u[i] * sn, e = hg_epsilon(g, h.z[i], h.u[i], c, sn);
+        const struct hg_curve c = hg_curve_of(g, h.z[i], h.u[i], s.cosines[t], s.sines[t]);
         trg_u32 from;
-        const trg_u32 to = hg_reach(g, r, e, &from);
+        const trg_u32 to = hg_reach(g, c, &from);
 
-        hg_vote(s.words, g, (t - s.first) * g.stride, from, to, r, e);
+        hg_vote(s, g, t, from, to, c);
     }
 }
 
@@ -95,13 +100,12 @@ TRG_FN void hg_vote_shared(const struct hg_strip s, const struct hg_grid g, trg_
 TRG_FN void hg_vote_curve(const struct hg_strip s, const struct hg_grid g, float z, float u)
 {
     for (trg_u32 t = s.first; t < s.end; t++) {
-        const float c = s.cosines[t], sn = s.sines[t], r = z * c + u * sn;
-        const float e = hg_epsilon(g, z, u, c, sn);
+        const struct hg_curve c = hg_curve_of(g, z, u, s.cosines[t], s.sines[t]);
         trg_u32 from;
-        const trg_u32 to = hg_reach(g, r, e, &from);
+        const trg_u32 to = hg_reach(g, c, &from);
 
         for (trg_u32 k = from; k < to; k++)
-            if (hg_covers(g, k, r, e))
+            if (hg_covers(g, k, c))
                 hg_vote_shared(s, g, t, k);
     }
 }
