@@ -83,7 +83,8 @@
     X(in_flight, gauge, "received and not decided")            \
     X(busy, counter, "answered Busy")                          \
     X(errors, counter, "answered Error")                       \
-    X(credits, gauge, "RoIs that may be unanswered")
+    X(credits, gauge, "RoIs that may be unanswered")           \
+    X(weight, gauge, "weight of its share of all credits")
 
 /* Stages whose latency is kept. */
 #define STATS_STAGES(X)                                                \

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "config/config_table.h"
+#include "config/weights.h"
 #include "config/yamlfile.h"
 #include "log.h"
 #include "trigd/event.h"
@@ -70,6 +71,7 @@ static const cyaml_schema_field_t clients_fields[] = {
     CYAML_FIELD_UINT("max_items", OPT, STRUCT_OF(clients), max_items),
     CYAML_FIELD_UINT("max_layer", OPT, STRUCT_OF(clients), max_layer),
     CYAML_FIELD_UINT("shm_mbytes", OPT, STRUCT_OF(clients), shm_mbytes),
+    STRING("weights", STRUCT_OF(clients), weights),
     CYAML_FIELD_END};
 static const cyaml_schema_field_t control_fields[] = {STRING("socket", STRUCT_OF(control), socket),
                                                       CYAML_FIELD_END};
@@ -341,6 +343,11 @@ static void check_relations(struct yamlfile *f, const struct config *c)
                          "clients.max_items is %u: one such RoI needs more "
                          "than half of pool.mbytes (%u)",
                          c->clients.max_items, c->pool.mbytes);
+    if (!weights_are_good(c->clients.weights))
+        yamlfile_problem(f, "clients.weights",
+                         "clients.weights is \"%s\"; NAME=WEIGHT, ... with weights of 1 to %u is "
+                         "allowed",
+                         c->clients.weights, WEIGHTS_MOST);
     if (log_level_parse(c->log.level, &(enum trg_level){TRG_INFO}) < 0)
         yamlfile_problem(f, "log.level",
                          "log.level is \"%s\"; error, warn, info and debug are "

@@ -54,6 +54,7 @@ struct config {
         uint32_t max_items; /* of one collection of one RoI */
         uint32_t max_layer;
         uint32_t shm_mbytes; /* shared with each co-located client */
+        char *weights;       /* of their shares of the credits (weights.h) */
     } clients;
     struct config_batching batching;
     struct config_device *devices;

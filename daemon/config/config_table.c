@@ -37,6 +37,9 @@ const struct config_key config_keys[] = {
      "highest layer number of the detector"},
     {"clients.shm_mbytes", CONFIG_U32, AT(clients.shm_mbytes), "64", 1, 65536,
      "memory for the RoIs of each co-located client (shm://), MiB"},
+    {"clients.weights", CONFIG_STRING, AT(clients.weights), "", 0, 0,
+     "shares of the credits by client, as in `hlt-*=4, calib=2`: the first pattern that fits the "
+     "name; else 1"},
     {"control.socket", CONFIG_STRING, AT(control.socket), "trigd.sock", 0, 0,
      "Unix socket of the operator, mode 0660; empty: none"},
     {"http.address", CONFIG_STRING, AT(http.address), "127.0.0.1", 0, 0,

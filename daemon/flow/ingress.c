@@ -189,7 +189,7 @@ static void count_received(struct ingress *in, struct client *client)
     stats_add(&in->stats->g.in_flight, 1);
     stats_add(&client->stats->received, 1);
     stats_add(&client->stats->in_flight, 1);
-    client->outstanding++;
+    clients_took(client);
 }
 
 void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
@@ -203,8 +203,8 @@ void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
         not_taken(in, peer, number, w->token, TRIGD__V1__BUSY__REASON__DRAINING);
         return;
     }
-    if (client->outstanding >= client->credits) {
-        stats_add(&in->stats->g.credit_violations, 1);
+    if (client->outstanding >= client->allowed) {
+        stats_add(&in->stats->g.credit_violations, now >= client->excused_ns);
         not_taken(in, peer, number, w->token, TRIGD__V1__BUSY__REASON__NO_CREDIT);
         return;
     }

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "clock.h"
+#include "config/weights.h"
 #include "log.h"
 
-#define LINGER_MS    1000
-#define SILENT_BEATS 3u /* heartbeats after which a silent client is gone */
+#define LINGER_MS 1000
 
 /* ---------------------------------------------------------------- opening */
 
@@ -33,7 +33,7 @@ static int set_options(struct clients *c)
         {ZMQ_TCP_KEEPALIVE, 1},
         {ZMQ_HANDSHAKE_IVL, 5000},
         {ZMQ_HEARTBEAT_IVL, (int)c->config->clients.heartbeat_ms},
-        {ZMQ_HEARTBEAT_TIMEOUT, (int)(c->config->clients.heartbeat_ms * SILENT_BEATS)},
+        {ZMQ_HEARTBEAT_TIMEOUT, (int)(c->config->clients.heartbeat_ms * CLIENTS_SILENT_BEATS)},
     };
     /* twice the limit: a message somewhat over it gets an Error, not a cut connection */
     int64_t max = 2048 * (int64_t)c->config->clients.max_message_kbytes;
@@ -80,11 +80,14 @@ int clients_open(const struct config *config, struct stats *stats, uint32_t cred
     c->config = config;
     c->stats = stats;
     c->shm = shm;
-    c->spare_credits = credits;
+    c->all_credits = credits;
     c->n_places = config->clients.max;
     c->client = calloc(c->n_places, sizeof *c->client);
     c->free = calloc(c->n_places, sizeof *c->free);
-    if (!c->client || !c->free)
+    c->share = calloc(c->n_places, sizeof *c->share);
+    c->change = calloc(c->n_places, sizeof *c->change);
+    c->number = calloc(c->n_places, sizeof *c->number);
+    if (!c->client || !c->free || !c->share || !c->change || !c->number)
         goto fail;
     r = held_new(config->pool.rois, (uint64_t)config->pool.mbytes << 20, &c->held);
     if (r < 0)
@@ -134,6 +137,9 @@ void clients_close(struct clients *c)
         zmq_ctx_term(c->context);
     free(c->client);
     free(c->free);
+    free(c->share);
+    free(c->change);
+    free(c->number);
     free(c);
 }
 
@@ -224,20 +230,10 @@ struct client *clients_at(struct clients *c, uint32_t number)
     return &c->client[number];
 }
 
-/* Grants as many credits as the client wants, its limit and the pool allow. */
-static uint32_t grant(struct clients *c, struct client *client)
+void clients_took(struct client *client)
 {
-    uint32_t limit = c->config->clients.credits, more;
-
-    if (client->want && client->want < limit)
-        limit = client->want;
-    more = limit > client->credits ? limit - client->credits : 0;
-    if (more > c->spare_credits)
-        more = c->spare_credits;
-    c->spare_credits -= more;
-    client->credits += more;
-    stats_set(&client->stats->credits, client->credits);
-    return more;
+    client->outstanding++;
+    client->taken++;
 }
 
 /* Makes a new client findable by its peer. */
@@ -250,47 +246,6 @@ static int enter(struct clients *c, const struct peer *peer, uint32_t number)
     b = bucket_of(peer);
     c->client[number].next = c->bucket[b];
     c->bucket[b] = number;
-    return 0;
-}
-
-int clients_hello(struct clients *c, const struct peer *peer, const char *name, uint32_t want,
-                  uint32_t *ret_number)
-{
-    uint32_t number = clients_find(c, peer);
-    struct client *client;
-    int r;
-
-    if (number != CLIENTS_NONE) {
-        *ret_number = number;
-        return 0;
-    }
-    if (!c->n_free)
-        return -ENOSPC;
-    number = c->free[c->n_free - 1];
-    client = &c->client[number];
-    client->stats = stats_client_get(c->stats, name);
-    if (!client->stats)
-        return -ENOSPC;
-    r = enter(c, peer, number);
-    if (r < 0) {
-        stats_client_put(c->stats, client->stats);
-        client->stats = NULL;
-        return r;
-    }
-    c->n_free--;
-    client->is_used = true;
-    client->epoch++;
-    client->peer = *peer;
-    client->last = &client->first;
-    strncpy(client->name, name, sizeof client->name - 1);
-    client->want = want;
-    client->credits = client->outstanding = 0;
-    client->heard_ns = clock_ns();
-    grant(c, client);
-    stats_add(&c->stats->g.clients, 1);
-    log_info("ingress", "client connected", "client=\"%s\" credits=%u over=%s", client->name,
-             client->credits, peer->shm ? "shm" : "zmq");
-    *ret_number = number;
     return 0;
 }
 
@@ -316,7 +271,9 @@ void clients_drop(struct clients *c, uint32_t number, const char *why)
     leave(c, number);
     while (client->first)
         stats_add(&c->stats->g.undeliverable, clients_drop_first(c, client));
-    c->spare_credits += client->credits;
+    if (client->lost)
+        c->n_lost--;
+    client->lost = NULL;
     client->is_used = false;
     client->epoch++; /* its decisions still in flight find nobody */
     stats_client_put(c->stats, client->stats);
@@ -327,31 +284,83 @@ void clients_drop(struct clients *c, uint32_t number, const char *why)
         log_info("ingress", "client gone", "client=\"%s\" why=\"%s\"", client->name, why);
 }
 
+static void drop_lost(struct clients *c)
+{
+    for (uint32_t i = 0; i < c->n_places && c->n_lost; i++)
+        if (c->client[i].is_used && c->client[i].lost)
+            clients_drop(c, i, c->client[i].lost);
+}
+
+/* What a client begins with. */
+static void take_place(struct clients *c, struct client *client, const struct peer *peer,
+                       const char *name, uint32_t want)
+{
+    uint64_t now = clock_ns();
+
+    *client = (struct client){.is_used = true,
+                              .epoch = client->epoch + 1,
+                              .peer = *peer,
+                              .want = want,
+                              .weight = weights_of(c->config->clients.weights, name),
+                              .since_ns = now,
+                              .heard_ns = now,
+                              .stats = client->stats,
+                              .next = client->next};
+    client->last = &client->first;
+    strncpy(client->name, name, sizeof client->name - 1);
+    stats_set(&client->stats->weight, client->weight);
+}
+
+int clients_hello(struct clients *c, const struct peer *peer, const char *name, uint32_t want,
+                  uint32_t *ret_number)
+{
+    struct client *client;
+    uint32_t number;
+    int r;
+
+    drop_lost(c);
+    number = clients_find(c, peer);
+    if (number != CLIENTS_NONE) {
+        *ret_number = number;
+        return 0;
+    }
+    if (!c->n_free)
+        return -ENOSPC;
+    number = c->free[c->n_free - 1];
+    client = &c->client[number];
+    client->stats = stats_client_get(c->stats, name);
+    if (!client->stats)
+        return -ENOSPC;
+    r = enter(c, peer, number);
+    if (r < 0) {
+        stats_client_put(c->stats, client->stats);
+        client->stats = NULL;
+        return r;
+    }
+    c->n_free--;
+    take_place(c, client, peer, name, want);
+    credits_balance(c, number, client->since_ns);
+    stats_add(&c->stats->g.clients, 1);
+    log_info("ingress", "client connected", "client=\"%s\" credits=%u over=%s", client->name,
+             client->credits, peer->shm ? "shm" : "zmq");
+    *ret_number = number;
+    return 0;
+}
+
 void clients_tick(struct clients *c, uint64_t now_ns)
 {
-    uint64_t silent = SILENT_BEATS * NS_PER_MS * c->config->clients.heartbeat_ms;
+    uint64_t silent = clients_silent_ns(c);
 
     for (uint32_t i = 0; i < c->n_places; i++) {
         struct client *client = &c->client[i];
 
-        if (!client->is_used)
+        if (!client->is_used || client->lost)
             continue;
-        if (client->n_unsent && !clients_flush(c, client)) {
-            clients_drop(c, i, "its connection is closed");
-            continue;
-        }
-        if (now_ns > client->heard_ns + silent) {
-            clients_drop(c, i, "it was silent");
-            continue;
-        }
-        if (c->spare_credits && grant(c, client)) {
-            Trigd__V1__Credit credit = TRIGD__V1__CREDIT__INIT;
-            Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
-
-            credit.credits = client->credits;
-            m.body_case = TRIGD__V1__FROM_DAEMON__BODY_CREDIT;
-            m.credit = &credit;
-            clients_send(c, i, &m, 0);
-        }
+        if (client->n_unsent && !clients_flush(c, client))
+            clients_lose(c, i, "its connection is closed");
+        else if (now_ns > client->heard_ns + silent)
+            clients_lose(c, i, "it was silent");
     }
+    drop_lost(c);
+    credits_balance(c, CLIENTS_NONE, now_ns);
 }

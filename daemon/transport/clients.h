@@ -4,7 +4,10 @@
  * A base for ingress and egress, on the I/O thread only.  A client is behind the ROUTER socket or
  * shares memory with the daemon (shm_peers.h); here they are alike.  Sending never blocks: a
  * message that does not go out at once waits here, and a client that lets more than
- * CLIENTS_UNSENT_MAX of them wait is dropped.
+ * CLIENTS_UNSENT_MAX of them wait is lost.  Sending never takes a client away under its caller: one
+ * that is lost gets nothing more, and is dropped with the next tick or Hello.
+ *
+ * Credits are the number of RoIs that a client may have unanswered (credits.c).
  */
 #ifndef TRIGD_CLIENTS_H
 #define TRIGD_CLIENTS_H
@@ -34,8 +37,16 @@ struct client {
     uint32_t epoch; /* grows each time the place is given to another client */
     struct peer peer;
     char name[STATS_NAME];
+    const char *lost;       /* why it is to be dropped; NULL: it is not */
     uint32_t want, credits; /* asked for; granted */
+    uint32_t allowed;       /* taken: its credits, or more while a smaller number is on its way */
+    uint32_t weight;        /* of its share of all credits */
     uint32_t outstanding;   /* RoIs taken and not answered */
+    uint32_t taken, uses;   /* RoIs in this window of time; most of late in one (credits.c) */
+    bool is_told;           /* of its credits */
+    uint64_t since_ns;      /* Hello */
+    uint64_t recalled_ns;   /* last time that its credits became fewer */
+    uint64_t excused_ns;    /* till then it may not have heard of its last recall */
     uint64_t heard_ns;      /* last message */
     struct stats_client *stats;
     struct unsent *first, **last; /* messages that wait for room, oldest first */
@@ -62,13 +73,15 @@ int clients_receive(struct clients *c, struct peer *ret_peer, zmq_msg_t *ret_bod
 /* The client of a peer, or CLIENTS_NONE. */
 uint32_t clients_find(struct clients *c, const struct peer *peer);
 struct client *clients_at(struct clients *c, uint32_t number);
-/* Takes in a client and grants it credits (0 when all are given out), or renews its entry.
+/* Takes in a client and grants it credits (0 when all are in use), or renews its entry.
  * -ENOSPC: no more clients are allowed; -ENOMEM: there is no memory to share with it. */
 int clients_hello(struct clients *c, const struct peer *peer, const char *name, uint32_t want,
                   uint32_t *ret_number);
+/* An RoI of the client was taken. */
+void clients_took(struct client *client);
 /* Forgets a client; what is unsent is dropped, decisions among it are counted undeliverable. */
 void clients_drop(struct clients *c, uint32_t number, const char *why);
-/* Drops the silent ones, tries again to send, offers credits that came free. */
+/* Drops the silent and the lost, tries again to send, balances credits. */
 void clients_tick(struct clients *c, uint64_t now_ns);
 
 /* Sends to a client, or keeps for later.  `n_decisions` is counted undeliverable if it is lost. */

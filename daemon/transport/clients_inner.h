@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clients_inner.h - what clients.c (who they are) and clients_send.c (what they get) share. */
+/* clients_inner.h - what the files of clients.h share: clients.c (who is there) calls credits.c
+ * (what they may send), and both clients_send.c (what they get). */
 #ifndef TRIGD_CLIENTS_INNER_H
 #define TRIGD_CLIENTS_INNER_H
+#include "clock.h"
 #include "transport/clients.h"
+#include "transport/shares.h"
 
 #define CLIENTS_BUCKETS    2048u
 #define CLIENTS_PACK_BYTES 65536u /* larger messages are measured before they are packed */
+
+#define CLIENTS_SILENT_BEATS 3u /* heartbeats after which a silent client is gone */
 
 struct unsent {
     struct unsent *next;
@@ -24,13 +29,31 @@ struct clients {
     uint32_t *free; /* numbers of places not in use */
     uint32_t n_free;
     uint32_t bucket[CLIENTS_BUCKETS];
-    uint32_t spare_credits; /* not granted to anybody */
+    uint32_t n_lost;      /* clients to be dropped */
+    uint32_t all_credits; /* RoIs that all clients together may have unanswered */
+    struct share *share;  /* [n_shares]: what each should have */
+    struct share *change; /* and how it changes */
+    uint32_t *number;     /* [n_shares]: whose */
+    uint32_t n_shares;
+    uint64_t window_ns; /* since when `taken` of clients counts */
     unsigned char packed[CLIENTS_PACK_BYTES];
     uint32_t n_unsent; /* messages, all clients */
 };
+
+/* A client that is silent for so long is gone. */
+static inline uint64_t clients_silent_ns(const struct clients *c)
+{
+    return CLIENTS_SILENT_BEATS * NS_PER_MS * c->config->clients.heartbeat_ms;
+}
 
 /* Frees the oldest unsent message; returns how many decisions it holds. */
 uint32_t clients_drop_first(struct clients *c, struct client *client);
 /* Sends what waits; false when the client is gone. */
 bool clients_flush(struct clients *c, struct client *client);
+/* Notes that a client is to be dropped. */
+void clients_lose(struct clients *c, uint32_t number, const char *why);
+
+/* Gives and recalls credits, and tells those whose number changed.  `newcomer` is a client that has
+ * just come, and will be told by its Welcome, or CLIENTS_NONE. */
+void credits_balance(struct clients *c, uint32_t newcomer, uint64_t now_ns);
 #endif

@@ -120,7 +120,7 @@ static int send_packet(struct clients *c, const struct shm_peer *p, const Trigd_
     return r;
 }
 
-static const char *why_dropped(int error)
+static const char *why_lost(int error)
 {
     if (error == -ENOBUFS)
         return "it does not read its answers";
@@ -166,16 +166,26 @@ static int pass_frames(struct clients *c, struct client *client, const Trigd__V1
     return r;
 }
 
+void clients_lose(struct clients *c, uint32_t number, const char *why)
+{
+    if (!c->client[number].lost)
+        c->n_lost++;
+    c->client[number].lost = why;
+}
+
 void clients_send(struct clients *c, uint32_t number, const Trigd__V1__FromDaemon *m,
                   uint32_t n_decisions)
 {
     struct client *client = &c->client[number];
-    int r = (client->peer.shm ? pass_shared : pass_frames)(c, client, m, n_decisions);
+    int r = -EHOSTUNREACH;
 
+    if (!client->lost)
+        r = (client->peer.shm ? pass_shared : pass_frames)(c, client, m, n_decisions);
     if (r == 0)
         return;
     stats_add(&c->stats->g.undeliverable, n_decisions);
-    clients_drop(c, number, why_dropped(r));
+    if (!client->lost)
+        clients_lose(c, number, why_lost(r));
 }
 
 void clients_send_peer(struct clients *c, const struct peer *peer, const Trigd__V1__FromDaemon *m)
