@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operator's commands: one table for parsing, help and documentation. */
+#include "monitor/commands.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
 #include "log.h"
-#include "monitor/control.h"
 #include "monitor/show.h"
 
 #define LINE_BYTES 1024

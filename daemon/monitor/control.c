@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "monitor/commands.h"
 #include "monitor/http.h"
 
 #define TALKERS_MAX 32

@@ -4,7 +4,7 @@
 #define TRIGD_HTTP_H
 #include <stdio.h>
 
-#include "monitor/control.h"
+#include "monitor/view.h"
 
 struct http;
 /* Starts the server on the config's address and port, and logs where it listens. */

@@ -2,8 +2,8 @@
 /* show.h - the tables that the operator can look at, made from statistics and descriptors. */
 #ifndef TRIGD_SHOW_H
 #define TRIGD_SHOW_H
-#include "monitor/control.h"
 #include "monitor/table.h"
+#include "monitor/view.h"
 
 void show_info(const struct control_view *v, struct table *t);
 void show_chains(const struct control_view *v, struct table *t);

@@ -2,6 +2,7 @@
 /* fixture.h - what control looks at, without a daemon behind it. */
 #ifndef FIXTURE_H
 #define FIXTURE_H
+#include "monitor/commands.h"
 #include "monitor/control.h"
 
 struct fixture {

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* commands.h - the operator's commands. */
+#ifndef TRIGD_COMMANDS_H
+#define TRIGD_COMMANDS_H
+#include "monitor/view.h"
+
+/* One command line to one answer; what the socket's thread and the fuzzer call.  The answer is
+ * NUL-terminated text on the heap, owned by the caller; NULL only when memory is out. */
+char *control_command(const struct control_view *view, const char *line);
+#endif

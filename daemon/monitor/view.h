@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* view.h - what the operator's socket and the HTTP page see of the daemon, and what they may ask.
+ */
+#ifndef TRIGD_VIEW_H
+#define TRIGD_VIEW_H
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/stats.h"
+#include "config/config.h"
+#include "plugin/plugin_host.h"
+
+/* What the daemon does when asked; every call waits until it was done (at most a few
+ * seconds; -ETIMEDOUT then) and writes one sentence into `text`.  Any thread. */
+struct control_hooks {
+    void *ctx;
+    int (*set_prescale)(void *ctx, const char *chain, double prescale, char *text, size_t bytes);
+    int (*drain)(void *ctx, char *text, size_t bytes); /* takes no more RoIs */
+    int (*resume)(void *ctx, char *text, size_t bytes);
+    int (*reload)(void *ctx, char *text, size_t bytes); /* the menu; the old one stays on failure */
+    int (*quit)(void *ctx, char *text, size_t bytes);   /* as SIGTERM */
+    const char *(*state)(void *ctx); /* "starting", "ready", "draining", "drained", "stopping" */
+    bool (*is_live)(void *ctx);      /* the loop turned within the last second */
+};
+
+/* Everything that the socket shows; borrowed until control_stop. */
+struct control_view {
+    const struct stats *stats;
+    const struct config *config;
+    const char *config_path;
+    struct plugin_host *plugins;
+    struct backends *backends;
+    struct control_hooks hooks;
+};
+#endif
