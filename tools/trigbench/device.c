@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "inputs.h"
 #include "lanes.h"
 #include "result.h"
 #include "timeline.h"
@@ -23,8 +24,8 @@ static const char *const copies_name[] = {"gather", "pinned", "device"};
 
 struct arguments {
     const char *device, *plugin, *sample, *json, *timeline, *backends, *plugins;
-    const char *with[WITH_MAX];
-    uint32_t n_with, rois, runs, batches;
+    const char *with[WITH_MAX], *after[WITH_MAX];
+    uint32_t n_with, n_after, rois, runs, batches;
     uint64_t seed;
     double seconds;
     enum lanes_copies copies;
@@ -39,8 +40,7 @@ struct bench { /* what is open */
     struct trg_device *device;
     struct trg_device_info info;
     void *params;
-    struct generated *rois;
-    uint32_t n_rois;
+    struct inputs *inputs;
     FILE *json;
     char name[sizeof(((struct trg_device_info *)0)->name) + 24];
 };
@@ -49,6 +49,7 @@ enum {
     DEVICE = 256,
     PLUGIN,
     WITH,
+    AFTER,
     SAMPLE,
     ROIS,
     SEED,
@@ -64,13 +65,25 @@ enum {
     PLUGINS,
     JSON
 };
-static const struct option options[] = {
-    {"device", 1, NULL, DEVICE},     {"plugin", 1, NULL, PLUGIN},   {"with", 1, NULL, WITH},
-    {"sample", 1, NULL, SAMPLE},     {"rois", 1, NULL, ROIS},       {"seed", 1, NULL, SEED},
-    {"copies", 1, NULL, COPIES},     {"batch", 1, NULL, BATCH},     {"slots", 1, NULL, SLOTS},
-    {"lanes", 1, NULL, LANES},       {"seconds", 1, NULL, SECONDS}, {"runs", 1, NULL, RUNS},
-    {"timeline", 1, NULL, TIMELINE}, {"batches", 1, NULL, BATCHES}, {"backends", 1, NULL, BACKENDS},
-    {"plugins", 1, NULL, PLUGINS},   {"json", 1, NULL, JSON},       {0}};
+static const struct option options[] = {{"device", 1, NULL, DEVICE},
+                                        {"plugin", 1, NULL, PLUGIN},
+                                        {"with", 1, NULL, WITH},
+                                        {"after", 1, NULL, AFTER},
+                                        {"sample", 1, NULL, SAMPLE},
+                                        {"rois", 1, NULL, ROIS},
+                                        {"seed", 1, NULL, SEED},
+                                        {"copies", 1, NULL, COPIES},
+                                        {"batch", 1, NULL, BATCH},
+                                        {"slots", 1, NULL, SLOTS},
+                                        {"lanes", 1, NULL, LANES},
+                                        {"seconds", 1, NULL, SECONDS},
+                                        {"runs", 1, NULL, RUNS},
+                                        {"timeline", 1, NULL, TIMELINE},
+                                        {"batches", 1, NULL, BATCHES},
+                                        {"backends", 1, NULL, BACKENDS},
+                                        {"plugins", 1, NULL, PLUGINS},
+                                        {"json", 1, NULL, JSON},
+                                        {0}};
 
 /* ---------------------------------------------------------------- options */
 
@@ -94,6 +107,16 @@ static double parse_seconds(const char *text)
     exit(EXIT_USAGE);
 }
 
+static bool append(const char **words, uint32_t *n)
+{
+    if (*n == WITH_MAX) {
+        fprintf(stderr, "trigbench: --with and --after may be given %u times\n", WITH_MAX);
+        exit(EXIT_USAGE);
+    }
+    words[(*n)++] = optarg;
+    return true;
+}
+
 static bool take_word(int opt, struct arguments *a)
 {
     const struct {
@@ -108,14 +131,8 @@ static bool take_word(int opt, struct arguments *a)
             *words[i].word = optarg;
             return true;
         }
-    if (opt != WITH)
-        return false;
-    if (a->n_with == WITH_MAX) {
-        fprintf(stderr, "trigbench: --with may be given %u times\n", WITH_MAX);
-        exit(EXIT_USAGE);
-    }
-    a->with[a->n_with++] = optarg;
-    return true;
+    return (opt == WITH && append(a->with, &a->n_with)) ||
+           (opt == AFTER && append(a->after, &a->n_after));
 }
 
 static bool take_number(int opt, struct arguments *a)
@@ -134,7 +151,7 @@ static bool take_number(int opt, struct arguments *a)
         a->batch = bench_list("batch", optarg, 1, 65536);
         return true;
     case SLOTS:
-        a->slots = bench_list("slots", optarg, 1, LANES_SLOTS_MAX);
+        a->slots = bench_list("slots", optarg, 1, TRG_SLOTS_MAX);
         return true;
     case LANES:
         a->lanes = bench_list("lanes", optarg, 1, LANES_MAX);
@@ -234,26 +251,26 @@ static int open_device(struct bench *b, const struct arguments *a)
 
 static int make_sample(struct bench *b, const struct arguments *a)
 {
-    const struct generator_preset *p = generator_find(a->sample);
-    int r = 0;
+    const struct inputs_setup setup = {.host = &b->host,
+                                       .plugins = b->plugins,
+                                       .device = b->device,
+                                       .plugin = b->plugin,
+                                       .preset = a->sample,
+                                       .seed = a->seed,
+                                       .n_rois = a->rois,
+                                       .after = a->after,
+                                       .n_after = a->n_after};
+    char why[256];
+    int r = inputs_open(&setup, &b->inputs, why, sizeof why);
 
-    if (!p) {
-        fprintf(stderr, "trigbench: no preset %s; trigreplay --help lists them\n", a->sample);
-        return -ENOENT;
-    }
-    b->rois = calloc(a->rois, sizeof *b->rois);
-    if (!b->rois)
-        return -ENOMEM;
-    for (uint32_t i = 0; r == 0 && i < a->rois; i++, b->n_rois++)
-        r = generator_make(p, a->seed, i, &b->rois[i]);
+    if (r < 0)
+        fprintf(stderr, "trigbench: %s\n", why);
     return r;
 }
 
 static void close_bench(struct bench *b)
 {
-    for (uint32_t i = 0; i < b->n_rois; i++)
-        generated_fini(&b->rois[i]);
-    free(b->rois);
+    inputs_close(b->inputs);
     free(b->params);
     if (b->backends)
         backends_close(b->backends);
@@ -271,16 +288,16 @@ static struct lanes_setup setup_of(const struct bench *b, const struct arguments
                                 .device = b->device,
                                 .plugin = b->plugin,
                                 .params = b->params,
-                                .rois = b->rois,
-                                .n_rois = b->n_rois,
+                                .rois = inputs_rois(b->inputs),
+                                .n_rois = a->rois,
                                 .lanes = (uint32_t)lanes,
                                 .slots = (uint32_t)slots,
                                 .batch = (uint32_t)batch,
                                 .copies = a->copies};
 }
 
-static void tell(const struct bench *b, const struct arguments *a, const struct lanes_setup *s,
-                 const struct result *rates, const struct lanes_rate *last)
+static void report(const struct bench *b, const struct arguments *a, const struct lanes_setup *s,
+                   const struct result *rates, const struct lanes_rate *last)
 {
     char what[256];
     size_t n;
@@ -311,11 +328,10 @@ static int measure(const struct bench *b, const struct arguments *a, const struc
     struct lanes *l = NULL;
     struct lanes_rate rate = {0};
     struct result rates = {.n = 0};
-    char why[256];
-    int r = lanes_open(s, &l, why, sizeof why);
+    int r = lanes_open(s, &l);
 
     if (r < 0) {
-        fprintf(stderr, "trigbench: %s\n", why);
+        fprintf(stderr, "trigbench: cannot open the lanes: %s\n", strerror(-r));
         return r;
     }
     for (uint32_t i = 0; r == 0 && i < a->runs; i++) {
@@ -324,7 +340,7 @@ static int measure(const struct bench *b, const struct arguments *a, const struc
     }
     lanes_close(l);
     if (r == 0)
-        tell(b, a, s, &rates, &rate);
+        report(b, a, s, &rates, &rate);
     return r;
 }
 
@@ -364,7 +380,7 @@ static int write_timeline(const struct arguments *a, const struct timeline *t)
 static int trace_batches(struct bench *b, const struct arguments *a, struct trace *trace)
 {
     struct lanes_setup s = setup_of(b, a, a->lanes.value[0], a->slots.value[0], a->batch.value[0]);
-    char why[256] = "", title[512];
+    char title[512];
     struct timeline t = {.title = title, .queues_a_lane = s.slots};
     struct lanes *l = NULL;
     uint32_t left_out = 0;
@@ -373,7 +389,7 @@ static int trace_batches(struct bench *b, const struct arguments *a, struct trac
     s.trace = trace;
     snprintf(title, sizeof title, "%s: %s %s, %u lanes, %u slots, batches of %u, copies %s",
              b->name, a->plugin, a->sample, s.lanes, s.slots, s.batch, copies_name[a->copies]);
-    r = lanes_open(&s, &l, why, sizeof why);
+    r = lanes_open(&s, &l);
     if (r == 0)
         r = lanes_run_batches(l, 4 * s.slots);
     if (r == 0)
@@ -386,7 +402,7 @@ static int trace_batches(struct bench *b, const struct arguments *a, struct trac
         r = write_timeline(a, &t);
     lanes_close(l);
     if (r < 0)
-        fprintf(stderr, "trigbench: no timeline: %s\n", why[0] ? why : strerror(-r));
+        fprintf(stderr, "trigbench: no timeline: %s\n", strerror(-r));
     else
         printf("%s: %u spans%s\n", a->timeline, t.n, left_out ? ", some left out" : "");
     return r;
@@ -416,7 +432,7 @@ int device_main(int argc, char **argv)
                           .batch = {{64}, 1},
                           .slots = {{2}, 1},
                           .lanes = {{1}, 1}};
-    struct bench b = {.n_rois = 0};
+    struct bench b = {.json = NULL};
     int opt, r;
 
     while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1)

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lanes.h - lanes without a daemon: a thread each, with an instance of the plugin, slots and
- * queues, which drives batches through the device API as the daemon's lanes do. */
+/* lanes.h - throughput of lanes without a daemon: a thread each, with an instance of the plugin,
+ * slots and queues (drive.h). */
 #ifndef TRIGBENCH_LANES_H
 #define TRIGBENCH_LANES_H
 #include <stdint.h>
 
-#include "generator.h"
+#include "exec/stage.h"
 #include "plugin/plugin_host.h"
 #include "trace.h"
 
-#define LANES_MAX       64u
-#define LANES_SLOTS_MAX 8u
+#define LANES_MAX 64u
 
 enum lanes_copies {
     LANES_GATHER, /* RoIs are gathered into pinned memory, copied in, results copied out */
@@ -18,14 +17,19 @@ enum lanes_copies {
     LANES_DEVICE  /* batches lie on the device already: only kernels, and results out */
 };
 
+struct lanes_roi { /* inputs in the order of the plugin's `consumes` */
+    struct trg_roi_info info;
+    struct stage_source input[TRG_INPUTS_MAX];
+};
+
 struct lanes_setup { /* borrowed until lanes_close */
     const struct trg_host *host;
     struct trg_device *device;
-    const struct plugin *plugin; /* with one input */
+    const struct plugin *plugin;
     const void *params;
-    const struct generated *rois; /* of the plugin's kind */
+    const struct lanes_roi *rois; /* [n_rois], n_rois > 0 */
     uint32_t n_rois;
-    uint32_t lanes, slots, batch;
+    uint32_t lanes, slots, batch; /* 1 .. LANES_MAX, 1 .. TRG_SLOTS_MAX, from 1 on */
     enum lanes_copies copies;
     struct trace *trace; /* NULL: none */
 };
@@ -37,12 +41,10 @@ struct lanes_rate {
 };
 
 struct lanes;
-/* -EINVAL with a sentence in `why` when the plugin cannot be driven. */
-int lanes_open(const struct lanes_setup *setup, struct lanes **ret_lanes, char *why,
-               size_t why_bytes);
-void lanes_close(struct lanes *l); /* NULL is fine */
-/* Runs all lanes for so long, after each had every slot in flight once. */
+int lanes_open(const struct lanes_setup *setup, struct lanes **ret_lanes);
+void lanes_close(struct lanes *l); /* NULL is allowed */
+/* Runs all lanes for this time, after each had every slot in flight once. */
 int lanes_run(struct lanes *l, double seconds, struct lanes_rate *ret_rate);
-/* Runs so many batches on each lane. */
+/* Runs this number of batches on each lane. */
 int lanes_run_batches(struct lanes *l, uint32_t batches);
 #endif

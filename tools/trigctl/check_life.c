@@ -77,7 +77,7 @@ static int fail_once(struct rig *rig, uint32_t n, char *why, size_t bytes)
     if (r >= 0)
         snprintf(why, bytes, "making %u (%s) failed, and create returned %d", n, after.failed_at,
                  r);
-    else if (rig->algo)
+    else if (rig->drive->algo)
         snprintf(why, bytes, "making %u (%s) failed, and create set its output", n,
                  after.failed_at);
     else if (!is_clean(live, inner, sizeof inner))
@@ -85,7 +85,7 @@ static int fail_once(struct rig *rig, uint32_t n, char *why, size_t bytes)
     else
         return 1;
     if (r < 0)
-        rig->algo = NULL;
+        rig->drive->algo = NULL;
     return -1;
 }
 

@@ -7,8 +7,15 @@
 #include "check_inner.h"
 #include "watch.h"
 
-struct pending { /* a batch in flight: positions in the run's order */
-    uint32_t from, n;
+struct flow { /* a run in progress */
+    struct check *c;
+    struct rig *rig;
+    const struct run *run;
+    struct outcome *o;
+    uint32_t at;              /* position in the run's order of the next RoI */
+    uint32_t from[RIG_SLOTS]; /* of the first RoI of the batch in a slot */
+    char *why;
+    size_t bytes;
 };
 
 void check_free(struct outcome *outcomes, uint32_t n)
@@ -61,37 +68,45 @@ static bool failed(int r, const char *call, char *why, size_t bytes)
     return r < 0;
 }
 
+static int begin(void *ctx, struct drive_slot *slot)
+{
+    struct flow *f = ctx;
+    const uint32_t from = f->at, number = slot->batch.slot;
+    uint32_t n;
+    int r;
+
+    if (from == f->run->n)
+        return 0;
+    n = batch_size(f->c, f->run, from);
+    f->from[number] = from;
+    f->at += n;
+    r = rig_submit(f->rig, number, f->c->sample, f->run->order + from, n, f->o + from);
+    return failed(r, "submit", f->why, f->bytes) ? r : 1;
+}
+
+static int end(void *ctx, struct drive_slot *slot)
+{
+    struct flow *f = ctx;
+    const uint32_t number = slot->batch.slot;
+    int r = rig_collect(f->rig, number, f->o + f->from[number], f->why, f->bytes);
+
+    failed(r, "collect", f->why, f->bytes);
+    return r;
+}
+
 struct outcome *check_run(struct check *c, struct rig *rig, const struct run *run, char *why,
                           size_t bytes)
 {
-    struct outcome *o = new_outcomes(c, run);
-    struct pending batch[RIG_SLOTS];
-    uint32_t first = 0, last = 0, at = 0; /* batches collected, submitted; RoIs submitted */
-    int r = o ? 0 : -ENOMEM;
+    struct flow f = {.c = c, .rig = rig, .run = run, .why = why, .bytes = bytes};
+    const struct drive_loop loop = {
+        .begin = begin, .end = end, .ctx = &f, .in_flight = run->in_flight};
 
-    failed(r, "memory for the outcomes", why, bytes);
-    while (r == 0 && (at < run->n || first < last)) {
-        if (at < run->n && last - first < run->in_flight) {
-            struct pending *b = &batch[last % RIG_SLOTS];
-
-            *b = (struct pending){at, batch_size(c, run, at)};
-            r = rig_submit(rig, last % rig->s.limits.slots, c->sample, run->order + at, b->n,
-                           o + at);
-            failed(r, "submit", why, bytes);
-            last += r == 0;
-            at += b->n;
-        } else {
-            r = rig_collect(rig, first % rig->s.limits.slots, o + batch[first % RIG_SLOTS].from,
-                            why, bytes);
-            failed(r, "collect", why, bytes);
-            first++;
-        }
-    }
-    if (r == 0)
-        return o;
-    for (; first < last; first++) /* nothing may be in flight when the slots go */
-        trg_finish(rig->slot[first % rig->s.limits.slots].queue);
-    check_free(o, run->n);
+    f.o = new_outcomes(c, run);
+    if (failed(f.o ? 0 : -ENOMEM, "memory for the outcomes", why, bytes))
+        return NULL;
+    if (drive_run(rig->drive, &loop) == 0)
+        return f.o;
+    check_free(f.o, run->n);
     return NULL;
 }
 
@@ -105,7 +120,8 @@ struct runs { /* one device's checks */
 };
 
 /* Where an RoI of the sample stands in a run, for a message. */
-static void tell(char *why, size_t bytes, const struct check *c, uint32_t roi, const char *inner)
+static void name_roi(char *why, size_t bytes, const struct check *c, uint32_t roi,
+                     const char *inner)
 {
     char items[32];
 
@@ -124,7 +140,7 @@ static bool compare(const struct runs *t, struct rig *rig, const struct run *run
     for (uint32_t i = 0; good && i < run->n; i++) {
         good = outcome_is_same(&t->first[run->order[i]], &o[i], t->c->plugin, inner, sizeof inner);
         if (!good)
-            tell(why, bytes, t->c, run->order[i], inner);
+            name_roi(why, bytes, t->c, run->order[i], inner);
     }
     check_free(o, run->n);
     return good;
@@ -174,7 +190,7 @@ static bool check_first(struct runs *t, uint32_t *order)
     for (uint32_t i = SAMPLE_CASES; good && i < run.n; i++) {
         good = outcome_is_valid(&t->first[i], t->c->plugin, inner, sizeof inner);
         if (!good)
-            tell(why, sizeof why, t->c, i, inner);
+            name_roi(why, sizeof why, t->c, i, inner);
     }
     check_line(t->c, good, "ordinary RoIs of mixed sizes", "%s", why);
     return true;

@@ -6,52 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int open_slot(struct rig *r, struct rig_slot *slot, uint32_t number)
-{
-    const struct plugin *p = r->s.plugin;
-    uint32_t n = r->s.limits.max_rois;
-    int e = trg_queue_new(r->s.device, &slot->queue);
-
-    if (e == 0)
-        e = trg_event_new(r->s.device, &slot->reached);
-    for (uint32_t k = 0; e == 0 && k < p->n_inputs; k++) {
-        size_t bytes = stage_bytes(p->d.consumes[k], n, r->s.limits.max_items);
-
-        e = trg_buffer_new(r->s.device, TRG_MEM_PINNED, bytes, &slot->host[k]);
-        if (e == 0 && r->is_host)
-            slot->dev[k] = slot->host[k];
-        else if (e == 0)
-            e = trg_buffer_new(r->s.device, TRG_MEM_DEVICE, bytes, &slot->dev[k]);
-    }
-    if (e < 0)
-        return e;
-    slot->infos = calloc(n, sizeof *slot->infos);
-    slot->results = calloc(n + 1u, sizeof *slot->results);
-    slot->batch = (struct trg_batch){.slot = number, .rois = slot->infos, .results = slot->results};
-    for (uint32_t k = 0; k < p->n_outputs; k++) {
-        slot->outputs[k] = calloc(n, sizeof *slot->outputs[k]);
-        if (!slot->outputs[k])
-            return -ENOMEM;
-        slot->batch.outputs[k] = slot->outputs[k];
-    }
-    return slot->infos && slot->results ? 0 : -ENOMEM;
-}
-
 int rig_open(const struct rig_setup *setup, struct rig **ret_rig)
 {
+    const struct drive_setup drive = {.host = setup->host,
+                                      .plugin = &setup->plugin->d,
+                                      .config = setup->config,
+                                      .device = setup->device,
+                                      .limits = setup->limits};
     struct rig *r = calloc(1, sizeof *r);
-    struct trg_device_info info;
     int e;
 
     if (!r)
         return -ENOMEM;
     r->s = *setup;
-    trg_device_info(setup->device, &info);
-    r->is_host = info.is_host != 0;
-    r->sources = calloc(setup->limits.max_rois, sizeof *r->sources);
-    e = r->sources ? 0 : -ENOMEM;
-    for (uint32_t i = 0; e == 0 && i < setup->limits.slots; i++)
-        e = open_slot(r, &r->slot[i], i);
+    e = drive_open(&drive, &r->drive);
     if (e < 0) {
         rig_close(r);
         return e;
@@ -68,7 +36,7 @@ static int open_readback(struct rig *r)
 
     for (uint32_t k = 0; k < r->s.plugin->n_outputs; k++) {
         struct trg_input at = {.kind = d->produces[k]};
-        int e = d->device_output(r->algo, 0, k, &at);
+        int e = d->device_output(r->drive->algo, 0, k, &at);
 
         if (e < 0)
             return e;
@@ -80,10 +48,9 @@ static int open_readback(struct rig *r)
 
 int rig_create(struct rig *r)
 {
-    const struct trg_plugin *d = &r->s.plugin->d;
-    int e = d->create(r->s.host, r->s.config, r->s.device, &r->s.limits, &r->algo);
+    int e = drive_create(r->drive);
 
-    if (e == 0 && d->device_output) {
+    if (e == 0 && r->s.plugin->d.device_output) {
         e = open_readback(r);
         if (e < 0)
             rig_destroy(r);
@@ -95,42 +62,25 @@ void rig_destroy(struct rig *r)
 {
     trg_buffer_free(r->readback);
     r->readback = NULL;
-    r->s.plugin->d.destroy(r->algo);
-    r->algo = NULL;
+    drive_destroy(r->drive);
 }
 
 void rig_close(struct rig *r)
 {
     if (!r)
         return;
-    if (r->algo)
-        rig_destroy(r);
-    for (uint32_t i = 0; i < RIG_SLOTS; i++) {
-        struct rig_slot *slot = &r->slot[i];
-
-        trg_queue_free(slot->queue);
-        trg_event_free(slot->reached);
-        for (uint32_t k = 0; k < TRG_INPUTS_MAX; k++) {
-            if (slot->dev[k] != slot->host[k])
-                trg_buffer_free(slot->dev[k]);
-            trg_buffer_free(slot->host[k]);
-        }
-        free(slot->infos);
-        free(slot->results);
-        for (uint32_t k = 0; k < TRG_OUTPUTS_MAX; k++)
-            free(slot->outputs[k]);
-    }
-    free(r->sources);
+    trg_buffer_free(r->readback);
+    drive_close(r->drive);
     free(r);
 }
 
 /* ---------------------------------------------------------------- one batch */
 
-static uint64_t checksum(const struct rig *r, const struct rig_slot *slot)
+static uint64_t checksum(const struct rig *r, const struct drive_slot *slot)
 {
     uint64_t sum = 0xcbf29ce484222325u;
 
-    for (uint32_t k = 0; k < r->s.plugin->n_inputs; k++) {
+    for (uint32_t k = 0; k < r->drive->n_inputs; k++) {
         const unsigned char *bytes = trg_buffer_host(slot->host[k]);
 
         for (size_t i = 0; i < slot->staged[k]; i++)
@@ -139,42 +89,33 @@ static uint64_t checksum(const struct rig *r, const struct rig_slot *slot)
     return sum;
 }
 
-static int stage(struct rig *r, struct rig_slot *slot, const struct sample *s,
+static int stage(struct rig *r, struct drive_slot *slot, const struct sample *s,
                  const uint32_t *order, uint32_t n)
 {
+    const struct trg_limits *limits = &r->s.limits;
+
     for (uint32_t k = 0; k < s->n_inputs; k++) {
-        struct trg_input *in = &slot->batch.in[k];
-        unsigned char *to = trg_buffer_host(slot->host[k]);
-
         for (uint32_t i = 0; i < n; i++)
-            r->sources[i] = *sample_source(s, k, order[i]);
+            r->drive->sources[k][i] = *sample_source(s, k, order[i]);
         /* padding between the columns is no data: it must not matter */
-        memset(to, 0x7f, stage_bytes(s->kind[k], r->s.limits.max_rois, r->s.limits.max_items));
-        slot->staged[k] = stage_fill(s->kind[k], n, slot->infos, r->sources, to, &in->span);
-        in->kind = s->kind[k];
-        in->host = r->s.on_device ? NULL : to;
-        if (r->s.on_device)
-            in->span.n_items = r->s.limits.max_items; /* the count is on the device */
-        in->dev = slot->dev[k];
-        if (!r->is_host) {
-            int e = trg_write(slot->queue, slot->dev[k], 0, slot->host[k], 0, slot->staged[k]);
-
-            if (e < 0)
-                return e;
-        }
+        memset(trg_buffer_host(slot->host[k]), 0x7f,
+               stage_bytes(s->kind[k], limits->max_rois, limits->max_items));
     }
-    slot->checksum = checksum(r, slot);
-    return 0;
+    drive_gather(r->drive, slot, n);
+    for (uint32_t k = 0; r->s.on_device && k < s->n_inputs; k++) {
+        slot->batch.in[k].host = NULL;
+        slot->batch.in[k].span.n_items = limits->max_items; /* the count is on the device */
+    }
+    r->checksum[slot->batch.slot] = checksum(r, slot);
+    return drive_copy_in(r->drive, slot);
 }
 
 int rig_submit(struct rig *r, uint32_t number, const struct sample *s, const uint32_t *order,
                uint32_t n, const struct outcome *outcomes)
 {
-    struct rig_slot *slot = &r->slot[number];
+    struct drive_slot *slot = &r->drive->slot[number];
     int e;
 
-    slot->batch.n_rois = n;
-    memset(slot->results, 0, n * sizeof *slot->results);
     memset(slot->results + n, 0xa5, sizeof *slot->results);
     for (uint32_t i = 0; i < n; i++) {
         slot->infos[i] = s->info[order[i]];
@@ -182,15 +123,7 @@ int rig_submit(struct rig *r, uint32_t number, const struct sample *s, const uin
             slot->outputs[k][i] = outcomes[i].output[k];
     }
     e = stage(r, slot, s, order, n);
-    if (e == 0)
-        e = r->s.plugin->d.submit(r->algo, &slot->batch, slot->queue);
-    if (e == 0)
-        e = trg_event_record(slot->queue, slot->reached);
-    if (e == 0)
-        e = trg_flush(slot->queue);
-    if (e < 0)
-        trg_finish(slot->queue);
-    return e;
+    return e < 0 ? e : drive_submit(r->drive, slot);
 }
 
 static int trespass(char *why, size_t bytes, const char *text)
@@ -200,7 +133,7 @@ static int trespass(char *why, size_t bytes, const char *text)
 }
 
 /* Reads `bytes` of the device into the rig's buffer. */
-static int read_back(struct rig *r, struct rig_slot *slot, struct trg_buffer *dev, size_t at,
+static int read_back(struct rig *r, struct drive_slot *slot, struct trg_buffer *dev, size_t at,
                      size_t bytes)
 {
     int e = bytes ? trg_read(slot->queue, r->readback, 0, dev, at, bytes) : 0;
@@ -209,7 +142,7 @@ static int read_back(struct rig *r, struct rig_slot *slot, struct trg_buffer *de
 }
 
 /* Compares column c of a product on the device with what the host was told, RoI by RoI. */
-static int compare_column(struct rig *r, struct rig_slot *slot, const struct trg_input *in,
+static int compare_column(struct rig *r, struct drive_slot *slot, const struct trg_input *in,
                           const struct trg_output *out, uint32_t c, char *why, size_t bytes)
 {
     const struct trg_column_info *column = &trg_kind_info(in->kind)->column[c];
@@ -233,7 +166,7 @@ static int compare_column(struct rig *r, struct rig_slot *slot, const struct trg
 }
 
 /* Whether product k lies on the device as collect told it. */
-static int compare_product(struct rig *r, struct rig_slot *slot, uint32_t k, char *why,
+static int compare_product(struct rig *r, struct drive_slot *slot, uint32_t k, char *why,
                            size_t bytes)
 {
     const struct trg_plugin *d = &r->s.plugin->d;
@@ -241,7 +174,7 @@ static int compare_product(struct rig *r, struct rig_slot *slot, uint32_t k, cha
     const uint32_t n = slot->batch.n_rois;
     const uint32_t *offsets = trg_buffer_host(r->readback);
     struct trg_input in = {0};
-    int e = d->device_output(r->algo, slot->batch.slot, k, &in);
+    int e = d->device_output(r->drive->algo, slot->batch.slot, k, &in);
 
     in.kind = d->produces[k];
     if (e == 0)
@@ -258,12 +191,10 @@ static int compare_product(struct rig *r, struct rig_slot *slot, uint32_t k, cha
 
 int rig_collect(struct rig *r, uint32_t number, struct outcome *outcomes, char *why, size_t bytes)
 {
-    struct rig_slot *slot = &r->slot[number];
+    struct drive_slot *slot = &r->drive->slot[number];
     const unsigned char *beyond = (const unsigned char *)(slot->results + slot->batch.n_rois);
-    int e = trg_event_wait(slot->reached);
+    int e = drive_collect(r->drive, slot);
 
-    if (e == 0)
-        e = r->s.plugin->d.collect(r->algo, &slot->batch);
     if (e < 0)
         return e;
     for (uint32_t i = 0; i < slot->batch.n_rois; i++) {
@@ -279,7 +210,7 @@ int rig_collect(struct rig *r, uint32_t number, struct outcome *outcomes, char *
     for (size_t i = 0; i < sizeof *slot->results; i++)
         if (beyond[i] != 0xa5)
             return trespass(why, bytes, "results are written past the batch's last RoI");
-    if (checksum(r, slot) != slot->checksum)
+    if (checksum(r, slot) != r->checksum[number])
         return trespass(why, bytes, "the input of the batch was written to");
     return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* algohost.h - the backends and a plugin of the build, for tests and measurements. */
-#ifndef TRIGD_TEST_ALGOHOST_H
-#define TRIGD_TEST_ALGOHOST_H
+#ifndef TRIGD_ALGOHOST_H
+#define TRIGD_ALGOHOST_H
 #include "plugin/plugin_host.h"
 
 struct algo_host { /* `host` points into it: it stays where it was opened */
@@ -9,7 +9,7 @@ struct algo_host { /* `host` points into it: it stays where it was opened */
     char cache[512];
     struct backends *backends;
     struct plugin_host *plugins;
-    const struct plugin *plugin; /* the one that is looked at */
+    const struct plugin *plugin; /* the one that was opened */
 };
 
 /* Opens the plugin called `name` and the backends of the build (TRIGD_BUILD).  Log lines of level

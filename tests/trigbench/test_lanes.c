@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lanes, traces and pictures of trigbench, with the z-finder on the CPU. */
+/* Inputs, lanes, traces and pictures of trigbench, on the CPU. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,8 +7,9 @@
 
 #include <cmocka.h>
 
+#include "algotest.h"
+#include "inputs.h"
 #include "lanes.h"
-#include "testing.h"
 #include "timeline.h"
 
 #define LANES   2u
@@ -16,16 +17,16 @@
 #define BATCH   4u
 #define BATCHES 6u
 
-static struct zf_config config;
-static struct generated *rois;
+static void *config;
+static struct inputs *inputs;
 
 static struct lanes_setup setup_for(struct trace *trace)
 {
     return (struct lanes_setup){.host = &host.host,
                                 .device = cpu(),
                                 .plugin = host.plugin,
-                                .params = &config,
-                                .rois = rois,
+                                .params = config,
+                                .rois = inputs_rois(inputs),
                                 .n_rois = 10,
                                 .lanes = LANES,
                                 .slots = SLOTS,
@@ -33,31 +34,52 @@ static struct lanes_setup setup_for(struct trace *trace)
                                 .trace = trace};
 }
 
+/* RoIs of a preset for a plugin, after others have run. */
+static int make_inputs(const char *plugin, const char *preset, const char *const *after,
+                       uint32_t n_after, struct inputs **ret, char *why, size_t bytes)
+{
+    struct inputs_setup setup = {.host = &host.host,
+                                 .plugins = host.plugins,
+                                 .device = cpu(),
+                                 .preset = preset,
+                                 .seed = 1,
+                                 .n_rois = 10,
+                                 .after = after,
+                                 .n_after = n_after};
+
+    assert_int_equal(plugin_host_get(host.plugins, plugin, &setup.plugin, why, bytes), 0);
+    return inputs_open(&setup, ret, why, bytes);
+}
+
 static int prepare(void **state)
 {
-    if (open_host(state) < 0)
+    char why[256];
+
+    (void)state;
+    if (algo_host_open(&host, "zfinder") < 0)
         return -1;
-    configure(&config, "pure", NULL);
-    rois = make_rois("lowlum", 1, 10);
-    return 0;
+    config = calloc(1, host.plugin->d.config_size);
+    assert_non_null(config);
+    configure(config, "pure", NULL);
+    return make_inputs("zfinder", "lowlum", NULL, 0, &inputs, why, sizeof why);
 }
 
 static int clean(void **state)
 {
-    free_rois(rois, 10);
+    inputs_close(inputs);
+    free(config);
     return close_host(state);
 }
 
-static void rates_are_told(void **state)
+static void rates_are_measured(void **state)
 {
     struct lanes_setup s = setup_for(NULL);
     struct lanes_rate rate;
     struct lanes *l;
-    char why[256];
 
     (void)state;
     for (s.copies = LANES_GATHER; s.copies <= LANES_DEVICE; s.copies++) {
-        assert_int_equal(lanes_open(&s, &l, why, sizeof why), 0);
+        assert_int_equal(lanes_open(&s, &l), 0);
         assert_int_equal(lanes_run(l, 0.01, &rate), 0);
         assert_true(rate.rois_per_s > 0 && rate.bytes_per_s > 1000 * rate.rois_per_s);
         assert_true(rate.batch_us > 0);
@@ -65,20 +87,66 @@ static void rates_are_told(void **state)
     }
 }
 
-static void what_cannot_be_driven_is_refused(void **state)
+static void too_many_slots_are_refused(void **state)
 {
     struct lanes_setup s = setup_for(NULL);
     struct lanes *l;
+
+    (void)state;
+    s.slots = TRG_SLOTS_MAX + 1;
+    assert_int_equal(lanes_open(&s, &l), -EINVAL);
+}
+
+static void missing_inputs_are_refused(void **state)
+{
+    static const char *const after[] = {"doublets"};
+    struct inputs *in;
     char why[256];
 
     (void)state;
-    s.slots = LANES_SLOTS_MAX + 1;
-    assert_int_equal(lanes_open(&s, &l, why, sizeof why), -EINVAL);
-    assert_non_null(strstr(why, "slots"));
-    s = setup_for(NULL);
-    s.n_rois = 0;
-    assert_int_equal(lanes_open(&s, &l, why, sizeof why), -EINVAL);
+    assert_true(make_inputs("zfinder", "no such preset", NULL, 0, &in, why, sizeof why) < 0);
+    assert_non_null(strstr(why, "no such preset"));
+    assert_int_equal(make_inputs("zfinder", "pixel", NULL, 0, &in, why, sizeof why), -EINVAL);
     assert_non_null(strstr(why, "spacepoints"));
+    assert_int_equal(make_inputs("paths", "pixel", NULL, 0, &in, why, sizeof why), -EINVAL);
+    assert_non_null(strstr(why, "doublets"));
+    assert_int_equal(make_inputs("paths", "lowlum", after, 1, &in, why, sizeof why), -EINVAL);
+    assert_non_null(strstr(why, "hits"));
+}
+
+/* A plugin with two inputs, of which another plugin makes one, runs on its lanes. */
+static void products_of_other_plugins_are_inputs(void **state)
+{
+    static const char *const after[] = {"doublets"};
+    const struct plugin *paths;
+    struct lanes_setup s = setup_for(NULL);
+    struct lanes_rate rate;
+    struct inputs *in;
+    struct lanes *l;
+    uint32_t doublets = 0;
+    char why[256];
+    void *params;
+
+    (void)state;
+    assert_int_equal(plugin_host_get(host.plugins, "paths", &paths, why, sizeof why), 0);
+    params = calloc(1, paths->d.config_size);
+    assert_non_null(params);
+    plugin_defaults(paths, params);
+    assert_int_equal(make_inputs("paths", "pixel", after, 1, &in, why, sizeof why), 0);
+    for (uint32_t i = 0; i < 10; i++)
+        for (uint32_t k = 0; k < paths->n_inputs; k++)
+            if (paths->d.consumes[k] == TRG_DOUBLETS)
+                doublets += inputs_rois(in)[i].input[k].n;
+    assert_true(doublets > 100);
+    s.plugin = paths;
+    s.params = params;
+    s.rois = inputs_rois(in);
+    assert_int_equal(lanes_open(&s, &l), 0);
+    assert_int_equal(lanes_run(l, 0.01, &rate), 0);
+    assert_true(rate.rois_per_s > 0 && rate.bytes_per_s > 1000 * rate.rois_per_s);
+    lanes_close(l);
+    inputs_close(in);
+    free(params);
 }
 
 /* Spans of one queue follow each other; every batch is there with all that it enqueued. */
@@ -136,13 +204,13 @@ static void queues_are_traced(void **state)
     struct trace *trace, *second;
     struct lanes *l;
     uint32_t left_out;
-    char why[256], *text;
+    char *text;
 
     (void)state;
     assert_int_equal(trace_open(cpu(), &trace), 0);
     assert_int_equal(trace_open(cpu(), &second), -EBUSY);
     s = setup_for(trace);
-    assert_int_equal(lanes_open(&s, &l, why, sizeof why), 0);
+    assert_int_equal(lanes_open(&s, &l), 0);
     assert_int_equal(lanes_run_batches(l, 3), 0); /* not kept */
     assert_int_equal(trace_begin(trace, 1000), 0);
     assert_int_equal(lanes_run_batches(l, BATCHES), 0);
@@ -168,12 +236,11 @@ static void a_full_trace_says_so(void **state)
     struct trace *trace;
     struct lanes *l;
     uint32_t n, left_out;
-    char why[256];
 
     (void)state;
     assert_int_equal(trace_open(cpu(), &trace), 0);
     s = setup_for(trace);
-    assert_int_equal(lanes_open(&s, &l, why, sizeof why), 0);
+    assert_int_equal(lanes_open(&s, &l), 0);
     assert_int_equal(trace_begin(trace, 5), 0);
     assert_int_equal(lanes_run_batches(l, 2), 0);
     assert_int_equal(trace_end(trace, &spans, &n, &left_out), 0);
@@ -186,8 +253,10 @@ static void a_full_trace_says_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rates_are_told),
-        cmocka_unit_test(what_cannot_be_driven_is_refused),
+        cmocka_unit_test(rates_are_measured),
+        cmocka_unit_test(too_many_slots_are_refused),
+        cmocka_unit_test(missing_inputs_are_refused),
+        cmocka_unit_test(products_of_other_plugins_are_inputs),
         cmocka_unit_test(queues_are_traced),
         cmocka_unit_test(a_full_trace_says_so),
     };

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drive.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int open_inputs(struct drive *d, struct drive_slot *s)
+{
+    const struct trg_limits *limits = &d->s.limits;
+    int r = 0;
+
+    for (uint32_t k = 0; r == 0 && k < d->n_inputs; k++) {
+        enum trg_kind kind = d->s.plugin->consumes[k];
+        size_t bytes = stage_bytes(kind, limits->max_rois, limits->max_items);
+
+        r = trg_buffer_new(d->s.device, TRG_MEM_PINNED, bytes, &s->host[k]);
+        s->dev[k] = s->host[k];
+        if (r == 0 && !d->is_host)
+            r = trg_buffer_new(d->s.device, TRG_MEM_DEVICE, bytes, &s->dev[k]);
+        if (r == 0)
+            s->batch.in[k] = (struct trg_input){
+                .kind = kind, .host = trg_buffer_host(s->host[k]), .dev = s->dev[k]};
+    }
+    return r;
+}
+
+static int open_slot(struct drive *d, uint32_t number)
+{
+    const uint32_t n = d->s.limits.max_rois;
+    struct drive_slot *s = &d->slot[number];
+    int r;
+
+    s->infos = calloc(n, sizeof *s->infos);
+    s->results = calloc(n + 1u, sizeof *s->results);
+    if (!s->infos || !s->results)
+        return -ENOMEM;
+    s->batch = (struct trg_batch){.slot = number, .rois = s->infos, .results = s->results};
+    for (uint32_t k = 0; k < d->n_outputs; k++) {
+        s->outputs[k] = calloc(n, sizeof *s->outputs[k]);
+        if (!s->outputs[k])
+            return -ENOMEM;
+        s->batch.outputs[k] = s->outputs[k];
+    }
+    r = trg_queue_new(d->s.device, &s->queue);
+    if (r == 0)
+        r = trg_event_new(d->s.device, &s->reached);
+    return r < 0 ? r : open_inputs(d, s);
+}
+
+static int open_all(struct drive *d)
+{
+    int r = d->s.limits.slots && d->s.limits.slots <= TRG_SLOTS_MAX ? 0 : -EINVAL;
+
+    while (d->n_inputs < TRG_INPUTS_MAX && d->s.plugin->consumes[d->n_inputs])
+        d->n_inputs++;
+    while (d->n_outputs < TRG_OUTPUTS_MAX && d->s.plugin->produces[d->n_outputs])
+        d->n_outputs++;
+    for (uint32_t k = 0; r == 0 && k < d->n_inputs; k++) {
+        d->sources[k] = calloc(d->s.limits.max_rois, sizeof *d->sources[k]);
+        r = d->sources[k] ? 0 : -ENOMEM;
+    }
+    for (uint32_t i = 0; r == 0 && i < d->s.limits.slots; i++)
+        r = open_slot(d, i);
+    return r;
+}
+
+int drive_open(const struct drive_setup *setup, struct drive **ret_drive)
+{
+    struct drive *d = calloc(1, sizeof *d);
+    struct trg_device_info info;
+    int r;
+
+    if (!d)
+        return -ENOMEM;
+    d->s = *setup;
+    trg_device_info(setup->device, &info);
+    d->is_host = info.is_host != 0;
+    r = open_all(d);
+    if (r < 0) {
+        drive_close(d);
+        return r;
+    }
+    *ret_drive = d;
+    return 0;
+}
+
+static void close_slot(struct drive_slot *s)
+{
+    trg_queue_free(s->queue);
+    trg_event_free(s->reached);
+    for (uint32_t k = 0; k < TRG_INPUTS_MAX; k++) {
+        if (s->dev[k] != s->host[k])
+            trg_buffer_free(s->dev[k]);
+        trg_buffer_free(s->host[k]);
+    }
+    for (uint32_t k = 0; k < TRG_OUTPUTS_MAX; k++)
+        free(s->outputs[k]);
+    free(s->results);
+    free(s->infos);
+}
+
+void drive_close(struct drive *d)
+{
+    if (!d)
+        return;
+    drive_destroy(d);
+    for (uint32_t i = 0; i < TRG_SLOTS_MAX; i++)
+        close_slot(&d->slot[i]);
+    for (uint32_t k = 0; k < TRG_INPUTS_MAX; k++)
+        free(d->sources[k]);
+    free(d);
+}
+
+int drive_create(struct drive *d)
+{
+    return d->s.plugin->create(d->s.host, d->s.config, d->s.device, &d->s.limits, &d->algo);
+}
+
+void drive_destroy(struct drive *d)
+{
+    if (d->algo)
+        d->s.plugin->destroy(d->algo);
+    d->algo = NULL;
+}
+
+/* ---------------------------------------------------------------- a batch */
+
+void drive_gather(struct drive *d, struct drive_slot *s, uint32_t n_rois)
+{
+    s->batch.n_rois = n_rois;
+    for (uint32_t k = 0; k < d->n_inputs; k++)
+        s->staged[k] = stage_fill(s->batch.in[k].kind, n_rois, s->infos, d->sources[k],
+                                  trg_buffer_host(s->host[k]), &s->batch.in[k].span);
+}
+
+int drive_copy_in(struct drive *d, struct drive_slot *s)
+{
+    int r = 0;
+
+    for (uint32_t k = 0; r == 0 && !d->is_host && k < d->n_inputs; k++)
+        r = trg_write(s->queue, s->dev[k], 0, s->host[k], 0, s->staged[k]);
+    return r;
+}
+
+int drive_submit(struct drive *d, struct drive_slot *s)
+{
+    int r;
+
+    memset(s->batch.results, 0, s->batch.n_rois * sizeof *s->batch.results);
+    r = d->s.plugin->submit(d->algo, &s->batch, s->queue);
+    if (r == 0)
+        r = trg_event_record(s->queue, s->reached);
+    if (r == 0)
+        r = trg_flush(s->queue);
+    if (r < 0)
+        trg_finish(s->queue); /* its own error is less than the one that came first */
+    return r;
+}
+
+int drive_collect(struct drive *d, struct drive_slot *s)
+{
+    int r = trg_event_wait(s->reached);
+
+    return r < 0 ? r : d->s.plugin->collect(d->algo, &s->batch);
+}
+
+int drive_run(struct drive *d, const struct drive_loop *loop)
+{
+    const uint32_t slots = d->s.limits.slots;
+    uint32_t begun = 0, ended = 0;
+    bool is_more = true;
+    int r = 0;
+
+    while (r >= 0 && (is_more || ended != begun)) {
+        if (is_more && begun - ended < loop->in_flight) {
+            r = loop->begin(loop->ctx, &d->slot[begun % slots]);
+            begun += r > 0;
+            is_more = r > 0;
+        } else {
+            r = loop->end(loop->ctx, &d->slot[ended++ % slots]);
+        }
+    }
+    for (uint32_t i = 0; r < 0 && i < slots; i++)
+        trg_finish(d->slot[i].queue);
+    return r < 0 ? r : 0;
+}
