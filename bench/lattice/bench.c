@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_lattice - D2Q9 lattice Boltzmann on every device: speed, the steps of the report, the four
+ * reference runs, and flows with known answers.
+ *
+ *     TRIGD_BUILD=build/release build/release/bench/bench_lattice [--quick] [--device BACKEND]
+ *         [--json FILE] [--data FOLDER] [--only speed|sweep|study|course|references|oracle|physics]
+ *
+ * FOLDER has the reference runs: NXxNY-obstacles.csv and NXxNY-mean-speed.csv. */
+#include "bench.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static FILE *json;
+struct bench bench = {.runs = 5, .command = "bench_lattice"};
+
+double seconds(const struct device *device)
+{
+    const clockid_t clock = !device || device->info.is_host ? CLOCK_THREAD_CPUTIME_ID
+                            : device->info.pci[0]           ? CLOCK_MONOTONIC
+                                                            : CLOCK_PROCESS_CPUTIME_ID;
+    struct timespec t;
+
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void die(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    fprintf(stderr, "bench_lattice: ");
+    vfprintf(stderr, format, args);
+    fprintf(stderr, "\n");
+    va_end(args);
+    exit(1);
+}
+
+void tell(const struct row *row, const struct result *r)
+{
+    const double value = result_median(r);
+
+    printf("%-58s %-20s %10.5g %-6s +- %.2g", row->figure, row->device, value, row->unit,
+           result_spread(r));
+    if (row->baseline_value > 0)
+        printf("   %.2f x %s",
+               row->higher ? value / row->baseline_value : row->baseline_value / value,
+               row->baseline);
+    if (row->goal > 0)
+        printf("   goal %s %.4g: %s", row->higher ? ">=" : "<=", row->goal,
+               (row->higher ? value >= row->goal : value <= row->goal) ? "met" : "not met");
+    printf("\n");
+    fflush(stdout);
+    result_write(json,
+                 &(struct result_figure){.bench = "lattice",
+                                         .figure = row->figure,
+                                         .unit = row->unit,
+                                         .command = bench.command,
+                                         .higher_is_better = row->higher,
+                                         .goal = row->goal,
+                                         .baseline = row->baseline_value > 0 ? row->baseline : NULL,
+                                         .baseline_value = row->baseline_value,
+                                         .device = row->device},
+                 r);
+    if (json)
+        fflush(json);
+}
+
+void tell_value(const struct row *row, double value)
+{
+    struct result r = {0};
+
+    result_add(&r, value);
+    tell(row, &r);
+}
+
+const char *name_of(const struct device *device)
+{
+    static char name[64];
+
+    snprintf(name, sizeof name, "%s, %.24s", device->info.backend, device->info.name);
+    return name;
+}
+
+struct lattice *flow_open(const struct device *device, const struct lattice_setup *setup,
+                          const unsigned char *kind, const struct lattice_tuning *tuning,
+                          struct trg_queue **ret_queue)
+{
+    struct lattice_why why = {"the device failed"};
+    struct lattice *l;
+
+    if (lattice_open(device->d, setup, kind, tuning, &l, &why) < 0)
+        die("%s", why.text);
+    if (trg_queue_new(device->d, ret_queue) < 0)
+        die("no queue");
+    return l;
+}
+
+void flow_close(struct lattice *l, struct trg_queue *q)
+{
+    trg_queue_free(q);
+    lattice_close(l);
+}
+
+void flow_run(struct lattice *l, struct trg_queue *q, uint64_t steps, double *ret_mean)
+{
+    const int r = lattice_run(l, q, steps, ret_mean);
+
+    if (r < 0)
+        die("%llu steps: %s", (unsigned long long)steps, strerror(-r));
+}
+
+unsigned char *box(uint32_t nx, uint32_t ny)
+{
+    unsigned char *kind = calloc(nx, ny);
+
+    if (!kind)
+        die("out of memory");
+    for (uint32_t x = 0; x < nx; x++)
+        kind[x] = kind[(size_t)(ny - 1) * nx + x] = LATTICE_SOLID;
+    for (uint32_t y = 0; y < ny; y++)
+        kind[(size_t)y * nx] = kind[(size_t)y * nx + nx - 1] = LATTICE_SOLID;
+    return kind;
+}
+
+static void run_parts(const char *part)
+{
+    static const struct {
+        const char *name;
+        void (*run)(const struct device *device);
+        bool by_default;
+    } parts[] = {{"speed", bench_speed, true},
+                 {"sweep", bench_sweep, false},
+                 {"references", bench_references, false}};
+    bool is_known = !part || !strcmp(part, "course") || !strcmp(part, "oracle");
+
+    if (!part || !strcmp(part, "course"))
+        bench_course();
+    if (part && !strcmp(part, "oracle"))
+        bench_references(NULL);
+    for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++) {
+        if (part ? strcmp(part, parts[p].name) != 0 : !parts[p].by_default)
+            continue;
+        is_known = true;
+        for (uint32_t i = 0; i < devices_count(); i++)
+            parts[p].run(devices_get(i));
+    }
+    if (!is_known)
+        die("there is no part \"%s\"", part);
+}
+
+int main(int argc, char **argv)
+{
+    const char *only = NULL, *part = NULL;
+    static char command[256];
+
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--quick")) {
+            bench.is_quick = true;
+            bench.runs = 3;
+        } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
+            json = fopen(argv[++i], "a");
+            if (!json)
+                die("cannot open %s", argv[i]);
+        } else if (!strcmp(argv[i], "--only") && i + 1 < argc) {
+            part = argv[++i];
+        } else if (!strcmp(argv[i], "--device") && i + 1 < argc) {
+            only = argv[++i];
+        } else if (!strcmp(argv[i], "--data") && i + 1 < argc) {
+            bench.data = argv[++i];
+        } else {
+            fprintf(stderr, "usage: bench_lattice [--quick] [--device BACKEND] [--json FILE]\n"
+                            "           [--data FOLDER] [--only speed|sweep|study|course|\n"
+                            "           references|oracle|physics]\n");
+            return 2;
+        }
+    }
+    snprintf(command, sizeof command, "bench_lattice%s%s%s%s", bench.is_quick ? " --quick" : "",
+             part ? " --only " : "", part ? part : "", bench.data ? " --data FOLDER" : "");
+    bench.command = command;
+    if (!devices_open(only))
+        die("there is no device; TRIGD_BUILD must name the build folder");
+    run_parts(part);
+    devices_close();
+    return json && fclose(json) ? 1 : 0;
+}

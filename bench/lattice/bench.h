@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench.h - what the parts of bench_lattice share. */
+#ifndef LATTICE_BENCH_H
+#define LATTICE_BENCH_H
+#include <stdbool.h>
+
+#include "devices.h"
+#include "parameters.h"
+#include "result.h"
+
+struct bench { /* as the command line says */
+    bool is_quick;
+    uint32_t runs;
+    const char *data;    /* folder of the reference runs; NULL: none */
+    const char *command; /* for the JSON file */
+};
+extern struct bench bench;
+
+struct row {
+    const char *figure, *device, *unit;
+    bool higher;
+    double goal;
+    const char *baseline;
+    double baseline_value;
+};
+
+void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+/* A row of the table, and of the JSON file. */
+void tell(const struct row *row, const struct result *r);
+void tell_value(const struct row *row, double value);
+/* Seconds: of this thread on a core for what runs there (the CPU backend, NULL), of all threads
+ * together where OpenCL is threads on the CPU, so that other programs disturb it less; of the wall
+ * for other devices. */
+double seconds(const struct device *device);
+const char *name_of(const struct device *device);
+/* Opens a simulation and a queue, or ends the program. */
+struct lattice *flow_open(const struct device *device, const struct lattice_setup *setup,
+                          const unsigned char *kind, const struct lattice_tuning *tuning,
+                          struct trg_queue **ret_queue);
+void flow_close(struct lattice *l, struct trg_queue *q);
+/* Steps that must succeed. */
+void flow_run(struct lattice *l, struct trg_queue *q, uint64_t steps, double *ret_mean);
+/* Kinds [ny][nx] with walls all around. */
+unsigned char *box(uint32_t nx, uint32_t ny);
+
+void bench_speed(const struct device *device);      /* million updates a second, by size and way */
+void bench_sweep(const struct device *device);      /* blocks and groups of all shapes */
+void bench_study(const struct device *device);      /* the report's steps, one after the other */
+void bench_course(void);                            /* the course's program on a core */
+void bench_references(const struct device *device); /* the four reference runs; NULL: the oracle */
+void bench_physics(const struct device *device);    /* cavity, Poiseuille, Taylor-Green */
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Million updates of cells a second: the sizes of the exercise and a larger one, in every way. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "naive.h"
+
+static const char *const way_name[] = {"auto", "in place", "blocks"};
+static const char *const store_name[] = {"float", "half"};
+
+static struct lattice_setup cope(uint32_t nx, uint32_t ny, uint32_t storage)
+{
+    return (struct lattice_setup){
+        .nx = nx, .ny = ny, .density = 0.1, .accel = 0.005, .omega = 1.85, .storage = storage};
+}
+
+/* Runs, each of `steps`, after one that warms up. */
+static struct result measure(const struct device *device, const struct lattice_setup *setup,
+                             const struct lattice_tuning *tuning, uint32_t steps, bool is_rate)
+{
+    unsigned char *kind = box(setup->nx, setup->ny);
+    struct result r = {0};
+    struct trg_queue *q;
+    struct lattice *l = flow_open(device, setup, kind, tuning, &q);
+    double *mean = malloc(steps * sizeof *mean); /* read, as a user does */
+
+    if (!mean)
+        die("out of memory");
+    flow_run(l, q, steps < 200 ? steps : 200, mean);
+    for (uint32_t i = 0; i < bench.runs; i++) {
+        const double start = seconds(device);
+        double took;
+
+        flow_run(l, q, steps, mean);
+        took = seconds(device) - start; /* the means are read */
+        result_add(&r, is_rate ? 1e-6 * setup->nx * setup->ny * steps / took : took);
+    }
+    flow_close(l, q);
+    free(kind);
+    free(mean);
+    return r;
+}
+
+static bool is_gpu(const struct device *device)
+{
+    return device->info.pci[0] != '\0';
+}
+
+static uint32_t steps_for(const struct device *device, uint32_t nx, uint32_t ny)
+{
+    const double cells = (double)nx * ny, updates = is_gpu(device) ? 4e9 : 4e7;
+    const double steps = updates / cells / (bench.is_quick ? 4 : 1);
+
+    return steps < 16 ? 16 : steps > 4096 ? 4096 : (uint32_t)steps / 16 * 16;
+}
+
+void bench_speed(const struct device *device)
+{
+    static const uint32_t sizes[] = {128, 256, 512, 1024, 2048, 4096};
+
+    for (uint32_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+        for (uint32_t store = 0; store < 2; store++)
+            for (uint32_t way = 0; way < 3; way++) {
+                const struct lattice_setup setup = cope(sizes[s], sizes[s], store);
+                const struct lattice_tuning tuning = {.way = way};
+                const double goal = store || way                             ? 0
+                                    : is_gpu(device) && sizes[s] % 1024 == 0 ? 50000
+                                    : device->info.is_host                   ? 100
+                                                                             : 0;
+                char figure[160];
+                struct result r;
+
+                if (!is_gpu(device) && (way || sizes[s] > 1024))
+                    continue;
+                r = measure(device, &setup, &tuning, steps_for(device, sizes[s], sizes[s]), true);
+                snprintf(figure, sizeof figure, "%ux%u, %s, %s", sizes[s], sizes[s],
+                         store_name[store], way_name[way]);
+                tell(&(struct row){.figure = figure,
+                                   .device = name_of(device),
+                                   .unit = "MLUPS",
+                                   .higher = true,
+                                   .goal = goal},
+                     &r);
+            }
+    if (is_gpu(device)) {
+        const struct lattice_setup small = cope(128, 128, 0);
+        const struct result r = measure(device, &small, NULL, 40000, false);
+
+        tell(&(struct row){.figure = "128x128, 40,000 steps",
+                           .device = name_of(device),
+                           .unit = "s",
+                           .goal = 0.05},
+             &r);
+    }
+}
+
+/* ---------------------------------------------------------------- shapes */
+
+static void shape(const struct device *device, uint32_t size, uint32_t store,
+                  struct lattice_tuning tuning)
+{
+    const struct lattice_setup setup = cope(size, size, store);
+    char figure[160];
+    struct result r;
+
+    if (tuning.group_size > device->info.group_max)
+        return;
+    r = measure(device, &setup, &tuning, steps_for(device, size, size), true);
+    if (tuning.way == LATTICE_WAY_BLOCKS)
+        snprintf(figure, sizeof figure, "%ux%u, %s, %u steps, tile 32x%u, group %u", size, size,
+                 store_name[store], tuning.block_steps, tuning.tile_rows, tuning.group_size);
+    else
+        snprintf(figure, sizeof figure, "%ux%u, %s, in place, group %u", size, size,
+                 store_name[store], tuning.group_size);
+    tell(
+        &(struct row){.figure = figure, .device = name_of(device), .unit = "MLUPS", .higher = true},
+        &r);
+}
+
+void bench_sweep(const struct device *device)
+{
+    static const uint32_t sizes[] = {128, 256, 1024, 4096};
+    static const uint32_t groups[] = {64, 128, 256, 512, 1024};
+    static const struct {
+        uint32_t steps, rows;
+    } blocks[] = {{2, 12}, {2, 16}, {2, 20}, {2, 32}, {4, 16}, {4, 24}, {4, 32},
+                  {6, 20}, {6, 24}, {6, 32}, {8, 20}, {8, 24}, {8, 32}, {10, 28}};
+
+    for (uint32_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        for (uint32_t store = 0; store < 2; store++)
+            for (uint32_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
+                shape(device, sizes[s], store,
+                      (struct lattice_tuning){.way = LATTICE_WAY_INPLACE, .group_size = groups[g]});
+        for (uint32_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++)
+            for (uint32_t g = 1; g < sizeof groups / sizeof groups[0]; g++)
+                shape(device, sizes[s], 0,
+                      (struct lattice_tuning){.way = LATTICE_WAY_BLOCKS,
+                                              .block_steps = blocks[b].steps,
+                                              .tile_rows = blocks[b].rows,
+                                              .group_size = groups[g]});
+    }
+}
+
+/* ---------------------------------------------------------------- the course's program */
+
+static void course(const char *figure,
+                   int new_grid(const struct naive_setup *, struct naive_float_grid **),
+                   double step(struct naive_float_grid *),
+                   void free_grid(struct naive_float_grid *))
+{
+    static const uint32_t sizes[] = {128, 1024};
+
+    for (uint32_t s = 0; s < 2; s++) {
+        unsigned char *kind = box(sizes[s], sizes[s]);
+        const struct naive_setup setup = {.nx = sizes[s],
+                                          .ny = sizes[s],
+                                          .density = 0.1,
+                                          .accel = 0.005,
+                                          .omega = 1.85,
+                                          .kind = kind};
+        const uint32_t steps = s ? 20 : 1000;
+        struct naive_float_grid *g;
+        struct result r = {0};
+        char text[160];
+
+        if (new_grid(&setup, &g) < 0)
+            die("out of memory");
+        (void)step(g);
+        for (uint32_t i = 0; i < bench.runs; i++) {
+            const double start = seconds(NULL);
+
+            for (uint32_t k = 0; k < steps; k++)
+                (void)step(g);
+            result_add(&r, 1e-6 * sizes[s] * sizes[s] * steps / (seconds(NULL) - start));
+        }
+        snprintf(text, sizeof text, "%ux%u, %s", sizes[s], sizes[s], figure);
+        tell(&(struct row){.figure = text, .device = "one core", .unit = "MLUPS", .higher = true},
+             &r);
+        free_grid(g);
+        free(kind);
+    }
+}
+
+void bench_course(void)
+{
+    course("the course's program, -O3", naive_float_new, naive_float_step, naive_float_free);
+}

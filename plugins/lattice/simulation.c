@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "simulation.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "inner.h"
+#include "lattice.program.h"
+#include "lattice16.program.h"
+
+const int lattice_cx[9] = {0, 1, 0, -1, 0, 1, -1, -1, 1};
+const int lattice_cy[9] = {0, 0, 1, 0, -1, 1, 1, -1, -1};
+const int lattice_opposite[9] = {0, 3, 4, 1, 2, 7, 8, 5, 6};
+const double lattice_weight[9] = {4.0 / 9,  1.0 / 9,  1.0 / 9,  1.0 / 9, 1.0 / 9,
+                                  1.0 / 36, 1.0 / 36, 1.0 / 36, 1.0 / 36};
+
+#define GROUP_SIZE   256u
+#define BLOCKS_CELLS (512u * 512u) /* up to here a GPU takes blocks */
+#define BLOCK_STEPS  8u
+#define BLOCK_ROWS   24u
+#define STRIDE_EXTRA 160u /* so that the nine arrays do not fall on the same sets of a cache */
+#define SUMS_WORDS   ((size_t)2 * LT_SPREAD * LT_SLICE_MAX)
+
+/* ---------------------------------------------------------------- checks */
+
+int lattice_refuse(struct lattice_why *why, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    if (why)
+        vsnprintf(why->text, sizeof why->text, format, args);
+    va_end(args);
+    return -EINVAL;
+}
+
+static int check_numbers(const struct lattice_setup *s, struct lattice_why *why)
+{
+    const double odd = s->omega_odd == 0 ? s->omega : s->omega_odd;
+
+    if (s->nx < 3 || s->ny < 3 || (uint64_t)s->nx * s->ny > LT_CELLS_MAX)
+        return lattice_refuse(why,
+                              "a grid of %u x %u cells: at least 3 each way and at most 2^28 "
+                              "together are allowed",
+                              s->nx, s->ny);
+    if (!(s->density > 0 && s->density <= 1000))
+        return lattice_refuse(why, "density %g: above 0 and up to 1000 is allowed", s->density);
+    if (!(s->accel >= 0 && s->accel < 1))
+        return lattice_refuse(why, "accel %g: 0 to 1 is allowed", s->accel);
+    if (!(s->omega > 0 && s->omega < 2) || !(odd > 0 && odd < 2))
+        return lattice_refuse(why, "omega %g: between 0 and 2 is allowed",
+                              s->omega > 0 && s->omega < 2 ? s->omega_odd : s->omega);
+    if (!(fabs(s->force_x) < 1 && fabs(s->force_y) < 1))
+        return lattice_refuse(why, "force (%g, %g): below 1 is allowed", s->force_x, s->force_y);
+    if (!(fabs(s->lid) < 0.5))
+        return lattice_refuse(why, "lid %g cells a step: below 0.5 is allowed", s->lid);
+    if (s->storage > LATTICE_STORE_HALF)
+        return lattice_refuse(why, "storage %u: 0 (float) or 1 (half) is allowed", s->storage);
+    return 0;
+}
+
+int lattice_check(const struct lattice_setup *s, const unsigned char *kind, struct lattice_why *why)
+{
+    uint64_t n_free = 0;
+    int r = check_numbers(s, why);
+
+    for (uint32_t y = 0; r == 0 && y < s->ny; y++)
+        for (uint32_t x = 0; r == 0 && x < s->nx; x++) {
+            const unsigned char k = kind[(size_t)y * s->nx + x];
+
+            n_free += k == LATTICE_FREE;
+            if (k > LATTICE_LID)
+                r = lattice_refuse(why, "cell (%u, %u) is of kind %u: 0 to 2 are allowed", x, y, k);
+            else if (k == LATTICE_LID && y != s->ny - 1)
+                r = lattice_refuse(why, "cell (%u, %u) is a lid: only cells of row %u may be", x, y,
+                                   s->ny - 1);
+        }
+    if (r == 0 && !n_free)
+        r = lattice_refuse(why, "every one of the %u x %u cells is an obstacle", s->nx, s->ny);
+    return r;
+}
+
+static int tune(struct lattice *l, const struct lattice_tuning *wanted, struct lattice_why *why)
+{
+    struct lattice_tuning *t = &l->tuning;
+    const uint32_t warps_in_row = (l->setup.nx + 31u) / 32u;
+
+    if (wanted)
+        *t = *wanted;
+    if (t->way == LATTICE_WAY_AUTO)
+        t->way =
+            l->info.pci[0] && l->n_cells <= BLOCKS_CELLS ? LATTICE_WAY_BLOCKS : LATTICE_WAY_INPLACE;
+    if (!t->block_steps)
+        t->block_steps = BLOCK_STEPS;
+    if (!t->tile_rows)
+        t->tile_rows = BLOCK_ROWS > 2 * t->block_steps ? BLOCK_ROWS : LT_TILE_H_MAX;
+    if (!t->group_size)
+        t->group_size = GROUP_SIZE;
+    if (t->way == LATTICE_WAY_INPLACE && t->group_size > 32u * warps_in_row)
+        t->group_size = 32u * warps_in_row;
+    if (t->way > LATTICE_WAY_BLOCKS || t->block_steps % 2 || t->block_steps > LT_BLOCK_MAX ||
+        t->tile_rows > LT_TILE_H_MAX || t->tile_rows <= 2 * t->block_steps || t->group_size % 32)
+        return lattice_refuse(why,
+                              "tuning: %u steps of tiles of %u rows, groups of %u: steps are even "
+                              "and up to %u, rows more than twice that and up to %u, groups a "
+                              "multiple of 32",
+                              t->block_steps, t->tile_rows, t->group_size, LT_BLOCK_MAX,
+                              LT_TILE_H_MAX);
+    return 0;
+}
+
+/* ---------------------------------------------------------------- opening */
+
+/* The nearest multiple of 2^-bits. */
+static double rounded(double x, int bits)
+{
+    return ldexp(nearbyint(ldexp(x, bits)), -bits);
+}
+
+/* Numbers of the collision that are floats and add up exactly as those of theory do: rest + 4
+ * even_1 + 4 even_2 = omega, 2 even = 1 - omega, 2 odd + odd_omega = 1.  So mass and momentum stay.
+ */
+static struct lt_numbers numbers(const struct lattice_setup *s)
+{
+    const double omega = rounded(s->omega, 23);
+    const double odd = s->omega_odd == 0 ? omega : rounded(s->omega_odd, 23);
+    const double even_1 = rounded(omega / 9, 26), even_2 = rounded(omega / 36, 26);
+
+    return (struct lt_numbers){.density = (float)s->density,
+                               .keep = (float)(1 - omega),
+                               .rest = (float)(omega - 4 * (even_1 + even_2)),
+                               .even = (float)(0.5 * (1 - omega)),
+                               .even_1 = (float)even_1,
+                               .even_2 = (float)even_2,
+                               .odd = (float)(0.5 * (1 - odd)),
+                               .odd_omega = (float)odd,
+                               .force_x = (float)s->force_x,
+                               .force_y = (float)s->force_y,
+                               .accel_1 = (float)(s->density * s->accel / 9),
+                               .accel_2 = (float)(s->density * s->accel / 36),
+                               .shift_1 = (float)(s->density / 9),
+                               .shift_2 = (float)(s->density / 36),
+                               .lid = (float)(s->density * s->lid / 6)};
+}
+
+static void set_par(struct lattice *l)
+{
+    const struct lattice_setup *s = &l->setup;
+    struct lt_par *p = &l->par;
+
+    p->n = numbers(s);
+    p->nx = s->nx;
+    p->ny = s->ny;
+    p->stride = ((uint32_t)l->n_cells + 31u) / 32u * 32u + STRIDE_EXTRA;
+    p->span = l->info.is_host ? s->nx : l->tuning.group_size;
+    p->parts = (s->nx + p->span - 1) / p->span;
+    p->accel_row = s->accel > 0 ? s->ny - 2 : s->ny;
+    p->lid_row = s->lid != 0 ? s->ny - 1 : s->ny;
+    p->tile_h = l->tuning.tile_rows;
+    p->fast_at = (uint32_t)SUMS_WORDS;
+}
+
+static int make_buffers(struct lattice *l)
+{
+    const size_t array = (size_t)9 * l->par.stride * lattice_number_bytes(l);
+    const bool blocks = l->tuning.way == LATTICE_WAY_BLOCKS;
+    const struct buffer_wish wish[] = {
+        {TRG_MEM_DEVICE, array, &l->g},
+        {TRG_MEM_DEVICE, blocks ? array : 0, &l->other},
+        {TRG_MEM_DEVICE, l->n_cells, &l->kind},
+        {TRG_MEM_DEVICE, 4 * (SUMS_WORDS + 1), &l->sums},
+        {TRG_MEM_DEVICE, (size_t)8 * LT_SLICE_MAX, &l->totals},
+        {TRG_MEM_PINNED, (size_t)8 * LT_SLICE_MAX, &l->totals_host},
+        {TRG_MEM_PINNED, 4, &l->fast_host},
+        {TRG_MEM_PINNED, LATTICE_PIECE, &l->piece},
+    };
+
+    for (size_t i = 0; i < sizeof wish / sizeof wish[0]; i++)
+        *(wish[i].mem == TRG_MEM_DEVICE ? &l->device_bytes : &l->pinned_bytes) += wish[i].bytes;
+    return buffers_new(&l->buffers, l->device, wish, sizeof wish / sizeof wish[0]);
+}
+
+static int make_kernels(struct lattice *l)
+{
+    const struct kernel_wish wish[] = {{"lt_pull", &l->pull},
+                                       {"lt_local", &l->local},
+                                       {"lt_block", &l->block},
+                                       {"lt_accelerate", &l->accelerate},
+                                       {"lt_total", &l->total}};
+    const struct trg_program *p =
+        l->setup.storage == LATTICE_STORE_HALF ? &lattice16_program : &lattice_program;
+    int r = trg_module_new(l->device, p, NULL, &l->module);
+
+    return r == 0 ? kernels_get(l->module, wish, sizeof wish / sizeof wish[0]) : r;
+}
+
+/* Everything at rest: nothing differs from it. */
+static int fill_rest(struct lattice *l)
+{
+    const size_t array = (size_t)9 * l->par.stride * lattice_number_bytes(l);
+    struct trg_queue *q;
+    int r = trg_queue_new(l->device, &q);
+
+    if (r < 0)
+        return r;
+    r = trg_fill(q, l->g, 0, array, 0);
+    if (r == 0 && l->other)
+        r = trg_fill(q, l->other, 0, array, 0);
+    if (r == 0)
+        r = trg_fill(q, l->sums, 4 * SUMS_WORDS, 4, 0);
+    for (size_t at = 0; r == 0 && at < l->n_cells; at += LATTICE_PIECE) {
+        const size_t n = l->n_cells - at < LATTICE_PIECE ? l->n_cells - at : LATTICE_PIECE;
+
+        memcpy(trg_buffer_host(l->piece), l->kind_host + at, n);
+        r = trg_write(q, l->kind, at, l->piece, 0, n);
+        if (r == 0)
+            r = trg_finish(q);
+    }
+    if (r == 0)
+        r = trg_finish(q);
+    trg_queue_free(q);
+    return r;
+}
+
+int lattice_open(struct trg_device *device, const struct lattice_setup *setup,
+                 const unsigned char *kind, const struct lattice_tuning *tuning,
+                 struct lattice **ret_lattice, struct lattice_why *why)
+{
+    struct lattice *l;
+    int r = lattice_check(setup, kind, why);
+
+    if (r < 0)
+        return r;
+    l = calloc(1, sizeof *l);
+    if (!l)
+        return -ENOMEM;
+    l->device = device;
+    l->setup = *setup;
+    l->n_cells = (uint64_t)setup->nx * setup->ny;
+    trg_device_info(device, &l->info);
+    l->kind_host = malloc(l->n_cells);
+    r = l->kind_host ? tune(l, tuning, why) : -ENOMEM;
+    if (r == 0) {
+        memcpy(l->kind_host, kind, l->n_cells);
+        for (size_t i = 0; i < l->n_cells; i++)
+            l->n_free += kind[i] == LATTICE_FREE;
+        set_par(l);
+        r = make_kernels(l);
+    }
+    if (r == 0)
+        r = make_buffers(l);
+    if (r == 0)
+        r = fill_rest(l);
+    if (r == 0)
+        *ret_lattice = l;
+    else
+        lattice_close(l);
+    return r;
+}
+
+void lattice_close(struct lattice *l)
+{
+    if (!l)
+        return;
+    buffers_free(&l->buffers);
+    trg_module_free(l->module);
+    free(l->kind_host);
+    free(l);
+}
+
+/* ---------------------------------------------------------------- steps */
+
+/* One step in place. */
+static void enqueue_step(struct lattice *l, struct launcher *to, struct lt_par par)
+{
+    const uint32_t row = (par.nx + 31u) / 32u * 32u;
+    const uint32_t size = row < l->tuning.group_size ? row : l->tuning.group_size;
+
+    LAUNCH(to, l->state ? l->local : l->pull, par.parts * par.ny, size, par, l->g, l->kind,
+           l->sums);
+    l->state = !l->state;
+}
+
+/* par.steps steps of all tiles, from one array to the other. */
+static void enqueue_block(struct lattice *l, struct launcher *to, struct lt_par par)
+{
+    const uint32_t w = LT_TILE_W - 2 * par.steps, h = par.tile_h - 2 * par.steps;
+    struct trg_buffer *from = l->g;
+
+    par.tiles_x = (par.nx + w - 1) / w;
+    LAUNCH(to, l->block, par.tiles_x * ((par.ny + h - 1) / h), l->tuning.group_size, par, from,
+           l->other, l->kind, l->sums);
+    l->g = l->other;
+    l->other = from;
+}
+
+static void enqueue_steps(struct lattice *l, struct launcher *to, uint32_t steps)
+{
+    for (uint32_t done = 0; done < steps;) {
+        const uint32_t left = steps - done, most = l->tuning.block_steps;
+        struct lt_par par = l->par;
+
+        par.step = done;
+        par.steps = left < most ? left & ~1u : most;
+        if (l->tuning.way == LATTICE_WAY_INPLACE || l->state || !par.steps)
+            par.steps = 1;
+        done += par.steps;
+        par.accelerate = done < steps;
+        if (par.steps == 1)
+            enqueue_step(l, to, par);
+        else
+            enqueue_block(l, to, par);
+    }
+}
+
+static void enqueue_push(struct lattice *l, struct launcher *to)
+{
+    struct lt_par par = l->par;
+
+    par.state = l->state;
+    LAUNCH(to, l->accelerate, (par.nx + 127u) / 128u, 128, par, l->g, l->kind);
+}
+
+static void enqueue_totals(struct lattice *l, struct launcher *to, uint32_t steps)
+{
+    struct lt_par par = l->par;
+
+    par.steps = steps;
+    LAUNCH(to, l->total, (steps + 63u) / 64u, 64, par, l->sums, l->totals);
+    launcher_read(to, l->totals_host, l->totals, (size_t)8 * steps);
+    if (to->result == 0)
+        to->result = trg_read(to->q, l->fast_host, 0, l->sums, 4 * SUMS_WORDS, 4);
+}
+
+int lattice_submit(struct lattice *l, struct trg_queue *q, uint32_t steps)
+{
+    struct launcher to = launcher_on(q, &l->info);
+
+    if (!steps || steps > LT_SLICE_MAX || l->in_flight)
+        return -EINVAL;
+    launcher_clear(&to, l->sums, (size_t)8 * LT_SPREAD * steps);
+    if (l->setup.accel > 0)
+        enqueue_push(l, &to);
+    enqueue_steps(l, &to, steps);
+    enqueue_totals(l, &to, steps);
+    if (to.result < 0)
+        return to.result;
+    l->in_flight = steps;
+    l->steps += steps;
+    return trg_flush(q);
+}
+
+int lattice_collect(struct lattice *l, double *ret_mean)
+{
+    const uint32_t *total = trg_buffer_host(l->totals_host);
+    const double scale = 0x1p-32 / (double)l->n_free;
+    const uint32_t steps = l->in_flight;
+
+    if (!steps)
+        return -EINVAL;
+    l->in_flight = 0;
+    for (uint32_t i = 0; ret_mean && i < steps; i++)
+        ret_mean[i] = ((double)total[2 * i] + 0x1p32 * (double)total[2 * i + 1]) * scale;
+    return *(const uint32_t *)trg_buffer_host(l->fast_host) ? -ERANGE : 0;
+}
+
+int lattice_run(struct lattice *l, struct trg_queue *q, uint64_t steps, double *ret_mean)
+{
+    uint64_t done = 0;
+    int r = 0;
+
+    while (r == 0 && done < steps) {
+        const uint32_t n = steps - done < LT_SLICE_MAX ? (uint32_t)(steps - done) : LT_SLICE_MAX;
+
+        r = lattice_submit(l, q, n);
+        if (r == 0)
+            r = trg_finish(q);
+        if (r == 0)
+            r = lattice_collect(l, ret_mean ? ret_mean + done : NULL);
+        done += n;
+    }
+    return r;
+}
+
+/* ---------------------------------------------------------------- slices */
+
+static uint32_t launch_steps(const struct lattice *l)
+{
+    return l->tuning.way == LATTICE_WAY_BLOCKS ? l->tuning.block_steps : 2;
+}
+
+uint32_t lattice_steps_in(const struct lattice *l, double us)
+{
+    const uint32_t least = launch_steps(l);
+    const double n = l->step_us > 0 ? us / l->step_us : least;
+
+    if (n >= LT_SLICE_MAX)
+        return LT_SLICE_MAX;
+    return n > least ? (uint32_t)n / least * least : least;
+}
+
+static double now_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+int lattice_slice(struct lattice *l, struct trg_queue *q, double us, uint32_t most,
+                  double *ret_mean, uint32_t *ret_steps)
+{
+    const double start = now_us();
+    uint32_t n = lattice_steps_in(l, us);
+    int r;
+
+    if (!most)
+        return -EINVAL;
+    n = n < most ? n : most;
+    r = lattice_submit(l, q, n);
+    if (r == 0)
+        r = trg_finish(q);
+    if (r < 0)
+        return r;
+    if (l->step_us > 0)
+        l->step_us += 0.25 * ((now_us() - start) / n - l->step_us);
+    else
+        l->step_us = (now_us() - start) / n;
+    *ret_steps = n;
+    return lattice_collect(l, ret_mean);
+}
+
+void lattice_cost(const struct lattice *l, struct lattice_cost *ret_cost)
+{
+    *ret_cost = (struct lattice_cost){.device_bytes = l->device_bytes,
+                                      .pinned_bytes = l->pinned_bytes,
+                                      .checkpoint_bytes = lattice_checkpoint_bytes(l),
+                                      .steps = l->steps,
+                                      .step_us = l->step_us,
+                                      .least_steps = launch_steps(l)};
+}
+
+void lattice_setup_of(const struct lattice *l, struct lattice_setup *ret_setup)
+{
+    *ret_setup = l->setup;
+}
+
+const unsigned char *lattice_kind(const struct lattice *l)
+{
+    return l->kind_host;
+}
