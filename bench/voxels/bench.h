@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench.h - what the parts of bench_voxels share: the volume, the model, and how figures are told.
+ */
+#ifndef BENCH_VOXELS_H
+#define BENCH_VOXELS_H
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "lane.h"
+#include "volume.h"
+
+struct bench {
+    FILE *json;
+    const char *match; /* only figures whose name holds this; NULL: all */
+    double seconds;    /* of a run */
+    uint32_t runs;
+    struct vox_model model;
+    struct vox_tables tables;
+    uint32_t n[3];
+    unsigned char *values; /* n[0] x n[1] x n[2] bytes */
+};
+
+struct place { /* a device, or one backend of it */
+    struct trg_device *device;
+    struct trg_device_info info;
+};
+
+/* Something that is measured: one call does it `times` times and waits for the end. */
+struct work {
+    int (*run)(void *arg, uint32_t times);
+    void *arg;
+    double voxels; /* of one time */
+    bool on_host;  /* alone on this thread: its CPU time counts */
+};
+
+/* Measures and tells voxels per second, in `unit` "Gvoxel/s" or "Mvoxel/s" by the device; `goal` in
+ * voxels per second, 0: none.  Returns the median in voxels per second, 0 where it was not asked
+ * for; negative errno. */
+int measure(const struct bench *b, const struct place *p, const char *figure, const struct work *w,
+            double goal, double *ret_per_s);
+
+int bench_speed(const struct bench *b, const struct place *p);
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lane.h - batches of bricks through a device: what a plugin's create, submit and collect will call
+ * once an RoI can hold a brick (docs/voxels.md), and tests and measurements call today.
+ *
+ * Threads: a lane belongs to one thread at a time.  Errors: 0 or a negative errno. */
+#ifndef VOXELS_LANE_H
+#define VOXELS_LANE_H
+#include "tables.h"
+#include "trigd/device.h"
+
+#define VOX_SLOTS_MAX 8u
+
+enum vox_labels { VOX_LABELS_NONE, VOX_LABELS_BITS, VOX_LABELS_BYTES };
+
+struct vox_setup { /* what it points to is copied, but for the device */
+    struct trg_device *device;
+    const struct vox_tables *tables;
+    uint32_t slots;         /* batches in flight */
+    uint32_t max_bricks;    /* of a batch */
+    uint32_t max_n[3];      /* voxels of a brick along x, y, z, without halo */
+    enum vox_labels labels; /* what comes back beside counts and boxes */
+    uint32_t largest;       /* 1: the largest component of each brick as well */
+    uint32_t value_bytes;   /* of a voxel in the input: 1, or 2 for 16 bits through a window */
+    uint32_t is_signed;     /* 2 bytes: int16 instead of uint16 */
+    int32_t low;            /* 2 bytes: [low, low + width) becomes 0 .. 255 */
+    uint32_t width;
+};
+
+struct vox_piece {                  /* a brick on its way in */
+    uint32_t n[3], origin[3], halo; /* as in struct vox_brick */
+};
+
+struct vox_answer {           /* of a brick */
+    uint32_t count;           /* labelled voxels */
+    uint32_t low[3], high[3]; /* their bounding box in the volume, both ends included; count > 0 */
+    uint32_t largest;         /* voxels of the largest component, 6-connected; 0 if not asked for */
+    /* [z][y][row_bytes], valid until the slot's next submit; NULL with VOX_LABELS_NONE.  Bit k of
+     * byte b of a row is voxel 8 b + k; bytes are 0 or 1.  What is behind the row's end is 0. */
+    const unsigned char *labels;
+    uint32_t row_bytes;
+};
+
+struct vox_lane;
+/* Allocates all for bricks of up to max_n.  -EINVAL: a zero, or bricks beyond 4 GiB. */
+int vox_lane_open(const struct vox_setup *setup, struct vox_lane **ret_lane);
+void vox_lane_close(struct vox_lane *l); /* NULL is fine; nothing is in flight */
+
+/* Bytes of a piece in the input, with its halo: x fastest, then y, then z, nothing between. */
+size_t vox_piece_bytes(const struct vox_piece *p, uint32_t value_bytes);
+/* Where the input of a slot is written, pieces one behind the other; pinned.  `ret_bytes`: room. */
+unsigned char *vox_lane_input(struct vox_lane *l, uint32_t slot, size_t *ret_bytes);
+/* Enqueues copies and kernels for n pieces whose voxels are in the slot's input.  -E2BIG: a piece,
+ * or their number, is beyond what the lane was opened for. */
+int vox_lane_submit(struct vox_lane *l, uint32_t slot, const struct vox_piece *pieces, uint32_t n,
+                    struct trg_queue *q);
+/* The kernels of the slot's last batch again, without copies: for measurements of resident data. */
+int vox_lane_again(struct vox_lane *l, uint32_t slot, struct trg_queue *q);
+/* Piece i of the slot's batch, once the queue has passed it. */
+void vox_lane_answer(struct vox_lane *l, uint32_t slot, uint32_t i, struct vox_answer *ret_answer);
+#endif

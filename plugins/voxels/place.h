@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* place.h - bricks as they came to bricks with a border on each side, in aligned rows of bytes. */
+#ifndef VOXELS_PLACE_H
+#define VOXELS_PLACE_H
+#include "trigd/kernel.h"
+
+#include "voxels.h"
+
+TRG_FN trg_u32 vox_pitch(trg_u32 nx)
+{
+    return VOX_MARGIN + (nx + 1u + VOX_MARGIN - 1u) / VOX_MARGIN * VOX_MARGIN;
+}
+
+TRG_FN trg_u32 vox_has(trg_u32 halo, trg_u32 side)
+{
+    return halo & side ? 1u : 0u;
+}
+
+struct vox_rows { /* one axis of the input */
+    trg_i32 shift, last;
+};
+
+TRG_FN struct vox_rows vox_axis(trg_u32 n, trg_u32 halo, trg_u32 low, trg_u32 high)
+{
+    struct vox_rows a;
+
+    a.shift = (trg_i32)vox_has(halo, low) - 1;
+    a.last = (trg_i32)(n + vox_has(halo, low) + vox_has(halo, high)) - 1;
+    return a;
+}
+
+/* Where place `p` of the axis, of which 0 is the border, lies in the input: the border rule is to
+ * repeat the edge. */
+TRG_FN trg_u32 vox_source(struct vox_rows a, trg_u32 p)
+{
+    const trg_i32 i = (trg_i32)p + a.shift;
+
+    return (trg_u32)(i < 0 ? 0 : i > a.last ? a.last : i);
+}
+
+/* A 16-bit value through window and level: [low, low + width) to 0 .. 255 in equal parts. */
+TRG_FN trg_u32 vox_window(trg_u32 raw, struct vox_place_par par)
+{
+    const trg_i32 value = par.is_signed && raw >= 32768u ? (trg_i32)raw - 65536 : (trg_i32)raw;
+    const trg_i32 above = value - par.low;
+
+    if (above < 0)
+        return 0u;
+    return (trg_u32)above >= par.width ? 255u : (trg_u32)above * 256u / par.width;
+}
+
+TRG_FN trg_u32 vox_value(TRG_GLOBAL const trg_u8 *row, trg_u32 i, struct vox_place_par par)
+{
+    if (par.bytes == 1u)
+        return row[i];
+    return vox_window(row[2u * i] | (trg_u32)row[2u * i + 1u] << 8, par);
+}
+
+/* Eight bytes from any place, in three aligned words. */
+TRG_FN trg_u64 vox_eight(TRG_GLOBAL const trg_u8 *data, trg_u32 at)
+{
+    TRG_GLOBAL const trg_u32 *w = (TRG_GLOBAL const trg_u32 *)(data + (at & ~3u));
+    const trg_u32 shift = (at & 3u) * 8u;
+    const trg_u32 a = w[0], b = w[1], c = shift ? w[2] : 0u;
+    const trg_u64 low = (((trg_u64)b << 32 | a) >> shift) & 0xffffffffu;
+
+    return low | (((trg_u64)c << 32 | b) >> shift) << 32;
+}
+
+/* Eight voxels of a placed row; the first is place p of the axis.  Places beyond the right border
+ * repeat it: they count nowhere. */
+TRG_FN trg_u64 vox_gather(TRG_GLOBAL const trg_u8 *data, trg_u32 row, struct vox_rows x, trg_i32 p,
+                          struct vox_place_par par)
+{
+    const trg_i32 first = p + x.shift;
+    trg_u64 eight = 0u;
+
+    if (par.bytes == 1u && first >= 0 && first + 7 <= x.last)
+        return vox_eight(data, row + (trg_u32)first);
+    for (trg_u32 k = 0; k < 8u; k++) {
+        const trg_u32 i = p + (trg_i32)k < 0 ? 0u : vox_source(x, (trg_u32)(p + (trg_i32)k));
+
+        eight |= (trg_u64)vox_value(data + row, i, par) << (8u * k);
+    }
+    return eight;
+}
+#endif

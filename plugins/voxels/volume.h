@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* volume.h - volumes in files: NIfTI-1 (.nii, .nii.gz) and raw bytes.  Files that are not
+ * compressed are mapped, so a volume may be larger than the memory. */
+#ifndef VOXELS_VOLUME_H
+#define VOXELS_VOLUME_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct vox_volume {
+    uint32_t n[3];        /* voxels along x, y, z; x fastest */
+    uint32_t value_bytes; /* 1 or 2 */
+    bool is_signed;       /* 2 bytes: int16 */
+    bool is_swapped;      /* 2 bytes: high byte first */
+    const unsigned char *values;
+    void *map; /* file or unpacked file, with its size */
+    size_t map_bytes;
+    bool is_mapped;
+};
+
+/* What the first 348 bytes of a NIfTI-1 file say; `ret_offset`: where the voxels begin.  -EINVAL
+ * with a sentence in `why`: not NIfTI-1, two files, not three dimensions, or voxels other than
+ * uint8, int16 and uint16.  Fills n, value_bytes, is_signed and is_swapped. */
+int vox_nifti_header(const unsigned char *bytes, size_t n_bytes, struct vox_volume *ret_volume,
+                     size_t *ret_offset, char *why, size_t why_bytes);
+
+/* Opens a file; raw of n[0] x n[1] x n[2] bytes where `n` is not NULL, else NIfTI-1.  -EINVAL also
+ * where the file is too short for what it says. */
+int vox_volume_open(const char *path, const uint32_t *n, struct vox_volume *ret_volume, char *why,
+                    size_t why_bytes);
+void vox_volume_close(struct vox_volume *v);
+
+/* Bytes of a plane. */
+size_t vox_plane_bytes(const struct vox_volume *v);
+/* Copies planes z .. z + planes - 1, 16-bit values low byte first. */
+void vox_volume_planes(const struct vox_volume *v, uint32_t z, uint32_t planes, unsigned char *out);
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* voxels.h - what the kernels and the host share: constants, and plain structs of 4-byte members.
+ *
+ * Features of a voxel, all of them integers: its position x, y, z in the volume, its value v
+ * (0 to 255), the differences of its neighbours dx, dy, dz (-255 to 255; twice the gradient) and
+ * s = dx^2 + dy^2 + dz^2 (four times the square of the gradient's magnitude).  The differences have
+ * the sign of Amoros (2010), section 3.3: dx = left - right, dy = up - down, dz = behind - in
+ * front, where left, up and behind are the neighbours with the smaller coordinate. */
+#ifndef VOXELS_H
+#define VOXELS_H
+#include "trigd/kernel.h"
+
+#define VOX_GROUP_SIZE 256u
+
+/* Tables of a model on the device, in words.  A difference d has the entry d + VOX_D_ZERO. */
+#define VOX_V_ENTRIES 256u
+#define VOX_D_ENTRIES 512u
+#define VOX_D_ZERO    255
+#define VOX_TABLE_V   0u
+#define VOX_TABLE_DX  VOX_V_ENTRIES
+#define VOX_TABLE_DY  (VOX_TABLE_DX + VOX_D_ENTRIES)
+#define VOX_TABLE_DZ  (VOX_TABLE_DY + VOX_D_ENTRIES)
+#define VOX_TABLE_S   (VOX_TABLE_DZ + VOX_D_ENTRIES) /* thresholds of s, then their steps */
+#define VOX_S_MAX     195075u                        /* the largest s */
+#define VOX_S_STEPS   128u                           /* distinct thresholds of s, at most */
+#define VOX_TABLE_REST \
+    (VOX_TABLE_S + 2u * VOX_S_STEPS) /* what the group does not keep in shared memory */
+
+/* Which features a model uses: what it does not use is not looked up. */
+#define VOX_USES_V  1u
+#define VOX_USES_DX 2u
+#define VOX_USES_DY 4u
+#define VOX_USES_DZ 8u
+
+/* For the CPU: the step functions of v, dx, dy, dz and s as thresholds and 16-bit steps. */
+#define VOX_STEPS_MAX 192u  /* above this, tables are quicker */
+#define VOX_S_SHORT   65535 /* thresholds of s that 16 bits hold are smaller */
+
+/* Placed: a brick on the device with a border of one voxel on each side, in rows whose first voxel
+ * of the brick lies VOX_MARGIN bytes from the row's begin. */
+#define VOX_MARGIN 16u
+#define VOX_CHUNK  8u  /* voxels of a row that one work-item labels: one byte of bits */
+#define VOX_SLACK  64u /* bytes behind a buffer that may be read, and count nowhere */
+
+/* Sides on which the input holds one more plane of voxels; on the others the edge value is
+ * repeated. */
+#define VOX_HALO_X_LOW  1u
+#define VOX_HALO_X_HIGH 2u
+#define VOX_HALO_Y_LOW  4u
+#define VOX_HALO_Y_HIGH 8u
+#define VOX_HALO_Z_LOW  16u
+#define VOX_HALO_Z_HIGH 32u
+
+struct vox_brick {     /* one brick of a batch */
+    trg_u32 n[3];      /* voxels along x, y, z, without halo */
+    trg_u32 origin[3]; /* its first voxel in the volume */
+    trg_u32 halo;      /* sides that have one */
+    trg_u32 in;        /* where it begins in the input, bytes */
+    trg_u32 placed;    /* where it begins among the placed bricks, in units of VOX_MARGIN bytes */
+    trg_u32 labels;    /* where its labels begin, bytes */
+};
+
+struct vox_place_par {
+    trg_u32 groups_each; /* groups for one brick */
+    trg_u32 bytes;       /* of a voxel in the input: 1 or 2 */
+    trg_u32 is_signed;   /* 2 bytes: int16 instead of uint16 */
+    trg_i32 low;         /* 2 bytes: values from here on ... */
+    trg_u32 width;       /* ... are spread over 0 to 255 */
+};
+
+struct vox_label_par {
+    trg_u32 groups_each; /* groups for one brick */
+    trg_u32 tile;        /* columns of chunks that a group works on */
+    trg_u32 depth;       /* planes that a group works on */
+    trg_u32 as_bytes;    /* labels as bytes instead of bits */
+    trg_u32 uses;        /* features of the model */
+    trg_u32 s_steps;     /* thresholds of s */
+    trg_u32 extent[3];   /* entries of the tables of x, y, z; the last one is for all beyond */
+    trg_u32 steps;       /* for the CPU; 0: it uses the tables */
+};
+
+struct vox_sums { /* of one brick, as kernels write it: maxima, so that it begins with zeros */
+    trg_u32 count;
+    trg_u32 not_low[3]; /* bits of the smallest position of a label in the volume, inverted */
+    trg_u32 high[3];    /* its largest position */
+    trg_u32 largest;    /* voxels of the largest component */
+};
+#define VOX_SUMS_WORDS 8u
+#endif

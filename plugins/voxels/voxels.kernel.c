@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Labels of the voxels of bricks, by the step functions that a boosted set of stumps collapses to:
+ *
+ *     vox_place  the input, bytes or 16-bit values, to bytes in aligned rows with a border
+ *     vox_label  labels, their number and their bounding box
+ *
+ * The gradient is never stored: a work-item marches along z with three planes of its eight voxels
+ * in registers (Micikevicius 2009) and reads the neighbours along x and y through the cache. */
+#include "label.h"
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+#include "labelhand.h"
+#endif
+
+TRG_KERNEL3(vox_place, (const trg_u8, data), (const struct vox_brick, bricks), (trg_u8, placed),
+            (struct vox_place_par, par))
+{
+    const struct vox_brick b = bricks[TRG_GID / par.groups_each];
+    const struct vox_rows x = vox_axis(b.n[0], b.halo, VOX_HALO_X_LOW, VOX_HALO_X_HIGH);
+    const struct vox_rows y = vox_axis(b.n[1], b.halo, VOX_HALO_Y_LOW, VOX_HALO_Y_HIGH);
+    const struct vox_rows z = vox_axis(b.n[2], b.halo, VOX_HALO_Z_LOW, VOX_HALO_Z_HIGH);
+    const trg_u32 eights = vox_pitch(b.n[0]) / 8u - 1u; /* the first holds nothing */
+    const trg_u32 all = eights * (b.n[1] + 2u) * (b.n[2] + 2u);
+    const trg_u32 step = par.groups_each * TRG_LSIZE;
+    TRG_GLOBAL trg_u64 *out = (TRG_GLOBAL trg_u64 *)(placed + (trg_u64)b.placed * VOX_MARGIN);
+
+    for (trg_u32 i = TRG_GID % par.groups_each * TRG_LSIZE + TRG_LID; i < all; i += step) {
+        const trg_u32 e = i % eights, row = i / eights;
+        const trg_u32 from = vox_source(z, row / (b.n[1] + 2u)) * (trg_u32)(y.last + 1) +
+                             vox_source(y, row % (b.n[1] + 2u));
+
+        out[row * (eights + 1u) + e + 1u] = vox_gather(
+            data, b.in + from * (trg_u32)(x.last + 1) * par.bytes, x, (trg_i32)(e * 8u) - 7, par);
+    }
+}
+
+TRG_KERNEL5(vox_label, (const trg_u8, placed), (const struct vox_brick, bricks),
+            (const trg_i32, tables), (trg_u8, labels), (trg_u32, sums), (struct vox_label_par, par))
+{
+    TRG_SHARED trg_i32 table[VOX_TABLE_REST];
+    TRG_SHARED trg_u32 group[VOX_SUMS_WORDS];
+    const trg_u32 number = TRG_GID / par.groups_each, part = TRG_GID % par.groups_each;
+    const struct vox_brick b = bricks[number];
+    const trg_u32 chunks = (b.n[0] + VOX_CHUNK - 1u) / VOX_CHUNK, columns = chunks * b.n[1];
+    const trg_u32 tiles = (columns + par.tile - 1u) / par.tile;
+    const trg_u32 z_first = part / tiles * par.depth;
+    const trg_u32 z_end = z_first + par.depth < b.n[2] ? z_first + par.depth : b.n[2];
+    const trg_u32 pitch = vox_pitch(b.n[0]), plane = pitch * (b.n[1] + 2u);
+    TRG_GLOBAL const trg_i32 *of_x = tables + VOX_TABLE_REST;
+    TRG_GLOBAL const trg_i32 *of_y = of_x + par.extent[0], *of_z = of_y + par.extent[1];
+    TRG_GLOBAL const trg_u8 *brick = placed + (trg_u64)b.placed * VOX_MARGIN + plane;
+    struct vox_found found;
+    trg_u32 columns_mine = par.tile;
+
+    if (z_first >= b.n[2])
+        return;
+    vox_found_nothing(&found);
+    for (trg_u32 i = TRG_LID; i < VOX_TABLE_REST; i += TRG_LSIZE)
+        table[i] = tables[i];
+    for (trg_u32 i = TRG_LID; i < VOX_SUMS_WORDS; i += TRG_LSIZE)
+        group[i] = 0u;
+    TRG_BARRIER();
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+    if (par.steps && par.tile >= columns) {
+        const struct vox_host_job job = {
+            &b, &par, brick + pitch + VOX_MARGIN, of_y, of_z, labels + b.labels, z_first, z_end};
+        struct vox_host host;
+
+        vox_host_open(&host, tables, &par);
+        vox_host_label(&host, &job, &found);
+        columns_mine = 0u;
+    }
+#endif
+    for (trg_u32 i = TRG_LID; i < columns_mine; i += TRG_LSIZE) {
+        const trg_u32 column = part % tiles * par.tile + i;
+        const trg_u32 y = column / chunks, x = column % chunks * VOX_CHUNK;
+        const trg_u32 valid = b.n[0] - x < VOX_CHUNK ? (1u << (b.n[0] - x)) - 1u : 255u;
+        TRG_GLOBAL const trg_u8 *at = brick + (y + 1u) * pitch + VOX_MARGIN + x;
+        struct vox_eight_rows r;
+        trg_i32 position[VOX_CHUNK];
+
+        if (column >= columns)
+            break;
+        at += (trg_u64)z_first * plane;
+        for (trg_u32 k = 0; k < VOX_CHUNK; k++)
+            position[k] = vox_position(of_x, par.extent[0], b.origin[0] + x + k) +
+                          vox_position(of_y, par.extent[1], b.origin[1] + y);
+        r.behind = *(TRG_GLOBAL const trg_u64 *)(at - plane);
+        r.here = *(TRG_GLOBAL const trg_u64 *)at;
+        for (trg_u32 z = z_first; z < z_end; z++, at += plane) {
+            trg_u32 bits;
+
+            r.front = *(TRG_GLOBAL const trg_u64 *)(at + plane);
+            r.up = *(TRG_GLOBAL const trg_u64 *)(at - pitch);
+            r.down = *(TRG_GLOBAL const trg_u64 *)(at + pitch);
+            r.left = *(at - 1);
+            r.right = at[VOX_CHUNK];
+            bits = valid & vox_vote(table, r, par, position,
+                                    vox_position(of_z, par.extent[2], b.origin[2] + z));
+            vox_store(labels + b.labels, z * columns + column, bits, par.as_bytes);
+            if (bits)
+                vox_found_chunk(&found, bits, b.origin[0] + x, b.origin[1] + y, b.origin[2] + z);
+            r.behind = r.here;
+            r.here = r.front;
+        }
+    }
+    if (found.count) {
+        TRG_ATOMIC_ADD_LOCAL(&group[0], found.count);
+        for (trg_u32 a = 0; a < 3u; a++) {
+            TRG_ATOMIC_MAX_LOCAL(&group[1u + a], ~found.low[a]);
+            TRG_ATOMIC_MAX_LOCAL(&group[4u + a], found.high[a]);
+        }
+    }
+    TRG_BARRIER();
+    if (TRG_LID == 0u && group[0]) {
+        TRG_GLOBAL trg_u32 *mine = sums + number * VOX_SUMS_WORDS;
+
+        TRG_ATOMIC_ADD_GLOBAL(&mine[0], group[0]);
+        for (trg_u32 a = 0; a < 3u; a++) {
+            TRG_ATOMIC_MAX_GLOBAL(&mine[1u + a], group[1u + a]);
+            TRG_ATOMIC_MAX_GLOBAL(&mine[4u + a], group[4u + a]);
+        }
+    }
+}
