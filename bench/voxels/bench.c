@@ -12,7 +12,7 @@
 
 #include "bench.h"
 #include "phantom.h"
-#include "plugin_host.h"
+#include "plugin/plugin_host.h"
 
 #define SEED 20260101u
 
@@ -136,6 +136,8 @@ static int on_devices(const struct bench *b, const char *only)
             break;
         trg_device_info(p.device, &p.info);
         r = bench_speed(b, &p);
+        if (r == 0)
+            r = bench_study(b, &p);
     }
     backends_close(backends);
     return r;

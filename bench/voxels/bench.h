@@ -20,7 +20,7 @@ struct bench {
     unsigned char *values; /* n[0] x n[1] x n[2] bytes */
 };
 
-struct place { /* a device, or one backend of it */
+struct place {
     struct trg_device *device;
     struct trg_device_info info;
 };
@@ -33,11 +33,13 @@ struct work {
     bool on_host;  /* alone on this thread: its CPU time counts */
 };
 
-/* Measures and tells voxels per second, in `unit` "Gvoxel/s" or "Mvoxel/s" by the device; `goal` in
- * voxels per second, 0: none.  Returns the median in voxels per second, 0 where it was not asked
- * for; negative errno. */
+/* Measures and tells voxels per second; `goal` as well, 0: none.  Returns the median in voxels per
+ * second, 0 where it was not asked for; negative errno. */
 int measure(const struct bench *b, const struct place *p, const char *figure, const struct work *w,
             double goal, double *ret_per_s);
 
+/* The techniques of the thesis, one at a time: study.c. */
+int bench_study(const struct bench *b, const struct place *p);
+/* Lanes: speed.c. */
 int bench_speed(const struct bench *b, const struct place *p);
 #endif

@@ -5,6 +5,8 @@
 #include "clock.h"
 #include "result.h"
 
+#define GIGA 1e9
+
 static double now(const struct work *w)
 {
     return 1e-9 * (double)(w->on_host ? clock_thread_ns() : clock_ns());
@@ -41,23 +43,21 @@ static void tell(const struct bench *b, const struct place *p, const char *figur
                  const struct result *per_s)
 {
     char device[160];
-    const bool is_host = p->info.is_host;
-    const double unit = is_host ? 1e6 : 1e9;
     struct result scaled = *per_s;
 
     snprintf(device, sizeof device, "%s, %s", p->info.backend, p->info.name);
     for (uint32_t i = 0; i < scaled.n; i++)
-        scaled.run[i] /= unit;
-    printf("%-44s %-30.30s %10.1f %s (%.1f)\n", figure, device, result_median(&scaled),
-           is_host ? "Mvoxel/s" : "Gvoxel/s", result_spread(&scaled));
+        scaled.run[i] /= GIGA;
+    printf("%-76s %-24.24s %9.4g Gvoxel/s +- %.2g\n", figure, device, result_median(&scaled),
+           result_spread(&scaled));
     fflush(stdout);
     result_write(b->json,
                  &(struct result_figure){.bench = "voxels",
                                          .figure = figure,
-                                         .unit = is_host ? "Mvoxel/s" : "Gvoxel/s",
+                                         .unit = "Gvoxel/s",
                                          .command = "bench_voxels",
                                          .higher_is_better = true,
-                                         .goal = goal / unit,
+                                         .goal = goal / GIGA,
                                          .device = device},
                  &scaled);
 }
