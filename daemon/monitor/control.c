@@ -12,10 +12,9 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "base/socketfile.h"
 #include "log.h"
 #include "monitor/commands.h"
 #include "monitor/http.h"
@@ -37,6 +36,7 @@ struct talker {
 struct control {
     struct control_view view;
     struct http *http;
+    struct socketfile *file;
     int listen_fd, stop_fd;
     struct talker talker[TALKERS_MAX];
     pthread_t thread;
@@ -190,63 +190,18 @@ static void *run(void *arg)
 
 /* ---------------------------------------------------------------- opening */
 
-/* Removes a socket file that nobody listens on; -EADDRINUSE when somebody does, -EEXIST for a file
- * that is no socket. */
-static int remove_stale(const struct sockaddr_un *a)
-{
-    struct stat s;
-    int fd, r;
-
-    if (lstat(a->sun_path, &s) < 0)
-        return errno == ENOENT ? 0 : -errno;
-    if (!S_ISSOCK(s.st_mode))
-        return -EEXIST; /* somebody's file: a refused connection would not tell */
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -errno;
-    r = connect(fd, (const struct sockaddr *)a, sizeof *a) < 0 ? -errno : 0;
-    close(fd); /* may change errno */
-    if (r == 0)
-        return -EADDRINUSE;
-    if (r == -ECONNREFUSED && unlink(a->sun_path) < 0)
-        return -errno;
-    return 0;
-}
-
-static int open_socket(struct control *c, const char *path)
-{
-    struct sockaddr_un a = {.sun_family = AF_UNIX};
-    mode_t mask;
-    int r;
-
-    if (strlen(path) >= sizeof a.sun_path)
-        return -ENAMETOOLONG;
-    memcpy(a.sun_path, path, strlen(path) + 1);
-    r = remove_stale(&a);
-    if (r < 0)
-        return r;
-    c->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (c->listen_fd < 0)
-        return -errno;
-    mask = umask(0117); /* mode 0660 */
-    r = bind(c->listen_fd, (const struct sockaddr *)&a, sizeof a) < 0 ? -errno : 0;
-    umask(mask);
-    if (r == 0 && listen(c->listen_fd, TALKERS_MAX) < 0)
-        r = -errno;
-    return r;
-}
-
 static int start_socket(struct control *c)
 {
     const char *path = c->view.config->control.socket;
+    char why[256];
     int r;
 
     if (!path[0])
         return 0;
-    r = open_socket(c, path);
+    r = socketfile_listen(path, SOCK_STREAM, TALKERS_MAX, &c->file, &c->listen_fd, why, sizeof why);
     if (r < 0) {
         log_error("control", "cannot open the control socket", "socket=\"%s\" error=\"%s\"", path,
-                  strerror(-r));
+                  why);
         return r;
     }
     c->stop_fd = eventfd(0, EFD_CLOEXEC);
@@ -291,13 +246,13 @@ void control_stop(struct control *c)
             log_error("control", "cannot stop the socket's thread", "error=\"%s\"",
                       strerror(errno));
         pthread_join(c->thread, NULL);
-        unlink(c->view.config->control.socket);
     }
     for (int i = 0; i < TALKERS_MAX; i++)
         if (c->talker[i].fd >= 0)
             hang_up(&c->talker[i]);
     if (c->listen_fd >= 0)
         close(c->listen_fd);
+    socketfile_remove(c->file);
     if (c->stop_fd >= 0)
         close(c->stop_fd);
     http_stop(c->http);

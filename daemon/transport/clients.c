@@ -2,14 +2,20 @@
 #include "transport/clients_inner.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "base/socketfile.h"
 #include "clock.h"
 #include "config/weights.h"
 #include "log.h"
 
-#define LINGER_MS 1000
+#define LINGER_MS  1000
+#define BACKLOG    1024
+#define IPC_SCHEME "ipc://"
 
 /* ---------------------------------------------------------------- opening */
 
@@ -29,7 +35,7 @@ static int set_options(struct clients *c)
         {ZMQ_SNDTIMEO, 0},
         {ZMQ_SNDHWM, (int)(2 * c->config->clients.credits + 64)},
         {ZMQ_RCVHWM, (int)(2 * c->config->clients.credits + 64)},
-        {ZMQ_BACKLOG, 1024},
+        {ZMQ_BACKLOG, BACKLOG},
         {ZMQ_TCP_KEEPALIVE, 1},
         {ZMQ_HANDSHAKE_IVL, 5000},
         {ZMQ_HEARTBEAT_IVL, (int)c->config->clients.heartbeat_ms},
@@ -47,19 +53,53 @@ static int set_options(struct clients *c)
     return zmq_setsockopt(c->socket, ZMQ_MAXMSGSIZE, &max, sizeof max) < 0 ? -errno : 0;
 }
 
+/* A file of ipc:// is bound here and handed to ZeroMQ, which would remove whatever lies there. */
+static int bind_file(struct clients *c, uint32_t i, const char *path, char *why, size_t bytes)
+{
+    int fd, r = socketfile_listen(path, SOCK_STREAM, BACKLOG, &c->file[i], &fd, why, bytes);
+
+    if (r < 0)
+        return r;
+    r = set_int(c->socket, ZMQ_USE_FD, fd);
+    if (r == 0 && zmq_bind(c->socket, c->config->endpoints[i]) < 0)
+        r = -errno;
+    if (r < 0) {
+        snprintf(why, bytes, "%s", zmq_strerror(-r));
+        close(fd);
+        return r;
+    }
+    return set_int(c->socket, ZMQ_USE_FD, -1);
+}
+
+static int bind_one(struct clients *c, uint32_t i, char *why, size_t bytes)
+{
+    const char *e = c->config->endpoints[i];
+    int r;
+
+    if (strncmp(e, IPC_SCHEME, strlen(IPC_SCHEME)) == 0 && e[strlen(IPC_SCHEME)] != '@')
+        return bind_file(c, i, e + strlen(IPC_SCHEME), why, bytes);
+    r = zmq_bind(c->socket, e) < 0 ? -errno : 0;
+    if (r < 0)
+        snprintf(why, bytes, "%s", zmq_strerror(-r));
+    return r;
+}
+
 static int bind_all(struct clients *c)
 {
+    c->file = calloc(c->config->n_endpoints, sizeof *c->file);
+    if (!c->file)
+        return -ENOMEM;
     for (uint32_t i = 0; i < c->config->n_endpoints; i++) {
-        char bound[256];
+        char bound[256], why[256];
         size_t n = sizeof bound;
+        int r;
 
         if (strncmp(c->config->endpoints[i], SHM_SCHEME, strlen(SHM_SCHEME)) == 0)
             continue; /* shm_peers.c */
-        if (zmq_bind(c->socket, c->config->endpoints[i]) < 0) {
-            int r = -errno;
-
+        r = bind_one(c, i, why, sizeof why);
+        if (r < 0) {
             log_error("ingress", "cannot bind an endpoint", "endpoint=\"%s\" error=\"%s\"",
-                      c->config->endpoints[i], zmq_strerror(errno));
+                      c->config->endpoints[i], why);
             return r;
         }
         if (zmq_getsockopt(c->socket, ZMQ_LAST_ENDPOINT, bound, &n) < 0)
@@ -135,6 +175,9 @@ void clients_close(struct clients *c)
         zmq_close(c->socket);
     if (c->context)
         zmq_ctx_term(c->context);
+    for (uint32_t i = 0; c->file && i < c->config->n_endpoints; i++)
+        socketfile_remove(c->file[i]);
+    free(c->file);
     free(c->client);
     free(c->free);
     free(c->share);

@@ -20,6 +20,7 @@ struct unsent {
 
 struct clients {
     void *context, *socket;
+    struct socketfile **file; /* by endpoint: of ipc://; NULL: none */
     const struct config *config;
     struct stats *stats;
     struct shm_peers *shm; /* NULL: there are no co-located clients */

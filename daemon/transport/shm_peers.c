@@ -3,14 +3,14 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "base/socketfile.h"
 #include "clock.h"
 #include "log.h"
 
@@ -25,7 +25,7 @@ struct shm_peers {
     struct shm_window *window;
     int epoll_fd;
     int listener[LISTENERS_MAX];
-    const char *path[LISTENERS_MAX];
+    struct socketfile *file[LISTENERS_MAX];
     bool is_deaf[LISTENERS_MAX]; /* not watched until the next tick: there are no descriptors */
     uint32_t n_listeners;
     struct shm_peer *peer; /* [n_peers] */
@@ -41,27 +41,6 @@ struct shm_peers {
 
 /* ---------------------------------------------------------------- opening */
 
-/* Removes a socket file that nobody listens on; -EADDRINUSE when somebody does, -EEXIST for a file
- * that is no socket. */
-static int remove_stale(const struct sockaddr_un *a)
-{
-    struct stat s;
-    int fd, r;
-
-    if (lstat(a->sun_path, &s) < 0)
-        return errno == ENOENT ? 0 : -errno;
-    if (!S_ISSOCK(s.st_mode))
-        return -EEXIST;
-    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return -errno;
-    r = connect(fd, (const struct sockaddr *)a, sizeof *a) < 0 ? -errno : 0;
-    close(fd);
-    if (r != -ECONNREFUSED)
-        return -EADDRINUSE;
-    return unlink(a->sun_path) < 0 ? -errno : 0;
-}
-
 static int watch(struct shm_peers *s, int fd, void *what)
 {
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = what};
@@ -69,47 +48,37 @@ static int watch(struct shm_peers *s, int fd, void *what)
     return epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0 ? -errno : 0;
 }
 
-static int listen_on(struct shm_peers *s, const char *path)
+static int listen_on(struct shm_peers *s, const char *path, char *why, size_t bytes)
 {
-    struct sockaddr_un a = {.sun_family = AF_UNIX};
-    mode_t mask;
-    int fd, r;
+    uint32_t i = s->n_listeners;
+    int r;
 
-    if (strlen(path) >= sizeof a.sun_path)
-        return -ENAMETOOLONG;
-    memcpy(a.sun_path, path, strlen(path) + 1);
-    r = remove_stale(&a);
+    if (i == LISTENERS_MAX) {
+        snprintf(why, bytes, "at most %u endpoints of shared memory are allowed", LISTENERS_MAX);
+        return -ENOSPC;
+    }
+    r = socketfile_listen(path, SOCK_SEQPACKET, BACKLOG, &s->file[i], &s->listener[i], why, bytes);
     if (r < 0)
         return r;
-    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return -errno;
-    mask = umask(0117); /* mode 0660 */
-    r = bind(fd, (const struct sockaddr *)&a, sizeof a) < 0 ? -errno : 0;
-    umask(mask);
-    if (r < 0) {
-        close(fd);
-        return r;
-    }
-    s->listener[s->n_listeners] = fd;
-    s->path[s->n_listeners++] = path;
-    if (listen(fd, BACKLOG) < 0)
-        return -errno;
-    return watch(s, fd, &s->listener[s->n_listeners - 1]);
+    s->n_listeners++;
+    r = watch(s, s->listener[i], &s->listener[i]);
+    if (r < 0)
+        snprintf(why, bytes, "%s", strerror(-r));
+    return r;
 }
 
 static int listen_all(struct shm_peers *s)
 {
     for (uint32_t i = 0; i < s->config->n_endpoints; i++) {
         const char *e = s->config->endpoints[i];
+        char why[256];
         int r;
 
         if (strncmp(e, SHM_SCHEME, strlen(SHM_SCHEME)) != 0)
             continue;
-        r = s->n_listeners < LISTENERS_MAX ? listen_on(s, e + strlen(SHM_SCHEME)) : -ENOSPC;
+        r = listen_on(s, e + strlen(SHM_SCHEME), why, sizeof why);
         if (r < 0) {
-            log_error("ingress", "cannot bind an endpoint", "endpoint=\"%s\" error=\"%s\"", e,
-                      strerror(-r));
+            log_error("ingress", "cannot bind an endpoint", "endpoint=\"%s\" error=\"%s\"", e, why);
             return r;
         }
         log_info("ingress", "listening", "endpoint=\"%s\"", e);
@@ -188,7 +157,7 @@ void shm_peers_close(struct shm_peers *s)
             shm_peer_hang_up(s, &s->peer[i]);
     for (uint32_t i = 0; i < s->n_listeners; i++) {
         close(s->listener[i]);
-        unlink(s->path[i]);
+        socketfile_remove(s->file[i]);
     }
     if (s->epoll_fd >= 0)
         close(s->epoll_fd);

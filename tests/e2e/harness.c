@@ -140,9 +140,14 @@ int server_wait_end(struct server *s, unsigned limit_s)
 
 void server_spawn(struct server *s)
 {
+    server_launch(s);
+    server_wait_ready(s);
+}
+
+void server_wait_ready(struct server *s)
+{
     uint64_t limit = clock_ns() + READY_S * NS_PER_S;
 
-    server_launch(s);
     while (!is_ready(s)) {
         int status;
 

@@ -27,6 +27,8 @@ void server_spawn(struct server *s);
 void server_start(struct server *s, const char *config, const char *menu);
 /* Starts the daemon and does not wait. */
 void server_launch(struct server *s);
+/* Waits until it is ready. */
+void server_wait_ready(struct server *s);
 /* Waits for the end of a daemon that ends by itself; as server_end. */
 int server_wait_end(struct server *s, unsigned limit_s);
 /* Overwrites folder/menu.yaml. */
