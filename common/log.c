@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "logsink.h"
 
 #define LINE_BYTES 2048
 
@@ -167,7 +168,5 @@ void log_line(struct log_site *site, enum trg_level level, const char *comp, con
         append(&l, more);
     }
     l.text[l.n < LINE_BYTES - 1 ? l.n++ : l.n - 1] = '\n';
-    if (write(STDERR_FILENO, l.text, l.n) < 0) {
-        /* there is nowhere left to say so */
-    }
+    logsink_write(l.text, l.n);
 }

@@ -23,6 +23,7 @@
 #include "flow/ingress.h"
 #include "keeper.h"
 #include "log.h"
+#include "logsink.h"
 #include "monitor/control.h"
 #include "transport/clients.h"
 
@@ -438,6 +439,7 @@ static void tick(struct loop *l, uint64_t now)
     shm_peers_tick(l->shm, now);
     stats_set(&l->stats->g.pool_rois, l->pool->n_used);
     stats_set(&l->stats->g.pool_bytes, pool_used_bytes(l->pool));
+    stats_set(&l->stats->g.log_dropped, logsink_dropped());
     notify_watchdog(now);
 }
 

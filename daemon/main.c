@@ -12,8 +12,11 @@
 #include "config/config_table.h"
 #include "exec/engine.h"
 #include "log.h"
+#include "logsink.h"
 #include "loop.h"
 #include "menu/menu.h"
+
+#define LOG_MS 1000u /* longest wait for the last log lines to leave */
 
 enum exit_code {
     EXIT_CLEAN = 0,
@@ -143,6 +146,7 @@ static int serve(const struct config *c, const char *path)
     int r;
 
     block_signals();
+    logsink_start();
     r = loop_open(c, path, &loop);
     if (r == -EINTR) {
         log_info("daemon", "told to stop before all lanes were open", "%s", "");
@@ -155,6 +159,7 @@ static int serve(const struct config *c, const char *path)
     r = loop_run(loop);
     if (r == -EBUSY) {
         log_error("daemon", "a lane is stuck in its plugin and is left behind", "%s", "");
+        logsink_stop(LOG_MS);
         fflush(NULL);
         _exit(EXIT_STUCK); /* closing would wait for the stuck thread for ever */
     }
@@ -179,6 +184,7 @@ int main(int argc, char **argv)
         r = check_menu(c) < 0 ? EXIT_CONFIG : EXIT_CLEAN;
     else
         r = serve(c, o.config);
+    logsink_stop(LOG_MS);
     config_free(c);
     return r;
 }

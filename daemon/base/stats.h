@@ -46,7 +46,8 @@
     X(clients, gauge, "clients connected")                                                      \
     X(reloads, counter, "menu reloads that took effect")                                        \
     X(reload_failures, counter, "menu reloads that failed and changed nothing")                 \
-    X(menu_generation, gauge, "number of the running menu")
+    X(menu_generation, gauge, "number of the running menu")                                     \
+    X(log_dropped, counter, "log lines dropped because stderr was not read")
 
 #define STATS_CHAIN(X)                                                          \
     X(seeded, counter, "RoIs whose level-1 bits started the chain")             \
