@@ -33,26 +33,28 @@
 
 /* Adds the group's histogram to that of the RoI; of neighbours, either charge may be right.  What
  * zf_count left behind the last bin belongs to it. */
-#define ZF_PUT_OUT(out, bins, roi, par)                                         \
-    do {                                                                        \
-        for (trg_u32 b_ = TRG_LID; b_ < (roi).n_bins; b_ += TRG_LSIZE) {        \
-            const trg_u32 end_ = b_ + 1u == (roi).n_bins ? b_ + 1u : b_;        \
-            const trg_u32 n_ = (bins)[b_] + (end_ > b_ ? (bins)[end_] : 0u);    \
-            const trg_u32 p_ = (bins)[ZF_PLACES_AT + b_] +                      \
-                               (end_ > b_ ? (bins)[ZF_PLACES_AT + end_] : 0u) - \
-                               n_ * (b_ * ZF_QUANTA);                           \
-            for (trg_u32 c_ = 0; c_ < (par).charges; c_++) {                    \
-                const trg_u32 at_ = c_ * (roi).n_bins + b_;                     \
-                if ((par).parts == 1u) {                                        \
-                    (out)[at_] = n_;                                            \
-                    (out)[ZF_ENTRIES + at_] = p_;                               \
-                } else if (n_) {                                                \
-                    TRG_ATOMIC_ADD_GLOBAL(&(out)[at_], n_);                     \
-                    TRG_ATOMIC_ADD_GLOBAL(&(out)[ZF_ENTRIES + at_], p_);        \
-                }                                                               \
-            }                                                                   \
-        }                                                                       \
-    } while (0)
+TRG_FN void zf_put_out(TRG_GLOBAL trg_u32 *out, TRG_LOCAL const trg_u32 *bins, trg_u32 n_bins,
+                       trg_u32 charges, trg_u32 parts)
+{
+    for (trg_u32 b = TRG_LID; b < n_bins; b += TRG_LSIZE) {
+        const trg_u32 end = b + 1u == n_bins ? b + 1u : b;
+        const trg_u32 n = bins[b] + (end > b ? bins[end] : 0u);
+        const trg_u32 p = bins[ZF_PLACES_AT + b] + (end > b ? bins[ZF_PLACES_AT + end] : 0u) -
+                          n * (b * ZF_QUANTA);
+
+        for (trg_u32 c = 0; c < charges; c++) {
+            const trg_u32 at = c * n_bins + b;
+
+            if (parts == 1u) {
+                out[at] = n;
+                out[ZF_ENTRIES + at] = p;
+            } else if (n) {
+                TRG_ATOMIC_ADD_GLOBAL(&out[at], n);
+                TRG_ATOMIC_ADD_GLOBAL(&out[ZF_ENTRIES + at], p);
+            }
+        }
+    }
+}
 
 /* `parts` groups an RoI.  Each point is paired with those that come after it in its own slice and
  * the next, which lie in a row.  The rows of four points differ in length: a work-item takes four
@@ -102,7 +104,7 @@ TRG_KERNEL7(zf_near_pairs, (const struct zf_roi, rois), (const trg_u32, starts),
         }
     }
     TRG_BARRIER();
-    ZF_PUT_OUT(out, bins, roi, par);
+    zf_put_out(out, bins, roi.n_bins, par.charges, par.parts);
 }
 
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
@@ -144,7 +146,7 @@ TRG_KERNEL7(zf_sparse_triplets, (const struct zf_roi, rois), (const trg_u32, sta
         if (zf_run(v, roi, s).n > ZF_FEW)
             zf_slow_triplets(bins, v, roi, &par, last, s);
     TRG_BARRIER();
-    ZF_PUT_OUT(out, bins, roi, par);
+    zf_put_out(out, bins, roi.n_bins, par.charges, par.parts);
 }
 
 #if defined(__CUDACC__)
@@ -187,6 +189,6 @@ TRG_KERNEL7(zf_near_triplets, (const struct zf_roi, rois), (const trg_u32, start
         slice = next;
     }
     TRG_BARRIER();
-    ZF_PUT_OUT(out, desk.bins, roi, par);
+    zf_put_out(out, desk.bins, roi.n_bins, par.charges, par.parts);
 }
 #endif

@@ -98,24 +98,27 @@ TRG_FN trg_u32 zf_weight(const struct zf_view v, const struct zf_roi roi, const 
 #define ZF_ONLY_FIRST  3u
 #define ZF_ONLY_SECOND 4u
 
-/* Counts n entries at place t into the histograms of the charges that the bending allows. */
-#define ZF_COUNT(hist, place, roi, par, i_slice, o_slice, t, n)                 \
-    do {                                                                        \
-        trg_u32 bin_ = (trg_u32)(t), at_;                                       \
-        if (bin_ >= (roi).n_bins)                                               \
-            bin_ = (roi).n_bins - 1u;                                           \
-        at_ = (trg_u32)(((t) - (float)bin_) * (float)ZF_QUANTA) * (n);          \
-        if ((par).charges == 1u ||                                              \
-            ((par).charges != ZF_ONLY_SECOND && (o_slice) <= (i_slice) + 1u)) { \
-            TRG_ATOMIC_ADD_LOCAL(&(hist)[bin_], (n));                           \
-            TRG_ATOMIC_ADD_LOCAL(&(place)[bin_], at_);                          \
-        }                                                                       \
-        if ((par).charges != 1u && (par).charges != ZF_ONLY_FIRST &&            \
-            (o_slice) + 1u >= (i_slice)) {                                      \
-            TRG_ATOMIC_ADD_LOCAL(&(hist)[(roi).n_bins + bin_], (n));            \
-            TRG_ATOMIC_ADD_LOCAL(&(place)[(roi).n_bins + bin_], at_);           \
-        }                                                                       \
-    } while (0)
+struct zf_histogram { /* of a group: two of them with charges, one behind the other */
+    TRG_LOCAL trg_u32 *count, *place;
+};
+
+/* Counts n entries at place t of a pair in two slices into the histograms of the charges that the
+ * bending allows. */
+TRG_FN void zf_count_pair(const struct zf_histogram h, trg_u32 n_bins, trg_u32 charges,
+                          trg_u32 i_slice, trg_u32 o_slice, float t, trg_u32 n)
+{
+    const trg_u32 b = (trg_u32)t, bin = b >= n_bins ? n_bins - 1u : b;
+    const trg_u32 at = (trg_u32)((t - (float)bin) * (float)ZF_QUANTA) * n;
+
+    if (charges == 1u || (charges != ZF_ONLY_SECOND && o_slice <= i_slice + 1u)) {
+        TRG_ATOMIC_ADD_LOCAL(&h.count[bin], n);
+        TRG_ATOMIC_ADD_LOCAL(&h.place[bin], at);
+    }
+    if (charges != 1u && charges != ZF_ONLY_FIRST && o_slice + 1u >= i_slice) {
+        TRG_ATOMIC_ADD_LOCAL(&h.count[n_bins + bin], n);
+        TRG_ATOMIC_ADD_LOCAL(&h.place[n_bins + bin], at);
+    }
+}
 
 /* Whether pairs may begin on a layer: it is one of the first filled ones, and not the last. */
 TRG_FN trg_u32 zf_may_begin(trg_u32 layers, trg_u32 layer, trg_u32 first_layers)
@@ -131,11 +134,13 @@ TRG_FN trg_u32 zf_may_begin(trg_u32 layers, trg_u32 layer, trg_u32 first_layers)
 #define ZF_CHUNK    128u
 #define ZF_NO_PLACE -1.0f
 
-TRG_FN void zf_places(const struct zf_view v, float r1, float z1, float z_max, float inv_bin,
-                      trg_u32 layer, trg_u32 from, trg_u32 n, float *restrict place)
+TRG_FN void zf_places(const struct zf_view v, const struct zf_point p, float z_max, float inv_bin,
+                      trg_u32 from, trg_u32 n, float *restrict place)
 {
     const float *restrict rho = v.rho + from, *restrict z = v.z + from;
+    const float r1 = p.rho, z1 = p.z;
     const trg_u32 *restrict tag = v.tag + from;
+    const trg_u32 layer = p.tag & 255u;
 
     for (trg_u32 k = 0; k < n; k++) {
         float z0 = (z[k] * r1 - z1 * rho[k]) / (r1 - rho[k]);
@@ -148,58 +153,70 @@ TRG_FN void zf_places(const struct zf_view v, float r1, float z1, float z_max, f
 }
 #endif
 
+/* The points that may be near one: in the slices from `most` before its own to `most` behind. */
+TRG_FN void zf_near(const struct zf_view v, const struct zf_roi roi, trg_u32 tag, trg_u32 *ret_from,
+                    trg_u32 *ret_end)
+{
+    const trg_u32 slice = tag >> 8, most = zf_reach_most(v, tag & 255u);
+
+    *ret_from = v.start[slice > most ? slice - most : 0u];
+    *ret_end = v.start[slice + most + 1u < roi.n_slices ? slice + most + 1u : roi.n_slices];
+}
+
 /* Counts all pairs that begin at point i. */
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-#define ZF_FROM_POINT(hist, place, v, roi, par, i)                                                 \
-    do {                                                                                           \
-        const trg_u32 s_ = (v).tag[i] >> 8, l_ = (v).tag[i] & 255u;                                \
-        const trg_u32 most_ = zf_reach_most(v, l_);                                                \
-        const trg_u32 low_ = s_ > most_ ? s_ - most_ : 0u;                                         \
-        const trg_u32 high_ = s_ + most_ + 1u < (roi).n_slices ? s_ + most_ + 1u : (roi).n_slices; \
-        const trg_u32 end_ = (v).start[high_];                                                     \
-        float places_[ZF_CHUNK];                                                                   \
-        for (trg_u32 from_ = (v).start[low_]; from_ < end_; from_ += ZF_CHUNK) {                   \
-            const trg_u32 n_ = end_ - from_ < ZF_CHUNK ? end_ - from_ : ZF_CHUNK;                  \
-            zf_places(v, (v).rho[i], (v).z[i], (par).z_max, (roi).inv_bin, l_, from_, n_,          \
-                      places_);                                                                    \
-            for (trg_u32 k_ = 0; k_ < n_; k_++) {                                                  \
-                const trg_u32 o_ = from_ + k_;                                                     \
-                trg_u32 so_, apart_, w_ = 1u;                                                      \
-                if (places_[k_] < 0.0f)                                                            \
-                    continue;                                                                      \
-                so_ = (v).tag[o_] >> 8;                                                            \
-                apart_ = so_ > s_ ? so_ - s_ : s_ - so_;                                           \
-                if (apart_ > 1u &&                                                                 \
-                    apart_ > zf_reach(v, roi, (par).last_barrel, l_, (v).tag[o_] & 255u))          \
-                    continue;                                                                      \
-                if ((par).triplet_mode)                                                            \
-                    w_ =                                                                           \
-                        zf_triplets(v, roi, &(par), i, o_,                                         \
-                                    zf_extrapolate((v).rho[i], (v).z[i], (v).rho[o_], (v).z[o_])); \
-                if (w_)                                                                            \
-                    ZF_COUNT(hist, place, roi, par, s_, so_, places_[k_], w_);                     \
-            }                                                                                      \
-        }                                                                                          \
-    } while (0)
+__attribute__((always_inline)) /* a call costs 7 % more instructions */
+TRG_FN void
+zf_from_point(const struct zf_histogram h, const struct zf_view v, const struct zf_roi roi,
+              const struct zf_par par, trg_u32 i)
+{
+    const struct zf_point p = zf_point(v, i);
+    const trg_u32 slice = p.tag >> 8, layer = p.tag & 255u;
+    float places[ZF_CHUNK];
+    trg_u32 from, end;
+
+    zf_near(v, roi, p.tag, &from, &end);
+    for (; from < end; from += ZF_CHUNK) {
+        const trg_u32 n = end - from < ZF_CHUNK ? end - from : ZF_CHUNK;
+
+        zf_places(v, p, par.z_max, roi.inv_bin, from, n, places);
+        for (trg_u32 k = 0; k < n; k++) {
+            const trg_u32 o = from + k;
+            trg_u32 other, apart, w = 1u;
+
+            if (places[k] < 0.0f)
+                continue;
+            other = v.tag[o] >> 8;
+            apart = other > slice ? other - slice : slice - other;
+            if (apart > 1u && apart > zf_reach(v, roi, par.last_barrel, layer, v.tag[o] & 255u))
+                continue;
+            if (par.triplet_mode)
+                w = zf_triplets(v, roi, &par, i, o, zf_extrapolate(p.rho, p.z, v.rho[o], v.z[o]));
+            if (w)
+                zf_count_pair(h, roi.n_bins, par.charges, slice, other, places[k], w);
+        }
+    }
+}
 #else
-#define ZF_FROM_POINT(hist, place, v, roi, par, i)                                                 \
-    do {                                                                                           \
-        const trg_u32 s_ = zf_tag(v, i) >> 8, l_ = zf_tag(v, i) & 255u;                            \
-        const trg_u32 most_ = zf_reach_most(v, l_);                                                \
-        const trg_u32 low_ = s_ > most_ ? s_ - most_ : 0u;                                         \
-        const trg_u32 high_ = s_ + most_ + 1u < (roi).n_slices ? s_ + most_ + 1u : (roi).n_slices; \
-        const trg_u32 end_ = (v).start[high_];                                                     \
-        for (trg_u32 o_ = (v).start[low_]; o_ < end_; o_++) {                                      \
-            const trg_u32 so_ = zf_tag(v, o_) >> 8, lo_ = zf_tag(v, o_) & 255u;                    \
-            const trg_u32 apart_ = so_ > s_ ? so_ - s_ : s_ - so_;                                 \
-            float t_ = 0.0f;                                                                       \
-            trg_u32 w_ = 0u;                                                                       \
-            if (lo_ > l_ &&                                                                        \
-                (apart_ <= 1u || apart_ <= zf_reach(v, roi, (par).last_barrel, l_, lo_)))          \
-                w_ = zf_weight(v, roi, &(par), i, o_, &t_);                                        \
-            if (w_)                                                                                \
-                ZF_COUNT(hist, place, roi, par, s_, so_, t_, w_);                                  \
-        }                                                                                          \
-    } while (0)
+TRG_FN void zf_from_point(const struct zf_histogram h, const struct zf_view v,
+                          const struct zf_roi roi, const struct zf_par par, trg_u32 i)
+{
+    const trg_u32 tag = zf_tag(v, i), slice = tag >> 8, layer = tag & 255u;
+    trg_u32 o, end;
+
+    zf_near(v, roi, tag, &o, &end);
+    for (; o < end; o++) {
+        const trg_u32 other = zf_tag(v, o) >> 8, other_layer = zf_tag(v, o) & 255u;
+        const trg_u32 apart = other > slice ? other - slice : slice - other;
+        float t = 0.0f;
+        trg_u32 w = 0u;
+
+        if (other_layer > layer &&
+            (apart <= 1u || apart <= zf_reach(v, roi, par.last_barrel, layer, other_layer)))
+            w = zf_weight(v, roi, &par, i, o, &t);
+        if (w)
+            zf_count_pair(h, roi.n_bins, par.charges, slice, other, t, w);
+    }
+}
 #endif
 #endif

@@ -11,13 +11,14 @@
 
 #include "../common/lane.h"
 #include "near.program.h"
-#include "params.h"
+#include "parameters.h"
+#include "vertices.h"
 #include "zfinder.program.h"
 
 #define PI         3.14159265358979323846
 #define BARREL_ETA 0.9 /* pseudorapidity for which the neighbours are tabulated */
 
-static void output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
+static void zfinder_output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
 {
     const struct zf_config *c = config;
 
@@ -44,8 +45,8 @@ struct trg_algo {
     struct buffers buffers;
     struct trg_buffer *neighbours;
     struct slot slot[TRG_SLOTS_MAX];
-    struct zf_par par;          /* what does not change */
-    uint32_t group, sort_group; /* sizes of work-groups */
+    struct zf_par par;   /* what does not change */
+    uint32_t sort_group; /* work-items of zf_sort's groups */
 };
 
 /* Nominal radii of the barrel layers, mm (ATLAS inner detector: pixels with the innermost layer of
@@ -124,9 +125,8 @@ static void set_par(struct trg_algo *a)
         .prefer_central = c->prefer_central,
         .min_total = c->triplet_mode ? 1 : 2, /* one pair is no peak, one triplet is */
     };
-    a->group = a->device.group_max < ZF_GROUP_MAX ? a->device.group_max : ZF_GROUP_MAX;
     /* OpenCL builds kernels for no more work-items than it must: 256 on NVIDIA's */
-    a->sort_group = strcmp(a->device.backend, "cuda") == 0 ? ZF_SORT_GROUP : a->group;
+    a->sort_group = strcmp(a->device.backend, "cuda") == 0 ? ZF_SORT_GROUP : ZF_GROUP_MAX;
 }
 
 static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
@@ -179,7 +179,7 @@ static int load_kernels(struct trg_algo *a, struct trg_device *d)
     return r < 0 ? r : kernels_get(a->near, near, sizeof near / sizeof *near);
 }
 
-static void destroy(struct trg_algo *a)
+static void zfinder_destroy(struct trg_algo *a)
 {
     if (!a)
         return;
@@ -189,8 +189,9 @@ static void destroy(struct trg_algo *a)
     free(a);
 }
 
-static int create(const struct trg_host *host, const void *config, struct trg_device *device,
-                  const struct trg_limits *limits, struct trg_algo **ret_algo)
+static int zfinder_create(const struct trg_host *host, const void *config,
+                          struct trg_device *device, const struct trg_limits *limits,
+                          struct trg_algo **ret_algo)
 {
     struct trg_algo *a;
     int r;
@@ -209,7 +210,7 @@ static int create(const struct trg_host *host, const void *config, struct trg_de
     for (uint32_t i = 0; r == 0 && i < limits->slots; i++)
         r = open_slot(a, device, &a->slot[i]);
     if (r < 0) {
-        destroy(a);
+        zfinder_destroy(a);
         return r;
     }
     *ret_algo = a;
@@ -300,42 +301,26 @@ static uint32_t parts_for(const struct trg_algo *a, const struct way *way, const
 }
 
 /* One histogram for an RoI. */
-static int launch_whole(struct trg_algo *a, struct slot *s, struct zf_par *par, struct trg_queue *q)
+static void launch_whole(struct trg_algo *a, const struct slot *s, struct zf_par *par,
+                         struct launcher *l)
 {
     const struct way way = way_for(a, trg_buffer_host(s->rois_host), par);
-    const struct trg_arg pairs[] = {TRG_BUF(s->rois), TRG_BUF(s->starts),  TRG_BUF(s->points),
-                                    TRG_BUF(s->tags), TRG_BUF(s->results), TRG_BUF(a->neighbours),
-                                    TRG_BUF(s->hist), TRG_VAL(*par)};
-    const struct trg_arg peaks[] = {TRG_BUF(s->rois), TRG_BUF(s->hist), TRG_BUF(s->results),
-                                    TRG_BUF(s->results), TRG_VAL(*par)};
-    int r = 0;
 
     par->parts = parts_for(a, &way, par);
     if (par->parts > 1)
-        r = trg_fill(q, s->hist, 0, (size_t)par->n_rois * 2 * ZF_ENTRIES * sizeof(uint32_t), 0);
-    if (r == 0)
-        r = trg_launch(q, way.kernel, (struct trg_range){par->n_rois * par->parts, a->group}, pairs,
-                       8);
-    if (r == 0)
-        r = trg_launch(q, a->peaks, (struct trg_range){par->n_rois, a->group}, peaks, 5);
-    return r;
+        launcher_clear(l, s->hist, (size_t)par->n_rois * 2 * ZF_ENTRIES * sizeof(uint32_t));
+    LAUNCH(l, way.kernel, par->n_rois * par->parts, ZF_GROUP_MAX, *par, s->rois, s->starts,
+           s->points, s->tags, s->results, a->neighbours, s->hist);
+    LAUNCH(l, a->peaks, par->n_rois, ZF_GROUP_MAX, *par, s->rois, s->hist, s->results, s->results);
 }
 
 /* One histogram for each slice. */
-static int launch_slices(struct trg_algo *a, struct slot *s, const struct zf_par *par,
-                         struct trg_queue *q)
+static void launch_slices(struct trg_algo *a, const struct slot *s, const struct zf_par *par,
+                          struct launcher *l)
 {
-    const struct trg_arg slices[] = {TRG_BUF(s->rois),  TRG_BUF(s->starts),  TRG_BUF(s->points),
-                                     TRG_BUF(s->tags),  TRG_BUF(s->results), TRG_BUF(a->neighbours),
-                                     TRG_BUF(s->lists), TRG_VAL(*par)};
-    const struct trg_arg merge[] = {TRG_BUF(s->rois), TRG_BUF(s->lists), TRG_BUF(s->results),
-                                    TRG_VAL(*par)};
-    int r = trg_launch(q, a->slices, (struct trg_range){par->n_rois * par->slices_room, a->group},
-                       slices, 8);
-
-    if (r == 0)
-        r = trg_launch(q, a->merge, (struct trg_range){par->n_rois, a->group}, merge, 4);
-    return r;
+    LAUNCH(l, a->slices, par->n_rois * par->slices_room, ZF_GROUP_MAX, *par, s->rois, s->starts,
+           s->points, s->tags, s->results, a->neighbours, s->lists);
+    LAUNCH(l, a->merge, par->n_rois, ZF_GROUP_MAX, *par, s->rois, s->lists, s->results);
 }
 
 static size_t results_bytes(uint32_t n_rois, const struct zf_par *par)
@@ -343,29 +328,26 @@ static size_t results_bytes(uint32_t n_rois, const struct zf_par *par)
     return n_rois * (sizeof(struct zf_summary) + par->peaks_room * sizeof(struct zf_peak));
 }
 
-static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
+static int zfinder_submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
 {
     struct slot *s = &a->slot[b->slot];
     struct zf_roi *rois = trg_buffer_host(s->rois_host);
+    struct launcher l = launcher_on(q, &a->device);
     struct zf_par par = a->par;
-    const struct trg_arg sort[] = {TRG_BUF(b->in[0].dev), TRG_BUF(s->rois), TRG_BUF(s->starts),
-                                   TRG_BUF(s->points),    TRG_BUF(s->tags), TRG_BUF(s->results),
-                                   TRG_VAL(par)};
-    int r;
 
     par.in = b->in[0].span;
     par.n_rois = b->n_rois;
     for (uint32_t i = 0; i < b->n_rois; i++)
         prepare_roi(a->config, &b->rois[i], &rois[i]);
-    r = trg_write(q, s->rois, 0, s->rois_host, 0, b->n_rois * sizeof *rois);
-    if (r == 0)
-        r = trg_launch(q, a->sort, (struct trg_range){b->n_rois, a->sort_group}, sort, 7);
-    if (r == 0)
-        r = a->config->histogram_per_slice ? launch_slices(a, s, &par, q)
-                                           : launch_whole(a, s, &par, q);
-    if (r == 0)
-        r = trg_read(q, s->results_host, 0, s->results, 0, results_bytes(b->n_rois, &par));
-    return r;
+    launcher_write(&l, s->rois, s->rois_host, b->n_rois * sizeof *rois);
+    LAUNCH(&l, a->sort, b->n_rois, a->sort_group, par, b->in[0].dev, s->rois, s->starts, s->points,
+           s->tags, s->results);
+    if (a->config->histogram_per_slice)
+        launch_slices(a, s, &par, &l);
+    else
+        launch_whole(a, s, &par, &l);
+    launcher_read(&l, s->results_host, s->results, results_bytes(b->n_rois, &par));
+    return l.result;
 }
 
 /* Mean content of three bins, scaled: what a peak is compared with. */
@@ -389,7 +371,7 @@ static void store_vertices(struct trg_output *out, const struct zf_vertex *v, ui
     }
 }
 
-static int collect(struct trg_algo *a, struct trg_batch *b)
+static int zfinder_collect(struct trg_algo *a, struct trg_batch *b)
 {
     const struct slot *s = &a->slot[b->slot];
     const struct zf_roi *rois = trg_buffer_host(s->rois_host);
@@ -435,9 +417,9 @@ const struct trg_plugin trg_plugin = {
     .values = zf_values,
     .config_size = sizeof(struct zf_config),
     .check = zf_check,
-    .output_items = output_items,
-    .create = create,
-    .destroy = destroy,
-    .submit = submit,
-    .collect = collect,
+    .output_items = zfinder_output_items,
+    .create = zfinder_create,
+    .destroy = zfinder_destroy,
+    .submit = zfinder_submit,
+    .collect = zfinder_collect,
 };

@@ -12,6 +12,7 @@
  */
 #include "zfinder.h"
 #include "../common/group.h"
+#include "peaks.h"
 #include "search.h"
 #include "trigd/kernel.h"
 
@@ -58,13 +59,12 @@ TRG_KERNEL6(zf_sort, (const trg_u8, data), (const struct zf_roi, rois), (trg_u32
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     TRG_SHARED trg_u32 layers, any_wild;
     const struct zf_roi roi = rois[TRG_GID];
-    TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
-    TRG_GLOBAL const float *phi = TRG_COLUMN(float, data, par.in, 0);
-    TRG_GLOBAL const float *rho = TRG_COLUMN(float, data, par.in, 1);
-    TRG_GLOBAL const float *z = TRG_COLUMN(float, data, par.in, 2);
-    TRG_GLOBAL const trg_u8 *layer = TRG_COLUMN(trg_u8, data, par.in, 3);
+    TRG_GLOBAL const float *phi = TRG_SPACEPOINTS_PHI(data, par.in);
+    TRG_GLOBAL const float *rho = TRG_SPACEPOINTS_RHO(data, par.in);
+    TRG_GLOBAL const float *z = TRG_SPACEPOINTS_Z(data, par.in);
+    TRG_GLOBAL const trg_u8 *layer = TRG_SPACEPOINTS_LAYER(data, par.in);
     TRG_GLOBAL trg_u32 *start = starts + TRG_GID * (par.slices_room + 1u);
-    const trg_u32 first = offsets[TRG_GID], end = offsets[TRG_GID + 1u];
+    const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID), end = TRG_END(data, par.in, TRG_GID);
     const trg_u32 chunk = (roi.n_slices + TRG_LSIZE - 1u) / TRG_LSIZE;
     const trg_u32 from = TRG_LID * chunk < roi.n_slices ? TRG_LID * chunk : roi.n_slices;
     const trg_u32 to = from + chunk < roi.n_slices ? from + chunk : roi.n_slices;
@@ -168,6 +168,7 @@ TRG_KERNEL7(zf_pairs, (const struct zf_roi, rois), (const trg_u32, starts), (con
     const trg_u32 entries = par.charges * roi.n_bins, layers = summaries[r].layers;
     TRG_GLOBAL trg_u32 *out = hist + r * 2u * ZF_ENTRIES;
     const struct zf_view v = ZF_VIEW(points, tags, starts, neighbours, r, par);
+    const struct zf_histogram h = {count, place};
     trg_u32 first, end;
 
     first = v.start[0];
@@ -179,7 +180,7 @@ TRG_KERNEL7(zf_pairs, (const struct zf_roi, rois), (const trg_u32, starts), (con
     TRG_BARRIER();
     for (trg_u32 i = first + part * TRG_LSIZE + TRG_LID; i < end; i += par.parts * TRG_LSIZE)
         if (zf_may_begin(layers, zf_tag(v, i) & 255u, par.first_layers))
-            ZF_FROM_POINT(count, place, v, roi, par, i);
+            zf_from_point(h, v, roi, par, i);
     TRG_BARRIER();
     for (trg_u32 b = TRG_LID; b < entries; b += TRG_LSIZE) {
         if (par.parts == 1u) {
@@ -194,98 +195,6 @@ TRG_KERNEL7(zf_pairs, (const struct zf_roi, rois), (const trg_u32, starts), (con
 
 /* ---------------------------------------------------------------- peaks */
 
-/* Which of two equal peaks comes first: the more central one if that is wished, then the lower
- * charge, slice and bin. */
-TRG_FN trg_u32 zf_order(trg_u32 prefer_central, trg_u32 n_bins, trg_u32 charge, trg_u32 bin)
-{
-    trg_u32 middle = n_bins / 2u, away = bin > middle ? bin - middle : middle - bin;
-
-    return (prefer_central ? away << 14 : 0u) | charge << 13 | bin;
-}
-
-/* Finds the highest three bins, takes them out, again and again: what remains is in `count`.
- * `best` and `order` are shared words; every work-item of the group goes through all of it.  Unused
- * places of the list get no entries; `more` tells whether a peak was left when it was full. */
-#define ZF_FIND_PEAKS(count, place, roi, par, slice_, list, n_list, best, order, more)           \
-    do {                                                                                         \
-        for (trg_u32 k_ = 0; k_ < (n_list) + (par).look_for_more; k_++) {                        \
-            trg_u32 top_ = 0u, first_ = 0xffffffffu;                                             \
-            TRG_BARRIER(); /* as the first statement: PoCL 5 needs it there */                   \
-            if (TRG_LID == 0u) {                                                                 \
-                best = 0u;                                                                       \
-                order = 0xffffffffu;                                                             \
-            }                                                                                    \
-            TRG_BARRIER();                                                                       \
-            for (trg_u32 c_ = 0; c_ < (par).charges; c_++)                                       \
-                for (trg_u32 b_ = 1u + TRG_LID; b_ + 1u < (roi).n_bins; b_ += TRG_LSIZE) {       \
-                    const trg_u32 at_ = c_ * (roi).n_bins + b_;                                  \
-                    const trg_u32 sum_ = (count)[at_ - 1u] + (count)[at_] + (count)[at_ + 1u];   \
-                    top_ = sum_ > top_ ? sum_ : top_;                                            \
-                }                                                                                \
-            TRG_ATOMIC_MAX_LOCAL(&best, top_);                                                   \
-            TRG_BARRIER();                                                                       \
-            for (trg_u32 c_ = 0; c_ < (par).charges && top_ && top_ == best; c_++)               \
-                for (trg_u32 b_ = 1u + TRG_LID; b_ + 1u < (roi).n_bins; b_ += TRG_LSIZE) {       \
-                    const trg_u32 at_ = c_ * (roi).n_bins + b_;                                  \
-                    if ((count)[at_ - 1u] + (count)[at_] + (count)[at_ + 1u] == best) {          \
-                        const trg_u32 o_ = zf_order((par).prefer_central, (roi).n_bins, c_, b_); \
-                        first_ = o_ < first_ ? o_ : first_;                                      \
-                        if (!(par).prefer_central)                                               \
-                            break; /* those that follow come later */                            \
-                    }                                                                            \
-                }                                                                                \
-            TRG_ATOMIC_MIN_LOCAL(&order, first_);                                                \
-            TRG_BARRIER();                                                                       \
-            if (TRG_LID == 0u && best < (par).min_total) {                                       \
-                if (k_ < (n_list))                                                               \
-                    (list)[k_].total = 0u;                                                       \
-            } else if (TRG_LID == 0u && k_ == (n_list)) {                                        \
-                more = 1u;                                                                       \
-            } else if (TRG_LID == 0u) {                                                          \
-                struct zf_peak p_;                                                               \
-                const trg_u32 c_ = order >> 13 & 1u, b_ = order & 8191u;                         \
-                const trg_u32 at_ = c_ * (roi).n_bins + b_;                                      \
-                p_.total = best;                                                                 \
-                p_.charge = c_;                                                                  \
-                p_.slice = (slice_);                                                             \
-                p_.bin = b_;                                                                     \
-                p_.places = 0u;                                                                  \
-                for (trg_u32 j_ = 0; j_ < 3u; j_++) {                                            \
-                    p_.count[j_] = (count)[at_ + j_ - 1u];                                       \
-                    p_.places += (place)[at_ + j_ - 1u];                                         \
-                    (count)[at_ + j_ - 1u] = 0u;                                                 \
-                    (place)[at_ + j_ - 1u] = 0u;                                                 \
-                }                                                                                \
-                (list)[k_] = p_;                                                                 \
-            }                                                                                    \
-            TRG_BARRIER();                                                                       \
-        }                                                                                        \
-    } while (0)
-
-/* Adds the contents of the histograms (all groups of three bins) to shared words, and to `digest` a
- * checksum of every bin, which does not depend on the order.  Empty bins add nothing. */
-#define ZF_SUM_UP(count, place, roi, par, slice_, total, low, high, digest)                  \
-    do {                                                                                     \
-        trg_u32 total_ = 0u, low_ = 0u, high_ = 0u, digest_ = 0u;                            \
-        for (trg_u32 c_ = 0; c_ < (par).charges; c_++)                                       \
-            for (trg_u32 b_ = TRG_LID; b_ < (roi).n_bins; b_ += TRG_LSIZE) {                 \
-                const trg_u32 n_ = (count)[c_ * (roi).n_bins + b_];                          \
-                /* a bin is in three groups, at the edges in fewer */                        \
-                const trg_u32 in_ = 3u - (b_ < 2u ? 2u - b_ : 0u) -                          \
-                                    (b_ + 2u >= (roi).n_bins ? b_ + 3u - (roi).n_bins : 0u); \
-                total_ += n_;                                                                \
-                low_ += (n_ * in_) & 0xffffu;                                                \
-                high_ += (n_ * in_) >> 16;                                                   \
-                digest_ += zf_digest(slice_, c_, b_, n_, (place)[c_ * (roi).n_bins + b_]);   \
-            }                                                                                \
-        if (total_) {                                                                        \
-            TRG_ATOMIC_ADD_LOCAL(&total, total_);                                            \
-            TRG_ATOMIC_ADD_LOCAL(&low, low_);                                                \
-            TRG_ATOMIC_ADD_LOCAL(&high, high_);                                              \
-            TRG_ATOMIC_ADD_LOCAL(&digest, digest_);                                          \
-        }                                                                                    \
-    } while (0)
-
 /* One group an RoI: the peaks of its histogram.  The histogram itself stays.  In `peaks`, which is
  * the same memory, the summaries come first. */
 TRG_KERNEL4(zf_peaks, (const struct zf_roi, rois), (const trg_u32, hist), (struct zf_peak, peaks),
@@ -293,29 +202,30 @@ TRG_KERNEL4(zf_peaks, (const struct zf_roi, rois), (const trg_u32, hist), (struc
 {
     TRG_SHARED trg_u32 count[ZF_ENTRIES];
     TRG_SHARED trg_u32 place[ZF_ENTRIES];
-    TRG_SHARED trg_u32 best, order, more, total, low, high, digest;
+    TRG_SHARED struct zf_sums sums;
     const struct zf_roi roi = rois[TRG_GID];
     const trg_u32 entries = par.charges * roi.n_bins;
     TRG_GLOBAL const trg_u32 *in = hist + TRG_GID * 2u * ZF_ENTRIES;
     TRG_GLOBAL struct zf_peak *list = peaks + par.n_rois + TRG_GID * par.peaks_room;
+    const struct zf_histogram h = {count, place};
 
     if (TRG_LID == 0u)
-        more = total = low = high = digest = 0u;
+        zf_clear_sums(&sums);
     for (trg_u32 b = TRG_LID; b < entries; b += TRG_LSIZE) {
         count[b] = in[b];
         place[b] = in[ZF_ENTRIES + b];
     }
     TRG_BARRIER();
-    ZF_SUM_UP(count, place, roi, par, 0u, total, low, high, digest);
+    zf_sum_up(h, roi, par.charges, 0u, &sums);
     TRG_BARRIER();
-    ZF_FIND_PEAKS(count, place, roi, par, 0u, list, par.peaks_room, best, order, more);
+    zf_find_peaks(h, roi, &par, 0u, list, &sums);
     if (TRG_LID == 0u) {
-        summaries[TRG_GID].n_entries = total;
-        summaries[TRG_GID].n_triples = total ? par.charges * (roi.n_bins - 2u) : 0u;
-        summaries[TRG_GID].sum_low = low;
-        summaries[TRG_GID].sum_high = high;
-        summaries[TRG_GID].flags |= more;
-        summaries[TRG_GID].digest = digest;
+        summaries[TRG_GID].n_entries = sums.total;
+        summaries[TRG_GID].n_triples = sums.total ? par.charges * (roi.n_bins - 2u) : 0u;
+        summaries[TRG_GID].sum_low = sums.low;
+        summaries[TRG_GID].sum_high = sums.high;
+        summaries[TRG_GID].flags |= sums.more;
+        summaries[TRG_GID].digest = sums.digest;
     }
 }
 
@@ -337,12 +247,13 @@ TRG_KERNEL7(zf_slices, (const struct zf_roi, rois), (const trg_u32, starts), (co
 {
     TRG_SHARED trg_u32 count[ZF_ENTRIES];
     TRG_SHARED trg_u32 place[ZF_ENTRIES];
-    TRG_SHARED trg_u32 best, order, more, total, low, high, digest;
+    TRG_SHARED struct zf_sums sums;
     const trg_u32 r = TRG_GID / par.slices_room, slice = TRG_GID % par.slices_room;
     const trg_u32 layers = summaries[r].layers;
     TRG_GLOBAL struct zf_peak *list = peaks + (r * par.slices_room + slice) * par.peaks_room;
     struct zf_roi roi = rois[r];
     const struct zf_view v = ZF_VIEW(points, tags, starts, neighbours, r, par);
+    const struct zf_histogram h = {count, place};
     trg_u32 most, first = 0u, end = 0u;
 
     most = zf_reach_most(v, 0u);
@@ -353,7 +264,7 @@ TRG_KERNEL7(zf_slices, (const struct zf_roi, rois), (const trg_u32, starts), (co
     if (first == end)
         roi.n_bins = 0u;
     if (TRG_LID == 0u)
-        more = total = low = high = digest = 0u;
+        zf_clear_sums(&sums);
     for (trg_u32 b = TRG_LID; b < par.charges * roi.n_bins; b += TRG_LSIZE) {
         count[b] = 0u;
         place[b] = 0u;
@@ -368,25 +279,21 @@ TRG_KERNEL7(zf_slices, (const struct zf_roi, rois), (const trg_u32, starts), (co
 
         if (!zf_may_begin(layers, layer, par.first_layers) || apart > far)
             continue;
-        if (apart <= near) {
-            ZF_FROM_POINT(count, place, v, roi, one, i);
-        } else {
-            /* far away only one charge can have bent this way */
+        if (apart > near) /* far away only one charge can have bent this way */
             one.charges = slice > s ? ZF_ONLY_FIRST : ZF_ONLY_SECOND;
-            ZF_FROM_POINT(count, place, v, roi, one, i);
-        }
+        zf_from_point(h, v, roi, one, i);
     }
     TRG_BARRIER();
-    ZF_SUM_UP(count, place, roi, par, slice, total, low, high, digest);
+    zf_sum_up(h, roi, par.charges, slice, &sums);
     TRG_BARRIER();
-    ZF_FIND_PEAKS(count, place, roi, par, slice, list, par.peaks_room, best, order, more);
-    if (TRG_LID == 0u && total) {
-        TRG_ATOMIC_ADD_GLOBAL(&summaries[r].n_entries, total);
+    zf_find_peaks(h, roi, &par, slice, list, &sums);
+    if (TRG_LID == 0u && sums.total) {
+        TRG_ATOMIC_ADD_GLOBAL(&summaries[r].n_entries, sums.total);
         TRG_ATOMIC_ADD_GLOBAL(&summaries[r].n_triples, par.charges * (roi.n_bins - 2u));
-        TRG_ATOMIC_ADD_GLOBAL(&summaries[r].sum_low, low & 0xffffu);
-        TRG_ATOMIC_ADD_GLOBAL(&summaries[r].sum_high, high + (low >> 16));
-        TRG_ATOMIC_OR_GLOBAL(&summaries[r].flags, more);
-        TRG_ATOMIC_ADD_GLOBAL(&summaries[r].digest, digest);
+        TRG_ATOMIC_ADD_GLOBAL(&summaries[r].sum_low, sums.low & 0xffffu);
+        TRG_ATOMIC_ADD_GLOBAL(&summaries[r].sum_high, sums.high + (sums.low >> 16));
+        TRG_ATOMIC_OR_GLOBAL(&summaries[r].flags, sums.more);
+        TRG_ATOMIC_ADD_GLOBAL(&summaries[r].digest, sums.digest);
     }
 }
 
