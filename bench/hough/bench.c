@@ -23,7 +23,7 @@
 static const struct {
     const char *preset;
     uint32_t batch_max;
-} methods[] = {{"velo", 1024}, {"analytic", 256}, {"paint", 256}, {"brute", 256}};
+} methods[] = {{"velo", 2048}, {"hashed", 1024}, {"analytic", 256}, {"paint", 256}, {"brute", 256}};
 #define METHODS (sizeof methods / sizeof *methods)
 
 struct task { /* for each device */
@@ -48,7 +48,7 @@ static void one_way(const struct bench *b, const struct place *p, const struct t
 
 static void method_on(const struct bench *b, const struct place *p, void *arg)
 {
-    static const uint32_t batches[] = {1, 16, 64, 256, 1024};
+    static const uint32_t batches[] = {1, 16, 64, 256, 1024, 2048};
     const struct task *t = arg;
     const bool is_cuda = !strcmp(p->backend, "cuda");
     struct hough_config c;
@@ -63,7 +63,7 @@ static void method_on(const struct bench *b, const struct place *p, void *arg)
         one_way(b, p, t, &c, batch, 1);
         if (p->info.is_host) {
             one_way(b, p, t, &c, batch, process_cores(LANES_MAX));
-        } else if (batch == 256) {
+        } else if (batch >= 256 && batch <= 1024) {
             one_way(b, p, t, &c, batch, 2);
             one_way(b, p, t, &c, batch, 4);
         }

@@ -25,7 +25,8 @@ static FILE *json;
 static const char *only; /* this preset only */
 static uint64_t seed = 20260101;
 static const char *settings[2 * SETTINGS_MAX + 1];
-static const char *const methods[] = {"brute", "paint", "analytic", "velo"}; /* presets */
+static const char *const methods[] = {"brute", "paint", "analytic", "hashed", "velo"}; /* presets */
+#define METHODS (sizeof methods / sizeof *methods)
 
 struct tally { /* of one sample and method */
     struct match m;
@@ -124,13 +125,13 @@ static bool is_wanted(uint32_t method)
 static int look_generated(uint32_t n)
 {
     struct event *events = calloc(BLOCK, sizeof *events);
-    struct hough_config c[4];
-    struct batches *b[4] = {NULL};
-    struct tally t[4];
+    struct hough_config c[METHODS];
+    struct batches *b[METHODS] = {NULL};
+    struct tally t[METHODS];
     int r = events ? 0 : -1;
 
     memset(t, 0, sizeof t);
-    for (uint32_t k = 0; r == 0 && k < 4; k++)
+    for (uint32_t k = 0; r == 0 && k < METHODS; k++)
         if (is_wanted(k) && !(b[k] = open_batches(methods[k], &c[k])))
             r = -1;
     for (uint32_t first = 0; r == 0 && first < n; first += BLOCK) {
@@ -140,12 +141,12 @@ static int look_generated(uint32_t n)
             r = event_generate("velo", seed, first + made, &events[made]);
             made += r == 0;
         }
-        for (uint32_t k = 0; r == 0 && k < 4; k++)
+        for (uint32_t k = 0; r == 0 && k < METHODS; k++)
             r = b[k] ? add(&t[k], b[k], events, made) : 0;
         for (uint32_t i = 0; i < made; i++)
             event_free(&events[i]);
     }
-    for (uint32_t k = 0; k < 4; k++) {
+    for (uint32_t k = 0; k < METHODS; k++) {
         if (r == 0 && b[k])
             tell("generated velo", methods[k], &t[k]);
         batches_close(b[k]);
@@ -163,7 +164,7 @@ static int look_file(const char *path)
 
     if (r < 0)
         fprintf(stderr, "hough_physics: %s: %s\n", path, strerror(-r));
-    for (uint32_t k = 0; r == 0 && k < 4; k++) {
+    for (uint32_t k = 0; r == 0 && k < METHODS; k++) {
         struct tally t = {.rois = 0};
         struct hough_config c;
         struct batches *b;

@@ -121,10 +121,8 @@ TRG_FN struct hg_input hg_input_of(TRG_GLOBAL const trg_u8 *data, const struct t
     return in;
 }
 
-TRG_FN struct hg_point hg_hit_of(const struct hg_input in, const struct hg_cands c, trg_u32 i,
-                                 trg_u32 k)
+TRG_FN struct hg_point hg_point_at(const struct hg_input in, trg_u32 h)
 {
-    const trg_u32 h = hg_get(c, i, HG_HIT + k);
     struct hg_point p;
 
     p.x = in.x[h];
@@ -132,6 +130,12 @@ TRG_FN struct hg_point hg_hit_of(const struct hg_input in, const struct hg_cands
     p.z = in.z[h];
     p.layer = in.layer[h];
     return p;
+}
+
+TRG_FN struct hg_point hg_hit_of(const struct hg_input in, const struct hg_cands c, trg_u32 i,
+                                 trg_u32 k)
+{
+    return hg_point_at(in, hg_get(c, i, HG_HIT + k));
 }
 
 /* Takes off the hits that others have by now; ends when what is left is no track. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hough - straight tracks from hits by the Hough transform.  J. Heit, 'Exploring GPU-computing to
- * accelerate vertex finding in particle physics', Groningen 2017.  See README.md. */
+/* hough - straight tracks from hits, by triplet or by the Hough transform.  J. Heit, 'Exploring
+ * GPU-computing to accelerate vertex finding in particle physics', Groningen 2017.  See README.md.
+ */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "cells.program.h"
 #include "hough.program.h"
 #include "parameters.h"
+#include "triplet.program.h"
 
 #define REFINE_PARTS 16u /* groups for the peaks of one RoI, on devices that run many at a time */
 #define PRODUCTS     2u  /* tracks; doublets, the hits of each track */
@@ -37,6 +39,7 @@ static const struct trg_value values[] = {
 struct slot {
     struct trg_buffer *used, *best, *starts, *points, *plane, *items, *peaks, *n_peaks, *shares,
         *cands, *tracks, *summaries, *out[PRODUCTS];
+    struct trg_buffer *order, *hits, *tables, *stations, *roads; /* of `triplet` */
     struct trg_buffer *summaries_host, *out_host[PRODUCTS];
     bool is_read[PRODUCTS]; /* the columns of this batch came to the host */
 };
@@ -45,11 +48,13 @@ struct trg_algo {
     const struct hough_config *config;
     struct trg_limits limits;
     struct trg_device_info device;
-    struct trg_module *module, *cells; /* cells: NULL with the method `hashed` */
+    struct trg_module *module, *more; /* more: of `triplet` or of study/ */
     struct trg_kernel *clear, *sort, *find[HG_PASSES], *find_few, *share, *refine, *compete;
     struct trg_kernel *offsets, *write;
+    struct trg_kernel *order, *put_in_order, *follow, *accept; /* of `triplet` */
     struct trg_buffer *trig;
     struct hg_par par[HG_PASSES];
+    struct ht_par triplet[HT_PASSES];
     struct block out[PRODUCTS];
     struct buffers buffers;
     struct slot slot[TRG_SLOTS_MAX];
@@ -72,7 +77,38 @@ static void hough_output_items(const void *config, const uint32_t *n_in, uint32_
         n_out[k] = most_items(k, n_in[0]);
 }
 
+/* What all methods need, and the products. */
 static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
+{
+    const size_t n = a->limits.max_rois, items = a->par[0].items_room;
+    const struct buffer_wish list[] = {
+        {TRG_MEM_DEVICE, (items / 3 + n + 1) * sizeof(struct hg_cand), &s->tracks},
+        {TRG_MEM_DEVICE, n * sizeof(struct hg_summary), &s->summaries},
+        {TRG_MEM_DEVICE, a->out[0].bytes, &s->out[0]},
+        {TRG_MEM_DEVICE, a->out[1].bytes, &s->out[1]},
+        {TRG_MEM_PINNED, n * sizeof(struct hg_summary), &s->summaries_host},
+        {TRG_MEM_PINNED, a->out[0].bytes, &s->out_host[0]},
+        {TRG_MEM_PINNED, a->out[1].bytes, &s->out_host[1]},
+    };
+
+    return buffers_new(&a->buffers, d, list, sizeof list / sizeof *list);
+}
+
+static int open_slot_triplet(struct trg_algo *a, struct trg_device *d, struct slot *s)
+{
+    const size_t n = a->limits.max_rois, items = a->par[0].items_room;
+    const struct buffer_wish list[] = {
+        {TRG_MEM_DEVICE, n * 4, &s->order},
+        {TRG_MEM_DEVICE, HT_COLUMNS * items * 4, &s->hits},
+        {TRG_MEM_DEVICE, (2 * items + n * HT_TABLE) * 4, &s->tables},
+        {TRG_MEM_DEVICE, n * sizeof(struct ht_stations), &s->stations},
+        {TRG_MEM_DEVICE, items * sizeof(struct ht_road), &s->roads},
+    };
+
+    return buffers_new(&a->buffers, d, list, sizeof list / sizeof *list);
+}
+
+static int open_slot_windows(struct trg_algo *a, struct trg_device *d, struct slot *s)
 {
     const size_t n = a->limits.max_rois, items = a->par[0].items_room;
     const size_t windows = n * a->par[0].bins_room;
@@ -87,13 +123,6 @@ static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
         {TRG_MEM_DEVICE, windows * 4, &s->n_peaks},
         {TRG_MEM_DEVICE, (windows + n) * 4, &s->shares},
         {TRG_MEM_DEVICE, n * a->par[0].cands_room * HG_CAND_WORDS * 4, &s->cands},
-        {TRG_MEM_DEVICE, (items / 3 + n + 1) * sizeof(struct hg_cand), &s->tracks},
-        {TRG_MEM_DEVICE, n * sizeof(struct hg_summary), &s->summaries},
-        {TRG_MEM_DEVICE, a->out[0].bytes, &s->out[0]},
-        {TRG_MEM_DEVICE, a->out[1].bytes, &s->out[1]},
-        {TRG_MEM_PINNED, n * sizeof(struct hg_summary), &s->summaries_host},
-        {TRG_MEM_PINNED, a->out[0].bytes, &s->out_host[0]},
-        {TRG_MEM_PINNED, a->out[1].bytes, &s->out_host[1]},
     };
 
     return buffers_new(&a->buffers, d, list, sizeof list / sizeof *list);
@@ -107,6 +136,18 @@ static int load_trig(struct trg_algo *a, struct trg_device *d)
     return buffers_upload(&a->buffers, d, table, sizeof table, &a->trig);
 }
 
+static int load_triplet(struct trg_algo *a, struct trg_device *d)
+{
+    const struct kernel_wish list[] = {{"ht_order", &a->order},
+                                       {"ht_sort", &a->put_in_order},
+                                       {"ht_follow", &a->follow},
+                                       {"ht_accept", &a->accept},
+                                       {"ht_write", &a->write}};
+    int r = trg_module_new(d, &triplet_program, NULL, &a->more);
+
+    return r < 0 ? r : kernels_get(a->more, list, sizeof list / sizeof *list);
+}
+
 /* The kernels that only the methods of study/ need are not loaded without them. */
 static int load_cells(struct trg_algo *a, struct trg_device *d)
 {
@@ -114,9 +155,9 @@ static int load_cells(struct trg_algo *a, struct trg_device *d)
                                        {hough_find_kernel(&a->par[1]), &a->find[1]},
                                        {hough_find_kernel(&a->par[2]), &a->find[2]},
                                        {"hg_refine_cells", &a->refine}};
-    int r = trg_module_new(d, &cells_program, NULL, &a->cells);
+    int r = trg_module_new(d, &cells_program, NULL, &a->more);
 
-    return r < 0 ? r : kernels_get(a->cells, list, sizeof list / sizeof *list);
+    return r < 0 ? r : kernels_get(a->more, list, sizeof list / sizeof *list);
 }
 
 static int load_kernels(struct trg_algo *a, struct trg_device *d)
@@ -132,7 +173,9 @@ static int load_kernels(struct trg_algo *a, struct trg_device *d)
 
     if (r == 0)
         r = kernels_get(a->module, list, sizeof list / sizeof *list);
-    return r < 0 || a->config->method == HG_HASHED ? r : load_cells(a, d);
+    if (r < 0 || a->config->method == HG_HASHED)
+        return r;
+    return a->config->method == HG_TRIPLET ? load_triplet(a, d) : load_cells(a, d);
 }
 
 static void hough_destroy(struct trg_algo *a)
@@ -141,7 +184,7 @@ static void hough_destroy(struct trg_algo *a)
         return;
     buffers_free(&a->buffers);
     trg_module_free(a->module);
-    trg_module_free(a->cells);
+    trg_module_free(a->more);
     free(a);
 }
 
@@ -169,11 +212,21 @@ static int hough_create(const struct trg_host *host, const void *config, struct 
         a->par[p].tracks = a->out[0].span;
         a->par[p].doublets = a->out[1].span;
     }
+    for (uint32_t p = 0; p < HT_PASSES; p++) {
+        a->triplet[p] = hough_triplet_par(a->config, p);
+        a->triplet[p].common.items_room = a->par[0].items_room;
+        a->triplet[p].common.tracks = a->out[0].span;
+        a->triplet[p].common.doublets = a->out[1].span;
+    }
     r = load_kernels(a, device);
     if (r == 0)
         r = load_trig(a, device);
-    for (uint32_t i = 0; r == 0 && i < limits->slots; i++)
+    for (uint32_t i = 0; r == 0 && i < limits->slots; i++) {
         r = open_slot(a, device, &a->slot[i]);
+        if (r == 0)
+            r = (a->config->method == HG_TRIPLET ? open_slot_triplet
+                                                 : open_slot_windows)(a, device, &a->slot[i]);
+    }
     if (r < 0) {
         hough_destroy(a);
         return r;
@@ -206,6 +259,7 @@ static uint32_t find_group(const struct hg_par *par)
 #define GROUP_ROI    256u /* of kernels with a group for each RoI */
 #define GROUP_FEW    128u /* of windows with few hits, and of their shares */
 #define GROUP_REFINE 64u
+#define GROUP_FOLLOW 128u
 
 static void launch_find(struct trg_algo *a, const struct slot *s, const struct hg_par *par,
                         struct launcher *l)
@@ -238,15 +292,59 @@ static void launch_pass(struct trg_algo *a, const struct slot *s, struct trg_buf
            s->tracks, s->summaries);
 }
 
-/* The products: on the device, and on the host if they are wanted there. */
-static void launch_output(struct trg_algo *a, struct slot *s, const struct trg_batch *b,
-                          const struct hg_par *par, struct launcher *l)
+static struct hg_par par_of(const struct trg_algo *a, uint32_t pass, const struct trg_batch *b)
 {
-    for (uint32_t k = 0; k < PRODUCTS; k++)
-        block_copy_rois(&a->out[k], l, b, s->out[k]);
-    LAUNCH(l, a->offsets, 1, GROUP_ROI, *par, s->summaries, s->out[0], s->out[1]);
-    LAUNCH(l, a->write, b->n_rois, GROUP_ROI, *par, b->in[0].dev, s->tracks, s->summaries,
+    struct hg_par par = a->par[pass];
+
+    par.in = b->in[0].span;
+    par.n_rois = b->n_rois;
+    return par;
+}
+
+static void launch_windows(struct trg_algo *a, const struct slot *s, const struct trg_batch *b,
+                           struct launcher *l)
+{
+    struct hg_par par = par_of(a, 0, b);
+
+    LAUNCH(l, a->clear, b->n_rois, GROUP_ROI, par, b->in[0].dev, s->used, s->summaries, s->best);
+    for (uint32_t p = 0; p < a->config->passes; p++) {
+        par = par_of(a, p, b);
+        launch_pass(a, s, b->in[0].dev, &par, l);
+    }
+    LAUNCH(l, a->offsets, 1, GROUP_ROI, par, s->summaries, s->out[0], s->out[1]);
+    LAUNCH(l, a->write, b->n_rois, GROUP_ROI, par, b->in[0].dev, s->tracks, s->summaries, s->out[0],
+           s->out[1]);
+}
+
+static void launch_triplet(struct trg_algo *a, const struct slot *s, const struct trg_batch *b,
+                           struct launcher *l)
+{
+    struct trg_buffer *data = b->in[0].dev;
+    const uint32_t n = b->n_rois;
+    struct ht_par par;
+
+    for (uint32_t p = 0; p < HT_PASSES && p < a->config->passes; p++) {
+        par = a->triplet[p];
+        par.common.in = b->in[0].span;
+        par.common.n_rois = n;
+        if (!p)
+            LAUNCH(l, a->order, 1, GROUP_ROI, par, data, s->order);
+        LAUNCH(l, a->put_in_order, n, GROUP_ROI, par, data, s->order, s->hits, s->tables,
+               s->stations, s->summaries);
+        LAUNCH(l, a->follow, n, GROUP_FOLLOW, par, data, s->order, s->hits, s->tables, s->stations,
+               s->roads);
+        LAUNCH(l, a->accept, n, GROUP_FOLLOW, par, data, s->order, s->hits, s->tables, s->stations,
+               s->roads, s->tracks, s->summaries);
+    }
+    LAUNCH(l, a->offsets, 1, GROUP_ROI, par.common, s->summaries, s->out[0], s->out[1]);
+    LAUNCH(l, a->write, n, GROUP_FOLLOW, par, data, s->order, s->hits, s->tables, s->tracks,
            s->out[0], s->out[1]);
+}
+
+/* The products, to the host if they are wanted there. */
+static void read_output(struct trg_algo *a, struct slot *s, const struct trg_batch *b,
+                        struct launcher *l)
+{
     for (uint32_t k = 0; k < PRODUCTS; k++) {
         const uint32_t most = most_items(k, b->in[0].span.n_items);
 
@@ -257,27 +355,18 @@ static void launch_output(struct trg_algo *a, struct slot *s, const struct trg_b
     launcher_read(l, s->summaries_host, s->summaries, b->n_rois * sizeof(struct hg_summary));
 }
 
-static struct hg_par par_of(const struct trg_algo *a, uint32_t pass, const struct trg_batch *b)
-{
-    struct hg_par par = a->par[pass];
-
-    par.in = b->in[0].span;
-    par.n_rois = b->n_rois;
-    return par;
-}
-
 static int hough_submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
 {
     struct slot *s = &a->slot[b->slot];
     struct launcher l = launcher_on(q, &a->device);
-    struct hg_par par = par_of(a, 0, b);
 
-    LAUNCH(&l, a->clear, b->n_rois, GROUP_ROI, par, b->in[0].dev, s->used, s->summaries, s->best);
-    for (uint32_t p = 0; p < a->config->passes; p++) {
-        par = par_of(a, p, b);
-        launch_pass(a, s, b->in[0].dev, &par, &l);
-    }
-    launch_output(a, s, b, &par, &l);
+    for (uint32_t k = 0; k < PRODUCTS; k++)
+        block_copy_rois(&a->out[k], &l, b, s->out[k]);
+    if (a->config->method == HG_TRIPLET)
+        launch_triplet(a, s, b, &l);
+    else
+        launch_windows(a, s, b, &l);
+    read_output(a, s, b, &l);
     return l.result;
 }
 

@@ -24,7 +24,7 @@
 #define HG_PASSES         3u
 #define HG_GROUP_MAX      256u
 
-enum hg_method { HG_BRUTE, HG_PAINT, HG_ANALYTIC, HG_HASHED };
+enum hg_method { HG_BRUTE, HG_PAINT, HG_ANALYTIC, HG_HASHED, HG_TRIPLET };
 
 struct hg_grid { /* the cells of (theta, r) in one pass */
     float theta_min, d_theta, inv_d_theta;

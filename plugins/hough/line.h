@@ -67,10 +67,10 @@ struct hg_point { /* a hit */
     trg_u32 layer;
 };
 
-/* Whether three hits along z are a track: no far step between layers, and no turn at the second
- * that neither its plane nor the errors of all three explain. */
-TRG_FN trg_u32 hg_are_track(const struct hg_par par, const struct hg_point a,
-                            const struct hg_point b, const struct hg_point c)
+/* How far three hits along z turn at the second, against what its plane and the errors of all three
+ * explain. */
+TRG_FN float hg_chi2_of(const struct hg_par par, const struct hg_point a, const struct hg_point b,
+                        const struct hg_point c)
 {
     const struct hg_line l = hg_through(a.x, a.y, a.z, c.x, c.y, c.z);
     const float part = (b.z - a.z) / (c.z - a.z), rest = 1.0f - part;
@@ -79,10 +79,18 @@ TRG_FN trg_u32 hg_are_track(const struct hg_par par, const struct hg_point a,
                         par.scatter_slope * par.scatter_slope * (l.tx * l.tx + l.ty * l.ty);
     const float var =
         par.sigma_mm * par.sigma_mm * (1.0f + part * part + rest * rest) + arm * arm * turn2;
+
+    return hg_off2(l, b.x, b.y, b.z) / var;
+}
+
+/* Whether three hits along z are a track: straight, and no far step between layers. */
+TRG_FN trg_u32 hg_are_track(const struct hg_par par, const struct hg_point a,
+                            const struct hg_point b, const struct hg_point c)
+{
     const trg_u32 first = a.layer < b.layer ? b.layer - a.layer : a.layer - b.layer;
     const trg_u32 second = b.layer < c.layer ? c.layer - b.layer : b.layer - c.layer;
 
     return first <= par.max_gap3 && second <= par.max_gap3 &&
-           hg_off2(l, b.x, b.y, b.z) <= par.chi2_3_max * var;
+           hg_chi2_of(par, a, b, c) <= par.chi2_3_max;
 }
 #endif

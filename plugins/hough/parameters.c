@@ -10,10 +10,10 @@
 
 #define AT(member) offsetof(struct hough_config, member)
 const struct trg_param hough_params[] = {
-    {"method", TRG_PARAM_CHOICE, AT(method), "hashed", 0, 0, "", "brute|paint|analytic|hashed",
-     "how lines are found: every cell for every hit; along each hit's curve; the line of every "
-     "pair; "
-     "the line of every pair in four parameters"},
+    {"method", TRG_PARAM_CHOICE, AT(method), "triplet", 0, 0, "",
+     "brute|paint|analytic|hashed|triplet",
+     "how tracks are found: every cell for every hit; along each hit's curve; the line of every "
+     "pair; the line of every pair in four parameters; from station to station"},
     {"n_theta", TRG_PARAM_U32, AT(n_theta), "32", 8, HG_SIDE, "", NULL,
      "cells from 0 to pi in theta"},
     {"n_r", TRG_PARAM_U32, AT(n_r), "32", 8, HG_SIDE, "", NULL, "cells from -r_max to r_max"},
@@ -27,7 +27,8 @@ const struct trg_param hough_params[] = {
     {"max_bin_hits", TRG_PARAM_U32, AT(max_bin_hits), "256", 8, 32767, "", NULL,
      "hits of a bin of phi that are used, in the order of the input"},
     {"passes", TRG_PARAM_U32, AT(passes), "3", 1, HG_PASSES, "", NULL,
-     "searches: windows of one bin; the same turned by half a bin; wide windows that overlap"},
+     "searches: windows of one bin; the same turned by half a bin; wide windows that overlap; with "
+     "triplet two at most: tracks that point to the beam line; all others"},
     {"phi_bins", TRG_PARAM_U32, AT(phi_bins), "80", 1, HG_BINS, "", NULL,
      "bins of phi about the beam line in the first two passes"},
     {"phi_bins_wide", TRG_PARAM_U32, AT(phi_bins_wide), "8", 2, HG_BINS, "", NULL,
@@ -84,17 +85,28 @@ const struct trg_param hough_params[] = {
      "multiple scattering in a plane, per projection, of tracks along the beam"},
     {"scatter_slope_rad", TRG_PARAM_F32, AT(scatter_slope_rad), "0.0026", 0, 0.1, "rad", NULL,
      "added to it in squares, times the slope: tracks at large angles are soft"},
+    {"layers_per_station", TRG_PARAM_U32, AT(layers_per_station), "2", 1, 2, "", NULL,
+     "triplet: neighbouring layers that are searched together"},
+    {"window_wide_mm", TRG_PARAM_F32, AT(window_wide_mm), "6", 0.001, 1000, "mm", NULL,
+     "triplet: largest distance from a first hit to a second one on the next station, across the "
+     "line to the beam, in the wide pass; ip_max_mm in the first"},
+    {"third_mm", TRG_PARAM_F32, AT(third_mm), "0.1", 0.001, 100, "mm", NULL,
+     "triplet: largest distance of a third hit to the line of two"},
+    {"third_rad", TRG_PARAM_F32, AT(third_rad), "0.008", 0, 1, "rad", NULL,
+     "triplet: added for each mm in z behind them, up to tolerance_max_mm"},
     {0},
 };
 
 static const char *const velo[] = {NULL};
+static const char *const hashed[] = {"method", "hashed", NULL};
 /* Cells of one projection tell less than hashed ones: wide windows must be narrower. */
 static const char *const paint[] = {"method", "paint", "phi_bins_wide", "12", NULL};
 static const char *const brute[] = {"method", "brute", "phi_bins_wide", "12", NULL};
 static const char *const analytic[] = {"method", "analytic",      "n_theta", "48", "n_r",
                                        "48",     "phi_bins_wide", "12",      NULL};
 const struct trg_preset hough_presets[] = {
-    {"velo", "the defaults: voting in four parameters", velo},
+    {"velo", "the defaults: from station to station", velo},
+    {"hashed", "voting in four parameters", hashed},
     {"paint", "cells of (theta, r), along the curve of each hit", paint},
     {"brute", "the same cells, every cell for every hit", brute},
     {"analytic", "cells of (theta, r), by the line of every pair", analytic},
@@ -205,6 +217,17 @@ struct hg_par hough_par(const struct hough_config *c, uint32_t pass)
     par.bins_room = c->phi_bins > c->phi_bins_wide ? c->phi_bins : c->phi_bins_wide;
     par.grid = make_grid(c, &par);
     return par;
+}
+
+struct ht_par hough_triplet_par(const struct hough_config *c, uint32_t pass)
+{
+    return (struct ht_par){.common = hough_par(c, pass ? HG_PASSES - 1 : 0),
+                           .pass = pass,
+                           .station_shift = c->layers_per_station - 1,
+                           .is_wide = pass,
+                           .window_mm = pass ? c->window_wide_mm : c->ip_max_mm,
+                           .third_mm = c->third_mm,
+                           .third_rad = c->third_rad};
 }
 
 void hough_fill_trig(const struct hough_config *c, float *trig)

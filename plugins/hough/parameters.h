@@ -3,7 +3,7 @@
  */
 #ifndef HOUGH_PARAMETERS_H
 #define HOUGH_PARAMETERS_H
-#include "hough.h"
+#include "triplet.h"
 
 struct hough_config {
     uint32_t method;
@@ -18,6 +18,8 @@ struct hough_config {
     uint32_t min_hits, max_gap, max_gap3;
     float shared_max;
     float sigma_mm, scatter_rad, scatter_slope_rad;
+    uint32_t layers_per_station;
+    float window_wide_mm, third_mm, third_rad;
 };
 
 extern const struct trg_param hough_params[];
@@ -29,11 +31,14 @@ int hough_check(const void *config, char *why, size_t bytes);
 /* What the kernels are told in one pass, without the spans of a batch. */
 struct hg_par hough_par(const struct hough_config *c, uint32_t pass);
 
+/* The same for the method `triplet`, of which `pass` is below HT_PASSES. */
+struct ht_par hough_triplet_par(const struct hough_config *c, uint32_t pass);
+
 /* Fills the table of cosines and sines (HOUGH_TRIG floats) of all passes. */
 #define HOUGH_TRIG ((size_t)HG_PASSES * (2u * HG_SIDE + 2u * HG_BINS))
 void hough_fill_trig(const struct hough_config *c, float *trig);
 
-/* The name of the kernel of study/ that finds the peaks of a pass: for methods other than `hashed`.
+/* The name of the kernel of study/ that finds the peaks of a pass: for brute, paint, analytic.
  */
 const char *hough_find_kernel(const struct hg_par *par);
 #endif

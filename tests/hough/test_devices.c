@@ -83,10 +83,18 @@ static void compare_all(const char *preset, const char *const *settings, uint32_
     compare(preset, settings, make_events("velo", seed, n), n);
 }
 
+static void by_triplet(void **state)
+{
+    (void)state;
+    compare_all("velo", NULL, rois_or(8), fresh_seed() + 8);
+    compare_all("velo", SETTINGS("layers_per_station", "1", "window_wide_mm", "2"), rois_or(4),
+                fresh_seed() + 9);
+}
+
 static void voting_in_four_parameters(void **state)
 {
     (void)state;
-    compare_all("velo", NULL, rois_or(8), fresh_seed());
+    compare_all("hashed", NULL, rois_or(8), fresh_seed());
 }
 
 static void painting(void **state)
@@ -115,26 +123,32 @@ static void pairs(void **state)
 }
 
 /* Hits that do not come layer after layer: devices put them in order in their own ways. */
-static void hits_in_any_order(void **state)
+static void any_order(const char *preset)
 {
     uint32_t n = rois_or(4);
     uint64_t random = fresh_seed() + 7;
     struct event *events = make_events("velo", random, n);
 
-    (void)state;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = events[i].n; k > 1; k--) {
             random = random * 6364136223846793005u + 1442695040888963407u;
             event_swap(&events[i], k - 1, (uint32_t)(random >> 33) % k);
         }
-    compare("velo", NULL, events, n);
+    compare(preset, NULL, events, n);
+}
+
+static void hits_in_any_order(void **state)
+{
+    (void)state;
+    any_order("velo");
+    any_order("hashed");
 }
 
 /* What is left out when there is no room does not depend on the device either. */
 static void without_room(void **state)
 {
     (void)state;
-    compare_all("velo", SETTINGS("max_bin_hits", "20", "max_peaks", "150"), rois_or(4),
+    compare_all("hashed", SETTINGS("max_bin_hits", "20", "max_peaks", "150"), rois_or(4),
                 fresh_seed() + 5);
     compare_all("paint",
                 SETTINGS("max_bin_hits", "30", "max_peaks", "70", "threshold", "1", "n_theta",
@@ -151,13 +165,10 @@ static int finish(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(voting_in_four_parameters),
-        cmocka_unit_test(painting),
-        cmocka_unit_test(painting_in_strips),
-        cmocka_unit_test(brute_force),
-        cmocka_unit_test(pairs),
-        cmocka_unit_test(hits_in_any_order),
-        cmocka_unit_test(without_room),
+        cmocka_unit_test(by_triplet),        cmocka_unit_test(voting_in_four_parameters),
+        cmocka_unit_test(painting),          cmocka_unit_test(painting_in_strips),
+        cmocka_unit_test(brute_force),       cmocka_unit_test(pairs),
+        cmocka_unit_test(hits_in_any_order), cmocka_unit_test(without_room),
     };
 
     return cmocka_run_group_tests(tests, open_host, finish);

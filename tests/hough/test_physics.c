@@ -44,7 +44,8 @@ static const struct {
     const char *preset;
     uint32_t n;
     double efficiency, ghosts, clones;
-} limits[] = {{"velo", 40, 0.990, 0.003, 0.003},
+} limits[] = {{"velo", 40, 0.995, 0.0025, 0.003},
+              {"hashed", 40, 0.990, 0.003, 0.003},
               {"paint", 20, 0.990, 0.003, 0.003},
               {"brute", 10, 0.990, 0.003, 0.003},
               {"analytic", 20, 0.985, 0.004, 0.003}};

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* triplet.h - what the kernels and the host side of the search by triplet share.  4-byte members
+ * only.
+ *
+ * Words: a `station` is one layer or two neighbours.  The hits of a station are sorted into
+ * `buckets` of their angle about the beam line, about one a hit.  A `road` is a track that is being
+ * followed from station to station, towards lower z. */
+#ifndef HOUGH_TRIPLET_H
+#define HOUGH_TRIPLET_H
+#include "hough.h"
+
+#define HT_PASSES    2u
+#define HT_STATIONS  128u                        /* most; hits behind them are left out */
+#define HT_ITEM_BITS 21u                         /* of the number of a hit in its RoI */
+#define HT_ITEM      ((1u << HT_ITEM_BITS) - 1u) /* most hits of an RoI; those behind are left out */
+#define HT_NONE      0xffffffffu
+#define HT_USED      1e30f /* x of a hit that a track has: nothing is near it */
+#define HT_BUCKETS   8u    /* least of a station */
+#define HT_TABLE     (HT_STATIONS * HT_BUCKETS + 2u) /* words of an RoI's table, and two for a hit */
+
+struct ht_par { /* of all launches of a batch */
+    struct hg_par common;
+    trg_u32 pass;
+    trg_u32 station_shift; /* layer >> station_shift is the station */
+    trg_u32 is_wide;       /* tracks need not point to the beam line, nor have all hits */
+    float window_mm;       /* from a first hit to a second, across the line to the beam */
+    float third_mm, third_rad;
+};
+
+enum ht_column {       /* of `hits`: items_room words each */
+                 HT_X, /* sorted, from the beam line */
+                 HT_Y,
+                 HT_Z,
+                 HT_ID,    /* layer << HT_ITEM_BITS | number in the RoI */
+                 HT_CLAIM, /* the best key of the roads that want it */
+                 HT_LINK,  /* the hit before on its road; before that: the bucket, by number in the
+                              RoI */
+                 HT_NOW,  /* roads that are followed; in the end: tracks in the order of their first
+                             hits */
+                 HT_NEXT, /* the same behind the station; in the end: where their doublets begin */
+                 HT_TAKEN, /* by number in the RoI: whether a track has it */
+                 HT_HEAD,  /* by number in the RoI: the track that begins with it, from 1 on */
+                 HT_COLUMNS
+};
+
+struct ht_stations { /* of an RoI */
+    trg_u32 n, buckets, n_roads;
+    trg_u32 low[HT_STATIONS], high[HT_STATIONS]; /* z of its hits, as ht_order_of_float gives it */
+};
+
+struct ht_road {           /* hits by their places in the sorted columns */
+    float x, y, z, tx, ty; /* its last hit, and the slopes there */
+    float share;           /* of the tolerance that its third hit is off, squared */
+    trg_u32 n;             /* hits; 0: it has ended without a track */
+    trg_u32 first[3], last;
+    trg_u32 layer;   /* of its last hit */
+    trg_u32 item;    /* number of its first hit: no two roads of a pass have the same */
+    trg_u32 near[2]; /* hits of the station that it wants, one on each layer */
+    trg_u32 key;     /* with which it claims them: the lowest wins */
+    trg_u32 lost;    /* it did not get all that it claimed */
+};
+#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* triplet_search.h - what is done for one road and for one first hit.  Of equal hits those with
+ * the lower id are taken, so that nothing depends on their order. */
+#ifndef HOUGH_TRIPLET_SEARCH_H
+#define HOUGH_TRIPLET_SEARCH_H
+#include "triplet_window.h"
+
+/* On words that only this group writes; a group of the host is one work-item. */
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
+#define HT_ADD(p, v) TRG_ATOMIC_ADD_GLOBAL(p, v)
+#define HT_MIN(p, v) TRG_ATOMIC_MIN_GLOBAL(p, v)
+#else
+static inline trg_u32 ht_add(trg_u32 *p, trg_u32 v)
+{
+    return (*p += v) - v;
+}
+static inline void ht_min(trg_u32 *p, trg_u32 v)
+{
+    *p = *p < v ? *p : v;
+}
+#define HT_ADD(p, v) ht_add(p, v)
+#define HT_MIN(p, v) ht_min(p, v)
+#endif
+
+/* ---------------------------------------------------------------- the next hits of a road */
+
+struct ht_near { /* one for even layers, one for odd ones */
+    float off0, off1;
+    trg_u32 at0, at1;
+};
+
+TRG_FN void ht_keep_nearer(const struct ht_view v, trg_u32 at, float off, struct ht_near *near)
+{
+    if (ht_layer(v, at) & 1u) {
+        if (off < near->off1 ||
+            (off == near->off1 && (near->at1 == HT_NONE || v.id[at] < v.id[near->at1]))) {
+            near->off1 = off;
+            near->at1 = at;
+        }
+    } else if (off < near->off0 ||
+               (off == near->off0 && (near->at0 == HT_NONE || v.id[at] < v.id[near->at0]))) {
+        near->off0 = off;
+        near->at0 = at;
+    }
+}
+
+/* The hits of a window that are nearest to a line and on its side of the beam. */
+TRG_FN void ht_find_nearest(const struct ht_view v, const struct ht_window w,
+                            const struct hg_line l, struct ht_near *near)
+{
+    const float most = near->off0;
+
+    for (trg_u32 k = 0; k < w.n; k++) {
+        const trg_u32 at = ht_place(w, k);
+        const float off = hg_off2(l, v.x[at], v.y[at], v.z[at]);
+
+        if (off <= most && v.x[at] * l.x + v.y[at] * l.y > 0.0f)
+            ht_keep_nearer(v, at, off, near);
+    }
+}
+
+/* Whether its first three hits have gone to another road. */
+TRG_FN trg_u32 ht_is_robbed(const struct ht_view v, TRG_GLOBAL const struct ht_road *r)
+{
+    return r->n == 3u && (v.x[r->first[0]] >= HT_USED || v.x[r->first[1]] >= HT_USED ||
+                          v.x[r->first[2]] >= HT_USED);
+}
+
+TRG_FN void ht_claim(const struct ht_view v, TRG_GLOBAL const struct ht_road *r, trg_u32 at)
+{
+    HT_MIN(&v.claim[at], r->key);
+    if (r->n == 3u)
+        for (trg_u32 k = 0; k < 3u; k++)
+            HT_MIN(&v.claim[r->first[k]], r->key);
+}
+
+/* A road claims the hits of a station that are near to where it goes.  One of three hits claims
+ * these as well. */
+TRG_FN void ht_want(const struct ht_view v, const struct ht_par par, TRG_GLOBAL struct ht_road *r,
+                    trg_u32 station, const struct ht_station s)
+{
+    struct hg_line l;
+    struct ht_near near;
+    float dz, tol, most;
+
+    r->near[0] = r->near[1] = HT_NONE;
+    r->lost = 0u;
+    if (ht_is_robbed(v, r)) {
+        r->n = 0u;
+        return;
+    }
+    if (!s.has_hits || r->layer >> par.station_shift <= station || r->n == HG_TRACK_HITS)
+        return;
+    l.x = r->x;
+    l.y = r->y;
+    l.z = r->z;
+    l.tx = r->tx;
+    l.ty = r->ty;
+    dz = s.middle - l.z;
+    tol = par.common.tol_mm + par.common.tol_rad * trg_fabs(dz);
+    tol = tol < par.common.tol_max_mm ? tol : par.common.tol_max_mm;
+    near.off0 = near.off1 = most = tol * tol;
+    near.at0 = near.at1 = HT_NONE;
+    ht_find_nearest(
+        v,
+        ht_window_of(v, station, l.x + l.tx * dz, l.y + l.ty * dz,
+                     tol + ht_drift(l.x + l.tx * dz, l.y + l.ty * dz, l.tx, l.ty, s.depth)),
+        l, &near);
+    if (near.at0 != HT_NONE && r->layer - ht_layer(v, near.at0) > par.common.max_gap)
+        near.at0 = HT_NONE;
+    if (near.at1 != HT_NONE && r->layer - ht_layer(v, near.at1) > par.common.max_gap)
+        near.at1 = HT_NONE;
+    {
+        const float least = near.off0 < near.off1 ? near.off0 : near.off1, share = least / most;
+
+        r->key = (trg_u32)((r->n == 3u ? 0.5f * (share + r->share) : share) * 2047.0f)
+                     << HT_ITEM_BITS |
+                 r->item;
+    }
+    r->near[0] = near.at0;
+    r->near[1] = near.at1;
+    if (near.at0 != HT_NONE)
+        ht_claim(v, r, near.at0);
+    if (near.at1 != HT_NONE)
+        ht_claim(v, r, near.at1);
+}
+
+TRG_FN void ht_use(const struct ht_view v, trg_u32 at)
+{
+    v.x[at] = HT_USED;
+    v.taken[ht_item(v, at)] = 1u;
+}
+
+/* Puts a hit behind the road's last one. */
+TRG_FN void ht_append(const struct ht_view v, TRG_GLOBAL struct ht_road *r, trg_u32 at)
+{
+    if (at == HT_NONE || r->n == HG_TRACK_HITS)
+        return;
+    v.link[at] = r->last;
+    r->last = at;
+    r->n++;
+    r->x = v.x[at];
+    r->y = v.y[at];
+    r->z = v.z[at];
+    r->layer = ht_layer(v, at);
+    ht_use(v, at);
+}
+
+/* A road takes the hits that nobody has claimed with a better key. */
+TRG_FN void ht_take(const struct ht_view v, TRG_GLOBAL struct ht_road *r)
+{
+    const float x = r->x, y = r->y, z = r->z;
+    const trg_u32 wanted = (r->near[0] != HT_NONE) + (trg_u32)(r->near[1] != HT_NONE);
+    trg_u32 a = r->near[0], b = r->near[1];
+    float inv;
+
+    if (!wanted)
+        return;
+    if (a != HT_NONE && v.claim[a] != r->key)
+        a = HT_NONE;
+    if (b != HT_NONE && v.claim[b] != r->key)
+        b = HT_NONE;
+    if (r->n == 3u && (v.claim[r->first[0]] != r->key || v.claim[r->first[1]] != r->key ||
+                       v.claim[r->first[2]] != r->key))
+        a = b = HT_NONE;
+    r->lost = wanted > (a != HT_NONE) + (trg_u32)(b != HT_NONE);
+    if (a == HT_NONE && b == HT_NONE)
+        return;
+    if (r->n == 3u)
+        for (trg_u32 k = 0; k < 3u; k++)
+            ht_use(v, r->first[k]);
+    if (a != HT_NONE && b != HT_NONE && v.z[a] < v.z[b]) {
+        ht_append(v, r, b);
+        ht_append(v, r, a);
+    } else {
+        ht_append(v, r, a);
+        ht_append(v, r, b);
+    }
+    inv = 1.0f / (z - r->z);
+    r->tx = (x - r->x) * inv;
+    r->ty = (y - r->y) * inv;
+}
+
+/* Gives up what it has claimed and not got. */
+TRG_FN void ht_release(const struct ht_view v, TRG_GLOBAL const struct ht_road *r)
+{
+    if (!r->lost)
+        return;
+    for (trg_u32 k = 0; k < 2u; k++)
+        if (r->near[k] != HT_NONE)
+            v.claim[r->near[k]] = HT_NONE;
+    for (trg_u32 k = 0; r->n == 3u && k < 3u; k++)
+        v.claim[r->first[k]] = HT_NONE;
+}
+
+/* Whether hits on stations before this one may belong to it. */
+TRG_FN trg_u32 ht_goes_on(TRG_GLOBAL const struct ht_road *r, const struct ht_par par,
+                          trg_u32 station)
+{
+    const trg_u32 lowest = station << par.station_shift;
+
+    return r->n && (r->layer < lowest || r->layer - lowest < par.common.max_gap);
+}
+
+/* ---------------------------------------------------------------- the first three hits */
+
+struct ht_triplet {
+    float share; /* of the tolerance, squared */
+    trg_u32 second, third;
+};
+
+TRG_FN trg_u32 ht_is_better(const struct ht_view v, const struct ht_triplet *best, float share,
+                            trg_u32 second, trg_u32 third)
+{
+    if (best->second == HT_NONE || share != best->share)
+        return share <= best->share;
+    if (third != best->third)
+        return v.id[third] < v.id[best->third];
+    return v.id[second] < v.id[best->second];
+}
+
+/* Whether two hits may be on a track: not too steep, and near to the beam line where there may be
+ * vertices.  dx, dy, dz: from the second to the first. */
+TRG_FN trg_u32 ht_may_pair(const struct hg_par par, float dx, float dy, float dz, float x, float y,
+                           float z)
+{
+    const float cross = x * dy - y * dx, d2 = dx * dx + dy * dy;
+
+    return dz > 0.0f && trg_fabs(dx) <= par.slope_max * dz && trg_fabs(dy) <= par.slope_max * dz &&
+           cross * cross <= par.ip_max2 * d2 &&
+           trg_fabs((z - par.grid.z0) * d2 - (x * dx + y * dy) * dz) <= par.z_beam_max * d2;
+}
+
+/* How far a third hit may be from the line of the first two. */
+TRG_FN float ht_third_tolerance(const struct ht_par par, float dz)
+{
+    const float t = par.third_mm + par.third_rad * dz;
+
+    return t < par.common.tol_max_mm ? t : par.common.tol_max_mm;
+}
+
+/* Looks for a third hit on a station, on the line of two through l. */
+TRG_FN void ht_find_third(const struct ht_view v, const struct ht_par par, const struct hg_line l,
+                          trg_u32 second, trg_u32 station, const struct ht_station s,
+                          struct ht_triplet *best)
+{
+    const float dz = s.middle - l.z, x = l.x + l.tx * dz, y = l.y + l.ty * dz;
+    const float reach = ht_third_tolerance(par, trg_fabs(dz) + s.depth);
+    const struct ht_window w =
+        ht_window_of(v, station, x, y, reach + ht_drift(x, y, l.tx, l.ty, s.depth));
+
+    for (trg_u32 k = 0; k < w.n; k++) {
+        const trg_u32 at = ht_place(w, k);
+        const float d = l.z - v.z[at], tol = ht_third_tolerance(par, d), most = tol * tol;
+        const float off = hg_off2(l, v.x[at], v.y[at], v.z[at]);
+
+        if (off <= best->share * most && d > 0.0f && v.x[at] * l.x + v.y[at] * l.y > 0.0f &&
+            ht_layer(v, at) != ht_layer(v, second) &&
+            ht_is_better(v, best, off / most, second, at)) {
+            best->share = off / most;
+            best->second = second;
+            best->third = at;
+        }
+    }
+}
+
+/* Looks for the second and the third hit on two stations. */
+TRG_FN void ht_find_on(const struct ht_view v, const struct ht_par par,
+                       TRG_GLOBAL const struct ht_stations *all, trg_u32 first, trg_u32 station1,
+                       trg_u32 station2, struct ht_triplet *best)
+{
+    const float x0 = v.x[first], y0 = v.y[first], z0 = v.z[first];
+    const struct ht_station s = ht_station_of(all, station2);
+    const struct ht_window w = ht_window_of(v, station1, x0, y0, par.window_mm);
+
+    for (trg_u32 k = 0; s.has_hits && k < w.n; k++) {
+        const trg_u32 at = ht_place(w, k);
+        const float x = v.x[at], y = v.y[at], z = v.z[at];
+
+        if (ht_may_pair(par.common, x0 - x, y0 - y, z0 - z, x, y, z) &&
+            ht_layer(v, at) != ht_layer(v, first))
+            ht_find_third(v, par, hg_through(x, y, z, x0, y0, z0), at, station2, s, best);
+    }
+}
+
+/* The best second and third hit for a first one: on the next two stations; in the wide pass, where
+ * there are none, two of the three on one station, or one station passed over. */
+TRG_FN struct ht_triplet ht_find_triplet(const struct ht_view v, const struct ht_par par,
+                                         TRG_GLOBAL const struct ht_stations *all, trg_u32 first,
+                                         trg_u32 station)
+{
+    struct ht_triplet best;
+
+    best.share = 1.0f;
+    best.second = best.third = HT_NONE;
+    if (v.x[first] >= HT_USED)
+        return best;
+    if (station >= 2u)
+        ht_find_on(v, par, all, first, station - 1u, station - 2u, &best);
+    if (par.is_wide && best.second == HT_NONE && station >= 1u) {
+        ht_find_on(v, par, all, first, station, station - 1u, &best);
+        ht_find_on(v, par, all, first, station - 1u, station - 1u, &best);
+    }
+    if (par.is_wide && best.second == HT_NONE && station >= 3u) {
+        ht_find_on(v, par, all, first, station - 1u, station - 3u, &best);
+        ht_find_on(v, par, all, first, station - 2u, station - 3u, &best);
+    }
+    return best;
+}
+
+TRG_FN void ht_begin_road(const struct ht_view v, trg_u32 first, const struct ht_triplet t,
+                          TRG_GLOBAL struct ht_road *r)
+{
+    const float inv = 1.0f / (v.z[t.second] - v.z[t.third]);
+
+    r->x = v.x[t.third];
+    r->y = v.y[t.third];
+    r->z = v.z[t.third];
+    r->tx = (v.x[t.second] - r->x) * inv;
+    r->ty = (v.y[t.second] - r->y) * inv;
+    r->share = t.share;
+    r->n = 3u;
+    r->first[0] = first;
+    r->first[1] = t.second;
+    r->first[2] = r->last = t.third;
+    r->layer = ht_layer(v, t.third);
+    r->item = ht_item(v, first);
+    r->lost = 0u;
+}
+#endif
