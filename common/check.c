@@ -189,6 +189,15 @@ bool check_find(enum trg_kind kind, size_t n, const void *const *column, uint32_
     return false;
 }
 
+bool check_is_fault(const struct check_fault *f)
+{
+    const struct trg_kind_info *info = trg_kind_info(f->kind);
+
+    return info && f->column < info->n_columns &&
+           (f->code == TRIGD__V1__ERROR__CODE__OUT_OF_RANGE ||
+            f->code == TRIGD__V1__ERROR__CODE__NOT_FINITE);
+}
+
 int check_say(const struct check_fault *f, uint32_t max_layer, uint64_t token,
               struct wire_error *ret_error)
 {

@@ -29,6 +29,8 @@ int check_count(enum trg_kind kind, size_t n, uint32_t max_items, uint64_t token
  * unaligned; those that are NULL are not looked at. */
 bool check_find(enum trg_kind kind, size_t n, const void *const *column, uint32_t max_layer,
                 struct check_fault *ret_fault);
+/* Whether a fault that another process claims to have found is one that check_find can give. */
+bool check_is_fault(const struct check_fault *f);
 /* Says what is wrong: -EBADMSG. */
 int check_say(const struct check_fault *f, uint32_t max_layer, uint64_t token,
               struct wire_error *ret_error);

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arena.h"
 #include "check.h"
 #include "scan.h"
+#include "scratch.h"
 
 /* A message may unpack to this many times its bytes: real ones need about 1.1 plus a record for
  * each RoI, while a hostile one of empty sub-messages would need 56. */
@@ -17,19 +17,19 @@
 
 struct wire_decoder {
     struct wire_limits limits;
-    struct arena arena;
+    struct scratch scratch;
     ProtobufCAllocator allocator;
     struct scan_roi *found; /* [max_rois] of the message that was scanned last */
 };
 
-static void *take(void *arena, size_t bytes)
+static void *take(void *scratch, size_t bytes)
 {
-    return arena_take(arena, bytes);
+    return scratch_take(scratch, bytes);
 }
 
-static void give_back(void *arena, void *p)
+static void give_back(void *scratch, void *p)
 {
-    (void)arena;
+    (void)scratch;
     (void)p; /* all at once, with the next message */
 }
 
@@ -46,7 +46,7 @@ int wire_decoder_new(const struct wire_limits *limits, struct wire_decoder **ret
         return -ENOMEM;
     }
     d->allocator =
-        (ProtobufCAllocator){.alloc = take, .free = give_back, .allocator_data = &d->arena};
+        (ProtobufCAllocator){.alloc = take, .free = give_back, .allocator_data = &d->scratch};
     *ret_decoder = d;
     return 0;
 }
@@ -55,15 +55,15 @@ void wire_decoder_free(struct wire_decoder *d)
 {
     if (!d)
         return;
-    arena_free(&d->arena);
+    scratch_free(&d->scratch);
     free(d->found);
     free(d);
 }
 
 void wire_decoder_usage(const struct wire_decoder *d, uint64_t *ret_bytes, uint64_t *ret_calls)
 {
-    *ret_bytes = d->arena.size;
-    *ret_calls = d->arena.n_mallocs;
+    *ret_bytes = d->scratch.size;
+    *ret_calls = d->scratch.n_mallocs;
 }
 
 /* ---------------------------------------------------------------- one message */
@@ -90,16 +90,17 @@ int wire_decode(struct wire_decoder *d, const void *bytes, size_t n,
         return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__TOO_LARGE,
                             "the message has %zu bytes; at most %u are allowed", n,
                             d->limits.max_message_bytes);
-    if (arena_reset(&d->arena, EXPANSION * n + RECORD_BYTES * (d->limits.max_rois + (size_t)1)) < 0)
+    if (scratch_reset(&d->scratch,
+                      EXPANSION * n + RECORD_BYTES * (d->limits.max_rois + (size_t)1)) < 0)
         return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__TOO_LARGE,
                             "there is no memory for a message of %zu bytes", n);
     m = trigd__v1__to_daemon__unpack(&d->allocator, n, bytes);
-    if (!m && d->arena.is_overrun)
+    if (!m && d->scratch.is_overrun)
         return check_refuse(
             ret_error, TRIGD__V1__ERROR__CODE__TOO_LARGE,
             "the message of %zu bytes unpacks to more than the %zu bytes that are allowed "
             "for its size: too many records, unknown fields or unpacked values",
-            n, d->arena.limit);
+            n, d->scratch.limit);
     if (!m)
         return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__MALFORMED,
                             "the %zu bytes are not a ToDaemon message of trigd.v1", n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wire.h - the only reader of messages from outside: protobuf bytes to checked RoIs.
  *
- * protobuf-c unpacks into an arena that is reused for every message, so that a steady state
+ * protobuf-c unpacks into scratch memory that is reused for every message, so that a steady state
  * allocates nothing; then each RoI is checked against the limits.
  */
 #ifndef TRIGD_WIRE_H
@@ -22,7 +22,7 @@ struct wire_limits {
     uint32_t max_layer; /* layers are 0 .. max_layer */
 };
 
-/* One RoI of a message that passed all checks; points into the arena or the message. */
+/* One RoI of a message that passed all checks; points into the scratch memory or the message. */
 struct wire_roi {
     uint64_t token;
     struct trg_roi_info info;
@@ -41,7 +41,7 @@ struct wire_error {
     char text[192];
 };
 
-struct wire_decoder; /* the arena; one thread */
+struct wire_decoder; /* the scratch memory; one thread */
 
 /* -ENOMEM. */
 int wire_decoder_new(const struct wire_limits *limits, struct wire_decoder **ret_decoder);

@@ -40,10 +40,10 @@ static int reload(struct keeper *k)
     }
     if (r == 0) {
         k->generation++;
-        stats_add(&k->setup.stats->g.reloads, 1);
+        stats_add(&k->setup.base.stats->g.reloads, 1);
         log_info("keeper", "menu reloaded", "generation=%u", k->generation);
     } else {
-        stats_add(&k->setup.stats->g.reload_failures, 1);
+        stats_add(&k->setup.base.stats->g.reload_failures, 1);
         log_error("keeper", "reload failed, the running menu stays", "error=\"%s\"", strerror(-r));
     }
     return r;

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "base/mailbox.h"
 #include "base/notify.h"
 #include "clock.h"
+#include "exec/runner.h"
 #include "flow/debugstream.h"
 #include "flow/dispatch.h"
 #include "flow/egress.h"
@@ -43,7 +43,8 @@ struct loop {
     struct stats *stats;
     struct pool *pool;
     struct plugin_host *plugins;
-    struct backends *backends;
+    struct backends *backends; /* with isolation: thread */
+    struct devices *devices;
     struct affinity *affinity;
     struct shm_peers *shm; /* NULL: no endpoint is shm:// */
     struct clients *clients;
@@ -54,10 +55,10 @@ struct loop {
     struct mailbox *mailbox;
     struct keeper *keeper;
     struct control *control;
-    int wake_fd, signal_fd, timer_fd;
-    /* enum lane_sleep: whether lanes must write wake_fd; nothing that changes may lie near */
-    _Alignas(LANE_ALIGN) _Atomic uint32_t sleeping;
-    _Alignas(LANE_ALIGN) _Atomic int state;
+    struct worker_base base;
+    struct doorbell bell; /* its eventfd wakes the loop */
+    int signal_fd, timer_fd;
+    _Alignas(ARENA_ALIGN) _Atomic int state;
     _Atomic uint64_t turned_ns; /* last turn */
     uint64_t ticked_ns, stop_by_ns;
     uint64_t spin_ns, worked_ns; /* how long to look for work; when there was some */
@@ -268,10 +269,28 @@ static int open_fds(struct loop *l)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGHUP);
-    l->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     l->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     l->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    return l->wake_fd < 0 || l->signal_fd < 0 || l->timer_fd < 0 ? -errno : 0;
+    return l->signal_fd < 0 || l->timer_fd < 0 ? -errno : 0;
+}
+
+static int open_devices(struct loop *l)
+{
+    const struct config *c = l->config;
+    int r = 0;
+
+    l->base = (struct worker_base){.is_process = strcmp(c->isolation, "thread") != 0,
+                                   .config = c,
+                                   .pool = l->pool,
+                                   .regions = l->shm ? shm_peers_window(l->shm) : NULL,
+                                   .bell = &l->bell,
+                                   .spin_ns = l->spin_ns,
+                                   .stats = l->stats,
+                                   .host = &l->host};
+    if (!l->base.is_process)
+        r = backends_open(c->backend_path, NULL, &l->host, &l->backends);
+    l->base.backends = l->backends;
+    return r < 0 ? r : devices_open(&l->base, &l->devices);
 }
 
 static int open_base(struct loop *l)
@@ -279,6 +298,8 @@ static int open_base(struct loop *l)
     const struct config *c = l->config;
     int r = open_fds(l);
 
+    if (r == 0)
+        r = doorbell_open(&l->bell);
     if (r < 0)
         return r;
     l->host = (struct trg_host){
@@ -296,27 +317,19 @@ static int open_base(struct loop *l)
     r = shm_peers_open(c, l->pool, &l->shm); /* moves the pool: before anybody looks into it */
     if (r < 0)
         return r;
-    r = mailbox_new(l->wake_fd, &l->mailbox);
+    r = mailbox_new(l->bell.event_fd, &l->mailbox);
     if (r < 0)
         return r;
     r = plugin_host_new(c->plugin_path, c->n_plugin_path, &l->plugins);
     if (r < 0)
         return r;
-    return backends_open(c->backend_path, &l->host, &l->backends);
+    return open_devices(l);
 }
 
 static int open_engine(struct loop *l)
 {
-    struct engine_setup setup = {.config = l->config,
-                                 .backends = l->backends,
-                                 .plugins = l->plugins,
-                                 .host = &l->host,
-                                 .pool = l->pool,
-                                 .stats = l->stats,
-                                 .affinity = l->affinity,
-                                 .done_fd = l->wake_fd,
-                                 .done_sleeping = &l->sleeping,
-                                 .spin_ns = l->spin_ns};
+    struct engine_setup setup = {
+        .base = l->base, .devices = l->devices, .plugins = l->plugins, .affinity = l->affinity};
     struct engine *engine;
     int r = keeper_start(&setup, swap, l, &l->keeper);
 
@@ -361,7 +374,7 @@ static int open_control(struct loop *l, const char *config_path)
                                 .config = l->config,
                                 .config_path = config_path,
                                 .plugins = l->plugins,
-                                .backends = l->backends,
+                                .devices = l->devices,
                                 .hooks = {.ctx = l,
                                           .set_prescale = hook_set_prescale,
                                           .drain = hook_drain,
@@ -383,7 +396,7 @@ int loop_open(const struct config *config, const char *config_path, struct loop 
         return -ENOMEM;
     memset(l, 0, sizeof *l);
     l->config = config;
-    l->wake_fd = l->signal_fd = l->timer_fd = -1;
+    l->signal_fd = l->timer_fd = -1;
     atomic_store(&l->turned_ns, clock_ns());
     r = open_base(l);
     if (r == 0)
@@ -416,13 +429,14 @@ void loop_close(struct loop *l)
     clients_close(l->clients);
     shm_peers_close(l->shm);
     debugstream_close(l->debug);
+    devices_close(l->devices);
     backends_close(l->backends);
     affinity_close(l->affinity);
     plugin_host_free(l->plugins);
     mailbox_free(l->mailbox);
     pool_close(l->pool);
     stats_free(l->stats);
-    close_fd(l->wake_fd);
+    doorbell_close(&l->bell);
     close_fd(l->signal_fd);
     close_fd(l->timer_fd);
     free(l);
@@ -436,6 +450,7 @@ static void tick(struct loop *l, uint64_t now)
     read_signals(l);
     ingress_tick(l->ingress, now);
     clients_tick(l->clients, now);
+    dispatch_tick(l->dispatch, now);
     shm_peers_tick(l->shm, now);
     stats_set(&l->stats->g.pool_rois, l->pool->n_used);
     stats_set(&l->stats->g.pool_bytes, pool_used_bytes(l->pool));
@@ -463,7 +478,7 @@ static void drain_fd(int fd)
 static void wait_for_work(struct loop *l)
 {
     zmq_pollitem_t items[] = {{.socket = clients_socket(l->clients), .events = ZMQ_POLLIN},
-                              {.fd = l->wake_fd, .events = ZMQ_POLLIN},
+                              {.fd = l->bell.event_fd, .events = ZMQ_POLLIN},
                               {.fd = l->signal_fd, .events = ZMQ_POLLIN},
                               {.fd = l->timer_fd, .events = ZMQ_POLLIN},
                               {.fd = shm_peers_fd(l->shm), .events = ZMQ_POLLIN}};
@@ -475,14 +490,15 @@ static void wait_for_work(struct loop *l)
     if (l->ticked_ns + TICK_NS < due)
         due = l->ticked_ns + TICK_NS;
     arm_timer(l, due);
-    atomic_store(&l->sleeping, dispatch_has_waiting(l->dispatch) ? LANE_SLEEPS_ON : LANE_SLEEPS);
+    atomic_store(l->bell.sleeping,
+                 dispatch_has_waiting(l->dispatch) ? RUNNER_SLEEPS_ON : RUNNER_SLEEPS);
     if (!dispatch_has_work(l->dispatch, now) && mailbox_is_empty(l->mailbox) &&
         shm_peers_sleep(l->shm))
         zmq_poll(items, n_items, -1);
-    atomic_store(&l->sleeping, LANE_AWAKE);
+    atomic_store(l->bell.sleeping, RUNNER_AWAKE);
     shm_peers_awake(l->shm, items[4].revents != 0);
     if (items[1].revents)
-        drain_fd(l->wake_fd);
+        drain_fd(l->bell.event_fd);
     if (items[2].revents)
         read_signals(l);
     if (items[3].revents)
@@ -526,5 +542,6 @@ int loop_run(struct loop *l)
         (unsigned long long)stats_get(&g->received), (unsigned long long)stats_get(&g->accepted),
         (unsigned long long)stats_get(&g->rejected), (unsigned long long)stats_get(&g->failed),
         (unsigned long long)stats_get(&g->in_flight));
-    return dispatch_is_idle(l->dispatch) ? 0 : -EBUSY;
+    /* what hangs in a worker ends with it; a thread cannot be ended */
+    return l->base.is_process || dispatch_is_idle(l->dispatch) ? 0 : -EBUSY;
 }

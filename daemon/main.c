@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "config/config_table.h"
 #include "exec/engine.h"
+#include "exec/worker_main.h"
 #include "log.h"
 #include "logsink.h"
 #include "loop.h"
@@ -171,8 +172,11 @@ int main(int argc, char **argv)
 {
     struct options o = {0};
     struct config *c;
-    int r = parse(argc, argv, &o);
+    int r;
 
+    if (argc == 2 && !strcmp(argv[1], "--worker")) /* started by a daemon, never by hand */
+        return worker_main();
+    r = parse(argc, argv, &o);
     if (r >= 0)
         return r;
     r = config_load(o.config, &c);

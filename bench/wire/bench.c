@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arena.h"
 #include "clock.h"
 #include "layouts.h"
 #include "result.h"
+#include "scratch.h"
 #include "wire.h"
 
 /* Half a step of the widest column, rho, which covers 504.5 mm in 65535 steps. */
@@ -22,11 +22,11 @@
 #define ARENA_ROOM    ((size_t)4 << 20) /* the nested form needs it */
 
 static FILE *json;
-static struct arena arena;
+static struct scratch arena;
 
 static void *take(void *a, size_t bytes)
 {
-    return arena_take(a, bytes);
+    return scratch_take(a, bytes);
 }
 
 static void give_back(void *a, void *p)
@@ -55,7 +55,7 @@ static int run_layout(const struct job *j)
 {
     ProtobufCMessage *m;
 
-    if (j->allocator && arena_reset(&arena, ARENA_ROOM) < 0)
+    if (j->allocator && scratch_reset(&arena, ARENA_ROOM) < 0)
         return -ENOMEM;
     m = protobuf_c_message_unpack(j->layout->descriptor, j->allocator, j->n, j->bytes);
     if (!m)
@@ -286,6 +286,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "bench_wire: %s\n", strerror(-r));
     if (json && fclose(json) != 0)
         r = -EIO;
-    arena_free(&arena);
+    scratch_free(&arena);
     return r < 0 ? 1 : 0;
 }

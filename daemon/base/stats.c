@@ -103,6 +103,28 @@ struct stats_lane *stats_lane_get(struct stats *s, const char *name, const char 
     return e;
 }
 
+struct stats_worker *stats_worker_get(struct stats *s, const char *name)
+{
+    struct stats_worker *e;
+
+    stats_lock();
+    FIND(s->worker, STATS_WORKERS_MAX, name, e);
+    if (e) {
+        memset(e, 0, sizeof *e);
+        set_name(e->name, name);
+        atomic_store(&e->used, true);
+    }
+    stats_unlock();
+    return e;
+}
+
+void stats_worker_put(struct stats_worker *w)
+{
+    stats_lock();
+    atomic_store(&w->used, false);
+    stats_unlock();
+}
+
 struct stats_client *stats_client_get(struct stats *s, const char *name)
 {
     struct stats_client *e = NULL;

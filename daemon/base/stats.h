@@ -16,7 +16,8 @@
 
 #define STATS_CHAINS_MAX  256
 #define STATS_STEPS_MAX   64
-#define STATS_LANES_MAX   128
+#define STATS_LANES_MAX   1024
+#define STATS_WORKERS_MAX 256
 #define STATS_CLIENTS_MAX 1024
 #define STATS_NAME        64
 
@@ -31,6 +32,10 @@
     X(timeouts, counter, "RoIs past the hard limit (part of failed)")                           \
     X(truncated, counter, "RoIs decided on part of their data")                                 \
     X(late_results, counter, "plugin results that came after the hard limit and were dropped")  \
+    X(retried, counter, "RoIs run again because their batch failed or its worker ended")        \
+    X(poison, counter, "RoIs that ended a worker alone, or failed alone (part of failed)")      \
+    X(plugin_errors, counter, "RoIs failed because a plugin claimed what cannot be")            \
+    X(steps_down, gauge, "steps of the running menu that no lane serves")                       \
     X(busy, counter, "RoIs answered Busy: not taken")                                           \
     X(errors, counter, "messages and RoIs answered Error: refused")                             \
     X(messages, counter, "messages received")                                                   \
@@ -76,6 +81,12 @@
     X(overlapped, counter, "batches submitted while another was in flight")     \
     X(in_flight, gauge, "batches in flight")
 
+#define STATS_WORKER(X)                                                \
+    X(pid, gauge, "process; 0: threads of the daemon, or it is down")  \
+    X(deaths, counter, "times that the process ended before its time") \
+    X(restarts, counter, "times that it was started again")            \
+    X(hangs, counter, "times that it was ended because a batch took too long")
+
 #define STATS_CLIENT(X)                                        \
     X(received, counter, "RoIs taken from the client")         \
     X(accepted, counter, "accepted")                           \
@@ -119,6 +130,11 @@ struct stats_lane { /* name: STEP@BACKEND:INDEX/NUMBER */
     uint32_t slots;
     STATS_LANE(STATS_FIELD) struct latency latency;
 };
+struct stats_worker { /* name: BACKEND:INDEX/GENERATION */
+    char name[STATS_NAME];
+    _Atomic bool used;
+    STATS_WORKER(STATS_FIELD)
+};
 struct stats_client {
     char name[STATS_NAME];
     _Atomic bool used;
@@ -139,6 +155,7 @@ struct stats {
     struct stats_chain chain[STATS_CHAINS_MAX];
     struct stats_step step[STATS_STEPS_MAX];
     struct stats_lane lane[STATS_LANES_MAX];
+    struct stats_worker worker[STATS_WORKERS_MAX];
     struct stats_client client[STATS_CLIENTS_MAX];
 };
 
@@ -175,6 +192,9 @@ struct stats_chain *stats_chain_get(struct stats *s, const char *name);
 struct stats_step *stats_step_get(struct stats *s, const char *name, const char *plugin);
 struct stats_lane *stats_lane_get(struct stats *s, const char *name, const char *device,
                                   uint32_t slots);
+struct stats_worker *stats_worker_get(struct stats *s, const char *name);
+/* Frees the entry of a worker that is gone with its menu generation. */
+void stats_worker_put(struct stats_worker *w);
 struct stats_client *stats_client_get(struct stats *s, const char *name);
 /* Frees a client's entry for another name (its counts stay in the global ones). */
 void stats_client_put(struct stats *s, struct stats_client *c);

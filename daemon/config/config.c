@@ -73,6 +73,8 @@ static const cyaml_schema_field_t clients_fields[] = {
     CYAML_FIELD_UINT("shm_mbytes", OPT, STRUCT_OF(clients), shm_mbytes),
     STRING("weights", STRUCT_OF(clients), weights),
     CYAML_FIELD_END};
+static const cyaml_schema_field_t workers_fields[] = {
+    CYAML_FIELD_UINT("hang_ms", OPT, STRUCT_OF(workers), hang_ms), CYAML_FIELD_END};
 static const cyaml_schema_field_t control_fields[] = {STRING("socket", STRUCT_OF(control), socket),
                                                       CYAML_FIELD_END};
 static const cyaml_schema_field_t http_fields[] = {
@@ -108,6 +110,8 @@ static const cyaml_schema_field_t fields[] = {
                                n_devices, &device, 1, CYAML_UNLIMITED),
     CYAML_FIELD_SEQUENCE_COUNT("steps", CYAML_FLAG_POINTER | OPT, struct config, steps, n_steps,
                                &step, 0, CYAML_UNLIMITED),
+    STRING("isolation", struct config, isolation),
+    CYAML_FIELD_MAPPING("workers", OPT, struct config, workers, workers_fields),
     CYAML_FIELD_MAPPING("control", OPT, struct config, control, control_fields),
     CYAML_FIELD_MAPPING("http", OPT, struct config, http, http_fields),
     CYAML_FIELD_MAPPING("threads", OPT, struct config, threads, threads_fields),
@@ -315,7 +319,7 @@ static void check_devices(struct yamlfile *f, const struct config *c)
         if (!c->devices[i].lanes && strcmp(c->devices[i].backend, "cpu") != 0)
             yamlfile_problem(f, where,
                              "lanes 0 means one for each core and is for cpu only; "
-                             "%s wants 1 to 64",
+                             "%s wants 1 to 512",
                              c->devices[i].backend);
         for (uint32_t k = 0; k < i; k++)
             if (!strcmp(c->devices[i].backend, c->devices[k].backend) &&
@@ -356,6 +360,9 @@ static void check_relations(struct yamlfile *f, const struct config *c)
     if (strcmp(c->threads.pin, "auto") != 0 && strcmp(c->threads.pin, "none") != 0)
         yamlfile_problem(f, "threads.pin", "threads.pin is \"%s\"; auto and none are allowed",
                          c->threads.pin);
+    if (strcmp(c->isolation, "process") != 0 && strcmp(c->isolation, "thread") != 0)
+        yamlfile_problem(f, "isolation", "isolation is \"%s\"; process and thread are allowed",
+                         c->isolation);
     check_endpoints(f, c);
     check_devices(f, c);
     check_steps(f, c);

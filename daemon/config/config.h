@@ -57,6 +57,10 @@ struct config {
         char *weights;       /* of their shares of the credits (weights.h) */
     } clients;
     struct config_batching batching;
+    char *isolation; /* "process" or "thread": where lanes run */
+    struct {
+        uint32_t hang_ms; /* a batch that takes longer ends its worker; 0: half of the hard limit */
+    } workers;
     struct config_device *devices;
     uint32_t n_devices;
     struct config_step *steps;

@@ -40,6 +40,12 @@ const struct config_key config_keys[] = {
     {"clients.weights", CONFIG_STRING, AT(clients.weights), "", 0, 0,
      "shares of the credits by client, as in `hlt-*=4, calib=2`: the first pattern that fits the "
      "name; else 1"},
+    {"isolation", CONFIG_STRING, AT(isolation), "process", 0, 0,
+     "process: lanes run in worker processes, so that a plugin that crashes or hangs costs its own "
+     "batch; thread: in the daemon, for a debugger"},
+    {"workers.hang_ms", CONFIG_U32, AT(workers.hang_ms), "0", 0, 600000,
+     "a batch that takes longer than this, and eight times longer than expected, ends its worker, "
+     "ms; 0: half of limits.hard_ms"},
     {"control.socket", CONFIG_STRING, AT(control.socket), "trigd.sock", 0, 0,
      "Unix socket of the operator, mode 0660; empty: none"},
     {"http.address", CONFIG_STRING, AT(http.address), "127.0.0.1", 0, 0,
@@ -81,7 +87,7 @@ const struct config_key config_batching_keys[] = {
 
 const struct config_key config_device_keys[] = {
     {"index", CONFIG_U32, IN_DEVICE(index), "0", 0, 63, "number of the device within its backend"},
-    {"lanes", CONFIG_U32, IN_DEVICE(lanes), "1", 0, 64,
+    {"lanes", CONFIG_U32, IN_DEVICE(lanes), "1", 0, 512,
      "instances that every step gets on it; 0: one for each core (cpu only)"},
     {"all", CONFIG_BOOL, IN_DEVICE(all), "0", 0, 1,
      "all devices of the backend, with lanes each; index is not used then"},

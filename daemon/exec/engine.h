@@ -12,11 +12,12 @@
 
 #include "config/config.h"
 #include "exec/affinity.h"
+#include "exec/devices.h"
 #include "exec/lane.h"
-#include "exec/warm.h"
+#include "exec/worker.h"
 #include "menu/menu.h"
 
-#define ENGINE_LANES_MAX 64
+#define ENGINE_WORKERS_MAX 64
 
 struct engine_entry { /* an RoI waiting in a batcher */
     uint32_t roi;
@@ -25,19 +26,21 @@ struct engine_entry { /* an RoI waiting in a batcher */
 
 struct engine_step {
     struct config_batching batching;
-    uint32_t n_inputs; /* collections that its batches need; 0 in a step without batches */
-    struct lane_input input[LANE_INPUTS_MAX];
-    uint32_t gathers; /* 1 << kind for each of them that the RoI comes with */
+    struct group group;     /* no inputs in a step without batches */
+    uint32_t gathers;       /* 1 << kind for each of its inputs that the RoI comes with */
+    uint64_t product_bytes; /* room for products in one slot */
     uint32_t n_lanes;
-    struct lane *lane[ENGINE_LANES_MAX];
+    struct lane **lane;
+    struct lane *retry; /* runs what failed in another lane; alone in its worker with that */
     struct stats_step *stats;
-    uint32_t first, n;          /* ring of waiting RoIs */
+    uint32_t first, n;          /* ring of waiting RoIs, those that were decided meanwhile too */
+    uint32_t n_waiting;         /* those that were not */
     struct engine_entry *queue; /* [capacity] */
     uint64_t n_items;           /* waiting items of the first input */
     uint32_t n_slots, n_out;    /* of all lanes; those that are taken */
     uint64_t closed_ns;         /* when the last batch closed */
     uint64_t lane_ns;           /* what batches take in a lane, a mean of the last ones */
-    struct warm warm;           /* while its lanes are opened */
+    uint32_t turn;              /* of equal lanes the one from here on is next */
 };
 
 struct engine {
@@ -49,19 +52,20 @@ struct engine {
     struct engine_step step[MENU_STEPS_MAX];
     struct stats_chain *chain[MENU_CHAINS_MAX];
     uint64_t steps_bytes, chains_bytes; /* what every RoI carries */
+    uint32_t n_workers;
+    struct engine_worker {
+        struct worker *worker; /* NULL: the device is not there */
+        char backend[16];
+        uint32_t index;
+        bool is_retry;
+    } worker[ENGINE_WORKERS_MAX];
 };
 
 struct engine_setup {
-    const struct config *config;
-    struct backends *backends;
+    struct worker_base base;
+    const struct devices *devices;
     struct plugin_host *plugins;
-    const struct trg_host *host;
-    struct pool *pool;
-    struct stats *stats;
     struct affinity *affinity;
-    int done_fd; /* lanes write here when dispatch sleeps */
-    _Atomic uint32_t *done_sleeping;
-    uint64_t spin_ns; /* lanes look for work so long before they sleep */
 };
 
 /* Whether the steps that the config names have batches of their own in the menu; logs those that
@@ -69,6 +73,9 @@ struct engine_setup {
 int engine_check_steps(const struct config *config, const struct menu *menu);
 /* Loads the menu file of the config and opens its lanes.  Logs what is wrong. */
 int engine_open(const struct engine_setup *setup, uint32_t generation, struct engine **ret_engine);
+/* Opens the lanes of one step, with its retry lane, in the workers of their devices.  -ENODEV: none
+ * is up (logged). */
+int engine_open_lanes(const struct engine_setup *setup, struct engine *e, uint32_t step);
 /* No RoI may be in it.  NULL is fine. */
 void engine_close(struct engine *e);
 #endif

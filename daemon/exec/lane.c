@@ -1,376 +1,408 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/prctl.h>
+#include "exec/lane.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
 #include "clock.h"
-#include "exec/lane_inner.h"
-#include "exec/stage.h"
+#include "exec/worker.h"
 #include "log.h"
 
-#define SPINS   8u        /* least looks at a busy device before the thread naps */
-#define NAP_NS  20000     /* nap while a device works */
-#define SLACK   1000ul    /* of naps; the kernel's default would make them 70 us long */
-#define IDLE_NS 100000000 /* longest sleep with nothing to do */
+#define FORGET 0.95 /* weight that a batch keeps when the next one comes */
 
-struct lane_batch *lane_batch_at(struct lane *l, uint32_t number)
+int lane_open(const struct lane_setup *setup, struct lane **ret_lane)
 {
-    return (struct lane_batch *)(void *)(l->batches + number * l->batch_bytes);
-}
+    struct lane *l = calloc(1, sizeof *l);
+    struct arena_shape shape;
+    int r;
 
-/* ---------------------------------------------------------------- a batch in */
-
-/* Where the columns of one collection of all RoIs of a batch lie. */
-static void find_sources(struct lane *l, const struct lane_batch *b, const struct lane_input *from)
-{
-    const struct trg_kind_info *info = trg_kind_info(from->kind);
-
-    for (uint32_t i = 0; i < b->n; i++) {
-        const struct roi *r = &l->s.pool->rois[b->roi[i]];
-        const struct roi_collection *c =
-            from->from < 0 ? &r->in[from->kind]
-                           : &pool_steps(l->s.pool, r)[from->from].product[from->product];
-
-        l->sources[i].n = c->n;
-        l->sources[i].quantum = c->is_quantized ? &r->quantum : NULL;
-        for (uint32_t col = 0; col < info->n_columns; col++)
-            l->sources[i].column[col] = c->n ? pool_column(l->s.pool, from->kind, c, col) : NULL;
-        /* what lies in a client's memory has not been checked, and may change */
-        l->sources[i].guard = from->from < 0 && r->region ? &l->guards[i] : NULL;
-        l->guards[i] = (struct stage_guard){.max_layer = l->s.pool->max_layer};
-    }
-}
-
-/* Notes what was found wrong; dispatch answers it. */
-static void note_faults(struct lane *l, const struct lane_batch *b)
-{
-    for (uint32_t i = 0; i < b->n; i++) {
-        const struct stage_guard *guard = l->sources[i].guard;
-
-        if (guard && guard->fault.code)
-            pool_steps(l->s.pool, &l->s.pool->rois[b->roi[i]])[l->s.step].fault = guard->fault;
-    }
-}
-
-/* Gathers one collection of all RoIs of a batch and enqueues its copy to the device. */
-static int stage_input(struct lane *l, struct lane_slot *slot, const struct lane_batch *b,
-                       uint32_t k)
-{
-    const struct lane_input *from = &l->s.inputs[k];
-    struct trg_input *in = &slot->staged[k];
-    size_t bytes;
-
-    find_sources(l, b, from);
-    bytes = stage_fill(from->kind, b->n, slot->infos, l->sources, trg_buffer_host(slot->host[k]),
-                       &in->span);
-    note_faults(l, b);
-    in->kind = from->kind;
-    in->host = trg_buffer_host(slot->host[k]);
-    in->dev = slot->dev[k];
-    if (l->is_host)
-        return 0; /* one buffer is both */
-    return trg_write(slot->queue, slot->dev[k], 0, slot->host[k], 0, bytes);
-}
-
-static void stage_outputs(struct lane *l, const struct lane_member *m, struct lane_part *part,
-                          const struct lane_batch *b)
-{
-    for (uint32_t k = 0; k < m->plugin->n_outputs; k++) {
-        enum trg_kind kind = m->plugin->d.produces[k];
-        const struct trg_kind_info *info = trg_kind_info(kind);
-
-        for (uint32_t i = 0; i < b->n; i++) {
-            const struct roi *r = &l->s.pool->rois[b->roi[i]];
-            const struct roi_collection *c = &pool_steps(l->s.pool, r)[m->step].product[k];
-            struct trg_output *out = &part->outputs[k][i];
-
-            out->capacity = c->capacity;
-            out->n = 0;
-            for (uint32_t col = 0; col < info->n_columns; col++)
-                out->column[col] = c->capacity ? pool_column(l->s.pool, kind, c, col) : NULL;
-        }
-    }
-}
-
-/* Gives a member its inputs and lets it enqueue its work. */
-static int submit_member(struct lane *l, struct lane_slot *slot, uint32_t number,
-                         const struct lane_batch *b)
-{
-    struct lane_member *m = &l->member[number];
-    struct lane_part *part = &slot->part[number];
-
-    part->batch.n_rois = b->n;
-    memset(part->results, 0, b->n * sizeof *part->results);
-    for (uint32_t k = 0; k < m->plugin->n_inputs; k++) {
-        if (m->source[k].is_staged)
-            part->batch.in[k] = slot->staged[m->source[k].at];
-        else
-            part->batch.in[k].span.n_rois = b->n; /* the rest is as lane_open found it */
-    }
-    stage_outputs(l, m, part, b);
-    return m->plugin->d.submit(m->algo, &part->batch, slot->queue);
-}
-
-int lane_begin_batch(struct lane *l, struct lane_slot *slot, uint32_t number)
-{
-    const struct lane_batch *b = lane_batch_at(l, number);
-    int r = 0;
-
-    slot->number = number;
-    slot->begun_ns = clock_ns();
-    for (uint32_t i = 0; i < b->n; i++)
-        slot->infos[i] = l->s.pool->rois[b->roi[i]].info;
-    for (uint32_t k = 0; r == 0 && k < l->s.n_inputs; k++)
-        r = stage_input(l, slot, b, k);
-    for (uint32_t m = 0; r == 0 && m < l->n_members; m++)
-        r = submit_member(l, slot, m, b);
+    if (!l)
+        return -ENOMEM;
+    l->s = *setup;
+    l->fd = -1;
+    group_shape(setup->group, setup->slots, setup->max_rois, setup->product_bytes, &shape);
+    r = arena_file(&shape, &l->fd);
     if (r == 0)
-        r = trg_event_record(slot->queue, slot->reached);
-    return r < 0 ? r : trg_flush(slot->queue);
+        r = arena_map(&shape, l->fd, &l->arena);
+    for (uint32_t i = 0; r == 0 && i < setup->slots; i++) {
+        l->batch[i].roi = calloc(setup->max_rois, sizeof *l->batch[i].roi);
+        if (!l->batch[i].roi)
+            r = -ENOMEM;
+    }
+    if (r < 0) {
+        lane_close(l);
+        return r;
+    }
+    *ret_lane = l;
+    return 0;
+}
+
+void lane_close(struct lane *l)
+{
+    if (!l)
+        return;
+    arena_unmap(&l->arena);
+    if (l->fd >= 0)
+        close(l->fd);
+    for (uint32_t i = 0; i < ARENA_SLOTS_MAX; i++)
+        free(l->batch[i].roi);
+    free(l);
 }
 
 /* ---------------------------------------------------------------- a batch out */
 
-/* Copies a member's results of a batch to where decide looks for them. */
-static void store_results(struct lane *l, const struct lane_member *m, const struct lane_part *part,
-                          const struct lane_batch *b)
+static uint32_t next_slot(const struct lane *l)
 {
-    for (uint32_t i = 0; i < b->n; i++) {
-        struct roi_step *step = &pool_steps(l->s.pool, &l->s.pool->rois[b->roi[i]])[m->step];
-
-        step->result = part->results[i];
-        for (uint32_t k = 0; k < m->plugin->n_outputs; k++) {
-            struct roi_collection *c = &step->product[k];
-            uint32_t n = part->outputs[k][i].n;
-
-            c->n = n < c->capacity ? n : c->capacity;
-            c->is_there = true;
-        }
-    }
-}
-
-int lane_collect(struct lane *l, struct lane_slot *slot, const struct lane_batch *b)
-{
-    for (uint32_t k = 0; k < l->n_members; k++) {
-        int r = l->member[k].plugin->d.collect(l->member[k].algo, &slot->part[k].batch);
-
-        if (r < 0)
-            return r;
-        store_results(l, &l->member[k], &slot->part[k], b);
-    }
-    return 0;
-}
-
-static void count_batch(struct lane *l, const struct lane_slot *slot, const struct lane_batch *b)
-{
-    uint64_t ns = b->ended_ns - b->begun_ns;
-
-    stats_add(&l->s.stats->batches, 1);
-    stats_add(&l->s.stats->rois, b->n);
-    stats_add(&l->s.stats->items, slot->staged[0].span.n_items);
-    stats_add(&l->s.stats->busy_ns, ns);
-    if (b->error)
-        stats_add(&l->s.stats->failed_batches, 1);
-    latency_add(l->s.latency, ns);
-}
-
-/* Wakes the dispatcher if it waits at least as much as `least` says; one lane is enough. */
-static void wake_dispatcher(struct lane *l, uint32_t least)
-{
-    uint64_t one = 1;
-
-    if (atomic_load_explicit(l->s.done_sleeping, memory_order_seq_cst) < least ||
-        !atomic_exchange(l->s.done_sleeping, LANE_AWAKE))
-        return;
-    if (write(l->s.done_fd, &one, sizeof one) < 0 && errno != EAGAIN)
-        log_error("lane", "cannot wake the dispatcher", "error=\"%s\"", strerror(errno));
-}
-
-/* Hands a batch back, with its results or its error. */
-static void end_batch(struct lane *l, struct lane_slot *slot, int error)
-{
-    struct lane_batch *b = lane_batch_at(l, slot->number);
-
-    if (!error)
-        error = lane_collect(l, slot, b);
-    b->error = error < 0 ? error : 0;
-    if (b->error)
-        log_warn("lane", "a batch failed", "lane=\"%s\" rois=%u error=\"%s\"", l->s.stats->name,
-                 b->n, strerror(-b->error));
-    b->begun_ns = slot->begun_ns;
-    b->ended_ns = clock_ns();
-    count_batch(l, slot, b);
-    if (l->is_host)
-        atomic_fetch_add(&l->link->begun, 1);
-    ring_push(&l->link->out, slot->number); /* never full: fewer batches than places */
-    wake_dispatcher(l, LANE_SLEEPS);
-}
-
-/* ---------------------------------------------------------------- the thread */
-
-struct running { /* slots in flight, oldest first */
-    uint32_t first, n;
-    uint32_t looks; /* at the oldest since something last happened */
-    uint64_t looked_ns;
-};
-
-/* Starts the next batch of the ring in the next free slot; false when there is none. */
-static bool start_next(struct lane *l, struct running *run)
-{
-    struct lane_slot *slot = &l->slot[(run->first + run->n) % l->s.slots];
-    uint32_t number;
-    int r;
-
-    if (run->n == l->s.slots || !ring_pop(&l->link->in, &number))
-        return false;
-    r = lane_begin_batch(l, slot, number);
-    if (!l->is_host) {
-        atomic_fetch_add(&l->link->begun, 1);
-        wake_dispatcher(l, LANE_SLEEPS_ON);
-    }
-    if (r < 0) {
-        /* what was enqueued before the failure may still use the slot's memory */
-        trg_finish(slot->queue);
-        while (run->n) { /* keep the order of return */
-            struct lane_slot *old = &l->slot[run->first % l->s.slots];
-
-            end_batch(l, old, trg_event_wait(old->reached));
-            run->first++;
-            run->n--;
-        }
-        end_batch(l, slot, r);
-        run->first++;
-        return true;
-    }
-    if (run->n)
-        stats_add(&l->s.stats->overlapped, 1);
-    run->n++;
-    stats_set(&l->s.stats->in_flight, run->n);
-    return true;
-}
-
-/* The device works: looks again at once for a while, then naps. */
-static void wait_for_device(const struct lane *l, struct running *run)
-{
-    struct timespec nap = {.tv_nsec = NAP_NS};
-
-    if (!run->looks++)
-        run->looked_ns = clock_ns();
-    if (run->looks > SPINS && clock_ns() >= run->looked_ns + l->s.spin_ns)
-        nanosleep(&nap, NULL);
-    else
-        clock_relax_long(); /* the driver has one lock for those who look and those who enqueue */
-}
-
-/* Looks at the oldest slot; true when it was finished and handed back. */
-static bool finish_oldest(struct lane *l, struct running *run)
-{
-    struct lane_slot *slot = &l->slot[run->first % l->s.slots];
-    int r = trg_event_query(slot->reached);
-
-    if (r == -EAGAIN) {
-        wait_for_device(l, run);
-        return false;
-    }
-    run->looks = 0;
-    end_batch(l, slot, r);
-    run->first++;
-    run->n--;
-    stats_set(&l->s.stats->in_flight, run->n);
-    return true;
-}
-
-static void wait_for_batch(struct lane *l)
-{
-    uint64_t until = clock_ns() + l->s.spin_ns;
-
-    while (clock_ns() < until) {
-        if (!ring_is_empty(&l->link->in) || atomic_load(&l->stop))
-            return;
-        clock_relax_long(); /* the core's other half may be the I/O thread's */
-    }
-    ring_wait(&l->link->in, IDLE_NS);
-}
-
-void *lane_run(void *arg)
-{
-    struct lane *l = arg;
-    struct running run = {0};
-
-    prctl(PR_SET_TIMERSLACK, SLACK);
-    for (;;) {
-        bool started = start_next(l, &run);
-
-        if (run.n) {
-            /* with a free slot and work for it, fill that first */
-            if (!started || run.n == l->s.slots)
-                finish_oldest(l, &run);
-            continue;
-        }
-        if (started)
-            continue;
-        if (atomic_load(&l->stop))
-            return NULL;
-        wait_for_batch(l);
-    }
-}
-
-/* ---------------------------------------------------------------- dispatch's side */
-
-bool lane_fits(const struct pool *pool, const struct lane_input *inputs, uint32_t n_inputs,
-               uint32_t roi, uint64_t *items)
-{
-    for (uint32_t k = 0; k < n_inputs; k++)
-        if (items[k] + lane_items(pool, &inputs[k], roi) > inputs[k].max_items)
-            return false;
-    for (uint32_t k = 0; k < n_inputs; k++)
-        items[k] += lane_items(pool, &inputs[k], roi);
-    return true;
-}
-
-struct lane_batch *lane_begin(struct lane *l)
-{
-    if (l->taken == l->s.slots)
-        return NULL;
-    return lane_batch_at(l, (l->first + l->taken) % l->s.slots);
-}
-
-void lane_submit(struct lane *l)
-{
-    l->submitted++;
-    ring_push(&l->link->in, (l->first + l->taken++) % l->s.slots);
-    ring_wake(&l->link->in);
-}
-
-struct lane_batch *lane_finished(struct lane *l)
-{
-    if (ring_is_empty(&l->link->out))
-        return NULL;
-    return lane_batch_at(l, l->first);
-}
-
-void lane_release(struct lane *l)
-{
-    uint32_t number;
-
-    ring_pop(&l->link->out, &number);
-    l->first = (l->first + 1) % l->s.slots;
-    l->taken--;
-}
-
-uint32_t lane_ahead(const struct lane *l)
-{
-    return l->submitted - atomic_load_explicit(&l->link->begun, memory_order_seq_cst);
+    return (l->first + l->taken) % l->s.slots;
 }
 
 bool lane_has_room(const struct lane *l)
 {
-    return l->taken < l->s.slots;
+    return l->is_up && l->taken < l->s.slots;
+}
+
+void lane_begin(struct lane *l)
+{
+    struct lane_batch *b = &l->batch[next_slot(l)];
+
+    b->n = 0;
+    b->items = 0;
+    l->product_used = 0;
+    for (uint32_t k = 0; k < l->s.group->n_inputs; k++)
+        l->room[k] = l->s.group->input[k].max_items;
+}
+
+static const struct roi_collection *collection_of(const struct lane *l, const struct roi *r,
+                                                  const struct group_input *in)
+{
+    return in->from < 0 ? &r->in[in->kind]
+                        : &pool_steps(l->s.pool, r)[in->from].product[in->product];
+}
+
+static uint64_t product_bytes(const struct lane *l, const struct roi *r)
+{
+    const struct menu *menu = l->s.group->menu;
+    uint64_t bytes = 0;
+
+    for (uint64_t left = menu->steps[l->s.group->step].members; left; left &= left - 1) {
+        const uint32_t step = (uint32_t)__builtin_ctzll(left);
+        const struct plugin *p = menu->steps[step].plugin;
+
+        for (uint32_t k = 0; k < p->n_outputs; k++)
+            bytes += arena_product_bytes(p->d.produces[k],
+                                         pool_steps(l->s.pool, r)[step].product[k].capacity);
+    }
+    return bytes;
+}
+
+static void describe(const struct lane *l, const struct roi *r, const struct group_input *in,
+                     struct arena_source *source)
+{
+    const struct roi_collection *c = collection_of(l, r, in);
+
+    *source = (struct arena_source){.at = c->at,
+                                    .place = c->is_table ? ARENA_ADDRESSES : ARENA_POOL,
+                                    .capacity = c->capacity,
+                                    .n = c->n,
+                                    .is_quantized = c->is_quantized};
+    if (c->is_table) /* a table in the pool: the runner is a thread of this process */
+        source->at = (uint64_t)(uintptr_t)pool_at(l->s.pool, c->at);
+    if (c->is_quantized)
+        source->quantum = r->quantum;
+    if (in->from < 0 && r->region) {
+        source->region = r->region;
+        source->epoch = shm_window_region(l->s.regions, r->region)->epoch;
+    }
+}
+
+/* Says where the runner may write the products of RoI number `i`. */
+static void place_products(struct lane *l, const struct roi *r, uint32_t slot, uint32_t i)
+{
+    const struct menu *menu = l->s.group->menu;
+    uint32_t member = 0;
+
+    for (uint64_t left = menu->steps[l->s.group->step].members; left; left &= left - 1, member++) {
+        const uint32_t step = (uint32_t)__builtin_ctzll(left);
+        const struct plugin *p = menu->steps[step].plugin;
+
+        for (uint32_t k = 0; k < p->n_outputs; k++) {
+            const uint32_t capacity = pool_steps(l->s.pool, r)[step].product[k].capacity;
+
+            arena_outputs(&l->arena, slot, member, k)[i] =
+                (struct arena_output){.at = l->product_used, .capacity = capacity};
+            l->product_used += arena_product_bytes(p->d.produces[k], capacity);
+        }
+    }
+}
+
+bool lane_put(struct lane *l, uint32_t roi)
+{
+    const struct roi *r = &l->s.pool->rois[roi];
+    const struct group *g = l->s.group;
+    const uint32_t slot = next_slot(l);
+    struct lane_batch *b = &l->batch[slot];
+
+    if (b->n == l->s.max_rois || l->product_used + product_bytes(l, r) > l->s.product_bytes)
+        return false;
+    for (uint32_t k = 0; k < g->n_inputs; k++)
+        if (collection_of(l, r, &g->input[k])->n > l->room[k])
+            return false;
+    if (r->region && worker_share(l->worker, l->s.regions, r->region) < 0)
+        return false;
+    for (uint32_t k = 0; k < g->n_inputs; k++) {
+        l->room[k] -= collection_of(l, r, &g->input[k])->n;
+        describe(l, r, &g->input[k], &arena_sources(&l->arena, slot, k)[b->n]);
+    }
+    b->last_items = collection_of(l, r, &g->input[0])->n;
+    b->items += b->last_items;
+    arena_infos(&l->arena, slot)[b->n] = r->info;
+    place_products(l, r, slot, b->n);
+    b->roi[b->n++] = roi;
+    return true;
+}
+
+uint32_t lane_filled(const struct lane *l)
+{
+    return l->batch[next_slot(l)].n;
+}
+
+uint32_t lane_last_items(const struct lane *l)
+{
+    return l->batch[next_slot(l)].last_items;
+}
+
+bool lane_is_known(const struct lane *l)
+{
+    return l->cost.n >= 1;
+}
+
+/* What a batch of so many items takes, as far as is known. */
+static uint64_t cost_of(const struct lane *l, uint64_t items)
+{
+    const struct lane_cost *c = &l->cost;
+    const double ns = c->base_ns + c->item_ns * (double)items;
+
+    if (!lane_is_known(l))
+        return *l->s.guess_ns;
+    return (uint64_t)(ns > c->least_ns ? ns : c->least_ns);
+}
+
+void lane_submit(struct lane *l, uint64_t now_ns)
+{
+    const uint32_t slot = next_slot(l);
+    struct arena_batch *b = arena_batch(&l->arena, slot);
+
+    *b = (struct arena_batch){.n = l->batch[slot].n};
+    l->batch[slot].closed_ns = now_ns;
+    l->batch[slot].expected_ns = cost_of(l, l->batch[slot].items);
+    l->expected_ns += l->batch[slot].expected_ns;
+    if (!l->taken++)
+        l->oldest_ns = now_ns;
+    l->submitted++;
+    ring_push(&arena_link(&l->arena)->in, slot);
+    ring_wake(&arena_link(&l->arena)->in);
+    stats_set(&l->s.stats->in_flight, l->taken);
+}
+
+/* ---------------------------------------------------------------- a batch back */
+
+static void look_at_oldest(const struct lane *l, struct lane_done *done)
+{
+    const struct lane_batch *mine = &l->batch[l->first];
+
+    *done = (struct lane_done){.n = mine->n, .roi = mine->roi, .closed_ns = mine->closed_ns};
+}
+
+static uint64_t between(uint64_t least, uint64_t v, uint64_t most)
+{
+    return v < least ? least : v > most ? most : v;
+}
+
+bool lane_finished(struct lane *l, struct lane_done *ret_done)
+{
+    const struct arena_batch *b = arena_batch(&l->arena, l->first);
+    uint64_t now;
+
+    if (!l->taken || ring_is_empty(&arena_link(&l->arena)->out))
+        return false;
+    now = clock_ns();
+    look_at_oldest(l, ret_done);
+    ret_done->error = b->error < 0 ? b->error : 0;
+    ret_done->begun_ns = between(ret_done->closed_ns, b->begun_ns, now);
+    ret_done->ended_ns = between(ret_done->begun_ns, b->ended_ns, now);
+    return true;
+}
+
+bool lane_orphan(struct lane *l, struct lane_done *ret_done)
+{
+    if (!l->taken)
+        return false;
+    look_at_oldest(l, ret_done);
+    ret_done->error = -EOWNERDEAD;
+    ret_done->begun_ns = ret_done->ended_ns = ret_done->closed_ns;
+    return true;
+}
+
+/* Copies one product from the arena to the RoI's block.  `out` is what the arena says now. */
+static int take_product(struct lane *l, enum trg_kind kind, struct arena_output out,
+                        struct roi_collection *c)
+{
+    const struct trg_kind_info *info = trg_kind_info(kind);
+    const unsigned char *from = arena_products(&l->arena, l->first) + out.at;
+    const uint32_t n = out.n;
+
+    if (!c->capacity) /* nobody wants it */
+        return 0;
+    if (n > c->capacity || out.at > l->s.product_bytes ||
+        arena_product_bytes(kind, c->capacity) > l->s.product_bytes - out.at)
+        return -EBADMSG;
+    for (uint32_t k = 0; k < info->n_columns; k++)
+        memcpy(pool_column(l->s.pool, kind, c, k), from + arena_column_at(kind, c->capacity, k),
+               (size_t)n * trg_type_size(info->column[k].type));
+    c->n = n;
+    c->is_there = true;
+    return 0;
+}
+
+static int take_member(struct lane *l, struct roi *r, uint32_t i, uint32_t member, uint32_t step)
+{
+    const struct plugin *p = l->s.group->menu->steps[step].plugin;
+    struct roi_step *to = &pool_steps(l->s.pool, r)[step];
+
+    to->result = arena_results(&l->arena, l->first, member)[i];
+    if (to->result.status > TRG_FAILED)
+        return -EBADMSG;
+    for (uint32_t k = 0; k < p->n_outputs; k++) {
+        if (take_product(l, p->d.produces[k], arena_outputs(&l->arena, l->first, member, k)[i],
+                         &to->product[k]) < 0)
+            return -EBADMSG;
+    }
+    return 0;
+}
+
+/* Takes what the runner found wrong in the memory of a client. */
+static int take_fault(struct lane *l, const struct roi *r, uint32_t i)
+{
+    const struct check_fault fault = arena_faults(&l->arena, l->first)[i];
+
+    if (!fault.code || !r->region)
+        return 0;
+    if (!check_is_fault(&fault))
+        return -EBADMSG;
+    pool_steps(l->s.pool, r)[l->s.group->step].fault = fault;
+    return -ERANGE;
+}
+
+int lane_take(struct lane *l, uint32_t i)
+{
+    const struct menu *menu = l->s.group->menu;
+    struct roi *r = &l->s.pool->rois[l->batch[l->first].roi[i]];
+    uint32_t member = 0;
+    int error = take_fault(l, r, i);
+
+    for (uint64_t left = menu->steps[l->s.group->step].members; !error && left;
+         left &= left - 1, member++)
+        error = take_member(l, r, i, member, (uint32_t)__builtin_ctzll(left));
+    if (error == -EBADMSG)
+        log_warn("lane", "a plugin claims what cannot be: its RoI fails",
+                 "lane=\"%s\" run=%u l1id=%u roi=%u", l->s.stats->name, r->info.run, r->info.l1id,
+                 r->info.roi_id);
+    return error;
+}
+
+static void add_cost(struct lane_cost *c, double items, double ns)
+{
+    double spread, slope;
+
+    c->n = c->n * FORGET + 1;
+    c->items = c->items * FORGET + items;
+    c->ns = c->ns * FORGET + ns;
+    c->items2 = c->items2 * FORGET + items * items;
+    c->items_ns = c->items_ns * FORGET + items * ns;
+    spread = c->items2 * c->n - c->items * c->items;
+    slope = spread > 1 ? (c->items_ns * c->n - c->items * c->ns) / spread : 0;
+    c->item_ns = slope > 0 ? slope : 0;
+    c->base_ns = (c->ns - c->item_ns * c->items) / c->n;
+    c->least_ns = c->ns / c->n / 4;
+}
+
+/* Counts a batch and keeps the line of cost. */
+static void learn(struct lane *l, const struct lane_batch *mine, uint64_t ns, bool is_good)
+{
+    stats_add(&l->s.stats->batches, 1);
+    stats_add(&l->s.stats->rois, mine->n);
+    stats_add(&l->s.stats->items, mine->items);
+    stats_add(&l->s.stats->busy_ns, ns);
+    latency_add(&l->s.stats->latency, ns);
+    if (!is_good) {
+        stats_add(&l->s.stats->failed_batches, 1);
+        l->failures++;
+        return;
+    }
+    l->failures = 0;
+    add_cost(&l->cost, (double)mine->items, (double)ns);
+}
+
+void lane_release(struct lane *l)
+{
+    struct lane_done done;
+    uint32_t number;
+
+    if (!lane_finished(l, &done))
+        return;
+    learn(l, &l->batch[l->first], done.ended_ns - done.begun_ns, done.error == 0);
+    if (arena_batch(&l->arena, l->first)->is_overlapped)
+        stats_add(&l->s.stats->overlapped, 1);
+    ring_pop(&arena_link(&l->arena)->out, &number);
+    l->expected_ns -= l->batch[l->first].expected_ns;
+    l->first = (l->first + 1) % l->s.slots;
+    l->taken--;
+    l->oldest_ns = done.ended_ns;
+    stats_set(&l->s.stats->in_flight, l->taken);
+}
+
+void lane_drop(struct lane *l)
+{
+    l->expected_ns -= l->batch[l->first].expected_ns;
+    l->first = (l->first + 1) % l->s.slots;
+    l->taken--;
+    stats_add(&l->s.stats->failed_batches, 1);
+    stats_set(&l->s.stats->in_flight, l->taken);
+}
+
+void lane_restart(struct lane *l)
+{
+    l->first = l->taken = l->submitted = l->failures = 0;
+    l->expected_ns = 0;
+    stats_set(&l->s.stats->in_flight, 0);
+}
+
+/* ---------------------------------------------------------------- how busy it is */
+
+uint32_t lane_ahead(const struct lane *l)
+{
+    return l->submitted - atomic_load_explicit(&arena_link(&l->arena)->begun, memory_order_seq_cst);
 }
 
 uint32_t lane_outstanding(const struct lane *l)
 {
     return l->taken;
+}
+
+uint64_t lane_running_ns(const struct lane *l, uint64_t now_ns)
+{
+    return l->taken && now_ns > l->oldest_ns ? now_ns - l->oldest_ns : 0;
+}
+
+uint64_t lane_expected_end(const struct lane *l, uint64_t items, uint64_t now_ns)
+{
+    const uint64_t ran = lane_running_ns(l, now_ns);
+    const uint64_t oldest = l->taken ? l->batch[l->first].expected_ns : 0;
+    /* one that is late will take as long again as it is running */
+    const uint64_t left = oldest > ran ? oldest - ran : ran;
+
+    return now_ns + left + (l->expected_ns - oldest) + cost_of(l, items);
 }

@@ -1,108 +1,113 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lane.h - the plugins of one group of steps on one device, with slots: the thread that runs
- * batches.
+/* lane.h - the front's side of a lane: fills batches for its runner, reads results back.
  *
- * A group is a step and those that run in its batches (on_device in the menu): they take what the
- * earlier ones of the group made where it lies on the device.  Most groups are a step alone.
- *
- * Dispatch hands over a batch by number through the ring `in` and gets it back through `out`; both,
- * and the batches, lie in the pool's mapping.  While the batch of one slot computes, the next
- * one is gathered and copied in another slot.  Batches come back in the order in which they were
- * given.
+ * On the I/O thread only, but for opening and closing.  The runner (runner.h) works on the arena in
+ * a worker process, or in a thread of this one.  Batches come back in the order in which they were
+ * given.  What comes back are claims: lane_take checks each before it enters an RoI's record.
  */
 #ifndef TRIGD_LANE_H
 #define TRIGD_LANE_H
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/ring.h"
 #include "base/stats.h"
+#include "exec/arena.h"
+#include "exec/group.h"
 #include "memory/pool.h"
-#include "menu/menu.h"
+#include "memory/shm_region.h"
 
-#define LANE_SLOTS_MAX TRG_SLOTS_MAX
-#define LANE_ALIGN     128u /* what two threads write lies so far apart: processors fetch two lines */
-/* Collections that are gathered for a group: the inputs of its head, and what the RoI holds. */
-#define LANE_INPUTS_MAX (TRG_INPUTS_MAX + 3u)
-
-struct lane_batch { /* followed by max_rois numbers of RoIs */
-    uint32_t n;
-    int32_t error;               /* 0, or the negative errno that failed the whole batch */
-    uint64_t closed_ns;          /* of dispatch */
-    uint64_t begun_ns, ended_ns; /* the time that it was in the lane, told when it comes back */
-    uint32_t roi[];
+struct lane_cost { /* of a batch in this lane: a line through the last ones */
+    double n, items, ns, items2, items_ns; /* sums, older batches weigh less */
+    double base_ns, item_ns;               /* the line */
+    double least_ns;                       /* it does not go below that */
 };
-
-struct lane_link { /* in the pool's mapping */
-    struct ring in, out;
-    _Atomic uint32_t begun; /* batches that the thread is through with: the device has them */
-};
-
-enum lane_sleep { /* the dispatcher, as lanes see it; who wakes it sets LANE_AWAKE and writes
-                     done_fd */
-                  LANE_AWAKE,
-                  LANE_SLEEPS,   /* until a batch comes back */
-                  LANE_SLEEPS_ON /* or until a lane can begin another one */
-};
-
-struct lane_input { /* a collection that is gathered from the pool and copied to the device */
-    enum trg_kind kind;
-    int32_t from;           /* step that made it; -1: the RoI came with it */
-    uint32_t product;       /* which of that step's */
-    uint32_t max_items;     /* in one batch */
-    uint32_t max_items_roi; /* in one RoI */
-};
-
-/* Items of an input that an RoI holds. */
-static inline uint32_t lane_items(const struct pool *pool, const struct lane_input *in,
-                                  uint32_t roi)
-{
-    const struct roi *r = &pool->rois[roi];
-
-    return in->from < 0 ? r->in[in->kind].n : pool_steps(pool, r)[in->from].product[in->product].n;
-}
-/* Whether the inputs of one more RoI fit a batch that holds `items`; if so adds them. */
-bool lane_fits(const struct pool *pool, const struct lane_input *inputs, uint32_t n_inputs,
-               uint32_t roi, uint64_t *items);
 
 struct lane_setup {
     struct pool *pool;
-    struct pool *warm; /* its RoIs are run before the lane is open; NULL: none */
-    const struct menu *menu;
-    uint32_t step;                   /* the head of the group */
-    const struct lane_input *inputs; /* of the group; [0] is the head's first */
-    uint32_t n_inputs;
-    struct trg_device *device;
-    const struct trg_host *host;
+    struct shm_window *regions; /* NULL: no client shares memory */
+    const struct group *group;
     uint32_t slots, max_rois;
+    uint64_t product_bytes; /* of one slot */
+    bool warm_up;
+    const uint64_t *guess_ns; /* what a batch takes in the step's lanes, while none was seen here */
     struct stats_lane *stats;
-    struct latency *latency;         /* of this lane */
-    int done_fd;                     /* eventfd to write when the dispatcher sleeps */
-    _Atomic uint32_t *done_sleeping; /* enum lane_sleep */
-    uint64_t spin_ns;                /* looking for work before sleeping */
 };
 
-struct lane;
-/* Allocates buffers, creates the algo, warms it up, starts the thread.  Logs the cause of a
- * failure. */
+struct lane_batch { /* the front's books of a batch in flight */
+    uint32_t n;
+    uint32_t *roi; /* [max_rois] */
+    uint64_t items;
+    uint32_t last_items; /* of the RoI that was put last */
+    uint64_t closed_ns;
+    uint64_t expected_ns; /* that it takes */
+};
+
+struct worker;
+struct lane {
+    struct lane_setup s;
+    struct arena arena;
+    int fd; /* of the arena */
+    struct worker *worker;
+    bool is_up;              /* takes batches */
+    uint32_t failures;       /* batches that failed since the last good one */
+    uint64_t rests_until_ns; /* down until then; 0: until its worker is back */
+    uint64_t oldest_ns;      /* since when the oldest batch in flight could run */
+    struct lane_cost cost;
+    struct lane_batch batch[ARENA_SLOTS_MAX];
+    uint64_t expected_ns;            /* of all batches in flight */
+    uint32_t first;                  /* oldest batch out */
+    uint32_t taken;                  /* batches out */
+    uint32_t submitted;              /* batches since the runner started */
+    uint64_t product_used;           /* of the batch that is filled */
+    uint64_t room[ARENA_INPUTS_MAX]; /* items that it still takes */
+};
+
+/* Makes the arena; a worker opens its runner.  -ENOMEM or what the mapping says. */
 int lane_open(const struct lane_setup *setup, struct lane **ret_lane);
-/* Stops the thread after the batches that it has, frees everything.  NULL is fine. */
+/* No runner may have the arena.  NULL is fine. */
 void lane_close(struct lane *l);
 
-/* ---- for dispatch, on the I/O thread ---- */
+/* Whether lane_begin may be called: it is up and a slot is free. */
+bool lane_has_room(const struct lane *l);
+/* Begins a batch in the next free slot. */
+void lane_begin(struct lane *l);
+/* Adds an RoI; false when it does not fit any more.  One RoI always fits. */
+bool lane_put(struct lane *l, uint32_t roi);
+/* RoIs in the batch that is filled, and the items of the first input of the last of them. */
+uint32_t lane_filled(const struct lane *l);
+uint32_t lane_last_items(const struct lane *l);
+/* Hands it over. */
+void lane_submit(struct lane *l, uint64_t now_ns);
 
-/* A batch to fill, or NULL when all slots are taken. */
-struct lane_batch *lane_begin(struct lane *l);
-/* Hands over the batch that lane_begin gave. */
-void lane_submit(struct lane *l);
-/* A finished batch, or NULL.  Valid until lane_release. */
-struct lane_batch *lane_finished(struct lane *l);
+struct lane_done { /* a batch that came back */
+    uint32_t n;
+    const uint32_t *roi;
+    int error;
+    uint64_t closed_ns, begun_ns, ended_ns; /* in order, whatever the runner claims */
+};
+/* The oldest batch, if it has come back.  Valid until lane_release. */
+bool lane_finished(struct lane *l, struct lane_done *ret_done);
+/* Moves the results of RoI number `i` of it into its record, products into its block.  -EBADMSG:
+ * the runner claims what cannot be (logged with the plugin's name); -ERANGE: a value of a
+ * co-located client is not allowed, see the `fault` of the head's step. */
+int lane_take(struct lane *l, uint32_t i);
 void lane_release(struct lane *l);
-/* Batches that its thread has still to begin: at 0 another one would be begun at once.  A lane of
+/* The oldest batch of a lane whose runner is gone: as lane_finished, with -EOWNERDEAD. */
+bool lane_orphan(struct lane *l, struct lane_done *ret_done);
+void lane_drop(struct lane *l); /* done with that one */
+/* Starts anew with empty rings: a fresh runner has the arena. */
+void lane_restart(struct lane *l);
+
+/* Batches that its runner has still to begin: at 0 another one would be begun at once.  A lane of
  * the host is its own device: there it counts batches that are not finished. */
 uint32_t lane_ahead(const struct lane *l);
-/* Whether lane_begin would give a batch. */
-bool lane_has_room(const struct lane *l);
 /* Slots that are taken. */
 uint32_t lane_outstanding(const struct lane *l);
+/* When a batch of so many items would end if it were given now; from the times of earlier ones.
+ * A lane whose oldest batch takes longer than expected looks worse with every moment. */
+uint64_t lane_expected_end(const struct lane *l, uint64_t items, uint64_t now_ns);
+/* Whether that rests on batches of this lane. */
+bool lane_is_known(const struct lane *l);
+/* How long the oldest batch in flight has been running; 0 with none. */
+uint64_t lane_running_ns(const struct lane *l, uint64_t now_ns);
 #endif

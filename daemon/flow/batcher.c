@@ -3,23 +3,46 @@
 
 #include "clock.h"
 
-#define MEAN_OF 16u /* batches that the mean of their time in a lane looks back over */
+#define MEAN_OF   16u /* batches that the mean of their time in a lane looks back over */
+#define TOLERANCE 4u  /* times vary by a part of this */
 
-static bool is_freer(const struct lane *a, const struct lane *b)
+/* Time in which the lanes will have worked off what waits behind the next batch. */
+static uint64_t backlog_ns(const struct engine_step *s)
 {
-    uint32_t ahead_a = lane_ahead(a), ahead_b = lane_ahead(b);
-
-    return ahead_a != ahead_b ? ahead_a < ahead_b : lane_outstanding(a) < lane_outstanding(b);
+    return s->n_slots ? s->lane_ns * (s->n_waiting / s->batching.max_rois) / s->n_slots : 0;
 }
 
-struct lane *batcher_lane(const struct engine_step *s)
+/* Whether a lane that would end a batch at `end` is better than the best so far. */
+static bool is_better(const struct lane *l, uint64_t end, const struct lane *best,
+                      uint64_t best_end)
 {
+    return !best || end < best_end ||
+           (end == best_end && lane_outstanding(l) < lane_outstanding(best));
+}
+
+struct lane *batcher_lane(const struct engine_step *s, uint64_t now_ns)
+{
+    uint64_t first = UINT64_MAX, best_end = UINT64_MAX; /* `first` of those that are known */
     struct lane *best = NULL;
 
-    for (uint32_t k = 0; k < s->n_lanes; k++)
-        if (lane_has_room(s->lane[k]) && (!best || is_freer(s->lane[k], best)))
-            best = s->lane[k];
-    return best;
+    for (uint32_t k = 0; k < s->n_lanes; k++) {
+        struct lane *l = s->lane[(s->turn + k) % s->n_lanes];
+        uint64_t end;
+
+        if (!l->is_up)
+            continue;
+        end = lane_expected_end(l, s->n_items, now_ns);
+        if (end < first && lane_is_known(l))
+            first = end;
+        if (lane_has_room(l) && is_better(l, end, best, best_end)) {
+            best = l;
+            best_end = end;
+        }
+    }
+    if (!best || first == UINT64_MAX ||
+        best_end <= first + (first - now_ns) / TOLERANCE + backlog_ns(s))
+        return best;
+    return NULL;
 }
 
 /* When a batch may close early for a lane; UINT64_MAX: not before the lane can begin it at once.
@@ -43,9 +66,9 @@ static uint64_t aged_ns(const struct engine_step *s)
  * the batch goes on growing, and not behind another batch. */
 stats_u64 *batcher_closes(const struct engine_step *s, const struct lane *lane, uint64_t now)
 {
-    if (s->n >= s->batching.max_rois)
+    if (s->n_waiting >= s->batching.max_rois)
         return &s->stats->closed_full;
-    if (s->n_items >= s->input[0].max_items)
+    if (s->n_items >= s->group.input[0].max_items)
         return &s->stats->closed_bytes;
     if (now >= early_ns(s, lane))
         return &s->stats->closed_eager;
@@ -54,17 +77,18 @@ stats_u64 *batcher_closes(const struct engine_step *s, const struct lane *lane, 
 
 bool batcher_has_work(const struct engine_step *s, uint64_t now)
 {
-    const struct lane *lane = s->n && s->batching.eager ? batcher_lane(s) : NULL;
+    const struct lane *lane = s->n_waiting && s->batching.eager ? batcher_lane(s, now) : NULL;
+    struct lane_done done;
 
     for (uint32_t k = 0; k < s->n_lanes; k++)
-        if (lane_finished(s->lane[k]))
+        if (lane_finished(s->lane[k], &done))
             return true;
     return lane && now >= early_ns(s, lane);
 }
 
-uint64_t batcher_due_ns(const struct engine_step *s)
+uint64_t batcher_due_ns(const struct engine_step *s, uint64_t now_ns)
 {
-    const struct lane *lane = s->n ? batcher_lane(s) : NULL;
+    const struct lane *lane = s->n_waiting ? batcher_lane(s, now_ns) : NULL;
     uint64_t early, aged;
 
     if (!lane)
@@ -74,16 +98,68 @@ uint64_t batcher_due_ns(const struct engine_step *s)
     return early < aged ? early : aged;
 }
 
-void batcher_out(struct engine_step *s, struct lane_batch *b, uint64_t now_ns)
+/* ---------------------------------------------------------------- the RoIs that wait */
+
+void batcher_put(struct engine_step *s, uint32_t capacity, uint32_t roi, uint32_t items,
+                 uint64_t now_ns)
 {
-    b->closed_ns = s->closed_ns = now_ns;
-    s->n_out++;
+    s->queue[(s->first + s->n++) % capacity] =
+        (struct engine_entry){.roi = roi, .since_ns = now_ns};
+    s->n_waiting++;
+    s->n_items += items;
+    stats_set(&s->stats->queued, s->n_waiting);
 }
 
-void batcher_back(struct engine_step *s, const struct lane_batch *b)
+const struct engine_entry *batcher_oldest(struct engine_step *s, uint32_t capacity)
 {
-    uint64_t ns = b->ended_ns - b->begun_ns;
+    while (s->n && s->queue[s->first].roi == POOL_NONE) { /* taken out */
+        s->first = (s->first + 1) % capacity;
+        s->n--;
+    }
+    return s->n ? &s->queue[s->first] : NULL;
+}
 
+static void count_out(struct engine_step *s, uint32_t items)
+{
+    s->n_waiting--;
+    s->n_items -= items;
+    stats_set(&s->stats->queued, s->n_waiting);
+}
+
+void batcher_pop(struct engine_step *s, uint32_t capacity, uint32_t items)
+{
+    s->first = (s->first + 1) % capacity;
+    s->n--;
+    count_out(s, items);
+    batcher_oldest(s, capacity); /* batcher_due_ns looks at the first one */
+}
+
+bool batcher_remove(struct engine_step *s, uint32_t capacity, uint32_t roi, uint32_t items)
+{
+    for (uint32_t i = 0; i < s->n; i++) { /* the oldest leave first: it is near */
+        struct engine_entry *e = &s->queue[(s->first + i) % capacity];
+
+        if (e->roi != roi)
+            continue;
+        e->roi = POOL_NONE;
+        count_out(s, items);
+        batcher_oldest(s, capacity);
+        return true;
+    }
+    return false;
+}
+
+/* ---------------------------------------------------------------- batches */
+
+void batcher_out(struct engine_step *s, uint64_t now_ns)
+{
+    s->closed_ns = now_ns;
+    s->n_out++;
+    s->turn = (s->turn + 1) % s->n_lanes;
+}
+
+void batcher_back(struct engine_step *s, uint64_t ns)
+{
     s->n_out--;
     s->lane_ns = s->lane_ns ? s->lane_ns - s->lane_ns / MEAN_OF + ns / MEAN_OF : ns;
 }

@@ -4,18 +4,30 @@
 #define TRIGD_BATCHER_H
 #include "exec/engine.h"
 
-/* The lane that would begin a batch first, of equals the one with the most free slots; NULL when
- * all slots are taken. */
-struct lane *batcher_lane(const struct engine_step *s);
+/* The lane that would end the waiting batch first, by what earlier batches took in each lane; of
+ * equals the next in turn.  NULL: none is up, all slots are taken, or a lane whose slots are taken
+ * is still expected to end it before those that have room.  A deep queue makes slow lanes worth it.
+ */
+struct lane *batcher_lane(const struct engine_step *s, uint64_t now_ns);
 /* Why the batch of RoIs that wait may close for this lane now; NULL when it may not. */
 stats_u64 *batcher_closes(const struct engine_step *s, const struct lane *lane, uint64_t now_ns);
-/* When it will close by itself; UINT64_MAX with no RoI, and while all slots are taken: the lane
+/* When it will close by itself; UINT64_MAX with no RoI, and while no lane takes a batch: the lane
  * that gives one back wakes the loop. */
-uint64_t batcher_due_ns(const struct engine_step *s);
+uint64_t batcher_due_ns(const struct engine_step *s, uint64_t now_ns);
 /* Whether there is something to do now: a batch came back, or one may close early. */
 bool batcher_has_work(const struct engine_step *s, uint64_t now_ns);
 
-/* Keep the books of a batch that is given to a lane, and of one that came back. */
-void batcher_out(struct engine_step *s, struct lane_batch *b, uint64_t now_ns);
-void batcher_back(struct engine_step *s, const struct lane_batch *b);
+/* ---- the RoIs that wait ---- */
+
+void batcher_put(struct engine_step *s, uint32_t capacity, uint32_t roi, uint32_t items,
+                 uint64_t now_ns);
+/* The oldest RoI that waits; NULL with none. */
+const struct engine_entry *batcher_oldest(struct engine_step *s, uint32_t capacity);
+void batcher_pop(struct engine_step *s, uint32_t capacity, uint32_t items);
+/* Takes out an RoI that was decided while it waited; false when it does not wait here. */
+bool batcher_remove(struct engine_step *s, uint32_t capacity, uint32_t roi, uint32_t items);
+
+/* Keep the books of a batch that is given to a lane, and of one that came back after so long. */
+void batcher_out(struct engine_step *s, uint64_t now_ns);
+void batcher_back(struct engine_step *s, uint64_t lane_ns);
 #endif

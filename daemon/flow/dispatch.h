@@ -29,6 +29,8 @@ int dispatch_set_prescale(struct dispatch *d, const char *chain, double prescale
 void dispatch_roi(struct dispatch *d, uint32_t roi);
 /* Takes results back, closes batches, keeps the deadlines.  Returns true when it did something. */
 bool dispatch_turn(struct dispatch *d, uint64_t now_ns);
+/* Looks for batches that hang and for steps that no lane serves.  Every few milliseconds. */
+void dispatch_tick(struct dispatch *d, uint64_t now_ns);
 /* When dispatch_turn has to be called again at the latest; UINT64_MAX for never. */
 uint64_t dispatch_due_ns(const struct dispatch *d, uint64_t now_ns);
 /* Decides all RoIs in flight with a status (SHUTDOWN). */

@@ -98,6 +98,20 @@ uint64_t shm_window_data_bytes(const struct shm_window *w)
     return w->sizes.data_bytes;
 }
 
+void shm_window_geometry(const struct shm_window *w, struct shm_geometry *ret_geometry)
+{
+    *ret_geometry = (struct shm_geometry){.at = w->at,
+                                          .n = w->n,
+                                          .bytes = w->bytes,
+                                          .data_at = w->data_at,
+                                          .data_bytes = w->bytes - w->data_at};
+}
+
+const struct shm_region *shm_window_region(const struct shm_window *w, uint32_t number)
+{
+    return &w->region[number - 1];
+}
+
 /* ---------------------------------------------------------------- regions */
 
 /* Nobody can change the size any more: a shorter file would end the daemon with SIGBUS. */
@@ -153,8 +167,11 @@ int shm_region_new(struct shm_window *w, struct shm_region **ret_region)
         close(fd);
         return error;
     }
-    *r = (struct shm_region){
-        .window = w, .number = r->number, .fd = fd, .head = (struct shm_head *)(void *)place_of(r)};
+    *r = (struct shm_region){.window = w,
+                             .number = r->number,
+                             .epoch = r->epoch + 1,
+                             .fd = fd,
+                             .head = (struct shm_head *)(void *)place_of(r)};
     memcpy(r->head->magic, SHM_MAGIC, sizeof r->head->magic);
     r->head->entries = w->sizes.entries;
     r->head->down_bytes = SHM_DOWN_BYTES;

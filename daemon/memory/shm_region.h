@@ -18,6 +18,7 @@ struct shm_window;
 struct shm_region {
     struct shm_window *window;
     uint32_t number; /* of its place, from 1; struct roi has it as `region` */
+    uint32_t epoch;  /* tells a region from the next one in the same place; from 1 */
     int fd;          /* -1: the place is free */
     struct shm_head *head;
     uint32_t up_tail;              /* entries taken */
@@ -40,6 +41,16 @@ void shm_window_close(struct shm_window *w);
 /* Bytes of the data of a region, and where they are. */
 uint64_t shm_window_data_bytes(const struct shm_window *w);
 unsigned char *shm_region_data(const struct shm_region *r);
+
+/* Where regions lie, as offsets of the pool's mapping: for a process that maps them as well. */
+struct shm_geometry {
+    uint64_t at; /* of the first one */
+    uint32_t n;
+    uint64_t bytes, data_at, data_bytes; /* of each; its data from its start */
+};
+void shm_window_geometry(const struct shm_window *w, struct shm_geometry *ret_geometry);
+/* The place with that number, taken or not. */
+const struct shm_region *shm_window_region(const struct shm_window *w, uint32_t number);
 
 /* A fresh region, mapped here.  -ENOSPC: all places are taken (by clients, or by what clients that
  * are gone left in flight). */

@@ -58,6 +58,7 @@ SHOW(chains, false)
 SHOW(plugins, false)
 SHOW(lanes, false)
 SHOW(devices, false)
+SHOW(workers, false)
 SHOW(clients, false)
 SHOW(latency, false)
 SHOW(ledger, true)
@@ -71,11 +72,10 @@ struct part {
 
 static void run_show_stat(struct call *c)
 {
-    static const struct part parts[] = {{"global", show_info, true},
-                                        {"chains", show_chains, false},
-                                        {"steps", show_steps, false},
-                                        {"lanes", show_lanes, false},
-                                        {"clients", show_clients, false}};
+    static const struct part parts[] = {
+        {"global", show_info, true},      {"chains", show_chains, false},
+        {"steps", show_steps, false},     {"lanes", show_lanes, false},
+        {"workers", show_workers, false}, {"clients", show_clients, false}};
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         show_title(parts[i].name, i == 0, c->format, c->out);
@@ -153,6 +153,8 @@ static const struct command commands[] = {
     {"show plugins", 0, true, run_show_plugins, "", "plugins that are loaded"},
     {"show plugin", 1, true, run_show_plugin, "NAME", "parameters, presets and values of a plugin"},
     {"show lanes", 0, true, run_show_lanes, "", "lanes with their devices and counters"},
+    {"show workers", 0, true, run_show_workers, "",
+     "processes of lanes: alive, ended, started again"},
     {"show devices", 0, true, run_show_devices, "", "devices of all backends"},
     {"show clients", 0, true, run_show_clients, "", "clients with credits and counters"},
     {"show latency", 0, true, run_show_latency, "", "latency of stages and lanes, quantiles"},

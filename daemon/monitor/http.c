@@ -70,6 +70,8 @@ static enum MHD_Result serve(void *ctx, struct MHD_Connection *c, const char *ur
     if (!strcmp(url, "/readyz")) {
         const char *now = hooks->state(hooks->ctx);
 
+        if (!strcmp(now, "ready") && stats_get(&h->view.stats->g.steps_down))
+            return plain(c, 503, "a step has no lane\n");
         return plain(c, strcmp(now, "ready") ? 503 : 200, now);
     }
     if (!strcmp(url, "/"))

@@ -90,6 +90,22 @@ void show_lanes(const struct control_view *v, struct table *t)
     stats_unlock();
 }
 
+void show_workers(const struct control_view *v, struct table *t)
+{
+    table_column(t, "worker", false);
+    STATS_WORKER(COLUMN)
+    stats_lock(); /* names stand still */
+    for (uint32_t i = 0; i < STATS_WORKERS_MAX; i++) {
+        const struct stats_worker *e = &v->stats->worker[i];
+
+        if (!atomic_load(&e->used))
+            continue;
+        table_cell(t, "%s", e->name);
+        STATS_WORKER(CELL)
+    }
+    stats_unlock();
+}
+
 void show_clients(const struct control_view *v, struct table *t)
 {
     table_column(t, "client", false);
@@ -162,12 +178,10 @@ void show_ledger(const struct control_view *v, struct table *t)
 static void device_row(const struct control_view *v, struct table *t, const char *backend,
                        uint32_t index)
 {
-    struct trg_device *device;
     struct trg_device_info info;
 
-    if (backends_device(v->backends, backend, index, &device) < 0)
+    if (devices_info(v->devices, backend, index, &info) < 0)
         return;
-    trg_device_info(device, &info);
     table_cell(t, "%s:%u", backend, index);
     table_cell(t, "%s", info.name);
     table_cell(t, "%s", info.driver);
@@ -182,9 +196,9 @@ void show_devices(const struct control_view *v, struct table *t)
     table_column(t, "driver", false);
     table_column(t, "units", true);
     table_column(t, "memory_mbytes", true);
-    for (uint32_t i = 0; v->backends && i < backends_count(v->backends); i++) {
+    for (uint32_t i = 0; v->devices && i < devices_backends(v->devices); i++) {
         uint32_t n;
-        const char *name = backends_name(v->backends, i, &n);
+        const char *name = devices_backend(v->devices, i, &n);
 
         for (uint32_t k = 0; k < n; k++)
             device_row(v, t, name, k);

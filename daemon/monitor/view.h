@@ -8,6 +8,7 @@
 
 #include "base/stats.h"
 #include "config/config.h"
+#include "exec/devices.h"
 #include "plugin/plugin_host.h"
 
 /* What the daemon does when asked; every call waits until it was done (at most a few
@@ -29,7 +30,7 @@ struct control_view {
     const struct config *config;
     const char *config_path;
     struct plugin_host *plugins;
-    struct backends *backends;
+    const struct devices *devices;
     struct control_hooks hooks;
 };
 #endif

@@ -61,7 +61,8 @@ static void add(struct backends *b, const char *file)
     }
 }
 
-int backends_open(const char *folder, const struct trg_host *host, struct backends **ret_backends)
+int backends_open(const char *folder, const char *only, const struct trg_host *host,
+                  struct backends **ret_backends)
 {
     struct backends *b = calloc(1, sizeof *b);
     char pattern[4096];
@@ -72,7 +73,7 @@ int backends_open(const char *folder, const struct trg_host *host, struct backen
         return -ENOMEM;
     b->host = host;
     pthread_mutex_init(&b->lock, NULL);
-    snprintf(pattern, sizeof pattern, "%s/trigd-*.so", folder);
+    snprintf(pattern, sizeof pattern, "%s/trigd-%s.so", folder, only ? only : "*");
     r = glob(pattern, 0, NULL, &g);
     if (r == 0) {
         for (size_t i = 0; i < g.gl_pathc; i++)

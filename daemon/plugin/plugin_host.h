@@ -50,8 +50,10 @@ void plugin_get(const struct plugin *p, uint32_t param, const void *params, char
 #define BACKENDS_MAX 8
 struct backends; /* trigd-cpu.so and friends, opened once */
 
-/* Opens each backend of `folder` that loads; one info line for each that does not, with why. */
-int backends_open(const char *folder, const struct trg_host *host, struct backends **ret_backends);
+/* Opens each backend of `folder` that loads, or only the one of that name; one info line for each
+ * that does not, with why. */
+int backends_open(const char *folder, const char *only, const struct trg_host *host,
+                  struct backends **ret_backends);
 void backends_close(struct backends *b);
 /* The device; opened at first use and shared by all that ask for it.  -ENOENT: no such backend;
  * -ENODEV: the backend has no such device. */

@@ -84,6 +84,7 @@ int fixture_init(struct fixture *f)
         stats_set(&e->rejected, 60);
         stats_set(&e->failed, 3);
         stats_set(&e->in_flight, 7);
+        stats_set(&e->steps_down, 0);
     }
     {
         struct stats_chain *e = stats_chain_get(f->stats, "HLT_a");
@@ -104,6 +105,12 @@ int fixture_init(struct fixture *f)
         n = 4000;
         STATS_LANE(SET)
         latency_add(&e->latency, 150000);
+    }
+    {
+        struct stats_worker *e = stats_worker_get(f->stats, "cpu:0/1");
+
+        n = 6000;
+        STATS_WORKER(SET)
     }
     {
         struct stats_client *e = stats_client_get(f->stats, "client-a");

@@ -83,6 +83,11 @@ static void test_counters(void **state)
         STATS_LANE(ROW)
     }
     {
+        const char *heading = "\n## Counters of a worker";
+
+        STATS_WORKER(ROW)
+    }
+    {
         const char *heading = "\n## Counters of a client";
 
         STATS_CLIENT(ROW)

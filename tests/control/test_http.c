@@ -126,6 +126,9 @@ static void test_ready(void **state)
         expect("/readyz", "HTTP/1.1 503", not_ready[i]);
     }
     f.state = "ready";
+    stats_set(&f.stats->g.steps_down, 1);
+    expect("/readyz", "HTTP/1.1 503", "a step has no lane");
+    stats_set(&f.stats->g.steps_down, 0);
 }
 
 static void test_pages(void **state)

@@ -5,74 +5,110 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "clock.h"
-#include "exec/lane_inner.h"
 #include "flow/batcher.h"
 
 #define LANES 2u
 #define SLOTS 3u
 #define US    NS_PER_US
 
+#define CAPACITY 16u
+
 struct fake {
     struct engine_step step;
-    struct engine_entry queue[16];
+    struct engine_entry queue[CAPACITY];
     struct stats_step stats;
+    struct stats_lane lane_stats;
+    struct menu menu;
+    struct plugin plugin;
     struct lane lane[LANES];
-    struct lane_link link[LANES];
-    _Alignas(64) unsigned char batches[LANES][SLOTS][sizeof(struct lane_batch)];
+    struct lane *lanes[LANES];
 };
 
 static struct fake *fake_new(bool eager)
 {
-    struct fake *f = aligned_alloc(_Alignof(struct fake), sizeof *f);
+    struct fake *f = calloc(1, sizeof *f);
+    const struct arena_shape shape = {.slots = SLOTS, .max_rois = 4, .n_inputs = 1, .n_members = 1};
 
     assert_non_null(f);
-    memset(f, 0, sizeof *f);
+    f->menu.steps[0] = (struct menu_step){.plugin = &f->plugin, .members = 1};
+    f->step.group = (struct group){.menu = &f->menu, .n_inputs = 1};
+    f->step.group.input[0].max_items = 1000;
     for (uint32_t i = 0; i < LANES; i++) {
-        f->lane[i].s.slots = SLOTS;
-        f->lane[i].link = &f->link[i];
-        f->lane[i].batches = &f->batches[i][0][0];
-        f->lane[i].batch_bytes = sizeof f->batches[i][0];
-        f->step.lane[i] = &f->lane[i];
+        f->lane[i].s = (struct lane_setup){.group = &f->step.group,
+                                           .slots = SLOTS,
+                                           .max_rois = 4,
+                                           .guess_ns = &f->step.lane_ns,
+                                           .stats = &f->lane_stats};
+        f->lane[i].is_up = true;
+        assert_int_equal(arena_file(&shape, &f->lane[i].fd), 0);
+        assert_int_equal(arena_map(&shape, f->lane[i].fd, &f->lane[i].arena), 0);
+        f->lanes[i] = &f->lane[i];
     }
+    f->step.lane = f->lanes;
     f->step.n_lanes = LANES;
     f->step.n_slots = LANES * SLOTS;
     f->step.queue = f->queue;
     f->step.stats = &f->stats;
-    f->step.input[0].max_items = 1000;
     f->step.batching = (struct config_batching){.max_rois = 4, .max_age_us = 200, .eager = eager};
     return f;
+}
+
+static void fake_free(struct fake *f)
+{
+    for (uint32_t i = 0; i < LANES; i++) {
+        arena_unmap(&f->lane[i].arena);
+        close(f->lane[i].fd);
+    }
+    free(f);
 }
 
 /* RoIs that have waited since then, of 10 items each. */
 static void wait_since(struct fake *f, uint64_t since_ns, uint32_t n)
 {
-    f->queue[0].since_ns = since_ns;
-    f->step.n = n;
-    f->step.n_items = 10 * n;
+    f->step.n = f->step.n_waiting = 0;
+    f->step.n_items = 0;
+    for (uint32_t i = 0; i < n; i++)
+        batcher_put(&f->step, CAPACITY, i, 10, since_ns);
 }
 
-/* Gives the waiting RoIs to the freest lane. */
-static struct lane_batch *close_batch(struct fake *f, uint64_t now)
+/* Gives the waiting RoIs to the lane that is chosen. */
+static struct lane *close_batch(struct fake *f, uint64_t now)
 {
-    struct lane *lane = batcher_lane(&f->step);
-    struct lane_batch *b = lane_begin(lane);
+    struct lane *lane = batcher_lane(&f->step, now);
 
-    batcher_out(&f->step, b, now);
-    lane_submit(lane);
-    f->step.n = 0;
-    return b;
+    assert_non_null(lane);
+    lane_begin(lane);
+    batcher_out(&f->step, now);
+    lane_submit(lane, now);
+    f->step.n = f->step.n_waiting = 0;
+    f->step.n_items = 0;
+    return lane;
 }
 
-/* The lane's thread is through with all that it has. */
+/* The runners are through with all that they have. */
 static void begin_all(struct fake *f)
 {
     for (uint32_t i = 0; i < LANES; i++)
-        atomic_store(&f->link[i].begun, f->lane[i].submitted);
+        atomic_store(&arena_link(&f->lane[i].arena)->begun, f->lane[i].submitted);
+}
+
+/* The runner of a lane ends its oldest batch. */
+static void end_batch(struct fake *f, struct lane *lane, uint64_t begun_ns, uint64_t ended_ns)
+{
+    struct arena_batch *b = arena_batch(&lane->arena, lane->first);
+    struct lane_done done;
+
+    b->begun_ns = begun_ns;
+    b->ended_ns = ended_ns;
+    ring_push(&arena_link(&lane->arena)->out, lane->first);
+    assert_true(lane_finished(lane, &done));
+    batcher_back(&f->step, done.ended_ns - done.begun_ns);
+    lane_release(lane);
 }
 
 static void closes_by_its_limits(void **state)
@@ -81,18 +117,18 @@ static void closes_by_its_limits(void **state)
     const struct lane *lane = &f->lane[0];
 
     (void)state;
-    assert_true(batcher_due_ns(&f->step) == UINT64_MAX);
+    assert_true(batcher_due_ns(&f->step, 1010 * US) == UINT64_MAX);
     wait_since(f, 1000 * US, 3);
     assert_null(batcher_closes(&f->step, lane, 1199 * US));
     assert_ptr_equal(batcher_closes(&f->step, lane, 1200 * US), &f->stats.closed_age);
-    assert_true(batcher_due_ns(&f->step) == 1200 * US);
+    assert_true(batcher_due_ns(&f->step, 1010 * US) == 1200 * US);
     assert_false(batcher_has_work(&f->step, 1000 * US));
     wait_since(f, 1000 * US, 4);
     assert_ptr_equal(batcher_closes(&f->step, lane, 1000 * US), &f->stats.closed_full);
-    f->step.n = 2;
+    wait_since(f, 1000 * US, 2);
     f->step.n_items = 1000;
     assert_ptr_equal(batcher_closes(&f->step, lane, 1000 * US), &f->stats.closed_bytes);
-    free(f);
+    fake_free(f);
 }
 
 static void early_while_a_lane_is_free(void **state)
@@ -103,53 +139,130 @@ static void early_while_a_lane_is_free(void **state)
     wait_since(f, 1000 * US, 1);
     assert_ptr_equal(batcher_closes(&f->step, &f->lane[0], 1000 * US), &f->stats.closed_eager);
     assert_true(batcher_has_work(&f->step, 1000 * US));
-    assert_true(batcher_due_ns(&f->step) <= 1000 * US);
+    assert_true(batcher_due_ns(&f->step, 1010 * US) <= 1000 * US);
     close_batch(f, 1000 * US);
     close_batch(f, 1000 * US); /* the other lane */
     assert_int_equal(lane_outstanding(&f->lane[0]), 1);
     assert_int_equal(lane_outstanding(&f->lane[1]), 1);
     wait_since(f, 1000 * US, 1);
     /* no thread has begun its batch yet */
-    assert_null(batcher_closes(&f->step, batcher_lane(&f->step), 1010 * US));
-    assert_true(batcher_due_ns(&f->step) == 1200 * US);
+    assert_null(batcher_closes(&f->step, batcher_lane(&f->step, 1010 * US), 1010 * US));
+    assert_true(batcher_due_ns(&f->step, 1010 * US) == 1200 * US);
     begin_all(f);
-    assert_ptr_equal(batcher_closes(&f->step, batcher_lane(&f->step), 1010 * US),
+    assert_ptr_equal(batcher_closes(&f->step, batcher_lane(&f->step, 1010 * US), 1010 * US),
                      &f->stats.closed_eager);
-    free(f);
+    fake_free(f);
 }
 
 /* With half of the slots taken, batches go as fast as slots come back and no faster. */
 static void early_at_the_pace_of_the_slots(void **state)
 {
     struct fake *f = fake_new(true);
-    struct lane_batch *b;
+    const uint64_t t = clock_ns(); /* claims of a runner about the future are cut */
+    struct lane *lane;
 
     (void)state;
-    b = close_batch(f, 1000 * US);
-    b->begun_ns = 1000 * US;
-    b->ended_ns = 1120 * US;
-    batcher_back(&f->step, b); /* a batch takes 120 us: 20 us a slot, 30 us with a third to spare */
+    wait_since(f, t - 1000 * US, 1);
+    lane = close_batch(f, t - 500 * US);
+    end_batch(f, lane, t - 500 * US, t - 380 * US);
+    /* a batch takes 120 us: 20 us a slot, 30 us with a third to spare */
     assert_int_equal(f->step.n_out, 0);
-    f->lane[0].taken = 0;
     for (uint32_t i = 0; i < 3; i++)
-        close_batch(f, 2000 * US);
+        close_batch(f, t);
     begin_all(f);
-    wait_since(f, 2001 * US, 1);
-    assert_null(batcher_closes(&f->step, batcher_lane(&f->step), 2029 * US));
-    assert_false(batcher_has_work(&f->step, 2029 * US));
-    assert_true(batcher_due_ns(&f->step) == 2030 * US);
-    assert_ptr_equal(batcher_closes(&f->step, batcher_lane(&f->step), 2030 * US),
-                     &f->stats.closed_eager);
+    wait_since(f, t + 1 * US, 1);
+    lane = batcher_lane(&f->step, t + 1 * US);
+    assert_null(batcher_closes(&f->step, lane, t + 29 * US));
+    assert_true(batcher_due_ns(&f->step, t + 1 * US) == t + 30 * US);
+    assert_ptr_equal(batcher_closes(&f->step, lane, t + 30 * US), &f->stats.closed_eager);
     /* but a full one goes at once */
-    f->step.n = 4;
-    assert_ptr_equal(batcher_closes(&f->step, batcher_lane(&f->step), 2001 * US),
-                     &f->stats.closed_full);
+    wait_since(f, t + 1 * US, 4);
+    assert_ptr_equal(batcher_closes(&f->step, lane, t + 1 * US), &f->stats.closed_full);
     for (uint32_t i = 0; i < 3; i++)
-        close_batch(f, 2030 * US);
-    assert_null(batcher_lane(&f->step)); /* all slots are taken */
-    wait_since(f, 2031 * US, 1);
-    assert_true(batcher_due_ns(&f->step) == UINT64_MAX);
-    free(f);
+        close_batch(f, t + 30 * US);
+    assert_null(batcher_lane(&f->step, t + 30 * US)); /* all slots are taken */
+    wait_since(f, t + 31 * US, 1);
+    assert_true(batcher_due_ns(&f->step, t + 31 * US) == UINT64_MAX);
+    fake_free(f);
+}
+
+/* Teaches a lane that batches of 10 items take so long. */
+static void teach(struct fake *f, uint32_t lane, uint64_t us)
+{
+    for (uint32_t i = 0; i < 8; i++) {
+        const uint64_t now = clock_ns();
+
+        lane_begin(&f->lane[lane]);
+        f->lane[lane].batch[(f->lane[lane].first) % SLOTS].items = 10;
+        batcher_out(&f->step, now - us * US);
+        lane_submit(&f->lane[lane], now - us * US);
+        end_batch(f, &f->lane[lane], now - us * US, now);
+    }
+}
+
+static void a_slow_lane_waits_for_a_deep_queue(void **state)
+{
+    struct fake *f = fake_new(false);
+    const uint64_t t = clock_ns() + 1000 * US;
+
+    (void)state;
+    teach(f, 0, 100);
+    teach(f, 1, 2000);
+    f->step.turn = 1;
+    f->step.lane_ns = 100 * US;
+    wait_since(f, t, 1);
+    for (uint32_t i = 0; i < SLOTS; i++) { /* the fast one, as long as it has room */
+        assert_ptr_equal(close_batch(f, t), &f->lane[0]);
+        wait_since(f, t, 1);
+    }
+    assert_null(batcher_lane(&f->step, t)); /* it ends four batches before the slow one ends one */
+    f->step.n_waiting = 400;                /* 100 batches wait: now both are needed */
+    assert_ptr_equal(batcher_lane(&f->step, t), &f->lane[1]);
+    /* a fast lane whose batch does not end looks worse with every moment */
+    f->step.n_waiting = 1;
+    assert_ptr_equal(batcher_lane(&f->step, t + 4000 * US), &f->lane[1]);
+    f->lane[1].is_up = false;
+    assert_null(batcher_lane(&f->step, t + 4000 * US));
+    fake_free(f);
+}
+
+static void equal_lanes_take_turns(void **state)
+{
+    struct fake *f = fake_new(true);
+
+    (void)state;
+    for (uint32_t i = 0; i < 6; i++) { /* one batch in flight at a time */
+        struct lane *lane;
+        const uint64_t now = clock_ns();
+
+        wait_since(f, now, 1);
+        lane = close_batch(f, now);
+        assert_ptr_equal(lane, &f->lane[i % LANES]);
+        end_batch(f, lane, now, now);
+    }
+    fake_free(f);
+}
+
+static void an_roi_leaves_the_queue(void **state)
+{
+    struct fake *f = fake_new(false);
+
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++)
+        batcher_put(&f->step, CAPACITY, 100 + i, 10 + i, i);
+    assert_true(batcher_remove(&f->step, CAPACITY, 102, 12));
+    assert_false(batcher_remove(&f->step, CAPACITY, 102, 12));
+    assert_true(batcher_remove(&f->step, CAPACITY, 100, 10));
+    assert_int_equal(f->step.n_waiting, 2);
+    assert_int_equal(f->step.n_items, 24);
+    assert_int_equal(batcher_oldest(&f->step, CAPACITY)->roi, 101);
+    batcher_pop(&f->step, CAPACITY, 11);
+    assert_int_equal(batcher_oldest(&f->step, CAPACITY)->roi, 103);
+    batcher_pop(&f->step, CAPACITY, 13);
+    assert_null(batcher_oldest(&f->step, CAPACITY));
+    assert_int_equal(f->step.n, 0);
+    assert_int_equal(f->step.n_items, 0);
+    fake_free(f);
 }
 
 int main(void)
@@ -158,6 +271,9 @@ int main(void)
         cmocka_unit_test(closes_by_its_limits),
         cmocka_unit_test(early_while_a_lane_is_free),
         cmocka_unit_test(early_at_the_pace_of_the_slots),
+        cmocka_unit_test(a_slow_lane_waits_for_a_deep_queue),
+        cmocka_unit_test(equal_lanes_take_turns),
+        cmocka_unit_test(an_roi_leaves_the_queue),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

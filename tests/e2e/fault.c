@@ -2,8 +2,10 @@
 /* fault - a test plugin that misbehaves on request: the number of the RoI in its event says how.
  * Everything else is well-behaved: `n` is the number of spacepoints. */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "fault.h"
 #include "trigd/plugin.h"
@@ -86,6 +88,21 @@ static int collect(struct trg_algo *a, struct trg_batch *b)
             break;
         case FAULT_COLLECT:
             return -EIO;
+        case FAULT_NO_DEVICE:
+            return -ENODEV;
+        case FAULT_CRASH:
+            raise(SIGSEGV);
+            break;
+        case FAULT_ABORT:
+            abort(); /* lint: the fault that is tested */
+        case FAULT_EXIT:
+            exit(3); /* lint: the same */
+        case FAULT_HANG:
+            for (;;)
+                pause();
+        case FAULT_LIE:
+            r->status = 77;
+            break;
         case FAULT_TRUNCATE:
             r->status = TRG_TRUNCATED;
             r->wanted = 10;

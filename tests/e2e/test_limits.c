@@ -120,7 +120,7 @@ static void a_full_pool_is_busy(void **state)
     (void)state;
     server_start(&s,
                  "devices: [{backend: cpu, index: 0, lanes: 1, slots: 1}]\n"
-                 "pool: {rois: 16}\n"
+                 "pool: {rois: 16}\nisolation: thread\n"
                  "limits: {soft_ms: 0, hard_ms: 0, drain_ms: 100}\n",
                  menu);
     link_open(&l, &s);

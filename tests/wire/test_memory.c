@@ -49,7 +49,7 @@ static void a_steady_state_allocates_nothing(void **state)
     for (uint32_t i = 0; i < DIFFERENT; i++) {
         sample_init_random(&sample, &random);
         message[i] = sample_pack(&sample, &n[i]);
-        decode(d, message[i], n[i]); /* each once: the arena grows to the largest */
+        decode(d, message[i], n[i]); /* each once: the scratch memory grows to the largest */
     }
     wire_decoder_usage(d, &arena_bytes, &arena_calls);
     assert_true(arena_bytes > 0 && arena_calls > 0);

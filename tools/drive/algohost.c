@@ -34,7 +34,7 @@ int algo_host_open(struct algo_host *h, const char *name)
     if (r < 0)
         fprintf(stderr, "%s\n", why);
     else
-        r = backends_open(backends, &h->host, &h->backends);
+        r = backends_open(backends, NULL, &h->host, &h->backends);
     if (r < 0)
         plugin_host_free(h->plugins);
     return r;

@@ -237,7 +237,7 @@ static int open_device(struct bench *b, const struct arguments *a)
     b->host = (struct trg_host){.size = sizeof b->host, .log = print_log};
     if (a->timeline && setenv("TRIGD_DEVICE_TIMES", "1", 1)) /* before there is a queue */
         return -errno;
-    r = backends_open(a->backends ? a->backends : folder, &b->host, &b->backends);
+    r = backends_open(a->backends ? a->backends : folder, NULL, &b->host, &b->backends);
     if (r == 0)
         r = backends_device(b->backends, name, index, &b->device);
     if (r < 0) {

@@ -259,7 +259,7 @@ static int run_checks(struct check *c)
     c->host.cache_dir = mkdtemp(cache);
     find_folder(c->o->folder, folder, sizeof folder);
     if (r == 0)
-        r = backends_open(folder, &c->host, &backends);
+        r = backends_open(folder, NULL, &c->host, &backends);
     if (r == 0) {
         c->sample = sample;
         check_backends(c, backends);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "arena.h"
+#include "scratch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 
 #define LEAST_BYTES ((size_t)65536)
 
-int arena_reset(struct arena *a, size_t limit)
+int scratch_reset(struct scratch *a, size_t limit)
 {
     size_t size = LEAST_BYTES;
 
@@ -35,7 +35,7 @@ int arena_reset(struct arena *a, size_t limit)
         return -ENOMEM;
     while (size < limit)
         size *= 2; /* so that few messages ever make it grow */
-    arena_free(a);
+    scratch_free(a);
     a->base = malloc(size);
     if (!a->base)
         return -ENOMEM;
@@ -45,7 +45,7 @@ int arena_reset(struct arena *a, size_t limit)
     return 0;
 }
 
-void *arena_take(struct arena *a, size_t bytes)
+void *scratch_take(struct scratch *a, size_t bytes)
 {
     size_t rounded = (bytes + 15) & ~(size_t)15;
     void *p;
@@ -60,7 +60,7 @@ void *arena_take(struct arena *a, size_t bytes)
     return p;
 }
 
-void arena_free(struct arena *a)
+void scratch_free(struct scratch *a)
 {
     ALLOW(a->base, a->size);
     free(a->base);

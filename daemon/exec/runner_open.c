@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lane_open.c - a lane's memory, algos and thread come and go. */
+/* runner_open.c - a runner's memory, algos and thread come and go. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buddy.h"
-#include "exec/lane_inner.h"
+#include "exec/runner_inner.h"
 #include "exec/stage.h"
 #include "log.h"
 
@@ -18,11 +17,11 @@ static uint32_t larger(uint32_t a, uint32_t b)
 
 /* ---------------------------------------------------------------- slots */
 
-static int open_inputs(struct lane *l, struct lane_slot *slot)
+static int open_inputs(struct runner *l, struct runner_slot *slot)
 {
-    for (uint32_t k = 0; k < l->s.n_inputs; k++) {
-        const struct lane_input *in = &l->s.inputs[k];
-        size_t bytes = stage_bytes(in->kind, l->s.max_rois, in->max_items);
+    for (uint32_t k = 0; k < l->s.group->n_inputs; k++) {
+        const struct group_input *in = &l->s.group->input[k];
+        size_t bytes = stage_bytes(in->kind, l->s.arena->shape.max_rois, in->max_items);
         int r = trg_buffer_new(l->s.device, TRG_MEM_PINNED, bytes, &slot->host[k]);
 
         if (r < 0)
@@ -38,16 +37,16 @@ static int open_inputs(struct lane *l, struct lane_slot *slot)
     return 0;
 }
 
-static int open_part(struct lane *l, struct lane_slot *slot, uint32_t number, uint32_t member)
+static int open_part(struct runner *l, struct runner_slot *slot, uint32_t number, uint32_t member)
 {
-    struct lane_part *part = &slot->part[member];
+    struct runner_part *part = &slot->part[member];
 
-    part->results = calloc(l->s.max_rois, sizeof *part->results);
+    part->results = calloc(l->s.arena->shape.max_rois, sizeof *part->results);
     if (!part->results)
         return -ENOMEM;
     part->batch = (struct trg_batch){.slot = number, .rois = slot->infos, .results = part->results};
     for (uint32_t k = 0; k < l->member[member].plugin->n_outputs; k++) {
-        part->outputs[k] = calloc(l->s.max_rois, sizeof *part->outputs[k]);
+        part->outputs[k] = calloc(l->s.arena->shape.max_rois, sizeof *part->outputs[k]);
         if (!part->outputs[k])
             return -ENOMEM;
         part->batch.outputs[k] = part->outputs[k];
@@ -55,12 +54,12 @@ static int open_part(struct lane *l, struct lane_slot *slot, uint32_t number, ui
     return 0;
 }
 
-static int open_slot(struct lane *l, uint32_t number)
+static int open_slot(struct runner *l, uint32_t number)
 {
-    struct lane_slot *slot = &l->slot[number];
+    struct runner_slot *slot = &l->slot[number];
     int r;
 
-    slot->infos = calloc(l->s.max_rois, sizeof *slot->infos);
+    slot->infos = calloc(l->s.arena->shape.max_rois, sizeof *slot->infos);
     if (!slot->infos)
         return -ENOMEM;
     for (uint32_t m = 0; m < l->n_members; m++) {
@@ -80,24 +79,25 @@ static int open_slot(struct lane *l, uint32_t number)
 /* ---------------------------------------------------------------- members */
 
 /* The lane's input that holds what a member wants from the pool. */
-static uint32_t staged_at(const struct lane *l, enum trg_kind kind, int32_t from, uint32_t product)
+static uint32_t staged_at(const struct runner *l, enum trg_kind kind, int32_t from,
+                          uint32_t product)
 {
     uint32_t k = 0;
 
-    while (l->s.inputs[k].kind != kind || l->s.inputs[k].from != from ||
-           (from >= 0 && l->s.inputs[k].product != product))
+    while (l->s.group->input[k].kind != kind || l->s.group->input[k].from != from ||
+           (from >= 0 && l->s.group->input[k].product != product))
         k++; /* the engine listed it */
     return k;
 }
 
-static void find_source(const struct lane *l, const struct lane_member *m, uint32_t k,
-                        struct lane_source *source)
+static void find_source(const struct runner *l, const struct runner_member *m, uint32_t k,
+                        struct runner_source *source)
 {
-    const struct menu_step *step = &l->s.menu->steps[m->step];
+    const struct menu_step *step = &l->s.group->menu->steps[m->step];
     int32_t from = step->input[k];
 
     source->product = step->product[k];
-    source->is_staged = from < 0 || l->s.menu->steps[from].head != l->s.step;
+    source->is_staged = from < 0 || l->s.group->menu->steps[from].head != l->s.group->step;
     if (source->is_staged) {
         source->at = staged_at(l, m->plugin->d.consumes[k], from, step->product[k]);
         return;
@@ -107,11 +107,11 @@ static void find_source(const struct lane *l, const struct lane_member *m, uint3
 }
 
 /* Lets a member know in every slot where its input from another member will lie. */
-static int take_over(struct lane *l, struct lane_member *m, uint32_t number, uint32_t k)
+static int take_over(struct runner *l, struct runner_member *m, uint32_t number, uint32_t k)
 {
-    const struct lane_member *from = &l->member[m->source[k].at];
+    const struct runner_member *from = &l->member[m->source[k].at];
 
-    for (uint32_t i = 0; i < l->s.slots; i++) {
+    for (uint32_t i = 0; i < l->s.arena->shape.slots; i++) {
         struct trg_input *in = &l->slot[i].part[number].batch.in[k];
         int r = from->plugin->d.device_output(from->algo, i, m->source[k].product, in);
 
@@ -126,13 +126,14 @@ static int take_over(struct lane *l, struct lane_member *m, uint32_t number, uin
 }
 
 /* Creates a member's algo; those before it are there. */
-static int open_member(struct lane *l, uint32_t number)
+static int open_member(struct runner *l, uint32_t number)
 {
-    struct lane_member *m = &l->member[number];
+    struct runner_member *m = &l->member[number];
     int r;
 
-    m->limits = (struct trg_limits){
-        .size = sizeof m->limits, .slots = l->s.slots, .max_rois = l->s.max_rois};
+    m->limits = (struct trg_limits){.size = sizeof m->limits,
+                                    .slots = l->s.arena->shape.slots,
+                                    .max_rois = l->s.arena->shape.max_rois};
     for (uint32_t k = 0; k < m->plugin->n_inputs; k++) {
         if (!m->source[k].is_staged) {
             r = take_over(l, m, number, k);
@@ -140,24 +141,24 @@ static int open_member(struct lane *l, uint32_t number)
                 return r;
             continue;
         }
-        const struct lane_input *in = &l->s.inputs[m->source[k].at];
+        const struct group_input *in = &l->s.group->input[m->source[k].at];
 
         m->limits.max_items = larger(m->limits.max_items, in->max_items);
         m->limits.max_items_roi = larger(m->limits.max_items_roi, in->max_items_roi);
     }
-    return m->plugin->d.create(l->s.host, l->s.menu->steps[m->step].params, l->s.device, &m->limits,
-                               &m->algo);
+    return m->plugin->d.create(l->s.host, l->s.group->menu->steps[m->step].params, l->s.device,
+                               &m->limits, &m->algo);
 }
 
-static void find_members(struct lane *l)
+static void find_members(struct runner *l)
 {
-    uint64_t left = l->s.menu->steps[l->s.step].members;
+    uint64_t left = l->s.group->menu->steps[l->s.group->step].members;
 
     for (; left; left &= left - 1) {
-        struct lane_member *m = &l->member[l->n_members++];
+        struct runner_member *m = &l->member[l->n_members++];
 
         m->step = (uint32_t)__builtin_ctzll(left);
-        m->plugin = l->s.menu->steps[m->step].plugin;
+        m->plugin = l->s.group->menu->steps[m->step].plugin;
         for (uint32_t k = 0; k < m->plugin->n_inputs; k++)
             find_source(l, m, k, &m->source[k]);
     }
@@ -165,83 +166,61 @@ static void find_members(struct lane *l)
 
 /* ---------------------------------------------------------------- the whole */
 
-static int open_link(struct lane *l)
-{
-    size_t head = pool_align(sizeof(struct lane_link));
-
-    l->batch_bytes =
-        pool_align(sizeof(struct lane_batch) + (size_t)l->s.max_rois * sizeof(uint32_t));
-    l->link_at = pool_alloc(l->s.pool, head + l->batch_bytes * l->s.slots);
-    if (l->link_at == BUDDY_NONE) {
-        log_error("lane", "the pool has no room for a lane's batches", "lane=\"%s\"",
-                  l->s.stats->name);
-        return -ENOMEM;
-    }
-    l->link = pool_at(l->s.pool, l->link_at);
-    memset(l->link, 0, sizeof *l->link);
-    l->batches = (unsigned char *)l->link + head;
-    return 0;
-}
-
-static int open_all(struct lane *l)
+static int open_all(struct runner *l)
 {
     struct trg_device_info info;
-    int r;
+    int r = 0;
 
     trg_device_info(l->s.device, &info);
     l->is_host = info.is_host != 0;
     find_members(l);
-    r = open_link(l);
-    if (r < 0)
-        return r;
-    l->sources = calloc(l->s.max_rois, sizeof *l->sources);
-    l->guards = calloc(l->s.max_rois, sizeof *l->guards);
+    l->link = arena_link(l->s.arena);
+    l->sources = calloc(l->s.arena->shape.max_rois, sizeof *l->sources);
+    l->guards = calloc(l->s.arena->shape.max_rois, sizeof *l->guards);
     if (!l->sources || !l->guards)
         return -ENOMEM;
-    for (uint32_t i = 0; r == 0 && i < l->s.slots; i++)
+    for (uint32_t i = 0; r == 0 && i < l->s.arena->shape.slots; i++)
         r = open_slot(l, i);
     for (uint32_t i = 0; r == 0 && i < l->n_members; i++)
         r = open_member(l, i);
-    if (r == 0 && l->s.warm)
-        r = lane_warm(l);
+    if (r == 0 && l->s.warm_up)
+        r = runner_warm(l);
     if (r < 0)
         return r;
-    r = -pthread_create(&l->thread, NULL, lane_run, l);
+    r = -pthread_create(&l->thread, NULL, runner_run, l);
     l->has_thread = r == 0;
     return r;
 }
 
-int lane_open(const struct lane_setup *setup, struct lane **ret_lane)
+int runner_open(const struct runner_setup *setup, struct runner **ret_runner)
 {
-    struct lane *l = aligned_alloc(LANE_ALIGN, sizeof *l);
+    struct runner *l = calloc(1, sizeof *l);
     int r;
 
     if (!l)
         return -ENOMEM;
-    memset(l, 0, sizeof *l);
     l->s = *setup;
-    l->link_at = BUDDY_NONE;
     r = open_all(l);
     if (r < 0) {
-        log_error("lane", "cannot open a lane", "lane=\"%s\" error=\"%s\"", setup->stats->name,
+        log_error("lane", "cannot open a lane", "lane=\"%s\" error=\"%s\"", setup->name,
                   strerror(-r));
-        lane_close(l);
+        runner_close(l);
         return r;
     }
-    *ret_lane = l;
+    *ret_runner = l;
     return 0;
 }
 
-static void close_slot(struct lane_slot *slot)
+static void close_slot(struct runner_slot *slot)
 {
     trg_queue_free(slot->queue);
     trg_event_free(slot->reached);
-    for (uint32_t k = 0; k < LANE_INPUTS_MAX; k++) {
+    for (uint32_t k = 0; k < ARENA_INPUTS_MAX; k++) {
         if (slot->dev[k] != slot->host[k])
             trg_buffer_free(slot->dev[k]);
         trg_buffer_free(slot->host[k]);
     }
-    for (uint32_t m = 0; m < MENU_GROUP_MAX; m++) {
+    for (uint32_t m = 0; m < ARENA_MEMBERS_MAX; m++) {
         for (uint32_t k = 0; k < TRG_OUTPUTS_MAX; k++)
             free(slot->part[m].outputs[k]);
         free(slot->part[m].results);
@@ -249,7 +228,7 @@ static void close_slot(struct lane_slot *slot)
     free(slot->infos);
 }
 
-void lane_close(struct lane *l)
+void runner_close(struct runner *l)
 {
     if (!l)
         return;
@@ -261,11 +240,9 @@ void lane_close(struct lane *l)
     for (uint32_t m = l->n_members; m-- > 0;)
         if (l->member[m].algo)
             l->member[m].plugin->d.destroy(l->member[m].algo);
-    for (uint32_t i = 0; i < l->s.slots; i++)
+    for (uint32_t i = 0; i < l->s.arena->shape.slots; i++)
         close_slot(&l->slot[i]);
     free(l->sources);
     free(l->guards);
-    if (l->link_at != BUDDY_NONE)
-        pool_release(l->s.pool, l->link_at);
     free(l);
 }

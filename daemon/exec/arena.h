@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* arena.h - the memory that a lane and its runner share: rings, batches, results, products.
+ *
+ * The front (lane.h) fills batches and reads results; the runner (runner.h), in a worker process or
+ * a thread of this one, reads batches and writes results.  Nothing in the arena is believed by the
+ * front: what the runner writes there are claims, checked like a client's message, and the front's
+ * own books lie elsewhere.
+ *
+ *     [link] [batch 0] [batch 1] ... [products of slot 0] [products of slot 1] ...
+ *
+ * A batch: head, then arrays for at most max_rois RoIs (arena_infos and the others below).
+ */
+#ifndef TRIGD_ARENA_H
+#define TRIGD_ARENA_H
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/ring.h"
+#include "check_fault.h"
+#include "quantum.h"
+#include "trigd/plugin.h"
+
+#define ARENA_SLOTS_MAX   TRG_SLOTS_MAX
+#define ARENA_MEMBERS_MAX 8u /* steps that share batches */
+#define ARENA_INPUTS_MAX  (TRG_INPUTS_MAX + 3u)
+#define ARENA_ALIGN       128u /* what two threads write lies so far apart */
+
+struct arena_shape { /* both sides compute the same layout from it */
+    uint32_t slots, max_rois, n_inputs, n_members;
+    uint32_t n_outputs[ARENA_MEMBERS_MAX];
+    uint64_t product_bytes; /* room of one slot for the products that the front wants */
+};
+
+struct arena_link {
+    struct ring in, out;    /* numbers of slots: to the runner, and back */
+    _Atomic uint32_t begun; /* batches that the runner's thread is through with: the device has
+                             * them */
+};
+
+struct arena_batch {
+    uint32_t n;
+    int32_t error;               /* 0, or the negative errno that failed the whole batch */
+    uint64_t begun_ns, ended_ns; /* the time that it was in the runner */
+    uint64_t items;              /* of its first input */
+    uint32_t is_overlapped;      /* another batch was in flight when it began */
+};
+
+enum arena_place {
+    ARENA_POOL,     /* columns follow each other from offset `at` of the pool's mapping on, as
+                     * pool_column has it */
+    ARENA_ADDRESSES /* `at` is the address of a table with the columns' addresses; only where front
+                     * and runner are one process, and for RoIs that a runner makes up itself */
+};
+
+struct arena_source { /* where a collection of one RoI lies */
+    uint64_t at;
+    uint32_t place;    /* enum arena_place */
+    uint32_t capacity; /* items between the starts of columns */
+    uint32_t n;
+    uint32_t region; /* of a co-located client, from 1: the values are checked on the copy; or 0 */
+    uint32_t epoch;  /* which client's region of that number */
+    uint32_t is_quantized;
+    struct quantum quantum;
+};
+
+struct arena_output { /* room for a product of one RoI */
+    uint64_t at;      /* from the start of the slot's products; columns are 64-byte aligned */
+    uint32_t capacity;
+    uint32_t n; /* a claim of the runner */
+};
+
+/* Bytes of an arena of that shape; the layout below is a pure function of it. */
+uint64_t arena_bytes(const struct arena_shape *s);
+
+struct arena { /* a mapping of it */
+    struct arena_shape shape;
+    unsigned char *base;
+    uint64_t infos, sources, faults, results, outputs; /* in a batch, from its start */
+    uint64_t batch_bytes, products;                    /* of a batch; where products begin */
+};
+
+/* A file (memfd) of an arena, sealed against a change of its size.  The caller closes it. */
+int arena_file(const struct arena_shape *s, int *ret_fd);
+/* Maps it.  -EBADMSG: the file is too short for the shape. */
+int arena_map(const struct arena_shape *s, int fd, struct arena *ret_arena);
+void arena_unmap(struct arena *a); /* one that is empty is fine */
+/* Empties the rings, when no runner has it. */
+void arena_reset(struct arena *a);
+
+struct arena_link *arena_link(const struct arena *a);
+struct arena_batch *arena_batch(const struct arena *a, uint32_t slot);
+struct trg_roi_info *arena_infos(const struct arena *a, uint32_t slot);
+struct arena_source *arena_sources(const struct arena *a, uint32_t slot, uint32_t input);
+struct check_fault *arena_faults(const struct arena *a, uint32_t slot);
+struct trg_result *arena_results(const struct arena *a, uint32_t slot, uint32_t member);
+struct arena_output *arena_outputs(const struct arena *a, uint32_t slot, uint32_t member,
+                                   uint32_t output);
+unsigned char *arena_products(const struct arena *a, uint32_t slot);
+
+static inline uint64_t arena_align(uint64_t n)
+{
+    return (n + 63) & ~(uint64_t)63;
+}
+/* Bytes of a product of so many items, and where its column c begins. */
+uint64_t arena_product_bytes(enum trg_kind kind, uint32_t items);
+uint64_t arena_column_at(enum trg_kind kind, uint32_t capacity, uint32_t column);
+#endif

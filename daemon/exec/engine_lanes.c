@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine_lanes.c - which devices serve a step, and the lanes on them. */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/engine.h"
+#include "log.h"
+
+#define RETRY_SLOTS 1u
+
+static bool runs_on(const struct plugin *p, const char *backend)
+{
+    const char *found = strstr(p->d.backends, backend);
+    size_t n = strlen(backend);
+
+    return found && (found[n] == '\0' || found[n] == ' ');
+}
+
+/* Whether all plugins of a group run on the backend and the config lets the step use it. */
+static bool may_use(const struct config *c, const struct menu *m, uint32_t step,
+                    const char *backend)
+{
+    const struct config_step *o = NULL;
+
+    for (uint64_t left = m->steps[step].members; left; left &= left - 1)
+        if (!runs_on(m->steps[__builtin_ctzll(left)].plugin, backend))
+            return false;
+    for (uint32_t i = 0; i < c->n_steps; i++)
+        if (!strcmp(c->steps[i].step, m->steps[step].name))
+            o = &c->steps[i];
+    if (!o || !o->n_backends)
+        return true;
+    for (uint32_t i = 0; i < o->n_backends; i++)
+        if (!strcmp(o->backends[i], backend))
+            return true;
+    return false;
+}
+
+static uint32_t cores(void)
+{
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof set, &set) < 0)
+        return 1;
+    return (uint32_t)CPU_COUNT(&set);
+}
+
+/* Whether the daemon was told to stop: until its loop turns, nobody takes the signal. */
+static bool is_told_to_stop(void)
+{
+    sigset_t set;
+
+    return sigpending(&set) == 0 &&
+           (sigismember(&set, SIGTERM) == 1 || sigismember(&set, SIGINT) == 1);
+}
+
+/* ---------------------------------------------------------------- workers */
+
+/* The worker of a device, started at first use.  NULL where the device is not there. */
+static int worker_of(const struct engine_setup *setup, struct engine *e, const char *backend,
+                     uint32_t index, bool is_retry, struct worker **ret_worker)
+{
+    struct engine_worker *w = e->worker;
+    char name[STATS_NAME];
+    const struct worker_setup ws = {
+        .name = name, .backend = backend, .index = index, .is_retry = is_retry};
+    int r;
+
+    for (; w < e->worker + e->n_workers; w++) {
+        if (!strcmp(w->backend, backend) && w->index == index && w->is_retry == is_retry) {
+            *ret_worker = w->worker;
+            return 0;
+        }
+    }
+    if (e->n_workers == ENGINE_WORKERS_MAX) {
+        log_error("engine", "too many devices", "most=%u", ENGINE_WORKERS_MAX);
+        return -EINVAL;
+    }
+    *w = (struct engine_worker){.index = index, .is_retry = is_retry};
+    snprintf(w->backend, sizeof w->backend, "%s", backend);
+    snprintf(name, sizeof name, "%s%s:%u/%u", is_retry ? "retry " : "", backend, index,
+             e->generation);
+    r = worker_open(&setup->base, &ws, &w->worker);
+    if (r == -ENOENT || r == -ENODEV)
+        r = 0;
+    else if (r < 0)
+        return r;
+    e->n_workers++;
+    *ret_worker = w->worker;
+    return r;
+}
+
+/* ---------------------------------------------------------------- lanes */
+
+struct place {                          /* of a lane */
+    const struct config_device *device; /* of the config */
+    struct worker *worker;
+    uint32_t slots;
+    const char *suffix; /* of its name */
+};
+
+/* Makes a lane and opens its runner.  A lane whose runner does not open is there, but down. */
+static int make_lane(const struct engine_setup *setup, struct engine *e, uint32_t number,
+                     const struct place *at, struct lane **ret_lane)
+{
+    const struct engine_step *s = &e->step[number];
+    const struct trg_device_info *info = worker_device(at->worker);
+    struct lane_setup ls = {.pool = setup->base.pool,
+                            .regions = setup->base.regions,
+                            .group = &s->group,
+                            .slots = at->slots,
+                            .max_rois = s->batching.max_rois,
+                            .product_bytes = s->product_bytes,
+                            .warm_up = at->device->warm_up,
+                            .guess_ns = &s->lane_ns};
+    char name[STATS_NAME], core[32];
+    int r;
+
+    if (is_told_to_stop())
+        return -EINTR;
+    snprintf(name, sizeof name, "%.40s@%s:%u/%s", e->menu->steps[number].name, info->backend,
+             info->index, at->suffix);
+    ls.stats = stats_lane_get(setup->base.stats, name, info->name, at->slots);
+    if (!ls.stats) {
+        log_error("engine", "too many lanes", "most=%u", STATS_LANES_MAX);
+        return -EINVAL;
+    }
+    r = lane_open(&ls, ret_lane);
+    if (r < 0)
+        return r;
+    affinity_enter_lane(setup->affinity, info->pci, core, sizeof core);
+    r = worker_add(at->worker, *ret_lane);
+    affinity_leave(setup->affinity);
+    if (r < 0)
+        log_error("engine", "a lane is not up", "lane=\"%s\" error=\"%s\"", name, strerror(-r));
+    else
+        log_debug("engine", "lane opened", "lane=\"%s\" core=%s", name, core[0] ? core : "any");
+    e->n_warm += r == 0 && at->device->warm_up;
+    return 0;
+}
+
+/* Adds one lane to a step. */
+static int add_lane(const struct engine_setup *setup, struct engine *e, uint32_t number,
+                    const struct place *at)
+{
+    struct engine_step *s = &e->step[number];
+    struct lane **lanes = realloc(s->lane, (s->n_lanes + 1u) * sizeof(struct lane *));
+    int r;
+
+    if (!lanes)
+        return -ENOMEM;
+    s->lane = lanes;
+    r = make_lane(setup, e, number, at, &s->lane[s->n_lanes]);
+    if (r < 0)
+        return r;
+    s->n_lanes++;
+    s->n_slots += at->slots;
+    return 0;
+}
+
+static int say_missing(const struct config_device *d, uint32_t index, const char *step)
+{
+    if (d->required)
+        log_error("engine", "a required device is not there", "device=%s:%u", d->backend, index);
+    else
+        log_info("engine", "a device is not there; the others serve", "device=%s:%u step=%s",
+                 d->backend, index, step);
+    return d->required ? -ENODEV : 0;
+}
+
+/* Opens the lanes of one step on one device of the config. */
+static int open_on_device(const struct engine_setup *setup, struct engine *e, uint32_t number,
+                          const struct config_device *d, uint32_t index)
+{
+    const uint32_t n = d->lanes ? d->lanes : cores();
+    struct place at = {.device = d, .slots = d->slots};
+    char suffix[16];
+    int r = worker_of(setup, e, d->backend, index, false, &at.worker);
+
+    if (r < 0)
+        return r;
+    if (!at.worker)
+        return say_missing(d, index, e->menu->steps[number].name);
+    at.suffix = suffix;
+    for (uint32_t i = 0; r == 0 && i < n; i++) {
+        snprintf(suffix, sizeof suffix, "%u", i);
+        r = add_lane(setup, e, number, &at);
+    }
+    return r;
+}
+
+/* The lanes of one step on the device, or on all devices, of one entry of the config. */
+static int open_on_devices(const struct engine_setup *setup, struct engine *e, uint32_t number,
+                           const struct config_device *d)
+{
+    const uint32_t n = d->all ? devices_count(setup->devices, d->backend) : 0;
+    int r = 0;
+
+    if (!n) /* with `all` and none there: says that the first is missing */
+        return open_on_device(setup, e, number, d, d->all ? 0 : d->index);
+    for (uint32_t i = 0; r == 0 && i < n; i++)
+        r = open_on_device(setup, e, number, d, i);
+    return r;
+}
+
+/* The lane that runs again what failed elsewhere: on a CPU if the step may use one, since every
+ * device gives the same answer; else on the first device that serves it. */
+static int open_retry(const struct engine_setup *setup, struct engine *e, uint32_t number)
+{
+    const struct config *c = setup->base.config;
+    const struct config_device *d = NULL;
+    struct place at = {.slots = RETRY_SLOTS, .suffix = "retry"};
+    int r;
+
+    for (uint32_t i = 0; i < c->n_devices; i++) {
+        const struct config_device *k = &c->devices[i];
+
+        if (may_use(c, e->menu, number, k->backend) &&
+            devices_count(setup->devices, k->backend) > k->index &&
+            (!d || (strcmp(d->backend, "cpu") != 0 && !strcmp(k->backend, "cpu"))))
+            d = k;
+    }
+    if (!d)
+        return 0; /* no device serves the step at all: said by the caller */
+    at.device = d;
+    r = worker_of(setup, e, d->backend, d->all ? 0 : d->index, true, &at.worker);
+    if (r < 0 || !at.worker)
+        return r;
+    return make_lane(setup, e, number, &at, &e->step[number].retry);
+}
+
+static bool is_any_up(const struct engine_step *s)
+{
+    for (uint32_t i = 0; i < s->n_lanes; i++)
+        if (s->lane[i]->is_up)
+            return true;
+    return false;
+}
+
+int engine_open_lanes(const struct engine_setup *setup, struct engine *e, uint32_t number)
+{
+    const struct config *c = setup->base.config;
+    const struct menu_step *m = &e->menu->steps[number];
+    struct engine_step *s = &e->step[number];
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < c->n_devices; i++)
+        if (may_use(c, e->menu, number, c->devices[i].backend))
+            r = open_on_devices(setup, e, number, &c->devices[i]);
+    if (r < 0)
+        return r;
+    if (!is_any_up(s)) {
+        log_error("engine", "no device serves a step", "step=%s runs_on=\"%s\"", m->name,
+                  m->plugin->d.backends);
+        return -ENODEV;
+    }
+    return open_retry(setup, e, number);
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "clock.h"
+#include "exec/runner_inner.h"
+#include "exec/stage.h"
+#include "log.h"
+
+#define SPINS   8u        /* least looks at a busy device before the thread naps */
+#define NAP_NS  20000     /* nap while a device works */
+#define SLACK   1000ul    /* of naps; the kernel's default would make them 70 us long */
+#define IDLE_NS 100000000 /* longest sleep with nothing to do */
+
+/* ---------------------------------------------------------------- a batch in */
+
+#define MAP_MS 2000u /* longest wait for a client's memory to be mapped here */
+
+/* Waits until the memory of a client that a batch names is mapped in this process: the worker's
+ * main thread was asked before the batch was handed over. */
+static int await_region(const struct runner_memory *m, uint32_t region, uint32_t epoch)
+{
+    const struct timespec nap = {.tv_nsec = 50000};
+    const uint64_t until = clock_ns() + MAP_MS * NS_PER_MS;
+
+    if (!region || !m->epoch)
+        return 0;
+    if (region > m->n_regions)
+        return -EBADMSG;
+    while (atomic_load_explicit(&m->epoch[region - 1], memory_order_acquire) != epoch) {
+        if (clock_ns() > until)
+            return -ESTALE;
+        nanosleep(&nap, NULL);
+    }
+    return 0;
+}
+
+static void find_columns(const struct runner *l, const struct arena_source *from,
+                         enum trg_kind kind, const void **columns)
+{
+    const uint32_t n = trg_kind_info(kind)->n_columns;
+    const unsigned char *at = l->s.memory->base + from->at;
+
+    if (from->place == ARENA_ADDRESSES) {
+        memcpy(columns, (const void *)(uintptr_t)from->at, n * sizeof *columns);
+        return;
+    }
+    for (uint32_t c = 0; c < n; c++) {
+        columns[c] = at;
+        at +=
+            arena_align((uint64_t)from->capacity * quantum_item_bytes(kind, from->is_quantized, c));
+    }
+}
+
+/* Where the columns of one collection of all RoIs of a batch lie. */
+static int find_sources(struct runner *l, uint32_t number, uint32_t k)
+{
+    const struct arena_source *from = arena_sources(l->s.arena, number, k);
+    const enum trg_kind kind = l->s.group->input[k].kind;
+
+    for (uint32_t i = 0; i < l->slot[number].n; i++) {
+        int r = await_region(l->s.memory, from[i].region, from[i].epoch);
+
+        if (r < 0)
+            return r;
+        l->sources[i].n = from[i].n;
+        l->sources[i].quantum = from[i].is_quantized ? &from[i].quantum : NULL;
+        if (from[i].n)
+            find_columns(l, &from[i], kind, l->sources[i].column);
+        /* what lies in a client's memory has not been checked, and may change */
+        l->sources[i].guard = from[i].region ? &l->guards[i] : NULL;
+        l->guards[i] = (struct stage_guard){.max_layer = l->s.memory->max_layer};
+    }
+    return 0;
+}
+
+/* Notes what was found wrong; dispatch answers it. */
+static void note_faults(struct runner *l, uint32_t number)
+{
+    struct check_fault *faults = arena_faults(l->s.arena, number);
+
+    for (uint32_t i = 0; i < l->slot[number].n; i++)
+        if (l->sources[i].guard && l->guards[i].fault.code)
+            faults[i] = l->guards[i].fault;
+}
+
+/* Gathers one collection of all RoIs of a batch and enqueues its copy to the device. */
+static int stage_input(struct runner *l, uint32_t number, uint32_t k)
+{
+    struct runner_slot *slot = &l->slot[number];
+    const enum trg_kind kind = l->s.group->input[k].kind;
+    struct trg_input *in = &slot->staged[k];
+    size_t bytes;
+    int r = find_sources(l, number, k);
+
+    if (r < 0)
+        return r;
+    bytes = stage_fill(kind, slot->n, slot->infos, l->sources, trg_buffer_host(slot->host[k]),
+                       &in->span);
+    note_faults(l, number);
+    in->kind = kind;
+    in->host = trg_buffer_host(slot->host[k]);
+    in->dev = slot->dev[k];
+    if (l->is_host)
+        return 0; /* one buffer is both */
+    return trg_write(slot->queue, slot->dev[k], 0, slot->host[k], 0, bytes);
+}
+
+static void stage_outputs(struct runner *l, const struct runner_member *m, uint32_t number,
+                          uint32_t member)
+{
+    unsigned char *products = arena_products(l->s.arena, number);
+
+    for (uint32_t k = 0; k < m->plugin->n_outputs; k++) {
+        const struct arena_output *room = arena_outputs(l->s.arena, number, member, k);
+        enum trg_kind kind = m->plugin->d.produces[k];
+        const struct trg_kind_info *info = trg_kind_info(kind);
+
+        for (uint32_t i = 0; i < l->slot[number].n; i++) {
+            struct trg_output *out = &l->slot[number].part[member].outputs[k][i];
+
+            out->capacity = room[i].capacity;
+            out->n = 0;
+            for (uint32_t c = 0; c < info->n_columns; c++)
+                out->column[c] =
+                    out->capacity ? products + room[i].at + arena_column_at(kind, out->capacity, c)
+                                  : NULL;
+        }
+    }
+}
+
+/* Gives a member its inputs and lets it enqueue its work. */
+static int submit_member(struct runner *l, uint32_t number, uint32_t member)
+{
+    struct runner_slot *slot = &l->slot[number];
+    struct runner_member *m = &l->member[member];
+    struct runner_part *part = &slot->part[member];
+
+    part->batch.n_rois = slot->n;
+    memset(part->results, 0, slot->n * sizeof *part->results);
+    for (uint32_t k = 0; k < m->plugin->n_inputs; k++) {
+        if (m->source[k].is_staged)
+            part->batch.in[k] = slot->staged[m->source[k].at];
+        else
+            part->batch.in[k].span.n_rois = slot->n; /* the rest is as runner_open found it */
+    }
+    stage_outputs(l, m, number, member);
+    return m->plugin->d.submit(m->algo, &part->batch, slot->queue);
+}
+
+int runner_begin(struct runner *l, uint32_t number)
+{
+    struct runner_slot *slot = &l->slot[number];
+    int r = 0;
+
+    slot->n = arena_batch(l->s.arena, number)->n;
+    slot->begun_ns = clock_ns();
+    memcpy(slot->infos, arena_infos(l->s.arena, number), slot->n * sizeof *slot->infos);
+    memset(arena_faults(l->s.arena, number), 0, slot->n * sizeof(struct check_fault));
+    for (uint32_t k = 0; r == 0 && k < l->s.group->n_inputs; k++)
+        r = stage_input(l, number, k);
+    for (uint32_t m = 0; r == 0 && m < l->n_members; m++)
+        r = submit_member(l, number, m);
+    if (r == 0)
+        r = trg_event_record(slot->queue, slot->reached);
+    return r < 0 ? r : trg_flush(slot->queue);
+}
+
+/* ---------------------------------------------------------------- a batch out */
+
+/* Copies a member's results of a batch to where the lane looks for them. */
+static void store_results(struct runner *l, uint32_t number, uint32_t member)
+{
+    const struct runner_part *part = &l->slot[number].part[member];
+    const uint32_t n = l->slot[number].n;
+
+    memcpy(arena_results(l->s.arena, number, member), part->results, n * sizeof *part->results);
+    for (uint32_t k = 0; k < l->member[member].plugin->n_outputs; k++) {
+        struct arena_output *out = arena_outputs(l->s.arena, number, member, k);
+
+        for (uint32_t i = 0; i < n; i++)
+            out[i].n = part->outputs[k][i].n;
+    }
+}
+
+int runner_collect(struct runner *l, uint32_t number)
+{
+    for (uint32_t k = 0; k < l->n_members; k++) {
+        int r = l->member[k].plugin->d.collect(l->member[k].algo, &l->slot[number].part[k].batch);
+
+        if (r < 0)
+            return r;
+        store_results(l, number, k);
+    }
+    return 0;
+}
+
+/* Wakes the dispatcher if it waits at least as much as `least` says; one runner is enough. */
+static void wake_dispatcher(struct runner *l, uint32_t least)
+{
+    uint64_t one = 1;
+
+    if (atomic_load_explicit(l->s.sleeping, memory_order_seq_cst) < least ||
+        !atomic_exchange(l->s.sleeping, RUNNER_AWAKE))
+        return;
+    if (write(l->s.done_fd, &one, sizeof one) < 0 && errno != EAGAIN)
+        log_error("lane", "cannot wake the dispatcher", "error=\"%s\"", strerror(errno));
+}
+
+/* Hands a batch back, with its results or its error. */
+static void end_batch(struct runner *l, uint32_t number, int error)
+{
+    struct runner_slot *slot = &l->slot[number];
+    struct arena_batch *b = arena_batch(l->s.arena, number);
+
+    if (!error)
+        error = runner_collect(l, number);
+    b->error = error < 0 ? error : 0;
+    if (b->error)
+        log_warn("lane", "a batch failed", "lane=\"%s\" rois=%u error=\"%s\"", l->s.name, slot->n,
+                 strerror(-b->error));
+    b->items = slot->staged[0].span.n_items;
+    b->is_overlapped = slot->is_overlapped;
+    b->begun_ns = slot->begun_ns;
+    b->ended_ns = clock_ns();
+    if (l->is_host)
+        atomic_fetch_add(&l->link->begun, 1);
+    ring_push(&l->link->out, number); /* never full: fewer batches than places */
+    wake_dispatcher(l, RUNNER_SLEEPS);
+}
+
+/* ---------------------------------------------------------------- the thread */
+
+struct running { /* slots in flight, oldest first */
+    uint32_t first, n;
+    uint32_t looks; /* at the oldest since something last happened */
+    uint64_t looked_ns;
+};
+
+/* Ends all batches in flight, in their order. */
+static void finish_all(struct runner *l, struct running *run)
+{
+    while (run->n) {
+        uint32_t oldest = run->first % l->s.arena->shape.slots;
+
+        end_batch(l, oldest, trg_event_wait(l->slot[oldest].reached));
+        run->first++;
+        run->n--;
+    }
+}
+
+/* Starts the next batch of the ring in the next free slot; false when there is none. */
+static bool start_next(struct runner *l, struct running *run)
+{
+    const uint32_t slots = l->s.arena->shape.slots;
+    uint32_t number, asked;
+    int r;
+
+    if (run->n == slots || !ring_pop(&l->link->in, &asked))
+        return false;
+    number = (run->first + run->n) % slots; /* the lane gives them in this order */
+    l->slot[number].is_overlapped = run->n > 0;
+    r = runner_begin(l, number);
+    if (!l->is_host) {
+        atomic_fetch_add(&l->link->begun, 1);
+        wake_dispatcher(l, RUNNER_SLEEPS_ON);
+    }
+    if (r < 0) {
+        /* what was enqueued before the failure may still use the slot's memory */
+        trg_finish(l->slot[number].queue);
+        finish_all(l, run);
+        end_batch(l, number, r);
+        run->first++;
+        return true;
+    }
+    run->n++;
+    return true;
+}
+
+/* The device works: looks again at once for a while, then naps. */
+static void wait_for_device(const struct runner *l, struct running *run)
+{
+    struct timespec nap = {.tv_nsec = NAP_NS};
+
+    if (!run->looks++)
+        run->looked_ns = clock_ns();
+    if (run->looks > SPINS && clock_ns() >= run->looked_ns + l->s.spin_ns)
+        nanosleep(&nap, NULL);
+    else
+        clock_relax_long(); /* the driver has one lock for those who look and those who enqueue */
+}
+
+/* Looks at the oldest slot; hands it back when it is finished. */
+static void finish_oldest(struct runner *l, struct running *run)
+{
+    const uint32_t oldest = run->first % l->s.arena->shape.slots;
+    int r = trg_event_query(l->slot[oldest].reached);
+
+    if (r == -EAGAIN) {
+        wait_for_device(l, run);
+        return;
+    }
+    run->looks = 0;
+    end_batch(l, oldest, r);
+    run->first++;
+    run->n--;
+}
+
+static void wait_for_batch(struct runner *l)
+{
+    uint64_t until = clock_ns() + l->s.spin_ns;
+
+    while (clock_ns() < until) {
+        if (!ring_is_empty(&l->link->in) || atomic_load(&l->stop))
+            return;
+        clock_relax_long(); /* the core's other half may be the I/O thread's */
+    }
+    ring_wait(&l->link->in, IDLE_NS);
+}
+
+void *runner_run(void *arg)
+{
+    struct runner *l = arg;
+    struct running run = {0};
+
+    prctl(PR_SET_TIMERSLACK, SLACK);
+    for (;;) {
+        bool started = start_next(l, &run);
+
+        if (run.n) {
+            /* with a free slot and work for it, fill that first */
+            if (!started || run.n == l->s.arena->shape.slots)
+                finish_oldest(l, &run);
+            continue;
+        }
+        if (started)
+            continue;
+        if (atomic_load(&l->stop))
+            return NULL;
+        wait_for_batch(l);
+    }
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* runner_inner.h - what runner.c (running), runner_open.c (opening) and runner_warm.c share. */
+#ifndef TRIGD_RUNNER_INNER_H
+#define TRIGD_RUNNER_INNER_H
+#include <pthread.h>
+
+#include "exec/runner.h"
+#include "exec/stage.h"
+
+struct runner_part { /* of a slot: one member of the group */
+    struct trg_batch batch;
+    struct trg_output *outputs[TRG_OUTPUTS_MAX]; /* [max_rois] */
+    struct trg_result *results;                  /* [max_rois] */
+};
+
+struct runner_slot {
+    struct trg_queue *queue;
+    struct trg_event *reached;
+    struct trg_buffer *host[ARENA_INPUTS_MAX], *dev[ARENA_INPUTS_MAX];
+    struct trg_input staged[ARENA_INPUTS_MAX];
+    struct runner_part part[ARENA_MEMBERS_MAX];
+    struct trg_roi_info *infos;
+    uint32_t n; /* RoIs of its batch: read once, the arena may change */
+    uint64_t begun_ns;
+    bool is_overlapped;
+};
+
+struct runner_source { /* where an input of a member comes from */
+    bool is_staged;
+    uint32_t at; /* index into the group's inputs, or into its members */
+    uint32_t product;
+};
+
+struct runner_member {
+    uint32_t step;
+    const struct plugin *plugin;
+    struct trg_algo *algo;
+    struct trg_limits limits;
+    struct runner_source source[TRG_INPUTS_MAX];
+};
+
+struct runner {
+    struct runner_setup s;
+    uint32_t n_members;
+    struct runner_member member[ARENA_MEMBERS_MAX]; /* in the order of the menu */
+    bool is_host;
+    struct runner_slot slot[ARENA_SLOTS_MAX];
+    struct stage_source *sources; /* [max_rois], scratch of the thread */
+    struct stage_guard *guards;   /* the same */
+    struct arena_link *link;
+    pthread_t thread;
+    bool has_thread;
+    _Atomic bool stop;
+};
+
+/* Stage and submit: everything that a slot needs to compute is enqueued. */
+int runner_begin(struct runner *r, uint32_t number);
+/* Takes the results of a batch that its queue has passed. */
+int runner_collect(struct runner *r, uint32_t number);
+/* Runs made-up RoIs, before there is a thread.  Logs what failed. */
+int runner_warm(struct runner *r);
+/* The thread of a runner. */
+void *runner_run(void *runner);
+#endif

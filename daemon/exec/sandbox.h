@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sandbox.h - what a worker process may not do any more once its device is open. */
+#ifndef TRIGD_SANDBOX_H
+#define TRIGD_SANDBOX_H
+/* No new privileges; no sockets of the internet or of packets (seccomp).  Where the kernel has no
+ * seccomp it says so once. */
+int sandbox_enter(void);
+#endif

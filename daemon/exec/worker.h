@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker.h - the lanes of one device, and who runs them: a process of their own, or with
+ * `isolation: thread` threads of the daemon.
+ *
+ * A worker process is this program started again (`trigd --worker`).  It maps the data of the pool
+ * and of clients read-only and the arenas of its lanes; records, books and sockets of the daemon
+ * are not there.  When it ends, for whatever reason, its watcher (a thread of the front) says so,
+ * waits until dispatch has taken over the RoIs that were in flight, and starts it again, after
+ * growing pauses when it keeps dying.
+ *
+ *     UP --(process ends)--> DEAD --(dispatch took its RoIs)--> EMPTY --(started again)--> READY
+ *      ^-----------------------------(dispatch restarted its lanes)--------------------------+
+ */
+#ifndef TRIGD_WORKER_H
+#define TRIGD_WORKER_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/stats.h"
+#include "config/config.h"
+#include "exec/doorbell.h"
+#include "exec/lane.h"
+#include "plugin/plugin_host.h"
+
+enum worker_state { WORKER_UP, WORKER_DEAD, WORKER_EMPTY, WORKER_READY };
+
+struct worker_base { /* what all workers of a daemon share */
+    bool is_process;
+    const struct config *config;
+    struct pool *pool;
+    struct shm_window *regions; /* NULL: no client shares memory */
+    struct doorbell *bell;
+    uint64_t spin_ns;
+    struct stats *stats;
+    struct backends *backends; /* of threads */
+    const struct trg_host *host;
+};
+
+struct worker;
+struct worker_setup {
+    const char *name; /* for people */
+    const char *backend;
+    uint32_t index;
+    bool is_retry; /* runs what ended others: it is started again without a pause */
+};
+
+/* A worker for one device; its process is started, the device opened.  -ENOENT, -ENODEV: there is
+ * no such device. */
+int worker_open(const struct worker_base *base, const struct worker_setup *setup,
+                struct worker **ret_worker);
+/* Stops the runners, or kills the process when they do not end in time; frees the worker, not its
+ * lanes.  NULL is fine. */
+void worker_close(struct worker *w);
+
+/* Gives it a lane: opens the runner, on the cores that the calling thread is bound to.  The lane is
+ * up when this returns 0, and gets its batches there.  On failure it stays with the worker, down,
+ * and a process tries again after a pause. */
+int worker_add(struct worker *w, struct lane *lane);
+/* From now on the watcher restarts it. */
+int worker_watch(struct worker *w);
+
+/* The memory of clients that it may read; NULL: none shares any. */
+const struct shm_window *worker_regions(const struct worker *w);
+const struct trg_device_info *worker_device(const struct worker *w);
+enum worker_state worker_state(const struct worker *w);
+uint32_t worker_lanes(const struct worker *w);
+struct lane *worker_lane(const struct worker *w, uint32_t i);
+/* Whether it keeps ending: it is down, and pauses for a second or more before the next try. */
+bool worker_is_quarantined(const struct worker *w);
+
+/* ---- for dispatch, on the I/O thread ---- */
+
+/* Ends the process at once; its watcher sees it.  Without a process nothing happens: -ENOTSUP. */
+int worker_kill(struct worker *w, const char *why);
+void worker_count_hang(struct worker *w); /* why it was killed */
+/* Says that nothing refers to the lanes of a dead worker any more. */
+void worker_emptied(struct worker *w);
+/* Takes a worker that is READY into service: its lanes start anew. */
+void worker_take(struct worker *w);
+/* Lets the process map the memory of a client before a batch names it.  -EAGAIN: not now. */
+int worker_share(struct worker *w, const struct shm_window *regions, uint32_t number);
+/* Lets it unmap what belongs to clients that are gone. */
+void worker_forget(struct worker *w, const struct shm_window *regions);
+#endif

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "exec/worker_main.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "exec/doorbell.h"
+#include "exec/runner.h"
+#include "exec/sandbox.h"
+#include "exec/worker_wire.h"
+#include "log.h"
+#include "plugin/plugin_host.h"
+
+#define SOCKET_FD 3
+#define END_S     3 /* runners that take longer to end are left behind */
+
+struct worker_side_lane {
+    struct arena arena;
+    struct group group;
+    struct menu *menu; /* only the steps of the group */
+    struct runner *runner;
+    char name[WORKER_LANE_NAME];
+};
+
+struct worker_side {
+    struct worker_setup_message setup;
+    struct trg_host host;
+    struct backends *backends;
+    struct plugin_host *plugins;
+    struct trg_device *device;
+    struct doorbell bell;
+    unsigned char *base; /* of all that the front's pool mapping spans */
+    size_t bytes;
+    struct runner_memory memory;
+    uint32_t n_lanes;
+    struct worker_side_lane *lane[WORKER_LANES_MAX];
+};
+
+static void log_of_plugins(void *ctx, enum trg_level level, const char *text)
+{
+    (void)ctx;
+    LOG_AT(level, "plugin", text, "%s", "");
+}
+
+/* ---------------------------------------------------------------- setup */
+
+/* Reserves the addresses of the front's whole mapping and maps the pool's data into them. */
+static int map_memory(struct worker_side *w, int pool_fd)
+{
+    const struct worker_setup_message *s = &w->setup;
+    const uint64_t pool_end = s->pool_at + s->pool_bytes;
+    const uint64_t regions_end = s->window_at + s->n_regions * s->region_bytes;
+
+    w->bytes = pool_end > regions_end ? pool_end : regions_end;
+    w->base = mmap(NULL, w->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (w->base == MAP_FAILED) {
+        w->base = NULL;
+        return -errno;
+    }
+    if (mmap(w->base + s->pool_at, s->pool_bytes, PROT_READ, MAP_SHARED | MAP_FIXED, pool_fd,
+             (off_t)s->pool_at) == MAP_FAILED)
+        return -errno;
+    w->memory = (struct runner_memory){
+        .base = w->base, .n_regions = s->n_regions, .max_layer = s->max_layer};
+    w->memory.epoch = calloc(s->n_regions + 1u, sizeof *w->memory.epoch);
+    return w->memory.epoch ? 0 : -ENOMEM;
+}
+
+static int open_backend(struct worker_side *w)
+{
+    int r;
+
+    log_set_level((enum trg_level)w->setup.log_level);
+    w->host = (struct trg_host){
+        .size = sizeof w->host, .ctx = w, .log = log_of_plugins, .cache_dir = w->setup.cache_dir};
+    if (w->backends)
+        return 0;
+    r = backends_open(w->setup.backend_path, w->setup.backend, &w->host, &w->backends);
+    if (r == 0)
+        r = backends_device(w->backends, w->setup.backend, w->setup.index, &w->device);
+    return r;
+}
+
+static int set_up(struct worker_side *w, const struct worker_setup_message *s, const int *fds)
+{
+    int r;
+
+    w->setup = *s;
+    r = doorbell_map(fds[1], fds[2], &w->bell);
+    if (r == 0)
+        r = map_memory(w, fds[0]);
+    close(fds[0]);
+    if (r == 0)
+        r = plugin_host_new(NULL, 0, &w->plugins);
+    if (r == 0)
+        r = open_backend(w);
+    return r;
+}
+
+static int probe(struct worker_side *w, const struct worker_setup_message *s,
+                 struct trg_device_info *ret_info)
+{
+    struct trg_device *device;
+    int r = 0;
+
+    w->setup = *s;
+    if (!w->backends) {
+        r = open_backend(w);
+        if (r < 0 && !w->backends)
+            return r;
+    }
+    r = backends_device(w->backends, s->backend, s->index, &device);
+    if (r == 0)
+        trg_device_info(device, ret_info);
+    return r;
+}
+
+/* ---------------------------------------------------------------- lanes */
+
+/* Builds what a runner wants to know of the menu. */
+static int make_group(struct worker_side *w, const struct worker_lane_message *m,
+                      struct worker_side_lane *lane)
+{
+    char why[512];
+    uint32_t n = 0;
+
+    lane->menu = calloc(1, sizeof *lane->menu);
+    if (!lane->menu)
+        return -ENOMEM;
+    lane->group = (struct group){.menu = lane->menu, .step = m->head, .n_inputs = m->n_inputs};
+    memcpy(lane->group.input, m->input, sizeof m->input);
+    for (uint64_t left = m->members; left; left &= left - 1, n++) {
+        const struct worker_step_message *from = &m->step[n];
+        struct menu_step *s = &lane->menu->steps[from->step];
+        int r = plugin_host_open(w->plugins, from->plugin, &s->plugin, why, sizeof why);
+
+        if (r < 0) {
+            log_error("worker", "a plugin cannot be loaded", "why=\"%s\"", why);
+            return r;
+        }
+        s->name = strdup(from->name);
+        s->params = calloc(1, from->n_params + 1u);
+        if (!s->name || !s->params)
+            return -ENOMEM;
+        memcpy(s->params, from->params, from->n_params);
+        memcpy(s->input, from->input, sizeof s->input);
+        memcpy(s->product, from->product, sizeof s->product);
+        s->head = m->head;
+        s->wanted = from->wanted;
+    }
+    lane->menu->steps[m->head].members = m->members;
+    return 0;
+}
+
+static void free_lane(struct worker_side_lane *lane)
+{
+    runner_close(lane->runner);
+    for (uint32_t i = 0; lane->menu && i < MENU_STEPS_MAX; i++) {
+        free(lane->menu->steps[i].name);
+        free(lane->menu->steps[i].params);
+    }
+    free(lane->menu);
+    arena_unmap(&lane->arena);
+    free(lane);
+}
+
+static int run_lane(struct worker_side *w, const struct worker_lane_message *m,
+                    struct worker_side_lane *lane)
+{
+    const struct runner_setup setup = {.arena = &lane->arena,
+                                       .memory = &w->memory,
+                                       .group = &lane->group,
+                                       .device = w->device,
+                                       .host = &w->host,
+                                       .name = lane->name,
+                                       .warm_up = m->warm_up,
+                                       .done_fd = w->bell.event_fd,
+                                       .sleeping = w->bell.sleeping,
+                                       .spin_ns = w->setup.spin_ns};
+
+    if (m->has_cpus && sched_setaffinity(0, sizeof m->cpus, &m->cpus) < 0)
+        log_warn("worker", "a lane cannot be pinned", "lane=\"%s\" error=\"%s\"", lane->name,
+                 strerror(errno));
+    return runner_open(&setup, &lane->runner); /* its thread inherits the cores */
+}
+
+static int add_lane(struct worker_side *w, const struct worker_lane_message *m, int fd)
+{
+    struct worker_side_lane *lane;
+    int r;
+
+    if (w->n_lanes == WORKER_LANES_MAX) {
+        log_error("worker", "too many lanes in one process", "most=%u", WORKER_LANES_MAX);
+        return -ENOSPC;
+    }
+    lane = calloc(1, sizeof *lane);
+    if (!lane)
+        return -ENOMEM;
+    memcpy(lane->name, m->name, sizeof lane->name);
+    r = arena_map(&m->shape, fd, &lane->arena);
+    if (r == 0)
+        r = make_group(w, m, lane);
+    if (r == 0)
+        r = run_lane(w, m, lane);
+    if (r < 0) {
+        free_lane(lane);
+        return r;
+    }
+    w->lane[w->n_lanes++] = lane;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- regions */
+
+static void map_region(struct worker_side *w, const struct worker_region_message *m, int fd)
+{
+    const struct worker_setup_message *s = &w->setup;
+    unsigned char *at;
+    void *mapped;
+
+    if (!m->number || m->number > s->n_regions)
+        return;
+    at = w->base + s->window_at + (m->number - 1) * s->region_bytes + s->region_data_at;
+    mapped = fd >= 0 ? mmap(at, s->region_data_bytes, PROT_READ, MAP_SHARED | MAP_FIXED, fd,
+                            (off_t)s->region_data_at)
+                     : mmap(at, s->region_data_bytes, PROT_NONE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (mapped == MAP_FAILED) {
+        log_error("worker", "the memory of a client cannot be mapped", "error=\"%s\"",
+                  strerror(errno));
+        return;
+    }
+    atomic_store_explicit(&w->memory.epoch[m->number - 1], fd >= 0 ? m->epoch : 0,
+                          memory_order_release);
+}
+
+/* ---------------------------------------------------------------- serving */
+
+static void answer(const struct worker_answer *a)
+{
+    int r = worker_send(SOCKET_FD, a, sizeof *a, NULL, 0, 0);
+
+    if (r < 0 && r != -EPIPE)
+        log_error("worker", "cannot answer the daemon", "error=\"%s\"", strerror(-r));
+}
+
+static void serve_one(struct worker_side *w, const struct worker_message *m, int *fds)
+{
+    struct worker_answer a = {0};
+
+    switch (m->request) {
+    case WORKER_PROBE:
+        a.result = probe(w, &m->setup, &a.device);
+        answer(&a);
+        break;
+    case WORKER_SETUP:
+        a.result = set_up(w, &m->setup, fds);
+        fds[0] = fds[1] = fds[2] = -1; /* closed, or the doorbell's */
+        if (a.result == 0) {
+            trg_device_info(w->device, &a.device);
+            a.result = sandbox_enter();
+        }
+        answer(&a);
+        break;
+    case WORKER_LANE:
+        a.result = add_lane(w, &m->lane, fds[0]);
+        answer(&a);
+        break;
+    case WORKER_REGION:
+    case WORKER_FORGET:
+        map_region(w, &m->region, m->request == WORKER_REGION ? fds[0] : -1);
+        break;
+    default:
+        log_error("worker", "an unknown request", "request=%d", (int)m->request);
+    }
+    for (uint32_t i = 0; i < WORKER_FDS_MAX; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
+static void close_all(struct worker_side *w)
+{
+    for (uint32_t i = 0; i < w->n_lanes; i++)
+        free_lane(w->lane[i]);
+    backends_close(w->backends);
+    plugin_host_free(w->plugins);
+    doorbell_close(&w->bell);
+    if (w->base)
+        munmap(w->base, w->bytes);
+    free(w->memory.epoch);
+}
+
+int worker_main(void)
+{
+    static struct worker_message m;
+    struct worker_side w = {0};
+    int fds[WORKER_FDS_MAX], n;
+
+    signal(SIGPIPE, SIG_IGN);
+    while ((n = worker_receive(SOCKET_FD, &m, sizeof m, fds, WORKER_FDS_MAX)) > 0) {
+        if (n < (int)sizeof m.request || n != (int)worker_message_bytes(m.request)) {
+            log_error("worker", "a request of a wrong size", "bytes=%d", n);
+            return 1;
+        }
+        serve_one(&w, &m, fds);
+    }
+    alarm(END_S); /* SIGALRM ends the process if a runner does not end */
+    close_all(&w);
+    return 0;
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "exec/worker_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/notify.h"
+#include "log.h"
+
+#define SOCKET_FD  3       /* of the worker */
+#define OPEN_MS    600000u /* for a device or a lane to open: a compiler may need minutes */
+#define SOCKET_BUF (1 << 20)
+
+extern char **environ;
+
+void worker_process_init(struct worker_process *p)
+{
+    *p = (struct worker_process){.pidfd = -1, .socket = -1};
+}
+
+/* ---------------------------------------------------------------- start */
+
+static int spawn(int socket, pid_t *ret_pid)
+{
+    char *const argv[] = {"trigd", "--worker", NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    sigset_t blocked, dfl;
+    int r;
+
+    sigemptyset(&blocked); /* the front alone is told to stop, and tells its workers */
+    sigaddset(&blocked, SIGTERM);
+    sigaddset(&blocked, SIGINT);
+    sigaddset(&blocked, SIGHUP);
+    sigemptyset(&dfl);
+    sigaddset(&dfl, SIGPIPE);
+    posix_spawnattr_init(&attr);
+    posix_spawnattr_setsigmask(&attr, &blocked);
+    posix_spawnattr_setsigdefault(&attr, &dfl);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, socket, SOCKET_FD);
+    r = posix_spawn(ret_pid, "/proc/self/exe", &actions, &attr, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attr);
+    return -r;
+}
+
+static int start(struct worker_process *p)
+{
+    const int bytes = SOCKET_BUF;
+    int pair[2], r;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        return -errno;
+    for (int i = 0; i < 2; i++)
+        setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+    r = spawn(pair[1], &p->pid);
+    close(pair[1]);
+    if (r < 0) {
+        close(pair[0]);
+        p->pid = 0;
+        log_error("worker", "a worker process cannot be started", "error=\"%s\"", strerror(-r));
+        return r;
+    }
+    p->socket = pair[0];
+    p->n_starts++;
+    p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+    return p->pidfd < 0 ? -errno : 0;
+}
+
+/* Waits for the answer to the last request.  -EOWNERDEAD when the process ended instead. */
+static int await_answer(const struct worker_process *p, struct worker_answer *ret_answer)
+{
+    struct pollfd fd = {.fd = p->socket, .events = POLLIN};
+    int n;
+
+    do {
+        n = poll(&fd, 1, (int)OPEN_MS);
+    } while (n < 0 && errno == EINTR);
+    if (n == 0)
+        return -ETIMEDOUT;
+    n = worker_receive(p->socket, ret_answer, sizeof *ret_answer, NULL, 0);
+    if (n != (int)sizeof *ret_answer)
+        return -EOWNERDEAD;
+    return 0;
+}
+
+static int ask(const struct worker_process *p, const struct worker_message *m, const int *fds,
+               uint32_t n_fds, struct worker_answer *ret_answer)
+{
+    int r = worker_send(p->socket, m, worker_message_bytes(m->request), fds, n_fds, 0);
+
+    if (r == -EPIPE || r == -ECONNRESET)
+        return -EOWNERDEAD;
+    return r < 0 ? r : await_answer(p, ret_answer);
+}
+
+/* The same file, for reading only. */
+static int read_only(int fd)
+{
+    char path[64];
+    int copy;
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    copy = open(path, O_RDONLY | O_CLOEXEC);
+    return copy < 0 ? -errno : copy;
+}
+
+static void describe(const struct worker_base *base, const char *backend, uint32_t index,
+                     struct worker_setup_message *m)
+{
+    struct shm_geometry g = {0};
+
+    snprintf(m->backend, sizeof m->backend, "%s", backend);
+    snprintf(m->backend_path, sizeof m->backend_path, "%s", base->config->backend_path);
+    snprintf(m->cache_dir, sizeof m->cache_dir, "%s", base->config->cache_dir);
+    m->index = index;
+    m->log_level = log_level();
+    m->spin_ns = base->spin_ns;
+    m->max_layer = base->config->clients.max_layer;
+    if (base->pool) {
+        m->pool_at = base->pool->data_at;
+        m->pool_bytes = base->pool->bytes - base->pool->data_at;
+    }
+    if (base->regions)
+        shm_window_geometry(base->regions, &g);
+    m->window_at = g.at;
+    m->n_regions = g.n;
+    m->region_bytes = g.bytes;
+    m->region_data_at = g.data_at;
+    m->region_data_bytes = g.data_bytes;
+}
+
+int worker_process_start(struct worker_process *p, const struct worker_base *base,
+                         const char *backend, uint32_t index, struct trg_device_info *ret_info)
+{
+    struct worker_message m = {.request = WORKER_SETUP};
+    struct worker_answer answer;
+    int fds[3] = {-1, base->bell->page_fd, base->bell->event_fd};
+    int r = start(p);
+
+    if (r == 0)
+        r = fds[0] = read_only(base->pool->fd);
+    if (r >= 0) {
+        describe(base, backend, index, &m.setup);
+        notify_starting(OPEN_MS / 1000);
+        r = ask(p, &m, fds, 3, &answer);
+    }
+    if (fds[0] >= 0)
+        close(fds[0]);
+    if (r == 0)
+        r = answer.result;
+    if (r < 0) {
+        worker_process_end(p, 0);
+        return r;
+    }
+    *ret_info = answer.device;
+    ret_info->name[sizeof ret_info->name - 1] = ret_info->pci[sizeof ret_info->pci - 1] = '\0';
+    return 0;
+}
+
+/* ---------------------------------------------------------------- requests */
+
+static int describe_step(const struct lane *lane, uint32_t step, struct worker_step_message *m)
+{
+    const struct menu_step *s = &lane->s.group->menu->steps[step];
+
+    m->step = step;
+    m->wanted = s->wanted;
+    snprintf(m->name, sizeof m->name, "%s", s->name);
+    memcpy(m->input, s->input, sizeof m->input);
+    memcpy(m->product, s->product, sizeof m->product);
+    m->n_params = (uint32_t)s->plugin->d.config_size;
+    if (m->n_params > WORKER_PARAMS || strlen(s->plugin->path) >= WORKER_PATH) {
+        log_error("worker", "the path of a plugin is too long", "file=\"%s\" most=%u",
+                  s->plugin->path, WORKER_PATH - 1);
+        return -ENAMETOOLONG;
+    }
+    snprintf(m->plugin, sizeof m->plugin, "%s", s->plugin->path);
+    if (m->n_params)
+        memcpy(m->params, s->params, m->n_params);
+    return 0;
+}
+
+int worker_lane_describe(const struct lane *lane, struct worker_lane_message **ret_message)
+{
+    const struct group *g = lane->s.group;
+    struct worker_lane_message *m = calloc(1, sizeof *m);
+    uint32_t n = 0;
+    int r = 0;
+
+    if (!m)
+        return -ENOMEM;
+    snprintf(m->name, sizeof m->name, "%s", lane->s.stats->name);
+    m->warm_up = lane->s.warm_up;
+    m->has_cpus = sched_getaffinity(0, sizeof m->cpus, &m->cpus) == 0;
+    m->shape = lane->arena.shape;
+    m->head = g->step;
+    m->members = g->menu->steps[g->step].members;
+    m->n_inputs = g->n_inputs;
+    memcpy(m->input, g->input, sizeof m->input);
+    for (uint64_t left = m->members; r == 0 && left; left &= left - 1)
+        r = describe_step(lane, (uint32_t)__builtin_ctzll(left), &m->step[n++]);
+    if (r < 0) {
+        free(m);
+        return r;
+    }
+    *ret_message = m;
+    return 0;
+}
+
+int worker_process_lane(struct worker_process *p, const struct lane *lane,
+                        const struct worker_lane_message *message)
+{
+    struct worker_message *m = calloc(1, sizeof *m);
+    struct worker_answer answer;
+    int r;
+
+    if (!m)
+        return -ENOMEM;
+    m->request = WORKER_LANE;
+    m->lane = *message;
+    notify_starting(OPEN_MS / 1000);
+    r = ask(p, m, &lane->fd, 1, &answer);
+    free(m);
+    if (r == -EOWNERDEAD)
+        log_error("worker", "a worker ended while it opened a lane", "lane=\"%s\" plugin=\"%s\"",
+                  message->name, message->step[0].plugin);
+    return r < 0 ? r : answer.result;
+}
+
+int worker_process_region(struct worker_process *p, const struct shm_region *region)
+{
+    struct worker_message m = {.request = WORKER_REGION,
+                               .region = {.number = region->number, .epoch = region->epoch}};
+    int fd = read_only(region->fd), r;
+
+    if (fd < 0)
+        return fd;
+    r = worker_send(p->socket, &m, worker_message_bytes(m.request), &fd, 1, MSG_DONTWAIT);
+    close(fd);
+    return r;
+}
+
+int worker_process_forget(struct worker_process *p, uint32_t number, uint32_t epoch)
+{
+    struct worker_message m = {.request = WORKER_FORGET,
+                               .region = {.number = number, .epoch = epoch}};
+
+    return worker_send(p->socket, &m, worker_message_bytes(m.request), NULL, 0, MSG_DONTWAIT);
+}
+
+/* ---------------------------------------------------------------- end */
+
+int worker_process_kill(const struct worker_process *p)
+{
+    if (p->pidfd < 0)
+        return 0;
+    return syscall(SYS_pidfd_send_signal, p->pidfd, SIGKILL, NULL, 0) < 0 ? -errno : 0;
+}
+
+static void forget(struct worker_process *p)
+{
+    if (p->socket >= 0)
+        close(p->socket);
+    if (p->pidfd >= 0)
+        close(p->pidfd);
+    p->socket = p->pidfd = -1;
+    p->pid = 0;
+}
+
+void worker_process_reap(struct worker_process *p, const char *name)
+{
+    int status = 0;
+
+    while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFSIGNALED(status))
+        log_error("worker", "a worker was ended by a signal", "worker=\"%s\" pid=%d signal=\"%s\"",
+                  name, (int)p->pid, strsignal(WTERMSIG(status)));
+    else
+        log_error("worker", "a worker ended", "worker=\"%s\" pid=%d code=%d", name, (int)p->pid,
+                  WEXITSTATUS(status));
+    forget(p);
+}
+
+void worker_process_end(struct worker_process *p, uint32_t within_ms)
+{
+    struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};
+
+    if (!p->pid)
+        return;
+    shutdown(p->socket, SHUT_RDWR); /* it ends when it reads the end */
+    if (!within_ms || poll(&fd, 1, (int)within_ms) <= 0)
+        worker_process_kill(p);
+    while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+    forget(p);
+}
+
+/* ---------------------------------------------------------------- devices */
+
+int worker_process_probe(const struct worker_base *base, const char *backend,
+                         struct trg_device_info *infos, uint32_t most)
+{
+    struct worker_message m = {.request = WORKER_PROBE};
+    struct worker_process p;
+    struct worker_answer answer = {0};
+    uint32_t n = 0;
+    int r;
+
+    worker_process_init(&p);
+    r = start(&p);
+    describe(base, backend, 0, &m.setup);
+    for (; r == 0; n++) {
+        m.setup.index = n;
+        r = ask(&p, &m, NULL, 0, &answer);
+        if (r == 0 && answer.result < 0)
+            break;
+        if (r == 0 && n < most)
+            infos[n] = answer.device;
+    }
+    worker_process_end(&p, OPEN_MS / 100);
+    if (r < 0)
+        return r;
+    return n < most ? (int)n : (int)most;
+}

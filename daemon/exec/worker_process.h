@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker_process.h - a worker process as the front sees it: started, asked, ended. */
+#ifndef TRIGD_WORKER_PROCESS_H
+#define TRIGD_WORKER_PROCESS_H
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "exec/worker.h"
+#include "exec/worker_wire.h"
+
+struct worker_process {
+    pid_t pid;  /* 0: none */
+    int pidfd;  /* readable when it has ended */
+    int socket; /* the front's end */
+    uint32_t n_starts;
+};
+
+void worker_process_init(struct worker_process *p);
+/* Starts the program again as a worker and has it open a device.  -ENOENT, -ENODEV: there is none;
+ * -EOWNERDEAD: it ended. */
+int worker_process_start(struct worker_process *p, const struct worker_base *base,
+                         const char *backend, uint32_t index, struct trg_device_info *ret_info);
+/* What opens the runner of a lane, on the cores of the calling thread.  The caller frees it.
+ * -ENAMETOOLONG (logged). */
+int worker_lane_describe(const struct lane *lane, struct worker_lane_message **ret_message);
+/* Has it open the runner of a lane; takes as long as a compiler does. */
+int worker_process_lane(struct worker_process *p, const struct lane *lane,
+                        const struct worker_lane_message *message);
+/* Hands over the memory of a client, read-only, or takes it back.  Never waits: -EAGAIN. */
+int worker_process_region(struct worker_process *p, const struct shm_region *region);
+int worker_process_forget(struct worker_process *p, uint32_t number, uint32_t epoch);
+/* SIGKILL.  The watcher sees the end and reaps. */
+int worker_process_kill(const struct worker_process *p);
+/* After its end: logs how it ended, forgets it. */
+void worker_process_reap(struct worker_process *p, const char *name);
+/* Lets it end by itself within that time, else kills it; reaps it.  None is fine. */
+void worker_process_end(struct worker_process *p, uint32_t within_ms);
+
+/* The devices of one backend, opened and described by a process that then ends: a driver that
+ * crashes costs that backend.  Fills at most `most`; returns how many there are.  -EOWNERDEAD. */
+int worker_process_probe(const struct worker_base *base, const char *backend,
+                         struct trg_device_info *infos, uint32_t most);
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker_wire.h - what the front and a worker process say to each other over their socketpair
+ * (SOCK_SEQPACKET): requests with descriptors down, one answer up for each that asks for one.
+ *
+ * Both ends are the same program, so these are plain structs.  The worker believes the front; the
+ * front takes nothing from an answer but numbers and text that it cuts. */
+#ifndef TRIGD_WORKER_WIRE_H
+#define TRIGD_WORKER_WIRE_H
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "exec/arena.h"
+#include "exec/group.h"
+
+#define WORKER_PATH      1024u
+#define WORKER_PARAMS    4096u /* bytes of a plugin's config struct, as plugin_host allows */
+#define WORKER_FDS_MAX   3u
+#define WORKER_LANE_NAME 64u
+#define WORKER_LANES_MAX 512u
+
+enum worker_request {
+    WORKER_PROBE = 1, /* describes a device, as SETUP has it, and opens nothing else; answered */
+    WORKER_SETUP,     /* with pool, doorbell page, eventfd; answered */
+    WORKER_LANE,      /* with the arena; answered when its runner is open */
+    WORKER_REGION,    /* with the memory of a client; maps it */
+    WORKER_FORGET     /* unmaps it */
+};
+
+struct worker_setup_message {
+    char backend[16], backend_path[WORKER_PATH], cache_dir[WORKER_PATH];
+    uint32_t index;
+    uint32_t log_level;
+    uint64_t spin_ns;
+    uint32_t max_layer;
+    uint64_t pool_at, pool_bytes; /* the part of the pool's file that holds data */
+    uint64_t window_at;           /* of the first region, counted as offsets of the pool */
+    uint32_t n_regions;
+    uint64_t region_bytes, region_data_at, region_data_bytes;
+};
+
+struct worker_step_message { /* one member of the group */
+    uint32_t step;
+    char name[WORKER_LANE_NAME], plugin[WORKER_PATH];
+    int32_t input[TRG_INPUTS_MAX];
+    uint32_t product[TRG_INPUTS_MAX];
+    uint64_t wanted;
+    uint32_t n_params; /* bytes */
+    _Alignas(8) unsigned char params[WORKER_PARAMS];
+};
+
+struct worker_lane_message {
+    char name[WORKER_LANE_NAME];
+    bool warm_up;
+    bool has_cpus;
+    cpu_set_t cpus;
+    struct arena_shape shape;
+    uint32_t head, n_inputs;
+    uint64_t members;
+    struct group_input input[ARENA_INPUTS_MAX];
+    struct worker_step_message step[ARENA_MEMBERS_MAX]; /* the first n_members are sent */
+};
+
+struct worker_region_message {
+    uint32_t number, epoch;
+};
+
+struct worker_message {
+    enum worker_request request;
+    union {
+        struct worker_setup_message setup;
+        struct worker_lane_message lane;
+        struct worker_region_message region;
+    };
+};
+
+struct worker_answer {
+    int32_t result;
+    struct trg_device_info device; /* to WORKER_SETUP */
+};
+
+/* Bytes that a request has on its way: the union up to the member that it uses. */
+size_t worker_message_bytes(enum worker_request request);
+/* Sends one message with descriptors.  -EAGAIN with MSG_DONTWAIT in flags. */
+int worker_send(int socket, const void *message, size_t bytes, const int *fds, uint32_t n_fds,
+                int flags);
+/* Receives one; descriptors that it lacks are -1.  Returns its bytes, 0 at the end. */
+int worker_receive(int socket, void *message, size_t bytes, int *fds, uint32_t n_fds);
+#endif

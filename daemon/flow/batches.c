@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* batches.c - batches out to lanes and back, what failed once more, and workers that end. */
+#include <errno.h>
+#include <string.h>
+
+#include "clock.h"
+#include "flow/batcher.h"
+#include "flow/dispatch_inner.h"
+#include "log.h"
+
+#define HANG_FACTOR 8u       /* times what a batch was expected to take */
+#define REST_NS     NS_PER_S /* of a lane that lost its device and has no process to replace */
+
+/* ---------------------------------------------------------------- RoIs of a batch that is back */
+
+/* Takes what one step made of an RoI; false when it failed. */
+static bool take_step(struct dispatch *d, struct engine *e, uint32_t step, struct roi *r)
+{
+    const struct trg_result *result = &pool_steps(d->pool, r)[step].result;
+
+    if (result->status == TRG_FAILED) {
+        stats_add(&e->step[step].stats->failed, 1);
+        return false;
+    }
+    if (result->status == TRG_TRUNCATED) {
+        r->status = TRIGD__V1__STATUS__TRUNCATED;
+        r->wanted = result->wanted;
+        r->kept = result->kept;
+    }
+    r->done |= 1ull << step;
+    return true;
+}
+
+/* Adds the time of a batch to what an RoI spent in lanes; batches of several steps may overlap. */
+static void add_lane_time(struct roi *r, const struct lane_done *b)
+{
+    uint64_t from = b->begun_ns > r->lane_until_ns ? b->begun_ns : r->lane_until_ns;
+
+    if (b->ended_ns <= from)
+        return;
+    r->lane_ns += b->ended_ns - from;
+    r->lane_until_ns = b->ended_ns;
+}
+
+/* Moves an RoI on with what a lane made of it. */
+static void use_result(struct dispatch *d, struct engine *e, uint32_t head, uint32_t roi, int error)
+{
+    struct roi *r = dispatch_at(d, roi);
+    bool good = true;
+
+    r->unseen &= ~e->step[head].gathers;
+    if (error == -ERANGE) {
+        stats_add(&e->step[head].stats->failed, 1);
+        rois_refuse(d, roi, &pool_steps(d->pool, r)[head].fault);
+        return;
+    }
+    if (error < 0) {
+        stats_add(&e->step[head].stats->failed, 1);
+        stats_add(&d->stats->g.plugin_errors, 1);
+        rois_fail(d, roi, TRIGD__V1__STATUS__ALGO_FAILED);
+        return;
+    }
+    for (uint64_t left = e->menu->steps[head].members; left; left &= left - 1)
+        good &= take_step(d, e, (uint32_t)__builtin_ctzll(left), r);
+    if (good)
+        rois_advance(d, roi);
+    else
+        rois_fail(d, roi, TRIGD__V1__STATUS__ALGO_FAILED);
+}
+
+/* Takes back the RoIs of a batch that did not fail as a whole. */
+static void take_results(struct dispatch *d, struct engine *e, uint32_t head, struct lane *l,
+                         const struct lane_done *b)
+{
+    for (uint32_t i = 0; i < b->n; i++) {
+        struct roi *r = dispatch_at(d, b->roi[i]);
+
+        r->pending--;
+        add_lane_time(r, b);
+        if (r->is_decided) {
+            stats_add(&d->stats->g.late_results, 1);
+            egress_let_go(d->out, b->roi[i]);
+            continue;
+        }
+        use_result(d, e, head, b->roi[i], lane_take(l, i));
+    }
+}
+
+/* ---------------------------------------------------------------- RoIs of a batch that failed */
+
+/* Leaves in `roi` those that still wait for their decision; lets go of the others. */
+static uint32_t undecided(struct dispatch *d, const struct lane_done *b, uint32_t *roi)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < b->n; i++) {
+        struct roi *r = dispatch_at(d, b->roi[i]);
+
+        add_lane_time(r, b);
+        if (!r->is_decided) {
+            roi[n++] = b->roi[i];
+            continue;
+        }
+        r->pending--;
+        stats_add(&d->stats->g.late_results, 1);
+        egress_let_go(d->out, b->roi[i]);
+    }
+    return n;
+}
+
+static void fail_all(struct dispatch *d, struct engine *e, uint32_t head, const uint32_t *roi,
+                     uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        dispatch_at(d, roi[i])->pending--;
+        stats_add(&e->step[head].stats->failed, 1);
+        rois_fail(d, roi[i], TRIGD__V1__STATUS__ALGO_FAILED);
+    }
+}
+
+static void say_culprit(const struct dispatch *d, const struct engine *e, uint32_t head,
+                        uint32_t roi, int error)
+{
+    const struct trg_roi_info *info = &dispatch_at(d, roi)->info;
+
+    log_warn("dispatch",
+             error == -EOWNERDEAD ? "an RoI ends its worker: it goes to the debug stream"
+                                  : "an RoI fails alone: it goes to the debug stream",
+             "step=%s run=%u l1id=%u roi=%u error=\"%s\"", e->menu->steps[head].name, info->run,
+             info->l1id, info->roi_id, strerror(-error));
+}
+
+/* A batch of the retry lane failed again: in halves once more, or the culprit is found. */
+static void fail_again(struct dispatch *d, uint32_t engine, uint32_t head,
+                       const struct lane_done *b, const uint32_t *roi, uint32_t n)
+{
+    suspects_settle(d->suspects, b->n);
+    if (n == 1) {
+        say_culprit(d, d->engine[engine], head, roi[0], b->error);
+        stats_add(&d->stats->g.poison, 1);
+        fail_all(d, d->engine[engine], head, roi, n);
+    } else if (n) {
+        suspects_split(d->suspects, engine, head, roi, n);
+    }
+}
+
+/* A batch failed as a whole, or its worker ended: each of its RoIs may have done it. */
+static void take_failure(struct dispatch *d, uint32_t engine, uint32_t head, const struct lane *l,
+                         const struct lane_done *b)
+{
+    struct engine *e = d->engine[engine];
+    uint32_t *roi = l->batch[l->first].roi; /* sorted out in place */
+    const uint32_t n = undecided(d, b, roi);
+
+    if (l == e->step[head].retry) {
+        fail_again(d, engine, head, b, roi, n);
+    } else if (n && e->step[head].retry && suspects_add(d->suspects, engine, head, roi, n)) {
+        stats_add(&d->stats->g.retried, n);
+    } else if (n) {
+        log_warn("dispatch", "RoIs of a failed batch cannot run again: too many wait for that",
+                 "step=%s rois=%u", e->menu->steps[head].name, n);
+        fail_all(d, e, head, roi, n);
+    }
+}
+
+/* A device that is lost takes its worker with it; a lane that is a thread rests. */
+static void judge_lane(struct dispatch *d, struct lane *l, int error, bool is_retry)
+{
+    if (error != -ENODEV)
+        return;
+    if (worker_kill(l->worker, "its device is lost") != -ENOTSUP || is_retry)
+        return;
+    log_error("dispatch", "a lane rests: its device is lost", "lane=\"%s\"", l->s.stats->name);
+    l->is_up = false;
+    l->rests_until_ns = d->now_ns + REST_NS * (l->failures + 1ull);
+}
+
+/* ---------------------------------------------------------------- batches back */
+
+static bool take_finished(struct dispatch *d, uint32_t engine, uint32_t head, struct lane *l)
+{
+    struct engine_step *s = &d->engine[engine]->step[head];
+    const bool is_retry = l == s->retry;
+    struct lane_done b;
+    bool did = false;
+
+    while (lane_finished(l, &b)) {
+        latency_add(&d->stats->stage[STATS_STAGE_begin], b.begun_ns - b.closed_ns);
+        latency_add(&d->stats->stage[STATS_STAGE_back], clock_ns() - b.ended_ns);
+        if (!is_retry)
+            batcher_back(s, b.ended_ns - b.begun_ns);
+        if (b.error) {
+            take_failure(d, engine, head, l, &b);
+        } else {
+            if (is_retry)
+                suspects_settle(d->suspects, b.n);
+            take_results(d, d->engine[engine], head, l, &b);
+        }
+        lane_release(l);
+        judge_lane(d, l, b.error, is_retry);
+        did = true;
+    }
+    return did;
+}
+
+/* ---------------------------------------------------------------- batches out */
+
+static void count_members(struct engine *e, uint32_t head, uint32_t n_rois)
+{
+    for (uint64_t left = e->menu->steps[head].members; left; left &= left - 1) {
+        struct stats_step *stats = e->step[__builtin_ctzll(left)].stats;
+
+        stats_add(&stats->batches, 1);
+        stats_add(&stats->rois, n_rois);
+    }
+}
+
+/* Moves waiting RoIs into a batch, oldest first, as far as the limits allow. */
+static void fill_batch(struct dispatch *d, struct engine *e, uint32_t step, struct lane *l,
+                       uint64_t now)
+{
+    struct engine_step *s = &e->step[step];
+    const struct engine_entry *entry;
+
+    lane_begin(l);
+    while ((entry = batcher_oldest(s, e->capacity)) != NULL && lane_put(l, entry->roi)) {
+        latency_add(&d->stats->stage[STATS_STAGE_queue],
+                    now > entry->since_ns ? now - entry->since_ns : 0); /* it may be of this turn */
+        batcher_pop(s, e->capacity, lane_last_items(l));
+    }
+}
+
+static bool close_batches(struct dispatch *d, struct engine *e, uint32_t step, uint64_t now)
+{
+    struct engine_step *s = &e->step[step];
+    bool did = false;
+
+    while (s->n_waiting) {
+        struct lane *lane = batcher_lane(s, now);
+        stats_u64 *why = lane ? batcher_closes(s, lane, now) : NULL;
+
+        if (!why)
+            break;
+        fill_batch(d, e, step, lane, now);
+        if (!lane_filled(lane))
+            break; /* a client's memory cannot be shared with the worker just now */
+        stats_add(why, 1);
+        count_members(e, step, lane_filled(lane));
+        batcher_out(s, now);
+        lane_submit(lane, now);
+        did = true;
+    }
+    return did;
+}
+
+/* Whether the worker of a retry lane has nothing else to do: a batch runs there alone. */
+static bool is_alone(const struct worker *w)
+{
+    for (uint32_t i = 0; i < worker_lanes(w); i++)
+        if (lane_outstanding(worker_lane(w, i)))
+            return false;
+    return true;
+}
+
+/* Runs the next suspects of a step. */
+static bool run_suspects(struct dispatch *d, uint32_t engine, uint32_t step, uint64_t now)
+{
+    struct lane *l = d->engine[engine]->step[step].retry;
+    const uint32_t *roi = NULL;
+    uint32_t n = suspects_count(d->suspects) ? suspects_next(d->suspects, engine, step, &roi) : 0;
+    uint32_t put = 0;
+
+    if (!n || !lane_has_room(l) || !is_alone(l->worker))
+        return false;
+    lane_begin(l);
+    while (put < n && lane_put(l, roi[put]))
+        put++;
+    if (!put)
+        return false;
+    suspects_take(d->suspects, engine, step, put);
+    count_members(d->engine[engine], step, put);
+    lane_submit(l, now);
+    return true;
+}
+
+/* ---------------------------------------------------------------- workers */
+
+/* Takes over what was in flight in a lane whose process has ended. */
+static void take_orphans(struct dispatch *d, uint32_t engine, uint32_t head, struct lane *l)
+{
+    struct engine_step *s = &d->engine[engine]->step[head];
+    struct lane_done b;
+
+    l->is_up = false;
+    take_finished(d, engine, head, l); /* what was complete before the end counts */
+    while (lane_orphan(l, &b)) {
+        if (l != s->retry)
+            batcher_back(s, 0);
+        take_failure(d, engine, head, l, &b);
+        lane_drop(l);
+    }
+}
+
+static bool look_after(struct dispatch *d, uint32_t engine, struct worker *w)
+{
+    switch (worker_state(w)) {
+    case WORKER_DEAD:
+        for (uint32_t i = 0; i < worker_lanes(w); i++)
+            take_orphans(d, engine, worker_lane(w, i)->s.group->step, worker_lane(w, i));
+        worker_emptied(w);
+        return true;
+    case WORKER_READY:
+        worker_take(w);
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool batches_look_after_workers(struct dispatch *d)
+{
+    bool did = false;
+
+    for (uint32_t i = 0; i < ENGINES_MAX; i++)
+        for (uint32_t k = 0; d->engine[i] && k < d->engine[i]->n_workers; k++)
+            if (d->engine[i]->worker[k].worker)
+                did |= look_after(d, i, d->engine[i]->worker[k].worker);
+    return did;
+}
+
+/* ---------------------------------------------------------------- now and then */
+
+/* Ends the worker of a lane whose oldest batch takes too long. */
+static void watch_lane(struct dispatch *d, struct lane *l, uint64_t now)
+{
+    const uint64_t limit = HANG_FACTOR * l->batch[l->first].expected_ns;
+    const uint64_t ran = lane_running_ns(l, now);
+
+    if (!l->is_up && l->rests_until_ns && now >= l->rests_until_ns) {
+        l->rests_until_ns = 0;
+        l->is_up = true;
+    }
+    if (!l->is_up || ran < d->hang_ns || ran < limit)
+        return;
+    if (worker_kill(l->worker, "a batch takes too long") == 0)
+        worker_count_hang(l->worker);
+}
+
+/* Whether no lane serves a step; those that wait for it fail when none will for long. */
+static bool is_down(struct dispatch *d, struct engine *e, uint32_t step)
+{
+    struct engine_step *s = &e->step[step];
+    bool is_quarantined = true;
+    const struct engine_entry *entry;
+
+    for (uint32_t k = 0; k < s->n_lanes; k++) {
+        if (s->lane[k]->is_up)
+            return false;
+        is_quarantined &= worker_is_quarantined(s->lane[k]->worker);
+    }
+    while (is_quarantined && (entry = batcher_oldest(s, e->capacity)) != NULL) {
+        stats_add(&s->stats->failed, 1);
+        rois_fail(d, entry->roi, TRIGD__V1__STATUS__ALGO_FAILED); /* leaves the batcher */
+    }
+    return true;
+}
+
+void batches_tick(struct dispatch *d, uint64_t now_ns)
+{
+    uint32_t n_down = 0;
+
+    for (uint32_t i = 0; i < ENGINES_MAX; i++) {
+        struct engine *e = d->engine[i];
+
+        for (uint32_t k = 0; e && k < e->n_workers; k++) {
+            struct worker *w = e->worker[k].worker;
+
+            for (uint32_t n = 0; w && n < worker_lanes(w); n++)
+                watch_lane(d, worker_lane(w, n), now_ns);
+            if (w && worker_regions(w))
+                worker_forget(w, worker_regions(w));
+        }
+        for (uint32_t step = 0; e && step < e->menu->n_steps; step++)
+            if (e->step[step].n_lanes && is_down(d, e, step) && i == d->current)
+                n_down++;
+    }
+    stats_set(&d->stats->g.steps_down, n_down);
+}
+
+/* ---------------------------------------------------------------- the turn */
+
+bool batches_turn(struct dispatch *d, uint64_t now_ns)
+{
+    bool did = false;
+
+    for (uint32_t i = 0; i < ENGINES_MAX; i++) {
+        struct engine *e = d->engine[i];
+
+        for (uint32_t step = 0; e && step < e->menu->n_steps; step++) {
+            struct engine_step *s = &e->step[step];
+
+            for (uint32_t k = 0; k < s->n_lanes; k++)
+                did |= take_finished(d, i, step, s->lane[k]);
+            if (s->retry)
+                did |= take_finished(d, i, step, s->retry);
+        }
+        for (uint32_t step = 0; e && step < e->menu->n_steps; step++) {
+            did |= close_batches(d, e, step, now_ns);
+            if (e->step[step].retry)
+                did |= run_suspects(d, i, step, now_ns);
+        }
+    }
+    return did;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dispatch_inner.h - the parts of dispatch: the RoIs in flight (rois.c), their batches (batches.c),
+ * and menu generations with the turn of it all (dispatch.c).  Each calls the ones before it. */
+#ifndef TRIGD_DISPATCH_INNER_H
+#define TRIGD_DISPATCH_INNER_H
+#include "exec/engine.h"
+#include "flow/decide.h"
+#include "flow/suspects.h"
+
+#define ENGINES_MAX 3u
+
+struct dispatch {
+    const struct config *config;
+    struct pool *pool;
+    struct stats *stats;
+    struct egress *out;
+    struct suspects *suspects;
+    void (*retire)(void *ctx, struct engine *e);
+    void *ctx;
+    struct engine *engine[ENGINES_MAX];
+    uint32_t current;
+    uint32_t oldest, newest; /* RoIs not decided, by arrival */
+    uint32_t soft_checked;   /* the oldest RoI not yet past the soft limit */
+    uint64_t soft_ns, hard_ns;
+    uint64_t hang_ns; /* a batch that takes longer, and longer than expected, hangs */
+    uint64_t now_ns;  /* of the RoI that is taken, or of the turn */
+};
+
+static inline struct roi *dispatch_at(const struct dispatch *d, uint32_t roi)
+{
+    return &d->pool->rois[roi];
+}
+
+/* ---- rois.c ---- */
+
+/* Takes an RoI whose record and block are complete: seeds its chains, queues it for its steps. */
+void rois_take(struct dispatch *d, uint32_t roi);
+/* Moves its chains on over the steps that are done; queues it for the next, or decides it. */
+void rois_advance(struct dispatch *d, uint32_t roi);
+/* Makes the decision: it leaves every queue at once. */
+void rois_decide(struct dispatch *d, uint32_t roi);
+/* The same with a status that says why its chains did not end. */
+void rois_fail(struct dispatch *d, uint32_t roi, uint32_t status);
+/* Ends an RoI that holds a value that is not allowed. */
+void rois_refuse(struct dispatch *d, uint32_t roi, const struct check_fault *fault);
+/* Marks those past the soft limit late and decides those past the hard one. */
+void rois_check_limits(struct dispatch *d, uint64_t now_ns);
+/* When rois_check_limits has to be called again; UINT64_MAX for never. */
+uint64_t rois_due_ns(const struct dispatch *d);
+
+/* ---- batches.c ---- */
+
+/* Takes back what lanes have finished, hands out what waits; whether it did something. */
+bool batches_turn(struct dispatch *d, uint64_t now_ns);
+/* Takes over the RoIs of workers that ended, and takes new ones into service. */
+bool batches_look_after_workers(struct dispatch *d);
+/* Ends workers whose batches hang; shows which steps no lane serves.  Now and then. */
+void batches_tick(struct dispatch *d, uint64_t now_ns);
+#endif

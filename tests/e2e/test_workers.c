@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Worker processes that crash, hang, lose their device or are killed: every RoI is answered, those
+ * that did nothing wrong by their plugin, and the daemon serves on. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "fault.h"
+#include "harness.h"
+
+#define N                    8u
+#define DEBUG_ACCEPT(status) (uint8_t)(1u | (unsigned)(status) << 1)
+#define FAILED               DEBUG_ACCEPT(TRIGD__V1__STATUS__ALGO_FAILED)
+#define NOT_LATE             127u
+
+/* Eight RoIs are one batch. */
+#define ONE_BATCH "batching: {max_rois: 8, max_age_us: 500000, eager: false}\n"
+static const char one_lane[] = "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH;
+static const char menu[] = "name: workers\n"
+                           "streams: [physics]\n"
+                           "steps: [{name: f, plugin: fault}]\n"
+                           "chains:\n"
+                           "  - {name: c, id: 1, steps: [{step: f, cuts: [{value: n, min: 10}]}],\n"
+                           "     prescale: 1, streams: [physics]}\n";
+
+static void open_all(struct server *s, struct link *l, const char *config)
+{
+    server_start(s, config, menu);
+    link_open(l, s);
+    link_hello(l, "workers", 0);
+}
+
+static void end_well(struct server *s, struct link *l)
+{
+    server_wait_counter(s, "in_flight", 0);
+    server_check_ledger(s);
+    link_close(l);
+    server_stop(s);
+}
+
+/* Sends a batch in which RoI `at` has that number; N for none. */
+static void send_batch(struct link *l, uint64_t first, uint32_t at, uint32_t fault)
+{
+    struct roi_spec specs[N];
+
+    for (uint32_t i = 0; i < N; i++)
+        specs[i] =
+            (struct roi_spec){.token = first + i, .roi_id = i == at ? fault : i + 1, .n = 50};
+    link_send_rois(l, specs, N);
+}
+
+/* Wants that answer for RoI `at` and an accept by the chain for all others. */
+static void expect_batch(struct link *l, uint64_t first, uint32_t at, uint8_t answer)
+{
+    uint8_t result[N];
+
+    link_collect(l, first, N, result);
+    for (uint32_t i = 0; i < N; i++)
+        assert_int_equal(result[i] & NOT_LATE, i == at ? answer : 1);
+}
+
+/* The number behind a key of the first row of `show workers json` that has that worker. */
+static long worker_number(struct server *s, const char *worker, const char *key)
+{
+    char *text = server_ask(s, "show workers json"), want[64], *at;
+    long n;
+
+    snprintf(want, sizeof want, "\"worker\":\"%s\"", worker);
+    at = strstr(text, want);
+    if (!at)
+        fail_msg("no worker %s in %s", worker, text);
+    snprintf(want, sizeof want, "\"%s\":", key);
+    at = strstr(at, want);
+    if (!at)
+        fail_msg("no %s in %s", key, text);
+    n = strtol(at + strlen(want), NULL, 10);
+    free(text);
+    return n;
+}
+
+static void nap(long ms)
+{
+    const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+    nanosleep(&t, NULL);
+}
+
+static void wait_worker(struct server *s, const char *worker, const char *key, long value)
+{
+    for (uint32_t i = 0; i < 1000; i++) {
+        if (worker_number(s, worker, key) == value)
+            return;
+        nap(20);
+    }
+    fail_msg("%s of %s did not become %ld", key, worker, value);
+}
+
+/* ---------------------------------------------------------------- one RoI is the culprit */
+
+static void one_culprit(uint32_t fault, bool ends_worker)
+{
+    struct server s;
+    struct link l;
+
+    open_all(&s, &l, one_lane);
+    send_batch(&l, 100, 5, fault);
+    expect_batch(&l, 100, 5, FAILED);
+    assert_int_equal(server_counter(&s, "poison"), 1);
+    assert_int_equal(server_counter(&s, "retried"), N);
+    assert_int_equal(server_counter(&s, "failed"), 1);
+    if (ends_worker)
+        wait_worker(&s, "cpu:0/1", "restarts", 1);
+    send_batch(&l, 200, N, 0); /* and it serves on */
+    expect_batch(&l, 200, N, 0);
+    assert_int_equal(worker_number(&s, "cpu:0/1", "deaths"), ends_worker);
+    end_well(&s, &l);
+}
+
+static void a_segmentation_fault(void **state)
+{
+    (void)state;
+    one_culprit(FAULT_CRASH, true);
+}
+
+static void an_abort(void **state)
+{
+    (void)state;
+    one_culprit(FAULT_ABORT, true);
+}
+
+static void an_exit(void **state)
+{
+    (void)state;
+    one_culprit(FAULT_EXIT, true);
+}
+
+static void a_lost_device(void **state)
+{
+    (void)state;
+    one_culprit(FAULT_NO_DEVICE, true);
+}
+
+static void a_batch_that_cannot_be_submitted(void **state)
+{
+    (void)state;
+    one_culprit(FAULT_SUBMIT, false);
+}
+
+static void a_batch_that_cannot_be_collected(void **state)
+{
+    (void)state;
+    one_culprit(FAULT_COLLECT, false);
+}
+
+static void a_lie_costs_its_roi(void **state)
+{
+    struct server s;
+    struct link l;
+
+    (void)state;
+    open_all(&s, &l, one_lane);
+    send_batch(&l, 100, 2, FAULT_LIE);
+    expect_batch(&l, 100, 2, FAILED);
+    assert_int_equal(server_counter(&s, "plugin_errors"), 1);
+    assert_int_equal(server_counter(&s, "retried"), 0);
+    end_well(&s, &l);
+}
+
+/* A worker whose batch hangs is ended; the culprit hangs again alone, the others do not. */
+static void a_hang(void **state)
+{
+    struct server s;
+    struct link l;
+
+    (void)state;
+    open_all(&s, &l,
+             "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH "workers: {hang_ms: 300}\n"
+             "limits: {soft_ms: 0, hard_ms: 0}\n");
+    send_batch(&l, 100, 3, FAULT_HANG);
+    expect_batch(&l, 100, 3, FAILED);
+    assert_int_equal(server_counter(&s, "poison"), 1);
+    wait_worker(&s, "cpu:0/1", "restarts", 1);
+    assert_int_equal(worker_number(&s, "cpu:0/1", "hangs"), 1);
+    send_batch(&l, 200, N, 0);
+    expect_batch(&l, 200, N, 0);
+    end_well(&s, &l);
+}
+
+/* ---------------------------------------------------------------- nobody is */
+
+/* A worker is killed under load: all of its RoIs are decided by their plugin. */
+static void killed_under_load(void **state)
+{
+    struct server s;
+    struct link l;
+    uint64_t token = 0;
+
+    (void)state;
+    open_all(&s, &l, "devices: [{backend: cpu, lanes: 2}]\nlimits: {soft_ms: 0, hard_ms: 5000}\n");
+    for (uint32_t kill_at = 20; kill_at < 100; kill_at += 40) {
+        for (uint32_t i = 0; i < kill_at + 40; i++, token += 2 * N) {
+            send_batch(&l, token, N, 0);
+            send_batch(&l, token + N, N, 0);
+            if (i == kill_at)
+                assert_int_equal(kill((pid_t)worker_number(&s, "cpu:0/1", "pid"), SIGKILL), 0);
+            link_collect(&l, token, 2 * N, NULL);
+        }
+        wait_worker(&s, "cpu:0/1", "restarts", kill_at / 40 + 1);
+    }
+    assert_int_equal(server_counter(&s, "failed"), 0);
+    assert_int_equal(server_counter(&s, "accepted"), token);
+    end_well(&s, &l);
+}
+
+/* A worker that is stopped (SIGSTOP) hangs as well as one that loops. */
+static void a_stopped_worker(void **state)
+{
+    struct server s;
+    struct link l;
+
+    (void)state;
+    open_all(&s, &l, "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH "workers: {hang_ms: 300}\n");
+    assert_int_equal(kill((pid_t)worker_number(&s, "cpu:0/1", "pid"), SIGSTOP), 0);
+    send_batch(&l, 100, N, 0);
+    expect_batch(&l, 100, N, 0);
+    assert_int_equal(server_counter(&s, "failed"), 0);
+    wait_worker(&s, "cpu:0/1", "restarts", 1);
+    end_well(&s, &l);
+}
+
+/* The retry worker is lost as well, while it has nothing to do. */
+static void the_retry_worker_is_killed(void **state)
+{
+    struct server s;
+    struct link l;
+
+    (void)state;
+    open_all(&s, &l, one_lane);
+    assert_int_equal(kill((pid_t)worker_number(&s, "retry cpu:0/1", "pid"), SIGKILL), 0);
+    wait_worker(&s, "retry cpu:0/1", "restarts", 1);
+    send_batch(&l, 100, 0, FAULT_CRASH);
+    expect_batch(&l, 100, 0, FAILED);
+    end_well(&s, &l);
+}
+
+/* ---------------------------------------------------------------- everything is wrong */
+
+/* A plugin that ends its worker with every RoI: RoIs go to the debug stream, the daemon stays. */
+static void a_plugin_that_keeps_dying(void **state)
+{
+    struct server s;
+    struct link l;
+
+    (void)state;
+    open_all(&s, &l, "devices: [{backend: cpu, lanes: 1}]\nlimits: {soft_ms: 0, hard_ms: 3000}\n");
+    for (uint64_t i = 0; i < 12; i++) {
+        const struct roi_spec one = {.token = i, .roi_id = FAULT_CRASH, .n = 50};
+        uint8_t result;
+
+        link_send_rois(&l, &one, 1);
+        link_collect(&l, i, 1, &result);
+        assert_true((result & NOT_LATE) == FAILED ||
+                    (result & NOT_LATE) == DEBUG_ACCEPT(TRIGD__V1__STATUS__TIMEOUT));
+    }
+    assert_int_equal(server_counter(&s, "failed"), 12);
+    end_well(&s, &l);
+}
+
+/* With threads there is nobody to end: a lane that lost its device rests, others serve. */
+static void a_lane_of_threads_rests(void **state)
+{
+    struct server s;
+    struct link l;
+
+    (void)state;
+    open_all(&s, &l, "isolation: thread\ndevices: [{backend: cpu, lanes: 2}]\n" ONE_BATCH);
+    send_batch(&l, 100, 1, FAULT_NO_DEVICE);
+    expect_batch(&l, 100, 1, FAILED);
+    for (uint64_t token = 200; token < 200 + 20 * N; token += N) {
+        send_batch(&l, token, N, 0);
+        expect_batch(&l, token, N, 0);
+    }
+    assert_int_equal(server_counter(&s, "failed"), 1);
+    end_well(&s, &l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_segmentation_fault),
+        cmocka_unit_test(an_abort),
+        cmocka_unit_test(an_exit),
+        cmocka_unit_test(a_lost_device),
+        cmocka_unit_test(a_batch_that_cannot_be_submitted),
+        cmocka_unit_test(a_batch_that_cannot_be_collected),
+        cmocka_unit_test(a_lie_costs_its_roi),
+        cmocka_unit_test(a_hang),
+        cmocka_unit_test(killed_under_load),
+        cmocka_unit_test(a_stopped_worker),
+        cmocka_unit_test(the_retry_worker_is_killed),
+        cmocka_unit_test(a_plugin_that_keeps_dying),
+        cmocka_unit_test(a_lane_of_threads_rests),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
