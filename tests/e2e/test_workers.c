@@ -229,6 +229,7 @@ static void a_stopped_worker(void **state)
     (void)state;
     open_all(&s, &l, "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH "workers: {hang_ms: 300}\n");
     assert_int_equal(kill((pid_t)worker_number(&s, "cpu:0/1", "pid"), SIGSTOP), 0);
+    nap(100); /* until all of its threads have stopped */
     send_batch(&l, 100, N, 0);
     expect_batch(&l, 100, N, 0);
     assert_int_equal(server_counter(&s, "failed"), 0);
