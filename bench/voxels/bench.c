@@ -121,7 +121,7 @@ static int on_devices(const struct bench *b, const char *only)
     int r;
 
     snprintf(folder, sizeof folder, "%s/backends", build ? build : "build/release");
-    r = backends_open(folder, &host, &backends);
+    r = backends_open(folder, NULL, &host, &backends);
     if (r < 0)
         return r;
     for (uint32_t i = 0; r == 0 && i < backends_count(backends); i++) {
