@@ -2,13 +2,12 @@
 /* bench_paths: the phases of the path finder, apart and together, one event and batches, on every
  * device; and TrackML event 1001 beside HSF TrickTrack.  With --curves: the same with more and more
  * threads. */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "bench.h"
+#include "crew.h"
 #include "events.h"
 #include "process.h"
 #include "result.h"
@@ -23,19 +22,6 @@ static bool only_curves;
 static const char *const phase_names[PA_PHASES] = {"starts", "links", "paths", "fit", "products"};
 
 /* ---------------------------------------------------------------- telling it */
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *v, uint32_t n)
-{
-    qsort(v, n, sizeof *v, by_size);
-    return 0.5 * (v[(n - 1) / 2] + v[n / 2]);
-}
 
 void tell(const char *figure, const char *device, double value, const char *unit, double spread,
           double goal, double base)
@@ -65,7 +51,7 @@ void set(struct pa_config *c, const char *const *options, const char *growth)
 
 int measure(struct lane *l, struct timing *ret, double *ret_spread)
 {
-    double v[PA_PHASES + 1][RUNS_MAX];
+    struct result phase[PA_PHASES] = {{.n = 0}}, wall = {.n = 0};
 
     for (uint32_t i = 0; i <= n_runs; i++) { /* the first run warms up */
         struct timing t;
@@ -73,14 +59,14 @@ int measure(struct lane *l, struct timing *ret, double *ret_spread)
         if (lane_run(l, &t) < 0)
             return -1;
         for (uint32_t k = 0; i && k < PA_PHASES; k++)
-            v[k][i - 1] = t.phase[k];
+            result_add(&phase[k], t.phase[k]);
         if (i)
-            v[PA_PHASES][i - 1] = t.wall;
+            result_add(&wall, t.wall);
     }
     for (uint32_t k = 0; k < PA_PHASES; k++)
-        ret->phase[k] = median(v[k], n_runs);
-    ret->wall = median(v[PA_PHASES], n_runs);
-    *ret_spread = 0.5 * (v[PA_PHASES][n_runs - 1] - v[PA_PHASES][0]) / ret->wall;
+        ret->phase[k] = result_median(&phase[k]);
+    ret->wall = result_median(&wall);
+    *ret_spread = result_spread(&wall) / ret->wall;
     return 0;
 }
 
@@ -158,68 +144,56 @@ static void counts(const struct sample *s)
 
 struct job {
     struct lane *lane;
-    pthread_barrier_t *barrier;
     uint32_t rounds;
-    int result;
 };
 
-static void *work(void *arg)
+static int work(void *arg)
 {
-    struct job *j = arg;
+    const struct job *j = arg;
     struct timing t;
+    int r = 0;
 
-    j->result = lane_run(j->lane, &t);
-    pthread_barrier_wait(j->barrier);
-    for (uint32_t i = 0; j->result == 0 && i < j->rounds; i++)
-        j->result = lane_run(j->lane, &t);
-    pthread_barrier_wait(j->barrier);
-    return NULL;
+    for (uint32_t i = 0; r == 0 && i < j->rounds; i++)
+        r = lane_run(j->lane, &t);
+    return r;
 }
 
-static double seconds(void)
+/* One round to warm up, then as many as take about 0.3 s; RoIs a second, or 0. */
+static double rate_of(struct job *jobs, uint32_t lanes, uint32_t rois, double once_us)
 {
-    struct timespec t;
+    struct crew_time time;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    for (int is_warm = 0; is_warm < 2; is_warm++) {
+        for (uint32_t i = 0; i < lanes; i++)
+            jobs[i].rounds = is_warm ? (uint32_t)(300e3 / once_us) + 1 : 1;
+        if (crew_run(lanes, work, jobs, sizeof *jobs, &time) < 0)
+            return 0;
+    }
+    return (double)lanes * jobs[0].rounds * rois / time.wall_s;
 }
 
 void side_by_side(const struct sample *s, uint32_t n, double once_us)
 {
-    uint32_t rounds = (uint32_t)(300e3 / once_us) + 1, opened = 0;
-    struct job job[THREADS_MAX];
-    pthread_t thread[THREADS_MAX];
-    pthread_barrier_t barrier;
+    struct job job[CREW_MAX];
     struct trg_device *cpu;
     struct pa_config c;
-    double start, rate;
+    uint32_t opened = 0;
+    double rate = 0;
     char figure[160];
 
-    n = n < THREADS_MAX ? n : THREADS_MAX;
+    n = n < CREW_MAX ? n : CREW_MAX;
     set(&c, s->options, "auto");
     if (backends_device(host.backends, "cpu", 0, &cpu) < 0)
         return;
-    for (; opened < n; opened++) {
-        job[opened] = (struct job){.barrier = &barrier, .rounds = rounds};
-        if (lane_open(&host, cpu, &c, s->rois, s->n, &job[opened].lane) < 0)
-            break;
-    }
-    if (opened == n) {
-        pthread_barrier_init(&barrier, NULL, n + 1);
-        for (uint32_t i = 0; i < n; i++)
-            if (pthread_create(&thread[i], NULL, work, &job[i]))
-                exit(1);
-        pthread_barrier_wait(&barrier);
-        start = seconds();
-        pthread_barrier_wait(&barrier);
-        rate = (double)n * rounds * s->n / (seconds() - start);
-        for (uint32_t i = 0; i < n; i++)
-            pthread_join(thread[i], NULL);
-        pthread_barrier_destroy(&barrier);
+    while (opened < n && lane_open(&host, cpu, &c, s->rois, s->n, &job[opened].lane) == 0)
+        opened++;
+    if (opened == n)
+        rate = rate_of(job, n, s->n, once_us);
+    if (rate > 0) {
         printf("%-14s %4u %-8s %u lanes on %u cores: %.0f RoIs/s\n", s->name, s->n, "auto", n,
-               process_cores(THREADS_MAX), rate);
+               process_cores(CREW_MAX), rate);
         snprintf(figure, sizeof figure, "%s, %u RoIs, %u lanes on %u cores", s->name, s->n, n,
-                 process_cores(THREADS_MAX));
+                 process_cores(CREW_MAX));
         tell(figure, "cpu", rate, "RoIs/s", 0, 0, 0);
     }
     while (opened)
@@ -264,7 +238,7 @@ static void everywhere(const struct sample *s)
 
         lane_close(l);
         if (r == 0)
-            side_by_side(s, process_cores(THREADS_MAX), t.wall);
+            side_by_side(s, process_cores(CREW_MAX), t.wall);
     }
 }
 

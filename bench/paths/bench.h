@@ -4,9 +4,6 @@
 #define PATHS_BENCH_H
 #include "phases.h"
 
-#define RUNS_MAX    31u
-#define THREADS_MAX 256u
-
 struct sample {
     const char *name;
     const struct roi *rois;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "crew.h"
 #include "process.h"
 
 /* One point of a curve: phases `first` to `last`, us for each RoI. */
@@ -73,10 +74,10 @@ static void on_cores(const struct sample *s)
         return;
     r = measure(l, &t, &spread);
     lane_close(l);
-    for (uint32_t n = 1; r == 0 && n < process_cores(THREADS_MAX); n *= 2)
+    for (uint32_t n = 1; r == 0 && n < process_cores(CREW_MAX); n *= 2)
         side_by_side(s, n, t.wall);
     if (r == 0)
-        side_by_side(s, process_cores(THREADS_MAX), t.wall);
+        side_by_side(s, process_cores(CREW_MAX), t.wall);
 }
 
 void curves(const struct sample *s, const char *backend)

@@ -6,74 +6,62 @@
 #include <string.h>
 #include <time.h>
 
-#include "exec/stage.h"
+#include "drive.h"
 
 struct lane {
     struct pa_pipeline pipeline;
-    struct trg_queue *queue;
+    struct drive *drive; /* of one slot, without an algo */
+    struct drive_slot *slot;
     struct trg_event *mark[PA_PHASES + 1];
     struct reading { /* CPU time of the thread in a phase, and when it ended */
         struct lane *lane;
         double us;
     } reading[PA_PHASES + 1];
     double last_us;
-    struct trg_buffer *host[2], *dev[2];
-    size_t bytes[2];
-    struct trg_batch batch;
-    struct trg_roi_info *infos;
-    struct trg_output *outputs;
-    bool is_host;
     clockid_t clock; /* see struct timing */
 };
 
-static const enum trg_kind kinds[2] = {TRG_HITS, TRG_DOUBLETS};
-
-static uint32_t most_items(const struct roi *rois, uint32_t n)
+static struct trg_limits limits_of(const struct roi *rois, uint32_t n)
 {
-    uint32_t items[2] = {0};
+    uint32_t items[2] = {0}, most;
 
     for (uint32_t i = 0; i < n; i++) {
         items[0] += rois[i].n_hits;
         items[1] += rois[i].n_doublets;
     }
-    return items[0] > items[1] ? items[0] : items[1];
+    most = items[0] > items[1] ? items[0] : items[1];
+    return (struct trg_limits){.size = sizeof(struct trg_limits),
+                               .slots = 1,
+                               .max_rois = n,
+                               .max_items = most,
+                               .max_items_roi = most};
 }
 
-static int stage(struct lane *l, struct trg_device *device, const struct roi *rois, uint32_t n,
-                 uint32_t k)
+static void gather(struct lane *l, const struct roi *rois, uint32_t n)
 {
-    struct stage_source *sources = calloc(n, sizeof *sources);
-    size_t bytes = stage_bytes(kinds[k], n, most_items(rois, n));
-    int r = sources ? trg_buffer_new(device, TRG_MEM_PINNED, bytes, &l->host[k]) : -ENOMEM;
-
-    for (uint32_t i = 0; r == 0 && i < n; i++)
-        sources[i] = k ? (struct stage_source){.n = rois[i].n_doublets,
-                                               .column = {rois[i].inner, rois[i].outer}}
-                       : (struct stage_source){.n = rois[i].n_hits,
-                                               .column = {rois[i].x, rois[i].y, rois[i].z,
-                                                          rois[i].layer, rois[i].id}};
-    l->dev[k] = l->host[k];
-    if (r == 0 && !l->is_host)
-        r = trg_buffer_new(device, TRG_MEM_DEVICE, bytes, &l->dev[k]);
-    if (r == 0) {
-        l->bytes[k] = stage_fill(kinds[k], n, l->infos, sources, trg_buffer_host(l->host[k]),
-                                 &l->batch.in[k].span);
-        l->batch.in[k].kind = kinds[k];
-        l->batch.in[k].host = trg_buffer_host(l->host[k]);
-        l->batch.in[k].dev = l->dev[k];
-    }
-    free(sources);
-    return r;
+    for (uint32_t k = 0; k < l->drive->n_inputs; k++)
+        for (uint32_t i = 0; i < n; i++)
+            l->drive->sources[k][i] =
+                l->slot->batch.in[k].kind == TRG_DOUBLETS
+                    ? (struct stage_source){.n = rois[i].n_doublets,
+                                            .column = {rois[i].inner, rois[i].outer}}
+                    : (struct stage_source){
+                          .n = rois[i].n_hits,
+                          .column = {rois[i].x, rois[i].y, rois[i].z, rois[i].layer, rois[i].id}};
+    for (uint32_t k = 0; k < l->drive->n_outputs; k++)
+        for (uint32_t i = 0; i < n; i++)
+            l->slot->outputs[k][i].capacity = 1; /* the columns are wanted */
+    drive_gather(l->drive, l->slot, n);
 }
 
 int lane_open(const struct algo_host *h, struct trg_device *device, const struct pa_config *config,
               const struct roi *rois, uint32_t n, struct lane **ret_lane)
 {
-    struct trg_limits limits = {.size = sizeof limits,
-                                .slots = 1,
-                                .max_rois = n,
-                                .max_items = most_items(rois, n),
-                                .max_items_roi = most_items(rois, n)};
+    const struct drive_setup setup = {.host = &h->host,
+                                      .plugin = &h->plugin->d,
+                                      .config = config,
+                                      .device = device,
+                                      .limits = limits_of(rois, n)};
     struct lane *l = calloc(1, sizeof *l);
     struct trg_device_info info;
     int r;
@@ -81,27 +69,20 @@ int lane_open(const struct algo_host *h, struct trg_device *device, const struct
     if (!l)
         return -ENOMEM;
     trg_device_info(device, &info);
-    l->is_host = info.is_host != 0;
-    l->clock = l->is_host    ? CLOCK_THREAD_CPUTIME_ID
+    l->clock = info.is_host  ? CLOCK_THREAD_CPUTIME_ID
                : info.pci[0] ? CLOCK_MONOTONIC
                              : CLOCK_PROCESS_CPUTIME_ID;
-    l->infos = calloc(n, sizeof *l->infos);
-    l->outputs = calloc(n, sizeof *l->outputs);
-    r = l->infos && l->outputs ? pa_open(&l->pipeline, &h->host, config, device, &limits) : -ENOMEM;
+    r = drive_open(&setup, &l->drive);
     if (r == 0)
-        r = trg_queue_new(device, &l->queue);
+        r = pa_open(&l->pipeline, &h->host, config, device, &setup.limits);
     for (uint32_t i = 0; r == 0 && i <= PA_PHASES; i++)
         r = trg_event_new(device, &l->mark[i]);
-    l->batch = (struct trg_batch){.n_rois = n, .rois = l->infos};
-    for (uint32_t k = 0; r == 0 && k < 2; k++)
-        r = stage(l, device, rois, n, k);
-    l->batch.outputs[0] = l->batch.outputs[1] = l->outputs;
-    for (uint32_t i = 0; r == 0 && i < n; i++)
-        l->outputs[i].capacity = 1; /* the columns are wanted */
     if (r < 0) {
         lane_close(l);
         return r;
     }
+    l->slot = &l->drive->slot[0];
+    gather(l, rois, n);
     *ret_lane = l;
     return 0;
 }
@@ -113,14 +94,7 @@ void lane_close(struct lane *l)
     pa_close(&l->pipeline);
     for (uint32_t i = 0; i <= PA_PHASES; i++)
         trg_event_free(l->mark[i]);
-    trg_queue_free(l->queue);
-    for (uint32_t k = 0; k < 2; k++) {
-        if (l->dev[k] != l->host[k])
-            trg_buffer_free(l->dev[k]);
-        trg_buffer_free(l->host[k]);
-    }
-    free(l->infos);
-    free(l->outputs);
+    drive_close(l->drive);
     free(l);
 }
 
@@ -158,7 +132,7 @@ static int mark(void *ctx, struct trg_queue *q, uint32_t i)
     struct lane *l = ctx;
     int r;
 
-    if (l->is_host)
+    if (l->drive->is_host)
         return trg_host_call(q, read_clock, &l->reading[i]);
     if (l->clock == CLOCK_MONOTONIC)
         return trg_event_record(q, l->mark[i]);
@@ -179,16 +153,15 @@ int lane_run(struct lane *l, struct timing *ret_timing)
 {
     const struct pa_watcher watcher = {mark, l};
     double start = clock_us(l->clock);
-    int r = 0;
+    int r;
 
     for (uint32_t i = 0; i <= PA_PHASES; i++)
         l->reading[i] = (struct reading){.lane = l};
-    for (uint32_t k = 0; r == 0 && k < 2 && !l->is_host; k++)
-        r = trg_write(l->queue, l->dev[k], 0, l->host[k], 0, l->bytes[k]);
+    r = drive_copy_in(l->drive, l->slot);
     if (r == 0)
-        r = pa_enqueue(&l->pipeline, &l->batch, l->queue, &watcher);
+        r = pa_enqueue(&l->pipeline, &l->slot->batch, l->slot->queue, &watcher);
     if (r == 0)
-        r = trg_finish(l->queue);
+        r = trg_finish(l->slot->queue);
     ret_timing->wall = clock_us(l->clock) - start;
     for (uint32_t i = 0; r == 0 && i < PA_PHASES; i++)
         r = phase_us(l, i, &ret_timing->phase[i]);
@@ -200,7 +173,7 @@ void lane_counts(const struct lane *l, struct pa_summary *ret_sum)
     const struct pa_summary *s = trg_buffer_host(l->pipeline.slot[0].summary_host);
 
     memset(ret_sum, 0, sizeof *ret_sum);
-    for (uint32_t i = 0; i < l->batch.n_rois; i++) {
+    for (uint32_t i = 0; i < l->slot->batch.n_rois; i++) {
         ret_sum->n_doublets += s[i].n_doublets;
         ret_sum->n_links = pa_add(ret_sum->n_links, s[i].n_links);
         ret_sum->n_links_kept += s[i].n_links_kept;

@@ -2,75 +2,39 @@
 #include "measure.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
+#include "crew.h"
 #include "result.h"
 
-#define RUNS_MAX    15u
-#define THREADS_MAX 256u
+#define RUNS_MAX 15u
 
-struct thread {
-    const struct work *w;
-    pthread_barrier_t *barrier;
+struct share { /* of one thread */
+    const struct work *work;
     uint32_t times;
-    int result;
 };
 
-static void *run_thread(void *arg)
+static int run_share(void *arg)
 {
-    struct thread *t = arg;
+    const struct share *s = arg;
 
-    pthread_barrier_wait(t->barrier);
-    t->result = t->w->run(t->w->arg, t->times);
-    pthread_barrier_wait(t->barrier);
-    return NULL;
+    return s->work->run(s->work->arg, s->times);
 }
 
-/* Wall time in us of `times` times on all threads. */
+/* Time in us of `times` times on all threads. */
 static int once(const struct work *w, uint32_t threads, uint32_t times, double *ret_us)
 {
-    struct thread t[THREADS_MAX];
-    pthread_t id[THREADS_MAX];
-    pthread_barrier_t barrier;
-    uint64_t start;
-    uint32_t n = 0;
-    int r = 0;
+    struct share share[CREW_MAX];
+    struct crew_time time;
+    int r;
 
-    if (threads == 1) {
-        start = w[0].on_host ? clock_thread_ns() : clock_ns();
-        r = w[0].run(w[0].arg, times);
-        *ret_us = (double)((w[0].on_host ? clock_thread_ns() : clock_ns()) - start) * 1e-3;
-        return r;
-    }
-    pthread_barrier_init(&barrier, NULL, threads + 1);
-    for (; n < threads; n++) {
-        t[n] = (struct thread){&w[n], &barrier, times, 0};
-        if (pthread_create(&id[n], NULL, run_thread, &t[n])) {
-            fprintf(stderr, "no thread %u of %u\n", n, threads);
-            exit(1); /* those that wait at the barrier cannot be called back */
-        }
-    }
-    pthread_barrier_wait(&barrier);
-    start = clock_ns();
-    pthread_barrier_wait(&barrier);
-    *ret_us = (double)(clock_ns() - start) * 1e-3;
-    for (uint32_t i = 0; i < threads; i++) {
-        pthread_join(id[i], NULL);
-        r = r ? r : t[i].result;
-    }
-    pthread_barrier_destroy(&barrier);
+    for (uint32_t i = 0; i < threads; i++)
+        share[i] = (struct share){&w[i], times};
+    r = crew_run(threads, run_share, share, sizeof *share, &time);
+    *ret_us = 1e6 * (threads == 1 && w[0].on_host ? time.thread_s : time.wall_s);
     return r;
-}
-
-static int rising(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
 }
 
 bool is_wanted(const struct bench *b, const char *what)
@@ -82,27 +46,28 @@ int measure_all(const struct bench *b, const struct work *w, uint32_t threads,
                 struct timing *ret_timing)
 {
     const double end = (double)clock_ns() * 1e-3 + 1e3 * b->cell_ms;
-    double us[RUNS_MAX], first;
-    uint32_t times = 1, n = 0;
+    struct result us = {.n = 0};
+    uint32_t times = 1;
+    double one;
     int r;
 
-    threads = threads < THREADS_MAX ? threads : THREADS_MAX;
+    threads = threads < CREW_MAX ? threads : CREW_MAX;
     for (;;) { /* warms up, and finds out how often */
-        r = once(w, threads, times, &first);
+        r = once(w, threads, times, &one);
         if (r < 0)
             return r;
-        if (first >= 1e3 * b->min_ms || times > 1u << 24 || (double)clock_ns() * 1e-3 > end)
+        if (one >= 1e3 * b->min_ms || times > 1u << 24 || (double)clock_ns() * 1e-3 > end)
             break;
-        times *= first < 100 * b->min_ms ? 8 : 2;
+        times *= one < 100 * b->min_ms ? 8 : 2;
     }
     do {
-        r = once(w, threads, times, &us[n]);
+        r = once(w, threads, times, &one);
         if (r < 0)
             return r;
-        us[n++] /= times;
-    } while (n < b->runs && n < RUNS_MAX && (double)clock_ns() * 1e-3 < end);
-    qsort(us, n, sizeof *us, rising);
-    *ret_timing = (struct timing){us[n / 2], (us[n - 1] - us[0]) / us[n / 2], n};
+        result_add(&us, one / times);
+    } while (us.n < b->runs && us.n < RUNS_MAX && (double)clock_ns() * 1e-3 < end);
+    *ret_timing =
+        (struct timing){result_median(&us), 2 * result_spread(&us) / result_median(&us), us.n};
     return 0;
 }
 
