@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "crew.h"
 #include "result.h"
 
 #define CORES_MAX RESULT_RUNS_MAX /* those beyond are left out */
@@ -27,10 +28,7 @@ struct core {
     uint32_t number;
     uint32_t *gap; /* [n], ns */
     uint32_t n;
-    bool is_full;
-    uint64_t ns; /* how long it looked */
-    int error;
-    pthread_t thread;
+    uint64_t look_ns, ns; /* how long it is to look, and did */
 };
 
 struct bench {
@@ -51,34 +49,25 @@ static int stay_on(uint32_t core)
     return -pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
-struct look {
-    struct core *core;
-    pthread_barrier_t *start;
-    uint64_t ns;
-};
-
-static void *look(void *arg)
+static int look(void *arg)
 {
-    const struct look *l = arg;
-    struct core *c = l->core;
+    struct core *c = arg;
     uint64_t begin, last, now;
+    int r = stay_on(c->number);
 
-    c->error = stay_on(c->number);
-    memset(c->gap, 0xff, GAPS_MAX * sizeof *c->gap); /* no page fault while it looks */
-    pthread_barrier_wait(l->start);
     begin = last = clock_ns();
     do {
         now = clock_ns();
         if (now - last >= LEAST_NS) {
             if (c->n == GAPS_MAX)
-                c->is_full = true;
+                r = -EOVERFLOW;
             else
                 c->gap[c->n++] = now - last < UINT32_MAX ? (uint32_t)(now - last) : UINT32_MAX;
         }
         last = now;
-    } while (now - begin < l->ns);
+    } while (now - begin < c->look_ns);
     c->ns = now - begin;
-    return NULL;
+    return r;
 }
 
 static int find_cores(struct bench *b)
@@ -95,34 +84,16 @@ static int find_cores(struct bench *b)
 
 static int look_everywhere(struct bench *b)
 {
-    struct look *l = calloc(b->n, sizeof *l);
-    pthread_barrier_t start;
-    int r = l ? 0 : -ENOMEM;
+    struct crew_time time;
 
-    for (uint32_t i = 0; r == 0 && i < b->n; i++) {
-        b->core[i].gap = malloc(GAPS_MAX * sizeof *b->core[i].gap);
-        r = b->core[i].gap ? 0 : -ENOMEM;
-    }
-    if (r < 0) {
-        free(l);
-        return r;
-    }
-    pthread_barrier_init(&start, NULL, b->n);
     for (uint32_t i = 0; i < b->n; i++) {
-        l[i] = (struct look){&b->core[i], &start, (uint64_t)(b->seconds * 1e9)};
-        /* without all of them the barrier would never open */
-        if (pthread_create(&b->core[i].thread, NULL, look, &l[i]) != 0) {
-            fputs("bench_hiccup: cannot start a thread\n", stderr);
-            exit(1);
-        }
+        b->core[i].look_ns = (uint64_t)(b->seconds * 1e9);
+        b->core[i].gap = malloc(GAPS_MAX * sizeof *b->core[i].gap);
+        if (!b->core[i].gap)
+            return -ENOMEM;
+        memset(b->core[i].gap, 0xff, GAPS_MAX * sizeof *b->core[i].gap); /* no page fault later */
     }
-    for (uint32_t i = 0; i < b->n; i++)
-        pthread_join(b->core[i].thread, NULL);
-    pthread_barrier_destroy(&start);
-    free(l);
-    for (uint32_t i = 0; r == 0 && i < b->n; i++)
-        r = b->core[i].is_full ? -EOVERFLOW : b->core[i].error;
-    return r;
+    return crew_run(b->n, look, b->core, sizeof *b->core, &time);
 }
 
 /* ---------------------------------------------------------------- what follows */
