@@ -82,3 +82,25 @@ void result_write(FILE *json, const struct result_figure *f, const struct result
 {
     result_write_value(json, f, result_median(r), result_spread(r), r->n);
 }
+
+void result_report_value(FILE *json, const struct result_figure *f, double value, double spread,
+                         uint32_t runs)
+{
+    printf("%-66s %-28.28s %12.5g %-8s +- %4.1f %%", f->figure, f->device ? f->device : "cpu",
+           value, f->unit, value > 0 ? 100 * spread / value : 0);
+    if (f->baseline && f->baseline_value > 0 && value > 0)
+        printf("  %.3g x %s",
+               f->higher_is_better ? value / f->baseline_value : f->baseline_value / value,
+               f->baseline);
+    if (f->goal > 0)
+        printf("  goal %s %.4g: %s", f->higher_is_better ? ">=" : "<=", f->goal,
+               (f->higher_is_better ? value >= f->goal : value <= f->goal) ? "met" : "not met");
+    putchar('\n');
+    fflush(stdout);
+    result_write_value(json, f, value, spread, runs);
+}
+
+void result_report(FILE *json, const struct result_figure *f, const struct result *r)
+{
+    result_report_value(json, f, result_median(r), result_spread(r), r->n);
+}

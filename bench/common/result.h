@@ -35,4 +35,8 @@ struct result_figure {
 void result_write_value(FILE *json, const struct result_figure *f, double value, double spread,
                         uint32_t runs);
 void result_write(FILE *json, const struct result_figure *f, const struct result *r);
+/* The same, after a row on stdout: figure, device, value, spread, what it is compared with. */
+void result_report_value(FILE *json, const struct result_figure *f, double value, double spread,
+                         uint32_t runs);
+void result_report(FILE *json, const struct result_figure *f, const struct result *r);
 #endif

@@ -3,6 +3,7 @@
 #ifndef KDTREE_BENCH_H
 #define KDTREE_BENCH_H
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "devices.h"
 #include "result.h"
@@ -19,12 +20,13 @@ struct row {
 struct bench { /* as the command line says */
     bool is_quick;
     uint32_t runs;
+    FILE *json; /* NULL: none */
 };
 extern struct bench bench;
 
 void die(const char *what) __attribute__((noreturn));
 /* A row of the table, and of the JSON file. */
-void tell(const struct row *row, const struct result *r);
+void report(const struct row *row, const struct result *r);
 /* Time: of this thread on a core for what runs there (the CPU, NULL), and of all threads together
  * where OpenCL is threads on the CPU, so that other programs disturb it less; of the wall for other
  * devices. */

@@ -29,10 +29,10 @@ static double build_serially(uint32_t n, const float *points, uint32_t *ret_ids)
         nanoflann_free(t);
     }
     row.how = "std::nth_element";
-    tell(&row, &nth);
+    report(&row, &nth);
     row.how = "nanoflann";
     if (flann.n)
-        tell(&row, &flann);
+        report(&row, &flann);
     return flann.n && result_median(&flann) < result_median(&nth) ? result_median(&flann)
                                                                   : result_median(&nth);
 }
@@ -91,7 +91,7 @@ static void build_on(const struct device *device, uint32_t n, const float *point
                 result_add(&r, 1e3 * (seconds(device) - start));
         }
         check_ids(f, q, n, want);
-        tell(&row, &r);
+        report(&row, &r);
     }
     kd_forest_free(f);
     trg_queue_free(q);

@@ -66,7 +66,7 @@ static double search_nanoflann(struct boxes *b, const float *points, const char 
     }
     b->expected = n == b->n ? found : 0;
     printf("%s: %.1f points in a box\n", figure, (double)found / n);
-    tell(&row, &r);
+    report(&row, &r);
     nanoflann_free(t);
     return result_median(&r);
 }
@@ -107,7 +107,7 @@ static void search_with(struct kd_forest *f, struct trg_queue *q, const struct d
         die("a search found another number of points than nanoflann");
     row.how = name;
     row.device = name_of(device);
-    tell(&row, &r);
+    report(&row, &r);
     kd_queries_free(s);
 }
 

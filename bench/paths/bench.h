@@ -2,6 +2,9 @@
 /* bench.h - what the parts of bench_paths share. */
 #ifndef PATHS_BENCH_H
 #define PATHS_BENCH_H
+#include <stdbool.h>
+#include <stdio.h>
+
 #include "phases.h"
 
 struct sample {
@@ -12,11 +15,19 @@ struct sample {
     double goal_us[2], base_us; /* for one RoI: one core, CUDA; baseline; 0: none */
 };
 
+struct bench {  /* as the command line says */
+    FILE *json; /* NULL: none */
+    uint32_t runs;
+    const char *backend; /* the only one; NULL: all */
+    bool is_curves;
+};
+extern struct bench bench;
 extern struct algo_host host;
+extern const char *const phase_names[PA_PHASES];
 
 /* A line of the JSON file; spread: part of the value; goal, base: 0 where there is none. */
-void tell(const char *figure, const char *device, double value, const char *unit, double spread,
-          double goal, double base);
+void figure_write(const char *figure, const char *device, double value, const char *unit,
+                  double spread, double goal, double base);
 /* The defaults, and these options. */
 void set(struct pa_config *c, const char *const *options, const char *growth);
 /* Medians of all that is timed, and half the range of the wall time over it; a negative number on

@@ -10,7 +10,6 @@
 static void point(const struct sample *s, struct lane *l, const char *device, const char *what,
                   uint32_t n, enum pa_phase first, enum pa_phase last)
 {
-    static const char *const phases[] = {"starts", "links", "paths", "fit"};
     struct timing t;
     char figure[160];
     double spread;
@@ -21,8 +20,8 @@ static void point(const struct sample *s, struct lane *l, const char *device, co
     for (uint32_t k = first; k <= last; k++) {
         printf(" %10.1f", t.phase[k] / s->n);
         snprintf(figure, sizeof figure, "curve: %s, %u RoIs, %s, %s %u: %s, each RoI", s->name,
-                 s->n, device, what, n, phases[k]);
-        tell(figure, device, t.phase[k] / s->n, "us", spread, 0, 0);
+                 s->n, device, what, n, phase_names[k]);
+        figure_write(figure, device, t.phase[k] / s->n, "us", spread, 0, 0);
     }
     printf("\n");
     fflush(stdout);

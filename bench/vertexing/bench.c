@@ -97,11 +97,11 @@ int main(int argc, char **argv)
         return usage();
     if (algo_host_open(&h, "vertexing") < 0)
         return 1;
-    r = tell_open(&b);
+    r = figures_open(&b);
     if (r == 0)
         r = run_devices(part, only, &b, &h);
     if (r < 0)
         fprintf(stderr, "bench_vertexing: %s\n", strerror(-r));
     algo_host_close(&h);
-    return tell_close() < 0 || r < 0;
+    return figures_close() < 0 || r < 0;
 }

@@ -76,40 +76,36 @@ int measure(const struct bench *b, const struct work *w, struct timing *ret_timi
     return measure_all(b, w, 1, ret_timing);
 }
 
-/* ---------------------------------------------------------------- telling it */
+/* ---------------------------------------------------------------- figures */
 
 static FILE *json;
 
-int tell_open(const struct bench *b)
+int figures_open(const struct bench *b)
 {
     json = b->json ? fopen(b->json, "a") : NULL;
-    printf("%-58s %-34s %12s %9s %7s\n", "figure", "device", "per second", "x serial", "spread");
     return b->json && !json ? -errno : 0;
 }
 
-int tell_close(void)
+int figures_close(void)
 {
     return json && fclose(json) ? -errno : 0;
 }
 
-void tell(const struct figure *f)
+void report(const struct figure *f)
 {
     char text[160];
 
-    printf("%-58s %-34s %12.4g %9.2f %6.1f%%\n", f->what, f->device, f->per_s,
-           f->serial_per_s > 0 ? f->per_s / f->serial_per_s : 0, 100 * f->t.spread);
-    fflush(stdout);
     snprintf(text, sizeof text, "%s, %s", f->what, f->device);
-    result_write_value(json,
-                       &(struct result_figure){.bench = "vertexing",
-                                               .figure = text,
-                                               .unit = f->unit,
-                                               .command = "bench_vertexing",
-                                               .higher_is_better = true,
-                                               .baseline = "serial double precision, one core",
-                                               .baseline_value = f->serial_per_s,
-                                               .device = f->device},
-                       f->per_s, 0.5 * f->t.spread * f->per_s, f->t.runs);
+    result_report_value(json,
+                        &(struct result_figure){.bench = "vertexing",
+                                                .figure = text,
+                                                .unit = f->unit,
+                                                .command = "bench_vertexing",
+                                                .higher_is_better = true,
+                                                .baseline = "serial double precision, one core",
+                                                .baseline_value = f->serial_per_s,
+                                                .device = f->device},
+                        f->per_s, 0.5 * f->t.spread * f->per_s, f->t.runs);
 }
 
 void device_name(struct trg_device *device, char *text, size_t bytes)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* measure.h - medians of repeated runs, and how they are told. */
+/* measure.h - medians of repeated runs, and their rows. */
 #ifndef VX_MEASURE_H
 #define VX_MEASURE_H
 #include <stdbool.h>
@@ -45,9 +45,9 @@ struct figure {
     double per_s, serial_per_s;
     struct timing t;
 };
-int tell_open(const struct bench *b);
-void tell(const struct figure *f);
-int tell_close(void);
+int figures_open(const struct bench *b);
+void report(const struct figure *f);
+int figures_close(void);
 /* "cuda, NVIDIA H200" */
 void device_name(struct trg_device *device, char *text, size_t bytes);
 #endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_kdtree - k-d trees on every device: building them, and searching boxes, beside
+ * std::nth_element and nanoflann on the same host.
+ *
+ *     TRIGD_BUILD=build/release build/release/bench/bench_kdtree [--quick] [--device BACKEND]
+ *         [--json FILE] [--only doublets|build|search|gangs]
+ *
+ * Points are uniform in the unit cube.  Building is from points on the device to a tree there;
+ * searching is from boxes on the device to results there, counting, adding up and filling included.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "baseline.h"
+#include "bench.h"
+#include "events.h"
+
+/* ---------------------------------------------------------------- doublets of events */
+
+/* Events per second of one lane with one batch in flight, copies in included. */
+static void events_on(const struct device *device, const char *preset,
+                      const struct generated *events, uint32_t n, bool to_host)
+{
+    struct doublets_config c;
+    struct lane *l;
+    struct result r = {0};
+    char figure[64];
+    const struct row row = {.figure = figure,
+                            .device = name_of(device),
+                            .how = to_host ? "to the host" : "on the device",
+                            .unit = "k/s",
+                            .higher = true};
+
+    events_config(&c);
+    snprintf(figure, sizeof figure, "doublets of %s, batches of %u", preset, n);
+    l = lane_open(device, &c, events, n);
+    if (!l)
+        die("no lane");
+    for (uint32_t i = 0; i <= bench.runs; i++) {
+        const uint32_t rounds = i ? 3 : 1;
+        const double start = seconds(device);
+
+        for (uint32_t k = 0; k < rounds; k++)
+            if (lane_run(l, to_host) < 0)
+                die("the plugin failed");
+        if (i > 0)
+            result_add(&r, 1e-3 * n * rounds / (seconds(device) - start));
+    }
+    report(&row, &r);
+    lane_close(l);
+}
+
+static void bench_events(void)
+{
+    static const char *const presets[] = {"pixel", "pixel50", "pixel140", "pixel200"};
+
+    for (uint32_t p = 0; p < 4; p++) {
+        const uint32_t n = p ? 16 : 256;
+        struct generated *events = events_make(presets[p], 0, n);
+
+        if (!events)
+            die("no events");
+        for (uint32_t i = 0; i < devices_count(); i++)
+            for (int to_host = 0; to_host < 2; to_host++)
+                events_on(devices_get(i), presets[p], events, n, to_host);
+        events_free(events, n);
+    }
+}
+
+static const char *only; /* backend */
+static const char *part; /* of the measurements; NULL: all */
+
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--quick")) {
+            bench.is_quick = true;
+            bench.runs = 3;
+        } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
+            bench.json = fopen(argv[++i], "a");
+            if (!bench.json)
+                die("cannot open the JSON file");
+        } else if (!strcmp(argv[i], "--only") && i + 1 < argc) {
+            part = argv[++i];
+        } else if (!strcmp(argv[i], "--device") && i + 1 < argc) {
+            only = argv[++i];
+        } else {
+            fprintf(stderr, "usage: bench_kdtree [--quick] [--device BACKEND] [--json FILE]\n"
+                            "           [--only doublets|build|search|gangs]\n");
+            return 2;
+        }
+    }
+    if (!devices_open(only))
+        die("there is no device; TRIGD_BUILD must name the build folder");
+    if (!nanoflann_is_here())
+        printf("nanoflann was not there when this was built: its rows are left out\n");
+    if (!part || !strcmp(part, "doublets"))
+        bench_events();
+    if (!part || !strcmp(part, "build"))
+        bench_build();
+    if (!part || !strcmp(part, "search")) {
+        bench_search(3, 500000, 478, 0.15);
+        bench_search(5, 500000, 5.6, 0.3);
+    }
+    if (!part || !strcmp(part, "gangs"))
+        bench_gangs();
+    devices_close();
+    return bench.json && fclose(bench.json) ? 1 : 0;
+}
