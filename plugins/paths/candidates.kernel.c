@@ -53,8 +53,7 @@ TRG_KERNEL1(pa_fit_paths, (trg_u32, work), (struct pa_par, par))
     TRG_GLOBAL const trg_u32 *layer = PA_U32(work, par.at.hit_layer);
     TRG_GLOBAL const trg_u32 *path_hit = PA_U32(work, par.at.path_hit);
 
-    PA_EACH(p, work[par.at.totals + PA_TOTAL_PATHS])
-    {
+    PA_EACH (p, work[par.at.totals + PA_TOTAL_PATHS]) {
         struct pa_points points;
         struct pa_track t;
         trg_u32 passes;
@@ -165,8 +164,7 @@ TRG_KERNEL1(pa_contest, (trg_u32, work), (struct pa_par, par))
 {
     TRG_GLOBAL trg_u32 *state = PA_U32(work, par.at.is_kept);
 
-    PA_EACH(p, work[par.at.totals + PA_TOTAL_PATHS])
-    {
+    PA_EACH (p, work[par.at.totals + PA_TOTAL_PATHS]) {
         if (state[p] == PA_ACCEPTED) {
             pa_take(work, &par, PA_U32(work, par.at.owner), p, PA_ALONE);
             state[p] = 1u;
@@ -183,8 +181,7 @@ TRG_KERNEL1(pa_decide, (trg_u32, work), (struct pa_par, par))
     TRG_GLOBAL trg_u32 *state = PA_U32(work, par.at.is_kept);
     TRG_GLOBAL const trg_u32 *first = PA_U32(work, par.at.path_first);
 
-    PA_EACH(p, work[par.at.totals + PA_TOTAL_PATHS])
-    {
+    PA_EACH (p, work[par.at.totals + PA_TOTAL_PATHS]) {
         if (state[p] != PA_UNDECIDED)
             continue;
         state[p] = pa_fate(work, &par, PA_BEST(work, &par, par.level), p);
@@ -329,8 +326,7 @@ TRG_KERNEL3(pa_write, (trg_u8, paths), (trg_u8, tracks), (trg_u32, work), (struc
     TRG_GLOBAL const trg_u32 *first = PA_U32(work, par.at.out_first);
     trg_u32 r = 0u;
 
-    PA_EACH(i, first[par.n_rois] - first[0])
-    {
+    PA_EACH (i, first[par.n_rois] - first[0]) {
         const trg_u32 j = first[0] + i;
         TRG_GLOBAL const float *fit;
         trg_u32 p, n, hit;

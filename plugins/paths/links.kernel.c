@@ -10,7 +10,7 @@
 
 #if defined(__AVX512F__) && !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
 #define PA_HAS_VECTORS 1
-#include "linkhand.h"
+#include "links_host.h"
 #else
 #define PA_HAS_VECTORS 0
 #endif
@@ -119,8 +119,7 @@ TRG_KERNEL1(pa_links_fill, (trg_u32, work), (struct pa_par, par))
     TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
     TRG_GLOBAL const trg_u64 *rank = PA_U64(work, par.at.rank);
 
-    PA_EACH(d, work[par.at.totals + PA_TOTAL_DOUBLETS])
-    {
+    PA_EACH (d, work[par.at.totals + PA_TOTAL_DOUBLETS]) {
         const trg_u32 wanted = PA_U32(work, par.at.n_links)[d];
 
         if (wanted) {
@@ -147,8 +146,7 @@ TRG_KERNEL1(pa_links_sum, (trg_u32, work), (struct pa_par, par))
     TRG_GLOBAL const trg_u64 *rank = PA_U64(work, par.at.rank);
     TRG_GLOBAL struct pa_summary *sum = (TRG_GLOBAL struct pa_summary *)(work + par.at.summary);
 
-    PA_EACH(r, par.n_rois)
-    {
+    PA_EACH (r, par.n_rois) {
         const trg_u32 first = start[h_first[r]], end = start[h_first[r + 1u]];
         const trg_u64 n = rank[end] - rank[first];
         const trg_u32 most = pa_links_most(PA_U32(work, par.at.d_first), &par, r);
@@ -265,8 +263,7 @@ TRG_KERNEL1(pa_links_once, (trg_u32, work), (struct pa_par, par))
     TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
     TRG_GLOBAL struct pa_summary *sum = (TRG_GLOBAL struct pa_summary *)(work + par.at.summary);
 
-    PA_EACH(r, par.n_rois)
-    {
+    PA_EACH (r, par.n_rois) {
         const trg_u32 base = pa_links_base(d_first, &par, r);
         const trg_u32 most = pa_links_most(d_first, &par, r);
         const trg_u32 first = start[h_first[r]], end = start[h_first[r + 1u]];

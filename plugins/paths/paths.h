@@ -134,25 +134,6 @@ struct pa_par { /* of all launches */
     float z_bin, z_low; /* mm */
 };
 
-struct pa_config { /* the configuration; see the table in paths.c */
-    trg_u32 min_doublets, max_doublets, keep, growth;
-    trg_u32 layers_skipped, last_barrel, discs;
-    trg_u32 align;
-    float theta_cut, theta_cut_forward, max_dslope;
-    trg_u32 curvature;
-    float hard_pt_gev, max_dcurvature_per_m;
-    trg_u32 beam_spot;
-    float beam_x_mm, beam_y_mm, origin_tolerance_mm, origin_tolerance_outer_mm;
-    float field_t;
-    trg_u32 links_per_doublet, paths_per_doublet, max_paths, max_candidates;
-    float sigma_rphi_mm, sigma_z_mm, sigma_r_mm, scatter_mrad_gev;
-    float chi2_max, pt_cut_gev, d0_max_mm, z0_max_mm;
-    trg_u32 duplicates, choice, max_shared;
-    float count_pt_gev;
-    trg_u32 count_hits;
-    float vertex_window_mm;
-};
-
 /* The column of the collection of paths that has hit k: the last one came later. */
 TRG_FN trg_u32 pa_hit_column(trg_u32 k)
 {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "breadth.program.h"
 #include "candidates.program.h"
 #include "links.program.h"
 #include "paths.program.h"
@@ -12,65 +13,92 @@
 #define PA_GROUP_LARGE 1024u /* of the kernels that have one group for an RoI */
 _Static_assert(sizeof(struct pa_par) <= 1024, "OpenCL promises no more room for arguments");
 
-enum kernel { /* in the order of the table below */
-              K_SUMS,
-              K_APPLY,
-              K_HITS,
-              K_STARTS_ONCE,
-              K_IN_ORDER,
-              K_COUNT,
-              K_SCATTER,
-              K_ORDER,
-              K_GATHER,
-              K_LINKS_COUNT,
-              K_LINKS_FILL,
-              K_LINKS_SUM,
-              K_LINKS_ONCE,
-              K_TALLY,
-              K_ROOTS,
-              K_PATHS_SUM,
-              K_TOTALS,
-              K_UNRANK,
-              K_SEED,
-              K_GROW,
-              K_DEPTH_COUNT,
-              K_DEPTH_WALK,
-              K_FIT,
-              K_CONTEST,
-              K_DECIDE,
-              K_DUPLICATES,
-              K_SELECT,
-              K_PLACE,
-              K_WRITE,
-              K_VALUES,
-              N_KERNELS
+enum kernel {
+    K_SUMS,
+    K_APPLY,
+    K_HITS,
+    K_STARTS_ONCE,
+    K_IN_ORDER,
+    K_COUNT,
+    K_SCATTER,
+    K_ORDER,
+    K_GATHER,
+    K_LINKS_COUNT,
+    K_LINKS_FILL,
+    K_LINKS_SUM,
+    K_LINKS_ONCE,
+    K_TALLY,
+    K_ROOTS,
+    K_PATHS_SUM,
+    K_TOTALS,
+    K_UNRANK,
+    K_DEPTH_COUNT,
+    K_DEPTH_WALK,
+    K_FIT,
+    K_CONTEST,
+    K_DECIDE,
+    K_DUPLICATES,
+    K_SELECT,
+    K_PLACE,
+    K_WRITE,
+    K_VALUES,
+    K_SEED,
+    K_GROW,
+    N_KERNELS
 };
-static const char *const kernel_name[N_KERNELS] = {
-    "pa_scan_sums",   "pa_scan_apply", "pa_hits",       "pa_starts_once", "pa_in_order",
-    "pa_count",       "pa_scatter",    "pa_order",      "pa_gather",      "pa_links_count",
-    "pa_links_fill",  "pa_links_sum",  "pa_links_once", "pa_tally",       "pa_roots",
-    "pa_paths_sum",   "pa_totals",     "pa_unrank",     "pa_seed",        "pa_grow",
-    "pa_depth_count", "pa_depth_walk", "pa_fit_paths",  "pa_contest",     "pa_decide",
-    "pa_duplicates",  "pa_select",     "pa_place",      "pa_write",       "pa_values"};
+static const struct {
+    const struct trg_program *program;
+    const char *name;
+} kernels[N_KERNELS] = {
+    [K_SUMS] = {&starts_program, "pa_scan_sums"},
+    [K_APPLY] = {&starts_program, "pa_scan_apply"},
+    [K_HITS] = {&starts_program, "pa_hits"},
+    [K_STARTS_ONCE] = {&starts_program, "pa_starts_once"},
+    [K_IN_ORDER] = {&starts_program, "pa_in_order"},
+    [K_COUNT] = {&starts_program, "pa_count"},
+    [K_SCATTER] = {&starts_program, "pa_scatter"},
+    [K_ORDER] = {&starts_program, "pa_order"},
+    [K_GATHER] = {&starts_program, "pa_gather"},
+    [K_LINKS_COUNT] = {&links_program, "pa_links_count"},
+    [K_LINKS_FILL] = {&links_program, "pa_links_fill"},
+    [K_LINKS_SUM] = {&links_program, "pa_links_sum"},
+    [K_LINKS_ONCE] = {&links_program, "pa_links_once"},
+    [K_TALLY] = {&paths_program, "pa_tally"},
+    [K_ROOTS] = {&paths_program, "pa_roots"},
+    [K_PATHS_SUM] = {&paths_program, "pa_paths_sum"},
+    [K_TOTALS] = {&paths_program, "pa_totals"},
+    [K_UNRANK] = {&paths_program, "pa_unrank"},
+    [K_DEPTH_COUNT] = {&paths_program, "pa_depth_count"},
+    [K_DEPTH_WALK] = {&paths_program, "pa_depth_walk"},
+    [K_FIT] = {&candidates_program, "pa_fit_paths"},
+    [K_CONTEST] = {&candidates_program, "pa_contest"},
+    [K_DECIDE] = {&candidates_program, "pa_decide"},
+    [K_DUPLICATES] = {&candidates_program, "pa_duplicates"},
+    [K_SELECT] = {&candidates_program, "pa_select"},
+    [K_PLACE] = {&candidates_program, "pa_place"},
+    [K_WRITE] = {&candidates_program, "pa_write"},
+    [K_VALUES] = {&candidates_program, "pa_values"},
+    [K_SEED] = {&breadth_program, "pa_seed"},
+    [K_GROW] = {&breadth_program, "pa_grow"},
+};
 
 /* ---------------------------------------------------------------- opening */
 
+/* The kernels of a program lie side by side in the table.  Breadth-first growth is only loaded
+ * where it is asked for. */
 static int load_kernels(struct pa_pipeline *p, struct trg_device *d)
 {
-    static const struct {
-        const struct trg_program *program;
-        enum kernel end; /* its kernels are those before this one */
-    } list[PA_MODULES] = {{&starts_program, K_LINKS_COUNT},
-                          {&links_program, K_TALLY},
-                          {&paths_program, K_FIT},
-                          {&candidates_program, N_KERNELS}};
-    uint32_t k = 0;
+    const bool breadth = p->config->growth == PA_GROW_BREADTH;
+    uint32_t m = 0;
     int r = 0;
 
-    for (uint32_t m = 0; r == 0 && m < PA_MODULES; m++) {
-        r = trg_module_new(d, list[m].program, NULL, &p->module[m]);
-        for (; r == 0 && k < list[m].end; k++)
-            r = trg_kernel_get(p->module[m], kernel_name[k], &p->kernel[k]);
+    for (uint32_t k = 0; r == 0 && k < (breadth ? N_KERNELS : K_SEED); k++) {
+        if (k && kernels[k].program != kernels[k - 1].program)
+            m++;
+        if (!p->module[m])
+            r = trg_module_new(d, kernels[k].program, NULL, &p->module[m]);
+        if (r == 0)
+            r = trg_kernel_get(p->module[m], kernels[k].name, &p->kernel[k]);
     }
     return r;
 }
@@ -133,11 +161,10 @@ const unsigned char *pa_product(const struct pa_pipeline *p, const struct pa_slo
 
 struct launch { /* what all launches of a batch have in common */
     struct pa_pipeline *p;
-    struct trg_queue *q;
+    struct launcher on;
     struct trg_buffer *hits, *doublets, *paths, *tracks, *work;
     struct pa_par par;
     uint32_t most_hits, most_doublets, most_paths;
-    int result; /* the first error; nothing is launched behind it */
 };
 
 /* Groups for `items` work-items' worth of work.  The CPU runs one after another: one is enough. */
@@ -150,39 +177,23 @@ static uint32_t groups_for(const struct pa_pipeline *p, uint64_t items)
     return (uint32_t)(n < 1 ? 1 : n > most ? most : n);
 }
 
-static void run_with(struct launch *l, enum kernel k, struct trg_range range, const char *buffers)
+/* Kernel k with the work buffer and others before it. */
+#define RUN(l, k, groups, ...) \
+    LAUNCH(&(l)->on, (l)->p->kernel[k], groups, (l)->p->group, (l)->par, __VA_ARGS__)
+
+/* With the work buffer alone. */
+static void run(struct launch *l, enum kernel k, uint32_t groups)
 {
-    struct trg_arg arg[TRG_ARGS_MAX];
-    uint32_t n = 0;
-
-    if (l->result < 0)
-        return;
-    for (; *buffers; buffers++) {
-        struct trg_buffer *b = *buffers == 'h'   ? l->hits
-                               : *buffers == 'd' ? l->doublets
-                               : *buffers == 'p' ? l->paths
-                               : *buffers == 't' ? l->tracks
-                                                 : l->work;
-
-        arg[n++] = TRG_BUF(b);
-    }
-    arg[n++] = TRG_VAL(l->par);
-    l->result = trg_launch(l->q, l->p->kernel[k], range, arg, n);
-}
-
-static void run(struct launch *l, enum kernel k, uint32_t groups, const char *buffers)
-{
-    run_with(l, k, (struct trg_range){groups, l->p->group}, buffers);
+    RUN(l, k, groups, l->work);
 }
 
 /* One group for each RoI, a large one where RoIs may have many paths. */
-static void run_rois(struct launch *l, enum kernel k, const char *buffers)
+static void run_rois(struct launch *l, enum kernel k)
 {
-    const uint32_t most =
-        l->p->device.group_max < PA_GROUP_LARGE ? l->p->device.group_max : PA_GROUP_LARGE;
     const bool is_large = l->most_paths / l->par.n_rois > PA_GROUP_LARGE;
 
-    run_with(l, k, (struct trg_range){l->par.n_rois, is_large ? most : l->p->group}, buffers);
+    LAUNCH(&l->on, l->p->kernel[k], l->par.n_rois, is_large ? PA_GROUP_LARGE : l->p->group, l->par,
+           l->work);
 }
 
 /* Sums [src, src + work[n]) into dst. */
@@ -196,8 +207,8 @@ static void scan(struct launch *l, uint32_t src, uint32_t dst, uint32_t n, bool 
     l->par.scan_n = n;
     l->par.scan_wide = wide;
     if (groups > 1)
-        run(l, K_SUMS, groups, "w");
-    run(l, K_APPLY, groups, "w");
+        run(l, K_SUMS, groups);
+    run(l, K_APPLY, groups);
 }
 
 static void find_starts(struct launch *l)
@@ -206,17 +217,17 @@ static void find_starts(struct launch *l)
     const uint32_t by_hit = groups_for(l->p, l->most_hits + 1ull);
     const uint32_t by_doublet = groups_for(l->p, l->most_doublets);
 
-    run(l, K_HITS, by_hit, "hdw");
+    RUN(l, K_HITS, by_hit, l->hits, l->doublets, l->work);
     if (l->p->device.is_host)
-        run(l, K_STARTS_ONCE, 1, "dw");
+        RUN(l, K_STARTS_ONCE, 1, l->doublets, l->work);
     else
-        run(l, K_IN_ORDER, by_doublet, "dw");
-    run(l, K_COUNT, by_doublet, "dw");
+        RUN(l, K_IN_ORDER, by_doublet, l->doublets, l->work);
+    RUN(l, K_COUNT, by_doublet, l->doublets, l->work);
     scan(l, a->count, a->start, a->totals + PA_TOTAL_UNSORTED_HITS, false, l->most_hits);
-    run(l, K_SCATTER, by_doublet, "w");
+    run(l, K_SCATTER, by_doublet);
     if (!l->p->device.is_host)
-        run(l, K_ORDER, by_hit, "w");
-    run(l, K_GATHER, by_doublet, "w");
+        run(l, K_ORDER, by_hit);
+    run(l, K_GATHER, by_doublet);
 }
 
 /* What `auto` stands for; see docs/paths.md for the measurements. */
@@ -234,13 +245,13 @@ static void find_links(struct launch *l)
     const uint32_t by_roi = groups_for(l->p, l->par.n_rois);
 
     if (l->p->device.is_host || growth_of(l->p) == PA_GROW_DEPTH) {
-        run(l, K_LINKS_ONCE, by_roi, "w");
+        run(l, K_LINKS_ONCE, by_roi);
         return;
     }
-    run(l, K_LINKS_COUNT, by_doublet, "w");
+    run(l, K_LINKS_COUNT, by_doublet);
     scan(l, a->n_links, a->rank, a->totals + PA_TOTAL_DOUBLETS, true, l->most_doublets);
-    run(l, K_LINKS_FILL, by_doublet, "w");
-    run(l, K_LINKS_SUM, by_roi, "w");
+    run(l, K_LINKS_FILL, by_doublet);
+    run(l, K_LINKS_SUM, by_roi);
 }
 
 static void count_paths(struct launch *l)
@@ -249,11 +260,11 @@ static void count_paths(struct launch *l)
     const uint32_t by_doublet = groups_for(l->p, l->most_doublets);
 
     for (l->par.level = 2; l->par.level < l->par.max_doublets; l->par.level++)
-        run(l, K_TALLY, by_doublet, "w");
-    run(l, K_ROOTS, by_doublet, "w");
+        run(l, K_TALLY, by_doublet);
+    run(l, K_ROOTS, by_doublet);
     scan(l, a->order, a->rank, a->totals + PA_TOTAL_DOUBLETS, true, l->most_doublets);
-    run(l, K_PATHS_SUM, groups_for(l->p, l->par.n_rois), "w");
-    run(l, K_TOTALS, 1, "w");
+    run(l, K_PATHS_SUM, groups_for(l->p, l->par.n_rois));
+    run(l, K_TOTALS, 1);
 }
 
 static void find_paths(struct launch *l)
@@ -263,19 +274,19 @@ static void find_paths(struct launch *l)
     const uint32_t growth = growth_of(l->p);
 
     if (growth == PA_GROW_DEPTH) {
-        run(l, K_DEPTH_COUNT, by_roi, "w");
-        run(l, K_TOTALS, 1, "w");
-        run(l, K_DEPTH_WALK, by_roi, "w");
+        run(l, K_DEPTH_COUNT, by_roi);
+        run(l, K_TOTALS, 1);
+        run(l, K_DEPTH_WALK, by_roi);
         return;
     }
     count_paths(l);
     if (growth == PA_GROW_SCAN) {
-        run(l, K_UNRANK, by_path, "w");
+        run(l, K_UNRANK, by_path);
         return;
     }
-    run(l, K_SEED, groups_for(l->p, l->most_doublets), "w");
+    run(l, K_SEED, groups_for(l->p, l->most_doublets));
     for (l->par.level = l->par.max_doublets - 1; l->par.level >= 1; l->par.level--)
-        run(l, K_GROW, by_path, "w");
+        run(l, K_GROW, by_path);
 }
 
 /* Rounds of the choice among duplicates that the whole device does before a group for each RoI does
@@ -294,51 +305,44 @@ static void find_candidates(struct launch *l)
 {
     const uint32_t by_path = groups_for(l->p, l->most_paths);
 
-    run(l, K_FIT, by_path, "w");
+    run(l, K_FIT, by_path);
     if (!l->par.remove_duplicates)
         return;
     l->par.rounds = rounds_of(l);
     for (l->par.level = 0; l->par.level < l->par.rounds; l->par.level++) {
-        run(l, K_CONTEST, by_path, "w");
-        run(l, K_DECIDE, by_path, "w");
+        run(l, K_CONTEST, by_path);
+        run(l, K_DECIDE, by_path);
     }
     if (l->par.rounds)
-        run(l, K_CONTEST, by_path, "w");
-    run_rois(l, K_DUPLICATES, "w");
-}
-
-static void note(struct launch *l, int r)
-{
-    if (l->result == 0)
-        l->result = r;
+        run(l, K_CONTEST, by_path);
+    run_rois(l, K_DUPLICATES);
 }
 
 /* Copies back what the host wants: the summaries, and of each product its offsets and columns. */
 static void read_back(struct launch *l, struct pa_slot *s, uint32_t rows)
 {
-    struct launcher on = launcher_on(l->q, &l->p->device);
-
-    note(l, trg_read(l->q, s->summary_host, 0, s->work, 4ull * l->par.at.summary,
-                     l->par.n_rois * sizeof(struct pa_summary)));
+    if (l->on.result == 0)
+        l->on.result = trg_read(l->on.q, s->summary_host, 0, s->work, 4ull * l->par.at.summary,
+                                l->par.n_rois * sizeof(struct pa_summary));
     for (uint32_t k = 0; k < 2; k++)
         if (s->is_wanted[k] && !l->p->device.is_host)
-            block_read(&l->p->product[k], &on, l->par.n_rois, rows, s->product[k],
+            block_read(&l->p->product[k], &l->on, l->par.n_rois, rows, s->product[k],
                        s->product_host[k]);
-    note(l, on.result);
 }
 
 static void make_products(struct launch *l)
 {
-    run_rois(l, K_SELECT, "w");
-    run(l, K_PLACE, 1, "ptw");
-    run(l, K_WRITE, groups_for(l->p, pa_batch_rows(l->p, l->par.n_rois, l->most_hits)), "ptw");
-    run_rois(l, K_VALUES, "w");
+    run_rois(l, K_SELECT);
+    RUN(l, K_PLACE, 1, l->paths, l->tracks, l->work);
+    RUN(l, K_WRITE, groups_for(l->p, pa_batch_rows(l->p, l->par.n_rois, l->most_hits)), l->paths,
+        l->tracks, l->work);
+    run_rois(l, K_VALUES);
 }
 
 static void mark(struct launch *l, const struct pa_watcher *w, uint32_t i)
 {
-    if (w && l->result == 0)
-        l->result = w->mark(w->ctx, l->q, i);
+    if (w && l->on.result == 0)
+        l->on.result = w->mark(w->ctx, l->on.q, i);
 }
 
 static void run_phases(struct launch *l, const struct pa_watcher *watcher)
@@ -358,10 +362,9 @@ static void run_phases(struct launch *l, const struct pa_watcher *watcher)
 
 /* RoI by RoI, so that what one phase writes is still in the cache for the next: a batch of one RoI
  * each, whose results go behind those of the one before. */
-static void run_one_by_one(const struct launch *batch, const struct pa_watcher *watcher,
-                           int *ret_result)
+static void run_one_by_one(struct launch *batch, const struct pa_watcher *watcher)
 {
-    for (uint32_t r = 0; r < batch->par.n_rois && *ret_result == 0; r++) {
+    for (uint32_t r = 0; r < batch->par.n_rois; r++) {
         struct launch l = *batch;
 
         l.par.n_rois = 1;
@@ -372,17 +375,16 @@ static void run_one_by_one(const struct launch *batch, const struct pa_watcher *
         l.par.tracks.offsets += 4 * r;
         l.par.at.summary += r * (uint32_t)(sizeof(struct pa_summary) / 4);
         run_phases(&l, watcher);
-        *ret_result = l.result;
+        batch->on = l.on;
     }
 }
 
 int pa_enqueue(struct pa_pipeline *p, const struct trg_batch *b, struct trg_queue *q,
                const struct pa_watcher *watcher)
 {
-    const size_t rois = b->n_rois * sizeof(struct trg_roi_info);
     struct pa_slot *s = &p->slot[b->slot];
     struct launch l = {.p = p,
-                       .q = q,
+                       .on = launcher_on(q, &p->device),
                        .hits = b->in[0].dev,
                        .doublets = b->in[1].dev,
                        .paths = s->product[0],
@@ -401,14 +403,11 @@ int pa_enqueue(struct pa_pipeline *p, const struct trg_batch *b, struct trg_queu
     for (uint32_t k = 0; k < 2; k++)
         s->is_wanted[k] = block_is_wanted(b, k);
     if (p->device.is_host)
-        run_one_by_one(&l, watcher, &l.result);
+        run_one_by_one(&l, watcher);
     else
         run_phases(&l, watcher);
-    if (l.result == 0)
-        note(&l, trg_copy(q, l.paths, l.par.paths.rois, l.hits, l.par.hits.rois, rois));
-    if (l.result == 0)
-        note(&l, trg_copy(q, l.tracks, l.par.tracks.rois, l.hits, l.par.hits.rois, rois));
-    if (l.result == 0)
-        read_back(&l, s, pa_batch_rows(p, b->n_rois, l.most_hits));
-    return l.result;
+    block_copy_rois(&p->product[0], &l.on, b, l.paths);
+    block_copy_rois(&p->product[1], &l.on, b, l.tracks);
+    read_back(&l, s, pa_batch_rows(p, b->n_rois, l.most_hits));
+    return l.on.result;
 }

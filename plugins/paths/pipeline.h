@@ -6,9 +6,9 @@
 #include <stdbool.h>
 
 #include "../common/lane.h"
-#include "paths.h"
+#include "parameters.h"
 
-#define PA_MODULES 4u
+#define PA_MODULES 5u
 
 enum pa_phase {
     PA_PHASE_STARTS,

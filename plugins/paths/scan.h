@@ -2,26 +2,29 @@
 /* scan.h - sums of 64 bits over a group, and the items of a launch. */
 #ifndef PATHS_SCAN_H
 #define PATHS_SCAN_H
+#include "../common/group.h"
 #include "paths.h"
 
-/* As trg_group_scan, for 64 bits: turns `mine` into the sum of what the work-items before this one
- * have, and sets `total` to that of all.  `buffer` is shared, of PA_GROUP_MAX trg_u64; all of the
- * group come here. */
-#define PA_GROUP_SUM(buffer, mine, total)                                          \
-    do {                                                                           \
-        const trg_u64 own_ = (mine);                                               \
-        (buffer)[TRG_LID] = own_;                                                  \
-        TRG_BARRIER();                                                             \
-        for (trg_u32 step_ = 1u; step_ < TRG_LSIZE; step_ *= 2u) {                 \
-            const trg_u64 add_ = TRG_LID >= step_ ? (buffer)[TRG_LID - step_] : 0; \
-            TRG_BARRIER();                                                         \
-            (buffer)[TRG_LID] += add_;                                             \
-            TRG_BARRIER();                                                         \
-        }                                                                          \
-        (mine) = (buffer)[TRG_LID] - own_;                                         \
-        (total) = (buffer)[TRG_LSIZE - 1u];                                        \
-        TRG_BARRIER();                                                             \
-    } while (0)
+/* As trg_group_scan, for 64 bits: the sum of what the work-items before this one have; that of all
+ * goes to `ret_total`.  `buffer` has PA_GROUP_MAX places; all of the group come here. */
+TRG_GROUP_FN trg_u64 pa_group_sum(TRG_LOCAL trg_u64 *buffer, trg_u64 mine, trg_u64 *ret_total)
+{
+    trg_u64 before;
+
+    buffer[TRG_LID] = mine;
+    TRG_BARRIER();
+    for (trg_u32 step = 1u; step < TRG_LSIZE; step *= 2u) {
+        const trg_u64 add = TRG_LID >= step ? buffer[TRG_LID - step] : 0;
+
+        TRG_BARRIER();
+        buffer[TRG_LID] += add;
+        TRG_BARRIER();
+    }
+    before = buffer[TRG_LID] - mine;
+    *ret_total = buffer[TRG_LSIZE - 1u];
+    TRG_BARRIER();
+    return before;
+}
 
 /* The items of a launch: i from this work-item's first one, in strides, below n. */
 #define PA_EACH(i, n)                                                       \

@@ -31,7 +31,7 @@ TRG_KERNEL1(pa_scan_sums, (trg_u32, work), (struct pa_par, par))
 
     for (trg_u32 i = pa_part(n, TRG_GID, TRG_GROUPS) + TRG_LID; i < end; i += TRG_LSIZE)
         mine += in[i];
-    PA_GROUP_SUM(buffer, mine, total);
+    pa_group_sum(buffer, mine, &total);
     if (TRG_LID == 0u)
         PA_U64(work, par.at.part)[TRG_GID] = total;
 }
@@ -50,12 +50,12 @@ TRG_KERNEL1(pa_scan_apply, (trg_u32, work), (struct pa_par, par))
 
     for (trg_u32 k = TRG_LID; k < TRG_GID; k += TRG_LSIZE)
         mine += PA_U64(work, par.at.part)[k];
-    PA_GROUP_SUM(buffer, mine, before);
+    pa_group_sum(buffer, mine, &before);
     for (trg_u32 tile = first; tile < end; tile += TRG_LSIZE) {
         const trg_u32 i = tile + TRG_LID;
 
         mine = i < end ? in[i] : 0u;
-        PA_GROUP_SUM(buffer, mine, total);
+        mine = pa_group_sum(buffer, mine, &total);
         if (i < end && par.scan_wide)
             wide[i] = before + mine;
         else if (i < end)
@@ -78,14 +78,13 @@ TRG_KERNEL3(pa_hits, (const trg_u8, hits), (const trg_u8, doublets), (trg_u32, w
 {
     TRG_GLOBAL const trg_u32 *h_first = TRG_OFFSETS(hits, par.hits);
     TRG_GLOBAL const trg_u32 *d_first = TRG_OFFSETS(doublets, par.doublets);
-    TRG_GLOBAL const float *x = TRG_COLUMN(float, hits, par.hits, 0) + h_first[0];
-    TRG_GLOBAL const float *y = TRG_COLUMN(float, hits, par.hits, 1) + h_first[0];
-    TRG_GLOBAL const float *z = TRG_COLUMN(float, hits, par.hits, 2) + h_first[0];
-    TRG_GLOBAL const trg_u16 *layer = TRG_COLUMN(trg_u16, hits, par.hits, 3) + h_first[0];
+    TRG_GLOBAL const float *x = TRG_HITS_X(hits, par.hits) + h_first[0];
+    TRG_GLOBAL const float *y = TRG_HITS_Y(hits, par.hits) + h_first[0];
+    TRG_GLOBAL const float *z = TRG_HITS_Z(hits, par.hits) + h_first[0];
+    TRG_GLOBAL const trg_u16 *layer = TRG_HITS_LAYER(hits, par.hits) + h_first[0];
     const trg_u32 n = h_first[par.n_rois] - h_first[0];
 
-    PA_EACH(i, n)
-    {
+    PA_EACH (i, n) {
         const float dx = x[i] - par.origin_x, dy = y[i] - par.origin_y;
 
         PA_F32(work, par.at.hit_x)[i] = dx;
@@ -96,19 +95,18 @@ TRG_KERNEL3(pa_hits, (const trg_u8, hits), (const trg_u8, doublets), (trg_u32, w
         PA_U32(work, par.at.best[0])[i] = PA_U32(work, par.at.best[1])[i] = PA_NONE;
         PA_U32(work, par.at.owner)[i] = PA_NONE;
     }
-    PA_EACH(k, n + 1u)
-    PA_U32(work, par.at.count)[k] = 0u;
-    PA_EACH(r, par.n_rois + 1u)
-    {
+    PA_EACH (k, n + 1u)
+        PA_U32(work, par.at.count)[k] = 0u;
+    PA_EACH (r, par.n_rois + 1u) {
         PA_U32(work, par.at.h_first)[r] = h_first[r] - h_first[0];
         PA_U32(work, par.at.d_first)[r] = d_first[r] - d_first[0];
     }
-    PA_EACH(s, par.n_rois * (trg_u32)(sizeof(struct pa_summary) / 4u))
-    PA_U32(work, par.at.summary)[s] = 0u;
-    PA_EACH(o, par.n_rois)
-    PA_U32(work, par.at.n_open)[o] = 0u;
-    PA_EACH(t, PA_TOTALS)
-    work[par.at.totals + t] = t == PA_TOTAL_HITS ? n : 0u;
+    PA_EACH (s, par.n_rois * (trg_u32)(sizeof(struct pa_summary) / 4u))
+        PA_U32(work, par.at.summary)[s] = 0u;
+    PA_EACH (o, par.n_rois)
+        PA_U32(work, par.at.n_open)[o] = 0u;
+    PA_EACH (t, PA_TOTALS)
+        work[par.at.totals + t] = t == PA_TOTAL_HITS ? n : 0u;
 }
 
 /* Says that all n doublets of the input are to be sorted.  Many may say it at once. */
@@ -125,8 +123,8 @@ TRG_FN trg_u32 pa_hits_of(TRG_GLOBAL const trg_u8 *doublets, TRG_GLOBAL const tr
                           trg_u32 *from, trg_u32 *to)
 {
     TRG_GLOBAL const trg_u32 *layer = PA_U32(work, par->at.hit_layer) + first;
-    const trg_u32 inner = TRG_COLUMN(trg_u32, doublets, par->doublets, 0)[i];
-    const trg_u32 outer = TRG_COLUMN(trg_u32, doublets, par->doublets, 1)[i];
+    const trg_u32 inner = TRG_DOUBLETS_INNER(doublets, par->doublets)[i];
+    const trg_u32 outer = TRG_DOUBLETS_OUTER(doublets, par->doublets)[i];
 
     *from = first + inner;
     *to = first + outer;
@@ -175,7 +173,7 @@ TRG_KERNEL2(pa_starts_once, (const trg_u8, doublets), (trg_u32, work), (struct p
     TRG_GLOBAL const trg_u32 *d_first = PA_U32(work, par.at.d_first);
     TRG_GLOBAL trg_u32 *start = PA_U32(work, par.at.start);
     const trg_u32 n_hits = work[par.at.totals + PA_TOTAL_HITS];
-    const trg_u32 base = TRG_OFFSETS(doublets, par.doublets)[0];
+    const trg_u32 base = TRG_BEGIN(doublets, par.doublets, 0);
     trg_u32 n = 0u, h = 0u; /* doublets; hits whose start is known */
 
     if (TRG_GID || TRG_LID)
@@ -210,15 +208,14 @@ TRG_KERNEL2(pa_in_order, (const trg_u8, doublets), (trg_u32, work), (struct pa_p
     TRG_SHARED trg_u32 disorder; /* one of a group tells it for all */
     TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
     TRG_GLOBAL const trg_u32 *d_first = PA_U32(work, par.at.d_first);
-    const trg_u32 base = TRG_OFFSETS(doublets, par.doublets)[0], n = d_first[par.n_rois];
-    TRG_GLOBAL const trg_u32 *inner = TRG_COLUMN(trg_u32, doublets, par.doublets, 0) + base;
+    const trg_u32 base = TRG_BEGIN(doublets, par.doublets, 0), n = d_first[par.n_rois];
+    TRG_GLOBAL const trg_u32 *inner = TRG_DOUBLETS_INNER(doublets, par.doublets) + base;
     trg_u32 r = 0u;
 
     if (TRG_LID == 0u)
         disorder = 0u;
     TRG_BARRIER();
-    PA_EACH(i, n)
-    {
+    PA_EACH (i, n) {
         trg_u32 from, to, first;
 
         if (work[par.at.totals + PA_TOTAL_UNSORTED])
@@ -245,11 +242,10 @@ TRG_KERNEL2(pa_count, (const trg_u8, doublets), (trg_u32, work), (struct pa_par,
 {
     TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
     TRG_GLOBAL const trg_u32 *d_first = PA_U32(work, par.at.d_first);
-    const trg_u32 base = TRG_OFFSETS(doublets, par.doublets)[0];
+    const trg_u32 base = TRG_BEGIN(doublets, par.doublets, 0);
     trg_u32 r = 0u;
 
-    PA_EACH(i, work[par.at.totals + PA_TOTAL_UNSORTED])
-    {
+    PA_EACH (i, work[par.at.totals + PA_TOTAL_UNSORTED]) {
         trg_u32 from, to, may_use, first;
 
         r = pa_roi_of(d_first, par.n_rois, r, i);
@@ -269,9 +265,9 @@ TRG_KERNEL1(pa_scatter, (trg_u32, work), (struct pa_par, par))
 {
     TRG_GLOBAL const trg_u32 *from = PA_U32(work, par.at.from);
 
-    PA_EACH(i, work[par.at.totals + PA_TOTAL_UNSORTED])
-    if (from[i] != PA_NONE)
-        PA_U32(work, par.at.order)
+    PA_EACH (i, work[par.at.totals + PA_TOTAL_UNSORTED])
+        if (from[i] != PA_NONE)
+            PA_U32(work, par.at.order)
     [PA_U32(work, par.at.start)[from[i]] + PA_U32(work, par.at.n_links)[i]] = i;
 }
 
@@ -331,8 +327,7 @@ TRG_KERNEL1(pa_order, (trg_u32, work), (struct pa_par, par))
     const trg_u32 sorts = work[par.at.totals + PA_TOTAL_UNSORTED];
     const trg_u32 n_hits = work[par.at.totals + PA_TOTAL_HITS];
 
-    PA_EACH(h, n_hits + 1u)
-    {
+    PA_EACH (h, n_hits + 1u) {
         if (!sorts)
             start[h] = pa_first_from(PA_U32(work, par.at.inner),
                                      work[par.at.totals + PA_TOTAL_DOUBLETS], h);
@@ -350,8 +345,7 @@ TRG_KERNEL1(pa_gather, (trg_u32, work), (struct pa_par, par))
     const trg_u32 n_hits = work[par.at.totals + PA_TOTAL_UNSORTED_HITS];
     const trg_u32 n = n_hits ? start[n_hits] : 0u;
 
-    PA_EACH(d, n)
-    {
+    PA_EACH (d, n) {
         const trg_u32 i = order[d], from = PA_U32(work, par.at.from)[i];
         const trg_u32 first = start[from], end = start[from + 1u];
         trg_u32 to = d;

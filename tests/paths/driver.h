@@ -6,7 +6,7 @@
 
 #include "algohost.h"
 #include "batches.h"
-#include "paths.h"
+#include "parameters.h"
 
 /* One RoI's hits and doublets; arrays grow as they are added to and belong to it. */
 struct roi {

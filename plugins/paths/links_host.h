@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* linkhand.h - links of one doublet on a core with vectors of sixteen numbers: the default
+/* links_host.h - links of one doublet on a core with vectors of sixteen numbers: the default
  * criteria, the same operations in the same order as in links.h, whose answers are bits of a mask.
  */
-#ifndef PATHS_LINKHAND_H
-#define PATHS_LINKHAND_H
+#ifndef PATHS_LINKS_HOST_H
+#define PATHS_LINKS_HOST_H
 #include <immintrin.h>
 
 #include "graph.h"
