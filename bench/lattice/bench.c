@@ -133,8 +133,10 @@ static void run_parts(const char *part)
         void (*run)(const struct device *device);
         bool by_default;
     } parts[] = {{"speed", bench_speed, true},
+                 {"study", bench_study, true},
                  {"sweep", bench_sweep, false},
-                 {"references", bench_references, false}};
+                 {"references", bench_references, false},
+                 {"physics", bench_physics, false}};
     bool is_known = !part || !strcmp(part, "course") || !strcmp(part, "oracle");
 
     if (!part || !strcmp(part, "course"))

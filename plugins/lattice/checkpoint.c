@@ -134,7 +134,7 @@ int lattice_resume(struct trg_device *device, struct trg_queue *q, const char *p
                    const struct lattice_tuning *tuning, struct lattice **ret_lattice,
                    struct lattice_why *why)
 {
-    struct header h;
+    struct header h = {0};
     unsigned char *rest = NULL;
     struct lattice *l = NULL;
     FILE *f = fopen(path, "rb");

@@ -74,7 +74,7 @@ static int read_table(FILE *f, const char *path, double value[N_PARAMETERS],
 int lattice_read_parameters(const char *path, struct lattice_parameters *ret_parameters,
                             struct lattice_why *why)
 {
-    double value[N_PARAMETERS];
+    double value[N_PARAMETERS] = {0};
     FILE *f = fopen(path, "r");
     int r = f ? read_table(f, path, value, why)
               : lattice_refuse(why, "%s cannot be read: %s", path, strerror(errno));

@@ -18,7 +18,7 @@ const double lattice_weight[9] = {4.0 / 9,  1.0 / 9,  1.0 / 9,  1.0 / 9, 1.0 / 9
                                   1.0 / 36, 1.0 / 36, 1.0 / 36, 1.0 / 36};
 
 #define GROUP_SIZE   256u
-#define BLOCKS_CELLS (512u * 512u) /* up to here a GPU takes blocks */
+#define BLOCKS_CELLS 262144u /* up to here a GPU takes blocks */
 #define BLOCK_STEPS  8u
 #define BLOCK_ROWS   24u
 #define STRIDE_EXTRA 160u /* so that the nine arrays do not fall on the same sets of a cache */
@@ -363,7 +363,8 @@ int lattice_collect(struct lattice *l, double *ret_mean)
         return -EINVAL;
     l->in_flight = 0;
     for (uint32_t i = 0; ret_mean && i < steps; i++)
-        ret_mean[i] = ((double)total[2 * i] + 0x1p32 * (double)total[2 * i + 1]) * scale;
+        ret_mean[i] =
+            ((double)total[2 * (size_t)i] + 0x1p32 * (double)total[2 * (size_t)i + 1]) * scale;
     return *(const uint32_t *)trg_buffer_host(l->fast_host) ? -ERANGE : 0;
 }
 

@@ -107,6 +107,11 @@ int lattice_put(struct lattice *l, struct trg_queue *q, const void *g, uint64_t 
 /* Writes a checkpoint that holds all that is needed to go on: the file appears complete or not at
  * all. */
 int lattice_save(struct lattice *l, struct trg_queue *q, const char *path, struct lattice_why *why);
+/* Writes the flow as a legacy VTK file (structured points: density, velocity, kind), for ParaView.
+ */
+int lattice_write_vtk(struct lattice *l, struct trg_queue *q, const char *path,
+                      struct lattice_why *why);
+
 /* Opens the simulation of a checkpoint, on any device: it goes on with the same bits. */
 int lattice_resume(struct trg_device *device, struct trg_queue *q, const char *path,
                    const struct lattice_tuning *tuning, struct lattice **ret_lattice,
