@@ -1,32 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lane.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "components.program.h"
 #include "place.h"
+#include "runs.h"
 #include "voxels.program.h"
 
 #define ALIGN        16u
 #define DEPTH_MAX    32u /* planes of a group */
 #define GROUPS_UNIT  16u /* groups that a multiprocessor should get of a batch */
-#define PLACE_STRIDE 4u  /* rows of eight bytes that a work-item places, about */
+#define PLACE_STRIDE 4u  /* stretches of eight bytes that a work-item places, about */
+#define WORDS_STRIDE 16u /* four times the words of labels that a work-item looks at for runs */
 
 struct slot {
     struct trg_buffer *in, *in_dev, *bricks, *bricks_dev, *placed, *labels, *labels_host, *sums,
-        *sums_host;
+        *sums_host, *runs;
     uint32_t n;
     size_t in_bytes, label_bytes;
     struct vox_place_par place;
     struct vox_label_par label;
+    struct vox_runs_par join;
 };
+
+enum { BEGIN, JOIN, COUNT, LARGEST, RUN_KERNELS };
 
 struct vox_lane {
     struct vox_setup s;
     struct trg_device_info info;
-    struct trg_module *module;
-    struct trg_kernel *place, *label;
+    struct trg_module *module, *components;
+    struct trg_kernel *place, *label, *runs[RUN_KERNELS];
     struct trg_buffer *tables;
     uint32_t n_slots;
     struct slot slot[VOX_SLOTS_MAX];
@@ -54,6 +59,12 @@ static uint32_t row_bytes(enum vox_labels labels, uint32_t nx)
 static uint64_t label_bytes(enum vox_labels labels, const uint32_t *n)
 {
     return round_up((uint64_t)row_bytes(labels, n[0]) * n[1] * n[2]);
+}
+
+/* Parents of its runs, and then sizes. */
+static uint64_t run_words(const uint32_t *n)
+{
+    return 2u * 32u * (uint64_t)((n[0] + 31u) / 32u) * n[1] * n[2];
 }
 
 static uint32_t has(uint32_t halo, uint32_t side)
@@ -101,6 +112,9 @@ static int open_slot(struct vox_lane *l, struct slot *s)
                           &s->labels);
     if (r == 0)
         r = shared_buffer(l, bricks * sizeof(struct vox_sums), &s->sums_host, &s->sums);
+    if (r == 0 && l->s.components)
+        r = trg_buffer_new(l->s.device, TRG_MEM_DEVICE, 4 * bricks * run_words(l->s.max_n),
+                           &s->runs);
     if (r == 0)
         r = trg_buffer_new(l->s.device, TRG_MEM_DEVICE,
                            bricks * placed_bytes(l->s.max_n) + VOX_SLACK, &s->placed);
@@ -140,6 +154,9 @@ static bool is_allowed(const struct vox_setup *s)
         return false;
     if (s->value_bytes != 1 && (s->value_bytes != 2 || !s->width))
         return false;
+    if (s->components &&
+        (s->labels == VOX_LABELS_BYTES || run_words(s->max_n) * s->max_bricks > most))
+        return false;
     for (uint32_t axis = 0; axis < 3; axis++) {
         in *= s->max_n[axis] + 2ull;
         if (in > most)
@@ -147,6 +164,17 @@ static bool is_allowed(const struct vox_setup *s)
     }
     return placed_bytes(s->max_n) <= most && in * s->max_bricks <= most &&
            label_bytes(s->labels, s->max_n) * s->max_bricks <= most;
+}
+
+static int open_components(struct vox_lane *l)
+{
+    static const char *const names[] = {"vox_runs_begin", "vox_runs_join", "vox_runs_count",
+                                        "vox_runs_largest"};
+    int r = trg_module_new(l->s.device, &components_program, NULL, &l->components);
+
+    for (uint32_t i = 0; r == 0 && i < RUN_KERNELS; i++)
+        r = trg_kernel_get(l->components, names[i], &l->runs[i]);
+    return r;
 }
 
 int vox_lane_open(const struct vox_setup *setup, struct vox_lane **ret_lane)
@@ -166,6 +194,8 @@ int vox_lane_open(const struct vox_setup *setup, struct vox_lane **ret_lane)
         r = trg_kernel_get(l->module, "vox_place", &l->place);
     if (r == 0)
         r = trg_kernel_get(l->module, "vox_label", &l->label);
+    if (r == 0 && setup->components)
+        r = open_components(l);
     if (r == 0)
         r = upload_tables(l, setup->tables);
     for (uint32_t i = 0; r == 0 && i < setup->slots; i++)
@@ -204,8 +234,10 @@ void vox_lane_close(struct vox_lane *l)
         trg_buffer_free(s->labels_host);
         trg_buffer_free(s->sums_host);
         trg_buffer_free(s->placed);
+        trg_buffer_free(s->runs);
     }
     trg_buffer_free(l->tables);
+    trg_module_free(l->components);
     trg_module_free(l->module);
     free(l);
 }
@@ -223,7 +255,7 @@ static int place_pieces(struct vox_lane *l, struct slot *s, const struct vox_pie
                         uint32_t n, size_t *ret_in)
 {
     struct vox_brick *bricks = trg_buffer_host(s->bricks);
-    uint64_t in = 0, placed = 0, labels = 0;
+    uint64_t in = 0, placed = 0, labels = 0, runs = 0;
 
     if (!n || n > l->s.max_bricks)
         return -E2BIG;
@@ -241,9 +273,11 @@ static int place_pieces(struct vox_lane *l, struct slot *s, const struct vox_pie
         b->in = (uint32_t)in;
         b->placed = (uint32_t)(placed / VOX_MARGIN);
         b->labels = (uint32_t)labels;
+        b->runs = (uint32_t)runs;
         in += vox_piece_bytes(p, l->s.value_bytes);
         placed += placed_bytes(p->n);
         labels += label_bytes(l->s.labels, p->n);
+        runs += run_words(p->n);
     }
     s->n = n;
     s->label_bytes = labels;
@@ -278,10 +312,25 @@ static void choose_grid(const struct vox_lane *l, struct slot *s)
     }
     s->label.groups_each = tiles * ((planes + s->label.depth - 1) / s->label.depth);
     s->place.groups_each = l->info.is_host ? 1u : eights / (VOX_GROUP_SIZE * PLACE_STRIDE) + 1u;
+    s->join.groups_each = l->info.is_host ? 1u : eights / (VOX_GROUP_SIZE * WORDS_STRIDE) + 1u;
     s->place.bytes = l->s.value_bytes;
     s->place.is_signed = l->s.is_signed;
     s->place.low = l->s.low;
     s->place.width = l->s.width;
+}
+
+static int find_components(struct vox_lane *l, struct slot *s, struct trg_queue *q)
+{
+    const struct trg_range range = {s->n * s->join.groups_each, VOX_GROUP_SIZE};
+    const struct trg_arg args[] = {TRG_BUF(s->labels), TRG_BUF(s->bricks_dev), TRG_BUF(s->runs),
+                                   TRG_VAL(s->join)};
+    const struct trg_arg last[] = {TRG_BUF(s->labels), TRG_BUF(s->bricks_dev), TRG_BUF(s->runs),
+                                   TRG_BUF(s->sums), TRG_VAL(s->join)};
+    int r = 0;
+
+    for (uint32_t i = BEGIN; r == 0 && i < LARGEST; i++)
+        r = trg_launch(q, l->runs[i], range, args, 4);
+    return r ? r : trg_launch(q, l->runs[LARGEST], range, last, 5);
 }
 
 int vox_lane_again(struct vox_lane *l, uint32_t slot, struct trg_queue *q)
@@ -299,6 +348,8 @@ int vox_lane_again(struct vox_lane *l, uint32_t slot, struct trg_queue *q)
     if (r == 0)
         r = trg_launch(q, l->label, (struct trg_range){s->n * s->label.groups_each, VOX_GROUP_SIZE},
                        label, 6);
+    if (r == 0 && l->s.components)
+        r = find_components(l, s, q);
     return r;
 }
 
@@ -334,6 +385,7 @@ void vox_lane_answer(struct vox_lane *l, uint32_t slot, uint32_t i, struct vox_a
     const unsigned char *labels = trg_buffer_host(s->labels_host);
 
     *ret_answer = (struct vox_answer){.count = sums->count,
+                                      .components = sums->components,
                                       .largest = sums->largest,
                                       .labels = l->s.labels ? labels + b->labels : NULL,
                                       .row_bytes = row_bytes(l->s.labels, b->n[0])};

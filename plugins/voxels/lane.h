@@ -5,6 +5,8 @@
  * Threads: a lane belongs to one thread at a time.  Errors: 0 or a negative errno. */
 #ifndef VOXELS_LANE_H
 #define VOXELS_LANE_H
+#include <stdbool.h>
+
 #include "tables.h"
 #include "trigd/device.h"
 
@@ -19,7 +21,7 @@ struct vox_setup { /* what it points to is copied, but for the device */
     uint32_t max_bricks;    /* of a batch */
     uint32_t max_n[3];      /* voxels of a brick along x, y, z, without halo */
     enum vox_labels labels; /* what comes back beside counts and boxes */
-    uint32_t largest;       /* 1: the largest component of each brick as well */
+    bool components;        /* those of each brick as well; not with VOX_LABELS_BYTES */
     uint32_t value_bytes;   /* of a voxel in the input: 1, or 2 for 16 bits through a window */
     uint32_t is_signed;     /* 2 bytes: int16 instead of uint16 */
     int32_t low;            /* 2 bytes: [low, low + width) becomes 0 .. 255 */
@@ -33,7 +35,7 @@ struct vox_piece {                  /* a brick on its way in */
 struct vox_answer {           /* of a brick */
     uint32_t count;           /* labelled voxels */
     uint32_t low[3], high[3]; /* their bounding box in the volume, both ends included; count > 0 */
-    uint32_t largest;         /* voxels of the largest component, 6-connected; 0 if not asked for */
+    uint32_t components, largest; /* 6-connected ones, voxels of the largest; 0 if not asked for */
     /* [z][y][row_bytes], valid until the slot's next submit; NULL with VOX_LABELS_NONE.  Bit k of
      * byte b of a row is voxel 8 b + k; bytes are 0 or 1.  What is behind the row's end is 0. */
     const unsigned char *labels;
@@ -41,7 +43,8 @@ struct vox_answer {           /* of a brick */
 };
 
 struct vox_lane;
-/* Allocates all for bricks of up to max_n.  -EINVAL: a zero, or bricks beyond 4 GiB. */
+/* Allocates all for bricks of up to max_n.  -EINVAL: a zero, bricks beyond 4 GiB, components of
+ * bytes. */
 int vox_lane_open(const struct vox_setup *setup, struct vox_lane **ret_lane);
 void vox_lane_close(struct vox_lane *l); /* NULL is fine; nothing is in flight */
 

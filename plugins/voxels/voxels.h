@@ -58,6 +58,7 @@ struct vox_brick {     /* one brick of a batch */
     trg_u32 in;        /* where it begins in the input, bytes */
     trg_u32 placed;    /* where it begins among the placed bricks, in units of VOX_MARGIN bytes */
     trg_u32 labels;    /* where its labels begin, bytes */
+    trg_u32 runs;      /* where the parents of its runs begin, words */
 };
 
 struct vox_place_par {
@@ -79,11 +80,17 @@ struct vox_label_par {
     trg_u32 steps;       /* for the CPU; 0: it uses the tables */
 };
 
+struct vox_runs_par {
+    trg_u32 groups_each; /* groups for one brick */
+};
+
 struct vox_sums { /* of one brick, as kernels write it: maxima, so that it begins with zeros */
     trg_u32 count;
     trg_u32 not_low[3]; /* bits of the smallest position of a label in the volume, inverted */
     trg_u32 high[3];    /* its largest position */
-    trg_u32 largest;    /* voxels of the largest component */
+    trg_u32 largest, components; /* voxels of the largest component; components */
 };
-#define VOX_SUMS_WORDS 8u
+#define VOX_SUMS_WORDS     9u
+#define VOX_SUM_LARGEST    7u
+#define VOX_SUM_COMPONENTS 8u
 #endif

@@ -77,6 +77,7 @@ static void put_labels(const struct volume *v, const struct vox_setup *s, const 
 
 static void add_answer(const struct vox_answer *a, struct labelled *ret)
 {
+    ret->components += a->components;
     ret->largest = a->largest > ret->largest ? a->largest : ret->largest;
     if (!a->count)
         return;

@@ -12,7 +12,7 @@ struct volume {
 struct labelled {    /* bytes, x fastest */
     uint8_t *labels; /* [n[2]][n[1]][n[0]], the caller's room */
     uint32_t count, low[3], high[3];
-    uint32_t largest; /* of the largest in any brick */
+    uint32_t components, largest; /* of all bricks; of the largest one in any brick */
 };
 
 /* Runs the volume in bricks of up to `brick` voxels (NULL: one brick), `batch` at a time.  `setup`

@@ -70,17 +70,19 @@ static void expect(const struct job *j, const struct labelled *l)
     }
 }
 
+/* On all devices, with labels as bits and as bytes by turns. */
 static void each_way(struct job *j, const uint32_t *brick, uint32_t batch)
 {
-    for (uint32_t i = 0; i < devices_count(); i++)
-        for (uint32_t labels = VOX_LABELS_BITS; labels <= VOX_LABELS_BYTES; labels++) {
-            const struct vox_setup setup = {.labels = (enum vox_labels)labels};
-            struct labelled l = {.labels = j->labels};
+    static uint32_t turn;
 
-            memset(j->labels, 7, (size_t)j->v.n[0] * j->v.n[1] * j->v.n[2]);
-            label_volume(devices_get(i)->d, &j->model, &setup, &j->v, brick, batch, &l);
-            expect(j, &l);
-        }
+    for (uint32_t i = 0; i < devices_count(); i++) {
+        const struct vox_setup setup = {.labels = turn++ % 2 ? VOX_LABELS_BYTES : VOX_LABELS_BITS};
+        struct labelled l = {.labels = j->labels};
+
+        memset(j->labels, 7, (size_t)j->v.n[0] * j->v.n[1] * j->v.n[2]);
+        label_volume(devices_get(i)->d, &j->model, &setup, &j->v, brick, batch, &l);
+        expect(j, &l);
+    }
 }
 
 static void test_whole(void **state)
@@ -129,10 +131,50 @@ static void test_models(void **state)
     }
 }
 
+/* 16 bits through a window: the answer is that for the bytes which the window makes of them. */
+static void test_window(void **state)
+{
+    static const uint32_t n[] = {21, 10, 6};
+    uint64_t seed = fresh_seed();
+
+    (void)state;
+    for (uint32_t k = 0; k < 4; k++) {
+        const struct vox_setup setup = {.labels = VOX_LABELS_BITS,
+                                        .value_bytes = 2,
+                                        .is_signed = k % 2,
+                                        .low = k % 2 ? -1000 : 700,
+                                        .width = 1 + (uint32_t)seed_uniform(&seed, 0, 5000)};
+        unsigned char wide[21 * 10 * 6 * 2];
+        struct job j;
+
+        open_job(&j, n, 30, seed + k);
+        for (uint32_t i = 0; i < sizeof wide / 2; i++) {
+            const int32_t raw = (int32_t)seed_uniform(&seed, 0, 65536);
+            const int32_t value = setup.is_signed && raw > 32767 ? raw - 65536 : raw;
+            const int32_t step = (value - setup.low) * 256 / (int32_t)setup.width;
+
+            wide[2 * i] = (unsigned char)(raw & 255);
+            wide[2 * i + 1] = (unsigned char)(raw >> 8);
+            j.values[i] = (uint8_t)(value < setup.low ? 0 : step > 255 ? 255 : step);
+        }
+        reference_labels(&j.model, j.values, n, j.v.origin, j.expected);
+        assert_int_equal(reference_sums(j.expected, n, j.v.origin, &j.sums), 0);
+        j.v.values = wide;
+        for (uint32_t i = 0; i < devices_count(); i++) {
+            struct labelled l = {.labels = j.labels};
+
+            label_volume(devices_get(i)->d, &j.model, &setup, &j.v, (uint32_t[]){8, 10, 4}, 3, &l);
+            expect(&j, &l);
+        }
+        close_job(&j);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_whole), cmocka_unit_test(test_bricks),
-                                       cmocka_unit_test(test_models)};
+                                       cmocka_unit_test(test_models),
+                                       cmocka_unit_test(test_window)};
 
     return devices_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }

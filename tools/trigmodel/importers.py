@@ -5,7 +5,7 @@ import json
 import math
 import struct
 
-from model import ModelError, from_floats
+from model import ModelError, float32, from_floats
 
 DEEPER = "tree {} has {} splits: only trees of one split (depth 1) are taken, because deeper ones do " \
          "not collapse to step functions"
@@ -58,7 +58,7 @@ def from_xgboost(text, name, sign):
     stumps = []
     for i, tree in enumerate(trees):
         one_split(i, sum(1 for child in tree["left_children"] if child >= 0))
-        votes = tree["split_conditions"]
+        votes = [float32(v) for v in tree["split_conditions"]]  # written as the shortest decimal
         if tree["left_children"][0] < 0:
             bias += votes[0]
         else:
@@ -132,3 +132,96 @@ def from_thesis(text, name, sign):
         else:
             stumps.append((i % 8, math.nextafter(threshold, math.inf), -alpha, alpha))
     return from_floats(name, 0.0, stumps, single=True, strict=True, sign=sign)
+
+
+# ---------------------------------------------------------------- Treelite
+
+
+class Reader:
+    """Scalars and arrays of a checkpoint, little-endian; an array begins with its length."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def scalar(self, kind):
+        try:
+            (value,) = struct.unpack_from("<" + kind, self.data, self.at)
+        except struct.error:
+            raise ModelError("it ends in the middle") from None
+        self.at += struct.calcsize("<" + kind)
+        return value
+
+    def array(self, kind):
+        n, size = self.scalar("Q"), struct.calcsize("<" + kind)
+        if n > (len(self.data) - self.at) // size:
+            raise ModelError("it ends in the middle")
+        values = struct.unpack_from(f"<{n}{kind}", self.data, self.at)
+        self.at += n * size
+        return values
+
+    def no_extension(self):
+        if self.scalar("i"):
+            raise ModelError("it has optional fields, which this reader does not know")
+
+
+def treelite_tree(data, real, number):
+    """(stump or None, constant) of a tree."""
+    data.scalar("i")
+    if data.scalar("?"):
+        raise ModelError(f"tree {number} splits on categories; only thresholds are taken")
+    data.array("b")  # node_type
+    left, right, split = data.array("i"), data.array("i"), data.array("i")
+    data.array("?")  # default_left
+    leaf, threshold, compare = data.array(real), data.array(real), data.array("b")
+    for kind in "?" + real + "QQIQQQ?d?d?":  # categories, leaf vectors, statistics
+        data.array(kind)
+    data.no_extension()
+    data.no_extension()
+    one_split(number, sum(1 for child in left if child >= 0))
+    if left[0] < 0:
+        return None, leaf[0]
+    votes = leaf[left[0]], leaf[right[0]]
+    operators = {2: (True, votes), 3: (False, votes), 4: (False, votes[::-1]), 5: (True, votes[::-1])}
+    if compare[0] not in operators:
+        raise ModelError(f"tree {number} compares in a way that is not a threshold")
+    strict, votes = operators[compare[0]]
+    return (split[0], threshold[0], *votes, strict), 0.0
+
+
+def treelite_header(data):
+    """Kind of its floats, number of trees, bias."""
+    if data.scalar("i") != 4:
+        raise ModelError("it is not a Treelite checkpoint of version 4")
+    data.at += 8
+    real = {2: "f", 3: "d"}.get(data.scalar("B"))
+    if not real or data.scalar("B") != {"f": 2, "d": 3}[real]:
+        raise ModelError("its thresholds and leaves are not of one type of floats")
+    n_trees = data.scalar("Q")
+    data.scalar("i")
+    task, is_mean = data.scalar("B"), data.scalar("?")
+    n_targets, classes, shape = data.scalar("i"), data.array("i"), data.array("i")
+    if task != 0 or is_mean or n_targets != 1 or classes != (1,) or shape != (1, 1):
+        raise ModelError("it is not a binary classifier that adds up one value a tree")
+    for kind in "iib":  # targets and classes of trees, name of the transformation
+        data.array(kind)
+    data.at += 8  # its parameters
+    scores = data.array("d")
+    data.array("b")  # attributes
+    data.no_extension()
+    return real, n_trees, scores[0]
+
+
+def from_treelite(checkpoint, name, sign):
+    """Model.serialize("x.tl"): single or double precision as the model's thresholds are."""
+    data = Reader(checkpoint)
+    real, n_trees, bias = treelite_header(data)
+    stumps, ways = [], set()
+    for i in range(n_trees):
+        stump, constant = treelite_tree(data, real, i)
+        bias += constant
+        if stump:
+            ways.add(stump[4])
+            stumps.append(stump[:4])
+    if len(ways) > 1:
+        raise ModelError("some of its trees compare with <, some with <=; one way is allowed")
+    return from_floats(name, bias, stumps, single=real == "f", strict=True in ways, sign=sign)

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "slabs.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOTS 2u
+
+struct reader {
+    struct vox_slabs_lanes *shared;
+    pthread_t thread;
+    struct vox_lane *lane;
+    struct trg_queue *queue[SLOTS];
+    uint32_t slab[SLOTS];
+    struct vox_slabs_sums sums;
+    int r;
+};
+
+struct vox_slabs_lanes {
+    const struct vox_slabs *job;
+    uint32_t n_slabs, n_readers;
+    atomic_uint next; /* the next slab that nobody has read */
+    struct reader readers[VOX_THREADS_MAX];
+};
+
+static struct vox_piece piece_of(const struct vox_slabs *job, uint32_t slab)
+{
+    const struct vox_volume *v = job->volume;
+    const uint32_t z = slab * job->planes, left = v->n[2] - z;
+    struct vox_piece p = {.n = {v->n[0], v->n[1], left < job->planes ? left : job->planes},
+                          .origin = {0, 0, z}};
+
+    p.halo = (z ? VOX_HALO_Z_LOW : 0) | (z + p.n[2] < v->n[2] ? VOX_HALO_Z_HIGH : 0);
+    return p;
+}
+
+static int begin_slab(struct reader *t, uint32_t slot, uint32_t slab)
+{
+    const struct vox_slabs *job = t->shared->job;
+    const struct vox_piece p = piece_of(job, slab);
+    const uint32_t low = p.halo & VOX_HALO_Z_LOW ? 1 : 0, high = p.halo & VOX_HALO_Z_HIGH ? 1 : 0;
+    size_t room;
+    unsigned char *in = vox_lane_input(t->lane, slot, &room);
+    int r;
+
+    vox_volume_planes(job->volume, p.origin[2] - low, p.n[2] + low + high, in);
+    r = vox_lane_submit(t->lane, slot, &p, 1, t->queue[slot]);
+    t->slab[slot] = slab;
+    return r ? r : trg_flush(t->queue[slot]);
+}
+
+static void add_sums(struct vox_slabs_sums *sums, uint64_t count, const uint32_t *low,
+                     const uint32_t *high)
+{
+    for (uint32_t a = 0; count && a < 3; a++) {
+        sums->low[a] = !sums->count || low[a] < sums->low[a] ? low[a] : sums->low[a];
+        sums->high[a] = !sums->count || high[a] > sums->high[a] ? high[a] : sums->high[a];
+    }
+    sums->count += count;
+}
+
+static int end_slab(struct reader *t, uint32_t slot)
+{
+    const struct vox_slabs *job = t->shared->job;
+    const size_t plane = vox_row_bytes(job->volume) * job->volume->n[1];
+    const struct vox_piece p = piece_of(job, t->slab[slot]);
+    const int r = trg_finish(t->queue[slot]);
+    struct vox_answer a;
+
+    if (r < 0)
+        return r;
+    vox_lane_answer(t->lane, slot, 0, &a);
+    if (job->labels)
+        memcpy(job->labels + plane * p.origin[2], a.labels, plane * p.n[2]);
+    add_sums(&t->sums, a.count, a.low, a.high);
+    return 0;
+}
+
+/* Slabs by turns through both slots: one is read while the other one is on the device. */
+static int read_slabs(struct reader *t)
+{
+    uint32_t begun = 0, ended = 0, slab = atomic_fetch_add(&t->shared->next, 1);
+    int r = 0;
+
+    while (r == 0 && (slab < t->shared->n_slabs || ended < begun)) {
+        if (slab < t->shared->n_slabs && begun - ended < SLOTS) {
+            r = begin_slab(t, begun++ % SLOTS, slab);
+            slab = atomic_fetch_add(&t->shared->next, 1);
+        } else {
+            r = end_slab(t, ended++ % SLOTS);
+        }
+    }
+    return r;
+}
+
+static void *reader_main(void *arg)
+{
+    struct reader *t = arg;
+
+    memset(&t->sums, 0, sizeof t->sums);
+    t->r = read_slabs(t);
+    for (uint32_t i = 0; t->r < 0 && i < SLOTS; i++)
+        trg_finish(t->queue[i]); /* what it says is less than the error that came first */
+    return NULL;
+}
+
+static int open_reader(struct vox_slabs_lanes *l, struct reader *t)
+{
+    const struct vox_slabs *job = l->job;
+    const struct vox_volume *v = job->volume;
+    const struct vox_setup setup = {
+        .device = job->device,
+        .tables = job->tables,
+        .slots = SLOTS,
+        .max_bricks = 1,
+        .max_n = {v->n[0], v->n[1], job->planes < v->n[2] ? job->planes : v->n[2]},
+        .labels = job->labels ? VOX_LABELS_BITS : VOX_LABELS_NONE,
+        .value_bytes = v->value_bytes,
+        .is_signed = v->is_signed,
+        .low = job->low,
+        .width = job->width};
+    int r = vox_lane_open(&setup, &t->lane);
+
+    t->shared = l;
+    for (uint32_t i = 0; r == 0 && i < SLOTS; i++)
+        r = trg_queue_new(job->device, &t->queue[i]);
+    return r;
+}
+
+int vox_slabs_open(const struct vox_slabs *job, struct vox_slabs_lanes **ret_lanes)
+{
+    struct vox_slabs_lanes *l;
+    int r = 0;
+
+    if (!job->planes || !job->threads || job->threads > VOX_THREADS_MAX)
+        return -EINVAL;
+    l = calloc(1, sizeof *l);
+    if (!l)
+        return -ENOMEM;
+    l->job = job;
+    l->n_slabs = (job->volume->n[2] + job->planes - 1) / job->planes;
+    l->n_readers = job->threads < l->n_slabs ? job->threads : l->n_slabs;
+    for (uint32_t i = 0; r == 0 && i < l->n_readers; i++)
+        r = open_reader(l, &l->readers[i]);
+    if (r == 0)
+        *ret_lanes = l;
+    else
+        vox_slabs_close(l);
+    return r;
+}
+
+void vox_slabs_close(struct vox_slabs_lanes *l)
+{
+    for (uint32_t i = 0; l && i < l->n_readers; i++) {
+        for (uint32_t k = 0; k < SLOTS; k++)
+            trg_queue_free(l->readers[i].queue[k]);
+        vox_lane_close(l->readers[i].lane);
+    }
+    free(l);
+}
+
+int vox_slabs_run(struct vox_slabs_lanes *l, struct vox_slabs_sums *ret_sums)
+{
+    struct vox_slabs_sums sums = {0};
+    uint32_t begun = 0;
+    int r = 0;
+
+    atomic_store(&l->next, 0);
+    while (r == 0 && begun < l->n_readers) {
+        struct reader *t = &l->readers[begun];
+
+        r = -pthread_create(&t->thread, NULL, reader_main, t);
+        begun += r == 0;
+    }
+    for (uint32_t i = 0; i < begun; i++) {
+        struct reader *t = &l->readers[i];
+
+        pthread_join(t->thread, NULL);
+        r = r ? r : t->r;
+        add_sums(&sums, t->sums.count, t->sums.low, t->sums.high);
+    }
+    if (r == 0)
+        *ret_sums = sums;
+    return r;
+}
