@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trigvoxels - labels a volume out of core: slabs of a mapped file through a device, labels as bits
+ * into another mapped file; prints count, fraction, bounding box and the largest component. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "plugin/plugin_host.h"
+#include "slabs.h"
+#include "stream.h"
+
+static const char usage[] =
+    "usage: trigvoxels [OPTION VALUE]... MODEL VOLUME [LABELS]\n"
+    "Labels VOLUME (.nii, .nii.gz, raw) with MODEL (trigmodel makes them); LABELS gets bits, "
+    "which\n"
+    "`trigmodel volume` turns into NIfTI.\n"
+    "  --device BACKEND:N   cpu:0 (default), opencl:0, cuda:0, ...\n"
+    "  --size X,Y,Z         VOLUME is raw bytes of this size\n"
+    "  --planes N           planes of a slab (default 16)\n"
+    "  --threads N          threads that read slabs (default 1)\n"
+    "  --low N, --width N   16 bits: [low, low + width) becomes 0 to 255 (default 0, 256)\n";
+
+struct options {
+    char backend[16];
+    uint32_t index, planes, threads, width;
+    int32_t low;
+    bool is_raw;
+    uint32_t size[3];
+    const char *model, *volume, *labels;
+};
+
+/* ---------------------------------------------------------------- options */
+
+static int refuse(const char *option, const char *value, const char *allowed)
+{
+    fprintf(stderr, "trigvoxels: %s %s: %s\n", option, value, allowed);
+    return -EINVAL;
+}
+
+static int number(const char *option, const char *value, long low, long high, long *ret_number)
+{
+    char *end, allowed[64];
+
+    errno = 0;
+    *ret_number = strtol(value, &end, 10);
+    if (!errno && end != value && !*end && *ret_number >= low && *ret_number <= high)
+        return 0;
+    snprintf(allowed, sizeof allowed, "%ld to %ld is allowed", low, high);
+    return refuse(option, value, allowed);
+}
+
+static int take_device(struct options *o, const char *value)
+{
+    const char *colon = strchr(value, ':');
+    const size_t n = colon ? (size_t)(colon - value) : strlen(value);
+    long index = 0;
+
+    if (!n || n >= sizeof o->backend)
+        return refuse("--device", value, "BACKEND:N is allowed, such as cuda:0");
+    if (colon && number("--device", colon + 1, 0, 255, &index) < 0)
+        return -EINVAL;
+    memcpy(o->backend, value, n);
+    o->backend[n] = 0;
+    o->index = (uint32_t)index;
+    return 0;
+}
+
+static int take_size(struct options *o, const char *value)
+{
+    int end = 0;
+
+    if (sscanf(value, "%" SCNu32 ",%" SCNu32 ",%" SCNu32 "%n", &o->size[0], &o->size[1],
+               &o->size[2], &end) != 3 ||
+        value[end] || !o->size[0] || !o->size[1] || !o->size[2])
+        return refuse("--size", value, "X,Y,Z is allowed, such as 128,128,128");
+    o->is_raw = true;
+    return 0;
+}
+
+static int take_option(struct options *o, const char *option, const char *value)
+{
+    long n = 0;
+    int r;
+
+    if (!strcmp(option, "--device"))
+        return take_device(o, value);
+    if (!strcmp(option, "--size"))
+        return take_size(o, value);
+    if (!strcmp(option, "--planes")) {
+        r = number(option, value, 1, 65535, &n);
+        o->planes = (uint32_t)n;
+    } else if (!strcmp(option, "--threads")) {
+        r = number(option, value, 1, VOX_THREADS_MAX, &n);
+        o->threads = (uint32_t)n;
+    } else if (!strcmp(option, "--low")) {
+        r = number(option, value, -32768, 65535, &n);
+        o->low = (int32_t)n;
+    } else if (!strcmp(option, "--width")) {
+        r = number(option, value, 1, 65536, &n);
+        o->width = (uint32_t)n;
+    } else {
+        r = refuse(option, value, "there is no such option; --help shows them");
+    }
+    return r;
+}
+
+static int take_arguments(struct options *o, int argc, char **argv)
+{
+    const char **places[] = {&o->model, &o->volume, &o->labels};
+    uint32_t n = 0;
+
+    for (int i = 1; i < argc; i++) {
+        if (!strncmp(argv[i], "--", 2)) {
+            if (i + 1 == argc)
+                return refuse(argv[i], "", "a value is missing");
+            if (take_option(o, argv[i], argv[i + 1]) < 0)
+                return -EINVAL;
+            i++;
+        } else if (n < 3) {
+            *places[n++] = argv[i];
+        } else {
+            return refuse("argument", argv[i], "MODEL, VOLUME and LABELS are allowed");
+        }
+    }
+    if (n < 2) {
+        fputs(usage, stderr);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* ---------------------------------------------------------------- labels */
+
+/* A mapped file of so many bytes, or memory where no file is named. */
+static unsigned char *map_labels(const char *path, size_t bytes)
+{
+    void *map = MAP_FAILED;
+    int fd = -1;
+
+    if (!path)
+        map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    else if ((fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) >= 0 &&
+             posix_fallocate(fd, 0, (off_t)bytes) == 0)
+        map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd >= 0)
+        close(fd);
+    if (map == MAP_FAILED) {
+        fprintf(stderr, "trigvoxels: %s: %s\n", path ? path : "memory for labels", strerror(errno));
+        return NULL;
+    }
+    return map;
+}
+
+static int print_sums(const struct vox_slabs *job, const struct vox_slabs_sums *sums)
+{
+    const struct vox_volume *v = job->volume;
+    const size_t row = vox_row_bytes(v);
+    struct vox_stream_sums all;
+    struct vox_stream *s;
+    int r = vox_stream_open(v->n[0], v->n[1], &s);
+
+    if (r < 0)
+        return r;
+    for (uint32_t z = 0; r == 0 && z < v->n[2]; z++)
+        r = vox_stream_plane(s, job->labels + row * v->n[1] * z, (uint32_t)row);
+    vox_stream_sums(s, &all);
+    vox_stream_close(s);
+    if (r < 0)
+        return r;
+    printf("voxels      %u x %u x %u\n", v->n[0], v->n[1], v->n[2]);
+    printf("labelled    %" PRIu64 " (%.4f)\n", sums->count,
+           (double)sums->count / ((double)v->n[0] * v->n[1] * v->n[2]));
+    if (sums->count)
+        printf("box         %u..%u %u..%u %u..%u\n", sums->low[0], sums->high[0], sums->low[1],
+               sums->high[1], sums->low[2], sums->high[2]);
+    printf("components  %" PRIu64 "\nlargest     %" PRIu64 "\n", all.components, all.largest);
+    return 0;
+}
+
+/* ---------------------------------------------------------------- all */
+
+static void print(void *ctx, enum trg_level level, const char *text)
+{
+    (void)ctx;
+    if (level <= TRG_WARN)
+        fprintf(stderr, "# %s\n", text);
+}
+
+/* The folder of the backends: of the environment, or beside this program. */
+static void find_backends(char *folder, size_t bytes)
+{
+    const char *build = getenv("TRIGD_BUILD");
+    char self[3072] = "";
+    ssize_t n;
+
+    if (build) {
+        snprintf(folder, bytes, "%s/backends", build);
+        return;
+    }
+    n = readlink("/proc/self/exe", self, sizeof self - 1);
+    while (n > 0 && self[n - 1] != '/')
+        self[--n] = 0;
+    snprintf(folder, bytes, "%s../backends", self);
+    if (access(folder, R_OK) != 0)
+        snprintf(folder, bytes, "%s../%s/trigd/backends", self, TRIGD_LIBDIR);
+}
+
+static int run(const struct options *o, struct vox_slabs *job)
+{
+    const struct trg_host host = {.size = sizeof host, .log = print};
+    struct vox_slabs_lanes *lanes = NULL;
+    struct vox_slabs_sums sums;
+    struct backends *backends;
+    char folder[4096];
+    int r;
+
+    find_backends(folder, sizeof folder);
+    r = backends_open(folder, &host, &backends);
+    if (r < 0)
+        return r;
+    r = backends_device(backends, o->backend, o->index, &job->device);
+    if (r < 0)
+        fprintf(stderr, "trigvoxels: there is no device %s:%u in %s\n", o->backend, o->index,
+                folder);
+    if (r == 0)
+        r = vox_slabs_open(job, &lanes);
+    if (r == 0)
+        r = vox_slabs_run(lanes, &sums);
+    vox_slabs_close(lanes);
+    backends_close(backends);
+    return r ? r : print_sums(job, &sums);
+}
+
+static int label(const struct options *o)
+{
+    struct vox_volume volume = {0};
+    struct vox_model model = {0};
+    struct vox_tables tables = {0};
+    struct vox_slabs job = {.tables = &tables,
+                            .volume = &volume,
+                            .planes = o->planes,
+                            .threads = o->threads,
+                            .low = o->low,
+                            .width = o->width};
+    char why[512] = "out of memory";
+    size_t bytes = 0;
+    int r = vox_model_read(o->model, &model, why, sizeof why);
+
+    if (r == 0)
+        r = vox_tables_make(&model, &tables, why, sizeof why);
+    if (r == 0)
+        r = vox_volume_open(o->volume, o->is_raw ? o->size : NULL, &volume, why, sizeof why);
+    if (r < 0)
+        fprintf(stderr, "trigvoxels: %s\n", why);
+    if (r == 0) {
+        bytes = vox_row_bytes(&volume) * volume.n[1] * volume.n[2];
+        job.labels = map_labels(o->labels, bytes);
+        r = job.labels ? 0 : -ENOMEM;
+    }
+    if (r == 0) {
+        printf("model       %s %016" PRIx64 "\n", model.name, model.hash);
+        r = run(o, &job);
+    }
+    if (job.labels)
+        munmap(job.labels, bytes);
+    vox_volume_close(&volume);
+    vox_tables_fini(&tables);
+    vox_model_fini(&model);
+    return r;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {.backend = "cpu", .planes = 16, .threads = 1, .width = 256};
+    int r;
+
+    if (argc == 2 && !strcmp(argv[1], "--help")) {
+        fputs(usage, stdout);
+        return 0;
+    }
+    r = take_arguments(&o, argc, argv);
+    if (r < 0)
+        return 2;
+    r = label(&o);
+    if (r < 0)
+        fprintf(stderr, "trigvoxels: failed: %s\n", strerror(-r));
+    return r < 0;
+}
