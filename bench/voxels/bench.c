@@ -2,9 +2,11 @@
 /* bench_voxels - voxels per second on every device, with copies and resident.
  *
  *     TRIGD_BUILD=build/release build/release/bench/bench_voxels [--device BACKEND] [--only TEXT]
- *         [--model FILE] [--volume FILE.nii.gz] [--seconds S] [--runs N] [--json FILE]
+ *         [--model FILE] [--volume FILE.nii.gz] [--planes N] [--seconds S] [--runs N]
+ *         [--json FILE]
  *
- * Without --volume: a phantom of 197 x 233 x 189 voxels, the size of the MNI head.  Without
+ * Without --volume: a phantom of 197 x 233 x 189 voxels, the size of the MNI head.  --planes: out
+ * of core as well, on a file of 2048 x 2048 x N bytes in TMPDIR.  Without
  * --model: the white matter of that head.  On the CPU figures are of one core, by its CPU time. */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,6 +36,8 @@ static int take_option(struct bench *b, struct options *o, const char *name, con
         o->json = value;
     else if (!strcmp(name, "--seconds"))
         b->seconds = strtod(value, NULL);
+    else if (!strcmp(name, "--planes"))
+        b->planes = (uint32_t)strtoul(value, NULL, 10);
     else if (!strcmp(name, "--runs"))
         b->runs = (uint32_t)strtoul(value, NULL, 10);
     else
@@ -47,7 +51,7 @@ static int take_options(struct bench *b, struct options *o, int argc, char **arg
         if (i + 1 == argc || take_option(b, o, argv[i], argv[i + 1]) < 0) {
             fprintf(stderr,
                     "bench_voxels: %s: the options are --device --only --model --volume "
-                    "--seconds --runs --json, each with a value\n",
+                    "--planes --seconds --runs --json, each with a value\n",
                     argv[i]);
             return -EINVAL;
         }
@@ -121,7 +125,7 @@ static int on_devices(const struct bench *b, const char *only)
     int r;
 
     snprintf(folder, sizeof folder, "%s/backends", build ? build : "build/release");
-    r = backends_open(folder, NULL, &host, &backends);
+    r = backends_open(folder, only, &host, &backends);
     if (r < 0)
         return r;
     for (uint32_t i = 0; r == 0 && i < backends_count(backends); i++) {
@@ -129,7 +133,7 @@ static int on_devices(const struct bench *b, const char *only)
         const char *name = backends_name(backends, i, &devices);
         struct place p;
 
-        if (!devices || (only && strcmp(only, name) != 0))
+        if (!devices)
             continue;
         r = backends_device(backends, name, 0, &p.device);
         if (r < 0)
@@ -138,6 +142,8 @@ static int on_devices(const struct bench *b, const char *only)
         r = bench_speed(b, &p);
         if (r == 0)
             r = bench_study(b, &p);
+        if (r == 0)
+            r = bench_out_of_core(b, &p);
     }
     backends_close(backends);
     return r;

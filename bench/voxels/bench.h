@@ -14,6 +14,7 @@ struct bench {
     const char *match; /* only figures whose name holds this; NULL: all */
     double seconds;    /* of a run */
     uint32_t runs;
+    uint32_t planes; /* out of core; 0: not measured */
     struct vox_model model;
     struct vox_tables tables;
     uint32_t n[3];
@@ -40,6 +41,8 @@ int measure(const struct bench *b, const struct place *p, const char *figure, co
 
 /* The techniques of the thesis, one at a time: study.c. */
 int bench_study(const struct bench *b, const struct place *p);
+/* Volumes in files: outofcore.c. */
+int bench_out_of_core(const struct bench *b, const struct place *p);
 /* Lanes: speed.c. */
 int bench_speed(const struct bench *b, const struct place *p);
 #endif

@@ -48,18 +48,15 @@ static void tell(const struct bench *b, const struct place *p, const char *figur
     snprintf(device, sizeof device, "%s, %s", p->info.backend, p->info.name);
     for (uint32_t i = 0; i < scaled.n; i++)
         scaled.run[i] /= GIGA;
-    printf("%-76s %-24.24s %9.4g Gvoxel/s +- %.2g\n", figure, device, result_median(&scaled),
-           result_spread(&scaled));
-    fflush(stdout);
-    result_write(b->json,
-                 &(struct result_figure){.bench = "voxels",
-                                         .figure = figure,
-                                         .unit = "Gvoxel/s",
-                                         .command = "bench_voxels",
-                                         .higher_is_better = true,
-                                         .goal = goal / GIGA,
-                                         .device = device},
-                 &scaled);
+    result_report(b->json,
+                  &(struct result_figure){.bench = "voxels",
+                                          .figure = figure,
+                                          .unit = "Gvoxel/s",
+                                          .command = "bench_voxels",
+                                          .higher_is_better = true,
+                                          .goal = goal / GIGA,
+                                          .device = device},
+                  &scaled);
 }
 
 int measure(const struct bench *b, const struct place *p, const char *figure, const struct work *w,

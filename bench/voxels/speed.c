@@ -99,13 +99,14 @@ static void fill_brick(const struct bench *b, const struct vox_piece *p, unsigne
 }
 
 static int open_run(const struct bench *b, const struct place *p, bool in_bricks, uint32_t n,
-                    uint32_t slots, enum vox_labels labels, struct run *w)
+                    uint32_t slots, const struct vox_setup *answer, struct run *w)
 {
     struct vox_setup s = {.device = p->device,
                           .tables = &b->tables,
                           .slots = slots,
                           .max_bricks = n,
-                          .labels = labels,
+                          .labels = answer->labels,
+                          .components = answer->components,
                           .value_bytes = 1};
     int r;
 
@@ -142,18 +143,25 @@ static int open_run(const struct bench *b, const struct place *p, bool in_bricks
 
 /* ---------------------------------------------------------------- figures */
 
+/* What comes back. */
+static const struct vox_setup counts = {.labels = VOX_LABELS_NONE};
+static const struct vox_setup bits = {.labels = VOX_LABELS_BITS};
+static const struct vox_setup bytes = {.labels = VOX_LABELS_BYTES};
+static const struct vox_setup components = {.labels = VOX_LABELS_BITS, .components = true};
+
 static int one_shape(const struct bench *b, const struct place *p, bool in_bricks, uint32_t n,
-                     enum vox_labels labels)
+                     const struct vox_setup *answer)
 {
     const uint32_t slots = p->info.is_host ? 1 : 4;
-    const char *as = labels == VOX_LABELS_BITS    ? "labels as bits"
-                     : labels == VOX_LABELS_BYTES ? "labels as bytes"
-                                                  : "counts only";
+    const char *as = answer->components                   ? "labels as bits and components"
+                     : answer->labels == VOX_LABELS_BITS  ? "labels as bits"
+                     : answer->labels == VOX_LABELS_BYTES ? "labels as bytes"
+                                                          : "counts only";
     struct work work;
     struct run w;
-    char figure[128], what[64];
+    char figure[128], what[80];
     double per_s, voxels;
-    int r = open_run(b, p, in_bricks, n, slots, labels, &w);
+    int r = open_run(b, p, in_bricks, n, slots, answer, &w);
 
     if (r < 0)
         return r;
@@ -182,7 +190,7 @@ static int bus_alone(const struct bench *b, const struct place *p)
     struct work work;
     struct run w;
     double per_s;
-    int r = open_run(b, p, false, 1, 4, VOX_LABELS_NONE, &w);
+    int r = open_run(b, p, false, 1, 4, &counts, &w);
 
     if (r < 0)
         return r;
@@ -200,16 +208,18 @@ static int bus_alone(const struct bench *b, const struct place *p)
 
 int bench_speed(const struct bench *b, const struct place *p)
 {
-    int r = one_shape(b, p, false, 1, VOX_LABELS_BITS);
+    int r = one_shape(b, p, false, 1, &bits);
 
     if (r == 0)
-        r = one_shape(b, p, false, 1, VOX_LABELS_NONE);
-    if (r == 0 && !p->info.is_host)
-        r = one_shape(b, p, false, 1, VOX_LABELS_BYTES);
+        r = one_shape(b, p, false, 1, &counts);
     if (r == 0)
-        r = one_shape(b, p, true, 1, VOX_LABELS_BITS);
+        r = one_shape(b, p, false, 1, &bytes);
     if (r == 0)
-        r = one_shape(b, p, true, 32, VOX_LABELS_BITS);
+        r = one_shape(b, p, false, 1, &components);
+    if (r == 0)
+        r = one_shape(b, p, true, 1, &bits);
+    if (r == 0)
+        r = one_shape(b, p, true, 32, &bits);
     if (r == 0 && !p->info.is_host)
         r = bus_alone(b, p);
     return r;

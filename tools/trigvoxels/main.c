@@ -220,7 +220,7 @@ static int run(const struct options *o, struct vox_slabs *job)
     int r;
 
     find_backends(folder, sizeof folder);
-    r = backends_open(folder, &host, &backends);
+    r = backends_open(folder, o->backend, &host, &backends);
     if (r < 0)
         return r;
     r = backends_device(backends, o->backend, o->index, &job->device);
