@@ -87,9 +87,9 @@ const struct trg_param hough_params[] = {
      "added to it in squares, times the slope: tracks at large angles are soft"},
     {"layers_per_station", TRG_PARAM_U32, AT(layers_per_station), "2", 1, 2, "", NULL,
      "triplet: neighbouring layers that are searched together"},
-    {"window_wide_mm", TRG_PARAM_F32, AT(window_wide_mm), "6", 0.001, 1000, "mm", NULL,
-     "triplet: largest distance from a first hit to a second one on the next station, across the "
-     "line to the beam, in the wide pass; ip_max_mm in the first"},
+    {"window_wide_mm", TRG_PARAM_F32, AT(window_wide_mm), "10", 0.001, 1000, "mm", NULL,
+     "triplet: largest distance from a first hit to a second one, across the line to the beam, in "
+     "the wide pass if the three are on neighbouring stations; else ip_max_mm"},
     {"third_mm", TRG_PARAM_F32, AT(third_mm), "0.1", 0.001, 100, "mm", NULL,
      "triplet: largest distance of a third hit to the line of two"},
     {"third_rad", TRG_PARAM_F32, AT(third_rad), "0.008", 0, 1, "rad", NULL,
@@ -226,6 +226,7 @@ struct ht_par hough_triplet_par(const struct hough_config *c, uint32_t pass)
                            .station_shift = c->layers_per_station - 1,
                            .is_wide = pass,
                            .window_mm = pass ? c->window_wide_mm : c->ip_max_mm,
+                           .narrow_mm = c->ip_max_mm,
                            .third_mm = c->third_mm,
                            .third_rad = c->third_rad};
 }

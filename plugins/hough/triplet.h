@@ -9,6 +9,13 @@
 #define HOUGH_TRIPLET_H
 #include "hough.h"
 
+/* Whether this build of the kernels is for a core with AVX-512. */
+#if defined(__AVX512F__) && !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+#define HT_VECTORS 1
+#else
+#define HT_VECTORS 0
+#endif
+
 #define HT_PASSES    2u
 #define HT_STATIONS  128u                        /* most; hits behind them are left out */
 #define HT_ITEM_BITS 21u                         /* of the number of a hit in its RoI */
@@ -24,6 +31,7 @@ struct ht_par { /* of all launches of a batch */
     trg_u32 station_shift; /* layer >> station_shift is the station */
     trg_u32 is_wide;       /* tracks need not point to the beam line, nor have all hits */
     float window_mm;       /* from a first hit to a second, across the line to the beam */
+    float narrow_mm; /* the same where they are not on neighbouring stations, or the third is not */
     float third_mm, third_rad;
 };
 

@@ -16,6 +16,9 @@
 #include "../common/group.h"
 #include "triplet_search.h"
 #include "write.h"
+#if HT_VECTORS
+#include "filter_host.h"
+#endif
 
 /* One group: RoIs by their numbers of hits, the largest first. */
 TRG_KERNEL2(ht_order, (const trg_u8, data), (trg_u32, order), (struct ht_par, par))
@@ -69,7 +72,9 @@ TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits)
     TRG_GLOBAL const float *z = TRG_COLUMN(float, data, par.common.in, 2) + first;
     TRG_GLOBAL const trg_u16 *layer = TRG_COLUMN(trg_u16, data, par.common.in, 3) + first;
     struct ht_view v = ht_look_at(hits, tables, par.common, first, roi);
-    trg_u32 top = 0u, out = 0u;
+    const float beam_x = par.common.beam_x, beam_y = par.common.beam_y;
+    const trg_u32 shift = par.station_shift;
+    trg_u32 top = 0u, out = 0u, most;
 
     for (trg_u32 s = TRG_LID; s < HT_STATIONS; s += TRG_LSIZE) {
         low[s] = 0xffffffffu;
@@ -79,7 +84,7 @@ TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits)
         n_stations = left_out = 0u;
     TRG_BARRIER();
     for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
-        const trg_u32 s = ((trg_u32)layer[i] >> par.station_shift) + 1u;
+        const trg_u32 s = ((trg_u32)layer[i] >> shift) + 1u;
 
         top = s > top && s <= HT_STATIONS ? s : top;
         out += s > HT_STATIONS || i >= HT_ITEM;
@@ -92,22 +97,25 @@ TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits)
     for (trg_u32 k = TRG_LID; k < top * v.buckets + 2u; k += TRG_LSIZE)
         v.begin[k] = 0u;
     TRG_BARRIER();
-    for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
-        const trg_u32 s = (trg_u32)layer[i] >> par.station_shift;
-
-        v.link[i] = HT_NONE;
-        if (!par.pass)
+    most = HT_STATIONS * v.buckets;
+    if (!par.pass)
+        for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
             v.taken[i] = v.head[i] = 0u;
-        if (s < HT_STATIONS && i < HT_ITEM && !v.taken[i]) {
-            const trg_u32 at = ht_order_of_float(z[i]);
+    for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
+        const trg_u32 bucket = ((trg_u32)layer[i] >> shift) * v.buckets +
+                               ht_bucket_of(x[i] - beam_x, y[i] - beam_y, v.buckets);
+        const trg_u32 is_free = (bucket < most) & (i < HT_ITEM) & (v.taken[i] == 0u);
 
-            v.link[i] = s * v.buckets +
-                        ht_bucket_of(x[i] - par.common.beam_x, y[i] - par.common.beam_y, v.buckets);
+        v.link[i] = is_free ? bucket : HT_NONE;
+    }
+    for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
+        if (v.link[i] != HT_NONE) {
+            const trg_u32 s = (trg_u32)layer[i] >> shift, at = ht_order_of_float(z[i]);
+
             HT_ADD(&v.begin[v.link[i] + 1u], 1u);
             TRG_ATOMIC_MIN_LOCAL(&low[s], at);
             TRG_ATOMIC_MAX_LOCAL(&high[s], at);
         }
-    }
     /* where each bucket begins, one place on: filling it moves that to where it ends */
     trg_group_scan_global(scratch, v.begin + 1u, top * v.buckets);
     TRG_BARRIER();
@@ -115,8 +123,8 @@ TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits)
         if (v.link[i] != HT_NONE) {
             const trg_u32 at = HT_ADD(&v.begin[v.link[i] + 1u], 1u);
 
-            v.x[at] = x[i] - par.common.beam_x;
-            v.y[at] = y[i] - par.common.beam_y;
+            v.x[at] = x[i] - beam_x;
+            v.y[at] = y[i] - beam_y;
             v.z[at] = z[i];
             v.id[at] = (trg_u32)layer[i] << HT_ITEM_BITS | i;
             v.claim[at] = HT_NONE;
@@ -323,6 +331,14 @@ TRG_KERNEL7(ht_write, (const trg_u8, data), (const trg_u32, order), (float, hits
     TRG_BARRIER();
     to.tracks = tracks;
     to.doublets = doublets;
+#if HT_VECTORS
+    for (trg_u32 k = 0; k < count; k += HG_LANES)
+        hg_put_tracks16(to, &in, &par.common, mine, &track[k],
+                        count - k < HG_LANES ? count - k : HG_LANES, begin + k);
+    for (trg_u32 k = 0; k < count; k++)
+        hg_put_doublets(to, in, par.common, &mine[track[k]], doublet[k]);
+#else
     for (trg_u32 k = TRG_LID; k < count; k += TRG_LSIZE)
         hg_put_one(to, in, par.common, &mine[track[k]], begin + k, doublet[k]);
+#endif
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* triplet_search.h - what is done for one road and for one first hit.  Of equal hits those with
- * the lower id are taken, so that nothing depends on their order. */
+/* triplet_search.h - what is done for one road and for one first hit. */
 #ifndef HOUGH_TRIPLET_SEARCH_H
 #define HOUGH_TRIPLET_SEARCH_H
-#include "triplet_window.h"
+#include "triplet_scan.h"
 
 /* On words that only this group writes; a group of the host is one work-item. */
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
@@ -22,42 +21,7 @@ static inline void ht_min(trg_u32 *p, trg_u32 v)
 #define HT_MIN(p, v) ht_min(p, v)
 #endif
 
-/* ---------------------------------------------------------------- the next hits of a road */
-
-struct ht_near { /* one for even layers, one for odd ones */
-    float off0, off1;
-    trg_u32 at0, at1;
-};
-
-TRG_FN void ht_keep_nearer(const struct ht_view v, trg_u32 at, float off, struct ht_near *near)
-{
-    if (ht_layer(v, at) & 1u) {
-        if (off < near->off1 ||
-            (off == near->off1 && (near->at1 == HT_NONE || v.id[at] < v.id[near->at1]))) {
-            near->off1 = off;
-            near->at1 = at;
-        }
-    } else if (off < near->off0 ||
-               (off == near->off0 && (near->at0 == HT_NONE || v.id[at] < v.id[near->at0]))) {
-        near->off0 = off;
-        near->at0 = at;
-    }
-}
-
-/* The hits of a window that are nearest to a line and on its side of the beam. */
-TRG_FN void ht_find_nearest(const struct ht_view v, const struct ht_window w,
-                            const struct hg_line l, struct ht_near *near)
-{
-    const float most = near->off0;
-
-    for (trg_u32 k = 0; k < w.n; k++) {
-        const trg_u32 at = ht_place(w, k);
-        const float off = hg_off2(l, v.x[at], v.y[at], v.z[at]);
-
-        if (off <= most && v.x[at] * l.x + v.y[at] * l.y > 0.0f)
-            ht_keep_nearer(v, at, off, near);
-    }
-}
+/* ---------------------------------------------------------------- roads */
 
 /* Whether its first three hits have gone to another road. */
 TRG_FN trg_u32 ht_is_robbed(const struct ht_view v, TRG_GLOBAL const struct ht_road *r)
@@ -170,12 +134,13 @@ TRG_FN void ht_take(const struct ht_view v, TRG_GLOBAL struct ht_road *r)
         for (trg_u32 k = 0; k < 3u; k++)
             ht_use(v, r->first[k]);
     if (a != HT_NONE && b != HT_NONE && v.z[a] < v.z[b]) {
-        ht_append(v, r, b);
-        ht_append(v, r, a);
-    } else {
-        ht_append(v, r, a);
-        ht_append(v, r, b);
+        const trg_u32 lower = a;
+
+        a = b;
+        b = lower;
     }
+    for (trg_u32 k = 0; k < 2u; k++)
+        ht_append(v, r, k ? b : a);
     inv = 1.0f / (z - r->z);
     r->tx = (x - r->x) * inv;
     r->ty = (y - r->y) * inv;
@@ -204,85 +169,6 @@ TRG_FN trg_u32 ht_goes_on(TRG_GLOBAL const struct ht_road *r, const struct ht_pa
 
 /* ---------------------------------------------------------------- the first three hits */
 
-struct ht_triplet {
-    float share; /* of the tolerance, squared */
-    trg_u32 second, third;
-};
-
-TRG_FN trg_u32 ht_is_better(const struct ht_view v, const struct ht_triplet *best, float share,
-                            trg_u32 second, trg_u32 third)
-{
-    if (best->second == HT_NONE || share != best->share)
-        return share <= best->share;
-    if (third != best->third)
-        return v.id[third] < v.id[best->third];
-    return v.id[second] < v.id[best->second];
-}
-
-/* Whether two hits may be on a track: not too steep, and near to the beam line where there may be
- * vertices.  dx, dy, dz: from the second to the first. */
-TRG_FN trg_u32 ht_may_pair(const struct hg_par par, float dx, float dy, float dz, float x, float y,
-                           float z)
-{
-    const float cross = x * dy - y * dx, d2 = dx * dx + dy * dy;
-
-    return dz > 0.0f && trg_fabs(dx) <= par.slope_max * dz && trg_fabs(dy) <= par.slope_max * dz &&
-           cross * cross <= par.ip_max2 * d2 &&
-           trg_fabs((z - par.grid.z0) * d2 - (x * dx + y * dy) * dz) <= par.z_beam_max * d2;
-}
-
-/* How far a third hit may be from the line of the first two. */
-TRG_FN float ht_third_tolerance(const struct ht_par par, float dz)
-{
-    const float t = par.third_mm + par.third_rad * dz;
-
-    return t < par.common.tol_max_mm ? t : par.common.tol_max_mm;
-}
-
-/* Looks for a third hit on a station, on the line of two through l. */
-TRG_FN void ht_find_third(const struct ht_view v, const struct ht_par par, const struct hg_line l,
-                          trg_u32 second, trg_u32 station, const struct ht_station s,
-                          struct ht_triplet *best)
-{
-    const float dz = s.middle - l.z, x = l.x + l.tx * dz, y = l.y + l.ty * dz;
-    const float reach = ht_third_tolerance(par, trg_fabs(dz) + s.depth);
-    const struct ht_window w =
-        ht_window_of(v, station, x, y, reach + ht_drift(x, y, l.tx, l.ty, s.depth));
-
-    for (trg_u32 k = 0; k < w.n; k++) {
-        const trg_u32 at = ht_place(w, k);
-        const float d = l.z - v.z[at], tol = ht_third_tolerance(par, d), most = tol * tol;
-        const float off = hg_off2(l, v.x[at], v.y[at], v.z[at]);
-
-        if (off <= best->share * most && d > 0.0f && v.x[at] * l.x + v.y[at] * l.y > 0.0f &&
-            ht_layer(v, at) != ht_layer(v, second) &&
-            ht_is_better(v, best, off / most, second, at)) {
-            best->share = off / most;
-            best->second = second;
-            best->third = at;
-        }
-    }
-}
-
-/* Looks for the second and the third hit on two stations. */
-TRG_FN void ht_find_on(const struct ht_view v, const struct ht_par par,
-                       TRG_GLOBAL const struct ht_stations *all, trg_u32 first, trg_u32 station1,
-                       trg_u32 station2, struct ht_triplet *best)
-{
-    const float x0 = v.x[first], y0 = v.y[first], z0 = v.z[first];
-    const struct ht_station s = ht_station_of(all, station2);
-    const struct ht_window w = ht_window_of(v, station1, x0, y0, par.window_mm);
-
-    for (trg_u32 k = 0; s.has_hits && k < w.n; k++) {
-        const trg_u32 at = ht_place(w, k);
-        const float x = v.x[at], y = v.y[at], z = v.z[at];
-
-        if (ht_may_pair(par.common, x0 - x, y0 - y, z0 - z, x, y, z) &&
-            ht_layer(v, at) != ht_layer(v, first))
-            ht_find_third(v, par, hg_through(x, y, z, x0, y0, z0), at, station2, s, best);
-    }
-}
-
 /* The best second and third hit for a first one: on the next two stations; in the wide pass, where
  * there are none, two of the three on one station, or one station passed over. */
 TRG_FN struct ht_triplet ht_find_triplet(const struct ht_view v, const struct ht_par par,
@@ -295,15 +181,15 @@ TRG_FN struct ht_triplet ht_find_triplet(const struct ht_view v, const struct ht
     best.second = best.third = HT_NONE;
     if (v.x[first] >= HT_USED)
         return best;
-    if (station >= 2u)
-        ht_find_on(v, par, all, first, station - 1u, station - 2u, &best);
-    if (par.is_wide && best.second == HT_NONE && station >= 1u) {
-        ht_find_on(v, par, all, first, station, station - 1u, &best);
-        ht_find_on(v, par, all, first, station - 1u, station - 1u, &best);
-    }
-    if (par.is_wide && best.second == HT_NONE && station >= 3u) {
-        ht_find_on(v, par, all, first, station - 1u, station - 3u, &best);
-        ht_find_on(v, par, all, first, station - 2u, station - 3u, &best);
+    for (trg_u32 way = 0; way < (par.is_wide ? 5u : 1u); way++) {
+        const trg_u32 back1 = way == 1u ? 0u : way == 4u ? 2u : 1u;
+        const trg_u32 back2 = way == 0u ? 2u : way < 3u ? 1u : 3u;
+
+        if ((way == 1u || way == 3u) && best.second != HT_NONE)
+            break;
+        if (station >= back2)
+            ht_find_on(v, par, all, first, station - back1, station - back2,
+                       way ? par.narrow_mm : par.window_mm, &best);
     }
     return best;
 }

@@ -32,16 +32,22 @@ TRG_FN void hg_put_track(TRG_GLOBAL trg_u8 *out, const struct trg_span span, trg
     hg_put(out, span, 10u, i, n_hits);
 }
 
-/* Fits a track and writes it in place `at`, its doublets from place `at2` on, as hits' numbers
- * in the RoI. */
+/* Writes the doublets of a track from place `at` on, as hits' numbers in the RoI. */
+TRG_FN void hg_put_doublets(const struct hg_products to, const struct hg_input in,
+                            const struct hg_par par, TRG_GLOBAL const struct hg_cand *c, trg_u32 at)
+{
+    for (trg_u32 k = 0; k + 1u < c->n; k++) {
+        hg_put(to.doublets, par.doublets, 0u, at + k, c->hit[k] - in.first);
+        hg_put(to.doublets, par.doublets, 1u, at + k, c->hit[k + 1u] - in.first);
+    }
+}
+
+/* Fits a track and writes it in place `at`, its doublets from place `at2` on. */
 TRG_FN void hg_put_one(const struct hg_products to, const struct hg_input in,
                        const struct hg_par par, TRG_GLOBAL const struct hg_cand *c, trg_u32 at,
                        trg_u32 at2)
 {
     hg_put_track(to.tracks, par.tracks, at, hg_filter(in.x, in.y, in.z, par, c), c->n);
-    for (trg_u32 k = 0; k + 1u < c->n; k++) {
-        hg_put(to.doublets, par.doublets, 0u, at2 + k, c->hit[k] - in.first);
-        hg_put(to.doublets, par.doublets, 1u, at2 + k, c->hit[k + 1u] - in.first);
-    }
+    hg_put_doublets(to, in, par, c, at2);
 }
 #endif

@@ -75,11 +75,11 @@ static void nothing_in_nothing_out(void **state)
 
     (void)state;
     begin(&s);
-    for (uint32_t p = 0; p < 4; p++)
+    for (uint32_t p = 0; p < 5; p++)
         assert_int_equal(find(&s, presets[p], NULL), 0);
     add_hit(&s, 10, 0, 100, 0);
     add_hit(&s, 12, 0, 125, 2);
-    for (uint32_t p = 0; p < 4; p++) {
+    for (uint32_t p = 0; p < 5; p++) {
         assert_int_equal(find(&s, presets[p], NULL), 0);
         assert_int_equal(s.result.status, TRG_OK);
     }
@@ -93,7 +93,7 @@ static void one_line(void **state)
     (void)state;
     begin(&s);
     add_line(&s, 0.0f, 0.0f, 0.08f, 0.06f, 75, 6);
-    for (uint32_t p = 0; p < 4; p++) {
+    for (uint32_t p = 0; p < 5; p++) {
         assert_int_equal(find(&s, presets[p], NULL), 1);
         assert_int_equal(found_hits(s.found)[0], 6);
         assert_true(fabsf(found_column(s.found, 3)[0] - 0.08f) < 1e-5f);
@@ -117,7 +117,7 @@ static void a_line_backwards(void **state)
     (void)state;
     begin(&s);
     add_line(&s, 0.02f, -0.03f, -0.12f, 0.1f, -280, 7); /* the beam line is at the high end */
-    for (uint32_t p = 0; p < 4; p++) {
+    for (uint32_t p = 0; p < 5; p++) {
         assert_int_equal(find(&s, presets[p], NULL), 1);
         assert_int_equal(found_hits(s.found)[0], 7);
         assert_true(fabsf(found_column(s.found, 3)[0] + 0.12f) < 1e-5f);
@@ -136,7 +136,7 @@ static void lines_that_cross(void **state)
     add_line(&s, 0, 0, 0, 0.15f, 75, 5);
     add_line(&s, 0, 0, -0.1f, 0.02f, 75, 8);
     add_line(&s, 30, 0, -0.1f, 0.1f, 75, 3); /* far from the beam line: the third pass */
-    for (uint32_t p = 0; p < 4; p++) {
+    for (uint32_t p = 0; p < 5; p++) {
         assert_int_equal(find(&s, presets[p], NULL), 4);
         assert_int_equal((uint32_t)s.result.value[2], 21);
         assert_int_equal(find(&s, presets[p], SETTINGS("passes", "1", "ip_max_mm", "1")), 3);
@@ -155,7 +155,7 @@ static void lines_from_the_end(void **state)
     add_line(&s, 0, 0, 0.2f, 0.05f, 75, 8);
     for (uint32_t i = 0; i < s.e.n / 2; i++)
         event_swap(&s.e, i, s.e.n - 1 - i);
-    for (uint32_t p = 0; p < 4; p++) {
+    for (uint32_t p = 0; p < 5; p++) {
         assert_int_equal(find(&s, presets[p], NULL), 2);
         assert_int_equal((uint32_t)s.result.value[2], 13);
     }
@@ -176,7 +176,7 @@ static void what_is_no_track(void **state)
     add_hit(&s, -10, -10, 100, 8); /* not on a line */
     add_hit(&s, -12, -12.5f, 125, 10);
     add_hit(&s, -17, -14.0f, 150, 12);
-    for (uint32_t p = 0; p < 4; p++)
+    for (uint32_t p = 0; p < 5; p++)
         assert_int_equal(find(&s, presets[p], NULL), 0);
     end(&s);
 }
@@ -191,7 +191,7 @@ static void three_hits_that_turn(void **state)
     struct sample s;
 
     (void)state;
-    for (uint32_t p = 0; p < 4; p++)
+    for (uint32_t p = 0; p < 5; p++)
         for (int far = 0; far < 2; far++) {
             begin(&s);
             add_line(&s, 0, 0, 0.1f, 0, 75, 3);
@@ -211,7 +211,7 @@ static void outliers(void **state)
     add_line(&s, 0, 0, 0.1f, 0.05f, 75, 7);
     add_hit(&s, 0.1f * 150 + 0.15f, 0.05f * 150, 150, 16); /* layer of the fourth hit */
     add_hit(&s, 0.1f * 250 + 1.5f, 0.05f * 250, 250, 24);
-    for (uint32_t p = 0; p < 4; p++) {
+    for (uint32_t p = 0; p < 5; p++) {
         assert_int_equal(find(&s, presets[p], NULL), 1);
         assert_int_equal(found_hits(s.found)[0], 7);
         assert_true(found_column(s.found, 8)[0] < 1e-3f);
@@ -228,7 +228,7 @@ static void hits_at_one_place(void **state)
     begin(&s);
     add_line(&s, 0, 0, 0.1f, 0.05f, 75, 4);
     add_hit(&s, s.e.x[1], s.e.y[1], s.e.z[1], s.e.layer[1]);
-    for (uint32_t p = 0; p < 4; p++) {
+    for (uint32_t p = 0; p < 5; p++) {
         assert_int_equal(find(&s, presets[p], NULL), 1);
         assert_int_equal(found_hits(s.found)[0], 4);
     }
