@@ -88,11 +88,11 @@ struct job {
 static int run_job(void *arg, uint32_t times)
 {
     struct job *j = arg;
-    int r = 0;
+    struct launcher l = launcher_on(j->kit.queue, &j->kit.info);
 
-    while (r == 0 && times--)
-        r = vx_histogram_launch(j->kit.queue, &j->job);
-    return r ? r : trg_finish(j->kit.queue);
+    while (l.result == 0 && times--)
+        vx_histogram_launch(&l, &j->job);
+    return l.result ? l.result : trg_finish(j->kit.queue);
 }
 
 static void close_job(struct job *j)
@@ -102,6 +102,7 @@ static void close_job(struct job *j)
     trg_buffer_free(j->job.weights);
     trg_buffer_free(j->job.grids);
     trg_buffer_free(j->job.bins);
+    vx_histogram_close(&j->kernels);
     kit_close(&j->kit);
 }
 
@@ -125,7 +126,7 @@ static int open_job(struct trg_device *device, struct sizes s, struct job *j)
         grids[i] = (struct vx_grid){-100, (float)s.bins / 200, 200 / (float)s.bins, s.bins};
     }
     if (r == 0)
-        r = vx_histogram_kernels(j->kit.module, &j->kernels);
+        r = vx_histogram_open(device, VX_HIST_COUNT, &j->kernels);
     if (r == 0)
         r = kit_upload(&j->kit, offsets, (s.n_rois + 1u) * sizeof *offsets, &j->job.data);
     if (r == 0)

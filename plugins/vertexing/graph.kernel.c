@@ -50,7 +50,7 @@ TRG_KERNEL5(vx_adjacency_full, (const trg_u8, data), (const float, tracks),
 {
     TRG_SHARED struct vx_four stage[VX_STAGE_COLUMNS * VX_FOURS];
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
-    const trg_u32 first = TRG_OFFSETS(data, par.in)[roi], n = counts[roi].n_selected;
+    const trg_u32 first = TRG_BEGIN(data, par.in, roi), n = counts[roi].n_selected;
     const struct vx_share share = vx_share_of(n, part, par.parts);
     TRG_GLOBAL const trg_u32 *list = selected + first;
     TRG_GLOBAL trg_u32 *out = matrix + first * par.words_room;
@@ -88,7 +88,7 @@ TRG_KERNEL5(vx_adjacency_compute, (const trg_u8, data), (const float, tracks),
     const trg_u32 size = TRG_LSIZE < VX_TILE ? TRG_LSIZE : VX_TILE;
     const trg_u32 teams = TRG_LSIZE / size, team = TRG_LID / size, lane = TRG_LID % size;
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
-    const trg_u32 first = TRG_OFFSETS(data, par.in)[roi], n = counts[roi].n_selected;
+    const trg_u32 first = TRG_BEGIN(data, par.in, roi), n = counts[roi].n_selected;
     const struct vx_share share = vx_share_of(n, part, par.parts);
     TRG_GLOBAL const trg_u32 *list = selected + first;
     TRG_GLOBAL trg_u32 *out = matrix + first * par.words_room;
@@ -140,7 +140,7 @@ TRG_KERNEL5(vx_adjacency_memory, (const trg_u8, data), (const float, tracks),
 {
     TRG_SHARED struct vx_four stage[VX_STAGE_COLUMNS * VX_FOURS];
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
-    const trg_u32 first = TRG_OFFSETS(data, par.in)[roi], n = counts[roi].n_selected;
+    const trg_u32 first = TRG_BEGIN(data, par.in, roi), n = counts[roi].n_selected;
     const struct vx_share share = vx_share_of(n, part, par.parts);
     TRG_GLOBAL const trg_u32 *list = selected + first;
     TRG_GLOBAL trg_u32 *out = matrix + first * par.words_room;
@@ -202,7 +202,7 @@ TRG_KERNEL7(vx_cuts, (const trg_u8, data), (const float, tracks), (const trg_u32
 {
     TRG_SHARED trg_u32 total[6];
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
-    const trg_u32 first = TRG_OFFSETS(data, par.in)[roi], n = counts[roi].n_selected;
+    const trg_u32 first = TRG_BEGIN(data, par.in, roi), n = counts[roi].n_selected;
     TRG_GLOBAL const trg_u32 *list = selected + first;
     TRG_GLOBAL const struct vx_vertex *pv = pvs + roi * par.pv_room;
     TRG_GLOBAL trg_u32 *m = matrix + first * par.words_room;
@@ -301,7 +301,7 @@ TRG_KERNEL5(vx_components, (const trg_u8, data), (const trg_u32, matrix), (trg_u
 {
     TRG_SHARED trg_u32 parent[VX_SELECTED_MAX];
     TRG_SHARED trg_u32 is_listed[VX_SELECTED_MAX / 32u];
-    const trg_u32 first = TRG_OFFSETS(data, par.in)[TRG_GID], n = counts[TRG_GID].n_selected;
+    const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID), n = counts[TRG_GID].n_selected;
     TRG_GLOBAL const trg_u32 *m = matrix + first * par.words_room;
     TRG_GLOBAL struct vx_vertex *out = svs + TRG_GID * par.sv_room;
 
@@ -404,7 +404,7 @@ TRG_KERNEL8(vx_fit_secondary, (const trg_u8, data), (const float, tracks),
     TRG_SHARED struct vx_vertex v;
     TRG_SHARED trg_u32 done;
     const trg_u32 roi = TRG_GID / par.sv_room, k = TRG_GID % par.sv_room;
-    const trg_u32 first = TRG_OFFSETS(data, par.in)[roi], room = par.items_room;
+    const trg_u32 first = TRG_BEGIN(data, par.in, roi), room = par.items_room;
     const trg_u32 rounds = k < counts[roi].n_components ? par.rounds : 0u;
     const trg_u32 n = rounds ? counts[roi].n_selected : 0u;
     const trg_u32 root = rounds ? svs[TRG_GID].root : 0u;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* histogram.h - the algorithms that fill the histograms of z, and who chooses among them.
+/* histogram.h - the algorithms that fill the histograms of z.
  *
  * All have one interface: the same buffers, the same parameters, the same integers as a result.
  * Names and ideas: Heit, Groningen 2017, chapter 9 and appendix A, where a warp is 32 threads; here

@@ -6,8 +6,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "vertexing.h"
-
 #define AT(member) offsetof(struct vx_config, member)
 
 const struct trg_param vx_params[] = {
@@ -152,4 +150,64 @@ int vx_check(const void *config, char *why, size_t bytes)
         return -EINVAL;
     }
     return 0;
+}
+
+static void fill_primaries(const struct vx_config *c, struct vx_par *p)
+{
+    p->beam_x = c->beam_x_mm;
+    p->beam_y = c->beam_y_mm;
+    p->beam_var = c->beam_sigma_mm * c->beam_sigma_mm;
+    p->z_range = c->z_range_mm;
+    p->chi2_prior = c->chi2_prior;
+    p->bin_width = c->bin_width_mm;
+    p->width_rule = c->bin_rule;
+    p->weighted = c->weighted;
+    p->sigma_z_max = c->sigma_z_max_mm;
+    p->smooth = c->smooth_bins;
+    p->min_height = c->min_height;
+    p->prominence = c->prominence;
+    p->pair_distance = c->pair_distance;
+    p->seed_min_tracks = c->seed_min_tracks;
+    p->window = c->window_mm;
+    p->tukey_start = c->tukey_start;
+    p->tukey_end = c->tukey_end;
+    p->tolerance = c->tolerance_mm;
+    p->rounds = c->max_rounds;
+    p->pv_min_tracks = c->pv_min_tracks;
+    p->pv_max_radius = c->pv_max_radius_mm;
+    p->pv_merge = c->pv_merge_sigmas;
+    p->pv_own_tracks = c->pv_own_tracks;
+    p->pv_own_sigmas = c->pv_own_sigmas;
+}
+
+static void fill_secondaries(const struct vx_config *c, struct vx_par *p)
+{
+    p->ip_min = c->ip_min_sigmas;
+    p->ip_max = c->ip_max_sigmas;
+    p->displaced_ip = c->count_ip_mm;
+    p->displaced_significance = c->count_ip_sigmas;
+    p->doca_max = c->doca_mm;
+    p->doca_sigmas = c->doca_sigmas;
+    p->parallel_sin2 = c->parallel_sin * c->parallel_sin;
+    p->origin_cut = c->origin_cut;
+    p->radial_sigmas = c->radial_sigmas;
+    p->cylinder = c->cylinder_mm;
+    p->cylinder_max = c->cylinder_max_mm;
+    p->ip_limit = c->ip_max_mm;
+    p->min_sin2 = sinf(c->min_angle_rad) * sinf(c->min_angle_rad);
+    p->mass = c->mass_gev;
+    p->layout = c->layout;
+}
+
+void vx_fill_par(const struct vx_config *c, struct vx_par *ret_par)
+{
+    const uint32_t bins = (uint32_t)ceil(2.0 * (double)c->z_range_mm / (double)c->bin_width_mm) + 1;
+
+    ret_par->bins_room = bins < 3 ? 3 : bins;
+    ret_par->max_selected = c->max_selected;
+    ret_par->words_room = (c->max_selected + 31) / 32;
+    ret_par->pv_room = c->max_pv;
+    ret_par->sv_room = c->max_sv;
+    fill_primaries(c, ret_par);
+    fill_secondaries(c, ret_par);
 }

@@ -3,6 +3,7 @@
 #ifndef VX_PARAMETERS_H
 #define VX_PARAMETERS_H
 #include "trigd/plugin.h"
+#include "vertexing.h"
 
 struct vx_config {
     /* detector */
@@ -40,4 +41,7 @@ extern const struct trg_preset vx_presets[];
 
 /* Whether parameters that are right one by one are right together (struct trg_plugin). */
 int vx_check(const void *config, char *why, size_t bytes);
+
+/* What a configuration says, as the kernels want it: cuts, and room for each RoI. */
+void vx_fill_par(const struct vx_config *c, struct vx_par *ret_par);
 #endif

@@ -63,16 +63,16 @@ TRG_FN struct vx_closest vx_approach(TRG_GLOBAL const trg_u8 *data, struct vx_pa
 {
     struct vx_state t;
 
-    t.x = TRG_COLUMN(float, data, par.in, 0)[i];
-    t.y = TRG_COLUMN(float, data, par.in, 1)[i];
-    t.z = TRG_COLUMN(float, data, par.in, 2)[i];
-    t.tx = TRG_COLUMN(float, data, par.in, 3)[i];
-    t.ty = TRG_COLUMN(float, data, par.in, 4)[i];
-    t.vx = TRG_COLUMN(float, data, par.in, 5)[i];
-    t.vt = TRG_COLUMN(float, data, par.in, 6)[i];
-    t.cov = TRG_COLUMN(float, data, par.in, 7)[i];
-    t.chi2 = TRG_COLUMN(float, data, par.in, 8)[i];
-    t.n_hits = TRG_COLUMN(trg_u32, data, par.in, 10)[i];
+    t.x = TRG_TRACKS_X(data, par.in)[i];
+    t.y = TRG_TRACKS_Y(data, par.in)[i];
+    t.z = TRG_TRACKS_Z(data, par.in)[i];
+    t.tx = TRG_TRACKS_TX(data, par.in)[i];
+    t.ty = TRG_TRACKS_TY(data, par.in)[i];
+    t.vx = TRG_TRACKS_VAR_X(data, par.in)[i];
+    t.vt = TRG_TRACKS_VAR_TX(data, par.in)[i];
+    t.cov = TRG_TRACKS_COV_X_TX(data, par.in)[i];
+    t.chi2 = TRG_TRACKS_CHI2(data, par.in)[i];
+    t.n_hits = TRG_TRACKS_N_HITS(data, par.in)[i];
     return vx_closest_of(t, par);
 }
 #endif
@@ -153,7 +153,7 @@ TRG_FN struct vx_grid vx_grid_of(float width, float range, trg_u32 bins_room)
 }
 
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-#include "approach.h"
+#include "prepare_host.h"
 #endif
 
 TRG_KERNEL8(vx_prepare, (const trg_u8, data), (float, tracks), (float, sorted), (float, entry_z),
@@ -163,9 +163,9 @@ TRG_KERNEL8(vx_prepare, (const trg_u8, data), (float, tracks), (float, sorted), 
     TRG_SHARED trg_u32 begin[VX_CELLS + 1u];
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     TRG_SHARED trg_u32 used;
-    TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
     TRG_GLOBAL trg_u32 *cell = cells + TRG_GID * (VX_CELLS + 1u);
-    const trg_u32 room = par.items_room, first = offsets[TRG_GID], end = offsets[TRG_GID + 1u];
+    const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID), end = TRG_END(data, par.in, TRG_GID);
+    const trg_u32 room = par.items_room;
     struct vx_grid grid = vx_grid_of(par.bin_width, par.z_range, par.bins_room);
     trg_u32 inside, mine = 0u;
 
@@ -193,7 +193,7 @@ TRG_KERNEL8(vx_prepare, (const trg_u8, data), (float, tracks), (float, sorted), 
         tracks[VX_V * room + i] = c.line.v;
         tracks[VX_C * room + i] = c.line.c;
         tracks[VX_VT * room + i] = c.line.vt;
-        tracks[VX_P * room + i] = vx_momentum(TRG_COLUMN(float, data, par.in, 9)[i]);
+        tracks[VX_P * room + i] = vx_momentum(TRG_TRACKS_QOP(data, par.in)[i]);
         entry_z[i] = seeds ? c.line.z : VX_NOWHERE;
         entry_z[room + i] = c.sz2;
         entry_weight[i] = vx_entry_weight(c.sz2, grid.width, par.weighted);

@@ -251,8 +251,8 @@ TRG_KERNEL6(vx_associate, (const trg_u8, data), (const float, tracks),
     TRG_SHARED float pz[VX_PV_MAX];
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     TRG_SHARED trg_u32 displaced, largest;
-    TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
-    const trg_u32 first = offsets[TRG_GID], n = offsets[TRG_GID + 1u] - first;
+    const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID);
+    const trg_u32 n = TRG_END(data, par.in, TRG_GID) - first;
     const trg_u32 n_pv = counts[TRG_GID].n_pv;
     const float near2 = par.ip_min * par.ip_min, far2 = par.ip_max * par.ip_max;
     trg_u32 count = 0u, chosen = 0u, most = 0u;

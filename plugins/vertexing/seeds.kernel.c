@@ -289,11 +289,11 @@ TRG_KERNEL4(vx_seed_pairs, (const trg_u8, data), (const float, entry_z), (struct
     TRG_SHARED float v[2u * VX_PAIRS_MAX];
     TRG_SHARED trg_u32 size[2u * VX_PAIRS_MAX];
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
-    TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.in);
     TRG_GLOBAL struct vx_vertex *out = seeds + TRG_GID * par.pv_room;
     const float limit2 = par.pair_distance * par.pair_distance;
     trg_u32 all, before, now = 0u, seen = 0u;
-    trg_u32 n = vx_gather(entry_z, offsets[TRG_GID], offsets[TRG_GID + 1u], z, size, scratch, &all);
+    trg_u32 n = vx_gather(entry_z, TRG_BEGIN(data, par.in, TRG_GID), TRG_END(data, par.in, TRG_GID),
+                          z, size, scratch, &all);
 
     if (TRG_LID == 0u)
         counts[TRG_GID].pairs_left_out = all - n;

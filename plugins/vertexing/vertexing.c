@@ -7,15 +7,15 @@
 #include <string.h>
 
 #include "graph.program.h"
-#include "histogram.program.h"
-#include "launch.h"
+#include "histogram_launch.h"
 #include "memory.h"
 #include "parameters.h"
 #include "prepare.program.h"
 #include "primary.program.h"
 #include "seeds.program.h"
 
-#define MODULES 5u
+#define MODULES 4u
+#define GROUP   128u /* an RoI's tracks come by the hundred: larger groups would idle */
 
 enum {
     VALUE_N_PV,
@@ -64,87 +64,33 @@ struct trg_algo {
     struct trg_kernel *adjacency[3], *cuts, *components, *fit_secondary;
     struct vx_histogram_kernels histogram;
     struct vx_par par;
-    uint32_t group;
     struct buffers buffers;
     struct vx_slot slot[TRG_SLOTS_MAX];
 };
 
 /* ---------------------------------------------------------------- opening and closing */
 
-static void set_par(struct trg_algo *a)
-{
-    const struct vx_config *c = a->config;
-    struct vx_par *p = &a->par;
-    uint32_t bins = (uint32_t)ceil(2.0 * (double)c->z_range_mm / (double)c->bin_width_mm) + 1;
-
-    p->items_room = a->limits.max_items;
-    p->bins_room = bins < 3 ? 3 : bins;
-    p->max_selected = c->max_selected;
-    p->words_room = (c->max_selected + 31) / 32;
-    p->pv_room = c->max_pv;
-    p->sv_room = c->max_sv;
-    p->beam_x = c->beam_x_mm;
-    p->beam_y = c->beam_y_mm;
-    p->beam_var = c->beam_sigma_mm * c->beam_sigma_mm;
-    p->z_range = c->z_range_mm;
-    p->chi2_prior = c->chi2_prior;
-    p->bin_width = c->bin_width_mm;
-    p->width_rule = c->bin_rule;
-    p->weighted = c->weighted;
-    p->sigma_z_max = c->sigma_z_max_mm;
-    p->smooth = c->smooth_bins;
-    p->min_height = c->min_height;
-    p->prominence = c->prominence;
-    p->pair_distance = c->pair_distance;
-    p->seed_min_tracks = c->seed_min_tracks;
-    p->window = c->window_mm;
-    p->tukey_start = c->tukey_start;
-    p->tukey_end = c->tukey_end;
-    p->tolerance = c->tolerance_mm;
-    p->rounds = c->max_rounds;
-    p->pv_min_tracks = c->pv_min_tracks;
-    p->pv_max_radius = c->pv_max_radius_mm;
-    p->pv_merge = c->pv_merge_sigmas;
-    p->pv_own_tracks = c->pv_own_tracks;
-    p->pv_own_sigmas = c->pv_own_sigmas;
-    p->ip_min = c->ip_min_sigmas;
-    p->ip_max = c->ip_max_sigmas;
-    p->displaced_ip = c->count_ip_mm;
-    p->displaced_significance = c->count_ip_sigmas;
-    p->doca_max = c->doca_mm;
-    p->doca_sigmas = c->doca_sigmas;
-    p->parallel_sin2 = c->parallel_sin * c->parallel_sin;
-    p->origin_cut = c->origin_cut;
-    p->radial_sigmas = c->radial_sigmas;
-    p->cylinder = c->cylinder_mm;
-    p->cylinder_max = c->cylinder_max_mm;
-    p->ip_limit = c->ip_max_mm;
-    p->min_sin2 = sinf(c->min_angle_rad) * sinf(c->min_angle_rad);
-    p->mass = c->mass_gev;
-    p->layout = c->layout;
-}
-
 static int load_kernels(struct trg_algo *a, struct trg_device *d)
 {
-    static const struct trg_program *const program[] = {
-        &prepare_program, &histogram_program, &primary_program, &graph_program, &seeds_program};
+    static const struct trg_program *const program[] = {&prepare_program, &primary_program,
+                                                        &graph_program, &seeds_program};
     const struct {
         uint32_t module;
         const char *name;
         struct trg_kernel **kernel;
     } list[] = {
         {0, "vx_prepare", &a->prepare},
-        {4, "vx_seed_peaks", &a->peaks},
-        {4, "vx_seed_pairs", &a->pairs},
-        {2, "vx_fit_primary", &a->fit_primary},
-        {2, "vx_prune", &a->prune},
-        {2, "vx_associate", &a->associate},
-        {3, "vx_adjacency_full", &a->adjacency[VX_LAYOUT_FULL]},
-        {3, "vx_adjacency_compute", &a->adjacency[VX_LAYOUT_COMPUTE]},
-        {3, "vx_adjacency_memory", &a->adjacency[VX_LAYOUT_MEMORY]},
-        {3, "vx_cuts", &a->cuts},
-        {3, "vx_components", &a->components},
-        {3, "vx_fit_secondary", &a->fit_secondary},
+        {3, "vx_seed_peaks", &a->peaks},
+        {3, "vx_seed_pairs", &a->pairs},
+        {1, "vx_fit_primary", &a->fit_primary},
+        {1, "vx_prune", &a->prune},
+        {1, "vx_associate", &a->associate},
+        {2, "vx_adjacency_full", &a->adjacency[VX_LAYOUT_FULL]},
+        {2, "vx_adjacency_compute", &a->adjacency[VX_LAYOUT_COMPUTE]},
+        {2, "vx_adjacency_memory", &a->adjacency[VX_LAYOUT_MEMORY]},
+        {2, "vx_cuts", &a->cuts},
+        {2, "vx_components", &a->components},
+        {2, "vx_fit_secondary", &a->fit_secondary},
     };
     int r = 0;
 
@@ -152,21 +98,25 @@ static int load_kernels(struct trg_algo *a, struct trg_device *d)
         r = trg_module_new(d, program[i], NULL, &a->module[i]);
     for (size_t i = 0; r == 0 && i < sizeof list / sizeof *list; i++)
         r = trg_kernel_get(a->module[list[i].module], list[i].name, list[i].kernel);
-    return r ? r : vx_histogram_kernels(a->module[1], &a->histogram);
+    if (r == 0)
+        r = vx_histogram_open(d, (enum vx_histogram)a->config->histogram, &a->histogram);
+    return r;
 }
 
-static void destroy(struct trg_algo *a)
+static void vertexing_destroy(struct trg_algo *a)
 {
     if (!a)
         return;
     buffers_free(&a->buffers);
     for (uint32_t i = 0; i < MODULES; i++)
         trg_module_free(a->module[i]);
+    vx_histogram_close(&a->histogram);
     free(a);
 }
 
-static int create(const struct trg_host *host, const void *config, struct trg_device *device,
-                  const struct trg_limits *limits, struct trg_algo **ret_algo)
+static int vertexing_create(const struct trg_host *host, const void *config,
+                            struct trg_device *device, const struct trg_limits *limits,
+                            struct trg_algo **ret_algo)
 {
     struct trg_algo *a;
     int r;
@@ -178,14 +128,13 @@ static int create(const struct trg_host *host, const void *config, struct trg_de
     a->config = config;
     a->limits = *limits;
     trg_device_info(device, &a->device);
-    /* an RoI's tracks come by the hundred: larger groups would idle */
-    a->group = a->device.group_max < 128 ? a->device.group_max : 128;
-    set_par(a);
+    vx_fill_par(a->config, &a->par);
+    a->par.items_room = limits->max_items;
     r = load_kernels(a, device);
     for (uint32_t i = 0; r == 0 && i < limits->slots; i++)
         r = vx_slot_open(&a->buffers, device, &a->par, limits->max_rois, &a->slot[i]);
     if (r < 0) {
-        destroy(a);
+        vertexing_destroy(a);
         return r;
     }
     *ret_algo = a;
@@ -198,21 +147,14 @@ static int create(const struct trg_host *host, const void *config, struct trg_de
 struct run {
     struct trg_algo *a;
     struct vx_slot *s;
-    struct trg_queue *q;
+    struct launcher l;
     struct trg_buffer *data;
     struct vx_par par;
 };
 
-#define RANGE(g, size) ((struct trg_range){(g), (size)})
-#define N_ARGS(args)   (sizeof(args) / sizeof *(args))
-
-static int make_histogram(struct run *b)
+static void make_histogram(struct run *b)
 {
     const struct vx_slot *s = b->s;
-    const struct trg_arg prepare[] = {
-        TRG_BUF(b->data),    TRG_BUF(s->tracks),       TRG_BUF(s->sorted),
-        TRG_BUF(s->entry_z), TRG_BUF(s->entry_weight), TRG_BUF(s->cells),
-        TRG_BUF(s->grids),   TRG_BUF(s->counts),       TRG_VAL(b->par)};
     const struct vx_histogram_job job = {.kernels = &b->a->histogram,
                                          .device = &b->a->device,
                                          .data = b->data,
@@ -227,99 +169,66 @@ static int make_histogram(struct run *b)
                                          .algorithm = (enum vx_histogram)b->a->config->histogram,
                                          .n_entries = b->par.in.n_items,
                                          .n_bins = b->par.bins_room};
-    int r = trg_launch(b->q, b->a->prepare, RANGE(b->par.n_rois, b->a->group), prepare,
-                       N_ARGS(prepare));
 
-    if (r == 0 && b->a->config->seeding == VX_METHOD_PEAKS)
-        r = vx_histogram_launch(b->q, &job);
-    return r;
+    LAUNCH(&b->l, b->a->prepare, b->par.n_rois, GROUP, b->par, b->data, s->tracks, s->sorted,
+           s->entry_z, s->entry_weight, s->cells, s->grids, s->counts);
+    if (b->a->config->seeding == VX_METHOD_PEAKS)
+        vx_histogram_launch(&b->l, &job);
 }
 
-static int find_primaries(struct run *b)
+static void find_primaries(struct run *b)
 {
     const struct vx_slot *s = b->s;
     const uint32_t n = b->par.n_rois;
-    const struct trg_arg peaks[] = {TRG_BUF(s->bins), TRG_BUF(s->grids), TRG_BUF(s->seeds),
-                                    TRG_BUF(s->counts), TRG_VAL(b->par)};
-    const struct trg_arg pairs[] = {TRG_BUF(b->data), TRG_BUF(s->entry_z), TRG_BUF(s->seeds),
-                                    TRG_BUF(s->counts), TRG_VAL(b->par)};
     struct vx_par par = b->par;
-    const struct trg_arg fit[] = {TRG_BUF(s->sorted), TRG_BUF(s->cells), TRG_BUF(s->grids),
-                                  TRG_BUF(s->seeds),  TRG_BUF(s->fits),  TRG_BUF(s->counts),
-                                  TRG_VAL(par)};
-    const struct trg_arg prune[] = {TRG_BUF(s->fits), TRG_BUF(s->seeds), TRG_BUF(s->counts),
-                                    TRG_VAL(b->par)};
-    int r = b->a->config->seeding == VX_METHOD_PEAKS
-                ? trg_launch(b->q, b->a->peaks, RANGE(n, b->a->group), peaks, N_ARGS(peaks))
-                : trg_launch(b->q, b->a->pairs, RANGE(n, b->a->group), pairs, N_ARGS(pairs));
 
+    if (b->a->config->seeding == VX_METHOD_PEAKS)
+        LAUNCH(&b->l, b->a->peaks, n, GROUP, par, s->bins, s->grids, s->seeds, s->counts);
+    else
+        LAUNCH(&b->l, b->a->pairs, n, GROUP, par, b->data, s->entry_z, s->seeds, s->counts);
     /* again: what a dropped vertex had taken goes to those that stay, which begin near the end */
     par.fresh = 1;
-    for (uint32_t k = 0; r == 0 && k < b->a->config->passes; k++) {
-        r = trg_launch(b->q, b->a->fit_primary, RANGE(n * b->par.pv_room, VX_FIT_GROUP), fit,
-                       N_ARGS(fit));
-        if (r == 0)
-            r = trg_launch(b->q, b->a->prune, RANGE(n, VX_FIT_GROUP), prune, N_ARGS(prune));
+    for (uint32_t k = 0; k < b->a->config->passes; k++) {
+        LAUNCH(&b->l, b->a->fit_primary, n * par.pv_room, VX_FIT_GROUP, par, s->sorted, s->cells,
+               s->grids, s->seeds, s->fits, s->counts);
+        LAUNCH(&b->l, b->a->prune, n, VX_FIT_GROUP, b->par, s->fits, s->seeds, s->counts);
         par.fresh = 0;
         par.tukey_start = par.tukey_end;
     }
-    return r;
 }
 
-static int build_graph(struct run *b)
+static void build_graph(struct run *b)
 {
     const struct vx_slot *s = b->s;
-    const struct trg_arg associate[] = {TRG_BUF(b->data),  TRG_BUF(s->tracks),   TRG_BUF(s->seeds),
-                                        TRG_BUF(s->pv_of), TRG_BUF(s->selected), TRG_BUF(s->counts),
-                                        TRG_VAL(b->par)};
-    const struct trg_arg adjacency[] = {TRG_BUF(b->data),     TRG_BUF(s->tracks),
-                                        TRG_BUF(s->selected), TRG_BUF(s->counts),
-                                        TRG_BUF(s->matrix),   TRG_VAL(b->par)};
-    const struct trg_arg cuts[] = {TRG_BUF(b->data),   TRG_BUF(s->tracks), TRG_BUF(s->selected),
-                                   TRG_BUF(s->pv_of),  TRG_BUF(s->seeds),  TRG_BUF(s->counts),
-                                   TRG_BUF(s->matrix), TRG_VAL(b->par)};
     const uint32_t n = b->par.n_rois, parts = b->par.parts;
-    int r = trg_launch(b->q, b->a->associate, RANGE(n, b->a->group), associate, N_ARGS(associate));
 
-    if (r == 0)
-        r = trg_launch(b->q, b->a->adjacency[b->par.layout], RANGE(n * parts, b->a->group),
-                       adjacency, N_ARGS(adjacency));
-    if (r == 0)
-        r = trg_launch(b->q, b->a->cuts, RANGE(n * parts, b->a->group), cuts, N_ARGS(cuts));
-    return r;
+    LAUNCH(&b->l, b->a->associate, n, GROUP, b->par, b->data, s->tracks, s->seeds, s->pv_of,
+           s->selected, s->counts);
+    LAUNCH(&b->l, b->a->adjacency[b->par.layout], n * parts, GROUP, b->par, b->data, s->tracks,
+           s->selected, s->counts, s->matrix);
+    LAUNCH(&b->l, b->a->cuts, n * parts, GROUP, b->par, b->data, s->tracks, s->selected, s->pv_of,
+           s->seeds, s->counts, s->matrix);
 }
 
-static int find_secondaries(struct run *b)
+static void find_secondaries(struct run *b)
 {
     const struct vx_slot *s = b->s;
-    const struct trg_arg components[] = {TRG_BUF(b->data), TRG_BUF(s->matrix), TRG_BUF(s->labels),
-                                         TRG_BUF(s->svs),  TRG_BUF(s->counts), TRG_VAL(b->par)};
-    const struct trg_arg fit[] = {TRG_BUF(b->data),   TRG_BUF(s->tracks), TRG_BUF(s->selected),
-                                  TRG_BUF(s->labels), TRG_BUF(s->pv_of),  TRG_BUF(s->seeds),
-                                  TRG_BUF(s->svs),    TRG_BUF(s->counts), TRG_VAL(b->par)};
     const uint32_t n = b->par.n_rois;
-    int r =
-        trg_launch(b->q, b->a->components, RANGE(n, b->a->group), components, N_ARGS(components));
 
-    if (r == 0)
-        r = trg_launch(b->q, b->a->fit_secondary, RANGE(n * b->par.sv_room, VX_FIT_GROUP), fit,
-                       N_ARGS(fit));
-    return r;
+    LAUNCH(&b->l, b->a->components, n, GROUP, b->par, b->data, s->matrix, s->labels, s->svs,
+           s->counts);
+    LAUNCH(&b->l, b->a->fit_secondary, n * b->par.sv_room, VX_FIT_GROUP, b->par, b->data, s->tracks,
+           s->selected, s->labels, s->pv_of, s->seeds, s->svs, s->counts);
 }
 
-static int read_back(struct run *b)
+static void read_back(struct run *b)
 {
     const struct vx_slot *s = b->s;
-    const size_t n = b->par.n_rois;
-    int r = trg_read(b->q, s->counts_host, 0, s->counts, 0, n * sizeof(struct vx_counts));
+    const size_t n = b->par.n_rois, vertex = sizeof(struct vx_vertex);
 
-    if (r == 0)
-        r = trg_read(b->q, s->pvs_host, 0, s->seeds, 0,
-                     n * b->par.pv_room * sizeof(struct vx_vertex));
-    if (r == 0)
-        r = trg_read(b->q, s->svs_host, 0, s->svs, 0,
-                     n * b->par.sv_room * sizeof(struct vx_vertex));
-    return r;
+    launcher_read(&b->l, s->counts_host, s->counts, n * sizeof(struct vx_counts));
+    launcher_read(&b->l, s->pvs_host, s->seeds, n * b->par.pv_room * vertex);
+    launcher_read(&b->l, s->svs_host, s->svs, n * b->par.sv_room * vertex);
 }
 
 /* Groups that share the graph of an RoI, so that a batch of few fills the device as well. */
@@ -330,23 +239,25 @@ static uint32_t parts_for(const struct trg_algo *a, uint32_t n_rois)
     return a->device.is_host || parts < 1 ? 1 : parts > 32 ? 32 : parts;
 }
 
-static int submit(struct trg_algo *a, const struct trg_batch *batch, struct trg_queue *q)
+static int vertexing_submit(struct trg_algo *a, const struct trg_batch *batch, struct trg_queue *q)
 {
-    struct run b = {
-        .a = a, .s = &a->slot[batch->slot], .q = q, .data = batch->in[0].dev, .par = a->par};
-    int r;
+    struct run b = {.a = a,
+                    .s = &a->slot[batch->slot],
+                    .l = launcher_on(q, &a->device),
+                    .data = batch->in[0].dev,
+                    .par = a->par};
 
     b.par.in = batch->in[0].span;
     b.par.n_rois = batch->n_rois;
     b.par.parts = parts_for(a, batch->n_rois);
-    r = make_histogram(&b);
-    if (r == 0)
-        r = find_primaries(&b);
-    if (r == 0 && a->config->secondaries)
-        r = build_graph(&b);
-    if (r == 0 && a->config->secondaries)
-        r = find_secondaries(&b);
-    return r ? r : read_back(&b);
+    make_histogram(&b);
+    find_primaries(&b);
+    if (a->config->secondaries) {
+        build_graph(&b);
+        find_secondaries(&b);
+    }
+    read_back(&b);
+    return b.l.result;
 }
 
 /* ---------------------------------------------------------------- results */
@@ -428,7 +339,7 @@ static void take_counts(const struct vx_counts *n, struct trg_result *r)
         }
 }
 
-static int collect(struct trg_algo *a, struct trg_batch *batch)
+static int vertexing_collect(struct trg_algo *a, struct trg_batch *batch)
 {
     const struct vx_slot *s = &a->slot[batch->slot];
     const struct vx_counts *counts = trg_buffer_host(s->counts_host);
@@ -448,7 +359,7 @@ static int collect(struct trg_algo *a, struct trg_batch *batch)
     return 0;
 }
 
-static void output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
+static void vertexing_output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
 {
     const struct vx_config *c = config;
     const uint32_t pvs = n_in[0] / 2, svs = n_in[0] / 2; /* two tracks make a vertex */
@@ -470,10 +381,10 @@ const struct trg_plugin trg_plugin = {
     .values = values,
     .config_size = sizeof(struct vx_config),
     .check = vx_check,
-    .output_items = output_items,
-    .create = create,
-    .destroy = destroy,
-    .submit = submit,
-    .collect = collect,
+    .output_items = vertexing_output_items,
+    .create = vertexing_create,
+    .destroy = vertexing_destroy,
+    .submit = vertexing_submit,
+    .collect = vertexing_collect,
     .flags = TRG_PLUGIN_DEVICE_INPUT,
 };

@@ -4,7 +4,7 @@
 #define VX_KIT_H
 #include <stddef.h>
 
-#include "launch.h"
+#include "histogram_launch.h"
 #include "trigd/device.h"
 #include "vertexing.h"
 

@@ -72,13 +72,14 @@ static void drop(struct input *in)
     free(in->want);
 }
 
-static void run_algorithm(struct kit *k, const struct input *in, enum vx_histogram algorithm)
+static void run_algorithm(struct kit *k, const struct vx_histogram_kernels *kernels,
+                          const struct input *in, enum vx_histogram algorithm)
 {
     const uint32_t n = in->offsets[in->s.n_rois];
     const size_t bytes = (size_t)in->s.n_rois * in->s.bins * sizeof(uint32_t);
     uint32_t *got = calloc(1, bytes);
-    struct vx_histogram_kernels kernels;
-    struct vx_histogram_job job = {.kernels = &kernels,
+    struct launcher l = launcher_on(k->queue, &k->info);
+    struct vx_histogram_job job = {.kernels = kernels,
                                    .device = &k->info,
                                    .algorithm = algorithm,
                                    .n_entries = n,
@@ -89,13 +90,13 @@ static void run_algorithm(struct kit *k, const struct input *in, enum vx_histogr
                                            .weighted = in->s.weighted}};
 
     assert_non_null(got);
-    assert_int_equal(vx_histogram_kernels(k->module, &kernels), 0);
     assert_int_equal(kit_upload(k, in->offsets, sizeof in->offsets, &job.data), 0);
     assert_int_equal(kit_upload(k, in->z, (n + 1) * sizeof *in->z, &job.z), 0);
     assert_int_equal(kit_upload(k, in->weights, (n + 1) * sizeof *in->weights, &job.weights), 0);
     assert_int_equal(kit_upload(k, in->grids, sizeof in->grids, &job.grids), 0);
     assert_int_equal(kit_upload(k, NULL, bytes, &job.bins), 0);
-    assert_int_equal(vx_histogram_launch(k->queue, &job), 0);
+    vx_histogram_launch(&l, &job);
+    assert_int_equal(l.result, 0);
     assert_int_equal(kit_download(k, job.bins, got, bytes), 0);
     for (uint32_t r = 0; r < in->s.n_rois; r++)
         for (uint32_t b = 0; b < in->grids[r].n_bins; b++)
@@ -119,17 +120,20 @@ static void on_device(struct trg_device *device, void *arg)
         {2, 5000, 8000, 0}, {1, 3000, 8192, 1}, {4, 1, 3, 1},
     };
     uint64_t random = *(uint64_t *)arg;
+    struct vx_histogram_kernels kernels = {0};
     struct kit k;
 
     assert_int_equal(kit_open(device, &histogram_program, &k), 0);
+    assert_int_equal(vx_histogram_open(device, VX_HIST_COUNT, &kernels), 0);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct input in;
 
         make(&in, sizes[i], &random);
         for (uint32_t a = VX_HIST_AUTO; a < VX_HIST_COUNT; a++)
-            run_algorithm(&k, &in, (enum vx_histogram)a);
+            run_algorithm(&k, &kernels, &in, (enum vx_histogram)a);
         drop(&in);
     }
+    vx_histogram_close(&kernels);
     kit_close(&k);
 }
 

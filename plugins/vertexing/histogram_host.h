@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lanes.h - the replicated histogram on the host: bins of sixteen entries at a time, which
+/* histogram_host.h - the replicated histogram on the host: bins of sixteen entries at a time, which
  * compilers vectorize, then counting without branches; entries outside go to a bin that nobody
  * reads.  Included by histogram.kernel.c only. */
-#ifndef VX_LANES_H
-#define VX_LANES_H
+#ifndef VX_HISTOGRAM_HOST_H
+#define VX_HISTOGRAM_HOST_H
 #define VX_LANES       16u
 #define VX_ROOM(words) (VX_HIST_LOCAL + 1u) /* memory is no matter here */
 
@@ -20,13 +20,15 @@ static inline void vx_bins_of(const float *z, struct vx_grid g, trg_i32 *bin)
     }
 }
 
-/* The histogram of n entries; `w` NULL: each counts 1.  With many entries to a bin, even and odd
+/* The histogram of an RoI.  With many entries to a bin, even and odd
  * ones count in copies of their own, so that one entry seldom waits for the one before.  `mine` has
  * room for VX_HIST_LOCAL + 1 words. */
-static inline void vx_host_histogram(const float *z, const trg_u32 *w, trg_u32 n, struct vx_grid g,
-                                     trg_u32 *mine, trg_u32 *out)
+static inline void vx_host_histogram(struct vx_entries e, struct vx_grid g, trg_u32 *mine,
+                                     trg_u32 *out)
 {
-    const trg_u32 stride = g.n_bins + 1u;
+    const float *z = e.z;
+    const trg_u32 *w = e.weighted ? e.weights : NULL;
+    const trg_u32 n = e.n, stride = g.n_bins + 1u;
     const trg_u32 two = n >= 4u * stride && 2u * stride <= VX_HIST_LOCAL ? 1u : 0u;
     const trg_u32 odd = two ? stride : 0u;
     trg_i32 bin[VX_LANES];
@@ -47,11 +49,10 @@ static inline void vx_host_histogram(const float *z, const trg_u32 *w, trg_u32 n
 }
 
 /* What the kernels call: the host has one group for an RoI. */
-static inline void vx_replicate(const float *z, const trg_u32 *weights, trg_u32 weighted, trg_u32 n,
-                                struct vx_grid g, trg_u32 part, trg_u32 parts, trg_u32 *mine,
-                                trg_u32 room, trg_u32 *out)
+static inline void vx_replicate(struct vx_entries e, struct vx_grid g, struct vx_share share,
+                                trg_u32 *mine, trg_u32 room, trg_u32 *out)
 {
-    (void)part, (void)parts, (void)room;
-    vx_host_histogram(z, weighted ? weights : NULL, n, g, mine, out);
+    (void)share, (void)room;
+    vx_host_histogram(e, g, mine, out);
 }
 #endif

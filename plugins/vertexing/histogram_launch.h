@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* launch.h - how the host launches the algorithms that have more than one version; for the plugin
- * and for what measures it. */
-#ifndef VX_LAUNCH_H
-#define VX_LAUNCH_H
+/* histogram_launch.h - which kernel fills the histograms, and its launch; for the plugin and for
+ * what measures it. */
+#ifndef VX_HISTOGRAM_LAUNCH_H
+#define VX_HISTOGRAM_LAUNCH_H
+#include "../common/launcher.h"
 #include "histogram.h"
-#include "trigd/device.h"
 
-/* Kernels of the histogram, by enum vx_histogram; [VX_HIST_AUTO] is not used. */
+/* Kernels of the histogram, by enum vx_histogram; [VX_HIST_AUTO] is not used, and those of study/
+ * are NULL unless they were asked for. */
 struct vx_histogram_kernels {
+    struct trg_module *module, *study;
     struct trg_kernel *kernel[VX_HIST_COUNT];
     struct trg_kernel *replicated_few; /* VX_HIST_REPLICATED with less shared memory */
 };
 
-/* Looks the kernels up; -ENOENT. */
-int vx_histogram_kernels(struct trg_module *module, struct vx_histogram_kernels *ret_kernels);
+/* Loads what an algorithm needs; VX_HIST_COUNT: all.  Negative errno; what was loaded by then is
+ * for vx_histogram_close. */
+int vx_histogram_open(struct trg_device *device, enum vx_histogram algorithm,
+                      struct vx_histogram_kernels *k);
+void vx_histogram_close(struct vx_histogram_kernels *k);
 
 /* What is launched, and on what. */
 struct vx_histogram_job {
@@ -30,5 +35,5 @@ struct vx_histogram_job {
 /* The algorithm that `auto` stands for, on this device and for these sizes. */
 enum vx_histogram vx_histogram_choose(const struct vx_histogram_job *job);
 /* Enqueues the histograms of all RoIs, and the zeroing that the algorithm needs. */
-int vx_histogram_launch(struct trg_queue *q, const struct vx_histogram_job *job);
+void vx_histogram_launch(struct launcher *l, const struct vx_histogram_job *job);
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* approach.h - the first loop of vx_prepare on the host, sixteen tracks at a time so that compilers
- * vectorize it; the same expressions, so the same bits.  Included by prepare.kernel.c only. */
-#ifndef VX_APPROACH_H
-#define VX_APPROACH_H
+/* prepare_host.h - the first loop of vx_prepare on the host, sixteen tracks at a time so that
+ * compilers vectorize it; the same expressions, so the same bits.  Included by prepare.kernel.c
+ * only. */
+#ifndef VX_PREPARE_HOST_H
+#define VX_PREPARE_HOST_H
 #define VX_LANES 16u
 
 struct vx_lanes {
@@ -70,7 +71,7 @@ static inline trg_u32 vx_host_prepare(const trg_u8 *data, struct vx_par par, trg
 {
     float copy[10][VX_LANES] = {{0}};
     trg_u32 hits[VX_LANES] = {0};
-    struct vx_states t = {.n_hits = TRG_COLUMN(trg_u32, data, par.in, 10) + i};
+    struct vx_states t = {.n_hits = TRG_TRACKS_N_HITS(data, par.in) + i};
     struct vx_lanes q;
     trg_u32 used = 0u;
 

@@ -1,31 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "launch.h"
+#include "histogram_launch.h"
 
-static const char *const names[VX_HIST_COUNT] = {
-    [VX_HIST_DATA_GLOBAL] = "vx_hist_data_global",
-    [VX_HIST_DATA_SHARED] = "vx_hist_data_shared",
-    [VX_HIST_BIN_THREAD] = "vx_hist_bin_thread",
-    [VX_HIST_BIN_BLOCK] = "vx_hist_bin_block",
-    [VX_HIST_BIN_WARP] = "vx_hist_bin_warp",
-    [VX_HIST_BIN_WARP_BLOCK] = "vx_hist_bin_warp_block",
-    [VX_HIST_HYBRID] = "vx_hist_hybrid",
-    [VX_HIST_REPLICATED] = "vx_hist_replicated",
+#include <stdbool.h>
+
+#include "histogram.program.h"
+#include "histograms.program.h"
+
+static const struct {
+    const char *name;
+    bool is_study; /* in study/histograms.kernel.c */
+} kernels[VX_HIST_COUNT] = {
+    [VX_HIST_DATA_GLOBAL] = {"vx_hist_data_global", true},
+    [VX_HIST_DATA_SHARED] = {"vx_hist_data_shared", false},
+    [VX_HIST_BIN_THREAD] = {"vx_hist_bin_thread", true},
+    [VX_HIST_BIN_BLOCK] = {"vx_hist_bin_block", true},
+    [VX_HIST_BIN_WARP] = {"vx_hist_bin_warp", true},
+    [VX_HIST_BIN_WARP_BLOCK] = {"vx_hist_bin_warp_block", true},
+    [VX_HIST_HYBRID] = {"vx_hist_hybrid", false},
+    [VX_HIST_REPLICATED] = {"vx_hist_replicated", false},
 };
 
-int vx_histogram_kernels(struct trg_module *module, struct vx_histogram_kernels *ret_kernels)
+int vx_histogram_open(struct trg_device *device, enum vx_histogram algorithm,
+                      struct vx_histogram_kernels *k)
 {
-    struct vx_histogram_kernels k = {.kernel = {0}};
-    int r = trg_kernel_get(module, "vx_hist_replicated_few", &k.replicated_few);
+    const bool with_study = algorithm == VX_HIST_COUNT || kernels[algorithm].is_study;
+    int r = trg_module_new(device, &histogram_program, NULL, &k->module);
 
-    if (r < 0)
-        return r;
-    for (uint32_t i = VX_HIST_AUTO + 1; i < VX_HIST_COUNT; i++) {
-        r = trg_kernel_get(module, names[i], &k.kernel[i]);
-        if (r < 0)
-            return r;
-    }
-    *ret_kernels = k;
-    return 0;
+    if (r == 0 && with_study)
+        r = trg_module_new(device, &histograms_program, NULL, &k->study);
+    if (r == 0)
+        r = trg_kernel_get(k->module, "vx_hist_replicated_few", &k->replicated_few);
+    for (uint32_t i = VX_HIST_AUTO + 1; r == 0 && i < VX_HIST_COUNT; i++)
+        if (with_study || !kernels[i].is_study)
+            r = trg_kernel_get(kernels[i].is_study ? k->study : k->module, kernels[i].name,
+                               &k->kernel[i]);
+    return r;
+}
+
+void vx_histogram_close(struct vx_histogram_kernels *k)
+{
+    trg_module_free(k->module);
+    trg_module_free(k->study);
+    *k = (struct vx_histogram_kernels){0};
 }
 
 /* Entries of one RoI, about. */
@@ -91,22 +107,17 @@ static struct trg_kernel *kernel_of(const struct vx_histogram_job *job, enum vx_
     return job->kernels->kernel[a];
 }
 
-int vx_histogram_launch(struct trg_queue *q, const struct vx_histogram_job *job)
+void vx_histogram_launch(struct launcher *l, const struct vx_histogram_job *job)
 {
     const enum vx_histogram a = vx_histogram_choose(job);
     const uint32_t group =
         job->device->group_max < VX_GROUP_MAX ? job->device->group_max : VX_GROUP_MAX;
     struct vx_hist_par par = job->par;
-    const struct trg_arg args[] = {TRG_BUF(job->data),  TRG_BUF(job->z),    TRG_BUF(job->weights),
-                                   TRG_BUF(job->grids), TRG_BUF(job->bins), TRG_VAL(par)};
-    int r = 0;
 
     par.parts = parts_for(job, a, group);
     if (a == VX_HIST_DATA_GLOBAL ||
         (par.parts > 1 && (a == VX_HIST_DATA_SHARED || a == VX_HIST_REPLICATED)))
-        r = trg_fill(q, job->bins, 0, (size_t)par.n_rois * par.bins_room * sizeof(uint32_t), 0);
-    if (r == 0)
-        r = trg_launch(q, kernel_of(job, a), (struct trg_range){par.n_rois * par.parts, group},
-                       args, 6);
-    return r;
+        launcher_clear(l, job->bins, (size_t)par.n_rois * par.bins_room * sizeof(uint32_t));
+    LAUNCH(l, kernel_of(job, a), par.n_rois * par.parts, group, par, job->data, job->z,
+           job->weights, job->grids, job->bins);
 }
