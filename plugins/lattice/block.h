@@ -11,8 +11,8 @@
 #include "steps.h"
 
 /* Places in a tile: as in lattice.h, with LT_TILE_CELLS from one direction to the next. */
-TRG_FN trg_i32 lt_tile_step(TRG_LOCAL float *tile, const struct lt_numbers n, trg_u32 odd,
-                            trg_u32 push, trg_u32 i)
+TRG_FN struct lt_motion lt_tile_step(TRG_LOCAL float *tile, const struct lt_numbers n, trg_u32 odd,
+                                     trg_u32 push, trg_u32 i)
 {
     const trg_u32 e = odd ? 0u : 1u, w = odd ? 0u : LT_TILE_W; /* how far east and north are */
     TRG_LOCAL float *at1 = tile + (odd ? 3u : 1u) * LT_TILE_CELLS + i - e;
@@ -24,7 +24,7 @@ TRG_FN trg_i32 lt_tile_step(TRG_LOCAL float *tile, const struct lt_numbers n, tr
     TRG_LOCAL float *at7 = tile + (odd ? 5u : 7u) * LT_TILE_CELLS + i + e + w;
     TRG_LOCAL float *at8 = tile + (odd ? 6u : 8u) * LT_TILE_CELLS + i - e + w;
     struct lt_nine c;
-    trg_i32 speed;
+    struct lt_motion motion;
 
     c.f0 = tile[i];
     c.f1 = *at1;
@@ -35,7 +35,7 @@ TRG_FN trg_i32 lt_tile_step(TRG_LOCAL float *tile, const struct lt_numbers n, tr
     c.f6 = *at6;
     c.f7 = *at7;
     c.f8 = *at8;
-    speed = lt_collide(&c, n);
+    motion = lt_collide(&c, n);
     if (push)
         lt_push(&c, n);
     tile[i] = c.f0;
@@ -47,7 +47,7 @@ TRG_FN trg_i32 lt_tile_step(TRG_LOCAL float *tile, const struct lt_numbers n, tr
     *at8 = c.f6;
     *at5 = c.f7;
     *at6 = c.f8;
-    return speed;
+    return motion;
 }
 
 TRG_FN void lt_tile_lid(TRG_LOCAL float *tile, const struct lt_numbers n, trg_u32 odd, trg_u32 i)
@@ -61,12 +61,14 @@ TRG_FN void lt_tile_lid(TRG_LOCAL float *tile, const struct lt_numbers n, trg_u3
     }
 }
 
-/* x modulo n, for x of either sign. */
+/* x modulo n, for an x that is not far from 0 .. n - 1. */
 TRG_FN trg_u32 lt_wrap(trg_i32 x, trg_u32 n)
 {
-    const trg_i32 rest = x % (trg_i32)n;
-
-    return (trg_u32)(rest < 0 ? rest + (trg_i32)n : rest);
+    while (x < 0)
+        x += (trg_i32)n;
+    while (x >= (trg_i32)n)
+        x -= (trg_i32)n;
+    return (trg_u32)x;
 }
 
 struct lt_tile {          /* where a tile with its halo is, and what of it is its own */
@@ -127,9 +129,11 @@ TRG_FN void lt_tile_cells(TRG_LOCAL float *tile, TRG_LOCAL const trg_u8 *what,
         const trg_u32 is_inside = x - (s + 1u) < LT_TILE_W - 2u * (s + 1u);
 
         if (is_inside && (here & LT_WHAT_KIND) == LATTICE_FREE) {
-            const trg_u32 v = (trg_u32)lt_tile_step(tile, par.n, s & 1u, here & accelerate, i);
+            const struct lt_motion motion = lt_tile_step(tile, par.n, s & 1u, here & accelerate, i);
 
             if (x - par.steps < t.own_w && y - par.steps < t.own_h) {
+                const trg_u32 v = lt_speed(motion);
+
                 sum += v;
                 most = v > most ? v : most;
             }

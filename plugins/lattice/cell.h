@@ -103,11 +103,23 @@ TRG_FN float lt_inverse(float rho)
 #define LT_TWELFTH (5592405.0f / 67108864.0f)
 #define LT_THIRD   (0.5f - 2.0f * LT_TWELFTH)
 
+struct lt_motion { /* of what arrived at a cell */
+    float jj;      /* momentum, squared */
+    float inverse; /* 1 / density */
+};
+
+/* Speed in units of 2^-32 cells a step, LT_SPEED_LIMIT for 1/2 and more or what is not a number. */
+TRG_FN trg_u32 lt_speed(const struct lt_motion m)
+{
+    const float speed = trg_sqrt(m.jj) * m.inverse;
+
+    return (trg_u32)(trg_i32)((speed < 0.49999997f ? speed : 0.49999997f) * 4294967296.0f + 0.5f);
+}
+
 /* Collides what arrived at a free cell.  The even part of each pair of opposite directions relaxes
  * with omega, the odd part with an omega of its own (two relaxation times; BGK where both are
- * equal). Returns the cell's speed in units of 2^-32 cells a step, LT_SPEED_LIMIT for what is 1/2
- * and more or not a number. */
-TRG_FN trg_i32 lt_collide(struct lt_nine *c, const struct lt_numbers n)
+ * equal). */
+TRG_FN struct lt_motion lt_collide(struct lt_nine *c, const struct lt_numbers n)
 {
     const float sum_x = c->f1 + c->f3, sum_y = c->f2 + c->f4;
     const float sum_u = c->f5 + c->f7, sum_d = c->f6 + c->f8;
@@ -127,7 +139,7 @@ TRG_FN trg_i32 lt_collide(struct lt_nine *c, const struct lt_numbers n)
     const float odd_y = dif_y * n.odd + my * LT_THIRD;
     const float odd_u = dif_u * n.odd + (mx + my) * LT_TWELFTH;
     const float odd_d = dif_d * n.odd + (my - mx) * LT_TWELFTH;
-    const float speed = trg_sqrt(jj) * inverse;
+    struct lt_motion motion;
 
     c->f0 = c->f0 * n.keep + n.rest * base;
     c->f1 = even_x + odd_x;
@@ -138,7 +150,9 @@ TRG_FN trg_i32 lt_collide(struct lt_nine *c, const struct lt_numbers n)
     c->f7 = even_u - odd_u;
     c->f6 = even_d + odd_d;
     c->f8 = even_d - odd_d;
-    return (trg_i32)((speed < 0.49999997f ? speed : 0.49999997f) * 4294967296.0f + 0.5f);
+    motion.jj = jj;
+    motion.inverse = inverse;
+    return motion;
 }
 
 /* The push of the acceleration row, for the next step: where no distribution becomes negative. */

@@ -18,7 +18,8 @@
 #include "trigd/kernel.h"
 
 #define LT_CELLS_MAX  0x10000000u /* 2^28: nine times that is an index of 32 bits */
-#define LT_SPREAD     64u         /* words over which the groups of a step spread their sums */
+#define LT_SPREAD     64u         /* places over which the groups of a step spread their sums */
+#define LT_GROUPS_MAX 0x400000u   /* of a step: 2^16 for each place */
 #define LT_SLICE_MAX  4096u       /* steps of one submission */
 #define LT_TILE_W     32u         /* cells of a tile with its halo, in a row */
 #define LT_TILE_H_MAX 32u         /* and rows of it */

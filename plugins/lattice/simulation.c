@@ -17,12 +17,10 @@ const int lattice_opposite[9] = {0, 3, 4, 1, 2, 7, 8, 5, 6};
 const double lattice_weight[9] = {4.0 / 9,  1.0 / 9,  1.0 / 9,  1.0 / 9, 1.0 / 9,
                                   1.0 / 36, 1.0 / 36, 1.0 / 36, 1.0 / 36};
 
-#define GROUP_SIZE   256u
-#define BLOCKS_CELLS 262144u /* up to here a GPU takes blocks */
-#define BLOCK_STEPS  8u
-#define BLOCK_ROWS   24u
-#define STRIDE_EXTRA 160u /* so that the nine arrays do not fall on the same sets of a cache */
-#define SUMS_WORDS   ((size_t)2 * LT_SPREAD * LT_SLICE_MAX)
+#define GROUP_SIZE       256u
+#define LATTICE_SIDE_MAX 65536u
+#define STRIDE_EXTRA     160u /* so that the nine arrays do not fall on the same sets of a cache */
+#define SUMS_WORDS       ((size_t)3 * LT_SPREAD * LT_SLICE_MAX)
 
 /* ---------------------------------------------------------------- checks */
 
@@ -41,9 +39,10 @@ static int check_numbers(const struct lattice_setup *s, struct lattice_why *why)
 {
     const double odd = s->omega_odd == 0 ? s->omega : s->omega_odd;
 
-    if (s->nx < 3 || s->ny < 3 || (uint64_t)s->nx * s->ny > LT_CELLS_MAX)
+    if (s->nx < 3 || s->ny < 3 || s->nx > LATTICE_SIDE_MAX || s->ny > LATTICE_SIDE_MAX ||
+        (uint64_t)s->nx * s->ny > LT_CELLS_MAX)
         return lattice_refuse(why,
-                              "a grid of %u x %u cells: at least 3 each way and at most 2^28 "
+                              "a grid of %u x %u cells: 3 to 65536 each way and at most 2^28 "
                               "together are allowed",
                               s->nx, s->ny);
     if (!(s->density > 0 && s->density <= 1000))
@@ -83,24 +82,46 @@ int lattice_check(const struct lattice_setup *s, const unsigned char *kind, stru
     return r;
 }
 
+/* What was fastest on an H200 (docs/lattice.md): blocks, and for small grids more steps of smaller
+ * tiles, so that there is one for each multiprocessor.  Where OpenCL is threads on a CPU, and
+ * there, in place. */
+static void choose(const struct lattice *l, struct lattice_tuning *t)
+{
+    const bool is_small = l->n_cells <= 32768;
+    const uint32_t row = (l->setup.nx + 31u) / 32u * 32u;
+
+    if (t->way == LATTICE_WAY_AUTO)
+        t->way = l->info.pci[0] ? LATTICE_WAY_BLOCKS : LATTICE_WAY_INPLACE;
+    if (!t->block_steps)
+        t->block_steps = is_small ? 8 : 4;
+    if (!t->tile_rows)
+        t->tile_rows = is_small && t->block_steps < 12 ? 24 : LT_TILE_H_MAX;
+    if (!t->group_size && t->way == LATTICE_WAY_BLOCKS)
+        t->group_size = l->n_cells <= 65536 ? 512 : 256;
+    if (!t->group_size)
+        t->group_size = 128;
+    if (t->way == LATTICE_WAY_INPLACE && t->group_size > row)
+        t->group_size = row;
+}
+
+/* Groups of the launches that have the most. */
+static uint64_t most_groups(const struct lattice *l)
+{
+    const struct lattice_tuning *t = &l->tuning;
+    const uint64_t w = LT_TILE_W - 2 * t->block_steps, h = t->tile_rows - 2 * t->block_steps;
+
+    if (t->way == LATTICE_WAY_BLOCKS)
+        return (l->setup.nx + w - 1) / w * ((l->setup.ny + h - 1) / h);
+    return (uint64_t)(l->setup.nx + t->group_size - 1) / t->group_size * l->setup.ny;
+}
+
 static int tune(struct lattice *l, const struct lattice_tuning *wanted, struct lattice_why *why)
 {
     struct lattice_tuning *t = &l->tuning;
-    const uint32_t warps_in_row = (l->setup.nx + 31u) / 32u;
 
     if (wanted)
         *t = *wanted;
-    if (t->way == LATTICE_WAY_AUTO)
-        t->way =
-            l->info.pci[0] && l->n_cells <= BLOCKS_CELLS ? LATTICE_WAY_BLOCKS : LATTICE_WAY_INPLACE;
-    if (!t->block_steps)
-        t->block_steps = BLOCK_STEPS;
-    if (!t->tile_rows)
-        t->tile_rows = BLOCK_ROWS > 2 * t->block_steps ? BLOCK_ROWS : LT_TILE_H_MAX;
-    if (!t->group_size)
-        t->group_size = GROUP_SIZE;
-    if (t->way == LATTICE_WAY_INPLACE && t->group_size > 32u * warps_in_row)
-        t->group_size = 32u * warps_in_row;
+    choose(l, t);
     if (t->way > LATTICE_WAY_BLOCKS || t->block_steps % 2 || t->block_steps > LT_BLOCK_MAX ||
         t->tile_rows > LT_TILE_H_MAX || t->tile_rows <= 2 * t->block_steps || t->group_size % 32)
         return lattice_refuse(why,
@@ -109,6 +130,9 @@ static int tune(struct lattice *l, const struct lattice_tuning *wanted, struct l
                               "multiple of 32",
                               t->block_steps, t->tile_rows, t->group_size, LT_BLOCK_MAX,
                               LT_TILE_H_MAX);
+    if (most_groups(l) > LT_GROUPS_MAX)
+        return lattice_refuse(why, "tuning: %llu groups a step; %u are allowed",
+                              (unsigned long long)most_groups(l), LT_GROUPS_MAX);
     return 0;
 }
 
@@ -341,7 +365,7 @@ int lattice_submit(struct lattice *l, struct trg_queue *q, uint32_t steps)
 
     if (!steps || steps > LT_SLICE_MAX || l->in_flight)
         return -EINVAL;
-    launcher_clear(&to, l->sums, (size_t)8 * LT_SPREAD * steps);
+    launcher_clear(&to, l->sums, (size_t)12 * LT_SPREAD * steps);
     if (l->setup.accel > 0)
         enqueue_push(l, &to);
     enqueue_steps(l, &to, steps);

@@ -33,7 +33,7 @@ enum lattice_way { /* how steps are taken; all give the same bits, but for halve
 };
 
 struct lattice_setup {
-    uint32_t nx, ny; /* cells; at least 3 each */
+    uint32_t nx, ny; /* cells; 3 to 65536 each, 2^28 together */
     double density;  /* at rest, > 0 */
     double accel;    /* acceleration of row ny - 2; 0: none */
     double omega;    /* relaxation of the even part, 0 < omega < 2; viscosity (2 / omega - 1) / 6 */

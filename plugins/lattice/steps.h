@@ -66,7 +66,7 @@ TRG_FN trg_u32 lt_cell(const struct lt_row r, const struct lt_numbers n, trg_u32
                        trg_u32 west, trg_u32 east)
 {
     struct lt_nine was, c;
-    trg_i32 speed;
+    struct lt_motion motion;
     const trg_u32 is_free = r.kind[x] == LATTICE_FREE;
 
 #if !LT_HOST
@@ -83,7 +83,7 @@ TRG_FN trg_u32 lt_cell(const struct lt_row r, const struct lt_numbers n, trg_u32
     was.f7 = lt_load(r.at7, east);
     was.f8 = lt_load(r.at8, west);
     c = was;
-    speed = lt_collide(&c, n);
+    motion = lt_collide(&c, n);
     if (push)
         lt_push(&c, n);
 #if LT_HOST /* without a branch, so that it is done for many cells at once */
@@ -100,7 +100,7 @@ TRG_FN trg_u32 lt_cell(const struct lt_row r, const struct lt_numbers n, trg_u32
     lt_store(r.at8, west, LT_LEAVES(c.f6, was.f8));
     lt_store(r.at5, west, LT_LEAVES(c.f7, was.f5));
     lt_store(r.at6, east, LT_LEAVES(c.f8, was.f6));
-    return is_free ? (trg_u32)speed : 0u;
+    return is_free ? lt_speed(motion) : 0u;
 }
 
 /* A lid pushes what it returns to the south. */
@@ -120,18 +120,18 @@ struct lt_sum { /* over the cells of one work-item */
     trg_u32 most;
 };
 
-/* Adds a group's sums, high and low 16 bits apart, to the step's. */
+/* Adds a group's sums, high and low 16 bits apart, to the step's: three words of 16 bits each,
+ * which fewer than 2^16 groups add to, so that nobody waits for what an addition returns. */
 TRG_FN void lt_add_words(TRG_GLOBAL trg_u32 *sums, trg_u32 step, trg_u32 group, trg_u32 low,
                          trg_u32 high)
 {
-    TRG_GLOBAL trg_u32 *to = sums + 2u * (step * LT_SPREAD + group % LT_SPREAD);
+    TRG_GLOBAL trg_u32 *to = sums + 3u * (step * LT_SPREAD + group % LT_SPREAD);
     const trg_u64 all = (trg_u64)low + ((trg_u64)high << 16);
-    const trg_u32 word = (trg_u32)all;
-    trg_u32 carry = (trg_u32)(all >> 32);
 
-    carry += TRG_ATOMIC_ADD_GLOBAL(&to[0], word) + word < word ? 1u : 0u;
-    if (carry)
-        (void)TRG_ATOMIC_ADD_GLOBAL(&to[1], carry);
+    (void)TRG_ATOMIC_ADD_GLOBAL(&to[0], (trg_u32)all & 0xffffu);
+    (void)TRG_ATOMIC_ADD_GLOBAL(&to[1], (trg_u32)(all >> 16) & 0xffffu);
+    if (all >> 32)
+        (void)TRG_ATOMIC_ADD_GLOBAL(&to[2], (trg_u32)(all >> 32));
 }
 
 /* Adds one work-item's sum to the group's two words in shared memory.  In CUDA a warp adds up
@@ -150,7 +150,7 @@ TRG_FN void lt_add_shared(TRG_LOCAL trg_u32 *total, trg_u32 lid, trg_u64 sum)
         high += __shfl_down_sync(0xffffffffu, high, away);
     }
 #endif
-    if (lid & 31u)
+    if ((lid & 31u) || !(low | high))
         return;
 #endif
     (void)lid;
@@ -282,8 +282,8 @@ TRG_FN void lt_total_of(TRG_GLOBAL const trg_u32 *sums, TRG_GLOBAL trg_u32 *tota
 {
     trg_u64 all = 0u;
 
-    for (trg_u32 i = 2u * s * LT_SPREAD; i < 2u * (s + 1u) * LT_SPREAD; i += 2u)
-        all += (trg_u64)sums[i] + ((trg_u64)sums[i + 1u] << 32);
+    for (trg_u32 i = 3u * s * LT_SPREAD; i < 3u * (s + 1u) * LT_SPREAD; i += 3u)
+        all += (trg_u64)sums[i] + ((trg_u64)sums[i + 1u] << 16) + ((trg_u64)sums[i + 2u] << 32);
     totals[2u * s] = (trg_u32)all;
     totals[2u * s + 1u] = (trg_u32)(all >> 32);
 }

@@ -15,10 +15,9 @@ static uint64_t seed;
 
 static const struct lattice_tuning in_place = {.way = LATTICE_WAY_INPLACE};
 static const struct lattice_tuning ways[] = {
-    {.way = LATTICE_WAY_INPLACE, .group_size = 32},
     {.way = LATTICE_WAY_INPLACE, .group_size = 64},
     {.way = LATTICE_WAY_BLOCKS, .block_steps = 2, .tile_rows = 16, .group_size = 64},
-    {.way = LATTICE_WAY_BLOCKS, .block_steps = 8, .tile_rows = 24, .group_size = 256},
+    {.way = LATTICE_WAY_BLOCKS, .block_steps = 8, .tile_rows = 24, .group_size = 128},
     {.way = LATTICE_WAY_BLOCKS, .block_steps = 12, .tile_rows = 32, .group_size = 128},
 };
 
