@@ -22,41 +22,57 @@ TRG_FN trg_i32 vox_position(TRG_GLOBAL const trg_i32 *table, trg_u32 entries, tr
     return table[at < entries ? at : entries - 1u];
 }
 
+/* Adds the votes of one feature, whose table begins at the value 0. */
+TRG_FN void vox_look_up(TRG_LOCAL const trg_i32 *table, const trg_i32 *value, trg_i32 *sum)
+{
+    for (trg_u32 k = 0; k < VOX_CHUNK; k++)
+        sum[k] += table[value[k]];
+}
+
+/* The votes of one difference, and its square to s. */
+TRG_FN void vox_differ(TRG_LOCAL const trg_i32 *table, trg_u32 is_used, const trg_i32 *d,
+                       trg_i32 *s, trg_i32 *sum)
+{
+    for (trg_u32 k = 0; k < VOX_CHUNK; k++)
+        s[k] += d[k] * d[k];
+    if (is_used)
+        vox_look_up(table + VOX_D_ZERO, d, sum);
+}
+
 /* Adds to the sums of eight voxels what their values and neighbours vote; one bit for each sum
  * above 0. */
 TRG_FN trg_u32 vox_vote(TRG_LOCAL const trg_i32 *table, struct vox_eight_rows r,
                         struct vox_label_par par, const trg_i32 *position, trg_i32 plane)
 {
-    trg_i32 f[VOX_CHUNK], s[VOX_CHUNK];
+    trg_i32 f[VOX_CHUNK], s[VOX_CHUNK], v[VOX_CHUNK], d[VOX_CHUNK];
     trg_u32 bits = 0u;
 
     for (trg_u32 k = 0; k < VOX_CHUNK; k++) {
-        const trg_i32 left = k ? vox_byte(r.here, k - 1u) : (trg_i32)r.left;
-        const trg_i32 right = k < 7u ? vox_byte(r.here, k + 1u) : (trg_i32)r.right;
-        const trg_i32 dx = left - right;
-        const trg_i32 dy = vox_byte(r.up, k) - vox_byte(r.down, k);
-        const trg_i32 dz = vox_byte(r.behind, k) - vox_byte(r.front, k);
-
-        f[k] = position[k] + plane;
-        s[k] = dx * dx + dy * dy + dz * dz;
-        if (par.uses & VOX_USES_V)
-            f[k] += table[VOX_TABLE_V + (trg_u32)vox_byte(r.here, k)];
-        if (par.uses & VOX_USES_DX)
-            f[k] += table[VOX_TABLE_DX + (trg_u32)(dx + VOX_D_ZERO)];
-        if (par.uses & VOX_USES_DY)
-            f[k] += table[VOX_TABLE_DY + (trg_u32)(dy + VOX_D_ZERO)];
-        if (par.uses & VOX_USES_DZ)
-            f[k] += table[VOX_TABLE_DZ + (trg_u32)(dz + VOX_D_ZERO)];
+        f[k] = position[k] + plane - 1; /* so that its sign is the label */
+        v[k] = vox_byte(r.here, k);
+        s[k] = 0;
     }
+    for (trg_u32 k = 0; k < VOX_CHUNK; k++)
+        d[k] = (k ? v[k - 1u] : (trg_i32)r.left) - (k < 7u ? v[k + 1u] : (trg_i32)r.right);
+    if (par.uses & VOX_USES_V)
+        vox_look_up(table + VOX_TABLE_V, v, f);
+    vox_differ(table + VOX_TABLE_DX, par.uses & VOX_USES_DX, d, s, f);
+    for (trg_u32 k = 0; k < VOX_CHUNK; k++)
+        d[k] = vox_byte(r.up, k) - vox_byte(r.down, k);
+    vox_differ(table + VOX_TABLE_DY, par.uses & VOX_USES_DY, d, s, f);
+    for (trg_u32 k = 0; k < VOX_CHUNK; k++)
+        d[k] = vox_byte(r.behind, k) - vox_byte(r.front, k);
+    vox_differ(table + VOX_TABLE_DZ, par.uses & VOX_USES_DZ, d, s, f);
     for (trg_u32 i = 0; i < par.s_steps; i++) {
         const trg_i32 at = table[VOX_TABLE_S + i], step = table[VOX_TABLE_S + VOX_S_STEPS + i];
 
         for (trg_u32 k = 0; k < VOX_CHUNK; k++)
-            f[k] += s[k] > at ? step : 0;
+            if (s[k] > at)
+                f[k] += step;
     }
-    for (trg_u32 k = 0; k < VOX_CHUNK; k++)
-        bits |= (f[k] > 0 ? 1u : 0u) << k;
-    return bits;
+    for (trg_u32 k = VOX_CHUNK; k-- > 0u;)
+        bits = bits << 1 | (trg_u32)f[k] >> 31;
+    return bits ^ 255u;
 }
 
 /* What a work-item found in its columns. */

@@ -66,7 +66,7 @@ TRG_FN void vox_load(const trg_u8 *at, vox_lanes *ret)
 }
 
 /* The difference of two neighbours. */
-TRG_FN void vox_differ(const trg_u8 *low, const trg_u8 *high, vox_lanes *ret)
+TRG_FN void vox_subtract(const trg_u8 *low, const trg_u8 *high, vox_lanes *ret)
 {
     vox_lanes a, b;
 
@@ -98,9 +98,9 @@ TRG_FN void vox_host_sums(const struct vox_host *h, const trg_u8 *at, trg_u32 pi
     vox_ulanes squares = {0};
 
     vox_load(at, &v);
-    vox_differ(at - 1, at + 1, &dx);
-    vox_differ(at - pitch, at + pitch, &dy);
-    vox_differ(at - plane, at + plane, &dz);
+    vox_subtract(at - 1, at + 1, &dx);
+    vox_subtract(at - pitch, at + pitch, &dy);
+    vox_subtract(at - plane, at + plane, &dz);
     vox_add_square(&dx, &squares);
     vox_add_square(&dy, &squares);
     vox_add_square(&dz, &squares);

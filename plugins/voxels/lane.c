@@ -337,14 +337,12 @@ int vox_lane_again(struct vox_lane *l, uint32_t slot, struct trg_queue *q)
 {
     struct slot *s = &l->slot[slot];
     const struct trg_arg place[] = {TRG_BUF(s->in_dev), TRG_BUF(s->bricks_dev), TRG_BUF(s->placed),
-                                    TRG_VAL(s->place)};
+                                    TRG_BUF(s->sums), TRG_VAL(s->place)};
     const struct trg_arg label[] = {TRG_BUF(s->placed), TRG_BUF(s->bricks_dev), TRG_BUF(l->tables),
                                     TRG_BUF(s->labels), TRG_BUF(s->sums),       TRG_VAL(s->label)};
-    int r = trg_fill(q, s->sums, 0, s->n * sizeof(struct vox_sums), 0);
+    int r = trg_launch(q, l->place, (struct trg_range){s->n * s->place.groups_each, VOX_GROUP_SIZE},
+                       place, 5);
 
-    if (r == 0)
-        r = trg_launch(q, l->place, (struct trg_range){s->n * s->place.groups_each, VOX_GROUP_SIZE},
-                       place, 4);
     if (r == 0)
         r = trg_launch(q, l->label, (struct trg_range){s->n * s->label.groups_each, VOX_GROUP_SIZE},
                        label, 6);

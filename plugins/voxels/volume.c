@@ -32,7 +32,9 @@ static int refuse(char *why, size_t why_bytes, const char *sentence)
 
 static uint16_t short_at(const unsigned char *p, bool swap)
 {
-    return swap ? (uint16_t)(p[0] << 8 | p[1]) : (uint16_t)(p[1] << 8 | p[0]);
+    const unsigned low = p[swap ? 1 : 0], high = p[swap ? 0 : 1];
+
+    return (uint16_t)(low | high << 8);
 }
 
 static float float_at(const unsigned char *p, bool swap)

@@ -6,30 +6,52 @@
  *
  * The gradient is never stored: a work-item marches along z with three planes of its eight voxels
  * in registers (Micikevicius 2009) and reads the neighbours along x and y through the cache. */
+#if defined(__CUDACC__)
+/* four groups on a multiprocessor: 64 registers; tried with 3 and 5 as well */
+#define TRG_BOUNDS __launch_bounds__(VOX_GROUP_SIZE, 4)
+#endif
 #include "label.h"
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
 #include "labelhand.h"
 #endif
 
-TRG_KERNEL3(vox_place, (const trg_u8, data), (const struct vox_brick, bricks), (trg_u8, placed),
-            (struct vox_place_par, par))
+/* One after the other: a stretch of eight bytes of a row, its row, its plane.  Divisions are slow,
+ * so a work-item that goes on by `step` stretches adds what that is in each. */
+TRG_KERNEL4(vox_place, (const trg_u8, data), (const struct vox_brick, bricks), (trg_u8, placed),
+            (trg_u32, sums), (struct vox_place_par, par))
 {
-    const struct vox_brick b = bricks[TRG_GID / par.groups_each];
+    const trg_u32 number = TRG_GID / par.groups_each, part = TRG_GID % par.groups_each;
+    const struct vox_brick b = bricks[number];
     const struct vox_rows x = vox_axis(b.n[0], b.halo, VOX_HALO_X_LOW, VOX_HALO_X_HIGH);
     const struct vox_rows y = vox_axis(b.n[1], b.halo, VOX_HALO_Y_LOW, VOX_HALO_Y_HIGH);
     const struct vox_rows z = vox_axis(b.n[2], b.halo, VOX_HALO_Z_LOW, VOX_HALO_Z_HIGH);
     const trg_u32 eights = vox_pitch(b.n[0]) / 8u - 1u; /* the first holds nothing */
-    const trg_u32 all = eights * (b.n[1] + 2u) * (b.n[2] + 2u);
-    const trg_u32 step = par.groups_each * TRG_LSIZE;
+    const trg_u32 rows = b.n[1] + 2u, planes = b.n[2] + 2u;
+    const trg_u32 step = par.groups_each * TRG_LSIZE, begin = part * TRG_LSIZE + TRG_LID;
+    const trg_u32 step_e = step % eights, step_y = step / eights % rows,
+                  step_z = step / eights / rows;
     TRG_GLOBAL trg_u64 *out = (TRG_GLOBAL trg_u64 *)(placed + (trg_u64)b.placed * VOX_MARGIN);
+    trg_u32 e = begin % eights, py = begin / eights % rows, pz = begin / eights / rows;
 
-    for (trg_u32 i = TRG_GID % par.groups_each * TRG_LSIZE + TRG_LID; i < all; i += step) {
-        const trg_u32 e = i % eights, row = i / eights;
-        const trg_u32 from = vox_source(z, row / (b.n[1] + 2u)) * (trg_u32)(y.last + 1) +
-                             vox_source(y, row % (b.n[1] + 2u));
+    if (part == 0u)
+        for (trg_u32 i = TRG_LID; i < VOX_SUMS_WORDS; i += TRG_LSIZE)
+            sums[number * VOX_SUMS_WORDS + i] = 0u;
+    while (pz < planes) {
+        const trg_u32 from = vox_source(z, pz) * (trg_u32)(y.last + 1) + vox_source(y, py);
 
-        out[row * (eights + 1u) + e + 1u] = vox_gather(
+        out[(pz * rows + py) * (eights + 1u) + e + 1u] = vox_gather(
             data, b.in + from * (trg_u32)(x.last + 1) * par.bytes, x, (trg_i32)(e * 8u) - 7, par);
+        e += step_e;
+        py += step_y;
+        pz += step_z;
+        if (e >= eights) {
+            e -= eights;
+            py++;
+        }
+        if (py >= rows) {
+            py -= rows;
+            pz++;
+        }
     }
 }
 
@@ -54,8 +76,10 @@ TRG_KERNEL5(vox_label, (const trg_u8, placed), (const struct vox_brick, bricks),
     if (z_first >= b.n[2])
         return;
     vox_found_nothing(&found);
-    for (trg_u32 i = TRG_LID; i < VOX_TABLE_REST; i += TRG_LSIZE)
+    for (trg_u32 i = TRG_LID; i < VOX_TABLE_S + par.s_steps; i += TRG_LSIZE)
         table[i] = tables[i];
+    for (trg_u32 i = TRG_LID; i < par.s_steps; i += TRG_LSIZE)
+        table[VOX_TABLE_S + VOX_S_STEPS + i] = tables[VOX_TABLE_S + VOX_S_STEPS + i];
     for (trg_u32 i = TRG_LID; i < VOX_SUMS_WORDS; i += TRG_LSIZE)
         group[i] = 0u;
     TRG_BARRIER();

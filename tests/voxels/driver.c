@@ -62,7 +62,7 @@ static void put_labels(const struct volume *v, const struct vox_setup *s, const 
 
             for (uint32_t x = 0; x < a->row_bytes * (s->labels == VOX_LABELS_BITS ? 8 : 1); x++) {
                 const uint32_t label =
-                    s->labels == VOX_LABELS_BITS ? row[x / 8] >> x % 8 & 1u : row[x];
+                    s->labels == VOX_LABELS_BITS ? (uint32_t)row[x / 8] >> x % 8 & 1u : row[x];
 
                 if (x < p->n[0])
                     ret->labels[((size_t)(p->origin[2] - v->origin[2] + z) * v->n[1] + y +
