@@ -121,11 +121,10 @@ static void shape(const struct device *device, uint32_t size, uint32_t store,
 void bench_sweep(const struct device *device)
 {
     static const uint32_t sizes[] = {128, 256, 1024, 4096};
-    static const uint32_t groups[] = {64, 128, 256, 512, 1024};
+    static const uint32_t groups[] = {128, 256, 384, 512, 768, 1024};
     static const struct {
         uint32_t steps, rows;
-    } blocks[] = {{2, 20}, {2, 32}, {4, 16}, {4, 24}, {4, 32}, {6, 20},
-                  {6, 24}, {6, 32}, {8, 20}, {8, 24}, {8, 32}};
+    } blocks[] = {{2, 32}, {4, 24}, {4, 32}, {6, 20}, {6, 32}, {8, 24}, {8, 32}};
 
     for (uint32_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         for (uint32_t store = 0; store < 2; store++)
@@ -133,7 +132,7 @@ void bench_sweep(const struct device *device)
                 shape(device, sizes[s], store,
                       (struct lattice_tuning){.way = LATTICE_WAY_INPLACE, .group_size = groups[g]});
         for (uint32_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++)
-            for (uint32_t g = 3; g < 2 * sizeof groups / sizeof groups[0]; g++)
+            for (uint32_t g = 2; g < 2 * sizeof groups / sizeof groups[0]; g++)
                 shape(device, sizes[s], g % 2,
                       (struct lattice_tuning){.way = LATTICE_WAY_BLOCKS,
                                               .block_steps = blocks[b].steps,
