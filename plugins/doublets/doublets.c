@@ -48,7 +48,7 @@ struct trg_algo {
     struct slot slot[TRG_SLOTS_MAX];
     struct dbt_par par; /* what does not change */
     struct block out;
-    uint32_t group, group_large;
+    uint32_t group;
 };
 
 /* ---------------------------------------------------------------- one lane */
@@ -66,8 +66,7 @@ static int set_par(struct trg_algo *a, const struct trg_host *host)
 
         snprintf(text, sizeof text,
                  "doublets: batches of %u RoIs and %u hits may have %llu doublets, which do not "
-                 "fit into "
-                 "4 GiB: lower max_doublets or max_per_hit",
+                 "fit into 4 GiB: lower max_doublets or max_per_hit",
                  l->max_rois, l->max_items, (unsigned long long)room);
         trg_log(host, TRG_ERROR, text);
         return -E2BIG;
@@ -78,7 +77,6 @@ static int set_par(struct trg_algo *a, const struct trg_host *host)
     a->out = block_place(TRG_DOUBLETS, l->max_rois, (uint32_t)room);
     a->par.out = a->out.span;
     a->group = a->device.group_max < DBT_GROUP ? a->device.group_max : DBT_GROUP;
-    a->group_large = a->device.group_max < DBT_GROUP_LARGE ? a->device.group_max : DBT_GROUP_LARGE;
     a->par.gang = a->device.pci[0] ? DBT_GANG : 1; /* what is plugged in is a GPU */
     return 0;
 }
@@ -183,123 +181,58 @@ static uint32_t parts_for(const struct trg_algo *a, const struct trg_batch *b)
 }
 
 /* On the CPU: the keys have room for the row. */
-static int launch_one_core(struct trg_algo *a, const struct trg_batch *b, const struct dbt_par *par,
-                           struct trg_queue *q)
+static void launch_one_core(struct trg_algo *a, const struct slot *s, struct trg_buffer *in,
+                            const struct dbt_par *par, struct launcher *l)
 {
-    struct slot *s = &a->slot[b->slot];
-    const struct trg_arg in = TRG_BUF(b->in[0].dev), value = TRG_VAL(*par);
-    const struct trg_arg layers[] = {
-        in, TRG_BUF(s->numbers), TRG_BUF(s->hits), TRG_BUF(s->trees), TRG_BUF(s->counts), value};
-    const struct trg_arg rest[] = {in,
-                                   TRG_BUF(s->hits),
-                                   TRG_BUF(s->numbers),
-                                   TRG_BUF(s->trees),
-                                   TRG_BUF(s->counts),
-                                   TRG_BUF(s->keys),
-                                   TRG_BUF(s->summaries),
-                                   TRG_BUF(s->out),
-                                   value};
-    int r = trg_launch(q, a->layers, (struct trg_range){b->n_rois, 1}, layers, 6);
-
-    return r < 0 ? r : trg_launch(q, a->one_core, (struct trg_range){1, 1}, rest, 9);
+    LAUNCH(l, a->layers, par->n_rois, 1, *par, in, s->numbers, s->hits, s->trees, s->counts);
+    LAUNCH(l, a->one_core, 1, 1, *par, in, s->hits, s->numbers, s->trees, s->counts, s->keys,
+           s->summaries, s->out);
 }
 
 /* Sums of the counts: where each hit's doublets go, and each RoI's. */
-static int launch_sums(struct trg_algo *a, const struct trg_batch *b, const struct dbt_par *par,
-                       struct trg_queue *q)
+static void launch_sums(struct trg_algo *a, const struct slot *s, struct trg_buffer *in,
+                        const struct dbt_par *par, struct launcher *l)
 {
-    struct slot *s = &a->slot[b->slot];
-    const struct trg_arg value = TRG_VAL(*par);
-    const struct trg_arg sum[] = {TRG_BUF(b->in[0].dev), TRG_BUF(s->trees), TRG_BUF(s->counts),
-                                  TRG_BUF(s->summaries), value};
-    const struct trg_arg offsets[] = {TRG_BUF(s->summaries), TRG_BUF(s->out), value};
-    int r = trg_launch(q, a->sum, (struct trg_range){b->n_rois, a->group_large}, sum, 5);
-
-    return r < 0 ? r : trg_launch(q, a->offsets, (struct trg_range){1, a->group}, offsets, 3);
+    LAUNCH(l, a->sum, par->n_rois, DBT_GROUP_LARGE, *par, in, s->trees, s->counts, s->summaries);
+    LAUNCH(l, a->offsets, 1, DBT_GROUP, *par, s->summaries, s->out);
 }
 
-static int launch(struct trg_algo *a, const struct trg_batch *b, const struct dbt_par *par,
-                  struct trg_queue *q)
+static void launch_trees(struct trg_algo *a, const struct slot *s, struct trg_buffer *in,
+                         const struct dbt_par *par, struct launcher *l)
 {
-    struct slot *s = &a->slot[b->slot];
-    const struct kd_build_par build_par = {
+    const struct kd_build_par build = {
         .k = DIMS, .room = par->room, .at = 4 * par->room, .by_hand = 1};
-    const struct trg_arg in = TRG_BUF(b->in[0].dev), value = TRG_VAL(*par);
-    const struct trg_arg layers[] = {
-        in, TRG_BUF(s->numbers), TRG_BUF(s->hits), TRG_BUF(s->trees), TRG_BUF(s->counts), value};
-    const struct trg_arg build[] = {TRG_BUF(s->trees), TRG_BUF(s->hits),   TRG_BUF(s->nodes),
-                                    TRG_BUF(s->ids),   TRG_BUF(s->orders), TRG_BUF(s->keys),
-                                    TRG_BUF(s->side),  TRG_VAL(build_par)};
-    const struct trg_arg count[] = {TRG_BUF(s->hits),
-                                    TRG_BUF(s->nodes),
-                                    TRG_BUF(s->ids),
-                                    TRG_BUF(s->numbers),
-                                    TRG_BUF(s->trees),
-                                    TRG_BUF(s->counts),
-                                    value};
-    const struct trg_arg fill[] = {TRG_BUF(s->hits),      TRG_BUF(s->nodes), TRG_BUF(s->ids),
-                                   TRG_BUF(s->numbers),   TRG_BUF(s->trees), TRG_BUF(s->counts),
-                                   TRG_BUF(s->summaries), TRG_BUF(s->out),   value};
-    const struct trg_range rois = {b->n_rois, a->group};
-    const struct trg_range parts = {b->n_rois * par->parts, a->group};
-    int r = trg_launch(q, a->layers, rois, layers, 6);
+    const uint32_t parts = par->n_rois * par->parts;
 
-    if (r == 0)
-        r = trg_launch(q, a->build, (struct trg_range){b->n_rois * DBT_LAYERS, a->group}, build, 8);
-    if (r == 0)
-        r = trg_launch(q, a->count, parts, count, 7);
-    if (r == 0)
-        r = launch_sums(a, b, par, q);
-    if (r == 0)
-        r = trg_launch(q, a->fill, parts, fill, 9);
-    return r;
+    LAUNCH(l, a->layers, par->n_rois, DBT_GROUP, *par, in, s->numbers, s->hits, s->trees,
+           s->counts);
+    LAUNCH(l, a->build, par->n_rois * DBT_LAYERS, DBT_GROUP, build, s->trees, s->hits, s->nodes,
+           s->ids, s->orders, s->keys, s->side);
+    LAUNCH(l, a->count, parts, DBT_GROUP, *par, s->hits, s->nodes, s->ids, s->numbers, s->trees,
+           s->counts);
+    launch_sums(a, s, in, par, l);
+    LAUNCH(l, a->fill, parts, DBT_GROUP, *par, s->hits, s->nodes, s->ids, s->numbers, s->trees,
+           s->counts, s->summaries, s->out);
 }
 
-/* One kernel of the windows; `buffers` ends with NULL. */
-static int launch_window(struct trg_algo *a, struct trg_queue *q, uint32_t kernel,
-                         struct trg_range range, const struct dbt_par *par,
-                         struct trg_buffer *const *buffers)
+static void launch_windows(struct trg_algo *a, const struct slot *s, struct trg_buffer *in,
+                           struct dbt_par par, struct launcher *l)
 {
-    struct trg_arg args[TRG_ARGS_MAX];
-    uint32_t n = 0;
+    const uint32_t n = par.n_rois, hits = n * par.parts, gangs = hits * par.gang;
 
-    for (; buffers[n]; n++)
-        args[n] = TRG_BUF(buffers[n]);
-    args[n++] = TRG_VAL(*par);
-    return trg_launch(q, a->window[kernel], range, args, n);
-}
-#define WINDOW(kernel, range, ...) \
-    launch_window(a, q, kernel, range, &par, (struct trg_buffer *const[]){__VA_ARGS__, NULL})
-
-static int launch_windows(struct trg_algo *a, const struct trg_batch *b, struct dbt_par par,
-                          struct trg_queue *q)
-{
-    struct slot *s = &a->slot[b->slot];
-    struct trg_buffer *in = b->in[0].dev;
-    const struct trg_range rois = {b->n_rois, a->group_large};
-    const struct trg_range clear = {b->n_rois * (DBW_ROOM / a->group + 1u), a->group};
-    const struct trg_range hits = {b->n_rois * par.parts, a->group};
-    struct trg_range gangs = hits;
-    int r = WINDOW(CLEAR, clear, s->cells, s->trees);
-
-    if (r == 0)
-        r = WINDOW(CELLS, hits, in, s->numbers, s->cells, s->trees, s->counts);
-    if (r == 0)
-        r = WINDOW(STARTS, rois, in, s->cells, s->trees);
-    if (r == 0)
-        r = WINDOW(PLACE, hits, in, s->numbers, s->cells, s->hits);
+    LAUNCH(l, a->window[CLEAR], n * (DBW_ROOM / a->group + 1u), DBT_GROUP, par, s->cells, s->trees);
+    LAUNCH(l, a->window[CELLS], hits, DBT_GROUP, par, in, s->numbers, s->cells, s->trees,
+           s->counts);
+    LAUNCH(l, a->window[STARTS], n, DBT_GROUP_LARGE, par, in, s->cells, s->trees);
+    LAUNCH(l, a->window[PLACE], hits, DBT_GROUP, par, in, s->numbers, s->cells, s->hits);
     par.parts *= par.gang;
-    gangs.groups *= par.gang;
-    if (r == 0)
-        r = WINDOW(COUNT, gangs, s->hits, s->numbers, s->cells, s->trees, s->counts);
-    if (r == 0)
-        r = launch_sums(a, b, &par, q);
-    if (r == 0)
-        r = WINDOW(FILL, gangs, s->hits, s->numbers, s->cells, s->trees, s->counts, s->summaries,
-                   s->loose, s->out);
-    if (r == 0)
-        r = WINDOW(ORDER, gangs, in, s->counts, s->summaries, s->loose, s->out);
-    return r;
+    LAUNCH(l, a->window[COUNT], gangs, DBT_GROUP, par, s->hits, s->numbers, s->cells, s->trees,
+           s->counts);
+    launch_sums(a, s, in, &par, l);
+    LAUNCH(l, a->window[FILL], gangs, DBT_GROUP, par, s->hits, s->numbers, s->cells, s->trees,
+           s->counts, s->summaries, s->loose, s->out);
+    LAUNCH(l, a->window[ORDER], gangs, DBT_GROUP, par, in, s->counts, s->summaries, s->loose,
+           s->out);
 }
 
 /* The most doublets that the batch can have. */
@@ -316,34 +249,36 @@ static uint32_t most_of(const struct trg_algo *a, const struct trg_batch *b)
     return n;
 }
 
-static int read_back(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
+static void read_back(struct trg_algo *a, const struct trg_batch *b, struct launcher *l)
 {
     struct slot *s = &a->slot[b->slot];
-    struct launcher l = launcher_on(q, &a->device);
 
-    launcher_read(&l, s->summaries_host, s->summaries, b->n_rois * sizeof(struct dbt_summary));
+    launcher_read(l, s->summaries_host, s->summaries, b->n_rois * sizeof(struct dbt_summary));
     if (s->to_host)
-        block_read(&a->out, &l, b->n_rois, most_of(a, b), s->out, s->out_host);
-    return l.result;
+        block_read(&a->out, l, b->n_rois, most_of(a, b), s->out, s->out_host);
 }
 
 static int doublets_submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
 {
     struct slot *s = &a->slot[b->slot];
+    struct launcher l = launcher_on(q, &a->device);
+    struct trg_buffer *in = b->in[0].dev;
     struct dbt_par par = a->par;
-    int r;
 
     par.in = b->in[0].span;
     par.n_rois = b->n_rois;
     par.parts = parts_for(a, b);
     s->to_host = block_is_wanted(b, 0);
-    r = trg_copy(q, s->out, par.out.rois, b->in[0].dev, par.in.rois,
-                 b->n_rois * sizeof(struct trg_roi_info));
-    if (r == 0)
-        r = !par.windows        ? launch(a, b, &par, q)
-            : a->device.is_host ? launch_one_core(a, b, &par, q)
-                                : launch_windows(a, b, par, q);
-    return r < 0 || a->device.is_host ? r : read_back(a, b, q);
+    block_copy_rois(&a->out, &l, b, s->out);
+    if (!par.windows)
+        launch_trees(a, s, in, &par, &l);
+    else if (a->device.is_host)
+        launch_one_core(a, s, in, &par, &l);
+    else
+        launch_windows(a, s, in, par, &l);
+    if (!a->device.is_host)
+        read_back(a, b, &l);
+    return l.result;
 }
 
 static int doublets_collect(struct trg_algo *a, struct trg_batch *b)

@@ -29,12 +29,12 @@ TRG_KERNEL5(dbt_layers, (const trg_u8, data), (trg_u32, numbers), (float, hits),
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SORT_SCRATCH];
     TRG_SHARED trg_u32 count[TRG_GROUP_DIGITS];
     TRG_SHARED trg_u32 extent[DBT_LAYERS * 4u];
-    const trg_u32 base = TRG_OFFSETS(data, par.in)[TRG_GID];
-    const trg_u32 n = TRG_OFFSETS(data, par.in)[TRG_GID + 1u] - base;
-    TRG_GLOBAL const float *x = TRG_COLUMN(float, data, par.in, 0) + base;
-    TRG_GLOBAL const float *y = TRG_COLUMN(float, data, par.in, 1) + base;
-    TRG_GLOBAL const float *z = TRG_COLUMN(float, data, par.in, 2) + base;
-    TRG_GLOBAL const trg_u16 *layer = TRG_COLUMN(trg_u16, data, par.in, 3) + base;
+    const trg_u32 base = TRG_BEGIN(data, par.in, TRG_GID);
+    const trg_u32 n = TRG_END(data, par.in, TRG_GID) - base;
+    TRG_GLOBAL const float *x = TRG_HITS_X(data, par.in) + base;
+    TRG_GLOBAL const float *y = TRG_HITS_Y(data, par.in) + base;
+    TRG_GLOBAL const float *z = TRG_HITS_Z(data, par.in) + base;
+    TRG_GLOBAL const trg_u16 *layer = TRG_HITS_LAYER(data, par.in) + base;
     TRG_GLOBAL trg_u32 *key = numbers + base, *origin = key + par.room;
     TRG_GLOBAL trg_u32 *key2 = origin + par.room, *origin2 = key2 + par.room;
     TRG_GLOBAL float *to = hits + base;
@@ -218,8 +218,8 @@ TRG_KERNEL4(dbt_sum, (const trg_u8, data), (const trg_u32, trees), (trg_u32, cou
             (struct dbt_summary, summaries), (struct dbt_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
-    const trg_u32 base = TRG_OFFSETS(data, par.in)[TRG_GID];
-    const trg_u32 n = TRG_OFFSETS(data, par.in)[TRG_GID + 1u] - base;
+    const trg_u32 base = TRG_BEGIN(data, par.in, TRG_GID);
+    const trg_u32 n = TRG_END(data, par.in, TRG_GID) - base;
     const trg_u32 last = 2u * (TRG_GID * DBT_LAYERS + DBT_LAYERS - 1u);
     const trg_u32 wanted = trg_group_scan_global(scratch, counts + base, n);
     const trg_u32 limit = dbt_limit_of(par.max_roi, par.max_per_hit, n);
@@ -262,7 +262,7 @@ TRG_KERNEL8(dbt_fill, (const float, hits), (const float, nodes), (const trg_u32,
     const trg_u32 first = trees[2u * roi * DBT_LAYERS];
     const trg_u32 last = 2u * (roi * DBT_LAYERS + DBT_LAYERS - 1u);
     const trg_u32 end = trees[last] + trees[last + 1u], kept = summaries[roi].kept;
-    const trg_u32 to = ((TRG_GLOBAL const trg_u32 *)(out + par.out.offsets))[roi];
+    const trg_u32 to = TRG_BEGIN(out, par.out, roi);
     TRG_GLOBAL trg_u32 *inner = (TRG_GLOBAL trg_u32 *)(out + par.out.column[0]) + to;
     TRG_GLOBAL trg_u32 *outer = (TRG_GLOBAL trg_u32 *)(out + par.out.column[1]) + to;
     struct dbt_view v;

@@ -43,12 +43,12 @@ TRG_KERNEL5(dbw_cells, (const trg_u8, data), (trg_u32, numbers), (trg_u32, cells
 {
     TRG_SHARED trg_u32 extent[DBT_LAYERS * 4u];
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
-    const trg_u32 base = TRG_OFFSETS(data, par.in)[roi];
-    const trg_u32 n = TRG_OFFSETS(data, par.in)[roi + 1u] - base;
-    TRG_GLOBAL const float *x = TRG_COLUMN(float, data, par.in, 0) + base;
-    TRG_GLOBAL const float *y = TRG_COLUMN(float, data, par.in, 1) + base;
-    TRG_GLOBAL const float *z = TRG_COLUMN(float, data, par.in, 2) + base;
-    TRG_GLOBAL const trg_u16 *layer = TRG_COLUMN(trg_u16, data, par.in, 3) + base;
+    const trg_u32 base = TRG_BEGIN(data, par.in, roi);
+    const trg_u32 n = TRG_END(data, par.in, roi) - base;
+    TRG_GLOBAL const float *x = TRG_HITS_X(data, par.in) + base;
+    TRG_GLOBAL const float *y = TRG_HITS_Y(data, par.in) + base;
+    TRG_GLOBAL const float *z = TRG_HITS_Z(data, par.in) + base;
+    TRG_GLOBAL const trg_u16 *layer = TRG_HITS_LAYER(data, par.in) + base;
     TRG_GLOBAL trg_u32 *extents = trees + (par.n_rois * 2u + roi * 4u) * DBT_LAYERS;
 
     for (trg_u32 l = TRG_LID; l < DBT_LAYERS * 4u; l += TRG_LSIZE)
@@ -89,7 +89,7 @@ TRG_KERNEL3(dbw_starts, (const trg_u8, data), (trg_u32, cells), (trg_u32, trees)
 
     trg_group_scan_global(scratch, cell, DBW_ROOM);
     for (trg_u32 l = TRG_LID; l < DBT_LAYERS; l += TRG_LSIZE) {
-        tree[2u * l] = TRG_OFFSETS(data, par.in)[TRG_GID] + cell[l * DBW_BINS];
+        tree[2u * l] = TRG_BEGIN(data, par.in, TRG_GID) + cell[l * DBW_BINS];
         tree[2u * l + 1u] = cell[(l + 1u) * DBW_BINS] - cell[l * DBW_BINS];
     }
 }
@@ -99,11 +99,11 @@ TRG_KERNEL4(dbw_place, (const trg_u8, data), (trg_u32, numbers), (const trg_u32,
             (float, hits), (struct dbt_par, par))
 {
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
-    const trg_u32 base = TRG_OFFSETS(data, par.in)[roi];
-    const trg_u32 n = TRG_OFFSETS(data, par.in)[roi + 1u] - base;
-    TRG_GLOBAL const float *x = TRG_COLUMN(float, data, par.in, 0) + base;
-    TRG_GLOBAL const float *y = TRG_COLUMN(float, data, par.in, 1) + base;
-    TRG_GLOBAL const float *z = TRG_COLUMN(float, data, par.in, 2) + base;
+    const trg_u32 base = TRG_BEGIN(data, par.in, roi);
+    const trg_u32 n = TRG_END(data, par.in, roi) - base;
+    TRG_GLOBAL const float *x = TRG_HITS_X(data, par.in) + base;
+    TRG_GLOBAL const float *y = TRG_HITS_Y(data, par.in) + base;
+    TRG_GLOBAL const float *z = TRG_HITS_Z(data, par.in) + base;
 
     for (trg_u32 i = part * TRG_LSIZE + TRG_LID; i < n; i += par.parts * TRG_LSIZE) {
         const struct dbt_hit h = dbt_about_beam(par.cuts, x[i], y[i], z[i]);
@@ -289,7 +289,7 @@ TRG_KERNEL8(dbw_fill, (const float, hits), (const trg_u32, numbers), (const trg_
     const struct dbw_view v = dbw_view_of(hits, numbers, cells, trees, par, roi);
     const trg_u32 base = trees[2u * roi * DBT_LAYERS], items = v.cell[DBW_CELLS] * par.gang;
     const trg_u32 n = v.cell[DBW_CELLS + 1u], kept = summaries[roi].kept;
-    const trg_u32 to = ((TRG_GLOBAL const trg_u32 *)(out + par.out.offsets))[roi];
+    const trg_u32 to = TRG_BEGIN(out, par.out, roi);
     TRG_GLOBAL trg_u32 *inner = (TRG_GLOBAL trg_u32 *)(out + par.out.column[0]) + to;
     TRG_GLOBAL trg_u32 *outer = (TRG_GLOBAL trg_u32 *)(out + par.out.column[1]) + to;
 
@@ -314,10 +314,10 @@ TRG_KERNEL5(dbw_order, (const trg_u8, data), (const trg_u32, counts),
             (struct dbt_par, par))
 {
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
-    const trg_u32 base = TRG_OFFSETS(data, par.in)[roi], kept = summaries[roi].kept;
-    const trg_u32 n = TRG_OFFSETS(data, par.in)[roi + 1u] - base;
-    const trg_u32 to = ((TRG_GLOBAL const trg_u32 *)(out + par.out.offsets))[roi];
-    TRG_GLOBAL const trg_u32 *inner = (TRG_GLOBAL const trg_u32 *)(out + par.out.column[0]) + to;
+    const trg_u32 base = TRG_BEGIN(data, par.in, roi), kept = summaries[roi].kept;
+    const trg_u32 n = TRG_END(data, par.in, roi) - base;
+    const trg_u32 to = TRG_BEGIN(out, par.out, roi);
+    TRG_GLOBAL const trg_u32 *inner = TRG_DOUBLETS_INNER(out, par.out) + to;
     TRG_GLOBAL trg_u32 *outer = (TRG_GLOBAL trg_u32 *)(out + par.out.column[1]) + to;
 
     for (trg_u32 j = part * TRG_LSIZE + TRG_LID; j < kept; j += par.parts * TRG_LSIZE) {

@@ -42,29 +42,21 @@ static int allocate(struct kd_forest *f, const struct kd_forest_setup *s)
     struct kd_inner *in = f->inner;
     const size_t column = (size_t)f->room * sizeof(uint32_t), k = f->k;
     const size_t tiles = f->room / KD_TILE + 1;
-    const struct {
-        struct trg_buffer **buffer;
-        enum trg_mem mem;
-        size_t bytes;
-    } list[] = {
-        {&f->points, TRG_MEM_DEVICE, k * column},
-        {&f->trees, TRG_MEM_DEVICE, (size_t)f->max_trees * 2 * sizeof(uint32_t)},
-        {&f->nodes, TRG_MEM_DEVICE, k * column},
-        {&f->ids, TRG_MEM_DEVICE, column},
-        {&in->orders, TRG_MEM_DEVICE, 2 * k * column},
-        {&in->keys, TRG_MEM_DEVICE, (s->large ? 2 * k : 2) * column},
-        {&in->side, TRG_MEM_DEVICE, column},
-        {&in->counts, TRG_MEM_DEVICE, (s->large ? k : 1) * 16 * tiles * sizeof(uint32_t)},
-        {&in->pinned, TRG_MEM_PINNED, KD_PIECE},
+    const size_t blocks = in->device.is_host ? KD_BLOCKS_ROOM(k, f->room, f->max_trees) : 0;
+    const struct buffer_wish list[] = {
+        {TRG_MEM_DEVICE, k * column, &f->points},
+        {TRG_MEM_DEVICE, (size_t)f->max_trees * 2 * sizeof(uint32_t), &f->trees},
+        {TRG_MEM_DEVICE, k * column, &f->nodes},
+        {TRG_MEM_DEVICE, column, &f->ids},
+        {TRG_MEM_DEVICE, 2 * k * column, &in->orders},
+        {TRG_MEM_DEVICE, (s->large ? 2 * k : 2) * column, &in->keys},
+        {TRG_MEM_DEVICE, column, &in->side},
+        {TRG_MEM_DEVICE, (s->large ? k : 1) * 16 * tiles * sizeof(uint32_t), &in->counts},
+        {TRG_MEM_PINNED, KD_PIECE, &in->pinned},
+        {TRG_MEM_DEVICE, blocks * sizeof(float), &f->blocks},
     };
-    int r = 0;
 
-    for (size_t i = 0; r == 0 && i < sizeof list / sizeof *list; i++)
-        r = trg_buffer_new(s->device, list[i].mem, list[i].bytes, list[i].buffer);
-    if (r == 0 && in->device.is_host)
-        r = trg_buffer_new(s->device, TRG_MEM_DEVICE,
-                           KD_BLOCKS_ROOM(k, f->room, f->max_trees) * sizeof(float), &f->blocks);
-    return r;
+    return buffers_new(&in->buffers, s->device, list, sizeof list / sizeof *list);
 }
 
 void kd_forest_free(struct kd_forest *f)
@@ -72,16 +64,7 @@ void kd_forest_free(struct kd_forest *f)
     if (!f)
         return;
     if (f->inner) {
-        trg_buffer_free(f->points);
-        trg_buffer_free(f->trees);
-        trg_buffer_free(f->nodes);
-        trg_buffer_free(f->ids);
-        trg_buffer_free(f->blocks);
-        trg_buffer_free(f->inner->orders);
-        trg_buffer_free(f->inner->keys);
-        trg_buffer_free(f->inner->side);
-        trg_buffer_free(f->inner->counts);
-        trg_buffer_free(f->inner->pinned);
+        buffers_free(&f->inner->buffers);
         trg_module_free(f->inner->module);
         trg_module_free(f->inner->large);
         free(f->inner);
@@ -123,25 +106,14 @@ int kd_forest_new(const struct kd_forest_setup *s, struct kd_forest **ret_forest
 
 /* ---------------------------------------------------------------- building */
 
-static uint32_t group_of(const struct kd_forest *f, uint32_t wanted)
-{
-    return f->inner->device.group_max < wanted ? f->inner->device.group_max : wanted;
-}
+struct work { /* what the launches of one tree or forest share */
+    struct kd_forest *f;
+    struct launcher l;
+    struct kd_build_par par;
+};
 
-static int launch(struct kd_forest *f, struct trg_queue *q, enum kd_kernel kernel, uint32_t groups,
-                  const struct kd_build_par *par, struct trg_buffer *const *buffers)
-{
-    struct trg_arg args[TRG_ARGS_MAX];
-    uint32_t n = 0;
-
-    for (; buffers[n]; n++)
-        args[n] = TRG_BUF(buffers[n]);
-    args[n++] = TRG_VAL(*par);
-    return trg_launch(q, f->inner->kernel[kernel],
-                      (struct trg_range){groups, group_of(f, KD_BUILD_GROUP)}, args, n);
-}
-#define LAUNCH(kernel, groups, ...) \
-    launch(f, q, kernel, groups, par, (struct trg_buffer *const[]){__VA_ARGS__, NULL})
+#define RUN(w, which, groups, ...) \
+    LAUNCH(&(w)->l, (w)->f->inner->kernel[which], groups, KD_BUILD_GROUP, (w)->par, __VA_ARGS__)
 
 /* Groups that go over n items with strides. */
 static uint32_t groups_for(const struct kd_forest *f, uint32_t n)
@@ -151,99 +123,101 @@ static uint32_t groups_for(const struct kd_forest *f, uint32_t n)
     return f->inner->device.is_host ? 1 : groups < 4096 ? groups : 4096;
 }
 
-static int scan(struct kd_forest *f, struct trg_queue *q, const struct kd_build_par *with,
-                uint32_t stretches, uint32_t words)
+static void scan(struct work *w, uint32_t stretches, uint32_t words)
 {
-    struct kd_build_par other = *with, *par = &other;
+    const uint32_t shift = w->par.shift;
 
-    other.shift = words;
-    return LAUNCH(KDL_SCAN, stretches, f->inner->counts);
+    w->par.shift = words;
+    RUN(w, KDL_SCAN, stretches, w->f->inner->counts);
+    w->par.shift = shift;
 }
 
 /* Sorts the orders of all dimensions; after an even number of passes they are in the first half. */
-static int sort(struct kd_forest *f, struct trg_queue *q, struct kd_build_par *par)
+static void sort(struct work *w)
 {
-    struct kd_inner *in = f->inner;
-    int r = LAUNCH(KDL_KEYS, groups_for(f, par->n), f->points, in->keys, in->orders);
+    const struct kd_forest *f = w->f;
+    const struct kd_inner *in = f->inner;
+    struct kd_build_par *par = &w->par;
+    const uint32_t groups = par->k * par->tiles;
 
-    for (par->shift = 0, par->which = 0; r == 0 && par->shift < 32; par->shift += 4) {
-        r = LAUNCH(KDL_COUNT, par->k * par->tiles, in->keys, in->counts);
-        if (r == 0)
-            r = scan(f, q, par, par->k, 16 * par->tiles);
-        if (r == 0)
-            r = LAUNCH(KDL_SCATTER, par->k * par->tiles, in->keys, in->orders, in->counts);
+    RUN(w, KDL_KEYS, groups_for(f, par->n), f->points, in->keys, in->orders);
+    for (par->shift = 0, par->which = 0; par->shift < 32; par->shift += 4) {
+        RUN(w, KDL_COUNT, groups, in->keys, in->counts);
+        scan(w, par->k, 16 * par->tiles);
+        RUN(w, KDL_SCATTER, groups, in->keys, in->orders, in->counts);
         par->which ^= 1u;
     }
-    return r;
 }
 
-static int one_level(struct kd_forest *f, struct trg_queue *q, struct kd_build_par *par)
+static void one_level(struct work *w)
 {
-    struct kd_inner *in = f->inner;
-    int r = LAUNCH(KDL_ROOTS, par->tiles, f->points, f->nodes, f->ids, in->orders, in->side);
+    const struct kd_forest *f = w->f;
+    const struct kd_inner *in = f->inner;
+    struct kd_build_par *par = &w->par;
+    const uint32_t groups = (par->k - 1) * par->tiles;
 
-    if (r == 0)
-        r = LAUNCH(KDL_SIDES, (par->k - 1) * par->tiles, in->orders, in->side, in->counts);
-    if (r == 0)
-        r = scan(f, q, par, 2 * (par->k - 1), par->tiles);
-    if (r == 0)
-        r = LAUNCH(KDL_MOVE, (par->k - 1) * par->tiles, in->orders, in->side, in->counts);
+    RUN(w, KDL_ROOTS, par->tiles, f->points, f->nodes, f->ids, in->orders, in->side);
+    RUN(w, KDL_SIDES, groups, in->orders, in->side, in->counts);
+    scan(w, 2 * (par->k - 1), par->tiles);
+    RUN(w, KDL_MOVE, groups, in->orders, in->side, in->counts);
     par->which ^= ((1u << par->k) - 1u) ^ (1u << par->level % par->k);
-    return r;
 }
 
-static int build_by_sort(struct kd_forest *f, struct trg_queue *q, struct kd_build_par *par)
+static void build_by_sort(struct work *w)
 {
-    int r = sort(f, q, par);
+    const struct kd_forest *f = w->f;
+    struct kd_build_par *par = &w->par;
 
-    for (par->level = 0, par->which = 0; r == 0 && par->n >> par->level >= KD_SUBTREE_BELOW;
-         par->level++)
-        r = one_level(f, q, par);
-    if (r == 0)
-        r = LAUNCH(KDL_SUBTREES, 1u << par->level, f->points, f->nodes, f->ids, f->inner->orders,
-                   f->inner->side);
-    return r;
+    sort(w);
+    par->which = 0;
+    for (par->level = 0; par->n >> par->level >= KD_SUBTREE_BELOW; par->level++)
+        one_level(w);
+    RUN(w, KDL_SUBTREES, 1u << par->level, f->points, f->nodes, f->ids, f->inner->orders,
+        f->inner->side);
 }
 
-static int build_by_selection(struct kd_forest *f, struct trg_queue *q, struct kd_build_par *par)
+static void build_by_selection(struct work *w)
 {
+    const struct kd_forest *f = w->f;
     struct trg_buffer *orders = f->inner->orders;
-    int r = LAUNCH(KDS_BEGIN, groups_for(f, par->n), orders);
+    struct kd_build_par *par = &w->par;
 
-    for (par->level = 0; r == 0 && par->level < kd_levels(par->n); par->level++) {
+    RUN(w, KDS_BEGIN, groups_for(f, par->n), orders);
+    for (par->level = 0; par->level < kd_levels(par->n); par->level++) {
         if (par->n >> par->level >= KD_ITEM_BELOW) {
-            r = LAUNCH(KDS_GROUPS, 1u << par->level, f->points, f->nodes, f->ids, orders);
+            RUN(w, KDS_GROUPS, 1u << par->level, f->points, f->nodes, f->ids, orders);
             par->which ^= 1u;
         } else {
-            r = LAUNCH(KDS_ITEMS, groups_for(f, 1u << par->level), f->points, f->nodes, f->ids,
-                       orders);
+            RUN(w, KDS_ITEMS, groups_for(f, 1u << par->level), f->points, f->nodes, f->ids, orders);
         }
     }
-    return r;
 }
 
 static int build(struct kd_forest *f, struct trg_queue *q, enum kd_build how, uint32_t n_trees,
                  uint32_t n)
 {
     struct kd_inner *in = f->inner;
-    struct kd_build_par value = {.k = f->k, .room = f->room, .n = n, .tiles = n / KD_TILE + 1};
-    struct kd_build_par *par = &value;
-    int r;
+    struct work w = {.f = f,
+                     .l = launcher_on(q, &in->device),
+                     .par = {.k = f->k, .room = f->room, .n = n, .tiles = n / KD_TILE + 1}};
 
     if (how == KD_BUILD_SORT || how == KD_BUILD_SELECT) {
         if (!in->large || n_trees != 1 || n > f->room)
             return -EINVAL;
         if (!n)
             return 0;
-        r = how == KD_BUILD_SORT ? build_by_sort(f, q, par) : build_by_selection(f, q, par);
+        if (how == KD_BUILD_SORT)
+            build_by_sort(&w);
+        else
+            build_by_selection(&w);
     } else {
-        value.by_hand = how == KD_BUILD_HAND;
-        r = LAUNCH(KD_TREES, n_trees, f->trees, f->points, f->nodes, f->ids, in->orders, in->keys,
-                   in->side);
+        w.par.by_hand = how == KD_BUILD_HAND;
+        RUN(&w, KD_TREES, n_trees, f->trees, f->points, f->nodes, f->ids, in->orders, in->keys,
+            in->side);
     }
-    if (r == 0 && f->blocks)
-        r = LAUNCH(KD_BLOCKS, n_trees, f->trees, f->nodes, f->ids, f->blocks);
-    return r;
+    if (f->blocks)
+        RUN(&w, KD_BLOCKS, n_trees, f->trees, f->nodes, f->ids, f->blocks);
+    return w.l.result;
 }
 
 int kd_build(struct kd_forest *f, struct trg_queue *q, enum kd_build how, uint32_t n_trees,

@@ -2,6 +2,7 @@
 /* forest.h - what forest.c and search.c share of a forest. */
 #ifndef KD_FOREST_H
 #define KD_FOREST_H
+#include "../common/lane.h"
 #include "kdbuild.h"
 #include "kdquery.h"
 #include "trigd/kdtree.h"
@@ -29,6 +30,7 @@ struct kd_inner {
     struct trg_device *d;
     struct trg_device_info device;
     struct trg_module *module, *large; /* large: NULL without */
+    struct buffers buffers;            /* all of the forest */
     struct trg_kernel *kernel[KD_KERNELS];
     struct trg_buffer *orders, *keys, *side, *counts; /* see the kernels */
     struct trg_buffer *pinned;                        /* for kd_put and kd_get */

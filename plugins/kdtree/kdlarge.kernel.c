@@ -89,9 +89,9 @@ TRG_KERNEL5(kdl_roots, (const float, points), (float, nodes), (trg_u32, ids), (t
 {
     const trg_u32 begin = TRG_GID * KD_TILE;
     const trg_u32 end = begin + KD_TILE < par.n ? begin + KD_TILE : par.n;
+    const struct kd_stretch s = {par.n, par.level, begin, end, 0u, 0u};
 
-    kd_place_roots(kd_one_tree(points + par.at, nodes, ids, orders, side), par, par.which, par.n,
-                   par.level, begin, end);
+    kd_place_roots(kd_one_tree(points + par.at, nodes, ids, orders, side), par, par.which, s);
 }
 
 /* Group i * tiles + t, for the i-th of the dimensions that do not split: how many points of the
@@ -128,6 +128,7 @@ TRG_KERNEL3(kdl_move, (trg_u32, orders), (trg_u32, side), (const trg_u32, counts
     const trg_u32 i = TRG_GID / par.tiles, t = TRG_GID % par.tiles, begin = t * KD_TILE;
     const trg_u32 end = begin + KD_TILE < par.n ? begin + KD_TILE : par.n;
     const trg_u32 d = (par.level + 1u + i) % par.k;
+    struct kd_stretch s = {par.n, par.level, begin, end, 0u, 0u};
     struct kd_arrays a;
 
     a.points = 0;
@@ -136,8 +137,9 @@ TRG_KERNEL3(kdl_move, (trg_u32, orders), (trg_u32, side), (const trg_u32, counts
     a.orders = orders;
     a.side = side;
     a.base = 0u;
-    kd_partition(scratch, a, par, par.which, d, par.n, par.level, begin, end,
-                 counts[2u * i * par.tiles + t], counts[(2u * i + 1u) * par.tiles + t]);
+    s.lefts = counts[2u * i * par.tiles + t];
+    s.medians = counts[(2u * i + 1u) * par.tiles + t];
+    kd_partition(scratch, a, par, par.which, d, s);
 }
 
 /* Group j: the rest of subtree j below depth par.level. */

@@ -31,15 +31,21 @@ TRG_GROUP_FN TRG_GLOBAL trg_u32 *kd_order(const struct kd_arrays a, const struct
     return a.orders + ((which >> d & 1u) * par.k + d) * par.room;
 }
 
-/* The roots of the subtrees below depth l get their places; the other points of the stretch [begin,
- * end) are told their side. */
-TRG_GROUP_FN void kd_place_roots(const struct kd_arrays a, const struct kd_build_par par,
-                                 trg_u32 which, trg_u32 n, trg_u32 l, trg_u32 begin, trg_u32 end)
-{
-    TRG_GLOBAL const trg_u32 *order = kd_order(a, par, which, l % par.k);
+struct kd_stretch {         /* of positions in a tree */
+    trg_u32 n;              /* points of the tree */
+    trg_u32 l;              /* depth of the subtrees that are made */
+    trg_u32 begin, end;     /* positions */
+    trg_u32 lefts, medians; /* before it: points that go left, and roots of that depth */
+};
 
-    for (trg_u32 p = begin + TRG_LID; p < end; p += TRG_LSIZE) {
-        const struct kd_subtree t = kd_subtree(n, l, kd_subtree_at(n, l, p));
+/* The roots of the subtrees get their places; the other points of the stretch learn their side. */
+TRG_GROUP_FN void kd_place_roots(const struct kd_arrays a, const struct kd_build_par par,
+                                 trg_u32 which, const struct kd_stretch s)
+{
+    TRG_GLOBAL const trg_u32 *order = kd_order(a, par, which, s.l % par.k);
+
+    for (trg_u32 p = s.begin + TRG_LID; p < s.end; p += TRG_LSIZE) {
+        const struct kd_subtree t = kd_subtree(s.n, s.l, kd_subtree_at(s.n, s.l, p));
         const trg_u32 off = p - t.begin, point = order[p] - a.base;
 
         if (off >= t.size)
@@ -53,28 +59,26 @@ TRG_GROUP_FN void kd_place_roots(const struct kd_arrays a, const struct kd_build
     }
 }
 
-/* Stable partition of the order of dimension d within the subtrees below depth l, over the stretch
- * [begin, end) of positions; before it there are so many that go left and so many roots of that
- * depth. */
+/* Stable partition of the order of dimension d within the subtrees. */
 TRG_GROUP_FN void kd_partition(TRG_LOCAL trg_u32 *scratch, const struct kd_arrays a,
-                               const struct kd_build_par par, trg_u32 which, trg_u32 d, trg_u32 n,
-                               trg_u32 l, trg_u32 begin, trg_u32 end, trg_u32 lefts,
-                               trg_u32 medians)
+                               const struct kd_build_par par, trg_u32 which, trg_u32 d,
+                               const struct kd_stretch s)
 {
     TRG_GLOBAL const trg_u32 *from = kd_order(a, par, which, d);
     TRG_GLOBAL trg_u32 *to = kd_order(a, par, which ^ (1u << d), d);
+    trg_u32 lefts = s.lefts, medians = s.medians;
 
-    for (trg_u32 at = begin; at < end; at += TRG_LSIZE) {
-        const trg_u32 p = at + TRG_LID, j = p < end ? kd_subtree_at(n, l, p) : 0u;
-        const struct kd_subtree t = kd_subtree(n, l, j);
+    for (trg_u32 at = s.begin; at < s.end; at += TRG_LSIZE) {
+        const trg_u32 p = at + TRG_LID, j = p < s.end ? kd_subtree_at(s.n, s.l, p) : 0u;
+        const struct kd_subtree t = kd_subtree(s.n, s.l, j);
         const trg_u32 off = p - t.begin;
-        const trg_u32 inside = p < end && off < t.size ? 1u : 0u;
-        const trg_u32 point = p < end ? from[p] : a.base;
+        const trg_u32 inside = p < s.end && off < t.size ? 1u : 0u;
+        const trg_u32 point = p < s.end ? from[p] : a.base;
         const trg_u32 code = inside ? a.side[point - a.base] : 0u;
         trg_u32 total;
         const trg_u32 before = trg_group_scan(scratch, code, &total);
         /* points of this subtree, before this one, that go left; whether its root is before */
-        const trg_u32 left = lefts + (before & 0xffffu) - kd_lefts_before(n, l, j);
+        const trg_u32 left = lefts + (before & 0xffffu) - kd_lefts_before(s.n, s.l, j);
         const trg_u32 median = medians + (before >> 16) - j;
         trg_u32 place = p;
 
@@ -82,7 +86,7 @@ TRG_GROUP_FN void kd_partition(TRG_LOCAL trg_u32 *scratch, const struct kd_array
             place = t.begin + (code == KD_LEFT     ? left
                                : code == KD_MEDIAN ? t.left
                                                    : t.left + 1u + off - left - median);
-        if (p < end)
+        if (p < s.end)
             to[place] = point;
         lefts += total & 0xffffu;
         medians += total >> 16;
@@ -95,19 +99,21 @@ TRG_GROUP_FN void kd_levels_of(TRG_LOCAL trg_u32 *scratch, const struct kd_array
                                trg_u32 which)
 {
     const struct kd_subtree top = kd_subtree(n, from, j);
-    const trg_u32 end = top.begin + top.size, bottom = kd_levels(n) - 1u;
+    const trg_u32 bottom = kd_levels(n) - 1u;
+    struct kd_stretch s = {n, from, top.begin, top.begin + top.size, 0u, 0u};
 
-    for (trg_u32 l = from; l < bottom; l++) {
-        const trg_u32 split = l % par.k;
+    for (; s.l < bottom; s.l++) {
+        const trg_u32 split = s.l % par.k;
 
-        kd_place_roots(a, par, which, n, l, top.begin, end);
+        s.medians = j << (s.l - from);
+        s.lefts = kd_lefts_before(n, s.l, s.medians);
+        kd_place_roots(a, par, which, s);
         TRG_BARRIER();
         for (trg_u32 i = 1u; i < par.k; i++)
-            kd_partition(scratch, a, par, which, (split + i) % par.k, n, l, top.begin, end,
-                         kd_lefts_before(n, l, j << (l - from)), j << (l - from));
+            kd_partition(scratch, a, par, which, (split + i) % par.k, s);
         which ^= ((1u << par.k) - 1u) ^ (1u << split);
         TRG_BARRIER();
     }
-    kd_place_roots(a, par, which, n, bottom, top.begin, end);
+    kd_place_roots(a, par, which, s);
 }
 #endif

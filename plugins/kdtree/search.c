@@ -136,20 +136,15 @@ int kd_queries_new(struct kd_forest *f, const struct kd_queries_setup *setup,
 
 /* ---------------------------------------------------------------- searching */
 
-static int launch(struct kd_queries *s, struct trg_queue *q, int kernel, uint32_t groups,
-                  const struct kdq_par *par, struct trg_buffer *const *buffers)
-{
-    struct trg_arg args[TRG_ARGS_MAX];
-    uint32_t n = 0;
+struct work { /* what the launches of one search share */
+    struct kd_queries *s;
+    struct launcher l;
+    struct kdq_par par;
+};
 
-    for (; buffers[n]; n++)
-        args[n] = TRG_BUF(buffers[n]);
-    args[n++] = TRG_VAL(*par);
-    return trg_launch(q, s->inner->kernel[kernel], (struct trg_range){groups, s->inner->group},
-                      args, n);
-}
-#define LAUNCH(kernel, groups, ...) \
-    launch(s, q, kernel, groups, par, (struct trg_buffer *const[]){__VA_ARGS__, NULL})
+#define RUN(w, which, groups, ...)                                                        \
+    LAUNCH(&(w)->l, (w)->s->inner->kernel[which], groups, (w)->s->inner->group, (w)->par, \
+           __VA_ARGS__)
 
 static uint32_t dfs_groups(const struct kd_queries *s, uint32_t n)
 {
@@ -207,65 +202,69 @@ static int make_room(struct kd_queries *s, uint32_t n)
 }
 
 /* Reads how many results there are: the word at `at` and whether it is right, behind it. */
-static int read_total(struct kd_queries *s, struct trg_queue *q, struct trg_buffer *from, size_t at)
+static int read_total(struct work *w, struct trg_buffer *from, size_t at)
 {
     uint32_t word[2];
-    int r = kd_get(s->inner->f, q, from, at * sizeof(uint32_t), word, sizeof word);
 
-    if (r == 0 && word[1])
-        return -EOVERFLOW;
-    if (r == 0)
-        s->n_results = word[0];
-    return r;
+    if (w->l.result == 0)
+        w->l.result =
+            kd_get(w->s->inner->f, w->l.q, from, at * sizeof(uint32_t), word, sizeof word);
+    if (w->l.result == 0 && word[1])
+        w->l.result = -EOVERFLOW;
+    if (w->l.result == 0)
+        w->s->n_results = word[0];
+    return w->l.result;
 }
 
 /* One pass does it when there is room; else the room is made and it is done once more. */
-static int search_by_hand(struct kd_queries *s, struct trg_queue *q, struct kdq_par *par)
+static int search_by_hand(struct work *w)
 {
+    struct kd_queries *s = w->s;
     const struct kd_forest *f = s->inner->f;
+    struct kdq_par *par = &w->par;
     int r = 0;
 
     par->by_hand = 1;
     do {
         if (s->n_results > s->inner->results_room)
             r = make_room(s, s->n_results);
+        if (r < 0)
+            return r;
         par->results_room = s->inner->results_room;
-        if (r == 0)
-            r = LAUNCH(DFS_FILL, 1, f->nodes, f->ids, f->trees, s->boxes, s->tree_of,
-                       s->inner->counts, f->blocks, s->results);
-        if (r == 0)
-            r = read_total(s, q, s->inner->counts,
-                           (size_t)par->levels * par->query_room + par->n_queries);
+        RUN(w, DFS_FILL, 1, f->nodes, f->ids, f->trees, s->boxes, s->tree_of, s->inner->counts,
+            f->blocks, s->results);
+        r = read_total(w, s->inner->counts, (size_t)par->levels * par->query_room + par->n_queries);
     } while (r == 0 && s->n_results > s->inner->results_room);
     return r;
 }
 
-static int count_or_fill(struct kd_queries *s, struct trg_queue *q, bool breadth,
-                         struct kdq_par *par)
+static void count_or_fill(struct work *w, bool breadth)
 {
+    const struct kd_queries *s = w->s;
     const struct kd_forest *f = s->inner->f;
-    struct kd_queries_inner *in = s->inner;
+    const struct kd_queries_inner *in = s->inner;
+    const struct kdq_par *par = &w->par;
 
     if (breadth)
-        return LAUNCH(BFS, bfs_groups(s, par), f->nodes, f->ids, f->trees, s->boxes, s->tree_of,
-                      in->counts, in->fronts, s->results);
-    if (par->fill)
-        return LAUNCH(DFS_FILL, dfs_groups(s, par->n_queries), f->nodes, f->ids, f->trees, s->boxes,
-                      s->tree_of, in->counts, f->blocks ? f->blocks : f->trees, s->results);
-    return LAUNCH(DFS_COUNT, dfs_groups(s, par->n_queries), f->nodes, f->trees, s->boxes,
-                  s->tree_of, in->counts);
+        RUN(w, BFS, bfs_groups(s, par), f->nodes, f->ids, f->trees, s->boxes, s->tree_of,
+            in->counts, in->fronts, s->results);
+    else if (par->fill)
+        RUN(w, DFS_FILL, dfs_groups(s, par->n_queries), f->nodes, f->ids, f->trees, s->boxes,
+            s->tree_of, in->counts, f->blocks ? f->blocks : f->trees, s->results);
+    else
+        RUN(w, DFS_COUNT, dfs_groups(s, par->n_queries), f->nodes, f->trees, s->boxes, s->tree_of,
+            in->counts);
 }
 
-static int add_up(struct kd_queries *s, struct trg_queue *q, const struct kdq_par *par)
+static int add_up(struct work *w)
 {
-    const uint32_t tiles = (par->n_queries + KDQ_TILE - 1) / KDQ_TILE;
-    int r = LAUNCH(SUM_TILES, tiles, s->inner->counts, s->inner->tiles);
+    const struct kd_queries_inner *in = w->s->inner;
+    const uint32_t tiles = (w->par.n_queries + KDQ_TILE - 1) / KDQ_TILE;
 
-    if (r == 0)
-        r = LAUNCH(SUM_ALL, 1, s->inner->tiles);
-    if (r == 0)
-        r = LAUNCH(OFFSETS, tiles, s->inner->tiles, s->inner->counts);
-    return r < 0 ? r : read_total(s, q, s->inner->tiles, tiles);
+    RUN(w, SUM_TILES, tiles, in->counts, in->tiles);
+    RUN(w, SUM_ALL, 1, in->tiles);
+    RUN(w, OFFSETS, tiles, in->tiles, in->counts);
+    return read_total(w, in->tiles, tiles);
 }
 
 /* How many nodes a query looks at on a level of a tree of n points that are spread evenly and of
@@ -313,83 +312,83 @@ static uint32_t gang_for(const struct kd_queries_inner *in, uint32_t n)
 }
 
 /* Counts what some of the queries find. */
-static int take_sample(struct kd_queries *s, struct trg_queue *q, struct kdq_par par)
+static int take_sample(struct work w)
 {
     int r;
 
-    if (par.n_queries > SAMPLE)
-        par.n_queries = SAMPLE;
-    r = count_or_fill(s, q, false, &par);
+    if (w.par.n_queries > SAMPLE)
+        w.par.n_queries = SAMPLE;
+    count_or_fill(&w, false);
+    r = add_up(&w);
     if (r == 0)
-        r = add_up(s, q, &par);
-    if (r == 0)
-        s->inner->expected = (double)s->n_results / par.n_queries;
+        w.s->inner->expected = (double)w.s->n_results / w.par.n_queries;
     return r;
 }
 
 /* On the CPU by hand; on a GPU breadth first with the gang for what is to be expected, where a gang
  * of some size is allowed; depth first elsewhere. */
-static int choose(struct kd_queries *s, struct trg_queue *q, uint32_t largest, enum kd_search *how,
-                  struct kdq_par *par)
+static int choose(struct work *w, uint32_t largest, enum kd_search *how)
 {
-    const struct trg_device_info *device = &s->inner->f->inner->device;
+    const struct trg_device_info *device = &w->s->inner->f->inner->device;
     int r = 0;
 
     *how = device->is_host ? KD_SEARCH_HAND : KD_SEARCH_DEPTH_FIRST;
-    if (!device->pci[0] || !par->n_queries) /* what is plugged in is a GPU */
+    if (!device->pci[0] || !w->par.n_queries) /* what is plugged in is a GPU */
         return 0;
-    if (s->inner->expected < 0)
-        r = take_sample(s, q, *par);
-    par->gang = gang_for(s->inner, largest);
-    if (par->gang > 1)
+    if (w->s->inner->expected < 0)
+        r = take_sample(*w);
+    w->par.gang = gang_for(w->s->inner, largest);
+    if (w->par.gang > 1)
         *how = KD_SEARCH_BREADTH_FIRST;
     return r;
 }
 
-static int count_then_fill(struct kd_queries *s, struct trg_queue *q, bool breadth,
-                           struct kdq_par *par)
+static int count_then_fill(struct work *w, bool breadth)
 {
-    int r = breadth ? make_fronts(s, par) : 0;
+    struct kd_queries *s = w->s;
+    int r = breadth ? make_fronts(s, &w->par) : 0;
 
-    if (r == 0)
-        r = count_or_fill(s, q, breadth, par);
-    if (r == 0)
-        r = add_up(s, q, par);
+    if (r < 0)
+        return r;
+    count_or_fill(w, breadth);
+    r = add_up(w);
     if (r == 0)
         r = make_room(s, s->n_results);
-    par->fill = 1;
-    if (r == 0)
-        r = count_or_fill(s, q, breadth, par);
-    s->inner->expected = (double)s->n_results / par->n_queries;
-    return r < 0 ? r : trg_finish(q);
+    if (r < 0)
+        return r;
+    w->par.fill = 1;
+    count_or_fill(w, breadth);
+    s->inner->expected = (double)s->n_results / w->par.n_queries;
+    return w->l.result < 0 ? w->l.result : trg_finish(w->l.q);
 }
 
 int kd_search(struct kd_queries *s, struct trg_queue *q, enum kd_search how, uint32_t n,
               uint32_t largest)
 {
-    const bool host = s->inner->f->inner->device.is_host;
-    struct kdq_par par = s->inner->par;
+    const struct trg_device_info *device = &s->inner->f->inner->device;
+    struct work w = {.s = s, .l = launcher_on(q, device), .par = s->inner->par};
     int r = 0;
 
-    if (n + 2u > s->room || largest > s->inner->f->room || (how == KD_SEARCH_HAND && !host))
+    if (n + 2u > s->room || largest > s->inner->f->room ||
+        (how == KD_SEARCH_HAND && !device->is_host))
         return -EINVAL;
     s->n_results = 0;
-    par.n_queries = n;
-    par.levels = kd_levels(largest);
-    par.gang = s->inner->gang_most;
-    s->inner->par.levels = par.levels;
+    w.par.n_queries = n;
+    w.par.levels = kd_levels(largest);
+    w.par.gang = s->inner->gang_most;
+    s->inner->par.levels = w.par.levels;
     s->inner->par.n_queries = n;
     if (how == KD_SEARCH_AUTO)
-        r = choose(s, q, largest, &how, &par);
+        r = choose(&w, largest, &how);
     if (r < 0)
         return r;
     if (how == KD_SEARCH_HAND)
-        return search_by_hand(s, q, &par);
+        return search_by_hand(&w);
     if (!n) {
-        r = trg_fill(q, s->inner->counts, (size_t)par.levels * s->room * 4, 4, 0);
+        r = trg_fill(q, s->inner->counts, (size_t)w.par.levels * s->room * 4, 4, 0);
         return r < 0 ? r : trg_finish(q);
     }
-    return count_then_fill(s, q, how == KD_SEARCH_BREADTH_FIRST, &par);
+    return count_then_fill(&w, how == KD_SEARCH_BREADTH_FIRST);
 }
 
 int kd_offsets(struct kd_queries *s, struct trg_queue *q, uint32_t *ret)
