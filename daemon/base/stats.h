@@ -52,6 +52,7 @@
     X(reloads, counter, "menu reloads that took effect")                                        \
     X(reload_failures, counter, "menu reloads that failed and changed nothing")                 \
     X(menu_generation, gauge, "number of the running menu")                                     \
+    X(cut_off, counter, "connections cut off: silent, or with a message that does not end")     \
     X(log_dropped, counter, "log lines dropped because stderr was not read")
 
 #define STATS_CHAIN(X)                                                          \

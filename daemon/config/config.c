@@ -71,12 +71,14 @@ static const cyaml_schema_field_t clients_fields[] = {
     CYAML_FIELD_UINT("max_items", OPT, STRUCT_OF(clients), max_items),
     CYAML_FIELD_UINT("max_layer", OPT, STRUCT_OF(clients), max_layer),
     CYAML_FIELD_UINT("shm_mbytes", OPT, STRUCT_OF(clients), shm_mbytes),
+    CYAML_FIELD_UINT("queue_mbytes", OPT, STRUCT_OF(clients), queue_mbytes),
     STRING("weights", STRUCT_OF(clients), weights),
     CYAML_FIELD_END};
 static const cyaml_schema_field_t workers_fields[] = {
     CYAML_FIELD_UINT("hang_ms", OPT, STRUCT_OF(workers), hang_ms), CYAML_FIELD_END};
-static const cyaml_schema_field_t control_fields[] = {STRING("socket", STRUCT_OF(control), socket),
-                                                      CYAML_FIELD_END};
+static const cyaml_schema_field_t control_fields[] = {
+    STRING("socket", STRUCT_OF(control), socket),
+    STRING("act_group", STRUCT_OF(control), act_group), CYAML_FIELD_END};
 static const cyaml_schema_field_t http_fields[] = {
     STRING("address", STRUCT_OF(http), address),
     CYAML_FIELD_UINT("port", OPT, STRUCT_OF(http), port), CYAML_FIELD_END};

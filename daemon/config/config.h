@@ -53,8 +53,9 @@ struct config {
         uint32_t max_rois;  /* in one message */
         uint32_t max_items; /* of one collection of one RoI */
         uint32_t max_layer;
-        uint32_t shm_mbytes; /* shared with each co-located client */
-        char *weights;       /* of their shares of the credits (weights.h) */
+        uint32_t shm_mbytes;   /* shared with each co-located client */
+        uint32_t queue_mbytes; /* messages that have not ended, or wait to be taken or sent */
+        char *weights;         /* of their shares of the credits (weights.h) */
     } clients;
     struct config_batching batching;
     char *isolation; /* "process" or "thread": where lanes run */
@@ -66,7 +67,8 @@ struct config {
     struct config_step *steps;
     uint32_t n_steps;
     struct {
-        char *socket; /* Unix socket of the operator; "" = none */
+        char *socket;    /* Unix socket of the operator; "" = none */
+        char *act_group; /* whose members may act, besides root and the daemon's user; "" = all */
     } control;
     struct {
         char *address; /* "127.0.0.1"; "" = no HTTP */

@@ -37,6 +37,9 @@ const struct config_key config_keys[] = {
      "highest layer number of the detector"},
     {"clients.shm_mbytes", CONFIG_U32, AT(clients.shm_mbytes), "64", 1, 65536,
      "memory for the RoIs of each co-located client (shm://), MiB"},
+    {"clients.queue_mbytes", CONFIG_U32, AT(clients.queue_mbytes), "256", 16, 65536,
+     "memory for messages on their way in or out, MiB; beyond it connections are cut off whose "
+     "messages do not end"},
     {"clients.weights", CONFIG_STRING, AT(clients.weights), "", 0, 0,
      "shares of the credits by client, as in `hlt-*=4, calib=2`: the first pattern that fits the "
      "name; else 1"},
@@ -48,6 +51,9 @@ const struct config_key config_keys[] = {
      "ms; 0: half of limits.hard_ms"},
     {"control.socket", CONFIG_STRING, AT(control.socket), "trigd.sock", 0, 0,
      "Unix socket of the operator, mode 0660; empty: none"},
+    {"control.act_group", CONFIG_STRING, AT(control.act_group), "", 0, 0,
+     "group whose members may act on the socket, as root and the daemon's user may; others may "
+     "look; empty: all who can connect may act"},
     {"http.address", CONFIG_STRING, AT(http.address), "127.0.0.1", 0, 0,
      "IPv4 address of /metrics, /healthz and /readyz; empty: no HTTP"},
     {"http.port", CONFIG_U16, AT(http.port), "9700", 0, 65535,

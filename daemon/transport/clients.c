@@ -13,8 +13,11 @@
 #include "config/weights.h"
 #include "log.h"
 
-#define LINGER_MS  1000
-#define BACKLOG    1024
+#define LINGER_MS 1000
+#define BACKLOG   1024
+#define UNUSED_NS \
+    (250 * NS_PER_MS)   /* a client without an RoI keeps its place so long in any case */
+#define ADDRESSES  256u /* told apart when a place is needed */
 #define IPC_SCHEME "ipc://"
 
 /* ---------------------------------------------------------------- opening */
@@ -157,6 +160,9 @@ int clients_open(const struct config *config, struct stats *stats, uint32_t cred
     r = set_options(c);
     if (r < 0)
         goto fail;
+    r = gate_open(c->context, c->socket, config, stats, &c->gate);
+    if (r < 0)
+        goto fail;
     r = bind_all(c);
     if (r < 0)
         goto fail;
@@ -177,6 +183,7 @@ void clients_close(struct clients *c)
     held_free(c->held);
     if (c->socket)
         zmq_close(c->socket);
+    gate_close(c->gate);
     if (c->context)
         zmq_ctx_term(c->context);
     for (uint32_t i = 0; c->file && i < c->config->n_endpoints; i++)
@@ -239,6 +246,7 @@ int clients_receive(struct clients *c, struct peer *ret_peer, zmq_msg_t *ret_bod
     }
     zmq_msg_close(&id);
     zmq_msg_init(ret_body);
+    c->received = ret_body;
     r = zmq_msg_recv(ret_body, c->socket, ZMQ_DONTWAIT);
     if (r >= 0 && !has_more(ret_body))
         return 1;
@@ -250,13 +258,19 @@ int clients_receive(struct clients *c, struct peer *ret_peer, zmq_msg_t *ret_bod
 
 /* ---------------------------------------------------------------- the table */
 
-static uint32_t bucket_of(const struct peer *peer)
+static uint32_t hash(const void *bytes, size_t n)
 {
+    const unsigned char *b = bytes;
     uint32_t h = 2166136261u; /* FNV-1a */
 
-    for (uint32_t i = 0; i < peer->n; i++)
-        h = (h ^ peer->id[i]) * 16777619u;
-    return h % CLIENTS_BUCKETS;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ b[i]) * 16777619u;
+    return h;
+}
+
+static uint32_t bucket_of(const struct peer *peer)
+{
+    return hash(peer->id, peer->n) % CLIENTS_BUCKETS;
 }
 
 uint32_t clients_find(struct clients *c, const struct peer *peer)
@@ -321,6 +335,7 @@ void clients_drop(struct clients *c, uint32_t number, const char *why)
     if (client->lost)
         c->n_lost--;
     client->lost = NULL;
+    gate_bye(c->gate, number, clock_ns());
     client->is_used = false;
     client->epoch++; /* its decisions still in flight find nobody */
     stats_client_put(c->stats, client->stats);
@@ -358,6 +373,59 @@ static void take_place(struct clients *c, struct client *client, const struct pe
     stats_set(&client->stats->weight, client->weight);
 }
 
+/* Loses the clients whose connection has ended; what they sent before was taken by now, or is in
+ * vain. */
+static void lose_gone(struct clients *c)
+{
+    uint32_t number;
+
+    while ((number = gate_gone(c->gate)) != GATE_NONE)
+        if (c->client[number].is_used)
+            clients_lose(c, number, "its connection is closed");
+}
+
+/* Whether a client may have to give its place to another: it never sent an RoI. */
+static bool is_unused(const struct client *client, uint64_t now_ns)
+{
+    return client->is_used && !stats_get(&client->stats->received) &&
+           now_ns > client->since_ns + UNUSED_NS;
+}
+
+/* Of the clients that never sent an RoI the one that is there longest, at the address with most of
+ * them, so that a storm of Hellos displaces itself. */
+static uint32_t find_unused(const struct clients *c)
+{
+    uint32_t at[ADDRESSES] = {0}, victim = CLIENTS_NONE, most = 0;
+    uint64_t now = clock_ns();
+
+    for (uint32_t i = 0; i < c->n_places; i++)
+        if (is_unused(&c->client[i], now))
+            at[hash(c->client[i].address, strlen(c->client[i].address)) % ADDRESSES]++;
+    for (uint32_t i = 0; i < c->n_places; i++) {
+        uint32_t n = at[hash(c->client[i].address, strlen(c->client[i].address)) % ADDRESSES];
+
+        if (!is_unused(&c->client[i], now) || n < most ||
+            (n == most && c->client[i].since_ns >= c->client[victim].since_ns))
+            continue;
+        most = n;
+        victim = i;
+    }
+    return victim;
+}
+
+/* Frees a place when all are taken. */
+static void make_place(struct clients *c)
+{
+    uint32_t victim;
+
+    gate_look(c->gate);
+    lose_gone(c);
+    drop_lost(c);
+    victim = c->n_free ? CLIENTS_NONE : find_unused(c);
+    if (victim != CLIENTS_NONE)
+        clients_drop(c, victim, "it sent no RoI, and another needs its place");
+}
+
 int clients_hello(struct clients *c, const struct peer *peer, const char *name, uint32_t want,
                   uint32_t *ret_number)
 {
@@ -371,6 +439,8 @@ int clients_hello(struct clients *c, const struct peer *peer, const char *name, 
         *ret_number = number;
         return 0;
     }
+    if (!c->n_free)
+        make_place(c);
     if (!c->n_free)
         return -ENOSPC;
     number = c->free[c->n_free - 1];
@@ -386,10 +456,14 @@ int clients_hello(struct clients *c, const struct peer *peer, const char *name, 
     }
     c->n_free--;
     take_place(c, client, peer, name, want);
+    if (peer->shm)
+        snprintf(client->address, sizeof client->address, "uid %u", (unsigned)peer->shm->uid);
+    else
+        gate_hello(c->gate, c->received, number, client->address);
     credits_balance(c, number, client->since_ns);
     stats_add(&c->stats->g.clients, 1);
-    log_info("ingress", "client connected", "client=\"%s\" credits=%u over=%s", client->name,
-             client->credits, peer->shm ? "shm" : "zmq");
+    log_info("ingress", "client connected", "client=\"%s\" credits=%u over=%s from=\"%s\"",
+             client->name, client->credits, peer->shm ? "shm" : "zmq", client->address);
     *ret_number = number;
     return 0;
 }
@@ -403,11 +477,16 @@ void clients_tick(struct clients *c, uint64_t now_ns)
 
         if (!client->is_used || client->lost)
             continue;
+        if (client->heard_ns > c->ticked_ns && !client->peer.shm)
+            gate_heard(c->gate, i);
         if (client->n_unsent && !clients_flush(c, client))
             clients_lose(c, i, "its connection is closed");
         else if (now_ns > client->heard_ns + silent)
             clients_lose(c, i, "it was silent");
     }
+    lose_gone(c); /* of the tick before: their messages have come through since */
+    gate_tick(c->gate, now_ns);
     drop_lost(c);
     credits_balance(c, CLIENTS_NONE, now_ns);
+    c->ticked_ns = now_ns;
 }

@@ -19,6 +19,7 @@
 #include "base/stats.h"
 #include "config/config.h"
 #include "memory/held.h"
+#include "transport/gate.h"
 #include "transport/shm_peers.h"
 #include "trigd.pb-c.h"
 
@@ -37,17 +38,18 @@ struct client {
     uint32_t epoch; /* grows each time the place is given to another client */
     struct peer peer;
     char name[STATS_NAME];
-    const char *lost;       /* why it is to be dropped; NULL: it is not */
-    uint32_t want, credits; /* asked for; granted */
-    uint32_t allowed;       /* taken: its credits, or more while a smaller number is on its way */
-    uint32_t weight;        /* of its share of all credits */
-    uint32_t outstanding;   /* RoIs taken and not answered */
-    uint32_t taken, uses;   /* RoIs in this window of time; most of late in one (credits.c) */
-    bool is_told;           /* of its credits */
-    uint64_t since_ns;      /* Hello */
-    uint64_t recalled_ns;   /* last time that its credits became fewer */
-    uint64_t excused_ns;    /* till then it may not have heard of its last recall */
-    uint64_t heard_ns;      /* last message */
+    char address[GATE_ADDRESS]; /* where it is */
+    const char *lost;           /* why it is to be dropped; NULL: it is not */
+    uint32_t want, credits;     /* asked for; granted */
+    uint32_t allowed;     /* taken: its credits, or more while a smaller number is on its way */
+    uint32_t weight;      /* of its share of all credits */
+    uint32_t outstanding; /* RoIs taken and not answered */
+    uint32_t taken, uses; /* RoIs in this window of time; most of late in one (credits.c) */
+    bool is_told;         /* of its credits */
+    uint64_t since_ns;    /* Hello */
+    uint64_t recalled_ns; /* last time that its credits became fewer */
+    uint64_t excused_ns;  /* till then it may not have heard of its last recall */
+    uint64_t heard_ns;    /* last message */
     struct stats_client *stats;
     struct unsent *first, **last; /* messages that wait for room, oldest first */
     uint32_t n_unsent;

@@ -25,7 +25,9 @@ struct clients {
     struct stats *stats;
     struct shm_peers *shm; /* NULL: there are no co-located clients */
     struct held *held;
-    struct client *client; /* [n_places] */
+    struct gate *gate;
+    const zmq_msg_t *received; /* the last message, while it is looked at */
+    struct client *client;     /* [n_places] */
     uint32_t n_places;
     uint32_t *free; /* numbers of places not in use */
     uint32_t n_free;
@@ -36,6 +38,7 @@ struct clients {
     struct share *change; /* and how it changes */
     uint32_t *number;     /* [n_shares]: whose */
     uint32_t n_shares;
+    uint64_t ticked_ns;
     uint64_t window_ns; /* since when `taken` of clients counts */
     unsigned char packed[CLIENTS_PACK_BYTES];
     uint32_t n_unsent; /* messages, all clients */

@@ -16,9 +16,11 @@
 
 #define LISTENERS_MAX 16u
 #define BACKLOG       128
+#define WAITING       256u /* connections without Hello beside all clients */
 #define EVENTS        32
 #define LOOK_NS       (200 * NS_PER_US)
-#define HELLO_BEATS   3u /* heartbeats that a connection may wait with its Hello */
+#define SILENT_NS     (100 * NS_PER_MS) /* without Hello, before another gets the place */
+#define HELLO_BEATS   3u                /* heartbeats that a connection may wait with its Hello */
 
 struct shm_peers {
     const struct config *config;
@@ -138,7 +140,7 @@ int shm_peers_open(const struct config *config, struct pool *pool, struct shm_pe
         return -ENOMEM;
     s->config = config;
     s->epoll_fd = -1;
-    s->n_peers = config->clients.max + 16; /* some may be about to be refused */
+    s->n_peers = config->clients.max + WAITING;
     r = open_parts(s, pool);
     if (r < 0) {
         shm_peers_close(s);
@@ -200,12 +202,23 @@ void shm_peers_awake(struct shm_peers *s, bool readable)
 
 /* ---------------------------------------------------------------- connections */
 
-static struct shm_peer *free_peer(struct shm_peers *s)
+/* A free place; when there is none, that of the connection that is silent longest. */
+static struct shm_peer *free_peer(struct shm_peers *s, uint64_t now_ns)
 {
-    for (uint32_t i = 0; i < s->n_peers; i++)
-        if (s->peer[i].fd < 0)
-            return &s->peer[i];
-    return NULL;
+    struct shm_peer *silent = NULL;
+
+    for (uint32_t i = 0; i < s->n_peers; i++) {
+        struct shm_peer *p = &s->peer[i];
+
+        if (p->fd < 0)
+            return p;
+        if (!p->region && (!silent || p->since_ns < silent->since_ns))
+            silent = p;
+    }
+    if (!silent || now_ns < silent->since_ns + SILENT_NS)
+        return NULL;
+    shm_peer_hang_up(s, silent);
+    return silent;
 }
 
 /* Takes in who waits at a listener. */
@@ -214,14 +227,18 @@ static void accept_all(struct shm_peers *s, const int *listener, uint64_t now_ns
     int fd;
 
     while ((fd = accept4(*listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-        struct shm_peer *p = free_peer(s);
+        struct shm_peer *p = free_peer(s, now_ns);
+        struct ucred who = {.uid = (uid_t)-1};
+        socklen_t n = sizeof who;
 
         if (!p || watch(s, fd, p) < 0) {
             log_warn("ingress", "too many connections", "endpoint=shm limit=%u", s->n_peers);
             close(fd);
             continue;
         }
-        *p = (struct shm_peer){.fd = fd, .client = SHM_PEER_NONE, .since_ns = now_ns};
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n);
+        *p = (struct shm_peer){
+            .fd = fd, .client = SHM_PEER_NONE, .since_ns = now_ns, .uid = who.uid};
     }
     if (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR)
         return;

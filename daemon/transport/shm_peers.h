@@ -7,6 +7,8 @@
  */
 #ifndef TRIGD_SHM_PEERS_H
 #define TRIGD_SHM_PEERS_H
+#include <sys/types.h>
+
 #include "config/config.h"
 #include "memory/shm_region.h"
 
@@ -19,6 +21,7 @@ struct shm_peer {              /* one connection */
     struct shm_region *region; /* from its Hello on */
     uint32_t active;           /* place in the list of those with a region */
     uint64_t since_ns;
+    uid_t uid; /* of the process at the other end */
 };
 
 /* Listens on the configured shm:// endpoints and makes room for regions behind the pool.  Without

@@ -54,9 +54,17 @@ static void tell(struct member *m, const Trigd__V1__ToDaemon *message)
 void member_open(struct member *m, const struct server *s, void *context, bool is_shm,
                  const char *name, uint32_t want)
 {
+    char endpoint[128];
+
+    snprintf(endpoint, sizeof endpoint, SHM_SCHEME "%s/shm", s->folder);
+    member_open_at(m, is_shm ? endpoint : s->endpoint, context, name, want);
+}
+
+void member_open_at(struct member *m, const char *endpoint, void *context, const char *name,
+                    uint32_t want)
+{
     Trigd__V1__ToDaemon message = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
-    char endpoint[128];
     int linger = 0, unlimited = 0;
 
     memset(m, 0, sizeof *m);
@@ -64,8 +72,7 @@ void member_open(struct member *m, const struct server *s, void *context, bool i
     m->ended = calloc(MEMBER_ROIS, sizeof *m->ended);
     m->at = calloc(MEMBER_ROIS, sizeof *m->at);
     assert_true(m->ended && m->at);
-    if (is_shm) {
-        snprintf(endpoint, sizeof endpoint, SHM_SCHEME "%s/shm", s->folder);
+    if (strncmp(endpoint, SHM_SCHEME, strlen(SHM_SCHEME)) == 0) {
         assert_int_equal(shmclient_open(endpoint, &m->shm), 0);
     } else {
         m->socket = zmq_socket(context, ZMQ_DEALER);
@@ -73,7 +80,7 @@ void member_open(struct member *m, const struct server *s, void *context, bool i
         zmq_setsockopt(m->socket, ZMQ_LINGER, &linger, sizeof linger);
         zmq_setsockopt(m->socket, ZMQ_SNDHWM, &unlimited, sizeof unlimited);
         zmq_setsockopt(m->socket, ZMQ_RCVHWM, &unlimited, sizeof unlimited);
-        assert_int_equal(zmq_connect(m->socket, s->endpoint), 0);
+        assert_int_equal(zmq_connect(m->socket, endpoint), 0);
     }
     hello.protocol = 1;
     hello.name = m->name;
@@ -297,7 +304,6 @@ void crowd_check(struct server *s, const struct member *m, uint32_t n)
     assert_int_equal(server_counter(s, "received"), decided);
     assert_int_equal(server_counter(s, "busy"), busy);
     assert_int_equal(server_counter(s, "in_flight"), 0);
-    assert_int_equal(server_counter(s, "errors"), 0);
     assert_int_equal(server_counter(s, "undeliverable"), 0);
     server_check_ledger(s);
 }

@@ -29,6 +29,9 @@ void crowd_close(void);
 /* Connects and says Hello; `context` is for ZeroMQ. */
 void member_open(struct member *m, const struct server *s, void *context, bool is_shm,
                  const char *name, uint32_t want);
+/* The same, over ZeroMQ to any endpoint. */
+void member_open_at(struct member *m, const char *endpoint, void *context, const char *name,
+                    uint32_t want);
 void member_close(struct member *m);
 /* Says Bye. */
 void member_leave(struct member *m);

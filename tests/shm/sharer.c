@@ -20,6 +20,12 @@ void sharer_endpoint(const struct server *s, char *ret_text, size_t bytes)
 
 void sharer_server(struct server *s, const char *config, const char *menu)
 {
+    sharer_prepare(s, NULL, config, menu);
+    server_spawn(s);
+}
+
+void sharer_prepare(struct server *s, const char *third, const char *config, const char *menu)
+{
     const char *build = getenv("TRIGD_BUILD");
     char path[256];
     FILE *f;
@@ -34,17 +40,17 @@ void sharer_server(struct server *s, const char *config, const char *menu)
     f = fopen(path, "w");
     assert_non_null(f);
     fprintf(f,
-            "endpoints: [\"%s\", \"shm://%s/shm\"]\n"
+            "endpoints: [\"%s\", \"shm://%s/shm\"%s%s]\n"
             "menu: menu.yaml\n"
             "plugin_path: [\"%s/test-plugins\", \"%s/plugins\"]\n"
             "backend_path: \"%s/backends\"\n"
             "cache_dir: cache\n"
             "control: {socket: control}\n"
             "http: {address: \"\"}\n%s",
-            s->endpoint, s->folder, build, build, build, config);
+            s->endpoint, s->folder, third ? ", " : "", third ? third : "", build, build, build,
+            config);
     assert_int_equal(fclose(f), 0);
     server_menu(s, menu);
-    server_spawn(s);
 }
 
 void sharer_open(struct sharer *c, const struct server *s)

@@ -13,6 +13,8 @@ struct sharer {
 
 /* As server_start; the client's socket is `shm` in the folder. */
 void sharer_server(struct server *s, const char *config, const char *menu);
+/* Writes the files only; `third` is one more endpoint, or NULL. */
+void sharer_prepare(struct server *s, const char *third, const char *config, const char *menu);
 /* shm://... of the daemon. */
 void sharer_endpoint(const struct server *s, char *ret_text, size_t bytes);
 

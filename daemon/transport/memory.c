@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "transport/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "log.h"
+#include "shm.h"
+
+#define SETTLE_NS NS_PER_S /* after a reload the old lanes are still there */
+
+struct memory {
+    int fd;              /* of /proc/self/statm */
+    uint64_t page, more; /* bytes of a page; that may be used beyond the base */
+    uint64_t base;       /* 0: not taken yet */
+    uint64_t reloads, reloaded_ns, trimmed_ns;
+};
+
+static bool is_shared(const struct config *c)
+{
+    for (uint32_t i = 0; i < c->n_endpoints; i++)
+        if (strncmp(c->endpoints[i], SHM_SCHEME, strlen(SHM_SCHEME)) == 0)
+            return true;
+    return false;
+}
+
+int memory_open(const struct config *config, struct memory **ret_memory)
+{
+    struct memory *m = calloc(1, sizeof *m);
+    uint64_t shared =
+        is_shared(config) ? config->clients.max * (uint64_t)config->clients.shm_mbytes : 0;
+    uint64_t kept = config->pool.mbytes, queue = config->clients.queue_mbytes;
+
+    if (!m)
+        return -ENOMEM;
+    m->page = (uint64_t)sysconf(_SC_PAGESIZE);
+    m->more = (kept + queue) << 20;
+    m->fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    if (m->fd < 0) {
+        int r = -errno;
+
+        free(m);
+        return r;
+    }
+    log_info("ingress", "memory for RoIs and messages, without lanes, plugins and devices",
+             "pool_mbytes=%u kept_messages_mbytes=%llu queue_mbytes=%llu shared_mbytes=%llu "
+             "sum_mbytes=%llu",
+             config->pool.mbytes, (unsigned long long)kept, (unsigned long long)queue,
+             (unsigned long long)shared,
+             (unsigned long long)(config->pool.mbytes + kept + queue + shared));
+    *ret_memory = m;
+    return 0;
+}
+
+void memory_close(struct memory *m)
+{
+    if (!m)
+        return;
+    close(m->fd);
+    free(m);
+}
+
+/* Bytes of the process that are neither of files nor shared; 0 when that cannot be read. */
+static uint64_t used(const struct memory *m)
+{
+    unsigned long long size, resident, shared;
+    char text[128];
+    ssize_t n = pread(m->fd, text, sizeof text - 1, 0);
+
+    if (n <= 0)
+        return 0;
+    text[n] = '\0';
+    if (sscanf(text, "%llu %llu %llu", &size, &resident, &shared) != 3 || resident < shared)
+        return 0;
+    return (resident - shared) * m->page;
+}
+
+bool memory_is_short(struct memory *m, uint64_t reloads, uint64_t now_ns)
+{
+    uint64_t now = used(m);
+
+    if (reloads != m->reloads) {
+        m->reloads = reloads;
+        m->reloaded_ns = now_ns;
+    }
+    if (!m->base || now_ns < m->reloaded_ns + SETTLE_NS)
+        m->base = now;
+    if (now <= m->base + m->more)
+        return false;
+    if (now_ns > m->trimmed_ns + NS_PER_S) {
+        m->trimmed_ns = now_ns;
+        malloc_trim(0);
+        log_warn("ingress", "the process has more memory than it should have",
+                 "mbytes=%llu allowed=%llu", (unsigned long long)now >> 20,
+                 (unsigned long long)(m->base + m->more) >> 20);
+    }
+    return true;
+}

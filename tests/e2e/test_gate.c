@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What comes before a whole message: messages that never end, storms of Hellos, connections that
+ * say nothing.  Others are served meanwhile, and the memory stays within its bound. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include <cmocka.h>
+
+#include "clock.h"
+#include "crowd.h"
+#include "sharer.h"
+
+#define MIB        (1u << 20)
+#define ATTACK_MIB 3000u /* what the attack would take without limits */
+#define BOUND_MIB  1200u /* messages, the queue, and what comes in two ticks of a busy machine */
+#define MAX        16u   /* clients */
+
+static const char menu[] = "name: gate\n"
+                           "streams: [physics]\n"
+                           "steps: [{name: f, plugin: fault}]\n"
+                           "chains:\n"
+                           "  - {name: c, id: 1, steps: [{step: f}], prescale: 1,\n"
+                           "     streams: [physics]}\n";
+static const char config[] = "devices: [{backend: cpu, index: 0, lanes: 1}]\n"
+                             "pool: {rois: 1024, mbytes: 64}\n"
+                             "clients: {max: 16, shm_mbytes: 1, queue_mbytes: 64,\n"
+                             "          max_message_kbytes: 8192, heartbeat_ms: 1000}\n";
+
+struct setup {
+    struct server server;
+    char tcp[64]; /* endpoint */
+    uint16_t port;
+    void *context;
+};
+static struct setup one;
+
+/* A port that is free now. */
+static uint16_t free_port(void)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof a;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
+    close(fd);
+    return ntohs(a.sin_port);
+}
+
+static int start(void **state)
+{
+    char text[1024];
+
+    one.port = free_port();
+    snprintf(one.tcp, sizeof one.tcp, "tcp://127.0.0.1:%u", one.port);
+    snprintf(text, sizeof text, "%s", config);
+    sharer_prepare(&one.server, one.tcp, text, menu);
+    server_spawn(&one.server);
+    one.context = zmq_ctx_new();
+    assert_non_null(one.context);
+    *state = &one;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    struct setup *s = *state;
+
+    crowd_close();
+    zmq_ctx_term(s->context);
+    server_stop(&s->server);
+    return 0;
+}
+
+/* ---------------------------------------------------------------- a client without libzmq */
+
+static int connect_raw(const struct setup *s, bool is_tcp)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                             .sin_port = htons(s->port)};
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    struct timeval limit = {.tv_sec = 10};
+    int fd = socket(is_tcp ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_true(fd >= 0);
+    snprintf(un.sun_path, sizeof un.sun_path, "%s", s->server.endpoint + strlen("ipc://"));
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    if (is_tcp)
+        assert_int_equal(connect(fd, (struct sockaddr *)&in, sizeof in), 0);
+    else
+        assert_int_equal(connect(fd, (struct sockaddr *)&un, sizeof un), 0);
+    return fd;
+}
+
+static bool send_all(int fd, const void *bytes, size_t n)
+{
+    for (size_t sent = 0; sent < n;) {
+        ssize_t now = send(fd, (const char *)bytes + sent, n - sent, MSG_NOSIGNAL);
+
+        if (now <= 0)
+            return false;
+        sent += (size_t)now;
+    }
+    return true;
+}
+
+/* The greeting and READY of ZMTP 3.0 with the mechanism NULL. */
+static bool shake_hands(int fd)
+{
+    static const unsigned char ready[] = "\x04\x1c\x05READY\x0bSocket-Type\x00\x00\x00\x06"
+                                         "DEALER";
+    unsigned char greeting[64] = {0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0x7f, 3, 0, 'N', 'U', 'L', 'L'};
+    unsigned char answer[64];
+    size_t got = 0;
+
+    if (!send_all(fd, greeting, sizeof greeting))
+        return false;
+    while (got < sizeof answer) {
+        ssize_t n = recv(fd, answer + got, sizeof answer - got, 0);
+
+        if (n <= 0)
+            return false;
+        got += (size_t)n;
+    }
+    return send_all(fd, ready, sizeof ready - 1);
+}
+
+/* Says Hello in one frame. */
+static void say_hello(int fd)
+{
+    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
+    Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
+    unsigned char frame[64];
+
+    hello.protocol = 1;
+    hello.name = (char *)"attacker";
+    hello.want_credits = 1;
+    m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
+    m.hello = &hello;
+    frame[0] = 0;
+    frame[1] = (unsigned char)trigd__v1__to_daemon__pack(&m, frame + 2);
+    assert_true(send_all(fd, frame, 2u + frame[1]));
+}
+
+/* Frames of n bytes with more to follow, until the daemon hangs up; returns MiB sent. */
+static uint32_t never_end(int fd, uint32_t n)
+{
+    const uint32_t a_frame = n < 256 ? n + 2 : n + 9, block = n < 256 ? 65536 / a_frame : 1;
+    unsigned char *frames = calloc(block, a_frame);
+    uint64_t sent = 0;
+
+    assert_non_null(frames);
+    for (uint32_t i = 0; i < block; i++) {
+        unsigned char *f = frames + i * a_frame;
+
+        f[0] = n < 256 ? 1 : 3; /* more; long */
+        if (n < 256)
+            f[1] = (unsigned char)n;
+        for (uint32_t b = 0; b < 4 && n >= 256; b++)
+            f[8 - b] = (unsigned char)(n >> 8 * b);
+    }
+    while (sent < (uint64_t)ATTACK_MIB * MIB && send_all(fd, frames, block * a_frame))
+        sent += block * a_frame;
+    free(frames);
+    return (uint32_t)(sent / MIB);
+}
+
+/* A line of /proc/PID/status, MiB. */
+static uint32_t memory_of(const struct server *s, const char *key)
+{
+    char path[64], line[128];
+    unsigned long kib = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%ld/status", (long)s->pid);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f))
+        if (!strncmp(line, key, strlen(key)))
+            kib = strtoul(line + strlen(key) + 1, NULL, 10);
+    fclose(f);
+    assert_true(kib > 0);
+    return (uint32_t)(kib / 1024);
+}
+
+/* ---------------------------------------------------------------- the tests */
+
+static void check_service(struct setup *s)
+{
+    struct member *m = crowd_of(3);
+
+    member_open(&m[0], &s->server, s->context, false, "ipc", 0);
+    member_open(&m[1], &s->server, s->context, true, "shm", 0);
+    member_open_at(&m[2], s->tcp, s->context, "tcp", 0);
+    crowd_meet(m, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        member_send(&m[i], member_room(&m[i]), 0);
+    crowd_settle(m, 3);
+    crowd_check(&s->server, m, 3);
+    crowd_close();
+}
+
+static void attack(struct setup *s, bool is_tcp, bool is_client, uint32_t frame)
+{
+    uint64_t cut = server_counter(&s->server, "cut_off");
+    int fd = connect_raw(s, is_tcp);
+    uint32_t sent;
+
+    while (!shake_hands(fd)) { /* cut off while the memory of the attack before is still there */
+        close(fd);
+        cut = server_counter(&s->server, "cut_off");
+        fd = connect_raw(s, is_tcp);
+    }
+    if (is_client)
+        say_hello(fd);
+    sent = never_end(fd, frame);
+    close(fd);
+    print_message("%s, %s Hello, frames of %u bytes: cut off after %u MiB\n",
+                  is_tcp ? "tcp" : "ipc", is_client ? "after" : "before", frame, sent);
+    assert_true(sent < ATTACK_MIB);
+    assert_true(server_counter(&s->server, "cut_off") > cut);
+}
+
+static void messages_that_never_end(void **state)
+{
+    struct setup *s = *state;
+    uint32_t before = memory_of(&s->server, "VmHWM:"), after;
+
+    for (uint32_t i = 0; i < 8; i++)
+        attack(s, i & 1, i & 2, i & 4 ? 1 : MIB);
+    after = memory_of(&s->server, "VmHWM:");
+    print_message("largest size: %u MiB, %u MiB before\n", after, before);
+    if (strcmp(getenv("TRIGD_SANITIZED") ? getenv("TRIGD_SANITIZED") : "", "1") != 0)
+        assert_true(after < before + BOUND_MIB);
+    check_service(s);
+}
+
+/* Clients come, say Hello and go, or stay; a new one still gets in at once. */
+static void storms_of_hellos(void **state)
+{
+    struct setup *s = *state;
+    const uint32_t n = 400;
+    int *fd = calloc(n, sizeof *fd);
+    struct member *m = crowd_of(1);
+    uint64_t began;
+
+    assert_non_null(fd);
+    for (uint32_t i = 0; i < n; i++) { /* these go */
+        fd[i] = connect_raw(s, true);
+        assert_true(shake_hands(fd[i]));
+        say_hello(fd[i]);
+        close(fd[i]);
+    }
+    began = clock_ns();
+    member_open(&m[0], &s->server, s->context, false, "guest", 0);
+    crowd_meet(m, 1);
+    print_message("Welcome %.1f ms after the storm that goes\n",
+                  (double)(clock_ns() - began) * 1e-6);
+    member_send(&m[0], 10, 0);
+    crowd_settle(m, 1);
+    for (uint32_t i = 0; i < MAX - 1; i++) { /* these stay: all places are taken */
+        fd[i] = connect_raw(s, true);
+        assert_true(shake_hands(fd[i]));
+        say_hello(fd[i]);
+    }
+    server_wait_counter(&s->server, "clients", MAX);
+    crowd_pump(m, 1, 400); /* nobody is displaced at once */
+    crowd_check(&s->server, m, 1);
+    crowd_close();
+    m = crowd_of(3);
+    began = clock_ns();
+    for (uint32_t i = 0; i < 3; i++)
+        member_open(&m[i], &s->server, s->context, i == 1, "late", 0);
+    crowd_meet(m, 3);
+    assert_true(clock_ns() - began < 2 * NS_PER_S); /* and not when the silent ones are forgotten */
+    for (uint32_t i = 0; i < 3; i++)
+        member_send(&m[i], 10, 0);
+    crowd_settle(m, 3);
+    m[0].sent += 10; /* those of the guest */
+    m[0].decided += 10;
+    memset(m[0].ended, 1, m[0].sent);
+    crowd_check(&s->server, m, 3);
+    for (uint32_t i = 0; i < MAX - 1; i++)
+        close(fd[i]);
+    free(fd);
+}
+
+/* Hundreds of connections that say nothing, on every way in. */
+static void silent_connections(void **state)
+{
+    struct setup *s = *state;
+    const uint32_t n = 200;
+    struct sockaddr_un shm = {.sun_family = AF_UNIX};
+    int fd[3][200];
+    uint64_t began = clock_ns();
+
+    snprintf(shm.sun_path, sizeof shm.sun_path, "%s/shm", s->server.folder);
+    for (uint32_t i = 0; i < n; i++) {
+        fd[0][i] = connect_raw(s, false);
+        fd[1][i] = connect_raw(s, true);
+        fd[2][i] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        assert_true(fd[2][i] >= 0);
+        connect(fd[2][i], (struct sockaddr *)&shm, sizeof shm); /* the backlog may be full */
+    }
+    check_service(s);
+    assert_true(clock_ns() - began < 5 * NS_PER_S);
+    for (uint32_t k = 0; k < 3; k++)
+        for (uint32_t i = 0; i < n; i++)
+            close(fd[k][i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(messages_that_never_end, start, stop),
+        cmocka_unit_test_setup_teardown(storms_of_hellos, start, stop),
+        cmocka_unit_test_setup_teardown(silent_connections, start, stop),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
