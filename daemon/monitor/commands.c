@@ -15,6 +15,7 @@
 
 struct call { /* one command being carried out */
     const struct control_view *v;
+    const struct control_who *who;
     enum table_format format;
     FILE *out;
     char *word[WORDS_MAX]; /* what follows the command's own words */
@@ -22,9 +23,9 @@ struct call { /* one command being carried out */
 };
 
 struct command {
-    const char *words; /* "show stat" */
-    uint32_t n_args;   /* words that must follow */
-    bool is_list;      /* takes csv or json at the end */
+    const char *words;                /* "show stat" */
+    uint32_t n_args;                  /* words that must follow */
+    enum { LOOKS, LISTS, ACTS } kind; /* LISTS: takes csv or json at the end */
     void (*run)(struct call *c);
     const char *args, *help;
 };
@@ -145,27 +146,28 @@ ASK(quit)
 static void run_help(struct call *c);
 
 static const struct command commands[] = {
-    {"help", 0, false, run_help, "", "this list"},
-    {"show info", 0, true, run_show_info, "", "version, state, all counters of the daemon"},
-    {"show stat", 0, true, run_show_stat, "",
+    {"help", 0, LOOKS, run_help, "", "this list"},
+    {"show info", 0, LISTS, run_show_info, "", "version, state, all counters of the daemon"},
+    {"show stat", 0, LISTS, run_show_stat, "",
      "all counters: daemon, chains, steps, lanes, clients"},
-    {"show chains", 0, true, run_show_chains, "", "chains with prescale and counters"},
-    {"show plugins", 0, true, run_show_plugins, "", "plugins that are loaded"},
-    {"show plugin", 1, true, run_show_plugin, "NAME", "parameters, presets and values of a plugin"},
-    {"show lanes", 0, true, run_show_lanes, "", "lanes with their devices and counters"},
-    {"show workers", 0, true, run_show_workers, "",
+    {"show chains", 0, LISTS, run_show_chains, "", "chains with prescale and counters"},
+    {"show plugins", 0, LISTS, run_show_plugins, "", "plugins that are loaded"},
+    {"show plugin", 1, LISTS, run_show_plugin, "NAME",
+     "parameters, presets and values of a plugin"},
+    {"show lanes", 0, LISTS, run_show_lanes, "", "lanes with their devices and counters"},
+    {"show workers", 0, LISTS, run_show_workers, "",
      "processes of lanes: alive, ended, started again"},
-    {"show devices", 0, true, run_show_devices, "", "devices of all backends"},
-    {"show clients", 0, true, run_show_clients, "", "clients with credits and counters"},
-    {"show latency", 0, true, run_show_latency, "", "latency of stages and lanes, quantiles"},
-    {"show ledger", 0, true, run_show_ledger, "",
+    {"show devices", 0, LISTS, run_show_devices, "", "devices of all backends"},
+    {"show clients", 0, LISTS, run_show_clients, "", "clients with credits and counters"},
+    {"show latency", 0, LISTS, run_show_latency, "", "latency of stages and lanes, quantiles"},
+    {"show ledger", 0, LISTS, run_show_ledger, "",
      "received = accepted + rejected + failed + in_flight"},
-    {"set prescale", 2, false, run_set_prescale, "CHAIN N", "accept 1 in N of a chain; 0 is off"},
-    {"set log", 1, false, run_set_log, "LEVEL", "error, warn, info or debug"},
-    {"drain", 0, false, run_drain, "", "take no more RoIs (they are answered Busy)"},
-    {"resume", 0, false, run_resume, "", "take RoIs again"},
-    {"reload", 0, false, run_reload, "", "load the menu file again; on failure the old one stays"},
-    {"quit", 0, false, run_quit, "", "finish what is in flight and end the daemon"},
+    {"set prescale", 2, ACTS, run_set_prescale, "CHAIN N", "accept 1 in N of a chain; 0 is off"},
+    {"set log", 1, ACTS, run_set_log, "LEVEL", "error, warn, info or debug"},
+    {"drain", 0, ACTS, run_drain, "", "take no more RoIs (they are answered Busy)"},
+    {"resume", 0, ACTS, run_resume, "", "take RoIs again"},
+    {"reload", 0, ACTS, run_reload, "", "load the menu file again; on failure the old one stays"},
+    {"quit", 0, ACTS, run_quit, "", "finish what is in flight and end the daemon"},
 };
 #define N_COMMANDS (sizeof commands / sizeof *commands)
 
@@ -175,7 +177,7 @@ static void run_help(struct call *c)
         const struct command *k = &commands[i];
 
         fprintf(c->out, "%s%s%s%s\n    %s\n", k->words, k->args[0] ? " " : "", k->args,
-                k->is_list ? " [csv|json]" : "", k->help);
+                k->kind == LISTS ? " [csv|json]" : "", k->help);
     }
 }
 
@@ -206,7 +208,7 @@ static const struct command *find(char **word, uint32_t n, uint32_t *ret_used)
 
 static void take_format(const struct command *k, struct call *c)
 {
-    if (!k->is_list || c->n_words <= k->n_args)
+    if (k->kind != LISTS || c->n_words <= k->n_args)
         return;
     if (!strcmp(c->word[c->n_words - 1], "json"))
         c->format = TABLE_JSON;
@@ -226,6 +228,18 @@ static void unknown(struct call *c, const char *line)
     nearest = nearest_of(line, names);
     fprintf(c->out, "error: unknown command%s%s%s; `help` lists all\n",
             nearest[0] ? "; did you mean \"" : "", nearest, nearest[0] ? "\"?" : "");
+}
+
+/* Whoever may only look is refused; either is logged. */
+static void act(struct call *c, const struct command *k, const char *line)
+{
+    if (c->who->may_act) {
+        log_info("control", "action", "by=\"%s\" command=\"%s\"", c->who->name, line);
+        k->run(c);
+        return;
+    }
+    log_warn("control", "action refused", "by=\"%s\" command=\"%s\"", c->who->name, line);
+    fprintf(c->out, "error: %s may look and not act (control.act_group)\n", c->who->name);
 }
 
 static void carry_out(struct call *c, char *line)
@@ -252,7 +266,9 @@ static void carry_out(struct call *c, char *line)
     take_format(k, c);
     if (c->n_words != k->n_args)
         fprintf(c->out, "error: usage: %s%s%s%s\n", k->words, k->args[0] ? " " : "", k->args,
-                k->is_list ? " [csv|json]" : "");
+                k->kind == LISTS ? " [csv|json]" : "");
+    else if (k->kind == ACTS)
+        act(c, k, whole);
     else
         k->run(c);
 }
@@ -267,11 +283,12 @@ static bool is_clean(const char *line)
     return true;
 }
 
-char *control_command(const struct control_view *view, const char *line)
+char *control_command(const struct control_view *view, const struct control_who *who,
+                      const char *line)
 {
     char copy[LINE_BYTES], *text = NULL, *state = NULL;
     size_t size = 0;
-    struct call c = {.v = view, .out = open_memstream(&text, &size)};
+    struct call c = {.v = view, .who = who, .out = open_memstream(&text, &size)};
 
     if (!c.out)
         return NULL;

@@ -3,8 +3,11 @@
 #ifndef TRIGD_COMMANDS_H
 #define TRIGD_COMMANDS_H
 #include "monitor/view.h"
+#include "monitor/who.h"
 
-/* One command line to one answer; what the socket's thread and the fuzzer call.  The answer is
- * NUL-terminated text on the heap, owned by the caller; NULL only when memory is out. */
-char *control_command(const struct control_view *view, const char *line);
+/* One command line to one answer; what the socket's thread and the fuzzer call.  Commands that act
+ * are logged with who gave them, refused ones too.  The answer is NUL-terminated text on the heap,
+ * owned by the caller; NULL only when memory is out. */
+char *control_command(const struct control_view *view, const struct control_who *who,
+                      const char *line);
 #endif

@@ -15,16 +15,22 @@
 #include <unistd.h>
 
 #include "base/socketfile.h"
+#include "clock.h"
 #include "log.h"
 #include "monitor/commands.h"
 #include "monitor/http.h"
+#include "monitor/who.h"
 
-#define TALKERS_MAX 32
+#define TALKERS_MAX 64
+#define RESERVED    8 /* of them for root and the daemon's own user */
 #define LINE_BYTES  1024
 #define UNREAD_MAX  (4u << 20) /* answers that a talker may leave unread, bytes */
 
 struct talker {
     int fd; /* -1: free */
+    struct control_who who;
+    bool is_operator;  /* root, or the daemon's own user */
+    uint64_t since_ns; /* of its last command, or its beginning */
     char line[LINE_BYTES];
     size_t n;
     bool is_long; /* the line was too long: skip to its end */
@@ -38,6 +44,7 @@ struct control {
     struct http *http;
     struct socketfile *file;
     int listen_fd, stop_fd;
+    struct who_group act_group;
     struct talker talker[TALKERS_MAX];
     pthread_t thread;
     bool has_thread;
@@ -101,13 +108,14 @@ static void carry_out(struct control *c, struct talker *t)
     if (t->is_long) {
         say(t, "error: the line is longer than 1023 bytes\n\n");
     } else if (t->n) {
-        answer = control_command(&c->view, t->line);
+        answer = control_command(&c->view, &t->who, t->line);
         say(t, answer ? answer : "error: out of memory\n");
         free(answer);
         say(t, "\n"); /* an empty line ends the answer */
     }
     t->n = 0;
     t->is_long = false;
+    t->since_ns = clock_ns();
 }
 
 static void take_bytes(struct control *c, struct talker *t, const char *bytes, size_t n)
@@ -138,8 +146,39 @@ static void read_talker(struct control *c, struct talker *t)
 
 /* ---------------------------------------------------------------- the thread */
 
+/* A place for one more: a free one, of which some are kept for operators, or that of the one that
+ * is idle longest; operators give way to operators only. */
+static struct talker *free_place(struct control *c, bool is_operator)
+{
+    struct talker *idle = NULL, *place = NULL;
+    int n_free = 0;
+
+    for (int i = 0; i < TALKERS_MAX; i++) {
+        struct talker *t = &c->talker[i];
+        bool may_go = t->fd >= 0 && (is_operator || !t->is_operator);
+
+        if (t->fd < 0) {
+            place = t;
+            n_free++;
+        } else if (may_go &&
+                   (!idle || (idle->is_operator && !t->is_operator) ||
+                    (idle->is_operator == t->is_operator && t->since_ns < idle->since_ns))) {
+            idle = t;
+        }
+    }
+    if (n_free > (is_operator ? 0 : RESERVED))
+        return place;
+    if (idle) {
+        log_warn("control", "too many connections: the one idle longest is closed", "user=\"%s\"",
+                 idle->who.name);
+        hang_up(idle);
+    }
+    return idle;
+}
+
 static void accept_talker(struct control *c)
 {
+    struct talker t, *place;
     int fd = accept4(c->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     if (fd < 0) {
@@ -149,14 +188,15 @@ static void accept_talker(struct control *c)
         poll(&(struct pollfd){.fd = c->stop_fd, .events = POLLIN}, 1, 100); /* it stays readable */
         return;
     }
-    for (int i = 0; i < TALKERS_MAX; i++) {
-        if (c->talker[i].fd >= 0)
-            continue;
-        c->talker[i].fd = fd;
+    t = (struct talker){.fd = fd, .since_ns = clock_ns()};
+    t.is_operator = who_is(fd, &c->act_group, &t.who);
+    place = free_place(c, t.is_operator);
+    if (!place) {
+        log_warn("control", "too many connections on the socket", "most=%d", TALKERS_MAX);
+        close(fd);
         return;
     }
-    log_warn("control", "too many connections on the socket", "most=%d", TALKERS_MAX);
-    close(fd);
+    *place = t;
 }
 
 static void *run(void *arg)
@@ -198,6 +238,8 @@ static int start_socket(struct control *c)
 
     if (!path[0])
         return 0;
+    if (who_group(c->view.config->control.act_group, &c->act_group) < 0)
+        return -EINVAL;
     r = socketfile_listen(path, SOCK_STREAM, TALKERS_MAX, &c->file, &c->listen_fd, why, sizeof why);
     if (r < 0) {
         log_error("control", "cannot open the control socket", "socket=\"%s\" error=\"%s\"", path,

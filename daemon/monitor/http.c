@@ -6,13 +6,86 @@
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
+#include "clock.h"
 #include "log.h"
+
+#define CONNECTIONS 256u /* that are held at all */
+#define CROWD       64u  /* from here on the one that is idle longest goes for each that comes */
+#define IDLE_S      10u
+
+struct visitor {       /* one connection */
+    int fd;            /* -1: free */
+    uint64_t since_ns; /* of its last whole request, or its beginning */
+};
 
 struct http {
     struct control_view view;
     struct MHD_Daemon *server;
+    struct visitor visitor[CONNECTIONS]; /* of the server's thread alone */
+    uint32_t n_visitors;
 };
+
+/* ---------------------------------------------------------------- connections */
+
+/* A request that never ends must keep nobody out: bytes in drips are no idleness to the library. */
+static void make_room(struct http *h)
+{
+    struct visitor *idle = NULL;
+
+    for (uint32_t i = 0; i < CONNECTIONS; i++) {
+        struct visitor *v = &h->visitor[i];
+
+        if (v->fd >= 0 && (!idle || v->since_ns < idle->since_ns))
+            idle = v;
+    }
+    if (idle && h->n_visitors > CROWD) {
+        shutdown(idle->fd, SHUT_RDWR); /* the library finds it ended */
+        idle->since_ns = UINT64_MAX;
+    }
+}
+
+static void come_or_go(void *ctx, struct MHD_Connection *c, void **context,
+                       enum MHD_ConnectionNotificationCode what)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct http *h = ctx;
+    struct visitor *v = *context;
+
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        if (v) {
+            v->fd = -1;
+            h->n_visitors--;
+        }
+        return;
+    }
+    for (uint32_t i = 0; info && i < CONNECTIONS && !v; i++)
+        if (h->visitor[i].fd < 0)
+            v = &h->visitor[i];
+    if (!v)
+        return;
+    *v = (struct visitor){.fd = info->connect_fd, .since_ns = clock_ns()};
+    *context = v;
+    h->n_visitors++;
+    make_room(h);
+}
+
+static void note_request(void *ctx, struct MHD_Connection *c, void **request,
+                         enum MHD_RequestTerminationCode why)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct visitor *v = info ? info->socket_context : NULL;
+
+    (void)ctx;
+    (void)request;
+    if (v && why == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+        v->since_ns = clock_ns();
+}
+
+/* ---------------------------------------------------------------- pages */
 
 static enum MHD_Result reply(struct MHD_Connection *c, unsigned status, const char *type,
                              char *text, enum MHD_ResponseMemoryMode mode)
@@ -94,10 +167,13 @@ int http_start(const struct control_view *view, struct http **ret_http)
     if (!h)
         return -ENOMEM;
     h->view = *view;
-    h->server =
-        MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, serve, h,
-                         MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&a, MHD_OPTION_CONNECTION_LIMIT,
-                         32u, MHD_OPTION_CONNECTION_TIMEOUT, 10u, MHD_OPTION_END);
+    for (uint32_t i = 0; i < CONNECTIONS; i++)
+        h->visitor[i].fd = -1;
+    h->server = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, serve, h, MHD_OPTION_SOCK_ADDR,
+        (struct sockaddr *)&a, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
+        MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_NOTIFY_CONNECTION, come_or_go, h,
+        MHD_OPTION_NOTIFY_COMPLETED, note_request, h, MHD_OPTION_END);
     if (!h->server) {
         log_error("http", "cannot listen", "address=%s port=%u error=\"%s\"", config->http.address,
                   config->http.port, strerror(errno));

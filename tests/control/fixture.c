@@ -123,6 +123,8 @@ int fixture_init(struct fixture *f)
         latency_add(&f->stats->stage[STATS_STAGE_total], i * 1000);
     f->state = "ready";
     f->is_live = true;
+    f->config.control.act_group = "";
+    f->who = (struct control_who){.name = "tester (uid 1, pid 2)", .may_act = true};
     f->view = (struct control_view){.stats = f->stats,
                                     .config = &f->config,
                                     .config_path = "test.yaml",

@@ -9,7 +9,8 @@ struct fixture {
     struct config config;
     struct stats *stats;
     struct control_view view;
-    const char *state; /* what the state hook says */
+    struct control_who who; /* may act */
+    const char *state;      /* what the state hook says */
     bool is_live;
     uint32_t n_drain, n_resume, n_reload, n_quit, n_prescale;
     double prescale;

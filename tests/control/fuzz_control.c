@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         return 0;
     memcpy(line, data, n);
     line[n] = '\0';
-    answer = control_command(&f.view, line);
+    answer = control_command(&f.view, &f.who, line);
     /* an answer never holds an empty line, which would end it early, and ends with its line */
     if (!answer || *answer == '\n' || strstr(answer, "\n\n") ||
         (*answer && answer[strlen(answer) - 1] != '\n'))

@@ -43,7 +43,7 @@ static char *ask(void **state, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    answer = control_command(&f->view, line);
+    answer = control_command(&f->view, &f->who, line);
     assert_non_null(answer);
     return answer;
 }
@@ -302,6 +302,24 @@ static void test_loaded_plugin(void **state)
     f->view.plugins = NULL;
 }
 
+/* Whoever may only look gets every list and changes nothing. */
+static void test_looking(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t before = f->n_drain + f->n_resume + f->n_reload + f->n_quit + f->n_prescale;
+    static const char *const acts[] = {"drain", "resume",        "reload",
+                                       "quit",  "set log debug", "set prescale HLT_a 2"};
+
+    f->who.may_act = false;
+    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
+        expect(state, acts[i], "error: tester (uid 1, pid 2) may look and not act");
+    expect(state, "show ledger", "received");
+    expect(state, "help", "drain");
+    f->who.may_act = true;
+    assert_int_equal(f->n_drain + f->n_resume + f->n_reload + f->n_quit + f->n_prescale, before);
+    assert_int_not_equal(log_level(), TRG_DEBUG);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,7 +329,7 @@ int main(void)
         cmocka_unit_test(test_latency),        cmocka_unit_test(test_hooks),
         cmocka_unit_test(test_log_level),      cmocka_unit_test(test_wrong_commands),
         cmocka_unit_test(test_chained),        cmocka_unit_test(test_no_empty_lines),
-        cmocka_unit_test(test_loaded_plugin),
+        cmocka_unit_test(test_loaded_plugin),  cmocka_unit_test(test_looking),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -117,7 +117,7 @@ static void test_commands(void **state)
 
     (void)state;
     assert_int_equal(fixture_init(&f), 0);
-    help = control_command(&f.view, "help");
+    help = control_command(&f.view, &f.who, "help");
     assert_non_null(help);
     for (line = strtok_r(help, "\n", &save); line; line = strtok_r(NULL, "\n", &save), n++) {
         const char *meaning = strtok_r(NULL, "\n", &save);

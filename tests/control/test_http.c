@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -261,6 +262,68 @@ static void test_promtool(void **state)
     assert_int_equal(r, 0);
 }
 
+#define DRIPPING 200
+#define MANY     1100 /* descriptors: more than select(2) can look at */
+
+static int dial(void)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_true(fd >= 0);
+    inet_pton(AF_INET, "127.0.0.1", &a.sin_addr);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&a, sizeof a), 0);
+    return fd;
+}
+
+static void expect_health(void)
+{
+    char *answer = request("GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+
+    if (!strstr(answer, "200 OK"))
+        fail_msg("no health: %s", answer);
+    free(answer);
+}
+
+/* Requests that come in drips and never end keep nobody out. */
+static void test_dripping(void **state)
+{
+    int fd[DRIPPING];
+
+    (void)state;
+    for (int i = 0; i < DRIPPING; i++) {
+        fd[i] = dial();
+        send(fd[i], "GET /metr", 9, MSG_NOSIGNAL);
+    }
+    for (int round = 0; round < 5; round++) {
+        for (int i = 0; i < DRIPPING; i++)
+            send(fd[i], "i", 1, MSG_NOSIGNAL);
+        expect_health();
+    }
+    for (int i = 0; i < DRIPPING; i++)
+        close(fd[i]);
+}
+
+static void test_many_descriptors(void **state)
+{
+    struct rlimit limit;
+    int fd[MANY], n = 0;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    if (limit.rlim_max < MANY + 200)
+        skip();
+    limit.rlim_cur = MANY + 200;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    while (n < MANY && (fd[n] = dup(STDERR_FILENO)) >= 0)
+        n++;
+    assert_int_equal(n, MANY);
+    expect_health();
+    expect_health();
+    while (n)
+        close(fd[--n]);
+}
+
 static void test_wrong_address(void **state)
 {
     struct http *other = NULL;
@@ -286,6 +349,7 @@ int main(void)
         cmocka_unit_test(test_pages),         cmocka_unit_test(test_metrics),
         cmocka_unit_test(test_families),      cmocka_unit_test(test_buckets),
         cmocka_unit_test(test_labels),        cmocka_unit_test(test_promtool),
+        cmocka_unit_test(test_dripping),      cmocka_unit_test(test_many_descriptors),
         cmocka_unit_test(test_wrong_address),
     };
 

@@ -2,6 +2,7 @@
 /* The control socket with real clients: good ones, slow ones, ones that hang up. */
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,8 +11,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -21,7 +24,8 @@
 #include "talk.h"
 
 #define TIMEOUT_S   20
-#define CLIENTS_MAX 32
+#define CLIENTS_MAX 64
+#define NOBODY      65534
 
 static struct fixture f;
 static char folder[] = "/tmp/trigd-control-XXXXXX";
@@ -149,18 +153,23 @@ static void test_many_commands(void **state)
 static void test_many_clients(void **state)
 {
     int fd[CLIENTS_MAX], more;
-    char byte;
+    char byte, text[1024];
 
     (void)state;
     for (int i = 0; i < CLIENTS_MAX; i++)
         fd[i] = dial();
     for (int i = CLIENTS_MAX - 1; i >= 0; i--)
         expect_ledger(fd[i]);
-    more = dial(); /* one too many is hung up on, and the others go on */
-    assert_int_equal(recv(more, &byte, 1, 0), 0);
+    more = dial(); /* the one that is idle longest gives way, and the others go on */
+    expect_ledger(more);
+    assert_int_equal(recv(fd[CLIENTS_MAX - 1], &byte, 1, 0), 0);
     close(more);
-    for (int i = 0; i < CLIENTS_MAX; i++) {
+    close(fd[CLIENTS_MAX - 1]);
+    for (int i = 0; i < CLIENTS_MAX - 1; i++) {
         expect_ledger(fd[i]);
+        put(fd[i], "drain\n"); /* the user may act */
+        get(fd[i], text, sizeof text);
+        assert_string_equal(text, "draining\n\n");
         close(fd[i]);
     }
     for (int i = 0;; i++) { /* their places become free again */
@@ -172,6 +181,54 @@ static void test_many_clients(void **state)
         }
         assert_true(i < 1000);
     }
+}
+
+/* Another user: it may look and not act, and cannot keep the operator out. */
+static void be_nobody(void)
+{
+    int fd[CLIENTS_MAX];
+    char text[1024];
+
+    if (syscall(SYS_setgroups, 0, NULL) < 0 || setgid(NOBODY) < 0 || setuid(NOBODY) < 0)
+        _exit(10);
+    for (int i = 0; i < CLIENTS_MAX; i++)
+        fd[i] = dial();
+    expect_ledger(fd[CLIENTS_MAX - 1]);
+    put(fd[CLIENTS_MAX - 1], "drain\n");
+    get(fd[CLIENTS_MAX - 1], text, sizeof text);
+    if (!strstr(text, "may look and not act (control.act_group)"))
+        _exit(11);
+    pause();
+}
+
+static void test_levels(void **state)
+{
+    uint32_t before = f.n_drain;
+    char *answer;
+    int status;
+    pid_t child;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    control_stop(*state);
+    f.config.control.act_group = "root";
+    assert_int_equal(control_start(&f.view, (struct control **)state), 0);
+    assert_int_equal(chmod(folder, 0755), 0);
+    assert_int_equal(chmod(path, 0666), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (!child)
+        be_nobody();
+    usleep(300000); /* it has all places that it gets by now */
+    assert_int_equal(waitpid(child, &status, WNOHANG), 0);
+    assert_int_equal(f.n_drain, before);
+    assert_int_equal(talk(path, "drain", TIMEOUT_S, &answer), 0);
+    free(answer);
+    assert_int_equal(f.n_drain, before + 1);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    f.config.control.act_group = "";
 }
 
 /* A client that asks and never reads is hung up on; nobody else waits for it. */
@@ -323,6 +380,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_talk, start, stop),
         cmocka_unit_test_setup_teardown(test_many_commands, start, stop),
         cmocka_unit_test_setup_teardown(test_many_clients, start, stop),
+        cmocka_unit_test_setup_teardown(test_levels, start, stop),
         cmocka_unit_test_setup_teardown(test_slow_reader, start, stop),
         cmocka_unit_test_setup_teardown(test_long_line, start, stop),
         cmocka_unit_test_setup_teardown(test_half_line, start, stop),
