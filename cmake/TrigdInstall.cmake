@@ -9,11 +9,6 @@ set(trigd_package ${CMAKE_INSTALL_LIBDIR}/cmake/trigd)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/trigd DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
     FILES_MATCHING PATTERN "*.h")
 install(FILES ${CMAKE_SOURCE_DIR}/proto/trigd.proto DESTINATION ${CMAKE_INSTALL_DATADIR}/trigd)
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/configs/ DESTINATION ${CMAKE_INSTALL_SYSCONFDIR}/trigd
-    FILES_MATCHING PATTERN "*.yaml")
-
-install(FILES ${CMAKE_SOURCE_DIR}/packaging/trigd.yaml DESTINATION ${CMAKE_INSTALL_SYSCONFDIR}/trigd)
-
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/trigdConfig.cmake.in
     ${CMAKE_BINARY_DIR}/trigdConfig.cmake INSTALL_DESTINATION ${trigd_package}
     PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
@@ -23,6 +18,7 @@ install(FILES ${CMAKE_BINARY_DIR}/trigdConfig.cmake ${CMAKE_BINARY_DIR}/trigdCon
     ${CMAKE_CURRENT_LIST_DIR}/TrigdPlugin.cmake ${CMAKE_CURRENT_LIST_DIR}/TrigdFlatten.cmake
     DESTINATION ${trigd_package})
 
-# the unit names absolute paths, so it is right for the prefix that was configured
-configure_file(${CMAKE_SOURCE_DIR}/packaging/trigd.service ${CMAKE_BINARY_DIR}/trigd.service @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/trigd.service DESTINATION lib/systemd/system)
+# configurations, which are the operator's once they are there, and the unit with the paths of this prefix
+configure_file(${CMAKE_CURRENT_LIST_DIR}/install_system.cmake.in ${CMAKE_BINARY_DIR}/install_system.cmake @ONLY)
+install(SCRIPT ${CMAKE_BINARY_DIR}/install_system.cmake)
+install(FILES ${CMAKE_SOURCE_DIR}/packaging/trigd.sysusers DESTINATION lib/sysusers.d RENAME trigd.conf)
