@@ -168,6 +168,17 @@ static int serve(const struct config *c, const char *path)
     return EXIT_CLEAN;
 }
 
+/* A worker writes to the same stderr. */
+static int work(void)
+{
+    int r;
+
+    logsink_start();
+    r = worker_main();
+    logsink_stop(LOG_MS);
+    return r;
+}
+
 int main(int argc, char **argv)
 {
     struct options o = {0};
@@ -175,7 +186,7 @@ int main(int argc, char **argv)
     int r;
 
     if (argc == 2 && !strcmp(argv[1], "--worker")) /* started by a daemon, never by hand */
-        return worker_main();
+        return work();
     r = parse(argc, argv, &o);
     if (r >= 0)
         return r;
