@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
 #include "events.h"
 #include "result.h"
 
@@ -31,7 +32,7 @@ struct tally {
     double doublets, true_doublets, hits, events;
 };
 
-static void tell(const char *preset, const char *what, const struct count *c)
+static void report(const char *preset, const char *what, const struct count *c)
 {
     const double value = c->all > 0 ? c->found / c->all : 0;
     const double error = c->all > 0 ? sqrt(value * (1 - value) / c->all) : 0;
@@ -159,7 +160,7 @@ static void tell_bins(const char *preset, const char *name, const struct count *
             snprintf(what, sizeof what, "efficiency, %s %g to %g", name, edges[b], edges[b + 1]);
         else
             snprintf(what, sizeof what, "efficiency, %s above %g", name, edges[b]);
-        tell(preset, what, &bins[b]);
+        report(preset, what, &bins[b]);
     }
 }
 
@@ -187,9 +188,9 @@ static int measure(const struct device *cpu, const char *preset, uint32_t n)
     }
     printf("%-9s %.0f hits, %.0f doublets an event (%.1f for each hit)\n", preset,
            t.hits / t.events, t.doublets / t.events, t.doublets / t.hits);
-    tell(preset, "efficiency, pT > 0.9 GeV, |eta| < 2.5", &t.good);
+    report(preset, "efficiency, pT > 0.9 GeV, |eta| < 2.5", &t.good);
     pure = (struct count){t.true_doublets, t.doublets};
-    tell(preset, "fraction of one particle", &pure);
+    report(preset, "fraction of one particle", &pure);
     tell_bins(preset, "pT / GeV", t.pt, pt_edges);
     tell_bins(preset, "eta", t.eta, eta_edges);
     return 0;
@@ -203,18 +204,14 @@ int main(int argc, char **argv)
     } list[] = {
         {"pixel", 3000, 100}, {"pixel50", 300, 5}, {"pixel140", 100, 2}, {"pixel200", 60, 2}};
     bool quick = false;
-    int r = 0;
+    const struct arg table[] = {
+        {"quick", ARG_FLAG, &quick, 0, 0, NULL, "few events"},
+        {"json", ARG_APPEND, &json, 0, 0, "FILE", "append figures, one a line"},
+        {0}};
+    int r = args_parse(argc, argv, NULL, table);
 
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--quick")) {
-            quick = true;
-        } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
-            json = fopen(argv[++i], "a");
-        } else {
-            fprintf(stderr, "usage: doublets_physics [--quick] [--json FILE]\n");
-            return 2;
-        }
-    }
+    if (r != ARGS_OK)
+        return r == ARGS_HELP ? 0 : 2;
     if (!devices_open("cpu")) {
         fprintf(stderr, "doublets_physics: TRIGD_BUILD must name the build folder\n");
         return 1;

@@ -3,12 +3,12 @@
  * messages, that echo with decoding, and a sink that decodes and answers: the same clients drive
  * the four in turns. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "args.h"
 #include "crowd.h"
 #include "echo.h"
 #include "points.h"
@@ -19,14 +19,12 @@
 #define P99_GOAL  1.5  /* times its p99 at the same load */
 #define LOAD      0.5  /* the load: this much of its throughput */
 
-static const char usage[] =
-    "usage: bench_echo [--json FILE] [--rounds N] [--seconds S] [--window N]\n"
-    "                  [--only ipc|tcp] [--clients N] [--io-threads N]\n";
 static const char *const name[SERVER_KINDS] = {"echo", "echo and decode", "decode and answer",
                                                "trigd"};
 
 static struct options {
-    const char *json, *only;
+    FILE *json;
+    const char *only;
     uint32_t rounds, window;
     uint32_t clients, io_threads; /* io_threads: of ZeroMQ in each server */
     double seconds;
@@ -37,7 +35,6 @@ struct bench {
     struct crowd crowd[SERVER_KINDS];
     char folder[32];
     const char *transport;
-    FILE *json;
 };
 
 struct figures { /* of one server */
@@ -81,7 +78,7 @@ static int measure(struct bench *b, double rate, struct figures *figures)
 
 /* ---------------------------------------------------------------- telling */
 
-static void tell(const char *what, const struct figures *figures, bool with_rate)
+static void print_table(const char *what, const struct figures *figures, bool with_rate)
 {
     printf("\n%s\n%-18s %12s %9s %9s %9s %9s\n", what, "", with_rate ? "messages/s" : "", "cpu us",
            "p50 us", "p99 us", "p99.9 us");
@@ -119,7 +116,7 @@ static void write_figure(struct bench *b, const char *size, const struct row *ro
     snprintf(text, sizeof text, "%s, %s%s: %s", b->transport, size, crowd, row->figure);
     snprintf(command, sizeof command, "bench_echo --clients %u --io-threads %u", options.clients,
              options.io_threads);
-    result_write(b->json, &f, mine);
+    result_write(options.json, &f, mine);
 }
 
 /* Says and writes how trigd's rate is beside another server's. */
@@ -166,7 +163,7 @@ static int measure_size(struct bench *b, const char *size)
         return r;
     snprintf(title, sizeof title, "%s, %s, %zu bytes, %u clients: %u unanswered of each",
              b->transport, size, b->crowd[0].client[0].bytes, options.clients, options.window);
-    tell(title, full, true);
+    print_table(title, full, true);
     judge_rate(b, size, full, SERVER_DECODE, RATE_GOAL);
     judge_rate(b, size, full, SERVER_ANSWER, SINK_GOAL);
     write_figure(b, size, &cpu, &full[SERVER_TRIGD].cpu, &full[SERVER_DECODE].cpu);
@@ -176,7 +173,7 @@ static int measure_size(struct bench *b, const char *size)
     if (r < 0)
         return r;
     snprintf(title, sizeof title, "%s, %s: at %.0f messages/s", b->transport, size, rate);
-    tell(title, load, true);
+    print_table(title, load, true);
     ratio = result_median(&load[SERVER_TRIGD].p99) / result_median(&load[SERVER_DECODE].p99);
     printf("p99 of trigd is %.2f of the echo that decodes (goal <= %g: %s)\n", ratio, P99_GOAL,
            ratio <= P99_GOAL ? "met" : "NOT met");
@@ -267,72 +264,38 @@ static int run(void)
     static struct bench b = {.folder = "/tmp/bench-echo-XXXXXX"}; /* large */
     int r = 0;
 
-    if (options.json && !(b.json = fopen(options.json, "w")))
-        return complain(options.json, -errno);
     if (!mkdtemp(b.folder))
         return complain(b.folder, -errno);
     for (int tcp = 0; tcp < 2 && r == 0; tcp++)
         if (!options.only || !strcmp(options.only, tcp ? "tcp" : "ipc"))
             r = measure_transport(&b, tcp);
     clean(b.folder);
-    if (b.json && fclose(b.json) != 0 && r == 0)
-        r = complain(options.json, -EIO);
+    if (options.json && fclose(options.json) != 0 && r == 0)
+        r = complain("the JSON file", -EIO);
     return r;
-}
-
-static bool parse(int argc, char **argv)
-{
-    static const struct option table[] = {
-        {"json", required_argument, NULL, 'j'},       {"rounds", required_argument, NULL, 'r'},
-        {"seconds", required_argument, NULL, 's'},    {"window", required_argument, NULL, 'w'},
-        {"only", required_argument, NULL, 'o'},       {"clients", required_argument, NULL, 'c'},
-        {"io-threads", required_argument, NULL, 'i'}, {NULL, 0, NULL, 0}};
-    int c;
-
-    while ((c = getopt_long(argc, argv, "", table, NULL)) != -1) {
-        switch (c) {
-        case 'j':
-            options.json = optarg;
-            break;
-        case 'r':
-            options.rounds = (uint32_t)strtoul(optarg, NULL, 10);
-            break;
-        case 's':
-            options.seconds = strtod(optarg, NULL);
-            break;
-        case 'w':
-            options.window = (uint32_t)strtoul(optarg, NULL, 10);
-            break;
-        case 'o':
-            options.only = optarg;
-            break;
-        case 'c':
-            options.clients = (uint32_t)strtoul(optarg, NULL, 10);
-            break;
-        case 'i':
-            options.io_threads = (uint32_t)strtoul(optarg, NULL, 10);
-            break;
-        default:
-            return false;
-        }
-    }
-    return optind == argc && options.rounds >= 1 && options.rounds <= RESULT_RUNS_MAX &&
-           options.seconds > 0 && options.window >= 1 && options.window <= 1000 &&
-           options.clients >= 1 && options.clients <= CROWD_MAX && options.io_threads >= 1 &&
-           options.io_threads <= 16;
 }
 
 int main(int argc, char **argv)
 {
+    const struct arg table[] = {
+        {"rounds", ARG_U32, &options.rounds, 1, RESULT_RUNS_MAX, "N", "of which the median counts"},
+        {"seconds", ARG_REAL, &options.seconds, 0.001, 3600, "S", "of a round"},
+        {"window", ARG_U32, &options.window, 1, 1000, "N", "unanswered messages of a client"},
+        {"only", ARG_TEXT, &options.only, 0, 0, "WAY", "ipc or tcp"},
+        {"clients", ARG_U32, &options.clients, 1, CROWD_MAX, "N", "at a time"},
+        {"io-threads", ARG_U32, &options.io_threads, 1, 16, "N", "of ZeroMQ in each server"},
+        {"json", ARG_APPEND, &options.json, 0, 0, "FILE", "append figures, one a line"},
+        {0}};
+    int r;
+
     if (argc == 5 && !strcmp(argv[1], "--serve"))
         return echo_serve(argv[3],
                           !strcmp(argv[2], "decode")   ? ECHO_DECODE
                           : !strcmp(argv[2], "answer") ? ECHO_ANSWER
                                                        : ECHO_BARE,
                           (int)strtol(argv[4], NULL, 10));
-    if (!parse(argc, argv)) {
-        fputs(usage, stderr);
-        return 2;
-    }
+    r = args_parse(argc, argv, NULL, table);
+    if (r != ARGS_OK)
+        return r == ARGS_HELP ? 0 : 2;
     return run() < 0 ? 1 : 0;
 }

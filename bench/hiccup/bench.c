@@ -8,7 +8,6 @@
  * what comes 2 d after that not any more.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -16,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
 #include "clock.h"
 #include "crew.h"
 #include "result.h"
@@ -35,7 +35,7 @@ struct bench {
     struct core core[CORES_MAX];
     uint32_t n;
     double seconds;
-    const char *json;
+    FILE *json;
 };
 
 /* ---------------------------------------------------------------- looking */
@@ -182,7 +182,7 @@ static struct seen middle(const struct seen *cores, uint32_t n)
 
 /* ---------------------------------------------------------------- telling */
 
-static void tell(const char *what, const struct seen *s)
+static void print_row(const char *what, const struct seen *s)
 {
     printf("%-7s", what);
     for (uint32_t v = 0; v < SEEN; v++)
@@ -190,7 +190,7 @@ static void tell(const char *what, const struct seen *s)
     putchar('\n');
 }
 
-static int write_all(const char *path, const struct seen *median)
+static int write_all(FILE *json, const struct seen *median)
 {
     static const struct {
         const char *figure, *unit;
@@ -202,12 +202,7 @@ static int write_all(const char *path, const struct seen *median)
                 {"late in p99.9, one half busy thread", "us", P999},
                 {"late in p99, three half busy threads in a row", "us", ROW_P99},
                 {"late in p99.9, three half busy threads in a row", "us", ROW_P999}};
-    FILE *json = fopen(path, "w");
 
-    if (!json) {
-        fprintf(stderr, "bench_hiccup: cannot write %s: %s\n", path, strerror(errno));
-        return -errno;
-    }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct result_figure f = {.bench = "hiccup",
                                         .figure = rows[i].figure,
@@ -236,36 +231,24 @@ static int report(const struct bench *b)
 
         cores[i] = see(&b->core[i]);
         snprintf(what, sizeof what, "%u", b->core[i].number);
-        tell(what, &cores[i]);
+        print_row(what, &cores[i]);
     }
     median = middle(cores, b->n);
-    tell("median", &median);
+    print_row("median", &median);
     return b->json ? write_all(b->json, &median) : 0;
 }
 
-static const char usage[] =
-    "usage: bench_hiccup [--seconds S] [--json FILE]\n"
-    "Gaps in the time of a thread on each core, of 64 at most (default 2 s).\n";
-
 int main(int argc, char **argv)
 {
-    static const struct option table[] = {
-        {"seconds", required_argument, NULL, 's'}, {"json", required_argument, NULL, 'j'}, {0}};
     static struct bench b = {.seconds = 2};
-    int c, r;
+    const struct arg table[] = {
+        {"seconds", ARG_REAL, &b.seconds, 0.001, 3600, "S", "to look (default 2)"},
+        {"json", ARG_APPEND, &b.json, 0, 0, "FILE", "append figures, one a line"},
+        {0}};
+    int r = args_parse(argc, argv, NULL, table);
 
-    while ((c = getopt_long(argc, argv, "", table, NULL)) != -1) {
-        if (c == 's')
-            b.seconds = strtod(optarg, NULL);
-        else if (c == 'j')
-            b.json = optarg;
-        else
-            b.seconds = 0;
-    }
-    if (optind != argc || !(b.seconds > 0 && b.seconds <= 3600)) {
-        fputs(usage, stderr);
-        return 2;
-    }
+    if (r != ARGS_OK)
+        return r == ARGS_HELP ? 0 : 2;
     r = find_cores(&b);
     if (r == 0)
         r = look_everywhere(&b);

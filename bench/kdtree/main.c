@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "args.h"
 #include "baseline.h"
 #include "bench.h"
 #include "events.h"
@@ -67,29 +68,20 @@ static void bench_events(void)
     }
 }
 
-static const char *only; /* backend */
-static const char *part; /* of the measurements; NULL: all */
-
 int main(int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--quick")) {
-            bench.is_quick = true;
-            bench.runs = 3;
-        } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
-            bench.json = fopen(argv[++i], "a");
-            if (!bench.json)
-                die("cannot open the JSON file");
-        } else if (!strcmp(argv[i], "--only") && i + 1 < argc) {
-            part = argv[++i];
-        } else if (!strcmp(argv[i], "--device") && i + 1 < argc) {
-            only = argv[++i];
-        } else {
-            fprintf(stderr, "usage: bench_kdtree [--quick] [--device BACKEND] [--json FILE]\n"
-                            "           [--only doublets|build|search|gangs]\n");
-            return 2;
-        }
-    }
+    const char *only = NULL, *part = NULL;
+    const struct arg table[] = {
+        {"quick", ARG_FLAG, &bench.is_quick, 0, 0, NULL, "fewer runs, smaller trees"},
+        {"device", ARG_TEXT, &only, 0, 0, "BACKEND", "only devices of this backend"},
+        {"only", ARG_TEXT, &part, 0, 0, "PART", "doublets, build, search or gangs"},
+        {"json", ARG_APPEND, &bench.json, 0, 0, "FILE", "append figures, one a line"},
+        {0}};
+    const int r = args_parse(argc, argv, NULL, table);
+
+    if (r != ARGS_OK)
+        return r == ARGS_HELP ? 0 : 2;
+    bench.runs = bench.is_quick ? 3 : 5;
     if (!devices_open(only))
         die("there is no device; TRIGD_BUILD must name the build folder");
     if (!nanoflann_is_here())

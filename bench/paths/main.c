@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
 #include "bench.h"
 #include "crew.h"
 #include "events.h"
@@ -181,28 +182,20 @@ int main(int argc, char **argv)
 {
     const char *only = NULL;
     bool quick = false;
+    const struct arg table[] = {
+        {"quick", ARG_FLAG, &quick, 0, 0, NULL, "single events, fewer runs"},
+        {"curves", ARG_FLAG, &bench.is_curves, 0, 0, NULL, "with more and more threads"},
+        {"only", ARG_TEXT, &only, 0, 0, "SAMPLE", "pixel50, pixel140, pixel200 or trackml"},
+        {"backend", ARG_TEXT, &bench.backend, 0, 0, "NAME", "only its devices"},
+        {"json", ARG_APPEND, &bench.json, 0, 0, "FILE", "append figures, one a line"},
+        {0}};
+    const int r = args_parse(argc, argv, NULL, table);
 
+    if (r != ARGS_OK)
+        return r == ARGS_HELP ? 0 : 2;
+    bench.runs = quick ? 5 : bench.runs;
     if (setenv("TRIGD_DEVICE_TIMES", "1", 1)) /* phases are timed by the device */
         return 1;
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--quick")) {
-            quick = true;
-            bench.runs = 5;
-        } else if (!strcmp(argv[i], "--curves")) {
-            bench.is_curves = true;
-        } else if (!strcmp(argv[i], "--only") && i + 1 < argc) {
-            only = argv[++i];
-        } else if (!strcmp(argv[i], "--backend") && i + 1 < argc) {
-            bench.backend = argv[++i];
-        } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
-            bench.json = fopen(argv[++i], "a");
-        } else {
-            fprintf(stderr,
-                    "usage: bench_paths [--quick] [--curves] [--only SAMPLE] [--backend NAME]"
-                    " [--json FILE]\n");
-            return 2;
-        }
-    }
     if (algo_host_open(&host, "paths") < 0)
         return 1;
     printf("us for each RoI\n%-14s %4s %-8s %-26s", "sample", "RoIs", "growth", "device");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
 #include "result.h"
 #include "truth.h"
 
@@ -116,8 +117,8 @@ static void curves(FILE *csv, const char *preset, const struct tally *t)
                     list[k].eta[b].good);
 }
 
-static void tell(const char *preset, uint32_t n, const struct tally *t, const struct sums *s,
-                 FILE *json)
+static void tabulate(const char *preset, uint32_t n, const struct tally *t, const struct sums *s,
+                     FILE *json)
 {
     double high = !strcmp(preset, "pixel200") ? 0.9 : 0.95;
 
@@ -141,7 +142,7 @@ static void report(const char *preset, uint32_t n, FILE *json, FILE *csv)
     if (!t)
         exit(1);
     measure(preset, n, t, &s);
-    tell(preset, n, t, &s, json);
+    tabulate(preset, n, t, &s, json);
     curves(csv, preset, t);
     free(t);
 }
@@ -162,23 +163,23 @@ static void report_trackml(FILE *json)
         path_settings[0] = "field_t";
         path_settings[1] = "2";
         judge(&e, t, &s);
-        tell("TrackML event 1", 1, t, &s, json);
+        tabulate("TrackML event 1", 1, t, &s, json);
         event_fini(&e);
     }
     free(t);
 }
 
 /* "key=value" into a list of settings. */
-static void take(const char **list, char *text)
+static void take(const char **list, const char *text)
 {
-    char *value = strchr(text, '=');
+    char *key = strdup(text), *value = key ? strchr(key, '=') : NULL; /* kept to the end */
 
     while (*list)
         list += 2;
     if (!value)
         exit(2);
     *value = 0;
-    list[0] = text;
+    list[0] = key;
     list[1] = value + 1;
     list[2] = NULL;
 }
@@ -188,29 +189,28 @@ int main(int argc, char **argv)
     static const char *const presets[] = {"pixel", "pixel50", "pixel140", "pixel200"};
     uint32_t events[] = {1000, 300, 100, 60};
     const char *only = NULL;
+    bool quick = false;
     FILE *json = NULL, *csv = NULL;
+    struct arg_texts doublets = {.n = 0}, paths = {.n = 0};
+    const struct arg table[] = {
+        {"quick", ARG_FLAG, &quick, 0, 0, NULL, "few events"},
+        {"seed", ARG_U64, &seed, 0, 0, "N", "of the events"},
+        {"only", ARG_TEXT, &only, 0, 0, "SAMPLE", "pixel, pixel50, pixel140, pixel200 or trackml"},
+        {"doublets", ARG_TEXTS, &doublets, 0, 0, "KEY=VALUE", "parameter of doublets, repeatable"},
+        {"paths", ARG_TEXTS, &paths, 0, 0, "KEY=VALUE", "parameter of paths, repeatable"},
+        {"json", ARG_APPEND, &json, 0, 0, "FILE", "append figures, one a line"},
+        {"csv", ARG_APPEND, &csv, 0, 0, "FILE", "append efficiencies for the plot"},
+        {0}};
+    const int r = args_parse(argc, argv, NULL, table);
 
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--quick"))
-            events[0] = 20, events[1] = 3, events[2] = events[3] = 1;
-        else if (!strcmp(argv[i], "--seed") && i + 1 < argc)
-            seed = strtoull(argv[++i], NULL, 10);
-        else if (!strcmp(argv[i], "--json") && i + 1 < argc)
-            json = fopen(argv[++i], "a");
-        else if (!strcmp(argv[i], "--csv") && i + 1 < argc)
-            csv = fopen(argv[++i], "w");
-        else if (!strcmp(argv[i], "--only") && i + 1 < argc)
-            only = argv[++i];
-        else if (!strcmp(argv[i], "--doublets") && i + 1 < argc)
-            take(doublet_settings, argv[++i]);
-        else if (!strcmp(argv[i], "--paths") && i + 1 < argc)
-            take(path_settings, argv[++i]);
-        else
-            return fprintf(stderr,
-                           "usage: paths_physics [--quick] [--seed N] [--only PRESET] [--json FILE]"
-                           " [--csv FILE] [--doublets KEY=VALUE]... [--paths KEY=VALUE]...\n"),
-                   2;
-    }
+    if (r != ARGS_OK)
+        return r == ARGS_HELP ? 0 : 2;
+    for (uint32_t i = 0; i < doublets.n; i++)
+        take(doublet_settings, doublets.text[i]);
+    for (uint32_t i = 0; i < paths.n; i++)
+        take(path_settings, paths.text[i]);
+    for (uint32_t i = 0; quick && i < 4; i++)
+        events[i] = i ? 2 : 20;
     if (algo_host_open(&host, "paths") < 0)
         return 1;
     if (csv)

@@ -34,7 +34,7 @@ static void write_figure(FILE *json, const struct load *load, enum way way, cons
     result_write(json, &f, mine);
 }
 
-static void tell(FILE *json, const struct load *load, const struct figures *f)
+static void report(FILE *json, const struct load *load, const struct figures *f)
 {
     for (enum way w = WAY_SHM; w < WAYS; w++) {
         printf("| %s | %s | %u | %s | %.0f | %.2f | %.2f | %.0f | %.0f |\n", load->plugin,
@@ -65,7 +65,7 @@ static int measure_load(FILE *json, const struct load *load)
     daemon_stop(&d);
     if (r < 0)
         return measure_complain(load->preset, r);
-    tell(json, load, figures);
+    report(json, load, figures);
     return 0;
 }
 

@@ -31,7 +31,8 @@ static void write_figure(FILE *json, const char *what, const char *figure, const
     result_write(json, &f, mine);
 }
 
-static void tell(FILE *json, const struct load *load, enum way way, const struct figures f[LAYOUTS])
+static void report(FILE *json, const struct load *load, enum way way,
+                   const struct figures f[LAYOUTS])
 {
     for (uint32_t l = 0; l < LAYOUTS; l++) {
         char what[100];
@@ -68,7 +69,7 @@ static int measure_load(FILE *json, const struct load *load)
     if (r < 0)
         return measure_complain(load->preset, r);
     for (enum way w = WAY_IPC; w <= WAY_TCP; w++)
-        tell(json, load, w, figures[w]);
+        report(json, load, w, figures[w]);
     return 0;
 }
 

@@ -2,12 +2,12 @@
 #include "measure.h"
 
 #include <errno.h>
-#include <getopt.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
+
 static struct {
-    const char *name, *json;
+    const char *name;
     uint32_t rounds;
     bool quick; /* a tenth of the RoIs: to see that it works */
 } options;
@@ -65,42 +65,22 @@ uint32_t measure_rounds(void)
     return options.rounds;
 }
 
-static bool parse(int argc, char **argv)
-{
-    static const struct option table[] = {{"json", required_argument, NULL, 'j'},
-                                          {"rounds", required_argument, NULL, 'r'},
-                                          {"quick", no_argument, NULL, 'q'},
-                                          {NULL, 0, NULL, 0}};
-    int c;
-
-    while ((c = getopt_long(argc, argv, "", table, NULL)) != -1) {
-        if (c == 'j')
-            options.json = optarg;
-        else if (c == 'r')
-            options.rounds = (uint32_t)strtoul(optarg, NULL, 10);
-        else if (c == 'q')
-            options.quick = true;
-        else
-            return false;
-    }
-    return optind == argc && options.rounds >= 1 && options.rounds <= RESULT_RUNS_MAX;
-}
-
 int measure_main(int argc, char **argv, const char *name, uint32_t rounds, int (*run)(FILE *json))
 {
     FILE *json = NULL;
-    int r;
+    const struct arg table[] = {
+        {"rounds", ARG_U32, &options.rounds, 1, RESULT_RUNS_MAX, "N", "of which the median counts"},
+        {"quick", ARG_FLAG, &options.quick, 0, 0, NULL, "a tenth of the RoIs"},
+        {"json", ARG_APPEND, &json, 0, 0, "FILE", "append figures, one a line"},
+        {0}};
+    int r = args_parse(argc, argv, NULL, table);
 
+    if (r != ARGS_OK)
+        return r == ARGS_HELP ? 0 : 2;
     options.name = name;
-    options.rounds = rounds;
-    if (!parse(argc, argv)) {
-        fprintf(stderr, "usage: %s [--json FILE] [--rounds N] [--quick]\n", name);
-        return 2;
-    }
-    if (options.json && !(json = fopen(options.json, "w")))
-        return measure_complain(options.json, -errno) ? 1 : 0;
+    options.rounds = options.rounds ? options.rounds : rounds;
     r = run(json);
     if (json && fclose(json) != 0 && r == 0)
-        r = measure_complain(options.json, -EIO);
+        r = measure_complain("the JSON file", -EIO);
     return r < 0 ? 1 : 0;
 }

@@ -119,12 +119,12 @@ static int measure_one(const struct bench *b, struct trg_device *device, uint32_
     if (r == 0)
         r = measure_all(b, work, threads, &t);
     if (r == 0) {
-        report(&(struct figure){.what = what,
-                                .device = name,
-                                .unit = "pairs/s",
-                                .per_s = (double)threads * n_rois * n * (n - 1) / 2 / t.us * 1e6,
-                                .t = t,
-                                .serial_per_s = serial_rate[size]});
+        report(b, &(struct figure){.what = what,
+                                   .device = name,
+                                   .unit = "pairs/s",
+                                   .per_s = (double)threads * n_rois * n * (n - 1) / 2 / t.us * 1e6,
+                                   .t = t,
+                                   .serial_per_s = serial_rate[size]});
     }
     for (uint32_t i = 0; jobs && i < threads; i++) {
         kit_graph_close(&jobs[i].graph);

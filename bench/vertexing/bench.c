@@ -8,19 +8,12 @@
  *
  * A figure is the median of five runs of --min-ms or more, of fewer where that takes --cell-ms. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
+#include "crew.h"
 #include "parts.h"
 #include "process.h"
-
-static int usage(void)
-{
-    fprintf(stderr, "usage: bench_vertexing [--quick] [--json FILE] "
-                    "[--part adjacency|histogram|components|chain] [--device NAME]\n"
-                    "       [--match TEXT] [--min-ms MS] [--cell-ms MS]\n");
-    return 2;
-}
 
 static int run_part(const char *part, const struct bench *b, const struct algo_host *h,
                     struct trg_device *device)
@@ -60,48 +53,34 @@ static int run_devices(const char *part, const char *only, const struct bench *b
     return r;
 }
 
-static bool parse(int argc, char **argv, struct bench *b, const char **part, const char **only)
-{
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--quick")) {
-            b->quick = true;
-            b->runs = 3;
-            b->min_ms = 10;
-        } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
-            b->json = argv[++i];
-        } else if (!strcmp(argv[i], "--part") && i + 1 < argc) {
-            *part = argv[++i];
-        } else if (!strcmp(argv[i], "--device") && i + 1 < argc) {
-            *only = argv[++i];
-        } else if (!strcmp(argv[i], "--match") && i + 1 < argc) {
-            b->match = argv[++i];
-        } else if (!strcmp(argv[i], "--min-ms") && i + 1 < argc) {
-            b->min_ms = strtod(argv[++i], NULL);
-        } else if (!strcmp(argv[i], "--cell-ms") && i + 1 < argc) {
-            b->cell_ms = strtod(argv[++i], NULL);
-        } else {
-            return false;
-        }
-    }
-    return true;
-}
-
 int main(int argc, char **argv)
 {
-    struct bench b = {.runs = 5, .min_ms = 50, .cell_ms = 1000, .cores = process_cores(UINT32_MAX)};
+    struct bench b = {.runs = 5, .min_ms = 50, .cell_ms = 1000, .cores = process_cores(CREW_MAX)};
     const char *part = NULL, *only = NULL;
+    const struct arg table[] = {
+        {"quick", ARG_FLAG, &b.quick, 0, 0, NULL, "three shorter runs of smaller samples"},
+        {"part", ARG_TEXT, &part, 0, 0, "PART", "adjacency, histogram, components or chain"},
+        {"device", ARG_TEXT, &only, 0, 0, "BACKEND", "only devices of this backend"},
+        {"match", ARG_TEXT, &b.match, 0, 0, "TEXT", "only figures with this in their name"},
+        {"min-ms", ARG_REAL, &b.min_ms, 0.001, 1e6, "MS", "of a run (default 50)"},
+        {"cell-ms", ARG_REAL, &b.cell_ms, 0.001, 1e6, "MS",
+         "after which no run begins (default 1000)"},
+        {"json", ARG_APPEND, &b.json, 0, 0, "FILE", "append figures, one a line"},
+        {0}};
     struct algo_host h;
-    int r;
+    int r = args_parse(argc, argv, NULL, table);
 
-    if (!parse(argc, argv, &b, &part, &only))
-        return usage();
+    if (r != ARGS_OK)
+        return r == ARGS_HELP ? 0 : 2;
+    if (b.quick) {
+        b.runs = 3;
+        b.min_ms = 10;
+    }
     if (algo_host_open(&h, "vertexing") < 0)
         return 1;
-    r = figures_open(&b);
-    if (r == 0)
-        r = run_devices(part, only, &b, &h);
+    r = run_devices(part, only, &b, &h);
     if (r < 0)
         fprintf(stderr, "bench_vertexing: %s\n", strerror(-r));
     algo_host_close(&h);
-    return figures_close() < 0 || r < 0;
+    return (b.json && fclose(b.json)) || r < 0;
 }

@@ -78,12 +78,12 @@ static int one(const struct bench *b, const struct algo_host *h, struct trg_devi
         r = measure_all(b, work, threads, &t);
     device_name(device, name, sizeof name);
     if (r == 0)
-        report(&(struct figure){.what = text,
-                                .device = name,
-                                .unit = "events/s",
-                                .per_s = (double)threads * m->s->n / t.us * 1e6,
-                                .t = t,
-                                .serial_per_s = m->serial});
+        report(b, &(struct figure){.what = text,
+                                   .device = name,
+                                   .unit = "events/s",
+                                   .per_s = (double)threads * m->s->n / t.us * 1e6,
+                                   .t = t,
+                                   .serial_per_s = m->serial});
     for (uint32_t i = 0; i < threads; i++)
         batches_close(jobs[i].batches);
     return r;
@@ -112,12 +112,12 @@ static int one_resident(const struct bench *b, const struct algo_host *h, struct
     if (r == 0)
         r = measure(b, &(struct work){run_resident, resident, false}, &t);
     if (r == 0)
-        report(&(struct figure){.what = text,
-                                .device = name,
-                                .unit = "events/s",
-                                .per_s = m->s->n / t.us * 1e6,
-                                .t = t,
-                                .serial_per_s = m->serial});
+        report(b, &(struct figure){.what = text,
+                                   .device = name,
+                                   .unit = "events/s",
+                                   .per_s = m->s->n / t.us * 1e6,
+                                   .t = t,
+                                   .serial_per_s = m->serial});
     resident_close(resident);
     return r;
 }
@@ -192,7 +192,8 @@ int bench_chain(const struct bench *b, const struct algo_host *h, struct trg_dev
 
             r = measure(b, &(struct work){run_serial, &s, true}, &t);
             serial[k] = r ? 0 : s.n / t.us * 1e6;
-            report(&(struct figure){.what = k ? "serial primary vertices, 23 vertices, 318 tracks"
+            report(b,
+                   &(struct figure){.what = k ? "serial primary vertices, 23 vertices, 318 tracks"
                                               : "serial primary vertices, velo-tracks",
                                     .device = "one core",
                                     .unit = "events/s",

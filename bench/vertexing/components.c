@@ -116,12 +116,12 @@ static int measure_one(const struct bench *b, struct trg_device *device, uint32_
         r = measure_all(b, work, threads, &t);
     if (r == 0) {
         device_name(device, name, sizeof name);
-        report(&(struct figure){.what = what,
-                                .device = name,
-                                .unit = "graphs/s",
-                                .per_s = (double)threads * n_rois / t.us * 1e6,
-                                .t = t,
-                                .serial_per_s = 1 / serial.us * 1e6});
+        report(b, &(struct figure){.what = what,
+                                   .device = name,
+                                   .unit = "graphs/s",
+                                   .per_s = (double)threads * n_rois / t.us * 1e6,
+                                   .t = t,
+                                   .serial_per_s = 1 / serial.us * 1e6});
     }
     for (uint32_t i = 0; jobs && i < threads; i++) {
         kit_graph_close(&jobs[i].graph);

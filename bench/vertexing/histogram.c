@@ -176,12 +176,12 @@ static int all_algorithms(const struct bench *b, struct trg_device *device, stru
         j.job.algorithm = (enum vx_histogram)a;
         r = measure(b, &(struct work){run_job, &j, j.kit.info.is_host != 0}, &t);
         if (r == 0)
-            report(&(struct figure){.what = what,
-                                    .device = name,
-                                    .unit = "entries/s",
-                                    .per_s = (double)s.entries * s.n_rois / t.us * 1e6,
-                                    .t = t,
-                                    .serial_per_s = s.entries / serial_us * 1e6});
+            report(b, &(struct figure){.what = what,
+                                       .device = name,
+                                       .unit = "entries/s",
+                                       .per_s = (double)s.entries * s.n_rois / t.us * 1e6,
+                                       .t = t,
+                                       .serial_per_s = s.entries / serial_us * 1e6});
     }
     close_job(&j);
     return r;
@@ -208,7 +208,8 @@ static int on_all_cores(const struct bench *b, struct trg_device *device, struct
         if (r == 0)
             r = measure_all(b, work, b->cores, &t);
         if (r == 0)
-            report(&(struct figure){.what = what,
+            report(b,
+                   &(struct figure){.what = what,
                                     .device = name,
                                     .unit = "entries/s",
                                     .per_s = (double)b->cores * s.entries * s.n_rois / t.us * 1e6,

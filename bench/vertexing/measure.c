@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "measure.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -78,25 +77,12 @@ int measure(const struct bench *b, const struct work *w, struct timing *ret_timi
 
 /* ---------------------------------------------------------------- figures */
 
-static FILE *json;
-
-int figures_open(const struct bench *b)
-{
-    json = b->json ? fopen(b->json, "a") : NULL;
-    return b->json && !json ? -errno : 0;
-}
-
-int figures_close(void)
-{
-    return json && fclose(json) ? -errno : 0;
-}
-
-void report(const struct figure *f)
+void report(const struct bench *b, const struct figure *f)
 {
     char text[160];
 
     snprintf(text, sizeof text, "%s, %s", f->what, f->device);
-    result_report_value(json,
+    result_report_value(b->json,
                         &(struct result_figure){.bench = "vertexing",
                                                 .figure = text,
                                                 .unit = f->unit,

@@ -4,6 +4,7 @@
 #define VX_MEASURE_H
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "trigd/device.h"
 
@@ -22,7 +23,8 @@ struct timing {
 };
 
 struct bench {
-    const char *json, *match; /* NULL: all figures; else those whose name holds this */
+    FILE *json;        /* NULL: none */
+    const char *match; /* NULL: all figures; else those whose name holds this */
     uint32_t runs;
     double min_ms;  /* a run takes at least so long */
     double cell_ms; /* no other run is begun for a figure after so long */
@@ -45,9 +47,8 @@ struct figure {
     double per_s, serial_per_s;
     struct timing t;
 };
-int figures_open(const struct bench *b);
-void report(const struct figure *f);
-int figures_close(void);
+/* Its row, and its line in the JSON file. */
+void report(const struct bench *b, const struct figure *f);
 /* "cuda, NVIDIA H200" */
 void device_name(struct trg_device *device, char *text, size_t bytes);
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
 #include "clock.h"
 #include "layouts.h"
 #include "result.h"
@@ -164,8 +165,8 @@ static int measure(const struct job *j, struct result *ret)
     return r;
 }
 
-static void tell(const char *what, const char *how, const struct job *j, const struct result *ns,
-                 double floor_ns)
+static void report(const char *what, const char *how, const struct job *j, const struct result *ns,
+                   double floor_ns)
 {
     char figure[160];
     struct result_figure f = {.bench = "wire",
@@ -197,7 +198,7 @@ static int measure_layout(const struct layout *l, const struct points *p, struct
         j.allocator = i ? NULL : &in_arena;
         r = measure(&j, &ns);
         if (r == 0)
-            tell(l->name, i ? "malloc" : "arena", &j, &ns, floor_ns);
+            report(l->name, i ? "malloc" : "arena", &j, &ns, floor_ns);
     }
     free(bytes);
     return r;
@@ -225,12 +226,12 @@ static int measure_decoder(const struct points *p, struct points *dst, bool is_q
     if (r == 0)
         r = measure(&j, &ns);
     if (r == 0)
-        tell(what[0], "arena", &j, &ns, floor_ns);
+        report(what[0], "arena", &j, &ns, floor_ns);
     j.run = run_scan;
     if (r == 0)
         r = measure(&j, &ns);
     if (r == 0)
-        tell(what[1], "", &j, &ns, floor_ns);
+        report(what[1], "", &j, &ns, floor_ns);
     wire_decoder_free(j.decoder);
     free(bytes);
     return r;
@@ -250,7 +251,7 @@ static int measure_size(uint32_t n)
         r = measure(&copy, &ns);
     if (r == 0) {
         floor_ns = result_median(&ns);
-        tell("no message: copy of the columns", "", &copy, &ns, floor_ns);
+        report("no message: copy of the columns", "", &copy, &ns, floor_ns);
         for (const struct layout *l = layouts; l->name && r == 0; l++)
             r = measure_layout(l, &p, &dst, floor_ns);
         if (r == 0)
@@ -265,18 +266,12 @@ static int measure_size(uint32_t n)
 
 int main(int argc, char **argv)
 {
-    int r;
+    const struct arg table[] = {
+        {"json", ARG_APPEND, &json, 0, 0, "FILE", "append figures, one a line"}, {0}};
+    int r = args_parse(argc, argv, NULL, table);
 
-    if (argc == 3 && !strcmp(argv[1], "--json")) {
-        json = fopen(argv[2], "w");
-        if (!json) {
-            perror(argv[2]);
-            return 1;
-        }
-    } else if (argc != 1) {
-        fprintf(stderr, "usage: bench_wire [--json FILE]\n");
-        return 2;
-    }
+    if (r != ARGS_OK)
+        return r == ARGS_HELP ? 0 : 2;
     printf("| spacepoints | layout | memory | bytes | ns an RoI | times the copy |\n");
     printf("| ---: | --- | --- | ---: | ---: | ---: |\n");
     r = measure_size(333);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trigbench device: throughput of lanes against batch size, slots and lanes, and the timeline. */
 #include <errno.h>
-#include <getopt.h>
 #include <libgen.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "args.h"
 #include "bench.h"
 #include "inputs.h"
 #include "lanes.h"
@@ -16,20 +16,19 @@
 #include "timeline.h"
 
 #define PATH_BYTES   4096
-#define WITH_MAX     32u
-#define RUNS_MAX     32u
 #define MARKS_A_SLOT 32u /* spans of one batch, more than any plugin makes */
 
 static const char *const copies_name[] = {"gather", "pinned", "device"};
 
 struct arguments {
-    const char *device, *plugin, *sample, *json, *timeline, *backends, *plugins;
-    const char *with[WITH_MAX], *after[WITH_MAX];
-    uint32_t n_with, n_after, rois, runs, batches;
+    const char *device, *plugin, *sample, *copies_text, *timeline, *backends, *plugins;
+    struct arg_texts with, after;
+    uint32_t rois, runs, batches;
     uint64_t seed;
     double seconds;
     enum lanes_copies copies;
-    struct list batch, slots, lanes;
+    struct arg_numbers batch, slots, lanes;
+    FILE *json;
 };
 
 struct bench { /* what is open */
@@ -41,134 +40,8 @@ struct bench { /* what is open */
     struct trg_device_info info;
     void *params;
     struct inputs *inputs;
-    FILE *json;
     char name[sizeof(((struct trg_device_info *)0)->name) + 24];
 };
-
-enum {
-    DEVICE = 256,
-    PLUGIN,
-    WITH,
-    AFTER,
-    SAMPLE,
-    ROIS,
-    SEED,
-    COPIES,
-    BATCH,
-    SLOTS,
-    LANES,
-    SECONDS,
-    RUNS,
-    TIMELINE,
-    BATCHES,
-    BACKENDS,
-    PLUGINS,
-    JSON
-};
-static const struct option options[] = {{"device", 1, NULL, DEVICE},
-                                        {"plugin", 1, NULL, PLUGIN},
-                                        {"with", 1, NULL, WITH},
-                                        {"after", 1, NULL, AFTER},
-                                        {"sample", 1, NULL, SAMPLE},
-                                        {"rois", 1, NULL, ROIS},
-                                        {"seed", 1, NULL, SEED},
-                                        {"copies", 1, NULL, COPIES},
-                                        {"batch", 1, NULL, BATCH},
-                                        {"slots", 1, NULL, SLOTS},
-                                        {"lanes", 1, NULL, LANES},
-                                        {"seconds", 1, NULL, SECONDS},
-                                        {"runs", 1, NULL, RUNS},
-                                        {"timeline", 1, NULL, TIMELINE},
-                                        {"batches", 1, NULL, BATCHES},
-                                        {"backends", 1, NULL, BACKENDS},
-                                        {"plugins", 1, NULL, PLUGINS},
-                                        {"json", 1, NULL, JSON},
-                                        {0}};
-
-/* ---------------------------------------------------------------- options */
-
-static enum lanes_copies parse_copies(const char *text)
-{
-    for (uint32_t i = 0; i < sizeof copies_name / sizeof *copies_name; i++)
-        if (!strcmp(text, copies_name[i]))
-            return (enum lanes_copies)i;
-    fprintf(stderr, "trigbench: --copies \"%s\": gather, pinned or device is wanted\n", text);
-    exit(EXIT_USAGE);
-}
-
-static double parse_seconds(const char *text)
-{
-    char *end;
-    double s = strtod(text, &end);
-
-    if (end != text && !*end && s > 0 && s <= 3600)
-        return s;
-    fprintf(stderr, "trigbench: --seconds \"%s\": a number above 0 is wanted\n", text);
-    exit(EXIT_USAGE);
-}
-
-static bool append(const char **words, uint32_t *n)
-{
-    if (*n == WITH_MAX) {
-        fprintf(stderr, "trigbench: --with and --after may be given %u times\n", WITH_MAX);
-        exit(EXIT_USAGE);
-    }
-    words[(*n)++] = optarg;
-    return true;
-}
-
-static bool take_word(int opt, struct arguments *a)
-{
-    const struct {
-        int opt;
-        const char **word;
-    } words[] = {{DEVICE, &a->device},  {PLUGIN, &a->plugin},     {SAMPLE, &a->sample},
-                 {JSON, &a->json},      {TIMELINE, &a->timeline}, {BACKENDS, &a->backends},
-                 {PLUGINS, &a->plugins}};
-
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (words[i].opt == opt) {
-            *words[i].word = optarg;
-            return true;
-        }
-    return (opt == WITH && append(a->with, &a->n_with)) ||
-           (opt == AFTER && append(a->after, &a->n_after));
-}
-
-static bool take_number(int opt, struct arguments *a)
-{
-    switch (opt) {
-    case ROIS:
-        a->rois = (uint32_t)bench_number("rois", optarg, 1, 1000000);
-        return true;
-    case SEED:
-        a->seed = bench_number("seed", optarg, 0, UINT64_MAX);
-        return true;
-    case COPIES:
-        a->copies = parse_copies(optarg);
-        return true;
-    case BATCH:
-        a->batch = bench_list("batch", optarg, 1, 65536);
-        return true;
-    case SLOTS:
-        a->slots = bench_list("slots", optarg, 1, TRG_SLOTS_MAX);
-        return true;
-    case LANES:
-        a->lanes = bench_list("lanes", optarg, 1, LANES_MAX);
-        return true;
-    case SECONDS:
-        a->seconds = parse_seconds(optarg);
-        return true;
-    case RUNS:
-        a->runs = (uint32_t)bench_number("runs", optarg, 1, RUNS_MAX);
-        return true;
-    case BATCHES:
-        a->batches = (uint32_t)bench_number("batches", optarg, 1, 10000);
-        return true;
-    default:
-        return false;
-    }
-}
 
 /* ---------------------------------------------------------------- opening */
 
@@ -209,11 +82,11 @@ static int open_plugin(struct bench *b, const struct arguments *a)
         return -ENOMEM;
     if (r == 0)
         plugin_defaults(b->plugin, b->params);
-    for (uint32_t i = 0; r == 0 && i < a->n_with; i++) {
-        const char *eq = strchr(a->with[i], '=');
+    for (uint32_t i = 0; r == 0 && i < a->with.n; i++) {
+        const char *eq = strchr(a->with.text[i], '=');
         char key[128];
 
-        snprintf(key, sizeof key, "%.*s", eq ? (int)(eq - a->with[i]) : 0, a->with[i]);
+        snprintf(key, sizeof key, "%.*s", eq ? (int)(eq - a->with.text[i]) : 0, a->with.text[i]);
         r = !strcmp(key, "preset")
                 ? plugin_preset(b->plugin, eq + 1, b->params, why, sizeof why)
                 : plugin_set(b->plugin, key, eq ? eq + 1 : "", b->params, why, sizeof why);
@@ -229,8 +102,15 @@ static int open_device(struct bench *b, const struct arguments *a)
 {
     char folder[PATH_BYTES], name[32];
     const char *colon = strchr(a->device, ':');
-    uint32_t index = colon ? (uint32_t)bench_number("device", colon + 1, 0, 255) : 0;
+    char *end = NULL;
+    uint32_t index = colon ? (uint32_t)strtoul(colon + 1, &end, 10) : 0;
     int r;
+
+    if (end && (*end || end == colon + 1)) {
+        fprintf(stderr, "trigbench: --device \"%s\": BACKEND or BACKEND:NUMBER is wanted\n",
+                a->device);
+        return -EINVAL;
+    }
 
     find_folder("backends", folder, sizeof folder);
     snprintf(name, sizeof name, "%.*s", colon ? (int)(colon - a->device) : 31, a->device);
@@ -258,8 +138,8 @@ static int make_sample(struct bench *b, const struct arguments *a)
                                        .preset = a->sample,
                                        .seed = a->seed,
                                        .n_rois = a->rois,
-                                       .after = a->after,
-                                       .n_after = a->n_after};
+                                       .after = a->after.text,
+                                       .n_after = a->after.n};
     char why[256];
     int r = inputs_open(&setup, &b->inputs, why, sizeof why);
 
@@ -275,8 +155,6 @@ static void close_bench(struct bench *b)
     if (b->backends)
         backends_close(b->backends);
     plugin_host_free(b->plugins);
-    if (b->json)
-        fclose(b->json);
 }
 
 /* ---------------------------------------------------------------- measuring */
@@ -304,8 +182,8 @@ static void report(const struct bench *b, const struct arguments *a, const struc
     const double median = result_median(rates);
 
     n = (size_t)snprintf(what, sizeof what, "%s %s", a->plugin, a->sample);
-    for (uint32_t i = 0; i < a->n_with && n < sizeof what; i++)
-        n += (size_t)snprintf(what + n, sizeof what - n, " %s", a->with[i]);
+    for (uint32_t i = 0; i < a->with.n && n < sizeof what; i++)
+        n += (size_t)snprintf(what + n, sizeof what - n, " %s", a->with.text[i]);
     printf("%-44s %-7s %5u %5u %6u %12.0f %6.1f%% %8.2f %9.1f\n", what, copies_name[a->copies],
            s->lanes, s->slots, s->batch, median, 100 * result_spread(rates) / median,
            last->bytes_per_s * 1e-9, last->batch_us);
@@ -313,7 +191,7 @@ static void report(const struct bench *b, const struct arguments *a, const struc
     if (n < sizeof what)
         snprintf(what + n, sizeof what - n, ", copies %s, %u lanes, %u slots, batch %u",
                  copies_name[a->copies], s->lanes, s->slots, s->batch);
-    result_write(b->json,
+    result_write(a->json,
                  &(struct result_figure){.bench = "trigbench",
                                          .figure = what,
                                          .unit = "RoIs/s",
@@ -419,11 +297,39 @@ static int draw_timeline(struct bench *b, const struct arguments *a)
     return r;
 }
 
+static int run(const struct arguments *a)
+{
+    struct bench b = {.inputs = NULL};
+    int r = open_plugin(&b, a);
+
+    if (r == 0)
+        r = open_device(&b, a);
+    if (r == 0)
+        r = make_sample(&b, a);
+    if (r == 0)
+        r = a->timeline ? draw_timeline(&b, a) : measure_all(&b, a);
+    close_bench(&b);
+    return r;
+}
+
+static bool find_copies(struct arguments *a)
+{
+    for (uint32_t i = 0; i < sizeof copies_name / sizeof *copies_name; i++)
+        if (!strcmp(a->copies_text, copies_name[i])) {
+            a->copies = (enum lanes_copies)i;
+            return true;
+        }
+    fprintf(stderr, "trigbench: --copies \"%s\": gather, pinned or device is wanted\n",
+            a->copies_text);
+    return false;
+}
+
 int device_main(int argc, char **argv)
 {
     struct arguments a = {.device = "cpu",
                           .plugin = "zfinder",
                           .sample = "lowlum",
+                          .copies_text = "gather",
                           .rois = 256,
                           .seed = 1,
                           .seconds = 0.5,
@@ -432,27 +338,35 @@ int device_main(int argc, char **argv)
                           .batch = {{64}, 1},
                           .slots = {{2}, 1},
                           .lanes = {{1}, 1}};
-    struct bench b = {.json = NULL};
-    int opt, r;
+    const struct arg table[] = {
+        {"device", ARG_TEXT, &a.device, 0, 0, "B[:N]", "cpu, opencl or cuda (default cpu:0)"},
+        {"plugin", ARG_TEXT, &a.plugin, 0, 0, "NAME", "default zfinder"},
+        {"with", ARG_TEXTS, &a.with, 0, 0, "KEY=VALUE", "its parameter, or preset; repeatable"},
+        {"after", ARG_TEXTS, &a.after, 0, 0, "NAME", "a plugin that makes inputs; repeatable"},
+        {"sample", ARG_TEXT, &a.sample, 0, 0, "PRESET", "of trigreplay (default lowlum)"},
+        {"rois", ARG_U32, &a.rois, 1, 1000000, "N", "different ones (default 256)"},
+        {"seed", ARG_U64, &a.seed, 0, 0, "S", "of the sample (default 1)"},
+        {"copies", ARG_TEXT, &a.copies_text, 0, 0, "MODE",
+         "gather: from RoIs (default); pinned: from pinned memory; device: none"},
+        {"batch", ARG_NUMBERS, &a.batch, 1, 65536, "N,...", "RoIs (default 64)"},
+        {"slots", ARG_NUMBERS, &a.slots, 1, TRG_SLOTS_MAX, "N,...", "of a lane (default 2)"},
+        {"lanes", ARG_NUMBERS, &a.lanes, 1, LANES_MAX, "N,...", "all combinations (default 1)"},
+        {"seconds", ARG_REAL, &a.seconds, 0.001, 3600, "S", "of a run (default 0.5)"},
+        {"runs", ARG_U32, &a.runs, 1, RESULT_RUNS_MAX, "N", "the median counts (default 3)"},
+        {"timeline", ARG_TEXT, &a.timeline, 0, 0, "FILE", "instead: spans, as .svg or .json"},
+        {"batches", ARG_U32, &a.batches, 1, 10000, "N", "of the timeline (default 8)"},
+        {"backends", ARG_TEXT, &a.backends, 0, 0, "DIR", "default: as built or installed"},
+        {"plugins", ARG_TEXT, &a.plugins, 0, 0, "DIR", "default: as built or installed"},
+        {"json", ARG_APPEND, &a.json, 0, 0, "FILE", "append figures, one a line"},
+        {0}};
+    int r = args_parse(argc, argv, "trigbench device", table);
 
-    while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1)
-        if (!take_word(opt, &a) && !take_number(opt, &a))
-            return EXIT_USAGE;
-    if (optind < argc) {
-        fprintf(stderr, "trigbench: \"%s\" is no option\n", argv[optind]);
+    if (r != ARGS_OK)
+        return r == ARGS_HELP ? 0 : EXIT_USAGE;
+    if (!find_copies(&a))
         return EXIT_USAGE;
-    }
-    if (a.json && !(b.json = fopen(a.json, "a"))) {
-        fprintf(stderr, "trigbench: cannot write %s: %s\n", a.json, strerror(errno));
-        return EXIT_FAILED;
-    }
-    r = open_plugin(&b, &a);
-    if (r == 0)
-        r = open_device(&b, &a);
-    if (r == 0)
-        r = make_sample(&b, &a);
-    if (r == 0)
-        r = a.timeline ? draw_timeline(&b, &a) : measure_all(&b, &a);
-    close_bench(&b);
+    r = run(&a);
+    if (a.json && fclose(a.json))
+        r = -EIO;
     return r < 0 ? EXIT_FAILED : 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trigbench offer: latency of a running daemon against the rate that it is offered. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
 #include "bench.h"
 #include "replay.h"
 #include "result.h"
@@ -12,37 +12,12 @@
 
 #define TALK_TIMEOUT_S 5
 
-enum {
-    CONNECT = 256,
-    CONTROL,
-    RATES,
-    SECONDS,
-    SAMPLE,
-    DISTINCT,
-    CONNECTIONS,
-    THREADS,
-    SEED,
-    NAME,
-    JSON
-};
-static const struct option options[] = {{"connect", 1, NULL, CONNECT},
-                                        {"control", 1, NULL, CONTROL},
-                                        {"rates", 1, NULL, RATES},
-                                        {"seconds", 1, NULL, SECONDS},
-                                        {"sample", 1, NULL, SAMPLE},
-                                        {"distinct", 1, NULL, DISTINCT},
-                                        {"connections", 1, NULL, CONNECTIONS},
-                                        {"threads", 1, NULL, THREADS},
-                                        {"seed", 1, NULL, SEED},
-                                        {"json", 1, NULL, JSON},
-                                        {"device-name", 1, NULL, NAME},
-                                        {0}};
-
 struct arguments {
     struct replay_options o;
-    const char *control, *json, *device;
-    struct list rates;
+    const char *control, *device;
+    struct arg_numbers rates;
     uint64_t seconds;
+    FILE *json;
 };
 
 struct work { /* of all lanes together, since the daemon started */
@@ -146,7 +121,7 @@ static int offer(const struct arguments *a, uint64_t rate, struct point *ret_poi
     return r;
 }
 
-static void tell(const struct arguments *a, const struct point *p, FILE *json)
+static void report(const struct arguments *a, const struct point *p)
 {
     char what[160];
     struct result_figure f = {
@@ -160,60 +135,19 @@ static void tell(const struct arguments *a, const struct point *p, FILE *json)
         snprintf(what, sizeof what, "%s at %llu RoIs/s offered, %s", a->o.preset,
                  (unsigned long long)p->offered, point_name[i]);
         f.unit = "us";
-        result_write_value(json, &f, p->us[i], 0, 1);
+        result_write_value(a->json, &f, p->us[i], 0, 1);
     }
     f.higher_is_better = true;
     snprintf(what, sizeof what, "%s at %llu RoIs/s offered, decided", a->o.preset,
              (unsigned long long)p->offered);
     f.unit = "RoIs/s";
-    result_write_value(json, &f, p->rate, 0, 1);
+    result_write_value(a->json, &f, p->rate, 0, 1);
     if (!a->control)
         return;
     snprintf(what, sizeof what, "%s at %llu RoIs/s offered, batch", a->o.preset,
              (unsigned long long)p->offered);
     f.unit = "RoIs";
-    result_write_value(json, &f, p->batch, 0, 1);
-}
-
-static bool take(int opt, struct arguments *a)
-{
-    switch (opt) {
-    case CONNECT:
-        a->o.endpoint = optarg;
-        return true;
-    case CONTROL:
-        a->control = optarg;
-        return true;
-    case RATES:
-        a->rates = bench_list("rates", optarg, 1, 100000000);
-        return true;
-    case SECONDS:
-        a->seconds = bench_number("seconds", optarg, 1, 3600);
-        return true;
-    case SAMPLE:
-        a->o.preset = optarg;
-        return true;
-    case DISTINCT:
-        a->o.distinct = (uint32_t)bench_number("distinct", optarg, 1, 1000000);
-        return true;
-    case CONNECTIONS:
-        a->o.connections = (uint32_t)bench_number("connections", optarg, 1, 1000);
-        return true;
-    case THREADS:
-        a->o.threads = (uint32_t)bench_number("threads", optarg, 1, 64);
-        return true;
-    case SEED:
-        a->o.seed = bench_number("seed", optarg, 0, UINT64_MAX);
-        return true;
-    case NAME:
-        a->device = optarg;
-        return true;
-    case JSON:
-        a->json = optarg;
-        return true;
-    default:
-        return false;
-    }
+    result_write_value(a->json, &f, p->batch, 0, 1);
 }
 
 int offer_main(int argc, char **argv)
@@ -231,19 +165,26 @@ int offer_main(int argc, char **argv)
                                 .quiet = true},
                           .device = "daemon",
                           .seconds = 3};
-    FILE *json = NULL;
-    int opt, r = 0;
+    const struct arg table[] = {
+        {"connect", ARG_TEXT, &a.o.endpoint, 0, 0, "ENDPOINT", "of the daemon"},
+        {"control", ARG_TEXT, &a.control, 0, 0, "SOCKET", "of its operator, for batch sizes"},
+        {"rates", ARG_NUMBERS, &a.rates, 1, 100000000, "HZ,...", "offered, Poisson"},
+        {"seconds", ARG_U64, &a.seconds, 1, 3600, "S", "at each rate (default 3)"},
+        {"sample", ARG_TEXT, &a.o.preset, 0, 0, "PRESET", "of trigreplay (default lowlum)"},
+        {"distinct", ARG_U32, &a.o.distinct, 1, 1000000, "N", "different RoIs (default 500)"},
+        {"connections", ARG_U32, &a.o.connections, 1, 1000, "N", "default 1"},
+        {"threads", ARG_U32, &a.o.threads, 1, 64, "N", "default 1"},
+        {"seed", ARG_U64, &a.o.seed, 0, 0, "S", "of the sample (default 1)"},
+        {"device-name", ARG_TEXT, &a.device, 0, 0, "TEXT", "device of the daemon, for figures"},
+        {"json", ARG_APPEND, &a.json, 0, 0, "FILE", "append figures, one a line"},
+        {0}};
+    int r = args_parse(argc, argv, "trigbench offer", table);
 
-    while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1)
-        if (!take(opt, &a))
-            return EXIT_USAGE;
+    if (r != ARGS_OK)
+        return r == ARGS_HELP ? 0 : EXIT_USAGE;
     if (!a.o.endpoint || !a.rates.n) {
         fprintf(stderr, "trigbench: offer needs --connect and --rates\n");
         return EXIT_USAGE;
-    }
-    if (a.json && !(json = fopen(a.json, "a"))) {
-        fprintf(stderr, "trigbench: cannot write %s: %s\n", a.json, strerror(errno));
-        return EXIT_FAILED;
     }
     printf("%10s %12s %9s %10s %10s %10s %10s %8s\n", "offered/s", "decided/s", "batch", "p50 us",
            "p99 us", "p99.9 us", "largest us", "busy");
@@ -252,9 +193,9 @@ int offer_main(int argc, char **argv)
 
         r = offer(&a, a.rates.value[i], &p);
         if (r == 0)
-            tell(&a, &p, json);
+            report(&a, &p);
     }
-    if (json && fclose(json))
+    if (a.json && fclose(a.json))
         r = -EIO;
     if (r < 0)
         fprintf(stderr, "trigbench: the run failed: %s\n", strerror(-r));

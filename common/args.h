@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* args.h - the long options of a program in one table: name, place, range and help. */
+#ifndef TRIGD_ARGS_H
+#define TRIGD_ARGS_H
+#include <stdint.h>
+
+#define ARGS_MOST 32u /* of a list, and repetitions of an option */
+
+enum arg_kind {              /* type of what `to` points to */
+                ARG_FLAG,    /* bool; takes no value */
+                ARG_TEXT,    /* const char * */
+                ARG_TEXTS,   /* struct arg_texts; may be repeated */
+                ARG_U32,     /* uint32_t */
+                ARG_U64,     /* uint64_t */
+                ARG_REAL,    /* double */
+                ARG_NUMBERS, /* struct arg_numbers, "1,2,4" */
+                ARG_APPEND   /* FILE *, opened to append to */
+};
+
+struct arg_texts {
+    const char *text[ARGS_MOST];
+    uint32_t n;
+};
+struct arg_numbers {
+    uint64_t value[ARGS_MOST];
+    uint32_t n;
+};
+
+struct arg {          /* one option; the table ends with a NULL name */
+    const char *name; /* without the dashes */
+    enum arg_kind kind;
+    void *to;
+    double min, max;   /* of numbers; both 0: any */
+    const char *value; /* what help calls the value, "FILE"; NULL for flags */
+    const char *help;
+};
+
+enum { ARGS_OK, ARGS_HELP, ARGS_WRONG };
+
+/* Takes the options "--name value" and "--name=value" of argv[1 .. argc - 1].  ARGS_HELP: --help
+ * was given and the help printed; ARGS_WRONG: a sentence was printed on stderr.  `usage` is the
+ * first line of the help, after the name of the program. */
+int args_parse(int argc, char **argv, const char *usage, const struct arg *table);
+#endif
