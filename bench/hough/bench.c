@@ -147,6 +147,7 @@ int main(int argc, char **argv)
     for (; t.method < METHODS; t.method++)
         for_all_devices(&b, method_on, &t);
     b.runs = 3;
+    sizes_of_rois(&b);
     grids(&b);
     events_free(s.events, s.n);
     algo_host_close(&b.host);

@@ -60,4 +60,7 @@ void for_all_devices(const struct bench *b,
 
 /* The filling of cells alone, for many grids and numbers of hits. */
 void grids(const struct bench *b);
+
+/* RoIs of 500 to 50,000 hits. */
+void sizes_of_rois(const struct bench *b);
 #endif
