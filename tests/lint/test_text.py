@@ -7,6 +7,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import text  # noqa: E402
+import tidy  # noqa: E402
 
 SPDX = "/* SPDX-License-Identifier: Apache-2.0 */\n"
 
@@ -31,6 +32,17 @@ class Rules(unittest.TestCase):
     def test_size(self):
         self.assertEqual(found("daemon/a.c", SPDX + "int a;\n" * 599), [])
         self.assertEqual(len(found("daemon/a.c", SPDX + "int a;\n" * 600)), 1)
+
+    def test_macros(self):
+        self.assertEqual(found("plugins/a/a.h", SPDX + "#define A \\\n" + "x; \\\n" * 22 + "y\n"), [])
+        self.assertEqual(len(found("plugins/a/a.h", SPDX + "#define A \\\n" + "x; \\\n" * 23 + "y\n")), 1)
+
+    def test_kernels(self):
+        said = ("a.h:1:1: error: function 'f' exceeds recommended size\na.h:1:1: note: 9 parameters (threshold 8)\n"
+                "a.c:2:1: error: function 'k_body_' exceeds\na.c:2:1: note: 10 parameters (threshold 8)\n"
+                "a.c:2:1: note: 90 lines including whitespace (threshold 80)\n"
+                "a.c:2:1: error: function 'k_body_' has cognitive complexity of 31 (threshold 30)\n")
+        self.assertEqual(tidy.over(said), {("f", "parameters"), ("k", "lines"), ("k", "complexity")})
 
     def test_banned(self):
         self.assertEqual(len(found("daemon/a.c", SPDX + "x = atoi(s);\n")), 1)

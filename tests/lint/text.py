@@ -12,6 +12,7 @@ import sys
 CODE = (".c", ".h")
 WITH_SPDX = (".c", ".h", ".proto", ".cmake", ".py", ".sh", "CMakeLists.txt", "Makefile", ".yaml")
 FILE_LINES = 600
+MACRO_LINES = 24  # a screen; longer ones are functions
 # The folders of the daemon: a file includes headers of its own folder and of those before it.
 FOLDERS = ["base", "config", "memory", "plugin", "menu", "transport", "exec", "flow", "monitor", ""]
 # The way of an RoI: a stage knows stages further down the way, never one behind it.
@@ -64,6 +65,16 @@ def rule_size(path, text):
     n = text.count("\n")
     if path.endswith(CODE) and n > FILE_LINES:
         yield FILE_LINES, f"{n} lines: a file has one subject and at most {FILE_LINES} lines"
+
+
+def rule_macros(path, text):
+    if not path.endswith(CODE) or not path.startswith(("plugins/", "include/")):
+        return
+    for match in re.finditer(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[^\n]*\\\n)*[^\n]*", text, flags=re.M):
+        n = match.group(0).count("\n") + 1
+        if n > MACRO_LINES:
+            yield text.count("\n", 0, match.start()) + 1, \
+                f"macro {match.group(1)} of {n} lines: write a function, or at most {MACRO_LINES} lines"
 
 
 def rule_banned(path, text):
@@ -167,7 +178,7 @@ def rule_links(path, text, root="."):
                         yield n, f"link to {target}: no such heading"
 
 
-RULES = [rule_spdx, rule_space, rule_size, rule_banned, rule_folders, rule_stages, rule_layers, rule_outside, rule_links]
+RULES = [rule_spdx, rule_space, rule_size, rule_macros, rule_banned, rule_folders, rule_stages, rule_layers, rule_outside, rule_links]
 
 
 def check(path, text, root="."):
