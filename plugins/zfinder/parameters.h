@@ -24,9 +24,10 @@ struct zf_config { /* the parameters, as the table in parameters.c explains them
     uint32_t prefer_central;
     float weight_threshold, min_significance, background_fraction;
     uint32_t pedestal, pixel_only, max_layers, last_barrel;
+    uint32_t as_original;
 };
 
-enum zf_phi_range { ZF_RANGE_ROI, ZF_RANGE_WIDTH, ZF_RANGE_FULL };
+enum zf_phi_range { ZF_RANGE_ROI, ZF_RANGE_WIDTH, ZF_RANGE_FULL, ZF_RANGE_POINTS };
 enum zf_neighbours { ZF_NEIGHBOURS_BENDING, ZF_NEIGHBOURS_ONE };
 
 enum { /* places in zf_values */

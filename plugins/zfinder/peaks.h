@@ -6,6 +6,13 @@
 #include "../common/group.h"
 #include "search.h"
 
+/* The CPU counts no places in double precision but those of the peaks. */
+#if defined(ZF_DOUBLE)
+#define ZF_DIGEST_PLACE(place) 0u
+#else
+#define ZF_DIGEST_PLACE(place) (place)
+#endif
+
 struct zf_sums {         /* what the group shares while it looks for peaks */
     trg_u32 best, order; /* of the peak that is sought: its content, and which of equals it is */
     trg_u32 more;        /* whether a peak was left when the list was full */
@@ -46,7 +53,7 @@ TRG_FN void zf_sum_up(const struct zf_histogram h, const struct zf_roi roi, trg_
             total += n;
             low += (n * in) & 0xffffu;
             high += (n * in) >> 16;
-            digest += zf_digest(slice, c, b, n, h.place[c * roi.n_bins + b]);
+            digest += zf_digest(slice, c, b, n, ZF_DIGEST_PLACE(h.place[c * roi.n_bins + b]));
         }
     if (total) {
         TRG_ATOMIC_ADD_LOCAL(&s->total, total);

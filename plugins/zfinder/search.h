@@ -8,18 +8,25 @@
 TRG_FN trg_u32 zf_reach(const struct zf_view v, const struct zf_roi roi, trg_u32 last_barrel,
                         trg_u32 inner, trg_u32 outer)
 {
-    trg_u32 n = v.neighbours[inner * ZF_LAYERS + outer];
+    trg_i32 n = (trg_i32)v.neighbours[inner * ZF_LAYERS + outer];
 
     if (outer > last_barrel) /* the outer one has the larger number */
-        n = n > roi.fewer_slices ? n - roi.fewer_slices : 1u;
-    return n < 1u ? 1u : n;
+        n -= roi.fewer_slices;
+    return n < 1 ? 1u : (trg_u32)n;
 }
 
 /* The largest of them from a layer outwards: no point beyond it can match. */
-TRG_FN trg_u32 zf_reach_most(const struct zf_view v, trg_u32 inner)
+TRG_FN trg_u32 zf_reach_most(const struct zf_view v, const struct zf_roi roi, trg_u32 inner)
 {
-    return v.neighbours[inner * ZF_LAYERS + inner]; /* the host keeps it on the diagonal */
+    const trg_u32 n = v.neighbours[inner * ZF_LAYERS + inner]; /* the host keeps it there */
+
+    return roi.fewer_slices < 0 ? n + (trg_u32)(-roi.fewer_slices) : n;
 }
+
+#if defined(ZF_DOUBLE)
+#include "double.h"
+#else
+typedef float zf_real;
 
 /* z on the beam line of the straight line through two points. */
 TRG_FN float zf_extrapolate(float r1, float z1, float r2, float z2)
@@ -42,7 +49,7 @@ TRG_FN trg_u32 zf_triplets(const struct zf_view v, const struct zf_roi roi,
 {
     const struct zf_point inner = zf_point(v, i), middle = zf_point(v, o);
     const trg_u32 inner_slice = inner.tag >> 8, slice = middle.tag >> 8, layer = middle.tag & 255u;
-    const trg_u32 most = zf_reach_most(v, layer);
+    const trg_u32 most = zf_reach_most(v, roi, layer);
     /* the bending goes on in the direction in which it began */
     const trg_u32 down = slice >= inner_slice ? 1u : most, up = slice <= inner_slice ? 1u : most;
     const trg_u32 low = slice > down ? slice - down : 0u;
@@ -94,6 +101,8 @@ TRG_FN trg_u32 zf_weight(const struct zf_view v, const struct zf_roi roi, const 
     return par->triplet_mode ? zf_triplets(v, roi, par, i, o, z0) : 1u;
 }
 
+#endif
+
 /* Besides 1 and 2 charges: two, of which only one is to be counted now. */
 #define ZF_ONLY_FIRST  3u
 #define ZF_ONLY_SECOND 4u
@@ -105,10 +114,10 @@ struct zf_histogram { /* of a group: two of them with charges, one behind the ot
 /* Counts n entries at place t of a pair in two slices into the histograms of the charges that the
  * bending allows. */
 TRG_FN void zf_count_pair(const struct zf_histogram h, trg_u32 n_bins, trg_u32 charges,
-                          trg_u32 i_slice, trg_u32 o_slice, float t, trg_u32 n)
+                          trg_u32 i_slice, trg_u32 o_slice, zf_real t, trg_u32 n)
 {
     const trg_u32 b = (trg_u32)t, bin = b >= n_bins ? n_bins - 1u : b;
-    const trg_u32 at = (trg_u32)((t - (float)bin) * (float)ZF_QUANTA) * n;
+    const trg_u32 at = (trg_u32)((t - (zf_real)bin) * (zf_real)ZF_QUANTA) * n;
 
     if (charges == 1u || (charges != ZF_ONLY_SECOND && o_slice <= i_slice + 1u)) {
         TRG_ATOMIC_ADD_LOCAL(&h.count[bin], n);
@@ -128,7 +137,11 @@ TRG_FN trg_u32 zf_may_begin(trg_u32 layers, trg_u32 layer, trg_u32 first_layers)
     return rank < first_layers && rank + 1u < filled;
 }
 
-#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__) || defined(ZF_DOUBLE)
+#define ZF_ONE_BY_ONE
+#endif
+
+#if !defined(ZF_ONE_BY_ONE)
 /* The host's way through the candidates of one inner point: first all places in one vectorized
  * pass, then the few that count.  The same arithmetic in the same order as zf_weight. */
 #define ZF_CHUNK    128u
@@ -157,14 +170,14 @@ TRG_FN void zf_places(const struct zf_view v, const struct zf_point p, float z_m
 TRG_FN void zf_near(const struct zf_view v, const struct zf_roi roi, trg_u32 tag, trg_u32 *ret_from,
                     trg_u32 *ret_end)
 {
-    const trg_u32 slice = tag >> 8, most = zf_reach_most(v, tag & 255u);
+    const trg_u32 slice = tag >> 8, most = zf_reach_most(v, roi, tag & 255u);
 
     *ret_from = v.start[slice > most ? slice - most : 0u];
     *ret_end = v.start[slice + most + 1u < roi.n_slices ? slice + most + 1u : roi.n_slices];
 }
 
 /* Counts all pairs that begin at point i. */
-#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+#if !defined(ZF_ONE_BY_ONE)
 __attribute__((always_inline)) /* a call costs 7 % more instructions */
 TRG_FN void
 zf_from_point(const struct zf_histogram h, const struct zf_view v, const struct zf_roi roi,
@@ -208,7 +221,7 @@ TRG_FN void zf_from_point(const struct zf_histogram h, const struct zf_view v,
     for (; o < end; o++) {
         const trg_u32 other = zf_tag(v, o) >> 8, other_layer = zf_tag(v, o) & 255u;
         const trg_u32 apart = other > slice ? other - slice : slice - other;
-        float t = 0.0f;
+        zf_real t = 0.0f;
         trg_u32 w = 0u;
 
         if (other_layer > layer &&

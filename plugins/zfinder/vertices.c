@@ -10,9 +10,14 @@ static double position(const struct zf_config *c, const struct zf_roi *roi, cons
 
     for (uint32_t j = 0; j < 3; j++)
         bins += (double)p->count[j] * ((double)p->bin + (double)j - 1.0);
-    /* a place was rounded down to its quantum: half a quantum is missing on average */
-    bins += ((double)p->places / ZF_QUANTA) + 0.5 * (double)p->total / ZF_QUANTA;
-    return bins / (double)p->total / (double)roi->inv_bin - (double)c->z_max_mm;
+    if (p->total > ZF_PLACES_MOST) /* the places did not fit: the middle of the bins */
+        bins += 0.5 * (double)p->total;
+    else /* a place was rounded down to its quantum: half a quantum is missing on average */
+        bins += ((double)p->places / ZF_QUANTA) + 0.5 * (double)p->total / ZF_QUANTA;
+    bins /= (double)p->total;
+    if (c->as_original)
+        return (bins - (double)roi->origin) / ((double)roi->inv_bin + (double)roi->inv_bin_rest);
+    return bins / (double)roi->inv_bin - (double)c->z_max_mm;
 }
 
 /* The vertex nearest to z, or -1. */

@@ -10,13 +10,15 @@
 #include <string.h>
 
 #include "../common/lane.h"
+#include "bending.h"
+#include "desk.h"
+#include "double.program.h"
 #include "near.program.h"
 #include "parameters.h"
 #include "vertices.h"
 #include "zfinder.program.h"
 
-#define PI         3.14159265358979323846
-#define BARREL_ETA 0.9 /* pseudorapidity for which the neighbours are tabulated */
+#define PI 3.14159265358979323846
 
 static void zfinder_output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
 {
@@ -39,9 +41,11 @@ struct trg_algo {
     const struct trg_host *host;
     struct trg_limits limits;
     struct trg_device_info device;
-    struct trg_module *module, *near;
+    struct trg_module *module, *near; /* near: NULL when counting as the original */
     struct trg_kernel *sort, *pairs, *near_pairs, *near_triplets, *sparse_triplets;
     struct trg_kernel *peaks, *slices, *merge;
+    struct trg_kernel *own;  /* the CPU's own way, as the original; NULL: not used */
+    struct trg_buffer *desk; /* its memory */
     struct buffers buffers;
     struct trg_buffer *neighbours;
     struct slot slot[TRG_SLOTS_MAX];
@@ -49,29 +53,49 @@ struct trg_algo {
     uint32_t sort_group; /* work-items of zf_sort's groups */
 };
 
-/* Nominal radii of the barrel layers, mm (ATLAS inner detector: pixels with the innermost layer of
- * 2014, then strips). */
-static const double barrel_radius[] = {33.25, 50.5, 88.5, 122.5, 299, 371, 443, 514};
-#define N_RADII     (sizeof barrel_radius / sizeof *barrel_radius)
-#define DISC_STEP   60.0 /* mm in radius from one end-cap disc to the next, for a typical track */
 #define TABLE_BYTES ((size_t)ZF_LAYERS * ZF_LAYERS) /* of the neighbours */
-#define PHI_ERROR   0.001                           /* rad: resolution of a point */
 
-/* Largest change of phi between two layers, rad: a track of pT bends by 0.3 B dr / (2 pT). */
+/* A parameter as it was written: 0.2 and not the float next to it. */
+static double as_written(float x)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.7g", (double)x);
+    return strtod(text, NULL);
+}
+
+/* The parameter that counts: kernels in single precision take the float. */
+static double number(const struct zf_config *c, float x)
+{
+    return c->as_original ? as_written(x) : (double)x;
+}
+
+/* The change of phi between two layers that the neighbours cover, rad; 0: none is tabulated. */
 static double bending(const struct zf_config *c, uint32_t inner, uint32_t outer)
 {
-    double dr = DISC_STEP * (outer - inner), dphi;
+    double size = BENDING_PT / as_written(c->neighbour_pt_gev), dphi;
 
-    if (outer <= c->last_barrel && outer < N_RADII)
-        dr = barrel_radius[outer] - barrel_radius[inner];
-    dphi = 0.3 * 2.0 * dr * 1e-3 / (2.0 * (double)c->neighbour_pt_gev);
-    dphi *= (double)c->neighbour_multiplier;
-    return sqrt(dphi * dphi + 2.0 * PHI_ERROR * PHI_ERROR);
+    if (c->max_layers < BENDING_LAYERS) { /* a detector without the innermost layer */
+        inner++;
+        outer++;
+    }
+    if (outer >= BENDING_LAYERS)
+        return 0;
+    if (outer < BENDING_BARREL) {
+        dphi = bending_barrel[inner][outer] * size;
+    } else {
+        dphi = bending_end_cap[inner][outer - BENDING_BARREL] * size;
+        if (dphi > 0)
+            dphi += as_written(c->neighbour_eta_slope_rad) *
+                    (BENDING_ETA - bending_eta[outer - BENDING_BARREL]);
+    }
+    dphi *= as_written(c->neighbour_multiplier);
+    return dphi > 0 ? sqrt(dphi * dphi + 2.0 * PHI_ERROR * PHI_ERROR) : 0;
 }
 
 static double inv_slice(const struct zf_config *c)
 {
-    return 180.0 / (PI * (double)c->phi_slice_deg);
+    return 180.0 / (PI * number(c, c->phi_slice_deg));
 }
 
 /* The table of neighbours; its diagonal holds the most of a layer to any outer one. */
@@ -124,6 +148,7 @@ static void set_par(struct trg_algo *a)
         .triplet_dphi = c->triplet_dphi_rad,
         .prefer_central = c->prefer_central,
         .min_total = c->triplet_mode ? 1 : 2, /* one pair is no peak, one triplet is */
+        .per_slice = c->histogram_per_slice,
     };
     /* OpenCL builds kernels for no more work-items than it must: 256 on NVIDIA's */
     a->sort_group = strcmp(a->device.backend, "cuda") == 0 ? ZF_SORT_GROUP : ZF_GROUP_MAX;
@@ -145,7 +170,7 @@ static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
         {TRG_MEM_DEVICE, (items + ZF_SLACK) * sizeof(uint32_t), &s->tags},
         {TRG_MEM_DEVICE, summaries + peaks, &s->results},
         /* one of the two ways is used */
-        {TRG_MEM_DEVICE, per_slice ? 4 : n * 2 * ZF_ENTRIES * sizeof(uint32_t), &s->hist},
+        {TRG_MEM_DEVICE, per_slice ? 4 : n * 2 * ZF_ENTRIES_ROOM * sizeof(uint32_t), &s->hist},
         {TRG_MEM_DEVICE, per_slice ? peaks * p->slices_room : 4, &s->lists},
     };
 
@@ -170,12 +195,16 @@ static int load_kernels(struct trg_algo *a, struct trg_device *d)
     const struct kernel_wish near[] = {{"zf_near_pairs", &a->near_pairs},
                                        {"zf_near_triplets", &a->near_triplets},
                                        {"zf_sparse_triplets", &a->sparse_triplets}};
-    int r = trg_module_new(d, &zfinder_program, NULL, &a->module);
+    const struct kernel_wish host[] = {{"zf_host", &a->own}};
+    bool original = a->config->as_original;
+    int r = trg_module_new(d, original ? &double_program : &zfinder_program, NULL, &a->module);
 
     if (r == 0)
-        r = trg_module_new(d, &near_program, NULL, &a->near);
-    if (r == 0)
         r = kernels_get(a->module, common, sizeof common / sizeof *common);
+    if (r == 0 && original)
+        return strcmp(a->device.backend, "cpu") == 0 ? kernels_get(a->module, host, 1) : 0;
+    if (r == 0)
+        r = trg_module_new(d, &near_program, NULL, &a->near);
     return r < 0 ? r : kernels_get(a->near, near, sizeof near / sizeof *near);
 }
 
@@ -207,6 +236,9 @@ static int zfinder_create(const struct trg_host *host, const void *config,
     r = load_kernels(a, device);
     if (r == 0)
         r = load_neighbours(a, device);
+    if (r == 0 && a->own)
+        r = buffers_new(&a->buffers, device,
+                        &(struct buffer_wish){TRG_MEM_DEVICE, zf_desk_bytes(&a->par), &a->desk}, 1);
     for (uint32_t i = 0; r == 0 && i < limits->slots; i++)
         r = open_slot(a, device, &a->slot[i]);
     if (r < 0) {
@@ -219,42 +251,88 @@ static int zfinder_create(const struct trg_host *host, const void *config,
 
 /* ---------------------------------------------------------------- one batch */
 
-static float wrap(double phi)
+static double wrap(double phi)
 {
     while (phi > PI)
         phi -= 2 * PI;
     while (phi < -PI)
         phi += 2 * PI;
-    return (float)phi;
+    return phi;
+}
+
+static float rest(double x)
+{
+    return (float)(x - (double)(float)x);
+}
+
+/* The range in phi.  Where the points tell it, zf_sort fills it in. */
+static void prepare_phi(const struct zf_config *c, const struct trg_roi_info *info,
+                        struct zf_roi *roi)
+{
+    double half = c->phi_range == ZF_RANGE_WIDTH ? 0.5 * number(c, c->roi_phi_width_rad)
+                                                 : (double)info->phi_half_rad;
+    double min = wrap((double)info->phi_rad - half), width = 2 * half;
+
+    if (c->phi_range == ZF_RANGE_FULL || half >= PI) {
+        min = -PI;
+        width = c->as_original ? 2 * PI : 6.2832; /* a little more: pi itself belongs to it */
+    } else {
+        roi->from_points = c->phi_range == ZF_RANGE_POINTS;
+    }
+    roi->phi_min = (float)min;
+    roi->phi_min_rest = rest(min);
+    roi->phi_width = (float)width;
+    roi->inv_slice = (float)inv_slice(c);
+    roi->inv_slice_rest = rest(inv_slice(c));
+    roi->n_slices =
+        (uint32_t)(c->as_original ? ceil(width * inv_slice(c))
+                                  : ceil((double)roi->phi_width * (double)roi->inv_slice));
+    if (!roi->n_slices)
+        roi->n_slices = 1;
+}
+
+/* The bins: from -z_max_mm on, or around multiples of their width within the RoI's range. */
+static void prepare_z(const struct zf_config *c, const struct trg_roi_info *info,
+                      struct zf_roi *roi)
+{
+    double bin = number(c, c->z_bin_mm) + number(c, c->z_bin_eta_mm) * fabs((double)info->eta);
+    bool known = info->z_max_mm > info->z_min_mm;
+
+    roi->inv_bin = (float)(1.0 / bin);
+    roi->inv_bin_rest = rest(1.0 / bin);
+    roi->z_low = known ? fmaxf(info->z_min_mm, -c->z_max_mm) : -c->z_max_mm;
+    roi->z_high = known ? fminf(info->z_max_mm, c->z_max_mm) : c->z_max_mm;
+    if (roi->z_high < roi->z_low)
+        roi->z_high = roi->z_low; /* nothing in common: no vertex */
+    if (c->as_original) {
+        double from = floor((double)roi->z_low * (1.0 / bin));
+
+        uint32_t last = (uint32_t)((double)roi->z_high * (1.0 / bin) + 0.5 - from);
+
+        roi->origin = (float)(0.5 - from);
+        roi->n_bins =
+            2 * (uint32_t)ceil(0.5 * ((double)roi->z_high - (double)roi->z_low) * (1.0 / bin)) + 1;
+        if (roi->n_bins <= last) /* a range that does not begin at a multiple of the width */
+            roi->n_bins = last + 1;
+    } else {
+        roi->n_bins = (uint32_t)ceil(2.0 * (double)c->z_max_mm / bin);
+    }
+    if (roi->n_bins < 3)
+        roi->n_bins = 3;
 }
 
 /* What the kernels need to know of one RoI. */
 static void prepare_roi(const struct zf_config *c, const struct trg_roi_info *info,
                         struct zf_roi *roi)
 {
-    double half = c->phi_range == ZF_RANGE_WIDTH ? 0.5 * (double)c->roi_phi_width_rad
-                                                 : (double)info->phi_half_rad;
-    double eta = fabs((double)info->eta);
-    double bin = (double)c->z_bin_mm + (double)c->z_bin_eta_mm * eta;
-    double past = eta > BARREL_ETA ? eta - BARREL_ETA : 0;
+    double past = BENDING_ETA - fabs((double)info->eta);
 
-    if (c->phi_range == ZF_RANGE_FULL || half >= PI) {
-        roi->phi_min = (float)-PI;
-        roi->phi_width = 6.2832f; /* a little more than the circle: pi itself belongs to it */
-    } else {
-        roi->phi_min = wrap((double)info->phi_rad - half);
-        roi->phi_width = (float)(2 * half);
-    }
-    roi->inv_slice = (float)inv_slice(c);
-    roi->n_slices = (uint32_t)ceil((double)roi->phi_width * (double)roi->inv_slice);
-    if (!roi->n_slices)
-        roi->n_slices = 1;
-    roi->inv_bin = (float)(1.0 / bin);
-    roi->n_bins = (uint32_t)ceil(2.0 * (double)c->z_max_mm / bin);
-    if (roi->n_bins < 3)
-        roi->n_bins = 3;
-    roi->fewer_slices = (uint32_t)floor(past * fabs((double)c->neighbour_eta_slope_rad) *
-                                        (double)c->neighbour_multiplier * inv_slice(c));
+    *roi = (struct zf_roi){.n_slices = 0};
+    prepare_phi(c, info, roi);
+    prepare_z(c, info, roi);
+    if (c->neighbours == ZF_NEIGHBOURS_BENDING)
+        roi->fewer_slices = (int32_t)floor(past * as_written(c->neighbour_eta_slope_rad) *
+                                           inv_slice(c) * as_written(c->neighbour_multiplier));
 }
 
 /* How pairs or triplets of one histogram are counted. */
@@ -282,7 +360,7 @@ static struct way way_for(const struct trg_algo *a, const struct zf_roi *rois,
                           const struct zf_par *par)
 {
     const struct zf_config *c = a->config;
-    bool near = c->neighbours == ZF_NEIGHBOURS_ONE && zf_most_bins(c) <= ZF_NEAR_BINS;
+    bool near = a->near && c->neighbours == ZF_NEIGHBOURS_ONE && zf_most_bins(c) <= ZF_NEAR_BINS;
 
     if (near && c->triplet_mode)
         return is_sparse(rois, par) ? (struct way){a->sparse_triplets, 6, 256}
@@ -305,10 +383,11 @@ static void launch_whole(struct trg_algo *a, const struct slot *s, struct zf_par
                          struct launcher *l)
 {
     const struct way way = way_for(a, trg_buffer_host(s->rois_host), par);
+    const size_t entries = a->config->as_original ? ZF_ENTRIES_ROOM : ZF_ENTRIES;
 
     par->parts = parts_for(a, &way, par);
     if (par->parts > 1)
-        launcher_clear(l, s->hist, (size_t)par->n_rois * 2 * ZF_ENTRIES * sizeof(uint32_t));
+        launcher_clear(l, s->hist, (size_t)par->n_rois * 2 * entries * sizeof(uint32_t));
     LAUNCH(l, way.kernel, par->n_rois * par->parts, ZF_GROUP_MAX, *par, s->rois, s->starts,
            s->points, s->tags, s->results, a->neighbours, s->hist);
     LAUNCH(l, a->peaks, par->n_rois, ZF_GROUP_MAX, *par, s->rois, s->hist, s->results, s->results);
@@ -321,6 +400,16 @@ static void launch_slices(struct trg_algo *a, const struct slot *s, const struct
     LAUNCH(l, a->slices, par->n_rois * par->slices_room, ZF_GROUP_MAX, *par, s->rois, s->starts,
            s->points, s->tags, s->results, a->neighbours, s->lists);
     LAUNCH(l, a->merge, par->n_rois, ZF_GROUP_MAX, *par, s->rois, s->lists, s->results);
+}
+
+/* The CPU's own way to count as the original. */
+static void launch_host(struct trg_algo *a, const struct slot *s, const struct zf_par *par,
+                        struct launcher *l)
+{
+    LAUNCH(l, a->own, par->n_rois, 1, *par, s->rois, s->starts, s->points, s->tags, s->results,
+           a->neighbours, par->per_slice ? s->lists : s->hist, a->desk);
+    if (!par->per_slice)
+        LAUNCH(l, a->peaks, par->n_rois, 1, *par, s->rois, s->hist, s->results, s->results);
 }
 
 static size_t results_bytes(uint32_t n_rois, const struct zf_par *par)
@@ -342,7 +431,9 @@ static int zfinder_submit(struct trg_algo *a, const struct trg_batch *b, struct 
     launcher_write(&l, s->rois, s->rois_host, b->n_rois * sizeof *rois);
     LAUNCH(&l, a->sort, b->n_rois, a->sort_group, par, b->in[0].dev, s->rois, s->starts, s->points,
            s->tags, s->results);
-    if (a->config->histogram_per_slice)
+    if (a->own)
+        launch_host(a, s, &par, &l);
+    else if (a->config->histogram_per_slice)
         launch_slices(a, s, &par, &l);
     else
         launch_whole(a, s, &par, &l);
@@ -397,6 +488,10 @@ static int zfinder_collect(struct trg_algo *a, struct trg_batch *b)
             r->status = TRG_TRUNCATED;
             r->wanted = a->config->n_peaks;
             r->kept = n;
+        } else if (peaks[(size_t)i * room].total > ZF_PLACES_MOST) {
+            r->status = TRG_TRUNCATED; /* z is only known to a bin */
+            r->wanted = peaks[(size_t)i * room].total;
+            r->kept = ZF_PLACES_MOST;
         }
         store_vertices(&b->outputs[0][i], v, n);
     }

@@ -4,18 +4,25 @@
 #define ZFINDER_H
 #include "trigd/kernel.h"
 
-#define ZF_LAYERS     32u   /* layer numbers are below this */
-#define ZF_SLICES     4096u /* most phi slices of an RoI */
-#define ZF_ENTRIES    4096u /* most histogram bins, both charges together */
-#define ZF_NEAR_BINS  2048u /* most bins of one charge in zf_near_pairs and zf_near_triplets */
-#define ZF_LISTS      768u  /* points around one that the CPU lists for triplets */
-#define ZF_FEW        16u   /* up to here a work-item does without lists */
-#define ZF_QUANTA     4096u /* steps in which the place within a bin is counted */
-#define ZF_GAP        4u    /* places between the sorted points of two RoIs */
-#define ZF_NOWHERE    0x40000000u /* the tag of the points there */
-#define ZF_SLACK      16u  /* places behind the sorted points that may be read, and count nowhere */
-#define ZF_GROUP_MAX  256u /* largest work-group of all kernels but zf_sort */
-#define ZF_SORT_GROUP 1024u /* and of that one, with CUDA */
+#define ZF_LAYERS 32u   /* layer numbers are below this */
+#define ZF_SLICES 4096u /* most phi slices of an RoI */
+#if defined(ZF_DOUBLE)  /* most histogram bins, both charges together */
+#define ZF_ENTRIES 5120u
+#else
+#define ZF_ENTRIES 4096u
+#endif
+#define ZF_ENTRIES_ROOM 5120u /* the larger of the two */
+#define ZF_DIGEST_STEP  4096u /* between histograms, in the digest */
+#define ZF_NEAR_BINS    2048u /* most bins of one charge in zf_near_pairs and zf_near_triplets */
+#define ZF_LISTS        768u  /* points around one that the CPU lists for triplets */
+#define ZF_FEW          16u   /* up to here a work-item does without lists */
+#define ZF_QUANTA       4096u /* steps in which the place within a bin is counted */
+#define ZF_PLACES_MOST  (1u << 20)  /* entries whose places can be added up in 32 bits */
+#define ZF_GAP          4u          /* places between the sorted points of two RoIs */
+#define ZF_NOWHERE      0x40000000u /* the tag of the points there */
+#define ZF_SLACK        16u /* places behind the sorted points that may be read, and count nowhere */
+#define ZF_GROUP_MAX    256u  /* largest work-group of all kernels but zf_sort */
+#define ZF_SORT_GROUP   1024u /* and of that one, with CUDA */
 
 struct zf_roi {      /* one RoI, as the host prepares it */
     float phi_min;   /* rad: where slice 0 begins */
@@ -24,7 +31,12 @@ struct zf_roi {      /* one RoI, as the host prepares it */
     float inv_bin;   /* 1/mm */
     trg_u32 n_slices;
     trg_u32 n_bins;       /* of one charge */
-    trg_u32 fewer_slices; /* taken off the neighbours of end-cap pairs, for the RoI's eta */
+    trg_i32 fewer_slices; /* taken off the neighbours of end-cap pairs, for the RoI's eta */
+    /* counting as the original does */
+    float phi_min_rest, inv_slice_rest, inv_bin_rest; /* what those above lack of a double */
+    trg_u32 from_points; /* 1: the points tell the range in phi; zf_sort fills it in */
+    float origin;        /* z = 0 in bins */
+    float z_low, z_high; /* mm: vertices are sought between them */
 };
 
 struct zf_peak {   /* three bins around `bin` of one histogram */
@@ -67,11 +79,12 @@ struct zf_par { /* of all launches */
     trg_u32 prefer_central;
     trg_u32 min_total;     /* entries that make a peak */
     trg_u32 look_for_more; /* 1: tell whether peaks were left when the list was full */
+    trg_u32 per_slice;     /* 1: a histogram for each slice */
 };
 /* What a bin adds to the digest. */
 TRG_FN trg_u32 zf_digest(trg_u32 slice, trg_u32 charge, trg_u32 bin, trg_u32 count, trg_u32 place)
 {
-    trg_u32 where = (slice * 2u + charge) * ZF_ENTRIES + bin + 1u;
+    trg_u32 where = (slice * 2u + charge) * ZF_DIGEST_STEP + bin + 1u;
 
     return where * 2654435761u * (count * 40503u + place);
 }

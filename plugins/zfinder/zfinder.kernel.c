@@ -18,6 +18,7 @@
 
 /* ---------------------------------------------------------------- sorting by slice */
 
+#if !defined(ZF_DOUBLE)
 /* The slice of a point, or n_slices when it is outside the RoI or its layer is not used. */
 TRG_FN trg_u32 zf_slice_of(const struct zf_roi roi, float phi, trg_u32 layer, trg_u32 layers_used)
 {
@@ -31,6 +32,7 @@ TRG_FN trg_u32 zf_slice_of(const struct zf_roi roi, float phi, trg_u32 layer, tr
     s = (trg_u32)(d * roi.inv_slice);
     return s < roi.n_slices ? s : roi.n_slices - 1u; /* rounding at the upper edge */
 }
+#endif
 
 /* Points that a work-item of zf_sort has under way: GPUs wait long for memory. */
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
@@ -52,24 +54,39 @@ TRG_FN trg_u32 zf_first(trg_u32 first, trg_u32 roi)
 }
 
 /* One group an RoI: counts, adds up, scatters.  The order within a slice is any. */
-TRG_KERNEL6(zf_sort, (const trg_u8, data), (const struct zf_roi, rois), (trg_u32, starts),
+TRG_KERNEL6(zf_sort, (const trg_u8, data), (struct zf_roi, rois), (trg_u32, starts),
             (float, points), (trg_u32, tags), (struct zf_summary, summaries), (struct zf_par, par))
 {
     TRG_SHARED trg_u32 count[ZF_SLICES];
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     TRG_SHARED trg_u32 layers, any_wild;
-    const struct zf_roi roi = rois[TRG_GID];
     TRG_GLOBAL const float *phi = TRG_SPACEPOINTS_PHI(data, par.in);
     TRG_GLOBAL const float *rho = TRG_SPACEPOINTS_RHO(data, par.in);
     TRG_GLOBAL const float *z = TRG_SPACEPOINTS_Z(data, par.in);
     TRG_GLOBAL const trg_u8 *layer = TRG_SPACEPOINTS_LAYER(data, par.in);
     TRG_GLOBAL trg_u32 *start = starts + TRG_GID * (par.slices_room + 1u);
     const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID), end = TRG_END(data, par.in, TRG_GID);
-    const trg_u32 chunk = (roi.n_slices + TRG_LSIZE - 1u) / TRG_LSIZE;
-    const trg_u32 from = TRG_LID * chunk < roi.n_slices ? TRG_LID * chunk : roi.n_slices;
-    const trg_u32 to = from + chunk < roi.n_slices ? from + chunk : roi.n_slices;
-    trg_u32 mine = 0u, sum = 0u, wild = 0u, total;
+    trg_u32 chunk, from, to, mine = 0u, sum = 0u, wild = 0u, total;
+    struct zf_roi roi = rois[TRG_GID];
+#if defined(ZF_DOUBLE)
+    TRG_SHARED struct zf_extremes extremes;
 
+    if (TRG_LID == 0u) {
+        extremes.above_min = extremes.below_min = 0xffffffffu;
+        extremes.above_max = extremes.below_max = 0u;
+    }
+    TRG_BARRIER();
+    for (trg_u32 i = first + TRG_LID; i < end && roi.from_points; i += TRG_LSIZE)
+        zf_extend(&extremes, phi[i]);
+    TRG_BARRIER();
+    if (roi.from_points)
+        roi = zf_range_of(roi, extremes);
+    if (TRG_LID == 0u)
+        rois[TRG_GID] = roi;
+#endif
+    chunk = (roi.n_slices + TRG_LSIZE - 1u) / TRG_LSIZE;
+    from = TRG_LID * chunk < roi.n_slices ? TRG_LID * chunk : roi.n_slices;
+    to = from + chunk < roi.n_slices ? from + chunk : roi.n_slices;
     for (trg_u32 s = TRG_LID; s < roi.n_slices; s += TRG_LSIZE)
         count[s] = 0u;
     if (TRG_LID == 0u)
@@ -256,7 +273,7 @@ TRG_KERNEL7(zf_slices, (const struct zf_roi, rois), (const trg_u32, starts), (co
     const struct zf_histogram h = {count, place};
     trg_u32 most, first = 0u, end = 0u;
 
-    most = zf_reach_most(v, 0u);
+    most = zf_reach_most(v, roi, 0u);
     if (slice < roi.n_slices) {
         first = v.start[slice > most ? slice - most : 0u];
         end = v.start[slice + most + 1u < roi.n_slices ? slice + most + 1u : roi.n_slices];
@@ -303,7 +320,7 @@ TRG_KERNEL3(zf_merge, (const struct zf_roi, rois), (const struct zf_peak, lists)
             (struct zf_peak, peaks), (struct zf_par, par))
 {
     TRG_SHARED trg_u32 best, order, winner;
-    TRG_SHARED trg_u8 taken[ZF_SLICES];
+    TRG_SHARED trg_u16 taken[ZF_SLICES]; /* of each slice's list */
     const struct zf_roi roi = rois[TRG_GID];
     TRG_GLOBAL struct zf_peak *list = peaks + par.n_rois + TRG_GID * par.peaks_room;
     TRG_GLOBAL const struct zf_peak *in = lists + TRG_GID * par.slices_room * par.peaks_room;

@@ -11,7 +11,7 @@
 
 #include "testing.h"
 
-#define POINTS 64
+#define POINTS 2400
 
 struct sample { /* an RoI made of straight lines */
     float phi[POINTS], rho[POINTS], z[POINTS];
@@ -177,21 +177,26 @@ static void bending_needs_neighbours(void **state)
     add_point(&s, 0.001f, 50.5f, 10, 1);
     add_point(&s, 0.036f, 443, 10, 6);
     assert_true(find(&s, "pure", NULL).value[4] == 0);
-    assert_true(find(&s, "pure", SETTINGS("neighbours", "bending")).value[4] == 1);
+    assert_true(
+        find(&s, "pure", SETTINGS("neighbours", "bending", "neighbour_pt_gev", "1")).value[4] == 1);
     /* it bends one way: one of the two histograms */
     assert_true(
-        find(&s, "pure", SETTINGS("neighbours", "bending", "charge_aware", "true")).value[4] == 1);
+        find(&s, "pure",
+             SETTINGS("neighbours", "bending", "neighbour_pt_gev", "1", "charge_aware", "true"))
+            .value[4] == 1);
 }
 
 static void impossible_parameters(void **state)
 {
     const char *const bad[][4] = {{"z_bin_mm", "0.05", NULL, NULL},
                                   {"z_bin_mm", "50", "z_max_mm", "50"},
+                                  {"z_bin_mm", "50", "phi_slice_deg", "10"},
+                                  {"phi_range", "points", NULL, NULL},
                                   {"max_layers", "5", "last_barrel", "7"}};
     char why[256];
 
     (void)state;
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct zf_config c;
 
         plugin_defaults(host.plugin, &c);
@@ -204,6 +209,45 @@ static void impossible_parameters(void **state)
 }
 
 /* What has no room is told, and what was in flight then does no harm. */
+/* More entries in a bin than its places can be added up for. */
+static void a_bin_too_full(void **state)
+{
+    struct sample s;
+    struct trg_result r;
+
+    (void)state;
+    begin(&s);
+    for (uint32_t i = 0; i < 2400; i++) /* 1200 x 1200 pairs that point at z = 10 */
+        add_point(&s, 0.001f, i % 2 ? 50.5f : 88.5f, 10, (uint8_t)(1 + i % 2));
+    r = find(&s, "pure", NULL);
+    assert_true(r.value[4] == 1200.0f * 1200.0f);
+    assert_int_equal(r.status, TRG_TRUNCATED);
+    assert_int_equal(r.wanted, 1200u * 1200u);
+    assert_int_equal(r.kept, 1u << 20);
+    assert_true(fabsf(r.value[1] - 10) <= 0.2f);
+}
+
+/* More peaks of one slice than 8 bits count: one slice is one histogram. */
+static void many_peaks_of_a_slice(void **state)
+{
+    struct generated *g = make_rois("highlum", fresh_seed(), 1);
+    struct trg_result r[2];
+
+    (void)state;
+    for (uint32_t k = 0; k < 2; k++) {
+        struct zf_config c;
+
+        configure(&c, "pure",
+                  SETTINGS("phi_slice_deg", "10", "phi_range", "width", "roi_phi_width_rad", "0.17",
+                           "n_peaks", "64", "min_separation_bins", "100", "mixing", "0.5",
+                           "histogram_per_slice", k ? "true" : "false"));
+        run_on(cpu(), &c, g, 1, 1, &r[k]);
+        assert_true(r[k].value[0] > 3 && r[k].value[0] < 64);
+    }
+    assert_memory_equal(&r[0], &r[1], sizeof r[0]);
+    free_rois(g, 1);
+}
+
 static void an_roi_too_large(void **state)
 {
     struct zf_config c;
@@ -242,6 +286,7 @@ int main(void)
         cmocka_unit_test(two_vertices_by_height),   cmocka_unit_test(of_equals_the_central_one),
         cmocka_unit_test(what_does_not_count),      cmocka_unit_test(an_roi_across_pi),
         cmocka_unit_test(bending_needs_neighbours), cmocka_unit_test(impossible_parameters),
+        cmocka_unit_test(a_bin_too_full),           cmocka_unit_test(many_peaks_of_a_slice),
         cmocka_unit_test(an_roi_too_large),
     };
 

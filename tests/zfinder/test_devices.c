@@ -143,6 +143,12 @@ static void atlas(void **state)
     (void)state;
     configure(&c, "atlas", SETTINGS("n_peaks", "2"));
     compare_all(&c, "lowlum", 20, seed);
+    configure(&c, "atlas", SETTINGS("triplet_mode", "2"));
+    compare_all(&c, "lowlum", 5, seed + 1);
+    configure(&c, "atlas", SETTINGS("triplet_mode", "1", "histogram_per_slice", "false"));
+    compare_all(&c, "lowlum", 100, seed + 2);
+    configure(&c, "atlas", SETTINGS("histogram_per_slice", "false", "prefer_central", "true"));
+    compare_all(&c, "highlum", 2, seed + 3);
 }
 
 int main(void)

@@ -104,6 +104,27 @@ static void histogram_per_slice(void **state)
     compare("atlas", SETTINGS("n_peaks", "4", "charge_aware", "false"), "lowlum", 6, seed + 1);
     compare("atlas", SETTINGS("triplet_mode", "2", "n_peaks", "3", "prefer_central", "true"),
             "lowlum", 6, seed + 2);
+    /* pairs that reach further than the CPU's ring of slices */
+    compare("atlas", SETTINGS("neighbour_pt_gev", "1", "n_peaks", "2"), "lowlum", 4, seed + 3);
+    compare("atlas", SETTINGS("as_original", "false", "phi_range", "roi", "z_max_mm", "200"),
+            "lowlum", 4, seed + 4);
+}
+
+static void as_the_original(void **state)
+{
+    const char *const modes[] = {"0", "1", "2"};
+    uint64_t seed = fresh_seed();
+
+    (void)state;
+    for (uint32_t m = 0; m < 3; m++)
+        compare("atlas",
+                SETTINGS("histogram_per_slice", "false", "triplet_mode", modes[m], "n_peaks", "3"),
+                "lowlum", 20, seed + m);
+    compare("atlas", SETTINGS("phi_range", "roi", "charge_aware", "false", "triplet_mode", "1"),
+            "lowlum", 6, seed + 3);
+    compare("atlas", SETTINGS("max_layers", "19", "last_barrel", "6", "first_layers", "32"),
+            "lowlum", 6, seed + 4);
+    compare("atlas", SETTINGS("triplet_mode", "1", "z_max_mm", "100"), "highlum", 1, seed + 5);
 }
 
 int main(void)
@@ -111,7 +132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pure_pairs),          cmocka_unit_test(pure_triplets),
         cmocka_unit_test(crowded_slices),      cmocka_unit_test(charges_and_neighbours),
-        cmocka_unit_test(histogram_per_slice),
+        cmocka_unit_test(histogram_per_slice), cmocka_unit_test(as_the_original),
     };
 
     return cmocka_run_group_tests(tests, open_host, close_host);
