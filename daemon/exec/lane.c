@@ -13,6 +13,32 @@
 
 #define FORGET 0.95 /* weight that a batch keeps when the next one comes */
 
+static void find_members(struct lane *l)
+{
+    const struct menu *menu = l->s.group->menu;
+
+    for (uint64_t left = menu->steps[l->s.group->step].members; left; left &= left - 1) {
+        struct lane_member *m = &l->member[l->n_members++];
+
+        m->step = (uint32_t)__builtin_ctzll(left);
+        m->plugin = menu->steps[m->step].plugin;
+        l->has_products |= menu->steps[m->step].wanted != 0;
+    }
+}
+
+/* The parts of a batch are looked up once: there are many RoIs. */
+static void find_parts(struct lane *l, uint32_t slot)
+{
+    struct lane_view *v = &l->view[slot];
+
+    v->infos = arena_infos(&l->arena, slot);
+    v->faults = arena_faults(&l->arena, slot);
+    for (uint32_t k = 0; k < l->s.group->n_inputs; k++)
+        v->sources[k] = arena_sources(&l->arena, slot, k);
+    for (uint32_t m = 0; m < l->n_members; m++)
+        v->results[m] = arena_results(&l->arena, slot, m);
+}
+
 int lane_open(const struct lane_setup *setup, struct lane **ret_lane)
 {
     struct lane *l = calloc(1, sizeof *l);
@@ -23,11 +49,13 @@ int lane_open(const struct lane_setup *setup, struct lane **ret_lane)
         return -ENOMEM;
     l->s = *setup;
     l->fd = -1;
+    find_members(l);
     group_shape(setup->group, setup->slots, setup->max_rois, setup->product_bytes, &shape);
     r = arena_file(&shape, &l->fd);
     if (r == 0)
         r = arena_map(&shape, l->fd, &l->arena);
     for (uint32_t i = 0; r == 0 && i < setup->slots; i++) {
+        find_parts(l, i);
         l->batch[i].roi = calloc(setup->max_rois, sizeof *l->batch[i].roi);
         if (!l->batch[i].roi)
             r = -ENOMEM;
@@ -84,54 +112,43 @@ static const struct roi_collection *collection_of(const struct lane *l, const st
 
 static uint64_t product_bytes(const struct lane *l, const struct roi *r)
 {
-    const struct menu *menu = l->s.group->menu;
     uint64_t bytes = 0;
 
-    for (uint64_t left = menu->steps[l->s.group->step].members; left; left &= left - 1) {
-        const uint32_t step = (uint32_t)__builtin_ctzll(left);
-        const struct plugin *p = menu->steps[step].plugin;
-
-        for (uint32_t k = 0; k < p->n_outputs; k++)
-            bytes += arena_product_bytes(p->d.produces[k],
-                                         pool_steps(l->s.pool, r)[step].product[k].capacity);
-    }
+    for (uint32_t m = 0; m < l->n_members; m++)
+        for (uint32_t k = 0; k < l->member[m].plugin->n_outputs; k++)
+            bytes += arena_product_bytes(
+                l->member[m].plugin->d.produces[k],
+                pool_steps(l->s.pool, r)[l->member[m].step].product[k].capacity);
     return bytes;
 }
 
-static void describe(const struct lane *l, const struct roi *r, const struct group_input *in,
-                     struct arena_source *source)
+static void describe(const struct lane *l, const struct roi *r, const struct roi_collection *c,
+                     bool is_of_client, struct arena_source *source)
 {
-    const struct roi_collection *c = collection_of(l, r, in);
-
-    *source = (struct arena_source){.at = c->at,
-                                    .place = c->is_table ? ARENA_ADDRESSES : ARENA_POOL,
-                                    .capacity = c->capacity,
-                                    .n = c->n,
-                                    .is_quantized = c->is_quantized};
-    if (c->is_table) /* a table in the pool: the runner is a thread of this process */
-        source->at = (uint64_t)(uintptr_t)pool_at(l->s.pool, c->at);
+    source->at = c->is_table /* in the pool: the runner is a thread of this process */
+                     ? (uint64_t)(uintptr_t)pool_at(l->s.pool, c->at)
+                     : c->at;
+    source->place = c->is_table ? ARENA_ADDRESSES : ARENA_POOL;
+    source->capacity = c->capacity;
+    source->n = c->n;
+    source->region = is_of_client ? r->region : 0;
+    source->epoch = source->region ? shm_window_region(l->s.regions, source->region)->epoch : 0;
+    source->is_quantized = c->is_quantized;
     if (c->is_quantized)
         source->quantum = r->quantum;
-    if (in->from < 0 && r->region) {
-        source->region = r->region;
-        source->epoch = shm_window_region(l->s.regions, r->region)->epoch;
-    }
 }
 
 /* Says where the runner may write the products of RoI number `i`. */
 static void place_products(struct lane *l, const struct roi *r, uint32_t slot, uint32_t i)
 {
-    const struct menu *menu = l->s.group->menu;
-    uint32_t member = 0;
-
-    for (uint64_t left = menu->steps[l->s.group->step].members; left; left &= left - 1, member++) {
-        const uint32_t step = (uint32_t)__builtin_ctzll(left);
-        const struct plugin *p = menu->steps[step].plugin;
+    for (uint32_t m = 0; m < l->n_members; m++) {
+        const struct plugin *p = l->member[m].plugin;
 
         for (uint32_t k = 0; k < p->n_outputs; k++) {
-            const uint32_t capacity = pool_steps(l->s.pool, r)[step].product[k].capacity;
+            const uint32_t capacity =
+                pool_steps(l->s.pool, r)[l->member[m].step].product[k].capacity;
 
-            arena_outputs(&l->arena, slot, member, k)[i] =
+            arena_outputs(&l->arena, slot, m, k)[i] =
                 (struct arena_output){.at = l->product_used, .capacity = capacity};
             l->product_used += arena_product_bytes(p->d.produces[k], capacity);
         }
@@ -143,23 +160,28 @@ bool lane_put(struct lane *l, uint32_t roi)
     const struct roi *r = &l->s.pool->rois[roi];
     const struct group *g = l->s.group;
     const uint32_t slot = next_slot(l);
+    const struct roi_collection *c[ARENA_INPUTS_MAX];
     struct lane_batch *b = &l->batch[slot];
 
-    if (b->n == l->s.max_rois || l->product_used + product_bytes(l, r) > l->s.product_bytes)
+    if (b->n == l->s.max_rois ||
+        (l->has_products && l->product_used + product_bytes(l, r) > l->s.product_bytes))
         return false;
-    for (uint32_t k = 0; k < g->n_inputs; k++)
-        if (collection_of(l, r, &g->input[k])->n > l->room[k])
+    for (uint32_t k = 0; k < g->n_inputs; k++) {
+        c[k] = collection_of(l, r, &g->input[k]);
+        if (c[k]->n > l->room[k])
             return false;
+    }
     if (r->region && worker_share(l->worker, l->s.regions, r->region) < 0)
         return false;
     for (uint32_t k = 0; k < g->n_inputs; k++) {
-        l->room[k] -= collection_of(l, r, &g->input[k])->n;
-        describe(l, r, &g->input[k], &arena_sources(&l->arena, slot, k)[b->n]);
+        l->room[k] -= c[k]->n;
+        describe(l, r, c[k], g->input[k].from < 0, &l->view[slot].sources[k][b->n]);
     }
-    b->last_items = collection_of(l, r, &g->input[0])->n;
+    b->last_items = c[0]->n;
     b->items += b->last_items;
-    arena_infos(&l->arena, slot)[b->n] = r->info;
-    place_products(l, r, slot, b->n);
+    l->view[slot].infos[b->n] = r->info;
+    if (l->has_products)
+        place_products(l, r, slot, b->n);
     b->roi[b->n++] = roi;
     return true;
 }
@@ -267,28 +289,34 @@ static int take_product(struct lane *l, enum trg_kind kind, struct arena_output 
     return 0;
 }
 
-static int take_member(struct lane *l, struct roi *r, uint32_t i, uint32_t member, uint32_t step)
+static int take_products(struct lane *l, struct roi *r, uint32_t i, uint32_t m)
 {
-    const struct plugin *p = l->s.group->menu->steps[step].plugin;
-    struct roi_step *to = &pool_steps(l->s.pool, r)[step];
+    const struct plugin *p = l->member[m].plugin;
+    struct roi_step *to = &pool_steps(l->s.pool, r)[l->member[m].step];
 
-    to->result = arena_results(&l->arena, l->first, member)[i];
-    if (to->result.status > TRG_FAILED)
-        return -EBADMSG;
-    for (uint32_t k = 0; k < p->n_outputs; k++) {
-        if (take_product(l, p->d.produces[k], arena_outputs(&l->arena, l->first, member, k)[i],
+    for (uint32_t k = 0; k < p->n_outputs; k++)
+        if (take_product(l, p->d.produces[k], arena_outputs(&l->arena, l->first, m, k)[i],
                          &to->product[k]) < 0)
             return -EBADMSG;
-    }
     return 0;
+}
+
+static int take_member(struct lane *l, struct roi *r, uint32_t i, uint32_t m)
+{
+    struct roi_step *to = &pool_steps(l->s.pool, r)[l->member[m].step];
+
+    to->result = l->view[l->first].results[m][i];
+    if (to->result.status > TRG_FAILED)
+        return -EBADMSG;
+    return l->has_products ? take_products(l, r, i, m) : 0;
 }
 
 /* Takes what the runner found wrong in the memory of a client. */
 static int take_fault(struct lane *l, const struct roi *r, uint32_t i)
 {
-    const struct check_fault fault = arena_faults(&l->arena, l->first)[i];
+    const struct check_fault fault = l->view[l->first].faults[i];
 
-    if (!fault.code || !r->region)
+    if (!fault.code)
         return 0;
     if (!check_is_fault(&fault))
         return -EBADMSG;
@@ -298,14 +326,11 @@ static int take_fault(struct lane *l, const struct roi *r, uint32_t i)
 
 int lane_take(struct lane *l, uint32_t i)
 {
-    const struct menu *menu = l->s.group->menu;
     struct roi *r = &l->s.pool->rois[l->batch[l->first].roi[i]];
-    uint32_t member = 0;
-    int error = take_fault(l, r, i);
+    int error = r->region ? take_fault(l, r, i) : 0;
 
-    for (uint64_t left = menu->steps[l->s.group->step].members; !error && left;
-         left &= left - 1, member++)
-        error = take_member(l, r, i, member, (uint32_t)__builtin_ctzll(left));
+    for (uint32_t m = 0; !error && m < l->n_members; m++)
+        error = take_member(l, r, i, m);
     if (error == -EBADMSG)
         log_warn("lane", "a plugin claims what cannot be: its RoI fails",
                  "lane=\"%s\" run=%u l1id=%u roi=%u", l->s.stats->name, r->info.run, r->info.l1id,

@@ -42,10 +42,26 @@ struct lane_batch { /* the front's books of a batch in flight */
     uint64_t expected_ns; /* that it takes */
 };
 
+struct lane_member { /* one step of the group */
+    uint32_t step;
+    const struct plugin *plugin;
+};
+
+struct lane_view { /* where the parts of a slot's batch lie in the arena */
+    struct trg_roi_info *infos;
+    struct arena_source *sources[ARENA_INPUTS_MAX];
+    const struct check_fault *faults;
+    const struct trg_result *results[ARENA_MEMBERS_MAX];
+};
+
 struct worker;
 struct lane {
     struct lane_setup s;
     struct arena arena;
+    uint32_t n_members;
+    struct lane_member member[ARENA_MEMBERS_MAX];
+    bool has_products; /* a step outside of the group reads one */
+    struct lane_view view[ARENA_SLOTS_MAX];
     int fd; /* of the arena */
     struct worker *worker;
     bool is_up;              /* takes batches */

@@ -125,7 +125,7 @@ static int probe(struct worker_side *w, const struct worker_setup_message *s,
 
 /* Builds what a runner wants to know of the menu. */
 static int make_group(struct worker_side *w, const struct worker_lane_message *m,
-                      struct worker_side_lane *lane)
+                      const int *plugins, struct worker_side_lane *lane)
 {
     char why[512];
     uint32_t n = 0;
@@ -138,7 +138,8 @@ static int make_group(struct worker_side *w, const struct worker_lane_message *m
     for (uint64_t left = m->members; left; left &= left - 1, n++) {
         const struct worker_step_message *from = &m->step[n];
         struct menu_step *s = &lane->menu->steps[from->step];
-        int r = plugin_host_open(w->plugins, from->plugin, &s->plugin, why, sizeof why);
+        int r = plugin_host_open_copy(w->plugins, plugins[n], from->plugin, &s->plugin, why,
+                                      sizeof why);
 
         if (r < 0) {
             log_error("worker", "a plugin cannot be loaded", "why=\"%s\"", why);
@@ -190,7 +191,8 @@ static int run_lane(struct worker_side *w, const struct worker_lane_message *m,
     return runner_open(&setup, &lane->runner); /* its thread inherits the cores */
 }
 
-static int add_lane(struct worker_side *w, const struct worker_lane_message *m, int fd)
+/* `fds`: the arena, then the plugins of the members. */
+static int add_lane(struct worker_side *w, const struct worker_lane_message *m, const int *fds)
 {
     struct worker_side_lane *lane;
     int r;
@@ -203,9 +205,9 @@ static int add_lane(struct worker_side *w, const struct worker_lane_message *m, 
     if (!lane)
         return -ENOMEM;
     memcpy(lane->name, m->name, sizeof lane->name);
-    r = arena_map(&m->shape, fd, &lane->arena);
+    r = arena_map(&m->shape, fds[0], &lane->arena);
     if (r == 0)
-        r = make_group(w, m, lane);
+        r = make_group(w, m, fds + 1, lane);
     if (r == 0)
         r = run_lane(w, m, lane);
     if (r < 0) {
@@ -269,7 +271,7 @@ static void serve_one(struct worker_side *w, const struct worker_message *m, int
         answer(&a);
         break;
     case WORKER_LANE:
-        a.result = add_lane(w, &m->lane, fds[0]);
+        a.result = add_lane(w, &m->lane, fds);
         answer(&a);
         break;
     case WORKER_REGION:

@@ -225,14 +225,18 @@ int worker_process_lane(struct worker_process *p, const struct lane *lane,
 {
     struct worker_message *m = calloc(1, sizeof *m);
     struct worker_answer answer;
-    int r;
+    int fds[WORKER_FDS_MAX], r;
+    uint32_t n_fds = 0;
 
     if (!m)
         return -ENOMEM;
     m->request = WORKER_LANE;
     m->lane = *message;
+    fds[n_fds++] = lane->fd;
+    for (uint32_t i = 0; i < lane->n_members; i++)
+        fds[n_fds++] = lane->member[i].plugin->fd;
     notify_starting(OPEN_MS / 1000);
-    r = ask(p, m, &lane->fd, 1, &answer);
+    r = ask(p, m, fds, n_fds, &answer);
     free(m);
     if (r == -EOWNERDEAD)
         log_error("worker", "a worker ended while it opened a lane", "lane=\"%s\" plugin=\"%s\"",

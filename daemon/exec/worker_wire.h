@@ -15,14 +15,14 @@
 
 #define WORKER_PATH      1024u
 #define WORKER_PARAMS    4096u /* bytes of a plugin's config struct, as plugin_host allows */
-#define WORKER_FDS_MAX   3u
+#define WORKER_FDS_MAX   (1u + ARENA_MEMBERS_MAX)
 #define WORKER_LANE_NAME 64u
 #define WORKER_LANES_MAX 512u
 
 enum worker_request {
     WORKER_PROBE = 1, /* describes a device, as SETUP has it, and opens nothing else; answered */
     WORKER_SETUP,     /* with pool, doorbell page, eventfd; answered */
-    WORKER_LANE,      /* with the arena; answered when its runner is open */
+    WORKER_LANE,      /* with the arena and the plugins; answered when its runner is open */
     WORKER_REGION,    /* with the memory of a client; maps it */
     WORKER_FORGET     /* unmaps it */
 };

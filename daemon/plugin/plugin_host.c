@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "plugin/plugin_file.h"
 
 #define HEADER_BYTES offsetof(struct trg_plugin, name) /* what every ABI begins with */
 
@@ -22,6 +24,9 @@ struct plugin_host {
     pthread_mutex_t lock; /* of the list; reloads and the operator look for plugins as well */
     struct entry {        /* a loaded plugin stays where it is: others point to it */
         struct entry *next;
+        struct stat file; /* as it was when it was loaded */
+        bool is_old;      /* the file has changed, a newer version is loaded */
+        char *refused;    /* why it cannot be used; it stays, since code is never unloaded */
         struct plugin plugin;
     } * first;
 };
@@ -69,7 +74,8 @@ void plugin_host_free(struct plugin_host *h)
         struct entry *e = h->first;
 
         h->first = e->next;
-        free(e);
+        free(e->refused);
+        free(e); /* its descriptor stays, as its code does */
     }
     for (uint32_t i = 0; h->paths && i < h->n_paths; i++)
         free(h->paths[i]);
@@ -259,54 +265,117 @@ static int copy_descriptor(const struct trg_plugin *d, struct plugin *p, char *w
     return 0;
 }
 
-static int open_file(struct plugin_host *h, const char *file, const struct plugin **ret_plugin,
-                     char *why, size_t bytes)
+/* Takes a private copy over and loads it.  The loader knows what it has opened by the number of the
+ * descriptor, so that only one that was not opened may be closed. */
+static int load(struct plugin_host *h, int fd, const char *path, const struct stat *file,
+                struct entry **ret_entry, char *why, size_t bytes)
 {
     char inner[512];
     struct entry *e = calloc(1, sizeof *e);
     const struct trg_plugin *d = NULL;
-    void *so;
+    void *so = e ? plugin_file_load(fd) : NULL;
     int r = -EINVAL;
 
-    if (!e)
-        return -ENOMEM;
-    snprintf(e->plugin.path, sizeof e->plugin.path, "%s", file);
-    so = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!so)
-        snprintf(inner, sizeof inner, "%s", dlerror());
-    else if (!(d = dlsym(so, TRG_PLUGIN_SYMBOL)))
+    if (!so) {
+        if (e)
+            snprintf(why, bytes, "%s cannot be used: %s", path, dlerror());
+        close(fd);
+        free(e);
+        return e ? -EINVAL : -ENOMEM;
+    }
+    e->plugin.fd = fd;
+    e->file = *file;
+    snprintf(e->plugin.path, sizeof e->plugin.path, "%s", path);
+    e->next = h->first;
+    h->first = e;
+    if (!(d = dlsym(so, TRG_PLUGIN_SYMBOL)))
         snprintf(inner, sizeof inner, "it exports no '" TRG_PLUGIN_SYMBOL "'");
     else if ((r = copy_descriptor(d, &e->plugin, inner, sizeof inner)) == 0)
         r = check_descriptor(&e->plugin, inner, sizeof inner);
     if (r < 0) {
-        snprintf(why, bytes, "%s cannot be used: %s", file, inner);
-        free(e);
+        snprintf(why, bytes, "%s cannot be used: %s", path, inner);
+        e->refused = strdup(why);
         return r;
     }
-    e->next = h->first;
-    h->first = e;
-    *ret_plugin = &e->plugin;
+    *ret_entry = e;
     log_info("plugins", "plugin loaded", "plugin=%s version=\"%s\" file=\"%s\"", e->plugin.d.name,
-             e->plugin.d.version, file);
+             e->plugin.d.version, path);
     return 0;
+}
+
+static struct entry *find(const struct plugin_host *h, const char *path)
+{
+    for (struct entry *e = h->first; e; e = e->next)
+        if (!e->is_old && !e->refused && !strcmp(e->plugin.path, path))
+            return e;
+    return NULL;
+}
+
+/* Why this very file was refused before; NULL: it was not. */
+static const char *was_refused(const struct plugin_host *h, const char *path,
+                               const struct stat *file)
+{
+    for (const struct entry *e = h->first; e; e = e->next)
+        if (e->refused && !strcmp(e->plugin.path, path) && plugin_file_is_same(&e->file, file))
+            return e->refused;
+    return NULL;
 }
 
 static int open_once(struct plugin_host *h, const char *file, const struct plugin **ret_plugin,
                      char *why, size_t why_bytes)
 {
     char real[4096];
+    struct stat now;
+    struct entry *before, *e;
+    int fd, r;
 
-    if (!realpath(file, real)) {
+    if (!realpath(file, real) || stat(real, &now) < 0) {
         snprintf(why, why_bytes, "there is no file %s", file);
         return -ENOENT;
     }
-    for (const struct entry *e = h->first; e; e = e->next) {
-        if (!strcmp(e->plugin.path, real)) {
-            *ret_plugin = &e->plugin;
-            return 0;
-        }
+    before = find(h, real);
+    if (before && plugin_file_is_same(&before->file, &now)) {
+        *ret_plugin = &before->plugin;
+        return 0;
     }
-    return open_file(h, real, ret_plugin, why, why_bytes);
+    if (was_refused(h, real, &now)) {
+        snprintf(why, why_bytes, "%s", was_refused(h, real, &now));
+        return -EINVAL;
+    }
+    r = plugin_file_copy(real, &fd);
+    if (r < 0) {
+        snprintf(why, why_bytes, "%s cannot be used: %s", real, strerror(-r));
+        return r;
+    }
+    r = load(h, fd, real, &now, &e, why, why_bytes);
+    if (r < 0)
+        return r;
+    if (before)
+        before->is_old = true;
+    *ret_plugin = &e->plugin;
+    return 0;
+}
+
+static int open_copy(struct plugin_host *h, int fd, const char *path,
+                     const struct plugin **ret_plugin, char *why, size_t why_bytes)
+{
+    struct entry *e = find(h, path);
+    struct stat copy;
+    int mine, r;
+
+    if (fstat(fd, &copy) < 0)
+        return -errno;
+    if (e && plugin_file_is_same(&e->file, &copy)) {
+        *ret_plugin = &e->plugin;
+        return 0;
+    }
+    mine = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (mine < 0)
+        return -errno;
+    r = load(h, mine, path, &copy, &e, why, why_bytes);
+    if (r == 0)
+        *ret_plugin = &e->plugin;
+    return r;
 }
 
 /* Plugins that went by another name, for menus that still have it. */
@@ -336,12 +405,6 @@ static int get(struct plugin_host *h, const char *name, const struct plugin **re
         snprintf(why, why_bytes, "'%s' is no plugin name: lower-case letters, digits and _", name);
         return -ENOENT;
     }
-    for (const struct entry *e = h->first; e; e = e->next) {
-        if (!strcmp(e->plugin.d.name, name)) {
-            *ret_plugin = &e->plugin;
-            return 0;
-        }
-    }
     for (uint32_t i = 0; i < h->n_paths; i++) {
         snprintf(file, sizeof file, "%s/%s.so", h->paths[i], name);
         if (access(file, F_OK) == 0)
@@ -358,6 +421,17 @@ int plugin_host_open(struct plugin_host *h, const char *file, const struct plugi
 
     pthread_mutex_lock(&h->lock);
     r = open_once(h, file, ret_plugin, why, why_bytes);
+    pthread_mutex_unlock(&h->lock);
+    return r;
+}
+
+int plugin_host_open_copy(struct plugin_host *h, int fd, const char *path,
+                          const struct plugin **ret_plugin, char *why, size_t why_bytes)
+{
+    int r;
+
+    pthread_mutex_lock(&h->lock);
+    r = open_copy(h, fd, path, ret_plugin, why, why_bytes);
     pthread_mutex_unlock(&h->lock);
     return r;
 }
@@ -382,6 +456,8 @@ const struct plugin *plugin_host_next(struct plugin_host *h, const struct plugin
     while (p && e && &e->plugin != p)
         e = e->next;
     if (p && e)
+        e = e->next;
+    while (e && (e->is_old || e->refused))
         e = e->next;
     pthread_mutex_unlock(&h->lock);
     return e ? &e->plugin : NULL;

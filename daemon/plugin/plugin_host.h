@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plugin_host.h - finds, opens and checks plugins and backends; never unloads them.
  *
- * A plugin is opened with RTLD_NOW|RTLD_LOCAL|RTLD_NODELETE, first match in path order, no
- * second try elsewhere.  Its descriptor is copied into a zeroed struct of our own size.  Any
- * thread may ask the host for plugins.
+ * A plugin is opened from a private copy of its file (plugin_file.h) with
+ * RTLD_NOW|RTLD_LOCAL|RTLD_NODELETE, first match in path order, no second try elsewhere.  A file
+ * that has changed since is loaded anew; the earlier version stays for those that have it.  Its
+ * descriptor is copied into a zeroed struct of our own size.  Any thread may ask the host for
+ * plugins.
  */
 #ifndef TRIGD_PLUGIN_HOST_H
 #define TRIGD_PLUGIN_HOST_H
@@ -15,6 +17,7 @@ struct plugin_host;
 struct plugin {          /* one loaded plugin; owned by the host */
     struct trg_plugin d; /* its descriptor, completed with NULL members */
     char path[4096];
+    int fd; /* of the private copy */
     uint32_t n_params, n_values, n_inputs, n_outputs;
 };
 
@@ -26,11 +29,16 @@ void plugin_host_free(struct plugin_host *h); /* the code stays loaded; NULL is 
  * a descriptor that breaks its own rules; `why` gets one sentence. */
 int plugin_host_get(struct plugin_host *h, const char *name, const struct plugin **ret_plugin,
                     char *why, size_t why_bytes);
+/* The same for a private copy that another process made of the file `path`; the descriptor is
+ * borrowed. */
+int plugin_host_open_copy(struct plugin_host *h, int fd, const char *path,
+                          const struct plugin **ret_plugin, char *why, size_t why_bytes);
 /* The same for a file, for `trigctl check-plugin`. */
 int plugin_host_open(struct plugin_host *h, const char *file, const struct plugin **ret_plugin,
                      char *why, size_t why_bytes);
 
-/* The loaded plugin after p, the first one for NULL; NULL after the last. */
+/* The loaded plugin after p, the first one for NULL; NULL after the last.  Of a file that has
+ * changed only the last version. */
 const struct plugin *plugin_host_next(struct plugin_host *h, const struct plugin *p);
 
 /* Fills a config struct (d.config_size bytes) with the defaults. */

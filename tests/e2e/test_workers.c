@@ -275,6 +275,114 @@ static void a_plugin_that_keeps_dying(void **state)
     end_well(&s, &l);
 }
 
+/* ---------------------------------------------------------------- plugins that are replaced */
+
+/* Writes one version of the plugin `swap` over the file in the server's folder, in place. */
+static void install(const struct server *s, uint32_t version)
+{
+    char from[512], to[512], bytes[1 << 16];
+    const char *build = getenv("TRIGD_BUILD");
+    FILE *in, *out;
+    size_t n;
+
+    assert_non_null(build);
+    snprintf(from, sizeof from, "%s/test-plugins/swaps/swap_%u.so", build, version);
+    snprintf(to, sizeof to, "%s/swap.so", s->folder);
+    in = fopen(from, "rb");
+    out = fopen(to, "wb");
+    assert_non_null(in);
+    assert_non_null(out);
+    while ((n = fread(bytes, 1, sizeof bytes, in)) > 0)
+        assert_int_equal(fwrite(bytes, 1, n, out), n);
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* The folder of the server comes before the folders of the build. */
+static void prepare_swap(struct server *s)
+{
+    static const char swap_menu[] =
+        "name: swap\nstreams: [physics]\nsteps: [{name: f, plugin: swap}]\n"
+        "chains:\n"
+        "  - {name: one, id: 1, steps: [{step: f, cuts: [{value: version, max: 1}]}],\n"
+        "     prescale: 1, streams: [physics]}\n";
+    char path[512], text[4096], *at;
+    FILE *f;
+    size_t n;
+
+    server_prepare(s, one_lane, swap_menu);
+    snprintf(path, sizeof path, "%s/trigd.yaml", s->folder);
+    f = fopen(path, "r+");
+    assert_non_null(f);
+    n = fread(text, 1, sizeof text - 1, f);
+    text[n] = '\0';
+    at = strstr(text, "plugin_path: [");
+    assert_non_null(at);
+    rewind(f);
+    at += strlen("plugin_path: [");
+    fprintf(f, "%.*s\"%s\", %s", (int)(at - text), text, s->folder, at);
+    assert_int_equal(fclose(f), 0);
+    install(s, 1);
+}
+
+/* Overwriting the file in place disturbs nobody; a reload brings the new version into service, a
+ * broken one is refused, and no RoI is lost. */
+static void a_plugin_is_replaced(void **state)
+{
+    struct server s;
+    struct link l;
+    char *answer;
+
+    (void)state;
+    prepare_swap(&s);
+    server_spawn(&s);
+    link_open(&l, &s);
+    link_hello(&l, "swap", 0);
+    send_batch(&l, 100, N, 0);
+    expect_batch(&l, 100, N, 0); /* version 1 is accepted */
+    install(&s, 2);
+    assert_int_equal(kill((pid_t)worker_number(&s, "cpu:0/1", "pid"), SIGKILL), 0);
+    wait_worker(&s, "cpu:0/1", "restarts", 1); /* from the private copy */
+    send_batch(&l, 200, N, 0);
+    expect_batch(&l, 200, N, 0);
+    answer = server_ask(&s, "reload");
+    assert_non_null(strstr(answer, "reloaded"));
+    free(answer);
+    for (uint64_t i = 0; i < N; i++) { /* version 2 is not */
+        const struct roi_spec one = {.token = 300 + i, .n = 50};
+
+        link_send_rois(&l, &one, 1);
+    }
+    for (uint32_t i = 0; i < N; i++) {
+        Trigd__V1__FromDaemon *m = link_expect(&l, TRIGD__V1__FROM_DAEMON__BODY_DECISIONS);
+
+        for (size_t k = 0; k < m->decisions->n_decisions; k++) {
+            assert_false(m->decisions->decisions[k]->accept);
+            assert_int_equal(m->decisions->decisions[k]->menu_generation, 2);
+        }
+        i += (uint32_t)m->decisions->n_decisions - 1;
+    }
+    assert_int_equal(server_counter(&s, "failed"), 0);
+    end_well(&s, &l);
+}
+
+/* More lanes than any host of today has cores. */
+static void many_lanes(void **state)
+{
+    struct server s;
+    struct link l;
+
+    (void)state;
+    open_all(&s, &l,
+             "devices: [{backend: cpu, lanes: 200, slots: 1}]\n"
+             "batching: {max_rois: 8, max_kbytes: 64}\nclients: {max_items: 1000}\n");
+    for (uint64_t token = 0; token < 100 * N; token += N) {
+        send_batch(&l, token, N, 0);
+        expect_batch(&l, token, N, 0);
+    }
+    end_well(&s, &l);
+}
+
 /* With threads there is nobody to end: a lane that lost its device rests, others serve. */
 static void a_lane_of_threads_rests(void **state)
 {
@@ -308,6 +416,8 @@ int main(void)
         cmocka_unit_test(a_stopped_worker),
         cmocka_unit_test(the_retry_worker_is_killed),
         cmocka_unit_test(a_plugin_that_keeps_dying),
+        cmocka_unit_test(a_plugin_is_replaced),
+        cmocka_unit_test(many_lanes),
         cmocka_unit_test(a_lane_of_threads_rests),
     };
 

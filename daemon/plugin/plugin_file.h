@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plugin_file.h - private copies of plugin files: what is loaded cannot change under the daemon
+ * when somebody overwrites the file in place. */
+#ifndef TRIGD_PLUGIN_FILE_H
+#define TRIGD_PLUGIN_FILE_H
+#include <stdbool.h>
+#include <sys/stat.h>
+
+/* Copies a file into memory (a sealed memfd), from which it is loaded.  The caller closes the
+ * descriptor after the last use of the code by other processes.  -errno. */
+int plugin_file_copy(const char *path, int *ret_fd);
+/* dlopen of such a copy; NULL: see dlerror. */
+void *plugin_file_load(int fd);
+/* Whether two looks at a path saw the same file with the same contents. */
+bool plugin_file_is_same(const struct stat *a, const struct stat *b);
+#endif
