@@ -39,7 +39,9 @@ struct worker {
     struct runner_memory memory;        /* the same */
 
     struct worker_process process;
-    uint32_t *shared; /* by region: epoch that the process has mapped; of the I/O thread */
+    pthread_mutex_t lock; /* of `process`: dispatch may use it while the state is UP */
+    bool is_ending;       /* it was killed; of the I/O thread */
+    uint32_t *shared;     /* by region: epoch that the process has mapped; of the I/O thread */
     uint32_t n_regions;
     _Atomic int state;
     _Atomic uint32_t pause_ms; /* before the next start */
@@ -104,6 +106,7 @@ int worker_open(const struct worker_base *base, const struct worker_setup *setup
     w->is_retry = setup->is_retry;
     w->stop_fd = -1;
     worker_process_init(&w->process);
+    pthread_mutex_init(&w->lock, NULL);
     w->stats = stats_worker_get(base->stats, setup->name);
     r = w->stats ? open_all(w) : -ENOSPC;
     if (r < 0) {
@@ -279,9 +282,11 @@ static void *watch(void *arg)
         } else {
             if (await_end(w))
                 return NULL;
-            worker_process_reap(&w->process, w->name);
-            note_death(w);
             atomic_store(&w->state, WORKER_DEAD);
+            pthread_mutex_lock(&w->lock);
+            worker_process_reap(&w->process, w->name);
+            pthread_mutex_unlock(&w->lock);
+            note_death(w);
         }
         if (replace(w))
             return NULL;
@@ -317,6 +322,7 @@ void worker_close(struct worker *w)
     }
     if (w->stop_fd >= 0)
         close(w->stop_fd);
+    pthread_mutex_destroy(&w->lock);
     if (w->stats)
         stats_worker_put(w->stats);
     free(w->shared);
@@ -362,12 +368,20 @@ bool worker_is_quarantined(const struct worker *w)
 
 int worker_kill(struct worker *w, const char *why)
 {
+    int r = 0;
+
     if (!w->base.is_process)
         return -ENOTSUP;
-    if (worker_state(w) != WORKER_UP)
-        return 0;
-    log_error("worker", "a worker is ended", "worker=\"%s\" why=\"%s\"", w->name, why);
-    return worker_process_kill(&w->process);
+    pthread_mutex_lock(&w->lock);
+    if (worker_state(w) == WORKER_UP && !w->is_ending) {
+        log_error("worker", "a worker is ended", "worker=\"%s\" why=\"%s\"", w->name, why);
+        r = worker_process_kill(&w->process);
+        w->is_ending = true;
+    } else {
+        r = -EALREADY;
+    }
+    pthread_mutex_unlock(&w->lock);
+    return r;
 }
 
 void worker_count_hang(struct worker *w)
@@ -386,6 +400,7 @@ void worker_take(struct worker *w)
         lane_restart(w->lane[i]);
         w->lane[i]->is_up = true;
     }
+    w->is_ending = false;
     atomic_store(&w->state, WORKER_UP);
 }
 
@@ -396,7 +411,9 @@ int worker_share(struct worker *w, const struct shm_window *regions, uint32_t nu
 
     if (!w->base.is_process || w->shared[number - 1] == region->epoch)
         return 0;
-    r = worker_process_region(&w->process, region);
+    pthread_mutex_lock(&w->lock);
+    r = worker_state(w) == WORKER_UP ? worker_process_region(&w->process, region) : -EAGAIN;
+    pthread_mutex_unlock(&w->lock);
     if (r == 0)
         w->shared[number - 1] = region->epoch;
     return r;
@@ -404,13 +421,15 @@ int worker_share(struct worker *w, const struct shm_window *regions, uint32_t nu
 
 void worker_forget(struct worker *w, const struct shm_window *regions)
 {
-    if (!w->base.is_process || worker_state(w) != WORKER_UP)
+    if (!w->base.is_process)
         return;
-    for (uint32_t i = 0; i < w->n_regions; i++) {
+    pthread_mutex_lock(&w->lock);
+    for (uint32_t i = 0; worker_state(w) == WORKER_UP && i < w->n_regions; i++) {
         const struct shm_region *region = shm_window_region(regions, i + 1);
 
         if (w->shared[i] && (region->fd < 0 || region->epoch != w->shared[i]) &&
             worker_process_forget(&w->process, i + 1, w->shared[i]) == 0)
             w->shared[i] = 0;
     }
+    pthread_mutex_unlock(&w->lock);
 }

@@ -70,7 +70,8 @@ bool worker_is_quarantined(const struct worker *w);
 
 /* ---- for dispatch, on the I/O thread ---- */
 
-/* Ends the process at once; its watcher sees it.  Without a process nothing happens: -ENOTSUP. */
+/* Ends the process at once; its watcher sees it.  Without a process nothing happens: -ENOTSUP.
+ * -EALREADY: it is down, or ending. */
 int worker_kill(struct worker *w, const char *why);
 void worker_count_hang(struct worker *w); /* why it was killed */
 /* Says that nothing refers to the lanes of a dead worker any more. */

@@ -23,7 +23,9 @@
 
 /* Eight RoIs are one batch. */
 #define ONE_BATCH "batching: {max_rois: 8, max_age_us: 500000, eager: false}\n"
-static const char one_lane[] = "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH;
+/* A sanitizer takes long over a crash. */
+#define PATIENT "limits: {soft_ms: 0, hard_ms: 60000}\n"
+static const char one_lane[] = "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH PATIENT;
 static const char menu[] = "name: workers\n"
                            "streams: [physics]\n"
                            "steps: [{name: f, plugin: fault}]\n"
@@ -204,7 +206,7 @@ static void killed_under_load(void **state)
     uint64_t token = 0;
 
     (void)state;
-    open_all(&s, &l, "devices: [{backend: cpu, lanes: 2}]\nlimits: {soft_ms: 0, hard_ms: 5000}\n");
+    open_all(&s, &l, "devices: [{backend: cpu, lanes: 2}]\n" PATIENT);
     for (uint32_t kill_at = 20; kill_at < 100; kill_at += 40) {
         for (uint32_t i = 0; i < kill_at + 40; i++, token += 2 * N) {
             send_batch(&l, token, N, 0);
@@ -227,7 +229,8 @@ static void a_stopped_worker(void **state)
     struct link l;
 
     (void)state;
-    open_all(&s, &l, "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH "workers: {hang_ms: 300}\n");
+    open_all(&s, &l,
+             "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH PATIENT "workers: {hang_ms: 300}\n");
     assert_int_equal(kill((pid_t)worker_number(&s, "cpu:0/1", "pid"), SIGSTOP), 0);
     nap(100); /* until all of its threads have stopped */
     send_batch(&l, 100, N, 0);
@@ -374,7 +377,7 @@ static void many_lanes(void **state)
 
     (void)state;
     open_all(&s, &l,
-             "devices: [{backend: cpu, lanes: 200, slots: 1}]\n"
+             "devices: [{backend: cpu, lanes: 200, slots: 1}]\n" PATIENT
              "batching: {max_rois: 8, max_kbytes: 64}\nclients: {max_items: 1000}\n");
     for (uint64_t token = 0; token < 100 * N; token += N) {
         send_batch(&l, token, N, 0);
@@ -390,7 +393,7 @@ static void a_lane_of_threads_rests(void **state)
     struct link l;
 
     (void)state;
-    open_all(&s, &l, "isolation: thread\ndevices: [{backend: cpu, lanes: 2}]\n" ONE_BATCH);
+    open_all(&s, &l, "isolation: thread\ndevices: [{backend: cpu, lanes: 2}]\n" ONE_BATCH PATIENT);
     send_batch(&l, 100, 1, FAULT_NO_DEVICE);
     expect_batch(&l, 100, 1, FAILED);
     for (uint64_t token = 200; token < 200 + 20 * N; token += N) {
