@@ -66,7 +66,7 @@ TRG_FN trg_u32 lt_cell(const struct lt_row r, const struct lt_numbers n, trg_u32
                        trg_u32 west, trg_u32 east)
 {
     struct lt_nine was, c;
-    struct lt_motion motion;
+    trg_u32 speed;
     const trg_u32 is_free = r.kind[x] == LATTICE_FREE;
 
 #if !LT_HOST
@@ -83,7 +83,7 @@ TRG_FN trg_u32 lt_cell(const struct lt_row r, const struct lt_numbers n, trg_u32
     was.f7 = lt_load(r.at7, east);
     was.f8 = lt_load(r.at8, west);
     c = was;
-    motion = lt_collide(&c, n);
+    speed = lt_speed(lt_collide(&c, n)); /* here, so that the host does it for many cells */
     if (push)
         lt_push(&c, n);
 #if LT_HOST /* without a branch, so that it is done for many cells at once */
@@ -100,7 +100,7 @@ TRG_FN trg_u32 lt_cell(const struct lt_row r, const struct lt_numbers n, trg_u32
     lt_store(r.at8, west, LT_LEAVES(c.f6, was.f8));
     lt_store(r.at5, west, LT_LEAVES(c.f7, was.f5));
     lt_store(r.at6, east, LT_LEAVES(c.f8, was.f6));
-    return is_free ? lt_speed(motion) : 0u;
+    return is_free ? speed : 0u;
 }
 
 /* A lid pushes what it returns to the south. */
