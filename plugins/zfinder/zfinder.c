@@ -371,8 +371,9 @@ static struct way way_for(const struct trg_algo *a, const struct zf_roi *rois,
 /* Groups for one RoI, so that a batch of few fills the device as well. */
 static uint32_t parts_for(const struct trg_algo *a, const struct way *way, const struct zf_par *par)
 {
-    uint32_t parts = (way->groups_per_unit * a->device.units + par->n_rois - 1) / par->n_rois;
-    uint32_t most = par->in.n_items / par->n_rois / way->points;
+    const uint32_t n = par->n_rois ? par->n_rois : 1; /* a batch has one at least */
+    uint32_t parts = (way->groups_per_unit * a->device.units + n - 1) / n;
+    uint32_t most = par->in.n_items / n / way->points;
 
     parts = parts < most ? parts : most;
     return a->device.is_host || parts < 1 ? 1 : parts > 32 ? 32 : parts;
