@@ -241,7 +241,7 @@ static inline void ht_find_in(const struct ht_view *v, const struct ht_par *par,
 
             if (ht_layer(*v, second) == ht_layer(*v, first))
                 continue;
-            if (w.is_one >> lane & 1u)
+            if ((trg_u32)w.is_one >> lane & 1u)
                 ht_third_in(v, par, &l, second, w.from[lane], w.to[lane], best);
             else
                 ht_find_third(v, par, &l, second, station, s, best);
