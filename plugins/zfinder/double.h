@@ -8,6 +8,7 @@
  * terms are rounded to float32 before they are compared. */
 #ifndef ZFINDER_DOUBLE_H
 #define ZFINDER_DOUBLE_H
+#include "../common/group.h"
 #include "points.h"
 
 #if defined(__OPENCL_VERSION__)
@@ -95,6 +96,28 @@ TRG_FN struct zf_roi zf_range_of(struct zf_roi roi, const struct zf_extremes e)
     roi.phi_min_rest = (float)-ZF_MARGIN;
     roi.phi_width = (float)width + 1e-6f; /* no point but those at 0 can be outside */
     roi.n_slices = (trg_u32)(width * zf_inv_slice(roi)) + 1u;
+    return roi;
+}
+
+/* The RoI with its range in phi, for all of the group; where the points tell it, it is put down. */
+TRG_GROUP_FN struct zf_roi zf_take_range(TRG_LOCAL struct zf_extremes *e,
+                                         TRG_GLOBAL const float *phi, trg_u32 first, trg_u32 end,
+                                         TRG_GLOBAL struct zf_roi *ret_roi)
+{
+    struct zf_roi roi = *ret_roi;
+
+    if (TRG_LID == 0u) {
+        e->above_min = e->below_min = 0xffffffffu;
+        e->above_max = e->below_max = 0u;
+    }
+    TRG_BARRIER();
+    for (trg_u32 i = first + TRG_LID; i < end && roi.from_points; i += TRG_LSIZE)
+        zf_extend(e, phi[i]);
+    TRG_BARRIER();
+    if (roi.from_points)
+        roi = zf_range_of(roi, *e);
+    if (TRG_LID == 0u)
+        *ret_roi = roi;
     return roi;
 }
 

@@ -71,18 +71,7 @@ TRG_KERNEL6(zf_sort, (const trg_u8, data), (struct zf_roi, rois), (trg_u32, star
 #if defined(ZF_DOUBLE)
     TRG_SHARED struct zf_extremes extremes;
 
-    if (TRG_LID == 0u) {
-        extremes.above_min = extremes.below_min = 0xffffffffu;
-        extremes.above_max = extremes.below_max = 0u;
-    }
-    TRG_BARRIER();
-    for (trg_u32 i = first + TRG_LID; i < end && roi.from_points; i += TRG_LSIZE)
-        zf_extend(&extremes, phi[i]);
-    TRG_BARRIER();
-    if (roi.from_points)
-        roi = zf_range_of(roi, extremes);
-    if (TRG_LID == 0u)
-        rois[TRG_GID] = roi;
+    roi = zf_take_range(&extremes, phi, first, end, &rois[TRG_GID]);
 #endif
     chunk = (roi.n_slices + TRG_LSIZE - 1u) / TRG_LSIZE;
     from = TRG_LID * chunk < roi.n_slices ? TRG_LID * chunk : roi.n_slices;
