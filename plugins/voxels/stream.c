@@ -195,7 +195,8 @@ static int renumber(struct vox_stream *s)
             s->ended++;
             s->largest = s->nodes[i].size > s->largest ? s->nodes[i].size : s->largest;
         }
-    memcpy(s->nodes, kept, n * sizeof *kept);
+    if (n)
+        memcpy(s->nodes, kept, n * sizeof *kept);
     s->n_nodes = n;
     free(number);
     free(kept);

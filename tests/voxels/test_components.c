@@ -85,8 +85,8 @@ static void expect_components(const uint8_t *values, const uint32_t *n)
 /* From scattered voxels through the threshold of percolation, 31 %, to a few holes. */
 static void test_random(void **state)
 {
-    static const uint32_t sizes[][3] = {{33, 20, 15}, {7, 9, 40}, {100, 30, 6}, {64, 64, 9}};
-    static const uint32_t percents[] = {3, 25, 31, 40, 97};
+    static const uint32_t sizes[][3] = {{33, 20, 15}, {7, 9, 40}, {100, 30, 6}};
+    static const uint32_t percents[] = {3, 31, 40, 97};
     uint64_t seed = fresh_seed();
 
     (void)state;
