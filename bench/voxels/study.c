@@ -347,14 +347,9 @@ static void expect_labels(const unsigned char *v, const float *g, const float *c
                           unsigned char *labels)
 {
     for (size_t i = 0; i < VOXELS; i++) {
-        const float voxel[8] = {(float)(i % EDGE),
-                                (float)(i / EDGE % EDGE),
-                                (float)(i / EDGE / EDGE),
-                                v[i],
-                                g[4 * i],
-                                g[4 * i + 1],
-                                g[4 * i + 2],
-                                g[4 * i + 3]};
+        const size_t y = i / EDGE % EDGE, z = i / EDGE / EDGE;
+        const float voxel[8] = {(float)(i % EDGE), (float)y,     (float)z,     v[i],
+                                g[4 * i],          g[4 * i + 1], g[4 * i + 2], g[4 * i + 3]};
         float sum = 0;
 
         for (uint32_t k = 0; k < STUDY_COLUMNS; k++) {
@@ -377,7 +372,7 @@ static int open_buffers(struct study *s)
     } list[] = {{&s->bytes, TRG_MEM_DEVICE, VOXELS + 64},
                 {&s->floats, TRG_MEM_DEVICE, 4 * VOXELS},
                 {&s->out, TRG_MEM_DEVICE, 16 * VOXELS},
-                {&s->columns, TRG_MEM_DEVICE, 3 * STUDY_COLUMNS * sizeof(float)},
+                {&s->columns, TRG_MEM_DEVICE, sizeof(float) * 3 * STUDY_COLUMNS},
                 {&s->labels, TRG_MEM_DEVICE, VOXELS},
                 {&s->eight, TRG_MEM_DEVICE, 32 * VOXELS},
                 {&s->pinned, TRG_MEM_PINNED, 32 * VOXELS}};

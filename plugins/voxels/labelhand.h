@@ -185,12 +185,12 @@ struct vox_host_job { /* planes z_first .. z_end of a brick */
     const trg_i32 *of_y, *of_z;
     trg_u8 *labels;
     trg_u32 z_first, z_end;
+    struct vox_found *found;
 };
 
 /* Voxels [x, x + n) of the row at `at`; their labels to `labels`, that of x in the first bit. */
 TRG_FN void vox_host_row(const struct vox_host *h, const struct vox_host_job *j, const trg_u8 *at,
-                         trg_u32 x, trg_u32 n, trg_u32 y, trg_u32 z, trg_u8 *labels,
-                         struct vox_found *found)
+                         trg_u32 x, trg_u32 n, trg_u32 y, trg_u32 z, trg_u8 *labels)
 {
     const struct vox_brick *b = j->brick;
     const trg_u32 pitch = vox_pitch(b->n[0]), plane = pitch * (b->n[1] + 2u);
@@ -205,12 +205,11 @@ TRG_FN void vox_host_row(const struct vox_host *h, const struct vox_host_job *j,
         for (trg_u32 k = 0; k < 4u && 8u * k < left; k++)
             vox_store(labels, i / VOX_CHUNK + k, bits >> (8u * k) & 255u, j->par->as_bytes);
         if (bits)
-            vox_found_chunk(found, bits, xi, b->origin[1] + y, b->origin[2] + z);
+            vox_found_chunk(j->found, bits, xi, b->origin[1] + y, b->origin[2] + z);
     }
 }
 
-TRG_FN void vox_host_label(struct vox_host *h, const struct vox_host_job *j,
-                           struct vox_found *found)
+TRG_FN void vox_host_label(struct vox_host *h, const struct vox_host_job *j)
 {
     const struct vox_brick *b = j->brick;
     const trg_u32 pitch = vox_pitch(b->n[0]), plane = pitch * (b->n[1] + 2u);
@@ -227,8 +226,7 @@ TRG_FN void vox_host_label(struct vox_host *h, const struct vox_host_job *j,
             for (trg_u32 y = 0; y < b->n[1]; y++)
                 vox_host_row(h, j, j->at + (trg_u64)z * plane + y * pitch + x, x, n, y, z,
                              j->labels +
-                                 ((trg_u64)(z * b->n[1] + y) * chunks + x / VOX_CHUNK) * scale,
-                             found);
+                                 ((trg_u64)(z * b->n[1] + y) * chunks + x / VOX_CHUNK) * scale);
     }
 }
 #endif

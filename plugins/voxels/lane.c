@@ -64,7 +64,9 @@ static uint64_t label_bytes(enum vox_labels labels, const uint32_t *n)
 /* Parents of its runs, and then sizes. */
 static uint64_t run_words(const uint32_t *n)
 {
-    return 2u * 32u * (uint64_t)((n[0] + 31u) / 32u) * n[1] * n[2];
+    const uint64_t row = (n[0] + 31u) / 32u;
+
+    return 64u * row * n[1] * n[2];
 }
 
 static uint32_t has(uint32_t halo, uint32_t side)

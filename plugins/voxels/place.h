@@ -53,7 +53,7 @@ TRG_FN trg_u32 vox_value(TRG_GLOBAL const trg_u8 *row, trg_u32 i, struct vox_pla
 {
     if (par.bytes == 1u)
         return row[i];
-    return vox_window(row[2u * i] | (trg_u32)row[2u * i + 1u] << 8, par);
+    return vox_window(row[i + i] | (trg_u32)row[i + i + 1u] << 8, par);
 }
 
 /* Eight bytes from any place, in three aligned words. */

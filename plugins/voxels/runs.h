@@ -22,8 +22,8 @@ TRG_FN struct vox_words vox_words_of(trg_u32 nx, trg_u32 ny, trg_u32 nz)
 TRG_FN trg_u32 vox_word(TRG_GLOBAL const trg_u8 *bits, struct vox_words w, trg_u32 row,
                         trg_u32 column)
 {
-    const trg_u32 from = column * 4u, left = w.bytes - from;
-    TRG_GLOBAL const trg_u8 *at = bits + row * w.bytes + from;
+    const trg_u32 from = column * 4u, left = w.bytes - from, place = row * w.bytes + from;
+    TRG_GLOBAL const trg_u8 *at = bits + place;
     trg_u32 word = at[0];
 
     word |= left > 1u ? (trg_u32)at[1] << 8 : 0u;

@@ -154,8 +154,8 @@ static void fill_host(const struct steps *s, const struct vox_tables *t)
         w[f - VOX_V] = n;
         for (uint32_t i = 0; i < s->n; i++)
             if (s->all[i].feature == f) {
-                step[2 * n] = f == VOX_S ? s->all[i].at - 32768 : s->all[i].at;
-                step[2 * n + 1] = (int32_t)(s->all[i].by >> shift);
+                *step++ = f == VOX_S ? s->all[i].at - 32768 : s->all[i].at;
+                *step++ = (int32_t)(s->all[i].by >> shift);
                 n++;
             }
     }

@@ -55,7 +55,7 @@ static int read_sizes(const unsigned char *dim, struct vox_volume *v, char *why,
     if (n_dims < 3 || n_dims > 7)
         return refuse(why, why_bytes, "it has not three dimensions");
     for (uint32_t a = 1; a <= n_dims; a++) {
-        const int16_t size = (int16_t)short_at(dim + 2 * a, v->is_swapped);
+        const int16_t size = (int16_t)short_at(dim + 2 * (size_t)a, v->is_swapped);
 
         if (size < 1)
             return refuse(why, why_bytes, "one of its dimensions is not positive");

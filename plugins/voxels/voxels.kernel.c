@@ -85,12 +85,13 @@ TRG_KERNEL5(vox_label, (const trg_u8, placed), (const struct vox_brick, bricks),
     TRG_BARRIER();
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
     if (par.steps && par.tile >= columns) {
-        const struct vox_host_job job = {
-            &b, &par, brick + pitch + VOX_MARGIN, of_y, of_z, labels + b.labels, z_first, z_end};
+        const struct vox_host_job job = {&b,      &par,  brick + pitch + VOX_MARGIN,
+                                         of_y,    of_z,  labels + b.labels,
+                                         z_first, z_end, &found};
         struct vox_host host;
 
         vox_host_open(&host, tables, &par);
-        vox_host_label(&host, &job, &found);
+        vox_host_label(&host, &job);
         columns_mine = 0u;
     }
 #endif

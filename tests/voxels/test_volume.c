@@ -32,7 +32,7 @@ static void make_header(unsigned char *h, int datatype, bool swap)
     memset(h, 0, OFFSET);
     put_short(h + (swap ? 2 : 0), 348, swap);
     for (int i = 0; i < 8; i++)
-        put_short(h + 40 + 2 * i, dim[i], swap);
+        put_short(h + 40 + 2 * (size_t)i, dim[i], swap);
     put_short(h + 70, datatype, swap);
     memcpy(bytes, &offset, 4);
     for (int i = 0; i < 4; i++)
@@ -88,7 +88,7 @@ static void test_read(void **state)
             if (type == 2)
                 file[OFFSET + k] = (unsigned char)(10 * k);
             else
-                put_short(file + OFFSET + 2 * k, 1000 * k - (type == 4 ? 9000 : 0), swap);
+                put_short(file + OFFSET + 2 * (size_t)k, 1000 * k - (type == 4 ? 9000 : 0), swap);
         write_file(file, OFFSET + (type == 2 ? 24 : 48), gzip);
         if (vox_volume_open(path, NULL, &v, why, sizeof why) < 0)
             fail_msg("%s", why);
