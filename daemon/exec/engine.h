@@ -31,6 +31,7 @@ struct engine_step {
     uint64_t product_bytes; /* room for products in one slot */
     uint32_t n_lanes;
     struct lane **lane;
+    struct lane_cost cost[ENGINE_WORKERS_MAX]; /* by worker: of its lanes of this step */
     struct lane *retry; /* runs what failed in another lane; alone in its worker with that */
     struct stats_step *stats;
     uint32_t first, n;          /* ring of waiting RoIs, those that were decided meanwhile too */

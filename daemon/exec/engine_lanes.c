@@ -103,11 +103,20 @@ struct place {                          /* of a lane */
     const char *suffix; /* of its name */
 };
 
+static uint32_t place_of(const struct engine *e, const struct worker *w)
+{
+    uint32_t i = 0;
+
+    while (e->worker[i].worker != w)
+        i++; /* it is there */
+    return i;
+}
+
 /* Makes a lane and opens its runner.  A lane whose runner does not open is there, but down. */
 static int make_lane(const struct engine_setup *setup, struct engine *e, uint32_t number,
                      const struct place *at, struct lane **ret_lane)
 {
-    const struct engine_step *s = &e->step[number];
+    struct engine_step *s = &e->step[number];
     const struct trg_device_info *info = worker_device(at->worker);
     struct lane_setup ls = {.pool = setup->base.pool,
                             .regions = setup->base.regions,
@@ -116,7 +125,8 @@ static int make_lane(const struct engine_setup *setup, struct engine *e, uint32_
                             .max_rois = s->batching.max_rois,
                             .product_bytes = s->product_bytes,
                             .warm_up = at->device->warm_up,
-                            .guess_ns = &s->lane_ns};
+                            .guess_ns = &s->lane_ns,
+                            .cost = &s->cost[place_of(e, at->worker)]};
     char name[STATS_NAME], core[32];
     int r;
 

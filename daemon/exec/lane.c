@@ -11,7 +11,8 @@
 #include "exec/worker.h"
 #include "log.h"
 
-#define FORGET 0.95 /* weight that a batch keeps when the next one comes */
+#define FORGET    0.95 /* weight that a batch keeps when the next one comes */
+#define DOUBT_MAX 16u  /* seconds after which nothing is left of what was known */
 
 static void find_members(struct lane *l)
 {
@@ -198,18 +199,21 @@ uint32_t lane_last_items(const struct lane *l)
 
 bool lane_is_known(const struct lane *l)
 {
-    return l->cost.n >= 1;
+    return l->s.cost->n >= 1;
 }
 
-/* What a batch of so many items takes, as far as is known. */
-static uint64_t cost_of(const struct lane *l, uint64_t items)
+/* What a batch of so many items takes, as far as is known.  What is known of a device that was not
+ * used for seconds is worth less with each: it may have been a bad moment. */
+static uint64_t cost_of(const struct lane *l, uint64_t items, uint64_t now_ns)
 {
-    const struct lane_cost *c = &l->cost;
-    const double ns = c->base_ns + c->item_ns * (double)items;
+    const struct lane_cost *c = l->s.cost;
+    const double line = c->base_ns + c->item_ns * (double)items;
+    const double ns = line > c->least_ns ? line : c->least_ns;
+    const uint64_t idle_s = now_ns > c->used_ns ? (now_ns - c->used_ns) / NS_PER_S : 0;
 
     if (!lane_is_known(l))
         return *l->s.guess_ns;
-    return (uint64_t)(ns > c->least_ns ? ns : c->least_ns);
+    return (uint64_t)ns >> (idle_s < DOUBT_MAX ? idle_s : DOUBT_MAX);
 }
 
 void lane_submit(struct lane *l, uint64_t now_ns)
@@ -219,8 +223,9 @@ void lane_submit(struct lane *l, uint64_t now_ns)
 
     *b = (struct arena_batch){.n = l->batch[slot].n};
     l->batch[slot].closed_ns = now_ns;
-    l->batch[slot].expected_ns = cost_of(l, l->batch[slot].items);
+    l->batch[slot].expected_ns = cost_of(l, l->batch[slot].items, now_ns);
     l->expected_ns += l->batch[slot].expected_ns;
+    l->s.cost->used_ns = now_ns;
     if (!l->taken++)
         l->oldest_ns = now_ns;
     l->submitted++;
@@ -368,7 +373,7 @@ static void learn(struct lane *l, const struct lane_batch *mine, uint64_t ns, bo
         return;
     }
     l->failures = 0;
-    add_cost(&l->cost, (double)mine->items, (double)ns);
+    add_cost(l->s.cost, (double)mine->items, (double)ns);
 }
 
 void lane_release(struct lane *l)
@@ -429,5 +434,5 @@ uint64_t lane_expected_end(const struct lane *l, uint64_t items, uint64_t now_ns
     /* one that is late will take as long again as it is running */
     const uint64_t left = oldest > ran ? oldest - ran : ran;
 
-    return now_ns + left + (l->expected_ns - oldest) + cost_of(l, items);
+    return now_ns + left + (l->expected_ns - oldest) + cost_of(l, items, now_ns);
 }

@@ -16,10 +16,11 @@
 #include "memory/pool.h"
 #include "memory/shm_region.h"
 
-struct lane_cost { /* of a batch in this lane: a line through the last ones */
+struct lane_cost { /* of a batch of one step on one device: a line through the last ones */
     double n, items, ns, items2, items_ns; /* sums, older batches weigh less */
     double base_ns, item_ns;               /* the line */
     double least_ns;                       /* it does not go below that */
+    uint64_t used_ns;                      /* when the last batch was given to it */
 };
 
 struct lane_setup {
@@ -29,7 +30,9 @@ struct lane_setup {
     uint32_t slots, max_rois;
     uint64_t product_bytes; /* of one slot */
     bool warm_up;
-    const uint64_t *guess_ns; /* what a batch takes in the step's lanes, while none was seen here */
+    const uint64_t
+        *guess_ns;          /* what a batch takes in the step's lanes, while none was seen there */
+    struct lane_cost *cost; /* shared by the lanes of the step on this device */
     struct stats_lane *stats;
 };
 
@@ -68,7 +71,6 @@ struct lane {
     uint32_t failures;       /* batches that failed since the last good one */
     uint64_t rests_until_ns; /* down until then; 0: until its worker is back */
     uint64_t oldest_ns;      /* since when the oldest batch in flight could run */
-    struct lane_cost cost;
     struct lane_batch batch[ARENA_SLOTS_MAX];
     uint64_t expected_ns;            /* of all batches in flight */
     uint32_t first;                  /* oldest batch out */

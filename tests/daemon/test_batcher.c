@@ -26,6 +26,7 @@ struct fake {
     struct menu menu;
     struct plugin plugin;
     struct lane lane[LANES];
+    struct lane_cost cost[LANES]; /* each lane is a device of its own */
     struct lane *lanes[LANES];
 };
 
@@ -43,6 +44,7 @@ static struct fake *fake_new(bool eager)
                                            .slots = SLOTS,
                                            .max_rois = 4,
                                            .guess_ns = &f->step.lane_ns,
+                                           .cost = &f->cost[i],
                                            .stats = &f->lane_stats};
         f->lane[i].is_up = true;
         assert_int_equal(arena_file(&shape, &f->lane[i].fd), 0);
@@ -226,6 +228,47 @@ static void a_slow_lane_waits_for_a_deep_queue(void **state)
     fake_free(f);
 }
 
+/* What is known of a device that nobody used for long is not believed for ever. */
+static void a_bad_moment_is_forgotten(void **state)
+{
+    struct fake *f = fake_new(false);
+    uint64_t t;
+
+    (void)state;
+    teach(f, 1, 50000);
+    teach(f, 0, 100);
+    t = f->cost[0].used_ns;
+    wait_since(f, t, 1);
+    assert_ptr_equal(batcher_lane(&f->step, t), &f->lane[0]);
+    f->cost[0].used_ns = t + 20 * NS_PER_S; /* it has worked all the time */
+    assert_ptr_equal(batcher_lane(&f->step, t + 20 * NS_PER_S), &f->lane[1]);
+    fake_free(f);
+}
+
+/* Lanes of one device know the same of it: one slow batch does not keep its lane from work. */
+static void lanes_of_a_device_are_equal(void **state)
+{
+    struct fake *f = fake_new(false);
+    uint32_t n[LANES] = {0};
+
+    (void)state;
+    f->lane[1].s.cost = &f->cost[0];
+    teach(f, 0, 50000);
+    teach(f, 1, 100);
+    for (uint32_t i = 0; i < 6; i++) {
+        const uint64_t now = clock_ns();
+        struct lane *lane;
+
+        wait_since(f, now, 1);
+        lane = close_batch(f, now);
+        n[lane - f->lane]++;
+        end_batch(f, lane, now, now);
+    }
+    assert_int_equal(n[0], 3);
+    assert_int_equal(n[1], 3);
+    fake_free(f);
+}
+
 static void equal_lanes_take_turns(void **state)
 {
     struct fake *f = fake_new(true);
@@ -272,6 +315,8 @@ int main(void)
         cmocka_unit_test(early_while_a_lane_is_free),
         cmocka_unit_test(early_at_the_pace_of_the_slots),
         cmocka_unit_test(a_slow_lane_waits_for_a_deep_queue),
+        cmocka_unit_test(a_bad_moment_is_forgotten),
+        cmocka_unit_test(lanes_of_a_device_are_equal),
         cmocka_unit_test(equal_lanes_take_turns),
         cmocka_unit_test(an_roi_leaves_the_queue),
     };
