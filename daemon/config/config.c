@@ -79,6 +79,11 @@ static const cyaml_schema_field_t workers_fields[] = {
 static const cyaml_schema_field_t control_fields[] = {
     STRING("socket", STRUCT_OF(control), socket),
     STRING("act_group", STRUCT_OF(control), act_group), CYAML_FIELD_END};
+static const cyaml_schema_field_t security_fields[] = {
+    STRING("key_file", STRUCT_OF(security), key_file),
+    STRING("clients_file", STRUCT_OF(security), clients_file),
+    CYAML_FIELD_BOOL("allow_plain_tcp", OPT, STRUCT_OF(security), allow_plain_tcp),
+    CYAML_FIELD_END};
 static const cyaml_schema_field_t http_fields[] = {
     STRING("address", STRUCT_OF(http), address),
     CYAML_FIELD_UINT("port", OPT, STRUCT_OF(http), port), CYAML_FIELD_END};
@@ -115,6 +120,7 @@ static const cyaml_schema_field_t fields[] = {
     STRING("isolation", struct config, isolation),
     CYAML_FIELD_MAPPING("workers", OPT, struct config, workers, workers_fields),
     CYAML_FIELD_MAPPING("control", OPT, struct config, control, control_fields),
+    CYAML_FIELD_MAPPING("security", OPT, struct config, security, security_fields),
     CYAML_FIELD_MAPPING("http", OPT, struct config, http, http_fields),
     CYAML_FIELD_MAPPING("threads", OPT, struct config, threads, threads_fields),
     CYAML_FIELD_MAPPING("log", OPT, struct config, log, log_fields),
@@ -279,6 +285,33 @@ static void check_endpoints(struct yamlfile *f, const struct config *c)
     }
 }
 
+static bool is_loopback(const char *endpoint)
+{
+    return !strncmp(endpoint, "tcp://127.", 10) || !strncmp(endpoint, "tcp://localhost:", 16) ||
+           !strncmp(endpoint, "tcp://[::1]:", 12);
+}
+
+/* Nobody opens the farm's network to everybody by a short endpoint. */
+static void check_security(struct yamlfile *f, const struct config *c)
+{
+    if (c->security.key_file[0] && !c->security.clients_file[0])
+        yamlfile_problem(f, "security.key_file",
+                         "security.key_file is given and security.clients_file is not: nobody "
+                         "could connect");
+    if (c->security.key_file[0] || c->security.allow_plain_tcp)
+        return;
+    for (uint32_t i = 0; i < c->n_endpoints; i++) {
+        char where[WHERE_BYTES];
+
+        snprintf(where, sizeof where, "endpoints[%u]", i);
+        if (!strncmp(c->endpoints[i], "tcp://", 6) && !is_loopback(c->endpoints[i]))
+            yamlfile_problem(f, where,
+                             "\"%s\" is open to the network without keys; security.key_file and "
+                             "security.clients_file are wanted, or security.allow_plain_tcp: true",
+                             c->endpoints[i]);
+    }
+}
+
 static bool has_backend(const struct config *c, const char *backend)
 {
     for (uint32_t i = 0; i < c->n_devices; i++)
@@ -366,6 +399,7 @@ static void check_relations(struct yamlfile *f, const struct config *c)
         yamlfile_problem(f, "isolation", "isolation is \"%s\"; process and thread are allowed",
                          c->isolation);
     check_endpoints(f, c);
+    check_security(f, c);
     check_devices(f, c);
     check_steps(f, c);
 }
@@ -388,8 +422,13 @@ static int make_absolute(char **path, const char *folder)
 static int make_paths_absolute(struct config *c, const char *file)
 {
     char folder[PATH_MAX], *slash;
-    char **paths[] = {&c->menu, &c->backend_path, &c->cache_dir, &c->control.socket,
-                      &c->debug_stream.folder};
+    char **paths[] = {&c->menu,
+                      &c->backend_path,
+                      &c->cache_dir,
+                      &c->control.socket,
+                      &c->debug_stream.folder,
+                      &c->security.key_file,
+                      &c->security.clients_file};
     int r = 0;
 
     if (!realpath(file, folder))

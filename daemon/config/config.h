@@ -71,6 +71,11 @@ struct config {
         char *act_group; /* whose members may act, besides root and the daemon's user; "" = all */
     } control;
     struct {
+        char *key_file;       /* the daemon's CURVE keys; "" = tcp without keys */
+        char *clients_file;   /* public keys of clients */
+        bool allow_plain_tcp; /* without keys, beyond loopback */
+    } security;
+    struct {
         char *address; /* "127.0.0.1"; "" = no HTTP */
         uint16_t port; /* 0: any free one, told in the log */
     } http;

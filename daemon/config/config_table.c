@@ -54,6 +54,13 @@ const struct config_key config_keys[] = {
     {"control.act_group", CONFIG_STRING, AT(control.act_group), "", 0, 0,
      "group whose members may act on the socket, as root and the daemon's user may; others may "
      "look; empty: all who can connect may act"},
+    {"security.key_file", CONFIG_STRING, AT(security.key_file), "", 0, 0,
+     "the daemon's CURVE keys (`trigctl keygen`): tcp endpoints ask for keys; empty: they do not"},
+    {"security.clients_file", CONFIG_STRING, AT(security.clients_file), "", 0, 0,
+     "clients that may connect over tcp, a line each: public key and name; read again when "
+     "changed"},
+    {"security.allow_plain_tcp", CONFIG_BOOL, AT(security.allow_plain_tcp), "0", 0, 1,
+     "allow tcp endpoints without keys that are not on loopback"},
     {"http.address", CONFIG_STRING, AT(http.address), "127.0.0.1", 0, 0,
      "IPv4 address of /metrics, /healthz and /readyz; empty: no HTTP"},
     {"http.port", CONFIG_U16, AT(http.port), "9700", 0, 65535,

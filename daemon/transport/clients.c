@@ -19,6 +19,7 @@
     (250 * NS_PER_MS)   /* a client without an RoI keeps its place so long in any case */
 #define ADDRESSES  256u /* told apart when a place is needed */
 #define IPC_SCHEME "ipc://"
+#define TCP_SCHEME "tcp://"
 
 /* ---------------------------------------------------------------- opening */
 
@@ -74,12 +75,17 @@ static int bind_file(struct clients *c, uint32_t i, const char *path, char *why,
     return set_int(c->socket, ZMQ_USE_FD, -1);
 }
 
+static bool is_of(const char *endpoint, const char *scheme)
+{
+    return strncmp(endpoint, scheme, strlen(scheme)) == 0;
+}
+
 static int bind_one(struct clients *c, uint32_t i, char *why, size_t bytes)
 {
     const char *e = c->config->endpoints[i];
     int r;
 
-    if (strncmp(e, IPC_SCHEME, strlen(IPC_SCHEME)) == 0 && e[strlen(IPC_SCHEME)] != '@')
+    if (is_of(e, IPC_SCHEME) && e[strlen(IPC_SCHEME)] != '@')
         return bind_file(c, i, e + strlen(IPC_SCHEME), why, bytes);
     r = zmq_bind(c->socket, e) < 0 ? -errno : 0;
     if (r < 0)
@@ -87,18 +93,16 @@ static int bind_one(struct clients *c, uint32_t i, char *why, size_t bytes)
     return r;
 }
 
-static int bind_all(struct clients *c)
+/* Binds the endpoints of one scheme; shm:// is bound in shm_peers.c. */
+static int bind_scheme(struct clients *c, const char *scheme)
 {
-    c->file = calloc(c->config->n_endpoints, sizeof *c->file);
-    if (!c->file)
-        return -ENOMEM;
     for (uint32_t i = 0; i < c->config->n_endpoints; i++) {
         char bound[256], why[256];
         size_t n = sizeof bound;
         int r;
 
-        if (strncmp(c->config->endpoints[i], SHM_SCHEME, strlen(SHM_SCHEME)) == 0)
-            continue; /* shm_peers.c */
+        if (!is_of(c->config->endpoints[i], scheme))
+            continue;
         r = bind_one(c, i, why, sizeof why);
         if (r < 0) {
             log_error("ingress", "cannot bind an endpoint", "endpoint=\"%s\" error=\"%s\"",
@@ -107,9 +111,23 @@ static int bind_all(struct clients *c)
         }
         if (zmq_getsockopt(c->socket, ZMQ_LAST_ENDPOINT, bound, &n) < 0)
             return -errno;
-        log_info("ingress", "listening", "endpoint=\"%s\"", bound);
+        log_info("ingress", "listening", "endpoint=\"%s\"%s", bound,
+                 c->auth && is_of(scheme, TCP_SCHEME) ? " keys=CURVE" : "");
     }
     return 0;
+}
+
+static int bind_all(struct clients *c)
+{
+    int r;
+
+    c->file = calloc(c->config->n_endpoints, sizeof *c->file);
+    if (!c->file)
+        return -ENOMEM;
+    r = bind_scheme(c, IPC_SCHEME);
+    if (r == 0)
+        r = auth_prepare(c->auth, c->socket);
+    return r < 0 ? r : bind_scheme(c, TCP_SCHEME);
 }
 
 int clients_open(const struct config *config, struct stats *stats, uint32_t credits,
@@ -160,6 +178,9 @@ int clients_open(const struct config *config, struct stats *stats, uint32_t cred
     r = set_options(c);
     if (r < 0)
         goto fail;
+    r = auth_open(c->context, config, &c->auth);
+    if (r < 0)
+        goto fail;
     r = gate_open(c->context, c->socket, config, stats, &c->gate);
     if (r < 0)
         goto fail;
@@ -184,6 +205,7 @@ void clients_close(struct clients *c)
     if (c->socket)
         zmq_close(c->socket);
     gate_close(c->gate);
+    auth_close(c->auth);
     if (c->context)
         zmq_ctx_term(c->context);
     for (uint32_t i = 0; c->file && i < c->config->n_endpoints; i++)

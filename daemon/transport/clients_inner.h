@@ -4,6 +4,7 @@
 #ifndef TRIGD_CLIENTS_INNER_H
 #define TRIGD_CLIENTS_INNER_H
 #include "clock.h"
+#include "transport/auth.h"
 #include "transport/clients.h"
 #include "transport/shares.h"
 
@@ -26,6 +27,7 @@ struct clients {
     struct shm_peers *shm; /* NULL: there are no co-located clients */
     struct held *held;
     struct gate *gate;
+    struct auth *auth;         /* NULL: no keys are asked for */
     const zmq_msg_t *received; /* the last message, while it is looked at */
     struct client *client;     /* [n_places] */
     uint32_t n_places;

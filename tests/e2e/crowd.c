@@ -63,6 +63,19 @@ void member_open(struct member *m, const struct server *s, void *context, bool i
 void member_open_at(struct member *m, const char *endpoint, void *context, const char *name,
                     uint32_t want)
 {
+    member_open_with(m, endpoint, context, name, want, NULL, NULL);
+}
+
+static void use_keys(void *socket, const struct keyfile *keys, const char *server)
+{
+    assert_int_equal(zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, server, KEYFILE_KEY), 0);
+    assert_int_equal(zmq_setsockopt(socket, ZMQ_CURVE_PUBLICKEY, keys->public_key, KEYFILE_KEY), 0);
+    assert_int_equal(zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, keys->secret_key, KEYFILE_KEY), 0);
+}
+
+void member_open_with(struct member *m, const char *endpoint, void *context, const char *name,
+                      uint32_t want, const struct keyfile *keys, const char *server)
+{
     Trigd__V1__ToDaemon message = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
     int linger = 0, unlimited = 0;
@@ -80,6 +93,8 @@ void member_open_at(struct member *m, const char *endpoint, void *context, const
         zmq_setsockopt(m->socket, ZMQ_LINGER, &linger, sizeof linger);
         zmq_setsockopt(m->socket, ZMQ_SNDHWM, &unlimited, sizeof unlimited);
         zmq_setsockopt(m->socket, ZMQ_RCVHWM, &unlimited, sizeof unlimited);
+        if (keys)
+            use_keys(m->socket, keys, server);
         assert_int_equal(zmq_connect(m->socket, endpoint), 0);
     }
     hello.protocol = 1;

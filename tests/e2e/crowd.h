@@ -5,6 +5,7 @@
 #ifndef TRIGD_TEST_CROWD_H
 #define TRIGD_TEST_CROWD_H
 #include "harness.h"
+#include "keyfile.h"
 #include "shmclient.h"
 
 #define MEMBER_ROIS   65536u /* that one member may send */
@@ -32,6 +33,9 @@ void member_open(struct member *m, const struct server *s, void *context, bool i
 /* The same, over ZeroMQ to any endpoint. */
 void member_open_at(struct member *m, const char *endpoint, void *context, const char *name,
                     uint32_t want);
+/* The same with CURVE keys, unless `keys` is NULL; `server` is the daemon's public key. */
+void member_open_with(struct member *m, const char *endpoint, void *context, const char *name,
+                      uint32_t want, const struct keyfile *keys, const char *server);
 void member_close(struct member *m);
 /* Says Bye. */
 void member_leave(struct member *m);

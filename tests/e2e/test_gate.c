@@ -48,25 +48,11 @@ struct setup {
 };
 static struct setup one;
 
-/* A port that is free now. */
-static uint16_t free_port(void)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof a;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    assert_true(fd >= 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
-    close(fd);
-    return ntohs(a.sin_port);
-}
-
 static int start(void **state)
 {
     char text[1024];
 
-    one.port = free_port();
+    one.port = sharer_free_port();
     snprintf(one.tcp, sizeof one.tcp, "tcp://127.0.0.1:%u", one.port);
     snprintf(text, sizeof text, "%s", config);
     sharer_prepare(&one.server, one.tcp, text, menu);

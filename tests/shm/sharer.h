@@ -15,6 +15,8 @@ struct sharer {
 void sharer_server(struct server *s, const char *config, const char *menu);
 /* Writes the files only; `third` is one more endpoint, or NULL. */
 void sharer_prepare(struct server *s, const char *third, const char *config, const char *menu);
+/* A tcp port of loopback that is free now. */
+uint16_t sharer_free_port(void);
 /* shm://... of the daemon. */
 void sharer_endpoint(const struct server *s, char *ret_text, size_t bytes);
 

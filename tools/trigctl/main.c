@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "keygen.h"
 #include "log.h"
 #include "monitor/show.h"
 #include "talk.h"
@@ -23,9 +24,11 @@ static const char usage[] =
     "       trigctl [--json] show-plugin FILE.so\n"
     "       trigctl check-plugin FILE.so [--backend NAME]... [--param KEY=VALUE]...\n"
     "               [--preset NAME] [--seed N] [--tolerance X] [--backends FOLDER]\n"
+    "       trigctl keygen FILE\n"
     "\n"
     "  COMMAND...          a command for the running daemon; `trigctl help` lists them\n"
     "  show-plugin         parameters, presets, values and collections of a plugin file\n"
+    "  keygen              makes a pair of CURVE keys: FILE (both, mode 0600) and FILE.pub\n"
     "  check-plugin        whether a plugin keeps the contract of trigd/plugin.h on every device "
     "here,\n"
     "                      and whether its backends give the same answers\n"
@@ -233,6 +236,15 @@ static int offline(struct options *o, int n_words, char **words)
     return check_plugin(&o->check);
 }
 
+static int make_keys(int n_words, char **words)
+{
+    if (n_words != 2) {
+        fprintf(stderr, "trigctl: keygen takes the name of the file to write\n");
+        return EXIT_USAGE;
+    }
+    return keygen(words[1]) < 0 ? EXIT_ERROR : EXIT_GOOD;
+}
+
 int main(int argc, char **argv)
 {
     struct options o = {0};
@@ -248,6 +260,8 @@ int main(int argc, char **argv)
     }
     if (!strcmp(argv[0], "check-plugin") || !strcmp(argv[0], "show-plugin"))
         r = offline(&o, argc, argv);
+    else if (!strcmp(argv[0], "keygen"))
+        r = make_keys(argc, argv);
     else
         r = ask(&o, argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -2,13 +2,42 @@
 #include "transport.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
+#include "keyfile.h"
 
 #define LINGER_MS  500
 #define NO_ROOM_NS (20 * NS_PER_US) /* before what found no room is tried again */
 #define SEND_MAX   256u
+
+/* With TRIGD_KEY and TRIGD_SERVER_KEY in the environment, which name files of `trigctl keygen`, the
+ * connection is encrypted and each side knows the other. */
+static int use_keys(void *socket)
+{
+    const char *own = getenv("TRIGD_KEY"), *server = getenv("TRIGD_SERVER_KEY");
+    struct keyfile keys, daemon;
+    char why[512];
+    int r;
+
+    if (!own || !server)
+        return 0;
+    r = keyfile_read(own, &keys, why, sizeof why);
+    if (r == 0)
+        r = keyfile_read(server, &daemon, why, sizeof why);
+    if (r < 0) {
+        fprintf(stderr, "trigreplay: %s\n", why);
+        return r;
+    }
+    if (zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, daemon.public_key, KEYFILE_KEY) < 0 ||
+        zmq_setsockopt(socket, ZMQ_CURVE_PUBLICKEY, keys.public_key, KEYFILE_KEY) < 0 ||
+        zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, keys.secret_key, KEYFILE_KEY) < 0)
+        r = -errno;
+    keyfile_forget(&keys);
+    return r;
+}
 
 static int open_zmq(struct connection *c, void *zmq_context, const char *endpoint)
 {
@@ -19,10 +48,15 @@ static int open_zmq(struct connection *c, void *zmq_context, const char *endpoin
         return -errno;
     if (zmq_setsockopt(c->socket, ZMQ_LINGER, &linger, sizeof linger) < 0 ||
         zmq_setsockopt(c->socket, ZMQ_SNDHWM, &no_limit, sizeof no_limit) < 0 ||
-        zmq_setsockopt(c->socket, ZMQ_RCVHWM, &no_limit, sizeof no_limit) < 0 ||
-        zmq_connect(c->socket, endpoint) < 0)
+        zmq_setsockopt(c->socket, ZMQ_RCVHWM, &no_limit, sizeof no_limit) < 0)
         return -errno;
-    return 0;
+    if (strncmp(endpoint, "tcp://", 6) == 0) {
+        int r = use_keys(c->socket);
+
+        if (r < 0)
+            return r;
+    }
+    return zmq_connect(c->socket, endpoint) < 0 ? -errno : 0;
 }
 
 int transport_open(struct connection *c, void *zmq_context, const char *endpoint)

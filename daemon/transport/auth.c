@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "transport/auth.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zmq.h>
+
+#include "keyfile.h"
+#include "log.h"
+
+#define ZAP        "inproc://zeromq.zap.01"
+#define STOP       "inproc://trigd-auth-stop"
+#define DOMAIN     "data"
+#define PARTS      7u /* of a question about a key */
+#define PART_BYTES 256u
+#define NAME_BYTES 64u
+#define KEY_BYTES  32u
+#define LINE_BYTES 256
+
+struct key {
+    unsigned char bytes[KEY_BYTES];
+    char name[NAME_BYTES];
+};
+
+struct auth {
+    const struct config *config;
+    struct keyfile server;
+    void *zap, *stop, *stopper; /* the thread's socket; both ends of the word to stop */
+    pthread_t thread;
+    bool has_thread;
+    struct key *key; /* [n]; of the thread alone from its start on */
+    uint32_t n;
+    struct timespec changed; /* of the file, when it was read */
+    ino_t inode;
+};
+
+/* ---------------------------------------------------------------- the list */
+
+static int take_key(struct auth *a, const char *line)
+{
+    char text[LINE_BYTES], name[NAME_BYTES] = "?";
+    struct key k, *more;
+    int n = sscanf(line, "%255s %63s", text, name);
+
+    if (n < 1 || (text[0] == '#' && strlen(text) != KEYFILE_KEY - 1)) /* a key may begin so */
+        return 0;
+    if (strlen(text) != KEYFILE_KEY - 1 || !zmq_z85_decode(k.bytes, text))
+        return -EBADMSG;
+    memcpy(k.name, name, sizeof k.name);
+    more = realloc(a->key, (a->n + 1) * sizeof *more);
+    if (!more)
+        return -ENOMEM;
+    a->key = more;
+    a->key[a->n++] = k;
+    return 0;
+}
+
+/* Reads the list when it has changed.  With a wrong line nobody of it gets in: a list that is read
+ * in part might let in who was taken off it. */
+static int read_list(struct auth *a)
+{
+    const char *path = a->config->security.clients_file;
+    FILE *f = fopen(path, "re");
+    char line[LINE_BYTES];
+    unsigned number = 0;
+    struct stat s;
+    int r = 0;
+
+    if (!f || fstat(fileno(f), &s) < 0) {
+        r = -errno;
+        a->n = 0;
+        log_error("auth", "cannot read the list of clients: nobody is let in",
+                  "file=\"%s\" error=\"%s\"", path, strerror(-r));
+        if (f)
+            fclose(f);
+        return r;
+    }
+    if (a->inode == s.st_ino && a->changed.tv_sec == s.st_mtim.tv_sec &&
+        a->changed.tv_nsec == s.st_mtim.tv_nsec) {
+        fclose(f);
+        return 0;
+    }
+    a->n = 0;
+    while (r == 0 && fgets(line, sizeof line, f)) {
+        number++;
+        r = take_key(a, line);
+    }
+    fclose(f);
+    a->inode = s.st_ino;
+    a->changed = s.st_mtim;
+    if (r < 0) {
+        a->n = 0;
+        log_error("auth", "a line of the list of clients is wrong: nobody is let in",
+                  "file=\"%s\" line=%u allowed=\"KEY NAME\"", path, number);
+        return r;
+    }
+    log_info("auth", "list of clients read", "file=\"%s\" clients=%u", path, a->n);
+    return 0;
+}
+
+static const char *name_of(const struct auth *a, const unsigned char *key)
+{
+    for (uint32_t i = 0; i < a->n; i++)
+        if (memcmp(a->key[i].bytes, key, KEY_BYTES) == 0)
+            return a->key[i].name;
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- questions (RFC 27) */
+
+struct question {
+    char part[PARTS][PART_BYTES]; /* version, id, domain, address, identity, mechanism, key */
+    int bytes[PARTS];
+    uint32_t n;
+};
+
+static bool receive(struct auth *a, struct question *q)
+{
+    int more = 1;
+    size_t size = sizeof more;
+
+    memset(q, 0, sizeof *q);
+    while (more) {
+        char rest[PART_BYTES], *to = q->n < PARTS ? q->part[q->n] : rest;
+        int n = zmq_recv(a->zap, to, PART_BYTES - 1, 0);
+
+        if (n < 0)
+            return false;
+        if (q->n < PARTS)
+            q->bytes[q->n++] = n;
+        zmq_getsockopt(a->zap, ZMQ_RCVMORE, &more, &size);
+    }
+    return true;
+}
+
+static void reply(struct auth *a, const struct question *q, const char *name)
+{
+    const char *part[] = {"1.0",
+                          q->part[1],
+                          name ? "200" : "400",
+                          name ? "OK" : "the key is not on the list",
+                          name ? name : "",
+                          ""};
+    const size_t n = sizeof part / sizeof *part;
+
+    for (size_t i = 0; i < n; i++)
+        if (zmq_send(a->zap, part[i], i == 1 ? (size_t)q->bytes[1] : strlen(part[i]),
+                     i + 1 < n ? ZMQ_SNDMORE : 0) < 0)
+            log_error("auth", "cannot answer", "error=\"%s\"", zmq_strerror(errno));
+}
+
+static void answer_one(struct auth *a)
+{
+    struct question q;
+    const char *name = NULL;
+
+    if (!receive(a, &q))
+        return;
+    if (q.n == PARTS && !strcmp(q.part[5], "CURVE") && q.bytes[6] == KEY_BYTES) {
+        read_list(a);
+        name = name_of(a, (const unsigned char *)q.part[6]);
+    }
+    if (name)
+        log_info("auth", "let in", "client=\"%s\" address=\"%s\"", name, q.part[3]);
+    else
+        log_warn("auth", "refused: the key is not on the list", "address=\"%s\" mechanism=\"%s\"",
+                 q.part[3], q.part[5]);
+    reply(a, &q, name);
+}
+
+static void *run(void *arg)
+{
+    struct auth *a = arg;
+    zmq_pollitem_t items[] = {{.socket = a->zap, .events = ZMQ_POLLIN},
+                              {.socket = a->stop, .events = ZMQ_POLLIN}};
+
+    for (;;) {
+        if (zmq_poll(items, 2, -1) < 0 && errno != EINTR)
+            return NULL;
+        if (items[1].revents)
+            return NULL;
+        if (items[0].revents)
+            answer_one(a);
+    }
+}
+
+/* ---------------------------------------------------------------- opening */
+
+static int start(struct auth *a, void *context)
+{
+    sigset_t all, old;
+    int r;
+
+    a->zap = zmq_socket(context, ZMQ_REP);
+    a->stop = zmq_socket(context, ZMQ_PAIR);
+    a->stopper = zmq_socket(context, ZMQ_PAIR);
+    if (!a->zap || !a->stop || !a->stopper || zmq_bind(a->zap, ZAP) < 0 ||
+        zmq_bind(a->stop, STOP) < 0 || zmq_connect(a->stopper, STOP) < 0)
+        return -errno;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    r = -pthread_create(&a->thread, NULL, run, a);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    a->has_thread = r == 0;
+    return r;
+}
+
+int auth_open(void *context, const struct config *config, struct auth **ret_auth)
+{
+    struct auth *a;
+    char why[512] = "";
+    int r;
+
+    *ret_auth = NULL;
+    if (!config->security.key_file[0])
+        return 0;
+    a = calloc(1, sizeof *a);
+    if (!a)
+        return -ENOMEM;
+    a->config = config;
+    r = keyfile_read(config->security.key_file, &a->server, why, sizeof why);
+    if (r == 0 && !a->server.secret_key[0]) {
+        r = -EBADMSG;
+        snprintf(why, sizeof why, "%s has no secret key", config->security.key_file);
+    }
+    if (r < 0)
+        log_error("auth", "cannot read the daemon's key", "error=\"%s\"", why);
+    if (r == 0)
+        r = read_list(a);
+    if (r == 0)
+        r = start(a, context);
+    if (r < 0) {
+        auth_close(a);
+        return r;
+    }
+    *ret_auth = a;
+    return 0;
+}
+
+void auth_close(struct auth *a)
+{
+    if (!a)
+        return;
+    if (a->has_thread) {
+        zmq_send(a->stopper, "", 0, 0);
+        pthread_join(a->thread, NULL);
+    }
+    if (a->zap)
+        zmq_close(a->zap);
+    if (a->stop)
+        zmq_close(a->stop);
+    if (a->stopper)
+        zmq_close(a->stopper);
+    keyfile_forget(&a->server);
+    free(a->key);
+    free(a);
+}
+
+int auth_prepare(const struct auth *a, void *socket)
+{
+    const int is_server = 1;
+
+    if (!a)
+        return 0;
+    if (zmq_setsockopt(socket, ZMQ_CURVE_SERVER, &is_server, sizeof is_server) < 0 ||
+        zmq_setsockopt(socket, ZMQ_ZAP_DOMAIN, DOMAIN, strlen(DOMAIN)) < 0 ||
+        zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, a->server.secret_key, KEYFILE_KEY) < 0)
+        return -errno;
+    return 0;
+}
