@@ -81,12 +81,13 @@ static int connect_raw(const struct setup *s, bool is_tcp)
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
                              .sin_port = htons(s->port)};
     struct sockaddr_un un = {.sun_family = AF_UNIX};
-    struct timeval limit = {.tv_sec = 10};
+    struct timeval limit = {.tv_sec = 10},
+                   short_limit = {.tv_sec = 1}; /* nobody answers any more */
     int fd = socket(is_tcp ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     assert_true(fd >= 0);
     snprintf(un.sun_path, sizeof un.sun_path, "%s", s->server.endpoint + strlen("ipc://"));
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &short_limit, sizeof short_limit);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     if (is_tcp)
         assert_int_equal(connect(fd, (struct sockaddr *)&in, sizeof in), 0);
