@@ -13,53 +13,54 @@ static unsigned char data[1024];
 static const struct trg_span span = {
     .offsets = 512, .column = {0, 16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176}};
 
-static const struct {
-    enum trg_kind kind;
-    const char *name;
-    const void *at;
-    size_t bytes;
-} columns[] = {
-    {TRG_SPACEPOINTS, "phi", (const void *)TRG_SPACEPOINTS_PHI(data, span),
-     sizeof *TRG_SPACEPOINTS_PHI(data, span)},
-    {TRG_SPACEPOINTS, "rho", (const void *)TRG_SPACEPOINTS_RHO(data, span),
-     sizeof *TRG_SPACEPOINTS_RHO(data, span)},
-    {TRG_SPACEPOINTS, "z", (const void *)TRG_SPACEPOINTS_Z(data, span),
-     sizeof *TRG_SPACEPOINTS_Z(data, span)},
-    {TRG_SPACEPOINTS, "layer", (const void *)TRG_SPACEPOINTS_LAYER(data, span),
-     sizeof *TRG_SPACEPOINTS_LAYER(data, span)},
-    {TRG_HITS, "x", (const void *)TRG_HITS_X(data, span), sizeof *TRG_HITS_X(data, span)},
-    {TRG_HITS, "y", (const void *)TRG_HITS_Y(data, span), sizeof *TRG_HITS_Y(data, span)},
-    {TRG_HITS, "z", (const void *)TRG_HITS_Z(data, span), sizeof *TRG_HITS_Z(data, span)},
-    {TRG_HITS, "layer", (const void *)TRG_HITS_LAYER(data, span),
-     sizeof *TRG_HITS_LAYER(data, span)},
-    {TRG_HITS, "id", (const void *)TRG_HITS_ID(data, span), sizeof *TRG_HITS_ID(data, span)},
-    {TRG_TRACKS, "x", (const void *)TRG_TRACKS_X(data, span), sizeof *TRG_TRACKS_X(data, span)},
-    {TRG_TRACKS, "y", (const void *)TRG_TRACKS_Y(data, span), sizeof *TRG_TRACKS_Y(data, span)},
-    {TRG_TRACKS, "z", (const void *)TRG_TRACKS_Z(data, span), sizeof *TRG_TRACKS_Z(data, span)},
-    {TRG_TRACKS, "tx", (const void *)TRG_TRACKS_TX(data, span), sizeof *TRG_TRACKS_TX(data, span)},
-    {TRG_TRACKS, "ty", (const void *)TRG_TRACKS_TY(data, span), sizeof *TRG_TRACKS_TY(data, span)},
-    {TRG_TRACKS, "var_x", (const void *)TRG_TRACKS_VAR_X(data, span),
-     sizeof *TRG_TRACKS_VAR_X(data, span)},
-    {TRG_TRACKS, "var_tx", (const void *)TRG_TRACKS_VAR_TX(data, span),
-     sizeof *TRG_TRACKS_VAR_TX(data, span)},
-    {TRG_TRACKS, "cov_x_tx", (const void *)TRG_TRACKS_COV_X_TX(data, span),
-     sizeof *TRG_TRACKS_COV_X_TX(data, span)},
-    {TRG_TRACKS, "chi2", (const void *)TRG_TRACKS_CHI2(data, span),
-     sizeof *TRG_TRACKS_CHI2(data, span)},
-    {TRG_TRACKS, "qop", (const void *)TRG_TRACKS_QOP(data, span),
-     sizeof *TRG_TRACKS_QOP(data, span)},
-    {TRG_TRACKS, "n_hits", (const void *)TRG_TRACKS_N_HITS(data, span),
-     sizeof *TRG_TRACKS_N_HITS(data, span)},
-    {TRG_DOUBLETS, "inner", (const void *)TRG_DOUBLETS_INNER(data, span),
-     sizeof *TRG_DOUBLETS_INNER(data, span)},
-    {TRG_DOUBLETS, "outer", (const void *)TRG_DOUBLETS_OUTER(data, span),
-     sizeof *TRG_DOUBLETS_OUTER(data, span)},
-    {TRG_VOXELS, "value", (const void *)TRG_VOXELS_VALUE(data, span),
-     sizeof *TRG_VOXELS_VALUE(data, span)},
-};
-
 static void names_are_those_of_the_table(void **state)
 {
+    const struct {
+        enum trg_kind kind;
+        const char *name;
+        const void *at;
+        size_t bytes;
+    } columns[] = {
+        {TRG_SPACEPOINTS, "phi", (const void *)TRG_SPACEPOINTS_PHI(data, span),
+         sizeof *TRG_SPACEPOINTS_PHI(data, span)},
+        {TRG_SPACEPOINTS, "rho", (const void *)TRG_SPACEPOINTS_RHO(data, span),
+         sizeof *TRG_SPACEPOINTS_RHO(data, span)},
+        {TRG_SPACEPOINTS, "z", (const void *)TRG_SPACEPOINTS_Z(data, span),
+         sizeof *TRG_SPACEPOINTS_Z(data, span)},
+        {TRG_SPACEPOINTS, "layer", (const void *)TRG_SPACEPOINTS_LAYER(data, span),
+         sizeof *TRG_SPACEPOINTS_LAYER(data, span)},
+        {TRG_HITS, "x", (const void *)TRG_HITS_X(data, span), sizeof *TRG_HITS_X(data, span)},
+        {TRG_HITS, "y", (const void *)TRG_HITS_Y(data, span), sizeof *TRG_HITS_Y(data, span)},
+        {TRG_HITS, "z", (const void *)TRG_HITS_Z(data, span), sizeof *TRG_HITS_Z(data, span)},
+        {TRG_HITS, "layer", (const void *)TRG_HITS_LAYER(data, span),
+         sizeof *TRG_HITS_LAYER(data, span)},
+        {TRG_HITS, "id", (const void *)TRG_HITS_ID(data, span), sizeof *TRG_HITS_ID(data, span)},
+        {TRG_TRACKS, "x", (const void *)TRG_TRACKS_X(data, span), sizeof *TRG_TRACKS_X(data, span)},
+        {TRG_TRACKS, "y", (const void *)TRG_TRACKS_Y(data, span), sizeof *TRG_TRACKS_Y(data, span)},
+        {TRG_TRACKS, "z", (const void *)TRG_TRACKS_Z(data, span), sizeof *TRG_TRACKS_Z(data, span)},
+        {TRG_TRACKS, "tx", (const void *)TRG_TRACKS_TX(data, span),
+         sizeof *TRG_TRACKS_TX(data, span)},
+        {TRG_TRACKS, "ty", (const void *)TRG_TRACKS_TY(data, span),
+         sizeof *TRG_TRACKS_TY(data, span)},
+        {TRG_TRACKS, "var_x", (const void *)TRG_TRACKS_VAR_X(data, span),
+         sizeof *TRG_TRACKS_VAR_X(data, span)},
+        {TRG_TRACKS, "var_tx", (const void *)TRG_TRACKS_VAR_TX(data, span),
+         sizeof *TRG_TRACKS_VAR_TX(data, span)},
+        {TRG_TRACKS, "cov_x_tx", (const void *)TRG_TRACKS_COV_X_TX(data, span),
+         sizeof *TRG_TRACKS_COV_X_TX(data, span)},
+        {TRG_TRACKS, "chi2", (const void *)TRG_TRACKS_CHI2(data, span),
+         sizeof *TRG_TRACKS_CHI2(data, span)},
+        {TRG_TRACKS, "qop", (const void *)TRG_TRACKS_QOP(data, span),
+         sizeof *TRG_TRACKS_QOP(data, span)},
+        {TRG_TRACKS, "n_hits", (const void *)TRG_TRACKS_N_HITS(data, span),
+         sizeof *TRG_TRACKS_N_HITS(data, span)},
+        {TRG_DOUBLETS, "inner", (const void *)TRG_DOUBLETS_INNER(data, span),
+         sizeof *TRG_DOUBLETS_INNER(data, span)},
+        {TRG_DOUBLETS, "outer", (const void *)TRG_DOUBLETS_OUTER(data, span),
+         sizeof *TRG_DOUBLETS_OUTER(data, span)},
+        {TRG_VOXELS, "value", (const void *)TRG_VOXELS_VALUE(data, span),
+         sizeof *TRG_VOXELS_VALUE(data, span)},
+    };
     uint32_t n[TRG_KIND_COUNT] = {0};
 
     (void)state;

@@ -7,10 +7,12 @@
 
 #include "clock.h"
 
+enum state { WAIT, GO, LEAVE };
+
 struct start { /* the common one */
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    enum { WAIT, GO, LEAVE } state;
+    enum state state;
 };
 
 struct member {
@@ -46,7 +48,7 @@ static void work(struct member *m)
 static void *thread_main(void *arg)
 {
     struct member *m = arg;
-    int state;
+    enum state state;
 
     pthread_mutex_lock(&m->start->lock);
     while (m->start->state == WAIT)
@@ -58,7 +60,7 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-static void let(struct start *start, int state)
+static void let(struct start *start, enum state state)
 {
     pthread_mutex_lock(&start->lock);
     start->state = state;
