@@ -118,7 +118,7 @@ static int remove_stale(const struct sockaddr_un *a, int type, char *why, size_t
 static int open_socket(struct socketfile *f, int type, int backlog, int *ret_fd)
 {
     int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), r;
-    struct stat s;
+    struct stat s = {0};
     mode_t mask;
 
     if (fd < 0)

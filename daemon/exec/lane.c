@@ -178,7 +178,7 @@ bool lane_put(struct lane *l, uint32_t roi)
         l->room[k] -= c[k]->n;
         describe(l, r, c[k], g->input[k].from < 0, &l->view[slot].sources[k][b->n]);
     }
-    b->last_items = c[0]->n;
+    b->last_items = g->n_inputs ? c[0]->n : 0;
     b->items += b->last_items;
     l->view[slot].infos[b->n] = r->info;
     if (l->has_products)

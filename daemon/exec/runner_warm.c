@@ -73,7 +73,7 @@ static uint32_t fill(const struct runner *l, const struct sample *s, uint32_t nu
     uint64_t items[ARENA_INPUTS_MAX] = {0};
     uint32_t n = 0;
 
-    while (n < l->s.arena->shape.max_rois && (full || from + n < s->n) &&
+    while (s->n && n < l->s.arena->shape.max_rois && (full || from + n < s->n) &&
            put(l, s, number, n, (from + n) % s->n, items)) /* one RoI always fits */
         n++;
     clear_outputs(l, number, n);

@@ -25,7 +25,7 @@ int suspects_new(uint32_t most, struct suspects **ret_suspects)
     if (!s)
         return -ENOMEM;
     s->most = most;
-    s->group = calloc(2u * most, sizeof *s->group);
+    s->group = calloc((size_t)2 * most, sizeof *s->group);
     s->roi = calloc(most, sizeof *s->roi);
     if (!s->group || !s->roi) {
         suspects_free(s);

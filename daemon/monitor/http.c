@@ -64,7 +64,7 @@ static void come_or_go(void *ctx, struct MHD_Connection *c, void **context,
     for (uint32_t i = 0; info && i < CONNECTIONS && !v; i++)
         if (h->visitor[i].fd < 0)
             v = &h->visitor[i];
-    if (!v)
+    if (!v || !info)
         return;
     *v = (struct visitor){.fd = info->connect_fd, .since_ns = clock_ns()};
     *context = v;

@@ -140,7 +140,7 @@ static void look_up(struct connection *k)
         struct sockaddr_in v4;
         struct sockaddr_in6 v6;
         struct sockaddr_storage room;
-    } from;
+    } from = {.room = {0}};
     socklen_t n = sizeof from;
     struct ucred who;
 

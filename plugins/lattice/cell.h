@@ -11,8 +11,8 @@
 #define LT_HOST 0
 #endif
 
-/* The nine places of different cells are different: a loop over cells may take many at once.  clang 14
- * cannot, and says so. */
+/* The nine places of different cells are different: a loop over cells may take many at once.  clang
+ * 14 cannot, and says so. */
 #if LT_HOST && !defined(__clang__)
 #define LT_CELLS_APART _Pragma("GCC ivdep")
 #else

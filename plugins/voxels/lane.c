@@ -303,9 +303,9 @@ static void choose_grid(const struct vox_lane *l, struct slot *s)
         planes = n[2] > planes ? n[2] : planes;
         eights = e > eights ? e : eights;
     }
-    s->label.tile = l->info.is_host ? columns : VOX_GROUP_SIZE;
+    s->label.tile = l->info.is_host && columns ? columns : VOX_GROUP_SIZE;
     tiles = (columns + s->label.tile - 1) / s->label.tile;
-    s->label.depth = planes;
+    s->label.depth = planes ? planes : 1u;
     if (!l->info.is_host) {
         parts = (l->info.units * GROUPS_UNIT + tiles * s->n - 1) / (tiles * s->n);
         s->label.depth = (planes + parts - 1) / parts;

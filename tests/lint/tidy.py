@@ -19,7 +19,7 @@ KERNEL_CHECKS = "-*,readability-function-size,readability-function-cognitive-com
 OVER = {("trg_group_radix_tile", "parameters"), ("dbt_scan", "parameters"), ("dbt_host_fill", "parameters"),
         ("dbt_host_layers", "parameters"), ("dbt_search", "complexity"), ("kd_radix_select", "parameters"),
         ("kdq_one_level", "parameters"), ("kdq_bfs", "complexity"), ("ht_follow", "complexity"),
-        ("lt_tile_steps", "parameters"), ("vox_host_row", "parameters"), ("vox_label", "lines"),
+        ("lt_tile_steps", "parameters"), ("vox_label", "lines"),
         ("vx_adjacency_compute", "complexity"), ("vx_prune", "complexity"), ("vx_associate", "complexity"),
         ("vx_significance2", "parameters"), ("vx_add_momenta", "parameters"), ("vx_host_prepare", "parameters"),
         ("vx_host_own", "parameters"), ("zf_bite", "parameters"), ("zf_bite_", "parameters"),

@@ -17,11 +17,9 @@ static int write_keys(const char *file, mode_t mode, const char *public, const c
 {
     int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode), r = 0;
 
-    if (fd < 0)
-        r = -errno;
-    else if (dprintf(fd, "# CURVE key of trigd%s\n%s%s%spublic %s\n",
-                     secret ? ": keep it secret" : "", secret ? "secret " : "",
-                     secret ? secret : "", secret ? "\n" : "", public) < 0)
+    if (fd < 0 ||
+        dprintf(fd, "# CURVE key of trigd%s\n%s%s%spublic %s\n", secret ? ": keep it secret" : "",
+                secret ? "secret " : "", secret ? secret : "", secret ? "\n" : "", public) < 0)
         r = -errno;
     if (fd >= 0 && close(fd) < 0 && r == 0)
         r = -errno;
