@@ -21,7 +21,7 @@ build: ## install what is missing for it and build the release preset
 	cmake --preset release
 	cmake --build --preset release
 
-check: ## install, build and run every test, also under the sanitizers (about 12 minutes on 2 cores)
+check: ## install, build and run every test, also under the sanitizers
 	tools/setup check
 	cmake --preset release
 	cmake --build --preset release
