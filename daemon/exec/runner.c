@@ -132,6 +132,17 @@ static void stage_outputs(struct runner *l, const struct runner_member *m, uint3
     }
 }
 
+int runner_answer(const struct runner *l, const struct plugin *plugin, const char *function,
+                  int answer)
+{
+    if (answer <= 0)
+        return answer;
+    log_error("lane", "a plugin returns a positive number; 0 and negative errno are allowed",
+              "lane=\"%s\" plugin=%s function=%s returned=%d", l->s.name, plugin->d.name, function,
+              answer);
+    return -EBADMSG;
+}
+
 /* Gives a member its inputs and lets it enqueue its work. */
 static int submit_member(struct runner *l, uint32_t number, uint32_t member)
 {
@@ -148,7 +159,8 @@ static int submit_member(struct runner *l, uint32_t number, uint32_t member)
             part->batch.in[k].span.n_rois = slot->n; /* the rest is as runner_open found it */
     }
     stage_outputs(l, m, number, member);
-    return m->plugin->d.submit(m->algo, &part->batch, slot->queue);
+    return runner_answer(l, m->plugin, "submit",
+                         m->plugin->d.submit(m->algo, &part->batch, slot->queue));
 }
 
 int runner_begin(struct runner *l, uint32_t number)
@@ -189,7 +201,9 @@ static void store_results(struct runner *l, uint32_t number, uint32_t member)
 int runner_collect(struct runner *l, uint32_t number)
 {
     for (uint32_t k = 0; k < l->n_members; k++) {
-        int r = l->member[k].plugin->d.collect(l->member[k].algo, &l->slot[number].part[k].batch);
+        const struct runner_member *m = &l->member[k];
+        int r = runner_answer(l, m->plugin, "collect",
+                              m->plugin->d.collect(m->algo, &l->slot[number].part[k].batch));
 
         if (r < 0)
             return r;

@@ -59,6 +59,10 @@ int runner_begin(struct runner *r, uint32_t number);
 int runner_collect(struct runner *r, uint32_t number);
 /* Runs made-up RoIs, before there is a thread.  Logs what failed. */
 int runner_warm(struct runner *r);
+/* What a function of a plugin returned: a positive number is none of its answers (-EBADMSG,
+ * logged). */
+int runner_answer(const struct runner *r, const struct plugin *plugin, const char *function,
+                  int answer);
 /* The thread of a runner. */
 void *runner_run(void *runner);
 #endif

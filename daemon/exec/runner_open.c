@@ -146,8 +146,9 @@ static int open_member(struct runner *l, uint32_t number)
         m->limits.max_items = larger(m->limits.max_items, in->max_items);
         m->limits.max_items_roi = larger(m->limits.max_items_roi, in->max_items_roi);
     }
-    return m->plugin->d.create(l->s.host, l->s.group->menu->steps[m->step].params, l->s.device,
-                               &m->limits, &m->algo);
+    return runner_answer(l, m->plugin, "create",
+                         m->plugin->d.create(l->s.host, l->s.group->menu->steps[m->step].params,
+                                             l->s.device, &m->limits, &m->algo));
 }
 
 static void find_members(struct runner *l)

@@ -62,6 +62,9 @@ static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queu
 {
     (void)q;
     for (uint32_t i = 0; i < b->n_rois; i++)
+        if (b->rois[i].roi_id == FAULT_POSITIVE)
+            return 7;
+    for (uint32_t i = 0; i < b->n_rois; i++)
         if (b->rois[i].roi_id == FAULT_SUBMIT ||
             (b->rois[i].roi_id == FAULT_MADE_UP && a->config->fail_warm_up))
             return -EIO;

@@ -14,7 +14,8 @@ enum {
     FAULT_EXIT = 108,
     FAULT_NO_DEVICE = 109, /* -ENODEV: the device is lost */
     FAULT_LIE = 110,       /* a status that there is not */
-    FAULT_HANG = 111       /* for ever */
+    FAULT_HANG = 111,      /* for ever */
+    FAULT_POSITIVE = 112   /* submit returns a number that is no answer */
 };
 #define FAULT_MADE_UP 0xffffffffu /* of the RoIs that lanes warm up with */
 #endif

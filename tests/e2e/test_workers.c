@@ -156,6 +156,12 @@ static void a_batch_that_cannot_be_submitted(void **state)
     one_culprit(FAULT_SUBMIT, false);
 }
 
+static void a_positive_answer(void **state)
+{
+    (void)state;
+    one_culprit(FAULT_POSITIVE, false);
+}
+
 static void a_batch_that_cannot_be_collected(void **state)
 {
     (void)state;
@@ -412,6 +418,7 @@ int main(void)
         cmocka_unit_test(an_exit),
         cmocka_unit_test(a_lost_device),
         cmocka_unit_test(a_batch_that_cannot_be_submitted),
+        cmocka_unit_test(a_positive_answer),
         cmocka_unit_test(a_batch_that_cannot_be_collected),
         cmocka_unit_test(a_lie_costs_its_roi),
         cmocka_unit_test(a_hang),
