@@ -104,13 +104,6 @@ void lane_begin(struct lane *l)
         l->room[k] = l->s.group->input[k].max_items;
 }
 
-static const struct roi_collection *collection_of(const struct lane *l, const struct roi *r,
-                                                  const struct group_input *in)
-{
-    return in->from < 0 ? &r->in[in->kind]
-                        : &pool_steps(l->s.pool, r)[in->from].product[in->product];
-}
-
 static uint64_t product_bytes(const struct lane *l, const struct roi *r)
 {
     uint64_t bytes = 0;
@@ -168,7 +161,7 @@ bool lane_put(struct lane *l, uint32_t roi)
         (l->has_products && l->product_used + product_bytes(l, r) > l->s.product_bytes))
         return false;
     for (uint32_t k = 0; k < g->n_inputs; k++) {
-        c[k] = collection_of(l, r, &g->input[k]);
+        c[k] = lane_collection(l->s.pool, r, &g->input[k]);
         if (c[k]->n > l->room[k])
             return false;
     }

@@ -80,6 +80,13 @@ struct lane {
     uint64_t room[ARENA_INPUTS_MAX]; /* items that it still takes */
 };
 
+/* The collection of an RoI that an input of its group gathers. */
+static inline const struct roi_collection *
+lane_collection(const struct pool *pool, const struct roi *r, const struct group_input *in)
+{
+    return in->from < 0 ? &r->in[in->kind] : &pool_steps(pool, r)[in->from].product[in->product];
+}
+
 /* Makes the arena; a worker opens its runner.  -ENOMEM or what the mapping says. */
 int lane_open(const struct lane_setup *setup, struct lane **ret_lane);
 /* No runner may have the arena.  NULL is fine. */

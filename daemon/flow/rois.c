@@ -43,11 +43,7 @@ static void list_remove(struct dispatch *d, uint32_t roi)
 
 static uint32_t items_of(const struct dispatch *d, const struct engine_step *s, uint32_t roi)
 {
-    const struct group_input *in = &s->group.input[0];
-    const struct roi *r = dispatch_at(d, roi);
-
-    return in->from < 0 ? r->in[in->kind].n
-                        : pool_steps(d->pool, r)[in->from].product[in->product].n;
+    return lane_collection(d->pool, dispatch_at(d, roi), &s->group.input[0])->n;
 }
 
 /* Takes an RoI out of what it waits in; batches in flight bring it back themselves. */
