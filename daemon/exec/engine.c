@@ -90,7 +90,7 @@ static uint64_t room_for_products(const struct engine_setup *setup, const struct
 
 /* ---------------------------------------------------------------- steps */
 
-static const struct config_step *override_of(const struct config *c, const char *step)
+const struct config_step *engine_override(const struct config *c, const char *step)
 {
     for (uint32_t i = 0; i < c->n_steps; i++)
         if (!strcmp(c->steps[i].step, step))
@@ -102,7 +102,7 @@ static int open_step(const struct engine_setup *setup, struct engine *e, uint32_
 {
     const struct config *c = setup->base.config;
     const struct menu_step *m = &e->menu->steps[number];
-    const struct config_step *o = override_of(c, m->name);
+    const struct config_step *o = engine_override(c, m->name);
     struct engine_step *s = &e->step[number];
 
     s->stats = stats_step_get(setup->base.stats, m->name, m->plugin->d.name);

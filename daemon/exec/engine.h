@@ -74,6 +74,8 @@ struct engine_setup {
 int engine_check_steps(const struct config *config, const struct menu *menu);
 /* Loads the menu file of the config and opens its lanes.  Logs what is wrong. */
 int engine_open(const struct engine_setup *setup, uint32_t generation, struct engine **ret_engine);
+/* What the config says of one step; NULL: nothing. */
+const struct config_step *engine_override(const struct config *c, const char *step);
 /* Opens the lanes of one step, with its retry lane, in the workers of their devices.  -ENODEV: none
  * is up (logged). */
 int engine_open_lanes(const struct engine_setup *setup, struct engine *e, uint32_t step);

@@ -24,14 +24,11 @@ static bool runs_on(const struct plugin *p, const char *backend)
 static bool may_use(const struct config *c, const struct menu *m, uint32_t step,
                     const char *backend)
 {
-    const struct config_step *o = NULL;
+    const struct config_step *o = engine_override(c, m->steps[step].name);
 
     for (uint64_t left = m->steps[step].members; left; left &= left - 1)
         if (!runs_on(m->steps[__builtin_ctzll(left)].plugin, backend))
             return false;
-    for (uint32_t i = 0; i < c->n_steps; i++)
-        if (!strcmp(c->steps[i].step, m->steps[step].name))
-            o = &c->steps[i];
     if (!o || !o->n_backends)
         return true;
     for (uint32_t i = 0; i < o->n_backends; i++)

@@ -165,7 +165,7 @@ bool lane_put(struct lane *l, uint32_t roi)
         if (c[k]->n > l->room[k])
             return false;
     }
-    if (r->region && worker_share(l->worker, l->s.regions, r->region) < 0)
+    if (r->region && worker_share(l->worker, r->region) < 0)
         return false;
     for (uint32_t k = 0; k < g->n_inputs; k++) {
         l->room[k] -= c[k]->n;

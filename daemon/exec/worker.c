@@ -339,11 +339,6 @@ const struct trg_device_info *worker_device(const struct worker *w)
     return &w->info;
 }
 
-const struct shm_window *worker_regions(const struct worker *w)
-{
-    return w->base.regions;
-}
-
 enum worker_state worker_state(const struct worker *w)
 {
     return (enum worker_state)atomic_load(&w->state);
@@ -404,9 +399,9 @@ void worker_take(struct worker *w)
     atomic_store(&w->state, WORKER_UP);
 }
 
-int worker_share(struct worker *w, const struct shm_window *regions, uint32_t number)
+int worker_share(struct worker *w, uint32_t number)
 {
-    const struct shm_region *region = shm_window_region(regions, number);
+    const struct shm_region *region = shm_window_region(w->base.regions, number);
     int r;
 
     if (!w->base.is_process || w->shared[number - 1] == region->epoch)
@@ -419,13 +414,13 @@ int worker_share(struct worker *w, const struct shm_window *regions, uint32_t nu
     return r;
 }
 
-void worker_forget(struct worker *w, const struct shm_window *regions)
+void worker_forget(struct worker *w)
 {
     if (!w->base.is_process)
         return;
     pthread_mutex_lock(&w->lock);
     for (uint32_t i = 0; worker_state(w) == WORKER_UP && i < w->n_regions; i++) {
-        const struct shm_region *region = shm_window_region(regions, i + 1);
+        const struct shm_region *region = shm_window_region(w->base.regions, i + 1);
 
         if (w->shared[i] && (region->fd < 0 || region->epoch != w->shared[i]) &&
             worker_process_forget(&w->process, i + 1, w->shared[i]) == 0)

@@ -59,8 +59,6 @@ int worker_add(struct worker *w, struct lane *lane);
 /* From now on the watcher restarts it. */
 int worker_watch(struct worker *w);
 
-/* The memory of clients that it may read; NULL: none shares any. */
-const struct shm_window *worker_regions(const struct worker *w);
 const struct trg_device_info *worker_device(const struct worker *w);
 enum worker_state worker_state(const struct worker *w);
 uint32_t worker_lanes(const struct worker *w);
@@ -79,7 +77,7 @@ void worker_emptied(struct worker *w);
 /* Takes a worker that is READY into service: its lanes start anew. */
 void worker_take(struct worker *w);
 /* Lets the process map the memory of a client before a batch names it.  -EAGAIN: not now. */
-int worker_share(struct worker *w, const struct shm_window *regions, uint32_t number);
+int worker_share(struct worker *w, uint32_t number);
 /* Lets it unmap what belongs to clients that are gone. */
-void worker_forget(struct worker *w, const struct shm_window *regions);
+void worker_forget(struct worker *w);
 #endif

@@ -377,8 +377,8 @@ void batches_tick(struct dispatch *d, uint64_t now_ns)
 
             for (uint32_t n = 0; w && n < worker_lanes(w); n++)
                 watch_lane(d, worker_lane(w, n), now_ns);
-            if (w && worker_regions(w))
-                worker_forget(w, worker_regions(w));
+            if (w)
+                worker_forget(w);
         }
         for (uint32_t step = 0; e && step < e->menu->n_steps; step++)
             if (e->step[step].n_lanes && is_down(d, e, step) && i == d->current)
