@@ -138,9 +138,26 @@ static int buffer_new(struct trg_device *d, enum trg_mem mem, size_t bytes,
     return 0;
 }
 
+static int buffer_wrap(struct trg_device *d, void *host, size_t bytes,
+                       struct trg_buffer **ret_buffer)
+{
+    struct trg_buffer *b;
+
+    if (!bytes)
+        return -EINVAL;
+    b = calloc(1, sizeof *b);
+    if (!b)
+        return -ENOMEM;
+    *b = (struct trg_buffer){
+        .object.ops = d->object.ops, .data = host, .is_wrapped = true, .bytes = bytes};
+    *ret_buffer = b;
+    return 0;
+}
+
 static void buffer_free(struct trg_buffer *b)
 {
-    free(b->data);
+    if (!b->is_wrapped)
+        free(b->data);
     free(b);
 }
 
@@ -256,6 +273,7 @@ static const struct trg_device_ops ops = {
     .event_wait = cpu_queue_reach,
     .event_elapsed = event_elapsed,
     .queue_wait_event = cpu_queue_wait_event,
+    .buffer_wrap = buffer_wrap,
 };
 
 static int count(const struct trg_host *host, uint32_t *ret_count)

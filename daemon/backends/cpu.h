@@ -14,6 +14,7 @@ struct trg_device {
 struct trg_buffer {
     struct trg_object object;
     unsigned char *data;
+    bool is_wrapped; /* the caller's memory */
     size_t bytes;
 };
 

@@ -31,7 +31,9 @@ static void buffer_free(struct trg_buffer *b)
     struct trg_device *d = b->device;
 
     if (b->address && cuda_enter(d) == 0) {
-        if (b->host)
+        if (b->is_wrapped)
+            cuda_check(d, cudaHostUnregister(b->host), "cudaHostUnregister", NULL);
+        else if (b->host)
             cuda_check(d, cudaFreeHost(b->address), "cudaFreeHost", NULL);
         else
             cuda_check(d, cudaFree(b->address), "cudaFree", NULL);
@@ -65,6 +67,38 @@ static int buffer_new(struct trg_device *d, enum trg_mem mem, size_t bytes,
     } else {
         r = cuda_check(d, cudaMalloc(&b->address, bytes), "cudaMalloc", what);
     }
+    if (r < 0) {
+        free(b);
+        return r;
+    }
+    *ret_buffer = b;
+    return 0;
+}
+
+static int buffer_wrap(struct trg_device *d, void *host, size_t bytes,
+                       struct trg_buffer **ret_buffer)
+{
+    struct trg_buffer *b;
+    char what[48];
+    int r;
+
+    if (!bytes)
+        return -EINVAL;
+    r = cuda_enter(d);
+    if (r < 0)
+        return r;
+    b = calloc(1, sizeof *b);
+    if (!b)
+        return -ENOMEM;
+    *b = (struct trg_buffer){.object.ops = d->object.ops,
+                             .device = d,
+                             .address = host,
+                             .host = host,
+                             .is_wrapped = true,
+                             .bytes = bytes};
+    snprintf(what, sizeof what, "%zu bytes", bytes);
+    r = cuda_check(d, cudaHostRegister(host, bytes, cudaHostRegisterPortable), "cudaHostRegister",
+                   what);
     if (r < 0) {
         free(b);
         return r;
@@ -261,6 +295,7 @@ static const struct trg_device_ops ops = {
     .event_wait = event_wait,
     .event_elapsed = event_elapsed,
     .queue_wait_event = cuda_queue_wait_event,
+    .buffer_wrap = buffer_wrap,
 };
 
 static int count(const struct trg_host *host, uint32_t *ret_count)

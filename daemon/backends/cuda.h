@@ -20,7 +20,8 @@ struct trg_buffer {
     struct trg_object object;
     struct trg_device *device;
     void *address;
-    void *host; /* the same for pinned memory; NULL for device memory */
+    void *host;      /* the same for pinned memory; NULL for device memory */
+    bool is_wrapped; /* the caller's memory */
     size_t bytes;
 };
 

@@ -28,6 +28,16 @@ static uint32_t outputs_before(const struct arena_shape *s, uint32_t member)
     return n;
 }
 
+/* Bytes of the inputs of a slot before this one. */
+static uint64_t staged_before(const struct arena_shape *s, uint32_t input)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t k = 0; k < input; k++)
+        bytes += whole_pages(s->staged_bytes[k]);
+    return bytes;
+}
+
 /* Works out where everything lies. */
 static void lay_out(const struct arena_shape *s, struct arena *a)
 {
@@ -42,6 +52,8 @@ static void lay_out(const struct arena_shape *s, struct arena *a)
     a->batch_bytes =
         a->outputs + outputs_before(s, s->n_members) * line(n * sizeof(struct arena_output));
     a->products = whole_pages(line(sizeof(struct arena_link)) + s->slots * a->batch_bytes);
+    a->staged = whole_pages(a->products + s->slots * line(s->product_bytes));
+    a->staged_bytes = staged_before(s, s->n_inputs);
 }
 
 uint64_t arena_bytes(const struct arena_shape *s)
@@ -49,7 +61,7 @@ uint64_t arena_bytes(const struct arena_shape *s)
     struct arena a;
 
     lay_out(s, &a);
-    return whole_pages(a.products + s->slots * line(s->product_bytes));
+    return a.staged + s->slots * a.staged_bytes;
 }
 
 int arena_file(const struct arena_shape *s, int *ret_fd)
@@ -148,6 +160,11 @@ struct arena_output *arena_outputs(const struct arena *a, uint32_t slot, uint32_
 unsigned char *arena_products(const struct arena *a, uint32_t slot)
 {
     return a->base + a->products + slot * line(a->shape.product_bytes);
+}
+
+unsigned char *arena_staged(const struct arena *a, uint32_t slot, uint32_t input)
+{
+    return a->base + a->staged + slot * a->staged_bytes + staged_before(&a->shape, input);
 }
 
 uint64_t arena_column_at(enum trg_kind kind, uint32_t capacity, uint32_t column)

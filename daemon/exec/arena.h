@@ -6,7 +6,7 @@
  * front: what the runner writes there are claims, checked like a client's message, and the front's
  * own books lie elsewhere.
  *
- *     [link] [batch 0] [batch 1] ... [products of slot 0] [products of slot 1] ...
+ *     [link] [batch 0] [batch 1] ... [products of slot 0] ... [inputs of slot 0] ...
  *
  * A batch: head, then arrays for at most max_rois RoIs (arena_infos and the others below).
  */
@@ -29,6 +29,8 @@ struct arena_shape { /* both sides compute the same layout from it */
     uint32_t slots, max_rois, n_inputs, n_members;
     uint32_t n_outputs[ARENA_MEMBERS_MAX];
     uint64_t product_bytes; /* room of one slot for the products that the front wants */
+    uint64_t
+        staged_bytes[ARENA_INPUTS_MAX]; /* room of one slot for each input, as stage_bytes says */
 };
 
 struct arena_link {
@@ -37,22 +39,29 @@ struct arena_link {
                              * them */
 };
 
+struct arena_input { /* what stage_fill said of an input that the front has gathered */
+    struct trg_span span;
+    uint64_t bytes;
+};
+
 struct arena_batch {
     uint32_t n;
     int32_t error;               /* 0, or the negative errno that failed the whole batch */
     uint64_t begun_ns, ended_ns; /* the time that it was in the runner */
     uint64_t items;              /* of its first input */
     uint32_t is_overlapped;      /* another batch was in flight when it began */
+    uint32_t is_staged;          /* the front has gathered the inputs: they lie as `input` says */
+    struct arena_input input[ARENA_INPUTS_MAX];
 };
 
 enum arena_place {
     ARENA_POOL,     /* columns follow each other from offset `at` of the pool's mapping on, as
                      * pool_column has it */
-    ARENA_ADDRESSES /* `at` is the address of a table with the columns' addresses; only where front
-                     * and runner are one process, and for RoIs that a runner makes up itself */
+    ARENA_ADDRESSES /* `at` is the address of a table with the columns' addresses: of RoIs that a
+                     * runner makes up itself */
 };
 
-struct arena_source { /* where a collection of one RoI lies */
+struct arena_source { /* where a collection of one RoI lies, when the runner gathers it */
     uint64_t at;
     uint32_t place;    /* enum arena_place */
     uint32_t capacity; /* items between the starts of columns */
@@ -77,6 +86,7 @@ struct arena { /* a mapping of it */
     unsigned char *base;
     uint64_t infos, sources, faults, results, outputs; /* in a batch, from its start */
     uint64_t batch_bytes, products;                    /* of a batch; where products begin */
+    uint64_t staged, staged_bytes;                     /* where inputs begin; of one slot */
 };
 
 /* A file (memfd) of an arena, sealed against a change of its size.  The caller closes it. */
@@ -96,6 +106,8 @@ struct trg_result *arena_results(const struct arena *a, uint32_t slot, uint32_t 
 struct arena_output *arena_outputs(const struct arena *a, uint32_t slot, uint32_t member,
                                    uint32_t output);
 unsigned char *arena_products(const struct arena *a, uint32_t slot);
+/* Page-aligned: staged_bytes of the input's room for stage_fill. */
+unsigned char *arena_staged(const struct arena *a, uint32_t slot, uint32_t input);
 
 static inline uint64_t arena_align(uint64_t n)
 {

@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "clock.h"
+#include "exec/gather.h"
 #include "exec/worker.h"
 #include "log.h"
 
@@ -55,6 +56,10 @@ int lane_open(const struct lane_setup *setup, struct lane **ret_lane)
     r = arena_file(&shape, &l->fd);
     if (r == 0)
         r = arena_map(&shape, l->fd, &l->arena);
+    l->sources = calloc(setup->max_rois, sizeof *l->sources);
+    l->guards = calloc(setup->max_rois, sizeof *l->guards);
+    if (r == 0 && (!l->sources || !l->guards))
+        r = -ENOMEM;
     for (uint32_t i = 0; r == 0 && i < setup->slots; i++) {
         find_parts(l, i);
         l->batch[i].roi = calloc(setup->max_rois, sizeof *l->batch[i].roi);
@@ -78,6 +83,8 @@ void lane_close(struct lane *l)
         close(l->fd);
     for (uint32_t i = 0; i < ARENA_SLOTS_MAX; i++)
         free(l->batch[i].roi);
+    free(l->sources);
+    free(l->guards);
     free(l);
 }
 
@@ -99,6 +106,7 @@ void lane_begin(struct lane *l)
 
     b->n = 0;
     b->items = 0;
+    b->is_gathered_here = false;
     l->product_used = 0;
     for (uint32_t k = 0; k < l->s.group->n_inputs; k++)
         l->room[k] = l->s.group->input[k].max_items;
@@ -119,10 +127,8 @@ static uint64_t product_bytes(const struct lane *l, const struct roi *r)
 static void describe(const struct lane *l, const struct roi *r, const struct roi_collection *c,
                      bool is_of_client, struct arena_source *source)
 {
-    source->at = c->is_table /* in the pool: the runner is a thread of this process */
-                     ? (uint64_t)(uintptr_t)pool_at(l->s.pool, c->at)
-                     : c->at;
-    source->place = c->is_table ? ARENA_ADDRESSES : ARENA_POOL;
+    source->at = c->at;
+    source->place = ARENA_POOL;
     source->capacity = c->capacity;
     source->n = c->n;
     source->region = is_of_client ? r->region : 0;
@@ -169,6 +175,7 @@ bool lane_put(struct lane *l, uint32_t roi)
         return false;
     for (uint32_t k = 0; k < g->n_inputs; k++) {
         l->room[k] -= c[k]->n;
+        b->is_gathered_here |= c[k]->is_table;
         describe(l, r, c[k], g->input[k].from < 0, &l->view[slot].sources[k][b->n]);
     }
     b->last_items = g->n_inputs ? c[0]->n : 0;
@@ -215,6 +222,8 @@ void lane_submit(struct lane *l, uint64_t now_ns)
     struct arena_batch *b = arena_batch(&l->arena, slot);
 
     *b = (struct arena_batch){.n = l->batch[slot].n};
+    if (l->batch[slot].is_gathered_here)
+        gather_batch(l, slot);
     l->batch[slot].closed_ns = now_ns;
     l->batch[slot].expected_ns = cost_of(l, l->batch[slot].items, now_ns);
     l->expected_ns += l->batch[slot].expected_ns;

@@ -13,6 +13,7 @@
 #include "base/stats.h"
 #include "exec/arena.h"
 #include "exec/group.h"
+#include "exec/stage.h"
 #include "memory/pool.h"
 #include "memory/shm_region.h"
 
@@ -42,7 +43,8 @@ struct lane_batch { /* the front's books of a batch in flight */
     uint64_t items;
     uint32_t last_items; /* of the RoI that was put last */
     uint64_t closed_ns;
-    uint64_t expected_ns; /* that it takes */
+    uint64_t expected_ns;  /* that it takes */
+    bool is_gathered_here; /* no worker reaches the columns of some RoI */
 };
 
 struct lane_member { /* one step of the group */
@@ -78,6 +80,8 @@ struct lane {
     uint32_t submitted;              /* batches since the runner started */
     uint64_t product_used;           /* of the batch that is filled */
     uint64_t room[ARENA_INPUTS_MAX]; /* items that it still takes */
+    struct stage_source *sources;    /* [max_rois], scratch of gather.c */
+    struct stage_guard *guards;      /* the same */
 };
 
 /* The collection of an RoI that an input of its group gathers. */

@@ -87,26 +87,42 @@ static void note_faults(struct runner *l, uint32_t number)
             faults[i] = l->guards[i].fault;
 }
 
-/* Gathers one collection of all RoIs of a batch and enqueues its copy to the device. */
-static int stage_input(struct runner *l, uint32_t number, uint32_t k)
+/* Gathers one collection of all RoIs of a batch. */
+static int gather(struct runner *l, uint32_t number, uint32_t k, struct arena_input *ret_input)
 {
     struct runner_slot *slot = &l->slot[number];
-    const enum trg_kind kind = l->s.group->input[k].kind;
-    struct trg_input *in = &slot->staged[k];
-    size_t bytes;
     int r = find_sources(l, number, k);
 
     if (r < 0)
         return r;
-    bytes = stage_fill(kind, slot->n, slot->infos, l->sources, trg_buffer_host(slot->host[k]),
-                       &in->span);
+    ret_input->bytes = stage_fill(l->s.group->input[k].kind, slot->n, slot->infos, l->sources,
+                                  trg_buffer_host(slot->host[k]), &ret_input->span);
     note_faults(l, number);
-    in->kind = kind;
+    return 0;
+}
+
+/* Has one collection of all RoIs of a batch in pinned memory and enqueues its copy to the device.
+ */
+static int stage_input(struct runner *l, uint32_t number, uint32_t k)
+{
+    struct runner_slot *slot = &l->slot[number];
+    struct trg_input *in = &slot->staged[k];
+    struct arena_input input = arena_batch(l->s.arena, number)->input[k];
+    int r = 0;
+
+    if (!slot->is_staged)
+        r = gather(l, number, k, &input);
+    else if (slot->is_copied)
+        memcpy(trg_buffer_host(slot->host[k]), arena_staged(l->s.arena, number, k), input.bytes);
+    if (r < 0)
+        return r;
+    in->span = input.span;
+    in->kind = l->s.group->input[k].kind;
     in->host = trg_buffer_host(slot->host[k]);
     in->dev = slot->dev[k];
     if (l->is_host)
         return 0; /* one buffer is both */
-    return trg_write(slot->queue, slot->dev[k], 0, slot->host[k], 0, bytes);
+    return trg_write(slot->queue, slot->dev[k], 0, slot->host[k], 0, input.bytes);
 }
 
 static void stage_outputs(struct runner *l, const struct runner_member *m, uint32_t number,
@@ -169,9 +185,11 @@ int runner_begin(struct runner *l, uint32_t number)
     int r = 0;
 
     slot->n = arena_batch(l->s.arena, number)->n;
+    slot->is_staged = arena_batch(l->s.arena, number)->is_staged;
     slot->begun_ns = clock_ns();
     memcpy(slot->infos, arena_infos(l->s.arena, number), slot->n * sizeof *slot->infos);
-    memset(arena_faults(l->s.arena, number), 0, slot->n * sizeof(struct check_fault));
+    if (!slot->is_staged)
+        memset(arena_faults(l->s.arena, number), 0, slot->n * sizeof(struct check_fault));
     for (uint32_t k = 0; r == 0 && k < l->s.group->n_inputs; k++)
         r = stage_input(l, number, k);
     for (uint32_t m = 0; r == 0 && m < l->n_members; m++)

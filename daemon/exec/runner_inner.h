@@ -17,11 +17,13 @@ struct runner_slot {
     struct trg_queue *queue;
     struct trg_event *reached;
     struct trg_buffer *host[ARENA_INPUTS_MAX], *dev[ARENA_INPUTS_MAX];
+    bool is_copied; /* host[] is not the arena's memory */
     struct trg_input staged[ARENA_INPUTS_MAX];
     struct runner_part part[ARENA_MEMBERS_MAX];
     struct trg_roi_info *infos;
     uint32_t n; /* RoIs of its batch: read once, the arena may change */
     uint64_t begun_ns;
+    bool is_staged; /* as the arena said */
     bool is_overlapped;
 };
 

@@ -17,12 +17,23 @@ static uint32_t larger(uint32_t a, uint32_t b)
 
 /* ---------------------------------------------------------------- slots */
 
-static int open_inputs(struct runner *l, struct runner_slot *slot)
+/* Pinned memory for an input: the arena's where the device takes that. */
+static int open_staging(struct runner *l, struct runner_slot *slot, uint32_t number, uint32_t k)
+{
+    const size_t bytes = l->s.arena->shape.staged_bytes[k];
+    int r =
+        trg_buffer_wrap(l->s.device, arena_staged(l->s.arena, number, k), bytes, &slot->host[k]);
+
+    if (r != -ENOTSUP)
+        return r;
+    slot->is_copied = true;
+    return trg_buffer_new(l->s.device, TRG_MEM_PINNED, bytes, &slot->host[k]);
+}
+
+static int open_inputs(struct runner *l, struct runner_slot *slot, uint32_t number)
 {
     for (uint32_t k = 0; k < l->s.group->n_inputs; k++) {
-        const struct group_input *in = &l->s.group->input[k];
-        size_t bytes = stage_bytes(in->kind, l->s.arena->shape.max_rois, in->max_items);
-        int r = trg_buffer_new(l->s.device, TRG_MEM_PINNED, bytes, &slot->host[k]);
+        int r = open_staging(l, slot, number, k);
 
         if (r < 0)
             return r;
@@ -30,7 +41,8 @@ static int open_inputs(struct runner *l, struct runner_slot *slot)
             slot->dev[k] = slot->host[k];
             continue;
         }
-        r = trg_buffer_new(l->s.device, TRG_MEM_DEVICE, bytes, &slot->dev[k]);
+        r = trg_buffer_new(l->s.device, TRG_MEM_DEVICE, l->s.arena->shape.staged_bytes[k],
+                           &slot->dev[k]);
         if (r < 0)
             return r;
     }
@@ -73,7 +85,7 @@ static int open_slot(struct runner *l, uint32_t number)
     r = trg_event_new(l->s.device, &slot->reached);
     if (r < 0)
         return r;
-    return open_inputs(l, slot);
+    return open_inputs(l, slot, number);
 }
 
 /* ---------------------------------------------------------------- members */

@@ -64,11 +64,13 @@ static void judge(enum trg_kind kind, const struct trg_span *span, uint32_t firs
 static void judge_all(enum trg_kind kind, const struct trg_span *span,
                       const struct stage_source *sources, unsigned char *dst)
 {
-    const uint32_t *offsets = (const uint32_t *)(void *)(dst + span->offsets);
+    uint32_t first = 0; /* not read from `dst`, which others may write to */
 
-    for (uint32_t r = 0; r < span->n_rois; r++)
+    for (uint32_t r = 0; r < span->n_rois; r++) {
         if (sources[r].guard && sources[r].guard->is_suspect)
-            judge(kind, span, offsets[r], sources[r].n, sources[r].guard, dst);
+            judge(kind, span, first, sources[r].n, sources[r].guard, dst);
+        first += sources[r].n;
+    }
 }
 
 size_t stage_fill(enum trg_kind kind, uint32_t n_rois, const struct trg_roi_info *rois,

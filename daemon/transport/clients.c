@@ -150,11 +150,7 @@ int clients_open(const struct config *config, struct stats *stats, uint32_t cred
     c->number = calloc(c->n_places, sizeof *c->number);
     if (!c->client || !c->free || !c->share || !c->change || !c->number)
         goto fail;
-    /* worker processes do not see this process's heap: what ZeroMQ received is copied to the pool
-     */
-    r = held_new(config->pool.rois,
-                 strcmp(config->isolation, "thread") ? 0 : (uint64_t)config->pool.mbytes << 20,
-                 &c->held);
+    r = held_new(config->pool.rois, (uint64_t)config->pool.mbytes << 20, &c->held);
     if (r < 0)
         goto fail;
     for (uint32_t i = 0; i < c->n_places; i++)

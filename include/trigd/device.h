@@ -139,6 +139,8 @@ struct trg_device_ops {
     int (*event_wait)(struct trg_event *e);
     int (*event_elapsed)(struct trg_event *from, struct trg_event *to, double *ret_us);
     int (*queue_wait_event)(struct trg_queue *q, struct trg_event *e);
+    int (*buffer_wrap)(struct trg_device *d, void *host, size_t bytes,
+                       struct trg_buffer **ret_buffer); /* optional */
 };
 
 /* First member of every backend's own objects. */
@@ -179,6 +181,19 @@ static inline int trg_buffer_new(struct trg_device *d, enum trg_mem mem, size_t 
                                  struct trg_buffer **ret_buffer)
 {
     return trg_ops(d)->buffer_new(d, mem, bytes, ret_buffer);
+}
+
+/* Makes a pinned buffer of host memory that the caller keeps until it has freed the buffer: page
+ * aligned, in no other pinned buffer of the device.  -ENOTSUP: the device copies at full speed only
+ * from memory that it allocated itself (also where the backend has no such function). */
+static inline int trg_buffer_wrap(struct trg_device *d, void *host, size_t bytes,
+                                  struct trg_buffer **ret_buffer)
+{
+    const struct trg_device_ops *o = trg_ops(d);
+
+    if (o->size <= offsetof(struct trg_device_ops, buffer_wrap) || !o->buffer_wrap)
+        return -ENOTSUP;
+    return o->buffer_wrap(d, host, bytes, ret_buffer);
 }
 
 /* Frees a buffer that no queued work uses.  NULL is allowed. */

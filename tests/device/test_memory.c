@@ -2,6 +2,8 @@
 /* Buffers, and the queue's writes, reads, copies and fills. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -9,8 +11,9 @@
 #include "rig.h"
 #include "seed.h"
 
-#define WORDS 5000u
-#define BYTES (WORDS * 4u)
+#define WORDS   5000u
+#define BYTES   (WORDS * 4u)
+#define WRAPPED 12288u /* whole pages */
 
 static void check_addresses(struct rig *r)
 {
@@ -49,6 +52,42 @@ static void test_sizes(void **state)
 {
     (void)state;
     rig_each(check_sizes);
+}
+
+/* Memory of the caller is pinned memory while it is wrapped, where the device takes it. */
+static void check_wrapped(struct rig *r)
+{
+    struct trg_buffer *dev = rig_buffer(r, TRG_MEM_DEVICE, WRAPPED), *host[2] = {NULL};
+    unsigned char *memory[2] = {aligned_alloc(4096, WRAPPED), aligned_alloc(4096, WRAPPED)};
+    const bool may_refuse = strcmp(r->device->info.backend, "opencl") == 0;
+
+    for (int i = 0; i < 2; i++) {
+        int answer = trg_buffer_wrap(r->device->d, memory[i], WRAPPED, &host[i]);
+
+        assert_true(answer == 0 || (may_refuse && answer == -ENOTSUP));
+        memset(memory[i], 7 * i, WRAPPED);
+    }
+    if (host[0]) {
+        struct trg_buffer *untouched = host[0];
+
+        assert_int_equal(trg_buffer_wrap(r->device->d, memory[0], 0, &untouched), -EINVAL);
+        assert_ptr_equal(trg_buffer_host(host[0]), memory[0]);
+        assert_int_equal(trg_write(r->queue, dev, 0, host[1], 0, WRAPPED), 0);
+        assert_int_equal(trg_read(r->queue, host[0], 0, dev, 0, WRAPPED), 0);
+        assert_int_equal(trg_finish(r->queue), 0);
+        assert_memory_equal(memory[0], memory[1], WRAPPED);
+    }
+    for (int i = 0; i < 2; i++) {
+        trg_buffer_free(host[i]);
+        memory[i][0] = 1; /* still the caller's */
+        free(memory[i]);
+    }
+}
+
+static void test_wrapped(void **state)
+{
+    (void)state;
+    rig_each(check_wrapped);
 }
 
 /* A model in host memory does the same as the device, with random places and lengths. */
@@ -169,9 +208,10 @@ static void test_sides(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_addresses),
-                                       cmocka_unit_test(test_sizes), cmocka_unit_test(test_copies),
-                                       cmocka_unit_test(test_bounds), cmocka_unit_test(test_sides)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_addresses), cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_copies),    cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_sides),     cmocka_unit_test(test_wrapped)};
 
     return devices_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }
