@@ -176,7 +176,6 @@ void lane_counts(const struct lane *l, struct pa_summary *ret_sum)
     for (uint32_t i = 0; i < l->slot->batch.n_rois; i++) {
         ret_sum->n_doublets += s[i].n_doublets;
         ret_sum->n_links = pa_add(ret_sum->n_links, s[i].n_links);
-        ret_sum->n_links_kept += s[i].n_links_kept;
         ret_sum->n_paths = pa_add(ret_sum->n_paths, s[i].n_paths);
         ret_sum->n_paths_kept += s[i].n_paths_kept;
         ret_sum->n_candidates_kept += s[i].n_candidates_kept;

@@ -44,7 +44,8 @@ const struct trg_param paths_params[] = {
      "mm", NULL, "the same where it is further out"},
     {"field_t", TRG_PARAM_F32, AT(field_t), "3.8", 0.1, 20, "T", NULL, "magnetic field along z"},
     {"links_per_doublet", TRG_PARAM_U32, AT(links_per_doublet), "4", 1, 1024, "", NULL,
-     "an RoI may have so many links for each of its doublets, and 1024 more"},
+     "room for so many links for each of an RoI's doublets, and 1024 more; links beyond are found "
+     "again when they are needed: same paths, more time"},
     {"paths_per_doublet", TRG_PARAM_U32, AT(paths_per_doublet), "1", 1, 1024, "", NULL,
      "an RoI may have so many paths for each of its doublets, and 1024 more"},
     {"max_paths", TRG_PARAM_U32, AT(max_paths), "262144", 1, 16777216, "", NULL,

@@ -88,10 +88,10 @@ static int paths_submit(struct trg_algo *a, const struct trg_batch *b, struct tr
 /* The first limit that stopped anything. */
 static void set_status(const struct pa_summary *s, struct trg_result *r)
 {
-    const uint32_t wanted[] = {s->n_links, s->n_paths, s->n_candidates};
-    const uint32_t kept[] = {s->n_links_kept, s->n_paths_kept, s->n_candidates_kept};
+    const uint32_t wanted[] = {s->n_paths, s->n_candidates};
+    const uint32_t kept[] = {s->n_paths_kept, s->n_candidates_kept};
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 2; i++) {
         if (kept[i] < wanted[i]) {
             r->status = TRG_TRUNCATED;
             r->wanted = wanted[i];

@@ -65,7 +65,8 @@ struct pa_at {
     trg_u32 outer_x, outer_y, outer_z; /* float: coordinates of the outer hit from the beam spot */
     trg_u32 outer_r;                   /* float */
     trg_u32 slope, bend;               /* float: dz/dr, and curvature with the beam spot */
-    trg_u32 link_first, n_links, has_in; /* links of a doublet; whether one leads to it */
+    trg_u32 link_first, n_links, has_in; /* links of a doublet, PA_NONE: not kept, see follow.h;
+                                          * whether one leads to it */
     trg_u32 link_low, link_high;         /* the first and the last candidate that is a link */
     trg_u32 tally;                       /* [PA_STEPS_MAX][d_room], see pa_tally */
     trg_u32 rank;                        /* 64 bits [doublets + 1]: sum of what came before */
@@ -86,13 +87,14 @@ enum {
     PA_TOTAL_PATHS,                      /* those that are kept */
     PA_TOTAL_UNSORTED,                   /* doublets of the input that are still to be sorted */
     PA_TOTAL_UNSORTED_HITS,              /* hits for which to do it */
+    PA_TOTAL_UNKEPT,                     /* 1: doublets have links that are not kept */
     PA_TOTAL_QUEUE,                      /* [PA_STEPS_MAX + 1] paths that grow, by their length */
     PA_TOTALS = PA_TOTAL_QUEUE + 9u + 4u /* with some room */
 };
 
 struct pa_summary { /* one RoI; counts that do not fit are 0xffffffff */
     trg_u32 n_doublets;
-    trg_u32 n_links, n_links_kept;
+    trg_u32 n_links;
     trg_u32 n_linked; /* doublets with links; only where pa_links_once ran */
     trg_u32 n_paths, n_paths_kept;
     trg_u32 n_candidates, n_candidates_kept;

@@ -13,30 +13,100 @@
  * then by their number in the input.
  */
 #include "../common/group.h"
-#include "graph.h"
+#include "follow.h"
 #include "scan.h"
 
 /* Paths below doublet d at a level, from the level below. */
 TRG_FN trg_u32 pa_sum_links(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par, trg_u32 level,
                             trg_u32 d)
 {
-    const trg_u32 n = PA_U32(work, par->at.n_links)[d];
-    TRG_GLOBAL const trg_u32 *link =
-        PA_U32(work, par->at.links) + PA_U32(work, par->at.link_first)[d];
+    const trg_u32 n = PA_U32(work, par->at.n_links)[d], first = PA_U32(work, par->at.link_first)[d];
+    TRG_GLOBAL const trg_u32 *link = PA_U32(work, par->at.links) + first;
     trg_u32 paths = pa_may_end(par, level, n);
 
+    if (first == PA_NONE) {
+        struct pa_follow f = pa_follow_links(work, par, d);
+
+        for (trg_u32 k = 0; k < n; k++)
+            paths = pa_add(paths, pa_below(work, par, level - 1u, pa_next_link(work, par, &f)));
+        return paths;
+    }
     for (trg_u32 k = 0; k < n; k++)
         paths = pa_add(paths, pa_below(work, par, level - 1u, link[k]));
     return paths;
 }
 
-/* A level of the table, for doublets with links. */
+/* The same sum over the links that are among one portion of the candidates. */
+TRG_FN trg_u64 pa_sum_portion(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
+                              trg_u32 level, trg_u32 d, trg_u32 portion)
+{
+    const struct pa_next next = pa_candidates(work, par, d);
+    const struct pa_side s = pa_side_of(work, par, d);
+    const trg_u32 first = next.first + portion * par->portion;
+    const trg_u32 end = next.end - first < par->portion ? next.end : first + par->portion;
+    trg_u64 paths = 0;
+
+    for (trg_u32 e = first; e < end; e++)
+        if (pa_is_in_line(work, par, s.line, e) && pa_links_to(work, par, s, e))
+            paths += pa_below(work, par, level - 1u, e);
+    return paths;
+}
+
+/* Whether a doublet has links that have to be found again. */
+TRG_FN trg_u32 pa_is_unkept(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par, trg_u32 d)
+{
+    return (trg_u32)(PA_U32(work, par->at.n_links)[d] &&
+                     PA_U32(work, par->at.link_first)[d] == PA_NONE);
+}
+
+/* A level of the table, for doublets with links; with portions those that kept them. */
 TRG_KERNEL1(pa_tally, (trg_u32, work), (struct pa_par, par))
 {
     PA_EACH (d, work[par.at.totals + PA_TOTAL_DOUBLETS])
-        if (PA_U32(work, par.at.n_links)[d])
+        if (PA_U32(work, par.at.n_links)[d] && !(par.portion && pa_is_unkept(work, &par, d)))
             PA_U32(work, par.at.tally)
     [par.level * par.d_room + d] = pa_sum_links(work, &par, par.level, d);
+}
+
+/* With portions: the others.  Their candidates are dealt out as in pa_links_count; sums of 64 bits
+ * in two words, whose carry is seen by whoever adds. */
+TRG_KERNEL1(pa_tally_unkept, (trg_u32, work), (struct pa_par, par))
+{
+    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
+    TRG_SHARED trg_u32 begin[PA_GROUP_MAX], low[PA_GROUP_MAX], high[PA_GROUP_MAX];
+    const trg_u32 n =
+        work[par.at.totals + PA_TOTAL_UNKEPT] ? work[par.at.totals + PA_TOTAL_DOUBLETS] : 0u;
+
+    for (trg_u32 tile = TRG_GID * TRG_LSIZE; tile < n; tile += TRG_GROUPS * TRG_LSIZE) {
+        const trg_u32 own = tile + TRG_LID;
+        const trg_u32 is_mine = (trg_u32)(own < n && pa_is_unkept(work, &par, own));
+        trg_u32 portions = 0u, total = 0u;
+
+        if (is_mine) {
+            const struct pa_next next = pa_candidates(work, &par, own);
+
+            portions = (next.end - next.first + par.portion - 1u) / par.portion;
+        }
+        portions = trg_group_scan(scratch, portions, &total);
+        begin[TRG_LID] = portions;
+        low[TRG_LID] = high[TRG_LID] = 0u;
+        TRG_BARRIER();
+        for (trg_u32 i = TRG_LID; i < total; i += TRG_LSIZE) {
+            const trg_u32 k = pa_whose(begin, TRG_LSIZE, i);
+            const trg_u64 sum = pa_sum_portion(work, &par, par.level, tile + k, i - begin[k]);
+            const trg_u32 add = (trg_u32)sum, was = TRG_ATOMIC_ADD_LOCAL(&low[k], add);
+
+            TRG_ATOMIC_ADD_LOCAL(&high[k], (trg_u32)(sum >> 32) + (trg_u32)(was + add < was));
+        }
+        TRG_BARRIER();
+        if (is_mine)
+            PA_U32(work, par.at.tally)
+        [par.level * par.d_room + own] =
+            high[TRG_LID] ? 0xffffffffu
+                          : pa_add(low[TRG_LID],
+                                   pa_may_end(&par, par.level, PA_U32(work, par.at.n_links)[own]));
+        TRG_BARRIER();
+    }
 }
 
 /* Paths that begin with each doublet; `order` is not needed any more and takes them. */
@@ -113,10 +183,8 @@ TRG_FN void pa_make(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 
     trg_u32 level = par->max_doublets - 1u, step = 0u;
 
     for (;;) {
-        const trg_u32 n = PA_U32(work, par->at.n_links)[d];
-        const trg_u32 end = pa_may_end(par, level, n);
-        TRG_GLOBAL const trg_u32 *link =
-            PA_U32(work, par->at.links) + PA_U32(work, par->at.link_first)[d];
+        const trg_u32 end = pa_may_end(par, level, PA_U32(work, par->at.n_links)[d]);
+        struct pa_follow f;
 
         pa_store_step(work, par, path, step, d);
         if (left < end)
@@ -124,15 +192,16 @@ TRG_FN void pa_make(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 
         left -= end;
         level--;
         step++;
-        if (level == 0u) {
-            d = link[left];
+        f = pa_follow_links(work, par, d);
+        if (level == 0u && f.of == PA_NONE) {
+            f.at += left;
             left = 0u;
-            continue;
         }
-        for (trg_u32 k = 0; k < n; k++) {
-            const trg_u32 below = pa_below(work, par, level, link[k]);
+        for (;;) {
+            trg_u32 below;
 
-            d = link[k];
+            d = pa_next_link(work, par, &f);
+            below = pa_below(work, par, level, d);
             if (left < below)
                 break;
             left -= below;
@@ -187,39 +256,48 @@ TRG_KERNEL1(pa_depth_count, (trg_u32, work), (struct pa_par, par))
     }
 }
 
+/* The next of `left` links below which there are paths; PA_NONE: there is none. */
+TRG_FN trg_u32 pa_next_with_paths(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
+                                  trg_u32 level, struct pa_follow *f, trg_u32 *left)
+{
+    while (*left) {
+        const trg_u32 e = pa_next_link(work, par, f);
+
+        --*left;
+        if (pa_below(work, par, level, e))
+            return e;
+    }
+    return PA_NONE;
+}
+
 /* Writes the paths that begin with doublet d to places p .. end - 1; returns the next free one. */
 TRG_FN trg_u32 pa_walk_from(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 d,
                             trg_u32 p, trg_u32 end)
 {
-    TRG_GLOBAL const trg_u32 *n_links = PA_U32(work, par->at.n_links);
-    TRG_GLOBAL const trg_u32 *link_first = PA_U32(work, par->at.link_first);
-    TRG_GLOBAL const trg_u32 *links = PA_U32(work, par->at.links);
-    trg_u32 next[PA_STEPS_MAX], last[PA_STEPS_MAX], hit[PA_HITS_MAX];
-    trg_u32 step = 0u, at = d;
+    struct pa_follow follow[PA_STEPS_MAX];
+    trg_u32 left[PA_STEPS_MAX], hit[PA_HITS_MAX];
+    trg_u32 step = 0u;
 
     hit[0] = PA_U32(work, par->at.inner)[d];
-    while (p < end) { /* doublet `at` was added as number `step` */
+    while (p < end) { /* doublet d was added as number `step` */
         const trg_u32 level = par->max_doublets - 1u - step;
+        const trg_u32 n = PA_U32(work, par->at.n_links)[d];
 
-        hit[step + 1u] = PA_U32(work, par->at.outer)[at];
-        if (pa_may_end(par, level, n_links[at])) {
+        hit[step + 1u] = PA_U32(work, par->at.outer)[d];
+        if (pa_may_end(par, level, n)) {
             for (trg_u32 k = 0; k < step + 2u; k++)
                 PA_U32(work, par->at.path_hit)[k * par->p_room + p] = hit[k];
             PA_U32(work, par->at.n_hits)[p++] = step + 2u;
         }
-        next[step] = link_first[at];
-        last[step] = level ? link_first[at] + n_links[at] : link_first[at];
-        for (;;) { /* on to the next doublet below which there are paths */
-            while (next[step] < last[step] &&
-                   !pa_below(work, par, par->max_doublets - 2u - step, links[next[step]]))
-                next[step]++;
-            if (next[step] < last[step] || step == 0u)
-                break;
-            step--;
+        left[step] = level ? n : 0u;
+        if (left[step])
+            follow[step] = pa_follow_links(work, par, d);
+        for (d = PA_NONE; d == PA_NONE;) {
+            d = pa_next_with_paths(work, par, par->max_doublets - 2u - step, &follow[step],
+                                   &left[step]);
+            if (d == PA_NONE && step-- == 0u)
+                return p;
         }
-        if (next[step] >= last[step])
-            break;
-        at = links[next[step]++];
         step++;
     }
     return p;

@@ -28,6 +28,7 @@ enum kernel {
     K_LINKS_SUM,
     K_LINKS_ONCE,
     K_TALLY,
+    K_TALLY_UNKEPT,
     K_ROOTS,
     K_PATHS_SUM,
     K_TOTALS,
@@ -64,6 +65,7 @@ static const struct {
     [K_LINKS_SUM] = {&links_program, "pa_links_sum"},
     [K_LINKS_ONCE] = {&links_program, "pa_links_once"},
     [K_TALLY] = {&paths_program, "pa_tally"},
+    [K_TALLY_UNKEPT] = {&paths_program, "pa_tally_unkept"},
     [K_ROOTS] = {&paths_program, "pa_roots"},
     [K_PATHS_SUM] = {&paths_program, "pa_paths_sum"},
     [K_TOTALS] = {&paths_program, "pa_totals"},
@@ -259,8 +261,11 @@ static void count_paths(struct launch *l)
     const struct pa_at *a = &l->par.at;
     const uint32_t by_doublet = groups_for(l->p, l->most_doublets);
 
-    for (l->par.level = 2; l->par.level < l->par.max_doublets; l->par.level++)
+    for (l->par.level = 2; l->par.level < l->par.max_doublets; l->par.level++) {
         run(l, K_TALLY, by_doublet);
+        if (l->par.portion)
+            run(l, K_TALLY_UNKEPT, by_doublet);
+    }
     run(l, K_ROOTS, by_doublet);
     scan(l, a->order, a->rank, a->totals + PA_TOTAL_DOUBLETS, true, l->most_doublets);
     run(l, K_PATHS_SUM, groups_for(l->p, l->par.n_rois));

@@ -178,6 +178,44 @@ static void criteria(void **state)
     }
 }
 
+/* Nearly straight and nearly parallel: hits of each layer joined to all of the next. */
+static void sample_bundle(uint64_t *random, uint32_t n, uint32_t layers, struct roi *r)
+{
+    for (uint32_t i = 0; i < n * layers; i++)
+        roi_hit(r, 30 + 40.0 * (i / n), uniform(random, -0.5, 0.5), uniform(random, -0.3, 0.3),
+                i / n);
+    for (uint32_t i = 0; i < n * (layers - 1); i++)
+        for (uint32_t k = 0; k < n; k++)
+            roi_doublet(r, i, (i / n + 1) * n + k);
+}
+
+/* With room for a part of the links: the same paths, of all links. */
+static void room_for_few_links(void **state)
+{
+    uint64_t random = fresh_seed();
+
+    (void)state;
+    for (uint32_t round = 0; round < 4; round++) {
+        struct pa_config c;
+        struct reference want;
+        struct roi r;
+
+        configure(&c, round % 2 ? "quadruplets" : "open",
+                  SETTINGS("duplicates", "keep", "last_barrel", "9", "links_per_doublet", "1",
+                           "paths_per_doublet", "1024", "max_candidates", "16777216"));
+        c.max_doublets = round < 2 ? 3 : 4;
+        c.keep = round / 2;
+        roi_init(&r);
+        sample_bundle(&random, round % 2 ? 18 : 10, 5, &r);
+        reference_clarify(&c, &r);
+        reference_find(&c, &r, &want);
+        assert_true(want.n_links > r.n_doublets + PA_FREE); /* more than there is room for */
+        reference_fini(&want);
+        check_roi(&c, &r);
+        roi_fini(&r);
+    }
+}
+
 /* Limits stop at the paths that come first in the order, and say how many there were. */
 static void truncated(void **state)
 {
@@ -319,9 +357,13 @@ static void duplicates(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(graphs),    cmocka_unit_test(lengths),
-                                       cmocka_unit_test(crowded),   cmocka_unit_test(criteria),
-                                       cmocka_unit_test(truncated), cmocka_unit_test(duplicates)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(graphs),
+                                       cmocka_unit_test(lengths),
+                                       cmocka_unit_test(crowded),
+                                       cmocka_unit_test(criteria),
+                                       cmocka_unit_test(truncated),
+                                       cmocka_unit_test(duplicates),
+                                       cmocka_unit_test(room_for_few_links)};
 
     return cmocka_run_group_tests(tests, open_host, close_host);
 }

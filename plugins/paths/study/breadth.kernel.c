@@ -3,7 +3,7 @@
  * the same paths in the same places.
  *
  * pa_seed -> pa_grow for each doublet more: one reservation in the queue for each work-item */
-#include "../graph.h"
+#include "../follow.h"
 #include "../scan.h"
 
 /* Breadth-first: the first doublet of all paths. */
@@ -59,14 +59,14 @@ TRG_KERNEL1(pa_grow, (trg_u32, work), (struct pa_par, par))
         const trg_u32 end = first[pa_roi_of(first, par.n_rois, 0u, p) + 1u];
         const trg_u32 n = PA_U32(work, par.at.n_links)[d];
         const trg_u32 ends = pa_may_end(&par, par.level, n);
-        TRG_GLOBAL const trg_u32 *link =
-            PA_U32(work, par.at.links) + PA_U32(work, par.at.link_first)[d];
+        struct pa_follow f = pa_follow_links(work, &par, d);
         trg_u32 to = p + ends, branches = 0u, at = 0u;
 
         if (ends)
             PA_U32(work, par.at.n_hits)[p] = step + 1u;
         for (trg_u32 k = 0; k < n && to < end; k++) {
-            const trg_u32 below = pa_below(work, &par, par.level - 1u, link[k]);
+            const trg_u32 e = pa_next_link(work, &par, &f);
+            const trg_u32 below = pa_below(work, &par, par.level - 1u, e);
 
             branches += (trg_u32)(below != 0u);
             to = pa_add(to, below);
@@ -74,12 +74,14 @@ TRG_KERNEL1(pa_grow, (trg_u32, work), (struct pa_par, par))
         if (par.level > 1u && branches)
             at = TRG_ATOMIC_ADD_GLOBAL(&size[par.level - 1u], branches);
         to = p + ends;
+        f = pa_follow_links(work, &par, d);
         for (trg_u32 k = 0; k < n && to < end; k++) {
-            const trg_u32 below = pa_below(work, &par, par.level - 1u, link[k]);
+            const trg_u32 e = pa_next_link(work, &par, &f);
+            const trg_u32 below = pa_below(work, &par, par.level - 1u, e);
 
             if (below == 0u)
                 continue;
-            pa_branch(work, &par, p, to, step, link[k]);
+            pa_branch(work, &par, p, to, step, e);
             if (par.level > 1u)
                 out[at++] = to;
             to = pa_add(to, below);

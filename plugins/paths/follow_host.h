@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* links_host.h - links of one doublet on a core with vectors of sixteen numbers: the default
- * criteria, the same operations in the same order as in links.h, whose answers are bits of a mask.
- */
-#ifndef PATHS_LINKS_HOST_H
-#define PATHS_LINKS_HOST_H
+/* follow_host.h - candidates of one doublet on a core with vectors.  With the default criteria
+ * sixteen are tried at once, alignment first, which few pass; the same operations in the same order
+ * as in links.h.  Part of follow.h. */
+#ifndef PATHS_FOLLOW_HOST_H
+#define PATHS_FOLLOW_HOST_H
+#if defined(__AVX512F__)
 #include <immintrin.h>
-
-#include "graph.h"
-
-#define PA_VECTOR 16u
 
 struct pa_columns { /* of the outer hits of sorted doublets */
     const float *x, *y, *z, *r;
@@ -54,30 +51,54 @@ static inline __mmask16 pa_circles_vector(const struct pa_side *s, float min_rad
     return _mm512_mask_cmp_ps_mask(in, power * power, tolerance2 * n2, _CMP_LE_OQ);
 }
 
-/* As pa_link, for the default criteria. */
-static inline trg_u32 pa_link_vector(trg_u32 *work, const struct pa_par *par,
-                                     const struct pa_side *s, const struct pa_next next,
-                                     trg_u32 base, trg_u32 at, trg_u32 most, trg_u64 *wanted)
+/* pa_try for the default criteria. */
+static inline trg_u32 pa_try_defaults(const trg_u32 *work, const struct pa_par *par,
+                                      const struct pa_side *s, trg_u32 first, trg_u32 n)
 {
     const struct pa_columns c = {PA_CF32(work, par->at.outer_x), PA_CF32(work, par->at.outer_y),
                                  PA_CF32(work, par->at.outer_z), PA_CF32(work, par->at.outer_r)};
-    trg_u32 *links = PA_U32(work, par->at.links) + base;
+    const __mmask16 in =
+        pa_aligned_vector(&s->line, &c, first, (__mmask16)(0xffffu >> (PA_CHUNK - n)));
 
-    for (trg_u32 d = next.first; d < next.end; d += PA_VECTOR) {
-        const trg_u32 n = next.end - d < PA_VECTOR ? next.end - d : PA_VECTOR;
-        trg_u32 in = pa_aligned_vector(&s->line, &c, d, (__mmask16)(0xffffu >> (PA_VECTOR - n)));
+    return in ? pa_circles_vector(s, par->min_radius, &c, first, in) : 0u;
+}
+#else
+/* The same in loops without branches for the compiler's vectors; what lies beyond n is tried, and
+ * dropped. */
+static inline trg_u32 pa_try_defaults(const trg_u32 *work, const struct pa_par *par,
+                                      const struct pa_side *s, trg_u32 first, trg_u32 n)
+{
+    const float *TRG_RESTRICT x = PA_CF32(work, par->at.outer_x) + first;
+    const float *TRG_RESTRICT y = PA_CF32(work, par->at.outer_y) + first;
+    const float *TRG_RESTRICT z = PA_CF32(work, par->at.outer_z) + first;
+    const float *TRG_RESTRICT r = PA_CF32(work, par->at.outer_r) + first;
+    trg_u32 ok[PA_CHUNK], any = 0u, found = 0u;
 
-        if (in)
-            in = pa_circles_vector(s, par->min_radius, &c, d, (__mmask16)in);
-        *wanted += trg_popcount(in);
-        for (; in && at < most; in &= in - 1u) {
-            const trg_u32 e = d + (trg_u32)__builtin_ctz(in);
-
-            links[at++] = e;
-            if (par->longest)
-                PA_U32(work, par->at.has_in)[e] = 1u;
-        }
+    for (trg_u32 k = 0; k < PA_CHUNK; k++) {
+        ok[k] = pa_is_aligned(s->line, z[k], r[k]) & (trg_u32)(k < n);
+        any |= ok[k];
     }
-    return at;
+    if (!any)
+        return 0u;
+    for (trg_u32 k = 0; k < PA_CHUNK; k++)
+        ok[k] &= pa_fits_circle(*s, par->min_radius, x[k], y[k], 0u, 0u);
+    for (trg_u32 k = 0; k < PA_CHUNK; k++)
+        found |= ok[k] << k;
+    return found;
+}
+#endif
+
+/* As in follow.h. */
+static inline trg_u32 pa_try(const trg_u32 *work, const struct pa_par *par, const struct pa_side *s,
+                             trg_u32 first, trg_u32 n)
+{
+    trg_u32 found = 0u;
+
+    if (par->align == PA_ALIGN_CMS && par->curvature == PA_CURVE_PT && par->beam_spot)
+        return pa_try_defaults(work, par, s, first, n);
+    for (trg_u32 k = 0; k < n; k++)
+        if (pa_is_in_line(work, par, s->line, first + k) && pa_links_to(work, par, *s, first + k))
+            found |= 1u << k;
+    return found;
 }
 #endif
