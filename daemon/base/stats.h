@@ -31,6 +31,8 @@
     X(late, counter, "decisions after the soft limit")                                          \
     X(timeouts, counter, "RoIs past the hard limit (part of failed)")                           \
     X(truncated, counter, "RoIs decided on part of their data")                                 \
+    X(truncated_passed, counter, "TRUNCATED RoIs accepted although their cuts do not hold")     \
+    X(truncated_over, counter, "the same beyond their client's limit: their cuts decided")      \
     X(late_results, counter, "plugin results that came after the hard limit and were dropped")  \
     X(retried, counter, "RoIs run again because their batch failed or its worker ended")        \
     X(poison, counter, "RoIs that ended a worker alone, or failed alone (part of failed)")      \
@@ -59,7 +61,7 @@
     X(seeded, counter, "RoIs whose level-1 bits started the chain")             \
     X(prescaled, counter, "seeded RoIs that the prescale kept from running it") \
     X(run, counter, "RoIs on which the chain ran")                              \
-    X(raw_pass, counter, "RoIs that passed all hypotheses")                     \
+    X(raw_pass, counter, "RoIs that passed all hypotheses, or by truncation")   \
     X(pass, counter, "RoIs that the chain accepted")                            \
     X(failed, counter, "RoIs on which a step of the chain failed or timed out")
 
@@ -97,7 +99,8 @@
     X(busy, counter, "answered Busy")                          \
     X(errors, counter, "answered Error")                       \
     X(credits, gauge, "RoIs that may be unanswered")           \
-    X(weight, gauge, "weight of its share of all credits")
+    X(weight, gauge, "weight of its share of all credits")     \
+    X(truncated_over, counter, "TRUNCATED, beyond its limit")
 
 /* Stages whose latency is kept. */
 #define STATS_STAGES(X)                                                \

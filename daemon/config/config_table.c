@@ -40,6 +40,9 @@ const struct config_key config_keys[] = {
     {"clients.queue_mbytes", CONFIG_U32, AT(clients.queue_mbytes), "256", 16, 65536,
      "memory for messages on their way in or out, MiB; beyond it connections are cut off whose "
      "messages do not end"},
+    {"clients.truncated_per_s", CONFIG_U32, AT(clients.truncated_per_s), "100", 0, 1000000,
+     "RoIs of one client, in a second, that chains accept although their cuts do not hold, because "
+     "a limit cut the data short; beyond, the cuts decide; 0: none"},
     {"clients.weights", CONFIG_STRING, AT(clients.weights), "", 0, 0,
      "shares of the credits by client, as in `hlt-*=4, calib=2`: the first pattern that fits the "
      "name; else 1"},

@@ -13,10 +13,14 @@ enum chain_state { /* of one chain on one RoI; kept in the RoI's block */
                    CHAIN_RUNNING /* CHAIN_RUNNING + k: waits for its step k */
 };
 
-/* Whether all hypotheses of step k of a chain hold; its result must be there. */
-bool decide_holds(const struct engine *e, const struct roi_step *steps, uint32_t chain, uint32_t k);
+/* Whether a chain goes on after its step k, whose result must be there: all hypotheses hold, or a
+ * limit cut short what they look at and the chain passes that. */
+bool decide_goes_on(const struct engine *e, const struct roi_step *steps, uint32_t chain,
+                    uint32_t k);
 
-/* Decides an RoI whose chains have all ended and hands it to egress.  An RoI with a status
+/* Decides an RoI whose chains have all ended and hands it to egress.  Where chains passed only
+ * because a limit cut their data short, and their client has had its share of such accepts, their
+ * cuts decide.  An RoI with a status
  * other than OK and TRUNCATED is force-accepted into the debug stream and nowhere else. */
 void decide_roi(struct egress *out, struct engine *e, uint32_t roi);
 /* Ends an RoI whose values turned out to be such that no detector makes them: no decision, an Error

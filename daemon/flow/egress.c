@@ -116,6 +116,19 @@ static void count(struct egress *e, const struct roi *r, struct client *client)
               1);
 }
 
+bool egress_may_pass_truncated(struct egress *e, const struct roi *r)
+{
+    struct client *client = asker(e, r);
+
+    if (!client || clients_may_pass_truncated(e->clients, client, clock_ns())) {
+        stats_add(&e->stats->g.truncated_passed, 1);
+        return true;
+    }
+    stats_add(&e->stats->g.truncated_over, 1);
+    stats_add(&client->stats->truncated_over, 1);
+    return false;
+}
+
 static void keep_for_debug(struct egress *e, uint32_t roi)
 {
     if (!e->debug)

@@ -16,6 +16,9 @@ int egress_open(struct pool *pool, struct clients *clients, struct stats *stats,
 void egress_close(struct egress *e); /* NULL is fine */
 struct pool *egress_pool(struct egress *e);
 
+/* Whether a TRUNCATED RoI may be accepted for that alone; counts it, and what is over its client's
+ * limit. */
+bool egress_may_pass_truncated(struct egress *e, const struct roi *r);
 /* Takes a decided RoI.  Its decision leaves with the next flush. */
 void egress_roi(struct egress *e, struct engine *engine, uint32_t roi);
 /* Takes an RoI that is refused: its asker is answered an Error at once, and no decision. */

@@ -117,7 +117,7 @@ static int32_t advance_chain(struct dispatch *d, struct engine *e, struct roi *r
             *state = CHAIN_PASSED;
         } else if (!(r->done >> c->steps[k].step & 1)) {
             return (int32_t)c->steps[k].step;
-        } else if (decide_holds(e, pool_steps(d->pool, r), chain, k)) {
+        } else if (decide_goes_on(e, pool_steps(d->pool, r), chain, k)) {
             ++*state;
         } else {
             *state = CHAIN_FAILED; /* with pass_through, decide accepts it all the same */

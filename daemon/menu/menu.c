@@ -187,6 +187,7 @@ static void build_seeds_and_streams(struct builder *b, struct menu_chain *c, uin
 
 static void check_chain(struct builder *b, const struct menu_chain *c, uint32_t chain)
 {
+    const char *truncated = b->file->chains[chain].truncated;
     char where[WHERE_BYTES];
 
     snprintf(where, sizeof where, "chains[%u].name", chain);
@@ -204,6 +205,10 @@ static void check_chain(struct builder *b, const struct menu_chain *c, uint32_t 
                          "chain \"%s\": prescale %g; 0 (off) or a number >= 1 is "
                          "allowed",
                          c->name, c->prescale);
+    snprintf(where, sizeof where, "chains[%u].truncated", chain);
+    if (truncated && strcmp(truncated, "pass") != 0 && strcmp(truncated, "cut") != 0)
+        yamlfile_problem(b->f, where, "chain \"%s\": truncated is \"%s\"; pass and cut are allowed",
+                         c->name, truncated);
 }
 
 static int build_chain(struct builder *b, uint32_t chain)
@@ -218,6 +223,7 @@ static int build_chain(struct builder *b, uint32_t chain)
     c->id = fc->id;
     c->prescale = fc->prescale ? *fc->prescale : 1;
     c->pass_through = fc->pass_through;
+    c->cuts_truncated = fc->truncated && !strcmp(fc->truncated, "cut");
     for (uint32_t k = 0; k < fc->n_steps; k++) {
         int r = build_chain_step(b, c, chain, k);
 

@@ -42,6 +42,7 @@ struct menu_chain {
     } steps[MENU_CHAIN_STEPS_MAX]; /* in order of running */
     double prescale;               /* accept 1 in this many; 0 = off; >= 1 */
     bool pass_through;             /* run, but accept whatever the hypotheses say */
+    bool cuts_truncated;           /* cuts decide on what a limit cut short, too; else it passes */
     uint64_t streams;              /* bit s: output stream s */
 };
 

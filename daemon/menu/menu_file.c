@@ -51,6 +51,7 @@ static const cyaml_schema_field_t chain_fields[] = {
                                MENU_CHAIN_STEPS_MAX),
     CYAML_FIELD_FLOAT_PTR("prescale", OPT, struct menu_file_chain, prescale),
     CYAML_FIELD_BOOL("pass_through", CYAML_FLAG_OPTIONAL, struct menu_file_chain, pass_through),
+    CYAML_FIELD_STRING_PTR("truncated", OPT, struct menu_file_chain, truncated, 1, 63),
     CYAML_FIELD_SEQUENCE_COUNT("streams", PTR, struct menu_file_chain, streams, n_streams, &string,
                                1, MENU_STREAMS_MAX),
     CYAML_FIELD_END};

@@ -35,6 +35,7 @@ struct menu_file_chain {
     uint32_t n_steps;
     double *prescale;
     bool pass_through;
+    char *truncated;
     char **streams;
     uint32_t n_streams;
 };

@@ -315,6 +315,19 @@ void clients_took(struct client *client)
     client->taken++;
 }
 
+/* Each takes its part of a second of the client's time, of which a second is ahead at most (the
+ * virtual scheduling algorithm of ITU-T I.371). */
+bool clients_may_pass_truncated(const struct clients *c, struct client *client, uint64_t now_ns)
+{
+    const uint32_t most = c->config->clients.truncated_per_s;
+    const uint64_t from = client->truncated_ns > now_ns ? client->truncated_ns : now_ns;
+
+    if (!most || from + NS_PER_S / most > now_ns + NS_PER_S)
+        return false;
+    client->truncated_ns = from + NS_PER_S / most;
+    return true;
+}
+
 /* Makes a new client findable by its peer. */
 static int enter(struct clients *c, const struct peer *peer, uint32_t number)
 {

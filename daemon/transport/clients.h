@@ -41,15 +41,16 @@ struct client {
     char address[GATE_ADDRESS]; /* where it is */
     const char *lost;           /* why it is to be dropped; NULL: it is not */
     uint32_t want, credits;     /* asked for; granted */
-    uint32_t allowed;     /* taken: its credits, or more while a smaller number is on its way */
-    uint32_t weight;      /* of its share of all credits */
-    uint32_t outstanding; /* RoIs taken and not answered */
-    uint32_t taken, uses; /* RoIs in this window of time; most of late in one (credits.c) */
-    bool is_told;         /* of its credits */
-    uint64_t since_ns;    /* Hello */
-    uint64_t recalled_ns; /* last time that its credits became fewer */
-    uint64_t excused_ns;  /* till then it may not have heard of its last recall */
-    uint64_t heard_ns;    /* last message */
+    uint32_t allowed;      /* taken: its credits, or more while a smaller number is on its way */
+    uint32_t weight;       /* of its share of all credits */
+    uint32_t outstanding;  /* RoIs taken and not answered */
+    uint32_t taken, uses;  /* RoIs in this window of time; most of late in one (credits.c) */
+    bool is_told;          /* of its credits */
+    uint64_t since_ns;     /* Hello */
+    uint64_t recalled_ns;  /* last time that its credits became fewer */
+    uint64_t excused_ns;   /* till then it may not have heard of its last recall */
+    uint64_t heard_ns;     /* last message */
+    uint64_t truncated_ns; /* till then its accepts of TRUNCATED RoIs have used its limit */
     struct stats_client *stats;
     struct unsent *first, **last; /* messages that wait for room, oldest first */
     uint32_t n_unsent;
@@ -81,6 +82,9 @@ int clients_hello(struct clients *c, const struct peer *peer, const char *name, 
                   uint32_t *ret_number);
 /* An RoI of the client was taken. */
 void clients_took(struct client *client);
+/* Whether one more of the client's TRUNCATED RoIs may be accepted for that alone: as many a second
+ * as clients.truncated_per_s, and as many at once after a second without. */
+bool clients_may_pass_truncated(const struct clients *c, struct client *client, uint64_t now_ns);
 /* Forgets a client; what is unsent is dropped, decisions among it are counted undeliverable. */
 void clients_drop(struct clients *c, uint32_t number, const char *why);
 /* Drops the silent and the lost, tries again to send, balances credits. */

@@ -234,6 +234,9 @@ static const struct {
     {TOP STEP "chains:\n  - name: c\n    id: 1\n    pass_through: on\n    streams: [physics]\n"
               "    steps: [{step: a}]\n",
      8, "pass_through is \\\"on\\\"; true or false"},
+    {TOP STEP "chains:\n  - name: c\n    id: 1\n    truncated: keep\n    streams: [physics]\n"
+              "    steps: [{step: a}]\n",
+     8, "truncated is \\\"keep\\\"; pass and cut are allowed"},
 };
 
 static void wrong_ones_are_refused_with_line_and_reason(void **state)
