@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # The short names of what CMake presets and scripts do.  `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo check build install format lint fuzz bench docs-figures docs-parameters gpu-check clean
+.PHONY: help demo check build install format lint fuzz bench docs-figures docs-parameters docs-collections gpu-check clean
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
+COLLECTIONS = $(patsubst %,collections/%.yaml,spacepoints hits tracks doublets vertices paths voxels)
 export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
 CCACHE := $(shell command -v ccache 2>/dev/null)
 ifneq ($(CCACHE),)
@@ -56,6 +57,9 @@ docs-figures: ## make docs/performance.md again from docs/results, and build/fig
 
 docs-parameters: build ## make docs/parameters.md again from the descriptors of the plugins
 	tools/report/plugins build/release docs/parameters.md
+
+docs-collections: ## make the tables of docs/collections.md again from the declarations
+	cmake/trg_declare.py docs docs/collections.md $(COLLECTIONS)
 
 gpu-check: ## on a machine with a GPU: parity tests and benchmarks into gpu-results
 	tests/gpu/run gpu-results

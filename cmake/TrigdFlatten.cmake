@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DIN=x.kernel.c -DOUT=x.cl -DINCLUDE=dir -P this: puts what a kernel file includes with
+# cmake -DIN=x.kernel.c -DOUT=x.cl "-DINCLUDE=a:b" -P this: puts what a kernel file includes with
 # quotes into one text, each header once, where it is included first, and writes OUT.d, which names them for
-# the build.  A header is looked for beside the file that includes it, then in INCLUDE.  Headers in angle brackets
-# are for the host and stay.
+# the build.  A header is looked for beside the file that includes it, then in the folders of INCLUDE (a:b:c).  Headers in
+# angle brackets are for the host and stay.
 cmake_minimum_required(VERSION 3.25)
 
 function(flatten file ret_text)
@@ -24,9 +24,11 @@ function(flatten file ret_text)
         string(SUBSTRING "${rest}" ${after} -1 rest)
         string(REGEX REPLACE "#include \"([^\"]+)\"" "\\1" header "${line}")
         set(full ${folder}/${header})
-        if(NOT EXISTS ${full})
-            set(full ${INCLUDE}/${header})
-        endif()
+        foreach(include ${folders})
+            if(NOT EXISTS ${full})
+                set(full ${include}/${header})
+            endif()
+        endforeach()
         get_filename_component(full ${full} REALPATH)
         flatten(${full} body)
         string(APPEND text "${head}${body}")
@@ -35,6 +37,7 @@ function(flatten file ret_text)
     set(${ret_text} "${text}${rest}" PARENT_SCOPE)
 endfunction()
 
+string(REPLACE ":" ";" folders "${INCLUDE}")
 get_filename_component(IN ${IN} REALPATH)
 flatten(${IN} text)
 file(WRITE ${OUT} "${text}")

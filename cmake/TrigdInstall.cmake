@@ -16,6 +16,7 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/trigdConfigVersion.cmake
     COMPATIBILITY SameMajorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/trigdConfig.cmake ${CMAKE_BINARY_DIR}/trigdConfigVersion.cmake
     ${CMAKE_CURRENT_LIST_DIR}/TrigdPlugin.cmake ${CMAKE_CURRENT_LIST_DIR}/TrigdFlatten.cmake
+    ${CMAKE_CURRENT_LIST_DIR}/TrigdCollections.cmake ${CMAKE_CURRENT_LIST_DIR}/trg_declare.py
     DESTINATION ${trigd_package})
 
 # configurations, which are the operator's once they are there, and the unit with the paths of this prefix

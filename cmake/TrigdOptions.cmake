@@ -19,7 +19,8 @@ target_compile_options(trigd_options INTERFACE
     # cutting text to the room there is, is what snprintf and strncpy are used for here
     $<$<COMPILE_LANG_AND_ID:C,GNU>:-Wno-format-truncation -Wno-stringop-truncation>)
 target_compile_definitions(trigd_options INTERFACE _GNU_SOURCE)
-target_include_directories(trigd_options INTERFACE ${CMAKE_SOURCE_DIR}/include)
+target_include_directories(trigd_options INTERFACE ${CMAKE_SOURCE_DIR}/include
+    ${CMAKE_BINARY_DIR}/include)
 if(TRIGD_SANITIZE)
     add_compile_options(-fsanitize=${TRIGD_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     add_link_options(-fsanitize=${TRIGD_SANITIZE})

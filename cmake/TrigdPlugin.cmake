@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# trg_add_plugin(NAME [SOURCES more.c ...] [KERNELS file.kernel.c ...])
-#     builds NAME.c, and NAME.kernel.c where it exists, to the plugin NAME.so.
+# trg_add_plugin(NAME [SOURCES more.c ...] [KERNELS file.kernel.c ...] [COLLECTIONS file.yaml ...])
+#     builds NAME.c, and NAME.kernel.c where it exists, to the plugin NAME.so.  Its declarations of collections
+#     become the header NAME.collections.h, for its code and its kernels.
 # trg_add_kernels(TARGET FILE.kernel.c)
 #     adds the kernels of a file to a target in all forms: for the host (one build for each level of
 #     the instruction set), as a CUDA fat binary where nvcc is, as OpenCL C text.  The target may
@@ -14,8 +15,9 @@ include(GNUInstallDirs)
 enable_language(ASM)
 set(TRIGD_CMAKE_DIR ${CMAKE_CURRENT_LIST_DIR})
 set(TRIGD_CUDA_DEFAULT 75 80 86 89 90 100 120)
+include(${CMAKE_CURRENT_LIST_DIR}/TrigdCollections.cmake)
 if(NOT TRIGD_INCLUDE_DIR)
-    set(TRIGD_INCLUDE_DIR ${CMAKE_CURRENT_LIST_DIR}/../include)
+    set(TRIGD_INCLUDE_DIR ${CMAKE_CURRENT_LIST_DIR}/../include ${CMAKE_BINARY_DIR}/include)
 endif()
 find_program(TRIGD_NVCC nvcc HINTS ${CUDAToolkit_BIN_DIR} /usr/local/cuda/bin)
 
@@ -100,8 +102,10 @@ function(trg_add_kernels target file)
         endif()
     endforeach()
 
+    set(folders ${TRIGD_INCLUDE_DIR} ${folder} ${CMAKE_CURRENT_BINARY_DIR})
+    list(JOIN folders ":" joined)
     add_custom_command(OUTPUT ${base}.cl
-        COMMAND ${CMAKE_COMMAND} -DIN=${file} -DOUT=${base}.cl -DINCLUDE=${TRIGD_INCLUDE_DIR}
+        COMMAND ${CMAKE_COMMAND} -DIN=${file} -DOUT=${base}.cl "-DINCLUDE=${joined}"
             -P ${TRIGD_CMAKE_DIR}/TrigdFlatten.cmake
         DEPENDS ${file} ${TRIGD_CMAKE_DIR}/TrigdFlatten.cmake DEPFILE ${base}.cl.d)
     set(embedded ${base}.cl)
@@ -110,10 +114,11 @@ function(trg_add_kernels target file)
     set(externs "extern const char ${name}_opencl[];\n")
     set(fatbin 0)
     if(TRIGD_CUDA AND TRIGD_NVCC)
+        list(TRANSFORM folders PREPEND -I)
         trg_cuda_targets(chips)
         add_custom_command(OUTPUT ${base}.fatbin
             COMMAND ${TRIGD_NVCC} -fatbin -x cu -O3 --fmad=false -std=c++17 -Wno-deprecated-gpu-targets
-                -I ${TRIGD_INCLUDE_DIR} -I ${folder} ${chips} ${file} -o ${base}.fatbin
+                ${folders} ${chips} ${file} -o ${base}.fatbin
             DEPENDS ${file} ${base}.cl) # which has all that is included
         list(APPEND embedded ${base}.fatbin)
         trg_embed(asm ${name}_fatbin ${base}.fatbin)
@@ -150,11 +155,14 @@ extern const struct trg_program ${name}_program;
 endfunction()
 
 function(trg_add_plugin name)
-    cmake_parse_arguments(P "" "" "SOURCES;KERNELS" ${ARGN})
+    cmake_parse_arguments(P "" "" "SOURCES;KERNELS;COLLECTIONS" ${ARGN})
     add_library(${name} MODULE ${name}.c ${P_SOURCES})
     set_target_properties(${name} PROPERTIES PREFIX "" C_VISIBILITY_PRESET hidden C_STANDARD 17
         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/plugins)
-    target_include_directories(${name} PRIVATE ${TRIGD_INCLUDE_DIR})
+    target_include_directories(${name} PRIVATE ${TRIGD_INCLUDE_DIR} ${CMAKE_CURRENT_BINARY_DIR})
+    if(P_COLLECTIONS)
+        trg_declare(header ${CMAKE_CURRENT_BINARY_DIR}/${name}.collections.h ${P_COLLECTIONS})
+    endif()
     target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:C>:-ffp-contract=off>)
     if(TARGET trigd_options)
         target_link_libraries(${name} PRIVATE trigd_options)

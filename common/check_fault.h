@@ -12,8 +12,7 @@ struct check_fault { /* a value that is not allowed; zero: there is none */
     Trigd__V1__Error__Code code;
     enum trg_kind kind;
     uint32_t column;
-    uint32_t layer; /* of a column of layers */
-    float value;    /* of the others */
-    size_t at;      /* its number */
+    double value;
+    size_t at; /* its number among the values of the column */
 };
 #endif

@@ -30,7 +30,7 @@ static inline size_t quantum_size(uint32_t c)
 /* The same of a collection in either layout; only spacepoints are ever quantized. */
 static inline size_t quantum_item_bytes(enum trg_kind kind, bool is_quantized, uint32_t c)
 {
-    return is_quantized ? quantum_size(c) : trg_type_size(trg_kind_info(kind)->column[c].type);
+    return is_quantized ? quantum_size(c) : trg_column_bytes(&trg_kind_info(kind)->column[c]);
 }
 
 /* The value of one number of column c, as quantum_values gives it. */

@@ -191,7 +191,7 @@ static bool columns_of(const Trigd__V1__Roi *r, enum trg_kind kind, struct scan_
 }
 
 /* The columns are as long as the first one. */
-static int check_lengths(const struct trg_kind_info *info, const struct scan_column *column,
+static int check_lengths(const struct trg_collection *info, const struct scan_column *column,
                          uint64_t token, struct wire_error *e)
 {
     for (uint32_t c = 0; c < info->n_columns; c++) {
@@ -218,7 +218,7 @@ static int check_collection(const struct wire_decoder *d, enum trg_kind kind,
                             const struct scan_column *column, struct wire_roi *w,
                             struct wire_error *e)
 {
-    const struct trg_kind_info *info = trg_kind_info(kind);
+    const struct trg_collection *info = trg_kind_info(kind);
     const bool is_quantized = kind == TRG_SPACEPOINTS && w->is_quantized;
     struct wire_collection *ret = &w->collection[kind];
     const size_t n = column[0].n;

@@ -169,17 +169,17 @@ unsigned char *arena_staged(const struct arena *a, uint32_t slot, uint32_t input
 
 uint64_t arena_column_at(enum trg_kind kind, uint32_t capacity, uint32_t column)
 {
-    const struct trg_kind_info *info = trg_kind_info(kind);
+    const struct trg_collection *info = trg_kind_info(kind);
     uint64_t at = 0;
 
     for (uint32_t c = 0; info && c < column; c++)
-        at += arena_align((uint64_t)capacity * trg_type_size(info->column[c].type));
+        at += arena_align((uint64_t)capacity * trg_column_bytes(&info->column[c]));
     return at;
 }
 
 uint64_t arena_product_bytes(enum trg_kind kind, uint32_t items)
 {
-    const struct trg_kind_info *info = trg_kind_info(kind);
+    const struct trg_collection *info = trg_kind_info(kind);
 
     return info ? arena_column_at(kind, items, info->n_columns) : 0;
 }

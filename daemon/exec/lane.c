@@ -279,7 +279,7 @@ bool lane_orphan(struct lane *l, struct lane_done *ret_done)
 static int take_product(struct lane *l, enum trg_kind kind, struct arena_output out,
                         struct roi_collection *c)
 {
-    const struct trg_kind_info *info = trg_kind_info(kind);
+    const struct trg_collection *info = trg_kind_info(kind);
     const unsigned char *from = arena_products(&l->arena, l->first) + out.at;
     const uint32_t n = out.n;
 
@@ -290,7 +290,7 @@ static int take_product(struct lane *l, enum trg_kind kind, struct arena_output 
         return -EBADMSG;
     for (uint32_t k = 0; k < info->n_columns; k++)
         memcpy(pool_column(l->s.pool, kind, c, k), from + arena_column_at(kind, c->capacity, k),
-               (size_t)n * trg_type_size(info->column[k].type));
+               (size_t)n * trg_column_bytes(&info->column[k]));
     c->n = n;
     c->is_there = true;
     return 0;

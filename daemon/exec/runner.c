@@ -133,7 +133,7 @@ static void stage_outputs(struct runner *l, const struct runner_member *m, uint3
     for (uint32_t k = 0; k < m->plugin->n_outputs; k++) {
         const struct arena_output *room = arena_outputs(l->s.arena, number, member, k);
         enum trg_kind kind = m->plugin->d.produces[k];
-        const struct trg_kind_info *info = trg_kind_info(kind);
+        const struct trg_collection *info = trg_kind_info(kind);
 
         for (uint32_t i = 0; i < l->slot[number].n; i++) {
             struct trg_output *out = &l->slot[number].part[member].outputs[k][i];

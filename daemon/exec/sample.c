@@ -85,7 +85,7 @@ static void put(void *column, enum trg_type type, uint32_t i, float f, uint32_t 
 
 /* A value of a column of whole numbers; 0 for other columns.  Numbers of hits name hits that are
  * there. */
-static uint32_t whole(const struct range *r, const struct trg_column_info *column, uint32_t i,
+static uint32_t whole(const struct range *r, const struct trg_column *column, uint32_t i,
                       uint32_t n_hits, uint64_t *random)
 {
     if (column->type == TRG_F32)
@@ -99,7 +99,7 @@ static uint32_t whole(const struct range *r, const struct trg_column_info *colum
 
 static void fill(const struct sample *s, uint32_t input, uint32_t roi, uint64_t *random)
 {
-    const struct trg_kind_info *info = trg_kind_info(s->kind[input]);
+    const struct trg_collection *info = trg_kind_info(s->kind[input]);
     const struct stage_source *source = sample_source(s, input, roi);
     uint32_t n_hits = source->n;
 
@@ -107,7 +107,7 @@ static void fill(const struct sample *s, uint32_t input, uint32_t roi, uint64_t 
         if (s->kind[k] == TRG_HITS)
             n_hits = sample_source(s, k, roi)->n;
     for (uint32_t c = 0; c < info->n_columns; c++) {
-        const struct trg_column_info *column = &info->column[c];
+        const struct trg_column *column = &info->column[c];
         struct range r = range_of(s->kind[input], column->name, s->max_layer);
         bool one =
             roi == SAMPLE_IDENTICAL || (roi == SAMPLE_ONE_LAYER && !strcmp(column->name, "layer"));
@@ -161,14 +161,14 @@ static size_t place(struct sample *s)
     size_t at = 0;
 
     for (uint32_t k = 0; k < s->n_inputs; k++) {
-        const struct trg_kind_info *info = trg_kind_info(s->kind[k]);
+        const struct trg_collection *info = trg_kind_info(s->kind[k]);
 
         for (uint32_t i = 0; i < s->n; i++) {
             struct stage_source *source = &s->source[k * s->n + i];
 
             for (uint32_t c = 0; c < info->n_columns; c++) {
                 source->column[c] = s->data ? s->data + at : NULL;
-                at += (source->n * trg_type_size(info->column[c].type) + 15) & ~(size_t)15;
+                at += (source->n * trg_column_bytes(&info->column[c]) + 15) & ~(size_t)15;
             }
         }
     }

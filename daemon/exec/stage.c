@@ -12,19 +12,19 @@ static size_t align64(size_t n)
 
 size_t stage_bytes(enum trg_kind kind, uint32_t n_rois, uint32_t n_items)
 {
-    const struct trg_kind_info *info = trg_kind_info(kind);
+    const struct trg_collection *info = trg_kind_info(kind);
     size_t bytes = align64((size_t)n_rois * sizeof(struct trg_roi_info)) +
                    align64(((size_t)n_rois + 1) * sizeof(uint32_t));
 
     for (uint32_t c = 0; info && c < info->n_columns; c++)
-        bytes += align64((size_t)n_items * trg_type_size(info->column[c].type));
+        bytes += align64((size_t)n_items * trg_column_bytes(&info->column[c]));
     return bytes;
 }
 
 static size_t fill_column(enum trg_kind kind, uint32_t n_rois, const struct stage_source *sources,
                           uint32_t c, unsigned char *dst)
 {
-    const size_t size = trg_type_size(trg_kind_info(kind)->column[c].type);
+    const size_t size = trg_column_bytes(&trg_kind_info(kind)->column[c]);
     size_t at = 0;
 
     for (uint32_t r = 0; r < n_rois; r++) {
@@ -47,15 +47,15 @@ static size_t fill_column(enum trg_kind kind, uint32_t n_rois, const struct stag
 static void judge(enum trg_kind kind, const struct trg_span *span, uint32_t first, uint32_t n,
                   struct stage_guard *guard, unsigned char *dst)
 {
-    const struct trg_kind_info *info = trg_kind_info(kind);
+    const struct trg_collection *info = trg_kind_info(kind);
     const void *column[TRG_COLUMNS_MAX] = {NULL};
 
     for (uint32_t c = 0; c < info->n_columns; c++)
-        column[c] = dst + span->column[c] + first * trg_type_size(info->column[c].type);
+        column[c] = dst + span->column[c] + first * trg_column_bytes(&info->column[c]);
     if (!check_find(kind, n, column, guard->max_layer, &guard->fault))
         return;
     for (uint32_t c = 0; c < info->n_columns; c++) {
-        size_t size = trg_type_size(info->column[c].type);
+        size_t size = trg_column_bytes(&info->column[c]);
 
         memset(dst + span->column[c] + first * size, 0, n * size);
     }
@@ -76,7 +76,7 @@ static void judge_all(enum trg_kind kind, const struct trg_span *span,
 size_t stage_fill(enum trg_kind kind, uint32_t n_rois, const struct trg_roi_info *rois,
                   const struct stage_source *sources, unsigned char *dst, struct trg_span *ret_span)
 {
-    const struct trg_kind_info *info = trg_kind_info(kind);
+    const struct trg_collection *info = trg_kind_info(kind);
     struct trg_span span = {.n_rois = n_rois};
     size_t at = align64(n_rois * sizeof *rois);
     uint32_t *offsets = (uint32_t *)(void *)(dst + at);

@@ -162,7 +162,7 @@ static int append(struct debugstream *d, uint32_t roi)
 
     fill_roi(&m, r);
     for (enum trg_kind kind = TRG_SPACEPOINTS; kind < TRG_KIND_COUNT; kind++) {
-        const struct trg_kind_info *info = trg_kind_info(kind);
+        const struct trg_collection *info = trg_kind_info(kind);
         void *column[TRG_COLUMNS_MAX] = {NULL};
 
         if (!r->in[kind].is_there)

@@ -118,11 +118,11 @@ uint64_t pool_used_bytes(struct pool *p)
 
 uint64_t pool_collection_bytes(enum trg_kind kind, uint32_t items)
 {
-    const struct trg_kind_info *info = trg_kind_info(kind);
+    const struct trg_collection *info = trg_kind_info(kind);
     uint64_t bytes = 0;
 
     for (uint32_t c = 0; info && c < info->n_columns; c++)
-        bytes += pool_align((uint64_t)items * trg_type_size(info->column[c].type));
+        bytes += pool_align((uint64_t)items * trg_column_bytes(&info->column[c]));
     return bytes;
 }
 

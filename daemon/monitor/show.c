@@ -274,7 +274,7 @@ static void show_collections(const struct plugin *p, struct table *t)
     for (size_t i = 0; i < sizeof column / sizeof *column; i++)
         table_column(t, column[i], false);
     for (uint32_t i = 0; i < p->n_inputs + p->n_outputs; i++) {
-        const struct trg_kind_info *info =
+        const struct trg_collection *info =
             trg_kind_info(i < p->n_inputs ? p->d.consumes[i] : p->d.produces[i - p->n_inputs]);
         size_t n = 0;
 

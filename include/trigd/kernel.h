@@ -30,6 +30,8 @@
 typedef uchar trg_u8;
 typedef ushort trg_u16;
 typedef uint trg_u32;
+typedef char trg_i8;
+typedef short trg_i16;
 typedef int trg_i32;
 typedef ulong trg_u64;
 typedef long trg_i64;
@@ -74,6 +76,8 @@ typedef long trg_i64;
 typedef unsigned char trg_u8;
 typedef unsigned short trg_u16;
 typedef unsigned int trg_u32;
+typedef signed char trg_i8;
+typedef short trg_i16;
 typedef int trg_i32;
 typedef unsigned long long trg_u64;
 typedef long long trg_i64;
@@ -118,6 +122,8 @@ typedef long long trg_i64;
 typedef uint8_t trg_u8;
 typedef uint16_t trg_u16;
 typedef uint32_t trg_u32;
+typedef int8_t trg_i8;
+typedef int16_t trg_i16;
 typedef int32_t trg_i32;
 typedef uint64_t trg_u64;
 typedef int64_t trg_i64;
@@ -213,7 +219,9 @@ static inline float trg_as_f32(trg_u32 u)
 
 /* ------------------------------------------------------------------ all three */
 
-/* The same layouts as in event.h and plugin.h, which devices do not read. */
+typedef trg_u16 trg_f16; /* in a column; trg_f16_value gives its value */
+
+/* The same as in event.h, plugin.h and collection.h, which devices do not read. */
 #ifndef TRG_PLUGIN_H
 struct trg_roi_info {
     trg_u32 run, l1id, roi_id, bcid, lumi_block;
@@ -228,41 +236,32 @@ struct trg_span {
     trg_u32 rois, offsets;
     trg_u32 column[TRG_COLUMNS_MAX_DEV];
 };
+TRG_FN float trg_f16_value(trg_f16 half_)
+{
+    const trg_u32 magnitude = half_ & 0x7fffu, sign = (trg_u32)(half_ & 0x8000u) << 16;
+    trg_u32 bits = (magnitude << 13) + (112u << 23);
+
+    if (magnitude >= 0x7c00u)
+        bits += 112u << 23;
+    if (magnitude < 0x0400u)
+        bits = trg_as_u32((float)magnitude * 5.9604644775390625e-8f);
+    return trg_as_f32(bits | sign);
+}
 #endif
 
-/* Column c of a span as an array; `data` is the batch's input buffer (const trg_u8). */
-#define TRG_COLUMN(T, data, span, c) ((TRG_GLOBAL const T *)((data) + (span).column[c]))
-#define TRG_OFFSETS(data, span)      ((TRG_GLOBAL const trg_u32 *)((data) + (span).offsets))
-#define TRG_ROIS(data, span)         ((TRG_GLOBAL const struct trg_roi_info *)((data) + (span).rois))
+/* Column c of a span as an array; `data` is the batch's input buffer (const trg_u8), or an output
+ * (trg_u8).  Headers made from declarations have a name for each column: TRG_HITS_X(data, span),
+ * and TRG_HITS_X_OUT(data, span) to write it. */
+#define TRG_COLUMN(T, data, span, c)     ((TRG_GLOBAL const T *)((data) + (span).column[c]))
+#define TRG_COLUMN_OUT(T, data, span, c) ((TRG_GLOBAL T *)((data) + (span).column[c]))
+#define TRG_OFFSETS(data, span)          ((TRG_GLOBAL const trg_u32 *)((data) + (span).offsets))
+#define TRG_ROIS(data, span)             ((TRG_GLOBAL const struct trg_roi_info *)((data) + (span).rois))
 
 /* Items of RoI r are TRG_BEGIN(data, span, r) <= i < TRG_END(data, span, r), in every column. */
 #define TRG_BEGIN(data, span, roi) (TRG_OFFSETS(data, span)[roi])
 #define TRG_END(data, span, roi)   (TRG_OFFSETS(data, span)[(roi) + 1u])
 
-/* The columns of inputs by name, in the order of event.h. */
-#define TRG_SPACEPOINTS_PHI(data, span)   TRG_COLUMN(float, data, span, 0)
-#define TRG_SPACEPOINTS_RHO(data, span)   TRG_COLUMN(float, data, span, 1)
-#define TRG_SPACEPOINTS_Z(data, span)     TRG_COLUMN(float, data, span, 2)
-#define TRG_SPACEPOINTS_LAYER(data, span) TRG_COLUMN(trg_u8, data, span, 3)
-#define TRG_HITS_X(data, span)            TRG_COLUMN(float, data, span, 0)
-#define TRG_HITS_Y(data, span)            TRG_COLUMN(float, data, span, 1)
-#define TRG_HITS_Z(data, span)            TRG_COLUMN(float, data, span, 2)
-#define TRG_HITS_LAYER(data, span)        TRG_COLUMN(trg_u16, data, span, 3)
-#define TRG_HITS_ID(data, span)           TRG_COLUMN(trg_u32, data, span, 4)
-#define TRG_TRACKS_X(data, span)          TRG_COLUMN(float, data, span, 0)
-#define TRG_TRACKS_Y(data, span)          TRG_COLUMN(float, data, span, 1)
-#define TRG_TRACKS_Z(data, span)          TRG_COLUMN(float, data, span, 2)
-#define TRG_TRACKS_TX(data, span)         TRG_COLUMN(float, data, span, 3)
-#define TRG_TRACKS_TY(data, span)         TRG_COLUMN(float, data, span, 4)
-#define TRG_TRACKS_VAR_X(data, span)      TRG_COLUMN(float, data, span, 5)
-#define TRG_TRACKS_VAR_TX(data, span)     TRG_COLUMN(float, data, span, 6)
-#define TRG_TRACKS_COV_X_TX(data, span)   TRG_COLUMN(float, data, span, 7)
-#define TRG_TRACKS_CHI2(data, span)       TRG_COLUMN(float, data, span, 8)
-#define TRG_TRACKS_QOP(data, span)        TRG_COLUMN(float, data, span, 9)
-#define TRG_TRACKS_N_HITS(data, span)     TRG_COLUMN(trg_u32, data, span, 10)
-#define TRG_DOUBLETS_INNER(data, span)    TRG_COLUMN(trg_u32, data, span, 0)
-#define TRG_DOUBLETS_OUTER(data, span)    TRG_COLUMN(trg_u32, data, span, 1)
-#define TRG_VOXELS_VALUE(data, span)      TRG_COLUMN(float, data, span, 0)
+#include "trigd/collections.h"
 
 /* An argument of a kernel is (type, name): TRG_POINTER_ and TRG_VALUE_ in front of it declare it.
  */

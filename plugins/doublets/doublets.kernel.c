@@ -263,8 +263,8 @@ TRG_KERNEL8(dbt_fill, (const float, hits), (const float, nodes), (const trg_u32,
     const trg_u32 last = 2u * (roi * DBT_LAYERS + DBT_LAYERS - 1u);
     const trg_u32 end = trees[last] + trees[last + 1u], kept = summaries[roi].kept;
     const trg_u32 to = TRG_BEGIN(out, par.out, roi);
-    TRG_GLOBAL trg_u32 *inner = (TRG_GLOBAL trg_u32 *)(out + par.out.column[0]) + to;
-    TRG_GLOBAL trg_u32 *outer = (TRG_GLOBAL trg_u32 *)(out + par.out.column[1]) + to;
+    TRG_GLOBAL trg_u32 *inner = TRG_DOUBLETS_INNER_OUT(out, par.out) + to;
+    TRG_GLOBAL trg_u32 *outer = TRG_DOUBLETS_OUTER_OUT(out, par.out) + to;
     struct dbt_view v;
 
     v.hits = hits;

@@ -290,8 +290,8 @@ TRG_KERNEL8(dbw_fill, (const float, hits), (const trg_u32, numbers), (const trg_
     const trg_u32 base = trees[2u * roi * DBT_LAYERS], items = v.cell[DBW_CELLS] * par.gang;
     const trg_u32 n = v.cell[DBW_CELLS + 1u], kept = summaries[roi].kept;
     const trg_u32 to = TRG_BEGIN(out, par.out, roi);
-    TRG_GLOBAL trg_u32 *inner = (TRG_GLOBAL trg_u32 *)(out + par.out.column[0]) + to;
-    TRG_GLOBAL trg_u32 *outer = (TRG_GLOBAL trg_u32 *)(out + par.out.column[1]) + to;
+    TRG_GLOBAL trg_u32 *inner = TRG_DOUBLETS_INNER_OUT(out, par.out) + to;
+    TRG_GLOBAL trg_u32 *outer = TRG_DOUBLETS_OUTER_OUT(out, par.out) + to;
 
     for (trg_u32 w = part * TRG_LSIZE + TRG_LID; w < items; w += par.parts * TRG_LSIZE) {
         const trg_u32 at = w / par.gang, lane = w & (par.gang - 1u), number = v.number[at];
@@ -318,7 +318,7 @@ TRG_KERNEL5(dbw_order, (const trg_u8, data), (const trg_u32, counts),
     const trg_u32 n = TRG_END(data, par.in, roi) - base;
     const trg_u32 to = TRG_BEGIN(out, par.out, roi);
     TRG_GLOBAL const trg_u32 *inner = TRG_DOUBLETS_INNER(out, par.out) + to;
-    TRG_GLOBAL trg_u32 *outer = (TRG_GLOBAL trg_u32 *)(out + par.out.column[1]) + to;
+    TRG_GLOBAL trg_u32 *outer = TRG_DOUBLETS_OUTER_OUT(out, par.out) + to;
 
     for (trg_u32 j = part * TRG_LSIZE + TRG_LID; j < kept; j += par.parts * TRG_LSIZE) {
         const trg_u32 row = counts[base + inner[j]];

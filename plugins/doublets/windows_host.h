@@ -297,8 +297,8 @@ static inline void dbt_host_fill(const float *hits, const trg_u32 *numbers, cons
                                       hits + 4u * room + base,
                                       numbers + room + base};
         const trg_u32 limit = dbt_limit_of(par->max_roi, par->max_per_hit, n_hits);
-        trg_u32 *inner = (trg_u32 *)(void *)(out + par->out.column[0]) + sum;
-        trg_u32 *outer = (trg_u32 *)(void *)(out + par->out.column[1]) + sum;
+        trg_u32 *inner = TRG_DOUBLETS_INNER_OUT(out, par->out) + sum;
+        trg_u32 *outer = TRG_DOUBLETS_OUTER_OUT(out, par->out) + sum;
         trg_u32 wanted = 0, used = 0;
 
         for (trg_u32 i = 0; i < n_hits; i++) {

@@ -67,10 +67,10 @@ TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits)
     const trg_u32 roi = order[TRG_GID];
     const trg_u32 first = TRG_BEGIN(data, par.common.in, roi);
     const trg_u32 n = TRG_END(data, par.common.in, roi) - first;
-    TRG_GLOBAL const float *x = TRG_COLUMN(float, data, par.common.in, 0) + first;
-    TRG_GLOBAL const float *y = TRG_COLUMN(float, data, par.common.in, 1) + first;
-    TRG_GLOBAL const float *z = TRG_COLUMN(float, data, par.common.in, 2) + first;
-    TRG_GLOBAL const trg_u16 *layer = TRG_COLUMN(trg_u16, data, par.common.in, 3) + first;
+    TRG_GLOBAL const float *x = TRG_HITS_X(data, par.common.in) + first;
+    TRG_GLOBAL const float *y = TRG_HITS_Y(data, par.common.in) + first;
+    TRG_GLOBAL const float *z = TRG_HITS_Z(data, par.common.in) + first;
+    TRG_GLOBAL const trg_u16 *layer = TRG_HITS_LAYER(data, par.common.in) + first;
     struct ht_view v = ht_look_at(hits, tables, par.common, first, roi);
     const float beam_x = par.common.beam_x, beam_y = par.common.beam_y;
     const trg_u32 shift = par.station_shift;

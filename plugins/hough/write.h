@@ -5,31 +5,25 @@
 #include "compete.h"
 #include "filter.h"
 
-TRG_FN void hg_put(TRG_GLOBAL trg_u8 *out, const struct trg_span span, trg_u32 c, trg_u32 i,
-                   trg_u32 bits)
-{
-    ((TRG_GLOBAL trg_u32 *)(out + span.column[c]))[i] = bits;
-}
-
 struct hg_products { /* where tracks and doublets go */
     TRG_GLOBAL trg_u8 *tracks, *doublets;
 };
 
-/* Writes a track: a word in each column. */
+/* Writes a track. */
 TRG_FN void hg_put_track(TRG_GLOBAL trg_u8 *out, const struct trg_span span, trg_u32 i,
                          const struct hg_state s, trg_u32 n_hits)
 {
-    hg_put(out, span, 0u, i, trg_as_u32(s.l.x));
-    hg_put(out, span, 1u, i, trg_as_u32(s.l.y));
-    hg_put(out, span, 2u, i, trg_as_u32(s.l.z));
-    hg_put(out, span, 3u, i, trg_as_u32(s.l.tx));
-    hg_put(out, span, 4u, i, trg_as_u32(s.l.ty));
-    hg_put(out, span, 5u, i, trg_as_u32(s.xx));
-    hg_put(out, span, 6u, i, trg_as_u32(s.tt));
-    hg_put(out, span, 7u, i, trg_as_u32(s.xt));
-    hg_put(out, span, 8u, i, trg_as_u32(s.chi2));
-    hg_put(out, span, 9u, i, 0u); /* no field, no momentum */
-    hg_put(out, span, 10u, i, n_hits);
+    TRG_TRACKS_X_OUT(out, span)[i] = s.l.x;
+    TRG_TRACKS_Y_OUT(out, span)[i] = s.l.y;
+    TRG_TRACKS_Z_OUT(out, span)[i] = s.l.z;
+    TRG_TRACKS_TX_OUT(out, span)[i] = s.l.tx;
+    TRG_TRACKS_TY_OUT(out, span)[i] = s.l.ty;
+    TRG_TRACKS_VAR_X_OUT(out, span)[i] = s.xx;
+    TRG_TRACKS_VAR_TX_OUT(out, span)[i] = s.tt;
+    TRG_TRACKS_COV_X_TX_OUT(out, span)[i] = s.xt;
+    TRG_TRACKS_CHI2_OUT(out, span)[i] = s.chi2;
+    TRG_TRACKS_QOP_OUT(out, span)[i] = 0.0f; /* no field, no momentum */
+    TRG_TRACKS_N_HITS_OUT(out, span)[i] = n_hits;
 }
 
 /* Writes the doublets of a track from place `at` on, as hits' numbers in the RoI. */
@@ -37,8 +31,8 @@ TRG_FN void hg_put_doublets(const struct hg_products to, const struct hg_input i
                             const struct hg_par par, TRG_GLOBAL const struct hg_cand *c, trg_u32 at)
 {
     for (trg_u32 k = 0; k + 1u < c->n; k++) {
-        hg_put(to.doublets, par.doublets, 0u, at + k, c->hit[k] - in.first);
-        hg_put(to.doublets, par.doublets, 1u, at + k, c->hit[k + 1u] - in.first);
+        TRG_DOUBLETS_INNER_OUT(to.doublets, par.doublets)[at + k] = c->hit[k] - in.first;
+        TRG_DOUBLETS_OUTER_OUT(to.doublets, par.doublets)[at + k] = c->hit[k + 1u] - in.first;
     }
 }
 

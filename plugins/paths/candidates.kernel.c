@@ -295,8 +295,6 @@ TRG_KERNEL3(pa_place, (trg_u8, paths), (trg_u8, tracks), (trg_u32, work), (struc
     }
 }
 
-#define PA_OUT(T, data, span, c) ((TRG_GLOBAL T *)((data) + (span).column[c]))
-
 /* Row j of the tracks: the state on the straight line that touches the circle. */
 TRG_FN void pa_write_track(TRG_GLOBAL trg_u8 *tracks, const struct pa_par *par,
                            TRG_GLOBAL const float *fit, trg_u32 n_hits, trg_u32 j)
@@ -307,17 +305,17 @@ TRG_FN void pa_write_track(TRG_GLOBAL trg_u8 *tracks, const struct pa_par *par,
     const float d0 = fit[PA_FIT_D0 * room], pt = fit[PA_FIT_PT * room];
     const float p = pt * trg_sqrt(1.0f + cot * cot);
 
-    PA_OUT(float, tracks, par->tracks, 0)[j] = par->origin_x - d0 * s;
-    PA_OUT(float, tracks, par->tracks, 1)[j] = par->origin_y + d0 * c;
-    PA_OUT(float, tracks, par->tracks, 2)[j] = fit[PA_FIT_Z0 * room];
-    PA_OUT(float, tracks, par->tracks, 3)[j] = c / steep;
-    PA_OUT(float, tracks, par->tracks, 4)[j] = s / steep;
-    PA_OUT(float, tracks, par->tracks, 5)[j] = fit[PA_FIT_VAR_X * room];
-    PA_OUT(float, tracks, par->tracks, 6)[j] = fit[PA_FIT_VAR_TX * room];
-    PA_OUT(float, tracks, par->tracks, 7)[j] = fit[PA_FIT_COV * room];
-    PA_OUT(float, tracks, par->tracks, 8)[j] = fit[PA_FIT_CHI2 * room];
-    PA_OUT(float, tracks, par->tracks, 9)[j] = trg_fabs(p) > 0.0f ? 1.0f / p : 0.0f;
-    PA_OUT(trg_u32, tracks, par->tracks, 10)[j] = n_hits;
+    TRG_TRACKS_X_OUT(tracks, par->tracks)[j] = par->origin_x - d0 * s;
+    TRG_TRACKS_Y_OUT(tracks, par->tracks)[j] = par->origin_y + d0 * c;
+    TRG_TRACKS_Z_OUT(tracks, par->tracks)[j] = fit[PA_FIT_Z0 * room];
+    TRG_TRACKS_TX_OUT(tracks, par->tracks)[j] = c / steep;
+    TRG_TRACKS_TY_OUT(tracks, par->tracks)[j] = s / steep;
+    TRG_TRACKS_VAR_X_OUT(tracks, par->tracks)[j] = fit[PA_FIT_VAR_X * room];
+    TRG_TRACKS_VAR_TX_OUT(tracks, par->tracks)[j] = fit[PA_FIT_VAR_TX * room];
+    TRG_TRACKS_COV_X_TX_OUT(tracks, par->tracks)[j] = fit[PA_FIT_COV * room];
+    TRG_TRACKS_CHI2_OUT(tracks, par->tracks)[j] = fit[PA_FIT_CHI2 * room];
+    TRG_TRACKS_QOP_OUT(tracks, par->tracks)[j] = trg_fabs(p) > 0.0f ? 1.0f / p : 0.0f;
+    TRG_TRACKS_N_HITS_OUT(tracks, par->tracks)[j] = n_hits;
 }
 
 /* All candidates of the batch. */
@@ -336,15 +334,15 @@ TRG_KERNEL3(pa_write, (trg_u8, paths), (trg_u8, tracks), (trg_u32, work), (struc
         p = PA_U32(work, par.at.queue)[p];
         n = PA_U32(work, par.at.n_hits)[p];
         fit = PA_CF32(work, par.at.fit) + p;
-        PA_OUT(trg_u32, paths, par.paths, 0)[j] = n;
+        TRG_PATHS_N_HITS_OUT(paths, par.paths)[j] = n;
         for (trg_u32 k = 0; k < PA_HITS_MAX; k++) {
             hit = k < n ? PA_U32(work, par.at.path_hit)[k * par.p_room + p] -
                               PA_U32(work, par.at.h_first)[r]
                         : PA_NONE;
-            PA_OUT(trg_u32, paths, par.paths, pa_hit_column(k))[j] = hit;
+            TRG_COLUMN_OUT(trg_u32, paths, par.paths, pa_hit_column(k))[j] = hit;
         }
         for (trg_u32 k = PA_FIT_PT; k <= PA_FIT_CHI2; k++)
-            PA_OUT(float, paths, par.paths, PA_FIT_COLUMN + k)[j] = fit[k * par.p_room];
+            TRG_COLUMN_OUT(float, paths, par.paths, PA_FIT_COLUMN + k)[j] = fit[k * par.p_room];
         pa_write_track(tracks, &par, fit, n, j);
     }
 }

@@ -264,19 +264,27 @@ static int vertexing_submit(struct trg_algo *a, const struct trg_batch *batch, s
 
 static void store_vertex(struct trg_output *out, const struct vx_vertex *v, uint32_t type)
 {
-    const float f[] = {v->x,      v->y,      v->z,      v->weight, v->cov[0], v->cov[1],
-                       v->cov[2], v->cov[3], v->cov[4], v->cov[5], v->chi2};
-    const float secondary[] = {v->flight, v->significance, v->mass};
+    const bool is_secondary = type == TRG_SECONDARY;
     const uint32_t n = out->n;
 
     if (n >= out->capacity)
         return;
-    for (uint32_t c = 0; c < 11; c++)
-        ((float *)out->column[c])[n] = f[c];
-    ((uint32_t *)out->column[11])[n] = v->n_tracks;
-    ((uint32_t *)out->column[12])[n] = type;
-    for (uint32_t c = 0; c < 3; c++)
-        ((float *)out->column[13 + c])[n] = type == TRG_SECONDARY ? secondary[c] : 0;
+    TRG_VERTICES_X_OF(out)[n] = v->x;
+    TRG_VERTICES_Y_OF(out)[n] = v->y;
+    TRG_VERTICES_Z_OF(out)[n] = v->z;
+    TRG_VERTICES_WEIGHT_OF(out)[n] = v->weight;
+    TRG_VERTICES_VAR_X_OF(out)[n] = v->cov[0];
+    TRG_VERTICES_VAR_Y_OF(out)[n] = v->cov[1];
+    TRG_VERTICES_VAR_Z_OF(out)[n] = v->cov[2];
+    TRG_VERTICES_COV_XY_OF(out)[n] = v->cov[3];
+    TRG_VERTICES_COV_XZ_OF(out)[n] = v->cov[4];
+    TRG_VERTICES_COV_YZ_OF(out)[n] = v->cov[5];
+    TRG_VERTICES_CHI2_OF(out)[n] = v->chi2;
+    TRG_VERTICES_N_TRACKS_OF(out)[n] = v->n_tracks;
+    TRG_VERTICES_TYPE_OF(out)[n] = type;
+    TRG_VERTICES_FLIGHT_OF(out)[n] = is_secondary ? v->flight : 0;
+    TRG_VERTICES_FLIGHT_SIGNIFICANCE_OF(out)[n] = is_secondary ? v->significance : 0;
+    TRG_VERTICES_MASS_OF(out)[n] = is_secondary ? v->mass : 0;
     out->n++;
 }
 

@@ -452,14 +452,12 @@ static double background(const struct zf_config *c, const struct zf_summary *s)
 
 static void store_vertices(struct trg_output *out, const struct zf_vertex *v, uint32_t n)
 {
-    float *const *column = (float *const *)out->column;
-
     out->n = n < out->capacity ? n : out->capacity;
-    for (uint32_t c = 0; out->n && c < trg_kind_info(TRG_VERTICES)->n_columns; c++)
-        memset(column[c], 0, out->n * sizeof(float)); /* what is not known is 0: x, y, ... */
+    for (uint32_t c = 0; out->n && c < TRG_VERTICES_COLUMNS; c++)
+        memset(out->column[c], 0, out->n * sizeof(float)); /* what is not known is 0: x, y, ... */
     for (uint32_t i = 0; i < out->n; i++) {
-        column[2][i] = v[i].z_mm;
-        column[3][i] = v[i].weight;
+        TRG_VERTICES_Z_OF(out)[i] = v[i].z_mm;
+        TRG_VERTICES_WEIGHT_OF(out)[i] = v[i].weight;
     }
 }
 

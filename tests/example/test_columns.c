@@ -65,12 +65,12 @@ static void names_are_those_of_the_table(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        const struct trg_kind_info *info = trg_kind_info(columns[i].kind);
+        const struct trg_collection *info = trg_kind_info(columns[i].kind);
         const uint32_t c = n[columns[i].kind]++;
 
         assert_true(c < info->n_columns);
         assert_string_equal(columns[i].name, info->column[c].name);
-        assert_int_equal(columns[i].bytes, trg_type_size(info->column[c].type));
+        assert_int_equal(columns[i].bytes, trg_column_bytes(&info->column[c]));
         assert_ptr_equal(columns[i].at, data + span.column[c]);
     }
     for (enum trg_kind k = TRG_KIND_NONE; k < TRG_KIND_COUNT; k++)

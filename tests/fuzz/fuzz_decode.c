@@ -33,8 +33,7 @@ static void check_refusal(int r, const struct wire_error *e)
     WANT(strlen(e->text) >= 20 && strlen(e->text) < sizeof e->text - 1);
 }
 
-static void check_value(enum trg_kind kind, const struct trg_column_info *info,
-                        const unsigned char *at)
+static void check_value(enum trg_kind kind, const struct trg_column *info, const unsigned char *at)
 {
     float v;
 
@@ -53,13 +52,13 @@ static void check_value(enum trg_kind kind, const struct trg_column_info *info,
 /* Reads every byte of every column, so that the sanitizer sees what does not belong to it. */
 static void check_collection(enum trg_kind kind, const struct wire_collection *c)
 {
-    const struct trg_kind_info *info = trg_kind_info(kind);
+    const struct trg_collection *info = trg_kind_info(kind);
 
     WANT(c->n <= limits.max_items);
     WANT(c->is_there || c->n == 0);
     for (uint32_t i = 0; c->n && i < info->n_columns; i++) {
         const unsigned char *at = c->column[i];
-        size_t size = trg_type_size(info->column[i].type);
+        size_t size = trg_column_bytes(&info->column[i]);
 
         for (uint32_t k = 0; k < c->n; k++)
             check_value(kind, &info->column[i], at + k * size);
@@ -70,7 +69,7 @@ static void check_collection(enum trg_kind kind, const struct wire_collection *c
 static void check_quantized(const struct wire_roi *w)
 {
     const struct wire_collection *c = &w->collection[TRG_SPACEPOINTS];
-    const struct trg_kind_info *info = trg_kind_info(TRG_SPACEPOINTS);
+    const struct trg_collection *info = trg_kind_info(TRG_SPACEPOINTS);
 
     WANT(c->n <= limits.max_items && c->is_there);
     for (uint32_t i = 0; i < info->n_columns; i++) {
@@ -113,7 +112,7 @@ static void check_same(const struct wire_roi *a, const struct wire_roi *b)
          !memcmp(&a->quantum, &b->quantum, sizeof a->quantum));
     for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
         const struct wire_collection *x = &a->collection[k], *y = &b->collection[k];
-        const struct trg_kind_info *info = trg_kind_info(k);
+        const struct trg_collection *info = trg_kind_info(k);
 
         const bool is_quantized = k == TRG_SPACEPOINTS && a->is_quantized;
 

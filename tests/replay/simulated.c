@@ -19,7 +19,7 @@ static uint64_t fnv(uint64_t h, const void *bytes, size_t n)
 /* Over the collection and all of the truth. */
 uint64_t digest(const struct generated *g)
 {
-    const struct trg_kind_info *kind = trg_kind_info(g->kind);
+    const struct trg_collection *kind = trg_kind_info(g->kind);
     const void *truth[] = {g->vertex_x,
                            g->vertex_y,
                            g->vertex_z,
@@ -38,7 +38,7 @@ uint64_t digest(const struct generated *g)
     uint64_t h = fnv(0xcbf29ce484222325u, &g->info, sizeof g->info);
 
     for (uint32_t c = 0; c < kind->n_columns; c++)
-        h = fnv(h, generated_column(g, c), g->n * trg_type_size(kind->column[c].type));
+        h = fnv(h, generated_column(g, c), g->n * trg_column_bytes(&kind->column[c]));
     h = fnv(h, g->particle, g->n * sizeof *g->particle);
     for (size_t i = 0; i < sizeof truth / sizeof *truth; i++)
         h = fnv(h, truth[i], (i < 6 ? g->n_vertices : g->n_particles) * sizeof(uint32_t));

@@ -85,7 +85,7 @@ static void messages_hold_the_collections(void **state)
         assert_int_equal(roi.collection[g.kind].n, g.n);
         for (uint32_t c = 0; c < trg_kind_info(g.kind)->n_columns; c++)
             assert_memory_equal(roi.collection[g.kind].column[c], generated_column(&g, c),
-                                g.n * trg_type_size(trg_kind_info(g.kind)->column[c].type));
+                                g.n * trg_column_bytes(&trg_kind_info(g.kind)->column[c]));
         assert_null(generated_column(&g, trg_kind_info(g.kind)->n_columns));
         assert_int_equal(m.truth.n_item_particle, g.n);
         assert_int_equal(m.truth.n_vertex_kind, g.n_vertices);

@@ -39,9 +39,9 @@ static struct shm_region *open_region(void)
     return region;
 }
 
-static void check_column(const struct trg_column_info *info, const unsigned char *at, uint32_t n)
+static void check_column(const struct trg_column *info, const unsigned char *at, uint32_t n)
 {
-    size_t size = trg_type_size(info->type);
+    size_t size = trg_column_bytes(info);
 
     for (uint32_t i = 0; i < n; i++) {
         float v;
@@ -61,7 +61,7 @@ static void gather(enum trg_kind kind, const struct wire_roi *w, const unsigned 
     const struct wire_collection *c = &w->collection[kind];
     const bool is_quantized = kind == TRG_SPACEPOINTS && w->is_quantized;
     static _Alignas(64) unsigned char staged[2 * DATA];
-    const struct trg_kind_info *info = trg_kind_info(kind);
+    const struct trg_collection *info = trg_kind_info(kind);
     const struct trg_roi_info roi = {.l1id = 1};
     struct stage_guard guard = {.max_layer = limits.max_layer};
     struct stage_source source = {

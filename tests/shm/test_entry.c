@@ -180,7 +180,7 @@ static void random_entries(void **state)
         passed++;
         for (uint32_t k = 1; k <= SHM_KINDS; k++) {
             const struct wire_collection *c = &w.collection[k];
-            const struct trg_kind_info *info = trg_kind_info((enum trg_kind)k);
+            const struct trg_collection *info = trg_kind_info((enum trg_kind)k);
 
             for (uint32_t col = 0; c->is_there && col < info->n_columns; col++) {
                 const unsigned char *at = c->column[col];
@@ -254,7 +254,7 @@ static void good_numbers(void **state)
     numbers(f, QUANTUM_COLUMNS)[2] = 32;
     stage_fill(TRG_SPACEPOINTS, 1, &info, &source, bytes, &span);
     assert_int_equal(guard.fault.code, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE);
-    assert_int_equal(guard.fault.layer, 32);
+    assert_int_equal((int)guard.fault.value, 32);
     free(bytes);
 }
 
@@ -403,7 +403,7 @@ static void the_rest(void **state)
     assert_false(shm_guard_rest(f->pool, &r, &fault));
     column(f, TRG_SPACEPOINTS, 3)[1] = 99;
     assert_true(shm_guard_rest(f->pool, &r, &fault));
-    assert_int_equal(fault.layer, 99);
+    assert_int_equal((int)fault.value, 99);
     r.unseen = 0;
     assert_false(shm_guard_rest(f->pool, &r, &fault));
     write_numbers(f, &good_quantum);
@@ -414,7 +414,7 @@ static void the_rest(void **state)
     assert_false(shm_guard_rest(f->pool, &r, &fault));
     numbers(f, QUANTUM_COLUMNS)[4] = 77;
     assert_true(shm_guard_rest(f->pool, &r, &fault));
-    assert_int_equal(fault.layer, 77);
+    assert_int_equal((int)fault.value, 77);
 }
 
 int main(void)

@@ -156,7 +156,7 @@ static uint32_t use(struct wire_decoder *d, const unsigned char *bytes, size_t n
         if (wire_roi(d, m->batch->rois[i], &w, &e) < 0)
             continue;
         for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
-            const struct trg_kind_info *info = trg_kind_info(k);
+            const struct trg_collection *info = trg_kind_info(k);
 
             for (uint32_t c = 0; w.collection[k].n && c < info->n_columns; c++) {
                 const unsigned char *data = w.collection[k].column[c];

@@ -34,14 +34,14 @@ void products_free(struct products *p, uint32_t n)
 
 static int product_reserve(struct product *p, enum trg_kind kind, uint32_t room)
 {
-    const struct trg_kind_info *info = trg_kind_info(kind);
+    const struct trg_collection *info = trg_kind_info(kind);
 
     if (p->room > room)
         return 0;
     p->room = 0;
     for (uint32_t c = 0; c < info->n_columns; c++) {
         free(p->column[c]);
-        p->column[c] = calloc(room + (size_t)1, trg_type_size(info->column[c].type));
+        p->column[c] = calloc(room + (size_t)1, trg_column_bytes(&info->column[c]));
         if (!p->column[c])
             return -ENOMEM;
     }

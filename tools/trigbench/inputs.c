@@ -84,10 +84,10 @@ static void input(const void *place, uint32_t i, struct stage_source *ret_source
 /* Gives back the room that a product did not need. */
 static void shrink(struct product *p, enum trg_kind kind)
 {
-    const struct trg_kind_info *info = trg_kind_info(kind);
+    const struct trg_collection *info = trg_kind_info(kind);
 
     for (uint32_t c = 0; c < info->n_columns; c++) {
-        size_t bytes = (p->n + (size_t)1) * trg_type_size(info->column[c].type);
+        size_t bytes = (p->n + (size_t)1) * trg_column_bytes(&info->column[c]);
         void *less = realloc(p->column[c], bytes);
 
         p->column[c] = less ? less : p->column[c];

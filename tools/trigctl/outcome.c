@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "values.h"
+
 #define GUARD_BYTES 64u
 #define GUARD       0xa5u
 
@@ -24,19 +26,19 @@ static bool no(char *why, size_t bytes, const char *format, ...)
     return false;
 }
 
-static size_t column_bytes(enum trg_type type, uint32_t capacity)
+static size_t column_bytes(const struct trg_column *column, uint32_t capacity)
 {
-    return ((size_t)capacity * trg_type_size(type) + 3) & ~(size_t)3;
+    return ((size_t)capacity * trg_column_bytes(column) + 3) & ~(size_t)3;
 }
 
 static int init_product(struct outcome *o, uint32_t k, enum trg_kind kind, uint32_t capacity,
                         unsigned char garbage)
 {
-    const struct trg_kind_info *info = trg_kind_info(kind);
+    const struct trg_collection *info = trg_kind_info(kind);
     size_t at = 0;
 
     for (uint32_t c = 0; c < info->n_columns; c++)
-        at += column_bytes(info->column[c].type, capacity) + GUARD_BYTES;
+        at += column_bytes(&info->column[c], capacity) + GUARD_BYTES;
     o->data[k] = malloc(at);
     if (!o->data[k])
         return -ENOMEM;
@@ -45,7 +47,7 @@ static int init_product(struct outcome *o, uint32_t k, enum trg_kind kind, uint3
     at = 0;
     for (uint32_t c = 0; c < info->n_columns; c++) {
         o->output[k].column[c] = o->data[k] + at;
-        at += column_bytes(info->column[c].type, capacity);
+        at += column_bytes(&info->column[c], capacity);
         memset(o->data[k] + at, GUARD, GUARD_BYTES);
         at += GUARD_BYTES;
     }
@@ -77,14 +79,14 @@ void outcome_fini(struct outcome *o)
 
 /* ---------------------------------------------------------------- one answer */
 
-static bool is_guarded(const struct outcome *o, uint32_t k, const struct trg_kind_info *info,
+static bool is_guarded(const struct outcome *o, uint32_t k, const struct trg_collection *info,
                        char *why, size_t bytes)
 {
     const struct trg_output *out = &o->output[k];
 
     for (uint32_t c = 0; c < info->n_columns; c++) {
-        const unsigned char *end = (const unsigned char *)out->column[c] +
-                                   column_bytes(info->column[c].type, out->capacity);
+        const unsigned char *end =
+            (const unsigned char *)out->column[c] + column_bytes(&info->column[c], out->capacity);
 
         if (end < o->data[k])
             return no(why, bytes, "the pointer to column %s was changed", info->column[c].name);
@@ -96,7 +98,7 @@ static bool is_guarded(const struct outcome *o, uint32_t k, const struct trg_kin
     return true;
 }
 
-static bool has_finite_columns(const struct trg_output *out, const struct trg_kind_info *info,
+static bool has_finite_columns(const struct trg_output *out, const struct trg_collection *info,
                                char *why, size_t bytes)
 {
     for (uint32_t c = 0; c < info->n_columns; c++) {
@@ -113,7 +115,7 @@ static bool has_finite_columns(const struct trg_output *out, const struct trg_ki
 static bool is_product_valid(const struct outcome *o, const struct plugin *p, uint32_t k, char *why,
                              size_t bytes)
 {
-    const struct trg_kind_info *info = trg_kind_info(p->d.produces[k]);
+    const struct trg_collection *info = trg_kind_info(p->d.produces[k]);
     const struct trg_output *out = &o->output[k];
 
     if (!is_guarded(o, k, info, why, bytes))
@@ -169,22 +171,24 @@ static bool same_numbers(const struct trg_result *a, const struct trg_result *b,
 }
 
 static bool near_column(const struct trg_output *a, const struct trg_output *b,
-                        const struct trg_column_info *info, uint32_t c, double tolerance, char *why,
+                        const struct trg_column *info, uint32_t c, double tolerance, char *why,
                         size_t bytes)
 {
     const size_t size = trg_type_size(info->type);
     const char *x = a->column[c], *y = b->column[c];
 
-    for (uint32_t i = 0; i < a->n; i++) {
+    for (size_t i = 0; i < (size_t)a->n * info->length; i++) {
+        double u, v;
+
         if (!memcmp(x + i * size, y + i * size, size))
             continue;
-        if (info->type != TRG_F32)
-            return no(why, bytes, "item %u of column %s differs", i, info->name);
-        if (!is_near(((const float *)(const void *)x)[i], ((const float *)(const void *)y)[i],
-                     tolerance))
-            return no(why, bytes, "item %u of column %s is %.9g and %.9g", i, info->name,
-                      (double)((const float *)(const void *)x)[i],
-                      (double)((const float *)(const void *)y)[i]);
+        if (info->type != TRG_F32 && info->type != TRG_F16)
+            return no(why, bytes, "item %zu of column %s differs", i / info->length, info->name);
+        u = values_at(info->type, x, i);
+        v = values_at(info->type, y, i);
+        if (!is_near((float)u, (float)v, tolerance))
+            return no(why, bytes, "item %zu of column %s is %.9g and %.9g", i / info->length,
+                      info->name, u, v);
     }
     return true;
 }
@@ -192,7 +196,7 @@ static bool near_column(const struct trg_output *a, const struct trg_output *b,
 bool outcome_near_product(const struct trg_output *a, const struct trg_output *b,
                           enum trg_kind kind, double tolerance, char *why, size_t bytes)
 {
-    const struct trg_kind_info *info = trg_kind_info(kind);
+    const struct trg_collection *info = trg_kind_info(kind);
 
     if (a->n != b->n)
         return no(why, bytes, "there are %u and %u %s", a->n, b->n, info->name);

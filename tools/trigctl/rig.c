@@ -145,8 +145,8 @@ static int read_back(struct rig *r, struct drive_slot *slot, struct trg_buffer *
 static int compare_column(struct rig *r, struct drive_slot *slot, const struct trg_input *in,
                           const struct trg_output *out, uint32_t c, char *why, size_t bytes)
 {
-    const struct trg_column_info *column = &trg_kind_info(in->kind)->column[c];
-    const size_t size = trg_type_size(column->type);
+    const struct trg_column *column = &trg_kind_info(in->kind)->column[c];
+    const size_t size = trg_column_bytes(column);
     const unsigned char *on_device = trg_buffer_host(r->readback);
     size_t n = 0;
     int e;

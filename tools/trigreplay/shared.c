@@ -191,7 +191,7 @@ void shared_write(const struct shared *s, uint32_t which, uint64_t at, void *dst
     *ret_roi = r->entry;
     for (uint32_t k = 0; k < SHM_KINDS; k++) {
         enum trg_kind kind = (enum trg_kind)(TRG_SPACEPOINTS + k);
-        const struct trg_kind_info *info = trg_kind_info(kind);
+        const struct trg_collection *info = trg_kind_info(kind);
         const struct shm_collection *c = &r->entry.in[k];
 
         if (!(r->entry.kinds >> kind & 1))
