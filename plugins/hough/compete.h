@@ -9,7 +9,7 @@ TRG_FN struct hg_cands hg_cands_of(TRG_GLOBAL trg_u32 *cands, const struct hg_pa
 {
     struct hg_cands c;
 
-    c.at = cands + roi * par.cands_room * HG_CAND_WORDS;
+    c.at = cands + (trg_u64)roi * par.cands_room * HG_CAND_WORDS;
     c.step = par.cand_step;
     c.stride = par.cand_stride;
     return c;
@@ -23,6 +23,12 @@ TRG_FN trg_u32 hg_get(const struct hg_cands c, trg_u32 i, trg_u32 word)
 TRG_FN void hg_set(const struct hg_cands c, trg_u32 i, trg_u32 word, trg_u32 value)
 {
     c.at[i * c.step + word * c.stride] = value;
+}
+
+/* The i-th of those that compete. */
+TRG_FN trg_u32 hg_nth(const struct hg_cands c, trg_u32 i)
+{
+    return hg_get(c, i, HG_ALIVE);
 }
 
 /* Four hits of a candidate from number k on, those that it lacks its first: work-items read them,
@@ -99,7 +105,7 @@ TRG_FN void hg_unclaim(const struct hg_cands c, trg_u32 i, TRG_GLOBAL trg_u32 *b
 /* The key of one that has lost hits. */
 TRG_FN trg_u32 hg_less(trg_u32 key, trg_u32 lost)
 {
-    return key >> 26 >= lost ? key - (lost << 26) : key & (HG_CANDS - 1u);
+    return key >> HG_HIT_BITS >= lost ? key - (lost << HG_HIT_BITS) : key & (HG_CANDS - 1u);
 }
 
 struct hg_input { /* columns of the hits, and the first hit of the RoI */
@@ -121,21 +127,21 @@ TRG_FN struct hg_input hg_input_of(TRG_GLOBAL const trg_u8 *data, const struct t
     return in;
 }
 
-TRG_FN struct hg_point hg_point_at(const struct hg_input in, trg_u32 h)
+TRG_FN struct hg_point hg_point_at(const struct hg_input in, const struct hg_par par, trg_u32 h)
 {
     struct hg_point p;
 
-    p.x = in.x[h];
-    p.y = in.y[h];
+    p.x = in.x[h] - par.beam_x;
+    p.y = in.y[h] - par.beam_y;
     p.z = in.z[h];
     p.layer = in.layer[h];
     return p;
 }
 
-TRG_FN struct hg_point hg_hit_of(const struct hg_input in, const struct hg_cands c, trg_u32 i,
-                                 trg_u32 k)
+TRG_FN struct hg_point hg_hit_of(const struct hg_input in, const struct hg_par par,
+                                 const struct hg_cands c, trg_u32 i, trg_u32 k)
 {
-    return hg_point_at(in, hg_get(c, i, HG_HIT + k));
+    return hg_point_at(in, par, hg_get(c, i, HG_HIT + k));
 }
 
 /* Takes off the hits that others have by now; ends when what is left is no track. */
@@ -162,8 +168,8 @@ TRG_FN void hg_give_up_hits(const struct hg_cands c, trg_u32 i, TRG_GLOBAL const
     if (n < par.min_hits || (float)(first - n) > par.shared_max * (float)first)
         n = 0u;
     if (n == 3u && n < now &&
-        !hg_are_track(par, hg_hit_of(in, c, i, 0u), hg_hit_of(in, c, i, 1u),
-                      hg_hit_of(in, c, i, 2u)))
+        !hg_are_track(par, hg_hit_of(in, par, c, i, 0u), hg_hit_of(in, par, c, i, 1u),
+                      hg_hit_of(in, par, c, i, 2u)))
         n = 0u;
     hg_set(c, i, HG_NOW, n);
     hg_set(c, i, HG_KEY, hg_less(hg_get(c, i, HG_KEY), now - n));

@@ -17,10 +17,12 @@
 #define HG_HASHED_BIN     256u  /* most hits of a bin with the method `hashed` */
 #define HG_RAW            1024u /* pairs of hits that are listed before they are looked at */
 #define HG_LIST           1024u /* most peaks of a window */
-#define HG_CANDS          8192u /* most peaks of an RoI that are refined in one pass */
-#define HG_BINS           128u  /* most bins of phi */
-#define HG_SIDE           512u  /* most cells along theta and along r */
-#define HG_TRACK_HITS     32u   /* most hits of a track */
+#define HG_CAND_BITS      16u
+#define HG_CANDS          (1u << HG_CAND_BITS) /* most peaks of an RoI that are refined in one pass */
+#define HG_HIT_BITS       27u                  /* of a key: one hit is 1 << HG_HIT_BITS */
+#define HG_BINS           128u                 /* most bins of phi */
+#define HG_SIDE           512u                 /* most cells along theta and along r */
+#define HG_TRACK_HITS     32u                  /* most hits of a track */
 #define HG_PASSES         3u
 #define HG_GROUP_MAX      256u
 
@@ -56,9 +58,10 @@ struct hg_par { /* of all launches of a batch */
     float hash_inv_mm, hash_inv_slope; /* 1 / width of a hashed cell */
     float band; /* half width in which a peak's hits are taken, in epsilons */
     float tol_mm, tol_rad, tol_max_mm; /* of a hit to the line of a pair */
-    float residual_max_mm, residual3_max_mm, chi2_3_max;
+    float residual_max_mm, residual3_max_mm, chi2_3_max, inv_ip3, rare3;
     float slope_max;
     trg_u32 min_hits, max_gap, max_gap3;
+    trg_u32 station_layers;
     float shared_max; /* part of its hits that a candidate may lose to better ones */
     float sigma_mm, scatter, scatter_slope;
 };
@@ -69,6 +72,7 @@ enum hg_cand_word {
     HG_NOW,   /* hits; 0: there is no such candidate */
     HG_FIRST, /* hits that it began with */
     HG_KEY,   /* the higher, the better; no two of an RoI are equal */
+    HG_ALIVE, /* the number of one that competes, in a list from candidate 0 on */
     HG_HIT,   /* HG_TRACK_HITS of them: items of the batch, along z */
     HG_CAND_WORDS = HG_HIT + 32
 };

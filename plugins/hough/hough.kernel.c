@@ -214,7 +214,6 @@ TRG_KERNEL7(hg_compete, (const trg_u8, data), (const trg_u32, shares), (trg_u32,
             (trg_u32, best), (trg_u32, cands), (struct hg_cand, tracks),
             (struct hg_summary, summaries), (struct hg_par, par))
 {
-    TRG_SHARED trg_u16 list[HG_CANDS];
     TRG_SHARED trg_u32 n_list, alive, n_tracks, n_on_tracks;
     const struct hg_cands c = hg_cands_of(cands, par, TRG_GID);
     const struct hg_input in = hg_input_of(data, par.in, TRG_GID);
@@ -228,20 +227,20 @@ TRG_KERNEL7(hg_compete, (const trg_u8, data), (const trg_u32, shares), (trg_u32,
     TRG_BARRIER();
     for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
         if (hg_get(c, i, HG_NOW))
-            list[TRG_ATOMIC_ADD_LOCAL(&n_list, 1u)] = (trg_u16)i;
+            hg_set(c, TRG_ATOMIC_ADD_LOCAL(&n_list, 1u), HG_ALIVE, i);
     for (;;) {
         TRG_BARRIER();
         if (TRG_LID == 0u)
             alive = 0u;
         for (trg_u32 i = TRG_LID; i < n_list; i += TRG_LSIZE)
-            hg_claim(c, list[i], best);
+            hg_claim(c, hg_nth(c, i), best);
         TRG_BARRIER();
         for (trg_u32 i = TRG_LID; i < n_list; i += TRG_LSIZE) {
-            const trg_u32 n_hits = hg_get(c, list[i], HG_NOW);
+            const trg_u32 n_hits = hg_get(c, hg_nth(c, i), HG_NOW);
 
-            if (hg_wins(c, list[i], best)) {
+            if (hg_wins(c, hg_nth(c, i), best)) {
                 TRG_ATOMIC_ADD_LOCAL(&n_on_tracks, n_hits);
-                hg_take(c, list[i], used, &out[TRG_ATOMIC_ADD_LOCAL(&n_tracks, 1u)]);
+                hg_take(c, hg_nth(c, i), used, &out[TRG_ATOMIC_ADD_LOCAL(&n_tracks, 1u)]);
             } else if (n_hits) {
                 alive = 1u;
             }
@@ -250,10 +249,10 @@ TRG_KERNEL7(hg_compete, (const trg_u8, data), (const trg_u32, shares), (trg_u32,
         if (!alive)
             break;
         for (trg_u32 i = TRG_LID; i < n_list; i += TRG_LSIZE)
-            hg_unclaim(c, list[i], best);
+            hg_unclaim(c, hg_nth(c, i), best);
         TRG_BARRIER();
         for (trg_u32 i = TRG_LID; i < n_list; i += TRG_LSIZE)
-            hg_give_up_hits(c, list[i], used, in, par);
+            hg_give_up_hits(c, hg_nth(c, i), used, in, par);
     }
     if (TRG_LID == 0u) {
         summaries[TRG_GID].n_tracks = n_tracks;

@@ -62,13 +62,26 @@ TRG_FN struct hg_line hg_through(float xa, float ya, float za, float xb, float y
     return l;
 }
 
-struct hg_point { /* a hit */
+struct hg_point { /* a hit; x and y from the beam line */
     float x, y, z;
     trg_u32 layer;
 };
 
+TRG_FN trg_u32 hg_step(const struct hg_point a, const struct hg_point b)
+{
+    return a.layer < b.layer ? b.layer - a.layer : a.layer - b.layer;
+}
+
+/* Whether few tracks make such a step: past a station, or, where a station has two layers, from one
+ * side of the beam to the other. */
+TRG_FN trg_u32 hg_is_rare(const struct hg_par par, trg_u32 step)
+{
+    return step >= 2u * par.station_layers || step % par.station_layers;
+}
+
 /* How far three hits along z turn at the second, against what its plane and the errors of all three
- * explain. */
+ * explain.  More where most are no track: of a line that passes the beam line further off, twice as
+ * much at ip3_mm, and with a rare step. */
 TRG_FN float hg_chi2_of(const struct hg_par par, const struct hg_point a, const struct hg_point b,
                         const struct hg_point c)
 {
@@ -80,17 +93,20 @@ TRG_FN float hg_chi2_of(const struct hg_par par, const struct hg_point a, const 
     const float var =
         par.sigma_mm * par.sigma_mm * (1.0f + part * part + rest * rest) + arm * arm * turn2;
 
-    return hg_off2(l, b.x, b.y, b.z) / var;
+    const float slope2 = l.tx * l.tx + l.ty * l.ty, cross = trg_fabs(a.x * l.ty - a.y * l.tx);
+    const float ip = slope2 > 0.0f ? cross / trg_sqrt(slope2) : 0.0f;
+
+    const float rare =
+        hg_is_rare(par, hg_step(a, b)) || hg_is_rare(par, hg_step(b, c)) ? par.rare3 : 1.0f;
+
+    return hg_off2(l, b.x, b.y, b.z) * (1.0f + ip * par.inv_ip3) * rare / var;
 }
 
 /* Whether three hits along z are a track: straight, and no far step between layers. */
 TRG_FN trg_u32 hg_are_track(const struct hg_par par, const struct hg_point a,
                             const struct hg_point b, const struct hg_point c)
 {
-    const trg_u32 first = a.layer < b.layer ? b.layer - a.layer : a.layer - b.layer;
-    const trg_u32 second = b.layer < c.layer ? c.layer - b.layer : b.layer - c.layer;
-
-    return first <= par.max_gap3 && second <= par.max_gap3 &&
+    return hg_step(a, b) <= par.max_gap3 && hg_step(b, c) <= par.max_gap3 &&
            hg_chi2_of(par, a, b, c) <= par.chi2_3_max;
 }
 #endif

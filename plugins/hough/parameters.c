@@ -72,11 +72,16 @@ const struct trg_param hough_params[] = {
      "the same with three hits"},
     {"chi2_3_max", TRG_PARAM_F32, AT(chi2_3_max), "16", 0.01, 1e6, "", NULL,
      "largest chi2, of two degrees of freedom, with three hits"},
+    {"ip3_mm", TRG_PARAM_F32, AT(ip3_mm), "20", 0.001, 1e6, "mm", NULL,
+     "distance of a line of three hits to the beam line at which its chi2 counts twice"},
+    {"rare3", TRG_PARAM_F32, AT(rare3), "3", 1, 1e6, "", NULL,
+     "how often the chi2 of three hits counts where they pass over a station or change the side of "
+     "the beam"},
     {"min_hits", TRG_PARAM_U32, AT(min_hits), "3", 3, HG_TRACK_HITS, "", NULL,
      "least hits of a track, on as many layers"},
     {"max_gap", TRG_PARAM_U32, AT(max_gap), "5", 1, 65535, "", NULL,
      "largest step in layer numbers from one hit of a track to the next"},
-    {"max_gap3", TRG_PARAM_U32, AT(max_gap3), "3", 1, 65535, "", NULL, "the same with three hits"},
+    {"max_gap3", TRG_PARAM_U32, AT(max_gap3), "5", 1, 65535, "", NULL, "the same with three hits"},
     {"shared_max", TRG_PARAM_F32, AT(shared_max), "0.34", 0, 1, "", NULL,
      "largest part of its hits that a candidate may lose to better ones"},
     {"sigma_mm", TRG_PARAM_F32, AT(sigma_mm), "0.0125", 0.0001, 10, "mm", NULL,
@@ -99,6 +104,8 @@ const struct trg_param hough_params[] = {
 
 static const char *const velo[] = {NULL};
 static const char *const hashed[] = {"method", "hashed", NULL};
+static const char *const hashed_dense[] = {
+    "method", "hashed", "phi_bins", "128", "phi_bins_wide", "24", "max_peaks", "32768", NULL};
 /* Cells of one projection tell less than hashed ones: wide windows must be narrower. */
 static const char *const paint[] = {"method", "paint", "phi_bins_wide", "12", NULL};
 static const char *const brute[] = {"method", "brute", "phi_bins_wide", "12", NULL};
@@ -107,6 +114,7 @@ static const char *const analytic[] = {"method", "analytic",      "n_theta", "48
 const struct trg_preset hough_presets[] = {
     {"velo", "the defaults: from station to station", velo},
     {"hashed", "voting in four parameters", hashed},
+    {"hashed_dense", "the same for events of 13,000 hits", hashed_dense},
     {"paint", "cells of (theta, r), along the curve of each hit", paint},
     {"brute", "the same cells, every cell for every hit", brute},
     {"analytic", "cells of (theta, r), by the line of every pair", analytic},
@@ -205,6 +213,9 @@ struct hg_par hough_par(const struct hough_config *c, uint32_t pass)
                          .residual_max_mm = c->residual_max_mm,
                          .residual3_max_mm = c->residual3_max_mm,
                          .chi2_3_max = c->chi2_3_max,
+                         .rare3 = c->rare3,
+                         .station_layers = c->layers_per_station,
+                         .inv_ip3 = c->ip3_mm > 0 ? 1 / c->ip3_mm : 0,
                          .slope_max = c->slope_max,
                          .min_hits = c->min_hits,
                          .max_gap = c->max_gap,

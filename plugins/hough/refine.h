@@ -282,6 +282,8 @@ TRG_FN void hg_store(const struct hg_view v, const struct hg_list *list, const s
 {
     const struct hg_line l = hg_fit(v, list);
     const float most = list->n > 3u ? par.residual_max_mm : par.residual3_max_mm;
+    const float unit = (float)(1u << (HG_HIT_BITS - HG_CAND_BITS));
+    const float highest = (float)((1u << (32u - HG_CAND_BITS)) - 1u);
     float sum = 0.0f, worth;
 
     for (trg_u32 k = 0; k < list->n; k++) {
@@ -290,11 +292,12 @@ TRG_FN void hg_store(const struct hg_view v, const struct hg_list *list, const s
         sum += hg_off2(l, v.x[h], v.y[h], v.z[h]);
         hg_set(out, number, HG_HIT + k, v.item[h]);
     }
-    worth = (float)list->n - sum / (most * most);
+    worth = ((float)list->n - sum / (most * most)) * unit;
+    worth = worth < highest ? worth : highest;
     hg_set(out, number, HG_NOW, list->n);
     hg_set(out, number, HG_FIRST, list->n);
     hg_set(out, number, HG_KEY,
-           (trg_u32)(worth > 0.0f ? worth * 8192.0f : 0.0f) << 13 | (HG_CANDS - 1u - number));
+           (trg_u32)(worth > 0.0f ? worth : 0.0f) << HG_CAND_BITS | (HG_CANDS - 1u - number));
 }
 
 #endif

@@ -208,9 +208,10 @@ TRG_KERNEL6(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hit
 
 /* ---------------------------------------------------------------- roads to tracks */
 
-TRG_FN struct hg_point ht_point(const struct hg_input in, const struct ht_view v, trg_u32 at)
+TRG_FN struct hg_point ht_point(const struct hg_input in, const struct hg_par par,
+                                const struct ht_view v, trg_u32 at)
 {
-    return hg_point_at(in, in.first + ht_item(v, at));
+    return hg_point_at(in, par, in.first + ht_item(v, at));
 }
 
 /* A road of three hits that nobody has taken claims them if they are a track; the better, the lower
@@ -218,8 +219,9 @@ TRG_FN struct hg_point ht_point(const struct hg_input in, const struct ht_view v
 TRG_FN void ht_apply(const struct ht_view v, const struct hg_input in, const struct hg_par par,
                      TRG_GLOBAL struct ht_road *r)
 {
-    const struct hg_point a = ht_point(in, v, r->first[2]), b = ht_point(in, v, r->first[1]);
-    const struct hg_point c = ht_point(in, v, r->first[0]);
+    const struct hg_point a = ht_point(in, par, v, r->first[2]),
+                          b = ht_point(in, par, v, r->first[1]);
+    const struct hg_point c = ht_point(in, par, v, r->first[0]);
 
     if (ht_is_robbed(v, r) || !hg_are_track(par, a, b, c)) {
         r->n = 0u;

@@ -248,6 +248,13 @@ static void begin_road(struct search *s, uint32_t first, int station)
 
 /* ---------------------------------------------------------------- tracks */
 
+static bool is_rare_step(const struct search *s, int step)
+{
+    const int layers = (int)s->c->layers_per_station;
+
+    return step >= 2 * layers || step % layers != 0;
+}
+
 static double chi2_of(const struct search *s, const struct road *r)
 {
     const struct event *e = s->e;
@@ -260,7 +267,14 @@ static double chi2_of(const struct search *s, const struct road *r)
     const double turn2 = pow((double)s->c->scatter_rad, 2) +
                          pow((double)s->c->scatter_slope_rad, 2) * (tx * tx + ty * ty);
 
-    return off2(s, a, tx, ty, b) /
+    const double ip = fabs(((double)e->x[a] - (double)s->c->beam_x_mm) * ty -
+                           ((double)e->y[a] - (double)s->c->beam_y_mm) * tx) /
+                      hypot(tx, ty);
+    const bool is_rare =
+        is_rare_step(s, e->layer[c] - e->layer[b]) || is_rare_step(s, e->layer[b] - e->layer[a]);
+
+    return off2(s, a, tx, ty, b) * (1 + ip / (double)s->c->ip3_mm) *
+           (is_rare ? (double)s->c->rare3 : 1) /
            (pow((double)s->c->sigma_mm, 2) * (1 + part * part + (1 - part) * (1 - part)) +
             arm * arm * turn2);
 }

@@ -279,6 +279,11 @@ static struct line without_outliers(const struct job *j, struct serial_track *t)
     }
 }
 
+static bool is_rare(const struct job *j, uint32_t step)
+{
+    return step >= 2 * j->c->layers_per_station || step % j->c->layers_per_station != 0;
+}
+
 /* Three hits: no far step, and no turn at the second that errors and scattering do not explain. */
 static bool are_track(const struct job *j, const struct serial_track *t)
 {
@@ -291,9 +296,13 @@ static bool are_track(const struct job *j, const struct serial_track *t)
     double slope = hypot(l.tx, l.ty), sigma = (double)j->c->sigma_mm;
     double turn = hypot((double)j->c->scatter_rad, (double)j->c->scatter_slope_rad * slope);
     double off = part * (1 - part) * length * turn;
+    double ip =
+        fabs((l.x - (double)j->c->beam_x_mm) * l.ty - (l.y - (double)j->c->beam_y_mm) * l.tx) /
+        slope;
+    double rare = is_rare(j, gap(e, a, b)) || is_rare(j, gap(e, b, c)) ? (double)j->c->rare3 : 1;
 
     return gap(e, a, b) <= j->c->max_gap3 && gap(e, b, c) <= j->c->max_gap3 &&
-           distance2(e, &l, b) <=
+           distance2(e, &l, b) * (1 + ip / (double)j->c->ip3_mm) * rare <=
                (double)j->c->chi2_3_max *
                    (sigma * sigma * (1 + part * part + (1 - part) * (1 - part)) + off * off);
 }

@@ -201,6 +201,28 @@ static void three_hits_that_turn(void **state)
         }
 }
 
+/* The chi2 of three hits whose line passes the beam line 8 mm away counts 1 + 8 / 20 times, that of
+ * hits on both sides of the beam three times. */
+static void three_hits_that_are_rare(void **state)
+{
+    const double limit = 4 * hypot(0.0125 * sqrt(1.5), 12.5 * hypot(0.0001, 0.0026 * 0.1));
+    const double lower[] = {limit / sqrt(1.4), limit / sqrt(3)};
+
+    (void)state;
+    for (uint32_t p = 0; p < 5; p++)
+        for (int both = 0; both < 2; both++)
+            for (int far = 0; far < 2; far++) {
+                struct sample s;
+
+                begin(&s);
+                add_line(&s, 0, both ? 0 : 8, 0.1f, 0, 75, 3);
+                s.e.layer[2] = (uint16_t)(s.e.layer[2] + both);
+                s.e.y[1] += (float)(lower[both] * (far ? 1.02 : 0.98));
+                assert_int_equal(find(&s, presets[p], NULL), !far);
+                end(&s);
+            }
+}
+
 /* A hit off the line is left out; of two on a layer the nearer is taken. */
 static void outliers(void **state)
 {
@@ -332,13 +354,14 @@ static void impossible_parameters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_in_nothing_out),  cmocka_unit_test(one_line),
-        cmocka_unit_test(a_line_backwards),        cmocka_unit_test(lines_that_cross),
-        cmocka_unit_test(lines_from_the_end),      cmocka_unit_test(what_is_no_track),
-        cmocka_unit_test(three_hits_that_turn),    cmocka_unit_test(outliers),
-        cmocka_unit_test(hits_at_one_place),       cmocka_unit_test(full_bins_are_told),
-        cmocka_unit_test(too_many_peaks_are_told), cmocka_unit_test(peaks_are_shared_out),
-        cmocka_unit_test(the_whole_plane),         cmocka_unit_test(impossible_parameters),
+        cmocka_unit_test(nothing_in_nothing_out),   cmocka_unit_test(one_line),
+        cmocka_unit_test(a_line_backwards),         cmocka_unit_test(lines_that_cross),
+        cmocka_unit_test(lines_from_the_end),       cmocka_unit_test(what_is_no_track),
+        cmocka_unit_test(three_hits_that_turn),     cmocka_unit_test(outliers),
+        cmocka_unit_test(three_hits_that_are_rare), cmocka_unit_test(hits_at_one_place),
+        cmocka_unit_test(full_bins_are_told),       cmocka_unit_test(too_many_peaks_are_told),
+        cmocka_unit_test(peaks_are_shared_out),     cmocka_unit_test(the_whole_plane),
+        cmocka_unit_test(impossible_parameters),
     };
 
     return cmocka_run_group_tests(tests, open_host, close_host);
