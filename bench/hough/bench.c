@@ -5,9 +5,10 @@
  * them; for one core they are CPU time, for OpenCL that is threads on the CPU that of all together.
  *
  *     TRIGD_BUILD=build/release build/release/bench/bench_hough [--quick] [--only TEXT]
- *         [--json FILE]
+ *         [--json FILE] [FILE.roi ...]
  *
- * `--quick`: fewer RoIs and runs; `--only`: figures with TEXT in their name. */
+ * `--quick`: fewer RoIs and runs; `--only`: figures with TEXT in their name.  The RoIs of each file
+ * are a sample of their own, repeated, which the default method is measured on. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,14 +114,40 @@ static struct sample make(uint32_t n)
     return s;
 }
 
+/* The RoIs of a file over and over, n in all. */
+static void measure_file(const struct bench *b, const char *path, uint32_t n)
+{
+    const char *slash = strrchr(path, '/');
+    struct sample s = {.name = slash ? slash + 1 : path, .n = n};
+    struct event *events = NULL;
+    struct task t = {.s = &s};
+    uint32_t n_read = 0;
+
+    if (events_read(path, &events, &n_read) < 0 || !n_read) {
+        fprintf(stderr, "bench_hough: %s: no RoIs with hits\n", path);
+        exit(1);
+    }
+    s.events = calloc(n, sizeof *s.events);
+    if (!s.events)
+        exit(1);
+    for (uint32_t i = 0; i < n; i++) {
+        s.events[i] = events[i % n_read];
+        s.most_hits = s.events[i].n > s.most_hits ? s.events[i].n : s.most_hits;
+    }
+    for_all_devices(b, method_on, &t);
+    free(s.events);
+    events_free(events, n_read);
+}
+
 int main(int argc, char **argv)
 {
     struct bench b = {.runs = 5};
     uint32_t n = 2048;
     struct sample s;
     struct task t;
+    int i;
 
-    for (int i = 1; i < argc; i++) {
+    for (i = 1; i < argc && !strncmp(argv[i], "--", 2); i++) {
         if (!strcmp(argv[i], "--quick")) {
             n = 64;
             b.runs = 3;
@@ -134,7 +161,8 @@ int main(int argc, char **argv)
             }
             setvbuf(b.json, NULL, _IOLBF, 0); /* what was measured stays when it is stopped */
         } else {
-            fprintf(stderr, "usage: bench_hough [--quick] [--only TEXT] [--json FILE]\n");
+            fprintf(stderr,
+                    "usage: bench_hough [--quick] [--only TEXT] [--json FILE] [FILE.roi ...]\n");
             return 2;
         }
     }
@@ -146,6 +174,8 @@ int main(int argc, char **argv)
     t.base = serial_rate(&b, &s);
     for (; t.method < METHODS; t.method++)
         for_all_devices(&b, method_on, &t);
+    for (; i < argc; i++)
+        measure_file(&b, argv[i], n);
     b.runs = 3;
     sizes_of_rois(&b);
     grids(&b);

@@ -3,9 +3,11 @@
  * ghosts.
  *
  *     TRIGD_BUILD=build/release build/release/bench/hough_physics [--json FILE] [--preset NAME]
- *         [--generated N] [--seed S] [--set KEY VALUE]... [FILE.roi ...]
+ *         [--generated N] [--sample NAME] [--seed S] [--occupancy F] [--misaligned MM] [--dead F]
+ *         [--set KEY VALUE]... [FILE.roi ...]
  *
- * looks at N generated RoIs of the preset `velo` (seed S, by default 20260101) and at the RoIs of
+ * looks at N generated RoIs of a preset of trigreplay (`velo`; seed S, by default 20260101), with F
+ * times its collisions, sensors out of place by MM or dead (tests/hough/vary.h), and at the RoIs of
  * files, each file a sample of its own. */
 #include <math.h>
 #include <stdio.h>
@@ -18,12 +20,15 @@
 
 #define SETTINGS_MAX 32
 #define MAX_ROIS     32u
-#define BLOCK        500u /* generated RoIs in memory at a time */
+#define MAX_ITEMS    2500000u
+#define BLOCK        100u /* generated RoIs in memory at a time */
 
 static struct algo_host host;
 static FILE *json;
 static const char *only; /* this preset only */
 static uint64_t seed = 20260101;
+static const char *generated_sample = "velo";
+static struct vary vary = {.occupancy = 1};
 static const char *settings[2 * SETTINGS_MAX + 1];
 static const char *const methods[] = {"brute", "paint", "analytic", "hashed", "velo"}; /* presets */
 #define METHODS (sizeof methods / sizeof *methods)
@@ -41,7 +46,7 @@ static struct batches *open_batches(const char *method, struct hough_config *c)
                                   .config = c,
                                   .slots = 1,
                                   .max_rois = MAX_ROIS,
-                                  .max_items = 400000};
+                                  .max_items = MAX_ITEMS};
     struct batches *b;
 
     if (algo_configure(host.plugin, method, settings, c) < 0 ||
@@ -94,7 +99,7 @@ static void tell(const char *sample, const char *method, const struct tally *t)
 {
     const struct match *m = &t->m;
 
-    printf("%-16s %-9s %6llu", sample, method, (unsigned long long)t->rois);
+    printf("%-52s %-9s %6llu", sample, method, (unsigned long long)t->rois);
     for (enum match_class c = 0; c < MATCH_CLASSES; c++) {
         char what[64];
 
@@ -122,14 +127,30 @@ static bool is_wanted(uint32_t method)
     return !only || !strcmp(only, methods[method]);
 }
 
+/* "velo, 2 times the collisions, misaligned by 10 um, 5 % dead, seed 7" */
+static void name_sample(char *name, size_t bytes)
+{
+    size_t n = (size_t)snprintf(name, bytes, "generated %s", generated_sample);
+
+    if (vary.occupancy < 1 || vary.occupancy > 1)
+        n += (size_t)snprintf(name + n, bytes - n, ", %g times the collisions", vary.occupancy);
+    if (vary.misaligned > 0)
+        n += (size_t)snprintf(name + n, bytes - n, ", misaligned by %g um", vary.misaligned * 1e3);
+    if (vary.dead > 0)
+        n += (size_t)snprintf(name + n, bytes - n, ", %g %% dead", vary.dead * 100);
+    snprintf(name + n, bytes - n, ", seed %llu", (unsigned long long)seed);
+}
+
 static int look_generated(uint32_t n)
 {
     struct event *events = calloc(BLOCK, sizeof *events);
     struct hough_config c[METHODS];
     struct batches *b[METHODS] = {NULL};
     struct tally t[METHODS];
+    char name[128];
     int r = events ? 0 : -1;
 
+    name_sample(name, sizeof name);
     memset(t, 0, sizeof t);
     for (uint32_t k = 0; r == 0 && k < METHODS; k++)
         if (is_wanted(k) && !(b[k] = open_batches(methods[k], &c[k])))
@@ -138,7 +159,7 @@ static int look_generated(uint32_t n)
         uint32_t made = 0, most = n - first < BLOCK ? n - first : BLOCK;
 
         while (r == 0 && made < most) {
-            r = event_generate("velo", seed, first + made, &events[made]);
+            r = event_generate_varied(generated_sample, &vary, seed, first + made, &events[made]);
             made += r == 0;
         }
         for (uint32_t k = 0; r == 0 && k < METHODS; k++)
@@ -148,7 +169,7 @@ static int look_generated(uint32_t n)
     }
     for (uint32_t k = 0; k < METHODS; k++) {
         if (r == 0 && b[k])
-            tell("generated velo", methods[k], &t[k]);
+            tell(name, methods[k], &t[k]);
         batches_close(b[k]);
     }
     free(events);
@@ -195,19 +216,27 @@ int main(int argc, char **argv)
             generated = (uint32_t)strtoul(argv[++i], NULL, 10);
         } else if (!strcmp(argv[i], "--seed") && i + 1 < argc) {
             seed = strtoull(argv[++i], NULL, 10);
+        } else if (!strcmp(argv[i], "--sample") && i + 1 < argc) {
+            generated_sample = argv[++i];
+        } else if (!strcmp(argv[i], "--occupancy") && i + 1 < argc) {
+            vary.occupancy = strtod(argv[++i], NULL);
+        } else if (!strcmp(argv[i], "--misaligned") && i + 1 < argc) {
+            vary.misaligned = strtod(argv[++i], NULL);
+        } else if (!strcmp(argv[i], "--dead") && i + 1 < argc) {
+            vary.dead = strtod(argv[++i], NULL);
         } else if (!strcmp(argv[i], "--set") && i + 2 < argc && n_settings < 2 * SETTINGS_MAX) {
             settings[n_settings++] = argv[++i];
             settings[n_settings++] = argv[++i];
         } else {
             fprintf(stderr, "usage: hough_physics [--json FILE] [--preset NAME] [--generated N] "
-                            "[--seed S] "
-                            "[--set KEY VALUE]... [FILE.roi ...]\n");
+                            "[--sample NAME] [--seed S] [--occupancy F] [--misaligned MM] "
+                            "[--dead F] [--set KEY VALUE]... [FILE.roi ...]\n");
             return 2;
         }
     }
     if (algo_host_open(&host, "hough") < 0)
         return 1;
-    printf("%-16s %-9s %6s %7s %7s %7s %7s %7s %7s %7s %7s %7s %6s %5s %8s\n", "sample", "method",
+    printf("%-52s %-9s %6s %7s %7s %7s %7s %7s %7s %7s %7s %7s %6s %5s %8s\n", "sample", "method",
            "RoIs", "all", "eta 2-5", "long", "from b", "from s", "ghosts", "clones", "purity",
            "hit eff", "tracks", "trunc", "us/RoI");
     if (generated)

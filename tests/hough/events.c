@@ -76,29 +76,67 @@ void event_swap(struct event *e, uint32_t a, uint32_t b)
     e->layer[b] = layer;
 }
 
-int event_generate(const char *preset, uint64_t seed, uint64_t i, struct event *ret_event)
+/* Further particles of hits, in the order of the hits. */
+static void copy_shared(const uint32_t *items, const uint32_t *particles, size_t n, struct event *e)
 {
+    uint32_t *at =
+        e->shared_begin + 1; /* [i]: where the next of hit i goes; then hit i + 1 begins */
+
+    for (size_t k = 0; k < n; k++)
+        if (items[k] < e->n && particles[k] < e->n_particles)
+            at[items[k]]++;
+    for (uint32_t i = 0, sum = 0; i <= e->n; i++) {
+        const uint32_t count = at[i];
+
+        at[i] = sum;
+        sum += count;
+    }
+    for (size_t k = 0; k < n; k++)
+        if (items[k] < e->n && particles[k] < e->n_particles)
+            e->shared[at[items[k]]++] = particles[k];
+}
+
+static int copy_generated(const struct generated *g, struct event *ret_event)
+{
+    int r = event_new(g->n, g->n_particles, g->n_shared, ret_event);
+
+    if (r < 0)
+        return r;
+    ret_event->info = g->info;
+    memcpy(ret_event->x, g->hits.x, g->n * sizeof *g->hits.x);
+    memcpy(ret_event->y, g->hits.y, g->n * sizeof *g->hits.y);
+    memcpy(ret_event->z, g->hits.z, g->n * sizeof *g->hits.z);
+    memcpy(ret_event->layer, g->hits.layer, g->n * sizeof *g->hits.layer);
+    memcpy(ret_event->id, g->hits.id, g->n * sizeof *g->hits.id);
+    memcpy(ret_event->particle, g->particle, g->n * sizeof *g->particle);
+    memcpy(ret_event->flags, g->particle_flags, g->n_particles * sizeof *g->particle_flags);
+    memcpy(ret_event->pdg, g->pdg, g->n_particles * sizeof *g->pdg);
+    memcpy(ret_event->eta, g->eta, g->n_particles * sizeof *g->eta);
+    copy_shared(g->shared_item, g->shared_particle, g->n_shared, ret_event);
+    return 0;
+}
+
+int event_generate_varied(const char *preset, const struct vary *vary, uint64_t seed, uint64_t i,
+                          struct event *ret_event)
+{
+    struct generator_preset p = *generator_find(preset);
     struct generated g;
     int r;
 
+    p.pileup *= vary->occupancy;
     generated_init(&g);
-    r = generator_make(generator_find(preset), seed, i, &g);
-    if (r == 0)
-        r = event_new(g.n, g.n_particles, 0, ret_event);
+    r = generator_make(&p, seed, i, &g);
     if (r == 0) {
-        ret_event->info = g.info;
-        memcpy(ret_event->x, g.hits.x, g.n * sizeof *g.hits.x);
-        memcpy(ret_event->y, g.hits.y, g.n * sizeof *g.hits.y);
-        memcpy(ret_event->z, g.hits.z, g.n * sizeof *g.hits.z);
-        memcpy(ret_event->layer, g.hits.layer, g.n * sizeof *g.hits.layer);
-        memcpy(ret_event->id, g.hits.id, g.n * sizeof *g.hits.id);
-        memcpy(ret_event->particle, g.particle, g.n * sizeof *g.particle);
-        memcpy(ret_event->flags, g.particle_flags, g.n_particles * sizeof *g.particle_flags);
-        memcpy(ret_event->pdg, g.pdg, g.n_particles * sizeof *g.pdg);
-        memcpy(ret_event->eta, g.eta, g.n_particles * sizeof *g.eta);
+        vary_hits(vary, seed, i, &g);
+        r = copy_generated(&g, ret_event);
     }
     generated_fini(&g);
     return r;
+}
+
+int event_generate(const char *preset, uint64_t seed, uint64_t i, struct event *ret_event)
+{
+    return event_generate_varied(preset, &(struct vary){.occupancy = 1}, seed, i, ret_event);
 }
 
 /* Whether the columns of an RoI of a file are equally long. */
@@ -112,26 +150,6 @@ static bool is_whole(const Trigd__V1__Roi *roi)
            (!t || ((t->n_item_particle == 0 || t->n_item_particle == n) &&
                    t->n_shared_item == t->n_shared_particle)) &&
            n < UINT32_MAX;
-}
-
-/* Further particles of hits, in the order of the hits. */
-static void copy_shared(const Trigd__V1__Truth *t, struct event *e)
-{
-    uint32_t *at =
-        e->shared_begin + 1; /* [i]: where the next of hit i goes; then hit i + 1 begins */
-
-    for (size_t k = 0; k < t->n_shared_item; k++)
-        if (t->shared_item[k] < e->n && t->shared_particle[k] < e->n_particles)
-            at[t->shared_item[k]]++;
-    for (uint32_t i = 0, sum = 0; i <= e->n; i++) {
-        const uint32_t count = at[i];
-
-        at[i] = sum;
-        sum += count;
-    }
-    for (size_t k = 0; k < t->n_shared_item; k++)
-        if (t->shared_item[k] < e->n && t->shared_particle[k] < e->n_particles)
-            e->shared[at[t->shared_item[k]]++] = t->shared_particle[k];
 }
 
 static void copy_truth(const Trigd__V1__Truth *t, struct event *e)
@@ -176,7 +194,7 @@ static int copy_roi(const Trigd__V1__Roi *roi, struct event *ret_event)
     }
     copy_truth(t, ret_event);
     if (t)
-        copy_shared(t, ret_event);
+        copy_shared(t->shared_item, t->shared_particle, t->n_shared_item, ret_event);
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "trigd/event.h"
+#include "vary.h"
 
 #define EVENT_NOISE 0xffffffffu
 
@@ -32,6 +33,9 @@ void event_swap(struct event *e, uint32_t a, uint32_t b);
 
 /* RoI number i of a preset of the generator; -ENOMEM. */
 int event_generate(const char *preset, uint64_t seed, uint64_t i, struct event *ret_event);
+/* The same in a detector that differs. */
+int event_generate_varied(const char *preset, const struct vary *vary, uint64_t seed, uint64_t i,
+                          struct event *ret_event);
 /* All RoIs with hits of an RoI file, appended to *events.  Negative errno of the system, -EBADMSG
  * for a damaged file. */
 int events_read(const char *path, struct event **events, uint32_t *n);

@@ -18,6 +18,7 @@
 
 #define SEED 20260101u /* fixed: a floor is a statement about one sample */
 
+/* The tracks of a preset; none of the events may be TRUNCATED. */
 static struct match look(const char *preset, const struct event *events, uint32_t n)
 {
     struct trg_result *results = calloc(n, sizeof *results);
@@ -29,8 +30,10 @@ static struct match look(const char *preset, const struct event *events, uint32_
     assert_true(results && found);
     configure(&c, preset, NULL);
     run_on(cpu(), &c, events, n, 8, results, found);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
+        assert_int_equal(results[i].status, TRG_OK);
         assert_int_equal(match_add(&m, &events[i], &found[i]), 0);
+    }
     print_message("%s: efficiency %.4f, from b %.4f, ghosts %.4f, clones %.4f\n", preset,
                   match_efficiency(&m, MATCH_ETA25), match_efficiency(&m, MATCH_BEAUTY),
                   match_ghosts(&m), match_clones(&m));
@@ -44,11 +47,11 @@ static const struct {
     const char *preset;
     uint32_t n;
     double efficiency, ghosts, clones;
-} limits[] = {{"velo", 40, 0.995, 0.0025, 0.003},
-              {"hashed", 40, 0.990, 0.003, 0.003},
-              {"paint", 20, 0.990, 0.003, 0.003},
-              {"brute", 10, 0.990, 0.003, 0.003},
-              {"analytic", 20, 0.985, 0.004, 0.003}};
+} limits[] = {{"velo", 40, 0.985, 0.007, 0.010},
+              {"hashed", 40, 0.985, 0.007, 0.010},
+              {"paint", 20, 0.980, 0.007, 0.010},
+              {"brute", 10, 0.980, 0.007, 0.010},
+              {"analytic", 20, 0.980, 0.007, 0.010}};
 
 static void generated_events(void **state)
 {
@@ -63,6 +66,39 @@ static void generated_events(void **state)
         assert_true(match_clones(&m) <= limits[i].clones);
     }
     events_free(events, 40);
+}
+
+/* The default in detectors that differ from the simulated one, and in events of 13,000 hits, which
+ * are the business of `hashed_dense` as well. */
+static void other_conditions(void **state)
+{
+    static const struct {
+        const char *sample, *preset;
+        uint32_t n;
+        struct vary vary;
+        double efficiency, ghosts;
+    } rows[] = {{"velo", "velo", 40, {.occupancy = 0.5}, 0.985, 0.008},
+                {"velo", "velo", 20, {.occupancy = 2}, 0.985, 0.009},
+                {"velo", "velo", 40, {.occupancy = 1, .misaligned = 0.01}, 0.985, 0.007},
+                {"velo", "velo", 40, {.occupancy = 1, .dead = 0.01}, 0.982, 0.007},
+                {"velo", "velo", 40, {.occupancy = 1, .dead = 0.05}, 0.980, 0.007},
+                {"velo-upgrade2", "velo", 4, {.occupancy = 1}, 0.980, 0.035},
+                {"velo-upgrade2", "hashed_dense", 2, {.occupancy = 1}, 0.970, 0.040}};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        struct event *events = calloc(rows[k].n, sizeof *events);
+        struct match m;
+
+        assert_non_null(events);
+        for (uint32_t i = 0; i < rows[k].n; i++)
+            assert_int_equal(
+                event_generate_varied(rows[k].sample, &rows[k].vary, SEED, i, &events[i]), 0);
+        m = look(rows[k].preset, events, rows[k].n);
+        assert_true(match_efficiency(&m, MATCH_ETA25) >= rows[k].efficiency);
+        assert_true(match_ghosts(&m) <= rows[k].ghosts);
+        events_free(events, rows[k].n);
+    }
 }
 
 /* Has trigreplay turn LHCb's events into an RoI file, and reads that. */
@@ -118,7 +154,7 @@ static void lhcb_events(void **state)
             struct match m = look(limits[i].preset, events, samples[k].n);
 
             assert_true(match_efficiency(&m, MATCH_ETA25) >= (is_default ? 0.983 : 0.975));
-            assert_true(match_ghosts(&m) <= 0.009);
+            assert_true(match_ghosts(&m) <= (is_default ? 0.0075 : 0.010));
             assert_true(match_clones(&m) <= 0.02);
         }
         events_free(events, samples[k].n);
@@ -129,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(generated_events),
+        cmocka_unit_test(other_conditions),
         cmocka_unit_test(lhcb_events),
     };
 

@@ -22,7 +22,7 @@ static inline void run_on(struct trg_device *device, const struct hough_config *
                                         .device = device,
                                         .slots = 2,
                                         .max_rois = batch,
-                                        .max_items = 60000};
+                                        .max_items = 150000};
     struct batches *b;
 
     assert_int_equal(batches_open(&setup, &b), 0);

@@ -66,8 +66,9 @@ static void check_vertices(const struct generated *g)
     for (uint32_t i = 0; i < g->n_vertices; i++) {
         uint32_t parent = g->vertex_parent[i], kind = g->vertex_kind[i];
 
-        assert_true(kind <= GENERATOR_STRANGE);
-        assert_true((kind == GENERATOR_PRIMARY) == (parent == GENERATOR_NONE));
+        assert_true(kind <= GENERATOR_OTHER);
+        assert_true((kind == GENERATOR_PRIMARY || kind == GENERATOR_OTHER) ==
+                    (parent == GENERATOR_NONE));
         if (parent == GENERATOR_NONE)
             continue;
         assert_true(parent < i); /* made before */
@@ -80,15 +81,17 @@ static void check_particles(const struct generated *g)
 {
     static const uint32_t flags_of[] = {0, GENERATOR_FROM_BEAUTY,
                                         GENERATOR_FROM_BEAUTY | GENERATOR_FROM_CHARM,
-                                        GENERATOR_FROM_STRANGE};
+                                        GENERATOR_FROM_STRANGE, 0};
 
     for (uint32_t i = 0; i < g->n_particles; i++) {
         uint32_t v = g->particle_vertex[i];
+        int kind = g->pdg[i] * g->charge[i];
 
         assert_true(v < g->n_vertices);
         assert_int_equal(g->particle_flags[i], flags_of[g->vertex_kind[v]]);
         assert_int_equal(abs(g->charge[i]), 1);
-        assert_true(g->pdg[i] * g->charge[i] == 211 || g->pdg[i] * g->charge[i] == 321);
+        assert_true(kind == 211 || kind == 321 || kind == 2212 ||
+                    (kind == -11 && g->vertex_kind[v] == GENERATOR_OTHER));
         assert_true(g->pt[i] > 0 && fabsf(g->eta[i]) < 20 && fabsf(g->phi0[i]) <= 3.1416f);
     }
 }
@@ -105,6 +108,10 @@ uint32_t *count_items(const struct generated *g, uint32_t visible)
         assert_true(g->particle[i] < g->n_particles || g->particle[i] == GENERATOR_NOISE);
         if (g->particle[i] != GENERATOR_NOISE)
             items[g->particle[i]]++;
+    }
+    for (uint32_t i = 0; i < g->n_shared; i++) {
+        assert_true(g->shared_item[i] < g->n && g->shared_particle[i] < g->n_particles);
+        items[g->shared_particle[i]]++;
     }
     for (uint32_t i = 0; i < g->n_particles; i++) {
         assert_true(items[i] >= 1);

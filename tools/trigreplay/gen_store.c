@@ -2,6 +2,7 @@
 #include "gen_store.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -345,4 +346,53 @@ int store_sort(struct generated *g)
     free(key);
     free(spare);
     return 0;
+}
+
+/* The hit behind i that it is one with; n: there is none.  Those that are one with another already
+ * have layer MERGED. */
+#define MERGED 0xffffu
+static uint32_t twin(const struct generated *g, uint32_t i, float distance)
+{
+    const struct generated_hits *h = &g->hits;
+
+    for (uint32_t k = i + 1; k < g->n; k++) {
+        if (h->layer[k] == MERGED)
+            continue;
+        if (h->layer[k] != h->layer[i] || h->z[k] > h->z[i] || h->x[k] - h->x[i] >= distance)
+            break;
+        if (fabsf(h->y[k] - h->y[i]) < distance)
+            return k;
+    }
+    return g->n;
+}
+
+int store_merge(struct generated *g, double distance)
+{
+    struct generated_hits *h = &g->hits;
+    uint32_t n = 0;
+    int r = 0;
+
+    for (uint32_t i = 0; i < g->n; i++) {
+        uint32_t with;
+
+        if (h->layer[i] == MERGED)
+            continue;
+        with = twin(g, i, (float)distance);
+        h->x[n] = h->x[i];
+        h->y[n] = h->y[i];
+        h->z[n] = h->z[i];
+        h->layer[n] = h->layer[i];
+        h->id[n] = n;
+        g->particle[n] = g->particle[i];
+        if (with < g->n) {
+            h->x[n] = (h->x[i] + h->x[with]) / 2;
+            h->y[n] = (h->y[i] + h->y[with]) / 2;
+            h->layer[with] = MERGED;
+            if (r == 0 && g->particle[with] != GENERATOR_NOISE)
+                r = store_claim(g, n, g->particle[with]);
+        }
+        n++;
+    }
+    g->n = n;
+    return r;
 }

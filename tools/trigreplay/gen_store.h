@@ -41,4 +41,8 @@ int store_track(struct generated *g, const struct store_track *t, uint32_t parti
 /* Puts hits in order of layer, z, x and gives them their ids; tracks in order of tx.  So the order
  * says nothing of the truth. */
 int store_sort(struct generated *g);
+
+/* Of sorted hits makes one of two that are nearer to each other than `distance` in x and y, on one
+ * layer at one z: in the middle, of both particles. */
+int store_merge(struct generated *g, double distance);
 #endif

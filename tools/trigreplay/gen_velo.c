@@ -2,31 +2,45 @@
 /* A detector like the vertex locator of LHCb's upgrade: 26 stations of two modules, one on either
  * side of the beam (modules 0, 2, ... and 1, 3, ...), each of four pixel sensors in two planes,
  * that nearly touch the beam.  There is no field: tracks are straight, but for the kinks that
- * material makes.  Dimensions are public facts of that detector, in mm. */
+ * material makes.  Dimensions are public facts of that detector, in mm.  Presets with material also
+ * have what it makes of particles (gen_velo_material.c), photons and merged clusters, as LHCb's
+ * simulated events do. */
 #include <math.h>
 #include <stdbool.h>
 
-#include "gen.h"
 #include "gen_store.h"
+#include "gen_velo.h"
 
-#define MODULES        52
-#define HALF_GAP       0.581 /* from the middle of a module to each of its planes */
-#define REACH          56.0  /* no sensor is further from the beam in x or y */
-#define SIGMA_HIT      0.0125
-#define EFFICIENCY     0.99
-#define BEAM_SIGMA_XY  0.035
-#define BEAM_SIGMA_Z   63.0
-#define Z_MAX          250.0 /* of a collision; the others are drawn again */
-#define COLLISIONS_MAX 20
-#define ETA_MIN        1.2 /* nothing less forward has three hits */
-#define ETA_MAX        5.3
-#define FOIL_RADIUS    3.8
-#define FOIL_X0        0.010 /* radiation lengths: the foil around the beam, on the average way */
-#define SENSOR_X0      0.0094
-#define VISIBLE_HITS   3
-#define STRANGE_RATE   0.03 /* neutral kaons for each charged particle */
-#define SIGMA_QOP      0.005
-#define ROOT_HALF      0.70710678118654752440
+#define MODULES          52
+#define HALF_GAP         0.581 /* from the middle of a module to each of its planes */
+#define REACH            56.0  /* no sensor is further from the beam in x or y */
+#define SIGMA_HIT        0.0125
+#define EFFICIENCY       0.99
+#define SIGMA_CLUSTER    0.0115 /* with material, but of some clusters */
+#define SIGMA_SPREAD     0.045
+#define SPREAD_RATE      0.04
+#define BEAM_SIGMA_XY    0.035
+#define BEAM_SIGMA_Z     63.0
+#define Z_MAX            250.0 /* of a collision; the others are drawn again */
+#define COLLISIONS_MAX   20    /* or three times their mean */
+#define ETA_MIN          1.2   /* nothing less forward has three hits */
+#define ETA_MIN_ALL      0.2   /* but what has one or two is there with material */
+#define ETA_MAX          5.3
+#define FOIL_RADIUS      3.8
+#define FOIL_X0          0.010 /* radiation lengths: the foil around the beam, on the average way */
+#define SENSOR_X0        0.0094
+#define VISIBLE_HITS     3
+#define STRANGE_RATE     0.03 /* neutral kaons for each charged particle */
+#define SIGMA_QOP        0.005
+#define STRANGE_RATE_ALL 0.045 /* with material: hyperons among them */
+#define PHOTON_RATE      1.2   /* photons of neutral pions for each charged particle */
+#define KAONS            0.12  /* of the charged particles; protons likewise */
+#define PROTONS          0.08
+#define MASS_PROTON      0.93827
+#define PDG_PROTON       2212
+#define PDG_PHOTON       22
+#define CLUSTER          0.08 /* clusters nearer than this in x and y are one */
+#define ROOT_HALF        0.70710678118654752440
 
 static const double module_z[MODULES] = {
     -287.5, -275,  -262.5, -250,  -237.5, -225,  -212.5, -200,  -137.5, -125,  -62.5, -50,   -37.5,
@@ -50,6 +64,8 @@ struct maker { /* one RoI being made */
     struct random smearing; /* of tracks: velo and velo-tracks have the same collisions */
     const struct generator_preset *p;
     struct generated *g;
+    struct velo_made made;
+    uint32_t origin; /* the last vertex that material made */
 };
 
 struct crossings { /* what one particle leaves: true places are measured to SIGMA_HIT */
@@ -62,22 +78,16 @@ struct crossings { /* what one particle leaves: true places are measured to SIGM
 
 /* ---------------------------------------------------------------- one particle */
 
-struct ray {                        /* a particle on its way */
-    double x, y, z, tx, ty, x0, y0; /* x0, y0: where it would be without kinks at the last plane */
-    double scatter;                 /* its angle in one radiation length along the beam */
-    bool is_outside;                /* of the foil */
-};
-
-static void kink(struct maker *m, struct ray *ray, double x0)
+/* Goes through material; false: it ends there. */
+static bool meet(struct maker *m, struct velo_ray *ray, double x0)
 {
-    double square = 1 + ray->tx * ray->tx + ray->ty * ray->ty;
-    double angle = ray->scatter * sqrt(x0 * sqrt(square)) * sqrt(square);
-
-    ray->tx += angle * random_normal(&m->random);
-    ray->ty += angle * random_normal(&m->random);
+    if (m->p->has_material)
+        return velo_material(&m->random, ray, x0, &m->made);
+    velo_kink(&m->random, ray, x0);
+    return true;
 }
 
-static void go_to(struct ray *ray, double z)
+static void go_to(struct velo_ray *ray, double z)
 {
     ray->x += ray->tx * (z - ray->z);
     ray->y += ray->ty * (z - ray->z);
@@ -89,8 +99,16 @@ static bool is_in(const struct sensor *s, double u, double v)
     return u > s->u_min && u < s->u_max && v > s->v_min && v < s->v_max;
 }
 
-/* The two sensors of a plane of a module: measures, and scatters. */
-static void cross_plane(struct maker *m, struct ray *ray, uint32_t module, int plane,
+/* With material some clusters are spread by what else is in them. */
+static double draw_sigma(struct maker *m)
+{
+    if (!m->p->has_material)
+        return SIGMA_HIT;
+    return random_unit(&m->random) < SPREAD_RATE ? SIGMA_SPREAD : SIGMA_CLUSTER;
+}
+
+/* The two sensors of a plane of a module: measures, and goes through; false: it ends there. */
+static bool cross_plane(struct maker *m, struct velo_ray *ray, uint32_t module, int plane,
                         struct crossings *c)
 {
     double side = module % 2 ? 1 : -1;
@@ -101,29 +119,39 @@ static void cross_plane(struct maker *m, struct ray *ray, uint32_t module, int p
 
         if (sensors[i].plane != plane || !is_in(&sensors[i], u, v))
             continue;
-        if (random_unit(&m->random) < EFFICIENCY) {
-            at->x = ray->x + random_normal(&m->random) * SIGMA_HIT;
-            at->y = ray->y + random_normal(&m->random) * SIGMA_HIT;
+        if (ray->charge && random_unit(&m->random) < EFFICIENCY) {
+            double sigma = draw_sigma(m);
+
+            at->x = ray->x + random_normal(&m->random) * sigma;
+            at->y = ray->y + random_normal(&m->random) * sigma;
             at->z = ray->z;
             at->module = module;
             c->n++;
         }
-        kink(m, ray, SENSOR_X0);
+        if (!meet(m, ray, SENSOR_X0))
+            return false;
     }
+    return true;
 }
 
 /* All planes ahead of a particle, in its direction. */
 static void cross_all(struct maker *m, const struct gen_particle *p, struct crossings *c)
 {
     int ahead = p->pz > 0 ? 1 : -1;
-    struct ray ray = {.x = p->x,
-                      .y = p->y,
-                      .z = p->z,
-                      .tx = p->px / p->pz,
-                      .ty = p->py / p->pz,
-                      .scatter = gen_scatter(p, 1)};
+    struct velo_ray ray = {.x = p->x,
+                           .y = p->y,
+                           .z = p->z,
+                           .tx = p->px / p->pz,
+                           .ty = p->py / p->pz,
+                           .scatter = gen_scatter(p, 1),
+                           .momentum = sqrt(p->px * p->px + p->py * p->py + p->pz * p->pz),
+                           .mass = p->mass,
+                           .ahead = ahead,
+                           .charge = p->charge,
+                           .pdg = p->pdg};
 
     c->n = 0;
+    ray.is_outside = m->p->has_material && p->x * p->x + p->y * p->y > FOIL_RADIUS * FOIL_RADIUS;
     for (uint32_t i = 0; i < 2 * MODULES; i++) {
         uint32_t module = ahead > 0 ? i / 2 : MODULES - 1 - i / 2;
         int plane = i % 2 ? ahead : -ahead;
@@ -139,11 +167,13 @@ static void cross_all(struct maker *m, const struct gen_particle *p, struct cros
             double slope = sqrt(ray.tx * ray.tx + ray.ty * ray.ty);
 
             go_to(&ray, z - ahead * (out < slope * fabs(z - p->z) ? out / slope : 0));
-            kink(m, &ray, FOIL_X0);
+            if (!meet(m, &ray, FOIL_X0))
+                return;
             ray.is_outside = true;
             go_to(&ray, z);
         }
-        cross_plane(m, &ray, module, plane, c);
+        if (!cross_plane(m, &ray, module, plane, c))
+            return;
     }
 }
 
@@ -217,14 +247,28 @@ static int add_hits(struct maker *m, const struct crossings *c)
     return r;
 }
 
-/* A gen_sink: a charged particle, its hits or its track, and its truth. */
+/* Where material made a particle, as a vertex: what it made at one place shares it. */
+static int find_origin(struct maker *m, const struct gen_particle *p, uint32_t *ret_vertex)
+{
+    const struct generated *g = m->g;
+    uint32_t v = m->origin;
+
+    if (v != GENERATOR_NONE && g->vertex_x[v] == (float)p->x && g->vertex_y[v] == (float)p->y &&
+        g->vertex_z[v] == (float)p->z) { /* lint: the same number or another */
+        *ret_vertex = v;
+        return 0;
+    }
+    return store_vertex(m->g, p->x, p->y, p->z, GENERATOR_OTHER, GENERATOR_NONE, ret_vertex);
+}
+
+/* A gen_sink: a particle, its hits or its track, and its truth. */
 static int add_particle(void *ctx, const struct gen_particle *p)
 {
     struct maker *m = ctx;
     struct store_particle truth;
     struct crossings c;
     bool is_visible;
-    int r;
+    int r = 0;
 
     if (fabs(p->pz) < 0.1 * sqrt(p->px * p->px + p->py * p->py))
         return 0; /* leaves between the modules */
@@ -233,7 +277,12 @@ static int add_particle(void *ctx, const struct gen_particle *p)
     if (!c.n || (m->g->kind == TRG_TRACKS && !is_visible))
         return 0;
     gen_truth(p, 0, &truth);
-    r = store_particle(m->g, &truth);
+    if (p->vertex == GENERATOR_NONE && m->p->has_material) {
+        r = find_origin(m, p, &m->origin);
+        truth.vertex = m->origin;
+    }
+    if (r == 0)
+        r = store_particle(m->g, &truth);
     if (r == 0)
         r = m->g->kind == TRG_TRACKS ? add_track(m, p, &c, truth.z0) : add_hits(m, &c);
     if (r == 0)
@@ -260,7 +309,7 @@ static void set_momentum(struct gen_particle *p, double pt, double eta, double p
 
 static double draw_eta(struct maker *m)
 {
-    double eta = random_range(&m->random, ETA_MIN, ETA_MAX);
+    double eta = random_range(&m->random, m->p->has_material ? ETA_MIN_ALL : ETA_MIN, ETA_MAX);
 
     return random_u64(&m->random) & 1 ? eta : -eta;
 }
@@ -287,31 +336,90 @@ static int add_beauty(struct maker *m, uint32_t vertex)
     return r;
 }
 
-/* What is soft: charged pions and neutral kaons.  Their number spreads as that of real collisions
- * does, by 70 % about its mean. */
-static int add_soft(struct maker *m, uint32_t vertex)
+/* The transverse momentum of LHCb's simulated particles: a thermal spectrum of temperatures with a
+ * tail; 0.09, 0.36 and 1.4 GeV at 5, 50 and 95 % of those with three hits. */
+static double draw_pt(struct maker *m)
 {
-    double activity = random_exponential(&m->random, 0.5);
+    double temperature;
+
+    if (!m->p->has_material)
+        return gen_pt(&m->random);
+    temperature = 0.15 * exact_exp(random_exponential(&m->random, 0.35));
+    return 0.02 + random_exponential(&m->random, temperature) +
+           random_exponential(&m->random, temperature);
+}
+
+enum soft { CHARGED, STRANGE, PHOTON };
+
+/* A pion, or with material also a kaon or a proton. */
+static void draw_hadron(struct maker *m, struct gen_particle *p)
+{
+    double u = m->p->has_material ? random_unit(&m->random) : 1;
+
+    p->mass = u < KAONS ? MASS_KAON : u < KAONS + PROTONS ? MASS_PROTON : MASS_PION;
+    p->charge = random_u64(&m->random) & 1 ? 1 : -1;
+    p->pdg = p->charge * (u < KAONS ? PDG_KAON : u < KAONS + PROTONS ? PDG_PROTON : PDG_PION);
+}
+
+static int add_one_soft(struct maker *m, uint32_t vertex, enum soft kind)
+{
+    struct gen_particle p = {.mass = MASS_STRANGE, .pdg = PDG_PHOTON};
     double phi, eta, pt;
-    uint32_t n, n_strange;
+
+    at_vertex(m, vertex, &p);
+    pt = draw_pt(m);
+    eta = draw_eta(m);
+    phi = random_range(&m->random, -EXACT_PI, EXACT_PI);
+    if (kind == PHOTON) { /* half of what its pion has */
+        p.mass = 0;
+        pt /= 2;
+    }
+    set_momentum(&p, pt, eta, phi);
+    if (kind != PHOTON)
+        draw_hadron(m, &p);
+    if (kind == STRANGE)
+        p.mass = MASS_STRANGE;
+    return kind == STRANGE ? gen_decay_strange(&m->random, m->g, &p, add_particle, m)
+                           : add_particle(m, &p);
+}
+
+/* What is soft: charged hadrons, neutral kaons, with material also photons.  `mean` charged ones:
+ * their number spreads as that of real collisions does, by 70 % about its mean. */
+static int add_soft(struct maker *m, uint32_t vertex, double mean)
+{
+    uint32_t n, n_strange, n_photons = 0;
     int r = 0;
 
-    activity += random_exponential(&m->random, 0.5);
-    n = random_poisson(&m->random, m->p->tracks * activity);
-    n_strange = random_poisson(&m->random, m->p->tracks * activity * STRANGE_RATE);
-    for (uint32_t i = 0; r == 0 && i < n + n_strange; i++) {
-        struct gen_particle p = {.mass = i < n ? MASS_PION : MASS_STRANGE};
-
-        at_vertex(m, vertex, &p);
-        pt = gen_pt(&m->random);
-        eta = draw_eta(m);
-        phi = random_range(&m->random, -EXACT_PI, EXACT_PI);
-        set_momentum(&p, pt, eta, phi);
-        p.charge = random_u64(&m->random) & 1 ? 1 : -1;
-        p.pdg = p.charge * PDG_PION;
-        r = i < n ? add_particle(m, &p) : gen_decay_strange(&m->random, m->g, &p, add_particle, m);
-    }
+    n = random_poisson(&m->random, mean);
+    n_strange =
+        random_poisson(&m->random, mean * (m->p->has_material ? STRANGE_RATE_ALL : STRANGE_RATE));
+    if (m->p->has_material)
+        n_photons = random_poisson(&m->random, mean * PHOTON_RATE);
+    for (uint32_t i = 0; r == 0 && i < n + n_strange + n_photons; i++)
+        r = add_one_soft(m, vertex, i < n ? CHARGED : i < n + n_strange ? STRANGE : PHOTON);
     return r;
+}
+
+static double draw_activity(struct maker *m)
+{
+    double activity = random_exponential(&m->random, 0.5);
+
+    return activity + random_exponential(&m->random, 0.5);
+}
+
+/* Follows what material made, and what that makes. */
+static int add_made(struct maker *m)
+{
+    int r = 0;
+
+    m->origin = GENERATOR_NONE;
+    for (uint32_t i = 0; r == 0 && i < m->made.n; i++) {
+        struct gen_particle p = m->made.list[i]; /* the list moves as it grows */
+
+        p.vertex = GENERATOR_NONE;
+        r = add_particle(m, &p);
+    }
+    return r == 0 ? m->made.result : r;
 }
 
 static int add_collision(struct maker *m)
@@ -359,6 +467,19 @@ static void set_info(struct maker *m, uint64_t i)
                                        .z_max_mm = (float)Z_MAX};
 }
 
+/* What material made, noise, and the order. */
+static int finish(struct maker *m, int r)
+{
+    if (r == 0)
+        r = add_made(m);
+    velo_made_free(&m->made);
+    if (r == 0 && m->g->kind == TRG_HITS)
+        r = add_noise(m);
+    if (r == 0)
+        r = store_sort(m->g);
+    return r == 0 && m->p->has_material ? store_merge(m->g, CLUSTER) : r;
+}
+
 int gen_velo_detect(const struct generator_preset *preset, uint64_t seed, uint64_t i,
                     const struct gen_particle *list, uint32_t n, struct generated *g)
 {
@@ -369,16 +490,25 @@ int gen_velo_detect(const struct generator_preset *preset, uint64_t seed, uint64
     random_seed(&m.smearing, ~seed, i);
     for (uint32_t k = 0; r == 0 && k < n; k++)
         r = add_particle(&m, &list[k]);
-    if (r == 0 && g->kind == TRG_HITS)
-        r = add_noise(&m);
-    return r == 0 ? store_sort(g) : r;
+    return finish(&m, r);
+}
+
+static uint32_t draw_collisions(struct maker *m)
+{
+    const double most = fmax(COLLISIONS_MAX, 3 * m->p->pileup);
+    uint32_t n;
+
+    do
+        n = random_poisson(&m->random, m->p->pileup);
+    while (n < 1 || n > most);
+    return n;
 }
 
 int gen_velo_make(const struct generator_preset *preset, uint64_t seed, uint64_t i,
                   struct generated *ret_roi)
 {
     struct maker m = {.p = preset, .g = ret_roi};
-    uint32_t collisions;
+    uint32_t collisions = 1;
     bool has_beauty;
     int r = 0;
 
@@ -387,16 +517,18 @@ int gen_velo_make(const struct generator_preset *preset, uint64_t seed, uint64_t
     store_begin(ret_roi, preset->detector == GENERATOR_VELO_TRACKS ? TRG_TRACKS : TRG_HITS);
     set_info(&m, i);
     has_beauty = random_unit(&m.random) < preset->b_fraction;
-    do
-        collisions = random_poisson(&m.random, preset->pileup);
-    while (collisions < 1 || collisions > COLLISIONS_MAX);
+    if (preset->pileup > 0)
+        collisions = draw_collisions(&m);
     for (uint32_t k = 0; r == 0 && k < collisions; k++)
         r = add_collision(&m);
     if (r == 0 && has_beauty)
         r = add_beauty(&m, 0);
-    for (uint32_t k = 0; r == 0 && k < collisions; k++)
-        r = add_soft(&m, k);
-    if (r == 0 && ret_roi->kind == TRG_HITS)
-        r = add_noise(&m);
-    return r == 0 ? store_sort(ret_roi) : r;
+    if (r == 0 && preset->hard_tracks > 0)
+        r = add_soft(&m, 0, preset->hard_tracks);
+    for (uint32_t k = 0; r == 0 && preset->pileup > 0 && k < collisions; k++) {
+        const double activity = draw_activity(&m);
+
+        r = add_soft(&m, k, preset->tracks * activity);
+    }
+    return finish(&m, r);
 }

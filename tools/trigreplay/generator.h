@@ -49,13 +49,15 @@ struct generator_preset {
     const char *name, *help;
     double pileup;       /* mean number of other collisions; velo: of all, from 1 to 20 */
     double tracks;       /* mean charged particles of a collision */
-    double hard_tracks;  /* of the hard scatter; toy: more of them inside the RoI */
+    double hard_tracks;  /* of the hard scatter; toy: more of them inside the RoI; velo: at vertex
+                            0, beside those of the other collisions */
     double noise;        /* mean noise points in the RoI */
     double eta_max;      /* RoI centres lie within */
     double eta_half;     /* half width of the RoI */
     double phi_half_rad; /* >= pi: full circle */
     enum generator_detector detector;
     double b_fraction; /* of the RoIs whose collision 0 makes a pair of b hadrons */
+    bool has_material; /* velo: that does more than scatter; photons; merged clusters */
 };
 
 /* The presets; the table ends with a NULL name. */
