@@ -46,4 +46,6 @@ void bench_search(uint32_t k, uint32_t points, double hits, double goal);
 /* The same with gangs from 1 to 32 on GPUs, as given and as the most that KD_SEARCH_AUTO may take.
  */
 void bench_gangs(void);
+/* Points counted in balls and boxes, copies included and not. */
+void bench_count(void);
 #endif

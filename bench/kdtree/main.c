@@ -3,10 +3,11 @@
  * std::nth_element and nanoflann on the same host.
  *
  *     TRIGD_BUILD=build/release build/release/bench/bench_kdtree [--quick] [--device BACKEND]
- *         [--json FILE] [--only doublets|build|search|gangs]
+ *         [--json FILE] [--only doublets|build|search|count|gangs]
  *
  * Points are uniform in the unit cube.  Building is from points on the device to a tree there;
  * searching is from boxes on the device to results there, counting, adding up and filling included.
+ * "Copies included": from pinned memory of the host, and back to it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -74,7 +75,7 @@ int main(int argc, char **argv)
     const struct arg table[] = {
         {"quick", ARG_FLAG, &bench.is_quick, 0, 0, NULL, "fewer runs, smaller trees"},
         {"device", ARG_TEXT, &only, 0, 0, "BACKEND", "only devices of this backend"},
-        {"only", ARG_TEXT, &part, 0, 0, "PART", "doublets, build, search or gangs"},
+        {"only", ARG_TEXT, &part, 0, 0, "PART", "doublets, build, search, count or gangs"},
         {"json", ARG_APPEND, &bench.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     const int r = args_parse(argc, argv, NULL, table);
@@ -94,6 +95,8 @@ int main(int argc, char **argv)
         bench_search(3, 500000, 478, 0.15);
         bench_search(5, 500000, 5.6, 0.3);
     }
+    if (!part || !strcmp(part, "count"))
+        bench_count();
     if (!part || !strcmp(part, "gangs"))
         bench_gangs();
     devices_close();

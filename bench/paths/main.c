@@ -127,6 +127,21 @@ static void everywhere(const struct sample *s)
 
 /* ---------------------------------------------------------------- samples */
 
+/* Cuts so loose that an RoI has many more links than doublets, with room for them and without. */
+#define LOOSE                                                                                      \
+    "theta_cut", "0.03", "theta_cut_forward", "0.03", "hard_pt_gev", "0.2", "origin_tolerance_mm", \
+        "10", "origin_tolerance_outer_mm", "10", "duplicates", "keep"
+
+static void loose_cuts(const struct roi *rois)
+{
+    static const char *const room[] = {LOOSE, "links_per_doublet", "16", NULL};
+    static const char *const no_room[] = {LOOSE, "links_per_doublet", "1", NULL};
+
+    everywhere(&(struct sample){.name = "pixel200 loose", .rois = rois, .n = 1, .options = room});
+    everywhere(
+        &(struct sample){.name = "pixel200 no room", .rois = rois, .n = 1, .options = no_room});
+}
+
 static void events(const char *preset, uint32_t batch)
 {
     static const char *const none[] = {NULL};
@@ -141,6 +156,8 @@ static void events(const char *preset, uint32_t batch)
     everywhere(&(struct sample){.name = preset, .rois = rois, .n = 1, .options = none});
     if (batch > 1)
         everywhere(&(struct sample){.name = preset, .rois = rois, .n = batch, .options = none});
+    if (!strcmp(preset, "pixel200"))
+        loose_cuts(rois);
     for (uint32_t i = 0; e && i < batch; i++)
         event_fini(&e[i]);
     free(e);

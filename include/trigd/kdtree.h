@@ -32,6 +32,11 @@ enum kd_search {
     KD_SEARCH_HAND           /* written for the CPU; there only */
 };
 
+enum kd_region {
+    KD_BOXES,
+    KD_BALLS /* of one radius in all dimensions */
+};
+
 struct kd_forest_setup {
     struct trg_device *device;
     uint32_t k;          /* 2 .. KD_DIMS_MAX */
@@ -79,11 +84,13 @@ struct kd_queries_setup {
 struct kd_queries {
     uint32_t room; /* the stride of boxes and offsets */
     struct trg_buffer
-        *boxes; /* float [2][k][room]: low ends, then high ends, both inside: the caller's */
+        *boxes;                 /* float [2][k][room]: low ends, then high ends, both inside: the
+                                 * caller's; of   balls the centres [k][room], then the radii [room] */
     struct trg_buffer *tree_of; /* u32 [room]: the tree to search: the caller's */
     struct trg_buffer
         *results; /* u32 [n_results]: numbers of points, in the order of their nodes */
     uint32_t n_results;
+    struct trg_buffer *counts; /* u32 [room]: by kd_count */
     struct kd_queries_inner *inner;
 };
 
@@ -96,6 +103,13 @@ void kd_queries_free(struct kd_queries *s); /* NULL is fine; before the forest *
  * or more; search fewer boxes. */
 int kd_search(struct kd_queries *s, struct trg_queue *q, enum kd_search how, uint32_t n,
               uint32_t largest);
+
+/* Enqueues the counting of the points in each of n boxes or balls, to `counts`: no list is made,
+ * and nothing is waited for.  A point is in a ball when the sum of its squared distances in
+ * float32, dimension by dimension, is at most the squared radius.  By hand on the CPU; elsewhere a
+ * group a query.  -EINVAL: more queries than there is room for, or balls with a periodic dimension.
+ */
+int kd_count(struct kd_queries *s, struct trg_queue *q, enum kd_region region, uint32_t n);
 
 /* Where the results of each of the n queries begin, and their end: copied to `ret` [n + 1]. */
 int kd_offsets(struct kd_queries *s, struct trg_queue *q, uint32_t *ret);

@@ -181,11 +181,13 @@ static void build_by_selection(struct work *w)
     const struct kd_forest *f = w->f;
     struct trg_buffer *orders = f->inner->orders;
     struct kd_build_par *par = &w->par;
+    const uint32_t group = f->inner->device.pci[0] ? KD_SELECT_GROUP : KD_BUILD_GROUP;
 
     RUN(w, KDS_BEGIN, groups_for(f, par->n), orders);
     for (par->level = 0; par->level < kd_levels(par->n); par->level++) {
         if (par->n >> par->level >= KD_ITEM_BELOW) {
-            RUN(w, KDS_GROUPS, 1u << par->level, f->points, f->nodes, f->ids, orders);
+            LAUNCH(&w->l, f->inner->kernel[KDS_GROUPS], 1u << par->level, group, *par, f->points,
+                   f->nodes, f->ids, orders);
             par->which ^= 1u;
         } else {
             RUN(w, KDS_ITEMS, groups_for(f, 1u << par->level), f->points, f->nodes, f->ids, orders);

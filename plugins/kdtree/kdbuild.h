@@ -5,6 +5,7 @@
 #include "trigd/kernel.h"
 
 #define KD_BUILD_GROUP   256u  /* work-items that build a tree */
+#define KD_SELECT_GROUP  1024u /* that select in a node on a GPU: the first has all points */
 #define KD_TILE          2048u /* points that a group sorts or partitions at a time */
 #define KD_SUBTREE_BELOW 2048u /* points: smaller subtrees are finished by a group each */
 #define KD_ITEM_BELOW    96u   /* points: smaller nodes are selected by a work-item each */

@@ -7,7 +7,8 @@
  *
  * By selection, as D. Ernst, Performance studies on different accelerators using OpenCL, CERN
  * openlab 2016: kds_begin, kds_groups for the levels whose nodes have many points (a group a node,
- * radix select of 4 bits a pass, scatter), kds_items for the others (a work-item a node). */
+ * radix select of 4 bits a pass, of which each goes on with the chosen bucket alone, scatter),
+ * kds_items for the others (a work-item a node). */
 #include "../common/group.h"
 #include "kdbuild.h"
 #include "layout.h"
@@ -160,41 +161,72 @@ TRG_KERNEL1(kds_begin, (trg_u32, orders), (struct kd_build_par, par))
         orders[i] = i;
 }
 
-/* The word of rank *rank among those of [begin, end) that begin with the bits of `prefix`, by 4
- * bits a pass; *rank becomes its rank among equal ones.  Words are keys or, where `key` is not
- * 0xffffffff, the numbers of points with that key.  `count` is shared. */
-TRG_GROUP_FN trg_u32 kd_radix_select(TRG_LOCAL trg_u32 *count, TRG_GLOBAL const float *x,
-                                     TRG_GLOBAL const trg_u32 *order, trg_u32 begin, trg_u32 end,
-                                     trg_u32 of_key, trg_u32 key, trg_u32 *rank, trg_u32 *equal)
+/* A list of points from which one is selected. */
+struct kd_chosen {
+    TRG_GLOBAL const trg_u32 *points;
+    trg_u32 n, rank; /* of the one, from 0 */
+};
+
+/* What a pass looks at: the key of a point or, among those of one key, its number. */
+TRG_FN trg_u32 kd_word(TRG_GLOBAL const float *x, trg_u32 point, trg_u32 is_number)
 {
-    trg_u32 prefix = 0u;
+    return is_number ? point : kd_key(x[point]);
+}
 
-    for (trg_u32 pass = 0u; pass < 8u; pass++) {
-        const trg_u32 shift = 28u - 4u * pass;
-        trg_u32 digit = 0u;
+/* One pass: counts the digits of the words, takes the bucket that the one is in, and copies its
+ * points, in their order, to `to`. */
+TRG_GROUP_FN struct kd_chosen kd_choose(TRG_LOCAL trg_u32 *scratch, TRG_LOCAL trg_u32 *count,
+                                        TRG_GLOBAL const float *x, const struct kd_chosen from,
+                                        trg_u32 is_number, trg_u32 shift, TRG_GLOBAL trg_u32 *to)
+{
+    struct kd_chosen bucket;
+    trg_u32 digit = 0u, n = 0u;
 
-        TRG_BARRIER();
-        for (trg_u32 i = TRG_LID; i < 16u; i += TRG_LSIZE)
-            count[i] = 0u;
-        TRG_BARRIER();
-        for (trg_u32 p = begin + TRG_LID; p < end; p += TRG_LSIZE) {
-            const trg_u32 here = kd_key(x[order[p]]);
-            const trg_u32 word = of_key ? order[p] : here;
-
-            if ((!of_key || here == key) && (pass == 0u || word >> (shift + 4u) == prefix))
-                TRG_ATOMIC_ADD_LOCAL(&count[word >> shift & 15u], 1u);
-        }
-        TRG_BARRIER();
-        while (digit < 15u && *rank >= count[digit])
-            *rank -= count[digit++];
-        *equal = count[digit];
-        prefix = prefix << 4 | digit;
+    bucket.points = to;
+    bucket.rank = from.rank;
+    TRG_BARRIER();
+    for (trg_u32 i = TRG_LID; i < 16u; i += TRG_LSIZE)
+        count[i] = 0u;
+    TRG_BARRIER();
+    for (trg_u32 i = TRG_LID; i < from.n; i += TRG_LSIZE)
+        TRG_ATOMIC_ADD_LOCAL(&count[kd_word(x, from.points[i], is_number) >> shift & 15u], 1u);
+    TRG_BARRIER();
+    while (digit < 15u && bucket.rank >= count[digit])
+        bucket.rank -= count[digit++];
+    bucket.n = count[digit];
+    if (bucket.n == from.n) { /* all of them: nothing to copy */
+        bucket.points = from.points;
+        return bucket;
     }
-    return prefix;
+    for (trg_u32 at = 0u; at < from.n; at += TRG_LSIZE) {
+        const trg_u32 i = at + TRG_LID, point = i < from.n ? from.points[i] : 0u;
+        const trg_u32 is = i < from.n && (kd_word(x, point, is_number) >> shift & 15u) == digit;
+        const trg_u32 place = trg_group_place(scratch, is, &n);
+
+        if (is)
+            to[place] = point;
+    }
+    return bucket;
+}
+
+/* The point of rank `all.rank`: 4 bits of the key a pass, and where keys are equal of the number,
+ * until one is left.  `a` and `b` have room for all points, and are overwritten. */
+TRG_GROUP_FN trg_u32 kd_radix_select(TRG_LOCAL trg_u32 *scratch, TRG_LOCAL trg_u32 *count,
+                                     TRG_GLOBAL const float *x, const struct kd_chosen all,
+                                     TRG_GLOBAL trg_u32 *a, TRG_GLOBAL trg_u32 *b)
+{
+    struct kd_chosen left = all;
+
+    for (trg_u32 pass = 0u; pass < 16u && left.n > 1u; pass++)
+        left = kd_choose(scratch, count, x, left, pass >> 3, 28u - 4u * (pass & 7u),
+                         left.points == a ? b : a);
+    TRG_BARRIER();
+    return left.points[0];
 }
 
 /* Group j: finds the root of subtree j below depth par.level, and moves what is left and right of
- * it to the other half of `orders`. */
+ * it to the other half of `orders`.  The orders of the other dimensions are not used, and are where
+ * buckets go. */
 TRG_KERNEL4(kds_groups, (const float, points), (float, nodes), (trg_u32, ids), (trg_u32, orders),
             (struct kd_build_par, par))
 {
@@ -205,11 +237,15 @@ TRG_KERNEL4(kds_groups, (const float, points), (float, nodes), (trg_u32, ids), (
     TRG_GLOBAL const float *x = points + par.at + par.level % par.k * par.room;
     TRG_GLOBAL const trg_u32 *order = orders + (par.which & 1u) * par.room;
     TRG_GLOBAL trg_u32 *to = orders + (~par.which & 1u) * par.room;
-    trg_u32 rank = t.left, equal = 0u, lefts = 0u, roots = 0u;
-    const trg_u32 key = kd_radix_select(count, x, order, begin, end, 0u, 0u, &rank, &equal);
-    /* of points with the same coordinate, the one of the right number */
-    const trg_u32 root = kd_radix_select(count, x, order, begin, end, 1u, key, &rank, &equal);
+    struct kd_chosen all;
+    trg_u32 lefts = 0u, roots = 0u, root, key;
 
+    all.points = order + begin;
+    all.n = t.size;
+    all.rank = t.left;
+    root = kd_radix_select(scratch, count, x, all, orders + 2u * par.room + begin,
+                           orders + 3u * par.room + begin);
+    key = kd_key(x[root]);
     for (trg_u32 at = begin; at < end; at += TRG_LSIZE) {
         const trg_u32 p = at + TRG_LID;
         const trg_u32 point = p < end ? order[p] : 0u, here = p < end ? kd_key(x[point]) : 0u;

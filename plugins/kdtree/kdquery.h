@@ -43,6 +43,18 @@ struct kdq_tree {
     trg_u32 base, n;
 };
 
+/* Tree t of a forest. */
+TRG_FN struct kdq_tree kdq_tree_of(TRG_GLOBAL const float *nodes, TRG_GLOBAL const trg_u32 *trees,
+                                   trg_u32 t)
+{
+    struct kdq_tree tree;
+
+    tree.nodes = nodes;
+    tree.base = trees[2u * t];
+    tree.n = trees[2u * t + 1u];
+    return tree;
+}
+
 TRG_FN struct kdq_box kdq_load(TRG_GLOBAL const float *boxes, const struct kdq_par par, trg_u32 q)
 {
     struct kdq_box b;

@@ -17,17 +17,6 @@
 #include "kdquery_host.h"
 #endif
 
-TRG_FN struct kdq_tree kdq_tree_of(TRG_GLOBAL const float *nodes, TRG_GLOBAL const trg_u32 *trees,
-                                   trg_u32 t)
-{
-    struct kdq_tree tree;
-
-    tree.nodes = nodes;
-    tree.base = trees[2u * t];
-    tree.n = trees[2u * t + 1u];
-    return tree;
-}
-
 /* ---------------------------------------------------------------- depth first */
 
 /* counts: [levels + 1][query_room]: of each level, and of all. */

@@ -17,21 +17,8 @@
 #define WIDTH_LEAST 8     /* KD_SEARCH_AUTO: nodes of a level for which breadth first pays */
 #define SAMPLE      4096u /* queries that are counted to know how many results to expect */
 
-enum { DFS_COUNT, DFS_FILL, BFS, SUM_TILES, SUM_ALL, OFFSETS, N_KERNELS };
 static const char *const names[N_KERNELS] = {"kdq_dfs_count", "kdq_dfs_fill", "kdq_bfs",
                                              "kdq_sum_tiles", "kdq_sum_all",  "kdq_offsets"};
-
-struct kd_queries_inner {
-    struct kd_forest *f;
-    struct trg_module *module;
-    struct trg_kernel *kernel[N_KERNELS];
-    struct trg_buffer *counts, *tiles, *fronts;
-    uint32_t results_room, front_groups, group;
-    uint32_t gang_most;
-    size_t front_bytes;
-    double expected;    /* results of a query, from the last search; below 0: not known */
-    struct kdq_par par; /* what does not change */
-};
 
 static uint32_t group_of(const struct kd_forest *f)
 {
@@ -56,6 +43,7 @@ static int allocate(struct kd_queries *s, uint32_t max_queries)
         {&s->boxes, 2 * k * column},
         {&s->tree_of, column},
         {&s->results, sizeof(uint32_t)},
+        {&s->counts, column},
         {&in->counts, (KD_LEVELS_MAX + 1u) * column},
         {&in->tiles, (max_queries / KDQ_TILE + 4) * sizeof(uint32_t)},
     };
@@ -75,10 +63,12 @@ void kd_queries_free(struct kd_queries *s)
         trg_buffer_free(s->boxes);
         trg_buffer_free(s->tree_of);
         trg_buffer_free(s->results);
+        trg_buffer_free(s->counts);
         trg_buffer_free(s->inner->counts);
         trg_buffer_free(s->inner->tiles);
         trg_buffer_free(s->inner->fronts);
         trg_module_free(s->inner->module);
+        trg_module_free(s->inner->counting);
         free(s->inner);
     }
     free(s);

@@ -186,6 +186,85 @@ static void check_search(const struct scene *s, struct kd_forest *f, struct trg_
     free(got);
 }
 
+/* How many points of the tree are in a ball, in the arithmetic that the header states. */
+static uint32_t count_ball(const struct scene *s, uint32_t t, const float *centre, float radius)
+{
+    const uint32_t n = s->trees[t][1];
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        float sum = 0;
+
+        for (uint32_t d = 0; d < s->k; d++) {
+            const float away = s->points[t][(size_t)d * n + i] - centre[d];
+
+            sum += away * away;
+        }
+        found += sum <= radius * radius;
+    }
+    return found;
+}
+
+/* Balls about the middle of the boxes, about points, and with a point on the surface; returns how
+ * many points they hold. */
+static uint32_t put_balls(const struct scene *s, struct kd_forest *f, struct trg_queue *q,
+                          struct kd_queries *queries, uint32_t *ret_counts)
+{
+    float ball[KD_DIMS_MAX + 1][QUERIES];
+    uint32_t sum = 0;
+
+    for (uint32_t i = 0; i < QUERIES; i++) {
+        const uint32_t t = s->tree_of[i], n = s->trees[t][1];
+        float centre[KD_DIMS_MAX], radius = i % 17 ? 0.02f * (float)i : INFINITY;
+
+        for (uint32_t d = 0; d < s->k; d++) {
+            centre[d] = 0.5f * (s->box[i].low[d] + s->box[i].high[d]);
+            if (i % 5 == 0 && n)
+                centre[d] = s->points[t][(size_t)d * n + i % n];
+            if (!(fabsf(centre[d]) < 9))
+                centre[d] = 0;
+            ball[d][i] = centre[d];
+        }
+        if (i % 5 == 1 && n)
+            radius = fabsf(centre[0] - s->points[t][i % n]);
+        ball[s->k][i] = radius;
+        ret_counts[i] = count_ball(s, t, centre, radius);
+        sum += ret_counts[i];
+    }
+    for (uint32_t d = 0; d <= s->k; d++)
+        assert_int_equal(kd_put(f, q, queries->boxes, d * queries->room * sizeof(float), ball[d],
+                                sizeof ball[d]),
+                         0);
+    return sum;
+}
+
+static void check_counts(const struct scene *s, struct kd_forest *f, struct trg_queue *q)
+{
+    const struct kd_queries_setup setup = {
+        .max_queries = QUERIES, .gang = 1, .period_dim = s->period_dim, .period = s->period};
+    uint32_t got[QUERIES], want[QUERIES];
+    struct kd_queries *queries;
+
+    assert_int_equal(kd_queries_new(f, &setup, &queries), 0);
+    put_boxes(s, f, q, queries);
+    assert_int_equal(kd_count(queries, q, KD_BOXES, QUERIES), 0);
+    assert_int_equal(kd_get(f, q, queries->counts, 0, got, sizeof got), 0);
+    for (uint32_t i = 0; i < QUERIES; i++)
+        assert_int_equal(got[i], s->offsets[i + 1] - s->offsets[i]);
+    if (s->period_dim == KD_NO_PERIOD) {
+        const uint32_t sum = put_balls(s, f, q, queries, want);
+
+        assert_true(sum > 0 || !s->largest);
+        assert_int_equal(kd_count(queries, q, KD_BALLS, QUERIES), 0);
+        assert_int_equal(kd_get(f, q, queries->counts, 0, got, sizeof got), 0);
+        assert_memory_equal(got, want, sizeof got);
+    } else {
+        assert_int_equal(kd_count(queries, q, KD_BALLS, QUERIES), -EINVAL);
+    }
+    assert_int_equal(kd_count(queries, q, KD_BOXES, 0), 0);
+    kd_queries_free(queries);
+}
+
 /* All ways on all devices; gangs of 1, step, step^2 .. 32. */
 static void check_scene(const struct scene *s, uint32_t step)
 {
@@ -196,6 +275,7 @@ static void check_scene(const struct scene *s, uint32_t step)
 
         assert_int_equal(trg_queue_new(device->d, &q), 0);
         f = plant(s, device, q);
+        check_counts(s, f, q);
         if (device->info.is_host)
             check_search(s, f, q, KD_SEARCH_HAND, 1, 0);
         check_search(s, f, q, KD_SEARCH_DEPTH_FIRST, 1, 0);
@@ -265,6 +345,7 @@ static void large(void **state)
 
         assert_int_equal(trg_queue_new(devices_get(i)->d, &q), 0);
         f = plant(s, devices_get(i), q);
+        check_counts(s, f, q);
         for (enum kd_search how = KD_SEARCH_AUTO; how <= KD_SEARCH_HAND; how++)
             if (how != KD_SEARCH_HAND || devices_get(i)->info.is_host)
                 check_search(s, f, q, how, 32, 0);
