@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# trg_declare(MODE OUT.h FILE.yaml...)
+# trg_declare(OUT.h FILE.yaml...)
 #     makes a header from declarations of collections (trg_declare.py, docs/collections.md) while the build is
-#     configured, which happens again when one of them changes.  MODE: header, or builtin for trigd's own.
+#     configured, which happens again when one of them changes.
 set(TRIGD_DECLARE ${CMAKE_CURRENT_LIST_DIR}/trg_declare.py)
 
 # The first Python 3 that has PyYAML: that of the path, or the system's.
@@ -20,7 +20,7 @@ function(trg_find_python)
         "(tools/setup build does), or set TRIGD_PYTHON")
 endfunction()
 
-function(trg_declare mode out)
+function(trg_declare out)
     trg_find_python()
     set(files "")
     foreach(file ${ARGN})
@@ -28,7 +28,7 @@ function(trg_declare mode out)
         list(APPEND files ${file})
     endforeach()
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files} ${TRIGD_DECLARE})
-    execute_process(COMMAND ${TRIGD_PYTHON} ${TRIGD_DECLARE} ${mode} ${out} ${files}
+    execute_process(COMMAND ${TRIGD_PYTHON} ${TRIGD_DECLARE} header ${out} ${files}
         RESULT_VARIABLE failed ERROR_VARIABLE why)
     if(NOT failed EQUAL 0)
         message(FATAL_ERROR "${why}")

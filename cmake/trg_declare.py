@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """trg_declare.py header OUT.h FILE.yaml...: makes the C header of declared collections.
-trg_declare.py builtin OUT.h FILE.yaml...: the same with numbers, for those that trigd itself declares.
 trg_declare.py docs [--check] PAGE.md FILE.yaml...: writes their tables into a page between two marks.
 
 A declaration is a YAML file with the keys of COLLECTION; a column has those of COLUMN (docs/collections.md).
@@ -205,7 +204,7 @@ def header(d):
     upper = d["name"].upper()
     yield f"/* ---- {d['name']}: {d['doc']} */"
     yield f"#ifndef TRG_COLLECTION_{upper}"
-    yield f"#define TRG_COLLECTION_{upper}"
+    yield f"#define TRG_COLLECTION_{upper} 0x{hash_of(d):016x}u"
     yield from accessors(d)
     yield f"#define TRG_{upper}_COLUMNS {len(d['columns'])}u"
     yield "#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)"
@@ -218,24 +217,18 @@ def header(d):
            f"    sizeof(struct trg_collection), {len(d['columns'])}, \"{d['name']}\", \"{d['doc']}\", {d['room']}u, "
            f"sizeof(struct trg_column),\n    0x{hash_of(d):016x}u, trg_{d['name']}_columns}};")
     yield "#endif"
+    yield f"#elif TRG_COLLECTION_{upper} != 0x{hash_of(d):016x}u"
+    yield f"#error collection {d['name']} is declared otherwise in another header"
     yield "#endif"
 
 
-def file_text(declared, builtin):
+def file_text(declared):
     yield "/* made by trg_declare.py: do not edit */"
     yield "#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)"
     yield "#include <trigd/collection.h>"
     yield "#endif"
     for d in declared:
         yield from header(d)
-    if builtin:
-        yield "#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__) && !defined(TRG_COLLECTIONS_H)"
-        yield "#define TRG_COLLECTIONS_H"
-        yield "/* The numbers of trigd's own collections. */"
-        yield "enum trg_kind {\n    TRG_KIND_NONE = 0,"
-        yield from (f"    TRG_{d['name'].upper()} = {n}," for n, d in enumerate(declared, 1))
-        yield "    TRG_KIND_COUNT\n};"
-        yield "#endif"
 
 
 def write(path, lines):
@@ -294,7 +287,7 @@ def main(arguments):
     what, *rest = arguments or [""]
     check = "--check" in rest
     paths = [a for a in rest if a != "--check"]
-    if what not in ("header", "builtin", "docs") or len(paths) < 2 or (check and what != "docs"):
+    if what not in ("header", "docs") or len(paths) < 2 or (check and what != "docs"):
         sys.exit(__doc__)
     try:
         declared = [declaration(p) for p in paths[1:]]
@@ -306,7 +299,7 @@ def main(arguments):
     if what == "docs":
         deliver_docs(paths[0], declared, check)
     else:
-        write(paths[0], file_text(declared, what == "builtin"))
+        write(paths[0], file_text(declared))
 
 
 if __name__ == "__main__":

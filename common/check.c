@@ -62,10 +62,10 @@ static bool find_in_column(const struct trg_column *column, const void *bytes, s
     return true;
 }
 
-bool check_find(enum trg_kind kind, size_t n, const void *const *column, uint32_t max_layer,
+bool check_find(uint32_t kind, size_t n, const void *const *column, uint32_t max_layer,
                 struct check_fault *ret_fault)
 {
-    const struct trg_collection *info = trg_kind_info(kind);
+    const struct trg_collection *info = kind_info(kind);
 
     for (uint32_t c = 0; c < info->n_columns; c++) {
         struct check_fault f = {.kind = kind, .column = c};
@@ -80,7 +80,7 @@ bool check_find(enum trg_kind kind, size_t n, const void *const *column, uint32_
 
 bool check_is_fault(const struct check_fault *f)
 {
-    const struct trg_collection *info = trg_kind_info(f->kind);
+    const struct trg_collection *info = kind_info(f->kind);
 
     return info && f->column < info->n_columns &&
            (f->code == TRIGD__V1__ERROR__CODE__OUT_OF_RANGE ||
@@ -90,7 +90,7 @@ bool check_is_fault(const struct check_fault *f)
 int check_say(const struct check_fault *f, uint32_t max_layer, uint64_t token,
               struct wire_error *ret_error)
 {
-    const struct trg_collection *info = trg_kind_info(f->kind);
+    const struct trg_collection *info = kind_info(f->kind);
     const struct trg_column *column = &info->column[f->column];
 
     const struct values_range r = values_range(column, max_layer);
@@ -114,27 +114,27 @@ int check_say(const struct check_fault *f, uint32_t max_layer, uint64_t token,
                         column->unit[0] ? " " : "", column->unit);
 }
 
-int check_count(enum trg_kind kind, size_t n, uint32_t max_items, uint64_t token,
+int check_count(uint32_t kind, size_t n, uint32_t max_items, uint64_t token,
                 struct wire_error *ret_error)
 {
     if (n <= max_items)
         return 0;
     return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__TOO_LARGE,
                         "RoI %" PRIu64 ": %zu %s; at most %u are allowed", token, n,
-                        trg_kind_info(kind)->name, max_items);
+                        kind_info(kind)->name, max_items);
 }
 
-bool check_copy(enum trg_kind kind, uint32_t column, void *dst, const void *src, size_t n,
+bool check_copy(uint32_t kind, uint32_t column, void *dst, const void *src, size_t n,
                 uint32_t max_layer)
 {
-    const struct trg_column *info = &trg_kind_info(kind)->column[column];
+    const struct trg_column *info = &kind_info(kind)->column[column];
 
     memcpy(dst, src,
            n * trg_column_bytes(info)); /* it fits the second cache: a look costs little */
     return values_suspect(info, values_range(info, max_layer), dst, n);
 }
 
-int check_values(enum trg_kind kind, size_t n, const void *const *column, uint32_t max_layer,
+int check_values(uint32_t kind, size_t n, const void *const *column, uint32_t max_layer,
                  uint64_t token, struct wire_error *ret_error)
 {
     struct check_fault f;
@@ -175,7 +175,7 @@ static int check_quantum(const struct trg_column *column, const struct quantum *
 int check_quantized(const struct quantum *q, size_t n, const void *layer, uint32_t max_layer,
                     uint64_t token, struct wire_error *ret_error)
 {
-    const struct trg_collection *info = trg_kind_info(TRG_SPACEPOINTS);
+    const struct trg_collection *info = kind_info(TRG_SPACEPOINTS);
     struct check_fault f;
 
     for (uint32_t c = 0; c < QUANTUM_COLUMNS; c++)

@@ -22,12 +22,12 @@ check_refuse(struct wire_error *e, Trigd__V1__Error__Code code, const char *form
 int check_window(const struct trg_roi_info *info, uint64_t token, struct wire_error *ret_error);
 
 /* How many items a collection has; at most max_items. */
-int check_count(enum trg_kind kind, size_t n, uint32_t max_items, uint64_t token,
+int check_count(uint32_t kind, size_t n, uint32_t max_items, uint64_t token,
                 struct wire_error *ret_error);
 
 /* The first value among `n` items that is not allowed: whether there is one.  The columns may be
  * unaligned; those that are NULL are not looked at. */
-bool check_find(enum trg_kind kind, size_t n, const void *const *column, uint32_t max_layer,
+bool check_find(uint32_t kind, size_t n, const void *const *column, uint32_t max_layer,
                 struct check_fault *ret_fault);
 /* Whether a fault that another process claims to have found is one that check_find can give. */
 bool check_is_fault(const struct check_fault *f);
@@ -36,12 +36,12 @@ int check_say(const struct check_fault *f, uint32_t max_layer, uint64_t token,
               struct wire_error *ret_error);
 /* Copies a column and looks at it on the way: whether the copy may hold a value that is not
  * allowed, which check_find then tells.  The source may be unaligned and may change meanwhile. */
-bool check_copy(enum trg_kind kind, uint32_t column, void *dst, const void *src, size_t n,
+bool check_copy(uint32_t kind, uint32_t column, void *dst, const void *src, size_t n,
                 uint32_t max_layer);
 
 /* Both: the values of `n` items; the columns may be unaligned.  In memory that somebody else writes
  * to at the same time the answer holds for no moment at all, but nothing worse comes of it. */
-int check_values(enum trg_kind kind, size_t n, const void *const *column, uint32_t max_layer,
+int check_values(uint32_t kind, size_t n, const void *const *column, uint32_t max_layer,
                  uint64_t token, struct wire_error *ret_error);
 
 /* Quantized spacepoints: `layer` is of n items; their numbers need not be looked at, since no

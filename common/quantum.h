@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trigd/event.h"
+#include "kinds.h"
 
 #define QUANTUM_COLUMNS 3u /* phi, rho, z: the first ones of spacepoints */
 #define QUANTUM_MOST    65535u
@@ -28,9 +28,9 @@ static inline size_t quantum_size(uint32_t c)
 }
 
 /* The same of a collection in either layout; only spacepoints are ever quantized. */
-static inline size_t quantum_item_bytes(enum trg_kind kind, bool is_quantized, uint32_t c)
+static inline size_t quantum_item_bytes(uint32_t kind, bool is_quantized, uint32_t c)
 {
-    return is_quantized ? quantum_size(c) : trg_column_bytes(&trg_kind_info(kind)->column[c]);
+    return is_quantized ? quantum_size(c) : trg_column_bytes(&kind_info(kind)->column[c]);
 }
 
 /* The value of one number of column c, as quantum_values gives it. */

@@ -115,7 +115,7 @@ static bool scan_collection(struct reader r, const uint8_t *sizes, uint32_t n_co
     return true;
 }
 
-static bool scan_kind(struct reader *r, enum trg_kind kind, struct scan_roi *roi)
+static bool scan_kind(struct reader *r, uint32_t kind, struct scan_roi *roi)
 {
     static const struct {
         const uint8_t *sizes;

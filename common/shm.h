@@ -70,8 +70,7 @@ static inline uint64_t shm_align(uint64_t n)
 
 /* Where column `column` of n items begins, from the collection's `at`; with the number of columns:
  * the bytes of the collection. */
-static inline uint64_t shm_column(enum trg_kind kind, bool is_quantized, uint32_t n,
-                                  uint32_t column)
+static inline uint64_t shm_column(uint32_t kind, bool is_quantized, uint32_t n, uint32_t column)
 {
     uint64_t at = is_quantized ? shm_align(sizeof(struct quantum)) : 0;
 
@@ -80,9 +79,9 @@ static inline uint64_t shm_column(enum trg_kind kind, bool is_quantized, uint32_
     return at;
 }
 
-static inline uint64_t shm_collection_bytes(enum trg_kind kind, bool is_quantized, uint32_t n)
+static inline uint64_t shm_collection_bytes(uint32_t kind, bool is_quantized, uint32_t n)
 {
-    return shm_column(kind, is_quantized, n, trg_kind_info(kind)->n_columns);
+    return shm_column(kind, is_quantized, n, kind_info(kind)->n_columns);
 }
 
 /* Bytes that an answer takes in the ring, with its length. */

@@ -150,7 +150,7 @@ static void quantized_columns(const Trigd__V1__QuantizedSpacepoints *s, struct q
 
 /* The columns of the three kinds that travel, in the order of event.h; false where the RoI has
  * none. */
-static bool columns_of(const Trigd__V1__Roi *r, enum trg_kind kind, struct scan_column *c)
+static bool columns_of(const Trigd__V1__Roi *r, uint32_t kind, struct scan_column *c)
 {
     if (kind == TRG_SPACEPOINTS && r->spacepoints) {
         const Trigd__V1__Spacepoints *s = r->spacepoints;
@@ -214,11 +214,11 @@ static int check_lengths(const struct trg_collection *info, const struct scan_co
 }
 
 /* Checks the columns of a collection and refers to them. */
-static int check_collection(const struct wire_decoder *d, enum trg_kind kind,
+static int check_collection(const struct wire_decoder *d, uint32_t kind,
                             const struct scan_column *column, struct wire_roi *w,
                             struct wire_error *e)
 {
-    const struct trg_collection *info = trg_kind_info(kind);
+    const struct trg_collection *info = kind_info(kind);
     const bool is_quantized = kind == TRG_SPACEPOINTS && w->is_quantized;
     struct wire_collection *ret = &w->collection[kind];
     const size_t n = column[0].n;
@@ -264,7 +264,7 @@ int wire_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi, struct wir
                             "of the two is allowed",
                             w.token);
     w.is_quantized = roi->quantized_spacepoints != NULL;
-    for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
+    for (uint32_t k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
         struct scan_column column[TRG_COLUMNS_MAX] = {{0}};
         bool is_there = true;
 
@@ -303,8 +303,7 @@ int wire_scanned(const struct wire_decoder *d, uint32_t i, struct wire_roi *ret_
         w.quantum = s->quantum;
     for (uint32_t k = TRG_SPACEPOINTS; k < TRG_SPACEPOINTS + SCAN_KINDS; k++)
         if (s->kinds >> k & 1 &&
-            check_collection(d, (enum trg_kind)k, s->column[k - TRG_SPACEPOINTS], &w, ret_error) <
-                0)
+            check_collection(d, k, s->column[k - TRG_SPACEPOINTS], &w, ret_error) < 0)
             return -EBADMSG;
     *ret_roi = w;
     return 0;

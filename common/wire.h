@@ -30,7 +30,7 @@ struct wire_roi {
         uint32_t n;                          /* items */
         bool is_there;                       /* a collection may be there and empty */
         const void *column[TRG_COLUMNS_MAX]; /* unaligned bytes are possible */
-    } collection[TRG_KIND_COUNT];            /* by enum trg_kind */
+    } collection[TRG_KIND_COUNT];            /* by kind */
     bool is_quantized;      /* the columns of its spacepoints are as quantum.h says */
     struct quantum quantum; /* of them */
 };

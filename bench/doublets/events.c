@@ -53,7 +53,7 @@ static int make_outputs(struct lane *l, const struct doublets_config *c,
                         const struct generated *events, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
-        doublets_output_items(c, &events[i].n, &l->capacity[i]);
+        l->capacity[i] = doublets_limit(c, events[i].n);
         for (uint32_t k = 0; k < 2; k++) {
             l->slot->outputs[0][i].column[k] = malloc((l->capacity[i] + 1) * sizeof(uint32_t));
             if (!l->slot->outputs[0][i].column[k])

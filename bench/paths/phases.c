@@ -42,7 +42,7 @@ static void gather(struct lane *l, const struct roi *rois, uint32_t n)
     for (uint32_t k = 0; k < l->drive->n_inputs; k++)
         for (uint32_t i = 0; i < n; i++)
             l->drive->sources[k][i] =
-                l->slot->batch.in[k].kind == TRG_DOUBLETS
+                l->drive->consumes[k] == TRG_DOUBLETS
                     ? (struct stage_source){.n = rois[i].n_doublets,
                                             .column = {rois[i].inner, rois[i].outer}}
                     : (struct stage_source){

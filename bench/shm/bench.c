@@ -96,7 +96,7 @@ static int count_way(const struct daemon *d, enum way way, const struct load *lo
         allocations[i] = atomic_load(&d->counts->allocations) - a;
         copied[i] = atomic_load(&d->counts->copied_bytes) - c;
         read[i] = atomic_load(&d->counts->read_bytes) - k;
-        bytes = result.mean_items * (double)trg_item_size(TRG_SPACEPOINTS);
+        bytes = result.mean_items * (double)kind_item_size(TRG_SPACEPOINTS);
     }
     ret->allocations = ((double)allocations[2] - (double)allocations[1]) / (double)(n[2] - n[1]);
     ret->copies = ((double)copied[2] - (double)copied[1]) / (double)(n[2] - n[1]) / bytes;

@@ -167,9 +167,9 @@ unsigned char *arena_staged(const struct arena *a, uint32_t slot, uint32_t input
     return a->base + a->staged + slot * a->staged_bytes + staged_before(&a->shape, input);
 }
 
-uint64_t arena_column_at(enum trg_kind kind, uint32_t capacity, uint32_t column)
+uint64_t arena_column_at(uint32_t kind, uint32_t capacity, uint32_t column)
 {
-    const struct trg_collection *info = trg_kind_info(kind);
+    const struct trg_collection *info = kind_info(kind);
     uint64_t at = 0;
 
     for (uint32_t c = 0; info && c < column; c++)
@@ -177,9 +177,9 @@ uint64_t arena_column_at(enum trg_kind kind, uint32_t capacity, uint32_t column)
     return at;
 }
 
-uint64_t arena_product_bytes(enum trg_kind kind, uint32_t items)
+uint64_t arena_product_bytes(uint32_t kind, uint32_t items)
 {
-    const struct trg_collection *info = trg_kind_info(kind);
+    const struct trg_collection *info = kind_info(kind);
 
     return info ? arena_column_at(kind, items, info->n_columns) : 0;
 }

@@ -114,6 +114,6 @@ static inline uint64_t arena_align(uint64_t n)
     return (n + 63) & ~(uint64_t)63;
 }
 /* Bytes of a product of so many items, and where its column c begins. */
-uint64_t arena_product_bytes(enum trg_kind kind, uint32_t items);
-uint64_t arena_column_at(enum trg_kind kind, uint32_t capacity, uint32_t column);
+uint64_t arena_product_bytes(uint32_t kind, uint32_t items);
+uint64_t arena_column_at(uint32_t kind, uint32_t capacity, uint32_t column);
 #endif

@@ -23,7 +23,7 @@ static uint32_t most_in(const struct menu *m, uint32_t step, uint32_t k, uint32_
         return limit;
     for (uint32_t i = 0; i < m->steps[from].plugin->n_inputs; i++)
         n_in[i] = most_in(m, (uint32_t)from, i, limit);
-    m->steps[from].plugin->d.output_items(m->steps[from].params, n_in, n_out);
+    room_items(&m->steps[from].room, n_in, n_out);
     return n_out[s->product[k]];
 }
 
@@ -45,10 +45,12 @@ static void list_inputs(const struct engine_setup *setup, const struct menu *m, 
         const struct menu_step *step = &m->steps[number];
 
         for (uint32_t k = 0; k < step->plugin->n_inputs; k++) {
-            struct group_input in = {.kind = step->plugin->d.consumes[k],
+            struct group_input in = {.kind = step->plugin->consumes[k],
                                      .from = step->input[k],
-                                     .product = step->product[k]};
-            size_t item = trg_item_size(in.kind);
+                                     .product = step->product[k],
+                                     .user = number,
+                                     .at = k};
+            size_t item = kind_item_size(in.kind);
             uint64_t room = item ? (uint64_t)s->batching.max_kbytes * 1024 / item : 0;
 
             if ((in.from >= 0 && m->steps[in.from].head == head) || has_input(&s->group, &in))
@@ -78,10 +80,10 @@ static uint64_t room_for_products(const struct engine_setup *setup, const struct
             continue;
         for (uint32_t k = 0; k < s->plugin->n_inputs; k++)
             n_in[k] = most_in(m, (uint32_t)__builtin_ctzll(left), k, limit);
-        s->plugin->d.output_items(s->params, n_in, n_out);
+        room_items(&s->room, n_in, n_out);
         for (uint32_t k = 0; k < s->plugin->n_outputs; k++)
             if (s->wanted >> k & 1)
-                one += arena_product_bytes(s->plugin->d.produces[k], n_out[k]);
+                one += arena_product_bytes(s->plugin->produces[k], n_out[k]);
     }
     return one * max_rois < PRODUCT_BYTES ? one * max_rois
            : one > PRODUCT_BYTES          ? one

@@ -14,7 +14,7 @@ static void find_source(struct lane *l, const struct roi *r, const struct group_
     source->quantum = c->is_quantized ? &r->quantum : NULL;
     source->guard = r->region && in->from < 0 ? &l->guards[i] : NULL;
     l->guards[i] = (struct stage_guard){.max_layer = l->s.pool->max_layer};
-    for (uint32_t k = 0; c->n && k < trg_kind_info(in->kind)->n_columns; k++)
+    for (uint32_t k = 0; c->n && k < kind_info(in->kind)->n_columns; k++)
         source->column[k] = pool_column(l->s.pool, in->kind, c, k);
 }
 

@@ -12,8 +12,9 @@
 
 _Static_assert(MENU_GROUP_MAX <= ARENA_MEMBERS_MAX, "an arena has room for every group");
 
-struct group_input { /* a collection that is gathered and copied to the device */
-    enum trg_kind kind;
+struct group_input {        /* a collection that is gathered and copied to the device */
+    uint32_t kind;          /* in this process */
+    uint32_t user, at;      /* step that consumes it, and its number there */
     int32_t from;           /* step that made it; -1: the RoI came with it */
     uint32_t product;       /* which of that step's */
     uint32_t max_items;     /* in one batch */

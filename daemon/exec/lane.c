@@ -119,7 +119,7 @@ static uint64_t product_bytes(const struct lane *l, const struct roi *r)
     for (uint32_t m = 0; m < l->n_members; m++)
         for (uint32_t k = 0; k < l->member[m].plugin->n_outputs; k++)
             bytes += arena_product_bytes(
-                l->member[m].plugin->d.produces[k],
+                l->member[m].plugin->produces[k],
                 pool_steps(l->s.pool, r)[l->member[m].step].product[k].capacity);
     return bytes;
 }
@@ -150,7 +150,7 @@ static void place_products(struct lane *l, const struct roi *r, uint32_t slot, u
 
             arena_outputs(&l->arena, slot, m, k)[i] =
                 (struct arena_output){.at = l->product_used, .capacity = capacity};
-            l->product_used += arena_product_bytes(p->d.produces[k], capacity);
+            l->product_used += arena_product_bytes(p->produces[k], capacity);
         }
     }
 }
@@ -276,10 +276,10 @@ bool lane_orphan(struct lane *l, struct lane_done *ret_done)
 }
 
 /* Copies one product from the arena to the RoI's block.  `out` is what the arena says now. */
-static int take_product(struct lane *l, enum trg_kind kind, struct arena_output out,
+static int take_product(struct lane *l, uint32_t kind, struct arena_output out,
                         struct roi_collection *c)
 {
-    const struct trg_collection *info = trg_kind_info(kind);
+    const struct trg_collection *info = kind_info(kind);
     const unsigned char *from = arena_products(&l->arena, l->first) + out.at;
     const uint32_t n = out.n;
 
@@ -302,7 +302,7 @@ static int take_products(struct lane *l, struct roi *r, uint32_t i, uint32_t m)
     struct roi_step *to = &pool_steps(l->s.pool, r)[l->member[m].step];
 
     for (uint32_t k = 0; k < p->n_outputs; k++)
-        if (take_product(l, p->d.produces[k], arena_outputs(&l->arena, l->first, m, k)[i],
+        if (take_product(l, p->produces[k], arena_outputs(&l->arena, l->first, m, k)[i],
                          &to->product[k]) < 0)
             return -EBADMSG;
     return 0;

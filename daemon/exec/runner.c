@@ -38,10 +38,10 @@ static int await_region(const struct runner_memory *m, uint32_t region, uint32_t
     return 0;
 }
 
-static void find_columns(const struct runner *l, const struct arena_source *from,
-                         enum trg_kind kind, const void **columns)
+static void find_columns(const struct runner *l, const struct arena_source *from, uint32_t kind,
+                         const void **columns)
 {
-    const uint32_t n = trg_kind_info(kind)->n_columns;
+    const uint32_t n = kind_info(kind)->n_columns;
     const unsigned char *at = l->s.memory->base + from->at;
 
     if (from->place == ARENA_ADDRESSES) {
@@ -59,7 +59,7 @@ static void find_columns(const struct runner *l, const struct arena_source *from
 static int find_sources(struct runner *l, uint32_t number, uint32_t k)
 {
     const struct arena_source *from = arena_sources(l->s.arena, number, k);
-    const enum trg_kind kind = l->s.group->input[k].kind;
+    const uint32_t kind = l->s.group->input[k].kind;
 
     for (uint32_t i = 0; i < l->slot[number].n; i++) {
         int r = await_region(l->s.memory, from[i].region, from[i].epoch);
@@ -117,7 +117,7 @@ static int stage_input(struct runner *l, uint32_t number, uint32_t k)
     if (r < 0)
         return r;
     in->span = input.span;
-    in->kind = l->s.group->input[k].kind;
+    in->collection = kind_info(l->s.group->input[k].kind);
     in->host = trg_buffer_host(slot->host[k]);
     in->dev = slot->dev[k];
     if (l->is_host)
@@ -132,8 +132,8 @@ static void stage_outputs(struct runner *l, const struct runner_member *m, uint3
 
     for (uint32_t k = 0; k < m->plugin->n_outputs; k++) {
         const struct arena_output *room = arena_outputs(l->s.arena, number, member, k);
-        enum trg_kind kind = m->plugin->d.produces[k];
-        const struct trg_collection *info = trg_kind_info(kind);
+        uint32_t kind = m->plugin->produces[k];
+        const struct trg_collection *info = kind_info(kind);
 
         for (uint32_t i = 0; i < l->slot[number].n; i++) {
             struct trg_output *out = &l->slot[number].part[member].outputs[k][i];

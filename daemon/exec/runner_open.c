@@ -91,8 +91,7 @@ static int open_slot(struct runner *l, uint32_t number)
 /* ---------------------------------------------------------------- members */
 
 /* The lane's input that holds what a member wants from the pool. */
-static uint32_t staged_at(const struct runner *l, enum trg_kind kind, int32_t from,
-                          uint32_t product)
+static uint32_t staged_at(const struct runner *l, uint32_t kind, int32_t from, uint32_t product)
 {
     uint32_t k = 0;
 
@@ -111,7 +110,7 @@ static void find_source(const struct runner *l, const struct runner_member *m, u
     source->product = step->product[k];
     source->is_staged = from < 0 || l->s.group->menu->steps[from].head != l->s.group->step;
     if (source->is_staged) {
-        source->at = staged_at(l, m->plugin->d.consumes[k], from, step->product[k]);
+        source->at = staged_at(l, m->plugin->consumes[k], from, step->product[k]);
         return;
     }
     for (source->at = 0; l->member[source->at].step != (uint32_t)from;)
@@ -129,7 +128,7 @@ static int take_over(struct runner *l, struct runner_member *m, uint32_t number,
 
         if (r < 0)
             return r;
-        in->kind = m->plugin->d.consumes[k];
+        in->collection = kind_info(m->plugin->consumes[k]);
         in->host = NULL;
         m->limits.max_items = larger(m->limits.max_items, in->span.n_items);
         m->limits.max_items_roi = larger(m->limits.max_items_roi, in->span.n_items);

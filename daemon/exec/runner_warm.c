@@ -19,7 +19,7 @@ _Static_assert(ARENA_INPUTS_MAX <= SAMPLE_INPUTS_MAX, "a sample has all inputs o
 static int make_sample(const struct runner *l, struct sample **ret_sample)
 {
     const struct group *g = l->s.group;
-    enum trg_kind kinds[ARENA_INPUTS_MAX];
+    uint32_t kinds[ARENA_INPUTS_MAX];
     struct sample_setup setup = {.kinds = kinds,
                                  .n_inputs = g->n_inputs,
                                  .n_random = RANDOM,

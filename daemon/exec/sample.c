@@ -10,7 +10,7 @@
 
 /* What columns hold.  A column that is not listed lies between 0 and 100. */
 static const struct range {
-    enum trg_kind kind;
+    uint32_t kind;
     const char *column;
     float low, high;
 } ranges[] = {
@@ -59,7 +59,7 @@ static float uniform(uint64_t *random, float low, float high)
     return v > high ? high : v;
 }
 
-static struct range range_of(enum trg_kind kind, const char *column, uint32_t max_layer)
+static struct range range_of(uint32_t kind, const char *column, uint32_t max_layer)
 {
     struct range r = {kind, column, 0, 100};
 
@@ -99,7 +99,7 @@ static uint32_t whole(const struct range *r, const struct trg_column *column, ui
 
 static void fill(const struct sample *s, uint32_t input, uint32_t roi, uint64_t *random)
 {
-    const struct trg_collection *info = trg_kind_info(s->kind[input]);
+    const struct trg_collection *info = kind_info(s->kind[input]);
     const struct stage_source *source = sample_source(s, input, roi);
     uint32_t n_hits = source->n;
 
@@ -161,7 +161,7 @@ static size_t place(struct sample *s)
     size_t at = 0;
 
     for (uint32_t k = 0; k < s->n_inputs; k++) {
-        const struct trg_collection *info = trg_kind_info(s->kind[k]);
+        const struct trg_collection *info = kind_info(s->kind[k]);
 
         for (uint32_t i = 0; i < s->n; i++) {
             struct stage_source *source = &s->source[k * s->n + i];

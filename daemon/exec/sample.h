@@ -20,7 +20,7 @@ enum sample_case { /* the edge cases, one RoI each, come first in a sample */
 
 struct sample { /* n RoIs with the same input kinds */
     uint32_t n, n_inputs, max_layer;
-    enum trg_kind kind[SAMPLE_INPUTS_MAX];
+    uint32_t kind[SAMPLE_INPUTS_MAX];
     struct trg_roi_info *info;   /* [n] */
     struct stage_source *source; /* [n_inputs * n], input k of RoI i at k * n + i */
     unsigned char *data;         /* what all columns point into */
@@ -29,7 +29,7 @@ struct sample { /* n RoIs with the same input kinds */
 /* What a case is called in a report. */
 const char *sample_case_name(enum sample_case c);
 struct sample_setup {
-    const enum trg_kind *kinds; /* of the inputs */
+    const uint32_t *kinds; /* of the inputs */
     uint32_t n_inputs;
     uint32_t n_random;  /* RoIs besides the edge cases */
     uint32_t max_items; /* of each input of an RoI */

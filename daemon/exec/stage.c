@@ -10,9 +10,9 @@ static size_t align64(size_t n)
     return (n + 63) & ~(size_t)63;
 }
 
-size_t stage_bytes(enum trg_kind kind, uint32_t n_rois, uint32_t n_items)
+size_t stage_bytes(uint32_t kind, uint32_t n_rois, uint32_t n_items)
 {
-    const struct trg_collection *info = trg_kind_info(kind);
+    const struct trg_collection *info = kind_info(kind);
     size_t bytes = align64((size_t)n_rois * sizeof(struct trg_roi_info)) +
                    align64(((size_t)n_rois + 1) * sizeof(uint32_t));
 
@@ -21,10 +21,10 @@ size_t stage_bytes(enum trg_kind kind, uint32_t n_rois, uint32_t n_items)
     return bytes;
 }
 
-static size_t fill_column(enum trg_kind kind, uint32_t n_rois, const struct stage_source *sources,
+static size_t fill_column(uint32_t kind, uint32_t n_rois, const struct stage_source *sources,
                           uint32_t c, unsigned char *dst)
 {
-    const size_t size = trg_column_bytes(&trg_kind_info(kind)->column[c]);
+    const size_t size = trg_column_bytes(&kind_info(kind)->column[c]);
     size_t at = 0;
 
     for (uint32_t r = 0; r < n_rois; r++) {
@@ -44,10 +44,10 @@ static size_t fill_column(enum trg_kind kind, uint32_t n_rois, const struct stag
 }
 
 /* Looks closely at the copy of one collection that may be wrong. */
-static void judge(enum trg_kind kind, const struct trg_span *span, uint32_t first, uint32_t n,
+static void judge(uint32_t kind, const struct trg_span *span, uint32_t first, uint32_t n,
                   struct stage_guard *guard, unsigned char *dst)
 {
-    const struct trg_collection *info = trg_kind_info(kind);
+    const struct trg_collection *info = kind_info(kind);
     const void *column[TRG_COLUMNS_MAX] = {NULL};
 
     for (uint32_t c = 0; c < info->n_columns; c++)
@@ -61,7 +61,7 @@ static void judge(enum trg_kind kind, const struct trg_span *span, uint32_t firs
     }
 }
 
-static void judge_all(enum trg_kind kind, const struct trg_span *span,
+static void judge_all(uint32_t kind, const struct trg_span *span,
                       const struct stage_source *sources, unsigned char *dst)
 {
     uint32_t first = 0; /* not read from `dst`, which others may write to */
@@ -73,10 +73,10 @@ static void judge_all(enum trg_kind kind, const struct trg_span *span,
     }
 }
 
-size_t stage_fill(enum trg_kind kind, uint32_t n_rois, const struct trg_roi_info *rois,
+size_t stage_fill(uint32_t kind, uint32_t n_rois, const struct trg_roi_info *rois,
                   const struct stage_source *sources, unsigned char *dst, struct trg_span *ret_span)
 {
-    const struct trg_collection *info = trg_kind_info(kind);
+    const struct trg_collection *info = kind_info(kind);
     struct trg_span span = {.n_rois = n_rois};
     size_t at = align64(n_rois * sizeof *rois);
     uint32_t *offsets = (uint32_t *)(void *)(dst + at);

@@ -29,12 +29,12 @@ struct stage_source { /* one RoI's collection; columns may be unaligned */
 };
 
 /* The most bytes that stage_fill can need. */
-size_t stage_bytes(enum trg_kind kind, uint32_t n_rois, uint32_t n_items);
+size_t stage_bytes(uint32_t kind, uint32_t n_rois, uint32_t n_items);
 
 /* Gathers the RoIs' collections into `dst` (64-byte aligned, stage_bytes() long), makes floats of
  * those that are quantized, checks those that are guarded, and says where everything lies.  Returns
  * the bytes used, a multiple of 4. */
-size_t stage_fill(enum trg_kind kind, uint32_t n_rois, const struct trg_roi_info *rois,
+size_t stage_fill(uint32_t kind, uint32_t n_rois, const struct trg_roi_info *rois,
                   const struct stage_source *sources, unsigned char *dst,
                   struct trg_span *ret_span);
 #endif

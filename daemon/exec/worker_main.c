@@ -156,6 +156,9 @@ static int make_group(struct worker_side *w, const struct worker_lane_message *m
         s->wanted = from->wanted;
     }
     lane->menu->steps[m->head].members = m->members;
+    for (uint32_t i = 0; i < m->n_inputs; i++) /* numbers of this process */
+        lane->group.input[i].kind =
+            lane->menu->steps[m->input[i].user].plugin->consumes[m->input[i].at];
     return 0;
 }
 

@@ -20,12 +20,11 @@ static uint64_t most_items(const struct engine *e, uint32_t step, const uint32_t
     if (!m->plugin->n_outputs)
         return 0;
     for (uint32_t k = 0; k < m->plugin->n_inputs; k++)
-        n[k] =
-            m->input[k] < 0 ? n_in[m->plugin->d.consumes[k]] : made[m->input[k]].n[m->product[k]];
-    m->plugin->d.output_items(m->params, n, made[step].n);
+        n[k] = m->input[k] < 0 ? n_in[m->plugin->consumes[k]] : made[m->input[k]].n[m->product[k]];
+    room_items(&m->room, n, made[step].n);
     for (uint32_t k = 0; k < m->plugin->n_outputs; k++)
         if (m->wanted >> k & 1)
-            bytes += pool_collection_bytes(m->plugin->d.produces[k], made[step].n[k]);
+            bytes += pool_collection_bytes(m->plugin->produces[k], made[step].n[k]);
     return bytes;
 }
 
@@ -59,7 +58,7 @@ void block_init(const struct engine *e, const struct pool *pool, struct roi *r, 
                 continue;
             steps[i].product[k].at = at;
             steps[i].product[k].capacity = made[i].n[k];
-            at += pool_collection_bytes(m->plugin->d.produces[k], made[i].n[k]);
+            at += pool_collection_bytes(m->plugin->produces[k], made[i].n[k]);
         }
     }
 }

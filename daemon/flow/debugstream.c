@@ -117,7 +117,7 @@ static void set_tracks(Trigd__V1__Tracks *m, size_t n, void *const *column)
     m->n_hits = column[10];
 }
 
-static void set_collection(Trigd__V1__Roi *m, struct collections *c, enum trg_kind kind, size_t n,
+static void set_collection(Trigd__V1__Roi *m, struct collections *c, uint32_t kind, size_t n,
                            void *const *column)
 {
     switch (kind) {
@@ -161,8 +161,8 @@ static int append(struct debugstream *d, uint32_t roi)
     struct collections c;
 
     fill_roi(&m, r);
-    for (enum trg_kind kind = TRG_SPACEPOINTS; kind < TRG_KIND_COUNT; kind++) {
-        const struct trg_collection *info = trg_kind_info(kind);
+    for (uint32_t kind = TRG_SPACEPOINTS; kind < TRG_KIND_COUNT; kind++) {
+        const struct trg_collection *info = kind_info(kind);
         void *column[TRG_COLUMNS_MAX] = {NULL};
 
         if (!r->in[kind].is_there)

@@ -4,12 +4,12 @@
 bool shm_guard_rest(const struct pool *pool, const struct roi *r, struct check_fault *ret_fault)
 {
     for (uint32_t left = r->unseen; left; left &= left - 1) {
-        const enum trg_kind kind = (enum trg_kind)__builtin_ctz(left);
+        const uint32_t kind = (uint32_t)__builtin_ctz(left);
         const struct roi_collection *c = &r->in[kind];
         const void *column[TRG_COLUMNS_MAX] = {NULL};
 
         /* of numbers none gives a value that is not allowed */
-        for (uint32_t i = c->is_quantized ? QUANTUM_COLUMNS : 0; i < trg_kind_info(kind)->n_columns;
+        for (uint32_t i = c->is_quantized ? QUANTUM_COLUMNS : 0; i < kind_info(kind)->n_columns;
              i++)
             column[i] = pool_column(pool, kind, c, i);
         if (check_find(kind, c->n, column, pool->max_layer, ret_fault))

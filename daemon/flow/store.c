@@ -8,26 +8,26 @@
 #include "flow/block.h"
 
 /* Bytes of a collection in the RoI's block. */
-static uint64_t part_bytes(enum trg_kind kind, const struct wire_collection *w,
+static uint64_t part_bytes(uint32_t kind, const struct wire_collection *w,
                            const struct store_from *from)
 {
     if (from->region || !w->n)
         return 0;
     if (from->message)
-        return pool_align(trg_kind_info(kind)->n_columns * sizeof(const void *));
+        return pool_align(kind_info(kind)->n_columns * sizeof(const void *));
     return pool_collection_bytes(kind, w->n);
 }
 
-static void copy_columns(struct pool *pool, enum trg_kind kind, const struct wire_collection *w,
+static void copy_columns(struct pool *pool, uint32_t kind, const struct wire_collection *w,
                          const struct roi_collection *c)
 {
-    for (uint32_t i = 0; i < trg_kind_info(kind)->n_columns; i++)
+    for (uint32_t i = 0; i < kind_info(kind)->n_columns; i++)
         memcpy(pool_column(pool, kind, c, i), w->column[i],
                w->n * quantum_item_bytes(kind, c->is_quantized, i));
 }
 
 /* Places a collection that has its part of the block at `at`. */
-static void place(struct pool *pool, enum trg_kind kind, const struct wire_collection *w,
+static void place(struct pool *pool, uint32_t kind, const struct wire_collection *w,
                   const struct store_from *from, uint64_t at, struct roi_collection *c,
                   uint32_t *unseen)
 {
@@ -41,7 +41,7 @@ static void place(struct pool *pool, enum trg_kind kind, const struct wire_colle
         *unseen |= 1u << kind;
     } else if (from->message) {
         c->is_table = true;
-        memcpy(pool_at(pool, at), w->column, trg_kind_info(kind)->n_columns * sizeof *w->column);
+        memcpy(pool_at(pool, at), w->column, kind_info(kind)->n_columns * sizeof *w->column);
     } else {
         copy_columns(pool, kind, w, c);
     }
@@ -64,7 +64,7 @@ int store_roi(struct pool *pool, const struct engine *engine, const struct wire_
     uint32_t n_in[TRG_KIND_COUNT] = {0};
     uint64_t bytes = 0, at;
 
-    for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
+    for (uint32_t k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
         n_in[k] = w->collection[k].n;
         bytes += part_bytes(k, &w->collection[k], from);
     }
@@ -74,7 +74,7 @@ int store_roi(struct pool *pool, const struct engine *engine, const struct wire_
     r->block = at;
     r->in[TRG_SPACEPOINTS].is_quantized = w->is_quantized;
     r->quantum = w->quantum;
-    for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
+    for (uint32_t k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
         place(pool, k, &w->collection[k], from, at, &r->in[k], &r->unseen);
         at += part_bytes(k, &w->collection[k], from);
     }

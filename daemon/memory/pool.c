@@ -116,9 +116,9 @@ uint64_t pool_used_bytes(struct pool *p)
     return used;
 }
 
-uint64_t pool_collection_bytes(enum trg_kind kind, uint32_t items)
+uint64_t pool_collection_bytes(uint32_t kind, uint32_t items)
 {
-    const struct trg_collection *info = trg_kind_info(kind);
+    const struct trg_collection *info = kind_info(kind);
     uint64_t bytes = 0;
 
     for (uint32_t c = 0; info && c < info->n_columns; c++)
@@ -126,7 +126,7 @@ uint64_t pool_collection_bytes(enum trg_kind kind, uint32_t items)
     return bytes;
 }
 
-void *pool_column(const struct pool *p, enum trg_kind kind, const struct roi_collection *c,
+void *pool_column(const struct pool *p, uint32_t kind, const struct roi_collection *c,
                   uint32_t column)
 {
     uint64_t at = c->at;

@@ -107,8 +107,8 @@ static inline uint64_t pool_align(uint64_t n)
 }
 
 /* Bytes that a collection of so many items takes in a block; less when it is quantized. */
-uint64_t pool_collection_bytes(enum trg_kind kind, uint32_t items);
+uint64_t pool_collection_bytes(uint32_t kind, uint32_t items);
 /* Where column c of a collection lies. */
-void *pool_column(const struct pool *p, enum trg_kind kind, const struct roi_collection *c,
+void *pool_column(const struct pool *p, uint32_t kind, const struct roi_collection *c,
                   uint32_t column);
 #endif

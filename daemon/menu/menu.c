@@ -336,10 +336,10 @@ bool menu_has_inputs(const struct menu *menu, const bool *is_there, char *why, s
         const struct menu_step *m = &menu->steps[i];
 
         for (uint32_t k = 0; k < m->plugin->n_inputs; k++) {
-            if (m->input[k] >= 0 || is_there[m->plugin->d.consumes[k]])
+            if (m->input[k] >= 0 || is_there[m->plugin->consumes[k]])
                 continue;
             snprintf(why, bytes, "the RoI holds no %s, which step \"%.64s\" of the menu needs",
-                     trg_kind_info(m->plugin->d.consumes[k])->name, m->name);
+                     kind_info(m->plugin->consumes[k])->name, m->name);
             return false;
         }
     }

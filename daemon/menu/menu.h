@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "plugin/plugin_host.h"
+#include "plugin/room.h"
 
 #define MENU_CHAINS_MAX      256
 #define MENU_STEPS_MAX       64
@@ -17,6 +18,7 @@ struct menu_step { /* one plugin, configured; shared by all chains that name it 
     char *name;
     const struct plugin *plugin;      /* owned by the plugin host */
     void *params;                     /* the plugin's config struct, filled and checked */
+    struct room room;                 /* of its products, with these parameters */
     int32_t input[TRG_INPUTS_MAX];    /* step whose product is consumed; -1: from the RoI */
     uint32_t product[TRG_INPUTS_MAX]; /* which product of that step */
     uint32_t head;    /* step in whose batches it runs: its own number, but with on_device */

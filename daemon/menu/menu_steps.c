@@ -15,6 +15,54 @@ int32_t menu_find_step(const struct menu *m, const char *name)
     return -1;
 }
 
+/* A collection of the name that another step's plugin declares otherwise; NULL: none. */
+static const char *declared_otherwise(const struct menu_step *s, const struct menu_step *other)
+{
+    const struct plugin *const plugins[] = {s->plugin, other->plugin};
+    uint32_t kinds[2][TRG_INPUTS_MAX + TRG_OUTPUTS_MAX], n[2] = {0, 0};
+
+    for (uint32_t i = 0; i < 2; i++) {
+        for (uint32_t k = 0; k < plugins[i]->n_inputs; k++)
+            kinds[i][n[i]++] = plugins[i]->consumes[k];
+        for (uint32_t k = 0; k < plugins[i]->n_outputs; k++)
+            kinds[i][n[i]++] = plugins[i]->produces[k];
+    }
+    for (uint32_t i = 0; i < n[0]; i++)
+        for (uint32_t k = 0; k < n[1]; k++)
+            if (kinds[0][i] != kinds[1][k] &&
+                !strcmp(kind_info(kinds[0][i])->name, kind_info(kinds[1][k])->name))
+                return kind_info(kinds[0][i])->name;
+    return NULL;
+}
+
+/* Whether a menu may use the plugin, and beside those of the steps above. */
+static void check_plugin(struct builder *b, const struct menu_step *s, uint32_t number)
+{
+    const struct trg_condition *condition = s->plugin->d.conditions;
+    char where[WHERE_BYTES];
+
+    snprintf(where, sizeof where, "steps[%u].plugin", number);
+    if (s->plugin->d.flags & TRG_PLUGIN_GUEST)
+        yamlfile_problem(b->f, where,
+                         "step \"%s\": plugin %s is a guest: it gets slices of work, and no RoIs",
+                         s->name, s->plugin->d.name);
+    if (condition && condition->name)
+        yamlfile_problem(
+            b->f, where,
+            "step \"%s\": plugin %s needs the condition %s, and this daemon gives none", s->name,
+            s->plugin->d.name, condition->name);
+    for (uint32_t i = 0; i < number; i++) {
+        const struct menu_step *other = &b->m->steps[i];
+        const char *name = declared_otherwise(s, other);
+
+        if (name)
+            yamlfile_problem(b->f, where,
+                             "step \"%s\": plugin %s declares %s otherwise than plugin %s of step "
+                             "\"%s\" does",
+                             s->name, s->plugin->d.name, name, other->plugin->d.name, other->name);
+    }
+}
+
 /* Fills the plugin's config struct: defaults, preset, then the keys of the file. */
 static void build_params(struct builder *b, struct menu_step *s, uint32_t number)
 {
@@ -51,10 +99,10 @@ static int32_t find_above(const struct builder *b, uint32_t number, const char *
 }
 
 /* Which of a step's products is of the kind; -1: none. */
-static int32_t find_product(const struct menu_step *s, enum trg_kind kind)
+static int32_t find_product(const struct menu_step *s, uint32_t kind)
 {
     for (uint32_t k = 0; k < s->plugin->n_outputs; k++)
-        if (s->plugin->d.produces[k] == kind)
+        if (s->plugin->produces[k] == kind)
             return (int32_t)k;
     return -1;
 }
@@ -63,7 +111,7 @@ static int32_t find_product(const struct menu_step *s, enum trg_kind kind)
 static void build_input(struct builder *b, struct menu_step *s, uint32_t number, uint32_t k)
 {
     const struct menu_file_step *fs = &b->file->steps[number];
-    enum trg_kind kind = s->plugin->d.consumes[k];
+    uint32_t kind = s->plugin->consumes[k];
     char where[WHERE_BYTES];
 
     for (uint32_t i = 0; i < fs->n_inputs; i++) {
@@ -84,7 +132,7 @@ static void build_input(struct builder *b, struct menu_step *s, uint32_t number,
         yamlfile_problem(b->f, where,
                          "step \"%s\" consumes %s, which no RoI holds and none of "
                          "its inputs makes",
-                         s->name, trg_kind_info(kind)->name);
+                         s->name, kind_info(kind)->name);
 }
 
 /* An input that makes nothing the step consumes would be ignored without a word. */
@@ -207,7 +255,9 @@ int menu_build_step(struct builder *b, uint32_t number)
     s->params = calloc(1, s->plugin->d.config_size ? s->plugin->d.config_size : 1);
     if (!s->params)
         return -ENOMEM;
+    check_plugin(b, s, number);
     build_params(b, s, number);
+    room_init(&s->plugin->d, s->params, &s->room);
     for (uint32_t k = 0; k < s->plugin->n_inputs; k++)
         build_input(b, s, number, k);
     check_inputs(b, s, number);

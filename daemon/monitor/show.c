@@ -266,6 +266,17 @@ static void show_values(const struct plugin *p, struct table *t)
     }
 }
 
+/* "momentum[3] GeV", after a comma but for the first. */
+static size_t show_column(const struct trg_column *c, bool is_first, char *text, size_t bytes)
+{
+    char length[8] = "";
+
+    if (c->length > 1)
+        snprintf(length, sizeof length, "[%u]", c->length);
+    return (size_t)snprintf(text, bytes, "%s%s%s%s%s", is_first ? "" : ", ", c->name, length,
+                            c->unit[0] ? " " : "", c->unit);
+}
+
 static void show_collections(const struct plugin *p, struct table *t)
 {
     static const char *const column[] = {"direction", "collection", "columns"};
@@ -275,13 +286,11 @@ static void show_collections(const struct plugin *p, struct table *t)
         table_column(t, column[i], false);
     for (uint32_t i = 0; i < p->n_inputs + p->n_outputs; i++) {
         const struct trg_collection *info =
-            trg_kind_info(i < p->n_inputs ? p->d.consumes[i] : p->d.produces[i - p->n_inputs]);
+            kind_info(i < p->n_inputs ? p->consumes[i] : p->produces[i - p->n_inputs]);
         size_t n = 0;
 
         for (uint32_t c = 0; info && c < info->n_columns && n < sizeof text; c++)
-            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s%s%s", c ? ", " : "",
-                                  info->column[c].name, info->column[c].unit[0] ? " " : "",
-                                  info->column[c].unit);
+            n += show_column(&info->column[c], !c, text + n, sizeof text - n);
         table_cell(t, i < p->n_inputs ? "consumes" : "produces");
         table_cell(t, "%s", info->name);
         table_cell(t, "%s", text);

@@ -15,6 +15,7 @@
 
 #include "log.h"
 #include "plugin/plugin_file.h"
+#include "plugin/room.h"
 
 #define HEADER_BYTES offsetof(struct trg_plugin, name) /* what every ABI begins with */
 
@@ -96,45 +97,46 @@ static bool is_name(const char *s)
     return true;
 }
 
-static int check_products(struct plugin *p, char *why, size_t bytes)
+/* Gives the declarations of one direction their numbers; `n` is how many there are. */
+static int take_kinds(const struct trg_collection *const *declared, uint32_t most, const char *what,
+                      uint32_t *kinds, uint32_t *n, char *why, size_t bytes)
 {
-    for (uint32_t i = 0; i < TRG_OUTPUTS_MAX; i++) {
-        enum trg_kind kind = p->d.produces[i];
-
-        if (kind == TRG_KIND_NONE)
-            continue;
-        if (p->n_outputs != i || !trg_kind_info(kind))
-            return refuse(why, bytes, "produces[%u] is %d: known kinds are 1 to %d, without gaps",
-                          i, (int)kind, TRG_KIND_COUNT - 1);
-        if (i && kind == p->d.produces[0])
-            return refuse(why, bytes, "it produces %s twice", trg_kind_info(kind)->name);
-        p->n_outputs++;
-    }
-    if (p->n_outputs && !p->d.output_items)
-        return refuse(why, bytes, "it produces %s but has no output_items",
-                      trg_kind_info(p->d.produces[0])->name);
+    for (*n = 0; *n < most && declared[*n]; ++*n)
+        if (kind_add(declared[*n], &kinds[*n], why, bytes) < 0)
+            return -EINVAL;
+    for (uint32_t i = *n; i < most; i++)
+        if (declared[i])
+            return refuse(why, bytes, "%s[%u] is given and %s[%u] is not; no gaps are allowed",
+                          what, i, what, *n);
     return 0;
 }
 
-static int check_kinds(struct plugin *p, char *why, size_t bytes)
+static int check_collections(struct plugin *p, char *why, size_t bytes)
 {
-    bool ended = false;
+    const struct trg_plugin *d = &p->d;
 
-    for (uint32_t i = 0; i < TRG_INPUTS_MAX; i++) {
-        enum trg_kind kind = p->d.consumes[i];
-
-        if (kind == TRG_KIND_NONE) {
-            ended = true;
-            continue;
-        }
-        if (ended || !trg_kind_info(kind))
-            return refuse(why, bytes, "consumes[%u] is %d: known kinds are 1 to %d, without gaps",
-                          i, (int)kind, TRG_KIND_COUNT - 1);
-        p->n_inputs++;
-    }
-    if (!p->n_inputs)
+    if (take_kinds(d->consumes, TRG_INPUTS_MAX, "consumes", p->consumes, &p->n_inputs, why, bytes) <
+            0 ||
+        take_kinds(d->produces, TRG_OUTPUTS_MAX, "produces", p->produces, &p->n_outputs, why,
+                   bytes) < 0)
+        return -EINVAL;
+    if (!p->n_inputs && !(d->flags & TRG_PLUGIN_GUEST))
         return refuse(why, bytes, "it consumes no collection; at least one is needed");
-    return check_products(p, why, bytes);
+    for (uint32_t i = 0; i < p->n_outputs; i++)
+        for (uint32_t k = 0; k < i; k++)
+            if (!strcmp(d->produces[i]->name, d->produces[k]->name))
+                return refuse(why, bytes, "it produces %s twice", d->produces[i]->name);
+    return room_check(d, why, bytes);
+}
+
+static int check_conditions(const struct plugin *p, char *why, size_t bytes)
+{
+    for (const struct trg_condition *c = p->d.conditions; c && c->name; c++)
+        if (!is_name(c->name) || !c->help)
+            return refuse(why, bytes,
+                          "condition '%s' has no help or is not lower-case letters, digits and _",
+                          c->name);
+    return 0;
 }
 
 static int check_values(struct plugin *p, char *why, size_t bytes)
@@ -245,10 +247,10 @@ static int check_descriptor(struct plugin *p, char *why, size_t bytes)
         return refuse(why, bytes, "it has no version or no summary");
     if (!p->d.create || !p->d.destroy || !p->d.submit || !p->d.collect)
         return refuse(why, bytes, "create, destroy, submit or collect is missing");
-    if (check_backends(p->d.backends, why, bytes) < 0 || check_kinds(p, why, bytes) < 0 ||
-        check_values(p, why, bytes) < 0)
+    if (check_backends(p->d.backends, why, bytes) < 0 || check_values(p, why, bytes) < 0 ||
+        check_conditions(p, why, bytes) < 0 || check_params(p, why, bytes) < 0)
         return -EINVAL;
-    return check_params(p, why, bytes);
+    return check_collections(p, why, bytes);
 }
 
 /* ---------------------------------------------------------------- opening */

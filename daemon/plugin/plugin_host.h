@@ -11,6 +11,7 @@
 #define TRIGD_PLUGIN_HOST_H
 #include <stdint.h>
 
+#include "kinds.h"
 #include "trigd/plugin.h"
 
 struct plugin_host;
@@ -19,6 +20,7 @@ struct plugin {          /* one loaded plugin; owned by the host */
     char path[4096];
     int fd; /* of the private copy */
     uint32_t n_params, n_values, n_inputs, n_outputs;
+    uint32_t consumes[TRG_INPUTS_MAX], produces[TRG_OUTPUTS_MAX]; /* kinds (kinds.h) */
 };
 
 /* `paths` are searched in order for NAME.so.  Strings are copied. */

@@ -7,13 +7,13 @@
 
 #include "check.h"
 
-static bool is_quantized(const struct shm_roi *entry, enum trg_kind kind)
+static bool is_quantized(const struct shm_roi *entry, uint32_t kind)
 {
     return kind == TRG_SPACEPOINTS && entry->kinds & SHM_QUANTIZED;
 }
 
-static int check_place(const struct shm_roi *entry, enum trg_kind kind,
-                       const struct shm_collection *c, uint64_t data_bytes, struct wire_error *e)
+static int check_place(const struct shm_roi *entry, uint32_t kind, const struct shm_collection *c,
+                       uint64_t data_bytes, struct wire_error *e)
 {
     uint64_t bytes = shm_collection_bytes(kind, is_quantized(entry, kind), c->n);
 
@@ -22,11 +22,11 @@ static int check_place(const struct shm_roi *entry, enum trg_kind kind,
     return check_refuse(e, TRIGD__V1__ERROR__CODE__LENGTHS,
                         "RoI %" PRIu64 ": its %u %s begin at %" PRIu64 " of the shared data; "
                         "multiples of %u up to %" PRIu64 " are allowed",
-                        entry->token, c->n, trg_kind_info(kind)->name, c->at, SHM_ALIGN,
+                        entry->token, c->n, kind_info(kind)->name, c->at, SHM_ALIGN,
                         bytes <= data_bytes ? (data_bytes - bytes) / SHM_ALIGN * SHM_ALIGN : 0);
 }
 
-static int check_collection(const struct shm_roi *entry, enum trg_kind kind,
+static int check_collection(const struct shm_roi *entry, uint32_t kind,
                             const struct shm_region *region, const struct wire_limits *limits,
                             struct wire_collection *ret, struct wire_error *e)
 {
@@ -37,7 +37,7 @@ static int check_collection(const struct shm_roi *entry, enum trg_kind kind,
     if (check_count(kind, c->n, limits->max_items, entry->token, e) < 0 ||
         check_place(entry, kind, c, data_bytes, e) < 0)
         return -EBADMSG;
-    for (uint32_t i = 0; i < trg_kind_info(kind)->n_columns; i++)
+    for (uint32_t i = 0; i < kind_info(kind)->n_columns; i++)
         ret->column[i] = data + c->at + shm_column(kind, is_quantized(entry, kind), c->n, i);
     ret->n = c->n;
     ret->is_there = true;
@@ -68,8 +68,8 @@ int shm_entry_check(const struct shm_roi *entry, const struct shm_region *region
     if (check_window(&w.info, w.token, ret_error) < 0)
         return -EBADMSG;
     for (uint32_t k = TRG_SPACEPOINTS; k < TRG_SPACEPOINTS + SHM_KINDS; k++)
-        if (entry->kinds >> k & 1 && check_collection(entry, (enum trg_kind)k, region, limits,
-                                                      &w.collection[k], ret_error) < 0)
+        if (entry->kinds >> k & 1 &&
+            check_collection(entry, k, region, limits, &w.collection[k], ret_error) < 0)
             return -EBADMSG;
     if (is_quantized(entry, TRG_SPACEPOINTS) && take_quantum(entry, region, &w, ret_error) < 0)
         return -EBADMSG;
@@ -82,9 +82,8 @@ uint64_t shm_entry_bytes(const struct wire_roi *roi)
     uint64_t bytes = 0;
 
     for (uint32_t k = TRG_SPACEPOINTS; k < TRG_SPACEPOINTS + SHM_KINDS; k++)
-        for (uint32_t c = 0; c < trg_kind_info((enum trg_kind)k)->n_columns; c++)
-            bytes +=
-                roi->collection[k].n *
-                quantum_item_bytes((enum trg_kind)k, k == TRG_SPACEPOINTS && roi->is_quantized, c);
+        for (uint32_t c = 0; c < kind_info(k)->n_columns; c++)
+            bytes += roi->collection[k].n *
+                     quantum_item_bytes(k, k == TRG_SPACEPOINTS && roi->is_quantized, c);
     return bytes + sizeof(struct shm_roi);
 }

@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-#define TRG_PLUGIN_ABI    1u /* grows when a meaning or a layout changes, not on append */
+#define TRG_PLUGIN_ABI    2u /* grows when a meaning or a layout changes, not on append */
 #define TRG_PLUGIN_SYMBOL "trg_plugin"
 
 #define TRG_INPUTS_MAX  4  /* collections that one plugin consumes */
@@ -86,7 +86,7 @@ struct trg_span {
 };
 
 struct trg_input { /* one consumed collection of all RoIs of a batch */
-    enum trg_kind kind;
+    const struct trg_collection *collection;
     struct trg_span span;
     const unsigned char *host; /* pinned copy, laid out as `span` says; NULL: on the device only */
     struct trg_buffer *dev;    /* its copy on the device, already enqueued on the queue */
@@ -111,8 +111,8 @@ struct trg_result {              /* of one RoI; zeroed by the daemon before coll
 };
 
 struct trg_output {    /* where collect writes the produced collection of one RoI */
-    uint32_t capacity; /* room in items: output_items() of this RoI; 0, without columns,
-                        * where no step on the host reads the product */
+    uint32_t capacity; /* room in items, as `room` says for this RoI; 0, without columns, where no
+                        * step on the host reads the product */
     uint32_t n;        /* set by collect */
     void *column[TRG_COLUMNS_MAX];
 };
@@ -135,6 +135,42 @@ struct trg_limits {
     uint32_t max_items_roi; /* items of one input in one RoI */
 };
 
+/* ---- room for products: data, so that the daemon runs no plugin code for an RoI ---- */
+
+/* number + the value of a parameter - that of another, at least 0. */
+struct trg_amount {
+    uint32_t number;
+    const char *plus, *minus; /* names of U32 parameters; NULL: none */
+};
+
+/* The most items of a product in one RoI: the least of `cap` and, for each input k with n_in items,
+ * constant + factor * n_in / divisor (rounded down).  Rows of one product are added.  Left out are
+ * a cap of {0}, and an input with factor and constant {0}, whose parameter `when` is 0, or whose
+ * divisor comes to 0; a divisor of {0} is 1.  Each row has a cap, or an input without `when` whose
+ * divisor is a plain number.  The table ends with a NULL product; a product without rows has the
+ * room that its declaration gives. */
+struct trg_room {
+    const char *product; /* name of the collection */
+    struct trg_amount cap;
+    struct {
+        struct trg_amount factor, divisor, constant;
+        const char *when; /* a BOOL or CHOICE parameter; NULL: always */
+    } in[TRG_INPUTS_MAX]; /* in the order of `consumes` */
+};
+
+/* The longest that a batch may take on one core or a whole GPU; all 0: not stated.
+ * `trigctl check-plugin` measures it. */
+struct trg_cost {
+    uint32_t batch_us, roi_us, item_ns; /* a batch; and each RoI; and each item of its inputs */
+};
+
+/* Keyed data with an interval of validity that the plugin needs: beam line, dead channels, a model.
+ * The table ends with a NULL name. */
+struct trg_condition {
+    const char *name;
+    const char *help;
+};
+
 /* ---- the descriptor ---- */
 
 /* Fill with TRG_PLUGIN_INIT first, then by name.  Append only: the daemon copies `size` bytes
@@ -143,24 +179,27 @@ struct trg_plugin {
     uint32_t abi;
     uint32_t size;
     const char *name;
-    const char *version;                     /* "1.0.0" */
-    const char *summary;                     /* one line */
-    enum trg_kind consumes[TRG_INPUTS_MAX];  /* unused places are TRG_KIND_NONE */
-    enum trg_kind produces[TRG_OUTPUTS_MAX]; /* likewise */
-    const char *backends;                    /* where it runs: "cpu opencl cuda" or part of it */
+    const char *version;  /* "1.0.0" */
+    const char *summary;  /* one line */
+    const char *backends; /* where it runs: "cpu opencl cuda" or part of it */
+
+    /* Declarations, from headers that were made for them; unused places are NULL. */
+    const struct trg_collection *consumes[TRG_INPUTS_MAX];
+    const struct trg_collection *produces[TRG_OUTPUTS_MAX];
+    const struct trg_room *room; /* of the products; NULL: as declared */
 
     const struct trg_param *params;   /* NULL: none */
     const struct trg_preset *presets; /* NULL: none */
     const struct trg_value *values;   /* NULL: none */
     size_t config_size;               /* bytes of the config struct; 0 with no params */
 
+    const struct trg_condition *conditions; /* NULL: none */
+    struct trg_cost cost;
+    uint32_t flags; /* of enum trg_plugin_flag */
+
     /* Optional: checks parameters against each other, each of which is in its range.  On
      * -EINVAL writes one sentence for the user into `why`. */
     int (*check)(const void *config, char *why, size_t why_bytes);
-
-    /* With `produces`: the upper bound n_out[k] on the items of product k for one RoI with
-     * n_in[k] items of input k; monotonic in n_in. */
-    void (*output_items)(const void *config, const uint32_t *n_in, uint32_t *n_out);
 
     /* Allocates everything the algo needs.  The daemon has checked `config`, which outlives the
      * algo, as host and device do.  On failure everything is undone. */
@@ -175,8 +214,6 @@ struct trg_plugin {
     /* Turns the output of a finished batch into results. */
     int (*collect)(struct trg_algo *algo, struct trg_batch *batch);
 
-    uint32_t flags; /* of enum trg_plugin_flag */
-
     /* Optional: the place of product k of the batch in `slot` on the device, for a later step on
      * the same queue.  A block laid out as a staged input (struct trg_roi_info, offsets, columns)
      * with the columns at fixed places: the span is the same for every batch, except n_rois,
@@ -186,8 +223,9 @@ struct trg_plugin {
 };
 
 enum trg_plugin_flag {
-    TRG_PLUGIN_DEVICE_INPUT = 1 /* submit accepts inputs without a host copy: counts come from
-                                 * the offsets on the device, n_items is an upper bound */
+    TRG_PLUGIN_DEVICE_INPUT = 1, /* submit accepts inputs without a host copy: counts come from
+                                  * the offsets on the device, n_items is an upper bound */
+    TRG_PLUGIN_GUEST = 2         /* gets slices of work on idle devices instead of RoIs */
 };
 #define TRG_PLUGIN_INIT   .abi = TRG_PLUGIN_ABI, .size = sizeof(struct trg_plugin)
 #define TRG_PLUGIN_EXPORT __attribute__((visibility("default"))) extern

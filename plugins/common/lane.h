@@ -90,7 +90,7 @@ static inline int kernels_get(struct trg_module *module, const struct kernel_wis
 /* A product of a batch in a buffer on the device, laid out as a staged input with its columns,
  * which are 4 bytes wide, at fixed places. */
 struct block {
-    enum trg_kind kind;
+    const struct trg_collection *collection;
     struct trg_span span;
     uint64_t bytes;
 };
@@ -104,13 +104,14 @@ static inline uint32_t block_take(struct block *b, uint64_t bytes)
 }
 
 /* Where everything lies; the places hold where `bytes` is below 4 GiB. */
-static inline struct block block_place(enum trg_kind kind, uint32_t max_rois, uint32_t max_items)
+static inline struct block block_place(const struct trg_collection *collection, uint32_t max_rois,
+                                       uint32_t max_items)
 {
-    struct block b = {.kind = kind, .span = {.n_items = max_items}};
+    struct block b = {.collection = collection, .span = {.n_items = max_items}};
 
     b.span.rois = block_take(&b, (uint64_t)max_rois * sizeof(struct trg_roi_info));
     b.span.offsets = block_take(&b, 4 * (max_rois + (uint64_t)1));
-    for (uint32_t c = 0; c < trg_kind_info(kind)->n_columns; c++)
+    for (uint32_t c = 0; c < collection->n_columns; c++)
         b.span.column[c] = block_take(&b, 4 * (uint64_t)max_items);
     return b;
 }
@@ -146,7 +147,7 @@ static inline void block_read(const struct block *b, struct launcher *l, uint32_
                               size_t n_items, struct trg_buffer *device, struct trg_buffer *host)
 {
     block_read_part(l, host, device, b->span.offsets, 4 * (n_rois + (size_t)1));
-    for (uint32_t c = 0; n_items && c < trg_kind_info(b->kind)->n_columns; c++)
+    for (uint32_t c = 0; n_items && c < b->collection->n_columns; c++)
         block_read_part(l, host, device, b->span.column[c], 4 * n_items);
 }
 
@@ -158,7 +159,7 @@ static inline void block_store(const struct block *b, const unsigned char *host,
     const uint32_t n = first[roi + 1] - first[roi];
 
     out->n = n < out->capacity ? n : out->capacity;
-    for (uint32_t c = 0; out->n && c < trg_kind_info(b->kind)->n_columns; c++)
+    for (uint32_t c = 0; out->n && c < b->collection->n_columns; c++)
         memcpy(out->column[c], host + b->span.column[c] + 4 * (size_t)first[roi],
                4 * (size_t)out->n);
 }

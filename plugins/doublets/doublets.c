@@ -74,7 +74,7 @@ static int set_par(struct trg_algo *a, const struct trg_host *host)
     doublets_fill_par(a->config, &a->par);
     a->par.room = (l->max_items + 63u) & ~63u;
     a->par.out_room = (uint32_t)room;
-    a->out = block_place(TRG_DOUBLETS, l->max_rois, (uint32_t)room);
+    a->out = block_place(&trg_doublets, l->max_rois, (uint32_t)room);
     a->par.out = a->out.span;
     a->group = a->device.group_max < DBT_GROUP ? a->device.group_max : DBT_GROUP;
     a->par.gang = a->device.pci[0] ? DBT_GANG : 1; /* what is plugged in is a GPU */
@@ -310,9 +310,14 @@ static int doublets_device_output(struct trg_algo *a, uint32_t slot, uint32_t k,
 {
     if (slot >= a->limits.slots || k > 0)
         return -EINVAL;
-    *ret = (struct trg_input){.kind = TRG_DOUBLETS, .span = a->out.span, .dev = a->slot[slot].out};
+    *ret = (struct trg_input){
+        .collection = &trg_doublets, .span = a->out.span, .dev = a->slot[slot].out};
     return 0;
 }
+
+static const struct trg_room product_room[] = {
+    {"doublets", .cap = {.plus = "max_doublets"}, .in = {{.factor = {.plus = "max_per_hit"}}}},
+    {0}};
 
 TRG_PLUGIN_EXPORT const struct trg_plugin trg_plugin;
 const struct trg_plugin trg_plugin = {
@@ -320,15 +325,15 @@ const struct trg_plugin trg_plugin = {
     .name = "doublets",
     .version = "1.0.0",
     .summary = "doublets of hits on pairs of layers, by windows of phi or k-d trees",
-    .consumes = {TRG_HITS},
-    .produces = {TRG_DOUBLETS},
+    .consumes = {&trg_hits},
+    .produces = {&trg_doublets},
     .backends = "cpu opencl cuda",
     .params = doublets_params,
     .presets = doublets_presets,
     .values = values,
     .config_size = sizeof(struct doublets_config),
     .check = doublets_check,
-    .output_items = doublets_output_items,
+    .room = product_room,
     .create = doublets_create,
     .destroy = doublets_destroy,
     .submit = doublets_submit,

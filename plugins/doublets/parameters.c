@@ -110,11 +110,6 @@ uint32_t doublets_limit(const struct doublets_config *c, uint32_t n)
     return dbt_limit_of(c->max_doublets, c->max_per_hit, n);
 }
 
-void doublets_output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
-{
-    n_out[0] = doublets_limit(config, n_in[0]);
-}
-
 /* The radius of the first layer that the doublets of row k may not cross. */
 static float past_r(const struct doublets_config *c, uint32_t k)
 {

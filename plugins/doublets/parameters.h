@@ -21,9 +21,8 @@ struct doublets_config {
 extern const struct trg_param doublets_params[];
 extern const struct trg_preset doublets_presets[];
 
-/* The plugin's `check` and `output_items`. */
+/* The plugin's `check`. */
 int doublets_check(const void *config, char *why, size_t bytes);
-void doublets_output_items(const void *config, const uint32_t *n_in, uint32_t *n_out);
 
 /* Most doublets of an RoI with n hits; the kernels have the same rule. */
 uint32_t doublets_limit(const struct doublets_config *c, uint32_t n);

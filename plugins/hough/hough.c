@@ -62,20 +62,17 @@ struct trg_algo {
 
 /* ---------------------------------------------------------------- set-up */
 
-static const enum trg_kind kinds[PRODUCTS] = {TRG_TRACKS, TRG_DOUBLETS};
+static const struct trg_collection *const products[PRODUCTS] = {&trg_tracks, &trg_doublets};
 
-/* No two tracks share a hit, and each has three. */
+/* No two tracks share a hit, and each has three; `room` says so, too. */
 static uint32_t most_items(uint32_t k, uint32_t n_hits)
 {
     return k ? n_hits : n_hits / 3u;
 }
 
-static void hough_output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
-{
-    (void)config;
-    for (uint32_t k = 0; k < PRODUCTS; k++)
-        n_out[k] = most_items(k, n_in[0]);
-}
+static const struct trg_room product_room[] = {{"tracks", .in = {{.factor = {1}, .divisor = {3}}}},
+                                               {"doublets", .in = {{.factor = {1}}}},
+                                               {0}};
 
 /* What all methods need, and the products. */
 static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
@@ -202,7 +199,7 @@ static int hough_create(const struct trg_host *host, const void *config, struct 
     a->limits = *limits;
     trg_device_info(device, &a->device);
     for (uint32_t k = 0; k < PRODUCTS; k++)
-        a->out[k] = block_place(kinds[k], limits->max_rois, most_items(k, limits->max_items));
+        a->out[k] = block_place(products[k], limits->max_rois, most_items(k, limits->max_items));
     for (uint32_t p = 0; p < HG_PASSES; p++) {
         a->par[p] = hough_par(a->config, p);
         a->par[p].items_room = (limits->max_items + 63u) & ~63u;
@@ -239,8 +236,8 @@ static int hough_device_output(struct trg_algo *a, uint32_t slot, uint32_t k, st
 {
     if (k >= PRODUCTS)
         return -EINVAL;
-    *ret =
-        (struct trg_input){.kind = kinds[k], .span = a->out[k].span, .dev = a->slot[slot].out[k]};
+    *ret = (struct trg_input){
+        .collection = products[k], .span = a->out[k].span, .dev = a->slot[slot].out[k]};
     return 0;
 }
 
@@ -405,15 +402,15 @@ const struct trg_plugin trg_plugin = {
     .name = "hough",
     .version = "1.0.0",
     .summary = "straight tracks from hits by the Hough transform",
-    .consumes = {TRG_HITS},
-    .produces = {TRG_TRACKS, TRG_DOUBLETS},
+    .consumes = {&trg_hits},
+    .produces = {&trg_tracks, &trg_doublets},
     .backends = "cpu opencl cuda",
     .params = hough_params,
     .presets = hough_presets,
     .values = values,
     .config_size = sizeof(struct hough_config),
     .check = hough_check,
-    .output_items = hough_output_items,
+    .room = product_room,
     .create = hough_create,
     .destroy = hough_destroy,
     .submit = hough_submit,

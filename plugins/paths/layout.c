@@ -6,23 +6,6 @@
 
 #include "pipeline.h"
 
-uint32_t pa_most_paths(const struct pa_config *c, uint32_t n_doublets)
-{
-    return pa_limit(c->paths_per_doublet, n_doublets, PA_FREE, c->max_paths);
-}
-
-uint32_t pa_most_candidates(const struct pa_config *c, uint32_t n_hits, uint32_t n_doublets)
-{
-    uint32_t most = pa_most_paths(c, n_doublets), min_hits = c->min_doublets + 1;
-
-    if (most > c->max_candidates)
-        most = c->max_candidates;
-    /* each candidate owns all but max_shared of its hits */
-    if (c->duplicates && min_hits > c->max_shared && most > n_hits / (min_hits - c->max_shared))
-        most = n_hits / (min_hits - c->max_shared);
-    return most;
-}
-
 /* Rows of the products that a batch can need. */
 uint32_t pa_batch_rows(const struct pa_pipeline *p, uint32_t n_rois, uint32_t n_hits)
 {
@@ -109,8 +92,8 @@ int pa_set_sizes(struct pa_pipeline *p)
     p->par.p_room = paths < UINT32_MAX / 16 ? (uint32_t)(paths + 15) & ~15u : UINT32_MAX / 16;
     words = place_all(p, &p->par.at);
     rows = pa_batch_rows(p, p->limits.max_rois, p->limits.max_items);
-    p->product[0] = block_place(TRG_PATHS, p->limits.max_rois, rows);
-    p->product[1] = block_place(TRG_TRACKS, p->limits.max_rois, rows);
+    p->product[0] = block_place(&trg_paths, p->limits.max_rois, rows);
+    p->product[1] = block_place(&trg_tracks, p->limits.max_rois, rows);
     p->par.paths = p->product[0].span;
     p->par.tracks = p->product[1].span;
     if (words > UINT32_MAX || p->product[0].bytes > UINT32_MAX || paths > p->par.p_room) {

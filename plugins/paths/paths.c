@@ -32,10 +32,12 @@ static const struct trg_value values[] = {
     {0},
 };
 
-static void paths_output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
-{
-    n_out[0] = n_out[1] = pa_most_candidates(config, n_in[0], n_in[1]);
-}
+/* As many as paths; where duplicates are removed, each owns all but max_shared of its hits. */
+#define CANDIDATES                                                                              \
+    .cap = {.plus = "max_candidates"},                                                          \
+    .in = {{.factor = {1}, .divisor = {1, "min_doublets", "max_shared"}, .when = "duplicates"}, \
+           {.factor = {.plus = "paths_per_doublet"}, .constant = {PA_FREE}}}
+static const struct trg_room product_room[] = {{"paths", CANDIDATES}, {"tracks", CANDIDATES}, {0}};
 
 /* ---------------------------------------------------------------- one lane */
 
@@ -73,8 +75,9 @@ static int paths_device_output(struct trg_algo *a, uint32_t slot, uint32_t k, st
 
     if (slot >= p->limits.slots || k > 1)
         return -EINVAL;
-    *ret = (struct trg_input){
-        .kind = p->product[k].kind, .span = p->product[k].span, .dev = p->slot[slot].product[k]};
+    *ret = (struct trg_input){.collection = p->product[k].collection,
+                              .span = p->product[k].span,
+                              .dev = p->slot[slot].product[k]};
     return 0;
 }
 
@@ -140,15 +143,15 @@ const struct trg_plugin trg_plugin = {
     .name = "paths",
     .version = "1.0.0",
     .summary = "track candidates from paths of linked doublets",
-    .consumes = {TRG_HITS, TRG_DOUBLETS},
-    .produces = {TRG_PATHS, TRG_TRACKS},
+    .consumes = {&trg_hits, &trg_doublets},
+    .produces = {&trg_paths, &trg_tracks},
     .backends = "cpu opencl cuda",
     .params = paths_params,
     .presets = paths_presets,
     .values = values,
     .config_size = sizeof(struct pa_config),
     .check = paths_check,
-    .output_items = paths_output_items,
+    .room = product_room,
     .create = paths_create,
     .destroy = paths_destroy,
     .submit = paths_submit,

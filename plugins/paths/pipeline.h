@@ -43,8 +43,6 @@ struct pa_pipeline {
 };
 
 /* The most paths, and the most candidates, that an RoI of so many hits and doublets can have. */
-uint32_t pa_most_paths(const struct pa_config *c, uint32_t n_doublets);
-uint32_t pa_most_candidates(const struct pa_config *c, uint32_t n_hits, uint32_t n_doublets);
 
 /* Inside: of layout.c, for pipeline.c. */
 /* Rows of the products that a batch can need. */

@@ -367,13 +367,11 @@ static int vertexing_collect(struct trg_algo *a, struct trg_batch *batch)
     return 0;
 }
 
-static void vertexing_output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
-{
-    const struct vx_config *c = config;
-    const uint32_t pvs = n_in[0] / 2, svs = n_in[0] / 2; /* two tracks make a vertex */
-
-    n_out[0] = (pvs < c->max_pv ? pvs : c->max_pv) + (svs < c->max_sv ? svs : c->max_sv);
-}
+/* Two tracks make a vertex. */
+static const struct trg_room product_room[] = {
+    {"vertices", .cap = {.plus = "max_pv"}, .in = {{.factor = {1}, .divisor = {2}}}},
+    {"vertices", .cap = {.plus = "max_sv"}, .in = {{.factor = {1}, .divisor = {2}}}},
+    {0}};
 
 TRG_PLUGIN_EXPORT const struct trg_plugin trg_plugin;
 const struct trg_plugin trg_plugin = {
@@ -381,15 +379,15 @@ const struct trg_plugin trg_plugin = {
     .name = "vertexing",
     .version = "1.0.0",
     .summary = "primary vertices and secondary-vertex candidates from tracks",
-    .consumes = {TRG_TRACKS},
-    .produces = {TRG_VERTICES},
+    .consumes = {&trg_tracks},
+    .produces = {&trg_vertices},
     .backends = "cpu opencl cuda",
     .params = vx_params,
     .presets = vx_presets,
     .values = values,
     .config_size = sizeof(struct vx_config),
     .check = vx_check,
-    .output_items = vertexing_output_items,
+    .room = product_room,
     .create = vertexing_create,
     .destroy = vertexing_destroy,
     .submit = vertexing_submit,

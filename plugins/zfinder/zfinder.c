@@ -20,13 +20,7 @@
 
 #define PI 3.14159265358979323846
 
-static void zfinder_output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
-{
-    const struct zf_config *c = config;
-
-    (void)n_in;
-    n_out[0] = c->n_peaks;
-}
+static const struct trg_room product_room[] = {{"vertices", .cap = {.plus = "n_peaks"}}, {0}};
 
 /* ---------------------------------------------------------------- one lane */
 
@@ -503,15 +497,15 @@ const struct trg_plugin trg_plugin = {
     .name = "zfinder",
     .version = "1.0.0",
     .summary = "primary vertices along the beam line from pairs or triplets of spacepoints",
-    .consumes = {TRG_SPACEPOINTS},
-    .produces = {TRG_VERTICES},
+    .consumes = {&trg_spacepoints},
+    .produces = {&trg_vertices},
     .backends = "cpu opencl cuda",
     .params = zf_params,
     .presets = zf_presets,
     .values = zf_values,
     .config_size = sizeof(struct zf_config),
     .check = zf_check,
-    .output_items = zfinder_output_items,
+    .room = product_room,
     .create = zfinder_create,
     .destroy = zfinder_destroy,
     .submit = zfinder_submit,

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
+#include "kinds.h"
 #include "seed.h"
-#include "trigd/event.h"
 #include "values.h"
 
 #include "samples.collections.h"
@@ -30,8 +30,8 @@ static void hashes_are_those_of_the_generator(void **state)
 
     (void)state;
     assert_true(trg_collection_hash(&trg_samples) == trg_samples.hash);
-    for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++)
-        assert_true(trg_collection_hash(trg_kind_info(k)) == trg_kind_info(k)->hash);
+    for (uint32_t k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++)
+        assert_true(trg_collection_hash(kind_info(k)) == kind_info(k)->hash);
     memcpy(columns, trg_samples.column, sizeof *columns * trg_samples.n_columns);
     other.column = columns;
     other.doc = "other words";

@@ -3,6 +3,12 @@
  * that break one rule each.  Nothing here is ever run. */
 #include "trigd/plugin.h"
 
+#ifdef OTHER_DECLARATIONS
+#include "others.collections.h"
+#else
+#include "towers.collections.h"
+#endif
+
 struct config {
     uint32_t flag, n;
     float r_mm;
@@ -10,35 +16,42 @@ struct config {
 };
 #define AT(member) offsetof(struct config, member)
 
-#define GOOD            0
-#define MAKER           1
-#define EATER           2
-#define WRONG_ABI       3
-#define WRONG_SIZE      4
-#define OTHER_NAME      5
-#define NO_SUBMIT       6
-#define BAD_OFFSET      7
-#define BAD_DEFAULT     8
-#define BAD_PRESET      9
-#define BAD_CHOICE      10
-#define BAD_RANGE       11
-#define TWICE           12
-#define MANY_VALUES     13
-#define BAD_KIND        14
-#define NO_INPUT        15
-#define NO_OUTPUT_ITEMS 16
-#define BAD_BACKEND     17
-#define BAD_CHECK       18
-#define OLDER           19
-#define NO_SYMBOL       20
-#define RELAY           21 /* hands doublets and tracks on, on the device */
-#define TAKER           22 /* takes them there */
-#define SAME_TWICE      23
+#define GOOD         0
+#define MAKER        1
+#define EATER        2
+#define WRONG_ABI    3
+#define WRONG_SIZE   4
+#define OTHER_NAME   5
+#define NO_SUBMIT    6
+#define BAD_OFFSET   7
+#define BAD_DEFAULT  8
+#define BAD_PRESET   9
+#define BAD_CHOICE   10
+#define BAD_RANGE    11
+#define TWICE        12
+#define MANY_VALUES  13
+#define BAD_KIND     14
+#define NO_INPUT     15
+#define BAD_ROOM     16
+#define BAD_BACKEND  17
+#define BAD_CHECK    18
+#define OLDER        19
+#define NO_SYMBOL    20
+#define RELAY        21 /* hands doublets and tracks on, on the device */
+#define TAKER        22 /* takes them there */
+#define SAME_TWICE   23
+#define OLD_ABI      24
+#define TOWERS       25 /* makes towers */
+#define OTHER_TOWERS 26 /* declares towers otherwise */
+#define JETS         27 /* takes towers */
+#define GUEST        28
+#define NEEDY        29 /* needs a condition */
+#define GAP          30
 
 #define MAKES                                                                                     \
     (PLUG_KIND == MAKER || PLUG_KIND == RELAY || PLUG_KIND == TAKER || PLUG_KIND == SAME_TWICE || \
-     PLUG_KIND == NO_OUTPUT_ITEMS)
-#define FIRST_INPUT       IS(TAKER, TRG_TRACKS, TRG_SPACEPOINTS)
+     PLUG_KIND == BAD_ROOM)
+#define FIRST_INPUT       IS(TAKER, &trg_tracks, IS(JETS, &trg_towers, &trg_spacepoints))
 #define IS(kind, yes, no) (PLUG_KIND == (kind) ? (yes) : (no))
 #define TEXT_(x)          #x
 #define TEXT(x)           TEXT_(x)
@@ -72,11 +85,10 @@ static int check(const void *config, char *why, size_t bytes)
     return -EINVAL;
 }
 
-static void output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
-{
-    (void)config;
-    n_out[0] = n_out[1] = n_in[0];
-}
+static const struct trg_room room[] = {
+    {"doublets", .cap = {.plus = PLUG_KIND == BAD_ROOM ? "r_mm" : NULL}, .in = {{.factor = {1}}}},
+    {0}};
+static const struct trg_condition conditions[] = {{"beam_line", "where the beam is"}, {0}};
 
 static int device_output(struct trg_algo *algo, uint32_t slot, uint32_t k, struct trg_input *ret)
 {
@@ -108,6 +120,9 @@ static int collect(struct trg_algo *algo, struct trg_batch *batch)
     return -ENOTSUP;
 }
 
+static const struct trg_collection bad = {
+    sizeof bad, 1, "bad", "a wrong hash", 1, sizeof trg_hits.column[0], 1, trg_hits_columns};
+
 #if PLUG_KIND == NO_SYMBOL
 #define EXPORTED not_the_symbol
 #else
@@ -115,29 +130,31 @@ static int collect(struct trg_algo *algo, struct trg_batch *batch)
 #endif
 TRG_PLUGIN_EXPORT const struct trg_plugin EXPORTED;
 const struct trg_plugin EXPORTED = {
-    .abi = IS(WRONG_ABI, 77u, TRG_PLUGIN_ABI),
+    .abi = IS(WRONG_ABI, 77u, IS(OLD_ABI, 1u, TRG_PLUGIN_ABI)),
     .size = IS(WRONG_SIZE, 3u,
                IS(OLDER, offsetof(struct trg_plugin, collect), sizeof(struct trg_plugin))),
     .name = IS(OTHER_NAME, "somebody_else", TEXT(PLUG_NAME)),
     .version = "1.0.0",
     .summary = "for tests",
-    .consumes = {IS(NO_INPUT, TRG_KIND_NONE,
-                    IS(EATER, TRG_DOUBLETS,
-                       IS(MAKER, TRG_HITS, IS(BAD_KIND, (enum trg_kind)99, FIRST_INPUT)))),
-                 IS(TAKER, TRG_DOUBLETS, TRG_KIND_NONE)},
-    .produces = {MAKES ? TRG_DOUBLETS : TRG_KIND_NONE,
-                 IS(RELAY, TRG_TRACKS, IS(SAME_TWICE, TRG_DOUBLETS, TRG_KIND_NONE))},
+    .consumes = {IS(NO_INPUT, NULL,
+                    IS(EATER, &trg_doublets,
+                       IS(MAKER, &trg_hits, IS(BAD_KIND, &bad, FIRST_INPUT)))),
+                 IS(TAKER, &trg_doublets, NULL), IS(GAP, &trg_hits, NULL)},
+    .produces = {MAKES ? &trg_doublets
+                       : IS(TOWERS, &trg_towers, IS(OTHER_TOWERS, &trg_towers, NULL)),
+                 IS(RELAY, &trg_tracks, IS(SAME_TWICE, &trg_doublets, NULL))},
+    .room = MAKES ? room : NULL,
+    .conditions = IS(NEEDY, conditions, NULL),
     .backends = IS(BAD_BACKEND, "cpu tpu", "cpu opencl cuda"),
     .params = params,
     .presets = presets,
     .values = IS(MANY_VALUES, many, few),
     .config_size = sizeof(struct config),
     .check = check,
-    .output_items = MAKES && PLUG_KIND != NO_OUTPUT_ITEMS ? output_items : NULL,
     .create = create,
     .destroy = destroy,
     .submit = IS(NO_SUBMIT, NULL, submit),
     .collect = collect,
-    .flags = IS(TAKER, TRG_PLUGIN_DEVICE_INPUT, 0),
+    .flags = IS(TAKER, TRG_PLUGIN_DEVICE_INPUT, IS(GUEST, TRG_PLUGIN_GUEST, 0)),
     .device_output = IS(RELAY, device_output, NULL),
 };

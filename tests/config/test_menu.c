@@ -59,6 +59,37 @@ static const char whole[] = "name: test\n"
                             "  - {name: second, id: 8, steps: [{step: a}], prescale: 0,\n"
                             "     pass_through: true, streams: [physics, express]}\n";
 
+/* A collection that two plugins declare, and trigd does not. */
+static void a_declared_collection_feeds_a_step(void **state)
+{
+    const char *path = capture_file("menu.yaml", "name: test\n"
+                                                 "streams: [physics]\n"
+                                                 "steps:\n"
+                                                 "  - {name: t, plugin: towers}\n"
+                                                 "  - {name: j, plugin: jets, inputs: [t]}\n"
+                                                 "chains:\n"
+                                                 "  - {name: c, id: 1, steps: [{step: j}], "
+                                                 "streams: [physics]}\n");
+    uint32_t n_in[TRG_INPUTS_MAX] = {7}, n_out[TRG_OUTPUTS_MAX];
+    struct menu *m = NULL;
+    const char *log;
+    int r;
+
+    (void)state;
+    capture_start(2);
+    r = menu_load(path, host, &m);
+    log = capture_end();
+    if (r < 0)
+        fail_msg("refused: %s", log);
+    assert_int_equal(m->steps[1].input[0], 0);
+    assert_int_equal(m->steps[0].plugin->produces[0], m->steps[1].plugin->consumes[0]);
+    assert_true(m->steps[0].plugin->produces[0] >= TRG_KIND_COUNT);
+    assert_string_equal(kind_info(m->steps[0].plugin->produces[0])->name, "towers");
+    room_items(&m->steps[0].room, n_in, n_out);
+    assert_int_equal(n_out[0], 100); /* as declared */
+    menu_free(m);
+}
+
 static void a_good_menu_is_understood(void **state)
 {
     const char *path = capture_file("menu.yaml", whole), *log;
@@ -166,6 +197,15 @@ static const struct {
      "steps[0].params is not a mapping"},
     {TOP "steps:\n  - {name: a, plugin: eater}\n" CHAIN, 4,
      "consumes doublets, which no RoI holds and none of its inputs makes"},
+    {TOP "steps:\n  - {name: a, plugin: jets}\n" CHAIN, 4,
+     "consumes towers, which no RoI holds and none of its inputs makes"},
+    {TOP "steps:\n  - {name: t, plugin: other_towers}\n"
+         "  - {name: a, plugin: jets, inputs: [t]}\n" CHAIN,
+     5, "plugin jets declares towers otherwise than plugin other_towers of step \\\"t\\\" does"},
+    {TOP "steps:\n  - {name: a, plugin: guest}\n" CHAIN, 4,
+     "plugin guest is a guest: it gets slices of work, and no RoIs"},
+    {TOP "steps:\n  - {name: a, plugin: needy}\n" CHAIN, 4,
+     "plugin needy needs the condition beam_line, and this daemon gives none"},
     {TOP "steps:\n  - {name: a, plugin: eater, inputs: [m]}\n  - {name: m, plugin: maker}\n" CHAIN,
      4, "no step \\\"m\\\" above step \\\"a\\\""},
     {TOP "steps:\n  - {name: m, plugin: good}\n  - {name: a, plugin: good, inputs: [m]}\n" CHAIN, 5,
@@ -327,6 +367,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_menu_is_understood),
+        cmocka_unit_test(a_declared_collection_feeds_a_step),
         cmocka_unit_test(steps_on_the_device_form_a_group),
         cmocka_unit_test(wrong_ones_are_refused_with_line_and_reason),
         cmocka_unit_test(known_answers),

@@ -69,7 +69,8 @@ static void bad_plugins_are_refused_with_the_reason(void **state)
         int r;
         const char *why;
     } table[] = {
-        {"wrong_abi", -EINVAL, "built for plugin ABI 77; this daemon speaks ABI 1"},
+        {"wrong_abi", -EINVAL, "built for plugin ABI 77; this daemon speaks ABI 2"},
+        {"old_abi", -EINVAL, "built for plugin ABI 1; this daemon speaks ABI 2"},
         {"wrong_size", -EINVAL, "descriptor has 3 bytes"},
         {"other_name", -EINVAL, "calls itself 'somebody_else'; its file must be somebody_else.so"},
         {"no_submit", -EINVAL, "submit"},
@@ -82,10 +83,12 @@ static void bad_plugins_are_refused_with_the_reason(void **state)
         {"bad_range", -EINVAL, "parameter 'n' has min 99 above max 64"},
         {"twice", -EINVAL, "parameter 'n' is there twice"},
         {"many_values", -EINVAL, "more than 16 values"},
-        {"bad_kind", -EINVAL, "consumes[0] is 99"},
+        {"bad_kind", -EINVAL, "collection bad has the hash 0000000000000001, its columns have "},
+        {"gap", -EINVAL, "consumes[2] is given and consumes[1] is not; no gaps are allowed"},
         {"no_input", -EINVAL, "consumes no collection"},
         {"same_twice", -EINVAL, "produces doublets twice"},
-        {"no_output_items", -EINVAL, "produces doublets but has no output_items"},
+        {"bad_room", -EINVAL,
+         "room for doublets names 'r_mm'; parameters of the type U32 are allowed"},
         {"bad_backend", -EINVAL, "backend 'tpu'; allowed are cpu, opencl, cuda"},
         {"bad_check", -EINVAL, "its own check refuses the defaults: n above 32 needs flag"},
         {"no_symbol", -EINVAL, "exports no 'trg_plugin'"},

@@ -112,19 +112,14 @@ static int broken_collect(struct trg_algo *a, struct trg_batch *b)
         b->results[i].value[0] = (float)n;
         b->outputs[0][i].n = n;
         for (uint32_t k = 0; k < written; k++)
-            for (uint32_t c = 0; c < trg_kind_info(TRG_VERTICES)->n_columns; c++)
+            for (uint32_t c = 0; c < TRG_VERTICES_COLUMNS; c++)
                 ((float *)b->outputs[0][i].column[c])[k] = (float)k;
         spoil(a, b, i, n);
     }
     return 0;
 }
 
-static void output_items(const void *config, const uint32_t *n_in, uint32_t *n_out)
-{
-    (void)config;
-    n_out[0] = n_in[0];
-}
-
+static const struct trg_room product_room[] = {{"vertices", .in = {{.factor = {1}}}}, {0}};
 static const struct trg_value values[] = {{"n_items", "", "items of the RoI"}, {0}};
 
 TRG_PLUGIN_EXPORT const struct trg_plugin trg_plugin;
@@ -132,11 +127,12 @@ const struct trg_plugin trg_plugin = {TRG_PLUGIN_INIT,
                                       .name = STRING(BROKEN_NAME),
                                       .version = "1.0.0",
                                       .summary = "right but for one defect",
-                                      .consumes = {TRG_SPACEPOINTS},
-                                      .produces = {TRG_VERTICES},
+                                      .consumes = {&trg_spacepoints},
+                                      .produces = {&trg_vertices},
                                       .backends = "cpu opencl",
                                       .values = values,
-                                      .output_items = output_items,
+                                      .room = product_room,
+                                      .cost = {BROKEN_COST_US, 0, BROKEN_ITEM_NS},
                                       .create = broken_create,
                                       .destroy = broken_destroy,
                                       .submit = broken_submit,

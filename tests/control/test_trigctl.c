@@ -76,7 +76,7 @@ static const struct defect {
     {"truncated", "FAIL  cpu:0     the largest RoI: TRUNCATED with kept 0 and wanted 0"},
     {"beyond",
      "FAIL  cpu:0     every RoI alone in a batch: results are written past the batch's last RoI"},
-    {"capacity", "FAIL  cpu:0     an empty RoI: 1 vertices, but output_items allowed 0"},
+    {"capacity", "FAIL  cpu:0     an empty RoI: 1 vertices, but there is room for 0"},
     {"overrun", "FAIL  cpu:0     an empty RoI: column weight of vertices is written past its "
                 "capacity of 0 items"},
     {"input", "FAIL  cpu:0     every RoI alone in a batch: the input of the batch was written to"},
@@ -91,6 +91,7 @@ static const struct defect {
                "create returned 0"},
     {"destroy", "FAIL  cpu:0     destroy frees everything: 2 device objects were not freed"},
     {"allocate", "FAIL  cpu:0     submit and collect allocate nothing on the device: they made "},
+    {"cost", "FAIL  cpu:0     no batch takes longer than the plugin states: a batch of "},
     {"submit",
      "FAIL  cpu:0     full batches, 1 in flight: submit returned -5 (Input/output error)"},
 };

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "kinds.h"
 #include "trigd/kernel.h"
 
 static unsigned char data[1024];
@@ -16,7 +17,7 @@ static const struct trg_span span = {
 static void names_are_those_of_the_table(void **state)
 {
     const struct {
-        enum trg_kind kind;
+        uint32_t kind;
         const char *name;
         const void *at;
         size_t bytes;
@@ -65,7 +66,7 @@ static void names_are_those_of_the_table(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        const struct trg_collection *info = trg_kind_info(columns[i].kind);
+        const struct trg_collection *info = kind_info(columns[i].kind);
         const uint32_t c = n[columns[i].kind]++;
 
         assert_true(c < info->n_columns);
@@ -73,9 +74,9 @@ static void names_are_those_of_the_table(void **state)
         assert_int_equal(columns[i].bytes, trg_column_bytes(&info->column[c]));
         assert_ptr_equal(columns[i].at, data + span.column[c]);
     }
-    for (enum trg_kind k = TRG_KIND_NONE; k < TRG_KIND_COUNT; k++)
+    for (uint32_t k = TRG_KIND_NONE; k < TRG_KIND_COUNT; k++)
         if (n[k]) /* all columns of it or none */
-            assert_int_equal(n[k], trg_kind_info(k)->n_columns);
+            assert_int_equal(n[k], kind_info(k)->n_columns);
 }
 
 static void items_of_an_roi(void **state)

@@ -33,7 +33,7 @@ static void check_refusal(int r, const struct wire_error *e)
     WANT(strlen(e->text) >= 20 && strlen(e->text) < sizeof e->text - 1);
 }
 
-static void check_value(enum trg_kind kind, const struct trg_column *info, const unsigned char *at)
+static void check_value(uint32_t kind, const struct trg_column *info, const unsigned char *at)
 {
     float v;
 
@@ -50,9 +50,9 @@ static void check_value(enum trg_kind kind, const struct trg_column *info, const
 }
 
 /* Reads every byte of every column, so that the sanitizer sees what does not belong to it. */
-static void check_collection(enum trg_kind kind, const struct wire_collection *c)
+static void check_collection(uint32_t kind, const struct wire_collection *c)
 {
-    const struct trg_collection *info = trg_kind_info(kind);
+    const struct trg_collection *info = kind_info(kind);
 
     WANT(c->n <= limits.max_items);
     WANT(c->is_there || c->n == 0);
@@ -69,7 +69,7 @@ static void check_collection(enum trg_kind kind, const struct wire_collection *c
 static void check_quantized(const struct wire_roi *w)
 {
     const struct wire_collection *c = &w->collection[TRG_SPACEPOINTS];
-    const struct trg_collection *info = trg_kind_info(TRG_SPACEPOINTS);
+    const struct trg_collection *info = kind_info(TRG_SPACEPOINTS);
 
     WANT(c->n <= limits.max_items && c->is_there);
     for (uint32_t i = 0; i < info->n_columns; i++) {
@@ -98,7 +98,7 @@ static void check_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi)
     }
     WANT(w.token == roi->token && w.info.z_min_mm <= w.info.z_max_mm && fabsf(w.info.eta) <= 10);
     WANT(w.info.eta_half >= 0 && w.info.phi_half_rad >= 0);
-    for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++)
+    for (uint32_t k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++)
         if (k == TRG_SPACEPOINTS && w.is_quantized)
             check_quantized(&w);
         else
@@ -110,9 +110,9 @@ static void check_same(const struct wire_roi *a, const struct wire_roi *b)
     WANT(a->token == b->token && !memcmp(&a->info, &b->info, sizeof a->info));
     WANT(a->is_quantized == b->is_quantized &&
          !memcmp(&a->quantum, &b->quantum, sizeof a->quantum));
-    for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
+    for (uint32_t k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
         const struct wire_collection *x = &a->collection[k], *y = &b->collection[k];
-        const struct trg_collection *info = trg_kind_info(k);
+        const struct trg_collection *info = kind_info(k);
 
         const bool is_quantized = k == TRG_SPACEPOINTS && a->is_quantized;
 

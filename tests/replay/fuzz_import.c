@@ -79,7 +79,7 @@ static void remove_all(const char *const *file)
 
 static void check_numbers(const struct generated *g)
 {
-    const struct trg_collection *kind = trg_kind_info(g->kind);
+    const struct trg_collection *kind = kind_info(g->kind);
 
     for (uint32_t c = 0; c < kind->n_columns; c++)
         for (uint32_t i = 0; kind->column[c].type == TRG_F32 && i < g->n; i++)

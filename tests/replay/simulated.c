@@ -19,7 +19,7 @@ static uint64_t fnv(uint64_t h, const void *bytes, size_t n)
 /* Over the collection and all of the truth. */
 uint64_t digest(const struct generated *g)
 {
-    const struct trg_collection *kind = trg_kind_info(g->kind);
+    const struct trg_collection *kind = kind_info(g->kind);
     const void *truth[] = {g->vertex_x,
                            g->vertex_y,
                            g->vertex_z,

@@ -83,10 +83,10 @@ static void messages_hold_the_collections(void **state)
         generated_message(&g, &m);
         assert_int_equal(wire_roi(decoder, &m.roi, &roi, &error), 0);
         assert_int_equal(roi.collection[g.kind].n, g.n);
-        for (uint32_t c = 0; c < trg_kind_info(g.kind)->n_columns; c++)
+        for (uint32_t c = 0; c < kind_info(g.kind)->n_columns; c++)
             assert_memory_equal(roi.collection[g.kind].column[c], generated_column(&g, c),
-                                g.n * trg_column_bytes(&trg_kind_info(g.kind)->column[c]));
-        assert_null(generated_column(&g, trg_kind_info(g.kind)->n_columns));
+                                g.n * trg_column_bytes(&kind_info(g.kind)->column[c]));
+        assert_null(generated_column(&g, kind_info(g.kind)->n_columns));
         assert_int_equal(m.truth.n_item_particle, g.n);
         assert_int_equal(m.truth.n_vertex_kind, g.n_vertices);
         assert_int_equal(m.truth.n_particle_d0_mm, g.n_particles);

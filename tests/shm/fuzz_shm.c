@@ -56,12 +56,12 @@ static void check_column(const struct trg_column *info, const unsigned char *at,
 }
 
 /* Gathers a collection as a lane does it. */
-static void gather(enum trg_kind kind, const struct wire_roi *w, const unsigned char *data)
+static void gather(uint32_t kind, const struct wire_roi *w, const unsigned char *data)
 {
     const struct wire_collection *c = &w->collection[kind];
     const bool is_quantized = kind == TRG_SPACEPOINTS && w->is_quantized;
     static _Alignas(64) unsigned char staged[2 * DATA];
-    const struct trg_collection *info = trg_kind_info(kind);
+    const struct trg_collection *info = kind_info(kind);
     const struct trg_roi_info roi = {.l1id = 1};
     struct stage_guard guard = {.max_layer = limits.max_layer};
     struct stage_source source = {
@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     for (uint32_t k = TRG_SPACEPOINTS; k < TRG_SPACEPOINTS + SHM_KINDS; k++) {
         WANT(w.collection[k].n <= limits.max_items);
         if (w.collection[k].is_there)
-            gather((enum trg_kind)k, &w, shm_region_data(region));
+            gather(k, &w, shm_region_data(region));
     }
     return 0;
 }

@@ -108,7 +108,7 @@ static void count(struct sharer *c, struct link *l, struct counts *counts,
     }
     *ret_allocations = atomic_load(&counts->allocations) - allocations;
     *ret_copies = (double)(atomic_load(&counts->copied_bytes) - copied) / (ROUNDS * BATCH) /
-                  (N * (double)trg_item_size(TRG_SPACEPOINTS));
+                  (N * (double)kind_item_size(TRG_SPACEPOINTS));
     printf("%s: %llu allocations and %.3f copies for %u RoIs\n", c ? "shm" : "ipc",
            (unsigned long long)*ret_allocations, *ret_copies, ROUNDS * BATCH);
 }

@@ -31,7 +31,7 @@ struct fixture {
     struct shm_roi entry; /* good */
 };
 
-static unsigned char *column(struct fixture *f, enum trg_kind kind, uint32_t c)
+static unsigned char *column(struct fixture *f, uint32_t kind, uint32_t c)
 {
     const struct shm_collection *in = &f->entry.in[kind - TRG_SPACEPOINTS];
 
@@ -180,15 +180,14 @@ static void random_entries(void **state)
         passed++;
         for (uint32_t k = 1; k <= SHM_KINDS; k++) {
             const struct wire_collection *c = &w.collection[k];
-            const struct trg_collection *info = trg_kind_info((enum trg_kind)k);
+            const struct trg_collection *info = kind_info(k);
 
             for (uint32_t col = 0; c->is_there && col < info->n_columns; col++) {
                 const unsigned char *at = c->column[col];
 
                 assert_true(at >= data);
-                assert_true(at + c->n * quantum_item_bytes((enum trg_kind)k,
-                                                           k == TRG_SPACEPOINTS && w.is_quantized,
-                                                           col) <=
+                assert_true(at + c->n * quantum_item_bytes(
+                                            k, k == TRG_SPACEPOINTS && w.is_quantized, col) <=
                             data + DATA);
             }
         }

@@ -135,7 +135,7 @@ static void products_of_other_plugins_are_inputs(void **state)
     assert_int_equal(make_inputs("paths", "pixel", after, 1, &in, why, sizeof why), 0);
     for (uint32_t i = 0; i < 10; i++)
         for (uint32_t k = 0; k < paths->n_inputs; k++)
-            if (paths->d.consumes[k] == TRG_DOUBLETS)
+            if (paths->consumes[k] == TRG_DOUBLETS)
                 doublets += inputs_rois(in)[i].input[k].n;
     assert_true(doublets > 100);
     s.plugin = paths;

@@ -38,7 +38,7 @@ int finder_open(const struct algo_host *h, const char *plugin, struct trg_device
     char why[256] = "";
     int r = plugin_host_get(h->plugins, plugin, &p, why, sizeof why);
 
-    if (r == 0 && (p->d.consumes[0] != TRG_HITS || p->d.produces[0] != TRG_TRACKS)) {
+    if (r == 0 && (p->consumes[0] != TRG_HITS || p->produces[0] != TRG_TRACKS)) {
         snprintf(why, sizeof why, "plugin %s does not make tracks of hits", plugin);
         r = -EINVAL;
     }
@@ -125,7 +125,7 @@ static int take_generated(const struct generated *g, struct finder *f, struct ev
     for (uint32_t v = 0; v < g->n_vertices; v++)
         add_truth(e, (const float[]){g->vertex_x[v], g->vertex_y[v], g->vertex_z[v]},
                   g->vertex_tracks[v], g->vertex_kind[v], g->vertex_parent[v]);
-    for (uint32_t c = 0; c < trg_kind_info(g->kind)->n_columns; c++)
+    for (uint32_t c = 0; c < kind_info(g->kind)->n_columns; c++)
         columns[c] = generated_column(g, c);
     if (g->kind == TRG_HITS)
         return f ? find_tracks(f, g->n, columns, e) : -ENOTSUP;

@@ -22,8 +22,8 @@ static void same(const struct wire_roi *a, const struct wire_roi *b)
     assert_memory_equal(&a->info, &b->info, sizeof a->info);
     assert_int_equal(a->is_quantized, b->is_quantized);
     assert_memory_equal(&a->quantum, &b->quantum, sizeof a->quantum);
-    for (enum trg_kind k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
-        const struct trg_collection *info = trg_kind_info(k);
+    for (uint32_t k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
+        const struct trg_collection *info = kind_info(k);
         const bool is_quantized = k == TRG_SPACEPOINTS && a->is_quantized;
 
         assert_int_equal(a->collection[k].n, b->collection[k].n);

@@ -32,9 +32,9 @@ void products_free(struct products *p, uint32_t n)
     free(p);
 }
 
-static int product_reserve(struct product *p, enum trg_kind kind, uint32_t room)
+static int product_reserve(struct product *p, uint32_t kind, uint32_t room)
 {
-    const struct trg_collection *info = trg_kind_info(kind);
+    const struct trg_collection *info = kind_info(kind);
 
     if (p->room > room)
         return 0;
@@ -106,21 +106,20 @@ static bool take(struct drive *d, struct drive_slot *s, const struct batches_wor
 /* Gives the k-th RoI of the batch room for its products, or none without `products`. */
 static int make_room(struct drive *d, struct drive_slot *s, struct products *products, uint32_t k)
 {
-    const struct trg_plugin *plugin = d->s.plugin;
     uint32_t n_in[TRG_INPUTS_MAX] = {0}, n_out[TRG_OUTPUTS_MAX] = {0};
     int r = 0;
 
     for (uint32_t in = 0; in < d->n_inputs; in++)
         n_in[in] = d->sources[in][k].n;
     if (products && d->n_outputs)
-        plugin->output_items(d->s.config, n_in, n_out);
+        room_items(&d->room, n_in, n_out);
     for (uint32_t out = 0; r == 0 && out < d->n_outputs; out++) {
         struct trg_output *o = &s->outputs[out][k];
 
         *o = (struct trg_output){.capacity = n_out[out]};
         if (!products)
             continue;
-        r = product_reserve(&products->of[out], plugin->produces[out], n_out[out]);
+        r = product_reserve(&products->of[out], d->produces[out], n_out[out]);
         memcpy(o->column, products->of[out].column, sizeof o->column);
     }
     return r;

@@ -11,16 +11,16 @@ static int open_inputs(struct drive *d, struct drive_slot *s)
     int r = 0;
 
     for (uint32_t k = 0; r == 0 && k < d->n_inputs; k++) {
-        enum trg_kind kind = d->s.plugin->consumes[k];
-        size_t bytes = stage_bytes(kind, limits->max_rois, limits->max_items);
+        size_t bytes = stage_bytes(d->consumes[k], limits->max_rois, limits->max_items);
 
         r = trg_buffer_new(d->s.device, TRG_MEM_PINNED, bytes, &s->host[k]);
         s->dev[k] = s->host[k];
         if (r == 0 && !d->is_host)
             r = trg_buffer_new(d->s.device, TRG_MEM_DEVICE, bytes, &s->dev[k]);
         if (r == 0)
-            s->batch.in[k] = (struct trg_input){
-                .kind = kind, .host = trg_buffer_host(s->host[k]), .dev = s->dev[k]};
+            s->batch.in[k] = (struct trg_input){.collection = kind_info(d->consumes[k]),
+                                                .host = trg_buffer_host(s->host[k]),
+                                                .dev = s->dev[k]};
     }
     return r;
 }
@@ -48,14 +48,30 @@ static int open_slot(struct drive *d, uint32_t number)
     return r < 0 ? r : open_inputs(d, s);
 }
 
+static int take_kinds(const struct drive *d, const struct trg_collection *const *declared,
+                      uint32_t most, uint32_t *kinds, uint32_t *n)
+{
+    char why[256];
+    int r = 0;
+
+    for (*n = 0; r == 0 && *n < most && declared[*n]; ++*n)
+        r = kind_add(declared[*n], &kinds[*n], why, sizeof why);
+    if (r < 0)
+        trg_log(d->s.host, TRG_ERROR, why);
+    return r;
+}
+
 static int open_all(struct drive *d)
 {
+    const struct trg_plugin *p = d->s.plugin;
     int r = d->s.limits.slots && d->s.limits.slots <= TRG_SLOTS_MAX ? 0 : -EINVAL;
 
-    while (d->n_inputs < TRG_INPUTS_MAX && d->s.plugin->consumes[d->n_inputs])
-        d->n_inputs++;
-    while (d->n_outputs < TRG_OUTPUTS_MAX && d->s.plugin->produces[d->n_outputs])
-        d->n_outputs++;
+    if (r == 0)
+        r = take_kinds(d, p->consumes, TRG_INPUTS_MAX, d->consumes, &d->n_inputs);
+    if (r == 0)
+        r = take_kinds(d, p->produces, TRG_OUTPUTS_MAX, d->produces, &d->n_outputs);
+    if (r == 0)
+        room_init(p, d->s.config, &d->room);
     for (uint32_t k = 0; r == 0 && k < d->n_inputs; k++) {
         d->sources[k] = calloc(d->s.limits.max_rois, sizeof *d->sources[k]);
         r = d->sources[k] ? 0 : -ENOMEM;
@@ -130,7 +146,7 @@ void drive_gather(struct drive *d, struct drive_slot *s, uint32_t n_rois)
 {
     s->batch.n_rois = n_rois;
     for (uint32_t k = 0; k < d->n_inputs; k++)
-        s->staged[k] = stage_fill(s->batch.in[k].kind, n_rois, s->infos, d->sources[k],
+        s->staged[k] = stage_fill(d->consumes[k], n_rois, s->infos, d->sources[k],
                                   trg_buffer_host(s->host[k]), &s->batch.in[k].span);
 }
 

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "exec/stage.h"
+#include "plugin/room.h"
 #include "trigd/plugin.h"
 
 struct drive_setup { /* the pointers are borrowed until drive_close */
@@ -35,6 +36,8 @@ struct drive_slot {
 struct drive {
     struct drive_setup s;
     uint32_t n_inputs, n_outputs;
+    uint32_t consumes[TRG_INPUTS_MAX], produces[TRG_OUTPUTS_MAX]; /* kinds */
+    struct room room;                                             /* of the products */
     bool is_host;
     struct trg_algo *algo; /* NULL before drive_create and after drive_destroy */
     struct drive_slot slot[TRG_SLOTS_MAX];

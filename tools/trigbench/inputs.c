@@ -27,7 +27,7 @@ struct inputs {
 
 /* RoI i's collection of a kind: the product of the last feeder that makes it, else what was
  * generated; false if there is neither. */
-static bool find(const struct inputs *in, enum trg_kind kind, uint32_t i, struct stage_source *ret)
+static bool find(const struct inputs *in, uint32_t kind, uint32_t i, struct stage_source *ret)
 {
     const struct generated *g = &in->generated[i];
 
@@ -35,7 +35,7 @@ static bool find(const struct inputs *in, enum trg_kind kind, uint32_t i, struct
         for (uint32_t k = 0; k < in->feeder[f].plugin->n_outputs; k++) {
             const struct product *p = &in->feeder[f].products[i].of[k];
 
-            if (in->feeder[f].plugin->d.produces[k] != kind)
+            if (in->feeder[f].plugin->produces[k] != kind)
                 continue;
             ret->n = p->n;
             memcpy(ret->column, p->column, sizeof ret->column);
@@ -44,7 +44,7 @@ static bool find(const struct inputs *in, enum trg_kind kind, uint32_t i, struct
     if (g->kind != kind)
         return false;
     ret->n = g->n;
-    for (uint32_t c = 0; c < trg_kind_info(kind)->n_columns; c++)
+    for (uint32_t c = 0; c < kind_info(kind)->n_columns; c++)
         ret->column[c] = generated_column(g, c);
     return true;
 }
@@ -54,10 +54,10 @@ static int refuse(const struct inputs *in, const struct plugin *p, char *why, si
     struct stage_source unused;
 
     for (uint32_t k = 0; k < p->n_inputs; k++)
-        if (!find(in, p->d.consumes[k], 0, &unused)) {
+        if (!find(in, p->consumes[k], 0, &unused)) {
             snprintf(why, bytes,
                      "plugin %s consumes %s, which neither sample %s nor a plugin of --after has",
-                     p->d.name, trg_kind_info(p->d.consumes[k])->name, in->s.preset);
+                     p->d.name, kind_info(p->consumes[k])->name, in->s.preset);
             return -EINVAL;
         }
     return 0;
@@ -78,13 +78,13 @@ static void input(const void *place, uint32_t i, struct stage_source *ret_source
 
     *ret_info = p->in->generated[p->roi + i].info;
     for (uint32_t k = 0; k < p->plugin->n_inputs; k++)
-        find(p->in, p->plugin->d.consumes[k], p->roi + i, &ret_sources[k]);
+        find(p->in, p->plugin->consumes[k], p->roi + i, &ret_sources[k]);
 }
 
 /* Gives back the room that a product did not need. */
-static void shrink(struct product *p, enum trg_kind kind)
+static void shrink(struct product *p, uint32_t kind)
 {
-    const struct trg_collection *info = trg_kind_info(kind);
+    const struct trg_collection *info = kind_info(kind);
 
     for (uint32_t c = 0; c < info->n_columns; c++) {
         size_t bytes = (p->n + (size_t)1) * trg_column_bytes(&info->column[c]);
@@ -117,7 +117,7 @@ static int run_feeder(const struct inputs *in, const struct feeder *f, uint32_t 
                                                   .results = &result,
                                                   .products = &f->products[i]});
         for (uint32_t k = 0; r == 0 && k < f->plugin->n_outputs; k++)
-            shrink(&f->products[i].of[k], f->plugin->d.produces[k]);
+            shrink(&f->products[i].of[k], f->plugin->produces[k]);
     }
     batches_close(b);
     return r;
@@ -131,7 +131,7 @@ static uint32_t most_items(const struct inputs *in, const struct plugin *p)
         for (uint32_t k = 0; k < p->n_inputs; k++) {
             struct stage_source s = {0};
 
-            find(in, p->d.consumes[k], i, &s);
+            find(in, p->consumes[k], i, &s);
             most = s.n > most ? s.n : most;
         }
     return most;
@@ -191,7 +191,7 @@ static int make_all(struct inputs *in, char *why, size_t bytes)
     for (uint32_t i = 0; r == 0 && i < in->n_made; i++) {
         in->rois[i].info = in->generated[i].info;
         for (uint32_t k = 0; k < in->s.plugin->n_inputs; k++)
-            find(in, in->s.plugin->d.consumes[k], i, &in->rois[i].input[k]);
+            find(in, in->s.plugin->consumes[k], i, &in->rois[i].input[k]);
     }
     return r;
 }

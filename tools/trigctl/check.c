@@ -247,7 +247,7 @@ static int run_checks(struct check *c)
     char folder[PATH_MAX], cache[] = "/tmp/trigctl-XXXXXX";
     struct backends *backends = NULL;
     struct sample *sample = NULL;
-    const struct sample_setup setup = {.kinds = c->plugin->d.consumes,
+    const struct sample_setup setup = {.kinds = c->plugin->consumes,
                                        .n_inputs = c->plugin->n_inputs,
                                        .n_random = CHECK_RANDOM,
                                        .max_items = CHECK_ITEMS_ROI,

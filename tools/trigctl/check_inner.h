@@ -41,6 +41,8 @@ struct run {
     uint32_t in_flight;    /* batches */
     uint64_t *random;      /* batch sizes 1 .. max_rois at random; NULL: as many as fit */
     unsigned char garbage; /* see outcome_init */
+    uint64_t *least_ns; /* [n], with one batch in flight: at the number of a batch's first RoI the
+                         * least time that it has taken so far; NULL: not asked */
 };
 /* Outcome i is that of order[i].  NULL, with `why`, when the plugin failed. */
 struct outcome *check_run(struct check *c, struct rig *rig, const struct run *run, char *why,

@@ -130,7 +130,7 @@ static bool run_config(struct check *c, const void *config, char *why, size_t by
                             .in_flight = 1,
                             .garbage = 0x11};
     struct outcome *outcomes = NULL;
-    struct check one = *c; /* output_items depends on the configuration */
+    struct check one = *c; /* room for products depends on the configuration */
     struct rig *rig = NULL;
     char inner[192] = "";
     bool good = true;

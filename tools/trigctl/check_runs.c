@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check_inner.h"
+#include "clock.h"
 #include "watch.h"
 
 struct flow { /* a run in progress */
@@ -14,6 +15,7 @@ struct flow { /* a run in progress */
     struct outcome *o;
     uint32_t at;              /* position in the run's order of the next RoI */
     uint32_t from[RIG_SLOTS]; /* of the first RoI of the batch in a slot */
+    uint64_t began_ns;        /* the last batch */
     char *why;
     size_t bytes;
 };
@@ -29,14 +31,15 @@ static struct outcome *new_outcomes(struct check *c, const struct run *run)
 {
     const struct plugin *p = c->plugin;
     struct outcome *o = calloc(run->n, sizeof *o);
+    struct room room;
 
+    room_init(&p->d, c->config, &room);
     for (uint32_t i = 0; o && i < run->n; i++) {
         uint32_t n_in[TRG_INPUTS_MAX] = {0}, most[TRG_OUTPUTS_MAX] = {0};
 
         for (uint32_t k = 0; k < p->n_inputs; k++)
             n_in[k] = sample_source(c->sample, k, run->order[i])->n;
-        if (p->n_outputs)
-            p->d.output_items(c->config, n_in, most);
+        room_items(&room, n_in, most);
         if (outcome_init(&o[i], p, most, run->garbage) < 0) {
             check_free(o, i);
             return NULL;
@@ -80,6 +83,7 @@ static int begin(void *ctx, struct drive_slot *slot)
     n = batch_size(f->c, f->run, from);
     f->from[number] = from;
     f->at += n;
+    f->began_ns = clock_ns();
     r = rig_submit(f->rig, number, f->c->sample, f->run->order + from, n, f->o + from);
     return failed(r, "submit", f->why, f->bytes) ? r : 1;
 }
@@ -90,6 +94,12 @@ static int end(void *ctx, struct drive_slot *slot)
     const uint32_t number = slot->batch.slot;
     int r = rig_collect(f->rig, number, f->o + f->from[number], f->why, f->bytes);
 
+    if (f->run->least_ns) {
+        const uint64_t took = clock_ns() - f->began_ns;
+        uint64_t *least = &f->run->least_ns[f->from[number]];
+
+        *least = took < *least ? took : *least;
+    }
     failed(r, "collect", f->why, f->bytes);
     return r;
 }
@@ -291,6 +301,53 @@ static void check_on_device(struct runs *t, uint32_t *order)
     rig_close(rig);
 }
 
+/* The worst of the batches that begin at `least_ns` against the cost that the plugin states. */
+static bool judge_cost(const struct runs *t, const struct run *run, char *why, size_t bytes)
+{
+    const struct trg_cost *cost = &t->c->plugin->d.cost;
+    uint32_t n;
+
+    for (uint32_t from = 0; from < run->n; from += n) {
+        uint64_t items = 0, stated;
+
+        n = batch_size(t->c, run, from);
+        for (uint32_t i = from; i < from + n; i++)
+            for (uint32_t k = 0; k < t->c->plugin->n_inputs; k++)
+                items += sample_source(t->c->sample, k, run->order[i])->n;
+        stated = cost->batch_us * NS_PER_US + n * cost->roi_us * NS_PER_US + items * cost->item_ns;
+        if (run->least_ns[from] <= stated)
+            continue;
+        snprintf(why, bytes,
+                 "a batch of %u RoIs with %llu items took %.1f us at least; %.1f us are stated", n,
+                 (unsigned long long)items, (double)run->least_ns[from] * 1e-3,
+                 (double)stated * 1e-3);
+        return false;
+    }
+    return true;
+}
+
+/* The cost that a plugin states; the least of some runs, since a machine has other work as well. */
+static void check_cost(struct runs *t, uint32_t *order)
+{
+    struct run run = {.order = order,
+                      .n = t->c->sample->n,
+                      .max_rois = CHECK_ROIS_MAX,
+                      .in_flight = 1,
+                      .garbage = 0x88,
+                      .least_ns = calloc(t->c->sample->n, sizeof *run.least_ns)};
+    char why[256] = "no memory";
+    bool good = run.least_ns != NULL;
+
+    in_order(order, run.n);
+    for (uint32_t i = 0; good && i < run.n; i++)
+        run.least_ns[i] = UINT64_MAX;
+    for (uint32_t round = 0; good && round < 5; round++)
+        good = compare(t, t->rig, &run, why, sizeof why);
+    good = good && judge_cost(t, &run, why, sizeof why);
+    check_line(t->c, good, "no batch takes longer than the plugin states", "%s", why);
+    free(run.least_ns);
+}
+
 static struct outcome *run_all(struct runs *t)
 {
     uint32_t *order = calloc(t->c->sample->n, sizeof *order), calls;
@@ -306,6 +363,9 @@ static struct outcome *run_all(struct runs *t)
         check_line(t->c, !calls, "submit and collect allocate nothing on the device",
                    "they made %u objects", calls);
         check_second_algo(t, order);
+        if (t->c->plugin->d.cost.batch_us || t->c->plugin->d.cost.roi_us ||
+            t->c->plugin->d.cost.item_ns)
+            check_cost(t, order);
         if (t->c->plugin->d.flags & TRG_PLUGIN_DEVICE_INPUT)
             check_on_device(t, order);
     }

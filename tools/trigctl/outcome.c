@@ -31,10 +31,10 @@ static size_t column_bytes(const struct trg_column *column, uint32_t capacity)
     return ((size_t)capacity * trg_column_bytes(column) + 3) & ~(size_t)3;
 }
 
-static int init_product(struct outcome *o, uint32_t k, enum trg_kind kind, uint32_t capacity,
+static int init_product(struct outcome *o, uint32_t k, uint32_t kind, uint32_t capacity,
                         unsigned char garbage)
 {
-    const struct trg_collection *info = trg_kind_info(kind);
+    const struct trg_collection *info = kind_info(kind);
     size_t at = 0;
 
     for (uint32_t c = 0; c < info->n_columns; c++)
@@ -59,7 +59,7 @@ int outcome_init(struct outcome *o, const struct plugin *p, const uint32_t *capa
 {
     memset(o, 0, sizeof *o);
     for (uint32_t k = 0; k < p->n_outputs; k++) {
-        int r = init_product(o, k, p->d.produces[k], capacity[k], garbage);
+        int r = init_product(o, k, p->produces[k], capacity[k], garbage);
 
         if (r < 0) {
             outcome_fini(o);
@@ -115,14 +115,13 @@ static bool has_finite_columns(const struct trg_output *out, const struct trg_co
 static bool is_product_valid(const struct outcome *o, const struct plugin *p, uint32_t k, char *why,
                              size_t bytes)
 {
-    const struct trg_collection *info = trg_kind_info(p->d.produces[k]);
+    const struct trg_collection *info = kind_info(p->produces[k]);
     const struct trg_output *out = &o->output[k];
 
     if (!is_guarded(o, k, info, why, bytes))
         return false;
     if (out->n > out->capacity)
-        return no(why, bytes, "%u %s, but output_items allowed %u", out->n, info->name,
-                  out->capacity);
+        return no(why, bytes, "%u %s, but there is room for %u", out->n, info->name, out->capacity);
     return has_finite_columns(out, info, why, bytes);
 }
 
@@ -193,10 +192,10 @@ static bool near_column(const struct trg_output *a, const struct trg_output *b,
     return true;
 }
 
-bool outcome_near_product(const struct trg_output *a, const struct trg_output *b,
-                          enum trg_kind kind, double tolerance, char *why, size_t bytes)
+bool outcome_near_product(const struct trg_output *a, const struct trg_output *b, uint32_t kind,
+                          double tolerance, char *why, size_t bytes)
 {
-    const struct trg_collection *info = trg_kind_info(kind);
+    const struct trg_collection *info = kind_info(kind);
 
     if (a->n != b->n)
         return no(why, bytes, "there are %u and %u %s", a->n, b->n, info->name);
@@ -216,7 +215,7 @@ bool outcome_is_close(const struct outcome *a, const struct outcome *b, const st
             return no(why, bytes, "value %s is %.9g and %.9g", p->d.values[i].name,
                       (double)a->result.value[i], (double)b->result.value[i]);
     for (uint32_t k = 0; k < p->n_outputs; k++)
-        if (!outcome_near_product(&a->output[k], &b->output[k], p->d.produces[k], tolerance, why,
+        if (!outcome_near_product(&a->output[k], &b->output[k], p->produces[k], tolerance, why,
                                   bytes))
             return false;
     return true;

@@ -35,7 +35,7 @@ static int open_readback(struct rig *r)
     size_t most = sizeof(uint32_t) * (r->s.limits.max_rois + 1u);
 
     for (uint32_t k = 0; k < r->s.plugin->n_outputs; k++) {
-        struct trg_input at = {.kind = d->produces[k]};
+        struct trg_input at = {.collection = d->produces[k]};
         int e = d->device_output(r->drive->algo, 0, k, &at);
 
         if (e < 0)
@@ -145,7 +145,7 @@ static int read_back(struct rig *r, struct drive_slot *slot, struct trg_buffer *
 static int compare_column(struct rig *r, struct drive_slot *slot, const struct trg_input *in,
                           const struct trg_output *out, uint32_t c, char *why, size_t bytes)
 {
-    const struct trg_column *column = &trg_kind_info(in->kind)->column[c];
+    const struct trg_column *column = &in->collection->column[c];
     const size_t size = trg_column_bytes(column);
     const unsigned char *on_device = trg_buffer_host(r->readback);
     size_t n = 0;
@@ -157,7 +157,7 @@ static int compare_column(struct rig *r, struct drive_slot *slot, const struct t
     for (uint32_t i = 0; e == 0 && i < slot->batch.n_rois; i++) {
         if (out[i].n && memcmp(on_device, out[i].column[c], out[i].n * size) != 0) {
             snprintf(why, bytes, "column %s of %s is not the same on the device", column->name,
-                     trg_kind_info(in->kind)->name);
+                     in->collection->name);
             return -EILSEQ;
         }
         on_device += out[i].n * size;
@@ -176,7 +176,7 @@ static int compare_product(struct rig *r, struct drive_slot *slot, uint32_t k, c
     struct trg_input in = {0};
     int e = d->device_output(r->drive->algo, slot->batch.slot, k, &in);
 
-    in.kind = d->produces[k];
+    in.collection = d->produces[k];
     if (e == 0)
         e = read_back(r, slot, in.dev, in.span.offsets, (n + 1u) * sizeof *offsets);
     for (uint32_t i = 0; e == 0 && i < n; i++)
@@ -184,7 +184,7 @@ static int compare_product(struct rig *r, struct drive_slot *slot, uint32_t k, c
             return trespass(why, bytes, "the offsets on the device are not the host's counts");
     if (e == 0 && offsets[n] > in.span.n_items)
         return trespass(why, bytes, "there are more items on the device than device_output allows");
-    for (uint32_t c = 0; e == 0 && c < trg_kind_info(in.kind)->n_columns; c++)
+    for (uint32_t c = 0; e == 0 && c < in.collection->n_columns; c++)
         e = compare_column(r, slot, &in, out, c, why, bytes);
     return e;
 }

@@ -59,7 +59,7 @@ static int append_all(struct roifile_writer *w, const struct generator_preset *p
     }
     printf("%llu RoIs of %s, seed %llu: %.1f %s an RoI, %.1f MB\n", (unsigned long long)i, p->name,
            (unsigned long long)seed, i ? (double)items / (double)i : 0,
-           i ? trg_kind_info(g.kind)->name : "items", (double)roifile_bytes(w) * 1e-6);
+           i ? kind_info(g.kind)->name : "items", (double)roifile_bytes(w) * 1e-6);
     generated_fini(&g);
     return r;
 }

@@ -59,7 +59,7 @@ void generated_fini(struct generated *g)
     generated_init(g);
 }
 
-void store_begin(struct generated *g, enum trg_kind kind)
+void store_begin(struct generated *g, uint32_t kind)
 {
     g->kind = kind;
     g->n = g->n_vertices = g->n_particles = g->n_shared = 0;

@@ -7,7 +7,7 @@
 #include "generator.h"
 
 /* Forgets what the RoI held, keeps its memory. */
-void store_begin(struct generated *g, enum trg_kind kind);
+void store_begin(struct generated *g, uint32_t kind);
 
 /* A vertex at (x, y, z) mm, of which no particle is known yet. */
 int store_vertex(struct generated *g, double x, double y, double z, uint32_t kind, uint32_t parent,

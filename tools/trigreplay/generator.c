@@ -142,7 +142,7 @@ const void *generated_column(const struct generated *g, uint32_t c)
     const void *tracks[] = {t->x,      t->y,        t->z,    t->tx,  t->ty,    t->var_x,
                             t->var_tx, t->cov_x_tx, t->chi2, t->qop, t->n_hits};
 
-    if (c >= trg_kind_info(g->kind)->n_columns)
+    if (c >= kind_info(g->kind)->n_columns)
         return NULL;
     return g->kind == TRG_TRACKS ? tracks[c] : g->kind == TRG_HITS ? hits[c] : spacepoints[c];
 }

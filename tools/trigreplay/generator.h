@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kinds.h"
 #include "trigd.pb-c.h"
-#include "trigd/event.h"
 
 #define GENERATOR_NOISE 0xffffffffu /* particle of a noise point */
 #define GENERATOR_NONE  0xffffffffu /* no such vertex, or it is not known */
@@ -68,7 +68,7 @@ const struct generator_preset *generator_find(const char *name); /* NULL: there 
  * by `kind`, with n items: the arrays of that one are filled. */
 struct generated {
     struct trg_roi_info info;
-    enum trg_kind kind; /* TRG_SPACEPOINTS, TRG_HITS or TRG_TRACKS */
+    uint32_t kind; /* TRG_SPACEPOINTS, TRG_HITS or TRG_TRACKS */
     uint32_t n, room;
     float *phi, *rho, *z; /* spacepoints */
     uint8_t *layer;
@@ -103,7 +103,7 @@ void generated_fini(struct generated *g);
 /* Makes RoI number i.  -ENOMEM. */
 int generator_make(const struct generator_preset *preset, uint64_t seed, uint64_t i,
                    struct generated *ret_roi);
-/* Column c of the RoI's collection, n items in the type of trg_kind_info(g->kind); NULL: there is
+/* Column c of the RoI's collection, n items in the type of kind_info(g->kind); NULL: there is
  * no such column. */
 const void *generated_column(const struct generated *g, uint32_t c);
 

@@ -65,7 +65,7 @@ int import_fail(struct import *im, int error, const char *format, ...)
 #define PHI_HALF 3.1415927f
 #define Z_HALF   300.0f
 
-void import_begin(struct import *im, enum trg_kind kind, uint32_t run, uint32_t l1id)
+void import_begin(struct import *im, uint32_t kind, uint32_t run, uint32_t l1id)
 {
     store_begin(&im->g, kind);
     im->g.info = (struct trg_roi_info){.run = run,

@@ -63,7 +63,7 @@ int import_fail(struct import *im, int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Begins an event of that kind: empty, with a window that covers all. */
-void import_begin(struct import *im, enum trg_kind kind, uint32_t run, uint32_t l1id);
+void import_begin(struct import *im, uint32_t kind, uint32_t run, uint32_t l1id);
 /* Writes the event. */
 int import_emit(struct import *im);
 

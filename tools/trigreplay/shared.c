@@ -77,17 +77,17 @@ static void give_tracks(const Trigd__V1__Tracks *t, struct given *g)
     give(g, 10, t->n_n_hits, t->n_hits);
 }
 
-static bool is_quantized(const struct columns *r, enum trg_kind kind)
+static bool is_quantized(const struct columns *r, uint32_t kind)
 {
     return kind == TRG_SPACEPOINTS && r->entry.kinds & SHM_QUANTIZED;
 }
 
 /* Lays one collection out behind those before it. */
-static int add_collection(struct columns *r, enum trg_kind kind, const struct given *g)
+static int add_collection(struct columns *r, uint32_t kind, const struct given *g)
 {
     struct shm_collection *c = &r->entry.in[kind - TRG_SPACEPOINTS];
 
-    for (uint32_t i = 0; i < trg_kind_info(kind)->n_columns; i++) {
+    for (uint32_t i = 0; i < kind_info(kind)->n_columns; i++) {
         if (g->n[i] != g->n[0] || g->n[i] > UINT32_MAX)
             return -EBADMSG;
         r->column[kind - TRG_SPACEPOINTS][i] = g->data[i];
@@ -190,8 +190,8 @@ void shared_write(const struct shared *s, uint32_t which, uint64_t at, void *dst
 
     *ret_roi = r->entry;
     for (uint32_t k = 0; k < SHM_KINDS; k++) {
-        enum trg_kind kind = (enum trg_kind)(TRG_SPACEPOINTS + k);
-        const struct trg_collection *info = trg_kind_info(kind);
+        uint32_t kind = (TRG_SPACEPOINTS + k);
+        const struct trg_collection *info = kind_info(kind);
         const struct shm_collection *c = &r->entry.in[k];
 
         if (!(r->entry.kinds >> kind & 1))

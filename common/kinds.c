@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kinds.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+_Atomic(const struct trg_collection *) kinds_table[KINDS_MAX] = {[TRG_SPACEPOINTS] =
+                                                                     &trg_spacepoints,
+                                                                 [TRG_HITS] = &trg_hits,
+                                                                 [TRG_TRACKS] = &trg_tracks,
+                                                                 [TRG_DOUBLETS] = &trg_doublets,
+                                                                 [TRG_VERTICES] = &trg_vertices,
+                                                                 [TRG_PATHS] = &trg_paths,
+                                                                 [TRG_VOXELS] = &trg_voxels};
+static uint32_t n_kinds = TRG_KIND_COUNT;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of adding */
+
+static int refuse(char *why, size_t bytes, int error, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static int refuse(char *why, size_t bytes, int error, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(why, bytes, format, args);
+    va_end(args);
+    return error;
+}
+
+/* ---------------------------------------------------------------- what a declaration must be */
+
+static bool is_name(const char *s)
+{
+    if (!s || !islower((unsigned char)*s) || strlen(s) > 31)
+        return false;
+    for (; *s; s++)
+        if (!islower((unsigned char)*s) && !isdigit((unsigned char)*s) && *s != '_')
+            return false;
+    return true;
+}
+
+static int check_column(const struct trg_collection *c, uint32_t i, char *why, size_t bytes)
+{
+    const struct trg_column *k = &c->column[i];
+
+    if (!is_name(k->name) || !k->unit || strlen(k->unit) > 15 || !k->doc)
+        return refuse(why, bytes, -EINVAL,
+                      "column %u of collection %s has no good name, unit or doc", i, c->name);
+    if (!trg_type_size(k->type) || !k->length || k->length > TRG_LENGTH_MAX)
+        return refuse(why, bytes, -EINVAL,
+                      "column %s of collection %s has type %u and length %u; types are 1 to 8, "
+                      "lengths 1 to %d",
+                      k->name, c->name, k->type, k->length, TRG_LENGTH_MAX);
+    if (!(k->min <= k->max))
+        return refuse(why, bytes, -EINVAL, "column %s of collection %s has min %g above max %g",
+                      k->name, c->name, k->min, k->max);
+    for (uint32_t other = 0; other < i; other++)
+        if (!strcmp(k->name, c->column[other].name))
+            return refuse(why, bytes, -EINVAL, "collection %s has column %s twice", c->name,
+                          k->name);
+    return 0;
+}
+
+static int check(const struct trg_collection *c, char *why, size_t bytes)
+{
+    if (c->size != sizeof *c || c->column_size != sizeof *c->column)
+        return refuse(why, bytes, -EINVAL,
+                      "a declaration has %u bytes and %u a column; this trigd knows %zu and %zu",
+                      c->size, c->column_size, sizeof *c, sizeof *c->column);
+    if (!is_name(c->name) || !c->doc || !c->column)
+        return refuse(why, bytes, -EINVAL, "a declaration has no good name, doc or columns");
+    if (!c->n_columns || c->n_columns > TRG_COLUMNS_MAX || !c->room)
+        return refuse(why, bytes, -EINVAL,
+                      "collection %s has %u columns and room for %u; 1 to %d columns and some room "
+                      "are allowed",
+                      c->name, c->n_columns, c->room, TRG_COLUMNS_MAX);
+    for (uint32_t i = 0; i < c->n_columns; i++)
+        if (check_column(c, i, why, bytes) < 0)
+            return -EINVAL;
+    if (trg_collection_hash(c) != c->hash)
+        return refuse(why, bytes, -EINVAL,
+                      "collection %s has the hash %016" PRIx64 ", its columns have %016" PRIx64
+                      ": use the header that was made from its declaration",
+                      c->name, c->hash, trg_collection_hash(c));
+    return 0;
+}
+
+/* ---------------------------------------------------------------- adding */
+
+/* A copy that does not depend on the plugin that it came from. */
+static const struct trg_collection *copy_of(const struct trg_collection *c)
+{
+    struct trg_collection *copy = malloc(sizeof *copy);
+    struct trg_column *columns = calloc(c->n_columns, sizeof *columns);
+    bool is_whole = copy && columns;
+
+    for (uint32_t i = 0; is_whole && i < c->n_columns; i++) {
+        columns[i] = c->column[i];
+        columns[i].name = strdup(c->column[i].name);
+        columns[i].unit = strdup(c->column[i].unit);
+        columns[i].doc = strdup(c->column[i].doc);
+        is_whole = columns[i].name && columns[i].unit && columns[i].doc;
+    }
+    if (is_whole) {
+        *copy = *c;
+        copy->column = columns;
+        copy->name = strdup(c->name);
+        copy->doc = strdup(c->doc);
+        is_whole = copy->name && copy->doc;
+    }
+    return is_whole ? copy : NULL; /* what was taken before memory ran out is not given back */
+}
+
+static int add(const struct trg_collection *c, uint32_t *ret_kind, char *why, size_t bytes)
+{
+    const struct trg_collection *copy;
+
+    for (uint32_t k = 1; k < n_kinds; k++) {
+        const struct trg_collection *other = kind_info(k);
+
+        if (strcmp(other->name, c->name))
+            continue;
+        if (other->hash == c->hash) {
+            *ret_kind = k;
+            return 0;
+        }
+        if (k < TRG_KIND_COUNT)
+            return refuse(
+                why, bytes, -EINVAL,
+                "it declares %s otherwise than trigd itself does; give yours another name",
+                c->name);
+    }
+    if (n_kinds == KINDS_MAX)
+        return refuse(why, bytes, -ENOSPC,
+                      "it declares %s, and %u collections were declared since the start already",
+                      c->name, KINDS_MAX - 1);
+    copy = copy_of(c);
+    if (!copy)
+        return refuse(why, bytes, -ENOMEM, "there is no memory for the declaration of %s", c->name);
+    atomic_store_explicit(&kinds_table[n_kinds], copy, memory_order_release);
+    *ret_kind = n_kinds++;
+    return 0;
+}
+
+int kind_add(const struct trg_collection *c, uint32_t *ret_kind, char *why, size_t why_bytes)
+{
+    int r = check(c, why, why_bytes);
+
+    if (r < 0)
+        return r;
+    pthread_mutex_lock(&lock);
+    r = add(c, ret_kind, why, why_bytes);
+    pthread_mutex_unlock(&lock);
+    return r;
+}
