@@ -100,18 +100,32 @@ static double serial_rate(const struct bench *b, const struct sample *s)
     return w.base;
 }
 
-static struct sample make(uint32_t n)
+static struct sample make(const char *preset, uint32_t n)
 {
-    struct sample s = {.name = "velo", .n = n, .events = calloc(n, sizeof *s.events)};
+    struct sample s = {.name = preset, .n = n, .events = calloc(n, sizeof *s.events)};
 
     for (uint32_t i = 0; s.events && i < n; i++) {
-        if (event_generate("velo", SEED, i, &s.events[i]) < 0)
+        if (event_generate(preset, SEED, i, &s.events[i]) < 0)
             exit(1);
         s.most_hits = s.events[i].n > s.most_hits ? s.events[i].n : s.most_hits;
     }
     if (!s.events)
         exit(1);
     return s;
+}
+
+/* Events of 13,000 and of 50,000 hits, by the default method. */
+static void measure_dense(const struct bench *b)
+{
+    static const char *const presets[] = {"velo-upgrade2", "velo-lead"};
+
+    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++) {
+        struct sample s = make(presets[i], 64);
+        struct task t = {.s = &s};
+
+        for_all_devices(b, method_on, &t);
+        events_free(s.events, s.n);
+    }
 }
 
 /* The RoIs of a file over and over, n in all. */
@@ -168,7 +182,7 @@ int main(int argc, char **argv)
     }
     if (algo_host_open(&b.host, "hough") < 0)
         return 1;
-    s = make(n);
+    s = make("velo", n);
     t = (struct task){.s = &s};
     printf("%-38s %-40s %12s %8s\n", "figure", "device", "RoIs/s", "x serial");
     t.base = serial_rate(&b, &s);
@@ -177,6 +191,7 @@ int main(int argc, char **argv)
     for (; i < argc; i++)
         measure_file(&b, argv[i], n);
     b.runs = 3;
+    measure_dense(&b);
     sizes_of_rois(&b);
     grids(&b);
     events_free(s.events, s.n);

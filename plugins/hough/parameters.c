@@ -95,6 +95,9 @@ const struct trg_param hough_params[] = {
     {"window_wide_mm", TRG_PARAM_F32, AT(window_wide_mm), "10", 0.001, 1000, "mm", NULL,
      "triplet: largest distance from a first hit to a second one, across the line to the beam, in "
      "the wide pass if the three are on neighbouring stations; else ip_max_mm"},
+    {"crowd", TRG_PARAM_F32, AT(crowd), "8", 1, 1e6, "", NULL,
+     "triplet: a window for second hits is narrower where it would hold more hits than this, were "
+     "those of the station even in angle"},
     {"third_mm", TRG_PARAM_F32, AT(third_mm), "0.1", 0.001, 100, "mm", NULL,
      "triplet: largest distance of a third hit to the line of two"},
     {"third_rad", TRG_PARAM_F32, AT(third_rad), "0.008", 0, 1, "rad", NULL,
@@ -238,6 +241,7 @@ struct ht_par hough_triplet_par(const struct hough_config *c, uint32_t pass)
                            .is_wide = pass,
                            .window_mm = pass ? c->window_wide_mm : c->ip_max_mm,
                            .narrow_mm = c->ip_max_mm,
+                           .crowd_pi = (float)(PI * (double)c->crowd),
                            .third_mm = c->third_mm,
                            .third_rad = c->third_rad};
 }

@@ -19,7 +19,7 @@ struct hough_config {
     float shared_max;
     float sigma_mm, scatter_rad, scatter_slope_rad;
     uint32_t layers_per_station;
-    float window_wide_mm, third_mm, third_rad;
+    float window_wide_mm, crowd, third_mm, third_rad;
 };
 
 extern const struct trg_param hough_params[];

@@ -32,6 +32,7 @@ struct ht_par { /* of all launches of a batch */
     trg_u32 is_wide;       /* tracks need not point to the beam line, nor have all hits */
     float window_mm;       /* from a first hit to a second, across the line to the beam */
     float narrow_mm; /* the same where they are not on neighbouring stations, or the third is not */
+    float crowd_pi;  /* most hits of a window for second ones, on the average; times pi */
     float third_mm, third_rad;
 };
 

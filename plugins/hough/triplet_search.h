@@ -169,6 +169,18 @@ TRG_FN trg_u32 ht_goes_on(TRG_GLOBAL const struct ht_road *r, const struct ht_pa
 
 /* ---------------------------------------------------------------- the first three hits */
 
+/* A window for second hits on a station, narrower where it would hold more than `crowd` hits, were
+ * they even in angle: so time grows with the hits, not with their pairs. */
+TRG_FN float ht_window_in_crowd(const struct ht_view v, const struct ht_par par, trg_u32 first,
+                                trg_u32 station, float window)
+{
+    TRG_GLOBAL const trg_u32 *begin = v.begin + station * v.buckets;
+    const float n = (float)(begin[v.buckets] - begin[0]);
+    const float most = par.crowd_pi * trg_sqrt(v.x[first] * v.x[first] + v.y[first] * v.y[first]);
+
+    return window * n > most ? most / n : window;
+}
+
 /* The best second and third hit for a first one: on the next two stations; in the wide pass, where
  * there are none, two of the three on one station, or one station passed over. */
 TRG_FN struct ht_triplet ht_find_triplet(const struct ht_view v, const struct ht_par par,
@@ -189,7 +201,9 @@ TRG_FN struct ht_triplet ht_find_triplet(const struct ht_view v, const struct ht
             break;
         if (station >= back2)
             ht_find_on(v, par, all, first, station - back1, station - back2,
-                       way ? par.narrow_mm : par.window_mm, &best);
+                       ht_window_in_crowd(v, par, first, station - back1,
+                                          way ? par.narrow_mm : par.window_mm),
+                       &best);
     }
     return best;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define NONE    0xffffffffu
+#define PI      3.14159265358979323846
 #define CLASSES 2047.0 /* distances that are told apart when roads want the same hit */
 
 struct road {
@@ -24,7 +25,8 @@ struct search {
     struct road *roads;
     uint32_t n_roads, n_pass; /* of all passes; the first of this one */
     int n_stations;
-    double *low, *high; /* z of each station's hits that were free when the pass began */
+    double *low, *high,
+        *count; /* of each station's hits that were free when the pass began: z, number */
 };
 
 static int station_of(const struct search *s, uint32_t hit)
@@ -220,19 +222,21 @@ static void begin_road(struct search *s, uint32_t first, int station)
 {
     static const int ways[][2] = {{1, 2}, {0, 1}, {1, 1}, {1, 3}, {2, 3}};
     const struct event *e = s->e;
+    const double r_first = hypot((double)e->x[first], (double)e->y[first]);
     struct triplet t = {1, NONE, NONE};
     struct road *r = &s->roads[s->n_roads];
     double dz;
 
     for (int w = 0; w < (s->is_wide ? 5 : 1); w++) {
+        const int second = station - ways[w][0];
         const double window =
-            w || !s->is_wide ? (double)s->c->ip_max_mm : (double)s->c->window_wide_mm;
+            least(w || !s->is_wide ? (double)s->c->ip_max_mm : (double)s->c->window_wide_mm,
+                  second >= 0 ? (double)s->c->crowd * PI * r_first / s->count[second] : 1e9);
 
         if ((w == 1 || w == 3) && t.third != NONE)
             break;
         for (uint32_t h = 0; station >= ways[w][1] && h < e->n; h++)
-            if (station_of(s, h) == station - ways[w][0] && !s->used[h] &&
-                may_pair(s, first, h, window))
+            if (station_of(s, h) == second && !s->used[h] && may_pair(s, first, h, window))
                 try_third(s, first, h, station - ways[w][1], &t);
     }
     if (t.third == NONE)
@@ -321,6 +325,7 @@ static int pass(struct search *s)
     for (int k = 0; k < s->n_stations; k++) {
         s->low[k] = 1e9;
         s->high[k] = -1e9;
+        s->count[k] = 0;
     }
     for (uint32_t h = 0; h < s->e->n; h++)
         if (!s->used[h]) {
@@ -328,6 +333,7 @@ static int pass(struct search *s)
 
             s->low[k] = least(s->low[k], (double)s->e->z[h]);
             s->high[k] = -least(-s->high[k], -(double)s->e->z[h]);
+            s->count[k]++;
         }
     s->n_pass = s->n_roads;
     for (int station = s->n_stations - 1; r == 0 && station >= (s->is_wide ? -1 : 0); station--) {
@@ -373,8 +379,9 @@ int naive_find(const struct hough_config *c, const struct event *e,
     s.used = calloc(e->n + 1u, sizeof *s.used);
     s.roads = calloc(2u * e->n + 1u, sizeof *s.roads);
     s.low = calloc((size_t)s.n_stations + 1, sizeof *s.low);
+    s.count = calloc((size_t)s.n_stations + 1, sizeof *s.count);
     s.high = calloc((size_t)s.n_stations + 1, sizeof *s.high);
-    if (s.used && s.roads && s.low && s.high)
+    if (s.used && s.roads && s.low && s.high && s.count)
         r = pass(&s);
     s.is_wide = true;
     if (r == 0 && c->passes > 1)
@@ -384,6 +391,7 @@ int naive_find(const struct hough_config *c, const struct event *e,
     free(s.used);
     free(s.roads);
     free(s.low);
+    free(s.count);
     free(s.high);
     return r;
 }

@@ -132,6 +132,26 @@ static void the_wide_pass(void **state)
     end(&s);
 }
 
+/* The second hit is 5 mm across from the first.  With 21 hits on its station and a crowd of one the
+ * window is pi times 28 mm over 21. */
+static void windows_are_narrow_in_a_crowd(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    begin(&s, HITS);
+    for (uint32_t k = 0; k < 4; k++)
+        add_hit(&s, 20.0f, 2.0f + 6.0f * (float)k, 25.0f * (float)k, (uint16_t)(2 * k));
+    for (uint32_t k = 0; k < 20; k++)
+        for (uint32_t station = 1; station < 3; station++)
+            add_hit(&s, -30.0f, 0.5f * (float)(k * k) - 30.0f, 25.0f * (float)station,
+                    (uint16_t)(2 * station));
+    assert_int_equal(find(&s, SETTINGS("crowd", "1")), 0);
+    assert_int_equal(find(&s, NULL), 1);
+    assert_int_equal(found_hits(&s.found)[0], 4);
+    end(&s);
+}
+
 static void the_straightest_of_three_hits(void **state)
 {
     struct sample s;
@@ -227,7 +247,7 @@ static void compare(struct agreement *a, const struct event *e, const struct pro
     free(track_of);
 }
 
-static void the_same_tracks(void **state)
+static void check_the_same(const char *const *settings)
 {
     const uint32_t n = rois_or(3);
     struct event *events = make_events("velo", fresh_seed(), n);
@@ -236,9 +256,8 @@ static void the_same_tracks(void **state)
     struct agreement a = {0, 0, 0};
     struct hough_config c;
 
-    (void)state;
     assert_true(results && found);
-    configure(&c, "velo", NULL);
+    configure(&c, "velo", settings);
     run_on(cpu(), &c, events, n, 2, results, found);
     for (uint32_t i = 0; i < n; i++) {
         struct serial_tracks want;
@@ -254,6 +273,13 @@ static void the_same_tracks(void **state)
     events_free(events, n);
 }
 
+static void the_same_tracks(void **state)
+{
+    (void)state;
+    check_the_same(NULL);
+    check_the_same(SETTINGS("crowd", "2"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +287,7 @@ int main(void)
         cmocka_unit_test(no_track_crosses_the_beam_line),
         cmocka_unit_test(a_hit_on_each_layer_of_a_station),
         cmocka_unit_test(the_wide_pass),
+        cmocka_unit_test(windows_are_narrow_in_a_crowd),
         cmocka_unit_test(the_straightest_of_three_hits),
         cmocka_unit_test(layers_without_end),
         cmocka_unit_test(a_full_detector),
