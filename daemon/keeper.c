@@ -11,11 +11,11 @@
 
 #include "log.h"
 
-#define RETIRED_MAX 8u /* engines that wait to be closed; dispatch holds three at most */
+#define RETIRED_MAX (4u * SHARDS_MAX) /* engines to be left; each dispatch holds three at most */
 
 struct keeper {
     struct engine_setup setup;
-    int (*swap)(void *ctx, struct engine *e);
+    int (*swap)(void *ctx, struct generation *g);
     void *ctx;
     pthread_t thread;
     pthread_mutex_t lock;
@@ -30,20 +30,20 @@ struct keeper {
 
 static int reload(struct keeper *k)
 {
-    struct engine *e;
-    int r = engine_open(&k->setup, k->generation + 1, &e);
+    struct generation *g;
+    int r = generation_open(&k->setup, k->generation + 1, &g);
 
     if (r == 0) {
-        r = k->swap(k->ctx, e);
+        r = k->swap(k->ctx, g);
         if (r < 0)
-            engine_close(e);
+            generation_close(g);
     }
     if (r == 0) {
         k->generation++;
-        stats_add(&k->setup.base.stats->g.reloads, 1);
+        stats_add(&k->setup.base.shard[0].stats->g.reloads, 1);
         log_info("keeper", "menu reloaded", "generation=%u", k->generation);
     } else {
-        stats_add(&k->setup.base.stats->g.reload_failures, 1);
+        stats_add(&k->setup.base.shard[0].stats->g.reload_failures, 1);
         log_error("keeper", "reload failed, the running menu stays", "error=\"%s\"", strerror(-r));
     }
     return r;
@@ -56,7 +56,7 @@ static bool do_one(struct keeper *k)
         struct engine *e = k->retired[--k->n_retired];
 
         pthread_mutex_unlock(&k->lock);
-        engine_close(e);
+        engine_leave(e);
         pthread_mutex_lock(&k->lock);
         return true;
     }
@@ -91,7 +91,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-int keeper_start(const struct engine_setup *setup, int (*swap)(void *ctx, struct engine *e),
+int keeper_start(const struct engine_setup *setup, int (*swap)(void *ctx, struct generation *g),
                  void *ctx, struct keeper **ret_keeper)
 {
     struct keeper *k = calloc(1, sizeof *k);

@@ -9,8 +9,9 @@
 #include "exec/engine.h"
 
 struct keeper;
-/* `swap` makes an engine the running one (0, or a negative errno and it stays the keeper's). */
-int keeper_start(const struct engine_setup *setup, int (*swap)(void *ctx, struct engine *e),
+/* `swap` makes a generation the running one in all shards (0, or a negative errno and it stays the
+ * keeper's). */
+int keeper_start(const struct engine_setup *setup, int (*swap)(void *ctx, struct generation *g),
                  void *ctx, struct keeper **ret_keeper);
 /* Does what was asked for, then ends.  NULL is fine. */
 void keeper_stop(struct keeper *k);
@@ -19,6 +20,6 @@ void keeper_stop(struct keeper *k);
 void keeper_ask_reload(struct keeper *k);
 /* Asks for a reload and waits for its end, at most `timeout_ms`; one sentence into `text`. */
 int keeper_reload(struct keeper *k, uint32_t timeout_ms, char *text, size_t bytes);
-/* Takes over an engine that nothing uses any more, to close it. */
+/* Takes over an engine that its shard does not use any more. */
 void keeper_retire(struct keeper *k, struct engine *e);
 #endif

@@ -9,7 +9,7 @@ struct loop;
  * handles must be blocked in all threads.  Logs what fails. */
 int loop_open(const struct config *config, const char *config_path, struct loop **ret_loop);
 /* Serves until SIGTERM, SIGINT or `quit`; drains first.  Returns 0, or -EBUSY when a lane
- * was stuck and had to be left behind. */
+ * was stuck and had to be left behind; another negative errno: it could not start (logged). */
 int loop_run(struct loop *l);
 /* NULL is fine.  After -EBUSY the stuck parts are left to the end of the process. */
 void loop_close(struct loop *l);

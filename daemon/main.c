@@ -165,7 +165,7 @@ static int serve(const struct config *c, const char *path)
         _exit(EXIT_STUCK); /* closing would wait for the stuck thread for ever */
     }
     loop_close(loop);
-    return EXIT_CLEAN;
+    return r < 0 ? EXIT_START : EXIT_CLEAN;
 }
 
 /* A worker writes to the same stderr. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring.h - a ring of 32-bit numbers between one producing and one consuming thread, with a
- * doorbell.
+/* ring.h - a ring of 32-bit numbers between one producing and one consuming thread.
  *
- * Lives in shared memory as well: it holds no pointers, and its doorbell is a futex.
+ * A consumer may have several rings; it sleeps on one word (a futex) that their producers ring. All
+ * of it lives in shared memory as well: it holds no pointers.
  */
 #ifndef TRIGD_RING_H
 #define TRIGD_RING_H
@@ -18,8 +18,8 @@
 #define RING_CAPACITY 64u /* a power of two; more than any lane has batches in flight */
 
 struct ring {
-    _Alignas(64) _Atomic uint32_t head; /* next place to write; the futex */
-    _Atomic uint32_t sleeping;          /* the consumer waits on `head` */
+    _Alignas(64) _Atomic uint32_t head; /* next place to write */
+    _Atomic uint32_t sleeping;          /* the consumer waits, and wants to be woken */
     _Alignas(64) _Atomic uint32_t tail; /* next place to read */
     _Alignas(64) uint32_t entry[RING_CAPACITY];
 };
@@ -54,24 +54,32 @@ static inline bool ring_is_empty(struct ring *r)
            atomic_load_explicit(&r->head, memory_order_acquire);
 }
 
-/* Wakes the consumer if it sleeps.  Producer only. */
-static inline void ring_wake(struct ring *r)
+/* Wakes the consumer if it sleeps.  Producer only, after ring_push. */
+static inline void ring_wake(struct ring *r, _Atomic uint32_t *bell)
 {
-    if (atomic_load_explicit(&r->sleeping, memory_order_seq_cst))
-        syscall(SYS_futex, &r->head, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    if (!atomic_load_explicit(&r->sleeping, memory_order_seq_cst))
+        return;
+    atomic_fetch_add_explicit(bell, 1, memory_order_seq_cst);
+    syscall(SYS_futex, bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Sleeps until something is in the ring, at most `ns`.  Consumer only; may return early. */
-static inline void ring_wait(struct ring *r, uint64_t ns)
+/* Sleeps until something is in one of the n rings, at most `ns`.  Consumer only; may return early.
+ */
+static inline void ring_wait(struct ring *const *r, uint32_t n, _Atomic uint32_t *bell, uint64_t ns)
 {
-    struct timespec limit = {.tv_sec = (time_t)(ns / 1000000000u),
-                             .tv_nsec = (long)(ns % 1000000000u)};
-    uint32_t head;
+    const struct timespec limit = {.tv_sec = (time_t)(ns / 1000000000u),
+                                   .tv_nsec = (long)(ns % 1000000000u)};
+    const uint32_t before = atomic_load_explicit(bell, memory_order_seq_cst);
+    bool is_empty = true;
 
-    atomic_store_explicit(&r->sleeping, 1, memory_order_seq_cst);
-    head = atomic_load_explicit(&r->head, memory_order_seq_cst);
-    if (head == atomic_load_explicit(&r->tail, memory_order_relaxed))
-        syscall(SYS_futex, &r->head, FUTEX_WAIT, head, &limit, NULL, 0);
-    atomic_store_explicit(&r->sleeping, 0, memory_order_seq_cst);
+    for (uint32_t i = 0; i < n; i++)
+        atomic_store_explicit(&r[i]->sleeping, 1, memory_order_seq_cst);
+    for (uint32_t i = 0; i < n; i++)
+        is_empty &= atomic_load_explicit(&r[i]->head, memory_order_seq_cst) ==
+                    atomic_load_explicit(&r[i]->tail, memory_order_relaxed);
+    if (is_empty)
+        syscall(SYS_futex, bell, FUTEX_WAIT, before, &limit, NULL, 0);
+    for (uint32_t i = 0; i < n; i++)
+        atomic_store_explicit(&r[i]->sleeping, 0, memory_order_seq_cst);
 }
 #endif

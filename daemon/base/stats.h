@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stats.h - counters and latency histograms, written by the stages, read by control and HTTP.
  *
- * Every counter has one writing thread and is read without a lock.  Entries (chains, steps,
- * lanes, clients) are found by name and kept over a reload, so counts go on.  The tables below
+ * Every shard has its own, so that every counter has one writing thread; it is read without a lock,
+ * and readers look at the sums (stats_sum).  Entries (chains, steps, lanes, clients) are found by
+ * name and kept over a reload, so counts go on.  The tables below
  * give name and meaning of every counter once: `show info`, `show stat`, JSON, CSV and the
  * Prometheus page all walk them.
  */
@@ -12,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/shards.h"
 #include "latency.h"
 
 #define STATS_CHAINS_MAX  256
@@ -188,6 +190,11 @@ struct stats_ledger {
     int64_t imbalance; /* received - (accepted + rejected + failed + in_flight): 0, or a defect */
 };
 
+struct stats_set { /* of all shards */
+    uint32_t n;
+    struct stats *of[SHARDS_MAX];
+};
+
 int stats_new(struct stats **ret_stats);
 void stats_free(struct stats *s);
 /* The entry of that name, the old one or a new one; NULL when the table is full.  A name is fixed
@@ -207,6 +214,10 @@ void stats_client_put(struct stats *s, struct stats_client *c);
 void stats_ledger(const struct stats_global *g, struct stats_ledger *ret_ledger);
 /* All global counters; those of the ledger are of one moment. */
 void stats_snapshot(const struct stats_global *g, struct stats_global *ret_copy);
+/* The sums over all shards: each shard's ledger is of one moment of its own, so that the sum
+ * balances.  `ret_sum` is empty before.  An entry has one place in the tables of all shards, but
+ * for clients, which are in one shard each. */
+void stats_sum(const struct stats_set *set, struct stats *ret_sum);
 void stats_lock(void);
 void stats_unlock(void);
 #endif

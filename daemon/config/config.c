@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/config_shard.h"
 #include "config/config_table.h"
 #include "config/weights.h"
 #include "config/yamlfile.h"
@@ -93,6 +94,7 @@ static const cyaml_schema_field_t threads_fields[] = {
     STRING("io", STRUCT_OF(threads), io),
     STRING("zmq", STRUCT_OF(threads), zmq),
     STRING("lanes", STRUCT_OF(threads), lanes),
+    CYAML_FIELD_UINT("shards", OPT, STRUCT_OF(threads), shards),
     CYAML_FIELD_UINT("zmq_threads", OPT, STRUCT_OF(threads), zmq_threads),
     CYAML_FIELD_UINT("spin_us", OPT, STRUCT_OF(threads), spin_us),
     CYAML_FIELD_END};
@@ -368,7 +370,7 @@ static void check_devices(struct yamlfile *f, const struct config *c)
 
 static void check_relations(struct yamlfile *f, const struct config *c)
 {
-    uint64_t largest = (uint64_t)c->clients.max_items * 64; /* bytes of the widest collection */
+    uint64_t largest = config_largest(c);
 
     if (c->limits.hard_ms && c->limits.soft_ms > c->limits.hard_ms)
         yamlfile_problem(f, "limits.soft_ms",
@@ -378,6 +380,12 @@ static void check_relations(struct yamlfile *f, const struct config *c)
     if (c->pool.mbytes & (c->pool.mbytes - 1))
         yamlfile_problem(f, "pool.mbytes", "pool.mbytes is %u; a power of two is wanted",
                          c->pool.mbytes);
+    if (c->threads.shards > 1 && !config_shard_fits(c, c->threads.shards))
+        yamlfile_problem(
+            f, "threads.shards",
+            "threads.shards is %u: in that part of pool.mbytes (%u) and pool.rois (%u) "
+            "the largest RoI, of clients.max_items (%u), does not fit twice",
+            c->threads.shards, c->pool.mbytes, c->pool.rois, c->clients.max_items);
     if (largest > (uint64_t)c->pool.mbytes << 19)
         yamlfile_problem(f, "clients.max_items",
                          "clients.max_items is %u: one such RoI needs more "

@@ -83,6 +83,7 @@ struct config {
     struct {
         char *pin;              /* "auto" or "none" */
         char *io, *zmq, *lanes; /* lists of cores; "" = planned by the daemon */
+        uint32_t shards;        /* I/O threads; 0: planned (affinity_shards) */
         uint32_t zmq_threads;
         uint32_t
             spin_us; /* looking for work before sleeping; affinity_spin_ns tells if it is done */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/config_table.h"
+#include "base/shards.h"
 
 #include <stdio.h>
 
@@ -71,13 +72,17 @@ const struct config_key config_keys[] = {
     {"threads.pin", CONFIG_STRING, AT(threads.pin), "auto", 0, 0,
      "auto: on 4 cores and more every thread gets its core, lanes near their device; none"},
     {"threads.io", CONFIG_STRING, AT(threads.io), "", 0, 0,
-     "cores for the I/O thread, as in 0,2-3; empty: the first"},
+     "cores for I/O threads, as in 0,2-3; empty: the first"},
     {"threads.zmq", CONFIG_STRING, AT(threads.zmq), "", 0, 0,
      "cores for the threads of ZeroMQ; empty: the next, one each, a quarter of all at most"},
     {"threads.lanes", CONFIG_STRING, AT(threads.lanes), "", 0, 0,
      "cores for lanes, one each in turn; empty: all others"},
+    {"threads.shards", CONFIG_U32, AT(threads.shards), "0", 0, SHARDS_MAX,
+     "I/O threads, each with its part of the pool and its own clients; shard k listens at "
+     "ipc://PATH.k "
+     "and the k-th port after that of a tcp endpoint; 0: planned, by the cores"},
     {"threads.zmq_threads", CONFIG_U32, AT(threads.zmq_threads), "1", 1, 16,
-     "threads that ZeroMQ moves messages with"},
+     "threads that ZeroMQ moves messages with, of all shards"},
     {"threads.spin_us", CONFIG_U32, AT(threads.spin_us), "50", 0, 1000000,
      "I/O thread and lanes look for work this long before they sleep, us; on fewer than 4 cores 0"},
     {"log.level", CONFIG_STRING, AT(log.level), "info", 0, 0, "error, warn, info or debug"},

@@ -9,15 +9,19 @@
 #include <string.h>
 
 #include "clock.h"
+#include "config/config_shard.h"
 #include "log.h"
 
-#define AUTO_CORES 4 /* on fewer, the kernel's scheduler does better than any plan of ours */
+#define AUTO_CORES  4 /* on fewer, the kernel's scheduler does better than any plan of ours */
+#define SHARD_CORES 8u
+#define SHARDS_AUTO 4u
 
 struct affinity {
     hwloc_topology_t topology;
     hwloc_bitmap_t allowed;        /* where the process may run */
     hwloc_bitmap_t io, zmq, lanes; /* empty: wherever allowed */
-    _Atomic unsigned n_lanes;      /* that entered so far: engines are opened on two threads */
+    uint32_t n_shards;
+    _Atomic unsigned n_lanes; /* that entered so far: engines are opened on two threads */
 };
 
 /* The first processing units of all cores that the process may use. */
@@ -37,9 +41,9 @@ static void list_cores(struct affinity *a, hwloc_bitmap_t ret_units)
         hwloc_bitmap_copy(ret_units, a->allowed);
 }
 
-/* One core for I/O, one for each thread of ZeroMQ but no more than a quarter of all, the others for
- * lanes. */
-static void plan(struct affinity *a, int zmq_threads)
+/* One core for the I/O thread of each shard, one for each thread of ZeroMQ but no more than a
+ * quarter of all, the others for lanes. */
+static void plan(struct affinity *a, int shards, int zmq_threads)
 {
     hwloc_bitmap_t units = hwloc_bitmap_alloc();
     int all, unit;
@@ -49,6 +53,10 @@ static void plan(struct affinity *a, int zmq_threads)
     unit = hwloc_bitmap_first(units);
     if (all >= AUTO_CORES) {
         hwloc_bitmap_only(a->io, (unsigned)unit);
+        for (int i = 1; i < shards && i < all / 2; i++) {
+            unit = hwloc_bitmap_next(units, unit);
+            hwloc_bitmap_set(a->io, (unsigned)unit);
+        }
         for (int i = 0; i < zmq_threads && i < all / 4; i++) {
             unit = hwloc_bitmap_next(units, unit);
             hwloc_bitmap_set(a->zmq, (unsigned)unit);
@@ -107,8 +115,11 @@ int affinity_open(const struct config *c, struct affinity **ret_affinity)
     struct affinity *a = calloc(1, sizeof *a);
     int r = a ? read_machine(a) : -ENOMEM;
 
+    if (a)
+        a->n_shards = r == 0 ? affinity_shards(a, c) : 1;
+
     if (r == 0 && !strcmp(c->threads.pin, "auto")) {
-        plan(a, (int)c->threads.zmq_threads);
+        plan(a, (int)affinity_shards(a, c), (int)c->threads.zmq_threads);
         r = take(a, "threads.io", c->threads.io, a->io);
         if (r == 0)
             r = take(a, "threads.zmq", c->threads.zmq, a->zmq);
@@ -136,6 +147,18 @@ void affinity_close(struct affinity *a)
     free(a);
 }
 
+uint32_t affinity_shards(const struct affinity *a, const struct config *c)
+{
+    uint32_t n = (uint32_t)hwloc_bitmap_weight(a->allowed) / SHARD_CORES;
+
+    if (c->threads.shards)
+        return c->threads.shards;
+    n = n > SHARDS_AUTO ? SHARDS_AUTO : n;
+    while (n > 1 && !config_shard_fits(c, n))
+        n--;
+    return n ? n : 1;
+}
+
 uint64_t affinity_spin_ns(const struct affinity *a, const struct config *c)
 {
     return hwloc_bitmap_weight(a->allowed) < AUTO_CORES ? 0 : c->threads.spin_us * NS_PER_US;
@@ -151,9 +174,21 @@ static void go(struct affinity *a, hwloc_const_bitmap_t where)
         log_warn("affinity", "a thread cannot be pinned", "error=\"%s\"", strerror(errno));
 }
 
-void affinity_be_io(struct affinity *a)
+void affinity_be_io(struct affinity *a, uint32_t shard)
 {
-    go(a, a->io);
+    hwloc_bitmap_t one = hwloc_bitmap_alloc();
+    const int n = hwloc_bitmap_weight(a->io);
+    int unit = hwloc_bitmap_first(a->io);
+
+    if (!one || n < 2 || a->n_shards < 2) {
+        go(a, a->io);
+    } else {
+        for (uint32_t i = 0; i < shard % (uint32_t)n; i++)
+            unit = hwloc_bitmap_next(a->io, unit);
+        hwloc_bitmap_only(one, (unsigned)unit);
+        go(a, one);
+    }
+    hwloc_bitmap_free(one);
 }
 
 void affinity_enter_zmq(struct affinity *a)

@@ -21,8 +21,10 @@ void affinity_close(struct affinity *a); /* NULL is fine */
  * somebody who has work. */
 uint64_t affinity_spin_ns(const struct affinity *a, const struct config *c);
 
-/* The calling thread becomes the I/O thread and stays there. */
-void affinity_be_io(struct affinity *a);
+/* How many shards a daemon has whose configuration does not say: one for each SHARD_CORES cores. */
+uint32_t affinity_shards(const struct affinity *a, const struct config *c);
+/* The calling thread becomes the I/O thread of a shard and stays there. */
+void affinity_be_io(struct affinity *a, uint32_t shard);
 /* The calling thread is where ZeroMQ's threads shall be, until affinity_leave. */
 void affinity_enter_zmq(struct affinity *a);
 /* The calling thread is where the next lane shall be, until affinity_leave: on the next core in

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* arena.h - the memory that a lane and its runner share: rings, batches, results, products.
  *
+ * A runner has an arena with each shard of the front.
+ *
  * The front (lane.h) fills batches and reads results; the runner (runner.h), in a worker process or
  * a thread of this one, reads batches and writes results.  Nothing in the arena is believed by the
  * front: what the runner writes there are claims, checked like a client's message, and the front's
@@ -37,6 +39,7 @@ struct arena_link {
     struct ring in, out;    /* numbers of slots: to the runner, and back */
     _Atomic uint32_t begun; /* batches that the runner's thread is through with: the device has
                              * them */
+    _Atomic uint32_t bell;  /* of shard 0 alone: the futex of a runner that sleeps */
 };
 
 struct arena_input { /* what stage_fill said of an input that the front has gathered */

@@ -100,14 +100,14 @@ const struct config_step *engine_override(const struct config *c, const char *st
     return NULL;
 }
 
-static int open_step(const struct engine_setup *setup, struct engine *e, uint32_t number)
+static int plan_step(const struct engine_setup *setup, struct engine *e, uint32_t number)
 {
     const struct config *c = setup->base.config;
     const struct menu_step *m = &e->menu->steps[number];
     const struct config_step *o = engine_override(c, m->name);
     struct engine_step *s = &e->step[number];
 
-    s->stats = stats_step_get(setup->base.stats, m->name, m->plugin->d.name);
+    s->stats = stats_step_get(setup->base.shard[e->shard].stats, m->name, m->plugin->d.name);
     if (!s->stats) {
         log_error("engine", "too many steps were seen since the start", "most=%u", STATS_STEPS_MAX);
         return -EINVAL;
@@ -119,9 +119,7 @@ static int open_step(const struct engine_setup *setup, struct engine *e, uint32_
     list_inputs(setup, e->menu, number, s);
     s->product_bytes = room_for_products(setup, e->menu, number, s->batching.max_rois);
     s->queue = calloc(e->capacity, sizeof *s->queue);
-    if (!s->queue)
-        return -ENOMEM;
-    return engine_open_lanes(setup, e, number);
+    return s->queue ? 0 : -ENOMEM;
 }
 
 int engine_check_steps(const struct config *config, const struct menu *menu)
@@ -147,65 +145,80 @@ int engine_check_steps(const struct config *config, const struct menu *menu)
     return r;
 }
 
-static int open_all(const struct engine_setup *setup, struct engine *e)
+/* Makes the engine of one shard, without lanes. */
+static int make_engine(const struct engine_setup *setup, struct generation *g, uint32_t shard)
 {
-    int r = menu_load(setup->base.config->menu, setup->plugins, &e->menu);
+    struct engine *e = calloc(1, sizeof *e);
+    int r = 0;
 
-    if (r == 0)
-        r = engine_check_steps(setup->base.config, e->menu);
-    if (r < 0)
-        return r;
-    e->capacity = setup->base.config->pool.rois;
+    if (!e)
+        return -ENOMEM;
+    g->engine[g->n_engines++] = e;
+    e->of = g;
+    e->shard = shard;
+    e->menu = g->menu;
+    e->generation = g->number;
+    e->capacity = setup->base.shard[shard].pool->n_rois;
     e->steps_bytes = pool_align(e->menu->n_steps * sizeof(struct roi_step));
     e->chains_bytes = pool_align(e->menu->n_chains);
     for (uint32_t i = 0; i < e->menu->n_chains; i++) {
-        e->chain[i] = stats_chain_get(setup->base.stats, e->menu->chains[i].name);
+        e->prescale[i] = e->menu->chains[i].prescale;
+        e->chain[i] = stats_chain_get(setup->base.shard[shard].stats, e->menu->chains[i].name);
         if (!e->chain[i]) {
             log_error("engine", "too many chains were seen since the start", "most=%u",
                       STATS_CHAINS_MAX);
             return -EINVAL;
         }
     }
-    for (uint32_t i = 0; i < e->menu->n_steps; i++) {
-        r = open_step(setup, e, i);
-        if (r < 0)
-            return r;
-    }
-    for (uint32_t i = 0; r == 0 && i < e->n_workers; i++)
-        if (e->worker[i].worker)
-            r = worker_watch(e->worker[i].worker);
+    for (uint32_t i = 0; r == 0 && i < e->menu->n_steps; i++)
+        r = plan_step(setup, e, i);
     return r;
 }
 
-int engine_open(const struct engine_setup *setup, uint32_t generation, struct engine **ret_engine)
+static int open_all(const struct engine_setup *setup, struct generation *g)
 {
-    struct engine *e = calloc(1, sizeof *e);
+    int r = menu_load(setup->base.config->menu, setup->plugins, &g->menu);
+
+    if (r == 0)
+        r = engine_check_steps(setup->base.config, g->menu);
+    for (uint32_t i = 0; r == 0 && i < setup->base.n_shards; i++)
+        r = make_engine(setup, g, i);
+    for (uint32_t i = 0; r == 0 && i < g->menu->n_steps; i++)
+        if (g->menu->steps[i].head == i)
+            r = engine_open_lanes(setup, g, i);
+    for (uint32_t i = 0; r == 0 && i < g->n_workers; i++)
+        if (g->worker[i].worker)
+            r = worker_watch(g->worker[i].worker);
+    return r;
+}
+
+int generation_open(const struct engine_setup *setup, uint32_t number,
+                    struct generation **ret_generation)
+{
+    struct generation *g = calloc(1, sizeof *g);
     const uint64_t from = clock_ns();
     uint32_t n_lanes = 0;
     int r;
 
-    if (!e)
+    if (!g)
         return -ENOMEM;
-    e->generation = generation;
-    r = open_all(setup, e);
+    g->number = number;
+    r = open_all(setup, g);
     if (r < 0) {
-        engine_close(e);
+        generation_close(g);
         return r;
     }
-    for (uint32_t i = 0; i < e->menu->n_steps; i++)
-        n_lanes += e->step[i].n_lanes;
-    log_info("engine", "lanes are open", "lanes=%u warm=%u ms=%llu", n_lanes, e->n_warm,
+    for (uint32_t i = 0; i < g->menu->n_steps; i++)
+        n_lanes += g->engine[0]->step[i].n_lanes;
+    atomic_store(&g->n_left, g->n_engines);
+    log_info("engine", "lanes are open", "lanes=%u warm=%u ms=%llu", n_lanes, g->n_warm,
              (unsigned long long)((clock_ns() - from) / NS_PER_MS));
-    *ret_engine = e;
+    *ret_generation = g;
     return 0;
 }
 
-void engine_close(struct engine *e)
+static void close_engine(struct engine *e)
 {
-    if (!e)
-        return;
-    for (uint32_t i = 0; i < e->n_workers; i++)
-        worker_close(e->worker[i].worker);
     for (uint32_t i = 0; i < MENU_STEPS_MAX; i++) {
         for (uint32_t k = 0; k < e->step[i].n_lanes; k++)
             lane_close(e->step[i].lane[k]);
@@ -213,6 +226,23 @@ void engine_close(struct engine *e)
         free(e->step[i].lane);
         free(e->step[i].queue);
     }
-    menu_free(e->menu);
     free(e);
+}
+
+void generation_close(struct generation *g)
+{
+    if (!g)
+        return;
+    for (uint32_t i = 0; i < g->n_workers; i++)
+        worker_close(g->worker[i].worker);
+    for (uint32_t i = 0; i < g->n_engines; i++)
+        close_engine(g->engine[i]);
+    menu_free(g->menu);
+    free(g);
+}
+
+void engine_leave(struct engine *e)
+{
+    if (atomic_fetch_sub(&e->of->n_left, 1) == 1)
+        generation_close(e->of);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* engine.h - one generation of the trigger: a menu with the lanes of its steps.
  *
- * A reload opens a new engine beside the running one (on the keeper's thread, since it may compile
- * kernels for seconds), dispatch moves new RoIs over to it, and the old one is closed when its
- * last RoI has left.
+ * A generation has the menu and the workers, and an engine for each shard: its batchers and its
+ * lanes at the workers.  A reload opens a new generation beside the running one (on the keeper's
+ * thread, since it may compile kernels for seconds), the dispatch of each shard moves new RoIs over
+ * to its engine, and leaves the old one with its last RoI there.  When all have left it, the
+ * generation is closed.
  */
 #ifndef TRIGD_ENGINE_H
 #define TRIGD_ENGINE_H
@@ -44,15 +46,23 @@ struct engine_step {
     uint32_t turn;              /* of equal lanes the one from here on is next */
 };
 
-struct engine {
-    struct menu *menu;
+struct engine { /* of one shard; its own but for what `of` points to */
+    struct generation *of;
+    uint32_t shard;
+    const struct menu *menu;
     uint32_t generation;
     uint32_t capacity; /* RoIs that a batcher can hold: all of the pool */
-    uint32_t n_warm;   /* lanes that were warmed up */
     uint32_t n_rois;   /* RoIs that still refer to this engine (dispatch) */
     struct engine_step step[MENU_STEPS_MAX];
     struct stats_chain *chain[MENU_CHAINS_MAX];
+    double prescale[MENU_CHAINS_MAX];
     uint64_t steps_bytes, chains_bytes; /* what every RoI carries */
+};
+
+struct generation {
+    struct menu *menu;
+    uint32_t number;
+    uint32_t n_warm; /* lanes that were warmed up */
     uint32_t n_workers;
     struct engine_worker {
         struct worker *worker; /* NULL: the device is not there */
@@ -60,6 +70,9 @@ struct engine {
         uint32_t index;
         bool is_retry;
     } worker[ENGINE_WORKERS_MAX];
+    uint32_t n_engines;
+    struct engine *engine[SHARDS_MAX];
+    _Atomic uint32_t n_left; /* engines that are still in use */
 };
 
 struct engine_setup {
@@ -72,13 +85,16 @@ struct engine_setup {
 /* Whether the steps that the config names have batches of their own in the menu; logs those that
  * have not.  0 or -EINVAL. */
 int engine_check_steps(const struct config *config, const struct menu *menu);
-/* Loads the menu file of the config and opens its lanes.  Logs what is wrong. */
-int engine_open(const struct engine_setup *setup, uint32_t generation, struct engine **ret_engine);
+/* Loads the menu file of the config and opens its lanes, for all shards.  Logs what is wrong. */
+int generation_open(const struct engine_setup *setup, uint32_t number,
+                    struct generation **ret_generation);
 /* What the config says of one step; NULL: nothing. */
 const struct config_step *engine_override(const struct config *c, const char *step);
-/* Opens the lanes of one step, with its retry lane, in the workers of their devices.  -ENODEV: none
- * is up (logged). */
-int engine_open_lanes(const struct engine_setup *setup, struct engine *e, uint32_t step);
-/* No RoI may be in it.  NULL is fine. */
-void engine_close(struct engine *e);
+/* Opens the lanes of one step, with its retry lane, in the workers of their devices, for all
+ * shards. -ENODEV: none is up (logged). */
+int engine_open_lanes(const struct engine_setup *setup, struct generation *g, uint32_t step);
+/* Closes a generation of which no engine is in use.  NULL is fine. */
+void generation_close(struct generation *g);
+/* An engine is not in use any more: the last one closes the generation. */
+void engine_leave(struct engine *e);
 #endif

@@ -58,35 +58,34 @@ static bool is_told_to_stop(void)
 /* ---------------------------------------------------------------- workers */
 
 /* The worker of a device, started at first use.  NULL where the device is not there. */
-static int worker_of(const struct engine_setup *setup, struct engine *e, const char *backend,
+static int worker_of(const struct engine_setup *setup, struct generation *g, const char *backend,
                      uint32_t index, bool is_retry, struct worker **ret_worker)
 {
-    struct engine_worker *w = e->worker;
+    struct engine_worker *w = g->worker;
     char name[STATS_NAME];
     const struct worker_setup ws = {
         .name = name, .backend = backend, .index = index, .is_retry = is_retry};
     int r;
 
-    for (; w < e->worker + e->n_workers; w++) {
+    for (; w < g->worker + g->n_workers; w++) {
         if (!strcmp(w->backend, backend) && w->index == index && w->is_retry == is_retry) {
             *ret_worker = w->worker;
             return 0;
         }
     }
-    if (e->n_workers == ENGINE_WORKERS_MAX) {
+    if (g->n_workers == ENGINE_WORKERS_MAX) {
         log_error("engine", "too many devices", "most=%u", ENGINE_WORKERS_MAX);
         return -EINVAL;
     }
     *w = (struct engine_worker){.index = index, .is_retry = is_retry};
     snprintf(w->backend, sizeof w->backend, "%s", backend);
-    snprintf(name, sizeof name, "%s%s:%u/%u", is_retry ? "retry " : "", backend, index,
-             e->generation);
+    snprintf(name, sizeof name, "%s%s:%u/%u", is_retry ? "retry " : "", backend, index, g->number);
     r = worker_open(&setup->base, &ws, &w->worker);
     if (r == -ENOENT || r == -ENODEV)
         r = 0;
     else if (r < 0)
         return r;
-    e->n_workers++;
+    g->n_workers++;
     *ret_worker = w->worker;
     return r;
 }
@@ -100,73 +99,99 @@ struct place {                          /* of a lane */
     const char *suffix; /* of its name */
 };
 
-static uint32_t place_of(const struct engine *e, const struct worker *w)
+static uint32_t place_of(const struct generation *g, const struct worker *w)
 {
     uint32_t i = 0;
 
-    while (e->worker[i].worker != w)
+    while (g->worker[i].worker != w)
         i++; /* it is there */
     return i;
 }
 
-/* Makes a lane and opens its runner.  A lane whose runner does not open is there, but down. */
-static int make_lane(const struct engine_setup *setup, struct engine *e, uint32_t number,
+/* Makes the lane of one shard. */
+static int make_part(const struct engine_setup *setup, struct engine *e, uint32_t number,
                      const struct place *at, struct lane **ret_lane)
 {
+    const struct worker_shard *shard = &setup->base.shard[e->shard];
     struct engine_step *s = &e->step[number];
     const struct trg_device_info *info = worker_device(at->worker);
-    struct lane_setup ls = {.pool = setup->base.pool,
-                            .regions = setup->base.regions,
+    struct lane_setup ls = {.shard = e->shard,
+                            .n_shards = setup->base.n_shards,
+                            .pool = shard->pool,
+                            .regions = shard->regions,
                             .group = &s->group,
                             .slots = at->slots,
                             .max_rois = s->batching.max_rois,
                             .product_bytes = s->product_bytes,
                             .warm_up = at->device->warm_up,
                             .guess_ns = &s->lane_ns,
-                            .cost = &s->cost[place_of(e, at->worker)]};
-    char name[STATS_NAME], core[32];
-    int r;
+                            .cost = &s->cost[place_of(e->of, at->worker)]};
+    char name[STATS_NAME];
 
-    if (is_told_to_stop())
-        return -EINTR;
     snprintf(name, sizeof name, "%.40s@%s:%u/%s", e->menu->steps[number].name, info->backend,
              info->index, at->suffix);
-    ls.stats = stats_lane_get(setup->base.stats, name, info->name, at->slots);
+    ls.stats = stats_lane_get(shard->stats, name, info->name, at->slots);
     if (!ls.stats) {
         log_error("engine", "too many lanes", "most=%u", STATS_LANES_MAX);
         return -EINVAL;
     }
-    r = lane_open(&ls, ret_lane);
+    return lane_open(&ls, ret_lane);
+}
+
+/* Makes a lane for each shard and opens their runner.  Lanes whose runner does not open are there,
+ * but down. */
+static int make_lane(const struct engine_setup *setup, struct generation *g, uint32_t number,
+                     const struct place *at, struct lane **ret_lanes)
+{
+    char core[32];
+    int r = is_told_to_stop() ? -EINTR : 0;
+
+    for (uint32_t i = 0; r == 0 && i < g->n_engines; i++)
+        r = make_part(setup, g->engine[i], number, at, &ret_lanes[i]);
     if (r < 0)
         return r;
-    affinity_enter_lane(setup->affinity, info->pci, core, sizeof core);
-    r = worker_add(at->worker, *ret_lane);
+    affinity_enter_lane(setup->affinity, worker_device(at->worker)->pci, core, sizeof core);
+    r = worker_add(at->worker, ret_lanes);
     affinity_leave(setup->affinity);
     if (r < 0)
-        log_error("engine", "a lane is not up", "lane=\"%s\" error=\"%s\"", name, strerror(-r));
+        log_error("engine", "a lane is not up", "lane=\"%s\" error=\"%s\"",
+                  ret_lanes[0]->s.stats->name, strerror(-r));
     else
-        log_debug("engine", "lane opened", "lane=\"%s\" core=%s", name, core[0] ? core : "any");
-    e->n_warm += r == 0 && at->device->warm_up;
+        log_debug("engine", "lane opened", "lane=\"%s\" core=%s", ret_lanes[0]->s.stats->name,
+                  core[0] ? core : "any");
+    g->n_warm += r == 0 && at->device->warm_up;
     return 0;
 }
 
-/* Adds one lane to a step. */
-static int add_lane(const struct engine_setup *setup, struct engine *e, uint32_t number,
-                    const struct place *at)
+static int grow(struct engine_step *s)
 {
-    struct engine_step *s = &e->step[number];
     struct lane **lanes = realloc(s->lane, (s->n_lanes + 1u) * sizeof(struct lane *));
-    int r;
 
     if (!lanes)
         return -ENOMEM;
     s->lane = lanes;
-    r = make_lane(setup, e, number, at, &s->lane[s->n_lanes]);
-    if (r < 0)
-        return r;
-    s->n_lanes++;
-    s->n_slots += at->slots;
     return 0;
+}
+
+/* Adds one lane to a step. */
+static int add_lane(const struct engine_setup *setup, struct generation *g, uint32_t number,
+                    const struct place *at)
+{
+    struct lane *lanes[SHARDS_MAX] = {NULL};
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < g->n_engines; i++)
+        r = grow(&g->engine[i]->step[number]);
+    if (r == 0)
+        r = make_lane(setup, g, number, at, lanes);
+    for (uint32_t i = 0; i < g->n_engines; i++) {
+        struct engine_step *s = &g->engine[i]->step[number];
+
+        if (lanes[i]) /* closed with the engine, whatever failed */
+            s->lane[s->n_lanes++] = lanes[i];
+        s->n_slots += at->slots;
+    }
+    return r;
 }
 
 static int say_missing(const struct config_device *d, uint32_t index, const char *step)
@@ -180,53 +205,54 @@ static int say_missing(const struct config_device *d, uint32_t index, const char
 }
 
 /* Opens the lanes of one step on one device of the config. */
-static int open_on_device(const struct engine_setup *setup, struct engine *e, uint32_t number,
+static int open_on_device(const struct engine_setup *setup, struct generation *g, uint32_t number,
                           const struct config_device *d, uint32_t index)
 {
     const uint32_t n = d->lanes ? d->lanes : cores();
     struct place at = {.device = d, .slots = d->slots};
     char suffix[16];
-    int r = worker_of(setup, e, d->backend, index, false, &at.worker);
+    int r = worker_of(setup, g, d->backend, index, false, &at.worker);
 
     if (r < 0)
         return r;
     if (!at.worker)
-        return say_missing(d, index, e->menu->steps[number].name);
+        return say_missing(d, index, g->menu->steps[number].name);
     at.suffix = suffix;
     for (uint32_t i = 0; r == 0 && i < n; i++) {
         snprintf(suffix, sizeof suffix, "%u", i);
-        r = add_lane(setup, e, number, &at);
+        r = add_lane(setup, g, number, &at);
     }
     return r;
 }
 
 /* The lanes of one step on the device, or on all devices, of one entry of the config. */
-static int open_on_devices(const struct engine_setup *setup, struct engine *e, uint32_t number,
+static int open_on_devices(const struct engine_setup *setup, struct generation *g, uint32_t number,
                            const struct config_device *d)
 {
     const uint32_t n = d->all ? devices_count(setup->devices, d->backend) : 0;
     int r = 0;
 
     if (!n) /* with `all` and none there: says that the first is missing */
-        return open_on_device(setup, e, number, d, d->all ? 0 : d->index);
+        return open_on_device(setup, g, number, d, d->all ? 0 : d->index);
     for (uint32_t i = 0; r == 0 && i < n; i++)
-        r = open_on_device(setup, e, number, d, i);
+        r = open_on_device(setup, g, number, d, i);
     return r;
 }
 
 /* The lane that runs again what failed elsewhere: on a CPU if the step may use one, since every
  * device gives the same answer; else on the first device that serves it. */
-static int open_retry(const struct engine_setup *setup, struct engine *e, uint32_t number)
+static int open_retry(const struct engine_setup *setup, struct generation *g, uint32_t number)
 {
     const struct config *c = setup->base.config;
     const struct config_device *d = NULL;
     struct place at = {.slots = RETRY_SLOTS, .suffix = "retry"};
+    struct lane *lanes[SHARDS_MAX] = {NULL};
     int r;
 
     for (uint32_t i = 0; i < c->n_devices; i++) {
         const struct config_device *k = &c->devices[i];
 
-        if (may_use(c, e->menu, number, k->backend) &&
+        if (may_use(c, g->menu, number, k->backend) &&
             devices_count(setup->devices, k->backend) > k->index &&
             (!d || (strcmp(d->backend, "cpu") != 0 && !strcmp(k->backend, "cpu"))))
             d = k;
@@ -234,10 +260,13 @@ static int open_retry(const struct engine_setup *setup, struct engine *e, uint32
     if (!d)
         return 0; /* no device serves the step at all: said by the caller */
     at.device = d;
-    r = worker_of(setup, e, d->backend, d->all ? 0 : d->index, true, &at.worker);
+    r = worker_of(setup, g, d->backend, d->all ? 0 : d->index, true, &at.worker);
     if (r < 0 || !at.worker)
         return r;
-    return make_lane(setup, e, number, &at, &e->step[number].retry);
+    r = make_lane(setup, g, number, &at, lanes);
+    for (uint32_t i = 0; i < g->n_engines; i++)
+        g->engine[i]->step[number].retry = lanes[i];
+    return r;
 }
 
 static bool is_any_up(const struct engine_step *s)
@@ -248,22 +277,21 @@ static bool is_any_up(const struct engine_step *s)
     return false;
 }
 
-int engine_open_lanes(const struct engine_setup *setup, struct engine *e, uint32_t number)
+int engine_open_lanes(const struct engine_setup *setup, struct generation *g, uint32_t number)
 {
     const struct config *c = setup->base.config;
-    const struct menu_step *m = &e->menu->steps[number];
-    struct engine_step *s = &e->step[number];
+    const struct menu_step *m = &g->menu->steps[number];
     int r = 0;
 
     for (uint32_t i = 0; r == 0 && i < c->n_devices; i++)
-        if (may_use(c, e->menu, number, c->devices[i].backend))
-            r = open_on_devices(setup, e, number, &c->devices[i]);
+        if (may_use(c, g->menu, number, c->devices[i].backend))
+            r = open_on_devices(setup, g, number, &c->devices[i]);
     if (r < 0)
         return r;
-    if (!is_any_up(s)) {
+    if (!is_any_up(&g->engine[0]->step[number])) {
         log_error("engine", "no device serves a step", "step=%s runs_on=\"%s\"", m->name,
                   m->plugin->d.backends);
         return -ENODEV;
     }
-    return open_retry(setup, e, number);
+    return open_retry(setup, g, number);
 }

@@ -43,12 +43,13 @@ static void find_parts(struct lane *l, uint32_t slot)
 
 int lane_open(const struct lane_setup *setup, struct lane **ret_lane)
 {
-    struct lane *l = calloc(1, sizeof *l);
+    struct lane *l = aligned_alloc(_Alignof(struct lane), sizeof *l);
     struct arena_shape shape;
     int r;
 
     if (!l)
         return -ENOMEM;
+    memset(l, 0, sizeof *l);
     l->s = *setup;
     l->fd = -1;
     find_members(l);
@@ -171,7 +172,7 @@ bool lane_put(struct lane *l, uint32_t roi)
         if (c[k]->n > l->room[k])
             return false;
     }
-    if (r->region && worker_share(l->worker, r->region) < 0)
+    if (r->region && worker_share(l->worker, l->s.shard, r->region) < 0)
         return false;
     for (uint32_t k = 0; k < g->n_inputs; k++) {
         l->room[k] -= c[k]->n;
@@ -216,6 +217,15 @@ static uint64_t cost_of(const struct lane *l, uint64_t items, uint64_t now_ns)
     return (uint64_t)ns >> (idle_s < DOUBT_MAX ? idle_s : DOUBT_MAX);
 }
 
+/* A batch more, or less, in flight; the other shards see it. */
+static void add_load(struct lane *l, int64_t ns, int n)
+{
+    const uint64_t before = atomic_load_explicit(&l->load.expected_ns, memory_order_relaxed);
+
+    l->taken += (uint32_t)n;
+    atomic_store_explicit(&l->load.expected_ns, before + (uint64_t)ns, memory_order_relaxed);
+}
+
 void lane_submit(struct lane *l, uint64_t now_ns)
 {
     const uint32_t slot = next_slot(l);
@@ -226,13 +236,13 @@ void lane_submit(struct lane *l, uint64_t now_ns)
         gather_batch(l, slot);
     l->batch[slot].closed_ns = now_ns;
     l->batch[slot].expected_ns = cost_of(l, l->batch[slot].items, now_ns);
-    l->expected_ns += l->batch[slot].expected_ns;
+    add_load(l, (int64_t)l->batch[slot].expected_ns, 1);
     l->s.cost->used_ns = now_ns;
-    if (!l->taken++)
+    if (l->taken == 1)
         l->oldest_ns = now_ns;
-    l->submitted++;
+    atomic_fetch_add_explicit(&l->load.submitted, 1, memory_order_relaxed);
     ring_push(&arena_link(&l->arena)->in, slot);
-    ring_wake(&arena_link(&l->arena)->in);
+    ring_wake(&arena_link(&l->arena)->in, &arena_link(&l->sibling[0]->arena)->bell);
     stats_set(&l->s.stats->in_flight, l->taken);
 }
 
@@ -389,26 +399,25 @@ void lane_release(struct lane *l)
     if (arena_batch(&l->arena, l->first)->is_overlapped)
         stats_add(&l->s.stats->overlapped, 1);
     ring_pop(&arena_link(&l->arena)->out, &number);
-    l->expected_ns -= l->batch[l->first].expected_ns;
+    add_load(l, -(int64_t)l->batch[l->first].expected_ns, -1);
     l->first = (l->first + 1) % l->s.slots;
-    l->taken--;
     l->oldest_ns = done.ended_ns;
     stats_set(&l->s.stats->in_flight, l->taken);
 }
 
 void lane_drop(struct lane *l)
 {
-    l->expected_ns -= l->batch[l->first].expected_ns;
+    add_load(l, -(int64_t)l->batch[l->first].expected_ns, -1);
     l->first = (l->first + 1) % l->s.slots;
-    l->taken--;
     stats_add(&l->s.stats->failed_batches, 1);
     stats_set(&l->s.stats->in_flight, l->taken);
 }
 
 void lane_restart(struct lane *l)
 {
-    l->first = l->taken = l->submitted = l->failures = 0;
-    l->expected_ns = 0;
+    l->first = l->taken = l->failures = 0;
+    atomic_store(&l->load.expected_ns, 0);
+    atomic_store(&l->load.submitted, 0);
     stats_set(&l->s.stats->in_flight, 0);
 }
 
@@ -416,12 +425,35 @@ void lane_restart(struct lane *l)
 
 uint32_t lane_ahead(const struct lane *l)
 {
-    return l->submitted - atomic_load_explicit(&arena_link(&l->arena)->begun, memory_order_seq_cst);
+    uint32_t ahead = 0;
+
+    for (uint32_t i = 0; i < l->s.n_shards; i++) {
+        struct lane *k = l->sibling[i];
+
+        ahead += atomic_load_explicit(&k->load.submitted, memory_order_relaxed) -
+                 atomic_load_explicit(&arena_link(&k->arena)->begun, memory_order_seq_cst);
+    }
+    return ahead;
 }
 
 uint32_t lane_outstanding(const struct lane *l)
 {
     return l->taken;
+}
+
+static uint64_t expected_of(const struct lane *l)
+{
+    return atomic_load_explicit(&l->load.expected_ns, memory_order_relaxed);
+}
+
+uint64_t lane_others_ns(const struct lane *l)
+{
+    uint64_t ns = 0;
+
+    for (uint32_t i = 0; i < l->s.n_shards; i++)
+        if (i != l->s.shard)
+            ns += expected_of(l->sibling[i]);
+    return ns;
 }
 
 uint64_t lane_running_ns(const struct lane *l, uint64_t now_ns)
@@ -436,5 +468,6 @@ uint64_t lane_expected_end(const struct lane *l, uint64_t items, uint64_t now_ns
     /* one that is late will take as long again as it is running */
     const uint64_t left = oldest > ran ? oldest - ran : ran;
 
-    return now_ns + left + (l->expected_ns - oldest) + cost_of(l, items, now_ns);
+    return now_ns + left + (expected_of(l) - oldest) + lane_others_ns(l) +
+           cost_of(l, items, now_ns);
 }

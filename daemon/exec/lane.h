@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lane.h - the front's side of a lane: fills batches for its runner, reads results back.
  *
- * On the I/O thread only, but for opening and closing.  The runner (runner.h) works on the arena in
- * a worker process, or in a thread of this one.  Batches come back in the order in which they were
- * given.  What comes back are claims: lane_take checks each before it enters an RoI's record.
+ * On the I/O thread of its shard only, but for opening and closing.  The runner (runner.h) works on
+ * the arenas of all shards in a worker process, or in a thread of this one.  Batches come back in
+ * the order in which they were given.  What comes back are claims: lane_take checks each before it
+ * enters an RoI's record.
  */
 #ifndef TRIGD_LANE_H
 #define TRIGD_LANE_H
@@ -24,7 +25,13 @@ struct lane_cost { /* of a batch of one step on one device: a line through the l
     uint64_t used_ns;                      /* when the last batch was given to it */
 };
 
+struct lane_load { /* of one lane, for the lanes of other shards at the same runner */
+    _Alignas(ARENA_ALIGN) _Atomic uint64_t expected_ns; /* of all batches in flight */
+    _Atomic uint32_t submitted;                         /* batches since the runner started */
+};
+
 struct lane_setup {
+    uint32_t shard, n_shards;
     struct pool *pool;
     struct shm_window *regions; /* NULL: no client shares memory */
     const struct group *group;
@@ -69,15 +76,15 @@ struct lane {
     struct lane_view view[ARENA_SLOTS_MAX];
     int fd; /* of the arena */
     struct worker *worker;
+    struct lane **sibling;   /* [n_shards]: of each shard, at the same runner; this one too */
+    struct lane_load load;   /* what the others see of this one */
     bool is_up;              /* takes batches */
     uint32_t failures;       /* batches that failed since the last good one */
     uint64_t rests_until_ns; /* down until then; 0: until its worker is back */
     uint64_t oldest_ns;      /* since when the oldest batch in flight could run */
     struct lane_batch batch[ARENA_SLOTS_MAX];
-    uint64_t expected_ns;            /* of all batches in flight */
     uint32_t first;                  /* oldest batch out */
     uint32_t taken;                  /* batches out */
-    uint32_t submitted;              /* batches since the runner started */
     uint64_t product_used;           /* of the batch that is filled */
     uint64_t room[ARENA_INPUTS_MAX]; /* items that it still takes */
     struct stage_source *sources;    /* [max_rois], scratch of gather.c */
@@ -127,8 +134,8 @@ void lane_drop(struct lane *l); /* done with that one */
 /* Starts anew with empty rings: a fresh runner has the arena. */
 void lane_restart(struct lane *l);
 
-/* Batches that its runner has still to begin: at 0 another one would be begun at once.  A lane of
- * the host is its own device: there it counts batches that are not finished. */
+/* Batches that its runner has still to begin, of all shards: at 0 another one would be begun at
+ * once.  A lane of the host is its own device: there it counts batches that are not finished. */
 uint32_t lane_ahead(const struct lane *l);
 /* Slots that are taken. */
 uint32_t lane_outstanding(const struct lane *l);
@@ -137,6 +144,8 @@ uint32_t lane_outstanding(const struct lane *l);
 uint64_t lane_expected_end(const struct lane *l, uint64_t items, uint64_t now_ns);
 /* Whether that rests on batches of this lane. */
 bool lane_is_known(const struct lane *l);
+/* How long batches of other shards that are in flight at the same runner are expected to take. */
+uint64_t lane_others_ns(const struct lane *l);
 /* How long the oldest batch in flight has been running; 0 with none. */
 uint64_t lane_running_ns(const struct lane *l, uint64_t now_ns);
 #endif

@@ -38,11 +38,11 @@ static int await_region(const struct runner_memory *m, uint32_t region, uint32_t
     return 0;
 }
 
-static void find_columns(const struct runner *l, const struct arena_source *from, uint32_t kind,
-                         const void **columns)
+static void find_columns(const struct runner_memory *m, const struct arena_source *from,
+                         uint32_t kind, const void **columns)
 {
     const uint32_t n = kind_info(kind)->n_columns;
-    const unsigned char *at = l->s.memory->base + from->at;
+    const unsigned char *at = m->base + from->at;
 
     if (from->place == ARENA_ADDRESSES) {
         memcpy(columns, (const void *)(uintptr_t)from->at, n * sizeof *columns);
@@ -56,87 +56,88 @@ static void find_columns(const struct runner *l, const struct arena_source *from
 }
 
 /* Where the columns of one collection of all RoIs of a batch lie. */
-static int find_sources(struct runner *l, uint32_t number, uint32_t k)
+static int find_sources(struct runner *l, const struct runner_slot *slot, uint32_t k)
 {
-    const struct arena_source *from = arena_sources(l->s.arena, number, k);
+    const struct runner_memory *m = l->s.shard[slot->shard].memory;
+    const struct arena_source *from = arena_sources(runner_arena(l, slot->shard), slot->number, k);
     const uint32_t kind = l->s.group->input[k].kind;
 
-    for (uint32_t i = 0; i < l->slot[number].n; i++) {
-        int r = await_region(l->s.memory, from[i].region, from[i].epoch);
+    for (uint32_t i = 0; i < slot->n; i++) {
+        int r = await_region(m, from[i].region, from[i].epoch);
 
         if (r < 0)
             return r;
         l->sources[i].n = from[i].n;
         l->sources[i].quantum = from[i].is_quantized ? &from[i].quantum : NULL;
         if (from[i].n)
-            find_columns(l, &from[i], kind, l->sources[i].column);
+            find_columns(m, &from[i], kind, l->sources[i].column);
         /* what lies in a client's memory has not been checked, and may change */
         l->sources[i].guard = from[i].region ? &l->guards[i] : NULL;
-        l->guards[i] = (struct stage_guard){.max_layer = l->s.memory->max_layer};
+        l->guards[i] = (struct stage_guard){.max_layer = m->max_layer};
     }
     return 0;
 }
 
 /* Notes what was found wrong; dispatch answers it. */
-static void note_faults(struct runner *l, uint32_t number)
+static void note_faults(struct runner *l, const struct runner_slot *slot)
 {
-    struct check_fault *faults = arena_faults(l->s.arena, number);
+    struct check_fault *faults = arena_faults(runner_arena(l, slot->shard), slot->number);
 
-    for (uint32_t i = 0; i < l->slot[number].n; i++)
+    for (uint32_t i = 0; i < slot->n; i++)
         if (l->sources[i].guard && l->guards[i].fault.code)
             faults[i] = l->guards[i].fault;
 }
 
 /* Gathers one collection of all RoIs of a batch. */
-static int gather(struct runner *l, uint32_t number, uint32_t k, struct arena_input *ret_input)
+static int gather(struct runner *l, const struct runner_slot *slot, uint32_t k, unsigned char *to,
+                  struct arena_input *ret_input)
 {
-    struct runner_slot *slot = &l->slot[number];
-    int r = find_sources(l, number, k);
+    int r = find_sources(l, slot, k);
 
     if (r < 0)
         return r;
-    ret_input->bytes = stage_fill(l->s.group->input[k].kind, slot->n, slot->infos, l->sources,
-                                  trg_buffer_host(slot->host[k]), &ret_input->span);
-    note_faults(l, number);
+    ret_input->bytes = stage_fill(l->s.group->input[k].kind, slot->n, slot->infos, l->sources, to,
+                                  &ret_input->span);
+    note_faults(l, slot);
     return 0;
 }
 
 /* Has one collection of all RoIs of a batch in pinned memory and enqueues its copy to the device.
  */
-static int stage_input(struct runner *l, uint32_t number, uint32_t k)
+static int stage_input(struct runner *l, struct runner_slot *slot, uint32_t k)
 {
-    struct runner_slot *slot = &l->slot[number];
+    const struct arena *a = runner_arena(l, slot->shard);
+    struct trg_buffer *host = l->host[slot->shard][slot->number][k];
     struct trg_input *in = &slot->staged[k];
-    struct arena_input input = arena_batch(l->s.arena, number)->input[k];
+    struct arena_input input = arena_batch(a, slot->number)->input[k];
     int r = 0;
 
     if (!slot->is_staged)
-        r = gather(l, number, k, &input);
-    else if (slot->is_copied)
-        memcpy(trg_buffer_host(slot->host[k]), arena_staged(l->s.arena, number, k), input.bytes);
+        r = gather(l, slot, k, trg_buffer_host(host), &input);
+    else if (l->is_copied)
+        memcpy(trg_buffer_host(host), arena_staged(a, slot->number, k), input.bytes);
     if (r < 0)
         return r;
     in->span = input.span;
     in->collection = kind_info(l->s.group->input[k].kind);
-    in->host = trg_buffer_host(slot->host[k]);
-    in->dev = slot->dev[k];
-    if (l->is_host)
-        return 0; /* one buffer is both */
-    return trg_write(slot->queue, slot->dev[k], 0, slot->host[k], 0, input.bytes);
+    in->host = trg_buffer_host(host);
+    in->dev = l->is_host ? host : slot->dev[k];
+    return l->is_host ? 0 : trg_write(slot->queue, slot->dev[k], 0, host, 0, input.bytes);
 }
 
-static void stage_outputs(struct runner *l, const struct runner_member *m, uint32_t number,
-                          uint32_t member)
+static void stage_outputs(struct runner *l, struct runner_slot *slot, uint32_t member)
 {
-    unsigned char *products = arena_products(l->s.arena, number);
+    const struct runner_member *m = &l->member[member];
+    const struct arena *a = runner_arena(l, slot->shard);
+    unsigned char *products = arena_products(a, slot->number);
 
     for (uint32_t k = 0; k < m->plugin->n_outputs; k++) {
-        const struct arena_output *room = arena_outputs(l->s.arena, number, member, k);
-        uint32_t kind = m->plugin->produces[k];
+        const struct arena_output *room = arena_outputs(a, slot->number, member, k);
+        const uint32_t kind = m->plugin->produces[k];
         const struct trg_collection *info = kind_info(kind);
 
-        for (uint32_t i = 0; i < l->slot[number].n; i++) {
-            struct trg_output *out = &l->slot[number].part[member].outputs[k][i];
+        for (uint32_t i = 0; i < slot->n; i++) {
+            struct trg_output *out = &slot->part[member].outputs[k][i];
 
             out->capacity = room[i].capacity;
             out->n = 0;
@@ -160,9 +161,8 @@ int runner_answer(const struct runner *l, const struct plugin *plugin, const cha
 }
 
 /* Gives a member its inputs and lets it enqueue its work. */
-static int submit_member(struct runner *l, uint32_t number, uint32_t member)
+static int submit_member(struct runner *l, struct runner_slot *slot, uint32_t member)
 {
-    struct runner_slot *slot = &l->slot[number];
     struct runner_member *m = &l->member[member];
     struct runner_part *part = &slot->part[member];
 
@@ -174,7 +174,7 @@ static int submit_member(struct runner *l, uint32_t number, uint32_t member)
         else
             part->batch.in[k].span.n_rois = slot->n; /* the rest is as runner_open found it */
     }
-    stage_outputs(l, m, number, member);
+    stage_outputs(l, slot, member);
     return runner_answer(l, m->plugin, "submit",
                          m->plugin->d.submit(m->algo, &part->batch, slot->queue));
 }
@@ -182,18 +182,19 @@ static int submit_member(struct runner *l, uint32_t number, uint32_t member)
 int runner_begin(struct runner *l, uint32_t number)
 {
     struct runner_slot *slot = &l->slot[number];
+    const struct arena *a = runner_arena(l, slot->shard);
     int r = 0;
 
-    slot->n = arena_batch(l->s.arena, number)->n;
-    slot->is_staged = arena_batch(l->s.arena, number)->is_staged;
+    slot->n = arena_batch(a, slot->number)->n;
+    slot->is_staged = arena_batch(a, slot->number)->is_staged;
     slot->begun_ns = clock_ns();
-    memcpy(slot->infos, arena_infos(l->s.arena, number), slot->n * sizeof *slot->infos);
+    memcpy(slot->infos, arena_infos(a, slot->number), slot->n * sizeof *slot->infos);
     if (!slot->is_staged)
-        memset(arena_faults(l->s.arena, number), 0, slot->n * sizeof(struct check_fault));
+        memset(arena_faults(a, slot->number), 0, slot->n * sizeof(struct check_fault));
     for (uint32_t k = 0; r == 0 && k < l->s.group->n_inputs; k++)
-        r = stage_input(l, number, k);
+        r = stage_input(l, slot, k);
     for (uint32_t m = 0; r == 0 && m < l->n_members; m++)
-        r = submit_member(l, number, m);
+        r = submit_member(l, slot, m);
     if (r == 0)
         r = trg_event_record(slot->queue, slot->reached);
     return r < 0 ? r : trg_flush(slot->queue);
@@ -202,16 +203,16 @@ int runner_begin(struct runner *l, uint32_t number)
 /* ---------------------------------------------------------------- a batch out */
 
 /* Copies a member's results of a batch to where the lane looks for them. */
-static void store_results(struct runner *l, uint32_t number, uint32_t member)
+static void store_results(struct runner *l, const struct runner_slot *slot, uint32_t member)
 {
-    const struct runner_part *part = &l->slot[number].part[member];
-    const uint32_t n = l->slot[number].n;
+    const struct arena *a = runner_arena(l, slot->shard);
+    const struct runner_part *part = &slot->part[member];
 
-    memcpy(arena_results(l->s.arena, number, member), part->results, n * sizeof *part->results);
+    memcpy(arena_results(a, slot->number, member), part->results, slot->n * sizeof *part->results);
     for (uint32_t k = 0; k < l->member[member].plugin->n_outputs; k++) {
-        struct arena_output *out = arena_outputs(l->s.arena, number, member, k);
+        struct arena_output *out = arena_outputs(a, slot->number, member, k);
 
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 0; i < slot->n; i++)
             out[i].n = part->outputs[k][i].n;
     }
 }
@@ -225,28 +226,37 @@ int runner_collect(struct runner *l, uint32_t number)
 
         if (r < 0)
             return r;
-        store_results(l, number, k);
+        store_results(l, &l->slot[number], k);
     }
     return 0;
 }
 
-/* Wakes the dispatcher if it waits at least as much as `least` says; one runner is enough. */
-static void wake_dispatcher(struct runner *l, uint32_t least)
+/* Wakes a dispatcher if it waits at least as much as `least` says; one runner is enough. */
+static void wake_dispatcher(const struct runner_shard *s, uint32_t least)
 {
     uint64_t one = 1;
 
-    if (atomic_load_explicit(l->s.sleeping, memory_order_seq_cst) < least ||
-        !atomic_exchange(l->s.sleeping, RUNNER_AWAKE))
+    if (atomic_load_explicit(s->sleeping, memory_order_seq_cst) < least ||
+        !atomic_exchange(s->sleeping, RUNNER_AWAKE))
         return;
-    if (write(l->s.done_fd, &one, sizeof one) < 0 && errno != EAGAIN)
+    if (write(s->done_fd, &one, sizeof one) < 0 && errno != EAGAIN)
         log_error("lane", "cannot wake the dispatcher", "error=\"%s\"", strerror(errno));
+}
+
+/* The runner can begin another batch, of whichever shard. */
+static void count_begun(struct runner *l, const struct runner_slot *slot)
+{
+    atomic_fetch_add(&arena_link(runner_arena(l, slot->shard))->begun, 1);
+    for (uint32_t i = 0; i < l->s.n_shards; i++)
+        wake_dispatcher(&l->s.shard[i], RUNNER_SLEEPS_ON);
 }
 
 /* Hands a batch back, with its results or its error. */
 static void end_batch(struct runner *l, uint32_t number, int error)
 {
     struct runner_slot *slot = &l->slot[number];
-    struct arena_batch *b = arena_batch(l->s.arena, number);
+    const struct arena *a = runner_arena(l, slot->shard);
+    struct arena_batch *b = arena_batch(a, slot->number);
 
     if (!error)
         error = runner_collect(l, number);
@@ -258,10 +268,10 @@ static void end_batch(struct runner *l, uint32_t number, int error)
     b->is_overlapped = slot->is_overlapped;
     b->begun_ns = slot->begun_ns;
     b->ended_ns = clock_ns();
+    ring_push(&arena_link(a)->out, slot->number); /* never full: fewer batches than places */
     if (l->is_host)
-        atomic_fetch_add(&l->link->begun, 1);
-    ring_push(&l->link->out, number); /* never full: fewer batches than places */
-    wake_dispatcher(l, RUNNER_SLEEPS);
+        count_begun(l, slot);
+    wake_dispatcher(&l->s.shard[slot->shard], RUNNER_SLEEPS);
 }
 
 /* ---------------------------------------------------------------- the thread */
@@ -276,7 +286,7 @@ struct running { /* slots in flight, oldest first */
 static void finish_all(struct runner *l, struct running *run)
 {
     while (run->n) {
-        uint32_t oldest = run->first % l->s.arena->shape.slots;
+        uint32_t oldest = run->first % runner_shape(l)->slots;
 
         end_batch(l, oldest, trg_event_wait(l->slot[oldest].reached));
         run->first++;
@@ -284,25 +294,38 @@ static void finish_all(struct runner *l, struct running *run)
     }
 }
 
-/* Starts the next batch of the ring in the next free slot; false when there is none. */
+/* Takes the next batch for a slot, from the shards in turn; false when there is none. */
+static bool next_batch(struct runner *l, struct runner_slot *slot)
+{
+    for (uint32_t i = 0; i < l->s.n_shards; i++) {
+        const uint32_t shard = (l->turn + i) % l->s.n_shards;
+
+        if (!ring_pop(l->in[shard], &slot->number))
+            continue;
+        slot->number %= runner_shape(l)->slots; /* a plugin may have written over it */
+        slot->shard = shard;
+        l->turn = shard + 1;
+        return true;
+    }
+    return false;
+}
+
+/* Starts the next batch in the next free slot; false when there is none. */
 static bool start_next(struct runner *l, struct running *run)
 {
-    const uint32_t slots = l->s.arena->shape.slots;
-    uint32_t number, asked;
+    const uint32_t slots = runner_shape(l)->slots, number = (run->first + run->n) % slots;
+    struct runner_slot *slot = &l->slot[number];
     int r;
 
-    if (run->n == slots || !ring_pop(&l->link->in, &asked))
+    if (run->n == slots || !next_batch(l, slot))
         return false;
-    number = (run->first + run->n) % slots; /* the lane gives them in this order */
-    l->slot[number].is_overlapped = run->n > 0;
+    slot->is_overlapped = run->n > 0;
     r = runner_begin(l, number);
-    if (!l->is_host) {
-        atomic_fetch_add(&l->link->begun, 1);
-        wake_dispatcher(l, RUNNER_SLEEPS_ON);
-    }
+    if (!l->is_host)
+        count_begun(l, slot);
     if (r < 0) {
         /* what was enqueued before the failure may still use the slot's memory */
-        trg_finish(l->slot[number].queue);
+        trg_finish(slot->queue);
         finish_all(l, run);
         end_batch(l, number, r);
         run->first++;
@@ -328,7 +351,7 @@ static void wait_for_device(const struct runner *l, struct running *run)
 /* Looks at the oldest slot; hands it back when it is finished. */
 static void finish_oldest(struct runner *l, struct running *run)
 {
-    const uint32_t oldest = run->first % l->s.arena->shape.slots;
+    const uint32_t oldest = run->first % runner_shape(l)->slots;
     int r = trg_event_query(l->slot[oldest].reached);
 
     if (r == -EAGAIN) {
@@ -346,11 +369,14 @@ static void wait_for_batch(struct runner *l)
     uint64_t until = clock_ns() + l->s.spin_ns;
 
     while (clock_ns() < until) {
-        if (!ring_is_empty(&l->link->in) || atomic_load(&l->stop))
+        for (uint32_t i = 0; i < l->s.n_shards; i++)
+            if (!ring_is_empty(l->in[i]))
+                return;
+        if (atomic_load(&l->stop))
             return;
-        clock_relax_long(); /* the core's other half may be the I/O thread's */
+        clock_relax_long(); /* the core's other half may be an I/O thread's */
     }
-    ring_wait(&l->link->in, IDLE_NS);
+    ring_wait(l->in, l->s.n_shards, &arena_link(runner_arena(l, 0))->bell, IDLE_NS);
 }
 
 void *runner_run(void *arg)
@@ -364,7 +390,7 @@ void *runner_run(void *arg)
 
         if (run.n) {
             /* with a free slot and work for it, fill that first */
-            if (!started || run.n == l->s.arena->shape.slots)
+            if (!started || run.n == runner_shape(l)->slots)
                 finish_oldest(l, &run);
             continue;
         }

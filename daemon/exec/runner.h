@@ -2,15 +2,17 @@
 /* runner.h - the plugins of one group of steps on one device, with slots: the thread that runs the
  * batches of a lane.
  *
- * It lives in a worker process, or with `isolation: thread` in the daemon.  The lane hands over a
- * batch through the ring `in` of the arena and gets it back through `out`, in the same order.
- * While the batch of one slot computes, the next one is gathered and copied in another slot.
+ * It lives in a worker process, or with `isolation: thread` in the daemon.  Each shard has an arena
+ * with it: a lane hands over a batch through the ring `in` and gets it back through `out`, in the
+ * same order; shards have their turns.  While the batch of one slot computes, the next one is
+ * gathered and copied in another slot.
  */
 #ifndef TRIGD_RUNNER_H
 #define TRIGD_RUNNER_H
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/shards.h"
 #include "exec/arena.h"
 #include "exec/group.h"
 
@@ -30,17 +32,22 @@ struct runner_memory {         /* where the columns of RoIs lie, as this process
     uint32_t max_layer; /* of values that are checked here */
 };
 
-struct runner_setup {
-    const struct arena *arena;
+struct runner_shard { /* one shard, as a runner sees it */
+    struct arena arena;
     const struct runner_memory *memory;
+    int done_fd;                /* eventfd to write when its dispatcher sleeps */
+    _Atomic uint32_t *sleeping; /* enum runner_wake */
+};
+
+struct runner_setup {
+    uint32_t n_shards;
+    const struct runner_shard *shard; /* arenas of one shape */
     const struct group *group;
     struct trg_device *device;
     const struct trg_host *host;
-    const char *name;           /* of the lane, for the log */
-    bool warm_up;               /* run made-up RoIs before the first batch */
-    int done_fd;                /* eventfd to write when the dispatcher sleeps */
-    _Atomic uint32_t *sleeping; /* enum runner_wake */
-    uint64_t spin_ns;           /* looking for work before sleeping */
+    const char *name; /* of the lane, for the log */
+    bool warm_up;     /* run made-up RoIs before the first batch */
+    uint64_t spin_ns; /* looking for work before sleeping */
 };
 
 struct runner;

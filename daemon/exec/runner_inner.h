@@ -16,12 +16,12 @@ struct runner_part { /* of a slot: one member of the group */
 struct runner_slot {
     struct trg_queue *queue;
     struct trg_event *reached;
-    struct trg_buffer *host[ARENA_INPUTS_MAX], *dev[ARENA_INPUTS_MAX];
-    bool is_copied; /* host[] is not the arena's memory */
+    struct trg_buffer *dev[ARENA_INPUTS_MAX]; /* none on the host, where host memory is both */
     struct trg_input staged[ARENA_INPUTS_MAX];
     struct runner_part part[ARENA_MEMBERS_MAX];
     struct trg_roi_info *infos;
-    uint32_t n; /* RoIs of its batch: read once, the arena may change */
+    uint32_t shard, number; /* its batch: whose, and in which slot of that arena */
+    uint32_t n;             /* RoIs of it: read once, the arena may change */
     uint64_t begun_ns;
     bool is_staged; /* as the arena said */
     bool is_overlapped;
@@ -49,13 +49,27 @@ struct runner {
     struct runner_slot slot[ARENA_SLOTS_MAX];
     struct stage_source *sources; /* [max_rois], scratch of the thread */
     struct stage_guard *guards;   /* the same */
-    struct arena_link *link;
+    uint32_t turn;                /* the shard that is asked first for the next batch */
+    struct ring *in[SHARDS_MAX];
+    /* pinned memory of each slot of an arena */
+    struct trg_buffer *host[SHARDS_MAX][ARENA_SLOTS_MAX][ARENA_INPUTS_MAX];
+    bool is_copied; /* that is not the arena's memory */
     pthread_t thread;
     bool has_thread;
     _Atomic bool stop;
 };
 
-/* Stage and submit: everything that a slot needs to compute is enqueued. */
+/* The arenas of a runner have one shape. */
+static inline const struct arena_shape *runner_shape(const struct runner *r)
+{
+    return &r->s.shard[0].arena.shape;
+}
+static inline const struct arena *runner_arena(const struct runner *r, uint32_t shard)
+{
+    return &r->s.shard[shard].arena;
+}
+
+/* Stage and submit the batch that a slot says: everything that it needs to compute is enqueued. */
 int runner_begin(struct runner *r, uint32_t number);
 /* Takes the results of a batch that its queue has passed. */
 int runner_collect(struct runner *r, uint32_t number);

@@ -18,47 +18,43 @@ static uint32_t larger(uint32_t a, uint32_t b)
 /* ---------------------------------------------------------------- slots */
 
 /* Pinned memory for an input: the arena's where the device takes that. */
-static int open_staging(struct runner *l, struct runner_slot *slot, uint32_t number, uint32_t k)
+static int open_staging(struct runner *l, uint32_t shard, uint32_t number, uint32_t k)
 {
-    const size_t bytes = l->s.arena->shape.staged_bytes[k];
+    const size_t bytes = runner_shape(l)->staged_bytes[k];
+    struct trg_buffer **host = &l->host[shard][number][k];
     int r =
-        trg_buffer_wrap(l->s.device, arena_staged(l->s.arena, number, k), bytes, &slot->host[k]);
+        trg_buffer_wrap(l->s.device, arena_staged(runner_arena(l, shard), number, k), bytes, host);
 
     if (r != -ENOTSUP)
         return r;
-    slot->is_copied = true;
-    return trg_buffer_new(l->s.device, TRG_MEM_PINNED, bytes, &slot->host[k]);
+    l->is_copied = true;
+    return trg_buffer_new(l->s.device, TRG_MEM_PINNED, bytes, host);
 }
 
-static int open_inputs(struct runner *l, struct runner_slot *slot, uint32_t number)
+static int open_inputs(struct runner *l, uint32_t number)
 {
-    for (uint32_t k = 0; k < l->s.group->n_inputs; k++) {
-        int r = open_staging(l, slot, number, k);
+    int r = 0;
 
-        if (r < 0)
-            return r;
-        if (l->is_host) {
-            slot->dev[k] = slot->host[k];
-            continue;
-        }
-        r = trg_buffer_new(l->s.device, TRG_MEM_DEVICE, l->s.arena->shape.staged_bytes[k],
-                           &slot->dev[k]);
-        if (r < 0)
-            return r;
+    for (uint32_t k = 0; k < l->s.group->n_inputs; k++) {
+        for (uint32_t i = 0; r == 0 && i < l->s.n_shards; i++)
+            r = open_staging(l, i, number, k);
+        if (r == 0 && !l->is_host)
+            r = trg_buffer_new(l->s.device, TRG_MEM_DEVICE, runner_shape(l)->staged_bytes[k],
+                               &l->slot[number].dev[k]);
     }
-    return 0;
+    return r;
 }
 
 static int open_part(struct runner *l, struct runner_slot *slot, uint32_t number, uint32_t member)
 {
     struct runner_part *part = &slot->part[member];
 
-    part->results = calloc(l->s.arena->shape.max_rois, sizeof *part->results);
+    part->results = calloc(runner_shape(l)->max_rois, sizeof *part->results);
     if (!part->results)
         return -ENOMEM;
     part->batch = (struct trg_batch){.slot = number, .rois = slot->infos, .results = part->results};
     for (uint32_t k = 0; k < l->member[member].plugin->n_outputs; k++) {
-        part->outputs[k] = calloc(l->s.arena->shape.max_rois, sizeof *part->outputs[k]);
+        part->outputs[k] = calloc(runner_shape(l)->max_rois, sizeof *part->outputs[k]);
         if (!part->outputs[k])
             return -ENOMEM;
         part->batch.outputs[k] = part->outputs[k];
@@ -71,7 +67,7 @@ static int open_slot(struct runner *l, uint32_t number)
     struct runner_slot *slot = &l->slot[number];
     int r;
 
-    slot->infos = calloc(l->s.arena->shape.max_rois, sizeof *slot->infos);
+    slot->infos = calloc(runner_shape(l)->max_rois, sizeof *slot->infos);
     if (!slot->infos)
         return -ENOMEM;
     for (uint32_t m = 0; m < l->n_members; m++) {
@@ -85,7 +81,7 @@ static int open_slot(struct runner *l, uint32_t number)
     r = trg_event_new(l->s.device, &slot->reached);
     if (r < 0)
         return r;
-    return open_inputs(l, slot, number);
+    return open_inputs(l, number);
 }
 
 /* ---------------------------------------------------------------- members */
@@ -122,7 +118,7 @@ static int take_over(struct runner *l, struct runner_member *m, uint32_t number,
 {
     const struct runner_member *from = &l->member[m->source[k].at];
 
-    for (uint32_t i = 0; i < l->s.arena->shape.slots; i++) {
+    for (uint32_t i = 0; i < runner_shape(l)->slots; i++) {
         struct trg_input *in = &l->slot[i].part[number].batch.in[k];
         int r = from->plugin->d.device_output(from->algo, i, m->source[k].product, in);
 
@@ -143,8 +139,8 @@ static int open_member(struct runner *l, uint32_t number)
     int r;
 
     m->limits = (struct trg_limits){.size = sizeof m->limits,
-                                    .slots = l->s.arena->shape.slots,
-                                    .max_rois = l->s.arena->shape.max_rois};
+                                    .slots = runner_shape(l)->slots,
+                                    .max_rois = runner_shape(l)->max_rois};
     for (uint32_t k = 0; k < m->plugin->n_inputs; k++) {
         if (!m->source[k].is_staged) {
             r = take_over(l, m, number, k);
@@ -186,12 +182,13 @@ static int open_all(struct runner *l)
     trg_device_info(l->s.device, &info);
     l->is_host = info.is_host != 0;
     find_members(l);
-    l->link = arena_link(l->s.arena);
-    l->sources = calloc(l->s.arena->shape.max_rois, sizeof *l->sources);
-    l->guards = calloc(l->s.arena->shape.max_rois, sizeof *l->guards);
+    for (uint32_t i = 0; i < l->s.n_shards; i++)
+        l->in[i] = &arena_link(runner_arena(l, i))->in;
+    l->sources = calloc(runner_shape(l)->max_rois, sizeof *l->sources);
+    l->guards = calloc(runner_shape(l)->max_rois, sizeof *l->guards);
     if (!l->sources || !l->guards)
         return -ENOMEM;
-    for (uint32_t i = 0; r == 0 && i < l->s.arena->shape.slots; i++)
+    for (uint32_t i = 0; r == 0 && i < runner_shape(l)->slots; i++)
         r = open_slot(l, i);
     for (uint32_t i = 0; r == 0 && i < l->n_members; i++)
         r = open_member(l, i);
@@ -227,11 +224,8 @@ static void close_slot(struct runner_slot *slot)
 {
     trg_queue_free(slot->queue);
     trg_event_free(slot->reached);
-    for (uint32_t k = 0; k < ARENA_INPUTS_MAX; k++) {
-        if (slot->dev[k] != slot->host[k])
-            trg_buffer_free(slot->dev[k]);
-        trg_buffer_free(slot->host[k]);
-    }
+    for (uint32_t k = 0; k < ARENA_INPUTS_MAX; k++)
+        trg_buffer_free(slot->dev[k]);
     for (uint32_t m = 0; m < ARENA_MEMBERS_MAX; m++) {
         for (uint32_t k = 0; k < TRG_OUTPUTS_MAX; k++)
             free(slot->part[m].outputs[k]);
@@ -246,14 +240,19 @@ void runner_close(struct runner *l)
         return;
     if (l->has_thread) {
         atomic_store(&l->stop, true);
-        ring_wake(&l->link->in);
+        for (uint32_t i = 0; i < l->s.n_shards; i++)
+            ring_wake(l->in[i], &arena_link(runner_arena(l, 0))->bell);
         pthread_join(l->thread, NULL);
     }
     for (uint32_t m = l->n_members; m-- > 0;)
         if (l->member[m].algo)
             l->member[m].plugin->d.destroy(l->member[m].algo);
-    for (uint32_t i = 0; i < l->s.arena->shape.slots; i++)
+    for (uint32_t i = 0; i < runner_shape(l)->slots; i++)
         close_slot(&l->slot[i]);
+    for (uint32_t i = 0; i < l->s.n_shards; i++)
+        for (uint32_t n = 0; n < ARENA_SLOTS_MAX; n++)
+            for (uint32_t k = 0; k < ARENA_INPUTS_MAX; k++)
+                trg_buffer_free(l->host[i][n][k]);
     free(l->sources);
     free(l->guards);
     free(l);

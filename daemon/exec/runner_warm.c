@@ -24,7 +24,7 @@ static int make_sample(const struct runner *l, struct sample **ret_sample)
                                  .n_inputs = g->n_inputs,
                                  .n_random = RANDOM,
                                  .max_items = ITEMS,
-                                 .max_layer = l->s.memory->max_layer,
+                                 .max_layer = l->s.shard[0].memory->max_layer,
                                  .seed = SEED};
 
     for (uint32_t k = 0; k < g->n_inputs; k++) {
@@ -42,13 +42,13 @@ static bool put(const struct runner *l, const struct sample *s, uint32_t number,
     for (uint32_t k = 0; k < s->n_inputs; k++)
         if (items[k] + sample_source(s, k, roi)->n > l->s.group->input[k].max_items)
             return false;
-    arena_infos(l->s.arena, number)[i] = s->info[roi];
-    arena_infos(l->s.arena, number)[i].roi_id = RUNNER_MADE_UP;
+    arena_infos(runner_arena(l, 0), number)[i] = s->info[roi];
+    arena_infos(runner_arena(l, 0), number)[i].roi_id = RUNNER_MADE_UP;
     for (uint32_t k = 0; k < s->n_inputs; k++) {
         const struct stage_source *from = sample_source(s, k, roi);
 
         items[k] += from->n;
-        arena_sources(l->s.arena, number, k)[i] =
+        arena_sources(runner_arena(l, 0), number, k)[i] =
             (struct arena_source){.at = (uint64_t)(uintptr_t)from->column,
                                   .place = ARENA_ADDRESSES,
                                   .capacity = from->n,
@@ -61,32 +61,36 @@ static bool put(const struct runner *l, const struct sample *s, uint32_t number,
 static void clear_outputs(const struct runner *l, uint32_t number, uint32_t n)
 {
     for (uint32_t m = 0; m < l->n_members; m++)
-        for (uint32_t k = 0; k < l->s.arena->shape.n_outputs[m]; k++)
-            memset(arena_outputs(l->s.arena, number, m, k), 0, n * sizeof(struct arena_output));
+        for (uint32_t k = 0; k < runner_shape(l)->n_outputs[m]; k++)
+            memset(arena_outputs(runner_arena(l, 0), number, m, k), 0,
+                   n * sizeof(struct arena_output));
 }
 
 /* Fills the batch of a slot with RoIs from `from` on, in turns if `full`; returns how many. */
 static uint32_t fill(const struct runner *l, const struct sample *s, uint32_t number, uint32_t from,
                      bool full)
 {
-    struct arena_batch *b = arena_batch(l->s.arena, number);
+    struct arena_batch *b = arena_batch(runner_arena(l, 0), number);
     uint64_t items[ARENA_INPUTS_MAX] = {0};
     uint32_t n = 0;
 
-    while (s->n && n < l->s.arena->shape.max_rois && (full || from + n < s->n) &&
+    while (s->n && n < runner_shape(l)->max_rois && (full || from + n < s->n) &&
            put(l, s, number, n, (from + n) % s->n, items)) /* one RoI always fits */
         n++;
     clear_outputs(l, number, n);
     b->n = n;
+    b->is_staged = 0;
     return n;
 }
 
-/* Runs one batch in a slot from end to end. */
+/* Runs the batch of a slot of the first shard from end to end, in the slot of that number. */
 static int run(struct runner *l, uint32_t number, const char **ret_what)
 {
     struct runner_slot *slot = &l->slot[number];
     int r;
 
+    slot->shard = 0;
+    slot->number = number;
     *ret_what = "submit";
     r = runner_begin(l, number);
     if (r < 0) {
@@ -105,7 +109,7 @@ static int run_all(struct runner *l, const struct sample *s, const char **ret_wh
 {
     int r = 0;
 
-    for (uint32_t i = 0; r == 0 && i < l->s.arena->shape.slots; i++) {
+    for (uint32_t i = 0; r == 0 && i < runner_shape(l)->slots; i++) {
         for (uint32_t at = 0; r == 0 && at < s->n;) {
             at += fill(l, s, i, at, false);
             r = run(l, i, ret_what);

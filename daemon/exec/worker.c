@@ -23,6 +23,21 @@
 #define HANDOVER_MS   1 /* between looks whether dispatch has taken the RoIs of a dead worker */
 #define END_MS        5000u
 
+struct worker_lane { /* one runner */
+    struct lane *lane[SHARDS_MAX];
+    struct worker_lane_message *asked;     /* of a process: what opens it again */
+    struct runner *runner;                 /* of threads */
+    struct runner_shard shard[SHARDS_MAX]; /* the same */
+};
+
+struct worker_part {             /* of one shard */
+    struct runner_memory memory; /* of threads */
+    uint32_t *shared;            /* by region: epoch that the process has mapped */
+    uint32_t n_regions;
+    _Atomic uint32_t emptied; /* the death after which it had no RoI there any more */
+    uint32_t taken;           /* the death after which it took the worker again */
+};
+
 struct worker {
     struct worker_base base;
     char name[STATS_NAME];
@@ -32,18 +47,15 @@ struct worker {
     struct trg_device_info info;
     struct stats_worker *stats;
     uint32_t n_lanes;
-    struct lane **lane;
-    struct worker_lane_message **asked; /* of a process: what opens each lane again */
-    struct runner **runner;             /* of threads */
-    struct trg_device *device;          /* the same */
-    struct runner_memory memory;        /* the same */
+    struct worker_lane **lane;
+    struct trg_device *device; /* of threads */
 
     struct worker_process process;
-    pthread_mutex_t lock; /* of `process`: dispatch may use it while the state is UP */
-    bool is_ending;       /* it was killed; of the I/O thread */
-    uint32_t *shared;     /* by region: epoch that the process has mapped; of the I/O thread */
-    uint32_t n_regions;
-    _Atomic int state;
+    pthread_mutex_t lock;    /* of `process`: dispatch may use it while the worker is up */
+    bool is_ending;          /* it was killed; with the lock */
+    _Atomic uint32_t deaths; /* times two, and one while it is down */
+    _Atomic uint32_t owner;  /* of a retry worker: the shard that has it, from 1; 0: none */
+    struct worker_part part[SHARDS_MAX];
     _Atomic uint32_t pause_ms; /* before the next start */
     uint64_t started_ns;
     int stop_fd;
@@ -60,8 +72,9 @@ static int open_device(struct worker *w)
     if (r < 0)
         return r;
     trg_device_info(w->device, &w->info);
-    w->memory = (struct runner_memory){.base = w->base.pool->base,
-                                       .max_layer = w->base.config->clients.max_layer};
+    for (uint32_t i = 0; i < w->base.n_shards; i++)
+        w->part[i].memory = (struct runner_memory){.base = w->base.shard[i].pool->base,
+                                                   .max_layer = w->base.config->clients.max_layer};
     return 0;
 }
 
@@ -77,18 +90,20 @@ static int start_process(struct worker *w)
 
 static int open_all(struct worker *w)
 {
-    struct shm_geometry g = {0};
-
     if (!w->base.is_process)
         return open_device(w);
-    if (w->base.regions)
-        shm_window_geometry(w->base.regions, &g);
-    w->n_regions = g.n;
-    w->shared = calloc(g.n + 1u, sizeof *w->shared);
+    for (uint32_t i = 0; i < w->base.n_shards; i++) {
+        struct shm_geometry g = {0};
+
+        if (w->base.shard[i].regions)
+            shm_window_geometry(w->base.shard[i].regions, &g);
+        w->part[i].n_regions = g.n;
+        w->part[i].shared = calloc(g.n + 1u, sizeof *w->part[i].shared);
+        if (!w->part[i].shared)
+            return -ENOMEM;
+    }
     w->stop_fd = eventfd(0, EFD_CLOEXEC);
-    if (!w->shared || w->stop_fd < 0)
-        return -ENOMEM;
-    return start_process(w);
+    return w->stop_fd < 0 ? -errno : start_process(w);
 }
 
 int worker_open(const struct worker_base *base, const struct worker_setup *setup,
@@ -107,7 +122,7 @@ int worker_open(const struct worker_base *base, const struct worker_setup *setup
     w->stop_fd = -1;
     worker_process_init(&w->process);
     pthread_mutex_init(&w->lock, NULL);
-    w->stats = stats_worker_get(base->stats, setup->name);
+    w->stats = stats_worker_get(base->shard[0].stats, setup->name);
     r = w->stats ? open_all(w) : -ENOSPC;
     if (r < 0) {
         worker_close(w);
@@ -119,72 +134,86 @@ int worker_open(const struct worker_base *base, const struct worker_setup *setup
 
 /* ---------------------------------------------------------------- lanes */
 
-static int grow(struct worker *w)
+static int add_place(struct worker *w, struct lane *const *lanes)
 {
-    const size_t n = w->n_lanes + 1u;
-    struct lane **lane = realloc(w->lane, n * sizeof(struct lane *));
-    struct worker_lane_message **asked;
-    struct runner **runner;
+    struct worker_lane **all = realloc(w->lane, (w->n_lanes + 1u) * sizeof(struct worker_lane *));
+    struct worker_lane *l;
 
-    if (!lane)
+    if (!all)
         return -ENOMEM;
-    w->lane = lane;
-    asked = realloc(w->asked, n * sizeof(struct worker_lane_message *));
-    if (!asked)
+    w->lane = all;
+    l = calloc(1, sizeof *l);
+    if (!l)
         return -ENOMEM;
-    w->asked = asked;
-    runner = realloc(w->runner, n * sizeof(struct runner *));
-    if (!runner)
-        return -ENOMEM;
-    w->runner = runner;
-    w->asked[w->n_lanes] = NULL;
-    w->runner[w->n_lanes] = NULL;
+    for (uint32_t i = 0; i < w->base.n_shards; i++) {
+        l->lane[i] = lanes[i];
+        lanes[i]->worker = w;
+        lanes[i]->sibling = l->lane;
+    }
+    w->lane[w->n_lanes++] = l;
     return 0;
 }
 
-static int add_thread(struct worker *w, struct lane *lane, struct runner **ret_runner)
+static int open_thread(struct worker *w, struct worker_lane *l)
 {
-    const struct runner_setup setup = {.arena = &lane->arena,
-                                       .memory = &w->memory,
-                                       .group = lane->s.group,
+    const struct runner_setup setup = {.n_shards = w->base.n_shards,
+                                       .shard = l->shard,
+                                       .group = l->lane[0]->s.group,
                                        .device = w->device,
                                        .host = w->base.host,
-                                       .name = lane->s.stats->name,
-                                       .warm_up = lane->s.warm_up,
-                                       .done_fd = w->base.bell->event_fd,
-                                       .sleeping = w->base.bell->sleeping,
+                                       .name = l->lane[0]->s.stats->name,
+                                       .warm_up = l->lane[0]->s.warm_up,
                                        .spin_ns = w->base.spin_ns};
 
-    return runner_open(&setup, ret_runner);
+    for (uint32_t i = 0; i < w->base.n_shards; i++)
+        l->shard[i] = (struct runner_shard){.arena = l->lane[i]->arena,
+                                            .memory = &w->part[i].memory,
+                                            .done_fd = w->base.shard[i].bell->event_fd,
+                                            .sleeping = w->base.shard[i].bell->sleeping};
+    return runner_open(&setup, &l->runner);
 }
 
-int worker_add(struct worker *w, struct lane *lane)
+static bool is_down(const struct worker *w)
 {
-    int r = grow(w);
+    return atomic_load(&w->deaths) & 1;
+}
+
+static void set_up(struct worker *w, bool is_up)
+{
+    for (uint32_t i = 0; i < w->n_lanes; i++)
+        for (uint32_t k = 0; k < w->base.n_shards; k++)
+            w->lane[i]->lane[k]->is_up = is_up;
+}
+
+static int open_in_process(struct worker *w, struct worker_lane *l)
+{
+    int r = worker_lane_describe(l->lane[0], &l->asked);
 
     if (r < 0)
         return r;
-    lane->worker = w;
-    w->lane[w->n_lanes] = lane;
-    if (w->base.is_process) {
-        r = worker_lane_describe(lane, &w->asked[w->n_lanes]);
-        if (r < 0)
-            return r;
-        if (atomic_load(&w->state) == WORKER_UP)
-            r = worker_process_lane(&w->process, lane, w->asked[w->n_lanes]);
-        else
-            r = -EOWNERDEAD;
-        if (r < 0) { /* the others of this process are not used either: it starts again */
-            worker_process_end(&w->process, 0);
-            atomic_store(&w->state, WORKER_DEAD);
-            for (uint32_t i = 0; i < w->n_lanes; i++)
-                w->lane[i]->is_up = false;
-        }
-    } else {
-        r = add_thread(w, lane, &w->runner[w->n_lanes]);
+    r = is_down(w) ? -EOWNERDEAD
+                   : worker_process_lane(&w->process, l->lane, w->base.n_shards, l->asked);
+    if (r < 0 &&
+        !is_down(w)) { /* the others of this process are not used either: it starts again */
+        worker_process_end(&w->process, 0);
+        atomic_fetch_add(&w->deaths, 3); /* one more death, and down */
     }
-    w->n_lanes++;
-    lane->is_up = r == 0;
+    return r;
+}
+
+int worker_add(struct worker *w, struct lane *const *lanes)
+{
+    int r = add_place(w, lanes);
+    struct worker_lane *l;
+
+    if (r < 0)
+        return r;
+    l = w->lane[w->n_lanes - 1];
+    r = w->base.is_process ? open_in_process(w, l) : open_thread(w, l);
+    if (r < 0 && w->base.is_process)
+        set_up(w, false);
+    for (uint32_t i = 0; i < w->base.n_shards; i++)
+        lanes[i]->is_up = r == 0;
     return r;
 }
 
@@ -194,8 +223,9 @@ static void ring_bell(const struct worker *w)
 {
     const uint64_t one = 1;
 
-    if (write(w->base.bell->event_fd, &one, sizeof one) < 0 && errno != EAGAIN)
-        log_error("worker", "cannot wake the dispatcher", "error=\"%s\"", strerror(errno));
+    for (uint32_t i = 0; i < w->base.n_shards; i++)
+        if (write(w->base.shard[i].bell->event_fd, &one, sizeof one) < 0 && errno != EAGAIN)
+            log_error("worker", "cannot wake the dispatcher", "error=\"%s\"", strerror(errno));
 }
 
 /* Sleeps; whether the watcher is to stop. */
@@ -236,8 +266,9 @@ static int start_again(struct worker *w)
     int r = start_process(w);
 
     for (uint32_t i = 0; r == 0 && i < w->n_lanes; i++) {
-        arena_reset(&w->lane[i]->arena);
-        r = worker_process_lane(&w->process, w->lane[i], w->asked[i]);
+        for (uint32_t k = 0; k < w->base.n_shards; k++)
+            arena_reset(&w->lane[i]->lane[k]->arena);
+        r = worker_process_lane(&w->process, w->lane[i]->lane, w->base.n_shards, w->lane[i]->asked);
     }
     if (r < 0) {
         log_error("worker", "a worker cannot be started again", "worker=\"%s\" error=\"%s\"",
@@ -250,23 +281,38 @@ static int start_again(struct worker *w)
     return r;
 }
 
+/* Whether no shard has an RoI in a dead worker any more. */
+static bool is_empty(const struct worker *w)
+{
+    bool yes = true;
+
+    for (uint32_t i = 0; i < w->base.n_shards; i++)
+        yes &= atomic_load(&w->part[i].emptied) == atomic_load(&w->deaths);
+    return yes;
+}
+
 /* From the end of a process to the start of the next; whether the watcher is to stop. */
 static bool replace(struct worker *w)
 {
     ring_bell(w);
-    while (atomic_load(&w->state) == WORKER_DEAD)
+    while (!is_empty(w))
         if (sleep_or_stop(w, HANDOVER_MS))
             return true;
     do {
         if (sleep_or_stop(w, (int)atomic_load(&w->pause_ms)))
             return true;
     } while (start_again(w) < 0);
-    memset(w->shared, 0, w->n_regions * sizeof *w->shared);
+    for (uint32_t i = 0; i < w->base.n_shards; i++)
+        memset(w->part[i].shared, 0, w->part[i].n_regions * sizeof *w->part[i].shared);
     log_info("worker", "a worker was started again", "worker=\"%s\" pid=%d lanes=%u ms=%llu",
              w->name, (int)w->process.pid, w->n_lanes,
              (unsigned long long)((clock_ns() - w->started_ns) / NS_PER_MS));
     stats_add(&w->stats->restarts, 1);
-    atomic_store(&w->state, WORKER_READY);
+    pthread_mutex_lock(&w->lock);
+    w->is_ending = false;
+    atomic_store(&w->owner, 0);
+    atomic_fetch_sub(&w->deaths, 1);
+    pthread_mutex_unlock(&w->lock);
     ring_bell(w);
     return false;
 }
@@ -276,14 +322,14 @@ static void *watch(void *arg)
     struct worker *w = arg;
 
     for (;;) {
-        if (atomic_load(&w->state) == WORKER_DEAD) { /* while its lanes were opened */
+        if (is_down(w)) { /* while its lanes were opened */
             note_death(w);
             atomic_store(&w->pause_ms, QUARANTINE_MS);
         } else {
             if (await_end(w))
                 return NULL;
-            atomic_store(&w->state, WORKER_DEAD);
             pthread_mutex_lock(&w->lock);
+            atomic_fetch_add(&w->deaths, 3); /* one more death, and down */
             worker_process_reap(&w->process, w->name);
             pthread_mutex_unlock(&w->lock);
             note_death(w);
@@ -317,18 +363,18 @@ void worker_close(struct worker *w)
     }
     worker_process_end(&w->process, END_MS);
     for (uint32_t i = 0; i < w->n_lanes; i++) {
-        runner_close(w->runner[i]);
-        free(w->asked[i]);
+        runner_close(w->lane[i]->runner);
+        free(w->lane[i]->asked);
+        free(w->lane[i]);
     }
     if (w->stop_fd >= 0)
         close(w->stop_fd);
     pthread_mutex_destroy(&w->lock);
     if (w->stats)
         stats_worker_put(w->stats);
-    free(w->shared);
+    for (uint32_t i = 0; i < w->base.n_shards; i++)
+        free(w->part[i].shared);
     free(w->lane);
-    free(w->asked);
-    free(w->runner);
     free(w);
 }
 
@@ -339,24 +385,19 @@ const struct trg_device_info *worker_device(const struct worker *w)
     return &w->info;
 }
 
-enum worker_state worker_state(const struct worker *w)
-{
-    return (enum worker_state)atomic_load(&w->state);
-}
-
 uint32_t worker_lanes(const struct worker *w)
 {
     return w->n_lanes;
 }
 
-struct lane *worker_lane(const struct worker *w, uint32_t i)
+struct lane *worker_lane(const struct worker *w, uint32_t shard, uint32_t i)
 {
-    return w->lane[i];
+    return w->lane[i]->lane[shard];
 }
 
 bool worker_is_quarantined(const struct worker *w)
 {
-    return worker_state(w) != WORKER_UP && atomic_load(&w->pause_ms) >= QUARANTINE_MS;
+    return is_down(w) && atomic_load(&w->pause_ms) >= QUARANTINE_MS;
 }
 
 /* ---------------------------------------------------------------- dispatch's side */
@@ -368,7 +409,7 @@ int worker_kill(struct worker *w, const char *why)
     if (!w->base.is_process)
         return -ENOTSUP;
     pthread_mutex_lock(&w->lock);
-    if (worker_state(w) == WORKER_UP && !w->is_ending) {
+    if (!is_down(w) && !w->is_ending) {
         log_error("worker", "a worker is ended", "worker=\"%s\" why=\"%s\"", w->name, why);
         r = worker_process_kill(&w->process);
         w->is_ending = true;
@@ -381,50 +422,80 @@ int worker_kill(struct worker *w, const char *why)
 
 void worker_count_hang(struct worker *w)
 {
-    stats_add(&w->stats->hangs, 1);
+    atomic_fetch_add_explicit(&w->stats->hangs, 1, memory_order_relaxed);
 }
 
-void worker_emptied(struct worker *w)
+enum worker_news worker_news(const struct worker *w, uint32_t shard)
 {
-    atomic_store(&w->state, WORKER_EMPTY);
+    const uint32_t deaths = atomic_load(&w->deaths);
+    const struct worker_part *p = &w->part[shard];
+
+    if (deaths & 1)
+        return atomic_load(&p->emptied) == deaths ? WORKER_NO_NEWS : WORKER_DIED;
+    return p->taken == deaths ? WORKER_NO_NEWS : WORKER_BACK;
 }
 
-void worker_take(struct worker *w)
+void worker_emptied(struct worker *w, uint32_t shard)
 {
+    atomic_store(&w->part[shard].emptied, atomic_load(&w->deaths));
+}
+
+void worker_take(struct worker *w, uint32_t shard)
+{
+    const uint32_t deaths = atomic_load(&w->deaths);
+
+    if (deaths & 1)
+        return; /* gone again */
+    w->part[shard].taken = deaths;
     for (uint32_t i = 0; i < w->n_lanes; i++) {
-        lane_restart(w->lane[i]);
-        w->lane[i]->is_up = true;
+        lane_restart(w->lane[i]->lane[shard]);
+        w->lane[i]->lane[shard]->is_up = true;
     }
-    w->is_ending = false;
-    atomic_store(&w->state, WORKER_UP);
 }
 
-int worker_share(struct worker *w, uint32_t number)
+int worker_share(struct worker *w, uint32_t shard, uint32_t number)
 {
-    const struct shm_region *region = shm_window_region(w->base.regions, number);
+    struct worker_part *p = &w->part[shard];
+    const struct shm_region *region = shm_window_region(w->base.shard[shard].regions, number);
     int r;
 
-    if (!w->base.is_process || w->shared[number - 1] == region->epoch)
+    if (!w->base.is_process || p->shared[number - 1] == region->epoch)
         return 0;
     pthread_mutex_lock(&w->lock);
-    r = worker_state(w) == WORKER_UP ? worker_process_region(&w->process, region) : -EAGAIN;
+    r = is_down(w) ? -EAGAIN : worker_process_region(&w->process, shard, region);
     pthread_mutex_unlock(&w->lock);
     if (r == 0)
-        w->shared[number - 1] = region->epoch;
+        p->shared[number - 1] = region->epoch;
     return r;
 }
 
-void worker_forget(struct worker *w)
+void worker_forget(struct worker *w, uint32_t shard)
 {
+    struct worker_part *p = &w->part[shard];
+
     if (!w->base.is_process)
         return;
     pthread_mutex_lock(&w->lock);
-    for (uint32_t i = 0; worker_state(w) == WORKER_UP && i < w->n_regions; i++) {
-        const struct shm_region *region = shm_window_region(w->base.regions, i + 1);
+    for (uint32_t i = 0; !is_down(w) && i < p->n_regions; i++) {
+        const struct shm_region *region = shm_window_region(w->base.shard[shard].regions, i + 1);
 
-        if (w->shared[i] && (region->fd < 0 || region->epoch != w->shared[i]) &&
-            worker_process_forget(&w->process, i + 1, w->shared[i]) == 0)
-            w->shared[i] = 0;
+        if (p->shared[i] && (region->fd < 0 || region->epoch != p->shared[i]) &&
+            worker_process_forget(&w->process, shard, i + 1, p->shared[i]) == 0)
+            p->shared[i] = 0;
     }
     pthread_mutex_unlock(&w->lock);
+}
+
+bool worker_reserve(struct worker *w, uint32_t shard)
+{
+    uint32_t none = 0;
+
+    return atomic_compare_exchange_strong(&w->owner, &none, shard + 1) || none == shard + 1;
+}
+
+void worker_unreserve(struct worker *w, uint32_t shard)
+{
+    uint32_t mine = shard + 1;
+
+    atomic_compare_exchange_strong(&w->owner, &mine, 0);
 }

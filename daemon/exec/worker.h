@@ -8,30 +8,37 @@
  * waits until dispatch has taken over the RoIs that were in flight, and starts it again, after
  * growing pauses when it keeps dying.
  *
- *     UP --(process ends)--> DEAD --(dispatch took its RoIs)--> EMPTY --(started again)--> READY
- *      ^-----------------------------(dispatch restarted its lanes)--------------------------+
+ * A worker serves all shards: each has a lane of its own for every runner.  The end of a process
+ * and its return are news that every shard takes by itself (worker_news); it is started again when
+ * all have taken over their RoIs.
  */
 #ifndef TRIGD_WORKER_H
 #define TRIGD_WORKER_H
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/shards.h"
 #include "base/stats.h"
 #include "config/config.h"
 #include "exec/doorbell.h"
 #include "exec/lane.h"
 #include "plugin/plugin_host.h"
 
-enum worker_state { WORKER_UP, WORKER_DEAD, WORKER_EMPTY, WORKER_READY };
+enum worker_news { WORKER_NO_NEWS, WORKER_DIED, WORKER_BACK };
+
+struct worker_shard { /* a shard, as workers see it */
+    struct pool *pool;
+    struct shm_window *regions; /* NULL: no client shares memory */
+    struct doorbell *bell;
+    struct stats *stats;
+};
 
 struct worker_base { /* what all workers of a daemon share */
     bool is_process;
     const struct config *config;
-    struct pool *pool;
-    struct shm_window *regions; /* NULL: no client shares memory */
-    struct doorbell *bell;
+    uint32_t n_shards;
+    struct worker_shard shard[SHARDS_MAX];
     uint64_t spin_ns;
-    struct stats *stats;
     struct backends *backends; /* of threads */
     const struct trg_host *host;
 };
@@ -52,32 +59,35 @@ int worker_open(const struct worker_base *base, const struct worker_setup *setup
  * lanes.  NULL is fine. */
 void worker_close(struct worker *w);
 
-/* Gives it a lane: opens the runner, on the cores that the calling thread is bound to.  The lane is
- * up when this returns 0, and gets its batches there.  On failure it stays with the worker, down,
- * and a process tries again after a pause. */
-int worker_add(struct worker *w, struct lane *lane);
+/* Gives it a lane of each shard: opens their runner, on the cores that the calling thread is bound
+ * to.  The lanes are up when this returns 0, and get their batches there.  On failure they stay
+ * with the worker, down, and a process tries again after a pause. */
+int worker_add(struct worker *w, struct lane *const *lanes);
 /* From now on the watcher restarts it. */
 int worker_watch(struct worker *w);
 
 const struct trg_device_info *worker_device(const struct worker *w);
-enum worker_state worker_state(const struct worker *w);
 uint32_t worker_lanes(const struct worker *w);
-struct lane *worker_lane(const struct worker *w, uint32_t i);
+struct lane *worker_lane(const struct worker *w, uint32_t shard, uint32_t i);
 /* Whether it keeps ending: it is down, and pauses for a second or more before the next try. */
 bool worker_is_quarantined(const struct worker *w);
 
-/* ---- for dispatch, on the I/O thread ---- */
+/* ---- for dispatch, on the I/O thread of a shard ---- */
 
 /* Ends the process at once; its watcher sees it.  Without a process nothing happens: -ENOTSUP.
  * -EALREADY: it is down, or ending. */
 int worker_kill(struct worker *w, const char *why);
 void worker_count_hang(struct worker *w); /* why it was killed */
-/* Says that nothing refers to the lanes of a dead worker any more. */
-void worker_emptied(struct worker *w);
-/* Takes a worker that is READY into service: its lanes start anew. */
-void worker_take(struct worker *w);
+enum worker_news worker_news(const struct worker *w, uint32_t shard);
+/* It died, and nothing of this shard refers to its lanes any more. */
+void worker_emptied(struct worker *w, uint32_t shard);
+/* It is back: takes it into service, its lanes start anew. */
+void worker_take(struct worker *w, uint32_t shard);
 /* Lets the process map the memory of a client before a batch names it.  -EAGAIN: not now. */
-int worker_share(struct worker *w, uint32_t number);
+int worker_share(struct worker *w, uint32_t shard, uint32_t number);
 /* Lets it unmap what belongs to clients that are gone. */
-void worker_forget(struct worker *w);
+void worker_forget(struct worker *w, uint32_t shard);
+/* Whether the shard has the worker for itself: of a retry worker, where a batch runs alone. */
+bool worker_reserve(struct worker *w, uint32_t shard);
+void worker_unreserve(struct worker *w, uint32_t shard);
 #endif

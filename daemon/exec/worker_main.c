@@ -21,7 +21,7 @@
 #define END_S     3 /* runners that take longer to end are left behind */
 
 struct worker_side_lane {
-    struct arena arena;
+    struct runner_shard shard[SHARDS_MAX];
     struct group group;
     struct menu *menu; /* only the steps of the group */
     struct runner *runner;
@@ -34,10 +34,12 @@ struct worker_side {
     struct backends *backends;
     struct plugin_host *plugins;
     struct trg_device *device;
-    struct doorbell bell;
-    unsigned char *base; /* of all that the front's pool mapping spans */
-    size_t bytes;
-    struct runner_memory memory;
+    struct worker_side_shard {
+        struct doorbell bell;
+        unsigned char *base; /* of all that the front's pool mapping spans */
+        size_t bytes;
+        struct runner_memory memory;
+    } shard[SHARDS_MAX];
     uint32_t n_lanes;
     struct worker_side_lane *lane[WORKER_LANES_MAX];
 };
@@ -51,9 +53,9 @@ static void log_of_plugins(void *ctx, enum trg_level level, const char *text)
 /* ---------------------------------------------------------------- setup */
 
 /* Reserves the addresses of the front's whole mapping and maps the pool's data into them. */
-static int map_memory(struct worker_side *w, int pool_fd)
+static int map_memory(struct worker_side_shard *w, const struct worker_shard_message *s,
+                      uint32_t max_layer, int pool_fd)
 {
-    const struct worker_setup_message *s = &w->setup;
     const uint64_t pool_end = s->pool_at + s->pool_bytes;
     const uint64_t regions_end = s->window_at + s->n_regions * s->region_bytes;
 
@@ -66,8 +68,8 @@ static int map_memory(struct worker_side *w, int pool_fd)
     if (mmap(w->base + s->pool_at, s->pool_bytes, PROT_READ, MAP_SHARED | MAP_FIXED, pool_fd,
              (off_t)s->pool_at) == MAP_FAILED)
         return -errno;
-    w->memory = (struct runner_memory){
-        .base = w->base, .n_regions = s->n_regions, .max_layer = s->max_layer};
+    w->memory =
+        (struct runner_memory){.base = w->base, .n_regions = s->n_regions, .max_layer = max_layer};
     w->memory.epoch = calloc(s->n_regions + 1u, sizeof *w->memory.epoch);
     return w->memory.epoch ? 0 : -ENOMEM;
 }
@@ -89,13 +91,15 @@ static int open_backend(struct worker_side *w)
 
 static int set_up(struct worker_side *w, const struct worker_setup_message *s, const int *fds)
 {
-    int r;
+    int r = s->n_shards && s->n_shards <= SHARDS_MAX ? 0 : -EBADMSG;
 
     w->setup = *s;
-    r = doorbell_map(fds[1], fds[2], &w->bell);
-    if (r == 0)
-        r = map_memory(w, fds[0]);
-    close(fds[0]);
+    for (uint32_t i = 0; r == 0 && i < s->n_shards; i++, fds += 3) {
+        r = doorbell_map(fds[1], fds[2], &w->shard[i].bell);
+        if (r == 0)
+            r = map_memory(&w->shard[i], &s->shard[i], s->max_layer, fds[0]);
+        close(fds[0]);
+    }
     if (r == 0)
         r = plugin_host_new(NULL, 0, &w->plugins);
     if (r == 0)
@@ -170,22 +174,21 @@ static void free_lane(struct worker_side_lane *lane)
         free(lane->menu->steps[i].params);
     }
     free(lane->menu);
-    arena_unmap(&lane->arena);
+    for (uint32_t i = 0; i < SHARDS_MAX; i++)
+        arena_unmap(&lane->shard[i].arena);
     free(lane);
 }
 
 static int run_lane(struct worker_side *w, const struct worker_lane_message *m,
                     struct worker_side_lane *lane)
 {
-    const struct runner_setup setup = {.arena = &lane->arena,
-                                       .memory = &w->memory,
+    const struct runner_setup setup = {.n_shards = w->setup.n_shards,
+                                       .shard = lane->shard,
                                        .group = &lane->group,
                                        .device = w->device,
                                        .host = &w->host,
                                        .name = lane->name,
                                        .warm_up = m->warm_up,
-                                       .done_fd = w->bell.event_fd,
-                                       .sleeping = w->bell.sleeping,
                                        .spin_ns = w->setup.spin_ns};
 
     if (m->has_cpus && sched_setaffinity(0, sizeof m->cpus, &m->cpus) < 0)
@@ -194,11 +197,11 @@ static int run_lane(struct worker_side *w, const struct worker_lane_message *m,
     return runner_open(&setup, &lane->runner); /* its thread inherits the cores */
 }
 
-/* `fds`: the arena, then the plugins of the members. */
+/* `fds`: the arenas, then the plugins of the members. */
 static int add_lane(struct worker_side *w, const struct worker_lane_message *m, const int *fds)
 {
     struct worker_side_lane *lane;
-    int r;
+    int r = 0;
 
     if (w->n_lanes == WORKER_LANES_MAX) {
         log_error("worker", "too many lanes in one process", "most=%u", WORKER_LANES_MAX);
@@ -208,9 +211,15 @@ static int add_lane(struct worker_side *w, const struct worker_lane_message *m, 
     if (!lane)
         return -ENOMEM;
     memcpy(lane->name, m->name, sizeof lane->name);
-    r = arena_map(&m->shape, fds[0], &lane->arena);
+    for (uint32_t i = 0; r == 0 && i < w->setup.n_shards; i++) {
+        struct worker_side_shard *s = &w->shard[i];
+
+        lane->shard[i] = (struct runner_shard){
+            .memory = &s->memory, .done_fd = s->bell.event_fd, .sleeping = s->bell.sleeping};
+        r = arena_map(&m->shape, fds[i], &lane->shard[i].arena);
+    }
     if (r == 0)
-        r = make_group(w, m, fds + 1, lane);
+        r = make_group(w, m, fds + w->setup.n_shards, lane);
     if (r == 0)
         r = run_lane(w, m, lane);
     if (r < 0) {
@@ -225,13 +234,14 @@ static int add_lane(struct worker_side *w, const struct worker_lane_message *m, 
 
 static void map_region(struct worker_side *w, const struct worker_region_message *m, int fd)
 {
-    const struct worker_setup_message *s = &w->setup;
+    struct worker_side_shard *to = &w->shard[m->shard % SHARDS_MAX];
+    const struct worker_shard_message *s = &w->setup.shard[m->shard % SHARDS_MAX];
     unsigned char *at;
     void *mapped;
 
     if (!m->number || m->number > s->n_regions)
         return;
-    at = w->base + s->window_at + (m->number - 1) * s->region_bytes + s->region_data_at;
+    at = to->base + s->window_at + (m->number - 1) * s->region_bytes + s->region_data_at;
     mapped = fd >= 0 ? mmap(at, s->region_data_bytes, PROT_READ, MAP_SHARED | MAP_FIXED, fd,
                             (off_t)s->region_data_at)
                      : mmap(at, s->region_data_bytes, PROT_NONE,
@@ -241,7 +251,7 @@ static void map_region(struct worker_side *w, const struct worker_region_message
                   strerror(errno));
         return;
     }
-    atomic_store_explicit(&w->memory.epoch[m->number - 1], fd >= 0 ? m->epoch : 0,
+    atomic_store_explicit(&to->memory.epoch[m->number - 1], fd >= 0 ? m->epoch : 0,
                           memory_order_release);
 }
 
@@ -266,7 +276,8 @@ static void serve_one(struct worker_side *w, const struct worker_message *m, int
         break;
     case WORKER_SETUP:
         a.result = set_up(w, &m->setup, fds);
-        fds[0] = fds[1] = fds[2] = -1; /* closed, or the doorbell's */
+        for (uint32_t i = 0; i < WORKER_FDS_MAX; i++)
+            fds[i] = -1; /* closed, or the doorbells' */
         if (a.result == 0) {
             trg_device_info(w->device, &a.device);
             a.result = sandbox_enter();
@@ -295,16 +306,18 @@ static void close_all(struct worker_side *w)
         free_lane(w->lane[i]);
     backends_close(w->backends);
     plugin_host_free(w->plugins);
-    doorbell_close(&w->bell);
-    if (w->base)
-        munmap(w->base, w->bytes);
-    free(w->memory.epoch);
+    for (uint32_t i = 0; i < SHARDS_MAX; i++) {
+        doorbell_close(&w->shard[i].bell);
+        if (w->shard[i].base)
+            munmap(w->shard[i].base, w->shard[i].bytes);
+        free(w->shard[i].memory.epoch);
+    }
 }
 
 int worker_main(void)
 {
     static struct worker_message m;
-    struct worker_side w = {0};
+    static struct worker_side w;
     int fds[WORKER_FDS_MAX], n;
 
     signal(SIGPIPE, SIG_IGN);

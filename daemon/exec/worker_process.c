@@ -117,11 +117,24 @@ static int read_only(int fd)
     return copy < 0 ? -errno : copy;
 }
 
-static void describe(const struct worker_base *base, const char *backend, uint32_t index,
-                     struct worker_setup_message *m)
+static void describe_shard(const struct worker_shard *s, struct worker_shard_message *m)
 {
     struct shm_geometry g = {0};
 
+    if (s->regions)
+        shm_window_geometry(s->regions, &g);
+    *m = (struct worker_shard_message){.pool_at = s->pool->data_at,
+                                       .pool_bytes = s->pool->bytes - s->pool->data_at,
+                                       .window_at = g.at,
+                                       .n_regions = g.n,
+                                       .region_bytes = g.bytes,
+                                       .region_data_at = g.data_at,
+                                       .region_data_bytes = g.data_bytes};
+}
+
+static void describe(const struct worker_base *base, const char *backend, uint32_t index,
+                     struct worker_setup_message *m)
+{
     snprintf(m->backend, sizeof m->backend, "%s", backend);
     snprintf(m->backend_path, sizeof m->backend_path, "%s", base->config->backend_path);
     snprintf(m->cache_dir, sizeof m->cache_dir, "%s", base->config->cache_dir);
@@ -129,17 +142,9 @@ static void describe(const struct worker_base *base, const char *backend, uint32
     m->log_level = log_level();
     m->spin_ns = base->spin_ns;
     m->max_layer = base->config->clients.max_layer;
-    if (base->pool) {
-        m->pool_at = base->pool->data_at;
-        m->pool_bytes = base->pool->bytes - base->pool->data_at;
-    }
-    if (base->regions)
-        shm_window_geometry(base->regions, &g);
-    m->window_at = g.at;
-    m->n_regions = g.n;
-    m->region_bytes = g.bytes;
-    m->region_data_at = g.data_at;
-    m->region_data_bytes = g.data_bytes;
+    m->n_shards = base->n_shards;
+    for (uint32_t i = 0; i < base->n_shards; i++)
+        describe_shard(&base->shard[i], &m->shard[i]);
 }
 
 int worker_process_start(struct worker_process *p, const struct worker_base *base,
@@ -147,18 +152,23 @@ int worker_process_start(struct worker_process *p, const struct worker_base *bas
 {
     struct worker_message m = {.request = WORKER_SETUP};
     struct worker_answer answer;
-    int fds[3] = {-1, base->bell->page_fd, base->bell->event_fd};
+    int fds[WORKER_FDS_MAX];
+    uint32_t n = 0;
     int r = start(p);
 
-    if (r == 0)
-        r = fds[0] = read_only(base->pool->fd);
+    for (; r >= 0 && n < base->n_shards; n++) {
+        r = fds[3 * n] = read_only(base->shard[n].pool->fd);
+        fds[3 * n + 1] = base->shard[n].bell->page_fd;
+        fds[3 * n + 2] = base->shard[n].bell->event_fd;
+    }
     if (r >= 0) {
         describe(base, backend, index, &m.setup);
         notify_starting(OPEN_MS / 1000);
-        r = ask(p, &m, fds, 3, &answer);
+        r = ask(p, &m, fds, 3 * n, &answer);
     }
-    if (fds[0] >= 0)
-        close(fds[0]);
+    while (n-- > 0)
+        if (fds[3 * n] >= 0)
+            close(fds[3 * n]);
     if (r == 0)
         r = answer.result;
     if (r < 0) {
@@ -220,7 +230,7 @@ int worker_lane_describe(const struct lane *lane, struct worker_lane_message **r
     return 0;
 }
 
-int worker_process_lane(struct worker_process *p, const struct lane *lane,
+int worker_process_lane(struct worker_process *p, struct lane *const *lanes, uint32_t n_shards,
                         const struct worker_lane_message *message)
 {
     struct worker_message *m = calloc(1, sizeof *m);
@@ -232,9 +242,10 @@ int worker_process_lane(struct worker_process *p, const struct lane *lane,
         return -ENOMEM;
     m->request = WORKER_LANE;
     m->lane = *message;
-    fds[n_fds++] = lane->fd;
-    for (uint32_t i = 0; i < lane->n_members; i++)
-        fds[n_fds++] = lane->member[i].plugin->fd;
+    for (uint32_t i = 0; i < n_shards; i++)
+        fds[n_fds++] = lanes[i]->fd;
+    for (uint32_t i = 0; i < lanes[0]->n_members; i++)
+        fds[n_fds++] = lanes[0]->member[i].plugin->fd;
     notify_starting(OPEN_MS / 1000);
     r = ask(p, m, fds, n_fds, &answer);
     free(m);
@@ -244,10 +255,11 @@ int worker_process_lane(struct worker_process *p, const struct lane *lane,
     return r < 0 ? r : answer.result;
 }
 
-int worker_process_region(struct worker_process *p, const struct shm_region *region)
+int worker_process_region(struct worker_process *p, uint32_t shard, const struct shm_region *region)
 {
-    struct worker_message m = {.request = WORKER_REGION,
-                               .region = {.number = region->number, .epoch = region->epoch}};
+    struct worker_message m = {
+        .request = WORKER_REGION,
+        .region = {.shard = shard, .number = region->number, .epoch = region->epoch}};
     int fd = read_only(region->fd), r;
 
     if (fd < 0)
@@ -257,10 +269,10 @@ int worker_process_region(struct worker_process *p, const struct shm_region *reg
     return r;
 }
 
-int worker_process_forget(struct worker_process *p, uint32_t number, uint32_t epoch)
+int worker_process_forget(struct worker_process *p, uint32_t shard, uint32_t number, uint32_t epoch)
 {
     struct worker_message m = {.request = WORKER_FORGET,
-                               .region = {.number = number, .epoch = epoch}};
+                               .region = {.shard = shard, .number = number, .epoch = epoch}};
 
     return worker_send(p->socket, &m, worker_message_bytes(m.request), NULL, 0, MSG_DONTWAIT);
 }

@@ -20,15 +20,17 @@ void worker_process_init(struct worker_process *p);
  * -EOWNERDEAD: it ended. */
 int worker_process_start(struct worker_process *p, const struct worker_base *base,
                          const char *backend, uint32_t index, struct trg_device_info *ret_info);
-/* What opens the runner of a lane, on the cores of the calling thread.  The caller frees it.
- * -ENAMETOOLONG (logged). */
+/* What opens the runner of a lane (which of the shards' is the same), on the cores of the calling
+ * thread.  The caller frees it.  -ENAMETOOLONG (logged). */
 int worker_lane_describe(const struct lane *lane, struct worker_lane_message **ret_message);
-/* Has it open the runner of a lane; takes as long as a compiler does. */
-int worker_process_lane(struct worker_process *p, const struct lane *lane,
+/* Has it open the runner of a lane of each shard; takes as long as a compiler does. */
+int worker_process_lane(struct worker_process *p, struct lane *const *lanes, uint32_t n_shards,
                         const struct worker_lane_message *message);
 /* Hands over the memory of a client, read-only, or takes it back.  Never waits: -EAGAIN. */
-int worker_process_region(struct worker_process *p, const struct shm_region *region);
-int worker_process_forget(struct worker_process *p, uint32_t number, uint32_t epoch);
+int worker_process_region(struct worker_process *p, uint32_t shard,
+                          const struct shm_region *region);
+int worker_process_forget(struct worker_process *p, uint32_t shard, uint32_t number,
+                          uint32_t epoch);
 /* SIGKILL.  The watcher sees the end and reaps. */
 int worker_process_kill(const struct worker_process *p);
 /* After its end: logs how it ended, forgets it. */

@@ -10,21 +10,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/shards.h"
 #include "exec/arena.h"
 #include "exec/group.h"
 
 #define WORKER_PATH      1024u
 #define WORKER_PARAMS    4096u /* bytes of a plugin's config struct, as plugin_host allows */
-#define WORKER_FDS_MAX   (1u + ARENA_MEMBERS_MAX)
+#define WORKER_FDS_MAX   (3u * SHARDS_MAX) /* of a setup */
 #define WORKER_LANE_NAME 64u
 #define WORKER_LANES_MAX 512u
+_Static_assert(SHARDS_MAX + ARENA_MEMBERS_MAX <= WORKER_FDS_MAX, "a lane's descriptors fit");
 
 enum worker_request {
     WORKER_PROBE = 1, /* describes a device, as SETUP has it, and opens nothing else; answered */
-    WORKER_SETUP,     /* with pool, doorbell page, eventfd; answered */
-    WORKER_LANE,      /* with the arena and the plugins; answered when its runner is open */
-    WORKER_REGION,    /* with the memory of a client; maps it */
-    WORKER_FORGET     /* unmaps it */
+    WORKER_SETUP,     /* with pool, doorbell page, eventfd of each shard; answered */
+    WORKER_LANE, /* with an arena of each shard and the plugins; answered when its runner is open */
+    WORKER_REGION, /* with the memory of a client; maps it */
+    WORKER_FORGET  /* unmaps it */
+};
+
+struct worker_shard_message {
+    uint64_t pool_at, pool_bytes; /* the part of the pool's file that holds data */
+    uint64_t window_at;           /* of the first region, counted as offsets of the pool */
+    uint32_t n_regions;
+    uint64_t region_bytes, region_data_at, region_data_bytes;
 };
 
 struct worker_setup_message {
@@ -33,10 +42,8 @@ struct worker_setup_message {
     uint32_t log_level;
     uint64_t spin_ns;
     uint32_t max_layer;
-    uint64_t pool_at, pool_bytes; /* the part of the pool's file that holds data */
-    uint64_t window_at;           /* of the first region, counted as offsets of the pool */
-    uint32_t n_regions;
-    uint64_t region_bytes, region_data_at, region_data_bytes;
+    uint32_t n_shards;
+    struct worker_shard_message shard[SHARDS_MAX];
 };
 
 struct worker_step_message { /* one member of the group */
@@ -62,7 +69,7 @@ struct worker_lane_message {
 };
 
 struct worker_region_message {
-    uint32_t number, epoch;
+    uint32_t shard, number, epoch;
 };
 
 struct worker_message {

@@ -197,6 +197,8 @@ static bool take_finished(struct dispatch *d, uint32_t engine, uint32_t head, st
             take_results(d, d->engine[engine], head, l, &b);
         }
         lane_release(l);
+        if (is_retry)
+            worker_unreserve(l->worker, l->s.shard);
         judge_lane(d, l, b.error, is_retry);
         did = true;
     }
@@ -254,12 +256,12 @@ static bool close_batches(struct dispatch *d, struct engine *e, uint32_t step, u
 }
 
 /* Whether the worker of a retry lane has nothing else to do: a batch runs there alone. */
-static bool is_alone(const struct worker *w)
+static bool is_alone(struct worker *w, uint32_t shard)
 {
     for (uint32_t i = 0; i < worker_lanes(w); i++)
-        if (lane_outstanding(worker_lane(w, i)))
+        if (lane_outstanding(worker_lane(w, shard, i)))
             return false;
-    return true;
+    return worker_reserve(w, shard);
 }
 
 /* Runs the next suspects of a step. */
@@ -270,13 +272,15 @@ static bool run_suspects(struct dispatch *d, uint32_t engine, uint32_t step, uin
     uint32_t n = suspects_count(d->suspects) ? suspects_next(d->suspects, engine, step, &roi) : 0;
     uint32_t put = 0;
 
-    if (!n || !lane_has_room(l) || !is_alone(l->worker))
+    if (!n || !lane_has_room(l) || !is_alone(l->worker, l->s.shard))
         return false;
     lane_begin(l);
     while (put < n && lane_put(l, roi[put]))
         put++;
-    if (!put)
+    if (!put) {
+        worker_unreserve(l->worker, l->s.shard);
         return false;
+    }
     suspects_take(d->suspects, engine, step, put);
     count_members(d->engine[engine], step, put);
     lane_submit(l, now);
@@ -303,14 +307,19 @@ static void take_orphans(struct dispatch *d, uint32_t engine, uint32_t head, str
 
 static bool look_after(struct dispatch *d, uint32_t engine, struct worker *w)
 {
-    switch (worker_state(w)) {
-    case WORKER_DEAD:
-        for (uint32_t i = 0; i < worker_lanes(w); i++)
-            take_orphans(d, engine, worker_lane(w, i)->s.group->step, worker_lane(w, i));
-        worker_emptied(w);
+    const uint32_t shard = d->engine[engine]->shard;
+
+    switch (worker_news(w, shard)) {
+    case WORKER_DIED:
+        for (uint32_t i = 0; i < worker_lanes(w); i++) {
+            struct lane *l = worker_lane(w, shard, i);
+
+            take_orphans(d, engine, l->s.group->step, l);
+        }
+        worker_emptied(w, shard);
         return true;
-    case WORKER_READY:
-        worker_take(w);
+    case WORKER_BACK:
+        worker_take(w, shard);
         return true;
     default:
         return false;
@@ -322,9 +331,9 @@ bool batches_look_after_workers(struct dispatch *d)
     bool did = false;
 
     for (uint32_t i = 0; i < ENGINES_MAX; i++)
-        for (uint32_t k = 0; d->engine[i] && k < d->engine[i]->n_workers; k++)
-            if (d->engine[i]->worker[k].worker)
-                did |= look_after(d, i, d->engine[i]->worker[k].worker);
+        for (uint32_t k = 0; d->engine[i] && k < d->engine[i]->of->n_workers; k++)
+            if (d->engine[i]->of->worker[k].worker)
+                did |= look_after(d, i, d->engine[i]->of->worker[k].worker);
     return did;
 }
 
@@ -333,7 +342,8 @@ bool batches_look_after_workers(struct dispatch *d)
 /* Ends the worker of a lane whose oldest batch takes too long. */
 static void watch_lane(struct dispatch *d, struct lane *l, uint64_t now)
 {
-    const uint64_t limit = HANG_FACTOR * l->batch[l->first].expected_ns;
+    const uint64_t limit =
+        HANG_FACTOR * (l->batch[l->first].expected_ns + lane_others_ns(l)); /* they may be ahead */
     const uint64_t ran = lane_running_ns(l, now);
 
     if (!l->is_up && l->rests_until_ns && now >= l->rests_until_ns) {
@@ -372,13 +382,13 @@ void batches_tick(struct dispatch *d, uint64_t now_ns)
     for (uint32_t i = 0; i < ENGINES_MAX; i++) {
         struct engine *e = d->engine[i];
 
-        for (uint32_t k = 0; e && k < e->n_workers; k++) {
-            struct worker *w = e->worker[k].worker;
+        for (uint32_t k = 0; e && k < e->of->n_workers; k++) {
+            struct worker *w = e->of->worker[k].worker;
 
             for (uint32_t n = 0; w && n < worker_lanes(w); n++)
-                watch_lane(d, worker_lane(w, n), now_ns);
+                watch_lane(d, worker_lane(w, e->shard, n), now_ns);
             if (w)
-                worker_forget(w);
+                worker_forget(w, e->shard);
         }
         for (uint32_t step = 0; e && step < e->menu->n_steps; step++)
             if (e->step[step].n_lanes && is_down(d, e, step) && i == d->current)

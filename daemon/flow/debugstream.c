@@ -23,7 +23,8 @@ struct debugstream {
     char path[4096];
     struct roifile_writer *file; /* opened with the first RoI */
     struct ring in, out;
-    uint32_t outside; /* RoIs handed over and not collected; I/O thread */
+    _Atomic uint32_t bell; /* of the thread, when it sleeps */
+    uint32_t outside;      /* RoIs handed over and not collected; I/O thread */
     pthread_t thread;
     _Atomic bool stop;
 };
@@ -214,6 +215,7 @@ static void write_one(struct debugstream *d, uint32_t roi)
 static void *run(void *arg)
 {
     struct debugstream *d = arg;
+    struct ring *const in = &d->in;
 
     for (;;) {
         uint32_t roi;
@@ -225,17 +227,17 @@ static void *run(void *arg)
         }
         if (atomic_load(&d->stop))
             return NULL;
-        ring_wait(&d->in, IDLE_NS);
+        ring_wait(&in, 1, &d->bell, IDLE_NS);
     }
 }
 
-int debugstream_open(const char *folder, uint64_t max_bytes, struct pool *pool, struct stats *stats,
-                     struct debugstream **ret_debug)
+int debugstream_open(const char *folder, uint32_t shard, uint64_t max_bytes, struct pool *pool,
+                     struct stats *stats, struct debugstream **ret_debug)
 {
     struct debugstream *d;
     struct tm tm;
     time_t now = time(NULL);
-    char stamp[32];
+    char stamp[32], number[16] = "";
     int r;
 
     if (mkdir(folder, 0750) < 0 && errno != EEXIST) {
@@ -252,7 +254,10 @@ int debugstream_open(const char *folder, uint64_t max_bytes, struct pool *pool, 
     d->max_bytes = max_bytes;
     gmtime_r(&now, &tm);
     strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &tm);
-    snprintf(d->path, sizeof d->path, "%.4000s/debug-%s-%d.roi", folder, stamp, (int)getpid());
+    if (shard)
+        snprintf(number, sizeof number, "-%u", shard);
+    snprintf(d->path, sizeof d->path, "%.4000s/debug-%s-%d%s.roi", folder, stamp, (int)getpid(),
+             number);
     r = -pthread_create(&d->thread, NULL, run, d);
     if (r < 0) {
         free(d);
@@ -269,7 +274,7 @@ void debugstream_close(struct debugstream *d)
     if (!d)
         return;
     atomic_store(&d->stop, true);
-    ring_wake(&d->in);
+    ring_wake(&d->in, &d->bell);
     pthread_join(d->thread, NULL);
     r = d->file ? roifile_finish(d->file) : 0;
     if (r < 0)
@@ -283,7 +288,7 @@ bool debugstream_write(struct debugstream *d, uint32_t roi)
     if (d->outside == RING_CAPACITY || !ring_push(&d->in, roi))
         return false;
     d->outside++;
-    ring_wake(&d->in);
+    ring_wake(&d->in, &d->bell);
     return true;
 }
 

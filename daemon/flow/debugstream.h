@@ -14,9 +14,10 @@
 #include "memory/pool.h"
 
 struct debugstream;
-/* Files go to `folder`, made if it is not there: debug-TIME-PID.roi.  */
-int debugstream_open(const char *folder, uint64_t max_bytes, struct pool *pool, struct stats *stats,
-                     struct debugstream **ret_debug);
+/* Files go to `folder`, made if it is not there: debug-TIME-PID.roi, or debug-TIME-PID-SHARD.roi of
+ * shards from 1 on. */
+int debugstream_open(const char *folder, uint32_t shard, uint64_t max_bytes, struct pool *pool,
+                     struct stats *stats, struct debugstream **ret_debug);
 /* Writes what waits, closes the file.  NULL is fine. */
 void debugstream_close(struct debugstream *d);
 /* Hands over an RoI; false when too many wait (the caller counts it lost). */

@@ -20,7 +20,7 @@
 static void publish(struct dispatch *d, const struct engine *e)
 {
     for (uint32_t i = 0; i < e->menu->n_chains; i++)
-        atomic_store(&e->chain[i]->prescale, e->menu->chains[i].prescale);
+        atomic_store(&e->chain[i]->prescale, e->prescale[i]);
     stats_set(&d->stats->g.menu_generation, e->generation);
 }
 
@@ -81,9 +81,11 @@ struct engine *dispatch_engine(struct dispatch *d)
 
 static bool is_idle(const struct engine *e)
 {
-    for (uint32_t i = 0; i < e->n_workers; i++)
-        for (uint32_t k = 0; e->worker[i].worker && k < worker_lanes(e->worker[i].worker); k++)
-            if (lane_outstanding(worker_lane(e->worker[i].worker, k)))
+    const struct generation *g = e->of;
+
+    for (uint32_t i = 0; i < g->n_workers; i++)
+        for (uint32_t k = 0; g->worker[i].worker && k < worker_lanes(g->worker[i].worker); k++)
+            if (lane_outstanding(worker_lane(g->worker[i].worker, e->shard, k)))
                 return false;
     return e->n_rois == 0;
 }
@@ -96,6 +98,15 @@ static void retire_empty(struct dispatch *d)
         d->retire(d->ctx, d->engine[i]);
         d->engine[i] = NULL;
     }
+}
+
+int dispatch_may_swap(struct dispatch *d)
+{
+    retire_empty(d);
+    for (uint32_t i = 0; i < ENGINES_MAX; i++)
+        if (!d->engine[i])
+            return 0;
+    return -EBUSY;
 }
 
 int dispatch_swap(struct dispatch *d, struct engine *e)
@@ -119,9 +130,9 @@ int dispatch_set_prescale(struct dispatch *d, const char *chain, double prescale
     for (uint32_t i = 0; i < e->menu->n_chains; i++) {
         if (strcmp(e->menu->chains[i].name, chain) != 0)
             continue;
-        log_info("dispatch", "prescale changed", "chain=%s old=%g new=%g", chain,
-                 e->menu->chains[i].prescale, prescale);
-        e->menu->chains[i].prescale = prescale;
+        log_info("dispatch", "prescale changed", "shard=%u chain=%s old=%g new=%g", e->shard, chain,
+                 e->prescale[i], prescale);
+        e->prescale[i] = prescale;
         atomic_store(&e->chain[i]->prescale, prescale);
         return 0;
     }

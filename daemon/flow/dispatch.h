@@ -20,7 +20,9 @@ void dispatch_close(struct dispatch *d);
 
 /* The running engine: what the next RoI will be given to. */
 struct engine *dispatch_engine(struct dispatch *d);
-/* Makes another engine the running one.  -EBUSY: two older ones are not empty yet. */
+/* Whether there is room for another engine.  -EBUSY: two older ones are not empty yet. */
+int dispatch_may_swap(struct dispatch *d);
+/* Makes another engine the running one.  -EBUSY, as above. */
 int dispatch_swap(struct dispatch *d, struct engine *e);
 /* Sets the prescale of a chain of the running engine.  -ENOENT. */
 int dispatch_set_prescale(struct dispatch *d, const char *chain, double prescale);

@@ -143,6 +143,24 @@ static void send_welcome(struct ingress *in, uint32_t number)
 
 /* ---------------------------------------------------------------- messages */
 
+/* Sends a peer that may move to the shard where it belongs; whether it did.  Only shard 0 does. */
+static bool send_away(struct ingress *in, const struct peer *peer, const Trigd__V1__Hello *hello)
+{
+    Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
+    Trigd__V1__Welcome w = TRIGD__V1__WELCOME__INIT;
+
+    if (!hello->may_move || peer->shm || clients_shard(in->clients))
+        return false;
+    w.shard = clients_shard_of(in->clients, hello->name);
+    if (!w.shard)
+        return false;
+    w.protocol = PROTOCOL;
+    m.body_case = TRIGD__V1__FROM_DAEMON__BODY_WELCOME;
+    m.welcome = &w;
+    clients_send_peer(in->clients, peer, &m);
+    return true;
+}
+
 static void take_hello(struct ingress *in, const struct peer *peer, uint32_t number,
                        const Trigd__V1__Hello *hello)
 {
@@ -154,7 +172,11 @@ static void take_hello(struct ingress *in, const struct peer *peer, uint32_t num
                  "Hello asks for protocol %u; this daemon speaks protocol %u", hello->protocol,
                  PROTOCOL);
     } else if (wire_check_name(hello->name, &error) == 0) {
-        int r = clients_hello(in->clients, peer, hello->name, hello->want_credits, &number);
+        int r;
+
+        if (number == CLIENTS_NONE && send_away(in, peer, hello))
+            return;
+        r = clients_hello(in->clients, peer, hello->name, hello->want_credits, &number);
 
         if (r < 0)
             error.code = TRIGD__V1__ERROR__CODE__TOO_LARGE;

@@ -180,7 +180,7 @@ static void seed_chains(struct dispatch *d, struct engine *e, struct roi *r)
         if (c->l1_mask && !(c->l1_mask & r->info.l1_bits))
             continue;
         stats_add(&e->chain[i]->seeded, 1);
-        if (menu_prescale(c->id, c->prescale, r->info.run, r->info.l1id, r->info.bcid)) {
+        if (menu_prescale(c->id, e->prescale[i], r->info.run, r->info.l1id, r->info.bcid)) {
             state[i] = CHAIN_RUNNING;
             stats_add(&e->chain[i]->run, 1);
         } else {

@@ -242,6 +242,22 @@ static void act(struct call *c, const struct command *k, const char *line)
     fprintf(c->out, "error: %s may look and not act (control.act_group)\n", c->who->name);
 }
 
+/* Runs a command on the counters of this moment. */
+static void look(struct call *c, const struct command *k)
+{
+    const struct control_view *all = c->v;
+    struct control_view now;
+
+    if (view_now(all, &now) < 0) {
+        fputs("error: there is no memory\n", c->out);
+        return;
+    }
+    c->v = &now;
+    k->run(c);
+    c->v = all;
+    view_done(&now);
+}
+
 static void carry_out(struct call *c, char *line)
 {
     const struct command *k;
@@ -270,7 +286,7 @@ static void carry_out(struct call *c, char *line)
     else if (k->kind == ACTS)
         act(c, k, whole);
     else
-        k->run(c);
+        look(c, k);
 }
 
 /* Answers repeat words of the line: nothing that ends a line or moves a terminal's cursor may be

@@ -108,18 +108,33 @@ static enum MHD_Result plain(struct MHD_Connection *c, unsigned status, const ch
 
 static enum MHD_Result metrics(struct http *h, struct MHD_Connection *c)
 {
+    struct control_view now;
     char *text = NULL;
     size_t n = 0;
-    FILE *out = open_memstream(&text, &n);
+    FILE *out;
 
+    if (view_now(&h->view, &now) < 0)
+        return MHD_NO;
+    out = open_memstream(&text, &n);
+    if (out)
+        http_metrics(&now, out);
+    view_done(&now);
     if (!out)
         return MHD_NO;
-    http_metrics(&h->view, out);
     if (fclose(out) != 0) {
         free(text);
         return MHD_NO;
     }
     return reply(c, 200, "text/plain; version=0.0.4; charset=utf-8", text, MHD_RESPMEM_MUST_FREE);
+}
+
+static bool is_step_down(const struct stats_set *shards)
+{
+    bool is_down = false;
+
+    for (uint32_t i = 0; i < shards->n; i++)
+        is_down |= stats_get(&shards->of[i]->g.steps_down) != 0;
+    return is_down;
 }
 
 static enum MHD_Result serve(void *ctx, struct MHD_Connection *c, const char *url,
@@ -143,7 +158,7 @@ static enum MHD_Result serve(void *ctx, struct MHD_Connection *c, const char *ur
     if (!strcmp(url, "/readyz")) {
         const char *now = hooks->state(hooks->ctx);
 
-        if (!strcmp(now, "ready") && stats_get(&h->view.stats->g.steps_down))
+        if (!strcmp(now, "ready") && is_step_down(h->view.shards))
             return plain(c, 503, "a step has no lane\n");
         return plain(c, strcmp(now, "ready") ? 503 : 200, now);
     }

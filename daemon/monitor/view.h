@@ -26,11 +26,16 @@ struct control_hooks {
 
 /* Everything that the socket shows; borrowed until control_stop. */
 struct control_view {
-    const struct stats *stats;
+    const struct stats_set *shards;
+    const struct stats *stats; /* their sums; set for the time of one request */
     const struct config *config;
     const char *config_path;
     struct plugin_host *plugins;
     const struct devices *devices;
     struct control_hooks hooks;
 };
+
+/* A copy of the view with the sums of this moment, for one request.  -ENOMEM. */
+int view_now(const struct control_view *v, struct control_view *ret_view);
+void view_done(struct control_view *v);
 #endif

@@ -131,7 +131,8 @@ static int bind_all(struct clients *c)
 }
 
 int clients_open(const struct config *config, struct stats *stats, uint32_t credits,
-                 struct shm_peers *shm, struct clients **ret_clients)
+                 struct shm_peers *shm, struct directory *directory, uint32_t shard,
+                 struct clients **ret_clients)
 {
     struct clients *c = calloc(1, sizeof *c);
     int r = -ENOMEM;
@@ -141,6 +142,8 @@ int clients_open(const struct config *config, struct stats *stats, uint32_t cred
     c->config = config;
     c->stats = stats;
     c->shm = shm;
+    c->directory = directory;
+    c->shard = shard;
     c->all_credits = credits;
     c->n_places = config->clients.max;
     c->client = calloc(c->n_places, sizeof *c->client);
@@ -213,6 +216,16 @@ void clients_close(struct clients *c)
     free(c->change);
     free(c->number);
     free(c);
+}
+
+uint32_t clients_shard_of(struct clients *c, const char *name)
+{
+    return directory_shards(c->directory) > 1 ? directory_place(c->directory, name) : c->shard;
+}
+
+uint32_t clients_shard(const struct clients *c)
+{
+    return c->shard;
 }
 
 void *clients_socket(struct clients *c)
@@ -373,6 +386,7 @@ void clients_drop(struct clients *c, uint32_t number, const char *why)
     client->stats = NULL;
     c->free[c->n_free++] = number;
     stats_sub(&c->stats->g.clients, 1);
+    directory_leave(c->directory, c->shard);
     if (why)
         log_info("ingress", "client gone", "client=\"%s\" why=\"%s\"", client->name, why);
 }
@@ -452,7 +466,7 @@ static void make_place(struct clients *c)
     gate_look(c->gate);
     lose_gone(c);
     drop_lost(c);
-    victim = c->n_free ? CLIENTS_NONE : find_unused(c);
+    victim = c->n_free && !directory_is_full(c->directory) ? CLIENTS_NONE : find_unused(c);
     if (victim != CLIENTS_NONE)
         clients_drop(c, victim, "it sent no RoI, and another needs its place");
 }
@@ -470,19 +484,20 @@ int clients_hello(struct clients *c, const struct peer *peer, const char *name, 
         *ret_number = number;
         return 0;
     }
-    if (!c->n_free)
+    if (!c->n_free || !directory_enter(c->directory, c->shard, name)) {
         make_place(c);
-    if (!c->n_free)
-        return -ENOSPC;
+        if (!c->n_free || !directory_enter(c->directory, c->shard, name))
+            return -ENOSPC;
+    }
     number = c->free[c->n_free - 1];
     client = &c->client[number];
     client->stats = stats_client_get(c->stats, name);
-    if (!client->stats)
-        return -ENOSPC;
-    r = enter(c, peer, number);
+    r = client->stats ? enter(c, peer, number) : -ENOSPC;
     if (r < 0) {
-        stats_client_put(c->stats, client->stats);
+        if (client->stats)
+            stats_client_put(c->stats, client->stats);
         client->stats = NULL;
+        directory_leave(c->directory, c->shard);
         return r;
     }
     c->n_free--;

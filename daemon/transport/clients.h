@@ -19,6 +19,7 @@
 #include "base/stats.h"
 #include "config/config.h"
 #include "memory/held.h"
+#include "transport/directory.h"
 #include "transport/gate.h"
 #include "transport/shm_peers.h"
 #include "trigd.pb-c.h"
@@ -58,10 +59,15 @@ struct client {
 };
 
 struct clients;
-/* Binds all ZeroMQ endpoints.  `credits` is what may be granted to all clients together; `shm` may
- * be NULL. */
+/* Binds all ZeroMQ endpoints.  `credits` is what may be granted to all clients of this shard
+ * together; `shm` may be NULL. */
 int clients_open(const struct config *config, struct stats *stats, uint32_t credits,
-                 struct shm_peers *shm, struct clients **ret_clients);
+                 struct shm_peers *shm, struct directory *directory, uint32_t shard,
+                 struct clients **ret_clients);
+/* The shard that a client of that name is to go to: this one (0 with one shard), or another, which
+ * expects it. */
+uint32_t clients_shard_of(struct clients *c, const char *name);
+uint32_t clients_shard(const struct clients *c);
 /* Waits a second at most for what is unsent.  NULL is fine. */
 void clients_close(struct clients *c);
 void *clients_socket(struct clients *c);

@@ -25,6 +25,8 @@ struct clients {
     const struct config *config;
     struct stats *stats;
     struct shm_peers *shm; /* NULL: there are no co-located clients */
+    struct directory *directory;
+    uint32_t shard;
     struct held *held;
     struct gate *gate;
     struct auth *auth;         /* NULL: no keys are asked for */

@@ -372,7 +372,7 @@ static void make_room(struct gate *g, uint64_t now_ns)
 
 void gate_tick(struct gate *g, uint64_t now_ns)
 {
-    bool is_short = memory_is_short(g->memory, stats_get(&g->stats->g.reloads), now_ns);
+    bool is_short = memory_is_short(g->memory, stats_get(&g->stats->g.menu_generation), now_ns);
 
     take_events(g, now_ns);
     for (uint32_t i = g->n; i-- > 0 && g->n_gone < g->room_gone;) {

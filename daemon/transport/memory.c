@@ -19,7 +19,7 @@ struct memory {
     int fd;              /* of /proc/self/statm */
     uint64_t page, more; /* bytes of a page; that may be used beyond the base */
     uint64_t base;       /* 0: not taken yet */
-    uint64_t reloads, reloaded_ns, trimmed_ns;
+    uint64_t generation, reloaded_ns, trimmed_ns;
 };
 
 static bool is_shared(const struct config *c)
@@ -35,7 +35,10 @@ int memory_open(const struct config *config, struct memory **ret_memory)
     struct memory *m = calloc(1, sizeof *m);
     uint64_t shared =
         is_shared(config) ? config->clients.max * (uint64_t)config->clients.shm_mbytes : 0;
-    uint64_t kept = config->pool.mbytes, queue = config->clients.queue_mbytes;
+    /* a shard's part of the pool; the process has all of them */
+    uint64_t kept =
+        (uint64_t)config->pool.mbytes * (config->threads.shards ? config->threads.shards : 1);
+    uint64_t queue = config->clients.queue_mbytes;
 
     if (!m)
         return -ENOMEM;
@@ -51,9 +54,8 @@ int memory_open(const struct config *config, struct memory **ret_memory)
     log_info("ingress", "memory for RoIs and messages, without lanes, plugins and devices",
              "pool_mbytes=%u kept_messages_mbytes=%llu queue_mbytes=%llu shared_mbytes=%llu "
              "sum_mbytes=%llu",
-             config->pool.mbytes, (unsigned long long)kept, (unsigned long long)queue,
-             (unsigned long long)shared,
-             (unsigned long long)(config->pool.mbytes + kept + queue + shared));
+             (uint32_t)kept, (unsigned long long)kept, (unsigned long long)queue,
+             (unsigned long long)shared, (unsigned long long)(2 * kept + queue + shared));
     *ret_memory = m;
     return 0;
 }
@@ -81,12 +83,12 @@ static uint64_t used(const struct memory *m)
     return (resident - shared) * m->page;
 }
 
-bool memory_is_short(struct memory *m, uint64_t reloads, uint64_t now_ns)
+bool memory_is_short(struct memory *m, uint64_t generation, uint64_t now_ns)
 {
     uint64_t now = used(m);
 
-    if (reloads != m->reloads) {
-        m->reloads = reloads;
+    if (generation != m->generation) {
+        m->generation = generation;
         m->reloaded_ns = now_ns;
     }
     if (!m->base || now_ns < m->reloaded_ns + SETTLE_NS)

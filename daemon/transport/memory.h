@@ -14,5 +14,5 @@ void memory_close(struct memory *m); /* NULL is fine */
 /* Whether the memory of the process, without files and shared memory, is beyond what it had in the
  * beginning, or after the last reload, and `clients.queue_mbytes` and the messages that RoIs in
  * flight may keep.  Then gives back to the system what is free, once a second. */
-bool memory_is_short(struct memory *m, uint64_t reloads, uint64_t now_ns);
+bool memory_is_short(struct memory *m, uint64_t generation, uint64_t now_ns);
 #endif

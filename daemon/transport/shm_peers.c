@@ -24,6 +24,8 @@
 
 struct shm_peers {
     const struct config *config;
+    struct directory *directory;
+    uint32_t shard;
     struct shm_window *window;
     int epoll_fd;
     int listener[LISTENERS_MAX];
@@ -115,7 +117,7 @@ static int open_parts(struct shm_peers *s, struct pool *pool)
         return -errno;
     pool->max_layer = c->clients.max_layer;
     r = shm_window_open(pool, c->clients.max, &sizes, &s->window);
-    return r < 0 ? r : listen_all(s);
+    return r < 0 || s->shard ? r : listen_all(s);
 }
 
 static bool is_wanted(const struct config *c)
@@ -126,7 +128,8 @@ static bool is_wanted(const struct config *c)
     return false;
 }
 
-int shm_peers_open(const struct config *config, struct pool *pool, struct shm_peers **ret_peers)
+int shm_peers_open(const struct config *config, struct pool *pool, struct directory *directory,
+                   uint32_t shard, struct shm_peers **ret_peers)
 {
     struct shm_peers *s;
     int r;
@@ -139,6 +142,8 @@ int shm_peers_open(const struct config *config, struct pool *pool, struct shm_pe
     if (!s)
         return -ENOMEM;
     s->config = config;
+    s->directory = directory;
+    s->shard = shard;
     s->epoll_fd = -1;
     s->n_peers = config->clients.max + WAITING;
     r = open_parts(s, pool);
@@ -221,24 +226,33 @@ static struct shm_peer *free_peer(struct shm_peers *s, uint64_t now_ns)
     return silent;
 }
 
-/* Takes in who waits at a listener. */
+/* Takes in a connection. */
+static void add_peer(struct shm_peers *s, int fd, uint64_t now_ns)
+{
+    struct shm_peer *p = free_peer(s, now_ns);
+    struct ucred who = {.uid = (uid_t)-1};
+    socklen_t n = sizeof who;
+
+    if (!p || watch(s, fd, p) < 0) {
+        log_warn("ingress", "too many connections", "endpoint=shm limit=%u", s->n_peers);
+        close(fd);
+        return;
+    }
+    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n);
+    *p = (struct shm_peer){.fd = fd, .client = SHM_PEER_NONE, .since_ns = now_ns, .uid = who.uid};
+}
+
+/* Takes in who waits at a listener, or hands the connection to the shard with fewest clients. */
 static void accept_all(struct shm_peers *s, const int *listener, uint64_t now_ns)
 {
     int fd;
 
     while ((fd = accept4(*listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-        struct shm_peer *p = free_peer(s, now_ns);
-        struct ucred who = {.uid = (uid_t)-1};
-        socklen_t n = sizeof who;
+        uint32_t shard =
+            directory_shards(s->directory) > 1 ? directory_place(s->directory, NULL) : s->shard;
 
-        if (!p || watch(s, fd, p) < 0) {
-            log_warn("ingress", "too many connections", "endpoint=shm limit=%u", s->n_peers);
-            close(fd);
-            continue;
-        }
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n);
-        *p = (struct shm_peer){
-            .fd = fd, .client = SHM_PEER_NONE, .since_ns = now_ns, .uid = who.uid};
+        if (shard == s->shard || !directory_hand(s->directory, shard, fd))
+            add_peer(s, fd, now_ns);
     }
     if (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR)
         return;
@@ -279,7 +293,10 @@ int shm_peers_packet(struct shm_peers *s, uint64_t now_ns, struct shm_peer **ret
                      const void **ret_bytes)
 {
     struct epoll_event e;
+    int fd;
 
+    while (s && (fd = directory_handed(s->directory, s->shard)) >= 0)
+        add_peer(s, fd, now_ns);
     while (s && next_event(s, now_ns, &e)) {
         struct shm_peer *p = e.data.ptr;
         int n;

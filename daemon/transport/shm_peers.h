@@ -11,6 +11,7 @@
 
 #include "config/config.h"
 #include "memory/shm_region.h"
+#include "transport/directory.h"
 
 #define SHM_PEER_NONE UINT32_MAX
 
@@ -24,9 +25,11 @@ struct shm_peer {              /* one connection */
     uid_t uid; /* of the process at the other end */
 };
 
-/* Listens on the configured shm:// endpoints and makes room for regions behind the pool.  Without
- * such an endpoint *ret_peers is NULL, which every function here takes.  Logs what fails. */
-int shm_peers_open(const struct config *config, struct pool *pool, struct shm_peers **ret_peers);
+/* Makes room for regions behind the pool; shard 0 listens on the configured shm:// endpoints, and
+ * hands connections to the others.  Without such an endpoint *ret_peers is NULL, which every
+ * function here takes.  Logs what fails. */
+int shm_peers_open(const struct config *config, struct pool *pool, struct directory *directory,
+                   uint32_t shard, struct shm_peers **ret_peers);
 void shm_peers_close(struct shm_peers *s);
 
 /* To be polled for reading beside the sockets; -1 for NULL. */

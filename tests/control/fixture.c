@@ -125,7 +125,9 @@ int fixture_init(struct fixture *f)
     f->is_live = true;
     f->config.control.act_group = "";
     f->who = (struct control_who){.name = "tester (uid 1, pid 2)", .may_act = true};
-    f->view = (struct control_view){.stats = f->stats,
+    f->shards = (struct stats_set){.n = 1, .of = {f->stats}};
+    f->view = (struct control_view){.shards = &f->shards,
+                                    .stats = f->stats,
                                     .config = &f->config,
                                     .config_path = "test.yaml",
                                     .hooks = {.ctx = f,

@@ -8,6 +8,7 @@
 struct fixture {
     struct config config;
     struct stats *stats;
+    struct stats_set shards; /* one */
     struct control_view view;
     struct control_who who; /* may act */
     const char *state;      /* what the state hook says */

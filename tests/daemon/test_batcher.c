@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -32,15 +33,17 @@ struct fake {
 
 static struct fake *fake_new(bool eager)
 {
-    struct fake *f = calloc(1, sizeof *f);
+    struct fake *f = aligned_alloc(_Alignof(struct fake), sizeof *f);
     const struct arena_shape shape = {.slots = SLOTS, .max_rois = 4, .n_inputs = 1, .n_members = 1};
 
     assert_non_null(f);
+    memset(f, 0, sizeof *f);
     f->menu.steps[0] = (struct menu_step){.plugin = &f->plugin, .members = 1};
     f->step.group = (struct group){.menu = &f->menu, .n_inputs = 1};
     f->step.group.input[0].max_items = 1000;
     for (uint32_t i = 0; i < LANES; i++) {
-        f->lane[i].s = (struct lane_setup){.group = &f->step.group,
+        f->lane[i].s = (struct lane_setup){.n_shards = 1,
+                                           .group = &f->step.group,
                                            .slots = SLOTS,
                                            .max_rois = 4,
                                            .guess_ns = &f->step.lane_ns,
@@ -50,6 +53,7 @@ static struct fake *fake_new(bool eager)
         assert_int_equal(arena_file(&shape, &f->lane[i].fd), 0);
         assert_int_equal(arena_map(&shape, f->lane[i].fd, &f->lane[i].arena), 0);
         f->lanes[i] = &f->lane[i];
+        f->lane[i].sibling = &f->lanes[i]; /* the only shard's */
     }
     f->step.lane = f->lanes;
     f->step.n_lanes = LANES;
@@ -96,7 +100,7 @@ static struct lane *close_batch(struct fake *f, uint64_t now)
 static void begin_all(struct fake *f)
 {
     for (uint32_t i = 0; i < LANES; i++)
-        atomic_store(&arena_link(&f->lane[i].arena)->begun, f->lane[i].submitted);
+        atomic_store(&arena_link(&f->lane[i].arena)->begun, f->lane[i].load.submitted);
 }
 
 /* The runner of a lane ends its oldest batch. */

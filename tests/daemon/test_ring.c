@@ -30,43 +30,61 @@ static void full_and_empty(void **state)
     assert_true(ring_is_empty(&r));
 }
 
+struct fed { /* a ring with its producer */
+    struct ring ring;
+    _Atomic uint32_t *bell;
+};
+
 static void *produce(void *arg)
 {
+    struct fed *f = arg;
+
     for (uint32_t i = 0; i < MANY; i++) {
-        while (!ring_push(arg, i))
+        while (!ring_push(&f->ring, i))
             sched_yield();
-        ring_wake(arg);
+        ring_wake(&f->ring, f->bell);
     }
     return NULL;
 }
 
 /* No number is lost or doubled, and no wake-up is missed: a missed one would cost the whole limit
  * of ring_wait, and many of them the time limit of the test. */
-static void two_threads(void **state)
+static void two_producers(void **state)
 {
-    static struct ring r;
-    pthread_t thread;
-    uint32_t v, next = 0;
+    static struct fed fed[2];
+    static _Atomic uint32_t bell;
+    struct ring *const rings[2] = {&fed[0].ring, &fed[1].ring};
+    uint32_t v, next[2] = {0};
+    pthread_t thread[2];
 
     (void)state;
-    assert_int_equal(pthread_create(&thread, NULL, produce, &r), 0);
-    while (next < MANY) {
-        if (!ring_pop(&r, &v)) {
-            ring_wait(&r, 5000000000u);
-            continue;
-        }
-        assert_int_equal(v, next);
-        next++;
+    for (uint32_t i = 0; i < 2; i++) {
+        fed[i].bell = &bell;
+        assert_int_equal(pthread_create(&thread[i], NULL, produce, &fed[i]), 0);
     }
-    pthread_join(thread, NULL);
-    assert_true(ring_is_empty(&r));
+    while (next[0] < MANY || next[1] < MANY) {
+        bool is_empty = true;
+
+        for (uint32_t i = 0; i < 2; i++) {
+            if (!ring_pop(rings[i], &v))
+                continue;
+            assert_int_equal(v, next[i]++);
+            is_empty = false;
+        }
+        if (is_empty)
+            ring_wait(rings, 2, &bell, 5000000000u);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        pthread_join(thread[i], NULL);
+        assert_true(ring_is_empty(rings[i]));
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(full_and_empty),
-        cmocka_unit_test(two_threads),
+        cmocka_unit_test(two_producers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,24 +58,35 @@ void server_menu(struct server *s, const char *menu)
     write_file(s, "menu.yaml", "", menu);
 }
 
+/* Shards that tests run with whose configuration says nothing of threads: TRIGD_TEST_SHARDS. */
+static unsigned test_shards(const char *config)
+{
+    const char *n = getenv("TRIGD_TEST_SHARDS");
+
+    return n && !strstr(config, "threads:") ? (unsigned)strtoul(n, NULL, 10) : 1;
+}
+
 void server_prepare(struct server *s, const char *config, const char *menu)
 {
-    char head[2048];
+    char head[2048], threads[64] = "";
 
     memset(s, 0, sizeof *s);
     snprintf(s->folder, sizeof s->folder, "/tmp/trigd-e2e-XXXXXX");
     assert_non_null(mkdtemp(s->folder));
     snprintf(s->endpoint, sizeof s->endpoint, "ipc://%s/in", s->folder);
     snprintf(s->control, sizeof s->control, "%s/control", s->folder);
+    s->shards = test_shards(config);
+    if (s->shards > 1)
+        snprintf(threads, sizeof threads, "threads: {shards: %u}\n", s->shards);
     snprintf(head, sizeof head,
-             "endpoints: [\"%s\"]\n"
+             "%sendpoints: [\"%s\"]\n"
              "menu: menu.yaml\n"
              "plugin_path: [\"%s/test-plugins\", \"%s/plugins\"]\n"
              "backend_path: \"%s/backends\"\n"
              "cache_dir: cache\n"
              "control: {socket: control}\n"
              "http: {address: \"\"}\n",
-             s->endpoint, build_folder(), build_folder(), build_folder());
+             threads, s->endpoint, build_folder(), build_folder(), build_folder());
     write_file(s, "trigd.yaml", head, config);
     server_menu(s, menu);
 }
@@ -275,14 +286,18 @@ void server_debug_file(const struct server *s, char *ret_path, size_t bytes)
 
 void link_open(struct link *l, const struct server *s)
 {
+    static unsigned turn;
+    const unsigned shard = turn++ % (s->shards ? s->shards : 1);
+    char endpoint[160];
     int linger = 0;
 
+    snprintf(endpoint, sizeof endpoint, shard ? "%s.%u" : "%s", s->endpoint, shard);
     memset(l, 0, sizeof *l);
     l->context = zmq_ctx_new();
     l->socket = zmq_socket(l->context, ZMQ_DEALER);
     assert_non_null(l->socket);
     assert_int_equal(zmq_setsockopt(l->socket, ZMQ_LINGER, &linger, sizeof linger), 0);
-    assert_int_equal(zmq_connect(l->socket, s->endpoint), 0);
+    assert_int_equal(zmq_connect(l->socket, endpoint), 0);
 }
 
 void link_close(struct link *l)

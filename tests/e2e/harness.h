@@ -15,6 +15,7 @@ struct server {
     char folder[64];    /* its files; removed by server_stop */
     char endpoint[128]; /* ipc:// in the folder */
     char control[128];  /* Unix socket */
+    unsigned shards;    /* connections go to them in turn */
     pid_t pid;
 };
 

@@ -18,7 +18,7 @@
 #define HEARTBEAT_DEFAULT_MS 1000u
 #define TOKEN_BITS           40u /* of the number of an RoI within its connection */
 
-static int say_hello(struct connection *c)
+static int say_hello(struct connection *c, bool may_move)
 {
     Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
@@ -26,6 +26,7 @@ static int say_hello(struct connection *c)
     hello.protocol = PROTOCOL;
     hello.name = c->name;
     hello.want_credits = c->want_credits;
+    hello.may_move = may_move;
     m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
     m.hello = &hello;
     return transport_tell(c, &m);
@@ -89,6 +90,65 @@ static int take_welcome(struct connection *c, const Trigd__V1__Welcome *w)
     return r < 0 ? r : set_credits(c, w->credits);
 }
 
+/* Connects, says Hello and waits for the answer.  1 and the Welcome, which the caller frees. */
+static int greet(struct connection *c, void *zmq_context, const char *endpoint, bool may_move,
+                 uint32_t timeout_ms, Trigd__V1__FromDaemon **ret_welcome)
+{
+    Trigd__V1__FromDaemon *m = NULL;
+    int r = transport_open(c, zmq_context, endpoint);
+
+    if (r == 0)
+        r = say_hello(c, may_move);
+    if (r == 0)
+        r = transport_receive(c, timeout_ms, &m);
+    if (r <= 0 || !m)
+        return r < 0 ? r : -ETIMEDOUT;
+    if (m->body_case == TRIGD__V1__FROM_DAEMON__BODY_WELCOME) {
+        *ret_welcome = m;
+        return 1;
+    }
+    r = -EBADMSG;
+    if (m->body_case == TRIGD__V1__FROM_DAEMON__BODY_ERROR) {
+        snprintf(c->tally->first_error, sizeof c->tally->first_error, "%s", m->error->text);
+        r = -ECONNREFUSED;
+    }
+    trigd__v1__from_daemon__free_unpacked(m, NULL);
+    return r;
+}
+
+/* The endpoint of another shard of the daemon behind `endpoint` (docs/protocol.md); false when its
+ * port is not a number. */
+static bool endpoint_of(const char *endpoint, uint32_t shard, char *ret_endpoint, size_t bytes)
+{
+    const char *colon = strrchr(endpoint, ':');
+    unsigned long port;
+    char *end;
+
+    if (strncmp(endpoint, "tcp://", 6) != 0) {
+        snprintf(ret_endpoint, bytes, "%s.%u", endpoint, shard);
+        return true;
+    }
+    port = strtoul(colon + 1, &end, 10);
+    snprintf(ret_endpoint, bytes, "%.*s:%lu", (int)(colon - endpoint), endpoint, port + shard);
+    return end > colon + 1 && !*end;
+}
+
+/* Goes on to the shard that a Welcome names, or stays when it is not there. */
+static int move(struct connection *c, void *zmq_context, uint32_t shard, uint32_t timeout_ms,
+                Trigd__V1__FromDaemon **ret_welcome)
+{
+    char other[512];
+    int r = -ETIMEDOUT;
+
+    transport_close(c);
+    if (endpoint_of(c->endpoint, shard, other, sizeof other))
+        r = greet(c, zmq_context, other, false, timeout_ms, ret_welcome);
+    if (r != -ETIMEDOUT)
+        return r;
+    transport_close(c);
+    return greet(c, zmq_context, c->endpoint, false, timeout_ms, ret_welcome);
+}
+
 int connection_open(struct connection *c, void *zmq_context, const char *endpoint, const char *name,
                     uint32_t want_credits, uint32_t timeout_ms)
 {
@@ -98,21 +158,16 @@ int connection_open(struct connection *c, void *zmq_context, const char *endpoin
     snprintf(c->name, sizeof c->name, "%s", name);
     c->endpoint = endpoint;
     c->want_credits = want_credits;
-    r = transport_open(c, zmq_context, endpoint);
+    r = greet(c, zmq_context, endpoint, true, timeout_ms, &m);
+    if (r == 1 && m->welcome->shard) {
+        const uint32_t shard = m->welcome->shard;
+
+        trigd__v1__from_daemon__free_unpacked(m, NULL);
+        r = move(c, zmq_context, shard, timeout_ms, &m);
+    }
     if (r < 0)
         return r;
-    r = say_hello(c);
-    if (r == 0)
-        r = transport_receive(c, timeout_ms, &m);
-    if (r <= 0 || !m)
-        return r < 0 ? r : -ETIMEDOUT;
-    r = -EBADMSG;
-    if (m->body_case == TRIGD__V1__FROM_DAEMON__BODY_WELCOME) {
-        r = take_welcome(c, m->welcome);
-    } else if (m->body_case == TRIGD__V1__FROM_DAEMON__BODY_ERROR) {
-        snprintf(c->tally->first_error, sizeof c->tally->first_error, "%s", m->error->text);
-        r = -ECONNREFUSED;
-    }
+    r = take_welcome(c, m->welcome);
     trigd__v1__from_daemon__free_unpacked(m, NULL);
     return r;
 }
@@ -226,7 +281,7 @@ static int find_daemon(struct connection *c, uint64_t now_ns)
     c->open_ns = now_ns + OPEN_PAUSE_NS;
     r = transport_open(c, NULL, c->endpoint);
     if (r == 0)
-        return say_hello(c);
+        return say_hello(c, false);
     return r == -ENOENT || r == -ECONNREFUSED ? 0 : r;
 }
 
@@ -337,7 +392,7 @@ static int take_busy(struct connection *c, const Trigd__V1__Busy *b)
     }
     c->again_ns = clock_ns() + BUSY_PAUSE_NS;
     /* a daemon that does not know us any more was started anew, or did not hear us for long */
-    return b->reason == TRIGD__V1__BUSY__REASON__NO_HELLO ? say_hello(c) : 0;
+    return b->reason == TRIGD__V1__BUSY__REASON__NO_HELLO ? say_hello(c, false) : 0;
 }
 
 static void take_error(struct connection *c, const Trigd__V1__Error *e)

@@ -75,8 +75,9 @@ struct connection {
 };
 
 /* Connects (over shared memory when the endpoint begins with shm://), says Hello and waits for
- * Welcome at most `timeout_ms`.  -ETIMEDOUT: nobody there;
- * -ECONNREFUSED: an Error came (its text is the tally's first_error); -EBADMSG: no trigd there. */
+ * Welcome at most `timeout_ms`; goes on to the shard that a Welcome names.  -ETIMEDOUT: nobody
+ * there; -ECONNREFUSED: an Error came (its text is the tally's first_error); -EBADMSG: no trigd
+ * there. */
 int connection_open(struct connection *c, void *zmq_context, const char *endpoint, const char *name,
                     uint32_t want_credits, uint32_t timeout_ms);
 /* Says Bye and closes the socket; what was learnt stays readable. */

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runcontrol.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/notify.h"
+#include "clock.h"
+#include "log.h"
+
+#define CALL_MS   3000u  /* longest wait of an operator's command for a shard */
+#define RELOAD_MS 60000u /* and for a reload */
+
+enum state { STARTING, READY, DRAINING, DRAINED, STOPPING };
+static const char *const state_name[] = {"starting", "ready", "draining", "drained", "stopping"};
+
+/* ---------------------------------------------------------------- states */
+
+static enum state state_of(const struct runcontrol *r)
+{
+    return (enum state)atomic_load(&r->state);
+}
+
+static void enter(struct runcontrol *r, enum state to)
+{
+    enum state from = (enum state)atomic_exchange(&r->state, (int)to);
+
+    log_info("daemon", "state", "from=%s to=%s", state_name[from], state_name[to]);
+}
+
+void runcontrol_ready(struct runcontrol *r)
+{
+    enter(r, READY);
+}
+
+void runcontrol_stop(struct runcontrol *r, const char *why)
+{
+    uint64_t now = clock_ns();
+
+    if (state_of(r) == STOPPING) {
+        log_warn("daemon", "asked to stop again: what is in flight is forced now", "by=%s", why);
+        atomic_store(&r->stop_by_ns, now);
+        return;
+    }
+    log_info("daemon", "stopping: what is in flight is finished first", "by=%s drain_ms=%u", why,
+             r->config->limits.drain_ms);
+    atomic_store(&r->stop_by_ns, now + NS_PER_MS * r->config->limits.drain_ms);
+    notify_stopping();
+    enter(r, STOPPING);
+}
+
+void runcontrol_order(const struct runcontrol *r, int fd, struct shard_order *ret_order)
+{
+    const enum state now = state_of(r);
+
+    *ret_order = (struct shard_order){.is_taking = now == READY,
+                                      .is_ending = now == STOPPING,
+                                      .stop_by_ns = atomic_load(&r->stop_by_ns),
+                                      .fd = fd};
+}
+
+void runcontrol_look(struct runcontrol *r)
+{
+    bool is_at_end = true;
+
+    switch (state_of(r)) {
+    case DRAINING:
+        for (uint32_t i = 0; i < r->n_shards; i++)
+            is_at_end &=
+                !shard_is_taking(r->shard[i]) && !stats_get(&shard_stats(r->shard[i])->g.in_flight);
+        if (is_at_end)
+            enter(r, DRAINED);
+        break;
+    case STOPPING:
+        for (uint32_t i = 0; i < r->n_shards; i++)
+            is_at_end &= shard_is_done(r->shard[i]);
+        if (is_at_end)
+            atomic_store(&r->is_over, true);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---------------------------------------------------------------- requests to a shard */
+
+struct request {
+    struct runcontrol *run;
+    struct shard *shard;
+    const char *chain;
+    double prescale;
+    enum state to;
+    struct engine *engine;
+    char *text;
+    size_t bytes;
+};
+
+static int on_set_prescale(void *arg)
+{
+    struct request *q = arg;
+
+    return dispatch_set_prescale(shard_dispatch(q->shard), q->chain, q->prescale);
+}
+
+static int hook_set_prescale(void *ctx, const char *chain, double prescale, char *text,
+                             size_t bytes)
+{
+    struct runcontrol *run = ctx;
+    int r = 0;
+
+    if (!(prescale == 0 || (prescale >= 1 && isfinite(prescale)))) {
+        snprintf(text, bytes, "a prescale is 0 (off) or a number >= 1");
+        return -EINVAL;
+    }
+    for (uint32_t i = 0; r == 0 && i < run->n_shards; i++) {
+        struct request q = {.shard = run->shard[i], .chain = chain, .prescale = prescale};
+
+        r = mailbox_call(shard_mailbox(run->shard[i]), on_set_prescale, &q, CALL_MS);
+    }
+    if (r == -ENOENT)
+        snprintf(text, bytes, "there is no chain \"%s\" in the running menu", chain);
+    else
+        snprintf(text, bytes, r < 0 ? "%s: %s" : "prescale of %s set", chain, strerror(-r));
+    return r;
+}
+
+/* On the thread of shard 0, which alone moves the state. */
+static int on_state(void *arg)
+{
+    struct request *q = arg;
+    enum state now = state_of(q->run);
+
+    if (now == STOPPING) {
+        snprintf(q->text, q->bytes, "the daemon is stopping");
+        return -EBUSY;
+    }
+    if (q->to == STOPPING)
+        runcontrol_stop(q->run, "quit");
+    else if (q->to != now && !(q->to == DRAINING && now == DRAINED))
+        enter(q->run, q->to);
+    snprintf(q->text, q->bytes, "%s", state_name[state_of(q->run)]);
+    return 0;
+}
+
+/* In a shard that did this the next turn knows of what was there before. */
+static int on_nothing(void *arg)
+{
+    (void)arg;
+    return 0;
+}
+
+static int go_to(struct runcontrol *run, enum state to, char *text, size_t bytes)
+{
+    struct request q = {.run = run, .to = to, .text = text, .bytes = bytes};
+    int r = mailbox_call(shard_mailbox(run->shard[0]), on_state, &q, CALL_MS);
+
+    for (uint32_t i = 1; r == 0 && to != STOPPING && i < run->n_shards; i++)
+        r = mailbox_call(shard_mailbox(run->shard[i]), on_nothing, NULL, CALL_MS);
+    if (r == -ETIMEDOUT)
+        snprintf(text, bytes, "the daemon's loop did not answer");
+    return r;
+}
+
+static int hook_drain(void *ctx, char *text, size_t bytes)
+{
+    return go_to(ctx, DRAINING, text, bytes);
+}
+
+static int hook_resume(void *ctx, char *text, size_t bytes)
+{
+    return go_to(ctx, READY, text, bytes);
+}
+
+static int hook_quit(void *ctx, char *text, size_t bytes)
+{
+    return go_to(ctx, STOPPING, text, bytes);
+}
+
+static int hook_reload(void *ctx, char *text, size_t bytes)
+{
+    struct runcontrol *run = ctx;
+
+    return keeper_reload(run->keeper, RELOAD_MS, text, bytes);
+}
+
+static const char *hook_state(void *ctx)
+{
+    return state_name[state_of(ctx)];
+}
+
+static bool hook_is_live(void *ctx)
+{
+    const struct runcontrol *run = ctx;
+    bool is_live = true;
+
+    for (uint32_t i = 0; i < run->n_shards; i++)
+        is_live &= shard_is_live(run->shard[i]);
+    return is_live;
+}
+
+void runcontrol_hooks(struct runcontrol *r, struct control_hooks *ret_hooks)
+{
+    *ret_hooks = (struct control_hooks){.ctx = r,
+                                        .set_prescale = hook_set_prescale,
+                                        .drain = hook_drain,
+                                        .resume = hook_resume,
+                                        .reload = hook_reload,
+                                        .quit = hook_quit,
+                                        .state = hook_state,
+                                        .is_live = hook_is_live};
+}
+
+/* ---------------------------------------------------------------- menu generations */
+
+static int on_may_swap(void *arg)
+{
+    struct request *q = arg;
+
+    return dispatch_may_swap(shard_dispatch(q->shard));
+}
+
+static int on_swap(void *arg)
+{
+    struct request *q = arg;
+
+    return dispatch_swap(shard_dispatch(q->shard), q->engine);
+}
+
+/* Once all shards have room nothing but the end of the daemon keeps one from the new generation:
+ * its thread has ended then. */
+int runcontrol_swap(void *runcontrol, struct generation *g)
+{
+    struct runcontrol *run = runcontrol;
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < run->n_shards; i++) {
+        struct request q = {.shard = run->shard[i]};
+
+        r = mailbox_call(shard_mailbox(run->shard[i]), on_may_swap, &q, CALL_MS);
+    }
+    if (r < 0)
+        return r;
+    for (uint32_t i = 0; i < run->n_shards; i++) {
+        struct request q = {.shard = run->shard[i], .engine = g->engine[i]};
+
+        do
+            r = mailbox_call(shard_mailbox(run->shard[i]), on_swap, &q, CALL_MS);
+        while (r == -ETIMEDOUT && !atomic_load(&run->is_over));
+        if (r < 0)
+            engine_leave(g->engine[i]);
+    }
+    return 0;
+}

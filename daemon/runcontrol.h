@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* runcontrol.h - the states of the daemon, and what an operator may ask of it.
+ *
+ *     STARTING -> READY <-> DRAINING -> DRAINED      any of them -> STOPPING
+ */
+#ifndef TRIGD_RUNCONTROL_H
+#define TRIGD_RUNCONTROL_H
+#include "keeper.h"
+#include "monitor/view.h"
+#include "shard.h"
+
+struct runcontrol {
+    const struct config *config;
+    struct keeper *keeper;
+    struct shard *const *shard;
+    uint32_t n_shards;
+    _Atomic int state;
+    _Atomic uint64_t stop_by_ns;
+    _Atomic bool is_over; /* all shards are done: their threads end */
+};
+
+/* What `trigctl` and HTTP may ask; from any thread. */
+void runcontrol_hooks(struct runcontrol *r, struct control_hooks *ret_hooks);
+/* For keeper_start: makes a generation the running one in all shards. */
+int runcontrol_swap(void *runcontrol, struct generation *g);
+
+/* All stages are open. */
+void runcontrol_ready(struct runcontrol *r);
+/* Ends the daemon as SIGTERM does: what is in flight is finished; asked again, it is forced. */
+void runcontrol_stop(struct runcontrol *r, const char *why);
+/* What a shard has to do now, with `fd` to wait for as well (-1: none). */
+void runcontrol_order(const struct runcontrol *r, int fd, struct shard_order *ret_order);
+/* Looks whether a state has come to its end.  The main thread, between turns of its shard. */
+void runcontrol_look(struct runcontrol *r);
+#endif

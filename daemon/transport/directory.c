@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "transport/directory.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/stats.h"
+#include "clock.h"
+#include "log.h"
+
+#define NAMES      4096u    /* remembered; a newer one may take an older one's place */
+#define HANDED_MAX 64u      /* connections that wait to be taken by a shard */
+#define EXPECT_NS  NS_PER_S /* a client that was sent to a shard is expected so long */
+
+struct name {
+    char name[STATS_NAME];
+    uint32_t shard;
+};
+
+struct part { /* a shard */
+    uint32_t n_clients;
+    uint32_t n_expected;
+    uint64_t expected_ns; /* since when */
+    int wake_fd;
+    int handed[HANDED_MAX];
+    _Atomic uint32_t n_handed;
+};
+
+struct directory {
+    pthread_mutex_t lock;
+    uint32_t n_shards, most, n_clients;
+    struct part part[SHARDS_MAX];
+    struct name *name; /* [NAMES], by hash */
+};
+
+int directory_new(uint32_t n_shards, uint32_t most, struct directory **ret_directory)
+{
+    struct directory *d = calloc(1, sizeof *d);
+
+    if (!d)
+        return -ENOMEM;
+    pthread_mutex_init(&d->lock, NULL);
+    d->n_shards = n_shards;
+    d->most = most;
+    for (uint32_t i = 0; i < SHARDS_MAX; i++)
+        d->part[i].wake_fd = -1;
+    d->name = calloc(NAMES, sizeof *d->name);
+    if (!d->name) {
+        directory_free(d);
+        return -ENOMEM;
+    }
+    *ret_directory = d;
+    return 0;
+}
+
+void directory_free(struct directory *d)
+{
+    if (!d)
+        return;
+    for (uint32_t i = 0; i < d->n_shards; i++)
+        for (uint32_t k = 0; k < atomic_load(&d->part[i].n_handed); k++)
+            close(d->part[i].handed[k]);
+    pthread_mutex_destroy(&d->lock);
+    free(d->name);
+    free(d);
+}
+
+uint32_t directory_shards(const struct directory *d)
+{
+    return d->n_shards;
+}
+
+/* ---------------------------------------------------------------- clients */
+
+static struct name *find(struct directory *d, const char *name)
+{
+    uint32_t h = 2166136261u; /* FNV-1a */
+
+    for (const char *p = name; *p; p++)
+        h = (h ^ (unsigned char)*p) * 16777619u;
+    return &d->name[h % NAMES];
+}
+
+static uint32_t emptiest(struct directory *d, uint64_t now_ns)
+{
+    uint32_t best = 0;
+
+    for (uint32_t i = 0; i < d->n_shards; i++) {
+        struct part *p = &d->part[i];
+
+        if (now_ns > p->expected_ns + EXPECT_NS)
+            p->n_expected = 0;
+        if (p->n_clients + p->n_expected < d->part[best].n_clients + d->part[best].n_expected)
+            best = i;
+    }
+    return best;
+}
+
+uint32_t directory_place(struct directory *d, const char *name)
+{
+    const uint64_t now = clock_ns();
+    const struct name *known;
+    uint32_t shard;
+
+    pthread_mutex_lock(&d->lock);
+    known = name ? find(d, name) : NULL;
+    shard = known && !strncmp(known->name, name, STATS_NAME - 1) ? known->shard : emptiest(d, now);
+    d->part[shard].n_expected++;
+    d->part[shard].expected_ns = now;
+    pthread_mutex_unlock(&d->lock);
+    return shard;
+}
+
+bool directory_enter(struct directory *d, uint32_t shard, const char *name)
+{
+    struct part *p = &d->part[shard];
+    bool fits;
+
+    pthread_mutex_lock(&d->lock);
+    fits = d->n_clients < d->most;
+    if (fits) {
+        struct name *known = find(d, name);
+
+        strncpy(known->name, name, STATS_NAME - 1);
+        known->shard = shard;
+        d->n_clients++;
+        p->n_clients++;
+        p->n_expected -= p->n_expected > 0;
+    }
+    pthread_mutex_unlock(&d->lock);
+    return fits;
+}
+
+void directory_leave(struct directory *d, uint32_t shard)
+{
+    pthread_mutex_lock(&d->lock);
+    d->n_clients--;
+    d->part[shard].n_clients--;
+    pthread_mutex_unlock(&d->lock);
+}
+
+bool directory_is_full(struct directory *d)
+{
+    bool is_full;
+
+    pthread_mutex_lock(&d->lock);
+    is_full = d->n_clients == d->most;
+    pthread_mutex_unlock(&d->lock);
+    return is_full;
+}
+
+/* ---------------------------------------------------------------- connections */
+
+void directory_listen(struct directory *d, uint32_t shard, int wake_fd)
+{
+    d->part[shard].wake_fd = wake_fd;
+}
+
+bool directory_hand(struct directory *d, uint32_t shard, int fd)
+{
+    struct part *p = &d->part[shard];
+    const uint64_t one = 1;
+    uint32_t n;
+
+    pthread_mutex_lock(&d->lock);
+    n = atomic_load(&p->n_handed);
+    if (n < HANDED_MAX) {
+        p->handed[n] = fd;
+        atomic_store(&p->n_handed, n + 1);
+    }
+    pthread_mutex_unlock(&d->lock);
+    if (n < HANDED_MAX && write(p->wake_fd, &one, sizeof one) < 0 && errno != EAGAIN)
+        log_error("ingress", "cannot wake a shard", "error=\"%s\"", strerror(errno));
+    return n < HANDED_MAX;
+}
+
+int directory_handed(struct directory *d, uint32_t shard)
+{
+    struct part *p = &d->part[shard];
+    int fd = -1;
+
+    if (!atomic_load_explicit(&p->n_handed, memory_order_acquire))
+        return -1;
+    pthread_mutex_lock(&d->lock);
+    if (atomic_load(&p->n_handed)) {
+        fd = p->handed[0];
+        atomic_fetch_sub(&p->n_handed, 1);
+        memmove(p->handed, p->handed + 1, atomic_load(&p->n_handed) * sizeof *p->handed);
+    }
+    pthread_mutex_unlock(&d->lock);
+    return fd;
+}
