@@ -6,15 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "values.h"
+
 #define PI 3.14159274f
 
-/* What columns hold.  A column that is not listed lies between 0 and 100. */
+/* What columns of trigd hold. */
 static const struct range {
     uint32_t kind;
     const char *column;
-    float low, high;
+    double low, high;
 } ranges[] = {
-    {TRG_SPACEPOINTS, "phi", -PI, PI},
+    {TRG_SPACEPOINTS, "phi", -3.1415, 3.1415},
     {TRG_SPACEPOINTS, "rho", 30, 1100},
     {TRG_SPACEPOINTS, "z", -1000, 1000},
     {TRG_SPACEPOINTS, "layer", 0, 19},
@@ -25,11 +27,11 @@ static const struct range {
     {TRG_TRACKS, "x", -2, 2},
     {TRG_TRACKS, "y", -2, 2},
     {TRG_TRACKS, "z", -200, 200},
-    {TRG_TRACKS, "tx", -0.3f, 0.3f},
-    {TRG_TRACKS, "ty", -0.3f, 0.3f},
-    {TRG_TRACKS, "var_x", 1e-4f, 1e-2f},
-    {TRG_TRACKS, "var_tx", 1e-8f, 1e-6f},
-    {TRG_TRACKS, "cov_x_tx", -1e-6f, 1e-6f},
+    {TRG_TRACKS, "tx", -0.3, 0.3},
+    {TRG_TRACKS, "ty", -0.3, 0.3},
+    {TRG_TRACKS, "var_x", 1e-4, 1e-2},
+    {TRG_TRACKS, "var_tx", 1e-8, 1e-6},
+    {TRG_TRACKS, "cov_x_tx", -1e-6, 1e-6},
     {TRG_TRACKS, "chi2", 0, 50},
     {TRG_TRACKS, "qop", -2, 2},
     {TRG_TRACKS, "n_hits", 3, 30},
@@ -59,28 +61,35 @@ static float uniform(uint64_t *random, float low, float high)
     return v > high ? high : v;
 }
 
-static struct range range_of(uint32_t kind, const char *column, uint32_t max_layer)
+/* Ordinary values of a column: the table's, or 0 to 100 as far as the declaration allows them. */
+static struct range range_of(uint32_t kind, const struct trg_column *column, uint32_t max_layer)
 {
-    struct range r = {kind, column, 0, 100};
+    const struct values_range allowed = values_range(column, max_layer);
+    struct range r = {kind, column->name, 0, 100};
 
+    if (allowed.least > 0 || allowed.most < 100) {
+        r.low = allowed.least > -100 ? allowed.least : -100;
+        if (r.low > allowed.most) /* all far below */
+            r.low = allowed.least > allowed.most - 200 ? allowed.least : allowed.most - 200;
+        r.high = allowed.most < r.low + 200 ? allowed.most : r.low + 200;
+    }
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-        if (ranges[i].kind == kind && !strcmp(ranges[i].column, column))
+        if (ranges[i].kind == kind && !strcmp(ranges[i].column, column->name))
             r = ranges[i];
-    if (!strcmp(column, "layer") && r.high > (float)max_layer)
-        r.high = (float)max_layer;
+    if (column->flags & TRG_COLUMN_LAYER && r.high > max_layer)
+        r.high = max_layer;
     return r;
 }
 
-static void put(void *column, enum trg_type type, uint32_t i, float f, uint32_t u)
+/* A half between low and high, of which there is one. */
+static uint16_t half(uint64_t *random, double low, double high)
 {
-    if (type == TRG_F32)
-        memcpy((float *)column + i, &f, sizeof f);
-    else if (type == TRG_U8)
-        ((uint8_t *)column)[i] = (uint8_t)u;
-    else if (type == TRG_U16)
-        ((uint16_t *)column)[i] = (uint16_t)u;
-    else
-        memcpy((uint32_t *)column + i, &u, sizeof u);
+    uint16_t bits = (uint16_t)sample_random(random);
+
+    for (uint32_t i = 0; i < 65536; i++, bits++) /* the next one that fits */
+        if ((double)trg_f16_value(bits) >= low && (double)trg_f16_value(bits) <= high)
+            break;
+    return bits;
 }
 
 /* A value of a column of whole numbers; 0 for other columns.  Numbers of hits name hits that are
@@ -90,11 +99,41 @@ static uint32_t whole(const struct range *r, const struct trg_column *column, ui
 {
     if (column->type == TRG_F32)
         return 0;
-    if (r->kind == TRG_DOUBLETS || !strncmp(column->name, "hit", 3))
+    if (column->type == TRG_F16)
+        return half(random, r->low, r->high);
+    if (r->kind == TRG_DOUBLETS || (r->kind == TRG_PATHS && !strncmp(column->name, "hit", 3)))
         return sample_below(random, n_hits);
-    if (!strcmp(column->name, "id"))
+    if (r->kind == TRG_HITS && !strcmp(column->name, "id"))
         return i;
-    return (uint32_t)r->low + sample_below(random, (uint32_t)(r->high - r->low) + 1);
+    return (uint32_t)(int64_t)r->low + sample_below(random, (uint32_t)(r->high - r->low) + 1);
+}
+
+/* Value `at` of a column; whole numbers in their lowest bytes. */
+static void put(void *column, uint32_t type, size_t at, float f, uint32_t u)
+{
+    const size_t size = trg_type_size(type);
+
+    if (type == TRG_F32)
+        memcpy(&u, &f, sizeof f);
+    memcpy((unsigned char *)column + at * size, &u, size); /* little-endian */
+}
+
+static void fill_column(const struct sample *s, uint32_t kind, const struct trg_column *column,
+                        uint32_t roi, uint32_t n, uint32_t n_hits, uint64_t *random, void *values)
+{
+    const struct range r = range_of(kind, column, s->max_layer);
+    const bool one =
+        roi == SAMPLE_IDENTICAL || (roi == SAMPLE_ONE_LAYER && column->flags & TRG_COLUMN_LAYER);
+    float f = 0;
+    uint32_t u = 0;
+
+    for (uint32_t i = 0; i < n * column->length; i++) {
+        if (!i || !one) {
+            f = uniform(random, (float)r.low, (float)r.high);
+            u = whole(&r, column, i, n_hits, random);
+        }
+        put(values, column->type, i, f, u);
+    }
 }
 
 static void fill(const struct sample *s, uint32_t input, uint32_t roi, uint64_t *random)
@@ -106,22 +145,9 @@ static void fill(const struct sample *s, uint32_t input, uint32_t roi, uint64_t 
     for (uint32_t k = 0; k < s->n_inputs; k++)
         if (s->kind[k] == TRG_HITS)
             n_hits = sample_source(s, k, roi)->n;
-    for (uint32_t c = 0; c < info->n_columns; c++) {
-        const struct trg_column *column = &info->column[c];
-        struct range r = range_of(s->kind[input], column->name, s->max_layer);
-        bool one =
-            roi == SAMPLE_IDENTICAL || (roi == SAMPLE_ONE_LAYER && !strcmp(column->name, "layer"));
-        float f = 0;
-        uint32_t u = 0;
-
-        for (uint32_t i = 0; i < source->n; i++) {
-            if (!i || !one) {
-                f = uniform(random, r.low, r.high);
-                u = whole(&r, column, i, n_hits, random);
-            }
-            put((void *)source->column[c], column->type, i, f, u);
-        }
-    }
+    for (uint32_t c = 0; c < info->n_columns; c++)
+        fill_column(s, s->kind[input], &info->column[c], roi, source->n, n_hits, random,
+                    (void *)source->column[c]);
 }
 
 /* A window around a random direction: a small one, one at the seam of phi, or the full circle. */
