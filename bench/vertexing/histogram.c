@@ -123,7 +123,10 @@ static int open_job(struct trg_device *device, struct sizes s, struct job *j)
                                                .bins_room = s.bins}};
     for (uint32_t i = 0; r == 0 && i < s.n_rois; i++) {
         offsets[i + 1] = (i + 1) * s.entries;
-        grids[i] = (struct vx_grid){-100, (float)s.bins / 200, 200 / (float)s.bins, s.bins};
+        grids[i] = (struct vx_grid){.first = -100,
+                                    .inv_width = (float)s.bins / 200,
+                                    .width = 200 / (float)s.bins,
+                                    .n_bins = s.bins};
     }
     if (r == 0)
         r = vx_histogram_open(device, VX_HIST_COUNT, &j->kernels);

@@ -20,12 +20,13 @@
 #include "results.h"
 #include "score.h"
 #include "source.h"
+#include "table.h"
 
 #define SETTINGS_MAX 64
 #define FILES_MAX    8
 
 struct options {
-    const char *preset, *finder, *config, *label, *json, *curve;
+    const char *preset, *finder, *config, *label, *json, *curve, *table;
     const char *file[FILES_MAX];
     uint32_t n, n_files;
     uint64_t seed;
@@ -66,7 +67,8 @@ static bool parse(int argc, char **argv, struct options *o)
             const char *name;
             const char **value;
         } text[] = {{"--preset", &o->preset}, {"--finder", &o->finder}, {"--config", &o->config},
-                    {"--label", &o->label},   {"--json", &o->json},     {"--curve", &o->curve}};
+                    {"--label", &o->label},   {"--json", &o->json},     {"--curve", &o->curve},
+                    {"--table", &o->table}};
         bool taken = false;
 
         for (size_t k = 0; k < sizeof text / sizeof *text && i + 1 < argc && !taken; k++)
@@ -121,7 +123,9 @@ static int load(const struct options *o, const struct algo_host *h, struct event
         r = finder_open(h, o->finder, cpu, o->finder_set, &f);
     for (uint32_t i = 0; r == 0 && i < o->n_files; i++)
         r = add_file(o->file[i], f, ret_events, ret_n);
-    if (r == 0 && !o->n_files) {
+    if (r == 0 && o->table)
+        r = table_read(o->table, ret_events, ret_n);
+    else if (r == 0 && !o->n_files) {
         struct event *e = calloc(o->n, sizeof *e);
 
         r = e ? source_generate(o->preset, o->seed, 0, o->n, f, e) : -1;
@@ -142,6 +146,8 @@ static void tell_primaries(const struct score *s)
     } list[] = {{"primary vertices found", s->all_found, s->all, "higher", 0.944},
                 {"isolated ones found", s->isolated_found, s->isolated, "higher", 0.986},
                 {"close ones found", s->close_found, s->close, "higher", 0.901},
+                {"collisions of two tracks, a vertex within 1 mm", s->near, s->pairs, "higher", 0},
+                {"collisions of four tracks, a vertex within 1 mm", s->near4, s->all, "higher", 0},
                 {"false primary vertices", s->false_ones, s->reconstructed, "lower", 0.009},
                 {"b decays with a candidate", s->b_found, s->b_decays, "higher", 0}};
 
@@ -151,6 +157,34 @@ static void tell_primaries(const struct score *s)
         if (list[i].all)
             result_ratio(list[i].what, p, error, list[i].all, list[i].better, list[i].goal);
     }
+}
+
+static int rising(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* How many events a limit stopped, and what those wanted. */
+static int tell_truncated(const struct vx_answer *a, uint32_t n)
+{
+    uint32_t *wanted = calloc(n + 1u, sizeof *wanted), m = 0;
+    double error, p;
+
+    if (!wanted)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < n; i++)
+        if (a[i].result.status == TRG_TRUNCATED)
+            wanted[m++] = a[i].result.wanted;
+    qsort(wanted, m, sizeof *wanted, rising);
+    p = score_ratio(m, n, &error);
+    result_ratio("events that a limit truncates", p, error, n, "lower", 1e-4);
+    if (m)
+        printf("    wanted: median %u, 99 %% %u, 99.9 %% %u, most %u\n", wanted[m / 2],
+               wanted[m - 1 - m / 100], wanted[m - 1 - m / 1000], wanted[m - 1]);
+    free(wanted);
+    return 0;
 }
 
 static void tell_resolution(const struct score *s)
@@ -213,10 +247,12 @@ static int run(const struct options *o, const struct algo_host *h, const struct 
     if (r == 0) {
         printf("%s: %u events, %.1f tracks, %.2f us an event on one core\n",
                o->label     ? o->label
+               : o->table   ? o->table
                : o->n_files ? o->file[0]
                             : o->preset,
                n, tracks / n, best);
         tell_primaries(&s);
+        r = tell_truncated(a, n);
         tell_resolution(&s);
         tell_graph(a, n);
         if (o->curve)

@@ -2,7 +2,7 @@
 /* Secondary vertices as components of a graph: tracks that come close to each other are adjacent,
  * cuts take edges away, what hangs together is fitted.
  *
- * vx_adjacency_full | _compute | _memory -> vx_cuts -> vx_components -> vx_fit_secondary
+ * vx_adjacency_full | _compute | _memory -> vx_cuts -> vx_components -> vx_fit_secondary -> vx_pack
  *
  * The matrix is of bits, in words of 32 columns.  With the tracks of an RoI numbered as in its
  * list:
@@ -172,42 +172,65 @@ TRG_KERNEL5(vx_adjacency_memory, (const trg_u8, data), (const float, tracks),
 
 /* ---------------------------------------------------------------- cuts */
 
-/* What takes a crossing away: 0 nothing, 1 origin, 2 radial, 3 cylinder, 4 angle. */
+/* What an RoI's crossings are held against. */
+struct vx_surroundings {
+    TRG_GLOBAL const struct vx_vertex *pvs;
+    trg_u32 n_pv;
+    float beam_x, beam_y;
+};
+
+/* Whether a crossing lies within the error of a primary vertex, of any. */
+TRG_FN trg_u32 vx_is_primary(struct vx_point q, struct vx_surroundings s, float sigmas)
+{
+    for (trg_u32 k = 0u; k < s.n_pv; k++) {
+        TRG_GLOBAL const struct vx_vertex *v = &s.pvs[k];
+
+        if (vx_significance2(v->cov[0], v->cov[1], v->cov[2], v->cov[3], v->cov[4], v->cov[5],
+                             q.x - v->x, q.y - v->y, q.z - v->z) < sigmas * sigmas)
+            return 1u;
+    }
+    return 0u;
+}
+
+/* What takes a crossing away: 0 nothing, 1 origin, 2 radial, 3 cylinder, 4 angle.  Tracks without
+ * origin cross whomever they like. */
 TRG_FN trg_u32 vx_cut(struct vx_line a, struct vx_line b, trg_u32 pv_a, trg_u32 pv_b,
-                      TRG_GLOBAL const struct vx_vertex *pvs, struct vx_par par)
+                      struct vx_surroundings s, struct vx_par par)
 {
     const struct vx_point q = vx_crossing(a, b, par.parallel_sin2);
-    const float bx = q.x - par.beam_x, by = q.y - par.beam_y;
+    const float bx = q.x - s.beam_x, by = q.y - s.beam_y;
 
-    if (par.origin_cut && pv_a != pv_b)
+    if (par.origin_cut && !((pv_a | pv_b) & VX_NO_ORIGIN) && pv_a != pv_b)
         return 1u;
-    for (trg_u32 k = 0u; k < 2u; k++) {
-        const struct vx_vertex v = pvs[k ? pv_b : pv_a];
-
-        if (vx_significance2(v.cov[0], v.cov[1], v.cov[2], v.cov[3], v.cov[4], v.cov[5], q.x - v.x,
-                             q.y - v.y, q.z - v.z) < par.radial_sigmas * par.radial_sigmas)
-            return 2u;
-    }
+    if (vx_is_primary(q, s, par.radial_sigmas))
+        return 2u;
     if (bx * bx + by * by < par.cylinder * par.cylinder ||
         bx * bx + by * by > par.cylinder_max * par.cylinder_max)
         return 3u;
-    return vx_pair_of(a, b).sin2 < par.min_sin2 ? 4u : 0u;
+    return vx_pair_of(a, b).sin2 < par.min_sin2 ||
+                   vx_dot(a.ux, a.uy, a.uz, b.ux, b.uy, b.uz) < par.max_cos
+               ? 4u
+               : 0u;
 }
 
 /* `parts` groups an RoI: takes away the edges that a cut removes, the first of the cuts that does
  * so counts it. */
-TRG_KERNEL7(vx_cuts, (const trg_u8, data), (const float, tracks), (const trg_u32, selected),
-            (const trg_u32, pv_of), (const struct vx_vertex, pvs), (struct vx_counts, counts),
-            (trg_u32, matrix), (struct vx_par, par))
+TRG_KERNEL8(vx_cuts, (const trg_u8, data), (const float, tracks), (const trg_u32, selected),
+            (const trg_u32, pv_of), (const struct vx_vertex, pvs), (const struct vx_grid, grids),
+            (struct vx_counts, counts), (trg_u32, matrix), (struct vx_par, par))
 {
     TRG_SHARED trg_u32 total[6];
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     const trg_u32 first = TRG_BEGIN(data, par.in, roi), n = counts[roi].n_selected;
     TRG_GLOBAL const trg_u32 *list = selected + first;
-    TRG_GLOBAL const struct vx_vertex *pv = pvs + roi * par.pv_room;
     TRG_GLOBAL trg_u32 *m = matrix + first * par.words_room;
+    struct vx_surroundings around;
     trg_u32 seen[6] = {0u, 0u, 0u, 0u, 0u, 0u}; /* left, by cut, all */
 
+    around.pvs = pvs + vx_place(first, roi);
+    around.n_pv = counts[roi].n_pv;
+    around.beam_x = grids[roi].beam_x;
+    around.beam_y = grids[roi].beam_y;
     for (trg_u32 k = TRG_LID; k < 6u; k += TRG_LSIZE)
         total[k] = 0u;
     TRG_BARRIER();
@@ -229,7 +252,7 @@ TRG_KERNEL7(vx_cuts, (const trg_u8, data), (const float, tracks), (const trg_u32
                 const trg_u32 k = 31u - trg_clz(left & (0u - left));
                 const trg_u32 j = list[low + k];
                 const trg_u32 cut = vx_cut(a, vx_load(tracks, par.items_room, j), pv_of[list[i]],
-                                           pv_of[j], pv, par);
+                                           pv_of[j], around, par);
 
                 gone |= cut ? 1u << k : 0u;
                 seen[cut]++;
@@ -303,7 +326,8 @@ TRG_KERNEL5(vx_components, (const trg_u8, data), (const trg_u32, matrix), (trg_u
     TRG_SHARED trg_u32 is_listed[VX_SELECTED_MAX / 32u];
     const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID), n = counts[TRG_GID].n_selected;
     TRG_GLOBAL const trg_u32 *m = matrix + first * par.words_room;
-    TRG_GLOBAL struct vx_vertex *out = svs + TRG_GID * par.sv_room;
+    const trg_u32 room = vx_room(TRG_END(data, par.in, TRG_GID) - first, par.max_sv);
+    TRG_GLOBAL struct vx_vertex *out = svs + vx_place(first, TRG_GID);
 
     for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
         parent[i] = i;
@@ -336,12 +360,12 @@ TRG_KERNEL5(vx_components, (const trg_u8, data), (const trg_u32, matrix), (trg_u
 
         for (trg_u32 w = 0u; w * 32u < n; w++)
             for (trg_u32 left = is_listed[w]; left; left &= left - 1u) {
-                if (all < par.sv_room)
+                if (all < room)
                     out[all].root = w * 32u + 31u - trg_clz(left & (0u - left));
                 all++;
             }
         counts[TRG_GID].components_all = all;
-        counts[TRG_GID].n_components = all < par.sv_room ? all : par.sv_room;
+        counts[TRG_GID].n_components = all < room ? all : room;
     }
 }
 
@@ -392,8 +416,9 @@ TRG_GROUP_FN void vx_add_momenta(TRG_GLOBAL const float *tracks, TRG_GLOBAL cons
     vx_sum_up(sums, own, 4u, total);
 }
 
-/* 32 work-items a component.  First all tracks count alike (the minimum does not depend on where it
- * is sought from), then those that miss it are weighted down as for primary vertices. */
+/* `fit_parts` groups of 32 work-items an RoI, a component at a time.  First all tracks count alike
+ * (the minimum does not depend on where it is sought from), then those that miss it are weighted
+ * down as for primary vertices. */
 TRG_KERNEL8(vx_fit_secondary, (const trg_u8, data), (const float, tracks),
             (const trg_u32, selected), (const trg_u32, labels), (const trg_u32, pv_of),
             (const struct vx_vertex, pvs), (struct vx_vertex, svs),
@@ -403,63 +428,114 @@ TRG_KERNEL8(vx_fit_secondary, (const trg_u8, data), (const float, tracks),
     TRG_SHARED trg_i64 total[VX_SUMS];
     TRG_SHARED struct vx_vertex v;
     TRG_SHARED trg_u32 done;
-    const trg_u32 roi = TRG_GID / par.sv_room, k = TRG_GID % par.sv_room;
+    const trg_u32 roi = TRG_GID / par.fit_parts, part = TRG_GID % par.fit_parts;
     const trg_u32 first = TRG_BEGIN(data, par.in, roi), room = par.items_room;
-    const trg_u32 rounds = k < counts[roi].n_components ? par.rounds : 0u;
-    const trg_u32 n = rounds ? counts[roi].n_selected : 0u;
-    const trg_u32 root = rounds ? svs[TRG_GID].root : 0u;
+    const trg_u32 n = counts[roi].n_selected, n_components = counts[roi].n_components;
     TRG_GLOBAL const trg_u32 *list = selected + first;
     TRG_GLOBAL const trg_u32 *label = labels + first;
-    float c = par.tukey_start;
+    TRG_GLOBAL const struct vx_vertex *pv = pvs + vx_place(first, roi);
+    TRG_GLOBAL struct vx_vertex *sv = svs + vx_place(first, roi);
 
-    if (TRG_LID == 0u) {
-        struct vx_vertex zero = {0};
+    for (trg_u32 k = part; k < n_components; k += par.fit_parts) {
+        const trg_u32 root = sv[k].root;
+        float c = par.tukey_start;
 
-        v = zero;
-        if (rounds) {
+        TRG_BARRIER();
+        if (TRG_LID == 0u) {
             const struct vx_line l = vx_load(tracks, room, list[root]);
+            struct vx_vertex zero = {0};
 
+            v = zero;
             v.x = l.x;
             v.y = l.y;
             v.z = l.z;
-            v.pv = pv_of[list[root]];
+            v.pv = VX_PV_OF(pv_of[list[root]]);
             v.root = list[root] - first;
             v.alive = 1u;
+            done = 0u;
         }
-        done = 0u;
-    }
-    TRG_BARRIER();
-    for (trg_u32 round = 0u; round < rounds && !done; round++) {
-        const float x0 = v.x, y0 = v.y, z0 = v.z;
-        const float inv_c2 = round ? 1.0f / (c * c) : 0.0f;
-        trg_i64 own[VX_SUMS] = {0};
-
-        for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
-            if (label[i] == root) {
-                const struct vx_line l = vx_load(tracks, room, list[i]);
-                const struct vx_miss m = vx_from(l, x0, y0, z0);
-                const float w = vx_tukey(m.chi2, inv_c2);
-
-                if (w > 0.0f)
-                    VX_ADD(own, l, m, w);
-            }
-        }
-        vx_sum_up(sums, own, VX_SUMS, total);
-        if (TRG_LID == 0u) {
-            const struct vx_round r = vx_move(v, total);
-
-            v = r.v;
-            done = !v.alive ||
-                   (round && c <= par.tukey_end && r.step2 < par.tolerance * par.tolerance);
-        }
-        if (round)
-            c *= VX_SHRINK;
-        c = c > par.tukey_end ? c : par.tukey_end;
         TRG_BARRIER();
+        for (trg_u32 round = 0u; round < par.rounds && !done; round++) {
+            const float x0 = v.x, y0 = v.y, z0 = v.z;
+            const float inv_c2 = round ? 1.0f / (c * c) : 0.0f;
+            trg_i64 own[VX_SUMS] = {0};
+
+            for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
+                if (label[i] == root) {
+                    const struct vx_line l = vx_load(tracks, room, list[i]);
+                    const struct vx_miss m = vx_from(l, x0, y0, z0);
+                    const float w = vx_tukey(m.chi2, inv_c2);
+
+                    if (w > 0.0f)
+                        VX_ADD(own, l, m, w);
+                }
+            }
+            vx_sum_up(sums, own, VX_SUMS, total);
+            if (TRG_LID == 0u) {
+                const struct vx_round r = vx_move(v, total);
+
+                v = r.v;
+                done = !v.alive ||
+                       (round && c <= par.tukey_end && r.step2 < par.tolerance * par.tolerance);
+            }
+            if (round)
+                c *= VX_SHRINK;
+            c = c > par.tukey_end ? c : par.tukey_end;
+            TRG_BARRIER();
+        }
+        vx_add_momenta(tracks, list, label, n, root, v, par, sums, total);
+        if (TRG_LID == 0u) {
+            v.mass = vx_mass_of(total);
+            sv[k] = vx_flight(v, pv[v.pv]);
+        }
     }
-    vx_add_momenta(tracks, list, label, n, root, v, par, sums, total);
-    if (TRG_LID == 0u && rounds) {
-        v.mass = vx_mass_of(total);
-        svs[TRG_GID] = vx_flight(v, pvs[roi * par.pv_room + v.pv]);
+}
+
+/* ---------------------------------------------------------------- the answer */
+
+TRG_FN void vx_write_vertex(TRG_GLOBAL trg_u32 *row, struct vx_vertex v, trg_u32 type)
+{
+    row[VX_OUT_X] = trg_as_u32(v.x);
+    row[VX_OUT_Y] = trg_as_u32(v.y);
+    row[VX_OUT_Z] = trg_as_u32(v.z);
+    row[VX_OUT_WEIGHT] = trg_as_u32(v.weight);
+    for (trg_u32 j = 0u; j < 6u; j++)
+        row[VX_OUT_COV + j] = trg_as_u32(v.cov[j]);
+    row[VX_OUT_CHI2] = trg_as_u32(v.chi2);
+    row[VX_OUT_TRACKS] = v.n_tracks;
+    row[VX_OUT_TYPE] = type;
+    row[VX_OUT_FLIGHT] = trg_as_u32(type ? v.flight : 0.0f);
+    row[VX_OUT_SIGNIFICANCE] = trg_as_u32(type ? v.significance : 0.0f);
+    row[VX_OUT_MASS] = trg_as_u32(type ? v.mass : 0.0f);
+}
+
+/* One group an RoI: its vertices next to one another, the primary ones first, then the components
+ * of which a fit made a vertex; so that what is copied to the host follows the tracks. */
+TRG_KERNEL5(vx_pack, (const trg_u8, data), (const struct vx_vertex, pvs),
+            (const struct vx_vertex, svs), (trg_u32, answer), (struct vx_counts, counts),
+            (struct vx_par, par))
+{
+    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
+    const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID), place = vx_place(first, TRG_GID);
+    const trg_u32 room = vx_room(TRG_END(data, par.in, TRG_GID) - first, VX_NONE);
+    const trg_u32 n_pv = counts[TRG_GID].n_pv, n_sv = counts[TRG_GID].n_components;
+    TRG_GLOBAL trg_u32 *out = answer + place * VX_OUT_WORDS;
+    trg_u32 all = n_pv;
+
+    for (trg_u32 k = TRG_LID; k < n_pv; k += TRG_LSIZE) /* no more than there is room for */
+        vx_write_vertex(out + k * VX_OUT_WORDS, pvs[place + k], VX_TYPE_PRIMARY);
+    for (trg_u32 at = 0u; at < n_sv; at += TRG_LSIZE) {
+        const trg_u32 k = at + TRG_LID;
+        const trg_u32 i = place + (k < n_sv ? k : at);
+        const trg_u32 is_one = k < n_sv && svs[i].alive && svs[i].n_tracks >= 2u ? 1u : 0u;
+        const trg_u32 to = trg_group_place(scratch, is_one, &all);
+
+        if (is_one && to < room)
+            vx_write_vertex(out + to * VX_OUT_WORDS, svs[i], VX_TYPE_SECONDARY);
+    }
+    if (TRG_LID == 0u) {
+        counts[TRG_GID].place = place;
+        counts[TRG_GID].out_all = all;
+        counts[TRG_GID].n_out = all < room ? all : room;
     }
 }

@@ -5,8 +5,9 @@ int vx_slot_open(struct buffers *buffers, struct trg_device *device, const struc
                  uint32_t max_rois, struct vx_slot *ret_slot)
 {
     const size_t items = par->items_room, word = sizeof(uint32_t), n = max_rois;
-    const size_t pvs = n * par->pv_room * sizeof(struct vx_vertex);
-    const size_t svs = n * par->sv_room * sizeof(struct vx_vertex);
+    const size_t places = vx_place(par->items_room, max_rois);
+    const size_t vertices = places * sizeof(struct vx_vertex);
+    const size_t answer = places * VX_OUT_WORDS * word;
     const struct buffer_wish list[] = {
         {TRG_MEM_DEVICE, VX_COLUMNS * items * word, &ret_slot->tracks},
         /* on the host, loops over tracks look at fifteen more than there are */
@@ -17,16 +18,16 @@ int vx_slot_open(struct buffers *buffers, struct trg_device *device, const struc
         {TRG_MEM_DEVICE, n * sizeof(struct vx_grid), &ret_slot->grids},
         {TRG_MEM_DEVICE, n * par->bins_room * word, &ret_slot->bins},
         {TRG_MEM_DEVICE, n * sizeof(struct vx_counts), &ret_slot->counts},
-        {TRG_MEM_DEVICE, pvs, &ret_slot->seeds},
-        {TRG_MEM_DEVICE, pvs, &ret_slot->fits},
+        {TRG_MEM_DEVICE, vertices, &ret_slot->seeds},
+        {TRG_MEM_DEVICE, vertices, &ret_slot->fits},
         {TRG_MEM_DEVICE, items * word, &ret_slot->pv_of},
         {TRG_MEM_DEVICE, items * word, &ret_slot->selected},
         {TRG_MEM_DEVICE, items * word, &ret_slot->labels},
         {TRG_MEM_DEVICE, items * par->words_room * word, &ret_slot->matrix},
-        {TRG_MEM_DEVICE, svs, &ret_slot->svs},
+        {TRG_MEM_DEVICE, vertices, &ret_slot->svs},
+        {TRG_MEM_DEVICE, answer, &ret_slot->answer},
         {TRG_MEM_PINNED, n * sizeof(struct vx_counts), &ret_slot->counts_host},
-        {TRG_MEM_PINNED, pvs, &ret_slot->pvs_host},
-        {TRG_MEM_PINNED, svs, &ret_slot->svs_host},
+        {TRG_MEM_PINNED, answer, &ret_slot->answer_host},
     };
 
     return buffers_new(buffers, device, list, sizeof list / sizeof *list);

@@ -16,7 +16,8 @@ struct vx_slot {
     struct trg_buffer *pv_of, *selected, *labels;
     struct trg_buffer *matrix;
     struct trg_buffer *svs;
-    struct trg_buffer *counts_host, *pvs_host, *svs_host; /* pinned */
+    struct trg_buffer *answer;                    /* rows of VX_OUT_WORDS: what is kept of both */
+    struct trg_buffer *counts_host, *answer_host; /* pinned */
 };
 
 /* Allocates all buffers for `par` among those of the algo; negative errno. */

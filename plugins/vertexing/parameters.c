@@ -9,6 +9,8 @@
 #define AT(member) offsetof(struct vx_config, member)
 
 const struct trg_param vx_params[] = {
+    {"beam_line", TRG_PARAM_CHOICE, AT(beam_line), "auto", 0, 0, "", "auto|fixed",
+     "auto: found from each RoI's tracks when beam_x_mm and beam_y_mm are 0; else it is there"},
     {"beam_x_mm", TRG_PARAM_F32, AT(beam_x_mm), "0", -50, 50, "mm", NULL, "x of the beam line"},
     {"beam_y_mm", TRG_PARAM_F32, AT(beam_y_mm), "0", -50, 50, "mm", NULL, "y of the beam line"},
     {"beam_sigma_mm", TRG_PARAM_F32, AT(beam_sigma_mm), "0.03", 0, 10, "mm", NULL,
@@ -21,8 +23,8 @@ const struct trg_param vx_params[] = {
     {"histogram", TRG_PARAM_CHOICE, AT(histogram), "auto", 0, 0, "",
      "auto|data_global|data_shared|bin_thread|bin_block|bin_warp|bin_warp_block|hybrid|replicated",
      "algorithm of the histogram; all give the same bins"},
-    {"bin_rule", TRG_PARAM_CHOICE, AT(bin_rule), "fixed", 0, 0, "", "fixed|freedman_diaconis",
-     "width of a bin: bin_width_mm, or 2 IQR / n^(1/3) of the RoI's tracks"},
+    {"bin_rule", TRG_PARAM_CHOICE, AT(bin_rule), "fixed", 0, 0, "", "fixed|freedman_diaconis|optimum",
+     "width of a bin: bin_width_mm; 2 IQR / n^(1/3) of the RoI's tracks; the thesis's optimum"},
     {"bin_width_mm", TRG_PARAM_F32, AT(bin_width_mm), "0.2", 0.01, 100, "mm", NULL,
      "width of a bin of the histogram of z"},
     {"weighted", TRG_PARAM_BOOL, AT(weighted), "true", 0, 0, "", NULL,
@@ -61,8 +63,8 @@ const struct trg_param vx_params[] = {
      "least tracks of a primary vertex that do not fit a larger one next to it"},
     {"pv_own_sigmas", TRG_PARAM_F32, AT(pv_own_sigmas), "4.1", 0, 100, "sigma", NULL,
      "a track fits a vertex that it misses by less"},
-    {"max_pv", TRG_PARAM_U32, AT(max_pv), "32", 1, VX_PV_MAX, "", NULL,
-     "seeds of an RoI; if there are more, the highest are kept (pairs: those of least z)"},
+    {"max_pv", TRG_PARAM_U32, AT(max_pv), "512", 1, VX_PV_MAX, "", NULL,
+     "seeds of an RoI, 16 + tracks / 8 at most; the highest are kept (pairs: those of least z)"},
     {"pv_max_radius_mm", TRG_PARAM_F32, AT(pv_max_radius_mm), "0.15", 0.001, 100, "mm", NULL,
      "primary vertices lie closer to the beam line: four times its width"},
     {"pv_merge_sigmas", TRG_PARAM_F32, AT(pv_merge_sigmas), "3", 0, 100, "sigma", NULL,
@@ -91,17 +93,21 @@ const struct trg_param vx_params[] = {
 
     {"origin_cut", TRG_PARAM_BOOL, AT(origin_cut), "true", 0, 0, "", NULL,
      "drop crossings of tracks of different primary vertices"},
+    {"origin_sigmas", TRG_PARAM_F32, AT(origin_sigmas), "1e9", 0, 1e9, "sigma", NULL,
+     "a track has an origin when it misses its vertex by less; crossings of others are kept"},
     {"radial_sigmas", TRG_PARAM_F32, AT(radial_sigmas), "5", 0, 10000, "sigma", NULL,
-     "drop crossings nearer to the tracks' primary vertex, in its errors"},
+     "drop crossings nearer to a primary vertex, in its errors"},
     {"cylinder_mm", TRG_PARAM_F32, AT(cylinder_mm), "0.15", 0, 100, "mm", NULL,
      "drop crossings nearer to the beam line"},
     {"cylinder_max_mm", TRG_PARAM_F32, AT(cylinder_max_mm), "3", 0.001, 1e6, "mm", NULL,
      "drop crossings further from the beam line, where material and long-lived particles are"},
     {"min_angle_rad", TRG_PARAM_F32, AT(min_angle_rad), "0", 0, 1.5, "rad", NULL,
      "drop crossings of tracks at a smaller angle; 0: no cut"},
+    {"max_angle_rad", TRG_PARAM_F32, AT(max_angle_rad), "3.1416", 0.001, 3.1416, "rad", NULL,
+     "drop crossings of tracks at a larger angle"},
 
-    {"max_sv", TRG_PARAM_U32, AT(max_sv), "16", 1, VX_SV_MAX, "", NULL,
-     "components that are fitted; if there are more, those with the smallest members"},
+    {"max_sv", TRG_PARAM_U32, AT(max_sv), "512", 1, VX_SV_MAX, "", NULL,
+     "components that are fitted, 16 + tracks / 8 at most; those with the smallest members"},
     {"mass_gev", TRG_PARAM_F32, AT(mass_gev), "0.13957", 0, 100, "GeV", NULL,
      "mass that each track of a secondary vertex is taken to have"},
 
@@ -120,7 +126,7 @@ static const char *const reference[] = {"seeding", "pairs", "pv_min_tracks", "5"
 static const char *const thesis[] = {
     "weighted",    "false", "smooth_bins",     "0",   "min_height", "4",
     "doca_sigmas", "0",     "ip_min_sigmas",   "0",   "layout",     "full",
-    "ip_max_mm",   "1e6",   "cylinder_max_mm", "1e6", NULL};
+    "ip_max_mm",   "1e6",   "cylinder_max_mm", "1e6", "origin_sigmas", "5", NULL};
 const struct trg_preset vx_presets[] = {
     {"reference", "primary vertices as in LHCb-PUB-2014-044: pairwise seeding", reference},
     {"thesis", "plain histogram of counts; all tracks in the graph, full matrix, fixed distance",
@@ -144,6 +150,11 @@ int vx_check(const void *config, char *why, size_t bytes)
                  (double)c->tukey_end, (double)c->tukey_start);
         return -EINVAL;
     }
+    if (c->max_angle_rad <= c->min_angle_rad) {
+        snprintf(why, bytes, "max_angle_rad %g must be above min_angle_rad %g",
+                 (double)c->max_angle_rad, (double)c->min_angle_rad);
+        return -EINVAL;
+    }
     if (c->ip_max_sigmas <= c->ip_min_sigmas) {
         snprintf(why, bytes, "ip_max_sigmas %g must be above ip_min_sigmas %g",
                  (double)c->ip_max_sigmas, (double)c->ip_min_sigmas);
@@ -154,6 +165,7 @@ int vx_check(const void *config, char *why, size_t bytes)
 
 static void fill_primaries(const struct vx_config *c, struct vx_par *p)
 {
+    p->find_beam = c->beam_line == VX_BEAM_AUTO && c->beam_x_mm == 0 && c->beam_y_mm == 0;
     p->beam_x = c->beam_x_mm;
     p->beam_y = c->beam_y_mm;
     p->beam_var = c->beam_sigma_mm * c->beam_sigma_mm;
@@ -190,11 +202,13 @@ static void fill_secondaries(const struct vx_config *c, struct vx_par *p)
     p->doca_sigmas = c->doca_sigmas;
     p->parallel_sin2 = c->parallel_sin * c->parallel_sin;
     p->origin_cut = c->origin_cut;
+    p->origin_sigmas = c->origin_sigmas;
     p->radial_sigmas = c->radial_sigmas;
     p->cylinder = c->cylinder_mm;
     p->cylinder_max = c->cylinder_max_mm;
     p->ip_limit = c->ip_max_mm;
     p->min_sin2 = sinf(c->min_angle_rad) * sinf(c->min_angle_rad);
+    p->max_cos = cosf(c->max_angle_rad);
     p->mass = c->mass_gev;
     p->layout = c->layout;
 }
@@ -206,8 +220,8 @@ void vx_fill_par(const struct vx_config *c, struct vx_par *ret_par)
     ret_par->bins_room = bins < 3 ? 3 : bins;
     ret_par->max_selected = c->max_selected;
     ret_par->words_room = (c->max_selected + 31) / 32;
-    ret_par->pv_room = c->max_pv;
-    ret_par->sv_room = c->max_sv;
+    ret_par->max_pv = c->max_pv;
+    ret_par->max_sv = c->max_sv;
     fill_primaries(c, ret_par);
     fill_secondaries(c, ret_par);
 }

@@ -7,6 +7,7 @@
 
 struct vx_config {
     /* detector */
+    uint32_t beam_line;
     float beam_x_mm, beam_y_mm, beam_sigma_mm, z_range_mm, chi2_prior;
     /* histogram */
     uint32_t histogram, bin_rule, weighted, smooth_bins;
@@ -27,7 +28,7 @@ struct vx_config {
     float doca_mm, doca_sigmas, parallel_sin;
     /* cuts */
     uint32_t origin_cut;
-    float radial_sigmas, cylinder_mm, cylinder_max_mm, min_angle_rad;
+    float origin_sigmas, radial_sigmas, cylinder_mm, cylinder_max_mm, min_angle_rad, max_angle_rad;
     /* secondary vertices */
     uint32_t max_sv;
     float mass_gev;
@@ -35,6 +36,8 @@ struct vx_config {
     uint32_t count_sv_min_tracks;
     float count_sv_significance, count_ip_mm, count_ip_sigmas;
 };
+
+enum { VX_BEAM_AUTO, VX_BEAM_FIXED };
 
 extern const struct trg_param vx_params[];
 extern const struct trg_preset vx_presets[];

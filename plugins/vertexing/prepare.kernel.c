@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* First step of the vertexing plugin: tracks are brought to their point closest to the beam line,
- * sorted into cells of z, and the histogram's grid is chosen.  One group an RoI. */
+/* First steps of the vertexing plugin: where the beam line is; tracks are brought to their point
+ * closest to it, sorted into cells of z, and the histogram's grid is chosen.  One group an RoI. */
 #include "../common/group.h"
-#include "geometry.h"
+#include "beam.h"
+#include "fit.h"
 
 /* The point of a track closest to the beam line.  `sz2` is the variance of its z there, the width
  * of the beam included. */
@@ -29,9 +30,10 @@ TRG_FN float vx_error_scale(float chi2, trg_u32 n_hits, float prior)
     return most > (prior > 0.0f ? 1.0f : 3e38f) ? most : 1.0f;
 }
 
-TRG_FN struct vx_closest vx_closest_of(struct vx_state t, struct vx_par par)
+TRG_FN struct vx_closest vx_closest_of(struct vx_state t, float beam_x, float beam_y,
+                                       struct vx_par par)
 {
-    const float dx = t.x - par.beam_x, dy = t.y - par.beam_y;
+    const float dx = t.x - beam_x, dy = t.y - beam_y;
     const float t2 = t.tx * t.tx + t.ty * t.ty;
     const float norm = trg_sqrt(1.0f + t2);
     /* what is divided by is chosen, not what is divided: so there is nothing that only some tracks
@@ -41,25 +43,27 @@ TRG_FN struct vx_closest vx_closest_of(struct vx_state t, struct vx_par par)
     const float scale = vx_error_scale(t.chi2, t.n_hits, par.chi2_prior);
     const float found = scale * (t.vx + 2.0f * s * t.cov + s * s * t.vt);
     const float v = found > 1e-6f ? found : 1e-6f;
+    /* errors are the mean of x and y in planes of constant z: what is e^2 across the track in both
+     * directions is e^2 there in one and e^2 (1 + t2) in the other, which z at the beam sees */
+    const float across = 1.0f / (1.0f + 0.5f * t2);
     struct vx_closest c;
 
-    c.sz2 = (v + par.beam_var) / (t2 > 1e-10f ? t2 : 1e-10f);
-    c.line.x = par.beam_x + (dx + s * t.tx);
-    c.line.y = par.beam_y + (dy + s * t.ty);
+    c.sz2 = (v * across * (1.0f + t2) + par.beam_var) / (t2 > 1e-10f ? t2 : 1e-10f);
+    c.line.x = beam_x + (dx + s * t.tx);
+    c.line.y = beam_y + (dy + s * t.ty);
     c.line.z = t.z + s;
     c.line.ux = t.tx / norm;
     c.line.uy = t.ty / norm;
     c.line.uz = 1.0f / norm;
-    /* errors are given in planes of constant z, but for steep tracks across the track: the mean of
-     * both directions across it is 1 / norm */
-    c.line.v = v / (t2 > 1.0f ? 1.0f : norm);
-    c.line.c = scale * (t.cov + s * t.vt) / norm;
-    c.line.vt = scale * t.vt / norm;
+    c.line.v = v * across;
+    c.line.c = scale * (t.cov + s * t.vt) * across;
+    c.line.vt = scale * t.vt * across;
     return c;
 }
 
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
-TRG_FN struct vx_closest vx_approach(TRG_GLOBAL const trg_u8 *data, struct vx_par par, trg_u32 i)
+TRG_FN struct vx_closest vx_approach(TRG_GLOBAL const trg_u8 *data, float beam_x, float beam_y,
+                                     struct vx_par par, trg_u32 i)
 {
     struct vx_state t;
 
@@ -73,7 +77,7 @@ TRG_FN struct vx_closest vx_approach(TRG_GLOBAL const trg_u8 *data, struct vx_pa
     t.cov = TRG_TRACKS_COV_X_TX(data, par.in)[i];
     t.chi2 = TRG_TRACKS_CHI2(data, par.in)[i];
     t.n_hits = TRG_TRACKS_N_HITS(data, par.in)[i];
-    return vx_closest_of(t, par);
+    return vx_closest_of(t, beam_x, beam_y, par);
 }
 #endif
 
@@ -138,6 +142,25 @@ TRG_FN float vx_freedman_diaconis(TRG_LOCAL const trg_u32 *begin, trg_u32 n, flo
     return 2.0f * spread / root;
 }
 
+/* Errors of z as integers, 4 nm each, so that the sum of 65536 tracks fits. */
+TRG_FN trg_u32 vx_error_quanta(float sz2)
+{
+    const float s = trg_sqrt(sz2) * 16384.0f;
+
+    return (trg_u32)(trg_i32)(s < 65535.0f ? s : 65535.0f);
+}
+
+/* The width with which a histogram of n entries shows two peaks three sigmas apart most faithfully,
+ * wherever its bins begin: the maximum of the thesis's <P> (section 10.1), which is at
+ * (1.4 + 15 / n) sigma; docs/vertexing.md.  Of the entries the mean sigma is taken. */
+TRG_FN float vx_optimum(trg_u32 n, trg_u32 sigmas)
+{
+    const float sigma = (float)sigmas / 16384.0f; /* of all together */
+    const float inv_n = 1.0f / (float)(n ? n : 1u);
+
+    return sigma * inv_n * (1.4f + 15.0f * inv_n);
+}
+
 TRG_FN struct vx_grid vx_grid_of(float width, float range, trg_u32 bins_room)
 {
     const float least = 2.0f * range / (float)(bins_room - 1u);
@@ -156,31 +179,82 @@ TRG_FN struct vx_grid vx_grid_of(float width, float range, trg_u32 bins_room)
 #include "prepare_host.h"
 #endif
 
+/* 32 work-items an RoI.  Least squares of how far the projections of tracks miss a point, weighted
+ * down as for vertices while the width shrinks from millimetres to what a beam has.  The sums are
+ * integers: no order makes a difference. */
+TRG_KERNEL2(vx_find_beam, (const trg_u8, data), (struct vx_grid, grids), (struct vx_par, par))
+{
+    TRG_SHARED trg_i64 sums[VX_FIT_GROUP * VX_B_SUMS];
+    TRG_SHARED trg_i64 total[VX_B_SUMS];
+    TRG_SHARED struct vx_beam beam;
+    const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID);
+    const trg_u32 all = TRG_END(data, par.in, TRG_GID) - first;
+    const trg_u32 step = (all + VX_BEAM_TRACKS - 1u) / VX_BEAM_TRACKS;
+    float width = VX_BEAM_START;
+
+    if (TRG_LID == 0u) {
+        beam.x = par.beam_x;
+        beam.y = par.beam_y;
+    }
+    TRG_BARRIER();
+    for (trg_u32 round = 0u; round < VX_BEAM_ROUNDS; round++) {
+        const float x = beam.x, y = beam.y;
+        trg_i64 own[VX_B_SUMS] = {0};
+
+        for (trg_u32 i = TRG_LID * step; i < all; i += TRG_LSIZE * step) {
+            const struct vx_beam_track t = vx_beam_track_of(
+                TRG_TRACKS_X(data, par.in)[first + i] - x,
+                TRG_TRACKS_Y(data, par.in)[first + i] - y, TRG_TRACKS_TX(data, par.in)[first + i],
+                TRG_TRACKS_TY(data, par.in)[first + i], TRG_TRACKS_VAR_X(data, par.in)[first + i],
+                TRG_TRACKS_VAR_TX(data, par.in)[first + i],
+                TRG_TRACKS_COV_X_TX(data, par.in)[first + i], width);
+
+            own[VX_B_XX] += vx_quanta(t.weight * t.nx * t.nx, 1048576.0f);
+            own[VX_B_XY] += vx_quanta(t.weight * t.nx * t.ny, 1048576.0f);
+            own[VX_B_YY] += vx_quanta(t.weight * t.ny * t.ny, 1048576.0f);
+            own[VX_B_X] += vx_quanta(t.weight * t.miss * t.nx, 1048576.0f);
+            own[VX_B_Y] += vx_quanta(t.weight * t.miss * t.ny, 1048576.0f);
+        }
+        vx_sum_up(sums, own, VX_B_SUMS, total);
+        if (TRG_LID == 0u)
+            beam = vx_beam_step(total, x, y, par.beam_x, par.beam_y);
+        width *= VX_BEAM_SHRINK;
+        TRG_BARRIER();
+    }
+    if (TRG_LID == 0u) {
+        grids[TRG_GID].beam_x = beam.x;
+        grids[TRG_GID].beam_y = beam.y;
+    }
+}
+
 TRG_KERNEL8(vx_prepare, (const trg_u8, data), (float, tracks), (float, sorted), (float, entry_z),
             (trg_u32, entry_weight), (trg_u32, cells), (struct vx_grid, grids),
             (struct vx_counts, counts), (struct vx_par, par))
 {
     TRG_SHARED trg_u32 begin[VX_CELLS + 1u];
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
-    TRG_SHARED trg_u32 used;
+    TRG_SHARED trg_u32 used, sigmas;
     TRG_GLOBAL trg_u32 *cell = cells + TRG_GID * (VX_CELLS + 1u);
     const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID), end = TRG_END(data, par.in, TRG_GID);
     const trg_u32 room = par.items_room;
+    const float beam_x = par.find_beam ? grids[TRG_GID].beam_x : par.beam_x;
+    const float beam_y = par.find_beam ? grids[TRG_GID].beam_y : par.beam_y;
     struct vx_grid grid = vx_grid_of(par.bin_width, par.z_range, par.bins_room);
-    trg_u32 inside, mine = 0u;
+    trg_u32 inside, mine = 0u, errors = 0u;
 
     for (trg_u32 c = TRG_LID; c <= VX_CELLS; c += TRG_LSIZE)
         begin[c] = 0u;
     if (TRG_LID == 0u)
-        used = 0u;
+        used = sigmas = 0u;
     TRG_BARRIER();
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
     for (trg_u32 i = first; i < end; i += VX_LANES)
-        mine += vx_host_prepare(data, par, i, end - i < VX_LANES ? end - i : VX_LANES, grid.width,
-                                tracks, entry_z, entry_weight, begin);
+        mine += vx_host_prepare(data, (const float[]){beam_x, beam_y}, par, i,
+                                end - i < VX_LANES ? end - i : VX_LANES, grid.width, tracks,
+                                entry_z, entry_weight, begin, &errors);
 #else
     for (trg_u32 i = first + TRG_LID; i < end; i += TRG_LSIZE) {
-        const struct vx_closest c = vx_approach(data, par, i);
+        const struct vx_closest c = vx_approach(data, beam_x, beam_y, par, i);
         const trg_u32 at = vx_cell(c.line.z, par.z_range);
         const trg_u32 seeds = at < VX_CELLS && c.sz2 < par.sigma_z_max * par.sigma_z_max;
 
@@ -198,11 +272,13 @@ TRG_KERNEL8(vx_prepare, (const trg_u8, data), (float, tracks), (float, sorted), 
         entry_z[room + i] = c.sz2;
         entry_weight[i] = vx_entry_weight(c.sz2, grid.width, par.weighted);
         mine += seeds;
+        errors += seeds ? vx_error_quanta(c.sz2) : 0u;
         if (at < VX_CELLS)
             TRG_ATOMIC_ADD_LOCAL(&begin[at], 1u);
     }
 #endif
     TRG_ATOMIC_ADD_LOCAL(&used, mine);
+    TRG_ATOMIC_ADD_LOCAL(&sigmas, errors);
     TRG_BARRIER();
     inside = trg_group_scan_local(scratch, begin, VX_CELLS);
     for (trg_u32 c = TRG_LID; c <= VX_CELLS; c += TRG_LSIZE)
@@ -219,6 +295,10 @@ TRG_KERNEL8(vx_prepare, (const trg_u8, data), (float, tracks), (float, sorted), 
         if (par.width_rule == VX_WIDTH_FREEDMAN_DIACONIS)
             grid = vx_grid_of(vx_freedman_diaconis(begin, begin[VX_CELLS], par.z_range),
                               par.z_range, par.bins_room);
+        if (par.width_rule == VX_WIDTH_OPTIMUM)
+            grid = vx_grid_of(vx_optimum(used, sigmas), par.z_range, par.bins_room);
+        grid.beam_x = beam_x;
+        grid.beam_y = beam_y;
         grids[TRG_GID] = grid;
     }
     TRG_BARRIER();

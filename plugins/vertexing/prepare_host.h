@@ -20,16 +20,17 @@ struct vx_states {
     const trg_u32 *n_hits;
 };
 
-static inline void vx_lanes_of(struct vx_states t, struct vx_par par, float width,
-                               struct vx_lanes *restrict q)
+static inline void vx_lanes_of(struct vx_states t, const float *beam, struct vx_par par,
+                               float width, struct vx_lanes *restrict q)
 {
+    const float beam_x = beam[0], beam_y = beam[1];
     const float scale = 0.5f * (float)VX_CELLS / par.z_range;
     const float most = par.sigma_z_max * par.sigma_z_max;
 
     for (trg_u32 k = 0u; k < VX_LANES; k++) {
         const struct vx_state s = {t.in[0][k], t.in[1][k], t.in[2][k], t.in[3][k], t.in[4][k],
                                    t.in[5][k], t.in[6][k], t.in[7][k], t.in[8][k], t.n_hits[k]};
-        const struct vx_closest c = vx_closest_of(s, par);
+        const struct vx_closest c = vx_closest_of(s, beam_x, beam_y, par);
         const float at = (c.line.z + par.z_range) * scale;
         const trg_i32 inside = (at >= 0.0f ? 1 : 0) & (at < (float)VX_CELLS ? 1 : 0);
         const float in_range = inside ? at : (float)VX_CELLS;
@@ -65,9 +66,10 @@ static inline void vx_store_lanes(const struct vx_lanes *q, trg_u32 room, trg_u3
 }
 
 /* The n <= 16 tracks from `i` on; returns how many are in the histogram. */
-static inline trg_u32 vx_host_prepare(const trg_u8 *data, struct vx_par par, trg_u32 i, trg_u32 n,
-                                      float width, float *tracks, float *entry_z,
-                                      trg_u32 *entry_weight, trg_u32 *cells)
+static inline trg_u32 vx_host_prepare(const trg_u8 *data, const float *beam, struct vx_par par,
+                                      trg_u32 i, trg_u32 n, float width, float *tracks,
+                                      float *entry_z, trg_u32 *entry_weight, trg_u32 *cells,
+                                      trg_u32 *errors)
 {
     float copy[10][VX_LANES] = {{0}};
     trg_u32 hits[VX_LANES] = {0};
@@ -82,13 +84,14 @@ static inline trg_u32 vx_host_prepare(const trg_u8 *data, struct vx_par par, trg
             t.in[c] = memcpy(copy[c], t.in[c], n * sizeof(float));
         t.n_hits = memcpy(hits, t.n_hits, n * sizeof *hits);
     }
-    vx_lanes_of(t, par, width, &q);
+    vx_lanes_of(t, beam, par, width, &q);
     if (n == VX_LANES) /* of a length that the compiler knows */
         vx_store_lanes(&q, par.items_room, i, VX_LANES, tracks, entry_z, entry_weight);
     else
         vx_store_lanes(&q, par.items_room, i, n, tracks, entry_z, entry_weight);
     for (trg_u32 k = 0u; k < n; k++) {
         used += (trg_u32)q.seeds[k];
+        *errors += q.seeds[k] && par.width_rule == VX_WIDTH_OPTIMUM ? vx_error_quanta(q.sz2[k]) : 0u;
         cells[q.cell[k]]++;
     }
     return used;

@@ -91,10 +91,11 @@ TRG_GROUP_FN struct vx_own vx_count_own(TRG_GLOBAL const float *sorted, trg_u32 
     return n;
 }
 
-/* 32 work-items a seed.  Tracks whose z at the beam is nearer to this seed than to the next ones,
- * and within the window, are weighted by Tukey's biweight with a constant that shrinks from round
- * to round; the vertex moves to the minimum until it rests. */
-TRG_KERNEL6(vx_fit_primary, (const float, sorted), (const trg_u32, cells),
+/* `fit_parts` groups of 32 work-items an RoI, a seed at a time.  Tracks whose z at the beam is
+ * nearer to this seed than to the next ones, and within the window, are weighted by Tukey's biweight
+ * with a constant that shrinks from round to round; the vertex moves to the minimum until it rests.
+ */
+TRG_KERNEL7(vx_fit_primary, (const trg_u8, data), (const float, sorted), (const trg_u32, cells),
             (const struct vx_grid, grids), (const struct vx_vertex, seeds),
             (struct vx_vertex, fits), (const struct vx_counts, counts), (struct vx_par, par))
 {
@@ -102,78 +103,88 @@ TRG_KERNEL6(vx_fit_primary, (const float, sorted), (const trg_u32, cells),
     TRG_SHARED trg_i64 total[VX_SUMS];
     TRG_SHARED struct vx_vertex v;
     TRG_SHARED trg_u32 done, own_below, own_above;
-    const trg_u32 roi = TRG_GID / par.pv_room, k = TRG_GID % par.pv_room;
-    const trg_u32 n_seeds = counts[roi].n_seeds, settled = counts[roi].settled;
-    TRG_GLOBAL const struct vx_vertex *list = seeds + roi * par.pv_room;
+    const trg_u32 roi = TRG_GID / par.fit_parts, part = TRG_GID % par.fit_parts;
+    const trg_u32 place = vx_place(TRG_BEGIN(data, par.in, roi), roi);
+    /* where they are settled, seeds are what the last fits were */
+    const trg_u32 n_seeds = counts[roi].settled ? 0u : counts[roi].n_seeds;
+    TRG_GLOBAL const struct vx_vertex *list = seeds + place;
     TRG_GLOBAL const trg_u32 *cell = cells + roi * (VX_CELLS + 1u);
-    /* a group without a seed goes the same way through no rounds: all meet at every barrier */
-    const trg_u32 counts_own = k < n_seeds && !settled ? 1u : 0u;
-    const trg_u32 rounds = counts_own && list[k].todo ? par.rounds : 0u;
-    struct vx_window w = vx_window_of(list, k < n_seeds ? k : 0u, n_seeds, cell, par);
-    float c = par.tukey_start;
 
-    if (TRG_LID == 0u) {
-        if (k < n_seeds)
-            v = list[k];
-        done = own_below = own_above = 0u;
-    }
-    TRG_BARRIER();
-    for (trg_u32 round = 0u; round < rounds && !done; round++) {
-        trg_i64 own[VX_SUMS] = {0};
+    for (trg_u32 k = part; k < n_seeds; k += par.fit_parts) {
+        const trg_u32 rounds = list[k].todo ? par.rounds : 0u;
+        struct vx_window w = vx_window_of(list, k, n_seeds, cell, par);
+        float c = par.tukey_start;
+        struct vx_own n;
 
-        /* at first a seed is known to a bin, later to its fit */
-        w.in.var_z = par.fresh && round == 0u ? 0.25f * grids[roi].width * grids[roi].width : 0.0f;
-        vx_add_tracks(sorted, par.items_room, w, v, 1.0f / (c * c), own);
-        vx_sum_up(sums, own, VX_SUMS, total);
-        if (TRG_LID == 0u) {
-            const struct vx_round r = vx_move(v, total);
-
-            v = r.v;
-            done = !v.alive || (c <= par.tukey_end && r.step2 < par.tolerance * par.tolerance);
-        }
-        c *= VX_SHRINK;
-        c = c > par.tukey_end ? c : par.tukey_end;
         TRG_BARRIER();
-    }
-    w.in.var_z = 0.0f;
-    if (counts_own) {
-        const struct vx_own n =
-            vx_count_own(sorted, par.items_room, w, v, list[k > 0u ? k - 1u : k],
-                         list[k + 1u < n_seeds ? k + 1u : k], par);
+        if (TRG_LID == 0u) {
+            v = list[k];
+            done = own_below = own_above = 0u;
+        }
+        TRG_BARRIER();
+        for (trg_u32 round = 0u; round < rounds && !done; round++) {
+            trg_i64 own[VX_SUMS] = {0};
 
+            /* at first a seed is known to a bin, later to its fit */
+            w.in.var_z =
+                par.fresh && round == 0u ? 0.25f * grids[roi].width * grids[roi].width : 0.0f;
+            vx_add_tracks(sorted, par.items_room, w, v, 1.0f / (c * c), own);
+            vx_sum_up(sums, own, VX_SUMS, total);
+            if (TRG_LID == 0u) {
+                const struct vx_round r = vx_move(v, total);
+
+                v = r.v;
+                done = !v.alive || (c <= par.tukey_end && r.step2 < par.tolerance * par.tolerance);
+            }
+            c *= VX_SHRINK;
+            c = c > par.tukey_end ? c : par.tukey_end;
+            TRG_BARRIER();
+        }
+        n = vx_count_own(sorted, par.items_room, w, v, list[k > 0u ? k - 1u : k],
+                         list[k + 1u < n_seeds ? k + 1u : k], par);
         TRG_ATOMIC_ADD_LOCAL(&own_below, n.below);
         TRG_ATOMIC_ADD_LOCAL(&own_above, n.above);
+        TRG_BARRIER();
+        if (TRG_LID == 0u) {
+            v.own[0] = k > 0u ? own_below : v.n_tracks;
+            v.own[1] = k + 1u < n_seeds ? own_above : v.n_tracks;
+            fits[place + k] = v;
+        }
     }
-    TRG_BARRIER();
-    if (TRG_LID == 0u && counts_own) {
-        v.own[0] = k > 0u ? own_below : v.n_tracks;
-        v.own[1] = k + 1u < n_seeds ? own_above : v.n_tracks;
-    }
-    if (TRG_LID == 0u && k < n_seeds)
-        fits[TRG_GID] = v; /* where it is settled: the seed as it was */
 }
 
 /* ---------------------------------------------------------------- which of them stay */
 
 /* One group an RoI: drops fits that failed, lie away from the beam line, have too few tracks, or
  * are the lesser of two that are one; the others go back to the list of seeds, in order of z. */
-TRG_KERNEL3(vx_prune, (const struct vx_vertex, fits), (struct vx_vertex, seeds),
-            (struct vx_counts, counts), (struct vx_par, par))
+TRG_KERNEL5(vx_prune, (const trg_u8, data), (const struct vx_grid, grids),
+            (const struct vx_vertex, fits), (struct vx_vertex, seeds), (struct vx_counts, counts),
+            (struct vx_par, par))
 {
     TRG_SHARED float z[VX_PV_MAX];
     TRG_SHARED float var[VX_PV_MAX];
     TRG_SHARED trg_u32 tracks[VX_PV_MAX];
     TRG_SHARED trg_u32 order[VX_PV_MAX];
-    TRG_SHARED trg_u32 kept;
-    TRG_GLOBAL const struct vx_vertex *in = fits + TRG_GID * par.pv_room;
-    TRG_GLOBAL struct vx_vertex *out = seeds + TRG_GID * par.pv_room;
-    const trg_u32 n = counts[TRG_GID].n_seeds;
+    TRG_SHARED trg_u32 kept, off_beam;
+    const trg_u32 place = vx_place(TRG_BEGIN(data, par.in, TRG_GID), TRG_GID);
+    TRG_GLOBAL const struct vx_vertex *in = fits + place;
+    TRG_GLOBAL struct vx_vertex *out = seeds + place;
+    const trg_u32 n = counts[TRG_GID].settled ? 0u : counts[TRG_GID].n_seeds;
 
+    if (!n)
+        return; /* all of the group */
+    if (TRG_LID == 0u)
+        off_beam = counts[TRG_GID].off_beam;
+    TRG_BARRIER();
     for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE) {
-        const float dx = in[k].x - par.beam_x, dy = in[k].y - par.beam_y;
-        const trg_u32 good = in[k].alive && in[k].n_tracks >= par.pv_min_tracks &&
-                             dx * dx + dy * dy < par.pv_max_radius * par.pv_max_radius &&
-                             trg_fabs(in[k].z) < par.z_range;
+        const float dx = in[k].x - grids[TRG_GID].beam_x, dy = in[k].y - grids[TRG_GID].beam_y;
+        const trg_u32 is_one = in[k].alive && in[k].n_tracks >= par.pv_min_tracks &&
+                               trg_fabs(in[k].z) < par.z_range;
+        const trg_u32 is_off = dx * dx + dy * dy >= par.pv_max_radius * par.pv_max_radius;
+        const trg_u32 good = is_one && !is_off;
+
+        if (is_one && is_off)
+            TRG_ATOMIC_ADD_LOCAL(&off_beam, 1u);
 
         z[k] = in[k].z;
         var[k] = in[k].cov[2];
@@ -225,6 +236,7 @@ TRG_KERNEL3(vx_prune, (const struct vx_vertex, fits), (struct vx_vertex, seeds),
         counts[TRG_GID].settled = kept == n && !par.fresh;
         counts[TRG_GID].n_seeds = kept;
         counts[TRG_GID].n_pv = kept;
+        counts[TRG_GID].off_beam = off_beam;
     }
     TRG_BARRIER();
     for (trg_u32 j = TRG_LID; j < kept; j += TRG_LSIZE) {
@@ -252,15 +264,16 @@ TRG_KERNEL6(vx_associate, (const trg_u8, data), (const float, tracks),
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     TRG_SHARED trg_u32 displaced, largest;
     const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID);
-    const trg_u32 n = TRG_END(data, par.in, TRG_GID) - first;
+    const trg_u32 n = TRG_END(data, par.in, TRG_GID) - first, place = vx_place(first, TRG_GID);
     const trg_u32 n_pv = counts[TRG_GID].n_pv;
     const float near2 = par.ip_min * par.ip_min, far2 = par.ip_max * par.ip_max;
+    const float origin2 = par.origin_sigmas * par.origin_sigmas;
     trg_u32 count = 0u, chosen = 0u, most = 0u;
 
     for (trg_u32 k = TRG_LID; k < n_pv; k += TRG_LSIZE) {
-        px[k] = pvs[TRG_GID * par.pv_room + k].x;
-        py[k] = pvs[TRG_GID * par.pv_room + k].y;
-        pz[k] = pvs[TRG_GID * par.pv_room + k].z;
+        px[k] = pvs[place + k].x;
+        py[k] = pvs[place + k].y;
+        pz[k] = pvs[place + k].z;
     }
     if (TRG_LID == 0u)
         displaced = largest = 0u;
@@ -285,7 +298,7 @@ TRG_KERNEL6(vx_associate, (const trg_u8, data), (const float, tracks),
                      best >= par.displaced_significance * par.displaced_significance;
             most = trg_as_u32(best) > most ? trg_as_u32(best) : most; /* ordered as integers */
         }
-        pv_of[first + i] = takes ? pv : VX_NONE;
+        pv_of[first + i] = !takes ? VX_NONE : best < origin2 ? pv : pv | VX_NO_ORIGIN;
     }
     if (count)
         TRG_ATOMIC_ADD_LOCAL(&displaced, count);

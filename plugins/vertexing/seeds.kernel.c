@@ -130,8 +130,9 @@ TRG_GROUP_FN void vx_find_peaks(TRG_GLOBAL const trg_u32 *h, trg_u32 n, struct v
 
 /* One group an RoI: the smoothed histogram's peaks, in order of z; if there is no room for all, the
  * highest. */
-TRG_KERNEL4(vx_seed_peaks, (const trg_u32, bins), (const struct vx_grid, grids),
-            (struct vx_vertex, seeds), (struct vx_counts, counts), (struct vx_par, par))
+TRG_KERNEL5(vx_seed_peaks, (const trg_u8, data), (const trg_u32, bins),
+            (const struct vx_grid, grids), (struct vx_vertex, seeds), (struct vx_counts, counts),
+            (struct vx_par, par))
 {
     TRG_SHARED trg_u32 heights[VX_BINS_MAX + 2u * VX_MARGIN];
     TRG_SHARED trg_u32 is_peak[VX_BINS_MAX / 32u];
@@ -139,7 +140,9 @@ TRG_KERNEL4(vx_seed_peaks, (const trg_u32, bins), (const struct vx_grid, grids),
     TRG_SHARED trg_u32 n_seeds;
     TRG_LOCAL trg_u32 *s = heights + VX_MARGIN;
     TRG_GLOBAL const trg_u32 *h = bins + TRG_GID * par.bins_room;
-    TRG_GLOBAL struct vx_vertex *out = seeds + TRG_GID * par.pv_room;
+    const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID);
+    const trg_u32 room = vx_room(TRG_END(data, par.in, TRG_GID) - first, par.max_pv);
+    TRG_GLOBAL struct vx_vertex *out = seeds + vx_place(first, TRG_GID);
     const struct vx_grid g = grids[TRG_GID];
 
     vx_find_peaks(h, g.n_bins, par, s, is_peak);
@@ -149,7 +152,7 @@ TRG_KERNEL4(vx_seed_peaks, (const trg_u32, bins), (const struct vx_grid, grids),
 
         for (trg_u32 w = 0u; w * 32u < g.n_bins; w++)
             for (trg_u32 left = is_peak[w]; left; left &= left - 1u) {
-                n = vx_keep_highest(list, s, n, par.pv_room,
+                n = vx_keep_highest(list, s, n, room,
                                     w * 32u + 31u - trg_clz(left & (0u - left)));
                 all++;
             }
@@ -161,22 +164,23 @@ TRG_KERNEL4(vx_seed_peaks, (const trg_u32, bins), (const struct vx_grid, grids),
     }
     TRG_BARRIER();
     for (trg_u32 k = TRG_LID; k < n_seeds; k += TRG_LSIZE)
-        out[k] = vx_seed(par.beam_x, par.beam_y, vx_peak_z(h, g, list[k], par.smooth),
+        out[k] = vx_seed(g.beam_x, g.beam_y, vx_peak_z(h, g, list[k], par.smooth),
                          (float)s[list[k]]);
 }
 
 /* ---------------------------------------------------------------- pairwise seeding */
 
-/* Squared distance of neighbouring clusters in units of its variance. */
-TRG_FN float vx_pair_distance2(TRG_LOCAL const float *z, TRG_LOCAL const float *v, trg_u32 k)
+/* How far neighbouring clusters are from each other in z, when they may merge: D^2 < limit2. */
+TRG_FN float vx_pair_gap(TRG_LOCAL const float *z, TRG_LOCAL const float *v, trg_u32 k,
+                         float limit2)
 {
     const float d = z[k + 1u] - z[k];
 
-    return d * d / (v[k] + v[k + 1u]);
+    return d * d < limit2 * (v[k] + v[k + 1u]) ? d : VX_NOWHERE;
 }
 
-/* Whether clusters k and k + 1 are nearer to each other than to their other neighbours (of equal
- * ones the first): then no other merge touches them in this round. */
+/* Whether clusters k and k + 1 may merge and are nearer to each other than to others with which
+ * they may (of equal ones the first): then no other merge touches them in this round. */
 TRG_FN trg_u32 vx_merges(TRG_LOCAL const float *z, TRG_LOCAL const float *v, trg_u32 n, trg_u32 k,
                          float limit2)
 {
@@ -184,9 +188,9 @@ TRG_FN trg_u32 vx_merges(TRG_LOCAL const float *z, TRG_LOCAL const float *v, trg
 
     if (k + 1u >= n)
         return 0u;
-    d = vx_pair_distance2(z, v, k);
-    return d < limit2 && (k == 0u || vx_pair_distance2(z, v, k - 1u) > d) &&
-           (k + 2u >= n || vx_pair_distance2(z, v, k + 1u) >= d);
+    d = vx_pair_gap(z, v, k, limit2);
+    return d < VX_NOWHERE && (k == 0u || vx_pair_gap(z, v, k - 1u, limit2) > d) &&
+           (k + 2u >= n || vx_pair_gap(z, v, k + 1u, limit2) >= d);
 }
 
 /* The entries of the histogram, z and the place in the input, the first VX_PAIRS_MAX of them; the
@@ -279,21 +283,24 @@ TRG_GROUP_FN trg_u32 vx_merge_round(struct vx_clusters in, trg_u32 n, float limi
     return left;
 }
 
-/* One group an RoI.  LHCb-PUB-2014-044: tracks begin as clusters of their own; the pairs that are
- * nearest, D = |z1 - z2| / sqrt(v1 + v2) below a limit, become one, at the weighted mean, until no
- * such pair is left.  All pairs that are each other's nearest merge at a time. */
-TRG_KERNEL4(vx_seed_pairs, (const trg_u8, data), (const float, entry_z), (struct vx_vertex, seeds),
-            (struct vx_counts, counts), (struct vx_par, par))
+/* One group an RoI.  LHCb-PUB-2014-044: tracks begin as clusters of their own; of the pairs with
+ * D = |z1 - z2| / sqrt(v1 + v2) below a limit the one with the least |z1 - z2| becomes one, at the
+ * weighted mean, until no such pair is left.  All pairs that are each other's nearest merge at a
+ * time. */
+TRG_KERNEL5(vx_seed_pairs, (const trg_u8, data), (const float, entry_z),
+            (const struct vx_grid, grids), (struct vx_vertex, seeds), (struct vx_counts, counts),
+            (struct vx_par, par))
 {
     TRG_SHARED float z[2u * VX_PAIRS_MAX];
     TRG_SHARED float v[2u * VX_PAIRS_MAX];
     TRG_SHARED trg_u32 size[2u * VX_PAIRS_MAX];
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
-    TRG_GLOBAL struct vx_vertex *out = seeds + TRG_GID * par.pv_room;
+    const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID), end = TRG_END(data, par.in, TRG_GID);
+    const trg_u32 room = vx_room(end - first, par.max_pv);
+    TRG_GLOBAL struct vx_vertex *out = seeds + vx_place(first, TRG_GID);
     const float limit2 = par.pair_distance * par.pair_distance;
     trg_u32 all, before, now = 0u, seen = 0u;
-    trg_u32 n = vx_gather(entry_z, TRG_BEGIN(data, par.in, TRG_GID), TRG_END(data, par.in, TRG_GID),
-                          z, size, scratch, &all);
+    trg_u32 n = vx_gather(entry_z, first, end, z, size, scratch, &all);
 
     if (TRG_LID == 0u)
         counts[TRG_GID].pairs_left_out = all - n;
@@ -322,11 +329,12 @@ TRG_KERNEL4(vx_seed_pairs, (const trg_u8, data), (const float, entry_z), (struct
         const trg_u32 keep = k < n && size[now + (k < n ? k : 0u)] >= par.seed_min_tracks ? 1u : 0u;
         const trg_u32 to = trg_group_place(scratch, keep, &seen);
 
-        if (keep && to < par.pv_room)
-            out[to] = vx_seed(par.beam_x, par.beam_y, z[now + k], (float)size[now + k]);
+        if (keep && to < room)
+            out[to] = vx_seed(grids[TRG_GID].beam_x, grids[TRG_GID].beam_y, z[now + k],
+                              (float)size[now + k]);
     }
     if (TRG_LID == 0u) {
-        const trg_u32 kept = seen < par.pv_room ? seen : par.pv_room;
+        const trg_u32 kept = seen < room ? seen : room;
 
         counts[TRG_GID].n_seeds = kept;
         counts[TRG_GID].seeds_kept = kept;

@@ -2,7 +2,8 @@
 /* vertexing - primary vertices and secondary-vertex candidates from tracks.
  * Heit, Groningen 2017; LHCb-PUB-2014-044.  See README.md. */
 #include <errno.h>
-#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "seeds.program.h"
 
 #define MODULES 4u
+#define OFF_BEAM_ROIS 20u /* without a primary vertex, before the log tells of it */
 #define GROUP   128u /* an RoI's tracks come by the hundred: larger groups would idle */
 
 enum {
@@ -56,16 +58,19 @@ static const struct trg_value values[] = {
 };
 
 struct trg_algo {
+    const struct trg_host *host;
     const struct vx_config *config;
     struct trg_device_info device;
     struct trg_limits limits;
     struct trg_module *module[MODULES];
-    struct trg_kernel *prepare, *peaks, *pairs, *fit_primary, *prune, *associate;
-    struct trg_kernel *adjacency[3], *cuts, *components, *fit_secondary;
+    struct trg_kernel *find_beam, *prepare, *peaks, *pairs, *fit_primary, *prune, *associate;
+    struct trg_kernel *adjacency[3], *cuts, *components, *fit_secondary, *pack;
     struct vx_histogram_kernels histogram;
     struct vx_par par;
     struct buffers buffers;
     struct vx_slot slot[TRG_SLOTS_MAX];
+    uint32_t off_beam; /* RoIs in turn */
+    bool told_of_beam;
 };
 
 /* ---------------------------------------------------------------- opening and closing */
@@ -79,6 +84,7 @@ static int load_kernels(struct trg_algo *a, struct trg_device *d)
         const char *name;
         struct trg_kernel **kernel;
     } list[] = {
+        {0, "vx_find_beam", &a->find_beam},
         {0, "vx_prepare", &a->prepare},
         {3, "vx_seed_peaks", &a->peaks},
         {3, "vx_seed_pairs", &a->pairs},
@@ -91,6 +97,7 @@ static int load_kernels(struct trg_algo *a, struct trg_device *d)
         {2, "vx_cuts", &a->cuts},
         {2, "vx_components", &a->components},
         {2, "vx_fit_secondary", &a->fit_secondary},
+        {2, "vx_pack", &a->pack},
     };
     int r = 0;
 
@@ -121,10 +128,10 @@ static int vertexing_create(const struct trg_host *host, const void *config,
     struct trg_algo *a;
     int r;
 
-    (void)host;
     a = calloc(1, sizeof *a);
     if (!a)
         return -ENOMEM;
+    a->host = host;
     a->config = config;
     a->limits = *limits;
     trg_device_info(device, &a->device);
@@ -170,6 +177,8 @@ static void make_histogram(struct run *b)
                                          .n_entries = b->par.in.n_items,
                                          .n_bins = b->par.bins_room};
 
+    if (b->par.find_beam)
+        LAUNCH(&b->l, b->a->find_beam, b->par.n_rois, VX_FIT_GROUP, b->par, b->data, s->grids);
     LAUNCH(&b->l, b->a->prepare, b->par.n_rois, GROUP, b->par, b->data, s->tracks, s->sorted,
            s->entry_z, s->entry_weight, s->cells, s->grids, s->counts);
     if (b->a->config->seeding == VX_METHOD_PEAKS)
@@ -183,15 +192,17 @@ static void find_primaries(struct run *b)
     struct vx_par par = b->par;
 
     if (b->a->config->seeding == VX_METHOD_PEAKS)
-        LAUNCH(&b->l, b->a->peaks, n, GROUP, par, s->bins, s->grids, s->seeds, s->counts);
+        LAUNCH(&b->l, b->a->peaks, n, GROUP, par, b->data, s->bins, s->grids, s->seeds, s->counts);
     else
-        LAUNCH(&b->l, b->a->pairs, n, GROUP, par, b->data, s->entry_z, s->seeds, s->counts);
+        LAUNCH(&b->l, b->a->pairs, n, GROUP, par, b->data, s->entry_z, s->grids, s->seeds,
+               s->counts);
     /* again: what a dropped vertex had taken goes to those that stay, which begin near the end */
     par.fresh = 1;
     for (uint32_t k = 0; k < b->a->config->passes; k++) {
-        LAUNCH(&b->l, b->a->fit_primary, n * par.pv_room, VX_FIT_GROUP, par, s->sorted, s->cells,
-               s->grids, s->seeds, s->fits, s->counts);
-        LAUNCH(&b->l, b->a->prune, n, VX_FIT_GROUP, b->par, s->fits, s->seeds, s->counts);
+        LAUNCH(&b->l, b->a->fit_primary, n * par.fit_parts, VX_FIT_GROUP, par, b->data, s->sorted,
+               s->cells, s->grids, s->seeds, s->fits, s->counts);
+        LAUNCH(&b->l, b->a->prune, n, VX_FIT_GROUP, par, b->data, s->grids, s->fits, s->seeds,
+               s->counts);
         par.fresh = 0;
         par.tukey_start = par.tukey_end;
     }
@@ -207,7 +218,7 @@ static void build_graph(struct run *b)
     LAUNCH(&b->l, b->a->adjacency[b->par.layout], n * parts, GROUP, b->par, b->data, s->tracks,
            s->selected, s->counts, s->matrix);
     LAUNCH(&b->l, b->a->cuts, n * parts, GROUP, b->par, b->data, s->tracks, s->selected, s->pv_of,
-           s->seeds, s->counts, s->matrix);
+           s->seeds, s->grids, s->counts, s->matrix);
 }
 
 static void find_secondaries(struct run *b)
@@ -217,18 +228,19 @@ static void find_secondaries(struct run *b)
 
     LAUNCH(&b->l, b->a->components, n, GROUP, b->par, b->data, s->matrix, s->labels, s->svs,
            s->counts);
-    LAUNCH(&b->l, b->a->fit_secondary, n * b->par.sv_room, VX_FIT_GROUP, b->par, b->data, s->tracks,
-           s->selected, s->labels, s->pv_of, s->seeds, s->svs, s->counts);
+    LAUNCH(&b->l, b->a->fit_secondary, n * b->par.fit_parts, VX_FIT_GROUP, b->par, b->data,
+           s->tracks, s->selected, s->labels, s->pv_of, s->seeds, s->svs, s->counts);
 }
 
 static void read_back(struct run *b)
 {
     const struct vx_slot *s = b->s;
-    const size_t n = b->par.n_rois, vertex = sizeof(struct vx_vertex);
+    const size_t n = b->par.n_rois, places = vx_place(b->par.in.n_items, b->par.n_rois);
 
+    LAUNCH(&b->l, b->a->pack, b->par.n_rois, VX_FIT_GROUP, b->par, b->data, s->seeds, s->svs,
+           s->answer, s->counts);
     launcher_read(&b->l, s->counts_host, s->counts, n * sizeof(struct vx_counts));
-    launcher_read(&b->l, s->pvs_host, s->seeds, n * b->par.pv_room * vertex);
-    launcher_read(&b->l, s->svs_host, s->svs, n * b->par.sv_room * vertex);
+    launcher_read(&b->l, s->answer_host, s->answer, places * VX_OUT_WORDS * sizeof(uint32_t));
 }
 
 /* Groups that share the graph of an RoI, so that a batch of few fills the device as well. */
@@ -237,6 +249,14 @@ static uint32_t parts_for(const struct trg_algo *a, uint32_t n_rois)
     uint32_t parts = 4 * a->device.units / n_rois;
 
     return a->device.is_host || parts < 1 ? 1 : parts > 32 ? 32 : parts;
+}
+
+/* Groups that share the fits of an RoI; most have some ten seeds. */
+static uint32_t fit_parts_for(const struct trg_algo *a, uint32_t n_rois)
+{
+    uint32_t parts = 64 * a->device.units / n_rois;
+
+    return a->device.is_host ? 1 : parts < 16 ? 16 : parts > 128 ? 128 : parts;
 }
 
 static int vertexing_submit(struct trg_algo *a, const struct trg_batch *batch, struct trg_queue *q)
@@ -250,6 +270,7 @@ static int vertexing_submit(struct trg_algo *a, const struct trg_batch *batch, s
     b.par.in = batch->in[0].span;
     b.par.n_rois = batch->n_rois;
     b.par.parts = parts_for(a, batch->n_rois);
+    b.par.fit_parts = fit_parts_for(a, batch->n_rois);
     make_histogram(&b);
     find_primaries(&b);
     if (a->config->secondaries) {
@@ -262,63 +283,52 @@ static int vertexing_submit(struct trg_algo *a, const struct trg_batch *batch, s
 
 /* ---------------------------------------------------------------- results */
 
-static void store_vertex(struct trg_output *out, const struct vx_vertex *v, uint32_t type)
-{
-    const bool is_secondary = type == TRG_SECONDARY;
-    const uint32_t n = out->n;
+_Static_assert((int)VX_TYPE_PRIMARY == (int)TRG_PRIMARY &&
+                   (int)VX_TYPE_SECONDARY == (int)TRG_SECONDARY,
+               "kernels write the types of the table");
 
-    if (n >= out->capacity)
-        return;
-    TRG_VERTICES_X_OF(out)[n] = v->x;
-    TRG_VERTICES_Y_OF(out)[n] = v->y;
-    TRG_VERTICES_Z_OF(out)[n] = v->z;
-    TRG_VERTICES_WEIGHT_OF(out)[n] = v->weight;
-    TRG_VERTICES_VAR_X_OF(out)[n] = v->cov[0];
-    TRG_VERTICES_VAR_Y_OF(out)[n] = v->cov[1];
-    TRG_VERTICES_VAR_Z_OF(out)[n] = v->cov[2];
-    TRG_VERTICES_COV_XY_OF(out)[n] = v->cov[3];
-    TRG_VERTICES_COV_XZ_OF(out)[n] = v->cov[4];
-    TRG_VERTICES_COV_YZ_OF(out)[n] = v->cov[5];
-    TRG_VERTICES_CHI2_OF(out)[n] = v->chi2;
-    TRG_VERTICES_N_TRACKS_OF(out)[n] = v->n_tracks;
-    TRG_VERTICES_TYPE_OF(out)[n] = type;
-    TRG_VERTICES_FLIGHT_OF(out)[n] = is_secondary ? v->flight : 0;
-    TRG_VERTICES_FLIGHT_SIGNIFICANCE_OF(out)[n] = is_secondary ? v->significance : 0;
-    TRG_VERTICES_MASS_OF(out)[n] = is_secondary ? v->mass : 0;
-    out->n++;
+/* Rows of the answer to columns. */
+static void store_vertices(const uint32_t *rows, uint32_t n, struct trg_output *out)
+{
+    out->n = n < out->capacity ? n : out->capacity;
+    for (uint32_t c = 0; c < VX_OUT_WORDS && out->n; c++)
+        for (uint32_t k = 0; k < out->n; k++)
+            ((uint32_t *)out->column[c])[k] = rows[k * VX_OUT_WORDS + c];
 }
 
-static void take_primaries(const struct vx_vertex *pvs, uint32_t n, struct trg_output *out,
-                           struct trg_result *r)
+static float number(const uint32_t *row, uint32_t column)
+{
+    float f;
+
+    memcpy(&f, &row[column], sizeof f);
+    return f;
+}
+
+static void take_primaries(const uint32_t *rows, uint32_t n, struct trg_result *r)
 {
     uint32_t most = 0;
 
-    for (uint32_t k = 0; k < n; k++) {
-        store_vertex(out, &pvs[k], TRG_PRIMARY);
-        if (pvs[k].n_tracks > most) {
-            most = pvs[k].n_tracks;
-            r->value[VALUE_PV_Z] = pvs[k].z;
+    for (uint32_t k = 0; k < n; k++, rows += VX_OUT_WORDS)
+        if (rows[VX_OUT_TRACKS] > most) {
+            most = rows[VX_OUT_TRACKS];
+            r->value[VALUE_PV_Z] = number(rows, VX_OUT_Z);
         }
-    }
     r->value[VALUE_N_PV] = (float)n;
 }
 
-static void take_secondaries(const struct vx_config *c, const struct vx_vertex *svs, uint32_t n,
-                             struct trg_output *out, struct trg_result *r)
+static void take_secondaries(const struct vx_config *c, const uint32_t *rows, uint32_t n,
+                             struct trg_result *r)
 {
-    for (uint32_t k = 0; k < n; k++) {
-        const struct vx_vertex *v = &svs[k];
+    for (uint32_t k = 0; k < n; k++, rows += VX_OUT_WORDS) {
+        const float significance = number(rows, VX_OUT_SIGNIFICANCE);
 
-        if (!v->alive || v->n_tracks < 2)
-            continue;
-        store_vertex(out, v, TRG_SECONDARY);
         r->value[VALUE_N_SV]++;
-        r->value[VALUE_N_SV_SELECTED] +=
-            v->n_tracks >= c->count_sv_min_tracks && v->significance >= c->count_sv_significance;
-        if (v->significance > r->value[VALUE_SV_SIGNIFICANCE]) {
-            r->value[VALUE_SV_SIGNIFICANCE] = v->significance;
-            r->value[VALUE_SV_MASS] = v->mass;
-            r->value[VALUE_SV_TRACKS] = (float)v->n_tracks;
+        r->value[VALUE_N_SV_SELECTED] += rows[VX_OUT_TRACKS] >= c->count_sv_min_tracks &&
+                                         significance >= c->count_sv_significance;
+        if (significance > r->value[VALUE_SV_SIGNIFICANCE]) {
+            r->value[VALUE_SV_SIGNIFICANCE] = significance;
+            r->value[VALUE_SV_MASS] = number(rows, VX_OUT_MASS);
+            r->value[VALUE_SV_TRACKS] = (float)rows[VX_OUT_TRACKS];
         }
     }
 }
@@ -334,7 +344,8 @@ static void take_counts(const struct vx_counts *n, struct trg_result *r)
     const uint32_t limit[][2] = {{n->n_used, n->n_used - n->pairs_left_out},
                                  {n->seeds_all, n->seeds_kept},
                                  {n->selected_all, n->n_selected},
-                                 {n->components_all, n->n_components}};
+                                 {n->components_all, n->n_components},
+                                 {n->out_all, n->n_out}};
 
     for (size_t i = 0; i < sizeof value / sizeof *value; i++)
         r->value[value[i][0]] = (float)value[i][1];
@@ -347,30 +358,48 @@ static void take_counts(const struct vx_counts *n, struct trg_result *r)
         }
 }
 
+/* Fits that make good vertices, all of them elsewhere, RoI after RoI: said once. */
+static void mind_the_beam(struct trg_algo *a, const struct vx_counts *n)
+{
+    char text[256];
+
+    a->off_beam = n->n_pv ? 0 : a->off_beam + (n->off_beam > 0);
+    if (a->off_beam != OFF_BEAM_ROIS || a->told_of_beam)
+        return;
+    a->told_of_beam = true;
+    snprintf(text, sizeof text,
+             "no primary vertex in %u RoIs in turn, but vertices further than pv_max_radius_mm %g "
+             "from the beam line (%g, %g) mm: check beam_x_mm and beam_y_mm, or leave them 0 and "
+             "beam_line auto",
+             OFF_BEAM_ROIS, (double)a->config->pv_max_radius_mm, (double)a->config->beam_x_mm,
+             (double)a->config->beam_y_mm);
+    trg_log(a->host, TRG_WARN, text);
+}
+
 static int vertexing_collect(struct trg_algo *a, struct trg_batch *batch)
 {
     const struct vx_slot *s = &a->slot[batch->slot];
     const struct vx_counts *counts = trg_buffer_host(s->counts_host);
-    const struct vx_vertex *pvs = trg_buffer_host(s->pvs_host);
-    const struct vx_vertex *svs = trg_buffer_host(s->svs_host);
+    const uint32_t *answer = trg_buffer_host(s->answer_host);
 
     for (uint32_t i = 0; i < batch->n_rois; i++) {
-        struct trg_output *out = &batch->outputs[0][i];
+        const struct vx_counts *n = &counts[i];
+        const uint32_t *rows = answer + (size_t)n->place * VX_OUT_WORDS;
         struct trg_result *r = &batch->results[i];
 
-        out->n = 0;
-        take_primaries(pvs + (size_t)i * a->par.pv_room, counts[i].n_pv, out, r);
-        take_secondaries(a->config, svs + (size_t)i * a->par.sv_room, counts[i].n_components, out,
-                         r);
-        take_counts(&counts[i], r);
+        store_vertices(rows, n->n_out, &batch->outputs[0][i]);
+        take_primaries(rows, n->n_pv, r);
+        take_secondaries(a->config, rows + (size_t)n->n_pv * VX_OUT_WORDS, n->n_out - n->n_pv, r);
+        take_counts(n, r);
+        if (!a->par.find_beam)
+            mind_the_beam(a, n);
     }
     return 0;
 }
 
-/* Two tracks make a vertex. */
+/* Vertices of both kinds: see vx_room. */
 static const struct trg_room product_room[] = {
-    {"vertices", .cap = {.plus = "max_pv"}, .in = {{.factor = {1}, .divisor = {2}}}},
-    {"vertices", .cap = {.plus = "max_sv"}, .in = {{.factor = {1}, .divisor = {2}}}},
+    {"vertices", .in = {{.factor = {1}, .divisor = {VX_ROOM_TRACKS}, .constant = {VX_ROOM_LEAST}}}},
     {0}};
 
 TRG_PLUGIN_EXPORT const struct trg_plugin trg_plugin;

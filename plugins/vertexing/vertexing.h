@@ -7,8 +7,10 @@
 
 #define VX_BINS_MAX     8192u /* most bins of the histogram of one RoI */
 #define VX_CELLS        512u  /* cells of z by which tracks are sorted */
-#define VX_PV_MAX       64u   /* most primary vertices of an RoI */
-#define VX_SV_MAX       64u   /* most secondary-vertex candidates of an RoI */
+#define VX_PV_MAX       512u  /* most primary vertices of an RoI */
+#define VX_SV_MAX       512u  /* most secondary-vertex candidates of an RoI */
+#define VX_ROOM_LEAST   16u   /* places for vertices that every RoI has, see vx_room */
+#define VX_ROOM_TRACKS  8u    /* tracks for each one more */
 #define VX_SELECTED_MAX 4096u /* most tracks of an RoI in the adjacency graph */
 #define VX_PAIRS_MAX    1024u /* most tracks of an RoI that seed pairwise */
 #define VX_GROUP_MAX    256u  /* largest work-group that the kernels are launched with */
@@ -16,6 +18,8 @@
 #define VX_TUKEY_MAX    30    /* so that sums of a fit need not be cut off */
 #define VX_NOWHERE      3e38f /* z of a track that is not in the histogram */
 #define VX_NONE         0xffffffffu
+#define VX_NO_ORIGIN    0x80000000u /* of a primary vertex that a track only comes closest to */
+#define VX_PV_OF(place) ((place) & ~VX_NO_ORIGIN)
 
 /* One track at its point closest to the beam line, as columns of `items_room` floats. */
 enum {
@@ -32,15 +36,18 @@ enum {
     VX_COLUMNS
 };
 
+enum { VX_TYPE_PRIMARY, VX_TYPE_SECONDARY }; /* enum trg_vertex_type */
 enum { VX_METHOD_PEAKS, VX_METHOD_PAIRS };
 enum { VX_LAYOUT_FULL, VX_LAYOUT_COMPUTE, VX_LAYOUT_MEMORY };
-enum { VX_WIDTH_FIXED, VX_WIDTH_FREEDMAN_DIACONIS };
+enum { VX_WIDTH_FIXED, VX_WIDTH_FREEDMAN_DIACONIS, VX_WIDTH_OPTIMUM };
 
-struct vx_grid {     /* the histogram of one RoI */
+struct vx_grid {     /* the histogram of one RoI, and the beam line */
     float first;     /* mm: where bin 0 begins */
     float inv_width; /* 1/mm */
     float width;     /* mm */
     trg_u32 n_bins;  /* 3 .. VX_BINS_MAX */
+    float beam_x;    /* mm */
+    float beam_y;    /* mm */
 };
 
 struct vx_vertex {
@@ -59,6 +66,22 @@ struct vx_vertex {
     trg_u32 todo;       /* 1: a primary vertex that is to be fitted, again */
 };
 
+/* One vertex of the answer: the columns of TRG_VERTICES, floats as they are. */
+enum {
+    VX_OUT_X,
+    VX_OUT_Y,
+    VX_OUT_Z,
+    VX_OUT_WEIGHT,
+    VX_OUT_COV, /* six */
+    VX_OUT_CHI2 = VX_OUT_COV + 6,
+    VX_OUT_TRACKS,
+    VX_OUT_TYPE,
+    VX_OUT_FLIGHT,
+    VX_OUT_SIGNIFICANCE,
+    VX_OUT_MASS,
+    VX_OUT_WORDS
+};
+
 struct vx_counts {      /* of one RoI; adjacency and cuts add to the last six */
     trg_u32 n_used;     /* tracks in the histogram */
     trg_u32 n_seeds;    /* in the list, now */
@@ -75,7 +98,11 @@ struct vx_counts {      /* of one RoI; adjacency and cuts add to the last six */
     float ip_significance;  /* the largest of the RoI */
     trg_u32 n_crossings;    /* pairs of tracks that are adjacent */
     trg_u32 removed_origin, removed_radial, removed_cylinder, removed_angle;
-    trg_u32 n_edges; /* that are left */
+    trg_u32 n_edges;  /* that are left */
+    trg_u32 off_beam; /* fits that were dropped because they lie away from the beam line */
+    trg_u32 place;    /* of its first vertex in the answer */
+    trg_u32 n_out;    /* vertices of the answer, primary ones first */
+    trg_u32 out_all;  /* there were */
 };
 
 struct vx_par { /* of all launches */
@@ -84,10 +111,12 @@ struct vx_par { /* of all launches */
     trg_u32 items_room; /* places in each column of tracks */
     trg_u32 bins_room;  /* places in the histogram of one RoI */
     trg_u32 words_room; /* words of a row of the adjacency matrix: max_selected / 32 */
-    trg_u32 pv_room, sv_room;
+    trg_u32 max_pv, max_sv;
+    trg_u32 fit_parts; /* groups that share the fits of an RoI */
     trg_u32 max_selected;
     trg_u32 parts;                  /* groups that share an RoI, where a kernel allows it */
     float beam_x, beam_y, beam_var; /* mm, mm, mm^2 */
+    trg_u32 find_beam;              /* 1: from the tracks, beginning there */
     float chi2_prior;               /* degrees of freedom; 0: errors are taken as they are */
     float z_range;                  /* mm */
     float bin_width;                /* mm */
@@ -114,9 +143,25 @@ struct vx_par { /* of all launches */
     float doca_sigmas;   /* 0: the limit is doca_max alone */
     float parallel_sin2; /* below it a pair is near-parallel */
     trg_u32 origin_cut;
+    float origin_sigmas; /* a track has an origin when it misses one by less */
     float radial_sigmas, cylinder, cylinder_max, min_sin2; /* sigmas, mm, mm, sine squared */
+    float max_cos;                                         /* of the largest angle */
     float ip_limit;                                        /* mm: tracks in the graph */
     float mass;                                            /* GeV */
     trg_u32 layout;
 };
+
+/* Places for vertices that an RoI of n tracks has, in each list: memory follows the tracks. */
+TRG_FN trg_u32 vx_room(trg_u32 n, trg_u32 most)
+{
+    const trg_u32 room = n / VX_ROOM_TRACKS + VX_ROOM_LEAST;
+
+    return room < most ? room : most;
+}
+
+/* The first of them, of an RoI whose first track is `first`. */
+TRG_FN trg_u32 vx_place(trg_u32 first, trg_u32 roi)
+{
+    return first / VX_ROOM_TRACKS + VX_ROOM_LEAST * roi;
+}
 #endif

@@ -7,7 +7,7 @@
 #include "trigd/event.h"
 
 #define EVENT_COLUMNS  11u
-#define EVENT_VERTICES 256u        /* most vertices of an event */
+#define EVENT_VERTICES 2048u       /* most vertices of an event */
 #define EVENT_NOBODY   0xffffffffu /* vertex of a ghost track */
 
 enum event_kind { EVENT_PRIMARY, EVENT_BEAUTY, EVENT_OTHER };

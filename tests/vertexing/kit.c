@@ -80,7 +80,7 @@ int kit_launch(struct kit *k, const char *kernel, uint32_t groups, uint32_t size
 
 void kit_graph_close(struct kit_graph *g)
 {
-    struct trg_buffer *all[] = {g->data,   g->tracks, g->selected, g->pv_of, g->pvs,
+    struct trg_buffer *all[] = {g->data,   g->tracks, g->selected, g->pv_of, g->pvs, g->grids,
                                 g->counts, g->matrix, g->labels,   g->svs};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -114,6 +114,32 @@ static int upload_lists(struct kit *k, uint32_t n_pv, struct kit_graph *g)
     return r;
 }
 
+/* Each RoI's primary vertices at its place. */
+static int upload_vertices(struct kit *k, const struct vx_vertex *pvs, uint32_t n_pv,
+                           struct kit_graph *g)
+{
+    const uint32_t places = vx_place(g->n_rois * g->n, g->n_rois);
+    struct vx_vertex *all = calloc(places, sizeof *all);
+    int r = all ? 0 : -ENOMEM;
+
+    for (uint32_t i = 0; r == 0 && i < g->n_rois && n_pv; i++)
+        memcpy(all + vx_place(i * g->n, i), pvs + (size_t)i * n_pv, n_pv * sizeof *all);
+    if (r == 0)
+        r = kit_upload(k, all, places * sizeof *all, &g->pvs);
+    free(all);
+    return r;
+}
+
+/* The beam line is at (0, 0). */
+static int upload_grids(struct kit *k, struct kit_graph *g)
+{
+    struct vx_grid *all = calloc(g->n_rois, sizeof *all);
+    int r = all ? kit_upload(k, all, g->n_rois * sizeof *all, &g->grids) : -ENOMEM;
+
+    free(all);
+    return r;
+}
+
 int kit_graph_open(struct kit *k, uint32_t n_rois, uint32_t n, const float *tracks,
                    const uint32_t *pv_of, const struct vx_vertex *pvs, uint32_t n_pv,
                    const struct vx_par *par, struct kit_graph *ret_graph)
@@ -126,8 +152,13 @@ int kit_graph_open(struct kit *k, uint32_t n_rois, uint32_t n, const float *trac
     g.par.n_rois = n_rois;
     g.par.items_room = (uint32_t)all;
     g.par.words_room = g.words_room;
-    g.par.pv_room = n_pv ? n_pv : 1;
-    g.par.sv_room = VX_SV_MAX;
+    g.par.max_pv = VX_PV_MAX;
+    g.par.max_sv = VX_SV_MAX;
+    g.par.fit_parts = 1;
+    if (g.par.max_cos == 0)
+        g.par.max_cos = -1;
+    if (g.par.origin_sigmas == 0)
+        g.par.origin_sigmas = 1e9f;
     g.par.max_selected = n;
     g.par.parts = g.par.parts ? g.par.parts : 1;
     r = upload_lists(k, n_pv, &g);
@@ -136,13 +167,15 @@ int kit_graph_open(struct kit *k, uint32_t n_rois, uint32_t n, const float *trac
     if (r == 0)
         r = kit_upload(k, pv_of, all * sizeof *pv_of, &g.pv_of);
     if (r == 0)
-        r = kit_upload(k, pvs, (size_t)n_rois * g.par.pv_room * sizeof *pvs, &g.pvs);
+        r = upload_vertices(k, pvs, n_pv, &g);
+    if (r == 0)
+        r = upload_grids(k, &g);
     if (r == 0)
         r = kit_upload(k, NULL, all * g.words_room * sizeof(uint32_t), &g.matrix);
     if (r == 0)
         r = kit_upload(k, NULL, all * sizeof(uint32_t), &g.labels);
     if (r == 0)
-        r = kit_upload(k, NULL, (size_t)n_rois * VX_SV_MAX * sizeof(struct vx_vertex), &g.svs);
+        r = kit_upload(k, NULL, vx_place((uint32_t)all, n_rois) * sizeof(struct vx_vertex), &g.svs);
     if (r < 0)
         kit_graph_close(&g);
     else
@@ -163,10 +196,10 @@ int kit_adjacency(struct kit *k, struct kit_graph *g)
 int kit_cuts(struct kit *k, struct kit_graph *g)
 {
     const struct trg_arg args[] = {TRG_BUF(g->data),   TRG_BUF(g->tracks), TRG_BUF(g->selected),
-                                   TRG_BUF(g->pv_of),  TRG_BUF(g->pvs),    TRG_BUF(g->counts),
-                                   TRG_BUF(g->matrix), TRG_VAL(g->par)};
+                                   TRG_BUF(g->pv_of),  TRG_BUF(g->pvs),    TRG_BUF(g->grids),
+                                   TRG_BUF(g->counts), TRG_BUF(g->matrix), TRG_VAL(g->par)};
 
-    return kit_launch(k, "vx_cuts", g->n_rois * g->par.parts, 128, args, 8);
+    return kit_launch(k, "vx_cuts", g->n_rois * g->par.parts, 128, args, 9);
 }
 
 int kit_components(struct kit *k, struct kit_graph *g)

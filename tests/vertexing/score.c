@@ -124,14 +124,20 @@ void score_add(struct score *s, const struct event *e, const struct vx_answer *a
     s->events++;
     for (uint32_t k = 0; k < e->n_vertices; k++) {
         const struct event_vertex *v = &e->vertices[k];
-        bool found = vertex_of[k] != EVENT_NOBODY, alone;
+        bool found = vertex_of[k] != EVENT_NOBODY, alone, near;
 
         if (v->kind == EVENT_BEAUTY && v->n_tracks >= 2) {
             s->b_decays++;
             s->b_found += has_candidate(v, a);
         }
-        if (v->kind != EVENT_PRIMARY || v->n_tracks < 4)
+        if (v->kind != EVENT_PRIMARY || v->n_tracks < 2)
             continue;
+        near = found && fabs(v->z - (double)vx_floats(a, 2)[vertex_of[k]]) < 1;
+        s->pairs++;
+        s->near += near;
+        if (v->n_tracks < 4)
+            continue;
+        s->near4 += near;
         alone = is_isolated(e, k);
         s->all++;
         s->all_found += found;
