@@ -6,19 +6,19 @@
 #include "geometry.h"
 
 #define VX_BEAM_TRACKS 128u /* that are looked at, evenly spread over the RoI's list */
-#define VX_BEAM_ROUNDS 5u
+#define VX_BEAM_ROUNDS 4u
 #define VX_BEAM_START  4.0f  /* mm: the first round's width, beside the tracks' own errors */
-#define VX_BEAM_SHRINK 0.35f /* to 0.06 mm in the last round */
+#define VX_BEAM_SHRINK 0.25f /* to 0.06 mm in the last round: no weight is above 256 / mm^2 */
 #define VX_BEAM_SIGMAS 3.0f  /* tracks that miss it by more do not count */
-#define VX_BEAM_PRIOR  1.0f  /* 1/mm^2: a few tracks do not move it far from where it began */
+#define VX_BEAM_PRIOR  0.01f /* 1/mm^2: without tracks it stays where it began */
 
 enum { /* sums, 2^-20 / mm^2 and 2^-20 / mm */
-    VX_B_XX,
-    VX_B_XY,
-    VX_B_YY,
-    VX_B_X,
-    VX_B_Y,
-    VX_B_SUMS
+       VX_B_XX,
+       VX_B_XY,
+       VX_B_YY,
+       VX_B_X,
+       VX_B_Y,
+       VX_B_SUMS
 };
 
 /* What one track says of the beam line at (x, y), when a line that far away counts as `width`: the

@@ -23,7 +23,8 @@ const struct trg_param vx_params[] = {
     {"histogram", TRG_PARAM_CHOICE, AT(histogram), "auto", 0, 0, "",
      "auto|data_global|data_shared|bin_thread|bin_block|bin_warp|bin_warp_block|hybrid|replicated",
      "algorithm of the histogram; all give the same bins"},
-    {"bin_rule", TRG_PARAM_CHOICE, AT(bin_rule), "fixed", 0, 0, "", "fixed|freedman_diaconis|optimum",
+    {"bin_rule", TRG_PARAM_CHOICE, AT(bin_rule), "fixed", 0, 0, "",
+     "fixed|freedman_diaconis|optimum",
      "width of a bin: bin_width_mm; 2 IQR / n^(1/3) of the RoI's tracks; the thesis's optimum"},
     {"bin_width_mm", TRG_PARAM_F32, AT(bin_width_mm), "0.2", 0.01, 100, "mm", NULL,
      "width of a bin of the histogram of z"},
@@ -78,7 +79,7 @@ const struct trg_param vx_params[] = {
      "and miss one of them by less"},
     {"ip_max_mm", TRG_PARAM_F32, AT(ip_max_mm), "1", 0.001, 1e6, "mm", NULL,
      "and miss it by less than this"},
-    {"max_selected", TRG_PARAM_U32, AT(max_selected), "1024", 32, VX_SELECTED_MAX, "", NULL,
+    {"max_selected", TRG_PARAM_U32, AT(max_selected), "2048", 32, VX_SELECTED_MAX, "", NULL,
      "tracks of the graph; if there are more, the first are kept"},
 
     {"layout", TRG_PARAM_CHOICE, AT(layout), "memory_symmetric", 0, 0, "",
@@ -123,12 +124,48 @@ const struct trg_param vx_params[] = {
 };
 
 static const char *const reference[] = {"seeding", "pairs", "pv_min_tracks", "5", NULL};
+/* collisions of two tracks, tracks of a barrel: docs/vertexing.md, ACTS */
+static const char *const barrel[] = {"seeding",
+                                     "pairs",
+                                     "seed_min_tracks",
+                                     "2",
+                                     "pv_min_tracks",
+                                     "2",
+                                     "pv_own_tracks",
+                                     "2",
+                                     "pv_own_sigmas",
+                                     "3",
+                                     "pv_max_radius_mm",
+                                     "0.5",
+                                     "sigma_z_max_mm",
+                                     "3",
+                                     NULL};
+static const char *const crowded[] = {"bin_width_mm",
+                                      "0.065",
+                                      "smooth_bins",
+                                      "1",
+                                      "min_height",
+                                      "6",
+                                      "pv_min_tracks",
+                                      "2",
+                                      "pv_own_tracks",
+                                      "2",
+                                      "pv_own_sigmas",
+                                      "3",
+                                      "pv_max_radius_mm",
+                                      "0.5",
+                                      "sigma_z_max_mm",
+                                      "3",
+                                      NULL};
 static const char *const thesis[] = {
-    "weighted",    "false", "smooth_bins",     "0",   "min_height", "4",
-    "doca_sigmas", "0",     "ip_min_sigmas",   "0",   "layout",     "full",
-    "ip_max_mm",   "1e6",   "cylinder_max_mm", "1e6", "origin_sigmas", "5", NULL};
+    "weighted",      "false", "smooth_bins", "0",    "min_height", "4",   "doca_sigmas",     "0",
+    "ip_min_sigmas", "0",     "layout",      "full", "ip_max_mm",  "1e6", "cylinder_max_mm", "1e6",
+    "origin_sigmas", "5",     NULL};
 const struct trg_preset vx_presets[] = {
     {"reference", "primary vertices as in LHCb-PUB-2014-044: pairwise seeding", reference},
+    {"barrel", "tracks of a barrel, collisions of two tracks: pairwise seeding, up to 1024 tracks",
+     barrel},
+    {"crowded", "the same for 200 collisions and any number of tracks: a fine histogram", crowded},
     {"thesis", "plain histogram of counts; all tracks in the graph, full matrix, fixed distance",
      thesis},
     {0},

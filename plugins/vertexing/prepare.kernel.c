@@ -186,12 +186,25 @@ TRG_KERNEL2(vx_find_beam, (const trg_u8, data), (struct vx_grid, grids), (struct
 {
     TRG_SHARED trg_i64 sums[VX_FIT_GROUP * VX_B_SUMS];
     TRG_SHARED trg_i64 total[VX_B_SUMS];
+    TRG_SHARED float track[7u * VX_BEAM_TRACKS];
     TRG_SHARED struct vx_beam beam;
     const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID);
     const trg_u32 all = TRG_END(data, par.in, TRG_GID) - first;
     const trg_u32 step = (all + VX_BEAM_TRACKS - 1u) / VX_BEAM_TRACKS;
+    const trg_u32 n = step ? (all + step - 1u) / step : 0u;
     float width = VX_BEAM_START;
 
+    for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE) {
+        const trg_u32 i = first + k * step;
+
+        track[k] = TRG_TRACKS_X(data, par.in)[i];
+        track[VX_BEAM_TRACKS + k] = TRG_TRACKS_Y(data, par.in)[i];
+        track[2u * VX_BEAM_TRACKS + k] = TRG_TRACKS_TX(data, par.in)[i];
+        track[3u * VX_BEAM_TRACKS + k] = TRG_TRACKS_TY(data, par.in)[i];
+        track[4u * VX_BEAM_TRACKS + k] = TRG_TRACKS_VAR_X(data, par.in)[i];
+        track[5u * VX_BEAM_TRACKS + k] = TRG_TRACKS_VAR_TX(data, par.in)[i];
+        track[6u * VX_BEAM_TRACKS + k] = TRG_TRACKS_COV_X_TX(data, par.in)[i];
+    }
     if (TRG_LID == 0u) {
         beam.x = par.beam_x;
         beam.y = par.beam_y;
@@ -201,19 +214,17 @@ TRG_KERNEL2(vx_find_beam, (const trg_u8, data), (struct vx_grid, grids), (struct
         const float x = beam.x, y = beam.y;
         trg_i64 own[VX_B_SUMS] = {0};
 
-        for (trg_u32 i = TRG_LID * step; i < all; i += TRG_LSIZE * step) {
+        for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE) {
             const struct vx_beam_track t = vx_beam_track_of(
-                TRG_TRACKS_X(data, par.in)[first + i] - x,
-                TRG_TRACKS_Y(data, par.in)[first + i] - y, TRG_TRACKS_TX(data, par.in)[first + i],
-                TRG_TRACKS_TY(data, par.in)[first + i], TRG_TRACKS_VAR_X(data, par.in)[first + i],
-                TRG_TRACKS_VAR_TX(data, par.in)[first + i],
-                TRG_TRACKS_COV_X_TX(data, par.in)[first + i], width);
+                track[k] - x, track[VX_BEAM_TRACKS + k] - y, track[2u * VX_BEAM_TRACKS + k],
+                track[3u * VX_BEAM_TRACKS + k], track[4u * VX_BEAM_TRACKS + k],
+                track[5u * VX_BEAM_TRACKS + k], track[6u * VX_BEAM_TRACKS + k], width);
 
-            own[VX_B_XX] += vx_quanta(t.weight * t.nx * t.nx, 1048576.0f);
-            own[VX_B_XY] += vx_quanta(t.weight * t.nx * t.ny, 1048576.0f);
-            own[VX_B_YY] += vx_quanta(t.weight * t.ny * t.ny, 1048576.0f);
-            own[VX_B_X] += vx_quanta(t.weight * t.miss * t.nx, 1048576.0f);
-            own[VX_B_Y] += vx_quanta(t.weight * t.miss * t.ny, 1048576.0f);
+            own[VX_B_XX] += (trg_i32)(t.weight * t.nx * t.nx * 1048576.0f);
+            own[VX_B_XY] += (trg_i32)(t.weight * t.nx * t.ny * 1048576.0f);
+            own[VX_B_YY] += (trg_i32)(t.weight * t.ny * t.ny * 1048576.0f);
+            own[VX_B_X] += (trg_i32)(t.weight * t.miss * t.nx * 1048576.0f);
+            own[VX_B_Y] += (trg_i32)(t.weight * t.miss * t.ny * 1048576.0f);
         }
         vx_sum_up(sums, own, VX_B_SUMS, total);
         if (TRG_LID == 0u)
@@ -288,6 +299,8 @@ TRG_KERNEL8(vx_prepare, (const trg_u8, data), (float, tracks), (float, sorted), 
 
         begin[VX_CELLS] = inside;
         zero.n_used = used;
+        zero.beam_x = grids[TRG_GID].beam_x;
+        zero.beam_y = grids[TRG_GID].beam_y;
         counts[TRG_GID] = zero;
     }
     TRG_BARRIER();

@@ -91,7 +91,8 @@ static inline trg_u32 vx_host_prepare(const trg_u8 *data, const float *beam, str
         vx_store_lanes(&q, par.items_room, i, n, tracks, entry_z, entry_weight);
     for (trg_u32 k = 0u; k < n; k++) {
         used += (trg_u32)q.seeds[k];
-        *errors += q.seeds[k] && par.width_rule == VX_WIDTH_OPTIMUM ? vx_error_quanta(q.sz2[k]) : 0u;
+        *errors +=
+            q.seeds[k] && par.width_rule == VX_WIDTH_OPTIMUM ? vx_error_quanta(q.sz2[k]) : 0u;
         cells[q.cell[k]]++;
     }
     return used;

@@ -92,8 +92,9 @@ TRG_GROUP_FN struct vx_own vx_count_own(TRG_GLOBAL const float *sorted, trg_u32 
 }
 
 /* `fit_parts` groups of 32 work-items an RoI, a seed at a time.  Tracks whose z at the beam is
- * nearer to this seed than to the next ones, and within the window, are weighted by Tukey's biweight
- * with a constant that shrinks from round to round; the vertex moves to the minimum until it rests.
+ * nearer to this seed than to the next ones, and within the window, are weighted by Tukey's
+ * biweight with a constant that shrinks from round to round; the vertex moves to the minimum until
+ * it rests.
  */
 TRG_KERNEL7(vx_fit_primary, (const trg_u8, data), (const float, sorted), (const trg_u32, cells),
             (const struct vx_grid, grids), (const struct vx_vertex, seeds),
@@ -165,7 +166,7 @@ TRG_KERNEL5(vx_prune, (const trg_u8, data), (const struct vx_grid, grids),
     TRG_SHARED float var[VX_PV_MAX];
     TRG_SHARED trg_u32 tracks[VX_PV_MAX];
     TRG_SHARED trg_u32 order[VX_PV_MAX];
-    TRG_SHARED trg_u32 kept, off_beam;
+    TRG_SHARED trg_u32 kept;
     const trg_u32 place = vx_place(TRG_BEGIN(data, par.in, TRG_GID), TRG_GID);
     TRG_GLOBAL const struct vx_vertex *in = fits + place;
     TRG_GLOBAL struct vx_vertex *out = seeds + place;
@@ -173,18 +174,11 @@ TRG_KERNEL5(vx_prune, (const trg_u8, data), (const struct vx_grid, grids),
 
     if (!n)
         return; /* all of the group */
-    if (TRG_LID == 0u)
-        off_beam = counts[TRG_GID].off_beam;
-    TRG_BARRIER();
     for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE) {
         const float dx = in[k].x - grids[TRG_GID].beam_x, dy = in[k].y - grids[TRG_GID].beam_y;
-        const trg_u32 is_one = in[k].alive && in[k].n_tracks >= par.pv_min_tracks &&
-                               trg_fabs(in[k].z) < par.z_range;
-        const trg_u32 is_off = dx * dx + dy * dy >= par.pv_max_radius * par.pv_max_radius;
-        const trg_u32 good = is_one && !is_off;
-
-        if (is_one && is_off)
-            TRG_ATOMIC_ADD_LOCAL(&off_beam, 1u);
+        const trg_u32 good = in[k].alive && in[k].n_tracks >= par.pv_min_tracks &&
+                             dx * dx + dy * dy < par.pv_max_radius * par.pv_max_radius &&
+                             trg_fabs(in[k].z) < par.z_range;
 
         z[k] = in[k].z;
         var[k] = in[k].cov[2];
@@ -236,7 +230,6 @@ TRG_KERNEL5(vx_prune, (const trg_u8, data), (const struct vx_grid, grids),
         counts[TRG_GID].settled = kept == n && !par.fresh;
         counts[TRG_GID].n_seeds = kept;
         counts[TRG_GID].n_pv = kept;
-        counts[TRG_GID].off_beam = off_beam;
     }
     TRG_BARRIER();
     for (trg_u32 j = TRG_LID; j < kept; j += TRG_LSIZE) {

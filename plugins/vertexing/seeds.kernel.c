@@ -152,8 +152,7 @@ TRG_KERNEL5(vx_seed_peaks, (const trg_u8, data), (const trg_u32, bins),
 
         for (trg_u32 w = 0u; w * 32u < g.n_bins; w++)
             for (trg_u32 left = is_peak[w]; left; left &= left - 1u) {
-                n = vx_keep_highest(list, s, n, room,
-                                    w * 32u + 31u - trg_clz(left & (0u - left)));
+                n = vx_keep_highest(list, s, n, room, w * 32u + 31u - trg_clz(left & (0u - left)));
                 all++;
             }
         vx_sort_bins(list, n);
@@ -164,8 +163,8 @@ TRG_KERNEL5(vx_seed_peaks, (const trg_u8, data), (const trg_u32, bins),
     }
     TRG_BARRIER();
     for (trg_u32 k = TRG_LID; k < n_seeds; k += TRG_LSIZE)
-        out[k] = vx_seed(g.beam_x, g.beam_y, vx_peak_z(h, g, list[k], par.smooth),
-                         (float)s[list[k]]);
+        out[k] =
+            vx_seed(g.beam_x, g.beam_y, vx_peak_z(h, g, list[k], par.smooth), (float)s[list[k]]);
 }
 
 /* ---------------------------------------------------------------- pairwise seeding */

@@ -15,9 +15,10 @@
 #include "primary.program.h"
 #include "seeds.program.h"
 
-#define MODULES 4u
-#define OFF_BEAM_ROIS 20u /* without a primary vertex, before the log tells of it */
-#define GROUP   128u /* an RoI's tracks come by the hundred: larger groups would idle */
+#define MODULES         4u
+#define OFF_BEAM_ROIS   20u  /* and half of all, before the log tells of a beam line elsewhere */
+#define OFF_BEAM_TRACKS 20u  /* of an RoI that is asked */
+#define GROUP           128u /* an RoI's tracks come by the hundred: larger groups would idle */
 
 enum {
     VALUE_N_PV,
@@ -69,7 +70,8 @@ struct trg_algo {
     struct vx_par par;
     struct buffers buffers;
     struct vx_slot slot[TRG_SLOTS_MAX];
-    uint32_t off_beam; /* RoIs in turn */
+    uint32_t beam_rois, off_rois; /* in which tracks tell of the beam line; where it is elsewhere */
+    double off_x, off_y;          /* mm: how far, added up */
     bool told_of_beam;
 };
 
@@ -177,8 +179,7 @@ static void make_histogram(struct run *b)
                                          .n_entries = b->par.in.n_items,
                                          .n_bins = b->par.bins_room};
 
-    if (b->par.find_beam)
-        LAUNCH(&b->l, b->a->find_beam, b->par.n_rois, VX_FIT_GROUP, b->par, b->data, s->grids);
+    LAUNCH(&b->l, b->a->find_beam, b->par.n_rois, VX_FIT_GROUP, b->par, b->data, s->grids);
     LAUNCH(&b->l, b->a->prepare, b->par.n_rois, GROUP, b->par, b->data, s->tracks, s->sorted,
            s->entry_z, s->entry_weight, s->cells, s->grids, s->counts);
     if (b->a->config->seeding == VX_METHOD_PEAKS)
@@ -358,21 +359,29 @@ static void take_counts(const struct vx_counts *n, struct trg_result *r)
         }
 }
 
-/* Fits that make good vertices, all of them elsewhere, RoI after RoI: said once. */
+/* Tracks that say, RoI after RoI, that the beam line is not where it is configured: told once. */
 static void mind_the_beam(struct trg_algo *a, const struct vx_counts *n)
 {
+    const double limit = (double)a->config->pv_max_radius_mm;
+    const double dx = (double)(n->beam_x - a->par.beam_x), dy = (double)(n->beam_y - a->par.beam_y);
     char text[256];
 
-    a->off_beam = n->n_pv ? 0 : a->off_beam + (n->off_beam > 0);
-    if (a->off_beam != OFF_BEAM_ROIS || a->told_of_beam)
+    if (n->n_used < OFF_BEAM_TRACKS || a->told_of_beam)
+        return;
+    a->beam_rois++;
+    if (dx * dx + dy * dy < limit * limit)
+        return;
+    a->off_x += dx;
+    a->off_y += dy;
+    if (++a->off_rois < OFF_BEAM_ROIS || 2 * a->off_rois < a->beam_rois)
         return;
     a->told_of_beam = true;
     snprintf(text, sizeof text,
-             "no primary vertex in %u RoIs in turn, but vertices further than pv_max_radius_mm %g "
-             "from the beam line (%g, %g) mm: check beam_x_mm and beam_y_mm, or leave them 0 and "
-             "beam_line auto",
-             OFF_BEAM_ROIS, (double)a->config->pv_max_radius_mm, (double)a->config->beam_x_mm,
-             (double)a->config->beam_y_mm);
+             "the tracks of %u RoIs of %u point at a beam line at about (%.2f, %.2f) mm, but "
+             "beam_x_mm is %g and beam_y_mm %g: primary vertices within pv_max_radius_mm %g only",
+             a->off_rois, a->beam_rois, (double)a->par.beam_x + a->off_x / a->off_rois,
+             (double)a->par.beam_y + a->off_y / a->off_rois, (double)a->par.beam_x,
+             (double)a->par.beam_y, limit);
     trg_log(a->host, TRG_WARN, text);
 }
 

@@ -98,11 +98,11 @@ struct vx_counts {      /* of one RoI; adjacency and cuts add to the last six */
     float ip_significance;  /* the largest of the RoI */
     trg_u32 n_crossings;    /* pairs of tracks that are adjacent */
     trg_u32 removed_origin, removed_radial, removed_cylinder, removed_angle;
-    trg_u32 n_edges;  /* that are left */
-    trg_u32 off_beam; /* fits that were dropped because they lie away from the beam line */
-    trg_u32 place;    /* of its first vertex in the answer */
-    trg_u32 n_out;    /* vertices of the answer, primary ones first */
-    trg_u32 out_all;  /* there were */
+    trg_u32 n_edges;      /* that are left */
+    float beam_x, beam_y; /* mm: where the tracks say that the beam line is */
+    trg_u32 place;        /* of its first vertex in the answer */
+    trg_u32 n_out;        /* vertices of the answer, primary ones first */
+    trg_u32 out_all;      /* there were */
 };
 
 struct vx_par { /* of all launches */

@@ -80,8 +80,8 @@ int kit_launch(struct kit *k, const char *kernel, uint32_t groups, uint32_t size
 
 void kit_graph_close(struct kit_graph *g)
 {
-    struct trg_buffer *all[] = {g->data,   g->tracks, g->selected, g->pv_of, g->pvs, g->grids,
-                                g->counts, g->matrix, g->labels,   g->svs};
+    struct trg_buffer *all[] = {g->data,  g->tracks, g->selected, g->pv_of,  g->pvs,
+                                g->grids, g->counts, g->matrix,   g->labels, g->svs};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         trg_buffer_free(all[i]);

@@ -30,7 +30,8 @@ int kit_launch(struct kit *k, const char *kernel, uint32_t groups, uint32_t size
 struct kit_graph {
     uint32_t n_rois, n, words_room;
     struct vx_par par;
-    struct trg_buffer *data, *tracks, *selected, *pv_of, *pvs, *grids, *counts, *matrix, *labels, *svs;
+    struct trg_buffer *data, *tracks, *selected, *pv_of, *pvs, *grids, *counts, *matrix, *labels,
+        *svs;
 };
 /* `tracks` holds VX_COLUMNS columns of n floats, `pv_of` n numbers of the `n_pv` vertices; the
  * parts of `par` that say sizes and places are set. */

@@ -9,39 +9,72 @@
 #include "generator.h"
 #include "roifile.h"
 
-#define HITS_MAX   20000u
+#define ITEMS_MAX  400000u /* hits or doublets of an event */
 #define TRACKS_MAX 8192u
 
-struct finder {
+/* One plugin, run an event at a time. */
+struct stage_of {
     void *config;
     struct batches *batches;
     struct products products; /* of the last event */
 };
 
+struct finder {
+    struct stage_of doublets; /* where the plugin needs them beside hits; else empty */
+    struct stage_of tracks;
+    uint32_t product; /* of the plugin, that is tracks */
+};
+
+static void stage_close(struct stage_of *s)
+{
+    batches_close(s->batches);
+    products_fini(&s->products);
+    free(s->config);
+}
+
 void finder_close(struct finder *f)
 {
     if (!f)
         return;
-    batches_close(f->batches);
-    products_fini(&f->products);
-    free(f->config);
+    stage_close(&f->doublets);
+    stage_close(&f->tracks);
     free(f);
+}
+
+static int stage_open(const struct algo_host *h, const struct plugin *p, struct trg_device *device,
+                      const char *const *settings, struct stage_of *ret)
+{
+    struct batches_setup setup = {.host = &h->host,
+                                  .plugin = &p->d,
+                                  .device = device,
+                                  .slots = 1,
+                                  .max_rois = 1,
+                                  .max_items = ITEMS_MAX};
+    int r;
+
+    ret->config = calloc(1, p->d.config_size + 1);
+    r = ret->config ? algo_configure(p, NULL, settings, ret->config) : -ENOMEM;
+    setup.config = ret->config;
+    return r ? r : batches_open(&setup, &ret->batches);
 }
 
 int finder_open(const struct algo_host *h, const char *plugin, struct trg_device *device,
                 const char *const *settings, struct finder **ret_finder)
 {
-    struct batches_setup setup = {
-        .host = &h->host, .device = device, .slots = 1, .max_rois = 1, .max_items = HITS_MAX};
-    const struct plugin *p;
+    const struct plugin *p, *doublets = NULL;
     struct finder *f;
     char why[256] = "";
     int r = plugin_host_get(h->plugins, plugin, &p, why, sizeof why);
+    uint32_t product = 0;
 
-    if (r == 0 && (p->consumes[0] != TRG_HITS || p->produces[0] != TRG_TRACKS)) {
+    if (r == 0 && p->produces[0] != TRG_TRACKS)
+        product = 1;
+    if (r == 0 && (p->consumes[0] != TRG_HITS || p->produces[product] != TRG_TRACKS)) {
         snprintf(why, sizeof why, "plugin %s does not make tracks of hits", plugin);
         r = -EINVAL;
     }
+    if (r == 0 && p->consumes[1] == TRG_DOUBLETS)
+        r = plugin_host_get(h->plugins, "doublets", &doublets, why, sizeof why);
     if (r < 0) {
         fprintf(stderr, "%s\n", why);
         return r;
@@ -49,12 +82,11 @@ int finder_open(const struct algo_host *h, const char *plugin, struct trg_device
     f = calloc(1, sizeof *f);
     if (!f)
         return -ENOMEM;
-    f->config = calloc(1, p->d.config_size + 1);
-    r = f->config ? algo_configure(p, NULL, settings, f->config) : -ENOMEM;
-    setup.plugin = &p->d;
-    setup.config = f->config;
+    f->product = product;
+    if (doublets)
+        r = stage_open(h, doublets, device, NULL, &f->doublets);
     if (r == 0)
-        r = batches_open(&setup, &f->batches);
+        r = stage_open(h, p, device, settings, &f->tracks);
     if (r < 0) {
         finder_close(f);
         return r;
@@ -63,32 +95,49 @@ int finder_open(const struct algo_host *h, const char *plugin, struct trg_device
     return 0;
 }
 
-struct hits { /* of one event */
+struct inputs { /* of one event */
     struct trg_roi_info info;
-    struct stage_source source;
+    struct stage_source source[2]; /* hits, doublets */
+    uint32_t n;
 };
 
 static void input(const void *rois, uint32_t i, struct stage_source *ret_sources,
                   struct trg_roi_info *ret_info)
 {
-    const struct hits *h = (const struct hits *)rois + i;
+    const struct inputs *in = (const struct inputs *)rois + i;
 
-    ret_sources[0] = h->source;
-    *ret_info = h->info;
+    memcpy(ret_sources, in->source, in->n * sizeof *in->source);
+    *ret_info = in->info;
+}
+
+static int stage_run(struct stage_of *s, const struct inputs *in)
+{
+    struct trg_result result = {0};
+    const struct batches_work work = {
+        .n = 1, .input = input, .rois = in, .results = &result, .products = &s->products};
+
+    return batches_run(s->batches, &work);
 }
 
 /* Fills the tracks of `e` from n hits. */
 static int find_tracks(struct finder *f, uint32_t n, const void *const *columns, struct event *e)
 {
-    const struct product *tracks = &f->products.of[0];
-    struct hits hits = {.info = e->info, .source = {.n = n}};
-    struct trg_result result;
-    const struct batches_work work = {
-        .n = 1, .input = input, .rois = &hits, .results = &result, .products = &f->products};
-    int r;
+    const struct product *tracks = &f->tracks.products.of[f->product];
+    struct inputs in = {.info = e->info, .source = {{.n = n}}, .n = 1};
+    int r = 0;
 
-    memcpy(hits.source.column, columns, 5 * sizeof *columns);
-    r = batches_run(f->batches, &work);
+    memcpy(in.source[0].column, columns, 5 * sizeof *columns);
+    if (f->doublets.batches) {
+        const struct product *doublets = &f->doublets.products.of[0];
+
+        r = stage_run(&f->doublets, &in);
+        in.n = 2;
+        in.source[1].n = doublets->n;
+        for (uint32_t c = 0; c < 2; c++)
+            in.source[1].column[c] = doublets->column[c];
+    }
+    if (r == 0)
+        r = stage_run(&f->tracks, &in);
     if (r < 0)
         return r;
     e->n = tracks->n < e->room ? tracks->n : e->room;
@@ -211,7 +260,9 @@ static int take_batch(const void *bytes, size_t n_bytes, struct finder *f, struc
     else
         r = -ENOMEM;
     for (size_t i = 0; r == 0 && i < b->n_rois; i++) {
-        r = event_init(&more[*n], TRACKS_MAX / 2);
+        const Trigd__V1__Tracks *t = b->rois[i]->tracks;
+
+        r = event_init(&more[*n], t ? (uint32_t)t->n_x_mm + 1 : TRACKS_MAX / 2);
         if (r == 0)
             r = take_roi(b->rois[i], f, &more[(*n)++]);
     }

@@ -5,7 +5,8 @@
 #define VX_SOURCE_H
 #include "driver.h"
 
-/* A plugin from hits to tracks (hough), on one device, an event at a time. */
+/* A plugin from hits to tracks (hough), or from hits and the doublets of the plugin doublets
+ * (paths), on one device, an event at a time. */
 struct finder;
 /* Settings: "key", "value", ..., NULL; NULL for none. */
 int finder_open(const struct algo_host *h, const char *plugin, struct trg_device *device,
