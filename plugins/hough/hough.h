@@ -20,9 +20,10 @@
 #define HG_CAND_BITS      16u
 #define HG_CANDS          (1u << HG_CAND_BITS) /* most peaks of an RoI that are refined in one pass */
 #define HG_HIT_BITS       27u                  /* of a key: one hit is 1 << HG_HIT_BITS */
-#define HG_BINS           128u                 /* most bins of phi */
-#define HG_SIDE           512u                 /* most cells along theta and along r */
-#define HG_TRACK_HITS     32u                  /* most hits of a track */
+#define HG_UNIT           64u  /* of the weight of a hit that counts by its distance */
+#define HG_BINS           256u /* most bins of phi */
+#define HG_SIDE           512u /* most cells along theta and along r */
+#define HG_TRACK_HITS     32u  /* most hits of a track */
 #define HG_PASSES         3u
 #define HG_GROUP_MAX      256u
 
@@ -35,6 +36,9 @@ struct hg_grid { /* the cells of (theta, r) in one pass */
     trg_u32 stride;        /* cells from one theta to the next: n_r, rounded up to even */
     trg_u32 strip;         /* thetas in one strip */
     float z0, inv_z_scale; /* z' = (z - z0) inv_z_scale */
+    float gauss, error; /* gauss: hits count by their distance, sigma in epsilons; 0: they do not */
+    trg_u32 one_cell;   /* a pair votes for one cell, not four */
+    trg_u32 euclidean;  /* the distance of peaks */
 };
 
 struct hg_par { /* of all launches of a batch */
@@ -49,6 +53,7 @@ struct hg_par { /* of all launches of a batch */
     float phase;               /* part of a bin by which bins are turned */
     trg_u32 trig;              /* where this pass's axes begin in the table */
     trg_u32 method, threshold, distance;
+    trg_u32 threshold_step; /* by which the threshold rises where there are too many peaks */
     trg_u32 bin_room;
     trg_u32 cands_room;             /* peaks of an RoI that are refined */
     trg_u32 cand_step, cand_stride; /* see struct hg_cands */

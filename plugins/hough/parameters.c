@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -21,6 +22,17 @@ const struct trg_param hough_params[] = {
      "least count of a peak: hits, with analytic pairs of hits"},
     {"distance_cells", TRG_PARAM_U32, AT(distance_cells), "1", 1, 8, "", NULL,
      "of two peaks within so many cells the stronger survives"},
+    {"distance_norm", TRG_PARAM_CHOICE, AT(distance_norm), "each", 0, 0, "", "each|euclidean",
+     "how that distance is measured: in theta and in r each, or as the root of the squares"},
+    {"weight", TRG_PARAM_CHOICE, AT(weight), "step", 0, 0, "", "step|gauss",
+     "brute, paint: what a hit counts in a cell: one within epsilon; dr A exp(-alpha d^2)"},
+    {"gauss_sigma", TRG_PARAM_F32, AT(gauss_sigma), "0.5", 0.05, 4, "", NULL,
+     "gauss: sigma of the weight in epsilons; alpha is half of one over its square, the error of a "
+     "hit added in squares"},
+    {"gauss_threshold", TRG_PARAM_F32, AT(gauss_threshold), "1", 0.05, 10000, "", NULL,
+     "gauss: least sum of weights of a peak"},
+    {"pair_cells", TRG_PARAM_CHOICE, AT(pair_cells), "four", 0, 0, "", "four|one",
+     "analytic: cells that a pair votes for: those around its line, or the one it is in"},
     {"max_peaks", TRG_PARAM_U32, AT(max_peaks), "8192", 1, HG_CANDS, "", NULL,
      "peaks of an RoI that are looked at in one pass; where there are more, each window keeps its "
      "strongest, all windows as many"},
@@ -108,7 +120,7 @@ const struct trg_param hough_params[] = {
 static const char *const velo[] = {NULL};
 static const char *const hashed[] = {"method", "hashed", NULL};
 static const char *const hashed_dense[] = {
-    "method", "hashed", "phi_bins", "128", "phi_bins_wide", "24", "max_peaks", "32768", NULL};
+    "method", "hashed", "phi_bins", "192", "phi_bins_wide", "24", "max_peaks", "32768", NULL};
 /* Cells of one projection tell less than hashed ones: wide windows must be narrower. */
 static const char *const paint[] = {"method", "paint", "phi_bins_wide", "12", NULL};
 static const char *const brute[] = {"method", "brute", "phi_bins_wide", "12", NULL};
@@ -129,12 +141,23 @@ static uint32_t stride(const struct hough_config *c)
     return (c->n_r + 1u) & ~1u;
 }
 
+static bool has_gauss(const struct hough_config *c)
+{
+    return c->weight && (c->method == HG_BRUTE || c->method == HG_PAINT);
+}
+
+/* A cell is a word and not half of one. */
+static bool has_wide_cells(const struct hough_config *c)
+{
+    return c->method == HG_ANALYTIC || has_gauss(c);
+}
+
 int hough_check(const void *config, char *why, size_t bytes)
 {
     const struct hough_config *c = config;
     const uint32_t columns = HG_WORDS / stride(c);
 
-    if (c->method == HG_ANALYTIC && columns < c->n_theta && columns <= 2u * c->distance_cells) {
+    if (has_wide_cells(c) && columns < c->n_theta && columns <= 2u * c->distance_cells) {
         snprintf(why, bytes,
                  "n_r %u leaves room for %u columns of theta at a time; distance_cells %u needs %u",
                  c->n_r, columns, c->distance_cells, 2u * c->distance_cells + 1u);
@@ -153,9 +176,17 @@ int hough_check(const void *config, char *why, size_t bytes)
     return 0;
 }
 
-static uint32_t n_cells(const struct hg_par *par, uint32_t words)
+static uint32_t gauss_units(const struct hough_config *c)
 {
-    return par->method == HG_ANALYTIC ? words : 2u * words;
+    const float units = c->gauss_threshold * (float)HG_UNIT;
+
+    return units > 1 ? (uint32_t)units : 1u;
+}
+
+/* Cells of so many words. */
+static uint32_t n_cells(bool is_wide, uint32_t words)
+{
+    return is_wide ? words : 2u * words;
 }
 
 const char *hough_find_kernel(const struct hg_par *par)
@@ -164,12 +195,16 @@ const char *hough_find_kernel(const struct hg_par *par)
                                            {"hg_find_paint", "hg_find_paint_few"},
                                            {"hg_find_analytic", "hg_find_analytic_few"}};
 
-    return names[par->method][par->grid.n_theta * par->grid.stride <= n_cells(par, HG_WORDS_FEW)];
+    const bool is_wide = par->method == HG_ANALYTIC || par->grid.gauss > 0;
+
+    return names[par->method]
+                [par->grid.n_theta * par->grid.stride <= n_cells(is_wide, HG_WORDS_FEW)];
 }
 
 static struct hg_grid make_grid(const struct hough_config *c, const struct hg_par *par)
 {
     double r_max = (double)(par->pass == 2 ? c->r_max_wide_mm : c->r_max_mm);
+    const uint32_t cells = n_cells(has_wide_cells(c), HG_WORDS);
     struct hg_grid g = {.d_theta = (float)(PI / c->n_theta),
                         .inv_d_theta = (float)(c->n_theta / PI),
                         .r_min = (float)-r_max,
@@ -179,12 +214,16 @@ static struct hg_grid make_grid(const struct hough_config *c, const struct hg_pa
                         .n_r = c->n_r,
                         .stride = stride(c),
                         .z0 = c->z_centre_mm,
-                        .inv_z_scale = (float)(1 / (double)c->z_scale)};
+                        .inv_z_scale = (float)(1 / (double)c->z_scale),
+                        .gauss = has_gauss(c) ? c->gauss_sigma : 0,
+                        .error = c->sigma_mm,
+                        .one_cell = c->pair_cells,
+                        .euclidean = c->distance_norm};
 
-    if (c->n_theta * g.stride <= n_cells(par, HG_WORDS))
+    if (c->n_theta * g.stride <= cells)
         g.strip = c->n_theta;
     else
-        g.strip = n_cells(par, HG_WORDS) / g.stride - 2 * c->distance_cells;
+        g.strip = cells / g.stride - 2 * c->distance_cells;
     return g;
 }
 
@@ -198,7 +237,8 @@ struct hg_par hough_par(const struct hough_config *c, uint32_t pass)
                          .phase = pass == 1 ? 0.5f : 0,
                          .trig = HG_PASSES * 2u * HG_SIDE + pass * 2u * HG_BINS,
                          .method = c->method,
-                         .threshold = c->threshold,
+                         .threshold = has_gauss(c) ? gauss_units(c) : c->threshold,
+                         .threshold_step = has_gauss(c) ? HG_UNIT / 4u : 1u,
                          .distance = c->distance_cells,
                          .bin_room = c->max_bin_hits,
                          .cands_room = c->max_peaks,

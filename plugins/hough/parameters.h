@@ -10,6 +10,8 @@ struct hough_config {
     uint32_t n_theta, n_r, threshold, distance_cells, max_peaks, max_bin_hits;
     uint32_t passes, phi_bins, phi_bins_wide;
     float r_max_mm, r_max_wide_mm, z_centre_mm, z_scale;
+    uint32_t weight, pair_cells, distance_norm;
+    float gauss_sigma, gauss_threshold;
     float hash_mm, hash_slope;
     float beam_x_mm, beam_y_mm;
     float band, ip_max_mm, ip_max_wide_mm, z_beam_max_mm, z_beam_max_wide_mm, slope_max;

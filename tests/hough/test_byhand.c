@@ -332,6 +332,27 @@ static void the_whole_plane(void **state)
     end(&s);
 }
 
+/* Two lines, with the thesis's other choices. */
+static void other_choices(void **state)
+{
+    const char *const gauss[] = {"weight", "gauss", NULL};
+    const char *const one[] = {"pair_cells", "one", NULL};
+    const char *const euclidean[] = {"distance_norm", "euclidean", NULL};
+    struct sample s;
+
+    (void)state;
+    begin(&s);
+    add_line(&s, 0, 0, 0.1f, 0.05f, 75, 6);
+    add_line(&s, 0, 0, 0.25f, 0.002f, 75, 4);
+    for (uint32_t p = 2; p < 4; p++)
+        assert_int_equal(find(&s, presets[p], gauss), 2);
+    assert_int_equal(find(&s, "analytic", one), 2);
+    for (uint32_t p = 2; p < 5; p++)
+        assert_int_equal(find(&s, presets[p], euclidean), 2);
+    assert_int_equal(find(&s, "paint", SETTINGS("weight", "gauss", "gauss_threshold", "20")), 0);
+    end(&s);
+}
+
 static void impossible_parameters(void **state)
 {
     const char *const bad[][8] = {
@@ -361,7 +382,7 @@ int main(void)
         cmocka_unit_test(three_hits_that_are_rare), cmocka_unit_test(hits_at_one_place),
         cmocka_unit_test(full_bins_are_told),       cmocka_unit_test(too_many_peaks_are_told),
         cmocka_unit_test(peaks_are_shared_out),     cmocka_unit_test(the_whole_plane),
-        cmocka_unit_test(impossible_parameters),
+        cmocka_unit_test(impossible_parameters),    cmocka_unit_test(other_choices),
     };
 
     return cmocka_run_group_tests(tests, open_host, close_host);

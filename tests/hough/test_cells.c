@@ -239,6 +239,104 @@ static void peaks_are_apart(void **state)
     }
 }
 
+/* ---------------------------------------------------------------- the thesis's other choices */
+
+/* Eq. 6.5 in double precision, in every cell; in each column a hit counts one in all. */
+static void hits_count_by_their_distance(void **state)
+{
+    const double dr = 22.0 / SIDE, d_theta = PI / SIDE;
+    struct plane p, q;
+
+    (void)state;
+    begin(&p, 1, true);
+    p.g.gauss = 1;
+    p.g.error = 0.01f;
+    p.z[0] = 3;
+    p.u[0] = 7;
+    q = p;
+    q.s.words = q.words;
+    for (uint32_t t = 0; t < SIDE; t++) {
+        const double theta = (t + 0.5) * d_theta, r = 3 * cos(theta) + 7 * sin(theta);
+        const double epsilon = (fabs(7 * cos(theta) - 3 * sin(theta)) * d_theta + dr) / 2;
+        const double sigma = hypot(epsilon, 0.01);
+        double all = 0;
+
+        hg_brute(p.s, p.g, p.h, t);
+        hg_paint(q.s, q.g, p.h, t);
+        for (uint32_t k = 0; k < SIDE; k++) {
+            const double d = -11 + (k + 0.5) * dr - r;
+            const double weight = dr / (sigma * sqrt(2 * PI)) * exp(-d * d / (2 * sigma * sigma));
+
+            assert_true(fabs(count(&p, t, k) - HG_UNIT * weight) <= 0.51);
+            all += count(&p, t, k);
+        }
+        if (fabs(r) < 11 - 4 * sigma)
+            assert_true(fabs(all / HG_UNIT - 1) < 0.1);
+    }
+    assert_memory_equal(p.words, q.words, sizeof p.words);
+}
+
+/* By hand: 100 units on the line are 60.65 at one sigma and 13.53 at two. */
+static void the_weight_falls_as_it_should(void **state)
+{
+    const struct hg_curve c = {.r = 0, .epsilon = 4, .alpha = 0.5f, .high = 100};
+    const struct hg_grid g = {.r_min = -0.5f, .dr = 1};
+
+    (void)state;
+    assert_int_equal(hg_weight(g, 0, c), 100);
+    assert_int_equal(hg_weight(g, 1, c), 61);
+    assert_int_equal(hg_weight(g, 2, c), 14);
+    for (int i = 0; i <= 8000; i++)
+        assert_true(fabs((double)hg_exp_of_minus((float)(i * 1e-3)) - exp(-i * 1e-3)) < 1e-5);
+}
+
+/* The line through (0, 4) and (8, 10) has theta = 126.87 degrees and r = 3.2: column 33 of 3.75
+ * degrees, row (3.2 + 11) 48 / 22 = 30.98. */
+static void a_pair_votes_for_one_cell(void **state)
+{
+    struct plane p;
+
+    (void)state;
+    begin(&p, 2, true);
+    p.g.one_cell = 1;
+    p.z[0] = 0;
+    p.u[0] = 4;
+    p.z[1] = 8;
+    p.u[1] = 10;
+    hg_pair(p.s, p.g, p.h, 0, 1);
+    for (uint32_t t = 0; t < SIDE; t++)
+        for (uint32_t k = 0; k < SIDE; k++)
+            assert_int_equal(count(&p, t, k), t == 33 && k == 30);
+    begin(&p, 2, true);
+    p.g.one_cell = 1;
+    p.z[0] = p.z[1];
+    p.u[0] = p.u[1];
+    hg_pair(p.s, p.g, p.h, 0, 1); /* at one place: left out, as in the thesis */
+    for (uint32_t at = 0; at < SIDE * SIDE; at++)
+        assert_int_equal(p.words[at], 0);
+}
+
+/* Two cells within 2 in theta and in r each are 2.83 apart. */
+static void the_distance_of_peaks(void **state)
+{
+    struct plane p;
+
+    (void)state;
+    begin(&p, 0, true);
+    p.words[10 * p.g.stride + 10] = 5;
+    p.words[12 * p.g.stride + 12] = 4;
+    p.words[10 * p.g.stride + 30] = 5;
+    p.words[10 * p.g.stride + 32] = 4;
+    for (uint32_t euclidean = 0; euclidean < 2; euclidean++) {
+        p.g.euclidean = euclidean;
+        assert_true(hg_is_peak(p.s, p.g, 10, 10, 2));
+        assert_int_equal(hg_is_peak(p.s, p.g, 12, 12, 2), euclidean);
+        assert_true(hg_is_peak(p.s, p.g, 10, 30, 2));
+        assert_false(hg_is_peak(p.s, p.g, 10, 32, 2));
+        assert_true(hg_is_peak(p.s, p.g, 12, 12, 1));
+    }
+}
+
 static void angles(void **state)
 {
     (void)state;
@@ -256,10 +354,18 @@ static void angles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(brute_against_double),      cmocka_unit_test(paint_is_brute),
-        cmocka_unit_test(a_pair_votes_for_its_line), cmocka_unit_test(pairs_have_no_direction),
-        cmocka_unit_test(the_degenerate_pair),       cmocka_unit_test(lines_along_the_axes),
-        cmocka_unit_test(peaks_are_apart),           cmocka_unit_test(angles),
+        cmocka_unit_test(brute_against_double),
+        cmocka_unit_test(paint_is_brute),
+        cmocka_unit_test(a_pair_votes_for_its_line),
+        cmocka_unit_test(pairs_have_no_direction),
+        cmocka_unit_test(the_degenerate_pair),
+        cmocka_unit_test(lines_along_the_axes),
+        cmocka_unit_test(peaks_are_apart),
+        cmocka_unit_test(angles),
+        cmocka_unit_test(hits_count_by_their_distance),
+        cmocka_unit_test(the_weight_falls_as_it_should),
+        cmocka_unit_test(a_pair_votes_for_one_cell),
+        cmocka_unit_test(the_distance_of_peaks),
     };
 
     return cmocka_run_group_tests(tests, seed, NULL);

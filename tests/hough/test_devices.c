@@ -122,6 +122,16 @@ static void pairs(void **state)
     compare_all("analytic", NULL, rois_or(3), fresh_seed() + 4);
 }
 
+/* The thesis's weight by distance, one cell a pair, and Euclidean distance of peaks. */
+static void other_choices(void **state)
+{
+    (void)state;
+    compare_all("paint", SETTINGS("weight", "gauss", "distance_norm", "euclidean", "passes", "1"),
+                rois_or(1), fresh_seed() + 10);
+    compare_all("analytic", SETTINGS("pair_cells", "one", "passes", "1"), rois_or(1),
+                fresh_seed() + 11);
+}
+
 /* Hits that do not come layer after layer: devices put them in order in their own ways. */
 static void any_order(const char *preset)
 {
@@ -165,10 +175,11 @@ static int finish(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_triplet),        cmocka_unit_test(voting_in_four_parameters),
-        cmocka_unit_test(painting),          cmocka_unit_test(painting_in_strips),
-        cmocka_unit_test(brute_force),       cmocka_unit_test(pairs),
-        cmocka_unit_test(hits_in_any_order), cmocka_unit_test(without_room),
+        cmocka_unit_test(by_triplet),    cmocka_unit_test(voting_in_four_parameters),
+        cmocka_unit_test(painting),      cmocka_unit_test(painting_in_strips),
+        cmocka_unit_test(brute_force),   cmocka_unit_test(pairs),
+        cmocka_unit_test(other_choices), cmocka_unit_test(hits_in_any_order),
+        cmocka_unit_test(without_room),
     };
 
     return cmocka_run_group_tests(tests, open_host, finish);

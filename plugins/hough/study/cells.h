@@ -87,7 +87,7 @@ TRG_FN void hg_find_cell_peaks(const struct hg_desk d, const struct hg_strip s,
     trg_u32 n = 0u, all = 0u;
 
     for (trg_u32 threshold = par.threshold; threshold == par.threshold || n > HG_LIST;
-         threshold++) {
+         threshold += par.threshold_step) {
         hg_begin_list(d);
         hg_search(d, s, par, h, threshold);
         n = *d.n_list;

@@ -30,7 +30,7 @@ TRG_FN void hg_find_in(const struct hg_desk d, const struct hg_sorted sorted,
     struct hg_hits h;
 
     s.words = d.words;
-    s.wide = par.method == HG_ANALYTIC;
+    s.wide = par.method == HG_ANALYTIC || par.grid.gauss > 0.0f;
     s.cosines = sorted.trig + hg_angles(par);
     s.sines = s.cosines + HG_SIDE;
     s.first = s.end = 0u;
