@@ -48,4 +48,12 @@ void bench_search(uint32_t k, uint32_t points, double hits, double goal);
 void bench_gangs(void);
 /* Points counted in balls and boxes, copies included and not. */
 void bench_count(void);
+/* One tree by more and more cores. */
+void bench_cores(void);
+/* How long the host enqueues the kernels of a build, of the time until it is done. */
+void bench_enqueue(void);
+/* Events for each joule. */
+void bench_energy(void);
+/* Hits of generated events in five dimensions: place, time and angle. */
+void bench_hits(void);
 #endif

@@ -3,7 +3,7 @@
  * std::nth_element and nanoflann on the same host.
  *
  *     TRIGD_BUILD=build/release build/release/bench/bench_kdtree [--quick] [--device BACKEND]
- *         [--json FILE] [--only doublets|build|search|count|gangs]
+ *         [--json FILE] [--only PART]
  *
  * Points are uniform in the unit cube.  Building is from points on the device to a tree there;
  * searching is from boxes on the device to results there, counting, adding up and filling included.
@@ -75,7 +75,8 @@ int main(int argc, char **argv)
     const struct arg table[] = {
         {"quick", ARG_FLAG, &bench.is_quick, 0, 0, NULL, "fewer runs, smaller trees"},
         {"device", ARG_TEXT, &only, 0, 0, "BACKEND", "only devices of this backend"},
-        {"only", ARG_TEXT, &part, 0, 0, "PART", "doublets, build, search, count or gangs"},
+        {"only", ARG_TEXT, &part, 0, 0, "PART",
+         "doublets, build, search, count, gangs, cores, enqueue, energy or hits"},
         {"json", ARG_APPEND, &bench.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     const int r = args_parse(argc, argv, NULL, table);
@@ -99,6 +100,14 @@ int main(int argc, char **argv)
         bench_count();
     if (!part || !strcmp(part, "gangs"))
         bench_gangs();
+    if (!part || !strcmp(part, "cores"))
+        bench_cores();
+    if (!part || !strcmp(part, "enqueue"))
+        bench_enqueue();
+    if (!part || !strcmp(part, "energy"))
+        bench_energy();
+    if (!part || !strcmp(part, "hits"))
+        bench_hits();
     devices_close();
     return bench.json && fclose(bench.json) ? 1 : 0;
 }

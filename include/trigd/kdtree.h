@@ -70,6 +70,11 @@ void kd_forest_free(struct kd_forest *f); /* NULL is fine */
 int kd_build(struct kd_forest *f, struct trg_queue *q, enum kd_build how, uint32_t n_trees,
              uint32_t n);
 
+/* Builds the only tree, of the points that are there, on so many cores of the CPU, and waits: the
+ * threads are made for it, and the caller is one of them.  -EINVAL: no core, more points than there
+ * is room for, or not the CPU. */
+int kd_build_by_cores(struct kd_forest *f, uint32_t cores, uint32_t n);
+
 struct kd_queries_setup {
     uint32_t max_queries; /* >= 1 */
     uint32_t gang;        /* work-items that share a query breadth first: 1, 2, 4, 8, 16 or 32; for

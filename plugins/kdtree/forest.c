@@ -217,6 +217,8 @@ static int build(struct kd_forest *f, struct trg_queue *q, enum kd_build how, ui
         RUN(&w, KD_TREES, n_trees, f->trees, f->points, f->nodes, f->ids, in->orders, in->keys,
             in->side);
     }
+    w.par.which = 0;
+    w.par.parts = 1;
     if (f->blocks)
         RUN(&w, KD_BLOCKS, n_trees, f->trees, f->nodes, f->ids, f->blocks);
     return w.l.result;

@@ -15,6 +15,8 @@ struct kd_build_par {
     trg_u32 room;    /* places for points: the stride of all arrays */
     trg_u32 at;      /* where the points' coordinates begin in their buffer */
     trg_u32 by_hand; /* 1: on the CPU, the version written for it */
+    trg_u32 levels;  /* by hand: how many, 0: all, of subtree `which` below depth `level` */
+    trg_u32 parts;   /* of the blocks: part `which` is made */
     /* of one large tree: */
     trg_u32 n;     /* its points */
     trg_u32 level; /* depth of the subtrees that are worked on */

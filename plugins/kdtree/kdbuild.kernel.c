@@ -25,7 +25,7 @@ TRG_KERNEL7(kd_build_trees, (const trg_u32, trees), (const float, points), (floa
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
     if (par.by_hand) {
         kd_host_build(points + par.at + base, par.room, par.k, base, n, nodes + base, ids + base,
-                      orders + 2u * par.k * (size_t)base);
+                      orders + 2u * par.k * (size_t)base, par.level, par.which, par.levels);
         return;
     }
 #endif
@@ -49,15 +49,17 @@ TRG_KERNEL7(kd_build_trees, (const trg_u32, trees), (const float, points), (floa
         kd_levels_of(scratch, a, par, n, 0u, 0u, 0u);
 }
 
-/* Group t: the blocks of tree t, once it is built. */
+/* Group t: the blocks of tree t, once it is built; part `which` of `parts`. */
 TRG_KERNEL4(kd_make_blocks, (const trg_u32, trees), (const float, nodes), (const trg_u32, ids),
             (float, blocks), (struct kd_build_par, par))
 {
     const trg_u32 base = trees[2u * TRG_GID], n = trees[2u * TRG_GID + 1u];
     const trg_u32 words = (par.k + 1u) * KD_BLOCK;
     TRG_GLOBAL float *block = blocks + kd_blocks_at(par.k, base, TRG_GID);
+    const trg_u32 each = (kd_blocks(n) + par.parts - 1u) / par.parts, first = par.which * each;
+    const trg_u32 end = first + each < kd_blocks(n) ? first + each : kd_blocks(n);
 
-    for (trg_u32 i = TRG_LID; i < kd_blocks(n) * KD_BLOCK; i += TRG_LSIZE) {
+    for (trg_u32 i = first * KD_BLOCK + TRG_LID; i < end * KD_BLOCK; i += TRG_LSIZE) {
         const trg_u32 node = kd_block_node(n, i / KD_BLOCK, i % KD_BLOCK);
         const trg_u32 at = i / KD_BLOCK * words + i % KD_BLOCK;
 

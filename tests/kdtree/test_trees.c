@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "../../plugins/kdtree/blocks.h"
 #include "../../plugins/kdtree/layout.h"
 #include "seed.h"
 #include "trees.h"
@@ -46,6 +47,26 @@ static void put_points(struct kd_forest *f, struct trg_queue *q, uint32_t first,
                          0);
 }
 
+/* All nodes are in the blocks of the last levels, with their numbers. */
+static void check_blocks(const struct kd_forest *f, uint32_t n)
+{
+    const float *block = trg_buffer_host(f->blocks), *nodes = trg_buffer_host(f->nodes);
+    const uint32_t *ids = trg_buffer_host(f->ids);
+
+    for (uint32_t b = 0; b < kd_blocks(n); b++, block += (f->k + 1) * KD_BLOCK)
+        for (uint32_t i = 0; i < KD_BLOCK; i++) {
+            const uint32_t node = kd_block_node(n, b, i);
+
+            for (uint32_t d = 0; d < f->k && node < n; d++)
+                assert_memory_equal(&block[d * KD_BLOCK + i], &nodes[(size_t)d * f->room + node],
+                                    sizeof *nodes);
+            if (node < n)
+                assert_memory_equal(&block[f->k * KD_BLOCK + i], &ids[node], sizeof *ids);
+            else
+                assert_true(isnan(block[i]));
+        }
+}
+
 /* One tree by all builders that the device has. */
 static void check_size(const struct device *device, struct trg_queue *q, enum kind kind, uint32_t k,
                        uint32_t n, uint64_t *seed)
@@ -71,6 +92,17 @@ static void check_size(const struct device *device, struct trg_queue *q, enum ki
             fail_msg("%s, %u points", names[how], n);
         assert_int_equal(trg_finish(q), 0);
         check_tree(f, q, 0, n, points, want);
+    }
+    for (uint32_t cores = 1; cores <= 5; cores += 2) {
+        if (!device->info.is_host) {
+            assert_int_equal(kd_build_by_cores(f, cores, n), -EINVAL);
+            break;
+        }
+        assert_int_equal(trg_fill(q, f->ids, 0, f->room * sizeof(uint32_t), poison), 0);
+        assert_int_equal(trg_finish(q), 0);
+        assert_int_equal(kd_build_by_cores(f, cores, n), 0);
+        check_tree(f, q, 0, n, points, want);
+        check_blocks(f, n);
     }
     kd_forest_free(f);
     free(points);
