@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "beauty.h"
 #include "results.h"
 
 /* What an event is worth to a trigger: it is kept when this is above the cut. */
@@ -43,12 +44,38 @@ static double by_displaced(const struct vx_answer *a)
     return (double)a->result.value[3];
 }
 
+static double by_score(const struct vx_answer *a)
+{
+    return (double)a->result.value[15];
+}
+
 /* Two chains in turn: events with a candidate by that, the others by their displaced tracks. */
 static double by_flight_or_displaced(const struct vx_answer *a)
 {
     const double significance = flight(a, 2);
 
     return significance > 0 ? 1e6 + significance : by_displaced(a);
+}
+
+/* What the plugin's discriminant sees of an event: the answer as rows again. */
+static void features_of(const struct vx_answer *a, float *ret_features)
+{
+    struct vx_counts counts = {.n_displaced = (uint32_t)a->result.value[3],
+                               .n_selected = (uint32_t)a->result.value[9],
+                               .n_edges = (uint32_t)(a->result.value[10] - a->result.value[11] -
+                                                     a->result.value[12] - a->result.value[13] -
+                                                     a->result.value[14]),
+                               .ip_significance = a->result.value[8]};
+    const uint32_t n_pv = (uint32_t)a->result.value[0];
+    uint32_t *rows = calloc((size_t)a->n + 1, VX_OUT_WORDS * sizeof *rows);
+
+    if (!rows)
+        return;
+    for (uint32_t k = 0; k < a->n; k++)
+        for (uint32_t c = 0; c < VX_OUT_WORDS; c++)
+            rows[(size_t)k * VX_OUT_WORDS + c] = ((const uint32_t *)a->column[c])[k];
+    vx_beauty_features(rows, n_pv, a->n, &counts, ret_features);
+    free(rows);
 }
 
 static const struct {
@@ -58,7 +85,8 @@ static const struct {
               {"number of displaced tracks", by_displaced},
               {"flight significance, 2 tracks", by_flight_2},
               {"flight significance, 3 tracks", by_flight_3},
-              {"flight significance, else displaced tracks", by_flight_or_displaced}};
+              {"flight significance, else displaced tracks", by_flight_or_displaced},
+              {"b_score", by_score}};
 
 struct point {
     double value;
@@ -94,6 +122,24 @@ static double efficiency_at(const struct point *p, uint32_t n, double retention,
             best = b;
     }
     return n_b ? (double)best / n_b : 0;
+}
+
+int curve_features(const char *path, const struct event *e, const struct vx_answer *a, uint32_t n)
+{
+    FILE *csv = fopen(path, "w");
+
+    if (!csv)
+        return -errno;
+    for (uint32_t i = 0; i < n; i++) {
+        float f[VX_B_FEATURES] = {0};
+
+        features_of(&a[i], f);
+        fprintf(csv, "%d", has_b(&e[i]));
+        for (uint32_t k = 0; k < VX_B_FEATURES; k++)
+            fprintf(csv, ",%.9g", (double)f[k]);
+        fputc('\n', csv);
+    }
+    return fclose(csv) ? -errno : 0;
 }
 
 static void tell_table(const struct point *p, uint32_t n, uint32_t n_b)

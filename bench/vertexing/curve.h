@@ -8,4 +8,6 @@
  * An event is a b event when a b decay with two tracks or more is in it. */
 int curve_write(const char *path, const char *label, const struct event *e,
                 const struct vx_answer *a, uint32_t n);
+/* A line for each event: whether it has a b decay, then the features of beauty.h. */
+int curve_features(const char *path, const struct event *e, const struct vx_answer *a, uint32_t n);
 #endif

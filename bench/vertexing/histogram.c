@@ -11,9 +11,9 @@
 #include "kit.h"
 #include "parts.h"
 
-static const char *const names[VX_HIST_COUNT] = {"auto",           "data_global", "data_shared",
-                                                 "bin_thread",     "bin_block",   "bin_warp",
-                                                 "bin_warp_block", "hybrid",      "replicated"};
+static const char *const names[VX_HIST_COUNT] = {
+    "auto",     "data_global",    "data_shared", "bin_thread", "bin_block",
+    "bin_warp", "bin_warp_block", "hybrid",      "replicated", "hybrid_scan"};
 
 struct sizes {
     uint32_t entries, bins, n_rois;
@@ -150,7 +150,8 @@ static int open_job(struct trg_device *device, struct sizes s, struct job *j)
 static bool is_too_long(enum vx_histogram a, struct sizes s, bool is_slow)
 {
     const double work = (double)s.entries * s.bins * s.n_rois;
-    const bool every_bin = a >= VX_HIST_BIN_THREAD && a <= VX_HIST_BIN_WARP_BLOCK;
+    const bool every_bin =
+        (a >= VX_HIST_BIN_THREAD && a <= VX_HIST_BIN_WARP_BLOCK) || a == VX_HIST_HYBRID_SCAN;
 
     return every_bin && work > (is_slow ? 3e8 : 3e10);
 }

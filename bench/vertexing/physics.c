@@ -17,6 +17,7 @@
 
 #include "clock.h"
 #include "curve.h"
+#include "graph.h"
 #include "results.h"
 #include "score.h"
 #include "source.h"
@@ -26,7 +27,7 @@
 #define FILES_MAX    8
 
 struct options {
-    const char *preset, *finder, *config, *label, *json, *curve, *table;
+    const char *preset, *finder, *config, *label, *json, *curve, *table, *features, *graph;
     const char *file[FILES_MAX];
     uint32_t n, n_files;
     uint64_t seed;
@@ -66,9 +67,10 @@ static bool parse(int argc, char **argv, struct options *o)
         const struct {
             const char *name;
             const char **value;
-        } text[] = {{"--preset", &o->preset}, {"--finder", &o->finder}, {"--config", &o->config},
-                    {"--label", &o->label},   {"--json", &o->json},     {"--curve", &o->curve},
-                    {"--table", &o->table}};
+        } text[] = {
+            {"--preset", &o->preset}, {"--finder", &o->finder},     {"--config", &o->config},
+            {"--label", &o->label},   {"--json", &o->json},         {"--curve", &o->curve},
+            {"--table", &o->table},   {"--features", &o->features}, {"--graph", &o->graph}};
         bool taken = false;
 
         for (size_t k = 0; k < sizeof text / sizeof *text && i + 1 < argc && !taken; k++)
@@ -255,8 +257,14 @@ static int run(const struct options *o, const struct algo_host *h, const struct 
         r = tell_truncated(a, n);
         tell_resolution(&s);
         tell_graph(a, n);
+        if (r == 0 && c->beam_line == VX_BEAM_FIXED && e->vertex)
+            r = graph_table(c, e, a, n);
+        if (r == 0 && o->graph)
+            r = graph_write(o->graph, c, &e[0], &a[0]);
         if (o->curve)
             r = curve_write(o->curve, o->label, e, a, n);
+        if (r == 0 && o->features)
+            r = curve_features(o->features, e, a, n);
     }
     batches_close(b);
     vx_answers_free(a, n);

@@ -9,7 +9,6 @@
 #include "vertexing.h"
 
 #define VX_WARP        32u
-#define VX_STAGE       256u  /* entries that warp-block keeps in shared memory at a time */
 #define VX_HYBRID_BINS 1024u /* bins that one group of hybrid owns */
 #define VX_HIST_LOCAL  8192u /* words of shared memory for bins */
 #define VX_HIST_FEW    2048u /* of replicated, where bins are fewer */
@@ -24,6 +23,7 @@ enum vx_histogram {
     VX_HIST_BIN_WARP_BLOCK,
     VX_HIST_HYBRID,
     VX_HIST_REPLICATED,
+    VX_HIST_HYBRID_SCAN,
     VX_HIST_COUNT
 };
 

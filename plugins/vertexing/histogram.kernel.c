@@ -38,8 +38,9 @@ TRG_KERNEL5(vx_hist_data_shared, (const trg_u8, data), (const float, z), (const 
     }
 }
 
-/* A.7 hybrid: a group owns a range of bins and goes through all entries in parallel, counting those
- * of its range in shared memory; no group adds to another's bins. */
+/* Hybrid, after A.7: a group owns a range of bins and goes through all entries in parallel,
+ * counting those of its range in shared memory; no group adds to another's bins.  An entry's bin is
+ * computed; the thesis holds it against the borders of every bin (study/, hybrid_scan). */
 TRG_KERNEL5(vx_hist_hybrid, (const trg_u8, data), (const float, z), (const trg_u32, weights),
             (const struct vx_grid, grids), (trg_u32, bins), (struct vx_hist_par, par))
 {

@@ -18,6 +18,7 @@ static const struct {
     [VX_HIST_BIN_WARP_BLOCK] = {"vx_hist_bin_warp_block", true},
     [VX_HIST_HYBRID] = {"vx_hist_hybrid", false},
     [VX_HIST_REPLICATED] = {"vx_hist_replicated", false},
+    [VX_HIST_HYBRID_SCAN] = {"vx_hist_hybrid_scan", true},
 };
 
 int vx_histogram_open(struct trg_device *device, enum vx_histogram algorithm,
@@ -80,10 +81,11 @@ static uint32_t parts_for(const struct vx_histogram_job *job, enum vx_histogram 
         most = (job->n_bins + group - 1) / group;
         break;
     case VX_HIST_BIN_BLOCK:
+    case VX_HIST_BIN_WARP_BLOCK:
+    case VX_HIST_HYBRID_SCAN:
         most = job->n_bins;
         break;
     case VX_HIST_BIN_WARP:
-    case VX_HIST_BIN_WARP_BLOCK:
         most = (job->n_bins * VX_WARP + group - 1) / group;
         break;
     case VX_HIST_HYBRID:

@@ -21,7 +21,8 @@ const struct trg_param vx_params[] = {
      "errors grow with a track's chi2, (chi2 + this) / (2 hits - 4 + this), if above 1; 0: do not"},
 
     {"histogram", TRG_PARAM_CHOICE, AT(histogram), "auto", 0, 0, "",
-     "auto|data_global|data_shared|bin_thread|bin_block|bin_warp|bin_warp_block|hybrid|replicated",
+     "auto|data_global|data_shared|bin_thread|bin_block|bin_warp|bin_warp_block|hybrid|replicated|"
+     "hybrid_scan",
      "algorithm of the histogram; all give the same bins"},
     {"bin_rule", TRG_PARAM_CHOICE, AT(bin_rule), "fixed", 0, 0, "",
      "fixed|freedman_diaconis|optimum",

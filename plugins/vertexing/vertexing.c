@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "beauty.h"
 #include "graph.program.h"
 #include "histogram_launch.h"
 #include "memory.h"
@@ -36,7 +37,7 @@ enum {
     VALUE_REMOVED_RADIAL,
     VALUE_REMOVED_CYLINDER,
     VALUE_REMOVED_ANGLE,
-    VALUE_N_EDGES
+    VALUE_BEAUTY
 };
 static const struct trg_value values[] = {
     {"n_pv", "", "primary vertices"},
@@ -54,7 +55,7 @@ static const struct trg_value values[] = {
     {"removed_radial", "", "then: near a primary vertex"},
     {"removed_cylinder", "", "then: near the beam line"},
     {"removed_angle", "", "then: at a small angle"},
-    {"n_edges", "", "pairs that are left"},
+    {"b_score", "", "how much it looks like a b decay: logarithm of the odds in simulated events"},
     {0},
 };
 
@@ -334,13 +335,21 @@ static void take_secondaries(const struct vx_config *c, const uint32_t *rows, ui
     }
 }
 
+static float beauty_of(const uint32_t *rows, const struct vx_counts *n)
+{
+    float features[VX_B_FEATURES];
+
+    vx_beauty_features(rows, n->n_pv, n->n_out, n, features);
+    return vx_beauty(features);
+}
+
 static void take_counts(const struct vx_counts *n, struct trg_result *r)
 {
     const uint32_t value[][2] = {
         {VALUE_N_DISPLACED, n->n_displaced},       {VALUE_N_TRACKS, n->n_selected},
         {VALUE_N_CROSSINGS, n->n_crossings},       {VALUE_REMOVED_ORIGIN, n->removed_origin},
         {VALUE_REMOVED_RADIAL, n->removed_radial}, {VALUE_REMOVED_CYLINDER, n->removed_cylinder},
-        {VALUE_REMOVED_ANGLE, n->removed_angle},   {VALUE_N_EDGES, n->n_edges}};
+        {VALUE_REMOVED_ANGLE, n->removed_angle}};
     /* limits in the order in which they act; the first that cut something is told */
     const uint32_t limit[][2] = {{n->n_used, n->n_used - n->pairs_left_out},
                                  {n->seeds_all, n->seeds_kept},
@@ -400,6 +409,8 @@ static int vertexing_collect(struct trg_algo *a, struct trg_batch *batch)
         take_primaries(rows, n->n_pv, r);
         take_secondaries(a->config, rows + (size_t)n->n_pv * VX_OUT_WORDS, n->n_out - n->n_pv, r);
         take_counts(n, r);
+        if (a->config->secondaries)
+            r->value[VALUE_BEAUTY] = beauty_of(rows, n);
         if (!a->par.find_beam)
             mind_the_beam(a, n);
     }

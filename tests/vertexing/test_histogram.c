@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The eight histogram algorithms: on every device the same integers as a naive count. */
+/* The nine histogram algorithms: on every device the same integers as a naive count. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
