@@ -193,7 +193,16 @@ static void tell_resolution(const struct score *s)
 {
     static const char *const axis[] = {"x", "y", "z"};
 
-    for (uint32_t b = 0; b < SCORE_BINS; b++)
+    for (uint32_t b = 0; b < SCORE_BINS; b++) {
+        const uint32_t of = s->bin[b].n + s->bin[b].left_out;
+        double error, part = score_ratio(s->bin[b].left_out, of, &error);
+        char left_out[96];
+
+        snprintf(left_out, sizeof left_out,
+                 "beyond 10 sigmas, not in resolution and pull, %u tracks or more",
+                 score_bin_low[b]);
+        if (of)
+            result_ratio(left_out, part, error, of, "lower", 0);
         for (uint32_t c = 0; c < 3 && s->bin[b].n; c++) {
             const double n = s->bin[b].n, sigma = sqrt(s->bin[b].sum2[c] / n);
             char what[96];
@@ -202,6 +211,7 @@ static void tell_resolution(const struct score *s)
                      score_bin_low[b], sqrt(s->bin[b].pull2[c] / n));
             result_length(what, 1e3 * sigma, 1e3 * sigma / sqrt(2 * n), s->bin[b].n);
         }
+    }
 }
 
 /* How many pairs are left after each cut, for each pair before the first. */

@@ -13,8 +13,8 @@
 #define SCORE_BINS 10u /* of resolution, by tracks: score_bin_low */
 
 struct score_bin {
-    uint32_t n;
-    double sum2[3];  /* of residuals in x, y, z, those beyond ten times the error left out */
+    uint32_t n, left_out; /* within ten times the error in x, y and z; beyond in one of them */
+    double sum2[3];       /* of residuals in x, y, z of the former */
     double pull2[3]; /* of residuals over errors */
 };
 
