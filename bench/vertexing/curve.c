@@ -100,14 +100,6 @@ static int falling(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static bool has_b(const struct event *e)
-{
-    for (uint32_t k = 0; k < e->n_vertices; k++)
-        if (e->vertices[k].kind == EVENT_BEAUTY && e->vertices[k].n_tracks >= 2)
-            return true;
-    return false;
-}
-
 /* Efficiency for b events where at most `retention` of the others are kept. */
 static double efficiency_at(const struct point *p, uint32_t n, double retention, uint32_t n_b)
 {
@@ -134,7 +126,7 @@ int curve_features(const char *path, const struct event *e, const struct vx_answ
         float f[VX_B_FEATURES] = {0};
 
         features_of(&a[i], f);
-        fprintf(csv, "%d", has_b(&e[i]));
+        fprintf(csv, "%d", event_has_b(&e[i]));
         for (uint32_t k = 0; k < VX_B_FEATURES; k++)
             fprintf(csv, ",%.9g", (double)f[k]);
         fputc('\n', csv);
@@ -174,12 +166,12 @@ int curve_write(const char *path, const char *label, const struct event *e,
         return csv ? -ENOMEM : -errno;
     }
     for (uint32_t i = 0; i < n; i++)
-        n_b += has_b(&e[i]);
+        n_b += event_has_b(&e[i]);
     for (size_t j = 0; j < sizeof judges / sizeof *judges; j++) {
         uint32_t b = 0;
 
         for (uint32_t i = 0; i < n; i++)
-            p[i] = (struct point){judges[j].value(&a[i]), has_b(&e[i])};
+            p[i] = (struct point){judges[j].value(&a[i]), event_has_b(&e[i])};
         qsort(p, n, sizeof *p, falling);
         printf("  %s, %u b events and %u others\n", judges[j].name, n_b, n - n_b);
         for (size_t k = 0; k < sizeof retention / sizeof *retention; k++) {

@@ -87,6 +87,14 @@ void event_add(struct event *e, const struct event_track *t, uint32_t vertex)
         e->vertices[vertex].n_tracks++;
 }
 
+bool event_has_b(const struct event *e)
+{
+    for (uint32_t k = 0; k < e->n_vertices; k++)
+        if (e->vertices[k].kind == EVENT_BEAUTY && e->vertices[k].n_tracks >= 2)
+            return true;
+    return false;
+}
+
 /* A track from vertex v, measured first where it reaches the sensors, 5.1 mm from the beam. */
 static void add_particle(struct event *e, uint64_t *r, uint32_t v, double p, double tx, double ty)
 {

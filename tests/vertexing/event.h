@@ -2,6 +2,7 @@
 /* event.h - events of tracks with what is true about them, for tests and measurements. */
 #ifndef VX_EVENT_H
 #define VX_EVENT_H
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "trigd/event.h"
@@ -40,6 +41,9 @@ static inline float *event_floats(const struct event *e, uint32_t column)
 {
     return e->column[column];
 }
+
+/* Whether a b decay with two tracks or more is in it. */
+bool event_has_b(const struct event *e);
 
 /* What a toy event is like.  Its errors are exactly what its tracks are smeared with. */
 struct toy {

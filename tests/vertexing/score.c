@@ -91,7 +91,8 @@ static void add_residual(struct score *s, const struct event_vertex *v, const st
         b++;
     bin = &s->bin[b];
     for (uint32_t c = 0; c < 3; c++)
-        if (fabs(truth[c] - (double)vx_floats(a, c)[i]) > 10 * sqrt((double)vx_floats(a, 4 + c)[i])) {
+        if (fabs(truth[c] - (double)vx_floats(a, c)[i]) >
+            10 * sqrt((double)vx_floats(a, 4 + c)[i])) {
             bin->left_out++;
             return;
         }

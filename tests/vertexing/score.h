@@ -15,7 +15,7 @@
 struct score_bin {
     uint32_t n, left_out; /* within ten times the error in x, y and z; beyond in one of them */
     double sum2[3];       /* of residuals in x, y, z of the former */
-    double pull2[3]; /* of residuals over errors */
+    double pull2[3];      /* of residuals over errors */
 };
 
 struct score {

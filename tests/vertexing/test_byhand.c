@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "beauty.h"
 #include "reference.h"
 #include "testing.h"
 
@@ -119,6 +120,44 @@ static void a_decay(void **state)
         assert_float_equal(a->result.value[k], 0, 0);
     vx_answers_free(a, 1);
     event_fini(&e);
+}
+
+/* What the discriminant sees of one candidate, and of none. */
+static void features(void **state)
+{
+    const float flight = sqrtf(0.3f * 0.3f + 0.4f * 0.4f + 12 * 12);
+    const float pv[2][VX_OUT_WORDS] = {{[VX_OUT_Z] = -30}, {[VX_OUT_Z] = 1}};
+    const float sv[VX_OUT_WORDS] = {
+        [VX_OUT_X] = 0.3f, [VX_OUT_Y] = 0.4f,        [VX_OUT_Z] = 13,
+        [VX_OUT_CHI2] = 6, [VX_OUT_FLIGHT] = flight, [VX_OUT_SIGNIFICANCE] = 20};
+    const struct vx_counts counts = {
+        .n_displaced = 5, .n_selected = 9, .n_edges = 4, .ip_significance = 7};
+    uint32_t rows[3][VX_OUT_WORDS];
+    float f[VX_B_FEATURES], none[VX_B_FEATURES];
+
+    (void)state;
+    memcpy(rows, pv, sizeof pv);
+    memcpy(rows[2], sv, sizeof sv);
+    rows[2][VX_OUT_TRACKS] = 3;
+    vx_beauty_features(rows[0], 2, 3, &counts, f);
+    assert_float_equal(f[VX_B_SIGNIFICANCE_2], log(21), 1e-5);
+    assert_float_equal(f[VX_B_SIGNIFICANCE_3], log(21), 1e-5);
+    assert_float_equal(f[VX_B_SIGNIFICANCE_4], 0, 0);
+    assert_float_equal(f[VX_B_TRACKS], 3, 0);
+    assert_float_equal(f[VX_B_CANDIDATES], 1, 0);
+    assert_float_equal(f[VX_B_DISPLACED], 5, 0);
+    assert_float_equal(f[VX_B_IP], log(8), 1e-5);
+    assert_float_equal(f[VX_B_SELECTED], 9, 0);
+    assert_float_equal(f[VX_B_EDGES], 4, 0);
+    assert_float_equal(f[VX_B_FLIGHT], log(1 + (double)flight), 1e-5);
+    assert_float_equal(f[VX_B_RADIUS], 0.5, 1e-5);
+    assert_float_equal(f[VX_B_SLOPE], 0.5 / 12, 1e-6);
+    assert_float_equal(f[VX_B_CHI2], 2, 1e-6); /* three tracks: three degrees of freedom */
+    assert_float_equal(f[VX_B_BACKWARD], 0, 0);
+    vx_beauty_features(rows[0], 2, 2, &(struct vx_counts){0}, none);
+    for (uint32_t k = 0; k < VX_B_FEATURES; k++)
+        assert_float_equal(none[k], 0, 0);
+    assert_true(vx_beauty(f) > vx_beauty(none) + 1);
 }
 
 /* The fit against the double-precision minimum with the weights that the final vertex gives. */
@@ -279,10 +318,10 @@ static void wrong_parameters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_primaries),    cmocka_unit_test(a_decay),
-        cmocka_unit_test(against_double),   cmocka_unit_test(odd_events),
-        cmocka_unit_test(barrel),           cmocka_unit_test(truncated),
-        cmocka_unit_test(wrong_parameters),
+        cmocka_unit_test(two_primaries), cmocka_unit_test(a_decay),
+        cmocka_unit_test(features),      cmocka_unit_test(against_double),
+        cmocka_unit_test(odd_events),    cmocka_unit_test(barrel),
+        cmocka_unit_test(truncated),     cmocka_unit_test(wrong_parameters),
     };
 
     return cmocka_run_group_tests(tests, open_host, close_host);
