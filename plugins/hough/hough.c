@@ -256,7 +256,9 @@ static uint32_t find_group(const struct hg_par *par)
 #define GROUP_ROI    256u /* of kernels with a group for each RoI */
 #define GROUP_FEW    128u /* of windows with few hits, and of their shares */
 #define GROUP_REFINE 64u
-#define GROUP_FOLLOW 128u
+#define GROUP_FOLLOW 128u /* up to GROUP_DENSE where a work-item has more than DENSE hits */
+#define GROUP_DENSE  512u
+#define DENSE        32u
 
 static void launch_find(struct trg_algo *a, const struct slot *s, const struct hg_par *par,
                         struct launcher *l)
@@ -313,11 +315,21 @@ static void launch_windows(struct trg_algo *a, const struct slot *s, const struc
            s->out[1]);
 }
 
+/* RoIs of many hits get larger groups: a batch has few of them. */
+static uint32_t follow_group(const struct trg_batch *b)
+{
+    uint32_t group = GROUP_FOLLOW;
+
+    while (group < GROUP_DENSE && b->in[0].span.n_items / b->n_rois > DENSE * group)
+        group *= 2u;
+    return group;
+}
+
 static void launch_triplet(struct trg_algo *a, const struct slot *s, const struct trg_batch *b,
                            struct launcher *l)
 {
     struct trg_buffer *data = b->in[0].dev;
-    const uint32_t n = b->n_rois;
+    const uint32_t n = b->n_rois, follow = follow_group(b);
     struct ht_par par;
 
     for (uint32_t p = 0; p < HT_PASSES && p < a->config->passes; p++) {
@@ -328,9 +340,9 @@ static void launch_triplet(struct trg_algo *a, const struct slot *s, const struc
             LAUNCH(l, a->order, 1, GROUP_ROI, par, data, s->order);
         LAUNCH(l, a->put_in_order, n, GROUP_ROI, par, data, s->order, s->hits, s->tables,
                s->stations, s->summaries);
-        LAUNCH(l, a->follow, n, GROUP_FOLLOW, par, data, s->order, s->hits, s->tables, s->stations,
+        LAUNCH(l, a->follow, n, follow, par, data, s->order, s->hits, s->tables, s->stations,
                s->roads);
-        LAUNCH(l, a->accept, n, GROUP_FOLLOW, par, data, s->order, s->hits, s->tables, s->stations,
+        LAUNCH(l, a->accept, n, follow, par, data, s->order, s->hits, s->tables, s->stations,
                s->roads, s->tracks, s->summaries);
     }
     LAUNCH(l, a->offsets, 1, GROUP_ROI, par.common, s->summaries, s->out[0], s->out[1]);

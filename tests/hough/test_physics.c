@@ -49,9 +49,9 @@ static const struct {
     double efficiency, ghosts, clones;
 } limits[] = {{"velo", 40, 0.985, 0.007, 0.010},
               {"hashed", 40, 0.985, 0.007, 0.010},
-              {"paint", 20, 0.980, 0.007, 0.010},
-              {"brute", 10, 0.980, 0.007, 0.010},
-              {"analytic", 20, 0.980, 0.007, 0.010}};
+              {"paint", 20, 0.980, 0.010, 0.010},
+              {"brute", 10, 0.980, 0.010, 0.010},
+              {"analytic", 20, 0.980, 0.010, 0.010}};
 
 static void generated_events(void **state)
 {

@@ -23,8 +23,10 @@
 #define BEAM_SIGMA_Z     63.0
 #define Z_MAX            250.0 /* of a collision; the others are drawn again */
 #define COLLISIONS_MAX   20    /* or three times their mean */
-#define ETA_MIN          1.2   /* nothing less forward has three hits */
-#define ETA_MIN_ALL      0.2   /* but what has one or two is there with material */
+#define COLLISIONS_ROOM  256
+#define BUSY             2.1 /* times the mean activity of an event; with material none is busier */
+#define ETA_MIN          1.2 /* nothing less forward has three hits */
+#define ETA_MIN_ALL      0.2 /* but what has one or two is there with material */
 #define ETA_MAX          5.3
 #define FOIL_RADIUS      3.8
 #define FOIL_X0          0.010 /* radiation lengths: the foil around the beam, on the average way */
@@ -65,7 +67,8 @@ struct maker { /* one RoI being made */
     const struct generator_preset *p;
     struct generated *g;
     struct velo_made made;
-    uint32_t origin; /* the last vertex that material made */
+    uint32_t origin;                  /* the last vertex that material made */
+    double activity[COLLISIONS_ROOM]; /* of each collision, mean 1 */
 };
 
 struct crossings { /* what one particle leaves: true places are measured to SIGMA_HIT */
@@ -495,12 +498,27 @@ int gen_velo_detect(const struct generator_preset *preset, uint64_t seed, uint64
 
 static uint32_t draw_collisions(struct maker *m)
 {
-    const double most = fmax(COLLISIONS_MAX, 3 * m->p->pileup);
+    const double most = fmin(COLLISIONS_ROOM, fmax(COLLISIONS_MAX, 3 * m->p->pileup));
     uint32_t n;
 
     do
         n = random_poisson(&m->random, m->p->pileup);
     while (n < 1 || n > most);
+    return n;
+}
+
+/* Collisions, and how active each is, of an event that is not too busy. */
+static uint32_t draw_event(struct maker *m)
+{
+    uint32_t n;
+    double sum;
+
+    do {
+        n = draw_collisions(m);
+        sum = 0;
+        for (uint32_t k = 0; k < n; k++)
+            sum += m->activity[k] = draw_activity(m);
+    } while (sum > BUSY * m->p->pileup);
     return n;
 }
 
@@ -518,7 +536,7 @@ int gen_velo_make(const struct generator_preset *preset, uint64_t seed, uint64_t
     set_info(&m, i);
     has_beauty = random_unit(&m.random) < preset->b_fraction;
     if (preset->pileup > 0)
-        collisions = draw_collisions(&m);
+        collisions = preset->has_material ? draw_event(&m) : draw_collisions(&m);
     for (uint32_t k = 0; r == 0 && k < collisions; k++)
         r = add_collision(&m);
     if (r == 0 && has_beauty)
@@ -526,7 +544,7 @@ int gen_velo_make(const struct generator_preset *preset, uint64_t seed, uint64_t
     if (r == 0 && preset->hard_tracks > 0)
         r = add_soft(&m, 0, preset->hard_tracks);
     for (uint32_t k = 0; r == 0 && preset->pileup > 0 && k < collisions; k++) {
-        const double activity = draw_activity(&m);
+        const double activity = preset->has_material ? m.activity[k] : draw_activity(&m);
 
         r = add_soft(&m, k, preset->tracks * activity);
     }
