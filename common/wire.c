@@ -213,25 +213,27 @@ static int check_lengths(const struct trg_collection *info, const struct scan_co
     return 0;
 }
 
-/* Checks the columns of a collection and refers to them. */
+/* Checks the columns of a collection, with their values or without, and refers to them. */
 static int check_collection(const struct wire_decoder *d, uint32_t kind,
-                            const struct scan_column *column, struct wire_roi *w,
+                            const struct scan_column *column, bool is_read, struct wire_roi *w,
                             struct wire_error *e)
 {
     const struct trg_collection *info = kind_info(kind);
     const bool is_quantized = kind == TRG_SPACEPOINTS && w->is_quantized;
     struct wire_collection *ret = &w->collection[kind];
     const size_t n = column[0].n;
-    int r;
+    int r = 0;
 
     for (uint32_t c = 0; c < info->n_columns; c++)
         ret->column[c] = column[c].data;
     if (check_lengths(info, column, w->token, e) < 0 ||
         check_count(kind, n, d->limits.max_items, w->token, e) < 0)
         return -EBADMSG;
-    r = is_quantized ? check_quantized(&w->quantum, n, ret->column[QUANTUM_COLUMNS],
-                                       d->limits.max_layer, w->token, e)
-                     : check_values(kind, n, ret->column, d->limits.max_layer, w->token, e);
+    if (is_quantized)
+        r = check_quantized(&w->quantum, is_read ? n : 0, ret->column[QUANTUM_COLUMNS],
+                            d->limits.max_layer, w->token, e);
+    else if (is_read)
+        r = check_values(kind, n, ret->column, d->limits.max_layer, w->token, e);
     if (r < 0)
         return -EBADMSG;
     ret->n = (uint32_t)n;
@@ -272,7 +274,7 @@ int wire_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi, struct wir
             quantized_columns(roi->quantized_spacepoints, &w.quantum, column);
         else
             is_there = columns_of(roi, k, column);
-        if (is_there && check_collection(d, k, column, &w, ret_error) < 0)
+        if (is_there && check_collection(d, k, column, true, &w, ret_error) < 0)
             return -EBADMSG;
     }
     *ret_roi = w;
@@ -291,8 +293,8 @@ uint64_t wire_scanned_token(const struct wire_decoder *d, uint32_t i)
     return d->found[i].token;
 }
 
-int wire_scanned(const struct wire_decoder *d, uint32_t i, struct wire_roi *ret_roi,
-                 struct wire_error *ret_error)
+static int take_scanned(const struct wire_decoder *d, uint32_t i, bool is_read,
+                        struct wire_roi *ret_roi, struct wire_error *ret_error)
 {
     const struct scan_roi *s = &d->found[i];
     struct wire_roi w = {.token = s->token, .info = s->info, .is_quantized = s->is_quantized};
@@ -303,8 +305,20 @@ int wire_scanned(const struct wire_decoder *d, uint32_t i, struct wire_roi *ret_
         w.quantum = s->quantum;
     for (uint32_t k = TRG_SPACEPOINTS; k < TRG_SPACEPOINTS + SCAN_KINDS; k++)
         if (s->kinds >> k & 1 &&
-            check_collection(d, k, s->column[k - TRG_SPACEPOINTS], &w, ret_error) < 0)
+            check_collection(d, k, s->column[k - TRG_SPACEPOINTS], is_read, &w, ret_error) < 0)
             return -EBADMSG;
     *ret_roi = w;
     return 0;
+}
+
+int wire_scanned(const struct wire_decoder *d, uint32_t i, struct wire_roi *ret_roi,
+                 struct wire_error *ret_error)
+{
+    return take_scanned(d, i, true, ret_roi, ret_error);
+}
+
+int wire_scanned_unread(const struct wire_decoder *d, uint32_t i, struct wire_roi *ret_roi,
+                        struct wire_error *ret_error)
+{
+    return take_scanned(d, i, false, ret_roi, ret_error);
 }

@@ -63,6 +63,9 @@ uint32_t wire_scan(struct wire_decoder *d, const void *bytes, size_t n);
  * message's bytes.  -EBADMSG with the reason. */
 int wire_scanned(const struct wire_decoder *d, uint32_t i, struct wire_roi *ret_roi,
                  struct wire_error *ret_error);
+/* The same without a look at the values of its columns, for a caller that checks its copy. */
+int wire_scanned_unread(const struct wire_decoder *d, uint32_t i, struct wire_roi *ret_roi,
+                        struct wire_error *ret_error);
 uint64_t wire_scanned_token(const struct wire_decoder *d, uint32_t i);
 
 /* Whether a client may be called so: 1 to 63 printable characters without quotes and backslashes.

@@ -54,6 +54,8 @@ static int open_memory(struct shard *s)
         r = doorbell_open(&s->bell);
     if (r == 0)
         r = pool_open(c->pool.rois, (uint64_t)c->pool.mbytes << 20, &s->pool);
+    if (r == 0)
+        s->pool->max_layer = c->clients.max_layer;
     if (r == 0) /* moves the pool: before anybody looks into it */
         r = shm_peers_open(c, s->pool, s->s.directory, s->s.number, &s->shm);
     if (r == 0)

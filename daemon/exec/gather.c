@@ -12,19 +12,18 @@ static void find_source(struct lane *l, const struct roi *r, const struct group_
 
     source->n = c->n;
     source->quantum = c->is_quantized ? &r->quantum : NULL;
-    source->guard = r->region && in->from < 0 ? &l->guards[i] : NULL;
+    /* what a client can change is looked at each time, what is kept once */
+    source->guard = in->from < 0 && (r->region || r->unseen >> in->kind & 1) ? &l->guards[i] : NULL;
     l->guards[i] = (struct stage_guard){.max_layer = l->s.pool->max_layer};
     for (uint32_t k = 0; c->n && k < kind_info(in->kind)->n_columns; k++)
         source->column[k] = pool_column(l->s.pool, in->kind, c, k);
 }
 
-static void note_faults(const struct lane *l, uint32_t slot, uint32_t n)
+static void note_faults(const struct lane *l, const struct lane_batch *b)
 {
-    struct check_fault *faults = arena_faults(&l->arena, slot);
-
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < b->n; i++)
         if (l->sources[i].guard && l->guards[i].fault.code)
-            faults[i] = l->guards[i].fault;
+            b->fault[i] = l->guards[i].fault;
 }
 
 void gather_batch(struct lane *l, uint32_t slot)
@@ -32,7 +31,7 @@ void gather_batch(struct lane *l, uint32_t slot)
     const struct lane_batch *b = &l->batch[slot];
     struct arena_batch *to = arena_batch(&l->arena, slot);
 
-    memset(arena_faults(&l->arena, slot), 0, b->n * sizeof(struct check_fault));
+    memset(b->fault, 0, b->n * sizeof *b->fault);
     for (uint32_t k = 0; k < l->s.group->n_inputs; k++) {
         const struct group_input *in = &l->s.group->input[k];
 
@@ -40,7 +39,7 @@ void gather_batch(struct lane *l, uint32_t slot)
             find_source(l, &l->s.pool->rois[b->roi[i]], in, i);
         to->input[k].bytes = stage_fill(in->kind, b->n, l->view[slot].infos, l->sources,
                                         arena_staged(&l->arena, slot, k), &to->input[k].span);
-        note_faults(l, slot, b->n);
+        note_faults(l, b);
     }
     to->is_staged = true;
 }

@@ -64,7 +64,8 @@ int lane_open(const struct lane_setup *setup, struct lane **ret_lane)
     for (uint32_t i = 0; r == 0 && i < setup->slots; i++) {
         find_parts(l, i);
         l->batch[i].roi = calloc(setup->max_rois, sizeof *l->batch[i].roi);
-        if (!l->batch[i].roi)
+        l->batch[i].fault = calloc(setup->max_rois, sizeof *l->batch[i].fault);
+        if (!l->batch[i].roi || !l->batch[i].fault)
             r = -ENOMEM;
     }
     if (r < 0) {
@@ -82,8 +83,10 @@ void lane_close(struct lane *l)
     arena_unmap(&l->arena);
     if (l->fd >= 0)
         close(l->fd);
-    for (uint32_t i = 0; i < ARENA_SLOTS_MAX; i++)
+    for (uint32_t i = 0; i < ARENA_SLOTS_MAX; i++) {
         free(l->batch[i].roi);
+        free(l->batch[i].fault);
+    }
     free(l->sources);
     free(l->guards);
     free(l);
@@ -328,10 +331,12 @@ static int take_member(struct lane *l, struct roi *r, uint32_t i, uint32_t m)
     return l->has_products ? take_products(l, r, i, m) : 0;
 }
 
-/* Takes what the runner found wrong in the memory of a client. */
+/* Takes what was found wrong while the batch was gathered. */
 static int take_fault(struct lane *l, const struct roi *r, uint32_t i)
 {
-    const struct check_fault fault = l->view[l->first].faults[i];
+    const struct lane_batch *b = &l->batch[l->first];
+    const struct check_fault fault =
+        b->is_gathered_here ? b->fault[i] : l->view[l->first].faults[i];
 
     if (!fault.code)
         return 0;
@@ -344,7 +349,7 @@ static int take_fault(struct lane *l, const struct roi *r, uint32_t i)
 int lane_take(struct lane *l, uint32_t i)
 {
     struct roi *r = &l->s.pool->rois[l->batch[l->first].roi[i]];
-    int error = r->region ? take_fault(l, r, i) : 0;
+    int error = r->region || r->unseen ? take_fault(l, r, i) : 0;
 
     for (uint32_t m = 0; !error && m < l->n_members; m++)
         error = take_member(l, r, i, m);

@@ -50,8 +50,9 @@ struct lane_batch { /* the front's books of a batch in flight */
     uint64_t items;
     uint32_t last_items; /* of the RoI that was put last */
     uint64_t closed_ns;
-    uint64_t expected_ns;  /* that it takes */
-    bool is_gathered_here; /* no worker reaches the columns of some RoI */
+    uint64_t expected_ns;      /* that it takes */
+    bool is_gathered_here;     /* no worker reaches the columns of some RoI */
+    struct check_fault *fault; /* [max_rois]: found by gather.c, where no worker can write */
 };
 
 struct lane_member { /* one step of the group */

@@ -274,8 +274,10 @@ static uint64_t token_of(const struct ingress *in, const struct batch *b, uint32
 static int check_roi(const struct ingress *in, const struct batch *b, uint32_t i,
                      struct wire_roi *ret_roi, struct wire_error *ret_error)
 {
-    return b->unpacked ? wire_roi(in->decoder, b->unpacked->rois[i], ret_roi, ret_error)
-                       : wire_scanned(in->decoder, i, ret_roi, ret_error);
+    if (b->unpacked)
+        return wire_roi(in->decoder, b->unpacked->rois[i], ret_roi, ret_error);
+    return b->from.message ? wire_scanned_unread(in->decoder, i, ret_roi, ret_error)
+                           : wire_scanned(in->decoder, i, ret_roi, ret_error);
 }
 
 static void take_batch(struct ingress *in, const struct peer *peer, uint32_t number,

@@ -3,7 +3,7 @@
 #include "clock.h"
 #include "flow/batcher.h"
 #include "flow/dispatch_inner.h"
-#include "flow/shm_guard.h"
+#include "flow/value_guard.h"
 #include "log.h"
 
 /* ---------------------------------------------------------------- the list by arrival */
@@ -96,7 +96,7 @@ static void conclude(struct dispatch *d, uint32_t roi)
 {
     struct check_fault fault;
 
-    if (dispatch_at(d, roi)->unseen && shm_guard_rest(d->pool, dispatch_at(d, roi), &fault))
+    if (dispatch_at(d, roi)->unseen && value_guard_rest(d->pool, dispatch_at(d, roi), &fault))
         rois_refuse(d, roi, &fault);
     else
         rois_decide(d, roi);

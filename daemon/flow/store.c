@@ -40,6 +40,7 @@ static void place(struct pool *pool, uint32_t kind, const struct wire_collection
         c->at = (uint64_t)((const unsigned char *)w->column[0] - pool->base);
         *unseen |= 1u << kind;
     } else if (from->message) {
+        *unseen |= 1u << kind;
         c->is_table = true;
         memcpy(pool_at(pool, at), w->column, kind_info(kind)->n_columns * sizeof *w->column);
     } else {

@@ -45,7 +45,7 @@ struct roi {
     struct quantum quantum; /* of in[TRG_SPACEPOINTS], when it is quantized */
     uint32_t region;        /* whose memory `in` lies in (shm_region.h); 0: the pool's */
     uint32_t message;       /* kept message that `in` lies in (held.h); 0: none */
-    uint32_t unseen;        /* 1 << kind for each of `in` there that no lane has checked yet */
+    uint32_t unseen;        /* 1 << kind for each of `in` whose values nobody has checked yet */
 
     /* the I/O thread's own books */
     uint64_t received_ns;
@@ -73,7 +73,7 @@ struct pool {
     size_t bytes;     /* of the mapping */
     uint64_t data_at; /* offset of what the allocator manages */
     uint32_t n_rois, n_used;
-    uint32_t max_layer; /* of what lies in the memory of clients */
+    uint32_t max_layer; /* of what is checked where it is gathered */
     struct roi *rois;
     uint32_t *free_rois;
     pthread_mutex_t lock; /* of `data`: lanes come and go on another thread */

@@ -7,7 +7,7 @@
  *
  * A region outlives its client until the last RoI in it is let go.  Nothing in it is believed: the
  * positions and entries are copied once and checked, the values are checked by the lane
- * on its own copy (shm_guard.h).  The file is sealed, so that no client can make it shorter.
+ * on its own copy (value_guard.h).  The file is sealed, so that no client can make it shorter.
  */
 #ifndef TRIGD_SHM_REGION_H
 #define TRIGD_SHM_REGION_H

@@ -6,7 +6,7 @@
 #include "wire.h"
 
 /* Checks an entry, which is the caller's own copy, and that the columns that it names lie in the
- * region's data, and points to them.  Their values are left to the lanes (shm_guard.h).  -EBADMSG
+ * region's data, and points to them.  Their values are left to the lanes (value_guard.h).  -EBADMSG
  * with the reason. */
 int shm_entry_check(const struct shm_roi *entry, const struct shm_region *region,
                     const struct wire_limits *limits, struct wire_roi *ret_roi,

@@ -115,7 +115,6 @@ static int open_parts(struct shm_peers *s, struct pool *pool)
     s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (s->epoll_fd < 0)
         return -errno;
-    pool->max_layer = c->clients.max_layer;
     r = shm_window_open(pool, c->clients.max, &sizes, &s->window);
     return r < 0 || s->shard ? r : listen_all(s);
 }

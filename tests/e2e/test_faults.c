@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plugins, clients, wires and disks that misbehave; each ends in the conservation law. */
+#include <math.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -210,6 +211,88 @@ static void garbage_on_the_wire(void **state)
 
 /* A client that is killed with RoIs in flight: they are decided, counted undeliverable, and others
  * are served. */
+/* Sends four RoIs of n points in one message, the third with a value that is no number. */
+static void send_with_nan(struct link *l, uint32_t n, uint32_t l1_bits)
+{
+    static float z[ROI_MAX_POINTS];
+    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
+    Trigd__V1__RoiBatch batch = TRIGD__V1__ROI_BATCH__INIT;
+    Trigd__V1__Roi rois[4], *list[4];
+    Trigd__V1__Spacepoints points[4];
+
+    for (uint32_t i = 0; i < 4; i++) {
+        const struct roi_spec spec = {.token = i, .n = n, .l1_bits = l1_bits};
+
+        roi_fill(&rois[i], &points[i], &spec);
+        list[i] = &rois[i];
+    }
+    memcpy(z, points[2].z_mm, n * sizeof *z);
+    z[7] = NAN;
+    points[2].z_mm = z;
+    batch.n_rois = 4;
+    batch.rois = list;
+    m.body_case = TRIGD__V1__TO_DAEMON__BODY_BATCH;
+    m.batch = &batch;
+    link_send(l, &m);
+}
+
+/* Wants three decisions and an Error about the third RoI. */
+static void expect_one_error(struct link *l)
+{
+    uint32_t decided = 0, errors = 0;
+
+    while (decided + errors < 4) {
+        const Trigd__V1__FromDaemon *m = link_receive(l, 10000);
+
+        assert_non_null(m);
+        if (m->body_case == TRIGD__V1__FROM_DAEMON__BODY_DECISIONS) {
+            for (size_t i = 0; i < m->decisions->n_decisions; i++)
+                assert_int_not_equal(m->decisions->decisions[i]->token, 2);
+            decided += (uint32_t)m->decisions->n_decisions;
+        } else if (m->body_case == TRIGD__V1__FROM_DAEMON__BODY_ERROR) {
+            assert_int_equal(m->error->code, TRIGD__V1__ERROR__CODE__NOT_FINITE);
+            assert_int_equal(m->error->token, 2);
+            assert_string_equal(m->error->text,
+                                "RoI 2: value 7 of column z of its spacepoints is not a number; "
+                                "only finite numbers are allowed");
+            errors++;
+        }
+    }
+    assert_int_equal(decided, 3);
+}
+
+/* Values are checked where they are copied: at the door of a small message, in the batch of a large
+ * one, before the decision where no step reads them.  The answer is the same. */
+static void a_value_that_is_no_number(void **state)
+{
+    static const char seeded[] =
+        "name: faults\n"
+        "streams: [physics]\n"
+        "steps:\n"
+        "  - {name: f, plugin: fault}\n"
+        "chains:\n"
+        "  - {name: c, id: 1, seeds: [1], steps: [{step: f}], prescale: 1,\n"
+        "     streams: [physics]}\n";
+    struct server s;
+    struct link l;
+
+    (void)state;
+    server_start(&s, config, seeded);
+    link_open(&l, &s);
+    link_hello(&l, "faults", 0);
+    send_with_nan(&l, 10, 2);
+    expect_one_error(&l);
+    assert_int_equal(server_counter(&s, "received"), 3);
+    send_with_nan(&l, 1000, 2);
+    expect_one_error(&l);
+    assert_int_equal(server_counter(&s, "received"), 7);
+    assert_int_equal(server_counter(&s, "failed"), 1);
+    send_with_nan(&l, 1000, 1);
+    expect_one_error(&l);
+    assert_int_equal(server_counter(&s, "failed"), 2);
+    end_well(&s, &l);
+}
+
 static void a_lost_client(void **state)
 {
     struct server s;
@@ -363,15 +446,11 @@ static void sigterm_drains(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_bad_roi),
-        cmocka_unit_test(failed_batches),
-        cmocka_unit_test(truncated_rois),
-        cmocka_unit_test(a_stalled_plugin),
-        cmocka_unit_test(garbage_on_the_wire),
-        cmocka_unit_test(a_lost_client),
-        cmocka_unit_test(a_slow_client),
-        cmocka_unit_test(a_full_disk),
-        cmocka_unit_test(the_debug_stream_keeps_the_roi),
+        cmocka_unit_test(one_bad_roi),         cmocka_unit_test(failed_batches),
+        cmocka_unit_test(truncated_rois),      cmocka_unit_test(a_stalled_plugin),
+        cmocka_unit_test(garbage_on_the_wire), cmocka_unit_test(a_value_that_is_no_number),
+        cmocka_unit_test(a_lost_client),       cmocka_unit_test(a_slow_client),
+        cmocka_unit_test(a_full_disk),         cmocka_unit_test(the_debug_stream_keeps_the_roi),
         cmocka_unit_test(sigterm_drains),
     };
 

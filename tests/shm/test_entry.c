@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "exec/stage.h"
-#include "flow/shm_guard.h"
+#include "flow/value_guard.h"
 #include "seed.h"
 #include "transport/shm_entry.h"
 
@@ -399,20 +399,20 @@ static void the_rest(void **state)
                                 .capacity = N,
                                 .n = N,
                                 .is_there = true};
-    assert_false(shm_guard_rest(f->pool, &r, &fault));
+    assert_false(value_guard_rest(f->pool, &r, &fault));
     column(f, TRG_SPACEPOINTS, 3)[1] = 99;
-    assert_true(shm_guard_rest(f->pool, &r, &fault));
+    assert_true(value_guard_rest(f->pool, &r, &fault));
     assert_int_equal((int)fault.value, 99);
     r.unseen = 0;
-    assert_false(shm_guard_rest(f->pool, &r, &fault));
+    assert_false(value_guard_rest(f->pool, &r, &fault));
     write_numbers(f, &good_quantum);
     r.unseen = 1u << TRG_SPACEPOINTS;
     r.in[TRG_SPACEPOINTS].is_quantized = true;
     r.in[TRG_SPACEPOINTS].at = (uint64_t)(numbers(f, 0) - f->pool->base);
     memset(numbers(f, 0), 0xff, (size_t)2 * N); /* as floats they would be no numbers */
-    assert_false(shm_guard_rest(f->pool, &r, &fault));
+    assert_false(value_guard_rest(f->pool, &r, &fault));
     numbers(f, QUANTUM_COLUMNS)[4] = 77;
-    assert_true(shm_guard_rest(f->pool, &r, &fault));
+    assert_true(value_guard_rest(f->pool, &r, &fault));
     assert_int_equal((int)fault.value, 77);
 }
 

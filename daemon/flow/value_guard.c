@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "flow/shm_guard.h"
+#include "flow/value_guard.h"
 
-bool shm_guard_rest(const struct pool *pool, const struct roi *r, struct check_fault *ret_fault)
+bool value_guard_rest(const struct pool *pool, const struct roi *r, struct check_fault *ret_fault)
 {
     for (uint32_t left = r->unseen; left; left &= left - 1) {
         const uint32_t kind = (uint32_t)__builtin_ctz(left);
