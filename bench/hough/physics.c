@@ -96,10 +96,21 @@ static void write_figure(const char *sample, const char *method, const char *wha
                  &r);
 }
 
-static void tell(const char *sample, const char *method, const struct tally *t)
+/* "paint weight=gauss" */
+static void name_method(char *name, size_t bytes, const char *method)
+{
+    size_t n = (size_t)snprintf(name, bytes, "%s", method);
+
+    for (uint32_t i = 0; settings[i] && n < bytes; i += 2)
+        n += (size_t)snprintf(name + n, bytes - n, " %s=%s", settings[i], settings[i + 1]);
+}
+
+static void tell(const char *sample, const char *preset, const struct tally *t)
 {
     const struct match *m = &t->m;
+    char method[96];
 
+    name_method(method, sizeof method, preset);
     printf("%-52s %-9s %6llu", sample, method, (unsigned long long)t->rois);
     for (enum match_class c = 0; c < MATCH_CLASSES; c++) {
         char what[64];

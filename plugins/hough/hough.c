@@ -260,6 +260,7 @@ static uint32_t find_group(const struct hg_par *par)
 #define GROUP_DENSE  512u
 #define DENSE        32u
 
+/* Of the narrow windows few have many hits, of the wide ones most. */
 static void launch_find(struct trg_algo *a, const struct slot *s, const struct hg_par *par,
                         struct launcher *l)
 {
@@ -272,8 +273,8 @@ static void launch_find(struct trg_algo *a, const struct slot *s, const struct h
     }
     LAUNCH(l, a->find_few, windows, GROUP_FEW, *par, s->starts, s->points, s->items, a->trig,
            s->peaks, s->n_peaks, s->summaries);
-    LAUNCH(l, a->find[par->pass], (windows + 7u) / 8u, find_group(par), *par, s->starts, s->points,
-           s->items, a->trig, s->peaks, s->n_peaks, s->summaries);
+    LAUNCH(l, a->find[par->pass], par->span > 1u ? windows : (windows + 7u) / 8u, find_group(par),
+           *par, s->starts, s->points, s->items, a->trig, s->peaks, s->n_peaks, s->summaries);
 }
 
 static void launch_pass(struct trg_algo *a, const struct slot *s, struct trg_buffer *data,
