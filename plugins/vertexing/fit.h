@@ -31,6 +31,13 @@ TRG_GROUP_FN void vx_sum_up(TRG_LOCAL trg_i64 *room, const trg_i64 *own, trg_u32
     TRG_BARRIER();
 }
 
+/* Tukey's constant in the next round. */
+TRG_FN float vx_shrink(float c, float least)
+{
+    c *= VX_SHRINK;
+    return c > least ? c : least;
+}
+
 /* The vertex after one round. */
 struct vx_round {
     struct vx_vertex v;
@@ -56,5 +63,11 @@ TRG_FN struct vx_round vx_move(struct vx_vertex v, TRG_LOCAL const trg_i64 *tota
         r.v.z = v.z + s.z;
     }
     return r;
+}
+
+/* Whether it rests, or there is none: no more rounds. */
+TRG_FN trg_u32 vx_rests(struct vx_round r, float c, struct vx_par par)
+{
+    return !r.v.alive || (c <= par.tukey_end && r.step2 < par.tolerance * par.tolerance);
 }
 #endif

@@ -393,19 +393,41 @@ TRG_FN struct vx_vertex vx_flight(struct vx_vertex v, struct vx_vertex pv)
     return v;
 }
 
+/* The tracks of a component. */
+struct vx_members {
+    TRG_GLOBAL const trg_u32 *list, *label;
+    trg_u32 n, root; /* n: of the graph */
+};
+
+/* Adds this work-item's tracks of the component, weighted for a vertex at v, to `own`. */
+TRG_GROUP_FN void vx_add_members(TRG_GLOBAL const float *tracks, trg_u32 room,
+                                 struct vx_members all, struct vx_vertex v, float inv_c2,
+                                 trg_i64 *own)
+{
+    for (trg_u32 i = TRG_LID; i < all.n; i += TRG_LSIZE) {
+        if (all.label[i] == all.root) {
+            const struct vx_line l = vx_load(tracks, room, all.list[i]);
+            const struct vx_miss m = vx_from(l, v.x, v.y, v.z);
+            const float w = vx_tukey(m.chi2, inv_c2);
+
+            if (w > 0.0f)
+                VX_ADD(own, l, m, w);
+        }
+    }
+}
+
 /* The momenta of the component's tracks that fit the vertex, added up over the group. */
-TRG_GROUP_FN void vx_add_momenta(TRG_GLOBAL const float *tracks, TRG_GLOBAL const trg_u32 *list,
-                                 TRG_GLOBAL const trg_u32 *label, trg_u32 n, trg_u32 root,
+TRG_GROUP_FN void vx_add_momenta(TRG_GLOBAL const float *tracks, struct vx_members all,
                                  struct vx_vertex v, struct vx_par par, TRG_LOCAL trg_i64 *sums,
                                  TRG_LOCAL trg_i64 *total)
 {
     trg_i64 own[4] = {0};
 
-    for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
-        const float p = trg_fabs((tracks + VX_P * par.items_room)[list[i]]);
-        const struct vx_line l = vx_load(tracks, par.items_room, list[i]);
+    for (trg_u32 i = TRG_LID; i < all.n; i += TRG_LSIZE) {
+        const float p = trg_fabs((tracks + VX_P * par.items_room)[all.list[i]]);
+        const struct vx_line l = vx_load(tracks, par.items_room, all.list[i]);
 
-        if (label[i] != root || !(p > 0.0f) ||
+        if (all.label[i] != all.root || !(p > 0.0f) ||
             vx_from(l, v.x, v.y, v.z).chi2 >= par.tukey_end * par.tukey_end)
             continue;
         own[0] += vx_quanta(p * l.ux, 16384.0f);
@@ -438,6 +460,7 @@ TRG_KERNEL8(vx_fit_secondary, (const trg_u8, data), (const float, tracks),
 
     for (trg_u32 k = part; k < n_components; k += par.fit_parts) {
         const trg_u32 root = sv[k].root;
+        const struct vx_members all = {list, label, n, root};
         float c = par.tukey_start;
 
         TRG_BARRIER();
@@ -456,34 +479,20 @@ TRG_KERNEL8(vx_fit_secondary, (const trg_u8, data), (const float, tracks),
         }
         TRG_BARRIER();
         for (trg_u32 round = 0u; round < par.rounds && !done; round++) {
-            const float x0 = v.x, y0 = v.y, z0 = v.z;
-            const float inv_c2 = round ? 1.0f / (c * c) : 0.0f;
             trg_i64 own[VX_SUMS] = {0};
 
-            for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
-                if (label[i] == root) {
-                    const struct vx_line l = vx_load(tracks, room, list[i]);
-                    const struct vx_miss m = vx_from(l, x0, y0, z0);
-                    const float w = vx_tukey(m.chi2, inv_c2);
-
-                    if (w > 0.0f)
-                        VX_ADD(own, l, m, w);
-                }
-            }
+            vx_add_members(tracks, room, all, v, round ? 1.0f / (c * c) : 0.0f, own);
             vx_sum_up(sums, own, VX_SUMS, total);
             if (TRG_LID == 0u) {
                 const struct vx_round r = vx_move(v, total);
 
                 v = r.v;
-                done = !v.alive ||
-                       (round && c <= par.tukey_end && r.step2 < par.tolerance * par.tolerance);
+                done = !r.v.alive || (round && vx_rests(r, c, par));
             }
-            if (round)
-                c *= VX_SHRINK;
-            c = c > par.tukey_end ? c : par.tukey_end;
+            c = round ? vx_shrink(c, par.tukey_end) : c;
             TRG_BARRIER();
         }
-        vx_add_momenta(tracks, list, label, n, root, v, par, sums, total);
+        vx_add_momenta(tracks, all, v, par, sums, total);
         if (TRG_LID == 0u) {
             v.mass = vx_mass_of(total);
             sv[k] = vx_flight(v, pv[v.pv]);

@@ -81,6 +81,21 @@ TRG_FN struct vx_closest vx_approach(TRG_GLOBAL const trg_u8 *data, float beam_x
 }
 #endif
 
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
+TRG_FN void vx_store_line(TRG_GLOBAL float *tracks, trg_u32 room, struct vx_line l)
+{
+    tracks[VX_X * room] = l.x;
+    tracks[VX_Y * room] = l.y;
+    tracks[VX_Z * room] = l.z;
+    tracks[VX_UX * room] = l.ux;
+    tracks[VX_UY * room] = l.uy;
+    tracks[VX_UZ * room] = l.uz;
+    tracks[VX_V * room] = l.v;
+    tracks[VX_C * room] = l.c;
+    tracks[VX_VT * room] = l.vt;
+}
+#endif
+
 /* 0: not known. */
 TRG_FN float vx_momentum(float qop)
 {
@@ -173,6 +188,19 @@ TRG_FN struct vx_grid vx_grid_of(float width, float range, trg_u32 bins_room)
     g.n_bins = (trg_u32)(2.0f * range * g.inv_width) + 1u;
     g.n_bins = g.n_bins < 3u ? 3u : g.n_bins > bins_room ? bins_room : g.n_bins;
     return g;
+}
+
+/* The grid by the configured rule; `fixed` is that of the configured width, `begin` where the cells
+ * of z begin, `used` and `sigmas` the entries and the sum of their errors. */
+TRG_FN struct vx_grid vx_choose_grid(struct vx_grid fixed, TRG_LOCAL const trg_u32 *begin,
+                                     trg_u32 used, trg_u32 sigmas, struct vx_par par)
+{
+    if (par.width_rule == VX_WIDTH_FREEDMAN_DIACONIS)
+        return vx_grid_of(vx_freedman_diaconis(begin, begin[VX_CELLS], par.z_range), par.z_range,
+                          par.bins_room);
+    if (par.width_rule == VX_WIDTH_OPTIMUM)
+        return vx_grid_of(vx_optimum(used, sigmas), par.z_range, par.bins_room);
+    return fixed;
 }
 
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
@@ -269,15 +297,7 @@ TRG_KERNEL8(vx_prepare, (const trg_u8, data), (float, tracks), (float, sorted), 
         const trg_u32 at = vx_cell(c.line.z, par.z_range);
         const trg_u32 seeds = at < VX_CELLS && c.sz2 < par.sigma_z_max * par.sigma_z_max;
 
-        tracks[VX_X * room + i] = c.line.x;
-        tracks[VX_Y * room + i] = c.line.y;
-        tracks[VX_Z * room + i] = c.line.z;
-        tracks[VX_UX * room + i] = c.line.ux;
-        tracks[VX_UY * room + i] = c.line.uy;
-        tracks[VX_UZ * room + i] = c.line.uz;
-        tracks[VX_V * room + i] = c.line.v;
-        tracks[VX_C * room + i] = c.line.c;
-        tracks[VX_VT * room + i] = c.line.vt;
+        vx_store_line(tracks + i, room, c.line);
         tracks[VX_P * room + i] = vx_momentum(TRG_TRACKS_QOP(data, par.in)[i]);
         entry_z[i] = seeds ? c.line.z : VX_NOWHERE;
         entry_z[room + i] = c.sz2;
@@ -305,11 +325,7 @@ TRG_KERNEL8(vx_prepare, (const trg_u8, data), (float, tracks), (float, sorted), 
     }
     TRG_BARRIER();
     if (TRG_LID == 0u) {
-        if (par.width_rule == VX_WIDTH_FREEDMAN_DIACONIS)
-            grid = vx_grid_of(vx_freedman_diaconis(begin, begin[VX_CELLS], par.z_range),
-                              par.z_range, par.bins_room);
-        if (par.width_rule == VX_WIDTH_OPTIMUM)
-            grid = vx_grid_of(vx_optimum(used, sigmas), par.z_range, par.bins_room);
+        grid = vx_choose_grid(grid, begin, used, sigmas, par);
         grid.beam_x = beam_x;
         grid.beam_y = beam_y;
         grids[TRG_GID] = grid;

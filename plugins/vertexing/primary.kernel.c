@@ -91,6 +91,12 @@ TRG_GROUP_FN struct vx_own vx_count_own(TRG_GLOBAL const float *sorted, trg_u32 
     return n;
 }
 
+/* What is known of the z of a seed: at first its bin, then as if it were exact. */
+TRG_FN float vx_seed_var(float width, trg_u32 fresh, trg_u32 round)
+{
+    return fresh && round == 0u ? 0.25f * width * width : 0.0f;
+}
+
 /* `fit_parts` groups of 32 work-items an RoI, a seed at a time.  Tracks whose z at the beam is
  * nearer to this seed than to the next ones, and within the window, are weighted by Tukey's
  * biweight with a constant that shrinks from round to round; the vertex moves to the minimum until
@@ -112,7 +118,8 @@ TRG_KERNEL7(vx_fit_primary, (const trg_u8, data), (const float, sorted), (const 
     TRG_GLOBAL const trg_u32 *cell = cells + roi * (VX_CELLS + 1u);
 
     for (trg_u32 k = part; k < n_seeds; k += par.fit_parts) {
-        const trg_u32 rounds = list[k].todo ? par.rounds : 0u;
+        const trg_u32 rounds = list[k].todo * par.rounds;
+        const trg_u32 below = k > 0u ? k - 1u : k, above = k + 1u < n_seeds ? k + 1u : k;
         struct vx_window w = vx_window_of(list, k, n_seeds, cell, par);
         float c = par.tukey_start;
         struct vx_own n;
@@ -126,29 +133,25 @@ TRG_KERNEL7(vx_fit_primary, (const trg_u8, data), (const float, sorted), (const 
         for (trg_u32 round = 0u; round < rounds && !done; round++) {
             trg_i64 own[VX_SUMS] = {0};
 
-            /* at first a seed is known to a bin, later to its fit */
-            w.in.var_z =
-                par.fresh && round == 0u ? 0.25f * grids[roi].width * grids[roi].width : 0.0f;
+            w.in.var_z = vx_seed_var(grids[roi].width, par.fresh, round);
             vx_add_tracks(sorted, par.items_room, w, v, 1.0f / (c * c), own);
             vx_sum_up(sums, own, VX_SUMS, total);
             if (TRG_LID == 0u) {
                 const struct vx_round r = vx_move(v, total);
 
                 v = r.v;
-                done = !v.alive || (c <= par.tukey_end && r.step2 < par.tolerance * par.tolerance);
+                done = vx_rests(r, c, par);
             }
-            c *= VX_SHRINK;
-            c = c > par.tukey_end ? c : par.tukey_end;
+            c = vx_shrink(c, par.tukey_end);
             TRG_BARRIER();
         }
-        n = vx_count_own(sorted, par.items_room, w, v, list[k > 0u ? k - 1u : k],
-                         list[k + 1u < n_seeds ? k + 1u : k], par);
+        n = vx_count_own(sorted, par.items_room, w, v, list[below], list[above], par);
         TRG_ATOMIC_ADD_LOCAL(&own_below, n.below);
         TRG_ATOMIC_ADD_LOCAL(&own_above, n.above);
         TRG_BARRIER();
         if (TRG_LID == 0u) {
-            v.own[0] = k > 0u ? own_below : v.n_tracks;
-            v.own[1] = k + 1u < n_seeds ? own_above : v.n_tracks;
+            v.own[0] = below < k ? own_below : v.n_tracks;
+            v.own[1] = above > k ? own_above : v.n_tracks;
             fits[place + k] = v;
         }
     }

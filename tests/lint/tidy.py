@@ -21,7 +21,7 @@ OVER = {("trg_group_radix_tile", "parameters"), ("dbt_scan", "parameters"), ("db
         ("kdq_one_level", "parameters"), ("kdq_bfs", "complexity"), ("ht_follow", "complexity"),
         ("lt_tile_steps", "parameters"), ("vox_label", "lines"),
         ("vx_adjacency_compute", "complexity"), ("vx_prune", "complexity"), ("vx_associate", "complexity"),
-        ("vx_significance2", "parameters"), ("vx_add_momenta", "parameters"), ("vx_host_prepare", "parameters"),
+        ("vx_significance2", "parameters"), ("vx_host_prepare", "parameters"),
         ("vx_host_own", "parameters"), ("zf_bite", "parameters"), ("zf_bite_", "parameters"),
         ("zf_sort", "lines")}
 
