@@ -121,11 +121,13 @@ static const char *const velo[] = {NULL};
 static const char *const hashed[] = {"method", "hashed", NULL};
 static const char *const hashed_dense[] = {
     "method", "hashed", "phi_bins", "192", "phi_bins_wide", "24", "max_peaks", "32768", NULL};
-/* Cells of one projection tell less than hashed ones: wide windows must be narrower. */
-static const char *const paint[] = {"method", "paint", "phi_bins_wide", "12", NULL};
-static const char *const brute[] = {"method", "brute", "phi_bins_wide", "12", NULL};
-static const char *const analytic[] = {"method", "analytic",      "n_theta", "48", "n_r",
-                                       "48",     "phi_bins_wide", "12",      NULL};
+/* Cells of one projection tell less than hashed ones: wide windows must be narrower.
+ * Peaks that touch at a corner may both be lines. */
+#define NARROW "phi_bins_wide", "12", "distance_norm", "euclidean"
+static const char *const paint[] = {"method", "paint", NARROW, NULL};
+static const char *const brute[] = {"method", "brute", NARROW, NULL};
+static const char *const analytic[] = {"method", "analytic", "n_theta", "48",
+                                       "n_r",    "48",       NARROW,    NULL};
 const struct trg_preset hough_presets[] = {
     {"velo", "the defaults: from station to station", velo},
     {"hashed", "voting in four parameters", hashed},

@@ -98,6 +98,8 @@ static bool is_peak(const struct job *j, uint32_t t, uint32_t k)
 
             if (a < 0 || b < 0 || a >= width || b >= height)
                 continue;
+            if (j->c->distance_norm && hypot(a - (int)t, b - (int)k) > d)
+                continue;
             other = j->cells[a * height + b];
             if (other > n || (other == n && (a < (int)t || (a == (int)t && b < (int)k))))
                 return false;
