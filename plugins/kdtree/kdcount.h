@@ -25,15 +25,13 @@ TRG_FN struct kdc_region kdc_load(TRG_GLOBAL const float *regions, const struct 
                                   trg_u32 is_ball, trg_u32 q)
 {
     struct kdc_region r;
-    float radius = 0.0f;
+    float radius;
 
-    if (is_ball)
-        radius = regions[par.k * par.query_room + q];
-    else
-        r.box = kdq_load(regions, par, q);
+    r.box = kdq_load(regions, par, q); /* what of it a ball has not, it does not look at */
+    radius = is_ball ? regions[par.k * par.query_room + q] : 0.0f;
     KDQ_UNROLL
     for (trg_u32 d = 0u; d < KD_DIMS_MAX; d++)
-        r.centre[d] = is_ball && d < par.k ? regions[d * par.query_room + q] : 0.0f;
+        r.centre[d] = r.box.low[d];
     r.square = radius < 0.0f ? -1.0f : radius * radius;
     return r;
 }
