@@ -63,7 +63,7 @@ const struct trg_param vx_params[] = {
      "times that vertices are fitted and the wrong ones dropped"},
     {"pv_own_tracks", TRG_PARAM_U32, AT(pv_own_tracks), "3", 0, 1000, "", NULL,
      "least tracks of a primary vertex that do not fit a larger one next to it"},
-    {"pv_own_sigmas", TRG_PARAM_F32, AT(pv_own_sigmas), "4.1", 0, 100, "sigma", NULL,
+    {"pv_own_sigmas", TRG_PARAM_F32, AT(pv_own_sigmas), "4.2", 0, 100, "sigma", NULL,
      "a track fits a vertex that it misses by less"},
     {"max_pv", TRG_PARAM_U32, AT(max_pv), "512", 1, VX_PV_MAX, "", NULL,
      "seeds of an RoI, 16 + tracks / 8 at most; the highest are kept (pairs: those of least z)"},
