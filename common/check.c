@@ -68,7 +68,7 @@ bool check_find(uint32_t kind, size_t n, const void *const *column, uint32_t max
     const struct trg_collection *info = kind_info(kind);
 
     for (uint32_t c = 0; c < info->n_columns; c++) {
-        struct check_fault f = {.kind = kind, .column = c};
+        struct check_fault f = {.hash = info->hash, .column = c};
 
         if (!column[c] || !find_in_column(&info->column[c], column[c], n, max_layer, &f))
             continue;
@@ -80,7 +80,7 @@ bool check_find(uint32_t kind, size_t n, const void *const *column, uint32_t max
 
 bool check_is_fault(const struct check_fault *f)
 {
-    const struct trg_collection *info = kind_info(f->kind);
+    const struct trg_collection *info = kind_info(kind_of_hash(f->hash));
 
     return info && f->column < info->n_columns &&
            (f->code == TRIGD__V1__ERROR__CODE__OUT_OF_RANGE ||
@@ -90,7 +90,7 @@ bool check_is_fault(const struct check_fault *f)
 int check_say(const struct check_fault *f, uint32_t max_layer, uint64_t token,
               struct wire_error *ret_error)
 {
-    const struct trg_collection *info = kind_info(f->kind);
+    const struct trg_collection *info = kind_info(kind_of_hash(f->hash));
     const struct trg_column *column = &info->column[f->column];
 
     const struct values_range r = values_range(column, max_layer);
@@ -181,7 +181,7 @@ int check_quantized(const struct quantum *q, size_t n, const void *layer, uint32
     for (uint32_t c = 0; c < QUANTUM_COLUMNS; c++)
         if (check_quantum(&info->column[c], q, c, token, ret_error) < 0)
             return -EBADMSG;
-    f = (struct check_fault){.kind = TRG_SPACEPOINTS, .column = QUANTUM_COLUMNS};
+    f = (struct check_fault){.hash = info->hash, .column = QUANTUM_COLUMNS};
     return find_in_column(&info->column[QUANTUM_COLUMNS], layer, n, max_layer, &f)
                ? check_say(&f, max_layer, token, ret_error)
                : 0;

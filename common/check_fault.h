@@ -10,7 +10,7 @@
 
 struct check_fault { /* a value that is not allowed; zero: there is none */
     Trigd__V1__Error__Code code;
-    uint32_t kind;
+    uint64_t hash; /* of the collection: processes number them differently */
     uint32_t column;
     double value;
     size_t at; /* its number among the values of the column */

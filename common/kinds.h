@@ -46,6 +46,38 @@ static inline size_t kind_item_size(uint32_t kind)
     return bytes;
 }
 
+/* The kind whose declaration has the hash; TRG_KIND_NONE: none. */
+static inline uint32_t kind_of_hash(uint64_t hash)
+{
+    const struct trg_collection *info;
+
+    for (uint32_t k = 1; (info = kind_info(k)); k++)
+        if (info->hash == hash)
+            return k;
+    return TRG_KIND_NONE;
+}
+
+/* The same for the lower half of a hash. */
+static inline uint32_t kind_of_half(uint32_t half)
+{
+    const struct trg_collection *info;
+
+    for (uint32_t k = 1; (info = kind_info(k)); k++)
+        if ((uint32_t)info->hash == half)
+            return k;
+    return TRG_KIND_NONE;
+}
+
+/* Those that were added so far: 1 << kind each. */
+static inline uint32_t kinds_declared(void)
+{
+    uint32_t set = 0;
+
+    for (uint32_t k = TRG_KIND_COUNT; kind_info(k); k++)
+        set |= 1u << k;
+    return set;
+}
+
 /* The number of a declaration, which is copied when it is new.  -EINVAL: it is no good one, or
  * differs from trigd's own of the same name; -ENOSPC: there are KINDS_MAX already; -ENOMEM.  `why`
  * gets one sentence. */

@@ -4,10 +4,11 @@
 #include <string.h>
 
 /* Wire types and tags of protobuf: field number << 3 | wire type. */
-enum { VARINT = 0, BYTES = 2, FIXED32 = 5 };
+enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
 #define TAG(field, type) ((uint32_t)(field) << 3 | (uint32_t)(type))
-#define TAG_BATCH        TAG(2, BYTES) /* of ToDaemon */
-#define TAG_ROI          TAG(1, BYTES) /* of RoiBatch */
+#define TAG_BATCH        TAG(2, BYTES)  /* of ToDaemon */
+#define TAG_ROI          TAG(1, BYTES)  /* of RoiBatch */
+#define TAG_COLUMNS      TAG(20, BYTES) /* of Roi; may stand several times */
 /* Of QuantizedSpacepoints: the columns follow the offsets and steps. */
 #define FIRST_NUMBERS 7u
 /* Longer varints than these are left to protobuf-c. */
@@ -171,6 +172,36 @@ static bool scan_quantized(struct reader *r, struct scan_roi *roi)
     return true;
 }
 
+/* A collection in Columns; what the columns must be is for those who know the declaration. */
+static bool scan_declared(struct reader *r, struct scan_roi *roi)
+{
+    struct scan_declared *d = &roi->declared[roi->n_declared];
+    struct reader field, bytes;
+    bool has_hash = false;
+    uint32_t tag;
+
+    if (roi->n_declared++ == SCAN_DECLARED || !read_bytes(r, &field))
+        return false;
+    d->hash = 0;
+    d->n_columns = 0;
+    while (field.at < field.end) {
+        if (!read_tag(&field, &tag))
+            return false;
+        if (tag == TAG(1, FIXED64) && !has_hash && field.end - field.at >= 8) {
+            memcpy(&d->hash, field.at, sizeof d->hash);
+            field.at += sizeof d->hash;
+            has_hash = true;
+        } else if (tag == TAG(2, BYTES) && d->n_columns < TRG_COLUMNS_MAX &&
+                   read_bytes(&field, &bytes)) {
+            d->column[d->n_columns++] =
+                (struct scan_column){.n = (size_t)(bytes.end - bytes.at), .data = bytes.at};
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool scan_field(struct reader *r, uint32_t tag, struct scan_roi *roi)
 {
     struct trg_roi_info *i = &roi->info;
@@ -210,6 +241,8 @@ static bool scan_field(struct reader *r, uint32_t tag, struct scan_roi *roi)
         return scan_kind(r, TRG_TRACKS, roi);
     case TAG(19, BYTES):
         return scan_quantized(r, roi);
+    case TAG_COLUMNS:
+        return scan_declared(r, roi);
     default:
         return false;
     }
@@ -222,10 +255,11 @@ static bool scan_one(struct reader r, struct scan_roi *roi)
     roi->token = 0;
     roi->kinds = 0;
     roi->is_quantized = false;
+    roi->n_declared = 0;
     memset(&roi->info, 0, sizeof roi->info);
     while (r.at < r.end)
-        if (!read_tag(&r, &tag) || tag >> 3 > 31 || !is_new(&seen, tag >> 3) ||
-            !scan_field(&r, tag, roi))
+        if (!read_tag(&r, &tag) || tag >> 3 > 31 ||
+            (tag != TAG_COLUMNS && !is_new(&seen, tag >> 3)) || !scan_field(&r, tag, roi))
             return false;
     return true;
 }

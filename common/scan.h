@@ -14,7 +14,8 @@
 #include "quantum.h"
 #include "trigd/event.h"
 
-#define SCAN_KINDS 3u /* kinds that travel: spacepoints, hits, tracks */
+#define SCAN_KINDS    3u /* kinds with messages of their own: spacepoints, hits, tracks */
+#define SCAN_DECLARED 4u /* collections in Columns of one RoI */
 
 struct scan_column { /* as it stands in a message, unaligned */
     size_t n;
@@ -28,6 +29,12 @@ struct scan_roi {
     bool is_quantized;      /* its spacepoints: columns as quantum.h says */
     struct quantum quantum; /* of them */
     struct scan_column column[SCAN_KINDS][TRG_COLUMNS_MAX]; /* by kind - 1; those there */
+    uint32_t n_declared;
+    struct scan_declared {
+        uint64_t hash;
+        uint32_t n_columns;
+        struct scan_column column[TRG_COLUMNS_MAX]; /* n: bytes */
+    } declared[SCAN_DECLARED];
 };
 
 /* The RoIs of a ToDaemon message with a batch of 1 to `room` RoIs: how many; 0 when it is anything

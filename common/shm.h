@@ -22,7 +22,9 @@
 #define SHM_MAGIC        "TRGSHM1" /* and a zero; another layout has another number */
 #define SHM_SCHEME       "shm://"
 #define SHM_ALIGN        64u        /* of every column */
-#define SHM_KINDS        3u         /* kinds that travel: spacepoints, hits, tracks */
+#define SHM_KINDS        3u         /* kinds with places of their own: spacepoints, hits, tracks */
+#define SHM_PLACES       4u         /* collections of one RoI */
+#define SHM_LISTED       (1u << 30) /* in `kinds`: each place tells its collection by hash */
 #define SHM_QUANTIZED    (1u << 31) /* in `kinds`: the spacepoints are 16-bit numbers */
 #define SHM_DOWN_BYTES   (1u << 20) /* of the ring of answers */
 #define SHM_ANSWER_MAX   (1u << 19) /* bytes of one answer */
@@ -51,14 +53,14 @@ struct shm_head {
 struct shm_roi {
     uint64_t token;
     struct trg_roi_info info;
-    uint32_t kinds; /* 1 << kind for each collection that is there, which may be empty; flags */
+    uint32_t kinds; /* 1 << kind for each collection that is there, which may be empty; or
+                     * SHM_LISTED; and SHM_QUANTIZED */
     uint32_t reserved;
     struct shm_collection {
-        uint64_t at; /* in `data`; a multiple of SHM_ALIGN */
-        uint32_t n;  /* items */
-        uint32_t reserved;
-    } in[SHM_KINDS]; /* by kind, TRG_SPACEPOINTS first */
-    uint64_t reserved2[2];
+        uint64_t at;   /* in `data`; a multiple of SHM_ALIGN */
+        uint32_t n;    /* items */
+        uint32_t hash; /* SHM_LISTED: the lower half of the declaration's; 0: nothing is here */
+    } in[SHM_PLACES];  /* by kind, TRG_SPACEPOINTS first; listed: in any order */
 };
 _Static_assert(sizeof(struct shm_roi) == 128, "the layout is a promise");
 _Static_assert(TRG_SPACEPOINTS == 1 && TRG_HITS == 2 && TRG_TRACKS == 3, "kinds by number");

@@ -214,13 +214,13 @@ static int check_lengths(const struct trg_collection *info, const struct scan_co
 }
 
 /* Checks the columns of a collection, with their values or without, and refers to them. */
-static int check_collection(const struct wire_decoder *d, uint32_t kind,
+static int check_collection(const struct wire_decoder *d, uint32_t kind, uint32_t slot,
                             const struct scan_column *column, bool is_read, struct wire_roi *w,
                             struct wire_error *e)
 {
     const struct trg_collection *info = kind_info(kind);
     const bool is_quantized = kind == TRG_SPACEPOINTS && w->is_quantized;
-    struct wire_collection *ret = &w->collection[kind];
+    struct wire_collection *ret = &w->collection[slot];
     const size_t n = column[0].n;
     int r = 0;
 
@@ -237,27 +237,118 @@ static int check_collection(const struct wire_decoder *d, uint32_t kind,
     if (r < 0)
         return -EBADMSG;
     ret->n = (uint32_t)n;
+    ret->kind = (uint8_t)kind;
     ret->is_there = true;
     return 0;
+}
+
+uint32_t wire_slot(const struct wire_roi *w, uint32_t kind)
+{
+    uint32_t slot = kind < WIRE_DECLARED ? kind : WIRE_DECLARED;
+
+    if (kind < WIRE_DECLARED)
+        return w->collection[slot].is_there ? WIRE_SLOTS : slot;
+    while (slot < WIRE_SLOTS && w->collection[slot].is_there)
+        if (w->collection[slot++].kind == kind)
+            return WIRE_SLOTS;
+    return slot;
+}
+
+/* A collection in Columns.  Takes bytes of columns, leaves their items. */
+static int check_declared(const struct wire_decoder *d, uint64_t hash, struct scan_column *column,
+                          size_t n_columns, bool is_read, struct wire_roi *w, struct wire_error *e)
+{
+    const uint32_t kind = kind_of_hash(hash);
+    const struct trg_collection *info = kind_info(kind);
+    const uint32_t slot = wire_slot(w, kind);
+
+    if (!info)
+        return check_refuse(e, TRIGD__V1__ERROR__CODE__UNKNOWN,
+                            "RoI %" PRIu64 ": no collection has the hash %016" PRIx64
+                            "; those that Welcome lists are allowed",
+                            w->token, hash);
+    if (slot == WIRE_SLOTS) /* there are as many places as Columns are allowed */
+        return check_refuse(e, TRIGD__V1__ERROR__CODE__MALFORMED,
+                            "RoI %" PRIu64 ": it holds %s twice; once is allowed", w->token,
+                            info->name);
+    if (n_columns != info->n_columns)
+        return check_refuse(e, TRIGD__V1__ERROR__CODE__LENGTHS,
+                            "RoI %" PRIu64 ": its %s have %zu columns; %u are allowed", w->token,
+                            info->name, n_columns, info->n_columns);
+    for (uint32_t c = 0; c < n_columns; c++) {
+        const size_t size = trg_column_bytes(&info->column[c]);
+
+        if (column[c].n % size)
+            return check_refuse(
+                e, TRIGD__V1__ERROR__CODE__LENGTHS,
+                "RoI %" PRIu64 ": column %s of its %s has %zu bytes; %zu for each item are allowed",
+                w->token, info->column[c].name, info->name, column[c].n, size);
+        column[c].n /= size;
+    }
+    return check_collection(d, kind, slot, column, is_read, w, e);
+}
+
+static int check_all_declared(const struct wire_decoder *d, const Trigd__V1__Roi *roi,
+                              struct wire_roi *w, struct wire_error *e)
+{
+    if (roi->n_columns > SCAN_DECLARED)
+        return check_refuse(e, TRIGD__V1__ERROR__CODE__TOO_LARGE,
+                            "RoI %" PRIu64 ": it holds %zu Columns; at most %u are allowed",
+                            w->token, roi->n_columns, SCAN_DECLARED);
+    for (size_t i = 0; i < roi->n_columns; i++) {
+        const Trigd__V1__Columns *m = roi->columns[i];
+        struct scan_column column[TRG_COLUMNS_MAX] = {{0}};
+
+        for (size_t c = 0; c < m->n_column && c < TRG_COLUMNS_MAX; c++)
+            column[c] = (struct scan_column){m->column[c].len, m->column[c].data};
+        if (check_declared(d, m->hash, column, m->n_column, true, w, e) < 0)
+            return -EBADMSG;
+    }
+    return 0;
+}
+
+/* An RoI without collections; what is not there is not written, as it would be seen in the rate. */
+static void begin_roi(struct wire_roi *w, uint64_t token, const struct trg_roi_info *info)
+{
+    w->token = token;
+    w->info = *info;
+    w->is_quantized = false;
+    w->quantum = (struct quantum){{0}, {0}};
+    for (uint32_t s = 0; s < WIRE_SLOTS; s++) {
+        w->collection[s].n = 0;
+        w->collection[s].kind = TRG_KIND_NONE;
+        w->collection[s].is_there = false;
+    }
+}
+
+static void end_roi(const struct wire_roi *w, struct wire_roi *ret_roi)
+{
+    begin_roi(ret_roi, w->token, &w->info);
+    ret_roi->is_quantized = w->is_quantized;
+    ret_roi->quantum = w->quantum;
+    for (uint32_t s = 0; s < WIRE_SLOTS; s++)
+        if (w->collection[s].is_there)
+            ret_roi->collection[s] = w->collection[s];
 }
 
 int wire_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi, struct wire_roi *ret_roi,
              struct wire_error *ret_error)
 {
-    struct wire_roi w = {.token = roi->token,
-                         .info = {.run = roi->run,
-                                  .l1id = roi->l1id,
-                                  .roi_id = roi->roi_id,
-                                  .bcid = roi->bcid,
-                                  .lumi_block = roi->lumi_block,
-                                  .l1_bits = roi->l1_bits,
-                                  .eta = roi->eta,
-                                  .phi_rad = roi->phi_rad,
-                                  .eta_half = roi->eta_half,
-                                  .phi_half_rad = roi->phi_half_rad,
-                                  .z_min_mm = roi->z_min_mm,
-                                  .z_max_mm = roi->z_max_mm}};
+    const struct trg_roi_info info = {.run = roi->run,
+                                      .l1id = roi->l1id,
+                                      .roi_id = roi->roi_id,
+                                      .bcid = roi->bcid,
+                                      .lumi_block = roi->lumi_block,
+                                      .l1_bits = roi->l1_bits,
+                                      .eta = roi->eta,
+                                      .phi_rad = roi->phi_rad,
+                                      .eta_half = roi->eta_half,
+                                      .phi_half_rad = roi->phi_half_rad,
+                                      .z_min_mm = roi->z_min_mm,
+                                      .z_max_mm = roi->z_max_mm};
+    struct wire_roi w;
 
+    begin_roi(&w, roi->token, &info);
     if (check_window(&w.info, w.token, ret_error) < 0)
         return -EBADMSG;
     if (roi->spacepoints && roi->quantized_spacepoints)
@@ -266,7 +357,7 @@ int wire_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi, struct wir
                             "of the two is allowed",
                             w.token);
     w.is_quantized = roi->quantized_spacepoints != NULL;
-    for (uint32_t k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
+    for (uint32_t k = TRG_SPACEPOINTS; k < WIRE_DECLARED; k++) {
         struct scan_column column[TRG_COLUMNS_MAX] = {{0}};
         bool is_there = true;
 
@@ -274,10 +365,12 @@ int wire_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi, struct wir
             quantized_columns(roi->quantized_spacepoints, &w.quantum, column);
         else
             is_there = columns_of(roi, k, column);
-        if (is_there && check_collection(d, k, column, true, &w, ret_error) < 0)
+        if (is_there && check_collection(d, k, k, column, true, &w, ret_error) < 0)
             return -EBADMSG;
     }
-    *ret_roi = w;
+    if (roi->n_columns && check_all_declared(d, roi, &w, ret_error) < 0)
+        return -EBADMSG;
+    end_roi(&w, ret_roi);
     return 0;
 }
 
@@ -297,17 +390,26 @@ static int take_scanned(const struct wire_decoder *d, uint32_t i, bool is_read,
                         struct wire_roi *ret_roi, struct wire_error *ret_error)
 {
     const struct scan_roi *s = &d->found[i];
-    struct wire_roi w = {.token = s->token, .info = s->info, .is_quantized = s->is_quantized};
+    struct wire_roi w;
 
+    begin_roi(&w, s->token, &s->info);
+    w.is_quantized = s->is_quantized;
     if (check_window(&w.info, w.token, ret_error) < 0)
         return -EBADMSG;
     if (w.is_quantized)
         w.quantum = s->quantum;
     for (uint32_t k = TRG_SPACEPOINTS; k < TRG_SPACEPOINTS + SCAN_KINDS; k++)
         if (s->kinds >> k & 1 &&
-            check_collection(d, k, s->column[k - TRG_SPACEPOINTS], is_read, &w, ret_error) < 0)
+            check_collection(d, k, k, s->column[k - TRG_SPACEPOINTS], is_read, &w, ret_error) < 0)
             return -EBADMSG;
-    *ret_roi = w;
+    for (uint32_t k = 0; k < s->n_declared; k++) {
+        struct scan_declared declared = s->declared[k];
+
+        if (check_declared(d, declared.hash, declared.column, declared.n_columns, is_read, &w,
+                           ret_error) < 0)
+            return -EBADMSG;
+    }
+    end_roi(&w, ret_roi);
     return 0;
 }
 

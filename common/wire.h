@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "quantum.h"
+#include "scan.h"
 #include "trigd.pb-c.h"
 #include "trigd/event.h"
 
@@ -22,18 +23,27 @@ struct wire_limits {
     uint32_t max_layer; /* layers are 0 .. max_layer */
 };
 
+/* Places of collections in an RoI: spacepoints, hits and tracks at their kinds, then others. */
+#define WIRE_SLOTS    (WIRE_DECLARED + SCAN_DECLARED)
+#define WIRE_DECLARED (TRG_SPACEPOINTS + SCAN_KINDS)
+
 /* One RoI of a message that passed all checks; points into the scratch memory or the message. */
 struct wire_roi {
     uint64_t token;
     struct trg_roi_info info;
     struct wire_collection {
         uint32_t n;                          /* items */
+        uint8_t kind;                        /* when it is there */
         bool is_there;                       /* a collection may be there and empty */
-        const void *column[TRG_COLUMNS_MAX]; /* unaligned bytes are possible */
-    } collection[TRG_KIND_COUNT];            /* by kind */
+        const void *column[TRG_COLUMNS_MAX]; /* of what is there; unaligned bytes are possible */
+    } collection[WIRE_SLOTS];
     bool is_quantized;      /* the columns of its spacepoints are as quantum.h says */
     struct quantum quantum; /* of them */
 };
+
+/* The place for a collection of a kind; WIRE_SLOTS: it is there already, or there is no place left.
+ */
+uint32_t wire_slot(const struct wire_roi *w, uint32_t kind);
 
 /* Why something was refused: the code of the Error message and its sentence. */
 struct wire_error {

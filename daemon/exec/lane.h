@@ -96,7 +96,8 @@ struct lane {
 static inline const struct roi_collection *
 lane_collection(const struct pool *pool, const struct roi *r, const struct group_input *in)
 {
-    return in->from < 0 ? &r->in[in->kind] : &pool_steps(pool, r)[in->from].product[in->product];
+    return in->from < 0 ? pool_input(r, in->kind)
+                        : &pool_steps(pool, r)[in->from].product[in->product];
 }
 
 /* Makes the arena; a worker opens its runner.  -ENOMEM or what the mapping says. */

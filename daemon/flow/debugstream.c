@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/ring.h"
+#include "declared.h"
 #include "log.h"
 #include "roifile.h"
 
@@ -51,6 +52,8 @@ struct collections { /* of one message; point into the pool */
     Trigd__V1__QuantizedSpacepoints quantized;
     Trigd__V1__Hits hits;
     Trigd__V1__Tracks tracks;
+    Trigd__V1__Columns declared[SCAN_DECLARED], *list[SCAN_DECLARED];
+    ProtobufCBinaryData column[SCAN_DECLARED][TRG_COLUMNS_MAX];
 };
 
 static void set_floats(size_t n, void *column, size_t *ret_n, float **ret_values)
@@ -134,9 +137,25 @@ static void set_collection(Trigd__V1__Roi *m, struct collections *c, uint32_t ki
         set_tracks(&c->tracks, n, column);
         m->tracks = &c->tracks;
         break;
-    default: /* no other kind travels in messages */
+    default:
         break;
     }
+}
+
+static void add_declared(Trigd__V1__Roi *m, struct collections *c, uint32_t kind, size_t n,
+                         void *const *column)
+{
+    const struct trg_collection *info = kind_info(kind);
+    Trigd__V1__Columns *d = &c->declared[m->n_columns];
+
+    trigd__v1__columns__init(d);
+    d->hash = info->hash;
+    d->n_column = info->n_columns;
+    d->column = c->column[m->n_columns];
+    for (uint32_t i = 0; i < info->n_columns; i++)
+        set_bytes(n * trg_column_bytes(&info->column[i]), column[i], &d->column[i]);
+    c->list[m->n_columns++] = d;
+    m->columns = c->list;
 }
 
 static int append_packed(struct debugstream *d, const Trigd__V1__RoiBatch *batch)
@@ -162,19 +181,21 @@ static int append(struct debugstream *d, uint32_t roi)
     struct collections c;
 
     fill_roi(&m, r);
-    for (uint32_t kind = TRG_SPACEPOINTS; kind < TRG_KIND_COUNT; kind++) {
-        const struct trg_collection *info = kind_info(kind);
+    for (uint32_t s = 0; s < WIRE_SLOTS; s++) {
+        const struct roi_collection *from = &r->in[s];
         void *column[TRG_COLUMNS_MAX] = {NULL};
 
-        if (!r->in[kind].is_there)
+        if (!from->is_there)
             continue;
-        for (uint32_t i = 0; i < info->n_columns; i++)
-            column[i] = pool_column(d->pool, kind, &r->in[kind], i);
-        if (r->in[kind].is_quantized) { /* kept as it came */
-            set_quantized(&c.quantized, &r->quantum, r->in[kind].n, column);
+        for (uint32_t i = 0; i < kind_info(from->kind)->n_columns; i++)
+            column[i] = pool_column(d->pool, from->kind, from, i);
+        if (s >= WIRE_DECLARED) {
+            add_declared(&m, &c, from->kind, from->n, column);
+        } else if (from->is_quantized) { /* kept as it came */
+            set_quantized(&c.quantized, &r->quantum, from->n, column);
             m.quantized_spacepoints = &c.quantized;
         } else {
-            set_collection(&m, &c, kind, r->in[kind].n, column);
+            set_collection(&m, &c, from->kind, from->n, column);
         }
     }
     batch.n_rois = 1;
@@ -186,6 +207,11 @@ static int open_file(struct debugstream *d)
 {
     Trigd__V1__FileHeader header = TRIGD__V1__FILE_HEADER__INIT;
 
+    struct declared declared;
+
+    declared_fill(kinds_declared(), &declared);
+    header.n_collections = declared.n;
+    header.collections = declared.list;
     header.version = 1;
     header.creator = (char *)"trigd debug stream";
     header.created_unix_s = (uint64_t)time(NULL);

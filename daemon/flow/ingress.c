@@ -2,11 +2,14 @@
 #include "flow/ingress.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "clock.h"
+#include "declared.h"
 #include "flow/ingress_inner.h"
 #include "log.h"
 #include "transport/refusal.h"
@@ -120,7 +123,9 @@ static void send_welcome(struct ingress *in, uint32_t number)
     Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
     Trigd__V1__Welcome w = TRIGD__V1__WELCOME__INIT;
     char *chains[MENU_CHAINS_MAX], *streams[MENU_STREAMS_MAX];
+    struct declared declared;
 
+    declared_fill(menu_reads(e->menu) & ~((1u << TRG_KIND_COUNT) - 1), &declared);
     for (uint32_t i = 0; i < e->menu->n_chains; i++)
         chains[i] = e->menu->chains[i].name;
     for (uint32_t i = 0; i < e->menu->n_streams; i++)
@@ -136,6 +141,8 @@ static void send_welcome(struct ingress *in, uint32_t number)
     w.n_streams = e->menu->n_streams;
     w.streams = streams;
     w.menu_generation = e->generation;
+    w.n_collections = declared.n;
+    w.collections = declared.list;
     m.body_case = TRIGD__V1__FROM_DAEMON__BODY_WELCOME;
     m.welcome = &w;
     clients_send(in->clients, number, &m, 0);
@@ -161,6 +168,29 @@ static bool send_away(struct ingress *in, const struct peer *peer, const Trigd__
     return true;
 }
 
+/* What a client is going to send is what the menu reads, where both know the name. */
+static int check_declared(const struct ingress *in, const Trigd__V1__Hello *hello,
+                          struct wire_error *ret_error)
+{
+    const uint32_t reads = menu_reads(dispatch_engine(in->next)->menu);
+
+    for (size_t i = 0; i < hello->n_collections; i++) {
+        const Trigd__V1__Collection *c = hello->collections[i];
+
+        for (uint32_t left = reads; left; left &= left - 1) {
+            const struct trg_collection *info = kind_info((uint32_t)__builtin_ctz(left));
+
+            if (strcmp(c->name, info->name) || c->hash == info->hash)
+                continue;
+            return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__UNKNOWN,
+                                "Hello declares %s with the hash %016" PRIx64
+                                "; the menu reads %s with the hash %016" PRIx64,
+                                info->name, c->hash, info->name, info->hash);
+        }
+    }
+    return 0;
+}
+
 static void take_hello(struct ingress *in, const struct peer *peer, uint32_t number,
                        const Trigd__V1__Hello *hello)
 {
@@ -171,7 +201,8 @@ static void take_hello(struct ingress *in, const struct peer *peer, uint32_t num
         snprintf(error.text, sizeof error.text,
                  "Hello asks for protocol %u; this daemon speaks protocol %u", hello->protocol,
                  PROTOCOL);
-    } else if (wire_check_name(hello->name, &error) == 0) {
+    } else if (wire_check_name(hello->name, &error) == 0 &&
+               check_declared(in, hello, &error) == 0) {
         int r;
 
         if (number == CLIENTS_NONE && send_away(in, peer, hello))
@@ -251,12 +282,12 @@ void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
 
 bool ingress_has_inputs(struct ingress *in, const struct wire_roi *w, struct wire_error *ret_error)
 {
-    bool is_there[TRG_KIND_COUNT];
+    uint32_t kinds = 0;
 
-    for (uint32_t k = 0; k < TRG_KIND_COUNT; k++)
-        is_there[k] = w->collection[k].is_there;
+    for (uint32_t s = 0; s < WIRE_SLOTS; s++)
+        kinds |= (uint32_t)w->collection[s].is_there << w->collection[s].kind;
     ret_error->code = TRIGD__V1__ERROR__CODE__NO_COLLECTION;
-    return menu_has_inputs(dispatch_engine(in->next)->menu, is_there, ret_error->text,
+    return menu_has_inputs(dispatch_engine(in->next)->menu, kinds, ret_error->text,
                            sizeof ret_error->text);
 }
 

@@ -28,19 +28,17 @@ static void copy_columns(struct pool *pool, uint32_t kind, const struct wire_col
 
 /* Places a collection that has its part of the block at `at`. */
 static void place(struct pool *pool, uint32_t kind, const struct wire_collection *w,
-                  const struct store_from *from, uint64_t at, struct roi_collection *c,
-                  uint32_t *unseen)
+                  const struct store_from *from, uint64_t at, struct roi_collection *c)
 {
     c->at = at;
     c->capacity = c->n = w->n;
+    c->kind = (uint8_t)kind;
     c->is_there = w->is_there;
     if (!w->n)
         return;
     if (from->region) { /* laid out as the pool would do it */
         c->at = (uint64_t)((const unsigned char *)w->column[0] - pool->base);
-        *unseen |= 1u << kind;
     } else if (from->message) {
-        *unseen |= 1u << kind;
         c->is_table = true;
         memcpy(pool_at(pool, at), w->column, kind_info(kind)->n_columns * sizeof *w->column);
     } else {
@@ -62,12 +60,14 @@ static void refer(const struct store_from *from, struct roi *r)
 int store_roi(struct pool *pool, const struct engine *engine, const struct wire_roi *w,
               const struct store_from *from, struct roi *r)
 {
-    uint32_t n_in[TRG_KIND_COUNT] = {0};
+    uint32_t n_in[KINDS_MAX] = {0};
     uint64_t bytes = 0, at;
 
-    for (uint32_t k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
-        n_in[k] = w->collection[k].n;
-        bytes += part_bytes(k, &w->collection[k], from);
+    for (uint32_t s = 0; s < WIRE_SLOTS; s++) {
+        const struct wire_collection *c = &w->collection[s];
+
+        n_in[c->kind] += c->n;
+        bytes += part_bytes(c->kind, c, from);
     }
     at = pool_alloc(pool, bytes + block_bytes(engine, n_in));
     if (at == BUDDY_NONE)
@@ -75,9 +75,13 @@ int store_roi(struct pool *pool, const struct engine *engine, const struct wire_
     r->block = at;
     r->in[TRG_SPACEPOINTS].is_quantized = w->is_quantized;
     r->quantum = w->quantum;
-    for (uint32_t k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
-        place(pool, k, &w->collection[k], from, at, &r->in[k], &r->unseen);
-        at += part_bytes(k, &w->collection[k], from);
+    for (uint32_t s = 0; s < WIRE_SLOTS; s++) {
+        const struct wire_collection *c = &w->collection[s];
+
+        place(pool, c->kind, c, from, at, &r->in[s]);
+        at += part_bytes(c->kind, c, from);
+        if ((from->region || from->message) && c->n)
+            r->unseen |= 1u << c->kind;
     }
     refer(from, r);
     block_init(engine, pool, r, at, n_in);

@@ -5,7 +5,7 @@ bool value_guard_rest(const struct pool *pool, const struct roi *r, struct check
 {
     for (uint32_t left = r->unseen; left; left &= left - 1) {
         const uint32_t kind = (uint32_t)__builtin_ctz(left);
-        const struct roi_collection *c = &r->in[kind];
+        const struct roi_collection *c = pool_input(r, kind);
         const void *column[TRG_COLUMNS_MAX] = {NULL};
 
         /* of numbers none gives a value that is not allowed */

@@ -16,6 +16,7 @@
 #include "check_fault.h"
 #include "quantum.h"
 #include "trigd/plugin.h"
+#include "wire.h"
 
 #define POOL_NONE UINT32_MAX
 
@@ -24,6 +25,7 @@ struct roi_collection {
                         * the addresses of its columns, unaligned, outside the pool */
     bool is_table;     /* the latter */
     bool is_quantized; /* spacepoints whose columns are as quantum.h says; of `in` alone */
+    uint8_t kind;      /* of `in` alone, when it is there */
     uint32_t capacity; /* items that the columns have room for */
     uint32_t n;
     bool is_there;
@@ -38,14 +40,14 @@ struct roi_step { /* what one step of the menu made of an RoI; written by the la
 struct roi {
     struct trg_roi_info info;
     uint64_t token;
-    uint64_t block;  /* offset of the data of this RoI; BUDDY_NONE for none */
-    uint64_t steps;  /* offset of struct roi_step[menu steps] */
-    uint64_t chains; /* offset of uint8_t[menu chains]: state of dispatch */
-    struct roi_collection in[TRG_KIND_COUNT];
-    struct quantum quantum; /* of in[TRG_SPACEPOINTS], when it is quantized */
-    uint32_t region;        /* whose memory `in` lies in (shm_region.h); 0: the pool's */
-    uint32_t message;       /* kept message that `in` lies in (held.h); 0: none */
-    uint32_t unseen;        /* 1 << kind for each of `in` whose values nobody has checked yet */
+    uint64_t block;                       /* offset of the data of this RoI; BUDDY_NONE for none */
+    uint64_t steps;                       /* offset of struct roi_step[menu steps] */
+    uint64_t chains;                      /* offset of uint8_t[menu chains]: state of dispatch */
+    struct roi_collection in[WIRE_SLOTS]; /* by place, as in struct wire_roi */
+    struct quantum quantum;               /* of in[TRG_SPACEPOINTS], when it is quantized */
+    uint32_t region;  /* whose memory `in` lies in (shm_region.h); 0: the pool's */
+    uint32_t message; /* kept message that `in` lies in (held.h); 0: none */
+    uint32_t unseen;  /* 1 << kind for each of `in` whose values nobody has checked yet */
 
     /* the I/O thread's own books */
     uint64_t received_ns;
@@ -104,6 +106,17 @@ static inline struct roi_step *pool_steps(const struct pool *p, const struct roi
 static inline uint64_t pool_align(uint64_t n)
 {
     return (n + 63) & ~(uint64_t)63;
+}
+
+/* The collection of a kind that an RoI came with; is_there is false where there is none. */
+static inline const struct roi_collection *pool_input(const struct roi *r, uint32_t kind)
+{
+    if (kind < WIRE_DECLARED)
+        return &r->in[kind];
+    for (uint32_t s = WIRE_DECLARED; s < WIRE_SLOTS; s++)
+        if (r->in[s].is_there && r->in[s].kind == kind)
+            return &r->in[s];
+    return &r->in[TRG_KIND_NONE];
 }
 
 /* Bytes that a collection of so many items takes in a block; less when it is quantized. */

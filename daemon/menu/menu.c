@@ -330,13 +330,13 @@ void menu_free(struct menu *m)
     free(m);
 }
 
-bool menu_has_inputs(const struct menu *menu, const bool *is_there, char *why, size_t bytes)
+bool menu_has_inputs(const struct menu *menu, uint32_t kinds, char *why, size_t bytes)
 {
     for (uint32_t i = 0; i < menu->n_steps; i++) {
         const struct menu_step *m = &menu->steps[i];
 
         for (uint32_t k = 0; k < m->plugin->n_inputs; k++) {
-            if (m->input[k] >= 0 || is_there[m->plugin->consumes[k]])
+            if (m->input[k] >= 0 || kinds >> m->plugin->consumes[k] & 1)
                 continue;
             snprintf(why, bytes, "the RoI holds no %s, which step \"%.64s\" of the menu needs",
                      kind_info(m->plugin->consumes[k])->name, m->name);
@@ -344,6 +344,17 @@ bool menu_has_inputs(const struct menu *menu, const bool *is_there, char *why, s
         }
     }
     return true;
+}
+
+uint32_t menu_reads(const struct menu *menu)
+{
+    uint32_t kinds = 0;
+
+    for (uint32_t i = 0; i < menu->n_steps; i++)
+        for (uint32_t k = 0; k < menu->steps[i].plugin->n_inputs; k++)
+            if (menu->steps[i].input[k] < 0)
+                kinds |= 1u << menu->steps[i].plugin->consumes[k];
+    return kinds;
 }
 
 /* The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): every bit of the result depends

@@ -68,8 +68,10 @@ struct menu {
 int menu_load(const char *path, struct plugin_host *host, struct menu **ret_menu);
 void menu_free(struct menu *m); /* NULL is fine */
 
-/* Whether the menu can run on what an RoI holds, by kind; else writes one sentence. */
-bool menu_has_inputs(const struct menu *m, const bool *is_there, char *why, size_t bytes);
+/* The kinds (1 << kind each) that its steps read from RoIs. */
+uint32_t menu_reads(const struct menu *m);
+/* Whether the menu can run on the kinds that an RoI holds; else writes one sentence. */
+bool menu_has_inputs(const struct menu *m, uint32_t kinds, char *why, size_t bytes);
 
 /* Whether chain `id` with prescale p takes this event: a pure function of its arguments, the
  * same on every machine (a 64-bit hash below 2^64 / p). */

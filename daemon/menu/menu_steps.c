@@ -107,6 +107,15 @@ static int32_t find_product(const struct menu_step *s, uint32_t kind)
     return -1;
 }
 
+/* A step above that makes a declared collection which step s reads from the RoI; NULL: none. */
+static const char *maker_above(const struct builder *b, uint32_t number, uint32_t kind)
+{
+    for (uint32_t i = 0; i < number && kind >= TRG_KIND_COUNT; i++)
+        if (find_product(&b->m->steps[i], kind) >= 0)
+            return b->m->steps[i].name;
+    return NULL;
+}
+
 /* Where a consumed collection comes from: a listed earlier step that makes it, else the RoI. */
 static void build_input(struct builder *b, struct menu_step *s, uint32_t number, uint32_t k)
 {
@@ -128,11 +137,16 @@ static void build_input(struct builder *b, struct menu_step *s, uint32_t number,
         s->product[k] = (uint32_t)product;
     }
     snprintf(where, sizeof where, "steps[%u]", number);
-    if (s->input[k] < 0 && kind > TRG_TRACKS)
+    if (s->input[k] < 0 && kind > TRG_TRACKS && kind < TRG_KIND_COUNT)
         yamlfile_problem(b->f, where,
                          "step \"%s\" consumes %s, which no RoI holds and none of "
                          "its inputs makes",
                          s->name, kind_info(kind)->name);
+    else if (s->input[k] < 0 && maker_above(b, number, kind))
+        yamlfile_problem(b->f, where,
+                         "step \"%s\" would read %s from the RoI, and step \"%s\" makes them: name "
+                         "it among the inputs",
+                         s->name, kind_info(kind)->name, maker_above(b, number, kind));
 }
 
 /* An input that makes nothing the step consumes would be ignored without a word. */

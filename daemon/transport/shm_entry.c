@@ -27,10 +27,10 @@ static int check_place(const struct shm_roi *entry, uint32_t kind, const struct 
 }
 
 static int check_collection(const struct shm_roi *entry, uint32_t kind,
-                            const struct shm_region *region, const struct wire_limits *limits,
-                            struct wire_collection *ret, struct wire_error *e)
+                            const struct shm_collection *c, const struct shm_region *region,
+                            const struct wire_limits *limits, struct wire_collection *ret,
+                            struct wire_error *e)
 {
-    const struct shm_collection *c = &entry->in[kind - TRG_SPACEPOINTS];
     uint64_t data_bytes = shm_window_data_bytes(region->window);
     const unsigned char *data = shm_region_data(region);
 
@@ -40,38 +40,87 @@ static int check_collection(const struct shm_roi *entry, uint32_t kind,
     for (uint32_t i = 0; i < kind_info(kind)->n_columns; i++)
         ret->column[i] = data + c->at + shm_column(kind, is_quantized(entry, kind), c->n, i);
     ret->n = c->n;
+    ret->kind = (uint8_t)kind;
     ret->is_there = true;
     return 0;
 }
 
 /* Copies offsets and steps out of the region, once, and checks the copy. */
-static int take_quantum(const struct shm_roi *entry, const struct shm_region *region,
-                        struct wire_roi *w, struct wire_error *e)
+static int take_quantum(const struct shm_roi *entry, struct wire_roi *w, struct wire_error *e)
 {
+    const unsigned char *first = w->collection[TRG_SPACEPOINTS].column[0];
+
     w->is_quantized = true;
-    memcpy(&w->quantum, shm_region_data(region) + entry->in[0].at, sizeof w->quantum);
+    memcpy(&w->quantum, first - shm_column(TRG_SPACEPOINTS, true, 0, 0), sizeof w->quantum);
     return check_quantized(&w->quantum, 0, NULL, 0, entry->token, e); /* the lane sees the layers */
+}
+
+/* Collections at their own places. */
+static int take_placed(const struct shm_roi *entry, const struct shm_region *region,
+                       const struct wire_limits *limits, struct wire_roi *w, struct wire_error *e)
+{
+    const uint32_t known = (((1u << SHM_KINDS) - 1) << TRG_SPACEPOINTS) |
+                           (entry->kinds >> TRG_SPACEPOINTS & 1 ? SHM_QUANTIZED : 0);
+
+    if (entry->kinds & ~known)
+        return check_refuse(e, TRIGD__V1__ERROR__CODE__MALFORMED,
+                            "RoI %" PRIu64 ": its kinds are 0x%x; bits of 0x%x are allowed",
+                            entry->token, entry->kinds, known);
+    for (uint32_t k = TRG_SPACEPOINTS; k < TRG_SPACEPOINTS + SHM_KINDS; k++)
+        if (entry->kinds >> k & 1 && check_collection(entry, k, &entry->in[k - TRG_SPACEPOINTS],
+                                                      region, limits, &w->collection[k], e) < 0)
+            return -EBADMSG;
+    return 0;
+}
+
+/* Collections that the places name. */
+static int take_listed(const struct shm_roi *entry, const struct shm_region *region,
+                       const struct wire_limits *limits, struct wire_roi *w, struct wire_error *e)
+{
+    if (entry->kinds & ~(SHM_LISTED | SHM_QUANTIZED))
+        return check_refuse(e, TRIGD__V1__ERROR__CODE__MALFORMED,
+                            "RoI %" PRIu64 ": its kinds are 0x%x; with a list bits of 0x%x are "
+                            "allowed",
+                            entry->token, entry->kinds, SHM_LISTED | SHM_QUANTIZED);
+    for (uint32_t i = 0; i < SHM_PLACES; i++) {
+        const struct shm_collection *c = &entry->in[i];
+        const uint32_t kind = kind_of_half(c->hash), slot = wire_slot(w, kind);
+
+        if (!c->hash)
+            continue;
+        if (!kind)
+            return check_refuse(e, TRIGD__V1__ERROR__CODE__UNKNOWN,
+                                "RoI %" PRIu64
+                                ": no collection has a hash that ends in %08x; those "
+                                "that Welcome lists are allowed",
+                                entry->token, c->hash);
+        if (slot == WIRE_SLOTS)
+            return check_refuse(e, TRIGD__V1__ERROR__CODE__MALFORMED,
+                                "RoI %" PRIu64 ": it holds %s twice; once is allowed", entry->token,
+                                kind_info(kind)->name);
+        if (check_collection(entry, kind, c, region, limits, &w->collection[slot], e) < 0)
+            return -EBADMSG;
+    }
+    if (entry->kinds & SHM_QUANTIZED && !w->collection[TRG_SPACEPOINTS].is_there)
+        return check_refuse(e, TRIGD__V1__ERROR__CODE__MALFORMED,
+                            "RoI %" PRIu64 ": it lists no spacepoints that could be quantized",
+                            entry->token);
+    return 0;
 }
 
 int shm_entry_check(const struct shm_roi *entry, const struct shm_region *region,
                     const struct wire_limits *limits, struct wire_roi *ret_roi,
                     struct wire_error *ret_error)
 {
-    const uint32_t known = (((1u << SHM_KINDS) - 1) << TRG_SPACEPOINTS) |
-                           (entry->kinds >> TRG_SPACEPOINTS & 1 ? SHM_QUANTIZED : 0);
     struct wire_roi w = {.token = entry->token, .info = entry->info};
+    int r = check_window(&w.info, w.token, ret_error);
 
-    if (entry->kinds & ~known)
-        return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__MALFORMED,
-                            "RoI %" PRIu64 ": its kinds are 0x%x; bits of 0x%x are allowed",
-                            entry->token, entry->kinds, known);
-    if (check_window(&w.info, w.token, ret_error) < 0)
+    if (r == 0)
+        r = (entry->kinds & SHM_LISTED ? take_listed : take_placed)(entry, region, limits, &w,
+                                                                    ret_error);
+    if (r < 0)
         return -EBADMSG;
-    for (uint32_t k = TRG_SPACEPOINTS; k < TRG_SPACEPOINTS + SHM_KINDS; k++)
-        if (entry->kinds >> k & 1 &&
-            check_collection(entry, k, region, limits, &w.collection[k], ret_error) < 0)
-            return -EBADMSG;
-    if (is_quantized(entry, TRG_SPACEPOINTS) && take_quantum(entry, region, &w, ret_error) < 0)
+    if (entry->kinds & SHM_QUANTIZED && take_quantum(entry, &w, ret_error) < 0)
         return -EBADMSG;
     *ret_roi = w;
     return 0;
@@ -81,9 +130,12 @@ uint64_t shm_entry_bytes(const struct wire_roi *roi)
 {
     uint64_t bytes = 0;
 
-    for (uint32_t k = TRG_SPACEPOINTS; k < TRG_SPACEPOINTS + SHM_KINDS; k++)
-        for (uint32_t c = 0; c < kind_info(k)->n_columns; c++)
-            bytes += roi->collection[k].n *
-                     quantum_item_bytes(k, k == TRG_SPACEPOINTS && roi->is_quantized, c);
+    for (uint32_t s = 0; s < WIRE_SLOTS; s++) {
+        const struct wire_collection *w = &roi->collection[s];
+        const bool quantized = s == TRG_SPACEPOINTS && roi->is_quantized;
+
+        for (uint32_t c = 0; w->n && c < kind_info(w->kind)->n_columns; c++)
+            bytes += w->n * quantum_item_bytes(w->kind, quantized, c);
+    }
     return bytes + sizeof(struct shm_roi);
 }

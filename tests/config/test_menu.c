@@ -197,8 +197,8 @@ static const struct {
      "steps[0].params is not a mapping"},
     {TOP "steps:\n  - {name: a, plugin: eater}\n" CHAIN, 4,
      "consumes doublets, which no RoI holds and none of its inputs makes"},
-    {TOP "steps:\n  - {name: a, plugin: jets}\n" CHAIN, 4,
-     "consumes towers, which no RoI holds and none of its inputs makes"},
+    {TOP "steps:\n  - {name: t, plugin: towers}\n  - {name: a, plugin: jets}\n" CHAIN, 5,
+     "step \\\"a\\\" would read towers from the RoI, and step \\\"t\\\" makes them: name it among"},
     {TOP "steps:\n  - {name: t, plugin: other_towers}\n"
          "  - {name: a, plugin: jets, inputs: [t]}\n" CHAIN,
      5, "plugin jets declares towers otherwise than plugin other_towers of step \\\"t\\\" does"},

@@ -10,6 +10,8 @@
 
 #include "wire.h"
 
+#include "samples.collections.h"
+
 #define MOST_BYTES (1u << 16)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -28,7 +30,7 @@ static const struct wire_limits limits = {
 static void check_refusal(int r, const struct wire_error *e)
 {
     WANT(r == -EBADMSG);
-    WANT(e->code > TRIGD__V1__ERROR__CODE__NONE && e->code <= TRIGD__V1__ERROR__CODE__EMPTY);
+    WANT(e->code > TRIGD__V1__ERROR__CODE__NONE && e->code <= TRIGD__V1__ERROR__CODE__UNKNOWN);
     WANT(memchr(e->text, '\0', sizeof e->text) != NULL);
     WANT(strlen(e->text) >= 20 && strlen(e->text) < sizeof e->text - 1);
 }
@@ -43,6 +45,7 @@ static void check_value(uint32_t kind, const struct trg_column *info, const unsi
         return;
     memcpy(&v, at, sizeof v);
     WANT(isfinite(v));
+    WANT(v >= (float)info->min && v <= (float)info->max);
     if (kind == TRG_SPACEPOINTS && !strcmp(info->name, "phi"))
         WANT(fabsf(v) <= 3.1416f);
     if (kind == TRG_SPACEPOINTS && !strcmp(info->name, "rho"))
@@ -58,9 +61,9 @@ static void check_collection(uint32_t kind, const struct wire_collection *c)
     WANT(c->is_there || c->n == 0);
     for (uint32_t i = 0; c->n && i < info->n_columns; i++) {
         const unsigned char *at = c->column[i];
-        size_t size = trg_column_bytes(&info->column[i]);
+        size_t size = trg_type_size(info->column[i].type);
 
-        for (uint32_t k = 0; k < c->n; k++)
+        for (uint32_t k = 0; k < c->n * info->column[i].length; k++)
             check_value(kind, &info->column[i], at + k * size);
     }
 }
@@ -98,11 +101,11 @@ static void check_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi)
     }
     WANT(w.token == roi->token && w.info.z_min_mm <= w.info.z_max_mm && fabsf(w.info.eta) <= 10);
     WANT(w.info.eta_half >= 0 && w.info.phi_half_rad >= 0);
-    for (uint32_t k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++)
-        if (k == TRG_SPACEPOINTS && w.is_quantized)
+    for (uint32_t s = 0; s < WIRE_SLOTS; s++)
+        if (s == TRG_SPACEPOINTS && w.is_quantized)
             check_quantized(&w);
         else
-            check_collection(k, &w.collection[k]);
+            check_collection(w.collection[s].kind, &w.collection[s]);
 }
 
 static void check_same(const struct wire_roi *a, const struct wire_roi *b)
@@ -110,16 +113,15 @@ static void check_same(const struct wire_roi *a, const struct wire_roi *b)
     WANT(a->token == b->token && !memcmp(&a->info, &b->info, sizeof a->info));
     WANT(a->is_quantized == b->is_quantized &&
          !memcmp(&a->quantum, &b->quantum, sizeof a->quantum));
-    for (uint32_t k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
-        const struct wire_collection *x = &a->collection[k], *y = &b->collection[k];
-        const struct trg_collection *info = kind_info(k);
+    for (uint32_t s = 0; s < WIRE_SLOTS; s++) {
+        const struct wire_collection *x = &a->collection[s], *y = &b->collection[s];
+        const struct trg_collection *info = kind_info(x->kind);
+        const bool is_quantized = s == TRG_SPACEPOINTS && a->is_quantized;
 
-        const bool is_quantized = k == TRG_SPACEPOINTS && a->is_quantized;
-
-        WANT(x->n == y->n && x->is_there == y->is_there);
+        WANT(x->n == y->n && x->is_there == y->is_there && x->kind == y->kind);
         for (uint32_t i = 0; x->n && i < info->n_columns; i++)
-            WANT(
-                !memcmp(x->column[i], y->column[i], x->n * quantum_item_bytes(k, is_quantized, i)));
+            WANT(!memcmp(x->column[i], y->column[i],
+                         x->n * quantum_item_bytes(x->kind, is_quantized, i)));
     }
 }
 
@@ -154,8 +156,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     uint64_t bytes, calls;
     int r;
 
-    if (!d && wire_decoder_new(&limits, &d) < 0)
-        return 0;
+    if (!d) {
+        char why[256];
+        uint32_t kind;
+
+        WANT(wire_decoder_new(&limits, &d) == 0 &&
+             kind_add(&trg_samples, &kind, why, sizeof why) == 0);
+    }
     r = wire_decode(d, data, n, &m, &e);
     wire_decoder_usage(d, &bytes, &calls);
     WANT(bytes <= 4 * MOST_BYTES);

@@ -121,6 +121,9 @@ static void put_batches(void)
     sample_init(&sample, 5);
     sample_quantize(&sample);
     put_sample("an RoI with quantized spacepoints");
+    sample_init(&sample, 5);
+    sample_declare(&sample, 5);
+    put_sample("an RoI with declared columns");
 }
 
 int main(int argc, char **argv)

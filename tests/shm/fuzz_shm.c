@@ -11,6 +11,8 @@
 #include "exec/stage.h"
 #include "transport/shm_entry.h"
 
+#include "samples.collections.h"
+
 #define DATA 65536u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -41,9 +43,9 @@ static struct shm_region *open_region(void)
 
 static void check_column(const struct trg_column *info, const unsigned char *at, uint32_t n)
 {
-    size_t size = trg_column_bytes(info);
+    size_t size = trg_type_size(info->type);
 
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n * info->length; i++) {
         float v;
 
         if (!strcmp(info->name, "layer"))
@@ -56,9 +58,10 @@ static void check_column(const struct trg_column *info, const unsigned char *at,
 }
 
 /* Gathers a collection as a lane does it. */
-static void gather(uint32_t kind, const struct wire_roi *w, const unsigned char *data)
+static void gather(uint32_t slot, const struct wire_roi *w, const unsigned char *data)
 {
-    const struct wire_collection *c = &w->collection[kind];
+    const struct wire_collection *c = &w->collection[slot];
+    const uint32_t kind = c->kind;
     const bool is_quantized = kind == TRG_SPACEPOINTS && w->is_quantized;
     static _Alignas(64) unsigned char staged[2 * DATA];
     const struct trg_collection *info = kind_info(kind);
@@ -88,8 +91,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct wire_roi w;
     int r;
 
-    if (!region)
+    if (!region) {
+        char why[256];
+        uint32_t kind;
+
         region = open_region();
+        WANT(kind_add(&trg_samples, &kind, why, sizeof why) == 0);
+    }
     memcpy(&entry, data, n < sizeof entry ? n : sizeof entry);
     memset(shm_region_data(region), 0, DATA);
     if (n > sizeof entry)
@@ -102,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         return 0;
     }
     WANT(w.token == entry.token && fabsf(w.info.eta) <= 10);
-    for (uint32_t k = TRG_SPACEPOINTS; k < TRG_SPACEPOINTS + SHM_KINDS; k++) {
+    for (uint32_t k = 0; k < WIRE_SLOTS; k++) {
         WANT(w.collection[k].n <= limits.max_items);
         if (w.collection[k].is_there)
             gather(k, &w, shm_region_data(region));

@@ -396,6 +396,7 @@ static void the_rest(void **state)
 
     r.in[TRG_SPACEPOINTS] =
         (struct roi_collection){.at = (uint64_t)(column(f, TRG_SPACEPOINTS, 0) - f->pool->base),
+                                .kind = TRG_SPACEPOINTS,
                                 .capacity = N,
                                 .n = N,
                                 .is_there = true};

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "samples.collections.h"
+
 const struct wire_limits sample_limits = {
     .max_message_bytes = 1u << 20, .max_rois = 8, .max_items = 1000, .max_layer = 31};
 
@@ -126,6 +128,38 @@ void sample_init(struct sample *s, uint32_t n)
     init_tracks(s, n);
     init_roi(s);
     wrap(s);
+}
+
+uint32_t sample_declare(struct sample *s, uint32_t n)
+{
+    unsigned char *at = s->values;
+    char why[256];
+    uint32_t kind;
+
+    if (kind_add(&trg_samples, &kind, why, sizeof why) < 0) {
+        fprintf(stderr, "%s\n", why);
+        exit(1);
+    }
+    trigd__v1__columns__init(&s->columns);
+    s->columns.hash = trg_samples.hash;
+    s->columns.n_column = trg_samples.n_columns;
+    s->columns.column = s->column;
+    for (uint32_t c = 0; c < trg_samples.n_columns; c++) {
+        const struct trg_column *column = &trg_samples.column[c];
+
+        s->column[c] = (ProtobufCBinaryData){n * trg_column_bytes(column), at};
+        for (uint32_t i = 0; i < n * column->length; i++, at += trg_type_size(column->type)) {
+            const uint32_t value = column->type == TRG_F32   ? 0x3f800000 /* 1 */
+                                   : column->type == TRG_F16 ? 0x3c00     /* 1 */
+                                                             : 10 + i % 10;
+
+            memcpy(at, &value, trg_type_size(column->type));
+        }
+    }
+    s->columns_list[0] = &s->columns;
+    s->roi.n_columns = 1;
+    s->roi.columns = s->columns_list;
+    return kind;
 }
 
 void *sample_pack(const struct sample *s, size_t *ret_bytes)

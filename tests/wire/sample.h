@@ -21,6 +21,9 @@ struct sample {
     uint8_t number[3][2 * SAMPLE_ITEMS]; /* of the quantized ones */
     uint8_t sp_layer[SAMPLE_ITEMS], hit_layer[2 * SAMPLE_ITEMS];
     uint32_t id[SAMPLE_ITEMS], n_hits[SAMPLE_ITEMS];
+    Trigd__V1__Columns columns, *columns_list[1]; /* in the RoI after sample_declare */
+    ProtobufCBinaryData column[TRG_COLUMNS_MAX];
+    unsigned char values[SAMPLE_ITEMS * 64];
 };
 
 /* The limits that the tests (and docs/protocol.md, in its sentences) use. */
@@ -28,6 +31,8 @@ extern const struct wire_limits sample_limits;
 
 /* A valid message with n items in each collection.  Pointers go into *s: do not copy it. */
 void sample_init(struct sample *s, uint32_t n);
+/* Adds n items of the declared collection samples; returns its kind. */
+uint32_t sample_declare(struct sample *s, uint32_t n);
 /* Sends the quantized spacepoints instead of the others. */
 void sample_quantize(struct sample *s);
 /* The packed message, on the heap. */

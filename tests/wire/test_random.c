@@ -95,7 +95,7 @@ static void same_roi(const struct wire_roi *w, const Trigd__V1__Roi *r)
 
     assert_true(w->token == r->token);
     assert_memory_equal(&w->info, &want, sizeof want);
-    for (uint32_t k = TRG_DOUBLETS; k < TRG_KIND_COUNT; k++)
+    for (uint32_t k = WIRE_DECLARED; k < WIRE_SLOTS; k++)
         assert_false(w->collection[k].is_there);
     assert_int_equal(w->is_quantized, r->quantized_spacepoints != NULL);
     if (w->is_quantized)
@@ -155,7 +155,7 @@ static uint32_t use(struct wire_decoder *d, const unsigned char *bytes, size_t n
 
         if (wire_roi(d, m->batch->rois[i], &w, &e) < 0)
             continue;
-        for (uint32_t k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
+        for (uint32_t k = TRG_SPACEPOINTS; k < WIRE_DECLARED; k++) {
             const struct trg_collection *info = kind_info(k);
 
             for (uint32_t c = 0; w.collection[k].n && c < info->n_columns; c++) {

@@ -22,15 +22,17 @@ static void same(const struct wire_roi *a, const struct wire_roi *b)
     assert_memory_equal(&a->info, &b->info, sizeof a->info);
     assert_int_equal(a->is_quantized, b->is_quantized);
     assert_memory_equal(&a->quantum, &b->quantum, sizeof a->quantum);
-    for (uint32_t k = TRG_SPACEPOINTS; k < TRG_KIND_COUNT; k++) {
-        const struct trg_collection *info = kind_info(k);
+    for (uint32_t k = TRG_SPACEPOINTS; k < WIRE_SLOTS; k++) {
+        const struct trg_collection *info = kind_info(a->collection[k].kind);
         const bool is_quantized = k == TRG_SPACEPOINTS && a->is_quantized;
 
         assert_int_equal(a->collection[k].n, b->collection[k].n);
+        assert_int_equal(a->collection[k].kind, b->collection[k].kind);
         assert_int_equal(a->collection[k].is_there, b->collection[k].is_there);
         for (uint32_t c = 0; a->collection[k].n && c < info->n_columns; c++)
             assert_memory_equal(a->collection[k].column[c], b->collection[k].column[c],
-                                a->collection[k].n * quantum_item_bytes(k, is_quantized, c));
+                                a->collection[k].n *
+                                    quantum_item_bytes(a->collection[k].kind, is_quantized, c));
     }
 }
 
@@ -76,6 +78,8 @@ static void random_messages(void **state)
         size_t n;
 
         sample_init_random(&sample, &seed);
+        if (i % 2)
+            sample_declare(&sample, i % 7);
         bytes = sample_pack(&sample, &n);
         assert_true(compare(d, bytes, n));
         if (wire_scanned(d, 0, &w, &e) == 0 && w.collection[TRG_HITS].n)
@@ -102,6 +106,8 @@ static void damaged_messages(void **state)
         sample_init(&sample, (uint32_t)(sample_random(&seed) % 6));
         if (i % 2)
             sample_quantize(&sample);
+        if (i % 3 == 0)
+            sample_declare(&sample, i % 5);
         bytes = sample_pack(&sample, &n);
         for (uint64_t k = 1 + sample_random(&seed) % 3; k; k--)
             bytes[sample_random(&seed) % n] = (unsigned char)sample_random(&seed);

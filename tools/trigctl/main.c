@@ -10,6 +10,7 @@
 #include "keygen.h"
 #include "log.h"
 #include "monitor/show.h"
+#include "rois.h"
 #include "talk.h"
 
 enum exit_code { EXIT_GOOD = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_NO_DAEMON = 69 };
@@ -24,10 +25,13 @@ static const char usage[] =
     "       trigctl [--json] show-plugin FILE.so\n"
     "       trigctl check-plugin FILE.so [--backend NAME]... [--param KEY=VALUE]...\n"
     "               [--preset NAME] [--seed N] [--tolerance X] [--backends FOLDER]\n"
+    "       trigctl make-rois FILE.so OUT [--rois N] [--seed N]\n"
     "       trigctl keygen FILE\n"
     "\n"
     "  COMMAND...          a command for the running daemon; `trigctl help` lists them\n"
     "  show-plugin         parameters, presets, values and collections of a plugin file\n"
+    "  make-rois           a file of random RoIs with the collections that a plugin consumes, for "
+    "trigreplay\n"
     "  keygen              makes a pair of CURVE keys: FILE (both, mode 0600) and FILE.pub\n"
     "  check-plugin        whether a plugin keeps the contract of trigd/plugin.h on every device "
     "here,\n"
@@ -39,7 +43,8 @@ static const char usage[] =
     "      --backend NAME  check this backend only; may be repeated\n"
     "      --param K=V     set a parameter of the plugin; may be repeated\n"
     "      --preset NAME   apply a preset before the parameters\n"
-    "      --seed N        of the random RoIs; printed, fresh unless given\n"
+    "      --seed N        of the random RoIs; printed, fresh unless given (make-rois: 1)\n"
+    "      --rois N        of make-rois (default 1000)\n"
     "      --tolerance X   between backends: |a - b| <= X max(1, |a|, |b|); 0, which is exact, "
     "unless given\n"
     "      --backends DIR  folder of trigd-cpu.so and friends; found beside trigctl unless given\n"
@@ -53,6 +58,7 @@ static const char usage[] =
 struct options {
     const char *socket;
     bool json, verbose;
+    double rois;
     struct check_options check;
 };
 
@@ -118,6 +124,8 @@ static int take(int opt, struct options *o)
     case 'S':
         o->check.has_seed = true;
         return seed(&o->check.seed);
+    case 'n':
+        return number("--rois", 1e6, &o->rois);
     case 't':
         return number("--tolerance", 1, &o->check.tolerance);
     case 'V':
@@ -143,6 +151,7 @@ static int parse(int argc, char **argv, struct options *o)
                                           {"preset", required_argument, NULL, 'P'},
                                           {"backends", required_argument, NULL, 'B'},
                                           {"seed", required_argument, NULL, 'S'},
+                                          {"rois", required_argument, NULL, 'n'},
                                           {"tolerance", required_argument, NULL, 't'},
                                           {"version", no_argument, NULL, 'V'},
                                           {"help", no_argument, NULL, 'h'},
@@ -245,9 +254,24 @@ static int make_keys(int n_words, char **words)
     return keygen(words[1]) < 0 ? EXIT_ERROR : EXIT_GOOD;
 }
 
+static int make_rois(const struct options *o, int n_words, char **words)
+{
+    const struct rois_options options = {.plugin = n_words > 1 ? words[1] : NULL,
+                                         .out = n_words > 2 ? words[2] : NULL,
+                                         .n = (uint32_t)o->rois,
+                                         .seed = o->check.has_seed ? o->check.seed : 1};
+
+    if (n_words != 3) {
+        fprintf(stderr, "trigctl: make-rois takes a plugin file and the file to write\n");
+        return EXIT_USAGE;
+    }
+    log_set_level(o->verbose ? TRG_DEBUG : TRG_ERROR);
+    return rois_make(&options) < 0 ? EXIT_ERROR : EXIT_GOOD;
+}
+
 int main(int argc, char **argv)
 {
-    struct options o = {0};
+    struct options o = {.rois = 1000};
     int r = parse(argc, argv, &o);
 
     if (r >= 0)
@@ -260,6 +284,8 @@ int main(int argc, char **argv)
     }
     if (!strcmp(argv[0], "check-plugin") || !strcmp(argv[0], "show-plugin"))
         r = offline(&o, argc, argv);
+    else if (!strcmp(argv[0], "make-rois"))
+        r = make_rois(&o, argc, argv);
     else if (!strcmp(argv[0], "keygen"))
         r = make_keys(argc, argv);
     else

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "declared.h"
 #include "transport.h"
 
 #define PROTOCOL             1
@@ -22,11 +23,15 @@ static int say_hello(struct connection *c, bool may_move)
 {
     Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
+    struct declared declared;
 
+    declared_fill(kinds_declared(), &declared);
     hello.protocol = PROTOCOL;
     hello.name = c->name;
     hello.want_credits = c->want_credits;
     hello.may_move = may_move;
+    hello.n_collections = declared.n;
+    hello.collections = declared.list;
     m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
     m.hello = &hello;
     return transport_tell(c, &m);

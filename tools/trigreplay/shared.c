@@ -9,8 +9,9 @@
 
 struct columns { /* of one RoI; they lie in its unpacked message */
     Trigd__V1__Roi *message;
-    struct shm_roi entry; /* places are from the RoI's own start */
-    const void *column[SHM_KINDS][TRG_COLUMNS_MAX];
+    struct shm_roi entry;      /* places are from the RoI's own start */
+    uint32_t kind[SHM_PLACES]; /* TRG_KIND_NONE: nothing is there */
+    const void *column[SHM_PLACES][TRG_COLUMNS_MAX];
     struct quantum quantum; /* of its spacepoints, with SHM_QUANTIZED */
     uint64_t bytes;
 };
@@ -82,21 +83,44 @@ static bool is_quantized(const struct columns *r, uint32_t kind)
     return kind == TRG_SPACEPOINTS && r->entry.kinds & SHM_QUANTIZED;
 }
 
-/* Lays one collection out behind those before it. */
+/* Lays one collection out behind those before it, at its own place or in the list. */
 static int add_collection(struct columns *r, uint32_t kind, const struct given *g)
 {
-    struct shm_collection *c = &r->entry.in[kind - TRG_SPACEPOINTS];
+    const bool is_listed = r->entry.kinds & SHM_LISTED;
+    uint32_t place = is_listed ? 0 : kind - TRG_SPACEPOINTS;
+    struct shm_collection *c;
 
+    while (is_listed && place < SHM_PLACES && r->kind[place])
+        place++;
+    if (place == SHM_PLACES)
+        return -E2BIG;
     for (uint32_t i = 0; i < kind_info(kind)->n_columns; i++) {
         if (g->n[i] != g->n[0] || g->n[i] > UINT32_MAX)
             return -EBADMSG;
-        r->column[kind - TRG_SPACEPOINTS][i] = g->data[i];
+        r->column[place][i] = g->data[i];
     }
-    r->entry.kinds |= 1u << kind;
+    if (!is_listed)
+        r->entry.kinds |= 1u << kind;
+    r->kind[place] = kind;
+    c = &r->entry.in[place];
+    c->hash = is_listed ? (uint32_t)kind_info(kind)->hash : 0;
     c->at = r->bytes;
     c->n = (uint32_t)g->n[0];
     r->bytes += shm_collection_bytes(kind, is_quantized(r, kind), c->n);
     return 0;
+}
+
+static int add_declared(struct columns *r, const Trigd__V1__Columns *m)
+{
+    const uint32_t kind = kind_of_hash(m->hash);
+    const struct trg_collection *info = kind_info(kind);
+    struct given g;
+
+    if (!info || m->n_column != info->n_columns)
+        return -EBADMSG; /* the file's header does not declare it so */
+    for (uint32_t c = 0; c < info->n_columns; c++)
+        give(&g, c, m->column[c].len / trg_column_bytes(&info->column[c]), m->column[c].data);
+    return add_collection(r, kind, &g);
 }
 
 static int add_all(struct columns *r)
@@ -105,6 +129,7 @@ static int add_all(struct columns *r)
     struct given g;
     int error = 0;
 
+    r->entry.kinds = m->n_columns ? SHM_LISTED : 0;
     if (m->spacepoints) {
         give_spacepoints(m->spacepoints, &g);
         error = add_collection(r, TRG_SPACEPOINTS, &g);
@@ -122,6 +147,8 @@ static int add_all(struct columns *r)
         give_tracks(m->tracks, &g);
         error = add_collection(r, TRG_TRACKS, &g);
     }
+    for (size_t i = 0; error == 0 && i < m->n_columns; i++)
+        error = add_declared(r, m->columns[i]);
     return error;
 }
 
@@ -189,12 +216,12 @@ void shared_write(const struct shared *s, uint32_t which, uint64_t at, void *dst
     const struct columns *r = &s->roi[which];
 
     *ret_roi = r->entry;
-    for (uint32_t k = 0; k < SHM_KINDS; k++) {
-        uint32_t kind = (TRG_SPACEPOINTS + k);
+    for (uint32_t k = 0; k < SHM_PLACES; k++) {
+        const uint32_t kind = r->kind[k];
         const struct trg_collection *info = kind_info(kind);
         const struct shm_collection *c = &r->entry.in[k];
 
-        if (!(r->entry.kinds >> kind & 1))
+        if (!kind)
             continue;
         if (is_quantized(r, kind))
             memcpy((unsigned char *)dst + c->at, &r->quantum, sizeof r->quantum);

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "declared.h"
 #include "generator.h"
+#include "log.h"
 #include "roifile.h"
 
 /* Tags of trigd.proto: field number << 3 | wire type. */
@@ -20,7 +22,7 @@
 #define MAKERS_MAX   31u /* threads beside the caller's */
 #define ROIS_A_MAKER 16u /* fewer are not worth a thread */
 
-/* Spacepoints, hits and tracks of an RoI. */
+/* Items of all collections of an RoI. */
 static uint32_t items_of(const Trigd__V1__Roi *roi)
 {
     size_t n = roi->spacepoints ? roi->spacepoints->n_phi_rad : 0;
@@ -29,6 +31,12 @@ static uint32_t items_of(const Trigd__V1__Roi *roi)
         n += roi->quantized_spacepoints->layer.len;
     n += roi->hits ? roi->hits->n_x_mm : 0;
     n += roi->tracks ? roi->tracks->n_x_mm : 0;
+    for (size_t i = 0; i < roi->n_columns; i++) {
+        const struct trg_collection *info = kind_info(kind_of_hash(roi->columns[i]->hash));
+
+        if (info && roi->columns[i]->n_column)
+            n += roi->columns[i]->column[0].len / trg_column_bytes(&info->column[0]);
+    }
     return (uint32_t)n;
 }
 
@@ -157,6 +165,23 @@ static int read_all(struct roifile_reader *file, uint32_t n, enum layout layout,
     return r;
 }
 
+/* The collections that a file declares are told to the daemon in Hello. */
+static int take_declarations(const char *path, const Trigd__V1__FileHeader *header)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < header->n_collections; i++) {
+        char why[256];
+        uint32_t kind;
+
+        r = declared_add(header->collections[i], &kind, why, sizeof why);
+        if (r < 0)
+            log_error("replay", "a collection of the file cannot be used", "file=\"%s\" why=\"%s\"",
+                      path, why);
+    }
+    return r;
+}
+
 int source_read(const char *path, uint32_t n, enum layout layout, struct source *ret_source)
 {
     struct source s = {.n = 0};
@@ -165,8 +190,10 @@ int source_read(const char *path, uint32_t n, enum layout layout, struct source 
 
     if (r < 0)
         return r;
-    s.roi = calloc(n, sizeof *s.roi);
-    r = s.roi ? read_all(file, n, layout, &s) : -ENOMEM;
+    r = take_declarations(path, roifile_header(file));
+    s.roi = r == 0 ? calloc(n, sizeof *s.roi) : NULL;
+    if (r == 0)
+        r = s.roi ? read_all(file, n, layout, &s) : -ENOMEM;
     roifile_close(file);
     if (r == 0 && !s.n)
         r = -ENODATA;
