@@ -239,7 +239,7 @@ static double entries_of_first(void)
     const uint32_t *n = trg_buffer_host(lab.host);
     double sum = 0;
 
-    check(trg_read(lab.q, lab.host, 0, lab.n, 0, lab.s->par.bins * 4), "cannot read");
+    check(trg_read(lab.q, lab.host, 0, lab.n, 0, 4 * (size_t)lab.s->par.bins), "cannot read");
     check(trg_finish(lab.q), "cannot read");
     for (uint32_t i = 0; i < lab.s->par.bins; i++)
         sum += n[i];

@@ -24,8 +24,8 @@ TRG_KERNEL7(kd_build_trees, (const trg_u32, trees), (const float, points), (floa
 
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
     if (par.by_hand) {
-        kd_host_build(points + par.at + base, par.room, par.k, base, n, nodes + base, ids + base,
-                      orders + 2u * par.k * (size_t)base, par.level, par.which, par.levels);
+        kd_host_build(points + par.at + base, &par, base, n, nodes + base, ids + base,
+                      orders + 2u * par.k * (size_t)base);
         return;
     }
 #endif

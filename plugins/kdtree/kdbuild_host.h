@@ -5,6 +5,7 @@
 #define KDBUILD_HOST_H
 #include <stddef.h>
 
+#include "kdbuild.h"
 #include "layout.h"
 
 #define KD_SORTED_BELOW 24u /* words: shorter stretches are sorted by insertion */
@@ -87,22 +88,22 @@ static inline void kd_select_words(trg_u64 *v, size_t n, size_t at)
     kd_sort_words(v, n);
 }
 
-/* Points [k][stride] of one tree, the first being number `base`, to nodes and ids: `levels` levels
- * (0: all) of subtree `which` below depth `from`, whose ancestors are done.  scratch: 2 n words. */
-static inline void kd_host_build(const float *points, trg_u32 stride, trg_u32 k, trg_u32 base,
-                                 trg_u32 n, float *nodes, trg_u32 *ids, trg_u32 *scratch,
-                                 trg_u32 from, trg_u32 which, trg_u32 levels)
+/* Points [k][room] of one tree, the first being number `base`, to nodes and ids: as many levels as
+ * `par` says of a subtree whose ancestors are done.  scratch: 2 n words. */
+static inline void kd_host_build(const float *points, const struct kd_build_par *par, trg_u32 base,
+                                 trg_u32 n, float *nodes, trg_u32 *ids, trg_u32 *scratch)
 {
     trg_u64 *v = (trg_u64 *)(void *)scratch;
     struct {
         trg_u32 l, j;
     } stack[KD_LEVELS_MAX + 1u];
+    const trg_u32 k = par->k, stride = par->room;
     trg_u32 depth = n ? 1u : 0u;
 
-    for (trg_u32 i = 0; from == 0u && i < n; i++)
+    for (trg_u32 i = 0; par->level == 0u && i < n; i++)
         v[i] = i;
-    stack[0].l = from;
-    stack[0].j = which;
+    stack[0].l = par->level;
+    stack[0].j = par->which;
     while (depth) {
         const trg_u32 l = stack[depth - 1u].l, j = stack[depth - 1u].j;
         const struct kd_subtree t = kd_subtree(n, l, j);
@@ -118,7 +119,7 @@ static inline void kd_host_build(const float *points, trg_u32 stride, trg_u32 k,
         ids[t.node] = base + (trg_u32)s[t.left];
         for (trg_u32 d = 0; d < k; d++)
             nodes[(size_t)d * stride + t.node] = points[(size_t)d * stride + (trg_u32)s[t.left]];
-        if (l + 1u == from + levels)
+        if (l + 1u == par->level + par->levels)
             continue;
         if (t.size - t.left > 1u) {
             stack[depth].l = l + 1u;

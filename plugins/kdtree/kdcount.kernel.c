@@ -63,6 +63,34 @@ TRG_GROUP_FN trg_u32 kdc_places(TRG_LOCAL trg_u32 *scratch, trg_u32 children, tr
 #endif
 }
 
+/* Tests the newest nodes of the stack, a work-item each, and puts their children into the lists;
+ * `*n_inner` and `*n_leaf` are how many there are.  1 when this work-item's point is inside. */
+TRG_GROUP_FN trg_u32 kdc_step(const struct kdc_lists lists, const struct kdq_tree t,
+                              const struct kdc_region region, const struct kdq_par par,
+                              trg_u32 is_ball, trg_u32 *n_inner, trg_u32 *n_leaf)
+{
+    const trg_u32 take = *n_inner < TRG_LSIZE ? *n_inner : TRG_LSIZE;
+    const trg_u32 has = TRG_LID < take ? 1u : 0u;
+    const trg_u32 node = has ? lists.inner[*n_inner - take + TRG_LID] : 0u;
+    const trg_u32 is_leaf = has && kd_levels(node + 1u) == kd_block_level(t.n) ? 1u : 0u;
+    const trg_u32 what = has ? kdc_test(t, region, par, is_ball, node) : 0u;
+    const trg_u32 left = what & KDQ_LEFT ? 1u : 0u, right = what & KDQ_RIGHT ? 1u : 0u;
+    TRG_LOCAL trg_u32 *list = is_leaf ? lists.leaf : lists.inner;
+    trg_u32 total;
+    const trg_u32 before = kdc_places(lists.scratch, left + right, is_leaf, &total);
+    const trg_u32 place = is_leaf ? *n_leaf + (before >> 16) : *n_inner - take + (before & 0xffffu);
+
+    TRG_BARRIER();
+    if (left)
+        list[place] = 2u * node + 1u;
+    if (right)
+        list[place + left] = 2u * node + 2u;
+    TRG_BARRIER();
+    *n_inner += (total & 0xffffu) - take;
+    *n_leaf += total >> 16;
+    return what & KDQ_INSIDE;
+}
+
 /* Points inside, of those that this work-item tests. */
 TRG_GROUP_FN trg_u32 kdc_count(const struct kdc_lists lists, const struct kdq_tree t,
                                const struct kdc_region region, const struct kdq_par par,
@@ -71,33 +99,11 @@ TRG_GROUP_FN trg_u32 kdc_count(const struct kdc_lists lists, const struct kdq_tr
     const trg_u32 bottom = kd_block_level(t.n);
     trg_u32 n_inner = bottom ? 1u : 0u, n_leaf = t.n && !bottom ? 1u : 0u, found = 0u;
 
-    if (TRG_LID == 0u) {
-        lists.inner[0] = 0u;
-        lists.leaf[0] = 0u;
-    }
+    if (TRG_LID == 0u)
+        lists.inner[0] = lists.leaf[0] = 0u;
     TRG_BARRIER();
     while (n_inner) {
-        const trg_u32 take = n_inner < TRG_LSIZE ? n_inner : TRG_LSIZE;
-        const trg_u32 has = TRG_LID < take ? 1u : 0u;
-        const trg_u32 node = has ? lists.inner[n_inner - take + TRG_LID] : 0u;
-        const trg_u32 is_leaf = has && kd_levels(node + 1u) == bottom ? 1u : 0u;
-        const trg_u32 what = has ? kdc_test(t, region, par, is_ball, node) : 0u;
-        const trg_u32 left = what & KDQ_LEFT ? 1u : 0u, right = what & KDQ_RIGHT ? 1u : 0u;
-        trg_u32 total;
-        const trg_u32 before = kdc_places(lists.scratch, left + right, is_leaf, &total);
-        trg_u32 place;
-
-        n_inner -= take;
-        place = is_leaf ? n_leaf + (before >> 16) : n_inner + (before & 0xffffu);
-        TRG_BARRIER();
-        if (left)
-            (is_leaf ? lists.leaf : lists.inner)[place] = 2u * node + 1u;
-        if (right)
-            (is_leaf ? lists.leaf : lists.inner)[place + left] = 2u * node + 2u;
-        TRG_BARRIER();
-        found += what & KDQ_INSIDE;
-        n_inner += total & 0xffffu;
-        n_leaf += total >> 16;
+        found += kdc_step(lists, t, region, par, is_ball, &n_inner, &n_leaf);
         if (n_leaf > KDC_LEAVES - 2u * KDC_GROUP) {
             found += kdc_test_blocks(lists, n_leaf, t, region, par, is_ball);
             n_leaf = 0u;

@@ -50,8 +50,9 @@ TRG_FN struct kdq_tree kdq_tree_of(TRG_GLOBAL const float *nodes, TRG_GLOBAL con
     struct kdq_tree tree;
 
     tree.nodes = nodes;
-    tree.base = trees[2u * t];
-    tree.n = trees[2u * t + 1u];
+    trees += 2u * (trg_u64)t;
+    tree.base = trees[0];
+    tree.n = trees[1];
     return tree;
 }
 

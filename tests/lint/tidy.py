@@ -17,7 +17,7 @@ KERNEL_CHECKS = "-*,readability-function-size,readability-function-cognitive-com
 # Functions of kernels that are over a limit since before it held for kernels.  The list only gets
 # shorter: what is within the limits again must be taken off it.
 OVER = {("trg_group_radix_tile", "parameters"), ("dbt_scan", "parameters"), ("dbt_host_fill", "parameters"),
-        ("dbt_host_layers", "parameters"), ("dbt_search", "complexity"), ("kd_radix_select", "parameters"),
+        ("dbt_host_layers", "parameters"), ("dbt_search", "complexity"),
         ("kdq_one_level", "parameters"), ("kdq_bfs", "complexity"), ("ht_follow", "complexity"),
         ("lt_tile_steps", "parameters"), ("vox_label", "lines"),
         ("vx_adjacency_compute", "complexity"), ("vx_prune", "complexity"), ("vx_associate", "complexity"),
