@@ -278,7 +278,7 @@ static int check_declared(const struct wire_decoder *d, uint64_t hash, struct sc
     for (uint32_t c = 0; c < n_columns; c++) {
         const size_t size = trg_column_bytes(&info->column[c]);
 
-        if (column[c].n % size)
+        if (!size || column[c].n % size) /* no declaration has a type without bytes */
             return check_refuse(
                 e, TRIGD__V1__ERROR__CODE__LENGTHS,
                 "RoI %" PRIu64 ": column %s of its %s has %zu bytes; %zu for each item are allowed",

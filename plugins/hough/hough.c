@@ -70,9 +70,10 @@ static uint32_t most_items(uint32_t k, uint32_t n_hits)
     return k ? n_hits : n_hits / 3u;
 }
 
-static const struct trg_room product_room[] = {{"tracks", .in = {{.factor = {1}, .divisor = {3}}}},
-                                               {"doublets", .in = {{.factor = {1}}}},
-                                               {0}};
+static const struct trg_room product_room[] = {
+    {"tracks", .in = {{.factor = {.number = 1}, .divisor = {.number = 3}}}},
+    {"doublets", .in = {{.factor = {.number = 1}}}},
+    {0}};
 
 /* What all methods need, and the products. */
 static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)

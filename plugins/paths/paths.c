@@ -33,10 +33,12 @@ static const struct trg_value values[] = {
 };
 
 /* As many as paths; where duplicates are removed, each owns all but max_shared of its hits. */
-#define CANDIDATES                                                                              \
-    .cap = {.plus = "max_candidates"},                                                          \
-    .in = {{.factor = {1}, .divisor = {1, "min_doublets", "max_shared"}, .when = "duplicates"}, \
-           {.factor = {.plus = "paths_per_doublet"}, .constant = {PA_FREE}}}
+#define CANDIDATES                                                                   \
+    .cap = {.plus = "max_candidates"},                                               \
+    .in = {{.factor = {.number = 1},                                                 \
+            .divisor = {.number = 1, .plus = "min_doublets", .minus = "max_shared"}, \
+            .when = "duplicates"},                                                   \
+           {.factor = {.plus = "paths_per_doublet"}, .constant = {.number = PA_FREE}}}
 static const struct trg_room product_room[] = {{"paths", CANDIDATES}, {"tracks", CANDIDATES}, {0}};
 
 /* ---------------------------------------------------------------- one lane */

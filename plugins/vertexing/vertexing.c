@@ -419,7 +419,9 @@ static int vertexing_collect(struct trg_algo *a, struct trg_batch *batch)
 
 /* Vertices of both kinds: see vx_room. */
 static const struct trg_room product_room[] = {
-    {"vertices", .in = {{.factor = {1}, .divisor = {VX_ROOM_TRACKS}, .constant = {VX_ROOM_LEAST}}}},
+    {"vertices", .in = {{.factor = {.number = 1},
+                         .divisor = {.number = VX_ROOM_TRACKS},
+                         .constant = {.number = VX_ROOM_LEAST}}}},
     {0}};
 
 TRG_PLUGIN_EXPORT const struct trg_plugin trg_plugin;

@@ -85,9 +85,10 @@ static int check(const void *config, char *why, size_t bytes)
     return -EINVAL;
 }
 
-static const struct trg_room room[] = {
-    {"doublets", .cap = {.plus = PLUG_KIND == BAD_ROOM ? "r_mm" : NULL}, .in = {{.factor = {1}}}},
-    {0}};
+static const struct trg_room room[] = {{"doublets",
+                                        .cap = {.plus = PLUG_KIND == BAD_ROOM ? "r_mm" : NULL},
+                                        .in = {{.factor = {.number = 1}}}},
+                                       {0}};
 static const struct trg_condition conditions[] = {{"beam_line", "where the beam is"}, {0}};
 
 static int device_output(struct trg_algo *algo, uint32_t slot, uint32_t k, struct trg_input *ret)

@@ -51,15 +51,16 @@ static void declared_room_without_rows(void **state)
 {
     (void)state;
     room_is(NULL, (struct config){0}, 5, 5, trg_tracks.room, trg_vertices.room);
-    room_is((const struct trg_room[]){{"vertices", .cap = {3}}, {0}}, (struct config){0}, 5, 5,
-            trg_tracks.room, 3);
+    room_is((const struct trg_room[]){{"vertices", .cap = {.number = 3}}, {0}}, (struct config){0},
+            5, 5, trg_tracks.room, 3);
 }
 
 static void factors_divisors_and_caps(void **state)
 {
     static const struct trg_room table[] = {
-        {"tracks", .cap = {.plus = "most"}, .in = {{.factor = {.plus = "per"}, .divisor = {3}}}},
-        {"vertices", .in = {{.factor = {2}, .constant = {7}}}},
+        {"tracks", .cap = {.plus = "most"},
+         .in = {{.factor = {.plus = "per"}, .divisor = {.number = 3}}}},
+        {"vertices", .in = {{.factor = {.number = 2}, .constant = {.number = 7}}}},
         {0}};
 
     (void)state;
@@ -75,10 +76,14 @@ static void the_least_of_inputs_and_the_sum_of_rows(void **state)
 {
     static const struct trg_room table[] = {
         {"tracks", .cap = {.plus = "most"},
-         .in = {{.factor = {1}, .divisor = {1, "least", "per"}, .when = "remove"},
-                {.factor = {3}, .constant = {4}}}},
-        {"vertices", .cap = {10}, .in = {{.factor = {1}, .divisor = {2}}}},
-        {"vertices", .cap = {2}, .in = {{.factor = {1}, .divisor = {2}}}},
+         .in = {{.factor = {.number = 1},
+                 .divisor = {.number = 1, .plus = "least", .minus = "per"},
+                 .when = "remove"},
+                {.factor = {.number = 3}, .constant = {.number = 4}}}},
+        {"vertices", .cap = {.number = 10},
+         .in = {{.factor = {.number = 1}, .divisor = {.number = 2}}}},
+        {"vertices", .cap = {.number = 2},
+         .in = {{.factor = {.number = 1}, .divisor = {.number = 2}}}},
         {0}};
     struct config c = {.most = 1000, .per = 1, .least = 3, .remove = 1};
 
@@ -101,20 +106,21 @@ static void bad_tables_are_refused(void **state)
         struct trg_room row;
         const char *why;
     } table[] = {
-        {{"paths", .cap = {1}}, "there is room for paths, which it does not produce"},
+        {{"paths", .cap = {.number = 1}}, "there is room for paths, which it does not produce"},
         {{.product = "tracks"},
          "room for tracks has no bound: a cap is needed, or an input without `when`"},
-        {{"tracks", .in = {{.factor = {1}, .when = "remove"}}}, "room for tracks has no bound"},
-        {{"tracks", .in = {{.factor = {1}, .divisor = {1, "per"}}}},
+        {{"tracks", .in = {{.factor = {.number = 1}, .when = "remove"}}},
+         "room for tracks has no bound"},
+        {{"tracks", .in = {{.factor = {.number = 1}, .divisor = {.number = 1, .plus = "per"}}}},
          "room for tracks has no bound"},
         {{"tracks", .cap = {.plus = "r_mm"}},
          "room for tracks names 'r_mm'; parameters of the type U32 are allowed"},
-        {{"tracks", .cap = {1, .minus = "nobody"}}, "room for tracks names 'nobody'"},
-        {{"tracks", .cap = {1}, .in = {{.factor = {1}, .when = "per"}}},
+        {{"tracks", .cap = {.number = 1, .minus = "nobody"}}, "room for tracks names 'nobody'"},
+        {{"tracks", .cap = {.number = 1}, .in = {{.factor = {.number = 1}, .when = "per"}}},
          "room for tracks depends on 'per'; parameters of the types BOOL and CHOICE are allowed"},
-        {{"tracks", .cap = {1}, .in = {[2] = {.factor = {1}}}},
+        {{"tracks", .cap = {.number = 1}, .in = {[2] = {.factor = {.number = 1}}}},
          "room for tracks depends on input 2, which there is not"},
-        {{"tracks", .cap = {1}, .in = {{.constant = {1, "remove"}}}},
+        {{"tracks", .cap = {.number = 1}, .in = {{.constant = {.number = 1, .plus = "remove"}}}},
          "room for tracks names 'remove'"},
     };
     struct trg_room many[ROOM_ROWS_MAX] = {{0}};
@@ -131,7 +137,7 @@ static void bad_tables_are_refused(void **state)
             fail_msg("\"%s\" does not say \"%s\"", why, table[i].why);
     }
     for (uint32_t i = 0; i + 1 < ROOM_ROWS_MAX; i++)
-        many[i] = (struct trg_room){"tracks", .cap = {1}};
+        many[i] = (struct trg_room){"tracks", .cap = {.number = 1}};
     d = plugin(many);
     assert_int_equal(room_check(&d, why, sizeof why), -EINVAL);
     assert_non_null(strstr(why, "more than 6 rows"));

@@ -119,7 +119,8 @@ static int broken_collect(struct trg_algo *a, struct trg_batch *b)
     return 0;
 }
 
-static const struct trg_room product_room[] = {{"vertices", .in = {{.factor = {1}}}}, {0}};
+static const struct trg_room product_room[] = {{"vertices", .in = {{.factor = {.number = 1}}}},
+                                               {0}};
 static const struct trg_value values[] = {{"n_items", "", "items of the RoI"}, {0}};
 
 TRG_PLUGIN_EXPORT const struct trg_plugin trg_plugin;

@@ -122,7 +122,7 @@ static const struct trg_param params[] = {
 static const struct trg_value values[] = {
     {"mismatch", "", "1: device and host do not agree"}, {"n_seeds", "", "seeds"}, {0}};
 static const struct trg_room room[] = {
-    {"seeds", .cap = {.plus = "max_seeds"}, .in = {{.factor = {1}}}}, {0}};
+    {"seeds", .cap = {.plus = "max_seeds"}, .in = {{.factor = {.number = 1}}}}, {0}};
 TRG_PLUGIN_EXPORT const struct trg_plugin trg_plugin;
 const struct trg_plugin trg_plugin = {TRG_PLUGIN_INIT,
                                       .name = "seeding",
