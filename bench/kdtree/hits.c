@@ -197,7 +197,7 @@ static double found(const struct hits *h, struct kd_forest *f, struct trg_queue 
     return sum;
 }
 
-static void report_one(const char *what, const char *how, const char *unit, const char *device,
+static void report_one(const char *what, bool higher, const char *how, const char *device,
                        double value)
 {
     struct result r = {0};
@@ -206,7 +206,7 @@ static void report_one(const char *what, const char *how, const char *unit, cons
     snprintf(figure, sizeof figure, "5-D hits of " PRESET ", %s", what);
     result_add(&r, value);
     report(
-        &(struct row){.figure = figure, .how = how, .unit = unit, .device = device, .higher = true},
+        &(struct row){.figure = figure, .how = how, .unit = "", .device = device, .higher = higher},
         &r);
 }
 
@@ -246,8 +246,8 @@ static void search_hits(const struct device *device, struct kd_forest *f, struct
     }
     if (e < 0)
         die("a search failed");
-    report_one("candidates a hit", how, "", name_of(device), (double)s->n_results / h->n);
-    report_one("true pairs found", how, "", name_of(device), found(h, f, q, s) / h->pairs);
+    report_one("candidates a hit", false, how, name_of(device), (double)s->n_results / h->n);
+    report_one("true pairs found", true, how, name_of(device), found(h, f, q, s) / h->pairs);
     row.figure = "5-D hits of " PRESET ", search";
     report(&row, &search);
     row.figure = "5-D hits of " PRESET ", count";
