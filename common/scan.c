@@ -202,6 +202,16 @@ static bool scan_declared(struct reader *r, struct scan_roi *roi)
     return true;
 }
 
+static bool read_flag(struct reader *r, bool *ret_flag)
+{
+    uint64_t v;
+
+    if (!read_varint(r, VALUE_VARINT, &v))
+        return false;
+    *ret_flag = v != 0;
+    return true;
+}
+
 static bool scan_field(struct reader *r, uint32_t tag, struct scan_roi *roi)
 {
     struct trg_roi_info *i = &roi->info;
@@ -233,6 +243,8 @@ static bool scan_field(struct reader *r, uint32_t tag, struct scan_roi *roi)
         return read_float(r, &i->z_min_mm);
     case TAG(13, FIXED32):
         return read_float(r, &i->z_max_mm);
+    case TAG(14, VARINT):
+        return read_flag(r, &roi->is_repeat);
     case TAG(16, BYTES):
         return scan_kind(r, TRG_SPACEPOINTS, roi);
     case TAG(17, BYTES):
@@ -254,7 +266,7 @@ static bool scan_one(struct reader r, struct scan_roi *roi)
 
     roi->token = 0;
     roi->kinds = 0;
-    roi->is_quantized = false;
+    roi->is_quantized = roi->is_repeat = false;
     roi->n_declared = 0;
     memset(&roi->info, 0, sizeof roi->info);
     while (r.at < r.end)

@@ -26,6 +26,7 @@
 #define SHM_PLACES       4u         /* collections of one RoI */
 #define SHM_LISTED       (1u << 30) /* in `kinds`: each place tells its collection by hash */
 #define SHM_QUANTIZED    (1u << 31) /* in `kinds`: the spacepoints are 16-bit numbers */
+#define SHM_REPEAT       (1u << 29) /* in `kinds`: the RoI was sent before */
 #define SHM_DOWN_BYTES   (1u << 20) /* of the ring of answers */
 #define SHM_ANSWER_MAX   (1u << 19) /* bytes of one answer */
 #define SHM_PACKET_MAX   65536u     /* bytes of one packet on the socket */
@@ -54,7 +55,7 @@ struct shm_roi {
     uint64_t token;
     struct trg_roi_info info;
     uint32_t kinds; /* 1 << kind for each collection that is there, which may be empty; or
-                     * SHM_LISTED; and SHM_QUANTIZED */
+                     * SHM_LISTED; SHM_QUANTIZED, SHM_REPEAT */
     uint32_t reserved;
     struct shm_collection {
         uint64_t at;   /* in `data`; a multiple of SHM_ALIGN */

@@ -30,6 +30,7 @@ struct wire_limits {
 /* One RoI of a message that passed all checks; points into the scratch memory or the message. */
 struct wire_roi {
     uint64_t token;
+    bool is_repeat;
     struct trg_roi_info info;
     struct wire_collection {
         uint32_t n;                          /* items */

@@ -31,6 +31,7 @@ struct shard {
     struct shm_peers *shm; /* NULL: no endpoint is shm:// */
     struct clients *clients;
     struct debugstream *debug;
+    struct recall *recall; /* NULL: clients.remember is 0 */
     struct egress *egress;
     struct dispatch *dispatch;
     struct ingress *ingress;
@@ -81,7 +82,11 @@ static int open_stages(struct shard *s)
     affinity_enter_zmq(s->s.affinity);
     r = clients_open(c, s->stats, c->pool.rois, s->shm, s->s.directory, s->s.number, &s->clients);
     affinity_leave(s->s.affinity);
-    return r < 0 ? r : egress_open(s->pool, s->clients, s->stats, s->debug, &s->egress);
+    if (r == 0 && c->clients.remember)
+        r = recall_new(c->clients.remember, &s->recall);
+    if (r < 0)
+        return r;
+    return egress_open(s->pool, s->clients, s->stats, s->debug, s->recall, &s->egress);
 }
 
 int shard_open(const struct shard_setup *setup, struct shard **ret_shard)
@@ -115,7 +120,8 @@ int shard_begin(struct shard *s, struct engine *e, void (*retire)(void *ctx, str
 
     if (r < 0)
         return r;
-    return ingress_open(&s->config, s->pool, s->clients, s->stats, s->dispatch, &s->ingress);
+    return ingress_open(&s->config, s->pool, s->clients, s->stats, s->dispatch, s->egress,
+                        s->recall, &s->ingress);
 }
 
 void shard_end(struct shard *s)
@@ -131,6 +137,7 @@ void shard_close(struct shard *s)
     if (!s)
         return;
     egress_close(s->egress);
+    recall_free(s->recall);
     clients_close(s->clients);
     shm_peers_close(s->shm);
     debugstream_close(s->debug);

@@ -41,6 +41,7 @@
     X(plugin_errors, counter, "RoIs failed because a plugin claimed what cannot be")            \
     X(steps_down, gauge, "steps of the running menu that no lane serves")                       \
     X(busy, counter, "RoIs answered Busy: not taken")                                           \
+    X(repeated, counter, "RoIs sent again and answered with the decision that was made")        \
     X(errors, counter, "messages and RoIs answered Error: refused")                             \
     X(messages, counter, "messages received")                                                   \
     X(bytes_in, counter, "bytes received")                                                      \

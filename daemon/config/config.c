@@ -72,6 +72,7 @@ static const cyaml_schema_field_t clients_fields[] = {
     CYAML_FIELD_UINT("max_items", OPT, STRUCT_OF(clients), max_items),
     CYAML_FIELD_UINT("max_layer", OPT, STRUCT_OF(clients), max_layer),
     CYAML_FIELD_UINT("shm_mbytes", OPT, STRUCT_OF(clients), shm_mbytes),
+    CYAML_FIELD_UINT("remember", OPT, STRUCT_OF(clients), remember),
     CYAML_FIELD_UINT("queue_mbytes", OPT, STRUCT_OF(clients), queue_mbytes),
     CYAML_FIELD_UINT("truncated_per_s", OPT, STRUCT_OF(clients), truncated_per_s),
     STRING("weights", STRUCT_OF(clients), weights),

@@ -55,8 +55,9 @@ struct config {
         uint32_t max_layer;
         uint32_t shm_mbytes;      /* shared with each co-located client */
         uint32_t truncated_per_s; /* accepts of one client's RoIs only because they are TRUNCATED */
-        uint32_t queue_mbytes;    /* messages that have not ended, or wait to be taken or sent */
-        char *weights;            /* of their shares of the credits (weights.h) */
+        uint32_t remember;     /* RoIs whose decisions are kept for clients that send them again */
+        uint32_t queue_mbytes; /* messages that have not ended, or wait to be taken or sent */
+        char *weights;         /* of their shares of the credits (weights.h) */
     } clients;
     struct config_batching batching;
     char *isolation; /* "process" or "thread": where lanes run */

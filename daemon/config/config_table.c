@@ -38,6 +38,10 @@ const struct config_key config_keys[] = {
      "highest layer number of the detector"},
     {"clients.shm_mbytes", CONFIG_U32, AT(clients.shm_mbytes), "64", 1, 65536,
      "memory for the RoIs of each co-located client (shm://), MiB"},
+    {"clients.remember", CONFIG_U32, AT(clients.remember), "65536", 0, 16777216,
+     "last RoIs of clients with a key, of each shard: sent again they get the same decision; 0: "
+     "none "
+     "are kept"},
     {"clients.queue_mbytes", CONFIG_U32, AT(clients.queue_mbytes), "256", 16, 65536,
      "memory for messages on their way in or out, MiB; beyond it connections are cut off whose "
      "messages do not end"},

@@ -28,6 +28,7 @@ struct egress {
     struct clients *clients;
     struct stats *stats;
     struct debugstream *debug; /* NULL: none is kept */
+    struct recall *recall;     /* NULL: no decision is kept */
     struct engine **engine;    /* by RoI: who decided it */
     uint32_t *next;            /* by RoI: next in its outbox */
     uint32_t *outbox_of;       /* by client: its outbox in this turn, or CLIENTS_NONE */
@@ -39,7 +40,7 @@ struct egress {
 };
 
 int egress_open(struct pool *pool, struct clients *clients, struct stats *stats,
-                struct debugstream *debug, struct egress **ret_egress)
+                struct debugstream *debug, struct recall *recall, struct egress **ret_egress)
 {
     struct egress *e = calloc(1, sizeof *e);
     uint32_t n_clients = STATS_CLIENTS_MAX;
@@ -50,6 +51,7 @@ int egress_open(struct pool *pool, struct clients *clients, struct stats *stats,
     e->clients = clients;
     e->stats = stats;
     e->debug = debug;
+    e->recall = recall;
     e->engine = calloc(pool->n_rois, sizeof *e->engine);
     e->next = calloc(pool->n_rois, sizeof *e->next);
     e->outbox_of = calloc(n_clients, sizeof *e->outbox_of);
@@ -161,34 +163,6 @@ static void put_into_outbox(struct egress *e, uint32_t roi)
     box->n++;
 }
 
-void egress_roi(struct egress *e, struct engine *engine, uint32_t roi)
-{
-    struct roi *r = &e->pool->rois[roi];
-
-    count(e, r, asker(e, r));
-    if (r->streams >> engine->menu->debug_stream & 1)
-        keep_for_debug(e, roi);
-    e->engine[roi] = engine;
-    /* its end allows a co-located client to write over it */
-    if (!(r->region && r->is_kept))
-        put_into_outbox(e, roi);
-}
-
-void egress_refused(struct egress *e, struct engine *engine, uint32_t roi,
-                    const struct wire_error *error)
-{
-    struct roi *r = &e->pool->rois[roi];
-    struct client *client = asker(e, r);
-
-    count(e, r, client);
-    e->engine[roi] = engine;
-    if (client)
-        refusal_send(e->clients, e->stats, &client->peer, r->client, error, &r->token);
-    else
-        stats_add(&e->stats->g.undeliverable, 1);
-    egress_let_go(e, roi);
-}
-
 /* ---------------------------------------------------------------- sending */
 
 static void *take(struct egress *e, size_t bytes)
@@ -250,6 +224,9 @@ static Trigd__V1__Decision *form(struct egress *e, uint32_t roi, uint64_t now)
     m->wanted = r->wanted;
     m->kept = r->kept;
     m->menu_generation = e->engine[roi]->generation;
+    m->repeated = r->is_repeat;
+    if (r->is_repeat || r->recall)
+        m->menu_key = e->engine[roi]->menu->hash;
     list_bits(e, r->raw, 4, &m->n_chains_raw, &m->chains_raw);
     list_bits(e, r->pass, 4, &m->n_chains, &m->chains);
     list_bits(e, &r->streams, 1, &m->n_streams, &m->streams);
@@ -257,6 +234,105 @@ static Trigd__V1__Decision *form(struct egress *e, uint32_t roi, uint64_t now)
         list_results(e, e->engine[roi]->menu, r, m);
     return m;
 }
+
+/* ---------------------------------------------------------------- decisions asked for again */
+
+/* The client that waits for an RoI that it sent again; NULL when it has gone. */
+static struct client *waiter(struct egress *e, const struct recall_asker *a)
+{
+    struct client *client = clients_at(e->clients, a->client);
+
+    return client->is_used && client->epoch == a->epoch ? client : NULL;
+}
+
+static void send_again(struct egress *e, uint32_t client, uint64_t token, Trigd__V1__Decision *d)
+{
+    Trigd__V1__DecisionBatch batch = TRIGD__V1__DECISION_BATCH__INIT;
+    Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
+
+    d->token = token;
+    d->repeated = true;
+    batch.n_decisions = 1;
+    batch.decisions = &d;
+    m.body_case = TRIGD__V1__FROM_DAEMON__BODY_DECISIONS;
+    m.decisions = &batch;
+    clients_send(e->clients, client, &m, 1);
+}
+
+/* Keeps a decision that was just made; answers who sent the RoI again meanwhile. */
+static void remember(struct egress *e, uint32_t roi)
+{
+    struct roi *r = &e->pool->rois[roi];
+    Trigd__V1__Decision *d = form(e, roi, clock_ns());
+    struct recall_asker a;
+
+    if (recall_keep(e->recall, r->recall - 1, d, &a) && waiter(e, &a)) {
+        waiter(e, &a)->outstanding--;
+        send_again(e, a.client, a.token, d);
+    }
+    r->recall = 0;
+    e->scratch_used = 0;
+}
+
+/* The same for an RoI that gets no decision. */
+static void forget(struct egress *e, struct roi *r, const struct wire_error *error)
+{
+    struct recall_asker a;
+    struct client *client;
+
+    if (recall_drop(e->recall, r->recall - 1, &a) && (client = waiter(e, &a)) != NULL) {
+        client->outstanding--;
+        refusal_send(e->clients, e->stats, &client->peer, a.client, error, &a.token);
+    }
+    r->recall = 0;
+}
+
+bool egress_repeat(struct egress *e, uint32_t client, uint64_t token, uint32_t entry)
+{
+    Trigd__V1__Decision *d = recall_decision(e->recall, entry);
+
+    if (!d)
+        return false;
+    send_again(e, client, token, d);
+    trigd__v1__decision__free_unpacked(d, NULL);
+    return true;
+}
+
+/* ---------------------------------------------------------------- decided RoIs */
+
+void egress_roi(struct egress *e, struct engine *engine, uint32_t roi)
+{
+    struct roi *r = &e->pool->rois[roi];
+
+    count(e, r, asker(e, r));
+    e->engine[roi] = engine;
+    if (r->recall)
+        remember(e, roi);
+    if (r->streams >> engine->menu->debug_stream & 1)
+        keep_for_debug(e, roi);
+    /* its end allows a co-located client to write over it */
+    if (!(r->region && r->is_kept))
+        put_into_outbox(e, roi);
+}
+
+void egress_refused(struct egress *e, struct engine *engine, uint32_t roi,
+                    const struct wire_error *error)
+{
+    struct roi *r = &e->pool->rois[roi];
+    struct client *client = asker(e, r);
+
+    count(e, r, client);
+    e->engine[roi] = engine;
+    if (client)
+        refusal_send(e->clients, e->stats, &client->peer, r->client, error, &r->token);
+    else
+        stats_add(&e->stats->g.undeliverable, 1);
+    if (r->recall)
+        forget(e, r, error);
+    egress_let_go(e, roi);
+}
+
+/* ---------------------------------------------------------------- the flush */
 
 static void send_message(struct egress *e, uint32_t client, uint32_t n)
 {

@@ -5,6 +5,7 @@
 #include "base/stats.h"
 #include "exec/engine.h"
 #include "flow/debugstream.h"
+#include "flow/recall.h"
 #include "memory/pool.h"
 #include "transport/clients.h"
 #include "wire.h"
@@ -12,7 +13,7 @@
 struct egress;
 /* `freed` is called for each RoI whose decision has left and that nothing else uses. */
 int egress_open(struct pool *pool, struct clients *clients, struct stats *stats,
-                struct debugstream *debug, struct egress **ret_egress);
+                struct debugstream *debug, struct recall *recall, struct egress **ret_egress);
 void egress_close(struct egress *e); /* NULL is fine */
 struct pool *egress_pool(struct egress *e);
 
@@ -24,6 +25,8 @@ void egress_roi(struct egress *e, struct engine *engine, uint32_t roi);
 /* Takes an RoI that is refused: its asker is answered an Error at once, and no decision. */
 void egress_refused(struct egress *e, struct engine *engine, uint32_t roi,
                     const struct wire_error *error);
+/* Answers an RoI that a client sent again with the decision that was kept.  false: no memory. */
+bool egress_repeat(struct egress *e, uint32_t client, uint64_t token, uint32_t entry);
 /* Sends the decisions, those of one client in as few messages as possible, then lets go of the
  * RoIs.  Called once a turn of the loop. */
 void egress_flush(struct egress *e);

@@ -15,10 +15,12 @@
 #include "transport/refusal.h"
 
 #define PROTOCOL 1u
+#define KEY_MAX  64u              /* bytes of a client's key */
 #define LOOK_NS  (20 * NS_PER_US) /* between two looks at an empty socket while memory is busy */
 
 int ingress_open(const struct config *config, struct pool *pool, struct clients *clients,
-                 struct stats *stats, struct dispatch *next, struct ingress **ret_ingress)
+                 struct stats *stats, struct dispatch *next, struct egress *out,
+                 struct recall *recall, struct ingress **ret_ingress)
 {
     struct ingress *in = calloc(1, sizeof *in);
     int r = -ENOMEM;
@@ -30,6 +32,8 @@ int ingress_open(const struct config *config, struct pool *pool, struct clients 
     in->clients = clients;
     in->stats = stats;
     in->next = next;
+    in->out = out;
+    in->recall = recall;
     in->held = clients_held(clients);
     in->ticked_ns = clock_ns();
     in->limits =
@@ -158,7 +162,7 @@ static bool send_away(struct ingress *in, const struct peer *peer, const Trigd__
 
     if (!hello->may_move || peer->shm || clients_shard(in->clients))
         return false;
-    w.shard = clients_shard_of(in->clients, hello->name);
+    w.shard = clients_shard_of(in->clients, hello);
     if (!w.shard)
         return false;
     w.protocol = PROTOCOL;
@@ -201,13 +205,17 @@ static void take_hello(struct ingress *in, const struct peer *peer, uint32_t num
         snprintf(error.text, sizeof error.text,
                  "Hello asks for protocol %u; this daemon speaks protocol %u", hello->protocol,
                  PROTOCOL);
+    } else if (hello->key.len > KEY_MAX) {
+        error.code = TRIGD__V1__ERROR__CODE__BAD_NAME;
+        snprintf(error.text, sizeof error.text,
+                 "the key in Hello has %zu bytes; at most %u are allowed", hello->key.len, KEY_MAX);
     } else if (wire_check_name(hello->name, &error) == 0 &&
                check_declared(in, hello, &error) == 0) {
         int r;
 
         if (number == CLIENTS_NONE && send_away(in, peer, hello))
             return;
-        r = clients_hello(in->clients, peer, hello->name, hello->want_credits, &number);
+        r = clients_hello(in->clients, peer, hello, &number);
 
         if (r < 0)
             error.code = TRIGD__V1__ERROR__CODE__TOO_LARGE;
@@ -245,10 +253,39 @@ static void count_received(struct ingress *in, struct client *client)
     clients_took(client);
 }
 
+/* What a client with a key sends again is not decided again; whether that is so. */
+static bool take_repeat(struct ingress *in, uint32_t number, struct client *client,
+                        const struct recall_key *key, uint64_t token)
+{
+    const uint32_t entry = recall_find(in->recall, key);
+    const struct recall_asker again = {.client = number, .epoch = client->epoch, .token = token};
+    const struct roi *r;
+    uint32_t roi;
+
+    if (entry == RECALL_NONE)
+        return false;
+    roi = recall_pending(in->recall, entry);
+    if (roi == RECALL_NONE && !egress_repeat(in->out, number, token, entry))
+        return false;
+    stats_add(&in->stats->g.repeated, 1);
+    if (roi == RECALL_NONE)
+        return true;
+    r = &in->pool->rois[roi];
+    if (r->client != number || r->client_epoch != client->epoch || r->token != token) {
+        recall_wait(in->recall, entry, &again);
+        clients_took(client);
+    } /* else the decision is on its way to it */
+    return true;
+}
+
 void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
                  const struct wire_roi *w, const struct store_from *from, uint64_t now)
 {
     struct client *client = clients_at(in->clients, number);
+    const struct recall_key key = {.client = in->recall ? client->key : 0,
+                                   .run = w->info.run,
+                                   .l1id = w->info.l1id,
+                                   .roi_id = w->info.roi_id};
     struct roi *r;
     uint32_t roi;
 
@@ -261,6 +298,8 @@ void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
         not_taken(in, peer, number, w->token, TRIGD__V1__BUSY__REASON__NO_CREDIT);
         return;
     }
+    if (key.client && take_repeat(in, number, client, &key, w->token))
+        return;
     roi = pool_take(in->pool);
     r = roi == POOL_NONE ? NULL : &in->pool->rois[roi];
     if (!r || store_roi(in->pool, dispatch_engine(in->next), w, from, r) < 0) {
@@ -276,6 +315,9 @@ void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
     r->received_ns = now;
     r->client = number;
     r->client_epoch = client->epoch;
+    r->is_repeat = w->is_repeat;
+    if (key.client)
+        r->recall = recall_enter(in->recall, &key, roi) + 1; /* RECALL_NONE + 1 is 0 */
     count_received(in, client);
     dispatch_roi(in->next, roi);
 }

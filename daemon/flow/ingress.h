@@ -9,8 +9,10 @@
 #include "transport/clients.h"
 
 struct ingress;
+/* `recall` may be NULL; `out` answers what it has. */
 int ingress_open(const struct config *config, struct pool *pool, struct clients *clients,
-                 struct stats *stats, struct dispatch *next, struct ingress **ret_ingress);
+                 struct stats *stats, struct dispatch *next, struct egress *out,
+                 struct recall *recall, struct ingress **ret_ingress);
 void ingress_close(struct ingress *in); /* NULL is fine */
 
 /* Takes at most `most` messages from the ROUTER, and some RoIs of each co-located client; returns

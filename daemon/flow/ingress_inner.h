@@ -13,6 +13,8 @@ struct ingress {
     struct clients *clients;
     struct stats *stats;
     struct dispatch *next;
+    struct egress *out;
+    struct recall *recall; /* NULL: what is sent again is decided again */
     struct wire_limits limits;
     struct wire_decoder *decoder;
     struct held *held;

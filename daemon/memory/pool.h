@@ -62,6 +62,8 @@ struct roi {
     bool is_decided;                 /* the decision is made; what still comes is late */
     bool is_late;                    /* past the soft limit */
     bool is_leaving;                 /* the decision waits for the flush */
+    bool is_repeat;                  /* it was sent before */
+    uint32_t recall;                 /* its entry in recall.h, from 1; 0: none */
     bool is_kept;                    /* the debug stream still writes its bytes */
     uint32_t wanted, kept;           /* TRUNCATED */
     uint64_t raw[4], pass[4];        /* chains, after decide */

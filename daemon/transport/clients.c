@@ -218,9 +218,31 @@ void clients_close(struct clients *c)
     free(c);
 }
 
-uint32_t clients_shard_of(struct clients *c, const char *name)
+/* A number for the bytes of a client's key (FNV-1a), not 0; 0 for none. */
+static uint64_t key_of(const Trigd__V1__Hello *hello)
 {
-    return directory_shards(c->directory) > 1 ? directory_place(c->directory, name) : c->shard;
+    uint64_t h = 14695981039346656037ull;
+
+    for (size_t i = 0; i < hello->key.len; i++)
+        h = (h ^ hello->key.data[i]) * 1099511628211ull;
+    return hello->key.len ? h | 1 : 0;
+}
+
+/* What the directory knows a client by: its key, where it has one. */
+static const char *known_as(const Trigd__V1__Hello *hello, char text[STATS_NAME])
+{
+    if (!hello->key.len)
+        return hello->name;
+    snprintf(text, STATS_NAME, "key %016llx", (unsigned long long)key_of(hello));
+    return text;
+}
+
+uint32_t clients_shard_of(struct clients *c, const Trigd__V1__Hello *hello)
+{
+    char text[STATS_NAME];
+
+    return directory_shards(c->directory) > 1 ? directory_place(c->directory, known_as(hello, text))
+                                              : c->shard;
 }
 
 uint32_t clients_shard(const struct clients *c)
@@ -400,21 +422,22 @@ static void drop_lost(struct clients *c)
 
 /* What a client begins with. */
 static void take_place(struct clients *c, struct client *client, const struct peer *peer,
-                       const char *name, uint32_t want)
+                       const Trigd__V1__Hello *hello)
 {
     uint64_t now = clock_ns();
 
     *client = (struct client){.is_used = true,
                               .epoch = client->epoch + 1,
                               .peer = *peer,
-                              .want = want,
-                              .weight = weights_of(c->config->clients.weights, name),
+                              .key = key_of(hello),
+                              .want = hello->want_credits,
+                              .weight = weights_of(c->config->clients.weights, hello->name),
                               .since_ns = now,
                               .heard_ns = now,
                               .stats = client->stats,
                               .next = client->next};
     client->last = &client->first;
-    strncpy(client->name, name, sizeof client->name - 1);
+    strncpy(client->name, hello->name, sizeof client->name - 1);
     stats_set(&client->stats->weight, client->weight);
 }
 
@@ -471,9 +494,11 @@ static void make_place(struct clients *c)
         clients_drop(c, victim, "it sent no RoI, and another needs its place");
 }
 
-int clients_hello(struct clients *c, const struct peer *peer, const char *name, uint32_t want,
+int clients_hello(struct clients *c, const struct peer *peer, const Trigd__V1__Hello *hello,
                   uint32_t *ret_number)
 {
+    char text[STATS_NAME];
+    const char *name = known_as(hello, text);
     struct client *client;
     uint32_t number;
     int r;
@@ -491,7 +516,7 @@ int clients_hello(struct clients *c, const struct peer *peer, const char *name, 
     }
     number = c->free[c->n_free - 1];
     client = &c->client[number];
-    client->stats = stats_client_get(c->stats, name);
+    client->stats = stats_client_get(c->stats, hello->name);
     r = client->stats ? enter(c, peer, number) : -ENOSPC;
     if (r < 0) {
         if (client->stats)
@@ -501,7 +526,7 @@ int clients_hello(struct clients *c, const struct peer *peer, const char *name, 
         return r;
     }
     c->n_free--;
-    take_place(c, client, peer, name, want);
+    take_place(c, client, peer, hello);
     if (peer->shm)
         snprintf(client->address, sizeof client->address, "uid %u", (unsigned)peer->shm->uid);
     else

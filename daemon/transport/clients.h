@@ -39,6 +39,7 @@ struct client {
     uint32_t epoch; /* grows each time the place is given to another client */
     struct peer peer;
     char name[STATS_NAME];
+    uint64_t key;               /* of its Hello; 0: none, what it sends again is decided again */
     char address[GATE_ADDRESS]; /* where it is */
     const char *lost;           /* why it is to be dropped; NULL: it is not */
     uint32_t want, credits;     /* asked for; granted */
@@ -64,9 +65,9 @@ struct clients;
 int clients_open(const struct config *config, struct stats *stats, uint32_t credits,
                  struct shm_peers *shm, struct directory *directory, uint32_t shard,
                  struct clients **ret_clients);
-/* The shard that a client of that name is to go to: this one (0 with one shard), or another, which
- * expects it. */
-uint32_t clients_shard_of(struct clients *c, const char *name);
+/* The shard that a client of that name or key is to go to: this one (0 with one shard), or another,
+ * which expects it. */
+uint32_t clients_shard_of(struct clients *c, const Trigd__V1__Hello *hello);
 uint32_t clients_shard(const struct clients *c);
 /* Waits a second at most for what is unsent.  NULL is fine. */
 void clients_close(struct clients *c);
@@ -84,9 +85,9 @@ uint32_t clients_find(struct clients *c, const struct peer *peer);
 struct client *clients_at(struct clients *c, uint32_t number);
 /* Takes in a client and grants it credits (0 when all are in use), or renews its entry.
  * -ENOSPC: no more clients are allowed; -ENOMEM: there is no memory to share with it. */
-int clients_hello(struct clients *c, const struct peer *peer, const char *name, uint32_t want,
+int clients_hello(struct clients *c, const struct peer *peer, const Trigd__V1__Hello *hello,
                   uint32_t *ret_number);
-/* An RoI of the client was taken. */
+/* An RoI of the client was taken, or one that it sent again waits for the answer of the first. */
 void clients_took(struct client *client);
 /* Whether one more of the client's TRUNCATED RoIs may be accepted for that alone: as many a second
  * as clients.truncated_per_s, and as many at once after a second without. */

@@ -59,7 +59,7 @@ static int take_quantum(const struct shm_roi *entry, struct wire_roi *w, struct 
 static int take_placed(const struct shm_roi *entry, const struct shm_region *region,
                        const struct wire_limits *limits, struct wire_roi *w, struct wire_error *e)
 {
-    const uint32_t known = (((1u << SHM_KINDS) - 1) << TRG_SPACEPOINTS) |
+    const uint32_t known = (((1u << SHM_KINDS) - 1) << TRG_SPACEPOINTS) | SHM_REPEAT |
                            (entry->kinds >> TRG_SPACEPOINTS & 1 ? SHM_QUANTIZED : 0);
 
     if (entry->kinds & ~known)
@@ -77,11 +77,13 @@ static int take_placed(const struct shm_roi *entry, const struct shm_region *reg
 static int take_listed(const struct shm_roi *entry, const struct shm_region *region,
                        const struct wire_limits *limits, struct wire_roi *w, struct wire_error *e)
 {
-    if (entry->kinds & ~(SHM_LISTED | SHM_QUANTIZED))
+    const uint32_t known = SHM_LISTED | SHM_QUANTIZED | SHM_REPEAT;
+
+    if (entry->kinds & ~known)
         return check_refuse(e, TRIGD__V1__ERROR__CODE__MALFORMED,
                             "RoI %" PRIu64 ": its kinds are 0x%x; with a list bits of 0x%x are "
                             "allowed",
-                            entry->token, entry->kinds, SHM_LISTED | SHM_QUANTIZED);
+                            entry->token, entry->kinds, known);
     for (uint32_t i = 0; i < SHM_PLACES; i++) {
         const struct shm_collection *c = &entry->in[i];
         const uint32_t kind = kind_of_half(c->hash), slot = wire_slot(w, kind);
@@ -112,7 +114,8 @@ int shm_entry_check(const struct shm_roi *entry, const struct shm_region *region
                     const struct wire_limits *limits, struct wire_roi *ret_roi,
                     struct wire_error *ret_error)
 {
-    struct wire_roi w = {.token = entry->token, .info = entry->info};
+    struct wire_roi w = {
+        .token = entry->token, .is_repeat = entry->kinds & SHM_REPEAT, .info = entry->info};
     int r = check_window(&w.info, w.token, ret_error);
 
     if (r == 0)

@@ -319,8 +319,9 @@ static void random_numbers_have_their_moments(void **state)
 static void packed_rois_pass_the_decoder(void **state)
 {
     const struct wire_limits limits = {16u << 20, 256, 65536, 31};
-    const uint32_t which[3] = {70, 0, 70}, l1ids[3] = {1u << 31, 0, 7};
-    const uint64_t tokens[3] = {UINT64_MAX, 0, 300};
+    const struct source_pick picks[3] = {{.which = 70, .l1id = 1u << 31, .token = UINT64_MAX},
+                                         {.is_repeat = true},
+                                         {.which = 70, .l1id = 7, .token = 300}};
     const Trigd__V1__ToDaemon *m;
     struct wire_decoder *decoder;
     struct wire_error error;
@@ -333,10 +334,10 @@ static void packed_rois_pass_the_decoder(void **state)
     assert_int_equal(source_generate("nonesuch", seed, 1, LAYOUT_AS_MADE, &s), -EINVAL);
     assert_int_equal(source_generate("lowlum", seed, 80, LAYOUT_AS_MADE, &s),
                      0); /* enough for threads */
-    n = source_pack(&s, which, tokens, l1ids, 3, NULL);
+    n = source_pack(&s, picks, 3, NULL);
     bytes = malloc(n);
     assert_non_null(bytes);
-    assert_int_equal(source_pack(&s, which, tokens, l1ids, 3, bytes), n);
+    assert_int_equal(source_pack(&s, picks, 3, bytes), n);
     assert_int_equal(wire_decoder_new(&limits, &decoder), 0);
     assert_int_equal(wire_decode(decoder, bytes, n, &m, &error), 0);
     assert_int_equal(m->body_case, TRIGD__V1__TO_DAEMON__BODY_BATCH);
@@ -346,13 +347,14 @@ static void packed_rois_pass_the_decoder(void **state)
         struct wire_roi roi;
 
         assert_int_equal(wire_roi(decoder, m->batch->rois[i], &roi, &error), 0);
-        assert_int_equal(generator_make(generator_find("lowlum"), seed, which[i], &g), 0);
-        assert_true(roi.token == tokens[i]);
-        assert_int_equal(roi.info.l1id, l1ids[i]);
+        assert_int_equal(generator_make(generator_find("lowlum"), seed, picks[i].which, &g), 0);
+        assert_true(roi.token == picks[i].token);
+        assert_int_equal(roi.info.l1id, picks[i].l1id);
+        assert_int_equal(roi.is_repeat, picks[i].is_repeat);
         assert_int_equal(roi.collection[TRG_SPACEPOINTS].n, g.n);
         assert_memory_equal(roi.collection[TRG_SPACEPOINTS].column[2], g.z, g.n * sizeof *g.z);
         assert_null(m->batch->rois[i]->truth); /* no trigger may see it */
-        assert_true(s.roi[which[i]].truth_z_mm == g.vertex_z[0]);
+        assert_true(s.roi[picks[i].which].truth_z_mm == g.vertex_z[0]);
     }
     generated_fini(&g);
     wire_decoder_free(decoder);
@@ -364,8 +366,9 @@ static void packed_rois_pass_the_decoder(void **state)
 static void quantized_rois_pass_the_decoder(void **state)
 {
     const struct wire_limits limits = {16u << 20, 256, 65536, 31};
-    const uint32_t which[3] = {1, 0, 7}, l1ids[3] = {1, 2, 3};
-    const uint64_t tokens[3] = {1, 2, 3};
+    const struct source_pick picks[3] = {{.which = 1, .l1id = 1, .token = 1},
+                                         {.which = 0, .l1id = 2, .token = 2, .is_repeat = true},
+                                         {.which = 7, .l1id = 3, .token = 3}};
     struct wire_decoder *decoder;
     struct wire_error error;
     struct generated g;
@@ -377,11 +380,11 @@ static void quantized_rois_pass_the_decoder(void **state)
     assert_int_equal(source_generate("lowlum", seed, 8, LAYOUT_QUANTIZED, &s), 0);
     assert_int_equal(source_generate("lowlum", seed, 8, LAYOUT_FLOATS, &floats), 0);
     assert_true(s.items == floats.items);
-    n = source_pack(&s, which, tokens, l1ids, 3, NULL);
-    assert_true(n * 10 < source_pack(&floats, which, tokens, l1ids, 3, NULL) * 6);
+    n = source_pack(&s, picks, 3, NULL);
+    assert_true(n * 10 < source_pack(&floats, picks, 3, NULL) * 6);
     bytes = malloc(n);
     assert_non_null(bytes);
-    assert_int_equal(source_pack(&s, which, tokens, l1ids, 3, bytes), n);
+    assert_int_equal(source_pack(&s, picks, 3, bytes), n);
     assert_int_equal(wire_decoder_new(&limits, &decoder), 0);
     assert_int_equal(wire_scan(decoder, bytes, n), 3);
     generated_init(&g);
@@ -390,7 +393,7 @@ static void quantized_rois_pass_the_decoder(void **state)
         float *values;
 
         assert_int_equal(wire_scanned(decoder, i, &roi, &error), 0);
-        assert_int_equal(generator_make(generator_find("lowlum"), seed, which[i], &g), 0);
+        assert_int_equal(generator_make(generator_find("lowlum"), seed, picks[i].which, &g), 0);
         assert_true(roi.is_quantized);
         assert_int_equal(roi.collection[TRG_SPACEPOINTS].n, g.n);
         values = malloc((g.n + 1) * sizeof *values);

@@ -125,10 +125,10 @@ static void bad_entries(void **state)
 
     f->entry.kinds |= 1u << TRG_VERTICES;
     refused(f, TRIGD__V1__ERROR__CODE__MALFORMED,
-            "RoI 7: its kinds are 0x22; bits of 0x8000000e are allowed");
+            "RoI 7: its kinds are 0x22; bits of 0xa000000e are allowed");
     f->entry.kinds = 1u << TRG_HITS | SHM_QUANTIZED;
     refused(f, TRIGD__V1__ERROR__CODE__MALFORMED,
-            "RoI 7: its kinds are 0x80000004; bits of 0xe are allowed");
+            "RoI 7: its kinds are 0x80000004; bits of 0x2000000e are allowed");
     f->entry.in[0].at = PLACE + 8;
     refused(f, TRIGD__V1__ERROR__CODE__LENGTHS,
             "RoI 7: its 5 spacepoints begin at 264 of the shared data; multiples of 64 up to "

@@ -73,12 +73,12 @@ static void send_shared(struct sharer *c, const struct rois *r, uint32_t which, 
 
 static void send_message(struct link *l, const struct rois *r, uint32_t which)
 {
-    const uint64_t token = which;
-    size_t n = source_pack(&r->source, &which, &token, &which, 1, NULL);
+    const struct source_pick pick = {.which = which, .l1id = which, .token = which};
+    size_t n = source_pack(&r->source, &pick, 1, NULL);
     unsigned char *bytes = malloc(n);
 
     assert_non_null(bytes);
-    source_pack(&r->source, &which, &token, &which, 1, bytes);
+    source_pack(&r->source, &pick, 1, bytes);
     link_send_bytes(l, bytes, n);
     free(bytes);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "clock.h"
 #include "declared.h"
@@ -15,6 +16,7 @@
 #define BATCH_MAX            256u
 #define CREDITS_MAX          (1u << 20)       /* what we ever use of a grant */
 #define OPEN_PAUSE_NS        (50 * NS_PER_MS) /* between two looks for a daemon that is gone */
+#define WATCH_NS             (5 * NS_PER_MS)
 #define BUSY_PAUSE_NS        (5 * NS_PER_MS) /* before RoIs that were answered Busy are sent again */
 #define HEARTBEAT_DEFAULT_MS 1000u
 #define TOKEN_BITS           40u /* of the number of an RoI within its connection */
@@ -32,6 +34,8 @@ static int say_hello(struct connection *c, bool may_move)
     hello.may_move = may_move;
     hello.n_collections = declared.n;
     hello.collections = declared.list;
+    hello.key.data = c->key;
+    hello.key.len = sizeof c->key;
     m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
     m.hello = &hello;
     return transport_tell(c, &m);
@@ -162,6 +166,9 @@ int connection_open(struct connection *c, void *zmq_context, const char *endpoin
 
     snprintf(c->name, sizeof c->name, "%s", name);
     c->endpoint = endpoint;
+    c->context = zmq_context;
+    if (getrandom(c->key, sizeof c->key, 0) != (ssize_t)sizeof c->key)
+        return -EIO;
     c->want_credits = want_credits;
     r = greet(c, zmq_context, endpoint, true, timeout_ms, &m);
     if (r == 1 && m->welcome->shard) {
@@ -260,8 +267,8 @@ int connection_send(struct connection *c, const uint64_t *from_ns, uint32_t n)
     return r < 0 ? r : 0;
 }
 
-/* The daemon that shared memory is gone, and its memory with it: what it had not answered is sent
- * again to the next one. */
+/* The daemon is gone, or the connection to it: what it had not answered is sent again to the next
+ * one, which answers what it has decided already. */
 static void lose_daemon(struct connection *c)
 {
     transport_close(c);
@@ -269,6 +276,7 @@ static void lose_daemon(struct connection *c)
         if (c->flight[i].state != FLIGHT_SENT)
             continue;
         c->flight[i].state = FLIGHT_AGAIN;
+        c->flight[i].is_repeat = true;
         c->again[c->n_again++] = c->flight[i].token;
         c->tally->resent++;
     }
@@ -284,9 +292,9 @@ static int find_daemon(struct connection *c, uint64_t now_ns)
     if (now_ns < c->open_ns)
         return 0;
     c->open_ns = now_ns + OPEN_PAUSE_NS;
-    r = transport_open(c, NULL, c->endpoint);
+    r = transport_open(c, c->context, c->endpoint);
     if (r == 0)
-        return say_hello(c, false);
+        return say_hello(c, true);
     return r == -ENOENT || r == -ECONNREFUSED ? 0 : r;
 }
 
@@ -297,6 +305,13 @@ int connection_tick(struct connection *c, uint64_t now_ns)
 
     if (!transport_is_open(c))
         return find_daemon(c, now_ns);
+    if (now_ns > c->watched_ns + WATCH_NS) {
+        c->watched_ns = now_ns;
+        if (transport_is_lost(c)) {
+            lose_daemon(c);
+            return find_daemon(c, now_ns);
+        }
+    }
     while (c->n_again && c->outstanding < c->credits && now_ns >= c->again_ns) {
         uint64_t token = c->again[--c->n_again];
         int r = send_tokens(c, &token, 1);
@@ -368,6 +383,7 @@ static void take_decision(struct connection *c, const Trigd__V1__Decision *d, ui
     f->state = FLIGHT_FREE;
     c->outstanding--;
     t->decided++;
+    t->repeated += d->repeated ? 1 : 0;
     *(d->accept ? &t->accepted : &t->rejected) += 1;
     t->late += d->late ? 1 : 0;
     if ((unsigned)d->status < 8)
@@ -415,13 +431,26 @@ static void take_error(struct connection *c, const Trigd__V1__Error *e)
     c->tally->refused++;
 }
 
+/* A daemon that came back wants the client at another shard. */
+static int go_on(struct connection *c, uint32_t shard)
+{
+    char other[512];
+    int r;
+
+    if (!endpoint_of(c->endpoint, shard, other, sizeof other))
+        return say_hello(c, false);
+    transport_close(c);
+    r = transport_open(c, c->context, other);
+    return r < 0 ? r : say_hello(c, false);
+}
+
 static int take_message(struct connection *c, const Trigd__V1__FromDaemon *m)
 {
     uint64_t now = clock_ns();
 
     switch (m->body_case) {
     case TRIGD__V1__FROM_DAEMON__BODY_WELCOME:
-        return take_welcome(c, m->welcome);
+        return m->welcome->shard ? go_on(c, m->welcome->shard) : take_welcome(c, m->welcome);
     case TRIGD__V1__FROM_DAEMON__BODY_DECISIONS:
         for (size_t i = 0; i < m->decisions->n_decisions; i++)
             take_decision(c, m->decisions->decisions[i], now);

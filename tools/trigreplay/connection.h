@@ -20,6 +20,7 @@ struct tally { /* what came back, of one thread */
     uint64_t resent;     /* sent again, because the daemon that had them went away */
     uint64_t errors;     /* messages */
     uint64_t refused;    /* RoIs refused for good by such a message */
+    uint64_t repeated;   /* decisions about RoIs that were sent again, made before or anew */
     uint64_t duplicates; /* answers to what was answered before */
     uint64_t unknown;    /* answers to what was never asked */
     uint64_t lost;       /* RoIs that nothing came back for */
@@ -47,10 +48,13 @@ struct flight { /* an RoI on its way */
     uint64_t at;      /* of its columns in shared memory, while it is FLIGHT_SENT */
     uint32_t which;
     enum flight_state state;
+    bool is_repeat; /* a daemon that went away had it */
 };
 
 struct connection {
+    void *context;         /* ZeroMQ's */
     void *socket;          /* ZeroMQ, or NULL */
+    void *watch;           /* tells of its end */
     struct shmclient *shm; /* shared memory, or NULL: also while its daemon is gone */
     const char *endpoint;
     const struct source *source;
@@ -64,6 +68,8 @@ struct connection {
     uint32_t heartbeat_ms;
     uint64_t spoken_ns;
     uint64_t open_ns;      /* when to look again for a daemon that is gone */
+    uint64_t watched_ns;   /* when its end was last looked for */
+    unsigned char key[16]; /* of its Hello: it stays itself over connections and daemons */
     uint64_t again_ns;     /* when what was answered Busy may be sent again */
     struct flight *flight; /* [room], by token modulo room */
     uint32_t room;

@@ -18,7 +18,7 @@
 #define SHOW_NS            200000000L       /* between two states of the progress bar */
 #define SPIN_NS            (50 * NS_PER_US) /* shorter waits are not slept */
 #define TICK_MS            5                /* longest sleep */
-#define FILES_A_CONNECTION 4 /* descriptors that ZeroMQ opens for one, and some to spare */
+#define FILES_A_CONNECTION 6u /* descriptors that ZeroMQ opens for one, and to tell of its end */
 
 _Atomic bool replay_stop;
 
@@ -219,6 +219,7 @@ static void add_tally(struct tally *sum, const struct tally *t)
         sum->status[i] += t->status[i];
     sum->busy += t->busy;
     sum->resent += t->resent;
+    sum->repeated += t->repeated;
     sum->errors += t->errors;
     sum->refused += t->refused;
     sum->not_taken += t->not_taken;
@@ -453,7 +454,7 @@ int replay_run(const struct replay_options *options, struct replay_result *ret_r
     w = calloc(o.threads, sizeof *w);
     if (!w || !connections || !context)
         goto out;
-    zmq_ctx_set(context, ZMQ_MAX_SOCKETS, (int)CONNECTIONS_MAX + 64);
+    zmq_ctx_set(context, ZMQ_MAX_SOCKETS, 3 * (int)CONNECTIONS_MAX + 64); /* each is watched */
     zmq_ctx_set(context, ZMQ_IO_THREADS, (int)o.threads);
     r = raise_file_limit(o.connections);
     if (r == 0)

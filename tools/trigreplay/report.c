@@ -115,6 +115,7 @@ int report_json(const struct replay_options *o, const struct replay_result *r)
                 {"late", t->late},
                 {"busy", t->busy},
                 {"resent", t->resent},
+                {"repeated", t->repeated},
                 {"errors", t->errors},
                 {"refused", t->refused},
                 {"not_taken", t->not_taken},

@@ -18,6 +18,7 @@
 #define TAG_BATCH_ROI       0x0au
 #define TAG_ROI_TOKEN       0x08u
 #define TAG_ROI_L1ID        0x18u
+#define TAG_ROI_IS_REPEAT   0x70u
 
 #define MAKERS_MAX   31u /* threads beside the caller's */
 #define ROIS_A_MAKER 16u /* fewer are not worth a thread */
@@ -236,18 +237,19 @@ static unsigned char *put_varint(unsigned char *dst, uint64_t v)
 }
 
 /* Bytes of one Roi with its token and number. */
-static size_t roi_size(const struct source *s, uint32_t which, uint64_t token, uint32_t l1id)
+static size_t roi_size(const struct source *s, const struct source_pick *p)
 {
-    return s->roi[which].n + 2 + varint_size(token) + varint_size(l1id);
+    return s->roi[p->which].n + 2 + varint_size(p->token) + varint_size(p->l1id) +
+           (p->is_repeat ? 2 : 0);
 }
 
-size_t source_pack(const struct source *s, const uint32_t *which, const uint64_t *tokens,
-                   const uint32_t *l1ids, uint32_t n, unsigned char *dst)
+size_t source_pack(const struct source *s, const struct source_pick *picks, uint32_t n,
+                   unsigned char *dst)
 {
     size_t batch = 0;
 
     for (uint32_t i = 0; i < n; i++) {
-        size_t roi = roi_size(s, which[i], tokens[i], l1ids[i]);
+        size_t roi = roi_size(s, &picks[i]);
 
         batch += 1 + varint_size(roi) + roi;
     }
@@ -256,14 +258,18 @@ size_t source_pack(const struct source *s, const uint32_t *which, const uint64_t
     *dst++ = TAG_TO_DAEMON_BATCH;
     dst = put_varint(dst, batch);
     for (uint32_t i = 0; i < n; i++) {
-        const struct source_roi *r = &s->roi[which[i]];
+        const struct source_roi *r = &s->roi[picks[i].which];
 
         *dst++ = TAG_BATCH_ROI;
-        dst = put_varint(dst, roi_size(s, which[i], tokens[i], l1ids[i]));
+        dst = put_varint(dst, roi_size(s, &picks[i]));
         *dst++ = TAG_ROI_TOKEN;
-        dst = put_varint(dst, tokens[i]);
+        dst = put_varint(dst, picks[i].token);
         *dst++ = TAG_ROI_L1ID;
-        dst = put_varint(dst, l1ids[i]);
+        dst = put_varint(dst, picks[i].l1id);
+        if (picks[i].is_repeat) {
+            *dst++ = TAG_ROI_IS_REPEAT;
+            *dst++ = 1;
+        }
         memcpy(dst, r->bytes, r->n);
         dst += r->n;
     }

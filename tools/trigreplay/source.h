@@ -30,8 +30,13 @@ int source_generate(const char *preset, uint64_t seed, uint32_t n, enum layout l
 int source_read(const char *path, uint32_t n, enum layout layout, struct source *ret_source);
 void source_free(struct source *s);
 
-/* The ToDaemon message with RoIs which[0 .. n-1] of the source, each with its token and l1id.
- * Returns its bytes; with `dst` NULL it only counts them. */
-size_t source_pack(const struct source *s, const uint32_t *which, const uint64_t *tokens,
-                   const uint32_t *l1ids, uint32_t n, unsigned char *dst);
+struct source_pick { /* an RoI to send */
+    uint32_t which;  /* of the source */
+    uint32_t l1id;
+    uint64_t token;
+    bool is_repeat; /* it was sent before */
+};
+/* The ToDaemon message with n RoIs.  Returns its bytes; with `dst` NULL it only counts them. */
+size_t source_pack(const struct source *s, const struct source_pick *picks, uint32_t n,
+                   unsigned char *dst);
 #endif

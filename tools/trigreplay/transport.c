@@ -39,9 +39,39 @@ static int use_keys(void *socket)
     return r;
 }
 
+/* libzmq tells of the end of a connection that it makes anew by itself. */
+static int watch(struct connection *c, void *zmq_context)
+{
+    char where[64];
+
+    snprintf(where, sizeof where, "inproc://watch-%p", c->socket);
+    if (zmq_socket_monitor(c->socket, where, ZMQ_EVENT_DISCONNECTED) < 0)
+        return -errno;
+    c->watch = zmq_socket(zmq_context, ZMQ_PAIR);
+    return !c->watch || zmq_connect(c->watch, where) < 0 ? -errno : 0;
+}
+
+bool transport_is_lost(struct connection *c)
+{
+    zmq_msg_t m;
+    bool is_lost = false;
+
+    while (c->watch) { /* an event has two parts: what, and where */
+        zmq_msg_init(&m);
+        if (zmq_msg_recv(&m, c->watch, ZMQ_DONTWAIT) < 0) {
+            zmq_msg_close(&m);
+            break;
+        }
+        zmq_msg_close(&m);
+        is_lost = true;
+    }
+    return is_lost;
+}
+
 static int open_zmq(struct connection *c, void *zmq_context, const char *endpoint)
 {
     const int linger = 0, no_limit = 0;
+    int r;
 
     c->socket = zmq_socket(zmq_context, ZMQ_DEALER);
     if (!c->socket)
@@ -50,12 +80,11 @@ static int open_zmq(struct connection *c, void *zmq_context, const char *endpoin
         zmq_setsockopt(c->socket, ZMQ_SNDHWM, &no_limit, sizeof no_limit) < 0 ||
         zmq_setsockopt(c->socket, ZMQ_RCVHWM, &no_limit, sizeof no_limit) < 0)
         return -errno;
-    if (strncmp(endpoint, "tcp://", 6) == 0) {
-        int r = use_keys(c->socket);
-
-        if (r < 0)
-            return r;
-    }
+    r = watch(c, zmq_context);
+    if (r == 0 && strncmp(endpoint, "tcp://", 6) == 0)
+        r = use_keys(c->socket);
+    if (r < 0)
+        return r;
     return zmq_connect(c->socket, endpoint) < 0 ? -errno : 0;
 }
 
@@ -73,14 +102,19 @@ bool transport_is_open(const struct connection *c)
 
 void transport_close(struct connection *c)
 {
-    const int linger = LINGER_MS;
+    const int linger = LINGER_MS, none = 0;
 
     if (c->socket) {
         zmq_setsockopt(c->socket, ZMQ_LINGER, &linger, sizeof linger);
+        zmq_socket_monitor(c->socket, NULL, 0);
         zmq_close(c->socket);
     }
+    if (c->watch) {
+        zmq_setsockopt(c->watch, ZMQ_LINGER, &none, sizeof none);
+        zmq_close(c->watch);
+    }
     shmclient_close(c->shm);
-    c->socket = NULL;
+    c->socket = c->watch = NULL;
     c->shm = NULL;
 }
 
@@ -119,21 +153,21 @@ int transport_tell(struct connection *c, const Trigd__V1__ToDaemon *m)
 /* One message holds all. */
 static int send_message(struct connection *c, struct flight *const *flights, uint32_t n)
 {
-    uint32_t which[SEND_MAX], l1ids[SEND_MAX];
-    uint64_t tokens[SEND_MAX];
+    struct source_pick picks[SEND_MAX];
     size_t bytes;
     zmq_msg_t body;
     int r;
 
     for (uint32_t i = 0; i < n; i++) {
-        which[i] = flights[i]->which;
-        tokens[i] = flights[i]->token;
-        l1ids[i] = (uint32_t)flights[i]->token;
+        picks[i] = (struct source_pick){.which = flights[i]->which,
+                                        .l1id = (uint32_t)flights[i]->token,
+                                        .token = flights[i]->token,
+                                        .is_repeat = flights[i]->is_repeat};
     }
-    bytes = source_pack(c->source, which, tokens, l1ids, n, NULL);
+    bytes = source_pack(c->source, picks, n, NULL);
     if (zmq_msg_init_size(&body, bytes) < 0)
         return -errno;
-    source_pack(c->source, which, tokens, l1ids, n, zmq_msg_data(&body));
+    source_pack(c->source, picks, n, zmq_msg_data(&body));
     r = send_body(c, &body, 0);
     if (r < 0)
         return r;
@@ -154,6 +188,8 @@ static int write_roi(struct connection *c, struct flight *f)
     shared_write(c->shared, f->which, f->at, dst, &entry);
     entry.token = f->token;
     entry.info.l1id = (uint32_t)f->token;
+    if (f->is_repeat)
+        entry.kinds |= SHM_REPEAT;
     r = shmclient_put(c->shm, &entry);
     if (r < 0)
         shmclient_give(c->shm, f->at, bytes);

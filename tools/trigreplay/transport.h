@@ -9,6 +9,8 @@
 /* Connects, over shared memory when the endpoint begins with shm://. */
 int transport_open(struct connection *c, void *zmq_context, const char *endpoint);
 bool transport_is_open(const struct connection *c);
+/* Whether a ZeroMQ connection that stood has ended since the last call. */
+bool transport_is_lost(struct connection *c);
 /* What was sent still goes out. */
 void transport_close(struct connection *c);
 
