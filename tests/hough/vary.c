@@ -6,9 +6,8 @@
 
 #include "random.h"
 
-#define MODULES 52u
-#define SENSORS 4u /* of a module */
-#define ALL     (MODULES * SENSORS)
+#define SENSORS 4u   /* of a module */
+#define ALL     208u /* of 52 modules */
 
 /* Which sensor has a hit: two lie along each side of the module, across its diagonals. */
 static uint32_t sensor_of(const struct generated *g, uint32_t i)
@@ -18,7 +17,7 @@ static uint32_t sensor_of(const struct generated *g, uint32_t i)
     const double u = side * (x + y) * sqrt(0.5), v = side * (y - x) * sqrt(0.5);
     const uint32_t which = v > -5.1 ? (u < 19.125 ? 0 : 1) : (v > -19.125 ? 2 : 3);
 
-    return g->hits.layer[i] * SENSORS + which;
+    return (g->hits.layer[i] * SENSORS + which) % ALL;
 }
 
 /* Removes the hits of dead sensors, and what is said of them. */
