@@ -96,6 +96,13 @@ static void copy_shared(const uint32_t *items, const uint32_t *particles, size_t
             e->shared[at[items[k]]++] = particles[k];
 }
 
+/* An event without hits or particles has no arrays. */
+static void copy(void *to, const void *from, size_t bytes)
+{
+    if (bytes)
+        memcpy(to, from, bytes);
+}
+
 static int copy_generated(const struct generated *g, struct event *ret_event)
 {
     int r = event_new(g->n, g->n_particles, g->n_shared, ret_event);
@@ -103,15 +110,15 @@ static int copy_generated(const struct generated *g, struct event *ret_event)
     if (r < 0)
         return r;
     ret_event->info = g->info;
-    memcpy(ret_event->x, g->hits.x, g->n * sizeof *g->hits.x);
-    memcpy(ret_event->y, g->hits.y, g->n * sizeof *g->hits.y);
-    memcpy(ret_event->z, g->hits.z, g->n * sizeof *g->hits.z);
-    memcpy(ret_event->layer, g->hits.layer, g->n * sizeof *g->hits.layer);
-    memcpy(ret_event->id, g->hits.id, g->n * sizeof *g->hits.id);
-    memcpy(ret_event->particle, g->particle, g->n * sizeof *g->particle);
-    memcpy(ret_event->flags, g->particle_flags, g->n_particles * sizeof *g->particle_flags);
-    memcpy(ret_event->pdg, g->pdg, g->n_particles * sizeof *g->pdg);
-    memcpy(ret_event->eta, g->eta, g->n_particles * sizeof *g->eta);
+    copy(ret_event->x, g->hits.x, g->n * sizeof *g->hits.x);
+    copy(ret_event->y, g->hits.y, g->n * sizeof *g->hits.y);
+    copy(ret_event->z, g->hits.z, g->n * sizeof *g->hits.z);
+    copy(ret_event->layer, g->hits.layer, g->n * sizeof *g->hits.layer);
+    copy(ret_event->id, g->hits.id, g->n * sizeof *g->hits.id);
+    copy(ret_event->particle, g->particle, g->n * sizeof *g->particle);
+    copy(ret_event->flags, g->particle_flags, g->n_particles * sizeof *g->particle_flags);
+    copy(ret_event->pdg, g->pdg, g->n_particles * sizeof *g->pdg);
+    copy(ret_event->eta, g->eta, g->n_particles * sizeof *g->eta);
     copy_shared(g->shared_item, g->shared_particle, g->n_shared, ret_event);
     return 0;
 }

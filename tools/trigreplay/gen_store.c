@@ -327,10 +327,14 @@ static void permute_all(struct generated *g, const struct key *key, void *spare)
 
 int store_sort(struct generated *g)
 {
-    struct key *key = malloc((g->n + 1) * sizeof *key);
-    void *spare = malloc((g->n + 1) * sizeof(uint32_t));
     bool is_hits = g->kind == TRG_HITS;
+    struct key *key;
+    void *spare;
 
+    if (!g->n)
+        return 0; /* and there may be no arrays yet */
+    key = malloc(g->n * sizeof *key);
+    spare = malloc(g->n * sizeof(uint32_t));
     if (!key || !spare) {
         free(key);
         free(spare);
