@@ -286,10 +286,10 @@ static void show_collections(const struct plugin *p, struct table *t)
         table_column(t, column[i], false);
     for (uint32_t i = 0; i < p->n_inputs + p->n_outputs; i++) {
         const struct trg_collection *info =
-            kind_info(i < p->n_inputs ? p->consumes[i] : p->produces[i - p->n_inputs]);
+            i < p->n_inputs ? p->d.consumes[i] : p->d.produces[i - p->n_inputs];
         size_t n = 0;
 
-        for (uint32_t c = 0; info && c < info->n_columns && n < sizeof text; c++)
+        for (uint32_t c = 0; c < info->n_columns && n < sizeof text; c++)
             n += show_column(&info->column[c], !c, text + n, sizeof text - n);
         table_cell(t, i < p->n_inputs ? "consumes" : "produces");
         table_cell(t, "%s", info->name);

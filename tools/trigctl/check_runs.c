@@ -314,7 +314,8 @@ static bool judge_cost(const struct runs *t, const struct run *run, char *why, s
         for (uint32_t i = from; i < from + n; i++)
             for (uint32_t k = 0; k < t->c->plugin->n_inputs; k++)
                 items += sample_source(t->c->sample, k, run->order[i])->n;
-        stated = cost->batch_us * NS_PER_US + n * cost->roi_us * NS_PER_US + items * cost->item_ns;
+        stated = cost->batch_us * NS_PER_US + (uint64_t)n * cost->roi_us * NS_PER_US +
+                 items * cost->item_ns;
         if (run->least_ns[from] <= stated)
             continue;
         snprintf(why, bytes,

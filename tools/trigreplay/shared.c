@@ -118,8 +118,13 @@ static int add_declared(struct columns *r, const Trigd__V1__Columns *m)
 
     if (!info || m->n_column != info->n_columns)
         return -EBADMSG; /* the file's header does not declare it so */
-    for (uint32_t c = 0; c < info->n_columns; c++)
-        give(&g, c, m->column[c].len / trg_column_bytes(&info->column[c]), m->column[c].data);
+    for (uint32_t c = 0; c < info->n_columns; c++) {
+        const size_t size = trg_column_bytes(&info->column[c]);
+
+        if (!size || m->column[c].len % size)
+            return -EBADMSG;
+        give(&g, c, m->column[c].len / size, m->column[c].data);
+    }
     return add_collection(r, kind, &g);
 }
 

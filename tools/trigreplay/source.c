@@ -34,9 +34,10 @@ static uint32_t items_of(const Trigd__V1__Roi *roi)
     n += roi->tracks ? roi->tracks->n_x_mm : 0;
     for (size_t i = 0; i < roi->n_columns; i++) {
         const struct trg_collection *info = kind_info(kind_of_hash(roi->columns[i]->hash));
+        const size_t size = info ? trg_column_bytes(&info->column[0]) : 0;
 
-        if (info && roi->columns[i]->n_column)
-            n += roi->columns[i]->column[0].len / trg_column_bytes(&info->column[0]);
+        if (size && roi->columns[i]->n_column)
+            n += roi->columns[i]->column[0].len / size;
     }
     return (uint32_t)n;
 }

@@ -8,6 +8,8 @@
 #include "seeding.collections.h"
 #include "seeding.h"
 
+#define FAILING 49999u /* a threshold with which every RoI fails and goes to the debug stream */
+
 struct trg_algo {
     struct seeding_config config;
     struct trg_module *module;
@@ -109,6 +111,7 @@ static int seeding_collect(struct trg_algo *a, struct trg_batch *b)
         out->n = n < out->capacity ? n : out->capacity;
         b->results[i].value[0] = (float)(sums[i] != host_sum(in, first[i], first[i + 1]));
         b->results[i].value[1] = (float)n;
+        b->results[i].status = a->config.threshold_mev == FAILING ? TRG_FAILED : TRG_OK;
     }
     return 0;
 }
