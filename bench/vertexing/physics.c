@@ -182,9 +182,14 @@ static int tell_truncated(const struct vx_answer *a, uint32_t n)
     qsort(wanted, m, sizeof *wanted, rising);
     p = score_ratio(m, n, &error);
     result_ratio("events that a limit truncates", p, error, n, "lower", 1e-4);
-    if (m)
-        printf("    wanted: median %u, 99 %% %u, 99.9 %% %u, most %u\n", wanted[m / 2],
-               wanted[m - 1 - m / 100], wanted[m - 1 - m / 1000], wanted[m - 1]);
+    if (m) {
+        result_number("asked for by events that are truncated, median", wanted[m / 2], "", m);
+        result_number("asked for by events that are truncated, 99 %", wanted[m - 1 - m / 100], "",
+                      m);
+        result_number("asked for by events that are truncated, 99.99 %", wanted[m - 1 - m / 10000],
+                      "", m);
+        result_number("asked for by events that are truncated, most", wanted[m - 1], "", m);
+    }
     free(wanted);
     return 0;
 }

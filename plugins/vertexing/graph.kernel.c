@@ -179,14 +179,19 @@ struct vx_surroundings {
     float beam_x, beam_y;
 };
 
-/* Whether a crossing lies within the error of a primary vertex, of any. */
+/* Whether a crossing lies within the error of a primary vertex, of any.  Most are further away than
+ * the longest axis of that ellipsoid, which its trace bounds. */
 TRG_FN trg_u32 vx_is_primary(struct vx_point q, struct vx_surroundings s, float sigmas)
 {
+    const float sigmas2 = sigmas * sigmas;
+
     for (trg_u32 k = 0u; k < s.n_pv; k++) {
         TRG_GLOBAL const struct vx_vertex *v = &s.pvs[k];
+        const float dx = q.x - v->x, dy = q.y - v->y, dz = q.z - v->z;
 
-        if (vx_significance2(v->cov[0], v->cov[1], v->cov[2], v->cov[3], v->cov[4], v->cov[5],
-                             q.x - v->x, q.y - v->y, q.z - v->z) < sigmas * sigmas)
+        if (dx * dx + dy * dy + dz * dz < sigmas2 * (v->cov[0] + v->cov[1] + v->cov[2]) &&
+            vx_significance2(v->cov[0], v->cov[1], v->cov[2], v->cov[3], v->cov[4], v->cov[5], dx,
+                             dy, dz) < sigmas2)
             return 1u;
     }
     return 0u;
