@@ -84,7 +84,8 @@ const struct config_key config_keys[] = {
     {"threads.shards", CONFIG_U32, AT(threads.shards), "0", 0, SHARDS_MAX,
      "I/O threads, each with its part of the pool and its own clients; shard k listens at "
      "ipc://PATH.k "
-     "and the k-th port after that of a tcp endpoint; 0: planned, by the cores"},
+     "and the k-th port after that of a tcp endpoint; 0: one for each core of threads.io, or "
+     "planned"},
     {"threads.zmq_threads", CONFIG_U32, AT(threads.zmq_threads), "1", 1, 16,
      "threads that ZeroMQ moves messages with, of all shards"},
     {"threads.spin_us", CONFIG_U32, AT(threads.spin_us), "50", 0, 1000000,

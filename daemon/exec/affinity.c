@@ -147,12 +147,26 @@ void affinity_close(struct affinity *a)
     free(a);
 }
 
+/* Cores that the configuration lists for I/O threads; 0: it does not. */
+static uint32_t cores_for_io(const struct config *c)
+{
+    hwloc_bitmap_t list = hwloc_bitmap_alloc();
+    int n = 0;
+
+    if (list && c->threads.io[0] && hwloc_bitmap_list_sscanf(list, c->threads.io) == 0)
+        n = hwloc_bitmap_weight(list);
+    hwloc_bitmap_free(list);
+    return n > 0 ? (uint32_t)n : 0;
+}
+
 uint32_t affinity_shards(const struct affinity *a, const struct config *c)
 {
-    uint32_t n = (uint32_t)hwloc_bitmap_weight(a->allowed) / SHARD_CORES;
+    uint32_t n = (uint32_t)hwloc_bitmap_weight(a->allowed) / SHARD_CORES, listed = cores_for_io(c);
 
     if (c->threads.shards)
         return c->threads.shards;
+    if (listed)
+        n = listed;
     n = n > SHARDS_AUTO ? SHARDS_AUTO : n;
     while (n > 1 && !config_shard_fits(c, n))
         n--;

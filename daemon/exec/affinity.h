@@ -21,7 +21,8 @@ void affinity_close(struct affinity *a); /* NULL is fine */
  * somebody who has work. */
 uint64_t affinity_spin_ns(const struct affinity *a, const struct config *c);
 
-/* How many shards a daemon has whose configuration does not say: one for each SHARD_CORES cores. */
+/* How many shards a daemon has: what threads.shards says, else one for each core of threads.io,
+ * else one for each SHARD_CORES cores. */
 uint32_t affinity_shards(const struct affinity *a, const struct config *c);
 /* The calling thread becomes the I/O thread of a shard and stays there. */
 void affinity_be_io(struct affinity *a, uint32_t shard);

@@ -1,0 +1,120 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# common.sh: what the measurements of the whole daemon share; sourced with BUILD and OUT as "$1" and "$2" and the
+# program's own name in $program.  Environment: SECONDS_EACH (default 4): about how long one run takes; RUNS (default 3,
+# the median counts); TRIGD_MACHINE and TRIGD_COMMIT as in bench/common/result.h.
+set -eu
+build=$(cd "${1:?usage: $program BUILD OUT [NAME ...]}" && pwd)
+out=$(realpath "${2:?usage: $program BUILD OUT [NAME ...]}")
+root=$(cd "$(dirname "$0")/../.." && pwd)
+each=${SECONDS_EACH:-4} runs=${RUNS:-3}
+folder=$(mktemp -d "${TMPDIR:-/tmp}/trigd-bench.XXXXXX")
+pid=
+finish() {
+    status=$?
+    [ -z "$pid" ] || kill "$pid" 2>/dev/null || true
+    rm -rf "$folder"
+    exit $status
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+gpus=$(nvidia-smi -L 2>/dev/null | wc -l || true)
+cores=$(nproc)
+machine=${TRIGD_MACHINE:-$(hostname)}
+commit=${TRIGD_COMMIT:-$(git -C "$root" rev-parse --short HEAD 2>/dev/null || true)}
+: >"$out"
+cp "$root"/configs/menus/*.yaml "$folder"
+
+# the value of a number in the replayer's report
+value() { grep -o "\"$1\":[0-9.]*" "$folder/report.json" | cut -d: -f2; }
+
+# plan LANES ZMQ_THREADS CLIENTS: cores, where there are enough; for $shards I/O threads (default 1)
+plan() {
+    local io=${shards:-1} first
+
+    clients=$3 zmq=$2
+    threads="zmq_threads: $zmq" place=
+    if [ "$cores" -lt 16 ] || [ "$gpus" -eq 0 ]; then
+        clients=$((cores / 4 > 1 ? cores / 4 : 1))
+        [ "$cores" -ge 8 ] || threads="zmq_threads: 1"
+        threads="$threads, shards: $io"
+        return 0
+    fi
+    # lanes that look for work keep their cores busy, so nobody else should be there
+    first=$((io + zmq + $1)) # core of the clients
+    threads="$threads, spin_us: 1000, shards: $io, io: \"0-$((io - 1))\", zmq: \"$io-$((io + zmq - 1))\", lanes: \"$((io + zmq))-$((first - 1))\""
+    [ "$first" -ge "$cores" ] || place="taskset -c $first-$((cores - 1))"
+}
+
+start() { # start MENU DEVICES BATCHING CREDITS
+    local what="devices: [$2], batching: {$3}; threads: {$threads}; $clients clients with $4 credits each${place:+, $place}"
+
+    cat >"$folder/c.yaml" <<YAML
+endpoints: ["ipc://$folder/ipc", "tcp://127.0.0.1:5790", "shm://$folder/shm"]
+menu: $1.yaml
+pool: {rois: 65536, mbytes: 4096}
+clients: {credits: $4, max_layer: 63, max_items: 65536, shm_mbytes: 512}
+limits: {soft_ms: 0, hard_ms: 0}
+devices: [$2]
+batching: {$3, max_kbytes: 65536}
+threads: {$threads}
+control: {socket: control}
+http: {address: ""}
+YAML
+    [ "$what" = "${told:-}" ] || echo "# $what"
+    told=$what
+    "$build/bin/trigd" --config "$folder/c.yaml" >"$folder/log" 2>&1 &
+    pid=$!
+    until grep -qs to=ready "$folder/log"; do
+        kill -0 "$pid" || { tail -n 5 "$folder/log" >&2; exit 1; }
+        sleep 0.1
+    done
+}
+
+stop() {
+    kill "$pid"
+    wait "$pid"
+    pid=
+}
+
+# replay ENDPOINT PRESET ROIS DISTINCT OPTION ...: all RoIs must be answered
+replay() {
+    local endpoint=$1 preset=$2 rois=$3 distinct=$4
+    shift 4
+    # shellcheck disable=SC2086 # a command and its arguments, or nothing
+    $place "$build/bin/trigreplay" run --connect "$endpoint" --preset "$preset" --rois "$rois" \
+        --distinct "$distinct" --seed 1 --connections "$clients" --threads "$clients" --truth none \
+        --timeout 120000 --quiet --json "$folder/report.json" "$@"
+    [ "$(value lost)" = 0 ] && [ "$(value decided)" = "$rois" ]
+}
+
+# RoIs that take about so long at a rate, at least so many
+enough() { awk -v r="$1" -v s="$each" -v d="$2" 'BEGIN {n = int(r * s); print n < d ? d : n}'; }
+
+# note FIGURE UNIT BETTER GOAL DEVICE EXTRA VALUE ...: the median of the values
+note() {
+    local figure=$1 unit=$2 better=$3 goal=$4 device=$5 extra=$6 values median low high
+    shift 6
+    mapfile -t values < <(printf '%s\n' "$@" | sort -g)
+    median=${values[$(($# / 2))]} low=${values[0]} high=${values[$(($# - 1))]}
+    printf '%-52s %12.0f %-6s (%.0f .. %.0f)  %s%s\n' "$figure" "$median" "$unit" "$low" "$high" "$extra" "$device"
+    printf '{"bench": "daemon", "figure": "%s", "value": %s, "unit": "%s", "better": "%s", %s"runs": %d, "spread": %s, "machine": "%s", "device": "%s", "commit": "%s", "date": "%s", "command": "%s"}\n' \
+        "$figure" "$median" "$unit" "$better" "${goal:+\"goal\": $goal, }" $# \
+        "$(awk -v a="$low" -v b="$high" 'BEGIN {printf "%.3g", (b - a) / 2}')" \
+        "$machine" "$device" "$commit" "$(date +%F)" "$program" >>"$out"
+}
+
+# measure FIGURE ENDPOINT PRESET DISTINCT DEVICE [OPTION ...]: first a short run that warms up and tells the rate
+measure() {
+    local figure=$1 endpoint=$2 preset=$3 distinct=$4 device=$5 n rates=()
+    shift 5
+    replay "$endpoint" "$preset" "$((distinct * 10))" "$distinct" --batch 4 "$@"
+    n=$(enough "$(value rois_per_s)" "$distinct")
+    for _ in $(seq "$runs"); do
+        replay "$endpoint" "$preset" "$n" "$distinct" --batch 4 "$@"
+        rates+=("$(value rois_per_s)")
+    done
+    note "$figure" RoIs/s higher "" "$device" \
+        "truncated $(awk -v t="$(value status_truncated)" -v n="$n" 'BEGIN {printf "%.1f", 100 * t / n}') %  " "${rates[@]}"
+}
+
