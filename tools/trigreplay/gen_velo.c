@@ -63,7 +63,7 @@ static const struct sensor {
 
 struct maker { /* one RoI being made */
     struct random random;
-    struct random smearing; /* of tracks: velo and velo-tracks have the same collisions */
+    struct random smearing; /* of tracks */
     const struct generator_preset *p;
     struct generated *g;
     struct velo_made made;
