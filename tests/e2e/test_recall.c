@@ -238,7 +238,7 @@ static pid_t start_replay(const struct server *s, const char *report)
     if (!pid) {
         execl(program, program, "run", "--connect", s->endpoint, "--rois", "3000", "--pace",
               "rate:3000", "--connections", "2", "--timeout", "60000", "--truth", "none", "--quiet",
-              "--json", report, (char *)NULL);
+              "--key", "--json", report, (char *)NULL);
         _exit(127);
     }
     return pid;

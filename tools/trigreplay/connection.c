@@ -35,7 +35,7 @@ static int say_hello(struct connection *c, bool may_move)
     hello.n_collections = declared.n;
     hello.collections = declared.list;
     hello.key.data = c->key;
-    hello.key.len = sizeof c->key;
+    hello.key.len = c->has_key ? sizeof c->key : 0;
     m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
     m.hello = &hello;
     return transport_tell(c, &m);

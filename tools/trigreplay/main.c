@@ -46,6 +46,7 @@ static const char usage[] =
     "  --timeout MS        wait for the daemon's first and last answers (default 10000)\n"
     "  --json FILE         write the report as JSON\n"
     "  --name NAME         name of the clients (default replay)\n"
+    "  --key               clients with random keys: a daemon decides no RoI of theirs twice\n"
     "  --quiet             no progress bar, no table\n"
     "\n"
     "RoIs that were answered Busy are sent again.  SIGINT ends a run early, with its report.\n"
@@ -126,6 +127,7 @@ enum {
     TIMEOUT,
     JSON,
     NAME,
+    KEY,
     QUIET,
     OUT
 };
@@ -147,6 +149,7 @@ static const struct option options[] = {{"connect", required_argument, NULL, CON
                                         {"timeout", required_argument, NULL, TIMEOUT},
                                         {"json", required_argument, NULL, JSON},
                                         {"name", required_argument, NULL, NAME},
+                                        {"key", no_argument, NULL, KEY},
                                         {"quiet", no_argument, NULL, QUIET},
                                         {"out", required_argument, NULL, OUT},
                                         {"help", no_argument, NULL, 'h'},
@@ -212,6 +215,9 @@ static void set_option(struct arguments *a, int opt, const char *name)
         break;
     case NAME:
         o->name = optarg;
+        break;
+    case KEY:
+        o->has_key = true;
         break;
     case QUIET:
         o->quiet = true;

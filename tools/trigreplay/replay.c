@@ -287,6 +287,7 @@ static int open_connections(struct worker *w, uint32_t first)
         c->number = first + i;
         c->z_step = w->o->z_step;
         c->z_value = w->o->z_value;
+        c->has_key = w->o->has_key;
         r = connection_open(c, w->context, w->o->endpoint, name, w->o->credits, w->o->timeout_ms);
         if (r == -ETIMEDOUT)
             fprintf(stderr, "trigreplay: nobody answers at %s within %u ms\n", w->o->endpoint,
