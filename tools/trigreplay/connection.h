@@ -67,8 +67,8 @@ struct connection {
     uint32_t credits, outstanding;
     uint32_t heartbeat_ms;
     uint64_t spoken_ns;
-    uint64_t open_ns;      /* when to look again for a daemon that is gone */
-    uint64_t watched_ns;   /* when its end was last looked for */
+    uint64_t open_ns;    /* when to look again for a daemon that is gone */
+    uint64_t watched_ns; /* when its end was last looked for */
     bool has_key;
     unsigned char key[16]; /* of its Hello: it stays itself over connections and daemons */
     uint64_t again_ns;     /* when what was answered Busy may be sent again */

@@ -19,7 +19,7 @@ struct replay_options {
     uint32_t spin_us;    /* looking for decisions before sleeping */
     uint32_t timeout_ms; /* for the daemon to answer at the start, and for the last decisions */
     int z_step, z_value; /* place of z among a decision's results; z_value -1: not compared */
-    bool has_key; /* each connection has a random one */
+    bool has_key;        /* each connection has a random one */
     bool quiet;
     enum layout layout; /* of the RoIs' spacepoints */
 };
