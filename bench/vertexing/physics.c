@@ -183,11 +183,11 @@ static int tell_truncated(const struct vx_answer *a, uint32_t n)
     p = score_ratio(m, n, &error);
     result_ratio("events that a limit truncates", p, error, n, "lower", 1e-4);
     if (m) {
-        result_number("asked for by events that are truncated, median", wanted[m / 2], "", m);
-        result_number("asked for by events that are truncated, 99 %", wanted[m - 1 - m / 100], "",
-                      m);
-        result_number("asked for by events that are truncated, 99.99 %", wanted[m - 1 - m / 10000],
-                      "", m);
+        const uint32_t half = m / 2, p99 = m - 1 - m / 100, p9999 = m - 1 - m / 10000;
+
+        result_number("asked for by events that are truncated, median", wanted[half], "", m);
+        result_number("asked for by events that are truncated, 99 %", wanted[p99], "", m);
+        result_number("asked for by events that are truncated, 99.99 %", wanted[p9999], "", m);
         result_number("asked for by events that are truncated, most", wanted[m - 1], "", m);
     }
     free(wanted);

@@ -154,15 +154,15 @@ static int add_place(struct worker *w, struct lane *const *lanes)
     return 0;
 }
 
-static int open_thread(struct worker *w, struct worker_lane *l)
+static int open_thread(struct worker *w, struct worker_lane *l, const struct lane *first)
 {
     const struct runner_setup setup = {.n_shards = w->base.n_shards,
                                        .shard = l->shard,
-                                       .group = l->lane[0]->s.group,
+                                       .group = first->s.group,
                                        .device = w->device,
                                        .host = w->base.host,
-                                       .name = l->lane[0]->s.stats->name,
-                                       .warm_up = l->lane[0]->s.warm_up,
+                                       .name = first->s.stats->name,
+                                       .warm_up = first->s.warm_up,
                                        .spin_ns = w->base.spin_ns};
 
     for (uint32_t i = 0; i < w->base.n_shards; i++)
@@ -209,7 +209,7 @@ int worker_add(struct worker *w, struct lane *const *lanes)
     if (r < 0)
         return r;
     l = w->lane[w->n_lanes - 1];
-    r = w->base.is_process ? open_in_process(w, l) : open_thread(w, l);
+    r = w->base.is_process ? open_in_process(w, l) : open_thread(w, l, lanes[0]);
     if (r < 0 && w->base.is_process)
         set_up(w, false);
     for (uint32_t i = 0; i < w->base.n_shards; i++)

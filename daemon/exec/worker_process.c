@@ -152,23 +152,23 @@ int worker_process_start(struct worker_process *p, const struct worker_base *bas
 {
     struct worker_message m = {.request = WORKER_SETUP};
     struct worker_answer answer;
-    int fds[WORKER_FDS_MAX];
+    int fds[SHARDS_MAX][3];
     uint32_t n = 0;
     int r = start(p);
 
     for (; r >= 0 && n < base->n_shards; n++) {
-        r = fds[3 * n] = read_only(base->shard[n].pool->fd);
-        fds[3 * n + 1] = base->shard[n].bell->page_fd;
-        fds[3 * n + 2] = base->shard[n].bell->event_fd;
+        r = fds[n][0] = read_only(base->shard[n].pool->fd);
+        fds[n][1] = base->shard[n].bell->page_fd;
+        fds[n][2] = base->shard[n].bell->event_fd;
     }
     if (r >= 0) {
         describe(base, backend, index, &m.setup);
         notify_starting(OPEN_MS / 1000);
-        r = ask(p, &m, fds, 3 * n, &answer);
+        r = ask(p, &m, fds[0], 3 * n, &answer);
     }
     while (n-- > 0)
-        if (fds[3 * n] >= 0)
-            close(fds[3 * n]);
+        if (fds[n][0] >= 0)
+            close(fds[n][0]);
     if (r == 0)
         r = answer.result;
     if (r < 0) {
