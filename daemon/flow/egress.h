@@ -11,7 +11,7 @@
 #include "wire.h"
 
 struct egress;
-/* `freed` is called for each RoI whose decision has left and that nothing else uses. */
+/* `debug` and `recall` may be NULL. */
 int egress_open(struct pool *pool, struct clients *clients, struct stats *stats,
                 struct debugstream *debug, struct recall *recall, struct egress **ret_egress);
 void egress_close(struct egress *e); /* NULL is fine */
