@@ -41,11 +41,12 @@ static void buffer_free(struct trg_buffer *b)
     free(b);
 }
 
-static int buffer_new(struct trg_device *d, enum trg_mem mem, size_t bytes,
-                      struct trg_buffer **ret_buffer)
+#define WHAT_BYTES 48
+/* A buffer without memory yet, and what CUDA is asked for, for people. */
+static int begin_buffer(struct trg_device *d, size_t bytes, char what[WHAT_BYTES],
+                        struct trg_buffer **ret_buffer)
 {
     struct trg_buffer *b;
-    char what[48];
     int r;
 
     if (!bytes)
@@ -59,7 +60,20 @@ static int buffer_new(struct trg_device *d, enum trg_mem mem, size_t bytes,
     b->object.ops = d->object.ops;
     b->device = d;
     b->bytes = bytes;
-    snprintf(what, sizeof what, "%zu bytes", bytes);
+    snprintf(what, WHAT_BYTES, "%zu bytes", bytes);
+    *ret_buffer = b;
+    return 0;
+}
+
+static int buffer_new(struct trg_device *d, enum trg_mem mem, size_t bytes,
+                      struct trg_buffer **ret_buffer)
+{
+    struct trg_buffer *b;
+    char what[WHAT_BYTES];
+    int r = begin_buffer(d, bytes, what, &b);
+
+    if (r < 0)
+        return r;
     if (mem == TRG_MEM_PINNED) {
         r = cuda_check(d, cudaHostAlloc(&b->address, bytes, cudaHostAllocPortable), "cudaHostAlloc",
                        what);
@@ -79,24 +93,13 @@ static int buffer_wrap(struct trg_device *d, void *host, size_t bytes,
                        struct trg_buffer **ret_buffer)
 {
     struct trg_buffer *b;
-    char what[48];
-    int r;
+    char what[WHAT_BYTES];
+    int r = begin_buffer(d, bytes, what, &b);
 
-    if (!bytes)
-        return -EINVAL;
-    r = cuda_enter(d);
     if (r < 0)
         return r;
-    b = calloc(1, sizeof *b);
-    if (!b)
-        return -ENOMEM;
-    *b = (struct trg_buffer){.object.ops = d->object.ops,
-                             .device = d,
-                             .address = host,
-                             .host = host,
-                             .is_wrapped = true,
-                             .bytes = bytes};
-    snprintf(what, sizeof what, "%zu bytes", bytes);
+    b->address = b->host = host;
+    b->is_wrapped = true;
     r = cuda_check(d, cudaHostRegister(host, bytes, cudaHostRegisterPortable), "cudaHostRegister",
                    what);
     if (r < 0) {

@@ -2,13 +2,11 @@
 #include "config/config_shard.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "log.h"
-
-#define PORT_MAX 65535ul
+#include "shard_endpoint.h"
 
 static uint32_t part_of(uint32_t all, uint32_t n)
 {
@@ -37,41 +35,17 @@ bool config_shard_fits(const struct config *c, uint32_t n)
     return n <= c->pool.rois && config_largest(c) <= mbytes << 19;
 }
 
-/* tcp://ADDRESS:PORT with a port further up; "*" and 0 stay, they are any free port. */
-static int move_port(const char *endpoint, uint32_t number, char *to, size_t bytes)
-{
-    const char *colon = strrchr(endpoint, ':');
-    unsigned long port;
-    char *end;
-
-    port = strtoul(colon + 1, &end, 10);
-    if (end == colon + 1 || *end || !port) {
-        snprintf(to, bytes, "%s", endpoint);
-        return 0;
-    }
-    if (port + number > PORT_MAX) {
-        log_error("config", "an endpoint has no port for each shard", "endpoint=\"%s\" most=%lu",
-                  endpoint, PORT_MAX - number);
-        return -EINVAL;
-    }
-    snprintf(to, bytes, "%.*s:%lu", (int)(colon - endpoint), endpoint, port + number);
-    return 0;
-}
-
 static int endpoint_of(const char *endpoint, uint32_t number, char **ret_endpoint)
 {
     char text[512];
-    int r = 0;
+    int r = shard_endpoint(endpoint, number, text, sizeof text);
 
-    if (number && !strncmp(endpoint, "tcp://", 6))
-        r = move_port(endpoint, number, text, sizeof text);
-    else if (number && !strncmp(endpoint, "ipc://", 6))
-        snprintf(text, sizeof text, "%.480s.%u", endpoint, number);
-    else
-        snprintf(text, sizeof text, "%s", endpoint);
-    if (r < 0)
+    if (r < 0 && r != -EINVAL) {
+        log_error("config", "an endpoint cannot have one for each shard",
+                  "endpoint=\"%s\" why=\"%s\"", endpoint, strerror(-r));
         return r;
-    *ret_endpoint = strdup(text);
+    }
+    *ret_endpoint = strdup(r == 0 ? text : endpoint); /* "*" and 0 are any free port */
     return *ret_endpoint ? 0 : -ENOMEM;
 }
 

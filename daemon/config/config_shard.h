@@ -10,8 +10,8 @@ uint64_t config_largest(const struct config *c);
 bool config_shard_fits(const struct config *c, uint32_t n);
 /* A copy with the shard's part of pool, threads of ZeroMQ and room for files, and with its own
  * endpoints: shard k listens at ipc://PATH.k and at the k-th port after that of a tcp endpoint;
- * shard 0 has them as they stand.  Text is borrowed but for the endpoints.  -ENOMEM; -EINVAL: a
- * port beyond 65535 (logged). */
+ * shard 0 has them as they stand.  Text is borrowed but for the endpoints.  -ENOMEM; -ERANGE,
+ * -ENAMETOOLONG: an endpoint that has none for each shard (logged). */
 int config_shard(const struct config *c, uint32_t number, uint32_t n, struct config *ret_config);
 void config_shard_free(struct config *c); /* one that is zero is fine */
 #endif

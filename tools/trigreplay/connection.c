@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "declared.h"
+#include "shard_endpoint.h"
 #include "transport.h"
 
 #define PROTOCOL             1
@@ -125,23 +126,6 @@ static int greet(struct connection *c, void *zmq_context, const char *endpoint, 
     return r;
 }
 
-/* The endpoint of another shard of the daemon behind `endpoint` (docs/protocol.md); false when its
- * port is not a number. */
-static bool endpoint_of(const char *endpoint, uint32_t shard, char *ret_endpoint, size_t bytes)
-{
-    const char *colon = strrchr(endpoint, ':');
-    unsigned long port;
-    char *end;
-
-    if (strncmp(endpoint, "tcp://", 6) != 0) {
-        snprintf(ret_endpoint, bytes, "%s.%u", endpoint, shard);
-        return true;
-    }
-    port = strtoul(colon + 1, &end, 10);
-    snprintf(ret_endpoint, bytes, "%.*s:%lu", (int)(colon - endpoint), endpoint, port + shard);
-    return end > colon + 1 && !*end;
-}
-
 /* Goes on to the shard that a Welcome names, or stays when it is not there. */
 static int move(struct connection *c, void *zmq_context, uint32_t shard, uint32_t timeout_ms,
                 Trigd__V1__FromDaemon **ret_welcome)
@@ -150,7 +134,7 @@ static int move(struct connection *c, void *zmq_context, uint32_t shard, uint32_
     int r = -ETIMEDOUT;
 
     transport_close(c);
-    if (endpoint_of(c->endpoint, shard, other, sizeof other))
+    if (shard_endpoint(c->endpoint, shard, other, sizeof other) == 0)
         r = greet(c, zmq_context, other, false, timeout_ms, ret_welcome);
     if (r != -ETIMEDOUT)
         return r;
@@ -437,7 +421,7 @@ static int go_on(struct connection *c, uint32_t shard)
     char other[512];
     int r;
 
-    if (!endpoint_of(c->endpoint, shard, other, sizeof other))
+    if (shard_endpoint(c->endpoint, shard, other, sizeof other) < 0)
         return say_hello(c, false);
     transport_close(c);
     r = transport_open(c, c->context, other);
