@@ -283,7 +283,9 @@ static void over_the_end_of_the_daemon(void **state)
     assert_int_equal(status, 0); /* each RoI was answered once */
     assert_int_equal(number_of(report, "decided"), 3000);
     assert_true(number_of(report, "resent") > 0);
-    assert_int_equal(number_of(report, "repeated"), number_of(report, "resent"));
+    /* one that was in flight at both ends was sent again twice and decided once */
+    assert_true(number_of(report, "repeated") > 0);
+    assert_true(number_of(report, "repeated") <= number_of(report, "resent"));
     server_check_ledger(&s);
     server_stop(&s);
 }
