@@ -224,15 +224,6 @@ static void read_signals(struct loop *l)
     }
 }
 
-static bool are_live(const struct loop *l)
-{
-    bool is_live = true;
-
-    for (uint32_t i = 0; i < l->n_shards; i++)
-        is_live &= shard_is_live(l->shard[i]);
-    return is_live;
-}
-
 /* What the main thread does beside its shard. */
 static void look_after(struct loop *l, bool is_signalled)
 {
@@ -246,7 +237,7 @@ static void look_after(struct loop *l, bool is_signalled)
     l->ticked_ns = now;
     read_signals(l);
     stats_set(&l->stats.of[0]->g.log_dropped, logsink_dropped());
-    if (are_live(l))
+    if (runcontrol_is_live(&l->run))
         notify_watchdog(now);
 }
 

@@ -84,6 +84,15 @@ void runcontrol_look(struct runcontrol *r)
     }
 }
 
+bool runcontrol_is_live(const struct runcontrol *r)
+{
+    bool is_live = true;
+
+    for (uint32_t i = 0; i < r->n_shards; i++)
+        is_live &= shard_is_live(r->shard[i]);
+    return is_live;
+}
+
 /* ---------------------------------------------------------------- requests to a shard */
 
 struct request {
@@ -192,12 +201,7 @@ static const char *hook_state(void *ctx)
 
 static bool hook_is_live(void *ctx)
 {
-    const struct runcontrol *run = ctx;
-    bool is_live = true;
-
-    for (uint32_t i = 0; i < run->n_shards; i++)
-        is_live &= shard_is_live(run->shard[i]);
-    return is_live;
+    return runcontrol_is_live(ctx);
 }
 
 void runcontrol_hooks(struct runcontrol *r, struct control_hooks *ret_hooks)

@@ -30,6 +30,8 @@ void runcontrol_ready(struct runcontrol *r);
 void runcontrol_stop(struct runcontrol *r, const char *why);
 /* What a shard has to do now, with `fd` to wait for as well (-1: none). */
 void runcontrol_order(const struct runcontrol *r, int fd, struct shard_order *ret_order);
+/* Whether all shards turned within the last second.  Any thread. */
+bool runcontrol_is_live(const struct runcontrol *r);
 /* Looks whether a state has come to its end.  The main thread, between turns of its shard. */
 void runcontrol_look(struct runcontrol *r);
 #endif

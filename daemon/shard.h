@@ -51,8 +51,8 @@ struct shard_order { /* what run control wants of it */
     uint64_t stop_by_ns;
     int fd; /* wakes it as well; -1: none */
 };
-/* Does what there is to do; sleeps until there is something, or for a short time.  Returns whether
- * there was something on the order's descriptor. */
+/* One turn: takes messages and results, sends decisions; without any it sleeps until the next event
+ * or tick.  Returns whether the order's descriptor became readable. */
 bool shard_turn(struct shard *s, const struct shard_order *order);
 /* With is_ending: nothing is left to do, or its time is over.  Any thread. */
 bool shard_is_done(const struct shard *s);

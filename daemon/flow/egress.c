@@ -86,12 +86,18 @@ struct pool *egress_pool(struct egress *e)
 
 /* ---------------------------------------------------------------- counting */
 
+/* The client in a place; NULL when it has gone, and another may be there. */
+static struct client *still_there(struct egress *e, uint32_t number, uint32_t epoch)
+{
+    struct client *client = clients_at(e->clients, number);
+
+    return client->is_used && client->epoch == epoch ? client : NULL;
+}
+
 /* The client that asked, or NULL when it has gone. */
 static struct client *asker(struct egress *e, const struct roi *r)
 {
-    struct client *client = clients_at(e->clients, r->client);
-
-    return client->is_used && client->epoch == r->client_epoch ? client : NULL;
+    return still_there(e, r->client, r->client_epoch);
 }
 
 static void count(struct egress *e, const struct roi *r, struct client *client)
@@ -235,28 +241,25 @@ static Trigd__V1__Decision *form(struct egress *e, uint32_t roi, uint64_t now)
     return m;
 }
 
-/* ---------------------------------------------------------------- decisions asked for again */
-
-/* The client that waits for an RoI that it sent again; NULL when it has gone. */
-static struct client *waiter(struct egress *e, const struct recall_asker *a)
-{
-    struct client *client = clients_at(e->clients, a->client);
-
-    return client->is_used && client->epoch == a->epoch ? client : NULL;
-}
-
-static void send_again(struct egress *e, uint32_t client, uint64_t token, Trigd__V1__Decision *d)
+static void send_list(struct egress *e, uint32_t client, Trigd__V1__Decision **list, uint32_t n)
 {
     Trigd__V1__DecisionBatch batch = TRIGD__V1__DECISION_BATCH__INIT;
     Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
 
-    d->token = token;
-    d->repeated = true;
-    batch.n_decisions = 1;
-    batch.decisions = &d;
+    batch.n_decisions = n;
+    batch.decisions = list;
     m.body_case = TRIGD__V1__FROM_DAEMON__BODY_DECISIONS;
     m.decisions = &batch;
-    clients_send(e->clients, client, &m, 1);
+    clients_send(e->clients, client, &m, n);
+}
+
+/* ---------------------------------------------------------------- decisions asked for again */
+
+static void send_again(struct egress *e, uint32_t client, uint64_t token, Trigd__V1__Decision *d)
+{
+    d->token = token;
+    d->repeated = true;
+    send_list(e, client, &d, 1);
 }
 
 /* Keeps a decision that was just made; answers who sent the RoI again meanwhile. */
@@ -265,9 +268,11 @@ static void remember(struct egress *e, uint32_t roi)
     struct roi *r = &e->pool->rois[roi];
     Trigd__V1__Decision *d = form(e, roi, clock_ns());
     struct recall_asker a;
+    struct client *client;
 
-    if (recall_keep(e->recall, r->recall - 1, d, &a) && waiter(e, &a)) {
-        waiter(e, &a)->outstanding--;
+    if (recall_keep(e->recall, r->recall - 1, d, &a) &&
+        (client = still_there(e, a.client, a.epoch)) != NULL) {
+        client->outstanding--;
         send_again(e, a.client, a.token, d);
     }
     r->recall = 0;
@@ -280,7 +285,8 @@ static void forget(struct egress *e, struct roi *r, const struct wire_error *err
     struct recall_asker a;
     struct client *client;
 
-    if (recall_drop(e->recall, r->recall - 1, &a) && (client = waiter(e, &a)) != NULL) {
+    if (recall_drop(e->recall, r->recall - 1, &a) &&
+        (client = still_there(e, a.client, a.epoch)) != NULL) {
         client->outstanding--;
         refusal_send(e->clients, e->stats, &client->peer, a.client, error, &a.token);
     }
@@ -336,14 +342,7 @@ void egress_refused(struct egress *e, struct engine *engine, uint32_t roi,
 
 static void send_message(struct egress *e, uint32_t client, uint32_t n)
 {
-    Trigd__V1__DecisionBatch batch = TRIGD__V1__DECISION_BATCH__INIT;
-    Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
-
-    batch.n_decisions = n;
-    batch.decisions = e->list;
-    m.body_case = TRIGD__V1__FROM_DAEMON__BODY_DECISIONS;
-    m.decisions = &batch;
-    clients_send(e->clients, client, &m, n);
+    send_list(e, client, e->list, n);
     e->scratch_used = 0;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/socketfile.h"
 #include "clock.h"
 #include "config/weights.h"
@@ -218,14 +219,10 @@ void clients_close(struct clients *c)
     free(c);
 }
 
-/* A number for the bytes of a client's key (FNV-1a), not 0; 0 for none. */
+/* A number for a client's key, not 0; 0 for none. */
 static uint64_t key_of(const Trigd__V1__Hello *hello)
 {
-    uint64_t h = 14695981039346656037ull;
-
-    for (size_t i = 0; i < hello->key.len; i++)
-        h = (h ^ hello->key.data[i]) * 1099511628211ull;
-    return hello->key.len ? h | 1 : 0;
+    return hello->key.len ? hash_bytes(hello->key.data, hello->key.len) | 1 : 0;
 }
 
 /* What the directory knows a client by: its key, where it has one. */
@@ -241,8 +238,7 @@ uint32_t clients_shard_of(struct clients *c, const Trigd__V1__Hello *hello)
 {
     char text[STATS_NAME];
 
-    return directory_shards(c->directory) > 1 ? directory_place(c->directory, known_as(hello, text))
-                                              : c->shard;
+    return directory_place(c->directory, known_as(hello, text));
 }
 
 uint32_t clients_shard(const struct clients *c)
@@ -311,19 +307,9 @@ int clients_receive(struct clients *c, struct peer *ret_peer, zmq_msg_t *ret_bod
 
 /* ---------------------------------------------------------------- the table */
 
-static uint32_t hash(const void *bytes, size_t n)
-{
-    const unsigned char *b = bytes;
-    uint32_t h = 2166136261u; /* FNV-1a */
-
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ b[i]) * 16777619u;
-    return h;
-}
-
 static uint32_t bucket_of(const struct peer *peer)
 {
-    return hash(peer->id, peer->n) % CLIENTS_BUCKETS;
+    return (uint32_t)(hash_bytes(peer->id, peer->n) % CLIENTS_BUCKETS);
 }
 
 uint32_t clients_find(struct clients *c, const struct peer *peer)
@@ -459,6 +445,12 @@ static bool is_unused(const struct client *client, uint64_t now_ns)
            now_ns > client->since_ns + UNUSED_NS;
 }
 
+/* A number for where a client is, below ADDRESSES. */
+static uint32_t address_of(const struct client *client)
+{
+    return (uint32_t)(hash_bytes(client->address, strlen(client->address)) % ADDRESSES);
+}
+
 /* Of the clients that never sent an RoI the one that is there longest, at the address with most of
  * them, so that a storm of Hellos displaces itself. */
 static uint32_t find_unused(const struct clients *c)
@@ -468,9 +460,9 @@ static uint32_t find_unused(const struct clients *c)
 
     for (uint32_t i = 0; i < c->n_places; i++)
         if (is_unused(&c->client[i], now))
-            at[hash(c->client[i].address, strlen(c->client[i].address)) % ADDRESSES]++;
+            at[address_of(&c->client[i])]++;
     for (uint32_t i = 0; i < c->n_places; i++) {
-        uint32_t n = at[hash(c->client[i].address, strlen(c->client[i].address)) % ADDRESSES];
+        uint32_t n = at[address_of(&c->client[i])];
 
         if (!is_unused(&c->client[i], now) || n < most ||
             (n == most && c->client[i].since_ns >= c->client[victim].since_ns))

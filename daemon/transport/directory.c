@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/stats.h"
 #include "clock.h"
 #include "log.h"
@@ -69,20 +70,11 @@ void directory_free(struct directory *d)
     free(d);
 }
 
-uint32_t directory_shards(const struct directory *d)
-{
-    return d->n_shards;
-}
-
 /* ---------------------------------------------------------------- clients */
 
 static struct name *find(struct directory *d, const char *name)
 {
-    uint32_t h = 2166136261u; /* FNV-1a */
-
-    for (const char *p = name; *p; p++)
-        h = (h ^ (unsigned char)*p) * 16777619u;
-    return &d->name[h % NAMES];
+    return &d->name[hash_bytes(name, strlen(name)) % NAMES];
 }
 
 static uint32_t emptiest(struct directory *d, uint64_t now_ns)

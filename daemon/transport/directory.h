@@ -17,7 +17,6 @@ int directory_new(uint32_t n_shards, uint32_t most, struct directory **ret_direc
 /* Closes connections that were handed over and not taken.  NULL is fine. */
 void directory_free(struct directory *d);
 
-uint32_t directory_shards(const struct directory *d);
 /* The shard for a client of that name (NULL: not known yet); it is expected there. */
 uint32_t directory_place(struct directory *d, const char *name);
 /* A client came to a shard, or left it.  false: there are as many as are allowed. */

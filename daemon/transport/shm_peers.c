@@ -247,8 +247,7 @@ static void accept_all(struct shm_peers *s, const int *listener, uint64_t now_ns
     int fd;
 
     while ((fd = accept4(*listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-        uint32_t shard =
-            directory_shards(s->directory) > 1 ? directory_place(s->directory, NULL) : s->shard;
+        uint32_t shard = directory_place(s->directory, NULL);
 
         if (shard == s->shard || !directory_hand(s->directory, shard, fd))
             add_peer(s, fd, now_ns);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hash.h - a number for bytes (FNV-1a, 64 bits); not against somebody who looks for collisions. */
+#ifndef TRIGD_HASH_H
+#define TRIGD_HASH_H
+#include <stddef.h>
+#include <stdint.h>
+
+static inline uint64_t hash_bytes(const void *bytes, size_t n)
+{
+    const unsigned char *b = bytes;
+    uint64_t h = UINT64_C(14695981039346656037);
+
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ b[i]) * UINT64_C(1099511628211);
+    return h;
+}
+#endif
