@@ -82,6 +82,7 @@ static void check_wrapped(struct rig *r)
         memory[i][0] = 1; /* still the caller's */
         free(memory[i]);
     }
+    trg_buffer_free(dev);
 }
 
 static void test_wrapped(void **state)
