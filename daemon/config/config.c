@@ -233,14 +233,28 @@ static void beside_program(const char *what, char *ret_path, size_t bytes)
         snprintf(ret_path, bytes, "%.3800s/../" TRIGD_LIBDIR "/trigd/%s", exe, what);
 }
 
+/* Takes the + from the folders that are added to those of trigd; whether there is one. */
+static bool take_plus(char **list, uint32_t n)
+{
+    bool adds = false;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i][0] == '+') {
+            memmove(list[i], list[i] + 1, strlen(list[i]));
+            adds = true;
+        }
+    return adds;
+}
+
 static int complete_lists(struct config *c)
 {
+    const bool adds = take_plus(c->plugin_path, c->n_plugin_path);
     char path[PATH_MAX];
     int r = 0;
 
     if (!c->n_endpoints)
         r = add_string(&c->endpoints, &c->n_endpoints, "tcp://127.0.0.1:5700");
-    if (r == 0 && !c->n_plugin_path) {
+    if (r == 0 && (adds || !c->n_plugin_path)) {
         beside_program("plugins", path, sizeof path);
         r = add_string(&c->plugin_path, &c->n_plugin_path, path);
     }

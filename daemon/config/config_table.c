@@ -148,7 +148,7 @@ void config_print_keys(void)
     printf("| `menu` | must be given | text | file of the trigger menu |\n");
     printf(
         "| `plugin_path` | where trigd was built or installed | list | folders with plugins; the "
-        "first match wins |\n");
+        "first match wins; `+FOLDER` comes before the default, which stays |\n");
     print_table("", config_keys);
     print_table("batching.", config_batching_keys);
     printf("| `devices[].backend` | cpu | text | `cpu`, `opencl` or `cuda` |\n");

@@ -68,6 +68,24 @@ static void defaults_are_complete(void **state)
     config_free(NULL);
 }
 
+static void folders_of_plugins_replace_or_add(void **state)
+{
+    struct config *c = load("menu: m.yaml\nplugin_path: [/mine]\n");
+    char *own = strdup(capture_file("mine", ""));
+
+    (void)state;
+    assert_int_equal(c->n_plugin_path, 1);
+    assert_string_equal(c->plugin_path[0], "/mine");
+    config_free(c);
+    c = load("menu: m.yaml\nplugin_path: [+mine, /other]\n");
+    assert_int_equal(c->n_plugin_path, 3);
+    assert_string_equal(c->plugin_path[0], own); /* relative to the file's folder, as others */
+    assert_string_equal(c->plugin_path[1], "/other");
+    assert_non_null(strstr(c->plugin_path[2], "/../"));
+    config_free(c);
+    free(own);
+}
+
 static void a_step_inherits_what_it_does_not_say(void **state)
 {
     struct config *c = load("menu: /m.yaml\n"
@@ -302,6 +320,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_are_complete),
+        cmocka_unit_test(folders_of_plugins_replace_or_add),
         cmocka_unit_test(a_step_inherits_what_it_does_not_say),
         cmocka_unit_test(wrong_ones_are_refused_with_line_and_reason),
         cmocka_unit_test(all_problems_are_told),
