@@ -515,3 +515,11 @@ void config_free(struct config *c)
     if (c)
         cyaml_free(&yamlfile_cyaml, &schema, c, 0);
 }
+
+const struct config_step *config_find_step(const struct config *c, const char *name)
+{
+    for (uint32_t i = 0; i < c->n_steps; i++)
+        if (!strcmp(c->steps[i].step, name))
+            return &c->steps[i];
+    return NULL;
+}

@@ -103,4 +103,6 @@ struct config {
  * allowed. */
 int config_load(const char *path, struct config **ret_config);
 void config_free(struct config *c); /* NULL is fine */
+/* The overrides for a step of the menu; NULL: none. */
+const struct config_step *config_find_step(const struct config *c, const char *name);
 #endif

@@ -92,19 +92,11 @@ static uint64_t room_for_products(const struct engine_setup *setup, const struct
 
 /* ---------------------------------------------------------------- steps */
 
-const struct config_step *engine_override(const struct config *c, const char *step)
-{
-    for (uint32_t i = 0; i < c->n_steps; i++)
-        if (!strcmp(c->steps[i].step, step))
-            return &c->steps[i];
-    return NULL;
-}
-
 static int plan_step(const struct engine_setup *setup, struct engine *e, uint32_t number)
 {
     const struct config *c = setup->base.config;
     const struct menu_step *m = &e->menu->steps[number];
-    const struct config_step *o = engine_override(c, m->name);
+    const struct config_step *o = config_find_step(c, m->name);
     struct engine_step *s = &e->step[number];
 
     s->stats = stats_step_get(setup->base.shard[e->shard].stats, m->name, m->plugin->d.name);

@@ -88,8 +88,6 @@ int engine_check_steps(const struct config *config, const struct menu *menu);
 /* Loads the menu file of the config and opens its lanes, for all shards.  Logs what is wrong. */
 int generation_open(const struct engine_setup *setup, uint32_t number,
                     struct generation **ret_generation);
-/* What the config says of one step; NULL: nothing. */
-const struct config_step *engine_override(const struct config *c, const char *step);
 /* Opens the lanes of one step, with its retry lane, in the workers of their devices, for all
  * shards. -ENODEV: none is up (logged). */
 int engine_open_lanes(const struct engine_setup *setup, struct generation *g, uint32_t step);

@@ -24,7 +24,7 @@ static bool runs_on(const struct plugin *p, const char *backend)
 static bool may_use(const struct config *c, const struct menu *m, uint32_t step,
                     const char *backend)
 {
-    const struct config_step *o = engine_override(c, m->steps[step].name);
+    const struct config_step *o = config_find_step(c, m->steps[step].name);
 
     for (uint64_t left = m->steps[step].members; left; left &= left - 1)
         if (!runs_on(m->steps[__builtin_ctzll(left)].plugin, backend))

@@ -424,6 +424,7 @@ void lane_restart(struct lane *l)
     atomic_store(&l->load.expected_ns, 0);
     atomic_store(&l->load.submitted, 0);
     stats_set(&l->s.stats->in_flight, 0);
+    l->is_up = true;
 }
 
 /* ---------------------------------------------------------------- how busy it is */

@@ -133,7 +133,7 @@ void lane_release(struct lane *l);
 /* The oldest batch of a lane whose runner is gone: as lane_finished, with -EOWNERDEAD. */
 bool lane_orphan(struct lane *l, struct lane_done *ret_done);
 void lane_drop(struct lane *l); /* done with that one */
-/* Starts anew with empty rings: a fresh runner has the arena. */
+/* Starts anew with empty rings, and is up: a fresh runner has the arena. */
 void lane_restart(struct lane *l);
 
 /* Batches that its runner has still to begin, of all shards: at 0 another one would be begun at

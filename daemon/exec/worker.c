@@ -440,17 +440,14 @@ void worker_emptied(struct worker *w, uint32_t shard)
     atomic_store(&w->part[shard].emptied, atomic_load(&w->deaths));
 }
 
-void worker_take(struct worker *w, uint32_t shard)
+bool worker_take(struct worker *w, uint32_t shard)
 {
     const uint32_t deaths = atomic_load(&w->deaths);
 
     if (deaths & 1)
-        return; /* gone again */
+        return false; /* gone again */
     w->part[shard].taken = deaths;
-    for (uint32_t i = 0; i < w->n_lanes; i++) {
-        lane_restart(w->lane[i]->lane[shard]);
-        w->lane[i]->lane[shard]->is_up = true;
-    }
+    return true;
 }
 
 int worker_share(struct worker *w, uint32_t shard, uint32_t number)

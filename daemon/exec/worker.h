@@ -81,8 +81,8 @@ void worker_count_hang(struct worker *w); /* why it was killed */
 enum worker_news worker_news(const struct worker *w, uint32_t shard);
 /* It died, and nothing of this shard refers to its lanes any more. */
 void worker_emptied(struct worker *w, uint32_t shard);
-/* It is back: takes it into service, its lanes start anew. */
-void worker_take(struct worker *w, uint32_t shard);
+/* It is back: takes it into service; the caller restarts its lanes.  False: it is gone again. */
+bool worker_take(struct worker *w, uint32_t shard);
 /* Lets the process map the memory of a client before a batch names it.  -EAGAIN: not now. */
 int worker_share(struct worker *w, uint32_t shard, uint32_t number);
 /* Lets it unmap what belongs to clients that are gone. */

@@ -319,7 +319,9 @@ static bool look_after(struct dispatch *d, uint32_t engine, struct worker *w)
         worker_emptied(w, shard);
         return true;
     case WORKER_BACK:
-        worker_take(w, shard);
+        if (worker_take(w, shard))
+            for (uint32_t i = 0; i < worker_lanes(w); i++)
+                lane_restart(worker_lane(w, shard, i));
         return true;
     default:
         return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ingress_inner.h - what the files of ingress share: ingress.c takes messages, ingress_shared.c
- * what co-located clients write. */
+/* ingress_inner.h - what the files of ingress share.  Each calls only those after it: ingress.c
+ * (the turn), ingress_shared.c (rings and sockets of co-located clients), ingress_messages.c (one
+ * message), ingress_rois.c (one RoI). */
 #ifndef TRIGD_INGRESS_INNER_H
 #define TRIGD_INGRESS_INNER_H
 #include "flow/ingress.h"
@@ -27,9 +28,28 @@ struct ingress {
     uint64_t ticked_ns;
 };
 
+/* ---- ingress_shared.c */
+
+/* Takes packets and RoIs of co-located clients; returns how many there were. */
+uint32_t ingress_shared(struct ingress *in);
+
+/* ---- ingress_messages.c */
+
+/* Takes a message; `body`, which holds the bytes, may be kept (and is empty then), or is NULL. */
+void ingress_message(struct ingress *in, const struct peer *peer, const void *bytes, size_t n,
+                     zmq_msg_t *body);
+
+/* ---- ingress_rois.c */
+
+/* Sends to a client, or to a peer that is none: `number` is CLIENTS_NONE. */
+void ingress_send(struct ingress *in, const struct peer *peer, uint32_t number,
+                  const Trigd__V1__FromDaemon *m);
 /* Answers an Error; `number` may be CLIENTS_NONE, `token` NULL. */
 void ingress_error(struct ingress *in, const struct peer *peer, uint32_t number,
                    const struct wire_error *error, const uint64_t *token);
+/* Notes an RoI that was not taken; one Busy message holds those with one reason. */
+void ingress_not_taken(struct ingress *in, const struct peer *peer, uint32_t number, uint64_t token,
+                       Trigd__V1__Busy__Reason reason);
 /* Answers Busy for the RoIs that were noted since the last call. */
 void ingress_busy(struct ingress *in, const struct peer *peer, uint32_t number);
 /* Whether the running menu has all that it needs; the reason goes to *ret_error. */
@@ -37,10 +57,4 @@ bool ingress_has_inputs(struct ingress *in, const struct wire_roi *w, struct wir
 /* Takes one checked RoI into the pool, or notes why not. */
 void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
                  const struct wire_roi *w, const struct store_from *from, uint64_t now);
-/* Takes a message; `body`, which holds the bytes, may be kept (and is empty then), or is NULL. */
-void ingress_message(struct ingress *in, const struct peer *peer, const void *bytes, size_t n,
-                     zmq_msg_t *body);
-
-/* Takes packets and RoIs of co-located clients; returns how many there were. */
-uint32_t ingress_shared(struct ingress *in);
 #endif

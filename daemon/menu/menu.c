@@ -14,17 +14,6 @@
 
 /* ---------------------------------------------------------------- streams and items */
 
-void menu_check_name(struct builder *b, const char *where, const char *name)
-{
-    static const char allowed[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:";
-
-    if (name[strspn(name, allowed)] || strlen(name) > 63)
-        yamlfile_problem(b->f, where,
-                         "%s is \"%s\"; 1 to 63 letters, digits and _ - . : are allowed", where,
-                         name);
-}
-
 static int32_t find_stream(const struct menu *m, const char *name)
 {
     for (uint32_t i = 0; i < m->n_streams; i++)

@@ -7,6 +7,17 @@
 
 #include "menu/menu_build.h"
 
+void menu_check_name(struct builder *b, const char *where, const char *name)
+{
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:";
+
+    if (name[strspn(name, allowed)] || strlen(name) > 63)
+        yamlfile_problem(b->f, where,
+                         "%s is \"%s\"; 1 to 63 letters, digits and _ - . : are allowed", where,
+                         name);
+}
+
 int32_t menu_find_step(const struct menu *m, const char *name)
 {
     for (uint32_t i = 0; i < m->n_steps; i++)

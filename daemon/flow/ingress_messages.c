@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ingress_messages.c - one message of a client: Hello, RoIs, heartbeat, Bye. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+#include "clock.h"
+#include "declared.h"
+#include "flow/ingress_inner.h"
+
+#define PROTOCOL 1u
+#define KEY_MAX  64u /* bytes of a client's key */
+
+/* ---------------------------------------------------------------- Hello */
+
+static void send_welcome(struct ingress *in, uint32_t number)
+{
+    const struct engine *e = dispatch_engine(in->next);
+    Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
+    Trigd__V1__Welcome w = TRIGD__V1__WELCOME__INIT;
+    char *chains[MENU_CHAINS_MAX], *streams[MENU_STREAMS_MAX];
+    struct declared declared;
+
+    declared_fill(menu_reads(e->menu) & ~((1u << TRG_KIND_COUNT) - 1), &declared);
+    for (uint32_t i = 0; i < e->menu->n_chains; i++)
+        chains[i] = e->menu->chains[i].name;
+    for (uint32_t i = 0; i < e->menu->n_streams; i++)
+        streams[i] = e->menu->streams[i].name;
+    w.protocol = PROTOCOL;
+    w.credits = clients_at(in->clients, number)->credits;
+    w.max_message_bytes = in->config->clients.max_message_kbytes * 1024ull;
+    w.max_items = in->config->clients.max_items;
+    w.heartbeat_ms = in->config->clients.heartbeat_ms;
+    w.server = (char *)"trigd " TRIGD_VERSION;
+    w.n_chains = e->menu->n_chains;
+    w.chains = chains;
+    w.n_streams = e->menu->n_streams;
+    w.streams = streams;
+    w.menu_generation = e->generation;
+    w.n_collections = declared.n;
+    w.collections = declared.list;
+    m.body_case = TRIGD__V1__FROM_DAEMON__BODY_WELCOME;
+    m.welcome = &w;
+    clients_send(in->clients, number, &m, 0);
+}
+
+/* Sends a peer that may move to the shard where it belongs; whether it did.  Only shard 0 does. */
+static bool send_away(struct ingress *in, const struct peer *peer, const Trigd__V1__Hello *hello)
+{
+    Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
+    Trigd__V1__Welcome w = TRIGD__V1__WELCOME__INIT;
+
+    if (!hello->may_move || peer->shm || clients_shard(in->clients))
+        return false;
+    w.shard = clients_shard_of(in->clients, hello);
+    if (!w.shard)
+        return false;
+    w.protocol = PROTOCOL;
+    m.body_case = TRIGD__V1__FROM_DAEMON__BODY_WELCOME;
+    m.welcome = &w;
+    clients_send_peer(in->clients, peer, &m);
+    return true;
+}
+
+/* What a client is going to send is what the menu reads, where both know the name. */
+static int check_declared(const struct ingress *in, const Trigd__V1__Hello *hello,
+                          struct wire_error *ret_error)
+{
+    const uint32_t reads = menu_reads(dispatch_engine(in->next)->menu);
+
+    for (size_t i = 0; i < hello->n_collections; i++) {
+        const Trigd__V1__Collection *c = hello->collections[i];
+
+        for (uint32_t left = reads; left; left &= left - 1) {
+            const struct trg_collection *info = kind_info((uint32_t)__builtin_ctz(left));
+
+            if (strcmp(c->name, info->name) || c->hash == info->hash)
+                continue;
+            return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__UNKNOWN,
+                                "Hello declares %s with the hash %016" PRIx64
+                                "; the menu reads %s with the hash %016" PRIx64,
+                                info->name, c->hash, info->name, info->hash);
+        }
+    }
+    return 0;
+}
+
+static void take_hello(struct ingress *in, const struct peer *peer, uint32_t number,
+                       const Trigd__V1__Hello *hello)
+{
+    struct wire_error error = {.code = TRIGD__V1__ERROR__CODE__NONE};
+
+    if (hello->protocol != PROTOCOL) {
+        error.code = TRIGD__V1__ERROR__CODE__PROTOCOL;
+        snprintf(error.text, sizeof error.text,
+                 "Hello asks for protocol %u; this daemon speaks protocol %u", hello->protocol,
+                 PROTOCOL);
+    } else if (hello->key.len > KEY_MAX) {
+        error.code = TRIGD__V1__ERROR__CODE__BAD_NAME;
+        snprintf(error.text, sizeof error.text,
+                 "the key in Hello has %zu bytes; at most %u are allowed", hello->key.len, KEY_MAX);
+    } else if (wire_check_name(hello->name, &error) == 0 &&
+               check_declared(in, hello, &error) == 0) {
+        int r;
+
+        if (number == CLIENTS_NONE && send_away(in, peer, hello))
+            return;
+        r = clients_hello(in->clients, peer, hello, &number);
+
+        if (r < 0)
+            error.code = TRIGD__V1__ERROR__CODE__TOO_LARGE;
+        if (r == -ENOSPC)
+            snprintf(error.text, sizeof error.text,
+                     "this daemon has its %u clients already (clients.max)",
+                     in->config->clients.max);
+        else if (r < 0)
+            snprintf(error.text, sizeof error.text, "there is no memory to share: %s",
+                     strerror(-r));
+    }
+    if (error.code != TRIGD__V1__ERROR__CODE__NONE)
+        ingress_error(in, peer, number, &error, NULL);
+    else
+        send_welcome(in, number);
+}
+
+/* ---------------------------------------------------------------- messages */
+
+static void echo_heartbeat(struct ingress *in, const struct peer *peer, uint32_t number,
+                           const Trigd__V1__Heartbeat *beat)
+{
+    Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
+    Trigd__V1__Heartbeat copy = *beat;
+
+    m.body_case = TRIGD__V1__FROM_DAEMON__BODY_HEARTBEAT;
+    m.heartbeat = &copy;
+    ingress_send(in, peer, number, &m);
+}
+
+struct batch { /* of a message: unpacked, or found in place */
+    const Trigd__V1__RoiBatch *unpacked;
+    uint32_t n;
+    struct store_from from;
+};
+
+static uint64_t token_of(const struct ingress *in, const struct batch *b, uint32_t i)
+{
+    return b->unpacked ? b->unpacked->rois[i]->token : wire_scanned_token(in->decoder, i);
+}
+
+static int check_roi(const struct ingress *in, const struct batch *b, uint32_t i,
+                     struct wire_roi *ret_roi, struct wire_error *ret_error)
+{
+    if (b->unpacked)
+        return wire_roi(in->decoder, b->unpacked->rois[i], ret_roi, ret_error);
+    return b->from.message ? wire_scanned_unread(in->decoder, i, ret_roi, ret_error)
+                           : wire_scanned(in->decoder, i, ret_roi, ret_error);
+}
+
+static void take_batch(struct ingress *in, const struct peer *peer, uint32_t number,
+                       const struct batch *b, uint64_t now)
+{
+    uint32_t epoch = number == CLIENTS_NONE ? 0 : clients_at(in->clients, number)->epoch;
+
+    for (uint32_t i = 0; i < b->n; i++) {
+        uint64_t token = token_of(in, b, i);
+        struct wire_roi w;
+        struct wire_error error;
+
+        if (number == CLIENTS_NONE) {
+            ingress_not_taken(in, peer, number, token, TRIGD__V1__BUSY__REASON__NO_HELLO);
+            continue;
+        }
+        if (check_roi(in, b, i, &w, &error) < 0 || !ingress_has_inputs(in, &w, &error))
+            ingress_error(in, peer, number, &error, &token);
+        else
+            ingress_roi(in, number, peer, &w, &b->from, now);
+        if (clients_at(in->clients, number)->epoch != epoch)
+            number = CLIENTS_NONE; /* it was dropped while it was answered */
+    }
+    ingress_busy(in, peer, number);
+    latency_add(&in->stats->stage[STATS_STAGE_decode], clock_ns() - now);
+}
+
+/* Takes a message whose RoIs were found in place; it is kept as long as they need it. */
+static void take_scanned(struct ingress *in, const struct peer *peer, uint32_t number, uint32_t n,
+                         zmq_msg_t *body, uint64_t now)
+{
+    struct batch b = {.n = n, .from = {.held = in->held}};
+
+    if (body && number != CLIENTS_NONE)
+        b.from.message = held_keep(in->held, body);
+    take_batch(in, peer, number, &b, now);
+    if (b.from.message)
+        held_release(in->held, b.from.message);
+}
+
+static void take_unpacked(struct ingress *in, const struct peer *peer, uint32_t number,
+                          const Trigd__V1__ToDaemon *m, uint64_t now)
+{
+    struct batch b = {.from = {.region = NULL}};
+
+    switch (m->body_case) {
+    case TRIGD__V1__TO_DAEMON__BODY_HELLO:
+        take_hello(in, peer, number, m->hello);
+        break;
+    case TRIGD__V1__TO_DAEMON__BODY_BATCH:
+        b.unpacked = m->batch;
+        b.n = (uint32_t)m->batch->n_rois;
+        take_batch(in, peer, number, &b, now);
+        break;
+    case TRIGD__V1__TO_DAEMON__BODY_HEARTBEAT:
+        echo_heartbeat(in, peer, number, m->heartbeat);
+        break;
+    case TRIGD__V1__TO_DAEMON__BODY_BYE:
+        if (number != CLIENTS_NONE)
+            clients_drop(in->clients, number, "it said Bye");
+        break;
+    default:
+        break; /* wire_decode refuses a message without body */
+    }
+}
+
+void ingress_message(struct ingress *in, const struct peer *peer, const void *bytes, size_t n,
+                     zmq_msg_t *body)
+{
+    const Trigd__V1__ToDaemon *m;
+    struct wire_error error;
+    uint32_t number = clients_find(in->clients, peer), found;
+    uint64_t now = clock_ns();
+
+    stats_add(&in->stats->g.messages, 1);
+    stats_add(&in->stats->g.bytes_in, n);
+    if (number != CLIENTS_NONE)
+        clients_at(in->clients, number)->heard_ns = now;
+    found = wire_scan(in->decoder, bytes, n);
+    if (found)
+        take_scanned(in, peer, number, found, body, now);
+    else if (wire_decode(in->decoder, bytes, n, &m, &error) < 0)
+        ingress_error(in, peer, number, &error, NULL);
+    else
+        take_unpacked(in, peer, number, m, now);
+}

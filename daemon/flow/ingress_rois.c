@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ingress_rois.c - one checked RoI into the pool, and the answers to those that are not taken. */
+#include "flow/ingress_inner.h"
+#include "transport/refusal.h"
+
+void ingress_send(struct ingress *in, const struct peer *peer, uint32_t number,
+                  const Trigd__V1__FromDaemon *m)
+{
+    if (number == CLIENTS_NONE)
+        clients_send_peer(in->clients, peer, m);
+    else
+        clients_send(in->clients, number, m, 0);
+}
+
+void ingress_error(struct ingress *in, const struct peer *peer, uint32_t number,
+                   const struct wire_error *error, const uint64_t *token)
+{
+    refusal_send(in->clients, in->stats, peer, number, error, token);
+}
+
+void ingress_busy(struct ingress *in, const struct peer *peer, uint32_t number)
+{
+    Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
+    Trigd__V1__Busy busy = TRIGD__V1__BUSY__INIT;
+
+    if (!in->n_tokens)
+        return;
+    busy.n_tokens = in->n_tokens;
+    busy.tokens = in->tokens;
+    busy.reason = in->reason;
+    m.body_case = TRIGD__V1__FROM_DAEMON__BODY_BUSY;
+    m.busy = &busy;
+    stats_add(&in->stats->g.busy, in->n_tokens);
+    if (number != CLIENTS_NONE)
+        stats_add(&clients_at(in->clients, number)->stats->busy, in->n_tokens);
+    in->n_tokens = 0;
+    ingress_send(in, peer, number, &m);
+}
+
+void ingress_not_taken(struct ingress *in, const struct peer *peer, uint32_t number, uint64_t token,
+                       Trigd__V1__Busy__Reason reason)
+{
+    if (in->n_tokens && in->reason != reason)
+        ingress_busy(in, peer, number);
+    in->reason = reason;
+    in->tokens[in->n_tokens++] = token;
+}
+
+static void count_received(struct ingress *in, struct client *client)
+{
+    stats_add(&in->stats->g.received, 1);
+    stats_add(&in->stats->g.in_flight, 1);
+    stats_add(&client->stats->received, 1);
+    stats_add(&client->stats->in_flight, 1);
+    clients_took(client);
+}
+
+/* What a client with a key sends again is not decided again; whether that is so. */
+static bool take_repeat(struct ingress *in, uint32_t number, struct client *client,
+                        const struct recall_key *key, uint64_t token)
+{
+    const uint32_t entry = recall_find(in->recall, key);
+    const struct recall_asker again = {.client = number, .epoch = client->epoch, .token = token};
+    const struct roi *r;
+    uint32_t roi;
+
+    if (entry == RECALL_NONE)
+        return false;
+    roi = recall_pending(in->recall, entry);
+    if (roi == RECALL_NONE && !egress_repeat(in->out, number, token, entry))
+        return false;
+    stats_add(&in->stats->g.repeated, 1);
+    if (roi == RECALL_NONE)
+        return true;
+    r = &in->pool->rois[roi];
+    if (r->client != number || r->client_epoch != client->epoch || r->token != token) {
+        recall_wait(in->recall, entry, &again);
+        clients_took(client);
+    } /* else the decision is on its way to it */
+    return true;
+}
+
+void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
+                 const struct wire_roi *w, const struct store_from *from, uint64_t now)
+{
+    struct client *client = clients_at(in->clients, number);
+    const struct recall_key key = {.client = in->recall ? client->key : 0,
+                                   .run = w->info.run,
+                                   .l1id = w->info.l1id,
+                                   .roi_id = w->info.roi_id};
+    struct roi *r;
+    uint32_t roi;
+
+    if (in->draining) {
+        ingress_not_taken(in, peer, number, w->token, TRIGD__V1__BUSY__REASON__DRAINING);
+        return;
+    }
+    if (client->outstanding >= client->allowed) {
+        stats_add(&in->stats->g.credit_violations, now >= client->excused_ns);
+        ingress_not_taken(in, peer, number, w->token, TRIGD__V1__BUSY__REASON__NO_CREDIT);
+        return;
+    }
+    if (key.client && take_repeat(in, number, client, &key, w->token))
+        return;
+    roi = pool_take(in->pool);
+    r = roi == POOL_NONE ? NULL : &in->pool->rois[roi];
+    if (!r || store_roi(in->pool, dispatch_engine(in->next), w, from, r) < 0) {
+        if (r)
+            pool_put(in->pool, roi);
+        in->pool_was_full = true;
+        ingress_not_taken(in, peer, number, w->token, TRIGD__V1__BUSY__REASON__POOL_FULL);
+        return;
+    }
+    in->pool_was_full = false;
+    r->info = w->info;
+    r->token = w->token;
+    r->received_ns = now;
+    r->client = number;
+    r->client_epoch = client->epoch;
+    r->is_repeat = w->is_repeat;
+    if (key.client)
+        r->recall = recall_enter(in->recall, &key, roi) + 1; /* RECALL_NONE + 1 is 0 */
+    count_received(in, client);
+    dispatch_roi(in->next, roi);
+}
+
+bool ingress_has_inputs(struct ingress *in, const struct wire_roi *w, struct wire_error *ret_error)
+{
+    uint32_t kinds = 0;
+
+    for (uint32_t s = 0; s < WIRE_SLOTS; s++)
+        kinds |= (uint32_t)w->collection[s].is_there << w->collection[s].kind;
+    ret_error->code = TRIGD__V1__ERROR__CODE__NO_COLLECTION;
+    return menu_has_inputs(dispatch_engine(in->next)->menu, kinds, ret_error->text,
+                           sizeof ret_error->text);
+}
