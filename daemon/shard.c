@@ -74,9 +74,7 @@ static int open_stages(struct shard *s)
     int r = 0;
 
     if (c->debug_stream.folder[0])
-        r = debugstream_open(c->debug_stream.folder, s->s.number,
-                             (uint64_t)c->debug_stream.max_mbytes << 20, s->pool, s->stats,
-                             &s->debug);
+        r = debugstream_open(c, s->s.number, s->stats, &s->debug);
     if (r < 0)
         return r;
     affinity_enter_zmq(s->s.affinity);
@@ -220,7 +218,7 @@ static void end(struct shard *s, const struct shard_order *order, uint64_t now)
     if (in_flight && now >= order->stop_by_ns) {
         log_warn("daemon", "RoIs were still in flight at the end: forced", "shard=%u rois=%llu",
                  s->s.number, (unsigned long long)in_flight);
-        dispatch_force_all(s->dispatch, TRIGD__V1__STATUS__SHUTDOWN);
+        dispatch_force_all(s->dispatch);
         egress_flush(s->egress);
     }
     atomic_store(&s->is_done,
@@ -291,7 +289,6 @@ bool shard_turn(struct shard *s, const struct shard_order *order)
     did = ingress_turn(s->ingress, MESSAGES_A_TURN) > 0;
     now = clock_ns();
     did |= dispatch_turn(s->dispatch, now);
-    egress_collect(s->egress);
     egress_flush(s->egress);
     if (!mailbox_is_empty(s->mailbox))
         mailbox_run(s->mailbox);

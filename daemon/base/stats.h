@@ -24,40 +24,44 @@
 #define STATS_NAME        64
 
 /* X(name, kind, help); kind is counter or gauge */
-#define STATS_GLOBAL(X)                                                                         \
-    X(received, counter, "RoIs taken into the pool")                                            \
-    X(accepted, counter, "RoIs accepted by a chain")                                            \
-    X(rejected, counter, "RoIs that no chain accepted")                                         \
-    X(failed, counter, "RoIs force-accepted into the debug stream, or refused by a lane")       \
-    X(in_flight, gauge, "RoIs received and not decided")                                        \
-    X(late, counter, "decisions after the soft limit")                                          \
-    X(timeouts, counter, "RoIs past the hard limit (part of failed)")                           \
-    X(truncated, counter, "RoIs decided on part of their data")                                 \
-    X(truncated_passed, counter, "TRUNCATED RoIs accepted although their cuts do not hold")     \
-    X(truncated_over, counter, "the same beyond their client's limit: their cuts decided")      \
-    X(late_results, counter, "plugin results that came after the hard limit and were dropped")  \
-    X(retried, counter, "RoIs run again because their batch failed or its worker ended")        \
-    X(poison, counter, "RoIs that ended a worker alone, or failed alone (part of failed)")      \
-    X(plugin_errors, counter, "RoIs failed because a plugin claimed what cannot be")            \
-    X(steps_down, gauge, "steps of the running menu that no lane serves")                       \
-    X(busy, counter, "RoIs answered Busy: not taken")                                           \
-    X(repeated, counter, "RoIs sent again and answered with the decision that was made")        \
-    X(errors, counter, "messages and RoIs answered Error: refused")                             \
-    X(messages, counter, "messages received")                                                   \
-    X(bytes_in, counter, "bytes received")                                                      \
-    X(bytes_out, counter, "bytes sent")                                                         \
-    X(undeliverable, counter, "decisions whose client was gone")                                \
-    X(debug_written, counter, "RoIs written to debug stream files")                             \
-    X(debug_lost, counter, "RoIs that a full disk or quota kept out of the debug stream files") \
-    X(credit_violations, counter, "RoIs sent without a credit")                                 \
-    X(dead_ns, counter, "time in which no new RoI could be taken, ns")                          \
-    X(pool_rois, gauge, "RoI slots in use")                                                     \
-    X(pool_bytes, gauge, "bytes of the pool in use")                                            \
-    X(clients, gauge, "clients connected")                                                      \
-    X(reloads, counter, "menu reloads that took effect")                                        \
-    X(reload_failures, counter, "menu reloads that failed and changed nothing")                 \
-    X(menu_generation, gauge, "number of the running menu")                                     \
-    X(cut_off, counter, "connections cut off: silent, or with a message that does not end")     \
+#define STATS_GLOBAL(X)                                                                        \
+    X(received, counter, "RoIs taken into the pool")                                           \
+    X(accepted, counter, "RoIs accepted by a chain")                                           \
+    X(rejected, counter, "RoIs that no chain accepted")                                        \
+    X(failed, counter, "RoIs force-accepted into the debug stream, or refused by a lane")      \
+    X(in_flight, gauge, "RoIs received and not decided")                                       \
+    X(late, counter, "decisions after the soft limit")                                         \
+    X(timeouts, counter, "RoIs past the hard limit (part of failed)")                          \
+    X(truncated, counter, "RoIs decided on part of their data")                                \
+    X(truncated_passed, counter, "TRUNCATED RoIs accepted although their cuts do not hold")    \
+    X(truncated_over, counter, "the same beyond their client's limit: their cuts decided")     \
+    X(late_results, counter, "plugin results that came after the hard limit and were dropped") \
+    X(retried, counter, "RoIs run again because their batch failed or its worker ended")       \
+    X(poison, counter, "RoIs that ended a worker alone, or failed alone (part of failed)")     \
+    X(plugin_errors, counter, "RoIs failed because a plugin claimed what cannot be")           \
+    X(steps_down, gauge, "steps of the running menu that no lane serves")                      \
+    X(busy, counter, "RoIs answered Busy: not taken")                                          \
+    X(repeated, counter, "RoIs sent again and answered with the decision that was made")       \
+    X(errors, counter, "messages and RoIs answered Error: refused")                            \
+    X(messages, counter, "messages received")                                                  \
+    X(bytes_in, counter, "bytes received")                                                     \
+    X(bytes_out, counter, "bytes sent")                                                        \
+    X(undeliverable, counter, "decisions whose client was gone")                               \
+    X(debug_rois, counter, "RoIs of the debug stream")                                         \
+    X(debug_written, counter, "RoIs written to debug stream files")                            \
+    X(debug_waiting, gauge, "RoIs that wait to be written there")                              \
+    X(debug_lost_memory, counter, "RoIs not written: debug_stream.wait_mbytes waited already") \
+    X(debug_lost_disk, counter, "RoIs not written: the disk or its part of it is full")        \
+    X(debug_lost_error, counter, "RoIs not written: the disk failed")                          \
+    X(credit_violations, counter, "RoIs sent without a credit")                                \
+    X(dead_ns, counter, "time in which no new RoI could be taken, ns")                         \
+    X(pool_rois, gauge, "RoI slots in use")                                                    \
+    X(pool_bytes, gauge, "bytes of the pool in use")                                           \
+    X(clients, gauge, "clients connected")                                                     \
+    X(reloads, counter, "menu reloads that took effect")                                       \
+    X(reload_failures, counter, "menu reloads that failed and changed nothing")                \
+    X(menu_generation, gauge, "number of the running menu")                                    \
+    X(cut_off, counter, "connections cut off: silent, or with a message that does not end")    \
     X(log_dropped, counter, "log lines dropped because stderr was not read")
 
 #define STATS_CHAIN(X)                                                          \

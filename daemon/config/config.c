@@ -103,7 +103,9 @@ static const cyaml_schema_field_t log_fields[] = {STRING("level", STRUCT_OF(log)
                                                   CYAML_FIELD_END};
 static const cyaml_schema_field_t debug_fields[] = {
     STRING("folder", STRUCT_OF(debug_stream), folder),
-    CYAML_FIELD_UINT("max_mbytes", OPT, STRUCT_OF(debug_stream), max_mbytes), CYAML_FIELD_END};
+    CYAML_FIELD_UINT("max_mbytes", OPT, STRUCT_OF(debug_stream), max_mbytes),
+    CYAML_FIELD_UINT("free_mbytes", OPT, STRUCT_OF(debug_stream), free_mbytes),
+    CYAML_FIELD_UINT("wait_mbytes", OPT, STRUCT_OF(debug_stream), wait_mbytes), CYAML_FIELD_END};
 
 static const cyaml_schema_field_t fields[] = {
     CYAML_FIELD_SEQUENCE_COUNT("endpoints", CYAML_FLAG_POINTER | OPT, struct config, endpoints,

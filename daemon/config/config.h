@@ -93,8 +93,10 @@ struct config {
         char *level;
     } log;
     struct {
-        char *folder;        /* debug stream files; "" = none are kept */
-        uint32_t max_mbytes; /* all files of this run together */
+        char *folder;         /* debug stream files; "" = none are kept */
+        uint32_t max_mbytes;  /* all files of this run together */
+        uint32_t free_mbytes; /* left free on the disk */
+        uint32_t wait_mbytes; /* memory for RoIs on their way there */
     } debug_stream;
 };
 

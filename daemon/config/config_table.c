@@ -91,10 +91,14 @@ const struct config_key config_keys[] = {
     {"threads.spin_us", CONFIG_U32, AT(threads.spin_us), "50", 0, 1000000,
      "I/O thread and lanes look for work this long before they sleep, us; on fewer than 4 cores 0"},
     {"log.level", CONFIG_STRING, AT(log.level), "info", 0, 0, "error, warn, info or debug"},
-    {"debug_stream.folder", CONFIG_STRING, AT(debug_stream.folder), "", 0, 0,
+    {"debug_stream.folder", CONFIG_STRING, AT(debug_stream.folder), "state/debug", 0, 0,
      "folder for the files of the debug stream, made if it is not there; empty: none are kept"},
     {"debug_stream.max_mbytes", CONFIG_U32, AT(debug_stream.max_mbytes), "1024", 0, 1048576,
      "most that one run writes there, MiB"},
+    {"debug_stream.free_mbytes", CONFIG_U32, AT(debug_stream.free_mbytes), "256", 0, 1048576,
+     "left free on that disk, MiB: nothing is written beyond"},
+    {"debug_stream.wait_mbytes", CONFIG_U32, AT(debug_stream.wait_mbytes), "64", 1, 65536,
+     "memory for RoIs that wait to be written there, MiB"},
     {0},
 };
 

@@ -53,6 +53,8 @@ struct worker {
     struct worker_process process;
     pthread_mutex_t lock;    /* of `process`: dispatch may use it while the worker is up */
     bool is_ending;          /* it was killed; with the lock */
+    _Atomic int last_end;    /* status of the last process that ended, */
+    _Atomic bool was_ended;  /* and whether worker_kill did it */
     _Atomic uint32_t deaths; /* times two, and one while it is down */
     _Atomic uint32_t owner;  /* of a retry worker: the shard that has it, from 1; 0: none */
     struct worker_part part[SHARDS_MAX];
@@ -329,8 +331,9 @@ static void *watch(void *arg)
             if (await_end(w))
                 return NULL;
             pthread_mutex_lock(&w->lock);
+            atomic_store(&w->last_end, worker_process_reap(&w->process, w->name));
+            atomic_store(&w->was_ended, w->is_ending);
             atomic_fetch_add(&w->deaths, 3); /* one more death, and down */
-            worker_process_reap(&w->process, w->name);
             pthread_mutex_unlock(&w->lock);
             note_death(w);
         }
@@ -423,6 +426,12 @@ int worker_kill(struct worker *w, const char *why)
 void worker_count_hang(struct worker *w)
 {
     atomic_fetch_add_explicit(&w->stats->hangs, 1, memory_order_relaxed);
+}
+
+int worker_last_end(const struct worker *w, bool *ret_was_ended)
+{
+    *ret_was_ended = atomic_load(&w->was_ended);
+    return atomic_load(&w->last_end);
 }
 
 enum worker_news worker_news(const struct worker *w, uint32_t shard)

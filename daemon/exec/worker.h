@@ -78,6 +78,8 @@ bool worker_is_quarantined(const struct worker *w);
  * -EALREADY: it is down, or ending. */
 int worker_kill(struct worker *w, const char *why);
 void worker_count_hang(struct worker *w); /* why it was killed */
+/* How its last process ended, as waitpid says, and whether worker_kill did it. */
+int worker_last_end(const struct worker *w, bool *ret_was_ended);
 enum worker_news worker_news(const struct worker *w, uint32_t shard);
 /* It died, and nothing of this shard refers to its lanes any more. */
 void worker_emptied(struct worker *w, uint32_t shard);

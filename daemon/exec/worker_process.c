@@ -296,7 +296,7 @@ static void forget(struct worker_process *p)
     p->pid = 0;
 }
 
-void worker_process_reap(struct worker_process *p, const char *name)
+int worker_process_reap(struct worker_process *p, const char *name)
 {
     int status = 0;
 
@@ -309,6 +309,7 @@ void worker_process_reap(struct worker_process *p, const char *name)
         log_error("worker", "a worker ended", "worker=\"%s\" pid=%d code=%d", name, (int)p->pid,
                   WEXITSTATUS(status));
     forget(p);
+    return status;
 }
 
 void worker_process_end(struct worker_process *p, uint32_t within_ms)

@@ -33,8 +33,8 @@ int worker_process_forget(struct worker_process *p, uint32_t shard, uint32_t num
                           uint32_t epoch);
 /* SIGKILL.  The watcher sees the end and reaps. */
 int worker_process_kill(const struct worker_process *p);
-/* After its end: logs how it ended, forgets it. */
-void worker_process_reap(struct worker_process *p, const char *name);
+/* After its end: logs how it ended, forgets it.  Returns the status of waitpid. */
+int worker_process_reap(struct worker_process *p, const char *name);
 /* Lets it end by itself within that time, else kills it; reaps it.  None is fine. */
 void worker_process_end(struct worker_process *p, uint32_t within_ms);
 

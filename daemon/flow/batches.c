@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* batches.c - batches out to lanes and back, what failed once more, and workers that end. */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "clock.h"
 #include "flow/batcher.h"
@@ -42,11 +44,18 @@ static void add_lane_time(struct roi *r, const struct lane_done *b)
     r->lane_until_ns = b->ended_ns;
 }
 
+static void fail_in_step(struct dispatch *d, uint32_t roi, uint32_t step, enum roi_end what,
+                         int32_t number)
+{
+    rois_fail(d, roi, TRIGD__V1__STATUS__ALGO_FAILED,
+              (struct roi_why){.what = (uint8_t)what, .step = (uint8_t)step, .number = number});
+}
+
 /* Moves an RoI on with what a lane made of it. */
 static void use_result(struct dispatch *d, struct engine *e, uint32_t head, uint32_t roi, int error)
 {
     struct roi *r = dispatch_at(d, roi);
-    bool good = true;
+    uint32_t bad = MENU_STEPS_MAX;
 
     r->unseen &= ~e->step[head].gathers;
     if (error == -ERANGE) {
@@ -57,15 +66,16 @@ static void use_result(struct dispatch *d, struct engine *e, uint32_t head, uint
     if (error < 0) {
         stats_add(&e->step[head].stats->failed, 1);
         stats_add(&d->stats->g.plugin_errors, 1);
-        rois_fail(d, roi, TRIGD__V1__STATUS__ALGO_FAILED);
+        fail_in_step(d, roi, head, ROI_END_CLAIM, 0);
         return;
     }
     for (uint64_t left = e->menu->steps[head].members; left; left &= left - 1)
-        good &= take_step(d, e, (uint32_t)__builtin_ctzll(left), r);
-    if (good)
+        if (!take_step(d, e, (uint32_t)__builtin_ctzll(left), r))
+            bad = (uint32_t)__builtin_ctzll(left);
+    if (bad == MENU_STEPS_MAX)
         rois_advance(d, roi);
     else
-        rois_fail(d, roi, TRIGD__V1__STATUS__ALGO_FAILED);
+        fail_in_step(d, roi, bad, ROI_END_STATUS, 0);
 }
 
 /* Takes back the RoIs of a batch that did not fail as a whole. */
@@ -109,13 +119,35 @@ static uint32_t undecided(struct dispatch *d, const struct lane_done *b, uint32_
 }
 
 static void fail_all(struct dispatch *d, struct engine *e, uint32_t head, const uint32_t *roi,
-                     uint32_t n)
+                     uint32_t n, struct roi_why why)
 {
     for (uint32_t i = 0; i < n; i++) {
         dispatch_at(d, roi[i])->pending--;
         stats_add(&e->step[head].stats->failed, 1);
-        rois_fail(d, roi[i], TRIGD__V1__STATUS__ALGO_FAILED);
+        fail_in_step(d, roi[i], head, (enum roi_end)why.what, why.number);
     }
+}
+
+/* What an RoI did that failed alone in a batch of this lane. */
+static struct roi_why why_alone(const struct lane *l, int error)
+{
+    struct roi_why why = {.what = ROI_END_BATCH, .number = -error};
+    bool was_ended;
+    int status;
+
+    if (error != -EOWNERDEAD)
+        return why;
+    status = worker_last_end(l->worker, &was_ended);
+    if (WIFEXITED(status)) {
+        why.what = ROI_END_EXIT;
+        why.number = WEXITSTATUS(status);
+    } else if (WTERMSIG(status) == SIGKILL) {
+        why.what = was_ended ? ROI_END_HANG : ROI_END_KILLED;
+    } else {
+        why.what = ROI_END_SIGNAL;
+        why.number = WTERMSIG(status);
+    }
+    return why;
 }
 
 static void say_culprit(const struct dispatch *d, const struct engine *e, uint32_t head,
@@ -131,14 +163,14 @@ static void say_culprit(const struct dispatch *d, const struct engine *e, uint32
 }
 
 /* A batch of the retry lane failed again: in halves once more, or the culprit is found. */
-static void fail_again(struct dispatch *d, uint32_t engine, uint32_t head,
+static void fail_again(struct dispatch *d, uint32_t engine, uint32_t head, const struct lane *l,
                        const struct lane_done *b, const uint32_t *roi, uint32_t n)
 {
     suspects_settle(d->suspects, b->n);
     if (n == 1) {
         say_culprit(d, d->engine[engine], head, roi[0], b->error);
         stats_add(&d->stats->g.poison, 1);
-        fail_all(d, d->engine[engine], head, roi, n);
+        fail_all(d, d->engine[engine], head, roi, n, why_alone(l, b->error));
     } else if (n) {
         suspects_split(d->suspects, engine, head, roi, n);
     }
@@ -153,13 +185,13 @@ static void take_failure(struct dispatch *d, uint32_t engine, uint32_t head, con
     const uint32_t n = undecided(d, b, roi);
 
     if (l == e->step[head].retry) {
-        fail_again(d, engine, head, b, roi, n);
+        fail_again(d, engine, head, l, b, roi, n);
     } else if (n && e->step[head].retry && suspects_add(d->suspects, engine, head, roi, n)) {
         stats_add(&d->stats->g.retried, n);
     } else if (n) {
         log_warn("dispatch", "RoIs of a failed batch cannot run again: too many wait for that",
                  "step=%s rois=%u", e->menu->steps[head].name, n);
-        fail_all(d, e, head, roi, n);
+        fail_all(d, e, head, roi, n, (struct roi_why){.what = ROI_END_NO_ROOM});
     }
 }
 
@@ -372,7 +404,7 @@ static bool is_down(struct dispatch *d, struct engine *e, uint32_t step)
     }
     while (is_quarantined && (entry = batcher_oldest(s, e->capacity)) != NULL) {
         stats_add(&s->stats->failed, 1);
-        rois_fail(d, entry->roi, TRIGD__V1__STATUS__ALGO_FAILED); /* leaves the batcher */
+        fail_in_step(d, entry->roi, step, ROI_END_NO_LANE, 0); /* leaves the batcher */
     }
     return true;
 }

@@ -6,207 +6,44 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/ring.h"
+#include "base/folder.h"
+#include "clock.h"
 #include "declared.h"
+#include "flow/roi_message.h"
+#include "flow/roi_why.h"
 #include "log.h"
 #include "roifile.h"
 
-#define IDLE_NS 100000000
+#define SAY_NS (10 * NS_PER_S) /* between two lines about RoIs that are lost */
 
 struct debugstream {
-    struct pool *pool;
+    const struct config *config;
     struct stats *stats;
-    uint64_t max_bytes;
-    char path[4096];
-    struct roifile_writer *file; /* opened with the first RoI */
-    struct ring in, out;
-    _Atomic uint32_t bell; /* of the thread, when it sleeps */
-    uint32_t outside;      /* RoIs handed over and not collected; I/O thread */
+    uint64_t max_bytes, free_bytes, wait_bytes;
+    char path[4096], folder[4096];
+    struct roifile_writer
+        *file;       /* opened with the first RoI; of the thread, as are the next three */
+    uint64_t n_lost; /* since the last line about it */
+    uint64_t said_ns;
+    bool is_losing;
     pthread_t thread;
-    _Atomic bool stop;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t bell;
+    struct roi_message *first, **end; /* what waits */
+    uint64_t waiting;                 /* its bytes, and those of what is being written */
+    bool stop;
+    bool is_left; /* nobody waits for the thread any more: `stats` and `config` are gone */
 };
 
-static void fill_roi(Trigd__V1__Roi *m, const struct roi *r)
-{
-    m->token = r->token;
-    m->run = r->info.run;
-    m->l1id = r->info.l1id;
-    m->roi_id = r->info.roi_id;
-    m->bcid = r->info.bcid;
-    m->lumi_block = r->info.lumi_block;
-    m->l1_bits = r->info.l1_bits;
-    m->eta = r->info.eta;
-    m->phi_rad = r->info.phi_rad;
-    m->eta_half = r->info.eta_half;
-    m->phi_half_rad = r->info.phi_half_rad;
-    m->z_min_mm = r->info.z_min_mm;
-    m->z_max_mm = r->info.z_max_mm;
-}
-
-struct collections { /* of one message; point into the pool */
-    Trigd__V1__Spacepoints spacepoints;
-    Trigd__V1__QuantizedSpacepoints quantized;
-    Trigd__V1__Hits hits;
-    Trigd__V1__Tracks tracks;
-    Trigd__V1__Columns declared[SCAN_DECLARED], *list[SCAN_DECLARED];
-    ProtobufCBinaryData column[SCAN_DECLARED][TRG_COLUMNS_MAX];
-};
-
-static void set_floats(size_t n, void *column, size_t *ret_n, float **ret_values)
-{
-    *ret_n = n;
-    *ret_values = column;
-}
-
-static void set_bytes(size_t n, void *column, ProtobufCBinaryData *ret_bytes)
-{
-    ret_bytes->len = n;
-    ret_bytes->data = column;
-}
-
-static void set_spacepoints(Trigd__V1__Spacepoints *m, size_t n, void *const *column)
-{
-    trigd__v1__spacepoints__init(m);
-    set_floats(n, column[0], &m->n_phi_rad, &m->phi_rad);
-    set_floats(n, column[1], &m->n_rho_mm, &m->rho_mm);
-    set_floats(n, column[2], &m->n_z_mm, &m->z_mm);
-    set_bytes(n, column[3], &m->layer);
-}
-
-static void set_quantized(Trigd__V1__QuantizedSpacepoints *m, const struct quantum *q, size_t n,
-                          void *const *column)
-{
-    trigd__v1__quantized_spacepoints__init(m);
-    m->phi0_rad = q->offset[0];
-    m->phi_step_rad = q->step[0];
-    m->rho0_mm = q->offset[1];
-    m->rho_step_mm = q->step[1];
-    m->z0_mm = q->offset[2];
-    m->z_step_mm = q->step[2];
-    set_bytes(n * quantum_size(0), column[0], &m->phi);
-    set_bytes(n * quantum_size(1), column[1], &m->rho);
-    set_bytes(n * quantum_size(2), column[2], &m->z);
-    set_bytes(n * quantum_size(3), column[3], &m->layer);
-}
-
-static void set_hits(Trigd__V1__Hits *m, size_t n, void *const *column)
-{
-    trigd__v1__hits__init(m);
-    set_floats(n, column[0], &m->n_x_mm, &m->x_mm);
-    set_floats(n, column[1], &m->n_y_mm, &m->y_mm);
-    set_floats(n, column[2], &m->n_z_mm, &m->z_mm);
-    set_bytes(2 * n, column[3], &m->layer);
-    m->n_id = n;
-    m->id = column[4];
-}
-
-static void set_tracks(Trigd__V1__Tracks *m, size_t n, void *const *column)
-{
-    trigd__v1__tracks__init(m);
-    set_floats(n, column[0], &m->n_x_mm, &m->x_mm);
-    set_floats(n, column[1], &m->n_y_mm, &m->y_mm);
-    set_floats(n, column[2], &m->n_z_mm, &m->z_mm);
-    set_floats(n, column[3], &m->n_tx, &m->tx);
-    set_floats(n, column[4], &m->n_ty, &m->ty);
-    set_floats(n, column[5], &m->n_var_x_mm2, &m->var_x_mm2);
-    set_floats(n, column[6], &m->n_var_tx, &m->var_tx);
-    set_floats(n, column[7], &m->n_cov_x_tx_mm, &m->cov_x_tx_mm);
-    set_floats(n, column[8], &m->n_chi2, &m->chi2);
-    set_floats(n, column[9], &m->n_qop_per_gev, &m->qop_per_gev);
-    m->n_n_hits = n;
-    m->n_hits = column[10];
-}
-
-static void set_collection(Trigd__V1__Roi *m, struct collections *c, uint32_t kind, size_t n,
-                           void *const *column)
-{
-    switch (kind) {
-    case TRG_SPACEPOINTS:
-        set_spacepoints(&c->spacepoints, n, column);
-        m->spacepoints = &c->spacepoints;
-        break;
-    case TRG_HITS:
-        set_hits(&c->hits, n, column);
-        m->hits = &c->hits;
-        break;
-    case TRG_TRACKS:
-        set_tracks(&c->tracks, n, column);
-        m->tracks = &c->tracks;
-        break;
-    default:
-        break;
-    }
-}
-
-static void add_declared(Trigd__V1__Roi *m, struct collections *c, uint32_t kind, size_t n,
-                         void *const *column)
-{
-    const struct trg_collection *info = kind_info(kind);
-    Trigd__V1__Columns *d = &c->declared[m->n_columns];
-
-    trigd__v1__columns__init(d);
-    d->hash = info->hash;
-    d->n_column = info->n_columns;
-    d->column = c->column[m->n_columns];
-    for (uint32_t i = 0; i < info->n_columns; i++)
-        set_bytes(n * trg_column_bytes(&info->column[i]), column[i], &d->column[i]);
-    c->list[m->n_columns++] = d;
-    m->columns = c->list;
-}
-
-static int append_packed(struct debugstream *d, const Trigd__V1__RoiBatch *batch)
-{
-    size_t bytes = trigd__v1__roi_batch__get_packed_size(batch);
-    void *packed = malloc(bytes);
-    int r;
-
-    if (!packed)
-        return -ENOMEM;
-    trigd__v1__roi_batch__pack(batch, packed);
-    r = roifile_append(d->file, packed, bytes, 1);
-    free(packed);
-    return r;
-}
-
-/* Appends one RoI of the pool to the file. */
-static int append(struct debugstream *d, uint32_t roi)
-{
-    const struct roi *r = &d->pool->rois[roi];
-    Trigd__V1__RoiBatch batch = TRIGD__V1__ROI_BATCH__INIT;
-    Trigd__V1__Roi m = TRIGD__V1__ROI__INIT, *list = &m;
-    struct collections c;
-
-    fill_roi(&m, r);
-    for (uint32_t s = 0; s < WIRE_SLOTS; s++) {
-        const struct roi_collection *from = &r->in[s];
-        void *column[TRG_COLUMNS_MAX] = {NULL};
-
-        if (!from->is_there)
-            continue;
-        for (uint32_t i = 0; i < kind_info(from->kind)->n_columns; i++)
-            column[i] = pool_column(d->pool, from->kind, from, i);
-        if (s >= WIRE_DECLARED) {
-            add_declared(&m, &c, from->kind, from->n, column);
-        } else if (from->is_quantized) { /* kept as it came */
-            set_quantized(&c.quantized, &r->quantum, from->n, column);
-            m.quantized_spacepoints = &c.quantized;
-        } else {
-            set_collection(&m, &c, from->kind, from->n, column);
-        }
-    }
-    batch.n_rois = 1;
-    batch.rois = &list;
-    return append_packed(d, &batch);
-}
+/* ---------------------------------------------------------------- the thread */
 
 static int open_file(struct debugstream *d)
 {
     Trigd__V1__FileHeader header = TRIGD__V1__FILE_HEADER__INIT;
-
     struct declared declared;
 
     declared_fill(kinds_declared(), &declared);
@@ -218,66 +55,124 @@ static int open_file(struct debugstream *d)
     return roifile_create(d->path, &header, &d->file);
 }
 
-static void write_one(struct debugstream *d, uint32_t roi)
+/* Whether the disk may take so many bytes more. */
+static int check_room(const struct debugstream *d, size_t bytes)
 {
-    int r = 0;
+    struct statvfs v;
 
-    if (!d->file)
+    if ((d->file ? roifile_bytes(d->file) : 0) + bytes > d->max_bytes)
+        return -EDQUOT;
+    if (statvfs(d->folder, &v) < 0)
+        return -errno;
+    return (uint64_t)v.f_bavail * v.f_frsize < d->free_bytes + bytes ? -ENOSPC : 0;
+}
+
+static void count_lost(struct debugstream *d, int error)
+{
+    const bool is_full = error == -EDQUOT || error == -ENOSPC || error == -EFBIG;
+    const uint64_t now = clock_ns();
+
+    stats_add(is_full ? &d->stats->g.debug_lost_disk : &d->stats->g.debug_lost_error, 1);
+    d->n_lost++;
+    if (d->is_losing && now < d->said_ns + SAY_NS)
+        return;
+    log_error("egress", "RoIs of the debug stream cannot be written",
+              "file=\"%s\" rois=%llu error=\"%s\"", d->path, (unsigned long long)d->n_lost,
+              strerror(-error));
+    d->is_losing = true;
+    d->said_ns = now;
+    d->n_lost = 0;
+}
+
+static int write_one(struct debugstream *d, const struct roi_message *m)
+{
+    int r = check_room(d, m->bytes);
+
+    if (r == 0 && !d->file)
         r = open_file(d);
-    if (r == 0 && roifile_bytes(d->file) >= d->max_bytes)
-        r = -EDQUOT;
-    if (r == 0)
-        r = append(d, roi);
-    if (r == 0) {
-        stats_add(&d->stats->g.debug_written, 1);
+    return r < 0 ? r : roifile_append(d->file, m->packed, m->bytes, 1);
+}
+
+static void count(struct debugstream *d, int r)
+{
+    atomic_fetch_sub(&d->stats->g.debug_waiting, 1);
+    if (r < 0) {
+        count_lost(d, r);
         return;
     }
-    /* the I/O thread counts here as well */
-    atomic_fetch_add_explicit(&d->stats->g.debug_lost, 1, memory_order_relaxed);
-    log_error("egress", "an RoI of the debug stream could not be written",
-              "file=\"%s\" error=\"%s\"", d->path, strerror(-r));
+    stats_add(&d->stats->g.debug_written, 1);
+    if (d->is_losing)
+        log_info("egress", "RoIs of the debug stream are written again", "file=\"%s\" lost=%llu",
+                 d->path, (unsigned long long)d->n_lost);
+    d->is_losing = false;
+    d->n_lost = 0;
+}
+
+/* The next RoI that waits, or NULL at the end. */
+static struct roi_message *take(struct debugstream *d)
+{
+    struct roi_message *m;
+
+    pthread_mutex_lock(&d->lock);
+    while (!d->first && !d->stop)
+        pthread_cond_wait(&d->bell, &d->lock);
+    m = d->first;
+    if (m) {
+        d->first = m->next;
+        if (!d->first)
+            d->end = &d->first;
+    }
+    pthread_mutex_unlock(&d->lock);
+    return m;
 }
 
 static void *run(void *arg)
 {
     struct debugstream *d = arg;
-    struct ring *const in = &d->in;
+    struct roi_message *m;
 
-    for (;;) {
-        uint32_t roi;
+    while ((m = take(d)) != NULL) {
+        const int r = write_one(d, m);
 
-        if (ring_pop(&d->in, &roi)) {
-            write_one(d, roi);
-            ring_push(&d->out, roi); /* as large as `in`, and `outside` bounds both */
-            continue;
-        }
-        if (atomic_load(&d->stop))
-            return NULL;
-        ring_wait(&in, 1, &d->bell, IDLE_NS);
+        pthread_mutex_lock(&d->lock);
+        d->waiting -= m->bytes;
+        if (!d->is_left)
+            count(d, r);
+        pthread_mutex_unlock(&d->lock);
+        free(m);
     }
+    return NULL;
 }
 
-int debugstream_open(const char *folder, uint32_t shard, uint64_t max_bytes, struct pool *pool,
-                     struct stats *stats, struct debugstream **ret_debug)
+/* ---------------------------------------------------------------- opening and closing */
+
+int debugstream_open(const struct config *config, uint32_t shard, struct stats *stats,
+                     struct debugstream **ret_debug)
 {
+    const char *folder = config->debug_stream.folder;
     struct debugstream *d;
     struct tm tm;
     time_t now = time(NULL);
     char stamp[32], number[16] = "";
-    int r;
+    int r = folder_make(folder);
 
-    if (mkdir(folder, 0750) < 0 && errno != EEXIST) {
-        r = -errno;
-        log_error("egress", "cannot make the debug stream's folder", "folder=\"%s\" error=\"%s\"",
-                  folder, strerror(errno));
+    if (r < 0) {
+        log_error("egress", "cannot make the debug stream's folder (debug_stream.folder)",
+                  "folder=\"%s\" error=\"%s\"", folder, strerror(-r));
         return r;
     }
     d = calloc(1, sizeof *d);
     if (!d)
         return -ENOMEM;
-    d->pool = pool;
+    d->config = config;
     d->stats = stats;
-    d->max_bytes = max_bytes;
+    d->max_bytes = (uint64_t)config->debug_stream.max_mbytes << 20;
+    d->free_bytes = (uint64_t)config->debug_stream.free_mbytes << 20;
+    d->wait_bytes = (uint64_t)config->debug_stream.wait_mbytes << 20;
+    d->end = &d->first;
+    pthread_mutex_init(&d->lock, NULL);
+    pthread_cond_init(&d->bell, NULL);
+    snprintf(d->folder, sizeof d->folder, "%s", folder);
     gmtime_r(&now, &tm);
     strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &tm);
     if (shard)
@@ -293,35 +188,86 @@ int debugstream_open(const char *folder, uint32_t shard, uint64_t max_bytes, str
     return 0;
 }
 
+/* Waits for the thread to write the rest; false when the disk takes too long. */
+static bool end_thread(struct debugstream *d)
+{
+    const uint32_t ms = d->config->limits.drain_ms;
+    struct timespec until;
+
+    pthread_mutex_lock(&d->lock);
+    d->stop = true;
+    pthread_cond_signal(&d->bell);
+    pthread_mutex_unlock(&d->lock);
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += ms / 1000 + 1;
+    if (pthread_clockjoin_np(d->thread, NULL, CLOCK_MONOTONIC, &until) == 0)
+        return true;
+    pthread_mutex_lock(&d->lock);
+    d->is_left = true;
+    pthread_mutex_unlock(&d->lock);
+    return false;
+}
+
 void debugstream_close(struct debugstream *d)
 {
     int r;
 
     if (!d)
         return;
-    atomic_store(&d->stop, true);
-    ring_wake(&d->in, &d->bell);
-    pthread_join(d->thread, NULL);
+    if (!end_thread(d)) { /* it still uses `d`, until the process ends */
+        log_error("egress", "the debug stream's disk does not answer: RoIs are lost",
+                  "file=\"%s\" rois=%llu", d->path,
+                  (unsigned long long)stats_get(&d->stats->g.debug_waiting));
+        return;
+    }
     r = d->file ? roifile_finish(d->file) : 0;
     if (r < 0)
         log_error("egress", "cannot close the debug stream's file", "file=\"%s\" error=\"%s\"",
                   d->path, strerror(-r));
+    pthread_cond_destroy(&d->bell);
+    pthread_mutex_destroy(&d->lock);
     free(d);
 }
 
-bool debugstream_write(struct debugstream *d, uint32_t roi)
+/* ---------------------------------------------------------------- handing over */
+
+/* Puts an RoI at the end of what waits; false without room. */
+static bool put(struct debugstream *d, struct roi_message *m)
 {
-    if (d->outside == RING_CAPACITY || !ring_push(&d->in, roi))
-        return false;
-    d->outside++;
-    ring_wake(&d->in, &d->bell);
-    return true;
+    bool has_room;
+
+    pthread_mutex_lock(&d->lock);
+    has_room = d->waiting + m->bytes <= d->wait_bytes;
+    if (has_room) {
+        d->waiting += m->bytes;
+        atomic_fetch_add(&d->stats->g.debug_waiting, 1);
+        *d->end = m;
+        d->end = &m->next;
+        pthread_cond_signal(&d->bell);
+    }
+    pthread_mutex_unlock(&d->lock);
+    return has_room;
 }
 
-bool debugstream_done(struct debugstream *d, uint32_t *ret_roi)
+void debugstream_write(struct debugstream *d, const struct pool *pool, const struct roi *r,
+                       const struct menu *menu)
 {
-    if (!ring_pop(&d->out, ret_roi))
-        return false;
-    d->outside--;
-    return true;
+    Trigd__V1__Kept kept = TRIGD__V1__KEPT__INIT;
+    char reason[ROI_WHY_BYTES];
+    struct roi_message *m;
+
+    roi_why_say(&r->why, menu, d->config, reason);
+    kept.status = (Trigd__V1__Status)r->status;
+    kept.reason = reason;
+    kept.unix_s = (uint64_t)time(NULL);
+    kept.menu_key = menu->hash;
+    stats_add(&d->stats->g.debug_rois, 1);
+    if (roi_message_pack(pool, r, &kept, &m) < 0) {
+        stats_add(&d->stats->g.debug_lost_memory, 1);
+        return;
+    }
+    if (put(d, m))
+        return;
+    stats_add(&d->stats->g.debug_lost_memory, 1);
+    free(m);
 }

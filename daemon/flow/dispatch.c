@@ -146,10 +146,11 @@ void dispatch_roi(struct dispatch *d, uint32_t roi)
     rois_take(d, roi);
 }
 
-void dispatch_force_all(struct dispatch *d, uint32_t status)
+void dispatch_force_all(struct dispatch *d)
 {
     while (d->oldest != POOL_NONE)
-        rois_fail(d, d->oldest, status);
+        rois_fail(d, d->oldest, TRIGD__V1__STATUS__SHUTDOWN,
+                  (struct roi_why){.what = ROI_END_SHUTDOWN});
 }
 
 /* ---------------------------------------------------------------- the turn */

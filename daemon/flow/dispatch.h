@@ -35,8 +35,8 @@ bool dispatch_turn(struct dispatch *d, uint64_t now_ns);
 void dispatch_tick(struct dispatch *d, uint64_t now_ns);
 /* When dispatch_turn has to be called again at the latest; UINT64_MAX for never. */
 uint64_t dispatch_due_ns(const struct dispatch *d, uint64_t now_ns);
-/* Decides all RoIs in flight with a status (SHUTDOWN). */
-void dispatch_force_all(struct dispatch *d, uint32_t status);
+/* Decides all RoIs in flight: SHUTDOWN. */
+void dispatch_force_all(struct dispatch *d);
 /* Whether no lane has a batch and no RoI refers to an engine. */
 bool dispatch_is_idle(const struct dispatch *d);
 /* Whether a turn would find something to do: a finished batch, or RoIs that a lane could begin with

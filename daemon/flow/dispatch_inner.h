@@ -40,7 +40,7 @@ void rois_advance(struct dispatch *d, uint32_t roi);
 /* Makes the decision: it leaves every queue at once. */
 void rois_decide(struct dispatch *d, uint32_t roi);
 /* The same with a status that says why its chains did not end. */
-void rois_fail(struct dispatch *d, uint32_t roi, uint32_t status);
+void rois_fail(struct dispatch *d, uint32_t roi, uint32_t status, struct roi_why why);
 /* Ends an RoI that holds a value that is not allowed. */
 void rois_refuse(struct dispatch *d, uint32_t roi, const struct check_fault *fault);
 /* Marks those past the soft limit late and decides those past the hard one. */

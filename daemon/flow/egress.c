@@ -137,15 +137,6 @@ bool egress_may_pass_truncated(struct egress *e, const struct roi *r)
     return false;
 }
 
-static void keep_for_debug(struct egress *e, uint32_t roi)
-{
-    if (!e->debug)
-        return;
-    e->pool->rois[roi].is_kept = debugstream_write(e->debug, roi);
-    if (!e->pool->rois[roi].is_kept)
-        atomic_fetch_add_explicit(&e->stats->g.debug_lost, 1, memory_order_relaxed);
-}
-
 /* Lets the decision leave with the next flush. */
 static void put_into_outbox(struct egress *e, uint32_t roi)
 {
@@ -314,11 +305,9 @@ void egress_roi(struct egress *e, struct engine *engine, uint32_t roi)
     e->engine[roi] = engine;
     if (r->recall)
         remember(e, roi);
-    if (r->streams >> engine->menu->debug_stream & 1)
-        keep_for_debug(e, roi);
-    /* its end allows a co-located client to write over it */
-    if (!(r->region && r->is_kept))
-        put_into_outbox(e, roi);
+    if (e->debug && r->streams >> engine->menu->debug_stream & 1)
+        debugstream_write(e->debug, e->pool, r, engine->menu);
+    put_into_outbox(e, roi);
 }
 
 void egress_refused(struct egress *e, struct engine *engine, uint32_t roi,
@@ -392,7 +381,7 @@ void egress_let_go(struct egress *e, uint32_t roi)
 {
     const struct roi *r = &e->pool->rois[roi];
 
-    if (!r->is_decided || r->pending || r->is_leaving || r->is_kept)
+    if (!r->is_decided || r->pending || r->is_leaving)
         return;
     e->engine[roi]->n_rois--;
     if (r->region)
@@ -400,17 +389,4 @@ void egress_let_go(struct egress *e, uint32_t roi)
     if (r->message)
         held_release(clients_held(e->clients), r->message);
     pool_put(e->pool, roi);
-}
-
-void egress_collect(struct egress *e)
-{
-    uint32_t roi;
-
-    while (e->debug && debugstream_done(e->debug, &roi)) {
-        e->pool->rois[roi].is_kept = false;
-        if (e->pool->rois[roi].region)
-            put_into_outbox(e, roi);
-        else
-            egress_let_go(e, roi);
-    }
 }

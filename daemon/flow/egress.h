@@ -32,6 +32,4 @@ bool egress_repeat(struct egress *e, uint32_t client, uint64_t token, uint32_t e
 void egress_flush(struct egress *e);
 /* Gives the record back unless something still uses it. */
 void egress_let_go(struct egress *e, uint32_t roi);
-/* RoIs that the debug stream has written; called once a turn. */
-void egress_collect(struct egress *e);
 #endif

@@ -75,9 +75,10 @@ void rois_decide(struct dispatch *d, uint32_t roi)
     decide_roi(d->out, d->engine[dispatch_at(d, roi)->engine], roi);
 }
 
-void rois_fail(struct dispatch *d, uint32_t roi, uint32_t status)
+void rois_fail(struct dispatch *d, uint32_t roi, uint32_t status, struct roi_why why)
 {
     dispatch_at(d, roi)->status = (uint8_t)status;
+    dispatch_at(d, roi)->why = why;
     rois_decide(d, roi);
 }
 
@@ -218,7 +219,8 @@ void rois_check_limits(struct dispatch *d, uint64_t now)
         r->is_late = true;
         log_warn("dispatch", "an RoI passed the hard limit", "run=%u l1id=%u roi=%u limit_ms=%u",
                  r->info.run, r->info.l1id, r->info.roi_id, d->config->limits.hard_ms);
-        rois_fail(d, d->oldest, TRIGD__V1__STATUS__TIMEOUT);
+        rois_fail(d, d->oldest, TRIGD__V1__STATUS__TIMEOUT,
+                  (struct roi_why){.what = ROI_END_HARD_LIMIT});
     }
 }
 

@@ -37,6 +37,28 @@ struct roi_step { /* what one step of the menu made of an RoI; written by the la
     struct check_fault fault; /* found while its batch was gathered; of the head of a group */
 };
 
+enum roi_end {                     /* why an RoI goes to the debug stream */
+               ROI_END_CHAIN,      /* a chain writes it there */
+               ROI_END_HARD_LIMIT, /* past the hard limit */
+               ROI_END_SHUTDOWN,   /* the daemon stopped first */
+               /* those that follow have a step */
+               ROI_END_STATUS,  /* the plugin said so */
+               ROI_END_CLAIM,   /* the plugin claimed what cannot be */
+               ROI_END_BATCH,   /* its batch failed, alone as well; number: errno */
+               ROI_END_SIGNAL,  /* it ended its worker alone; number: the signal */
+               ROI_END_EXIT,    /* the same; number: the exit code */
+               ROI_END_HANG,    /* its batch took too long, alone as well */
+               ROI_END_KILLED,  /* somebody else killed its worker */
+               ROI_END_NO_LANE, /* no lane served its step */
+               ROI_END_NO_ROOM  /* too many RoIs waited to run again */
+};
+
+struct roi_why {
+    uint8_t what; /* enum roi_end */
+    uint8_t step;
+    int32_t number;
+};
+
 struct roi {
     struct trg_roi_info info;
     uint64_t token;
@@ -59,14 +81,14 @@ struct roi {
     uint64_t asked, done;            /* bits: steps that it was queued for, steps that returned */
     uint32_t pending;                /* steps that it is queued or running in */
     uint8_t status;                  /* Trigd__V1__Status so far */
-    bool is_decided;                 /* the decision is made; what still comes is late */
-    bool is_late;                    /* past the soft limit */
-    bool is_leaving;                 /* the decision waits for the flush */
-    bool is_repeat;                  /* it was sent before */
-    uint32_t recall;                 /* its entry in recall.h, from 1; 0: none */
-    bool is_kept;                    /* the debug stream still writes its bytes */
-    uint32_t wanted, kept;           /* TRUNCATED */
-    uint64_t raw[4], pass[4];        /* chains, after decide */
+    struct roi_why why;
+    bool is_decided;          /* the decision is made; what still comes is late */
+    bool is_late;             /* past the soft limit */
+    bool is_leaving;          /* the decision waits for the flush */
+    bool is_repeat;           /* it was sent before */
+    uint32_t recall;          /* its entry in recall.h, from 1; 0: none */
+    uint32_t wanted, kept;    /* TRUNCATED */
+    uint64_t raw[4], pass[4]; /* chains, after decide */
     uint64_t streams;
     bool accept;
 };

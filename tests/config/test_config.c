@@ -61,7 +61,7 @@ static void defaults_are_complete(void **state)
     assert_int_equal(c->devices[0].slots, 2);
     assert_false(c->devices[0].required);
     assert_string_equal(c->log.level, "info");
-    assert_string_equal(c->debug_stream.folder, "");
+    assert_non_null(strstr(c->debug_stream.folder, "/state/debug"));
     assert_int_equal(c->plugin_path[0][0], '/');
     assert_int_equal(c->backend_path[0], '/');
     config_free(c);

