@@ -15,7 +15,7 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/trigdConfig.cmake.in
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/trigdConfigVersion.cmake
     COMPATIBILITY SameMajorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/trigdConfig.cmake ${CMAKE_BINARY_DIR}/trigdConfigVersion.cmake
-    ${CMAKE_CURRENT_LIST_DIR}/TrigdPlugin.cmake ${CMAKE_CURRENT_LIST_DIR}/TrigdFlatten.cmake
+    ${CMAKE_CURRENT_LIST_DIR}/TrigdPlugin.cmake ${CMAKE_CURRENT_LIST_DIR}/trg_kernel.py
     ${CMAKE_CURRENT_LIST_DIR}/TrigdCollections.cmake ${CMAKE_CURRENT_LIST_DIR}/trg_declare.py
     DESTINATION ${trigd_package})
 

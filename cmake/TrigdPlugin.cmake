@@ -6,6 +6,8 @@
 #     adds the kernels of a file to a target in all forms: for the host (one build for each level of
 #     the instruction set), as a CUDA fat binary where nvcc is, as OpenCL C text.  The target may
 #     include "FILE.program.h", which declares `extern const struct trg_program FILE_program`.
+#     The OpenCL text is also compiled while building, where the machine has an OpenCL platform, unless
+#     TRIGD_COMPILE_OPENCL is OFF.
 #
 # Works in this project and, from the installed package, out of tree.  Fat binaries are made for
 # CMAKE_CUDA_ARCHITECTURES or, where that is not set, for all chips in TRIGD_CUDA_DEFAULT that nvcc
@@ -19,6 +21,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/TrigdCollections.cmake)
 if(NOT TRIGD_INCLUDE_DIR)
     set(TRIGD_INCLUDE_DIR ${CMAKE_CURRENT_LIST_DIR}/../include ${CMAKE_BINARY_DIR}/include)
 endif()
+option(TRIGD_COMPILE_OPENCL "Compile OpenCL text while building, where a platform is" ON)
 find_program(TRIGD_NVCC nvcc HINTS ${CUDAToolkit_BIN_DIR} /usr/local/cuda/bin)
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
@@ -79,6 +82,7 @@ function(trg_embed out symbol file)
 endfunction()
 
 function(trg_add_kernels target file)
+    trg_find_python()
     get_filename_component(file ${file} ABSOLUTE)
     get_filename_component(folder ${file} DIRECTORY)
     get_filename_component(name ${file} NAME)
@@ -103,11 +107,10 @@ function(trg_add_kernels target file)
     endforeach()
 
     set(folders ${TRIGD_INCLUDE_DIR} ${folder} ${CMAKE_CURRENT_BINARY_DIR})
-    list(JOIN folders ":" joined)
     add_custom_command(OUTPUT ${base}.cl
-        COMMAND ${CMAKE_COMMAND} -DIN=${file} -DOUT=${base}.cl "-DINCLUDE=${joined}"
-            -P ${TRIGD_CMAKE_DIR}/TrigdFlatten.cmake
-        DEPENDS ${file} ${TRIGD_CMAKE_DIR}/TrigdFlatten.cmake DEPFILE ${base}.cl.d)
+        COMMAND ${TRIGD_PYTHON} ${TRIGD_CMAKE_DIR}/trg_kernel.py $<$<BOOL:${TRIGD_COMPILE_OPENCL}>:--compile>
+            ${file} ${base}.cl ${folders}
+        DEPENDS ${file} ${TRIGD_CMAKE_DIR}/trg_kernel.py DEPFILE ${base}.cl.d COMMAND_EXPAND_LISTS VERBATIM)
     set(embedded ${base}.cl)
     set(asm ".section .rodata\n")
     trg_embed(asm ${name}_opencl ${base}.cl)

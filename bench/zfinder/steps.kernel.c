@@ -164,10 +164,10 @@ TRG_GROUP_FN void zs_fill(struct zs_target t, const struct zs_par par, struct zs
     TRG_BARRIER();
 }
 
-#define ZS_RUN(the_way, the_pairs, local)                      \
-    TRG_SHARED trg_u32 s_n[(local) ? ZS_BINS_MAX : 1u];        \
-    TRG_SHARED trg_u32 s_lock[(local) ? ZS_BINS_MAX : 1u];     \
-    TRG_SHARED float s_sum[(local) ? ZS_BINS_MAX : 1u];        \
+#define ZS_RUN(the_way, the_pairs, near)                       \
+    TRG_SHARED trg_u32 s_n[(near) ? ZS_BINS_MAX : 1u];         \
+    TRG_SHARED trg_u32 s_lock[(near) ? ZS_BINS_MAX : 1u];      \
+    TRG_SHARED float s_sum[(near) ? ZS_BINS_MAX : 1u];         \
     struct zs_target t;                                        \
     struct zs_input in;                                        \
                                                                \
@@ -179,7 +179,7 @@ TRG_GROUP_FN void zs_fill(struct zs_target t, const struct zs_par par, struct zs
     t.local_lock = s_lock;                                     \
     t.way = (the_way);                                         \
     t.pairs = (the_pairs);                                     \
-    t.is_local = (local);                                      \
+    t.is_local = (near);                                       \
     in.slice = (TRG_GLOBAL const struct zs_slice *)slices;     \
     in.rho = rho;                                              \
     in.z = z;                                                  \

@@ -148,11 +148,11 @@ TRG_FN trg_u32 zf_may_begin(trg_u32 layers, trg_u32 layer, trg_u32 first_layers)
 #define ZF_NO_PLACE -1.0f
 
 TRG_FN void zf_places(const struct zf_view v, const struct zf_point p, float z_max, float inv_bin,
-                      trg_u32 from, trg_u32 n, float *restrict place)
+                      trg_u32 from, trg_u32 n, float *TRG_RESTRICT place)
 {
-    const float *restrict rho = v.rho + from, *restrict z = v.z + from;
+    const float *TRG_RESTRICT rho = v.rho + from, *TRG_RESTRICT z = v.z + from;
     const float r1 = p.rho, z1 = p.z;
-    const trg_u32 *restrict tag = v.tag + from;
+    const trg_u32 *TRG_RESTRICT tag = v.tag + from;
     const trg_u32 layer = p.tag & 255u;
 
     for (trg_u32 k = 0; k < n; k++) {
