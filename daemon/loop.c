@@ -14,6 +14,7 @@
 #include "log.h"
 #include "logsink.h"
 #include "monitor/control.h"
+#include "plugin/inspector.h"
 #include "runcontrol.h"
 
 #define TICK_NS (20 * NS_PER_MS)
@@ -118,6 +119,8 @@ static int open_base(struct loop *l)
         r = open_shards(l);
     if (r == 0)
         r = plugin_host_new(c->plugin_path, c->n_plugin_path, &l->plugins);
+    if (r == 0 && strcmp(c->isolation, "thread") != 0)
+        r = plugin_host_inspect(l->plugins, INSPECTOR_ANSWER_MS);
     return r < 0 ? r : open_devices(l);
 }
 

@@ -16,6 +16,7 @@
 #include "logsink.h"
 #include "loop.h"
 #include "menu/menu.h"
+#include "plugin/inspector.h"
 
 #define LOG_MS 1000u /* longest wait for the last log lines to leave */
 
@@ -113,7 +114,10 @@ static int check_menu(const struct config *c)
 
     if (r < 0)
         return r;
-    r = menu_load(c->menu, host, &menu);
+    if (strcmp(c->isolation, "thread") != 0)
+        r = plugin_host_inspect(host, INSPECTOR_ANSWER_MS);
+    if (r == 0)
+        r = menu_load(c->menu, host, &menu);
     if (r == 0) {
         r = engine_check_steps(c, menu);
         if (r < 0)
@@ -168,13 +172,13 @@ static int serve(const struct config *c, const char *path)
     return r < 0 ? EXIT_START : EXIT_CLEAN;
 }
 
-/* A worker writes to the same stderr. */
-static int work(void)
+/* A process of the daemon's own, which writes to the same stderr. */
+static int serve_daemon(int (*run)(void))
 {
     int r;
 
     logsink_start();
-    r = worker_main();
+    r = run();
     logsink_stop(LOG_MS);
     return r;
 }
@@ -186,7 +190,9 @@ int main(int argc, char **argv)
     int r;
 
     if (argc == 2 && !strcmp(argv[1], "--worker")) /* started by a daemon, never by hand */
-        return work();
+        return serve_daemon(worker_main);
+    if (argc == 2 && !strcmp(argv[1], "--inspector")) /* likewise */
+        return serve_daemon(inspector_main);
     r = parse(argc, argv, &o);
     if (r >= 0)
         return r;

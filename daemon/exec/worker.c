@@ -86,7 +86,7 @@ static int start_process(struct worker *w)
 
     w->started_ns = clock_ns();
     if (r == 0)
-        stats_set(&w->stats->pid, (uint64_t)w->process.pid);
+        stats_set(&w->stats->pid, (uint64_t)w->process.child.pid);
     return r;
 }
 
@@ -122,7 +122,7 @@ int worker_open(const struct worker_base *base, const struct worker_setup *setup
     w->index = setup->index;
     w->is_retry = setup->is_retry;
     w->stop_fd = -1;
-    worker_process_init(&w->process);
+    child_init(&w->process.child);
     pthread_mutex_init(&w->lock, NULL);
     w->stats = stats_worker_get(base->shard[0].stats, setup->name);
     r = w->stats ? open_all(w) : -ENOSPC;
@@ -197,7 +197,7 @@ static int open_in_process(struct worker *w, struct worker_lane *l)
                    : worker_process_lane(&w->process, l->lane, w->base.n_shards, l->asked);
     if (r < 0 &&
         !is_down(w)) { /* the others of this process are not used either: it starts again */
-        worker_process_end(&w->process, 0);
+        child_end(&w->process.child, 0);
         atomic_fetch_add(&w->deaths, 3); /* one more death, and down */
     }
     return r;
@@ -242,7 +242,7 @@ static bool sleep_or_stop(const struct worker *w, int ms)
 static bool await_end(const struct worker *w)
 {
     struct pollfd p[2] = {{.fd = w->stop_fd, .events = POLLIN},
-                          {.fd = w->process.pidfd, .events = POLLIN}};
+                          {.fd = w->process.child.pidfd, .events = POLLIN}};
 
     while (poll(p, 2, -1) < 0 && errno == EINTR) {
     }
@@ -275,7 +275,7 @@ static int start_again(struct worker *w)
     if (r < 0) {
         log_error("worker", "a worker cannot be started again", "worker=\"%s\" error=\"%s\"",
                   w->name, strerror(-r));
-        worker_process_end(&w->process, 0);
+        child_end(&w->process.child, 0);
         note_death(w);
         if (!atomic_load(&w->pause_ms))
             atomic_store(&w->pause_ms, PAUSE_MS);
@@ -307,7 +307,7 @@ static bool replace(struct worker *w)
     for (uint32_t i = 0; i < w->base.n_shards; i++)
         memset(w->part[i].shared, 0, w->part[i].n_regions * sizeof *w->part[i].shared);
     log_info("worker", "a worker was started again", "worker=\"%s\" pid=%d lanes=%u ms=%llu",
-             w->name, (int)w->process.pid, w->n_lanes,
+             w->name, (int)w->process.child.pid, w->n_lanes,
              (unsigned long long)((clock_ns() - w->started_ns) / NS_PER_MS));
     stats_add(&w->stats->restarts, 1);
     pthread_mutex_lock(&w->lock);
@@ -364,7 +364,7 @@ void worker_close(struct worker *w)
             log_error("worker", "cannot stop a watcher", "error=\"%s\"", strerror(errno));
         pthread_join(w->watcher, NULL);
     }
-    worker_process_end(&w->process, END_MS);
+    child_end(&w->process.child, END_MS);
     for (uint32_t i = 0; i < w->n_lanes; i++) {
         runner_close(w->lane[i]->runner);
         free(w->lane[i]->asked);
@@ -414,7 +414,7 @@ int worker_kill(struct worker *w, const char *why)
     pthread_mutex_lock(&w->lock);
     if (!is_down(w) && !w->is_ending) {
         log_error("worker", "a worker is ended", "worker=\"%s\" why=\"%s\"", w->name, why);
-        r = worker_process_kill(&w->process);
+        r = child_kill(&w->process.child);
         w->is_ending = true;
     } else {
         r = -EALREADY;

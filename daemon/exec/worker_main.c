@@ -10,15 +10,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/child.h"
+#include "base/sandbox.h"
 #include "exec/doorbell.h"
 #include "exec/runner.h"
-#include "exec/sandbox.h"
 #include "exec/worker_wire.h"
 #include "log.h"
 #include "plugin/plugin_host.h"
 
-#define SOCKET_FD 3
-#define END_S     3 /* runners that take longer to end are left behind */
+#define END_S 3 /* runners that take longer to end are left behind */
 
 struct worker_side_lane {
     struct runner_shard shard[SHARDS_MAX];
@@ -259,7 +259,7 @@ static void map_region(struct worker_side *w, const struct worker_region_message
 
 static void answer(const struct worker_answer *a)
 {
-    int r = worker_send(SOCKET_FD, a, sizeof *a, NULL, 0, 0);
+    int r = fdmessage_send(CHILD_SOCKET, a, sizeof *a, NULL, 0, 0);
 
     if (r < 0 && r != -EPIPE)
         log_error("worker", "cannot answer the daemon", "error=\"%s\"", strerror(-r));
@@ -321,7 +321,7 @@ int worker_main(void)
     int fds[WORKER_FDS_MAX], n;
 
     signal(SIGPIPE, SIG_IGN);
-    while ((n = worker_receive(SOCKET_FD, &m, sizeof m, fds, WORKER_FDS_MAX)) > 0) {
+    while ((n = fdmessage_receive(CHILD_SOCKET, &m, sizeof m, fds, WORKER_FDS_MAX)) > 0) {
         if (n < (int)sizeof m.request || n != (int)worker_message_bytes(m.request)) {
             log_error("worker", "a request of a wrong size", "bytes=%d", n);
             return 1;

@@ -4,85 +4,30 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/notify.h"
 #include "log.h"
 
-#define SOCKET_FD  3       /* of the worker */
-#define OPEN_MS    600000u /* for a device or a lane to open: a compiler may need minutes */
-#define SOCKET_BUF (1 << 20)
-
-extern char **environ;
-
-void worker_process_init(struct worker_process *p)
-{
-    *p = (struct worker_process){.pidfd = -1, .socket = -1};
-}
-
-/* ---------------------------------------------------------------- start */
-
-static int spawn(int socket, pid_t *ret_pid)
-{
-    char *const argv[] = {"trigd", "--worker", NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attr;
-    sigset_t blocked, dfl;
-    int r;
-
-    sigemptyset(&blocked); /* the front alone is told to stop, and tells its workers */
-    sigaddset(&blocked, SIGTERM);
-    sigaddset(&blocked, SIGINT);
-    sigaddset(&blocked, SIGHUP);
-    sigemptyset(&dfl);
-    sigaddset(&dfl, SIGPIPE);
-    posix_spawnattr_init(&attr);
-    posix_spawnattr_setsigmask(&attr, &blocked);
-    posix_spawnattr_setsigdefault(&attr, &dfl);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, socket, SOCKET_FD);
-    r = posix_spawn(ret_pid, "/proc/self/exe", &actions, &attr, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attr);
-    return -r;
-}
+#define OPEN_MS 600000u /* for a device or a lane to open: a compiler may need minutes */
 
 static int start(struct worker_process *p)
 {
-    const int bytes = SOCKET_BUF;
-    int pair[2], r;
+    int r = child_start("--worker", &p->child);
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-        return -errno;
-    for (int i = 0; i < 2; i++)
-        setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-    r = spawn(pair[1], &p->pid);
-    close(pair[1]);
-    if (r < 0) {
-        close(pair[0]);
-        p->pid = 0;
-        log_error("worker", "a worker process cannot be started", "error=\"%s\"", strerror(-r));
-        return r;
-    }
-    p->socket = pair[0];
-    p->n_starts++;
-    p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
-    return p->pidfd < 0 ? -errno : 0;
+    p->n_starts += r == 0;
+    return r;
 }
 
 /* Waits for the answer to the last request.  -EOWNERDEAD when the process ended instead. */
 static int await_answer(const struct worker_process *p, struct worker_answer *ret_answer)
 {
-    struct pollfd fd = {.fd = p->socket, .events = POLLIN};
+    struct pollfd fd = {.fd = p->child.socket, .events = POLLIN};
     int n;
 
     do {
@@ -90,7 +35,7 @@ static int await_answer(const struct worker_process *p, struct worker_answer *re
     } while (n < 0 && errno == EINTR);
     if (n == 0)
         return -ETIMEDOUT;
-    n = worker_receive(p->socket, ret_answer, sizeof *ret_answer, NULL, 0);
+    n = fdmessage_receive(p->child.socket, ret_answer, sizeof *ret_answer, NULL, 0);
     if (n != (int)sizeof *ret_answer)
         return -EOWNERDEAD;
     return 0;
@@ -99,7 +44,7 @@ static int await_answer(const struct worker_process *p, struct worker_answer *re
 static int ask(const struct worker_process *p, const struct worker_message *m, const int *fds,
                uint32_t n_fds, struct worker_answer *ret_answer)
 {
-    int r = worker_send(p->socket, m, worker_message_bytes(m->request), fds, n_fds, 0);
+    int r = fdmessage_send(p->child.socket, m, worker_message_bytes(m->request), fds, n_fds, 0);
 
     if (r == -EPIPE || r == -ECONNRESET)
         return -EOWNERDEAD;
@@ -172,7 +117,7 @@ int worker_process_start(struct worker_process *p, const struct worker_base *bas
     if (r == 0)
         r = answer.result;
     if (r < 0) {
-        worker_process_end(p, 0);
+        child_end(&p->child, 0);
         return r;
     }
     *ret_info = answer.device;
@@ -264,7 +209,7 @@ int worker_process_region(struct worker_process *p, uint32_t shard, const struct
 
     if (fd < 0)
         return fd;
-    r = worker_send(p->socket, &m, worker_message_bytes(m.request), &fd, 1, MSG_DONTWAIT);
+    r = fdmessage_send(p->child.socket, &m, worker_message_bytes(m.request), &fd, 1, MSG_DONTWAIT);
     close(fd);
     return r;
 }
@@ -274,56 +219,23 @@ int worker_process_forget(struct worker_process *p, uint32_t shard, uint32_t num
     struct worker_message m = {.request = WORKER_FORGET,
                                .region = {.shard = shard, .number = number, .epoch = epoch}};
 
-    return worker_send(p->socket, &m, worker_message_bytes(m.request), NULL, 0, MSG_DONTWAIT);
+    return fdmessage_send(p->child.socket, &m, worker_message_bytes(m.request), NULL, 0,
+                          MSG_DONTWAIT);
 }
 
 /* ---------------------------------------------------------------- end */
 
-int worker_process_kill(const struct worker_process *p)
-{
-    if (p->pidfd < 0)
-        return 0;
-    return syscall(SYS_pidfd_send_signal, p->pidfd, SIGKILL, NULL, 0) < 0 ? -errno : 0;
-}
-
-static void forget(struct worker_process *p)
-{
-    if (p->socket >= 0)
-        close(p->socket);
-    if (p->pidfd >= 0)
-        close(p->pidfd);
-    p->socket = p->pidfd = -1;
-    p->pid = 0;
-}
-
 int worker_process_reap(struct worker_process *p, const char *name)
 {
-    int status = 0;
+    const int pid = (int)p->child.pid, status = child_reap(&p->child);
 
-    while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR) {
-    }
     if (WIFSIGNALED(status))
         log_error("worker", "a worker was ended by a signal", "worker=\"%s\" pid=%d signal=\"%s\"",
-                  name, (int)p->pid, strsignal(WTERMSIG(status)));
+                  name, pid, strsignal(WTERMSIG(status)));
     else
-        log_error("worker", "a worker ended", "worker=\"%s\" pid=%d code=%d", name, (int)p->pid,
+        log_error("worker", "a worker ended", "worker=\"%s\" pid=%d code=%d", name, pid,
                   WEXITSTATUS(status));
-    forget(p);
     return status;
-}
-
-void worker_process_end(struct worker_process *p, uint32_t within_ms)
-{
-    struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};
-
-    if (!p->pid)
-        return;
-    shutdown(p->socket, SHUT_RDWR); /* it ends when it reads the end */
-    if (!within_ms || poll(&fd, 1, (int)within_ms) <= 0)
-        worker_process_kill(p);
-    while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR) {
-    }
-    forget(p);
 }
 
 /* ---------------------------------------------------------------- devices */
@@ -332,12 +244,11 @@ int worker_process_probe(const struct worker_base *base, const char *backend,
                          struct trg_device_info *infos, uint32_t most)
 {
     struct worker_message m = {.request = WORKER_PROBE};
-    struct worker_process p;
+    struct worker_process p = {0};
     struct worker_answer answer = {0};
     uint32_t n = 0;
     int r;
 
-    worker_process_init(&p);
     r = start(&p);
     describe(base, backend, 0, &m.setup);
     for (; r == 0; n++) {
@@ -348,7 +259,7 @@ int worker_process_probe(const struct worker_base *base, const char *backend,
         if (r == 0 && n < most)
             infos[n] = answer.device;
     }
-    worker_process_end(&p, OPEN_MS / 100);
+    child_end(&p.child, OPEN_MS / 100);
     if (r < 0)
         return r;
     return n < most ? (int)n : (int)most;

@@ -2,20 +2,17 @@
 /* worker_process.h - a worker process as the front sees it: started, asked, ended. */
 #ifndef TRIGD_WORKER_PROCESS_H
 #define TRIGD_WORKER_PROCESS_H
-#include <pthread.h>
-#include <sys/types.h>
+#include <stdint.h>
 
+#include "base/child.h"
 #include "exec/worker.h"
 #include "exec/worker_wire.h"
 
 struct worker_process {
-    pid_t pid;  /* 0: none */
-    int pidfd;  /* readable when it has ended */
-    int socket; /* the front's end */
+    struct child child;
     uint32_t n_starts;
 };
 
-void worker_process_init(struct worker_process *p);
 /* Starts the program again as a worker and has it open a device.  -ENOENT, -ENODEV: there is none;
  * -EOWNERDEAD: it ended. */
 int worker_process_start(struct worker_process *p, const struct worker_base *base,
@@ -31,12 +28,8 @@ int worker_process_region(struct worker_process *p, uint32_t shard,
                           const struct shm_region *region);
 int worker_process_forget(struct worker_process *p, uint32_t shard, uint32_t number,
                           uint32_t epoch);
-/* SIGKILL.  The watcher sees the end and reaps. */
-int worker_process_kill(const struct worker_process *p);
 /* After its end: logs how it ended, forgets it.  Returns the status of waitpid. */
 int worker_process_reap(struct worker_process *p, const char *name);
-/* Lets it end by itself within that time, else kills it; reaps it.  None is fine. */
-void worker_process_end(struct worker_process *p, uint32_t within_ms);
 
 /* The devices of one backend, opened and described by a process that then ends: a driver that
  * crashes costs that backend.  Fills at most `most`; returns how many there are.  -EOWNERDEAD. */

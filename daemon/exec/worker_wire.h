@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker_wire.h - what the front and a worker process say to each other over their socketpair
- * (SOCK_SEQPACKET): requests with descriptors down, one answer up for each that asks for one.
+ *: requests with descriptors down, one answer up for each that asks for one.
  *
  * Both ends are the same program, so these are plain structs.  The worker believes the front; the
  * front takes nothing from an answer but numbers and text that it cuts. */
@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/fdmessage.h"
 #include "base/shards.h"
 #include "exec/arena.h"
 #include "exec/group.h"
@@ -20,6 +21,7 @@
 #define WORKER_LANE_NAME 64u
 #define WORKER_LANES_MAX 512u
 _Static_assert(SHARDS_MAX + ARENA_MEMBERS_MAX <= WORKER_FDS_MAX, "a lane's descriptors fit");
+_Static_assert(WORKER_FDS_MAX <= FDMESSAGE_FDS_MAX, "a setup's descriptors fit");
 
 enum worker_request {
     WORKER_PROBE = 1, /* describes a device, as SETUP has it, and opens nothing else; answered */
@@ -88,9 +90,4 @@ struct worker_answer {
 
 /* Bytes that a request has on its way: the union up to the member that it uses. */
 size_t worker_message_bytes(enum worker_request request);
-/* Sends one message with descriptors.  -EAGAIN with MSG_DONTWAIT in flags. */
-int worker_send(int socket, const void *message, size_t bytes, const int *fds, uint32_t n_fds,
-                int flags);
-/* Receives one; descriptors that it lacks are -1.  Returns its bytes, 0 at the end. */
-int worker_receive(int socket, void *message, size_t bytes, int *fds, uint32_t n_fds);
 #endif

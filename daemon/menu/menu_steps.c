@@ -94,8 +94,7 @@ static void build_params(struct builder *b, struct menu_step *s, uint32_t number
                  plugin_set(s->plugin, key, value, s->params, why, sizeof why) < 0)
             yamlfile_problem(b->f, at, "%s", why);
     }
-    if (!yamlfile_problems(b->f) && s->plugin->d.check &&
-        s->plugin->d.check(s->params, why, sizeof why) < 0)
+    if (!yamlfile_problems(b->f) && plugin_check(s->plugin, s->params, why, sizeof why) < 0)
         yamlfile_problem(b->f, where, "step \"%s\": %s", s->name, why);
 }
 
@@ -187,7 +186,7 @@ static bool can_join(struct builder *b, const char *where, const struct menu_ste
 {
     const struct menu_step *f = &b->m->steps[from];
 
-    if (!f->plugin->d.device_output)
+    if (!f->plugin->has_device_output)
         yamlfile_problem(b->f, where,
                          "step \"%s\" cannot take its input on the device: plugin %s of step "
                          "\"%s\" does not hand it on there",

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin/plugin_host.h"
 
-#include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,20 +13,23 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "plugin/inspector.h"
 #include "plugin/plugin_file.h"
-#include "plugin/room.h"
+#include "plugin/plugin_inner.h"
 
 #define HEADER_BYTES offsetof(struct trg_plugin, name) /* what every ABI begins with */
 
 struct plugin_host {
     char **paths;
     uint32_t n_paths;
+    struct inspector *inspector;
     pthread_mutex_t lock; /* of the list; reloads and the operator look for plugins as well */
     struct entry {        /* a loaded plugin stays where it is: others point to it */
         struct entry *next;
         struct stat file; /* as it was when it was loaded */
         bool is_old;      /* the file has changed, a newer version is loaded */
         char *refused;    /* why it cannot be used; it stays, since code is never unloaded */
+        void *block;      /* what a descriptor that was sent points to */
         struct plugin plugin;
     } * first;
 };
@@ -75,182 +77,23 @@ void plugin_host_free(struct plugin_host *h)
         struct entry *e = h->first;
 
         h->first = e->next;
+        if (e->block)
+            close(e->plugin.fd);
+        free(e->block);
         free(e->refused);
-        free(e); /* its descriptor stays, as its code does */
+        free(e); /* the file descriptor of loaded code stays, as that does */
     }
     for (uint32_t i = 0; h->paths && i < h->n_paths; i++)
         free(h->paths[i]);
     free(h->paths);
+    inspector_free(h->inspector);
     pthread_mutex_destroy(&h->lock);
     free(h);
 }
 
-/* ---------------------------------------------------------------- what a descriptor must be */
-
-static bool is_name(const char *s)
+int plugin_host_inspect(struct plugin_host *h, uint32_t answer_ms)
 {
-    if (!s || !islower((unsigned char)*s) || strlen(s) > 63)
-        return false;
-    for (; *s; s++)
-        if (!islower((unsigned char)*s) && !isdigit((unsigned char)*s) && *s != '_')
-            return false;
-    return true;
-}
-
-/* Gives the declarations of one direction their numbers; `n` is how many there are. */
-static int take_kinds(const struct trg_collection *const *declared, uint32_t most, const char *what,
-                      uint32_t *kinds, uint32_t *n, char *why, size_t bytes)
-{
-    for (*n = 0; *n < most && declared[*n]; ++*n)
-        if (kind_add(declared[*n], &kinds[*n], why, bytes) < 0)
-            return -EINVAL;
-    for (uint32_t i = *n; i < most; i++)
-        if (declared[i])
-            return refuse(why, bytes, "%s[%u] is given and %s[%u] is not; no gaps are allowed",
-                          what, i, what, *n);
-    return 0;
-}
-
-static int check_collections(struct plugin *p, char *why, size_t bytes)
-{
-    const struct trg_plugin *d = &p->d;
-
-    if (take_kinds(d->consumes, TRG_INPUTS_MAX, "consumes", p->consumes, &p->n_inputs, why, bytes) <
-            0 ||
-        take_kinds(d->produces, TRG_OUTPUTS_MAX, "produces", p->produces, &p->n_outputs, why,
-                   bytes) < 0)
-        return -EINVAL;
-    if (!p->n_inputs && !(d->flags & TRG_PLUGIN_GUEST))
-        return refuse(why, bytes, "it consumes no collection; at least one is needed");
-    for (uint32_t i = 0; i < p->n_outputs; i++)
-        for (uint32_t k = 0; k < i; k++)
-            if (!strcmp(d->produces[i]->name, d->produces[k]->name))
-                return refuse(why, bytes, "it produces %s twice", d->produces[i]->name);
-    return room_check(d, why, bytes);
-}
-
-static int check_conditions(const struct plugin *p, char *why, size_t bytes)
-{
-    for (const struct trg_condition *c = p->d.conditions; c && c->name; c++)
-        if (!is_name(c->name) || !c->help)
-            return refuse(why, bytes,
-                          "condition '%s' has no help or is not lower-case letters, digits and _",
-                          c->name);
-    return 0;
-}
-
-static int check_values(struct plugin *p, char *why, size_t bytes)
-{
-    for (const struct trg_value *v = p->d.values; v && v->name; v++) {
-        if (!is_name(v->name))
-            return refuse(why, bytes, "value '%s' is not lower-case letters, digits and _",
-                          v->name);
-        if (!v->unit || !v->help)
-            return refuse(why, bytes, "value '%s' has no unit or no help", v->name);
-        for (const struct trg_value *w = p->d.values; w < v; w++)
-            if (!strcmp(v->name, w->name))
-                return refuse(why, bytes, "value '%s' is there twice", v->name);
-        if (++p->n_values > TRG_VALUES_MAX)
-            return refuse(why, bytes, "it has more than %d values", TRG_VALUES_MAX);
-    }
-    return 0;
-}
-
-static int check_param(const struct plugin *p, uint32_t i, char *why, size_t bytes)
-{
-    const struct trg_param *q = &p->d.params[i];
-
-    if (!is_name(q->name) || !strcmp(q->name, "preset"))
-        return refuse(why, bytes,
-                      "parameter '%s': a name is lower-case letters, digits and _, and "
-                      "not 'preset'",
-                      q->name);
-    for (uint32_t k = 0; k < i; k++)
-        if (!strcmp(q->name, p->d.params[k].name))
-            return refuse(why, bytes, "parameter '%s' is there twice", q->name);
-    if (q->offset % 4 || q->offset + 4 > p->d.config_size)
-        return refuse(why, bytes, "parameter '%s' lies at byte %zu of a config struct of %zu bytes",
-                      q->name, q->offset, p->d.config_size);
-    if (q->type > TRG_PARAM_CHOICE)
-        return refuse(why, bytes, "parameter '%s' has the unknown type %d", q->name, (int)q->type);
-    if (!q->dflt || !q->unit || !q->help)
-        return refuse(why, bytes, "parameter '%s' lacks a default, a unit or a help", q->name);
-    if ((q->type == TRG_PARAM_CHOICE) != (q->choices && *q->choices))
-        return refuse(why, bytes,
-                      "parameter '%s': choices are for the type CHOICE, and needed there", q->name);
-    if ((q->type == TRG_PARAM_U32 || q->type == TRG_PARAM_F32) && !(q->min <= q->max))
-        return refuse(why, bytes, "parameter '%s' has min %g above max %g", q->name, q->min,
-                      q->max);
-    return 0;
-}
-
-/* Tables must hold together before plugin_set may walk them; then it judges the defaults. */
-static int check_params(struct plugin *p, char *why, size_t bytes)
-{
-    uint32_t params[1024], n = 0;
-    char inner[256];
-
-    if (p->d.config_size > sizeof params)
-        return refuse(why, bytes, "its config struct has %zu bytes; at most %zu are allowed",
-                      p->d.config_size, sizeof params);
-    for (; p->d.params && p->d.params[n].name; n++)
-        if (check_param(p, n, why, bytes) < 0)
-            return -EINVAL;
-    p->n_params = n;
-    memset(params, 0, sizeof params);
-    for (uint32_t i = 0; i < n; i++)
-        if (plugin_set(p, p->d.params[i].name, p->d.params[i].dflt, params, inner, sizeof inner) <
-            0)
-            return refuse(why, bytes, "a default is wrong: %s", inner);
-    for (const struct trg_preset *s = p->d.presets; s && s->name; s++) {
-        if (!s->settings || !is_name(s->name))
-            return refuse(why, bytes, "preset '%s' has no settings or is no name", s->name);
-        if (plugin_preset(p, s->name, params, inner, sizeof inner) < 0)
-            return refuse(why, bytes, "preset '%s' is wrong: %s", s->name, inner);
-    }
-    if (!p->d.check)
-        return 0;
-    plugin_defaults(p, params);
-    inner[0] = '\0';
-    if (p->d.check(params, inner, sizeof inner) < 0)
-        return refuse(why, bytes, "its own check refuses the defaults: %s", inner);
-    return 0;
-}
-
-static int check_backends(const char *words, char *why, size_t bytes)
-{
-    char text[64], *save = NULL, *word;
-
-    if (!words || !*words || strlen(words) >= sizeof text)
-        return refuse(why, bytes, "it names no backends; allowed are cpu, opencl, cuda");
-    memcpy(text, words, strlen(words) + 1);
-    for (word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save))
-        if (strcmp(word, "cpu") && strcmp(word, "opencl") && strcmp(word, "cuda"))
-            return refuse(why, bytes, "it names the backend '%s'; allowed are cpu, opencl, cuda",
-                          word);
-    return 0;
-}
-
-static int check_descriptor(struct plugin *p, char *why, size_t bytes)
-{
-    const char *file = strrchr(p->path, '/') ? strrchr(p->path, '/') + 1 : p->path;
-    size_t n;
-
-    if (!is_name(p->d.name))
-        return refuse(why, bytes, "its name '%s' is not lower-case letters, digits and _",
-                      p->d.name ? p->d.name : "");
-    n = strlen(p->d.name);
-    if (strncmp(file, p->d.name, n) || strcmp(file + n, ".so"))
-        return refuse(why, bytes, "it calls itself '%s'; its file must be %s.so, not %s", p->d.name,
-                      p->d.name, file);
-    if (!p->d.version || !p->d.summary)
-        return refuse(why, bytes, "it has no version or no summary");
-    if (!p->d.create || !p->d.destroy || !p->d.submit || !p->d.collect)
-        return refuse(why, bytes, "create, destroy, submit or collect is missing");
-    if (check_backends(p->d.backends, why, bytes) < 0 || check_values(p, why, bytes) < 0 ||
-        check_conditions(p, why, bytes) < 0 || check_params(p, why, bytes) < 0)
-        return -EINVAL;
-    return check_collections(p, why, bytes);
+    return inspector_new(answer_ms, &h->inspector);
 }
 
 /* ---------------------------------------------------------------- opening */
@@ -264,39 +107,81 @@ static int copy_descriptor(const struct trg_plugin *d, struct plugin *p, char *w
         return refuse(why, bytes, "its descriptor has %u bytes; this daemon knows %zu", d->size,
                       sizeof p->d);
     memcpy(&p->d, d, d->size < sizeof p->d ? d->size : sizeof p->d);
+    p->has_check = p->d.check != NULL;
+    p->has_device_output = p->d.device_output != NULL;
     return 0;
 }
 
-/* Takes a private copy over and loads it.  The loader knows what it has opened by the number of the
- * descriptor, so that only one that was not opened may be closed. */
-static int load(struct plugin_host *h, int fd, const char *path, const struct stat *file,
-                struct entry **ret_entry, char *why, size_t bytes)
+static void add(struct plugin_host *h, struct entry *e, int fd, const struct stat *file)
 {
-    char inner[512];
-    struct entry *e = calloc(1, sizeof *e);
-    const struct trg_plugin *d = NULL;
-    void *so = e ? plugin_file_load(fd) : NULL;
+    e->plugin.fd = fd;
+    e->file = *file;
+    e->next = h->first;
+    h->first = e;
+}
+
+/* Loads the code into this process.  The loader knows what it has opened by the number of the
+ * descriptor, so that only one that was not opened may be closed. */
+static int load_here(struct plugin_host *h, int fd, struct entry *e, const struct stat *file,
+                     char *why, size_t bytes)
+{
+    void *so = plugin_file_load(fd);
+    const struct trg_plugin *d;
     int r = -EINVAL;
 
     if (!so) {
-        if (e)
-            snprintf(why, bytes, "%s cannot be used: %s", path, dlerror());
+        snprintf(why, bytes, "%s", dlerror());
         close(fd);
         free(e);
-        return e ? -EINVAL : -ENOMEM;
+        return -EINVAL;
     }
-    e->plugin.fd = fd;
-    e->file = *file;
-    snprintf(e->plugin.path, sizeof e->plugin.path, "%s", path);
-    e->next = h->first;
-    h->first = e;
+    add(h, e, fd, file);
     if (!(d = dlsym(so, TRG_PLUGIN_SYMBOL)))
-        snprintf(inner, sizeof inner, "it exports no '" TRG_PLUGIN_SYMBOL "'");
-    else if ((r = copy_descriptor(d, &e->plugin, inner, sizeof inner)) == 0)
-        r = check_descriptor(&e->plugin, inner, sizeof inner);
+        snprintf(why, bytes, "it exports no '" TRG_PLUGIN_SYMBOL "'");
+    else if ((r = copy_descriptor(d, &e->plugin, why, bytes)) == 0 &&
+             (r = plugin_check_code(&e->plugin.d, why, bytes)) == 0)
+        r = plugin_check_tables(&e->plugin, why, bytes);
+    if (r < 0)
+        e->refused = strdup(why);
+    return r;
+}
+
+/* Has the inspector load it. */
+static int load_there(struct plugin_host *h, int fd, struct entry *e, const struct stat *file,
+                      char *why, size_t bytes)
+{
+    int r = inspector_describe(h->inspector, fd, &e->plugin, &e->block, why, bytes);
+
+    if (r == 0)
+        r = plugin_check_tables(&e->plugin, why, bytes);
+    if (r < 0) {
+        close(fd);
+        free(e->block);
+        free(e);
+        return r;
+    }
+    e->plugin.inspector = h->inspector;
+    add(h, e, fd, file);
+    return 0;
+}
+
+/* Takes a private copy over and loads it. */
+static int load(struct plugin_host *h, int fd, const char *path, const struct stat *file,
+                struct entry **ret_entry, char *why, size_t bytes)
+{
+    struct entry *e = calloc(1, sizeof *e);
+    char inner[1024];
+    int r;
+
+    if (!e) {
+        close(fd);
+        return -ENOMEM;
+    }
+    snprintf(e->plugin.path, sizeof e->plugin.path, "%s", path);
+    r = h->inspector ? load_there(h, fd, e, file, inner, sizeof inner)
+                     : load_here(h, fd, e, file, inner, sizeof inner);
     if (r < 0) {
         snprintf(why, bytes, "%s cannot be used: %s", path, inner);
-        e->refused = strdup(why);
         return r;
     }
     *ret_entry = e;
@@ -341,7 +226,7 @@ static int open_once(struct plugin_host *h, const char *file, const struct plugi
         return 0;
     }
     if (was_refused(h, real, &now)) {
-        snprintf(why, why_bytes, "%s", was_refused(h, real, &now));
+        snprintf(why, why_bytes, "%s cannot be used: %s", real, was_refused(h, real, &now));
         return -EINVAL;
     }
     r = plugin_file_copy(real, &fd);
@@ -403,7 +288,7 @@ static int get(struct plugin_host *h, const char *name, const struct plugin **re
 {
     char file[4096];
 
-    if (!is_name(name)) {
+    if (!plugin_is_name(name)) {
         snprintf(why, why_bytes, "'%s' is no plugin name: lower-case letters, digits and _", name);
         return -ENOENT;
     }
@@ -447,6 +332,13 @@ int plugin_host_get(struct plugin_host *h, const char *name, const struct plugin
     r = get(h, name, ret_plugin, why, why_bytes);
     pthread_mutex_unlock(&h->lock);
     return r;
+}
+
+int plugin_check(const struct plugin *p, const void *params, char *why, size_t why_bytes)
+{
+    if (p->has_check && p->inspector)
+        return inspector_check(p->inspector, p, params, why, why_bytes);
+    return p->d.check ? p->d.check(params, why, why_bytes) : 0;
 }
 
 const struct plugin *plugin_host_next(struct plugin_host *h, const struct plugin *p)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plugin_host.h - finds, opens and checks plugins and backends; never unloads them.
  *
- * A plugin is opened from a private copy of its file (plugin_file.h) with
- * RTLD_NOW|RTLD_LOCAL|RTLD_NODELETE, first match in path order, no second try elsewhere.  A file
- * that has changed since is loaded anew; the earlier version stays for those that have it.  Its
- * descriptor is copied into a zeroed struct of our own size.  Any thread may ask the host for
- * plugins.
+ * A plugin is opened from a private copy of its file (plugin_file.h), in this process with
+ * RTLD_NOW|RTLD_LOCAL|RTLD_NODELETE or in the inspector's, first match in path order, no second try
+ * elsewhere.  A file that has changed since is loaded anew; the earlier version stays for those
+ * that have it.  Its descriptor is copied into a zeroed struct of our own size.  Any thread may ask
+ * the host for plugins.
  */
 #ifndef TRIGD_PLUGIN_HOST_H
 #define TRIGD_PLUGIN_HOST_H
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kinds.h"
@@ -21,11 +22,17 @@ struct plugin {          /* one loaded plugin; owned by the host */
     int fd; /* of the private copy */
     uint32_t n_params, n_values, n_inputs, n_outputs;
     uint32_t consumes[TRG_INPUTS_MAX], produces[TRG_OUTPUTS_MAX]; /* kinds (kinds.h) */
+    bool has_check, has_device_output;
+    struct inspector *inspector; /* that has its code; NULL: it is in this process */
 };
 
 /* `paths` are searched in order for NAME.so.  Strings are copied. */
 int plugin_host_new(char *const *paths, uint32_t n_paths, struct plugin_host **ret_host);
 void plugin_host_free(struct plugin_host *h); /* the code stays loaded; NULL is fine */
+/* From now on plugins are loaded by a process of their own (inspector.h): descriptors have no
+ * functions, and a plugin whose loading crashes, or takes longer than that, is one that cannot be
+ * used. */
+int plugin_host_inspect(struct plugin_host *h, uint32_t answer_ms);
 
 /* The plugin called `name`, loaded if it was not yet.  -ENOENT, or -EINVAL for an unknown ABI or
  * a descriptor that breaks its own rules; `why` gets one sentence. */
@@ -51,6 +58,8 @@ int plugin_preset(const struct plugin *p, const char *preset, void *params, char
 /* Sets one parameter from its text; -EINVAL with what is allowed (nearest name, range, words). */
 int plugin_set(const struct plugin *p, const char *key, const char *text, void *params, char *why,
                size_t why_bytes);
+/* Runs the plugin's own check of a config struct, if it has one.  -EINVAL with one sentence. */
+int plugin_check(const struct plugin *p, const void *params, char *why, size_t why_bytes);
 /* Writes one parameter's value as a user would write it. */
 void plugin_get(const struct plugin *p, uint32_t param, const void *params, char *text,
                 size_t bytes);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Descriptors for the tests of the plugin host: built once for each PLUG_name, a good one and ones
  * that break one rule each.  Nothing here is ever run. */
+#include <signal.h>
+#include <unistd.h>
+
 #include "trigd/plugin.h"
 
 #ifdef OTHER_DECLARATIONS
@@ -47,6 +50,10 @@ struct config {
 #define GUEST        28
 #define NEEDY        29 /* needs a condition */
 #define GAP          30
+#define CRASHES      31 /* when it is loaded */
+#define LEAVES       32 /* the process, when it is loaded */
+#define HANGS        33 /* when it is loaded */
+#define CHECK_DIES   34 /* for n = 13 */
 
 #define MAKES                                                                                     \
     (PLUG_KIND == MAKER || PLUG_KIND == RELAY || PLUG_KIND == TAKER || PLUG_KIND == SAME_TWICE || \
@@ -73,11 +80,25 @@ static const struct trg_value many[] = {
     {"g", "", ""}, {"h", "", ""}, {"i", "", ""}, {"j", "", ""}, {"k", "", ""}, {"l", "", ""},
     {"m", "", ""}, {"n", "", ""}, {"o", "", ""}, {"p", "", ""}, {"q", "", ""}, {0}};
 
+#if PLUG_KIND == CRASHES || PLUG_KIND == LEAVES || PLUG_KIND == HANGS
+__attribute__((constructor)) static void at_load(void)
+{
+    if (PLUG_KIND == CRASHES)
+        raise(SIGKILL);
+    if (PLUG_KIND == LEAVES)
+        _exit(7);
+    for (;;)
+        pause();
+}
+#endif
+
 static int check(const void *config, char *why, size_t bytes)
 {
     static const char text[] = "n above 32 needs flag: true";
     const struct config *c = config;
 
+    if (PLUG_KIND == CHECK_DIES && c->n == 13)
+        raise(SIGKILL);
     if (PLUG_KIND != BAD_CHECK && (c->n <= 32 || c->flag))
         return 0;
     for (size_t i = 0; i < sizeof text && i < bytes; i++)

@@ -11,12 +11,17 @@
 
 #include <cmocka.h>
 
-#include "plugin/plugin_host.h"
+#include "plugin/descriptor.h"
+#include "plugin/inspector.h"
+#include "plugin/plugin_inner.h"
+#include "seed.h"
+
+#define ANSWER_MS 1500u
 
 static struct plugin_host *host;
 static char folder[4096];
 
-static int setup(void **state)
+static int set_up_here(void **state)
 {
     const char *build = getenv("TRIGD_BUILD");
     char *paths[] = {(char *)"/nonexistent", folder};
@@ -26,6 +31,13 @@ static int setup(void **state)
         fail_msg("TRIGD_BUILD is not set: run this through ctest");
     snprintf(folder, sizeof folder, "%s/config-plugins", build);
     return plugin_host_new(paths, 2, &host);
+}
+
+static int set_up_there(void **state)
+{
+    int r = set_up_here(state);
+
+    return r < 0 ? r : plugin_host_inspect(host, ANSWER_MS);
 }
 
 static int teardown(void **state)
@@ -209,14 +221,124 @@ static void an_unknown_preset_names_the_known(void **state)
     assert_string_equal(why, "plugin 'good' has no preset 'bigger'; it has: big");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_good_plugin_opens_once),
-                                       cmocka_unit_test(bad_plugins_are_refused_with_the_reason),
-                                       cmocka_unit_test(a_file_that_is_no_plugin_is_refused),
-                                       cmocka_unit_test(parameters_from_text_and_back),
-                                       cmocka_unit_test(wrong_parameters_change_nothing),
-                                       cmocka_unit_test(an_unknown_preset_names_the_known)};
+/* ---------------------------------------------------------------- code in a process of its own */
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+static void a_plugin_that_ends_its_process_is_refused_alone(void **state)
+{
+    static const struct {
+        const char *name, *why;
+    } table[] = {{"crashes", "crashes.so cannot be used: loading it ended the process that did it: "
+                             "Killed"},
+                 {"leaves", "loading it ended the process that did it, with exit code 7"},
+                 {"hangs", "loading it took longer than 1500 ms"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const struct plugin *p = NULL;
+        char why[512] = "";
+
+        assert_int_equal(plugin_host_get(host, table[i].name, &p, why, sizeof why), -EINVAL);
+        assert_null(p);
+        if (!strstr(why, table[i].why))
+            fail_msg("%s: \"%s\" does not say \"%s\"", table[i].name, why, table[i].why);
+    }
+    assert_non_null(good());
+}
+
+static void a_check_runs_where_the_code_is(void **state)
+{
+    const struct plugin *p = NULL;
+    uint32_t params[4];
+    char why[512] = "";
+
+    (void)state;
+    assert_int_equal(plugin_host_get(host, "check_dies", &p, why, sizeof why), 0);
+    assert_null(p->d.check);
+    plugin_defaults(p, params);
+    assert_int_equal(plugin_check(p, params, why, sizeof why), 0);
+    params[1] = 13;
+    assert_int_equal(plugin_check(p, params, why, sizeof why), -EINVAL);
+    assert_non_null(strstr(why, "own check of its parameters ended the process that did it"));
+    params[0] = 0;
+    params[1] = 33;
+    assert_int_equal(plugin_check(p, params, why, sizeof why), -EINVAL);
+    assert_string_equal(why, "n above 32 needs flag: true");
+}
+
+/* A descriptor that was sent says what the plugin's own does. */
+static void a_descriptor_arrives_whole(void **state)
+{
+    static const char *const names[] = {"good", "maker", "relay", "taker", "needy", "towers"};
+    static unsigned char here[DESCRIPTOR_BYTES], there[DESCRIPTOR_BYTES];
+    char *paths[] = {folder};
+    struct plugin_host *direct;
+
+    (void)state;
+    assert_int_equal(plugin_host_new(paths, 1, &direct), 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct plugin *a = NULL, *b = NULL;
+        size_t n_here = 0, n_there = 0;
+        char why[512] = "";
+
+        assert_int_equal(plugin_host_get(direct, names[i], &a, why, sizeof why), 0);
+        assert_int_equal(plugin_host_get(host, names[i], &b, why, sizeof why), 0);
+        assert_null(b->d.submit);
+        assert_int_equal(descriptor_pack(a, here, &n_here), 0);
+        assert_int_equal(descriptor_pack(b, there, &n_there), 0);
+        assert_int_equal(n_here, n_there);
+        assert_memory_equal(here, there, n_here);
+        assert_memory_equal(a->consumes, b->consumes, sizeof a->consumes);
+        assert_memory_equal(a->produces, b->produces, sizeof a->produces);
+        assert_true(n_here > 100); /* the texts are there */
+    }
+    plugin_host_free(direct);
+}
+
+/* Whatever a process that plugins have spoilt answers, reading it is safe. */
+static void a_spoilt_descriptor_is_read_safely(void **state)
+{
+    static unsigned char bytes[DESCRIPTOR_BYTES], spoilt[DESCRIPTOR_BYTES];
+    const struct plugin *p = NULL;
+    uint64_t seed = fresh_seed();
+    size_t n = 0;
+    char why[512] = "";
+
+    (void)state;
+    assert_int_equal(plugin_host_get(host, "relay", &p, why, sizeof why), 0);
+    assert_int_equal(descriptor_pack(p, bytes, &n), 0);
+    for (int round = 0; round < 2000; round++) {
+        struct plugin got = {0};
+        void *block = NULL;
+
+        memcpy(spoilt, bytes, n);
+        for (int k = 0; k < 3; k++)
+            spoilt[(size_t)seed_uniform(&seed, 0, (double)n)] =
+                (unsigned char)seed_uniform(&seed, 0, 256);
+        snprintf(got.path, sizeof got.path, "relay.so");
+        if (descriptor_unpack(spoilt, n - (size_t)round % 2, &got, &block) == 0)
+            (void)plugin_check_tables(&got, why, sizeof why);
+        free(block);
+    }
+}
+
+/* The inspector is this program too. */
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest both[] = {cmocka_unit_test(a_good_plugin_opens_once),
+                                      cmocka_unit_test(bad_plugins_are_refused_with_the_reason),
+                                      cmocka_unit_test(a_file_that_is_no_plugin_is_refused),
+                                      cmocka_unit_test(parameters_from_text_and_back),
+                                      cmocka_unit_test(wrong_parameters_change_nothing),
+                                      cmocka_unit_test(an_unknown_preset_names_the_known)};
+    const struct CMUnitTest there[] = {
+        cmocka_unit_test(a_plugin_that_ends_its_process_is_refused_alone),
+        cmocka_unit_test(a_check_runs_where_the_code_is),
+        cmocka_unit_test(a_descriptor_arrives_whole),
+        cmocka_unit_test(a_spoilt_descriptor_is_read_safely)};
+
+    if (argc == 2 && !strcmp(argv[1], "--inspector"))
+        return inspector_main();
+    return cmocka_run_group_tests_name("here", both, set_up_here, teardown) +
+           cmocka_run_group_tests_name("there", both, set_up_there, teardown) +
+           cmocka_run_group_tests_name("there alone", there, set_up_there, teardown);
 }

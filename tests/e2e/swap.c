@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* swap - a test plugin that is built in two versions: `version` tells which one runs. */
+/* swap - a test plugin that is built in three versions: `version` tells which one runs; the third
+ * crashes when it is loaded. */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include "trigd/plugin.h"
@@ -8,6 +10,13 @@
 struct trg_algo {
     uint64_t batches;
 };
+
+#if SWAP_VERSION == 3
+__attribute__((constructor)) static void at_load(void)
+{
+    raise(SIGKILL);
+}
+#endif
 
 static int create(const struct trg_host *host, const void *config, struct trg_device *device,
                   const struct trg_limits *limits, struct trg_algo **ret_algo)

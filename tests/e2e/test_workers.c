@@ -334,8 +334,22 @@ static void prepare_swap(struct server *s)
     install(s, 1);
 }
 
-/* Overwriting the file in place disturbs nobody; a reload brings the new version into service, a
- * broken one is refused, and no RoI is lost. */
+/* The daemon itself has no code of a plugin. */
+static void expect_no_plugin_code(const struct server *s)
+{
+    char path[64], line[512];
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)s->pid);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f))
+        assert_null(strstr(line, "trigd-plugin"));
+    fclose(f);
+}
+
+/* Overwriting the file in place disturbs nobody; a reload brings the new version into service, one
+ * that crashes when it is loaded is refused, and no RoI is lost. */
 static void a_plugin_is_replaced(void **state)
 {
     struct server s;
@@ -357,6 +371,11 @@ static void a_plugin_is_replaced(void **state)
     answer = server_ask(&s, "reload");
     assert_non_null(strstr(answer, "reloaded"));
     free(answer);
+    install(&s, 3);
+    answer = server_ask(&s, "reload");
+    assert_non_null(strstr(answer, "reload failed, the running menu stays"));
+    free(answer);
+    expect_no_plugin_code(&s);
     for (uint64_t i = 0; i < N; i++) { /* version 2 is not */
         const struct roi_spec one = {.token = 300 + i, .n = 50};
 

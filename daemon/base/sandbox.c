@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "exec/sandbox.h"
+#include "base/sandbox.h"
 
 #include <errno.h>
 #include <linux/audit.h>
