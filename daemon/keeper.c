@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "log.h"
 
@@ -31,9 +30,13 @@ struct keeper {
 static int reload(struct keeper *k)
 {
     struct generation *g;
-    int r = generation_open(&k->setup, k->generation + 1, &g);
+    int r;
+
+    opening_say(k->setup.base.opening, "reading the menu");
+    r = generation_open(&k->setup, k->generation + 1, &g);
 
     if (r == 0) {
+        opening_say(k->setup.base.opening, "moving the shards to the new menu");
         r = k->swap(k->ctx, g);
         if (r < 0)
             generation_close(g);
@@ -95,7 +98,6 @@ int keeper_start(const struct engine_setup *setup, int (*swap)(void *ctx, struct
                  void *ctx, struct keeper **ret_keeper)
 {
     struct keeper *k = calloc(1, sizeof *k);
-    pthread_condattr_t attr;
     int r;
 
     if (!k)
@@ -105,10 +107,7 @@ int keeper_start(const struct engine_setup *setup, int (*swap)(void *ctx, struct
     k->ctx = ctx;
     k->generation = 1; /* the engine of the start */
     pthread_mutex_init(&k->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&k->changed, &attr);
-    pthread_condattr_destroy(&attr);
+    pthread_cond_init(&k->changed, NULL);
     r = -pthread_create(&k->thread, NULL, run, k);
     if (r < 0) {
         free(k);
@@ -132,37 +131,44 @@ void keeper_stop(struct keeper *k)
     free(k);
 }
 
-void keeper_ask_reload(struct keeper *k)
+uint64_t keeper_ask_reload(struct keeper *k)
 {
+    uint64_t number;
+
     pthread_mutex_lock(&k->lock);
-    k->asked++;
+    number = ++k->asked;
     pthread_cond_broadcast(&k->changed);
     pthread_mutex_unlock(&k->lock);
+    return number;
 }
 
-int keeper_reload(struct keeper *k, uint32_t timeout_ms, char *text, size_t bytes)
+int keeper_look(struct keeper *k, uint64_t number, char *text, size_t bytes)
 {
-    struct timespec limit;
-    uint64_t mine;
-    int r = 0;
+    int r;
 
-    clock_gettime(CLOCK_MONOTONIC, &limit);
-    limit.tv_sec += timeout_ms / 1000;
     pthread_mutex_lock(&k->lock);
-    mine = ++k->asked;
-    pthread_cond_broadcast(&k->changed);
-    while (k->ended < mine && r != ETIMEDOUT)
-        r = pthread_cond_timedwait(&k->changed, &k->lock, &limit);
-    r = k->ended < mine ? -ETIMEDOUT : k->result;
+    r = k->ended >= number ? k->result : -EINPROGRESS;
     pthread_mutex_unlock(&k->lock);
-    if (r == 0)
+    if (r == -EINPROGRESS)
+        opening_text(k->setup.base.opening, text, bytes);
+    else if (r == 0)
         snprintf(text, bytes, "menu reloaded");
-    else if (r == -ETIMEDOUT)
-        snprintf(text, bytes, "the reload takes longer than %u s and goes on", timeout_ms / 1000);
+    else if (r == -EINTR)
+        snprintf(text, bytes, "reload given up, since the daemon ends");
     else
         snprintf(text, bytes, "reload failed, the running menu stays: see the log (%s)",
                  strerror(-r));
     return r;
+}
+
+bool keeper_is_reloading(struct keeper *k)
+{
+    bool is_reloading;
+
+    pthread_mutex_lock(&k->lock);
+    is_reloading = k->ended < k->asked;
+    pthread_mutex_unlock(&k->lock);
+    return is_reloading;
 }
 
 void keeper_retire(struct keeper *k, struct engine *e)

@@ -2,6 +2,7 @@
 /* keeper.h - the thread that opens and closes engines, which may take seconds, beside the loop. */
 #ifndef TRIGD_KEEPER_H
 #define TRIGD_KEEPER_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,13 +14,15 @@ struct keeper;
  * keeper's). */
 int keeper_start(const struct engine_setup *setup, int (*swap)(void *ctx, struct generation *g),
                  void *ctx, struct keeper **ret_keeper);
-/* Does what was asked for, then ends.  NULL is fine. */
+/* Gives up a reload, closes what was retired, then ends.  NULL is fine. */
 void keeper_stop(struct keeper *k);
 
-/* Asks for a reload of the menu and does not wait. */
-void keeper_ask_reload(struct keeper *k);
-/* Asks for a reload and waits for its end, at most `timeout_ms`; one sentence into `text`. */
-int keeper_reload(struct keeper *k, uint32_t timeout_ms, char *text, size_t bytes);
+/* Asks for a reload of the menu and does not wait.  Returns its number, from 1. */
+uint64_t keeper_ask_reload(struct keeper *k);
+/* How the reload of that number ended, or -EINPROGRESS and where it is; one sentence into `text`.
+ */
+int keeper_look(struct keeper *k, uint64_t number, char *text, size_t bytes);
+bool keeper_is_reloading(struct keeper *k);
 /* Takes over an engine that its shard does not use any more. */
 void keeper_retire(struct keeper *k, struct engine *e);
 #endif

@@ -38,6 +38,7 @@ struct loop {
     struct keeper *keeper;
     struct control *control;
     struct worker_base base;
+    struct opening opening;
     struct runcontrol run;
     int signal_fd;
     uint64_t ticked_ns;
@@ -95,6 +96,7 @@ static int open_devices(struct loop *l)
     l->base.n_shards = l->n_shards;
     l->base.spin_ns = affinity_spin_ns(l->affinity, c);
     l->base.host = &l->host;
+    l->base.opening = &l->opening;
     if (!l->base.is_process)
         r = backends_open(c->backend_path, NULL, &l->host, &l->backends);
     l->base.backends = l->backends;
@@ -175,6 +177,11 @@ int loop_open(const struct config *config, const char *config_path, struct loop 
         return -ENOMEM;
     l->config = config;
     l->signal_fd = -1;
+    r = opening_init(&l->opening);
+    if (r < 0) {
+        free(l);
+        return r;
+    }
     r = open_base(l);
     l->run.config = config;
     l->run.shard = l->shard;
@@ -196,6 +203,7 @@ void loop_close(struct loop *l)
     if (!l)
         return;
     control_stop(l->control);
+    opening_cancel(&l->opening);
     atomic_store(&l->run.is_over, true);
     for (uint32_t i = 0; i < l->n_shards; i++)
         if (l->shard[i]) /* its engines go to the keeper, which closes them and ends */
@@ -208,6 +216,7 @@ void loop_close(struct loop *l)
     directory_free(l->directory);
     affinity_close(l->affinity);
     plugin_host_free(l->plugins);
+    opening_fini(&l->opening);
     if (l->signal_fd >= 0)
         close(l->signal_fd);
     free(l);

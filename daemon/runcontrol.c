@@ -10,8 +10,7 @@
 #include "clock.h"
 #include "log.h"
 
-#define CALL_MS   3000u  /* longest wait of an operator's command for a shard */
-#define RELOAD_MS 60000u /* and for a reload */
+#define CALL_MS 3000u /* longest wait of an operator's command for a shard */
 
 enum state { STARTING, READY, DRAINING, DRAINED, STOPPING };
 static const char *const state_name[] = {"starting", "ready", "draining", "drained", "stopping"};
@@ -187,11 +186,25 @@ static int hook_quit(void *ctx, char *text, size_t bytes)
     return go_to(ctx, STOPPING, text, bytes);
 }
 
-static int hook_reload(void *ctx, char *text, size_t bytes)
+static uint64_t hook_ask_reload(void *ctx)
 {
-    struct runcontrol *run = ctx;
+    const struct runcontrol *run = ctx;
 
-    return keeper_reload(run->keeper, RELOAD_MS, text, bytes);
+    return keeper_ask_reload(run->keeper);
+}
+
+static int hook_look_reload(void *ctx, uint64_t number, char *text, size_t bytes)
+{
+    const struct runcontrol *run = ctx;
+
+    return keeper_look(run->keeper, number, text, bytes);
+}
+
+static bool hook_is_reloading(void *ctx)
+{
+    const struct runcontrol *run = ctx;
+
+    return keeper_is_reloading(run->keeper);
 }
 
 static const char *hook_state(void *ctx)
@@ -210,7 +223,9 @@ void runcontrol_hooks(struct runcontrol *r, struct control_hooks *ret_hooks)
                                         .set_prescale = hook_set_prescale,
                                         .drain = hook_drain,
                                         .resume = hook_resume,
-                                        .reload = hook_reload,
+                                        .ask_reload = hook_ask_reload,
+                                        .look_reload = hook_look_reload,
+                                        .is_reloading = hook_is_reloading,
                                         .quit = hook_quit,
                                         .state = hook_state,
                                         .is_live = hook_is_live};

@@ -2,7 +2,6 @@
 /* engine_lanes.c - which devices serve a step, and the lanes on them. */
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,15 +43,6 @@ static uint32_t cores(void)
     if (sched_getaffinity(0, sizeof set, &set) < 0)
         return 1;
     return (uint32_t)CPU_COUNT(&set);
-}
-
-/* Whether the daemon was told to stop: until its loop turns, nobody takes the signal. */
-static bool is_told_to_stop(void)
-{
-    sigset_t set;
-
-    return sigpending(&set) == 0 &&
-           (sigismember(&set, SIGTERM) == 1 || sigismember(&set, SIGINT) == 1);
 }
 
 /* ---------------------------------------------------------------- workers */
@@ -144,12 +134,13 @@ static int make_lane(const struct engine_setup *setup, struct generation *g, uin
                      const struct place *at, struct lane **ret_lanes)
 {
     char core[32];
-    int r = is_told_to_stop() ? -EINTR : 0;
+    int r = opening_is_cancelled(setup->base.opening) ? -EINTR : 0;
 
     for (uint32_t i = 0; r == 0 && i < g->n_engines; i++)
         r = make_part(setup, g->engine[i], number, at, &ret_lanes[i]);
     if (r < 0)
         return r;
+    opening_say(setup->base.opening, "opening lane %s", ret_lanes[0]->s.stats->name);
     affinity_enter_lane(setup->affinity, worker_device(at->worker)->pci, core, sizeof core);
     r = worker_add(at->worker, ret_lanes);
     affinity_leave(setup->affinity);

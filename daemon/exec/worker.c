@@ -105,7 +105,12 @@ static int open_all(struct worker *w)
             return -ENOMEM;
     }
     w->stop_fd = eventfd(0, EFD_CLOEXEC);
-    return w->stop_fd < 0 ? -errno : start_process(w);
+    if (w->stop_fd < 0)
+        return -errno;
+    w->process.stop_fd[0] = w->base.opening->told_fd;
+    w->process.stop_fd[1] = w->base.opening->cancel_fd;
+    w->process.stop_fd[2] = w->stop_fd;
+    return start_process(w);
 }
 
 int worker_open(const struct worker_base *base, const struct worker_setup *setup,
@@ -272,7 +277,9 @@ static int start_again(struct worker *w)
             arena_reset(&w->lane[i]->lane[k]->arena);
         r = worker_process_lane(&w->process, w->lane[i]->lane, w->base.n_shards, w->lane[i]->asked);
     }
-    if (r < 0) {
+    if (r == -EINTR) {
+        child_end(&w->process.child, 0);
+    } else if (r < 0) {
         log_error("worker", "a worker cannot be started again", "worker=\"%s\" error=\"%s\"",
                   w->name, strerror(-r));
         child_end(&w->process.child, 0);
@@ -323,6 +330,7 @@ static void *watch(void *arg)
 {
     struct worker *w = arg;
 
+    w->process.stop_fd[0] = -1; /* RoIs in flight are finished, which may need this worker */
     for (;;) {
         if (is_down(w)) { /* while its lanes were opened */
             note_death(w);

@@ -22,6 +22,7 @@
 #include "config/config.h"
 #include "exec/doorbell.h"
 #include "exec/lane.h"
+#include "exec/opening.h"
 #include "plugin/plugin_host.h"
 
 enum worker_news { WORKER_NO_NEWS, WORKER_DIED, WORKER_BACK };
@@ -41,6 +42,7 @@ struct worker_base { /* what all workers of a daemon share */
     uint64_t spin_ns;
     struct backends *backends; /* of threads */
     const struct trg_host *host;
+    struct opening *opening;
 };
 
 struct worker;

@@ -24,17 +24,23 @@ static int start(struct worker_process *p)
     return r;
 }
 
-/* Waits for the answer to the last request.  -EOWNERDEAD when the process ended instead. */
+/* Waits for the answer to the last request.  -EOWNERDEAD when the process ended instead; -EINTR
+ * when that is not to be waited for. */
 static int await_answer(const struct worker_process *p, struct worker_answer *ret_answer)
 {
-    struct pollfd fd = {.fd = p->child.socket, .events = POLLIN};
+    struct pollfd fds[] = {{.fd = p->child.socket, .events = POLLIN},
+                           {.fd = p->stop_fd[0], .events = POLLIN},
+                           {.fd = p->stop_fd[1], .events = POLLIN},
+                           {.fd = p->stop_fd[2], .events = POLLIN}};
     int n;
 
     do {
-        n = poll(&fd, 1, (int)OPEN_MS);
+        n = poll(fds, sizeof fds / sizeof *fds, (int)OPEN_MS);
     } while (n < 0 && errno == EINTR);
     if (n == 0)
         return -ETIMEDOUT;
+    if (!fds[0].revents)
+        return -EINTR;
     n = fdmessage_receive(p->child.socket, ret_answer, sizeof *ret_answer, NULL, 0);
     if (n != (int)sizeof *ret_answer)
         return -EOWNERDEAD;
@@ -244,7 +250,7 @@ int worker_process_probe(const struct worker_base *base, const char *backend,
                          struct trg_device_info *infos, uint32_t most)
 {
     struct worker_message m = {.request = WORKER_PROBE};
-    struct worker_process p = {0};
+    struct worker_process p = {.stop_fd = {base->opening->told_fd, base->opening->cancel_fd, -1}};
     struct worker_answer answer = {0};
     uint32_t n = 0;
     int r;

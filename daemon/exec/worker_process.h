@@ -11,6 +11,7 @@
 struct worker_process {
     struct child child;
     uint32_t n_starts;
+    int stop_fd[3]; /* one of them is readable: no answer is waited for; -1: none */
 };
 
 /* Starts the program again as a worker and has it open a device.  -ENOENT, -ENODEV: there is none;

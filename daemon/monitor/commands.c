@@ -20,6 +20,7 @@ struct call { /* one command being carried out */
     FILE *out;
     char *word[WORDS_MAX]; /* what follows the command's own words */
     uint32_t n_words;
+    uint64_t reload; /* that was asked for; nothing may follow it on the line */
 };
 
 struct command {
@@ -140,8 +141,12 @@ static void run_set_log(struct call *c)
     }
 ASK(drain)
 ASK(resume)
-ASK(reload)
 ASK(quit)
+
+static void run_reload(struct call *c)
+{
+    c->reload = c->v->hooks.ask_reload(c->v->hooks.ctx);
+}
 
 static void run_help(struct call *c);
 
@@ -264,6 +269,10 @@ static void carry_out(struct call *c, char *line)
     char *word[WORDS_MAX + 1], *state = NULL, whole[LINE_BYTES];
     uint32_t n = 0, used = 0;
 
+    if (c->reload) {
+        fputs("error: reload ends its line, what follows it was not done\n", c->out);
+        return;
+    }
     strncpy(whole, line, sizeof whole - 1);
     whole[sizeof whole - 1] = '\0';
     for (char *w = strtok_r(line, " \t\r", &state); w && n <= WORDS_MAX;
@@ -300,7 +309,7 @@ static bool is_clean(const char *line)
 }
 
 char *control_command(const struct control_view *view, const struct control_who *who,
-                      const char *line)
+                      const char *line, uint64_t *ret_reload)
 {
     char copy[LINE_BYTES], *text = NULL, *state = NULL;
     size_t size = 0;
@@ -317,6 +326,7 @@ char *control_command(const struct control_view *view, const struct control_who 
         for (char *p = strtok_r(copy, ";", &state); p; p = strtok_r(NULL, ";", &state))
             carry_out(&c, p);
     }
+    *ret_reload = c.reload;
     if (fclose(c.out) != 0) {
         free(text);
         return NULL;

@@ -25,6 +25,9 @@
 #define RESERVED    8 /* of them for root and the daemon's own user */
 #define LINE_BYTES  1024
 #define UNREAD_MAX  (4u << 20) /* answers that a talker may leave unread, bytes */
+#define READ_BYTES  4096
+#define LOOK_MS     50               /* between looks at a reload */
+#define SAY_NS      (10u * NS_PER_S) /* a long step of a reload is said again after that */
 
 struct talker {
     int fd; /* -1: free */
@@ -33,8 +36,14 @@ struct talker {
     uint64_t since_ns; /* of its last command, or its beginning */
     char line[LINE_BYTES];
     size_t n;
-    bool is_long; /* the line was too long: skip to its end */
-    bool is_done; /* nothing more comes in: close when all has gone out */
+    bool is_long;          /* the line was too long: skip to its end */
+    bool is_done;          /* nothing more comes in: close when all has gone out */
+    uint64_t reload;       /* number of the reload that it waits for; 0: none */
+    uint64_t reload_ns;    /* since when */
+    char said[LINE_BYTES]; /* of the reload, */
+    uint64_t said_ns;      /* at that time */
+    char in[READ_BYTES];   /* bytes that came while it waited */
+    size_t n_in;
     char *out;
     size_t out_n, out_sent;
 };
@@ -96,7 +105,7 @@ static void flush_talker(struct talker *t)
     if (t->fd < 0)
         return;
     t->out_n = t->out_sent = 0;
-    if (t->is_done)
+    if (t->is_done && !t->reload)
         hang_up(t);
 }
 
@@ -108,40 +117,75 @@ static void carry_out(struct control *c, struct talker *t)
     if (t->is_long) {
         say(t, "error: the line is longer than 1023 bytes\n\n");
     } else if (t->n) {
-        answer = control_command(&c->view, &t->who, t->line);
+        answer = control_command(&c->view, &t->who, t->line, &t->reload);
+        t->reload_ns = clock_ns();
         say(t, answer ? answer : "error: out of memory\n");
         free(answer);
-        say(t, "\n"); /* an empty line ends the answer */
+        if (!t->reload)
+            say(t, "\n"); /* an empty line ends the answer */
     }
     t->n = 0;
     t->is_long = false;
     t->since_ns = clock_ns();
 }
 
-static void take_bytes(struct control *c, struct talker *t, const char *bytes, size_t n)
+/* Carries out what came in, up to a command that is waited for. */
+static void take_bytes(struct control *c, struct talker *t)
 {
-    for (size_t i = 0; i < n && t->fd >= 0; i++) {
-        if (bytes[i] == '\n' || bytes[i] == '\0')
+    size_t i = 0;
+
+    while (i < t->n_in && t->fd >= 0 && !t->reload) {
+        const char byte = t->in[i++];
+
+        if (byte == '\n' || byte == '\0')
             carry_out(c, t);
         else if (t->n < LINE_BYTES - 1)
-            t->line[t->n++] = bytes[i];
+            t->line[t->n++] = byte;
         else
             t->is_long = true;
     }
+    if (t->fd < 0)
+        return;
+    t->n_in -= i;
+    memmove(t->in, t->in + i, t->n_in);
 }
 
 static void read_talker(struct control *c, struct talker *t)
 {
-    char bytes[4096];
-    ssize_t n = recv(t->fd, bytes, sizeof bytes, 0);
+    ssize_t n = recv(t->fd, t->in, sizeof t->in, 0);
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n > 0) {
-        take_bytes(c, t, bytes, (size_t)n);
+        t->n_in = (size_t)n;
+        take_bytes(c, t);
         return;
     }
     t->is_done = true; /* half a line at the end is no command */
+}
+
+/* Says where its reload is, and in the end how it ended. */
+static void look_at_reload(struct control *c, struct talker *t)
+{
+    const uint64_t now = clock_ns();
+    const struct control_hooks *hooks = &c->view.hooks;
+    char text[LINE_BYTES / 2], line[LINE_BYTES];
+    int r = hooks->look_reload(hooks->ctx, t->reload, text, sizeof text);
+
+    if (r == -EINPROGRESS) {
+        if (!strcmp(text, t->said) && now < t->said_ns + SAY_NS)
+            return;
+        snprintf(t->said, sizeof t->said, "%s", text);
+        t->said_ns = now;
+        snprintf(line, sizeof line, "# %.1f s: %s\n", (double)(now - t->reload_ns) * 1e-9, text);
+        say(t, line);
+        return;
+    }
+    snprintf(line, sizeof line, "%s%s\n\n", r < 0 ? "error: " : "", text);
+    say(t, line);
+    t->reload = 0;
+    t->said[0] = '\0';
+    take_bytes(c, t);
 }
 
 /* ---------------------------------------------------------------- the thread */
@@ -199,29 +243,39 @@ static void accept_talker(struct control *c)
     *place = t;
 }
 
+static void serve(struct control *c, struct talker *t, short events)
+{
+    if (t->fd >= 0 && t->reload)
+        look_at_reload(c, t);
+    else if (events & (POLLIN | POLLHUP | POLLERR) && !t->is_done)
+        read_talker(c, t);
+    if (t->fd >= 0)
+        flush_talker(t);
+}
+
 static void *run(void *arg)
 {
     struct control *c = arg;
     struct pollfd p[TALKERS_MAX + 2];
 
     for (;;) {
+        bool is_waiting = false;
+
         p[0] = (struct pollfd){.fd = c->stop_fd, .events = POLLIN};
         p[1] = (struct pollfd){.fd = c->listen_fd, .events = POLLIN};
         for (int i = 0; i < TALKERS_MAX; i++) {
             const struct talker *t = &c->talker[i];
-            short in = t->is_done ? 0 : POLLIN, out = t->out_n ? POLLOUT : 0;
+            short in = t->is_done || t->reload ? 0 : POLLIN, out = t->out_n ? POLLOUT : 0;
 
             p[i + 2] = (struct pollfd){.fd = t->fd, .events = (short)(in | out)};
+            is_waiting |= t->fd >= 0 && t->reload;
         }
-        if (poll(p, TALKERS_MAX + 2, -1) < 0 && errno != EINTR)
+        if (poll(p, TALKERS_MAX + 2, is_waiting ? LOOK_MS : -1) < 0 && errno != EINTR)
             log_error("control", "poll failed", "error=\"%s\"", strerror(errno));
         if (p[0].revents)
             return NULL;
         for (int i = 0; i < TALKERS_MAX; i++) {
-            if (p[i + 2].revents & (POLLIN | POLLHUP | POLLERR) && !c->talker[i].is_done)
-                read_talker(c, &c->talker[i]);
-            if (c->talker[i].fd >= 0)
-                flush_talker(&c->talker[i]);
+            serve(c, &c->talker[i], p[i + 2].revents);
         }
         if (p[1].revents)
             accept_talker(c);

@@ -18,6 +18,7 @@ void show_info(const struct control_view *v, struct table *t)
     table_column(t, "name", false);
     table_column(t, "version", false);
     table_column(t, "state", false);
+    table_column(t, "reloading", false);
     table_column(t, "pid", true);
     table_column(t, "uptime_s", true);
     table_column(t, "config", false);
@@ -25,6 +26,7 @@ void show_info(const struct control_view *v, struct table *t)
     table_cell(t, "trigd");
     table_cell(t, "%s", TRIGD_VERSION);
     table_cell(t, "%s", v->hooks.state(v->hooks.ctx));
+    table_cell(t, "%s", v->hooks.is_reloading(v->hooks.ctx) ? "yes" : "no");
     table_cell(t, "%ld", (long)getpid());
     table_cell(t, "%.3f", (double)(clock_ns() - v->stats->started_ns) * 1e-9);
     table_cell(t, "%s", v->config_path);

@@ -18,8 +18,12 @@ struct control_hooks {
     int (*set_prescale)(void *ctx, const char *chain, double prescale, char *text, size_t bytes);
     int (*drain)(void *ctx, char *text, size_t bytes); /* takes no more RoIs */
     int (*resume)(void *ctx, char *text, size_t bytes);
-    int (*reload)(void *ctx, char *text, size_t bytes); /* the menu; the old one stays on failure */
-    int (*quit)(void *ctx, char *text, size_t bytes);   /* as SIGTERM */
+    /* Reloads the menu, the old one stays on failure; does not wait.  Returns a number, from 1. */
+    uint64_t (*ask_reload)(void *ctx);
+    /* How that reload ended, or -EINPROGRESS and where it is. */
+    int (*look_reload)(void *ctx, uint64_t number, char *text, size_t bytes);
+    bool (*is_reloading)(void *ctx);
+    int (*quit)(void *ctx, char *text, size_t bytes); /* as SIGTERM */
     const char *(*state)(void *ctx); /* "starting", "ready", "draining", "drained", "stopping" */
     bool (*is_live)(void *ctx);      /* the loop turned within the last second */
 };

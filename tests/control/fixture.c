@@ -39,11 +39,26 @@ static int resume(void *ctx, char *text, size_t bytes)
     return say(text, bytes, "ready");
 }
 
-static int reload(void *ctx, char *text, size_t bytes)
+static uint64_t ask_reload(void *ctx)
 {
-    ((struct fixture *)ctx)->n_reload++;
+    return ++((struct fixture *)ctx)->n_reload;
+}
+
+/* Opens lanes as long as `is_reloading`, then fails. */
+static int look_reload(void *ctx, uint64_t number, char *text, size_t bytes)
+{
+    (void)number;
+    if (((struct fixture *)ctx)->is_reloading) {
+        say(text, bytes, "opening lane a");
+        return -EINPROGRESS;
+    }
     say(text, bytes, "the menu is wrong; the old one stays");
     return -EINVAL;
+}
+
+static bool is_reloading(void *ctx)
+{
+    return ((struct fixture *)ctx)->is_reloading;
 }
 
 static int quit(void *ctx, char *text, size_t bytes)
@@ -134,7 +149,9 @@ int fixture_init(struct fixture *f)
                                               .set_prescale = set_prescale,
                                               .drain = drain,
                                               .resume = resume,
-                                              .reload = reload,
+                                              .ask_reload = ask_reload,
+                                              .look_reload = look_reload,
+                                              .is_reloading = is_reloading,
                                               .quit = quit,
                                               .state = state,
                                               .is_live = is_live}};

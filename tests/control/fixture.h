@@ -13,6 +13,7 @@ struct fixture {
     struct control_who who; /* may act */
     const char *state;      /* what the state hook says */
     bool is_live;
+    _Atomic bool is_reloading;
     uint32_t n_drain, n_resume, n_reload, n_quit, n_prescale;
     double prescale;
 };

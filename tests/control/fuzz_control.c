@@ -13,6 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static struct fixture f;
     char *line, *answer;
+    uint64_t reload;
 
     if (!f.stats && fixture_init(&f) < 0)
         abort();                   /* lint: how libFuzzer is told */
@@ -22,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         return 0;
     memcpy(line, data, n);
     line[n] = '\0';
-    answer = control_command(&f.view, &f.who, line);
+    answer = control_command(&f.view, &f.who, line, &reload);
     /* an answer never holds an empty line, which would end it early, and ends with its line */
     if (!answer || *answer == '\n' || strstr(answer, "\n\n") ||
         (*answer && answer[strlen(answer) - 1] != '\n'))

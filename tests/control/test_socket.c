@@ -94,6 +94,17 @@ static void get(int fd, char *text, size_t bytes)
     } while (n < 2 || strcmp(text + n - 2, "\n\n") != 0);
 }
 
+static void get_line(int fd, char *text, size_t bytes)
+{
+    size_t n = 0;
+
+    do {
+        assert_int_equal(recv(fd, text + n, 1, 0), 1);
+        text[++n] = '\0';
+        assert_true(n < bytes - 1);
+    } while (text[n - 1] != '\n');
+}
+
 static void expect_ledger(int fd)
 {
     char text[1024];
@@ -281,6 +292,31 @@ static void test_long_line(void **state)
     free(line);
 }
 
+/* A reload is answered when it has ended; others are served meanwhile, the same talker after it. */
+static void test_reload(void **state)
+{
+    int fd = dial(), other = dial();
+    char text[1024], *answer = NULL;
+
+    (void)state;
+    atomic_store(&f.is_reloading, true);
+    put(fd, "reload\nshow ledger csv\n");
+    get_line(fd, text, sizeof text);
+    assert_non_null(strstr(text, " s: opening lane a"));
+    for (int i = 0; i < 10; i++)
+        expect_ledger(other);
+    atomic_store(&f.is_reloading, false);
+    get(fd, text, sizeof text);
+    assert_string_equal(text, "error: the menu is wrong; the old one stays\n\n");
+    get(fd, text, sizeof text);
+    assert_non_null(strstr(text, "100,30,60,3,7,0"));
+    assert_int_equal(talk(path, "reload", TIMEOUT_S, &answer), 0); /* it has half-closed */
+    assert_string_equal(answer, "error: the menu is wrong; the old one stays\n");
+    free(answer);
+    close(fd);
+    close(other);
+}
+
 static void test_half_line(void **state)
 {
     uint32_t before = f.n_quit;
@@ -383,6 +419,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_levels, start, stop),
         cmocka_unit_test_setup_teardown(test_slow_reader, start, stop),
         cmocka_unit_test_setup_teardown(test_long_line, start, stop),
+        cmocka_unit_test_setup_teardown(test_reload, start, stop),
         cmocka_unit_test_setup_teardown(test_half_line, start, stop),
         cmocka_unit_test_setup_teardown(test_bytes, start, stop),
         cmocka_unit_test(test_socket_goes),

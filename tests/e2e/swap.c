@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* swap - a test plugin that is built in three versions: `version` tells which one runs; the third
- * crashes when it is loaded. */
+/* swap - a test plugin that is built in four versions: `version` tells which one runs; the third
+ * crashes when it is loaded, the fourth never comes out of create. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "trigd/plugin.h"
 
@@ -25,6 +26,8 @@ static int create(const struct trg_host *host, const void *config, struct trg_de
     (void)config;
     (void)device;
     (void)limits;
+    while (SWAP_VERSION == 4)
+        pause();
     *ret_algo = calloc(1, sizeof **ret_algo);
     return *ret_algo ? 0 : -ENOMEM;
 }

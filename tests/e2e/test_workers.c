@@ -394,6 +394,37 @@ static void a_plugin_is_replaced(void **state)
     end_well(&s, &l);
 }
 
+/* A create that never ends holds up the reload and nothing else: RoIs are decided, the operator is
+ * served, SIGTERM ends the daemon. */
+static void a_create_that_hangs(void **state)
+{
+    struct server s;
+    struct link l;
+    bool is_reloading = false;
+
+    (void)state;
+    prepare_swap(&s);
+    server_spawn(&s);
+    link_open(&l, &s);
+    link_hello(&l, "swap", 0);
+    install(&s, 4);
+    assert_int_equal(kill(s.pid, SIGHUP), 0);
+    while (!is_reloading) {
+        char *answer = server_ask(&s, "show info json");
+
+        is_reloading = strstr(answer, "\"reloading\":\"yes\"") != NULL;
+        free(answer);
+    }
+    for (uint64_t token = 0; token < 20 * N; token += N) {
+        send_batch(&l, token, N, 0);
+        expect_batch(&l, token, N, 0);
+    }
+    server_check_ledger(&s);
+    link_close(&l);
+    assert_int_equal(server_end(&s, SIGTERM, 5), 0);
+    server_clean(&s);
+}
+
 /* More lanes than any host of today has cores. */
 static void many_lanes(void **state)
 {
@@ -446,6 +477,7 @@ int main(void)
         cmocka_unit_test(the_retry_worker_is_killed),
         cmocka_unit_test(a_plugin_that_keeps_dying),
         cmocka_unit_test(a_plugin_is_replaced),
+        cmocka_unit_test(a_create_that_hangs),
         cmocka_unit_test(many_lanes),
         cmocka_unit_test(a_lane_of_threads_rests),
     };

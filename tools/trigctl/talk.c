@@ -2,6 +2,7 @@
 #include "talk.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -46,6 +47,22 @@ static int send_all(int fd, const char *text, size_t n)
     return 0;
 }
 
+/* Takes whole lines that begin with "# " from the front of the text and shows them. */
+static size_t show_progress(char *text, size_t n)
+{
+    for (;;) {
+        char *end = memchr(text, '\n', n);
+        size_t line;
+
+        if (!end || strncmp(text, "# ", 2) != 0)
+            return n;
+        line = (size_t)(end - text) + 1;
+        fprintf(stderr, "%.*s", (int)line - 2, text + 2);
+        n -= line;
+        memmove(text, end + 1, n);
+    }
+}
+
 /* Reads until the daemon hangs up. */
 static int receive_all(int fd, char **ret_text, size_t *ret_n)
 {
@@ -75,7 +92,7 @@ static int receive_all(int fd, char **ret_text, size_t *ret_n)
         }
         if (!got)
             break;
-        n += (size_t)got;
+        n = show_progress(text, n + (size_t)got);
     }
     text[n] = '\0';
     *ret_text = text;
