@@ -27,6 +27,7 @@ struct loop {
     struct devices *devices;
     struct affinity *affinity;
     struct directory *directory;
+    struct poison *poison;
     uint32_t n_shards;
     struct shard *shard[SHARDS_MAX]; /* the first one on the main thread */
     pthread_t thread[SHARDS_MAX];
@@ -73,6 +74,7 @@ static int open_shards(struct loop *l)
         const struct shard_setup setup = {.config = l->config,
                                           .affinity = l->affinity,
                                           .directory = l->directory,
+                                          .poison = l->poison,
                                           .number = i,
                                           .n = l->n_shards,
                                           .spin_ns = spin};
@@ -117,6 +119,8 @@ static int open_base(struct loop *l)
         return r;
     l->n_shards = affinity_shards(l->affinity, c);
     r = directory_new(l->n_shards, c->clients.max, &l->directory);
+    if (r == 0 && c->workers.remember)
+        r = poison_open(c, &l->poison);
     if (r == 0)
         r = open_shards(l);
     if (r == 0)
@@ -162,7 +166,8 @@ static int open_control(struct loop *l, const char *config_path)
                                 .config = l->config,
                                 .config_path = config_path,
                                 .plugins = l->plugins,
-                                .devices = l->devices};
+                                .devices = l->devices,
+                                .poison = l->poison};
 
     runcontrol_hooks(&l->run, &view.hooks);
     return control_start(&view, &l->control);
@@ -211,6 +216,7 @@ void loop_close(struct loop *l)
     keeper_stop(l->keeper);
     for (uint32_t i = 0; i < l->n_shards; i++)
         shard_close(l->shard[i]);
+    poison_close(l->poison);
     devices_close(l->devices);
     backends_close(l->backends);
     directory_free(l->directory);

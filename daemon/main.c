@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "config/config.h"
+#include "config/config_scratch.h"
 #include "config/config_table.h"
 #include "exec/engine.h"
 #include "exec/worker_main.h"
@@ -29,7 +30,7 @@ enum exit_code {
 };
 
 static const char usage[] =
-    "usage: trigd --config FILE [--log LEVEL]\n"
+    "usage: trigd --config FILE [--log LEVEL] [--scratch FOLDER]\n"
     "       trigd --check FILE\n"
     "       trigd --keys\n"
     "\n"
@@ -37,6 +38,9 @@ static const char usage[] =
     "      --check FILE    check a configuration and its menu, and exit: 0 good, 64 not\n"
     "      --keys          print every key of the configuration, as a Markdown table\n"
     "      --log LEVEL     error, warn, info or debug; instead of the configuration's\n"
+    "      --scratch FOLDER  beside a daemon with the same configuration: endpoint FOLDER/in,\n"
+    "                      control socket FOLDER/control, state and debug stream in FOLDER, no "
+    "HTTP\n"
     "      --version       print the version and exit\n"
     "  -h, --help          print this and exit\n"
     "\n"
@@ -49,18 +53,17 @@ struct options {
     const char *config;
     bool check_only;
     const char *level;
+    const char *scratch;
 };
 
 /* Returns -1 to go on, else the exit code. */
 static int parse(int argc, char **argv, struct options *o)
 {
-    static const struct option table[] = {{"config", required_argument, NULL, 'c'},
-                                          {"check", required_argument, NULL, 'C'},
-                                          {"log", required_argument, NULL, 'l'},
-                                          {"keys", no_argument, NULL, 'k'},
-                                          {"version", no_argument, NULL, 'V'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option table[] = {
+        {"config", required_argument, NULL, 'c'}, {"check", required_argument, NULL, 'C'},
+        {"log", required_argument, NULL, 'l'},    {"scratch", required_argument, NULL, 's'},
+        {"keys", no_argument, NULL, 'k'},         {"version", no_argument, NULL, 'V'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
     int opt;
 
     while ((opt = getopt_long(argc, argv, "c:h", table, NULL)) != -1) {
@@ -72,6 +75,9 @@ static int parse(int argc, char **argv, struct options *o)
             break;
         case 'l':
             o->level = optarg;
+            break;
+        case 's':
+            o->scratch = optarg;
             break;
         case 'k':
             config_print_keys();
@@ -199,7 +205,9 @@ int main(int argc, char **argv)
     r = config_load(o.config, &c);
     if (r < 0)
         return EXIT_CONFIG;
-    if (set_level(o.level ? o.level : c->log.level) < 0)
+    if (o.scratch && config_scratch(c, o.scratch) < 0)
+        r = EXIT_START;
+    else if (set_level(o.level ? o.level : c->log.level) < 0)
         r = EXIT_USAGE;
     else if (o.check_only)
         r = check_menu(c) < 0 ? EXIT_CONFIG : EXIT_CLEAN;

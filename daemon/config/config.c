@@ -78,7 +78,8 @@ static const cyaml_schema_field_t clients_fields[] = {
     STRING("weights", STRUCT_OF(clients), weights),
     CYAML_FIELD_END};
 static const cyaml_schema_field_t workers_fields[] = {
-    CYAML_FIELD_UINT("hang_ms", OPT, STRUCT_OF(workers), hang_ms), CYAML_FIELD_END};
+    CYAML_FIELD_UINT("hang_ms", OPT, STRUCT_OF(workers), hang_ms),
+    CYAML_FIELD_UINT("remember", OPT, STRUCT_OF(workers), remember), CYAML_FIELD_END};
 static const cyaml_schema_field_t control_fields[] = {
     STRING("socket", STRUCT_OF(control), socket),
     STRING("act_group", STRUCT_OF(control), act_group), CYAML_FIELD_END};
@@ -115,6 +116,7 @@ static const cyaml_schema_field_t fields[] = {
                                n_plugin_path, &string, 1, CYAML_UNLIMITED),
     STRING("backend_path", struct config, backend_path),
     STRING("cache_dir", struct config, cache_dir),
+    STRING("state_dir", struct config, state_dir),
     CYAML_FIELD_MAPPING("pool", OPT, struct config, pool, pool_fields),
     CYAML_FIELD_MAPPING("limits", OPT, struct config, limits, limits_fields),
     CYAML_FIELD_MAPPING("clients", OPT, struct config, clients, clients_fields),
@@ -451,6 +453,7 @@ static int make_paths_absolute(struct config *c, const char *file)
     char **paths[] = {&c->menu,
                       &c->backend_path,
                       &c->cache_dir,
+                      &c->state_dir,
                       &c->control.socket,
                       &c->debug_stream.folder,
                       &c->security.key_file,

@@ -37,6 +37,7 @@ struct config {
     uint32_t n_plugin_path;
     char *backend_path; /* folder with trigd-cpu.so and friends */
     char *cache_dir;    /* OpenCL binaries */
+    char *state_dir;    /* what outlives a restart; "" = nothing does */
     struct {
         uint32_t rois;   /* most RoIs in flight */
         uint32_t mbytes; /* shared mapping for their data, MiB, a power of two */
@@ -62,6 +63,7 @@ struct config {
     struct config_batching batching;
     char *isolation; /* "process" or "thread": where lanes run */
     struct {
+        uint32_t remember; /* RoIs that ended a worker */
         uint32_t hang_ms; /* a batch that takes longer ends its worker; 0: half of the hard limit */
     } workers;
     struct config_device *devices;

@@ -15,6 +15,8 @@ const struct config_key config_keys[] = {
      "folder with trigd-cpu.so and friends; empty: where trigd was built or installed"},
     {"cache_dir", CONFIG_STRING, AT(cache_dir), "cache", 0, 0,
      "folder for compiled OpenCL programs, made if it is not there"},
+    {"state_dir", CONFIG_STRING, AT(state_dir), "state", 0, 0,
+     "folder for what outlives a restart, made if it is not there; empty: nothing does"},
     {"pool.rois", CONFIG_U32, AT(pool.rois), "16384", 16, 1048576, "most RoIs in flight"},
     {"pool.mbytes", CONFIG_U32, AT(pool.mbytes), "256", 16, 65536,
      "memory for their data, MiB, a power of two; kept messages take as much again at most"},
@@ -57,6 +59,9 @@ const struct config_key config_keys[] = {
     {"workers.hang_ms", CONFIG_U32, AT(workers.hang_ms), "0", 0, 600000,
      "a batch that takes longer than this, and eight times longer than expected, ends its worker, "
      "ms; 0: half of limits.hard_ms"},
+    {"workers.remember", CONFIG_U32, AT(workers.remember), "1024", 0, 65536,
+     "last RoIs that ended a worker, kept in state_dir: sent again they are answered at once; 0: "
+     "none are kept"},
     {"control.socket", CONFIG_STRING, AT(control.socket), "trigd.sock", 0, 0,
      "Unix socket of the operator, mode 0660; empty: none"},
     {"control.act_group", CONFIG_STRING, AT(control.act_group), "", 0, 0,

@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "flow/batcher.h"
 #include "flow/dispatch_inner.h"
+#include "flow/roi_why.h"
 #include "log.h"
 
 #define HANG_FACTOR 8u       /* times what a batch was expected to take */
@@ -162,15 +163,33 @@ static void say_culprit(const struct dispatch *d, const struct engine *e, uint32
              info->l1id, info->roi_id, strerror(-error));
 }
 
+/* Notes an RoI that ended its worker, or lost its device; not one whose worker was killed from
+ * outside. */
+static void remember(struct dispatch *d, const struct engine *e, uint32_t roi, int error,
+                     const struct roi_why *why)
+{
+    char reason[ROI_WHY_BYTES];
+
+    if (!d->poison || why->what == ROI_END_KILLED || (error != -EOWNERDEAD && error != -ENODEV))
+        return;
+    roi_why_say(why, e->menu, d->config, reason);
+    poison_add(d->poison, d->pool, dispatch_at(d, roi), reason);
+}
+
 /* A batch of the retry lane failed again: in halves once more, or the culprit is found. */
 static void fail_again(struct dispatch *d, uint32_t engine, uint32_t head, const struct lane *l,
                        const struct lane_done *b, const uint32_t *roi, uint32_t n)
 {
     suspects_settle(d->suspects, b->n);
     if (n == 1) {
-        say_culprit(d, d->engine[engine], head, roi[0], b->error);
+        struct engine *e = d->engine[engine];
+        struct roi_why why = why_alone(l, b->error);
+
+        why.step = (uint8_t)head;
+        say_culprit(d, e, head, roi[0], b->error);
         stats_add(&d->stats->g.poison, 1);
-        fail_all(d, d->engine[engine], head, roi, n, why_alone(l, b->error));
+        remember(d, e, roi[0], b->error, &why);
+        fail_all(d, e, head, roi, n, why);
     } else if (n) {
         suspects_split(d->suspects, engine, head, roi, n);
     }

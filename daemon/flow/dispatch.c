@@ -33,7 +33,7 @@ static uint64_t hang_of(const struct config *c)
 }
 
 int dispatch_open(const struct config *config, struct pool *pool, struct stats *stats,
-                  struct egress *out, struct engine *engine,
+                  struct egress *out, struct poison *poison, struct engine *engine,
                   void (*retire)(void *ctx, struct engine *e), void *ctx,
                   struct dispatch **ret_dispatch)
 {
@@ -46,6 +46,7 @@ int dispatch_open(const struct config *config, struct pool *pool, struct stats *
     d->pool = pool;
     d->stats = stats;
     d->out = out;
+    d->poison = poison;
     d->retire = retire;
     d->ctx = ctx;
     d->engine[0] = engine;

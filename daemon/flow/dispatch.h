@@ -8,11 +8,13 @@
 #define TRIGD_DISPATCH_H
 #include "exec/engine.h"
 #include "flow/decide.h"
+#include "flow/poison.h"
 
 struct dispatch;
-/* `engine` is taken over: dispatch closes engines through `retire` once they are empty. */
+/* `engine` is taken over: dispatch closes engines through `retire` once they are empty.  `poison`
+ * may be NULL. */
 int dispatch_open(const struct config *config, struct pool *pool, struct stats *stats,
-                  struct egress *out, struct engine *engine,
+                  struct egress *out, struct poison *poison, struct engine *engine,
                   void (*retire)(void *ctx, struct engine *e), void *ctx,
                   struct dispatch **ret_dispatch);
 /* Gives back the engines that it still has, empty or not, through `retire`.  NULL is fine. */

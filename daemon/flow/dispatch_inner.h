@@ -5,6 +5,7 @@
 #define TRIGD_DISPATCH_INNER_H
 #include "exec/engine.h"
 #include "flow/decide.h"
+#include "flow/poison.h"
 #include "flow/suspects.h"
 
 #define ENGINES_MAX 3u
@@ -15,6 +16,7 @@ struct dispatch {
     struct stats *stats;
     struct egress *out;
     struct suspects *suspects;
+    struct poison *poison; /* NULL: none is remembered */
     void (*retire)(void *ctx, struct engine *e);
     void *ctx;
     struct engine *engine[ENGINES_MAX];

@@ -18,6 +18,9 @@ static void say_what(const struct roi_why *why, const struct config *config, cha
     case ROI_END_SHUTDOWN:
         snprintf(text, bytes, "the daemon stopped first");
         break;
+    case ROI_END_KNOWN:
+        snprintf(text, bytes, "it ended a worker before and was sent again: show poison");
+        break;
     case ROI_END_STATUS:
         snprintf(text, bytes, "the plugin gave it up (TRG_FAILED)");
         break;

@@ -200,7 +200,12 @@ void rois_take(struct dispatch *d, uint32_t roi)
     d->engine[d->current]->n_rois++;
     list_append(d, roi);
     seed_chains(d, d->engine[d->current], r);
-    rois_advance(d, roi);
+    if (!d->poison || !poison_knows(d->poison, d->pool, r)) {
+        rois_advance(d, roi);
+        return;
+    }
+    stats_add(&d->stats->g.poison_known, 1);
+    rois_fail(d, roi, TRIGD__V1__STATUS__ALGO_FAILED, (struct roi_why){.what = ROI_END_KNOWN});
 }
 
 /* ---------------------------------------------------------------- deadlines */

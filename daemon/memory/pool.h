@@ -41,6 +41,7 @@ enum roi_end {                     /* why an RoI goes to the debug stream */
                ROI_END_CHAIN,      /* a chain writes it there */
                ROI_END_HARD_LIMIT, /* past the hard limit */
                ROI_END_SHUTDOWN,   /* the daemon stopped first */
+               ROI_END_KNOWN,      /* it ended a worker before (flow/poison.h) */
                /* those that follow have a step */
                ROI_END_STATUS,  /* the plugin said so */
                ROI_END_CLAIM,   /* the plugin claimed what cannot be */

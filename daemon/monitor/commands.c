@@ -64,6 +64,7 @@ SHOW(workers, false)
 SHOW(clients, false)
 SHOW(latency, false)
 SHOW(ledger, true)
+SHOW(poison, false)
 
 /* Several tables in one answer: titled, or as members of one object. */
 struct part {
@@ -117,6 +118,12 @@ static void run_set_prescale(struct call *c)
     answer(c, c->v->hooks.set_prescale(c->v->hooks.ctx, c->word[0], p, text, sizeof text), text);
 }
 
+static void run_clear_poison(struct call *c)
+{
+    fprintf(c->out, "%u RoIs were cleared: they are processed when they are sent again\n",
+            c->v->poison ? poison_clear(c->v->poison) : 0);
+}
+
 static void run_set_log(struct call *c)
 {
     enum trg_level level;
@@ -167,6 +174,9 @@ static const struct command commands[] = {
     {"show latency", 0, LISTS, run_show_latency, "", "latency of stages and lanes, quantiles"},
     {"show ledger", 0, LISTS, run_show_ledger, "",
      "received = accepted + rejected + failed + in_flight"},
+    {"show poison", 0, LISTS, run_show_poison, "",
+     "RoIs that ended a worker and are not processed again"},
+    {"clear poison", 0, ACTS, run_clear_poison, "", "process them again when they are sent again"},
     {"set prescale", 2, ACTS, run_set_prescale, "CHAIN N", "accept 1 in N of a chain; 0 is off"},
     {"set log", 1, ACTS, run_set_log, "LEVEL", "error, warn, info or debug"},
     {"drain", 0, ACTS, run_drain, "", "take no more RoIs (they are answered Busy)"},

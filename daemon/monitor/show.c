@@ -2,6 +2,7 @@
 #include "monitor/show.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -205,6 +206,27 @@ void show_devices(const struct control_view *v, struct table *t)
         for (uint32_t k = 0; k < n; k++)
             device_row(v, t, name, k);
     }
+}
+
+void show_poison(const struct control_view *v, struct table *t)
+{
+    static const char *const number[] = {"run", "l1id", "roi", "unix_s", "sent_again"};
+    struct poison_entry *list;
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        table_column(t, number[i], true);
+    table_column(t, "reason", false);
+    list = v->poison ? poison_list(v->poison, &n) : NULL;
+    for (uint32_t i = 0; list && i < n; i++) {
+        table_cell(t, "%u", list[i].run);
+        table_cell(t, "%u", list[i].l1id);
+        table_cell(t, "%u", list[i].roi_id);
+        table_cell(t, "%" PRIu64, list[i].unix_s);
+        table_cell(t, "%" PRIu64, list[i].n_again);
+        table_cell(t, "%s", list[i].reason);
+    }
+    free(list);
 }
 
 void show_plugins(const struct control_view *v, struct table *t)

@@ -9,6 +9,7 @@
 #include "base/stats.h"
 #include "config/config.h"
 #include "exec/devices.h"
+#include "flow/poison.h"
 #include "plugin/plugin_host.h"
 
 /* What the daemon does when asked; every call waits until it was done (at most a few
@@ -36,6 +37,7 @@ struct control_view {
     const char *config_path;
     struct plugin_host *plugins;
     const struct devices *devices;
+    struct poison *poison; /* NULL: none is remembered */
     struct control_hooks hooks;
 };
 

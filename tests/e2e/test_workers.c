@@ -270,7 +270,9 @@ static void a_plugin_that_keeps_dying(void **state)
     struct link l;
 
     (void)state;
-    open_all(&s, &l, "devices: [{backend: cpu, lanes: 1}]\nlimits: {soft_ms: 0, hard_ms: 3000}\n");
+    open_all(&s, &l,
+             "devices: [{backend: cpu, lanes: 1}]\nlimits: {soft_ms: 0, hard_ms: 3000}\n"
+             "workers: {remember: 0}\n");
     for (uint64_t i = 0; i < 12; i++) {
         const struct roi_spec one = {.token = i, .roi_id = FAULT_CRASH, .n = 50};
         uint8_t result;

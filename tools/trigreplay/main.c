@@ -12,12 +12,14 @@
 #include "files.h"
 #include "import.h"
 #include "replay.h"
+#include "reproduce.h"
 
 static const char usage[] =
     "usage: trigreplay run --connect ENDPOINT [OPTION ...]\n"
     "       trigreplay generate --out FILE [--preset P] [--rois N] [--seed S] [--layout L]\n"
     "       trigreplay import FORMAT FILE|FOLDER ... --out FILE\n"
     "       trigreplay show FILE\n"
+    "       trigreplay reproduce FILE --config CONFIG\n"
     "\n"
     "  --connect ENDPOINT  tcp://HOST:PORT, ipc://PATH or shm://PATH of the daemon\n"
     "  --transport T       zmq, or shm: memory shared with a daemon on this host (then\n"
@@ -46,12 +48,17 @@ static const char usage[] =
     "  --timeout MS        wait for the daemon's first and last answers (default 10000)\n"
     "  --json FILE         write the report as JSON\n"
     "  --name NAME         name of the clients (default replay)\n"
+    "  --config CONFIG     reproduce: RoIs of a debug stream run once more, one by one, in a "
+    "daemon\n"
+    "                      of their own with this configuration; prints how each ends\n"
     "  --key               clients with random keys: a daemon decides no RoI of theirs twice\n"
     "  --quiet             no progress bar, no table\n"
     "\n"
     "RoIs that were answered Busy are sent again.  SIGINT ends a run early, with its report.\n"
-    "Exit codes: 0 every RoI had exactly one answer; 1 some were lost, answered twice, or Busy to\n"
-    "the end; 2 wrong usage; 3 no daemon, or the run failed.\n";
+    "Exit codes: 0 every RoI had exactly one answer (reproduce: ended as before); 1 some were "
+    "lost,\n"
+    "answered twice, or Busy to the end (ended otherwise); 2 wrong usage; 3 no daemon, or the run\n"
+    "failed.\n";
 
 enum { EXIT_LOST = 1, EXIT_USAGE = 2, EXIT_FAILED = 3 };
 
@@ -68,7 +75,7 @@ static void on_signal(int number)
 struct arguments {
     struct replay_options o;
     const struct generator_preset *preset;
-    const char *out, *command, *transport;
+    const char *out, *command, *transport, *config;
     char **rest; /* what stands behind the command */
     uint32_t n_rest;
     char endpoint[512];
@@ -129,7 +136,8 @@ enum {
     NAME,
     KEY,
     QUIET,
-    OUT
+    OUT,
+    CONFIG
 };
 static const struct option options[] = {{"connect", required_argument, NULL, CONNECT},
                                         {"transport", required_argument, NULL, TRANSPORT},
@@ -152,6 +160,7 @@ static const struct option options[] = {{"connect", required_argument, NULL, CON
                                         {"key", no_argument, NULL, KEY},
                                         {"quiet", no_argument, NULL, QUIET},
                                         {"out", required_argument, NULL, OUT},
+                                        {"config", required_argument, NULL, CONFIG},
                                         {"help", no_argument, NULL, 'h'},
                                         {NULL, 0, NULL, 0}};
 
@@ -224,6 +233,9 @@ static void set_option(struct arguments *a, int opt, const char *name)
         break;
     case OUT:
         a->out = optarg;
+        break;
+    case CONFIG:
+        a->config = optarg;
         break;
     default:
         break;
@@ -354,6 +366,18 @@ static int show(const struct arguments *a)
     return files_show(a->rest[0], stdout) < 0 ? EXIT_FAILED : 0;
 }
 
+static int run_again(const struct arguments *a)
+{
+    int r;
+
+    if (a->n_rest != 1 || !a->config) {
+        fprintf(stderr, "trigreplay: reproduce wants one file and --config CONFIG\n");
+        return EXIT_USAGE;
+    }
+    r = reproduce(a->rest[0], a->config);
+    return r < 0 ? EXIT_FAILED : r ? EXIT_LOST : 0;
+}
+
 static int wrong_import(const struct arguments *a)
 {
     if (a->n_rest)
@@ -413,6 +437,8 @@ int main(int argc, char **argv)
         return show(&a);
     if (!strcmp(a.command, "import"))
         return import(&a);
-    fprintf(stderr, "trigreplay: run, generate, import or show is wanted\n%s", usage);
+    if (!strcmp(a.command, "reproduce"))
+        return run_again(&a);
+    fprintf(stderr, "trigreplay: run, generate, import, show or reproduce is wanted\n%s", usage);
     return EXIT_USAGE;
 }

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reproduce.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "one_by_one.h"
+#include "roifile.h"
+
+#define LOOK_NS   20000000 /* between two looks at the daemon */
+#define ANSWER_MS 120000   /* for one RoI: its worker ends twice, and starts again */
+
+struct scratch {
+    char folder[64];
+    pid_t daemon;
+};
+
+/* ---------------------------------------------------------------- the daemon */
+
+static void exec_daemon(const struct scratch *s, const char *config)
+{
+    char program[PATH_MAX], log[128], *slash;
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 8);
+    int fd;
+
+    snprintf(log, sizeof log, "%s/log", s->folder);
+    fd = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    program[n > 0 ? n : 0] = '\0';
+    slash = strrchr(program, '/');
+    if (fd < 0 || !slash || prctl(PR_SET_PDEATHSIG, SIGTERM) < 0)
+        return;
+    memcpy(slash, "/trigd", sizeof "/trigd"); /* room is kept above */
+    dup2(fd, STDERR_FILENO);
+    dup2(fd, STDOUT_FILENO);
+    execl(program, program, "--config", config, "--scratch", s->folder, (char *)NULL);
+}
+
+static bool is_up(const struct scratch *s)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool up;
+
+    snprintf(a.sun_path, sizeof a.sun_path, "%s/control", s->folder);
+    up = fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof a) == 0;
+    if (fd >= 0)
+        close(fd);
+    return up;
+}
+
+static void print_log(const struct scratch *s)
+{
+    char path[128], line[1024];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/log", s->folder);
+    f = fopen(path, "r");
+    while (f && fgets(line, sizeof line, f))
+        fputs(line, stderr);
+    if (f)
+        fclose(f);
+}
+
+static int start(struct scratch *s, const char *config)
+{
+    const struct timespec look = {.tv_nsec = LOOK_NS};
+
+    s->daemon = fork();
+    if (s->daemon < 0)
+        return -errno;
+    if (!s->daemon) {
+        exec_daemon(s, config);
+        _exit(127); /* lint: the child that could not become a daemon */
+    }
+    while (!is_up(s)) {
+        if (waitpid(s->daemon, NULL, WNOHANG) == s->daemon) {
+            s->daemon = 0;
+            print_log(s);
+            return -ECHILD;
+        }
+        nanosleep(&look, NULL);
+    }
+    return 0;
+}
+
+static void stop(struct scratch *s)
+{
+    if (s->daemon <= 0)
+        return;
+    kill(s->daemon, SIGTERM);
+    while (waitpid(s->daemon, NULL, 0) < 0 && errno == EINTR) {
+    }
+    s->daemon = 0;
+}
+
+static int remove_one(const char *path, const struct stat *s, int type, struct FTW *at)
+{
+    (void)s;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+/* ---------------------------------------------------------------- comparing */
+
+/* The next RoI of a file, owned by the caller; NULL at the end. */
+static Trigd__V1__RoiBatch *next(struct roifile_reader *f)
+{
+    const void *bytes;
+    size_t n;
+
+    if (!f || roifile_next(f, &bytes, &n) != 1)
+        return NULL;
+    return trigd__v1__roi_batch__unpack(NULL, n, bytes);
+}
+
+static void drop(Trigd__V1__RoiBatch *b)
+{
+    if (b)
+        trigd__v1__roi_batch__free_unpacked(b, NULL);
+}
+
+static const char *reason(const Trigd__V1__Roi *r)
+{
+    return r->kept ? r->kept->reason : "no reason is kept";
+}
+
+static bool is_same(const Trigd__V1__Roi *a, const Trigd__V1__Roi *b)
+{
+    return a->run == b->run && a->l1id == b->l1id && a->roi_id == b->roi_id;
+}
+
+/* Walks both files; RoIs of the first that are not in the second did not fail this time. */
+static int compare(struct roifile_reader *before, struct roifile_reader *now)
+{
+    Trigd__V1__RoiBatch *a, *b = next(now);
+    int n_other = 0;
+
+    while ((a = next(before)) != NULL) {
+        const Trigd__V1__Roi *was = a->rois[0];
+        const bool is_there = b && is_same(was, b->rois[0]);
+        const char *end = is_there ? reason(b->rois[0]) : "decided by its chains";
+        const bool same = is_there && !strcmp(end, reason(was));
+
+        printf("run %u l1id %u roi %u: ", was->run, was->l1id, was->roi_id);
+        if (same)
+            printf("the same: %s\n", end);
+        else
+            printf("before: %s; now: %s\n", reason(was), end);
+        n_other += !same;
+        if (is_there) {
+            drop(b);
+            b = next(now);
+        }
+        drop(a);
+    }
+    drop(b);
+    return n_other;
+}
+
+/* What the scratch daemon wrote; NULL: nothing failed. */
+static struct roifile_reader *open_new(const struct scratch *s)
+{
+    struct roifile_reader *f = NULL;
+    char folder[80], path[512] = "";
+    const struct dirent *e;
+    DIR *d;
+
+    snprintf(folder, sizeof folder, "%s/debug", s->folder);
+    d = opendir(folder);
+    while (d && (e = readdir(d)) != NULL)
+        if (strstr(e->d_name, ".roi"))
+            snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+    if (d)
+        closedir(d);
+    return path[0] && roifile_open(path, &f) == 0 ? f : NULL;
+}
+
+/* ---------------------------------------------------------------- the whole */
+
+static int run(struct scratch *s, const char *file, const char *config)
+{
+    struct roifile_reader *before, *now;
+    char endpoint[128];
+    int r = roifile_open(file, &before);
+
+    if (r < 0)
+        return r;
+    snprintf(endpoint, sizeof endpoint, "ipc://%s/in", s->folder);
+    r = start(s, config);
+    if (r == 0)
+        r = one_by_one(endpoint, file, ANSWER_MS);
+    stop(s);
+    if (r == 0) {
+        now = open_new(s);
+        r = compare(before, now);
+        if (now)
+            roifile_close(now);
+    }
+    roifile_close(before);
+    return r;
+}
+
+int reproduce(const char *file, const char *config)
+{
+    struct scratch s = {.folder = "/tmp/trigreplay-XXXXXX"};
+    int r;
+
+    if (!mkdtemp(s.folder))
+        return -errno;
+    r = run(&s, file, config);
+    if (r < 0)
+        fprintf(stderr, "trigreplay: cannot replay %s with %s: %s\n", file, config, strerror(-r));
+    if (nftw(s.folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) != 0)
+        fprintf(stderr, "trigreplay: cannot remove %s\n", s.folder);
+    return r;
+}
