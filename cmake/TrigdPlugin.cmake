@@ -8,6 +8,7 @@
 #     include "FILE.program.h", which declares `extern const struct trg_program FILE_program`.
 #     The OpenCL text is also compiled while building, where the machine has an OpenCL platform, unless
 #     TRIGD_COMPILE_OPENCL is OFF.
+#     They are built once, where a file is named first; other targets link the same objects.
 #
 # Works in this project and, from the installed package, out of tree.  Fat binaries are made for
 # CMAKE_CUDA_ARCHITECTURES or, where that is not set, for all chips in TRIGD_CUDA_DEFAULT that nvcc
@@ -17,6 +18,7 @@ include(GNUInstallDirs)
 enable_language(ASM)
 set(TRIGD_CMAKE_DIR ${CMAKE_CURRENT_LIST_DIR})
 set(TRIGD_CUDA_DEFAULT 75 80 86 89 90 100 120)
+set(TRIGD_KERNEL_OPTIMIZE -O3 CACHE STRING "How kernels for the host are optimized, in every type of build")
 include(${CMAKE_CURRENT_LIST_DIR}/TrigdCollections.cmake)
 if(NOT TRIGD_INCLUDE_DIR)
     set(TRIGD_INCLUDE_DIR ${CMAKE_CURRENT_LIST_DIR}/../include ${CMAKE_BINARY_DIR}/include)
@@ -70,7 +72,7 @@ function(trg_host_variant target name file kernels variant march)
     string(APPEND text "    {0, 0, 0, 0}};\n")
     file(GENERATE OUTPUT ${source} CONTENT "${text}")
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-        "-O3;-ffp-contract=off;-fno-math-errno;${march}" OBJECT_DEPENDS ${file})
+        "${TRIGD_KERNEL_OPTIMIZE};-ffp-contract=off;-fno-math-errno;${march}" OBJECT_DEPENDS ${file})
     target_sources(${target} PRIVATE ${source})
 endfunction()
 
@@ -82,12 +84,30 @@ function(trg_embed out symbol file)
 endfunction()
 
 function(trg_add_kernels target file)
+    get_filename_component(file ${file} REALPATH)
+    file(RELATIVE_PATH objects ${CMAKE_SOURCE_DIR} ${file})
+    string(MAKE_C_IDENTIFIER kernels_${objects} objects)
+    if(NOT TARGET ${objects})
+        trg_build_kernels(${objects} ${file})
+    endif()
+    get_target_property(folder ${objects} BINARY_DIR)
+    get_filename_component(source ${file} DIRECTORY)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
+    target_include_directories(${target} PRIVATE ${folder} ${TRIGD_INCLUDE_DIR} ${source})
+endfunction()
+
+# The library of objects with the kernels of a file.
+function(trg_build_kernels target file)
     trg_find_python()
-    get_filename_component(file ${file} ABSOLUTE)
     get_filename_component(folder ${file} DIRECTORY)
     get_filename_component(name ${file} NAME)
     string(REPLACE ".kernel.c" "" name ${name})
     set(base ${CMAKE_CURRENT_BINARY_DIR}/${name})
+    add_library(${target} OBJECT)
+    set_target_properties(${target} PROPERTIES C_VISIBILITY_PRESET hidden C_STANDARD 17 POSITION_INDEPENDENT_CODE ON)
+    if(TARGET trigd_options)
+        target_link_libraries(${target} PRIVATE trigd_options)
+    endif()
 
     # the kernels are found by reading the file: it is configured again when it changes
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})

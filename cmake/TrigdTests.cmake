@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # How tests and measurements of this project are declared.
 
+# What the sanitizers' builds make: the programs of the tests that their presets run, and what these need.
+add_custom_target(tests)
+add_custom_target(tests_threads)
+
 # trg_test(NAME program.c... [LIBS lib...] [DEPENDS target...] [LABELS label...] [TIMEOUT seconds]
 #          [ARGS arg...])
 # A cmocka program that is one ctest of that name.  DEPENDS are the targets that it finds in the build
@@ -95,6 +99,12 @@ function(trg_run name target)
         set(R_TIMEOUT 120)
     endif()
     add_test(NAME ${name} COMMAND ${target} ${R_ARGS})
+    if(NOT "slow" IN_LIST R_LABELS)
+        add_dependencies(tests ${target})
+        if("tsan" IN_LIST R_LABELS OR "e2e" IN_LIST R_LABELS)
+            add_dependencies(tests_threads ${target})
+        endif()
+    endif()
     set_tests_properties(${name} PROPERTIES TIMEOUT ${R_TIMEOUT} SKIP_RETURN_CODE 77
         LABELS "${R_LABELS}" ENVIRONMENT "TRIGD_BUILD=${CMAKE_BINARY_DIR};TRIGD_SOURCE=${CMAKE_SOURCE_DIR}")
 endfunction()
