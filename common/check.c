@@ -187,6 +187,15 @@ int check_quantized(const struct quantum *q, size_t n, const void *layer, uint32
                : 0;
 }
 
+int check_type(uint32_t type, uint64_t token, struct wire_error *ret_error)
+{
+    if (type < ROI_TYPES)
+        return 0;
+    return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
+                        "RoI %" PRIu64 ": its type is %u; 0 to %u are allowed", token, type,
+                        ROI_TYPES - 1);
+}
+
 int check_window(const struct trg_roi_info *info, uint64_t token, struct wire_error *ret_error)
 {
     const struct {

@@ -21,6 +21,9 @@ check_refuse(struct wire_error *e, Trigd__V1__Error__Code code, const char *form
 /* The window of an RoI. */
 int check_window(const struct trg_roi_info *info, uint64_t token, struct wire_error *ret_error);
 
+/* The type of an RoI. */
+int check_type(uint32_t type, uint64_t token, struct wire_error *ret_error);
+
 /* How many items a collection has; at most max_items. */
 int check_count(uint32_t kind, size_t n, uint32_t max_items, uint64_t token,
                 struct wire_error *ret_error);

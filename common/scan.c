@@ -255,6 +255,8 @@ static bool scan_field(struct reader *r, uint32_t tag, struct scan_roi *roi)
         return scan_quantized(r, roi);
     case TAG_COLUMNS:
         return scan_declared(r, roi);
+    case TAG(21, VARINT):
+        return read_u32(r, &roi->type);
     default:
         return false;
     }
@@ -265,7 +267,7 @@ static bool scan_one(struct reader r, struct scan_roi *roi)
     uint32_t seen = 0, tag;
 
     roi->token = 0;
-    roi->kinds = 0;
+    roi->kinds = roi->type = 0;
     roi->is_quantized = roi->is_repeat = false;
     roi->n_declared = 0;
     memset(&roi->info, 0, sizeof roi->info);

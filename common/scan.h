@@ -25,6 +25,7 @@ struct scan_column { /* as it stands in a message, unaligned */
 struct scan_roi {
     uint64_t token;
     struct trg_roi_info info;
+    uint32_t type;
     bool is_repeat;
     uint32_t kinds;         /* 1 << kind for each collection that is there */
     bool is_quantized;      /* its spacepoints: columns as quantum.h says */

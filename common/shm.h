@@ -29,7 +29,7 @@
 #define SHM_REPEAT       (1u << 29) /* in `kinds`: the RoI was sent before */
 #define SHM_DOWN_BYTES   (1u << 20) /* of the ring of answers */
 #define SHM_ANSWER_MAX   (1u << 19) /* bytes of one answer */
-#define SHM_PACKET_MAX   65536u     /* bytes of one packet on the socket */
+#define SHM_PACKET_MAX   131072u    /* bytes of one packet on the socket: a large menu's Welcome */
 #define SHM_WRAP         UINT32_MAX /* instead of a length: the next answer is at the start */
 #define SHM_ANSWER_ALIGN 8u         /* each answer begins with its length, a uint32_t */
 
@@ -56,7 +56,7 @@ struct shm_roi {
     struct trg_roi_info info;
     uint32_t kinds; /* 1 << kind for each collection that is there, which may be empty; or
                      * SHM_LISTED; SHM_QUANTIZED, SHM_REPEAT */
-    uint32_t reserved;
+    uint32_t type;  /* of the RoI; 0 to 63 */
     struct shm_collection {
         uint64_t at;   /* in `data`; a multiple of SHM_ALIGN */
         uint32_t n;    /* items */

@@ -312,6 +312,7 @@ static void begin_roi(struct wire_roi *w, uint64_t token, const struct trg_roi_i
 {
     w->token = token;
     w->info = *info;
+    w->type = 0;
     w->is_quantized = w->is_repeat = false;
     w->quantum = (struct quantum){{0}, {0}};
     for (uint32_t s = 0; s < WIRE_SLOTS; s++) {
@@ -324,6 +325,7 @@ static void begin_roi(struct wire_roi *w, uint64_t token, const struct trg_roi_i
 static void end_roi(const struct wire_roi *w, struct wire_roi *ret_roi)
 {
     begin_roi(ret_roi, w->token, &w->info);
+    ret_roi->type = w->type;
     ret_roi->is_repeat = w->is_repeat;
     ret_roi->is_quantized = w->is_quantized;
     ret_roi->quantum = w->quantum;
@@ -350,8 +352,9 @@ int wire_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi, struct wir
     struct wire_roi w;
 
     begin_roi(&w, roi->token, &info);
+    w.type = roi->type;
     w.is_repeat = roi->is_repeat;
-    if (check_window(&w.info, w.token, ret_error) < 0)
+    if (check_window(&w.info, w.token, ret_error) < 0 || check_type(w.type, w.token, ret_error) < 0)
         return -EBADMSG;
     if (roi->spacepoints && roi->quantized_spacepoints)
         return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__MALFORMED,
@@ -395,9 +398,10 @@ static int take_scanned(const struct wire_decoder *d, uint32_t i, bool is_read,
     struct wire_roi w;
 
     begin_roi(&w, s->token, &s->info);
+    w.type = s->type;
     w.is_repeat = s->is_repeat;
     w.is_quantized = s->is_quantized;
-    if (check_window(&w.info, w.token, ret_error) < 0)
+    if (check_window(&w.info, w.token, ret_error) < 0 || check_type(w.type, w.token, ret_error) < 0)
         return -EBADMSG;
     if (w.is_quantized)
         w.quantum = s->quantum;

@@ -15,6 +15,8 @@
 #include "trigd.pb-c.h"
 #include "trigd/event.h"
 
+#define ROI_TYPES 64u /* types of RoIs are numbers below */
+
 /* What a message may hold at most. */
 struct wire_limits {
     uint32_t max_message_bytes;
@@ -31,6 +33,7 @@ struct wire_limits {
 struct wire_roi {
     uint64_t token;
     bool is_repeat;
+    uint32_t type; /* below ROI_TYPES */
     struct trg_roi_info info;
     struct wire_collection {
         uint32_t n;                          /* items */

@@ -16,7 +16,7 @@
 #include "base/shards.h"
 #include "latency.h"
 
-#define STATS_CHAINS_MAX  256
+#define STATS_CHAINS_MAX  1024
 #define STATS_STEPS_MAX   64
 #define STATS_LANES_MAX   1024
 #define STATS_WORKERS_MAX 256
@@ -44,6 +44,7 @@
     X(busy, counter, "RoIs answered Busy: not taken")                                          \
     X(repeated, counter, "RoIs sent again and answered with the decision that was made")       \
     X(errors, counter, "messages and RoIs answered Error: refused")                            \
+    X(no_chain, counter, "RoIs refused because no chain looks at their type (part of errors)") \
     X(messages, counter, "messages received")                                                  \
     X(bytes_in, counter, "bytes received")                                                     \
     X(bytes_out, counter, "bytes sent")                                                        \
@@ -68,6 +69,7 @@
 #define STATS_CHAIN(X)                                                          \
     X(seeded, counter, "RoIs whose level-1 bits started the chain")             \
     X(prescaled, counter, "seeded RoIs that the prescale kept from running it") \
+    X(missing, counter, "RoIs that lack a collection which the chain needs")    \
     X(run, counter, "RoIs on which the chain ran")                              \
     X(raw_pass, counter, "RoIs that passed all hypotheses, or by truncation")   \
     X(pass, counter, "RoIs that the chain accepted")                            \

@@ -17,7 +17,7 @@
 #include "exec/devices.h"
 #include "exec/lane.h"
 #include "exec/worker.h"
-#include "menu/menu.h"
+#include "menu/chains.h"
 
 #define ENGINE_WORKERS_MAX 64
 
@@ -55,7 +55,7 @@ struct engine { /* of one shard; its own but for what `of` points to */
     uint32_t n_rois;   /* RoIs that still refer to this engine (dispatch) */
     struct engine_step step[MENU_STEPS_MAX];
     struct stats_chain *chain[MENU_CHAINS_MAX];
-    double prescale[MENU_CHAINS_MAX];
+    struct prescales prescales;
     uint64_t steps_bytes, chains_bytes; /* what every RoI carries */
 };
 

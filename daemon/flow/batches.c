@@ -30,7 +30,6 @@ static bool take_step(struct dispatch *d, struct engine *e, uint32_t step, struc
         r->wanted = result->wanted;
         r->kept = result->kept;
     }
-    r->done |= 1ull << step;
     return true;
 }
 
@@ -56,6 +55,8 @@ static void fail_in_step(struct dispatch *d, uint32_t roi, uint32_t step, enum r
 static void use_result(struct dispatch *d, struct engine *e, uint32_t head, uint32_t roi, int error)
 {
     struct roi *r = dispatch_at(d, roi);
+    /* members that need what the RoI lacks ran on nothing, for none of its chains */
+    const uint64_t steps = plan_whole(e->menu->plan, e->menu->steps[head].members, r->kinds);
     uint32_t bad = MENU_STEPS_MAX;
 
     r->unseen &= ~e->step[head].gathers;
@@ -70,11 +71,11 @@ static void use_result(struct dispatch *d, struct engine *e, uint32_t head, uint
         fail_in_step(d, roi, head, ROI_END_CLAIM, 0);
         return;
     }
-    for (uint64_t left = e->menu->steps[head].members; left; left &= left - 1)
+    for (uint64_t left = steps; left; left &= left - 1)
         if (!take_step(d, e, (uint32_t)__builtin_ctzll(left), r))
             bad = (uint32_t)__builtin_ctzll(left);
     if (bad == MENU_STEPS_MAX)
-        rois_advance(d, roi);
+        rois_advance(d, roi, steps);
     else
         fail_in_step(d, roi, bad, ROI_END_STATUS, 0);
 }

@@ -5,19 +5,6 @@
 #include "exec/engine.h"
 #include "flow/egress.h"
 
-enum chain_state { /* of one chain on one RoI; kept in the RoI's block */
-                   CHAIN_UNSEEDED,
-                   CHAIN_PRESCALED, /* seeded, but the prescale kept it from running */
-                   CHAIN_FAILED,    /* a hypothesis did not hold */
-                   CHAIN_PASSED,
-                   CHAIN_RUNNING /* CHAIN_RUNNING + k: waits for its step k */
-};
-
-/* Whether a chain goes on after its step k, whose result must be there: all hypotheses hold, or a
- * limit cut short what they look at and the chain passes that. */
-bool decide_goes_on(const struct engine *e, const struct roi_step *steps, uint32_t chain,
-                    uint32_t k);
-
 /* Decides an RoI whose chains have all ended and hands it to egress.  Where chains passed only
  * because a limit cut their data short, and their client has had its share of such accepts, their
  * cuts decide.  An RoI with a status

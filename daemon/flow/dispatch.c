@@ -20,7 +20,7 @@
 static void publish(struct dispatch *d, const struct engine *e)
 {
     for (uint32_t i = 0; i < e->menu->n_chains; i++)
-        atomic_store(&e->chain[i]->prescale, e->prescale[i]);
+        atomic_store(&e->chain[i]->prescale, e->prescales.value[i]);
     stats_set(&d->stats->g.menu_generation, e->generation);
 }
 
@@ -127,13 +127,15 @@ int dispatch_swap(struct dispatch *d, struct engine *e)
 int dispatch_set_prescale(struct dispatch *d, const char *chain, double prescale)
 {
     struct engine *e = dispatch_engine(d);
+    double value[MENU_CHAINS_MAX];
 
     for (uint32_t i = 0; i < e->menu->n_chains; i++) {
         if (strcmp(e->menu->chains[i].name, chain) != 0)
             continue;
         log_info("dispatch", "prescale changed", "shard=%u chain=%s old=%g new=%g", e->shard, chain,
-                 e->prescale[i], prescale);
-        e->prescale[i] = prescale;
+                 e->prescales.value[i], prescale);
+        e->prescales.value[i] = prescale;
+        prescales_init(e->menu, memcpy(value, e->prescales.value, sizeof value), &e->prescales);
         atomic_store(&e->chain[i]->prescale, prescale);
         return 0;
     }

@@ -21,7 +21,8 @@ struct outbox {
 #define DECISION_BYTES                                                   \
     (sizeof(Trigd__V1__Decision) +                                       \
      MENU_STEPS_MAX * (sizeof(Trigd__V1__StepResult) + sizeof(void *)) + \
-     (2 * MENU_CHAINS_MAX + MENU_STREAMS_MAX) * sizeof(uint32_t) + 64)
+     (3 * MENU_CHAINS_MAX + MENU_STREAMS_MAX) * sizeof(uint32_t) +       \
+     KINDS_MAX * (sizeof(Trigd__V1__Missing) + sizeof(void *)) + 64)
 
 struct egress {
     struct pool *pool;
@@ -203,9 +204,40 @@ static void list_results(struct egress *e, const struct menu *menu, struct roi *
     m->n_results = n;
 }
 
+/* Chains that failed because the RoI lacks a collection, each under the first that it lacks. */
+static void list_missing(struct egress *e, const struct plan *p, struct roi *r,
+                         Trigd__V1__Decision *m)
+{
+    const uint64_t *lacking = chains_of(p, pool_at(e->pool, r->chains), CHAINS_LACKING);
+    struct plan_bits left = {{0}}, here;
+    uint64_t any = 0;
+
+    for (uint32_t w = 0; w < p->n_words; w++)
+        any |= left.w[w] = lacking[w];
+    if (!any)
+        return;
+    m->missing = take(e, KINDS_MAX * sizeof(void *));
+    for (uint32_t kinds = p->reads & ~r->kinds; kinds; kinds &= kinds - 1) {
+        const uint32_t kind = (uint32_t)__builtin_ctz(kinds);
+        Trigd__V1__Missing *missing = take(e, sizeof *missing);
+
+        for (uint32_t w = 0; w < p->n_words; w++) {
+            here.w[w] = left.w[w] & p->needs[kind].w[w];
+            left.w[w] &= ~here.w[w];
+        }
+        trigd__v1__missing__init(missing);
+        missing->collection = (char *)(uintptr_t)kind_info(kind)->name;
+        list_bits(e, here.w, p->n_words, &missing->n_chains, &missing->chains);
+        if (missing->n_chains)
+            m->missing[m->n_missing++] = missing;
+    }
+}
+
 static Trigd__V1__Decision *form(struct egress *e, uint32_t roi, uint64_t now)
 {
     struct roi *r = &e->pool->rois[roi];
+    const struct plan *p = e->engine[roi]->menu->plan;
+    void *chains = pool_at(e->pool, r->chains);
     Trigd__V1__Decision *m = take(e, sizeof *m);
 
     trigd__v1__decision__init(m);
@@ -222,13 +254,15 @@ static Trigd__V1__Decision *form(struct egress *e, uint32_t roi, uint64_t now)
     m->kept = r->kept;
     m->menu_generation = e->engine[roi]->generation;
     m->repeated = r->is_repeat;
-    if (r->is_repeat || r->recall)
-        m->menu_key = e->engine[roi]->menu->hash;
-    list_bits(e, r->raw, 4, &m->n_chains_raw, &m->chains_raw);
-    list_bits(e, r->pass, 4, &m->n_chains, &m->chains);
+    m->menu_key = e->engine[roi]->menu->hash;
     list_bits(e, &r->streams, 1, &m->n_streams, &m->streams);
-    if (r->status <= TRIGD__V1__STATUS__TRUNCATED)
-        list_results(e, e->engine[roi]->menu, r, m);
+    if (p->reads & ~r->kinds)
+        list_missing(e, p, r, m);
+    if (r->status > TRIGD__V1__STATUS__TRUNCATED)
+        return m;
+    list_bits(e, chains_of(p, chains, CHAINS_RAW), p->n_words, &m->n_chains_raw, &m->chains_raw);
+    list_bits(e, chains_of(p, chains, CHAINS_ACCEPTED), p->n_words, &m->n_chains, &m->chains);
+    list_results(e, e->engine[roi]->menu, r, m);
     return m;
 }
 

@@ -52,8 +52,10 @@ void ingress_not_taken(struct ingress *in, const struct peer *peer, uint32_t num
                        Trigd__V1__Busy__Reason reason);
 /* Answers Busy for the RoIs that were noted since the last call. */
 void ingress_busy(struct ingress *in, const struct peer *peer, uint32_t number);
-/* Whether the running menu has all that it needs; the reason goes to *ret_error. */
-bool ingress_has_inputs(struct ingress *in, const struct wire_roi *w, struct wire_error *ret_error);
+/* Whether a chain of the running menu looks at RoIs of its type; else counts it, and the reason
+ * goes to *ret_error. */
+bool ingress_is_looked_at(struct ingress *in, const struct wire_roi *w,
+                          struct wire_error *ret_error);
 /* Takes one checked RoI into the pool, or notes why not. */
 void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
                  const struct wire_roi *w, const struct store_from *from, uint64_t now);

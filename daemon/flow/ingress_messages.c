@@ -15,6 +15,43 @@
 
 /* ---------------------------------------------------------------- Hello */
 
+struct step_names { /* of a menu, as messages */
+    Trigd__V1__Step step[MENU_STEPS_MAX], *list[MENU_STEPS_MAX];
+    char *value[MENU_STEPS_MAX][TRG_VALUES_MAX];
+    Trigd__V1__RoiType type[ROI_TYPES], *types[ROI_TYPES];
+    uint32_t n_types;
+};
+
+static void name_steps(const struct menu *m, struct step_names *n)
+{
+    for (uint32_t i = 0; i < m->n_steps; i++) {
+        const struct plugin *p = m->steps[i].plugin;
+
+        for (uint32_t k = 0; k < p->n_values; k++)
+            n->value[i][k] = (char *)(uintptr_t)p->d.values[k].name;
+        trigd__v1__step__init(&n->step[i]);
+        n->step[i].name = m->steps[i].name;
+        n->step[i].plugin = (char *)(uintptr_t)p->d.name;
+        n->step[i].n_values = p->n_values;
+        n->step[i].values = n->value[i];
+        n->list[i] = &n->step[i];
+    }
+}
+
+static void name_types(const struct menu *m, struct step_names *n)
+{
+    n->n_types = 0;
+    for (uint32_t i = 0; i < ROI_TYPES; i++) {
+        if (!m->types[i])
+            continue;
+        trigd__v1__roi_type__init(&n->type[n->n_types]);
+        n->type[n->n_types].name = m->types[i];
+        n->type[n->n_types].number = i;
+        n->types[n->n_types] = &n->type[n->n_types];
+        n->n_types++;
+    }
+}
+
 static void send_welcome(struct ingress *in, uint32_t number)
 {
     const struct engine *e = dispatch_engine(in->next);
@@ -22,7 +59,10 @@ static void send_welcome(struct ingress *in, uint32_t number)
     Trigd__V1__Welcome w = TRIGD__V1__WELCOME__INIT;
     char *chains[MENU_CHAINS_MAX], *streams[MENU_STREAMS_MAX];
     struct declared declared;
+    struct step_names names;
 
+    name_steps(e->menu, &names);
+    name_types(e->menu, &names);
     declared_fill(menu_reads(e->menu) & ~((1u << TRG_KIND_COUNT) - 1), &declared);
     for (uint32_t i = 0; i < e->menu->n_chains; i++)
         chains[i] = e->menu->chains[i].name;
@@ -38,7 +78,12 @@ static void send_welcome(struct ingress *in, uint32_t number)
     w.chains = chains;
     w.n_streams = e->menu->n_streams;
     w.streams = streams;
+    w.n_steps = e->menu->n_steps;
+    w.steps = names.list;
+    w.n_roi_types = names.n_types;
+    w.roi_types = names.types;
     w.menu_generation = e->generation;
+    w.menu_key = e->menu->hash;
     w.n_collections = declared.n;
     w.collections = declared.list;
     m.body_case = TRIGD__V1__FROM_DAEMON__BODY_WELCOME;
@@ -172,7 +217,7 @@ static void take_batch(struct ingress *in, const struct peer *peer, uint32_t num
             ingress_not_taken(in, peer, number, token, TRIGD__V1__BUSY__REASON__NO_HELLO);
             continue;
         }
-        if (check_roi(in, b, i, &w, &error) < 0 || !ingress_has_inputs(in, &w, &error))
+        if (check_roi(in, b, i, &w, &error) < 0 || !ingress_is_looked_at(in, &w, &error))
             ingress_error(in, peer, number, &error, &token);
         else
             ingress_roi(in, number, peer, &w, &b->from, now);

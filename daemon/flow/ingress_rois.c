@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ingress_rois.c - one checked RoI into the pool, and the answers to those that are not taken. */
+#include <inttypes.h>
+
+#include "check.h"
 #include "flow/ingress_inner.h"
 #include "transport/refusal.h"
 
@@ -117,6 +120,7 @@ void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
     r->received_ns = now;
     r->client = number;
     r->client_epoch = client->epoch;
+    r->type = (uint8_t)w->type;
     r->is_repeat = w->is_repeat;
     if (key.client)
         r->recall = recall_enter(in->recall, &key, roi) + 1; /* RECALL_NONE + 1 is 0 */
@@ -124,13 +128,17 @@ void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
     dispatch_roi(in->next, roi);
 }
 
-bool ingress_has_inputs(struct ingress *in, const struct wire_roi *w, struct wire_error *ret_error)
+bool ingress_is_looked_at(struct ingress *in, const struct wire_roi *w,
+                          struct wire_error *ret_error)
 {
-    uint32_t kinds = 0;
+    const struct menu *m = dispatch_engine(in->next)->menu;
 
-    for (uint32_t s = 0; s < WIRE_SLOTS; s++)
-        kinds |= (uint32_t)w->collection[s].is_there << w->collection[s].kind;
-    ret_error->code = TRIGD__V1__ERROR__CODE__NO_COLLECTION;
-    return menu_has_inputs(dispatch_engine(in->next)->menu, kinds, ret_error->text,
-                           sizeof ret_error->text);
+    if (m->plan->types >> w->type & 1)
+        return true;
+    stats_add(&in->stats->g.no_chain, 1);
+    check_refuse(ret_error, TRIGD__V1__ERROR__CODE__NO_CHAIN,
+                 "RoI %" PRIu64 ": no chain of the menu looks at RoIs of type %u%s%s%s", w->token,
+                 w->type, m->types[w->type] ? " (" : "", m->types[w->type] ? m->types[w->type] : "",
+                 m->types[w->type] ? ")" : "");
+    return false;
 }

@@ -26,7 +26,7 @@ static uint32_t take_entries(struct ingress *in, const struct peer *peer, uint64
 
         n++;
         if (shm_entry_check(&entry, region, &in->limits, &w, &error) < 0 ||
-            !ingress_has_inputs(in, &w, &error)) {
+            !ingress_is_looked_at(in, &w, &error)) {
             ingress_error(in, peer, number, &error, &entry.token);
             continue;
         }

@@ -105,42 +105,6 @@ static void conclude(struct dispatch *d, uint32_t roi)
 
 /* ---------------------------------------------------------------- chains and steps */
 
-/* Moves a chain on over the steps that are done; returns the step it waits for, or -1. */
-static int32_t advance_chain(struct dispatch *d, struct engine *e, struct roi *r, uint32_t chain)
-{
-    const struct menu_chain *c = &e->menu->chains[chain];
-    uint8_t *state = (uint8_t *)pool_at(d->pool, r->chains) + chain;
-
-    while (*state >= CHAIN_RUNNING) {
-        uint32_t k = *state - (uint32_t)CHAIN_RUNNING;
-
-        if (k == c->n_steps) {
-            *state = CHAIN_PASSED;
-        } else if (!(r->done >> c->steps[k].step & 1)) {
-            return (int32_t)c->steps[k].step;
-        } else if (decide_goes_on(e, pool_steps(d->pool, r), chain, k)) {
-            ++*state;
-        } else {
-            *state = CHAIN_FAILED; /* with pass_through, decide accepts it all the same */
-        }
-    }
-    return -1;
-}
-
-/* The group whose batches `step` runs in, by its head; while an input of the head is missing, the
- * groups that make it instead. */
-static uint64_t with_inputs(const struct engine *e, const struct roi *r, uint32_t step)
-{
-    uint32_t head = e->menu->steps[step].head;
-    const struct menu_step *m = &e->menu->steps[head];
-    uint64_t missing = 0;
-
-    for (uint32_t k = 0; k < m->plugin->n_inputs; k++)
-        if (m->input[k] >= 0 && !(r->done >> m->input[k] & 1))
-            missing |= with_inputs(e, r, (uint32_t)m->input[k]);
-    return missing ? missing : 1ull << head;
-}
-
 static void enqueue(struct dispatch *d, struct engine *e, uint32_t step, uint32_t roi)
 {
     struct roi *r = dispatch_at(d, roi);
@@ -150,58 +114,71 @@ static void enqueue(struct dispatch *d, struct engine *e, uint32_t step, uint32_
     r->pending++;
 }
 
-void rois_advance(struct dispatch *d, uint32_t roi)
+/* Queues an RoI for what the steps that its chains wait for need first; decides it when no chain
+ * runs any more. */
+static void go_on(struct dispatch *d, struct engine *e, uint32_t roi, uint64_t waits)
 {
     struct roi *r = dispatch_at(d, roi);
-    struct engine *e = d->engine[r->engine];
-    uint64_t wanted = 0;
+    uint64_t heads = 0;
 
-    for (uint32_t i = 0; i < e->menu->n_chains; i++) {
-        int32_t step = advance_chain(d, e, r, i);
-
-        if (step >= 0)
-            wanted |= with_inputs(e, r, (uint32_t)step);
-    }
-    if (!wanted) {
+    if (!chains_run(e->menu->plan, pool_at(d->pool, r->chains))) {
         conclude(d, roi);
         return;
     }
-    for (wanted &= ~r->asked; wanted; wanted &= wanted - 1)
-        enqueue(d, e, (uint32_t)__builtin_ctzll(wanted), roi);
+    for (; waits; waits &= waits - 1)
+        heads |= plan_to_run(e->menu->plan, (uint32_t)__builtin_ctzll(waits), r->done);
+    for (heads &= ~r->asked; heads; heads &= heads - 1)
+        enqueue(d, e, (uint32_t)__builtin_ctzll(heads), roi);
 }
 
-static void seed_chains(struct dispatch *d, struct engine *e, struct roi *r)
+void rois_advance(struct dispatch *d, uint32_t roi, uint64_t steps)
 {
-    uint8_t *state = pool_at(d->pool, r->chains);
+    struct roi *r = dispatch_at(d, roi);
+    struct engine *e = d->engine[r->engine];
 
-    for (uint32_t i = 0; i < e->menu->n_chains; i++) {
-        const struct menu_chain *c = &e->menu->chains[i];
+    r->done |= steps;
+    go_on(d, e, roi,
+          chains_advance(e->menu->plan, pool_steps(d->pool, r), r->done, steps,
+                         pool_at(d->pool, r->chains)));
+}
 
-        state[i] = CHAIN_UNSEEDED;
-        if (c->l1_mask && !(c->l1_mask & r->info.l1_bits))
-            continue;
-        stats_add(&e->chain[i]->seeded, 1);
-        if (menu_prescale(c->id, e->prescale[i], r->info.run, r->info.l1id, r->info.bcid)) {
-            state[i] = CHAIN_RUNNING;
-            stats_add(&e->chain[i]->run, 1);
-        } else {
-            state[i] = CHAIN_PRESCALED;
-            stats_add(&e->chain[i]->prescaled, 1);
+static uint64_t seed_chains(struct dispatch *d, struct engine *e, struct roi *r)
+{
+    const struct plan *p = e->menu->plan;
+    const struct chains_event ev = {.info = &r->info, .type = r->type, .kinds = r->kinds};
+    void *chains = pool_at(d->pool, r->chains);
+    const uint64_t waits = chains_seed(p, &e->prescales, &ev, chains);
+
+    for (uint32_t w = 0; w < p->n_words; w++) {
+        const uint64_t prescaled = chains_of(p, chains, CHAINS_PRESCALED)[w],
+                       missing = chains_of(p, chains, CHAINS_LACKING)[w],
+                       ran = chains_of(p, chains, CHAINS_RAN)[w];
+
+        for (uint64_t b = prescaled | missing | ran; b; b &= b - 1) {
+            struct stats_chain *c = e->chain[64 * w + (uint32_t)__builtin_ctzll(b)];
+
+            stats_add(&c->seeded, 1);
+            stats_add(prescaled & b & -b ? &c->prescaled
+                      : missing & b & -b ? &c->missing
+                                         : &c->run,
+                      1);
         }
     }
+    return waits;
 }
 
 void rois_take(struct dispatch *d, uint32_t roi)
 {
     struct roi *r = dispatch_at(d, roi);
+    uint64_t waits;
 
     d->now_ns = r->received_ns;
     r->engine = d->current;
     d->engine[d->current]->n_rois++;
     list_append(d, roi);
-    seed_chains(d, d->engine[d->current], r);
+    waits = seed_chains(d, d->engine[d->current], r);
     if (!d->poison || !poison_knows(d->poison, d->pool, r)) {
-        rois_advance(d, roi);
+        go_on(d, d->engine[d->current], roi, waits);
         return;
     }
     stats_add(&d->stats->g.poison_known, 1);

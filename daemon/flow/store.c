@@ -80,6 +80,7 @@ int store_roi(struct pool *pool, const struct engine *engine, const struct wire_
 
         place(pool, c->kind, c, from, at, &r->in[s]);
         at += part_bytes(c->kind, c, from);
+        r->kinds |= (uint32_t)c->is_there << c->kind;
         if ((from->region || from->message) && c->n)
             r->unseen |= 1u << c->kind;
     }

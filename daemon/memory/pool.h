@@ -65,12 +65,14 @@ struct roi {
     uint64_t token;
     uint64_t block;                       /* offset of the data of this RoI; BUDDY_NONE for none */
     uint64_t steps;                       /* offset of struct roi_step[menu steps] */
-    uint64_t chains;                      /* offset of uint8_t[menu chains]: state of dispatch */
+    uint64_t chains;                      /* offset of the state of the chains (chains.h) */
     struct roi_collection in[WIRE_SLOTS]; /* by place, as in struct wire_roi */
     struct quantum quantum;               /* of in[TRG_SPACEPOINTS], when it is quantized */
     uint32_t region;  /* whose memory `in` lies in (shm_region.h); 0: the pool's */
     uint32_t message; /* kept message that `in` lies in (held.h); 0: none */
     uint32_t unseen;  /* 1 << kind for each of `in` whose values nobody has checked yet */
+    uint32_t kinds;   /* 1 << kind for each of `in` that is there */
+    uint8_t type;
 
     /* the I/O thread's own books */
     uint64_t received_ns;
@@ -83,13 +85,12 @@ struct roi {
     uint32_t pending;                /* steps that it is queued or running in */
     uint8_t status;                  /* Trigd__V1__Status so far */
     struct roi_why why;
-    bool is_decided;          /* the decision is made; what still comes is late */
-    bool is_late;             /* past the soft limit */
-    bool is_leaving;          /* the decision waits for the flush */
-    bool is_repeat;           /* it was sent before */
-    uint32_t recall;          /* its entry in recall.h, from 1; 0: none */
-    uint32_t wanted, kept;    /* TRUNCATED */
-    uint64_t raw[4], pass[4]; /* chains, after decide */
+    bool is_decided;       /* the decision is made; what still comes is late */
+    bool is_late;          /* past the soft limit */
+    bool is_leaving;       /* the decision waits for the flush */
+    bool is_repeat;        /* it was sent before */
+    uint32_t recall;       /* its entry in recall.h, from 1; 0: none */
+    uint32_t wanted, kept; /* TRUNCATED */
     uint64_t streams;
     bool accept;
 };

@@ -11,6 +11,8 @@
 #include "base/nearest.h"
 #include "log.h"
 #include "menu/menu_build.h"
+#include "menu/plan.h"
+#include "menu/prescales.h"
 
 /* ---------------------------------------------------------------- streams and items */
 
@@ -53,6 +55,36 @@ static int build_streams(struct builder *b)
     return r == 0 ? add_stream(b->m, "debug", true) : r;
 }
 
+static int build_types(struct builder *b)
+{
+    char where[WHERE_BYTES];
+
+    for (uint32_t i = 0; i < b->file->n_types; i++) {
+        const struct menu_file_type *type = &b->file->types[i];
+
+        snprintf(where, sizeof where, "roi_types[%u].name", i);
+        menu_check_name(b, where, type->name);
+        for (uint32_t k = 0; k < i; k++)
+            if (!strcmp(b->file->types[k].name, type->name))
+                yamlfile_problem(b->f, where, "RoI type \"%s\" is listed twice", type->name);
+        snprintf(where, sizeof where, "roi_types[%u].number", i);
+        if (type->number >= ROI_TYPES) {
+            yamlfile_problem(b->f, where, "%s is %u; 0 to %u are allowed", where, type->number,
+                             ROI_TYPES - 1);
+            continue;
+        }
+        if (b->m->types[type->number]) {
+            yamlfile_problem(b->f, where, "RoI types \"%s\" and \"%s\" have the same number %u",
+                             b->m->types[type->number], type->name, type->number);
+            continue;
+        }
+        b->m->types[type->number] = strdup(type->name);
+        if (!b->m->types[type->number])
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 static void check_items(struct builder *b)
 {
     char where[WHERE_BYTES];
@@ -81,6 +113,18 @@ static int32_t find_bit(const struct builder *b, const char *seed)
         if (!strcmp(b->file->l1_items[i].name, seed))
             return (int32_t)(b->file->l1_items[i].bit & 31u); /* above: refused by check_items */
     return *seed >= '0' && *seed <= '9' && !*end && n < 32 ? (int32_t)n : -1;
+}
+
+/* A name of roi_types, or a number. */
+static int32_t find_type(const struct builder *b, const char *type)
+{
+    char *end;
+    unsigned long n = strtoul(type, &end, 10);
+
+    for (uint32_t i = 0; i < ROI_TYPES; i++)
+        if (b->m->types[i] && !strcmp(b->m->types[i], type))
+            return (int32_t)i;
+    return *type >= '0' && *type <= '9' && !*end && n < ROI_TYPES ? (int32_t)n : -1;
 }
 
 /* ---------------------------------------------------------------- chains */
@@ -140,6 +184,25 @@ static int build_chain_step(struct builder *b, struct menu_chain *c, uint32_t ch
     return 0;
 }
 
+static void build_looks(struct builder *b, struct menu_chain *c, uint32_t chain)
+{
+    const struct menu_file_chain *fc = &b->file->chains[chain];
+    char where[WHERE_BYTES];
+
+    for (uint32_t i = 0; i < fc->n_types; i++) {
+        int32_t type = find_type(b, fc->types[i]);
+
+        snprintf(where, sizeof where, "chains[%u].types[%u]", chain, i);
+        if (type < 0)
+            yamlfile_problem(b->f, where,
+                             "chain \"%s\": type \"%s\" is neither one of roi_types nor a "
+                             "number from 0 to %u",
+                             c->name, fc->types[i], ROI_TYPES - 1);
+        else
+            c->types |= 1ull << type;
+    }
+}
+
 static void build_seeds_and_streams(struct builder *b, struct menu_chain *c, uint32_t chain)
 {
     const struct menu_file_chain *fc = &b->file->chains[chain];
@@ -189,7 +252,7 @@ static void check_chain(struct builder *b, const struct menu_chain *c, uint32_t 
                              b->m->chains[i].name, c->name, c->id);
     }
     snprintf(where, sizeof where, "chains[%u].prescale", chain);
-    if (!(c->prescale == 0 || (c->prescale >= 1 && isfinite(c->prescale))))
+    if (!prescale_is_allowed(c->prescale))
         yamlfile_problem(b->f, where,
                          "chain \"%s\": prescale %g; 0 (off) or a number >= 1 is "
                          "allowed",
@@ -220,6 +283,7 @@ static int build_chain(struct builder *b, uint32_t chain)
             return r;
         c->n_steps++;
     }
+    build_looks(b, c, chain);
     build_seeds_and_streams(b, c, chain);
     check_chain(b, c, chain);
     return 0;
@@ -247,6 +311,8 @@ static int build_all(struct builder *b)
     int r = build_streams(b);
 
     check_items(b);
+    if (r == 0)
+        r = build_types(b);
     b->m->name = strdup(file->name ? file->name : "menu");
     if (!b->m->name)
         return -ENOMEM;
@@ -262,7 +328,9 @@ static int build_all(struct builder *b)
         if (!is_used(b->m, i))
             yamlfile_problem(b->f, where, "no chain uses step \"%s\"", b->m->steps[i].name);
     }
-    return r == 0 && yamlfile_problems(b->f) ? -EINVAL : r;
+    if (r == 0 && yamlfile_problems(b->f))
+        return -EINVAL;
+    return r == 0 ? plan_new(b->m, &b->m->plan) : r;
 }
 
 static uint64_t hash_file(const char *path)
@@ -315,24 +383,11 @@ void menu_free(struct menu *m)
     }
     for (uint32_t i = 0; i < MENU_STREAMS_MAX; i++)
         free(m->streams[i].name);
+    for (uint32_t i = 0; i < ROI_TYPES; i++)
+        free(m->types[i]);
+    plan_free(m->plan);
     free(m->name);
     free(m);
-}
-
-bool menu_has_inputs(const struct menu *menu, uint32_t kinds, char *why, size_t bytes)
-{
-    for (uint32_t i = 0; i < menu->n_steps; i++) {
-        const struct menu_step *m = &menu->steps[i];
-
-        for (uint32_t k = 0; k < m->plugin->n_inputs; k++) {
-            if (m->input[k] >= 0 || kinds >> m->plugin->consumes[k] & 1)
-                continue;
-            snprintf(why, bytes, "the RoI holds no %s, which step \"%.64s\" of the menu needs",
-                     kind_info(m->plugin->consumes[k])->name, m->name);
-            return false;
-        }
-    }
-    return true;
 }
 
 uint32_t menu_reads(const struct menu *menu)
@@ -344,26 +399,4 @@ uint32_t menu_reads(const struct menu *menu)
             if (menu->steps[i].input[k] < 0)
                 kinds |= 1u << menu->steps[i].plugin->consumes[k];
     return kinds;
-}
-
-/* The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): every bit of the result depends
- * on every bit of the input. */
-static uint64_t mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15ull;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
-}
-
-bool menu_prescale(uint32_t id, double p, uint32_t run, uint32_t l1id, uint32_t bcid)
-{
-    uint64_t h;
-
-    if (p < 1)
-        return false;
-    if (p == 1)
-        return true;
-    h = mix(mix((uint64_t)id << 32 | run) ^ ((uint64_t)bcid << 32 | l1id));
-    return h < (uint64_t)(18446744073709551616.0 / p);
 }

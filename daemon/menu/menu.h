@@ -7,8 +7,9 @@
 
 #include "plugin/plugin_host.h"
 #include "plugin/room.h"
+#include "wire.h"
 
-#define MENU_CHAINS_MAX      256
+#define MENU_CHAINS_MAX      512
 #define MENU_STEPS_MAX       64
 #define MENU_STREAMS_MAX     64
 #define MENU_GROUP_MAX       8 /* steps that share batches */
@@ -36,6 +37,7 @@ struct menu_chain {
     char *name;
     uint32_t id;      /* stable number, in the prescale hash and never reused */
     uint32_t l1_mask; /* seeds: any of these bits; 0 = every RoI */
+    uint64_t types;   /* 1 << type: RoIs that it looks at; 0 = all */
     uint32_t n_steps;
     struct {
         uint32_t step;
@@ -48,6 +50,8 @@ struct menu_chain {
     uint64_t streams;              /* bit s: output stream s */
 };
 
+struct plan;
+
 struct menu {
     char *name;
     uint64_t hash; /* of the file's bytes */
@@ -59,6 +63,8 @@ struct menu {
         bool is_debug;
     } streams[MENU_STREAMS_MAX]; /* "debug" always exists */
     uint32_t debug_stream;       /* its number */
+    char *types[ROI_TYPES];      /* names of RoI types; NULL: none */
+    struct plan *plan;           /* for the way of an RoI */
 };
 
 /* Reads and checks a menu, and loads (through the host) the plugins that it names.  Checks what can
@@ -70,10 +76,4 @@ void menu_free(struct menu *m); /* NULL is fine */
 
 /* The kinds (1 << kind each) that its steps read from RoIs. */
 uint32_t menu_reads(const struct menu *m);
-/* Whether the menu can run on the kinds that an RoI holds; else writes one sentence. */
-bool menu_has_inputs(const struct menu *m, uint32_t kinds, char *why, size_t bytes);
-
-/* Whether chain `id` with prescale p takes this event: a pure function of its arguments, the
- * same on every machine (a 64-bit hash below 2^64 / p). */
-bool menu_prescale(uint32_t id, double p, uint32_t run, uint32_t l1id, uint32_t bcid);
 #endif

@@ -15,6 +15,12 @@ static const cyaml_schema_field_t item_fields[] = {
 static const cyaml_schema_value_t item = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct menu_file_item, item_fields)};
 
+static const cyaml_schema_field_t type_fields[] = {
+    NAME("name", struct menu_file_type, name),
+    CYAML_FIELD_UINT("number", CYAML_FLAG_DEFAULT, struct menu_file_type, number), CYAML_FIELD_END};
+static const cyaml_schema_value_t type = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct menu_file_type, type_fields)};
+
 static const cyaml_schema_field_t step_fields[] = {
     NAME("name", struct menu_file_step, name),
     NAME("plugin", struct menu_file_step, plugin),
@@ -47,6 +53,8 @@ static const cyaml_schema_field_t chain_fields[] = {
     CYAML_FIELD_UINT("id", CYAML_FLAG_DEFAULT, struct menu_file_chain, id),
     CYAML_FIELD_SEQUENCE_COUNT("seeds", OPT, struct menu_file_chain, seeds, n_seeds, &string, 1,
                                32),
+    CYAML_FIELD_SEQUENCE_COUNT("types", OPT, struct menu_file_chain, types, n_types, &string, 1,
+                               ROI_TYPES),
     CYAML_FIELD_SEQUENCE_COUNT("steps", PTR, struct menu_file_chain, steps, n_steps, &chain_step, 0,
                                MENU_CHAIN_STEPS_MAX),
     CYAML_FIELD_FLOAT_PTR("prescale", OPT, struct menu_file_chain, prescale),
@@ -64,6 +72,8 @@ static const cyaml_schema_field_t menu_fields[] = {
                                CYAML_UNLIMITED),
     CYAML_FIELD_SEQUENCE_COUNT("l1_items", OPT, struct menu_file, l1_items, n_l1_items, &item, 0,
                                32),
+    CYAML_FIELD_SEQUENCE_COUNT("roi_types", OPT, struct menu_file, types, n_types, &type, 0,
+                               ROI_TYPES),
     CYAML_FIELD_SEQUENCE_COUNT("steps", PTR, struct menu_file, steps, n_steps, &step, 0,
                                MENU_STEPS_MAX),
     CYAML_FIELD_SEQUENCE_COUNT("chains", PTR, struct menu_file, chains, n_chains, &chain, 1,

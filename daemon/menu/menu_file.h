@@ -10,6 +10,10 @@ struct menu_file_item {
     char *name;
     uint32_t bit;
 };
+struct menu_file_type {
+    char *name;
+    uint32_t number;
+};
 struct menu_file_step { /* its `params` are read from the document: their keys are the plugin's */
     char *name, *plugin;
     char **inputs;
@@ -31,6 +35,8 @@ struct menu_file_chain {
     uint32_t id;
     char **seeds;
     uint32_t n_seeds;
+    char **types;
+    uint32_t n_types;
     struct menu_file_chain_step *steps;
     uint32_t n_steps;
     double *prescale;
@@ -45,6 +51,8 @@ struct menu_file {
     uint32_t n_streams;
     struct menu_file_item *l1_items;
     uint32_t n_l1_items;
+    struct menu_file_type *types;
+    uint32_t n_types;
     struct menu_file_step *steps;
     uint32_t n_steps;
     struct menu_file_chain *chains;

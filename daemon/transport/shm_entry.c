@@ -114,10 +114,14 @@ int shm_entry_check(const struct shm_roi *entry, const struct shm_region *region
                     const struct wire_limits *limits, struct wire_roi *ret_roi,
                     struct wire_error *ret_error)
 {
-    struct wire_roi w = {
-        .token = entry->token, .is_repeat = entry->kinds & SHM_REPEAT, .info = entry->info};
+    struct wire_roi w = {.token = entry->token,
+                         .type = entry->type,
+                         .is_repeat = entry->kinds & SHM_REPEAT,
+                         .info = entry->info};
     int r = check_window(&w.info, w.token, ret_error);
 
+    if (r == 0)
+        r = check_type(w.type, w.token, ret_error);
     if (r == 0)
         r = (entry->kinds & SHM_LISTED ? take_listed : take_placed)(entry, region, limits, &w,
                                                                     ret_error);

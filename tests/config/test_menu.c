@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "capture.h"
-#include "menu/menu.h"
+#include "menu/prescales.h"
 #include "seed.h"
 
 static struct plugin_host *host;
@@ -195,6 +195,19 @@ static const struct {
      "preset: one value is wanted"},
     {TOP "steps:\n  - name: a\n    plugin: good\n    params: [n, 4]\n" CHAIN, 6,
      "steps[0].params is not a mapping"},
+    {TOP "roi_types: [{name: x, number: 64}]\n" STEP CHAIN, 3,
+     "roi_types[0].number is 64; 0 to 63 are allowed"},
+    {TOP "roi_types: [{name: x, number: 1}, {name: x, number: 2}]\n" STEP CHAIN, 3,
+     "RoI type \\\"x\\\" is listed twice"},
+    {TOP "roi_types: [{name: x, number: 1}, {name: y, number: 1}]\n" STEP CHAIN, 3,
+     "RoI types \\\"x\\\" and \\\"y\\\" have the same number 1"},
+    {TOP
+     "roi_types: [{name: x, number: 1}]\n" STEP
+     "chains:\n  - {name: c, id: 1, types: [x, 63, z], steps: [{step: a}], streams: [physics]}\n",
+     7, "type \\\"z\\\" is neither one of roi_types nor a number from 0 to 63"},
+    {TOP STEP
+     "chains:\n  - {name: c, id: 1, types: [64], steps: [{step: a}], streams: [physics]}\n",
+     6, "type \\\"64\\\" is neither"},
     {TOP "steps:\n  - {name: a, plugin: eater}\n" CHAIN, 4,
      "consumes doublets, which no RoI holds and none of its inputs makes"},
     {TOP "steps:\n  - {name: t, plugin: towers}\n  - {name: a, plugin: jets}\n" CHAIN, 5,
@@ -323,11 +336,11 @@ static void known_answers(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (menu_prescale(table[i].id, table[i].p, table[i].run, table[i].l1id, table[i].bcid) !=
+        if (prescale_takes(table[i].id, table[i].p, table[i].run, table[i].l1id, table[i].bcid) !=
             table[i].takes)
             fail_msg("row %zu is not %d", i, table[i].takes);
-    assert_false(menu_prescale(1, 0, 1, 1, 1));
-    assert_true(menu_prescale(1, 1, 1, 1, 1));
+    assert_false(prescale_takes(1, 0, 1, 1, 1));
+    assert_true(prescale_takes(1, 1, 1, 1, 1));
 }
 
 static void the_rate_is_one_in_p(void **state)
@@ -341,7 +354,7 @@ static void the_rate_is_one_in_p(void **state)
         uint32_t n = 0;
 
         for (uint32_t i = 0; i < EVENTS; i++)
-            n += menu_prescale(5, all[k], run, i, i % 3564);
+            n += prescale_takes(5, all[k], run, i, i % 3564);
         if (fabs(n - EVENTS * q) > 5 * sigma)
             fail_msg("prescale %g took %u of %u", all[k], n, EVENTS);
     }
@@ -354,10 +367,10 @@ static void chains_are_independent(void **state)
 
     (void)state;
     for (uint32_t i = 0; i < EVENTS; i++) {
-        bool first = menu_prescale(1, 2, run, i, 100);
+        bool first = prescale_takes(1, 2, run, i, 100);
 
         a += first;
-        both += first && menu_prescale(2, 2, run, i, 100);
+        both += first && prescale_takes(2, 2, run, i, 100);
     }
     assert_true(fabs(a - EVENTS * 0.5) < 5 * sqrt(EVENTS * 0.25));
     assert_true(fabs(both - EVENTS * 0.25) < 5 * sigma);

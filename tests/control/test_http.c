@@ -166,7 +166,7 @@ static void test_metrics(void **state)
     assert_non_null(strstr(page, "Content-Type: text/plain; version=0.0.4"));
     has_line(page, "trigd_received_total 100");
     has_line(page, "trigd_in_flight 7");
-    has_line(page, "trigd_chain_pass_total{chain=\"HLT_a\"} 2004");
+    has_line(page, "trigd_chain_pass_total{chain=\"HLT_a\"} 2005");
     has_line(page, "trigd_chain_prescale{chain=\"HLT_a\"} 2.5");
     has_line(page, "trigd_step_queued{step=\"step_a\"} 3007");
     has_line(page, "trigd_lane_busy_seconds_total{lane=\"step_a@cpu:0/0\"} 0.000004004");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fault - a test plugin that misbehaves on request: the number of the RoI in its event says how.
- * Everything else is well-behaved: `n` is the number of spacepoints. */
+ * Everything else is well-behaved: `n` is the number of spacepoints; of hits in a second plugin. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -9,6 +9,14 @@
 
 #include "fault.h"
 #include "trigd/plugin.h"
+
+#ifdef FAULT_HITS
+#define NAME     "faulthits"
+#define CONSUMED &trg_hits
+#else
+#define NAME     "fault"
+#define CONSUMED &trg_spacepoints
+#endif
 
 struct config {
     uint32_t stall_ms;
@@ -29,7 +37,7 @@ static const struct trg_param params[] = {
      "how long a batch of made-up RoIs takes"},
     {0},
 };
-static const struct trg_value values[] = {{"n", "", "spacepoints of the RoI"}, {0}};
+static const struct trg_value values[] = {{"n", "", "items of the RoI"}, {0}};
 
 static int create(const struct trg_host *host, const void *config, struct trg_device *device,
                   const struct trg_limits *limits, struct trg_algo **ret_algo)
@@ -121,10 +129,10 @@ static int collect(struct trg_algo *a, struct trg_batch *b)
 TRG_PLUGIN_EXPORT const struct trg_plugin trg_plugin;
 const struct trg_plugin trg_plugin = {
     TRG_PLUGIN_INIT,
-    .name = "fault",
+    .name = NAME,
     .version = "1.0.0",
     .summary = "misbehaves on request, for tests",
-    .consumes = {&trg_spacepoints},
+    .consumes = {CONSUMED},
     .backends = "cpu opencl cuda",
     .params = params,
     .values = values,

@@ -111,7 +111,7 @@ static void check_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi)
 static void check_same(const struct wire_roi *a, const struct wire_roi *b)
 {
     WANT(a->token == b->token && !memcmp(&a->info, &b->info, sizeof a->info));
-    WANT(a->is_quantized == b->is_quantized &&
+    WANT(a->type == b->type && a->is_quantized == b->is_quantized &&
          !memcmp(&a->quantum, &b->quantum, sizeof a->quantum));
     for (uint32_t s = 0; s < WIRE_SLOTS; s++) {
         const struct wire_collection *x = &a->collection[s], *y = &b->collection[s];

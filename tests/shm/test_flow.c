@@ -98,13 +98,19 @@ static void refuses(void **state)
     assert_int_equal(m->error->token, 2);
     e.kinds = 0;
     sharer_put(&c, &e);
+    m = sharer_expect(&c,
+                      TRIGD__V1__FROM_DAEMON__BODY_DECISIONS); /* its chains fail, it does not */
+    assert_int_equal(m->decisions->decisions[0]->n_missing, 1);
+    e.type = 64;
+    sharer_put(&c, &e);
     m = sharer_expect(&c, TRIGD__V1__FROM_DAEMON__BODY_ERROR);
-    assert_int_equal(m->error->code, TRIGD__V1__ERROR__CODE__NO_COLLECTION);
+    assert_int_equal(m->error->code, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE);
+    assert_string_equal(m->error->text, "RoI 2: its type is 64; 0 to 63 are allowed");
     sharer_send_rois(&c, &good, 1);
     sharer_collect(&c, 3, 1, NULL);
     assert_int_equal(server_counter(&s, "errors"), 3);
     /* a lane saw the first one, so that it had been received: in the books it failed */
-    assert_int_equal(server_counter(&s, "received"), 2);
+    assert_int_equal(server_counter(&s, "received"), 3);
     assert_int_equal(server_counter(&s, "failed"), 1);
     sharer_close(&c);
     end_well(&s);

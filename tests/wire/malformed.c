@@ -175,6 +175,11 @@ static void negative_width(struct sample *s)
     s->roi.phi_half_rad = -1;
 }
 
+static void large_type(struct sample *s)
+{
+    s->roi.type = ROI_TYPES;
+}
+
 static void negative_eta_width(struct sample *s)
 {
     s->roi.eta_half = -0.5f;
@@ -356,6 +361,8 @@ const struct malformed malformed[] = {
      .text = "RoI 7: phi_rad of its window is 6; -3.1416 to 3.1416 is allowed"},
     {"a window of negative width in phi", SPOIL(negative_width), .code = CODE(OUT_OF_RANGE),
      .text = "RoI 7: phi_half_rad of its window is -1; 0 or more is allowed"},
+    {"a type that there is not", SPOIL(large_type), .code = CODE(OUT_OF_RANGE),
+     .text = "RoI 7: its type is 64; 0 to 63 are allowed"},
     {"a window of negative width in eta", SPOIL(negative_eta_width), .code = CODE(OUT_OF_RANGE),
      .text = "RoI 7: eta_half of its window is -0.5; 0 or more is allowed"},
     {"a window that ends before it begins", SPOIL(reversed_z), .code = CODE(OUT_OF_RANGE),

@@ -150,10 +150,12 @@ static void a_missing_collection(void **state)
     link_open(&l, &server);
     link_hello(&l, "wire", 0);
     send_bare(&l, 5, false);
-    expect_error(&l, CODE(NO_COLLECTION),
-                 "the RoI holds no spacepoints, which step \"count\" of the menu needs");
-    assert_true(l.last->error->has_token);
-    assert_int_equal(l.last->error->token, 5);
+    link_expect(&l, TRIGD__V1__FROM_DAEMON__BODY_DECISIONS); /* its chains fail, it does not */
+    assert_int_equal(l.last->decisions->decisions[0]->token, 5);
+    assert_false(l.last->decisions->decisions[0]->accept);
+    assert_int_equal(l.last->decisions->decisions[0]->status, TRIGD__V1__STATUS__OK);
+    assert_int_equal(l.last->decisions->decisions[0]->n_missing, 1);
+    assert_string_equal(l.last->decisions->decisions[0]->missing[0]->collection, "spacepoints");
     send_bare(&l, 6, true); /* empty is data */
     link_collect(&l, 6, 1, NULL);
     leave(&l);

@@ -94,6 +94,7 @@ static void same_roi(const struct wire_roi *w, const Trigd__V1__Roi *r)
                                       .z_max_mm = r->z_max_mm};
 
     assert_true(w->token == r->token);
+    assert_int_equal(w->type, r->type);
     assert_memory_equal(&w->info, &want, sizeof want);
     for (uint32_t k = WIRE_DECLARED; k < WIRE_SLOTS; k++)
         assert_false(w->collection[k].is_there);

@@ -11,7 +11,7 @@
 #include "source.h"
 #include "trigd.pb-c.h"
 
-#define CONNECTION_NAMES_MAX 256 /* chains and streams of the daemon */
+#define CONNECTION_NAMES_MAX 512 /* chains and streams of the daemon */
 
 struct tally { /* what came back, of one thread */
     uint64_t sent, decided, accepted, rejected, late;

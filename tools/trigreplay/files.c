@@ -13,7 +13,8 @@
 
 /* ---------------------------------------------------------------- generate */
 
-static int append(struct roifile_writer *w, const struct generated *g, enum layout layout)
+static int append(struct roifile_writer *w, const struct generated *g, enum layout layout,
+                  uint32_t type)
 {
     Trigd__V1__RoiBatch batch = TRIGD__V1__ROI_BATCH__INIT;
     struct layout_room room = {.data = NULL};
@@ -24,6 +25,7 @@ static int append(struct roifile_writer *w, const struct generated *g, enum layo
     int r;
 
     generated_message(g, &m);
+    m.roi.type = type;
     r = layout_apply(layout, &m.roi, &room);
     if (r < 0) {
         layout_room_fini(&room);
@@ -42,7 +44,7 @@ static int append(struct roifile_writer *w, const struct generated *g, enum layo
 }
 
 static int append_all(struct roifile_writer *w, const struct generator_preset *p, uint64_t seed,
-                      uint64_t rois, enum layout layout, const _Atomic bool *stop)
+                      uint64_t rois, enum layout layout, uint32_t type, const _Atomic bool *stop)
 {
     struct generated g;
     uint64_t i = 0, items = 0;
@@ -52,7 +54,7 @@ static int append_all(struct roifile_writer *w, const struct generator_preset *p
     for (; i < rois && !atomic_load(stop); i++) {
         r = generator_make(p, seed, i, &g);
         if (r == 0)
-            r = append(w, &g, layout);
+            r = append(w, &g, layout, type);
         if (r < 0)
             break;
         items += g.n;
@@ -65,7 +67,7 @@ static int append_all(struct roifile_writer *w, const struct generator_preset *p
 }
 
 int files_generate(const char *path, const struct generator_preset *preset, uint64_t seed,
-                   uint64_t rois, enum layout layout, const _Atomic bool *stop)
+                   uint64_t rois, enum layout layout, uint32_t type, const _Atomic bool *stop)
 {
     Trigd__V1__FileHeader header = TRIGD__V1__FILE_HEADER__INIT;
     struct roifile_writer *w = NULL;
@@ -78,7 +80,7 @@ int files_generate(const char *path, const struct generator_preset *preset, uint
     header.created_unix_s = (uint64_t)time(NULL);
     r = roifile_create(path, &header, &w);
     if (r == 0)
-        r = append_all(w, preset, seed, rois, layout, stop);
+        r = append_all(w, preset, seed, rois, layout, type, stop);
     finished = roifile_finish(w);
     if (r == 0)
         r = finished;
@@ -102,6 +104,8 @@ static void show_roi(const Trigd__V1__Roi *r, FILE *out)
         fprintf(out, ", %zu hits", r->hits->n_x_mm);
     if (r->tracks)
         fprintf(out, ", %zu tracks", r->tracks->n_x_mm);
+    if (r->type)
+        fprintf(out, ", type %u", r->type);
     if (r->truth && r->truth->n_vertex_z_mm)
         fprintf(out, "; truth: %zu vertices, hard scatter at z %.3f mm", r->truth->n_vertex_z_mm,
                 (double)r->truth->vertex_z_mm[0]);

@@ -13,10 +13,12 @@
 #include "import.h"
 #include "replay.h"
 #include "reproduce.h"
+#include "wire.h"
 
 static const char usage[] =
     "usage: trigreplay run --connect ENDPOINT [OPTION ...]\n"
     "       trigreplay generate --out FILE [--preset P] [--rois N] [--seed S] [--layout L]\n"
+    "                           [--type T]\n"
     "       trigreplay import FORMAT FILE|FOLDER ... --out FILE\n"
     "       trigreplay show FILE\n"
     "       trigreplay reproduce FILE --config CONFIG\n"
@@ -36,6 +38,9 @@ static const char usage[] =
     "  --layout L          spacepoints as floats (what simulated ones are) or quantized, 16-bit\n"
     "                      numbers over the range of the RoI's own (default: as made, or as the\n"
     "                      file has them)\n"
+    "  --type T            of the RoIs, 0 to 63: the menu says which chains look at which "
+    "(default:\n"
+    "                      as the file has them, or 0)\n"
     "  --connections K     clients, 1 to 1000 (default 1), spread over --threads T (default 1)\n"
     "  --batch B           RoIs in one message, 1 to 256 (default 1)\n"
     "  --credits C         credits to ask for (default: what the daemon gives)\n"
@@ -123,6 +128,7 @@ enum {
     ROIS,
     DISTINCT,
     LAYOUT,
+    TYPE,
     CONNECTIONS,
     THREADS,
     BATCH,
@@ -146,6 +152,7 @@ static const struct option options[] = {{"connect", required_argument, NULL, CON
                                         {"rois", required_argument, NULL, ROIS},
                                         {"distinct", required_argument, NULL, DISTINCT},
                                         {"layout", required_argument, NULL, LAYOUT},
+                                        {"type", required_argument, NULL, TYPE},
                                         {"connections", required_argument, NULL, CONNECTIONS},
                                         {"threads", required_argument, NULL, THREADS},
                                         {"batch", required_argument, NULL, BATCH},
@@ -190,6 +197,10 @@ static void set_option(struct arguments *a, int opt, const char *name)
         break;
     case LAYOUT:
         set_layout(o, optarg);
+        break;
+    case TYPE:
+        o->type = (uint32_t)number(name, optarg, 0, ROI_TYPES - 1);
+        o->has_type = true;
         break;
     case CONNECTIONS:
         o->connections = (uint32_t)number(name, optarg, 1, 1000);
@@ -352,7 +363,8 @@ static int generate(const struct arguments *a)
     }
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
-    return files_generate(a->out, a->preset, a->o.seed, a->o.rois, a->o.layout, &replay_stop) < 0
+    return files_generate(a->out, a->preset, a->o.seed, a->o.rois, a->o.layout, a->o.type,
+                          &replay_stop) < 0
                ? EXIT_FAILED
                : 0;
 }

@@ -22,6 +22,8 @@ struct replay_options {
     bool has_key;        /* each connection has a random one */
     bool quiet;
     enum layout layout; /* of the RoIs' spacepoints */
+    bool has_type;      /* `type` is that of the RoIs; else as they are */
+    uint32_t type;
 };
 
 struct replay_result {

@@ -165,6 +165,7 @@ static int unpack(const struct source_roi *from, struct columns *r)
     if (!r->message)
         return -EBADMSG;
     m = r->message;
+    r->entry.type = m->type;
     r->entry.info = (struct trg_roi_info){.run = m->run,
                                           .roi_id = m->roi_id,
                                           .bcid = m->bcid,

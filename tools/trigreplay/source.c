@@ -209,6 +209,27 @@ int source_read(const char *path, uint32_t n, enum layout layout, struct source 
     return 0;
 }
 
+int source_set_type(struct source *s, uint32_t type)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        Trigd__V1__Roi *roi = trigd__v1__roi__unpack(NULL, s->roi[i].n, s->roi[i].bytes);
+        unsigned char *bytes;
+
+        if (!roi)
+            return -ENOMEM;
+        roi->type = type;
+        bytes = realloc(s->roi[i].bytes, trigd__v1__roi__get_packed_size(roi) + 1);
+        if (bytes) {
+            s->roi[i].bytes = bytes;
+            s->roi[i].n = trigd__v1__roi__pack(roi, bytes);
+        }
+        trigd__v1__roi__free_unpacked(roi, NULL);
+        if (!bytes)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 void source_free(struct source *s)
 {
     for (uint32_t i = 0; s->roi && i < s->n; i++)

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "menu/chains.h"
+
+#include <math.h>
+
+size_t chains_bytes(const struct plan *p)
+{
+    return (1 + CHAINS_SETS * p->n_words) * sizeof(uint64_t) + p->n_chains;
+}
+
+static uint64_t *waits_of(void *state) /* steps that chains wait for */
+{
+    return state;
+}
+
+static uint8_t *places_of(const struct plan *p, void *state) /* by chain: the leg that it is at */
+{
+    return (uint8_t *)chains_of(p, state, CHAINS_SETS);
+}
+
+static bool is_any(const struct plan *p, const uint64_t *bits)
+{
+    uint64_t any = 0;
+
+    for (uint32_t w = 0; w < p->n_words; w++)
+        any |= bits[w];
+    return any != 0;
+}
+
+/* ---------------------------------------------------------------- seeds */
+
+static void seed(const struct plan *p, const struct chains_event *ev, struct plan_bits *ret_seeded)
+{
+    *ret_seeded = p->always;
+    for (uint32_t left = ev->info->l1_bits; left; left &= left - 1)
+        for (uint32_t w = 0; w < p->n_words; w++)
+            ret_seeded->w[w] |= p->seeded_by[__builtin_ctz(left)].w[w];
+    for (uint32_t w = 0; w < p->n_words; w++)
+        ret_seeded->w[w] &= p->looks[ev->type].w[w];
+}
+
+/* Chains that need what the RoI lacks. */
+static void lacking(const struct plan *p, uint32_t kinds, struct plan_bits *ret_lacking)
+{
+    *ret_lacking = (struct plan_bits){{0}};
+    for (uint32_t left = p->reads & ~kinds; left; left &= left - 1)
+        for (uint32_t w = 0; w < p->n_words; w++)
+            ret_lacking->w[w] |= p->needs[__builtin_ctz(left)].w[w];
+}
+
+uint64_t chains_seed(const struct plan *p, const struct prescales *prescales,
+                     const struct chains_event *ev, void *state)
+{
+    uint64_t *const running = chains_of(p, state, CHAINS_RUNNING), waits = 0;
+    struct plan_bits seeded, lack;
+
+    seed(p, ev, &seeded);
+    lacking(p, ev->kinds, &lack);
+    for (uint32_t w = 0; w < p->n_words; w++) {
+        const uint64_t takes = prescales_take(prescales, w, seeded.w[w], ev->info);
+
+        chains_of(p, state, CHAINS_PRESCALED)[w] = seeded.w[w] & ~takes;
+        chains_of(p, state, CHAINS_LACKING)[w] = takes & lack.w[w];
+        running[w] = chains_of(p, state, CHAINS_RAN)[w] = takes & ~lack.w[w];
+        chains_of(p, state, CHAINS_RAW)[w] = running[w] & p->stepless.w[w];
+        running[w] &= ~p->stepless.w[w];
+    }
+    for (uint32_t i = 0; i < p->n_first; i++) {
+        uint64_t any = 0;
+
+        for (uint32_t w = 0; w < p->n_words; w++)
+            any |= running[w] & p->first[i].chains.w[w];
+        waits |= (uint64_t)(any != 0) << p->first[i].step;
+    }
+    *waits_of(state) = waits;
+    return waits;
+}
+
+/* ---------------------------------------------------------------- steps */
+
+static bool cut_holds(const struct menu_cut *cut, float value)
+{
+    if (cut->absolute)
+        value = fabsf(value);
+    return value >= cut->min && value <= cut->max; /* a NaN holds no cut */
+}
+
+static bool leg_holds(const struct plan *p, const struct roi_step *steps,
+                      const struct plan_leg *leg)
+{
+    const struct menu_cut *cut = &p->cut[leg->cut];
+
+    for (uint32_t i = 0; i < leg->n_cuts; i++)
+        if (!cut_holds(&cut[i], steps[leg->step].result.value[cut[i].value]))
+            return false;
+    return true;
+}
+
+/* Whether a step met a limit, or has its input from one that did. */
+static bool is_short(const struct plan *p, const struct roi_step *steps, uint32_t step)
+{
+    for (uint64_t left = p->sources[step]; left; left &= left - 1)
+        if (steps[__builtin_ctzll(left)].result.status == TRG_TRUNCATED)
+            return true;
+    return false;
+}
+
+/* Whether a chain goes on after a leg: all hypotheses hold, or a limit cut short what they look at
+ * and the chain passes that. */
+static bool goes_on(const struct plan *p, const struct roi_step *steps, const struct plan_leg *leg)
+{
+    return leg_holds(p, steps, leg) || (!leg->cuts_truncated && is_short(p, steps, leg->step));
+}
+
+static void advance_chain(const struct plan *p, const struct roi_step *steps, uint64_t done,
+                          uint32_t chain, void *state)
+{
+    const struct plan_leg *const end = &p->leg[p->first_leg[chain + 1]];
+    uint8_t *place = &places_of(p, state)[chain];
+    const struct plan_leg *leg = &p->leg[p->first_leg[chain] + *place];
+
+    for (; leg < end && done >> leg->step & 1; leg++, ++*place)
+        if (!goes_on(p, steps, leg))
+            break;
+    if (leg < end && !(done >> leg->step & 1)) {
+        *waits_of(state) |= 1ull << leg->step;
+        return;
+    }
+    chains_of(p, state, CHAINS_RUNNING)[chain / 64] &= ~(1ull << (chain % 64));
+    if (leg == end)
+        plan_add(chains_of(p, state, CHAINS_RAW), chain);
+}
+
+uint64_t chains_advance(const struct plan *p, const struct roi_step *steps, uint64_t done,
+                        uint64_t fresh, void *state)
+{
+    const uint64_t *running = chains_of(p, state, CHAINS_RUNNING);
+    const uint64_t before = *waits_of(state);
+    uint64_t fed = 0;
+
+    *waits_of(state) &= ~fresh;
+    for (uint64_t left = fresh; left; left &= left - 1) {
+        const uint32_t step = (uint32_t)__builtin_ctzll(left);
+
+        fed |= p->dependents[step];
+        for (uint32_t w = 0; before >> step & 1 && w < p->n_words; w++)
+            for (uint64_t b = running[w] & p->users[step].w[w]; b; b &= b - 1)
+                advance_chain(p, steps, done, 64 * w + (uint32_t)__builtin_ctzll(b), state);
+    }
+    return *waits_of(state) & (~before | fed);
+}
+
+bool chains_run(const struct plan *p, void *state)
+{
+    return is_any(p, chains_of(p, state, CHAINS_RUNNING));
+}
+
+/* ---------------------------------------------------------------- the end */
+
+/* Whether a chain that passed did so only because a limit cut its data short. */
+static bool passed_short(const struct plan *p, const struct roi_step *steps, uint32_t chain)
+{
+    for (uint32_t i = p->first_leg[chain]; i < p->first_leg[chain + 1]; i++)
+        if (!leg_holds(p, steps, &p->leg[i]))
+            return true;
+    return false;
+}
+
+bool chains_passed_short(const struct plan *p, const struct roi_step *steps, void *state)
+{
+    const uint64_t *raw = chains_of(p, state, CHAINS_RAW);
+
+    for (uint32_t w = 0; w < p->n_words; w++)
+        for (uint64_t b = raw[w]; b; b &= b - 1)
+            if (passed_short(p, steps, 64 * w + (uint32_t)__builtin_ctzll(b)))
+                return true;
+    return false;
+}
+
+void chains_fail_short(const struct plan *p, const struct roi_step *steps, void *state)
+{
+    uint64_t *raw = chains_of(p, state, CHAINS_RAW);
+
+    for (uint32_t w = 0; w < p->n_words; w++)
+        for (uint64_t b = raw[w]; b; b &= b - 1)
+            if (passed_short(p, steps, 64 * w + (uint32_t)__builtin_ctzll(b)))
+                raw[w] &= ~(b & -b);
+}
+
+/* Whether a chain that did not run would have passed; false where a step of it was not run
+ * for another chain either. */
+static bool would_pass(const struct plan *p, const struct roi_step *steps, uint64_t done,
+                       uint32_t chain)
+{
+    for (uint32_t i = p->first_leg[chain]; i < p->first_leg[chain + 1]; i++)
+        if (!(done >> p->leg[i].step & 1) || !goes_on(p, steps, &p->leg[i]))
+            return false;
+    return true;
+}
+
+uint64_t chains_conclude(const struct plan *p, const struct chains_event *ev,
+                         const struct roi_step *steps, uint64_t done, void *state)
+{
+    uint64_t *raw = chains_of(p, state, CHAINS_RAW);
+    uint64_t streams = 0;
+    struct plan_bits lack;
+
+    lacking(p, ev->kinds, &lack);
+    for (uint32_t w = 0; w < p->n_words; w++) {
+        const uint64_t accepted =
+            chains_of(p, state, CHAINS_RAN)[w] & (raw[w] | p->pass_through.w[w]);
+
+        chains_of(p, state, CHAINS_ACCEPTED)[w] = accepted;
+        for (uint64_t b = accepted; b; b &= b - 1)
+            streams |= p->streams[64 * w + (uint32_t)__builtin_ctzll(b)];
+        for (uint64_t b = chains_of(p, state, CHAINS_PRESCALED)[w] & ~lack.w[w]; b; b &= b - 1)
+            if (would_pass(p, steps, done, 64 * w + (uint32_t)__builtin_ctzll(b)))
+                raw[w] |= b & -b;
+    }
+    return streams;
+}

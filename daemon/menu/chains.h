@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* chains.h - the chains of a menu on one RoI: which are seeded, lack data, run, pass.
+ *
+ * Order: chains_seed; for steps that returned chains_advance, until no chain runs; for the decision
+ * chains_fail_short where that is wanted, and chains_conclude.  The state of all chains is a block
+ * of chains_bytes, all zero before chains_seed.
+ */
+#ifndef TRIGD_CHAINS_H
+#define TRIGD_CHAINS_H
+#include "memory/pool.h"
+#include "menu/plan.h"
+#include "menu/prescales.h"
+
+/* Sets of chains in the state.  seeded = PRESCALED + LACKING + RAN, whichever chain. */
+enum chains_set {
+    CHAINS_PRESCALED, /* seeded, but the prescale kept them from running */
+    CHAINS_LACKING,   /* the RoI lacks a collection that they need */
+    CHAINS_RAN,
+    CHAINS_RUNNING,  /* of those: they wait for a step */
+    CHAINS_RAW,      /* all hypotheses hold; after the end of the RoI, of the prescaled ones too */
+    CHAINS_ACCEPTED, /* after chains_conclude: RAN, and RAW or with pass_through */
+    CHAINS_SETS
+};
+
+static inline uint64_t *chains_of(const struct plan *p, void *state, enum chains_set set)
+{
+    return (uint64_t *)state + 1 + (uint32_t)set * p->n_words;
+}
+
+struct chains_event { /* what chains see of an RoI before its steps */
+    const struct trg_roi_info *info;
+    uint32_t type, kinds; /* 1 << kind for each collection that it holds */
+};
+
+size_t chains_bytes(const struct plan *p);
+/* Seeds the chains.  Returns the steps that they wait for (none: no chain runs). */
+uint64_t chains_seed(const struct plan *p, const struct prescales *prescales,
+                     const struct chains_event *ev, void *state);
+/* Moves chains on over the steps in `done`, of which `fresh` came since the last call.  Returns the
+ * steps that chains wait for and that may have become possible: new ones, and those that
+ * consume what `fresh` made. */
+uint64_t chains_advance(const struct plan *p, const struct roi_step *steps, uint64_t done,
+                        uint64_t fresh, void *state);
+/* Whether chains still run. */
+bool chains_run(const struct plan *p, void *state);
+/* Whether chains passed only because a limit cut their data short. */
+bool chains_passed_short(const struct plan *p, const struct roi_step *steps, void *state);
+/* Lets those fail. */
+void chains_fail_short(const struct plan *p, const struct roi_step *steps, void *state);
+/* The end: fills CHAINS_ACCEPTED, adds to CHAINS_RAW the prescaled chains that would have passed
+ * as far as their steps ran for others.  Returns the streams. */
+uint64_t chains_conclude(const struct plan *p, const struct chains_event *ev,
+                         const struct roi_step *steps, uint64_t done, void *state);
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "menu/plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---------------------------------------------------------------- steps */
+
+static void plan_step(const struct menu *m, struct plan *p, uint32_t s)
+{
+    const struct menu_step *step = &m->steps[s];
+
+    p->head[s] = step->head;
+    p->sources[s] = 1ull << s;
+    for (uint32_t k = 0; k < step->plugin->n_inputs; k++) {
+        if (step->input[k] < 0) {
+            p->step_reads[s] |= 1u << step->plugin->consumes[k];
+            continue;
+        }
+        p->sources[s] |= p->sources[step->input[k]]; /* a step above */
+        p->step_reads[s] |= p->step_reads[step->input[k]];
+        if (step->head == s)
+            p->feeds[s] |= 1ull << step->input[k];
+    }
+    for (uint64_t left = p->sources[s] & ~(1ull << s); left; left &= left - 1)
+        p->dependents[__builtin_ctzll(left)] |= 1ull << s;
+}
+
+uint64_t plan_to_run(const struct plan *p, uint32_t step, uint64_t done)
+{
+    const uint32_t head = p->head[step];
+    uint64_t heads = 0, missing = p->feeds[head] & ~done;
+
+    if (!missing)
+        return 1ull << head;
+    for (; missing; missing &= missing - 1)
+        heads |= plan_to_run(p, (uint32_t)__builtin_ctzll(missing), done);
+    return heads;
+}
+
+uint64_t plan_whole(const struct plan *p, uint64_t steps, uint32_t kinds)
+{
+    uint64_t whole = steps;
+
+    if (!(p->reads & ~kinds))
+        return steps;
+    for (uint64_t left = steps; left; left &= left - 1)
+        if (p->step_reads[__builtin_ctzll(left)] & ~kinds)
+            whole &= ~(left & -left);
+    return whole;
+}
+
+/* ---------------------------------------------------------------- chains */
+
+/* Notes that chains begin with the step. */
+static void add_first(struct plan *p, uint32_t step, uint32_t chain)
+{
+    uint32_t i = 0;
+
+    while (i < p->n_first && p->first[i].step != step)
+        i++;
+    if (i == p->n_first)
+        p->first[p->n_first++].step = step;
+    plan_add(p->first[i].chains.w, chain);
+}
+
+static void plan_legs(const struct menu_chain *c, struct plan *p, uint32_t chain, uint32_t *n_cuts)
+{
+    const uint32_t from = p->first_leg[chain];
+    uint32_t reads = 0;
+
+    for (uint32_t k = 0; k < c->n_steps; k++) {
+        const uint32_t step = c->steps[k].step;
+
+        p->leg[from + k] = (struct plan_leg){.step = (uint8_t)step,
+                                             .n_cuts = (uint8_t)c->steps[k].n_cuts,
+                                             .cuts_truncated = c->cuts_truncated,
+                                             .cut = *n_cuts};
+        for (uint32_t i = 0; i < c->steps[k].n_cuts; i++)
+            p->cut[(*n_cuts)++] = c->steps[k].cuts[i];
+        plan_add(p->users[step].w, chain);
+        reads |= p->step_reads[step];
+    }
+    p->first_leg[chain + 1] = from + c->n_steps;
+    p->reads |= reads;
+    for (; reads; reads &= reads - 1)
+        plan_add(p->needs[__builtin_ctz(reads)].w, chain);
+    if (c->n_steps)
+        add_first(p, c->steps[0].step, chain);
+    else
+        plan_add(p->stepless.w, chain);
+}
+
+static void plan_chain(const struct menu_chain *c, struct plan *p, uint32_t chain)
+{
+    const uint64_t types = c->types ? c->types : UINT64_MAX;
+
+    if (!c->l1_mask)
+        plan_add(p->always.w, chain);
+    for (uint32_t left = c->l1_mask; left; left &= left - 1)
+        plan_add(p->seeded_by[__builtin_ctz(left)].w, chain);
+    for (uint32_t t = 0; t < ROI_TYPES; t++)
+        if (types >> t & 1)
+            plan_add(p->looks[t].w, chain);
+    p->types |= types;
+    if (c->pass_through)
+        plan_add(p->pass_through.w, chain);
+    p->streams[chain] = c->streams;
+}
+
+int plan_new(const struct menu *m, struct plan **ret_plan)
+{
+    struct plan *p = calloc(1, sizeof *p);
+    uint32_t n_legs = 0, n_cuts = 0;
+
+    if (!p)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < m->n_chains; i++) {
+        n_legs += m->chains[i].n_steps;
+        for (uint32_t k = 0; k < m->chains[i].n_steps; k++)
+            n_cuts += m->chains[i].steps[k].n_cuts;
+    }
+    p->leg = calloc(n_legs + 1, sizeof *p->leg);
+    p->cut = calloc(n_cuts + 1, sizeof *p->cut);
+    if (!p->leg || !p->cut) {
+        plan_free(p);
+        return -ENOMEM;
+    }
+    p->n_chains = m->n_chains;
+    p->n_words = (m->n_chains + 63) / 64;
+    for (uint32_t s = 0; s < m->n_steps; s++)
+        plan_step(m, p, s);
+    n_cuts = 0;
+    for (uint32_t i = 0; i < m->n_chains; i++) {
+        plan_chain(&m->chains[i], p, i);
+        plan_legs(&m->chains[i], p, i, &n_cuts);
+    }
+    *ret_plan = p;
+    return 0;
+}
+
+void plan_free(struct plan *p)
+{
+    if (!p)
+        return;
+    free(p->leg);
+    free(p->cut);
+    free(p);
+}

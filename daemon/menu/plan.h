@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan.h - a menu prepared for many RoIs a second: what concerns chains as sets of bits, one a
+ * chain, and their steps and cuts side by side.
+ *
+ * Made once from a menu that does not change any more.
+ */
+#ifndef TRIGD_PLAN_H
+#define TRIGD_PLAN_H
+#include "menu/menu.h"
+
+#define PLAN_WORDS (MENU_CHAINS_MAX / 64)
+
+struct plan_bits { /* a set of chains */
+    uint64_t w[PLAN_WORDS];
+};
+
+struct plan_leg { /* one step of a chain */
+    uint8_t step;
+    uint8_t n_cuts;
+    bool cuts_truncated; /* of the chain */
+    uint32_t cut;        /* the first of its cuts in `cut` */
+};
+
+struct plan {
+    uint32_t n_chains, n_words; /* words in use */
+    struct plan_bits always;    /* chains without seeds */
+    struct plan_bits seeded_by[32];
+    struct plan_bits looks[ROI_TYPES];
+    uint64_t types;                         /* bit t: a chain looks at RoIs of type t */
+    uint32_t reads;                         /* 1 << kind: chains need it of the RoI */
+    struct plan_bits needs[KINDS_MAX];      /* by kind */
+    struct plan_bits users[MENU_STEPS_MAX]; /* chains of which the step is one */
+    struct plan_bits pass_through, stepless;
+    uint32_t n_first;
+    struct plan_first { /* a step with which chains begin */
+        uint32_t step;
+        struct plan_bits chains;
+    } first[MENU_STEPS_MAX];
+    uint32_t first_leg[MENU_CHAINS_MAX + 1];
+    struct plan_leg *leg;
+    struct menu_cut *cut;
+    uint64_t streams[MENU_CHAINS_MAX];
+
+    /* of steps */
+    uint64_t feeds[MENU_STEPS_MAX];      /* of a head: steps that make what it consumes */
+    uint64_t sources[MENU_STEPS_MAX];    /* itself, and all that what it consumes is made from */
+    uint64_t dependents[MENU_STEPS_MAX]; /* steps of which it is a source; not itself */
+    uint32_t step_reads[MENU_STEPS_MAX]; /* 1 << kind: it and its sources read it of the RoI */
+    uint32_t head[MENU_STEPS_MAX];
+};
+
+/* -ENOMEM. */
+int plan_new(const struct menu *m, struct plan **ret_plan);
+void plan_free(struct plan *p); /* NULL is fine */
+
+/* The head of the group whose batches `step` runs in; while an input of the head is missing, the
+ * heads of those that make it instead. */
+uint64_t plan_to_run(const struct plan *p, uint32_t step, uint64_t done);
+/* Those of the steps whose results mean something for an RoI with these kinds. */
+uint64_t plan_whole(const struct plan *p, uint64_t steps, uint32_t kinds);
+
+static inline bool plan_has(const uint64_t *bits, uint32_t chain)
+{
+    return bits[chain / 64] >> (chain % 64) & 1;
+}
+static inline void plan_add(uint64_t *bits, uint32_t chain)
+{
+    bits[chain / 64] |= 1ull << (chain % 64);
+}
+#endif
