@@ -87,8 +87,8 @@ static inline int kernels_get(struct trg_module *module, const struct kernel_wis
 
 /* ---------------------------------------------------------------- products */
 
-/* A product of a batch in a buffer on the device, laid out as a staged input with its columns,
- * which are 4 bytes wide, at fixed places. */
+/* A product of a batch in a buffer on the device, laid out as a staged input with its columns at
+ * fixed places. */
 struct block {
     const struct trg_collection *collection;
     struct trg_span span;
@@ -112,7 +112,8 @@ static inline struct block block_place(const struct trg_collection *collection, 
     b.span.rois = block_take(&b, (uint64_t)max_rois * sizeof(struct trg_roi_info));
     b.span.offsets = block_take(&b, 4 * (max_rois + (uint64_t)1));
     for (uint32_t c = 0; c < collection->n_columns; c++)
-        b.span.column[c] = block_take(&b, 4 * (uint64_t)max_items);
+        b.span.column[c] =
+            block_take(&b, trg_column_bytes(&collection->column[c]) * (uint64_t)max_items);
     return b;
 }
 
@@ -148,7 +149,8 @@ static inline void block_read(const struct block *b, struct launcher *l, uint32_
 {
     block_read_part(l, host, device, b->span.offsets, 4 * (n_rois + (size_t)1));
     for (uint32_t c = 0; n_items && c < b->collection->n_columns; c++)
-        block_read_part(l, host, device, b->span.column[c], 4 * n_items);
+        block_read_part(l, host, device, b->span.column[c],
+                        trg_column_bytes(&b->collection->column[c]) * n_items);
 }
 
 /* Hands the rows of one RoI to the host. */
@@ -159,8 +161,10 @@ static inline void block_store(const struct block *b, const unsigned char *host,
     const uint32_t n = first[roi + 1] - first[roi];
 
     out->n = n < out->capacity ? n : out->capacity;
-    for (uint32_t c = 0; out->n && c < b->collection->n_columns; c++)
-        memcpy(out->column[c], host + b->span.column[c] + 4 * (size_t)first[roi],
-               4 * (size_t)out->n);
+    for (uint32_t c = 0; out->n && c < b->collection->n_columns; c++) {
+        const size_t bytes = trg_column_bytes(&b->collection->column[c]);
+
+        memcpy(out->column[c], host + b->span.column[c] + bytes * first[roi], bytes * out->n);
+    }
 }
 #endif

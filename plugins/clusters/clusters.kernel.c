@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clusters of super-pixels, and the hits that they are, of a whole batch in one launch.
+ *
+ * A group works on one RoI.  It lists the super-pixels by sensor, column and row (banks come so,
+ * others are sorted); joins the sets of pixels that touch; knows then how many clusters there are,
+ * tells the groups behind it, and gets from those before it where its own begin; adds up the pixels
+ * of each cluster; and writes the clusters in the order of their first super-pixels.  All sums are
+ * integers and no order is left to chance, so that devices agree to the bit. */
+#include "../common/group.h"
+#include "superpixel.h"
+
+#include "clusters.collections.h"
+
+/* ---------------------------------------------------------------- items in order */
+
+/* How many of n ascending keys are below `key`, or not above it. */
+TRG_FN trg_u32 cl_rank(TRG_GLOBAL const trg_u32 *keys, trg_u32 n, trg_u32 key, trg_u32 or_equal)
+{
+    trg_u32 low = 0u, high = n;
+
+    while (low < high) {
+        const trg_u32 middle = (low + high) / 2u;
+
+        if (keys[middle] < key || (or_equal && keys[middle] == key))
+            low = middle + 1u;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Sorts n keys with their patterns, stable, by merging neighbouring runs: an item's place is its
+ * own in its run and its rank in the other.  One barrier a pass.  Returns 1 when the result is in
+ * the second pair of arrays. */
+TRG_GROUP_FN trg_u32 cl_sort_items(TRG_GLOBAL trg_u32 *mine, trg_u32 n, trg_u32 room)
+{
+    trg_u32 is_second = 0u;
+
+    for (trg_u32 run = 1u; run < n; run *= 2u) {
+        TRG_GLOBAL const trg_u32 *from = mine + (is_second ? CL_KEY_2 : CL_KEY) * room;
+        TRG_GLOBAL trg_u32 *to = mine + (is_second ? CL_KEY : CL_KEY_2) * room;
+
+        for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
+            const trg_u32 begin = i & ~(run - 1u), is_right = begin & run ? 1u : 0u;
+            const trg_u32 other = is_right ? begin - run : begin + run;
+            const trg_u32 n_other = other >= n ? 0u : other + run <= n ? run : n - other;
+            const trg_u32 rank = cl_rank(from + other, n_other, from[i], is_right);
+            const trg_u32 place = (is_right ? other : begin) + (i - begin) + rank;
+
+            to[place] = from[i];
+            to[place + CL_TO_PATTERN * room] = from[i + CL_TO_PATTERN * room];
+        }
+        is_second ^= 1u;
+        TRG_BARRIER();
+    }
+    return is_second;
+}
+
+/* Gives the pixels of super-pixels that are there twice to the first of them, which is alone if all
+ * say so; the others stay without pixels, as those that cannot be.  Patterns go to `to`. */
+TRG_FN void cl_merge_items(TRG_GLOBAL const trg_u32 *key, TRG_GLOBAL const trg_u32 *pattern,
+                           TRG_GLOBAL trg_u32 *to, trg_u32 n)
+{
+    for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
+        const trg_u32 first = key[i] != CL_BAD && (i == 0u || key[i] != key[i - 1u]);
+        trg_u32 all = 0u, alone = CL_ALONE;
+
+        for (trg_u32 k = i; first && k < n && key[k] == key[i]; k++) {
+            all |= pattern[k] & 255u;
+            alone &= pattern[k];
+        }
+        to[i] = all | alone;
+    }
+}
+
+/* Keys and patterns as they come; CL_DISORDER: they are not in order, or some cannot be. */
+TRG_FN void cl_read_items(TRG_LOCAL trg_u32 *count, TRG_GLOBAL const trg_u16 *sensor,
+                          TRG_GLOBAL const trg_u32 *word, TRG_GLOBAL trg_u32 *mine, trg_u32 n,
+                          const struct cl_par par)
+{
+    TRG_GLOBAL trg_u32 *key = mine + CL_KEY * par.room, *pattern = mine + CL_PATTERN * par.room;
+    trg_u32 disorder = 0u, bad = 0u;
+
+    for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
+        const trg_u32 w = word[i], here = cl_key(sensor[i], w, par);
+
+        key[i] = here;
+        pattern[i] = (w & 255u) | (par.hint && w >> 31 ? CL_ALONE : 0u);
+        bad += here == CL_BAD;
+        if (i)
+            disorder |= here <= cl_key(sensor[i - 1u], word[i - 1u], par);
+    }
+    if (disorder || bad)
+        TRG_ATOMIC_OR_LOCAL(&count[CL_DISORDER], 1u);
+    TRG_ATOMIC_ADD_LOCAL(&count[CL_N_BAD], bad);
+}
+
+/* ---------------------------------------------------------------- clusters */
+
+/* A node for each set of pixels; counts nodes and pixels. */
+TRG_FN void cl_make_nodes(TRG_LOCAL trg_u32 *count, const struct cl_view v)
+{
+    trg_u32 n = 0u, pixels = 0u;
+
+    for (trg_u32 i = TRG_LID; i < v.n; i += TRG_LSIZE) {
+        const trg_u32 key = v.key[i], p = v.pattern[i];
+        const trg_u32 lower = cl_lower(p & 255u), upper = cl_upper(p), node = i * CL_NODES;
+
+        v.parent[node] = node;
+        v.parent[node + 1u] = node + 1u;
+        cl_put_sums(v, node, cl_sums_of(key, lower));
+        if (upper)
+            cl_put_sums(v, node + 1u, cl_sums_of(key, upper));
+        n += (lower ? 1u : 0u) + (upper ? 1u : 0u);
+        pixels += trg_popcount(p & 255u);
+    }
+    TRG_ATOMIC_ADD_LOCAL(&count[CL_N_CLUSTERS], n);
+    TRG_ATOMIC_ADD_LOCAL(&count[CL_N_PIXELS], pixels);
+}
+
+/* Joins nodes that touch; each time there is a cluster less. */
+TRG_FN void cl_join_items(TRG_LOCAL trg_u32 *count, const struct cl_view v)
+{
+    trg_u32 joined = 0u, at = 0u;
+
+    for (trg_u32 i = TRG_LID; i < v.n; i += TRG_LSIZE)
+        if (!(v.pattern[i] & CL_ALONE))
+            joined += cl_join_item(v, i, &at);
+    TRG_ATOMIC_ADD_LOCAL(&count[CL_N_CLUSTERS], 0u - joined);
+}
+
+TRG_FN void cl_add_up(const struct cl_view v)
+{
+    for (trg_u32 i = TRG_LID; i < v.n; i += TRG_LSIZE) {
+        const trg_u32 p = v.pattern[i], nodes = cl_upper(p) ? 2u : 1u;
+
+        for (trg_u32 k = 0u; k < nodes && !(p & CL_ALONE); k++) {
+            const trg_u32 node = i * CL_NODES + k, root = cl_find(v.parent, node);
+
+            if (root != node)
+                cl_give_sums(v, node, root);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- hits */
+
+TRG_FN trg_u32 cl_at_most(trg_u32 n, trg_u32 most)
+{
+    return n < most ? n : most;
+}
+
+/* The cluster of a root becomes hit number `at` of the batch. */
+TRG_FN void cl_write_hit(const struct cl_view v, trg_u32 node, trg_u32 at,
+                         TRG_GLOBAL const struct cl_sensor *sensors,
+                         TRG_GLOBAL const float *centres, TRG_GLOBAL trg_u8 *hits,
+                         TRG_GLOBAL trg_u8 *clusters, const struct cl_par par)
+{
+    const trg_u32 sensor = CL_SENSOR_OF(v.key[node / CL_NODES]);
+    const struct cl_sensor s = sensors[sensor];
+    const trg_u32 n = v.sum[CL_SIZE * v.stride + node];
+    const trg_u32 sum_column = v.sum[CL_SUM_COLUMN * v.stride + node];
+    const trg_u32 sum_row = v.sum[CL_SUM_ROW * v.stride + node];
+    const trg_u32 columns = trg_popcount(v.sum[CL_COLUMN_BIT * v.stride + node]);
+    const trg_u32 rows = trg_popcount(v.sum[CL_ROW_BIT * v.stride + node]);
+    const trg_u32 column = sum_column / n, row = sum_row / n;
+    const float pitch = centres[column + 1u] - centres[column], size = (float)n;
+    const float a = centres[column] + (float)(sum_column - column * n) / size * pitch;
+    const float b = ((float)row + 0.5f + (float)(sum_row - row * n) / size) * par.row_pitch;
+    const float error_a = par.sigma[cl_at_most(columns, 3u) - 1u] * pitch;
+    const float error_b = par.sigma[cl_at_most(rows, 3u) - 1u] * par.row_pitch;
+    const float var_a = error_a * error_a, var_b = error_b * error_b;
+
+    TRG_HITS_X_OUT(hits, par.hits)[at] = s.column[0] * a + s.row[0] * b + s.corner[0];
+    TRG_HITS_Y_OUT(hits, par.hits)[at] = s.column[1] * a + s.row[1] * b + s.corner[1];
+    TRG_HITS_Z_OUT(hits, par.hits)[at] = s.column[2] * a + s.row[2] * b + s.corner[2];
+    TRG_HITS_LAYER_OUT(hits, par.hits)[at] = (trg_u16)s.layer;
+    TRG_HITS_ID_OUT(hits, par.hits)[at] = 1u << 31 | sensor << 18 | column << 8 | row;
+    TRG_CLUSTERS_SIZE_OUT(clusters, par.clusters)[at] = (trg_u16)cl_at_most(n, 65535u);
+    TRG_CLUSTERS_N_COLUMNS_OUT(clusters, par.clusters)[at] = (trg_u16)columns;
+    TRG_CLUSTERS_N_ROWS_OUT(clusters, par.clusters)[at] = (trg_u16)rows;
+    TRG_CLUSTERS_CHARGE_OUT(clusters, par.clusters)[at] = 0u;
+    TRG_CLUSTERS_VAR_X_OUT(clusters, par.clusters)
+    [at] = s.column[0] * s.column[0] * var_a + s.row[0] * s.row[0] * var_b;
+    TRG_CLUSTERS_VAR_Y_OUT(clusters, par.clusters)
+    [at] = s.column[1] * s.column[1] * var_a + s.row[1] * s.row[1] * var_b;
+    TRG_CLUSTERS_COV_XY_OUT(clusters, par.clusters)
+    [at] = s.column[0] * s.column[1] * var_a + s.row[0] * s.row[1] * var_b;
+}
+
+/* Which of an item's nodes are roots, in two bits. */
+TRG_FN trg_u32 cl_roots(const struct cl_view v, trg_u32 i)
+{
+    const trg_u32 node = i * CL_NODES, pattern = v.pattern[i];
+
+    return ((pattern & 255u) && v.parent[node] == node ? 1u : 0u) |
+           (cl_upper(pattern) && v.parent[node + 1u] == node + 1u ? 2u : 0u);
+}
+
+/* Each work-item writes the clusters of a stretch of items. */
+TRG_GROUP_FN void cl_write_hits(TRG_LOCAL trg_u32 *scratch, const struct cl_view v, trg_u32 base,
+                                TRG_GLOBAL const struct cl_sensor *sensors,
+                                TRG_GLOBAL const float *centres, TRG_GLOBAL trg_u8 *hits,
+                                TRG_GLOBAL trg_u8 *clusters, const struct cl_par par)
+{
+    const trg_u32 stretch = (v.n + TRG_LSIZE - 1u) / TRG_LSIZE, from = TRG_LID * stretch;
+    const trg_u32 to = from + stretch < v.n ? from + stretch : v.n;
+    trg_u32 n = 0u, all, place;
+
+    for (trg_u32 i = from; i < to; i++)
+        n += trg_popcount(cl_roots(v, i));
+    place = base + trg_group_scan(scratch, n, &all);
+    for (trg_u32 i = from; i < to; i++) {
+        const trg_u32 roots = cl_roots(v, i);
+
+        if (roots & 1u)
+            cl_write_hit(v, i * CL_NODES, place++, sensors, centres, hits, clusters, par);
+        if (roots & 2u)
+            cl_write_hit(v, i * CL_NODES + 1u, place++, sensors, centres, hits, clusters, par);
+    }
+}
+
+/* Where the hits of the RoI begin, and behind the last one where they end. */
+TRG_FN void cl_write_offsets(TRG_GLOBAL trg_u8 *out, const struct trg_span span, trg_u32 roi,
+                             trg_u32 n_rois, trg_u32 base, trg_u32 n)
+{
+    TRG_GLOBAL trg_u32 *offsets = (TRG_GLOBAL trg_u32 *)(out + span.offsets);
+
+    if (TRG_LID)
+        return;
+    offsets[roi] = base;
+    if (roi + 1u == n_rois)
+        offsets[n_rois] = base + n;
+}
+
+TRG_KERNEL8(cl_superpixels, (const trg_u8, data), (const struct cl_sensor, sensors),
+            (const float, centres), (trg_u32, work), (trg_u32, state),
+            (struct cl_summary, summaries), (trg_u8, hits), (trg_u8, clusters),
+            (struct cl_par, par))
+{
+    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
+    TRG_SHARED trg_u32 count[CL_COUNTS];
+    const trg_u32 roi = cl_next_roi(count, state);
+    const trg_u32 begin = TRG_BEGIN(data, par.in, roi), n = TRG_END(data, par.in, roi) - begin;
+    TRG_GLOBAL const trg_u32 *word = TRG_BANKS_WORD(data, par.in) + begin;
+    TRG_GLOBAL trg_u32 *mine = work + begin;
+    struct cl_view v;
+    trg_u32 to_sort, is_second, base;
+
+    cl_read_items(count, TRG_BANKS_SENSOR(data, par.in) + begin, word, mine, n, par);
+    TRG_BARRIER();
+    /* nothing to sort is loops without turns, not a condition: PoCL 3.1 compiles barriers behind
+     * conditions for minutes */
+    to_sort = count[CL_DISORDER] ? n : 0u;
+    is_second = cl_sort_items(mine, to_sort, par.room);
+    v.n = n;
+    v.key = mine + (is_second ? CL_KEY_2 : CL_KEY) * par.room;
+    v.pattern = mine + (to_sort && !is_second ? CL_PATTERN_2 : CL_PATTERN) * par.room;
+    cl_merge_items(v.key, v.key + CL_TO_PATTERN * par.room, v.pattern, to_sort);
+    TRG_BARRIER();
+    /* nodes have two words an item */
+    v.parent = mine + CL_PARENT * par.room + begin;
+    v.sum = mine + CL_SUM * par.room + begin;
+    v.stride = 2u * par.room;
+    cl_make_nodes(count, v);
+    TRG_BARRIER();
+    cl_join_items(count, v);
+    TRG_BARRIER();
+    cl_publish(state, roi, count[CL_N_CLUSTERS]);
+    cl_add_up(v);
+    base = cl_before(scratch, state, roi, par.n_rois, count[CL_N_CLUSTERS]);
+    cl_write_offsets(hits, par.hits, roi, par.n_rois, base, count[CL_N_CLUSTERS]);
+    cl_write_offsets(clusters, par.clusters, roi, par.n_rois, base, count[CL_N_CLUSTERS]);
+    TRG_BARRIER();
+    cl_write_hits(scratch, v, base, sensors, centres, hits, clusters, par);
+    if (TRG_LID == 0u) {
+        summaries[roi].n_items = n;
+        summaries[roi].n_bad = count[CL_N_BAD];
+        summaries[roi].n_clusters = count[CL_N_CLUSTERS];
+        summaries[roi].n_pixels = count[CL_N_PIXELS];
+    }
+}
