@@ -11,6 +11,7 @@
 struct bench { /* as the command line says */
     bool is_quick;
     uint32_t runs;
+    FILE *json;          /* NULL: none */
     const char *data;    /* folder of the reference runs; NULL: none */
     const char *command; /* for the JSON file */
 };

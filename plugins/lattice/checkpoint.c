@@ -10,13 +10,6 @@
 #define MAGIC   "trigd lattice\n\0\0"
 #define VERSION 1u
 
-struct header {
-    char magic[16];
-    uint32_t version, header_bytes;
-    uint64_t steps;
-    struct lattice_setup setup;
-};
-
 /* FNV-1a over words of 8 bytes, and of what is left over. */
 static uint64_t add_sum(uint64_t sum, const void *data, size_t bytes)
 {
@@ -34,24 +27,11 @@ static uint64_t add_sum(uint64_t sum, const void *data, size_t bytes)
 }
 #define FIRST_SUM 14695981039346656037u
 
-static uint64_t bytes_of(const struct lattice_setup *s)
-{
-    const uint64_t cells = (uint64_t)s->nx * s->ny;
-
-    return sizeof(struct header) + cells + 9 * cells * (s->storage == LATTICE_STORE_HALF ? 2 : 4) +
-           sizeof(uint64_t);
-}
-
-uint64_t lattice_checkpoint_bytes(const struct lattice *l)
-{
-    return bytes_of(&l->setup);
-}
-
 /* ---------------------------------------------------------------- writing */
 
 static int write_all(FILE *f, const struct lattice *l, const void *g, size_t bytes)
 {
-    struct header h = {.version = VERSION, .header_bytes = sizeof h, .steps = l->steps};
+    struct lattice_header h = {.version = VERSION, .header_bytes = sizeof h, .steps = l->steps};
     uint64_t sum;
 
     memcpy(h.magic, MAGIC, sizeof h.magic);
@@ -92,7 +72,7 @@ int lattice_save(struct lattice *l, struct trg_queue *q, const char *path, struc
 
 /* ---------------------------------------------------------------- reading */
 
-static int read_header(FILE *f, const char *path, struct header *h, struct lattice_why *why)
+static int read_header(FILE *f, const char *path, struct lattice_header *h, struct lattice_why *why)
 {
     long size;
 
@@ -108,17 +88,17 @@ static int read_header(FILE *f, const char *path, struct header *h, struct latti
     if (fseek(f, 0, SEEK_END) != 0 || (size = ftell(f)) < 0 ||
         fseek(f, (long)sizeof *h, SEEK_SET) != 0)
         return lattice_refuse(why, "checkpoint %s cannot be read: %s", path, strerror(errno));
-    if ((uint64_t)size != bytes_of(&h->setup))
+    if ((uint64_t)size != lattice_checkpoint_bytes(&h->setup))
         return lattice_refuse(why, "checkpoint %s has %ld bytes; %u x %u cells need %llu", path,
                               size, h->setup.nx, h->setup.ny,
-                              (unsigned long long)bytes_of(&h->setup));
+                              (unsigned long long)lattice_checkpoint_bytes(&h->setup));
     return 0;
 }
 
-static int read_rest(FILE *f, const char *path, const struct header *h, unsigned char *rest,
+static int read_rest(FILE *f, const char *path, const struct lattice_header *h, unsigned char *rest,
                      struct lattice_why *why)
 {
-    const size_t bytes = bytes_of(&h->setup) - sizeof *h - sizeof(uint64_t);
+    const size_t bytes = lattice_checkpoint_bytes(&h->setup) - sizeof *h - sizeof(uint64_t);
     const size_t cells = (size_t)h->setup.nx * h->setup.ny;
     uint64_t sum, want;
 
@@ -134,7 +114,7 @@ int lattice_resume(struct trg_device *device, struct trg_queue *q, const char *p
                    const struct lattice_tuning *tuning, struct lattice **ret_lattice,
                    struct lattice_why *why)
 {
-    struct header h = {0};
+    struct lattice_header h = {0};
     unsigned char *rest = NULL;
     struct lattice *l = NULL;
     FILE *f = fopen(path, "rb");
@@ -142,7 +122,7 @@ int lattice_resume(struct trg_device *device, struct trg_queue *q, const char *p
               : lattice_refuse(why, "checkpoint %s cannot be read: %s", path, strerror(errno));
 
     if (r == 0) {
-        rest = malloc(bytes_of(&h.setup) - sizeof h - sizeof(uint64_t));
+        rest = malloc(lattice_checkpoint_bytes(&h.setup) - sizeof h - sizeof(uint64_t));
         r = rest ? read_rest(f, path, &h, rest, why) : -ENOMEM;
     }
     if (f)

@@ -39,7 +39,21 @@ static inline size_t lattice_number_bytes(const struct lattice *l)
     return l->setup.storage == LATTICE_STORE_HALF ? 2 : 4;
 }
 
-uint64_t lattice_checkpoint_bytes(const struct lattice *l);
+/* At the start of a checkpoint. */
+struct lattice_header {
+    char magic[16];
+    uint32_t version, header_bytes;
+    uint64_t steps;
+    struct lattice_setup setup;
+};
+
+static inline uint64_t lattice_checkpoint_bytes(const struct lattice_setup *s)
+{
+    const uint64_t cells = (uint64_t)s->nx * s->ny;
+
+    return sizeof(struct lattice_header) + cells +
+           9 * cells * (s->storage == LATTICE_STORE_HALF ? 2 : 4) + sizeof(uint64_t);
+}
 
 /* Writes a sentence and returns -EINVAL. */
 int lattice_refuse(struct lattice_why *why, const char *format, ...)

@@ -462,7 +462,7 @@ void lattice_cost(const struct lattice *l, struct lattice_cost *ret_cost)
 {
     *ret_cost = (struct lattice_cost){.device_bytes = l->device_bytes,
                                       .pinned_bytes = l->pinned_bytes,
-                                      .checkpoint_bytes = lattice_checkpoint_bytes(l),
+                                      .checkpoint_bytes = lattice_checkpoint_bytes(&l->setup),
                                       .steps = l->steps,
                                       .step_us = l->step_us,
                                       .least_steps = launch_steps(l)};

@@ -7,7 +7,8 @@
 
 enum { EXIT_USAGE = 2, EXIT_FAILED = 3 };
 
-/* The one that main was called with, for lines of docs/results. */
+/* Keeps the command line, for lines of docs/results; the script that calls may name another. */
+void bench_keep_command(int argc, char **argv);
 const char *bench_command(void);
 
 /* The commands: argv[0] is the command's name. */

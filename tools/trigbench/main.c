@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trigbench - measures lanes by themselves (`device`) and a running daemon (`offer`). */
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bench.h"
@@ -12,30 +12,9 @@ static const char usage[] =
     "\n"
     "trigbench device --help, trigbench offer --help: their options\n";
 
-static char command_line[512];
-
-static void keep_command(int argc, char **argv)
-{
-    const char *name = strrchr(argv[0], '/');
-    size_t n = (size_t)snprintf(command_line, sizeof command_line, "%s", name ? name + 1 : argv[0]);
-
-    for (int i = 1; i < argc && n < sizeof command_line; i++)
-        n += (size_t)snprintf(command_line + n, sizeof command_line - n, " %s", argv[i]);
-    for (char *c = command_line; *c; c++)
-        if (*c == '"' || *c == '\\' || (unsigned char)*c < 0x20)
-            *c = '?';
-}
-
-const char *bench_command(void)
-{
-    const char *command = getenv("TRIGD_COMMAND"); /* of a script that calls this program */
-
-    return command ? command : command_line;
-}
-
 int main(int argc, char **argv)
 {
-    keep_command(argc, argv);
+    bench_keep_command(argc, argv);
     log_set_level(TRG_WARN);
     if (argc > 1 && !strcmp(argv[1], "device"))
         return device_main(argc - 1, argv + 1);

@@ -21,6 +21,8 @@ struct check {
     uint32_t n_checks, n_failed, n_skipped, n_devices;
 };
 
+/* Keeps the last error that was logged for the next line; `ctx` is the options. */
+void check_log(void *ctx, enum trg_level level, const char *text);
 /* Prints the line of one check; `format` says why it failed. */
 void check_line(struct check *c, bool good, const char *what, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

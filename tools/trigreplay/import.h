@@ -70,6 +70,8 @@ int import_emit(struct import *im);
 /* The path of a file that belongs to `path`: its ending `from` (before a .gz) becomes `to`, with or
  * without .gz, whichever is there.  -ENOENT: none is; -ENAMETOOLONG. */
 int import_sibling(const char *path, const char *from, const char *to, char *ret, size_t room);
+/* Where `path` ends with the suffix, perhaps before a .gz; NULL: it does not. */
+const char *import_suffix(const char *path, const char *suffix);
 /* The last number in a file's name, "event000000012-hits.csv" -> 12; 0: none. */
 uint32_t import_number(const char *path);
 #endif
