@@ -8,6 +8,10 @@ set(trigd_package ${CMAKE_INSTALL_LIBDIR}/cmake/trigd)
 
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/trigd DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
     FILES_MATCHING PATTERN "*.h")
+# the tool that makes plugins, and those that it copies
+install(PROGRAMS ${CMAKE_SOURCE_DIR}/tools/new-plugin DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME trigd-new-plugin)
+file(GLOB tutorial LIST_DIRECTORIES true CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/tut_*)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/plugins/example ${tutorial} DESTINATION ${CMAKE_INSTALL_DATADIR}/trigd/plugins)
 install(FILES ${CMAKE_SOURCE_DIR}/proto/trigd.proto DESTINATION ${CMAKE_INSTALL_DATADIR}/trigd)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/trigdConfig.cmake.in
     ${CMAKE_BINARY_DIR}/trigdConfig.cmake INSTALL_DESTINATION ${trigd_package}

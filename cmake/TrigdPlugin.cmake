@@ -2,6 +2,9 @@
 # trg_add_plugin(NAME [SOURCES more.c ...] [KERNELS file.kernel.c ...] [COLLECTIONS file.yaml ...])
 #     builds NAME.c, and NAME.kernel.c where it exists, to the plugin NAME.so.  Its declarations of collections
 #     become the header NAME.collections.h, for its code and its kernels.
+# trg_add_plugin_test(NAME test.c [SOURCES more.c ...] [ARGS arg ...])
+#     a program that tests the plugin NAME through trigd/testing.h, as the ctest NAME.plugin.  Its arguments are the
+#     plugin's file and ARGS.
 # trg_add_kernels(TARGET FILE.kernel.c)
 #     adds the kernels of a file to a target in all forms: for the host (one build for each level of
 #     the instruction set), as a CUDA fat binary where nvcc is, as OpenCL C text.  The target may
@@ -177,19 +180,33 @@ extern const struct trg_program ${name}_program;
         ${folder})
 endfunction()
 
+# How an author's C code is compiled: as this project's, or out of tree with warnings and, without a build type, -O2.
+function(trg_author_options target)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:C>:-ffp-contract=off>)
+    if(TARGET trigd_options)
+        target_link_libraries(${target} PRIVATE trigd_options)
+    else()
+        target_compile_options(${target} PRIVATE
+            $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes>)
+        if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+            target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:C>:-O2>)
+        endif()
+    endif()
+endfunction()
+
 function(trg_add_plugin name)
     cmake_parse_arguments(P "" "" "SOURCES;KERNELS;COLLECTIONS" ${ARGN})
     add_library(${name} MODULE ${name}.c ${P_SOURCES})
+    if(NOT TRIGD_PLUGIN_OUTPUT)
+        set(TRIGD_PLUGIN_OUTPUT ${CMAKE_BINARY_DIR}/plugins)
+    endif()
     set_target_properties(${name} PROPERTIES PREFIX "" C_VISIBILITY_PRESET hidden C_STANDARD 17
-        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/plugins)
+        LIBRARY_OUTPUT_DIRECTORY ${TRIGD_PLUGIN_OUTPUT})
     target_include_directories(${name} PRIVATE ${TRIGD_INCLUDE_DIR} ${CMAKE_CURRENT_BINARY_DIR})
     if(P_COLLECTIONS)
         trg_declare(${CMAKE_CURRENT_BINARY_DIR}/${name}.collections.h ${P_COLLECTIONS})
     endif()
-    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:C>:-ffp-contract=off>)
-    if(TARGET trigd_options)
-        target_link_libraries(${name} PRIVATE trigd_options)
-    endif()
+    trg_author_options(${name})
     target_link_libraries(${name} PRIVATE m)
     target_link_options(${name} PRIVATE -Wl,-z,now -Wl,-z,relro)
     if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${name}.kernel.c)
@@ -199,5 +216,25 @@ function(trg_add_plugin name)
     foreach(file ${P_KERNELS})
         trg_add_kernels(${name} ${file})
     endforeach()
-    install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/trigd/plugins)
+    if(NOT TRIGD_PLUGIN_STAYS) # the tutorial's are not installed
+        install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/trigd/plugins)
+    endif()
+endfunction()
+
+function(trg_add_plugin_test name file)
+    if(DEFINED TRIGD_TESTS AND NOT TRIGD_TESTS)
+        return()
+    endif()
+    cmake_parse_arguments(T "" "" "SOURCES;ARGS" ${ARGN})
+    add_executable(test_plugin_${name} ${file} ${T_SOURCES})
+    set_target_properties(test_plugin_${name} PROPERTIES C_STANDARD 17)
+    trg_author_options(test_plugin_${name})
+    target_include_directories(test_plugin_${name} PRIVATE ${TRIGD_INCLUDE_DIR} ${CMAKE_CURRENT_BINARY_DIR})
+    target_link_libraries(test_plugin_${name} PRIVATE trigd::testing m)
+    add_dependencies(test_plugin_${name} ${name})
+    if(COMMAND trg_needs)
+        trg_needs(test_plugin_${name} backends)
+    endif()
+    add_test(NAME ${name}.plugin COMMAND test_plugin_${name} $<TARGET_FILE:${name}> ${T_ARGS})
+    set_tests_properties(${name}.plugin PROPERTIES LABELS "device;gpu" TIMEOUT 120)
 endfunction()

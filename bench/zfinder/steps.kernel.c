@@ -4,7 +4,7 @@
  * how the histograms of all slices are added up.  Two histograms as there: entries, and the sum of
  * their z (here above -z_max, so that what is lost can be told). */
 #include "steps.h"
-#include "../../plugins/common/group.h"
+#include "trigd/common/group.h"
 
 /* ---------------------------------------------------------------- one entry */
 

@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../common/lane.h"
 #include "clusters.collections.h"
 #include "clusters.h"
 #include "clusters.program.h"
 #include "geometry.h"
 #include "parameters.h"
+#include "trigd/common/lane.h"
 
 enum { HITS, CLUSTERS, PRODUCTS };
 

@@ -6,8 +6,8 @@
  * tells the groups behind it, and gets from those before it where its own begin; adds up the pixels
  * of each cluster; and writes the clusters in the order of their first super-pixels.  All sums are
  * integers and no order is left to chance, so that devices agree to the bit. */
-#include "../common/group.h"
 #include "superpixel.h"
+#include "trigd/common/group.h"
 
 #include "clusters.collections.h"
 

@@ -5,7 +5,7 @@
  */
 #ifndef CLUSTERS_JOIN_H
 #define CLUSTERS_JOIN_H
-#include "../common/group.h"
+#include "trigd/common/group.h"
 
 TRG_FN trg_u32 cl_find(TRG_GLOBAL const trg_u32 *parent, trg_u32 node)
 {

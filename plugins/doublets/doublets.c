@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/lane.h"
 #include "../kdtree/kdbuild.h"
 #include "doublets.program.h"
 #include "kdbuild.program.h"
 #include "parameters.h"
+#include "trigd/common/lane.h"
 #include "windows.program.h"
 
 #define DIMS 2u /* phi, and z or r */

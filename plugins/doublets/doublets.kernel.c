@@ -8,9 +8,9 @@
  *
  * Order of the result: by RoI, then number of the inner hit, then number of the outer hit. */
 #include "doublets.h"
-#include "../common/group.h"
 #include "../kdtree/layout.h"
 #include "insert.h"
+#include "trigd/common/group.h"
 #include "trigd/kernel.h"
 
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)

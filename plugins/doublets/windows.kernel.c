@@ -8,10 +8,10 @@
  * dbw_fill -> dbw_order
  *
  * The order within a cell is chance; the result is that of doublets.kernel.c, to the bit. */
-#include "../common/group.h"
 #include "../kdtree/layout.h"
 #include "doublets.h"
 #include "insert.h"
+#include "trigd/common/group.h"
 #include "trigd/kernel.h"
 
 /* The bin of an angle: no angle is in a lower bin than a smaller one. */

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/lane.h"
 #include "cells.program.h"
 #include "hough.program.h"
 #include "parameters.h"
+#include "trigd/common/lane.h"
 #include "triplet.program.h"
 
 #define REFINE_PARTS 16u /* groups for the peaks of one RoI, on devices that run many at a time */

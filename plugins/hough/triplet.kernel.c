@@ -13,7 +13,7 @@
  * ht_order -> (ht_sort -> ht_follow -> ht_accept) a pass -> hg_offsets -> ht_write
  *
  * One group an RoI; groups begin with the largest one, so that a batch does not wait for it. */
-#include "../common/group.h"
+#include "trigd/common/group.h"
 #include "triplet_search.h"
 #include "write.h"
 #if HT_VECTORS

@@ -2,9 +2,9 @@
 /* forest.h - what forest.c, search.c and count.c share of forests and queries. */
 #ifndef KD_FOREST_H
 #define KD_FOREST_H
-#include "../common/lane.h"
 #include "kdbuild.h"
 #include "kdquery.h"
+#include "trigd/common/lane.h"
 #include "trigd/kdtree.h"
 
 #define KD_PIECE ((size_t)1 << 22) /* bytes of a copy */

@@ -2,10 +2,10 @@
 /* Trees of any size, a group each: points are sorted once by each dimension, then made to levels.
  */
 #include "kdbuild.h"
-#include "../common/group.h"
 #include "blocks.h"
 #include "layout.h"
 #include "levels.h"
+#include "trigd/common/group.h"
 #include "trigd/kernel.h"
 
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)

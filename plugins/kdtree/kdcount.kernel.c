@@ -6,8 +6,8 @@
  * the up to 31 nodes below each of them are tested at once, a work-item each.  Going for the newest
  * bounds the stack: what one step leaves behind is at most a group's worth of each level. */
 #include "kdcount.h"
-#include "../common/group.h"
 #include "blocks.h"
+#include "trigd/common/group.h"
 
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
 #include "kdcount_host.h"

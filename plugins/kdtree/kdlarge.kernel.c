@@ -9,10 +9,10 @@
  * openlab 2016: kds_begin, kds_groups for the levels whose nodes have many points (a group a node,
  * radix select of 4 bits a pass, of which each goes on with the chosen bucket alone, scatter),
  * kds_items for the others (a work-item a node). */
-#include "../common/group.h"
 #include "kdbuild.h"
 #include "layout.h"
 #include "levels.h"
+#include "trigd/common/group.h"
 #include "trigd/kernel.h"
 
 /* ---------------------------------------------------------------- sorting */

@@ -9,8 +9,8 @@
  * which take the nodes of a level together from one buffer and put those of the next into another;
  * a query with more nodes on a level than fit goes depth first. */
 #include "kdquery.h"
-#include "../common/group.h"
 #include "layout.h"
+#include "trigd/common/group.h"
 #include "trigd/kernel.h"
 
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)

@@ -9,9 +9,9 @@
  * size works on all subtrees of a level at once. */
 #ifndef KD_LEVELS_H
 #define KD_LEVELS_H
-#include "../common/group.h"
 #include "kdbuild.h"
 #include "layout.h"
+#include "trigd/common/group.h"
 
 #define KD_LEFT   1u
 #define KD_MEDIAN 0x10000u

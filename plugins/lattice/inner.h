@@ -2,8 +2,8 @@
 /* inner.h - a simulation from inside, for simulation.c, flow.c and checkpoint.c. */
 #ifndef LATTICE_INNER_H
 #define LATTICE_INNER_H
-#include "../common/lane.h"
 #include "simulation.h"
+#include "trigd/common/lane.h"
 
 struct lattice {
     struct trg_device *device;

@@ -5,7 +5,8 @@
 #define LATTICE_STEPS_H
 #include "cell.h"
 
-/* For functions with barriers: inlined before anything else is done to them, see ../common/group.h.
+/* For functions with barriers: inlined before anything else is done to them, see
+ * trigd/common/group.h.
  */
 #if defined(__OPENCL_VERSION__)
 #define LT_GROUP_FN static inline __attribute__((always_inline))

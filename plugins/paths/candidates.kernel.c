@@ -9,9 +9,9 @@
  * pa_write        the columns of both products
  * pa_values       one group an RoI; what hypotheses ask for
  */
-#include "../common/group.h"
 #include "fit.h"
 #include "scan.h"
+#include "trigd/common/group.h"
 
 /* What is_kept says while duplicates are removed; 0 and 1 in the end. */
 #define PA_UNDECIDED 2u

@@ -4,9 +4,9 @@
  * pa_links_count -> scan -> pa_links_fill -> pa_links_sum     a work-item for each doublet, or more
  * pa_links_once                                               one for each RoI
  */
-#include "../common/group.h"
 #include "follow.h"
 #include "scan.h"
+#include "trigd/common/group.h"
 
 /* Counts the links of doublet d among one portion of its candidates, and finds the first and the
  * last one.  Others may do so with other portions. */

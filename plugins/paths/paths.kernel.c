@@ -12,9 +12,9 @@
  * Paths are ordered by their first doublet, then by their second, and so on; doublets by inner hit,
  * then by their number in the input.
  */
-#include "../common/group.h"
 #include "follow.h"
 #include "scan.h"
+#include "trigd/common/group.h"
 
 /* Paths below doublet d at a level, from the level below. */
 TRG_FN trg_u32 pa_sum_links(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par, trg_u32 level,

@@ -5,8 +5,8 @@
 #define PATHS_PIPELINE_H
 #include <stdbool.h>
 
-#include "../common/lane.h"
 #include "parameters.h"
+#include "trigd/common/lane.h"
 
 #define PA_MODULES 5u
 

@@ -2,8 +2,8 @@
 /* scan.h - sums of 64 bits over a group, and the items of a launch. */
 #ifndef PATHS_SCAN_H
 #define PATHS_SCAN_H
-#include "../common/group.h"
 #include "paths.h"
+#include "trigd/common/group.h"
 
 /* As trg_group_scan, for 64 bits: the sum of what the work-items before this one have; that of all
  * goes to `ret_total`.  `buffer` has PA_GROUP_MAX places; all of the group come here. */

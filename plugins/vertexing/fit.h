@@ -2,8 +2,8 @@
 /* fit.h - what the fits of primary and secondary vertices share. */
 #ifndef VX_FIT_H
 #define VX_FIT_H
-#include "../common/group.h"
 #include "geometry.h"
+#include "trigd/common/group.h"
 
 /* Tracks of a fit: those of the cells from .. to with low <= z < high. */
 struct vx_bounds {

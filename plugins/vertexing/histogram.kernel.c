@@ -7,8 +7,8 @@
  * bins[r * bins_room + b] becomes the sum of the weights of RoI r's entries in bin b.  The kernels
  * that add to bins in global memory (data_global, and the others where an RoI has several groups)
  * want them zeroed before; vx_histogram_launch does that. */
-#include "../common/group.h"
 #include "bins.h"
+#include "trigd/common/group.h"
 
 /* A.2 data-parallel, shared: each group counts into its own bins and adds them up at the end. */
 TRG_KERNEL5(vx_hist_data_shared, (const trg_u8, data), (const float, z), (const trg_u32, weights),

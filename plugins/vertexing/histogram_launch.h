@@ -3,8 +3,8 @@
  * what measures it. */
 #ifndef VX_HISTOGRAM_LAUNCH_H
 #define VX_HISTOGRAM_LAUNCH_H
-#include "../common/launcher.h"
 #include "histogram.h"
+#include "trigd/common/launcher.h"
 
 /* Kernels of the histogram, by enum vx_histogram; [VX_HIST_AUTO] is not used, and those of study/
  * are NULL unless they were asked for. */

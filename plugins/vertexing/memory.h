@@ -2,7 +2,7 @@
 /* memory.h - the buffers of one batch in flight. */
 #ifndef VX_MEMORY_H
 #define VX_MEMORY_H
-#include "../common/lane.h"
+#include "trigd/common/lane.h"
 #include "vertexing.h"
 
 struct vx_slot {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* First steps of the vertexing plugin: where the beam line is; tracks are brought to their point
  * closest to it, sorted into cells of z, and the histogram's grid is chosen.  One group an RoI. */
-#include "../common/group.h"
 #include "beam.h"
 #include "fit.h"
+#include "trigd/common/group.h"
 
 /* The point of a track closest to the beam line.  `sz2` is the variance of its z there, the width
  * of the beam included. */

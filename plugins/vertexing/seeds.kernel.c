@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Seeds of primary vertices: peaks of the histogram, or clusters of tracks merged pair by pair. */
-#include "../common/group.h"
 #include "geometry.h"
+#include "trigd/common/group.h"
 
 TRG_FN struct vx_vertex vx_seed(float x, float y, float z, float weight)
 {

@@ -8,8 +8,8 @@
  * terms are rounded to float32 before they are compared. */
 #ifndef ZFINDER_DOUBLE_H
 #define ZFINDER_DOUBLE_H
-#include "../common/group.h"
 #include "points.h"
+#include "trigd/common/group.h"
 
 #if defined(__OPENCL_VERSION__)
 #if !defined(cl_khr_fp64)

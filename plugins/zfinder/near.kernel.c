@@ -12,7 +12,8 @@
 #define TRG_BOUNDS __launch_bounds__(ZF_GROUP_MAX, 5)
 #endif
 #endif
-#include "../common/group.h"
+#include "trigd/common/group.h"
+
 #include "near_gpu.h"
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
 #include "near_host.h"

@@ -3,8 +3,8 @@
  * two with charges, one behind the other. */
 #ifndef ZFINDER_PEAKS_H
 #define ZFINDER_PEAKS_H
-#include "../common/group.h"
 #include "search.h"
+#include "trigd/common/group.h"
 
 /* The CPU counts no places in double precision but those of the peaks. */
 #if defined(ZF_DOUBLE)

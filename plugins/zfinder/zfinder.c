@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/lane.h"
 #include "bending.h"
 #include "desk.h"
 #include "double.program.h"
 #include "near.program.h"
 #include "parameters.h"
+#include "trigd/common/lane.h"
 #include "vertices.h"
 #include "zfinder.program.h"
 

@@ -10,11 +10,12 @@
  *                                        has quicker ones in the place of zf_pairs
  * zf_sort -> zf_slices -> zf_merge       one for each phi slice
  */
-#include "zfinder.h"
-#include "../common/group.h"
+#include "trigd/common/group.h"
+
 #include "peaks.h"
 #include "search.h"
 #include "trigd/kernel.h"
+#include "zfinder.h"
 
 /* ---------------------------------------------------------------- sorting by slice */
 

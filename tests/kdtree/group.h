@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* group.h - arguments of the kernels that test plugins/common/group.h. */
+/* group.h - arguments of the kernels that test trigd/common/group.h. */
 #ifndef KDTREE_TEST_GROUP_H
 #define KDTREE_TEST_GROUP_H
 #include "trigd/kernel.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each primitive of plugins/common/group.h as a kernel: a group works on its own part of the
+/* Each primitive of trigd/common/group.h as a kernel: a group works on its own part of the
  * arrays. */
-#include "../../plugins/common/group.h"
+#include "trigd/common/group.h"
 #include "group.h"
 #include "trigd/kernel.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plugins/common/group.h on every device: for group sizes from 1 to the largest and sizes around
+/* trigd/common/group.h on every device: for group sizes from 1 to the largest and sizes around
  * them, against loops that say what each function does. */
 #include <setjmp.h>
 #include <stdarg.h>

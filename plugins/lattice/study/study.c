@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "../../common/lane.h"
 #include "study.program.h"
+#include "trigd/common/lane.h"
 
 #define STEPS_MAX 256u /* of which the sums are kept on the host before they are added up */
 

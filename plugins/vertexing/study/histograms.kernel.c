@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Algorithms of the histograms that are kept for study, with the interface of
  * ../histogram.kernel.c.  Numbers are those of Heit, Groningen 2017, appendix A. */
-#include "../../common/group.h"
 #include "../bins.h"
+#include "trigd/common/group.h"
 
 /* A.1 data-parallel, global: a work-item for an entry, an atomic add to global memory. */
 TRG_KERNEL5(vx_hist_data_global, (const trg_u8, data), (const float, z), (const trg_u32, weights),

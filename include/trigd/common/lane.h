@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* common/lane.h - what the host sides of plugins do alike: get their buffers and kernels, and bring
- * what they make to the host.  plugins/NAME/NAME.c includes it, in quotes, as ../common/lane.h. */
+/* trigd/common/lane.h - what the host sides of plugins do alike: get their buffers and kernels, and
+ * bring what they make to the host.  C only. */
 #ifndef TRGP_LANE_H
 #define TRGP_LANE_H
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "launcher.h"
+#include "trigd/common/launcher.h"
 #include "trigd/plugin.h"
 
 /* ---------------------------------------------------------------- buffers and kernels */

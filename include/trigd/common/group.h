@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* common/group.h - what kernels in the dialect of trigd/kernel.h do together within a group: scan,
- * reduction, compaction, stable radix sort.  plugins/NAME/NAME.kernel.c includes it, in quotes, as
- * ../common/group.h:
+/* trigd/common/group.h - what kernels in the dialect of trigd/kernel.h do together within a group:
+ * scan, reduction, compaction, stable radix sort.
  *
  *     TRG_KERNEL2(pick, (const trg_u32, in), (trg_u32, out), (struct pick_par, par))
  *     {
@@ -32,6 +31,7 @@
  * In CUDA, warps vote and shuffle inside these functions; the other builds use shared memory. */
 #ifndef TRG_COMMON_GROUP_H
 #define TRG_COMMON_GROUP_H
+#include "trigd/common/version.h"
 #include "trigd/kernel.h"
 
 /* For functions that call these: like TRG_FN, but inlined before anything else is done to them,

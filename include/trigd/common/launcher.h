@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* common/launcher.h - enqueues the work of a batch on its queue.  The first error stays: nothing is
- * enqueued behind it, and `result` has it in the end.
+/* trigd/common/launcher.h - enqueues the work of a batch on its queue.  The first error stays:
+ * nothing is enqueued behind it, and `result` has it in the end.  C only.
  *
  *     struct launcher l = launcher_on(q, &a->device);
  *
@@ -10,6 +10,7 @@
  */
 #ifndef TRGP_LAUNCHER_H
 #define TRGP_LAUNCHER_H
+#include "trigd/common/version.h"
 #include "trigd/device.h"
 
 struct launcher {

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trigd/testing.h - runs a plugin on the devices of this machine without a daemon, as a lane does:
+ * for the tests of plugins.  Link trigd::testing, or declare the test with trg_add_plugin_test.
+ *
+ *     struct trg_testing *t;
+ *     struct trg_testing_roi *rois;
+ *     uint32_t n;
+ *
+ *     if (trg_testing_open(argv[1], &t) < 0 || trg_testing_random(t, 100, 500, &rois, &n) < 0)
+ *         return 1;
+ *     for (uint32_t d = 0; d < trg_testing_devices(t); d++)
+ *         if (trg_testing_run(t, d, NULL, rois, n) < 0 || !is_right(rois, n))
+ *             return 1;
+ *     trg_testing_close(t);
+ *
+ * Threads: a struct trg_testing belongs to one thread.
+ * Errors:  0 or a negative errno; the cause has been printed to stderr.
+ */
+#ifndef TRG_TESTING_H
+#define TRG_TESTING_H
+#include "trigd/plugin.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TRG_TESTING_ABI    1u /* of the library's name; grows when a meaning or a layout changes */
+#define TRG_TESTING_EXPORT __attribute__((visibility("default"))) extern
+
+struct trg_testing;
+
+struct trg_testing_items { /* a collection of one RoI */
+    uint32_t n;
+    const void *column[TRG_COLUMNS_MAX]; /* of its declaration, [n] items each */
+};
+
+struct trg_testing_roi {
+    struct trg_roi_info info;
+    struct trg_testing_items in[TRG_INPUTS_MAX];   /* in the order of `consumes` */
+    struct trg_testing_items out[TRG_OUTPUTS_MAX]; /* of trg_testing_run, until the next one */
+    struct trg_result result;                      /* of trg_testing_run */
+};
+
+/* Loads a plugin from its file, and the backends of the trigd that this library belongs to. */
+TRG_TESTING_EXPORT int trg_testing_open(const char *file, struct trg_testing **ret_testing);
+TRG_TESTING_EXPORT void trg_testing_close(struct trg_testing *t); /* NULL is allowed */
+
+TRG_TESTING_EXPORT const struct trg_plugin *trg_testing_plugin(const struct trg_testing *t);
+
+/* Devices of the backends that the plugin names, and what they are called: "opencl:0". */
+TRG_TESTING_EXPORT uint32_t trg_testing_devices(const struct trg_testing *t);
+TRG_TESTING_EXPORT const char *trg_testing_device(const struct trg_testing *t, uint32_t device);
+
+/* Random RoIs whose values the declarations of the plugin's inputs allow, with the edge cases
+ * first: no item, one item, items of one layer, identical items, `most` items.  The seed is fresh,
+ * or the one in TRIGD_SEED, and printed.  They live until the next call or trg_testing_close. */
+TRG_TESTING_EXPORT int trg_testing_random(struct trg_testing *t, uint32_t n, uint32_t most,
+                                          struct trg_testing_roi **ret_rois, uint32_t *ret_n);
+
+/* RoIs of a file that hold the plugin's inputs as Columns: of `trigctl make-rois`, for example.
+ * They live until the next call or trg_testing_close. */
+TRG_TESTING_EXPORT int trg_testing_read(struct trg_testing *t, const char *path,
+                                        struct trg_testing_roi **ret_rois, uint32_t *ret_n);
+
+/* Runs RoIs through the plugin on a device, in batches of up to 40 with two in flight, and fills
+ * `result` and `out`.  `settings` are "parameter", "value", ..., NULL, or NULL; "preset" is one,
+ * too. */
+TRG_TESTING_EXPORT int trg_testing_run(struct trg_testing *t, uint32_t device,
+                                       const char *const *settings, struct trg_testing_roi *rois,
+                                       uint32_t n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
