@@ -20,29 +20,30 @@
 
 /* ---------------------------------------------------------------- the schema */
 
-#define OPT CYAML_FLAG_OPTIONAL
-#define STRING(key, type, member) \
-    CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER | OPT, type, member, 0, CYAML_UNLIMITED)
-#define STRUCT_OF(member) __typeof__(((struct config *)0)->member)
+#define OPT                  CYAML_FLAG_OPTIONAL
+#define FIELD_U32(of, name)  CYAML_FIELD_UINT(#name, OPT, of, name)
+#define FIELD_U16(of, name)  CYAML_FIELD_UINT(#name, OPT, of, name)
+#define FIELD_BOOL(of, name) CYAML_FIELD_BOOL(#name, OPT, of, name)
+#define FIELD_STRING(of, name) \
+    CYAML_FIELD_STRING_PTR(#name, CYAML_FLAG_POINTER | OPT, of, name, 0, CYAML_UNLIMITED)
+#define FIELD_PATH(of, name)       FIELD_STRING(of, name)
+#define FIELD(of, name, kind, ...) FIELD_##kind(of, name),
+#define STRUCT_OF(member)          __typeof__(((struct config *)0)->member)
+#define SECTION_FIELDS(section, list)                                                       \
+    static const cyaml_schema_field_t section##_fields[] = {list(FIELD, STRUCT_OF(section)) \
+                                                                CYAML_FIELD_END};
+#define SECTION(section, list) \
+    CYAML_FIELD_MAPPING(#section, OPT, struct config, section, section##_fields),
 
 static const cyaml_schema_value_t string = {
     CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, CYAML_UNLIMITED)};
 
 static const cyaml_schema_field_t batching_fields[] = {
-    CYAML_FIELD_UINT("max_rois", OPT, struct config_batching, max_rois),
-    CYAML_FIELD_UINT("max_kbytes", OPT, struct config_batching, max_kbytes),
-    CYAML_FIELD_UINT("max_age_us", OPT, struct config_batching, max_age_us),
-    CYAML_FIELD_BOOL("eager", OPT, struct config_batching, eager), CYAML_FIELD_END};
+    CONFIG_BATCHING(FIELD, struct config_batching) CYAML_FIELD_END};
 
 static const cyaml_schema_field_t device_fields[] = {
     CYAML_FIELD_STRING_PTR("backend", CYAML_FLAG_POINTER, struct config_device, backend, 1, 15),
-    CYAML_FIELD_UINT("index", OPT, struct config_device, index),
-    CYAML_FIELD_UINT("lanes", OPT, struct config_device, lanes),
-    CYAML_FIELD_UINT("slots", OPT, struct config_device, slots),
-    CYAML_FIELD_BOOL("required", OPT, struct config_device, required),
-    CYAML_FIELD_BOOL("all", OPT, struct config_device, all),
-    CYAML_FIELD_BOOL("warm_up", OPT, struct config_device, warm_up),
-    CYAML_FIELD_END};
+    CONFIG_DEVICE(FIELD, struct config_device) CYAML_FIELD_END};
 static const cyaml_schema_value_t device = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_device, device_fields)};
 
@@ -56,57 +57,7 @@ static const cyaml_schema_field_t step_fields[] = {
 static const cyaml_schema_value_t step = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_step, step_fields)};
 
-static const cyaml_schema_field_t pool_fields[] = {
-    CYAML_FIELD_UINT("rois", OPT, STRUCT_OF(pool), rois),
-    CYAML_FIELD_UINT("mbytes", OPT, STRUCT_OF(pool), mbytes), CYAML_FIELD_END};
-static const cyaml_schema_field_t limits_fields[] = {
-    CYAML_FIELD_UINT("soft_ms", OPT, STRUCT_OF(limits), soft_ms),
-    CYAML_FIELD_UINT("hard_ms", OPT, STRUCT_OF(limits), hard_ms),
-    CYAML_FIELD_UINT("drain_ms", OPT, STRUCT_OF(limits), drain_ms), CYAML_FIELD_END};
-static const cyaml_schema_field_t clients_fields[] = {
-    CYAML_FIELD_UINT("max", OPT, STRUCT_OF(clients), max),
-    CYAML_FIELD_UINT("credits", OPT, STRUCT_OF(clients), credits),
-    CYAML_FIELD_UINT("heartbeat_ms", OPT, STRUCT_OF(clients), heartbeat_ms),
-    CYAML_FIELD_UINT("max_message_kbytes", OPT, STRUCT_OF(clients), max_message_kbytes),
-    CYAML_FIELD_UINT("max_rois", OPT, STRUCT_OF(clients), max_rois),
-    CYAML_FIELD_UINT("max_items", OPT, STRUCT_OF(clients), max_items),
-    CYAML_FIELD_UINT("max_layer", OPT, STRUCT_OF(clients), max_layer),
-    CYAML_FIELD_UINT("shm_mbytes", OPT, STRUCT_OF(clients), shm_mbytes),
-    CYAML_FIELD_UINT("remember", OPT, STRUCT_OF(clients), remember),
-    CYAML_FIELD_UINT("queue_mbytes", OPT, STRUCT_OF(clients), queue_mbytes),
-    CYAML_FIELD_UINT("truncated_per_s", OPT, STRUCT_OF(clients), truncated_per_s),
-    STRING("weights", STRUCT_OF(clients), weights),
-    CYAML_FIELD_END};
-static const cyaml_schema_field_t workers_fields[] = {
-    CYAML_FIELD_UINT("hang_ms", OPT, STRUCT_OF(workers), hang_ms),
-    CYAML_FIELD_UINT("remember", OPT, STRUCT_OF(workers), remember), CYAML_FIELD_END};
-static const cyaml_schema_field_t control_fields[] = {
-    STRING("socket", STRUCT_OF(control), socket),
-    STRING("act_group", STRUCT_OF(control), act_group), CYAML_FIELD_END};
-static const cyaml_schema_field_t security_fields[] = {
-    STRING("key_file", STRUCT_OF(security), key_file),
-    STRING("clients_file", STRUCT_OF(security), clients_file),
-    CYAML_FIELD_BOOL("allow_plain_tcp", OPT, STRUCT_OF(security), allow_plain_tcp),
-    CYAML_FIELD_END};
-static const cyaml_schema_field_t http_fields[] = {
-    STRING("address", STRUCT_OF(http), address),
-    CYAML_FIELD_UINT("port", OPT, STRUCT_OF(http), port), CYAML_FIELD_END};
-static const cyaml_schema_field_t threads_fields[] = {
-    STRING("pin", STRUCT_OF(threads), pin),
-    STRING("io", STRUCT_OF(threads), io),
-    STRING("zmq", STRUCT_OF(threads), zmq),
-    STRING("lanes", STRUCT_OF(threads), lanes),
-    CYAML_FIELD_UINT("shards", OPT, STRUCT_OF(threads), shards),
-    CYAML_FIELD_UINT("zmq_threads", OPT, STRUCT_OF(threads), zmq_threads),
-    CYAML_FIELD_UINT("spin_us", OPT, STRUCT_OF(threads), spin_us),
-    CYAML_FIELD_END};
-static const cyaml_schema_field_t log_fields[] = {STRING("level", STRUCT_OF(log), level),
-                                                  CYAML_FIELD_END};
-static const cyaml_schema_field_t debug_fields[] = {
-    STRING("folder", STRUCT_OF(debug_stream), folder),
-    CYAML_FIELD_UINT("max_mbytes", OPT, STRUCT_OF(debug_stream), max_mbytes),
-    CYAML_FIELD_UINT("free_mbytes", OPT, STRUCT_OF(debug_stream), free_mbytes),
-    CYAML_FIELD_UINT("wait_mbytes", OPT, STRUCT_OF(debug_stream), wait_mbytes), CYAML_FIELD_END};
+CONFIG_SECTIONS(SECTION_FIELDS)
 
 static const cyaml_schema_field_t fields[] = {
     CYAML_FIELD_SEQUENCE_COUNT("endpoints", CYAML_FLAG_POINTER | OPT, struct config, endpoints,
@@ -114,26 +65,12 @@ static const cyaml_schema_field_t fields[] = {
     CYAML_FIELD_STRING_PTR("menu", CYAML_FLAG_POINTER, struct config, menu, 1, CYAML_UNLIMITED),
     CYAML_FIELD_SEQUENCE_COUNT("plugin_path", CYAML_FLAG_POINTER | OPT, struct config, plugin_path,
                                n_plugin_path, &string, 1, CYAML_UNLIMITED),
-    STRING("backend_path", struct config, backend_path),
-    STRING("cache_dir", struct config, cache_dir),
-    STRING("state_dir", struct config, state_dir),
-    CYAML_FIELD_MAPPING("pool", OPT, struct config, pool, pool_fields),
-    CYAML_FIELD_MAPPING("limits", OPT, struct config, limits, limits_fields),
-    CYAML_FIELD_MAPPING("clients", OPT, struct config, clients, clients_fields),
     CYAML_FIELD_MAPPING("batching", OPT, struct config, batching, batching_fields),
     CYAML_FIELD_SEQUENCE_COUNT("devices", CYAML_FLAG_POINTER | OPT, struct config, devices,
                                n_devices, &device, 1, CYAML_UNLIMITED),
     CYAML_FIELD_SEQUENCE_COUNT("steps", CYAML_FLAG_POINTER | OPT, struct config, steps, n_steps,
                                &step, 0, CYAML_UNLIMITED),
-    STRING("isolation", struct config, isolation),
-    CYAML_FIELD_MAPPING("workers", OPT, struct config, workers, workers_fields),
-    CYAML_FIELD_MAPPING("control", OPT, struct config, control, control_fields),
-    CYAML_FIELD_MAPPING("security", OPT, struct config, security, security_fields),
-    CYAML_FIELD_MAPPING("http", OPT, struct config, http, http_fields),
-    CYAML_FIELD_MAPPING("threads", OPT, struct config, threads, threads_fields),
-    CYAML_FIELD_MAPPING("log", OPT, struct config, log, log_fields),
-    CYAML_FIELD_MAPPING("debug_stream", OPT, struct config, debug_stream, debug_fields),
-    CYAML_FIELD_END};
+    CONFIG_TOP(FIELD, struct config) CONFIG_SECTIONS(SECTION) CYAML_FIELD_END};
 static const cyaml_schema_value_t schema = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct config, fields)};
 
@@ -154,6 +91,7 @@ static int set_default(const struct config_key *k, void *at)
         *(bool *)at = n != 0;
         break;
     case CONFIG_STRING:
+    case CONFIG_PATH:
         *(char **)at = strdup(k->dflt);
         return *(char **)at ? 0 : -ENOMEM;
     }
@@ -450,22 +388,16 @@ static int make_absolute(char **path, const char *folder)
 static int make_paths_absolute(struct config *c, const char *file)
 {
     char folder[PATH_MAX], *slash;
-    char **paths[] = {&c->menu,
-                      &c->backend_path,
-                      &c->cache_dir,
-                      &c->state_dir,
-                      &c->control.socket,
-                      &c->debug_stream.folder,
-                      &c->security.key_file,
-                      &c->security.clients_file};
-    int r = 0;
+    int r;
 
     if (!realpath(file, folder))
         return -errno;
     slash = strrchr(folder, '/');
     *slash = '\0';
-    for (size_t i = 0; r == 0 && i < sizeof paths / sizeof *paths; i++)
-        r = make_absolute(paths[i], folder);
+    r = make_absolute(&c->menu, folder);
+    for (const struct config_key *k = config_keys; r == 0 && k->name; k++)
+        if (k->type == CONFIG_PATH)
+            r = make_absolute((char **)((char *)c + k->offset), folder);
     for (uint32_t i = 0; r == 0 && i < c->n_plugin_path; i++)
         r = make_absolute(&c->plugin_path[i], folder);
     return r;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config_table.h - every key of the configuration: name, type, default, range, meaning.  The
- * loader, `trigd --keys` and the documentation (checked by a test) walk these tables. */
+/* config_table.h - the keys of config_keys.h as tables that the loader, `trigd --keys` and the test
+ * of the documentation walk. */
 #ifndef TRIGD_CONFIG_TABLE_H
 #define TRIGD_CONFIG_TABLE_H
 #include <stddef.h>
 
-enum config_type { CONFIG_U32, CONFIG_U16, CONFIG_BOOL, CONFIG_STRING };
+enum config_type { CONFIG_U32, CONFIG_U16, CONFIG_BOOL, CONFIG_STRING, CONFIG_PATH };
 
 struct config_key { /* tables end with a NULL name */
     const char *name;

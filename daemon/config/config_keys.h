@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* config_keys.h - every key of the configuration with one value, a line each:
+ *
+ *     X(of, name, kind, default, least, most, meaning)
+ *
+ * The struct, the reader, defaults, ranges, `trigd --keys` and the check of docs/configuration.md
+ * are made from these lists; `of` is what the list's user passes on.  Kinds: U32, U16, BOOL,
+ * STRING, and PATH, a file that is relative to the folder of the configuration. */
+#ifndef TRIGD_CONFIG_KEYS_H
+#define TRIGD_CONFIG_KEYS_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/shards.h"
+
+/* In C. */
+#define CONFIG_C_U32                       uint32_t
+#define CONFIG_C_U16                       uint16_t
+#define CONFIG_C_BOOL                      bool
+#define CONFIG_C_STRING                    char *
+#define CONFIG_C_PATH                      char *
+#define CONFIG_MEMBER(of, name, kind, ...) CONFIG_C_##kind name;
+
+/* Without a section. */
+#define CONFIG_TOP(X, of)                                                         \
+    X(of, backend_path, PATH, "", 0, 0,                                           \
+      "folder with trigd-cpu.so and friends; empty: where trigd was built or "    \
+      "installed")                                                                \
+    X(of, cache_dir, PATH, "cache", 0, 0,                                         \
+      "folder for compiled OpenCL programs, made if it is not there")             \
+    X(of, state_dir, PATH, "state", 0, 0,                                         \
+      "folder for what outlives a restart, made if it is not there; empty: "      \
+      "nothing does")                                                             \
+    X(of, isolation, STRING, "process", 0, 0,                                     \
+      "process: lanes run in worker processes, so that a plugin that crashes or " \
+      "hangs costs its own batch; thread: in the daemon, for a debugger")
+
+/* pool: memory for RoIs in flight. */
+#define CONFIG_POOL(X, of)                                                      \
+    X(of, rois, U32, "16384", 16, 1048576, "most RoIs in flight")               \
+    X(of, mbytes, U32, "256", 16, 65536,                                        \
+      "memory for their data, MiB, a power of two; kept messages take as much " \
+      "again at most")
+
+/* limits: ages of RoIs. */
+#define CONFIG_LIMITS(X, of)                                                                       \
+    X(of, soft_ms, U32, "500", 0, 600000, "an RoI older than this is marked late, ms; 0: none is") \
+    X(of, hard_ms, U32, "2000", 0, 600000,                                                         \
+      "an RoI older than this is force-accepted into the debug stream, ms; 0: "                    \
+      "none is")                                                                                   \
+    X(of, drain_ms, U32, "5000", 0, 600000,                                                        \
+      "longest wait for RoIs in flight when the daemon stops, ms")
+
+/* clients: what clients may do. */
+#define CONFIG_CLIENTS(X, of)                                                         \
+    X(of, max, U32, "256", 1, 1024, "clients connected at a time")                    \
+    X(of, credits, U32, "512", 1, 65536, "most unanswered RoIs of one client")        \
+    X(of, heartbeat_ms, U32, "2000", 100, 60000,                                      \
+      "a client silent for three times this is gone, ms")                             \
+    X(of, max_message_kbytes, U32, "16384", 1, 65536, "largest message, KiB")         \
+    X(of, max_rois, U32, "256", 1, 4096, "RoIs in one message")                       \
+    X(of, max_items, U32, "262144", 1, 4194304, "items of one collection of one RoI") \
+    X(of, max_layer, U32, "31", 0, 255, "highest layer number of the detector")       \
+    X(of, shm_mbytes, U32, "64", 1, 65536,                                            \
+      "memory for the RoIs of each co-located client (shm://), MiB")                  \
+    X(of, remember, U32, "65536", 0, 16777216,                                        \
+      "last RoIs of clients with a key, of each shard: sent again they get the "      \
+      "same decision; 0: none are kept")                                              \
+    X(of, queue_mbytes, U32, "256", 16, 65536,                                        \
+      "memory for messages on their way in or out, MiB; beyond it connections are "   \
+      "cut off whose messages do not end")                                            \
+    X(of, truncated_per_s, U32, "100", 0, 1000000,                                    \
+      "RoIs of one client, in a second, that chains accept although their cuts do "   \
+      "not hold, because a limit cut the data short; beyond, the cuts decide; 0: "    \
+      "none")                                                                         \
+    X(of, weights, STRING, "", 0, 0,                                                  \
+      "shares of the credits by client, as in `hlt-*=4, calib=2`: the first "         \
+      "pattern that fits the name; else 1")
+
+/* workers: worker processes. */
+#define CONFIG_WORKERS(X, of)                                                       \
+    X(of, hang_ms, U32, "0", 0, 600000,                                             \
+      "a batch that takes longer than this, and eight times longer than expected, " \
+      "ends its worker, ms; 0: half of limits.hard_ms")                             \
+    X(of, remember, U32, "1024", 0, 65536,                                          \
+      "last RoIs that ended a worker, kept in state_dir: sent again they are "      \
+      "answered at once; 0: none are kept")
+
+/* control: the operator's socket. */
+#define CONFIG_CONTROL(X, of)                                                                      \
+    X(of, socket, PATH, "trigd.sock", 0, 0, "Unix socket of the operator, mode 0660; empty: none") \
+    X(of, act_group, STRING, "", 0, 0,                                                             \
+      "group whose members may act on the socket, as root and the daemon's user "                  \
+      "may; others may look; empty: all who can connect may act")
+
+/* security: who may connect. */
+#define CONFIG_SECURITY(X, of)                                                     \
+    X(of, key_file, PATH, "", 0, 0,                                                \
+      "the daemon's CURVE keys (`trigctl keygen`): tcp endpoints ask for keys; "   \
+      "empty: they do not")                                                        \
+    X(of, clients_file, PATH, "", 0, 0,                                            \
+      "clients that may connect over tcp, a line each: public key and name; read " \
+      "again when changed")                                                        \
+    X(of, allow_plain_tcp, BOOL, "0", 0, 1,                                        \
+      "allow tcp endpoints without keys that are not on loopback")
+
+/* http: metrics and health. */
+#define CONFIG_HTTP(X, of)                                              \
+    X(of, address, STRING, "127.0.0.1", 0, 0,                           \
+      "IPv4 address of /metrics, /healthz and /readyz; empty: no HTTP") \
+    X(of, port, U16, "9700", 0, 65535, "its port; 0: any free one, told in the log")
+
+/* threads: threads and their cores. */
+#define CONFIG_THREADS(X, of)                                                                     \
+    X(of, pin, STRING, "auto", 0, 0,                                                              \
+      "auto: on 4 cores and more every thread gets its core, lanes near their "                   \
+      "device; none")                                                                             \
+    X(of, io, STRING, "", 0, 0, "cores for I/O threads, as in 0,2-3; empty: the first")           \
+    X(of, zmq, STRING, "", 0, 0,                                                                  \
+      "cores for the threads of ZeroMQ; empty: the next, one each, a quarter of "                 \
+      "all at most")                                                                              \
+    X(of, lanes, STRING, "", 0, 0, "cores for lanes, one each in turn; empty: all others")        \
+    X(of, shards, U32, "0", 0, SHARDS_MAX,                                                        \
+      "I/O threads, each with its part of the pool and its own clients; shard k "                 \
+      "listens at ipc://PATH.k and the k-th port after that of a tcp endpoint; 0: "               \
+      "one for each core of threads.io, or planned")                                              \
+    X(of, zmq_threads, U32, "1", 1, 16, "threads that ZeroMQ moves messages with, of all shards") \
+    X(of, spin_us, U32, "50", 0, 1000000,                                                         \
+      "I/O thread and lanes look for work this long before they sleep, us; on "                   \
+      "fewer than 4 cores 0")
+
+/* log: the log. */
+#define CONFIG_LOG(X, of) X(of, level, STRING, "info", 0, 0, "error, warn, info or debug")
+
+/* debug_stream: files of the debug stream. */
+#define CONFIG_DEBUG_STREAM(X, of)                                                    \
+    X(of, folder, PATH, "state/debug", 0, 0,                                          \
+      "folder for the files of the debug stream, made if it is not there; empty: "    \
+      "none are kept")                                                                \
+    X(of, max_mbytes, U32, "1024", 0, 1048576, "most that one run writes there, MiB") \
+    X(of, free_mbytes, U32, "256", 0, 1048576,                                        \
+      "left free on that disk, MiB: nothing is written beyond")                       \
+    X(of, wait_mbytes, U32, "64", 1, 65536, "memory for RoIs that wait to be written there, MiB")
+
+/* The sections, in the order of the documentation: S(name, list) */
+#define CONFIG_SECTIONS(S)       \
+    S(pool, CONFIG_POOL)         \
+    S(limits, CONFIG_LIMITS)     \
+    S(clients, CONFIG_CLIENTS)   \
+    S(workers, CONFIG_WORKERS)   \
+    S(control, CONFIG_CONTROL)   \
+    S(security, CONFIG_SECURITY) \
+    S(http, CONFIG_HTTP)         \
+    S(threads, CONFIG_THREADS)   \
+    S(log, CONFIG_LOG)           \
+    S(debug_stream, CONFIG_DEBUG_STREAM)
+
+/* When a batch of a step closes, for all steps or for one: the first of these. */
+#define CONFIG_BATCHING(X, of)                                                      \
+    X(of, max_rois, U32, "64", 1, 65536, "a batch closes with this many RoIs")      \
+    X(of, max_kbytes, U32, "4096", 1, 1048576,                                      \
+      "a batch closes with this much data of its first input, KiB; one RoI always " \
+      "fits")                                                                       \
+    X(of, max_age_us, U32, "200", 0, 10000000,                                      \
+      "a batch closes when its oldest RoI waited this long, us (with eager: "       \
+      "sooner)")                                                                    \
+    X(of, eager, BOOL, "1", 0, 1,                                                   \
+      "close a batch as soon as a lane can begin it; with half of the slots "       \
+      "taken, at the pace at which they come back")
+
+/* Lanes to open for every step, unless the step names its own backends. */
+#define CONFIG_DEVICE(X, of)                                                      \
+    X(of, index, U32, "0", 0, 63, "number of the device within its backend")      \
+    X(of, lanes, U32, "1", 0, 512,                                                \
+      "instances that every step gets on it; 0: one for each core (cpu only)")    \
+    X(of, all, BOOL, "0", 0, 1,                                                   \
+      "all devices of the backend, with lanes each; index is not used then")      \
+    X(of, slots, U32, "2", 1, 8, "batches in flight in one lane")                 \
+    X(of, warm_up, BOOL, "1", 0, 1,                                               \
+      "its lanes run made-up RoIs before the daemon is ready, so that no kernel " \
+      "is compiled later")                                                        \
+    X(of, required, BOOL, "0", 0, 1, "refuse to start without it; else the other devices serve")
+#endif
