@@ -56,7 +56,8 @@ static void lay_out(const struct arena_shape *s, struct arena *a)
     a->staged_bytes = staged_before(s, s->n_inputs);
 }
 
-uint64_t arena_bytes(const struct arena_shape *s)
+/* Bytes of an arena of that shape; the layout is a pure function of it. */
+static uint64_t bytes_of(const struct arena_shape *s)
 {
     struct arena a;
 
@@ -70,7 +71,7 @@ int arena_file(const struct arena_shape *s, int *ret_fd)
 
     if (fd < 0)
         return -errno;
-    if (ftruncate(fd, (off_t)arena_bytes(s)) < 0 ||
+    if (ftruncate(fd, (off_t)bytes_of(s)) < 0 ||
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
         r = -errno;
         close(fd);
@@ -87,9 +88,9 @@ int arena_map(const struct arena_shape *s, int fd, struct arena *ret_arena)
 
     if (fstat(fd, &st) < 0)
         return -errno;
-    if ((uint64_t)st.st_size < arena_bytes(s))
+    if ((uint64_t)st.st_size < bytes_of(s))
         return -EBADMSG;
-    base = mmap(NULL, arena_bytes(s), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    base = mmap(NULL, bytes_of(s), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (base == MAP_FAILED)
         return -errno;
     lay_out(s, ret_arena);
@@ -100,7 +101,7 @@ int arena_map(const struct arena_shape *s, int fd, struct arena *ret_arena)
 void arena_unmap(struct arena *a)
 {
     if (a->base)
-        munmap(a->base, arena_bytes(&a->shape));
+        munmap(a->base, bytes_of(&a->shape));
     *a = (struct arena){0};
 }
 

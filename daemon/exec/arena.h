@@ -81,9 +81,6 @@ struct arena_output { /* room for a product of one RoI */
     uint32_t n; /* a claim of the runner */
 };
 
-/* Bytes of an arena of that shape; the layout below is a pure function of it. */
-uint64_t arena_bytes(const struct arena_shape *s);
-
 struct arena { /* a mapping of it */
     struct arena_shape shape;
     unsigned char *base;

@@ -39,8 +39,6 @@ static inline struct roi *dispatch_at(const struct dispatch *d, uint32_t roi)
 void rois_take(struct dispatch *d, uint32_t roi);
 /* Moves its chains on over steps that were done; queues it for the next, or decides it. */
 void rois_advance(struct dispatch *d, uint32_t roi, uint64_t steps);
-/* Makes the decision: it leaves every queue at once. */
-void rois_decide(struct dispatch *d, uint32_t roi);
 /* The same with a status that says why its chains did not end. */
 void rois_fail(struct dispatch *d, uint32_t roi, uint32_t status, struct roi_why why);
 /* Ends an RoI that holds a value that is not allowed. */

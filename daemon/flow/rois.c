@@ -69,7 +69,8 @@ static void leave(struct dispatch *d, uint32_t roi)
     list_remove(d, roi);
 }
 
-void rois_decide(struct dispatch *d, uint32_t roi)
+/* Makes the decision: it leaves every queue at once. */
+static void make_decision(struct dispatch *d, uint32_t roi)
 {
     leave(d, roi);
     decide_roi(d->out, d->engine[dispatch_at(d, roi)->engine], roi);
@@ -79,7 +80,7 @@ void rois_fail(struct dispatch *d, uint32_t roi, uint32_t status, struct roi_why
 {
     dispatch_at(d, roi)->status = (uint8_t)status;
     dispatch_at(d, roi)->why = why;
-    rois_decide(d, roi);
+    make_decision(d, roi);
 }
 
 void rois_refuse(struct dispatch *d, uint32_t roi, const struct check_fault *fault)
@@ -100,7 +101,7 @@ static void conclude(struct dispatch *d, uint32_t roi)
     if (dispatch_at(d, roi)->unseen && value_guard_rest(d->pool, dispatch_at(d, roi), &fault))
         rois_refuse(d, roi, &fault);
     else
-        rois_decide(d, roi);
+        make_decision(d, roi);
 }
 
 /* ---------------------------------------------------------------- chains and steps */

@@ -83,8 +83,3 @@ void held_release(struct held *h, uint32_t number)
     zmq_msg_close(&k->m);
     h->free[h->n_free++] = number;
 }
-
-uint64_t held_bytes(const struct held *h)
-{
-    return h->bytes;
-}

@@ -20,5 +20,4 @@ uint32_t held_keep(struct held *h, zmq_msg_t *m);
  * the keeper's. */
 void held_hold(struct held *h, uint32_t number);
 void held_release(struct held *h, uint32_t number);
-uint64_t held_bytes(const struct held *h);
 #endif

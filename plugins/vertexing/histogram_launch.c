@@ -51,7 +51,8 @@ static uint32_t entries_of(const struct vx_histogram_job *job)
     return job->par.n_rois ? job->n_entries / job->par.n_rois : 0;
 }
 
-enum vx_histogram vx_histogram_choose(const struct vx_histogram_job *job)
+/* The algorithm that `auto` stands for, on this device and for these sizes. */
+static enum vx_histogram choose(const struct vx_histogram_job *job)
 {
     if (job->algorithm != VX_HIST_AUTO)
         return job->algorithm;
@@ -111,7 +112,7 @@ static struct trg_kernel *kernel_of(const struct vx_histogram_job *job, enum vx_
 
 void vx_histogram_launch(struct launcher *l, const struct vx_histogram_job *job)
 {
-    const enum vx_histogram a = vx_histogram_choose(job);
+    const enum vx_histogram a = choose(job);
     const uint32_t group =
         job->device->group_max < VX_GROUP_MAX ? job->device->group_max : VX_GROUP_MAX;
     struct vx_hist_par par = job->par;

@@ -32,8 +32,6 @@ struct vx_histogram_job {
     uint32_t n_bins;    /* of an RoI, at most */
 };
 
-/* The algorithm that `auto` stands for, on this device and for these sizes. */
-enum vx_histogram vx_histogram_choose(const struct vx_histogram_job *job);
 /* Enqueues the histograms of all RoIs, and the zeroing that the algorithm needs. */
 void vx_histogram_launch(struct launcher *l, const struct vx_histogram_job *job);
 #endif

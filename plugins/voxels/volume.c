@@ -67,8 +67,12 @@ static int read_sizes(const unsigned char *dim, struct vox_volume *v, char *why,
     return 0;
 }
 
-int vox_nifti_header(const unsigned char *bytes, size_t n_bytes, struct vox_volume *ret_volume,
-                     size_t *ret_offset, char *why, size_t why_bytes)
+/* What the first 348 bytes of a NIfTI-1 file say; `ret_offset`: where the voxels begin.  -EINVAL
+ * with a sentence in `why`: not NIfTI-1, two files, not three dimensions, or voxels other than
+ * uint8, int16 and uint16.  Fills n, value_bytes, is_signed and is_swapped. */
+static int read_nifti_header(const unsigned char *bytes, size_t n_bytes,
+                             struct vox_volume *ret_volume, size_t *ret_offset, char *why,
+                             size_t why_bytes)
 {
     struct vox_volume v = {0};
     float offset;
@@ -178,7 +182,7 @@ static int find_values(const uint32_t *n, struct vox_volume *v, char *why, size_
     if (n)
         memcpy(shape.n, n, sizeof shape.n);
     else
-        r = vox_nifti_header(v->map, v->map_bytes, &shape, &offset, why, why_bytes);
+        r = read_nifti_header(v->map, v->map_bytes, &shape, &offset, why, why_bytes);
     if (r < 0)
         return r;
     bytes = shape.value_bytes;

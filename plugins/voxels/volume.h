@@ -18,12 +18,6 @@ struct vox_volume {
     bool is_mapped;
 };
 
-/* What the first 348 bytes of a NIfTI-1 file say; `ret_offset`: where the voxels begin.  -EINVAL
- * with a sentence in `why`: not NIfTI-1, two files, not three dimensions, or voxels other than
- * uint8, int16 and uint16.  Fills n, value_bytes, is_signed and is_swapped. */
-int vox_nifti_header(const unsigned char *bytes, size_t n_bytes, struct vox_volume *ret_volume,
-                     size_t *ret_offset, char *why, size_t why_bytes);
-
 /* Opens a file; raw of n[0] x n[1] x n[2] bytes where `n` is not NULL, else NIfTI-1.  -EINVAL also
  * where the file is too short for what it says. */
 int vox_volume_open(const char *path, const uint32_t *n, struct vox_volume *ret_volume, char *why,

@@ -183,7 +183,9 @@ static void take_answer(struct member *m, const void *bytes, size_t n)
     trigd__v1__from_daemon__free_unpacked(a, NULL);
 }
 
-void member_pump(struct member *m)
+/* Takes in all answers that are there.  A token that comes twice, or was never sent, and an Error
+ * fail the test. */
+static void pump(struct member *m)
 {
     const void *bytes;
     zmq_msg_t body;
@@ -272,7 +274,7 @@ void crowd_pump(struct member *m, uint32_t n, uint32_t ms)
 
     do {
         for (uint32_t i = 0; i < n; i++)
-            member_pump(&m[i]);
+            pump(&m[i]);
         nap();
     } while (clock_ns() < limit);
 }

@@ -39,9 +39,6 @@ void member_open_with(struct member *m, const char *endpoint, void *context, con
 void member_close(struct member *m);
 /* Says Bye. */
 void member_leave(struct member *m);
-/* Takes in all answers that are there.  A token that comes twice, or was never sent, and an Error
- * fail the test. */
-void member_pump(struct member *m);
 /* RoIs that it may send now. */
 uint32_t member_room(const struct member *m);
 /* Sends n RoIs whatever its credits are, one message for each 64. */

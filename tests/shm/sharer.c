@@ -16,7 +16,7 @@
 
 #include "clock.h"
 
-void sharer_endpoint(const struct server *s, char *ret_text, size_t bytes)
+static void write_endpoint(const struct server *s, char *ret_text, size_t bytes)
 {
     snprintf(ret_text, bytes, SHM_SCHEME "%s/shm", s->folder);
 }
@@ -74,7 +74,7 @@ void sharer_open(struct sharer *c, const struct server *s)
     char endpoint[128];
 
     memset(c, 0, sizeof *c);
-    sharer_endpoint(s, endpoint, sizeof endpoint);
+    write_endpoint(s, endpoint, sizeof endpoint);
     assert_int_equal(shmclient_open(endpoint, &c->client), 0);
 }
 

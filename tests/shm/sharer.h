@@ -17,8 +17,6 @@ void sharer_server(struct server *s, const char *config, const char *menu);
 void sharer_prepare(struct server *s, const char *third, const char *config, const char *menu);
 /* A tcp port of loopback that is free now. */
 uint16_t sharer_free_port(void);
-/* shm://... of the daemon. */
-void sharer_endpoint(const struct server *s, char *ret_text, size_t bytes);
 
 void sharer_open(struct sharer *c, const struct server *s);
 void sharer_close(struct sharer *c);

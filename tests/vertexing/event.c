@@ -16,7 +16,8 @@ const struct toy toy_velo = {.n_pv = 6,
                              .beam_sigma = 0.03,
                              .sigma_z = 50};
 
-uint64_t toy_random(uint64_t *state)
+/* splitmix64 */
+static uint64_t toy_random(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
 

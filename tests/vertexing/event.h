@@ -58,8 +58,6 @@ extern const struct toy toy_velo; /* what LHCb's vertex detector sees, about */
 /* Fills `e` (which has room for 4096 tracks) with event number i. */
 void toy_make(const struct toy *t, uint64_t seed, uint64_t i, struct event *e);
 
-/* Random numbers (splitmix64). */
-uint64_t toy_random(uint64_t *state);
 double toy_uniform(uint64_t *state);
 double toy_gauss(uint64_t *state);
 #endif

@@ -192,8 +192,9 @@ static bool near_column(const struct trg_output *a, const struct trg_output *b,
     return true;
 }
 
-bool outcome_near_product(const struct trg_output *a, const struct trg_output *b, uint32_t kind,
-                          double tolerance, char *why, size_t bytes)
+/* Whether two products are: the same integers, and floats as in outcome_is_close. */
+static bool is_near_product(const struct trg_output *a, const struct trg_output *b, uint32_t kind,
+                            double tolerance, char *why, size_t bytes)
 {
     const struct trg_collection *info = kind_info(kind);
 
@@ -215,8 +216,7 @@ bool outcome_is_close(const struct outcome *a, const struct outcome *b, const st
             return no(why, bytes, "value %s is %.9g and %.9g", p->d.values[i].name,
                       (double)a->result.value[i], (double)b->result.value[i]);
     for (uint32_t k = 0; k < p->n_outputs; k++)
-        if (!outcome_near_product(&a->output[k], &b->output[k], p->produces[k], tolerance, why,
-                                  bytes))
+        if (!is_near_product(&a->output[k], &b->output[k], p->produces[k], tolerance, why, bytes))
             return false;
     return true;
 }

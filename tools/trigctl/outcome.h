@@ -20,9 +20,6 @@ int outcome_init(struct outcome *o, const struct plugin *p, const uint32_t *capa
 void outcome_fini(struct outcome *o);
 /* Whether the answer is one at all; else says what is wrong. */
 bool outcome_is_valid(const struct outcome *o, const struct plugin *p, char *why, size_t bytes);
-/* Whether two products are: the same integers, and floats as in outcome_is_close. */
-bool outcome_near_product(const struct trg_output *a, const struct trg_output *b, uint32_t kind,
-                          double tolerance, char *why, size_t bytes);
 /* Whether two answers are the same to the bit; else says where they differ. */
 bool outcome_is_same(const struct outcome *a, const struct outcome *b, const struct plugin *p,
                      char *why, size_t bytes);

@@ -249,11 +249,6 @@ int store_hit(struct generated *g, double x, double y, double z, uint32_t layer,
     return 0;
 }
 
-void store_cut_hits(struct generated *g, uint32_t n)
-{
-    g->n = n;
-}
-
 int store_track(struct generated *g, const struct store_track *t, uint32_t particle)
 {
     struct generated_tracks *c = &g->tracks;

@@ -29,8 +29,6 @@ int store_claim(struct generated *g, uint32_t item, uint32_t particle);
 int store_spacepoint(struct generated *g, double phi, double rho, double z, uint32_t layer,
                      uint32_t particle);
 int store_hit(struct generated *g, double x, double y, double z, uint32_t layer, uint32_t particle);
-/* Forgets the hits behind the first n. */
-void store_cut_hits(struct generated *g, uint32_t n);
 
 struct store_track {
     double x, y, z, tx, ty, var_x, var_tx, cov_x_tx, chi2, qop;

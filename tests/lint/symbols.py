@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""circles.py BUILD: files of one program that need each other, read off the symbols of the object files.
+"""symbols.py SOURCE BUILD: what the symbols of the object files say of the source.
 
-A file of a target needs those that define what it calls.  Where the way back leads to the file itself, neither
-can be understood, tested or replaced alone: what both need belongs in a third file."""
+Circles: a file of a target needs those that define what it calls.  Where the way back leads to the file itself,
+neither can be understood, tested or replaced alone: what both need belongs in a third file.
+
+Names for nobody: what a file defines for others and none of them needs is static, or dead."""
 import collections
 import json
 import os
@@ -11,6 +13,8 @@ import re
 import subprocess
 import sys
 
+# Found by dlsym, by the loader or by the C library.
+FOUND_BY_NAME = {"main", "trg_plugin", "trg_backend", "posix_memalign"}
 OWN = ("bench", "common", "daemon", "plugins", "tests", "tools")
 
 
@@ -66,12 +70,27 @@ def circles(graph):
     return {frozenset(q for q in reach[path] if path in reach[q]) for path in graph if path in reach[path]}
 
 
+def unneeded(defined, needed, public):
+    """(name, file) of what only its own file can need: not of tests, generated files, and the public headers."""
+    wanted = set().union(*needed.values()) | FOUND_BY_NAME | public
+    for path, names in sorted(defined.items()):
+        if not path.startswith("tests/") and not re.search(r"\.(host-\w+|program|embed|pb-c)\.[cS]\.o$", path):
+            for name in sorted(names - wanted):
+                yield name, path
+
+
+def public_names(source_folder):
+    folder = os.path.join(source_folder, "include", "trigd")
+    return {name for header in os.listdir(folder) if header.endswith(".h")
+            for name in re.findall(r"\w+", open(os.path.join(folder, header), encoding="utf-8").read())}
+
+
 def source(path):
     return re.sub(r"CMakeFiles/[^/]+\.dir/|\.o$", "", path)
 
 
 def main():
-    build = os.path.realpath(sys.argv[1])
+    build, public = os.path.realpath(sys.argv[2]), public_names(sys.argv[1])
     bad = 0
     targets = objects(build)
     if not targets:
@@ -88,6 +107,9 @@ def main():
                     print(f"  {source(path)} needs "
                           f"{source(other)}: {' '.join(sorted(graph[path][other]))}")
     print(f"{bad} circles")
+    for name, path in unneeded(defined, needed, public):
+        bad += 1
+        print(f"{source(path)}: {name} is for nobody: make it static, or delete it")
     return 1 if bad else 0
 
 
