@@ -36,7 +36,7 @@ CALLED = re.compile(
     r"hypot|atan|atan2|asin|acos|rint|round|trunc|sinh|cosh|tanh|cbrt|fmod|recip|divide|powr)f?|"
     r"min|max|clamp|abs|mix|step|dot|cross|length|normalize|distance|sign|select|barrier|popcount|clz|mul24|mad24|rotate|"
     r"atomic(?:_\w+|[A-Z]\w+)|get_\w+_(?:id|size)|__syncthreads|printf|malloc|free|memcpy|memset|memcmp|assert")
-THEIRS = {"sin", "cos", "exp", "log", "pow"}  # of trigd/math.h
+THEIRS = {"sin": "sin", "cos": "cos", "atan2": "atan2", "exp": "exp", "log": "ln", "pow": "pow"}  # of trigd/math.h
 BASE = {"sqrt", "fabs", "floor", "ceil", "fma", "popcount", "clz"}  # of trigd/kernel.h
 DIALECTS = re.compile(r"__OPENCL|__CUDACC__|__NV_CL|__CUDA_ARCH__|TRG_HOST_ONLY")
 TOKENS = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|[A-Za-z_]\w*|0[xX][0-9a-fA-F]+\w*|[0-9][\w.]*|\S")
@@ -57,7 +57,7 @@ def called_advice(word):
     if stem in BASE:
         return f"; trg_{stem} is the same on all devices"
     if stem in THEIRS:
-        return f"; trg_{stem} of trigd/math.h is the same on all devices"
+        return f"; trg_{THEIRS[stem]} of trigd/math.h is the same on all devices"
     if word.startswith("atomic"):
         return "; TRG_ATOMIC_ADD_GLOBAL and its like are for all devices"
     return "; a function of another name that the file defines is needed"

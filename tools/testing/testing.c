@@ -13,6 +13,7 @@
 #include "algohost.h"
 #include "batches.h"
 #include "exec/sample.h"
+#include "log.h"
 #include "rois.h"
 
 #define DEVICES_MAX 64u
@@ -105,6 +106,7 @@ int trg_testing_open(const char *file, struct trg_testing **ret_testing)
 
     if (!t)
         return tell(file, -ENOMEM);
+    log_set_level(TRG_WARN);
     t->host.host = (struct trg_host){.size = sizeof t->host.host, .log = print};
     r = tell(file, plugin_host_new(NULL, 0, &t->host.plugins));
     if (r == 0) {
