@@ -4,14 +4,14 @@
  * figures 6.5 and 6.6).  Times include the copies in and out and the host's share, as a lane runs
  * them; for one core they are CPU time, for OpenCL that is threads on the CPU that of all together.
  *
- *     TRIGD_BUILD=build/release build/release/bench/bench_hough [--quick] [--only TEXT]
- *         [--json FILE] [FILE.roi ...]
+ *     TRIGD_BUILD=build/release build/release/bench/bench_hough --help
  *
- * `--quick`: fewer RoIs and runs; `--only`: figures with TEXT in their name.  The RoIs of each file
- * are a sample of their own, repeated, which the default method is measured on. */
+ * The RoIs of each file are a sample of their own, repeated, which the default method is measured
+ * on. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
 #include "clock.h"
 #include "measure.h"
 #include "process.h"
@@ -96,7 +96,7 @@ static double serial_rate(const struct bench *b, const struct sample *s)
     snprintf(figure, sizeof figure, "%s brute", s->name);
     w.figure = figure;
     w.base = result_median(&rates);
-    tell(b, &w, &rates);
+    report(b, &w, &rates);
     return w.base;
 }
 
@@ -156,40 +156,35 @@ static void measure_file(const struct bench *b, const char *path, uint32_t n)
 int main(int argc, char **argv)
 {
     struct bench b = {.runs = 5};
-    uint32_t n = 2048;
+    struct arg_texts files = {.n = 0};
+    bool is_quick = false;
+    const struct arg table[] = {
+        {"quick", ARG_FLAG, &is_quick, 0, 0, NULL, "fewer RoIs and runs"},
+        {"only", ARG_TEXT, &b.only, 0, 0, "TEXT", "figures with this in their name"},
+        {"file", ARG_TEXTS, &files, 0, 0, "FILE.roi", "RoIs of a file too; may be repeated"},
+        {"json", ARG_APPEND, &b.json, 0, 0, "FILE", "append figures, one a line"},
+        {0}};
+    const int args = args_parse(argc, argv, "bench_hough", table);
+    uint32_t n;
     struct sample s;
     struct task t;
-    int i;
 
-    for (i = 1; i < argc && !strncmp(argv[i], "--", 2); i++) {
-        if (!strcmp(argv[i], "--quick")) {
-            n = 64;
-            b.runs = 3;
-        } else if (!strcmp(argv[i], "--only") && i + 1 < argc) {
-            b.only = argv[++i];
-        } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
-            b.json = fopen(argv[++i], "a");
-            if (!b.json) {
-                perror(argv[i]);
-                return 1;
-            }
-            setvbuf(b.json, NULL, _IOLBF, 0); /* what was measured stays when it is stopped */
-        } else {
-            fprintf(stderr,
-                    "usage: bench_hough [--quick] [--only TEXT] [--json FILE] [FILE.roi ...]\n");
-            return 2;
-        }
-    }
+    if (args != ARGS_OK)
+        return args == ARGS_HELP ? 0 : 2;
+    if (b.json)
+        setvbuf(b.json, NULL, _IOLBF, 0); /* what was measured stays when it is stopped */
+    if (is_quick)
+        b.runs = 3;
+    n = is_quick ? 64 : 2048;
     if (algo_host_open(&b.host, "hough") < 0)
         return 1;
     s = make("velo", n);
     t = (struct task){.s = &s};
-    printf("%-38s %-40s %12s %8s\n", "figure", "device", "RoIs/s", "x serial");
     t.base = serial_rate(&b, &s);
     for (; t.method < METHODS; t.method++)
         for_all_devices(&b, method_on, &t);
-    for (; i < argc; i++)
-        measure_file(&b, argv[i], n);
+    for (uint32_t i = 0; i < files.n; i++)
+        measure_file(&b, files.text[i], n);
     b.runs = 3;
     measure_dense(&b);
     sizes_of_rois(&b);

@@ -1,29 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "measure.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "clock.h"
+#include "crew.h"
 #include "result.h"
 
 #define FEW      64u /* RoIs that tell how fast it is about */
 #define PATIENCE 0.3 /* seconds after which no further run begins */
 
-void tell(const struct bench *b, const struct way *w, const struct result *rates)
+void report(const struct bench *b, const struct way *w, const struct result *rates)
 {
-    const double value = result_median(rates);
     char text[160];
 
-    printf("%-38s %-40s %12.1f", w->figure, w->device_name, value);
-    if (w->base > 0)
-        printf(" %8.1f", value / w->base);
-    printf("   +- %.1f %% of %u\n", value > 0 ? 100 * result_spread(rates) / value : 0, rates->n);
-    fflush(stdout);
     snprintf(text, sizeof text, "%s, %s", w->figure, w->device_name);
-    result_write(
+    result_report(
         b->json,
         &(struct result_figure){
             .bench = "hough",
@@ -39,36 +32,21 @@ void tell(const struct bench *b, const struct way *w, const struct result *rates
 
 /* ---------------------------------------------------------------- lanes */
 
-struct job { /* one thread's share on a device */
+struct job { /* one lane's share on a device */
     struct batches *batches;
     const struct event *events;
     struct trg_result *results;
     uint32_t n, rounds;
-    pthread_barrier_t *barrier;
-    double cpu_s; /* that the thread itself has used */
-    int result;
 };
 
-static void *run_job(void *arg)
+static int run_job(void *arg)
 {
-    struct job *j = arg;
-    uint64_t start;
+    const struct job *j = arg;
+    int r = 0;
 
-    pthread_barrier_wait(j->barrier);
-    start = clock_thread_ns();
-    for (uint32_t i = 0; i < j->rounds && j->result == 0; i++)
-        j->result = hough_run(j->batches, j->events, j->n, j->results, NULL);
-    j->cpu_s = (double)(clock_thread_ns() - start) * 1e-9;
-    pthread_barrier_wait(j->barrier);
-    return NULL;
-}
-
-static double seconds_by(enum way_clock clock)
-{
-    struct timespec t;
-
-    clock_gettime(clock == BY_PROCESS ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    for (uint32_t i = 0; i < j->rounds && r == 0; i++)
+        r = hough_run(j->batches, j->events, j->n, j->results, NULL);
+    return r;
 }
 
 static enum way_clock clock_for(const struct trg_device_info *info, uint32_t lanes)
@@ -92,33 +70,22 @@ struct way way_on(const struct place *p, uint32_t batch, uint32_t lanes, char na
 /* RoIs/s of the lanes with n RoIs each, some times; 0 when one failed. */
 static double rate_of(struct job *jobs, const struct way *w, uint32_t n, uint32_t rounds)
 {
-    pthread_t thread[LANES_MAX];
-    pthread_barrier_t barrier;
-    double start, seconds;
-    bool good = true;
+    struct crew_time time;
+    int r;
 
-    pthread_barrier_init(&barrier, NULL, w->lanes + 1);
     for (uint32_t i = 0; i < w->lanes; i++) {
-        jobs[i].barrier = &barrier;
         jobs[i].n = n;
         jobs[i].rounds = rounds;
-        if (pthread_create(&thread[i], NULL, run_job, &jobs[i])) {
-            fprintf(stderr, "bench_hough: cannot make a thread\n");
-            exit(1);
-        }
     }
-    pthread_barrier_wait(&barrier);
-    start = seconds_by(w->clock);
-    pthread_barrier_wait(&barrier);
-    seconds = w->clock == BY_THREAD ? jobs[0].cpu_s : seconds_by(w->clock) - start;
-    for (uint32_t i = 0; i < w->lanes; i++) {
-        pthread_join(thread[i], NULL);
-        good &= jobs[i].result == 0;
-    }
-    pthread_barrier_destroy(&barrier);
-    if (!good)
+    r = crew_run(w->lanes, run_job, jobs, sizeof *jobs, &time);
+    if (r < 0) {
+        fprintf(stderr, "bench_hough: %s: %s\n", w->figure, strerror(-r));
         return 0;
-    return (double)w->lanes * rounds * n / seconds;
+    }
+    return (double)w->lanes * rounds * n /
+           (w->clock == BY_THREAD    ? time.thread_s
+            : w->clock == BY_PROCESS ? time.process_s
+                                     : time.wall_s);
 }
 
 /* The runs of a figure, after a batch that warms up (drivers translate kernels only then) and one
@@ -167,7 +134,7 @@ double measure(const struct bench *b, const struct way *w, const struct hough_co
     if (good)
         run_all(b, jobs, w, s, &rates);
     if (rates.n && result_median(&rates) > 0)
-        tell(b, w, &rates);
+        report(b, w, &rates);
     else
         fprintf(stderr, "bench_hough: %s, %s: no room or no answer\n", w->figure, w->device_name);
     for (uint32_t i = 0; i < w->lanes; i++) {

@@ -43,7 +43,7 @@ struct way { /* to measure */
 
 /* One figure for people and for the file. */
 struct result;
-void tell(const struct bench *b, const struct way *w, const struct result *rates);
+void report(const struct bench *b, const struct way *w, const struct result *rates);
 /* A way with so many lanes of a device, by the clock that suits it; `name`, where they are told,
  * lives as long. */
 #define WAY_NAME_BYTES 80

@@ -31,42 +31,28 @@ void die(const char *format, ...)
     exit(1);
 }
 
-void tell(const struct row *row, const struct result *r)
+void report(const struct row *row, const struct result *r)
 {
-    const double value = result_median(r);
-
-    printf("%-58s %-20s %10.5g %-6s +- %.2g", row->figure, row->device, value, row->unit,
-           result_spread(r));
-    if (row->baseline_value > 0)
-        printf("   %.2f x %s",
-               row->higher ? value / row->baseline_value : row->baseline_value / value,
-               row->baseline);
-    if (row->goal > 0)
-        printf("   goal %s %.4g: %s", row->higher ? ">=" : "<=", row->goal,
-               (row->higher ? value >= row->goal : value <= row->goal) ? "met" : "not met");
-    printf("\n");
-    fflush(stdout);
-    result_write(bench.json,
-                 &(struct result_figure){.bench = "lattice",
-                                         .figure = row->figure,
-                                         .unit = row->unit,
-                                         .command = bench.command,
-                                         .higher_is_better = row->higher,
-                                         .goal = row->goal,
-                                         .baseline = row->baseline_value > 0 ? row->baseline : NULL,
-                                         .baseline_value = row->baseline_value,
-                                         .device = row->device},
-                 r);
-    if (bench.json)
-        fflush(bench.json);
+    result_report(
+        bench.json,
+        &(struct result_figure){.bench = "lattice",
+                                .figure = row->figure,
+                                .unit = row->unit,
+                                .command = bench.command,
+                                .higher_is_better = row->higher,
+                                .goal = row->goal,
+                                .baseline = row->baseline_value > 0 ? row->baseline : NULL,
+                                .baseline_value = row->baseline_value,
+                                .device = row->device},
+        r);
 }
 
-void tell_value(const struct row *row, double value)
+void report_value(const struct row *row, double value)
 {
     struct result r = {0};
 
     result_add(&r, value);
-    tell(row, &r);
+    report(row, &r);
 }
 
 const char *name_of(const struct device *device)

@@ -27,8 +27,8 @@ struct row {
 
 void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 /* A row of the table, and of the JSON file. */
-void tell(const struct row *row, const struct result *r);
-void tell_value(const struct row *row, double value);
+void report(const struct row *row, const struct result *r);
+void report_value(const struct row *row, double value);
 /* Seconds: of this thread on a core for what runs there (the CPU backend, NULL), of all threads
  * together where OpenCL is threads on the CPU, so that other programs disturb it less; of the wall
  * for other devices. */

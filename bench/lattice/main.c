@@ -2,13 +2,13 @@
 /* bench_lattice - D2Q9 lattice Boltzmann on every device: speed, the steps of the report, the four
  * reference runs, and flows with known answers.
  *
- *     TRIGD_BUILD=build/release build/release/bench/bench_lattice [--quick] [--device BACKEND]
- *         [--json FILE] [--data FOLDER] [--only speed|sweep|study|course|references|oracle|physics]
+ *     TRIGD_BUILD=build/release build/release/bench/bench_lattice --help
  *
- * FOLDER has the reference runs: NXxNY-obstacles.csv and NXxNY-mean-speed.csv. */
+ * --data: a folder with the reference runs, NXxNY-obstacles.csv and NXxNY-mean-speed.csv. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
 #include "bench.h"
 
 static void run_parts(const char *part)
@@ -43,28 +43,21 @@ int main(int argc, char **argv)
 {
     const char *only = NULL, *part = NULL;
     static char command[256];
+    const struct arg table[] = {
+        {"quick", ARG_FLAG, &bench.is_quick, 0, 0, NULL, "fewer runs"},
+        {"device", ARG_TEXT, &only, 0, 0, "BACKEND", "devices of this backend"},
+        {"data", ARG_TEXT, &bench.data, 0, 0, "FOLDER", "the reference runs"},
+        {"only", ARG_TEXT, &part, 0, 0, "PART",
+         "speed, sweep, study, course, references, oracle or physics"},
+        {"json", ARG_APPEND, &bench.json, 0, 0, "FILE", "append figures, one a line"},
+        {0}};
+    const int args = args_parse(argc, argv, "bench_lattice", table);
 
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--quick")) {
-            bench.is_quick = true;
-            bench.runs = 3;
-        } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
-            bench.json = fopen(argv[++i], "a");
-            if (!bench.json)
-                die("cannot open %s", argv[i]);
-        } else if (!strcmp(argv[i], "--only") && i + 1 < argc) {
-            part = argv[++i];
-        } else if (!strcmp(argv[i], "--device") && i + 1 < argc) {
-            only = argv[++i];
-        } else if (!strcmp(argv[i], "--data") && i + 1 < argc) {
-            bench.data = argv[++i];
-        } else {
-            fprintf(stderr, "usage: bench_lattice [--quick] [--device BACKEND] [--json FILE]\n"
-                            "           [--data FOLDER] [--only speed|sweep|study|course|\n"
-                            "           references|oracle|physics]\n");
-            return 2;
-        }
-    }
+    if (args != ARGS_OK)
+        return args == ARGS_HELP ? 0 : 2;
+    if (bench.json)
+        setvbuf(bench.json, NULL, _IOLBF, 0); /* what was measured stays when it is stopped */
+    bench.runs = bench.is_quick ? 3 : 5;
     snprintf(command, sizeof command, "bench_lattice%s%s%s%s", bench.is_quick ? " --quick" : "",
              part ? " --only " : "", part ? part : "", bench.data ? " --data FOLDER" : "");
     bench.command = command;

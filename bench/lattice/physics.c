@@ -8,20 +8,21 @@
 
 static const char *const store_name[] = {"float", "half"};
 
-static void tell_error(const struct device *device, const char *figure, double goal, double error)
+static void report_error(const struct device *device, const char *figure, double goal, double error)
 {
-    tell_value(&(struct row){.figure = figure, .device = name_of(device), .unit = "", .goal = goal},
-               error);
+    report_value(
+        &(struct row){.figure = figure, .device = name_of(device), .unit = "", .goal = goal},
+        error);
 }
 
-static void tell_cavity(const struct device *device, const struct truth_run *run, uint32_t n,
-                        uint32_t reynolds, const char *what, double goal, double error)
+static void report_cavity(const struct device *device, const struct truth_run *run, uint32_t n,
+                          uint32_t reynolds, const char *what, double goal, double error)
 {
     char figure[160];
 
     snprintf(figure, sizeof figure, "cavity Re %u, %ux%u, %s: %s", reynolds, n, n,
              store_name[run->storage], what);
-    tell_error(device, figure, goal, error);
+    report_error(device, figure, goal, error);
 }
 
 static void cavities(const struct device *device, const struct truth_run *run)
@@ -35,11 +36,11 @@ static void cavities(const struct device *device, const struct truth_run *run)
 
             if (truth_cavity(run, n, reynolds[r], r ? 60 : 30, &c) < 0)
                 die("the cavity failed");
-            tell_cavity(device, run, n, reynolds[r], "off Ghia, root mean square", goal, c.rms);
-            tell_cavity(device, run, n, reynolds[r], "off Ghia, worst point", goal, c.worst);
+            report_cavity(device, run, n, reynolds[r], "off Ghia, root mean square", goal, c.rms);
+            report_cavity(device, run, n, reynolds[r], "off Ghia, worst point", goal, c.worst);
             if (reynolds[r] == 1000)
-                tell_cavity(device, run, n, reynolds[r], "extremes off Botella and Peyret", goal,
-                            c.extremes);
+                report_cavity(device, run, n, reynolds[r], "extremes off Botella and Peyret", goal,
+                              c.extremes);
         }
 }
 
@@ -55,7 +56,7 @@ static void channels(const struct device *device, const struct truth_run *run)
             snprintf(figure, sizeof figure,
                      "Poiseuille, %u cells, tau 1.4, %s, %s: off the parabola", n,
                      two ? "two relaxation times" : "BGK", store_name[run->storage]);
-            tell_error(device, figure, n == 256 && !run->storage ? 0.01 : 0, error);
+            report_error(device, figure, n == 256 && !run->storage ? 0.01 : 0, error);
         }
 }
 
@@ -69,7 +70,7 @@ static void vortices(const struct device *device, const struct truth_run *run)
             die("the vortices failed");
         snprintf(figure, sizeof figure, "Taylor-Green, %ux%u, %s: off the exact flow", n, n,
                  store_name[run->storage]);
-        tell_error(device, figure, n == 256 && !run->storage ? 0.01 : 0, error);
+        report_error(device, figure, n == 256 && !run->storage ? 0.01 : 0, error);
     }
 }
 

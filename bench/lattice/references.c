@@ -90,7 +90,8 @@ static void compare(const struct run *run, const struct rows *rows, const double
     }
     snprintf(figure, sizeof figure, "reference %ux%u, %s: worst of %u rows", run->nx, run->ny, how,
              rows->n);
-    tell_value(&(struct row){.figure = figure, .device = device, .unit = "", .goal = goal}, worst);
+    report_value(&(struct row){.figure = figure, .device = device, .unit = "", .goal = goal},
+                 worst);
     printf("    last %.12e, reference %.12e\n", mean[run->steps - 1], rows->mean[rows->n - 1]);
 }
 
@@ -114,8 +115,8 @@ static void on_device(const struct device *device, const struct run *run, const 
         flow_run(l, q, run->steps, mean);
         snprintf(figure, sizeof figure, "reference %ux%u, %s: all steps", run->nx, run->ny,
                  stores[store]);
-        tell_value(&(struct row){.figure = figure, .device = name_of(device), .unit = "s"},
-                   seconds(device) - start);
+        report_value(&(struct row){.figure = figure, .device = name_of(device), .unit = "s"},
+                     seconds(device) - start);
         compare(run, rows, mean, stores[store], name_of(device), store ? 0 : 3e-4);
         flow_close(l, q);
         if (device->info.is_host)

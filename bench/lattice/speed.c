@@ -76,22 +76,22 @@ void bench_speed(const struct device *device)
                 r = measure(device, &setup, &tuning, steps_for(device, sizes[s], sizes[s]), true);
                 snprintf(figure, sizeof figure, "%ux%u, %s, %s", sizes[s], sizes[s],
                          store_name[store], way_name[way]);
-                tell(&(struct row){.figure = figure,
-                                   .device = name_of(device),
-                                   .unit = "MLUPS",
-                                   .higher = true,
-                                   .goal = goal},
-                     &r);
+                report(&(struct row){.figure = figure,
+                                     .device = name_of(device),
+                                     .unit = "MLUPS",
+                                     .higher = true,
+                                     .goal = goal},
+                       &r);
             }
     if (is_gpu(device)) {
         const struct lattice_setup small = cope(128, 128, 0);
         const struct result r = measure(device, &small, NULL, 40000, false);
 
-        tell(&(struct row){.figure = "128x128, 40,000 steps",
-                           .device = name_of(device),
-                           .unit = "s",
-                           .goal = 0.05},
-             &r);
+        report(&(struct row){.figure = "128x128, 40,000 steps",
+                             .device = name_of(device),
+                             .unit = "s",
+                             .goal = 0.05},
+               &r);
     }
 }
 
@@ -113,7 +113,7 @@ static void shape(const struct device *device, uint32_t size, uint32_t store,
     else
         snprintf(figure, sizeof figure, "%ux%u, %s, in place, group %u", size, size,
                  store_name[store], tuning.group_size);
-    tell(
+    report(
         &(struct row){.figure = figure, .device = name_of(device), .unit = "MLUPS", .higher = true},
         &r);
 }
@@ -174,8 +174,8 @@ static void course(const char *figure,
             result_add(&r, 1e-6 * sizes[s] * sizes[s] * steps / (seconds(NULL) - start));
         }
         snprintf(text, sizeof text, "%ux%u, %s", sizes[s], sizes[s], figure);
-        tell(&(struct row){.figure = text, .device = "one core", .unit = "MLUPS", .higher = true},
-             &r);
+        report(&(struct row){.figure = text, .device = "one core", .unit = "MLUPS", .higher = true},
+               &r);
         free_grid(g);
         free(kind);
     }

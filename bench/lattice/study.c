@@ -46,7 +46,7 @@ static void row(const struct device *device, const struct study_setup *setup, co
 
     snprintf(figure, sizeof figure, "study %ux%u, %s%s, group %u", setup->nx, setup->ny,
              study_name(setup->variant), what, setup->group);
-    tell(
+    report(
         &(struct row){.figure = figure, .device = name_of(device), .unit = "MLUPS", .higher = true},
         &r);
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_voxels - voxels per second on every device, with copies and resident.
  *
- *     TRIGD_BUILD=build/release build/release/bench/bench_voxels [--device BACKEND] [--only TEXT]
- *         [--model FILE] [--volume FILE.nii.gz] [--planes N] [--seconds S] [--runs N]
- *         [--json FILE]
+ *     TRIGD_BUILD=build/release build/release/bench/bench_voxels --help
  *
  * Without --volume: a phantom of 197 x 233 x 189 voxels, the size of the MNI head.  --planes: out
  * of core as well, on a file of 2048 x 2048 x N bytes in TMPDIR.  Without
@@ -12,51 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
 #include "bench.h"
 #include "phantom.h"
 #include "plugin/plugin_host.h"
+#include "result.h"
 
 #define SEED 20260101u
-
-struct options {
-    const char *device, *model, *volume, *json;
-};
-
-static int take_option(struct bench *b, struct options *o, const char *name, const char *value)
-{
-    if (!strcmp(name, "--device"))
-        o->device = value;
-    else if (!strcmp(name, "--only"))
-        b->match = value;
-    else if (!strcmp(name, "--model"))
-        o->model = value;
-    else if (!strcmp(name, "--volume"))
-        o->volume = value;
-    else if (!strcmp(name, "--json"))
-        o->json = value;
-    else if (!strcmp(name, "--seconds"))
-        b->seconds = strtod(value, NULL);
-    else if (!strcmp(name, "--planes"))
-        b->planes = (uint32_t)strtoul(value, NULL, 10);
-    else if (!strcmp(name, "--runs"))
-        b->runs = (uint32_t)strtoul(value, NULL, 10);
-    else
-        return -EINVAL;
-    return 0;
-}
-
-static int take_options(struct bench *b, struct options *o, int argc, char **argv)
-{
-    for (int i = 1; i < argc; i += 2)
-        if (i + 1 == argc || take_option(b, o, argv[i], argv[i + 1]) < 0) {
-            fprintf(stderr,
-                    "bench_voxels: %s: the options are --device --only --model --volume "
-                    "--planes --seconds --runs --json, each with a value\n",
-                    argv[i]);
-            return -EINVAL;
-        }
-    return 0;
-}
 
 static int open_volume(struct bench *b, const char *path)
 {
@@ -152,19 +112,27 @@ static int on_devices(const struct bench *b, const char *only)
 int main(int argc, char **argv)
 {
     struct bench b = {.seconds = 0.3, .runs = 7};
-    struct options o = {0};
-    int r = take_options(&b, &o, argc, argv);
+    const char *device = NULL, *model = NULL, *volume = NULL;
+    const struct arg table[] = {
+        {"device", ARG_TEXT, &device, 0, 0, "BACKEND", "devices of this backend"},
+        {"only", ARG_TEXT, &b.match, 0, 0, "TEXT", "figures with this in their name"},
+        {"model", ARG_TEXT, &model, 0, 0, "FILE", "default: the white matter of the MNI head"},
+        {"volume", ARG_TEXT, &volume, 0, 0, "FILE.nii.gz", "default: a phantom of that size"},
+        {"planes", ARG_U32, &b.planes, 0, 0, "N", "out of core as well: planes of 2048 x 2048"},
+        {"seconds", ARG_REAL, &b.seconds, 0, 0, "S", "of a run (default 0.3)"},
+        {"runs", ARG_U32, &b.runs, 1, RESULT_RUNS_MAX, "N", "the median counts (default 7)"},
+        {"json", ARG_APPEND, &b.json, 0, 0, "FILE", "append figures, one a line"},
+        {0}};
+    const int args = args_parse(argc, argv, "bench_voxels", table);
+    int r;
 
+    if (args != ARGS_OK)
+        return args == ARGS_HELP ? 0 : 2;
+    r = open_volume(&b, volume);
     if (r == 0)
-        r = open_volume(&b, o.volume);
+        r = open_model(&b, model);
     if (r == 0)
-        r = open_model(&b, o.model);
-    if (r == 0 && o.json) {
-        b.json = fopen(o.json, "a");
-        r = b.json ? 0 : -errno;
-    }
-    if (r == 0)
-        r = on_devices(&b, o.device);
+        r = on_devices(&b, device);
     if (b.json && fclose(b.json) != 0 && r == 0)
         r = -EIO;
     if (r < 0)

@@ -39,8 +39,8 @@ static int find_times(const struct bench *b, const struct work *w, uint32_t *ret
     return r;
 }
 
-static void tell(const struct bench *b, const struct place *p, const char *figure, double goal,
-                 const struct result *per_s)
+static void report(const struct bench *b, const struct place *p, const char *figure, double goal,
+                   const struct result *per_s)
 {
     char device[160];
     struct result scaled = *per_s;
@@ -79,6 +79,6 @@ int measure(const struct bench *b, const struct place *p, const char *figure, co
     if (r < 0)
         return r;
     *ret_per_s = result_median(&per_s);
-    tell(b, p, figure, goal, &per_s);
+    report(b, p, figure, goal, &per_s);
     return 0;
 }

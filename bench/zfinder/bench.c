@@ -5,15 +5,15 @@
  *
  *     TRIGD_BUILD=build/release build/release/bench/bench_zfinder [--quick] [--only BACKEND]
  *         [--json FILE] */
+#include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "args.h"
 #include "clock.h"
+#include "crew.h"
 #include "driver.h"
 #include "process.h"
 #include "result.h"
@@ -23,7 +23,7 @@
 
 static struct algo_host host;
 static FILE *json;
-static uint32_t n_runs = 5;
+static uint32_t n_runs;
 static const char *only; /* backend that is measured; NULL: all */
 
 struct sample {
@@ -45,28 +45,25 @@ static double seconds(void)
 
 /* ---------------------------------------------------------------- what is measured */
 
-struct job { /* one thread's share on a device */
+struct job { /* one lane's share on a device */
     const struct sample *s;
     struct batches *batches;
     struct trg_result *results;
     uint32_t rounds;
-    pthread_barrier_t *barrier;
-    int result;
 };
 
-static void *run_job(void *arg)
+static int run_job(void *arg)
 {
-    struct job *j = arg;
+    const struct job *j = arg;
+    int r = 0;
 
-    j->result = zfinder_run(j->batches, j->s->rois, j->s->n, j->results, NULL); /* warm up */
-    pthread_barrier_wait(j->barrier);
-    for (uint32_t i = 0; i < j->rounds && j->result == 0; i++)
-        j->result = zfinder_run(j->batches, j->s->rois, j->s->n, j->results, NULL);
-    pthread_barrier_wait(j->barrier);
-    return NULL;
+    for (uint32_t i = 0; i < j->rounds && r == 0; i++)
+        r = zfinder_run(j->batches, j->s->rois, j->s->n, j->results, NULL);
+    return r;
 }
 
-/* RoIs/s of `lanes` threads with an instance each; 0 when something failed. */
+/* RoIs/s of `lanes` threads with an instance each, after a round that warms them up; 0 when
+ * something failed. */
 static double rate_on(struct trg_device *device, const struct zf_config *c, const struct sample *s,
                       uint32_t lanes, uint32_t batch, uint32_t rounds,
                       struct trg_result *ret_results)
@@ -78,41 +75,32 @@ static double rate_on(struct trg_device *device, const struct zf_config *c, cons
                                   .slots = 3,
                                   .max_rois = batch};
     struct job job[LANES_MAX] = {{0}};
-    pthread_t thread[LANES_MAX];
-    pthread_barrier_t barrier;
+    struct crew_time time = {0};
     uint64_t items = 0;
-    double start, end;
-    bool good = true;
+    int r = 0;
 
     for (uint32_t i = 0; i < s->n; i++)
         items += s->rois[i].n;
     setup.max_items = (uint32_t)(2 * (uint64_t)batch * (items / (s->n + !s->n)) + 400000);
-    pthread_barrier_init(&barrier, NULL, lanes + 1);
-    for (uint32_t i = 0; i < lanes; i++) {
-        job[i] = (struct job){.s = s, .rounds = rounds, .barrier = &barrier};
-        job[i].results = calloc(s->n, sizeof *job[i].results);
-        if (!job[i].results || batches_open(&setup, &job[i].batches) < 0) {
-            fprintf(stderr, "cannot open lane %u\n", i);
-            return 0;
-        }
+    for (uint32_t i = 0; i < lanes && r == 0; i++) {
+        job[i] = (struct job){.s = s, .rounds = 1, .results = calloc(s->n, sizeof *job[i].results)};
+        r = job[i].results ? batches_open(&setup, &job[i].batches) : -ENOMEM;
     }
+    if (r == 0)
+        r = crew_run(lanes, run_job, job, sizeof *job, &time);
     for (uint32_t i = 0; i < lanes; i++)
-        if (pthread_create(&thread[i], NULL, run_job, &job[i]))
-            return 0;
-    pthread_barrier_wait(&barrier);
-    start = seconds();
-    pthread_barrier_wait(&barrier);
-    end = seconds();
+        job[i].rounds = rounds;
+    if (r == 0)
+        r = crew_run(lanes, run_job, job, sizeof *job, &time);
+    if (r == 0)
+        memcpy(ret_results, job[0].results, s->n * sizeof *ret_results);
+    else
+        fprintf(stderr, "bench_zfinder: %u lanes: %s\n", lanes, strerror(-r));
     for (uint32_t i = 0; i < lanes; i++) {
-        pthread_join(thread[i], NULL);
-        good &= job[i].result == 0;
-        if (i == 0)
-            memcpy(ret_results, job[0].results, s->n * sizeof *ret_results);
         free(job[i].results);
         batches_close(job[i].batches);
     }
-    pthread_barrier_destroy(&barrier);
-    return good ? (double)lanes * rounds * s->n / (end - start) : 0;
+    return r == 0 ? (double)lanes * rounds * s->n / time.wall_s : 0;
 }
 
 static double rate_serial(const struct zf_config *c, const struct sample *s, struct serial *serial,
@@ -127,36 +115,33 @@ static double rate_serial(const struct zf_config *c, const struct sample *s, str
 
 /* ---------------------------------------------------------------- telling it */
 
-static void tell(const struct sample *s, const struct mode *m, const char *device, uint32_t batch,
-                 const struct result *rates, double serial, double goal, const char *note)
+static void report(const struct sample *s, const struct mode *m, const char *device, uint32_t batch,
+                   const struct result *rates, double serial, double goal)
 {
-    const double value = result_median(rates), spread = result_spread(rates);
     char text[160];
 
-    printf("%-8s %-9s %-44s %6u %12.0f %9.1f +- %.1f %%  %s\n", s->name, m->name, device, batch,
-           value, value / serial, 100 * spread / value, note);
-    fflush(stdout);
     snprintf(text, sizeof text, "%s %s, %s, batch %u", s->name, m->name, device, batch);
-    result_write(json,
-                 &(struct result_figure){.bench = "zfinder",
-                                         .figure = text,
-                                         .unit = "RoIs/s",
-                                         .command = "bench_zfinder",
-                                         .higher_is_better = true,
-                                         .goal = goal * serial,
-                                         .baseline = "serial double precision, one core",
-                                         .baseline_value = serial,
-                                         .device = device},
-                 rates);
+    result_report(json,
+                  &(struct result_figure){.bench = "zfinder",
+                                          .figure = text,
+                                          .unit = "RoIs/s",
+                                          .command = "bench_zfinder",
+                                          .higher_is_better = true,
+                                          .goal = goal * serial,
+                                          .baseline = "serial double precision, one core",
+                                          .baseline_value = serial,
+                                          .device = device},
+                  rates);
 }
 
-/* Whether two runs gave the same results to the bit. */
-static const char *same(const struct trg_result *a, const struct trg_result *b, uint32_t n)
+/* The results of a device are those of the CPU to the bit. */
+static void compare(const struct trg_result *a, const struct trg_result *b, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (memcmp(&a[i], &b[i], sizeof *a) != 0)
-            return "DIFFERS from the CPU";
-    return "same as CPU";
+        if (memcmp(&a[i], &b[i], sizeof *a) != 0) {
+            printf("  RoI %u DIFFERS from the CPU\n", i);
+            return;
+        }
 }
 
 static void measure_device(struct trg_device *device, const char *name, uint32_t lanes,
@@ -184,7 +169,8 @@ static void measure_device(struct trg_device *device, const char *name, uint32_t
         rounds = once > 0 ? (uint32_t)(0.15 * once / s->n / lanes) + 1 : 1;
         for (uint32_t i = 0; i < n_runs; i++)
             result_add(&rates, rate_on(device, c, s, lanes, batches[b], rounds, r));
-        tell(s, m, name, batches[b], &rates, serial, goal, want ? same(r, want, s->n) : "");
+        report(s, m, name, batches[b], &rates, serial, goal);
+        compare(r, want, s->n);
     }
     free(r);
 }
@@ -235,7 +221,7 @@ static void measure(const struct sample *s, const struct mode *m)
     rate_on(cpu, &c, s, 1, 64, 1, want);
     for (uint32_t i = 0; i < s->n; i++)
         close += fabs((double)want[i].value[1] - z[i]) < 0.5;
-    tell(s, m, "serial, double precision, 1 core", 1, &rates, base, 0, "");
+    report(s, m, "serial, double precision, 1 core", 1, &rates, base, 0);
     printf("%-8s %-9s the same vertex (0.5 mm) as serial: %u of %u\n", s->name, m->name, close,
            s->n);
     measure_all_devices(&c, s, m, base, want);
@@ -256,28 +242,22 @@ static struct sample make(const char *preset, uint32_t n)
 
 int main(int argc, char **argv)
 {
-    uint32_t low = 2048, high = 256;
+    bool is_quick = false;
+    const struct arg table[] = {
+        {"quick", ARG_FLAG, &is_quick, 0, 0, NULL, "fewer RoIs and runs"},
+        {"only", ARG_TEXT, &only, 0, 0, "BACKEND", "devices of this backend"},
+        {"json", ARG_APPEND, &json, 0, 0, "FILE", "append figures, one a line"},
+        {0}};
+    const int args = args_parse(argc, argv, "bench_zfinder", table);
 
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--quick")) {
-            low = 1024;
-            high = 64;
-            n_runs = 3;
-        } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
-            json = fopen(argv[++i], "a");
-        } else if (!strcmp(argv[i], "--only") && i + 1 < argc) {
-            only = argv[++i];
-        } else {
-            fprintf(stderr, "usage: bench_zfinder [--quick] [--only BACKEND] [--json FILE]\n");
-            return 2;
-        }
-    }
+    if (args != ARGS_OK)
+        return args == ARGS_HELP ? 0 : 2;
+    n_runs = is_quick ? 3 : 5;
     if (algo_host_open(&host, "zfinder") < 0)
         return 1;
-    printf("%-8s %-9s %-44s %6s %12s %9s %7s\n", "sample", "mode", "device", "batch", "RoIs/s",
-           "x serial", "spread");
     for (uint32_t k = 0; k < 2; k++) {
-        struct sample s = k ? make("highlum", high) : make("lowlum", low);
+        struct sample s =
+            k ? make("highlum", is_quick ? 64 : 256) : make("lowlum", is_quick ? 1024 : 2048);
 
         for (size_t m = 0; m < sizeof modes / sizeof *modes; m++)
             measure(&s, &modes[m]);

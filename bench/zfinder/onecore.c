@@ -81,27 +81,24 @@ static int measure(struct algo_host *host, size_t i, struct result *ret)
     return r;
 }
 
-static void tell(size_t i, const struct result *r, FILE *json)
+static void report(size_t i, const struct result *r, FILE *json)
 {
-    double us = result_median(r), original = cases[i].original_us;
+    const double original = cases[i].original_us;
     char what[128];
 
     snprintf(what, sizeof what, "%s %s triplet_mode %s%s, one core", cases[i].sample,
              cases[i].preset, cases[i].triplet_mode,
              strcmp(cases[i].per_slice, "true") == 0 ? ", per slice" : "");
-    printf("%-50s %9.1f us", what, us);
-    if (original > 0)
-        printf("   original %6.0f us: %5.1f times", original, original / us);
-    printf("\n");
-    result_write(json,
-                 &(struct result_figure){.bench = "zfinder-onecore",
-                                         .figure = what,
-                                         .unit = "us",
-                                         .command = "zfinder_onecore",
-                                         .goal = cases[i].times > 0 ? original / cases[i].times : 0,
-                                         .baseline = original > 0 ? "ATLAS original" : NULL,
-                                         .baseline_value = original},
-                 r);
+    result_report(
+        json,
+        &(struct result_figure){.bench = "zfinder-onecore",
+                                .figure = what,
+                                .unit = "us",
+                                .command = "zfinder_onecore",
+                                .goal = cases[i].times > 0 ? original / cases[i].times : 0,
+                                .baseline = original > 0 ? "ATLAS original" : NULL,
+                                .baseline_value = original},
+        r);
 }
 
 int main(int argc, char **argv)
@@ -120,7 +117,7 @@ int main(int argc, char **argv)
             fprintf(stderr, "zfinder_onecore: a run failed\n");
             return 1;
         }
-        tell(i, &r, json);
+        report(i, &r, json);
     }
     algo_host_close(&host);
     return json && fclose(json) ? 1 : 0;
