@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_arrays.py SOURCE BUILD: arrays from declarations; files that trigd wrote are read, files that Python wrote are taken."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy
+import trigd_arrays
+
+BUILD, SOURCE = sys.argv.pop(), sys.argv.pop()
+SAMPLES = os.path.join(SOURCE, "tests", "collections", "samples.yaml")
+TOWERS = os.path.join(SOURCE, "examples", "jets", "towers.yaml")
+
+
+class Arrays(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "x.roi")
+
+    def tool(self, name, *arguments):
+        return subprocess.run([os.path.join(BUILD, "bin", name), *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    def test_types(self):
+        samples = trigd_arrays.declared(SAMPLES)
+        kinds = {name: (f[0].base, f[0].shape) for name, f in samples.dtype.fields.items()}
+        self.assertEqual(kinds["e"], (numpy.dtype("<f4"), ()))
+        self.assertEqual(kinds["momentum"], (numpy.dtype("<f4"), (3,)))
+        self.assertEqual(kinds["pulse"], (numpy.dtype("<f2"), (5,)))
+
+    def test_round_trip(self):
+        samples, towers = trigd_arrays.declared(SAMPLES), trigd_arrays.declared(TOWERS)
+        random = numpy.random.default_rng()
+        wrote = []
+        with trigd_arrays.Writer(self.path, [samples, towers]) as out:
+            for n in (0, 1, 300):
+                arrays = {c.name: numpy.frombuffer(random.bytes(n * c.dtype.itemsize), c.dtype) for c in (samples, towers)}
+                out.append({"run": 3, "l1id": n + 1, "eta": 0.5}, **arrays)
+                wrote.append(arrays)
+        reader = trigd_arrays.Reader(self.path)
+        self.assertEqual(reader.collections["samples"].dtype, samples.dtype)
+        for roi, arrays in zip(reader, wrote, strict=True):
+            self.assertEqual((roi["run"], roi["l1id"], roi["eta"]), (3, len(arrays["towers"]) + 1, 0.5))
+            for name, array in arrays.items():
+                self.assertEqual(roi.collections[name].tobytes(), array.tobytes())
+        self.assertIn("3 RoIs in 3 records", self.tool("trigreplay", "show", self.path))
+
+    def test_what_trigctl_wrote(self):
+        self.tool("trigctl", "make-rois", os.path.join(BUILD, "examples", "jets.so"), self.path, "--rois", "100")
+        rois = list(trigd_arrays.Reader(self.path))
+        towers = numpy.concatenate([roi.collections["towers"] for roi in rois])
+        self.assertEqual(len(rois), 100)
+        self.assertEqual(towers.dtype, trigd_arrays.declared(TOWERS).dtype)
+        self.assertGreater(len(towers), 1000)
+        self.assertTrue((abs(towers["eta"].astype(int)) <= 32000).all() and (towers["et"] > 0).all())
+        self.assertEqual(trigd_arrays.Reader(self.path).collections["towers"].hash, trigd_arrays.declared(TOWERS).hash)
+
+    def test_what_is_refused(self):
+        towers = trigd_arrays.declared(TOWERS)
+        with trigd_arrays.Writer(self.path, [towers]) as out:
+            with self.assertRaisesRegex(ValueError, "is not declared"):
+                out.append({}, jets=towers.array(1))
+            with self.assertRaisesRegex(ValueError, "is declared"):
+                out.append({}, towers=numpy.zeros(3))
+            with self.assertRaisesRegex(ValueError, "an RoI has no 'event'; allowed are token, run"):
+                out.append({"event": 1}, towers=towers.array(1))
+        with self.assertRaisesRegex(ValueError, "is no RoI file"):
+            trigd_arrays.Reader(SAMPLES)
+
+    def test_damaged_files(self):
+        """Cut anywhere, or with a wrong byte, a file is read up to there or refused with a sentence."""
+        towers = trigd_arrays.declared(TOWERS)
+        with trigd_arrays.Writer(self.path, [towers]) as out:
+            out.append({"run": 1}, towers=towers.array(3))
+        with open(self.path, "rb") as f:
+            good = f.read()
+        for at in range(8, len(good)):
+            for bad in (good[:at], good[:at] + bytes([good[at] ^ 0xff]) + good[at + 1:]):
+                with open(self.path, "wb") as f:
+                    f.write(bad)
+                try:
+                    list(trigd_arrays.Reader(self.path))
+                except ValueError:
+                    pass
+
+
+if __name__ == "__main__":
+    unittest.main()
