@@ -14,7 +14,7 @@ struct keeper;
  * keeper's). */
 int keeper_start(const struct engine_setup *setup, int (*swap)(void *ctx, struct generation *g),
                  void *ctx, struct keeper **ret_keeper);
-/* Gives up a reload, closes what was retired, then ends.  NULL is fine. */
+/* Gives up a reload, closes retired generations, then ends.  NULL is fine. */
 void keeper_stop(struct keeper *k);
 
 /* Asks for a reload of the menu and does not wait.  Returns its number, from 1. */

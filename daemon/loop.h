@@ -6,7 +6,7 @@
 
 struct loop;
 /* Opens everything: pool, sockets, backends, the menu's lanes, control.  Signals that the loop
- * handles must be blocked in all threads.  Logs what fails. */
+ * handles must be blocked in all threads.  Logs failures. */
 int loop_open(const struct config *config, const char *config_path, struct loop **ret_loop);
 /* Serves until SIGTERM, SIGINT or `quit`; drains first.  Returns 0, or -EBUSY when a lane
  * was stuck and had to be left behind; another negative errno: it could not start (logged). */

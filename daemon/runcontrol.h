@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runcontrol.h - the states of the daemon, and what an operator may ask of it.
+/* runcontrol.h - the states of the daemon, and the requests of an operator.
  *
  *     STARTING -> READY <-> DRAINING -> DRAINED      any of them -> STOPPING
  */
@@ -19,14 +19,14 @@ struct runcontrol {
     _Atomic bool is_over; /* all shards are done: their threads end */
 };
 
-/* What `trigctl` and HTTP may ask; from any thread. */
+/* The requests of `trigctl` and HTTP; from any thread. */
 void runcontrol_hooks(struct runcontrol *r, struct control_hooks *ret_hooks);
 /* For keeper_start: makes a generation the running one in all shards. */
 int runcontrol_swap(void *runcontrol, struct generation *g);
 
 /* All stages are open. */
 void runcontrol_ready(struct runcontrol *r);
-/* Ends the daemon as SIGTERM does: what is in flight is finished; asked again, it is forced. */
+/* Ends the daemon as SIGTERM does: RoIs in flight finish; asked again, they are forced. */
 void runcontrol_stop(struct runcontrol *r, const char *why);
 /* What a shard has to do now, with `fd` to wait for as well (-1: none). */
 void runcontrol_order(const struct runcontrol *r, int fd, struct shard_order *ret_order);

@@ -23,13 +23,13 @@ struct shard_setup {
 };
 
 struct shard;
-/* Opens the pool and the sockets.  Logs what fails. */
+/* Opens the pool and the sockets. Logs failures. */
 int shard_open(const struct shard_setup *setup, struct shard **ret_shard);
 /* Ends the way of RoIs: its engines, empty or not, go to `retire`. */
 void shard_end(struct shard *s);
 /* After that.  NULL is fine. */
 void shard_close(struct shard *s);
-/* What workers need of it. */
+/* The part that workers need. */
 void shard_describe(struct shard *s, struct worker_shard *ret_description);
 struct stats *shard_stats(struct shard *s);
 /* From here on it can take RoIs.  `e` is taken over. */
@@ -46,7 +46,7 @@ bool shard_is_live(const struct shard *s);
 
 /* From here on the calling thread is its I/O thread. */
 void shard_enter(struct shard *s);
-struct shard_order { /* what run control wants of it */
+struct shard_order { /* from run control */
     bool is_taking;  /* RoIs, else they are answered Busy */
     bool is_ending;  /* stop with what is in flight, by then at the latest: */
     uint64_t stop_by_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* common.h - what the backends share: one way to log, and the checks of what plugins ask for, so
+/* common.h - shared by the backends: one way to log, and the checks of plugins' requests, so
  * that a mistake in a plugin shows on the CPU already and reads the same on every device. */
 #ifndef TRIGD_BACKENDS_COMMON_H
 #define TRIGD_BACKENDS_COMMON_H

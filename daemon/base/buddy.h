@@ -17,7 +17,7 @@ void buddy_free(struct buddy *b);
 /* Offset of a block of at least `bytes` (> 0), aligned to its size; BUDDY_NONE when there is none.
  */
 uint64_t buddy_take(struct buddy *b, uint64_t bytes);
-/* Gives back what buddy_take returned. */
+/* Gives back a block of buddy_take. */
 void buddy_put(struct buddy *b, uint64_t at);
 uint64_t buddy_used(const struct buddy *b); /* bytes handed out, rounded up to blocks */
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hash.h - a number for bytes (FNV-1a, 64 bits); not against somebody who looks for collisions. */
+/* hash.h - a number for bytes (FNV-1a, 64 bits); not against an attacker who looks for collisions.
+ */
 #ifndef TRIGD_HASH_H
 #define TRIGD_HASH_H
 #include <stddef.h>

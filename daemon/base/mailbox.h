@@ -13,7 +13,7 @@ void mailbox_free(struct mailbox *m); /* NULL is fine */
 /* Has the I/O thread call fn(arg) and returns what it returned; -ETIMEDOUT when it did not
  * begin within `timeout_ms`, and then fn is never called.  Any thread but the I/O thread. */
 int mailbox_call(struct mailbox *m, int (*fn)(void *arg), void *arg, uint32_t timeout_ms);
-/* Runs what was asked for.  The I/O thread. */
+/* Runs the requests. The I/O thread. */
 void mailbox_run(struct mailbox *m);
 bool mailbox_is_empty(struct mailbox *m);
 #endif

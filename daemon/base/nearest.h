@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 struct nearest {
-    const char *word; /* what the user wrote */
+    const char *word; /* as the user wrote it */
     const char *best; /* the closest candidate so far; NULL when none is close */
     uint32_t distance;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sandbox.h - what a process that runs the code of plugins may not do. */
+/* sandbox.h - restrictions of a process that runs the code of plugins. */
 #ifndef TRIGD_SANDBOX_H
 #define TRIGD_SANDBOX_H
 /* No new privileges; no sockets of the internet or of packets (seccomp).  Where the kernel has no

@@ -192,7 +192,7 @@ static inline uint64_t stats_get(const stats_u64 *c)
     return atomic_load_explicit((stats_u64 *)c, memory_order_relaxed);
 }
 
-/* What the ledger says of every RoI: received = accepted + rejected + failed + in_flight. */
+/* The ledger: received = accepted + rejected + failed + in_flight. */
 struct stats_ledger {
     uint64_t received, accepted, rejected, failed, in_flight;
     int64_t imbalance; /* received - (accepted + rejected + failed + in_flight): 0, or a defect */

@@ -4,7 +4,7 @@
  *     X(of, name, kind, default, least, most, meaning)
  *
  * The struct, the reader, defaults, ranges, `trigd --keys` and the check of docs/configuration.md
- * are made from these lists; `of` is what the list's user passes on.  Kinds: U32, U16, BOOL,
+ * are made from these lists; `of` is passed on from the user of the list.  Kinds: U32, U16, BOOL,
  * STRING, and PATH, a file that is relative to the folder of the configuration. */
 #ifndef TRIGD_CONFIG_KEYS_H
 #define TRIGD_CONFIG_KEYS_H
@@ -51,7 +51,7 @@
     X(of, drain_ms, U32, "5000", 0, 600000,                                                        \
       "longest wait for RoIs in flight when the daemon stops, ms")
 
-/* clients: what clients may do. */
+/* clients: limits and shares. */
 #define CONFIG_CLIENTS(X, of)                                                         \
     X(of, max, U32, "256", 1, 1024, "clients connected at a time")                    \
     X(of, credits, U32, "512", 1, 65536, "most unanswered RoIs of one client")        \
@@ -93,7 +93,7 @@
       "group whose members may act on the socket, as root and the daemon's user "                  \
       "may; others may look; empty: all who can connect may act")
 
-/* security: who may connect. */
+/* security: keys and access. */
 #define CONFIG_SECURITY(X, of)                                                     \
     X(of, key_file, PATH, "", 0, 0,                                                \
       "the daemon's CURVE keys (`trigctl keygen`): tcp endpoints ask for keys; "   \

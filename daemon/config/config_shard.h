@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config_shard.h - what of a configuration one shard of several gets. */
+/* config_shard.h - the part of a configuration for one shard of several. */
 #ifndef TRIGD_CONFIG_SHARD_H
 #define TRIGD_CONFIG_SHARD_H
 #include "config/config.h"

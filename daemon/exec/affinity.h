@@ -21,7 +21,7 @@ void affinity_close(struct affinity *a); /* NULL is fine */
  * somebody who has work. */
 uint64_t affinity_spin_ns(const struct affinity *a, const struct config *c);
 
-/* How many shards a daemon has: what threads.shards says, else one for each core of threads.io,
+/* The number of shards of a daemon: threads.shards, else one for each core of threads.io,
  * else one for each SHARD_CORES cores. */
 uint32_t affinity_shards(const struct affinity *a, const struct config *c);
 /* The calling thread becomes the I/O thread of a shard and stays there. */

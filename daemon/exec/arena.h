@@ -25,7 +25,7 @@
 #define ARENA_SLOTS_MAX   TRG_SLOTS_MAX
 #define ARENA_MEMBERS_MAX 8u /* steps that share batches */
 #define ARENA_INPUTS_MAX  (TRG_INPUTS_MAX + 3u)
-#define ARENA_ALIGN       128u /* what two threads write lies so far apart */
+#define ARENA_ALIGN       128u /* distance of data written by different threads */
 
 struct arena_shape { /* both sides compute the same layout from it */
     uint32_t slots, max_rois, n_inputs, n_members;

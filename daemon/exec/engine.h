@@ -34,7 +34,7 @@ struct engine_step {
     uint32_t n_lanes;
     struct lane **lane;
     struct lane_cost cost[ENGINE_WORKERS_MAX]; /* by worker: of its lanes of this step */
-    struct lane *retry; /* runs what failed in another lane; alone in its worker with that */
+    struct lane *retry; /* for batches that failed in another lane; alone in its worker */
     struct stats_step *stats;
     uint32_t first, n;          /* ring of waiting RoIs, those that were decided meanwhile too */
     uint32_t n_waiting;         /* those that were not */
@@ -42,7 +42,7 @@ struct engine_step {
     uint64_t n_items;           /* waiting items of the first input */
     uint32_t n_slots, n_out;    /* of all lanes; those that are taken */
     uint64_t closed_ns;         /* when the last batch closed */
-    uint64_t lane_ns;           /* what batches take in a lane, a mean of the last ones */
+    uint64_t lane_ns;           /* of a batch in a lane, a mean of the last ones */
     uint32_t turn;              /* of equal lanes the one from here on is next */
 };
 
@@ -56,7 +56,7 @@ struct engine { /* of one shard; its own but for what `of` points to */
     struct engine_step step[MENU_STEPS_MAX];
     struct stats_chain *chain[MENU_CHAINS_MAX];
     struct prescales prescales;
-    uint64_t steps_bytes, chains_bytes; /* what every RoI carries */
+    uint64_t steps_bytes, chains_bytes; /* of every RoI */
 };
 
 struct generation {
@@ -85,7 +85,7 @@ struct engine_setup {
 /* Whether the steps that the config names have batches of their own in the menu; logs those that
  * have not.  0 or -EINVAL. */
 int engine_check_steps(const struct config *config, const struct menu *menu);
-/* Loads the menu file of the config and opens its lanes, for all shards.  Logs what is wrong. */
+/* Loads the menu file of the config and opens its lanes, for all shards. Logs problems. */
 int generation_open(const struct engine_setup *setup, uint32_t number,
                     struct generation **ret_generation);
 /* Opens the lanes of one step, with its retry lane, in the workers of their devices, for all

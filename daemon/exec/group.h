@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* group.h - what a group of steps needs: the collections that are gathered for its batches.
+/* group.h - a group of steps, and the collections gathered for its batches.
  *
  * A group is a step and those that run in its batches (on_device in the menu): they take what the
  * earlier ones of the group made where it lies on the device.  Most groups are a step alone. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runner_inner.h - what runner.c (running), runner_open.c (opening) and runner_warm.c share. */
+/* runner_inner.h - shared by runner.c (running), runner_open.c (opening) and runner_warm.c. */
 #ifndef TRIGD_RUNNER_INNER_H
 #define TRIGD_RUNNER_INNER_H
 #include <pthread.h>
@@ -73,9 +73,9 @@ static inline const struct arena *runner_arena(const struct runner *r, uint32_t 
 int runner_begin(struct runner *r, uint32_t number);
 /* Takes the results of a batch that its queue has passed. */
 int runner_collect(struct runner *r, uint32_t number);
-/* Runs made-up RoIs, before there is a thread.  Logs what failed. */
+/* Runs synthetic RoIs, before there is a thread. Logs failures. */
 int runner_warm(struct runner *r);
-/* What a function of a plugin returned: a positive number is none of its answers (-EBADMSG,
+/* The answer of a plugin's function: a positive number is none of its answers (-EBADMSG,
  * logged). */
 int runner_answer(const struct runner *r, const struct plugin *plugin, const char *function,
                   int answer);

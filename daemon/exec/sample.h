@@ -23,10 +23,10 @@ struct sample { /* n RoIs with the same input kinds */
     uint32_t kind[SAMPLE_INPUTS_MAX];
     struct trg_roi_info *info;   /* [n] */
     struct stage_source *source; /* [n_inputs * n], input k of RoI i at k * n + i */
-    unsigned char *data;         /* what all columns point into */
+    unsigned char *data;         /* of all columns */
 };
 
-/* What a case is called in a report. */
+/* The name of a case in a report. */
 const char *sample_case_name(enum sample_case c);
 struct sample_setup {
     const uint32_t *kinds; /* of the inputs */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stage.h - lays a batch's collection out in one block: what a plugin gets as struct trg_input.
+/* stage.h - lays a batch's collection out in one block, the plugin's struct trg_input.
  *
  *     [struct trg_roi_info per RoI] [offsets] [column 0] [column 1] ...    each 64-byte aligned
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker.h - the lanes of one device, and who runs them: a process of their own, or with
+/* worker.h - the lanes of one device and the process that runs them, or with
  * `isolation: thread` threads of the daemon.
  *
  * A worker process is this program started again (`trigd --worker`).  It maps the data of the pool
@@ -34,7 +34,7 @@ struct worker_shard { /* a shard, as workers see it */
     struct stats *stats;
 };
 
-struct worker_base { /* what all workers of a daemon share */
+struct worker_base { /* shared by all workers of a daemon */
     bool is_process;
     const struct config *config;
     uint32_t n_shards;
@@ -50,7 +50,7 @@ struct worker_setup {
     const char *name; /* for people */
     const char *backend;
     uint32_t index;
-    bool is_retry; /* runs what ended others: it is started again without a pause */
+    bool is_retry; /* for RoIs that ended other workers: restarted without a pause */
 };
 
 /* A worker for one device; its process is started, the device opened.  -ENOENT, -ENODEV: there is
@@ -89,7 +89,7 @@ void worker_emptied(struct worker *w, uint32_t shard);
 bool worker_take(struct worker *w, uint32_t shard);
 /* Lets the process map the memory of a client before a batch names it.  -EAGAIN: not now. */
 int worker_share(struct worker *w, uint32_t shard, uint32_t number);
-/* Lets it unmap what belongs to clients that are gone. */
+/* Lets it unmap the memory of clients that are gone. */
 void worker_forget(struct worker *w, uint32_t shard);
 /* Whether the shard has the worker for itself: of a retry worker, where a batch runs alone. */
 bool worker_reserve(struct worker *w, uint32_t shard);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker_main.h - what `trigd --worker` runs: the lanes of one device, for the daemon that started
+/* worker_main.h - `trigd --worker`: the lanes of one device, for the daemon that started
  * it and holds the other end of descriptor 3. */
 #ifndef TRIGD_WORKER_MAIN_H
 #define TRIGD_WORKER_MAIN_H

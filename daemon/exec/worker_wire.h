@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker_wire.h - what the front and a worker process say to each other over their socketpair
+/* worker_wire.h - messages between the front and a worker process over their socketpair
  *: requests with descriptors down, one answer up for each that asks for one.
  *
  * Both ends are the same program, so these are plain structs.  The worker believes the front; the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* block.h - what an RoI carries behind its collections: the records of the menu's steps and chains,
+/* block.h - the data behind the collections of an RoI: the records of the menu's steps and chains,
  * and room for those products that a step with batches of its own reads. */
 #ifndef TRIGD_BLOCK_H
 #define TRIGD_BLOCK_H

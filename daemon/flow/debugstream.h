@@ -21,7 +21,7 @@ struct debugstream;
  * debug-TIME-PID-SHARD.roi of shards from 1 on.  `config`: a shard's part, kept. */
 int debugstream_open(const struct config *config, uint32_t shard, struct stats *stats,
                      struct debugstream **ret_debug);
-/* Writes what waits, at most limits.drain_ms long, and closes the file.  NULL is fine. */
+/* Writes the waiting RoIs, at most limits.drain_ms long, and closes the file.  NULL is fine. */
 void debugstream_close(struct debugstream *d);
 /* Hands over a copy of a decided RoI.  One thread. */
 void debugstream_write(struct debugstream *d, const struct pool *pool, const struct roi *r,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decide.h - chains' states to one decision: prescales, streams, what a failure means. */
+/* decide.h - chains' states to one decision: prescales, streams, failures. */
 #ifndef TRIGD_DECIDE_H
 #define TRIGD_DECIDE_H
 #include "exec/engine.h"

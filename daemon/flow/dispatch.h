@@ -20,7 +20,7 @@ int dispatch_open(const struct config *config, struct pool *pool, struct stats *
 /* Gives back the engines that it still has, empty or not, through `retire`.  NULL is fine. */
 void dispatch_close(struct dispatch *d);
 
-/* The running engine: what the next RoI will be given to. */
+/* The running engine, which gets the next RoI. */
 struct engine *dispatch_engine(struct dispatch *d);
 /* Whether there is room for another engine.  -EBUSY: two older ones are not empty yet. */
 int dispatch_may_swap(struct dispatch *d);

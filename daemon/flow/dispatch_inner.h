@@ -50,7 +50,7 @@ uint64_t rois_due_ns(const struct dispatch *d);
 
 /* ---- batches.c ---- */
 
-/* Takes back what lanes have finished, hands out what waits; whether it did something. */
+/* Takes finished batches back, hands out waiting ones; whether it did something. */
 bool batches_turn(struct dispatch *d, uint64_t now_ns);
 /* Takes over the RoIs of workers that ended, and takes new ones into service. */
 bool batches_look_after_workers(struct dispatch *d);

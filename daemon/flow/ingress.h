@@ -9,7 +9,7 @@
 #include "transport/clients.h"
 
 struct ingress;
-/* `recall` may be NULL; `out` answers what it has. */
+/* `recall` may be NULL; `out` answers the RoIs in it. */
 int ingress_open(const struct config *config, struct pool *pool, struct clients *clients,
                  struct stats *stats, struct dispatch *next, struct egress *out,
                  struct recall *recall, struct ingress **ret_ingress);

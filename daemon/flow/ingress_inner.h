@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ingress_inner.h - what the files of ingress share.  Each calls only those after it: ingress.c
+/* ingress_inner.h - shared by the files of ingress. Each calls only those after it: ingress.c
  * (the turn), ingress_shared.c (rings and sockets of co-located clients), ingress_messages.c (one
  * message), ingress_rois.c (one RoI). */
 #ifndef TRIGD_INGRESS_INNER_H
@@ -15,7 +15,7 @@ struct ingress {
     struct stats *stats;
     struct dispatch *next;
     struct egress *out;
-    struct recall *recall; /* NULL: what is sent again is decided again */
+    struct recall *recall; /* NULL: RoIs sent again are decided again */
     struct wire_limits limits;
     struct wire_decoder *decoder;
     struct held *held;

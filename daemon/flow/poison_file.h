@@ -18,6 +18,6 @@ struct poison_entry {
 /* Reads at most `most` entries; lines that are damaged are left out, with a line in the log.
  * Returns how many, 0 without a file, or a negative errno. */
 int poison_file_read(const char *path, struct poison_entry *ret_entry, uint32_t most);
-/* Replaces the file: who reads it sees the old one or the new one, also after a crash. */
+/* Replaces the file: readers see the old one or the new one, also after a crash. */
 int poison_file_write(const char *path, const struct poison_entry *entry, uint32_t n);
 #endif

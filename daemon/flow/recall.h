@@ -20,7 +20,7 @@ struct recall_key {
     uint32_t run, l1id, roi_id;
 };
 
-struct recall_asker { /* who is answered as well when a pending RoI is decided */
+struct recall_asker { /* to be answered as well when a pending RoI is decided */
     uint32_t client, epoch;
     uint64_t token;
 };

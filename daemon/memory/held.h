@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* held.h - messages that are kept because RoIs in flight still have their columns in them.
  *
- * What ZeroMQ received is not copied into the pool: lanes gather it from the message, which is
- * closed when its last RoI is let go.  On the I/O thread only.  No more bytes are held than the
- * pool has; what goes over that is copied. */
+ * Columns in ZeroMQ messages are not copied into the pool: lanes gather them from the message,
+ * which is closed when its last RoI is let go.  On the I/O thread only.  No more bytes are held
+ * than the pool has; what goes over that is copied. */
 #ifndef TRIGD_HELD_H
 #define TRIGD_HELD_H
 #include <stdint.h>

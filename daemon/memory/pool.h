@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pool.h - the RoIs in flight: one shared mapping (memfd) that holds their records and data.
  *
- * Everything in the mapping is told by offset, so another process can be given the descriptor and
- * map it elsewhere.  The I/O thread alone takes and gives back records; a lane reads inputs and
+ * Everything in the mapping is addressed by offset, so another process can be given the descriptor
+ * and map it elsewhere.  The I/O thread alone takes and gives back records; a lane reads inputs and
  * writes the results of its own step while it holds a batch with the RoI.
  */
 #ifndef TRIGD_POOL_H
@@ -31,9 +31,9 @@ struct roi_collection {
     bool is_there;
 };
 
-struct roi_step { /* what one step of the menu made of an RoI; written by the lane */
+struct roi_step { /* the answer of one step of the menu to an RoI; written by the lane */
     struct trg_result result;
-    struct roi_collection product[TRG_OUTPUTS_MAX]; /* no room in those that nobody reads */
+    struct roi_collection product[TRG_OUTPUTS_MAX]; /* no room in those without a reader */
     struct check_fault fault; /* found while its batch was gathered; of the head of a group */
 };
 
@@ -70,7 +70,7 @@ struct roi {
     struct quantum quantum;               /* of in[TRG_SPACEPOINTS], when it is quantized */
     uint32_t region;  /* whose memory `in` lies in (shm_region.h); 0: the pool's */
     uint32_t message; /* kept message that `in` lies in (held.h); 0: none */
-    uint32_t unseen;  /* 1 << kind for each of `in` whose values nobody has checked yet */
+    uint32_t unseen;  /* 1 << kind for each of `in` whose values are not checked yet */
     uint32_t kinds;   /* 1 << kind for each of `in` that is there */
     uint8_t type;
 
@@ -85,7 +85,7 @@ struct roi {
     uint32_t pending;                /* steps that it is queued or running in */
     uint8_t status;                  /* Trigd__V1__Status so far */
     struct roi_why why;
-    bool is_decided;       /* the decision is made; what still comes is late */
+    bool is_decided;       /* the decision is made; results that still come are late */
     bool is_late;          /* past the soft limit */
     bool is_leaving;       /* the decision waits for the flush */
     bool is_repeat;        /* it was sent before */
@@ -99,7 +99,7 @@ struct pool {
     int fd;
     unsigned char *base;
     size_t bytes;     /* of the mapping */
-    uint64_t data_at; /* offset of what the allocator manages */
+    uint64_t data_at; /* offset of the allocator's part */
     uint32_t n_rois, n_used;
     uint32_t max_layer; /* of what is checked where it is gathered */
     struct roi *rois;

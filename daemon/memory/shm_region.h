@@ -2,7 +2,7 @@
 /* shm_region.h - the memory that the daemon shares with its co-located clients: a region for each.
  *
  * Behind the pool's mapping lies a window of addresses, and a region is mapped into a place of it:
- * what a client wrote is reached from the pool's base by an offset, as everything else, and lanes
+ * a client's columns are reached from the pool's base by an offset, like all others, and lanes
  * gather it without a copy before.  The descriptor of the pool itself is never given away.
  *
  * A region outlives its client until the last RoI in it is let go.  Nothing in it is believed: the

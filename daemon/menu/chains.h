@@ -27,7 +27,7 @@ static inline uint64_t *chains_of(const struct plan *p, void *state, enum chains
     return (uint64_t *)state + 1 + (uint32_t)set * p->n_words;
 }
 
-struct chains_event { /* what chains see of an RoI before its steps */
+struct chains_event { /* an RoI, as chains see it before its steps */
     const struct trg_roi_info *info;
     uint32_t type, kinds; /* 1 << kind for each collection that it holds */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* menu_build.h - a menu on its way from file to memory: what menu.c and menu_steps.c share. */
+/* menu_build.h - a menu on its way from file to memory: shared by menu.c and menu_steps.c. */
 #ifndef TRIGD_MENU_BUILD_H
 #define TRIGD_MENU_BUILD_H
 #include "config/yamlfile.h"
@@ -22,7 +22,7 @@ void menu_check_name(struct builder *b, const char *where, const char *name);
 /* The step's number, or -1. */
 int32_t menu_find_step(const struct menu *m, const char *name);
 /* Makes step `number` of the file the next one of the menu.  -EINVAL when its plugin cannot be
- * loaded, -ENOMEM; other problems are told to the file. */
+ * loaded, -ENOMEM; other problems are noted in the file. */
 int menu_build_step(struct builder *b, uint32_t number);
 /* Notes which products are read by steps with batches of their own. */
 void menu_mark_wanted(struct menu *m);

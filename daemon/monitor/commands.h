@@ -6,7 +6,7 @@
 #include "monitor/who.h"
 
 /* One command line to one answer; what the socket's thread and the fuzzer call.  Commands that act
- * are logged with who gave them, refused ones too.  The answer is NUL-terminated text on the heap,
+ * are logged with their user, refused ones too.  The answer is NUL-terminated text on the heap,
  * owned by the caller; NULL only when memory is out.  *ret_reload: the number of a reload that the
  * line asked for, whose end is the rest of the answer (hooks.look_reload); 0: the answer is whole.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view.h - what the operator's socket and the HTTP page see of the daemon, and what they may ask.
+/* view.h - the daemon as the operator's socket and the HTTP page see it, and their requests.
  */
 #ifndef TRIGD_VIEW_H
 #define TRIGD_VIEW_H
@@ -12,7 +12,7 @@
 #include "flow/poison.h"
 #include "plugin/plugin_host.h"
 
-/* What the daemon does when asked; every call waits until it was done (at most a few
+/* Requests to the daemon; every call waits until it is done (at most a few
  * seconds; -ETIMEDOUT then) and writes one sentence into `text`.  Any thread. */
 struct control_hooks {
     void *ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inspector.h - a process that loads plugins to say what they are and to run their checks, so that
+/* inspector.h - a process that loads plugins to describe them and to run their checks, so that
  * the daemon itself runs no code of theirs.
  *
  * It is started at first need.  If a plugin ends it or keeps it busy, that plugin is refused and

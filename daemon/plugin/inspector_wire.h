@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inspector_wire.h - what the daemon and the inspector say to each other: a question with the
+/* inspector_wire.h - messages between the daemon and the inspector: a question with the
  * private copy of the plugin, and an answer.  Both ends are the same program, so these are plain
  * structs. */
 #ifndef TRIGD_INSPECTOR_WIRE_H

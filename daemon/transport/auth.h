@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* auth.h - who may connect over tcp: CURVE with a list of keys (RFC 26, 27 of ZeroMQ).
+/* auth.h - authentication over tcp: CURVE with a list of keys (RFC 26, 27 of ZeroMQ).
  *
  * A thread answers libzmq's question about each client's key (ZAP) from `security.clients_file`:
  * one client a line, its public key and a name for the log.  The file is read again when it has
@@ -10,7 +10,7 @@
 
 struct auth;
 /* Reads the keys and starts the thread; before any socket binds.  *ret_auth is NULL when
- * `security.key_file` is empty.  Logs what fails. */
+ * `security.key_file` is empty.  Logs failures. */
 int auth_open(void *context, const struct config *config, struct auth **ret_auth);
 /* After all sockets were closed, before the context ends.  NULL is fine. */
 void auth_close(struct auth *a);

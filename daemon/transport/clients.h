@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clients.h - who is connected: names, credits, messages not yet sent; the ROUTER socket.
+/* clients.h - connected clients: names, credits, unsent messages; the ROUTER socket.
  *
  * A base for ingress and egress, on the I/O thread only.  A client is behind the ROUTER socket or
  * shares memory with the daemon (shm_peers.h); here they are alike.  Sending never blocks: a
@@ -69,7 +69,7 @@ int clients_open(const struct config *config, struct stats *stats, uint32_t cred
  * which expects it. */
 uint32_t clients_shard_of(struct clients *c, const Trigd__V1__Hello *hello);
 uint32_t clients_shard(const struct clients *c);
-/* Waits a second at most for what is unsent.  NULL is fine. */
+/* Waits a second at most for unsent messages.  NULL is fine. */
 void clients_close(struct clients *c);
 void *clients_socket(struct clients *c);
 struct shm_peers *clients_shm(struct clients *c);
@@ -92,7 +92,7 @@ void clients_took(struct client *client);
 /* Whether one more of the client's TRUNCATED RoIs may be accepted for that alone: as many a second
  * as clients.truncated_per_s, and as many at once after a second without. */
 bool clients_may_pass_truncated(const struct clients *c, struct client *client, uint64_t now_ns);
-/* Forgets a client; what is unsent is dropped, decisions among it are counted undeliverable. */
+/* Forgets a client; unsent messages are dropped, their decisions counted undeliverable. */
 void clients_drop(struct clients *c, uint32_t number, const char *why);
 /* Drops the silent and the lost, tries again to send, balances credits. */
 void clients_tick(struct clients *c, uint64_t now_ns);

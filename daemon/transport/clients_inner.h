@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clients_inner.h - what the files of clients.h share: clients.c (who is there) calls credits.c
- * (what they may send), and both clients_send.c (what they get). */
+/* clients_inner.h - shared by the files of clients.h: clients.c (connections) calls credits.c
+ * (the right to send), and both call clients_send.c (answers). */
 #ifndef TRIGD_CLIENTS_INNER_H
 #define TRIGD_CLIENTS_INNER_H
 #include "clock.h"
@@ -56,7 +56,7 @@ static inline uint64_t clients_silent_ns(const struct clients *c)
 
 /* Frees the oldest unsent message; returns how many decisions it holds. */
 uint32_t clients_drop_first(struct clients *c, struct client *client);
-/* Sends what waits; false when the client is gone. */
+/* Sends waiting messages; false when the client is gone. */
 bool clients_flush(struct clients *c, struct client *client);
 /* Notes that a client is to be dropped. */
 void clients_lose(struct clients *c, uint32_t number, const char *why);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate.h - the connections behind the ROUTER: who opened them, and what each may cost before a
+/* gate.h - the connections behind the ROUTER: their origin, and their limits before a
  * whole message has come of it.
  *
  * libzmq has limits for one frame and for whole messages, and none for a message that never ends,

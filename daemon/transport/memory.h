@@ -8,7 +8,7 @@
 #include "config/config.h"
 
 struct memory;
-/* Logs what the configuration allows for RoIs, messages and shared memory. */
+/* Logs the memory that the configuration allows for RoIs, messages and clients. */
 int memory_open(const struct config *config, struct memory **ret_memory);
 void memory_close(struct memory *m); /* NULL is fine */
 /* Whether the memory of the process, without files and shared memory, is beyond what it had in the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* refusal.h - the answer to what is wrong: an Error message, one line of the log, the counters. */
+/* refusal.h - the answer to invalid input: an Error message, one line of the log, the counters. */
 #ifndef TRIGD_REFUSAL_H
 #define TRIGD_REFUSAL_H
 #include "transport/clients.h"

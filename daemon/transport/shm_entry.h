@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shm_entry.h - what wire.c is for messages: an entry of shared memory to a checked RoI. */
+/* shm_entry.h - an entry of shared memory to a checked RoI, as wire.c does for messages. */
 #ifndef TRIGD_SHM_ENTRY_H
 #define TRIGD_SHM_ENTRY_H
 #include "memory/shm_region.h"

@@ -2,8 +2,8 @@
 /* shm_peers.h - co-located clients: Unix sockets for their control messages, a region of shared
  * memory for each (shm_region.h).
  *
- * Beside the ROUTER socket of clients.h, on the I/O thread only.  Knows who is connected and moves
- * bytes; what they mean is ingress's.
+ * Beside the ROUTER socket of clients.h, on the I/O thread only.  Knows the connections and moves
+ * bytes; ingress interprets them.
  */
 #ifndef TRIGD_SHM_PEERS_H
 #define TRIGD_SHM_PEERS_H
@@ -27,7 +27,7 @@ struct shm_peer {              /* one connection */
 
 /* Makes room for regions behind the pool; shard 0 listens on the configured shm:// endpoints, and
  * hands connections to the others.  Without such an endpoint *ret_peers is NULL, which every
- * function here takes.  Logs what fails. */
+ * function here takes.  Logs failures. */
 int shm_peers_open(const struct config *config, struct pool *pool, struct directory *directory,
                    uint32_t shard, struct shm_peers **ret_peers);
 void shm_peers_close(struct shm_peers *s);
