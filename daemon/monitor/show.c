@@ -343,8 +343,12 @@ void show_plugin(const struct plugin *p, enum table_format format, FILE *out)
                 {"collections", show_collections}};
 
     if (format == TABLE_TEXT)
-        fprintf(out, "%s %s: %s (runs on %s)\n", p->d.name, p->d.version, p->d.summary,
-                p->d.backends);
+        fprintf(out,
+                "%s %s: %s (runs on %s)\n"
+                "at most %u us a batch, %u us more for each RoI, %u ns for each item, on one core "
+                "or a whole GPU\n",
+                p->d.name, p->d.version, p->d.summary, p->d.backends, p->d.cost.batch_us,
+                p->d.cost.roi_us, p->d.cost.item_ns);
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         struct table t;
 

@@ -247,6 +247,7 @@ const struct trg_plugin trg_plugin = {
     .consumes = {&trg_banks},
     .produces = {&trg_hits, &trg_clusters},
     .backends = "cpu opencl cuda",
+    .cost = {.batch_us = 100000, .item_ns = 10000},
     .params = clusters_params,
     .values = values,
     .config_size = sizeof(struct clusters_config),

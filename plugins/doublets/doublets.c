@@ -328,6 +328,7 @@ const struct trg_plugin trg_plugin = {
     .consumes = {&trg_hits},
     .produces = {&trg_doublets},
     .backends = "cpu opencl cuda",
+    .cost = {.batch_us = 100000, .roi_us = 200000, .item_ns = 20000},
     .params = doublets_params,
     .presets = doublets_presets,
     .values = values,

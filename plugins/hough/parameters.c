@@ -114,6 +114,9 @@ const struct trg_param hough_params[] = {
      "triplet: largest distance of a third hit to the line of two"},
     {"third_rad", TRG_PARAM_F32, AT(third_rad), "0.008", 0, 1, "rad", NULL,
      "triplet: added for each mm in z behind them, up to tolerance_max_mm"},
+    {"max_work", TRG_PARAM_U32, AT(max_work), "1000000", 1, HT_WORK_MOST, "", NULL,
+     "triplet: most hits times 16ths of the hits in their bucket of angle, squared, of an RoI; "
+     "beyond, it is TRUNCATED and has no tracks"},
     {0},
 };
 
@@ -285,7 +288,8 @@ struct ht_par hough_triplet_par(const struct hough_config *c, uint32_t pass)
                            .narrow_mm = c->ip_max_mm,
                            .crowd_pi = (float)(PI * (double)c->crowd),
                            .third_mm = c->third_mm,
-                           .third_rad = c->third_rad};
+                           .third_rad = c->third_rad,
+                           .max_work = c->max_work};
 }
 
 void hough_fill_trig(const struct hough_config *c, float *trig)

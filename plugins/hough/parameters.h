@@ -22,6 +22,7 @@ struct hough_config {
     float sigma_mm, scatter_rad, scatter_slope_rad;
     uint32_t layers_per_station;
     float window_wide_mm, crowd, third_mm, third_rad;
+    uint32_t max_work;
 };
 
 extern const struct trg_param hough_params[];

@@ -21,8 +21,10 @@
 #define HT_ITEM_BITS 21u                         /* of the number of a hit in its RoI */
 #define HT_ITEM      ((1u << HT_ITEM_BITS) - 1u) /* most hits of an RoI; those behind are left out */
 #define HT_NONE      0xffffffffu
-#define HT_USED      1e30f /* x of a hit that a track has: nothing is near it */
-#define HT_BUCKETS   8u    /* least of a station */
+#define HT_USED      1e30f             /* x of a hit that a track has: nothing is near it */
+#define HT_BUCKETS   8u                /* least of a station */
+#define HT_WORK_UNIT 16u               /* hits of a bucket that make one unit of work for a hit */
+#define HT_WORK_MOST ((1u << 22) - 1u) /* a thousand sums of so much fit into 32 bits */
 #define HT_TABLE     (HT_STATIONS * HT_BUCKETS + 2u) /* words of an RoI's table, and two for a hit */
 
 struct ht_par { /* of all launches of a batch */
@@ -34,6 +36,7 @@ struct ht_par { /* of all launches of a batch */
     float narrow_mm; /* the same where they are not on neighbouring stations, or the third is not */
     float crowd_pi;  /* most hits of a window for second ones, on the average; times pi */
     float third_mm, third_rad;
+    trg_u32 max_work; /* of an RoI, as ht_work counts it */
 };
 
 enum ht_column {       /* of `hits`: items_room words each */

@@ -58,7 +58,17 @@ TRG_FN trg_u32 ht_buckets_for(trg_u32 n_stations, trg_u32 n_hits)
     return buckets;
 }
 
-/* One group an RoI: puts the hits that are free into buckets. */
+/* What the triplets among n hits of one bucket cost.  Hits of collisions are spread over the
+ * angles, with about one in a bucket; hits at one angle cost their number to the third power. */
+TRG_FN trg_u32 ht_work(trg_u32 n)
+{
+    const trg_u32 units = n / HT_WORK_UNIT;
+
+    return units > 128u || n * units * units > HT_WORK_MOST ? HT_WORK_MOST : n * units * units;
+}
+
+/* One group an RoI: puts the hits that are free into buckets.  Of an RoI over max_work it leaves
+ * out all of them. */
 TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits), (trg_u32, tables),
             (struct ht_stations, stations), (struct hg_summary, summaries), (struct ht_par, par))
 {
@@ -74,7 +84,7 @@ TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits)
     struct ht_view v = ht_look_at(hits, tables, par.common, first, roi);
     const float beam_x = par.common.beam_x, beam_y = par.common.beam_y;
     const trg_u32 shift = par.station_shift;
-    trg_u32 top = 0u, out = 0u, most;
+    trg_u32 top = 0u, out = 0u, work = 0u, all_work, most;
 
     for (trg_u32 s = TRG_LID; s < HT_STATIONS; s += TRG_LSIZE) {
         low[s] = 0xffffffffu;
@@ -116,6 +126,19 @@ TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits)
             TRG_ATOMIC_MIN_LOCAL(&low[s], at);
             TRG_ATOMIC_MAX_LOCAL(&high[s], at);
         }
+    TRG_BARRIER();
+    for (trg_u32 k = TRG_LID; k < top * v.buckets; k += TRG_LSIZE) {
+        work += ht_work(v.begin[k + 1u]);
+        work = work < HT_WORK_MOST ? work : HT_WORK_MOST;
+    }
+    trg_group_scan(scratch, work, &all_work);
+    if (all_work > par.max_work) { /* of the whole group */
+        for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
+            v.link[i] = HT_NONE;
+        for (trg_u32 k = TRG_LID; k < top * v.buckets + 2u; k += TRG_LSIZE)
+            v.begin[k] = 0u;
+        top = 0u;
+    }
     /* where each bucket begins, one place on: filling it moves that to where it ends */
     trg_group_scan_global(scratch, v.begin + 1u, top * v.buckets);
     TRG_BARRIER();
@@ -137,7 +160,7 @@ TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits)
         stations[roi].n = top;
         stations[roi].buckets = v.buckets;
         if (!par.pass)
-            ht_clear_summary(&summaries[roi], n, left_out);
+            ht_clear_summary(&summaries[roi], n, all_work > par.max_work ? n : left_out);
     }
 }
 

@@ -148,6 +148,7 @@ const struct trg_plugin trg_plugin = {
     .consumes = {&trg_hits, &trg_doublets},
     .produces = {&trg_paths, &trg_tracks},
     .backends = "cpu opencl cuda",
+    .cost = {.batch_us = 100000, .roi_us = 500000, .item_ns = 5000},
     .params = paths_params,
     .presets = paths_presets,
     .values = values,

@@ -433,6 +433,7 @@ const struct trg_plugin trg_plugin = {
     .consumes = {&trg_tracks},
     .produces = {&trg_vertices},
     .backends = "cpu opencl cuda",
+    .cost = {.batch_us = 100000, .roi_us = 500000, .item_ns = 50000},
     .params = vx_params,
     .presets = vx_presets,
     .values = values,

@@ -74,6 +74,10 @@ const struct trg_param zf_params[] = {
      "count as the ATLAS original: double precision, bins around multiples of their width, "
      "vertices "
      "within the RoI's z range (and z_max_mm)"},
+    {"max_work", TRG_PARAM_U32, AT(max_work), "1000000", 1, ZF_WORK_MOST, "", NULL,
+     "most points times 64ths of the points in slices near by, of an RoI; with triplets times "
+     "those "
+     "64ths once more; beyond, it is TRUNCATED and has no vertices"},
     {0},
 };
 

@@ -25,6 +25,7 @@ struct zf_config { /* the parameters, as the table in parameters.c explains them
     float weight_threshold, min_significance, background_fraction;
     uint32_t pedestal, pixel_only, max_layers, last_barrel;
     uint32_t as_original;
+    uint32_t max_work;
 };
 
 enum zf_phi_range { ZF_RANGE_ROI, ZF_RANGE_WIDTH, ZF_RANGE_FULL, ZF_RANGE_POINTS };

@@ -143,6 +143,7 @@ static void set_par(struct trg_algo *a)
         .prefer_central = c->prefer_central,
         .min_total = c->triplet_mode ? 1 : 2, /* one pair is no peak, one triplet is */
         .per_slice = c->histogram_per_slice,
+        .max_work = c->max_work,
     };
     /* OpenCL builds kernels for no more work-items than it must: 256 on NVIDIA's */
     a->sort_group = strcmp(a->device.backend, "cuda") == 0 ? ZF_SORT_GROUP : ZF_GROUP_MAX;
@@ -176,6 +177,7 @@ static int load_neighbours(struct trg_algo *a, struct trg_device *d)
     uint8_t table[TABLE_BYTES];
 
     fill_neighbours(a->config, table);
+    a->par.reach = 2u * table[0] + 1u;
     return buffers_upload(&a->buffers, d, table, sizeof table, &a->neighbours);
 }
 
@@ -477,7 +479,11 @@ static int zfinder_collect(struct trg_algo *a, struct trg_batch *b)
         r->value[VALUE_POINTS] = (float)sums[i].n_used;
         r->value[VALUE_DIGEST_HIGH] = (float)(sums[i].digest >> 16);
         r->value[VALUE_DIGEST_LOW] = (float)(sums[i].digest & 0xffffu);
-        if (truncated) {
+        if (sums[i].flags & ZF_FULL) {
+            r->status = TRG_TRUNCATED; /* nothing was sought */
+            r->wanted = sums[i].n_used;
+            r->kept = 0;
+        } else if (truncated) {
             r->status = TRG_TRUNCATED;
             r->wanted = a->config->n_peaks;
             r->kept = n;
@@ -500,6 +506,7 @@ const struct trg_plugin trg_plugin = {
     .consumes = {&trg_spacepoints},
     .produces = {&trg_vertices},
     .backends = "cpu opencl cuda",
+    .cost = {.batch_us = 100000, .roi_us = 1000000, .item_ns = 1000},
     .params = zf_params,
     .presets = zf_presets,
     .values = zf_values,

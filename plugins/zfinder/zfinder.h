@@ -20,6 +20,8 @@
 #define ZF_PLACES_MOST  (1u << 20)  /* entries whose places can be added up in 32 bits */
 #define ZF_GAP          4u          /* places between the sorted points of two RoIs */
 #define ZF_NOWHERE      0x40000000u /* the tag of the points there */
+#define ZF_WORK_UNIT    64u         /* points near by that make one unit of work for a point */
+#define ZF_WORK_MOST    ((1u << 22) - 1u) /* a thousand sums of so much fit into 32 bits */
 #define ZF_SLACK        16u /* places behind the sorted points that may be read, and count nowhere */
 #define ZF_GROUP_MAX    256u  /* largest work-group of all kernels but zf_sort */
 #define ZF_SORT_GROUP   1024u /* and of that one, with CUDA */
@@ -48,13 +50,14 @@ struct zf_peak {   /* three bins around `bin` of one histogram */
 
 #define ZF_MORE 1u             /* there were more peaks than places */
 #define ZF_WILD 2u             /* coordinates of absurd size, see zf_is_wild */
+#define ZF_FULL 4u             /* over max_work: nothing was sought */
 struct zf_summary {            /* one RoI, all histograms together */
     trg_u32 layers;            /* bit l: layer l has points */
     trg_u32 n_used;            /* points inside the RoI, on layers that are used */
     trg_u32 n_entries;         /* pairs, or triplets */
     trg_u32 n_triples;         /* groups of three bins in filled histograms */
     trg_u32 sum_low, sum_high; /* sum of their contents: 64 bits */
-    trg_u32 flags;             /* ZF_MORE, ZF_WILD */
+    trg_u32 flags;             /* ZF_MORE, ZF_WILD, ZF_FULL */
     trg_u32 digest;            /* checksum of all bins: the same on every device */
 };
 
@@ -80,6 +83,8 @@ struct zf_par { /* of all launches */
     trg_u32 min_total;     /* entries that make a peak */
     trg_u32 look_for_more; /* 1: tell whether peaks were left when the list was full */
     trg_u32 per_slice;     /* 1: a histogram for each slice */
+    trg_u32 max_work;      /* of an RoI, as zf_work counts it */
+    trg_u32 reach;         /* slices that pairs of a point lie in, thirds */
 };
 /* What a bin adds to the digest. */
 TRG_FN trg_u32 zf_digest(trg_u32 slice, trg_u32 charge, trg_u32 bin, trg_u32 count, trg_u32 place)

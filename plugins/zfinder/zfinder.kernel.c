@@ -54,7 +54,26 @@ TRG_FN trg_u32 zf_first(trg_u32 first, trg_u32 roi)
     return first + roi * ZF_GAP;
 }
 
-/* One group an RoI: counts, adds up, scatters.  The order within a slice is any. */
+/* What the pairs or triplets of the points of one slice cost, of which there are n between those of
+ * two others: points times points near by, in units; for triplets times those near by once more.
+ * Collisions stay far below max_work; points at one place cost their number to the second or third
+ * power. */
+TRG_FN trg_u32 zf_work(const struct zf_par *par, trg_u32 before, trg_u32 n, trg_u32 after)
+{
+    const trg_u32 near = before + n + after;
+    trg_u32 units;
+
+    if (near > 8192u)
+        return ZF_WORK_MOST;
+    units = near * par->reach / (3u * ZF_WORK_UNIT);
+    if (units > 512u)
+        return ZF_WORK_MOST;
+    units = n * (par->triplet_mode ? units * units : units);
+    return units < ZF_WORK_MOST ? units : ZF_WORK_MOST;
+}
+
+/* One group an RoI: counts, adds up, scatters.  The order within a slice is any.  An RoI over
+ * max_work has no points from here on. */
 TRG_KERNEL6(zf_sort, (const trg_u8, data), (struct zf_roi, rois), (trg_u32, starts),
             (float, points), (trg_u32, tags), (struct zf_summary, summaries), (struct zf_par, par))
 {
@@ -66,8 +85,9 @@ TRG_KERNEL6(zf_sort, (const trg_u8, data), (struct zf_roi, rois), (trg_u32, star
     TRG_GLOBAL const float *z = TRG_SPACEPOINTS_Z(data, par.in);
     TRG_GLOBAL const trg_u8 *layer = TRG_SPACEPOINTS_LAYER(data, par.in);
     TRG_GLOBAL trg_u32 *start = starts + TRG_GID * (par.slices_room + 1u);
-    const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID), end = TRG_END(data, par.in, TRG_GID);
-    trg_u32 chunk, from, to, mine = 0u, sum = 0u, wild = 0u, total;
+    const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID);
+    trg_u32 end = TRG_END(data, par.in, TRG_GID);
+    trg_u32 chunk, from, to, mine = 0u, sum = 0u, work = 0u, wild = 0u, total, all_work, is_full;
     struct zf_roi roi = rois[TRG_GID];
 #if defined(ZF_DOUBLE)
     TRG_SHARED struct zf_extremes extremes;
@@ -103,19 +123,32 @@ TRG_KERNEL6(zf_sort, (const trg_u8, data), (struct zf_roi, rois), (trg_u32, star
     }
     TRG_ATOMIC_OR_LOCAL(&layers, mine);
     TRG_BARRIER();
-    for (trg_u32 s = from; s < to; s++)
+    for (trg_u32 s = from; s < to; s++) {
         sum += count[s];
+        work += zf_work(&par, s ? count[s - 1u] : 0u, count[s],
+                        s + 1u < roi.n_slices ? count[s + 1u] : 0u);
+        work = work < ZF_WORK_MOST ? work : ZF_WORK_MOST;
+    }
+    trg_group_scan(scratch, work, &all_work);
     sum = zf_first(first, TRG_GID) + trg_group_scan(scratch, sum, &total);
+    is_full = (trg_u32)(all_work > par.max_work);
     if (TRG_LID == 0u) {
-        start[roi.n_slices] = zf_first(first, TRG_GID) + total;
+        start[roi.n_slices] = zf_first(first, TRG_GID) + (is_full ? 0u : total);
         summaries[TRG_GID].layers = layers;
         summaries[TRG_GID].n_used = total;
         summaries[TRG_GID].n_entries = 0u;
         summaries[TRG_GID].n_triples = 0u;
         summaries[TRG_GID].sum_low = 0u;
         summaries[TRG_GID].sum_high = 0u;
-        summaries[TRG_GID].flags = 0u;
+        summaries[TRG_GID].flags = is_full ? ZF_FULL : 0u;
         summaries[TRG_GID].digest = 0u;
+    }
+    if (is_full) { /* of the whole group */
+        for (trg_u32 s = TRG_LID; s < roi.n_slices; s += TRG_LSIZE)
+            start[s] = zf_first(first, TRG_GID);
+        end = first;
+        total = 0u;
+        from = to;
     }
     for (trg_u32 s = from; s < to; s++) {
         trg_u32 n = count[s];
@@ -157,7 +190,7 @@ TRG_KERNEL6(zf_sort, (const trg_u8, data), (struct zf_roi, rois), (trg_u32, star
         any_wild = 1u;
     TRG_BARRIER();
     if (TRG_LID == 0u && any_wild)
-        summaries[TRG_GID].flags = ZF_WILD;
+        summaries[TRG_GID].flags |= ZF_WILD;
 }
 
 /* ---------------------------------------------------------------- one histogram */

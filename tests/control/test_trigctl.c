@@ -148,6 +148,20 @@ static void test_seed_repeats(void **state)
     free(second);
 }
 
+/* A plugin that states less than it takes is found by the search as well. */
+static void test_worst(void **state)
+{
+    char *text;
+    int code = trigctl(&text, "check-plugin --backend cpu --worst --items 64 --seconds 1 --seed 3 "
+                              "tests/broken/broken_cost.so");
+
+    (void)state;
+    if (code != 1 || !strstr(text, "no RoI takes longer than stated: the slowest takes") ||
+        !strstr(text, "seed 3"))
+        fail_msg("exit code %d\n%s", code, text);
+    free(text);
+}
+
 struct wrong {
     const char *arguments, *part;
     int code;
@@ -230,9 +244,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_plugins),    cmocka_unit_test(test_broken_plugins),
-        cmocka_unit_test(test_backends_differ), cmocka_unit_test(test_seed_repeats),
-        cmocka_unit_test(test_wrong_use),       cmocka_unit_test(test_show_plugin),
-        cmocka_unit_test(test_with_daemon),
+        cmocka_unit_test(test_backends_differ), cmocka_unit_test(test_worst),
+        cmocka_unit_test(test_seed_repeats),    cmocka_unit_test(test_wrong_use),
+        cmocka_unit_test(test_show_plugin),     cmocka_unit_test(test_with_daemon),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -166,6 +166,18 @@ static void without_room(void **state)
                 rois_or(1), fresh_seed() + 6);
 }
 
+/* Every other event has hits at one angle, more than its work allows. */
+static void hits_at_one_angle(void **state)
+{
+    struct event *events = make_events("velo", fresh_seed() + 12, 4);
+
+    (void)state;
+    for (uint32_t i = 0; i < 4; i += 2)
+        for (uint32_t k = 0; k < events[i].n; k++)
+            events[i].y[k] = events[i].x[k];
+    compare("velo", SETTINGS("max_work", "10"), events, 4);
+}
+
 static int finish(void **state)
 {
     print_message("%u runs on devices other than the CPU\n", other_devices);
@@ -179,7 +191,7 @@ int main(void)
         cmocka_unit_test(painting),      cmocka_unit_test(painting_in_strips),
         cmocka_unit_test(brute_force),   cmocka_unit_test(pairs),
         cmocka_unit_test(other_choices), cmocka_unit_test(hits_in_any_order),
-        cmocka_unit_test(without_room),
+        cmocka_unit_test(without_room),  cmocka_unit_test(hits_at_one_angle),
     };
 
     return cmocka_run_group_tests(tests, open_host, finish);

@@ -166,6 +166,43 @@ static void the_straightest_of_three_hits(void **state)
     end(&s);
 }
 
+static void wants_no_track(const struct event *e)
+{
+    struct trg_result results[2];
+    struct products found[2] = {0};
+    struct hough_config c;
+
+    configure(&c, "velo", NULL);
+    run_on(cpu(), &c, e, 2, 2, results, found);
+    assert_int_equal(results[0].status, TRG_TRUNCATED);
+    assert_int_equal(results[0].wanted, e[0].n);
+    assert_int_equal(results[0].kept, 0);
+    assert_int_equal(found[0].of[0].n, 0);
+    assert_int_equal(results[1].status, TRG_OK); /* its neighbour is searched */
+    assert_int_equal(found[1].of[0].n, 1);
+    for (uint32_t i = 0; i < 2; i++)
+        products_fini(&found[i]);
+}
+
+/* Hits at one angle would cost their number to the third power. */
+static void hits_at_one_angle(void **state)
+{
+    struct sample many, line;
+    struct event both[2];
+
+    (void)state;
+    begin(&many, 4000);
+    begin(&line, HITS);
+    for (uint32_t i = 0; i < 4000; i++)
+        add_hit(&many, 10.0f, 1e-5f * (float)(i / 20), 12.5f * (float)(i % 20), (uint16_t)(i % 20));
+    add_line(&line, 0.06f, 0.02f, 10, 6);
+    both[0] = many.e;
+    both[1] = line.e;
+    wants_no_track(both);
+    end(&many);
+    end(&line);
+}
+
 static void layers_without_end(void **state)
 {
     struct sample s;
@@ -289,6 +326,7 @@ int main(void)
         cmocka_unit_test(the_wide_pass),
         cmocka_unit_test(windows_are_narrow_in_a_crowd),
         cmocka_unit_test(the_straightest_of_three_hits),
+        cmocka_unit_test(hits_at_one_angle),
         cmocka_unit_test(layers_without_end),
         cmocka_unit_test(a_full_detector),
         cmocka_unit_test(the_same_tracks),

@@ -227,6 +227,48 @@ static void a_bin_too_full(void **state)
     assert_true(fabsf(r.value[1] - 10) <= 0.2f);
 }
 
+static void wants_nothing_sought(const struct generated *g)
+{
+    struct trg_result r[2];
+
+    for (uint32_t k = 0; k < 2; k++) {
+        struct zf_config c;
+
+        configure(&c, k ? "atlas" : "dense", NULL);
+        run_on(cpu(), &c, g, 2, 2, r);
+        assert_int_equal(r[0].status, TRG_TRUNCATED);
+        assert_int_equal(r[0].wanted, g[0].n);
+        assert_int_equal(r[0].kept, 0);
+        assert_true(r[0].value[0] == 0 && r[0].value[4] == 0 && r[0].value[5] == (float)g[0].n);
+        assert_true(r[1].status == TRG_OK && r[1].value[0] == 1); /* its neighbour is searched */
+    }
+}
+
+/* 4,000 points at one place in phi would cost their number to the third power. */
+static void points_at_one_place(void **state)
+{
+    static float phi[4000], rho[4000], z[4000];
+    static uint8_t layer[4000];
+    struct sample line;
+    struct generated g[2];
+
+    (void)state;
+    for (uint32_t i = 0; i < 4000; i++) {
+        rho[i] = 50.5f + 10.0f * (float)(i % 3);
+        z[i] = (float)(i % 100);
+        layer[i] = (uint8_t)(i % 3);
+    }
+    begin(&line);
+    add_line(&line, 0.3f, 42.1f, 1.5f, 8);
+    g[0] = g[1] = line.g;
+    g[0].phi = phi;
+    g[0].rho = rho;
+    g[0].z = z;
+    g[0].layer = layer;
+    g[0].n = 4000;
+    wants_nothing_sought(g);
+}
+
 /* More peaks of one slice than 8 bits count: one slice is one histogram. */
 static void many_peaks_of_a_slice(void **state)
 {
@@ -288,7 +330,7 @@ int main(void)
         cmocka_unit_test(what_does_not_count),      cmocka_unit_test(an_roi_across_pi),
         cmocka_unit_test(bending_needs_neighbours), cmocka_unit_test(impossible_parameters),
         cmocka_unit_test(a_bin_too_full),           cmocka_unit_test(many_peaks_of_a_slice),
-        cmocka_unit_test(an_roi_too_large),
+        cmocka_unit_test(an_roi_too_large),         cmocka_unit_test(points_at_one_place),
     };
 
     return cmocka_run_group_tests(tests, open_host, close_host);

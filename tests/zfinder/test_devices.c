@@ -132,6 +132,8 @@ static void crowded(void **state)
     compare_rois(&c, g, 80, "crowded");
     configure(&c, "pure", SETTINGS("triplet_mode", "1", "triplet_dk", "0.0001"));
     compare_rois(&c, g, 80, "crowded");
+    configure(&c, "pure", SETTINGS("triplet_mode", "1", "max_work", "50")); /* over it, or not */
+    compare_rois(&c, g, 80, "crowded, with little work allowed");
     free_rois(g, 80);
 }
 

@@ -27,6 +27,10 @@ struct answers { /* of the devices so far, for comparing */
 static void check_device(struct check *c, struct answers *a)
 {
     c->n_devices++;
+    if (c->o->worst) {
+        check_worst(c);
+        return;
+    }
     watch_begin(c->device);
     check_life(c);
     if (a->n < DEVICES_MAX) {

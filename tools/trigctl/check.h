@@ -14,9 +14,11 @@ struct check_options {
     uint32_t n_backends;
     const char *param[CHECK_LIST_MAX]; /* "key=value" */
     uint32_t n_params;
-    const char *preset; /* NULL: none */
-    const char *folder; /* of the backends; NULL: where they are built or installed */
-    double tolerance;   /* between backends */
+    const char *preset;            /* NULL: none */
+    const char *folder;            /* of the backends; NULL: where they are built or installed */
+    double tolerance;              /* between backends */
+    bool worst;                    /* look for slow RoIs instead: */
+    uint32_t worst_items, worst_s; /* of this many items; this long on each device */
     uint64_t seed;
     bool has_seed, verbose;
 };

@@ -33,6 +33,8 @@ void check_life(struct check *c);
 /* Answers: edge cases, repeatability, independence of batch, order and slot.  Outcomes of all RoIs
  * of the sample for comparing devices, in the sample's order, or NULL; free with check_free. */
 struct outcome *check_runs(struct check *c);
+/* The slowest RoI that a search finds, against the cost that the plugin states. */
+void check_worst(struct check *c);
 void check_free(struct outcome *outcomes, uint32_t n);
 
 /* A sequence of RoIs of the sample that runs through an algo batch by batch. */

@@ -25,6 +25,7 @@ static const char usage[] =
     "       trigctl [--json] show-plugin FILE.so\n"
     "       trigctl check-plugin FILE.so [--backend NAME]... [--param KEY=VALUE]...\n"
     "               [--preset NAME] [--seed N] [--tolerance X] [--backends FOLDER]\n"
+    "               [--worst [--items N] [--seconds S]]\n"
     "       trigctl make-rois FILE.so OUT [--rois N] [--seed N]\n"
     "       trigctl keygen FILE\n"
     "\n"
@@ -47,6 +48,12 @@ static const char usage[] =
     "      --rois N        of make-rois (default 1000)\n"
     "      --tolerance X   between backends: |a - b| <= X max(1, |a|, |b|); 0, which is exact, "
     "unless given\n"
+    "      --worst         look for RoIs that take long instead, and compare with the cost that "
+    "the "
+    "plugin\n"
+    "                      states\n"
+    "      --items N       of --worst: items of each input (default 16384)\n"
+    "      --seconds S     of --worst: on each device (default 3)\n"
     "      --backends DIR  folder of trigd-cpu.so and friends; found beside trigctl unless given\n"
     "      --verbose       also show what plugin and backends log\n"
     "  -h, --help          print this and exit\n"
@@ -58,7 +65,7 @@ static const char usage[] =
 struct options {
     const char *socket;
     bool json, verbose;
-    double rois;
+    double rois, items, seconds;
     struct check_options check;
 };
 
@@ -126,6 +133,13 @@ static int take(int opt, struct options *o)
         return seed(&o->check.seed);
     case 'n':
         return number("--rois", 1e6, &o->rois);
+    case 'w':
+        o->check.worst = true;
+        return -1;
+    case 'i':
+        return number("--items", 1u << 22, &o->items);
+    case 'T':
+        return number("--seconds", 86400, &o->seconds);
     case 't':
         return number("--tolerance", 1, &o->check.tolerance);
     case 'V':
@@ -152,6 +166,9 @@ static int parse(int argc, char **argv, struct options *o)
                                           {"backends", required_argument, NULL, 'B'},
                                           {"seed", required_argument, NULL, 'S'},
                                           {"rois", required_argument, NULL, 'n'},
+                                          {"worst", no_argument, NULL, 'w'},
+                                          {"items", required_argument, NULL, 'i'},
+                                          {"seconds", required_argument, NULL, 'T'},
                                           {"tolerance", required_argument, NULL, 't'},
                                           {"version", no_argument, NULL, 'V'},
                                           {"help", no_argument, NULL, 'h'},
@@ -242,6 +259,8 @@ static int offline(struct options *o, int n_words, char **words)
         return show_file(o, words[1]);
     o->check.file = words[1];
     o->check.verbose = o->verbose;
+    o->check.worst_items = o->items < 64 ? 64 : (uint32_t)o->items;
+    o->check.worst_s = (uint32_t)o->seconds;
     return check_plugin(&o->check);
 }
 
@@ -271,7 +290,7 @@ static int make_rois(const struct options *o, int n_words, char **words)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.rois = 1000};
+    struct options o = {.rois = 1000, .items = 16384, .seconds = 3};
     int r = parse(argc, argv, &o);
 
     if (r >= 0)
