@@ -26,7 +26,7 @@ struct shmclient {
     uint64_t bytes;        /* of the region */
     struct shm_roi *up;
     unsigned char *down, *data;
-    uint32_t entries, up_head;
+    uint32_t entries, up_head, up_seen; /* the daemon's position when last looked at */
     uint64_t down_bytes, down_tail;
 
     /* room: pieces that were given back, by size, linked through their first bytes; the rest of
@@ -261,7 +261,9 @@ int shmclient_put(struct shmclient *c, const struct shm_roi *roi)
 {
     if (!c->head)
         return -ENOTCONN;
-    if (c->up_head - atomic_load_explicit(&c->head->up_tail, memory_order_acquire) >= c->entries)
+    if (c->up_head - c->up_seen >= c->entries)
+        c->up_seen = atomic_load_explicit(&c->head->up_tail, memory_order_acquire);
+    if (c->up_head - c->up_seen >= c->entries)
         return -EAGAIN;
     c->up[c->up_head++ % c->entries] = *roi;
     return 0;

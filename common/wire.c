@@ -307,8 +307,7 @@ static int check_all_declared(const struct wire_decoder *d, const Trigd__V1__Roi
     return 0;
 }
 
-/* An RoI without collections; what is not there is not written, as it would be seen in the rate. */
-static void begin_roi(struct wire_roi *w, uint64_t token, const struct trg_roi_info *info)
+void wire_begin(struct wire_roi *w, uint64_t token, const struct trg_roi_info *info)
 {
     w->token = token;
     w->info = *info;
@@ -324,7 +323,7 @@ static void begin_roi(struct wire_roi *w, uint64_t token, const struct trg_roi_i
 
 static void end_roi(const struct wire_roi *w, struct wire_roi *ret_roi)
 {
-    begin_roi(ret_roi, w->token, &w->info);
+    wire_begin(ret_roi, w->token, &w->info);
     ret_roi->type = w->type;
     ret_roi->is_repeat = w->is_repeat;
     ret_roi->is_quantized = w->is_quantized;
@@ -351,7 +350,7 @@ int wire_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi, struct wir
                                       .z_max_mm = roi->z_max_mm};
     struct wire_roi w;
 
-    begin_roi(&w, roi->token, &info);
+    wire_begin(&w, roi->token, &info);
     w.type = roi->type;
     w.is_repeat = roi->is_repeat;
     if (check_window(&w.info, w.token, ret_error) < 0 || check_type(w.type, w.token, ret_error) < 0)
@@ -397,7 +396,7 @@ static int take_scanned(const struct wire_decoder *d, uint32_t i, bool is_read,
     const struct scan_roi *s = &d->found[i];
     struct wire_roi w;
 
-    begin_roi(&w, s->token, &s->info);
+    wire_begin(&w, s->token, &s->info);
     w.type = s->type;
     w.is_repeat = s->is_repeat;
     w.is_quantized = s->is_quantized;

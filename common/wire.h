@@ -45,6 +45,8 @@ struct wire_roi {
     struct quantum quantum; /* of them */
 };
 
+/* An RoI without collections; what is not there is not written, as it would be seen in the rate. */
+void wire_begin(struct wire_roi *w, uint64_t token, const struct trg_roi_info *info);
 /* The place for a collection of a kind; WIRE_SLOTS: it is there already, or there is no place left.
  */
 uint32_t wire_slot(const struct wire_roi *w, uint32_t kind);

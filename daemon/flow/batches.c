@@ -12,6 +12,7 @@
 #include "log.h"
 
 #define HANG_FACTOR 8u       /* times what a batch was expected to take */
+#define AHEAD       4u       /* RoIs whose data is fetched before it is needed */
 #define REST_NS     NS_PER_S /* of a lane that lost its device and has no process to replace */
 
 /* ---------------------------------------------------------------- RoIs of a batch that is back */
@@ -80,6 +81,15 @@ static void use_result(struct dispatch *d, struct engine *e, uint32_t head, uint
         fail_in_step(d, roi, bad, ROI_END_STATUS, 0);
 }
 
+/* Fetches what will be needed of RoIs further on in the batch. */
+static void fetch_ahead(const struct dispatch *d, const struct lane_done *b, uint32_t i)
+{
+    if (i + 2 * AHEAD < b->n)
+        pool_prefetch(d->pool, b->roi[i + 2 * AHEAD]);
+    if (i + AHEAD < b->n)
+        pool_prefetch_block(d->pool, b->roi[i + AHEAD]);
+}
+
 /* Takes back the RoIs of a batch that did not fail as a whole. */
 static void take_results(struct dispatch *d, struct engine *e, uint32_t head, struct lane *l,
                          const struct lane_done *b)
@@ -87,6 +97,7 @@ static void take_results(struct dispatch *d, struct engine *e, uint32_t head, st
     for (uint32_t i = 0; i < b->n; i++) {
         struct roi *r = dispatch_at(d, b->roi[i]);
 
+        fetch_ahead(d, b, i);
         r->pending--;
         add_lane_time(r, b);
         if (r->is_decided) {

@@ -32,7 +32,6 @@ int pool_open(uint32_t n_rois, uint64_t data_bytes, struct pool **ret_pool)
     if (!p)
         return -ENOMEM;
     p->fd = -1;
-    pthread_mutex_init(&p->lock, NULL);
     p->n_rois = n_rois;
     p->data_at = ((uint64_t)n_rois * sizeof(struct roi) + 4095) & ~(uint64_t)4095;
     p->bytes = p->data_at + data_bytes;
@@ -60,7 +59,6 @@ void pool_close(struct pool *p)
 {
     if (!p)
         return;
-    pthread_mutex_destroy(&p->lock);
     free(p->free_rois);
     buddy_free(p->data);
     if (p->base)
@@ -91,29 +89,19 @@ void pool_put(struct pool *p, uint32_t roi)
 
 uint64_t pool_alloc(struct pool *p, uint64_t bytes)
 {
-    uint64_t at;
+    const uint64_t at = buddy_take(p->data, bytes);
 
-    pthread_mutex_lock(&p->lock);
-    at = buddy_take(p->data, bytes);
-    pthread_mutex_unlock(&p->lock);
     return at == BUDDY_NONE ? BUDDY_NONE : at + p->data_at;
 }
 
 void pool_release(struct pool *p, uint64_t at)
 {
-    pthread_mutex_lock(&p->lock);
     buddy_put(p->data, at - p->data_at);
-    pthread_mutex_unlock(&p->lock);
 }
 
-uint64_t pool_used_bytes(struct pool *p)
+uint64_t pool_used_bytes(const struct pool *p)
 {
-    uint64_t used;
-
-    pthread_mutex_lock(&p->lock);
-    used = buddy_used(p->data);
-    pthread_mutex_unlock(&p->lock);
-    return used;
+    return buddy_used(p->data);
 }
 
 uint64_t pool_collection_bytes(uint32_t kind, uint32_t items)

@@ -7,7 +7,6 @@
  */
 #ifndef TRIGD_POOL_H
 #define TRIGD_POOL_H
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,11 +62,9 @@ struct roi_why {
 struct roi {
     struct trg_roi_info info;
     uint64_t token;
-    uint64_t block;                       /* offset of the data of this RoI; BUDDY_NONE for none */
-    uint64_t steps;                       /* offset of struct roi_step[menu steps] */
-    uint64_t chains;                      /* offset of the state of the chains (chains.h) */
-    struct roi_collection in[WIRE_SLOTS]; /* by place, as in struct wire_roi */
-    struct quantum quantum;               /* of in[TRG_SPACEPOINTS], when it is quantized */
+    uint64_t block;   /* offset of the data of this RoI; BUDDY_NONE for none */
+    uint64_t steps;   /* offset of struct roi_step[menu steps] */
+    uint64_t chains;  /* offset of the state of the chains (chains.h) */
     uint32_t region;  /* whose memory `in` lies in (shm_region.h); 0: the pool's */
     uint32_t message; /* kept message that `in` lies in (held.h); 0: none */
     uint32_t unseen;  /* 1 << kind for each of `in` whose values are not checked yet */
@@ -93,6 +90,10 @@ struct roi {
     uint32_t wanted, kept; /* TRUNCATED */
     uint64_t streams;
     bool accept;
+
+    /* where its data lies: read when it is queued and gathered only */
+    struct roi_collection in[WIRE_SLOTS]; /* by place, as in struct wire_roi */
+    struct quantum quantum;               /* of in[TRG_SPACEPOINTS], when it is quantized */
 };
 
 struct pool {
@@ -104,7 +105,6 @@ struct pool {
     uint32_t max_layer; /* of what is checked where it is gathered */
     struct roi *rois;
     uint32_t *free_rois;
-    pthread_mutex_t lock; /* of `data`: lanes come and go on another thread */
     struct buddy *data;
 };
 
@@ -115,11 +115,10 @@ void pool_close(struct pool *p); /* NULL is fine */
 uint32_t pool_take(struct pool *p);
 /* Gives back a record and its block. */
 void pool_put(struct pool *p, uint32_t roi);
-/* Offset of `bytes` of data, 64-byte aligned, contents undefined; BUDDY_NONE when full.
- * These three may be called from any thread. */
+/* Offset of `bytes` of data, 64-byte aligned, contents undefined; BUDDY_NONE when full. */
 uint64_t pool_alloc(struct pool *p, uint64_t bytes);
 void pool_release(struct pool *p, uint64_t at);
-uint64_t pool_used_bytes(struct pool *p);
+uint64_t pool_used_bytes(const struct pool *p);
 
 static inline void *pool_at(const struct pool *p, uint64_t at)
 {
@@ -128,6 +127,24 @@ static inline void *pool_at(const struct pool *p, uint64_t at)
 static inline struct roi_step *pool_steps(const struct pool *p, const struct roi *r)
 {
     return pool_at(p, r->steps);
+}
+
+/* Has the processor fetch what is read of a record and of its block when its batch is back or its
+ * decision leaves; thousands are in flight, and each would be waited for.  The record first, the
+ * block when that has come. */
+static inline void pool_prefetch(const struct pool *p, uint32_t roi)
+{
+    const char *record = (const char *)&p->rois[roi];
+
+    for (size_t at = 0; at < offsetof(struct roi, in); at += 64)
+        __builtin_prefetch(record + at, 1);
+}
+static inline void pool_prefetch_block(const struct pool *p, uint32_t roi)
+{
+    const char *steps = pool_at(p, p->rois[roi].steps);
+
+    for (size_t at = 0; at < sizeof(struct roi_step); at += 64)
+        __builtin_prefetch(steps + at, 1);
 }
 static inline uint64_t pool_align(uint64_t n)
 {

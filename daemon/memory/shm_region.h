@@ -21,7 +21,7 @@ struct shm_region {
     uint32_t epoch;  /* tells a region from the next one in the same place; from 1 */
     int fd;          /* -1: the place is free */
     struct shm_head *head;
-    uint32_t up_tail;              /* entries taken */
+    uint32_t up_tail, up_seen;     /* entries taken; the client's position when last looked at */
     uint64_t down_head, down_seen; /* bytes written; the client's position when last looked at */
     uint32_t n_rois;               /* that refer to its data */
     bool is_orphan;                /* its client is gone */

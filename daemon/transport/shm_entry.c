@@ -114,23 +114,19 @@ int shm_entry_check(const struct shm_roi *entry, const struct shm_region *region
                     const struct wire_limits *limits, struct wire_roi *ret_roi,
                     struct wire_error *ret_error)
 {
-    struct wire_roi w = {.token = entry->token,
-                         .type = entry->type,
-                         .is_repeat = entry->kinds & SHM_REPEAT,
-                         .info = entry->info};
-    int r = check_window(&w.info, w.token, ret_error);
+    int r = check_window(&entry->info, entry->token, ret_error);
 
+    wire_begin(ret_roi, entry->token, &entry->info);
+    ret_roi->type = entry->type;
+    ret_roi->is_repeat = entry->kinds & SHM_REPEAT;
     if (r == 0)
-        r = check_type(w.type, w.token, ret_error);
+        r = check_type(entry->type, entry->token, ret_error);
     if (r == 0)
-        r = (entry->kinds & SHM_LISTED ? take_listed : take_placed)(entry, region, limits, &w,
+        r = (entry->kinds & SHM_LISTED ? take_listed : take_placed)(entry, region, limits, ret_roi,
                                                                     ret_error);
-    if (r < 0)
-        return -EBADMSG;
-    if (entry->kinds & SHM_QUANTIZED && take_quantum(entry, &w, ret_error) < 0)
-        return -EBADMSG;
-    *ret_roi = w;
-    return 0;
+    if (r == 0 && entry->kinds & SHM_QUANTIZED)
+        r = take_quantum(entry, ret_roi, ret_error);
+    return r < 0 ? -EBADMSG : 0;
 }
 
 uint64_t shm_entry_bytes(const struct wire_roi *roi)

@@ -7,7 +7,7 @@
 
 /* Checks an entry, which is the caller's own copy, and that the columns that it names lie in the
  * region's data, and points to them.  Their values are left to the lanes (value_guard.h).  -EBADMSG
- * with the reason. */
+ * with the reason, and *ret_roi is not to be used. */
 int shm_entry_check(const struct shm_roi *entry, const struct shm_region *region,
                     const struct wire_limits *limits, struct wire_roi *ret_roi,
                     struct wire_error *ret_error);

@@ -100,7 +100,7 @@ static int take_welcome(struct connection *c, const Trigd__V1__Welcome *w)
     return r < 0 ? r : set_credits(c, w->credits);
 }
 
-/* Connects, says Hello and waits for the answer.  1 and the Welcome, which the caller frees. */
+/* Connects, says Hello and waits for the answer.  1 and the Welcome, until the next message. */
 static int greet(struct connection *c, void *zmq_context, const char *endpoint, bool may_move,
                  uint32_t timeout_ms, Trigd__V1__FromDaemon **ret_welcome)
 {
@@ -122,7 +122,6 @@ static int greet(struct connection *c, void *zmq_context, const char *endpoint, 
         snprintf(c->tally->first_error, sizeof c->tally->first_error, "%s", m->error->text);
         r = -ECONNREFUSED;
     }
-    trigd__v1__from_daemon__free_unpacked(m, NULL);
     return r;
 }
 
@@ -155,17 +154,9 @@ int connection_open(struct connection *c, void *zmq_context, const char *endpoin
         return -EIO;
     c->want_credits = want_credits;
     r = greet(c, zmq_context, endpoint, true, timeout_ms, &m);
-    if (r == 1 && m->welcome->shard) {
-        const uint32_t shard = m->welcome->shard;
-
-        trigd__v1__from_daemon__free_unpacked(m, NULL);
-        r = move(c, zmq_context, shard, timeout_ms, &m);
-    }
-    if (r < 0)
-        return r;
-    r = take_welcome(c, m->welcome);
-    trigd__v1__from_daemon__free_unpacked(m, NULL);
-    return r;
+    if (r == 1 && m->welcome->shard)
+        r = move(c, zmq_context, m->welcome->shard, timeout_ms, &m);
+    return r < 0 ? r : take_welcome(c, m->welcome);
 }
 
 void connection_leave(struct connection *c)
@@ -191,6 +182,7 @@ void connection_close(struct connection *c)
         free(c->streams[i]);
     free(c->flight);
     free(c->again);
+    scratch_free(&c->memory);
     memset(c, 0, sizeof *c);
 }
 
@@ -461,7 +453,6 @@ int connection_receive(struct connection *c)
         return 0;
     while (r == 0 && n < 64 && (r = transport_receive(c, 0, &m)) == 1) {
         r = take_message(c, m);
-        trigd__v1__from_daemon__free_unpacked(m, NULL);
         n++;
     }
     if (r == -ECONNRESET) {

@@ -7,6 +7,7 @@
 
 #include "latency.h"
 #include "pace.h"
+#include "scratch.h"
 #include "shared.h"
 #include "source.h"
 #include "trigd.pb-c.h"
@@ -60,8 +61,9 @@ struct connection {
     const struct source *source;
     const struct shared *shared; /* its RoIs as columns; NULL: everything goes in messages */
     struct tally *tally;
-    int z_step, z_value; /* where the decision holds z, for the truth; -1: nowhere */
-    uint32_t number;     /* of this connection: the upper part of its tokens */
+    int z_step, z_value;   /* where the decision holds z, for the truth; -1: nowhere */
+    struct scratch memory; /* of the last message */
+    uint32_t number;       /* of this connection: the upper part of its tokens */
     char name[64];
     uint32_t want_credits;
     uint32_t credits, outstanding;

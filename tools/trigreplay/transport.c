@@ -9,9 +9,11 @@
 #include "clock.h"
 #include "keyfile.h"
 
-#define LINGER_MS  500
-#define NO_ROOM_NS (20 * NS_PER_US) /* before what found no room is tried again */
-#define SEND_MAX   256u
+#define LINGER_MS        500
+#define NO_ROOM_NS       (20 * NS_PER_US) /* before what found no room is tried again */
+#define SEND_MAX         256u
+#define LARGEST_UNPACKED 64u /* times the bytes of the message: a decision without results */
+#define SCRATCH_LEAST    4096u
 
 /* With TRIGD_KEY and TRIGD_SERVER_KEY in the environment, which name files of `trigctl keygen`, the
  * connection is encrypted and each side knows the other. */
@@ -232,6 +234,27 @@ void transport_end(struct connection *c, struct flight *f)
 
 /* ---------------------------------------------------------------- and back */
 
+static void *take_memory(void *memory, size_t bytes)
+{
+    return scratch_take(memory, bytes);
+}
+
+static void keep_memory(void *memory, void *bytes)
+{
+    (void)memory, (void)bytes;
+}
+
+static int unpack(struct connection *c, const void *bytes, size_t n,
+                  Trigd__V1__FromDaemon **ret_message)
+{
+    ProtobufCAllocator allocator = {take_memory, keep_memory, &c->memory};
+
+    if (scratch_reset(&c->memory, LARGEST_UNPACKED * n + SCRATCH_LEAST) < 0)
+        return -ENOMEM;
+    *ret_message = trigd__v1__from_daemon__unpack(&allocator, n, bytes);
+    return *ret_message ? 1 : -EBADMSG;
+}
+
 static int receive_shared(struct connection *c, Trigd__V1__FromDaemon **ret_message)
 {
     const void *bytes;
@@ -239,8 +262,7 @@ static int receive_shared(struct connection *c, Trigd__V1__FromDaemon **ret_mess
 
     if (n <= 0)
         return n;
-    *ret_message = trigd__v1__from_daemon__unpack(NULL, (size_t)n, bytes);
-    return *ret_message ? 1 : -EBADMSG;
+    return unpack(c, bytes, (size_t)n, ret_message);
 }
 
 static int receive_zmq(struct connection *c, Trigd__V1__FromDaemon **ret_message)
@@ -249,11 +271,8 @@ static int receive_zmq(struct connection *c, Trigd__V1__FromDaemon **ret_message
     int r = 0;
 
     zmq_msg_init(&body);
-    if (zmq_msg_recv(&body, c->socket, ZMQ_DONTWAIT) >= 0) {
-        *ret_message =
-            trigd__v1__from_daemon__unpack(NULL, zmq_msg_size(&body), zmq_msg_data(&body));
-        r = *ret_message ? 1 : -EBADMSG;
-    }
+    if (zmq_msg_recv(&body, c->socket, ZMQ_DONTWAIT) >= 0)
+        r = unpack(c, zmq_msg_data(&body), zmq_msg_size(&body), ret_message);
     zmq_msg_close(&body);
     return r;
 }

@@ -21,8 +21,8 @@ int transport_tell(struct connection *c, const Trigd__V1__ToDaemon *m);
 int transport_send(struct connection *c, struct flight *const *flights, uint32_t n);
 /* An RoI that was sent has had its end: its room is free. */
 void transport_end(struct connection *c, struct flight *f);
-/* The next message, which the caller frees: 1; 0 when none comes within the limit; -EBADMSG for one
- * that is no FromDaemon; -ECONNRESET: the daemon that shared memory is gone. */
+/* The next message, which lives until the one after it: 1; 0 when none comes within the limit;
+ * -EBADMSG for one that is no FromDaemon; -ECONNRESET: the daemon that shared memory is gone. */
 int transport_receive(struct connection *c, long limit_ms, Trigd__V1__FromDaemon **ret_message);
 
 /* What to poll for.  False when something is there already. */
