@@ -14,8 +14,7 @@
 
 struct keeper {
     struct engine_setup setup;
-    int (*swap)(void *ctx, struct generation *g);
-    void *ctx;
+    struct keeper_hooks hooks;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -25,6 +24,7 @@ struct keeper {
     uint64_t asked, ended; /* reloads: number asked for, number of the last that ended */
     int result;            /* of the last reload */
     uint32_t generation;
+    bool is_accounting; /* accounts are to be written */
 };
 
 static int reload(struct keeper *k)
@@ -37,7 +37,7 @@ static int reload(struct keeper *k)
 
     if (r == 0) {
         opening_say(k->setup.base.opening, "moving the shards to the new menu");
-        r = k->swap(k->ctx, g);
+        r = k->hooks.swap(k->hooks.ctx, g);
         if (r < 0)
             generation_close(g);
     }
@@ -60,6 +60,13 @@ static bool do_one(struct keeper *k)
 
         pthread_mutex_unlock(&k->lock);
         engine_leave(e);
+        pthread_mutex_lock(&k->lock);
+        return true;
+    }
+    if (k->is_accounting) {
+        k->is_accounting = false;
+        pthread_mutex_unlock(&k->lock);
+        k->hooks.write_accounts(k->hooks.ctx);
         pthread_mutex_lock(&k->lock);
         return true;
     }
@@ -94,8 +101,8 @@ static void *run(void *arg)
     return NULL;
 }
 
-int keeper_start(const struct engine_setup *setup, int (*swap)(void *ctx, struct generation *g),
-                 void *ctx, struct keeper **ret_keeper)
+int keeper_start(const struct engine_setup *setup, const struct keeper_hooks *hooks,
+                 struct keeper **ret_keeper)
 {
     struct keeper *k = calloc(1, sizeof *k);
     int r;
@@ -103,8 +110,7 @@ int keeper_start(const struct engine_setup *setup, int (*swap)(void *ctx, struct
     if (!k)
         return -ENOMEM;
     k->setup = *setup;
-    k->swap = swap;
-    k->ctx = ctx;
+    k->hooks = *hooks;
     k->generation = 1; /* the engine of the start */
     pthread_mutex_init(&k->lock, NULL);
     pthread_cond_init(&k->changed, NULL);
@@ -169,6 +175,14 @@ bool keeper_is_reloading(struct keeper *k)
     is_reloading = k->ended < k->asked;
     pthread_mutex_unlock(&k->lock);
     return is_reloading;
+}
+
+void keeper_ask_accounts(struct keeper *k)
+{
+    pthread_mutex_lock(&k->lock);
+    k->is_accounting = true;
+    pthread_cond_broadcast(&k->changed);
+    pthread_mutex_unlock(&k->lock);
 }
 
 void keeper_retire(struct keeper *k, struct engine *e)

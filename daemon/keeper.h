@@ -10,10 +10,15 @@
 #include "exec/engine.h"
 
 struct keeper;
-/* `swap` makes a generation the running one in all shards (0, or a negative errno and it stays the
- * keeper's). */
-int keeper_start(const struct engine_setup *setup, int (*swap)(void *ctx, struct generation *g),
-                 void *ctx, struct keeper **ret_keeper);
+struct keeper_hooks {
+    void *ctx;
+    /* Makes a generation the running one in all shards (0, or a negative errno and it stays the
+     * keeper's). */
+    int (*swap)(void *ctx, struct generation *g);
+    void (*write_accounts)(void *ctx); /* of all shards */
+};
+int keeper_start(const struct engine_setup *setup, const struct keeper_hooks *hooks,
+                 struct keeper **ret_keeper);
 /* Gives up a reload, closes retired generations, then ends.  NULL is fine. */
 void keeper_stop(struct keeper *k);
 
@@ -23,6 +28,8 @@ uint64_t keeper_ask_reload(struct keeper *k);
  */
 int keeper_look(struct keeper *k, uint64_t number, char *text, size_t bytes);
 bool keeper_is_reloading(struct keeper *k);
+/* Has the accounts written and does not wait. */
+void keeper_ask_accounts(struct keeper *k);
 /* Takes over an engine that its shard does not use any more. */
 void keeper_retire(struct keeper *k, struct engine *e);
 #endif

@@ -15,7 +15,7 @@
 #include "logsink.h"
 #include "monitor/control.h"
 #include "plugin/inspector.h"
-#include "runcontrol.h"
+#include "runmenu.h"
 
 #define TICK_NS (20 * NS_PER_MS)
 
@@ -28,6 +28,7 @@ struct loop {
     struct affinity *affinity;
     struct directory *directory;
     struct poison *poison;
+    struct prescale_book *book;
     uint32_t n_shards;
     struct shard *shard[SHARDS_MAX]; /* the first one on the main thread */
     pthread_t thread[SHARDS_MAX];
@@ -74,7 +75,7 @@ static int open_shards(struct loop *l)
         const struct shard_setup setup = {.config = l->config,
                                           .affinity = l->affinity,
                                           .directory = l->directory,
-                                          .poison = l->poison,
+                                          .shared = {.book = l->book, .poison = l->poison},
                                           .number = i,
                                           .n = l->n_shards,
                                           .spin_ns = spin};
@@ -122,6 +123,8 @@ static int open_base(struct loop *l)
     if (r == 0 && c->workers.remember)
         r = poison_open(c, &l->poison);
     if (r == 0)
+        r = prescale_book_new(&l->book);
+    if (r == 0)
         r = open_shards(l);
     if (r == 0)
         r = plugin_host_new(c->plugin_path, c->n_plugin_path, &l->plugins);
@@ -142,7 +145,9 @@ static int open_menu(struct loop *l)
     struct engine_setup setup = {
         .base = l->base, .devices = l->devices, .plugins = l->plugins, .affinity = l->affinity};
     struct generation *g;
-    int r = keeper_start(&setup, runcontrol_swap, &l->run, &l->keeper);
+    const struct keeper_hooks hooks = {
+        .ctx = &l->run, .swap = runcontrol_swap, .write_accounts = runmenu_write_accounts};
+    int r = keeper_start(&setup, &hooks, &l->keeper);
 
     if (r < 0)
         return r;
@@ -190,6 +195,7 @@ int loop_open(const struct config *config, const char *config_path, struct loop 
     r = open_base(l);
     l->run.config = config;
     l->run.shard = l->shard;
+    l->run.book = l->book;
     l->run.n_shards = l->n_shards;
     if (r == 0)
         r = open_menu(l);
@@ -217,6 +223,7 @@ void loop_close(struct loop *l)
     for (uint32_t i = 0; i < l->n_shards; i++)
         shard_close(l->shard[i]);
     poison_close(l->poison);
+    prescale_book_free(l->book);
     devices_close(l->devices);
     backends_close(l->backends);
     directory_free(l->directory);
@@ -332,6 +339,7 @@ int loop_run(struct loop *l)
         pthread_join(l->thread[i], NULL);
     for (uint32_t i = 0; i < l->n_shards; i++)
         is_idle &= shard_is_idle(l->shard[i]);
+    runmenu_end_accounts(&l->run);
     log_ledger(l);
     if (r < 0)
         return r;

@@ -2,13 +2,13 @@
 #include "runcontrol.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/notify.h"
 #include "clock.h"
 #include "log.h"
+#include "runmenu.h"
 
 #define CALL_MS 3000u /* longest wait of an operator's command for a shard */
 
@@ -69,8 +69,10 @@ void runcontrol_look(struct runcontrol *r)
         for (uint32_t i = 0; i < r->n_shards; i++)
             is_at_end &=
                 !shard_is_taking(r->shard[i]) && !stats_get(&shard_stats(r->shard[i])->g.in_flight);
-        if (is_at_end)
-            enter(r, DRAINED);
+        if (!is_at_end)
+            break;
+        enter(r, DRAINED);
+        keeper_ask_accounts(r->keeper);
         break;
     case STOPPING:
         for (uint32_t i = 0; i < r->n_shards; i++)
@@ -97,42 +99,11 @@ bool runcontrol_is_live(const struct runcontrol *r)
 struct request {
     struct runcontrol *run;
     struct shard *shard;
-    const char *chain;
-    double prescale;
     enum state to;
     struct engine *engine;
     char *text;
     size_t bytes;
 };
-
-static int on_set_prescale(void *arg)
-{
-    struct request *q = arg;
-
-    return dispatch_set_prescale(shard_dispatch(q->shard), q->chain, q->prescale);
-}
-
-static int hook_set_prescale(void *ctx, const char *chain, double prescale, char *text,
-                             size_t bytes)
-{
-    struct runcontrol *run = ctx;
-    int r = 0;
-
-    if (!(prescale == 0 || (prescale >= 1 && isfinite(prescale)))) {
-        snprintf(text, bytes, "a prescale is 0 (off) or a number >= 1");
-        return -EINVAL;
-    }
-    for (uint32_t i = 0; r == 0 && i < run->n_shards; i++) {
-        struct request q = {.shard = run->shard[i], .chain = chain, .prescale = prescale};
-
-        r = mailbox_call(shard_mailbox(run->shard[i]), on_set_prescale, &q, CALL_MS);
-    }
-    if (r == -ENOENT)
-        snprintf(text, bytes, "there is no chain \"%s\" in the running menu", chain);
-    else
-        snprintf(text, bytes, r < 0 ? "%s: %s" : "prescale of %s set", chain, strerror(-r));
-    return r;
-}
 
 /* On the thread of shard 0, which alone moves the state. */
 static int on_state(void *arg)
@@ -220,7 +191,8 @@ static bool hook_is_live(void *ctx)
 void runcontrol_hooks(struct runcontrol *r, struct control_hooks *ret_hooks)
 {
     *ret_hooks = (struct control_hooks){.ctx = r,
-                                        .set_prescale = hook_set_prescale,
+                                        .prescale = runmenu_prescale,
+                                        .dump = runmenu_dump,
                                         .drain = hook_drain,
                                         .resume = hook_resume,
                                         .ask_reload = hook_ask_reload,

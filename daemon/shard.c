@@ -114,7 +114,7 @@ int shard_open(const struct shard_setup *setup, struct shard **ret_shard)
 int shard_begin(struct shard *s, struct engine *e, void (*retire)(void *ctx, struct engine *e),
                 void *ctx)
 {
-    int r = dispatch_open(&s->config, s->pool, s->stats, s->egress, s->s.poison, e, retire, ctx,
+    int r = dispatch_open(&s->config, s->pool, s->stats, s->egress, &s->s.shared, e, retire, ctx,
                           &s->dispatch);
 
     if (r < 0)

@@ -17,9 +17,9 @@ struct shard_setup {
     const struct config *config; /* the daemon's */
     struct affinity *affinity;
     struct directory *directory;
-    struct poison *poison; /* NULL: none is remembered */
-    uint32_t number, n;    /* of how many */
-    uint64_t spin_ns;      /* looking for work before sleeping */
+    struct dispatch_shared shared;
+    uint32_t number, n; /* of how many */
+    uint64_t spin_ns;   /* looking for work before sleeping */
 };
 
 struct shard;

@@ -73,7 +73,8 @@
     X(run, counter, "RoIs on which the chain ran")                              \
     X(raw_pass, counter, "RoIs that passed all hypotheses, or by truncation")   \
     X(pass, counter, "RoIs that the chain accepted")                            \
-    X(failed, counter, "RoIs on which a step of the chain failed or timed out")
+    X(reject, counter, "RoIs that the chain ran on and did not accept")         \
+    X(failed, counter, "RoIs that the chain ran on and that failed or timed out")
 
 #define STATS_STEP(X)                                                       \
     X(rois, counter, "RoIs given to the step")                              \

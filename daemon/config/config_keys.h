@@ -31,6 +31,9 @@
     X(of, state_dir, PATH, "state", 0, 0,                                         \
       "folder for what outlives a restart, made if it is not there; empty: "      \
       "nothing does")                                                             \
+    X(of, accounts_dir, PATH, "state/accounts", 0, 0,                             \
+      "folder for the accounts of chains and streams by lumi block; empty: "      \
+      "none are written")                                                         \
     X(of, isolation, STRING, "process", 0, 0,                                     \
       "process: lanes run in worker processes, so that a plugin that crashes or " \
       "hangs costs its own batch; thread: in the daemon, for a debugger")

@@ -29,6 +29,7 @@ int config_scratch(struct config *c, const char *folder)
     } moved[] = {{&c->endpoints[0], "ipc://", "/in"},
                  {&c->control.socket, "", "/control"},
                  {&c->state_dir, "", "/state"},
+                 {&c->accounts_dir, "", "/accounts"},
                  {&c->debug_stream.folder, "", "/debug"}};
     char path[PATH_MAX];
     int r = 0;

@@ -153,7 +153,6 @@ static int make_engine(const struct engine_setup *setup, struct generation *g, u
     e->capacity = setup->base.shard[shard].pool->n_rois;
     e->steps_bytes = pool_align(e->menu->n_steps * sizeof(struct roi_step));
     e->chains_bytes = pool_align(chains_bytes(e->menu->plan));
-    prescales_init(e->menu, NULL, &e->prescales);
     for (uint32_t i = 0; i < e->menu->n_chains; i++) {
         e->chain[i] = stats_chain_get(setup->base.shard[shard].stats, e->menu->chains[i].name);
         if (!e->chain[i]) {

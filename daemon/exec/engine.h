@@ -55,7 +55,6 @@ struct engine { /* of one shard; its own but for what `of` points to */
     uint32_t n_rois;   /* RoIs that still refer to this engine (dispatch) */
     struct engine_step step[MENU_STEPS_MAX];
     struct stats_chain *chain[MENU_CHAINS_MAX];
-    struct prescales prescales;
     uint64_t steps_bytes, chains_bytes; /* of every RoI */
 };
 

@@ -3,12 +3,6 @@
 
 #include "menu/chains.h"
 
-/* Adds 1 to a counter of each chain of a set. */
-#define COUNT_EACH(e, set, counter)                            \
-    for (uint32_t w_ = 0; w_ < (e)->menu->plan->n_words; w_++) \
-        for (uint64_t b_ = (set)[w_]; b_; b_ &= b_ - 1)        \
-    stats_add(&(e)->chain[64 * w_ + (uint32_t)__builtin_ctzll(b_)]->counter, 1)
-
 /* Chains that passed only by a limit fail when their client has had its share of that. */
 static void check_truncated(struct egress *out, const struct engine *e, const struct roi *r,
                             const struct roi_step *steps, void *chains)
@@ -26,11 +20,9 @@ static void conclude(struct engine *e, struct roi *r, const struct roi_step *ste
     r->streams = chains_conclude(p, &ev, steps, r->done, chains);
     for (uint32_t w = 0; w < p->n_words; w++)
         r->accept |= accepted[w] != 0;
-    COUNT_EACH(e, chains_of(p, chains, CHAINS_RAW), raw_pass);
-    COUNT_EACH(e, accepted, pass);
 }
 
-void decide_roi(struct egress *out, struct engine *e, uint32_t roi)
+void decide_roi(struct egress *out, struct accounts *accounts, struct engine *e, uint32_t roi)
 {
     struct pool *pool = egress_pool(out);
     struct roi *r = &pool->rois[roi];
@@ -44,12 +36,12 @@ void decide_roi(struct egress *out, struct engine *e, uint32_t roi)
     } else {
         r->accept = true;
         r->streams = 1ull << e->menu->debug_stream;
-        COUNT_EACH(e, chains_of(e->menu->plan, chains, CHAINS_RUNNING), failed);
     }
+    accounts_decided(accounts, r, chains, false);
     egress_roi(out, e, roi);
 }
 
-void decide_refused(struct egress *out, struct engine *e, uint32_t roi,
+void decide_refused(struct egress *out, struct accounts *accounts, struct engine *e, uint32_t roi,
                     const struct wire_error *error)
 {
     struct pool *pool = egress_pool(out);
@@ -57,6 +49,6 @@ void decide_refused(struct egress *out, struct engine *e, uint32_t roi,
 
     r->is_decided = true;
     r->status = TRIGD__V1__STATUS__ALGO_FAILED; /* for the books: it has no decision */
-    COUNT_EACH(e, chains_of(e->menu->plan, pool_at(pool, r->chains), CHAINS_RUNNING), failed);
+    accounts_decided(accounts, r, pool_at(pool, r->chains), true);
     egress_refused(out, e, roi, error);
 }

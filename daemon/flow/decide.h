@@ -3,15 +3,16 @@
 #ifndef TRIGD_DECIDE_H
 #define TRIGD_DECIDE_H
 #include "exec/engine.h"
+#include "flow/accounts.h"
 #include "flow/egress.h"
 
 /* Decides an RoI whose chains have all ended and hands it to egress.  Where chains passed only
  * because a limit cut their data short, and their client has had its share of such accepts, their
  * cuts decide.  An RoI with a status
  * other than OK and TRUNCATED is force-accepted into the debug stream and nowhere else. */
-void decide_roi(struct egress *out, struct engine *e, uint32_t roi);
+void decide_roi(struct egress *out, struct accounts *accounts, struct engine *e, uint32_t roi);
 /* Ends an RoI whose values turned out to be such that no detector makes them: no decision, an Error
  * to its asker.  In the books it is one that failed. */
-void decide_refused(struct egress *out, struct engine *e, uint32_t roi,
+void decide_refused(struct egress *out, struct accounts *accounts, struct engine *e, uint32_t roi,
                     const struct wire_error *error);
 #endif

@@ -16,12 +16,15 @@
 
 /* ---------------------------------------------------------------- engines */
 
-/* Shows an engine's menu to those who look at the counters. */
-static void publish(struct dispatch *d, const struct engine *e)
+/* Makes an engine the running one. */
+static int begin(struct dispatch *d, struct engine *e)
 {
-    for (uint32_t i = 0; i < e->menu->n_chains; i++)
-        atomic_store(&e->chain[i]->prescale, e->prescales.value[i]);
+    const int r = accounts_begin(d->accounts, e);
+
+    if (r < 0)
+        return r;
     stats_set(&d->stats->g.menu_generation, e->generation);
+    return 0;
 }
 
 /* Half of the hard limit, so that the RoIs of a batch that hangs can still run again. */
@@ -33,7 +36,7 @@ static uint64_t hang_of(const struct config *c)
 }
 
 int dispatch_open(const struct config *config, struct pool *pool, struct stats *stats,
-                  struct egress *out, struct poison *poison, struct engine *engine,
+                  struct egress *out, const struct dispatch_shared *shared, struct engine *engine,
                   void (*retire)(void *ctx, struct engine *e), void *ctx,
                   struct dispatch **ret_dispatch)
 {
@@ -46,20 +49,23 @@ int dispatch_open(const struct config *config, struct pool *pool, struct stats *
     d->pool = pool;
     d->stats = stats;
     d->out = out;
-    d->poison = poison;
+    d->poison = shared->poison;
     d->retire = retire;
     d->ctx = ctx;
-    d->engine[0] = engine;
     d->oldest = d->newest = d->soft_checked = POOL_NONE;
-    r = suspects_new(SUSPECTS_MAX, &d->suspects);
-    if (r < 0) {
-        free(d);
-        return r;
-    }
     d->soft_ns = NS_PER_MS * config->limits.soft_ms;
     d->hard_ns = NS_PER_MS * config->limits.hard_ms;
     d->hang_ns = hang_of(config);
-    publish(d, engine);
+    r = suspects_new(SUSPECTS_MAX, &d->suspects);
+    if (r == 0)
+        r = accounts_new(shared->book, &d->accounts);
+    if (r == 0)
+        r = begin(d, engine);
+    if (r < 0) {
+        dispatch_close(d);
+        return r;
+    }
+    d->engine[0] = engine;
     *ret_dispatch = d;
     return 0;
 }
@@ -72,6 +78,7 @@ void dispatch_close(struct dispatch *d)
         if (d->engine[i])
             d->retire(d->ctx, d->engine[i]);
     suspects_free(d->suspects);
+    accounts_free(d->accounts);
     free(d);
 }
 
@@ -96,6 +103,7 @@ static void retire_empty(struct dispatch *d)
     for (uint32_t i = 0; i < ENGINES_MAX; i++) {
         if (i == d->current || !d->engine[i] || !is_idle(d->engine[i]))
             continue;
+        accounts_leave(d->accounts, d->engine[i]);
         d->retire(d->ctx, d->engine[i]);
         d->engine[i] = NULL;
     }
@@ -112,34 +120,25 @@ int dispatch_may_swap(struct dispatch *d)
 
 int dispatch_swap(struct dispatch *d, struct engine *e)
 {
+    int r;
+
     retire_empty(d);
     for (uint32_t i = 0; i < ENGINES_MAX; i++) {
         if (d->engine[i])
             continue;
+        r = begin(d, e);
+        if (r < 0)
+            return r;
         d->engine[i] = e;
         d->current = i;
-        publish(d, e);
         return 0;
     }
     return -EBUSY;
 }
 
-int dispatch_set_prescale(struct dispatch *d, const char *chain, double prescale)
+struct accounts *dispatch_accounts(struct dispatch *d)
 {
-    struct engine *e = dispatch_engine(d);
-    double value[MENU_CHAINS_MAX];
-
-    for (uint32_t i = 0; i < e->menu->n_chains; i++) {
-        if (strcmp(e->menu->chains[i].name, chain) != 0)
-            continue;
-        log_info("dispatch", "prescale changed", "shard=%u chain=%s old=%g new=%g", e->shard, chain,
-                 e->prescales.value[i], prescale);
-        e->prescales.value[i] = prescale;
-        prescales_init(e->menu, memcpy(value, e->prescales.value, sizeof value), &e->prescales);
-        atomic_store(&e->chain[i]->prescale, prescale);
-        return 0;
-    }
-    return -ENOENT;
+    return d->accounts;
 }
 
 /* ---------------------------------------------------------------- RoIs */
@@ -166,6 +165,7 @@ bool dispatch_turn(struct dispatch *d, uint64_t now_ns)
     rois_check_limits(d, now_ns); /* before results: what comes late is late */
     did = batches_look_after_workers(d);
     did |= batches_turn(d, now_ns);
+    accounts_flush(d->accounts);
     retire_empty(d);
     return did;
 }

@@ -7,14 +7,18 @@
 #ifndef TRIGD_DISPATCH_H
 #define TRIGD_DISPATCH_H
 #include "exec/engine.h"
+#include "flow/accounts.h"
 #include "flow/decide.h"
 #include "flow/poison.h"
 
 struct dispatch;
-/* `engine` is taken over: dispatch closes engines through `retire` once they are empty.  `poison`
- * may be NULL. */
+struct dispatch_shared { /* by all shards */
+    struct prescale_book *book;
+    struct poison *poison; /* NULL: none is remembered */
+};
+/* `engine` is taken over: dispatch closes engines through `retire` once they are empty. */
 int dispatch_open(const struct config *config, struct pool *pool, struct stats *stats,
-                  struct egress *out, struct poison *poison, struct engine *engine,
+                  struct egress *out, const struct dispatch_shared *shared, struct engine *engine,
                   void (*retire)(void *ctx, struct engine *e), void *ctx,
                   struct dispatch **ret_dispatch);
 /* Gives back the engines that it still has, empty or not, through `retire`.  NULL is fine. */
@@ -26,8 +30,8 @@ struct engine *dispatch_engine(struct dispatch *d);
 int dispatch_may_swap(struct dispatch *d);
 /* Makes another engine the running one.  -EBUSY, as above. */
 int dispatch_swap(struct dispatch *d, struct engine *e);
-/* Sets the prescale of a chain of the running engine.  -ENOENT. */
-int dispatch_set_prescale(struct dispatch *d, const char *chain, double prescale);
+/* The books of its RoIs. */
+struct accounts *dispatch_accounts(struct dispatch *d);
 
 /* Takes an RoI whose record and block are complete. */
 void dispatch_roi(struct dispatch *d, uint32_t roi);

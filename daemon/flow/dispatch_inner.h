@@ -4,6 +4,7 @@
 #ifndef TRIGD_DISPATCH_INNER_H
 #define TRIGD_DISPATCH_INNER_H
 #include "exec/engine.h"
+#include "flow/accounts.h"
 #include "flow/decide.h"
 #include "flow/poison.h"
 #include "flow/suspects.h"
@@ -16,6 +17,7 @@ struct dispatch {
     struct stats *stats;
     struct egress *out;
     struct suspects *suspects;
+    struct accounts *accounts;
     struct poison *poison; /* NULL: none is remembered */
     void (*retire)(void *ctx, struct engine *e);
     void *ctx;

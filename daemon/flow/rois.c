@@ -73,7 +73,7 @@ static void leave(struct dispatch *d, uint32_t roi)
 static void make_decision(struct dispatch *d, uint32_t roi)
 {
     leave(d, roi);
-    decide_roi(d->out, d->engine[dispatch_at(d, roi)->engine], roi);
+    decide_roi(d->out, d->accounts, d->engine[dispatch_at(d, roi)->engine], roi);
 }
 
 void rois_fail(struct dispatch *d, uint32_t roi, uint32_t status, struct roi_why why)
@@ -90,7 +90,7 @@ void rois_refuse(struct dispatch *d, uint32_t roi, const struct check_fault *fau
 
     check_say(fault, d->pool->max_layer, r->token, &error);
     leave(d, roi);
-    decide_refused(d->out, d->engine[r->engine], roi, &error);
+    decide_refused(d->out, d->accounts, d->engine[r->engine], roi, &error);
 }
 
 /* Decides an RoI whose chains have all ended, unless values that no step has read are wrong. */
@@ -145,26 +145,16 @@ void rois_advance(struct dispatch *d, uint32_t roi, uint64_t steps)
 
 static uint64_t seed_chains(struct dispatch *d, struct engine *e, struct roi *r)
 {
-    const struct plan *p = e->menu->plan;
     const struct chains_event ev = {.info = &r->info, .type = r->type, .kinds = r->kinds};
+    const struct prescales *prescales;
     void *chains = pool_at(d->pool, r->chains);
-    const uint64_t waits = chains_seed(p, &e->prescales, &ev, chains);
+    uint64_t waits;
 
-    for (uint32_t w = 0; w < p->n_words; w++) {
-        const uint64_t prescaled = chains_of(p, chains, CHAINS_PRESCALED)[w],
-                       missing = chains_of(p, chains, CHAINS_LACKING)[w],
-                       ran = chains_of(p, chains, CHAINS_RAN)[w];
-
-        for (uint64_t b = prescaled | missing | ran; b; b &= b - 1) {
-            struct stats_chain *c = e->chain[64 * w + (uint32_t)__builtin_ctzll(b)];
-
-            stats_add(&c->seeded, 1);
-            stats_add(prescaled & b & -b ? &c->prescaled
-                      : missing & b & -b ? &c->missing
-                                         : &c->run,
-                      1);
-        }
-    }
+    r->account = accounts_enter(d->accounts, e, &r->info);
+    prescales = accounts_prescales(d->accounts, r->account);
+    r->prescale_key = prescales->key;
+    waits = chains_seed(e->menu->plan, prescales, &ev, chains);
+    accounts_seeded(d->accounts, r->account, chains);
     return waits;
 }
 

@@ -69,6 +69,8 @@ struct roi {
     uint32_t message; /* kept message that `in` lies in (held.h); 0: none */
     uint32_t unseen;  /* 1 << kind for each of `in` whose values are not checked yet */
     uint32_t kinds;   /* 1 << kind for each of `in` that is there */
+    uint32_t account; /* its place in accounts.h */
+    uint64_t prescale_key;
     uint8_t type;
 
     /* the I/O thread's own books */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/nearest.h"
 #include "log.h"
 #include "menu/menu_build.h"
@@ -333,17 +334,20 @@ static int build_all(struct builder *b)
     return r == 0 ? plan_new(b->m, &b->m->plan) : r;
 }
 
-static uint64_t hash_file(const char *path)
+/* Keeps the bytes of the file, to be shown, and their hash.  -errno. */
+static int keep_text(struct menu *m, const char *path)
 {
     FILE *f = fopen(path, "rb");
-    uint64_t h = UINT64_C(14695981039346656037); /* FNV-1a, 64 bits */
-    int c;
+    size_t n = 0;
+    int r;
 
-    while (f && (c = getc(f)) != EOF)
-        h = (h ^ (uint64_t)c) * UINT64_C(1099511628211);
-    if (f)
-        fclose(f);
-    return h;
+    if (!f)
+        return -errno;
+    r = getdelim(&m->text, &n, '\0', f) < 0 || !feof(f) ? -EBADMSG : 0; /* it holds no zero */
+    fclose(f);
+    if (r == 0)
+        m->hash = hash_bytes(m->text, strlen(m->text));
+    return r;
 }
 
 int menu_load(const char *path, struct plugin_host *host, struct menu **ret_menu)
@@ -357,13 +361,14 @@ int menu_load(const char *path, struct plugin_host *host, struct menu **ret_menu
     b.file = data;
     b.m = calloc(1, sizeof *b.m);
     r = b.m ? build_all(&b) : -ENOMEM;
+    if (r == 0)
+        r = keep_text(b.m, path);
     cyaml_free(&yamlfile_cyaml, &menu_file_schema, data, 0);
     yamlfile_free(b.f);
     if (r < 0) {
         menu_free(b.m);
         return r;
     }
-    b.m->hash = hash_file(path);
     *ret_menu = b.m;
     return 0;
 }
@@ -386,6 +391,7 @@ void menu_free(struct menu *m)
     for (uint32_t i = 0; i < ROI_TYPES; i++)
         free(m->types[i]);
     plan_free(m->plan);
+    free(m->text);
     free(m->name);
     free(m);
 }

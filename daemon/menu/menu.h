@@ -55,6 +55,7 @@ struct plan;
 struct menu {
     char *name;
     uint64_t hash; /* of the file's bytes */
+    char *text;    /* those */
     uint32_t n_steps, n_chains, n_streams;
     struct menu_step steps[MENU_STEPS_MAX];
     struct menu_chain chains[MENU_CHAINS_MAX];

@@ -20,13 +20,17 @@ struct call { /* one command being carried out */
     FILE *out;
     char *word[WORDS_MAX]; /* what follows the command's own words */
     uint32_t n_words;
+    bool is_now;
     uint64_t reload; /* that was asked for; nothing may follow it on the line */
 };
 
+/* LISTS: takes csv or json at the end; TIMED: acts, and takes now at the end */
+enum kind { LOOKS, LISTS, ACTS, TIMED };
+
 struct command {
-    const char *words;                /* "show stat" */
-    uint32_t n_args;                  /* words that must follow */
-    enum { LOOKS, LISTS, ACTS } kind; /* LISTS: takes csv or json at the end */
+    const char *words; /* "show stat" */
+    uint32_t n_args;   /* words that must follow */
+    enum kind kind;
     void (*run)(struct call *c);
     const char *args, *help;
 };
@@ -106,17 +110,80 @@ static void answer(struct call *c, int r, const char *text)
     fprintf(c->out, "%s%s\n", r < 0 ? "error: " : "", text);
 }
 
-static void run_set_prescale(struct call *c)
-{
-    char text[256] = "", *end;
-    double p = strtod(c->word[1], &end);
+/* ---------------------------------------------------------------- prescales and menus */
 
-    if (end == c->word[1] || *end) {
-        fprintf(c->out, "error: \"%s\" is no number; a prescale is 0 (off) or >= 1\n", c->word[1]);
+static void order(struct call *c, const struct prescale_change *list, uint32_t n, bool is_whole)
+{
+    const struct prescale_order o = {
+        .change = list, .n = n, .is_whole = is_whole, .is_now = c->is_now};
+    char text[256] = "";
+
+    answer(c, c->v->hooks.prescale(c->v->hooks.ctx, &o, text, sizeof text), text);
+}
+
+static void run_prescale(struct call *c)
+{
+    struct prescale_change change = {.value = -1};
+    char *end;
+
+    snprintf(change.chain, sizeof change.chain, "%s", c->word[0]);
+    change.value = strtod(c->word[1], &end);
+    if (end == c->word[1] || *end || !prescale_is_allowed(change.value))
+        fprintf(c->out, "error: \"%s\" is no prescale; 0 (off) or a number >= 1 is allowed\n",
+                c->word[1]);
+    else
+        order(c, &change, 1, false);
+}
+
+static void run_prescale_file(struct call *c)
+{
+    struct prescale_change *list;
+    uint32_t n;
+    int r = prescale_book_read(c->word[0], &list, &n);
+
+    if (r < 0) {
+        fprintf(c->out, "error: %s: %s; the log says where\n", c->word[0], strerror(-r));
         return;
     }
-    answer(c, c->v->hooks.set_prescale(c->v->hooks.ctx, c->word[0], p, text, sizeof text), text);
+    order(c, list, n, true);
+    free(list);
 }
+
+static void run_prescale_reset(struct call *c)
+{
+    order(c, NULL, 0, true);
+}
+
+/* An empty line ends an answer: every line of a file has a space in front, or a bar when the file
+ * ends without a new line. */
+static void dump(struct call *c, enum control_dump what)
+{
+    char *text = c->v->hooks.dump(c->v->hooks.ctx, what);
+
+    if (!text) {
+        fputs("error: the daemon's loop did not answer\n", c->out);
+        return;
+    }
+    for (const char *line = text; *line;) {
+        const size_t n = strcspn(line, "\n");
+
+        fprintf(c->out, "%c%.*s\n", line[n] ? ' ' : '|', (int)n, line);
+        line += n + (line[n] == '\n');
+    }
+    free(text);
+}
+
+static void run_dump_menu(struct call *c)
+{
+    dump(c, CONTROL_DUMP_MENU);
+}
+
+static void run_dump_prescales(struct call *c)
+{
+    dump(c, CONTROL_DUMP_PRESCALES);
+}
+
+/* ---------------------------------------------------------------- others */
 
 static void run_clear_poison(struct call *c)
 {
@@ -177,7 +244,13 @@ static const struct command commands[] = {
     {"show poison", 0, LISTS, run_show_poison, "",
      "RoIs that ended a worker and are not processed again"},
     {"clear poison", 0, ACTS, run_clear_poison, "", "process them again when they are sent again"},
-    {"set prescale", 2, ACTS, run_set_prescale, "CHAIN N", "accept 1 in N of a chain; 0 is off"},
+    {"prescale", 2, TIMED, run_prescale, "CHAIN N",
+     "accept 1 in N of a chain, from the next lumi block on; 0 is off"},
+    {"prescale-file", 1, TIMED, run_prescale_file, "FILE",
+     "take the prescales of a file, and for other chains the menu's"},
+    {"prescale-reset", 0, TIMED, run_prescale_reset, "", "take the menu's prescales again"},
+    {"dump menu", 0, LOOKS, run_dump_menu, "", "the file of the running menu"},
+    {"dump prescales", 0, LOOKS, run_dump_prescales, "", "the prescales in force, as a file"},
     {"set log", 1, ACTS, run_set_log, "LEVEL", "error, warn, info or debug"},
     {"drain", 0, ACTS, run_drain, "", "take no more RoIs (they are answered Busy)"},
     {"resume", 0, ACTS, run_resume, "", "take RoIs again"},
@@ -186,13 +259,18 @@ static const struct command commands[] = {
 };
 #define N_COMMANDS (sizeof commands / sizeof *commands)
 
+static const char *takes(const struct command *k)
+{
+    return k->kind == LISTS ? " [csv|json]" : k->kind == TIMED ? " [now]" : "";
+}
+
 static void run_help(struct call *c)
 {
     for (size_t i = 0; i < N_COMMANDS; i++) {
         const struct command *k = &commands[i];
 
-        fprintf(c->out, "%s%s%s%s\n    %s\n", k->words, k->args[0] ? " " : "", k->args,
-                k->kind == LISTS ? " [csv|json]" : "", k->help);
+        fprintf(c->out, "%s%s%s%s\n    %s\n", k->words, k->args[0] ? " " : "", k->args, takes(k),
+                k->help);
     }
 }
 
@@ -221,8 +299,11 @@ static const struct command *find(char **word, uint32_t n, uint32_t *ret_used)
     return found;
 }
 
-static void take_format(const struct command *k, struct call *c)
+static void take_last(const struct command *k, struct call *c)
 {
+    c->is_now =
+        k->kind == TIMED && c->n_words > k->n_args && !strcmp(c->word[c->n_words - 1], "now");
+    c->n_words -= c->is_now;
     if (k->kind != LISTS || c->n_words <= k->n_args)
         return;
     if (!strcmp(c->word[c->n_words - 1], "json"))
@@ -298,11 +379,11 @@ static void carry_out(struct call *c, char *line)
     c->format = TABLE_TEXT;
     c->n_words = n - used;
     memcpy(c->word, word + used, c->n_words * sizeof *word);
-    take_format(k, c);
+    take_last(k, c);
     if (c->n_words != k->n_args)
         fprintf(c->out, "error: usage: %s%s%s%s\n", k->words, k->args[0] ? " " : "", k->args,
-                k->kind == LISTS ? " [csv|json]" : "");
-    else if (k->kind == ACTS)
+                takes(k));
+    else if (k->kind == ACTS || k->kind == TIMED)
         act(c, k, whole);
     else
         look(c, k);

@@ -10,13 +10,23 @@
 #include "config/config.h"
 #include "exec/devices.h"
 #include "flow/poison.h"
+#include "menu/prescale_book.h"
 #include "plugin/plugin_host.h"
+
+struct prescale_order { /* prescales of chains, from the next lumi block on, or now */
+    const struct prescale_change *change;
+    uint32_t n;
+    bool is_whole; /* those of other chains are the menu's again */
+    bool is_now;
+};
+enum control_dump { CONTROL_DUMP_MENU, CONTROL_DUMP_PRESCALES };
 
 /* Requests to the daemon; every call waits until it is done (at most a few
  * seconds; -ETIMEDOUT then) and writes one sentence into `text`.  Any thread. */
 struct control_hooks {
     void *ctx;
-    int (*set_prescale)(void *ctx, const char *chain, double prescale, char *text, size_t bytes);
+    int (*prescale)(void *ctx, const struct prescale_order *order, char *text, size_t bytes);
+    char *(*dump)(void *ctx, enum control_dump what);  /* NULL: it did not answer */
     int (*drain)(void *ctx, char *text, size_t bytes); /* takes no more RoIs */
     int (*resume)(void *ctx, char *text, size_t bytes);
     /* Reloads the menu, the old one stays on failure; does not wait.  Returns a number, from 1. */

@@ -14,17 +14,26 @@ static int say(char *text, size_t bytes, const char *sentence)
     return 0;
 }
 
-static int set_prescale(void *ctx, const char *chain, double prescale, char *text, size_t bytes)
+static int prescale(void *ctx, const struct prescale_order *order, char *text, size_t bytes)
 {
     struct fixture *f = ctx;
 
     f->n_prescale++;
-    if (strcmp(chain, "HLT_a") != 0) {
+    f->n_changes = order->n;
+    f->is_now = order->is_now;
+    if (order->n && strcmp(order->change[0].chain, "HLT_a") != 0) {
         say(text, bytes, "there is no such chain");
         return -ENOENT;
     }
-    f->prescale = prescale;
+    if (order->n)
+        f->prescale = order->change[0].value;
     return say(text, bytes, "prescale set");
+}
+
+static char *dump(void *ctx, enum control_dump what)
+{
+    (void)ctx;
+    return strdup(what == CONTROL_DUMP_MENU ? "name: menu\n\nsteps:" : "prescales:\n  HLT_a: 2\n");
 }
 
 static int drain(void *ctx, char *text, size_t bytes)
@@ -146,7 +155,8 @@ int fixture_init(struct fixture *f)
                                     .config = &f->config,
                                     .config_path = "test.yaml",
                                     .hooks = {.ctx = f,
-                                              .set_prescale = set_prescale,
+                                              .prescale = prescale,
+                                              .dump = dump,
                                               .drain = drain,
                                               .resume = resume,
                                               .ask_reload = ask_reload,

@@ -16,6 +16,8 @@ struct fixture {
     _Atomic bool is_reloading;
     uint32_t n_drain, n_resume, n_reload, n_quit, n_prescale;
     double prescale;
+    uint32_t n_changes;
+    bool is_now;
 };
 
 /* Statistics with one entry of each kind and numbers that can be told apart; recording hooks. */

@@ -70,7 +70,7 @@ static void test_help_names_all(void **state)
 
     for (size_t i = 0; i < N_LISTS; i++)
         assert_has(help, lists[i]);
-    assert_has(help, "set prescale CHAIN N");
+    assert_has(help, "prescale CHAIN N [now]");
     assert_has(help, "show plugin NAME [csv|json]");
     free(help);
 }
@@ -160,8 +160,8 @@ static void test_every_counter(void **state)
 static void test_golden(void **state)
 {
     expect(state, "show chains csv",
-           "chain,prescale,seeded,prescaled,missing,run,raw_pass,pass,failed\n"
-           "HLT_a,2.5,2000,2001,2002,2003,2004,2005,2006\n");
+           "chain,prescale,seeded,prescaled,missing,run,raw_pass,pass,reject,failed\n"
+           "HLT_a,2.5,2000,2001,2002,2003,2004,2005,2006,2007\n");
     expect(state, "show lanes csv", "step_a@cpu:0/0,\"a, \"\"device\"\"\",2,4000,");
     expect(state, "show lanes json", "\"device\":\"a, \\\"device\\\"\",\"slots\":2,");
     expect(state, "show info", "state              ready\n");
@@ -210,12 +210,18 @@ static void test_hooks(void **state)
     expect(state, "quit", "stopping\n");
     free(ask(state, "reload")); /* its answer comes later */
     expect(state, "reload; drain", "error: reload ends its line, what follows it was not done\n");
-    expect(state, "set prescale HLT_a 7", "prescale set\n");
+    expect(state, "prescale HLT_a 7", "prescale set\n");
     assert_true(f->prescale == 7);
-    expect(state, "set prescale HLT_b 7", "error: there is no such chain\n");
+    assert_false(f->is_now);
+    expect(state, "prescale HLT_b 7 now", "error: there is no such chain\n");
+    assert_true(f->is_now);
     assert_int_equal(f->n_prescale, 2);
-    expect(state, "set prescale HLT_a seven", "error: \"seven\" is no number");
-    expect(state, "set prescale HLT_a 7x", "error: \"7x\" is no number");
+    expect(state, "prescale HLT_a seven", "error: \"seven\" is no prescale; 0 (off)");
+    expect(state, "prescale HLT_a 7x", "error: \"7x\" is no prescale");
+    expect(state, "prescale HLT_a 0.5", "error: \"0.5\" is no prescale");
+    expect(state, "prescale-file /nonesuch", "error: /nonesuch: ");
+    expect(state, "dump menu", " name: menu\n \n|steps:\n");
+    expect(state, "dump prescales", " prescales:\n   HLT_a: 2\n");
     assert_int_equal(f->n_prescale, 2); /* not asked with no number */
     assert_int_equal(f->n_drain, 1);
     assert_int_equal(f->n_resume, 1);
@@ -246,7 +252,8 @@ static void test_wrong_commands(void **state)
     expect(state, "show", "error: unknown command");
     expect(state, "drain now", "error: usage: drain\n");
     expect(state, "drain json", "error: usage: drain\n");
-    expect(state, "set prescale HLT_a", "error: usage: set prescale CHAIN N\n");
+    expect(state, "prescale HLT_a", "error: usage: prescale CHAIN N [now]\n");
+    expect(state, "prescale-reset later", "error: usage: prescale-reset [now]\n");
     expect(state, "show info xml", "error: usage: show info [csv|json]\n");
     expect(state, "show plugin none", "error: no plugin \"none\" is loaded");
     expect(state, "a b c d e f g h i j k", "error: unknown command");
@@ -311,7 +318,7 @@ static void test_looking(void **state)
     struct fixture *f = *state;
     uint32_t before = f->n_drain + f->n_resume + f->n_reload + f->n_quit + f->n_prescale;
     static const char *const acts[] = {"drain", "resume",        "reload",
-                                       "quit",  "set log debug", "set prescale HLT_a 2"};
+                                       "quit",  "set log debug", "prescale HLT_a 2"};
 
     f->who.may_act = false;
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)

@@ -251,30 +251,6 @@ static void sighup_reloads(void **state)
     server_stop(&s);
 }
 
-static void set_prescale_takes_effect(void **state)
-{
-    struct server s;
-    struct link l;
-    const struct roi_spec spec = {.token = 1, .l1_bits = 1, .n = 20};
-    uint8_t result;
-
-    (void)state;
-    server_start(&s, config, menu);
-    link_open(&l, &s);
-    link_hello(&l, "flow", 0);
-    expect_answer(&s, "set prescale big 0", "set");
-    link_send_rois(&l, &spec, 1);
-    link_collect(&l, 1, 1, &result);
-    assert_int_equal(result, 0);
-    expect_answer(&s, "set prescale nochain 1", "no chain");
-    expect_answer(&s, "set prescale big 1", "set");
-    link_send_rois(&l, &spec, 1);
-    link_collect(&l, 1, 1, &result);
-    assert_int_equal(result, 1);
-    link_close(&l);
-    server_stop(&s);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,7 +262,6 @@ int main(void)
         cmocka_unit_test(drain_and_resume),
         cmocka_unit_test(reload_under_load),
         cmocka_unit_test(sighup_reloads),
-        cmocka_unit_test(set_prescale_takes_effect),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

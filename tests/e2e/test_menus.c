@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chains of one menu that need different data, and RoIs of different types. */
+#include <fcntl.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -216,11 +221,267 @@ static void a_chain_looks_at_its_types(void **state)
     server_stop(&s);
 }
 
+/* ---------------------------------------------------------------- prescales */
+
+static void expect_answer(struct server *s, const char *command, const char *answer)
+{
+    char *text = server_ask(s, command);
+
+    if (!strstr(text, answer))
+        fail_msg("\"%s\" is answered: %s", command, text);
+    free(text);
+}
+
+/* Sends an RoI that chain 0 accepts; returns the key of the prescale set, and whether it was. */
+static uint64_t key_in(struct link *l, uint32_t lumi_block, bool *ret_accept)
+{
+    static uint64_t token = 1000;
+    const Trigd__V1__Decision *d = decide_one(
+        l, &(struct spec){
+               .token = ++token, .type = 2, .points = 20, .hits = -1, .lumi_block = lumi_block});
+
+    *ret_accept = d->accept;
+    return d->prescale_key;
+}
+
+static void a_set_holds_from_the_next_lumi_block_on(void **state)
+{
+    uint64_t first, second, third;
+    struct server s;
+    struct link l, other;
+    bool accept;
+
+    (void)state;
+    server_start(&s, config, menu);
+    expect_answer(&s, "prescale by_points 0", "prescale set "); /* no RoI yet: at once */
+    link_open(&l, &s);
+    link_open(&other, &s); /* of another shard, where there are several */
+    link_hello(&l, "menus", 0);
+    link_hello(&other, "others", 0);
+    first = key_in(&l, 4, &accept);
+    assert_false(accept);
+    expect_answer(&s, "prescale by_points 1", "prescale set ");
+    assert_int_equal(key_in(&other, 4, &accept), first);
+    assert_false(accept);
+    second = key_in(&other, 5, &accept);
+    assert_true(accept && second != first);
+    assert_int_equal(key_in(&l, 3, &accept), first); /* a late one of before */
+    assert_false(accept);
+    assert_int_equal(key_in(&l, 5, &accept), second);
+    assert_true(accept);
+    expect_answer(&s, "prescale by_points 2.5 now", "prescale set ");
+    third = key_in(&l, 5, &accept);
+    assert_true(third != second && third != first);
+    assert_int_equal(key_in(&other, 4, &accept), third);
+    server_menu(&s, menu);
+    expect_answer(&s, "reload", "menu reloaded");
+    assert_int_equal(key_in(&l, 5, &accept), third); /* survives */
+    expect_answer(&s, "prescale-reset", "prescale set ");
+    assert_int_equal(key_in(&other, 5, &accept), third);
+    assert_int_equal(key_in(&l, 6, &accept), second); /* of the same prescales */
+    assert_true(accept);
+    assert_int_equal(key_in(&other, 6, &accept), second);
+    expect_answer(&s, "prescale nochain 1", "error: there is no chain \"nochain\"");
+    link_close(&l);
+    link_close(&other);
+    server_stop(&s);
+}
+
+/* Runs trigctl with up to four words; its output goes to a file of the folder. */
+static void trigctl(const struct server *s, const char *output, char *const *words)
+{
+    char program[256], path[256], *argv[8] = {program, (char *)"--socket", (char *)s->control};
+    posix_spawn_file_actions_t actions;
+    int status;
+    pid_t pid;
+
+    snprintf(program, sizeof program, "%s/bin/trigctl", getenv("TRIGD_BUILD"));
+    snprintf(path, sizeof path, "%s/%s", s->folder, output);
+    for (int i = 0; words[i]; i++)
+        argv[3 + i] = words[i];
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 1, path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_int_equal(posix_spawn(&pid, program, &actions, NULL, argv, environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+#define WORDS(...) ((char *[]){__VA_ARGS__, NULL})
+
+static char *read_file(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    char *text = NULL;
+    size_t n = 0;
+
+    assert_non_null(f);
+    assert_true(getdelim(&text, &n, '\0', f) > 0);
+    fclose(f);
+    return text;
+}
+
+static void what_is_dumped_is_read_back(void **state)
+{
+    char path[256], arguments[300], unended[sizeof menu + 64], *text;
+    uint64_t key, menu_key;
+    struct server s;
+    struct link l;
+    bool accept;
+    FILE *f;
+
+    (void)state;
+    snprintf(unended, sizeof unended, "# a comment\n\n%s# the end", menu);
+    server_start(&s, config, unended);
+    link_open(&l, &s);
+    link_hello(&l, "menus", 0);
+    menu_key = l.last->welcome->menu_key;
+    trigctl(&s, "answer", WORDS("--now", "prescale", "by_points", "3"));
+    trigctl(&s, "answer", WORDS("--now", "prescale", "by_both", "0"));
+    key = key_in(&l, 1, &accept);
+    trigctl(&s, "set.yaml", WORDS("dump", "prescales"));
+    trigctl(&s, "dumped.yaml", WORDS("dump", "menu"));
+    snprintf(path, sizeof path, "%s/dumped.yaml", s.folder);
+    text = read_file(path);
+    assert_string_equal(text, unended); /* to the byte: so it has the same key */
+    free(text);
+    trigctl(&s, "answer", WORDS("--now", "prescale-reset"));
+    assert_true(key_in(&l, 1, &accept) != key);
+    snprintf(path, sizeof path, "%s/set.yaml", s.folder);
+    trigctl(&s, "answer", WORDS("--now", "prescale-file", path));
+    assert_int_equal(key_in(&l, 1, &accept), key);
+    assert_int_equal(l.last->decisions->decisions[0]->menu_key, menu_key);
+    snprintf(path, sizeof path, "%s/wrong.yaml", s.folder);
+    f = fopen(path, "w");
+    assert_true(f && fputs("prescales: {by_points: 0.5}\n", f) >= 0 && fclose(f) == 0);
+    snprintf(arguments, sizeof arguments, "prescale-file %s", path);
+    expect_answer(&s, arguments, "error: ");
+    assert_int_equal(key_in(&l, 2, &accept), key);
+    link_close(&l);
+    server_stop(&s);
+}
+
+/* ---------------------------------------------------------------- accounts */
+
+/* The text of the only file that `pattern` names in the folder of accounts. */
+static char *accounts_of(const struct server *s, unsigned n_files)
+{
+    char pattern[256];
+    glob_t found;
+    char *text;
+
+    snprintf(pattern, sizeof pattern, "%s/state/accounts/accounts-*.json", s->folder);
+    for (int i = 0; i < 100 && (glob(pattern, 0, NULL, &found) != 0 || found.gl_pathc < n_files);
+         i++)
+        usleep(50000);
+    assert_int_equal(found.gl_pathc, n_files);
+    text = read_file(found.gl_pathv[n_files - 1]);
+    globfree(&found);
+    return text;
+}
+
+static unsigned long long number(const char *text, const char *name)
+{
+    char wanted[64], *at;
+
+    snprintf(wanted, sizeof wanted, "\"%s\": ", name);
+    at = strstr(text, wanted);
+    if (!at)
+        fail_msg("no %s in %s", name, text);
+    return strtoull(at + strlen(wanted), NULL, 10);
+}
+
+/* What comes in goes out, for RoIs and for each chain; returns the RoIs received. */
+static unsigned long long check_block(char *block)
+{
+    char *state = NULL;
+
+    assert_true(number(block, "received") ==
+                number(block, "accepted") + number(block, "rejected") + number(block, "failed"));
+    assert_true(number(block, "debug") == number(block, "failed") - number(block, "refused"));
+    for (char *line = strtok_r(strdupa(block), "\n", &state); line;
+         line = strtok_r(NULL, "\n", &state)) {
+        if (!strstr(line, "\"seeded\""))
+            continue;
+        assert_true(number(line, "seeded") ==
+                    number(line, "prescaled") + number(line, "missing") + number(line, "run"));
+        assert_true(number(line, "run") ==
+                    number(line, "pass") + number(line, "reject") + number(line, "failed"));
+    }
+    return number(block, "received");
+}
+
+#define BLOCKS 3u
+#define EVENTS 240u
+
+static void accounts_are_kept_by_lumi_block(void **state)
+{
+    unsigned long long sums[BLOCKS] = {0}, by_points = 0;
+    char *text, *block;
+    struct server s;
+    struct link l[3];
+    int code;
+
+    (void)state;
+    server_start(&s, config, menu);
+    for (uint32_t i = 0; i < 3; i++) {
+        link_open(&l[i], &s);
+        link_hello(&l[i], "menus", 0);
+    }
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        const struct spec spec = {.token = i,
+                                  .type = 1 + i % 2,
+                                  .l1_bits = i,
+                                  .l1id = i,
+                                  .roi_id = i % 10 == 7 ? FAULT_ROI : 0,
+                                  .lumi_block = i % BLOCKS,
+                                  .points = i % 4 == 3 ? -1 : (int)(i % 25),
+                                  .hits = i % 5 == 2 ? -1 : (int)(i % 7)};
+        const Trigd__V1__Decision *d = decide_one(&l[i % 3], &spec);
+
+        for (size_t k = 0; k < d->n_chains; k++)
+            by_points += d->chains[k] == 0;
+        sums[i % BLOCKS]++;
+        if (i == EVENTS / 2)
+            expect_answer(&s, "prescale by_hits 2 now", "prescale set ");
+    }
+    expect_answer(&s, "drain", "drain");
+    text = accounts_of(&s, 1);
+    assert_non_null(strstr(text, "{\"format\": \"trigd accounts\", \"version\": 1"));
+    for (block = strstr(text, "{\"run\""); block;) {
+        char *next = strstr(block + 1, "{\"run\""), *at;
+
+        if (next)
+            next[-1] = '\0';
+        sums[number(block, "lumi_block")] -= check_block(block);
+        at = strstr(block, "\"by_points\"");
+        by_points -= at ? number(at, "pass") : 0;
+        block = next;
+    }
+    free(text);
+    for (uint32_t i = 0; i < BLOCKS; i++)
+        assert_int_equal(sums[i], 0);
+    assert_int_equal(by_points, 0); /* as the decisions said */
+    expect_answer(&s, "resume", "ready");
+    decide_one(&l[0], &(struct spec){.token = 9, .type = 1, .points = 20, .lumi_block = 7});
+    for (uint32_t i = 0; i < 3; i++)
+        link_close(&l[i]);
+    code = server_end(&s, SIGTERM, 10);
+    assert_int_equal(code, 0);
+    text = accounts_of(&s, 2); /* only what came since */
+    assert_int_equal(check_block(strstr(text, "{\"run\"")), 1);
+    assert_int_equal(number(text, "lumi_block"), 7);
+    free(text);
+    server_clean(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chain_asks_for_its_own_data),
         cmocka_unit_test(a_chain_looks_at_its_types),
+        cmocka_unit_test(a_set_holds_from_the_next_lumi_block_on),
+        cmocka_unit_test(what_is_dumped_is_read_back),
+        cmocka_unit_test(accounts_are_kept_by_lumi_block),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

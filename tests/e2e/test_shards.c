@@ -226,12 +226,13 @@ static void control_reaches_all(void **state)
     for (uint64_t round = 0; round < 8; round++) {
         const bool is_on = round % 2;
 
-        free(server_ask(&s, is_on ? "set prescale c 1" : "set prescale c 0"));
+        free(server_ask(&s, is_on ? "prescale c 1 now" : "prescale c 0 now"));
         for (uint32_t i = 0; i < SHARDS; i++) {
             send_some(&l[i], round * N, 0);
             expect_all(&l[i], round * N, is_on, is_on);
         }
     }
+    free(server_ask(&s, "prescale-reset now")); /* else the operator's stay over the reload */
     server_menu(&s, MENU("control again", "0"));
     free(server_ask(&s, "reload"));
     for (uint32_t i = 0; i < SHARDS; i++) {

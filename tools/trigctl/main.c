@@ -2,6 +2,7 @@
 /* trigctl - asks the running daemon over its control socket; looks at plugins without a daemon. */
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ enum exit_code { EXIT_GOOD = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_NO_DAEMON =
 #define LINE_BYTES      1024
 
 static const char usage[] =
-    "usage: trigctl [--socket PATH] [--json] COMMAND...\n"
+    "usage: trigctl [--socket PATH] [--json] [--now] COMMAND...\n"
     "       trigctl [--json] show-plugin FILE.so\n"
     "       trigctl check-plugin FILE.so [--backend NAME]... [--param KEY=VALUE]...\n"
     "               [--preset NAME] [--seed N] [--tolerance X] [--backends FOLDER]\n"
@@ -41,6 +42,7 @@ static const char usage[] =
     "  -s, --socket PATH   the daemon's control socket; else $" SOCKET_VARIABLE
     ", else " SOCKET_DEFAULT "\n"
     "  -j, --json          answers for programs\n"
+    "      --now           with prescale commands: at once, not from the next lumi block on\n"
     "      --backend NAME  check this backend only; may be repeated\n"
     "      --param K=V     set a parameter of the plugin; may be repeated\n"
     "      --preset NAME   apply a preset before the parameters\n"
@@ -64,7 +66,7 @@ static const char usage[] =
 
 struct options {
     const char *socket;
-    bool json, verbose;
+    bool json, now, verbose;
     double rois, items, seconds;
     struct check_options check;
 };
@@ -115,6 +117,9 @@ static int take(int opt, struct options *o)
     case 'j':
         o->json = true;
         return -1;
+    case 'N':
+        o->now = true;
+        return -1;
     case 'v':
         o->verbose = true;
         return -1;
@@ -158,6 +163,7 @@ static int parse(int argc, char **argv, struct options *o)
 {
     static const struct option table[] = {{"socket", required_argument, NULL, 's'},
                                           {"json", no_argument, NULL, 'j'},
+                                          {"now", no_argument, NULL, 'N'},
                                           {"verbose", no_argument, NULL, 'v'},
                                           {"backend", required_argument, NULL, 'b'},
                                           {"param", required_argument, NULL, 'p'},
@@ -199,10 +205,23 @@ static int tell_failure(const char *path, int r)
     return EXIT_NO_DAEMON;
 }
 
+/* Each line of a dumped file has a character in front: a bar when it does not end the line. */
+static void print_file(const char *answer)
+{
+    for (const char *line = answer; *line;) {
+        const size_t n = strcspn(line, "\n");
+
+        fwrite(line + (n > 0), 1, n - (n > 0), stdout);
+        if (*line != '|')
+            putchar('\n');
+        line += n + (line[n] == '\n');
+    }
+}
+
 static int ask(const struct options *o, int n_words, char **words)
 {
     const char *path = o->socket;
-    char line[LINE_BYTES] = "", *answer = NULL;
+    char line[LINE_BYTES] = "", file[PATH_MAX], *answer = NULL;
     size_t n = 0;
     int r;
 
@@ -210,9 +229,13 @@ static int ask(const struct options *o, int n_words, char **words)
         path = getenv(SOCKET_VARIABLE);
     if (!path || !*path)
         path = SOCKET_DEFAULT;
-    for (int i = 0; i < n_words + o->json && n < sizeof line; i++)
+    if (n_words == 2 && !strcmp(words[0], "prescale-file") && realpath(words[1], file))
+        words[1] = file; /* the daemon has another working folder */
+    for (int i = 0; i < n_words + o->json + o->now && n < sizeof line; i++)
         n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", i ? " " : "",
-                              i < n_words ? words[i] : "json");
+                              i < n_words ? words[i]
+                              : o->json   ? "json"
+                                          : "now");
     if (n >= sizeof line || strpbrk(line, "\r\n")) {
         fprintf(stderr, "trigctl: a command is one line of at most %d bytes\n", LINE_BYTES - 1);
         return EXIT_USAGE;
@@ -221,7 +244,10 @@ static int ask(const struct options *o, int n_words, char **words)
     if (r < 0)
         return tell_failure(path, r);
     r = talk_is_error(answer) ? EXIT_ERROR : EXIT_GOOD;
-    fputs(answer, r ? stderr : stdout);
+    if (r == EXIT_GOOD && !strcmp(words[0], "dump"))
+        print_file(answer);
+    else
+        fputs(answer, r ? stderr : stdout);
     free(answer);
     return r;
 }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* runmenu.h - what an operator may ask of the running menu: prescales, dumps; and the accounts of
+ * all shards on their way to a file.  Not on the thread of a shard. */
+#ifndef TRIGD_RUNMENU_H
+#define TRIGD_RUNMENU_H
+#include "runcontrol.h"
+
+/* For struct control_hooks: the context is the struct runcontrol. */
+int runmenu_prescale(void *runcontrol, const struct prescale_order *order, char *text,
+                     size_t bytes);
+char *runmenu_dump(void *runcontrol, enum control_dump what);
+
+/* Takes the accounts of all shards away, as far as no RoI is in them, and writes them. */
+void runmenu_write_accounts(void *runcontrol);
+/* The same when the threads of the shards have ended. */
+void runmenu_end_accounts(const struct runcontrol *r);
+#endif
