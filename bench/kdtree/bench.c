@@ -3,20 +3,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 struct bench bench = {.runs = 5};
-
-double seconds(const struct device *device)
-{
-    const clockid_t clock = !device || device->info.is_host ? CLOCK_THREAD_CPUTIME_ID
-                            : device->info.pci[0]           ? CLOCK_MONOTONIC
-                                                            : CLOCK_PROCESS_CPUTIME_ID;
-    struct timespec t;
-
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 void die(const char *what)
 {

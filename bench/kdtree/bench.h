@@ -27,10 +27,6 @@ extern struct bench bench;
 void die(const char *what) __attribute__((noreturn));
 /* A row of the table, and of the JSON file. */
 void report(const struct row *row, const struct result *r);
-/* Time: of this thread on a core for what runs there (the CPU, NULL), and of all threads together
- * where OpenCL is threads on the CPU, so that other programs disturb it less; of the wall for other
- * devices. */
-double seconds(const struct device *device);
 const char *name_of(const struct device *device);
 
 float random_unit(uint64_t *state);

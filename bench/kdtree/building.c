@@ -17,15 +17,15 @@ static double build_serially(uint32_t n, const float *points, uint32_t *ret_ids)
 
     snprintf(figure, sizeof figure, "build %u points, 3-D", n);
     for (uint32_t i = 0; i < bench.runs; i++) {
-        double start = seconds(NULL);
+        double start = devices_seconds(NULL);
         struct nanoflann_tree *t;
 
         serial_build(points, 3, n, ret_ids);
-        result_add(&nth, 1e3 * (seconds(NULL) - start));
-        start = seconds(NULL);
+        result_add(&nth, 1e3 * (devices_seconds(NULL) - start));
+        start = devices_seconds(NULL);
         t = nanoflann_build(points, 3, n);
         if (t)
-            result_add(&flann, 1e3 * (seconds(NULL) - start));
+            result_add(&flann, 1e3 * (devices_seconds(NULL) - start));
         nanoflann_free(t);
     }
     row.how = "std::nth_element";
@@ -76,12 +76,12 @@ static void time_copies(const struct device *device, struct kd_forest *f, struct
         die("no pinned memory");
     memcpy(trg_buffer_host(host), points, 3 * column);
     for (uint32_t i = 0; i <= bench.runs; i++) {
-        const double start = seconds(device);
+        const double start = devices_seconds(device);
 
         if (build_with_copies(f, q, n, host) < 0)
             die("a build failed");
         if (i > 0)
-            result_add(&r, 1e3 * (seconds(device) - start));
+            result_add(&r, 1e3 * (devices_seconds(device) - start));
     }
     row.how = "auto, copies included";
     row.goal = 0;
@@ -125,12 +125,12 @@ static void build_on(const struct device *device, uint32_t n, const float *point
         if (best && device->info.is_host && n == 500000)
             row.goal = serial_ms;
         for (uint32_t i = 0; i <= bench.runs; i++) {
-            const double start = seconds(device);
+            const double start = devices_seconds(device);
 
             if (kd_build(f, q, how, 1, n) < 0 || trg_finish(q) < 0)
                 die("a build failed");
             if (i > 0) /* the first one warms up */
-                result_add(&r, 1e3 * (seconds(device) - start));
+                result_add(&r, 1e3 * (devices_seconds(device) - start));
         }
         check_ids(f, q, n, want);
         report(&row, &r);

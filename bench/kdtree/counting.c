@@ -139,12 +139,12 @@ static void count_on(const struct device *device, const float *points, const str
         struct result result = {0};
 
         for (uint32_t i = 0; i <= bench.runs; i++) {
-            const double start = seconds(device);
+            const double start = devices_seconds(device);
 
             if (count_once(s, q, r, copies ? &t : NULL) < 0)
                 die("counting failed");
             if (i > 0)
-                result_add(&result, 1e-6 * r->n / (seconds(device) - start));
+                result_add(&result, 1e-6 * r->n / (devices_seconds(device) - start));
         }
         if (copies)
             check(r, points, trg_buffer_host(t.out));

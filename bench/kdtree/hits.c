@@ -230,18 +230,18 @@ static void search_hits(const struct device *device, struct kd_forest *f, struct
         e = kd_put(f, q, s->boxes, (size_t)d * s->room * sizeof(float), box + (size_t)d * h->n,
                    h->n * sizeof(float));
     for (uint32_t i = 0; e == 0 && i <= bench.runs; i++) {
-        const double start = seconds(device);
+        const double start = devices_seconds(device);
         double middle;
 
         e = kd_search(s, q, KD_SEARCH_AUTO, h->n, largest);
-        middle = seconds(device);
+        middle = devices_seconds(device);
         if (e == 0)
             e = kd_count(s, q, KD_BOXES, h->n);
         if (e == 0)
             e = trg_finish(q);
         if (i > 0) {
             result_add(&search, 1e-6 * h->n / (middle - start));
-            result_add(&count, 1e-6 * h->n / (seconds(device) - middle));
+            result_add(&count, 1e-6 * h->n / (devices_seconds(device) - middle));
         }
     }
     if (e < 0)

@@ -40,13 +40,13 @@ static void events_on(const struct device *device, const char *preset,
         die("no lane");
     for (uint32_t i = 0; i <= bench.runs; i++) {
         const uint32_t rounds = i ? 3 : 1;
-        const double start = seconds(device);
+        const double start = devices_seconds(device);
 
         for (uint32_t k = 0; k < rounds; k++)
             if (lane_run(l, to_host) < 0)
                 die("the plugin failed");
         if (i > 0)
-            result_add(&r, 1e-3 * n * rounds / (seconds(device) - start));
+            result_add(&r, 1e-3 * n * rounds / (devices_seconds(device) - start));
     }
     report(&row, &r);
     lane_close(l);

@@ -50,7 +50,7 @@ static double search_nanoflann(struct boxes *b, const float *points, const char 
     if (!t)
         return 0;
     for (uint32_t i = 0; i < bench.runs; i++) {
-        const double start = seconds(NULL);
+        const double start = devices_seconds(NULL);
 
         found = 0;
         for (uint32_t q = 0; q < n; q++) {
@@ -62,7 +62,7 @@ static double search_nanoflann(struct boxes *b, const float *points, const char 
             }
             found += nanoflann_box(t, low, high);
         }
-        result_add(&r, 1e-6 * n / (seconds(NULL) - start));
+        result_add(&r, 1e-6 * n / (devices_seconds(NULL) - start));
     }
     b->expected = n == b->n ? found : 0;
     printf("%s: %.1f points in a box\n", figure, (double)found / n);
@@ -95,11 +95,11 @@ static void search_with(struct kd_forest *f, struct trg_queue *q, const struct d
         error = kd_put(f, q, s->boxes, (size_t)d * s->room * sizeof(float),
                        b->end + (size_t)d * b->n, b->count * sizeof(float));
     for (uint32_t i = 0; error == 0 && i <= bench.runs; i++) {
-        const double start = seconds(device);
+        const double start = devices_seconds(device);
 
         error = kd_search(s, q, how, b->count, b->points);
         if (i > 0)
-            result_add(&r, 1e-6 * b->count / (seconds(device) - start));
+            result_add(&r, 1e-6 * b->count / (devices_seconds(device) - start));
     }
     if (error < 0)
         die("a search failed");

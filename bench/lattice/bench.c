@@ -4,20 +4,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct bench bench = {.runs = 5, .command = "bench_lattice"};
-
-double seconds(const struct device *device)
-{
-    const clockid_t clock = !device || device->info.is_host ? CLOCK_THREAD_CPUTIME_ID
-                            : device->info.pci[0]           ? CLOCK_MONOTONIC
-                                                            : CLOCK_PROCESS_CPUTIME_ID;
-    struct timespec t;
-
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 void die(const char *format, ...)
 {

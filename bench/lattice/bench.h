@@ -29,10 +29,6 @@ void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2))
 /* A row of the table, and of the JSON file. */
 void report(const struct row *row, const struct result *r);
 void report_value(const struct row *row, double value);
-/* Seconds: of this thread on a core for what runs there (the CPU backend, NULL), of all threads
- * together where OpenCL is threads on the CPU, so that other programs disturb it less; of the wall
- * for other devices. */
-double seconds(const struct device *device);
 const char *name_of(const struct device *device);
 /* Opens a simulation and a queue, or ends the program. */
 struct lattice *flow_open(const struct device *device, const struct lattice_setup *setup,

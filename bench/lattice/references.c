@@ -109,14 +109,14 @@ static void on_device(const struct device *device, const struct run *run, const 
                                             .storage = store};
         struct trg_queue *q;
         struct lattice *l = flow_open(device, &setup, kind, NULL, &q);
-        const double start = seconds(device);
+        const double start = devices_seconds(device);
         char figure[160];
 
         flow_run(l, q, run->steps, mean);
         snprintf(figure, sizeof figure, "reference %ux%u, %s: all steps", run->nx, run->ny,
                  stores[store]);
         report_value(&(struct row){.figure = figure, .device = name_of(device), .unit = "s"},
-                     seconds(device) - start);
+                     devices_seconds(device) - start);
         compare(run, rows, mean, stores[store], name_of(device), store ? 0 : 3e-4);
         flow_close(l, q);
         if (device->info.is_host)

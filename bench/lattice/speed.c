@@ -29,11 +29,11 @@ static struct result measure(const struct device *device, const struct lattice_s
         die("out of memory");
     flow_run(l, q, steps < 200 ? steps : 200, mean);
     for (uint32_t i = 0; i < bench.runs; i++) {
-        const double start = seconds(device);
+        const double start = devices_seconds(device);
         double took;
 
         flow_run(l, q, steps, mean);
-        took = seconds(device) - start; /* the means are read */
+        took = devices_seconds(device) - start; /* the means are read */
         result_add(&r, is_rate ? 1e-6 * setup->nx * setup->ny * steps / took : took);
     }
     flow_close(l, q);
@@ -167,11 +167,11 @@ static void course(const char *figure,
             die("out of memory");
         (void)step(g);
         for (uint32_t i = 0; i < bench.runs; i++) {
-            const double start = seconds(NULL);
+            const double start = devices_seconds(NULL);
 
             for (uint32_t k = 0; k < steps; k++)
                 (void)step(g);
-            result_add(&r, 1e-6 * sizes[s] * sizes[s] * steps / (seconds(NULL) - start));
+            result_add(&r, 1e-6 * sizes[s] * sizes[s] * steps / (devices_seconds(NULL) - start));
         }
         snprintf(text, sizeof text, "%ux%u, %s", sizes[s], sizes[s], figure);
         report(&(struct row){.figure = text, .device = "one core", .unit = "MLUPS", .higher = true},

@@ -26,12 +26,12 @@ static struct result measure(const struct device *device, const struct study_set
     if (!mean || study_open(device->d, setup, &s) < 0 || trg_queue_new(device->d, &q) < 0)
         die("no study of %u x %u", setup->nx, setup->ny);
     for (uint32_t i = 0; i <= bench.runs; i++) {
-        const double start = seconds(device);
+        const double start = devices_seconds(device);
 
         if (study_run(s, q, steps, mean) < 0)
             die("the study failed");
         if (i > 0)
-            result_add(&r, 1e-6 * cells * steps / (seconds(device) - start));
+            result_add(&r, 1e-6 * cells * steps / (devices_seconds(device) - start));
     }
     trg_queue_free(q);
     study_close(s);

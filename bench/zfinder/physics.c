@@ -61,18 +61,9 @@ static int within_1mm(const struct sample *s, const struct setting *setting, con
 {
     struct zf_config c;
     struct trg_result *r = calloc(s->n + 1u, sizeof *r);
-    struct batches_setup setup = {.host = &host.host,
-                                  .plugin = &host.plugin->d,
-                                  .config = &c,
-                                  .slots = 1,
-                                  .max_rois = 16,
-                                  .max_items = 1000000};
-    struct batches *b = NULL;
     int good = -1;
 
-    if (r && configure(&c, setting) &&
-        backends_device(host.backends, "cpu", 0, &setup.device) == 0 &&
-        batches_open(&setup, &b) == 0 && zfinder_run(b, s->rois, s->n, r, NULL) == 0)
+    if (r && configure(&c, setting) && zfinder_run_on_cpu(&host, &c, s->rois, s->n, r) == 0)
         good = 0;
     for (uint32_t i = 0; good >= 0 && i < s->n; i++) {
         float dz = r[i].value[1] - s->rois[i].vertex_z[0];
@@ -81,7 +72,6 @@ static int within_1mm(const struct sample *s, const struct setting *setting, con
         if (plot)
             fprintf(csv, "%s,%s,%.4f,%u\n", s->name, plot, (double)dz, s->rois[i].n);
     }
-    batches_close(b);
     free(r);
     return good;
 }

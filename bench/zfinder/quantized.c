@@ -31,24 +31,10 @@ static int run(const struct setting *setting, const struct generated *rois, uint
                struct trg_result *results)
 {
     struct zf_config c;
-    struct batches_setup setup = {.host = &host.host,
-                                  .plugin = &host.plugin->d,
-                                  .config = &c,
-                                  .slots = 1,
-                                  .max_rois = 16,
-                                  .max_items = 1000000};
-    struct batches *b = NULL;
     int r = algo_configure(host.plugin, setting->preset,
                            (const char *const[]){"triplet_mode", setting->triplet_mode, NULL}, &c);
 
-    if (r == 0)
-        r = backends_device(host.backends, "cpu", 0, &setup.device);
-    if (r == 0)
-        r = batches_open(&setup, &b);
-    if (r == 0)
-        r = zfinder_run(b, rois, n, results, NULL);
-    batches_close(b);
-    return r;
+    return r < 0 ? r : zfinder_run_on_cpu(&host, &c, rois, n, results);
 }
 
 static void tell(const struct sample *s, const struct setting *setting, const char *layout,

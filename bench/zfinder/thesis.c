@@ -60,24 +60,12 @@ static int find(const struct generated *g, const char *const *settings, double *
 {
     struct trg_result *r = calloc(ROIS, sizeof *r);
     struct zf_config c;
-    struct batches_setup setup = {.host = &host.host,
-                                  .plugin = &host.plugin->d,
-                                  .config = &c,
-                                  .slots = 1,
-                                  .max_rois = 16,
-                                  .max_items = 100000};
-    struct batches *b = NULL;
     int e = r ? algo_configure(host.plugin, "pure", settings, &c) : -1;
 
     if (e == 0)
-        e = backends_device(host.backends, "cpu", 0, &setup.device);
-    if (e == 0)
-        e = batches_open(&setup, &b);
-    if (e == 0)
-        e = zfinder_run(b, g, ROIS, r, NULL);
+        e = zfinder_run_on_cpu(&host, &c, g, ROIS, r);
     for (uint32_t i = 0; e == 0 && i < ROIS; i++)
         ret_z[i] = r[i].value[0] > 0 ? (double)r[i].value[1] : NAN;
-    batches_close(b);
     free(r);
     return e;
 }

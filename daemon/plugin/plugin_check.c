@@ -2,26 +2,13 @@
 /* What the descriptor of a plugin must be, before anything is taken from it. */
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/refuse.h"
 #include "plugin/plugin_host.h"
 #include "plugin/plugin_inner.h"
 #include "plugin/room.h"
-
-static int refuse(char *why, size_t bytes, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int refuse(char *why, size_t bytes, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(why, bytes, format, args);
-    va_end(args);
-    return -EINVAL;
-}
 
 bool plugin_is_name(const char *s)
 {

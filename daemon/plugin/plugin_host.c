@@ -5,13 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/refuse.h"
 #include "log.h"
 #include "plugin/inspector.h"
 #include "plugin/plugin_file.h"
@@ -33,19 +33,6 @@ struct plugin_host {
         struct plugin plugin;
     } * first;
 };
-
-static int refuse(char *why, size_t bytes, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int refuse(char *why, size_t bytes, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(why, bytes, format, args);
-    va_end(args);
-    return -EINVAL;
-}
 
 int plugin_host_new(char *const *paths, uint32_t n_paths, struct plugin_host **ret_host)
 {

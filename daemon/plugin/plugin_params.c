@@ -3,26 +3,13 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/refuse.h"
 #include "plugin/plugin_host.h"
-
-static int refuse(char *why, size_t bytes, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int refuse(char *why, size_t bytes, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(why, bytes, format, args);
-    va_end(args);
-    return -EINVAL;
-}
 
 static void put(void *params, const struct trg_param *q, const void *value)
 {

@@ -2,22 +2,10 @@
 #include "plugin/room.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-static int refuse(char *why, size_t bytes, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int refuse(char *why, size_t bytes, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(why, bytes, format, args);
-    va_end(args);
-    return -EINVAL;
-}
+#include "base/refuse.h"
 
 static const struct trg_param *param_of(const struct trg_plugin *d, const char *name)
 {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -128,6 +129,17 @@ int devices_main(int argc, char **argv, const struct CMUnitTest *tests, size_t n
     r = _cmocka_run_group_tests(backend ? backend : "devices", tests, n_tests, NULL, NULL);
     devices_close();
     return r;
+}
+
+double devices_seconds(const struct device *on)
+{
+    const clockid_t clock = !on || on->info.is_host ? CLOCK_THREAD_CPUTIME_ID
+                            : on->info.pci[0]       ? CLOCK_MONOTONIC
+                                                    : CLOCK_PROCESS_CPUTIME_ID;
+    struct timespec t;
+
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 uint32_t devices_random(uint64_t *state)

@@ -29,6 +29,11 @@ void devices_forget(void);
 struct CMUnitTest;
 int devices_main(int argc, char **argv, const struct CMUnitTest *tests, size_t n_tests);
 
+/* Seconds: of this thread on a core for what runs there (the CPU backend, NULL), of all threads
+ * together where OpenCL is threads on the CPU, so that other programs disturb it less; of the wall
+ * for other devices. */
+double devices_seconds(const struct device *on);
+
 /* Numbers made from a seed. */
 uint32_t devices_random(uint64_t *state);
 #endif

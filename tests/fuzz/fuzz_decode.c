@@ -5,12 +5,12 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "wire.h"
 
 #include "samples.collections.h"
+#include "want.h"
 
 #define MOST_BYTES (1u << 16)
 
@@ -18,14 +18,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static const struct wire_limits limits = {
     .max_message_bytes = MOST_BYTES, .max_rois = 8, .max_items = 1000, .max_layer = 31};
-
-#define WANT(condition)                                                                   \
-    do {                                                                                  \
-        if (!(condition)) {                                                               \
-            fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-            abort(); /* lint: libFuzzer keeps the input of a crash */                     \
-        }                                                                                 \
-    } while (0)
 
 static void check_refusal(int r, const struct wire_error *e)
 {

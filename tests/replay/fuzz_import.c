@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "import.h"
+#include "want.h"
 
 #define PARTS_MAX 3
 #define SEPARATOR "====\n"
@@ -26,14 +27,6 @@ static const struct {
                {"spacepoints", {"e4-spacepoint.csv", "e4-measurements.csv", NULL}},
                {"particles", {"a.csv", NULL, NULL}}};
 static char folder[64]; /* one for the whole run */
-
-#define WANT(condition)                                                                   \
-    do {                                                                                  \
-        if (!(condition)) {                                                               \
-            fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-            abort(); /* lint: libFuzzer keeps the input of a crash */                     \
-        }                                                                                 \
-    } while (0)
 
 static void path_of(char *path, size_t room, const char *file)
 {

@@ -5,13 +5,13 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "exec/stage.h"
 #include "transport/shm_entry.h"
 
 #include "samples.collections.h"
+#include "want.h"
 
 #define DATA 65536u
 
@@ -19,14 +19,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static const struct wire_limits limits = {
     .max_message_bytes = 1u << 20, .max_rois = 8, .max_items = 1000, .max_layer = 31};
-
-#define WANT(condition)                                                                   \
-    do {                                                                                  \
-        if (!(condition)) {                                                               \
-            fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-            abort(); /* lint: libFuzzer keeps the input of a crash */                     \
-        }                                                                                 \
-    } while (0)
 
 static struct shm_region *open_region(void)
 {
