@@ -231,12 +231,23 @@ static void near_device(struct affinity *a, const char *pci, hwloc_bitmap_t ret_
         hwloc_bitmap_copy(ret_units, a->lanes);
 }
 
-void affinity_enter_lane(struct affinity *a, const char *pci, char *ret_text, size_t bytes)
+/* The number of the NUMA node of a processing unit, counted from 0 in the machine's order. */
+static uint32_t node_of(const struct affinity *a, unsigned unit)
+{
+    hwloc_obj_t node = NULL;
+
+    while ((node = hwloc_get_next_obj_by_type(a->topology, HWLOC_OBJ_NUMANODE, node)) != NULL)
+        if (node->cpuset && hwloc_bitmap_isset(node->cpuset, unit))
+            return node->logical_index;
+    return 0;
+}
+
+void affinity_next_lane(struct affinity *a, const char *pci, struct affinity_place *ret_place)
 {
     hwloc_bitmap_t units = hwloc_bitmap_alloc();
     int unit = -1;
 
-    ret_text[0] = '\0';
+    *ret_place = (struct affinity_place){.unit = -1};
     if (units && !hwloc_bitmap_iszero(a->lanes)) {
         unsigned skip;
 
@@ -245,9 +256,18 @@ void affinity_enter_lane(struct affinity *a, const char *pci, char *ret_text, si
         unit = hwloc_bitmap_first(units);
         while (skip--)
             unit = hwloc_bitmap_next(units, unit);
-        hwloc_bitmap_only(units, (unsigned)unit);
-        hwloc_bitmap_list_snprintf(ret_text, bytes, units);
-        go(a, units);
+        *ret_place = (struct affinity_place){.unit = unit, .node = node_of(a, (unsigned)unit)};
     }
     hwloc_bitmap_free(units);
+}
+
+void affinity_enter(struct affinity *a, const struct affinity_place *place)
+{
+    hwloc_bitmap_t unit = hwloc_bitmap_alloc();
+
+    if (unit && place->unit >= 0) {
+        hwloc_bitmap_only(unit, (unsigned)place->unit);
+        go(a, unit);
+    }
+    hwloc_bitmap_free(unit);
 }

@@ -28,10 +28,15 @@ uint32_t affinity_shards(const struct affinity *a, const struct config *c);
 void affinity_be_io(struct affinity *a, uint32_t shard);
 /* The calling thread is where ZeroMQ's threads shall be, until affinity_leave. */
 void affinity_enter_zmq(struct affinity *a);
-/* The calling thread is where the next lane shall be, until affinity_leave: on the next core in
- * turn, first among those that are near the device `pci` ("" or NULL: any).  Writes the core, or
- * "". */
-void affinity_enter_lane(struct affinity *a, const char *pci, char *ret_text, size_t bytes);
+struct affinity_place { /* of a lane */
+    int unit;           /* its core; -1: any */
+    uint32_t node;      /* the NUMA node of that, from 0 */
+};
+/* Where the next lane shall be: on the next core in turn, first among those that are near the
+ * device `pci` ("" or NULL: any). */
+void affinity_next_lane(struct affinity *a, const char *pci, struct affinity_place *ret_place);
+/* The calling thread is there, until affinity_leave. */
+void affinity_enter(struct affinity *a, const struct affinity_place *place);
 /* The calling thread is where it was when affinity_open was called. */
 void affinity_leave(struct affinity *a);
 #endif

@@ -66,7 +66,7 @@ struct generation {
     struct engine_worker {
         struct worker *worker; /* NULL: the device is not there */
         char backend[16];
-        uint32_t index;
+        uint32_t index, node;
         bool is_retry;
     } worker[ENGINE_WORKERS_MAX];
     uint32_t n_engines;

@@ -47,29 +47,58 @@ static uint32_t cores(void)
 
 /* ---------------------------------------------------------------- workers */
 
-/* The worker of a device, started at first use.  NULL where the device is not there. */
-static int worker_of(const struct engine_setup *setup, struct generation *g, const char *backend,
-                     uint32_t index, bool is_retry, struct worker **ret_worker)
+/* Which lanes share a worker: those of one device, on CPUs those of one NUMA node. */
+struct whose {
+    const char *backend;
+    uint32_t index, node;
+    bool is_retry;
+};
+
+static struct engine_worker *find_worker(struct generation *g, const struct whose *whose)
 {
-    struct engine_worker *w = g->worker;
+    for (struct engine_worker *w = g->worker; w < g->worker + g->n_workers; w++)
+        if (!strcmp(w->backend, whose->backend) && w->index == whose->index &&
+            w->node == whose->node && w->is_retry == whose->is_retry)
+            return w;
+    return NULL;
+}
+
+static void name_worker(const struct generation *g, const struct whose *whose, char *name,
+                        size_t bytes)
+{
+    char node[16] = "";
+
+    if (whose->node)
+        snprintf(node, sizeof node, "@%u", whose->node);
+    snprintf(name, bytes, "%s%s:%u%s/%u", whose->is_retry ? "retry " : "", whose->backend,
+             whose->index, node, g->number);
+}
+
+/* The worker, started at first use.  NULL where the device is not there. */
+static int worker_of(const struct engine_setup *setup, struct generation *g,
+                     const struct whose *whose, struct worker **ret_worker)
+{
+    struct engine_worker *w = find_worker(g, whose);
     char name[STATS_NAME];
-    const struct worker_setup ws = {
-        .name = name, .backend = backend, .index = index, .is_retry = is_retry};
+    const struct worker_setup ws = {.name = name,
+                                    .backend = whose->backend,
+                                    .index = whose->index,
+                                    .is_retry = whose->is_retry};
     int r;
 
-    for (; w < g->worker + g->n_workers; w++) {
-        if (!strcmp(w->backend, backend) && w->index == index && w->is_retry == is_retry) {
-            *ret_worker = w->worker;
-            return 0;
-        }
+    if (w) {
+        *ret_worker = w->worker;
+        return 0;
     }
     if (g->n_workers == ENGINE_WORKERS_MAX) {
         log_error("engine", "too many devices", "most=%u", ENGINE_WORKERS_MAX);
         return -EINVAL;
     }
-    *w = (struct engine_worker){.index = index, .is_retry = is_retry};
-    snprintf(w->backend, sizeof w->backend, "%s", backend);
-    snprintf(name, sizeof name, "%s%s:%u/%u", is_retry ? "retry " : "", backend, index, g->number);
+    w = &g->worker[g->n_workers];
+    *w = (struct engine_worker){
+        .index = whose->index, .node = whose->node, .is_retry = whose->is_retry};
+    snprintf(w->backend, sizeof w->backend, "%s", whose->backend);
+    name_worker(g, whose, name, sizeof name);
     r = worker_open(&setup->base, &ws, &w->worker);
     if (r == -ENOENT || r == -ENODEV)
         r = 0;
@@ -85,6 +114,7 @@ static int worker_of(const struct engine_setup *setup, struct generation *g, con
 struct place {                          /* of a lane */
     const struct config_device *device; /* of the config */
     struct worker *worker;
+    struct affinity_place at;
     uint32_t slots;
     const char *suffix; /* of its name */
 };
@@ -133,7 +163,6 @@ static int make_part(const struct engine_setup *setup, struct engine *e, uint32_
 static int make_lane(const struct engine_setup *setup, struct generation *g, uint32_t number,
                      const struct place *at, struct lane **ret_lanes)
 {
-    char core[32];
     int r = opening_is_cancelled(setup->base.opening) ? -EINTR : 0;
 
     for (uint32_t i = 0; r == 0 && i < g->n_engines; i++)
@@ -141,15 +170,15 @@ static int make_lane(const struct engine_setup *setup, struct generation *g, uin
     if (r < 0)
         return r;
     opening_say(setup->base.opening, "opening lane %s", ret_lanes[0]->s.stats->name);
-    affinity_enter_lane(setup->affinity, worker_device(at->worker)->pci, core, sizeof core);
+    affinity_enter(setup->affinity, &at->at);
     r = worker_add(at->worker, ret_lanes);
     affinity_leave(setup->affinity);
     if (r < 0)
         log_error("engine", "a lane is not up", "lane=\"%s\" error=\"%s\"",
                   ret_lanes[0]->s.stats->name, strerror(-r));
     else
-        log_debug("engine", "lane opened", "lane=\"%s\" core=%s", ret_lanes[0]->s.stats->name,
-                  core[0] ? core : "any");
+        log_debug("engine", "lane opened", "lane=\"%s\" core=%d", ret_lanes[0]->s.stats->name,
+                  at->at.unit);
     g->n_warm += r == 0 && at->device->warm_up;
     return 0;
 }
@@ -200,16 +229,24 @@ static int open_on_device(const struct engine_setup *setup, struct generation *g
                           const struct config_device *d, uint32_t index)
 {
     const uint32_t n = d->lanes ? d->lanes : cores();
-    struct place at = {.device = d, .slots = d->slots};
+    const bool is_cpu = !strcmp(d->backend, "cpu");
+    struct whose whose = {.backend = d->backend, .index = index};
     char suffix[16];
-    int r = worker_of(setup, g, d->backend, index, false, &at.worker);
+    struct place at = {.device = d, .slots = d->slots, .suffix = suffix};
+    int r = 0;
 
-    if (r < 0)
-        return r;
-    if (!at.worker)
-        return say_missing(d, index, g->menu->steps[number].name);
-    at.suffix = suffix;
     for (uint32_t i = 0; r == 0 && i < n; i++) {
+        if (is_cpu) {
+            affinity_next_lane(setup->affinity, NULL, &at.at);
+            whose.node = at.at.node;
+        }
+        r = worker_of(setup, g, &whose, &at.worker);
+        if (r < 0)
+            return r;
+        if (!at.worker)
+            return say_missing(d, index, g->menu->steps[number].name);
+        if (!is_cpu)
+            affinity_next_lane(setup->affinity, worker_device(at.worker)->pci, &at.at);
         snprintf(suffix, sizeof suffix, "%u", i);
         r = add_lane(setup, g, number, &at);
     }
@@ -251,9 +288,13 @@ static int open_retry(const struct engine_setup *setup, struct generation *g, ui
     if (!d)
         return 0; /* no device serves the step at all: said by the caller */
     at.device = d;
-    r = worker_of(setup, g, d->backend, d->all ? 0 : d->index, true, &at.worker);
+    r = worker_of(
+        setup, g,
+        &(struct whose){.backend = d->backend, .index = d->all ? 0 : d->index, .is_retry = true},
+        &at.worker);
     if (r < 0 || !at.worker)
         return r;
+    affinity_next_lane(setup->affinity, worker_device(at.worker)->pci, &at.at);
     r = make_lane(setup, g, number, &at, lanes);
     for (uint32_t i = 0; i < g->n_engines; i++)
         g->engine[i]->step[number].retry = lanes[i];

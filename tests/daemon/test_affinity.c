@@ -32,20 +32,21 @@ static int back_to_real(void **state)
     return unsetenv("HWLOC_SYNTHETIC");
 }
 
-static void expect_lanes(struct affinity *a, const char *const *cores, uint32_t n)
+static void expect_lanes(struct affinity *a, const int *units, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
-        char core[16];
+        struct affinity_place place;
 
-        affinity_enter_lane(a, "", core, sizeof core);
+        affinity_next_lane(a, "", &place);
+        affinity_enter(a, &place);
         affinity_leave(a);
-        assert_string_equal(core, cores[i]);
+        assert_int_equal(place.unit, units[i]);
     }
 }
 
 static void test_plan(void **state)
 {
-    const char *const cores[] = {"4", "6", "8", "10", "12", "14", "4"};
+    const int cores[] = {4, 6, 8, 10, 12, 14, 4};
     struct config c = config_of(pin_auto, nothing, nothing);
     struct affinity *a;
 
@@ -56,10 +57,34 @@ static void test_plan(void **state)
     affinity_close(a);
 }
 
+/* Lanes of a large host lie on all of its nodes, as many on each as it has cores. */
+static void test_nodes(void **state)
+{
+    uint32_t n[8] = {0};
+    struct config c = config_of(pin_auto, nothing, nothing);
+    struct affinity *a;
+
+    (void)state;
+    make_up("node:8 core:32 pu:2");
+    assert_int_equal(affinity_open(&c, &a), 0);
+    for (uint32_t i = 0; i < 254; i++) { /* one core is of I/O, one of ZeroMQ */
+        struct affinity_place place;
+
+        affinity_next_lane(a, NULL, &place);
+        assert_in_range(place.node, 0, 7);
+        assert_int_equal(place.unit / 64, place.node);
+        n[place.node]++;
+    }
+    assert_int_equal(n[0], 30);
+    for (uint32_t i = 1; i < 8; i++)
+        assert_int_equal(n[i], 32);
+    affinity_close(a);
+}
+
 /* Each thread of ZeroMQ has a core, as long as they are a quarter of all. */
 static void test_plan_with_zmq_threads(void **state)
 {
-    const char *const four[] = {"5", "6"}, *const capped[] = {"3", "4"};
+    const int four[] = {5, 6}, capped[] = {3, 4};
     struct config c = config_of(pin_auto, nothing, nothing);
     struct affinity *a;
 
@@ -95,7 +120,7 @@ static void test_spin(void **state)
 
 static void test_lists(void **state)
 {
-    const char *const cores[] = {"3", "5", "6", "3"};
+    const int cores[] = {3, 5, 6, 3};
     char list[] = "3,5-6", io[] = "7";
     struct config c = config_of(pin_auto, io, list);
     struct affinity *a;
@@ -109,7 +134,7 @@ static void test_lists(void **state)
 
 static void test_not_pinned(void **state)
 {
-    const char *const any[] = {"", ""};
+    const int any[] = {-1, -1};
     struct config small = config_of(pin_auto, nothing, nothing);
     struct config off = config_of(pin_none, nothing, nothing);
     struct affinity *a;
@@ -148,6 +173,7 @@ static void test_this_machine(void **state)
     char list[16];
     size_t last = 0;
     struct config c = config_of(pin_auto, nothing, list);
+    struct affinity_place place;
     struct affinity *a;
 
     (void)state;
@@ -157,7 +183,8 @@ static void test_this_machine(void **state)
         last = CPU_ISSET(i, &before) ? i : last;
     snprintf(list, sizeof list, "%zu", last);
     assert_int_equal(affinity_open(&c, &a), 0);
-    affinity_enter_lane(a, "0000:00:1f.7", list, sizeof list);
+    affinity_next_lane(a, "0000:00:1f.7", &place);
+    affinity_enter(a, &place);
     assert_int_equal(sched_getaffinity(0, sizeof now, &now), 0);
     assert_int_equal(CPU_COUNT(&now), 1);
     assert_true(CPU_ISSET(last, &now));
@@ -171,6 +198,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_plan, back_to_real),
+        cmocka_unit_test_teardown(test_nodes, back_to_real),
         cmocka_unit_test_teardown(test_plan_with_zmq_threads, back_to_real),
         cmocka_unit_test_teardown(test_spin, back_to_real),
         cmocka_unit_test_teardown(test_lists, back_to_real),

@@ -444,6 +444,34 @@ static void many_lanes(void **state)
     end_well(&s, &l);
 }
 
+/* Each NUMA node of a host has a worker of its own; the end of one leaves the others serving. */
+static void many_nodes(void **state)
+{
+    struct server s;
+    struct link l;
+    char name[32];
+
+    (void)state;
+    assert_int_equal(setenv("HWLOC_SYNTHETIC", "node:8 core:32 pu:1", 1), 0); /* made up */
+    open_all(&s, &l,
+             "devices: [{backend: cpu, lanes: 256, slots: 1}]\n" PATIENT
+             "batching: {max_rois: 8, max_kbytes: 64}\nclients: {max_items: 1000}\n"
+             "threads: {shards: 1}\n");
+    assert_int_equal(unsetenv("HWLOC_SYNTHETIC"), 0);
+    for (int node = 1; node < 8; node++) {
+        snprintf(name, sizeof name, "cpu:0@%d/1", node);
+        assert_true(worker_number(&s, name, "pid") > 0);
+    }
+    assert_int_equal(kill((pid_t)worker_number(&s, "cpu:0@7/1", "pid"), SIGKILL), 0);
+    for (uint64_t token = 0; token < 100 * N; token += N) {
+        send_batch(&l, token, N, 0);
+        expect_batch(&l, token, N, 0);
+    }
+    wait_worker(&s, "cpu:0@7/1", "restarts", 1);
+    assert_int_equal(worker_number(&s, "cpu:0/1", "deaths"), 0);
+    end_well(&s, &l);
+}
+
 /* With threads there is nobody to end: a lane that lost its device rests, others serve. */
 static void a_lane_of_threads_rests(void **state)
 {
@@ -481,6 +509,7 @@ int main(void)
         cmocka_unit_test(a_plugin_is_replaced),
         cmocka_unit_test(a_create_that_hangs),
         cmocka_unit_test(many_lanes),
+        cmocka_unit_test(many_nodes),
         cmocka_unit_test(a_lane_of_threads_rests),
     };
 
