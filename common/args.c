@@ -8,18 +8,46 @@
 #include <string.h>
 
 struct parse {
-    const char *program;
+    const char *program, *usage; /* NULL: the program takes options alone */
     const struct arg *table;
 };
 
+#define HELP_COLUMN 25
+#define HELP_WIDTH  95
+
+/* The text in lines of HELP_WIDTH, all but the first behind HELP_COLUMN spaces. */
+static void print_wrapped(const char *text)
+{
+    size_t column = HELP_COLUMN;
+
+    while (*text) {
+        const size_t n = strcspn(text, " ");
+
+        if (column + n > HELP_WIDTH) {
+            printf("\n%*s", HELP_COLUMN - 1, "");
+            column = HELP_COLUMN;
+        }
+        printf(" %.*s", (int)n, text);
+        column += n + 1;
+        text += n + (text[n] != 0);
+    }
+    putchar('\n');
+}
+
 static void print_help(const struct parse *p)
 {
-    printf("usage: %s [OPTION ...]\n", p->program);
+    if (p->usage)
+        printf("%s\n", p->usage);
+    else
+        printf("usage: %s [OPTION ...]\n", p->program);
     for (const struct arg *a = p->table; a->name; a++) {
         char left[64];
 
+        if (!a->help)
+            continue;
         snprintf(left, sizeof left, "--%s %s", a->name, a->value ? a->value : "");
-        printf("  %-22s %s\n", left, a->help);
+        printf("  %-22s", left);
+        print_wrapped(a->help);
     }
 }
 
@@ -135,9 +163,10 @@ static bool take(const struct parse *p, const struct arg *a, const char *text)
 static int take_next(const struct parse *p, int argc, char **argv, int i)
 {
     const char *equals = strchr(argv[i], '=');
-    const bool is_long = !strncmp(argv[i], "--", 2);
     const size_t n = equals ? (size_t)(equals - argv[i]) : strlen(argv[i]);
-    const struct arg *a = is_long ? find(p, argv[i] + 2, n - 2) : NULL;
+    const struct arg *a = !strncmp(argv[i], "--", 2)    ? find(p, argv[i] + 2, n - 2)
+                          : n == 2 && argv[i][0] == '-' ? find(p, argv[i] + 1, 1)
+                                                        : NULL;
     const bool has_next = a && a->kind != ARG_FLAG && !equals;
 
     if (!a) {
@@ -154,19 +183,45 @@ static int take_next(const struct parse *p, int argc, char **argv, int i)
     return has_next ? 2 : 1;
 }
 
-int args_parse(int argc, char **argv, const char *program, const struct arg *table)
+static int parse(int argc, char **argv, const struct parse *p, int *ret_n)
 {
-    const char *slash = strrchr(argv[0], '/');
-    const struct parse p = {program ? program : slash ? slash + 1 : argv[0], table};
+    int n = 0;
 
     for (int i = 1, taken; i < argc; i += taken) {
         if (!strcmp(argv[i], "--help")) {
-            print_help(&p);
+            print_help(p);
             return ARGS_HELP;
         }
-        taken = take_next(&p, argc, argv, i);
+        taken = 1;
+        if (p->usage && argv[i][0] != '-')
+            argv[++n] = argv[i];
+        else
+            taken = take_next(p, argc, argv, i);
         if (!taken)
             return ARGS_WRONG;
     }
+    *ret_n = n;
     return ARGS_OK;
+}
+
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+int args_parse(int argc, char **argv, const char *program, const struct arg *table)
+{
+    const struct parse p = {.program = program ? program : name_of(argv[0]), .table = table};
+    int none;
+
+    return parse(argc, argv, &p, &none);
+}
+
+int args_parse_words(int argc, char **argv, const char *usage, const struct arg *table, int *ret_n)
+{
+    const struct parse p = {.program = name_of(argv[0]), .usage = usage, .table = table};
+
+    return parse(argc, argv, &p, ret_n);
 }

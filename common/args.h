@@ -27,12 +27,12 @@ struct arg_numbers {
 };
 
 struct arg {          /* one option; the table ends with a NULL name */
-    const char *name; /* without the dashes */
+    const char *name; /* without the dashes; of one letter: -x */
     enum arg_kind kind;
     void *to;
     double min, max;   /* of numbers; both 0: any */
     const char *value; /* what help calls the value, "FILE"; NULL for flags */
-    const char *help;
+    const char *help;  /* NULL: help does not list it */
 };
 
 enum { ARGS_OK, ARGS_HELP, ARGS_WRONG };
@@ -41,4 +41,7 @@ enum { ARGS_OK, ARGS_HELP, ARGS_WRONG };
  * was given and the help printed; ARGS_WRONG: a sentence was printed on stderr.  `usage` is the
  * first line of the help, after the name of the program. */
 int args_parse(int argc, char **argv, const char *usage, const struct arg *table);
+/* The same for a program that takes other words too: they are moved to argv[1 .. *ret_n], in their
+ * order.  `usage` is the text before the options in the help. */
+int args_parse_words(int argc, char **argv, const char *usage, const struct arg *table, int *ret_n);
 #endif

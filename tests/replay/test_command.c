@@ -121,9 +121,9 @@ static void wrong_usage_gets_a_sentence(void **state)
     assert_int_equal(RUN(p, "run"), 2);
     wants(p, "--connect");
     assert_int_equal(RUN(p, "run", "--connect", "ipc://x", "--rois", "many"), 2);
-    wants(p, "--rois \"many\": a number from 1 to");
+    wants(p, "--rois \"many\": a whole number from 1 to");
     assert_int_equal(RUN(p, "run", "--connect", "ipc://x", "--batch", "257"), 2);
-    wants(p, "--batch \"257\": a number from 1 to 256");
+    wants(p, "--batch \"257\": a whole number from 1 to 256");
     assert_int_equal(RUN(p, "run", "--connect", "ipc://x", "--truth", "1"), 2);
     wants(p, "STEP:VALUE");
     assert_int_equal(RUN(p, "run", "--connect", "ipc://x", "--pace", "rate:0"), 2);

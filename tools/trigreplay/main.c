@@ -2,13 +2,13 @@
 /* trigreplay - makes events or reads them from RoI files, and replays them to a daemon: the
  * options. */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "args.h"
 #include "files.h"
 #include "import.h"
 #include "replay.h"
@@ -21,43 +21,9 @@ static const char usage[] =
     "                           [--type T]\n"
     "       trigreplay import FORMAT FILE|FOLDER ... --out FILE\n"
     "       trigreplay show FILE\n"
-    "       trigreplay reproduce FILE --config CONFIG\n"
-    "\n"
-    "  --connect ENDPOINT  tcp://HOST:PORT, ipc://PATH or shm://PATH of the daemon\n"
-    "  --transport T       zmq, or shm: memory shared with a daemon on this host (then\n"
-    "                      ENDPOINT may be just the path; default: by ENDPOINT)\n"
-    "  --preset P          simulate: lowlum (default), highlum, phase2 (spacepoints);\n"
-    "                      velo, velo-upgrade2, velo-lead, pixel, pixel50, pixel140,\n"
-    "                      pixel200, trackml (hits);\n"
-    "                      velo-tracks (tracks)\n"
-    "  --file FILE         replay an RoI file instead\n"
-    "  --rois N            RoIs to send (default 10000, or each of the file once)\n"
-    "  --distinct N        different RoIs among them, made or read before the clock starts "
-    "(default\n"
-    "                      2000, or all of the file)\n"
-    "  --layout L          spacepoints as floats (what simulated ones are) or quantized, 16-bit\n"
-    "                      numbers over the range of the RoI's own (default: as made, or as the\n"
-    "                      file has them)\n"
-    "  --type T            of the RoIs, 0 to 63: the menu says which chains look at which "
-    "(default:\n"
-    "                      as the file has them, or 0)\n"
-    "  --connections K     clients, 1 to 1000 (default 1), spread over --threads T (default 1)\n"
-    "  --batch B           RoIs in one message, 1 to 256 (default 1)\n"
-    "  --credits C         credits to ask for (default: what the daemon gives)\n"
-    "  --pace P            max (as fast as credits allow), rate:HZ, poisson:HZ, or bunches:HZ\n"
-    "                      (LHC-like trains); latency then counts from the intended time\n"
-    "  --seed S            of the simulation and the pace (default: the time; it is printed)\n"
-    "  --truth STEP:VALUE  place of z among the results of a decision, to compare with the truth\n"
-    "                      (default 0:1, the z-finder as first step; none: off)\n"
-    "  --spin US           look for decisions this long before sleeping (default 0)\n"
-    "  --timeout MS        wait for the daemon's first and last answers (default 10000)\n"
-    "  --json FILE         write the report as JSON\n"
-    "  --name NAME         name of the clients (default replay)\n"
-    "  --config CONFIG     reproduce: RoIs of a debug stream run once more, one by one, in a "
-    "daemon\n"
-    "                      of their own with this configuration; prints how each ends\n"
-    "  --key               clients with random keys: a daemon decides no RoI of theirs twice\n"
-    "  --quiet             no progress bar, no table\n"
+    "       trigreplay reproduce FILE --config CONFIG\n";
+
+static const char more[] =
     "\n"
     "RoIs that were answered Busy are sent again.  SIGINT ends a run early, with its report.\n"
     "Exit codes: 0 every RoI had exactly one answer (reproduce: ended as before); 1 some were "
@@ -70,6 +36,9 @@ enum { EXIT_LOST = 1, EXIT_USAGE = 2, EXIT_FAILED = 3 };
 #define ROIS_DEFAULT     10000u
 #define DISTINCT_DEFAULT 2000u
 #define DISTINCT_MAX     1000000u
+#define PRESETS                                                                        \
+    "simulate: lowlum (default), highlum, phase2 (spacepoints); velo, velo-upgrade2, " \
+    "velo-lead, pixel, pixel50, pixel140, pixel200, trackml (hits); velo-tracks (tracks)"
 
 static void on_signal(int number)
 {
@@ -86,19 +55,6 @@ struct arguments {
     char endpoint[512];
     bool has_preset, has_seed; /* given, not the default */
 };
-
-/* A number from min to max, or exits with a sentence. */
-static uint64_t number(const char *option, const char *text, uint64_t min, uint64_t max)
-{
-    char *end;
-    unsigned long long v = strtoull(text, &end, 0);
-
-    if (end != text && !*end && v >= min && v <= max)
-        return v;
-    fprintf(stderr, "trigreplay: --%s \"%s\": a number from %llu to %llu is wanted\n", option, text,
-            (unsigned long long)min, (unsigned long long)max);
-    exit(EXIT_USAGE);
-}
 
 static void set_truth(struct replay_options *o, const char *text)
 {
@@ -117,140 +73,6 @@ static void set_layout(struct replay_options *o, const char *text)
         return;
     fprintf(stderr, "trigreplay: --layout \"%s\": floats or quantized is wanted\n", text);
     exit(EXIT_USAGE);
-}
-
-enum {
-    OPT_FIRST = 256,
-    CONNECT = OPT_FIRST,
-    TRANSPORT,
-    PRESET,
-    FILE_,
-    ROIS,
-    DISTINCT,
-    LAYOUT,
-    TYPE,
-    CONNECTIONS,
-    THREADS,
-    BATCH,
-    CREDITS,
-    PACE,
-    SEED,
-    TRUTH,
-    SPIN,
-    TIMEOUT,
-    JSON,
-    NAME,
-    KEY,
-    QUIET,
-    OUT,
-    CONFIG
-};
-static const struct option options[] = {{"connect", required_argument, NULL, CONNECT},
-                                        {"transport", required_argument, NULL, TRANSPORT},
-                                        {"preset", required_argument, NULL, PRESET},
-                                        {"file", required_argument, NULL, FILE_},
-                                        {"rois", required_argument, NULL, ROIS},
-                                        {"distinct", required_argument, NULL, DISTINCT},
-                                        {"layout", required_argument, NULL, LAYOUT},
-                                        {"type", required_argument, NULL, TYPE},
-                                        {"connections", required_argument, NULL, CONNECTIONS},
-                                        {"threads", required_argument, NULL, THREADS},
-                                        {"batch", required_argument, NULL, BATCH},
-                                        {"credits", required_argument, NULL, CREDITS},
-                                        {"pace", required_argument, NULL, PACE},
-                                        {"seed", required_argument, NULL, SEED},
-                                        {"truth", required_argument, NULL, TRUTH},
-                                        {"spin", required_argument, NULL, SPIN},
-                                        {"timeout", required_argument, NULL, TIMEOUT},
-                                        {"json", required_argument, NULL, JSON},
-                                        {"name", required_argument, NULL, NAME},
-                                        {"key", no_argument, NULL, KEY},
-                                        {"quiet", no_argument, NULL, QUIET},
-                                        {"out", required_argument, NULL, OUT},
-                                        {"config", required_argument, NULL, CONFIG},
-                                        {"help", no_argument, NULL, 'h'},
-                                        {NULL, 0, NULL, 0}};
-
-static void set_option(struct arguments *a, int opt, const char *name)
-{
-    struct replay_options *o = &a->o;
-
-    switch (opt) {
-    case CONNECT:
-        o->endpoint = optarg;
-        break;
-    case TRANSPORT:
-        a->transport = optarg;
-        break;
-    case PRESET:
-        o->preset = optarg;
-        a->has_preset = true;
-        break;
-    case FILE_:
-        o->file = optarg;
-        break;
-    case ROIS:
-        o->rois = number(name, optarg, 1, UINT64_MAX >> 24);
-        break;
-    case DISTINCT:
-        o->distinct = (uint32_t)number(name, optarg, 1, DISTINCT_MAX);
-        break;
-    case LAYOUT:
-        set_layout(o, optarg);
-        break;
-    case TYPE:
-        o->type = (uint32_t)number(name, optarg, 0, ROI_TYPES - 1);
-        o->has_type = true;
-        break;
-    case CONNECTIONS:
-        o->connections = (uint32_t)number(name, optarg, 1, 1000);
-        break;
-    case THREADS:
-        o->threads = (uint32_t)number(name, optarg, 1, 64);
-        break;
-    case BATCH:
-        o->batch = (uint32_t)number(name, optarg, 1, 256);
-        break;
-    case CREDITS:
-        o->credits = (uint32_t)number(name, optarg, 1, 65536);
-        break;
-    case PACE:
-        o->pace = optarg;
-        break;
-    case SEED:
-        o->seed = number(name, optarg, 0, UINT64_MAX);
-        a->has_seed = true;
-        break;
-    case TRUTH:
-        set_truth(o, optarg);
-        break;
-    case SPIN:
-        o->spin_us = (uint32_t)number(name, optarg, 0, 1000000);
-        break;
-    case TIMEOUT:
-        o->timeout_ms = (uint32_t)number(name, optarg, 1, 3600000);
-        break;
-    case JSON:
-        o->json = optarg;
-        break;
-    case NAME:
-        o->name = optarg;
-        break;
-    case KEY:
-        o->has_key = true;
-        break;
-    case QUIET:
-        o->quiet = true;
-        break;
-    case OUT:
-        a->out = optarg;
-        break;
-    case CONFIG:
-        a->config = optarg;
-        break;
-    default:
-        break;
-    }
 }
 
 /* The endpoint as the transport wants it. */
@@ -301,27 +123,81 @@ static void complete(struct arguments *a)
 
 static void parse(int argc, char **argv, struct arguments *a)
 {
-    int opt, index = 0;
+    struct replay_options *o = &a->o;
+    const uint64_t seed = o->seed;
+    const char *truth = NULL, *layout = NULL;
+    const struct arg table[] = {
+        {"connect", ARG_TEXT, &o->endpoint, 0, 0, "ENDPOINT",
+         "tcp://HOST:PORT, ipc://PATH or shm://PATH of the daemon"},
+        {"transport", ARG_TEXT, &a->transport, 0, 0, "T",
+         "zmq, or shm: memory shared with a daemon on this host (then ENDPOINT may be just the "
+         "path; default: by ENDPOINT)"},
+        {"preset", ARG_TEXT, &o->preset, 0, 0, "P", PRESETS},
+        {"file", ARG_TEXT, &o->file, 0, 0, "FILE", "replay an RoI file instead"},
+        {"rois", ARG_U64, &o->rois, 1, 1099511627775.0, "N",
+         "RoIs to send (default 10000, or each of the file once)"},
+        {"distinct", ARG_U32, &o->distinct, 1, DISTINCT_MAX, "N",
+         "different RoIs among them, made or read before the clock starts (default 2000, or all "
+         "of the file)"},
+        {"layout", ARG_TEXT, &layout, 0, 0, "L",
+         "spacepoints as floats (what simulated ones are) or quantized, 16-bit numbers over the "
+         "range of the RoI's own (default: as made, or as the file has them)"},
+        {"type", ARG_U32, &o->type, 0, ROI_TYPES - 1, "T",
+         "of the RoIs; a menu selects chains by it (default: as the file has them, or 0)"},
+        {"connections", ARG_U32, &o->connections, 1, 1000, "K", "clients (default 1)"},
+        {"threads", ARG_U32, &o->threads, 1, 64, "T", "over which they are spread (default 1)"},
+        {"batch", ARG_U32, &o->batch, 1, 256, "B", "RoIs in one message (default 1)"},
+        {"credits", ARG_U32, &o->credits, 1, 65536, "C",
+         "credits to ask for (default: what the daemon gives)"},
+        {"pace", ARG_TEXT, &o->pace, 0, 0, "P",
+         "max (as fast as credits allow), rate:HZ, poisson:HZ, or bunches:HZ (LHC-like trains); "
+         "latency then counts from the intended time"},
+        {"seed", ARG_U64, &o->seed, 0, 0, "S",
+         "of the simulation and the pace (default: the time; it is printed)"},
+        {"truth", ARG_TEXT, &truth, 0, 0, "STEP:VALUE",
+         "place of z among the results of a decision, to compare with the truth (default 0:1, the "
+         "z-finder as first step; none: off)"},
+        {"spin", ARG_U32, &o->spin_us, 0, 1000000, "US",
+         "look for decisions this long before sleeping (default 0)"},
+        {"timeout", ARG_U32, &o->timeout_ms, 1, 3600000, "MS",
+         "wait for the daemon's first and last answers (default 10000)"},
+        {"json", ARG_TEXT, &o->json, 0, 0, "FILE", "write the report as JSON"},
+        {"name", ARG_TEXT, &o->name, 0, 0, "NAME", "of the clients (default replay)"},
+        {"key", ARG_FLAG, &o->has_key, 0, 0, NULL,
+         "clients with random keys: a daemon decides no RoI of theirs twice"},
+        {"quiet", ARG_FLAG, &o->quiet, 0, 0, NULL, "no progress bar, no table"},
+        {"out", ARG_TEXT, &a->out, 0, 0, "FILE", "of generate and import; also -o"},
+        {"o", ARG_TEXT, &a->out, 0, 0, "FILE", NULL},
+        {"config", ARG_TEXT, &a->config, 0, 0, "CONFIG",
+         "reproduce: RoIs of a debug stream run once more, one by one, in a daemon of their own "
+         "with this configuration; prints how each ends"},
+        {0}};
+    int n = 0, args;
 
-    if (argc < 2) {
-        fputs(usage, stderr);
-        exit(EXIT_USAGE);
-    }
-    while ((opt = getopt_long(argc, argv, "ho:", options, &index)) != -1) {
-        if (opt == 'h') {
-            fputs(usage, stdout);
-            exit(0);
-        }
-        if (opt == '?') {
+    o->type = ROI_TYPES;
+    args = args_parse_words(argc, argv, usage, table, &n);
+    if (args == ARGS_HELP)
+        fputs(more, stdout);
+    if (args != ARGS_OK || !n) {
+        if (args == ARGS_OK)
             fputs(usage, stderr);
-            exit(EXIT_USAGE);
-        }
-        set_option(a, opt == 'o' ? OUT : opt, options[index].name);
+        exit(args == ARGS_HELP ? 0 : EXIT_USAGE);
     }
+    if (truth)
+        set_truth(o, truth);
+    if (layout)
+        set_layout(o, layout);
+    o->has_type = o->type < ROI_TYPES;
+    if (!o->has_type)
+        o->type = 0;
+    a->has_seed = o->seed != seed;
+    a->has_preset = o->preset != NULL;
+    if (!o->preset)
+        o->preset = "lowlum";
     complete(a);
-    a->command = optind < argc ? argv[optind++] : "";
-    a->rest = argv + optind;
-    a->n_rest = (uint32_t)(argc - optind);
+    a->command = argv[1];
+    a->rest = argv + 2;
+    a->n_rest = (uint32_t)n - 1;
 }
 
 static int run(const struct replay_options *o)
@@ -430,8 +306,7 @@ static int import(const struct arguments *a)
 
 int main(int argc, char **argv)
 {
-    struct arguments a = {.o = {.preset = "lowlum",
-                                .pace = "max",
+    struct arguments a = {.o = {.pace = "max",
                                 .name = "replay",
                                 .connections = 1,
                                 .threads = 1,
