@@ -321,6 +321,21 @@ static void show_collections(const struct plugin *p, struct table *t)
     }
 }
 
+/* What the descriptor states; no row where it states nothing. */
+static void show_cost(const struct plugin *p, struct table *t)
+{
+    const struct trg_cost *c = &p->d.cost;
+
+    table_column(t, "batch_us", true);
+    table_column(t, "roi_us", true);
+    table_column(t, "item_ns", true);
+    if (!c->batch_us && !c->roi_us && !c->item_ns)
+        return;
+    table_cell(t, "%u", c->batch_us);
+    table_cell(t, "%u", c->roi_us);
+    table_cell(t, "%u", c->item_ns);
+}
+
 void show_title(const char *name, bool first, enum table_format format, FILE *out)
 {
     if (format != TABLE_JSON) {
@@ -340,7 +355,8 @@ void show_plugin(const struct plugin *p, enum table_format format, FILE *out)
     } part[] = {{"parameters", show_parameters},
                 {"presets", show_presets},
                 {"values", show_values},
-                {"collections", show_collections}};
+                {"collections", show_collections},
+                {"worst_case_cost", show_cost}};
 
     if (format == TABLE_TEXT)
         fprintf(out,

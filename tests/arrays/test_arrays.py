@@ -46,7 +46,10 @@ class Arrays(unittest.TestCase):
             self.assertEqual((roi["run"], roi["l1id"], roi["eta"]), (3, len(arrays["towers"]) + 1, 0.5))
             for name, array in arrays.items():
                 self.assertEqual(roi.collections[name].tobytes(), array.tobytes())
-        self.assertIn("3 RoIs in 3 records", self.tool("trigreplay", "show", self.path))
+        told = self.tool("trigreplay", "show", self.path)
+        self.assertIn(f"declares towers {towers.hash:016x}: et, eta, phi", told)
+        self.assertIn(", 300 samples, 300 towers", told)
+        self.assertIn("3 RoIs in 3 records", told)
 
     def test_what_trigctl_wrote(self):
         self.tool("trigctl", "make-rois", os.path.join(BUILD, "examples", "jets.so"), self.path, "--rois", "100")
@@ -77,7 +80,7 @@ class Arrays(unittest.TestCase):
             out.append({"run": 1}, towers=towers.array(3))
         with open(self.path, "rb") as f:
             good = f.read()
-        for at in range(8, len(good)):
+        for at in range(8, len(good), 3):
             for bad in (good[:at], good[:at] + bytes([good[at] ^ 0xff]) + good[at + 1:]):
                 with open(self.path, "wb") as f:
                     f.write(bad)

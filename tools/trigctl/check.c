@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "check_inner.h"
+#include "races.h"
 #include "watch.h"
 
 #define DEVICES_MAX 32u
@@ -24,8 +25,25 @@ struct answers { /* of the devices so far, for comparing */
 
 /* ---------------------------------------------------------------- devices */
 
+static void run_for_races(struct check *c)
+{
+    char why[256] = "";
+    bool good;
+
+    if (c->n_devices || !races_is_device(c->device))
+        return;
+    alarm(RACES_TIMEOUT_S); /* ends this program, which its parent reports */
+    c->n_devices++;
+    good = check_config(c, c->config, why, sizeof why);
+    check_line(c, good, "a few RoIs", "%s", why);
+}
+
 static void check_device(struct check *c, struct answers *a)
 {
+    if (c->o->race_run) {
+        run_for_races(c);
+        return;
+    }
     c->n_devices++;
     if (c->o->worst) {
         check_worst(c);
@@ -121,6 +139,8 @@ static void check_backends(struct check *c, struct backends *b)
         if (is_wanted(c->o, w))
             check_backend(c, b, w, &a);
     compare_devices(c, &a);
+    if (c->o->races)
+        races_check(c);
     for (uint32_t i = 0; i < a.n; i++)
         check_free(a.outcomes[i], c->sample->n);
 }
@@ -209,7 +229,7 @@ static int run_checks(struct check *c)
     const struct sample_setup setup = {.kinds = c->plugin->consumes,
                                        .n_inputs = c->plugin->n_inputs,
                                        .n_random = CHECK_RANDOM,
-                                       .max_items = CHECK_ITEMS_ROI,
+                                       .max_items = c->o->race_run ? RACES_ITEMS : CHECK_ITEMS_ROI,
                                        .max_layer = UINT8_MAX,
                                        .seed = c->o->seed};
     int r = sample_new(&setup, &sample);

@@ -21,6 +21,8 @@ struct check_options {
     uint32_t worst_items, worst_s; /* of this many items; this long on each device */
     uint64_t seed;
     bool has_seed, verbose;
+    bool races;    /* also look for data races: races.h */
+    bool race_run; /* inside of oclgrind: a few RoIs on its device, and nothing else */
 };
 
 /* Prints one line for each check; 0 when all passed, 1 when one failed, 2 for wrong options. */

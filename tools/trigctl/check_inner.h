@@ -28,6 +28,8 @@ void check_line(struct check *c, bool good, const char *what, const char *format
     __attribute__((format(printf, 4, 5)));
 struct rig_setup check_setup(const struct check *c, const void *config, uint32_t slots);
 
+/* Runs the edge cases and some ordinary RoIs with a configuration; false with `why`. */
+bool check_config(struct check *c, const void *config, char *why, size_t bytes);
 /* Life-cycle, failing allocations, parameters at their limits; watches the device. */
 void check_life(struct check *c);
 /* Answers: edge cases, repeatability, independence of batch, order and slot.  Outcomes of all RoIs

@@ -119,8 +119,7 @@ struct settings { /* what was tried */
     char why[512]; /* the first failure */
 };
 
-/* Runs the edge cases and some ordinary RoIs with a configuration. */
-static bool run_config(struct check *c, const void *config, char *why, size_t bytes)
+bool check_config(struct check *c, const void *config, char *why, size_t bytes)
 {
     const struct rig_setup setup = check_setup(c, config, 1);
     uint32_t order[SAMPLE_CASES + 4];
@@ -172,7 +171,7 @@ static void try_setting(struct check *c, struct settings *s, const char *key, co
         snprintf(s->why, sizeof s->why, "%s", inner);
     } else if (c->plugin->d.check && c->plugin->d.check(config, inner, sizeof inner) < 0) {
         s->n_refused++;
-    } else if (!run_config(c, config, inner, sizeof inner)) {
+    } else if (!check_config(c, config, inner, sizeof inner)) {
         snprintf(s->why, sizeof s->why, "%s %s: %s", key ? key : "preset", text, inner);
     } else {
         s->n_run++;

@@ -25,7 +25,7 @@ static const char usage[] =
     "usage: trigctl [--socket PATH] [--json] [--now] COMMAND...\n"
     "       trigctl [--json] show-plugin FILE.so\n"
     "       trigctl check-plugin FILE.so [--backend NAME]... [--param KEY=VALUE]...\n"
-    "               [--preset NAME] [--seed N] [--tolerance X] [--backends FOLDER]\n"
+    "               [--preset NAME] [--seed N] [--tolerance X] [--backends FOLDER] [--races]\n"
     "               [--worst [--items N] [--seconds S]]\n"
     "       trigctl make-rois FILE.so OUT [--rois N] [--seed N]\n"
     "       trigctl keygen FILE\n"
@@ -57,6 +57,7 @@ static const char usage[] =
     "      --items N       of --worst: items of each input (default 16384)\n"
     "      --seconds S     of --worst: on each device (default 3)\n"
     "      --backends DIR  folder of trigd-cpu.so and friends; found beside trigctl unless given\n"
+    "      --races         also look for data races between work-items, with oclgrind\n"
     "      --verbose       also show what plugin and backends log\n"
     "  -h, --help          print this and exit\n"
     "      --version       print the version and exit\n"
@@ -136,6 +137,12 @@ static int take(int opt, struct options *o)
     case 'S':
         o->check.has_seed = true;
         return seed(&o->check.seed);
+    case 'r':
+        o->check.races = true;
+        return -1;
+    case 'R':
+        o->check.race_run = true;
+        return -1;
     case 'n':
         return number("--rois", 1e6, &o->rois);
     case 'w':
@@ -175,6 +182,8 @@ static int parse(int argc, char **argv, struct options *o)
                                           {"worst", no_argument, NULL, 'w'},
                                           {"items", required_argument, NULL, 'i'},
                                           {"seconds", required_argument, NULL, 'T'},
+                                          {"races", no_argument, NULL, 'r'},
+                                          {"race-run", no_argument, NULL, 'R'},
                                           {"tolerance", required_argument, NULL, 't'},
                                           {"version", no_argument, NULL, 'V'},
                                           {"help", no_argument, NULL, 'h'},

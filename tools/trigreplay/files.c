@@ -91,7 +91,30 @@ int files_generate(const char *path, const struct generator_preset *preset, uint
 
 /* ---------------------------------------------------------------- show */
 
-static void show_roi(const Trigd__V1__Roi *r, FILE *out)
+/* The declaration in the file's header that an RoI's columns belong to; NULL: there is none. */
+static const Trigd__V1__Collection *declaration(const Trigd__V1__FileHeader *h, uint64_t hash)
+{
+    for (size_t k = 0; k < h->n_collections; k++)
+        if (h->collections[k]->hash == hash)
+            return h->collections[k];
+    return NULL;
+}
+
+/* ", 56 towers" */
+static void show_columns(const Trigd__V1__FileHeader *h, const Trigd__V1__Columns *c, FILE *out)
+{
+    const Trigd__V1__Collection *d = declaration(h, c->hash);
+    size_t bytes = 0;
+
+    if (d && d->n_columns && c->n_column)
+        bytes = trg_type_size(d->columns[0]->type) * d->columns[0]->length;
+    if (bytes)
+        fprintf(out, ", %zu %s", c->column[0].len / bytes, d->name);
+    else
+        fprintf(out, ", columns of the unknown declaration %016llx", (unsigned long long)c->hash);
+}
+
+static void show_roi(const Trigd__V1__FileHeader *h, const Trigd__V1__Roi *r, FILE *out)
 {
     fprintf(out, "  run %u l1id %u roi %u: eta %.3f +- %.2f, phi %.3f +- %.2f rad", r->run, r->l1id,
             r->roi_id, (double)r->eta, (double)r->eta_half, (double)r->phi_rad,
@@ -104,6 +127,8 @@ static void show_roi(const Trigd__V1__Roi *r, FILE *out)
         fprintf(out, ", %zu hits", r->hits->n_x_mm);
     if (r->tracks)
         fprintf(out, ", %zu tracks", r->tracks->n_x_mm);
+    for (size_t k = 0; k < r->n_columns; k++)
+        show_columns(h, r->columns[k], out);
     if (r->type)
         fprintf(out, ", type %u", r->type);
     if (r->truth && r->truth->n_vertex_z_mm)
@@ -126,6 +151,15 @@ static void show_header(const Trigd__V1__FileHeader *h, FILE *out)
     if (h->preset[0])
         fprintf(out, ", preset %s, seed %llu", h->preset, (unsigned long long)h->seed);
     fputc('\n', out);
+    for (size_t k = 0; k < h->n_collections; k++) {
+        const Trigd__V1__Collection *d = h->collections[k];
+
+        fprintf(out, "  declares %s %016llx:", d->name, (unsigned long long)d->hash);
+        for (size_t c = 0; c < d->n_columns; c++)
+            fprintf(out, "%s %s%s%s", c ? "," : "", d->columns[c]->name,
+                    d->columns[c]->unit[0] ? " " : "", d->columns[c]->unit);
+        fputc('\n', out);
+    }
 }
 
 struct shown {
@@ -146,7 +180,7 @@ static int show_records(struct roifile_reader *file, bool is_short, struct shown
             return -EBADMSG;
         for (size_t i = 0; i < b->n_rois; i++)
             if (s->rois++ < SHOWN)
-                show_roi(b->rois[i], out);
+                show_roi(roifile_header(file), b->rois[i], out);
         trigd__v1__roi_batch__free_unpacked(b, NULL);
         s->records++;
     }
