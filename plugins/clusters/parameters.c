@@ -9,9 +9,9 @@ const struct trg_param clusters_params[] = {
      "where the sensors are: a text in plugins/clusters/geometry"},
     {"hint", TRG_PARAM_BOOL, AT(hint), "true", 0, 0, "", NULL,
      "a super-pixel with bit 31 set touches nothing, as the readout says; false: it is looked at"},
-    {"sigma_one", TRG_PARAM_F32, AT(sigma_one), "0.2", 0.001, 10, "", NULL,
+    {"sigma_one", TRG_PARAM_F32, AT(sigma_one), "0.227", 0.001, 10, "", NULL,
      "resolution across a cluster of one column or row, in pitches"},
-    {"sigma_two", TRG_PARAM_F32, AT(sigma_two), "0.2", 0.001, 10, "", NULL, "the same of two"},
-    {"sigma_more", TRG_PARAM_F32, AT(sigma_more), "0.3", 0.001, 10, "", NULL, "the same of more"},
+    {"sigma_two", TRG_PARAM_F32, AT(sigma_two), "0.195", 0.001, 10, "", NULL, "the same of two"},
+    {"sigma_more", TRG_PARAM_F32, AT(sigma_more), "0.565", 0.001, 10, "", NULL, "the same of more"},
     {0},
 };

@@ -2,8 +2,8 @@
 /* driver.h - raw banks of RoIs, and the clusters that the plugin makes of them. */
 #ifndef CLUSTERS_DRIVER_H
 #define CLUSTERS_DRIVER_H
+#include "../../plugins/clusters/parameters.h"
 #include "batches.h"
-#include "parameters.h"
 
 struct banks { /* of one RoI */
     uint32_t n, room;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "declared.h"
 #include "generator.h"
 #include "roifile.h"
 
@@ -70,9 +71,14 @@ int files_generate(const char *path, const struct generator_preset *preset, uint
                    uint64_t rois, enum layout layout, uint32_t type, const _Atomic bool *stop)
 {
     Trigd__V1__FileHeader header = TRIGD__V1__FILE_HEADER__INIT;
+    const uint32_t kind = generator_kind(preset);
     struct roifile_writer *w = NULL;
+    struct declared declared;
     int r, finished;
 
+    declared_fill(kind >= TRG_KIND_COUNT ? 1u << kind : 0, &declared);
+    header.n_collections = declared.n;
+    header.collections = declared.list;
     header.version = 1;
     header.creator = (char *)"trigreplay generate " TRIGD_VERSION;
     header.preset = (char *)preset->name;
@@ -131,12 +137,32 @@ static void show_roi(const Trigd__V1__FileHeader *h, const Trigd__V1__Roi *r, FI
         show_columns(h, r->columns[k], out);
     if (r->type)
         fprintf(out, ", type %u", r->type);
+    for (size_t i = 0; i < r->n_columns; i++) {
+        const struct trg_collection *info = kind_info(kind_of_hash(r->columns[i]->hash));
+        const size_t size = info ? trg_column_bytes(&info->column[0]) : 0;
+
+        if (size && r->columns[i]->n_column)
+            fprintf(out, ", %zu %s", r->columns[i]->column[0].len / size, info->name);
+    }
     if (r->truth && r->truth->n_vertex_z_mm)
         fprintf(out, "; truth: %zu vertices, hard scatter at z %.3f mm", r->truth->n_vertex_z_mm,
                 (double)r->truth->vertex_z_mm[0]);
     if (r->kept)
         fprintf(out, "; %s", r->kept->reason);
     fputc('\n', out);
+}
+
+/* What the RoIs hold can be told where the header declares it; RoIs that hold something else are
+ * shown without it. */
+static void take_declarations(const Trigd__V1__FileHeader *h)
+{
+    for (size_t i = 0; i < h->n_collections; i++) {
+        char why[256];
+        uint32_t kind;
+
+        if (declared_add(h->collections[i], &kind, why, sizeof why) < 0)
+            fprintf(stderr, "trigreplay: a collection of the file is not known: %s\n", why);
+    }
 }
 
 static void show_header(const Trigd__V1__FileHeader *h, FILE *out)
@@ -197,6 +223,7 @@ int files_show(const char *path, FILE *out)
         fprintf(stderr, "trigreplay: cannot read %s: %s\n", path, strerror(-r));
         return r;
     }
+    take_declarations(roifile_header(file));
     show_header(roifile_header(file), out);
     has_index = roifile_totals(file, &total.records, &total.rois);
     r = show_records(file, has_index == 1, &s, out);

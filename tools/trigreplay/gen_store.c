@@ -35,6 +35,8 @@ void generated_fini(struct generated *g)
                    t->chi2,
                    t->qop,
                    t->n_hits,
+                   g->banks.sensor,
+                   g->banks.word,
                    g->particle,
                    g->shared_item,
                    g->shared_particle,
@@ -62,7 +64,7 @@ void generated_fini(struct generated *g)
 void store_begin(struct generated *g, uint32_t kind)
 {
     g->kind = kind;
-    g->n = g->n_vertices = g->n_particles = g->n_shared = 0;
+    g->n = g->n_crossings = g->n_vertices = g->n_particles = g->n_shared = 0;
 }
 
 /* ---------------------------------------------------------------- room */
@@ -115,13 +117,20 @@ static int room_for_spacepoint(struct generated *g)
     return make_room(g->n, &g->room, 1024, all, COUNT(all));
 }
 
-static int room_for_hit(struct generated *g)
+static int room_for_hit(struct generated *g, uint32_t n)
 {
     struct generated_hits *h = &g->hits;
     const struct growing all[] = {ARRAY(h->x), ARRAY(h->y), ARRAY(h->z), ARRAY(h->layer),
                                   ARRAY(h->id)};
 
-    return make_room(g->n, &h->room, 1024, all, COUNT(all));
+    return make_room(n, &h->room, 1024, all, COUNT(all));
+}
+
+static int room_for_bank(struct generated *g)
+{
+    const struct growing all[] = {ARRAY(g->banks.sensor), ARRAY(g->banks.word)};
+
+    return make_room(g->n, &g->banks.room, 1024, all, COUNT(all));
 }
 
 static int room_for_track(struct generated *g)
@@ -231,20 +240,50 @@ int store_spacepoint(struct generated *g, double phi, double rho, double z, uint
     return 0;
 }
 
+static void put_hit(struct generated_hits *h, uint32_t at, const double *place, uint32_t layer,
+                    uint32_t id)
+{
+    h->x[at] = (float)place[0];
+    h->y[at] = (float)place[1];
+    h->z[at] = (float)place[2];
+    h->layer[at] = (uint16_t)layer;
+    h->id[at] = id;
+}
+
 int store_hit(struct generated *g, double x, double y, double z, uint32_t layer, uint32_t particle)
 {
-    struct generated_hits *h = &g->hits;
-    int r = room_for_hit(g);
+    int r = room_for_hit(g, g->n);
 
     if (r == 0)
         r = room_for_particle_of(g);
     if (r < 0)
         return r;
-    h->x[g->n] = (float)x;
-    h->y[g->n] = (float)y;
-    h->z[g->n] = (float)z;
-    h->layer[g->n] = (uint16_t)layer;
-    h->id[g->n] = g->n;
+    put_hit(&g->hits, g->n, (const double[]){x, y, z}, layer, g->n);
+    g->particle[g->n++] = particle;
+    return 0;
+}
+
+int store_crossing(struct generated *g, double x, double y, double z, uint32_t layer,
+                   uint32_t particle)
+{
+    const int r = room_for_hit(g, g->n_crossings);
+
+    if (r < 0)
+        return r;
+    put_hit(&g->hits, g->n_crossings++, (const double[]){x, y, z}, layer, particle);
+    return 0;
+}
+
+int store_bank(struct generated *g, uint32_t sensor, uint32_t word, uint32_t particle)
+{
+    int r = room_for_bank(g);
+
+    if (r == 0)
+        r = room_for_particle_of(g);
+    if (r < 0)
+        return r;
+    g->banks.sensor[g->n] = (uint16_t)sensor;
+    g->banks.word[g->n] = word;
     g->particle[g->n++] = particle;
     return 0;
 }

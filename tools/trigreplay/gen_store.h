@@ -29,6 +29,11 @@ int store_claim(struct generated *g, uint32_t item, uint32_t particle);
 int store_spacepoint(struct generated *g, double phi, double rho, double z, uint32_t layer,
                      uint32_t particle);
 int store_hit(struct generated *g, double x, double y, double z, uint32_t layer, uint32_t particle);
+/* A super-pixel, by sensor and word. */
+int store_bank(struct generated *g, uint32_t sensor, uint32_t word, uint32_t particle);
+/* Where a particle crossed a sensor whose pixels are what is stored. */
+int store_crossing(struct generated *g, double x, double y, double z, uint32_t layer,
+                   uint32_t particle);
 
 struct store_track {
     double x, y, z, tx, ty, var_x, var_tx, cov_x_tx, chi2, qop;

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "gen_banks.h"
 #include "gen_store.h"
 #include "gen_velo.h"
 
@@ -67,6 +68,7 @@ struct maker { /* one RoI being made */
     const struct generator_preset *p;
     struct generated *g;
     struct velo_made made;
+    struct banks_maker banks;
     uint32_t origin;                  /* the last vertex that material made */
     double activity[COLLISIONS_ROOM]; /* of each collision, mean 1 */
 };
@@ -75,7 +77,8 @@ struct crossings { /* what one particle leaves: true places are measured to SIGM
     uint32_t n;
     struct crossing {
         double x, y, z;
-        uint32_t module;
+        double true_x, true_y, tx, ty;
+        uint32_t module, sensor;
     } list[MODULES * SENSORS];
 };
 
@@ -129,6 +132,11 @@ static bool cross_plane(struct maker *m, struct velo_ray *ray, uint32_t module, 
             at->y = ray->y + random_normal(&m->random) * sigma;
             at->z = ray->z;
             at->module = module;
+            at->true_x = ray->x;
+            at->true_y = ray->y;
+            at->tx = ray->tx;
+            at->ty = ray->ty;
+            at->sensor = module * (uint32_t)SENSORS + i;
             c->n++;
         }
         if (!meet(m, ray, SENSOR_X0))
@@ -250,6 +258,30 @@ static int add_hits(struct maker *m, const struct crossings *c)
     return r;
 }
 
+static int add_pixels(struct maker *m, const struct crossings *c)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < c->n; i++) {
+        const struct crossing *at = &c->list[i];
+
+        r = banks_cross(&m->banks, at->sensor, at->true_x, at->true_y, at->tx, at->ty,
+                        m->g->n_particles);
+        if (r == 0)
+            r = store_crossing(m->g, at->true_x, at->true_y, at->z, at->module, m->g->n_particles);
+    }
+    return r;
+}
+
+/* What a particle leaves, in the form of the preset. */
+static int add_items(struct maker *m, const struct gen_particle *p, const struct crossings *c,
+                     double z0)
+{
+    if (m->p->detector == GENERATOR_VELO_BANKS)
+        return add_pixels(m, c);
+    return m->g->kind == TRG_TRACKS ? add_track(m, p, c, z0) : add_hits(m, c);
+}
+
 /* Where material made a particle, as a vertex: what it made at one place shares it. */
 static int find_origin(struct maker *m, const struct gen_particle *p, uint32_t *ret_vertex)
 {
@@ -287,7 +319,7 @@ static int add_particle(void *ctx, const struct gen_particle *p)
     if (r == 0)
         r = store_particle(m->g, &truth);
     if (r == 0)
-        r = m->g->kind == TRG_TRACKS ? add_track(m, p, &c, truth.z0) : add_hits(m, &c);
+        r = add_items(m, p, &c, truth.z0);
     if (r == 0)
         store_keep_particle(m->g, is_visible);
     return r;
@@ -449,8 +481,11 @@ static int add_noise(struct maker *m)
         double u = side * random_range(&m->random, s->u_min, s->u_max);
         double v = side * random_range(&m->random, s->v_min, s->v_max);
 
-        r = store_hit(m->g, (u - v) * ROOT_HALF, (u + v) * ROOT_HALF,
-                      module_z[module] + s->plane * HALF_GAP, module, GENERATOR_NOISE);
+        if (m->p->detector == GENERATOR_VELO_BANKS)
+            r = banks_noise(&m->banks, (uint32_t)(module * SENSORS) + (uint32_t)(s - sensors));
+        else
+            r = store_hit(m->g, (u - v) * ROOT_HALF, (u + v) * ROOT_HALF,
+                          module_z[module] + s->plane * HALF_GAP, module, GENERATOR_NOISE);
     }
     return r;
 }
@@ -476,8 +511,14 @@ static int finish(struct maker *m, int r)
     if (r == 0)
         r = add_made(m);
     velo_made_free(&m->made);
-    if (r == 0 && m->g->kind == TRG_HITS)
+    if (r == 0 && m->g->kind != TRG_TRACKS)
         r = add_noise(m);
+    if (m->p->detector == GENERATOR_VELO_BANKS) {
+        if (r == 0)
+            r = banks_store(&m->banks, m->g);
+        banks_maker_free(&m->banks);
+        return r;
+    }
     if (r == 0)
         r = store_sort(m->g);
     return r == 0 && m->p->has_material ? store_merge(m->g, CLUSTER) : r;
@@ -491,6 +532,7 @@ int gen_velo_detect(const struct generator_preset *preset, uint64_t seed, uint64
 
     random_seed(&m.random, seed, i);
     random_seed(&m.smearing, ~seed, i);
+    random_seed(&m.banks.random, ~seed, ~i);
     for (uint32_t k = 0; r == 0 && k < n; k++)
         r = add_particle(&m, &list[k]);
     return finish(&m, r);
@@ -532,7 +574,8 @@ int gen_velo_make(const struct generator_preset *preset, uint64_t seed, uint64_t
 
     random_seed(&m.random, seed, i);
     random_seed(&m.smearing, ~seed, i);
-    store_begin(ret_roi, preset->detector == GENERATOR_VELO_TRACKS ? TRG_TRACKS : TRG_HITS);
+    random_seed(&m.banks.random, ~seed, ~i);
+    store_begin(ret_roi, generator_kind(preset));
     set_info(&m, i);
     has_beauty = random_unit(&m.random) < preset->b_fraction;
     if (preset->pileup > 0)

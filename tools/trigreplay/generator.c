@@ -22,6 +22,10 @@ const struct generator_preset generator_presets[] = {
      62.2, 0, 25.0, 0, 6.0, FULL_CIRCLE, GENERATOR_VELO, 0.5, true},
     {"velo-lead", "the same, a central collision of two lead nuclei: 50,000 hits", 0, 0, 9300.0,
      3.0, 0, 6.0, FULL_CIRCLE, GENERATOR_VELO, 0, true},
+    {"velo-banks", "the events of velo as raw banks: super-pixels", 5.3, 62.2, 0, 3.0, 0, 6.0,
+     FULL_CIRCLE, GENERATOR_VELO_BANKS, 0.5, true},
+    {"velo-upgrade2-banks", "the events of velo-upgrade2 as raw banks", 39.4, 62.2, 0, 25.0, 0, 6.0,
+     FULL_CIRCLE, GENERATOR_VELO_BANKS, 0.5, true},
     {"velo-tracks",
      "tracks of that detector: 6 collisions without material, the true ones, smeared", 6.0, 65.0, 0,
      0, 0, 6.0, FULL_CIRCLE, GENERATOR_VELO_TRACKS, 0.5, false},
@@ -52,6 +56,7 @@ int generator_make(const struct generator_preset *preset, uint64_t seed, uint64_
     switch (preset->detector) {
     case GENERATOR_VELO:
     case GENERATOR_VELO_TRACKS:
+    case GENERATOR_VELO_BANKS:
         return gen_velo_make(preset, seed, i, ret_roi);
     case GENERATOR_PIXEL:
     case GENERATOR_TRACKML:
@@ -68,6 +73,7 @@ int gen_detect(const struct generator_preset *preset, uint64_t seed, uint64_t i,
     switch (preset->detector) {
     case GENERATOR_VELO:
     case GENERATOR_VELO_TRACKS:
+    case GENERATOR_VELO_BANKS:
         return gen_velo_detect(preset, seed, i, list, n, g);
     case GENERATOR_PIXEL:
     case GENERATOR_TRACKML:
@@ -91,6 +97,8 @@ const void *generated_column(const struct generated *g, uint32_t c)
 
     if (c >= kind_info(g->kind)->n_columns)
         return NULL;
+    if (g->kind >= TRG_KIND_COUNT)
+        return c ? (const void *)g->banks.word : g->banks.sensor;
     return g->kind == TRG_TRACKS ? tracks[c] : g->kind == TRG_HITS ? hits[c] : spacepoints[c];
 }
 
@@ -174,6 +182,22 @@ static void fill_tracks(const struct generated *g, struct generated_message *m)
     m->roi.tracks = t;
 }
 
+/* Little-endian, as the message wants them. */
+static void fill_banks(const struct generated *g, struct generated_message *m)
+{
+    trigd__v1__columns__init(&m->columns);
+    m->column[0] =
+        (ProtobufCBinaryData){g->n * sizeof *g->banks.sensor, (uint8_t *)(void *)g->banks.sensor};
+    m->column[1] =
+        (ProtobufCBinaryData){g->n * sizeof *g->banks.word, (uint8_t *)(void *)g->banks.word};
+    m->columns.hash = kind_info(g->kind)->hash;
+    m->columns.n_column = 2;
+    m->columns.column = m->column;
+    m->columns_list[0] = &m->columns;
+    m->roi.n_columns = 1;
+    m->roi.columns = m->columns_list;
+}
+
 void generated_message(const struct generated *g, struct generated_message *ret)
 {
     Trigd__V1__Roi *r = &ret->roi;
@@ -195,6 +219,8 @@ void generated_message(const struct generated *g, struct generated_message *ret)
         fill_tracks(g, ret);
     else if (g->kind == TRG_HITS)
         fill_hits(g, ret);
+    else if (g->kind >= TRG_KIND_COUNT)
+        fill_banks(g, ret);
     else
         fill_spacepoints(g, ret);
     fill_truth(g, &ret->truth);

@@ -2,7 +2,8 @@
 /* generator.h - simulated RoIs, with truth, of four detectors:
  *
  *   toy      a window of an ATLAS-like inner detector, as spacepoints (gen_toy.c)
- *   velo     LHCb-like planes around the beam, no field, as hits or as tracks (gen_velo.c)
+ *   velo     LHCb-like planes around the beam, no field, as hits, as tracks (gen_velo.c) or as raw
+ *            banks (gen_banks.c)
  *   pixel    CMS-like pixel barrels and discs in 3.8 T, as hits (gen_helix.c)
  *   trackml  the barrels of the TrackML detector in 2 T, as hits (gen_helix.c)
  *
@@ -41,6 +42,7 @@ enum generator_detector {
     GENERATOR_TOY,
     GENERATOR_VELO,
     GENERATOR_VELO_TRACKS,
+    GENERATOR_VELO_BANKS,
     GENERATOR_PIXEL,
     GENERATOR_TRACKML
 };
@@ -64,11 +66,16 @@ struct generator_preset {
 extern const struct generator_preset generator_presets[];
 const struct generator_preset *generator_find(const char *name); /* NULL: there is none */
 
+/* The kind of raw banks, collections/banks.yaml, which is declared with the first call. */
+uint32_t generator_banks_kind(void);
+/* What the RoIs of a preset hold. */
+uint32_t generator_kind(const struct generator_preset *preset);
+
 /* One RoI; its arrays belong to it and are used again for the next.  It holds one collection, told
  * by `kind`, with n items: the arrays of that one are filled. */
 struct generated {
     struct trg_roi_info info;
-    uint32_t kind; /* TRG_SPACEPOINTS, TRG_HITS or TRG_TRACKS */
+    uint32_t kind; /* TRG_SPACEPOINTS, TRG_HITS, TRG_TRACKS or generator_banks_kind() */
     uint32_t n, room;
     float *phi, *rho, *z; /* spacepoints */
     uint8_t *layer;
@@ -83,7 +90,14 @@ struct generated {
         float *x, *y, *z, *tx, *ty, *var_x, *var_tx, *cov_x_tx, *chi2, *qop;
         uint32_t *n_hits;
     } tracks;
-    uint32_t *particle; /* of each item, or GENERATOR_NOISE */
+    struct generated_banks {
+        uint32_t room;
+        uint16_t *sensor;
+        uint32_t *word;
+    } banks;
+    uint32_t n_crossings; /* with banks, the places where particles crossed sensors: the columns of
+                             `hits`, id is the particle */
+    uint32_t *particle;   /* of each item, or GENERATOR_NOISE */
     uint32_t particle_of_room;
     uint32_t n_shared, shared_room; /* further particles of items: see trigd.proto */
     uint32_t *shared_item, *shared_particle;
@@ -114,6 +128,8 @@ struct generated_message {
     Trigd__V1__Hits hits;
     Trigd__V1__Tracks tracks;
     Trigd__V1__Truth truth;
+    Trigd__V1__Columns columns, *columns_list[1];
+    ProtobufCBinaryData column[2];
 };
 void generated_message(const struct generated *g, struct generated_message *ret_message);
 #endif

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "declared.h"
 #include "roifile.h"
 
 const struct import_format import_formats[] = {
@@ -17,6 +18,8 @@ const struct import_format import_formats[] = {
      import_velopix, ".json"},
     {"lhcb-csv", "LHCb vertex detector, folders of NAME-hits.csv, -particles.csv and -pvs.csv",
      import_lhcb, "-hits.csv"},
+    {"lhcb-banks", "raw banks of LHCb's vertex detector, NAME.bin, with NAME-pvs.csv", import_banks,
+     ".bin"},
     {"trackml", "TrackML, folders of NAME-hits.csv, -truth.csv and -particles.csv", import_trackml,
      "-hits.csv"},
     {"spacepoints", "space points as ACTS writes them, NAME-spacepoint.csv and -measurements.csv",
@@ -117,11 +120,22 @@ static int read_path(struct import *im, const struct import_format *format, cons
     return read_folder(im, format, path);
 }
 
+/* The declared collections that RoIs will hold, 1 << kind each. */
+static uint32_t kinds_of(const struct import *im, const struct import_format *format)
+{
+    const uint32_t kind = format->read == import_banks       ? generator_banks_kind()
+                          : format->read == import_particles ? generator_kind(im->preset)
+                                                             : TRG_HITS;
+
+    return kind >= TRG_KIND_COUNT ? 1u << kind : 0;
+}
+
 int import_files(struct import *im, const struct import_format *format, char *const *paths,
                  uint32_t n, const char *out)
 {
     Trigd__V1__FileHeader header = TRIGD__V1__FILE_HEADER__INIT;
     bool is_simulated = format->read == import_particles;
+    struct declared declared;
     char creator[64];
     int r, finished;
 
@@ -133,6 +147,9 @@ int import_files(struct import *im, const struct import_format *format, char *co
         header.seed = im->seed;
     }
     header.created_unix_s = (uint64_t)time(NULL);
+    declared_fill(kinds_of(im, format), &declared);
+    header.n_collections = declared.n;
+    header.collections = declared.list;
     r = roifile_create(out, &header, &im->w);
     if (r < 0)
         return import_fail(im, r, "%s: cannot be written: %s", out, strerror(-r));

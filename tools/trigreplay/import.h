@@ -54,6 +54,9 @@ int import_files(struct import *im, const struct import_format *format, char *co
 
 int import_velopix(struct import *im, const char *path);
 int import_lhcb(struct import *im, const char *path);
+int import_banks(struct import *im, const char *path);
+/* The collisions of an event of LHCb's, "RUN_EVENT-pvs.csv". */
+int import_lhcb_pvs(struct import *im, const char *path);
 int import_trackml(struct import *im, const char *path);
 int import_spacepoints(struct import *im, const char *path);
 int import_particles(struct import *im, const char *path);
@@ -72,6 +75,8 @@ int import_emit(struct import *im);
 int import_sibling(const char *path, const char *from, const char *to, char *ret, size_t room);
 /* Where `path` ends with the suffix, perhaps before a .gz; NULL: it does not. */
 const char *import_suffix(const char *path, const char *suffix);
+/* The number at the beginning of a file's name, "6718861_6001-hits.csv" -> 6718861; others: 1. */
+uint32_t import_run(const char *path);
 /* The last number in a file's name, "event000000012-hits.csv" -> 12; 0: none. */
 uint32_t import_number(const char *path);
 #endif

@@ -124,6 +124,17 @@ int import_sibling(const char *path, const char *from, const char *to, char *ret
     return -ENOENT;
 }
 
+uint32_t import_run(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    unsigned long run;
+    char *end;
+
+    name = name ? name + 1 : path;
+    run = strtoul(name, &end, 10);
+    return end != name && *end == '_' && run <= UINT32_MAX ? (uint32_t)run : 1;
+}
+
 uint32_t import_number(const char *path)
 {
     const char *name = strrchr(path, '/'), *end;

@@ -78,14 +78,14 @@ static int read_hits(struct event *e, const char *path)
 /* ---------------------------------------------------------------- vertices */
 
 /* Collisions, and how many particles of each the detector can see. */
-static int read_pvs(struct event *e, const char *path)
+int import_lhcb_pvs(struct import *im, const char *path)
 {
     static const char *const names[] = {"n_tracks", "x_mm", "y_mm", "z_mm", NULL};
     uint32_t column[4], vertex;
     double place[3];
     uint64_t tracks;
     struct csv c;
-    int r = csv_open(&c, e->im, path);
+    int r = csv_open(&c, im, path);
 
     if (r < 0)
         return r;
@@ -95,10 +95,10 @@ static int read_pvs(struct event *e, const char *path)
         for (int i = 0; r == 0 && i < 3; i++)
             r = csv_real(&c, column[1 + i], -PLACE_MAX, PLACE_MAX, &place[i]);
         if (r == 0)
-            r = stored(&c, store_vertex(&e->im->g, place[0], place[1], place[2], GENERATOR_PRIMARY,
+            r = stored(&c, store_vertex(&im->g, place[0], place[1], place[2], GENERATOR_PRIMARY,
                                         GENERATOR_NONE, &vertex));
         if (r == 0)
-            e->im->g.vertex_tracks[vertex] = (uint32_t)tracks;
+            im->g.vertex_tracks[vertex] = (uint32_t)tracks;
     }
     csv_close(&c);
     return r;
@@ -225,18 +225,6 @@ static int read_particles(struct event *e, const char *path)
 
 /* ---------------------------------------------------------------- an event */
 
-/* "6718861_6001-hits.csv" -> 6718861; other names: 1. */
-static uint32_t run_of(const char *path)
-{
-    const char *name = strrchr(path, '/');
-    unsigned long run;
-    char *end;
-
-    name = name ? name + 1 : path;
-    run = strtoul(name, &end, 10);
-    return end != name && *end == '_' && run <= UINT32_MAX ? (uint32_t)run : 1;
-}
-
 static int read_event(struct event *e, const char *path)
 {
     char pvs[4096], particles[4096];
@@ -246,7 +234,7 @@ static int read_event(struct event *e, const char *path)
     int r = read_hits(e, path);
 
     if (r == 0 && has_pvs == 0)
-        r = read_pvs(e, pvs);
+        r = import_lhcb_pvs(e->im, pvs);
     if (r == 0 && has_particles == 0)
         r = read_particles(e, particles);
     e->im->has_truth = has_pvs == 0 || has_particles == 0;
@@ -259,7 +247,7 @@ int import_lhcb(struct import *im, const char *path)
     struct event e = {.im = im};
     int r;
 
-    import_begin(im, TRG_HITS, run_of(path), import_number(path));
+    import_begin(im, TRG_HITS, import_run(path), import_number(path));
     r = read_event(&e, path);
     ids_free(&e.hits);
     return r < 0 ? r : import_emit(im);

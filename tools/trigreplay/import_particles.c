@@ -76,8 +76,7 @@ static int close_event(struct events *e)
 
 static void open_event(struct events *e, uint64_t event)
 {
-    import_begin(e->im, e->im->preset->detector == GENERATOR_VELO_TRACKS ? TRG_TRACKS : TRG_HITS, 1,
-                 (uint32_t)event);
+    import_begin(e->im, generator_kind(e->im->preset), 1, (uint32_t)event);
     e->event = event;
     e->n = 0;
     e->is_open = true;

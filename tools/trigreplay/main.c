@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "args.h"
+#include "export.h"
 #include "files.h"
 #include "import.h"
 #include "replay.h"
@@ -20,6 +21,7 @@ static const char usage[] =
     "       trigreplay generate --out FILE [--preset P] [--rois N] [--seed S] [--layout L]\n"
     "                           [--type T]\n"
     "       trigreplay import FORMAT FILE|FOLDER ... --out FILE\n"
+    "       trigreplay export lhcb-banks FILE --out FOLDER\n"
     "       trigreplay show FILE\n"
     "       trigreplay reproduce FILE --config CONFIG\n";
 
@@ -38,9 +40,11 @@ enum { EXIT_LOST = 1, EXIT_USAGE = 2, EXIT_FAILED = 3 };
 #define DISTINCT_MAX     1000000u
 #define PRESETS                                                                        \
     "simulate: lowlum (default), highlum, phase2 (spacepoints); velo, velo-upgrade2, " \
-    "velo-lead, pixel, pixel50, pixel140, pixel200, trackml (hits); velo-tracks (tracks)"
+    "velo-lead, pixel, pixel50, pixel140, pixel200, trackml (hits); velo-tracks (tracks); "
+"velo-banks, velo-upgrade2-banks (raw banks)"
 
-static void on_signal(int number)
+    static void
+    on_signal(int number)
 {
     (void)number;
     atomic_store(&replay_stop, true);
@@ -304,6 +308,21 @@ static int import(const struct arguments *a)
     return r < 0 ? EXIT_FAILED : 0;
 }
 
+static int export(const struct arguments *a)
+{
+    int64_t n;
+
+    if (a->n_rest != 2 || strcmp(a->rest[0], "lhcb-banks") != 0 || !a->out) {
+        fprintf(stderr, "trigreplay: export wants lhcb-banks, an RoI file and --out FOLDER\n");
+        return EXIT_USAGE;
+    }
+    n = export_banks(a->rest[1], a->out);
+    if (n < 0)
+        return EXIT_FAILED;
+    printf("%lld files\n", (long long)n);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     struct arguments a = {.o = {.pace = "max",
@@ -324,8 +343,11 @@ int main(int argc, char **argv)
         return show(&a);
     if (!strcmp(a.command, "import"))
         return import(&a);
+    if (!strcmp(a.command, "export"))
+        return export(&a);
     if (!strcmp(a.command, "reproduce"))
         return run_again(&a);
-    fprintf(stderr, "trigreplay: run, generate, import, show or reproduce is wanted\n%s", usage);
+    fprintf(stderr, "trigreplay: run, generate, import, export, show or reproduce is wanted\n%s",
+            usage);
     return EXIT_USAGE;
 }
