@@ -6,7 +6,7 @@
 #define CLUSTERS_REFERENCE_H
 #include <stdbool.h>
 
-#include "driver.h"
+#include "banks.h"
 #include "geometry.h"
 
 struct reference_cluster {

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "algotest.h"
-#include "driver.h"
+#include "banks.h"
 #include "geometry.h"
 #include "reference.h"
 

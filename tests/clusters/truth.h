@@ -5,7 +5,7 @@
 #ifndef CLUSTERS_TRUTH_H
 #define CLUSTERS_TRUTH_H
 #include "../hough/match.h"
-#include "driver.h"
+#include "banks.h"
 #include "generator.h"
 #include "geometry.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* driver.h - raw banks of RoIs, and the clusters that the plugin makes of them. */
-#ifndef CLUSTERS_DRIVER_H
-#define CLUSTERS_DRIVER_H
+/* banks.h - raw banks of RoIs, and the clusters that the plugin makes of them. */
+#ifndef CLUSTERS_BANKS_H
+#define CLUSTERS_BANKS_H
 #include "../../plugins/clusters/parameters.h"
 #include "batches.h"
 

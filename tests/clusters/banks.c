@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "driver.h"
+#include "banks.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_clusters - events per second from raw banks: the plugin alone and chained with hough and
+ * vertexing, on every device, beside a lean and a naive program for one core, with the physics of
+ * the same events.  Times include the copies in and out and the host's share.  On one core they are
+ * CPU time, so that other programs disturb little.
+ *
+ *     TRIGD_BUILD=build/release build/release/bench/bench_clusters [--quick] [--device BACKEND]
+ *         [--json FILE] [FILE.bin ...]
+ *
+ * Files are raw banks of LHCb's: one sample of their own, repeated. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "chain.h"
+#include "clock.h"
+#include "crew.h"
+#include "lean.h"
+#include "pipeline.h"
+#include "process.h"
+#include "reference.h"
+#include "result.h"
+
+#define SEED     20260401u
+#define LANES    16u
+#define NAIVE    3u /* events: it is slow */
+#define PLUGINS  3u
+#define CPU_MOST 256u /* events in a round of a core */
+
+struct bench {
+    struct algo_host host[PLUGINS]; /* clusters, hough, vertexing */
+    struct geometry geometry;
+    FILE *json;
+    const char *only; /* a backend; NULL: all */
+    uint32_t n, runs;
+};
+
+struct sample {
+    const char *name;
+    struct banks *banks;
+    uint32_t n, most;
+    uint64_t words;
+    double base; /* events/s of the lean program */
+};
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "bench_clusters: %s failed\n", what);
+    exit(1);
+}
+
+/* ---------------------------------------------------------------- samples */
+
+static void count(struct sample *s)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        s->words += s->banks[i].n;
+        s->most = s->banks[i].n > s->most ? s->banks[i].n : s->most;
+    }
+    printf("%s: %u events, %.0f super-pixels each, %u at most\n", s->name, s->n,
+           (double)s->words / s->n, s->most);
+}
+
+static struct sample generate(const char *preset, uint32_t n)
+{
+    struct sample s = {.name = preset, .n = n, .banks = calloc(n, sizeof *s.banks)};
+    struct generated g;
+
+    if (!s.banks)
+        fail("memory");
+    generated_init(&g);
+    for (uint32_t i = 0; i < n; i++) {
+        if (generator_make(generator_find(preset), SEED, i, &g) < 0)
+            fail("the generator");
+        for (uint32_t k = 0; k < g.n; k++)
+            if (banks_add(&s.banks[i], g.banks.sensor[k], g.banks.word[k]) < 0)
+                fail("memory");
+    }
+    generated_fini(&g);
+    count(&s);
+    return s;
+}
+
+static struct sample read_files(char **path, uint32_t n)
+{
+    struct sample s = {.name = "LHCb minimum bias", .n = n, .banks = calloc(n, sizeof *s.banks)};
+
+    if (!s.banks)
+        fail("memory");
+    for (uint32_t i = 0; i < n; i++)
+        banks_read(path[i], &s.banks[i]);
+    count(&s);
+    return s;
+}
+
+static void sample_free(struct sample *s)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        banks_free(&s->banks[i]);
+    free(s->banks);
+}
+
+/* ---------------------------------------------------------------- one core */
+
+static void tell(const struct bench *b, const struct sample *s, const char *what,
+                 const char *device, const struct result *rates)
+{
+    char figure[128];
+
+    snprintf(figure, sizeof figure, "%s, %s", s->name, what);
+    result_report(b->json,
+                  &(struct result_figure){.bench = "clusters",
+                                          .figure = figure,
+                                          .unit = "events/s",
+                                          .command = "bench_clusters",
+                                          .higher_is_better = true,
+                                          .baseline = s->base > 0 ? "lean program, one core" : NULL,
+                                          .baseline_value = s->base,
+                                          .device = device},
+                  rates);
+}
+
+static void measure_lean(const struct bench *b, struct sample *s)
+{
+    struct result rates = {.n = 0};
+    uint64_t hits = 0;
+    struct lean l;
+
+    if (lean_open(&b->geometry, &l) < 0)
+        fail("memory");
+    for (uint32_t r = 0; r < b->runs; r++) {
+        const uint64_t start = clock_thread_ns();
+
+        hits = 0;
+        for (uint32_t i = 0; i < s->n; i++) {
+            if (lean_find(&l, &s->banks[i]) < 0)
+                fail("the lean program");
+            hits += l.n_hits;
+        }
+        result_add(&rates, s->n * 1e9 / (double)(clock_thread_ns() - start));
+    }
+    tell(b, s, "lean program", "one core", &rates);
+    s->base = result_median(&rates);
+    printf("  %.2f hits an event\n", (double)hits / s->n);
+    lean_close(&l);
+}
+
+static void measure_naive(const struct bench *b, const struct sample *s)
+{
+    struct result rates = {.n = 0};
+
+    for (uint32_t i = 0; i < NAIVE && i < s->n; i++) {
+        const uint64_t start = clock_thread_ns();
+        struct reference r;
+
+        if (reference_make(&b->geometry, &s->banks[i], true, &r) < 0)
+            fail("the naive program");
+        result_add(&rates, 1e9 / (double)(clock_thread_ns() - start));
+        reference_free(&r);
+    }
+    tell(b, s, "naive program", "one core", &rates);
+}
+
+/* ---------------------------------------------------------------- devices */
+
+struct lane {
+    struct pipeline *pipeline;
+    const struct sample *s;
+    uint32_t n, rounds;
+    double sum;
+};
+
+static int run_lane(void *arg)
+{
+    struct lane *l = arg;
+
+    return pipeline_run(l->pipeline, l->s->banks, l->n, l->rounds, &l->sum);
+}
+
+struct way {
+    const char *backend;
+    struct trg_device *device;
+    struct trg_device_info info;
+    uint32_t plugins, batch, lanes;
+};
+
+static double seconds(const struct way *w, const struct crew_time *t)
+{
+    if (w->info.is_host && w->lanes == 1)
+        return t->thread_s;
+    return w->info.is_host || w->info.pci[0] ? t->wall_s : t->process_s;
+}
+
+static void measure(const struct bench *b, const struct sample *s, const struct way *w)
+{
+    const uint32_t n = w->info.pci[0] || s->n < CPU_MOST ? s->n : CPU_MOST;
+    const uint32_t least = w->info.pci[0] ? 8 * w->batch : w->info.is_host ? CPU_MOST : 64;
+    struct lane lane[LANES] = {{0}};
+    struct result rates = {.n = 0};
+    char what[64], device[80];
+    double value = 0;
+
+    for (uint32_t i = 0; i < w->lanes; i++) {
+        struct pipeline_setup setup = {.n = w->plugins,
+                                       .device = w->device,
+                                       .batch = w->batch,
+                                       .slots = 2,
+                                       .max_items = w->batch * s->most};
+
+        for (uint32_t k = 0; k < w->plugins; k++)
+            setup.host[k] = &b->host[k];
+        lane[i] = (struct lane){.s = s, .n = n, .rounds = 1};
+        if (pipeline_open(&setup, &lane[i].pipeline) < 0)
+            fail("opening the plugins");
+        if (run_lane(&lane[i]) < 0) /* warms up */
+            fail("a lane");
+        value = lane[i].sum / n;
+        lane[i].rounds = (least + n - 1) / n;
+    }
+    for (uint32_t r = 0; r < b->runs; r++) {
+        struct crew_time t;
+
+        if (crew_run(w->lanes, run_lane, lane, sizeof *lane, &t) < 0)
+            fail("a lane");
+        result_add(&rates, (double)w->lanes * lane[0].rounds * n / seconds(w, &t));
+    }
+    snprintf(what, sizeof what, "%s, batch %u",
+             w->plugins == 1   ? "banks to hits"
+             : w->plugins == 2 ? "banks to tracks"
+                               : "banks to vertices",
+             w->batch);
+    snprintf(device, sizeof device, "%s, %.20s, %u lane%s", w->backend, w->info.name, w->lanes,
+             w->lanes > 1 ? "s" : "");
+    tell(b, s, what, device, &rates);
+    printf("  %.2f %s an event\n", value,
+           w->plugins == 1   ? "hits"
+           : w->plugins == 2 ? "tracks"
+                             : b->host[2].plugin->d.values[0].help);
+    for (uint32_t i = 0; i < w->lanes; i++)
+        pipeline_close(lane[i].pipeline);
+}
+
+static void measure_device(const struct bench *b, const struct sample *s, const char *backend,
+                           struct trg_device *device)
+{
+    static const uint32_t batches[] = {64, 256, 1024, 2048}, lanes[] = {1, 4, 8};
+    struct way w = {.backend = backend, .device = device};
+    bool is_gpu;
+
+    trg_device_info(device, &w.info);
+    is_gpu = w.info.pci[0] != 0;
+    for (w.plugins = 1; w.plugins <= PLUGINS; w.plugins++)
+        for (uint32_t i = 0; i < (is_gpu ? 4 : 1); i++)
+            for (uint32_t k = 0; k < (is_gpu ? 3 : 1); k++) {
+                w.batch = batches[i];
+                w.lanes = lanes[k];
+                if (w.batch * (uint64_t)s->most < 8u << 20 && (w.batch >= 256 || k == 0))
+                    measure(b, s, &w);
+            }
+}
+
+static void measure_all(const struct bench *b, struct sample *s)
+{
+    measure_lean(b, s);
+    measure_naive(b, s);
+    for (uint32_t i = 0; i < backends_count(b->host[0].backends); i++) {
+        struct trg_device *device;
+        uint32_t n;
+        const char *name = backends_name(b->host[0].backends, i, &n);
+
+        if (n && (!b->only || !strcmp(b->only, name)) &&
+            backends_device(b->host[0].backends, name, 0, &device) == 0)
+            measure_device(b, s, name, device);
+    }
+}
+
+/* ---------------------------------------------------------------- physics */
+
+static void tell_physics(const struct bench *b, const char *figure, const char *unit,
+                         bool higher_is_better, double value, uint32_t n)
+{
+    char text[128];
+
+    snprintf(text, sizeof text, "velo-banks, seed %u, %s", SEED, figure);
+    result_report_value(b->json,
+                        &(struct result_figure){.bench = "physics-clusters",
+                                                .figure = text,
+                                                .unit = unit,
+                                                .command = "bench_clusters",
+                                                .higher_is_better = higher_is_better},
+                        value, 0, n);
+}
+
+static void physics(const struct bench *b)
+{
+    struct trg_device *cpu;
+    struct truth t = {0};
+    struct chain c;
+    struct match m;
+    const uint32_t n = b->runs > 3 ? 200 : 24;
+
+    memset(&m, 0, sizeof m);
+    if (backends_device(b->host[0].backends, "cpu", 0, &cpu) < 0 ||
+        chain_open(&c, &b->host[0], cpu, "velo-banks", SEED, n) < 0)
+        fail("the chain");
+    for (uint32_t i = 0; i < n; i++) {
+        truth_add(&t, &b->geometry, &c.generated[i], &c.config, &c.hits[i]);
+        if (match_add(&m, &c.events[i], &c.tracks[i]) < 0)
+            fail("memory");
+    }
+    tell_physics(b, "hits: efficiency", "fraction", true, truth_efficiency(&t), n);
+    tell_physics(b, "hits: purity", "fraction", true, truth_purity(&t), n);
+    tell_physics(b, "hits: resolution", "um", false, truth_resolution(&t, TRUTH_WIDTH), n);
+    tell_physics(b, "hits: resolution, one column or row", "um", false, truth_resolution(&t, 0), n);
+    tell_physics(b, "hits: resolution, two", "um", false, truth_resolution(&t, 1), n);
+    tell_physics(b, "hits: resolution, more", "um", false, truth_resolution(&t, 2), n);
+    tell_physics(b, "hits: width of the pulls", "", true, truth_pull(&t, TRUTH_WIDTH), n);
+    tell_physics(b, "tracks: efficiency, eta 2-5", "fraction", true,
+                 match_efficiency(&m, MATCH_ETA25), n);
+    tell_physics(b, "tracks: ghosts", "fraction", false, match_ghosts(&m), n);
+    tell_physics(b, "tracks: clones", "fraction", false, match_clones(&m), n);
+    chain_close(&c);
+}
+
+/* ---------------------------------------------------------------- the program */
+
+static int parse(struct bench *b, int argc, char **argv)
+{
+    int i;
+
+    for (i = 1; i < argc && !strncmp(argv[i], "--", 2); i++) {
+        if (!strcmp(argv[i], "--quick")) {
+            b->n = 64;
+            b->runs = 3;
+        } else if (!strcmp(argv[i], "--device") && i + 1 < argc) {
+            b->only = argv[++i];
+        } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
+            b->json = fopen(argv[++i], "a");
+            if (!b->json) {
+                perror(argv[i]);
+                exit(1);
+            }
+            setvbuf(b->json, NULL, _IOLBF, 0); /* what was measured stays when it is stopped */
+        } else {
+            fprintf(stderr, "usage: bench_clusters [--quick] [--device BACKEND] [--json FILE] "
+                            "[FILE.bin ...]\n");
+            exit(2);
+        }
+    }
+    return i;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const plugins[PLUGINS] = {"clusters", "hough", "vertexing"};
+    struct bench b = {.n = 512, .runs = 5};
+    const int first = parse(&b, argc, argv);
+    char why[256];
+    struct sample s;
+
+    for (uint32_t k = 0; k < PLUGINS; k++)
+        if (algo_host_open(&b.host[k], plugins[k]) < 0)
+            return 1;
+    if (geometry_open("velo", &b.geometry, why, sizeof why) < 0)
+        fail(why);
+    physics(&b);
+    s = generate("velo-banks", b.n);
+    measure_all(&b, &s);
+    sample_free(&s);
+    if (first < argc) {
+        s = read_files(argv + first, (uint32_t)(argc - first));
+        measure_all(&b, &s);
+        sample_free(&s);
+    }
+    geometry_fini(&b.geometry);
+    for (uint32_t k = 0; k < PLUGINS; k++)
+        algo_host_close(&b.host[k]);
+    if (b.json)
+        fclose(b.json);
+    return 0;
+}

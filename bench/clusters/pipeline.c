@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pipeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drive.h"
+
+struct member { /* a plugin behind the first */
+    const struct trg_plugin *plugin;
+    struct trg_algo *algo;
+    struct trg_batch batch[TRG_SLOTS_MAX];
+    struct trg_result *results;                  /* [slots][batch] */
+    struct trg_output *outputs[TRG_OUTPUTS_MAX]; /* [batch], of no room */
+};
+
+struct pipeline {
+    struct pipeline_setup s;
+    void *config[PIPELINE_MAX];
+    struct drive *drive; /* the first */
+    struct member member[PIPELINE_MAX];
+    const struct banks *banks; /* of a run */
+    uint32_t n_banks, next, left;
+    double sum;
+};
+
+/* ---------------------------------------------------------------- opening */
+
+static int configure(struct pipeline *p, uint32_t k)
+{
+    const struct plugin *plugin = p->s.host[k]->plugin;
+
+    p->config[k] = calloc(1, plugin->d.config_size);
+    return p->config[k] ? algo_configure(plugin, NULL, NULL, p->config[k]) : -ENOMEM;
+}
+
+static int open_first(struct pipeline *p)
+{
+    const struct drive_setup setup = {.host = &p->s.host[0]->host,
+                                      .plugin = &p->s.host[0]->plugin->d,
+                                      .config = p->config[0],
+                                      .device = p->s.device,
+                                      .limits = {.size = sizeof setup.limits,
+                                                 .slots = p->s.slots,
+                                                 .max_rois = p->s.batch,
+                                                 .max_items = p->s.max_items,
+                                                 .max_items_roi = p->s.max_items}};
+    int r = drive_open(&setup, &p->drive);
+
+    return r < 0 ? r : drive_create(p->drive);
+}
+
+/* Where the input of member k lies, in each slot. */
+static int take_over(struct pipeline *p, uint32_t k, uint32_t *ret_items)
+{
+    const struct trg_plugin *from = &p->s.host[k - 1]->plugin->d;
+    struct trg_algo *algo = k == 1 ? p->drive->algo : p->member[k - 1].algo;
+    struct member *m = &p->member[k];
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < p->s.slots; i++) {
+        r = from->device_output(algo, i, 0, &m->batch[i].in[0]);
+        m->batch[i].slot = i;
+        m->batch[i].results = m->results + (size_t)i * p->s.batch;
+        memcpy(m->batch[i].outputs, m->outputs, sizeof m->outputs);
+        *ret_items = m->batch[i].in[0].span.n_items;
+    }
+    return r;
+}
+
+static int open_member(struct pipeline *p, uint32_t k)
+{
+    struct member *m = &p->member[k];
+    struct trg_limits limits = {.size = sizeof limits, .slots = p->s.slots, .max_rois = p->s.batch};
+    int r;
+
+    m->plugin = &p->s.host[k]->plugin->d;
+    m->results = calloc((size_t)p->s.slots * p->s.batch, sizeof *m->results);
+    if (!m->results)
+        return -ENOMEM;
+    for (uint32_t o = 0; o < TRG_OUTPUTS_MAX; o++) {
+        m->outputs[o] = calloc(p->s.batch, sizeof *m->outputs[o]);
+        if (!m->outputs[o])
+            return -ENOMEM;
+    }
+    r = take_over(p, k, &limits.max_items);
+    limits.max_items_roi = limits.max_items;
+    return r < 0 ? r
+                 : m->plugin->create(&p->s.host[k]->host, p->config[k], p->s.device, &limits,
+                                     &m->algo);
+}
+
+int pipeline_open(const struct pipeline_setup *setup, struct pipeline **ret)
+{
+    struct pipeline *p = calloc(1, sizeof *p);
+    int r = p ? 0 : -ENOMEM;
+
+    if (p)
+        p->s = *setup;
+    for (uint32_t k = 0; r == 0 && k < setup->n; k++)
+        r = configure(p, k);
+    if (r == 0)
+        r = open_first(p);
+    for (uint32_t k = 1; r == 0 && k < setup->n; k++)
+        r = open_member(p, k);
+    if (r < 0)
+        pipeline_close(p);
+    else
+        *ret = p;
+    return r;
+}
+
+void pipeline_close(struct pipeline *p)
+{
+    if (!p)
+        return;
+    for (uint32_t k = PIPELINE_MAX; k-- > 1;) {
+        struct member *m = &p->member[k];
+
+        if (m->algo)
+            m->plugin->destroy(m->algo);
+        free(m->results);
+        for (uint32_t o = 0; o < TRG_OUTPUTS_MAX; o++)
+            free(m->outputs[o]);
+    }
+    drive_close(p->drive);
+    for (uint32_t k = 0; k < PIPELINE_MAX; k++)
+        free(p->config[k]);
+    free(p);
+}
+
+/* ---------------------------------------------------------------- running */
+
+static int submit_members(struct pipeline *p, struct drive_slot *s)
+{
+    int r = 0;
+
+    for (uint32_t k = 1; r == 0 && k < p->s.n; k++) {
+        struct trg_batch *b = &p->member[k].batch[s->batch.slot];
+
+        b->n_rois = b->in[0].span.n_rois = s->batch.n_rois;
+        b->rois = s->batch.rois;
+        memset(b->results, 0, b->n_rois * sizeof *b->results);
+        r = p->member[k].plugin->submit(p->member[k].algo, b, s->queue);
+    }
+    if (r == 0)
+        r = trg_event_record(s->queue, s->reached);
+    return r == 0 ? trg_flush(s->queue) : r;
+}
+
+static int begin(void *ctx, struct drive_slot *s)
+{
+    struct pipeline *p = ctx;
+    const uint32_t n = p->left < p->s.batch ? p->left : p->s.batch;
+    int r;
+
+    if (!n)
+        return 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct banks *b = &p->banks[(p->next + i) % p->n_banks];
+
+        s->infos[i] = (struct trg_roi_info){.run = 1, .l1id = i};
+        p->drive->sources[0][i] = (struct stage_source){.n = b->n, .column = {b->sensor, b->word}};
+    }
+    p->next = (p->next + n) % p->n_banks;
+    p->left -= n;
+    drive_gather(p->drive, s, n);
+    r = drive_copy_in(p->drive, s);
+    memset(s->batch.results, 0, n * sizeof *s->batch.results);
+    if (r == 0)
+        r = p->drive->s.plugin->submit(p->drive->algo, &s->batch, s->queue);
+    if (r == 0)
+        r = submit_members(p, s);
+    return r < 0 ? r : 1;
+}
+
+static int end(void *ctx, struct drive_slot *s)
+{
+    struct pipeline *p = ctx;
+    const struct trg_result *last = s->results;
+    int r = drive_collect(p->drive, s);
+
+    for (uint32_t k = 1; r == 0 && k < p->s.n; k++) {
+        r = p->member[k].plugin->collect(p->member[k].algo, &p->member[k].batch[s->batch.slot]);
+        last = p->member[k].batch[s->batch.slot].results;
+    }
+    for (uint32_t i = 0; r == 0 && i < s->batch.n_rois; i++)
+        p->sum += (double)last[i].value[0];
+    return r;
+}
+
+int pipeline_run(struct pipeline *p, const struct banks *banks, uint32_t n, uint32_t rounds,
+                 double *ret_sum)
+{
+    int r;
+
+    p->banks = banks;
+    p->n_banks = n;
+    p->next = 0;
+    p->left = n * rounds;
+    p->sum = 0;
+    r = drive_run(p->drive, &(struct drive_loop){begin, end, p, p->s.slots});
+    if (ret_sum)
+        *ret_sum = p->sum;
+    return r;
+}
