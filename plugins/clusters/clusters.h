@@ -49,8 +49,6 @@ enum cl_array {
     CL_ARRAYS = CL_SUM + 2 * CL_SUMS
 };
 
-#define CL_TO_PATTERN (CL_PATTERN - CL_KEY) /* and from CL_KEY_2 to CL_PATTERN_2 */
-
 /* The state of a batch: a counter, then for each RoI its number of clusters, then for each block of
  * RoIs that of all up to its end; both plus one, 0 while they are not known. */
 #define CL_BLOCK               64u

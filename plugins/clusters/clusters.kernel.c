@@ -6,55 +6,13 @@
  * tells the groups behind it, and gets from those before it where its own begin; adds up the pixels
  * of each cluster; and writes the clusters in the order of their first super-pixels.  All sums are
  * integers and no order is left to chance, so that devices agree to the bit. */
+#include "sort.h"
 #include "superpixel.h"
 #include "trigd/common/group.h"
 
 #include "clusters.collections.h"
 
 /* ---------------------------------------------------------------- items in order */
-
-/* How many of n ascending keys are below `key`, or not above it. */
-TRG_FN trg_u32 cl_rank(TRG_GLOBAL const trg_u32 *keys, trg_u32 n, trg_u32 key, trg_u32 or_equal)
-{
-    trg_u32 low = 0u, high = n;
-
-    while (low < high) {
-        const trg_u32 middle = (low + high) / 2u;
-
-        if (keys[middle] < key || (or_equal && keys[middle] == key))
-            low = middle + 1u;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Sorts n keys with their patterns, stable, by merging neighbouring runs: an item's place is its
- * own in its run and its rank in the other.  One barrier a pass.  Returns 1 when the result is in
- * the second pair of arrays. */
-TRG_GROUP_FN trg_u32 cl_sort_items(TRG_GLOBAL trg_u32 *mine, trg_u32 n, trg_u32 room)
-{
-    trg_u32 is_second = 0u;
-
-    for (trg_u32 run = 1u; run < n; run *= 2u) {
-        TRG_GLOBAL const trg_u32 *from = mine + (is_second ? CL_KEY_2 : CL_KEY) * room;
-        TRG_GLOBAL trg_u32 *to = mine + (is_second ? CL_KEY : CL_KEY_2) * room;
-
-        for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
-            const trg_u32 begin = i & ~(run - 1u), is_right = begin & run ? 1u : 0u;
-            const trg_u32 other = is_right ? begin - run : begin + run;
-            const trg_u32 n_other = other >= n ? 0u : other + run <= n ? run : n - other;
-            const trg_u32 rank = cl_rank(from + other, n_other, from[i], is_right);
-            const trg_u32 place = (is_right ? other : begin) + (i - begin) + rank;
-
-            to[place] = from[i];
-            to[place + CL_TO_PATTERN * room] = from[i + CL_TO_PATTERN * room];
-        }
-        is_second ^= 1u;
-        TRG_BARRIER();
-    }
-    return is_second;
-}
 
 /* Gives the pixels of super-pixels that are there twice to the first of them, which is alone if all
  * say so; the others stay without pixels, as those that cannot be.  Patterns go to `to`. */
@@ -97,7 +55,7 @@ TRG_FN void cl_read_items(TRG_LOCAL trg_u32 *count, TRG_GLOBAL const trg_u16 *se
 
 /* ---------------------------------------------------------------- clusters */
 
-/* A node for each set of pixels; counts nodes and pixels. */
+/* A node for each set of pixels that may touch others; counts all sets, and pixels. */
 TRG_FN void cl_make_nodes(TRG_LOCAL trg_u32 *count, const struct cl_view v)
 {
     trg_u32 n = 0u, pixels = 0u;
@@ -106,11 +64,13 @@ TRG_FN void cl_make_nodes(TRG_LOCAL trg_u32 *count, const struct cl_view v)
         const trg_u32 key = v.key[i], p = v.pattern[i];
         const trg_u32 lower = cl_lower(p & 255u), upper = cl_upper(p), node = i * CL_NODES;
 
-        v.parent[node] = node;
-        v.parent[node + 1u] = node + 1u;
-        cl_put_sums(v, node, cl_sums_of(key, lower));
-        if (upper)
-            cl_put_sums(v, node + 1u, cl_sums_of(key, upper));
+        if (!(p & CL_ALONE)) {
+            v.parent[node] = node;
+            v.parent[node + 1u] = node + 1u;
+            cl_put_sums(v, node, cl_sums_of(key, lower));
+            if (upper)
+                cl_put_sums(v, node + 1u, cl_sums_of(key, upper));
+        }
         n += (lower ? 1u : 0u) + (upper ? 1u : 0u);
         pixels += trg_popcount(p & 255u);
     }
@@ -150,19 +110,17 @@ TRG_FN trg_u32 cl_at_most(trg_u32 n, trg_u32 most)
     return n < most ? n : most;
 }
 
-/* The cluster of a root becomes hit number `at` of the batch. */
-TRG_FN void cl_write_hit(const struct cl_view v, trg_u32 node, trg_u32 at,
+/* A cluster of the sensor becomes hit number `at` of the batch. */
+TRG_FN void cl_write_hit(const struct cl_sums sums, trg_u32 sensor, trg_u32 at,
                          TRG_GLOBAL const struct cl_sensor *sensors,
                          TRG_GLOBAL const float *centres, TRG_GLOBAL trg_u8 *hits,
                          TRG_GLOBAL trg_u8 *clusters, const struct cl_par par)
 {
-    const trg_u32 sensor = CL_SENSOR_OF(v.key[node / CL_NODES]);
     const struct cl_sensor s = sensors[sensor];
-    const trg_u32 n = v.sum[CL_SIZE * v.stride + node];
-    const trg_u32 sum_column = v.sum[CL_SUM_COLUMN * v.stride + node];
-    const trg_u32 sum_row = v.sum[CL_SUM_ROW * v.stride + node];
-    const trg_u32 columns = trg_popcount(v.sum[CL_COLUMN_BIT * v.stride + node]);
-    const trg_u32 rows = trg_popcount(v.sum[CL_ROW_BIT * v.stride + node]);
+    const trg_u32 n = sums.of[CL_SIZE];
+    const trg_u32 sum_column = sums.of[CL_SUM_COLUMN], sum_row = sums.of[CL_SUM_ROW];
+    const trg_u32 columns = trg_popcount(sums.of[CL_COLUMN_BIT]);
+    const trg_u32 rows = trg_popcount(sums.of[CL_ROW_BIT]);
     const trg_u32 column = sum_column / n, row = sum_row / n;
     const float pitch = centres[column + 1u] - centres[column], size = (float)n;
     const float a = centres[column] + (float)(sum_column - column * n) / size * pitch;
@@ -193,8 +151,23 @@ TRG_FN trg_u32 cl_roots(const struct cl_view v, trg_u32 i)
 {
     const trg_u32 node = i * CL_NODES, pattern = v.pattern[i];
 
+    if (pattern & CL_ALONE)
+        return (pattern & 255u ? 1u : 0u) | (cl_upper(pattern) ? 2u : 0u);
     return ((pattern & 255u) && v.parent[node] == node ? 1u : 0u) |
            (cl_upper(pattern) && v.parent[node + 1u] == node + 1u ? 2u : 0u);
+}
+
+/* Those of the cluster of which node k of item i is the root. */
+TRG_FN struct cl_sums cl_sums_at(const struct cl_view v, trg_u32 i, trg_u32 k)
+{
+    const trg_u32 p = v.pattern[i];
+    struct cl_sums s;
+
+    if (p & CL_ALONE)
+        return cl_sums_of(v.key[i], k ? cl_upper(p) : cl_lower(p & 255u));
+    for (trg_u32 f = 0u; f < CL_SUMS; f++)
+        s.of[f] = v.sum[f * v.stride + i * CL_NODES + k];
+    return s;
 }
 
 /* Each work-item writes the clusters of a stretch of items. */
@@ -211,26 +184,13 @@ TRG_GROUP_FN void cl_write_hits(TRG_LOCAL trg_u32 *scratch, const struct cl_view
         n += trg_popcount(cl_roots(v, i));
     place = base + trg_group_scan(scratch, n, &all);
     for (trg_u32 i = from; i < to; i++) {
-        const trg_u32 roots = cl_roots(v, i);
+        const trg_u32 roots = cl_roots(v, i), sensor = CL_SENSOR_OF(v.key[i]);
 
-        if (roots & 1u)
-            cl_write_hit(v, i * CL_NODES, place++, sensors, centres, hits, clusters, par);
-        if (roots & 2u)
-            cl_write_hit(v, i * CL_NODES + 1u, place++, sensors, centres, hits, clusters, par);
+        for (trg_u32 k = 0u; k < CL_NODES; k++)
+            if (roots >> k & 1u)
+                cl_write_hit(cl_sums_at(v, i, k), sensor, place++, sensors, centres, hits, clusters,
+                             par);
     }
-}
-
-/* Where the hits of the RoI begin, and behind the last one where they end. */
-TRG_FN void cl_write_offsets(TRG_GLOBAL trg_u8 *out, const struct trg_span span, trg_u32 roi,
-                             trg_u32 n_rois, trg_u32 base, trg_u32 n)
-{
-    TRG_GLOBAL trg_u32 *offsets = (TRG_GLOBAL trg_u32 *)(out + span.offsets);
-
-    if (TRG_LID)
-        return;
-    offsets[roi] = base;
-    if (roi + 1u == n_rois)
-        offsets[n_rois] = base + n;
 }
 
 TRG_KERNEL8(cl_superpixels, (const trg_u8, data), (const struct cl_sensor, sensors),
@@ -254,9 +214,9 @@ TRG_KERNEL8(cl_superpixels, (const trg_u8, data), (const struct cl_sensor, senso
     to_sort = count[CL_DISORDER] ? n : 0u;
     is_second = cl_sort_items(mine, to_sort, par.room);
     v.n = n;
-    v.key = mine + (is_second ? CL_KEY_2 : CL_KEY) * par.room;
+    v.key = mine + (CL_KEY + is_second) * par.room;
     v.pattern = mine + (to_sort && !is_second ? CL_PATTERN_2 : CL_PATTERN) * par.room;
-    cl_merge_items(v.key, v.key + CL_TO_PATTERN * par.room, v.pattern, to_sort);
+    cl_merge_items(v.key, mine + (CL_PATTERN + is_second) * par.room, v.pattern, to_sort);
     TRG_BARRIER();
     /* nodes have two words an item */
     v.parent = mine + CL_PARENT * par.room + begin;
@@ -273,10 +233,5 @@ TRG_KERNEL8(cl_superpixels, (const trg_u8, data), (const struct cl_sensor, senso
     cl_write_offsets(clusters, par.clusters, roi, par.n_rois, base, count[CL_N_CLUSTERS]);
     TRG_BARRIER();
     cl_write_hits(scratch, v, base, sensors, centres, hits, clusters, par);
-    if (TRG_LID == 0u) {
-        summaries[roi].n_items = n;
-        summaries[roi].n_bad = count[CL_N_BAD];
-        summaries[roi].n_clusters = count[CL_N_CLUSTERS];
-        summaries[roi].n_pixels = count[CL_N_PIXELS];
-    }
+    cl_write_summary(summaries, count, roi, n);
 }

@@ -14,8 +14,9 @@
 #define PLACE_MAX  1e5   /* mm */
 #define UNIT_ERROR 1e-4f /* of lengths that are 1 and products that are 0 */
 
-extern const char geometry_velo[]; /* geometry/velo.txt */
-const struct geometry_text geometry_texts[] = {{"velo", geometry_velo}, {0}};
+extern const char geometry_velo[], geometry_barrel[]; /* geometry/NAME.txt */
+const struct geometry_text geometry_texts[] = {
+    {"velo", geometry_velo}, {"barrel", geometry_barrel}, {0}};
 
 struct reader {
     struct geometry g;

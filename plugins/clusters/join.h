@@ -7,6 +7,17 @@
 #define CLUSTERS_JOIN_H
 #include "trigd/common/group.h"
 
+/* Atomics within a group.  On the CPU it is one work-item, and its memory is nobody else's. */
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
+#define CL_ADD(p, v)      TRG_ATOMIC_ADD_GLOBAL((p), (v))
+#define CL_OR(p, v)       TRG_ATOMIC_OR_GLOBAL((p), (v))
+#define CL_CAS(p, old, v) TRG_ATOMIC_CAS_GLOBAL((p), (old), (v))
+#else
+#define CL_ADD(p, v)      (*(p) += (v))
+#define CL_OR(p, v)       (*(p) |= (v))
+#define CL_CAS(p, old, v) (*(p) == (old) ? (*(p) = (v), (old)) : *(p))
+#endif
+
 TRG_FN trg_u32 cl_find(TRG_GLOBAL const trg_u32 *parent, trg_u32 node)
 {
     trg_u32 up = parent[node];
@@ -25,7 +36,7 @@ TRG_FN trg_u32 cl_join(TRG_GLOBAL trg_u32 *parent, trg_u32 a, trg_u32 b)
     b = cl_find(parent, b);
     while (a != b) {
         const trg_u32 high = a > b ? a : b, low = a > b ? b : a;
-        const trg_u32 was = TRG_ATOMIC_CAS_GLOBAL(&parent[high], high, low);
+        const trg_u32 was = CL_CAS(&parent[high], high, low);
 
         if (was == high)
             return 1u;
@@ -105,5 +116,28 @@ TRG_GROUP_FN trg_u32 cl_before(TRG_LOCAL trg_u32 *scratch, TRG_GLOBAL trg_u32 *s
     if (TRG_LID == 0u && roi % CL_BLOCK == CL_BLOCK - 1u)
         TRG_ATOMIC_ADD_GLOBAL(&blocks[block], sum + n + 1u);
     return sum;
+}
+/* Where the hits of the RoI begin, and behind the last one where they end. */
+TRG_FN void cl_write_offsets(TRG_GLOBAL trg_u8 *out, const struct trg_span span, trg_u32 roi,
+                             trg_u32 n_rois, trg_u32 base, trg_u32 n)
+{
+    TRG_GLOBAL trg_u32 *offsets = (TRG_GLOBAL trg_u32 *)(out + span.offsets);
+
+    if (TRG_LID)
+        return;
+    offsets[roi] = base;
+    if (roi + 1u == n_rois)
+        offsets[n_rois] = base + n;
+}
+
+TRG_FN void cl_write_summary(TRG_GLOBAL struct cl_summary *summaries,
+                             TRG_LOCAL const trg_u32 *count, trg_u32 roi, trg_u32 n_items)
+{
+    if (TRG_LID)
+        return;
+    summaries[roi].n_items = n_items;
+    summaries[roi].n_bad = count[CL_N_BAD];
+    summaries[roi].n_clusters = count[CL_N_CLUSTERS];
+    summaries[roi].n_pixels = count[CL_N_PIXELS];
 }
 #endif

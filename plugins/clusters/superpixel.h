@@ -152,8 +152,8 @@ TRG_FN void cl_put_sums(const struct cl_view v, trg_u32 node, const struct cl_su
 TRG_FN void cl_give_sums(const struct cl_view v, trg_u32 node, trg_u32 root)
 {
     for (trg_u32 k = 0u; k < CL_COLUMN_BIT; k++)
-        TRG_ATOMIC_ADD_GLOBAL(&v.sum[k * v.stride + root], v.sum[k * v.stride + node]);
+        CL_ADD(&v.sum[k * v.stride + root], v.sum[k * v.stride + node]);
     for (trg_u32 k = CL_COLUMN_BIT; k < CL_SUMS; k++)
-        TRG_ATOMIC_OR_GLOBAL(&v.sum[k * v.stride + root], v.sum[k * v.stride + node]);
+        CL_OR(&v.sum[k * v.stride + root], v.sum[k * v.stride + node]);
 }
 #endif

@@ -136,7 +136,7 @@ int64_t export_banks(const char *path, const char *folder)
     int64_t n_files = 0;
     const void *bytes;
     size_t n;
-    int r = roifile_open(path, &file);
+    int r = generator_banks_kind() ? roifile_open(path, &file) : -ENOMEM;
 
     if (r < 0)
         return fail(r, path, strerror(-r));

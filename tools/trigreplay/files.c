@@ -76,6 +76,10 @@ int files_generate(const char *path, const struct generator_preset *preset, uint
     struct declared declared;
     int r, finished;
 
+    if (!kind) {
+        fprintf(stderr, "trigreplay: no memory for a declaration\n");
+        return -ENOMEM;
+    }
     declared_fill(kind >= TRG_KIND_COUNT ? 1u << kind : 0, &declared);
     header.n_collections = declared.n;
     header.collections = declared.list;

@@ -20,15 +20,14 @@
 #define KNOCKED_FAR 0.1    /* mm: mean way of it */
 #define SIDE        24     /* pixels about the crossing that charge is looked for in */
 
-static struct geometry geometry;
+static struct geometry geometry; /* zero: it could not be read */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void open_geometry(void)
 {
     char why[256];
 
-    if (geometry_open("velo", &geometry, why, sizeof why) < 0)
-        abort(); /* it is built in, and tested */
+    geometry_open("velo", &geometry, why, sizeof why);
 }
 
 static const struct geometry *velo(void)
@@ -122,10 +121,9 @@ static void knock(struct banks_maker *m, const struct geometry *g, struct charge
         add_charge(g, q, a + da * i / STEPS, b + db * i / STEPS, 2.0 / STEPS);
 }
 
-int banks_cross(struct banks_maker *m, uint32_t sensor, double x, double y, double tx, double ty,
-                uint32_t particle)
+static int cross(struct banks_maker *m, const struct geometry *g, uint32_t sensor, double x,
+                 double y, double tx, double ty, uint32_t particle)
 {
-    const struct geometry *g = velo();
     const struct geometry_sensor *s = &g->sensor[sensor];
     const double dx = x - (double)s->corner[0], dy = y - (double)s->corner[1];
     const double a = dx * (double)s->column[0] + dy * (double)s->column[1];
@@ -145,11 +143,22 @@ int banks_cross(struct banks_maker *m, uint32_t sensor, double x, double y, doub
     return r;
 }
 
+int banks_cross(struct banks_maker *m, uint32_t sensor, double x, double y, double tx, double ty,
+                uint32_t particle)
+{
+    const struct geometry *g = velo();
+
+    return sensor < g->n_sensors ? cross(m, g, sensor, x, y, tx, ty, particle) : -ENOMEM;
+}
+
 int banks_noise(struct banks_maker *m, uint32_t sensor)
 {
     const struct geometry *g = velo();
-    const uint32_t column = (uint32_t)(random_u64(&m->random) % g->n_columns);
+    uint32_t column;
 
+    if (sensor >= g->n_sensors)
+        return -ENOMEM;
+    column = (uint32_t)(random_u64(&m->random) % g->n_columns);
     return add_pixel(m, sensor, column, (uint32_t)(random_u64(&m->random) % g->n_rows),
                      GENERATOR_NOISE);
 }

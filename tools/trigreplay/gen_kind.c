@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gen_kind.c - which collection the RoIs of a preset hold. */
-#include <stdlib.h>
-
 #include "generator.h"
 #include "raw.collections.h"
 
@@ -10,9 +8,7 @@ uint32_t generator_banks_kind(void)
     uint32_t kind;
     char why[256];
 
-    if (kind_add(&trg_banks, &kind, why, sizeof why) < 0)
-        abort(); /* a declaration of trigd's own, and there is memory for one */
-    return kind;
+    return kind_add(&trg_banks, &kind, why, sizeof why) < 0 ? TRG_KIND_NONE : kind;
 }
 
 uint32_t generator_kind(const struct generator_preset *preset)

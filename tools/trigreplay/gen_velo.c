@@ -5,6 +5,7 @@
  * material makes.  Dimensions are public facts of that detector, in mm.  Presets with material also
  * have what it makes of particles (gen_velo_material.c), photons and merged clusters, as LHCb's
  * simulated events do. */
+#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 
@@ -576,6 +577,8 @@ int gen_velo_make(const struct generator_preset *preset, uint64_t seed, uint64_t
     random_seed(&m.smearing, ~seed, i);
     random_seed(&m.banks.random, ~seed, ~i);
     store_begin(ret_roi, generator_kind(preset));
+    if (!ret_roi->kind)
+        return -ENOMEM;
     set_info(&m, i);
     has_beauty = random_unit(&m.random) < preset->b_fraction;
     if (preset->pileup > 0)

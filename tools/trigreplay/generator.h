@@ -66,7 +66,8 @@ struct generator_preset {
 extern const struct generator_preset generator_presets[];
 const struct generator_preset *generator_find(const char *name); /* NULL: there is none */
 
-/* The kind of raw banks, collections/banks.yaml, which is declared with the first call. */
+/* The kind of raw banks, collections/banks.yaml, which is declared with the first call;
+ * TRG_KIND_NONE: there is no memory for it. */
 uint32_t generator_banks_kind(void);
 /* What the RoIs of a preset hold. */
 uint32_t generator_kind(const struct generator_preset *preset);

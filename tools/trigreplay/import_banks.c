@@ -111,6 +111,8 @@ int import_banks(struct import *im, const char *path)
 
     if (!strcmp(slash ? slash + 1 : path, GEOMETRY))
         return 0;
+    if (!generator_banks_kind())
+        return import_fail(im, -ENOMEM, "%s: no memory", path);
     import_begin(im, generator_banks_kind(), import_run(path), import_number(path));
     r = load(&f);
     if (r == 0)

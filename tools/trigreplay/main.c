@@ -38,13 +38,12 @@ enum { EXIT_LOST = 1, EXIT_USAGE = 2, EXIT_FAILED = 3 };
 #define ROIS_DEFAULT     10000u
 #define DISTINCT_DEFAULT 2000u
 #define DISTINCT_MAX     1000000u
-#define PRESETS                                                                        \
-    "simulate: lowlum (default), highlum, phase2 (spacepoints); velo, velo-upgrade2, " \
-    "velo-lead, pixel, pixel50, pixel140, pixel200, trackml (hits); velo-tracks (tracks); "
-"velo-banks, velo-upgrade2-banks (raw banks)"
+#define PRESETS                                                                             \
+    "simulate: lowlum (default), highlum, phase2 (spacepoints); velo, velo-upgrade2, "      \
+    "velo-lead, pixel, pixel50, pixel140, pixel200, trackml (hits); velo-tracks (tracks); " \
+    "velo-banks, velo-upgrade2-banks (raw banks)"
 
-    static void
-    on_signal(int number)
+static void on_signal(int number)
 {
     (void)number;
     atomic_store(&replay_stop, true);
