@@ -14,6 +14,20 @@ static double wall_ms(void)
     return 1e-6 * (double)clock_ns();
 }
 
+/* Trees of n points in 3-D with a queue of their own, or the end of the program. */
+static struct kd_forest *plant_3d(const struct device *device, uint32_t n, const float *points,
+                                  struct trg_queue **ret_queue)
+{
+    struct kd_forest *f;
+
+    if (trg_queue_new(device->d, ret_queue) < 0)
+        die("no queue");
+    f = plant(device, *ret_queue, 3, n, points);
+    if (!f)
+        die("no memory");
+    return f;
+}
+
 static void build_by_cores(const struct device *device, uint32_t n, const float *points)
 {
     const uint32_t most = process_cores(256);
@@ -26,11 +40,7 @@ static void build_by_cores(const struct device *device, uint32_t n, const float 
     struct trg_queue *q;
     struct kd_forest *f;
 
-    if (trg_queue_new(device->d, &q) < 0)
-        die("no queue");
-    f = plant(device, q, 3, n, points);
-    if (!f)
-        die("no memory");
+    f = plant_3d(device, n, points, &q);
     snprintf(figure, sizeof figure, "build %u points, 3-D, all cores", n);
     for (uint32_t cores = 1; cores <= most;
          cores = cores < most && 2 * cores > most ? most : 2 * cores) {
@@ -77,11 +87,7 @@ static void enqueue_on(const struct device *device, uint32_t n, const float *poi
     struct trg_queue *q;
     struct kd_forest *f;
 
-    if (trg_queue_new(device->d, &q) < 0)
-        die("no queue");
-    f = plant(device, q, 3, n, points);
-    if (!f)
-        die("no memory");
+    f = plant_3d(device, n, points, &q);
     for (uint32_t i = 0; i <= bench.runs; i++) {
         const double start = wall_ms();
         double middle;

@@ -21,6 +21,14 @@ struct run {
 
 /* ---------------------------------------------------------------- what is timed */
 
+/* Waits for all slots, unless something failed. */
+static int finish(struct run *w, int r)
+{
+    for (uint32_t slot = 0; r == 0 && slot < w->slots; slot++)
+        r = trg_finish(w->queue[slot]);
+    return r;
+}
+
 static int run_copies(void *arg, uint32_t times)
 {
     struct run *w = arg;
@@ -35,9 +43,7 @@ static int run_copies(void *arg, uint32_t times)
         if (r == 0)
             r = trg_flush(w->queue[slot]);
     }
-    for (uint32_t slot = 0; r == 0 && slot < w->slots; slot++)
-        r = trg_finish(w->queue[slot]);
-    return r;
+    return finish(w, r);
 }
 
 static int run_resident(void *arg, uint32_t times)
@@ -50,9 +56,7 @@ static int run_resident(void *arg, uint32_t times)
         if (r == 0 && i % 64 == 63)
             r = trg_finish(w->queue[i % w->slots]);
     }
-    for (uint32_t slot = 0; r == 0 && slot < w->slots; slot++)
-        r = trg_finish(w->queue[slot]);
-    return r;
+    return finish(w, r);
 }
 
 /* The wall of the bus: the input alone. */
@@ -68,9 +72,7 @@ static int run_bus(void *arg, uint32_t times)
         if (r == 0)
             r = trg_write(w->queue[slot], w->dev[slot], 0, w->pinned[slot], 0, w->bytes);
     }
-    for (uint32_t slot = 0; r == 0 && slot < w->slots; slot++)
-        r = trg_finish(w->queue[slot]);
-    return r;
+    return finish(w, r);
 }
 
 /* ---------------------------------------------------------------- opening */

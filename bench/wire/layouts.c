@@ -22,6 +22,13 @@ static void *pack(const ProtobufCMessage *m, size_t *ret_bytes)
     return bytes;
 }
 
+static void copy_floats(struct points *dst, const float *phi, const float *rho, const float *z)
+{
+    memcpy(dst->phi, phi, dst->n * sizeof(float));
+    memcpy(dst->rho, rho, dst->n * sizeof(float));
+    memcpy(dst->z, z, dst->n * sizeof(float));
+}
+
 /* ---------------------------------------------------------------- columns */
 
 static void *pack_columns(const struct points *p, size_t *ret_bytes)
@@ -40,9 +47,7 @@ static void read_columns(const ProtobufCMessage *base, struct points *dst)
 {
     const Trigd__Layouts__Columns *m = (const void *)base;
 
-    memcpy(dst->phi, m->phi, dst->n * sizeof(float));
-    memcpy(dst->rho, m->rho, dst->n * sizeof(float));
-    memcpy(dst->z, m->z, dst->n * sizeof(float));
+    copy_floats(dst, m->phi, m->rho, m->z);
     memcpy(dst->layer, m->layer.data, dst->n);
 }
 
@@ -72,9 +77,7 @@ static void read_ints(const ProtobufCMessage *base, struct points *dst)
 {
     const Trigd__Layouts__ColumnsInts *m = (const void *)base;
 
-    memcpy(dst->phi, m->phi, dst->n * sizeof(float));
-    memcpy(dst->rho, m->rho, dst->n * sizeof(float));
-    memcpy(dst->z, m->z, dst->n * sizeof(float));
+    copy_floats(dst, m->phi, m->rho, m->z);
     for (uint32_t i = 0; i < dst->n; i++)
         dst->layer[i] = (uint8_t)m->layer[i];
 }
@@ -215,9 +218,7 @@ static void read_unpacked(const ProtobufCMessage *base, struct points *dst)
 {
     const Trigd__Layouts__Unpacked *m = (const void *)base;
 
-    memcpy(dst->phi, m->phi, dst->n * sizeof(float));
-    memcpy(dst->rho, m->rho, dst->n * sizeof(float));
-    memcpy(dst->z, m->z, dst->n * sizeof(float));
+    copy_floats(dst, m->phi, m->rho, m->z);
     memcpy(dst->layer, m->layer.data, dst->n);
 }
 

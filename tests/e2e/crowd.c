@@ -37,6 +37,13 @@ void crowd_close(void)
     n_crowd = 0;
 }
 
+void crowd_end(void *context, struct server *s)
+{
+    crowd_close();
+    zmq_ctx_term(context);
+    server_stop(s);
+}
+
 static void tell(struct member *m, const Trigd__V1__ToDaemon *message)
 {
     size_t n = trigd__v1__to_daemon__get_packed_size(message);

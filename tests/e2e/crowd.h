@@ -27,6 +27,8 @@ struct member {
 /* Room for n members, all of them to be closed by crowd_close, also after a failure. */
 struct member *crowd_of(uint32_t n);
 void crowd_close(void);
+/* Closes them and their ZeroMQ, and stops the daemon. */
+void crowd_end(void *context, struct server *s);
 /* Connects and says Hello; `context` is for ZeroMQ. */
 void member_open(struct member *m, const struct server *s, void *context, bool is_shm,
                  const char *name, uint32_t want);

@@ -57,9 +57,7 @@ static int stop(void **state)
 {
     struct setup *s = *state;
 
-    crowd_close();
-    zmq_ctx_term(s->context);
-    server_stop(&s->server);
+    crowd_end(s->context, &s->server);
     return 0;
 }
 
