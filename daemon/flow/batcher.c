@@ -5,6 +5,7 @@
 
 #define MEAN_OF   16u /* batches that the mean of their time in a lane looks back over */
 #define TOLERANCE 4u  /* times vary by a part of this */
+#define SHARE     10u /* lanes whose ends differ by a part of this share: devices that are alike */
 
 /* Time in which the lanes will have worked off what waits behind the next batch. */
 static uint64_t backlog_ns(const struct engine_step *s)
@@ -12,21 +13,37 @@ static uint64_t backlog_ns(const struct engine_step *s)
     return s->n_slots ? s->lane_ns * (s->n_waiting / s->batching.max_rois) / s->n_slots : 0;
 }
 
-/* Whether a lane that would end a batch at `end` is better than the best so far. */
-static bool is_better(const struct lane *l, uint64_t end, const struct lane *best,
-                      uint64_t best_end)
+/* Whether a lane is as good as the best one, or one of which nothing is known and that has nothing
+ * to do. */
+static bool is_as_good(const struct lane *l, uint64_t end, uint64_t best_end, uint64_t now_ns)
 {
-    return !best || end < best_end ||
-           (end == best_end && lane_outstanding(l) < lane_outstanding(best));
+    const uint64_t ahead = best_end > now_ns ? best_end - now_ns : 0;
+
+    return end <= best_end + ahead / SHARE || (!lane_is_known(l) && !lane_outstanding(l));
+}
+
+/* Of the lanes that are as good as the best one: that with least in flight, the next in turn. */
+static struct lane *next_in_turn(const struct engine_step *s, uint64_t best_end, uint64_t now_ns)
+{
+    struct lane *next = NULL;
+
+    for (uint32_t k = 0; k < s->n_lanes; k++) {
+        struct lane *l = s->lane[(s->turn + k) % s->n_lanes];
+
+        if (lane_has_room(l) &&
+            is_as_good(l, lane_expected_end(l, s->n_items, now_ns), best_end, now_ns) &&
+            (!next || lane_outstanding(l) < lane_outstanding(next)))
+            next = l;
+    }
+    return next;
 }
 
 struct lane *batcher_lane(const struct engine_step *s, uint64_t now_ns)
 {
     uint64_t first = UINT64_MAX, best_end = UINT64_MAX; /* `first` of those that are known */
-    struct lane *best = NULL;
 
     for (uint32_t k = 0; k < s->n_lanes; k++) {
-        struct lane *l = s->lane[(s->turn + k) % s->n_lanes];
+        const struct lane *l = s->lane[k];
         uint64_t end;
 
         if (!l->is_up)
@@ -34,14 +51,12 @@ struct lane *batcher_lane(const struct engine_step *s, uint64_t now_ns)
         end = lane_expected_end(l, s->n_items, now_ns);
         if (end < first && lane_is_known(l))
             first = end;
-        if (lane_has_room(l) && is_better(l, end, best, best_end)) {
-            best = l;
+        if (lane_has_room(l) && end < best_end)
             best_end = end;
-        }
     }
-    if (!best || first == UINT64_MAX ||
-        best_end <= first + (first - now_ns) / TOLERANCE + backlog_ns(s))
-        return best;
+    if (first == UINT64_MAX || (best_end != UINT64_MAX &&
+                                best_end <= first + (first - now_ns) / TOLERANCE + backlog_ns(s)))
+        return next_in_turn(s, best_end, now_ns);
     return NULL;
 }
 

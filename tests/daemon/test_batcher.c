@@ -290,6 +290,38 @@ static void equal_lanes_take_turns(void **state)
     fake_free(f);
 }
 
+/* Devices that are alike, but for how they were measured, share; one that is slower is not used. */
+static void nearly_equal_lanes_take_turns(void **state)
+{
+    struct fake *f = fake_new(true);
+    const uint64_t t = clock_ns();
+    uint32_t n[LANES] = {0};
+
+    (void)state;
+    teach(f, 0, 100);
+    for (uint32_t i = 0; i < 4; i++) { /* of the second nothing is known: it is tried */
+        wait_since(f, t, 1);
+        n[batcher_lane(&f->step, t) - f->lane]++;
+        batcher_out(&f->step, t);
+    }
+    assert_int_equal(n[1], 2);
+    teach(f, 1, 105);
+    for (uint32_t i = 0; i < 4; i++) {
+        wait_since(f, t, 1);
+        n[batcher_lane(&f->step, t) - f->lane]++;
+        batcher_out(&f->step, t);
+    }
+    assert_int_equal(n[1], 4);
+    teach(f, 1, 130);
+    for (uint32_t i = 0; i < 4; i++) {
+        wait_since(f, t, 1);
+        n[batcher_lane(&f->step, t) - f->lane]++;
+        batcher_out(&f->step, t);
+    }
+    assert_int_equal(n[1], 4);
+    fake_free(f);
+}
+
 static void an_roi_leaves_the_queue(void **state)
 {
     struct fake *f = fake_new(false);
@@ -322,6 +354,7 @@ int main(void)
         cmocka_unit_test(a_bad_moment_is_forgotten),
         cmocka_unit_test(lanes_of_a_device_are_equal),
         cmocka_unit_test(equal_lanes_take_turns),
+        cmocka_unit_test(nearly_equal_lanes_take_turns),
         cmocka_unit_test(an_roi_leaves_the_queue),
     };
 

@@ -68,6 +68,7 @@ static unsigned test_shards(const char *config)
 
 void server_prepare(struct server *s, const char *config, const char *menu)
 {
+    const char *backends = getenv("TRIGD_TEST_BACKENDS"); /* in the build folder */
     char head[2048], threads[64] = "";
 
     memset(s, 0, sizeof *s);
@@ -82,11 +83,12 @@ void server_prepare(struct server *s, const char *config, const char *menu)
              "%sendpoints: [\"%s\"]\n"
              "menu: menu.yaml\n"
              "plugin_path: [\"%s/test-plugins\", \"%s/plugins\"]\n"
-             "backend_path: \"%s/backends\"\n"
+             "backend_path: \"%s/%s\"\n"
              "cache_dir: cache\n"
              "control: {socket: control}\n"
              "http: {address: \"\"}\n",
-             threads, s->endpoint, build_folder(), build_folder(), build_folder());
+             threads, s->endpoint, build_folder(), build_folder(), build_folder(),
+             backends ? backends : "backends");
     write_file(s, "trigd.yaml", head, config);
     server_menu(s, menu);
 }

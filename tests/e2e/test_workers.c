@@ -472,6 +472,56 @@ static void many_nodes(void **state)
     end_well(&s, &l);
 }
 
+static void lose_gpu(const struct server *s, int gpu, bool is_lost)
+{
+    char path[512];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/%d", s->folder, gpu);
+    if (!is_lost) {
+        assert_int_equal(remove(path), 0);
+        return;
+    }
+    f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* Eight GPUs share the load.  One that is lost leaves the others serving, and serves again when it
+ * is back. */
+static void many_gpus(void **state)
+{
+    struct server s;
+    struct link l;
+    char name[32];
+
+    (void)state;
+    assert_int_equal(setenv("TRIGD_TEST_BACKENDS", "test-backends", 1), 0);
+    server_prepare(
+        &s, "devices: [{backend: cuda, all: true, lanes: 2, slots: 2}]\n" ONE_BATCH PATIENT, menu);
+    assert_int_equal(unsetenv("TRIGD_TEST_BACKENDS"), 0);
+    assert_int_equal(setenv("FAKEGPU_LOST", s.folder, 1), 0);
+    server_spawn(&s);
+    assert_int_equal(unsetenv("FAKEGPU_LOST"), 0);
+    link_open(&l, &s);
+    link_hello(&l, "workers", 0);
+    for (uint64_t token = 0; token < 200 * N; token += N) {
+        if (token == 50 * N)
+            lose_gpu(&s, 3, true);
+        if (token == 150 * N)
+            lose_gpu(&s, 3, false);
+        send_batch(&l, token, N, 0);
+        expect_batch(&l, token, N, 0);
+    }
+    assert_int_equal(server_counter(&s, "failed"), 0);
+    wait_worker(&s, "cuda:3/1", "restarts", 1);
+    for (int gpu = 0; gpu < 8; gpu++) {
+        snprintf(name, sizeof name, "cuda:%d/1", gpu);
+        assert_int_equal(worker_number(&s, name, "deaths") > 0, gpu == 3);
+    }
+    end_well(&s, &l);
+}
+
 /* With threads there is nobody to end: a lane that lost its device rests, others serve. */
 static void a_lane_of_threads_rests(void **state)
 {
@@ -510,6 +560,7 @@ int main(void)
         cmocka_unit_test(a_create_that_hangs),
         cmocka_unit_test(many_lanes),
         cmocka_unit_test(many_nodes),
+        cmocka_unit_test(many_gpus),
         cmocka_unit_test(a_lane_of_threads_rests),
     };
 
