@@ -39,9 +39,9 @@ struct poison {
 
 static uint64_t numbers_hash(uint32_t run, uint32_t l1id, uint32_t roi_id)
 {
-    const uint32_t key[] = {run, l1id, roi_id};
+    const uint64_t h = ((uint64_t)run << 32 | l1id) * UINT64_C(0x9e3779b97f4a7c15) + roi_id;
 
-    return hash_bytes(key, sizeof key);
+    return (h ^ h >> 29) * UINT64_C(0xbf58476d1ce4e5b9) >> 20;
 }
 
 static void filter_add(struct poison *p, const struct poison_entry *e)

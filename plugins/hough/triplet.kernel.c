@@ -67,6 +67,45 @@ TRG_FN trg_u32 ht_work(trg_u32 n)
     return units > 128u || n * units * units > HT_WORK_MOST ? HT_WORK_MOST : n * units * units;
 }
 
+/* That of all buckets, whose counts stand one place on. */
+TRG_GROUP_FN trg_u32 ht_all_work(TRG_LOCAL trg_u32 *scratch, const struct ht_view v, trg_u32 n)
+{
+    trg_u32 work = 0u, all;
+
+    for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE) {
+        work += ht_work(v.begin[k + 1u]);
+        work = work < HT_WORK_MOST ? work : HT_WORK_MOST;
+    }
+    trg_group_scan(scratch, work, &all);
+    return all;
+}
+
+TRG_FN void ht_clear_stations(TRG_LOCAL trg_u32 *low, TRG_LOCAL trg_u32 *high)
+{
+    for (trg_u32 s = TRG_LID; s < HT_STATIONS; s += TRG_LSIZE) {
+        low[s] = 0xffffffffu;
+        high[s] = 0u;
+    }
+}
+
+TRG_FN void ht_put(const struct ht_view v, trg_u32 at, float x, float y, float z, trg_u32 id)
+{
+    v.x[at] = x;
+    v.y[at] = y;
+    v.z[at] = z;
+    v.id[at] = id;
+    v.claim[at] = HT_NONE;
+}
+
+/* Takes all hits out of the buckets. */
+TRG_FN void ht_leave_out(const struct ht_view v, trg_u32 n_hits, trg_u32 words)
+{
+    for (trg_u32 i = TRG_LID; i < n_hits; i += TRG_LSIZE)
+        v.link[i] = HT_NONE;
+    for (trg_u32 k = TRG_LID; k < words; k += TRG_LSIZE)
+        v.begin[k] = 0u;
+}
+
 /* One group an RoI: puts the hits that are free into buckets.  Of an RoI over max_work it leaves
  * out all of them. */
 TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits), (trg_u32, tables),
@@ -84,12 +123,9 @@ TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits)
     struct ht_view v = ht_look_at(hits, tables, par.common, first, roi);
     const float beam_x = par.common.beam_x, beam_y = par.common.beam_y;
     const trg_u32 shift = par.station_shift;
-    trg_u32 top = 0u, out = 0u, work = 0u, all_work, most;
+    trg_u32 top = 0u, out = 0u, all_work, most;
 
-    for (trg_u32 s = TRG_LID; s < HT_STATIONS; s += TRG_LSIZE) {
-        low[s] = 0xffffffffu;
-        high[s] = 0u;
-    }
+    ht_clear_stations(low, high);
     if (TRG_LID == 0u)
         n_stations = left_out = 0u;
     TRG_BARRIER();
@@ -127,16 +163,9 @@ TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits)
             TRG_ATOMIC_MAX_LOCAL(&high[s], at);
         }
     TRG_BARRIER();
-    for (trg_u32 k = TRG_LID; k < top * v.buckets; k += TRG_LSIZE) {
-        work += ht_work(v.begin[k + 1u]);
-        work = work < HT_WORK_MOST ? work : HT_WORK_MOST;
-    }
-    trg_group_scan(scratch, work, &all_work);
+    all_work = ht_all_work(scratch, v, top * v.buckets);
     if (all_work > par.max_work) { /* of the whole group */
-        for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
-            v.link[i] = HT_NONE;
-        for (trg_u32 k = TRG_LID; k < top * v.buckets + 2u; k += TRG_LSIZE)
-            v.begin[k] = 0u;
+        ht_leave_out(v, n, top * v.buckets + 2u);
         top = 0u;
     }
     /* where each bucket begins, one place on: filling it moves that to where it ends */
@@ -146,11 +175,8 @@ TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits)
         if (v.link[i] != HT_NONE) {
             const trg_u32 at = HT_ADD(&v.begin[v.link[i] + 1u], 1u);
 
-            v.x[at] = x[i] - beam_x;
-            v.y[at] = y[i] - beam_y;
-            v.z[at] = z[i];
-            v.id[at] = (trg_u32)layer[i] << HT_ITEM_BITS | i;
-            v.claim[at] = HT_NONE;
+            ht_put(v, at, x[i] - beam_x, y[i] - beam_y, z[i],
+                   (trg_u32)layer[i] << HT_ITEM_BITS | i);
         }
     for (trg_u32 s = TRG_LID; s < top; s += TRG_LSIZE) {
         stations[roi].low[s] = low[s];

@@ -72,6 +72,50 @@ TRG_FN trg_u32 zf_work(const struct zf_par *par, trg_u32 before, trg_u32 n, trg_
     return units < ZF_WORK_MOST ? units : ZF_WORK_MOST;
 }
 
+/* That of all slices; a work-item adds up those from `from` to `to`.  Few points in each are no
+ * unit anywhere: then it is the quick look at the fullest. */
+TRG_GROUP_FN trg_u32 zf_all_work(TRG_LOCAL trg_u32 *scratch, const struct zf_par *par,
+                                 TRG_LOCAL const trg_u32 *count, trg_u32 from, trg_u32 to,
+                                 trg_u32 n_slices)
+{
+    trg_u32 work = 0u, most = 0u, all;
+
+    for (trg_u32 s = from ? from - 1u : 0u; s < n_slices && s <= to; s++)
+        most = most > count[s] ? most : count[s];
+    for (trg_u32 s = from; most * par->reach >= ZF_WORK_UNIT && s < to; s++) {
+        work +=
+            zf_work(par, s ? count[s - 1u] : 0u, count[s], s + 1u < n_slices ? count[s + 1u] : 0u);
+        work = work < ZF_WORK_MOST ? work : ZF_WORK_MOST;
+    }
+    trg_group_scan(scratch, work, &all);
+    return all;
+}
+
+TRG_FN void zf_begin_summary(TRG_GLOBAL struct zf_summary *s, trg_u32 layers, trg_u32 n_used,
+                             trg_u32 is_full)
+{
+    s->layers = layers;
+    s->n_used = n_used;
+    s->n_entries = s->n_triples = s->sum_low = s->sum_high = s->digest = 0u;
+    s->flags = is_full ? ZF_FULL : 0u;
+}
+
+/* All slices are empty. */
+TRG_FN void zf_leave_out(TRG_GLOBAL trg_u32 *start, trg_u32 n_slices, trg_u32 first)
+{
+    for (trg_u32 s = TRG_LID; s < n_slices; s += TRG_LSIZE)
+        start[s] = first;
+}
+
+/* Points that are near to nothing, behind those of an RoI. */
+TRG_FN void zf_put_gap(TRG_GLOBAL float *points, TRG_GLOBAL trg_u32 *tags, trg_u32 room, trg_u32 at)
+{
+    const struct zf_point nothing = {0.0f, 0.0f, 0.0f, ZF_NOWHERE};
+
+    for (trg_u32 k = TRG_LID; k < ZF_GAP; k += TRG_LSIZE)
+        zf_store(points, tags, room, at + k, nothing);
+}
+
 /* One group an RoI: counts, adds up, scatters.  The order within a slice is any.  An RoI over
  * max_work has no points from here on. */
 TRG_KERNEL6(zf_sort, (const trg_u8, data), (struct zf_roi, rois), (trg_u32, starts),
@@ -87,7 +131,7 @@ TRG_KERNEL6(zf_sort, (const trg_u8, data), (struct zf_roi, rois), (trg_u32, star
     TRG_GLOBAL trg_u32 *start = starts + TRG_GID * (par.slices_room + 1u);
     const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID);
     trg_u32 end = TRG_END(data, par.in, TRG_GID);
-    trg_u32 chunk, from, to, mine = 0u, sum = 0u, work = 0u, wild = 0u, total, all_work, is_full;
+    trg_u32 chunk, from, to, mine = 0u, sum = 0u, wild = 0u, total, is_full;
     struct zf_roi roi = rois[TRG_GID];
 #if defined(ZF_DOUBLE)
     TRG_SHARED struct zf_extremes extremes;
@@ -123,29 +167,16 @@ TRG_KERNEL6(zf_sort, (const trg_u8, data), (struct zf_roi, rois), (trg_u32, star
     }
     TRG_ATOMIC_OR_LOCAL(&layers, mine);
     TRG_BARRIER();
-    for (trg_u32 s = from; s < to; s++) {
+    for (trg_u32 s = from; s < to; s++)
         sum += count[s];
-        work += zf_work(&par, s ? count[s - 1u] : 0u, count[s],
-                        s + 1u < roi.n_slices ? count[s + 1u] : 0u);
-        work = work < ZF_WORK_MOST ? work : ZF_WORK_MOST;
-    }
-    trg_group_scan(scratch, work, &all_work);
+    is_full = (trg_u32)(zf_all_work(scratch, &par, count, from, to, roi.n_slices) > par.max_work);
     sum = zf_first(first, TRG_GID) + trg_group_scan(scratch, sum, &total);
-    is_full = (trg_u32)(all_work > par.max_work);
     if (TRG_LID == 0u) {
         start[roi.n_slices] = zf_first(first, TRG_GID) + (is_full ? 0u : total);
-        summaries[TRG_GID].layers = layers;
-        summaries[TRG_GID].n_used = total;
-        summaries[TRG_GID].n_entries = 0u;
-        summaries[TRG_GID].n_triples = 0u;
-        summaries[TRG_GID].sum_low = 0u;
-        summaries[TRG_GID].sum_high = 0u;
-        summaries[TRG_GID].flags = is_full ? ZF_FULL : 0u;
-        summaries[TRG_GID].digest = 0u;
+        zf_begin_summary(&summaries[TRG_GID], layers, total, is_full);
     }
     if (is_full) { /* of the whole group */
-        for (trg_u32 s = TRG_LID; s < roi.n_slices; s += TRG_LSIZE)
-            start[s] = zf_first(first, TRG_GID);
+        zf_leave_out(start, roi.n_slices, zf_first(first, TRG_GID));
         end = first;
         total = 0u;
         from = to;
@@ -181,11 +212,7 @@ TRG_KERNEL6(zf_sort, (const trg_u8, data), (struct zf_roi, rois), (trg_u32, star
             }
         }
     }
-    for (trg_u32 k = TRG_LID; k < ZF_GAP; k += TRG_LSIZE) {
-        const struct zf_point nothing = {0.0f, 0.0f, 0.0f, ZF_NOWHERE};
-
-        zf_store(points, tags, par.items_room, zf_first(first, TRG_GID) + total + k, nothing);
-    }
+    zf_put_gap(points, tags, par.items_room, zf_first(first, TRG_GID) + total);
     if (wild)
         any_wild = 1u;
     TRG_BARRIER();
