@@ -149,6 +149,7 @@ static void block_signals(void)
     sigaddset(&set, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a limit on files is an error of the write, as a full disk is */
 }
 
 static int serve(const struct config *c, const char *path)

@@ -117,7 +117,7 @@ static void wrong_usage_gets_a_sentence(void **state)
     assert_int_equal(finish(p, start(p, (const char *const[]){NULL})), 2);
     wants(p, "usage:");
     assert_int_equal(RUN(p, "dance"), 2);
-    wants(p, "run, generate, import, export, show or reproduce is wanted");
+    wants(p, "run, generate, import, export, show, reproduce or resend is wanted");
     assert_int_equal(RUN(p, "run"), 2);
     wants(p, "--connect");
     assert_int_equal(RUN(p, "run", "--connect", "ipc://x", "--rois", "many"), 2);

@@ -12,6 +12,7 @@
 #include "export.h"
 #include "files.h"
 #include "import.h"
+#include "one_by_one.h"
 #include "replay.h"
 #include "reproduce.h"
 #include "wire.h"
@@ -23,7 +24,8 @@ static const char usage[] =
     "       trigreplay import FORMAT FILE|FOLDER ... --out FILE\n"
     "       trigreplay export lhcb-banks FILE --out FOLDER\n"
     "       trigreplay show FILE\n"
-    "       trigreplay reproduce FILE --config CONFIG\n";
+    "       trigreplay reproduce FILE --config CONFIG\n"
+    "       trigreplay resend FILE --connect ENDPOINT\n";
 
 static const char more[] =
     "\n"
@@ -269,6 +271,20 @@ static int run_again(const struct arguments *a)
     return r < 0 ? EXIT_FAILED : r ? EXIT_LOST : 0;
 }
 
+static int resend(const struct arguments *a)
+{
+    int r;
+
+    if (a->n_rest != 1 || !a->o.endpoint) {
+        fprintf(stderr, "trigreplay: resend wants one file and --connect ENDPOINT\n");
+        return EXIT_USAGE;
+    }
+    r = one_by_one(a->o.endpoint, a->rest[0], a->o.timeout_ms);
+    if (r < 0)
+        fprintf(stderr, "trigreplay: cannot send %s: %s\n", a->rest[0], strerror(-r));
+    return r < 0 ? EXIT_FAILED : 0;
+}
+
 static int wrong_import(const struct arguments *a)
 {
     if (a->n_rest)
@@ -346,7 +362,10 @@ int main(int argc, char **argv)
         return export(&a);
     if (!strcmp(a.command, "reproduce"))
         return run_again(&a);
-    fprintf(stderr, "trigreplay: run, generate, import, export, show or reproduce is wanted\n%s",
+    if (!strcmp(a.command, "resend"))
+        return resend(&a);
+    fprintf(stderr,
+            "trigreplay: run, generate, import, export, show, reproduce or resend is wanted\n%s",
             usage);
     return EXIT_USAGE;
 }
