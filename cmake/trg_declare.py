@@ -55,8 +55,8 @@ def members(node, keys, what):
         raise Wrong(node, f"{what} has the keys {', '.join(keys)}; this is '{said(node)}'")
     found = {}
     for key, value in node.value:
-        if key.value not in keys:
-            near = difflib.get_close_matches(str(key.value), keys, 1)
+        if not isinstance(key, yaml.ScalarNode) or key.value not in keys:
+            near = difflib.get_close_matches(said(key), keys, 1)
             raise Wrong(key, f"unknown key '{said(key)}' of {what}; "
                         + (f"did you mean '{near[0]}'? " if near else "") + f"allowed are {', '.join(keys)}")
         if key.value in found:
@@ -147,9 +147,10 @@ def declaration(path):
             root = yaml.compose(f)
     except OSError as e:
         sys.exit(f"{path}: {e.strerror}")
-    except (yaml.MarkedYAMLError, UnicodeDecodeError) as e:
+    except (yaml.YAMLError, UnicodeDecodeError) as e:
         mark = getattr(e, "problem_mark", None)
-        sys.exit(f"{path}:{mark.line + 1 if mark else 1}: not YAML: {getattr(e, 'problem', e)}")
+        why = getattr(e, "problem", None) or str(e).split("\n", 1)[0]
+        sys.exit(f"{path}:{mark.line + 1 if mark else 1}: not YAML: {why}")
     if root is None:
         sys.exit(f"{path}:1: the file is empty; the keys {', '.join(COLLECTION)} are needed")
     m = members(root, COLLECTION, "a collection")

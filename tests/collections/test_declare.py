@@ -3,6 +3,7 @@
 """test_declare.py TRG_DECLARE: what trg_declare.py says of each bad declaration, and that it leaves its output alone."""
 import importlib.util
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -87,6 +88,26 @@ class Declare(unittest.TestCase):
                     declare.declaration(path)
                 self.assertIn(f"{path}:{line}: {sentence}", str(caught.exception))
                 self.assertNotIn("\n", str(caught.exception))
+
+    def test_any_text(self):
+        """Random changes of a good declaration are taken or refused with file and line, never anything else."""
+        seed = int(os.environ.get("TRIGD_SEED") or random.SystemRandom().getrandbits(64))
+        print(f"TRIGD_SEED={seed}")
+        numbers = random.Random(seed)
+        pieces = ["{", "}", "[", "]", ": ", "- ", "\n", "  ", "#", "&a", "*a", "!!int ", "1e999", "-1", "nan", "\u00e9", "\x07", "'", '"',
+                  "f32[3]", "f16[99999]", "max_layer", "min: ", "columns:", "? ", "%", "@", "<<: ", "0x7f", "1_000", "~"]
+        for _ in range(400):
+            text = GOOD
+            for _ in range(numbers.randint(1, 4)):
+                at, n = numbers.randrange(len(text) + 1), numbers.choice((0, 0, 1, 5))
+                text = text[:at] + numbers.choice(pieces) + text[at + n:]
+            path = self.path("towers.yaml", text)
+            try:
+                d = declare.declaration(path)
+                self.assertEqual(len("\n".join(declare.file_text([d]))) > 0, True)
+            except (declare.Wrong, SystemExit) as e:
+                self.assertRegex(str(e), r"towers\.yaml:\d+: .", text)
+                self.assertNotIn("\n", str(e), text)
 
     def test_refused(self):
         done = self.run_it("header", self.path("out.h"), self.path("towers.yaml", column("name: et, type: u9, doc: e")))

@@ -28,7 +28,7 @@ static bool take_input(const struct trg_collection *declared, const Trigd__V1__C
 {
     const size_t bytes = trg_column_bytes(&declared->column[0]);
 
-    if (m->n_column != declared->n_columns || m->column[0].len % bytes)
+    if (!bytes || m->n_column != declared->n_columns || m->column[0].len % bytes)
         return false;
     ret_items->n = (uint32_t)(m->column[0].len / bytes);
     for (uint32_t c = 0; c < declared->n_columns; c++) {
