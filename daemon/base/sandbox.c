@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -39,4 +40,14 @@ int sandbox_enter(void)
         log_warn("worker", "this kernel does not let a worker give up the network", "error=\"%s\"",
                  strerror(errno));
     return 0;
+}
+
+int sandbox_limit_memory(uint32_t mbytes)
+{
+    const rlim_t bytes = (rlim_t)mbytes << 20;
+    const struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
+
+    if (!mbytes)
+        return 0;
+    return setrlimit(RLIMIT_DATA, &limit) < 0 ? -errno : 0;
 }

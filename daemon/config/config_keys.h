@@ -85,6 +85,9 @@
     X(of, hang_ms, U32, "0", 0, 600000,                                             \
       "a batch that takes longer than this, and eight times longer than expected, " \
       "ends its worker, ms; 0: half of limits.hard_ms")                             \
+    X(of, memory_mbytes, U32, "0", 0, 1048576,                                      \
+      "private memory of a worker process, plugins and drivers together, MiB; "     \
+      "what asks for more gets none; 0: no limit")                                  \
     X(of, remember, U32, "1024", 0, 65536,                                          \
       "last RoIs that ended a worker, kept in state_dir: sent again they are "      \
       "answered at once; 0: none are kept")

@@ -282,6 +282,9 @@ static void serve_one(struct worker_side *w, const struct worker_message *m, int
             trg_device_info(w->device, &a.device);
             a.result = sandbox_enter();
         }
+        if (a.result == 0) {
+            a.result = sandbox_limit_memory(w->setup.memory_mbytes);
+        }
         answer(&a);
         break;
     case WORKER_LANE:

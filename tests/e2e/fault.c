@@ -81,6 +81,24 @@ static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queu
     return 0;
 }
 
+#define PIECES 64
+
+/* Asks for 1 GiB in pieces and gives it back. */
+static int eat_memory(void)
+{
+    void *piece[PIECES];
+    int n = 0, r = 0;
+
+    while (n < PIECES && r == 0) {
+        piece[n] = malloc((size_t)16 << 20);
+        r = piece[n] ? 0 : -ENOMEM;
+        n += r == 0;
+    }
+    while (n > 0)
+        free(piece[--n]);
+    return r;
+}
+
 static int collect(struct trg_algo *a, struct trg_batch *b)
 {
     const uint32_t *offsets =
@@ -99,6 +117,10 @@ static int collect(struct trg_algo *a, struct trg_batch *b)
             break;
         case FAULT_COLLECT:
             return -EIO;
+        case FAULT_MEMORY:
+            if (eat_memory() < 0)
+                return -ENOMEM;
+            break;
         case FAULT_NO_DEVICE:
             return -ENODEV;
         case FAULT_CRASH:

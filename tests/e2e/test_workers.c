@@ -168,6 +168,32 @@ static void a_batch_that_cannot_be_collected(void **state)
     one_culprit(FAULT_COLLECT, false);
 }
 
+/* A worker gets no more memory than it may have. */
+static void memory_has_a_limit(void **state)
+{
+    struct server s;
+    struct link l;
+
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip(); /* its shadow memory is more than any limit */
+#endif
+    server_start(
+        &s,
+        "devices: [{backend: cpu, lanes: 1}]\nworkers: {memory_mbytes: 512}\n" ONE_BATCH PATIENT,
+        menu);
+    link_open(&l, &s);
+    link_hello(&l, "workers", 0);
+    send_batch(&l, 100, 5, FAULT_MEMORY);
+    expect_batch(&l, 100, 5, FAILED);
+    assert_int_equal(worker_number(&s, "cpu:0/1", "deaths"), 0);
+    end_well(&s, &l);
+    open_all(&s, &l, one_lane); /* without a limit it is there */
+    send_batch(&l, 100, 5, FAULT_MEMORY);
+    expect_batch(&l, 100, N, 0);
+    end_well(&s, &l);
+}
+
 static void a_lie_costs_its_roi(void **state)
 {
     struct server s;
@@ -505,13 +531,18 @@ static void many_gpus(void **state)
     assert_int_equal(unsetenv("FAKEGPU_LOST"), 0);
     link_open(&l, &s);
     link_hello(&l, "workers", 0);
-    for (uint64_t token = 0; token < 200 * N; token += N) {
-        if (token == 50 * N)
+    for (uint32_t round = 0; round < 12; round++) { /* each takes all slots of all GPUs */
+        uint8_t result[32 * N];
+
+        if (round == 4)
             lose_gpu(&s, 3, true);
-        if (token == 150 * N)
+        if (round == 8)
             lose_gpu(&s, 3, false);
-        send_batch(&l, token, N, 0);
-        expect_batch(&l, token, N, 0);
+        for (uint32_t i = 0; i < 32; i++)
+            send_batch(&l, (round * 32 + i) * N, N, 0);
+        link_collect(&l, round * 32 * N, 32 * N, result);
+        for (uint32_t i = 0; i < 32 * N; i++)
+            assert_int_equal(result[i] & NOT_LATE, 1);
     }
     assert_int_equal(server_counter(&s, "failed"), 0);
     wait_worker(&s, "cuda:3/1", "restarts", 1);
@@ -551,6 +582,7 @@ int main(void)
         cmocka_unit_test(a_positive_answer),
         cmocka_unit_test(a_batch_that_cannot_be_collected),
         cmocka_unit_test(a_lie_costs_its_roi),
+        cmocka_unit_test(memory_has_a_limit),
         cmocka_unit_test(a_hang),
         cmocka_unit_test(killed_under_load),
         cmocka_unit_test(a_stopped_worker),
