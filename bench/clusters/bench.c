@@ -239,24 +239,33 @@ static void measure(const struct bench *b, const struct sample *s, const struct 
         pipeline_close(lane[i].pipeline);
 }
 
+/* On a GPU by batch and lanes, on others a batch of the daemon's. */
+static void measure_plugins(const struct bench *b, const struct sample *s, struct way *w)
+{
+    static const uint32_t batches[] = {256, 1024, 64, 2048}, lanes[] = {1, 8, 4};
+    const bool is_gpu = w->info.pci[0], is_quick = b->runs <= 3;
+    const uint32_t n_batches = is_quick ? 2 : 4, n_lanes = is_quick ? 2 : 3;
+
+    for (uint32_t i = 0; is_gpu && i < n_batches; i++)
+        for (uint32_t k = 0; k < n_lanes; k++) {
+            w->batch = batches[i];
+            w->lanes = lanes[k];
+            measure(b, s, w);
+        }
+    w->batch = 64;
+    w->lanes = 1;
+    if (!is_gpu)
+        measure(b, s, w);
+}
+
 static void measure_device(const struct bench *b, const struct sample *s, const char *backend,
                            struct trg_device *device)
 {
-    static const uint32_t batches[] = {256, 1024, 64, 2048}, lanes[] = {1, 8, 4};
-    const bool is_quick = b->runs <= 3;
     struct way w = {.backend = backend, .device = device};
-    bool is_gpu;
 
     trg_device_info(device, &w.info);
-    is_gpu = w.info.pci[0] != 0;
     for (w.plugins = 1; w.plugins <= PLUGINS; w.plugins++)
-        for (uint32_t i = 0; i < (!is_gpu ? 1 : is_quick ? 2 : 4); i++)
-            for (uint32_t k = 0; k < (!is_gpu ? 1 : is_quick ? 2 : 3); k++) {
-                w.batch = is_gpu ? batches[i] : 64;
-                w.lanes = lanes[k];
-                if (w.batch * (uint64_t)s->most < 8u << 20 && (w.batch >= 256 || k == 0))
-                    measure(b, s, &w);
-            }
+        measure_plugins(b, s, &w);
 }
 
 static void measure_all(const struct bench *b, struct sample *s)

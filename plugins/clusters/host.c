@@ -96,7 +96,7 @@ int cl_host_submit(struct cl_host *h, const struct trg_batch *b, struct trg_queu
 
     for (uint32_t k = 0; k < CL_PRODUCTS; k++)
         block_copy_rois(&h->out[k], &l, b, s->out[k]);
-    launcher_clear(&l, s->state, CL_STATE_WORDS(b->n_rois) * 4);
+    launcher_clear(&l, s->state, 4 * (size_t)CL_STATE_WORDS(b->n_rois));
     launcher_run(&l, h->find, (struct trg_range){b->n_rois, CL_GROUP}, par, buffers,
                  sizeof buffers / sizeof *buffers);
     for (uint32_t k = 0; k < CL_PRODUCTS; k++) {

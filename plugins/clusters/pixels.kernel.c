@@ -12,6 +12,7 @@
 struct px_view { /* the pixels of an RoI in the order of their keys, and their nodes */
     TRG_GLOBAL trg_u32 *key, *charge, *parent, *sum;
     trg_u32 n, stride; /* stride: from one kind of sum to the next */
+    trg_u32 base;      /* clusters of the RoIs before */
 };
 
 struct px_columns {
@@ -152,8 +153,8 @@ TRG_FN float px_sigma(trg_u32 bits, const struct px_par par)
     return par.sigma[(span < 3u ? span : 3u) - 1u];
 }
 
-/* The cluster of root i becomes hit number `at` of the batch, `id` of its RoI. */
-TRG_FN void px_write_hit(const struct px_view v, trg_u32 i, trg_u32 at, trg_u32 id,
+/* The cluster of root i becomes hit number `at` of the batch. */
+TRG_FN void px_write_hit(const struct px_view v, trg_u32 i, trg_u32 at,
                          TRG_GLOBAL const struct cl_sensor *sensors,
                          TRG_GLOBAL const float *centres, TRG_GLOBAL trg_u8 *hits,
                          TRG_GLOBAL trg_u8 *clusters, const struct px_par par)
@@ -178,7 +179,7 @@ TRG_FN void px_write_hit(const struct px_view v, trg_u32 i, trg_u32 at, trg_u32 
     TRG_HITS_Y_OUT(hits, par.hits)[at] = s.column[1] * a + s.row[1] * b + s.corner[1];
     TRG_HITS_Z_OUT(hits, par.hits)[at] = s.column[2] * a + s.row[2] * b + s.corner[2];
     TRG_HITS_LAYER_OUT(hits, par.hits)[at] = (trg_u16)s.layer;
-    TRG_HITS_ID_OUT(hits, par.hits)[at] = id;
+    TRG_HITS_ID_OUT(hits, par.hits)[at] = at - v.base;
     TRG_CLUSTERS_SIZE_OUT(clusters, par.clusters)[at] = (trg_u16)(size < 65535u ? size : 65535u);
     TRG_CLUSTERS_N_COLUMNS_OUT(clusters, par.clusters)[at] = (trg_u16)trg_popcount(columns);
     TRG_CLUSTERS_N_ROWS_OUT(clusters, par.clusters)[at] = (trg_u16)trg_popcount(rows);
@@ -197,7 +198,7 @@ TRG_FN trg_u32 px_is_root(const struct px_view v, trg_u32 i)
 }
 
 /* Each work-item writes the clusters of a stretch of pixels. */
-TRG_GROUP_FN void px_write_hits(TRG_LOCAL trg_u32 *scratch, const struct px_view v, trg_u32 base,
+TRG_GROUP_FN void px_write_hits(TRG_LOCAL trg_u32 *scratch, const struct px_view v,
                                 TRG_GLOBAL const struct cl_sensor *sensors,
                                 TRG_GLOBAL const float *centres, TRG_GLOBAL trg_u8 *hits,
                                 TRG_GLOBAL trg_u8 *clusters, const struct px_par par)
@@ -208,12 +209,10 @@ TRG_GROUP_FN void px_write_hits(TRG_LOCAL trg_u32 *scratch, const struct px_view
 
     for (trg_u32 i = from; i < to; i++)
         n += px_is_root(v, i);
-    place = trg_group_scan(scratch, n, &all);
+    place = v.base + trg_group_scan(scratch, n, &all);
     for (trg_u32 i = from; i < to; i++)
-        if (px_is_root(v, i)) {
-            px_write_hit(v, i, base + place, place, sensors, centres, hits, clusters, par);
-            place++;
-        }
+        if (px_is_root(v, i))
+            px_write_hit(v, i, place++, sensors, centres, hits, clusters, par);
 }
 
 TRG_KERNEL8(px_pixels, (const trg_u8, data), (const struct cl_sensor, sensors),
@@ -228,7 +227,7 @@ TRG_KERNEL8(px_pixels, (const trg_u8, data), (const struct cl_sensor, sensors),
     TRG_GLOBAL trg_u32 *mine = work + begin;
     struct px_columns in;
     struct px_view v;
-    trg_u32 to_sort, is_second, base;
+    trg_u32 to_sort, is_second;
 
     in.module = TRG_PIXELS_MODULE(data, par.in) + begin;
     in.column = TRG_PIXELS_COLUMN(data, par.in) + begin;
@@ -252,10 +251,10 @@ TRG_KERNEL8(px_pixels, (const trg_u8, data), (const struct cl_sensor, sensors),
     TRG_BARRIER();
     cl_publish(state, roi, count[CL_N_CLUSTERS]);
     px_add_up(v);
-    base = cl_before(scratch, state, roi, par.n_rois, count[CL_N_CLUSTERS]);
-    cl_write_offsets(hits, par.hits, roi, par.n_rois, base, count[CL_N_CLUSTERS]);
-    cl_write_offsets(clusters, par.clusters, roi, par.n_rois, base, count[CL_N_CLUSTERS]);
+    v.base = cl_before(scratch, state, roi, par.n_rois, count[CL_N_CLUSTERS]);
+    cl_write_offsets(hits, par.hits, roi, par.n_rois, v.base, count[CL_N_CLUSTERS]);
+    cl_write_offsets(clusters, par.clusters, roi, par.n_rois, v.base, count[CL_N_CLUSTERS]);
     TRG_BARRIER();
-    px_write_hits(scratch, v, base, sensors, centres, hits, clusters, par);
+    px_write_hits(scratch, v, sensors, centres, hits, clusters, par);
     cl_write_summary(summaries, count, roi, n);
 }
