@@ -188,8 +188,7 @@ def daemon_stopped(storm, seconds):
 
 def daemon_killed(storm, seconds):
     """the daemon is killed (kill -9) and started again: clients send again what was not answered"""
-    storm.daemon.process.kill()
-    storm.daemon.process.wait()
+    storm.daemon.kill()
     time.sleep(0.1)
     storm.daemon.start()
     storm.restarted()
