@@ -114,8 +114,8 @@ int shard_open(const struct shard_setup *setup, struct shard **ret_shard)
 int shard_begin(struct shard *s, struct engine *e, void (*retire)(void *ctx, struct engine *e),
                 void *ctx)
 {
-    int r = dispatch_open(&s->config, s->pool, s->stats, s->egress, &s->s.shared, e, retire, ctx,
-                          &s->dispatch);
+    int r = dispatch_open(&s->config, s->pool, s->stats, s->egress, &s->s.shared, e,
+                          &(struct dispatch_retire){retire, ctx}, &s->dispatch);
 
     if (r < 0)
         return r;

@@ -163,7 +163,7 @@ static int make_part(const struct engine_setup *setup, struct engine *e, uint32_
 static int make_lane(const struct engine_setup *setup, struct generation *g, uint32_t number,
                      const struct place *at, struct lane **ret_lanes)
 {
-    int r = opening_is_cancelled(setup->base.opening) ? -EINTR : 0;
+    int r = !g->n_engines ? -EINVAL : opening_is_cancelled(setup->base.opening) ? -EINTR : 0;
 
     for (uint32_t i = 0; r == 0 && i < g->n_engines; i++)
         r = make_part(setup, g->engine[i], number, at, &ret_lanes[i]);

@@ -100,7 +100,7 @@ static struct account *new_account(struct accounts *a, struct engine *e, struct 
     account->is_rest = is_rest;
     find_parts(a, e, at, version, account);
     account->chain = calloc(ACCOUNT_KINDS * (size_t)e->menu->n_chains, sizeof *account->chain);
-    account->plane = calloc(ACCOUNT_KINDS * ACCOUNT_PLANES * (size_t)e->menu->plan->n_words,
+    account->plane = calloc((size_t)ACCOUNT_KINDS * ACCOUNT_PLANES * e->menu->plan->n_words,
                             sizeof *account->plane);
     if (!account->roster || !account->set || !account->chain || !account->plane) {
         account_free(account);
@@ -231,7 +231,7 @@ static const size_t counter_at[ACCOUNT_KINDS] = {
 static void tally(struct account *account, enum account_kind kind, const uint64_t *chains)
 {
     const uint32_t n_words = account->roster->n_words;
-    uint64_t *plane = account->plane + (uint32_t)kind * ACCOUNT_PLANES * (size_t)n_words;
+    uint64_t *plane = account->plane + (size_t)kind * ACCOUNT_PLANES * n_words;
 
     for (uint32_t w = 0; w < n_words; w++) {
         uint64_t carry = chains[w];
@@ -249,7 +249,7 @@ static void tally(struct account *account, enum account_kind kind, const uint64_
 static void spread(struct account *account, uint32_t kind)
 {
     const uint32_t n_words = account->roster->n_words;
-    uint64_t *plane = account->plane + kind * ACCOUNT_PLANES * (size_t)n_words;
+    uint64_t *plane = account->plane + (size_t)kind * ACCOUNT_PLANES * n_words;
     uint64_t *sum = account->chain + kind * (size_t)account->roster->n_chains;
 
     for (uint32_t w = 0; w < n_words; w++) {
@@ -312,7 +312,7 @@ void accounts_seeded(struct accounts *a, uint32_t slot, void *chains)
 
     prepare(a, slot, account->n_seeds);
     account->n_seeds++;
-    for (uint32_t w = 0; w < p->n_words; w++)
+    for (uint32_t w = 0; w < account->roster->n_words; w++)
         seeded.w[w] = prescaled[w] | lacking[w] | ran[w];
     tally(account, ACCOUNT_seeded, seeded.w);
     tally(account, ACCOUNT_prescaled, prescaled);
@@ -352,7 +352,7 @@ void accounts_decided(struct accounts *a, const struct roi *r, void *chains, boo
         tally(account, ACCOUNT_failed, ran);
         return;
     }
-    for (uint32_t w = 0; w < p->n_words; w++)
+    for (uint32_t w = 0; w < account->roster->n_words; w++)
         reject.w[w] = ran[w] & ~accepted[w];
     tally(account, ACCOUNT_raw_pass, chains_of(p, chains, CHAINS_RAW));
     tally(account, ACCOUNT_pass, accepted);

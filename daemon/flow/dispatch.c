@@ -37,8 +37,7 @@ static uint64_t hang_of(const struct config *c)
 
 int dispatch_open(const struct config *config, struct pool *pool, struct stats *stats,
                   struct egress *out, const struct dispatch_shared *shared, struct engine *engine,
-                  void (*retire)(void *ctx, struct engine *e), void *ctx,
-                  struct dispatch **ret_dispatch)
+                  const struct dispatch_retire *retire, struct dispatch **ret_dispatch)
 {
     struct dispatch *d = calloc(1, sizeof *d);
     int r;
@@ -50,8 +49,7 @@ int dispatch_open(const struct config *config, struct pool *pool, struct stats *
     d->stats = stats;
     d->out = out;
     d->poison = shared->poison;
-    d->retire = retire;
-    d->ctx = ctx;
+    d->retire = *retire;
     d->oldest = d->newest = d->soft_checked = POOL_NONE;
     d->soft_ns = NS_PER_MS * config->limits.soft_ms;
     d->hard_ns = NS_PER_MS * config->limits.hard_ms;
@@ -76,7 +74,7 @@ void dispatch_close(struct dispatch *d)
         return;
     for (uint32_t i = 0; i < ENGINES_MAX; i++)
         if (d->engine[i])
-            d->retire(d->ctx, d->engine[i]);
+            d->retire.call(d->retire.ctx, d->engine[i]);
     suspects_free(d->suspects);
     accounts_free(d->accounts);
     free(d);
@@ -104,7 +102,7 @@ static void retire_empty(struct dispatch *d)
         if (i == d->current || !d->engine[i] || !is_idle(d->engine[i]))
             continue;
         accounts_leave(d->accounts, d->engine[i]);
-        d->retire(d->ctx, d->engine[i]);
+        d->retire.call(d->retire.ctx, d->engine[i]);
         d->engine[i] = NULL;
     }
 }

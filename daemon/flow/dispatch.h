@@ -16,11 +16,14 @@ struct dispatch_shared { /* by all shards */
     struct prescale_book *book;
     struct poison *poison; /* NULL: none is remembered */
 };
+struct dispatch_retire { /* takes engines that are empty */
+    void (*call)(void *ctx, struct engine *e);
+    void *ctx;
+};
 /* `engine` is taken over: dispatch closes engines through `retire` once they are empty. */
 int dispatch_open(const struct config *config, struct pool *pool, struct stats *stats,
                   struct egress *out, const struct dispatch_shared *shared, struct engine *engine,
-                  void (*retire)(void *ctx, struct engine *e), void *ctx,
-                  struct dispatch **ret_dispatch);
+                  const struct dispatch_retire *retire, struct dispatch **ret_dispatch);
 /* Gives back the engines that it still has, empty or not, through `retire`.  NULL is fine. */
 void dispatch_close(struct dispatch *d);
 

@@ -6,6 +6,7 @@
 #include "exec/engine.h"
 #include "flow/accounts.h"
 #include "flow/decide.h"
+#include "flow/dispatch.h"
 #include "flow/poison.h"
 #include "flow/suspects.h"
 
@@ -19,8 +20,7 @@ struct dispatch {
     struct suspects *suspects;
     struct accounts *accounts;
     struct poison *poison; /* NULL: none is remembered */
-    void (*retire)(void *ctx, struct engine *e);
-    void *ctx;
+    struct dispatch_retire retire;
     struct engine *engine[ENGINES_MAX];
     uint32_t current;
     uint32_t oldest, newest; /* RoIs not decided, by arrival */
