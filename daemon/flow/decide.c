@@ -14,10 +14,9 @@ static void check_truncated(struct egress *out, const struct engine *e, const st
 static void conclude(struct engine *e, struct roi *r, const struct roi_step *steps, void *chains)
 {
     const struct plan *p = e->menu->plan;
-    const struct chains_event ev = {.info = &r->info, .type = r->type, .kinds = r->kinds};
     const uint64_t *accepted = chains_of(p, chains, CHAINS_ACCEPTED);
 
-    r->streams = chains_conclude(p, &ev, steps, r->done, chains);
+    r->streams = chains_conclude(p, steps, r->done, chains);
     for (uint32_t w = 0; w < p->n_words; w++)
         r->accept |= accepted[w] != 0;
 }

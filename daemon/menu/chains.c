@@ -198,14 +198,12 @@ static bool would_pass(const struct plan *p, const struct roi_step *steps, uint6
     return true;
 }
 
-uint64_t chains_conclude(const struct plan *p, const struct chains_event *ev,
-                         const struct roi_step *steps, uint64_t done, void *state)
+uint64_t chains_conclude(const struct plan *p, const struct roi_step *steps, uint64_t done,
+                         void *state)
 {
     uint64_t *raw = chains_of(p, state, CHAINS_RAW);
     uint64_t streams = 0;
-    struct plan_bits lack;
 
-    lacking(p, ev->kinds, &lack);
     for (uint32_t w = 0; w < p->n_words; w++) {
         const uint64_t accepted =
             chains_of(p, state, CHAINS_RAN)[w] & (raw[w] | p->pass_through.w[w]);
@@ -213,7 +211,7 @@ uint64_t chains_conclude(const struct plan *p, const struct chains_event *ev,
         chains_of(p, state, CHAINS_ACCEPTED)[w] = accepted;
         for (uint64_t b = accepted; b; b &= b - 1)
             streams |= p->streams[64 * w + (uint32_t)__builtin_ctzll(b)];
-        for (uint64_t b = chains_of(p, state, CHAINS_PRESCALED)[w] & ~lack.w[w]; b; b &= b - 1)
+        for (uint64_t b = chains_of(p, state, CHAINS_PRESCALED)[w]; b; b &= b - 1)
             if (would_pass(p, steps, done, 64 * w + (uint32_t)__builtin_ctzll(b)))
                 raw[w] |= b & -b;
     }

@@ -49,6 +49,6 @@ bool chains_passed_short(const struct plan *p, const struct roi_step *steps, voi
 void chains_fail_short(const struct plan *p, const struct roi_step *steps, void *state);
 /* The end: fills CHAINS_ACCEPTED, adds to CHAINS_RAW the prescaled chains that would have passed
  * as far as their steps ran for others.  Returns the streams. */
-uint64_t chains_conclude(const struct plan *p, const struct chains_event *ev,
-                         const struct roi_step *steps, uint64_t done, void *state);
+uint64_t chains_conclude(const struct plan *p, const struct roi_step *steps, uint64_t done,
+                         void *state);
 #endif

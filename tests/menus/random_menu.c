@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "random_menu.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "seed.h"
+
+/* Kinds of steps, with plugins of tests/config: of spacepoints; hits to doublets, and those;
+ * spacepoints to tracks and doublets, and those on the device. */
+#define OF_POINTS   'g'
+#define OF_HITS     'm'
+#define OF_DOUBLETS 'e'
+#define RELAYS      'r'
+#define ON_DEVICE   't'
+
+#define STREAMS   5u
+#define TYPES     4u
+#define LEGS_MAX  4u
+#define VALUES    2u
+#define TRUNCATED 0.02 /* share of results */
+
+static uint32_t below(uint64_t *state, uint32_t n)
+{
+    return (uint32_t)seed_uniform(state, 0, n) % n;
+}
+
+static bool chance(uint64_t *state, double p)
+{
+    return seed_uniform(state, 0, 1) < p;
+}
+
+/* Few different values, so that cuts are met exactly. */
+static float random_value(uint64_t *state)
+{
+    return (float)below(state, 41) * 0.25f - 5.0f;
+}
+
+/* ---------------------------------------------------------------- making */
+
+static void make_steps(uint64_t *state, struct random_menu *m)
+{
+    for (uint32_t i = 0; i < m->n_steps; i++) {
+        struct random_step *s = &m->step[i];
+        const struct random_step *before = i ? s - 1 : NULL;
+
+        *s = (struct random_step){.kind = OF_POINTS, .from = -1, .head = i};
+        if (before && before->kind == OF_HITS && chance(state, 0.7))
+            s->kind = OF_DOUBLETS;
+        else if (before && before->kind == RELAYS && chance(state, 0.7))
+            s->kind = ON_DEVICE;
+        else if (chance(state, 0.5))
+            s->kind = chance(state, 0.7) ? OF_HITS : RELAYS;
+        if (s->kind == OF_DOUBLETS || s->kind == ON_DEVICE)
+            s->from = (int32_t)i - 1;
+        else
+            s->reads = 1u << (s->kind == OF_HITS ? TRG_HITS : TRG_SPACEPOINTS);
+        if (s->kind == ON_DEVICE)
+            s->head = i - 1;
+    }
+}
+
+static void make_cut(uint64_t *state, struct random_cut *c)
+{
+    const float a = random_value(state), b = random_value(state);
+
+    *c = (struct random_cut){.value = below(state, VALUES), .absolute = chance(state, 0.3)};
+    c->has_min = chance(state, 0.7);
+    c->has_max = !c->has_min || chance(state, 0.3);
+    c->min = a < b ? a : b;
+    c->max = a < b ? b : a;
+}
+
+static void make_chain(uint64_t *state, const struct random_menu *m, uint32_t number,
+                       uint32_t seeds, struct random_chain *c)
+{
+    static const double prescales[] = {1, 1, 1, 1, 0, 2, 3.5, 1000};
+
+    *c = (struct random_chain){.id = 7 * number + 1, .n_legs = 1 + below(state, LEGS_MAX)};
+    for (uint32_t i = seeds ? 1 + below(state, seeds) : 0; i; i--)
+        c->l1_mask |= 1u << below(state, 32);
+    if (chance(state, 0.3))
+        c->types = 1 + below(state, (1u << TYPES) - 1);
+    c->prescale = prescales[below(state, 8)];
+    c->pass_through = chance(state, 0.03);
+    c->cuts_truncated = chance(state, 0.5);
+    c->streams = 1 + below(state, (1u << STREAMS) - 1);
+    for (uint32_t k = 0; k < c->n_legs; k++) {
+        /* every step has a user */
+        c->leg[k].step = k || number >= m->n_steps ? below(state, m->n_steps) : number;
+        c->leg[k].n_cuts = below(state, RANDOM_CUTS + 1);
+        for (uint32_t i = 0; i < c->leg[k].n_cuts; i++)
+            make_cut(state, &c->leg[k].cut[i]);
+    }
+    if (number >= m->n_steps && chance(state, 0.01))
+        c->n_legs = 0;
+}
+
+void random_menu_make(uint64_t *state, uint32_t n_chains, uint32_t n_steps, uint32_t seeds,
+                      struct random_menu *ret_menu)
+{
+    *ret_menu = (struct random_menu){.n_chains = n_chains, .n_steps = n_steps};
+    make_steps(state, ret_menu);
+    for (uint32_t i = 0; i < n_chains; i++)
+        make_chain(state, ret_menu, i, seeds, &ret_menu->chain[i]);
+}
+
+/* ---------------------------------------------------------------- the file */
+
+static void print_step(const struct random_menu *m, uint32_t i, FILE *out)
+{
+    const struct random_step *s = &m->step[i];
+    const char *plugin = s->kind == OF_HITS       ? "maker"
+                         : s->kind == OF_DOUBLETS ? "eater"
+                         : s->kind == RELAYS      ? "relay"
+                         : s->kind == ON_DEVICE   ? "taker"
+                                                  : "good";
+
+    fprintf(out, "  - {name: s%u, plugin: %s", i, plugin);
+    if (s->from >= 0)
+        fprintf(out, ", inputs: [s%d]", s->from);
+    fprintf(out, "%s}\n", s->kind == ON_DEVICE ? ", on_device: true" : "");
+}
+
+static void print_cut(const struct random_cut *c, FILE *out)
+{
+    fprintf(out, "{value: %s%s", c->value ? "z_mm" : "n_points",
+            c->absolute ? ", absolute: true" : "");
+    if (c->has_min)
+        fprintf(out, ", min: %g", (double)c->min);
+    if (c->has_max)
+        fprintf(out, ", max: %g", (double)c->max);
+    fputc('}', out);
+}
+
+/* Numbers of the bits that are set. */
+static void print_bits(const char *key, const char *before, uint64_t bits, FILE *out)
+{
+    fprintf(out, ", %s: [", key);
+    for (; bits; bits &= bits - 1)
+        fprintf(out, "%s%d%s", before, __builtin_ctzll(bits), bits & (bits - 1) ? ", " : "");
+    fputc(']', out);
+}
+
+static void print_chain(const struct random_chain *c, FILE *out)
+{
+    fprintf(out, "  - {name: c%u, id: %u, prescale: %g, pass_through: %s, truncated: %s", c->id,
+            c->id, c->prescale, c->pass_through ? "true" : "false",
+            c->cuts_truncated ? "cut" : "pass");
+    if (c->l1_mask)
+        print_bits("seeds", "", c->l1_mask, out);
+    if (c->types)
+        print_bits("types", "", c->types, out);
+    print_bits("streams", "stream", c->streams, out);
+    fputs(", steps: [", out);
+    for (uint32_t k = 0; k < c->n_legs; k++) {
+        fprintf(out, "%s{step: s%u, cuts: [", k ? ", " : "", c->leg[k].step);
+        for (uint32_t i = 0; i < c->leg[k].n_cuts; i++) {
+            fputs(i ? ", " : "", out);
+            print_cut(&c->leg[k].cut[i], out);
+        }
+        fputs("]}", out);
+    }
+    fputs("]}\n", out);
+}
+
+char *random_menu_text(const struct random_menu *m)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+
+    if (!out)
+        return NULL;
+    fputs("streams: [stream0, stream1, stream2, stream3, stream4]\nsteps:\n", out);
+    for (uint32_t i = 0; i < m->n_steps; i++)
+        print_step(m, i, out);
+    fputs("chains:\n", out);
+    for (uint32_t i = 0; i < m->n_chains; i++)
+        print_chain(&m->chain[i], out);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- events */
+
+void random_event_make(uint64_t *state, const struct random_menu *m, double fired,
+                       double share_missing, struct random_event *ret_event)
+{
+    struct random_event *e = ret_event;
+
+    memset(e, 0, sizeof *e);
+    e->info.run = 1 + below(state, 1000);
+    e->info.l1id = below(state, 1u << 24);
+    e->info.bcid = below(state, 3564);
+    for (uint32_t i = 0; i < 32; i++)
+        e->info.l1_bits |= (uint32_t)chance(state, fired / 32) << i;
+    e->type = below(state, TYPES);
+    e->kinds = 1u << TRG_SPACEPOINTS | 1u << TRG_HITS;
+    if (chance(state, share_missing))
+        e->kinds = chance(state, 0.2) ? 0 : 1u << (chance(state, 0.5) ? TRG_SPACEPOINTS : TRG_HITS);
+    for (uint32_t i = 0; i < m->n_steps; i++) {
+        struct trg_result *r = &e->step[i].result;
+
+        r->status = chance(state, TRUNCATED) ? TRG_TRUNCATED : TRG_OK;
+        for (uint32_t k = 0; k < VALUES; k++)
+            r->value[k] = chance(state, 0.01) ? NAN : random_value(state);
+    }
+}
+
+/* ---------------------------------------------------------------- the model */
+
+static uint64_t mix(uint64_t x) /* as docs/menus.md has it */
+{
+    x += 0x9e3779b97f4a7c15ull;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+static bool takes(const struct random_chain *c, const struct trg_roi_info *i)
+{
+    const uint64_t h =
+        mix(mix((uint64_t)c->id << 32 | i->run) ^ ((uint64_t)i->bcid << 32 | i->l1id));
+
+    return c->prescale == 1 || (c->prescale > 1 && h < (uint64_t)(0x1p64 / c->prescale));
+}
+
+/* A step, and what feeds it. */
+static bool any_of(const struct random_menu *m, int32_t step,
+                   bool (*is)(const struct random_menu *, uint32_t, const struct random_event *),
+                   const struct random_event *e)
+{
+    for (; step >= 0; step = m->step[step].from)
+        if (is(m, (uint32_t)step, e))
+            return true;
+    return false;
+}
+
+static bool lacks(const struct random_menu *m, uint32_t step, const struct random_event *e)
+{
+    return (m->step[step].reads & ~e->kinds) != 0;
+}
+
+static bool is_short(const struct random_menu *m, uint32_t step, const struct random_event *e)
+{
+    (void)m;
+    return e->step[step].result.status == TRG_TRUNCATED;
+}
+
+static bool holds(const struct random_leg *leg, const struct random_event *e)
+{
+    for (uint32_t i = 0; i < leg->n_cuts; i++) {
+        const struct random_cut *c = &leg->cut[i];
+        float v = e->step[leg->step].result.value[c->value];
+
+        if (c->absolute)
+            v = fabsf(v);
+        if (isnan(v) || (c->has_min && v < c->min) || (c->has_max && v > c->max))
+            return false;
+    }
+    return true;
+}
+
+static bool leg_passes(const struct random_menu *m, const struct random_chain *c, uint32_t k,
+                       const struct random_event *e)
+{
+    return holds(&c->leg[k], e) ||
+           (!c->cuts_truncated && any_of(m, (int32_t)c->leg[k].step, is_short, e));
+}
+
+/* Runs the steps of a chain as far as they pass; whether all do. */
+static bool run_chain(const struct random_menu *m, const struct random_chain *c,
+                      const struct random_event *e, uint64_t *done)
+{
+    for (uint32_t k = 0; k < c->n_legs; k++) {
+        for (int32_t s = (int32_t)c->leg[k].step; s >= 0; s = m->step[s].from)
+            *done |= 1ull << s;
+        if (!leg_passes(m, c, k, e))
+            return false;
+    }
+    return true;
+}
+
+static bool passes_without_limits(const struct random_chain *c, const struct random_event *e)
+{
+    for (uint32_t k = 0; k < c->n_legs; k++)
+        if (!holds(&c->leg[k], e))
+            return false;
+    return true;
+}
+
+static bool would_pass(const struct random_menu *m, const struct random_chain *c,
+                       const struct random_event *e, uint64_t done)
+{
+    for (uint32_t k = 0; k < c->n_legs; k++)
+        if (any_of(m, (int32_t)c->leg[k].step, lacks, e) || !(done >> c->leg[k].step & 1) ||
+            !leg_passes(m, c, k, e))
+            return false;
+    return true;
+}
+
+static void begin_chain(const struct random_menu *m, const struct random_event *e, uint32_t i,
+                        struct random_answer *a)
+{
+    const struct random_chain *c = &m->chain[i];
+    bool is_lacking = false;
+
+    a->seeded[i] =
+        (!c->types || c->types >> e->type & 1) && (!c->l1_mask || c->l1_mask & e->info.l1_bits);
+    if (!a->seeded[i])
+        return;
+    for (uint32_t k = 0; k < c->n_legs; k++)
+        is_lacking |= any_of(m, (int32_t)c->leg[k].step, lacks, e);
+    a->prescaled[i] = !takes(c, &e->info);
+    a->lacking[i] = !a->prescaled[i] && is_lacking;
+    a->ran[i] = !a->prescaled[i] && !is_lacking;
+}
+
+void random_menu_decide(const struct random_menu *m, const struct random_event *e,
+                        bool may_pass_short, struct random_answer *ret_answer)
+{
+    struct random_answer *a = ret_answer;
+
+    memset(a, 0, sizeof *a);
+    for (uint32_t i = 0; i < m->n_chains; i++) {
+        begin_chain(m, e, i, a);
+        if (a->ran[i])
+            a->raw[i] = run_chain(m, &m->chain[i], e, &a->done);
+        if (a->raw[i] && !may_pass_short)
+            a->raw[i] = passes_without_limits(&m->chain[i], e);
+        a->accepted[i] = a->ran[i] && (a->raw[i] || m->chain[i].pass_through);
+        if (a->accepted[i])
+            a->streams |= m->chain[i].streams;
+    }
+    for (uint32_t s = 0; s < m->n_steps; s++) /* what runs in the batches of a step */
+        if (a->done >> m->step[s].head & 1)
+            a->done |= 1ull << s;
+    for (uint32_t i = 0; i < m->n_chains; i++)
+        if (a->prescaled[i])
+            a->raw[i] = would_pass(m, &m->chain[i], e, a->done);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* random_menu.h - a random menu as a table and as a file, random events, and what a slow model of
+ * the menu makes of them: chain by chain from the table, as docs/menus.md says it. */
+#ifndef TRIGD_TEST_RANDOM_MENU_H
+#define TRIGD_TEST_RANDOM_MENU_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "memory/pool.h"
+#include "menu/menu.h"
+
+#define RANDOM_CUTS 3u
+
+struct random_step {
+    char kind;      /* one of random_menu.c */
+    int32_t from;   /* step whose product it takes; -1: none */
+    uint32_t reads; /* 1 << kind: collections that it takes from the RoI itself */
+    uint32_t head;  /* step in whose batches it runs */
+};
+struct random_cut {
+    uint32_t value;
+    bool absolute, has_min, has_max;
+    float min, max;
+};
+struct random_chain {
+    uint32_t id, l1_mask, n_legs, streams;
+    uint64_t types; /* 0: all */
+    double prescale;
+    bool pass_through, cuts_truncated;
+    struct random_leg {
+        uint32_t step, n_cuts;
+        struct random_cut cut[RANDOM_CUTS];
+    } leg[MENU_CHAIN_STEPS_MAX];
+};
+struct random_menu {
+    uint32_t n_steps, n_chains;
+    struct random_step step[MENU_STEPS_MAX];
+    struct random_chain chain[MENU_CHAINS_MAX];
+};
+
+/* A menu of so many chains and steps, whose chains have `seeds` level-1 items of 32 at most (0: all
+ * chains are always seeded). */
+void random_menu_make(uint64_t *state, uint32_t n_chains, uint32_t n_steps, uint32_t seeds,
+                      struct random_menu *ret_menu);
+/* Its file; the caller frees it. */
+char *random_menu_text(const struct random_menu *m);
+
+struct random_event {
+    struct trg_roi_info info;
+    uint32_t type, kinds;
+    struct roi_step step[MENU_STEPS_MAX]; /* what the steps find, if they run */
+};
+/* `fired` level-1 items on average; `share_missing`: of RoIs that lack a collection. */
+void random_event_make(uint64_t *state, const struct random_menu *m, double fired,
+                       double share_missing, struct random_event *ret_event);
+
+struct random_answer { /* of the model, by chain; and the steps that had to run */
+    bool seeded[MENU_CHAINS_MAX], prescaled[MENU_CHAINS_MAX], lacking[MENU_CHAINS_MAX],
+        ran[MENU_CHAINS_MAX], raw[MENU_CHAINS_MAX], accepted[MENU_CHAINS_MAX];
+    uint64_t done;
+    uint32_t streams;
+};
+/* `may_pass_short`: chains may pass what a limit cut short. */
+void random_menu_decide(const struct random_menu *m, const struct random_event *e,
+                        bool may_pass_short, struct random_answer *ret_answer);
+#endif
