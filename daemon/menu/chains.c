@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "menu/chains.h"
 
-#include <math.h>
+#include <string.h>
 
 size_t chains_bytes(const struct plan *p)
 {
-    return (1 + CHAINS_SETS * p->n_words) * sizeof(uint64_t) + p->n_chains;
+    return (2 + CHAINS_SETS * p->n_words) * sizeof(uint64_t) + p->n_chains;
 }
 
 static uint64_t *waits_of(void *state) /* steps that chains wait for */
 {
     return state;
+}
+
+static uint64_t *shorts_of(void *state) /* steps that met a limit */
+{
+    return (uint64_t *)state + 1;
 }
 
 static uint8_t *places_of(const struct plan *p, void *state) /* by chain: the leg that it is at */
@@ -78,38 +83,32 @@ uint64_t chains_seed(const struct plan *p, const struct prescales *prescales,
 
 /* ---------------------------------------------------------------- steps */
 
-static bool cut_holds(const struct menu_cut *cut, float value)
-{
-    if (cut->absolute)
-        value = fabsf(value);
-    return value >= cut->min && value <= cut->max; /* a NaN holds no cut */
-}
-
+/* Without branches: whether a cut holds cannot be foreseen. */
 static bool leg_holds(const struct plan *p, const struct roi_step *steps,
                       const struct plan_leg *leg)
 {
-    const struct menu_cut *cut = &p->cut[leg->cut];
+    const float *value = steps[leg->step].result.value;
+    const struct plan_cut *cut = &p->cut[leg->cut];
+    uint32_t holds = 1;
 
-    for (uint32_t i = 0; i < leg->n_cuts; i++)
-        if (!cut_holds(&cut[i], steps[leg->step].result.value[cut[i].value]))
-            return false;
-    return true;
-}
+    for (uint32_t i = 0; i < leg->n_cuts; i++) {
+        uint32_t bits;
+        float v;
 
-/* Whether a step met a limit, or has its input from one that did. */
-static bool is_short(const struct plan *p, const struct roi_step *steps, uint32_t step)
-{
-    for (uint64_t left = p->sources[step]; left; left &= left - 1)
-        if (steps[__builtin_ctzll(left)].result.status == TRG_TRUNCATED)
-            return true;
-    return false;
+        memcpy(&bits, &value[cut[i].value], sizeof bits);
+        bits &= cut[i].mask;
+        memcpy(&v, &bits, sizeof v);
+        holds &= (uint32_t)(v >= cut[i].min) & (uint32_t)(v <= cut[i].max); /* a NaN holds none */
+    }
+    return holds;
 }
 
 /* Whether a chain goes on after a leg: all hypotheses hold, or a limit cut short what they look at
- * and the chain passes that. */
-static bool goes_on(const struct plan *p, const struct roi_step *steps, const struct plan_leg *leg)
+ * (the step met one, or has its input from one that did) and the chain passes that. */
+static bool goes_on(const struct plan *p, const struct roi_step *steps, const struct plan_leg *leg,
+                    uint64_t shorts)
 {
-    return leg_holds(p, steps, leg) || (!leg->cuts_truncated && is_short(p, steps, leg->step));
+    return leg_holds(p, steps, leg) || (!leg->cuts_truncated && p->sources[leg->step] & shorts);
 }
 
 static void advance_chain(const struct plan *p, const struct roi_step *steps, uint64_t done,
@@ -120,7 +119,7 @@ static void advance_chain(const struct plan *p, const struct roi_step *steps, ui
     const struct plan_leg *leg = &p->leg[p->first_leg[chain] + *place];
 
     for (; leg < end && done >> leg->step & 1; leg++, ++*place)
-        if (!goes_on(p, steps, leg))
+        if (!goes_on(p, steps, leg, *shorts_of(state)))
             break;
     if (leg < end && !(done >> leg->step & 1)) {
         *waits_of(state) |= 1ull << leg->step;
@@ -143,7 +142,12 @@ uint64_t chains_advance(const struct plan *p, const struct roi_step *steps, uint
         const uint32_t step = (uint32_t)__builtin_ctzll(left);
 
         fed |= p->dependents[step];
-        for (uint32_t w = 0; before >> step & 1 && w < p->n_words; w++)
+        *shorts_of(state) |= (uint64_t)(steps[step].result.status == TRG_TRUNCATED) << step;
+    }
+    for (uint64_t left = fresh & before; left; left &= left - 1) {
+        const uint32_t step = (uint32_t)__builtin_ctzll(left);
+
+        for (uint32_t w = 0; w < p->n_words; w++)
             for (uint64_t b = running[w] & p->users[step].w[w]; b; b &= b - 1)
                 advance_chain(p, steps, done, 64 * w + (uint32_t)__builtin_ctzll(b), state);
     }
@@ -190,10 +194,10 @@ void chains_fail_short(const struct plan *p, const struct roi_step *steps, void 
 /* Whether a chain that did not run would have passed; false where a step of it was not run
  * for another chain either. */
 static bool would_pass(const struct plan *p, const struct roi_step *steps, uint64_t done,
-                       uint32_t chain)
+                       uint64_t shorts, uint32_t chain)
 {
     for (uint32_t i = p->first_leg[chain]; i < p->first_leg[chain + 1]; i++)
-        if (!(done >> p->leg[i].step & 1) || !goes_on(p, steps, &p->leg[i]))
+        if (!(done >> p->leg[i].step & 1) || !goes_on(p, steps, &p->leg[i], shorts))
             return false;
     return true;
 }
@@ -212,7 +216,8 @@ uint64_t chains_conclude(const struct plan *p, const struct roi_step *steps, uin
         for (uint64_t b = accepted; b; b &= b - 1)
             streams |= p->streams[64 * w + (uint32_t)__builtin_ctzll(b)];
         for (uint64_t b = chains_of(p, state, CHAINS_PRESCALED)[w]; b; b &= b - 1)
-            if (would_pass(p, steps, done, 64 * w + (uint32_t)__builtin_ctzll(b)))
+            if (would_pass(p, steps, done, *shorts_of(state),
+                           64 * w + (uint32_t)__builtin_ctzll(b)))
                 raw[w] |= b & -b;
     }
     return streams;

@@ -24,7 +24,7 @@ enum chains_set {
 
 static inline uint64_t *chains_of(const struct plan *p, void *state, enum chains_set set)
 {
-    return (uint64_t *)state + 1 + (size_t)set * p->n_words;
+    return (uint64_t *)state + 2 + (size_t)set * p->n_words;
 }
 
 struct chains_event { /* an RoI, as chains see it before its steps */

@@ -77,7 +77,11 @@ static void plan_legs(const struct menu_chain *c, struct plan *p, uint32_t chain
                                              .cuts_truncated = c->cuts_truncated,
                                              .cut = *n_cuts};
         for (uint32_t i = 0; i < c->steps[k].n_cuts; i++)
-            p->cut[(*n_cuts)++] = c->steps[k].cuts[i];
+            p->cut[(*n_cuts)++] =
+                (struct plan_cut){.value = c->steps[k].cuts[i].value,
+                                  .mask = c->steps[k].cuts[i].absolute ? INT32_MAX : UINT32_MAX,
+                                  .min = c->steps[k].cuts[i].min,
+                                  .max = c->steps[k].cuts[i].max};
         plan_add(p->users[step].w, chain);
         reads |= p->step_reads[step];
     }

@@ -14,6 +14,12 @@ struct plan_bits { /* a set of chains */
     uint64_t w[PLAN_WORDS];
 };
 
+struct plan_cut {
+    uint32_t value;
+    uint32_t mask; /* of the value's bits: without the sign where it is absolute */
+    float min, max;
+};
+
 struct plan_leg { /* one step of a chain */
     uint8_t step;
     uint8_t n_cuts;
@@ -38,7 +44,7 @@ struct plan {
     } first[MENU_STEPS_MAX];
     uint32_t first_leg[MENU_CHAINS_MAX + 1];
     struct plan_leg *leg;
-    struct menu_cut *cut;
+    struct plan_cut *cut;
     uint64_t streams[MENU_CHAINS_MAX];
 
     /* of steps */

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_menus - what a menu costs an RoI: seeds, prescales, cuts, the decision and the accounts, of
+ * a random menu on random events whose steps have returned; beside the same chain by chain (the
+ * model of tests/menus). */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "args.h"
+#include "clock.h"
+#include "flow/accounts.h"
+#include "log.h"
+#include "random_menu.h"
+#include "result.h"
+
+#define EVENTS  500u
+#define A_TURN  32u /* RoIs of a turn of the loop */
+#define GOAL_US 2.0
+
+struct bench {
+    uint32_t runs, n_chains, n_steps;
+    uint64_t seed;
+    FILE *json;
+    struct random_menu random;
+    struct random_event event[EVENTS];
+    struct engine engine;
+    struct accounts *accounts;
+    void *chains;
+    uint64_t n_seeded;
+};
+
+/* Of this thread: others on its core do not count. */
+static uint64_t cpu_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* The way of one RoI through menu and accounts, all lanes being at once. */
+static void decide(struct bench *b, const struct random_event *e)
+{
+    const struct plan *p = b->engine.menu->plan;
+    const struct chains_event ev = {.info = &e->info, .type = e->type, .kinds = e->kinds};
+    struct roi roi = {.account = accounts_enter(b->accounts, &b->engine, &e->info)};
+    uint64_t done = 0, asked = 0, waits;
+
+    memset(b->chains, 0, chains_bytes(p));
+    waits = chains_seed(p, accounts_prescales(b->accounts, roi.account), &ev, b->chains);
+    accounts_seeded(b->accounts, roi.account, b->chains);
+    while (chains_run(p, b->chains)) {
+        uint64_t fresh;
+
+        for (; waits; waits &= waits - 1)
+            asked |= plan_to_run(p, (uint32_t)__builtin_ctzll(waits), done);
+        fresh = asked & ~done; /* one by one, as batches come back */
+        fresh = b->engine.menu->steps[__builtin_ctzll(fresh)].members;
+        done |= fresh;
+        waits = chains_advance(p, e->step, done, fresh, b->chains);
+    }
+    roi.streams = chains_conclude(p, e->step, done, b->chains);
+    roi.accept = roi.streams != 0;
+    accounts_decided(b->accounts, &roi, b->chains, false);
+}
+
+/* Has the results near, as lanes just wrote them. */
+static void fetch(const struct random_event *e)
+{
+    static volatile float sink;
+
+    for (uint32_t s = 0; s < MENU_STEPS_MAX; s++)
+        sink = e->step[s].result.value[0];
+    (void)sink;
+}
+
+static double time_fetch(const struct bench *b)
+{
+    uint64_t from = cpu_ns();
+
+    for (uint32_t i = 0; i < EVENTS; i++)
+        fetch(&b->event[i]);
+    return (double)(cpu_ns() - from) * 1e-3 / EVENTS;
+}
+
+static double time_menu(struct bench *b)
+{
+    uint64_t from = cpu_ns();
+
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        fetch(&b->event[i]);
+        decide(b, &b->event[i]);
+        if (i % A_TURN == A_TURN - 1)
+            accounts_flush(b->accounts);
+    }
+    return (double)(cpu_ns() - from) * 1e-3 / EVENTS;
+}
+
+static double time_model(struct bench *b)
+{
+    static struct random_answer answer;
+    uint64_t from = cpu_ns();
+
+    b->n_seeded = 0;
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        random_menu_decide(&b->random, &b->event[i], true, &answer);
+        for (uint32_t k = 0; k < b->n_chains; k++)
+            b->n_seeded += answer.seeded[k];
+    }
+    return (double)(cpu_ns() - from) * 1e-3 / EVENTS;
+}
+
+/* ---------------------------------------------------------------- one menu */
+
+static int load(struct bench *b, struct plugin_host *host)
+{
+    char path[] = "/tmp/bench-menus-XXXXXX", *text = random_menu_text(&b->random);
+    struct menu *m = NULL;
+    int fd = text ? mkstemp(path) : -1, r = fd < 0 ? -errno : 0;
+
+    if (r == 0 && write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+        r = -EIO;
+    if (r == 0)
+        r = menu_load(path, host, &m);
+    if (fd >= 0) {
+        close(fd);
+        unlink(path);
+    }
+    free(text);
+    b->engine.menu = m;
+    return r;
+}
+
+static int prepare(struct bench *b, struct plugin_host *host, struct stats *stats,
+                   struct prescale_book *book, uint32_t seeds)
+{
+    uint64_t state = b->seed;
+    int r;
+
+    random_menu_make(&state, b->n_chains, b->n_steps, seeds, &b->random);
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        random_event_make(&state, &b->random, 3, 0, &b->event[i]);
+        b->event[i].info.run = b->event[i].info.lumi_block = 1; /* as they follow each other */
+    }
+    r = load(b, host);
+    if (r < 0)
+        return r;
+    for (uint32_t i = 0; i < b->n_chains; i++)
+        b->engine.chain[i] = stats_chain_get(stats, b->engine.menu->chains[i].name);
+    r = accounts_new(book, &b->accounts);
+    if (r == 0)
+        r = accounts_begin(b->accounts, &b->engine);
+    b->chains = malloc(chains_bytes(b->engine.menu->plan));
+    return r == 0 && !b->chains ? -ENOMEM : r;
+}
+
+static void end(struct bench *b)
+{
+    accounts_free(b->accounts);
+    free(b->chains);
+    menu_free((struct menu *)(uintptr_t)b->engine.menu);
+    b->accounts = NULL;
+    b->chains = NULL;
+    b->engine.menu = NULL;
+}
+
+static int measure(struct bench *b, struct plugin_host *host, uint32_t seeds, const char *which)
+{
+    struct result menu = {.n = 0}, model = {.n = 0};
+    struct prescale_book *book = NULL;
+    struct stats *stats = NULL;
+    char figure[128];
+    int r = stats_new(&stats);
+
+    if (r == 0)
+        r = prescale_book_new(&book);
+    if (r == 0)
+        r = prepare(b, host, stats, book, seeds);
+    for (uint32_t i = 0; r == 0 && i < b->runs; i++) {
+        result_add(&menu, time_menu(b) - time_fetch(b));
+        result_add(&model, time_model(b));
+    }
+    if (r == 0) {
+        snprintf(figure, sizeof figure, "%u chains, %u steps, %s: an RoI", b->n_chains, b->n_steps,
+                 which);
+        result_report(b->json,
+                      &(struct result_figure){.bench = "menus",
+                                              .figure = figure,
+                                              .unit = "us",
+                                              .command = "bench_menus",
+                                              .goal = GOAL_US,
+                                              .baseline = "chain by chain",
+                                              .baseline_value = result_median(&model)},
+                      &menu);
+        printf("  %.1f chains seeded an RoI\n", (double)b->n_seeded / EVENTS);
+    }
+    end(b);
+    prescale_book_free(book);
+    stats_free(stats);
+    return r;
+}
+
+int main(int argc, char **argv)
+{
+    static struct bench b = {.runs = 21, .n_chains = 500, .n_steps = 60, .seed = 1};
+    const struct arg table[] = {
+        {"chains", ARG_U32, &b.n_chains, 1, MENU_CHAINS_MAX, "N", "of the menu (default 500)"},
+        {"steps", ARG_U32, &b.n_steps, 1, MENU_STEPS_MAX, "N", "of the menu (default 60)"},
+        {"runs", ARG_U32, &b.runs, 1, RESULT_RUNS_MAX, "N", "of which the median counts (21)"},
+        {"seed", ARG_U64, &b.seed, 0, 0, "N", "of menu and events (default 1)"},
+        {"json", ARG_APPEND, &b.json, 0, 0, "FILE", "append figures, one a line"},
+        {0}};
+    char folder[] = PLUGINS, *paths[] = {folder};
+    struct plugin_host *host;
+    int r = args_parse(argc, argv, NULL, table);
+
+    if (r != ARGS_OK)
+        return r == ARGS_HELP ? 0 : 2;
+    log_set_level(TRG_ERROR);
+    r = plugin_host_new(paths, 1, &host);
+    if (r == 0)
+        r = measure(&b, host, 3, "1 to 3 level-1 items a chain, 3 of 32 fire");
+    if (r == 0)
+        r = measure(&b, host, 0, "all chains seeded");
+    plugin_host_free(host);
+    if (b.json && fclose(b.json) != 0)
+        r = -EIO;
+    if (r < 0)
+        fprintf(stderr, "bench_menus: %s\n", strerror(-r));
+    return r < 0;
+}
