@@ -161,10 +161,12 @@ static bool is_of(const struct account *account, const struct engine *e, struct 
            account->at.run == at.run && account->at.block == at.block;
 }
 
-/* An account for all lumi blocks that have none, with that version; else one with another. */
+/* An account for all lumi blocks that have none, with that version; else one with another.  It
+ * takes the place of one that nothing came to. */
 static uint32_t find_rest(struct accounts *a, struct engine *e, struct lumi at, uint64_t version)
 {
-    uint32_t any = NONE, slot;
+    uint32_t any = NONE, unused = NONE;
+    struct account *fresh;
 
     for (uint32_t i = 0; i < a->n_slots; i++) {
         const struct account *account = a->slot[i];
@@ -174,9 +176,20 @@ static uint32_t find_rest(struct accounts *a, struct engine *e, struct lumi at, 
         if (account->set->version == version)
             return i;
         any = i;
+        if (!account->received)
+            unused = i;
     }
-    slot = add(a, e, at, version, true);
-    return slot == NONE ? any : slot;
+    if (unused == NONE) {
+        const uint32_t slot = add(a, e, at, version, true);
+
+        return slot == NONE ? any : slot;
+    }
+    fresh = new_account(a, e, at, version, true);
+    if (fresh) {
+        account_free(a->slot[unused]);
+        a->slot[unused] = fresh;
+    }
+    return unused;
 }
 
 /* A lumi block that was not met in the cache. */

@@ -140,10 +140,10 @@ int main(int argc, char **argv)
 
     is_given = argc == 5;
     if (is_given) {
-        n_menus = (uint32_t)atoi(argv[1]);
-        most_chains = (uint32_t)atoi(argv[2]);
-        most_steps = (uint32_t)atoi(argv[3]);
-        n_events = (uint32_t)atoi(argv[4]);
+        n_menus = (uint32_t)strtoul(argv[1], NULL, 10);
+        most_chains = (uint32_t)strtoul(argv[2], NULL, 10);
+        most_steps = (uint32_t)strtoul(argv[3], NULL, 10);
+        n_events = (uint32_t)strtoul(argv[4], NULL, 10);
     }
     if (!getenv("TRIGD_BUILD") || most_chains < 1 || most_chains > MENU_CHAINS_MAX ||
         most_steps < 1 || most_steps > MENU_STEPS_MAX) {
