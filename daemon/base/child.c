@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,6 +17,14 @@
 #define SOCKET_BUF (1 << 20)
 
 extern char **environ;
+
+void child_enter(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+        log_warn("child", "cannot ask to be ended with the daemon", "error=\"%s\"",
+                 strerror(errno));
+}
 
 void child_init(struct child *c)
 {

@@ -17,6 +17,10 @@ struct child {
     int socket; /* the parent's end */
 };
 
+/* In the child, first of all: it is killed when the thread that started it ends, so that one that
+ * is stopped does not outlive its daemon; SIGPIPE is ignored. */
+void child_enter(void);
+
 void child_init(struct child *c);
 /* Starts the program as `trigd MODE`.  -errno (logged); nothing is left then. */
 int child_start(const char *mode, struct child *c);

@@ -2,7 +2,6 @@
 #include "exec/worker_main.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -323,7 +322,7 @@ int worker_main(void)
     static struct worker_side w;
     int fds[WORKER_FDS_MAX], n;
 
-    signal(SIGPIPE, SIG_IGN);
+    child_enter();
     while ((n = fdmessage_receive(CHILD_SOCKET, &m, sizeof m, fds, WORKER_FDS_MAX)) > 0) {
         if (n < (int)sizeof m.request || n != (int)worker_message_bytes(m.request)) {
             log_error("worker", "a request of a wrong size", "bytes=%d", n);

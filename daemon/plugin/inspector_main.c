@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inspector: loads plugins with a host of its own and answers questions about them. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -54,7 +53,7 @@ int inspector_main(void)
     struct plugin_host *h;
     int fd, n, r;
 
-    signal(SIGPIPE, SIG_IGN);
+    child_enter();
     log_set_level(TRG_WARN);
     if (sandbox_enter() < 0 || plugin_host_new(NULL, 0, &h) < 0)
         return 1;

@@ -272,6 +272,43 @@ static void a_stopped_worker(void **state)
     end_well(&s, &l);
 }
 
+/* Whether a process is still there, other than for its parent to look at. */
+static bool is_alive(long pid)
+{
+    char path[64], text[256] = "";
+    const char *state;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    f = fopen(path, "r");
+    if (!f)
+        return false;
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    fclose(f);
+    state = strrchr(text, ')');
+    return state && state[2] != 'Z' && state[2] != 'X';
+}
+
+/* A worker that is stopped does not outlive a daemon that is killed. */
+static void a_stopped_worker_ends_with_its_daemon(void **state)
+{
+    struct server s;
+    struct link l;
+    long pid;
+
+    (void)state;
+    open_all(&s, &l, one_lane);
+    pid = worker_number(&s, "cpu:0/1", "pid");
+    assert_true(is_alive(pid));
+    assert_int_equal(kill((pid_t)pid, SIGSTOP), 0);
+    link_close(&l);
+    server_end(&s, SIGKILL, 5);
+    for (uint32_t i = 0; i < 250 && is_alive(pid); i++)
+        nap(20);
+    assert_false(is_alive(pid));
+    server_clean(&s);
+}
+
 /* The retry worker is lost as well, while it has nothing to do. */
 static void the_retry_worker_is_killed(void **state)
 {
@@ -586,6 +623,7 @@ int main(void)
         cmocka_unit_test(a_hang),
         cmocka_unit_test(killed_under_load),
         cmocka_unit_test(a_stopped_worker),
+        cmocka_unit_test(a_stopped_worker_ends_with_its_daemon),
         cmocka_unit_test(the_retry_worker_is_killed),
         cmocka_unit_test(a_plugin_that_keeps_dying),
         cmocka_unit_test(a_plugin_is_replaced),
