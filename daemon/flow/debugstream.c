@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/ending.h"
 #include "base/folder.h"
 #include "clock.h"
 #include "declared.h"
@@ -18,7 +19,8 @@
 #include "log.h"
 #include "roifile.h"
 
-#define SAY_NS (10 * NS_PER_S) /* between two lines about RoIs that are lost */
+#define SAY_NS   (10 * NS_PER_S) /* between two lines about RoIs that are lost */
+#define WRITE_MS 1000u           /* at the end, beside limits.drain_ms */
 
 struct debugstream {
     const struct config *config;
@@ -31,6 +33,7 @@ struct debugstream {
     uint64_t said_ns;
     bool is_losing;
     pthread_t thread;
+    struct ending ending;
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t bell;
     struct roi_message *first, **end; /* what waits */
@@ -141,6 +144,7 @@ static void *run(void *arg)
         pthread_mutex_unlock(&d->lock);
         free(m);
     }
+    ending_say(&d->ending);
     return NULL;
 }
 
@@ -172,6 +176,7 @@ int debugstream_open(const struct config *config, uint32_t shard, struct stats *
     d->end = &d->first;
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->bell, NULL);
+    ending_init(&d->ending);
     snprintf(d->folder, sizeof d->folder, "%s", folder);
     gmtime_r(&now, &tm);
     strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &tm);
@@ -191,16 +196,11 @@ int debugstream_open(const struct config *config, uint32_t shard, struct stats *
 /* Waits for the thread to write the rest; false when the disk takes too long. */
 static bool end_thread(struct debugstream *d)
 {
-    const uint32_t ms = d->config->limits.drain_ms;
-    struct timespec until;
-
     pthread_mutex_lock(&d->lock);
     d->stop = true;
     pthread_cond_signal(&d->bell);
     pthread_mutex_unlock(&d->lock);
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += ms / 1000 + 1;
-    if (pthread_clockjoin_np(d->thread, NULL, CLOCK_MONOTONIC, &until) == 0)
+    if (ending_join(&d->ending, d->thread, d->config->limits.drain_ms + WRITE_MS))
         return true;
     pthread_mutex_lock(&d->lock);
     d->is_left = true;
@@ -224,6 +224,7 @@ void debugstream_close(struct debugstream *d)
     if (r < 0)
         log_error("egress", "cannot close the debug stream's file", "file=\"%s\" error=\"%s\"",
                   d->path, strerror(-r));
+    ending_fini(&d->ending);
     pthread_cond_destroy(&d->bell);
     pthread_mutex_destroy(&d->lock);
     free(d);

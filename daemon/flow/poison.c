@@ -13,13 +13,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/ending.h"
 #include "base/folder.h"
 #include "base/hash.h"
 #include "flow/roi_message.h"
 #include "log.h"
 
 #define FILTER_WORDS 64u
-#define CLOSE_S      2 /* for the disk to take the list at the end */
+#define CLOSE_MS     2000u /* for the disk to take the list at the end */
 
 struct poison {
     char path[PATH_MAX]; /* of the file; "" for none */
@@ -33,6 +34,7 @@ struct poison {
     bool is_changed, stop;
     pthread_t thread;
     bool has_thread;
+    struct ending ending;
 };
 
 /* ---------------------------------------------------------------- the filter */
@@ -98,6 +100,7 @@ static void *run(void *arg)
         if (is_changed)
             write_list(p);
     }
+    ending_say(&p->ending);
     return NULL;
 }
 
@@ -166,6 +169,7 @@ int poison_open(const struct config *config, struct poison **ret_poison)
     p->most = config->workers.remember;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->bell, NULL);
+    ending_init(&p->ending);
     r = open_list(p, config);
     if (r < 0) {
         poison_close(p);
@@ -177,22 +181,19 @@ int poison_open(const struct config *config, struct poison **ret_poison)
 
 void poison_close(struct poison *p)
 {
-    struct timespec until;
-
     if (!p)
         return;
     pthread_mutex_lock(&p->lock);
     p->stop = true;
     pthread_cond_signal(&p->bell);
     pthread_mutex_unlock(&p->lock);
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += CLOSE_S;
-    if (p->has_thread && pthread_clockjoin_np(p->thread, NULL, CLOCK_MONOTONIC, &until) != 0) {
+    if (p->has_thread && !ending_join(&p->ending, p->thread, CLOSE_MS)) {
         log_error("dispatch", "the disk of state_dir does not answer", "file=\"%s\"", p->path);
         return; /* its thread uses it until the process ends */
     }
     if (p->lock_fd >= 0)
         close(p->lock_fd);
+    ending_fini(&p->ending);
     pthread_cond_destroy(&p->bell);
     pthread_mutex_destroy(&p->lock);
     free(p->entry);

@@ -130,23 +130,10 @@ class Daemon:
     def workers(self):
         return [int(w["pid"]) for w in self.table("show workers") if int(w["pid"])]
 
-    def children(self):
-        out = []
-        for task in os.listdir(f"/proc/{self.process.pid}/task"):
-            with open(f"/proc/{self.process.pid}/task/{task}/children", encoding="ascii") as f:
-                out += [int(pid) for pid in f.read().split()]
-        return out
-
     def kill(self):
-        """kill -9, and of its workers those that are stopped: they cannot see that it is gone."""
-        workers = self.children()
+        """kill -9"""
         self.process.kill()
         self.process.wait()
-        for pid in workers:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
 
     def size(self):
         """Threads, descriptors and resident KiB of the daemon itself."""
