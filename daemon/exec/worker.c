@@ -16,7 +16,8 @@
 #include "exec/worker_process.h"
 #include "log.h"
 
-#define STEADY_NS     (10 * NS_PER_S) /* a process that lives so long has no bad record */
+#define STEADY_NS     (10 * NS_PER_S) /* a process that lives so long has no bad record, */
+#define STEADY        64u             /* nor has one that was through with so many batches */
 #define PAUSE_MS      100u            /* after the second death in a row; doubles */
 #define PAUSE_MAX_MS  30000u
 #define QUARANTINE_MS 1000u
@@ -60,6 +61,7 @@ struct worker {
     struct worker_part part[SHARDS_MAX];
     _Atomic uint32_t pause_ms; /* before the next start */
     uint64_t started_ns;
+    uint64_t batches_before; /* what its lanes were through with when it started */
     int stop_fd;
     pthread_t watcher;
     bool has_watcher;
@@ -80,11 +82,23 @@ static int open_device(struct worker *w)
     return 0;
 }
 
+/* Batches that its lanes are through with, since the daemon's start. */
+static uint64_t count_batches(const struct worker *w)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < w->n_lanes; i++)
+        for (uint32_t k = 0; k < w->base.n_shards; k++)
+            n += stats_get(&w->lane[i]->lane[k]->s.stats->batches);
+    return n;
+}
+
 static int start_process(struct worker *w)
 {
     int r = worker_process_start(&w->process, &w->base, w->backend, w->index, &w->info);
 
     w->started_ns = clock_ns();
+    w->batches_before = count_batches(w);
     if (r == 0)
         stats_set(&w->stats->pid, (uint64_t)w->process.child.pid);
     return r;
@@ -254,13 +268,17 @@ static bool await_end(const struct worker *w)
     return p[0].revents != 0;
 }
 
-/* Counts a death and says how long to wait before the next start. */
+/* Counts a death and says how long to wait before the next start: the longer, the more often it
+ * died without having been of use.  One RoI that ends a worker now and then costs the others no
+ * pause. */
 static void note_death(struct worker *w)
 {
     const uint32_t before = atomic_load(&w->pause_ms);
+    const bool is_steady =
+        clock_ns() - w->started_ns >= STEADY_NS || count_batches(w) - w->batches_before >= STEADY;
     uint32_t pause = 0;
 
-    if (!w->is_retry && clock_ns() - w->started_ns < STEADY_NS)
+    if (!w->is_retry && !is_steady)
         pause = before ? 2 * before : w->process.n_starts > 1 ? PAUSE_MS : 0;
     atomic_store(&w->pause_ms, pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS);
     stats_add(&w->stats->deaths, 1);
@@ -356,6 +374,7 @@ int worker_watch(struct worker *w)
 
     if (!w->base.is_process)
         return 0;
+    w->batches_before = count_batches(w); /* lanes of that name may have been there before */
     r = -pthread_create(&w->watcher, NULL, watch, w);
     w->has_watcher = r == 0;
     return r;

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Large hosts, made up: many lanes, NUMA nodes, GPUs; and a bound on the memory of workers. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "workers.h"
+
+/* A worker gets no more memory than it may have. */
+static void memory_has_a_limit(void **state)
+{
+    struct server s;
+    struct link l;
+
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip(); /* its shadow memory is more than any limit */
+#endif
+    server_start(
+        &s,
+        "devices: [{backend: cpu, lanes: 1}]\nworkers: {memory_mbytes: 512}\n" ONE_BATCH PATIENT,
+        workers_menu);
+    link_open(&l, &s);
+    link_hello(&l, "workers", 0);
+    workers_send(&l, 100, 5, FAULT_MEMORY);
+    workers_expect(&l, 100, 5, FAILED);
+    assert_int_equal(workers_number(&s, "cpu:0/1", "deaths"), 0);
+    workers_end(&s, &l);
+    workers_open(&s, &l, workers_one_lane); /* without a limit it is there */
+    workers_send(&l, 100, 5, FAULT_MEMORY);
+    workers_expect(&l, 100, WORKERS_BATCH, 0);
+    workers_end(&s, &l);
+}
+
+/* More lanes than any host of today has cores. */
+static void many_lanes(void **state)
+{
+    struct server s;
+    struct link l;
+
+    (void)state;
+    workers_open(&s, &l,
+                 "devices: [{backend: cpu, lanes: 200, slots: 1}]\n" PATIENT
+                 "batching: {max_rois: 8, max_kbytes: 64}\nclients: {max_items: 1000}\n");
+    for (uint64_t token = 0; token < 100 * WORKERS_BATCH; token += WORKERS_BATCH) {
+        workers_send(&l, token, WORKERS_BATCH, 0);
+        workers_expect(&l, token, WORKERS_BATCH, 0);
+    }
+    workers_end(&s, &l);
+}
+
+/* Each NUMA node of a host has a worker of its own; the end of one leaves the others serving. */
+static void many_nodes(void **state)
+{
+    struct server s;
+    struct link l;
+    char name[32];
+
+    (void)state;
+    assert_int_equal(setenv("HWLOC_SYNTHETIC", "node:8 core:32 pu:1", 1), 0); /* made up */
+    workers_open(&s, &l,
+                 "devices: [{backend: cpu, lanes: 256, slots: 1}]\n" PATIENT
+                 "batching: {max_rois: 8, max_kbytes: 64}\nclients: {max_items: 1000}\n"
+                 "threads: {shards: 1}\n");
+    assert_int_equal(unsetenv("HWLOC_SYNTHETIC"), 0);
+    for (int node = 1; node < 8; node++) {
+        snprintf(name, sizeof name, "cpu:0@%d/1", node);
+        assert_true(workers_number(&s, name, "pid") > 0);
+    }
+    assert_int_equal(kill((pid_t)workers_number(&s, "cpu:0@7/1", "pid"), SIGKILL), 0);
+    for (uint64_t token = 0; token < 100 * WORKERS_BATCH; token += WORKERS_BATCH) {
+        workers_send(&l, token, WORKERS_BATCH, 0);
+        workers_expect(&l, token, WORKERS_BATCH, 0);
+    }
+    workers_wait(&s, "cpu:0@7/1", "restarts", 1);
+    assert_int_equal(workers_number(&s, "cpu:0/1", "deaths"), 0);
+    workers_end(&s, &l);
+}
+
+static void lose_gpu(const struct server *s, int gpu, bool is_lost)
+{
+    char path[512];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/%d", s->folder, gpu);
+    if (!is_lost) {
+        assert_int_equal(remove(path), 0);
+        return;
+    }
+    f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* Eight GPUs share the load.  One that is lost leaves the others serving, and serves again when it
+ * is back. */
+static void many_gpus(void **state)
+{
+    struct server s;
+    struct link l;
+    char name[32];
+
+    (void)state;
+    assert_int_equal(setenv("TRIGD_TEST_BACKENDS", "test-backends", 1), 0);
+    server_prepare(&s,
+                   "devices: [{backend: cuda, all: true, lanes: 2, slots: 2}]\n" ONE_BATCH PATIENT,
+                   workers_menu);
+    assert_int_equal(unsetenv("TRIGD_TEST_BACKENDS"), 0);
+    assert_int_equal(setenv("FAKEGPU_LOST", s.folder, 1), 0);
+    server_spawn(&s);
+    assert_int_equal(unsetenv("FAKEGPU_LOST"), 0);
+    link_open(&l, &s);
+    link_hello(&l, "workers", 0);
+    for (uint32_t round = 0; round < 12; round++) { /* each takes all slots of all GPUs */
+        uint8_t result[32 * WORKERS_BATCH];
+
+        if (round == 4)
+            lose_gpu(&s, 3, true);
+        if (round == 8)
+            lose_gpu(&s, 3, false);
+        for (uint32_t i = 0; i < 32; i++)
+            workers_send(&l, (round * 32 + i) * WORKERS_BATCH, WORKERS_BATCH, 0);
+        link_collect(&l, round * 32 * WORKERS_BATCH, 32 * WORKERS_BATCH, result);
+        for (uint32_t i = 0; i < 32 * WORKERS_BATCH; i++)
+            assert_int_equal(result[i] & NOT_LATE, 1);
+    }
+    assert_int_equal(server_counter(&s, "failed"), 0);
+    workers_wait(&s, "cuda:3/1", "restarts", 1);
+    for (int gpu = 0; gpu < 8; gpu++) {
+        snprintf(name, sizeof name, "cuda:%d/1", gpu);
+        assert_int_equal(workers_number(&s, name, "deaths") > 0, gpu == 3);
+    }
+    workers_end(&s, &l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_has_a_limit),
+        cmocka_unit_test(many_lanes),
+        cmocka_unit_test(many_nodes),
+        cmocka_unit_test(many_gpus),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* workers.h - a server with lanes of the plugin `fault`, batches of eight RoIs, and what the daemon
+ * tells of its workers. */
+#ifndef TRIGD_TEST_WORKERS_H
+#define TRIGD_TEST_WORKERS_H
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fault.h"
+#include "harness.h"
+
+#define WORKERS_BATCH        8u
+#define DEBUG_ACCEPT(status) (uint8_t)(1u | (unsigned)(status) << 1)
+#define FAILED               DEBUG_ACCEPT(TRIGD__V1__STATUS__ALGO_FAILED)
+#define NOT_LATE             127u
+
+/* Eight RoIs are one batch. */
+#define ONE_BATCH "batching: {max_rois: 8, max_age_us: 500000, eager: false}\n"
+/* A sanitizer takes long over a crash. */
+#define PATIENT "limits: {soft_ms: 0, hard_ms: 60000}\n"
+
+extern const char workers_one_lane[]; /* a configuration */
+extern const char workers_menu[];
+
+/* Starts a server with that configuration and the menu, and a client that has said Hello. */
+void workers_open(struct server *s, struct link *l, const char *config);
+/* Checks the ledger with nothing in flight, and ends both. */
+void workers_end(struct server *s, struct link *l);
+/* Sends a batch in which RoI `at` has that number; WORKERS_BATCH for none. */
+void workers_send(struct link *l, uint64_t first, uint32_t at, uint32_t fault);
+/* Wants that answer for RoI `at` and an accept by the chain for all others. */
+void workers_expect(struct link *l, uint64_t first, uint32_t at, uint8_t answer);
+/* The number behind a key of the first row of `show workers json` that has that worker. */
+long workers_number(struct server *s, const char *worker, const char *key);
+/* Waits until it is that. */
+void workers_wait(struct server *s, const char *worker, const char *key, long value);
+void workers_nap(long ms);
+#endif
