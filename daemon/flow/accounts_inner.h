@@ -27,7 +27,7 @@ enum account_kind { /* what is counted of chains */
                         ACCOUNT_KINDS
 };
 
-struct account_roster { /* what there is to know of a menu after its end */
+struct account_roster { /* names and keys of a menu, which outlive it */
     _Atomic uint32_t users;
     uint64_t key;
     uint32_t n_chains, n_words, n_streams;

@@ -59,8 +59,8 @@ int algo_configure(const struct plugin *p, const char *preset, const char *const
         r = !strcmp(settings[0], "preset")
                 ? plugin_preset(p, settings[1], ret_config, why, sizeof why)
                 : plugin_set(p, settings[0], settings[1], ret_config, why, sizeof why);
-    if (r == 0 && p->d.check)
-        r = p->d.check(ret_config, why, sizeof why);
+    if (r == 0)
+        r = plugin_check(p, ret_config, why, sizeof why);
     if (r < 0)
         fprintf(stderr, "%s: %s\n", p->d.name, why);
     return r < 0 ? -EINVAL : 0;

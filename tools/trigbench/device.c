@@ -91,8 +91,8 @@ static int open_plugin(struct bench *b, const struct arguments *a)
                 ? plugin_preset(b->plugin, eq + 1, b->params, why, sizeof why)
                 : plugin_set(b->plugin, key, eq ? eq + 1 : "", b->params, why, sizeof why);
     }
-    if (r == 0 && b->plugin->d.check)
-        r = b->plugin->d.check(b->params, why, sizeof why);
+    if (r == 0)
+        r = plugin_check(b->plugin, b->params, why, sizeof why);
     if (r < 0)
         fprintf(stderr, "trigbench: %s\n", why);
     return r;

@@ -170,7 +170,7 @@ static int set_config(struct check *c)
         if (plugin_set(c->plugin, key, equals + 1, c->config, why, sizeof why) < 0)
             return complain(why);
     }
-    if (c->plugin->d.check && c->plugin->d.check(c->config, why, sizeof why) < 0)
+    if (plugin_check(c->plugin, c->config, why, sizeof why) < 0)
         return complain(why);
     return 0;
 }

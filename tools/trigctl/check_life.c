@@ -169,7 +169,7 @@ static void try_setting(struct check *c, struct settings *s, const char *key, co
             : plugin_preset(c->plugin, text, config, inner, sizeof inner);
     if (r < 0) {
         snprintf(s->why, sizeof s->why, "%s", inner);
-    } else if (c->plugin->d.check && c->plugin->d.check(config, inner, sizeof inner) < 0) {
+    } else if (plugin_check(c->plugin, config, inner, sizeof inner) < 0) {
         s->n_refused++;
     } else if (!check_config(c, config, inner, sizeof inner)) {
         snprintf(s->why, sizeof s->why, "%s %s: %s", key ? key : "preset", text, inner);
