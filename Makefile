@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The short names of what CMake presets and scripts do.  `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo check build install format lint fuzz bench docs-figures docs-parameters docs-collections gpu-check storm clean
+.PHONY: help demo check build wheel install format lint fuzz bench docs-figures docs-parameters docs-collections gpu-check storm clean
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 COLLECTIONS = $(patsubst %,collections/%.yaml,spacepoints hits tracks doublets vertices paths voxels)
@@ -27,6 +27,9 @@ check: ## install, build and run every test, also under the sanitizers
 	cmake --preset release
 	cmake --build --preset release
 	ctest --test-dir build/release --output-on-failure --no-tests=error -j $(JOBS)
+
+wheel: build ## the package trigd for Python as build/release/trigd-VERSION-py3-none-any.whl
+	cmake --build build/release --target wheel
 
 install: build ## install under PREFIX (default /usr/local)
 	cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """make_sample.py OUT.roi OUT.csv: 1,000 dijet events of Pythia 8 as calorimeter towers, and the anti-kt jets that FastJet finds in
-them (R = 0.4, E scheme, pT > 10 GeV).  Needs what requirements.txt names, and tools/arrays in PYTHONPATH."""
+them (R = 0.4, E scheme, pT > 10 GeV).  Needs what requirements.txt names, and the package trigd."""
 import math
 import os
 import sys
@@ -10,7 +10,7 @@ import fastjet
 import numpy
 import pythia8mc
 
-import trigd_arrays
+import trigd
 
 EVENTS, SEED = 1000, 20261
 CELL = 0.1  # in eta and phi
@@ -54,9 +54,9 @@ def main():
         pythia.readString(line)
     if not pythia.init():
         sys.exit("make_sample: Pythia does not start")
-    declared = trigd_arrays.declared(os.path.join(os.path.dirname(os.path.realpath(__file__)), "towers.yaml"))
+    declared = trigd.declared(os.path.join(os.path.dirname(os.path.realpath(__file__)), "towers.yaml"))
     n_towers = []
-    with trigd_arrays.Writer(sys.argv[1], [declared], "examples/jets/make_sample.py") as out, \
+    with trigd.RoiFileWriter(sys.argv[1], [declared], "examples/jets/make_sample.py") as out, \
             open(sys.argv[2], "x", encoding="ascii") as jets:
         jets.write("event,pt,y,phi,mass,n_towers\n")
         while len(n_towers) < EVENTS:
@@ -64,7 +64,7 @@ def main():
                 continue
             towers = towers_of(pythia.event, declared)
             number = len(n_towers)
-            out.append({"run": 1, "l1id": number + 1, "phi_half_rad": 3.2, "eta_half": 4.0}, towers=towers)
+            out.append(trigd.Roi(run=1, l1id=number + 1, phi_half_rad=3.2, eta_half=4.0, collections={"towers": towers}))
             for jet in jets_of(towers):
                 jets.write(f"{number}," + ",".join(f"{v:.6g}" for v in jet) + "\n")
             n_towers.append(len(towers))

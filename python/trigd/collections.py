@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Declared collections as numpy arrays.
+
+    towers = declared("towers.yaml")            # from the declaration, as the C headers are
+    towers.dtype                                # one field a column; vectors are sub-arrays
+
+An array is of structures, which numpy calls records.  Mistakes are ValueErrors of one sentence."""
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Dict, Sequence, Tuple, Union
+
+import numpy
+import numpy.typing
+
+from . import trigd_pb2 as pb
+
+TYPES = {1: "u1", 2: "<u2", 3: "<u4", 4: "<i4", 5: "<f4", 6: "i1", 7: "<i2", 8: "<f2"}  # enum trg_type
+Array = numpy.typing.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    type: int  # a key of TYPES
+    length: int = 1  # values of one item
+    unit: str = ""
+    min: float = 0.0
+    max: float = 0.0
+    flags: int = 0
+    doc: str = ""
+
+    @property
+    def item(self) -> Tuple[Any, ...]:
+        """Its field in a dtype."""
+        return (self.name, TYPES[self.type], (self.length,)) if self.length > 1 else (self.name, TYPES[self.type])
+
+
+class Collection:
+    """A declaration: name, hash and columns; `message` is the number of its field in Roi if it has one of its own."""
+
+    def __init__(self, name: str, hash: int, columns: Sequence[Column], doc: str = "", room: int = 0, message: int = 0):
+        self.name, self.hash, self.columns, self.doc, self.room = name, hash, tuple(columns), doc, room
+        self.message = message
+        self.dtype = numpy.dtype([c.item for c in self.columns])
+
+    def array(self, n: int) -> Array:
+        return numpy.zeros(n, self.dtype)
+
+    def pack(self) -> pb.Collection:
+        return pb.Collection(name=self.name, hash=self.hash, doc=self.doc, room=self.room, columns=[
+            pb.Column(name=c.name, type=c.type, length=c.length, unit=c.unit, min=c.min, max=c.max, flags=c.flags, doc=c.doc)
+            for c in self.columns])
+
+    @staticmethod
+    def unpack(m: pb.Collection) -> Collection:
+        for c in m.columns:
+            if c.type not in TYPES or not 1 <= c.length <= 64:
+                raise ValueError(f"column {c.name} of {m.name} has type {c.type} and length {c.length}; "
+                                 "types 1 to 8 and lengths 1 to 64 are allowed")
+        return Collection(m.name, m.hash, [Column(c.name, c.type, c.length, c.unit, c.min, c.max, c.flags, c.doc)
+                                           for c in m.columns], m.doc, m.room)
+
+
+def _own(name: str, message: int, columns: Sequence[Tuple[str, int]]) -> Collection:
+    return Collection(name, 0, [Column(n, t) for n, t in columns], message=message)
+
+
+# The collections with messages of their own: column c is field c + 1 of the message.
+SPACEPOINTS = _own("spacepoints", 16, [("phi", 5), ("rho", 5), ("z", 5), ("layer", 1)])
+HITS = _own("hits", 17, [("x", 5), ("y", 5), ("z", 5), ("layer", 2), ("id", 3)])
+TRACKS = _own("tracks", 18, [(n, 5) for n in ("x", "y", "z", "tx", "ty", "var_x", "var_tx", "cov_x_tx", "chi2", "qop")] +
+              [("n_hits", 3)])
+OWN: Dict[str, Collection] = {c.name: c for c in (SPACEPOINTS, HITS, TRACKS)}
+
+
+def declared(path: Union[str, os.PathLike[str]]) -> Collection:
+    """The collection that a YAML file declares (needs the module yaml)."""
+    from . import trg_declare
+    try:
+        d = trg_declare.declaration(os.fspath(path))
+    except (trg_declare.Wrong, SystemExit) as e:  # it is a program of the build, too
+        raise ValueError(str(e)) from e
+    columns = [Column(c["name"], trg_declare.TYPE_NUMBER[c["type"]], c["length"], c["unit"], float(c["min"]),
+                      float(c["max"]), c["flags"], c["doc"]) for c in d["columns"]]
+    return Collection(d["name"], trg_declare.hash_of(d), columns, d["doc"], d["room"])

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A region of interest: its numbers, its window and its collections."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Dict
+
+from .collections import Array
+
+
+@dataclass
+class Roi:
+    """Names and units are those of message Roi (docs/protocol.md).  Collections are arrays of structures by name: those
+    of trigd itself are trigd.SPACEPOINTS, HITS and TRACKS."""
+    run: int = 0
+    l1id: int = 0
+    roi_id: int = 0
+    bcid: int = 0
+    lumi_block: int = 0
+    l1_bits: int = 0
+    eta: float = 0.0
+    phi_rad: float = 0.0
+    eta_half: float = 0.0
+    phi_half_rad: float = 0.0
+    z_min_mm: float = 0.0
+    z_max_mm: float = 0.0
+    type: int = 0
+    token: int = 0
+    is_repeat: bool = False
+    collections: Dict[str, Array] = field(default_factory=dict)

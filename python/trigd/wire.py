@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An RoI as bytes of message Roi, and back.
+
+Columns are copied as blocks: the generated classes would take every value through a Python number.  Everything else
+of the protocol goes through them (trigd_pb2)."""
+from __future__ import annotations
+
+import struct
+from typing import Dict, Iterator, Mapping, Tuple, Union
+
+import numpy
+
+from .collections import OWN, Array, Collection
+from .roi import Roi
+
+VARINTS = {2: "run", 3: "l1id", 4: "roi_id", 5: "bcid", 6: "lumi_block", 7: "l1_bits", 21: "type"}  # numbers in Roi
+FLOATS = {8: "eta", 9: "phi_rad", 10: "eta_half", 11: "phi_half_rad", 12: "z_min_mm", 13: "z_max_mm"}
+TOKEN, IS_REPEAT, COLUMNS = 1, 14, 20
+
+
+def varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def blob(number: int, data: bytes) -> bytes:
+    """A field of bytes."""
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def pack_collection(c: Collection, array: Array) -> bytes:
+    """The field of Roi that holds it."""
+    if array.dtype != c.dtype:
+        raise ValueError(f"{c.name} is an array of {array.dtype}; {c.dtype} is declared")
+    columns = [array[k.name].tobytes() for k in c.columns]
+    if c.message:
+        return blob(c.message, b"".join(blob(n, data) for n, data in enumerate(columns, 1)))
+    return blob(COLUMNS, varint(1 << 3 | 1) + struct.pack("<Q", c.hash) + b"".join(blob(2, data) for data in columns))
+
+
+def pack_roi(roi: Roi, declarations: Mapping[str, Collection]) -> bytes:
+    """Message Roi without its token."""
+    parts = []
+    for number, name in VARINTS.items():
+        value = getattr(roi, name)
+        if not 0 <= value <= 0xffffffff:
+            raise ValueError(f"{name} is {value}; 0 to 4294967295 is allowed")
+        if value:
+            parts.append(varint(number << 3) + varint(value))
+    for number, name in FLOATS.items():
+        value = getattr(roi, name)
+        if value:
+            parts.append(varint(number << 3 | 5) + struct.pack("<f", value))
+    for name, array in roi.collections.items():
+        c = declarations.get(name) or OWN.get(name)
+        if c is None:
+            raise ValueError(f"{name} is not declared; there are {', '.join({**OWN, **declarations})}")
+        parts.append(pack_collection(c, array))
+    return b"".join(parts)
+
+
+def read_varint(data: memoryview, at: int) -> Tuple[int, int]:
+    value = shift = 0
+    while True:
+        if at >= len(data) or shift > 63:
+            raise ValueError("the data is damaged: a number does not end")
+        value |= (data[at] & 127) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 128:
+            return value, at
+
+
+def fields(data: memoryview) -> Iterator[Tuple[int, Union[int, memoryview]]]:
+    """Number and value of each field of a message: an int for a varint, else its bytes."""
+    at = 0
+    while at < len(data):
+        key, at = read_varint(data, at)
+        if key & 7 == 0:
+            value, at = read_varint(data, at)
+            yield key >> 3, value
+            continue
+        size, at = {1: (8, at), 5: (4, at)}.get(key & 7) or read_varint(data, at)
+        if at + size > len(data):
+            raise ValueError("the data is damaged: a field does not end")
+        yield key >> 3, data[at:at + size]
+        at += size
+
+
+def block(value: Union[int, memoryview]) -> memoryview:
+    if isinstance(value, int):
+        raise ValueError("the data is damaged: a number stands where bytes belong")
+    return value
+
+
+def gather(c: Collection, columns: Mapping[int, memoryview]) -> Array:
+    """The array whose columns have these bytes."""
+    sizes = {len(columns.get(n, b"")) / c.dtype[n].itemsize for n in range(len(c.columns))}
+    if len(sizes) != 1 or len(columns) > len(c.columns) or not next(iter(sizes)).is_integer():
+        raise ValueError(f"columns of {c.name} do not fit its declaration")
+    array = c.array(int(sizes.pop()))
+    for n, k in enumerate(c.columns):
+        array[k.name] = numpy.frombuffer(columns.get(n, b""), c.dtype[n].base).reshape(array[k.name].shape)
+    return array
+
+
+def unpack_columns(data: memoryview, by_hash: Mapping[int, Collection]) -> Tuple[str, Array]:
+    parts = list(fields(data))
+    number = next((struct.unpack("<Q", block(v))[0] for n, v in parts if n == 1), 0)
+    c = by_hash.get(number)
+    if c is None:
+        raise ValueError(f"an RoI holds a collection with the hash {number:016x}, which is not declared")
+    return c.name, gather(c, dict(enumerate(block(v) for n, v in parts if n == 2)))
+
+
+def unpack_roi(data: memoryview, by_hash: Mapping[int, Collection]) -> Roi:
+    """The RoI of a message; a field of another type than it should have, and the like, is a ValueError."""
+    roi = Roi()
+    own: Dict[int, Collection] = {c.message: c for c in OWN.values()}
+    for n, value in fields(data):
+        if n in VARINTS or n in (TOKEN, IS_REPEAT):
+            setattr(roi, VARINTS.get(n) or ("token" if n == TOKEN else "is_repeat"), value)
+        elif n in FLOATS:
+            if isinstance(value, int) or len(value) != 4:
+                raise ValueError(f"the data is damaged: {FLOATS[n]} is no float")
+            setattr(roi, FLOATS[n], struct.unpack("<f", value)[0])
+        elif n == COLUMNS:
+            name, array = unpack_columns(block(value), by_hash)
+            roi.collections[name] = array
+        elif n in own:
+            columns = {number - 1: block(v) for number, v in fields(block(value))}
+            roi.collections[own[n].name] = gather(own[n], columns)
+    return roi
