@@ -106,7 +106,7 @@ static double time_model(struct bench *b)
 
     b->n_seeded = 0;
     for (uint32_t i = 0; i < EVENTS; i++) {
-        random_menu_decide(&b->random, &b->event[i], true, &answer);
+        random_menu_decide(&b->random, &b->event[i], 1, true, &answer);
         for (uint32_t k = 0; k < b->n_chains; k++)
             b->n_seeded += answer.seeded[k];
     }

@@ -34,14 +34,47 @@ static bool is_any(const struct plan *p, const uint64_t *bits)
 
 /* ---------------------------------------------------------------- seeds */
 
-static void seed(const struct plan *p, const struct chains_event *ev, struct plan_bits *ret_seeded)
+void chains_fired(const struct plan *p, uint32_t l1_bits, struct plan_bits *ret_fired)
 {
-    *ret_seeded = p->always;
-    for (uint32_t left = ev->info->l1_bits; left; left &= left - 1)
+    *ret_fired = p->always;
+    for (; l1_bits; l1_bits &= l1_bits - 1)
         for (uint32_t w = 0; w < p->n_words; w++)
-            ret_seeded->w[w] |= p->seeded_by[__builtin_ctz(left)].w[w];
+            ret_fired->w[w] |= p->seeded_by[__builtin_ctz(l1_bits)].w[w];
+}
+
+void chains_needed(const struct plan *p, const struct prescales *prescales,
+                   const struct trg_roi_info *info, const struct plan_bits *seeded,
+                   struct plan_bits *ret_needed)
+{
+    *ret_needed = (struct plan_bits){{0}};
+    for (uint32_t i = 0; i < p->n_combinations; i++) {
+        const struct plan_combination *c = &p->combination[i];
+        const uint32_t word = c->chain / 64;
+
+        if (!prescales_take(prescales, word, seeded->w[word] & 1ull << (c->chain % 64), info))
+            continue;
+        for (uint32_t w = 0; w < p->n_words; w++)
+            ret_needed->w[w] |= c->operands.w[w] & seeded->w[w];
+    }
+}
+
+/* The chains that are seeded, and those of them that run although the prescale does not take them.
+ */
+static void seed(const struct plan *p, const struct prescales *prescales,
+                 const struct chains_event *ev, struct plan_bits *ret_seeded,
+                 struct plan_bits *ret_needed)
+{
+    *ret_needed = (struct plan_bits){{0}};
+    chains_fired(p, ev->info->l1_bits, ret_seeded);
     for (uint32_t w = 0; w < p->n_words; w++)
         ret_seeded->w[w] &= p->looks[ev->type].w[w];
+    if (p->is_plain)
+        return;
+    for (uint32_t w = 0; w < p->n_words; w++)
+        ret_seeded->w[w] &= plan_enough(p, ev->n_rois)->w[w];
+    chains_needed(p, prescales, ev->info, ret_seeded, ret_needed);
+    for (uint32_t w = 0; w < p->n_words && ev->n_rois > 1; w++)
+        ret_seeded->w[w] &= ~p->combined.w[w];
 }
 
 /* Chains that need what the RoI lacks. */
@@ -57,16 +90,18 @@ uint64_t chains_seed(const struct plan *p, const struct prescales *prescales,
                      const struct chains_event *ev, void *state)
 {
     uint64_t *const running = chains_of(p, state, CHAINS_RUNNING), waits = 0;
-    struct plan_bits seeded, lack;
+    struct plan_bits seeded, needed, lack;
 
-    seed(p, ev, &seeded);
+    seed(p, prescales, ev, &seeded, &needed);
     lacking(p, ev->kinds, &lack);
     for (uint32_t w = 0; w < p->n_words; w++) {
         const uint64_t takes = prescales_take(prescales, w, seeded.w[w], ev->info);
+        const uint64_t wanted = takes | needed.w[w], lacks = wanted & lack.w[w];
 
-        chains_of(p, state, CHAINS_PRESCALED)[w] = seeded.w[w] & ~takes;
-        chains_of(p, state, CHAINS_LACKING)[w] = takes & lack.w[w];
-        running[w] = chains_of(p, state, CHAINS_RAN)[w] = takes & ~lack.w[w];
+        chains_of(p, state, CHAINS_PRESCALED)[w] = seeded.w[w] & ~(takes | lacks);
+        chains_of(p, state, CHAINS_LACKING)[w] = lacks;
+        chains_of(p, state, CHAINS_RAN)[w] = takes & ~lacks;
+        running[w] = wanted & ~(lacks | p->combined.w[w]);
         chains_of(p, state, CHAINS_RAW)[w] = running[w] & p->stepless.w[w];
         running[w] &= ~p->stepless.w[w];
     }
@@ -170,6 +205,18 @@ static bool passed_short(const struct plan *p, const struct roi_step *steps, uin
     return false;
 }
 
+void chains_short(const struct plan *p, const struct roi_step *steps, void *state,
+                  struct plan_bits *ret_short)
+{
+    const uint64_t *raw = chains_of(p, state, CHAINS_RAW);
+
+    *ret_short = (struct plan_bits){{0}};
+    for (uint32_t w = 0; w < p->n_words && *shorts_of(state); w++)
+        for (uint64_t b = raw[w]; b; b &= b - 1)
+            if (passed_short(p, steps, 64 * w + (uint32_t)__builtin_ctzll(b)))
+                ret_short->w[w] |= b & -b;
+}
+
 bool chains_passed_short(const struct plan *p, const struct roi_step *steps, void *state)
 {
     const uint64_t *raw = chains_of(p, state, CHAINS_RAW);
@@ -202,12 +249,63 @@ static bool would_pass(const struct plan *p, const struct roi_step *steps, uint6
     return true;
 }
 
+/* A chain's value in an RoI that is alone. */
+static combination_value value_of(bool is_there, bool is_lacking, bool is_raw, bool is_short)
+{
+    const uint32_t all = (1u << COMBINATION_PLANES) - 1,
+                   cut = COMBINATION_PASSED(COMBINATION_NOW_CUT) |
+                         COMBINATION_PASSED(COMBINATION_MAY_CUT);
+
+    if (!is_there)
+        return COMBINATION_NEVER;
+    if (is_lacking)
+        return 0;
+    if (is_short)
+        return (combination_value)((all & ~cut) | COMBINATION_NEVER);
+    return is_raw ? (combination_value)all : COMBINATION_NEVER;
+}
+
+/* Lets the combinations of an RoI that is alone pass or fail. */
+static void combine(const struct plan *p, const struct roi_step *steps, void *state)
+{
+    uint64_t *raw = chains_of(p, state, CHAINS_RAW);
+    const uint64_t *ran = chains_of(p, state, CHAINS_RAN),
+                   *lacking = chains_of(p, state, CHAINS_LACKING),
+                   *prescaled = chains_of(p, state, CHAINS_PRESCALED);
+    combination_value value[MENU_CHAINS_MAX];
+    struct plan_bits by_limit;
+
+    chains_short(p, steps, state, &by_limit);
+    for (uint32_t i = 0; i < p->n_combinations; i++)
+        for (uint32_t w = 0; w < p->n_words; w++)
+            for (uint64_t b = p->combination[i].operands.w[w]; b; b &= b - 1) {
+                const uint32_t chain = 64 * w + (uint32_t)__builtin_ctzll(b);
+
+                value[chain] =
+                    value_of(((ran[w] | lacking[w] | prescaled[w]) & b & -b) != 0,
+                             lacking[w] & b & -b, raw[w] & b & -b, by_limit.w[w] & b & -b);
+            }
+    for (uint32_t i = 0; i < p->n_combinations; i++) {
+        const struct plan_combination *c = &p->combination[i];
+        const enum combination_plane plane =
+            c->cuts_truncated ? COMBINATION_NOW_CUT : COMBINATION_NOW;
+
+        value[c->chain] = plan_has(ran, c->chain) || plan_has(prescaled, c->chain)
+                              ? combination_of(c->of, value)
+                              : COMBINATION_NEVER;
+        if (plan_has(ran, c->chain) && value[c->chain] & COMBINATION_PASSED(plane))
+            plan_add(raw, c->chain);
+    }
+}
+
 uint64_t chains_conclude(const struct plan *p, const struct roi_step *steps, uint64_t done,
                          void *state)
 {
     uint64_t *raw = chains_of(p, state, CHAINS_RAW);
     uint64_t streams = 0;
 
+    if (p->n_combinations)
+        combine(p, steps, state);
     for (uint32_t w = 0; w < p->n_words; w++) {
         const uint64_t accepted =
             chains_of(p, state, CHAINS_RAN)[w] & (raw[w] | p->pass_through.w[w]);
@@ -215,7 +313,8 @@ uint64_t chains_conclude(const struct plan *p, const struct roi_step *steps, uin
         chains_of(p, state, CHAINS_ACCEPTED)[w] = accepted;
         for (uint64_t b = accepted; b; b &= b - 1)
             streams |= p->streams[64 * w + (uint32_t)__builtin_ctzll(b)];
-        for (uint64_t b = chains_of(p, state, CHAINS_PRESCALED)[w]; b; b &= b - 1)
+        for (uint64_t b = chains_of(p, state, CHAINS_PRESCALED)[w] & ~p->combined.w[w]; b;
+             b &= b - 1)
             if (would_pass(p, steps, done, *shorts_of(state),
                            64 * w + (uint32_t)__builtin_ctzll(b)))
                 raw[w] |= b & -b;

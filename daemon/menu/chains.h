@@ -4,6 +4,9 @@
  * Order: chains_seed; for steps that returned chains_advance, until no chain runs; for the decision
  * chains_fail_short where that is wanted, and chains_conclude.  The state of all chains is a block
  * of chains_bytes, all zero before chains_seed.
+ *
+ * An RoI that is an event of its own has combinations of chains decided with it.  With several RoIs
+ * in an event the state tells of one of them which chains pass it; votes.h makes the event's.
  */
 #ifndef TRIGD_CHAINS_H
 #define TRIGD_CHAINS_H
@@ -30,9 +33,19 @@ static inline uint64_t *chains_of(const struct plan *p, void *state, enum chains
 struct chains_event { /* an RoI, as chains see it before its steps */
     const struct trg_roi_info *info;
     uint32_t type, kinds; /* 1 << kind for each collection that it holds */
+    uint32_t n_rois;      /* of its event; 0 and 1: it is alone */
 };
 
 size_t chains_bytes(const struct plan *p);
+/* The chains that a level-1 decision seeds, whatever RoIs they look at. */
+void chains_fired(const struct plan *p, uint32_t l1_bits, struct plan_bits *ret_fired);
+/* Those of the seeded chains that run for combinations which the prescale takes. */
+void chains_needed(const struct plan *p, const struct prescales *prescales,
+                   const struct trg_roi_info *info, const struct plan_bits *seeded,
+                   struct plan_bits *ret_needed);
+/* Of chains that passed: those that did so only because a limit cut their data short. */
+void chains_short(const struct plan *p, const struct roi_step *steps, void *state,
+                  struct plan_bits *ret_short);
 /* Seeds the chains.  Returns the steps that they wait for (none: no chain runs). */
 uint64_t chains_seed(const struct plan *p, const struct prescales *prescales,
                      const struct chains_event *ev, void *state);

@@ -245,6 +245,8 @@ static void check_chain(struct builder *b, const struct menu_chain *c, uint32_t 
 
     snprintf(where, sizeof where, "chains[%u].name", chain);
     menu_check_name(b, where, c->name);
+    if (combination_is_word(c->name))
+        yamlfile_problem(b->f, where, "no chain may be named \"%s\": it combines chains", c->name);
     for (uint32_t i = 0; i < chain; i++) {
         if (!strcmp(b->m->chains[i].name, c->name))
             yamlfile_problem(b->f, where, "chain \"%s\" is listed twice", c->name);
@@ -262,6 +264,59 @@ static void check_chain(struct builder *b, const struct menu_chain *c, uint32_t 
     if (truncated && strcmp(truncated, "pass") != 0 && strcmp(truncated, "cut") != 0)
         yamlfile_problem(b->f, where, "chain \"%s\": truncated is \"%s\"; pass and cut are allowed",
                          c->name, truncated);
+}
+
+/* ---------------------------------------------------------------- combinations */
+
+static int32_t find_chain(const void *menu, const char *name)
+{
+    const struct menu *m = menu;
+
+    for (uint32_t i = 0; i + 1 < m->n_chains; i++) /* the last one is just being made */
+        if (!strcmp(m->chains[i].name, name))
+            return (int32_t)i;
+    return -1;
+}
+
+/* What a chain that others are combined to may not have of its own. */
+static void check_combined(struct builder *b, const struct menu_chain *c, uint32_t chain)
+{
+    static const char *const keys[] = {"steps", "types", "multiplicity"};
+    char where[WHERE_BYTES];
+
+    for (uint32_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        snprintf(where, sizeof where, "chains[%u].%s", chain, keys[i]);
+        if (yamlfile_has(b->f, where))
+            yamlfile_problem(b->f, where, "chain \"%s\" combines others and has no %s of its own",
+                             c->name, keys[i]);
+    }
+}
+
+static int build_combination(struct builder *b, struct menu_chain *c, uint32_t chain)
+{
+    const struct menu_file_chain *fc = &b->file->chains[chain];
+    const struct combination_names names = {.find = find_chain, .ctx = b->m};
+    char where[WHERE_BYTES], why[WHY_BYTES];
+
+    snprintf(where, sizeof where, "chains[%u].multiplicity", chain);
+    c->multiplicity = fc->multiplicity ? *fc->multiplicity : 1;
+    if (c->multiplicity < 1 || c->multiplicity > MENU_MULTIPLICITY_MAX)
+        yamlfile_problem(b->f, where, "chain \"%s\": multiplicity %u; 1 to %u are allowed", c->name,
+                         c->multiplicity, MENU_MULTIPLICITY_MAX);
+    snprintf(where, sizeof where, "chains[%u].steps", chain);
+    if (!fc->combine && !yamlfile_has(b->f, where))
+        yamlfile_problem(b->f, where, "chain \"%s\" has neither steps nor combine", c->name);
+    if (!fc->combine)
+        return 0;
+    check_combined(b, c, chain);
+    c->combination = calloc(1, sizeof *c->combination);
+    if (!c->combination)
+        return -ENOMEM;
+    snprintf(where, sizeof where, "chains[%u].combine", chain);
+    if (combination_parse(fc->combine, &names, c->combination, why, sizeof why) < 0)
+        yamlfile_problem(b->f, where, "chain \"%s\": its combination cannot be read: %s", c->name,
+                         why);
+    return 0;
 }
 
 static int build_chain(struct builder *b, uint32_t chain)
@@ -287,7 +342,7 @@ static int build_chain(struct builder *b, uint32_t chain)
     build_looks(b, c, chain);
     build_seeds_and_streams(b, c, chain);
     check_chain(b, c, chain);
-    return 0;
+    return build_combination(b, c, chain);
 }
 
 /* Whether a step is used by a chain, itself or as the input of one that is. */
@@ -383,6 +438,7 @@ void menu_free(struct menu *m)
     }
     for (uint32_t i = 0; i < MENU_CHAINS_MAX; i++) {
         free(m->chains[i].name);
+        free(m->chains[i].combination);
         for (uint32_t k = 0; k < MENU_CHAIN_STEPS_MAX; k++)
             free(m->chains[i].steps[k].cuts);
     }

@@ -5,15 +5,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "menu/combination.h"
 #include "plugin/plugin_host.h"
 #include "plugin/room.h"
 #include "wire.h"
 
-#define MENU_CHAINS_MAX      512
-#define MENU_STEPS_MAX       64
-#define MENU_STREAMS_MAX     64
-#define MENU_GROUP_MAX       8 /* steps that share batches */
-#define MENU_CHAIN_STEPS_MAX 8
+#define MENU_CHAINS_MAX       512
+#define MENU_STEPS_MAX        64
+#define MENU_STREAMS_MAX      64
+#define MENU_GROUP_MAX        8 /* steps that share batches */
+#define MENU_CHAIN_STEPS_MAX  8
+#define MENU_MULTIPLICITY_MAX 16 /* RoIs of an event that a chain may ask for */
 
 struct menu_step { /* one plugin, configured; shared by all chains that name it */
     char *name;
@@ -47,7 +49,9 @@ struct menu_chain {
     double prescale;               /* accept 1 in this many; 0 = off; >= 1 */
     bool pass_through;             /* run, but accept whatever the hypotheses say */
     bool cuts_truncated;           /* cuts decide on what a limit cut short, too; else it passes */
-    uint64_t streams;              /* bit s: output stream s */
+    uint32_t multiplicity;         /* RoIs of an event that have to pass */
+    struct combination *combination; /* of chains above; NULL: it has steps of its own */
+    uint64_t streams;                /* bit s: output stream s */
 };
 
 struct plan;

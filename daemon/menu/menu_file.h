@@ -41,6 +41,8 @@ struct menu_file_chain {
     uint32_t n_steps;
     double *prescale;
     bool pass_through;
+    uint32_t *multiplicity;
+    char *combine;
     char *truncated;
     char **streams;
     uint32_t n_streams;

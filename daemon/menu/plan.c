@@ -91,7 +91,7 @@ static void plan_legs(const struct menu_chain *c, struct plan *p, uint32_t chain
         plan_add(p->needs[__builtin_ctz(reads)].w, chain);
     if (c->n_steps)
         add_first(p, c->steps[0].step, chain);
-    else
+    else if (!c->combination)
         plan_add(p->stepless.w, chain);
 }
 
@@ -106,10 +106,45 @@ static void plan_chain(const struct menu_chain *c, struct plan *p, uint32_t chai
     for (uint32_t t = 0; t < ROI_TYPES; t++)
         if (types >> t & 1)
             plan_add(p->looks[t].w, chain);
-    p->types |= types;
+    if (!c->combination)
+        p->types |= types;
     if (c->pass_through)
         plan_add(p->pass_through.w, chain);
     p->streams[chain] = c->streams;
+}
+
+static void plan_combination(const struct menu_chain *c, struct plan *p, uint32_t chain)
+{
+    struct plan_combination *combination = &p->combination[p->n_combinations++];
+
+    *combination = (struct plan_combination){
+        .chain = chain, .cuts_truncated = c->cuts_truncated, .of = c->combination};
+    plan_add(p->combined.w, chain);
+    for (uint32_t i = 0; i < c->combination->n; i++) {
+        const uint16_t op = c->combination->op[i];
+        const struct plan_combination *other = p->combination;
+
+        if (op >= COMBINATION_AND)
+            continue;
+        if (!plan_has(p->combined.w, op)) {
+            plan_add(combination->operands.w, op);
+            continue;
+        }
+        while (other->chain != op)
+            other++;
+        for (uint32_t w = 0; w < p->n_words; w++)
+            combination->operands.w[w] |= other->operands.w[w];
+    }
+}
+
+static void plan_event(const struct menu_chain *c, struct plan *p, uint32_t chain)
+{
+    p->multiplicity[chain] = (uint8_t)c->multiplicity;
+    p->is_plain &= c->multiplicity == 1 && !c->combination;
+    for (uint32_t n = c->multiplicity; n <= MENU_MULTIPLICITY_MAX; n++)
+        plan_add(p->enough[n].w, chain);
+    if (c->combination)
+        plan_combination(c, p, chain);
 }
 
 int plan_new(const struct menu *m, struct plan **ret_plan)
@@ -126,7 +161,8 @@ int plan_new(const struct menu *m, struct plan **ret_plan)
     }
     p->leg = calloc(n_legs + 1, sizeof *p->leg);
     p->cut = calloc(n_cuts + 1, sizeof *p->cut);
-    if (!p->leg || !p->cut) {
+    p->combination = calloc(m->n_chains, sizeof *p->combination);
+    if (!p->leg || !p->cut || !p->combination) {
         plan_free(p);
         return -ENOMEM;
     }
@@ -135,7 +171,9 @@ int plan_new(const struct menu *m, struct plan **ret_plan)
     for (uint32_t s = 0; s < m->n_steps; s++)
         plan_step(m, p, s);
     n_cuts = 0;
+    p->is_plain = true;
     for (uint32_t i = 0; i < m->n_chains; i++) {
+        plan_event(&m->chains[i], p, i);
         plan_chain(&m->chains[i], p, i);
         plan_legs(&m->chains[i], p, i, &n_cuts);
     }
@@ -149,5 +187,6 @@ void plan_free(struct plan *p)
         return;
     free(p->leg);
     free(p->cut);
+    free(p->combination);
     free(p);
 }

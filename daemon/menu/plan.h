@@ -27,6 +27,13 @@ struct plan_leg { /* one step of a chain */
     uint32_t cut;        /* the first of its cuts in `cut` */
 };
 
+struct plan_combination { /* a chain of chains */
+    uint32_t chain;
+    bool cuts_truncated;
+    const struct combination *of; /* the menu's */
+    struct plan_bits operands;    /* chains with steps that it depends on */
+};
+
 struct plan {
     uint32_t n_chains, n_words; /* words in use */
     struct plan_bits always;    /* chains without seeds */
@@ -36,7 +43,8 @@ struct plan {
     uint32_t reads;                         /* 1 << kind: chains need it of the RoI */
     struct plan_bits needs[KINDS_MAX];      /* by kind */
     struct plan_bits users[MENU_STEPS_MAX]; /* chains of which the step is one */
-    struct plan_bits pass_through, stepless;
+    struct plan_bits pass_through;
+    struct plan_bits stepless; /* combinations have none either and are not among them */
     uint32_t n_first;
     struct plan_first { /* a step with which chains begin */
         uint32_t step;
@@ -46,6 +54,14 @@ struct plan {
     struct plan_leg *leg;
     struct plan_cut *cut;
     uint64_t streams[MENU_CHAINS_MAX];
+
+    /* of events */
+    bool is_plain; /* no chain is combined or asks for more than one RoI */
+    uint8_t multiplicity[MENU_CHAINS_MAX];
+    struct plan_bits enough[MENU_MULTIPLICITY_MAX + 1]; /* chains that so many RoIs can satisfy */
+    struct plan_bits combined;
+    uint32_t n_combinations;
+    struct plan_combination *combination; /* each after those that it is made of */
 
     /* of steps */
     uint64_t feeds[MENU_STEPS_MAX];      /* of a head: steps that make what it consumes */
@@ -65,6 +81,13 @@ uint64_t plan_to_run(const struct plan *p, uint32_t step, uint64_t done);
 /* Those of the steps whose results mean something for an RoI with these kinds. */
 uint64_t plan_whole(const struct plan *p, uint64_t steps, uint32_t kinds);
 
+/* The chains that so many RoIs of an event can satisfy. */
+static inline const struct plan_bits *plan_enough(const struct plan *p, uint32_t n_rois)
+{
+    const uint32_t n = n_rois ? n_rois : 1;
+
+    return &p->enough[n < MENU_MULTIPLICITY_MAX ? n : MENU_MULTIPLICITY_MAX];
+}
 static inline bool plan_has(const uint64_t *bits, uint32_t chain)
 {
     return bits[chain / 64] >> (chain % 64) & 1;

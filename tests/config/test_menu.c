@@ -290,6 +290,40 @@ static const struct {
     {TOP STEP "chains:\n  - name: c\n    id: 1\n    truncated: keep\n    streams: [physics]\n"
               "    steps: [{step: a}]\n",
      8, "truncated is \\\"keep\\\"; pass and cut are allowed"},
+    {TOP STEP "chains:\n  - {name: c, id: 1, streams: [physics]}\n", 6,
+     "chain \\\"c\\\" has neither steps nor combine"},
+    {TOP STEP "chains:\n  - {name: c, id: 1, steps: [{step: a}], multiplicity: 17,\n"
+              "     streams: [physics]}\n",
+     6, "chain \\\"c\\\": multiplicity 17; 1 to 16 are allowed"},
+    {TOP STEP "chains:\n  - {name: c, id: 1, steps: [{step: a}], multiplicity: 0,\n"
+              "     streams: [physics]}\n",
+     6, "multiplicity 0; 1 to 16"},
+    {TOP STEP "chains:\n  - {name: and, id: 1, steps: [{step: a}], streams: [physics]}\n", 6,
+     "no chain may be named \\\"and\\\""},
+    {TOP STEP CHAIN "  - {name: d, id: 2, combine: c, steps: [{step: a}], streams: [physics]}\n", 7,
+     "chain \\\"d\\\" combines others and has no steps of its own"},
+    {TOP STEP CHAIN "  - {name: d, id: 2, combine: c, types: [1], streams: [physics]}\n", 7,
+     "has no types of its own"},
+    {TOP STEP CHAIN "  - {name: d, id: 2, combine: c, multiplicity: 2, streams: [physics]}\n", 7,
+     "has no multiplicity of its own"},
+    {TOP STEP CHAIN "  - {name: d, id: 2, combine: c and e, streams: [physics]}\n"
+                    "  - {name: e, id: 3, steps: [{step: a}], streams: [physics]}\n",
+     7, "cannot be read: character 7: there is no chain \\\"e\\\" above it"},
+    {TOP STEP CHAIN "  - {name: d, id: 2, combine: d, streams: [physics]}\n", 7,
+     "character 1: there is no chain \\\"d\\\" above it"},
+    {TOP STEP CHAIN "  - {name: d, id: 2, combine: c c, streams: [physics]}\n", 7,
+     "character 3: \\\"and\\\" or \\\"or\\\" is missing before \\\"c\\\""},
+    {TOP STEP CHAIN "  - {name: d, id: 2, combine: c and, streams: [physics]}\n", 7,
+     "a chain is missing at its end"},
+    {TOP STEP CHAIN "  - {name: d, id: 2, combine: c or or c, streams: [physics]}\n", 7,
+     "character 6: a chain is missing before \\\"or\\\""},
+    {TOP STEP CHAIN "  - {name: d, id: 2, combine: not (c, streams: [physics]}\n", 7,
+     "character 7: \\\")\\\" is missing"},
+    {TOP STEP CHAIN "  - {name: d, id: 2, combine: c), streams: [physics]}\n", 7,
+     "is missing before \\\")\\\""},
+    {TOP STEP CHAIN "  - {name: d, id: 2, combine: not not not not not not not not not not not not "
+                    "not not not not not c,\n     streams: [physics]}\n",
+     7, "it is nested more than 16 deep"},
 };
 
 static void wrong_ones_are_refused_with_line_and_reason(void **state)

@@ -78,7 +78,8 @@ static void make_chain(uint64_t *state, const struct random_menu *m, uint32_t nu
 {
     static const double prescales[] = {1, 1, 1, 1, 0, 2, 3.5, 1000};
 
-    *c = (struct random_chain){.id = 7 * number + 1, .n_legs = 1 + below(state, LEGS_MAX)};
+    *c = (struct random_chain){
+        .id = 7 * number + 1, .n_legs = 1 + below(state, LEGS_MAX), .multiplicity = 1};
     for (uint32_t i = seeds ? 1 + below(state, seeds) : 0; i; i--)
         c->l1_mask |= 1u << below(state, 32);
     if (chance(state, 0.3))
@@ -105,6 +106,48 @@ void random_menu_make(uint64_t *state, uint32_t n_chains, uint32_t n_steps, uint
     make_steps(state, ret_menu);
     for (uint32_t i = 0; i < n_chains; i++)
         make_chain(state, ret_menu, i, seeds, &ret_menu->chain[i]);
+}
+
+static void make_combination(uint64_t *state, uint32_t number, struct random_chain *c)
+{
+    const uint32_t wanted = 1 + below(state, RANDOM_NODES);
+
+    c->n_legs = 0;
+    c->types = 0;
+    for (c->n_nodes = 0; c->n_nodes < wanted; c->n_nodes++) {
+        struct random_node *node = &c->node[c->n_nodes];
+
+        *node = (struct random_node){.op = 'c', .a = below(state, number)};
+        if (c->n_nodes < 2 || chance(state, 0.4))
+            continue;
+        node->op = "&|!"[below(state, 3)];
+        node->a = below(state, c->n_nodes);
+        node->b = below(state, c->n_nodes);
+    }
+}
+
+/* Operands and operators; a node that has several uses is written out for each. */
+static uint32_t weight_of(const struct random_chain *c, uint32_t node)
+{
+    const struct random_node *n = &c->node[node];
+
+    return n->op == 'c'   ? 1
+           : n->op == '!' ? 1 + weight_of(c, n->a)
+                          : 1 + weight_of(c, n->a) + weight_of(c, n->b);
+}
+
+void random_menu_combine(uint64_t *state, struct random_menu *m)
+{
+    for (uint32_t i = 0; i < m->n_chains; i++) {
+        struct random_chain *c = &m->chain[i];
+
+        if (i >= m->n_steps && i && chance(state, 0.25))
+            do
+                make_combination(state, i, c);
+            while (weight_of(c, c->n_nodes - 1) > 12); /* what a menu allows */
+        else if (chance(state, 0.3))
+            c->multiplicity = 2 + below(state, 3);
+    }
 }
 
 /* ---------------------------------------------------------------- the file */
@@ -144,16 +187,26 @@ static void print_bits(const char *key, const char *before, uint64_t bits, FILE 
     fputc(']', out);
 }
 
-static void print_chain(const struct random_chain *c, FILE *out)
+static void print_node(const struct random_menu *m, const struct random_chain *c, uint32_t node,
+                       FILE *out)
 {
-    fprintf(out, "  - {name: c%u, id: %u, prescale: %g, pass_through: %s, truncated: %s", c->id,
-            c->id, c->prescale, c->pass_through ? "true" : "false",
-            c->cuts_truncated ? "cut" : "pass");
-    if (c->l1_mask)
-        print_bits("seeds", "", c->l1_mask, out);
-    if (c->types)
-        print_bits("types", "", c->types, out);
-    print_bits("streams", "stream", c->streams, out);
+    const struct random_node *n = &c->node[node];
+
+    if (n->op == 'c') {
+        fprintf(out, "c%u", m->chain[n->a].id);
+        return;
+    }
+    fputs(n->op == '!' ? "not (" : "(", out);
+    print_node(m, c, n->a, out);
+    if (n->op != '!') {
+        fputs(n->op == '&' ? ") and (" : ") or (", out);
+        print_node(m, c, n->b, out);
+    }
+    fputc(')', out);
+}
+
+static void print_legs(const struct random_chain *c, FILE *out)
+{
     fputs(", steps: [", out);
     for (uint32_t k = 0; k < c->n_legs; k++) {
         fprintf(out, "%s{step: s%u, cuts: [", k ? ", " : "", c->leg[k].step);
@@ -163,7 +216,28 @@ static void print_chain(const struct random_chain *c, FILE *out)
         }
         fputs("]}", out);
     }
-    fputs("]}\n", out);
+    fputc(']', out);
+    if (c->multiplicity > 1)
+        fprintf(out, ", multiplicity: %u", c->multiplicity);
+}
+
+static void print_chain(const struct random_menu *m, const struct random_chain *c, FILE *out)
+{
+    fprintf(out, "  - {name: c%u, id: %u, prescale: %g, pass_through: %s, truncated: %s", c->id,
+            c->id, c->prescale, c->pass_through ? "true" : "false",
+            c->cuts_truncated ? "cut" : "pass");
+    if (c->l1_mask)
+        print_bits("seeds", "", c->l1_mask, out);
+    if (c->types)
+        print_bits("types", "", c->types, out);
+    print_bits("streams", "stream", c->streams, out);
+    if (c->n_nodes) {
+        fputs(", combine: ", out);
+        print_node(m, c, c->n_nodes - 1, out);
+    } else {
+        print_legs(c, out);
+    }
+    fputs("}\n", out);
 }
 
 char *random_menu_text(const struct random_menu *m)
@@ -179,7 +253,7 @@ char *random_menu_text(const struct random_menu *m)
         print_step(m, i, out);
     fputs("chains:\n", out);
     for (uint32_t i = 0; i < m->n_chains; i++)
-        print_chain(&m->chain[i], out);
+        print_chain(m, &m->chain[i], out);
     if (fclose(out) == 0)
         return text;
     free(text);
@@ -304,43 +378,178 @@ static bool would_pass(const struct random_menu *m, const struct random_chain *c
     return true;
 }
 
-static void begin_chain(const struct random_menu *m, const struct random_event *e, uint32_t i,
-                        struct random_answer *a)
+static bool is_seeded(const struct random_chain *c, const struct random_event *e, uint32_t n_rois)
+{
+    return c->multiplicity <= (n_rois ? n_rois : 1) &&
+           (!c->l1_mask || c->l1_mask & e->info.l1_bits);
+}
+
+/* Notes the chains that a chain is made of, and what those are made of. */
+static void need(const struct random_menu *m, uint32_t chain, uint32_t node, bool *needed)
+{
+    const struct random_node *n = &m->chain[chain].node[node];
+
+    if (n->op == 'c') {
+        needed[n->a] = true;
+        if (m->chain[n->a].n_nodes)
+            need(m, n->a, m->chain[n->a].n_nodes - 1, needed);
+        return;
+    }
+    need(m, chain, n->a, needed);
+    if (n->op != '!')
+        need(m, chain, n->b, needed);
+}
+
+/* Chains that run because a combination wants to know. */
+static void find_needed(const struct random_menu *m, const struct random_event *e, uint32_t n_rois,
+                        bool *needed)
+{
+    memset(needed, 0, MENU_CHAINS_MAX * sizeof *needed);
+    for (uint32_t i = 0; i < m->n_chains; i++)
+        if (m->chain[i].n_nodes && is_seeded(&m->chain[i], e, n_rois) &&
+            takes(&m->chain[i], &e->info))
+            need(m, i, m->chain[i].n_nodes - 1, needed);
+}
+
+static void begin_chain(const struct random_menu *m, const struct random_event *e, uint32_t n_rois,
+                        bool is_needed, uint32_t i, struct random_answer *a)
 {
     const struct random_chain *c = &m->chain[i];
-    bool is_lacking = false;
+    bool is_lacking = false, does_take = takes(c, &e->info);
 
-    a->seeded[i] =
-        (!c->types || c->types >> e->type & 1) && (!c->l1_mask || c->l1_mask & e->info.l1_bits);
+    a->seeded[i] = (!c->types || c->types >> e->type & 1) && is_seeded(c, e, n_rois) &&
+                   (!c->n_nodes || n_rois < 2);
     if (!a->seeded[i])
         return;
     for (uint32_t k = 0; k < c->n_legs; k++)
         is_lacking |= any_of(m, (int32_t)c->leg[k].step, lacks, e);
-    a->prescaled[i] = !takes(c, &e->info);
-    a->lacking[i] = !a->prescaled[i] && is_lacking;
-    a->ran[i] = !a->prescaled[i] && !is_lacking;
+    a->lacking[i] = (does_take || is_needed) && is_lacking;
+    a->prescaled[i] = !does_take && !a->lacking[i];
+    a->ran[i] = does_take && !is_lacking;
 }
 
-void random_menu_decide(const struct random_menu *m, const struct random_event *e,
+/* What a chain counts as: passed, failed, both or neither. */
+struct counts_as {
+    bool passed, failed;
+};
+
+/* A chain of one RoI or several; `answers` are of the RoIs, with may_pass_short as it was. */
+static struct counts_as of_legs(const struct random_menu *m, uint32_t chain,
+                                const struct random_event *rois,
+                                const struct random_answer *answers, uint32_t n_rois,
+                                bool cuts_truncated)
+{
+    const struct random_chain *c = &m->chain[chain];
+    uint32_t surely = 0, by_limit = 0, lacking = 0;
+
+    if (!is_seeded(c, &rois[0], n_rois))
+        return (struct counts_as){.failed = true};
+    for (uint32_t i = 0; i < n_rois; i++) {
+        const bool raw = answers[i].passed[chain], holds_all = passes_without_limits(c, &rois[i]);
+
+        lacking += answers[i].lacking[chain];
+        surely += raw && holds_all;
+        by_limit += raw && !holds_all;
+    }
+    return (struct counts_as){.passed = surely + (cuts_truncated ? 0 : by_limit) >= c->multiplicity,
+                              .failed = surely + lacking < c->multiplicity};
+}
+
+static struct counts_as of_chain(const struct random_menu *m, uint32_t chain,
+                                 const struct random_event *rois,
+                                 const struct random_answer *answers, uint32_t n_rois,
+                                 bool cuts_truncated);
+
+static struct counts_as of_node(const struct random_menu *m, uint32_t chain, uint32_t node,
+                                const struct random_event *rois,
+                                const struct random_answer *answers, uint32_t n_rois,
+                                bool cuts_truncated)
+{
+    const struct random_node *n = &m->chain[chain].node[node];
+    struct counts_as a, b;
+
+    if (n->op == 'c')
+        return of_chain(m, n->a, rois, answers, n_rois, cuts_truncated);
+    a = of_node(m, chain, n->a, rois, answers, n_rois, cuts_truncated);
+    if (n->op == '!')
+        return (struct counts_as){.passed = a.failed, .failed = a.passed};
+    b = of_node(m, chain, n->b, rois, answers, n_rois, cuts_truncated);
+    if (n->op == '&')
+        return (struct counts_as){.passed = a.passed && b.passed, .failed = a.failed || b.failed};
+    return (struct counts_as){.passed = a.passed || b.passed, .failed = a.failed && b.failed};
+}
+
+static struct counts_as of_chain(const struct random_menu *m, uint32_t chain,
+                                 const struct random_event *rois,
+                                 const struct random_answer *answers, uint32_t n_rois,
+                                 bool cuts_truncated)
+{
+    const struct random_chain *c = &m->chain[chain];
+
+    if (!c->n_nodes)
+        return of_legs(m, chain, rois, answers, n_rois, cuts_truncated);
+    if (!is_seeded(c, &rois[0], n_rois))
+        return (struct counts_as){.failed = true};
+    return of_node(m, chain, c->n_nodes - 1, rois, answers, n_rois, cuts_truncated);
+}
+
+static void accept(const struct random_menu *m, uint32_t i, struct random_answer *a)
+{
+    a->accepted[i] = a->ran[i] && (a->raw[i] || m->chain[i].pass_through);
+    if (a->accepted[i])
+        a->streams |= m->chain[i].streams;
+}
+
+void random_menu_decide(const struct random_menu *m, const struct random_event *e, uint32_t n_rois,
                         bool may_pass_short, struct random_answer *ret_answer)
 {
     struct random_answer *a = ret_answer;
+    static bool needed[MENU_CHAINS_MAX];
 
     memset(a, 0, sizeof *a);
+    find_needed(m, e, n_rois, needed);
     for (uint32_t i = 0; i < m->n_chains; i++) {
-        begin_chain(m, e, i, a);
-        if (a->ran[i])
-            a->raw[i] = run_chain(m, &m->chain[i], e, &a->done);
+        const struct random_chain *c = &m->chain[i];
+
+        begin_chain(m, e, n_rois, needed[i], i, a);
+        if (!c->n_nodes && (a->ran[i] || (needed[i] && a->prescaled[i])))
+            a->raw[i] = run_chain(m, c, e, &a->done);
         if (a->raw[i] && !may_pass_short)
-            a->raw[i] = passes_without_limits(&m->chain[i], e);
-        a->accepted[i] = a->ran[i] && (a->raw[i] || m->chain[i].pass_through);
-        if (a->accepted[i])
-            a->streams |= m->chain[i].streams;
+            a->raw[i] = passes_without_limits(c, e);
+        a->passed[i] = a->raw[i];
+    }
+    for (uint32_t i = 0; i < m->n_chains; i++) {
+        if (m->chain[i].n_nodes && a->ran[i])
+            a->raw[i] = of_chain(m, i, e, a, 1, m->chain[i].cuts_truncated).passed;
+        accept(m, i, a);
     }
     for (uint32_t s = 0; s < m->n_steps; s++) /* what runs in the batches of a step */
         if (a->done >> m->step[s].head & 1)
             a->done |= 1ull << s;
     for (uint32_t i = 0; i < m->n_chains; i++)
-        if (a->prescaled[i])
-            a->raw[i] = would_pass(m, &m->chain[i], e, a->done);
+        if (a->prescaled[i] && !m->chain[i].n_nodes)
+            a->raw[i] |= would_pass(m, &m->chain[i], e, a->done);
+}
+
+void random_menu_decide_event(const struct random_menu *m, const struct random_event *rois,
+                              const bool *may_pass_short, uint32_t n_rois,
+                              struct random_answer *ret_answer)
+{
+    static struct random_answer answers[RANDOM_ROIS];
+    struct random_answer *a = ret_answer;
+
+    memset(a, 0, sizeof *a);
+    for (uint32_t i = 0; i < n_rois; i++)
+        random_menu_decide(m, &rois[i], n_rois, may_pass_short[i], &answers[i]);
+    for (uint32_t i = 0; i < m->n_chains; i++) {
+        const struct random_chain *c = &m->chain[i];
+
+        if (!is_seeded(c, &rois[0], n_rois) || !takes(c, &rois[0].info))
+            continue;
+        a->ran[i] = c->n_nodes != 0;
+        for (uint32_t k = 0; k < n_rois; k++)
+            a->ran[i] |= answers[k].ran[i];
+        a->raw[i] = of_chain(m, i, rois, answers, n_rois, c->n_nodes && c->cuts_truncated).passed;
+        accept(m, i, a);
+    }
 }

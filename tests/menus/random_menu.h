@@ -9,7 +9,9 @@
 #include "memory/pool.h"
 #include "menu/menu.h"
 
-#define RANDOM_CUTS 3u
+#define RANDOM_CUTS  3u
+#define RANDOM_NODES 15u
+#define RANDOM_ROIS  6u /* of an event, at most */
 
 struct random_step {
     char kind;      /* one of random_menu.c */
@@ -27,6 +29,12 @@ struct random_chain {
     uint64_t types; /* 0: all */
     double prescale;
     bool pass_through, cuts_truncated;
+    uint32_t multiplicity;
+    uint32_t n_nodes; /* of a combination, its root last; 0: it has legs */
+    struct random_node {
+        char op;       /* '&', '|', '!', or 'c': a chain */
+        uint32_t a, b; /* nodes, or the chain */
+    } node[RANDOM_NODES];
     struct random_leg {
         uint32_t step, n_cuts;
         struct random_cut cut[RANDOM_CUTS];
@@ -42,6 +50,8 @@ struct random_menu {
  * chains are always seeded). */
 void random_menu_make(uint64_t *state, uint32_t n_chains, uint32_t n_steps, uint32_t seeds,
                       struct random_menu *ret_menu);
+/* Has some of its chains ask for several RoIs, and others combine chains. */
+void random_menu_combine(uint64_t *state, struct random_menu *m);
 /* Its file; the caller frees it. */
 char *random_menu_text(const struct random_menu *m);
 
@@ -57,10 +67,16 @@ void random_event_make(uint64_t *state, const struct random_menu *m, double fire
 struct random_answer { /* of the model, by chain; and the steps that had to run */
     bool seeded[MENU_CHAINS_MAX], prescaled[MENU_CHAINS_MAX], lacking[MENU_CHAINS_MAX],
         ran[MENU_CHAINS_MAX], raw[MENU_CHAINS_MAX], accepted[MENU_CHAINS_MAX];
+    bool passed[MENU_CHAINS_MAX]; /* raw of chains that ran, for themselves or for combinations */
     uint64_t done;
     uint32_t streams;
 };
-/* `may_pass_short`: chains may pass what a limit cut short. */
-void random_menu_decide(const struct random_menu *m, const struct random_event *e,
+/* What becomes of one RoI of an event of `n_rois`.  `may_pass_short`: chains may pass what a limit
+ * cut short. */
+void random_menu_decide(const struct random_menu *m, const struct random_event *e, uint32_t n_rois,
                         bool may_pass_short, struct random_answer *ret_answer);
+/* What becomes of an event of 2 RoIs or more: raw, accepted, streams. */
+void random_menu_decide_event(const struct random_menu *m, const struct random_event *rois,
+                              const bool *may_pass_short, uint32_t n_rois,
+                              struct random_answer *ret_answer);
 #endif

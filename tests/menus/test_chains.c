@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "capture.h"
-#include "menu/chains.h"
+#include "menu/votes.h"
 #include "random_menu.h"
 #include "seed.h"
 
@@ -77,38 +77,132 @@ static void same(const char *what, const struct plan *p, const uint64_t *bits, c
                      plan_has(bits, i), wanted[i]);
 }
 
-static void check_event(uint64_t *state, const struct random_menu *random, const struct menu *m,
-                        const struct prescales *prescales, uint32_t number, void *chains)
-{
+struct roi_of { /* one RoI on its way */
     struct random_event e;
-    struct random_answer wanted;
-    const struct plan *p = m->plan;
-    const bool may_pass_short = seed_uniform(state, 0, 1) < 0.5;
-    uint64_t done, streams;
+    bool may_pass_short;
+    uint64_t waits, done;
+    void *chains;
+};
 
-    random_event_make(state, random, 4, 0.2, &e);
-    random_menu_decide(random, &e, may_pass_short, &wanted);
-    const struct chains_event ev = {.info = &e.info, .type = e.type, .kinds = e.kinds};
-    memset(chains, 0, chains_bytes(p));
-    done = run_steps(state, m, &e, chains_seed(p, prescales, &ev, chains), chains);
-    if (!may_pass_short && chains_passed_short(p, e.step, chains))
-        chains_fail_short(p, e.step, chains);
-    streams = chains_conclude(p, e.step, done, chains);
+static void make_roi(uint64_t *state, const struct random_menu *random, struct roi_of *r)
+{
+    random_event_make(state, random, 4, 0.2, &r->e);
+    r->may_pass_short = seed_uniform(state, 0, 1) < 0.5;
+}
+
+static void begin_roi(const struct menu *m, const struct prescales *prescales, uint32_t n_rois,
+                      struct roi_of *r)
+{
+    const struct chains_event ev = {
+        .info = &r->e.info, .type = r->e.type, .kinds = r->e.kinds, .n_rois = n_rois};
+
+    memset(r->chains, 0, chains_bytes(m->plan));
+    r->waits = chains_seed(m->plan, prescales, &ev, r->chains);
+}
+
+static void run_roi(uint64_t *state, const struct menu *m, struct roi_of *r)
+{
+    r->done = run_steps(state, m, &r->e, r->waits, r->chains);
+    if (!r->may_pass_short && chains_passed_short(m->plan, r->e.step, r->chains))
+        chains_fail_short(m->plan, r->e.step, r->chains);
+}
+
+static void check_roi(const struct random_menu *random, const struct menu *m, uint32_t n_rois,
+                      uint32_t number, struct roi_of *r)
+{
+    static struct random_answer wanted;
+    const struct plan *p = m->plan;
+    void *const chains = r->chains;
+    const uint64_t streams = chains_conclude(p, r->e.step, r->done, chains);
+
+    random_menu_decide(random, &r->e, n_rois, r->may_pass_short, &wanted);
     same("prescaled", p, chains_of(p, chains, CHAINS_PRESCALED), wanted.prescaled, number);
     same("lacking", p, chains_of(p, chains, CHAINS_LACKING), wanted.lacking, number);
     same("ran", p, chains_of(p, chains, CHAINS_RAN), wanted.ran, number);
     same("raw", p, chains_of(p, chains, CHAINS_RAW), wanted.raw, number);
     same("accepted", p, chains_of(p, chains, CHAINS_ACCEPTED), wanted.accepted, number);
-    if (done != wanted.done)
-        fail_msg("event %u: steps %llx ran, the model says %llx", number, (unsigned long long)done,
-                 (unsigned long long)wanted.done);
+    if (r->done != wanted.done)
+        fail_msg("event %u: steps %llx ran, the model says %llx", number,
+                 (unsigned long long)r->done, (unsigned long long)wanted.done);
     assert_int_equal(streams, wanted.streams);
+}
+
+/* An RoI that is alone. */
+static void check_single(uint64_t *state, const struct random_menu *random, const struct menu *m,
+                         const struct prescales *prescales, uint32_t number, void **chains)
+{
+    static struct roi_of r;
+
+    r.chains = chains[0];
+    make_roi(state, random, &r);
+    begin_roi(m, prescales, seed_uniform(state, 0, 1) < 0.5, &r); /* 0 is 1 */
+    run_roi(state, m, &r);
+    check_roi(random, m, 1, number, &r);
+}
+
+/* RoIs of an event come and end in any order.  Once nothing can change any more the chains are
+ * those that the model finds when it has seen all RoIs.  Returns how many ended later. */
+static uint32_t check_event(uint64_t *state, const struct random_menu *random, const struct menu *m,
+                            const struct prescales *prescales, uint32_t number, void **chains)
+{
+    static struct roi_of roi[RANDOM_ROIS];
+    static struct random_event list[RANDOM_ROIS];
+    static struct random_answer wanted;
+    static uint8_t count[VOTES_KINDS * MENU_CHAINS_MAX];
+    const uint32_t n = 2 + (uint32_t)seed_uniform(state, 0, RANDOM_ROIS - 1);
+    bool may_pass_short[RANDOM_ROIS], is_settled = false;
+    uint32_t come = 0, ended = 0, order[RANDOM_ROIS], early = 0;
+    struct plan_bits accepted;
+    struct votes v;
+
+    for (uint32_t i = 0; i < n; i++) {
+        roi[i].chains = chains[i];
+        make_roi(state, random, &roi[i]);
+        roi[i].e.info = roi[0].e.info;
+        list[i] = roi[i].e;
+        may_pass_short[i] = roi[i].may_pass_short;
+        order[i] = i;
+    }
+    votes_begin(&v, m->plan, prescales, &roi[0].e.info, n, count);
+    while (ended < n) {
+        if (come < n && (come == ended || seed_uniform(state, 0, 1) < 0.5)) {
+            begin_roi(m, prescales, n, &roi[come]);
+            votes_come(&v, m->plan, roi[come++].chains);
+        } else { /* any of those that came */
+            const uint32_t k = ended + (uint32_t)seed_uniform(state, 0, come - ended);
+            const uint32_t which = order[k];
+
+            order[k] = order[ended];
+            order[ended++] = which;
+            run_roi(state, m, &roi[which]);
+            votes_end(&v, m->plan, roi[which].e.step, roi[which].chains);
+        }
+        is_settled = votes_settle(&v, m->plan);
+        early += is_settled && ended < n;
+    }
+    assert_true(is_settled);
+    random_menu_decide_event(random, list, may_pass_short, n, &wanted);
+    same("raw", m->plan, v.raw.w, wanted.raw, number);
+    assert_int_equal(votes_accepted(&v, m->plan, &accepted), wanted.streams);
+    same("accepted", m->plan, accepted.w, wanted.accepted, number);
+    for (uint32_t i = 0; i < n; i++)
+        check_roi(random, m, n, number, &roi[i]);
+    return early;
+}
+
+static bool is_plain(const struct random_menu *random)
+{
+    for (uint32_t i = 0; i < random->n_chains; i++)
+        if (random->chain[i].multiplicity > 1 || random->chain[i].n_nodes)
+            return false;
+    return true;
 }
 
 static void decisions_are_those_of_the_model(void **unused)
 {
     uint64_t state = fresh_seed();
     struct random_menu *random = malloc(sizeof *random);
+    uint32_t early = 0;
 
     (void)unused;
     assert_non_null(random);
@@ -119,18 +213,27 @@ static void decisions_are_those_of_the_model(void **unused)
             is_given || !i ? most_steps : 1 + (uint32_t)seed_uniform(&state, 0, most_steps);
         struct prescales prescales;
         struct menu *m;
-        void *block;
+        void *blocks[RANDOM_ROIS];
 
         random_menu_make(&state, chains, steps < chains ? steps : chains, i % 2 ? 0 : 3, random);
+        if (i % 3 != 1)
+            random_menu_combine(&state, random);
         m = load(random);
+        assert_int_equal(m->plan->is_plain, is_plain(random));
         prescales_init(m, NULL, &prescales);
-        block = malloc(chains_bytes(m->plan));
-        assert_non_null(block);
+        for (uint32_t k = 0; k < RANDOM_ROIS; k++) {
+            blocks[k] = malloc(chains_bytes(m->plan));
+            assert_non_null(blocks[k]);
+        }
         for (uint32_t k = 0; k < n_events; k++)
-            check_event(&state, random, m, &prescales, k, block);
-        free(block);
+            check_single(&state, random, m, &prescales, k, blocks);
+        for (uint32_t k = 0; k < n_events / 4; k++)
+            early += check_event(&state, random, m, &prescales, k, blocks);
+        for (uint32_t k = 0; k < RANDOM_ROIS; k++)
+            free(blocks[k]);
         menu_free(m);
     }
+    assert_true(early > 0 || is_given);
     free(random);
 }
 
