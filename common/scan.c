@@ -8,6 +8,7 @@ enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
 #define TAG(field, type) ((uint32_t)(field) << 3 | (uint32_t)(type))
 #define TAG_BATCH        TAG(2, BYTES)  /* of ToDaemon */
 #define TAG_ROI          TAG(1, BYTES)  /* of RoiBatch */
+#define TAG_DEADLINE     TAG(2, VARINT) /* the same */
 #define TAG_COLUMNS      TAG(20, BYTES) /* of Roi; may stand several times */
 /* Of QuantizedSpacepoints: the columns follow the offsets and steps. */
 #define FIRST_NUMBERS 7u
@@ -245,6 +246,8 @@ static bool scan_field(struct reader *r, uint32_t tag, struct scan_roi *roi)
         return read_float(r, &i->z_max_mm);
     case TAG(14, VARINT):
         return read_flag(r, &roi->is_repeat);
+    case TAG(15, VARINT):
+        return read_u32(r, &roi->deadline_us);
     case TAG(16, BYTES):
         return scan_kind(r, TRG_SPACEPOINTS, roi);
     case TAG(17, BYTES):
@@ -267,7 +270,7 @@ static bool scan_one(struct reader r, struct scan_roi *roi)
     uint32_t seen = 0, tag;
 
     roi->token = 0;
-    roi->kinds = roi->type = 0;
+    roi->kinds = roi->type = roi->deadline_us = 0;
     roi->is_quantized = roi->is_repeat = false;
     roi->n_declared = 0;
     memset(&roi->info, 0, sizeof roi->info);
@@ -278,16 +281,36 @@ static bool scan_one(struct reader r, struct scan_roi *roi)
     return true;
 }
 
+/* The RoIs of a batch, and its own deadline. */
+static bool scan_rois(struct reader batch, struct scan_roi *rois, uint32_t room, uint32_t *ret_n,
+                      uint32_t *ret_deadline_us)
+{
+    uint32_t tag, seen = 0;
+    struct reader roi;
+
+    while (batch.at < batch.end) {
+        if (!read_tag(&batch, &tag))
+            return false;
+        if (tag == TAG_DEADLINE && is_new(&seen, tag >> 3)) {
+            if (!read_u32(&batch, ret_deadline_us))
+                return false;
+        } else if (tag != TAG_ROI || *ret_n == room || !read_bytes(&batch, &roi) ||
+                   !scan_one(roi, &rois[(*ret_n)++])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 uint32_t scan_batch(const void *bytes, size_t n, struct scan_roi *rois, uint32_t room)
 {
-    struct reader r = {.at = bytes, .end = (const unsigned char *)bytes + n}, batch, roi;
-    uint32_t tag, found = 0;
+    struct reader r = {.at = bytes, .end = (const unsigned char *)bytes + n}, batch;
+    uint32_t tag, found = 0, deadline_us = 0;
 
-    if (!n || !read_tag(&r, &tag) || tag != TAG_BATCH || !read_bytes(&r, &batch) || r.at != r.end)
+    if (!n || !read_tag(&r, &tag) || tag != TAG_BATCH || !read_bytes(&r, &batch) || r.at != r.end ||
+        !scan_rois(batch, rois, room, &found, &deadline_us))
         return 0;
-    while (batch.at < batch.end)
-        if (found == room || !read_tag(&batch, &tag) || tag != TAG_ROI ||
-            !read_bytes(&batch, &roi) || !scan_one(roi, &rois[found++]))
-            return 0;
+    for (uint32_t i = 0; deadline_us && i < found; i++)
+        rois[i].deadline_us = deadline_tighter(rois[i].deadline_us, deadline_us);
     return found;
 }

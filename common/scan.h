@@ -26,6 +26,7 @@ struct scan_roi {
     uint64_t token;
     struct trg_roi_info info;
     uint32_t type;
+    uint32_t deadline_us; /* its own or that of the batch; 0: none */
     bool is_repeat;
     uint32_t kinds;         /* 1 << kind for each collection that is there */
     bool is_quantized;      /* its spacepoints: columns as quantum.h says */
@@ -38,6 +39,12 @@ struct scan_roi {
         struct scan_column column[TRG_COLUMNS_MAX]; /* n: bytes */
     } declared[SCAN_DECLARED];
 };
+
+/* The tighter one of two deadlines; 0: there is none. */
+static inline uint32_t deadline_tighter(uint32_t a_us, uint32_t b_us)
+{
+    return a_us && (!b_us || a_us < b_us) ? a_us : b_us;
+}
 
 /* The RoIs of a ToDaemon message with a batch of 1 to `room` RoIs: how many; 0 when it is anything
  * else or not written in the usual way. */

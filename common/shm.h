@@ -27,8 +27,11 @@
 #define SHM_LISTED       (1u << 30) /* in `kinds`: each place tells its collection by hash */
 #define SHM_QUANTIZED    (1u << 31) /* in `kinds`: the spacepoints are 16-bit numbers */
 #define SHM_REPEAT       (1u << 29) /* in `kinds`: the RoI was sent before */
-#define SHM_DOWN_BYTES   (1u << 20) /* of the ring of answers */
-#define SHM_ANSWER_MAX   (1u << 19) /* bytes of one answer */
+#define SHM_DEADLINE     (1u << 28) /* in `kinds`: the RoI has a deadline, beside its type */
+#define SHM_DEADLINE_AT  6u         /* in `type`: the bit where that begins */
+#define SHM_DEADLINE_MAX ((1u << (32 - SHM_DEADLINE_AT)) - 1) /* us */
+#define SHM_DOWN_BYTES   (1u << 20)                           /* of the ring of answers */
+#define SHM_ANSWER_MAX   (1u << 19)                           /* bytes of one answer */
 #define SHM_PACKET_MAX   131072u    /* bytes of one packet on the socket: a large menu's Welcome */
 #define SHM_WRAP         UINT32_MAX /* instead of a length: the next answer is at the start */
 #define SHM_ANSWER_ALIGN 8u         /* each answer begins with its length, a uint32_t */
@@ -55,8 +58,8 @@ struct shm_roi {
     uint64_t token;
     struct trg_roi_info info;
     uint32_t kinds; /* 1 << kind for each collection that is there, which may be empty; or
-                     * SHM_LISTED; SHM_QUANTIZED, SHM_REPEAT */
-    uint32_t type;  /* of the RoI; 0 to 63 */
+                     * SHM_LISTED; SHM_QUANTIZED, SHM_REPEAT, SHM_DEADLINE */
+    uint32_t type;  /* of the RoI; 0 to 63; SHM_DEADLINE: | us << SHM_DEADLINE_AT */
     struct shm_collection {
         uint64_t at;   /* in `data`; a multiple of SHM_ALIGN */
         uint32_t n;    /* items */

@@ -81,6 +81,13 @@ static int check_batch(const struct wire_decoder *d, const Trigd__V1__RoiBatch *
     return 0;
 }
 
+/* Gives a batch's deadline to its RoIs. */
+static void hand_down_deadline(Trigd__V1__RoiBatch *b)
+{
+    for (size_t i = 0; i < b->n_rois; i++)
+        b->rois[i]->deadline_us = deadline_tighter(b->rois[i]->deadline_us, b->deadline_us);
+}
+
 int wire_decode(struct wire_decoder *d, const void *bytes, size_t n,
                 const Trigd__V1__ToDaemon **ret_message, struct wire_error *ret_error)
 {
@@ -107,8 +114,11 @@ int wire_decode(struct wire_decoder *d, const void *bytes, size_t n,
     if (m->body_case == TRIGD__V1__TO_DAEMON__BODY__NOT_SET)
         return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__EMPTY,
                             "the message has no body; hello, batch, heartbeat or bye is allowed");
-    if (m->body_case == TRIGD__V1__TO_DAEMON__BODY_BATCH && check_batch(d, m->batch, ret_error) < 0)
-        return -EBADMSG;
+    if (m->body_case == TRIGD__V1__TO_DAEMON__BODY_BATCH) {
+        if (check_batch(d, m->batch, ret_error) < 0)
+            return -EBADMSG;
+        hand_down_deadline(m->batch);
+    }
     *ret_message = m;
     return 0;
 }
@@ -311,7 +321,7 @@ void wire_begin(struct wire_roi *w, uint64_t token, const struct trg_roi_info *i
 {
     w->token = token;
     w->info = *info;
-    w->type = 0;
+    w->type = w->deadline_us = 0;
     w->is_quantized = w->is_repeat = false;
     w->quantum = (struct quantum){{0}, {0}};
     for (uint32_t s = 0; s < WIRE_SLOTS; s++) {
@@ -325,6 +335,7 @@ static void end_roi(const struct wire_roi *w, struct wire_roi *ret_roi)
 {
     wire_begin(ret_roi, w->token, &w->info);
     ret_roi->type = w->type;
+    ret_roi->deadline_us = w->deadline_us;
     ret_roi->is_repeat = w->is_repeat;
     ret_roi->is_quantized = w->is_quantized;
     ret_roi->quantum = w->quantum;
@@ -352,6 +363,7 @@ int wire_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi, struct wir
 
     wire_begin(&w, roi->token, &info);
     w.type = roi->type;
+    w.deadline_us = roi->deadline_us;
     w.is_repeat = roi->is_repeat;
     if (check_window(&w.info, w.token, ret_error) < 0 || check_type(w.type, w.token, ret_error) < 0)
         return -EBADMSG;
@@ -398,6 +410,7 @@ static int take_scanned(const struct wire_decoder *d, uint32_t i, bool is_read,
 
     wire_begin(&w, s->token, &s->info);
     w.type = s->type;
+    w.deadline_us = s->deadline_us;
     w.is_repeat = s->is_repeat;
     w.is_quantized = s->is_quantized;
     if (check_window(&w.info, w.token, ret_error) < 0 || check_type(w.type, w.token, ret_error) < 0)

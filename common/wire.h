@@ -33,7 +33,8 @@ struct wire_limits {
 struct wire_roi {
     uint64_t token;
     bool is_repeat;
-    uint32_t type; /* below ROI_TYPES */
+    uint32_t type;        /* below ROI_TYPES */
+    uint32_t deadline_us; /* from its receipt; 0: none of its own */
     struct trg_roi_info info;
     struct wire_collection {
         uint32_t n;                          /* items */

@@ -30,12 +30,15 @@
     X(rejected, counter, "RoIs that no chain accepted")                                        \
     X(failed, counter, "RoIs force-accepted into the debug stream, or refused by a lane")      \
     X(in_flight, gauge, "RoIs received and not decided")                                       \
-    X(late, counter, "decisions after the soft limit")                                         \
-    X(timeouts, counter, "RoIs past the hard limit (part of failed)")                          \
+    X(late, counter, "decisions after the soft limit, or the RoI's deadline")                  \
+    X(timeouts, counter, "RoIs past the hard limit, or their deadline (part of failed)")       \
+    X(too_late, counter, "RoIs not run: they could not make their deadline (part of failed)")  \
+    X(early, counter, "decisions made before all chains had ended")                            \
+    X(early_results, counter, "plugin results that came after such a decision")                \
     X(truncated, counter, "RoIs decided on part of their data")                                \
     X(truncated_passed, counter, "TRUNCATED RoIs accepted although their cuts do not hold")    \
     X(truncated_over, counter, "the same beyond their client's limit: their cuts decided")     \
-    X(late_results, counter, "plugin results that came after the hard limit and were dropped") \
+    X(late_results, counter, "plugin results that came after a limit and were dropped")        \
     X(retried, counter, "RoIs run again because their batch failed or its worker ended")       \
     X(poison, counter, "RoIs that ended a worker alone, or failed alone (part of failed)")     \
     X(poison_known, counter, "RoIs not run: they ended a worker before (part of failed)")      \
@@ -66,15 +69,17 @@
     X(cut_off, counter, "connections cut off: silent, or with a message that does not end")    \
     X(log_dropped, counter, "log lines dropped because stderr was not read")
 
-#define STATS_CHAIN(X)                                                          \
-    X(seeded, counter, "RoIs whose level-1 bits started the chain")             \
-    X(prescaled, counter, "seeded RoIs that the prescale kept from running it") \
-    X(missing, counter, "RoIs that lack a collection which the chain needs")    \
-    X(run, counter, "RoIs on which the chain ran")                              \
-    X(raw_pass, counter, "RoIs that passed all hypotheses, or by truncation")   \
-    X(pass, counter, "RoIs that the chain accepted")                            \
-    X(reject, counter, "RoIs that the chain ran on and did not accept")         \
-    X(failed, counter, "RoIs that the chain ran on and that failed or timed out")
+#define STATS_CHAIN(X)                                                            \
+    X(seeded, counter, "RoIs whose level-1 bits started the chain")               \
+    X(prescaled, counter, "seeded RoIs that the prescale kept from running it")   \
+    X(missing, counter, "RoIs that lack a collection which the chain needs")      \
+    X(run, counter, "RoIs on which the chain ran")                                \
+    X(raw_pass, counter, "RoIs that passed all hypotheses, or by truncation")     \
+    X(pass, counter, "RoIs that the chain accepted")                              \
+    X(reject, counter, "RoIs that the chain ran on and did not accept")           \
+    X(failed, counter, "RoIs that the chain ran on and that failed or timed out") \
+    X(unfinished, counter, "RoIs decided early, before the chain had ended")      \
+    X(skipped, counter, "RoIs on which a step was left out (part of pass, reject, failed)")
 
 #define STATS_STEP(X)                                                       \
     X(rois, counter, "RoIs given to the step")                              \
@@ -84,6 +89,7 @@
     X(closed_age, counter, "batches closed by the age of their oldest RoI") \
     X(closed_eager, counter, "batches closed because a lane was free")      \
     X(failed, counter, "RoIs that failed in the step")                      \
+    X(skipped, counter, "RoIs that went on without the step")               \
     X(queued, gauge, "RoIs waiting in the batcher")
 
 #define STATS_LANE(X)                                                           \

@@ -172,7 +172,10 @@
       "sooner)")                                                                    \
     X(of, eager, BOOL, "1", 0, 1,                                                   \
       "close a batch as soon as a lane can begin it; with half of the slots "       \
-      "taken, at the pace at which they come back")
+      "taken, at the pace at which they come back")                                 \
+    X(of, overtake_ms, U32, "100", 0, 600000,                                       \
+      "RoIs of one priority go before those of the next lower one that came up to " \
+      "this much earlier, ms; 0: by arrival alone")
 
 /* Lanes to open for every step, unless the step names its own backends. */
 #define CONFIG_DEVICE(X, of)                                                      \

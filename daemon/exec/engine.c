@@ -92,6 +92,21 @@ static uint64_t room_for_products(const struct engine_setup *setup, const struct
 
 /* ---------------------------------------------------------------- steps */
 
+/* Room for the RoIs that wait, in a queue for each priority that there is. */
+static int make_queues(struct engine_step *s, uint32_t capacity, uint32_t priorities)
+{
+    s->capacity = capacity;
+    s->place = calloc(capacity, sizeof *s->place);
+    for (uint32_t c = 0; c < MENU_PRIORITIES; c++) {
+        if (!(priorities >> c & 1))
+            continue;
+        s->queue[c].entry = calloc(ENGINE_QUEUE((size_t)capacity), sizeof *s->queue[c].entry);
+        if (!s->queue[c].entry)
+            return -ENOMEM;
+    }
+    return s->place ? 0 : -ENOMEM;
+}
+
 static int plan_step(const struct engine_setup *setup, struct engine *e, uint32_t number)
 {
     const struct config *c = setup->base.config;
@@ -110,8 +125,8 @@ static int plan_step(const struct engine_setup *setup, struct engine *e, uint32_
     s->group = (struct group){.menu = e->menu, .step = number};
     list_inputs(setup, e->menu, number, s);
     s->product_bytes = room_for_products(setup, e->menu, number, s->batching.max_rois);
-    s->queue = calloc(e->capacity, sizeof *s->queue);
-    return s->queue ? 0 : -ENOMEM;
+    return make_queues(s, setup->base.shard[e->shard].pool->n_rois,
+                       e->menu->plan->priorities[number]);
 }
 
 int engine_check_steps(const struct config *config, const struct menu *menu)
@@ -150,7 +165,6 @@ static int make_engine(const struct engine_setup *setup, struct generation *g, u
     e->shard = shard;
     e->menu = g->menu;
     e->generation = g->number;
-    e->capacity = setup->base.shard[shard].pool->n_rois;
     e->steps_bytes = pool_align(e->menu->n_steps * sizeof(struct roi_step));
     e->chains_bytes = pool_align(chains_bytes(e->menu->plan));
     for (uint32_t i = 0; i < e->menu->n_chains; i++) {
@@ -215,7 +229,9 @@ static void close_engine(struct engine *e)
             lane_close(e->step[i].lane[k]);
         lane_close(e->step[i].retry);
         free(e->step[i].lane);
-        free(e->step[i].queue);
+        for (uint32_t c = 0; c < MENU_PRIORITIES; c++)
+            free(e->step[i].queue[c].entry);
+        free(e->step[i].place);
     }
     free(e);
 }

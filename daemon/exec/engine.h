@@ -22,9 +22,15 @@
 #define ENGINE_WORKERS_MAX 64
 
 struct engine_entry { /* an RoI waiting in a batcher */
-    uint32_t roi;
+    uint32_t roi;     /* POOL_NONE: it has left */
     uint64_t since_ns;
 };
+
+struct engine_queue {           /* those of one priority, by arrival */
+    uint32_t first, n;          /* those that have left are in it until it is their turn */
+    struct engine_entry *entry; /* [ENGINE_QUEUE(capacity)]; NULL: no chain has this priority */
+};
+#define ENGINE_QUEUE(capacity) (2 * (capacity)) /* when half have left they are cleared away */
 
 struct engine_step {
     struct config_batching batching;
@@ -36,14 +42,15 @@ struct engine_step {
     struct lane_cost cost[ENGINE_WORKERS_MAX]; /* by worker: of its lanes of this step */
     struct lane *retry; /* for batches that failed in another lane; alone in its worker */
     struct stats_step *stats;
-    uint32_t first, n;          /* ring of waiting RoIs, those that were decided meanwhile too */
-    uint32_t n_waiting;         /* those that were not */
-    struct engine_entry *queue; /* [capacity] */
-    uint64_t n_items;           /* waiting items of the first input */
-    uint32_t n_slots, n_out;    /* of all lanes; those that are taken */
-    uint64_t closed_ns;         /* when the last batch closed */
-    uint64_t lane_ns;           /* of a batch in a lane, a mean of the last ones */
-    uint32_t turn;              /* of equal lanes the one from here on is next */
+    uint32_t capacity; /* RoIs that can wait: all of the pool */
+    uint32_t n_waiting;
+    struct engine_queue queue[MENU_PRIORITIES];
+    uint32_t *place;         /* [capacity] by RoI: its entry (batcher.c); 0: it does not wait */
+    uint64_t n_items;        /* waiting items of the first input */
+    uint32_t n_slots, n_out; /* of all lanes; those that are taken */
+    uint64_t closed_ns;      /* when the last batch closed */
+    uint64_t lane_ns;        /* of a batch in a lane, a mean of the last ones */
+    uint32_t turn;           /* of equal lanes the one from here on is next */
 };
 
 struct engine { /* of one shard; its own but for what `of` points to */
@@ -51,8 +58,7 @@ struct engine { /* of one shard; its own but for what `of` points to */
     uint32_t shard;
     const struct menu *menu;
     uint32_t generation;
-    uint32_t capacity; /* RoIs that a batcher can hold: all of the pool */
-    uint32_t n_rois;   /* RoIs that still refer to this engine (dispatch) */
+    uint32_t n_rois; /* RoIs that still refer to this engine (dispatch) */
     struct engine_step step[MENU_STEPS_MAX];
     struct stats_chain *chain[MENU_CHAINS_MAX];
     uint64_t steps_bytes, chains_bytes; /* of every RoI */

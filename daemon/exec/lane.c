@@ -182,8 +182,7 @@ bool lane_put(struct lane *l, uint32_t roi)
         b->is_gathered_here |= c[k]->is_table;
         describe(l, r, c[k], g->input[k].from < 0, &l->view[slot].sources[k][b->n]);
     }
-    b->last_items = g->n_inputs ? c[0]->n : 0;
-    b->items += b->last_items;
+    b->items += g->n_inputs ? c[0]->n : 0;
     l->view[slot].infos[b->n] = r->info;
     if (l->has_products)
         place_products(l, r, slot, b->n);
@@ -194,11 +193,6 @@ bool lane_put(struct lane *l, uint32_t roi)
 uint32_t lane_filled(const struct lane *l)
 {
     return l->batch[next_slot(l)].n;
-}
-
-uint32_t lane_last_items(const struct lane *l)
-{
-    return l->batch[next_slot(l)].last_items;
 }
 
 bool lane_is_known(const struct lane *l)

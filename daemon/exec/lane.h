@@ -48,7 +48,6 @@ struct lane_batch { /* the front's books of a batch in flight */
     uint32_t n;
     uint32_t *roi; /* [max_rois] */
     uint64_t items;
-    uint32_t last_items; /* of the RoI that was put last */
     uint64_t closed_ns;
     uint64_t expected_ns;      /* that it takes */
     bool is_gathered_here;     /* no worker reaches the columns of some RoI */
@@ -111,9 +110,8 @@ bool lane_has_room(const struct lane *l);
 void lane_begin(struct lane *l);
 /* Adds an RoI; false when it does not fit any more.  One RoI always fits. */
 bool lane_put(struct lane *l, uint32_t roi);
-/* RoIs in the batch that is filled, and the items of the first input of the last of them. */
+/* RoIs in the batch that is filled. */
 uint32_t lane_filled(const struct lane *l);
-uint32_t lane_last_items(const struct lane *l);
 /* Hands it over. */
 void lane_submit(struct lane *l, uint64_t now_ns);
 

@@ -356,17 +356,24 @@ void accounts_decided(struct accounts *a, const struct roi *r, void *chains, boo
     const struct plan *p = account->engine->menu->plan;
     const uint64_t *ran = chains_of(p, chains, CHAINS_RAN),
                    *accepted = chains_of(p, chains, CHAINS_ACCEPTED);
-    struct plan_bits reject;
+    const uint64_t *running = chains_of(p, chains, CHAINS_RUNNING);
+    struct plan_bits reject, unfinished;
 
     prepare(a, r->account, account->n_ends);
     account->n_ends++;
     count_roi(account, r, is_refused);
+    if (chains_skipped(chains))
+        tally(account, ACCOUNT_skipped, chains_of(p, chains, CHAINS_SKIPPED));
     if (r->status > TRIGD__V1__STATUS__TRUNCATED) {
         tally(account, ACCOUNT_failed, ran);
         return;
     }
-    for (uint32_t w = 0; w < account->roster->n_words; w++)
-        reject.w[w] = ran[w] & ~accepted[w];
+    for (uint32_t w = 0; w < account->roster->n_words; w++) {
+        unfinished.w[w] = running[w] & ~accepted[w];
+        reject.w[w] = ran[w] & ~accepted[w] & ~running[w];
+    }
+    if (r->is_early)
+        tally(account, ACCOUNT_unfinished, unfinished.w);
     tally(account, ACCOUNT_raw_pass, chains_of(p, chains, CHAINS_RAW));
     tally(account, ACCOUNT_pass, accepted);
     tally(account, ACCOUNT_reject, reject.w);

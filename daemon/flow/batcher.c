@@ -74,7 +74,12 @@ static uint64_t early_ns(const struct engine_step *s, const struct lane *lane)
 /* When the oldest RoI has waited long enough. */
 static uint64_t aged_ns(const struct engine_step *s)
 {
-    return s->queue[s->first].since_ns + (uint64_t)s->batching.max_age_us * NS_PER_US;
+    uint64_t since_ns = UINT64_MAX;
+
+    for (uint32_t c = 0; c < MENU_PRIORITIES; c++)
+        if (s->queue[c].n && s->queue[c].entry[s->queue[c].first].since_ns < since_ns)
+            since_ns = s->queue[c].entry[s->queue[c].first].since_ns;
+    return since_ns + (uint64_t)s->batching.max_age_us * NS_PER_US;
 }
 
 /* RoIs that no lane could begin with at once wait here, where the first free lane takes them and
@@ -115,53 +120,97 @@ uint64_t batcher_due_ns(const struct engine_step *s, uint64_t now_ns)
 
 /* ---------------------------------------------------------------- the RoIs that wait */
 
-void batcher_put(struct engine_step *s, uint32_t capacity, uint32_t roi, uint32_t items,
+#define PLACE(priority, at) (1 + (priority) + MENU_PRIORITIES * (at)) /* in engine_step.place */
+
+static struct engine_entry *entry_at(const struct engine_step *s, const struct engine_queue *q,
+                                     uint32_t i)
+{
+    return &q->entry[(q->first + i) % ENGINE_QUEUE(s->capacity)];
+}
+
+/* Clears away those that have left; as many places become free as there are RoIs in the pool. */
+static void clear_away(struct engine_step *s, enum menu_priority priority)
+{
+    struct engine_queue *q = &s->queue[priority];
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < q->n; i++) {
+        const struct engine_entry e = *entry_at(s, q, i);
+
+        if (e.roi == POOL_NONE)
+            continue;
+        *entry_at(s, q, n) = e;
+        s->place[e.roi] = PLACE(priority, (q->first + n) % ENGINE_QUEUE(s->capacity));
+        n++;
+    }
+    q->n = n;
+}
+
+void batcher_put(struct engine_step *s, uint32_t roi, enum menu_priority priority, uint32_t items,
                  uint64_t now_ns)
 {
-    s->queue[(s->first + s->n++) % capacity] =
-        (struct engine_entry){.roi = roi, .since_ns = now_ns};
+    struct engine_queue *q = &s->queue[priority];
+
+    if (q->n == ENGINE_QUEUE(s->capacity))
+        clear_away(s, priority);
+    *entry_at(s, q, q->n) = (struct engine_entry){.roi = roi, .since_ns = now_ns};
+    s->place[roi] = PLACE(priority, (q->first + q->n) % ENGINE_QUEUE(s->capacity));
+    q->n++;
     s->n_waiting++;
     s->n_items += items;
     stats_set(&s->stats->queued, s->n_waiting);
 }
 
-const struct engine_entry *batcher_oldest(struct engine_step *s, uint32_t capacity)
+const struct engine_entry *batcher_next(const struct engine_step *s)
 {
-    while (s->n && s->queue[s->first].roi == POOL_NONE) { /* taken out */
-        s->first = (s->first + 1) % capacity;
-        s->n--;
+    const uint64_t overtake_ns = s->batching.overtake_ms * NS_PER_MS;
+    const struct engine_entry *next = NULL;
+    uint64_t best = UINT64_MAX;
+
+    for (uint32_t c = 0; c < MENU_PRIORITIES; c++) {
+        const struct engine_entry *e = s->queue[c].entry + s->queue[c].first;
+
+        if (s->queue[c].n && e->since_ns + c * overtake_ns < best) {
+            best = e->since_ns + c * overtake_ns;
+            next = e;
+        }
     }
-    return s->n ? &s->queue[s->first] : NULL;
+    return next;
 }
 
-static void count_out(struct engine_step *s, uint32_t items)
+bool batcher_remove(struct engine_step *s, uint32_t roi, uint32_t items)
 {
+    const uint32_t place = s->place[roi] - 1;
+    struct engine_queue *q = &s->queue[place % MENU_PRIORITIES];
+
+    if (!s->place[roi])
+        return false;
+    s->place[roi] = 0;
+    q->entry[place / MENU_PRIORITIES].roi = POOL_NONE;
+    while (q->n && entry_at(s, q, 0)->roi == POOL_NONE) { /* the first one is looked at by others */
+        q->first = (q->first + 1) % ENGINE_QUEUE(s->capacity);
+        q->n--;
+    }
     s->n_waiting--;
     s->n_items -= items;
     stats_set(&s->stats->queued, s->n_waiting);
+    return true;
 }
 
-void batcher_pop(struct engine_step *s, uint32_t capacity, uint32_t items)
+bool batcher_is_too_late(const struct engine_step *s, uint32_t items, uint64_t deadline_ns,
+                         uint64_t now_ns)
 {
-    s->first = (s->first + 1) % capacity;
-    s->n--;
-    count_out(s, items);
-    batcher_oldest(s, capacity); /* batcher_due_ns looks at the first one */
-}
+    bool is_known = false;
 
-bool batcher_remove(struct engine_step *s, uint32_t capacity, uint32_t roi, uint32_t items)
-{
-    for (uint32_t i = 0; i < s->n; i++) { /* the oldest leave first: it is near */
-        struct engine_entry *e = &s->queue[(s->first + i) % capacity];
-
-        if (e->roi != roi)
+    for (uint32_t k = 0; k < s->n_lanes; k++) {
+        if (!s->lane[k]->is_up)
             continue;
-        e->roi = POOL_NONE;
-        count_out(s, items);
-        batcher_oldest(s, capacity);
-        return true;
+        if (!lane_is_known(s->lane[k]) ||
+            lane_expected_end(s->lane[k], items, now_ns) <= deadline_ns)
+            return false;
+        is_known = true;
     }
-    return false;
+    return is_known;
 }
 
 /* ---------------------------------------------------------------- batches */

@@ -19,13 +19,21 @@ bool batcher_has_work(const struct engine_step *s, uint64_t now_ns);
 
 /* ---- the RoIs that wait ---- */
 
-void batcher_put(struct engine_step *s, uint32_t capacity, uint32_t roi, uint32_t items,
+/* Enters an RoI; a chain of the menu has that priority. */
+void batcher_put(struct engine_step *s, uint32_t roi, enum menu_priority priority, uint32_t items,
                  uint64_t now_ns);
-/* The oldest RoI that waits; NULL with none. */
-const struct engine_entry *batcher_oldest(struct engine_step *s, uint32_t capacity);
-void batcher_pop(struct engine_step *s, uint32_t capacity, uint32_t items);
-/* Takes out an RoI that was decided while it waited; false when it does not wait here. */
-bool batcher_remove(struct engine_step *s, uint32_t capacity, uint32_t roi, uint32_t items);
+/* The RoI that is next; NULL with none.  By arrival, where those of a lower priority count as
+ * having arrived overtake_ms later for each: it is overtaken by those alone that come within that
+ * time, so none starves. */
+const struct engine_entry *batcher_next(const struct engine_step *s);
+/* Takes out an RoI with its items: it goes into a batch, or was decided; false when it does not
+ * wait here. */
+bool batcher_remove(struct engine_step *s, uint32_t roi, uint32_t items);
+
+/* Whether an RoI of so many items would miss its deadline in every lane that is up, by what their
+ * earlier batches took; false while that is not known. */
+bool batcher_is_too_late(const struct engine_step *s, uint32_t items, uint64_t deadline_ns,
+                         uint64_t now_ns);
 
 /* Keep the books of a batch that is given to a lane, and of one that came back after so long. */
 void batcher_out(struct engine_step *s, uint64_t now_ns);

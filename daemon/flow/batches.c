@@ -81,6 +81,15 @@ static void use_result(struct dispatch *d, struct engine *e, uint32_t head, uint
         fail_in_step(d, roi, bad, ROI_END_STATUS, 0);
 }
 
+/* What comes back of an RoI whose decision is out is not looked at. */
+static void drop_result(struct dispatch *d, uint32_t roi)
+{
+    const bool is_early = dispatch_at(d, roi)->is_early;
+
+    stats_add(is_early ? &d->stats->g.early_results : &d->stats->g.late_results, 1);
+    egress_let_go(d->out, roi);
+}
+
 /* Fetches what will be needed of RoIs further on in the batch. */
 static void fetch_ahead(const struct dispatch *d, const struct lane_done *b, uint32_t i)
 {
@@ -101,8 +110,7 @@ static void take_results(struct dispatch *d, struct engine *e, uint32_t head, st
         r->pending--;
         add_lane_time(r, b);
         if (r->is_decided) {
-            stats_add(&d->stats->g.late_results, 1);
-            egress_let_go(d->out, b->roi[i]);
+            drop_result(d, b->roi[i]);
             continue;
         }
         use_result(d, e, head, b->roi[i], lane_take(l, i));
@@ -125,8 +133,7 @@ static uint32_t undecided(struct dispatch *d, const struct lane_done *b, uint32_
             continue;
         }
         r->pending--;
-        stats_add(&d->stats->g.late_results, 1);
-        egress_let_go(d->out, b->roi[i]);
+        drop_result(d, b->roi[i]);
     }
     return n;
 }
@@ -280,18 +287,40 @@ static void count_members(struct engine *e, uint32_t head, uint32_t n_rois)
     }
 }
 
-/* Moves waiting RoIs into a batch, oldest first, as far as the limits allow. */
+/* Whether a batch of so many items would be back by then, as far as is known. */
+static bool is_in_time(const struct lane *l, uint64_t items, uint64_t until_ns, uint64_t now)
+{
+    return until_ns == UINT64_MAX || !lane_is_known(l) ||
+           lane_expected_end(l, items, now) <= until_ns;
+}
+
+/* Moves waiting RoIs into a batch as far as the limits allow, and the deadlines of those in it.  An
+ * RoI that would miss its own even in a batch of its own goes to no device. */
 static void fill_batch(struct dispatch *d, struct engine *e, uint32_t step, struct lane *l,
                        uint64_t now)
 {
     struct engine_step *s = &e->step[step];
     const struct engine_entry *entry;
+    uint64_t until = UINT64_MAX, all = 0; /* the earliest deadline and the items of the batch */
 
     lane_begin(l);
-    while ((entry = batcher_oldest(s, e->capacity)) != NULL && lane_put(l, entry->roi)) {
+    while ((entry = batcher_next(s)) != NULL) {
+        const uint32_t roi = entry->roi, items = dispatch_items(d, s, roi);
+        const uint64_t since_ns = entry->since_ns;
+        const uint64_t own =
+            dispatch_at(d, roi)->deadline_ns ? dispatch_at(d, roi)->deadline_ns : UINT64_MAX;
+
+        if (!is_in_time(l, items, own, now)) {
+            rois_give_up(d, roi, step); /* leaves the batcher */
+            continue;
+        }
+        until = own < until ? own : until;
+        if (!is_in_time(l, all + items, until, now) || !lane_put(l, roi))
+            break;
         latency_add(&d->stats->stage[STATS_STAGE_queue],
-                    now > entry->since_ns ? now - entry->since_ns : 0); /* it may be of this turn */
-        batcher_pop(s, e->capacity, lane_last_items(l));
+                    now > since_ns ? now - since_ns : 0); /* it may be of this turn */
+        batcher_remove(s, roi, items);
+        all += items;
     }
 }
 
@@ -335,6 +364,12 @@ static bool run_suspects(struct dispatch *d, uint32_t engine, uint32_t step, uin
     uint32_t n = suspects_count(d->suspects) ? suspects_next(d->suspects, engine, step, &roi) : 0;
     uint32_t put = 0;
 
+    if (n && dispatch_at(d, roi[0])->deadline_ns &&
+        !is_in_time(l, dispatch_items(d, &d->engine[engine]->step[step], roi[0]),
+                    dispatch_at(d, roi[0])->deadline_ns, now)) {
+        rois_give_up(d, roi[0], step); /* is none any more */
+        return true;
+    }
     if (!n || !lane_has_room(l) || !is_alone(l->worker, l->s.shard))
         return false;
     lane_begin(l);
@@ -421,7 +456,8 @@ static void watch_lane(struct dispatch *d, struct lane *l, uint64_t now)
         worker_count_hang(l->worker);
 }
 
-/* Whether no lane serves a step; those that wait for it fail when none will for long. */
+/* Whether no lane serves a step; those that wait for it go on as their chains say when none will
+ * for long. */
 static bool is_down(struct dispatch *d, struct engine *e, uint32_t step)
 {
     struct engine_step *s = &e->step[step];
@@ -433,10 +469,8 @@ static bool is_down(struct dispatch *d, struct engine *e, uint32_t step)
             return false;
         is_quarantined &= worker_is_quarantined(s->lane[k]->worker);
     }
-    while (is_quarantined && (entry = batcher_oldest(s, e->capacity)) != NULL) {
-        stats_add(&s->stats->failed, 1);
-        fail_in_step(d, entry->roi, step, ROI_END_NO_LANE, 0); /* leaves the batcher */
-    }
+    while (is_quarantined && (entry = batcher_next(s)) != NULL)
+        rois_skip(d, entry->roi, step); /* leaves the batcher */
     return true;
 }
 

@@ -56,6 +56,8 @@ int dispatch_open(const struct config *config, struct pool *pool, struct stats *
     d->hang_ns = hang_of(config);
     r = suspects_new(SUSPECTS_MAX, &d->suspects);
     if (r == 0)
+        r = deadlines_new(pool, &d->deadlines);
+    if (r == 0)
         r = accounts_new(shared->book, &d->accounts);
     if (r == 0)
         r = begin(d, engine);
@@ -76,6 +78,7 @@ void dispatch_close(struct dispatch *d)
         if (d->engine[i])
             d->retire.call(d->retire.ctx, d->engine[i]);
     suspects_free(d->suspects);
+    deadlines_free(d->deadlines);
     accounts_free(d->accounts);
     free(d);
 }

@@ -5,6 +5,7 @@
 #define TRIGD_DISPATCH_INNER_H
 #include "exec/engine.h"
 #include "flow/accounts.h"
+#include "flow/deadlines.h"
 #include "flow/decide.h"
 #include "flow/dispatch.h"
 #include "flow/poison.h"
@@ -18,6 +19,7 @@ struct dispatch {
     struct stats *stats;
     struct egress *out;
     struct suspects *suspects;
+    struct deadlines *deadlines;
     struct accounts *accounts;
     struct poison *poison; /* NULL: none is remembered */
     struct dispatch_retire retire;
@@ -35,6 +37,13 @@ static inline struct roi *dispatch_at(const struct dispatch *d, uint32_t roi)
     return &d->pool->rois[roi];
 }
 
+/* Items of the input by which a step's batches are measured. */
+static inline uint32_t dispatch_items(const struct dispatch *d, const struct engine_step *s,
+                                      uint32_t roi)
+{
+    return lane_collection(d->pool, dispatch_at(d, roi), &s->group.input[0])->n;
+}
+
 /* ---- rois.c ---- */
 
 /* Takes an RoI whose record and block are complete: seeds its chains, queues it for its steps. */
@@ -43,6 +52,10 @@ void rois_take(struct dispatch *d, uint32_t roi);
 void rois_advance(struct dispatch *d, uint32_t roi, uint64_t steps);
 /* The same with a status that says why its chains did not end. */
 void rois_fail(struct dispatch *d, uint32_t roi, uint32_t status, struct roi_why why);
+/* Ends an RoI that waits for a step with too little time left for it. */
+void rois_give_up(struct dispatch *d, uint32_t roi, uint32_t step);
+/* Moves an RoI on without a step that no lane serves, or fails it: as its chains say. */
+void rois_skip(struct dispatch *d, uint32_t roi, uint32_t step);
 /* Ends an RoI that holds a value that is not allowed. */
 void rois_refuse(struct dispatch *d, uint32_t roi, const struct check_fault *fault);
 /* Marks those past the soft limit late and decides those past the hard one. */

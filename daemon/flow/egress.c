@@ -18,10 +18,10 @@ struct outbox {
 };
 
 /* Worst case of what one decision takes in the scratch memory. */
-#define DECISION_BYTES                                                   \
-    (sizeof(Trigd__V1__Decision) +                                       \
-     MENU_STEPS_MAX * (sizeof(Trigd__V1__StepResult) + sizeof(void *)) + \
-     (3 * MENU_CHAINS_MAX + MENU_STREAMS_MAX) * sizeof(uint32_t) +       \
+#define DECISION_BYTES                                                              \
+    (sizeof(Trigd__V1__Decision) +                                                  \
+     MENU_STEPS_MAX * (sizeof(Trigd__V1__StepResult) + sizeof(void *)) +            \
+     (4 * MENU_CHAINS_MAX + MENU_STREAMS_MAX + MENU_STEPS_MAX) * sizeof(uint32_t) + \
      KINDS_MAX * (sizeof(Trigd__V1__Missing) + sizeof(void *)) + 64)
 
 struct egress {
@@ -263,6 +263,14 @@ static Trigd__V1__Decision *form(struct egress *e, uint32_t roi, uint64_t now)
         return m;
     list_bits(e, chains_of(p, chains, CHAINS_RAW), p->n_words, &m->n_chains_raw, &m->chains_raw);
     list_bits(e, chains_of(p, chains, CHAINS_ACCEPTED), p->n_words, &m->n_chains, &m->chains);
+    if (r->is_early)
+        list_bits(e, chains_of(p, chains, CHAINS_RUNNING), p->n_words, &m->n_unfinished,
+                  &m->unfinished);
+    if (chains_skipped(chains)) {
+        const uint64_t skipped = chains_skipped(chains);
+
+        list_bits(e, &skipped, 1, &m->n_skipped, &m->skipped);
+    }
     list_results(e, e->engine[roi]->menu, r, m);
     return m;
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "check.h"
+#include "clock.h"
 #include "flow/ingress_inner.h"
 #include "transport/refusal.h"
 
@@ -118,6 +119,7 @@ void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
     r->info = w->info;
     r->token = w->token;
     r->received_ns = now;
+    r->deadline_ns = w->deadline_us ? now + w->deadline_us * NS_PER_US : 0;
     r->client = number;
     r->client_epoch = client->epoch;
     r->type = (uint8_t)w->type;

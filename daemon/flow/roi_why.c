@@ -15,6 +15,12 @@ static void say_what(const struct roi_why *why, const struct config *config, cha
     case ROI_END_HARD_LIMIT:
         snprintf(text, bytes, "past the hard limit of %u ms", config->limits.hard_ms);
         break;
+    case ROI_END_DEADLINE:
+        snprintf(text, bytes, "past its deadline of %d us", why->number);
+        break;
+    case ROI_END_TOO_LATE:
+        snprintf(text, bytes, "too late for its deadline of %d us: not run", why->number);
+        break;
     case ROI_END_SHUTDOWN:
         snprintf(text, bytes, "the daemon stopped first");
         break;
@@ -60,7 +66,7 @@ void roi_why_say(const struct roi_why *why, const struct menu *menu, const struc
 
     ret_text[0] = '\0';
     say_what(why, config, ret_text);
-    if (why->what < ROI_END_STATUS)
+    if (why->what < ROI_END_TOO_LATE)
         return;
     n = strlen(ret_text);
     snprintf(ret_text + n, ROI_WHY_BYTES - n, "; step %.60s, plugin %.30s %.20s", step->name,

@@ -41,11 +41,6 @@ static void list_remove(struct dispatch *d, uint32_t roi)
 
 /* ---------------------------------------------------------------- the end */
 
-static uint32_t items_of(const struct dispatch *d, const struct engine_step *s, uint32_t roi)
-{
-    return lane_collection(d->pool, dispatch_at(d, roi), &s->group.input[0])->n;
-}
-
 /* Takes an RoI out of what it waits in; batches in flight bring it back themselves. */
 static void leave_queues(struct dispatch *d, uint32_t roi)
 {
@@ -55,7 +50,7 @@ static void leave_queues(struct dispatch *d, uint32_t roi)
     for (uint64_t left = r->asked & ~r->done; r->pending && left; left &= left - 1) {
         struct engine_step *s = &e->step[__builtin_ctzll(left)];
 
-        if (s->group.n_inputs && batcher_remove(s, e->capacity, roi, items_of(d, s, roi)))
+        if (s->group.n_inputs && batcher_remove(s, roi, dispatch_items(d, s, roi)))
             r->pending--;
     }
     while (r->pending && suspects_remove(d->suspects, roi))
@@ -66,14 +61,22 @@ static void leave(struct dispatch *d, uint32_t roi)
 {
     if (dispatch_at(d, roi)->pending)
         leave_queues(d, roi);
+    if (dispatch_at(d, roi)->deadline_ns)
+        deadlines_remove(d->deadlines, roi);
     list_remove(d, roi);
 }
 
 /* Makes the decision: it leaves every queue at once. */
 static void make_decision(struct dispatch *d, uint32_t roi)
 {
+    struct roi *r = dispatch_at(d, roi);
+
+    if (r->deadline_ns && clock_ns() >= r->deadline_ns)
+        r->is_late = true; /* in the course of this turn */
+    if (r->is_early)
+        stats_add(&d->stats->g.early, 1);
     leave(d, roi);
-    decide_roi(d->out, d->accounts, d->engine[dispatch_at(d, roi)->engine], roi);
+    decide_roi(d->out, d->accounts, d->engine[r->engine], roi);
 }
 
 void rois_fail(struct dispatch *d, uint32_t roi, uint32_t status, struct roi_why why)
@@ -93,43 +96,98 @@ void rois_refuse(struct dispatch *d, uint32_t roi, const struct check_fault *fau
     decide_refused(d->out, d->accounts, d->engine[r->engine], roi, &error);
 }
 
-/* Decides an RoI whose chains have all ended, unless values that no step has read are wrong. */
-static void conclude(struct dispatch *d, uint32_t roi)
+/* Decides an RoI whose chains have ended or cannot change it, unless values that no step has read
+ * are wrong. */
+static void conclude(struct dispatch *d, uint32_t roi, bool is_early)
 {
     struct check_fault fault;
 
-    if (dispatch_at(d, roi)->unseen && value_guard_rest(d->pool, dispatch_at(d, roi), &fault))
+    if (dispatch_at(d, roi)->unseen && value_guard_rest(d->pool, dispatch_at(d, roi), &fault)) {
         rois_refuse(d, roi, &fault);
-    else
-        make_decision(d, roi);
+        return;
+    }
+    dispatch_at(d, roi)->is_early = is_early;
+    make_decision(d, roi);
+}
+
+/* What the client gave it. */
+static int32_t deadline_us(const struct roi *r)
+{
+    const uint64_t us = (r->deadline_ns - r->received_ns) / NS_PER_US;
+
+    return us < INT32_MAX ? (int32_t)us : INT32_MAX;
+}
+
+void rois_give_up(struct dispatch *d, uint32_t roi, uint32_t step)
+{
+    const struct roi_why why = {.what = ROI_END_TOO_LATE,
+                                .step = (uint8_t)step,
+                                .number = deadline_us(dispatch_at(d, roi))};
+
+    stats_add(&d->stats->g.too_late, 1);
+    rois_fail(d, roi, TRIGD__V1__STATUS__TOO_LATE, why);
 }
 
 /* ---------------------------------------------------------------- chains and steps */
 
-static void enqueue(struct dispatch *d, struct engine *e, uint32_t step, uint32_t roi)
+static void enqueue(struct dispatch *d, struct engine *e, uint32_t step,
+                    enum menu_priority priority, uint32_t roi)
 {
     struct roi *r = dispatch_at(d, roi);
 
-    batcher_put(&e->step[step], e->capacity, roi, items_of(d, &e->step[step], roi), d->now_ns);
+    batcher_put(&e->step[step], roi, priority, dispatch_items(d, &e->step[step], roi), d->now_ns);
     r->asked |= 1ull << step;
     r->pending++;
 }
 
-/* Queues an RoI for what the steps that its chains wait for need first; decides it when no chain
- * runs any more. */
+/* Queues an RoI for what steps need first, at the priority of the chains that wait for them. */
+static void enqueue_for(struct dispatch *d, struct engine *e, uint32_t roi, uint64_t waits)
+{
+    const struct plan *p = e->menu->plan;
+    struct roi *r = dispatch_at(d, roi);
+    uint64_t heads[MENU_PRIORITIES] = {0};
+
+    for (; waits; waits &= waits - 1) {
+        const uint32_t step = (uint32_t)__builtin_ctzll(waits);
+        const enum menu_priority c = p->is_ranked
+                                         ? chains_priority(p, step, pool_at(d->pool, r->chains))
+                                         : e->menu->chains[0].priority;
+
+        heads[c] |= plan_to_run(p, step, r->done);
+    }
+    for (uint32_t c = 0; c < MENU_PRIORITIES; c++)
+        for (uint64_t left = heads[c] & ~r->asked; left; left &= left - 1) {
+            const uint32_t head = (uint32_t)__builtin_ctzll(left);
+
+            if (r->deadline_ns &&
+                batcher_is_too_late(&e->step[head], dispatch_items(d, &e->step[head], roi),
+                                    r->deadline_ns, d->now_ns)) {
+                rois_give_up(d, roi, head);
+                return;
+            }
+            enqueue(d, e, head, c, roi);
+        }
+}
+
+/* Queues an RoI for the steps that its chains wait for; decides it when no chain runs any more, or
+ * none that runs can change the decision. */
 static void go_on(struct dispatch *d, struct engine *e, uint32_t roi, uint64_t waits)
 {
-    struct roi *r = dispatch_at(d, roi);
-    uint64_t heads = 0;
+    const struct roi *r = dispatch_at(d, roi);
+    void *chains = pool_at(d->pool, r->chains);
 
-    if (!chains_run(e->menu->plan, pool_at(d->pool, r->chains))) {
-        conclude(d, roi);
-        return;
-    }
-    for (; waits; waits &= waits - 1)
-        heads |= plan_to_run(e->menu->plan, (uint32_t)__builtin_ctzll(waits), r->done);
-    for (heads &= ~r->asked; heads; heads &= heads - 1)
-        enqueue(d, e, (uint32_t)__builtin_ctzll(heads), roi);
+    if (!chains_run(e->menu->plan, chains))
+        conclude(d, roi, false);
+    else if (e->menu->decision != MENU_COMPLETE &&
+             chains_are_settled(e->menu->plan, pool_steps(d->pool, r), e->menu->decision, chains))
+        conclude(d, roi, true);
+    else if (waits & chains_skipped(chains)) /* of a chain that does not go on without it */
+        rois_fail(
+            d, roi, TRIGD__V1__STATUS__ALGO_FAILED,
+            (struct roi_why){.what = ROI_END_NO_LANE,
+                             .step = (uint8_t)__builtin_ctzll(waits & chains_skipped(chains))});
+    else
+        enqueue_for(d, e, roi, waits);
 }
 
 void rois_advance(struct dispatch *d, uint32_t roi, uint64_t steps)
@@ -141,6 +199,27 @@ void rois_advance(struct dispatch *d, uint32_t roi, uint64_t steps)
     go_on(d, e, roi,
           chains_advance(e->menu->plan, pool_steps(d->pool, r), r->done, steps,
                          pool_at(d->pool, r->chains)));
+}
+
+void rois_skip(struct dispatch *d, uint32_t roi, uint32_t step)
+{
+    struct roi *r = dispatch_at(d, roi);
+    struct engine *e = d->engine[r->engine];
+    bool fails;
+    const uint64_t waits =
+        chains_skip(e->menu->plan, pool_steps(d->pool, r), r->done, e->menu->steps[step].members,
+                    pool_at(d->pool, r->chains), &fails);
+
+    if (fails) {
+        stats_add(&e->step[step].stats->failed, 1);
+        rois_fail(d, roi, TRIGD__V1__STATUS__ALGO_FAILED,
+                  (struct roi_why){.what = ROI_END_NO_LANE, .step = (uint8_t)step});
+        return;
+    }
+    stats_add(&e->step[step].stats->skipped, 1);
+    batcher_remove(&e->step[step], roi, dispatch_items(d, &e->step[step], roi));
+    r->pending--;
+    go_on(d, e, roi, waits);
 }
 
 static uint64_t seed_chains(struct dispatch *d, struct engine *e, struct roi *r)
@@ -167,6 +246,10 @@ void rois_take(struct dispatch *d, uint32_t roi)
     r->engine = d->current;
     d->engine[d->current]->n_rois++;
     list_append(d, roi);
+    if (r->deadline_ns && d->hard_ns && r->deadline_ns >= r->received_ns + d->hard_ns)
+        r->deadline_ns = 0; /* never looser than the daemon's own */
+    if (r->deadline_ns)
+        deadlines_put(d->deadlines, roi);
     waits = seed_chains(d, d->engine[d->current], r);
     if (!d->poison || !poison_knows(d->poison, d->pool, r)) {
         go_on(d, d->engine[d->current], roi, waits);
@@ -178,8 +261,22 @@ void rois_take(struct dispatch *d, uint32_t roi)
 
 /* ---------------------------------------------------------------- deadlines */
 
+/* Decides those past the deadlines that their clients gave them. */
+static void check_deadlines(struct dispatch *d, uint64_t now)
+{
+    for (uint32_t roi = deadlines_first(d->deadlines);
+         roi != POOL_NONE && now >= dispatch_at(d, roi)->deadline_ns;
+         roi = deadlines_first(d->deadlines)) {
+        dispatch_at(d, roi)->is_late = true;
+        rois_fail(
+            d, roi, TRIGD__V1__STATUS__TIMEOUT,
+            (struct roi_why){.what = ROI_END_DEADLINE, .number = deadline_us(dispatch_at(d, roi))});
+    }
+}
+
 void rois_check_limits(struct dispatch *d, uint64_t now)
 {
+    check_deadlines(d, now);
     while (d->soft_ns && d->soft_checked != POOL_NONE &&
            now >= dispatch_at(d, d->soft_checked)->received_ns + d->soft_ns) {
         dispatch_at(d, d->soft_checked)->is_late = true;
@@ -199,9 +296,11 @@ void rois_check_limits(struct dispatch *d, uint64_t now)
 
 uint64_t rois_due_ns(const struct dispatch *d)
 {
-    uint64_t due = UINT64_MAX;
+    const uint32_t first = deadlines_first(d->deadlines);
+    uint64_t due = first == POOL_NONE ? UINT64_MAX : dispatch_at(d, first)->deadline_ns;
 
-    if (d->hard_ns && d->oldest != POOL_NONE)
+    if (d->hard_ns && d->oldest != POOL_NONE &&
+        dispatch_at(d, d->oldest)->received_ns + d->hard_ns < due)
         due = dispatch_at(d, d->oldest)->received_ns + d->hard_ns;
     if (d->soft_ns && d->soft_checked != POOL_NONE &&
         dispatch_at(d, d->soft_checked)->received_ns + d->soft_ns < due)

@@ -39,18 +39,20 @@ struct roi_step { /* the answer of one step of the menu to an RoI; written by th
 enum roi_end {                     /* why an RoI goes to the debug stream */
                ROI_END_CHAIN,      /* a chain writes it there */
                ROI_END_HARD_LIMIT, /* past the hard limit */
+               ROI_END_DEADLINE,   /* past its own deadline; number: us */
                ROI_END_SHUTDOWN,   /* the daemon stopped first */
                ROI_END_KNOWN,      /* it ended a worker before (flow/poison.h) */
                /* those that follow have a step */
-               ROI_END_STATUS,  /* the plugin said so */
-               ROI_END_CLAIM,   /* the plugin claimed what cannot be */
-               ROI_END_BATCH,   /* its batch failed, alone as well; number: errno */
-               ROI_END_SIGNAL,  /* it ended its worker alone; number: the signal */
-               ROI_END_EXIT,    /* the same; number: the exit code */
-               ROI_END_HANG,    /* its batch took too long, alone as well */
-               ROI_END_KILLED,  /* somebody else killed its worker */
-               ROI_END_NO_LANE, /* no lane served its step */
-               ROI_END_NO_ROOM  /* too many RoIs waited to run again */
+               ROI_END_TOO_LATE, /* could not make its own deadline; number: us */
+               ROI_END_STATUS,   /* the plugin said so */
+               ROI_END_CLAIM,    /* the plugin claimed what cannot be */
+               ROI_END_BATCH,    /* its batch failed, alone as well; number: errno */
+               ROI_END_SIGNAL,   /* it ended its worker alone; number: the signal */
+               ROI_END_EXIT,     /* the same; number: the exit code */
+               ROI_END_HANG,     /* its batch took too long, alone as well */
+               ROI_END_KILLED,   /* somebody else killed its worker */
+               ROI_END_NO_LANE,  /* no lane served its step */
+               ROI_END_NO_ROOM   /* too many RoIs waited to run again */
 };
 
 struct roi_why {
@@ -75,6 +77,8 @@ struct roi {
 
     /* the I/O thread's own books */
     uint64_t received_ns;
+    uint64_t deadline_ns;            /* its client's; 0: none, the hard limit is tighter */
+    uint32_t deadline_at;            /* its place in deadlines.h */
     uint64_t lane_ns, lane_until_ns; /* time in lanes; the end of the last batch */
     uint32_t client;                 /* its number in clients.h */
     uint32_t client_epoch;           /* tells a client from the next one with the same number */
@@ -85,7 +89,8 @@ struct roi {
     uint8_t status;                  /* Trigd__V1__Status so far */
     struct roi_why why;
     bool is_decided;       /* the decision is made; results that still come are late */
-    bool is_late;          /* past the soft limit */
+    bool is_early;         /* decided before all of its chains had ended */
+    bool is_late;          /* past the soft limit, or its deadline */
     bool is_leaving;       /* the decision waits for the flush */
     bool is_repeat;        /* it was sent before */
     uint32_t recall;       /* its entry in recall.h, from 1; 0: none */

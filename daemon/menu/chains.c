@@ -5,7 +5,7 @@
 
 size_t chains_bytes(const struct plan *p)
 {
-    return (2 + CHAINS_SETS * p->n_words) * sizeof(uint64_t) + p->n_chains;
+    return (3 + CHAINS_SETS * p->n_words) * sizeof(uint64_t) + p->n_chains;
 }
 
 static uint64_t *waits_of(void *state) /* steps that chains wait for */
@@ -16,6 +16,11 @@ static uint64_t *waits_of(void *state) /* steps that chains wait for */
 static uint64_t *shorts_of(void *state) /* steps that met a limit */
 {
     return (uint64_t *)state + 1;
+}
+
+static uint64_t *skipped_of(void *state) /* steps that were left out */
+{
+    return (uint64_t *)state + 2;
 }
 
 static uint8_t *places_of(const struct plan *p, void *state) /* by chain: the leg that it is at */
@@ -152,11 +157,15 @@ static void advance_chain(const struct plan *p, const struct roi_step *steps, ui
     const struct plan_leg *const end = &p->leg[p->first_leg[chain + 1]];
     uint8_t *place = &places_of(p, state)[chain];
     const struct plan_leg *leg = &p->leg[p->first_leg[chain] + *place];
+    const uint64_t skipped = plan_has(p->skips.w, chain) ? chains_skipped(state) : 0;
+    const uint64_t behind = done | skipped;
 
-    for (; leg < end && done >> leg->step & 1; leg++, ++*place)
-        if (!goes_on(p, steps, leg, *shorts_of(state)))
+    for (; leg < end && behind >> leg->step & 1; leg++, ++*place)
+        if (skipped >> leg->step & 1)
+            plan_add(chains_of(p, state, CHAINS_SKIPPED), chain);
+        else if (!goes_on(p, steps, leg, *shorts_of(state)))
             break;
-    if (leg < end && !(done >> leg->step & 1)) {
+    if (leg < end && !(behind >> leg->step & 1)) {
         *waits_of(state) |= 1ull << leg->step;
         return;
     }
@@ -189,18 +198,82 @@ uint64_t chains_advance(const struct plan *p, const struct roi_step *steps, uint
     return *waits_of(state) & (~before | fed);
 }
 
+/* ---------------------------------------------------------------- steps that do not come */
+
+/* The steps that a chain cannot have without those. */
+static uint64_t with_dependents(const struct plan *p, uint64_t gone, uint64_t done)
+{
+    uint64_t all = gone;
+
+    for (uint64_t left = gone; left; left &= left - 1)
+        all |= p->dependents[__builtin_ctzll(left)];
+    return all & ~done;
+}
+
+/* Chains that run and wait for one of the steps. */
+static void waiting_for(const struct plan *p, uint64_t gone, void *state, struct plan_bits *ret)
+{
+    const uint64_t *running = chains_of(p, state, CHAINS_RUNNING);
+
+    *ret = (struct plan_bits){{0}};
+    for (uint32_t w = 0; w < p->n_words; w++)
+        for (uint64_t b = running[w]; b; b &= b - 1) {
+            const uint32_t chain = 64 * w + (uint32_t)__builtin_ctzll(b);
+            const uint32_t at = p->first_leg[chain] + places_of(p, state)[chain];
+
+            if (gone >> p->leg[at].step & 1)
+                ret->w[w] |= b & -b;
+        }
+}
+
+uint64_t chains_skip(const struct plan *p, const struct roi_step *steps, uint64_t done,
+                     uint64_t gone, void *state, bool *ret_fails)
+{
+    const uint64_t before = *waits_of(state), all = with_dependents(p, gone, done);
+    struct plan_bits waiting;
+    uint64_t others = 0;
+
+    waiting_for(p, all, state, &waiting);
+    for (uint32_t w = 0; w < p->n_words; w++)
+        others |= waiting.w[w] & ~p->skips.w[w];
+    *ret_fails = others != 0;
+    if (others)
+        return 0;
+    *skipped_of(state) |= all;
+    *waits_of(state) &= ~all;
+    for (uint32_t w = 0; w < p->n_words; w++)
+        for (uint64_t b = waiting.w[w]; b; b &= b - 1)
+            advance_chain(p, steps, done, 64 * w + (uint32_t)__builtin_ctzll(b), state);
+    return *waits_of(state) & ~before;
+}
+
+/* ---------------------------------------------------------------- those that run */
+
 bool chains_run(const struct plan *p, void *state)
 {
     return is_any(p, chains_of(p, state, CHAINS_RUNNING));
 }
 
+enum menu_priority chains_priority(const struct plan *p, uint32_t step, void *state)
+{
+    const uint64_t *running = chains_of(p, state, CHAINS_RUNNING);
+    enum menu_priority c = MENU_HIGH;
+
+    for (; c < MENU_LOW; c++)
+        for (uint32_t w = 0; w < p->n_words; w++)
+            if (running[w] & p->users[step].w[w] & p->priority[c].w[w])
+                return c;
+    return c;
+}
+
 /* ---------------------------------------------------------------- the end */
 
 /* Whether a chain that passed did so only because a limit cut its data short. */
-static bool passed_short(const struct plan *p, const struct roi_step *steps, uint32_t chain)
+static bool passed_short(const struct plan *p, const struct roi_step *steps, uint64_t skipped,
+                         uint32_t chain)
 {
     for (uint32_t i = p->first_leg[chain]; i < p->first_leg[chain + 1]; i++)
-        if (!leg_holds(p, steps, &p->leg[i]))
+        if (!(skipped >> p->leg[i].step & 1) && !leg_holds(p, steps, &p->leg[i]))
             return true;
     return false;
 }
@@ -213,7 +286,8 @@ void chains_short(const struct plan *p, const struct roi_step *steps, void *stat
     *ret_short = (struct plan_bits){{0}};
     for (uint32_t w = 0; w < p->n_words && *shorts_of(state); w++)
         for (uint64_t b = raw[w]; b; b &= b - 1)
-            if (passed_short(p, steps, 64 * w + (uint32_t)__builtin_ctzll(b)))
+            if (passed_short(p, steps, chains_skipped(state),
+                             64 * w + (uint32_t)__builtin_ctzll(b)))
                 ret_short->w[w] |= b & -b;
 }
 
@@ -223,9 +297,37 @@ bool chains_passed_short(const struct plan *p, const struct roi_step *steps, voi
 
     for (uint32_t w = 0; w < p->n_words; w++)
         for (uint64_t b = raw[w]; b; b &= b - 1)
-            if (passed_short(p, steps, 64 * w + (uint32_t)__builtin_ctzll(b)))
+            if (passed_short(p, steps, chains_skipped(state),
+                             64 * w + (uint32_t)__builtin_ctzll(b)))
                 return true;
     return false;
+}
+
+bool chains_are_settled(const struct plan *p, const struct roi_step *steps,
+                        enum menu_decision decision, void *state)
+{
+    const uint64_t *raw = chains_of(p, state, CHAINS_RAW);
+    uint64_t sure = 0, open = 0;
+    bool accepts = false;
+
+    for (uint32_t w = 0; w < p->n_words; w++) {
+        const uint64_t running = chains_of(p, state, CHAINS_RUNNING)[w];
+        const uint64_t passes = p->pass_through.w[w];
+
+        for (uint64_t b = running; b; b &= b - 1)
+            *(passes & b & -b ? &sure : &open) |= p->streams[64 * w + (uint32_t)__builtin_ctzll(b)];
+        for (uint64_t b = chains_of(p, state, CHAINS_RAN)[w] & ~running & (raw[w] | passes); b;
+             b &= b - 1) {
+            const uint32_t chain = 64 * w + (uint32_t)__builtin_ctzll(b);
+
+            if (*shorts_of(state) && !(passes & b & -b) &&
+                passed_short(p, steps, chains_skipped(state), chain))
+                continue; /* its client's limit of such accepts may decide otherwise */
+            accepts = true;
+            sure |= p->streams[chain];
+        }
+    }
+    return accepts && (decision == MENU_ACCEPT || !(open & ~sure));
 }
 
 void chains_fail_short(const struct plan *p, const struct roi_step *steps, void *state)
@@ -234,7 +336,8 @@ void chains_fail_short(const struct plan *p, const struct roi_step *steps, void 
 
     for (uint32_t w = 0; w < p->n_words; w++)
         for (uint64_t b = raw[w]; b; b &= b - 1)
-            if (passed_short(p, steps, 64 * w + (uint32_t)__builtin_ctzll(b)))
+            if (passed_short(p, steps, chains_skipped(state),
+                             64 * w + (uint32_t)__builtin_ctzll(b)))
                 raw[w] &= ~(b & -b);
 }
 

@@ -22,12 +22,18 @@ enum chains_set {
     CHAINS_RUNNING,  /* of those: they wait for a step */
     CHAINS_RAW,      /* all hypotheses hold; after the end of the RoI, of the prescaled ones too */
     CHAINS_ACCEPTED, /* after chains_conclude: RAN, and RAW or with pass_through */
+    CHAINS_SKIPPED,  /* of those that ran: a step was left out */
     CHAINS_SETS
 };
 
 static inline uint64_t *chains_of(const struct plan *p, void *state, enum chains_set set)
 {
-    return (uint64_t *)state + 2 + (size_t)set * p->n_words;
+    return (uint64_t *)state + 3 + (size_t)set * p->n_words;
+}
+/* The steps that were left out: chains_skip. */
+static inline uint64_t chains_skipped(const void *state)
+{
+    return ((const uint64_t *)state)[2];
 }
 
 struct chains_event { /* an RoI, as chains see it before its steps */
@@ -54,8 +60,20 @@ uint64_t chains_seed(const struct plan *p, const struct prescales *prescales,
  * consume what `fresh` made. */
 uint64_t chains_advance(const struct plan *p, const struct roi_step *steps, uint64_t done,
                         uint64_t fresh, void *state);
+/* Leaves steps out that do not come, and those that consume what they make, and moves the chains on
+ * whose fallback that is.  Returns what chains_advance does; *ret_fails: another chain waits for
+ * one of them, and nothing was changed. */
+uint64_t chains_skip(const struct plan *p, const struct roi_step *steps, uint64_t done,
+                     uint64_t gone, void *state, bool *ret_fails);
 /* Whether chains still run. */
 bool chains_run(const struct plan *p, void *state);
+/* Whether those that run cannot change what the menu wants its decisions to wait for: a chain that
+ * has ended accepts, not by truncation alone, and with MENU_STREAMS those that run have no stream
+ * that is not written anyway. */
+bool chains_are_settled(const struct plan *p, const struct roi_step *steps,
+                        enum menu_decision decision, void *state);
+/* The highest priority of the chains that run and have the step. */
+enum menu_priority chains_priority(const struct plan *p, uint32_t step, void *state);
 /* Whether chains passed only because a limit cut their data short. */
 bool chains_passed_short(const struct plan *p, const struct roi_step *steps, void *state);
 /* Lets those fail. */

@@ -238,9 +238,49 @@ static void build_seeds_and_streams(struct builder *b, struct menu_chain *c, uin
     }
 }
 
+/* The number of a word in a list that ends with NULL; what is not in it is noted, and 0.  Without a
+ * word it is `otherwise`. */
+static uint32_t find_word(struct builder *b, const char *where, const char *word,
+                          const char *const *words, uint32_t otherwise)
+{
+    char allowed[WHY_BYTES] = "";
+
+    if (!word)
+        return otherwise;
+    for (uint32_t i = 0; words[i]; i++) {
+        const size_t n = strlen(allowed);
+
+        if (!strcmp(word, words[i]))
+            return i;
+        snprintf(allowed + n, sizeof allowed - n, "%s%s",
+                 !i             ? ""
+                 : words[i + 1] ? ", "
+                                : " and ",
+                 words[i]);
+    }
+    yamlfile_problem(b->f, where, "%s is \"%s\"; %s are allowed", where, word, allowed);
+    return 0;
+}
+
+/* What a chain does where limits, lanes or steps fail it. */
+static void build_ways(struct builder *b, struct menu_chain *c, uint32_t chain)
+{
+    static const char *const truncated[] = {"pass", "cut", NULL},
+                             *const fallbacks[] = {"debug", "skip", NULL},
+                             *const priorities[] = {"high", "normal", "low", NULL};
+    const struct menu_file_chain *fc = &b->file->chains[chain];
+    char where[WHERE_BYTES];
+
+    snprintf(where, sizeof where, "chains[%u].truncated", chain);
+    c->cuts_truncated = find_word(b, where, fc->truncated, truncated, 0);
+    snprintf(where, sizeof where, "chains[%u].fallback", chain);
+    c->skips = find_word(b, where, fc->fallback, fallbacks, 0);
+    snprintf(where, sizeof where, "chains[%u].priority", chain);
+    c->priority = find_word(b, where, fc->priority, priorities, MENU_NORMAL);
+}
+
 static void check_chain(struct builder *b, const struct menu_chain *c, uint32_t chain)
 {
-    const char *truncated = b->file->chains[chain].truncated;
     char where[WHERE_BYTES];
 
     snprintf(where, sizeof where, "chains[%u].name", chain);
@@ -260,10 +300,6 @@ static void check_chain(struct builder *b, const struct menu_chain *c, uint32_t 
                          "chain \"%s\": prescale %g; 0 (off) or a number >= 1 is "
                          "allowed",
                          c->name, c->prescale);
-    snprintf(where, sizeof where, "chains[%u].truncated", chain);
-    if (truncated && strcmp(truncated, "pass") != 0 && strcmp(truncated, "cut") != 0)
-        yamlfile_problem(b->f, where, "chain \"%s\": truncated is \"%s\"; pass and cut are allowed",
-                         c->name, truncated);
 }
 
 /* ---------------------------------------------------------------- combinations */
@@ -331,7 +367,6 @@ static int build_chain(struct builder *b, uint32_t chain)
     c->id = fc->id;
     c->prescale = fc->prescale ? *fc->prescale : 1;
     c->pass_through = fc->pass_through;
-    c->cuts_truncated = fc->truncated && !strcmp(fc->truncated, "cut");
     for (uint32_t k = 0; k < fc->n_steps; k++) {
         int r = build_chain_step(b, c, chain, k);
 
@@ -340,6 +375,7 @@ static int build_chain(struct builder *b, uint32_t chain)
         c->n_steps++;
     }
     build_looks(b, c, chain);
+    build_ways(b, c, chain);
     build_seeds_and_streams(b, c, chain);
     check_chain(b, c, chain);
     return build_combination(b, c, chain);
@@ -361,14 +397,30 @@ static bool is_used(const struct menu *m, uint32_t step)
 
 /* ---------------------------------------------------------------- the whole */
 
+/* Chains that ask for several RoIs, or for other chains to fail, wait for all of them. */
+static void check_decision(struct builder *b)
+{
+    for (uint32_t i = 0; i < b->m->n_chains && b->m->decision != MENU_COMPLETE; i++)
+        if (b->m->chains[i].combination || b->m->chains[i].multiplicity > 1) {
+            yamlfile_problem(
+                b->f, "decision",
+                "decision is \"%s\", and chain \"%s\" has %s: only complete is allowed",
+                b->file->decision, b->m->chains[i].name,
+                b->m->chains[i].combination ? "combine" : "a multiplicity");
+            return;
+        }
+}
+
 static int build_all(struct builder *b)
 {
+    static const char *const decisions[] = {"complete", "streams", "accept", NULL};
     const struct menu_file *file = b->file;
     int r = build_streams(b);
 
     check_items(b);
     if (r == 0)
         r = build_types(b);
+    b->m->decision = find_word(b, "decision", file->decision, decisions, MENU_COMPLETE);
     b->m->name = strdup(file->name ? file->name : "menu");
     if (!b->m->name)
         return -ENOMEM;
@@ -377,6 +429,7 @@ static int build_all(struct builder *b)
     menu_mark_wanted(b->m);
     for (uint32_t i = 0; r == 0 && i < file->n_chains; i++)
         r = build_chain(b, i);
+    check_decision(b);
     for (uint32_t i = 0; r == 0 && i < b->m->n_steps; i++) {
         char where[WHERE_BYTES];
 

@@ -35,6 +35,19 @@ struct menu_cut {   /* a hypothesis: value of a step within [min, max] */
     float min, max; /* -inf and inf where not given */
 };
 
+enum menu_priority { /* of a chain; where lanes are short its RoIs go first in their batches */
+                     MENU_HIGH,
+                     MENU_NORMAL,
+                     MENU_LOW,
+                     MENU_PRIORITIES
+};
+
+enum menu_decision {                /* when the decision on an RoI goes out */
+                     MENU_COMPLETE, /* all chains have ended */
+                     MENU_STREAMS,  /* a chain accepts, and no other can add a stream */
+                     MENU_ACCEPT    /* a chain accepts */
+};
+
 struct menu_chain {
     char *name;
     uint32_t id;      /* stable number, in the prescale hash and never reused */
@@ -51,7 +64,9 @@ struct menu_chain {
     bool cuts_truncated;           /* cuts decide on what a limit cut short, too; else it passes */
     uint32_t multiplicity;         /* RoIs of an event that have to pass */
     struct combination *combination; /* of chains above; NULL: it has steps of its own */
-    uint64_t streams;                /* bit s: output stream s */
+    bool skips; /* goes on without a step that no lane serves; else its RoI fails */
+    enum menu_priority priority;
+    uint64_t streams; /* bit s: output stream s */
 };
 
 struct plan;
@@ -69,7 +84,8 @@ struct menu {
     } streams[MENU_STREAMS_MAX]; /* "debug" always exists */
     uint32_t debug_stream;       /* its number */
     char *types[ROI_TYPES];      /* names of RoI types; NULL: none */
-    struct plan *plan;           /* for the way of an RoI */
+    enum menu_decision decision;
+    struct plan *plan; /* for the way of an RoI */
 };
 
 /* Reads and checks a menu, and loads (through the host) the plugins that it names.  Checks what can

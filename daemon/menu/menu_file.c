@@ -62,6 +62,8 @@ static const cyaml_schema_field_t chain_fields[] = {
     CYAML_FIELD_UINT_PTR("multiplicity", OPT, struct menu_file_chain, multiplicity),
     CYAML_FIELD_STRING_PTR("combine", OPT, struct menu_file_chain, combine, 1, 1023),
     CYAML_FIELD_STRING_PTR("truncated", OPT, struct menu_file_chain, truncated, 1, 63),
+    CYAML_FIELD_STRING_PTR("priority", OPT, struct menu_file_chain, priority, 1, 63),
+    CYAML_FIELD_STRING_PTR("fallback", OPT, struct menu_file_chain, fallback, 1, 63),
     CYAML_FIELD_SEQUENCE_COUNT("streams", PTR, struct menu_file_chain, streams, n_streams, &string,
                                1, MENU_STREAMS_MAX),
     CYAML_FIELD_END};
@@ -70,6 +72,7 @@ static const cyaml_schema_value_t chain = {
 
 static const cyaml_schema_field_t menu_fields[] = {
     CYAML_FIELD_STRING_PTR("name", OPT, struct menu_file, name, 1, 63),
+    CYAML_FIELD_STRING_PTR("decision", OPT, struct menu_file, decision, 1, 63),
     CYAML_FIELD_SEQUENCE_COUNT("streams", PTR, struct menu_file, streams, n_streams, &string, 0,
                                CYAML_UNLIMITED),
     CYAML_FIELD_SEQUENCE_COUNT("l1_items", OPT, struct menu_file, l1_items, n_l1_items, &item, 0,

@@ -43,12 +43,12 @@ struct menu_file_chain {
     bool pass_through;
     uint32_t *multiplicity;
     char *combine;
-    char *truncated;
+    char *truncated, *priority, *fallback;
     char **streams;
     uint32_t n_streams;
 };
 struct menu_file {
-    char *name;
+    char *name, *decision;
     char **streams;
     uint32_t n_streams;
     struct menu_file_item *l1_items;

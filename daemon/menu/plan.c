@@ -83,6 +83,8 @@ static void plan_legs(const struct menu_chain *c, struct plan *p, uint32_t chain
                                   .min = c->steps[k].cuts[i].min,
                                   .max = c->steps[k].cuts[i].max};
         plan_add(p->users[step].w, chain);
+        for (uint64_t left = p->sources[step]; left; left &= left - 1)
+            p->priorities[p->head[__builtin_ctzll(left)]] |= (uint8_t)(1u << c->priority);
         reads |= p->step_reads[step];
     }
     p->first_leg[chain + 1] = from + c->n_steps;
@@ -110,6 +112,9 @@ static void plan_chain(const struct menu_chain *c, struct plan *p, uint32_t chai
         p->types |= types;
     if (c->pass_through)
         plan_add(p->pass_through.w, chain);
+    if (c->skips)
+        plan_add(p->skips.w, chain);
+    plan_add(p->priority[c->priority].w, chain);
     p->streams[chain] = c->streams;
 }
 
@@ -176,6 +181,7 @@ int plan_new(const struct menu *m, struct plan **ret_plan)
         plan_event(&m->chains[i], p, i);
         plan_chain(&m->chains[i], p, i);
         plan_legs(&m->chains[i], p, i, &n_cuts);
+        p->is_ranked |= m->chains[i].priority != m->chains[0].priority;
     }
     *ret_plan = p;
     return 0;

@@ -45,6 +45,9 @@ struct plan {
     struct plan_bits users[MENU_STEPS_MAX]; /* chains of which the step is one */
     struct plan_bits pass_through;
     struct plan_bits stepless; /* combinations have none either and are not among them */
+    struct plan_bits skips;
+    struct plan_bits priority[MENU_PRIORITIES];
+    bool is_ranked; /* chains differ in priority */
     uint32_t n_first;
     struct plan_first { /* a step with which chains begin */
         uint32_t step;
@@ -69,6 +72,7 @@ struct plan {
     uint64_t dependents[MENU_STEPS_MAX]; /* steps of which it is a source; not itself */
     uint32_t step_reads[MENU_STEPS_MAX]; /* 1 << kind: it and its sources read it of the RoI */
     uint32_t head[MENU_STEPS_MAX];
+    uint8_t priorities[MENU_STEPS_MAX]; /* of a head: 1 << priority for each chain that needs it */
 };
 
 /* -ENOMEM. */

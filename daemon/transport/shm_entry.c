@@ -60,7 +60,7 @@ static int take_placed(const struct shm_roi *entry, const struct shm_region *reg
                        const struct wire_limits *limits, struct wire_roi *w, struct wire_error *e)
 {
     const uint32_t known = (((1u << SHM_KINDS) - 1) << TRG_SPACEPOINTS) | SHM_REPEAT |
-                           (entry->kinds >> TRG_SPACEPOINTS & 1 ? SHM_QUANTIZED : 0);
+                           SHM_DEADLINE | (entry->kinds >> TRG_SPACEPOINTS & 1 ? SHM_QUANTIZED : 0);
 
     if (entry->kinds & ~known)
         return check_refuse(e, TRIGD__V1__ERROR__CODE__MALFORMED,
@@ -77,7 +77,7 @@ static int take_placed(const struct shm_roi *entry, const struct shm_region *reg
 static int take_listed(const struct shm_roi *entry, const struct shm_region *region,
                        const struct wire_limits *limits, struct wire_roi *w, struct wire_error *e)
 {
-    const uint32_t known = SHM_LISTED | SHM_QUANTIZED | SHM_REPEAT;
+    const uint32_t known = SHM_LISTED | SHM_QUANTIZED | SHM_REPEAT | SHM_DEADLINE;
 
     if (entry->kinds & ~known)
         return check_refuse(e, TRIGD__V1__ERROR__CODE__MALFORMED,
@@ -118,9 +118,13 @@ int shm_entry_check(const struct shm_roi *entry, const struct shm_region *region
 
     wire_begin(ret_roi, entry->token, &entry->info);
     ret_roi->type = entry->type;
+    if (entry->kinds & SHM_DEADLINE) {
+        ret_roi->type = entry->type & ((1u << SHM_DEADLINE_AT) - 1);
+        ret_roi->deadline_us = entry->type >> SHM_DEADLINE_AT;
+    }
     ret_roi->is_repeat = entry->kinds & SHM_REPEAT;
     if (r == 0)
-        r = check_type(entry->type, entry->token, ret_error);
+        r = check_type(ret_roi->type, entry->token, ret_error);
     if (r == 0)
         r = (entry->kinds & SHM_LISTED ? take_listed : take_placed)(entry, region, limits, ret_roi,
                                                                     ret_error);

@@ -324,6 +324,18 @@ static const struct {
     {TOP STEP CHAIN "  - {name: d, id: 2, combine: not not not not not not not not not not not not "
                     "not not not not not c,\n     streams: [physics]}\n",
      7, "it is nested more than 16 deep"},
+    {TOP STEP "chains:\n  - name: c\n    id: 1\n    priority: 1\n    streams: [physics]\n"
+              "    steps: [{step: a}]\n",
+     8, "chains[0].priority is \\\"1\\\"; high, normal and low are allowed"},
+    {TOP STEP "chains:\n  - name: c\n    id: 1\n    fallback: accept\n    streams: [physics]\n"
+              "    steps: [{step: a}]\n",
+     8, "chains[0].fallback is \\\"accept\\\"; debug and skip are allowed"},
+    {TOP STEP
+     "decision: early\nchains:\n  - {name: c, id: 1, steps: [{step: a}], streams: [physics]}\n",
+     5, "decision is \\\"early\\\"; complete, streams and accept are allowed"},
+    {TOP STEP "decision: accept\n" CHAIN
+              "  - {name: d, id: 2, combine: not c, streams: [physics]}\n",
+     5, "decision is \\\"accept\\\", and chain \\\"d\\\" has combine: only complete is allowed"},
 };
 
 static void wrong_ones_are_refused_with_line_and_reason(void **state)

@@ -21,7 +21,8 @@
 
 struct fake {
     struct engine_step step;
-    struct engine_entry queue[CAPACITY];
+    struct engine_entry entry[MENU_PRIORITIES][ENGINE_QUEUE(CAPACITY)];
+    uint32_t place[CAPACITY];
     struct stats_step stats;
     struct stats_lane lane_stats;
     struct menu menu;
@@ -58,7 +59,10 @@ static struct fake *fake_new(bool eager)
     f->step.lane = f->lanes;
     f->step.n_lanes = LANES;
     f->step.n_slots = LANES * SLOTS;
-    f->step.queue = f->queue;
+    f->step.capacity = CAPACITY;
+    f->step.place = f->place;
+    for (uint32_t c = 0; c < MENU_PRIORITIES; c++)
+        f->step.queue[c].entry = f->entry[c];
     f->step.stats = &f->stats;
     f->step.batching = (struct config_batching){.max_rois = 4, .max_age_us = 200, .eager = eager};
     return f;
@@ -73,13 +77,20 @@ static void fake_free(struct fake *f)
     free(f);
 }
 
+static void empty(struct fake *f)
+{
+    for (uint32_t i = 0; i < CAPACITY; i++)
+        batcher_remove(&f->step, i, 10);
+    f->step.n_waiting = 0;
+    f->step.n_items = 0;
+}
+
 /* RoIs that have waited since then, of 10 items each. */
 static void wait_since(struct fake *f, uint64_t since_ns, uint32_t n)
 {
-    f->step.n = f->step.n_waiting = 0;
-    f->step.n_items = 0;
+    empty(f);
     for (uint32_t i = 0; i < n; i++)
-        batcher_put(&f->step, CAPACITY, i, 10, since_ns);
+        batcher_put(&f->step, i, MENU_NORMAL, 10, since_ns);
 }
 
 /* Gives the waiting RoIs to the lane that is chosen. */
@@ -91,8 +102,7 @@ static struct lane *close_batch(struct fake *f, uint64_t now)
     lane_begin(lane);
     batcher_out(&f->step, now);
     lane_submit(lane, now);
-    f->step.n = f->step.n_waiting = 0;
-    f->step.n_items = 0;
+    empty(f);
     return lane;
 }
 
@@ -328,19 +338,105 @@ static void an_roi_leaves_the_queue(void **state)
 
     (void)state;
     for (uint32_t i = 0; i < 4; i++)
-        batcher_put(&f->step, CAPACITY, 100 + i, 10 + i, i);
-    assert_true(batcher_remove(&f->step, CAPACITY, 102, 12));
-    assert_false(batcher_remove(&f->step, CAPACITY, 102, 12));
-    assert_true(batcher_remove(&f->step, CAPACITY, 100, 10));
+        batcher_put(&f->step, 10 + i, MENU_NORMAL, 20 + i, i);
+    assert_true(batcher_remove(&f->step, 12, 22));
+    assert_false(batcher_remove(&f->step, 12, 22));
+    assert_true(batcher_remove(&f->step, 10, 20));
     assert_int_equal(f->step.n_waiting, 2);
-    assert_int_equal(f->step.n_items, 24);
-    assert_int_equal(batcher_oldest(&f->step, CAPACITY)->roi, 101);
-    batcher_pop(&f->step, CAPACITY, 11);
-    assert_int_equal(batcher_oldest(&f->step, CAPACITY)->roi, 103);
-    batcher_pop(&f->step, CAPACITY, 13);
-    assert_null(batcher_oldest(&f->step, CAPACITY));
-    assert_int_equal(f->step.n, 0);
+    assert_int_equal(f->step.n_items, 44);
+    assert_int_equal(batcher_next(&f->step)->roi, 11);
+    assert_true(batcher_remove(&f->step, 11, 21));
+    assert_int_equal(batcher_next(&f->step)->roi, 13);
+    assert_true(batcher_remove(&f->step, 13, 23));
+    assert_null(batcher_next(&f->step));
     assert_int_equal(f->step.n_items, 0);
+    fake_free(f);
+}
+
+/* RoIs come and go behind one that stays: there is always room, and the order holds. */
+static void holes_are_cleared_away(void **state)
+{
+    struct fake *f = fake_new(false);
+
+    (void)state;
+    batcher_put(&f->step, 0, MENU_LOW, 10, 0);
+    batcher_put(&f->step, 1, MENU_LOW, 10, 0);
+    for (uint32_t i = 0; i < 100 * CAPACITY; i++) {
+        const uint32_t roi = 2 + i % (CAPACITY - 2);
+
+        batcher_put(&f->step, roi, MENU_LOW, 10, i);
+        if (i >= CAPACITY - 3) /* the pool is full: the one of which the record is next leaves */
+            assert_true(batcher_remove(&f->step, 2 + (i + 1) % (CAPACITY - 2), 10));
+    }
+    assert_int_equal(f->step.n_waiting, CAPACITY - 1);
+    assert_int_equal(batcher_next(&f->step)->roi, 0);
+    assert_true(batcher_remove(&f->step, 0, 10));
+    assert_int_equal(batcher_next(&f->step)->roi, 1);
+    assert_true(batcher_remove(&f->step, 1, 10));
+    for (uint32_t i = 100 * CAPACITY - (CAPACITY - 3); i < 100 * CAPACITY; i++) {
+        assert_int_equal(batcher_next(&f->step)->roi, 2 + i % (CAPACITY - 2));
+        assert_true(batcher_remove(&f->step, 2 + i % (CAPACITY - 2), 10));
+    }
+    assert_int_equal(f->step.n_waiting, 0);
+    fake_free(f);
+}
+
+static void expect_next(struct fake *f, uint32_t roi)
+{
+    assert_int_equal(batcher_next(&f->step)->roi, roi);
+    assert_true(batcher_remove(&f->step, roi, 10));
+}
+
+/* A priority is worth overtake_ms, so that what waits long enough is next. */
+static void higher_priorities_go_first(void **state)
+{
+    struct fake *f = fake_new(false);
+    const uint64_t ms = NS_PER_MS;
+
+    (void)state;
+    f->step.batching.overtake_ms = 10;
+    batcher_put(&f->step, 0, MENU_LOW, 10, 0);
+    batcher_put(&f->step, 1, MENU_NORMAL, 10, 5 * ms);
+    batcher_put(&f->step, 2, MENU_HIGH, 10, 14 * ms);
+    batcher_put(&f->step, 3, MENU_HIGH, 10, 16 * ms);
+    batcher_put(&f->step, 4, MENU_HIGH, 10, 19 * ms);
+    batcher_put(&f->step, 5, MENU_HIGH, 10, 21 * ms);
+    assert_true(batcher_due_ns(&f->step, 1 * ms) ==
+                200 * US); /* the oldest one, of whatever priority */
+    expect_next(f, 2);     /* came 9 ms after the normal one */
+    expect_next(f, 1);     /* 3 came 11 ms after it */
+    expect_next(f, 3);
+    expect_next(f, 4); /* 19 ms after the low one: two priorities */
+    expect_next(f, 0);
+    expect_next(f, 5);
+    f->step.batching.overtake_ms = 0;
+    batcher_put(&f->step, 0, MENU_LOW, 10, 0);
+    batcher_put(&f->step, 1, MENU_HIGH, 10, 1);
+    expect_next(f, 0); /* by arrival alone */
+    expect_next(f, 1);
+    fake_free(f);
+}
+
+/* An RoI is too late when no lane that is up can make its deadline. */
+static void too_late_for_every_lane(void **state)
+{
+    struct fake *f = fake_new(false);
+    uint64_t t;
+
+    (void)state;
+    t = clock_ns();
+    assert_false(batcher_is_too_late(&f->step, 10, t + 1, t)); /* nothing is known */
+    teach(f, 0, 1000);
+    t = clock_ns();
+    assert_false(batcher_is_too_late(&f->step, 10, t + 1, t)); /* of the other one */
+    teach(f, 1, 3000);
+    t = clock_ns();
+    assert_true(batcher_is_too_late(&f->step, 10, t + 900 * US, t));
+    assert_false(batcher_is_too_late(&f->step, 10, t + 1100 * US, t));
+    f->lane[0].is_up = false;
+    assert_true(batcher_is_too_late(&f->step, 10, t + 1100 * US, t));
+    f->lane[1].is_up = false;
+    assert_false(batcher_is_too_late(&f->step, 10, t + 1100 * US, t)); /* one may come back */
     fake_free(f);
 }
 
@@ -356,6 +452,9 @@ int main(void)
         cmocka_unit_test(equal_lanes_take_turns),
         cmocka_unit_test(nearly_equal_lanes_take_turns),
         cmocka_unit_test(an_roi_leaves_the_queue),
+        cmocka_unit_test(holes_are_cleared_away),
+        cmocka_unit_test(higher_priorities_go_first),
+        cmocka_unit_test(too_late_for_every_lane),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

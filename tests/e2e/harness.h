@@ -78,6 +78,7 @@ uint32_t link_hello(struct link *l, const char *name, uint32_t want);
 struct roi_spec {
     uint64_t token;
     uint32_t l1id, roi_id, l1_bits, n; /* n spacepoints */
+    uint32_t deadline_us;
 };
 /* Sends RoIs in one message. */
 void link_send_rois(struct link *l, const struct roi_spec *specs, uint32_t n);

@@ -32,6 +32,7 @@ void roi_fill(Trigd__V1__Roi *m, Trigd__V1__Spacepoints *points, const struct ro
     m->l1id = spec->l1id;
     m->roi_id = spec->roi_id;
     m->l1_bits = spec->l1_bits;
+    m->deadline_us = spec->deadline_us;
     m->phi_half_rad = 3.2f;
     m->z_min_mm = -200;
     m->z_max_mm = 200;

@@ -191,6 +191,10 @@ struct shm_roi sharer_write(struct sharer *c, const struct roi_spec *spec, float
                                        .phi_half_rad = m.phi_half_rad,
                                        .z_min_mm = m.z_min_mm,
                                        .z_max_mm = m.z_max_mm};
+    if (spec->deadline_us) {
+        entry.kinds |= SHM_DEADLINE;
+        entry.type = spec->deadline_us << SHM_DEADLINE_AT;
+    }
     entry.in[0] = (struct shm_collection){.at = at, .n = spec->n};
     if (ret_phi)
         *ret_phi = address;

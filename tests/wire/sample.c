@@ -244,6 +244,8 @@ void sample_init_random(struct sample *s, uint64_t *state)
     s->roi.lumi_block = (uint32_t)sample_random(state);
     s->roi.l1_bits = (uint32_t)sample_random(state);
     s->roi.type = sample_random(state) % ROI_TYPES;
+    s->roi.deadline_us = sample_random(state) % 3 ? 0 : (uint32_t)sample_random(state);
+    s->message.batch->deadline_us = sample_random(state) % 3 ? 0 : (uint32_t)sample_random(state);
     s->roi.phi_half_rad = random_float(state);
     s->roi.z_max_mm = s->roi.z_min_mm + (float)(sample_random(state) % 1000);
     if (sample_random(state) % 3 == 0)

@@ -21,6 +21,7 @@ static void same(const struct wire_roi *a, const struct wire_roi *b)
     assert_int_equal(a->token, b->token);
     assert_memory_equal(&a->info, &b->info, sizeof a->info);
     assert_int_equal(a->type, b->type);
+    assert_int_equal(a->deadline_us, b->deadline_us);
     assert_int_equal(a->is_quantized, b->is_quantized);
     assert_memory_equal(&a->quantum, &b->quantum, sizeof a->quantum);
     for (uint32_t k = TRG_SPACEPOINTS; k < WIRE_SLOTS; k++) {
@@ -121,6 +122,35 @@ static void damaged_messages(void **state)
     wire_decoder_free(d);
 }
 
+/* The tighter one of an RoI's deadline and its batch's holds, wherever the batch has it. */
+static void deadlines_of_batches(void **state)
+{
+    static const unsigned char before[] = {0x12, 10, 0x10, 50, 0x0a, 2,
+                                           0x78, 40, 0x0a, 2,  0x78, 60},
+                               behind[] = {0x12, 8, 0x0a, 2, 0x78, 60, 0x0a, 0, 0x10, 50},
+                               twice[] = {0x12, 6, 0x10, 50, 0x0a, 0, 0x10, 40};
+    struct wire_decoder *d;
+    struct wire_error e;
+    struct wire_roi w;
+
+    (void)state;
+    assert_int_equal(wire_decoder_new(&sample_limits, &d), 0);
+    assert_true(compare(d, before, sizeof before));
+    assert_int_equal(wire_scan(d, before, sizeof before), 2);
+    assert_int_equal(wire_scanned(d, 0, &w, &e), 0);
+    assert_int_equal(w.deadline_us, 40);
+    assert_int_equal(wire_scanned(d, 1, &w, &e), 0);
+    assert_int_equal(w.deadline_us, 50);
+    assert_true(compare(d, behind, sizeof behind));
+    assert_int_equal(wire_scan(d, behind, sizeof behind), 2);
+    assert_int_equal(wire_scanned(d, 0, &w, &e), 0);
+    assert_int_equal(w.deadline_us, 50);
+    assert_int_equal(wire_scanned(d, 1, &w, &e), 0);
+    assert_int_equal(w.deadline_us, 50);
+    assert_int_equal(wire_scan(d, twice, sizeof twice), 0);
+    wire_decoder_free(d);
+}
+
 /* Good messages that are written in an unusual way: left to protobuf-c, which takes them. */
 static void unusual_messages(void **state)
 {
@@ -157,6 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_messages),
         cmocka_unit_test(damaged_messages),
+        cmocka_unit_test(deadlines_of_batches),
         cmocka_unit_test(unusual_messages),
     };
 

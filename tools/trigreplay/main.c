@@ -15,6 +15,7 @@
 #include "one_by_one.h"
 #include "replay.h"
 #include "reproduce.h"
+#include "shm.h"
 #include "wire.h"
 
 static const char usage[] =
@@ -149,6 +150,9 @@ static void parse(int argc, char **argv, struct arguments *a)
          "range of the RoI's own (default: as made, or as the file has them)"},
         {"type", ARG_U32, &o->type, 0, ROI_TYPES - 1, "T",
          "of the RoIs; a menu selects chains by it (default: as the file has them, or 0)"},
+        {"deadline", ARG_U32, &o->deadline_us, 1, SHM_DEADLINE_MAX, "US",
+         "wanted for each decision after its RoI's receipt; tighter than limits.hard_ms (default: "
+         "as the file has them, or none)"},
         {"connections", ARG_U32, &o->connections, 1, 1000, "K", "clients (default 1)"},
         {"threads", ARG_U32, &o->threads, 1, 64, "T", "over which they are spread (default 1)"},
         {"batch", ARG_U32, &o->batch, 1, 256, "B", "RoIs in one message (default 1)"},

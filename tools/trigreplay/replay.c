@@ -251,8 +251,8 @@ static int open_source(const struct replay_options *o, struct source *ret_source
     int r = o->file ? source_read(o->file, (uint32_t)n, o->layout, ret_source)
                     : source_generate(o->preset, o->seed, (uint32_t)n, o->layout, ret_source);
 
-    if (r == 0 && o->has_type) {
-        r = source_set_type(ret_source, o->type);
+    if (r == 0 && (o->has_type || o->deadline_us)) {
+        r = source_stamp(ret_source, o->has_type ? &o->type : NULL, o->deadline_us);
         if (r < 0)
             source_free(ret_source);
     }

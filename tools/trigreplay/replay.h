@@ -24,6 +24,7 @@ struct replay_options {
     enum layout layout; /* of the RoIs' spacepoints */
     bool has_type;      /* `type` is that of the RoIs; else as they are */
     uint32_t type;
+    uint32_t deadline_us; /* of the RoIs; 0: as they are */
 };
 
 struct replay_result {

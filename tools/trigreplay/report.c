@@ -5,7 +5,8 @@
 
 #include "replay.h"
 
-static const char *const status_name[] = {"ok", "truncated", "algo_failed", "timeout", "shutdown"};
+static const char *const status_name[] = {"ok",      "truncated", "algo_failed",
+                                          "timeout", "shutdown",  "too_late"};
 #define N_STATUS (sizeof status_name / sizeof *status_name)
 
 static double percent(uint64_t part, uint64_t whole)

@@ -160,6 +160,7 @@ static int add_all(struct columns *r)
 static int unpack(const struct source_roi *from, struct columns *r)
 {
     const Trigd__V1__Roi *m;
+    int error;
 
     r->message = trigd__v1__roi__unpack(NULL, from->n, from->bytes);
     if (!r->message)
@@ -177,7 +178,13 @@ static int unpack(const struct source_roi *from, struct columns *r)
                                           .phi_half_rad = m->phi_half_rad,
                                           .z_min_mm = m->z_min_mm,
                                           .z_max_mm = m->z_max_mm};
-    return add_all(r);
+    error = add_all(r);
+    if (m->deadline_us) {
+        r->entry.kinds |= SHM_DEADLINE;
+        r->entry.type |= (m->deadline_us < SHM_DEADLINE_MAX ? m->deadline_us : SHM_DEADLINE_MAX)
+                         << SHM_DEADLINE_AT;
+    }
+    return error;
 }
 
 int shared_new(const struct source *s, struct shared **ret_shared)

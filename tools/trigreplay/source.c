@@ -209,7 +209,7 @@ int source_read(const char *path, uint32_t n, enum layout layout, struct source 
     return 0;
 }
 
-int source_set_type(struct source *s, uint32_t type)
+int source_stamp(struct source *s, const uint32_t *type, uint32_t deadline_us)
 {
     for (uint32_t i = 0; i < s->n; i++) {
         Trigd__V1__Roi *roi = trigd__v1__roi__unpack(NULL, s->roi[i].n, s->roi[i].bytes);
@@ -217,7 +217,10 @@ int source_set_type(struct source *s, uint32_t type)
 
         if (!roi)
             return -ENOMEM;
-        roi->type = type;
+        if (type)
+            roi->type = *type;
+        if (deadline_us)
+            roi->deadline_us = deadline_us;
         bytes = realloc(s->roi[i].bytes, trigd__v1__roi__get_packed_size(roi) + 1);
         if (bytes) {
             s->roi[i].bytes = bytes;

@@ -28,8 +28,8 @@ int source_generate(const char *preset, uint64_t seed, uint32_t n, enum layout l
                     struct source *ret_source);
 /* At most `n` RoIs of a file. */
 int source_read(const char *path, uint32_t n, enum layout layout, struct source *ret_source);
-/* Gives all RoIs a type.  -ENOMEM. */
-int source_set_type(struct source *s, uint32_t type);
+/* Gives all RoIs a type, unless it is NULL, and a deadline, unless it is 0.  -ENOMEM. */
+int source_stamp(struct source *s, const uint32_t *type, uint32_t deadline_us);
 void source_free(struct source *s);
 
 struct source_pick { /* an RoI to send */

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Deadlines that clients give: over ZeroMQ and shared memory, under every stall, and for RoIs that
+ * cannot make theirs. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sharer.h"
+#include "workers.h"
+
+#define MS           1000u /* us */
+#define ROIS         20u
+#define NEAR         (5 * MS)   /* of the deadline, for nearly all */
+#define FAR          (300 * MS) /* for any: the machine may be busy */
+#define STATUS(name) TRIGD__V1__STATUS__##name
+
+static const char menu[] = "name: deadlines\n"
+                           "streams: [physics]\n"
+                           "steps: [{name: f, plugin: fault, params: {stall_ms: 60}}]\n"
+                           "chains: [{name: c, id: 1, steps: [{step: f}], streams: [physics]}]\n";
+
+/* One RoI a batch, so that each stall is the cost of a batch. */
+static const char one_by_one[] = "devices: [{backend: cpu, lanes: 1, slots: 1}]\n"
+                                 "batching: {max_rois: 1}\n"
+                                 "limits: {soft_ms: 0, hard_ms: 20000}\n";
+
+struct ends {      /* of RoIs by token */
+    uint32_t n[8]; /* by status */
+    uint32_t n_near, n_late;
+};
+
+/* Either way in. */
+struct client {
+    bool is_shm;
+    struct link link;
+    struct sharer sharer;
+};
+
+static void client_open(struct client *c, const struct server *s, bool is_shm)
+{
+    c->is_shm = is_shm;
+    if (is_shm) {
+        sharer_open(&c->sharer, s);
+        sharer_hello(&c->sharer, "deadlines", 0);
+    } else {
+        link_open(&c->link, s);
+        link_hello(&c->link, "deadlines", 0);
+    }
+}
+
+static void client_close(struct client *c)
+{
+    if (c->is_shm)
+        sharer_close(&c->sharer);
+    else
+        link_close(&c->link);
+}
+
+static void client_send(struct client *c, const struct roi_spec *specs, uint32_t n)
+{
+    if (c->is_shm)
+        sharer_send_rois(&c->sharer, specs, n);
+    else
+        link_send_rois(&c->link, specs, n);
+}
+
+/* The next decisions. */
+static const Trigd__V1__DecisionBatch *client_expect(struct client *c)
+{
+    const Trigd__V1__FromDaemon__BodyCase kind = TRIGD__V1__FROM_DAEMON__BODY_DECISIONS;
+
+    return c->is_shm ? sharer_expect(&c->sharer, kind)->decisions
+                     : link_expect(&c->link, kind)->decisions;
+}
+
+/* One RoI, decided. */
+static void decide(struct client *c, const struct roi_spec *spec, Trigd__V1__Decision *ret)
+{
+    const Trigd__V1__DecisionBatch *b;
+
+    client_send(c, spec, 1);
+    b = client_expect(c);
+    assert_int_equal(b->n_decisions, 1);
+    *ret = *b->decisions[0];
+    assert_int_equal(ret->token, spec->token);
+}
+
+/* Token i has the deadline of specs[i]: no decision before it is TIMEOUT, none comes much later. */
+static void take_ends(struct client *c, const struct roi_spec *specs, uint32_t n, struct ends *e)
+{
+    memset(e, 0, sizeof *e);
+    for (uint32_t got = 0; got < n;) {
+        const Trigd__V1__DecisionBatch *b = client_expect(c);
+
+        for (size_t i = 0; i < b->n_decisions; i++, got++) {
+            const Trigd__V1__Decision *d = b->decisions[i];
+            const uint32_t deadline_us = specs[d->token].deadline_us;
+
+            assert_true(d->status < 8);
+            e->n[d->status]++;
+            e->n_late += d->late != 0;
+            e->n_near += d->latency_us <= deadline_us + NEAR;
+            assert_true(d->latency_us <= deadline_us + FAR);
+            assert_true(d->late ||
+                        d->latency_us <= deadline_us + 1 * MS); /* it is measured later */
+            if (d->status == STATUS(TIMEOUT))
+                assert_true(d->late && d->accept && d->latency_us >= deadline_us);
+            if (d->status == STATUS(TOO_LATE))
+                assert_true(d->accept && d->n_results == 0);
+        }
+    }
+}
+
+static void end_well(struct server *s, struct client *c)
+{
+    client_close(c);
+    server_wait_counter(s, "in_flight", 0);
+    server_check_ledger(s);
+    server_stop(s);
+}
+
+/* ---------------------------------------------------------------- stalls */
+
+enum stall { LANE, STOPPED };
+
+/* Deadlines from 10 to 105 ms, tightest last. */
+static void make_specs(struct roi_spec *specs)
+{
+    for (uint32_t i = 0; i < ROIS; i++)
+        specs[i] =
+            (struct roi_spec){.token = i, .n = 50, .deadline_us = (10 + 5 * (ROIS - 1 - i)) * MS};
+}
+
+/* Nothing comes back from the worker: each RoI is answered at its own deadline. */
+static void stalled(bool is_shm, enum stall how)
+{
+    struct server s;
+    struct client c;
+    struct roi_spec specs[ROIS];
+    struct ends e;
+    pid_t pid;
+
+    sharer_server(&s,
+                  "devices: [{backend: cpu, lanes: 1}]\nworkers: {hang_ms: 1000}\n"
+                  "limits: {soft_ms: 0, hard_ms: 20000}\n",
+                  menu);
+    client_open(&c, &s, is_shm);
+    make_specs(specs);
+    pid = (pid_t)workers_number(&s, "cpu:0/1", "pid");
+    if (how == LANE) {
+        specs[0].roi_id = FAULT_HANG;
+    } else {
+        assert_int_equal(kill(pid, SIGSTOP), 0);
+        workers_nap(100); /* until all of its threads have stopped */
+    }
+    client_send(&c, specs, ROIS);
+    take_ends(&c, specs, ROIS, &e);
+    assert_int_equal(e.n[STATUS(TIMEOUT)], ROIS);
+    assert_in_range(e.n_near, ROIS - 3, ROIS);
+    assert_int_equal(e.n_late, ROIS);
+    assert_int_equal(server_counter(&s, "timeouts"), ROIS);
+    assert_int_equal(server_counter(&s, "late"), ROIS);
+    kill(pid, SIGKILL); /* or the end waits for it */
+    end_well(&s, &c);
+}
+
+static void a_lane_hangs(void **state)
+{
+    (void)state;
+    stalled(false, LANE);
+    stalled(true, LANE);
+}
+
+static void a_worker_is_stopped(void **state)
+{
+    (void)state;
+    stalled(false, STOPPED);
+    stalled(true, STOPPED);
+}
+
+/* Another client's RoIs fill every queue: those with a deadline are decided in time, or answered at
+ * it, or before. */
+static void others_fill_the_queues(void **state)
+{
+    struct server s;
+    struct client c;
+    struct link flood;
+    struct roi_spec many[200], specs[ROIS];
+    struct ends e;
+
+    (void)state;
+    sharer_server(&s, one_by_one, menu);
+    link_open(&flood, &s);
+    link_hello(&flood, "flood", 0);
+    client_open(&c, &s, true);
+    for (uint32_t i = 0; i < 200; i++)
+        many[i] = (struct roi_spec){.token = i, .roi_id = i < 12 ? FAULT_STALL : 0, .n = 50};
+    link_send_rois(&flood, many, 200); /* the first ones take 60 ms each */
+    server_wait_counter(&s, "received", 200);
+    make_specs(specs);
+    client_send(&c, specs, ROIS);
+    take_ends(&c, specs, ROIS, &e);
+    assert_in_range(e.n_near, ROIS - 3, ROIS);
+    assert_int_equal(e.n[STATUS(TIMEOUT)] + e.n[STATUS(TOO_LATE)], ROIS);
+    link_collect(&flood, 0, 200, NULL);
+    assert_int_equal(server_counter(&s, "accepted"), 200);
+    link_close(&flood);
+    end_well(&s, &c);
+}
+
+/* ---------------------------------------------------------------- what deadlines mean */
+
+/* An RoI that cannot make its deadline is answered at once, and no device runs it. */
+static void too_late(bool is_shm)
+{
+    struct server s;
+    struct client c;
+    Trigd__V1__Decision d;
+
+    sharer_server(&s, one_by_one, menu);
+    client_open(&c, &s, is_shm);
+    decide(&c, &(struct roi_spec){.token = 1, .n = 50, .deadline_us = 1}, &d);
+    assert_int_not_equal(d.status, STATUS(TOO_LATE)); /* nothing was measured yet */
+    for (uint32_t i = 0; i < 5; i++) {                /* now a batch takes 60 ms */
+        decide(&c, &(struct roi_spec){.token = 2 + i, .roi_id = FAULT_STALL, .n = 50}, &d);
+        assert_int_equal(d.status, STATUS(OK));
+    }
+    for (uint32_t i = 0; i < 5; i++) {
+        decide(&c, &(struct roi_spec){.token = 7 + i, .n = 50, .deadline_us = 30 * MS}, &d);
+        assert_int_equal(d.status, STATUS(TOO_LATE));
+        assert_true(d.accept);
+        assert_int_equal(d.n_streams, 1); /* debug */
+        assert_true(d.latency_us < 30 * MS);
+        assert_int_equal(d.lane_us, 0);
+    }
+    assert_int_equal(server_counter(&s, "too_late"), 5);
+    assert_int_equal(server_counter(&s, "failed"), 5 + server_counter(&s, "timeouts"));
+    decide(&c, &(struct roi_spec){.token = 20, .n = 50, .deadline_us = 10000 * MS}, &d);
+    assert_int_equal(d.status, STATUS(OK));
+    assert_false(d.late);
+    end_well(&s, &c);
+}
+
+static void an_roi_cannot_make_it(void **state)
+{
+    (void)state;
+    too_late(false);
+    too_late(true);
+}
+
+/* A deadline is never looser than the configured limit. */
+static void never_looser(void **state)
+{
+    const struct roi_spec stall = {
+        .token = 1, .roi_id = FAULT_STALL, .n = 50, .deadline_us = 60000 * MS};
+    struct server s;
+    struct client c;
+    Trigd__V1__Decision d;
+
+    (void)state;
+    sharer_server(&s, "devices: [{backend: cpu, lanes: 1}]\nlimits: {soft_ms: 20, hard_ms: 40}\n",
+                  menu);
+    client_open(&c, &s, true);
+    decide(&c, &stall, &d);
+    assert_int_equal(d.status, STATUS(TIMEOUT));
+    assert_in_range(d.latency_us, 40 * MS, 40 * MS + FAR);
+    end_well(&s, &c);
+}
+
+/* A batch gives its deadline to those of its RoIs that have no tighter one. */
+static void of_a_batch(void **state)
+{
+    static const uint32_t own[3] = {0, 20 * MS, 60000 * MS};
+    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
+    Trigd__V1__RoiBatch batch = TRIGD__V1__ROI_BATCH__INIT;
+    Trigd__V1__Roi rois[3], *list[3] = {&rois[0], &rois[1], &rois[2]};
+    Trigd__V1__Spacepoints points[3];
+    struct roi_spec specs[3];
+    struct server s;
+    struct client c;
+    struct ends e;
+
+    (void)state;
+    sharer_server(&s, one_by_one, menu);
+    client_open(&c, &s, false);
+    for (uint32_t i = 0; i < 3; i++) {
+        specs[i] =
+            (struct roi_spec){.token = i, .roi_id = FAULT_STALL, .n = 50, .deadline_us = own[i]};
+        roi_fill(&rois[i], &points[i], &specs[i]);
+        if (!own[i] || own[i] > 40 * MS)
+            specs[i].deadline_us = 40 * MS; /* what it will be held to */
+    }
+    batch.n_rois = 3;
+    batch.rois = list;
+    batch.deadline_us = 40 * MS;
+    m.body_case = TRIGD__V1__TO_DAEMON__BODY_BATCH;
+    m.batch = &batch;
+    link_send(&c.link, &m);
+    take_ends(&c, specs, 3, &e);
+    assert_int_equal(e.n[STATUS(TIMEOUT)], 3);
+    end_well(&s, &c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lane_hangs),           cmocka_unit_test(a_worker_is_stopped),
+        cmocka_unit_test(others_fill_the_queues), cmocka_unit_test(an_roi_cannot_make_it),
+        cmocka_unit_test(never_looser),           cmocka_unit_test(of_a_batch),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
