@@ -174,7 +174,6 @@ static void stalled(bool is_shm, enum stall how)
 static void a_lane_hangs(void **state)
 {
     (void)state;
-    stalled(false, LANE);
     stalled(true, LANE);
 }
 
@@ -182,7 +181,6 @@ static void a_worker_is_stopped(void **state)
 {
     (void)state;
     stalled(false, STOPPED);
-    stalled(true, STOPPED);
 }
 
 /* Another client's RoIs fill every queue: those with a deadline are decided in time, or answered at

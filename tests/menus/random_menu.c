@@ -87,6 +87,7 @@ static void make_chain(uint64_t *state, const struct random_menu *m, uint32_t nu
     c->prescale = prescales[below(state, 8)];
     c->pass_through = chance(state, 0.03);
     c->cuts_truncated = chance(state, 0.5);
+    c->skips = chance(state, 0.95);
     c->streams = 1 + below(state, (1u << STREAMS) - 1);
     for (uint32_t k = 0; k < c->n_legs; k++) {
         /* every step has a user */
@@ -223,9 +224,10 @@ static void print_legs(const struct random_chain *c, FILE *out)
 
 static void print_chain(const struct random_menu *m, const struct random_chain *c, FILE *out)
 {
-    fprintf(out, "  - {name: c%u, id: %u, prescale: %g, pass_through: %s, truncated: %s", c->id,
-            c->id, c->prescale, c->pass_through ? "true" : "false",
-            c->cuts_truncated ? "cut" : "pass");
+    fprintf(out,
+            "  - {name: c%u, id: %u, prescale: %g, pass_through: %s, truncated: %s, fallback: %s",
+            c->id, c->id, c->prescale, c->pass_through ? "true" : "false",
+            c->cuts_truncated ? "cut" : "pass", c->skips ? "skip" : "debug");
     if (c->l1_mask)
         print_bits("seeds", "", c->l1_mask, out);
     if (c->types)
@@ -326,6 +328,11 @@ static bool is_short(const struct random_menu *m, uint32_t step, const struct ra
     return e->step[step].result.status == TRG_TRUNCATED;
 }
 
+static bool is_gone(const struct random_menu *m, uint32_t step, const struct random_event *e)
+{
+    return e->gone >> m->step[step].head & 1;
+}
+
 static bool holds(const struct random_leg *leg, const struct random_event *e)
 {
     for (uint32_t i = 0; i < leg->n_cuts; i++) {
@@ -349,21 +356,28 @@ static bool leg_passes(const struct random_menu *m, const struct random_chain *c
 
 /* Runs the steps of a chain as far as they pass; whether all do. */
 static bool run_chain(const struct random_menu *m, const struct random_chain *c,
-                      const struct random_event *e, uint64_t *done)
+                      const struct random_event *e, uint64_t *done, bool *fails)
 {
     for (uint32_t k = 0; k < c->n_legs; k++) {
         for (int32_t s = (int32_t)c->leg[k].step; s >= 0; s = m->step[s].from)
-            *done |= 1ull << s;
+            *done |= any_of(m, s, is_gone, e) ? 0 : 1ull << s;
+        if (any_of(m, (int32_t)c->leg[k].step, is_gone, e)) {
+            if (c->skips)
+                continue;
+            *fails = true;
+            return false;
+        }
         if (!leg_passes(m, c, k, e))
             return false;
     }
     return true;
 }
 
-static bool passes_without_limits(const struct random_chain *c, const struct random_event *e)
+static bool passes_without_limits(const struct random_menu *m, const struct random_chain *c,
+                                  const struct random_event *e)
 {
     for (uint32_t k = 0; k < c->n_legs; k++)
-        if (!holds(&c->leg[k], e))
+        if (!any_of(m, (int32_t)c->leg[k].step, is_gone, e) && !holds(&c->leg[k], e))
             return false;
     return true;
 }
@@ -445,7 +459,8 @@ static struct counts_as of_legs(const struct random_menu *m, uint32_t chain,
     if (!is_seeded(c, &rois[0], n_rois))
         return (struct counts_as){.failed = true};
     for (uint32_t i = 0; i < n_rois; i++) {
-        const bool raw = answers[i].passed[chain], holds_all = passes_without_limits(c, &rois[i]);
+        const bool raw = answers[i].passed[chain],
+                   holds_all = passes_without_limits(m, c, &rois[i]);
 
         lacking += answers[i].lacking[chain];
         surely += raw && holds_all;
@@ -513,9 +528,9 @@ void random_menu_decide(const struct random_menu *m, const struct random_event *
 
         begin_chain(m, e, n_rois, needed[i], i, a);
         if (!c->n_nodes && (a->ran[i] || (needed[i] && a->prescaled[i])))
-            a->raw[i] = run_chain(m, c, e, &a->done);
+            a->raw[i] = run_chain(m, c, e, &a->done, &a->fails);
         if (a->raw[i] && !may_pass_short)
-            a->raw[i] = passes_without_limits(c, e);
+            a->raw[i] = passes_without_limits(m, c, e);
         a->passed[i] = a->raw[i];
     }
     for (uint32_t i = 0; i < m->n_chains; i++) {

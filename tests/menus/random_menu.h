@@ -28,7 +28,7 @@ struct random_chain {
     uint32_t id, l1_mask, n_legs, streams;
     uint64_t types; /* 0: all */
     double prescale;
-    bool pass_through, cuts_truncated;
+    bool pass_through, cuts_truncated, skips;
     uint32_t multiplicity;
     uint32_t n_nodes; /* of a combination, its root last; 0: it has legs */
     struct random_node {
@@ -59,6 +59,7 @@ struct random_event {
     struct trg_roi_info info;
     uint32_t type, kinds;
     struct roi_step step[MENU_STEPS_MAX]; /* what the steps find, if they run */
+    uint64_t gone;                        /* heads that no lane serves */
 };
 /* `fired` level-1 items on average; `share_missing`: of RoIs that lack a collection. */
 void random_event_make(uint64_t *state, const struct random_menu *m, double fired,
@@ -70,6 +71,7 @@ struct random_answer { /* of the model, by chain; and the steps that had to run 
     bool passed[MENU_CHAINS_MAX]; /* raw of chains that ran, for themselves or for combinations */
     uint64_t done;
     uint32_t streams;
+    bool fails; /* a chain that does not skip steps came to one that no lane serves */
 };
 /* What becomes of one RoI of an event of `n_rois`.  `may_pass_short`: chains may pass what a limit
  * cut short. */

@@ -39,32 +39,88 @@ static struct menu *load(const struct random_menu *random)
     return m;
 }
 
-/* Takes the steps that wait in any order, as lanes return them.  Returns those that ran. */
-static uint64_t run_steps(uint64_t *state, const struct menu *m, const struct random_event *e,
-                          uint64_t waits, void *chains)
+struct roi_of { /* one RoI on its way */
+    struct random_event e;
+    bool may_pass_short;
+    uint64_t waits, done;
+    void *chains;
+    bool fails;                   /* a chain needs what no lane serves */
+    bool accepts_early, is_early; /* its decision could go out, as the menu may say */
+    uint64_t early_streams;       /* what it would have said */
+};
+
+/* What a decision says that goes out now. */
+static uint64_t streams_now(const struct menu *m, const struct roi_of *r, uint64_t done)
 {
-    uint64_t asked = 0, done = 0, queued = 0;
+    void *copy = malloc(chains_bytes(m->plan));
+    uint64_t streams;
+
+    assert_non_null(copy);
+    memcpy(copy, r->chains, chains_bytes(m->plan));
+    if (!r->may_pass_short && chains_passed_short(m->plan, r->e.step, copy))
+        chains_fail_short(m->plan, r->e.step, copy);
+    streams = chains_conclude(m->plan, r->e.step, done, copy);
+    free(copy);
+    return streams;
+}
+
+/* Notes the first moments at which the decision could go out. */
+static void look_early(const struct menu *m, struct roi_of *r, uint64_t done)
+{
+    if (!m->plan->is_plain)
+        return;
+    r->accepts_early |= chains_are_settled(m->plan, r->e.step, MENU_ACCEPT, r->chains);
+    if (r->is_early || !chains_are_settled(m->plan, r->e.step, MENU_STREAMS, r->chains))
+        return;
+    r->is_early = true;
+    r->early_streams = streams_now(m, r, done);
+}
+
+/* One of the heads in a set, any. */
+static uint32_t any_head(uint64_t *state, const struct menu *m, uint64_t heads)
+{
+    uint32_t head;
+
+    do
+        head = (uint32_t)seed_uniform(state, 0, m->n_steps) % m->n_steps;
+    while (!(heads >> head & 1));
+    return head;
+}
+
+/* Takes the steps that wait in any order, as lanes return them, or do not.  Returns those that ran.
+ */
+static uint64_t run_steps(uint64_t *state, const struct menu *m, struct roi_of *r)
+{
+    uint64_t asked = 0, done = 0, queued = 0, waits = r->waits;
 
     for (;;) {
-        uint64_t fresh;
+        uint64_t fresh, left;
         uint32_t head;
 
+        look_early(m, r, done);
         for (; waits; waits &= waits - 1)
             queued |= plan_to_run(m->plan, (uint32_t)__builtin_ctzll(waits), done);
         queued &= ~asked;
         asked |= queued;
-        if (!(asked & ~done) || !chains_run(m->plan, chains))
+        left = asked & ~(done | chains_skipped(r->chains));
+        if (!left || !chains_run(m->plan, r->chains))
             break;
-        do
-            head = (uint32_t)seed_uniform(state, 0, m->n_steps) % m->n_steps;
-        while (!((asked & ~done) >> head & 1));
-        fresh = plan_whole(m->plan, m->steps[head].members, e->kinds);
+        head = any_head(state, m, left);
+        fresh = plan_whole(m->plan, m->steps[head].members, r->e.kinds);
         assert_true(fresh != 0); /* nothing was asked for that the RoI has no data for */
-        done |= fresh;
-        waits = chains_advance(m->plan, e->step, done, fresh, chains);
+        if (r->e.gone >> head & 1) {
+            waits =
+                chains_skip(m->plan, r->e.step, done, m->steps[head].members, r->chains, &r->fails);
+        } else {
+            done |= fresh;
+            waits = chains_advance(m->plan, r->e.step, done, fresh, r->chains);
+        }
+        r->fails |= (waits & chains_skipped(r->chains)) != 0;
+        if (r->fails)
+            return done;
         queued = 0;
     }
-    assert_false(chains_run(m->plan, chains)); /* none waits for ever */
+    assert_false(chains_run(m->plan, r->chains)); /* none waits for ever */
     return done;
 }
 
@@ -76,13 +132,6 @@ static void same(const char *what, const struct plan *p, const uint64_t *bits, c
             fail_msg("event %u, chain %u: %s is %d, the model says %d", event, i, what,
                      plan_has(bits, i), wanted[i]);
 }
-
-struct roi_of { /* one RoI on its way */
-    struct random_event e;
-    bool may_pass_short;
-    uint64_t waits, done;
-    void *chains;
-};
 
 static void make_roi(uint64_t *state, const struct random_menu *random, struct roi_of *r)
 {
@@ -102,7 +151,8 @@ static void begin_roi(const struct menu *m, const struct prescales *prescales, u
 
 static void run_roi(uint64_t *state, const struct menu *m, struct roi_of *r)
 {
-    r->done = run_steps(state, m, &r->e, r->waits, r->chains);
+    r->fails = r->accepts_early = r->is_early = false;
+    r->done = run_steps(state, m, r);
     if (!r->may_pass_short && chains_passed_short(m->plan, r->e.step, r->chains))
         chains_fail_short(m->plan, r->e.step, r->chains);
 }
@@ -125,6 +175,37 @@ static void check_roi(const struct random_menu *random, const struct menu *m, ui
         fail_msg("event %u: steps %llx ran, the model says %llx", number,
                  (unsigned long long)r->done, (unsigned long long)wanted.done);
     assert_int_equal(streams, wanted.streams);
+    if (r->is_early)
+        assert_int_equal(r->early_streams, wanted.streams);
+    if (r->accepts_early) /* each chain has a stream */
+        assert_true(wanted.streams != 0);
+}
+
+/* An RoI for which no lane serves some steps: its chains skip them, or it fails.  Which steps of
+ * chains that skip them run before depends on the order. */
+static uint32_t check_gone(uint64_t *state, const struct random_menu *random, const struct menu *m,
+                           const struct prescales *prescales, uint32_t number, void **chains)
+{
+    static struct random_answer wanted;
+    static struct roi_of r;
+
+    r.chains = chains[0];
+    make_roi(state, random, &r);
+    for (uint32_t i = 0; i < m->n_steps; i++)
+        r.e.gone |= (uint64_t)(m->steps[i].head == i && seed_uniform(state, 0, 1) < 0.1) << i;
+    begin_roi(m, prescales, 1, &r);
+    run_roi(state, m, &r);
+    random_menu_decide(random, &r.e, 1, r.may_pass_short, &wanted);
+    assert_int_equal(r.fails, wanted.fails);
+    if (r.fails)
+        return 0;
+    assert_int_equal(chains_conclude(m->plan, r.e.step, r.done, r.chains), wanted.streams);
+    same("accepted", m->plan, chains_of(m->plan, r.chains, CHAINS_ACCEPTED), wanted.accepted,
+         number);
+    assert_int_equal(r.done & ~wanted.done, 0);
+    if (r.is_early)
+        assert_int_equal(r.early_streams, wanted.streams);
+    return chains_skipped(r.chains) != 0;
 }
 
 /* An RoI that is alone. */
@@ -202,7 +283,7 @@ static void decisions_are_those_of_the_model(void **unused)
 {
     uint64_t state = fresh_seed();
     struct random_menu *random = malloc(sizeof *random);
-    uint32_t early = 0;
+    uint32_t early = 0, skipped = 0;
 
     (void)unused;
     assert_non_null(random);
@@ -229,11 +310,13 @@ static void decisions_are_those_of_the_model(void **unused)
             check_single(&state, random, m, &prescales, k, blocks);
         for (uint32_t k = 0; k < n_events / 4; k++)
             early += check_event(&state, random, m, &prescales, k, blocks);
+        for (uint32_t k = 0; k < n_events / 4 && m->plan->is_plain; k++)
+            skipped += check_gone(&state, random, m, &prescales, k, blocks);
         for (uint32_t k = 0; k < RANDOM_ROIS; k++)
             free(blocks[k]);
         menu_free(m);
     }
-    assert_true(early > 0 || is_given);
+    assert_true((early > 0 && skipped > 0) || is_given);
     free(random);
 }
 
