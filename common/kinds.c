@@ -67,7 +67,7 @@ static int check_column(const struct trg_collection *c, uint32_t i, char *why, s
     return 0;
 }
 
-static int check(const struct trg_collection *c, char *why, size_t bytes)
+int kind_check(const struct trg_collection *c, char *why, size_t bytes)
 {
     if (c->size != sizeof *c || c->column_size != sizeof *c->column)
         return refuse(why, bytes, -EINVAL,
@@ -150,7 +150,7 @@ static int add(const struct trg_collection *c, uint32_t *ret_kind, char *why, si
 
 int kind_add(const struct trg_collection *c, uint32_t *ret_kind, char *why, size_t why_bytes)
 {
-    int r = check(c, why, why_bytes);
+    int r = kind_check(c, why, why_bytes);
 
     if (r < 0)
         return r;

@@ -78,6 +78,8 @@ static inline uint32_t kinds_declared(void)
     return set;
 }
 
+/* Whether a declaration is a good one.  -EINVAL: `why` gets one sentence. */
+int kind_check(const struct trg_collection *c, char *why, size_t why_bytes);
 /* The number of a declaration, which is copied when it is new.  -EINVAL: it is no good one, or
  * differs from trigd's own of the same name; -ENOSPC: there are KINDS_MAX already; -ENOMEM.  `why`
  * gets one sentence. */

@@ -28,7 +28,7 @@ struct loop {
     struct affinity *affinity;
     struct directory *directory;
     struct poison *poison;
-    struct prescale_book *book;
+    struct change_book *book;
     uint32_t n_shards;
     struct shard *shard[SHARDS_MAX]; /* the first one on the main thread */
     pthread_t thread[SHARDS_MAX];
@@ -123,7 +123,7 @@ static int open_base(struct loop *l)
     if (r == 0 && c->workers.remember)
         r = poison_open(c, &l->poison);
     if (r == 0)
-        r = prescale_book_new(&l->book);
+        r = change_book_new(&l->book);
     if (r == 0)
         r = open_shards(l);
     if (r == 0)
@@ -142,8 +142,11 @@ static void retire(void *ctx, struct engine *e)
 
 static int open_menu(struct loop *l)
 {
-    struct engine_setup setup = {
-        .base = l->base, .devices = l->devices, .plugins = l->plugins, .affinity = l->affinity};
+    struct engine_setup setup = {.base = l->base,
+                                 .devices = l->devices,
+                                 .plugins = l->plugins,
+                                 .affinity = l->affinity,
+                                 .book = l->book};
     struct generation *g;
     const struct keeper_hooks hooks = {
         .ctx = &l->run, .swap = runcontrol_swap, .write_accounts = runmenu_write_accounts};
@@ -223,7 +226,7 @@ void loop_close(struct loop *l)
     for (uint32_t i = 0; i < l->n_shards; i++)
         shard_close(l->shard[i]);
     poison_close(l->poison);
-    prescale_book_free(l->book);
+    change_book_free(l->book);
     devices_close(l->devices);
     backends_close(l->backends);
     directory_free(l->directory);

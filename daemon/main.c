@@ -126,6 +126,8 @@ static int check_menu(const struct config *c)
         r = menu_load(c->menu, host, &menu);
     if (r == 0) {
         r = engine_check_steps(c, menu);
+        if (r == 0)
+            r = conditions_load(menu, c->conditions, host);
         if (r < 0)
             menu_free(menu);
     }

@@ -191,8 +191,9 @@ static bool hook_is_live(void *ctx)
 void runcontrol_hooks(struct runcontrol *r, struct control_hooks *ret_hooks)
 {
     *ret_hooks = (struct control_hooks){.ctx = r,
-                                        .prescale = runmenu_prescale,
+                                        .change = runmenu_change,
                                         .dump = runmenu_dump,
+                                        .conditions = runmenu_conditions,
                                         .drain = hook_drain,
                                         .resume = hook_resume,
                                         .ask_reload = hook_ask_reload,

@@ -13,7 +13,7 @@ struct runcontrol {
     const struct config *config;
     struct keeper *keeper;
     struct shard *const *shard;
-    struct prescale_book *book;
+    struct change_book *book;
     uint32_t n_shards;
     _Atomic int state;
     _Atomic uint64_t stop_by_ns;

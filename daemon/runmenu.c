@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/folder.h"
+#include "base/refuse.h"
 #include "log.h"
 
 #define CALL_MS 3000u /* longest wait of an operator's command for a shard */
@@ -17,12 +18,13 @@
 struct request {
     const struct runcontrol *run;
     struct shard *shard;
-    const struct prescale_order *order;
+    const struct change_order *order;
     enum control_dump what;
     struct lumi from;
     uint64_t key;
     char *text; /* of a dump; or where a sentence goes */
     size_t bytes;
+    struct control_condition *list;
     struct account *taken;
 };
 
@@ -31,7 +33,10 @@ static const struct menu *menu_of(const struct request *q)
     return dispatch_engine(shard_dispatch(q->shard))->menu;
 }
 
-/* ---------------------------------------------------------------- prescales */
+/* ---------------------------------------------------------------- changes */
+
+static const char *const kind_name[] = {
+    [CHANGE_PRESCALE] = "prescale set", [CHANGE_CONDITION] = "conditions"};
 
 static bool has_chain(const struct menu *m, const char *name)
 {
@@ -41,32 +46,94 @@ static bool has_chain(const struct menu *m, const char *name)
     return false;
 }
 
+static const struct condition_need *find_need(const struct menu *m, const char *name)
+{
+    for (uint32_t i = 0; i < m->n_conditions; i++)
+        if (!strcmp(m->condition[i].name, name))
+            return &m->condition[i];
+    return NULL;
+}
+
+static int check_change(const struct request *q, const struct change *c)
+{
+    const struct condition_need *need;
+
+    if (c->what == CHANGE_PRESCALE && !has_chain(menu_of(q), c->name))
+        return refuse(q->text, q->bytes, "there is no chain \"%s\" in the running menu", c->name);
+    if (c->what == CHANGE_PRESCALE)
+        return 0;
+    need = find_need(menu_of(q), c->name);
+    if (!need)
+        return refuse(q->text, q->bytes, "no plugin of the running menu needs the condition \"%s\"",
+                      c->name);
+    if (need->table->hash != c->condition->table->hash)
+        return refuse(q->text, q->bytes,
+                      "the condition \"%s\" has other columns in the running menu's plugin than in "
+                      "the one that was loaded last: reload first",
+                      c->name);
+    return 0;
+}
+
+/* Without changes the menu must have what it needs from the configuration's file. */
+static int check_whole(const struct request *q)
+{
+    const struct menu *m = menu_of(q);
+
+    for (uint32_t i = 0; q->order->is_whole && i < m->n_conditions; i++)
+        if (q->order->what == CHANGE_CONDITION && !m->base[i] && !m->condition[i].is_optional)
+            return refuse(q->text, q->bytes,
+                          "the menu needs the condition \"%s\", which the configuration's file of "
+                          "conditions does not give",
+                          m->condition[i].name);
+    return 0;
+}
+
 static uint64_t key_at(const struct request *q, struct lumi at)
 {
-    struct prescales set;
+    struct conditions conditions;
+    struct prescales prescales;
 
-    prescale_book_fill(q->run->book, at, menu_of(q), &set);
-    return set.key;
+    change_book_fill(q->run->book, at, menu_of(q), &prescales, &conditions);
+    conditions_drop(&conditions);
+    return q->order->what == CHANGE_PRESCALE ? prescales.key : conditions.key;
+}
+
+static int say_refusal(const struct request *q, int r)
+{
+    const char *what = kind_name[q->order->what];
+    struct lumi newest, last;
+
+    change_book_state(q->run->book, &newest, &last);
+    if (r == -ESTALE)
+        snprintf(q->text, q->bytes,
+                 "RoIs of run %u, lumi block %u have come already; a later one is allowed, or now",
+                 newest.run, newest.block);
+    else if (r == -EEXIST)
+        snprintf(
+            q->text, q->bytes,
+            "a change waits for run %u, lumi block %u; the same one or a later one is allowed, "
+            "or now",
+            last.run, last.block);
+    else
+        snprintf(q->text, q->bytes, "the %s cannot be changed: %s", what, strerror(-r));
+    return r;
 }
 
 static int on_change(void *arg)
 {
     struct request *q = arg;
-    const struct prescale_order *o = q->order;
-    int r;
+    const struct change_order *o = q->order;
+    int r = check_whole(q);
 
-    for (uint32_t i = 0; i < o->n; i++)
-        if (!has_chain(menu_of(q), o->change[i].chain)) {
-            snprintf(q->text, q->bytes, "there is no chain \"%s\" in the running menu",
-                     o->change[i].chain);
-            return -ENOENT;
-        }
-    r = prescale_book_change(q->run->book, o->change, o->n, o->is_whole, o->is_now, &q->from);
+    for (uint32_t i = 0; r == 0 && i < o->n; i++)
+        r = check_change(q, &o->change[i]);
     if (r < 0)
-        snprintf(q->text, q->bytes, "the prescales cannot be changed: %s", strerror(-r));
-    else
-        q->key = key_at(q, q->from);
-    return r;
+        return r;
+    r = change_book_change(q->run->book, o, &q->from);
+    if (r < 0)
+        return say_refusal(q, r);
+    q->key = key_at(q, q->from);
+    return 0;
 }
 
 static int on_forget(void *arg)
@@ -74,12 +141,13 @@ static int on_forget(void *arg)
     struct request *q = arg;
     struct dispatch *d = shard_dispatch(q->shard);
 
-    accounts_forget_prescales(dispatch_accounts(d), dispatch_engine(d));
+    accounts_forget_sets(dispatch_accounts(d), dispatch_engine(d));
     return 0;
 }
 
-int runmenu_prescale(void *runcontrol, const struct prescale_order *order, char *text, size_t bytes)
+int runmenu_change(void *runcontrol, const struct change_order *order, char *text, size_t bytes)
 {
+    const char *what = kind_name[order->what];
     const struct runcontrol *run = runcontrol;
     struct request q = {
         .run = run, .shard = run->shard[0], .order = order, .text = text, .bytes = bytes};
@@ -90,7 +158,7 @@ int runmenu_prescale(void *runcontrol, const struct prescale_order *order, char 
         snprintf(text, bytes, "the daemon's loop did not answer");
     if (r < 0)
         return r;
-    is_at_once = order->is_now || (!q.from.run && !q.from.block);
+    is_at_once = !q.from.run && !q.from.block;
     for (uint32_t i = 0; is_at_once && r == 0 && i < run->n_shards; i++) {
         struct request forget = {.shard = run->shard[i]};
 
@@ -98,35 +166,68 @@ int runmenu_prescale(void *runcontrol, const struct prescale_order *order, char 
     }
     if (r < 0)
         snprintf(text, bytes,
-                 "a shard did not answer: it goes on with the old prescales until the "
-                 "next lumi block");
+                 "a shard did not answer: it goes on with the old %s until the next "
+                 "lumi block",
+                 what);
     else if (is_at_once)
-        snprintf(text, bytes, "prescale set %016" PRIx64 " from now on", q.key);
+        snprintf(text, bytes, "%s %016" PRIx64 " from now on", what, q.key);
     else
-        snprintf(text, bytes, "prescale set %016" PRIx64 " from run %u, lumi block %u on", q.key,
+        snprintf(text, bytes, "%s %016" PRIx64 " from run %u, lumi block %u on", what, q.key,
                  q.from.run, q.from.block);
-    log_info("daemon", "prescales changed", "key=%016" PRIx64 " run=%u lumi_block=%u now=%d", q.key,
-             q.from.run, q.from.block, is_at_once);
+    log_info("daemon", order->what == CHANGE_PRESCALE ? "prescales changed" : "conditions changed",
+             "key=%016" PRIx64 " run=%u lumi_block=%u now=%d", q.key, q.from.run, q.from.block,
+             is_at_once);
     return r;
 }
 
 /* ---------------------------------------------------------------- dumps */
 
-static void print_prescales(const struct request *q, FILE *out)
+static void print_prescales(const struct menu *m, const struct prescales *set, FILE *out)
 {
-    const struct menu *m = menu_of(q);
-    struct lumi newest, from;
-    struct prescales set;
-
-    prescale_book_state(q->run->book, &newest, &from);
-    prescale_book_fill(q->run->book, newest, m, &set);
-    fprintf(out, "# prescale set %016" PRIx64 " of menu %016" PRIx64 "\n", set.key, m->hash);
-    if (lumi_is_before(newest, from))
-        fprintf(out, "# from run %u, lumi block %u on: %016" PRIx64 "\n", from.run, from.block,
-                key_at(q, from));
     fputs("prescales:\n", out);
     for (uint32_t i = 0; i < m->n_chains; i++)
-        fprintf(out, "  %s: %.17g\n", m->chains[i].name, set.value[i]);
+        fprintf(out, "  %s: %.17g\n", m->chains[i].name, set->value[i]);
+}
+
+static void print_conditions(const struct conditions *set, FILE *out)
+{
+    fputs(set->key ? "conditions:\n" : "conditions: {}\n", out);
+    for (uint32_t i = 0; i < set->n; i++)
+        if (set->of[i])
+            condition_print(set->of[i], out);
+}
+
+/* Prescales or conditions in force in a lumi block, or where `out` is NULL their key. */
+static uint64_t print_set(const struct request *q, struct lumi at, FILE *out)
+{
+    const bool is_prescales = q->what == CONTROL_DUMP_PRESCALES;
+    const struct menu *m = menu_of(q);
+    struct conditions conditions;
+    struct prescales prescales;
+    uint64_t key;
+
+    change_book_fill(q->run->book, at, m, &prescales, &conditions);
+    key = is_prescales ? prescales.key : conditions.key;
+    if (out && is_prescales)
+        print_prescales(m, &prescales, out);
+    else if (out)
+        print_conditions(&conditions, out);
+    conditions_drop(&conditions);
+    return key;
+}
+
+static void print_in_force(const struct request *q, FILE *out)
+{
+    const char *what = q->what == CONTROL_DUMP_PRESCALES ? "prescale set" : "conditions";
+    struct lumi newest, from;
+
+    change_book_state(q->run->book, &newest, &from);
+    fprintf(out, "# %s %016" PRIx64 " of menu %016" PRIx64 "\n", what, print_set(q, newest, NULL),
+            menu_of(q)->hash);
+    if (lumi_is_before(newest, from))
+        fprintf(out, "# from run %u, lumi block %u on: %016" PRIx64 "\n", from.run, from.block,
+                print_set(q, from, NULL));
+    print_set(q, newest, out);
 }
 
 static int on_dump(void *arg)
@@ -141,7 +242,7 @@ static int on_dump(void *arg)
     out = open_memstream(&q->text, &q->bytes);
     if (!out)
         return -ENOMEM;
-    print_prescales(q, out);
+    print_in_force(q, out);
     if (fclose(out) == 0)
         return 0;
     free(q->text);
@@ -154,6 +255,42 @@ char *runmenu_dump(void *runcontrol, enum control_dump what)
     struct request q = {.run = run, .shard = run->shard[0], .what = what};
 
     return mailbox_call(shard_mailbox(run->shard[0]), on_dump, &q, CALL_MS) < 0 ? NULL : q.text;
+}
+
+static int on_list(void *arg)
+{
+    struct request *q = arg;
+    const struct menu *m = menu_of(q);
+    struct conditions now, next;
+    struct lumi newest, from;
+
+    change_book_state(q->run->book, &newest, &from);
+    change_book_fill(q->run->book, newest, m, NULL, &now);
+    change_book_fill(q->run->book, from, m, NULL, &next);
+    for (uint32_t i = 0; i < m->n_conditions; i++) {
+        struct control_condition *c = &q->list[i];
+
+        *c = (struct control_condition){.is_optional = m->condition[i].is_optional,
+                                        .is_of_operator = now.of[i] != m->base[i],
+                                        .key = now.of[i] ? now.of[i]->key : 0,
+                                        .next_key = next.of[i] ? next.of[i]->key : 0,
+                                        .rows = now.of[i] ? now.of[i]->n : 0,
+                                        .next = from};
+        c->is_waiting = lumi_is_before(newest, from) && c->key != c->next_key;
+        snprintf(c->name, sizeof c->name, "%s", m->condition[i].name);
+        snprintf(c->table, sizeof c->table, "%s", m->condition[i].table->name);
+    }
+    conditions_drop(&now);
+    conditions_drop(&next);
+    return (int)m->n_conditions;
+}
+
+int runmenu_conditions(void *runcontrol, struct control_condition *list)
+{
+    const struct runcontrol *run = runcontrol;
+    struct request q = {.run = run, .shard = run->shard[0], .list = list};
+
+    return mailbox_call(shard_mailbox(run->shard[0]), on_list, &q, CALL_MS);
 }
 
 /* ---------------------------------------------------------------- accounts */

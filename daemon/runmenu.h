@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runmenu.h - what an operator may ask of the running menu: prescales, dumps; and the accounts of
- * all shards on their way to a file.  Not on the thread of a shard. */
+/* runmenu.h - what an operator may ask of the running menu: prescales, conditions, dumps; and the
+ * accounts of all shards on their way to a file.  Not on the thread of a shard. */
 #ifndef TRIGD_RUNMENU_H
 #define TRIGD_RUNMENU_H
 #include "runcontrol.h"
 
 /* For struct control_hooks: the context is the struct runcontrol. */
-int runmenu_prescale(void *runcontrol, const struct prescale_order *order, char *text,
-                     size_t bytes);
+int runmenu_change(void *runcontrol, const struct change_order *order, char *text, size_t bytes);
+int runmenu_conditions(void *runcontrol, struct control_condition *list);
 char *runmenu_dump(void *runcontrol, enum control_dump what);
 
 /* Takes the accounts of all shards away, as far as no RoI is in them, and writes them. */

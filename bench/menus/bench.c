@@ -135,7 +135,7 @@ static int load(struct bench *b, struct plugin_host *host)
 }
 
 static int prepare(struct bench *b, struct plugin_host *host, struct stats *stats,
-                   struct prescale_book *book, uint32_t seeds)
+                   struct change_book *book, uint32_t seeds)
 {
     uint64_t state = b->seed;
     int r;
@@ -170,13 +170,13 @@ static void end(struct bench *b)
 static int measure(struct bench *b, struct plugin_host *host, uint32_t seeds, const char *which)
 {
     struct result menu = {.n = 0}, model = {.n = 0};
-    struct prescale_book *book = NULL;
+    struct change_book *book = NULL;
     struct stats *stats = NULL;
     char figure[128];
     int r = stats_new(&stats);
 
     if (r == 0)
-        r = prescale_book_new(&book);
+        r = change_book_new(&book);
     if (r == 0)
         r = prepare(b, host, stats, book, seeds);
     for (uint32_t i = 0; r == 0 && i < b->runs; i++) {
@@ -198,7 +198,7 @@ static int measure(struct bench *b, struct plugin_host *host, uint32_t seeds, co
         printf("  %.1f chains seeded an RoI\n", (double)b->n_seeded / EVENTS);
     }
     end(b);
-    prescale_book_free(book);
+    change_book_free(book);
     stats_free(stats);
     return r;
 }

@@ -6,13 +6,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-static inline uint64_t hash_bytes(const void *bytes, size_t n)
+/* Goes on with the number of what stands before. */
+static inline uint64_t hash_more(uint64_t h, const void *bytes, size_t n)
 {
     const unsigned char *b = bytes;
-    uint64_t h = UINT64_C(14695981039346656037);
 
     for (size_t i = 0; i < n; i++)
         h = (h ^ b[i]) * UINT64_C(1099511628211);
     return h;
+}
+
+static inline uint64_t hash_bytes(const void *bytes, size_t n)
+{
+    return hash_more(UINT64_C(14695981039346656037), bytes, n);
 }
 #endif

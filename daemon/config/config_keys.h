@@ -34,6 +34,9 @@
     X(of, accounts_dir, PATH, "state/accounts", 0, 0,                             \
       "folder for the accounts of chains and streams by lumi block; empty: "      \
       "none are written")                                                         \
+    X(of, conditions, PATH, "", 0, 0,                                             \
+      "file of conditions that plugins need, read again with the menu; empty: "   \
+      "none")                                                                     \
     X(of, isolation, STRING, "process", 0, 0,                                     \
       "process: lanes run in worker processes, so that a plugin that crashes or " \
       "hangs costs its own batch; thread: in the daemon, for a debugger")

@@ -18,6 +18,8 @@ struct yamlfile {
     uint32_t problems;
 };
 
+static _Thread_local char first_problem[1024];
+
 /* ---------------------------------------------------------------- the document */
 
 static yaml_node_t *in_mapping(struct yamlfile *f, const yaml_node_t *n, const char *key,
@@ -113,11 +115,22 @@ bool yamlfile_pair(const struct yamlfile *f, const char *where, uint32_t i, cons
     return *ret_key != NULL;
 }
 
+int64_t yamlfile_count(const struct yamlfile *f, const char *where)
+{
+    size_t line;
+    const yaml_node_t *n = find(f, where, &line);
+
+    if (!n || n->type != YAML_SEQUENCE_NODE)
+        return -1;
+    return n->data.sequence.items.top - n->data.sequence.items.start;
+}
+
 static void problem_at(struct yamlfile *f, size_t line, const char *text)
 {
     struct log_site site = {0}; /* a site each: all problems are told, however many */
 
-    f->problems++;
+    if (!f->problems++)
+        snprintf(first_problem, sizeof first_problem, "%.400s:%zu: %.600s", f->path, line, text);
     log_line(&site, TRG_ERROR, "config", text, "file=\"%s\" line=%zu", f->path, line);
 }
 
@@ -137,6 +150,11 @@ void yamlfile_problem(struct yamlfile *f, const char *where, const char *format,
 uint32_t yamlfile_problems(const struct yamlfile *f)
 {
     return f->problems;
+}
+
+const char *yamlfile_why(void)
+{
+    return first_problem;
 }
 
 /* Whether anything follows the first document, be it YAML or not, and on which line. */
@@ -164,6 +182,7 @@ static int load_doc(struct yamlfile *f)
 
     if (!in) {
         r = -errno;
+        snprintf(first_problem, sizeof first_problem, "%.400s: %s", f->path, strerror(errno));
         log_error("config", "cannot read a file", "file=\"%s\" error=\"%s\"", f->path,
                   strerror(errno));
         return r;

@@ -22,8 +22,12 @@ const char *yamlfile_scalar(const struct yamlfile *f, const char *where);
 /* The i-th key of a mapping and its scalar value (NULL for other values); false past the end. */
 bool yamlfile_pair(const struct yamlfile *f, const char *where, uint32_t i, const char **ret_key,
                    const char **ret_value);
+/* Entries of a list; -1: it is none. */
+int64_t yamlfile_count(const struct yamlfile *f, const char *where);
 /* Logs one problem with the file and the line of `where` (or of the nearest thing around it). */
 void yamlfile_problem(struct yamlfile *f, const char *where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 uint32_t yamlfile_problems(const struct yamlfile *f);
+/* The first problem of the last file that this thread has read: "FILE:LINE: TEXT". */
+const char *yamlfile_why(void);
 #endif

@@ -38,6 +38,16 @@ static uint64_t staged_before(const struct arena_shape *s, uint32_t input)
     return bytes;
 }
 
+/* Bytes of the tables of a slot before this one. */
+static uint64_t tables_before(const struct arena_shape *s, uint32_t condition)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t k = 0; k < condition; k++)
+        bytes += line(s->condition_bytes[k]);
+    return bytes;
+}
+
 /* Works out where everything lies. */
 static void lay_out(const struct arena_shape *s, struct arena *a)
 {
@@ -54,6 +64,9 @@ static void lay_out(const struct arena_shape *s, struct arena *a)
     a->products = whole_pages(line(sizeof(struct arena_link)) + s->slots * a->batch_bytes);
     a->staged = whole_pages(a->products + s->slots * line(s->product_bytes));
     a->staged_bytes = staged_before(s, s->n_inputs);
+    a->conditions = whole_pages(a->staged + s->slots * a->staged_bytes);
+    a->condition_bytes =
+        line(s->n_conditions * sizeof(struct arena_condition)) + tables_before(s, s->n_conditions);
 }
 
 /* Bytes of an arena of that shape; the layout is a pure function of it. */
@@ -62,7 +75,7 @@ static uint64_t bytes_of(const struct arena_shape *s)
     struct arena a;
 
     lay_out(s, &a);
-    return a.staged + s->slots * a.staged_bytes;
+    return a.conditions + s->slots * a.condition_bytes;
 }
 
 int arena_file(const struct arena_shape *s, int *ret_fd)
@@ -166,6 +179,18 @@ unsigned char *arena_products(const struct arena *a, uint32_t slot)
 unsigned char *arena_staged(const struct arena *a, uint32_t slot, uint32_t input)
 {
     return a->base + a->staged + slot * a->staged_bytes + staged_before(&a->shape, input);
+}
+
+struct arena_condition *arena_conditions(const struct arena *a, uint32_t slot)
+{
+    return (struct arena_condition *)(void *)(a->base + a->conditions + slot * a->condition_bytes);
+}
+
+unsigned char *arena_table(const struct arena *a, uint32_t slot, uint32_t condition)
+{
+    return (unsigned char *)arena_conditions(a, slot) +
+           line(a->shape.n_conditions * sizeof(struct arena_condition)) +
+           tables_before(&a->shape, condition);
 }
 
 uint64_t arena_column_at(uint32_t kind, uint32_t capacity, uint32_t column)

@@ -8,7 +8,8 @@
  * front: what the runner writes there are claims, checked like a client's message, and the front's
  * own books lie elsewhere.
  *
- *     [link] [batch 0] [batch 1] ... [products of slot 0] ... [inputs of slot 0] ...
+ *     [link] [batch 0] [batch 1] ... [products of slot 0] ... [inputs of slot 0] ... [tables of
+ * slot 0] ...
  *
  * A batch: head, then arrays for at most max_rois RoIs (arena_infos and the others below).
  */
@@ -22,10 +23,11 @@
 #include "quantum.h"
 #include "trigd/plugin.h"
 
-#define ARENA_SLOTS_MAX   TRG_SLOTS_MAX
-#define ARENA_MEMBERS_MAX 8u /* steps that share batches */
-#define ARENA_INPUTS_MAX  (TRG_INPUTS_MAX + 3u)
-#define ARENA_ALIGN       128u /* distance of data written by different threads */
+#define ARENA_SLOTS_MAX      TRG_SLOTS_MAX
+#define ARENA_MEMBERS_MAX    8u /* steps that share batches */
+#define ARENA_INPUTS_MAX     (TRG_INPUTS_MAX + 3u)
+#define ARENA_CONDITIONS_MAX 8u   /* of all members together */
+#define ARENA_ALIGN          128u /* distance of data written by different threads */
 
 struct arena_shape { /* both sides compute the same layout from it */
     uint32_t slots, max_rois, n_inputs, n_members;
@@ -33,6 +35,14 @@ struct arena_shape { /* both sides compute the same layout from it */
     uint64_t product_bytes; /* room of one slot for the products that the front wants */
     uint64_t
         staged_bytes[ARENA_INPUTS_MAX]; /* room of one slot for each input, as stage_bytes says */
+    uint32_t n_conditions;
+    uint64_t condition_bytes[ARENA_CONDITIONS_MAX]; /* room of one slot for each */
+};
+
+struct arena_condition { /* a table of a slot, in force for its batch */
+    uint64_t key;        /* 0: it is not given */
+    uint64_t bytes;
+    struct trg_span span;
 };
 
 struct arena_link {
@@ -87,6 +97,7 @@ struct arena { /* a mapping of it */
     uint64_t infos, sources, faults, results, outputs; /* in a batch, from its start */
     uint64_t batch_bytes, products;                    /* of a batch; where products begin */
     uint64_t staged, staged_bytes;                     /* where inputs begin; of one slot */
+    uint64_t conditions, condition_bytes;              /* the same of conditions */
 };
 
 /* A file (memfd) of an arena, sealed against a change of its size.  The caller closes it. */
@@ -108,6 +119,9 @@ struct arena_output *arena_outputs(const struct arena *a, uint32_t slot, uint32_
 unsigned char *arena_products(const struct arena *a, uint32_t slot);
 /* Page-aligned: staged_bytes of the input's room for stage_fill. */
 unsigned char *arena_staged(const struct arena *a, uint32_t slot, uint32_t input);
+/* What the tables of a slot are, from batch to batch. */
+struct arena_condition *arena_conditions(const struct arena *a, uint32_t slot);
+unsigned char *arena_table(const struct arena *a, uint32_t slot, uint32_t condition);
 
 static inline uint64_t arena_align(uint64_t n)
 {

@@ -124,9 +124,32 @@ static int plan_step(const struct engine_setup *setup, struct engine *e, uint32_
     s->batching = o && o->batching ? *o->batching : c->batching;
     s->group = (struct group){.menu = e->menu, .step = number};
     list_inputs(setup, e->menu, number, s);
+    if (group_list_conditions(&s->group) < 0) {
+        log_error("engine", "the steps of a batch need too many conditions", "step=\"%s\" most=%u",
+                  m->name, ARENA_CONDITIONS_MAX);
+        return -EINVAL;
+    }
     s->product_bytes = room_for_products(setup, e->menu, number, s->batching.max_rois);
     return make_queues(s, setup->base.shard[e->shard].pool->n_rois,
                        e->menu->plan->priorities[number]);
+}
+
+/* The conditions in force now, with which lanes are warmed up. */
+static int take_conditions(const struct engine_setup *setup, struct generation *g)
+{
+    struct lumi newest, from;
+    const char *lacking;
+
+    change_book_state(setup->book, &newest, &from);
+    change_book_fill(setup->book, newest, g->menu, NULL, &g->conditions);
+    lacking = conditions_lacking(&g->conditions, g->menu);
+    if (!lacking)
+        return 0;
+    log_error("engine",
+              "a plugin of the menu needs a condition that is not given: name a file with "
+              "it as `conditions`, or load one",
+              "condition=%s", lacking);
+    return -EINVAL;
 }
 
 int engine_check_steps(const struct config *config, const struct menu *menu)
@@ -184,6 +207,10 @@ static int open_all(const struct engine_setup *setup, struct generation *g)
 {
     int r = menu_load(setup->base.config->menu, setup->plugins, &g->menu);
 
+    if (r == 0)
+        r = conditions_load(g->menu, setup->base.config->conditions, setup->plugins);
+    if (r == 0)
+        r = take_conditions(setup, g);
     if (r == 0)
         r = engine_check_steps(setup->base.config, g->menu);
     for (uint32_t i = 0; r == 0 && i < setup->base.n_shards; i++)
@@ -244,6 +271,7 @@ void generation_close(struct generation *g)
         worker_close(g->worker[i].worker);
     for (uint32_t i = 0; i < g->n_engines; i++)
         close_engine(g->engine[i]);
+    conditions_drop(&g->conditions);
     menu_free(g->menu);
     free(g);
 }

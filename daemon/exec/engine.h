@@ -18,6 +18,7 @@
 #include "exec/lane.h"
 #include "exec/worker.h"
 #include "menu/chains.h"
+#include "menu/change_book.h"
 
 #define ENGINE_WORKERS_MAX 64
 
@@ -66,6 +67,7 @@ struct engine { /* of one shard; its own but for what `of` points to */
 
 struct generation {
     struct menu *menu;
+    struct conditions conditions; /* in force when it was opened */
     uint32_t number;
     uint32_t n_warm; /* lanes that were warmed up */
     uint32_t n_workers;
@@ -85,6 +87,7 @@ struct engine_setup {
     const struct devices *devices;
     struct plugin_host *plugins;
     struct affinity *affinity;
+    struct change_book *book;
 };
 
 /* Whether the steps that the config names have batches of their own in the menu; logs those that

@@ -143,6 +143,7 @@ static int make_part(const struct engine_setup *setup, struct engine *e, uint32_
                             .slots = at->slots,
                             .max_rois = s->batching.max_rois,
                             .product_bytes = s->product_bytes,
+                            .conditions = &e->of->conditions,
                             .warm_up = at->device->warm_up,
                             .guess_ns = &s->lane_ns,
                             .cost = &s->cost[place_of(e->of, at->worker)]};

@@ -21,12 +21,24 @@ struct group_input {        /* a collection that is gathered and copied to the d
     uint32_t max_items_roi; /* in one RoI */
 };
 
+struct group_condition { /* a condition that members need */
+    const char *name;
+    const struct trg_collection *table;
+};
+
 struct group {               /* of one menu; its lanes and their runners have the same */
     const struct menu *menu; /* in a worker only the steps of the group are filled in */
     uint32_t step;           /* the head */
     uint32_t n_inputs;
     struct group_input input[ARENA_INPUTS_MAX]; /* [0] is the head's first */
+    uint32_t n_conditions;
+    struct group_condition condition[ARENA_CONDITIONS_MAX];
 };
+
+/* Lists the conditions of the members.  -ENOSPC: there are too many. */
+int group_list_conditions(struct group *g);
+/* The number of a condition that is listed. */
+uint32_t group_find_condition(const struct group *g, const char *name);
 
 /* The shape of an arena for a group's lane. */
 void group_shape(const struct group *g, uint32_t slots, uint32_t max_rois, uint64_t product_bytes,

@@ -167,7 +167,7 @@ bool lane_put(struct lane *l, uint32_t roi)
     const struct roi_collection *c[ARENA_INPUTS_MAX];
     struct lane_batch *b = &l->batch[slot];
 
-    if (b->n == l->s.max_rois ||
+    if (b->n == l->s.max_rois || (g->n_conditions && b->n && b->conditions != r->conditions_key) ||
         (l->has_products && l->product_used + product_bytes(l, r) > l->s.product_bytes))
         return false;
     for (uint32_t k = 0; k < g->n_inputs; k++) {
@@ -177,6 +177,8 @@ bool lane_put(struct lane *l, uint32_t roi)
     }
     if (r->region && worker_share(l->worker, l->s.shard, r->region) < 0)
         return false;
+    if (g->n_conditions && b->conditions != r->conditions_key)
+        lane_put_conditions(l, slot, r->conditions);
     for (uint32_t k = 0; k < g->n_inputs; k++) {
         l->room[k] -= c[k]->n;
         b->is_gathered_here |= c[k]->is_table;

@@ -36,7 +36,8 @@ struct lane_setup {
     struct shm_window *regions; /* NULL: no client shares memory */
     const struct group *group;
     uint32_t slots, max_rois;
-    uint64_t product_bytes; /* of one slot */
+    uint64_t product_bytes;              /* of one slot */
+    const struct conditions *conditions; /* that a fresh runner warms up with; they outlive it */
     bool warm_up;
     const uint64_t
         *guess_ns;          /* what a batch takes in the step's lanes, while none was seen there */
@@ -51,6 +52,7 @@ struct lane_batch { /* the front's books of a batch in flight */
     uint64_t closed_ns;
     uint64_t expected_ns;      /* that it takes */
     bool is_gathered_here;     /* no worker reaches the columns of some RoI */
+    uint64_t conditions;       /* key of the set whose tables the slot has */
     struct check_fault *fault; /* [max_rois]: found by gather.c, where no worker can write */
 };
 
@@ -103,6 +105,11 @@ lane_collection(const struct pool *pool, const struct roi *r, const struct group
 int lane_open(const struct lane_setup *setup, struct lane **ret_lane);
 /* No runner may have the arena.  NULL is fine. */
 void lane_close(struct lane *l);
+
+/* Gives a slot of which no batch is in flight the tables of a set. */
+void lane_put_conditions(struct lane *l, uint32_t slot, const struct conditions *set);
+/* Before a runner opens: all slots have the tables of the setup. */
+void lane_reset_conditions(struct lane *l);
 
 /* Whether lane_begin may be called: it is up and a slot is free. */
 bool lane_has_room(const struct lane *l);

@@ -193,6 +193,8 @@ int runner_begin(struct runner *l, uint32_t number)
         memset(arena_faults(a, slot->number), 0, slot->n * sizeof(struct check_fault));
     for (uint32_t k = 0; r == 0 && k < l->s.group->n_inputs; k++)
         r = stage_input(l, slot, k);
+    if (r == 0)
+        r = runner_load_conditions(l, slot);
     for (uint32_t m = 0; r == 0 && m < l->n_members; m++)
         r = submit_member(l, slot, m);
     if (r == 0)

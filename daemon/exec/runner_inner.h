@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runner_inner.h - shared by runner.c (running), runner_open.c (opening) and runner_warm.c. */
+/* runner_inner.h - shared by runner.c (running), runner_open.c (opening), runner_warm.c
+ * and runner_conditions.c. */
 #ifndef TRIGD_RUNNER_INNER_H
 #define TRIGD_RUNNER_INNER_H
 #include <pthread.h>
@@ -13,11 +14,18 @@ struct runner_part { /* of a slot: one member of the group */
     struct trg_result *results;                  /* [max_rois] */
 };
 
+struct runner_table {              /* of a slot: a condition */
+    struct trg_buffer *host, *dev; /* dev: none on the host */
+    uint64_t key;                  /* of the table that is there; 0: none yet */
+    struct trg_input in;           /* as plugins get it; no collection: it is not given */
+};
+
 struct runner_slot {
     struct trg_queue *queue;
     struct trg_event *reached;
     struct trg_buffer *dev[ARENA_INPUTS_MAX]; /* none on the host, where host memory is both */
     struct trg_input staged[ARENA_INPUTS_MAX];
+    struct runner_table table[ARENA_CONDITIONS_MAX];
     struct runner_part part[ARENA_MEMBERS_MAX];
     struct trg_roi_info *infos;
     uint32_t shard, number; /* its batch: whose, and in which slot of that arena */
@@ -73,6 +81,11 @@ static inline const struct arena *runner_arena(const struct runner *r, uint32_t 
 int runner_begin(struct runner *r, uint32_t number);
 /* Takes the results of a batch that its queue has passed. */
 int runner_collect(struct runner *r, uint32_t number);
+/* Memory for the conditions of a slot. */
+int runner_open_conditions(struct runner *r, uint32_t number);
+void runner_close_conditions(struct runner_slot *slot);
+/* Has those of its batch on the device, and hands them to the members. */
+int runner_load_conditions(struct runner *r, struct runner_slot *slot);
 /* Runs synthetic RoIs, before there is a thread. Logs failures. */
 int runner_warm(struct runner *r);
 /* The answer of a plugin's function: a positive number is none of its answers (-EBADMSG,

@@ -81,7 +81,8 @@ static int open_slot(struct runner *l, uint32_t number)
     r = trg_event_new(l->s.device, &slot->reached);
     if (r < 0)
         return r;
-    return open_inputs(l, number);
+    r = open_inputs(l, number);
+    return r < 0 ? r : runner_open_conditions(l, number);
 }
 
 /* ---------------------------------------------------------------- members */
@@ -231,6 +232,7 @@ static void close_slot(struct runner_slot *slot)
             free(slot->part[m].outputs[k]);
         free(slot->part[m].results);
     }
+    runner_close_conditions(slot);
     free(slot->infos);
 }
 

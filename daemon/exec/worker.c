@@ -186,11 +186,13 @@ static int open_thread(struct worker *w, struct worker_lane *l, const struct lan
                                        .warm_up = first->s.warm_up,
                                        .spin_ns = w->base.spin_ns};
 
-    for (uint32_t i = 0; i < w->base.n_shards; i++)
+    for (uint32_t i = 0; i < w->base.n_shards; i++) {
+        lane_reset_conditions(l->lane[i]);
         l->shard[i] = (struct runner_shard){.arena = l->lane[i]->arena,
                                             .memory = &w->part[i].memory,
                                             .done_fd = w->base.shard[i].bell->event_fd,
                                             .sleeping = w->base.shard[i].bell->sleeping};
+    }
     return runner_open(&setup, &l->runner);
 }
 

@@ -162,7 +162,7 @@ static int make_group(struct worker_side *w, const struct worker_lane_message *m
     for (uint32_t i = 0; i < m->n_inputs; i++) /* numbers of this process */
         lane->group.input[i].kind =
             lane->menu->steps[m->input[i].user].plugin->consumes[m->input[i].at];
-    return 0;
+    return group_list_conditions(&lane->group);
 }
 
 static void free_lane(struct worker_side_lane *lane)

@@ -194,8 +194,10 @@ int worker_process_lane(struct worker_process *p, struct lane *const *lanes, uin
         return -ENOMEM;
     m->request = WORKER_LANE;
     m->lane = *message;
-    for (uint32_t i = 0; i < n_shards; i++)
+    for (uint32_t i = 0; i < n_shards; i++) {
+        lane_reset_conditions(lanes[i]);
         fds[n_fds++] = lanes[i]->fd;
+    }
     for (uint32_t i = 0; i < lanes[0]->n_members; i++)
         fds[n_fds++] = lanes[0]->member[i].plugin->fd;
     notify_starting(OPEN_MS / 1000);

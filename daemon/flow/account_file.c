@@ -23,7 +23,9 @@ static int compare(const struct account *a, const struct account *b)
         return 1;
     if (a->roster->key != b->roster->key)
         return compare_u64(a->roster->key, b->roster->key);
-    return compare_u64(a->set->prescales.key, b->set->prescales.key);
+    if (a->set->prescales.key != b->set->prescales.key)
+        return compare_u64(a->set->prescales.key, b->set->prescales.key);
+    return compare_u64(a->set->conditions.key, b->set->conditions.key);
 }
 
 static void add_up(struct account *to, const struct account *from)
@@ -43,8 +45,10 @@ static void free_one(struct account *a)
         free(a->roster->chain);
         free(a->roster);
     }
-    if (a->set && atomic_fetch_sub(&a->set->users, 1) == 1)
+    if (a->set && atomic_fetch_sub(&a->set->users, 1) == 1) {
+        conditions_drop(&a->set->conditions);
         free(a->set);
+    }
     free(a->chain);
     free(a->plane);
     free(a);
@@ -132,8 +136,9 @@ static void print_block(const struct account *a, FILE *out)
     else
         fprintf(out, "\"run\": %u, \"lumi_block\": %u", a->at.run, a->at.block);
     fprintf(out,
-            ", \"menu\": \"%016" PRIx64 "\", \"prescales\": \"%016" PRIx64 "\",\n   \"rois\": {",
-            a->roster->key, a->set->prescales.key);
+            ", \"menu\": \"%016" PRIx64 "\", \"prescales\": \"%016" PRIx64
+            "\", \"conditions\": \"%016" PRIx64 "\",\n   \"rois\": {",
+            a->roster->key, a->set->prescales.key, a->set->conditions.key);
 #define PRINT(name) \
     fprintf(out, "%s\"" #name "\": %" PRIu64, &a->name == &a->received ? "" : ", ", a->name);
     ACCOUNT_ROIS(PRINT)

@@ -13,14 +13,14 @@
 #define NO_VERSION UINT64_MAX
 
 struct accounts {
-    struct prescale_book *book;
+    struct change_book *book;
     struct account *slot[SLOTS_MAX];
     uint32_t n_slots, n_blocks;
     uint32_t cache[CACHE]; /* by lumi block: where it was last found */
     uint32_t dirty[DIRTY_MAX], n_dirty;
 };
 
-int accounts_new(struct prescale_book *book, struct accounts **ret_accounts)
+int accounts_new(struct change_book *book, struct accounts **ret_accounts)
 {
     struct accounts *a = calloc(1, sizeof *a);
 
@@ -57,9 +57,9 @@ static struct account_roster *new_roster(const struct menu *m)
     r->n_words = m->plan->n_words;
     r->n_streams = m->n_streams;
     for (uint32_t i = 0; i < m->n_chains; i++)
-        strncpy(r->chain[i], m->chains[i].name, PRESCALE_NAME - 1);
+        strncpy(r->chain[i], m->chains[i].name, CHANGE_NAME - 1);
     for (uint32_t i = 0; i < m->n_streams; i++)
-        strncpy(r->stream[i], m->streams[i].name, PRESCALE_NAME - 1);
+        strncpy(r->stream[i], m->streams[i].name, CHANGE_NAME - 1);
     return r;
 }
 
@@ -84,7 +84,8 @@ static void find_parts(struct accounts *a, const struct engine *e, struct lumi a
         atomic_fetch_add(&account->set->users, 1);
     } else if ((account->set = calloc(1, sizeof *account->set))) {
         atomic_store(&account->set->users, 1);
-        account->set->version = prescale_book_fill(a->book, at, e->menu, &account->set->prescales);
+        account->set->version = change_book_fill(a->book, at, e->menu, &account->set->prescales,
+                                                 &account->set->conditions);
     }
 }
 
@@ -145,7 +146,7 @@ int accounts_begin(struct accounts *a, struct engine *e)
     struct lumi newest, from;
     uint32_t slot;
 
-    prescale_book_state(a->book, &newest, &from);
+    change_book_state(a->book, &newest, &from);
     slot = add(a, e, newest, NO_VERSION, true);
     if (slot == NONE)
         return -ENOMEM;
@@ -202,12 +203,12 @@ static uint32_t look_up(struct accounts *a, struct engine *e, struct lumi at)
     for (uint32_t i = a->n_slots; i--;)
         if (is_of(a->slot[i], e, at))
             return i;
-    version = prescale_book_look(a->book, at);
+    version = change_book_look(a->book, at);
     if (a->n_blocks < BLOCKS_MAX)
         slot = add(a, e, at, version, false);
     if (slot == NONE)
         return find_rest(a, e, at, version);
-    prescale_book_state(a->book, &newest, &from);
+    change_book_state(a->book, &newest, &from);
     if (!lumi_is_before(at, newest))
         show(a, e, slot);
     return slot;
@@ -230,6 +231,11 @@ uint32_t accounts_enter(struct accounts *a, struct engine *e, const struct trg_r
 const struct prescales *accounts_prescales(const struct accounts *a, uint32_t account)
 {
     return &a->slot[account]->set->prescales;
+}
+
+const struct conditions *accounts_conditions(const struct accounts *a, uint32_t account)
+{
+    return &a->slot[account]->set->conditions;
 }
 
 /* ---------------------------------------------------------------- counting */
@@ -381,7 +387,7 @@ void accounts_decided(struct accounts *a, const struct roi *r, void *chains, boo
 
 /* ---------------------------------------------------------------- changes */
 
-void accounts_forget_prescales(struct accounts *a, struct engine *e)
+void accounts_forget_sets(struct accounts *a, struct engine *e)
 {
     struct lumi newest, from;
     uint32_t rest;
@@ -389,8 +395,8 @@ void accounts_forget_prescales(struct accounts *a, struct engine *e)
     for (uint32_t i = 0; i < a->n_slots; i++)
         if (a->slot[i] && !a->slot[i]->is_rest)
             a->slot[i]->is_over = true;
-    prescale_book_state(a->book, &newest, &from);
-    rest = find_rest(a, e, newest, prescale_book_version(a->book, newest));
+    change_book_state(a->book, &newest, &from);
+    rest = find_rest(a, e, newest, change_book_version(a->book, newest));
     show(a, e, rest);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accounts.h - the books of one shard by lumi block: RoIs, chains, streams; and which prescale set
- * each lumi block has.
+/* accounts.h - the books of one shard by lumi block: RoIs, chains, streams; and which prescales
+ * and conditions each lumi block has.
  *
  * An RoI enters the account of its lumi block, menu and prescale set, and leaves it with its
  * decision. Sets of chains are added up as bits and spread out once a turn, so that a large menu
@@ -13,11 +13,11 @@
 
 #include "exec/engine.h"
 #include "menu/chains.h"
-#include "menu/prescale_book.h"
+#include "menu/change_book.h"
 
 struct accounts;
 /* `book` is shared by all shards. */
-int accounts_new(struct prescale_book *book, struct accounts **ret_accounts);
+int accounts_new(struct change_book *book, struct accounts **ret_accounts);
 void accounts_free(struct accounts *a); /* NULL is fine */
 
 /* RoIs of the engine may come; shows its prescales in its stats.  -ENOMEM. */
@@ -26,6 +26,8 @@ int accounts_begin(struct accounts *a, struct engine *e);
  * written yet, or without memory, one for all the others. */
 uint32_t accounts_enter(struct accounts *a, struct engine *e, const struct trg_roi_info *info);
 const struct prescales *accounts_prescales(const struct accounts *a, uint32_t account);
+/* They stay while an RoI is in the account. */
+const struct conditions *accounts_conditions(const struct accounts *a, uint32_t account);
 /* Counts what its seeds made of its chains. */
 void accounts_seeded(struct accounts *a, uint32_t account, void *chains);
 /* Counts its decision, or with `is_refused` that it has none, and lets it leave. */
@@ -33,9 +35,9 @@ void accounts_decided(struct accounts *a, const struct roi *r, void *chains, boo
 /* Spreads out what was counted since the last call, to stats as well.  Once a turn. */
 void accounts_flush(struct accounts *a);
 
-/* Forgets which prescales are in force: what comes next looks them up again.  Shows those of the
- * running engine in its stats. */
-void accounts_forget_prescales(struct accounts *a, struct engine *running);
+/* Forgets which prescales and conditions are in force: what comes next looks them up again.  Shows
+ * the prescales of the running engine in its stats. */
+void accounts_forget_sets(struct accounts *a, struct engine *running);
 /* The engine is going to be closed. */
 void accounts_leave(struct accounts *a, const struct engine *e);
 

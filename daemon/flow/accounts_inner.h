@@ -31,14 +31,15 @@ struct account_roster { /* names and keys of a menu, which outlive it */
     _Atomic uint32_t users;
     uint64_t key;
     uint32_t n_chains, n_words, n_streams;
-    char (*chain)[PRESCALE_NAME];
-    char stream[MENU_STREAMS_MAX][PRESCALE_NAME];
+    char (*chain)[CHANGE_NAME];
+    char stream[MENU_STREAMS_MAX][CHANGE_NAME];
 };
 
-struct account_set { /* a prescale set */
+struct account_set { /* prescales and conditions in force */
     _Atomic uint32_t users;
     uint64_t version;
     struct prescales prescales;
+    struct conditions conditions;
 };
 
 struct account {

@@ -13,7 +13,7 @@
 
 struct dispatch;
 struct dispatch_shared { /* by all shards */
-    struct prescale_book *book;
+    struct change_book *book;
     struct poison *poison; /* NULL: none is remembered */
 };
 struct dispatch_retire { /* takes engines that are empty */

@@ -256,6 +256,7 @@ static Trigd__V1__Decision *form(struct egress *e, uint32_t roi, uint64_t now)
     m->repeated = r->is_repeat;
     m->menu_key = e->engine[roi]->menu->hash;
     m->prescale_key = r->prescale_key;
+    m->conditions_key = r->conditions_key;
     list_bits(e, &r->streams, 1, &m->n_streams, &m->streams);
     if (p->reads & ~r->kinds)
         list_missing(e, p, r, m);

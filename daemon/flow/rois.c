@@ -232,6 +232,8 @@ static uint64_t seed_chains(struct dispatch *d, struct engine *e, struct roi *r)
     r->account = accounts_enter(d->accounts, e, &r->info);
     prescales = accounts_prescales(d->accounts, r->account);
     r->prescale_key = prescales->key;
+    r->conditions = accounts_conditions(d->accounts, r->account);
+    r->conditions_key = r->conditions->key;
     waits = chains_seed(e->menu->plan, prescales, &ev, chains);
     accounts_seeded(d->accounts, r->account, chains);
     return waits;

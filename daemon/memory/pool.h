@@ -55,6 +55,7 @@ enum roi_end {                     /* why an RoI goes to the debug stream */
                ROI_END_NO_ROOM   /* too many RoIs waited to run again */
 };
 
+struct conditions;
 struct roi_why {
     uint8_t what; /* enum roi_end */
     uint8_t step;
@@ -73,6 +74,8 @@ struct roi {
     uint32_t kinds;   /* 1 << kind for each of `in` that is there */
     uint32_t account; /* its place in accounts.h */
     uint64_t prescale_key;
+    const struct conditions *conditions; /* of its account; not once it is decided */
+    uint64_t conditions_key;
     uint8_t type;
 
     /* the I/O thread's own books */

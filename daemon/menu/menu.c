@@ -499,6 +499,8 @@ void menu_free(struct menu *m)
         free(m->streams[i].name);
     for (uint32_t i = 0; i < ROI_TYPES; i++)
         free(m->types[i]);
+    for (uint32_t i = 0; i < CONDITIONS_MAX; i++)
+        condition_release(m->base[i]);
     plan_free(m->plan);
     free(m->text);
     free(m->name);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "conditions/condition_file.h"
 #include "menu/combination.h"
 #include "plugin/plugin_host.h"
 #include "plugin/room.h"
@@ -85,7 +86,10 @@ struct menu {
     uint32_t debug_stream;       /* its number */
     char *types[ROI_TYPES];      /* names of RoI types; NULL: none */
     enum menu_decision decision;
-    struct plan *plan; /* for the way of an RoI */
+    uint32_t n_conditions; /* that plugins of its steps need */
+    struct condition_need condition[CONDITIONS_MAX];
+    struct condition *base[CONDITIONS_MAX]; /* of the configuration's file; NULL: it has none */
+    struct plan *plan;                      /* for the way of an RoI */
 };
 
 /* Reads and checks a menu, and loads (through the host) the plugins that it names.  Checks what can

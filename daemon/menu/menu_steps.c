@@ -49,7 +49,6 @@ static const char *declared_otherwise(const struct menu_step *s, const struct me
 /* Whether a menu may use the plugin, and beside those of the steps above. */
 static void check_plugin(struct builder *b, const struct menu_step *s, uint32_t number)
 {
-    const struct trg_condition *condition = s->plugin->d.conditions;
     char where[WHERE_BYTES];
 
     snprintf(where, sizeof where, "steps[%u].plugin", number);
@@ -57,11 +56,6 @@ static void check_plugin(struct builder *b, const struct menu_step *s, uint32_t 
         yamlfile_problem(b->f, where,
                          "step \"%s\": plugin %s is a guest: it gets slices of work, and no RoIs",
                          s->name, s->plugin->d.name);
-    if (condition && condition->name)
-        yamlfile_problem(
-            b->f, where,
-            "step \"%s\": plugin %s needs the condition %s, and this daemon gives none", s->name,
-            s->plugin->d.name, condition->name);
     for (uint32_t i = 0; i < number; i++) {
         const struct menu_step *other = &b->m->steps[i];
         const char *name = declared_otherwise(s, other);
@@ -72,6 +66,40 @@ static void check_plugin(struct builder *b, const struct menu_step *s, uint32_t 
                              "\"%s\" does",
                              s->name, s->plugin->d.name, name, other->plugin->d.name, other->name);
     }
+}
+
+/* Enters a condition that the plugin of a step needs. */
+static void need_condition(struct builder *b, const struct menu_step *s, const char *where,
+                           const struct trg_condition *c)
+{
+    const bool is_optional = c->flags & TRG_CONDITION_OPTIONAL;
+    struct condition_need *need = b->m->condition;
+    uint32_t i = 0;
+
+    while (i < b->m->n_conditions && strcmp(need[i].name, c->name) != 0)
+        i++;
+    if (i == CONDITIONS_MAX)
+        yamlfile_problem(b->f, where, "step \"%s\": a menu needs at most %u conditions", s->name,
+                         CONDITIONS_MAX);
+    else if (i < b->m->n_conditions && need[i].table->hash != c->table->hash)
+        yamlfile_problem(
+            b->f, where,
+            "step \"%s\": plugin %s gives the condition %s other columns than a plugin "
+            "above does",
+            s->name, s->plugin->d.name, c->name);
+    else if (i < b->m->n_conditions)
+        need[i].is_optional &= is_optional;
+    else
+        need[b->m->n_conditions++] = (struct condition_need){c->name, c->table, is_optional};
+}
+
+static void need_conditions(struct builder *b, const struct menu_step *s, uint32_t number)
+{
+    char where[WHERE_BYTES];
+
+    snprintf(where, sizeof where, "steps[%u].plugin", number);
+    for (const struct trg_condition *c = s->plugin->d.conditions; c && c->name; c++)
+        need_condition(b, s, where, c);
 }
 
 /* Fills the plugin's config struct: defaults, preset, then the keys of the file. */
@@ -280,6 +308,7 @@ int menu_build_step(struct builder *b, uint32_t number)
     if (!s->params)
         return -ENOMEM;
     check_plugin(b, s, number);
+    need_conditions(b, s, number);
     build_params(b, s, number);
     room_init(&s->plugin->d, s->params, &s->room);
     for (uint32_t k = 0; k < s->plugin->n_inputs; k++)

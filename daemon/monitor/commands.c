@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "conditions/condition_file.h"
+#include "config/yamlfile.h"
 #include "log.h"
+#include "menu/prescale_file.h"
 #include "monitor/show.h"
 
 #define LINE_BYTES 1024
@@ -20,11 +23,12 @@ struct call { /* one command being carried out */
     FILE *out;
     char *word[WORDS_MAX]; /* what follows the command's own words */
     uint32_t n_words;
-    bool is_now;
+    bool is_now, has_from;
+    struct lumi from;
     uint64_t reload; /* that was asked for; nothing may follow it on the line */
 };
 
-/* LISTS: takes csv or json at the end; TIMED: acts, and takes now at the end */
+/* LISTS: takes csv or json at the end; TIMED: acts, and takes now or at RUN:BLOCK at the end */
 enum kind { LOOKS, LISTS, ACTS, TIMED };
 
 struct command {
@@ -69,6 +73,7 @@ SHOW(clients, false)
 SHOW(latency, false)
 SHOW(ledger, true)
 SHOW(poison, false)
+SHOW(conditions, false)
 
 /* Several tables in one answer: titled, or as members of one object. */
 struct part {
@@ -110,48 +115,86 @@ static void answer(struct call *c, int r, const char *text)
     fprintf(c->out, "%s%s\n", r < 0 ? "error: " : "", text);
 }
 
-/* ---------------------------------------------------------------- prescales and menus */
+/* ---------------------------------------------------------------- prescales, conditions, menus */
 
-static void order(struct call *c, const struct prescale_change *list, uint32_t n, bool is_whole)
+static void order(struct call *c, enum change_what what, const struct change *list, uint32_t n,
+                  bool is_whole)
 {
-    const struct prescale_order o = {
-        .change = list, .n = n, .is_whole = is_whole, .is_now = c->is_now};
-    char text[256] = "";
+    const struct change_order o = {.what = what,
+                                   .change = list,
+                                   .n = n,
+                                   .is_whole = is_whole,
+                                   .is_now = c->is_now,
+                                   .from = c->has_from ? &c->from : NULL};
+    char text[512] = "";
 
-    answer(c, c->v->hooks.prescale(c->v->hooks.ctx, &o, text, sizeof text), text);
+    answer(c, c->v->hooks.change(c->v->hooks.ctx, &o, text, sizeof text), text);
 }
 
 static void run_prescale(struct call *c)
 {
-    struct prescale_change change = {.value = -1};
+    struct change change = {.what = CHANGE_PRESCALE, .prescale = -1};
     char *end;
 
-    snprintf(change.chain, sizeof change.chain, "%s", c->word[0]);
-    change.value = strtod(c->word[1], &end);
-    if (end == c->word[1] || *end || !prescale_is_allowed(change.value))
+    snprintf(change.name, sizeof change.name, "%s", c->word[0]);
+    change.prescale = strtod(c->word[1], &end);
+    if (end == c->word[1] || *end || !prescale_is_allowed(change.prescale))
         fprintf(c->out, "error: \"%s\" is no prescale; 0 (off) or a number >= 1 is allowed\n",
                 c->word[1]);
     else
-        order(c, &change, 1, false);
+        order(c, CHANGE_PRESCALE, &change, 1, false);
+}
+
+static void refuse_file(struct call *c, int r)
+{
+    if (r == -ENOMEM)
+        fputs("error: there is no memory\n", c->out);
+    else
+        fprintf(c->out, "error: %s\n", yamlfile_why());
 }
 
 static void run_prescale_file(struct call *c)
 {
-    struct prescale_change *list;
+    struct change *list;
     uint32_t n;
-    int r = prescale_book_read(c->word[0], &list, &n);
+    int r = prescales_read(c->word[0], &list, &n);
 
     if (r < 0) {
-        fprintf(c->out, "error: %s: %s; the log says where\n", c->word[0], strerror(-r));
+        refuse_file(c, r);
         return;
     }
-    order(c, list, n, true);
+    order(c, CHANGE_PRESCALE, list, n, true);
     free(list);
 }
 
 static void run_prescale_reset(struct call *c)
 {
-    order(c, NULL, 0, true);
+    order(c, CHANGE_PRESCALE, NULL, 0, true);
+}
+
+static void run_conditions_file(struct call *c)
+{
+    struct change change[CONDITIONS_MAX];
+    struct condition_need needs[CONDITIONS_MAX];
+    const uint32_t n = c->v->plugins ? conditions_needed(c->v->plugins, needs, CONDITIONS_MAX) : 0;
+    struct condition_list list;
+    int r = conditions_read(c->word[0], needs, n, &list);
+
+    if (r < 0) {
+        refuse_file(c, r);
+        return;
+    }
+    for (uint32_t i = 0; i < list.n; i++) {
+        change[i] = (struct change){.what = CHANGE_CONDITION, .condition = list.of[i]};
+        snprintf(change[i].name, sizeof change[i].name, "%s", list.of[i]->name);
+    }
+    order(c, CHANGE_CONDITION, change, list.n, false);
+    conditions_release(&list);
+}
+
+static void run_conditions_reset(struct call *c)
+{
+    order(c, CHANGE_CONDITION, NULL, 0, true);
 }
 
 /* An empty line ends an answer: every line of a file has a space in front, or a bar when the file
@@ -181,6 +224,11 @@ static void run_dump_menu(struct call *c)
 static void run_dump_prescales(struct call *c)
 {
     dump(c, CONTROL_DUMP_PRESCALES);
+}
+
+static void run_dump_conditions(struct call *c)
+{
+    dump(c, CONTROL_DUMP_CONDITIONS);
 }
 
 /* ---------------------------------------------------------------- others */
@@ -241,6 +289,8 @@ static const struct command commands[] = {
     {"show latency", 0, LISTS, run_show_latency, "", "latency of stages and lanes, quantiles"},
     {"show ledger", 0, LISTS, run_show_ledger, "",
      "received = accepted + rejected + failed + in_flight"},
+    {"show conditions", 0, LISTS, run_show_conditions, "",
+     "what plugins need beside RoIs: rows, keys, from which lumi block on"},
     {"show poison", 0, LISTS, run_show_poison, "",
      "RoIs that ended a worker and are not processed again"},
     {"clear poison", 0, ACTS, run_clear_poison, "", "process them again when they are sent again"},
@@ -249,8 +299,13 @@ static const struct command commands[] = {
     {"prescale-file", 1, TIMED, run_prescale_file, "FILE",
      "take the prescales of a file, and for other chains the menu's"},
     {"prescale-reset", 0, TIMED, run_prescale_reset, "", "take the menu's prescales again"},
+    {"conditions-file", 1, TIMED, run_conditions_file, "FILE",
+     "take the conditions of a file, from the next lumi block on; others stay"},
+    {"conditions-reset", 0, TIMED, run_conditions_reset, "",
+     "take the conditions of the configuration's file again"},
     {"dump menu", 0, LOOKS, run_dump_menu, "", "the file of the running menu"},
     {"dump prescales", 0, LOOKS, run_dump_prescales, "", "the prescales in force, as a file"},
+    {"dump conditions", 0, LOOKS, run_dump_conditions, "", "the conditions in force, as a file"},
     {"set log", 1, ACTS, run_set_log, "LEVEL", "error, warn, info or debug"},
     {"drain", 0, ACTS, run_drain, "", "take no more RoIs (they are answered Busy)"},
     {"resume", 0, ACTS, run_resume, "", "take RoIs again"},
@@ -261,7 +316,7 @@ static const struct command commands[] = {
 
 static const char *takes(const struct command *k)
 {
-    return k->kind == LISTS ? " [csv|json]" : k->kind == TIMED ? " [now]" : "";
+    return k->kind == LISTS ? " [csv|json]" : k->kind == TIMED ? " [now, or at RUN:BLOCK]" : "";
 }
 
 static void run_help(struct call *c)
@@ -299,11 +354,36 @@ static const struct command *find(char **word, uint32_t n, uint32_t *ret_used)
     return found;
 }
 
+/* "RUN:BLOCK" */
+static bool read_lumi(const char *text, struct lumi *ret_at)
+{
+    char *end;
+    const unsigned long long run = strtoull(text, &end, 10);
+    const unsigned long long block = *end == ':' ? strtoull(end + 1, &end, 10) : 0;
+
+    *ret_at = (struct lumi){.run = (uint32_t)run, .block = (uint32_t)block};
+    return text[strspn(text, "0123456789:")] == '\0' && strchr(text, ':') > text &&
+           strchr(text, ':') == strrchr(text, ':') && end[-1] != ':' && !*end &&
+           run <= UINT32_MAX && block <= UINT32_MAX && (run || block);
+}
+
+/* When a command takes effect. */
+static void take_time(const struct command *k, struct call *c)
+{
+    const char *const *word = (const char *const *)c->word;
+    const uint32_t n = c->n_words;
+
+    c->is_now = n > k->n_args && !strcmp(word[n - 1], "now");
+    c->has_from =
+        n > k->n_args + 1 && !strcmp(word[n - 2], "at") && read_lumi(word[n - 1], &c->from);
+    c->n_words -= c->has_from ? 2 : c->is_now;
+}
+
 static void take_last(const struct command *k, struct call *c)
 {
-    c->is_now =
-        k->kind == TIMED && c->n_words > k->n_args && !strcmp(c->word[c->n_words - 1], "now");
-    c->n_words -= c->is_now;
+    c->is_now = c->has_from = false;
+    if (k->kind == TIMED)
+        take_time(k, c);
     if (k->kind != LISTS || c->n_words <= k->n_args)
         return;
     if (!strcmp(c->word[c->n_words - 1], "json"))

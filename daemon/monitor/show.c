@@ -301,6 +301,41 @@ static size_t show_column(const struct trg_column *c, bool is_first, char *text,
                             c->unit[0] ? " " : "", c->unit);
 }
 
+void show_conditions(const struct control_view *v, struct table *t)
+{
+    static const char *const column[] = {"condition", "table",    "from",
+                                         "key",       "next_key", "next_at"};
+    struct control_condition list[CONDITIONS_MAX];
+    const int n = v->hooks.conditions(v->hooks.ctx, list);
+
+    for (size_t i = 0; i < sizeof column / sizeof *column; i++)
+        table_column(t, column[i], false);
+    table_column(t, "rows", true);
+    for (int i = 0; i < n; i++) {
+        const struct control_condition *c = &list[i];
+
+        table_cell(t, "%s", c->name);
+        table_cell(t, "%s", c->table);
+        table_cell(t, "%s", !c->key ? "not given" : c->is_of_operator ? "operator" : "file");
+        table_cell(t, "%016" PRIx64, c->key);
+        table_cell(t, "%016" PRIx64, c->is_waiting ? c->next_key : c->key);
+        if (c->is_waiting)
+            table_cell(t, "%u:%u", c->next.run, c->next.block);
+        else
+            table_cell(t, "%s", "");
+        table_cell(t, "%u", c->rows);
+    }
+}
+
+/* "x mm, y mm, ..." */
+static void list_columns(const struct trg_collection *c, char *text, size_t bytes)
+{
+    size_t n = 0;
+
+    for (uint32_t k = 0; k < c->n_columns && n < bytes; k++)
+        n += show_column(&c->column[k], !k, text + n, bytes - n);
+}
+
 static void show_collections(const struct plugin *p, struct table *t)
 {
     static const char *const column[] = {"direction", "collection", "columns"};
@@ -311,13 +346,28 @@ static void show_collections(const struct plugin *p, struct table *t)
     for (uint32_t i = 0; i < p->n_inputs + p->n_outputs; i++) {
         const struct trg_collection *info =
             i < p->n_inputs ? p->d.consumes[i] : p->d.produces[i - p->n_inputs];
-        size_t n = 0;
 
-        for (uint32_t c = 0; c < info->n_columns && n < sizeof text; c++)
-            n += show_column(&info->column[c], !c, text + n, sizeof text - n);
+        list_columns(info, text, sizeof text);
         table_cell(t, i < p->n_inputs ? "consumes" : "produces");
         table_cell(t, "%s", info->name);
         table_cell(t, "%s", text);
+    }
+}
+
+static void show_needs(const struct plugin *p, struct table *t)
+{
+    static const char *const column[] = {"condition", "needed", "table", "columns", "meaning"};
+    char text[256];
+
+    for (size_t i = 0; i < sizeof column / sizeof *column; i++)
+        table_column(t, column[i], false);
+    for (const struct trg_condition *c = p->d.conditions; c && c->name; c++) {
+        list_columns(c->table, text, sizeof text);
+        table_cell(t, "%s", c->name);
+        table_cell(t, "%s", c->flags & TRG_CONDITION_OPTIONAL ? "no" : "yes");
+        table_cell(t, "%s", c->table->name);
+        table_cell(t, "%s", text);
+        table_cell(t, "%s", c->help);
     }
 }
 
@@ -352,11 +402,9 @@ void show_plugin(const struct plugin *p, enum table_format format, FILE *out)
     static const struct {
         const char *name;
         void (*show)(const struct plugin *, struct table *);
-    } part[] = {{"parameters", show_parameters},
-                {"presets", show_presets},
-                {"values", show_values},
-                {"collections", show_collections},
-                {"worst_case_cost", show_cost}};
+    } part[] = {{"parameters", show_parameters}, {"presets", show_presets},
+                {"values", show_values},         {"collections", show_collections},
+                {"conditions", show_needs},      {"worst_case_cost", show_cost}};
 
     if (format == TABLE_TEXT)
         fprintf(out,

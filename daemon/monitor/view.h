@@ -10,23 +10,28 @@
 #include "config/config.h"
 #include "exec/devices.h"
 #include "flow/poison.h"
-#include "menu/prescale_book.h"
+#include "menu/change_book.h"
 #include "plugin/plugin_host.h"
 
-struct prescale_order { /* prescales of chains, from the next lumi block on, or now */
-    const struct prescale_change *change;
-    uint32_t n;
-    bool is_whole; /* those of other chains are the menu's again */
-    bool is_now;
+enum control_dump { CONTROL_DUMP_MENU, CONTROL_DUMP_PRESCALES, CONTROL_DUMP_CONDITIONS };
+
+struct control_condition { /* of the running menu */
+    char name[CONDITION_NAME], table[32];
+    bool is_optional, is_of_operator;
+    uint64_t key, next_key; /* 0: not given; next: from `next` on, where is_waiting */
+    uint32_t rows;
+    bool is_waiting;
+    struct lumi next;
 };
-enum control_dump { CONTROL_DUMP_MENU, CONTROL_DUMP_PRESCALES };
 
 /* Requests to the daemon; every call waits until it is done (at most a few
  * seconds; -ETIMEDOUT then) and writes one sentence into `text`.  Any thread. */
 struct control_hooks {
     void *ctx;
-    int (*prescale)(void *ctx, const struct prescale_order *order, char *text, size_t bytes);
-    char *(*dump)(void *ctx, enum control_dump what);  /* NULL: it did not answer */
+    int (*change)(void *ctx, const struct change_order *order, char *text, size_t bytes);
+    char *(*dump)(void *ctx, enum control_dump what); /* NULL: it did not answer */
+    /* CONDITIONS_MAX at most; how many, or -ETIMEDOUT. */
+    int (*conditions)(void *ctx, struct control_condition *list);
     int (*drain)(void *ctx, char *text, size_t bytes); /* takes no more RoIs */
     int (*resume)(void *ctx, char *text, size_t bytes);
     /* Reloads the menu, the old one stays on failure; does not wait.  Returns a number, from 1. */

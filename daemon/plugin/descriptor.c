@@ -210,6 +210,10 @@ static void fill_conditions(struct block *b, const struct trg_condition *table, 
         trigd_plugin__condition__init(to);
         to->name = text(table[m->n_condition].name);
         to->help = text(table[m->n_condition].help);
+        to->flags = table[m->n_condition].flags;
+        to->table = take(b, sizeof *to->table);
+        if (to->table)
+            fill_collection(b, table[m->n_condition].table, to->table);
     }
 }
 
@@ -371,7 +375,10 @@ static void read_values(struct block *b, const Descriptor *m, struct trg_plugin 
     for (size_t i = 0; table && i < m->n_value; i++)
         table[i] = (struct trg_value){m->value[i]->name, m->value[i]->unit, m->value[i]->help};
     for (size_t i = 0; needs && i < m->n_condition; i++)
-        needs[i] = (struct trg_condition){m->condition[i]->name, m->condition[i]->help};
+        needs[i] = (struct trg_condition){.name = m->condition[i]->name,
+                                          .help = m->condition[i]->help,
+                                          .table = read_collection(b, m->condition[i]->table),
+                                          .flags = m->condition[i]->flags};
     d->values = m->n_value ? table : NULL;
     d->conditions = m->n_condition ? needs : NULL;
 }

@@ -52,13 +52,37 @@ static int check_collections(struct plugin *p, char *why, size_t bytes)
     return room_check(d, why, bytes);
 }
 
+static int check_condition(const struct trg_condition *c, char *why, size_t bytes)
+{
+    if (!plugin_is_name(c->name) || !c->help || !c->table)
+        return refuse(
+            why, bytes,
+            "condition '%s' has no help or table, or is not lower-case letters, digits and _",
+            c->name);
+    if (kind_check(c->table, why, bytes) < 0)
+        return -EINVAL;
+    for (uint32_t k = 0; k < c->table->n_columns; k++)
+        if (c->table->column[k].type == TRG_F16)
+            return refuse(why, bytes, "condition '%s' has a column of f16; use f32", c->name);
+    if (c->flags & ~(uint32_t)TRG_CONDITION_OPTIONAL)
+        return refuse(why, bytes, "condition '%s' has unknown flags %#x", c->name, c->flags);
+    return 0;
+}
+
 static int check_conditions(const struct plugin *p, char *why, size_t bytes)
 {
-    for (const struct trg_condition *c = p->d.conditions; c && c->name; c++)
-        if (!plugin_is_name(c->name) || !c->help)
-            return refuse(why, bytes,
-                          "condition '%s' has no help or is not lower-case letters, digits and _",
-                          c->name);
+    const struct trg_condition *all = p->d.conditions;
+    uint32_t n = 0;
+
+    for (; all && all[n].name; n++) {
+        if (n == TRG_CONDITIONS_MAX)
+            return refuse(why, bytes, "it needs more than %d conditions", TRG_CONDITIONS_MAX);
+        if (check_condition(&all[n], why, bytes) < 0)
+            return -EINVAL;
+        for (uint32_t k = 0; k < n; k++)
+            if (!strcmp(all[n].name, all[k].name))
+                return refuse(why, bytes, "condition '%s' is there twice", all[n].name);
+    }
     return 0;
 }
 

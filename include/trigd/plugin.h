@@ -30,10 +30,11 @@ extern "C" {
 #define TRG_PLUGIN_ABI    2u /* grows when a meaning or a layout changes, not on append */
 #define TRG_PLUGIN_SYMBOL "trg_plugin"
 
-#define TRG_INPUTS_MAX  4  /* collections that one plugin consumes */
-#define TRG_OUTPUTS_MAX 2  /* collections that one plugin produces */
-#define TRG_VALUES_MAX  16 /* named numbers that one plugin reports for an RoI */
-#define TRG_SLOTS_MAX   8  /* batches that one algo may have in flight */
+#define TRG_INPUTS_MAX     4  /* collections that one plugin consumes */
+#define TRG_OUTPUTS_MAX    2  /* collections that one plugin produces */
+#define TRG_VALUES_MAX     16 /* named numbers that one plugin reports for an RoI */
+#define TRG_SLOTS_MAX      8  /* batches that one algo may have in flight */
+#define TRG_CONDITIONS_MAX 4  /* conditions that one plugin needs */
 
 struct trg_algo; /* the plugin's own state for one lane; defined by the plugin */
 
@@ -124,6 +125,11 @@ struct trg_batch {
     struct trg_input in[TRG_INPUTS_MAX];         /* in the order of `consumes` */
     struct trg_result *results;                  /* [n_rois]; collect fills them */
     struct trg_output *outputs[TRG_OUTPUTS_MAX]; /* [n_rois] in the order of `produces` */
+
+    /* In force for all RoIs of the batch, in the order of `conditions`: the rows are items of the
+     * one RoI of a span.  collection NULL: not given.  Equal keys, equal rows; 0: not given. */
+    struct trg_input condition[TRG_CONDITIONS_MAX];
+    uint64_t condition_key[TRG_CONDITIONS_MAX];
 };
 
 /* Upper bounds on every batch of this algo. */
@@ -165,10 +171,17 @@ struct trg_cost {
 };
 
 /* Keyed data with an interval of validity that the plugin needs: beam line, dead channels, a model.
- * The table ends with a NULL name. */
+ * A table, declared as a collection is (with `room` rows at most; no f16).  The table of conditions
+ * ends with a NULL name. */
 struct trg_condition {
-    const char *name;
-    const char *help;
+    const char *name; /* as files spell it */
+    const char *help; /* one line */
+    const struct trg_collection *table;
+    uint32_t flags; /* of enum trg_condition_flag */
+};
+
+enum trg_condition_flag {
+    TRG_CONDITION_OPTIONAL = 1 /* the plugin does without; else menus with it need a file */
 };
 
 /* ---- the descriptor ---- */

@@ -62,6 +62,10 @@ TRG_TESTING_EXPORT int trg_testing_random(struct trg_testing *t, uint32_t n, uin
 TRG_TESTING_EXPORT int trg_testing_read(struct trg_testing *t, const char *path,
                                         struct trg_testing_roi **ret_rois, uint32_t *ret_n);
 
+/* Reads a file of conditions (docs/conditions.md) for the runs that follow; NULL: none are given.
+ */
+TRG_TESTING_EXPORT int trg_testing_conditions(struct trg_testing *t, const char *path);
+
 /* Runs RoIs through the plugin on a device, in batches of up to 40 with two in flight, and fills
  * `result` and `out`.  `settings` are "parameter", "value", ..., NULL, or NULL; "preset" is one,
  * too. */

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "alignment.collections.h"
 #include "clusters.collections.h"
 #include "clusters.program.h"
 #include "host.h"
@@ -121,6 +122,11 @@ static int clusters_collect(struct trg_algo *a, struct trg_batch *b)
     return cl_host_collect(&a->h, b);
 }
 
+static const struct trg_condition conditions[] = {{"sensor_alignment",
+                                                   "where the sensors are, against the geometry",
+                                                   &trg_alignment, TRG_CONDITION_OPTIONAL},
+                                                  {0}};
+
 TRG_PLUGIN_EXPORT const struct trg_plugin trg_plugin;
 const struct trg_plugin trg_plugin = {
     TRG_PLUGIN_INIT,
@@ -133,6 +139,7 @@ const struct trg_plugin trg_plugin = {
     .cost = {.batch_us = 100000, .item_ns = 10000},
     .params = clusters_params,
     .values = values,
+    .conditions = conditions,
     .config_size = sizeof(struct clusters_config),
     .room = product_room,
     .create = clusters_create,

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "alignment.h"
+
 /* ---------------------------------------------------------------- set-up */
 
 static int open_slot(struct cl_host *h, struct trg_device *d, uint32_t arrays, struct cl_slot *s)
@@ -48,29 +50,57 @@ void cl_host_close(struct cl_host *h)
 {
     buffers_free(&h->buffers);
     trg_module_free(h->module);
+    free(h->nominal);
+}
+
+static int open_sensors(struct cl_host *h, struct trg_device *device, struct cl_slot *s)
+{
+    const size_t bytes = h->n_sensors * sizeof *h->nominal;
+    const struct buffer_wish pinned = {TRG_MEM_PINNED, bytes, &s->sensors_host};
+    int r = buffers_new(&h->buffers, device, &pinned, 1);
+
+    return r < 0 ? r : buffers_upload(&h->buffers, device, h->nominal, bytes, &s->sensors);
 }
 
 int cl_host_geometry(struct cl_host *h, struct trg_device *device, const struct geometry *g)
 {
-    struct cl_sensor *sensors = calloc(g->n_sensors, sizeof *sensors);
-    int r = sensors ? 0 : -ENOMEM;
+    int r;
 
-    for (uint32_t i = 0; r == 0 && i < g->n_sensors; i++) {
+    h->nominal = calloc(g->n_sensors, sizeof *h->nominal);
+    if (!h->nominal)
+        return -ENOMEM;
+    h->n_sensors = g->n_sensors;
+    h->middle[0] = (g->centre[0] + g->centre[g->n_columns - 1u]) / 2;
+    h->middle[1] = g->row_pitch * (float)g->n_rows / 2;
+    for (uint32_t i = 0; i < g->n_sensors; i++) {
         const struct geometry_sensor *s = &g->sensor[i];
 
-        sensors[i].layer = s->layer;
-        memcpy(sensors[i].column, s->column, sizeof s->column);
-        memcpy(sensors[i].row, s->row, sizeof s->row);
-        memcpy(sensors[i].corner, s->corner, sizeof s->corner);
+        h->nominal[i].layer = s->layer;
+        memcpy(h->nominal[i].column, s->column, sizeof s->column);
+        memcpy(h->nominal[i].row, s->row, sizeof s->row);
+        memcpy(h->nominal[i].corner, s->corner, sizeof s->corner);
     }
-    if (r == 0)
-        r = buffers_upload(&h->buffers, device, sensors, g->n_sensors * sizeof *sensors,
-                           &h->sensors);
-    if (r == 0)
-        r = buffers_upload(&h->buffers, device, g->centre, (g->n_columns + 1u) * sizeof *g->centre,
-                           &h->centres);
-    free(sensors);
+    r = buffers_upload(&h->buffers, device, g->centre, (g->n_columns + 1u) * sizeof *g->centre,
+                       &h->centres);
+    for (uint32_t i = 0; r == 0 && i < h->limits.slots; i++)
+        r = open_sensors(h, device, &h->slot[i]);
     return r;
+}
+
+/* Has the sensors of a slot where the batch's conditions say. */
+static int align(struct cl_host *h, const struct trg_batch *b, struct trg_queue *q)
+{
+    const size_t bytes = h->n_sensors * sizeof *h->nominal;
+    struct cl_slot *s = &h->slot[b->slot];
+
+    if (b->condition_key[0] == s->alignment)
+        return 0;
+    memcpy(trg_buffer_host(s->sensors_host), h->nominal, bytes);
+    if (b->condition[0].collection)
+        alignment_apply(&b->condition[0], h->middle, trg_buffer_host(s->sensors_host),
+                        h->n_sensors);
+    s->alignment = b->condition_key[0];
+    return trg_write(q, s->sensors, 0, s->sensors_host, 0, bytes);
 }
 
 int cl_host_device_output(struct cl_host *h, uint32_t slot, uint32_t k, struct trg_input *ret)
@@ -89,11 +119,12 @@ int cl_host_submit(struct cl_host *h, const struct trg_batch *b, struct trg_queu
 {
     struct cl_slot *s = &h->slot[b->slot];
     struct launcher l = launcher_on(q, &h->device);
-    struct trg_buffer *const buffers[] = {b->in[0].dev,    h->sensors,         h->centres,
+    struct trg_buffer *const buffers[] = {b->in[0].dev,    s->sensors,         h->centres,
                                           s->work,         s->state,           s->summaries,
                                           s->out[CL_HITS], s->out[CL_CLUSTERS]};
     const uint32_t most = h->hits_per_item * b->in[0].span.n_items;
 
+    l.result = align(h, b, q);
     for (uint32_t k = 0; k < CL_PRODUCTS; k++)
         block_copy_rois(&h->out[k], &l, b, s->out[k]);
     launcher_clear(&l, s->state, 4 * (size_t)CL_STATE_WORDS(b->n_rois));

@@ -17,7 +17,9 @@ enum { CL_VALUE_HITS, CL_VALUE_ITEMS, CL_VALUE_BAD, CL_VALUE_PIXELS };
 struct cl_slot {
     struct trg_buffer *work, *state, *summaries, *out[CL_PRODUCTS];
     struct trg_buffer *summaries_host, *out_host[CL_PRODUCTS];
-    bool is_read[CL_PRODUCTS]; /* the columns of this batch came to the host */
+    struct trg_buffer *sensors, *sensors_host; /* where they are for the batches of the slot: */
+    uint64_t alignment;                        /* key of the condition; 0: the nominal places */
+    bool is_read[CL_PRODUCTS];                 /* the columns of this batch came to the host */
 };
 
 struct cl_host {
@@ -25,7 +27,10 @@ struct cl_host {
     struct trg_device_info device;
     struct trg_module *module;
     struct trg_kernel *find;
-    struct trg_buffer *sensors, *centres;
+    struct trg_buffer *centres;
+    struct cl_sensor *nominal; /* [n_sensors] */
+    uint32_t n_sensors;
+    float middle[2]; /* as alignment.h has it */
     const struct trg_collection *product[CL_PRODUCTS];
     struct block out[CL_PRODUCTS];
     struct buffers buffers;
@@ -46,11 +51,11 @@ struct cl_host_setup {
 int cl_host_open(struct cl_host *h, struct trg_device *device, const struct trg_limits *limits,
                  const struct cl_host_setup *setup);
 void cl_host_close(struct cl_host *h);
-/* Copies sensors and columns to the device. */
+/* Copies sensors and columns to the device, for the slots that are open. */
 int cl_host_geometry(struct cl_host *h, struct trg_device *device, const struct geometry *g);
 
 int cl_host_device_output(struct cl_host *h, uint32_t slot, uint32_t k, struct trg_input *ret);
-/* `par`: the struct of the kernel. */
+/* `par`: the struct of the kernel.  The batch's first condition is the alignment. */
 int cl_host_submit(struct cl_host *h, const struct trg_batch *b, struct trg_queue *q,
                    struct trg_arg par);
 int cl_host_collect(struct cl_host *h, struct trg_batch *b);

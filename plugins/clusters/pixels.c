@@ -2,6 +2,7 @@
 /* pixels - hits from single pixels with charge: sets of pixels that touch.  See README.md. */
 #include <stdlib.h>
 
+#include "alignment.collections.h"
 #include "host.h"
 #include "parameters.h"
 #include "pixels.collections.h"
@@ -122,6 +123,11 @@ static int pixels_collect(struct trg_algo *a, struct trg_batch *b)
     return cl_host_collect(&a->h, b);
 }
 
+static const struct trg_condition conditions[] = {{"module_alignment",
+                                                   "where the modules are, against the geometry",
+                                                   &trg_alignment, TRG_CONDITION_OPTIONAL},
+                                                  {0}};
+
 TRG_PLUGIN_EXPORT const struct trg_plugin trg_plugin;
 const struct trg_plugin trg_plugin = {
     TRG_PLUGIN_INIT,
@@ -134,6 +140,7 @@ const struct trg_plugin trg_plugin = {
     .cost = {.batch_us = 100000, .item_ns = 10000},
     .params = pixels_params,
     .values = values,
+    .conditions = conditions,
     .config_size = sizeof(struct pixels_config),
     .room = product_room,
     .create = pixels_create,

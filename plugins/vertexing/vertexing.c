@@ -15,6 +15,7 @@
 #include "prepare.program.h"
 #include "primary.program.h"
 #include "seeds.program.h"
+#include "vertexing.collections.h"
 
 #define MODULES         4u
 #define OFF_BEAM_ROIS   20u  /* and half of all, before the log tells of a beam line elsewhere */
@@ -261,6 +262,18 @@ static uint32_t fit_parts_for(const struct trg_algo *a, uint32_t n_rois)
     return a->device.is_host ? 1 : parts < 16 ? 16 : parts > 128 ? 128 : parts;
 }
 
+/* The beam line of the batch's conditions, where there is one, stands before parameters. */
+static void take_beam_line(const struct trg_input *table, struct vx_par *par)
+{
+    if (!table->collection || !table->span.n_items)
+        return;
+    par->find_beam = 0;
+    par->beam_x = TRG_BEAM_LINE_X(table->host, table->span)[0];
+    par->beam_y = TRG_BEAM_LINE_Y(table->host, table->span)[0];
+    par->beam_var = TRG_BEAM_LINE_SIGMA(table->host, table->span)[0];
+    par->beam_var *= par->beam_var;
+}
+
 static int vertexing_submit(struct trg_algo *a, const struct trg_batch *batch, struct trg_queue *q)
 {
     struct run b = {.a = a,
@@ -271,6 +284,7 @@ static int vertexing_submit(struct trg_algo *a, const struct trg_batch *batch, s
 
     b.par.in = batch->in[0].span;
     b.par.n_rois = batch->n_rois;
+    take_beam_line(&batch->condition[0], &b.par);
     b.par.parts = parts_for(a, batch->n_rois);
     b.par.fit_parts = fit_parts_for(a, batch->n_rois);
     make_histogram(&b);
@@ -411,7 +425,7 @@ static int vertexing_collect(struct trg_algo *a, struct trg_batch *batch)
         take_counts(n, r);
         if (a->config->secondaries)
             r->value[VALUE_BEAUTY] = beauty_of(rows, n);
-        if (!a->par.find_beam)
+        if (!a->par.find_beam && !batch->condition[0].collection)
             mind_the_beam(a, n);
     }
     return 0;
@@ -422,6 +436,11 @@ static const struct trg_room product_room[] = {
     {"vertices", .in = {{.factor = {.number = 1},
                          .divisor = {.number = VX_ROOM_TRACKS},
                          .constant = {.number = VX_ROOM_LEAST}}}},
+    {0}};
+
+static const struct trg_condition conditions[] = {
+    {"beam_line", "where the beams meet, in place of beam_line, beam_x_mm and its fellows",
+     &trg_beam_line, TRG_CONDITION_OPTIONAL},
     {0}};
 
 TRG_PLUGIN_EXPORT const struct trg_plugin trg_plugin;
@@ -437,6 +456,7 @@ const struct trg_plugin trg_plugin = {
     .params = vx_params,
     .presets = vx_presets,
     .values = values,
+    .conditions = conditions,
     .config_size = sizeof(struct vx_config),
     .check = vx_check,
     .room = product_room,

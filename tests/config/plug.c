@@ -54,6 +54,7 @@ struct config {
 #define LEAVES       32 /* the process, when it is loaded */
 #define HANGS        33 /* when it is loaded */
 #define CHECK_DIES   34 /* for n = 13 */
+#define NO_TABLE     35 /* of a condition */
 
 #define MAKES                                                                                     \
     (PLUG_KIND == MAKER || PLUG_KIND == RELAY || PLUG_KIND == TAKER || PLUG_KIND == SAME_TWICE || \
@@ -110,7 +111,8 @@ static const struct trg_room room[] = {{"doublets",
                                         .cap = {.plus = PLUG_KIND == BAD_ROOM ? "r_mm" : NULL},
                                         .in = {{.factor = {.number = 1}}}},
                                        {0}};
-static const struct trg_condition conditions[] = {{"beam_line", "where the beam is"}, {0}};
+static const struct trg_condition conditions[] = {
+    {"beam_line", "where the beam is", IS(NO_TABLE, NULL, &trg_towers), 0}, {0}};
 
 static int device_output(struct trg_algo *algo, uint32_t slot, uint32_t k, struct trg_input *ret)
 {
@@ -166,7 +168,7 @@ const struct trg_plugin EXPORTED = {
                        : IS(TOWERS, &trg_towers, IS(OTHER_TOWERS, &trg_towers, NULL)),
                  IS(RELAY, &trg_tracks, IS(SAME_TWICE, &trg_doublets, NULL))},
     .room = MAKES ? room : NULL,
-    .conditions = IS(NEEDY, conditions, NULL),
+    .conditions = PLUG_KIND == NEEDY || PLUG_KIND == NO_TABLE ? conditions : NULL,
     .backends = IS(BAD_BACKEND, "cpu tpu", "cpu opencl cuda"),
     .params = params,
     .presets = presets,

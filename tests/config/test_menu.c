@@ -217,8 +217,6 @@ static const struct {
      5, "plugin jets declares towers otherwise than plugin other_towers of step \\\"t\\\" does"},
     {TOP "steps:\n  - {name: a, plugin: guest}\n" CHAIN, 4,
      "plugin guest is a guest: it gets slices of work, and no RoIs"},
-    {TOP "steps:\n  - {name: a, plugin: needy}\n" CHAIN, 4,
-     "plugin needy needs the condition beam_line, and this daemon gives none"},
     {TOP "steps:\n  - {name: a, plugin: eater, inputs: [m]}\n  - {name: m, plugin: maker}\n" CHAIN,
      4, "no step \\\"m\\\" above step \\\"a\\\""},
     {TOP "steps:\n  - {name: m, plugin: good}\n  - {name: a, plugin: good, inputs: [m]}\n" CHAIN, 5,

@@ -14,19 +14,21 @@ static int say(char *text, size_t bytes, const char *sentence)
     return 0;
 }
 
-static int prescale(void *ctx, const struct prescale_order *order, char *text, size_t bytes)
+static int change(void *ctx, const struct change_order *order, char *text, size_t bytes)
 {
     struct fixture *f = ctx;
 
     f->n_prescale++;
     f->n_changes = order->n;
     f->is_now = order->is_now;
-    if (order->n && strcmp(order->change[0].chain, "HLT_a") != 0) {
+    if (order->from)
+        f->from = *order->from;
+    if (order->n && strcmp(order->change[0].name, "HLT_a") != 0) {
         say(text, bytes, "there is no such chain");
         return -ENOENT;
     }
     if (order->n)
-        f->prescale = order->change[0].value;
+        f->prescale = order->change[0].prescale;
     return say(text, bytes, "prescale set");
 }
 
@@ -34,6 +36,20 @@ static char *dump(void *ctx, enum control_dump what)
 {
     (void)ctx;
     return strdup(what == CONTROL_DUMP_MENU ? "name: menu\n\nsteps:" : "prescales:\n  HLT_a: 2\n");
+}
+
+static int conditions(void *ctx, struct control_condition *list)
+{
+    (void)ctx;
+    list[0] = (struct control_condition){.name = "beam_line",
+                                         .table = "beam_lines",
+                                         .key = 0xb3a,
+                                         .rows = 1,
+                                         .is_waiting = true,
+                                         .next_key = 0xb3b,
+                                         .next = {.run = 3, .block = 18}};
+    list[1] = (struct control_condition){.name = "dead", .table = "dead", .is_optional = true};
+    return 2;
 }
 
 static int drain(void *ctx, char *text, size_t bytes)
@@ -155,7 +171,8 @@ int fixture_init(struct fixture *f)
                                     .config = &f->config,
                                     .config_path = "test.yaml",
                                     .hooks = {.ctx = f,
-                                              .prescale = prescale,
+                                              .change = change,
+                                              .conditions = conditions,
                                               .dump = dump,
                                               .drain = drain,
                                               .resume = resume,

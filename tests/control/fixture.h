@@ -18,6 +18,7 @@ struct fixture {
     double prescale;
     uint32_t n_changes;
     bool is_now;
+    struct lumi from;
 };
 
 /* Statistics with one entry of each kind and numbers that can be told apart; recording hooks. */

@@ -70,7 +70,7 @@ static void test_help_names_all(void **state)
 
     for (size_t i = 0; i < N_LISTS; i++)
         assert_has(help, lists[i]);
-    assert_has(help, "prescale CHAIN N [now]");
+    assert_has(help, "prescale CHAIN N [now, or at RUN:BLOCK]");
     assert_has(help, "show plugin NAME [csv|json]");
     free(help);
 }
@@ -217,13 +217,20 @@ static void test_hooks(void **state)
     expect(state, "prescale HLT_b 7 now", "error: there is no such chain\n");
     assert_true(f->is_now);
     assert_int_equal(f->n_prescale, 2);
+    expect(state, "prescale-reset at 3:18", "prescale set\n");
+    assert_true(f->from.run == 3 && f->from.block == 18);
+    expect(state, "prescale-reset at 3", "error: usage: ");
+    expect(state, "prescale-reset at 3:", "error: usage: ");
+    expect(state, "prescale-reset at 0:0", "error: usage: ");
+    expect(state, "prescale-reset at 3:4294967296", "error: usage: ");
+    expect(state, "conditions-file /nonesuch", "error: /nonesuch: No such file or directory\n");
     expect(state, "prescale HLT_a seven", "error: \"seven\" is no prescale; 0 (off)");
     expect(state, "prescale HLT_a 7x", "error: \"7x\" is no prescale");
     expect(state, "prescale HLT_a 0.5", "error: \"0.5\" is no prescale");
     expect(state, "prescale-file /nonesuch", "error: /nonesuch: ");
     expect(state, "dump menu", " name: menu\n \n|steps:\n");
     expect(state, "dump prescales", " prescales:\n   HLT_a: 2\n");
-    assert_int_equal(f->n_prescale, 2); /* not asked with no number */
+    assert_int_equal(f->n_prescale, 3); /* not asked with no number */
     assert_int_equal(f->n_drain, 1);
     assert_int_equal(f->n_resume, 1);
     assert_int_equal(f->n_reload, 2);
@@ -253,8 +260,8 @@ static void test_wrong_commands(void **state)
     expect(state, "show", "error: unknown command");
     expect(state, "drain now", "error: usage: drain\n");
     expect(state, "drain json", "error: usage: drain\n");
-    expect(state, "prescale HLT_a", "error: usage: prescale CHAIN N [now]\n");
-    expect(state, "prescale-reset later", "error: usage: prescale-reset [now]\n");
+    expect(state, "prescale HLT_a", "error: usage: prescale CHAIN N [now, or at RUN:BLOCK]\n");
+    expect(state, "prescale-reset later", "error: usage: prescale-reset [now, or at RUN:BLOCK]\n");
     expect(state, "show info xml", "error: usage: show info [csv|json]\n");
     expect(state, "show plugin none", "error: no plugin \"none\" is loaded");
     expect(state, "a b c d e f g h i j k", "error: unknown command");

@@ -57,6 +57,7 @@ int batches_open(const struct batches_setup *setup, struct batches **ret_batches
                                       .plugin = setup->plugin,
                                       .config = setup->config,
                                       .device = setup->device,
+                                      .conditions = setup->conditions,
                                       .limits = {.size = sizeof drive.limits,
                                                  .slots = setup->slots,
                                                  .max_rois = setup->max_rois,

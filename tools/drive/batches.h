@@ -2,6 +2,7 @@
 /* batches.h - runs any number of RoIs through a plugin on a device, batch by batch. */
 #ifndef TRIGD_BATCHES_H
 #define TRIGD_BATCHES_H
+#include "conditions/condition_file.h"
 #include "exec/stage.h"
 #include "trigd/plugin.h"
 
@@ -10,7 +11,8 @@ struct batches_setup { /* what it points to outlives the batches */
     const struct trg_plugin *plugin;
     const void *config;
     struct trg_device *device;
-    uint32_t slots, max_rois, max_items; /* items: of one input in one batch */
+    uint32_t slots, max_rois, max_items;     /* items: of one input in one batch */
+    const struct condition_list *conditions; /* NULL: none are given */
 };
 
 struct products { /* what a plugin made of one RoI, in the order of its `produces` */

@@ -2,6 +2,7 @@
 #include "drive.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,66 @@ static int open_slot(struct drive *d, uint32_t number)
     return r < 0 ? r : open_inputs(d, s);
 }
 
+/* ---------------------------------------------------------------- conditions */
+
+static const struct condition *find_table(const struct drive *d, const char *name)
+{
+    const struct condition_list *list = d->s.conditions;
+
+    for (uint32_t i = 0; list && i < list->n; i++)
+        if (!strcmp(list->of[i]->name, name))
+            return list->of[i];
+    return NULL;
+}
+
+/* Has the table of condition k on the device, for all slots. */
+static int open_table(struct drive *d, uint32_t k, const struct condition *c)
+{
+    const size_t room = condition_bytes(c->table, c->n);
+    struct trg_input in = {.collection = c->table};
+    size_t bytes;
+    int r = trg_buffer_new(d->s.device, TRG_MEM_PINNED, room, &d->table_host[k]);
+
+    d->table[k] = d->table_host[k];
+    if (r == 0 && !d->is_host)
+        r = trg_buffer_new(d->s.device, TRG_MEM_DEVICE, room, &d->table[k]);
+    if (r < 0)
+        return r;
+    bytes = condition_lay_out(c, trg_buffer_host(d->table_host[k]), &in.span);
+    in.host = trg_buffer_host(d->table_host[k]);
+    in.dev = d->table[k];
+    for (uint32_t i = 0; i < d->s.limits.slots; i++) {
+        d->slot[i].batch.condition[k] = in;
+        d->slot[i].batch.condition_key[k] = c->key;
+    }
+    if (!d->is_host)
+        r = trg_write(d->slot[0].queue, d->table[k], 0, d->table_host[k], 0, bytes);
+    return r < 0 ? r : trg_finish(d->slot[0].queue);
+}
+
+static int open_tables(struct drive *d)
+{
+    const struct trg_condition *all = d->s.plugin->conditions;
+    char text[256];
+    int r = 0;
+
+    for (uint32_t k = 0; r == 0 && all && all[k].name; k++) {
+        const struct condition *c = find_table(d, all[k].name);
+
+        if (c) {
+            r = open_table(d, k, c);
+        } else if (!(all[k].flags & TRG_CONDITION_OPTIONAL)) {
+            snprintf(text, sizeof text,
+                     "the plugin needs the condition %.100s: give a file with it", all[k].name);
+            trg_log(d->s.host, TRG_ERROR, text);
+            r = -ENOENT;
+        }
+    }
+    return r;
+}
+
+/* ---------------------------------------------------------------- the whole */
+
 static int take_kinds(const struct drive *d, const struct trg_collection *const *declared,
                       uint32_t most, uint32_t *kinds, uint32_t *n)
 {
@@ -78,7 +139,7 @@ static int open_all(struct drive *d)
     }
     for (uint32_t i = 0; r == 0 && i < d->s.limits.slots; i++)
         r = open_slot(d, i);
-    return r;
+    return r < 0 ? r : open_tables(d);
 }
 
 int drive_open(const struct drive_setup *setup, struct drive **ret_drive)
@@ -125,6 +186,11 @@ void drive_close(struct drive *d)
         close_slot(&d->slot[i]);
     for (uint32_t k = 0; k < TRG_INPUTS_MAX; k++)
         free(d->sources[k]);
+    for (uint32_t k = 0; k < TRG_CONDITIONS_MAX; k++) {
+        if (d->table[k] != d->table_host[k])
+            trg_buffer_free(d->table[k]);
+        trg_buffer_free(d->table_host[k]);
+    }
     free(d);
 }
 

@@ -10,6 +10,7 @@
 #define TRIGD_DRIVE_H
 #include <stdbool.h>
 
+#include "conditions/condition_file.h"
 #include "exec/stage.h"
 #include "plugin/room.h"
 #include "trigd/plugin.h"
@@ -20,6 +21,7 @@ struct drive_setup { /* the pointers are borrowed until drive_close */
     const void *config;
     struct trg_device *device;
     struct trg_limits limits;
+    const struct condition_list *conditions; /* in force for all batches; NULL: none are given */
 };
 
 struct drive_slot {
@@ -41,10 +43,12 @@ struct drive {
     bool is_host;
     struct trg_algo *algo; /* NULL before drive_create and after drive_destroy */
     struct drive_slot slot[TRG_SLOTS_MAX];
+    struct trg_buffer *table[TRG_CONDITIONS_MAX], *table_host[TRG_CONDITIONS_MAX];
     struct stage_source *sources[TRG_INPUTS_MAX]; /* [max_rois], of the batch to be gathered */
 };
 
-/* Makes queues and buffers, not yet the algo. */
+/* Makes queues and buffers, not yet the algo.  -ENOENT: a condition that the plugin needs is not
+ * given (logged). */
 int drive_open(const struct drive_setup *setup, struct drive **ret_drive);
 /* Also destroys the algo; NULL is allowed. */
 void drive_close(struct drive *d);

@@ -12,6 +12,8 @@
 
 #include "algohost.h"
 #include "batches.h"
+#include "conditions/condition_file.h"
+#include "config/yamlfile.h"
 #include "exec/sample.h"
 #include "log.h"
 #include "rois.h"
@@ -35,6 +37,7 @@ struct trg_testing {
     struct products *products;
     struct trg_result *results;
     uint32_t n_products;
+    struct condition_list conditions;
 };
 
 static void print(void *ctx, enum trg_level level, const char *text)
@@ -130,6 +133,7 @@ void trg_testing_close(struct trg_testing *t)
     products_free(t->products, t->n_products);
     free(t->results);
     testing_rois_fini(&t->file);
+    conditions_release(&t->conditions);
     sample_free(t->sample);
     free(t->random);
     algo_host_close(&t->host);
@@ -214,6 +218,23 @@ int trg_testing_read(struct trg_testing *t, const char *path, struct trg_testing
     return 0;
 }
 
+/* ---------------------------------------------------------------- conditions */
+
+int trg_testing_conditions(struct trg_testing *t, const char *path)
+{
+    struct condition_need needs[CONDITIONS_MAX];
+    const uint32_t n = conditions_needed(t->host.plugins, needs, CONDITIONS_MAX);
+    int r;
+
+    conditions_release(&t->conditions);
+    if (!path)
+        return 0;
+    r = conditions_read(path, needs, n, &t->conditions);
+    if (r < 0)
+        fprintf(stderr, "testing: %s\n", yamlfile_why());
+    return r;
+}
+
 /* ---------------------------------------------------------------- runs */
 
 static void input(const void *rois, uint32_t i, struct stage_source *ret_sources,
@@ -274,6 +295,7 @@ static int run(struct trg_testing *t, uint32_t device, const void *config,
                                         .plugin = &t->host.plugin->d,
                                         .config = config,
                                         .device = t->device[device].device,
+                                        .conditions = &t->conditions,
                                         .slots = SLOTS,
                                         .max_rois = BATCH,
                                         .max_items = 4 * most_items(rois, n)};

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "check_inner.h"
+#include "config/yamlfile.h"
 #include "races.h"
 #include "watch.h"
 
@@ -175,6 +176,30 @@ static int set_config(struct check *c)
     return 0;
 }
 
+/* Those of the file; the plugin must have what it needs. */
+static int set_conditions(struct check *c, struct plugin_host *plugins)
+{
+    const struct trg_condition *all = c->plugin->d.conditions;
+    struct condition_need needs[CONDITIONS_MAX];
+    const uint32_t n = conditions_needed(plugins, needs, CONDITIONS_MAX);
+    char why[256];
+
+    if (c->o->conditions && conditions_read(c->o->conditions, needs, n, &c->conditions) < 0)
+        return complain(yamlfile_why());
+    for (; all && all->name; all++) {
+        uint32_t i = 0;
+
+        while (i < c->conditions.n && strcmp(c->conditions.of[i]->name, all->name) != 0)
+            i++;
+        if (i < c->conditions.n || all->flags & TRG_CONDITION_OPTIONAL)
+            continue;
+        snprintf(why, sizeof why, "%s needs the condition %s: give a file with --conditions",
+                 c->plugin->d.name, all->name);
+        return complain(why);
+    }
+    return 0;
+}
+
 static int check_names(const struct check *c)
 {
     char why[256];
@@ -270,7 +295,7 @@ static int report(struct check *c)
     return c->n_failed ? 1 : 0;
 }
 
-static int check_loaded(struct check *c)
+static int check_loaded(struct check *c, struct plugin_host *plugins)
 {
     int r;
 
@@ -282,7 +307,10 @@ static int check_loaded(struct check *c)
     if (r == 0)
         r = set_config(c);
     if (r == 0)
+        r = set_conditions(c, plugins);
+    if (r == 0)
         r = report(c);
+    conditions_release(&c->conditions);
     free(c->config);
     return r;
 }
@@ -304,7 +332,7 @@ int check_plugin(const struct check_options *options)
         check_line(&c, false, "the descriptor keeps the rules", "%s", why);
         r = 1;
     } else {
-        r = check_loaded(&c);
+        r = check_loaded(&c, plugins);
     }
     plugin_host_free(plugins);
     return r;

@@ -15,6 +15,7 @@ struct check_options {
     const char *param[CHECK_LIST_MAX]; /* "key=value" */
     uint32_t n_params;
     const char *preset;            /* NULL: none */
+    const char *conditions;        /* file of conditions; NULL: none are given */
     const char *folder;            /* of the backends; NULL: where they are built or installed */
     double tolerance;              /* between backends */
     bool worst;                    /* look for slow RoIs instead: */

@@ -15,6 +15,7 @@ struct check {
     const struct plugin *plugin;
     void *config;
     struct trg_host host;
+    struct condition_list conditions;
     const struct sample *sample;
     struct trg_device *device;
     char where[32]; /* "cpu:0" */

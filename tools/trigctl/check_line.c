@@ -42,6 +42,7 @@ struct rig_setup check_setup(const struct check *c, const void *config, uint32_t
                               .config = config,
                               .host = &c->host,
                               .device = c->device,
+                              .conditions = &c->conditions,
                               .limits = {.size = sizeof(struct trg_limits),
                                          .slots = slots,
                                          .max_rois = CHECK_ROIS_MAX,

@@ -22,10 +22,12 @@ enum exit_code { EXIT_GOOD = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_NO_DAEMON =
 #define LINE_BYTES      1024
 
 static const char usage[] =
-    "usage: trigctl [--socket PATH] [--json] [--now] COMMAND...\n"
+    "usage: trigctl [--socket PATH] [--json] [--now | --at RUN:BLOCK] COMMAND...\n"
     "       trigctl [--json] show-plugin FILE.so\n"
     "       trigctl check-plugin FILE.so [--backend NAME]... [--param KEY=VALUE]...\n"
-    "               [--preset NAME] [--seed N] [--tolerance X] [--backends FOLDER] [--races]\n"
+    "               [--preset NAME] [--conditions FILE] [--seed N] [--tolerance X] [--backends "
+    "FOLDER]\n"
+    "               [--races]\n"
     "               [--worst [--items N] [--seconds S]]\n"
     "       trigctl make-rois FILE.so OUT [--rois N] [--seed N]\n"
     "       trigctl keygen FILE\n"
@@ -42,10 +44,13 @@ static const char usage[] =
     "  -s, --socket PATH   the daemon's control socket; else $" SOCKET_VARIABLE
     ", else " SOCKET_DEFAULT "\n"
     "  -j, --json          answers for programs\n"
-    "      --now           with prescale commands: at once, not from the next lumi block on\n"
+    "      --now           with prescales and conditions: at once, not from the next lumi block "
+    "on\n"
+    "      --at RUN:BLOCK  from that lumi block on, which no RoI has come from yet\n"
     "      --backend NAME  check this backend only; may be repeated\n"
     "      --param K=V     set a parameter of the plugin; may be repeated\n"
     "      --preset NAME   apply a preset before the parameters\n"
+    "      --conditions F  file of conditions that the plugin is given\n"
     "      --seed N        of the random RoIs; printed, fresh unless given (make-rois: 1)\n"
     "      --rois N        of make-rois (default 1000)\n"
     "      --tolerance X   between backends: |a - b| <= X max(1, |a|, |b|); 0, which is exact, "
@@ -68,6 +73,7 @@ static const char usage[] =
 struct options {
     const char *socket;
     bool json, now, verbose;
+    const char *at; /* "RUN:BLOCK" */
     double rois, items, seconds;
     struct check_options check;
 };
@@ -121,6 +127,9 @@ static int take(int opt, struct options *o)
     case 'N':
         o->now = true;
         return -1;
+    case 'A':
+        o->at = optarg;
+        return -1;
     case 'v':
         o->verbose = true;
         return -1;
@@ -130,6 +139,9 @@ static int take(int opt, struct options *o)
         return add(o->check.param, &o->check.n_params, "--param");
     case 'P':
         o->check.preset = optarg;
+        return -1;
+    case 'C':
+        o->check.conditions = optarg;
         return -1;
     case 'B':
         o->check.folder = optarg;
@@ -171,11 +183,13 @@ static int parse(int argc, char **argv, struct options *o)
     static const struct option table[] = {{"socket", required_argument, NULL, 's'},
                                           {"json", no_argument, NULL, 'j'},
                                           {"now", no_argument, NULL, 'N'},
+                                          {"at", required_argument, NULL, 'A'},
                                           {"verbose", no_argument, NULL, 'v'},
                                           {"backend", required_argument, NULL, 'b'},
                                           {"param", required_argument, NULL, 'p'},
                                           {"params", required_argument, NULL, 'p'},
                                           {"preset", required_argument, NULL, 'P'},
+                                          {"conditions", required_argument, NULL, 'C'},
                                           {"backends", required_argument, NULL, 'B'},
                                           {"seed", required_argument, NULL, 'S'},
                                           {"rois", required_argument, NULL, 'n'},
@@ -227,6 +241,11 @@ static void print_file(const char *answer)
     }
 }
 
+static bool is_file_command(const char *word)
+{
+    return !strcmp(word, "prescale-file") || !strcmp(word, "conditions-file");
+}
+
 static int ask(const struct options *o, int n_words, char **words)
 {
     const char *path = o->socket;
@@ -238,13 +257,15 @@ static int ask(const struct options *o, int n_words, char **words)
         path = getenv(SOCKET_VARIABLE);
     if (!path || !*path)
         path = SOCKET_DEFAULT;
-    if (n_words == 2 && !strcmp(words[0], "prescale-file") && realpath(words[1], file))
+    if (n_words == 2 && is_file_command(words[0]) && realpath(words[1], file))
         words[1] = file; /* the daemon has another working folder */
     for (int i = 0; i < n_words + o->json + o->now && n < sizeof line; i++)
         n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", i ? " " : "",
                               i < n_words ? words[i]
                               : o->json   ? "json"
                                           : "now");
+    if (o->at && n < sizeof line)
+        n += (size_t)snprintf(line + n, sizeof line - n, " at %s", o->at);
     if (n >= sizeof line || strpbrk(line, "\r\n")) {
         fprintf(stderr, "trigctl: a command is one line of at most %d bytes\n", LINE_BYTES - 1);
         return EXIT_USAGE;

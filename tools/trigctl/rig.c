@@ -12,6 +12,7 @@ int rig_open(const struct rig_setup *setup, struct rig **ret_rig)
                                       .plugin = &setup->plugin->d,
                                       .config = setup->config,
                                       .device = setup->device,
+                                      .conditions = setup->conditions,
                                       .limits = setup->limits};
     struct rig *r = calloc(1, sizeof *r);
     int e;

@@ -15,7 +15,8 @@ struct rig_setup { /* borrowed until rig_close */
     const struct trg_host *host;
     struct trg_device *device;
     struct trg_limits limits; /* slots <= RIG_SLOTS */
-    bool on_device;           /* inputs without a host copy, as of an earlier step on the device */
+    const struct condition_list *conditions;
+    bool on_device; /* inputs without a host copy, as of an earlier step on the device */
 };
 
 struct rig {

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The beam line as a condition: the same answers, to the bit, as with the parameters. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "seed.h"
+#include "trigd/testing.h"
+
+#define N_ROIS 40u
+#define TRACKS 60u
+#define X      1.25f
+#define Y      -0.75f
+
+static float column[10][N_ROIS * TRACKS];
+static uint32_t n_hits[N_ROIS * TRACKS];
+static struct trg_testing_roi roi[N_ROIS];
+
+/* Tracks from two vertices an RoI on the line at (X, Y). */
+static void make_tracks(uint64_t seed)
+{
+    for (uint32_t i = 0; i < N_ROIS * TRACKS; i++) {
+        const float z = (i % 2 ? -40.0f : 55.0f) + (float)(i / TRACKS);
+        const float tx = (float)seed_uniform(&seed, -0.2, 0.2);
+        const float ty = (float)seed_uniform(&seed, -0.2, 0.2);
+        const float at = 100.0f,
+                    state[] = {
+                        X + tx * (at - z), Y + ty * (at - z), at, tx, ty, 1e-4f, 1e-8f, 0, 1, 0.1f};
+
+        for (uint32_t c = 0; c < 10; c++)
+            column[c][i] = state[c];
+        n_hits[i] = 10;
+    }
+    for (uint32_t r = 0; r < N_ROIS; r++) {
+        roi[r].info = (struct trg_roi_info){.run = 1, .l1id = r};
+        roi[r].in[0].n = TRACKS;
+        for (uint32_t c = 0; c < 10; c++)
+            roi[r].in[0].column[c] = &column[c][(size_t)r * TRACKS];
+        roi[r].in[0].column[10] = &n_hits[(size_t)r * TRACKS];
+    }
+}
+
+static int write_file(char *path)
+{
+    const int fd = mkstemp(path);
+    const char text[] = "conditions: {beam_line: {x: [1.25], y: [-0.75], sigma: [0.05]}}\n";
+    const int r = fd >= 0 && write(fd, text, sizeof text - 1) == (ssize_t)sizeof text - 1 ? 0 : -1;
+
+    if (fd >= 0)
+        close(fd);
+    return r;
+}
+
+static int check_device(struct trg_testing *t, uint32_t d, const char *path)
+{
+    static const char *const fixed[] = {"beam_line",     "fixed",     "beam_x_mm",
+                                        "1.25",          "beam_y_mm", "-0.75",
+                                        "beam_sigma_mm", "0.05",      NULL};
+    static struct trg_result by_parameters[N_ROIS];
+    uint32_t n_vertices = 0, n_other = 0;
+
+    if (trg_testing_conditions(t, NULL) < 0 || trg_testing_run(t, d, fixed, roi, N_ROIS) < 0)
+        return -1;
+    for (uint32_t r = 0; r < N_ROIS; r++)
+        by_parameters[r] = roi[r].result;
+    if (trg_testing_conditions(t, path) < 0 || trg_testing_run(t, d, NULL, roi, N_ROIS) < 0)
+        return -1;
+    for (uint32_t r = 0; r < N_ROIS; r++) {
+        n_vertices += (uint32_t)roi[r].result.value[0];
+        if (memcmp(&by_parameters[r], &roi[r].result, sizeof roi[r].result) != 0) {
+            printf("RoI %u differs on %s\n", r, trg_testing_device(t, d));
+            return -1;
+        }
+    }
+    if (trg_testing_conditions(t, NULL) < 0 || trg_testing_run(t, d, NULL, roi, N_ROIS) < 0)
+        return -1;
+    for (uint32_t r = 0; r < N_ROIS; r++) /* the beam line is found: nearly the same */
+        n_other += memcmp(&by_parameters[r], &roi[r].result, sizeof roi[r].result) != 0;
+    printf("%s: %u vertices in %u RoIs; %u differ where the line is found\n",
+           trg_testing_device(t, d), n_vertices, N_ROIS, n_other);
+    return n_vertices >= N_ROIS && n_other > N_ROIS / 2 ? 0 : -1;
+}
+
+int main(void)
+{
+    char path[] = "/tmp/trigd-beam-XXXXXX", plugin[1024];
+    struct trg_testing *t = NULL;
+    int failed;
+
+    snprintf(plugin, sizeof plugin, "%s/plugins/vertexing.so", getenv("TRIGD_BUILD"));
+    make_tracks(fresh_seed());
+    failed = write_file(path) < 0 || trg_testing_open(plugin, &t) < 0;
+    for (uint32_t d = 0; !failed && d < trg_testing_devices(t); d++)
+        failed = check_device(t, d, path) < 0;
+    trg_testing_close(t);
+    unlink(path);
+    return failed;
+}
