@@ -48,6 +48,12 @@ static bool is_float(const struct trg_column *column)
     return column->type == TRG_F32 || column->type == TRG_F16;
 }
 
+static Trigd__V1__Error__Code code_of(const struct trg_column *column, double value)
+{
+    return !is_float(column) || isfinite(value) ? TRIGD__V1__ERROR__CODE__OUT_OF_RANGE
+                                                : TRIGD__V1__ERROR__CODE__NOT_FINITE;
+}
+
 /* The first value of a column that is not allowed. */
 static bool find_in_column(const struct trg_column *column, const void *bytes, size_t n,
                            uint32_t max_layer, struct check_fault *f)
@@ -57,8 +63,7 @@ static bool find_in_column(const struct trg_column *column, const void *bytes, s
     if (!values_suspect(column, r, bytes, n) ||
         !values_find(column, r, bytes, n, &f->at, &f->value))
         return false;
-    f->code = !is_float(column) || isfinite(f->value) ? TRIGD__V1__ERROR__CODE__OUT_OF_RANGE
-                                                      : TRIGD__V1__ERROR__CODE__NOT_FINITE;
+    f->code = code_of(column, f->value);
     return true;
 }
 
@@ -76,6 +81,18 @@ bool check_find(uint32_t kind, size_t n, const void *const *column, uint32_t max
         return true;
     }
     return false;
+}
+
+struct check_fault check_fault_of(uint32_t kind, uint32_t column, size_t at, const void *bits)
+{
+    const struct trg_collection *info = kind_info(kind);
+    const double value = values_at(info->column[column].type, bits, 0);
+
+    return (struct check_fault){.code = code_of(&info->column[column], value),
+                                .hash = info->hash,
+                                .column = column,
+                                .value = value,
+                                .at = at};
 }
 
 bool check_is_fault(const struct check_fault *f)

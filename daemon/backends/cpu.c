@@ -154,6 +154,23 @@ static int buffer_wrap(struct trg_device *d, void *host, size_t bytes,
     return 0;
 }
 
+/* All memory of the process is open. */
+static int window_new(struct trg_device *d, const void *host, size_t bytes,
+                      struct trg_buffer **ret_window)
+{
+    return buffer_wrap(d, (void *)(uintptr_t)host, bytes, ret_window);
+}
+
+static int window_open(struct trg_buffer *w, size_t at, size_t bytes)
+{
+    return at > w->bytes || bytes > w->bytes - at ? -EINVAL : 0;
+}
+
+static int window_shut(struct trg_buffer *w, size_t at)
+{
+    return at > w->bytes ? -EINVAL : 0;
+}
+
 static void buffer_free(struct trg_buffer *b)
 {
     if (!b->is_wrapped)
@@ -274,6 +291,9 @@ static const struct trg_device_ops ops = {
     .event_elapsed = event_elapsed,
     .queue_wait_event = cpu_queue_wait_event,
     .buffer_wrap = buffer_wrap,
+    .window_new = window_new,
+    .window_open = window_open,
+    .window_shut = window_shut,
 };
 
 static int count(const struct trg_host *host, uint32_t *ret_count)

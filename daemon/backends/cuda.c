@@ -30,7 +30,7 @@ static void buffer_free(struct trg_buffer *b)
 {
     struct trg_device *d = b->device;
 
-    if (b->address && cuda_enter(d) == 0) {
+    if (b->address && !b->is_window && cuda_enter(d) == 0) {
         if (b->is_wrapped)
             cuda_check(d, cudaHostUnregister(b->host), "cudaHostUnregister", NULL);
         else if (b->host)
@@ -113,6 +113,67 @@ static int buffer_wrap(struct trg_device *d, void *host, size_t bytes,
 static void *buffer_host(struct trg_buffer *b)
 {
     return b->host;
+}
+
+/* Whether kernels reach pinned memory at the host's own addresses, also what is mapped for reading
+ * alone. */
+static int reads_host(struct trg_device *d)
+{
+    int same = 0, read_only = 0;
+    int r = cuda_check(
+        d, cudaDeviceGetAttribute(&same, cudaDevAttrCanUseHostPointerForRegisteredMem, d->number),
+        "cudaDeviceGetAttribute", NULL);
+
+    if (r == 0)
+        r = cuda_check(
+            d,
+            cudaDeviceGetAttribute(&read_only, cudaDevAttrHostRegisterReadOnlySupported, d->number),
+            "cudaDeviceGetAttribute", NULL);
+    return r < 0 || (same && read_only) ? r : -ENOTSUP;
+}
+
+static int window_new(struct trg_device *d, const void *host, size_t bytes,
+                      struct trg_buffer **ret_window)
+{
+    struct trg_buffer *b;
+    char what[WHAT_BYTES];
+    int r = begin_buffer(d, bytes, what, &b);
+
+    if (r < 0)
+        return r;
+    b->address = (void *)(uintptr_t)host;
+    b->is_window = true;
+    r = reads_host(d);
+    if (r < 0) {
+        free(b);
+        return r;
+    }
+    *ret_window = b;
+    return 0;
+}
+
+static int window_open(struct trg_buffer *w, size_t at, size_t bytes)
+{
+    char what[WHAT_BYTES];
+    int r = at > w->bytes || bytes > w->bytes - at ? -EINVAL : cuda_enter(w->device);
+
+    if (r < 0)
+        return r;
+    snprintf(what, sizeof what, "%zu bytes", bytes);
+    return cuda_check(w->device,
+                      cudaHostRegister((char *)w->address + at, bytes,
+                                       cudaHostRegisterPortable | cudaHostRegisterMapped |
+                                           cudaHostRegisterReadOnly),
+                      "cudaHostRegister", what);
+}
+
+static int window_shut(struct trg_buffer *w, size_t at)
+{
+    int r = cuda_enter(w->device);
+
+    return r < 0 ? r
+                 : cuda_check(w->device, cudaHostUnregister((char *)w->address + at),
+                              "cudaHostUnregister", NULL);
 }
 
 /* ---------------------------------------------------------------- programs */
@@ -299,6 +360,9 @@ static const struct trg_device_ops ops = {
     .event_elapsed = event_elapsed,
     .queue_wait_event = cuda_queue_wait_event,
     .buffer_wrap = buffer_wrap,
+    .window_new = window_new,
+    .window_open = window_open,
+    .window_shut = window_shut,
 };
 
 static int count(const struct trg_host *host, uint32_t *ret_count)

@@ -22,6 +22,7 @@ struct trg_buffer {
     void *address;
     void *host;      /* the same for pinned memory; NULL for device memory */
     bool is_wrapped; /* the caller's memory */
+    bool is_window;  /* the caller's, and nothing of it is pinned by itself */
     size_t bytes;
 };
 

@@ -92,13 +92,14 @@
     X(skipped, counter, "RoIs that went on without the step")               \
     X(queued, gauge, "RoIs waiting in the batcher")
 
-#define STATS_LANE(X)                                                           \
-    X(rois, counter, "RoIs processed")                                          \
-    X(batches, counter, "batches processed")                                    \
-    X(failed_batches, counter, "batches whose submit, queue or collect failed") \
-    X(items, counter, "items processed")                                        \
-    X(busy_ns, counter, "time with a batch in flight, ns")                      \
-    X(overlapped, counter, "batches submitted while another was in flight")     \
+#define STATS_LANE(X)                                                                      \
+    X(rois, counter, "RoIs processed")                                                     \
+    X(batches, counter, "batches processed")                                               \
+    X(failed_batches, counter, "batches whose submit, queue or collect failed")            \
+    X(items, counter, "items processed")                                                   \
+    X(busy_ns, counter, "time with a batch in flight, ns")                                 \
+    X(overlapped, counter, "batches submitted while another was in flight")                \
+    X(pulled, counter, "batches whose values the device read from clients' memory itself") \
     X(in_flight, gauge, "batches in flight")
 
 #define STATS_WORKER(X)                                                \

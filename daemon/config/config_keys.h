@@ -91,6 +91,9 @@
     X(of, memory_mbytes, U32, "0", 0, 1048576,                                      \
       "private memory of a worker process, plugins and drivers together, MiB; "     \
       "what asks for more gets none; 0: no limit")                                  \
+    X(of, pinned_mbytes, U32, "4096", 0, 1048576,                                   \
+      "memory of co-located clients that a GPU reads itself over the bus, pinned "  \
+      "by its worker, MiB; RoIs of clients beyond it are gathered by the lanes")    \
     X(of, remember, U32, "1024", 0, 65536,                                          \
       "last RoIs that ended a worker, kept in state_dir: sent again they are "      \
       "answered at once; 0: none are kept")

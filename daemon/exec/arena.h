@@ -33,8 +33,8 @@ struct arena_shape { /* both sides compute the same layout from it */
     uint32_t slots, max_rois, n_inputs, n_members;
     uint32_t n_outputs[ARENA_MEMBERS_MAX];
     uint64_t product_bytes; /* room of one slot for the products that the front wants */
-    uint64_t
-        staged_bytes[ARENA_INPUTS_MAX]; /* room of one slot for each input, as stage_bytes says */
+    uint64_t staged_bytes[ARENA_INPUTS_MAX]; /* room of one slot for each input: stage_bytes,
+                                                pull_bytes */
     uint32_t n_conditions;
     uint64_t condition_bytes[ARENA_CONDITIONS_MAX]; /* room of one slot for each */
 };
@@ -63,6 +63,7 @@ struct arena_batch {
     uint64_t begun_ns, ended_ns; /* the time that it was in the runner */
     uint64_t items;              /* of its first input */
     uint32_t is_overlapped;      /* another batch was in flight when it began */
+    uint32_t is_pulled;          /* the device read columns of clients itself */
     uint32_t is_staged;          /* the front has gathered the inputs: they lie as `input` says */
     struct arena_input input[ARENA_INPUTS_MAX];
 };

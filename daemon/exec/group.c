@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "conditions/condition.h"
+#include "exec/pull.h"
 #include "exec/stage.h"
 
 uint32_t group_find_condition(const struct group *g, const char *name)
@@ -42,7 +43,8 @@ void group_shape(const struct group *g, uint32_t slots, uint32_t max_rois, uint6
                             .product_bytes = product_bytes};
 
     for (uint32_t k = 0; k < g->n_inputs; k++)
-        s.staged_bytes[k] = stage_bytes(g->input[k].kind, max_rois, g->input[k].max_items);
+        s.staged_bytes[k] =
+            stage_bytes(g->input[k].kind, max_rois, g->input[k].max_items) + pull_bytes(max_rois);
     for (uint64_t left = g->menu->steps[g->step].members; left; left &= left - 1)
         s.n_outputs[s.n_members++] = g->menu->steps[__builtin_ctzll(left)].plugin->n_outputs;
     s.n_conditions = g->n_conditions;

@@ -399,6 +399,8 @@ void lane_release(struct lane *l)
     learn(l, &l->batch[l->first], done.ended_ns - done.begun_ns, done.error == 0);
     if (arena_batch(&l->arena, l->first)->is_overlapped)
         stats_add(&l->s.stats->overlapped, 1);
+    if (arena_batch(&l->arena, l->first)->is_pulled)
+        stats_add(&l->s.stats->pulled, 1);
     ring_pop(&arena_link(&l->arena)->out, &number);
     add_load(l, -(int64_t)l->batch[l->first].expected_ns, -1);
     l->first = (l->first + 1) % l->s.slots;

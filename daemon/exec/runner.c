@@ -102,6 +102,54 @@ static int gather(struct runner *l, const struct runner_slot *slot, uint32_t k, 
     return 0;
 }
 
+/* Whether the device can gather an input: all of it lies in memory of clients that is open to it.
+ */
+static bool can_pull(const struct runner *l, const struct runner_slot *slot, uint32_t k)
+{
+    const struct runner_memory *m = l->s.shard[slot->shard].memory;
+    const struct arena_source *from = arena_sources(runner_arena(l, slot->shard), slot->number, k);
+    const uint32_t kind = l->s.group->input[k].kind;
+    const uint64_t item = kind_item_size(kind), padding = kind_info(kind)->n_columns * UINT64_C(64);
+    bool all = true;
+
+    if (!(l->pullable >> k & 1) || slot->is_staged)
+        return false;
+    for (uint32_t i = 0; i < slot->n; i++) {
+        const uint32_t region = from[i].region;
+
+        if (!from[i].n)
+            continue;
+        if (!region || region > m->n_regions ||
+            atomic_load_explicit(&m->epoch[region - 1], memory_order_acquire) != from[i].epoch)
+            return false;
+        all &=
+            pieces_are_open(m->pieces, region - 1, from[i].at, from[i].capacity * item + padding);
+    }
+    return all;
+}
+
+/* Lets the device gather an input. */
+static int pull_input(struct runner *l, struct runner_slot *slot, uint32_t k)
+{
+    const struct runner_memory *m = l->s.shard[slot->shard].memory;
+    struct trg_input *in = &slot->staged[k];
+    const struct pull_input from = {
+        .kind = l->s.group->input[k].kind,
+        .max_layer = m->max_layer,
+        .n_rois = slot->n,
+        .rois = slot->infos,
+        .sources = arena_sources(runner_arena(l, slot->shard), slot->number, k),
+        .window = m->pieces->window,
+        .host = l->host[slot->shard][slot->number][k],
+        .dev = slot->dev[k]};
+
+    slot->pulled |= 1u << k;
+    in->collection = kind_info(from.kind);
+    in->host = trg_buffer_host(from.host);
+    in->dev = from.dev;
+    return pull_enqueue(&l->pull, slot->queue, &from, &in->span);
+}
+
 /* Has one collection of all RoIs of a batch in pinned memory and enqueues its copy to the device.
  */
 static int stage_input(struct runner *l, struct runner_slot *slot, uint32_t k)
@@ -112,6 +160,8 @@ static int stage_input(struct runner *l, struct runner_slot *slot, uint32_t k)
     struct arena_input input = arena_batch(a, slot->number)->input[k];
     int r = 0;
 
+    if (can_pull(l, slot, k))
+        return pull_input(l, slot, k);
     if (!slot->is_staged)
         r = gather(l, slot, k, trg_buffer_host(host), &input);
     else if (l->is_copied)
@@ -187,6 +237,7 @@ int runner_begin(struct runner *l, uint32_t number)
 
     slot->n = arena_batch(a, slot->number)->n;
     slot->is_staged = arena_batch(a, slot->number)->is_staged;
+    slot->pulled = 0;
     slot->begun_ns = clock_ns();
     memcpy(slot->infos, arena_infos(a, slot->number), slot->n * sizeof *slot->infos);
     if (!slot->is_staged)
@@ -219,8 +270,27 @@ static void store_results(struct runner *l, const struct runner_slot *slot, uint
     }
 }
 
+/* Notes what the device found wrong; dispatch answers it. */
+static void note_pulled(const struct runner *l, const struct runner_slot *slot)
+{
+    struct check_fault *faults = arena_faults(runner_arena(l, slot->shard), slot->number);
+
+    for (uint32_t left = slot->pulled; left; left &= left - 1) {
+        const uint32_t k = (uint32_t)__builtin_ctz(left);
+
+        for (uint32_t i = 0; i < slot->n; i++) {
+            const struct check_fault f = pull_fault(l->s.group->input[k].kind,
+                                                    &slot->staged[k].span, slot->staged[k].host, i);
+
+            if (f.code)
+                faults[i] = f;
+        }
+    }
+}
+
 int runner_collect(struct runner *l, uint32_t number)
 {
+    note_pulled(l, &l->slot[number]);
     for (uint32_t k = 0; k < l->n_members; k++) {
         const struct runner_member *m = &l->member[k];
         int r = runner_answer(l, m->plugin, "collect",
@@ -268,6 +338,7 @@ static void end_batch(struct runner *l, uint32_t number, int error)
                  strerror(-b->error));
     b->items = slot->staged[0].span.n_items;
     b->is_overlapped = slot->is_overlapped;
+    b->is_pulled = slot->pulled != 0;
     b->begun_ns = slot->begun_ns;
     b->ended_ns = clock_ns();
     ring_push(&arena_link(a)->out, slot->number); /* never full: fewer batches than places */

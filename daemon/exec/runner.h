@@ -15,6 +15,7 @@
 #include "base/shards.h"
 #include "exec/arena.h"
 #include "exec/group.h"
+#include "exec/pieces.h"
 
 #define RUNNER_MADE_UP UINT32_MAX /* number in its event of an RoI that warms up a runner */
 
@@ -29,7 +30,8 @@ struct runner_memory {         /* where the columns of RoIs lie, as this process
     const unsigned char *base; /* offsets of arena_source count from here */
     _Atomic uint32_t *epoch;   /* by region number: which one is mapped; NULL: all that are named */
     uint32_t n_regions;
-    uint32_t max_layer; /* of values that are checked here */
+    uint32_t max_layer;    /* of values that are checked here */
+    struct pieces *pieces; /* of regions that the device can read itself; NULL: none */
 };
 
 struct runner_shard { /* one shard, as a runner sees it */

@@ -173,6 +173,23 @@ static void find_members(struct runner *l)
     }
 }
 
+/* Finds the inputs that the device may gather itself, where it reads the memory of clients. */
+static int open_pull(struct runner *l)
+{
+    if (l->is_host || !l->s.shard[0].memory->pieces)
+        return 0;
+    l->pullable = (1u << l->s.group->n_inputs) - 1;
+    for (uint32_t m = 0; m < l->n_members; m++) {
+        const struct runner_member *member = &l->member[m];
+
+        for (uint32_t k = 0; k < member->plugin->n_inputs; k++)
+            if (member->source[k].is_staged &&
+                !(member->plugin->d.flags & TRG_PLUGIN_DEVICE_COLUMNS))
+                l->pullable &= ~(1u << member->source[k].at);
+    }
+    return l->pullable ? pull_open(l->s.device, &l->pull) : 0;
+}
+
 /* ---------------------------------------------------------------- the whole */
 
 static int open_all(struct runner *l)
@@ -183,6 +200,9 @@ static int open_all(struct runner *l)
     trg_device_info(l->s.device, &info);
     l->is_host = info.is_host != 0;
     find_members(l);
+    r = open_pull(l);
+    if (r < 0)
+        return r;
     for (uint32_t i = 0; i < l->s.n_shards; i++)
         l->in[i] = &arena_link(runner_arena(l, i))->in;
     l->sources = calloc(runner_shape(l)->max_rois, sizeof *l->sources);
@@ -255,6 +275,7 @@ void runner_close(struct runner *l)
         for (uint32_t n = 0; n < ARENA_SLOTS_MAX; n++)
             for (uint32_t k = 0; k < ARENA_INPUTS_MAX; k++)
                 trg_buffer_free(l->host[i][n][k]);
+    pull_close(&l->pull);
     free(l->sources);
     free(l->guards);
     free(l);

@@ -73,22 +73,29 @@ static void judge_all(uint32_t kind, const struct trg_span *span,
     }
 }
 
+size_t stage_head(uint32_t n_rois, const struct trg_roi_info *rois, unsigned char *dst,
+                  struct trg_span *ret_span)
+{
+    const size_t at = align64(n_rois * sizeof *rois);
+
+    memcpy(dst, rois, n_rois * sizeof *rois);
+    *ret_span = (struct trg_span){.n_rois = n_rois, .offsets = (uint32_t)at};
+    return at + align64((n_rois + 1u) * sizeof(uint32_t));
+}
+
 size_t stage_fill(uint32_t kind, uint32_t n_rois, const struct trg_roi_info *rois,
                   const struct stage_source *sources, unsigned char *dst, struct trg_span *ret_span)
 {
     const struct trg_collection *info = kind_info(kind);
-    struct trg_span span = {.n_rois = n_rois};
-    size_t at = align64(n_rois * sizeof *rois);
-    uint32_t *offsets = (uint32_t *)(void *)(dst + at);
+    struct trg_span span;
+    size_t at = stage_head(n_rois, rois, dst, &span);
+    uint32_t *offsets = (uint32_t *)(void *)(dst + span.offsets);
 
-    memcpy(dst, rois, n_rois * sizeof *rois);
-    span.offsets = (uint32_t)at;
     for (uint32_t r = 0; r < n_rois; r++) {
         offsets[r] = span.n_items;
         span.n_items += sources[r].n;
     }
     offsets[n_rois] = span.n_items;
-    at += align64((n_rois + 1u) * sizeof(uint32_t));
     for (uint32_t c = 0; c < info->n_columns; c++) {
         span.column[c] = (uint32_t)at;
         at += align64(fill_column(kind, n_rois, sources, c, dst + at));

@@ -31,6 +31,11 @@ struct stage_source { /* one RoI's collection; columns may be unaligned */
 /* The most bytes that stage_fill can need. */
 size_t stage_bytes(uint32_t kind, uint32_t n_rois, uint32_t n_items);
 
+/* Begins a block with its RoIs.  Returns the bytes used with the offsets, which the caller fills,
+ * *ret_span.n_items too. */
+size_t stage_head(uint32_t n_rois, const struct trg_roi_info *rois, unsigned char *dst,
+                  struct trg_span *ret_span);
+
 /* Gathers the RoIs' collections into `dst` (64-byte aligned, stage_bytes() long), makes floats of
  * those that are quantized, checks those that are guarded, and says where everything lies.  Returns
  * the bytes used, a multiple of 4. */

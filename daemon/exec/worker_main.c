@@ -2,22 +2,24 @@
 #include "exec/worker_main.h"
 
 #include <errno.h>
-#include <stdatomic.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/child.h"
 #include "base/sandbox.h"
 #include "exec/doorbell.h"
 #include "exec/runner.h"
+#include "exec/worker_regions.h"
 #include "exec/worker_wire.h"
 #include "log.h"
 #include "plugin/plugin_host.h"
 
-#define END_S 3 /* runners that take longer to end are left behind */
+#define NAP_MS 1 /* between two pieces of clients' memory */
+#define END_S  3 /* runners that take longer to end are left behind */
 
 struct worker_side_lane {
     struct runner_shard shard[SHARDS_MAX];
@@ -35,10 +37,9 @@ struct worker_side {
     struct trg_device *device;
     struct worker_side_shard {
         struct doorbell bell;
-        unsigned char *base; /* of all that the front's pool mapping spans */
-        size_t bytes;
-        struct runner_memory memory;
+        struct worker_regions *regions;
     } shard[SHARDS_MAX];
+    struct pieces_budget budget;
     uint32_t n_lanes;
     struct worker_side_lane *lane[WORKER_LANES_MAX];
 };
@@ -50,28 +51,6 @@ static void log_of_plugins(void *ctx, enum trg_level level, const char *text)
 }
 
 /* ---------------------------------------------------------------- setup */
-
-/* Reserves the addresses of the front's whole mapping and maps the pool's data into them. */
-static int map_memory(struct worker_side_shard *w, const struct worker_shard_message *s,
-                      uint32_t max_layer, int pool_fd)
-{
-    const uint64_t pool_end = s->pool_at + s->pool_bytes;
-    const uint64_t regions_end = s->window_at + s->n_regions * s->region_bytes;
-
-    w->bytes = pool_end > regions_end ? pool_end : regions_end;
-    w->base = mmap(NULL, w->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (w->base == MAP_FAILED) {
-        w->base = NULL;
-        return -errno;
-    }
-    if (mmap(w->base + s->pool_at, s->pool_bytes, PROT_READ, MAP_SHARED | MAP_FIXED, pool_fd,
-             (off_t)s->pool_at) == MAP_FAILED)
-        return -errno;
-    w->memory =
-        (struct runner_memory){.base = w->base, .n_regions = s->n_regions, .max_layer = max_layer};
-    w->memory.epoch = calloc(s->n_regions + 1u, sizeof *w->memory.epoch);
-    return w->memory.epoch ? 0 : -ENOMEM;
-}
 
 static int open_backend(struct worker_side *w)
 {
@@ -88,6 +67,24 @@ static int open_backend(struct worker_side *w)
     return r;
 }
 
+/* A GPU may read what clients keep in shared memory. */
+static int expose_regions(struct worker_side *w)
+{
+    struct trg_device_info info;
+    int r = 0;
+
+    trg_device_info(w->device, &info);
+    if (info.is_host)
+        return 0;
+    w->budget.most = (uint64_t)w->setup.pinned_mbytes << 20;
+    w->budget.asked_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (w->budget.asked_fd < 0)
+        return -errno;
+    for (uint32_t i = 0; r == 0 && i < w->setup.n_shards; i++)
+        r = worker_regions_expose(w->shard[i].regions, w->device, &w->budget);
+    return r;
+}
+
 static int set_up(struct worker_side *w, const struct worker_setup_message *s, const int *fds)
 {
     int r = s->n_shards && s->n_shards <= SHARDS_MAX ? 0 : -EBADMSG;
@@ -96,14 +93,14 @@ static int set_up(struct worker_side *w, const struct worker_setup_message *s, c
     for (uint32_t i = 0; r == 0 && i < s->n_shards; i++, fds += 3) {
         r = doorbell_map(fds[1], fds[2], &w->shard[i].bell);
         if (r == 0)
-            r = map_memory(&w->shard[i], &s->shard[i], s->max_layer, fds[0]);
+            r = worker_regions_new(&s->shard[i], s->max_layer, fds[0], &w->shard[i].regions);
         close(fds[0]);
     }
     if (r == 0)
         r = plugin_host_new(NULL, 0, &w->plugins);
     if (r == 0)
         r = open_backend(w);
-    return r;
+    return r < 0 ? r : expose_regions(w);
 }
 
 static int probe(struct worker_side *w, const struct worker_setup_message *s,
@@ -213,8 +210,9 @@ static int add_lane(struct worker_side *w, const struct worker_lane_message *m, 
     for (uint32_t i = 0; r == 0 && i < w->setup.n_shards; i++) {
         struct worker_side_shard *s = &w->shard[i];
 
-        lane->shard[i] = (struct runner_shard){
-            .memory = &s->memory, .done_fd = s->bell.event_fd, .sleeping = s->bell.sleeping};
+        lane->shard[i] = (struct runner_shard){.memory = worker_regions_memory(s->regions),
+                                               .done_fd = s->bell.event_fd,
+                                               .sleeping = s->bell.sleeping};
         r = arena_map(&m->shape, fds[i], &lane->shard[i].arena);
     }
     if (r == 0)
@@ -227,31 +225,6 @@ static int add_lane(struct worker_side *w, const struct worker_lane_message *m, 
     }
     w->lane[w->n_lanes++] = lane;
     return 0;
-}
-
-/* ---------------------------------------------------------------- regions */
-
-static void map_region(struct worker_side *w, const struct worker_region_message *m, int fd)
-{
-    struct worker_side_shard *to = &w->shard[m->shard % SHARDS_MAX];
-    const struct worker_shard_message *s = &w->setup.shard[m->shard % SHARDS_MAX];
-    unsigned char *at;
-    void *mapped;
-
-    if (!m->number || m->number > s->n_regions)
-        return;
-    at = to->base + s->window_at + (m->number - 1) * s->region_bytes + s->region_data_at;
-    mapped = fd >= 0 ? mmap(at, s->region_data_bytes, PROT_READ, MAP_SHARED | MAP_FIXED, fd,
-                            (off_t)s->region_data_at)
-                     : mmap(at, s->region_data_bytes, PROT_NONE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    if (mapped == MAP_FAILED) {
-        log_error("worker", "the memory of a client cannot be mapped", "error=\"%s\"",
-                  strerror(errno));
-        return;
-    }
-    atomic_store_explicit(&to->memory.epoch[m->number - 1], fd >= 0 ? m->epoch : 0,
-                          memory_order_release);
 }
 
 /* ---------------------------------------------------------------- serving */
@@ -292,7 +265,9 @@ static void serve_one(struct worker_side *w, const struct worker_message *m, int
         break;
     case WORKER_REGION:
     case WORKER_FORGET:
-        map_region(w, &m->region, m->request == WORKER_REGION ? fds[0] : -1);
+        if (m->region.shard < w->setup.n_shards)
+            worker_regions_map(w->shard[m->region.shard].regions, &m->region,
+                               m->request == WORKER_REGION ? fds[0] : -1);
         break;
     default:
         log_error("worker", "an unknown request", "request=%d", (int)m->request);
@@ -302,18 +277,41 @@ static void serve_one(struct worker_side *w, const struct worker_message *m, int
             close(fds[i]);
 }
 
+/* Opens one piece of the memory of clients to the device, if runners asked for one. */
+static bool open_piece(struct worker_side *w)
+{
+    for (uint32_t i = 0; i < w->setup.n_shards; i++)
+        if (worker_regions_step(w->shard[i].regions))
+            return true;
+    return false;
+}
+
+/* Waits for the next request, and opens memory of clients meanwhile. */
+static void await_request(struct worker_side *w)
+{
+    struct pollfd fd[2] = {{.fd = CHILD_SOCKET, .events = POLLIN},
+                           {.fd = w->budget.asked_fd, .events = POLLIN}};
+    uint64_t asked;
+
+    do {
+        while (open_piece(w))
+            if (poll(fd, 1, NAP_MS)) /* runners use the driver as well */
+                return;
+        if (poll(fd, 2, -1) <= 0 || fd[0].revents)
+            return;
+    } while (read(w->budget.asked_fd, &asked, sizeof asked) > 0 || errno == EAGAIN);
+}
+
 static void close_all(struct worker_side *w)
 {
     for (uint32_t i = 0; i < w->n_lanes; i++)
         free_lane(w->lane[i]);
+    for (uint32_t i = 0; i < SHARDS_MAX; i++)
+        worker_regions_free(w->shard[i].regions);
     backends_close(w->backends);
     plugin_host_free(w->plugins);
-    for (uint32_t i = 0; i < SHARDS_MAX; i++) {
+    for (uint32_t i = 0; i < SHARDS_MAX; i++)
         doorbell_close(&w->shard[i].bell);
-        if (w->shard[i].base)
-            munmap(w->shard[i].base, w->shard[i].bytes);
-        free(w->shard[i].memory.epoch);
-    }
 }
 
 int worker_main(void)
@@ -322,8 +320,13 @@ int worker_main(void)
     static struct worker_side w;
     int fds[WORKER_FDS_MAX], n;
 
+    w.budget.asked_fd = -1;
     child_enter();
-    while ((n = fdmessage_receive(CHILD_SOCKET, &m, sizeof m, fds, WORKER_FDS_MAX)) > 0) {
+    for (;;) {
+        await_request(&w);
+        n = fdmessage_receive(CHILD_SOCKET, &m, sizeof m, fds, WORKER_FDS_MAX);
+        if (n <= 0)
+            break;
         if (n < (int)sizeof m.request || n != (int)worker_message_bytes(m.request)) {
             log_error("worker", "a request of a wrong size", "bytes=%d", n);
             return 1;

@@ -94,6 +94,7 @@ static void describe(const struct worker_base *base, const char *backend, uint32
     m->spin_ns = base->spin_ns;
     m->max_layer = base->config->clients.max_layer;
     m->memory_mbytes = base->config->workers.memory_mbytes;
+    m->pinned_mbytes = base->config->workers.pinned_mbytes;
     m->n_shards = base->n_shards;
     for (uint32_t i = 0; i < base->n_shards; i++)
         describe_shard(&base->shard[i], &m->shard[i]);

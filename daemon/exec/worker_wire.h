@@ -45,6 +45,7 @@ struct worker_setup_message {
     uint64_t spin_ns;
     uint32_t max_layer;
     uint32_t memory_mbytes; /* 0: no limit */
+    uint32_t pinned_mbytes; /* memory of clients that the device may read */
     uint32_t n_shards;
     struct worker_shard_message shard[SHARDS_MAX];
 };

@@ -141,6 +141,10 @@ struct trg_device_ops {
     int (*queue_wait_event)(struct trg_queue *q, struct trg_event *e);
     int (*buffer_wrap)(struct trg_device *d, void *host, size_t bytes,
                        struct trg_buffer **ret_buffer); /* optional */
+    int (*window_new)(struct trg_device *d, const void *host, size_t bytes,
+                      struct trg_buffer **ret_window); /* optional, with the next two */
+    int (*window_open)(struct trg_buffer *w, size_t at, size_t bytes);
+    int (*window_shut)(struct trg_buffer *w, size_t at);
 };
 
 /* First member of every backend's own objects. */
@@ -194,6 +198,34 @@ static inline int trg_buffer_wrap(struct trg_device *d, void *host, size_t bytes
     if (o->size <= offsetof(struct trg_device_ops, buffer_wrap) || !o->buffer_wrap)
         return -ENOTSUP;
     return o->buffer_wrap(d, host, bytes, ret_buffer);
+}
+
+/* A window is a buffer that stands for a range of the host's addresses and has no memory of its
+ * own: kernels read the parts that are open, over the bus, and write nothing.  The caller keeps the
+ * addresses reserved until it has freed the window.  -ENOTSUP: kernels of the device cannot read
+ * the host's memory (also where the backend has no such function). */
+static inline int trg_window_new(struct trg_device *d, const void *host, size_t bytes,
+                                 struct trg_buffer **ret_window)
+{
+    const struct trg_device_ops *o = trg_ops(d);
+
+    if (o->size <= offsetof(struct trg_device_ops, window_shut) || !o->window_new)
+        return -ENOTSUP;
+    return o->window_new(d, host, bytes, ret_window);
+}
+
+/* Opens a part of a window: whole pages, mapped for reading at least, that stay mapped until it is
+ * shut and lie in no part that is open.  It pins the pages, and other calls to the device may wait
+ * for it: about 50 us a MiB on an H200 host.  -EINVAL: it reaches outside the window. */
+static inline int trg_window_open(struct trg_buffer *w, size_t at, size_t bytes)
+{
+    return trg_ops(w)->window_open(w, at, bytes);
+}
+
+/* Shuts the part that was opened at `at`; no queued work reads it. */
+static inline int trg_window_shut(struct trg_buffer *w, size_t at)
+{
+    return trg_ops(w)->window_shut(w, at);
 }
 
 /* Frees a buffer that no queued work uses.  NULL is allowed. */

@@ -89,7 +89,8 @@ struct trg_span {
 struct trg_input { /* one consumed collection of all RoIs of a batch */
     const struct trg_collection *collection;
     struct trg_span span;
-    const unsigned char *host; /* pinned copy, laid out as `span` says; NULL: on the device only */
+    const unsigned char *host; /* pinned copy, laid out as `span` says; NULL: on the device only;
+                                * without values in its columns: TRG_PLUGIN_DEVICE_COLUMNS */
     struct trg_buffer *dev;    /* its copy on the device, already enqueued on the queue */
 };
 
@@ -238,7 +239,10 @@ struct trg_plugin {
 enum trg_plugin_flag {
     TRG_PLUGIN_DEVICE_INPUT = 1, /* submit accepts inputs without a host copy: counts come from
                                   * the offsets on the device, n_items is an upper bound */
-    TRG_PLUGIN_GUEST = 2         /* gets slices of work on idle devices instead of RoIs */
+    TRG_PLUGIN_GUEST = 2,        /* gets slices of work on idle devices instead of RoIs */
+    TRG_PLUGIN_DEVICE_COLUMNS =
+        4 /* on a GPU, submit and collect read RoIs and offsets of a host copy and none of its
+           * columns: the device may read these itself where they are */
 };
 #define TRG_PLUGIN_INIT   .abi = TRG_PLUGIN_ABI, .size = sizeof(struct trg_plugin)
 #define TRG_PLUGIN_EXPORT __attribute__((visibility("default"))) extern

@@ -146,6 +146,6 @@ const struct trg_plugin trg_plugin = {
     .destroy = clusters_destroy,
     .submit = clusters_submit,
     .collect = clusters_collect,
-    .flags = TRG_PLUGIN_DEVICE_INPUT,
+    .flags = TRG_PLUGIN_DEVICE_INPUT | TRG_PLUGIN_DEVICE_COLUMNS,
     .device_output = clusters_device_output,
 };

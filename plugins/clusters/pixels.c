@@ -147,6 +147,6 @@ const struct trg_plugin trg_plugin = {
     .destroy = pixels_destroy,
     .submit = pixels_submit,
     .collect = pixels_collect,
-    .flags = TRG_PLUGIN_DEVICE_INPUT,
+    .flags = TRG_PLUGIN_DEVICE_INPUT | TRG_PLUGIN_DEVICE_COLUMNS,
     .device_output = pixels_device_output,
 };

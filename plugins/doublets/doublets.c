@@ -339,6 +339,6 @@ const struct trg_plugin trg_plugin = {
     .destroy = doublets_destroy,
     .submit = doublets_submit,
     .collect = doublets_collect,
-    .flags = TRG_PLUGIN_DEVICE_INPUT,
+    .flags = TRG_PLUGIN_DEVICE_INPUT | TRG_PLUGIN_DEVICE_COLUMNS,
     .device_output = doublets_device_output,
 };

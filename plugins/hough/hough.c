@@ -430,6 +430,6 @@ const struct trg_plugin trg_plugin = {
     .destroy = hough_destroy,
     .submit = hough_submit,
     .collect = hough_collect,
-    .flags = TRG_PLUGIN_DEVICE_INPUT,
+    .flags = TRG_PLUGIN_DEVICE_INPUT | TRG_PLUGIN_DEVICE_COLUMNS,
     .device_output = hough_device_output,
 };

@@ -159,6 +159,6 @@ const struct trg_plugin trg_plugin = {
     .destroy = paths_destroy,
     .submit = paths_submit,
     .collect = paths_collect,
-    .flags = TRG_PLUGIN_DEVICE_INPUT,
+    .flags = TRG_PLUGIN_DEVICE_INPUT | TRG_PLUGIN_DEVICE_COLUMNS,
     .device_output = paths_device_output,
 };

@@ -464,5 +464,5 @@ const struct trg_plugin trg_plugin = {
     .destroy = vertexing_destroy,
     .submit = vertexing_submit,
     .collect = vertexing_collect,
-    .flags = TRG_PLUGIN_DEVICE_INPUT,
+    .flags = TRG_PLUGIN_DEVICE_INPUT | TRG_PLUGIN_DEVICE_COLUMNS,
 };

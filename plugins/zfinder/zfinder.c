@@ -506,6 +506,7 @@ const struct trg_plugin trg_plugin = {
     .consumes = {&trg_spacepoints},
     .produces = {&trg_vertices},
     .backends = "cpu opencl cuda",
+    .flags = TRG_PLUGIN_DEVICE_COLUMNS,
     .cost = {.batch_us = 100000, .roi_us = 1000000, .item_ns = 1000},
     .params = zf_params,
     .presets = zf_presets,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fakegpu - a backend for tests: eight "GPUs" that are the host's CPU and take 2 ms for a batch.
- * GPU n is lost while the file n of the folder $FAKEGPU_LOST exists. */
+/* fakegpu - a backend for tests: eight "GPUs" that are the host's CPU, with memory of their own,
+ * and take 2 ms for a batch. GPU n is lost while the file n of the folder $FAKEGPU_LOST exists. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +33,7 @@ static void info(struct trg_device *d, struct trg_device_info *ret_info)
     snprintf(ret_info->backend, sizeof ret_info->backend, "cuda");
     snprintf(ret_info->name, sizeof ret_info->name, "fake GPU");
     ret_info->index = mine;
+    ret_info->is_host = 0;
 }
 
 static int finish(struct trg_queue *q)

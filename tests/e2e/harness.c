@@ -66,9 +66,15 @@ static unsigned test_shards(const char *config)
     return n && !strstr(config, "threads:") ? (unsigned)strtoul(n, NULL, 10) : 1;
 }
 
+const char *server_backends(void)
+{
+    const char *folder = getenv("TRIGD_TEST_BACKENDS");
+
+    return folder ? folder : "backends";
+}
+
 void server_prepare(struct server *s, const char *config, const char *menu)
 {
-    const char *backends = getenv("TRIGD_TEST_BACKENDS"); /* in the build folder */
     char head[2048], threads[64] = "";
 
     memset(s, 0, sizeof *s);
@@ -88,7 +94,7 @@ void server_prepare(struct server *s, const char *config, const char *menu)
              "control: {socket: control}\n"
              "http: {address: \"\"}\n",
              threads, s->endpoint, build_folder(), build_folder(), build_folder(),
-             backends ? backends : "backends");
+             server_backends());
     write_file(s, "trigd.yaml", head, config);
     server_menu(s, menu);
 }

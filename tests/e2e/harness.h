@@ -22,6 +22,8 @@ struct server {
 /* Writes folder/trigd.yaml (`config` after the endpoint, control and path lines, which are given)
  * and folder/menu.yaml. */
 void server_prepare(struct server *s, const char *config, const char *menu);
+/* The folder of backends in the build folder: TRIGD_TEST_BACKENDS, or that of the real ones. */
+const char *server_backends(void);
 /* Starts the daemon with the files in the folder, and waits until it is ready. */
 void server_spawn(struct server *s);
 /* Both. */

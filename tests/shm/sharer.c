@@ -59,12 +59,12 @@ void sharer_prepare(struct server *s, const char *third, const char *config, con
             "endpoints: [\"%s\", \"shm://%s/shm\"%s%s]\n"
             "menu: menu.yaml\n"
             "plugin_path: [\"%s/test-plugins\", \"%s/plugins\"]\n"
-            "backend_path: \"%s/backends\"\n"
+            "backend_path: \"%s/%s\"\n"
             "cache_dir: cache\n"
             "control: {socket: control}\n"
             "http: {address: \"\"}\n%s",
             s->endpoint, s->folder, third ? ", " : "", third ? third : "", build, build, build,
-            config);
+            server_backends(), config);
     assert_int_equal(fclose(f), 0);
     server_menu(s, menu);
 }

@@ -90,10 +90,28 @@ static uint64_t checksum(const struct rig *r, const struct drive_slot *slot)
     return sum;
 }
 
+/* In a daemon the device may have gathered the columns itself: then the host has no values. */
+static int hide_columns(struct rig *r, struct drive_slot *slot)
+{
+    int e = 0;
+
+    if (r->drive->is_host || !(r->s.plugin->d.flags & TRG_PLUGIN_DEVICE_COLUMNS))
+        return 0;
+    e = trg_finish(slot->queue);
+    for (uint32_t k = 0; e == 0 && k < r->drive->n_inputs; k++) {
+        const uint32_t head = slot->batch.in[k].span.column[0];
+
+        memset((unsigned char *)trg_buffer_host(slot->host[k]) + head, 0x7f,
+               slot->staged[k] - head);
+    }
+    return e;
+}
+
 static int stage(struct rig *r, struct drive_slot *slot, const struct sample *s,
                  const uint32_t *order, uint32_t n)
 {
     const struct trg_limits *limits = &r->s.limits;
+    int e;
 
     for (uint32_t k = 0; k < s->n_inputs; k++) {
         for (uint32_t i = 0; i < n; i++)
@@ -107,8 +125,11 @@ static int stage(struct rig *r, struct drive_slot *slot, const struct sample *s,
         slot->batch.in[k].host = NULL;
         slot->batch.in[k].span.n_items = limits->max_items; /* the count is on the device */
     }
+    e = drive_copy_in(r->drive, slot);
+    if (e == 0)
+        e = hide_columns(r, slot);
     r->checksum[slot->batch.slot] = checksum(r, slot);
-    return drive_copy_in(r->drive, slot);
+    return e;
 }
 
 int rig_submit(struct rig *r, uint32_t number, const struct sample *s, const uint32_t *order,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spacepoints as 16-bit numbers in shared memory: the decision that the same numbers get over
- * ZeroMQ, and the debug stream keeps them as they came. */
+/* RoIs in shared memory get the decisions that the same values get over ZeroMQ: as floats or 16-bit
+ * numbers, gathered by a lane or by the device itself.  The debug stream keeps numbers as they
+ * came. */
+#include <math.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -20,10 +22,12 @@
 #define ROIS   12u
 #define VALUES 16u
 
-static const char config[] = "devices: [{backend: cpu, index: 0, lanes: 1, slots: 2}]\n"
-                             "batching: {max_rois: 8}\n"
-                             "clients: {shm_mbytes: 8}\n"
-                             "debug_stream: {folder: debug}\n";
+#define COMMON "batching: {max_rois: 8}\nclients: {shm_mbytes: 8}\ndebug_stream: {folder: debug}\n"
+static const char config[] = "devices: [{backend: cpu, index: 0, lanes: 1, slots: 2}]\n" COMMON;
+/* made up: tests/e2e/fakegpu.c */
+static const char gpu[] = "devices: [{backend: cuda, index: 0, lanes: 1, slots: 2}]\n" COMMON;
+static const char gpu_pins_nothing[] = "devices: [{backend: cuda, index: 0, lanes: 1, slots: "
+                                       "2}]\nworkers: {pinned_mbytes: 0}\n" COMMON;
 static const char menu[] = "name: quantized\n"
                            "streams: [physics]\n"
                            "steps:\n"
@@ -44,9 +48,9 @@ struct rois {
     struct shared *shared;
 };
 
-static void make(struct rois *r)
+static void make(struct rois *r, enum layout layout)
 {
-    assert_int_equal(source_generate("lowlum", seed, ROIS, LAYOUT_QUANTIZED, &r->source), 0);
+    assert_int_equal(source_generate("lowlum", seed, ROIS, layout, &r->source), 0);
     assert_int_equal(shared_new(&r->source, &r->shared), 0);
 }
 
@@ -56,7 +60,8 @@ static void drop(struct rois *r)
     source_free(&r->source);
 }
 
-static void send_shared(struct sharer *c, const struct rois *r, uint32_t which, uint32_t roi_id)
+/* Returns where the RoI lies in the client's memory. */
+static uint64_t send_shared(struct sharer *c, const struct rois *r, uint32_t which, uint32_t roi_id)
 {
     struct shm_roi entry;
     void *address;
@@ -64,11 +69,11 @@ static void send_shared(struct sharer *c, const struct rois *r, uint32_t which, 
 
     assert_int_equal(shmclient_take(c->client, shared_bytes(r->shared, which), &at, &address), 0);
     shared_write(r->shared, which, at, address, &entry);
-    assert_true(entry.kinds & SHM_QUANTIZED);
     entry.token = which;
     entry.info.l1id = which;
     entry.info.roi_id = roi_id;
     sharer_put(c, &entry);
+    return at;
 }
 
 static void send_message(struct link *l, const struct rois *r, uint32_t which)
@@ -97,36 +102,125 @@ static uint32_t keep(const Trigd__V1__DecisionBatch *b, float (*ret)[VALUES])
     return (uint32_t)b->n_decisions;
 }
 
-static void the_same_decision(void **state)
+/* Sends RoIs both ways and wants the same decisions. */
+static void compare(struct sharer *c, struct link *l, const struct rois *r)
 {
     static float here[ROIS][VALUES], there[ROIS][VALUES];
+    uint64_t at[ROIS];
+
+    for (uint32_t i = 0; i < ROIS; i++)
+        at[i] = send_shared(c, r, i, 0);
+    for (uint32_t got = 0; got < ROIS;)
+        got += keep(sharer_expect(c, TRIGD__V1__FROM_DAEMON__BODY_DECISIONS)->decisions, here);
+    for (uint32_t i = 0; i < ROIS; i++)
+        send_message(l, r, i);
+    for (uint32_t got = 0; got < ROIS;)
+        got += keep(link_expect(l, TRIGD__V1__FROM_DAEMON__BODY_DECISIONS)->decisions, there);
+    assert_memory_equal(here, there, sizeof here);
+    for (uint32_t i = 0; i < ROIS; i++)
+        shmclient_give(c->client, at[i], shared_bytes(r->shared, i));
+}
+
+/* Batches whose values the first lane's device read itself. */
+static long pulled(struct server *s)
+{
+    char *text = server_ask(s, "show lanes json"), *at = strstr(text, "\"pulled\":");
+    long n;
+
+    assert_non_null(at);
+    n = strtol(at + strlen("\"pulled\":"), NULL, 10);
+    free(text);
+    return n;
+}
+
+/* A value that is not allowed is found by whoever gathers. */
+static void refuses(struct sharer *c)
+{
+    const struct roi_spec spec = {.token = 5, .n = 700};
+    Trigd__V1__FromDaemon *m;
+    struct shm_roi e;
+    float *phi;
+
+    e = sharer_write(c, &spec, &phi);
+    phi[600] = 77;
+    phi[601] = NAN;
+    sharer_put(c, &e);
+    m = sharer_expect(c, TRIGD__V1__FROM_DAEMON__BODY_ERROR);
+    assert_string_equal(m->error->text, "RoI 5: value 600 of column phi of its spacepoints is 77; "
+                                        "-3.1416 to 3.1416 rad is allowed");
+}
+
+static void open_both(struct server *s, struct sharer *c, struct link *l, const char *with)
+{
+    sharer_server(s, with, menu);
+    sharer_open(c, s);
+    link_open(l, s);
+    sharer_hello(c, "shm", 0);
+    link_hello(l, "zmq", 0);
+}
+
+static void close_both(struct server *s, struct sharer *c, struct link *l)
+{
+    sharer_close(c);
+    link_close(l);
+    server_wait_counter(s, "in_flight", 0);
+    server_check_ledger(s);
+    server_stop(s);
+}
+
+static void the_same_decision(void **state)
+{
     struct server s;
     struct sharer c;
     struct link l;
     struct rois r;
 
     (void)state;
-    make(&r);
-    sharer_server(&s, config, menu);
-    sharer_open(&c, &s);
-    link_open(&l, &s);
-    sharer_hello(&c, "shm", 0);
-    link_hello(&l, "zmq", 0);
-    for (uint32_t i = 0; i < ROIS; i++) {
-        send_shared(&c, &r, i, 0);
-        send_message(&l, &r, i);
-    }
-    for (uint32_t got = 0; got < ROIS;)
-        got += keep(sharer_expect(&c, TRIGD__V1__FROM_DAEMON__BODY_DECISIONS)->decisions, here);
-    for (uint32_t got = 0; got < ROIS;)
-        got += keep(link_expect(&l, TRIGD__V1__FROM_DAEMON__BODY_DECISIONS)->decisions, there);
-    assert_memory_equal(here, there, sizeof here);
-    sharer_close(&c);
-    link_close(&l);
-    server_wait_counter(&s, "in_flight", 0);
-    server_check_ledger(&s);
-    server_stop(&s);
+    make(&r, LAYOUT_QUANTIZED);
+    open_both(&s, &c, &l, config);
+    compare(&c, &l, &r);
+    assert_int_equal(pulled(&s), 0);
+    close_both(&s, &c, &l);
     drop(&r);
+}
+
+/* The memory of a client is opened to the GPU while its first RoIs are gathered by the lane; the
+ * next client in the same place is another one. */
+static void a_gpu_gathers_itself(void **state)
+{
+    struct server s;
+    struct sharer c;
+    struct link l;
+    struct rois floats, numbers;
+
+    (void)state;
+    make(&floats, LAYOUT_FLOATS);
+    make(&numbers, LAYOUT_QUANTIZED);
+    assert_int_equal(setenv("TRIGD_TEST_BACKENDS", "test-backends", 1), 0);
+    open_both(&s, &c, &l, gpu);
+    for (int client = 0; client < 3; client++) {
+        const long before = pulled(&s);
+
+        for (uint32_t round = 0; pulled(&s) < before + 4; round++) {
+            assert_true(round < 1000);
+            compare(&c, &l, &floats);
+            compare(&c, &l, &numbers);
+        }
+        refuses(&c);
+        sharer_close(&c);
+        sharer_open(&c, &s);
+        sharer_hello(&c, "shm", 0);
+    }
+    close_both(&s, &c, &l);
+    open_both(&s, &c, &l, gpu_pins_nothing);
+    assert_int_equal(unsetenv("TRIGD_TEST_BACKENDS"), 0);
+    for (int round = 0; round < 3; round++)
+        compare(&c, &l, &floats);
+    refuses(&c);
+    assert_int_equal(pulled(&s), 0);
+    close_both(&s, &c, &l);
+    drop(&floats);
+    drop(&numbers);
 }
 
 /* Whether a record of the debug stream holds the numbers of a packed RoI. */
@@ -163,7 +257,7 @@ static void the_debug_stream_keeps_numbers(void **state)
     size_t n;
 
     (void)state;
-    make(&r);
+    make(&r, LAYOUT_QUANTIZED);
     sharer_server(&s, config, menu_fault);
     sharer_open(&c, &s);
     sharer_hello(&c, "shm", 0);
@@ -184,6 +278,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_decision),
+        cmocka_unit_test(a_gpu_gathers_itself),
         cmocka_unit_test(the_debug_stream_keeps_numbers),
     };
 

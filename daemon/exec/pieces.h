@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pieces.h - which pieces of clients' memory a device can read.
+ *
+ * Memory is opened where RoIs lie, because opening pins it and holds up other calls of the driver:
+ * a runner that meets a piece that is shut asks for it, lets the CPU gather this batch, and finds
+ * it open some time later.  Runners ask; one other thread opens and shuts. */
+#ifndef TRIGD_PIECES_H
+#define TRIGD_PIECES_H
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trigd/device.h"
+
+#define PIECE_BYTES (UINT64_C(2) << 20)
+
+struct pieces_place { /* of the regions, as offsets of the window */
+    uint64_t first, distance, bytes;
+    uint32_t n;
+};
+
+struct pieces_budget {   /* shared by all pieces of a process */
+    uint64_t most, used; /* bytes */
+    int asked_fd;        /* eventfd that runners write */
+    bool is_told;        /* that it was not enough */
+};
+
+struct pieces {
+    struct trg_buffer *window;
+    struct pieces_place place;
+    struct pieces_budget *budget;
+    uint32_t each; /* pieces of a region */
+    uint32_t next; /* to be looked at */
+    _Atomic uint8_t *state;
+};
+
+/* The window is the caller's. */
+int pieces_open(struct trg_buffer *window, const struct pieces_place *place,
+                struct pieces_budget *budget, struct pieces *ret_pieces);
+void pieces_close(struct pieces *p);
+
+/* On a runner's thread, while an RoI refers to the region (from 0): whether all bytes there can be
+ * read.  Asks for those that cannot. */
+bool pieces_are_open(struct pieces *p, uint32_t region, uint64_t at, uint64_t bytes);
+
+/* Opens one piece that was asked for: whether there was one.  Its memory is mapped. */
+bool pieces_step(struct pieces *p);
+/* Shuts a region, to which no RoI refers. */
+void pieces_shut(struct pieces *p, uint32_t region);
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "exec/pull.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "exec/pull_layout.h"
+#include "exec/stage.h"
+#include "pull.program.h"
+#include "values.h"
+
+#define GROUP 256u
+#define GROUP_LARGE \
+    1024u /* for few RoIs: one group has as many reads on their way as it has items */
+#define FEW 16u
+
+_Static_assert(PULL_ENCODED == QUANTUM_COLUMNS, "the same columns");
+_Static_assert(TRG_COLUMNS_MAX_DEV == TRG_COLUMNS_MAX, "all columns");
+
+int pull_open(struct trg_device *d, struct pull *ret_pull)
+{
+    struct trg_device_info info;
+    struct pull p;
+    int r = trg_module_new(d, &pull_program, NULL, &p.module);
+
+    if (r < 0)
+        return r;
+    r = trg_kernel_get(p.module, "pull", &p.kernel);
+    if (r < 0) {
+        trg_module_free(p.module);
+        return r;
+    }
+    trg_device_info(d, &info);
+    p.group_max = info.group_max;
+    *ret_pull = p;
+    return 0;
+}
+
+void pull_close(struct pull *p)
+{
+    trg_module_free(p->module);
+    *p = (struct pull){0};
+}
+
+static size_t entries_bytes(uint32_t n_rois)
+{
+    return arena_align((uint64_t)n_rois * sizeof(struct pull_entry));
+}
+
+size_t pull_bytes(uint32_t n_rois)
+{
+    return entries_bytes(n_rois) + arena_align((uint64_t)n_rois * sizeof(struct pull_verdict));
+}
+
+/* The tables follow the offsets. */
+static size_t entries_at(const struct trg_span *span)
+{
+    return arena_align(span->offsets + (span->n_rois + UINT64_C(1)) * sizeof(uint32_t));
+}
+
+static size_t verdicts_at(const struct trg_span *span)
+{
+    return entries_at(span) + entries_bytes(span->n_rois);
+}
+
+static uint32_t bits_of(float v)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+/* The range of a column; infinity is never in it. */
+static struct pull_column describe_column(const struct trg_column *column, uint32_t max_layer)
+{
+    const struct values_range r = values_range(column, max_layer);
+    struct pull_column c = {.type = column->type, .length = column->length};
+
+    if (column->type == TRG_F32 || column->type == TRG_F16) {
+        c.least = bits_of(fmaxf((float)r.least, -FLT_MAX));
+        c.most = bits_of(fminf((float)r.most, FLT_MAX));
+    } else { /* declared within what the type holds */
+        c.least = (uint32_t)(int64_t)r.least;
+        c.most = (uint32_t)(int64_t)r.most;
+    }
+    return c;
+}
+
+static void fill_entry(const struct arena_source *from, struct pull_entry *entry)
+{
+    *entry = (struct pull_entry){.at_low = (uint32_t)from->at,
+                                 .at_high = (uint32_t)(from->at >> 32),
+                                 .capacity = from->capacity,
+                                 .is_quantized = from->is_quantized};
+    memcpy(entry->offset, from->quantum.offset, sizeof entry->offset);
+    memcpy(entry->step, from->quantum.step, sizeof entry->step);
+}
+
+/* Writes the head of the block and the entries, and says where the rest will lie. */
+static void write_head(const struct pull_input *in, unsigned char *host, struct pull_par *ret_par)
+{
+    const struct trg_collection *info = kind_info(in->kind);
+    struct pull_par par = {.n_columns = info->n_columns};
+    size_t at = stage_head(in->n_rois, in->rois, host, &par.span);
+    struct pull_entry *entries = (struct pull_entry *)(void *)(host + at);
+    uint32_t *offsets = (uint32_t *)(void *)(host + par.span.offsets);
+
+    par.entries = (trg_u32)at;
+    par.verdicts = (trg_u32)verdicts_at(&par.span);
+    for (uint32_t i = 0; i < in->n_rois; i++) {
+        offsets[i] = par.span.n_items;
+        par.span.n_items += in->sources[i].n;
+        fill_entry(&in->sources[i], &entries[i]);
+    }
+    offsets[in->n_rois] = par.span.n_items;
+    at += pull_bytes(in->n_rois);
+    for (uint32_t c = 0; c < info->n_columns; c++) {
+        par.column[c] = describe_column(&info->column[c], in->max_layer);
+        par.span.column[c] = (uint32_t)at;
+        at += arena_align((uint64_t)par.span.n_items * trg_column_bytes(&info->column[c]));
+    }
+    *ret_par = par;
+}
+
+int pull_enqueue(const struct pull *p, struct trg_queue *q, const struct pull_input *in,
+                 struct trg_span *ret_span)
+{
+    const uint32_t group = in->n_rois < FEW ? GROUP_LARGE : GROUP;
+    const struct trg_range range = {in->n_rois, group < p->group_max ? group : p->group_max};
+    struct pull_par par;
+    int r;
+
+    write_head(in, trg_buffer_host(in->host), &par);
+    r = trg_write(q, in->dev, 0, in->host, 0, par.verdicts);
+    if (r == 0)
+        r = trg_launch(q, p->kernel, range,
+                       (struct trg_arg[]){TRG_BUF(in->window), TRG_BUF(in->dev), TRG_VAL(par)}, 3);
+    if (r == 0)
+        r = trg_read(q, in->host, par.verdicts, in->dev, par.verdicts,
+                     in->n_rois * sizeof(struct pull_verdict));
+    if (r == 0)
+        *ret_span = par.span;
+    return r;
+}
+
+struct check_fault pull_fault(uint32_t kind, const struct trg_span *span, const void *host,
+                              uint32_t i)
+{
+    const struct trg_collection *info = kind_info(kind);
+    struct pull_verdict v;
+
+    memcpy(&v, (const unsigned char *)host + verdicts_at(span) + i * sizeof v, sizeof v);
+    if (!v.column || v.column > info->n_columns)
+        return (struct check_fault){0};
+    return check_fault_of(kind, v.column - 1, v.at, &v.bits);
+}

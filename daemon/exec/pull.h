@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pull.h - batches that a device gathers itself: a kernel reads the columns of co-located clients
+ * over the bus and checks every value on its own copy, so no CPU touches them.
+ *
+ * The host writes where they lie (pull_layout.h).  What comes out is, to the bit, what stage_fill
+ * gives of the same memory, and so is the fault of an RoI with a value that is not allowed. */
+#ifndef TRIGD_PULL_H
+#define TRIGD_PULL_H
+#include "check_fault.h"
+#include "exec/arena.h"
+#include "trigd/plugin.h"
+
+struct pull { /* of one lane; zero: none */
+    struct trg_module *module;
+    struct trg_kernel *kernel;
+    uint32_t group_max; /* work-items */
+};
+
+struct pull_input { /* one collection of a batch */
+    uint32_t kind, max_layer;
+    uint32_t n_rois;
+    const struct trg_roi_info *rois;
+    const struct arena_source *sources; /* all at multiples of 64 bytes of the window */
+    struct trg_buffer *window;          /* open where the sources lie */
+    struct trg_buffer *host, *dev;      /* rooms of the block, as stage_bytes says */
+};
+
+/* Loads the kernel.  pull_close takes one that is empty as well. */
+int pull_open(struct trg_device *d, struct pull *ret_pull);
+void pull_close(struct pull *p);
+
+/* Bytes of the tables in the block of a batch. */
+size_t pull_bytes(uint32_t n_rois);
+/* Enqueues everything that makes the block of a batch on the device; the RoIs, the offsets and,
+ * later, the verdicts are in `host` as well. */
+int pull_enqueue(const struct pull *p, struct trg_queue *q, const struct pull_input *in,
+                 struct trg_span *ret_span);
+/* When the queue has passed: what was found wrong with RoI i of the block in `host`, which has a
+ * span as pull_enqueue gave it; zero: nothing. */
+struct check_fault pull_fault(uint32_t kind, const struct trg_span *span, const void *host,
+                              uint32_t i);
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batches that a device gathers itself, against stage_fill: the same bytes and the same faults, for
+ * random RoIs of every type of column, some with values that are not allowed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exec/pull.h"
+#include "exec/sample.h"
+#include "rig.h"
+#include "seed.h"
+
+#include "samples.collections.h"
+
+#define MAX_LAYER 40u
+#define ROIS      24u
+#define MOST      700u /* items of an RoI */
+#define MEMORY    ((size_t)1 << 20)
+#define PAGE      4096u
+
+static uint64_t state;
+
+struct batch { /* as a client has it in its memory */
+    struct rig *rig;
+    uint32_t kind, n;
+    struct trg_roi_info info[SAMPLE_CASES + ROIS];
+    struct arena_source from[SAMPLE_CASES + ROIS];
+    struct stage_source source[SAMPLE_CASES + ROIS];
+    struct stage_guard guard[SAMPLE_CASES + ROIS];
+    unsigned char *memory;
+    size_t used;
+    struct trg_buffer *window;
+};
+
+/* ---------------------------------------------------------------- a client's memory */
+
+static void place(struct batch *b, uint32_t i, const struct stage_source *good)
+{
+    const struct trg_collection *info = kind_info(b->kind);
+    struct arena_source *from = &b->from[i];
+
+    *from = (struct arena_source){.at = b->used, .n = good->n, .capacity = good->n + i % 3};
+    b->guard[i] = (struct stage_guard){.max_layer = MAX_LAYER};
+    b->source[i] = (struct stage_source){.n = good->n, .guard = &b->guard[i]};
+    if (b->kind == TRG_SPACEPOINTS && i % 2) {
+        from->is_quantized = true;
+        from->quantum = (struct quantum){{-3, 25, -1000}, {9e-5f, 0.0171f, 0.0313f}};
+        b->source[i].quantum = &from->quantum;
+    }
+    for (uint32_t c = 0; c < info->n_columns; c++) {
+        const size_t size = quantum_item_bytes(b->kind, from->is_quantized, c);
+
+        b->source[i].column[c] = b->memory + b->used;
+        assert_true(b->used + size * from->capacity + 64 <= MEMORY);
+        if (good->n)
+            memcpy(b->memory + b->used, good->column[c], size * good->n);
+        b->used += arena_align(size * from->capacity);
+    }
+}
+
+/* Any bits in one value, which may be allowed all the same. */
+static void spoil(struct batch *b, uint32_t i)
+{
+    const struct trg_collection *info = kind_info(b->kind);
+    const uint32_t c = sample_below(&state, info->n_columns);
+    const uint32_t bits[] = {0,
+                             0x7fc00000u,
+                             0x7f800000u,
+                             0xff800000u,
+                             UINT32_MAX,
+                             0x80000000u,
+                             (uint32_t)sample_random(&state)};
+    const uint32_t value = bits[sample_below(&state, sizeof bits / sizeof *bits)];
+    const size_t size =
+        b->from[i].is_quantized && c < QUANTUM_COLUMNS ? 2 : trg_type_size(info->column[c].type);
+    const uint32_t values = b->from[i].n * info->column[c].length;
+
+    if (values)
+        memcpy((unsigned char *)(uintptr_t)b->source[i].column[c] +
+                   sample_below(&state, values) * size,
+               &value, size);
+}
+
+/* Opens the memory to the device, or copies it there where kernels cannot read the host's. */
+static void open_window(struct batch *b)
+{
+    struct trg_device *d = b->rig->device->d;
+    int r = trg_window_new(d, b->memory, MEMORY, &b->window);
+
+    if (r == -ENOTSUP) {
+        b->window = rig_buffer(b->rig, TRG_MEM_DEVICE, MEMORY);
+        rig_put(b->rig, b->window, b->memory, MEMORY);
+        return;
+    }
+    assert_int_equal(r, 0);
+    assert_int_equal(trg_window_open(b->window, 0, MEMORY / 2), 0);
+    assert_int_equal(trg_window_open(b->window, MEMORY / 2, MEMORY / 2), 0);
+    assert_int_equal(trg_window_open(b->window, MEMORY, PAGE), -EINVAL);
+}
+
+static void close_window(struct batch *b)
+{
+    if (trg_ops(b->rig->device->d)->window_new) {
+        assert_int_equal(trg_window_shut(b->window, 0), 0);
+        assert_int_equal(trg_window_shut(b->window, MEMORY / 2), 0);
+    }
+    trg_buffer_free(b->window);
+    free(b->memory);
+}
+
+static void make_batch(struct batch *b, struct rig *rig, uint32_t kind, uint32_t n)
+{
+    const struct sample_setup setup = {.kinds = &kind,
+                                       .n_inputs = 1,
+                                       .n_random = ROIS,
+                                       .max_items = MOST,
+                                       .max_layer = MAX_LAYER,
+                                       .seed = sample_random(&state)};
+    struct sample *s;
+
+    *b = (struct batch){.rig = rig, .kind = kind, .n = n};
+    b->memory = aligned_alloc(PAGE, MEMORY);
+    assert_non_null(b->memory);
+    memset(b->memory, 0xa5, MEMORY);
+    assert_int_equal(sample_new(&setup, &s), 0);
+    for (uint32_t i = 0; i < n; i++) {
+        b->info[i] = s->info[i];
+        place(b, i, sample_source(s, 0, i));
+        for (uint32_t left = sample_below(&state, 3); left; left--)
+            spoil(b, i);
+    }
+    sample_free(s);
+    open_window(b);
+}
+
+/* ---------------------------------------------------------------- both ways */
+
+static void same_fault(const struct check_fault *a, const struct check_fault *b)
+{
+    assert_int_equal(a->code, b->code);
+    assert_int_equal(a->hash, b->hash);
+    assert_int_equal(a->column, b->column);
+    assert_int_equal(a->at, b->at);
+    assert_memory_equal(&a->value, &b->value, sizeof a->value);
+}
+
+static uint32_t compare(const struct batch *b, const struct trg_span *pulled, const void *host,
+                        const unsigned char *device, const unsigned char *staged,
+                        const struct trg_span *span)
+{
+    const struct trg_collection *info = kind_info(b->kind);
+    uint32_t faults = 0;
+
+    assert_int_equal(pulled->n_rois, span->n_rois);
+    assert_int_equal(pulled->n_items, span->n_items);
+    assert_memory_equal(device + pulled->rois, staged + span->rois, b->n * sizeof *b->info);
+    assert_memory_equal(device + pulled->offsets, staged + span->offsets, (b->n + 1) * 4);
+    for (uint32_t c = 0; c < info->n_columns; c++)
+        assert_memory_equal(device + pulled->column[c], staged + span->column[c],
+                            span->n_items * trg_column_bytes(&info->column[c]));
+    for (uint32_t i = 0; i < b->n; i++) {
+        const struct check_fault f = pull_fault(b->kind, pulled, host, i);
+
+        same_fault(&f, &b->guard[i].fault);
+        faults += f.code != 0;
+    }
+    return faults;
+}
+
+static uint32_t both_ways(struct rig *rig, const struct pull *pull, uint32_t kind, uint32_t n)
+{
+    static struct batch b;
+    const size_t bytes = stage_bytes(kind, n, n * MOST) + pull_bytes(n);
+    unsigned char *staged = aligned_alloc(64, arena_align(bytes)), *device = malloc(bytes);
+    struct trg_buffer *dev = rig_buffer(rig, TRG_MEM_DEVICE, bytes);
+    struct trg_buffer *host = rig_buffer(rig, TRG_MEM_PINNED, bytes);
+    struct trg_span span, pulled;
+    uint32_t faults;
+
+    assert_non_null(staged);
+    assert_non_null(device);
+    make_batch(&b, rig, kind, n);
+    stage_fill(kind, n, b.info, b.source, staged, &span);
+    const struct pull_input in = {.kind = kind,
+                                  .max_layer = MAX_LAYER,
+                                  .n_rois = n,
+                                  .rois = b.info,
+                                  .sources = b.from,
+                                  .window = b.window,
+                                  .host = host,
+                                  .dev = dev};
+    assert_int_equal(pull_enqueue(pull, rig->queue, &in, &pulled), 0);
+    assert_int_equal(trg_finish(rig->queue), 0);
+    rig_get(rig, dev, device, bytes);
+    faults = compare(&b, &pulled, trg_buffer_host(host), device, staged, &span);
+    close_window(&b);
+    trg_buffer_free(host);
+    trg_buffer_free(dev);
+    free(staged);
+    free(device);
+    return faults;
+}
+
+static void check(struct rig *rig)
+{
+    static const uint32_t sizes[] = {1, 3, 20, SAMPLE_CASES + ROIS};
+    struct pull pull;
+    char why[256];
+    uint32_t samples, faults = 0;
+
+    assert_int_equal(kind_add(&trg_samples, &samples, why, sizeof why), 0);
+    assert_int_equal(pull_open(rig->device->d, &pull), 0);
+    for (uint32_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        faults += both_ways(rig, &pull, TRG_SPACEPOINTS, sizes[i]);
+        faults += both_ways(rig, &pull, TRG_HITS, sizes[i]);
+        faults += both_ways(rig, &pull, samples, sizes[i]);
+    }
+    assert_in_range(faults, 5, 200);
+    pull_close(&pull);
+}
+
+static void a_device_gathers_as_the_host_does(void **unused)
+{
+    (void)unused;
+    state = fresh_seed();
+    rig_each(check);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_device_gathers_as_the_host_does),
+    };
+
+    return devices_main(argc, argv, tests, sizeof tests / sizeof *tests);
+}
