@@ -54,7 +54,8 @@ endpoints: ["ipc://$folder/ipc", "tcp://127.0.0.1:5790", "shm://$folder/shm"]
 menu: $1.yaml
 pool: {rois: 65536, mbytes: 4096}
 clients: {credits: $4, max_layer: 63, max_items: 65536, shm_mbytes: 512}
-limits: {soft_ms: 0, hard_ms: 0}
+limits: {${limits-soft_ms: 0, hard_ms: 0}}
+workers: {pinned_mbytes: ${pinned:-4096}}
 devices: [$2]
 batching: {$3, max_kbytes: 65536}
 threads: {$threads}

@@ -35,7 +35,7 @@ def commands(source, build):
         path = os.path.realpath(os.path.join(entry["directory"], entry["file"]))
         where = os.path.relpath(path, source)
         if path.endswith(".c") and where.split(os.sep)[0] in FOLDERS or path.endswith(".host-base.c") and \
-                os.path.relpath(path, build).split(os.sep)[0] == "plugins":
+                os.path.relpath(path, build).split(os.sep)[0] in ("daemon", "plugins"):
             chosen.setdefault(path, dict(entry, file=path))
     return chosen
 
