@@ -6,13 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/pull.h"
+
 static int open_inputs(struct drive *d, struct drive_slot *s)
 {
     const struct trg_limits *limits = &d->s.limits;
     int r = 0;
 
     for (uint32_t k = 0; r == 0 && k < d->n_inputs; k++) {
-        size_t bytes = stage_bytes(d->consumes[k], limits->max_rois, limits->max_items);
+        size_t bytes = stage_bytes(d->consumes[k], limits->max_rois, limits->max_items) +
+                       pull_bytes(limits->max_rois);
 
         r = trg_buffer_new(d->s.device, TRG_MEM_PINNED, bytes, &s->host[k]);
         s->dev[k] = s->host[k];

@@ -18,7 +18,7 @@
 #define PATH_BYTES   4096
 #define MARKS_A_SLOT 32u /* spans of one batch, more than any plugin makes */
 
-static const char *const copies_name[] = {"gather", "pinned", "device"};
+static const char *const copies_name[] = {"gather", "pinned", "device", "pull"};
 
 struct arguments {
     const char *device, *plugin, *sample, *copies_text, *timeline, *backends, *plugins;
@@ -319,7 +319,7 @@ static bool find_copies(struct arguments *a)
             a->copies = (enum lanes_copies)i;
             return true;
         }
-    fprintf(stderr, "trigbench: --copies \"%s\": gather, pinned or device is wanted\n",
+    fprintf(stderr, "trigbench: --copies \"%s\": gather, pinned, device or pull is wanted\n",
             a->copies_text);
     return false;
 }
@@ -347,7 +347,8 @@ int device_main(int argc, char **argv)
         {"rois", ARG_U32, &a.rois, 1, 1000000, "N", "different ones (default 256)"},
         {"seed", ARG_U64, &a.seed, 0, 0, "S", "of the sample (default 1)"},
         {"copies", ARG_TEXT, &a.copies_text, 0, 0, "MODE",
-         "gather: from RoIs (default); pinned: from pinned memory; device: none"},
+         "gather: from RoIs (default); pinned: from pinned memory; device: none; pull: the "
+         "device gathers"},
         {"batch", ARG_NUMBERS, &a.batch, 1, 65536, "N,...", "RoIs (default 64)"},
         {"slots", ARG_NUMBERS, &a.slots, 1, TRG_SLOTS_MAX, "N,...", "of a lane (default 2)"},
         {"lanes", ARG_NUMBERS, &a.lanes, 1, LANES_MAX, "N,...", "all combinations (default 1)"},

@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "crew.h"
 #include "drive.h"
+#include "pulled.h"
 
 struct lane {
     const struct lanes *all;
@@ -21,6 +22,7 @@ struct lane {
 struct lanes {
     struct lanes_setup s;
     struct lane lane[LANES_MAX];
+    struct pulled *pulled; /* NULL: copies are others */
     uint64_t run_ns;       /* of the run, if ... */
     uint32_t most_batches; /* ... this is 0 */
 };
@@ -102,6 +104,8 @@ int lanes_open(const struct lanes_setup *setup, struct lanes **ret_lanes)
     if (!l)
         return -ENOMEM;
     l->s = *setup;
+    if (setup->copies == LANES_PULL)
+        r = pulled_open(setup, &l->pulled);
     for (uint32_t i = 0; r == 0 && i < setup->lanes; i++)
         r = open_lane(l, i);
     if (r < 0) {
@@ -118,10 +122,27 @@ void lanes_close(struct lanes *l)
         return;
     for (uint32_t i = 0; i < l->s.lanes; i++)
         drive_close(l->lane[i].drive);
+    pulled_close(l->pulled);
     free(l);
 }
 
 /* ---------------------------------------------------------------- running */
+
+/* Has the next RoIs, or those of the slot, on their way to the device. */
+static int copy_in(struct lane *w, struct drive_slot *s)
+{
+    const struct lanes *l = w->all;
+    const uint32_t first = w->next;
+
+    if (l->s.copies == LANES_DEVICE)
+        return 0;
+    if (l->s.copies != LANES_PULL)
+        return drive_copy_in(w->drive, s);
+    for (uint32_t i = 0; i < l->s.batch; i++)
+        s->infos[i] = l->s.rois[(first + i) % l->s.n_rois].info;
+    w->next = (first + l->s.batch) % l->s.n_rois;
+    return pulled_copy_in(l->pulled, w->drive, s, first, l->s.batch);
+}
 
 static int begin(void *ctx, struct drive_slot *s)
 {
@@ -129,7 +150,7 @@ static int begin(void *ctx, struct drive_slot *s)
     const struct lanes *l = w->all;
     const uint64_t before = clock_ns();
     uint64_t gathered;
-    int r = 0;
+    int r;
 
     if (l->most_batches ? w->begun == l->most_batches : before >= w->from_ns + l->run_ns)
         return 0;
@@ -138,8 +159,7 @@ static int begin(void *ctx, struct drive_slot *s)
     if (l->s.copies == LANES_GATHER)
         gather(w, s);
     gathered = clock_ns();
-    if (l->s.copies != LANES_DEVICE)
-        r = drive_copy_in(w->drive, s);
+    r = copy_in(w, s);
     if (r == 0)
         r = drive_submit(w->drive, s);
     if (l->s.trace) {

@@ -14,7 +14,8 @@
 enum lanes_copies {
     LANES_GATHER, /* RoIs are gathered into pinned memory, copied in, results copied out */
     LANES_PINNED, /* batches lie in pinned memory already */
-    LANES_DEVICE  /* batches lie on the device already: only kernels, and results out */
+    LANES_DEVICE, /* batches lie on the device already: only kernels, and results out */
+    LANES_PULL    /* the device gathers RoIs itself from memory as that of clients */
 };
 
 struct lanes_roi { /* inputs in the order of the plugin's `consumes` */
