@@ -11,10 +11,12 @@
 #include "pull.program.h"
 #include "values.h"
 
-#define GROUP 256u
-#define GROUP_LARGE \
-    1024u /* for few RoIs: one group has as many reads on their way as it has items */
-#define FEW 16u
+/* Work-items of a group: as many as have something to read, but for few RoIs no more than fill the
+ * bus between them, because the plugin's kernels want the rest of the chip. */
+#define GROUP_LEAST 32u
+#define GROUP_MOST  128u
+#define GROUP_FEW   1024u
+#define FEW         16u /* RoIs */
 
 _Static_assert(PULL_ENCODED == QUANTUM_COLUMNS, "the same columns");
 _Static_assert(TRG_COLUMNS_MAX_DEV == TRG_COLUMNS_MAX, "all columns");
@@ -125,15 +127,26 @@ static void write_head(const struct pull_input *in, unsigned char *host, struct 
     *ret_par = par;
 }
 
+static uint32_t group_size(const struct pull *p, const struct pull_input *in, uint32_t n_items)
+{
+    const uint64_t bytes = n_items * kind_item_size(in->kind) / in->n_rois;
+    uint32_t most = in->n_rois < FEW ? GROUP_FEW : GROUP_MOST, size = GROUP_LEAST;
+
+    most = most < p->group_max ? most : p->group_max;
+    while (size < most && size * UINT64_C(16) * PULL_AHEAD < bytes)
+        size *= 2;
+    return size < most ? size : most;
+}
+
 int pull_enqueue(const struct pull *p, struct trg_queue *q, const struct pull_input *in,
                  struct trg_span *ret_span)
 {
-    const uint32_t group = in->n_rois < FEW ? GROUP_LARGE : GROUP;
-    const struct trg_range range = {in->n_rois, group < p->group_max ? group : p->group_max};
+    struct trg_range range = {.groups = in->n_rois};
     struct pull_par par;
     int r;
 
     write_head(in, trg_buffer_host(in->host), &par);
+    range.group_size = group_size(p, in, par.span.n_items);
     r = trg_write(q, in->dev, 0, in->host, 0, par.verdicts);
     if (r == 0)
         r = trg_launch(q, p->kernel, range,

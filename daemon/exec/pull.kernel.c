@@ -2,15 +2,19 @@
 /* pull.kernel.c - the device gathers a batch itself: it reads the columns of RoIs in the memory of
  * co-located clients over the bus, packs them, and checks every value on its own copy.
  *
- * A group for each RoI.  Reads are whole aligned words, neighbours by neighbours, four for each
- * work-item in flight: the bus is what limits. */
+ * A group for each RoI.  Its columns follow each other in that memory, so a work-item reads 16
+ * bytes at a time, several of them on their way at once whatever columns they are of: the bus is
+ * what limits. */
 #if defined(__CUDACC__)
 #define TRG_BOUNDS __launch_bounds__(1024)
+#define UNROLLED   _Pragma("unroll") /* else what is read ahead lies in memory again */
+#else
+#define UNROLLED
 #endif
+#define ALIGNED __attribute__((aligned(16)))
 #include "pull_layout.h"
 
-#define AHEAD 4u
-#define NONE  0xffffffffu
+#define NONE 0xffffffffu
 /* enum trg_type, which devices do not read */
 #define U8  1u
 #define U16 2u
@@ -19,6 +23,10 @@
 #define I16 7u
 #define F16 8u
 #define I32 4u
+
+struct chunk { /* 16 bytes that are read at once */
+    trg_u32 word[4];
+} ALIGNED;
 
 TRG_FN trg_u32 bytes_of(trg_u32 type)
 {
@@ -62,58 +70,45 @@ TRG_FN void store(TRG_GLOBAL trg_u8 *to, trg_u32 bytes, trg_u32 at, trg_u32 bits
         to[at] = (trg_u8)bits;
 }
 
-/* Copies this work-item's part of a column: the first value in it that is not allowed. */
-TRG_FN struct pull_verdict take(TRG_GLOBAL const trg_u32 *from, TRG_GLOBAL trg_u8 *to,
-                                struct pull_column c, trg_u32 values, trg_u32 lid, trg_u32 lsize)
+/* Copies the values in 16 bytes of a column: the first in them that is not allowed. */
+TRG_FN struct pull_verdict take(struct chunk from, TRG_GLOBAL trg_u8 *to, struct pull_column c,
+                                trg_u32 first, trg_u32 values)
 {
     struct pull_verdict bad = {0, 0, 0};
     const trg_u32 bytes = bytes_of(c.type), in_word = 4u / bytes;
-    const trg_u32 words = (values + in_word - 1u) / in_word;
 
-    for (trg_u32 w = lid; w < words; w += AHEAD * lsize) {
-        trg_u32 word[AHEAD];
+    UNROLLED
+    for (trg_u32 w = 0; w < 4u; w++)
+        for (trg_u32 i = 0; i < in_word; i++) {
+            const trg_u32 at = first + w * in_word + i, bits = value_of(c.type, from.word[w], i);
 
-        for (trg_u32 k = 0; k < AHEAD; k++)
-            word[k] = w + k * lsize < words ? from[w + k * lsize] : 0;
-        for (trg_u32 k = 0; k < AHEAD; k++) {
-            const trg_u32 first = (w + k * lsize) * in_word;
-
-            for (trg_u32 i = 0; i < in_word && first + i < values; i++) {
-                const trg_u32 bits = value_of(c.type, word[k], i);
-
-                store(to, bytes, first + i, bits);
-                if (!bad.column && !is_allowed(c, bits)) {
-                    bad.column = 1;
-                    bad.at = first + i;
-                    bad.bits = bits;
-                }
+            if (at < values)
+                store(to, bytes, at, bits);
+            if (at < values && !bad.column && !is_allowed(c, bits)) {
+                bad.column = 1;
+                bad.at = at;
+                bad.bits = bits;
             }
         }
-    }
     return bad;
 }
 
-/* Makes floats of this work-item's part of a column of numbers, two in a word.  None of them gives
- * a value that is not allowed. */
-TRG_FN void decode(TRG_GLOBAL const trg_u32 *from, TRG_GLOBAL float *to, float offset, float step,
-                   trg_u32 values, trg_u32 lid, trg_u32 lsize)
+/* Makes floats of the numbers in 16 bytes of a column, none of which gives a value that is not
+ * allowed. */
+TRG_FN void decode(struct chunk from, TRG_GLOBAL float *to, float offset, float step, trg_u32 first,
+                   trg_u32 values)
 {
-    const trg_u32 words = (values + 1u) / 2u;
+    UNROLLED
+    for (trg_u32 w = 0; w < 4u; w++)
+        for (trg_u32 i = 0; i < 2u; i++)
+            if (first + 2u * w + i < values)
+                to[first + 2u * w + i] = offset + step * (float)(from.word[w] >> 16 * i & 0xffffu);
+}
 
-    for (trg_u32 w = lid; w < words; w += AHEAD * lsize) {
-        trg_u32 word[AHEAD];
-
-        for (trg_u32 k = 0; k < AHEAD; k++)
-            word[k] = w + k * lsize < words ? from[w + k * lsize] : 0;
-        for (trg_u32 k = 0; k < AHEAD; k++) {
-            const trg_u32 first = 2u * (w + k * lsize);
-
-            if (first < values)
-                to[first] = offset + step * (float)(word[k] & 0xffffu);
-            if (first + 1u < values)
-                to[first + 1u] = offset + step * (float)(word[k] >> 16);
-        }
-    }
+/* Bytes between the starts of a column and the next one. */
+TRG_FN trg_u32 chunks_of(trg_u32 capacity, struct pull_column c, int is_number)
+{
+    return (capacity * (c.length * (is_number ? 2u : bytes_of(c.type))) + 63u) / 64u * 4u;
 }
 
 TRG_KERNEL2(pull, (const trg_u8, window), (trg_u8, block), (struct pull_par, par))
@@ -125,32 +120,52 @@ TRG_KERNEL2(pull, (const trg_u8, window), (trg_u8, block), (struct pull_par, par
         (TRG_GLOBAL struct pull_verdict *)(block + par.verdicts) + TRG_GID;
     const trg_u32 first = TRG_BEGIN(block, par.span, TRG_GID);
     const trg_u32 n = TRG_END(block, par.span, TRG_GID) - first;
-    trg_u64 at = (trg_u64)entry->at_high << 32 | entry->at_low;
+    const trg_u32 numbers = entry->is_quantized ? PULL_ENCODED : 0;
+    TRG_GLOBAL const struct chunk *from =
+        (TRG_GLOBAL const struct chunk *)(window + ((trg_u64)entry->at_high << 32 | entry->at_low));
     struct pull_verdict mine = {NONE, 0, 0};
+    trg_u32 chunks = 0, c = 0, begin = 0, end; /* of all; of column c */
 
     if (TRG_LID == 0)
         worst_column = worst_at = NONE;
-    for (trg_u32 c = 0; c < par.n_columns; c++) {
-        const struct pull_column column = par.column[c];
-        const trg_u32 values = n * column.length;
-        const int is_number = entry->is_quantized && c < PULL_ENCODED;
-        const trg_u32 bytes = column.length * bytes_of(column.type);
-        TRG_GLOBAL trg_u8 *to = block + par.span.column[c] + (trg_u64)first * bytes;
+    for (trg_u32 k = 0; n && k < par.n_columns; k++)
+        chunks += chunks_of(entry->capacity, par.column[k], k < numbers);
+    end = chunks_of(entry->capacity, par.column[0], numbers > 0);
+    for (trg_u32 q = TRG_LID; q < chunks; q += PULL_AHEAD * TRG_LSIZE) {
+        struct chunk chunk[PULL_AHEAD];
 
-        TRG_GLOBAL const trg_u32 *from = (TRG_GLOBAL const trg_u32 *)(window + at);
+        UNROLLED
+        for (trg_u32 k = 0; k < PULL_AHEAD; k++)
+            chunk[k] = from[q + k * TRG_LSIZE < chunks ? q + k * TRG_LSIZE : q];
+        UNROLLED
+        for (trg_u32 k = 0; k < PULL_AHEAD; k++) {
+            const trg_u32 at = q + k * TRG_LSIZE;
+            struct pull_column column;
+            TRG_GLOBAL trg_u8 *to;
 
-        if (is_number) {
-            decode(from, (TRG_GLOBAL float *)to, entry->offset[c], entry->step[c], values, TRG_LID,
-                   TRG_LSIZE);
-        } else {
-            const struct pull_verdict bad = take(from, to, column, values, TRG_LID, TRG_LSIZE);
+            if (at >= chunks)
+                continue;
+            for (; at >= end; c++) {
+                begin = end;
+                end += chunks_of(entry->capacity, par.column[c + 1u], c + 1u < numbers);
+            }
+            column = par.column[c];
+            to = block + par.span.column[c] +
+                 (trg_u64)first * (column.length * bytes_of(column.type));
+            if (c < numbers) {
+                decode(chunk[k], (TRG_GLOBAL float *)to, entry->offset[c], entry->step[c],
+                       8u * (at - begin), n * column.length);
+            } else {
+                const struct pull_verdict bad =
+                    take(chunk[k], to, column, 16u / bytes_of(column.type) * (at - begin),
+                         n * column.length);
 
-            if (bad.column && mine.column == NONE) {
-                mine = bad;
-                mine.column = c + 1u;
+                if (bad.column && mine.column == NONE) {
+                    mine = bad;
+                    mine.column = c + 1u;
+                }
             }
         }
-        at += ((trg_u64)entry->capacity * (is_number ? 2u : bytes) + 63u) & ~(trg_u64)63u;
     }
     TRG_BARRIER();
     if (mine.column != NONE)
@@ -165,12 +180,12 @@ TRG_KERNEL2(pull, (const trg_u8, window), (trg_u8, block), (struct pull_par, par
     } else {
         if (mine.column == worst_column && mine.at == worst_at)
             *verdict = mine;
-        for (trg_u32 c = 0; c < par.n_columns; c++) { /* no algorithm gets to see it */
-            const struct pull_column column = par.column[c];
+        for (trg_u32 k = 0; k < par.n_columns; k++) { /* no algorithm gets to see it */
+            const struct pull_column column = par.column[k];
             const trg_u32 bytes = bytes_of(column.type);
 
             for (trg_u32 i = TRG_LID; i < n * column.length; i += TRG_LSIZE)
-                store(block + par.span.column[c] + (trg_u64)first * column.length * bytes, bytes, i,
+                store(block + par.span.column[k] + (trg_u64)first * column.length * bytes, bytes, i,
                       0);
         }
     }

@@ -9,6 +9,7 @@
 #define TRIGD_PULL_LAYOUT_H
 #include "trigd/kernel.h"
 
+#define PULL_AHEAD   2u /* pieces of 16 bytes that a work-item reads at once */
 #define PULL_ENCODED 3u /* columns of a quantized collection that are 16-bit numbers: the first */
 
 struct pull_entry {          /* where the columns of one RoI lie */
