@@ -23,9 +23,9 @@
 #define DISTINCT   200u
 #define SEED       1u
 #define MEASURE_NS (2 * NS_PER_S)     /* at full load, and before the first kill */
-#define BETWEEN_NS (1500 * NS_PER_MS) /* kills: its worker has been of use again */
+#define AFTER_NS   (1000 * NS_PER_MS) /* a kill: until the next one is prepared */
 #define CAME_NS    (200 * NS_PER_MS)  /* after a kill: RoIs that came then */
-#define AGAIN_NS   (100 * NS_PER_MS)  /* until it is looked for again */
+#define CALM_NS    (500 * NS_PER_MS)  /* before a kill */
 
 struct options {
     const char *json, *preset, *params, *devices, *device;
@@ -146,17 +146,23 @@ static int measure_max(struct bench *b)
     return r;
 }
 
-/* Kills the worker once, when it is up again after the last time. */
+static int run_for(struct bench *b, uint64_t ns)
+{
+    return stream_run(&b->stream, b->max_hz / 2, UINT32_MAX, clock_ns() + ns);
+}
+
+/* Kills the worker once it is up again after the last time.  It is looked for well before, since
+ * no answer is taken meanwhile. */
 static int kill_once(struct bench *b, uint32_t number)
 {
     pid_t pid;
-    int r = find_worker(b, &pid);
+    int r;
 
-    while (r == 0 && !pid) {
-        r = stream_run(&b->stream, b->max_hz / 2, UINT32_MAX, clock_ns() + AGAIN_NS);
+    do {
+        r = find_worker(b, &pid);
         if (r == 0)
-            r = find_worker(b, &pid);
-    }
+            r = run_for(b, CALM_NS);
+    } while (r == 0 && !pid);
     if (r < 0)
         return r;
     b->kill_at[number] = b->stream.n;
@@ -166,12 +172,12 @@ static int kill_once(struct bench *b, uint32_t number)
 
 static int run_all(struct bench *b)
 {
-    int r = stream_run(&b->stream, b->max_hz / 2, UINT32_MAX, clock_ns() + MEASURE_NS);
+    int r = run_for(b, MEASURE_NS);
 
     for (uint32_t i = 0; r == 0 && i < b->o.kills; i++) {
         r = kill_once(b, i);
         if (r == 0)
-            r = stream_run(&b->stream, b->max_hz / 2, UINT32_MAX, clock_ns() + BETWEEN_NS);
+            r = run_for(b, AFTER_NS);
     }
     return r < 0 ? r : stream_settle(&b->stream);
 }
@@ -198,56 +204,87 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double quantile(const struct sample *s, double q)
+/* Of those from `first` on, which it sorts. */
+static double quantile(struct sample *s, uint32_t first, double q)
 {
-    return s->n ? s->ms[(uint32_t)(q * (s->n - 1) + 0.5)] : 0;
+    const uint32_t n = s->n - first;
+
+    qsort(s->ms + first, n, sizeof *s->ms, compare);
+    return n ? s->ms[first + (uint32_t)(q * (n - 1) + 0.5)] : 0;
 }
 
-static void show(FILE *json, const struct bench *b, const char *what, struct sample *s, double goal)
+enum part { HIT, CAME, REST, PARTS };
+static const char *const part_name[PARTS] = {"in flight when their worker was killed",
+                                             "sent in the 200 ms after it", "all others"};
+
+static void show(FILE *json, const struct bench *b, enum part part, struct sample *s,
+                 const struct result *by_kill)
 {
     char name[160];
     struct result_figure f = {.bench = "kills",
                               .figure = name,
                               .unit = "ms",
                               .command = "bench_kills",
-                              .goal = goal,
+                              .goal = part == HIT ? GOAL_MS : 0,
                               .device = b->o.device};
 
-    qsort(s->ms, s->n, sizeof *s->ms, compare);
-    printf("%s: %u decided by the plugin, %u not; p50 %.1f, p99 %.1f, max %.1f ms\n", what, s->n,
-           s->n_other, quantile(s, 0.5), quantile(s, 0.99), quantile(s, 1));
-    snprintf(name, sizeof name, "%s %s: p99", b->o.preset, what);
-    result_write_value(json, &f, quantile(s, 0.99), 0, b->o.kills);
+    printf("%s: %u decided by the plugin, %u not; p50 %.1f, p99 %.1f, max %.1f ms; p99 of the "
+           "median kill %.1f ms\n",
+           part_name[part], s->n, s->n_other, quantile(s, 0, 0.5), quantile(s, 0, 0.99),
+           quantile(s, 0, 1), result_median(by_kill));
+    snprintf(name, sizeof name, "%s at half load, RoIs %s: p99, median of the kills", b->o.preset,
+             part_name[part]);
+    result_write(json, &f, by_kill);
+    snprintf(name, sizeof name, "%s at half load, RoIs %s: not decided by the plugin", b->o.preset,
+             part_name[part]);
+    f.unit = "";
+    f.goal = 0;
+    result_write_value(json, &f, s->n_other, 0, b->o.kills);
+}
+
+/* Sorts RoIs by the kills: number k holds for those that were sent after it and before the next. */
+static void sort_out(const struct bench *b, uint32_t from, struct sample *s, struct result *by_kill)
+{
+    uint32_t before[PARTS] = {0};
+
+    for (uint32_t i = from, k = 0; i < b->stream.n; i++) {
+        const struct stream_roi *r = &b->stream.roi[i];
+
+        if (k < b->o.kills && i == b->kill_at[k]) {
+            result_add(&by_kill[HIT], quantile(&s[HIT], before[HIT], 0.99));
+            for (enum part p = k ? CAME : REST; p < PARTS; p++)
+                result_add(&by_kill[p], quantile(&s[p], before[p], 0.99));
+            for (enum part p = HIT; p < PARTS; p++)
+                before[p] = s[p].n;
+            k++;
+        }
+        if (k < b->o.kills && r->ended_ns > b->kill_ns[k])
+            note(&s[HIT], r);
+        else if (k && r->sent_ns < b->kill_ns[k - 1] + CAME_NS)
+            note(&s[CAME], r);
+        else
+            note(&s[REST], r);
+    }
 }
 
 static int report(FILE *json, const struct bench *b, uint32_t from)
 {
-    struct sample hit, came, rest;
-    uint32_t k = 0;
+    struct sample s[PARTS] = {{.n = 0}};
+    struct result by_kill[PARTS] = {{.n = 0}};
+    bool has_room = true;
 
-    hit = (struct sample){.ms = calloc(b->stream.n, sizeof(double))};
-    came = (struct sample){.ms = calloc(b->stream.n, sizeof(double))};
-    rest = (struct sample){.ms = calloc(b->stream.n, sizeof(double))};
-    if (hit.ms && came.ms && rest.ms)
-        for (uint32_t i = from; i < b->stream.n; i++) {
-            const struct stream_roi *r = &b->stream.roi[i];
-
-            while (k < b->o.kills && i >= b->kill_at[k])
-                k++; /* kills before it was sent */
-            if (k < b->o.kills && r->ended_ns > b->kill_ns[k])
-                note(&hit, r);
-            else if (k && r->sent_ns < b->kill_ns[k - 1] + CAME_NS)
-                note(&came, r);
-            else
-                note(&rest, r);
-        }
-    show(json, b, "RoIs in flight when their worker was killed, half load", &hit, GOAL_MS);
-    show(json, b, "RoIs of the 200 ms after it", &came, 0);
-    show(json, b, "all other RoIs", &rest, 0);
-    free(hit.ms);
-    free(came.ms);
-    free(rest.ms);
-    return hit.n + came.n + rest.n ? 0 : -ENODATA;
+    for (enum part p = HIT; p < PARTS; p++) {
+        s[p].ms = calloc(b->stream.n, sizeof(double));
+        has_room &= s[p].ms != NULL;
+    }
+    if (has_room) {
+        sort_out(b, from, s, by_kill);
+        for (enum part p = HIT; p < PARTS; p++)
+            show(json, b, p, &s[p], &by_kill[p]);
+    }
+    for (enum part p = HIT; p < PARTS; p++)
+        free(s[p].ms);
+    return has_room ? 0 : -ENOMEM;
 }
 
 static int measure(struct bench *b, FILE *json)
@@ -281,7 +318,7 @@ static void parse(int argc, char **argv, struct options *o)
         {"devices", ARG_TEXT, &o->devices, 0, 0, "YAML",
          "of the daemon (default {backend: cpu, lanes: 1})"},
         {"device", ARG_TEXT, &o->device, 0, 0, "NAME", "what they are called in results"},
-        {"kills", ARG_U32, &o->kills, 1, 1000, "N", "default 20"},
+        {"kills", ARG_U32, &o->kills, 1, RESULT_RUNS_MAX, "N", "default 20"},
         {0}};
 
     *o = (struct options){.preset = "lowlum",
