@@ -29,6 +29,7 @@ struct loop {
     struct directory *directory;
     struct poison *poison;
     struct change_book *book;
+    struct streams *streams;
     uint32_t n_shards;
     struct shard *shard[SHARDS_MAX]; /* the first one on the main thread */
     pthread_t thread[SHARDS_MAX];
@@ -75,6 +76,7 @@ static int open_shards(struct loop *l)
         const struct shard_setup setup = {.config = l->config,
                                           .affinity = l->affinity,
                                           .directory = l->directory,
+                                          .streams = l->streams,
                                           .shared = {.book = l->book, .poison = l->poison},
                                           .number = i,
                                           .n = l->n_shards,
@@ -124,6 +126,8 @@ static int open_base(struct loop *l)
         r = poison_open(c, &l->poison);
     if (r == 0)
         r = change_book_new(&l->book);
+    if (r == 0)
+        r = streams_open(c, &l->streams);
     if (r == 0)
         r = open_shards(l);
     if (r == 0)
@@ -223,6 +227,7 @@ void loop_close(struct loop *l)
         if (l->shard[i]) /* its engines go to the keeper, which closes them and ends */
             shard_end(l->shard[i]);
     keeper_stop(l->keeper);
+    streams_close(l->streams);
     for (uint32_t i = 0; i < l->n_shards; i++)
         shard_close(l->shard[i]);
     poison_close(l->poison);

@@ -21,6 +21,7 @@
 #define STATS_LANES_MAX   1024
 #define STATS_WORKERS_MAX 256
 #define STATS_CLIENTS_MAX 1024
+#define STATS_STREAMS_MAX 64
 #define STATS_NAME        64
 
 /* X(name, kind, help); kind is counter or gauge */
@@ -52,12 +53,6 @@
     X(bytes_in, counter, "bytes received")                                                     \
     X(bytes_out, counter, "bytes sent")                                                        \
     X(undeliverable, counter, "decisions whose client was gone")                               \
-    X(debug_rois, counter, "RoIs of the debug stream")                                         \
-    X(debug_written, counter, "RoIs written to debug stream files")                            \
-    X(debug_waiting, gauge, "RoIs that wait to be written there")                              \
-    X(debug_lost_memory, counter, "RoIs not written: debug_stream.wait_mbytes waited already") \
-    X(debug_lost_disk, counter, "RoIs not written: the disk or its part of it is full")        \
-    X(debug_lost_error, counter, "RoIs not written: the disk failed")                          \
     X(credit_violations, counter, "RoIs sent without a credit")                                \
     X(dead_ns, counter, "time in which no new RoI could be taken, ns")                         \
     X(pool_rois, gauge, "RoI slots in use")                                                    \
@@ -108,6 +103,19 @@
     X(restarts, counter, "times that it was started again")            \
     X(hangs, counter, "times that it was ended because a batch took too long")
 
+/* rois = written + waiting + lost_memory + lost_disk + lost_error */
+#define STATS_STREAM(X)                                                      \
+    X(rois, counter, "RoIs that the files of the stream should hold")        \
+    X(written, counter, "RoIs that they hold")                               \
+    X(waiting, gauge, "RoIs that wait to be written there")                  \
+    X(lost_memory, counter, "RoIs not written: wait_mbytes waited already")  \
+    X(lost_disk, counter, "RoIs not written: the disk or its quota is full") \
+    X(lost_error, counter, "RoIs not written: the disk failed")              \
+    X(bytes, counter, "bytes written, compressed")                           \
+    X(files, counter, "files that are complete")                             \
+    X(stops, counter, "times that the daemon took no RoIs, because of it")   \
+    X(is_stopping, gauge, "1 while the daemon takes no RoIs because of it")
+
 #define STATS_CLIENT(X)                                        \
     X(received, counter, "RoIs taken from the client")         \
     X(accepted, counter, "accepted")                           \
@@ -157,6 +165,11 @@ struct stats_worker { /* name: BACKEND:INDEX/GENERATION */
     _Atomic bool used;
     STATS_WORKER(STATS_FIELD)
 };
+struct stats_stream {
+    char name[STATS_NAME];
+    _Atomic bool used;
+    STATS_STREAM(STATS_FIELD)
+};
 struct stats_client {
     char name[STATS_NAME];
     _Atomic bool used;
@@ -178,6 +191,7 @@ struct stats {
     struct stats_step step[STATS_STEPS_MAX];
     struct stats_lane lane[STATS_LANES_MAX];
     struct stats_worker worker[STATS_WORKERS_MAX];
+    struct stats_stream stream[STATS_STREAMS_MAX];
     struct stats_client client[STATS_CLIENTS_MAX];
 };
 
@@ -220,6 +234,7 @@ struct stats_step *stats_step_get(struct stats *s, const char *name, const char 
 struct stats_lane *stats_lane_get(struct stats *s, const char *name, const char *device,
                                   uint32_t slots);
 struct stats_worker *stats_worker_get(struct stats *s, const char *name);
+struct stats_stream *stats_stream_get(struct stats *s, const char *name);
 /* Frees the entry of a worker that is gone with its menu generation. */
 void stats_worker_put(struct stats_worker *w);
 struct stats_client *stats_client_get(struct stats *s, const char *name);

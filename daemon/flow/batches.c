@@ -8,8 +8,8 @@
 #include "clock.h"
 #include "flow/batcher.h"
 #include "flow/dispatch_inner.h"
-#include "flow/roi_why.h"
 #include "log.h"
+#include "stream/roi_why.h"
 
 #define HANG_FACTOR 8u       /* times what a batch was expected to take */
 #define AHEAD       4u       /* RoIs whose data is fetched before it is needed */

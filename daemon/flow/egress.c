@@ -28,12 +28,13 @@ struct egress {
     struct pool *pool;
     struct clients *clients;
     struct stats *stats;
-    struct debugstream *debug; /* NULL: none is kept */
-    struct recall *recall;     /* NULL: no decision is kept */
-    struct engine **engine;    /* by RoI: who decided it */
-    uint32_t *next;            /* by RoI: next in its outbox */
-    uint32_t *outbox_of;       /* by client: its outbox in this turn, or CLIENTS_NONE */
-    struct outbox *outbox;     /* [clients] */
+    struct streams *streams;
+    uint32_t shard;
+    struct recall *recall;  /* NULL: no decision is kept */
+    struct engine **engine; /* by RoI: who decided it */
+    uint32_t *next;         /* by RoI: next in its outbox */
+    uint32_t *outbox_of;    /* by client: its outbox in this turn, or CLIENTS_NONE */
+    struct outbox *outbox;  /* [clients] */
     uint32_t n_outboxes;
     unsigned char *scratch; /* one message on its way to protobuf */
     size_t scratch_used;
@@ -41,7 +42,8 @@ struct egress {
 };
 
 int egress_open(struct pool *pool, struct clients *clients, struct stats *stats,
-                struct debugstream *debug, struct recall *recall, struct egress **ret_egress)
+                struct streams *streams, uint32_t shard, struct recall *recall,
+                struct egress **ret_egress)
 {
     struct egress *e = calloc(1, sizeof *e);
     uint32_t n_clients = STATS_CLIENTS_MAX;
@@ -51,7 +53,8 @@ int egress_open(struct pool *pool, struct clients *clients, struct stats *stats,
     e->pool = pool;
     e->clients = clients;
     e->stats = stats;
-    e->debug = debug;
+    e->streams = streams;
+    e->shard = shard;
     e->recall = recall;
     e->engine = calloc(pool->n_rois, sizeof *e->engine);
     e->next = calloc(pool->n_rois, sizeof *e->next);
@@ -341,6 +344,16 @@ bool egress_repeat(struct egress *e, uint32_t client, uint64_t token, uint32_t e
 
 /* ---------------------------------------------------------------- decided RoIs */
 
+static void put_into_streams(struct egress *e, uint32_t roi)
+{
+    const struct engine *engine = e->engine[roi];
+    Trigd__V1__Decision *d = form(e, roi, clock_ns());
+
+    streams_put(e->streams, e->shard, e->pool, &e->pool->rois[roi], engine->menu,
+                engine->generation, d);
+    e->scratch_used = 0;
+}
+
 void egress_roi(struct egress *e, struct engine *engine, uint32_t roi)
 {
     struct roi *r = &e->pool->rois[roi];
@@ -349,8 +362,8 @@ void egress_roi(struct egress *e, struct engine *engine, uint32_t roi)
     e->engine[roi] = engine;
     if (r->recall)
         remember(e, roi);
-    if (e->debug && r->streams >> engine->menu->debug_stream & 1)
-        debugstream_write(e->debug, e->pool, r, engine->menu);
+    if (r->streams & engine->menu->filed)
+        put_into_streams(e, roi);
     put_into_outbox(e, roi);
 }
 

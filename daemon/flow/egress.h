@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* egress.h - decisions back to the askers; RoIs of the debug stream to disk. */
+/* egress.h - decisions back to the askers; RoIs of streams to their files. */
 #ifndef TRIGD_EGRESS_H
 #define TRIGD_EGRESS_H
 #include "base/stats.h"
 #include "exec/engine.h"
-#include "flow/debugstream.h"
 #include "flow/recall.h"
 #include "memory/pool.h"
+#include "stream/streams.h"
 #include "transport/clients.h"
 #include "wire.h"
 
 struct egress;
-/* `debug` and `recall` may be NULL. */
+/* `recall` may be NULL. */
 int egress_open(struct pool *pool, struct clients *clients, struct stats *stats,
-                struct debugstream *debug, struct recall *recall, struct egress **ret_egress);
+                struct streams *streams, uint32_t shard, struct recall *recall,
+                struct egress **ret_egress);
 void egress_close(struct egress *e); /* NULL is fine */
 struct pool *egress_pool(struct egress *e);
 

@@ -251,6 +251,34 @@ uint64_t server_counter(struct server *s, const char *name)
     return (uint64_t)number_of(s, "show info json", name);
 }
 
+uint64_t server_stream(struct server *s, const char *stream, const char *name)
+{
+    char *answer = server_ask(s, "show streams json"), key[160], *row, *at;
+    uint64_t value;
+
+    snprintf(key, sizeof key, "\"stream\":\"%s\"", stream);
+    row = strstr(answer, key);
+    snprintf(key, sizeof key, "\"%s\":", name);
+    at = row ? strstr(row, key) : NULL;
+    if (!at)
+        fail_msg("stream %s has no %s: %s", stream, name, answer);
+    value = strtoull(at + strlen(key), NULL, 10);
+    free(answer);
+    return value;
+}
+
+void server_wait_stream(struct server *s, const char *stream, const char *name, uint64_t value)
+{
+    uint64_t limit = clock_ns() + 10 * NS_PER_S, now;
+
+    while ((now = server_stream(s, stream, name)) != value) {
+        if (clock_ns() > limit)
+            fail_msg("%s of %s is %llu, not %llu", name, stream, (unsigned long long)now,
+                     (unsigned long long)value);
+        nap();
+    }
+}
+
 void server_check_ledger(struct server *s)
 {
     uint32_t looks = 0;

@@ -49,6 +49,10 @@ void server_remove(const char *folder);
 char *server_ask(struct server *s, const char *command);
 /* A counter of `show info json`. */
 uint64_t server_counter(struct server *s, const char *name);
+/* A counter of a stream of `show streams json`. */
+uint64_t server_stream(struct server *s, const char *stream, const char *name);
+/* Waits until it has a value, at most 10 s. */
+void server_wait_stream(struct server *s, const char *stream, const char *name, uint64_t value);
 /* Fails unless received = accepted + rejected + failed + in_flight. */
 void server_check_ledger(struct server *s);
 /* The file of the debug stream; there must be one. */

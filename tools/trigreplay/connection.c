@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "clock.h"
+#include "decisions.h"
 #include "declared.h"
 #include "shard_endpoint.h"
 #include "transport.h"
@@ -96,6 +97,8 @@ static int take_welcome(struct connection *c, const Trigd__V1__Welcome *w)
         r = copy_names(w->chains, w->n_chains, c->chains, CONNECTION_NAMES_MAX, &c->n_chains);
     if (r == 0 && !c->flight)
         r = copy_names(w->streams, w->n_streams, c->streams, 64, &c->n_streams);
+    if (c->decisions)
+        decisions_begin(c->decisions, w);
     c->heartbeat_ms = w->heartbeat_ms ? w->heartbeat_ms : HEARTBEAT_DEFAULT_MS;
     return r < 0 ? r : set_credits(c, w->credits);
 }
@@ -358,6 +361,8 @@ static void take_decision(struct connection *c, const Trigd__V1__Decision *d, ui
     transport_end(c, f);
     f->state = FLIGHT_FREE;
     c->outstanding--;
+    if (c->decisions)
+        decisions_add(c->decisions, d);
     t->decided++;
     t->repeated += d->repeated ? 1 : 0;
     *(d->accept ? &t->accepted : &t->rejected) += 1;

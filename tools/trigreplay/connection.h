@@ -61,9 +61,10 @@ struct connection {
     const struct source *source;
     const struct shared *shared; /* its RoIs as columns; NULL: everything goes in messages */
     struct tally *tally;
-    int z_step, z_value;   /* where the decision holds z, for the truth; -1: nowhere */
-    struct scratch memory; /* of the last message */
-    uint32_t number;       /* of this connection: the upper part of its tokens */
+    struct decisions *decisions; /* where they are saved; NULL: nowhere */
+    int z_step, z_value;         /* where the decision holds z, for the truth; -1: nowhere */
+    struct scratch memory;       /* of the last message */
+    uint32_t number;             /* of this connection: the upper part of its tokens */
     char name[64];
     uint32_t want_credits;
     uint32_t credits, outstanding;

@@ -124,6 +124,22 @@ static void show_columns(const Trigd__V1__FileHeader *h, const Trigd__V1__Column
         fprintf(out, ", columns of the unknown declaration %016llx", (unsigned long long)c->hash);
 }
 
+/* "; accepted by HLT_a, HLT_b" */
+static void show_kept(const Trigd__V1__FileHeader *h, const Trigd__V1__Kept *k, FILE *out)
+{
+    const Trigd__V1__Decision *d = k->decision;
+
+    if (k->n_products)
+        fprintf(out, ", %zu products", k->n_products);
+    if (k->reason[0])
+        fprintf(out, "; %s", k->reason);
+    else if (d)
+        fprintf(out, "; %s", d->accept ? "accepted" : "rejected");
+    for (size_t i = 0; d && i < d->n_chains; i++)
+        fprintf(out, "%s %s", i ? "," : " by",
+                d->chains[i] < h->n_chains ? h->chains[d->chains[i]] : "an unknown chain");
+}
+
 static void show_roi(const Trigd__V1__FileHeader *h, const Trigd__V1__Roi *r, FILE *out)
 {
     fprintf(out, "  run %u l1id %u roi %u: eta %.3f +- %.2f, phi %.3f +- %.2f rad", r->run, r->l1id,
@@ -152,7 +168,7 @@ static void show_roi(const Trigd__V1__FileHeader *h, const Trigd__V1__Roi *r, FI
         fprintf(out, "; truth: %zu vertices, hard scatter at z %.3f mm", r->truth->n_vertex_z_mm,
                 (double)r->truth->vertex_z_mm[0]);
     if (r->kept)
-        fprintf(out, "; %s", r->kept->reason);
+        show_kept(h, r->kept, out);
     fputc('\n', out);
 }
 
@@ -180,6 +196,11 @@ static void show_header(const Trigd__V1__FileHeader *h, FILE *out)
     fprintf(out, "by \"%s\" %s", h->creator, text);
     if (h->preset[0])
         fprintf(out, ", preset %s, seed %llu", h->preset, (unsigned long long)h->seed);
+    if (h->stream[0])
+        fprintf(out, ", stream %s, run %u, menu %016llx", h->stream, h->run,
+                (unsigned long long)h->menu_key);
+    if (h->has_lumi_block)
+        fprintf(out, ", lumi block %u", h->lumi_block);
     fputc('\n', out);
     for (size_t k = 0; k < h->n_collections; k++) {
         const Trigd__V1__Collection *d = h->collections[k];
@@ -193,7 +214,7 @@ static void show_header(const Trigd__V1__FileHeader *h, FILE *out)
 }
 
 struct shown {
-    uint64_t records, rois;
+    uint64_t records, rois, lost;
 };
 
 /* Goes through the records: all of them, or with `is_short` until enough RoIs were printed. */
@@ -238,9 +259,13 @@ int files_show(const char *path, FILE *out)
             has_index == 1   ? ""
             : has_index == 0 ? " (the file was not closed)"
                              : " (bad index)");
+    s.lost = roifile_lost(file);
     roifile_close(file);
     if (r < 0)
         fprintf(stderr, "trigreplay: %s is damaged behind record %llu\n", path,
                 (unsigned long long)s.records);
-    return r < 0 ? r : has_index < 0 ? has_index : 0;
+    else if (s.lost)
+        fprintf(stderr, "trigreplay: %s is damaged: %llu RoIs are left out\n", path,
+                (unsigned long long)s.lost);
+    return r < 0 ? r : s.lost || has_index < 0 ? -EBADMSG : 0;
 }

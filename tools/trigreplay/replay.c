@@ -11,6 +11,7 @@
 #include <zmq.h>
 
 #include "clock.h"
+#include "decisions.h"
 #include "transport.h"
 
 #define CONNECTIONS_MAX    1024u
@@ -26,6 +27,7 @@ struct worker { /* one thread and its connections */
     const struct replay_options *o;
     const struct source *source;
     const struct shared *shared;
+    struct decisions *decisions;
     void *context;
     struct connection *connection;
     uint32_t n;             /* connections */
@@ -242,7 +244,8 @@ static void add_tally(struct tally *sum, const struct tally *t)
 
 struct input { /* what is replayed */
     struct source source;
-    struct shared *shared; /* the same as columns, where memory is shared */
+    struct shared *shared;       /* the same as columns, where memory is shared */
+    struct decisions *decisions; /* where they are saved; NULL: nowhere */
 };
 
 static int open_source(const struct replay_options *o, struct source *ret_source)
@@ -269,6 +272,12 @@ static int open_input(const struct replay_options *o, struct input *in)
     bool is_shared = strncmp(o->endpoint, SHM_SCHEME, strlen(SHM_SCHEME)) == 0;
     int r = open_source(o, &in->source);
 
+    if (r == 0 && o->decisions) {
+        r = decisions_open(o->decisions, &in->decisions);
+        if (r < 0)
+            fprintf(stderr, "trigreplay: cannot save decisions in %s: %s\n", o->decisions,
+                    strerror(-r));
+    }
     if (r < 0 || !is_shared)
         return r;
     r = shared_new(&in->source, &in->shared);
@@ -289,6 +298,7 @@ static int open_connections(struct worker *w, uint32_t first)
         c->source = w->source;
         c->shared = w->shared;
         c->tally = &w->tally;
+        c->decisions = w->decisions;
         c->number = first + i;
         c->z_step = w->o->z_step;
         c->z_value = w->o->z_value;
@@ -406,6 +416,7 @@ static int prepare(const struct replay_options *o, const struct input *in, void 
         w[i].o = o;
         w[i].source = &in->source;
         w[i].shared = in->shared;
+        w[i].decisions = in->decisions;
         w[i].context = context;
         w[i].n = o->connections / o->threads + (i < o->connections % o->threads);
         w[i].left = left;
@@ -442,6 +453,16 @@ static int raise_file_limit(uint32_t connections)
     }
     limit.rlim_cur = want;
     return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? -errno : 0;
+}
+
+static int close_decisions(const struct replay_options *o, struct input *in)
+{
+    int r = decisions_close(in->decisions);
+
+    if (r < 0)
+        fprintf(stderr, "trigreplay: cannot save decisions in %s: %s\n", o->decisions,
+                strerror(-r));
+    return r;
 }
 
 int replay_run(const struct replay_options *options, struct replay_result *ret_result)
@@ -481,6 +502,10 @@ out:
         connection_close(&connections[i]);
     if (context)
         zmq_ctx_term(context);
+    if (r == 0)
+        r = close_decisions(&o, &in);
+    else
+        decisions_close(in.decisions);
     shared_free(in.shared);
     source_free(&in.source);
     free(connections);

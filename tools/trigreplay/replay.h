@@ -11,7 +11,7 @@
 #include "layout.h"
 
 struct replay_options {
-    const char *endpoint, *preset, *file, *pace, *json, *name;
+    const char *endpoint, *preset, *file, *pace, *json, *name, *decisions;
     uint64_t rois; /* to send; 0: each that was read once */
     uint64_t seed;
     uint32_t distinct; /* different RoIs that are made or read, at most */

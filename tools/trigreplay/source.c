@@ -8,10 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "declared.h"
 #include "generator.h"
-#include "log.h"
-#include "roifile.h"
+#include "sequence.h"
 
 /* Tags of trigd.proto: field number << 3 | wire type. */
 #define TAG_TO_DAEMON_BATCH 0x12u
@@ -147,40 +145,14 @@ int source_generate(const char *preset, uint64_t seed, uint32_t n, enum layout l
     return 0;
 }
 
-static int read_all(struct roifile_reader *file, uint32_t n, enum layout layout, struct source *s)
+static int read_all(struct sequence *in, uint32_t n, enum layout layout, struct source *s)
 {
-    const void *bytes;
-    size_t size;
+    Trigd__V1__Roi *roi;
     int r = 0;
 
-    while (r == 0 && s->n < n && (r = roifile_next(file, &bytes, &size)) == 1) {
-        Trigd__V1__RoiBatch *b = trigd__v1__roi_batch__unpack(NULL, size, bytes);
-
-        if (!b)
-            return -EBADMSG;
-        r = 0;
-        for (size_t i = 0; r == 0 && i < b->n_rois && s->n < n; i++) {
-            r = pack_roi(b->rois[i], layout, &s->roi[s->n]);
-            s->n += r == 0;
-        }
-        trigd__v1__roi_batch__free_unpacked(b, NULL);
-    }
-    return r;
-}
-
-/* The collections that a file declares are told to the daemon in Hello. */
-static int take_declarations(const char *path, const Trigd__V1__FileHeader *header)
-{
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < header->n_collections; i++) {
-        char why[256];
-        uint32_t kind;
-
-        r = declared_add(header->collections[i], &kind, why, sizeof why);
-        if (r < 0)
-            log_error("replay", "a collection of the file cannot be used", "file=\"%s\" why=\"%s\"",
-                      path, why);
+    while (r == 0 && s->n < n && (r = sequence_next(in, &roi)) == 1) {
+        r = pack_roi(roi, layout, &s->roi[s->n]);
+        s->n += r == 0;
     }
     return r;
 }
@@ -188,16 +160,14 @@ static int take_declarations(const char *path, const Trigd__V1__FileHeader *head
 int source_read(const char *path, uint32_t n, enum layout layout, struct source *ret_source)
 {
     struct source s = {.n = 0};
-    struct roifile_reader *file;
-    int r = roifile_open(path, &file);
+    struct sequence *in;
+    int r = sequence_open(path, &in);
 
     if (r < 0)
         return r;
-    r = take_declarations(path, roifile_header(file));
-    s.roi = r == 0 ? calloc(n, sizeof *s.roi) : NULL;
-    if (r == 0)
-        r = s.roi ? read_all(file, n, layout, &s) : -ENOMEM;
-    roifile_close(file);
+    s.roi = calloc(n, sizeof *s.roi);
+    r = s.roi ? read_all(in, n, layout, &s) : -ENOMEM;
+    sequence_close(in);
     if (r == 0 && !s.n)
         r = -ENODATA;
     if (r < 0) {

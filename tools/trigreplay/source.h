@@ -26,7 +26,7 @@ struct source {
 /* `n` RoIs of a generator preset.  -EINVAL: there is no such preset. */
 int source_generate(const char *preset, uint64_t seed, uint32_t n, enum layout layout,
                     struct source *ret_source);
-/* At most `n` RoIs of a file. */
+/* At most `n` RoIs of a file, or of all RoI files in a folder. */
 int source_read(const char *path, uint32_t n, enum layout layout, struct source *ret_source);
 /* Gives all RoIs a type, unless it is NULL, and a deadline, unless it is 0.  -ENOMEM. */
 int source_stamp(struct source *s, const uint32_t *type, uint32_t deadline_us);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "flow/roi_why.h"
+#include "stream/roi_why.h"
 
 #include <stdio.h>
 #include <string.h>
