@@ -62,19 +62,28 @@
     X(reload_failures, counter, "menu reloads that failed and changed nothing")                \
     X(menu_generation, gauge, "number of the running menu")                                    \
     X(cut_off, counter, "connections cut off: silent, or with a message that does not end")    \
-    X(log_dropped, counter, "log lines dropped because stderr was not read")
+    X(log_dropped, counter, "log lines dropped because stderr was not read")                   \
+    X(skipped, counter, "RoIs whose event was rejected without them (part of rejected)")       \
+    X(events, counter, "events of several RoIs of which one has come")                         \
+    X(events_accepted, counter, "events accepted by a chain")                                  \
+    X(events_rejected, counter, "events that no chain accepted")                               \
+    X(events_failed, counter, "events force-accepted into the debug stream")                   \
+    X(events_open, gauge, "events begun and not decided")                                      \
+    X(events_incomplete, counter, "events without all of their RoIs (part of events_failed)")  \
+    X(event_errors, counter, "RoIs refused because they do not fit their event (part of errors)")
 
-#define STATS_CHAIN(X)                                                            \
-    X(seeded, counter, "RoIs whose level-1 bits started the chain")               \
-    X(prescaled, counter, "seeded RoIs that the prescale kept from running it")   \
-    X(missing, counter, "RoIs that lack a collection which the chain needs")      \
-    X(run, counter, "RoIs on which the chain ran")                                \
-    X(raw_pass, counter, "RoIs that passed all hypotheses, or by truncation")     \
-    X(pass, counter, "RoIs that the chain accepted")                              \
-    X(reject, counter, "RoIs that the chain ran on and did not accept")           \
-    X(failed, counter, "RoIs that the chain ran on and that failed or timed out") \
-    X(unfinished, counter, "RoIs decided early, before the chain had ended")      \
-    X(skipped, counter, "RoIs on which a step was left out (part of pass, reject, failed)")
+#define STATS_CHAIN(X)                                                                      \
+    X(seeded, counter, "RoIs whose level-1 bits started the chain")                         \
+    X(prescaled, counter, "seeded RoIs that the prescale kept from running it")             \
+    X(missing, counter, "RoIs that lack a collection which the chain needs")                \
+    X(run, counter, "RoIs on which the chain ran")                                          \
+    X(raw_pass, counter, "RoIs that passed all hypotheses, or by truncation")               \
+    X(pass, counter, "RoIs that the chain accepted")                                        \
+    X(reject, counter, "RoIs that the chain ran on and did not accept")                     \
+    X(failed, counter, "RoIs that the chain ran on and that failed or timed out")           \
+    X(unfinished, counter, "RoIs decided early, before the chain had ended")                \
+    X(skipped, counter, "RoIs on which a step was left out (part of pass, reject, failed)") \
+    X(events, counter, "events of several RoIs that the chain accepted")
 
 #define STATS_STEP(X)                                                       \
     X(rois, counter, "RoIs given to the step")                              \

@@ -57,6 +57,13 @@
     X(of, drain_ms, U32, "5000", 0, 600000,                                                        \
       "longest wait for RoIs in flight when the daemon stops, ms")
 
+/* events: events of several RoIs. */
+#define CONFIG_EVENTS(X, of)                                                                    \
+    X(of, rois, U32, "64", 2, 255, "most RoIs of one event")                                    \
+    X(of, open, U32, "4096", 16, 1048576,                                                       \
+      "most events of several RoIs that are open, or remembered because RoIs may come late or " \
+      "again")
+
 /* clients: limits and shares. */
 #define CONFIG_CLIENTS(X, of)                                                         \
     X(of, max, U32, "256", 1, 1024, "clients connected at a time")                    \
@@ -178,6 +185,7 @@
 #define CONFIG_SECTIONS(S)       \
     S(pool, CONFIG_POOL)         \
     S(limits, CONFIG_LIMITS)     \
+    S(events, CONFIG_EVENTS)     \
     S(clients, CONFIG_CLIENTS)   \
     S(workers, CONFIG_WORKERS)   \
     S(control, CONFIG_CONTROL)   \

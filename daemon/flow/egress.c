@@ -30,7 +30,8 @@ struct egress {
     struct stats *stats;
     struct streams *streams;
     uint32_t shard;
-    struct recall *recall;  /* NULL: no decision is kept */
+    struct recall *recall; /* NULL: no decision is kept */
+    struct event_sender *events;
     struct engine **engine; /* by RoI: who decided it */
     uint32_t *next;         /* by RoI: next in its outbox */
     uint32_t *outbox_of;    /* by client: its outbox in this turn, or CLIENTS_NONE */
@@ -65,6 +66,10 @@ int egress_open(struct pool *pool, struct clients *clients, struct stats *stats,
         egress_close(e);
         return -ENOMEM;
     }
+    if (event_sender_new(clients, stats, &e->events) < 0) {
+        egress_close(e);
+        return -ENOMEM;
+    }
     for (uint32_t i = 0; i < n_clients; i++)
         e->outbox_of[i] = CLIENTS_NONE;
     *ret_egress = e;
@@ -75,6 +80,7 @@ void egress_close(struct egress *e)
 {
     if (!e)
         return;
+    event_sender_free(e->events);
     free(e->engine);
     free(e->next);
     free(e->outbox_of);
@@ -104,10 +110,15 @@ static struct client *asker(struct egress *e, const struct roi *r)
     return still_there(e, r->client, r->client_epoch);
 }
 
+bool egress_is_there(struct egress *e, uint32_t client, uint32_t epoch)
+{
+    return still_there(e, client, epoch) != NULL;
+}
+
 static void count(struct egress *e, const struct roi *r, struct client *client)
 {
     struct stats_global *g = &e->stats->g;
-    bool failed = r->status > TRIGD__V1__STATUS__TRUNCATED;
+    bool failed = roi_has_failed(r->status);
 
     stats_sub(&g->in_flight, 1);
     stats_add(failed ? &g->failed : r->accept ? &g->accepted : &g->rejected, 1);
@@ -432,6 +443,12 @@ void egress_flush(struct egress *e)
         }
     }
     e->n_outboxes = 0;
+    event_sender_flush(e->events);
+}
+
+void egress_event(struct egress *e, const struct event_decision *d)
+{
+    event_sender_add(e->events, d);
 }
 
 void egress_let_go(struct egress *e, uint32_t roi)

@@ -16,6 +16,7 @@ static void fill_roi(Trigd__V1__Roi *m, const struct roi *r)
     m->lumi_block = r->info.lumi_block;
     m->l1_bits = r->info.l1_bits;
     m->type = r->type;
+    m->event_rois = r->event_rois;
     m->eta = r->info.eta;
     m->phi_rad = r->info.phi_rad;
     m->eta_half = r->info.eta_half;

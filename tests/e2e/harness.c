@@ -394,18 +394,30 @@ Trigd__V1__FromDaemon *link_expect(struct link *l, Trigd__V1__FromDaemon__BodyCa
     return m;
 }
 
-uint32_t link_hello(struct link *l, const char *name, uint32_t want)
+static uint32_t say_hello(struct link *l, const char *name, uint32_t want, const char *key)
 {
     Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
 
     hello.protocol = 1;
-    hello.name = (char *)name;
+    hello.name = (char *)(uintptr_t)name;
     hello.want_credits = want;
+    hello.key.data = (uint8_t *)(uintptr_t)key;
+    hello.key.len = strlen(key);
     m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
     m.hello = &hello;
     link_send(l, &m);
     return link_expect(l, TRIGD__V1__FROM_DAEMON__BODY_WELCOME)->welcome->credits;
+}
+
+uint32_t link_hello(struct link *l, const char *name, uint32_t want)
+{
+    return say_hello(l, name, want, "");
+}
+
+void link_hello_key(struct link *l, const char *name, const char *key)
+{
+    say_hello(l, name, 0, key);
 }
 
 void link_collect(struct link *l, uint64_t first, uint32_t n, uint8_t *ret_by_token)

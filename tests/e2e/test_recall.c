@@ -96,18 +96,8 @@ static void pending_ones_stay(void **state)
 
 static void open_with_key(struct link *l, const struct server *s, const char *key)
 {
-    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
-    Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
-
     link_open(l, s);
-    hello.protocol = 1;
-    hello.name = (char *)"asker";
-    hello.key.data = (uint8_t *)(uintptr_t)key;
-    hello.key.len = strlen(key);
-    m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
-    m.hello = &hello;
-    link_send(l, &m);
-    link_expect(l, TRIGD__V1__FROM_DAEMON__BODY_WELCOME);
+    link_hello_key(l, "asker", key);
 }
 
 static void send_all(struct link *l, uint64_t first_token, uint32_t fault)
