@@ -14,8 +14,21 @@
 
 /* ---------------------------------------------------------------- generate */
 
+/* Makes an RoI part of an event that `first` began. */
+static void join(Trigd__V1__Roi *roi, const struct trg_roi_info *first, uint32_t part, uint32_t n)
+{
+    roi->run = first->run;
+    roi->l1id = first->l1id;
+    roi->bcid = first->bcid;
+    roi->lumi_block = first->lumi_block;
+    roi->l1_bits = first->l1_bits;
+    roi->roi_id = part;
+    roi->event_rois = n;
+}
+
 static int append(struct roifile_writer *w, const struct generated *g, enum layout layout,
-                  uint32_t type)
+                  uint32_t type, const struct trg_roi_info *first, uint32_t part,
+                  uint32_t event_rois)
 {
     Trigd__V1__RoiBatch batch = TRIGD__V1__ROI_BATCH__INIT;
     struct layout_room room = {.data = NULL};
@@ -27,6 +40,8 @@ static int append(struct roifile_writer *w, const struct generated *g, enum layo
 
     generated_message(g, &m);
     m.roi.type = type;
+    if (event_rois)
+        join(&m.roi, first, part, event_rois);
     r = layout_apply(layout, &m.roi, &room);
     if (r < 0) {
         layout_room_fini(&room);
@@ -45,17 +60,23 @@ static int append(struct roifile_writer *w, const struct generated *g, enum layo
 }
 
 static int append_all(struct roifile_writer *w, const struct generator_preset *p, uint64_t seed,
-                      uint64_t rois, enum layout layout, uint32_t type, const _Atomic bool *stop)
+                      uint64_t rois, enum layout layout, uint32_t type, uint32_t event_rois,
+                      const _Atomic bool *stop)
 {
     struct generated g;
+    struct trg_roi_info first = {.run = 0};
     uint64_t i = 0, items = 0;
+    uint32_t part = 0;
     int r = 0;
 
     generated_init(&g);
-    for (; i < rois && !atomic_load(stop); i++) {
+    for (; part || (i < rois && !atomic_load(stop)); i++) {
         r = generator_make(p, seed, i, &g);
+        if (!part)
+            first = g.info;
         if (r == 0)
-            r = append(w, &g, layout, type);
+            r = append(w, &g, layout, type, &first, part, event_rois);
+        part = event_rois ? (part + 1) % event_rois : 0;
         if (r < 0)
             break;
         items += g.n;
@@ -68,7 +89,8 @@ static int append_all(struct roifile_writer *w, const struct generator_preset *p
 }
 
 int files_generate(const char *path, const struct generator_preset *preset, uint64_t seed,
-                   uint64_t rois, enum layout layout, uint32_t type, const _Atomic bool *stop)
+                   uint64_t rois, enum layout layout, uint32_t type, uint32_t event_rois,
+                   const _Atomic bool *stop)
 {
     Trigd__V1__FileHeader header = TRIGD__V1__FILE_HEADER__INIT;
     const uint32_t kind = generator_kind(preset);
@@ -90,7 +112,7 @@ int files_generate(const char *path, const struct generator_preset *preset, uint
     header.created_unix_s = (uint64_t)time(NULL);
     r = roifile_create(path, &header, &w);
     if (r == 0)
-        r = append_all(w, preset, seed, rois, layout, type, stop);
+        r = append_all(w, preset, seed, rois, layout, type, event_rois, stop);
     finished = roifile_finish(w);
     if (r == 0)
         r = finished;
@@ -157,6 +179,8 @@ static void show_roi(const Trigd__V1__FileHeader *h, const Trigd__V1__Roi *r, FI
         show_columns(h, r->columns[k], out);
     if (r->type)
         fprintf(out, ", type %u", r->type);
+    if (r->event_rois > 1)
+        fprintf(out, ", one of %u RoIs", r->event_rois);
     for (size_t i = 0; i < r->n_columns; i++) {
         const struct trg_collection *info = kind_info(kind_of_hash(r->columns[i]->hash));
         const size_t size = info ? trg_column_bytes(&info->column[0]) : 0;

@@ -155,6 +155,8 @@ static void parse(int argc, char **argv, struct arguments *a)
         {"deadline", ARG_U32, &o->deadline_us, 1, SHM_DEADLINE_MAX, "US",
          "wanted for each decision after its RoI's receipt; tighter than limits.hard_ms (default: "
          "as the file has them, or none)"},
+        {"event-rois", ARG_U32, &o->event_rois, 2, 255, "N",
+         "RoIs that follow each other are events of N (default: as the file has them, or alone)"},
         {"connections", ARG_U32, &o->connections, 1, 1000, "K", "clients (default 1)"},
         {"threads", ARG_U32, &o->threads, 1, 64, "T", "over which they are spread (default 1)"},
         {"batch", ARG_U32, &o->batch, 1, 256, "B", "RoIs in one message (default 1)"},
@@ -234,10 +236,10 @@ static int run(const struct replay_options *o)
         r = -EIO;
     if (!replay_is_whole(&result)) {
         fprintf(stderr,
-                "trigreplay: %llu RoIs were lost, %llu not taken, %llu not sent; "
+                "trigreplay: %llu RoIs were lost, %llu events, %llu not taken, %llu not sent; "
                 "%llu answers came twice or unasked\n",
-                (unsigned long long)result.sum.lost, (unsigned long long)result.sum.not_taken,
-                (unsigned long long)result.not_sent,
+                (unsigned long long)result.sum.lost, (unsigned long long)result.sum.events_lost,
+                (unsigned long long)result.sum.not_taken, (unsigned long long)result.not_sent,
                 (unsigned long long)(result.sum.duplicates + result.sum.unknown));
         r = 1;
     }
@@ -254,7 +256,7 @@ static int generate(const struct arguments *a)
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
     return files_generate(a->out, a->preset, a->o.seed, a->o.rois, a->o.layout, a->o.type,
-                          &replay_stop) < 0
+                          a->o.event_rois, &replay_stop) < 0
                ? EXIT_FAILED
                : 0;
 }

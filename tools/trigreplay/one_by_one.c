@@ -110,6 +110,7 @@ static int send_roi(const struct talk *t, const Trigd__V1__FileHeader *header, T
     roi->token = bare.token = token;
     bare.kept = NULL;
     bare.truth = NULL;
+    bare.event_rois = 0; /* the others of its event are not sent with it */
     batch.n_rois = 1;
     batch.rois = &list;
     m.body_case = TRIGD__V1__TO_DAEMON__BODY_BATCH;

@@ -25,6 +25,7 @@ struct replay_options {
     bool has_type;      /* `type` is that of the RoIs; else as they are */
     uint32_t type;
     uint32_t deadline_us; /* of the RoIs; 0: as they are */
+    uint32_t event_rois;  /* RoIs of an event; 0: as they are */
 };
 
 struct replay_result {

@@ -52,6 +52,10 @@ static int pack_roi(const Trigd__V1__Roi *from, enum layout layout, struct sourc
     if (r.has_truth)
         r.truth_z_mm = truth->vertex_z_mm[0];
     r.items = items_of(&roi);
+    r.run = roi.run;
+    r.l1id = roi.l1id;
+    r.event_rois = roi.event_rois;
+    r.parts = 1;
     roi.truth = NULL;
     roi.kept = NULL;
     roi.token = 0;
@@ -116,10 +120,23 @@ static int make_all(struct making *m)
     return atomic_load(&m->result);
 }
 
-static void count_items(struct source *s)
+/* Adds up the items, and finds the RoIs of one event, which follow each other. */
+static void look_through(struct source *s)
 {
-    for (uint32_t i = 0; i < s->n; i++)
-        s->items += s->roi[i].items;
+    for (uint32_t i = 0, n; i < s->n; i += n) {
+        const struct source_roi *first = &s->roi[i];
+
+        for (n = 1; i + n < s->n && n < first->event_rois && first[n].run == first->run &&
+                    first[n].l1id == first->l1id;
+             n++) {
+        }
+        s->has_events |= first->event_rois > 1;
+        for (uint32_t k = 0; k < n; k++) {
+            s->roi[i + k].part = k;
+            s->roi[i + k].parts = n;
+            s->items += s->roi[i + k].items;
+        }
+    }
 }
 
 int source_generate(const char *preset, uint64_t seed, uint32_t n, enum layout layout,
@@ -140,7 +157,7 @@ int source_generate(const char *preset, uint64_t seed, uint32_t n, enum layout l
         source_free(&s);
         return r;
     }
-    count_items(&s);
+    look_through(&s);
     *ret_source = s;
     return 0;
 }
@@ -174,16 +191,29 @@ int source_read(const char *path, uint32_t n, enum layout layout, struct source 
         source_free(&s);
         return r;
     }
-    count_items(&s);
+    look_through(&s);
     *ret_source = s;
+    return 0;
+}
+
+/* Packs a changed RoI anew. */
+static int put_back(struct source_roi *to, const Trigd__V1__Roi *roi)
+{
+    unsigned char *bytes = realloc(to->bytes, trigd__v1__roi__get_packed_size(roi) + 1);
+
+    if (!bytes)
+        return -ENOMEM;
+    to->bytes = bytes;
+    to->n = trigd__v1__roi__pack(roi, bytes);
     return 0;
 }
 
 int source_stamp(struct source *s, const uint32_t *type, uint32_t deadline_us)
 {
-    for (uint32_t i = 0; i < s->n; i++) {
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < s->n; i++) {
         Trigd__V1__Roi *roi = trigd__v1__roi__unpack(NULL, s->roi[i].n, s->roi[i].bytes);
-        unsigned char *bytes;
 
         if (!roi)
             return -ENOMEM;
@@ -191,16 +221,60 @@ int source_stamp(struct source *s, const uint32_t *type, uint32_t deadline_us)
             roi->type = *type;
         if (deadline_us)
             roi->deadline_us = deadline_us;
-        bytes = realloc(s->roi[i].bytes, trigd__v1__roi__get_packed_size(roi) + 1);
-        if (bytes) {
-            s->roi[i].bytes = bytes;
-            s->roi[i].n = trigd__v1__roi__pack(roi, bytes);
-        }
+        r = put_back(&s->roi[i], roi);
         trigd__v1__roi__free_unpacked(roi, NULL);
-        if (!bytes)
-            return -ENOMEM;
     }
-    return 0;
+    return r;
+}
+
+/* Makes an RoI part `part` of an event of n, whose first RoI is `first` (NULL: itself). */
+static int join(struct source_roi *to, Trigd__V1__Roi *roi, const Trigd__V1__Roi *first,
+                uint32_t part, uint32_t n)
+{
+    if (first) {
+        roi->run = first->run;
+        roi->bcid = first->bcid;
+        roi->lumi_block = first->lumi_block;
+        roi->l1_bits = first->l1_bits;
+    }
+    roi->roi_id = part;
+    roi->event_rois = n;
+    to->event_rois = n;
+    to->part = part;
+    to->parts = n;
+    return put_back(to, roi);
+}
+
+int source_group(struct source *s, uint32_t n)
+{
+    Trigd__V1__Roi *first = NULL;
+    int r = 0;
+
+    for (uint32_t i = s->n - s->n % n; i < s->n; i++) {
+        s->items -= s->roi[i].items;
+        free(s->roi[i].bytes);
+    }
+    s->n -= s->n % n;
+    s->has_events = true;
+    for (uint32_t i = 0; r == 0 && i < s->n; i++) {
+        Trigd__V1__Roi *roi = trigd__v1__roi__unpack(NULL, s->roi[i].n, s->roi[i].bytes);
+
+        if (!roi) {
+            r = -ENOMEM;
+            break;
+        }
+        r = join(&s->roi[i], roi, i % n ? first : NULL, i % n, n);
+        if (i % n) {
+            trigd__v1__roi__free_unpacked(roi, NULL);
+            continue;
+        }
+        if (first)
+            trigd__v1__roi__free_unpacked(first, NULL);
+        first = roi;
+    }
+    if (first)
+        trigd__v1__roi__free_unpacked(first, NULL);
+    return r == 0 && !s->n ? -ENODATA : r;
 }
 
 void source_free(struct source *s)
