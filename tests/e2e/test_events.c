@@ -412,7 +412,7 @@ static void missing_rois_time_out(void **state)
     assert_int_equal(a.roi[2].status, TRIGD__V1__STATUS__TIMEOUT);
     expect_silence(&l);
     assert_int_equal(server_counter(&s, "events_incomplete"), 1);
-    assert_int_equal(server_counter(&s, "debug_rois"), 3);
+    assert_int_equal(server_stream(&s, "debug", "rois"), 3);
     assert_int_equal(server_counter(&s, "events"), 1);
     end(&s, &l);
 }
@@ -442,7 +442,7 @@ static void an_event_fails_as_a_whole(void **state)
             assert_int_equal(a.roi[k].status,
                              k < 3 ? TRIGD__V1__STATUS__ALGO_FAILED : TRIGD__V1__STATUS__OK);
     }
-    assert_int_equal(server_counter(&s, "debug_rois"), 6);
+    assert_int_equal(server_stream(&s, "debug", "rois"), 6);
     assert_int_equal(server_counter(&s, "poison"), 1);
     end(&s, &l);
 }
