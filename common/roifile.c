@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
+#include "block.h"
+#include "fileio.h"
 #include "log.h"
 
 #define MAGIC      "TRGROI1\n"
 #define END        "TRGEND1\n"
 #define MARK_BYTES 8u
-#define VARINT_MAX 10u
 #define RECORD_MAX (64u << 20) /* no record of ours is longer */
 
 struct roifile_writer {
@@ -30,45 +30,17 @@ struct roifile_reader {
     int fd;
     char *path;
     Trigd__V1__FileHeader *header;
+    bool has_blocks;
     uint64_t first; /* where the records begin */
-    uint64_t at;    /* of the next one */
+    uint64_t at;    /* of the next one, or of the next block */
     unsigned char *record;
     size_t room;
+    unsigned char *block; /* unpacked */
+    size_t n_block, next; /* its bytes, and how many were read of them */
+    uint64_t n_lost;
 };
 
-static uint32_t put_varint(uint64_t v, unsigned char *dst)
-{
-    uint32_t n = 0;
-
-    while (v >= 0x80) {
-        dst[n++] = (unsigned char)(v | 0x80);
-        v >>= 7;
-    }
-    dst[n++] = (unsigned char)v;
-    return n;
-}
-
 /* ---------------------------------------------------------------- writing */
-
-static int write_all(int fd, struct iovec *part, int n, uint64_t at)
-{
-    while (n > 0) {
-        ssize_t done = pwritev(fd, part, n, (off_t)at);
-
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return done < 0 ? -errno : -EIO;
-        at += (uint64_t)done;
-        for (; n > 0 && (size_t)done >= part->iov_len; n--, part++)
-            done -= (ssize_t)part->iov_len;
-        if (n > 0) {
-            part->iov_base = (char *)part->iov_base + done;
-            part->iov_len -= (size_t)done;
-        }
-    }
-    return 0;
-}
 
 /* Puts the parts at the end of the file, all of them or none. */
 static int put(struct roifile_writer *w, struct iovec *part, int n)
@@ -78,18 +50,10 @@ static int put(struct roifile_writer *w, struct iovec *part, int n)
 
     for (int i = 0; i < n; i++)
         bytes += part[i].iov_len;
-    r = write_all(w->fd, part, n, w->bytes);
+    r = fileio_put(w->fd, part, n, w->bytes);
     if (r == 0)
         w->bytes += bytes;
-    else if (ftruncate(w->fd, (off_t)w->bytes) < 0)
-        log_error("roifile", "cannot cut off a half-written record", "error=\"%s\"",
-                  strerror(errno));
     return r;
-}
-
-static struct iovec part(const void *bytes, size_t n)
-{
-    return (struct iovec){.iov_base = (void *)bytes, .iov_len = n};
 }
 
 /* A packed message on the heap, owned by the caller; NULL when memory is out. */
@@ -113,9 +77,9 @@ static int put_header(struct roifile_writer *w, const Trigd__V1__FileHeader *hea
 
     if (!bytes)
         return -ENOMEM;
-    parts[0] = part(MAGIC, MARK_BYTES);
-    parts[1] = part(length, put_varint(n, length));
-    parts[2] = part(bytes, n);
+    parts[0] = fileio_part(MAGIC, MARK_BYTES);
+    parts[1] = fileio_part(length, varint_put(n, length));
+    parts[2] = fileio_part(bytes, n);
     r = put(w, parts, 3);
     free(bytes);
     return r;
@@ -179,8 +143,8 @@ int roifile_append(struct roifile_writer *w, const void *packed, size_t bytes, u
     r = reserve(w);
     if (r < 0)
         return r;
-    parts[0] = part(length, put_varint(bytes, length));
-    parts[1] = part(packed, bytes);
+    parts[0] = fileio_part(length, varint_put(bytes, length));
+    parts[1] = fileio_part(packed, bytes);
     r = put(w, parts, 2);
     if (r < 0)
         return r;
@@ -211,10 +175,10 @@ static int put_end(struct roifile_writer *w)
         return -ENOMEM;
     for (uint32_t i = 0; i < sizeof at; i++)
         at[i] = (unsigned char)(w->bytes >> (8 * i));
-    parts[0] = part(length, 1 + put_varint(n, length + 1));
-    parts[1] = part(bytes, n);
-    parts[2] = part(at, sizeof at);
-    parts[3] = part(END, MARK_BYTES);
+    parts[0] = fileio_part(length, 1 + varint_put(n, length + 1));
+    parts[1] = fileio_part(bytes, n);
+    parts[2] = fileio_part(at, sizeof at);
+    parts[3] = fileio_part(END, MARK_BYTES);
     r = put(w, parts, 4);
     free(bytes);
     return r;
@@ -237,25 +201,6 @@ int roifile_finish(struct roifile_writer *w)
 
 /* ---------------------------------------------------------------- reading */
 
-/* How many of the `n` bytes at `at` there are, which are then in `dst`; negative errno. */
-static ssize_t read_at(const struct roifile_reader *r, void *dst, size_t n, uint64_t at)
-{
-    size_t done = 0;
-
-    while (done < n) {
-        ssize_t got = pread(r->fd, (char *)dst + done, n - done, (off_t)(at + done));
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -errno;
-        if (got == 0)
-            break;
-        done += (size_t)got;
-    }
-    return (ssize_t)done;
-}
-
 static int damaged(const struct roifile_reader *r, const char *what, uint64_t at)
 {
     log_error("roifile", what, "file=\"%s\" offset=%llu", r->path, (unsigned long long)at);
@@ -266,18 +211,14 @@ static int damaged(const struct roifile_reader *r, const char *what, uint64_t at
 static int read_length(const struct roifile_reader *r, uint64_t at, uint64_t *ret_length)
 {
     unsigned char bytes[VARINT_MAX];
-    ssize_t n = read_at(r, bytes, sizeof bytes, at);
-    uint64_t v = 0;
+    ssize_t n = fileio_read_at(r->fd, bytes, sizeof bytes, at);
+    uint32_t used;
 
     if (n < 0)
         return (int)n;
-    for (int i = 0; i < n; i++) {
-        v |= (uint64_t)(bytes[i] & 0x7f) << (7 * i);
-        if (bytes[i] & 0x80)
-            continue;
-        *ret_length = v;
-        return i + 1;
-    }
+    used = varint_get(bytes, (size_t)n, ret_length);
+    if (used)
+        return (int)used;
     return n == VARINT_MAX ? damaged(r, "a record's length is no number", at) : 0;
 }
 
@@ -287,7 +228,7 @@ static int read_bytes(struct roifile_reader *r, uint64_t n, uint64_t at)
     struct stat st;
     ssize_t got;
 
-    if (n > RECORD_MAX)
+    if (n > (r->has_blocks ? BLOCK_MAX : RECORD_MAX))
         return damaged(r, "a record is longer than any can be", at);
     if (fstat(r->fd, &st) < 0)
         return -errno;
@@ -301,23 +242,56 @@ static int read_bytes(struct roifile_reader *r, uint64_t n, uint64_t at)
         r->record = more;
         r->room = n;
     }
-    got = read_at(r, r->record, n, at);
+    got = fileio_read_at(r->fd, r->record, n, at);
     return got < 0 ? (int)got : (uint64_t)got == n;
+}
+
+/* Reads the contents of a block: 1, or 0 when the file ends before. */
+static int read_contents(struct roifile_reader *r, const struct block *b, uint64_t at)
+{
+    return read_bytes(r, b->bytes, at + BLOCK_HEAD);
+}
+
+/* Finds the packed FileHeader and leaves it in the reader's memory: 1; 0: the file is cut off. */
+static int find_header(struct roifile_reader *r, uint64_t *ret_n)
+{
+    struct block b;
+    int used, there;
+
+    if (!r->has_blocks) {
+        used = read_length(r, MARK_BYTES, ret_n);
+        there = used > 0 ? read_bytes(r, *ret_n, MARK_BYTES + (uint64_t)used) : used;
+        r->first = MARK_BYTES + (uint64_t)(used > 0 ? used : 0) + *ret_n;
+        return there;
+    }
+    there = block_read_head(r->fd, MARK_BYTES, &b);
+    if (there == 1)
+        there = read_contents(r, &b, MARK_BYTES);
+    if (there == 1 &&
+        (b.kind != BLOCK_HEADER || b.codec != BLOCK_PLAIN || !block_is_whole(&b, r->record)))
+        there = -EBADMSG;
+    if (there == -EBADMSG)
+        return damaged(r, "not an RoI file: its header is damaged", MARK_BYTES);
+    if (there == 1) {
+        *ret_n = b.bytes;
+        r->first = MARK_BYTES + BLOCK_HEAD + b.bytes;
+    }
+    return there;
 }
 
 static int read_header(struct roifile_reader *r)
 {
     char magic[MARK_BYTES];
     uint64_t n = 0;
-    ssize_t got = read_at(r, magic, sizeof magic, 0);
-    int used, there;
+    ssize_t got = fileio_read_at(r->fd, magic, sizeof magic, 0);
+    int there;
 
     if (got < 0)
         return (int)got;
-    if (got != sizeof magic || memcmp(magic, MAGIC, sizeof magic) != 0)
-        return damaged(r, "not an RoI file: it does not begin with TRGROI1", 0);
-    used = read_length(r, MARK_BYTES, &n);
-    there = used > 0 ? read_bytes(r, n, MARK_BYTES + (uint64_t)used) : used;
+    r->has_blocks = got == sizeof magic && !memcmp(magic, BLOCK_FILE_MAGIC, sizeof magic);
+    if (got != sizeof magic || (!r->has_blocks && memcmp(magic, MAGIC, sizeof magic) != 0))
+        return damaged(r, "not an RoI file: it begins with neither TRGROI1 nor TRGROI2", 0);
+    there = find_header(r, &n);
     if (there == 0)
         return damaged(r, "not an RoI file: its header is cut off", MARK_BYTES);
     if (there < 0)
@@ -325,7 +299,7 @@ static int read_header(struct roifile_reader *r)
     r->header = trigd__v1__file_header__unpack(NULL, n, r->record);
     if (!r->header)
         return damaged(r, "not an RoI file: its header is no FileHeader", MARK_BYTES);
-    r->first = r->at = MARK_BYTES + (uint64_t)used + n;
+    r->at = r->first;
     return 0;
 }
 
@@ -359,7 +333,66 @@ const Trigd__V1__FileHeader *roifile_header(const struct roifile_reader *r)
     return r->header;
 }
 
-int roifile_next(struct roifile_reader *r, const void **ret_bytes, size_t *ret_n)
+/* Unpacks the next block of records: 1; 0 at the end.  What is damaged in it is left out. */
+static int next_block(struct roifile_reader *r)
+{
+    struct block b;
+    int there = block_read_head(r->fd, r->at, &b);
+    unsigned char *more;
+
+    if (there == 1 && b.kind == BLOCK_INDEX)
+        return 0;
+    if (there == 1)
+        there = read_contents(r, &b, r->at);
+    if (there == -EBADMSG || (there == 1 && b.kind != BLOCK_RECORDS))
+        return damaged(r, "here begins no block", r->at);
+    if (there <= 0)
+        return there;
+    more = realloc(r->block, b.unpacked ? b.unpacked : 1);
+    if (!more)
+        return -ENOMEM;
+    r->block = more;
+    r->next = 0;
+    if (block_is_whole(&b, r->record) && block_unpack(&b, r->record, r->block) == 0) {
+        r->n_block = b.unpacked;
+    } else {
+        damaged(r, "a block is damaged: its RoIs are left out", r->at);
+        r->n_block = 0;
+        r->n_lost += b.n_rois;
+    }
+    r->at += BLOCK_HEAD + b.bytes;
+    return 1;
+}
+
+static int next_in_block(struct roifile_reader *r, const void **ret_bytes, size_t *ret_n)
+{
+    const uint64_t at = r->at;
+    uint64_t n = 0;
+    uint32_t used;
+
+    while (r->next == r->n_block) {
+        int there = next_block(r);
+
+        if (there <= 0)
+            return there;
+    }
+    used = varint_get(r->block + r->next, r->n_block - r->next, &n);
+    if (!used || !n || n > r->n_block - r->next - used) {
+        r->next = r->n_block;
+        return damaged(r, "a block holds no records", at);
+    }
+    *ret_bytes = r->block + r->next + used;
+    *ret_n = n;
+    r->next += used + n;
+    return 1;
+}
+
+uint64_t roifile_lost(const struct roifile_reader *r)
+{
+    return r->n_lost;
+}
+
+static int next_record(struct roifile_reader *r, const void **ret_bytes, size_t *ret_n)
 {
     uint64_t n = 0;
     int used = read_length(r, r->at, &n), there;
@@ -375,9 +408,16 @@ int roifile_next(struct roifile_reader *r, const void **ret_bytes, size_t *ret_n
     return 1;
 }
 
+int roifile_next(struct roifile_reader *r, const void **ret_bytes, size_t *ret_n)
+{
+    return r->has_blocks ? next_in_block(r, ret_bytes, ret_n) : next_record(r, ret_bytes, ret_n);
+}
+
 void roifile_rewind(struct roifile_reader *r)
 {
     r->at = r->first;
+    r->next = r->n_block = 0;
+    r->n_lost = 0;
 }
 
 /* ---------------------------------------------------------------- the index */
@@ -394,21 +434,38 @@ static bool is_in_order(const Trigd__V1__FileIndex *index, uint64_t first, uint6
     return true;
 }
 
-/* Finds the index behind the zero byte at `at` and adds it up. */
+/* Finds the packed index at `at`, which ends at `end`: 1, and it is in the reader's memory. */
+static int find_index(struct roifile_reader *r, uint64_t at, uint64_t end, uint64_t *ret_n)
+{
+    unsigned char zero = 1;
+    struct block b;
+    int used;
+
+    if (at < r->first || at >= end)
+        return 0;
+    if (r->has_blocks) {
+        if (block_read_head(r->fd, at, &b) != 1 || b.kind != BLOCK_INDEX ||
+            b.codec != BLOCK_PLAIN || at + BLOCK_HEAD + b.bytes != end)
+            return 0;
+        *ret_n = b.bytes;
+        return read_contents(r, &b, at) == 1 && block_is_whole(&b, r->record);
+    }
+    if (fileio_read_at(r->fd, &zero, 1, at) != 1 || zero != 0)
+        return 0;
+    used = read_length(r, at + 1, ret_n);
+    return used > 0 && at + 1 + (uint64_t)used + *ret_n == end &&
+           read_bytes(r, *ret_n, at + 1 + (uint64_t)used) == 1;
+}
+
+/* Adds up the index at `at`. */
 static int read_index(struct roifile_reader *r, uint64_t at, uint64_t end, uint64_t *ret_records,
                       uint64_t *ret_rois)
 {
-    unsigned char zero = 1;
     Trigd__V1__FileIndex *index;
     uint64_t n = 0, rois = 0;
-    int used;
 
-    if (at < r->first || at >= end || read_at(r, &zero, 1, at) != 1 || zero != 0)
+    if (find_index(r, at, end, &n) != 1)
         return damaged(r, "the index is not where the end of the file says", at);
-    used = read_length(r, at + 1, &n);
-    if (used <= 0 || at + 1 + (uint64_t)used + n != end ||
-        read_bytes(r, n, at + 1 + (uint64_t)used) != 1)
-        return damaged(r, "the index has not the length that it says", at);
     index = trigd__v1__file_index__unpack(NULL, n, r->record);
     if (!index || !is_in_order(index, r->first, at)) {
         if (index)
@@ -435,10 +492,11 @@ int roifile_totals(struct roifile_reader *r, uint64_t *ret_records, uint64_t *re
     size = (uint64_t)st.st_size;
     if (size < r->first + sizeof tail)
         return 0;
-    got = read_at(r, tail, sizeof tail, size - sizeof tail);
+    got = fileio_read_at(r->fd, tail, sizeof tail, size - sizeof tail);
     if (got < 0)
         return (int)got;
-    if (got != sizeof tail || memcmp(tail + 8, END, MARK_BYTES) != 0)
+    if (got != sizeof tail ||
+        memcmp(tail + 8, r->has_blocks ? BLOCK_FILE_END : END, MARK_BYTES) != 0)
         return 0;
     for (uint32_t i = 0; i < 8; i++)
         at |= (uint64_t)tail[i] << (8 * i);
@@ -455,5 +513,6 @@ void roifile_close(struct roifile_reader *r)
         close(r->fd);
     free(r->path);
     free(r->record);
+    free(r->block);
     free(r);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* roifile.h - files of RoIs, for replayers and the debug stream.
+/* roifile.h - reads files of RoIs, plain ones and those in blocks (block.h); writes plain ones, for
+ * tools.  The daemon writes blocks (blockfile.h).
  *
- * Layout: 8 bytes "TRGROI1\n"; a varint length and a FileHeader; then records, each a varint
- * length and a RoiBatch; when closed cleanly a zero byte, a varint length and a FileIndex, 8
- * bytes little-endian offset of that zero byte, and 8 bytes "TRGEND1\n".  A file without its
- * end is read by walking the records, so it can be read while it is being written and
- * after a crash; a half-written last record is the end.
+ * Layout of a plain file: 8 bytes "TRGROI1\n"; a varint length and a FileHeader; then records, each
+ * a varint length and a RoiBatch; when closed cleanly a zero byte, a varint length and a FileIndex,
+ * 8 bytes little-endian offset of that zero byte, and 8 bytes "TRGEND1\n".  A file without its end
+ * is read by walking the records, so it can be read while it is being written and after a crash; a
+ * half-written last record is the end.
  */
 #ifndef TRIGD_ROIFILE_H
 #define TRIGD_ROIFILE_H
@@ -31,13 +32,16 @@ int roifile_finish(struct roifile_writer *w);
 int roifile_open(const char *path, struct roifile_reader **ret_reader);
 const Trigd__V1__FileHeader *roifile_header(const struct roifile_reader *r);
 /* The next record's RoiBatch bytes, borrowed until the next call; 1 record, 0 at the end,
- * -EBADMSG for a damaged file. */
+ * -EBADMSG for a damaged file.  A damaged block is left out, with a line in the log. */
 int roifile_next(struct roifile_reader *r, const void **ret_bytes, size_t *ret_n);
+/* RoIs of blocks that were left out so far. */
+uint64_t roifile_lost(const struct roifile_reader *r);
 /* Back to the first record. */
 void roifile_rewind(struct roifile_reader *r);
-/* How much there is, from the index alone; does not move the reader, but takes the memory of the
- * record that roifile_next gave.  1; 0 when the file has no end (yet), and the records have to be
- * walked; -EBADMSG for a damaged index, which leaves the records readable all the same. */
+/* How many records (or blocks) and RoIs there are, from the index alone; does not move the reader,
+ * but takes the memory of the record that roifile_next gave.  1; 0 when the file has no end (yet),
+ * and the records have to be walked; -EBADMSG for a damaged index, which leaves the records
+ * readable all the same. */
 int roifile_totals(struct roifile_reader *r, uint64_t *ret_records, uint64_t *ret_rois);
 void roifile_close(struct roifile_reader *r);
 #endif

@@ -10,6 +10,7 @@ enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
 #define TAG_ROI          TAG(1, BYTES)  /* of RoiBatch */
 #define TAG_DEADLINE     TAG(2, VARINT) /* the same */
 #define TAG_COLUMNS      TAG(20, BYTES) /* of Roi; may stand several times */
+#define TAG_EVENT_ROIS   TAG(22, VARINT)
 /* Of QuantizedSpacepoints: the columns follow the offsets and steps. */
 #define FIRST_NUMBERS 7u
 /* Longer varints than these are left to protobuf-c. */
@@ -260,6 +261,8 @@ static bool scan_field(struct reader *r, uint32_t tag, struct scan_roi *roi)
         return scan_declared(r, roi);
     case TAG(21, VARINT):
         return read_u32(r, &roi->type);
+    case TAG_EVENT_ROIS:
+        return read_u32(r, &roi->event_rois);
     default:
         return false;
     }
@@ -270,7 +273,7 @@ static bool scan_one(struct reader r, struct scan_roi *roi)
     uint32_t seen = 0, tag;
 
     roi->token = 0;
-    roi->kinds = roi->type = roi->deadline_us = 0;
+    roi->kinds = roi->type = roi->deadline_us = roi->event_rois = 0;
     roi->is_quantized = roi->is_repeat = false;
     roi->n_declared = 0;
     memset(&roi->info, 0, sizeof roi->info);

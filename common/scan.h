@@ -25,7 +25,7 @@ struct scan_column { /* as it stands in a message, unaligned */
 struct scan_roi {
     uint64_t token;
     struct trg_roi_info info;
-    uint32_t type;
+    uint32_t type, event_rois;
     uint32_t deadline_us; /* its own or that of the batch; 0: none */
     bool is_repeat;
     uint32_t kinds;         /* 1 << kind for each collection that is there */

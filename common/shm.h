@@ -27,6 +27,8 @@
 #define SHM_LISTED       (1u << 30) /* in `kinds`: each place tells its collection by hash */
 #define SHM_QUANTIZED    (1u << 31) /* in `kinds`: the spacepoints are 16-bit numbers */
 #define SHM_REPEAT       (1u << 29) /* in `kinds`: the RoI was sent before */
+#define SHM_EVENT_AT     8u         /* in `kinds`: RoIs of its event; 0: it is alone */
+#define SHM_EVENT        (0xffu << SHM_EVENT_AT)
 #define SHM_DEADLINE     (1u << 28) /* in `kinds`: the RoI has a deadline, beside its type */
 #define SHM_DEADLINE_AT  6u         /* in `type`: the bit where that begins */
 #define SHM_DEADLINE_MAX ((1u << (32 - SHM_DEADLINE_AT)) - 1) /* us */
@@ -58,7 +60,7 @@ struct shm_roi {
     uint64_t token;
     struct trg_roi_info info;
     uint32_t kinds; /* 1 << kind for each collection that is there, which may be empty; or
-                     * SHM_LISTED; SHM_QUANTIZED, SHM_REPEAT, SHM_DEADLINE */
+                     * SHM_LISTED; SHM_QUANTIZED, SHM_REPEAT, SHM_DEADLINE; SHM_EVENT */
     uint32_t type;  /* of the RoI; 0 to 63; SHM_DEADLINE: | us << SHM_DEADLINE_AT */
     struct shm_collection {
         uint64_t at;   /* in `data`; a multiple of SHM_ALIGN */

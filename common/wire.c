@@ -321,7 +321,7 @@ void wire_begin(struct wire_roi *w, uint64_t token, const struct trg_roi_info *i
 {
     w->token = token;
     w->info = *info;
-    w->type = w->deadline_us = 0;
+    w->type = w->deadline_us = w->event_rois = 0;
     w->is_quantized = w->is_repeat = false;
     w->quantum = (struct quantum){{0}, {0}};
     for (uint32_t s = 0; s < WIRE_SLOTS; s++) {
@@ -336,6 +336,7 @@ static void end_roi(const struct wire_roi *w, struct wire_roi *ret_roi)
     wire_begin(ret_roi, w->token, &w->info);
     ret_roi->type = w->type;
     ret_roi->deadline_us = w->deadline_us;
+    ret_roi->event_rois = w->event_rois;
     ret_roi->is_repeat = w->is_repeat;
     ret_roi->is_quantized = w->is_quantized;
     ret_roi->quantum = w->quantum;
@@ -364,6 +365,7 @@ int wire_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi, struct wir
     wire_begin(&w, roi->token, &info);
     w.type = roi->type;
     w.deadline_us = roi->deadline_us;
+    w.event_rois = roi->event_rois;
     w.is_repeat = roi->is_repeat;
     if (check_window(&w.info, w.token, ret_error) < 0 || check_type(w.type, w.token, ret_error) < 0)
         return -EBADMSG;
@@ -411,6 +413,7 @@ static int take_scanned(const struct wire_decoder *d, uint32_t i, bool is_read,
     wire_begin(&w, s->token, &s->info);
     w.type = s->type;
     w.deadline_us = s->deadline_us;
+    w.event_rois = s->event_rois;
     w.is_repeat = s->is_repeat;
     w.is_quantized = s->is_quantized;
     if (check_window(&w.info, w.token, ret_error) < 0 || check_type(w.type, w.token, ret_error) < 0)

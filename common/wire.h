@@ -35,6 +35,7 @@ struct wire_roi {
     bool is_repeat;
     uint32_t type;        /* below ROI_TYPES */
     uint32_t deadline_us; /* from its receipt; 0: none of its own */
+    uint32_t event_rois;  /* RoIs of its event; 0 and 1: it is alone */
     struct trg_roi_info info;
     struct wire_collection {
         uint32_t n;                          /* items */

@@ -11,6 +11,7 @@
 
 #include "base/notify.h"
 #include "clock.h"
+#include "flow/event_registry.h"
 #include "log.h"
 #include "logsink.h"
 #include "monitor/control.h"
@@ -29,6 +30,8 @@ struct loop {
     struct directory *directory;
     struct poison *poison;
     struct change_book *book;
+    struct streams *streams;
+    struct event_registry *registry; /* NULL: there is one shard */
     uint32_t n_shards;
     struct shard *shard[SHARDS_MAX]; /* the first one on the main thread */
     pthread_t thread[SHARDS_MAX];
@@ -72,13 +75,15 @@ static int open_shards(struct loop *l)
     int r = 0;
 
     for (uint32_t i = 0; r == 0 && i < l->n_shards; i++) {
-        const struct shard_setup setup = {.config = l->config,
-                                          .affinity = l->affinity,
-                                          .directory = l->directory,
-                                          .shared = {.book = l->book, .poison = l->poison},
-                                          .number = i,
-                                          .n = l->n_shards,
-                                          .spin_ns = spin};
+        const struct shard_setup setup = {
+            .config = l->config,
+            .affinity = l->affinity,
+            .directory = l->directory,
+            .streams = l->streams,
+            .shared = {.book = l->book, .poison = l->poison, .registry = l->registry},
+            .number = i,
+            .n = l->n_shards,
+            .spin_ns = spin};
 
         r = shard_open(&setup, &l->shard[i]);
         if (r < 0)
@@ -124,6 +129,10 @@ static int open_base(struct loop *l)
         r = poison_open(c, &l->poison);
     if (r == 0)
         r = change_book_new(&l->book);
+    if (r == 0 && l->n_shards > 1)
+        r = event_registry_new(c->events.open + l->n_shards, &l->registry);
+    if (r == 0)
+        r = streams_open(c, &l->streams);
     if (r == 0)
         r = open_shards(l);
     if (r == 0)
@@ -223,9 +232,11 @@ void loop_close(struct loop *l)
         if (l->shard[i]) /* its engines go to the keeper, which closes them and ends */
             shard_end(l->shard[i]);
     keeper_stop(l->keeper);
+    streams_close(l->streams);
     for (uint32_t i = 0; i < l->n_shards; i++)
         shard_close(l->shard[i]);
     poison_close(l->poison);
+    event_registry_free(l->registry);
     change_book_free(l->book);
     devices_close(l->devices);
     backends_close(l->backends);

@@ -40,7 +40,7 @@ static const char usage[] =
     "      --log LEVEL     error, warn, info or debug; instead of the configuration's\n"
     "      --scratch FOLDER  beside a daemon with the same configuration: endpoint FOLDER/in,\n"
     "                      control socket FOLDER/control, state and debug stream in FOLDER, no "
-    "HTTP\n"
+    "streams, no HTTP\n"
     "      --version       print the version and exit\n"
     "  -h, --help          print this and exit\n"
     "\n"
@@ -128,6 +128,8 @@ static int check_menu(const struct config *c)
         r = engine_check_steps(c, menu);
         if (r == 0)
             r = conditions_load(menu, c->conditions, host);
+        if (r == 0)
+            r = engine_bind_streams(c, menu);
         if (r < 0)
             menu_free(menu);
     }

@@ -12,7 +12,6 @@
 #include "clock.h"
 #include "config/config_shard.h"
 #include "exec/runner.h"
-#include "flow/debugstream.h"
 #include "flow/egress.h"
 #include "flow/ingress.h"
 #include "log.h"
@@ -30,7 +29,6 @@ struct shard {
     struct pool *pool;
     struct shm_peers *shm; /* NULL: no endpoint is shm:// */
     struct clients *clients;
-    struct debugstream *debug;
     struct recall *recall; /* NULL: clients.remember is 0 */
     struct egress *egress;
     struct dispatch *dispatch;
@@ -73,8 +71,7 @@ static int open_stages(struct shard *s)
     const struct config *c = &s->config;
     int r = 0;
 
-    if (c->debug_stream.folder[0])
-        r = debugstream_open(c, s->s.number, s->stats, &s->debug);
+    r = streams_join(s->s.streams, s->s.number, s->stats);
     if (r < 0)
         return r;
     affinity_enter_zmq(s->s.affinity);
@@ -84,7 +81,8 @@ static int open_stages(struct shard *s)
         r = recall_new(c->clients.remember, &s->recall);
     if (r < 0)
         return r;
-    return egress_open(s->pool, s->clients, s->stats, s->debug, s->recall, &s->egress);
+    return egress_open(s->pool, s->clients, s->stats, s->s.streams, s->s.number, s->recall,
+                       &s->egress);
 }
 
 int shard_open(const struct shard_setup *setup, struct shard **ret_shard)
@@ -139,7 +137,6 @@ void shard_close(struct shard *s)
     recall_free(s->recall);
     clients_close(s->clients);
     shm_peers_close(s->shm);
-    debugstream_close(s->debug);
     mailbox_free(s->mailbox);
     pool_close(s->pool);
     stats_free(s->stats);
@@ -280,12 +277,13 @@ static bool wait_for_work(struct shard *s, int fd)
 
 bool shard_turn(struct shard *s, const struct shard_order *order)
 {
+    const bool takes = order->is_taking && !streams_are_stopping(s->s.streams);
     uint64_t now;
     bool did;
 
-    if (order->is_taking != atomic_load_explicit(&s->is_taking, memory_order_relaxed)) {
-        ingress_set_draining(s->ingress, !order->is_taking);
-        atomic_store(&s->is_taking, order->is_taking);
+    if (takes != atomic_load_explicit(&s->is_taking, memory_order_relaxed)) {
+        ingress_set_draining(s->ingress, !takes);
+        atomic_store(&s->is_taking, takes);
     }
     did = ingress_turn(s->ingress, MESSAGES_A_TURN) > 0;
     now = clock_ns();

@@ -11,12 +11,14 @@
 #include "config/config.h"
 #include "exec/engine.h"
 #include "flow/dispatch.h"
+#include "stream/streams.h"
 #include "transport/directory.h"
 
 struct shard_setup {
     const struct config *config; /* the daemon's */
     struct affinity *affinity;
     struct directory *directory;
+    struct streams *streams;
     struct dispatch_shared shared;
     uint32_t number, n; /* of how many */
     uint64_t spin_ns;   /* looking for work before sleeping */

@@ -118,6 +118,20 @@ struct stats_worker *stats_worker_get(struct stats *s, const char *name)
     return e;
 }
 
+struct stats_stream *stats_stream_get(struct stats *s, const char *name)
+{
+    struct stats_stream *e;
+
+    stats_lock();
+    FIND(s->stream, STATS_STREAMS_MAX, name, e);
+    if (e) {
+        set_name(e->name, name);
+        atomic_store(&e->used, true);
+    }
+    stats_unlock();
+    return e;
+}
+
 void stats_worker_put(struct stats_worker *w)
 {
     stats_lock();

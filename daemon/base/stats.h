@@ -21,6 +21,7 @@
 #define STATS_LANES_MAX   1024
 #define STATS_WORKERS_MAX 256
 #define STATS_CLIENTS_MAX 1024
+#define STATS_STREAMS_MAX 64
 #define STATS_NAME        64
 
 /* X(name, kind, help); kind is counter or gauge */
@@ -52,12 +53,6 @@
     X(bytes_in, counter, "bytes received")                                                     \
     X(bytes_out, counter, "bytes sent")                                                        \
     X(undeliverable, counter, "decisions whose client was gone")                               \
-    X(debug_rois, counter, "RoIs of the debug stream")                                         \
-    X(debug_written, counter, "RoIs written to debug stream files")                            \
-    X(debug_waiting, gauge, "RoIs that wait to be written there")                              \
-    X(debug_lost_memory, counter, "RoIs not written: debug_stream.wait_mbytes waited already") \
-    X(debug_lost_disk, counter, "RoIs not written: the disk or its part of it is full")        \
-    X(debug_lost_error, counter, "RoIs not written: the disk failed")                          \
     X(credit_violations, counter, "RoIs sent without a credit")                                \
     X(dead_ns, counter, "time in which no new RoI could be taken, ns")                         \
     X(pool_rois, gauge, "RoI slots in use")                                                    \
@@ -67,19 +62,28 @@
     X(reload_failures, counter, "menu reloads that failed and changed nothing")                \
     X(menu_generation, gauge, "number of the running menu")                                    \
     X(cut_off, counter, "connections cut off: silent, or with a message that does not end")    \
-    X(log_dropped, counter, "log lines dropped because stderr was not read")
+    X(log_dropped, counter, "log lines dropped because stderr was not read")                   \
+    X(skipped, counter, "RoIs whose event was rejected without them (part of rejected)")       \
+    X(events, counter, "events of several RoIs of which one has come")                         \
+    X(events_accepted, counter, "events accepted by a chain")                                  \
+    X(events_rejected, counter, "events that no chain accepted")                               \
+    X(events_failed, counter, "events force-accepted into the debug stream")                   \
+    X(events_open, gauge, "events begun and not decided")                                      \
+    X(events_incomplete, counter, "events without all of their RoIs (part of events_failed)")  \
+    X(event_errors, counter, "RoIs refused because they do not fit their event (part of errors)")
 
-#define STATS_CHAIN(X)                                                            \
-    X(seeded, counter, "RoIs whose level-1 bits started the chain")               \
-    X(prescaled, counter, "seeded RoIs that the prescale kept from running it")   \
-    X(missing, counter, "RoIs that lack a collection which the chain needs")      \
-    X(run, counter, "RoIs on which the chain ran")                                \
-    X(raw_pass, counter, "RoIs that passed all hypotheses, or by truncation")     \
-    X(pass, counter, "RoIs that the chain accepted")                              \
-    X(reject, counter, "RoIs that the chain ran on and did not accept")           \
-    X(failed, counter, "RoIs that the chain ran on and that failed or timed out") \
-    X(unfinished, counter, "RoIs decided early, before the chain had ended")      \
-    X(skipped, counter, "RoIs on which a step was left out (part of pass, reject, failed)")
+#define STATS_CHAIN(X)                                                                      \
+    X(seeded, counter, "RoIs whose level-1 bits started the chain")                         \
+    X(prescaled, counter, "seeded RoIs that the prescale kept from running it")             \
+    X(missing, counter, "RoIs that lack a collection which the chain needs")                \
+    X(run, counter, "RoIs on which the chain ran")                                          \
+    X(raw_pass, counter, "RoIs that passed all hypotheses, or by truncation")               \
+    X(pass, counter, "RoIs that the chain accepted")                                        \
+    X(reject, counter, "RoIs that the chain ran on and did not accept")                     \
+    X(failed, counter, "RoIs that the chain ran on and that failed or timed out")           \
+    X(unfinished, counter, "RoIs decided early, before the chain had ended")                \
+    X(skipped, counter, "RoIs on which a step was left out (part of pass, reject, failed)") \
+    X(events, counter, "events of several RoIs that the chain accepted")
 
 #define STATS_STEP(X)                                                       \
     X(rois, counter, "RoIs given to the step")                              \
@@ -107,6 +111,19 @@
     X(deaths, counter, "times that the process ended before its time") \
     X(restarts, counter, "times that it was started again")            \
     X(hangs, counter, "times that it was ended because a batch took too long")
+
+/* rois = written + waiting + lost_memory + lost_disk + lost_error */
+#define STATS_STREAM(X)                                                      \
+    X(rois, counter, "RoIs that the files of the stream should hold")        \
+    X(written, counter, "RoIs that they hold")                               \
+    X(waiting, gauge, "RoIs that wait to be written there")                  \
+    X(lost_memory, counter, "RoIs not written: wait_mbytes waited already")  \
+    X(lost_disk, counter, "RoIs not written: the disk or its quota is full") \
+    X(lost_error, counter, "RoIs not written: the disk failed")              \
+    X(bytes, counter, "bytes written, compressed")                           \
+    X(files, counter, "files that are complete")                             \
+    X(stops, counter, "times that the daemon took no RoIs, because of it")   \
+    X(is_stopping, gauge, "1 while the daemon takes no RoIs because of it")
 
 #define STATS_CLIENT(X)                                        \
     X(received, counter, "RoIs taken from the client")         \
@@ -157,6 +174,11 @@ struct stats_worker { /* name: BACKEND:INDEX/GENERATION */
     _Atomic bool used;
     STATS_WORKER(STATS_FIELD)
 };
+struct stats_stream {
+    char name[STATS_NAME];
+    _Atomic bool used;
+    STATS_STREAM(STATS_FIELD)
+};
 struct stats_client {
     char name[STATS_NAME];
     _Atomic bool used;
@@ -178,6 +200,7 @@ struct stats {
     struct stats_step step[STATS_STEPS_MAX];
     struct stats_lane lane[STATS_LANES_MAX];
     struct stats_worker worker[STATS_WORKERS_MAX];
+    struct stats_stream stream[STATS_STREAMS_MAX];
     struct stats_client client[STATS_CLIENTS_MAX];
 };
 
@@ -220,6 +243,7 @@ struct stats_step *stats_step_get(struct stats *s, const char *name, const char 
 struct stats_lane *stats_lane_get(struct stats *s, const char *name, const char *device,
                                   uint32_t slots);
 struct stats_worker *stats_worker_get(struct stats *s, const char *name);
+struct stats_stream *stats_stream_get(struct stats *s, const char *name);
 /* Frees the entry of a worker that is gone with its menu generation. */
 void stats_worker_put(struct stats_worker *w);
 struct stats_client *stats_client_get(struct stats *s, const char *name);

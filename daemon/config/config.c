@@ -17,6 +17,7 @@
 #include "trigd/event.h"
 
 #define WHERE_BYTES 128
+#define STREAMS_MAX 63 /* as a menu has them, without that of failed RoIs */
 
 /* ---------------------------------------------------------------- the schema */
 
@@ -57,6 +58,12 @@ static const cyaml_schema_field_t step_fields[] = {
 static const cyaml_schema_value_t step = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_step, step_fields)};
 
+static const cyaml_schema_field_t stream_fields[] = {
+    CYAML_FIELD_STRING_PTR("stream", CYAML_FLAG_POINTER, struct config_stream, stream, 1, 63),
+    CONFIG_STREAM(FIELD, struct config_stream) CYAML_FIELD_END};
+static const cyaml_schema_value_t stream = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_stream, stream_fields)};
+
 CONFIG_SECTIONS(SECTION_FIELDS)
 
 static const cyaml_schema_field_t fields[] = {
@@ -70,6 +77,8 @@ static const cyaml_schema_field_t fields[] = {
                                n_devices, &device, 1, CYAML_UNLIMITED),
     CYAML_FIELD_SEQUENCE_COUNT("steps", CYAML_FLAG_POINTER | OPT, struct config, steps, n_steps,
                                &step, 0, CYAML_UNLIMITED),
+    CYAML_FIELD_SEQUENCE_COUNT("streams", CYAML_FLAG_POINTER | OPT, struct config, streams,
+                               n_streams, &stream, 0, STREAMS_MAX),
     CONFIG_TOP(FIELD, struct config) CONFIG_SECTIONS(SECTION) CYAML_FIELD_END};
 static const cyaml_schema_value_t schema = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct config, fields)};
@@ -301,6 +310,30 @@ static void check_steps(struct yamlfile *f, const struct config *c)
     }
 }
 
+/* That a stream of that name exists is known only with the menu. */
+static void check_streams(struct yamlfile *f, const struct config *c)
+{
+    for (uint32_t i = 0; i < c->n_streams; i++) {
+        const struct config_stream *s = &c->streams[i];
+        char where[WHERE_BYTES];
+
+        snprintf(where, sizeof where, "streams[%u].stream", i);
+        if (!strcmp(s->stream, "debug"))
+            yamlfile_problem(f, where,
+                             "the files of the stream \"debug\" are those of debug_stream");
+        for (uint32_t k = 0; k < i; k++)
+            if (!strcmp(s->stream, c->streams[k].stream))
+                yamlfile_problem(f, where, "stream \"%s\" is listed twice", s->stream);
+        snprintf(where, sizeof where, "streams[%u].folder", i);
+        if (!s->folder[0])
+            yamlfile_problem(f, where, "%s is empty; a folder is wanted", where);
+        snprintf(where, sizeof where, "streams[%u].when_full", i);
+        if (strcmp(s->when_full, "drop") != 0 && strcmp(s->when_full, "stop") != 0)
+            yamlfile_problem(f, where, "%s is \"%s\"; drop and stop are allowed", where,
+                             s->when_full);
+    }
+}
+
 static void check_devices(struct yamlfile *f, const struct config *c)
 {
     for (uint32_t i = 0; i < c->n_devices; i++) {
@@ -368,6 +401,7 @@ static void check_relations(struct yamlfile *f, const struct config *c)
     check_security(f, c);
     check_devices(f, c);
     check_steps(f, c);
+    check_streams(f, c);
 }
 
 /* ---------------------------------------------------------------- paths */
@@ -400,6 +434,8 @@ static int make_paths_absolute(struct config *c, const char *file)
             r = make_absolute((char **)((char *)c + k->offset), folder);
     for (uint32_t i = 0; r == 0 && i < c->n_plugin_path; i++)
         r = make_absolute(&c->plugin_path[i], folder);
+    for (uint32_t i = 0; r == 0 && i < c->n_streams; i++)
+        r = make_absolute(&c->streams[i].folder, folder);
     return r;
 }
 
@@ -414,6 +450,10 @@ static int complete_all(struct yamlfile *f, struct config *c, const char *path)
     for (uint32_t i = 0; r == 0 && i < c->n_devices; i++) {
         snprintf(prefix, sizeof prefix, "devices[%u].", i);
         r = complete(f, config_device_keys, &c->devices[i], prefix);
+    }
+    for (uint32_t i = 0; r == 0 && i < c->n_streams; i++) {
+        snprintf(prefix, sizeof prefix, "streams[%u].", i);
+        r = complete(f, config_stream_keys, &c->streams[i], prefix);
     }
     if (r < 0)
         return r;

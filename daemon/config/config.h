@@ -20,6 +20,11 @@ struct config_step { /* overrides for one step of the menu */
     struct config_batching *batching; /* NULL: the default */
 };
 
+struct config_stream {
+    char *stream; /* of the menu */
+    CONFIG_STREAM(CONFIG_MEMBER, )
+};
+
 struct config {
     char **endpoints; /* to bind: tcp:// and ipc:// (ZeroMQ), shm:// (shared memory) */
     uint32_t n_endpoints;
@@ -31,6 +36,8 @@ struct config {
     uint32_t n_devices;
     struct config_step *steps;
     uint32_t n_steps;
+    struct config_stream *streams;
+    uint32_t n_streams;
     CONFIG_TOP(CONFIG_MEMBER, )
 #define CONFIG_SECTION(section, list) \
     struct {                          \

@@ -57,6 +57,13 @@
     X(of, drain_ms, U32, "5000", 0, 600000,                                                        \
       "longest wait for RoIs in flight when the daemon stops, ms")
 
+/* events: events of several RoIs. */
+#define CONFIG_EVENTS(X, of)                                                                    \
+    X(of, rois, U32, "64", 2, 255, "most RoIs of one event")                                    \
+    X(of, open, U32, "4096", 16, 1048576,                                                       \
+      "most events of several RoIs that are open, or remembered because RoIs may come late or " \
+      "again")
+
 /* clients: limits and shares. */
 #define CONFIG_CLIENTS(X, of)                                                         \
     X(of, max, U32, "256", 1, 1024, "clients connected at a time")                    \
@@ -154,10 +161,31 @@
       "left free on that disk, MiB: nothing is written beyond")                       \
     X(of, wait_mbytes, U32, "64", 1, 65536, "memory for RoIs that wait to be written there, MiB")
 
+/* Files of a stream of the menu. */
+#define CONFIG_STREAM(X, of)                                                                    \
+    X(of, folder, PATH, "state/streams", 0, 0, "folder for its files, made if it is not there") \
+    X(of, level, U32, "3", 0, 19, "of compression (zstd); 0: none")                             \
+    X(of, file_mbytes, U32, "1024", 1, 1048576, "the next file begins with this size, MiB")     \
+    X(of, file_s, U32, "600", 0, 86400, "or when the file is this old, s; 0: at no age")        \
+    X(of, by_lumi_block, BOOL, "0", 0, 1, "a file holds RoIs of one lumi block only")           \
+    X(of, quota_mbytes, U32, "0", 0, 1073741824,                                                \
+      "most that all its files in the folder take, those of earlier runs included, MiB; 0: no " \
+      "quota")                                                                                  \
+    X(of, free_mbytes, U32, "256", 0, 1073741824, "left free on that disk, MiB")                \
+    X(of, when_full, STRING, "drop", 0, 0,                                                      \
+      "drop: RoIs beyond quota, free space or wait_mbytes are not written, and counted; stop: " \
+      "the daemon takes no RoIs until they are written")                                        \
+    X(of, wait_mbytes, U32, "64", 1, 65536, "memory for RoIs that wait to be written, MiB")     \
+    X(of, flush_ms, U32, "1000", 0, 60000,                                                      \
+      "RoIs go to the file in blocks of 1 MiB, or after this time, ms; 0: each RoI is a block") \
+    X(of, sync_ms, U32, "5000", 0, 3600000,                                                     \
+      "what was written is on the disk (fsync) after this time, ms; 0: when the file is complete")
+
 /* The sections, in the order of the documentation: S(name, list) */
 #define CONFIG_SECTIONS(S)       \
     S(pool, CONFIG_POOL)         \
     S(limits, CONFIG_LIMITS)     \
+    S(events, CONFIG_EVENTS)     \
     S(clients, CONFIG_CLIENTS)   \
     S(workers, CONFIG_WORKERS)   \
     S(control, CONFIG_CONTROL)   \

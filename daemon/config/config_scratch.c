@@ -21,6 +21,19 @@ static int set(char **text, const char *before, const char *folder, const char *
     return 0;
 }
 
+/* Its RoIs were written before. */
+static void drop_streams(struct config *c)
+{
+    for (uint32_t i = 0; i < c->n_streams; i++) {
+        free(c->streams[i].stream);
+        free(c->streams[i].folder);
+        free(c->streams[i].when_full);
+    }
+    free(c->streams);
+    c->streams = NULL;
+    c->n_streams = 0;
+}
+
 int config_scratch(struct config *c, const char *folder)
 {
     const struct {
@@ -44,6 +57,7 @@ int config_scratch(struct config *c, const char *folder)
         free(c->endpoints[--c->n_endpoints]);
     for (size_t i = 0; r == 0 && i < sizeof moved / sizeof *moved; i++)
         r = set(moved[i].text, moved[i].before, path, moved[i].after);
+    drop_streams(c);
     c->http.address[0] = '\0';
     return r;
 }

@@ -5,6 +5,7 @@
 #include "config/config.h"
 
 /* Moves all that two daemons cannot share into `folder`, which must be there: the endpoint
- * (ipc://FOLDER/in alone), the control socket (FOLDER/control), state and debug stream; no HTTP. */
+ * (ipc://FOLDER/in alone), the control socket (FOLDER/control), state and debug stream; no
+ * streams, no HTTP. */
 int config_scratch(struct config *c, const char *folder);
 #endif

@@ -56,9 +56,8 @@ int config_shard(const struct config *c, uint32_t number, uint32_t n, struct con
 
     copy.pool.rois = part_of(c->pool.rois, n);
     copy.pool.mbytes = power_of_two_below(part_of(c->pool.mbytes, n));
+    copy.events.open = part_of(c->events.open, n);
     copy.threads.zmq_threads = part_of(c->threads.zmq_threads, n);
-    copy.debug_stream.max_mbytes = c->debug_stream.max_mbytes / n;
-    copy.debug_stream.wait_mbytes = part_of(c->debug_stream.wait_mbytes, n);
     copy.threads.shards = n;
     copy.endpoints = calloc(c->n_endpoints, sizeof(char *));
     if (!copy.endpoints)

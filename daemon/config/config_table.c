@@ -13,6 +13,7 @@
 const struct config_key config_keys[] = {CONFIG_TOP(ROW_OF, config) CONFIG_SECTIONS(SECTION){0}};
 const struct config_key config_batching_keys[] = {CONFIG_BATCHING(ROW_OF, config_batching){0}};
 const struct config_key config_device_keys[] = {CONFIG_DEVICE(ROW_OF, config_device){0}};
+const struct config_key config_stream_keys[] = {CONFIG_STREAM(ROW_OF, config_stream){0}};
 
 static void print_table(const char *prefix, const struct config_key *table)
 {
@@ -46,4 +47,7 @@ void config_print_keys(void)
         "| `steps[].step` | must be given | text | a step of the menu, for its own settings |\n");
     printf("| `steps[].backends` | all | list | backends it may use |\n");
     printf("| `steps[].batching` | as `batching` | keys as there | its own batching |\n");
+    printf("| `streams[].stream` | must be given | text | a stream of the menu, whose RoIs go to "
+           "files |\n");
+    print_table("streams[].", config_stream_keys);
 }

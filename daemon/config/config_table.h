@@ -19,6 +19,7 @@ struct config_key { /* tables end with a NULL name */
 extern const struct config_key config_keys[];          /* of struct config */
 extern const struct config_key config_batching_keys[]; /* of struct config_batching */
 extern const struct config_key config_device_keys[];   /* of struct config_device */
+extern const struct config_key config_stream_keys[];   /* of struct config_stream */
 /* Prints all keys as a Markdown table. */
 void config_print_keys(void);
 #endif

@@ -175,6 +175,35 @@ int engine_check_steps(const struct config *config, const struct menu *menu)
     return r;
 }
 
+static void bind_stream(struct menu *m, uint32_t stream, uint32_t place)
+{
+    m->streams[stream].files = 1 + place;
+    m->filed |= 1ull << stream;
+}
+
+int engine_bind_streams(const struct config *config, struct menu *menu)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; i < config->n_streams; i++) {
+        const char *name = config->streams[i].stream;
+        uint32_t k = 0;
+
+        while (k < menu->n_streams && strcmp(menu->streams[k].name, name) != 0)
+            k++;
+        if (k < menu->n_streams) {
+            bind_stream(menu, k, i);
+            continue;
+        }
+        log_error("config", "streams[].stream names no stream of the menu",
+                  "stream=\"%s\" menu=\"%s\"", name, config->menu);
+        r = -EINVAL;
+    }
+    if (config->debug_stream.folder[0])
+        bind_stream(menu, menu->debug_stream, config->n_streams);
+    return r;
+}
+
 /* Makes the engine of one shard, without lanes. */
 static int make_engine(const struct engine_setup *setup, struct generation *g, uint32_t shard)
 {
@@ -213,6 +242,8 @@ static int open_all(const struct engine_setup *setup, struct generation *g)
         r = take_conditions(setup, g);
     if (r == 0)
         r = engine_check_steps(setup->base.config, g->menu);
+    if (r == 0)
+        r = engine_bind_streams(setup->base.config, g->menu);
     for (uint32_t i = 0; r == 0 && i < setup->base.n_shards; i++)
         r = make_engine(setup, g, i);
     for (uint32_t i = 0; r == 0 && i < g->menu->n_steps; i++)

@@ -93,6 +93,9 @@ struct engine_setup {
 /* Whether the steps that the config names have batches of their own in the menu; logs those that
  * have not.  0 or -EINVAL. */
 int engine_check_steps(const struct config *config, const struct menu *menu);
+/* Notes in the menu which of its streams have files; logs streams of the config that it has not.  0
+ * or -EINVAL. */
+int engine_bind_streams(const struct config *config, struct menu *menu);
 /* Loads the menu file of the config and opens its lanes, for all shards. Logs problems. */
 int generation_open(const struct engine_setup *setup, uint32_t number,
                     struct generation **ret_generation);

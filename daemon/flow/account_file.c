@@ -32,6 +32,7 @@ static void add_up(struct account *to, const struct account *from)
 {
 #define ADD(name) to->name += from->name;
     ACCOUNT_ROIS(ADD)
+    ACCOUNT_EVENTS(ADD)
 #undef ADD
     for (uint32_t i = 0; i < MENU_STREAMS_MAX; i++)
         to->stream[i] += from->stream[i];
@@ -108,7 +109,8 @@ static void print_chains(const struct account *a, FILE *out)
 
     fputs(",\n   \"chains\": {", out);
     for (uint32_t i = 0; i < a->roster->n_chains; i++) {
-        if (!a->chain[ACCOUNT_seeded * a->roster->n_chains + i])
+        if (!a->chain[ACCOUNT_seeded * a->roster->n_chains + i] &&
+            !a->chain[ACCOUNT_events * a->roster->n_chains + i])
             continue;
         fprintf(out, "%s\n    \"%s\": {\"prescale\": %.17g", is_first ? "" : ",",
                 a->roster->chain[i], a->set->prescales.value[i]);
@@ -142,6 +144,13 @@ static void print_block(const struct account *a, FILE *out)
 #define PRINT(name) \
     fprintf(out, "%s\"" #name "\": %" PRIu64, &a->name == &a->received ? "" : ", ", a->name);
     ACCOUNT_ROIS(PRINT)
+#undef PRINT
+    fputc('}', out);
+#define PRINT(name)                                                         \
+    fprintf(out, "%s\"%s\": %" PRIu64,                                      \
+            &a->name == &a->events_accepted ? ",\n   \"events\": {" : ", ", \
+            &#name[sizeof "events_" - 1], a->name);
+    ACCOUNT_EVENTS(PRINT)
 #undef PRINT
     fputc('}', out);
     print_streams(a, out);

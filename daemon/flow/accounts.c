@@ -228,6 +228,13 @@ uint32_t accounts_enter(struct accounts *a, struct engine *e, const struct trg_r
     return *cached;
 }
 
+uint32_t accounts_join(struct accounts *a, uint32_t slot)
+{
+    a->slot[slot]->n_in++;
+    a->slot[slot]->received++;
+    return slot;
+}
+
 const struct prescales *accounts_prescales(const struct accounts *a, uint32_t account)
 {
     return &a->slot[account]->set->prescales;
@@ -295,7 +302,7 @@ static void spread_all(struct account *account)
 {
     for (uint32_t kind = 0; kind < ACCOUNT_KINDS; kind++)
         spread(account, kind);
-    account->n_seeds = account->n_ends = 0;
+    account->n_seeds = account->n_ends = account->n_events = 0;
     account->is_dirty = false;
 }
 
@@ -346,7 +353,8 @@ static void count_roi(struct account *account, const struct roi *r, bool is_refu
     account->timeouts += r->status == TRIGD__V1__STATUS__TIMEOUT;
     account->truncated += r->status == TRIGD__V1__STATUS__TRUNCATED;
     account->late += r->is_late;
-    if (r->status > TRIGD__V1__STATUS__TRUNCATED)
+    account->skipped += r->status == TRIGD__V1__STATUS__SKIPPED;
+    if (roi_has_failed(r->status))
         account->failed++;
     else if (r->accept)
         account->accepted++;
@@ -370,7 +378,7 @@ void accounts_decided(struct accounts *a, const struct roi *r, void *chains, boo
     count_roi(account, r, is_refused);
     if (chains_skipped(chains))
         tally(account, ACCOUNT_skipped, chains_of(p, chains, CHAINS_SKIPPED));
-    if (r->status > TRIGD__V1__STATUS__TRUNCATED) {
+    if (roi_has_failed(r->status)) {
         tally(account, ACCOUNT_failed, ran);
         return;
     }
@@ -378,11 +386,27 @@ void accounts_decided(struct accounts *a, const struct roi *r, void *chains, boo
         unfinished.w[w] = running[w] & ~accepted[w];
         reject.w[w] = ran[w] & ~accepted[w] & ~running[w];
     }
-    if (r->is_early)
+    if (r->is_early || r->status == TRIGD__V1__STATUS__SKIPPED)
         tally(account, ACCOUNT_unfinished, unfinished.w);
     tally(account, ACCOUNT_raw_pass, chains_of(p, chains, CHAINS_RAW));
     tally(account, ACCOUNT_pass, accepted);
     tally(account, ACCOUNT_reject, reject.w);
+}
+
+void accounts_event(struct accounts *a, uint32_t slot, const struct event_decision *d)
+{
+    struct account *account = a->slot[slot];
+
+    prepare(a, slot, account->n_events);
+    account->n_events++;
+    if (roi_has_failed(d->status))
+        account->events_failed++;
+    else if (d->accept)
+        account->events_accepted++;
+    else
+        account->events_rejected++;
+    account->events_incomplete += roi_has_failed(d->status) && d->n_came < d->n_rois;
+    tally(account, ACCOUNT_events, d->accepted.w);
 }
 
 /* ---------------------------------------------------------------- changes */
@@ -429,6 +453,7 @@ static struct account *take_counts(struct account *from)
     memset(from->stream, 0, sizeof from->stream);
 #define FORGET(name) from->name = 0;
     ACCOUNT_ROIS(FORGET)
+    ACCOUNT_EVENTS(FORGET)
 #undef FORGET
     return copy;
 }

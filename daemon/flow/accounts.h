@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "exec/engine.h"
+#include "flow/event_table.h"
 #include "menu/chains.h"
 #include "menu/change_book.h"
 
@@ -25,6 +26,8 @@ int accounts_begin(struct accounts *a, struct engine *e);
 /* Enters an RoI; returns its account.  There is always one: beyond 4,096 lumi blocks that are not
  * written yet, or without memory, one for all the others. */
 uint32_t accounts_enter(struct accounts *a, struct engine *e, const struct trg_roi_info *info);
+/* Enters an RoI of an event into the account of another one that is still in it. */
+uint32_t accounts_join(struct accounts *a, uint32_t account);
 const struct prescales *accounts_prescales(const struct accounts *a, uint32_t account);
 /* They stay while an RoI is in the account. */
 const struct conditions *accounts_conditions(const struct accounts *a, uint32_t account);
@@ -32,6 +35,8 @@ const struct conditions *accounts_conditions(const struct accounts *a, uint32_t 
 void accounts_seeded(struct accounts *a, uint32_t account, void *chains);
 /* Counts its decision, or with `is_refused` that it has none, and lets it leave. */
 void accounts_decided(struct accounts *a, const struct roi *r, void *chains, bool is_refused);
+/* Counts the decision of an event of several RoIs, of which some are still in the account. */
+void accounts_event(struct accounts *a, uint32_t account, const struct event_decision *d);
 /* Spreads out what was counted since the last call, to stats as well.  Once a turn. */
 void accounts_flush(struct accounts *a);
 

@@ -15,7 +15,15 @@
     X(refused)          \
     X(timeouts)         \
     X(truncated)        \
-    X(late)
+    X(late)             \
+    X(skipped)
+
+/* X(name): what is counted of events of several RoIs. */
+#define ACCOUNT_EVENTS(X) \
+    X(events_accepted)    \
+    X(events_rejected)    \
+    X(events_failed)      \
+    X(events_incomplete)
 
 #define ACCOUNT_PLANES 8u   /* bits of the sums that wait to be spread out */
 #define ACCOUNT_ADDS   255u /* so many can wait */
@@ -54,10 +62,11 @@ struct account {
     struct account_set *set;
 #define ACCOUNT_COUNTER(name) uint64_t name;
     ACCOUNT_ROIS(ACCOUNT_COUNTER)
+    ACCOUNT_EVENTS(ACCOUNT_COUNTER)
 #undef ACCOUNT_COUNTER
     uint64_t stream[MENU_STREAMS_MAX];
-    uint64_t *chain;          /* [ACCOUNT_KINDS][n_chains] */
-    uint64_t *plane;          /* [ACCOUNT_KINDS][ACCOUNT_PLANES][n_words] */
-    uint32_t n_seeds, n_ends; /* that wait to be spread out */
+    uint64_t *chain;                    /* [ACCOUNT_KINDS][n_chains] */
+    uint64_t *plane;                    /* [ACCOUNT_KINDS][ACCOUNT_PLANES][n_words] */
+    uint32_t n_seeds, n_ends, n_events; /* that wait to be spread out */
 };
 #endif

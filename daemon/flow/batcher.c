@@ -122,10 +122,12 @@ uint64_t batcher_due_ns(const struct engine_step *s, uint64_t now_ns)
 
 #define PLACE(priority, at) (1 + (priority) + MENU_PRIORITIES * (at)) /* in engine_step.place */
 
-static struct engine_entry *entry_at(const struct engine_step *s, const struct engine_queue *q,
-                                     uint32_t i)
+/* Where entry number i of a queue stands. */
+static uint32_t place_of(const struct engine_step *s, const struct engine_queue *q, uint32_t i)
 {
-    return &q->entry[(q->first + i) % ENGINE_QUEUE(s->capacity)];
+    const uint32_t size = ENGINE_QUEUE(s->capacity), at = q->first + i;
+
+    return at < size ? at : at - size;
 }
 
 /* Clears away those that have left; as many places become free as there are RoIs in the pool. */
@@ -135,12 +137,12 @@ static void clear_away(struct engine_step *s, enum menu_priority priority)
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < q->n; i++) {
-        const struct engine_entry e = *entry_at(s, q, i);
+        const struct engine_entry e = q->entry[place_of(s, q, i)];
 
         if (e.roi == POOL_NONE)
             continue;
-        *entry_at(s, q, n) = e;
-        s->place[e.roi] = PLACE(priority, (q->first + n) % ENGINE_QUEUE(s->capacity));
+        q->entry[place_of(s, q, n)] = e;
+        s->place[e.roi] = PLACE(priority, place_of(s, q, n));
         n++;
     }
     q->n = n;
@@ -153,8 +155,8 @@ void batcher_put(struct engine_step *s, uint32_t roi, enum menu_priority priorit
 
     if (q->n == ENGINE_QUEUE(s->capacity))
         clear_away(s, priority);
-    *entry_at(s, q, q->n) = (struct engine_entry){.roi = roi, .since_ns = now_ns};
-    s->place[roi] = PLACE(priority, (q->first + q->n) % ENGINE_QUEUE(s->capacity));
+    q->entry[place_of(s, q, q->n)] = (struct engine_entry){.roi = roi, .since_ns = now_ns};
+    s->place[roi] = PLACE(priority, place_of(s, q, q->n));
     q->n++;
     s->n_waiting++;
     s->n_items += items;
@@ -168,11 +170,11 @@ const struct engine_entry *batcher_next(const struct engine_step *s)
     uint64_t best = UINT64_MAX;
 
     for (uint32_t c = 0; c < MENU_PRIORITIES; c++) {
-        const struct engine_entry *e = s->queue[c].entry + s->queue[c].first;
+        const struct engine_queue *q = &s->queue[c];
 
-        if (s->queue[c].n && e->since_ns + c * overtake_ns < best) {
-            best = e->since_ns + c * overtake_ns;
-            next = e;
+        if (q->n && q->entry[q->first].since_ns + c * overtake_ns < best) {
+            next = &q->entry[q->first];
+            best = next->since_ns + c * overtake_ns;
         }
     }
     return next;
@@ -187,8 +189,8 @@ bool batcher_remove(struct engine_step *s, uint32_t roi, uint32_t items)
         return false;
     s->place[roi] = 0;
     q->entry[place / MENU_PRIORITIES].roi = POOL_NONE;
-    while (q->n && entry_at(s, q, 0)->roi == POOL_NONE) { /* the first one is looked at by others */
-        q->first = (q->first + 1) % ENGINE_QUEUE(s->capacity);
+    while (q->n && q->entry[q->first].roi == POOL_NONE) { /* the first one is looked at by others */
+        q->first = place_of(s, q, 1);
         q->n--;
     }
     s->n_waiting--;

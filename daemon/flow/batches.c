@@ -8,8 +8,8 @@
 #include "clock.h"
 #include "flow/batcher.h"
 #include "flow/dispatch_inner.h"
-#include "flow/roi_why.h"
 #include "log.h"
+#include "stream/roi_why.h"
 
 #define HANG_FACTOR 8u       /* times what a batch was expected to take */
 #define AHEAD       4u       /* RoIs whose data is fetched before it is needed */
@@ -81,11 +81,13 @@ static void use_result(struct dispatch *d, struct engine *e, uint32_t head, uint
         fail_in_step(d, roi, bad, ROI_END_STATUS, 0);
 }
 
-/* What comes back of an RoI whose decision is out is not looked at. */
+/* What comes back of an RoI whose decision is out, or only waits for its event's, is not looked at.
+ */
 static void drop_result(struct dispatch *d, uint32_t roi)
 {
     const bool is_early = dispatch_at(d, roi)->is_early;
 
+    dispatch_at(d, roi)->pending--;
     stats_add(is_early ? &d->stats->g.early_results : &d->stats->g.late_results, 1);
     egress_let_go(d->out, roi);
 }
@@ -107,12 +109,12 @@ static void take_results(struct dispatch *d, struct engine *e, uint32_t head, st
         struct roi *r = dispatch_at(d, b->roi[i]);
 
         fetch_ahead(d, b, i);
-        r->pending--;
         add_lane_time(r, b);
-        if (r->is_decided) {
+        if (r->is_decided || r->is_ended) {
             drop_result(d, b->roi[i]);
             continue;
         }
+        r->pending--;
         use_result(d, e, head, b->roi[i], lane_take(l, i));
     }
 }
@@ -128,12 +130,10 @@ static uint32_t undecided(struct dispatch *d, const struct lane_done *b, uint32_
         struct roi *r = dispatch_at(d, b->roi[i]);
 
         add_lane_time(r, b);
-        if (!r->is_decided) {
+        if (!r->is_decided && !r->is_ended)
             roi[n++] = b->roi[i];
-            continue;
-        }
-        r->pending--;
-        drop_result(d, b->roi[i]);
+        else
+            drop_result(d, b->roi[i]);
     }
     return n;
 }
@@ -142,6 +142,10 @@ static void fail_all(struct dispatch *d, struct engine *e, uint32_t head, const 
                      uint32_t n, struct roi_why why)
 {
     for (uint32_t i = 0; i < n; i++) {
+        if (dispatch_at(d, roi[i])->is_decided) { /* with its event, by one before it */
+            drop_result(d, roi[i]);
+            continue;
+        }
         dispatch_at(d, roi[i])->pending--;
         stats_add(&e->step[head].stats->failed, 1);
         fail_in_step(d, roi[i], head, (enum roi_end)why.what, why.number);

@@ -3,11 +3,13 @@
 
 #include "menu/chains.h"
 
-/* Chains that passed only by a limit fail when their client has had its share of that. */
-static void check_truncated(struct egress *out, const struct engine *e, const struct roi *r,
-                            const struct roi_step *steps, void *chains)
+void decide_truncated(struct egress *out, const struct engine *e, struct roi *r)
 {
-    if (chains_passed_short(e->menu->plan, steps, chains) && !egress_may_pass_truncated(out, r))
+    const struct roi_step *steps = pool_steps(egress_pool(out), r);
+    void *chains = pool_at(egress_pool(out), r->chains);
+
+    if (r->status == TRIGD__V1__STATUS__TRUNCATED &&
+        chains_passed_short(e->menu->plan, steps, chains) && !egress_may_pass_truncated(out, r))
         chains_fail_short(e->menu->plan, steps, chains);
 }
 
@@ -28,14 +30,45 @@ void decide_roi(struct egress *out, struct accounts *accounts, struct engine *e,
     void *chains = pool_at(pool, r->chains);
 
     r->is_decided = true;
-    if (r->status == TRIGD__V1__STATUS__TRUNCATED)
-        check_truncated(out, e, r, pool_steps(pool, r), chains);
+    decide_truncated(out, e, r);
     if (r->status == TRIGD__V1__STATUS__OK || r->status == TRIGD__V1__STATUS__TRUNCATED) {
         conclude(e, r, pool_steps(pool, r), chains);
     } else {
         r->accept = true;
         r->streams = 1ull << e->menu->debug_stream;
     }
+    accounts_decided(accounts, r, chains, false);
+    egress_roi(out, e, roi);
+}
+
+/* What an RoI has in the event: chains that accept it and pass this RoI; those of a skipped one are
+ * not known. */
+static void limit_to_event(const struct engine *e, struct roi *r, void *chains,
+                           const struct event_decision *event)
+{
+    const struct plan *p = e->menu->plan;
+    const bool is_skipped = r->status == TRIGD__V1__STATUS__SKIPPED;
+    uint64_t *accepted = chains_of(p, chains, CHAINS_ACCEPTED),
+             *raw = chains_of(p, chains, CHAINS_RAW);
+
+    for (uint32_t w = 0; w < p->n_words; w++) {
+        accepted[w] = is_skipped ? 0 : accepted[w] & event->accepted.w[w];
+        raw[w] = is_skipped ? 0 : raw[w];
+    }
+}
+
+void decide_roi_of_event(struct egress *out, struct accounts *accounts, struct engine *e,
+                         uint32_t roi, const struct event_decision *event)
+{
+    struct pool *pool = egress_pool(out);
+    struct roi *r = &pool->rois[roi];
+    void *chains = pool_at(pool, r->chains);
+
+    r->is_decided = true;
+    chains_conclude(e->menu->plan, pool_steps(pool, r), r->done, chains);
+    limit_to_event(e, r, chains, event);
+    r->accept = event->accept;
+    r->streams = event->streams;
     accounts_decided(accounts, r, chains, false);
     egress_roi(out, e, roi);
 }

@@ -49,6 +49,7 @@ int dispatch_open(const struct config *config, struct pool *pool, struct stats *
     d->stats = stats;
     d->out = out;
     d->poison = shared->poison;
+    d->registry = shared->registry;
     d->retire = *retire;
     d->oldest = d->newest = d->soft_checked = POOL_NONE;
     d->soft_ns = NS_PER_MS * config->limits.soft_ms;
@@ -59,6 +60,8 @@ int dispatch_open(const struct config *config, struct pool *pool, struct stats *
         r = deadlines_new(pool, &d->deadlines);
     if (r == 0)
         r = accounts_new(shared->book, &d->accounts);
+    if (r == 0)
+        r = event_table_new(config->events.open, &d->events);
     if (r == 0)
         r = begin(d, engine);
     if (r < 0) {
@@ -80,6 +83,7 @@ void dispatch_close(struct dispatch *d)
     suspects_free(d->suspects);
     deadlines_free(d->deadlines);
     accounts_free(d->accounts);
+    event_table_free(d->events);
     free(d);
 }
 
@@ -163,6 +167,7 @@ bool dispatch_turn(struct dispatch *d, uint64_t now_ns)
     bool did;
 
     d->now_ns = now_ns;
+    events_check_limits(d, now_ns);
     rois_check_limits(d, now_ns); /* before results: what comes late is late */
     did = batches_look_after_workers(d);
     did |= batches_turn(d, now_ns);
@@ -174,6 +179,7 @@ bool dispatch_turn(struct dispatch *d, uint64_t now_ns)
 void dispatch_tick(struct dispatch *d, uint64_t now_ns)
 {
     batches_tick(d, now_ns);
+    events_tick(d, now_ns);
 }
 
 bool dispatch_has_work(const struct dispatch *d, uint64_t now_ns)
@@ -204,8 +210,9 @@ bool dispatch_is_idle(const struct dispatch *d)
 
 uint64_t dispatch_due_ns(const struct dispatch *d, uint64_t now_ns)
 {
-    uint64_t due = rois_due_ns(d);
+    uint64_t due = rois_due_ns(d), event = events_due_ns(d);
 
+    due = event < due ? event : due;
     for (uint32_t i = 0; i < ENGINES_MAX; i++) {
         struct engine *e = d->engine[i];
 

@@ -14,7 +14,8 @@
 struct dispatch;
 struct dispatch_shared { /* by all shards */
     struct change_book *book;
-    struct poison *poison; /* NULL: none is remembered */
+    struct poison *poison;           /* NULL: none is remembered */
+    struct event_registry *registry; /* NULL: there is one shard */
 };
 struct dispatch_retire { /* takes engines that are empty */
     void (*call)(void *ctx, struct engine *e);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dispatch_inner.h - the parts of dispatch: the RoIs in flight (rois.c), their batches (batches.c),
- * and menu generations with the turn of it all (dispatch.c).  Each calls the ones before it. */
+/* dispatch_inner.h - the parts of dispatch: the RoIs in flight (rois.c) and their events
+ * (events.c), their batches (batches.c), and menu generations with the turn of it all (dispatch.c).
+ * Each calls the ones before it. */
 #ifndef TRIGD_DISPATCH_INNER_H
 #define TRIGD_DISPATCH_INNER_H
 #include "exec/engine.h"
@@ -8,6 +9,8 @@
 #include "flow/deadlines.h"
 #include "flow/decide.h"
 #include "flow/dispatch.h"
+#include "flow/event_registry.h"
+#include "flow/events_inner.h"
 #include "flow/poison.h"
 #include "flow/suspects.h"
 
@@ -22,6 +25,8 @@ struct dispatch {
     struct deadlines *deadlines;
     struct accounts *accounts;
     struct poison *poison; /* NULL: none is remembered */
+    struct event_table *events;
+    struct event_registry *registry; /* of all shards; NULL: there is one */
     struct dispatch_retire retire;
     struct engine *engine[ENGINES_MAX];
     uint32_t current;
@@ -60,6 +65,10 @@ void rois_skip(struct dispatch *d, uint32_t roi, uint32_t step);
 void rois_refuse(struct dispatch *d, uint32_t roi, const struct check_fault *fault);
 /* Marks those past the soft limit late and decides those past the hard one. */
 void rois_check_limits(struct dispatch *d, uint64_t now_ns);
+/* Takes an RoI out of what it waits in; batches in flight bring it back themselves. */
+void rois_leave_queues(struct dispatch *d, uint32_t roi);
+/* The same, and out of those in flight: it is going to be decided. */
+void rois_leave(struct dispatch *d, uint32_t roi);
 /* When rois_check_limits has to be called again; UINT64_MAX for never. */
 uint64_t rois_due_ns(const struct dispatch *d);
 

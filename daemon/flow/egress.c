@@ -28,12 +28,14 @@ struct egress {
     struct pool *pool;
     struct clients *clients;
     struct stats *stats;
-    struct debugstream *debug; /* NULL: none is kept */
-    struct recall *recall;     /* NULL: no decision is kept */
-    struct engine **engine;    /* by RoI: who decided it */
-    uint32_t *next;            /* by RoI: next in its outbox */
-    uint32_t *outbox_of;       /* by client: its outbox in this turn, or CLIENTS_NONE */
-    struct outbox *outbox;     /* [clients] */
+    struct streams *streams;
+    uint32_t shard;
+    struct recall *recall; /* NULL: no decision is kept */
+    struct event_sender *events;
+    struct engine **engine; /* by RoI: who decided it */
+    uint32_t *next;         /* by RoI: next in its outbox */
+    uint32_t *outbox_of;    /* by client: its outbox in this turn, or CLIENTS_NONE */
+    struct outbox *outbox;  /* [clients] */
     uint32_t n_outboxes;
     unsigned char *scratch; /* one message on its way to protobuf */
     size_t scratch_used;
@@ -41,7 +43,8 @@ struct egress {
 };
 
 int egress_open(struct pool *pool, struct clients *clients, struct stats *stats,
-                struct debugstream *debug, struct recall *recall, struct egress **ret_egress)
+                struct streams *streams, uint32_t shard, struct recall *recall,
+                struct egress **ret_egress)
 {
     struct egress *e = calloc(1, sizeof *e);
     uint32_t n_clients = STATS_CLIENTS_MAX;
@@ -51,7 +54,8 @@ int egress_open(struct pool *pool, struct clients *clients, struct stats *stats,
     e->pool = pool;
     e->clients = clients;
     e->stats = stats;
-    e->debug = debug;
+    e->streams = streams;
+    e->shard = shard;
     e->recall = recall;
     e->engine = calloc(pool->n_rois, sizeof *e->engine);
     e->next = calloc(pool->n_rois, sizeof *e->next);
@@ -59,6 +63,10 @@ int egress_open(struct pool *pool, struct clients *clients, struct stats *stats,
     e->outbox = calloc(n_clients, sizeof *e->outbox);
     e->scratch = malloc(MESSAGE_DECISIONS * DECISION_BYTES);
     if (!e->engine || !e->next || !e->outbox_of || !e->outbox || !e->scratch) {
+        egress_close(e);
+        return -ENOMEM;
+    }
+    if (event_sender_new(clients, stats, &e->events) < 0) {
         egress_close(e);
         return -ENOMEM;
     }
@@ -72,6 +80,7 @@ void egress_close(struct egress *e)
 {
     if (!e)
         return;
+    event_sender_free(e->events);
     free(e->engine);
     free(e->next);
     free(e->outbox_of);
@@ -101,10 +110,15 @@ static struct client *asker(struct egress *e, const struct roi *r)
     return still_there(e, r->client, r->client_epoch);
 }
 
+bool egress_is_there(struct egress *e, uint32_t client, uint32_t epoch)
+{
+    return still_there(e, client, epoch) != NULL;
+}
+
 static void count(struct egress *e, const struct roi *r, struct client *client)
 {
     struct stats_global *g = &e->stats->g;
-    bool failed = r->status > TRIGD__V1__STATUS__TRUNCATED;
+    bool failed = roi_has_failed(r->status);
 
     stats_sub(&g->in_flight, 1);
     stats_add(failed ? &g->failed : r->accept ? &g->accepted : &g->rejected, 1);
@@ -341,6 +355,16 @@ bool egress_repeat(struct egress *e, uint32_t client, uint64_t token, uint32_t e
 
 /* ---------------------------------------------------------------- decided RoIs */
 
+static void put_into_streams(struct egress *e, uint32_t roi)
+{
+    const struct engine *engine = e->engine[roi];
+    Trigd__V1__Decision *d = form(e, roi, clock_ns());
+
+    streams_put(e->streams, e->shard, e->pool, &e->pool->rois[roi], engine->menu,
+                engine->generation, d);
+    e->scratch_used = 0;
+}
+
 void egress_roi(struct egress *e, struct engine *engine, uint32_t roi)
 {
     struct roi *r = &e->pool->rois[roi];
@@ -349,8 +373,8 @@ void egress_roi(struct egress *e, struct engine *engine, uint32_t roi)
     e->engine[roi] = engine;
     if (r->recall)
         remember(e, roi);
-    if (e->debug && r->streams >> engine->menu->debug_stream & 1)
-        debugstream_write(e->debug, e->pool, r, engine->menu);
+    if (r->streams & engine->menu->filed)
+        put_into_streams(e, roi);
     put_into_outbox(e, roi);
 }
 
@@ -419,6 +443,12 @@ void egress_flush(struct egress *e)
         }
     }
     e->n_outboxes = 0;
+    event_sender_flush(e->events);
+}
+
+void egress_event(struct egress *e, const struct event_decision *d)
+{
+    event_sender_add(e->events, d);
 }
 
 void egress_let_go(struct egress *e, uint32_t roi)

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* egress.h - decisions back to the askers; RoIs of the debug stream to disk. */
+/* egress.h - decisions back to the askers; RoIs of streams to their files. */
 #ifndef TRIGD_EGRESS_H
 #define TRIGD_EGRESS_H
 #include "base/stats.h"
 #include "exec/engine.h"
-#include "flow/debugstream.h"
+#include "flow/event_sender.h"
 #include "flow/recall.h"
 #include "memory/pool.h"
+#include "stream/streams.h"
 #include "transport/clients.h"
 #include "wire.h"
 
 struct egress;
-/* `debug` and `recall` may be NULL. */
+/* `recall` may be NULL. */
 int egress_open(struct pool *pool, struct clients *clients, struct stats *stats,
-                struct debugstream *debug, struct recall *recall, struct egress **ret_egress);
+                struct streams *streams, uint32_t shard, struct recall *recall,
+                struct egress **ret_egress);
 void egress_close(struct egress *e); /* NULL is fine */
 struct pool *egress_pool(struct egress *e);
 
@@ -25,6 +27,11 @@ void egress_roi(struct egress *e, struct engine *engine, uint32_t roi);
 /* Takes an RoI that is refused: its asker is answered an Error at once, and no decision. */
 void egress_refused(struct egress *e, struct engine *engine, uint32_t roi,
                     const struct wire_error *error);
+/* Takes the decision of an event of several RoIs, which leaves with the next flush, behind those of
+ * its RoIs. */
+void egress_event(struct egress *e, const struct event_decision *d);
+/* Whether a client is still there. */
+bool egress_is_there(struct egress *e, uint32_t client, uint32_t epoch);
 /* Answers an RoI that a client sent again with the decision that was kept.  false: no memory. */
 bool egress_repeat(struct egress *e, uint32_t client, uint64_t token, uint32_t entry);
 /* Sends the decisions, those of one client in as few messages as possible, then lets go of the

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ingress_rois.c - one checked RoI into the pool, and the answers to those that are not taken. */
+#include <errno.h>
 #include <inttypes.h>
 
 #include "check.h"
 #include "clock.h"
+#include "flow/events.h"
 #include "flow/ingress_inner.h"
 #include "transport/refusal.h"
 
@@ -84,6 +86,58 @@ static bool take_repeat(struct ingress *in, uint32_t number, struct client *clie
     return true;
 }
 
+static bool may_come(struct ingress *in, uint32_t number, const struct peer *peer,
+                     const struct wire_roi *w, uint64_t now)
+{
+    const struct client *client = clients_at(in->clients, number);
+
+    if (in->draining && !events_waits_for(in->next, w)) {
+        ingress_not_taken(in, peer, number, w->token, TRIGD__V1__BUSY__REASON__DRAINING);
+        return false;
+    }
+    if (client->outstanding >= client->allowed) {
+        stats_add(&in->stats->g.credit_violations, now >= client->excused_ns);
+        ingress_not_taken(in, peer, number, w->token, TRIGD__V1__BUSY__REASON__NO_CREDIT);
+        return false;
+    }
+    return true;
+}
+
+static struct event_owner owner_of(const struct client *client, uint32_t number)
+{
+    return (struct event_owner){.key = client->key, .client = number, .epoch = client->epoch};
+}
+
+/* Finds the event that an RoI joins; false when it was refused, or there is no room. */
+static bool join_event(struct ingress *in, uint32_t number, const struct peer *peer,
+                       const struct wire_roi *w, uint64_t now, uint32_t *ret_event)
+{
+    const struct client *client = clients_at(in->clients, number);
+    const struct event_owner who = owner_of(client, number);
+    const uint32_t limit = in->config->clients.credits;
+    struct wire_error error;
+    int r =
+        events_admit(in->next, w, &who, client->want && client->want < limit ? client->want : limit,
+                     now, ret_event, &error);
+
+    if (r == -EBADMSG) {
+        stats_add(&in->stats->g.event_errors, 1);
+        ingress_error(in, peer, number, &error, &w->token);
+    } else if (r < 0) {
+        in->pool_was_full = true;
+        ingress_not_taken(in, peer, number, w->token, TRIGD__V1__BUSY__REASON__POOL_FULL);
+    }
+    return r == 0;
+}
+
+/* A repeat of an RoI whose event is not known any more makes the event anew. */
+static bool may_repeat(struct ingress *in, uint32_t number, const struct wire_roi *w)
+{
+    const struct event_owner who = owner_of(clients_at(in->clients, number), number);
+
+    return w->event_rois <= 1 || events_again(in->next, w, &who);
+}
+
 void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
                  const struct wire_roi *w, const struct store_from *from, uint64_t now)
 {
@@ -93,29 +147,28 @@ void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
                                    .l1id = w->info.l1id,
                                    .roi_id = w->info.roi_id};
     struct roi *r;
-    uint32_t roi;
+    uint32_t roi, event = 0;
 
-    if (in->draining) {
-        ingress_not_taken(in, peer, number, w->token, TRIGD__V1__BUSY__REASON__DRAINING);
+    if (!may_come(in, number, peer, w, now))
         return;
-    }
-    if (client->outstanding >= client->allowed) {
-        stats_add(&in->stats->g.credit_violations, now >= client->excused_ns);
-        ingress_not_taken(in, peer, number, w->token, TRIGD__V1__BUSY__REASON__NO_CREDIT);
+    if (key.client && may_repeat(in, number, w) && take_repeat(in, number, client, &key, w->token))
         return;
-    }
-    if (key.client && take_repeat(in, number, client, &key, w->token))
+    if ((w->event_rois > 1 || events_any(in->next)) &&
+        !join_event(in, number, peer, w, now, &event))
         return;
     roi = pool_take(in->pool);
     r = roi == POOL_NONE ? NULL : &in->pool->rois[roi];
-    if (!r || store_roi(in->pool, dispatch_engine(in->next), w, from, r) < 0) {
+    if (!r || store_roi(in->pool, events_engine(in->next, event), w, from, r) < 0) {
         if (r)
             pool_put(in->pool, roi);
+        events_undo(in->next, event);
         in->pool_was_full = true;
         ingress_not_taken(in, peer, number, w->token, TRIGD__V1__BUSY__REASON__POOL_FULL);
         return;
     }
     in->pool_was_full = false;
+    r->event = event;
+    r->event_rois = event ? (uint8_t)w->event_rois : 0;
     r->info = w->info;
     r->token = w->token;
     r->received_ns = now;
@@ -135,7 +188,7 @@ bool ingress_is_looked_at(struct ingress *in, const struct wire_roi *w,
 {
     const struct menu *m = dispatch_engine(in->next)->menu;
 
-    if (m->plan->types >> w->type & 1)
+    if (m->plan->types >> w->type & 1 || w->event_rois > 1) /* an event is complete with it */
         return true;
     stats_add(&in->stats->g.no_chain, 1);
     check_refuse(ret_error, TRIGD__V1__ERROR__CODE__NO_CHAIN,

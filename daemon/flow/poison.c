@@ -16,8 +16,8 @@
 #include "base/ending.h"
 #include "base/folder.h"
 #include "base/hash.h"
-#include "flow/roi_message.h"
 #include "log.h"
+#include "stream/roi_message.h"
 
 #define FILTER_WORDS 64u
 #define CLOSE_MS     2000u /* for the disk to take the list at the end */
@@ -206,11 +206,12 @@ void poison_close(struct poison *p)
 static uint64_t fingerprint(const struct pool *pool, const struct roi *r)
 {
     struct roi copy = *r;
+    const struct roi_content all = {.has_payload = true};
     struct roi_message *m;
     uint64_t print;
 
     copy.token = 0; /* the client's own */
-    if (roi_message_pack(pool, &copy, NULL, &m) < 0)
+    if (roi_message_pack(pool, &copy, &all, &m) < 0)
         return 0;
     print = hash_bytes(m->packed, m->bytes);
     free(m);

@@ -41,8 +41,7 @@ static void list_remove(struct dispatch *d, uint32_t roi)
 
 /* ---------------------------------------------------------------- the end */
 
-/* Takes an RoI out of what it waits in; batches in flight bring it back themselves. */
-static void leave_queues(struct dispatch *d, uint32_t roi)
+void rois_leave_queues(struct dispatch *d, uint32_t roi)
 {
     struct roi *r = dispatch_at(d, roi);
     struct engine *e = d->engine[r->engine];
@@ -57,10 +56,10 @@ static void leave_queues(struct dispatch *d, uint32_t roi)
         r->pending--;
 }
 
-static void leave(struct dispatch *d, uint32_t roi)
+void rois_leave(struct dispatch *d, uint32_t roi)
 {
     if (dispatch_at(d, roi)->pending)
-        leave_queues(d, roi);
+        rois_leave_queues(d, roi);
     if (dispatch_at(d, roi)->deadline_ns)
         deadlines_remove(d->deadlines, roi);
     list_remove(d, roi);
@@ -75,7 +74,7 @@ static void make_decision(struct dispatch *d, uint32_t roi)
         r->is_late = true; /* in the course of this turn */
     if (r->is_early)
         stats_add(&d->stats->g.early, 1);
-    leave(d, roi);
+    rois_leave(d, roi);
     decide_roi(d->out, d->accounts, d->engine[r->engine], roi);
 }
 
@@ -83,17 +82,23 @@ void rois_fail(struct dispatch *d, uint32_t roi, uint32_t status, struct roi_why
 {
     dispatch_at(d, roi)->status = (uint8_t)status;
     dispatch_at(d, roi)->why = why;
-    make_decision(d, roi);
+    if (dispatch_at(d, roi)->event)
+        events_fail(d, roi);
+    else
+        make_decision(d, roi);
 }
 
 void rois_refuse(struct dispatch *d, uint32_t roi, const struct check_fault *fault)
 {
     struct roi *r = dispatch_at(d, roi);
+    const uint32_t event = r->event, slot = r->event_slot; /* the record may be another's then */
     struct wire_error error;
 
     check_say(fault, d->pool->max_layer, r->token, &error);
-    leave(d, roi);
+    rois_leave(d, roi);
     decide_refused(d->out, d->accounts, d->engine[r->engine], roi, &error);
+    if (event)
+        events_lose(d, event, slot);
 }
 
 /* Decides an RoI whose chains have ended or cannot change it, unless values that no step has read
@@ -104,6 +109,10 @@ static void conclude(struct dispatch *d, uint32_t roi, bool is_early)
 
     if (dispatch_at(d, roi)->unseen && value_guard_rest(d->pool, dispatch_at(d, roi), &fault)) {
         rois_refuse(d, roi, &fault);
+        return;
+    }
+    if (dispatch_at(d, roi)->event) {
+        events_end(d, roi);
         return;
     }
     dispatch_at(d, roi)->is_early = is_early;
@@ -178,7 +187,7 @@ static void go_on(struct dispatch *d, struct engine *e, uint32_t roi, uint64_t w
 
     if (!chains_run(e->menu->plan, chains))
         conclude(d, roi, false);
-    else if (e->menu->decision != MENU_COMPLETE &&
+    else if (e->menu->decision != MENU_COMPLETE && !r->event &&
              chains_are_settled(e->menu->plan, pool_steps(d->pool, r), e->menu->decision, chains))
         conclude(d, roi, true);
     else if (waits & chains_skipped(chains)) /* of a chain that does not go on without it */
@@ -224,12 +233,15 @@ void rois_skip(struct dispatch *d, uint32_t roi, uint32_t step)
 
 static uint64_t seed_chains(struct dispatch *d, struct engine *e, struct roi *r)
 {
-    const struct chains_event ev = {.info = &r->info, .type = r->type, .kinds = r->kinds};
+    const struct chains_event ev = {.info = &r->info,
+                                    .type = r->type,
+                                    .kinds = r->kinds,
+                                    .n_rois = r->event ? events_of(d, r)->n_rois : 1};
     const struct prescales *prescales;
     void *chains = pool_at(d->pool, r->chains);
     uint64_t waits;
 
-    r->account = accounts_enter(d->accounts, e, &r->info);
+    r->account = r->event ? events_account(d, r) : accounts_enter(d->accounts, e, &r->info);
     prescales = accounts_prescales(d->accounts, r->account);
     r->prescale_key = prescales->key;
     r->conditions = accounts_conditions(d->accounts, r->account);
@@ -245,16 +257,18 @@ void rois_take(struct dispatch *d, uint32_t roi)
     uint64_t waits;
 
     d->now_ns = r->received_ns;
-    r->engine = d->current;
-    d->engine[d->current]->n_rois++;
+    r->engine = r->event ? events_join(d, roi) : d->current;
+    d->engine[r->engine]->n_rois++;
     list_append(d, roi);
     if (r->deadline_ns && d->hard_ns && r->deadline_ns >= r->received_ns + d->hard_ns)
         r->deadline_ns = 0; /* never looser than the daemon's own */
     if (r->deadline_ns)
         deadlines_put(d->deadlines, roi);
-    waits = seed_chains(d, d->engine[d->current], r);
+    waits = seed_chains(d, d->engine[r->engine], r);
+    if (r->event && !events_come(d, roi))
+        return;
     if (!d->poison || !poison_knows(d->poison, d->pool, r)) {
-        go_on(d, d->engine[d->current], roi, waits);
+        go_on(d, d->engine[r->engine], roi, waits);
         return;
     }
     stats_add(&d->stats->g.poison_known, 1);

@@ -72,7 +72,7 @@ uint32_t pool_take(struct pool *p)
 {
     uint32_t i;
 
-    if (p->n_used == p->n_rois)
+    if (p->n_used + p->n_reserved >= p->n_rois)
         return POOL_NONE;
     i = p->free_rois[p->n_rois - 1 - p->n_used++];
     memset(&p->rois[i], 0, sizeof p->rois[i]);

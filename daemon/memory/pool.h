@@ -42,6 +42,10 @@ enum roi_end {                     /* why an RoI goes to the debug stream */
                ROI_END_DEADLINE,   /* past its own deadline; number: us */
                ROI_END_SHUTDOWN,   /* the daemon stopped first */
                ROI_END_KNOWN,      /* it ended a worker before (flow/poison.h) */
+               ROI_END_EVENT,      /* another RoI of its event failed */
+               ROI_END_MISSING,    /* others did not come in time */
+               ROI_END_ABANDONED,  /* nor will they: its client left */
+               ROI_END_AFTER,      /* it came itself when its event was over */
                /* those that follow have a step */
                ROI_END_TOO_LATE, /* could not make its own deadline; number: us */
                ROI_END_STATUS,   /* the plugin said so */
@@ -77,6 +81,9 @@ struct roi {
     const struct conditions *conditions; /* of its account; not once it is decided */
     uint64_t conditions_key;
     uint8_t type;
+    uint8_t event_rois; /* of its event, as it says; 0: it is alone */
+    uint8_t event_slot; /* which of its event's RoIs it is */
+    uint32_t event;     /* its number in event_table.h; 0: it is alone */
 
     /* the I/O thread's own books */
     uint64_t received_ns;
@@ -91,6 +98,7 @@ struct roi {
     uint32_t pending;                /* steps that it is queued or running in */
     uint8_t status;                  /* Trigd__V1__Status so far */
     struct roi_why why;
+    bool is_ended;         /* its chains have ended, and it waits for its event's decision */
     bool is_decided;       /* the decision is made; results that still come are late */
     bool is_early;         /* decided before all of its chains had ended */
     bool is_late;          /* past the soft limit, or its deadline */
@@ -112,7 +120,8 @@ struct pool {
     size_t bytes;     /* of the mapping */
     uint64_t data_at; /* offset of the allocator's part */
     uint32_t n_rois, n_used;
-    uint32_t max_layer; /* of what is checked where it is gathered */
+    uint32_t n_reserved; /* places for RoIs that open events wait for */
+    uint32_t max_layer;  /* of what is checked where it is gathered */
     struct roi *rois;
     uint32_t *free_rois;
     struct buddy *data;
@@ -121,7 +130,13 @@ struct pool {
 int pool_open(uint32_t n_rois, uint64_t data_bytes, struct pool **ret_pool);
 void pool_close(struct pool *p); /* NULL is fine */
 
-/* A zeroed record, or POOL_NONE when all are in use. */
+/* Whether a status means that the RoI, or the event, went to the debug stream undecided. */
+static inline bool roi_has_failed(uint8_t status)
+{
+    return status > TRIGD__V1__STATUS__TRUNCATED && status != TRIGD__V1__STATUS__SKIPPED;
+}
+
+/* A zeroed record, or POOL_NONE when all are in use or reserved. */
 uint32_t pool_take(struct pool *p);
 /* Gives back a record and its block. */
 void pool_put(struct pool *p, uint32_t roi);

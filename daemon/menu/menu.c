@@ -29,6 +29,7 @@ static int add_stream(struct menu *m, const char *name, bool is_debug)
 {
     m->streams[m->n_streams].name = strdup(name);
     m->streams[m->n_streams].is_debug = is_debug;
+    m->streams[m->n_streams].has_payload = m->streams[m->n_streams].has_results = true;
     return m->streams[m->n_streams++].name ? 0 : -ENOMEM;
 }
 
@@ -54,6 +55,54 @@ static int build_streams(struct builder *b)
     }
     b->m->debug_stream = b->m->n_streams;
     return r == 0 ? add_stream(b->m, "debug", true) : r;
+}
+
+/* The products that a stream asks for. */
+static uint64_t kept_products(struct builder *b, uint32_t number)
+{
+    const struct menu_file_keep *keep = &b->file->keep[number];
+    uint64_t steps = 0;
+
+    for (uint32_t i = 0; i < keep->n_products; i++) {
+        int32_t step = menu_find_step(b->m, keep->products[i]);
+        char where[WHERE_BYTES];
+
+        snprintf(where, sizeof where, "keep[%u].products[%u]", number, i);
+        if (step < 0)
+            yamlfile_problem(b->f, where, "stream \"%s\": there is no step \"%s\"", keep->stream,
+                             keep->products[i]);
+        else if (!b->m->steps[step].plugin->n_outputs)
+            yamlfile_problem(b->f, where, "stream \"%s\": step \"%s\" makes no collection",
+                             keep->stream, keep->products[i]);
+        else
+            steps |= 1ull << step;
+    }
+    return steps;
+}
+
+/* What the files of streams hold; after the steps. */
+static void build_keep(struct builder *b)
+{
+    uint64_t seen = 0;
+
+    for (uint32_t i = 0; i < b->file->n_keep; i++) {
+        const struct menu_file_keep *keep = &b->file->keep[i];
+        int32_t stream = find_stream(b->m, keep->stream);
+        char where[WHERE_BYTES];
+
+        snprintf(where, sizeof where, "keep[%u].stream", i);
+        if (stream < 0 || b->m->streams[stream].is_debug) {
+            yamlfile_problem(b->f, where, "%s is \"%s\", which is none of `streams`", where,
+                             keep->stream);
+            continue;
+        }
+        if (seen >> stream & 1)
+            yamlfile_problem(b->f, where, "stream \"%s\" is listed twice", keep->stream);
+        seen |= 1ull << stream;
+        b->m->streams[stream].has_payload = !keep->payload || *keep->payload;
+        b->m->streams[stream].has_results = !keep->results || *keep->results;
+        b->m->streams[stream].products = kept_products(b, i);
+    }
 }
 
 static int build_types(struct builder *b)
@@ -426,6 +475,8 @@ static int build_all(struct builder *b)
         return -ENOMEM;
     for (uint32_t i = 0; r == 0 && i < file->n_steps; i++)
         r = menu_build_step(b, i);
+    if (r == 0)
+        build_keep(b);
     menu_mark_wanted(b->m);
     for (uint32_t i = 0; r == 0 && i < file->n_chains; i++)
         r = build_chain(b, i);

@@ -27,7 +27,7 @@ struct menu_step { /* one plugin, configured; shared by all chains that name it 
     uint32_t product[TRG_INPUTS_MAX]; /* which product of that step */
     uint32_t head;    /* step in whose batches it runs: its own number, but with on_device */
     uint64_t members; /* of a head: bit s for each step s of its batches, itself included */
-    uint64_t wanted;  /* bit k: product k is read by a step with batches of its own */
+    uint64_t wanted;  /* bit k: product k is read by a step with batches of its own, or kept */
 };
 
 struct menu_cut {   /* a hypothesis: value of a step within [min, max] */
@@ -82,9 +82,13 @@ struct menu {
     struct {
         char *name;
         bool is_debug;
-    } streams[MENU_STREAMS_MAX]; /* "debug" always exists */
-    uint32_t debug_stream;       /* its number */
-    char *types[ROI_TYPES];      /* names of RoI types; NULL: none */
+        bool has_payload, has_results; /* in its files */
+        uint64_t products;             /* bit s: with what step s makes */
+        uint32_t files;                /* 1 + its place in the configuration's `streams`; 0: none */
+    } streams[MENU_STREAMS_MAX];       /* "debug" always exists */
+    uint32_t debug_stream;             /* its number */
+    uint64_t filed;                    /* bit s: stream s has files */
+    char *types[ROI_TYPES];            /* names of RoI types; NULL: none */
     enum menu_decision decision;
     uint32_t n_conditions; /* that plugins of its steps need */
     struct condition_need condition[CONDITIONS_MAX];

@@ -24,6 +24,6 @@ int32_t menu_find_step(const struct menu *m, const char *name);
 /* Makes step `number` of the file the next one of the menu.  -EINVAL when its plugin cannot be
  * loaded, -ENOMEM; other problems are noted in the file. */
 int menu_build_step(struct builder *b, uint32_t number);
-/* Notes which products are read by steps with batches of their own. */
+/* Notes which products are read by steps with batches of their own, or kept by streams. */
 void menu_mark_wanted(struct menu *m);
 #endif

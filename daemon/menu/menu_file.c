@@ -70,11 +70,23 @@ static const cyaml_schema_field_t chain_fields[] = {
 static const cyaml_schema_value_t chain = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct menu_file_chain, chain_fields)};
 
+static const cyaml_schema_field_t keep_fields[] = {
+    NAME("stream", struct menu_file_keep, stream),
+    CYAML_FIELD_BOOL_PTR("payload", OPT, struct menu_file_keep, payload),
+    CYAML_FIELD_BOOL_PTR("results", OPT, struct menu_file_keep, results),
+    CYAML_FIELD_SEQUENCE_COUNT("products", OPT, struct menu_file_keep, products, n_products,
+                               &string, 0, MENU_STEPS_MAX),
+    CYAML_FIELD_END};
+static const cyaml_schema_value_t keep = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct menu_file_keep, keep_fields)};
+
 static const cyaml_schema_field_t menu_fields[] = {
     CYAML_FIELD_STRING_PTR("name", OPT, struct menu_file, name, 1, 63),
     CYAML_FIELD_STRING_PTR("decision", OPT, struct menu_file, decision, 1, 63),
     CYAML_FIELD_SEQUENCE_COUNT("streams", PTR, struct menu_file, streams, n_streams, &string, 0,
                                CYAML_UNLIMITED),
+    CYAML_FIELD_SEQUENCE_COUNT("keep", OPT, struct menu_file, keep, n_keep, &keep, 0,
+                               MENU_STREAMS_MAX),
     CYAML_FIELD_SEQUENCE_COUNT("l1_items", OPT, struct menu_file, l1_items, n_l1_items, &item, 0,
                                32),
     CYAML_FIELD_SEQUENCE_COUNT("roi_types", OPT, struct menu_file, types, n_types, &type, 0,

@@ -47,10 +47,18 @@ struct menu_file_chain {
     char **streams;
     uint32_t n_streams;
 };
+struct menu_file_keep {
+    char *stream;
+    bool *payload, *results; /* NULL: true */
+    char **products;
+    uint32_t n_products;
+};
 struct menu_file {
     char *name, *decision;
     char **streams;
     uint32_t n_streams;
+    struct menu_file_keep *keep;
+    uint32_t n_keep;
     struct menu_file_item *l1_items;
     uint32_t n_l1_items;
     struct menu_file_type *types;

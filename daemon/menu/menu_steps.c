@@ -274,6 +274,9 @@ void menu_mark_wanted(struct menu *m)
         for (uint32_t k = 0; s->plugin && k < s->plugin->n_inputs; k++)
             if (s->input[k] >= 0 && m->steps[s->input[k]].head != s->head)
                 m->steps[s->input[k]].wanted |= 1ull << s->product[k];
+        for (uint32_t k = 0; s->plugin && k < m->n_streams; k++)
+            if (m->streams[k].products >> i & 1)
+                m->steps[i].wanted |= (1ull << s->plugin->n_outputs) - 1;
     }
 }
 

@@ -69,6 +69,7 @@ SHOW(plugins, false)
 SHOW(lanes, false)
 SHOW(devices, false)
 SHOW(workers, false)
+SHOW(streams, false)
 SHOW(clients, false)
 SHOW(latency, false)
 SHOW(ledger, true)
@@ -87,7 +88,8 @@ static void run_show_stat(struct call *c)
     static const struct part parts[] = {
         {"global", show_info, true},      {"chains", show_chains, false},
         {"steps", show_steps, false},     {"lanes", show_lanes, false},
-        {"workers", show_workers, false}, {"clients", show_clients, false}};
+        {"workers", show_workers, false}, {"streams", show_streams, false},
+        {"clients", show_clients, false}};
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         show_title(parts[i].name, i == 0, c->format, c->out);
@@ -276,7 +278,7 @@ static const struct command commands[] = {
     {"help", 0, LOOKS, run_help, "", "this list"},
     {"show info", 0, LISTS, run_show_info, "", "version, state, all counters of the daemon"},
     {"show stat", 0, LISTS, run_show_stat, "",
-     "all counters: daemon, chains, steps, lanes, clients"},
+     "all counters: daemon, chains, steps, lanes, streams, clients"},
     {"show chains", 0, LISTS, run_show_chains, "", "chains with prescale and counters"},
     {"show plugins", 0, LISTS, run_show_plugins, "", "plugins that are loaded"},
     {"show plugin", 1, LISTS, run_show_plugin, "NAME",
@@ -284,6 +286,8 @@ static const struct command commands[] = {
     {"show lanes", 0, LISTS, run_show_lanes, "", "lanes with their devices and counters"},
     {"show workers", 0, LISTS, run_show_workers, "",
      "processes of lanes: alive, ended, started again"},
+    {"show streams", 0, LISTS, run_show_streams, "",
+     "files of streams: RoIs written, waiting, lost"},
     {"show devices", 0, LISTS, run_show_devices, "", "devices of all backends"},
     {"show clients", 0, LISTS, run_show_clients, "", "clients with credits and counters"},
     {"show latency", 0, LISTS, run_show_latency, "", "latency of stages and lanes, quantiles"},

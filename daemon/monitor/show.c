@@ -109,6 +109,22 @@ void show_workers(const struct control_view *v, struct table *t)
     stats_unlock();
 }
 
+void show_streams(const struct control_view *v, struct table *t)
+{
+    table_column(t, "stream", false);
+    STATS_STREAM(COLUMN)
+    stats_lock(); /* names stand still */
+    for (uint32_t i = 0; i < STATS_STREAMS_MAX; i++) {
+        const struct stats_stream *e = &v->stats->stream[i];
+
+        if (!atomic_load(&e->used))
+            continue;
+        table_cell(t, "%s", e->name);
+        STATS_STREAM(CELL)
+    }
+    stats_unlock();
+}
+
 void show_clients(const struct control_view *v, struct table *t)
 {
     table_column(t, "client", false);

@@ -10,6 +10,7 @@ void show_chains(const struct control_view *v, struct table *t);
 void show_steps(const struct control_view *v, struct table *t);
 void show_lanes(const struct control_view *v, struct table *t);
 void show_workers(const struct control_view *v, struct table *t);
+void show_streams(const struct control_view *v, struct table *t);
 void show_clients(const struct control_view *v, struct table *t);
 void show_latency(const struct control_view *v, struct table *t);
 void show_ledger(const struct control_view *v, struct table *t);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define TABLE_COLUMNS_MAX 64
+#define TABLE_COLUMNS_MAX 128
 
 enum table_format { TABLE_TEXT, TABLE_CSV, TABLE_JSON };
 

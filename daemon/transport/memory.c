@@ -39,15 +39,14 @@ int memory_open(const struct config *config, struct memory **ret_memory)
     uint64_t kept =
         (uint64_t)config->pool.mbytes * (config->threads.shards ? config->threads.shards : 1);
     uint64_t queue = config->clients.queue_mbytes;
-    uint64_t debug = config->debug_stream.folder[0]
-                         ? (uint64_t)config->debug_stream.wait_mbytes *
-                               (config->threads.shards ? config->threads.shards : 1)
-                         : 0;
+    uint64_t streams = config->debug_stream.folder[0] ? config->debug_stream.wait_mbytes : 0;
 
     if (!m)
         return -ENOMEM;
+    for (uint32_t i = 0; i < config->n_streams; i++)
+        streams += config->streams[i].wait_mbytes;
     m->page = (uint64_t)sysconf(_SC_PAGESIZE);
-    m->more = (kept + queue + debug) << 20;
+    m->more = (kept + queue + streams) << 20;
     m->fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     if (m->fd < 0) {
         int r = -errno;
@@ -57,11 +56,11 @@ int memory_open(const struct config *config, struct memory **ret_memory)
     }
     log_info("ingress", "memory for RoIs and messages, without lanes, plugins and devices",
              "pool_mbytes=%u kept_messages_mbytes=%llu queue_mbytes=%llu shared_mbytes=%llu "
-             "debug_stream_mbytes=%llu "
+             "streams_mbytes=%llu "
              "sum_mbytes=%llu",
              (uint32_t)kept, (unsigned long long)kept, (unsigned long long)queue,
-             (unsigned long long)shared, (unsigned long long)debug,
-             (unsigned long long)(2 * kept + queue + shared + debug));
+             (unsigned long long)shared, (unsigned long long)streams,
+             (unsigned long long)(2 * kept + queue + shared + streams));
     *ret_memory = m;
     return 0;
 }

@@ -60,7 +60,8 @@ static int take_placed(const struct shm_roi *entry, const struct shm_region *reg
                        const struct wire_limits *limits, struct wire_roi *w, struct wire_error *e)
 {
     const uint32_t known = (((1u << SHM_KINDS) - 1) << TRG_SPACEPOINTS) | SHM_REPEAT |
-                           SHM_DEADLINE | (entry->kinds >> TRG_SPACEPOINTS & 1 ? SHM_QUANTIZED : 0);
+                           SHM_DEADLINE | SHM_EVENT |
+                           (entry->kinds >> TRG_SPACEPOINTS & 1 ? SHM_QUANTIZED : 0);
 
     if (entry->kinds & ~known)
         return check_refuse(e, TRIGD__V1__ERROR__CODE__MALFORMED,
@@ -77,7 +78,7 @@ static int take_placed(const struct shm_roi *entry, const struct shm_region *reg
 static int take_listed(const struct shm_roi *entry, const struct shm_region *region,
                        const struct wire_limits *limits, struct wire_roi *w, struct wire_error *e)
 {
-    const uint32_t known = SHM_LISTED | SHM_QUANTIZED | SHM_REPEAT | SHM_DEADLINE;
+    const uint32_t known = SHM_LISTED | SHM_QUANTIZED | SHM_REPEAT | SHM_DEADLINE | SHM_EVENT;
 
     if (entry->kinds & ~known)
         return check_refuse(e, TRIGD__V1__ERROR__CODE__MALFORMED,
@@ -122,6 +123,7 @@ int shm_entry_check(const struct shm_roi *entry, const struct shm_region *region
         ret_roi->type = entry->type & ((1u << SHM_DEADLINE_AT) - 1);
         ret_roi->deadline_us = entry->type >> SHM_DEADLINE_AT;
     }
+    ret_roi->event_rois = (entry->kinds & SHM_EVENT) >> SHM_EVENT_AT;
     ret_roi->is_repeat = entry->kinds & SHM_REPEAT;
     if (r == 0)
         r = check_type(ret_roi->type, entry->token, ret_error);

@@ -25,6 +25,7 @@ class Roi:
     z_min_mm: float = 0.0
     z_max_mm: float = 0.0
     type: int = 0
+    event_rois: int = 0
     token: int = 0
     is_repeat: bool = False
     collections: Dict[str, Array] = field(default_factory=dict)

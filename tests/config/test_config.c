@@ -190,6 +190,15 @@ static const struct broken broken[] = {
     {"menu: m\nhttp: {adress: x}\n", 2, "did you mean \\\"address\\\"?"},
     {"menu: m\ncontrol: {socket: [x]}\n", 2, "control.socket is not one value"},
     {"menu: m\ndebug_stream: {max_mbytes: 2000000}\n", 2, "debug_stream.max_mbytes is 2000000"},
+    {"menu: m\nstreams:\n  - {level: 3}\n", 3, "\\\"stream\\\" is missing in streams[0]"},
+    {"menu: m\nstreams:\n  - {stream: a}\n  - {stream: a}\n", 4,
+     "stream \\\"a\\\" is listed twice"},
+    {"menu: m\nstreams:\n  - {stream: debug}\n", 3, "are those of debug_stream"},
+    {"menu: m\nstreams:\n  - {stream: a, level: 20}\n", 3, "streams[0].level is 20; 0 to 19"},
+    {"menu: m\nstreams:\n  - {stream: a, when_full: wait}\n", 3,
+     "streams[0].when_full is \\\"wait\\\"; drop and stop are allowed"},
+    {"menu: m\nstreams:\n  - {stream: a, folder: \"\"}\n", 3,
+     "streams[0].folder is empty; a folder is wanted"},
 };
 
 static void wrong_ones_are_refused_with_line_and_reason(void **state)

@@ -166,6 +166,12 @@ static const struct {
 } broken[] = {
     {TOP STEP, 1, "\\\"chains\\\" is missing"},
     {TOP STEP "chains: []\n", 5, "chains has 0 entries"},
+    {TOP "keep: [{stream: express}]\n" STEP CHAIN, 3,
+     "keep[0].stream is \\\"express\\\", which is none of `streams`"},
+    {TOP "keep: [{stream: debug}]\n" STEP CHAIN, 3, "which is none of `streams`"},
+    {TOP "keep: [{stream: physics}, {stream: physics}]\n" STEP CHAIN, 3, "is listed twice"},
+    {TOP "keep: [{stream: physics, products: [b]}]\n" STEP CHAIN, 3,
+     "stream \\\"physics\\\": there is no step \\\"b\\\""},
     {TOP "chain: 1\n" STEP CHAIN, 3, "did you mean \\\"chains\\\"?"},
     {TOP "steps:\n  - {name: a, plugin: good, parms: {}}\n" CHAIN, 4,
      "did you mean \\\"params\\\"?"},

@@ -161,8 +161,8 @@ static void test_golden(void **state)
 {
     expect(state, "show chains csv",
            "chain,prescale,seeded,prescaled,missing,run,raw_pass,pass,reject,failed,"
-           "unfinished,skipped\n"
-           "HLT_a,2.5,2000,2001,2002,2003,2004,2005,2006,2007,2008,2009\n");
+           "unfinished,skipped,events\n"
+           "HLT_a,2.5,2000,2001,2002,2003,2004,2005,2006,2007,2008,2009,2010\n");
     expect(state, "show lanes csv", "step_a@cpu:0/0,\"a, \"\"device\"\"\",2,4000,");
     expect(state, "show lanes json", "\"device\":\"a, \\\"device\\\"\",\"slots\":2,");
     expect(state, "show info", "state              ready\n");

@@ -85,8 +85,6 @@ static void check_part(const struct config *c, uint32_t number, const char *tcp,
     assert_int_equal(part.pool.rois, 333);
     assert_int_equal(part.pool.mbytes, 64); /* the power of two below a third of 256 */
     assert_int_equal(part.threads.zmq_threads, 1);
-    assert_int_equal(part.debug_stream.max_mbytes, 4);
-    assert_int_equal(part.debug_stream.wait_mbytes, 1); /* never none */
     config_shard_free(&part);
 }
 
@@ -101,8 +99,6 @@ static void each_shard_has_its_part(void **state)
     c.pool.rois = 1000;
     c.pool.mbytes = 256;
     c.threads.zmq_threads = 2;
-    c.debug_stream.max_mbytes = 14;
-    c.debug_stream.wait_mbytes = 2;
     c.clients.max_items = 1u << 19; /* 32 MiB: twice into 64 */
     check_part(&c, 0, "tcp://127.0.0.1:5700", "ipc:///run/in");
     check_part(&c, 2, "tcp://127.0.0.1:5702", "ipc:///run/in.2");

@@ -251,6 +251,34 @@ uint64_t server_counter(struct server *s, const char *name)
     return (uint64_t)number_of(s, "show info json", name);
 }
 
+uint64_t server_stream(struct server *s, const char *stream, const char *name)
+{
+    char *answer = server_ask(s, "show streams json"), key[160], *row, *at;
+    uint64_t value;
+
+    snprintf(key, sizeof key, "\"stream\":\"%s\"", stream);
+    row = strstr(answer, key);
+    snprintf(key, sizeof key, "\"%s\":", name);
+    at = row ? strstr(row, key) : NULL;
+    if (!at)
+        fail_msg("stream %s has no %s: %s", stream, name, answer);
+    value = strtoull(at + strlen(key), NULL, 10);
+    free(answer);
+    return value;
+}
+
+void server_wait_stream(struct server *s, const char *stream, const char *name, uint64_t value)
+{
+    uint64_t limit = clock_ns() + 10 * NS_PER_S, now;
+
+    while ((now = server_stream(s, stream, name)) != value) {
+        if (clock_ns() > limit)
+            fail_msg("%s of %s is %llu, not %llu", name, stream, (unsigned long long)now,
+                     (unsigned long long)value);
+        nap();
+    }
+}
+
 void server_check_ledger(struct server *s)
 {
     uint32_t looks = 0;
@@ -366,18 +394,30 @@ Trigd__V1__FromDaemon *link_expect(struct link *l, Trigd__V1__FromDaemon__BodyCa
     return m;
 }
 
-uint32_t link_hello(struct link *l, const char *name, uint32_t want)
+static uint32_t say_hello(struct link *l, const char *name, uint32_t want, const char *key)
 {
     Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
 
     hello.protocol = 1;
-    hello.name = (char *)name;
+    hello.name = (char *)(uintptr_t)name;
     hello.want_credits = want;
+    hello.key.data = (uint8_t *)(uintptr_t)key;
+    hello.key.len = strlen(key);
     m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
     m.hello = &hello;
     link_send(l, &m);
     return link_expect(l, TRIGD__V1__FROM_DAEMON__BODY_WELCOME)->welcome->credits;
+}
+
+uint32_t link_hello(struct link *l, const char *name, uint32_t want)
+{
+    return say_hello(l, name, want, "");
+}
+
+void link_hello_key(struct link *l, const char *name, const char *key)
+{
+    say_hello(l, name, 0, key);
 }
 
 void link_collect(struct link *l, uint64_t first, uint32_t n, uint8_t *ret_by_token)

@@ -49,6 +49,10 @@ void server_remove(const char *folder);
 char *server_ask(struct server *s, const char *command);
 /* A counter of `show info json`. */
 uint64_t server_counter(struct server *s, const char *name);
+/* A counter of a stream of `show streams json`. */
+uint64_t server_stream(struct server *s, const char *stream, const char *name);
+/* Waits until it has a value, at most 10 s. */
+void server_wait_stream(struct server *s, const char *stream, const char *name, uint64_t value);
 /* Fails unless received = accepted + rejected + failed + in_flight. */
 void server_check_ledger(struct server *s);
 /* The file of the debug stream; there must be one. */
@@ -73,6 +77,8 @@ Trigd__V1__FromDaemon *link_receive(struct link *l, int limit_ms);
 Trigd__V1__FromDaemon *link_expect(struct link *l, Trigd__V1__FromDaemon__BodyCase kind);
 /* Hello and Welcome; returns the credits. */
 uint32_t link_hello(struct link *l, const char *name, uint32_t want);
+/* The same with a key, by which the client is itself again over connections. */
+void link_hello_key(struct link *l, const char *name, const char *key);
 
 /* ---- RoIs (roi.c) ---- */
 
@@ -81,6 +87,7 @@ struct roi_spec {
     uint64_t token;
     uint32_t l1id, roi_id, l1_bits, n; /* n spacepoints */
     uint32_t deadline_us;
+    uint32_t event_rois, type;
 };
 /* Sends RoIs in one message. */
 void link_send_rois(struct link *l, const struct roi_spec *specs, uint32_t n);

@@ -33,6 +33,8 @@ void roi_fill(Trigd__V1__Roi *m, Trigd__V1__Spacepoints *points, const struct ro
     m->roi_id = spec->roi_id;
     m->l1_bits = spec->l1_bits;
     m->deadline_us = spec->deadline_us;
+    m->event_rois = spec->event_rois;
+    m->type = spec->type;
     m->phi_half_rad = 3.2f;
     m->z_min_mm = -200;
     m->z_max_mm = 200;

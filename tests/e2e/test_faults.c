@@ -60,7 +60,7 @@ static void one_bad_roi(void **state)
     link_collect(&l, 0, 8, result);
     for (uint32_t i = 0; i < 8; i++)
         assert_int_equal(result[i], i == 3 ? DEBUG_ACCEPT(TRIGD__V1__STATUS__ALGO_FAILED) : 0);
-    server_wait_counter(&s, "debug_written", 1);
+    server_wait_stream(&s, "debug", "written", 1);
     assert_int_equal(server_counter(&s, "failed"), 1);
     end_well(&s, &l);
 }
@@ -378,9 +378,9 @@ static void a_full_disk(void **state)
         link_collect(&l, 1, 1, &result);
         assert_int_equal(result, DEBUG_ACCEPT(TRIGD__V1__STATUS__ALGO_FAILED));
     }
-    server_wait_counter(&s, "debug_lost_disk", 3);
-    assert_int_equal(server_counter(&s, "debug_rois"), 3);
-    assert_int_equal(server_counter(&s, "debug_waiting"), 0);
+    server_wait_stream(&s, "debug", "lost_disk", 3);
+    assert_int_equal(server_stream(&s, "debug", "rois"), 3);
+    assert_int_equal(server_stream(&s, "debug", "waiting"), 0);
     end_well(&s, &l);
 }
 
@@ -401,7 +401,7 @@ static void a_disk_without_space(void **state)
     link_hello(&l, "faults", 0);
     link_send_rois(&l, &bad, 1);
     link_collect(&l, 1, 1, NULL);
-    server_wait_counter(&s, "debug_lost_disk", 1);
+    server_wait_stream(&s, "debug", "lost_disk", 1);
     end_well(&s, &l);
 }
 
@@ -434,7 +434,7 @@ static void a_burst_for_the_debug_stream(void **state)
         link_send_rois(&l, specs, EACH);
         link_collect(&l, round * EACH, EACH, NULL);
     }
-    server_wait_counter(&s, "debug_written", ROUNDS * EACH);
+    server_wait_stream(&s, "debug", "written", ROUNDS * EACH);
     roi_fill(&large, &points, &first);
     points.n_phi_rad = points.n_rho_mm = points.n_z_mm = points.layer.len = 100000;
     points.phi_rad = points.rho_mm = points.z_mm = column;
@@ -445,8 +445,8 @@ static void a_burst_for_the_debug_stream(void **state)
     m.batch = &batch;
     link_send(&l, &m);
     link_collect(&l, 9000, 1, NULL);
-    server_wait_counter(&s, "debug_lost_memory", 1);
-    assert_int_equal(server_counter(&s, "debug_rois"), ROUNDS * EACH + 1);
+    server_wait_stream(&s, "debug", "lost_memory", 1);
+    assert_int_equal(server_stream(&s, "debug", "rois"), ROUNDS * EACH + 1);
     end_well(&s, &l);
 }
 
@@ -470,7 +470,7 @@ static void the_debug_stream_keeps_the_roi(void **state)
     link_hello(&l, "faults", 0);
     link_send_rois(&l, &bad, 1);
     link_collect(&l, 42, 1, NULL);
-    server_wait_counter(&s, "debug_written", 1);
+    server_wait_stream(&s, "debug", "written", 1);
     server_debug_file(&s, path, sizeof path);
     assert_int_equal(roifile_open(path, &file), 0);
     assert_int_equal(roifile_next(file, &bytes, &n), 1);

@@ -191,7 +191,7 @@ static void the_debug_stream_keeps_numbers(void **state)
         send(&l, &roi, 1, round);
         link_collect(&l, 42, 1, NULL);
     }
-    server_wait_counter(&s, "debug_written", 2);
+    server_wait_stream(&s, "debug", "written", 2);
     server_debug_file(&s, path, sizeof path);
     assert_int_equal(roifile_open(path, &file), 0);
     same_record(file, roi);

@@ -273,7 +273,7 @@ static void the_reason_is_kept(void **state)
     ask(&l, 1, FAULT_CRASH, 33);
     ask(&l, 1, FAULT_EXIT, 33);
     ask(&l, 1, FAULT_CRASH, 33);
-    server_wait_counter(&s, "debug_written", 3);
+    server_wait_stream(&s, "debug", "written", 3);
     server_debug_file(&s, path, sizeof path);
     assert_int_equal(roifile_open(path, &file), 0);
     for (uint32_t i = 0; i < 3; i++) {

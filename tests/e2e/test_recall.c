@@ -6,18 +6,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "fault.h"
 #include "flow/recall.h"
-#include "harness.h"
+#include "replayer.h"
 
 #define N 8u
 
@@ -96,18 +92,8 @@ static void pending_ones_stay(void **state)
 
 static void open_with_key(struct link *l, const struct server *s, const char *key)
 {
-    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
-    Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
-
     link_open(l, s);
-    hello.protocol = 1;
-    hello.name = (char *)"asker";
-    hello.key.data = (uint8_t *)(uintptr_t)key;
-    hello.key.len = strlen(key);
-    m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
-    m.hello = &hello;
-    link_send(l, &m);
-    link_expect(l, TRIGD__V1__FROM_DAEMON__BODY_WELCOME);
+    link_hello_key(l, "asker", key);
 }
 
 static void send_all(struct link *l, uint64_t first_token, uint32_t fault)
@@ -227,44 +213,11 @@ static void in_flight(void **state)
 
 /* ---------------------------------------------------------------- the end of the daemon */
 
-static pid_t start_replay(const struct server *s, const char *report)
-{
-    char program[256];
-    pid_t pid;
-
-    snprintf(program, sizeof program, "%s/bin/trigreplay", getenv("TRIGD_BUILD"));
-    pid = fork();
-    assert_true(pid >= 0);
-    if (!pid) {
-        execl(program, program, "run", "--connect", s->endpoint, "--rois", "3000", "--pace",
-              "rate:3000", "--connections", "2", "--timeout", "60000", "--truth", "none", "--quiet",
-              "--key", "--json", report, (char *)NULL);
-        _exit(127);
-    }
-    return pid;
-}
-
-static uint64_t number_of(const char *report, const char *key)
-{
-    char text[8192] = "", want[64], *at;
-    FILE *f = fopen(report, "r");
-
-    assert_non_null(f);
-    assert_true(fread(text, 1, sizeof text - 1, f) > 0);
-    fclose(f);
-    snprintf(want, sizeof want, "\"%s\":", key);
-    at = strstr(text, want);
-    assert_non_null(at);
-    return strtoull(at + strlen(want), NULL, 10);
-}
-
 /* kill -9 of the daemon under load: the next one decides what the first one had, marked. */
 static void over_the_end_of_the_daemon(void **state)
 {
     const struct timespec while_it_runs = {.tv_nsec = 300000000};
     struct server s;
-    char report[128];
-    int status;
     pid_t pid;
 
     (void)state;
@@ -272,20 +225,21 @@ static void over_the_end_of_the_daemon(void **state)
                  "devices: [{backend: cpu, lanes: 1}]\nlimits: {soft_ms: 0, hard_ms: 0}\n"
                  "batching: {max_age_us: 50000, eager: false}\n",
                  menu);
-    snprintf(report, sizeof report, "%s/report.json", s.folder);
-    pid = start_replay(&s, report);
+    pid = replayer_start(&s, s.endpoint, "report",
+                         (const char *const[]){"--rois", "3000", "--pace", "rate:3000",
+                                               "--connections", "2", "--key", NULL});
     for (uint32_t i = 0; i < 2; i++) {
         nanosleep(&while_it_runs, NULL);
         assert_int_equal(server_end(&s, SIGKILL, 20), 128 + SIGKILL);
         server_spawn(&s);
     }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0); /* each RoI was answered once */
-    assert_int_equal(number_of(report, "decided"), 3000);
-    assert_true(number_of(report, "resent") > 0);
+    replayer_end(pid); /* each RoI was answered once */
+    assert_int_equal(replayer_number(&s, "report", "decided"), 3000);
+    assert_true(replayer_number(&s, "report", "resent") > 0);
     /* one that was in flight at both ends was sent again twice and decided once */
-    assert_true(number_of(report, "repeated") > 0);
-    assert_true(number_of(report, "repeated") <= number_of(report, "resent"));
+    assert_true(replayer_number(&s, "report", "repeated") > 0);
+    assert_true(replayer_number(&s, "report", "repeated") <=
+                replayer_number(&s, "report", "resent"));
     server_check_ledger(&s);
     server_stop(&s);
 }

@@ -14,7 +14,7 @@ WITH_SPDX = (".c", ".h", ".proto", ".cmake", ".py", ".sh", "CMakeLists.txt", "Ma
 FILE_LINES = 600
 MACRO_LINES = 24  # a screen; longer ones are functions
 # The folders of the daemon: a file includes headers of its own folder and of those before it.
-FOLDERS = ["base", "config", "memory", "plugin", "conditions", "menu", "transport", "exec", "flow", "monitor", ""]
+FOLDERS = ["base", "config", "memory", "plugin", "conditions", "menu", "stream", "transport", "exec", "flow", "monitor", ""]
 # The way of an RoI: a stage knows stages further down the way, never one behind it.
 STAGES = ["ingress", "dispatch", "decide", "egress"]
 BANNED = {"sprintf": "snprintf", "vsprintf": "vsnprintf", "strcpy": "snprintf or memcpy",

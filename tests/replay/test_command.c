@@ -269,8 +269,10 @@ static void losses_end_with_code_1(void **state)
                          "--timeout", "1000"),
                      1);
     wants(p, "lost        2");
-    wants(p,
-          "trigreplay: 2 RoIs were lost, 0 not taken, 0 not sent; 0 answers came twice or unasked");
+    wants(
+        p,
+        "trigreplay: 2 RoIs were lost, 0 events, 0 not taken, 0 not sent; 0 answers came twice or "
+        "unasked");
     fake_stop(&f);
 }
 

@@ -7,59 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "roifile.h"
-
-struct place { /* a folder and a file in it */
-    char folder[64], path[96];
-};
-
-static int make_place(void **state)
-{
-    struct place *p = calloc(1, sizeof *p);
-
-    assert_non_null(p);
-    snprintf(p->folder, sizeof p->folder, "%.40s/roifile-XXXXXX",
-             getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-    assert_non_null(mkdtemp(p->folder));
-    snprintf(p->path, sizeof p->path, "%s/a.roi", p->folder);
-    *state = p;
-    return 0;
-}
-
-static int clear_place(void **state)
-{
-    struct place *p = *state;
-
-    unlink(p->path);
-    rmdir(p->folder);
-    free(p);
-    return 0;
-}
-
-/* A packed batch of `n` RoIs that are known by `l1id` and the ones after it. */
-static size_t pack_batch(uint32_t l1id, uint32_t n, unsigned char *dst, size_t room)
-{
-    Trigd__V1__RoiBatch batch = TRIGD__V1__ROI_BATCH__INIT;
-    Trigd__V1__Roi roi[8], *list[8];
-
-    assert_true(n <= 8);
-    for (uint32_t i = 0; i < n; i++) {
-        trigd__v1__roi__init(&roi[i]);
-        roi[i].l1id = l1id + i;
-        roi[i].eta = 0.5f * (float)i;
-        list[i] = &roi[i];
-    }
-    batch.n_rois = n;
-    batch.rois = list;
-    assert_true(trigd__v1__roi_batch__get_packed_size(&batch) <= room);
-    return trigd__v1__roi_batch__pack(&batch, dst);
-}
+#include "roifiles.h"
 
 static struct roifile_writer *create(const char *path)
 {
@@ -78,7 +32,7 @@ static int append(struct roifile_writer *w, uint32_t l1id, uint32_t n)
 {
     unsigned char bytes[512];
 
-    return roifile_append(w, bytes, pack_batch(l1id, n, bytes, sizeof bytes), n);
+    return roifile_append(w, bytes, batch_pack(l1id, n, bytes, sizeof bytes), n);
 }
 
 /* Records of 1, 2, 3, 1, 2, 3, ... RoIs. */
@@ -86,48 +40,6 @@ static void write_records(struct roifile_writer *w, uint32_t first, uint32_t n)
 {
     for (uint32_t i = first; i < first + n; i++)
         assert_int_equal(append(w, 100 * i, 1 + i % 3), 0);
-}
-
-/* Wants exactly the records of write_records from `first` on; returns roifile_next's last answer.
- */
-static int read_records(struct roifile_reader *r, uint32_t first, uint32_t n)
-{
-    const void *bytes;
-    size_t size;
-
-    for (uint32_t i = first; i < first + n; i++) {
-        Trigd__V1__RoiBatch *batch;
-
-        assert_int_equal(roifile_next(r, &bytes, &size), 1);
-        batch = trigd__v1__roi_batch__unpack(NULL, size, bytes);
-        assert_non_null(batch);
-        assert_int_equal(batch->n_rois, 1 + i % 3);
-        for (size_t k = 0; k < batch->n_rois; k++)
-            assert_int_equal(batch->rois[k]->l1id, 100 * i + k);
-        trigd__v1__roi_batch__free_unpacked(batch, NULL);
-    }
-    return roifile_next(r, &bytes, &size);
-}
-
-static size_t load(const char *path, unsigned char *dst, size_t room)
-{
-    FILE *f = fopen(path, "rb");
-    size_t n;
-
-    assert_non_null(f);
-    n = fread(dst, 1, room, f);
-    assert_true(n < room);
-    fclose(f);
-    return n;
-}
-
-static void store(const char *path, const unsigned char *bytes, size_t n)
-{
-    FILE *f = fopen(path, "wb");
-
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, n, f), n);
-    assert_int_equal(fclose(f), 0);
 }
 
 static void what_is_written_comes_back(void **state)
@@ -146,10 +58,10 @@ static void what_is_written_comes_back(void **state)
     assert_int_equal(roifile_totals(r, &records, &rois), 1);
     assert_int_equal(records, 3000);
     assert_int_equal(rois, 6000);
-    assert_int_equal(read_records(r, 0, 3000), 0);
-    assert_int_equal(read_records(r, 0, 0), 0); /* the end stays the end */
+    assert_int_equal(records_read(r, 0, 3000), 0);
+    assert_int_equal(records_read(r, 0, 0), 0); /* the end stays the end */
     roifile_rewind(r);
-    assert_int_equal(read_records(r, 0, 3000), 0);
+    assert_int_equal(records_read(r, 0, 3000), 0);
     roifile_close(r);
     assert_int_equal(stat(p->path, &st), 0);
     assert_true(st.st_size > 0);
@@ -166,7 +78,7 @@ static void a_file_without_rois_is_a_file(void **state)
     assert_int_equal(roifile_totals(r, &records, &rois), 1);
     assert_int_equal(records, 0);
     assert_int_equal(rois, 0);
-    assert_int_equal(read_records(r, 0, 0), 0);
+    assert_int_equal(records_read(r, 0, 0), 0);
     roifile_close(r);
 }
 
@@ -203,13 +115,13 @@ static void a_file_may_be_cut_anywhere(void **state)
         ends[i + 1] = roifile_bytes(w);
     }
     assert_int_equal(roifile_finish(w), 0);
-    n = load(p->path, bytes, sizeof bytes);
+    n = file_load(p->path, bytes, sizeof bytes);
     for (size_t cut = 0; cut <= n; cut++) {
         struct roifile_reader *r;
         uint64_t records, rois;
         uint32_t whole = 0;
 
-        store(p->path, bytes, cut);
+        file_store(p->path, bytes, cut);
         if (cut < ends[0]) {
             assert_int_equal(roifile_open(p->path, &r), -EBADMSG);
             continue;
@@ -218,7 +130,7 @@ static void a_file_may_be_cut_anywhere(void **state)
             whole++;
         assert_int_equal(roifile_open(p->path, &r), 0);
         assert_int_equal(roifile_totals(r, &records, &rois), cut == n);
-        assert_int_equal(read_records(r, 0, whole), 0);
+        assert_int_equal(records_read(r, 0, whole), 0);
         roifile_close(r);
     }
 }
@@ -235,21 +147,21 @@ static void a_damaged_index_costs_no_record(void **state)
     write_records(w, 0, 5);
     end = roifile_bytes(w);
     assert_int_equal(roifile_finish(w), 0);
-    n = load(p->path, bytes, sizeof bytes);
+    n = file_load(p->path, bytes, sizeof bytes);
     for (size_t at = end + 1; at < n; at++) { /* the zero byte itself is a length: see below */
         struct roifile_reader *r;
         uint64_t records = 0, rois = 0;
         int result;
 
         bytes[at] ^= 0x55;
-        store(p->path, bytes, n);
+        file_store(p->path, bytes, n);
         bytes[at] ^= 0x55;
         assert_int_equal(roifile_open(p->path, &r), 0);
         result = roifile_totals(r, &records, &rois);
         assert_true(result == 1 || result == 0 || result == -EBADMSG);
         refused += result != 1;
         assert_true(result != 1 || records == 5);
-        assert_int_equal(read_records(r, 0, 5), 0);
+        assert_int_equal(records_read(r, 0, 5), 0);
         roifile_close(r);
     }
     assert_true(refused > (n - end) / 2); /* a wrong number of RoIs alone cannot be seen */
@@ -269,11 +181,11 @@ static int after_a_wrong_length(const struct place *p, const unsigned char *leng
     second = roifile_bytes(w);
     write_records(w, 1, 3);
     assert_int_equal(roifile_finish(w), 0);
-    n = load(p->path, bytes, sizeof bytes);
+    n = file_load(p->path, bytes, sizeof bytes);
     memcpy(bytes + second, length, length_n);
-    store(p->path, bytes, n);
+    file_store(p->path, bytes, n);
     assert_int_equal(roifile_open(p->path, &r), 0);
-    result = read_records(r, 0, 1);
+    result = records_read(r, 0, 1);
     roifile_close(r);
     unlink(p->path);
     return result;
@@ -305,7 +217,7 @@ static void other_files_are_refused(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct roifile_reader *r;
 
-        store(p->path, (const unsigned char *)texts[i], strlen(texts[i]));
+        file_store(p->path, (const unsigned char *)texts[i], strlen(texts[i]));
         assert_int_equal(roifile_open(p->path, &r), -EBADMSG);
     }
 }
@@ -318,23 +230,14 @@ static void a_reader_follows_the_writer(void **state)
     struct roifile_reader *r;
 
     assert_int_equal(roifile_open(p->path, &r), 0);
-    assert_int_equal(read_records(r, 0, 0), 0);
+    assert_int_equal(records_read(r, 0, 0), 0);
     for (uint32_t i = 0; i < 200; i += 4) {
         write_records(w, i, 4);
-        assert_int_equal(read_records(r, i, 4), 0);
+        assert_int_equal(records_read(r, i, 4), 0);
     }
     assert_int_equal(roifile_finish(w), 0);
-    assert_int_equal(read_records(r, 0, 0), 0);
+    assert_int_equal(records_read(r, 0, 0), 0);
     roifile_close(r);
-}
-
-static void limit_files(rlim_t bytes)
-{
-    struct rlimit limit;
-
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = bytes;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
 /* No room for a record, wherever it stops: the file stays as it was, and goes on when there is
@@ -355,16 +258,16 @@ static void a_full_disk_leaves_the_file_as_it_was(void **state)
         write_records(w, 5, 1);
         whole = roifile_bytes(w) - before; /* of a record of three */
         before += whole;
-        limit_files(before + (missing < whole ? whole - missing : 0));
+        file_limit(before + (missing < whole ? whole - missing : 0));
         assert_true(append(w, 800, 3) < 0);
         assert_int_equal(roifile_bytes(w), before);
         assert_int_equal(stat(p->path, &st), 0);
         assert_int_equal(st.st_size, before);
-        limit_files(RLIM_INFINITY);
+        file_limit(RLIM_INFINITY);
         write_records(w, 6, 2);
         assert_int_equal(roifile_finish(w), 0);
         assert_int_equal(roifile_open(p->path, &r), 0);
-        assert_int_equal(read_records(r, 0, 8), 0);
+        assert_int_equal(records_read(r, 0, 8), 0);
         roifile_close(r);
         unlink(p->path);
     }
@@ -381,25 +284,25 @@ static void a_full_disk_at_both_ends(void **state)
 
     header.version = 1;
     signal(SIGXFSZ, SIG_IGN);
-    limit_files(9);
+    file_limit(9);
     assert_true(roifile_create(p->path, &header, &w) < 0);
-    limit_files(RLIM_INFINITY);
+    file_limit(RLIM_INFINITY);
     assert_null(w);
     assert_int_equal(access(p->path, F_OK), -1);
     w = create(p->path);
     write_records(w, 0, 7);
-    limit_files(roifile_bytes(w) + 20);
+    file_limit(roifile_bytes(w) + 20);
     assert_true(roifile_finish(w) < 0);
-    limit_files(RLIM_INFINITY);
+    file_limit(RLIM_INFINITY);
     assert_int_equal(roifile_open(p->path, &r), 0);
     assert_int_equal(roifile_totals(r, &records, &rois), 0);
-    assert_int_equal(read_records(r, 0, 7), 0);
+    assert_int_equal(records_read(r, 0, 7), 0);
     roifile_close(r);
 }
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, make_place, clear_place)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, place_make, place_clear)
     const struct CMUnitTest tests[] = {
         CASE(what_is_written_comes_back),
         CASE(a_file_without_rois_is_a_file),

@@ -264,7 +264,7 @@ static void the_debug_stream_keeps_numbers(void **state)
     send_shared(&c, &r, 3, FAULT_ROI);
     sharer_collect(&c, 3, 1, NULL);
     sharer_close(&c);
-    server_wait_counter(&s, "debug_written", 1);
+    server_wait_stream(&s, "debug", "written", 1);
     server_debug_file(&s, path, sizeof path);
     assert_int_equal(roifile_open(path, &file), 0);
     assert_int_equal(roifile_next(file, &bytes, &n), 1);

@@ -90,11 +90,13 @@ static void good(void **state)
     assert_int_equal(((const unsigned char *)w.collection[TRG_SPACEPOINTS].column[3])[4], 4);
     assert_int_equal(shm_entry_bytes(&w), N * 13 + sizeof(struct shm_roi));
     assert_int_equal(w.deadline_us, 0);
-    f->entry.kinds |= SHM_DEADLINE;
+    assert_int_equal(w.event_rois, 0);
+    f->entry.kinds |= SHM_DEADLINE | 255u << SHM_EVENT_AT;
     f->entry.type = 63 | SHM_DEADLINE_MAX << SHM_DEADLINE_AT;
     assert_int_equal(shm_entry_check(&f->entry, f->region, &limits, &w, &e), 0);
     assert_int_equal(w.type, 63);
     assert_int_equal(w.deadline_us, 67108863);
+    assert_int_equal(w.event_rois, 255);
     f->entry.in[0].n = 0; /* there and empty */
     assert_int_equal(shm_entry_check(&f->entry, f->region, &limits, &w, &e), 0);
     assert_true(w.collection[TRG_SPACEPOINTS].is_there);
@@ -130,10 +132,10 @@ static void bad_entries(void **state)
 
     f->entry.kinds |= 1u << TRG_VERTICES;
     refused(f, TRIGD__V1__ERROR__CODE__MALFORMED,
-            "RoI 7: its kinds are 0x22; bits of 0xb000000e are allowed");
+            "RoI 7: its kinds are 0x22; bits of 0xb000ff0e are allowed");
     f->entry.kinds = 1u << TRG_HITS | SHM_QUANTIZED;
     refused(f, TRIGD__V1__ERROR__CODE__MALFORMED,
-            "RoI 7: its kinds are 0x80000004; bits of 0x3000000e are allowed");
+            "RoI 7: its kinds are 0x80000004; bits of 0x3000ff0e are allowed");
     f->entry.in[0].at = PLACE + 8;
     refused(f, TRIGD__V1__ERROR__CODE__LENGTHS,
             "RoI 7: its 5 spacepoints begin at 264 of the shared data; multiples of 64 up to "

@@ -98,7 +98,7 @@ static void bad_lists_are_refused(void **state)
     write_good();
     entry.kinds |= 1u << TRG_HITS;
     refused(TRIGD__V1__ERROR__CODE__MALFORMED,
-            "RoI 7: its kinds are 0x40000004; with a list bits of 0xf0000000 are allowed");
+            "RoI 7: its kinds are 0x40000004; with a list bits of 0xf000ff00 are allowed");
     entry.in[1].hash = 1;
     refused(TRIGD__V1__ERROR__CODE__UNKNOWN,
             "RoI 7: no collection has a hash that ends in 00000001; those that Welcome lists");

@@ -117,6 +117,11 @@ class Daemon:
         out = self.table("show info")
         return out[0] if isinstance(out, list) else out
 
+    def debug(self):
+        """The counters of the debug stream."""
+        row = next(r for r in self.table("show streams") if r["stream"] == "debug")
+        return {k: int(v) for k, v in row.items() if k != "stream"}
+
     def readyz(self):
         try:
             c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=1)

@@ -157,8 +157,7 @@ def disk_full(storm, seconds):
         storm.finish_bad()
     finally:
         resource.prlimit(storm.daemon.process.pid, resource.RLIMIT_FSIZE, (most, most))
-    info = storm.daemon.info()
-    if not int(info["debug_lost_disk"]):
+    if not storm.daemon.debug()["lost_disk"]:
         raise AssertionError("the disk was full, and no RoI of the debug stream was counted lost")
 
 

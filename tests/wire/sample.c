@@ -244,6 +244,7 @@ void sample_init_random(struct sample *s, uint64_t *state)
     s->roi.lumi_block = (uint32_t)sample_random(state);
     s->roi.l1_bits = (uint32_t)sample_random(state);
     s->roi.type = sample_random(state) % ROI_TYPES;
+    s->roi.event_rois = sample_random(state) % 2 ? 0 : (uint32_t)sample_random(state);
     s->roi.deadline_us = sample_random(state) % 3 ? 0 : (uint32_t)sample_random(state);
     s->message.batch->deadline_us = sample_random(state) % 3 ? 0 : (uint32_t)sample_random(state);
     s->roi.phi_half_rad = random_float(state);

@@ -21,6 +21,7 @@ static void same(const struct wire_roi *a, const struct wire_roi *b)
     assert_int_equal(a->token, b->token);
     assert_memory_equal(&a->info, &b->info, sizeof a->info);
     assert_int_equal(a->type, b->type);
+    assert_int_equal(a->event_rois, b->event_rois);
     assert_int_equal(a->deadline_us, b->deadline_us);
     assert_int_equal(a->is_quantized, b->is_quantized);
     assert_memory_equal(&a->quantum, &b->quantum, sizeof a->quantum);

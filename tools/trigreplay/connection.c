@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "clock.h"
+#include "decisions.h"
 #include "declared.h"
 #include "shard_endpoint.h"
 #include "transport.h"
@@ -85,7 +86,7 @@ static int set_credits(struct connection *c, uint32_t credits)
         if (old[i].state != FLIGHT_FREE)
             *flight_of(c, old[i].token) = old[i];
     free(old);
-    return 0;
+    return crossings_grow(&c->crossings, room);
 }
 
 static int take_welcome(struct connection *c, const Trigd__V1__Welcome *w)
@@ -96,6 +97,8 @@ static int take_welcome(struct connection *c, const Trigd__V1__Welcome *w)
         r = copy_names(w->chains, w->n_chains, c->chains, CONNECTION_NAMES_MAX, &c->n_chains);
     if (r == 0 && !c->flight)
         r = copy_names(w->streams, w->n_streams, c->streams, 64, &c->n_streams);
+    if (c->decisions)
+        decisions_begin(c->decisions, w);
     c->heartbeat_ms = w->heartbeat_ms ? w->heartbeat_ms : HEARTBEAT_DEFAULT_MS;
     return r < 0 ? r : set_credits(c, w->credits);
 }
@@ -153,6 +156,9 @@ int connection_open(struct connection *c, void *zmq_context, const char *endpoin
     if (getrandom(c->key, sizeof c->key, 0) != (ssize_t)sizeof c->key)
         return -EIO;
     c->want_credits = want_credits;
+    c->next_which = (uint32_t)(c->number * 7919ull % c->source->n);
+    while (c->source->roi[c->next_which].part)
+        c->next_which--;
     r = greet(c, zmq_context, endpoint, true, timeout_ms, &m);
     if (r == 1 && m->welcome->shard)
         r = move(c, zmq_context, m->welcome->shard, timeout_ms, &m);
@@ -182,6 +188,7 @@ void connection_close(struct connection *c)
         free(c->streams[i]);
     free(c->flight);
     free(c->again);
+    crossings_fini(&c->crossings);
     scratch_free(&c->memory);
     memset(c, 0, sizeof *c);
 }
@@ -190,7 +197,7 @@ void connection_close(struct connection *c)
 
 uint32_t connection_room(const struct connection *c)
 {
-    uint32_t taken = c->outstanding + c->n_again;
+    uint32_t taken = c->outstanding + c->n_again + c->n_told;
 
     return c->credits > taken ? c->credits - taken : 0;
 }
@@ -215,6 +222,27 @@ static int send_tokens(struct connection *c, const uint64_t *tokens, uint32_t n)
     return r;
 }
 
+/* The next RoI of the source, whose events stay together. */
+static void pick_in_order(struct connection *c, struct flight *f)
+{
+    const struct source_roi *r = &c->source->roi[c->next_which];
+    struct crossing *e;
+
+    f->which = c->next_which;
+    c->next_which = (c->next_which + 1) % c->source->n;
+    if (!r->part) {
+        e = crossings_begin(&c->crossings, r->parts);
+        e->first_token = f->token;
+        e->is_decided = r->event_rois <= 1; /* with its RoI */
+        c->tally->events_sent += r->event_rois > 1;
+    }
+    e = crossings_find(&c->crossings, c->crossings.last);
+    f->event = c->crossings.last;
+    f->l1id = f->event * c->n_connections + c->number;
+    e->last_token = f->token;
+    e->n_sent++;
+}
+
 /* A token whose place in the table is free; decisions can overtake, so one may have to be passed
  * over. */
 static uint64_t new_token(struct connection *c, uint64_t from_ns)
@@ -227,8 +255,22 @@ static uint64_t new_token(struct connection *c, uint64_t from_ns)
         f = flight_of(c, token);
     } while (f->state != FLIGHT_FREE);
     *f = (struct flight){.token = token, .from_ns = from_ns};
-    f->which = (uint32_t)((c->next_token + (uint64_t)c->number * 7919u) % c->source->n);
+    if (c->source->has_events) {
+        pick_in_order(c, f);
+    } else {
+        f->which = (uint32_t)((c->next_token + (uint64_t)c->number * 7919u) % c->source->n);
+        f->l1id = (uint32_t)token;
+    }
     return token;
+}
+
+uint32_t connection_begins(const struct connection *c, uint32_t ahead)
+{
+    const struct source_roi *next = &c->source->roi[(c->next_which + ahead) % c->source->n];
+
+    if (!c->source->has_events)
+        return 1;
+    return next->part ? 0 : next->parts;
 }
 
 int connection_send(struct connection *c, const uint64_t *from_ns, uint32_t n)
@@ -249,14 +291,14 @@ static void lose_daemon(struct connection *c)
 {
     transport_close(c);
     for (uint32_t i = 0; i < c->room; i++) {
-        if (c->flight[i].state != FLIGHT_SENT)
+        if (c->flight[i].state != FLIGHT_SENT && c->flight[i].state != FLIGHT_TOLD)
             continue;
         c->flight[i].state = FLIGHT_AGAIN;
         c->flight[i].is_repeat = true;
         c->again[c->n_again++] = c->flight[i].token;
         c->tally->resent++;
     }
-    c->outstanding = c->credits = 0; /* a Welcome will tell */
+    c->outstanding = c->credits = c->n_told = 0; /* a Welcome will tell */
     c->open_ns = 0;
 }
 
@@ -348,16 +390,72 @@ static void add_latency(struct tally *t, const Trigd__V1__Decision *d, const str
         latency_add(&t->added, all_ns > lane_ns ? all_ns - lane_ns : 0);
 }
 
+/* Lets go of the RoIs of an event that is over. */
+static void end_event(struct connection *c, struct crossing *e)
+{
+    if (!crossings_is_over(e))
+        return;
+    for (uint64_t token = e->first_token; token <= e->last_token; token++) {
+        struct flight *f = flight_of(c, token);
+
+        if (f->state != FLIGHT_TOLD || f->token != token || f->event != e->number)
+            continue;
+        f->state = FLIGHT_FREE;
+        c->n_told--;
+    }
+    c->tally->events_refused += e->n_refused == e->n_rois && !e->is_decided;
+    crossings_end(&c->crossings, e);
+}
+
+/* An RoI has its answer; whether it had none before. */
+static bool end_flight(struct connection *c, struct flight *f, bool is_refused)
+{
+    struct crossing *e = crossings_find(&c->crossings, f->event);
+    const bool is_first = !f->was_told;
+
+    transport_end(c, f);
+    c->outstanding--;
+    f->was_told = true;
+    f->state = e ? FLIGHT_TOLD : FLIGHT_FREE;
+    c->n_told += e != NULL;
+    if (!e || !is_first)
+        return is_first;
+    e->n_answered++;
+    e->n_refused += is_refused;
+    end_event(c, e);
+    return true;
+}
+
+static void take_event(struct connection *c, const Trigd__V1__EventDecision *d)
+{
+    struct crossing *e = crossings_find(&c->crossings, (d->l1id - c->number) / c->n_connections);
+    struct tally *t = c->tally;
+
+    if (!e || e->is_decided) {
+        *(e || d->repeated ? &t->repeated : &t->unknown) += 1;
+        if (e && !d->repeated)
+            t->duplicates++;
+        return;
+    }
+    e->is_decided = true;
+    if (d->status != TRIGD__V1__STATUS__OK && d->status != TRIGD__V1__STATUS__TRUNCATED)
+        t->events_failed++;
+    else if (d->accept)
+        t->events_accepted++;
+    else
+        t->events_rejected++;
+    end_event(c, e);
+}
+
 static void take_decision(struct connection *c, const Trigd__V1__Decision *d, uint64_t now)
 {
     struct flight *f = take(c, d->token);
     struct tally *t = c->tally;
 
-    if (!f)
+    if (!f || !end_flight(c, f, false))
         return;
-    transport_end(c, f);
-    f->state = FLIGHT_FREE;
-    c->outstanding--;
+    if (c->decisions)
+        decisions_add(c->decisions, d);
     t->decided++;
     t->repeated += d->repeated ? 1 : 0;
     *(d->accept ? &t->accepted : &t->rejected) += 1;
@@ -401,10 +499,7 @@ static void take_error(struct connection *c, const Trigd__V1__Error *e)
         snprintf(c->tally->first_error, sizeof c->tally->first_error, "%s", e->text);
     if (!f)
         return;
-    transport_end(c, f);
-    f->state = FLIGHT_FREE; /* refused for good: an answer, not a loss */
-    c->outstanding--;
-    c->tally->refused++;
+    c->tally->refused += end_flight(c, f, true); /* for good: an answer, not a loss */
 }
 
 /* A daemon that came back wants the client at another shard. */
@@ -430,6 +525,8 @@ static int take_message(struct connection *c, const Trigd__V1__FromDaemon *m)
     case TRIGD__V1__FROM_DAEMON__BODY_DECISIONS:
         for (size_t i = 0; i < m->decisions->n_decisions; i++)
             take_decision(c, m->decisions->decisions[i], now);
+        for (size_t i = 0; i < m->decisions->n_events; i++)
+            take_event(c, m->decisions->events[i]);
         break;
     case TRIGD__V1__FROM_DAEMON__BODY_BUSY:
         return take_busy(c, m->busy);

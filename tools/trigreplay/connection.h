@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "crossings.h"
 #include "latency.h"
 #include "pace.h"
 #include "scratch.h"
@@ -29,6 +30,9 @@ struct tally { /* what came back, of one thread */
     uint64_t chain[CONNECTION_NAMES_MAX], stream[64];
     uint64_t with_truth, within_1mm;
     uint64_t bytes_out;
+    /* events of several RoIs; refused: all of its RoIs were */
+    uint64_t events_sent, events_accepted, events_rejected, events_failed, events_refused,
+        events_lost;
     struct latency latency;
     /* from when an RoI was handed over: less its time in the daemon's lanes, less all of its time
      * in the daemon */
@@ -39,7 +43,8 @@ struct tally { /* what came back, of one thread */
 enum flight_state {
     FLIGHT_FREE,
     FLIGHT_SENT,
-    FLIGHT_AGAIN /* answered Busy: waits to be sent again */
+    FLIGHT_AGAIN, /* answered Busy: waits to be sent again */
+    FLIGHT_TOLD   /* answered: kept until its event is over, because it may have to go again */
 };
 
 struct flight { /* an RoI on its way */
@@ -47,8 +52,10 @@ struct flight { /* an RoI on its way */
     uint64_t from_ns; /* when it was to be sent */
     uint64_t sent_ns; /* when it was: all of it written, and the daemon told */
     uint64_t at;      /* of its columns in shared memory, while it is FLIGHT_SENT */
-    uint32_t which;
+    uint32_t which, l1id;
+    uint32_t event; /* number of its crossing; 0: it is alone */
     enum flight_state state;
+    bool was_told;  /* its answer is counted already */
     bool is_repeat; /* a daemon that went away had it */
 };
 
@@ -61,9 +68,10 @@ struct connection {
     const struct source *source;
     const struct shared *shared; /* its RoIs as columns; NULL: everything goes in messages */
     struct tally *tally;
-    int z_step, z_value;   /* where the decision holds z, for the truth; -1: nowhere */
-    struct scratch memory; /* of the last message */
-    uint32_t number;       /* of this connection: the upper part of its tokens */
+    struct decisions *decisions; /* where they are saved; NULL: nowhere */
+    int z_step, z_value;         /* where the decision holds z, for the truth; -1: nowhere */
+    struct scratch memory;       /* of the last message */
+    uint32_t number;             /* of this connection: the upper part of its tokens */
     char name[64];
     uint32_t want_credits;
     uint32_t credits, outstanding;
@@ -76,9 +84,12 @@ struct connection {
     uint64_t again_ns;     /* when what was answered Busy may be sent again */
     struct flight *flight; /* [room], by token modulo room */
     uint32_t room;
-    uint64_t next_token; /* lower part */
-    uint64_t *again;     /* [room] tokens that were answered Busy */
-    uint32_t n_again;
+    uint64_t next_token;           /* lower part */
+    uint32_t n_connections;        /* of the run: their events have different numbers */
+    uint32_t next_which, n_events; /* with events: RoI of the source that is next; events sent */
+    struct crossings crossings;
+    uint64_t *again; /* [room] tokens that were answered Busy */
+    uint32_t n_again, n_told;
     char *chains[CONNECTION_NAMES_MAX], *streams[64];
     uint32_t n_chains, n_streams;
 };
@@ -96,6 +107,9 @@ void connection_close(struct connection *c);
 
 /* New RoIs that may be sent now; those that were answered Busy go first. */
 uint32_t connection_room(const struct connection *c);
+/* RoIs that begin with the next one, or the one so many further on: of its event, 1 if it is alone,
+ * 0 in the middle of one. */
+uint32_t connection_begins(const struct connection *c, uint32_t ahead);
 /* Sends `n` RoIs that were due at from_ns[i] in one message. */
 int connection_send(struct connection *c, const uint64_t *from_ns, uint32_t n);
 /* Takes what has come; returns how many messages.  -EBADMSG: one was no message of a trigd. */

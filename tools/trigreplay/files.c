@@ -14,8 +14,21 @@
 
 /* ---------------------------------------------------------------- generate */
 
+/* Makes an RoI part of an event that `first` began. */
+static void join(Trigd__V1__Roi *roi, const struct trg_roi_info *first, uint32_t part, uint32_t n)
+{
+    roi->run = first->run;
+    roi->l1id = first->l1id;
+    roi->bcid = first->bcid;
+    roi->lumi_block = first->lumi_block;
+    roi->l1_bits = first->l1_bits;
+    roi->roi_id = part;
+    roi->event_rois = n;
+}
+
 static int append(struct roifile_writer *w, const struct generated *g, enum layout layout,
-                  uint32_t type)
+                  uint32_t type, const struct trg_roi_info *first, uint32_t part,
+                  uint32_t event_rois)
 {
     Trigd__V1__RoiBatch batch = TRIGD__V1__ROI_BATCH__INIT;
     struct layout_room room = {.data = NULL};
@@ -27,6 +40,8 @@ static int append(struct roifile_writer *w, const struct generated *g, enum layo
 
     generated_message(g, &m);
     m.roi.type = type;
+    if (event_rois)
+        join(&m.roi, first, part, event_rois);
     r = layout_apply(layout, &m.roi, &room);
     if (r < 0) {
         layout_room_fini(&room);
@@ -45,17 +60,23 @@ static int append(struct roifile_writer *w, const struct generated *g, enum layo
 }
 
 static int append_all(struct roifile_writer *w, const struct generator_preset *p, uint64_t seed,
-                      uint64_t rois, enum layout layout, uint32_t type, const _Atomic bool *stop)
+                      uint64_t rois, enum layout layout, uint32_t type, uint32_t event_rois,
+                      const _Atomic bool *stop)
 {
     struct generated g;
+    struct trg_roi_info first = {.run = 0};
     uint64_t i = 0, items = 0;
+    uint32_t part = 0;
     int r = 0;
 
     generated_init(&g);
-    for (; i < rois && !atomic_load(stop); i++) {
+    for (; part || (i < rois && !atomic_load(stop)); i++) {
         r = generator_make(p, seed, i, &g);
+        if (!part)
+            first = g.info;
         if (r == 0)
-            r = append(w, &g, layout, type);
+            r = append(w, &g, layout, type, &first, part, event_rois);
+        part = event_rois ? (part + 1) % event_rois : 0;
         if (r < 0)
             break;
         items += g.n;
@@ -68,7 +89,8 @@ static int append_all(struct roifile_writer *w, const struct generator_preset *p
 }
 
 int files_generate(const char *path, const struct generator_preset *preset, uint64_t seed,
-                   uint64_t rois, enum layout layout, uint32_t type, const _Atomic bool *stop)
+                   uint64_t rois, enum layout layout, uint32_t type, uint32_t event_rois,
+                   const _Atomic bool *stop)
 {
     Trigd__V1__FileHeader header = TRIGD__V1__FILE_HEADER__INIT;
     const uint32_t kind = generator_kind(preset);
@@ -90,7 +112,7 @@ int files_generate(const char *path, const struct generator_preset *preset, uint
     header.created_unix_s = (uint64_t)time(NULL);
     r = roifile_create(path, &header, &w);
     if (r == 0)
-        r = append_all(w, preset, seed, rois, layout, type, stop);
+        r = append_all(w, preset, seed, rois, layout, type, event_rois, stop);
     finished = roifile_finish(w);
     if (r == 0)
         r = finished;
@@ -124,6 +146,22 @@ static void show_columns(const Trigd__V1__FileHeader *h, const Trigd__V1__Column
         fprintf(out, ", columns of the unknown declaration %016llx", (unsigned long long)c->hash);
 }
 
+/* "; accepted by HLT_a, HLT_b" */
+static void show_kept(const Trigd__V1__FileHeader *h, const Trigd__V1__Kept *k, FILE *out)
+{
+    const Trigd__V1__Decision *d = k->decision;
+
+    if (k->n_products)
+        fprintf(out, ", %zu products", k->n_products);
+    if (k->reason[0])
+        fprintf(out, "; %s", k->reason);
+    else if (d)
+        fprintf(out, "; %s", d->accept ? "accepted" : "rejected");
+    for (size_t i = 0; d && i < d->n_chains; i++)
+        fprintf(out, "%s %s", i ? "," : " by",
+                d->chains[i] < h->n_chains ? h->chains[d->chains[i]] : "an unknown chain");
+}
+
 static void show_roi(const Trigd__V1__FileHeader *h, const Trigd__V1__Roi *r, FILE *out)
 {
     fprintf(out, "  run %u l1id %u roi %u: eta %.3f +- %.2f, phi %.3f +- %.2f rad", r->run, r->l1id,
@@ -141,6 +179,8 @@ static void show_roi(const Trigd__V1__FileHeader *h, const Trigd__V1__Roi *r, FI
         show_columns(h, r->columns[k], out);
     if (r->type)
         fprintf(out, ", type %u", r->type);
+    if (r->event_rois > 1)
+        fprintf(out, ", one of %u RoIs", r->event_rois);
     for (size_t i = 0; i < r->n_columns; i++) {
         const struct trg_collection *info = kind_info(kind_of_hash(r->columns[i]->hash));
         const size_t size = info ? trg_column_bytes(&info->column[0]) : 0;
@@ -152,7 +192,7 @@ static void show_roi(const Trigd__V1__FileHeader *h, const Trigd__V1__Roi *r, FI
         fprintf(out, "; truth: %zu vertices, hard scatter at z %.3f mm", r->truth->n_vertex_z_mm,
                 (double)r->truth->vertex_z_mm[0]);
     if (r->kept)
-        fprintf(out, "; %s", r->kept->reason);
+        show_kept(h, r->kept, out);
     fputc('\n', out);
 }
 
@@ -180,6 +220,11 @@ static void show_header(const Trigd__V1__FileHeader *h, FILE *out)
     fprintf(out, "by \"%s\" %s", h->creator, text);
     if (h->preset[0])
         fprintf(out, ", preset %s, seed %llu", h->preset, (unsigned long long)h->seed);
+    if (h->stream[0])
+        fprintf(out, ", stream %s, run %u, menu %016llx", h->stream, h->run,
+                (unsigned long long)h->menu_key);
+    if (h->has_lumi_block)
+        fprintf(out, ", lumi block %u", h->lumi_block);
     fputc('\n', out);
     for (size_t k = 0; k < h->n_collections; k++) {
         const Trigd__V1__Collection *d = h->collections[k];
@@ -193,7 +238,7 @@ static void show_header(const Trigd__V1__FileHeader *h, FILE *out)
 }
 
 struct shown {
-    uint64_t records, rois;
+    uint64_t records, rois, lost;
 };
 
 /* Goes through the records: all of them, or with `is_short` until enough RoIs were printed. */
@@ -238,9 +283,13 @@ int files_show(const char *path, FILE *out)
             has_index == 1   ? ""
             : has_index == 0 ? " (the file was not closed)"
                              : " (bad index)");
+    s.lost = roifile_lost(file);
     roifile_close(file);
     if (r < 0)
         fprintf(stderr, "trigreplay: %s is damaged behind record %llu\n", path,
                 (unsigned long long)s.records);
-    return r < 0 ? r : has_index < 0 ? has_index : 0;
+    else if (s.lost)
+        fprintf(stderr, "trigreplay: %s is damaged: %llu RoIs are left out\n", path,
+                (unsigned long long)s.lost);
+    return r < 0 ? r : s.lost || has_index < 0 ? -EBADMSG : 0;
 }

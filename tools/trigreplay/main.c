@@ -31,7 +31,8 @@ static const char usage[] =
 static const char more[] =
     "\n"
     "RoIs that were answered Busy are sent again.  SIGINT ends a run early, with its report.\n"
-    "Exit codes: 0 every RoI had exactly one answer (reproduce: ended as before); 1 some were "
+    "Exit codes: 0 every RoI had exactly one answer (reproduce: decided or ended as before); 1 "
+    "some were "
     "lost,\n"
     "answered twice, or Busy to the end (ended otherwise); 2 wrong usage; 3 no daemon, or the run\n"
     "failed.\n";
@@ -139,7 +140,8 @@ static void parse(int argc, char **argv, struct arguments *a)
          "zmq, or shm: memory shared with a daemon on this host (then ENDPOINT may be just the "
          "path; default: by ENDPOINT)"},
         {"preset", ARG_TEXT, &o->preset, 0, 0, "P", PRESETS},
-        {"file", ARG_TEXT, &o->file, 0, 0, "FILE", "replay an RoI file instead"},
+        {"file", ARG_TEXT, &o->file, 0, 0, "FILE",
+         "replay an RoI file instead, or all in a folder; of files of streams every RoI once"},
         {"rois", ARG_U64, &o->rois, 1, 1099511627775.0, "N",
          "RoIs to send (default 10000, or each of the file once)"},
         {"distinct", ARG_U32, &o->distinct, 1, DISTINCT_MAX, "N",
@@ -153,6 +155,8 @@ static void parse(int argc, char **argv, struct arguments *a)
         {"deadline", ARG_U32, &o->deadline_us, 1, SHM_DEADLINE_MAX, "US",
          "wanted for each decision after its RoI's receipt; tighter than limits.hard_ms (default: "
          "as the file has them, or none)"},
+        {"event-rois", ARG_U32, &o->event_rois, 2, 255, "N",
+         "RoIs that follow each other are events of N (default: as the file has them, or alone)"},
         {"connections", ARG_U32, &o->connections, 1, 1000, "K", "clients (default 1)"},
         {"threads", ARG_U32, &o->threads, 1, 64, "T", "over which they are spread (default 1)"},
         {"batch", ARG_U32, &o->batch, 1, 256, "B", "RoIs in one message (default 1)"},
@@ -171,6 +175,8 @@ static void parse(int argc, char **argv, struct arguments *a)
         {"timeout", ARG_U32, &o->timeout_ms, 1, 3600000, "MS",
          "wait for the daemon's first and last answers (default 10000)"},
         {"json", ARG_TEXT, &o->json, 0, 0, "FILE", "write the report as JSON"},
+        {"decisions", ARG_TEXT, &o->decisions, 0, 0, "FILE",
+         "save the decisions with their values, as an RoI file (trigreplay show, Python)"},
         {"name", ARG_TEXT, &o->name, 0, 0, "NAME", "of the clients (default replay)"},
         {"key", ARG_FLAG, &o->has_key, 0, 0, NULL,
          "clients with random keys: a daemon decides no RoI of theirs twice"},
@@ -178,8 +184,9 @@ static void parse(int argc, char **argv, struct arguments *a)
         {"out", ARG_TEXT, &a->out, 0, 0, "FILE", "of generate and import; also -o"},
         {"o", ARG_TEXT, &a->out, 0, 0, "FILE", NULL},
         {"config", ARG_TEXT, &a->config, 0, 0, "CONFIG",
-         "reproduce: RoIs of a debug stream run once more, one by one, in a daemon of their own "
-         "with this configuration; prints how each ends"},
+         "reproduce: RoIs of a stream run once more, one by one, in a daemon of their own with "
+         "this "
+         "configuration; prints those that are decided, or end, otherwise than before"},
         {0}};
     int n = 0, args;
 
@@ -229,10 +236,10 @@ static int run(const struct replay_options *o)
         r = -EIO;
     if (!replay_is_whole(&result)) {
         fprintf(stderr,
-                "trigreplay: %llu RoIs were lost, %llu not taken, %llu not sent; "
+                "trigreplay: %llu RoIs were lost, %llu events, %llu not taken, %llu not sent; "
                 "%llu answers came twice or unasked\n",
-                (unsigned long long)result.sum.lost, (unsigned long long)result.sum.not_taken,
-                (unsigned long long)result.not_sent,
+                (unsigned long long)result.sum.lost, (unsigned long long)result.sum.events_lost,
+                (unsigned long long)result.sum.not_taken, (unsigned long long)result.not_sent,
                 (unsigned long long)(result.sum.duplicates + result.sum.unknown));
         r = 1;
     }
@@ -249,7 +256,7 @@ static int generate(const struct arguments *a)
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
     return files_generate(a->out, a->preset, a->o.seed, a->o.rois, a->o.layout, a->o.type,
-                          &replay_stop) < 0
+                          a->o.event_rois, &replay_stop) < 0
                ? EXIT_FAILED
                : 0;
 }
@@ -283,7 +290,7 @@ static int resend(const struct arguments *a)
         fprintf(stderr, "trigreplay: resend wants one file and --connect ENDPOINT\n");
         return EXIT_USAGE;
     }
-    r = one_by_one(a->o.endpoint, a->rest[0], a->o.timeout_ms);
+    r = one_by_one(a->o.endpoint, a->rest[0], a->o.timeout_ms, NULL, NULL);
     if (r < 0)
         fprintf(stderr, "trigreplay: cannot send %s: %s\n", a->rest[0], strerror(-r));
     return r < 0 ? EXIT_FAILED : 0;

@@ -7,11 +7,13 @@
 #include <zmq.h>
 
 #include "clock.h"
-#include "roifile.h"
+#include "sequence.h"
 
 struct talk {
     void *context, *socket;
     uint32_t answer_ms;
+    one_by_one_fn *answer;
+    void *ctx;
 };
 
 static int send_message(const struct talk *t, const Trigd__V1__ToDaemon *m)
@@ -71,7 +73,8 @@ static bool is_answer(const Trigd__V1__FromDaemon *m, uint64_t token)
 }
 
 /* Hello again keeps a silent client alive: one RoI may take longer than three heartbeats. */
-static int await(const struct talk *t, const Trigd__V1__FileHeader *header, uint64_t token)
+static int await(const struct talk *t, const Trigd__V1__FileHeader *header,
+                 const Trigd__V1__Roi *roi)
 {
     const uint64_t until = clock_ns() + t->answer_ms * NS_PER_MS;
     bool is_done = false;
@@ -84,53 +87,56 @@ static int await(const struct talk *t, const Trigd__V1__FileHeader *header, uint
             r = hello(t, header);
             continue;
         }
-        is_done = is_answer(m, token);
+        is_done = is_answer(m, roi->token);
+        if (is_done && t->answer)
+            t->answer(t->ctx, roi,
+                      m->body_case == TRIGD__V1__FROM_DAEMON__BODY_DECISIONS
+                          ? m->decisions->decisions[0]
+                          : NULL);
         trigd__v1__from_daemon__free_unpacked(m, NULL);
     }
     return r < 0 || is_done ? r : -ETIMEDOUT;
 }
 
+/* What the file says of its end, and the simulation, stay here. */
 static int send_roi(const struct talk *t, const Trigd__V1__FileHeader *header, Trigd__V1__Roi *roi,
                     uint64_t token)
 {
     Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__RoiBatch batch = TRIGD__V1__ROI_BATCH__INIT;
+    Trigd__V1__Roi bare = *roi, *list = &bare;
     int r;
 
-    roi->token = token;
+    roi->token = bare.token = token;
+    bare.kept = NULL;
+    bare.truth = NULL;
+    bare.event_rois = 0; /* the others of its event are not sent with it */
     batch.n_rois = 1;
-    batch.rois = &roi;
+    batch.rois = &list;
     m.body_case = TRIGD__V1__TO_DAEMON__BODY_BATCH;
     m.batch = &batch;
     r = send_message(t, &m);
-    return r < 0 ? r : await(t, header, token);
+    return r < 0 ? r : await(t, header, roi);
 }
 
-static int send_all(const struct talk *t, struct roifile_reader *file)
+static int send_all(const struct talk *t, struct sequence *in)
 {
-    const Trigd__V1__FileHeader *header = roifile_header(file);
-    const void *bytes;
+    Trigd__V1__Roi *roi;
     uint64_t token = 0;
-    size_t n;
-    int r = hello(t, header);
+    int r = hello(t, sequence_header(in));
 
-    while (r == 0 && (r = roifile_next(file, &bytes, &n)) == 1) {
-        Trigd__V1__RoiBatch *b = trigd__v1__roi_batch__unpack(NULL, n, bytes);
-
-        r = b ? 0 : -EBADMSG;
-        for (size_t i = 0; r == 0 && i < b->n_rois; i++)
-            r = send_roi(t, header, b->rois[i], ++token);
-        if (b)
-            trigd__v1__roi_batch__free_unpacked(b, NULL);
-    }
+    while (r == 0 && (r = sequence_next(in, &roi)) == 1)
+        r = send_roi(t, sequence_header(in), roi, ++token);
     return r;
 }
 
-int one_by_one(const char *endpoint, const char *file, uint32_t answer_ms)
+int one_by_one(const char *endpoint, const char *path, uint32_t answer_ms, one_by_one_fn *answer,
+               void *ctx)
 {
-    struct talk t = {.context = zmq_ctx_new(), .answer_ms = answer_ms};
-    struct roifile_reader *reader;
-    int linger = 0, r = roifile_open(file, &reader);
+    struct talk t = {
+        .context = zmq_ctx_new(), .answer_ms = answer_ms, .answer = answer, .ctx = ctx};
+    struct sequence *in;
+    int linger = 0, r = sequence_open(path, &in);
 
     if (r < 0) {
         zmq_ctx_term(t.context);
@@ -141,11 +147,11 @@ int one_by_one(const char *endpoint, const char *file, uint32_t answer_ms)
         zmq_connect(t.socket, endpoint) < 0)
         r = -errno;
     if (r == 0)
-        r = send_all(&t, reader);
+        r = send_all(&t, in);
     if (t.socket)
         zmq_close(t.socket);
     if (t.context)
         zmq_ctx_term(t.context);
-    roifile_close(reader);
+    sequence_close(in);
     return r;
 }

@@ -11,6 +11,7 @@
 #include <zmq.h>
 
 #include "clock.h"
+#include "decisions.h"
 #include "transport.h"
 
 #define CONNECTIONS_MAX    1024u
@@ -26,6 +27,7 @@ struct worker { /* one thread and its connections */
     const struct replay_options *o;
     const struct source *source;
     const struct shared *shared;
+    struct decisions *decisions;
     void *context;
     struct connection *connection;
     uint32_t n;             /* connections */
@@ -42,14 +44,16 @@ struct worker { /* one thread and its connections */
 
 /* ---------------------------------------------------------------- one thread */
 
-/* Takes on one of the RoIs that are left.  Shares are not fixed, because a thread may be given no
+/* Takes on n of the RoIs that are left.  Shares are not fixed, because a thread may be given no
  * credits before another one is done. */
-static bool take_on(struct worker *w)
+static bool take_on(struct worker *w, uint32_t n)
 {
     uint64_t left = atomic_load(w->left);
 
-    while (left)
-        if (atomic_compare_exchange_weak(w->left, &left, left - 1))
+    if (!n)
+        return true; /* it was taken on with the others of its event */
+    while (left && !atomic_load(&replay_stop))
+        if (atomic_compare_exchange_weak(w->left, &left, left > n ? left - n : 0))
             return true;
     return false;
 }
@@ -64,7 +68,8 @@ static bool send_due(struct worker *w, uint64_t *due_ns, uint32_t *turn)
         uint64_t from[BATCH_MAX], now = clock_ns();
         uint32_t room = connection_room(c), n = 0;
 
-        while (n < w->o->batch && n < room && *due_ns <= now && take_on(w)) {
+        while (n < w->o->batch && n < room && *due_ns <= now &&
+               take_on(w, connection_begins(c, n))) {
             from[n++] = w->pace.mode == PACE_MAX ? now : *due_ns;
             *due_ns = w->start_ns + pace_next(&w->pace);
         }
@@ -107,7 +112,8 @@ static bool tick_all(struct worker *w, uint64_t now)
 static bool is_done(const struct worker *w)
 {
     for (uint32_t i = 0; i < w->n; i++)
-        if (w->connection[i].outstanding || w->connection[i].n_again)
+        if (w->connection[i].outstanding || w->connection[i].n_again ||
+            w->connection[i].crossings.n_open)
             return false;
     return true;
 }
@@ -144,6 +150,17 @@ static bool has_room(const struct worker *w)
     return false;
 }
 
+/* Whether there is something to send: RoIs that are left, or the rest of an event. */
+static bool has_more(const struct worker *w)
+{
+    if (atomic_load(w->left) && !atomic_load(&replay_stop))
+        return true;
+    for (uint32_t i = 0; i < w->n; i++)
+        if (!connection_begins(&w->connection[i], 0))
+            return true;
+    return false;
+}
+
 static void run_worker(struct worker *w, zmq_pollitem_t *items)
 {
     uint64_t answered = 0, due_ns, last_ns, limit_ns = w->o->timeout_ms * NS_PER_MS;
@@ -153,7 +170,7 @@ static void run_worker(struct worker *w, zmq_pollitem_t *items)
     w->start_ns = w->end_ns = last_ns = clock_ns();
     due_ns = w->start_ns + pace_next(&w->pace);
     for (;;) {
-        bool more = atomic_load(w->left) && !atomic_load(&replay_stop);
+        bool more = has_more(w);
         bool has_sent = more && send_due(w, &due_ns, &turn), any = receive_all(w);
         uint64_t now = clock_ns();
 
@@ -187,6 +204,7 @@ static void *worker_main(void *arg)
         run_worker(w, items);
     for (uint32_t i = 0; i < w->n; i++) {
         w->tally.lost += w->connection[i].outstanding;
+        w->tally.events_lost += w->connection[i].crossings.n_open;
         w->tally.not_taken += w->connection[i].n_again;
         connection_leave(&w->connection[i]); /* the others may wait for its credits */
     }
@@ -226,6 +244,12 @@ static void add_tally(struct tally *sum, const struct tally *t)
     sum->duplicates += t->duplicates;
     sum->unknown += t->unknown;
     sum->lost += t->lost;
+    sum->events_sent += t->events_sent;
+    sum->events_accepted += t->events_accepted;
+    sum->events_rejected += t->events_rejected;
+    sum->events_failed += t->events_failed;
+    sum->events_refused += t->events_refused;
+    sum->events_lost += t->events_lost;
     for (uint32_t i = 0; i < CONNECTION_NAMES_MAX; i++)
         sum->chain[i] += t->chain[i];
     for (uint32_t i = 0; i < 64; i++)
@@ -242,7 +266,8 @@ static void add_tally(struct tally *sum, const struct tally *t)
 
 struct input { /* what is replayed */
     struct source source;
-    struct shared *shared; /* the same as columns, where memory is shared */
+    struct shared *shared;       /* the same as columns, where memory is shared */
+    struct decisions *decisions; /* where they are saved; NULL: nowhere */
 };
 
 static int open_source(const struct replay_options *o, struct source *ret_source)
@@ -255,6 +280,14 @@ static int open_source(const struct replay_options *o, struct source *ret_source
         r = source_stamp(ret_source, o->has_type ? &o->type : NULL, o->deadline_us);
         if (r < 0)
             source_free(ret_source);
+    }
+    if (r == 0 && o->event_rois) {
+        r = source_group(ret_source, o->event_rois);
+        if (r < 0)
+            source_free(ret_source);
+        if (r == -ENODATA)
+            fprintf(stderr, "trigreplay: there are fewer RoIs than the %u of one event\n",
+                    o->event_rois);
     }
     if (r < 0 && o->file)
         fprintf(stderr, "trigreplay: cannot read RoIs from %s: %s\n", o->file, strerror(-r));
@@ -269,6 +302,12 @@ static int open_input(const struct replay_options *o, struct input *in)
     bool is_shared = strncmp(o->endpoint, SHM_SCHEME, strlen(SHM_SCHEME)) == 0;
     int r = open_source(o, &in->source);
 
+    if (r == 0 && o->decisions) {
+        r = decisions_open(o->decisions, &in->decisions);
+        if (r < 0)
+            fprintf(stderr, "trigreplay: cannot save decisions in %s: %s\n", o->decisions,
+                    strerror(-r));
+    }
     if (r < 0 || !is_shared)
         return r;
     r = shared_new(&in->source, &in->shared);
@@ -289,7 +328,9 @@ static int open_connections(struct worker *w, uint32_t first)
         c->source = w->source;
         c->shared = w->shared;
         c->tally = &w->tally;
+        c->decisions = w->decisions;
         c->number = first + i;
+        c->n_connections = w->o->connections;
         c->z_step = w->o->z_step;
         c->z_value = w->o->z_value;
         c->has_key = w->o->has_key;
@@ -406,6 +447,7 @@ static int prepare(const struct replay_options *o, const struct input *in, void 
         w[i].o = o;
         w[i].source = &in->source;
         w[i].shared = in->shared;
+        w[i].decisions = in->decisions;
         w[i].context = context;
         w[i].n = o->connections / o->threads + (i < o->connections % o->threads);
         w[i].left = left;
@@ -442,6 +484,16 @@ static int raise_file_limit(uint32_t connections)
     }
     limit.rlim_cur = want;
     return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? -errno : 0;
+}
+
+static int close_decisions(const struct replay_options *o, struct input *in)
+{
+    int r = decisions_close(in->decisions);
+
+    if (r < 0)
+        fprintf(stderr, "trigreplay: cannot save decisions in %s: %s\n", o->decisions,
+                strerror(-r));
+    return r;
 }
 
 int replay_run(const struct replay_options *options, struct replay_result *ret_result)
@@ -481,6 +533,10 @@ out:
         connection_close(&connections[i]);
     if (context)
         zmq_ctx_term(context);
+    if (r == 0)
+        r = close_decisions(&o, &in);
+    else
+        decisions_close(in.decisions);
     shared_free(in.shared);
     source_free(&in.source);
     free(connections);
@@ -499,5 +555,5 @@ void replay_result_fini(struct replay_result *r)
 bool replay_is_whole(const struct replay_result *r)
 {
     return !r->not_sent && !r->sum.lost && !r->sum.not_taken && !r->sum.duplicates &&
-           !r->sum.unknown;
+           !r->sum.unknown && !r->sum.events_lost;
 }

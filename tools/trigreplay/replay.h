@@ -11,7 +11,7 @@
 #include "layout.h"
 
 struct replay_options {
-    const char *endpoint, *preset, *file, *pace, *json, *name;
+    const char *endpoint, *preset, *file, *pace, *json, *name, *decisions;
     uint64_t rois; /* to send; 0: each that was read once */
     uint64_t seed;
     uint32_t distinct; /* different RoIs that are made or read, at most */
@@ -25,6 +25,7 @@ struct replay_options {
     bool has_type;      /* `type` is that of the RoIs; else as they are */
     uint32_t type;
     uint32_t deadline_us; /* of the RoIs; 0: as they are */
+    uint32_t event_rois;  /* RoIs of an event; 0: as they are */
 };
 
 struct replay_result {

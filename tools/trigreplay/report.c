@@ -5,8 +5,8 @@
 
 #include "replay.h"
 
-static const char *const status_name[] = {"ok",      "truncated", "algo_failed",
-                                          "timeout", "shutdown",  "too_late"};
+static const char *const status_name[] = {"ok",       "truncated", "algo_failed", "timeout",
+                                          "shutdown", "too_late",  "skipped"};
 #define N_STATUS (sizeof status_name / sizeof *status_name)
 
 static double percent(uint64_t part, uint64_t whole)
@@ -39,6 +39,11 @@ void report_print(const struct replay_options *o, const struct replay_result *r,
     for (size_t i = 1; i < N_STATUS; i++)
         if (t->status[i])
             fprintf(out, "  %-9s %llu\n", status_name[i], (unsigned long long)t->status[i]);
+    if (t->events_sent)
+        fprintf(out, "events      %llu: %llu accepted, %llu rejected, %llu failed, %llu lost\n",
+                (unsigned long long)t->events_sent, (unsigned long long)t->events_accepted,
+                (unsigned long long)t->events_rejected, (unsigned long long)t->events_failed,
+                (unsigned long long)t->events_lost);
     fprintf(out, "busy        %llu (sent again)\nerrors      %llu%s%s\n",
             (unsigned long long)t->busy, (unsigned long long)t->errors,
             t->first_error[0] ? ", first: " : "", t->first_error);
@@ -124,6 +129,12 @@ int report_json(const struct replay_options *o, const struct replay_result *r)
                 {"lost", t->lost},
                 {"duplicates", t->duplicates},
                 {"unknown", t->unknown},
+                {"events_sent", t->events_sent},
+                {"events_accepted", t->events_accepted},
+                {"events_rejected", t->events_rejected},
+                {"events_failed", t->events_failed},
+                {"events_refused", t->events_refused},
+                {"events_lost", t->events_lost},
                 {"bytes_out", t->bytes_out},
                 {"with_truth", t->with_truth},
                 {"within_1mm", t->within_1mm}};

@@ -20,6 +20,8 @@
 
 #include "one_by_one.h"
 #include "roifile.h"
+#include "same_decision.h"
+#include "sequence.h"
 
 #define LOOK_NS   20000000 /* between two looks at the daemon */
 #define ANSWER_MS 120000   /* for one RoI: its worker ends twice, and starts again */
@@ -192,7 +194,7 @@ static struct roifile_reader *open_new(const struct scratch *s)
 
 /* ---------------------------------------------------------------- the whole */
 
-static int run(struct scratch *s, const char *file, const char *config)
+static int run_failed(struct scratch *s, const char *file, const char *config)
 {
     struct roifile_reader *before, *now;
     char endpoint[128];
@@ -203,7 +205,7 @@ static int run(struct scratch *s, const char *file, const char *config)
     snprintf(endpoint, sizeof endpoint, "ipc://%s/in", s->folder);
     r = start(s, config);
     if (r == 0)
-        r = one_by_one(endpoint, file, ANSWER_MS);
+        r = one_by_one(endpoint, file, ANSWER_MS, NULL, NULL);
     stop(s);
     if (r == 0) {
         now = open_new(s);
@@ -213,6 +215,70 @@ static int run(struct scratch *s, const char *file, const char *config)
     }
     roifile_close(before);
     return r;
+}
+
+struct tally { /* of a stream of decided RoIs */
+    uint64_t n_same, n_other, n_without;
+};
+
+static void take_answer(void *ctx, const Trigd__V1__Roi *roi, const Trigd__V1__Decision *now)
+{
+    struct tally *t = ctx;
+    char difference[256];
+
+    if (!roi->kept || !roi->kept->decision) {
+        t->n_without++;
+        return;
+    }
+    if (same_decision(roi->kept->decision, now, difference, sizeof difference)) {
+        t->n_same++;
+        return;
+    }
+    t->n_other++;
+    printf("run %u l1id %u roi %u: %s\n", roi->run, roi->l1id, roi->roi_id, difference);
+}
+
+static int run_decided(struct scratch *s, const char *path, const char *config)
+{
+    struct tally t = {0};
+    char endpoint[128];
+    int r = start(s, config);
+
+    snprintf(endpoint, sizeof endpoint, "ipc://%s/in", s->folder);
+    if (r == 0)
+        r = one_by_one(endpoint, path, ANSWER_MS, take_answer, &t);
+    stop(s);
+    if (r < 0)
+        return r;
+    printf("%llu RoIs decided as before, %llu otherwise", (unsigned long long)t.n_same,
+           (unsigned long long)t.n_other);
+    if (t.n_without)
+        printf(", %llu have no decision in the file", (unsigned long long)t.n_without);
+    putchar('\n');
+    return t.n_other + t.n_without ? 1 : 0;
+}
+
+/* Whether the RoIs failed; those of other streams were decided. */
+static int is_debug(const char *path, bool *ret_is)
+{
+    struct sequence *in;
+    int r = sequence_open(path, &in);
+
+    if (r < 0)
+        return r;
+    *ret_is = !strcmp(sequence_header(in)->stream, "debug") || !sequence_header(in)->stream[0];
+    sequence_close(in);
+    return 0;
+}
+
+static int run(struct scratch *s, const char *path, const char *config)
+{
+    bool failed = false;
+    int r = is_debug(path, &failed);
+
+    if (r < 0)
+        return r;
+    return failed ? run_failed(s, path, config) : run_decided(s, path, config);
 }
 
 int reproduce(const char *file, const char *config)

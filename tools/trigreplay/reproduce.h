@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reproduce.h - runs the RoIs of a debug stream file again, in a daemon of their own. */
+/* reproduce.h - runs the RoIs of a stream again, in a daemon of their own. */
 #ifndef TRIGD_REPRODUCE_H
 #define TRIGD_REPRODUCE_H
 
-/* Starts trigd with the configuration in a scratch folder, sends it the RoIs of the file one by
- * one, ends it, and prints for each of them why it went to the debug stream then and now.  How many
- * ended otherwise than before; a negative errno, with a sentence on stderr. */
+/* Starts trigd with the configuration in a scratch folder, sends it the RoIs of the file (or of all
+ * in a folder) one by one, and ends it.  Of the debug stream it prints for each why it went there
+ * then and now; of other streams the RoIs that are decided otherwise: their values, chains or
+ * streams differ.  How many ended or were decided otherwise than before; a negative errno, with a
+ * sentence on stderr. */
 int reproduce(const char *file, const char *config);
 #endif

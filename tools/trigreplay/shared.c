@@ -184,6 +184,7 @@ static int unpack(const struct source_roi *from, struct columns *r)
         r->entry.type |= (m->deadline_us < SHM_DEADLINE_MAX ? m->deadline_us : SHM_DEADLINE_MAX)
                          << SHM_DEADLINE_AT;
     }
+    r->entry.kinds |= (m->event_rois < 255 ? m->event_rois : 255) << SHM_EVENT_AT;
     return error;
 }
 

@@ -8,10 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "declared.h"
 #include "generator.h"
-#include "log.h"
-#include "roifile.h"
+#include "sequence.h"
 
 /* Tags of trigd.proto: field number << 3 | wire type. */
 #define TAG_TO_DAEMON_BATCH 0x12u
@@ -54,6 +52,10 @@ static int pack_roi(const Trigd__V1__Roi *from, enum layout layout, struct sourc
     if (r.has_truth)
         r.truth_z_mm = truth->vertex_z_mm[0];
     r.items = items_of(&roi);
+    r.run = roi.run;
+    r.l1id = roi.l1id;
+    r.event_rois = roi.event_rois;
+    r.parts = 1;
     roi.truth = NULL;
     roi.kept = NULL;
     roi.token = 0;
@@ -118,10 +120,23 @@ static int make_all(struct making *m)
     return atomic_load(&m->result);
 }
 
-static void count_items(struct source *s)
+/* Adds up the items, and finds the RoIs of one event, which follow each other. */
+static void look_through(struct source *s)
 {
-    for (uint32_t i = 0; i < s->n; i++)
-        s->items += s->roi[i].items;
+    for (uint32_t i = 0, n; i < s->n; i += n) {
+        const struct source_roi *first = &s->roi[i];
+
+        for (n = 1; i + n < s->n && n < first->event_rois && first[n].run == first->run &&
+                    first[n].l1id == first->l1id;
+             n++) {
+        }
+        s->has_events |= first->event_rois > 1;
+        for (uint32_t k = 0; k < n; k++) {
+            s->roi[i + k].part = k;
+            s->roi[i + k].parts = n;
+            s->items += s->roi[i + k].items;
+        }
+    }
 }
 
 int source_generate(const char *preset, uint64_t seed, uint32_t n, enum layout layout,
@@ -142,45 +157,19 @@ int source_generate(const char *preset, uint64_t seed, uint32_t n, enum layout l
         source_free(&s);
         return r;
     }
-    count_items(&s);
+    look_through(&s);
     *ret_source = s;
     return 0;
 }
 
-static int read_all(struct roifile_reader *file, uint32_t n, enum layout layout, struct source *s)
+static int read_all(struct sequence *in, uint32_t n, enum layout layout, struct source *s)
 {
-    const void *bytes;
-    size_t size;
+    Trigd__V1__Roi *roi;
     int r = 0;
 
-    while (r == 0 && s->n < n && (r = roifile_next(file, &bytes, &size)) == 1) {
-        Trigd__V1__RoiBatch *b = trigd__v1__roi_batch__unpack(NULL, size, bytes);
-
-        if (!b)
-            return -EBADMSG;
-        r = 0;
-        for (size_t i = 0; r == 0 && i < b->n_rois && s->n < n; i++) {
-            r = pack_roi(b->rois[i], layout, &s->roi[s->n]);
-            s->n += r == 0;
-        }
-        trigd__v1__roi_batch__free_unpacked(b, NULL);
-    }
-    return r;
-}
-
-/* The collections that a file declares are told to the daemon in Hello. */
-static int take_declarations(const char *path, const Trigd__V1__FileHeader *header)
-{
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < header->n_collections; i++) {
-        char why[256];
-        uint32_t kind;
-
-        r = declared_add(header->collections[i], &kind, why, sizeof why);
-        if (r < 0)
-            log_error("replay", "a collection of the file cannot be used", "file=\"%s\" why=\"%s\"",
-                      path, why);
+    while (r == 0 && s->n < n && (r = sequence_next(in, &roi)) == 1) {
+        r = pack_roi(roi, layout, &s->roi[s->n]);
+        s->n += r == 0;
     }
     return r;
 }
@@ -188,32 +177,43 @@ static int take_declarations(const char *path, const Trigd__V1__FileHeader *head
 int source_read(const char *path, uint32_t n, enum layout layout, struct source *ret_source)
 {
     struct source s = {.n = 0};
-    struct roifile_reader *file;
-    int r = roifile_open(path, &file);
+    struct sequence *in;
+    int r = sequence_open(path, &in);
 
     if (r < 0)
         return r;
-    r = take_declarations(path, roifile_header(file));
-    s.roi = r == 0 ? calloc(n, sizeof *s.roi) : NULL;
-    if (r == 0)
-        r = s.roi ? read_all(file, n, layout, &s) : -ENOMEM;
-    roifile_close(file);
+    s.roi = calloc(n, sizeof *s.roi);
+    r = s.roi ? read_all(in, n, layout, &s) : -ENOMEM;
+    sequence_close(in);
     if (r == 0 && !s.n)
         r = -ENODATA;
     if (r < 0) {
         source_free(&s);
         return r;
     }
-    count_items(&s);
+    look_through(&s);
     *ret_source = s;
+    return 0;
+}
+
+/* Packs a changed RoI anew. */
+static int put_back(struct source_roi *to, const Trigd__V1__Roi *roi)
+{
+    unsigned char *bytes = realloc(to->bytes, trigd__v1__roi__get_packed_size(roi) + 1);
+
+    if (!bytes)
+        return -ENOMEM;
+    to->bytes = bytes;
+    to->n = trigd__v1__roi__pack(roi, bytes);
     return 0;
 }
 
 int source_stamp(struct source *s, const uint32_t *type, uint32_t deadline_us)
 {
-    for (uint32_t i = 0; i < s->n; i++) {
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < s->n; i++) {
         Trigd__V1__Roi *roi = trigd__v1__roi__unpack(NULL, s->roi[i].n, s->roi[i].bytes);
-        unsigned char *bytes;
 
         if (!roi)
             return -ENOMEM;
@@ -221,16 +221,60 @@ int source_stamp(struct source *s, const uint32_t *type, uint32_t deadline_us)
             roi->type = *type;
         if (deadline_us)
             roi->deadline_us = deadline_us;
-        bytes = realloc(s->roi[i].bytes, trigd__v1__roi__get_packed_size(roi) + 1);
-        if (bytes) {
-            s->roi[i].bytes = bytes;
-            s->roi[i].n = trigd__v1__roi__pack(roi, bytes);
-        }
+        r = put_back(&s->roi[i], roi);
         trigd__v1__roi__free_unpacked(roi, NULL);
-        if (!bytes)
-            return -ENOMEM;
     }
-    return 0;
+    return r;
+}
+
+/* Makes an RoI part `part` of an event of n, whose first RoI is `first` (NULL: itself). */
+static int join(struct source_roi *to, Trigd__V1__Roi *roi, const Trigd__V1__Roi *first,
+                uint32_t part, uint32_t n)
+{
+    if (first) {
+        roi->run = first->run;
+        roi->bcid = first->bcid;
+        roi->lumi_block = first->lumi_block;
+        roi->l1_bits = first->l1_bits;
+    }
+    roi->roi_id = part;
+    roi->event_rois = n;
+    to->event_rois = n;
+    to->part = part;
+    to->parts = n;
+    return put_back(to, roi);
+}
+
+int source_group(struct source *s, uint32_t n)
+{
+    Trigd__V1__Roi *first = NULL;
+    int r = 0;
+
+    for (uint32_t i = s->n - s->n % n; i < s->n; i++) {
+        s->items -= s->roi[i].items;
+        free(s->roi[i].bytes);
+    }
+    s->n -= s->n % n;
+    s->has_events = true;
+    for (uint32_t i = 0; r == 0 && i < s->n; i++) {
+        Trigd__V1__Roi *roi = trigd__v1__roi__unpack(NULL, s->roi[i].n, s->roi[i].bytes);
+
+        if (!roi) {
+            r = -ENOMEM;
+            break;
+        }
+        r = join(&s->roi[i], roi, i % n ? first : NULL, i % n, n);
+        if (i % n) {
+            trigd__v1__roi__free_unpacked(roi, NULL);
+            continue;
+        }
+        if (first)
+            trigd__v1__roi__free_unpacked(first, NULL);
+        first = roi;
+    }
+    if (first)
+        trigd__v1__roi__free_unpacked(first, NULL);
+    return r == 0 && !s->n ? -ENODATA : r;
 }
 
 void source_free(struct source *s)

@@ -162,7 +162,7 @@ static int send_message(struct connection *c, struct flight *const *flights, uin
 
     for (uint32_t i = 0; i < n; i++) {
         picks[i] = (struct source_pick){.which = flights[i]->which,
-                                        .l1id = (uint32_t)flights[i]->token,
+                                        .l1id = flights[i]->l1id,
                                         .token = flights[i]->token,
                                         .is_repeat = flights[i]->is_repeat};
     }
@@ -189,7 +189,7 @@ static int write_roi(struct connection *c, struct flight *f)
         return r;
     shared_write(c->shared, f->which, f->at, dst, &entry);
     entry.token = f->token;
-    entry.info.l1id = (uint32_t)f->token;
+    entry.info.l1id = f->l1id;
     if (f->is_repeat)
         entry.kinds |= SHM_REPEAT;
     r = shmclient_put(c->shm, &entry);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "flow/roi_why.h"
+#include "stream/roi_why.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +26,18 @@ static void say_what(const struct roi_why *why, const struct config *config, cha
         break;
     case ROI_END_KNOWN:
         snprintf(text, bytes, "it ended a worker before and was sent again: show poison");
+        break;
+    case ROI_END_EVENT:
+        snprintf(text, bytes, "another RoI of its event failed");
+        break;
+    case ROI_END_MISSING:
+        snprintf(text, bytes, "other RoIs of its event did not come in time");
+        break;
+    case ROI_END_ABANDONED:
+        snprintf(text, bytes, "its client left before all RoIs of its event had come");
+        break;
+    case ROI_END_AFTER:
+        snprintf(text, bytes, "it came when its event was over");
         break;
     case ROI_END_STATUS:
         snprintf(text, bytes, "the plugin gave it up (TRG_FAILED)");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "flow/roi_message.h"
+#include "stream/roi_message.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@ static void fill_roi(Trigd__V1__Roi *m, const struct roi *r)
     m->lumi_block = r->info.lumi_block;
     m->l1_bits = r->info.l1_bits;
     m->type = r->type;
+    m->event_rois = r->event_rois;
     m->eta = r->info.eta;
     m->phi_rad = r->info.phi_rad;
     m->eta_half = r->info.eta_half;
@@ -119,19 +120,28 @@ static void set_collection(Trigd__V1__Roi *m, struct collections *c, uint32_t ki
     }
 }
 
-static void add_declared(Trigd__V1__Roi *m, struct collections *c, uint32_t kind, size_t n,
-                         void *const *column)
+/* A collection as Columns, whose column[] the caller has. */
+static void fill_columns(Trigd__V1__Columns *m, const struct pool *pool, uint32_t kind,
+                         const struct roi_collection *from, ProtobufCBinaryData *column)
 {
     const struct trg_collection *info = kind_info(kind);
-    Trigd__V1__Columns *d = &c->declared[m->n_columns];
 
-    trigd__v1__columns__init(d);
-    d->hash = info->hash;
-    d->n_column = info->n_columns;
-    d->column = c->column[m->n_columns];
+    trigd__v1__columns__init(m);
+    m->hash = info->hash;
+    m->n_column = info->n_columns;
+    m->column = column;
     for (uint32_t i = 0; i < info->n_columns; i++)
-        set_bytes(n * trg_column_bytes(&info->column[i]), column[i], &d->column[i]);
-    c->list[m->n_columns++] = d;
+        set_bytes(from->n * trg_column_bytes(&info->column[i]), pool_column(pool, kind, from, i),
+                  &column[i]);
+}
+
+static void add_declared(Trigd__V1__Roi *m, struct collections *c, const struct pool *pool,
+                         const struct roi_collection *from)
+{
+    const size_t n = m->n_columns++;
+
+    fill_columns(&c->declared[n], pool, from->kind, from, c->column[n]);
+    c->list[n] = &c->declared[n];
     m->columns = c->list;
 }
 
@@ -145,11 +155,13 @@ static void fill_collections(Trigd__V1__Roi *m, struct collections *c, const str
 
         if (!from->is_there)
             continue;
+        if (s >= WIRE_DECLARED) {
+            add_declared(m, c, pool, from);
+            continue;
+        }
         for (uint32_t i = 0; i < kind_info(from->kind)->n_columns; i++)
             column[i] = pool_column(pool, from->kind, from, i);
-        if (s >= WIRE_DECLARED) {
-            add_declared(m, c, from->kind, from->n, column);
-        } else if (from->is_quantized) { /* kept as it came */
+        if (from->is_quantized) { /* kept as it came */
             set_quantized(&c->quantized, &r->quantum, from->n, column);
             m->quantized_spacepoints = &c->quantized;
         } else {
@@ -158,27 +170,101 @@ static void fill_collections(Trigd__V1__Roi *m, struct collections *c, const str
     }
 }
 
-int roi_message_pack(const struct pool *pool, const struct roi *r, Trigd__V1__Kept *kept,
-                     struct roi_message **ret_message)
+/* ---------------------------------------------------------------- products */
+
+struct product { /* of one message; points into the pool */
+    Trigd__V1__Product message;
+    Trigd__V1__Columns columns;
+    ProtobufCBinaryData column[TRG_COLUMNS_MAX];
+};
+
+static uint32_t count_products(const struct roi_content *c, const struct roi *r)
+{
+    uint32_t n = 0;
+
+    for (uint64_t left = c->products & r->done; left; left &= left - 1)
+        n += c->menu->steps[__builtin_ctzll(left)].plugin->n_outputs;
+    return n;
+}
+
+/* Lists what the steps made; returns how many there are of at most count_products. */
+static size_t list_products(const struct pool *pool, const struct roi *r,
+                            const struct roi_content *c, struct product *p,
+                            Trigd__V1__Product **list)
+{
+    size_t n = 0;
+
+    for (uint64_t left = c->products & r->done; left; left &= left - 1) {
+        const uint32_t step = (uint32_t)__builtin_ctzll(left);
+        const struct plugin *plugin = c->menu->steps[step].plugin;
+
+        for (uint32_t k = 0; k < plugin->n_outputs; k++) {
+            const struct roi_collection *from = &pool_steps(pool, r)[step].product[k];
+
+            if (!from->is_there)
+                continue;
+            trigd__v1__product__init(&p[n].message);
+            p[n].message.step = step;
+            p[n].message.columns = &p[n].columns;
+            fill_columns(&p[n].columns, pool, plugin->produces[k], from, p[n].column);
+            list[n] = &p[n].message;
+            n++;
+        }
+    }
+    return n;
+}
+
+/* ---------------------------------------------------------------- the whole */
+
+static int pack(Trigd__V1__Roi *m, struct roi_message **ret_message)
 {
     Trigd__V1__RoiBatch batch = TRIGD__V1__ROI_BATCH__INIT;
-    Trigd__V1__Roi m = TRIGD__V1__ROI__INIT, *list = &m;
-    struct collections c;
     struct roi_message *p;
     size_t bytes;
 
-    fill_roi(&m, r);
-    m.kept = kept;
-    fill_collections(&m, &c, pool, r);
     batch.n_rois = 1;
-    batch.rois = &list;
+    batch.rois = &m;
     bytes = trigd__v1__roi_batch__get_packed_size(&batch);
     p = malloc(sizeof *p + bytes);
     if (!p)
         return -ENOMEM;
-    p->next = NULL;
-    p->bytes = bytes;
+    *p = (struct roi_message){.bytes = bytes, .run = m->run, .lumi_block = m->lumi_block};
     trigd__v1__roi_batch__pack(&batch, p->packed);
     *ret_message = p;
     return 0;
+}
+
+int roi_message_pack(const struct pool *pool, const struct roi *r,
+                     const struct roi_content *content, struct roi_message **ret_message)
+{
+    const uint32_t n = content->kept ? count_products(content, r) : 0;
+    Trigd__V1__Roi m = TRIGD__V1__ROI__INIT;
+    Trigd__V1__Product **list = NULL;
+    struct product *products = NULL;
+    struct collections c;
+    int result = 0;
+
+    if (n) {
+        products = calloc(n, sizeof *products);
+        list = calloc(n, sizeof *list);
+        if (!products || !list)
+            result = -ENOMEM;
+        else
+            content->kept->n_products = list_products(pool, r, content, products, list);
+        if (content->kept)
+            content->kept->products = list;
+    }
+    fill_roi(&m, r);
+    m.kept = content->kept;
+    if (content->has_payload)
+        fill_collections(&m, &c, pool, r);
+    if (result == 0)
+        result = pack(&m, ret_message);
+    if (n) {
+        content->kept->n_products = 0;
+        content->kept->products = NULL;
+    }
+    free(products);
+    free(list);
+    return result;
 }

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_kills - workers are killed under half of the load that they can take: how long do the RoIs
+ * take that were in flight, until their plugin has decided them? */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "args.h"
+#include "clock.h"
+#include "process.h"
+#include "result.h"
+#include "stream.h"
+#include "talk.h"
+#include "trigd.pb-c.h"
+
+#define GOAL_MS    50.0
+#define ROIS       (1u << 24)
+#define DISTINCT   200u
+#define SEED       1u
+#define MEASURE_NS (2 * NS_PER_S)     /* at full load, and before the first kill */
+#define AFTER_NS   (1000 * NS_PER_MS) /* a kill: until the next one is prepared */
+#define CAME_NS    (200 * NS_PER_MS)  /* after a kill: RoIs that came then */
+#define CALM_NS    (500 * NS_PER_MS)  /* before a kill */
+
+struct options {
+    const char *json, *preset, *params, *devices, *device;
+    uint32_t kills;
+};
+
+struct bench {
+    struct options o;
+    char folder[64], endpoint[128], control[128];
+    pid_t pid;
+    struct source source;
+    struct stream stream;
+    double max_hz;
+    uint32_t *kill_at; /* by kill: RoIs sent before */
+    uint64_t *kill_ns; /* ... and when it was */
+};
+
+/* ---------------------------------------------------------------- the daemon */
+
+static int write_files(const struct bench *b, const char *bench)
+{
+    char text[2000];
+    int r;
+
+    snprintf(text, sizeof text,
+             "name: bench\nstreams: [physics]\n"
+             "steps: [{name: step, plugin: zfinder, params: {%s}}]\n"
+             "chains: [{name: all, id: 1, steps: [{step: step}], streams: [physics]}]\n",
+             b->o.params);
+    r = process_write_file(b->folder, "menu.yaml", text);
+    snprintf(text, sizeof text,
+             "endpoints: [\"%s\"]\nmenu: menu.yaml\n"
+             "plugin_path: [\"%s/../plugins\"]\nbackend_path: \"%s/../backends\"\n"
+             "control: {socket: control}\nhttp: {address: \"\"}\nlog: {level: error}\n"
+             "state_dir: \"\"\naccounts_dir: \"\"\ndebug_stream: {folder: \"\"}\n"
+             "limits: {soft_ms: 500, hard_ms: 5000}\nclients: {credits: 4096}\n"
+             "devices: [%s]\n",
+             b->endpoint, bench, bench, b->o.devices);
+    return r < 0 ? r : process_write_file(b->folder, "trigd.yaml", text);
+}
+
+static void run_daemon(const struct bench *b, const char *bench)
+{
+    char program[1100], config[128];
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* none outlives the benchmark */
+    snprintf(program, sizeof program, "%s/../bin/trigd", bench);
+    snprintf(config, sizeof config, "%s/trigd.yaml", b->folder);
+    execl(program, program, "--config", config, (char *)NULL);
+    fprintf(stderr, "bench_kills: %s: %s\n", program, strerror(errno));
+    _exit(127);
+}
+
+static int start_daemon(struct bench *b)
+{
+    char bench[1000];
+    int r = process_folder(bench, sizeof bench);
+
+    snprintf(b->folder, sizeof b->folder, "/tmp/bench-kills-XXXXXX");
+    if (r == 0 && !mkdtemp(b->folder))
+        r = -errno;
+    snprintf(b->endpoint, sizeof b->endpoint, "ipc://%s/ipc", b->folder);
+    snprintf(b->control, sizeof b->control, "%s/control", b->folder);
+    if (r == 0)
+        r = write_files(b, bench);
+    if (r < 0)
+        return r;
+    b->pid = fork();
+    if (b->pid == 0)
+        run_daemon(b, bench);
+    return b->pid < 0 ? -errno : 0;
+}
+
+static void stop_daemon(struct bench *b)
+{
+    static const char *const files[] = {"trigd.yaml", "menu.yaml", "control", "control.lock",
+                                        "ipc",        "ipc.lock",  "cache",   ""};
+    char path[128];
+
+    process_end(b->pid);
+    for (size_t i = 0; b->folder[0] && i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/%s", b->folder, files[i]);
+        remove(path);
+    }
+}
+
+/* The process of the first worker that is none for retries; 0: it is down. */
+static int find_worker(const struct bench *b, pid_t *ret_pid)
+{
+    char *answer = NULL, *line = NULL, *next;
+    int r = talk(b->control, "show workers csv", 10, &answer);
+
+    *ret_pid = 0;
+    for (line = r < 0 ? NULL : strtok_r(answer, "\n", &next); line;
+         line = strtok_r(NULL, "\n", &next)) {
+        const char *comma = strchr(line, ',');
+
+        if (!comma || !strncmp(line, "retry", 5) || !strncmp(line, "worker", 6))
+            continue;
+        *ret_pid = (pid_t)strtol(comma + 1, NULL, 10);
+        break;
+    }
+    free(answer);
+    return r;
+}
+
+/* ---------------------------------------------------------------- the runs */
+
+static int measure_max(struct bench *b)
+{
+    const uint32_t before = b->stream.n;
+    const uint64_t from_ns = clock_ns();
+    int r = stream_run(&b->stream, 0, UINT32_MAX, from_ns + MEASURE_NS);
+
+    if (r == 0)
+        r = stream_settle(&b->stream);
+    b->max_hz = (b->stream.n - before) / ((double)(clock_ns() - from_ns) * 1e-9);
+    return r;
+}
+
+static int run_for(struct bench *b, uint64_t ns)
+{
+    return stream_run(&b->stream, b->max_hz / 2, UINT32_MAX, clock_ns() + ns);
+}
+
+/* Kills the worker once it is up again after the last time.  It is looked for well before, since
+ * no answer is taken meanwhile. */
+static int kill_once(struct bench *b, uint32_t number)
+{
+    pid_t pid;
+    int r;
+
+    do {
+        r = find_worker(b, &pid);
+        if (r == 0)
+            r = run_for(b, CALM_NS);
+    } while (r == 0 && !pid);
+    if (r < 0)
+        return r;
+    b->kill_at[number] = b->stream.n;
+    b->kill_ns[number] = clock_ns();
+    return kill(pid, SIGKILL) < 0 ? -errno : 0;
+}
+
+static int run_all(struct bench *b)
+{
+    int r = run_for(b, MEASURE_NS);
+
+    for (uint32_t i = 0; r == 0 && i < b->o.kills; i++) {
+        r = kill_once(b, i);
+        if (r == 0)
+            r = run_for(b, AFTER_NS);
+    }
+    return r < 0 ? r : stream_settle(&b->stream);
+}
+
+/* ---------------------------------------------------------------- what it shows */
+
+struct sample { /* times of RoIs that their plugin decided, ms; and how many it did not */
+    double *ms;
+    uint32_t n, n_other;
+};
+
+static void note(struct sample *s, const struct stream_roi *r)
+{
+    if (r->status > TRIGD__V1__STATUS__TRUNCATED)
+        s->n_other++;
+    else
+        s->ms[s->n++] = (double)(r->ended_ns - r->sent_ns) * 1e-6;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Of those from `first` on, which it sorts. */
+static double quantile(struct sample *s, uint32_t first, double q)
+{
+    const uint32_t n = s->n - first;
+
+    qsort(s->ms + first, n, sizeof *s->ms, compare);
+    return n ? s->ms[first + (uint32_t)(q * (n - 1) + 0.5)] : 0;
+}
+
+enum part { HIT, CAME, REST, PARTS };
+static const char *const part_name[PARTS] = {"in flight when their worker was killed",
+                                             "sent in the 200 ms after it", "all others"};
+
+static void show(FILE *json, const struct bench *b, enum part part, struct sample *s,
+                 const struct result *by_kill)
+{
+    char name[160];
+    struct result_figure f = {.bench = "kills",
+                              .figure = name,
+                              .unit = "ms",
+                              .command = "bench_kills",
+                              .goal = part == HIT ? GOAL_MS : 0,
+                              .device = b->o.device};
+
+    printf("%s: %u decided by the plugin, %u not; p50 %.1f, p99 %.1f, max %.1f ms; p99 of the "
+           "median kill %.1f ms\n",
+           part_name[part], s->n, s->n_other, quantile(s, 0, 0.5), quantile(s, 0, 0.99),
+           quantile(s, 0, 1), result_median(by_kill));
+    snprintf(name, sizeof name, "%s at half load, RoIs %s: p99, median of the kills", b->o.preset,
+             part_name[part]);
+    result_write(json, &f, by_kill);
+    snprintf(name, sizeof name, "%s at half load, RoIs %s: not decided by the plugin", b->o.preset,
+             part_name[part]);
+    f.unit = "";
+    f.goal = 0;
+    result_write_value(json, &f, s->n_other, 0, b->o.kills);
+}
+
+/* Sorts RoIs by the kills: number k holds for those that were sent after it and before the next. */
+static void sort_out(const struct bench *b, uint32_t from, struct sample *s, struct result *by_kill)
+{
+    uint32_t before[PARTS] = {0};
+
+    for (uint32_t i = from, k = 0; i < b->stream.n; i++) {
+        const struct stream_roi *r = &b->stream.roi[i];
+
+        if (k < b->o.kills && i == b->kill_at[k]) {
+            result_add(&by_kill[HIT], quantile(&s[HIT], before[HIT], 0.99));
+            for (enum part p = k ? CAME : REST; p < PARTS; p++)
+                result_add(&by_kill[p], quantile(&s[p], before[p], 0.99));
+            for (enum part p = HIT; p < PARTS; p++)
+                before[p] = s[p].n;
+            k++;
+        }
+        if (k < b->o.kills && r->ended_ns > b->kill_ns[k])
+            note(&s[HIT], r);
+        else if (k && r->sent_ns < b->kill_ns[k - 1] + CAME_NS)
+            note(&s[CAME], r);
+        else
+            note(&s[REST], r);
+    }
+}
+
+static int report(FILE *json, const struct bench *b, uint32_t from)
+{
+    struct sample s[PARTS] = {{.n = 0}};
+    struct result by_kill[PARTS] = {{.n = 0}};
+    bool has_room = true;
+
+    for (enum part p = HIT; p < PARTS; p++) {
+        s[p].ms = calloc(b->stream.n, sizeof(double));
+        has_room &= s[p].ms != NULL;
+    }
+    if (has_room) {
+        sort_out(b, from, s, by_kill);
+        for (enum part p = HIT; p < PARTS; p++)
+            show(json, b, p, &s[p], &by_kill[p]);
+    }
+    for (enum part p = HIT; p < PARTS; p++)
+        free(s[p].ms);
+    return has_room ? 0 : -ENOMEM;
+}
+
+static int measure(struct bench *b, FILE *json)
+{
+    uint32_t from = 0;
+    int r = source_generate(b->o.preset, SEED, DISTINCT, LAYOUT_AS_MADE, &b->source);
+
+    if (r == 0)
+        r = start_daemon(b);
+    if (r == 0)
+        r = stream_open(&b->stream, b->endpoint, &b->source, ROIS);
+    if (r == 0)
+        r = measure_max(b);
+    from = b->stream.n;
+    if (r == 0)
+        r = run_all(b);
+    if (r == 0) {
+        printf("%s, %s: %.0f RoIs/s at most, %u kills at half of that\n", b->o.preset, b->o.devices,
+               b->max_hz, b->o.kills);
+        r = report(json, b, from);
+    }
+    return r;
+}
+
+static void parse(int argc, char **argv, struct options *o)
+{
+    const struct arg table[] = {
+        {"json", ARG_TEXT, &o->json, 0, 0, "FILE", "write the figures there as well"},
+        {"preset", ARG_TEXT, &o->preset, 0, 0, "P", "of trigreplay (default lowlum)"},
+        {"params", ARG_TEXT, &o->params, 0, 0, "YAML", "of zfinder (default preset: pure)"},
+        {"devices", ARG_TEXT, &o->devices, 0, 0, "YAML",
+         "of the daemon (default {backend: cpu, lanes: 1})"},
+        {"device", ARG_TEXT, &o->device, 0, 0, "NAME", "what they are called in results"},
+        {"kills", ARG_U32, &o->kills, 1, RESULT_RUNS_MAX, "N", "default 20"},
+        {0}};
+
+    *o = (struct options){.preset = "lowlum",
+                          .params = "preset: pure",
+                          .devices = "{backend: cpu, lanes: 1}",
+                          .kills = 20};
+    if (args_parse(argc, argv, "usage: bench_kills [OPTION ...]\n", table) != ARGS_OK)
+        exit(2);
+}
+
+int main(int argc, char **argv)
+{
+    struct bench b = {.pid = 0};
+    FILE *json = NULL;
+    int r = -ENOMEM;
+
+    parse(argc, argv, &b.o);
+    b.kill_at = calloc(b.o.kills, sizeof *b.kill_at);
+    b.kill_ns = calloc(b.o.kills, sizeof *b.kill_ns);
+    if (b.o.json) {
+        json = fopen(b.o.json, "w");
+        if (!json) {
+            fprintf(stderr, "bench_kills: %s: %s\n", b.o.json, strerror(errno));
+            return 1;
+        }
+    }
+    if (b.kill_at && b.kill_ns)
+        r = measure(&b, json);
+    if (r < 0)
+        fprintf(stderr, "bench_kills: %s\n", strerror(-r));
+    stream_close(&b.stream);
+    stop_daemon(&b);
+    source_free(&b.source);
+    if (json)
+        fclose(json);
+    free(b.kill_at);
+    free(b.kill_ns);
+    return r < 0;
+}
