@@ -76,7 +76,7 @@ static int open_debug(struct streams *s)
     const struct config *c = s->config;
     const struct stream_files_setup files = {.name = DEBUG,
                                              .folder = c->debug_stream.folder,
-                                             .level = 3,
+                                             .level = 1,
                                              .file_bytes = UINT64_MAX,
                                              .run_bytes = MEBI(c->debug_stream.max_mbytes),
                                              .free_bytes = MEBI(c->debug_stream.free_mbytes),
