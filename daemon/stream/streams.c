@@ -197,7 +197,7 @@ void streams_put(struct streams *s, uint32_t shard, const struct pool *pool, con
     Trigd__V1__Kept kept = TRIGD__V1__KEPT__INIT;
     char reason[ROI_WHY_BYTES] = "";
 
-    if (r->status > TRIGD__V1__STATUS__TRUNCATED)
+    if (roi_has_failed(r->status))
         roi_why_say(&r->why, menu, s->config, reason);
     kept.status = (Trigd__V1__Status)r->status;
     kept.reason = reason;
