@@ -26,6 +26,7 @@ class Roi:
     z_min_mm: float = 0.0
     z_max_mm: float = 0.0
     type: int = 0
+    deadline_us: int = 0
     event_rois: int = 0
     token: int = 0
     is_repeat: bool = False

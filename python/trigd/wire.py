@@ -16,7 +16,7 @@ from . import trigd_pb2 as pb
 from .collections import OWN, Array, Collection
 from .roi import Roi
 
-VARINTS = {2: "run", 3: "l1id", 4: "roi_id", 5: "bcid", 6: "lumi_block", 7: "l1_bits", 21: "type",
+VARINTS = {2: "run", 3: "l1id", 4: "roi_id", 5: "bcid", 6: "lumi_block", 7: "l1_bits", 15: "deadline_us", 21: "type",
            22: "event_rois"}  # numbers in Roi
 FLOATS = {8: "eta", 9: "phi_rad", 10: "eta_half", 11: "phi_half_rad", 12: "z_min_mm", 13: "z_max_mm"}
 TOKEN, IS_REPEAT, COLUMNS, KEPT = 1, 14, 20, 30
