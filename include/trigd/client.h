@@ -92,7 +92,7 @@ enum trg_client_status { /* of a decision: docs/protocol.md */
                          TRG_CLIENT_TIMEOUT = 3,
                          TRG_CLIENT_SHUTDOWN = 4,
                          TRG_CLIENT_TOO_LATE = 5,
-    TRG_CLIENT_SKIPPED = 6
+                         TRG_CLIENT_SKIPPED = 6
 };
 
 struct trg_client_result { /* of a step */

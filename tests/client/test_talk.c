@@ -44,6 +44,21 @@ struct ends { /* what was called back */
     uint32_t connected, gone;
 };
 
+/* What programs store is what was told. */
+static void same_message(const struct trg_client_end *end)
+{
+    unsigned char bytes[4096];
+    const size_t n = trg_client_end_message(end, bytes, sizeof bytes);
+    Trigd__V1__Decision *d;
+
+    assert_in_range(n, 1, sizeof bytes);
+    d = trigd__v1__decision__unpack(NULL, n, bytes);
+    assert_non_null(d);
+    assert_int_equal(d->l1id, end->l1id);
+    assert_int_equal(d->accept, end->accept);
+    trigd__v1__decision__free_unpacked(d, NULL);
+}
+
 static void ended(void *arg, const struct trg_client_end *end)
 {
     struct ends *e = arg;
@@ -56,6 +71,10 @@ static void ended(void *arg, const struct trg_client_end *end)
     e->by_user[end->user]++;
     e->last = *end;
     snprintf(e->text, sizeof e->text, "%s", end->text);
+    if (end->kind == TRG_CLIENT_DECIDED)
+        same_message(end);
+    else
+        assert_int_equal(trg_client_end_message(end, NULL, 0), 0);
     if (end->kind == TRG_CLIENT_DECIDED)
         assert_true(end->received_ns >= end->sent_ns && end->sendings >= 1);
 }
@@ -145,6 +164,7 @@ static void rois_end(struct server *s, bool is_shm)
     assert_string_equal(names->streams[0], "physics");
     assert_string_equal(names->steps[0].plugin, "fault");
     assert_non_null(strstr(names->server, "trigd "));
+    assert_in_range(trg_client_names_message(c, NULL, 0), 50, 4096);
     assert_int_equal(trg_client_room(c), 64);
     for (uint32_t i = 0; i < 65; i++)
         all[i] = roi_of(i, 0);
