@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The short names of what CMake presets and scripts do.  `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo check build wheel install format lint fuzz bench docs-figures docs-parameters docs-collections gpu-check storm clean
+.PHONY: help demo check build wheel install format lint fuzz bench docs-figures docs-parameters docs-collections gpu-check convert-check storm clean
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 COLLECTIONS = $(patsubst %,collections/%.yaml,spacepoints hits tracks doublets vertices paths voxels)
@@ -52,6 +52,10 @@ fuzz: ## run every fuzz target for FUZZ_SECONDS (default 600) on a copy of its c
 
 bench: build ## run the benchmarks; tables for people on the terminal, JSON into build/results
 	tools/bench build/release build/results
+
+convert-check: build ## install the packages of tools/trigconvert from PyPI and test the conversions
+	tools/trigconvert/trigconvert --help >build/trigconvert-help.txt
+	ctest --test-dir build/release --output-on-failure -R "^trigconvert$$"
 
 storm: build ## break a daemon and its clients at random for STORM_SECONDS (default 7200); results into build/storm.jsonl
 	tests/storm/storm build/release --seconds $(or $(STORM_SECONDS),7200) --phase-seconds 3 --tail 3 --json build/storm.jsonl

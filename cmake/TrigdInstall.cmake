@@ -12,9 +12,6 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/trigd DESTINATION ${CMAKE_INSTALL_
 install(PROGRAMS ${CMAKE_SOURCE_DIR}/tools/new-plugin DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME trigd-new-plugin)
 file(GLOB tutorial LIST_DIRECTORIES true CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/tut_*)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/plugins/example ${tutorial} DESTINATION ${CMAKE_INSTALL_DATADIR}/trigd/plugins)
-# the package for Python, to be named in PYTHONPATH; `make wheel` makes a wheel of it
-install(DIRECTORY ${CMAKE_BINARY_DIR}/python/trigd DESTINATION ${CMAKE_INSTALL_DATADIR}/trigd/python
-    FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 install(FILES ${CMAKE_SOURCE_DIR}/proto/trigd.proto DESTINATION ${CMAKE_INSTALL_DATADIR}/trigd)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/trigdConfig.cmake.in
     ${CMAKE_BINARY_DIR}/trigdConfig.cmake INSTALL_DESTINATION ${trigd_package}

@@ -327,7 +327,8 @@ static int walk(struct blockfile_writer *w)
     struct block b;
     int r;
 
-    while ((r = block_read_head(w->fd, w->bytes, &b)) == 1 && b.kind != BLOCK_INDEX) {
+    while ((r = block_read_head(w->fd, w->bytes, &b)) == 1 &&
+           b.kind == (w->bytes == MARK_BYTES ? BLOCK_HEADER : BLOCK_RECORDS)) {
         r = check_contents(w, w->bytes, &b);
         if (r <= 0)
             break;

@@ -84,13 +84,21 @@ struct shm_head *shmclient_head(struct shmclient *c)
 
 int shmclient_tell(struct shmclient *c, const Trigd__V1__ToDaemon *m)
 {
-    unsigned char bytes[512]; /* of Hello, Heartbeat, Bye */
     size_t n = trigd__v1__to_daemon__get_packed_size(m);
+    unsigned char few[512], *bytes = few; /* of most; a Hello with declarations has more */
+    int r;
 
-    if (n > sizeof bytes)
+    if (n > SHM_PACKET_MAX)
         return -EMSGSIZE;
+    if (n > sizeof few)
+        bytes = malloc(n);
+    if (!bytes)
+        return -ENOMEM;
     trigd__v1__to_daemon__pack(m, bytes);
-    return shm_packet_send(c->fd, bytes, n, -1);
+    r = shm_packet_send(c->fd, bytes, n, -1);
+    if (bytes != few)
+        free(bytes);
+    return r;
 }
 
 /* ---------------------------------------------------------------- the region */
@@ -216,6 +224,17 @@ static void forget_pieces(struct shmclient *c)
     for (uint32_t i = 0; i < CLASSES; i++)
         c->given[i] = NO_PIECE;
     c->untouched = 0;
+}
+
+uint64_t shmclient_most(const struct shmclient *c)
+{
+    uint64_t most = (uint64_t)1 << LEAST_SHIFT;
+
+    if (!c->head || c->data_bytes < most)
+        return 0;
+    while (most <= c->data_bytes / 2)
+        most *= 2;
+    return most;
 }
 
 int shmclient_take(struct shmclient *c, uint64_t bytes, uint64_t *ret_at, void **ret_address)

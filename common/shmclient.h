@@ -39,6 +39,8 @@ void shmclient_awake(struct shmclient *c);
 /* Room for `bytes` of columns: its place for struct shm_collection and its address, aligned to
  * SHM_ALIGN.  -ENOSPC: not now (free what was answered); -EMSGSIZE: never; -ENOTCONN. */
 int shmclient_take(struct shmclient *c, uint64_t bytes, uint64_t *ret_at, void **ret_address);
+/* Most bytes that shmclient_take ever gives at a time; 0 before the Welcome. */
+uint64_t shmclient_most(const struct shmclient *c);
 /* Gives the room back, once the RoI in it has had its end. */
 void shmclient_give(struct shmclient *c, uint64_t at, uint64_t bytes);
 

@@ -4,13 +4,13 @@
  * the same events.  Times include the copies in and out and the host's share.  On one core they are
  * CPU time, so that other programs disturb little.
  *
- *     TRIGD_BUILD=build/release build/release/bench/bench_clusters [--quick] [--device BACKEND]
- *         [--json FILE] [FILE.bin ...]
+ *     TRIGD_BUILD=build/release build/release/bench/bench_clusters [--help] [FILE.bin ...]
  *
  * Files are raw banks of LHCb's: one sample of their own, repeated. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
 #include "chain.h"
 #include "clock.h"
 #include "crew.h"
@@ -30,7 +30,8 @@ struct bench {
     struct algo_host host[PLUGINS]; /* clusters, hough, vertexing */
     struct geometry geometry;
     FILE *json;
-    const char *only; /* a backend; NULL: all */
+    const char *backend, *only; /* of these alone; NULL: all */
+    uint32_t lanes;             /* on a GPU, so many alone; 0: some numbers */
     uint32_t n, runs;
 };
 
@@ -199,6 +200,13 @@ static void measure(const struct bench *b, const struct sample *s, const struct 
     char what[64], device[80];
     double value = 0;
 
+    snprintf(what, sizeof what, "%s, batch %u",
+             w->plugins == 1   ? "banks to hits"
+             : w->plugins == 2 ? "banks to tracks"
+                               : "banks to vertices",
+             w->batch);
+    if (b->only && !strstr(what, b->only))
+        return;
     for (uint32_t i = 0; i < w->lanes; i++) {
         struct pipeline_setup setup = {.n = w->plugins,
                                        .device = w->device,
@@ -223,11 +231,6 @@ static void measure(const struct bench *b, const struct sample *s, const struct 
             fail("a lane");
         result_add(&rates, (double)w->lanes * lane[0].rounds * n / seconds(w, &t));
     }
-    snprintf(what, sizeof what, "%s, batch %u",
-             w->plugins == 1   ? "banks to hits"
-             : w->plugins == 2 ? "banks to tracks"
-                               : "banks to vertices",
-             w->batch);
     snprintf(device, sizeof device, "%s, %.20s, %u lane%s", w->backend, w->info.name, w->lanes,
              w->lanes > 1 ? "s" : "");
     tell(b, s, what, device, &rates);
@@ -250,7 +253,8 @@ static void measure_plugins(const struct bench *b, const struct sample *s, struc
         for (uint32_t k = 0; k < n_lanes; k++) {
             w->batch = batches[i];
             w->lanes = lanes[k];
-            measure(b, s, w);
+            if (!b->lanes || b->lanes == lanes[k])
+                measure(b, s, w);
         }
     w->batch = 64;
     w->lanes = 1;
@@ -270,14 +274,16 @@ static void measure_device(const struct bench *b, const struct sample *s, const 
 
 static void measure_all(const struct bench *b, struct sample *s)
 {
-    measure_lean(b, s);
-    measure_naive(b, s);
+    if (!b->only) {
+        measure_lean(b, s);
+        measure_naive(b, s);
+    }
     for (uint32_t i = 0; i < backends_count(b->host[0].backends); i++) {
         struct trg_device *device;
         uint32_t n;
         const char *name = backends_name(b->host[0].backends, i, &n);
 
-        if (n && (!b->only || !strcmp(b->only, name)) &&
+        if (n && (!b->backend || !strcmp(b->backend, name)) &&
             backends_device(b->host[0].backends, name, 0, &device) == 0)
             measure_device(b, s, name, device);
     }
@@ -333,51 +339,53 @@ static void physics(const struct bench *b)
 
 /* ---------------------------------------------------------------- the program */
 
-static int parse(struct bench *b, int argc, char **argv)
+static int parse(struct bench *b, int argc, char **argv, int *ret_files)
 {
-    int i;
+    bool is_quick = false;
+    const struct arg table[] = {
+        {"quick", ARG_FLAG, &is_quick, 0, 0, NULL, "fewer events and runs"},
+        {"device", ARG_TEXT, &b->backend, 0, 0, "BACKEND", "this backend alone"},
+        {"lanes", ARG_U32, &b->lanes, 1, LANES, "N", "on a GPU, so many lanes alone: 1, 4 or 8"},
+        {"only", ARG_TEXT, &b->only, 0, 0, "TEXT",
+         "figures with this in their name, and no physics"},
+        {"json", ARG_APPEND, &b->json, 0, 0, "FILE", "append figures, one a line"},
+        {0}};
+    const int r =
+        args_parse_words(argc, argv, "bench_clusters [options] [FILE.bin ...]", table, ret_files);
 
-    for (i = 1; i < argc && !strncmp(argv[i], "--", 2); i++) {
-        if (!strcmp(argv[i], "--quick")) {
-            b->n = 64;
-            b->runs = 3;
-        } else if (!strcmp(argv[i], "--device") && i + 1 < argc) {
-            b->only = argv[++i];
-        } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
-            b->json = fopen(argv[++i], "a");
-            if (!b->json) {
-                perror(argv[i]);
-                exit(1);
-            }
-            setvbuf(b->json, NULL, _IOLBF, 0); /* what was measured stays when it is stopped */
-        } else {
-            fprintf(stderr, "usage: bench_clusters [--quick] [--device BACKEND] [--json FILE] "
-                            "[FILE.bin ...]\n");
-            exit(2);
-        }
+    if (b->json)
+        setvbuf(b->json, NULL, _IOLBF, 0); /* what was measured stays when it is stopped */
+    if (is_quick) {
+        b->n = 64;
+        b->runs = 3;
     }
-    return i;
+    return r;
 }
 
 int main(int argc, char **argv)
 {
     static const char *const plugins[PLUGINS] = {"clusters", "hough", "vertexing"};
     struct bench b = {.n = 512, .runs = 5};
-    const int first = parse(&b, argc, argv);
+    int n_files;
+    const int args = parse(&b, argc, argv, &n_files);
     char why[256];
     struct sample s;
+
+    if (args != ARGS_OK)
+        return args == ARGS_HELP ? 0 : 2;
 
     for (uint32_t k = 0; k < PLUGINS; k++)
         if (algo_host_open(&b.host[k], plugins[k]) < 0)
             return 1;
     if (geometry_open("velo", &b.geometry, why, sizeof why) < 0)
         fail(why);
-    physics(&b);
+    if (!b.only)
+        physics(&b);
     s = generate("velo-banks", b.n);
     measure_all(&b, &s);
     sample_free(&s);
-    if (first < argc) {
-        s = read_files(argv + first, (uint32_t)(argc - first));
+    if (n_files) {
+        s = read_files(argv + 1, (uint32_t)n_files);
         measure_all(&b, &s);
         sample_free(&s);
     }

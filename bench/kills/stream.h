@@ -6,19 +6,20 @@
 #include <stdint.h>
 
 #include "source.h"
+#include "trigd/client.h"
 
-struct stream_roi {             /* by token */
+struct stream_roi {             /* by number */
     uint64_t sent_ns, ended_ns; /* ended: 0 while it is in flight */
     uint8_t status;             /* of its decision */
 };
 
 struct stream {
-    void *context, *socket;
+    struct trg_client *client;
     const struct source *source;
     uint32_t credits, outstanding;
     uint32_t n, room; /* RoIs sent */
     struct stream_roi *roi;
-    unsigned char *message; /* room for the largest */
+    bool is_refused; /* one was answered in another way than by a decision */
 };
 
 /* Connects and says Hello; room for `room` RoIs.  Negative errno; -ETIMEDOUT: no Welcome came. */

@@ -164,7 +164,7 @@
 /* Files of a stream of the menu. */
 #define CONFIG_STREAM(X, of)                                                                    \
     X(of, folder, PATH, "state/streams", 0, 0, "folder for its files, made if it is not there") \
-    X(of, level, U32, "3", 0, 19, "of compression (zstd); 0: none")                             \
+    X(of, level, U32, "1", 0, 19, "of compression (zstd); 0: none")                             \
     X(of, file_mbytes, U32, "1024", 1, 1048576, "the next file begins with this size, MiB")     \
     X(of, file_s, U32, "600", 0, 86400, "or when the file is this old, s; 0: at no age")        \
     X(of, by_lumi_block, BOOL, "0", 0, 1, "a file holds RoIs of one lumi block only")           \

@@ -360,6 +360,21 @@ static bool is_alone(struct worker *w, uint32_t shard)
     return worker_reserve(w, shard);
 }
 
+/* Gives up one of the next suspects that would miss its deadline; false: there is none. */
+static bool give_up_one(struct dispatch *d, const struct engine_step *s, const uint32_t *roi,
+                        uint32_t n, uint64_t now)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const uint64_t own = dispatch_at(d, roi[i])->deadline_ns;
+
+        if (!own || is_in_time(s->retry, dispatch_items(d, s, roi[i]), own, now))
+            continue;
+        rois_give_up(d, roi[i], s->group.step);
+        return true;
+    }
+    return false;
+}
+
 /* Runs the next suspects of a step. */
 static bool run_suspects(struct dispatch *d, uint32_t engine, uint32_t step, uint64_t now)
 {
@@ -368,12 +383,8 @@ static bool run_suspects(struct dispatch *d, uint32_t engine, uint32_t step, uin
     uint32_t n = suspects_count(d->suspects) ? suspects_next(d->suspects, engine, step, &roi) : 0;
     uint32_t put = 0;
 
-    if (n && dispatch_at(d, roi[0])->deadline_ns &&
-        !is_in_time(l, dispatch_items(d, &d->engine[engine]->step[step], roi[0]),
-                    dispatch_at(d, roi[0])->deadline_ns, now)) {
-        rois_give_up(d, roi[0], step); /* is none any more */
-        return true;
-    }
+    if (give_up_one(d, &d->engine[engine]->step[step], roi, n, now))
+        return true; /* the group is another one now */
     if (!n || !lane_has_room(l) || !is_alone(l->worker, l->s.shard))
         return false;
     lane_begin(l);

@@ -65,13 +65,14 @@ static uint64_t kept_products(struct builder *b, uint32_t number)
 
     for (uint32_t i = 0; i < keep->n_products; i++) {
         int32_t step = menu_find_step(b->m, keep->products[i]);
+        const struct plugin *plugin = step < 0 ? NULL : b->m->steps[step].plugin;
         char where[WHERE_BYTES];
 
         snprintf(where, sizeof where, "keep[%u].products[%u]", number, i);
         if (step < 0)
             yamlfile_problem(b->f, where, "stream \"%s\": there is no step \"%s\"", keep->stream,
                              keep->products[i]);
-        else if (!b->m->steps[step].plugin->n_outputs)
+        else if (!plugin || !plugin->n_outputs)
             yamlfile_problem(b->f, where, "stream \"%s\": step \"%s\" makes no collection",
                              keep->stream, keep->products[i]);
         else

@@ -147,7 +147,7 @@ static void name_file(struct stream_files *f, const struct roi_message *m, char 
 
     gmtime_r(&now, &tm);
     strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &tm);
-    snprintf(ret_path, PATH_MAX, "%.3900s/%s-r%06u-b%04u-m%016" PRIx64 "-%s-%d-%u.roi" PART,
+    snprintf(ret_path, PATH_MAX, "%.3900s/%s-r%06u-b%04u-m%016" PRIx64 "-%s-%d-%04u.roi" PART,
              f->s.folder, f->s.name, m->run, m->lumi_block, m->titles->menu_key, stamp,
              (int)getpid(), ++f->number);
 }

@@ -76,7 +76,7 @@ static int open_debug(struct streams *s)
     const struct config *c = s->config;
     const struct stream_files_setup files = {.name = DEBUG,
                                              .folder = c->debug_stream.folder,
-                                             .level = 3,
+                                             .level = 1,
                                              .file_bytes = UINT64_MAX,
                                              .run_bytes = MEBI(c->debug_stream.max_mbytes),
                                              .free_bytes = MEBI(c->debug_stream.free_mbytes),
@@ -197,7 +197,7 @@ void streams_put(struct streams *s, uint32_t shard, const struct pool *pool, con
     Trigd__V1__Kept kept = TRIGD__V1__KEPT__INIT;
     char reason[ROI_WHY_BYTES] = "";
 
-    if (r->status > TRIGD__V1__STATUS__TRUNCATED)
+    if (roi_has_failed(r->status))
         roi_why_say(&r->why, menu, s->config, reason);
     kept.status = (Trigd__V1__Status)r->status;
     kept.reason = reason;

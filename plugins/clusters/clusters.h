@@ -44,6 +44,8 @@ enum cl_array {
     CL_KEY_2,   /* sorting goes to and fro */
     CL_PATTERN, /* beside the keys */
     CL_PATTERN_2,
+    CL_LIST,
+    CL_SLOT,
     CL_PARENT,
     CL_SUM = CL_PARENT + 2,
     CL_ARRAYS = CL_SUM + 2 * CL_SUMS

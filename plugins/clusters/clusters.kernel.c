@@ -55,27 +55,41 @@ TRG_FN void cl_read_items(TRG_LOCAL trg_u32 *count, TRG_GLOBAL const trg_u16 *se
 
 /* ---------------------------------------------------------------- clusters */
 
-/* A node for each set of pixels that may touch others; counts all sets, and pixels. */
-TRG_FN void cl_make_nodes(TRG_LOCAL trg_u32 *count, const struct cl_view v)
+/* Nodes for the sets of the j-th item of the list, of pattern p. */
+TRG_FN void cl_put_nodes(const struct cl_view v, trg_u32 j, trg_u32 key, trg_u32 p)
 {
-    trg_u32 n = 0u, pixels = 0u;
+    const trg_u32 node = j * CL_NODES, upper = cl_upper(p);
 
-    for (trg_u32 i = TRG_LID; i < v.n; i += TRG_LSIZE) {
-        const trg_u32 key = v.key[i], p = v.pattern[i];
-        const trg_u32 lower = cl_lower(p & 255u), upper = cl_upper(p), node = i * CL_NODES;
+    v.parent[node] = node;
+    v.parent[node + 1u] = node + 1u;
+    cl_put_sums(v, node, cl_sums_of(key, cl_lower(p & 255u)));
+    if (upper)
+        cl_put_sums(v, node + 1u, cl_sums_of(key, upper));
+}
 
-        if (!(p & CL_ALONE)) {
-            v.parent[node] = node;
-            v.parent[node + 1u] = node + 1u;
-            cl_put_sums(v, node, cl_sums_of(key, lower));
-            if (upper)
-                cl_put_sums(v, node + 1u, cl_sums_of(key, upper));
+/* Lists the items that may touch others, in order, and makes their nodes; counts all sets, and
+ * pixels.  Returns how many are listed. */
+TRG_GROUP_FN trg_u32 cl_list_items(TRG_LOCAL trg_u32 *scratch, TRG_LOCAL trg_u32 *count,
+                                   const struct cl_view v)
+{
+    trg_u32 n = 0u, pixels = 0u, listed = 0u;
+
+    for (trg_u32 from = 0u; from < v.n; from += TRG_LSIZE) {
+        const trg_u32 i = from + TRG_LID, p = i < v.n ? v.pattern[i] : CL_ALONE;
+        const trg_u32 touches = p & CL_ALONE ? 0u : 1u;
+        const trg_u32 place = trg_group_place(scratch, touches, &listed);
+
+        if (touches) {
+            v.list[place] = i;
+            v.slot[i] = place;
+            cl_put_nodes(v, place, v.key[i], p);
         }
-        n += (lower ? 1u : 0u) + (upper ? 1u : 0u);
+        n += (p & 255u ? 1u : 0u) + (cl_upper(p) ? 1u : 0u);
         pixels += trg_popcount(p & 255u);
     }
     TRG_ATOMIC_ADD_LOCAL(&count[CL_N_CLUSTERS], n);
     TRG_ATOMIC_ADD_LOCAL(&count[CL_N_PIXELS], pixels);
+    return listed;
 }
 
 /* Joins nodes that touch; each time there is a cluster less. */
@@ -83,19 +97,18 @@ TRG_FN void cl_join_items(TRG_LOCAL trg_u32 *count, const struct cl_view v)
 {
     trg_u32 joined = 0u, at = 0u;
 
-    for (trg_u32 i = TRG_LID; i < v.n; i += TRG_LSIZE)
-        if (!(v.pattern[i] & CL_ALONE))
-            joined += cl_join_item(v, i, &at);
+    for (trg_u32 j = TRG_LID; j < v.n_listed; j += TRG_LSIZE)
+        joined += cl_join_item(v, j, &at);
     TRG_ATOMIC_ADD_LOCAL(&count[CL_N_CLUSTERS], 0u - joined);
 }
 
 TRG_FN void cl_add_up(const struct cl_view v)
 {
-    for (trg_u32 i = TRG_LID; i < v.n; i += TRG_LSIZE) {
-        const trg_u32 p = v.pattern[i], nodes = cl_upper(p) ? 2u : 1u;
+    for (trg_u32 j = TRG_LID; j < v.n_listed; j += TRG_LSIZE) {
+        const trg_u32 nodes = cl_upper(v.pattern[v.list[j]]) ? 2u : 1u;
 
-        for (trg_u32 k = 0u; k < nodes && !(p & CL_ALONE); k++) {
-            const trg_u32 node = i * CL_NODES + k, root = cl_find(v.parent, node);
+        for (trg_u32 k = 0u; k < nodes; k++) {
+            const trg_u32 node = j * CL_NODES + k, root = cl_find(v.parent, node);
 
             if (root != node)
                 cl_give_sums(v, node, root);
@@ -108,6 +121,13 @@ TRG_FN void cl_add_up(const struct cl_view v)
 TRG_FN trg_u32 cl_at_most(trg_u32 n, trg_u32 most)
 {
     return n < most ? n : most;
+}
+
+/* In pitches.  Chosen without an index: with one, each work-item of a GPU would copy all of `par`.
+ */
+TRG_FN float cl_sigma(trg_u32 span, const struct cl_par par)
+{
+    return span < 2u ? par.sigma[0] : span == 2u ? par.sigma[1] : par.sigma[2];
 }
 
 /* A cluster of the sensor becomes hit number `at` of the batch. */
@@ -125,8 +145,8 @@ TRG_FN void cl_write_hit(const struct cl_sums sums, trg_u32 sensor, trg_u32 at,
     const float pitch = centres[column + 1u] - centres[column], size = (float)n;
     const float a = centres[column] + (float)(sum_column - column * n) / size * pitch;
     const float b = ((float)row + 0.5f + (float)(sum_row - row * n) / size) * par.row_pitch;
-    const float error_a = par.sigma[cl_at_most(columns, 3u) - 1u] * pitch;
-    const float error_b = par.sigma[cl_at_most(rows, 3u) - 1u] * par.row_pitch;
+    const float error_a = cl_sigma(columns, par) * pitch;
+    const float error_b = cl_sigma(rows, par) * par.row_pitch;
     const float var_a = error_a * error_a, var_b = error_b * error_b;
 
     TRG_HITS_X_OUT(hits, par.hits)[at] = s.column[0] * a + s.row[0] * b + s.corner[0];
@@ -146,18 +166,20 @@ TRG_FN void cl_write_hit(const struct cl_sums sums, trg_u32 sensor, trg_u32 at,
     [at] = s.column[0] * s.column[1] * var_a + s.row[0] * s.row[1] * var_b;
 }
 
-/* Which of an item's nodes are roots, in two bits. */
+/* Which of an item's sets are the first of their clusters, in two bits. */
 TRG_FN trg_u32 cl_roots(const struct cl_view v, trg_u32 i)
 {
-    const trg_u32 node = i * CL_NODES, pattern = v.pattern[i];
+    const trg_u32 p = v.pattern[i], sets = (p & 255u ? 1u : 0u) | (cl_upper(p) ? 2u : 0u);
+    trg_u32 node;
 
-    if (pattern & CL_ALONE)
-        return (pattern & 255u ? 1u : 0u) | (cl_upper(pattern) ? 2u : 0u);
-    return ((pattern & 255u) && v.parent[node] == node ? 1u : 0u) |
-           (cl_upper(pattern) && v.parent[node + 1u] == node + 1u ? 2u : 0u);
+    if (p & CL_ALONE)
+        return sets;
+    node = v.slot[i] * CL_NODES;
+    return sets &
+           ((v.parent[node] == node ? 1u : 0u) | (v.parent[node + 1u] == node + 1u ? 2u : 0u));
 }
 
-/* Those of the cluster of which node k of item i is the root. */
+/* Those of the cluster that begins with set k of item i. */
 TRG_FN struct cl_sums cl_sums_at(const struct cl_view v, trg_u32 i, trg_u32 k)
 {
     const trg_u32 p = v.pattern[i];
@@ -166,30 +188,26 @@ TRG_FN struct cl_sums cl_sums_at(const struct cl_view v, trg_u32 i, trg_u32 k)
     if (p & CL_ALONE)
         return cl_sums_of(v.key[i], k ? cl_upper(p) : cl_lower(p & 255u));
     for (trg_u32 f = 0u; f < CL_SUMS; f++)
-        s.of[f] = v.sum[f * v.stride + i * CL_NODES + k];
+        s.of[f] = v.sum[f * v.stride + v.slot[i] * CL_NODES + k];
     return s;
 }
 
-/* Each work-item writes the clusters of a stretch of items. */
+/* The clusters of the RoI, of which there are `base` before. */
 TRG_GROUP_FN void cl_write_hits(TRG_LOCAL trg_u32 *scratch, const struct cl_view v, trg_u32 base,
                                 TRG_GLOBAL const struct cl_sensor *sensors,
                                 TRG_GLOBAL const float *centres, TRG_GLOBAL trg_u8 *hits,
                                 TRG_GLOBAL trg_u8 *clusters, const struct cl_par par)
 {
-    const trg_u32 stretch = (v.n + TRG_LSIZE - 1u) / TRG_LSIZE, from = TRG_LID * stretch;
-    const trg_u32 to = from + stretch < v.n ? from + stretch : v.n;
-    trg_u32 n = 0u, all, place;
-
-    for (trg_u32 i = from; i < to; i++)
-        n += trg_popcount(cl_roots(v, i));
-    place = base + trg_group_scan(scratch, n, &all);
-    for (trg_u32 i = from; i < to; i++) {
-        const trg_u32 roots = cl_roots(v, i), sensor = CL_SENSOR_OF(v.key[i]);
+    for (trg_u32 from = 0u; from < v.n; from += TRG_LSIZE) {
+        const trg_u32 i = from + TRG_LID, roots = i < v.n ? cl_roots(v, i) : 0u;
+        trg_u32 all;
+        const trg_u32 place = base + trg_group_scan(scratch, trg_popcount(roots), &all);
 
         for (trg_u32 k = 0u; k < CL_NODES; k++)
             if (roots >> k & 1u)
-                cl_write_hit(cl_sums_at(v, i, k), sensor, place++, sensors, centres, hits, clusters,
-                             par);
+                cl_write_hit(cl_sums_at(v, i, k), CL_SENSOR_OF(v.key[i]), place + (k & roots),
+                             sensors, centres, hits, clusters, par);
+        base += all;
     }
 }
 
@@ -218,11 +236,13 @@ TRG_KERNEL8(cl_superpixels, (const trg_u8, data), (const struct cl_sensor, senso
     v.pattern = mine + (to_sort && !is_second ? CL_PATTERN_2 : CL_PATTERN) * par.room;
     cl_merge_items(v.key, mine + (CL_PATTERN + is_second) * par.room, v.pattern, to_sort);
     TRG_BARRIER();
+    v.list = mine + CL_LIST * par.room;
+    v.slot = mine + CL_SLOT * par.room;
     /* nodes have two words an item */
     v.parent = mine + CL_PARENT * par.room + begin;
     v.sum = mine + CL_SUM * par.room + begin;
     v.stride = 2u * par.room;
-    cl_make_nodes(count, v);
+    v.n_listed = cl_list_items(scratch, count, v);
     TRG_BARRIER();
     cl_join_items(count, v);
     TRG_BARRIER();

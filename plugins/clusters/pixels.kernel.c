@@ -146,11 +146,13 @@ TRG_FN trg_u32 px_mean(trg_u32 low, trg_u32 high, trg_u32 charge, float *ret_par
     return whole;
 }
 
+/* In pitches.  Chosen without an index: with one, each work-item of a GPU would copy all of `par`.
+ */
 TRG_FN float px_sigma(trg_u32 bits, const struct px_par par)
 {
     const trg_u32 span = trg_popcount(bits);
 
-    return par.sigma[(span < 3u ? span : 3u) - 1u];
+    return span < 2u ? par.sigma[0] : span == 2u ? par.sigma[1] : par.sigma[2];
 }
 
 /* The cluster of root i becomes hit number `at` of the batch. */

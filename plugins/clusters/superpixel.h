@@ -12,8 +12,11 @@
 #define CL_SENSOR_OF(key) ((key) >> (CL_ROW_BITS + CL_COLUMN_BITS))
 
 struct cl_view { /* the items of an RoI in the order of their keys, and their nodes */
-    TRG_GLOBAL trg_u32 *key, *pattern, *parent, *sum;
-    trg_u32 n, stride; /* stride: from one kind of sum to the next */
+    TRG_GLOBAL trg_u32 *key, *pattern;
+    TRG_GLOBAL trg_u32 *list;         /* the items that may touch others: they alone have nodes */
+    TRG_GLOBAL trg_u32 *slot;         /* of such an item, its place in the list */
+    TRG_GLOBAL trg_u32 *parent, *sum; /* of the nodes of the first in the list, of the second .. */
+    trg_u32 n, n_listed, stride;      /* stride: from one kind of sum to the next */
 };
 
 TRG_FN trg_u32 cl_key(trg_u32 sensor, trg_u32 word, const struct cl_par par)
@@ -41,17 +44,6 @@ TRG_FN trg_u32 cl_upper(trg_u32 pattern)
     return pattern & 255u & ~cl_lower(pattern);
 }
 
-/* Node of the lowest, of the highest row of an item. */
-TRG_FN trg_u32 cl_low_node(trg_u32 i)
-{
-    return i * CL_NODES;
-}
-
-TRG_FN trg_u32 cl_high_node(trg_u32 i, trg_u32 pattern)
-{
-    return i * CL_NODES + (cl_upper(pattern) ? 1u : 0u);
-}
-
 /* Whether pixels of the right column of one set touch those of the left column of another, in
  * super-pixels side by side. */
 TRG_FN trg_u32 cl_touch(trg_u32 left, trg_u32 right)
@@ -61,63 +53,55 @@ TRG_FN trg_u32 cl_touch(trg_u32 left, trg_u32 right)
     return ((rows | rows << 1 | rows >> 1) & right & 15u) ? 1u : 0u;
 }
 
-/* Item i with item k, which is beside it, in the same row. */
-TRG_FN trg_u32 cl_join_beside(const struct cl_view v, trg_u32 i, trg_u32 k)
+/* Which sets of an item touch which of a neighbour behind it, whose key is larger by `step`: bit
+ * 2 a + b for set a of the one and set b of the other. */
+TRG_FN trg_u32 cl_touching(trg_u32 p, trg_u32 q, trg_u32 step)
 {
-    const trg_u32 p = v.pattern[i], q = v.pattern[k];
-    const trg_u32 p0 = cl_lower(p & 255u), p1 = cl_upper(p), q0 = cl_lower(q & 255u),
-                  q1 = cl_upper(q);
-    trg_u32 joined = 0u;
+    const trg_u32 p1 = cl_upper(p), q1 = cl_upper(q);
+    const trg_u32 highest = p1 ? 4u : 1u; /* set of p, and the first of q */
 
-    if (cl_touch(p0, q0))
-        joined += cl_join(v.parent, i * CL_NODES, k * CL_NODES);
-    if (cl_touch(p0, q1))
-        joined += cl_join(v.parent, i * CL_NODES, k * CL_NODES + 1u);
-    if (cl_touch(p1, q0))
-        joined += cl_join(v.parent, i * CL_NODES + 1u, k * CL_NODES);
-    if (cl_touch(p1, q1))
-        joined += cl_join(v.parent, i * CL_NODES + 1u, k * CL_NODES + 1u);
-    return joined;
-}
+    if (step == 1u) /* above it */
+        return (p & 0x88u) && (q & 0x11u) ? highest : 0u;
+    if (step == CL_COLUMN_STEP + 1u)
+        return (p & 0x80u) && (q & 0x01u) ? highest : 0u;
+    if (step == CL_COLUMN_STEP - 1u)
+        return (p & 0x10u) && (q & 0x08u) ? (q1 ? 2u : 1u) : 0u;
+    if (step == CL_COLUMN_STEP) {
+        const trg_u32 p0 = cl_lower(p & 255u), q0 = cl_lower(q & 255u);
 
-/* Item i with those of the next column, which begin at *at or behind it. */
-TRG_FN trg_u32 cl_join_column(const struct cl_view v, trg_u32 i, trg_u32 *at)
-{
-    const trg_u32 key = v.key[i], p = v.pattern[i], beside = key + CL_COLUMN_STEP;
-    const trg_u32 from = CL_ROW_OF(key) ? beside - 1u : beside;
-    const trg_u32 to = CL_ROW_OF(key) + 1u < CL_COLUMN_STEP ? beside + 1u : beside;
-    trg_u32 joined = 0u, k = cl_seek(v.key, *at, v.n, from);
-
-    *at = k;
-    for (; k < v.n && v.key[k] <= to; k++) {
-        const trg_u32 q = v.pattern[k];
-
-        if (q & CL_ALONE)
-            continue;
-        if (v.key[k] == beside)
-            joined += cl_join_beside(v, i, k);
-        else if (v.key[k] > beside && (p & 0x80u) && (q & 0x01u))
-            joined += cl_join(v.parent, cl_high_node(i, p), cl_low_node(k));
-        else if (v.key[k] < beside && (p & 0x10u) && (q & 0x08u))
-            joined += cl_join(v.parent, cl_low_node(i), cl_high_node(k, q));
+        return cl_touch(p0, q0) | cl_touch(p0, q1) << 1 | cl_touch(p1, q0) << 2 |
+               cl_touch(p1, q1) << 3;
     }
-    return joined;
+    return 0u;
 }
 
-/* Item i with the neighbours behind it; returns how many sets fewer there are.  `at`: as in
- * cl_join_column. */
-TRG_FN trg_u32 cl_join_item(const struct cl_view v, trg_u32 i, trg_u32 *at)
+/* The j-th item of the list with the neighbours behind it: above it, and in the next column, which
+ * begins at *at or behind it.  Returns how many sets fewer there are. */
+TRG_FN trg_u32 cl_join_item(const struct cl_view v, trg_u32 j, trg_u32 *at)
 {
-    const trg_u32 key = v.key[i], p = v.pattern[i];
+    const trg_u32 i = v.list[j], key = v.key[i], p = v.pattern[i], row = CL_ROW_OF(key);
+    const trg_u32 is_top = row + 1u == CL_COLUMN_STEP, beside = key + CL_COLUMN_STEP;
+    const trg_u32 from = row ? beside - 1u : beside;
+    const trg_u32 goes_on = (p & 0xf0u) && CL_COLUMN_OF(key) + 1u < (1u << CL_COLUMN_BITS);
+    const trg_u32 last = goes_on ? beside + 1u - is_top : key + 1u - is_top;
     trg_u32 joined = 0u, k = i + 1u;
 
-    while (k < v.n && v.key[k] == key) /* merged with this one */
+    while (k < v.n && v.key[k] <= last) {
+        const trg_u32 other = v.key[k], q = v.pattern[k];
+        trg_u32 sets;
+
+        if (other > key + 1u - is_top && other < from) { /* once at most */
+            *at = cl_seek(v.key, *at > k ? *at : k, v.n, from);
+            k = *at;
+            continue;
+        }
+        sets = q & CL_ALONE ? 0u : cl_touching(p, q, other - key);
+        for (trg_u32 pair = 0u; sets >> pair; pair++)
+            if (sets >> pair & 1u)
+                joined += cl_join(v.parent, j * CL_NODES + (pair >> 1),
+                                  v.slot[k] * CL_NODES + (pair & 1u));
         k++;
-    if ((p & 0x88u) && CL_ROW_OF(key) + 1u < CL_COLUMN_STEP && k < v.n && v.key[k] == key + 1u &&
-        (v.pattern[k] & 0x11u) && !(v.pattern[k] & CL_ALONE))
-        joined = cl_join(v.parent, cl_high_node(i, p), cl_low_node(k));
-    if ((p & 0xf0u) && CL_COLUMN_OF(key) + 1u < (1u << CL_COLUMN_BITS))
-        joined += cl_join_column(v, i, at);
+    }
     return joined;
 }
 

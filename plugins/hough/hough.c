@@ -51,7 +51,7 @@ struct trg_algo {
     struct trg_module *module, *more; /* more: of `triplet` or of study/ */
     struct trg_kernel *clear, *sort, *find[HG_PASSES], *find_few, *share, *refine, *compete;
     struct trg_kernel *offsets, *write;
-    struct trg_kernel *order, *put_in_order, *follow, *accept; /* of `triplet` */
+    struct trg_kernel *order, *put_in_order, *follow; /* of `triplet` */
     struct trg_buffer *trig;
     struct hg_par par[HG_PASSES];
     struct ht_par triplet[HT_PASSES];
@@ -139,7 +139,6 @@ static int load_triplet(struct trg_algo *a, struct trg_device *d)
     const struct kernel_wish list[] = {{"ht_order", &a->order},
                                        {"ht_sort", &a->put_in_order},
                                        {"ht_follow", &a->follow},
-                                       {"ht_accept", &a->accept},
                                        {"ht_write", &a->write}};
     int r = trg_module_new(d, &triplet_program, NULL, &a->more);
 
@@ -257,9 +256,10 @@ static uint32_t find_group(const struct hg_par *par)
 #define GROUP_ROI    256u /* of kernels with a group for each RoI */
 #define GROUP_FEW    128u /* of windows with few hits, and of their shares */
 #define GROUP_REFINE 64u
-#define GROUP_FOLLOW 128u /* up to GROUP_DENSE where a work-item has more than DENSE hits */
-#define GROUP_DENSE  512u
-#define DENSE        32u
+#define GROUP_FOLLOW                                                            \
+    128u /* up to HT_FOLLOW_MAX where a work-item may have more than DENSE hits \
+          */
+#define DENSE 32u
 
 /* Of the narrow windows few have many hits, of the wide ones most. */
 static void launch_find(struct trg_algo *a, const struct slot *s, const struct hg_par *par,
@@ -317,12 +317,14 @@ static void launch_windows(struct trg_algo *a, const struct slot *s, const struc
            s->out[1]);
 }
 
-/* RoIs of many hits get larger groups: a batch has few of them. */
-static uint32_t follow_group(const struct trg_batch *b)
+/* Where groups leave a device free, RoIs that may have many hits get larger ones.  How many they
+ * have the host does not know if another plugin made them. */
+static uint32_t follow_group(const struct trg_algo *a, const struct trg_batch *b)
 {
     uint32_t group = GROUP_FOLLOW;
 
-    while (group < GROUP_DENSE && b->in[0].span.n_items / b->n_rois > DENSE * group)
+    while (group < HT_FOLLOW_MAX && b->n_rois < 2 * a->device.units &&
+           b->in[0].span.n_items / b->n_rois > DENSE * group)
         group *= 2u;
     return group;
 }
@@ -331,7 +333,7 @@ static void launch_triplet(struct trg_algo *a, const struct slot *s, const struc
                            struct launcher *l)
 {
     struct trg_buffer *data = b->in[0].dev;
-    const uint32_t n = b->n_rois, follow = follow_group(b);
+    const uint32_t n = b->n_rois, follow = follow_group(a, b);
     struct ht_par par;
 
     for (uint32_t p = 0; p < HT_PASSES && p < a->config->passes; p++) {
@@ -343,8 +345,6 @@ static void launch_triplet(struct trg_algo *a, const struct slot *s, const struc
         LAUNCH(l, a->put_in_order, n, GROUP_ROI, par, data, s->order, s->hits, s->tables,
                s->stations, s->summaries);
         LAUNCH(l, a->follow, n, follow, par, data, s->order, s->hits, s->tables, s->stations,
-               s->roads);
-        LAUNCH(l, a->accept, n, follow, par, data, s->order, s->hits, s->tables, s->stations,
                s->roads, s->tracks, s->summaries);
     }
     LAUNCH(l, a->offsets, 1, GROUP_ROI, par.common, s->summaries, s->out[0], s->out[1]);

@@ -16,16 +16,22 @@
 #define HT_VECTORS 0
 #endif
 
-#define HT_PASSES    2u
-#define HT_STATIONS  128u                        /* most; hits behind them are left out */
-#define HT_ITEM_BITS 21u                         /* of the number of a hit in its RoI */
-#define HT_ITEM      ((1u << HT_ITEM_BITS) - 1u) /* most hits of an RoI; those behind are left out */
-#define HT_NONE      0xffffffffu
-#define HT_USED      1e30f             /* x of a hit that a track has: nothing is near it */
-#define HT_BUCKETS   8u                /* least of a station */
-#define HT_WORK_UNIT 16u               /* hits of a bucket that make one unit of work for a hit */
-#define HT_WORK_MOST ((1u << 22) - 1u) /* a thousand sums of so much fit into 32 bits */
-#define HT_TABLE     (HT_STATIONS * HT_BUCKETS + 2u) /* words of an RoI's table, and two for a hit */
+#define HT_PASSES      2u
+#define HT_STATIONS    128u                        /* most; hits behind them are left out */
+#define HT_ITEM_BITS   21u                         /* of the number of a hit in its RoI */
+#define HT_ITEM        ((1u << HT_ITEM_BITS) - 1u) /* most hits of an RoI; those behind are left out */
+#define HT_NONE        0xffffffffu
+#define HT_USED        1e30f             /* x of a hit that a track has: nothing is near it */
+#define HT_BUCKETS     8u                /* least of a station */
+#define HT_WORK_UNIT   16u               /* hits of a bucket that make one unit of work for a hit */
+#define HT_WORK_MOST   ((1u << 22) - 1u) /* a thousand sums of so much fit into 32 bits */
+#define HT_FOLLOW_MAX  256u              /* work-items of a group that follows roads */
+#define HT_SIZES       256u /* classes of RoIs by their hits, to begin with the largest */
+#define HT_LENGTH_BITS 6u   /* of a number of hits, HG_TRACK_HITS at most */
+#define HT_LENGTH      ((1u << HT_LENGTH_BITS) - 1u)
+#define HT_STRETCH     4u /* words that a work-item scans at a time */
+#define HT_SIZE_STEP   64u
+#define HT_TABLE       (HT_STATIONS * HT_BUCKETS + 2u) /* words of an RoI's table, and two for a hit */
 
 struct ht_par { /* of all launches of a batch */
     struct hg_par common;
@@ -51,12 +57,13 @@ enum ht_column {       /* of `hits`: items_room words each */
                              hits */
                  HT_NEXT, /* the same behind the station; in the end: where their doublets begin */
                  HT_TAKEN, /* by number in the RoI: whether a track has it */
-                 HT_HEAD,  /* by number in the RoI: the track that begins with it, from 1 on */
+                 HT_HEAD,  /* by number in the RoI: of the track that begins with it the number <<
+                              HT_LENGTH_BITS | hits; 0: none does */
                  HT_COLUMNS
 };
 
 struct ht_stations { /* of an RoI */
-    trg_u32 n, buckets, n_roads;
+    trg_u32 n, buckets;
     trg_u32 low[HT_STATIONS], high[HT_STATIONS]; /* z of its hits, as ht_order_of_float gives it */
 };
 

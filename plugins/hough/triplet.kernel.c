@@ -10,32 +10,42 @@
  * All roads look at the station as it was before any of them takes a hit, and of those that want
  * the same hit the one with the lowest key gets it.  So nothing depends on who is first.
  *
- * ht_order -> (ht_sort -> ht_follow -> ht_accept) a pass -> hg_offsets -> ht_write
+ * ht_order -> (ht_sort -> ht_follow) a pass -> hg_offsets -> ht_write
  *
  * One group an RoI; groups begin with the largest one, so that a batch does not wait for it. */
 #include "trigd/common/group.h"
 #include "triplet_search.h"
 #include "write.h"
+#if defined(__CUDACC__)
+#include "triplet_warp.h"
+#endif
 #if HT_VECTORS
 #include "filter_host.h"
 #endif
 
-/* One group: RoIs by their numbers of hits, the largest first. */
+/* Where an RoI of n hits stands, in steps of HT_SIZE_STEP hits: the larger, the lower. */
+TRG_FN trg_u32 ht_size_class(trg_u32 n)
+{
+    const trg_u32 c = n / HT_SIZE_STEP;
+
+    return c < HT_SIZES ? HT_SIZES - 1u - c : 0u;
+}
+
+/* One group: RoIs by their numbers of hits, the largest first.  Those of a class are in any order:
+ * nothing but the time depends on it. */
 TRG_KERNEL2(ht_order, (const trg_u8, data), (trg_u32, order), (struct ht_par, par))
 {
+    TRG_SHARED trg_u32 begin[HT_SIZES], scratch[TRG_GROUP_SCRATCH];
     TRG_GLOBAL const trg_u32 *offsets = TRG_OFFSETS(data, par.common.in);
 
-    for (trg_u32 i = TRG_LID; i < par.common.n_rois; i += TRG_LSIZE) {
-        const trg_u32 n = offsets[i + 1u] - offsets[i];
-        trg_u32 rank = 0u;
-
-        for (trg_u32 k = 0; k < par.common.n_rois; k++) {
-            const trg_u32 other = offsets[k + 1u] - offsets[k];
-
-            rank += other > n || (other == n && k < i);
-        }
-        order[rank] = i;
-    }
+    for (trg_u32 c = TRG_LID; c < HT_SIZES; c += TRG_LSIZE)
+        begin[c] = 0u;
+    TRG_BARRIER();
+    for (trg_u32 i = TRG_LID; i < par.common.n_rois; i += TRG_LSIZE)
+        TRG_ATOMIC_ADD_LOCAL(&begin[ht_size_class(offsets[i + 1u] - offsets[i])], 1u);
+    trg_group_scan_local(scratch, begin, HT_SIZES);
+    for (trg_u32 i = TRG_LID; i < par.common.n_rois; i += TRG_LSIZE)
+        order[TRG_ATOMIC_ADD_LOCAL(&begin[ht_size_class(offsets[i + 1u] - offsets[i])], 1u)] = i;
 }
 
 /* ---------------------------------------------------------------- order of hits */
@@ -67,14 +77,30 @@ TRG_FN trg_u32 ht_work(trg_u32 n)
     return units > 128u || n * units * units > HT_WORK_MOST ? HT_WORK_MOST : n * units * units;
 }
 
-/* That of all buckets, whose counts stand one place on. */
-TRG_GROUP_FN trg_u32 ht_all_work(TRG_LOCAL trg_u32 *scratch, const struct ht_view v, trg_u32 n)
+/* Replaces the counts of n buckets by where they begin, and behind them where the last one ends.
+ * Returns the work of all. */
+TRG_GROUP_FN trg_u32 ht_begin_buckets(TRG_LOCAL trg_u32 *scratch, TRG_GLOBAL trg_u32 *begin,
+                                      trg_u32 n)
 {
-    trg_u32 work = 0u, all;
+    trg_u32 work = 0u, sum = 0u, all;
 
-    for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE) {
-        work += ht_work(v.begin[k + 1u]);
-        work = work < HT_WORK_MOST ? work : HT_WORK_MOST;
+    for (trg_u32 at = 0u; at <= n; at += HT_STRETCH * TRG_LSIZE) {
+        const trg_u32 from = at + HT_STRETCH * TRG_LID;
+        trg_u32 count[HT_STRETCH], mine = 0u, before, total;
+
+        for (trg_u32 k = 0u; k < HT_STRETCH; k++) {
+            count[k] = from + k < n ? begin[from + k] : 0u;
+            mine += count[k];
+            work += ht_work(count[k]);
+            work = work < HT_WORK_MOST ? work : HT_WORK_MOST;
+        }
+        before = sum + trg_group_scan(scratch, mine, &total);
+        for (trg_u32 k = 0u; k < HT_STRETCH; k++) {
+            if (from + k <= n)
+                begin[from + k] = before;
+            before += count[k];
+        }
+        sum += total;
     }
     trg_group_scan(scratch, work, &all);
     return all;
@@ -97,13 +123,15 @@ TRG_FN void ht_put(const struct ht_view v, trg_u32 at, float x, float y, float z
     v.claim[at] = HT_NONE;
 }
 
-/* Takes all hits out of the buckets. */
-TRG_FN void ht_leave_out(const struct ht_view v, trg_u32 n_hits, trg_u32 words)
+/* Widens low .. high to z; most hits have the z of others. */
+TRG_FN void ht_widen(TRG_LOCAL trg_u32 *low, TRG_LOCAL trg_u32 *high, float z)
 {
-    for (trg_u32 i = TRG_LID; i < n_hits; i += TRG_LSIZE)
-        v.link[i] = HT_NONE;
-    for (trg_u32 k = TRG_LID; k < words; k += TRG_LSIZE)
-        v.begin[k] = 0u;
+    const trg_u32 at = ht_order_of_float(z);
+
+    if (at < *low)
+        TRG_ATOMIC_MIN_LOCAL(low, at);
+    if (at > *high)
+        TRG_ATOMIC_MAX_LOCAL(high, at);
 }
 
 /* One group an RoI: puts the hits that are free into buckets.  Of an RoI over max_work it leaves
@@ -121,9 +149,10 @@ TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits)
     TRG_GLOBAL const float *z = TRG_HITS_Z(data, par.common.in) + first;
     TRG_GLOBAL const trg_u16 *layer = TRG_HITS_LAYER(data, par.common.in) + first;
     struct ht_view v = ht_look_at(hits, tables, par.common, first, roi);
+    TRG_GLOBAL trg_u32 *place = (TRG_GLOBAL trg_u32 *)hits + HT_NOW * par.common.items_room + first;
     const float beam_x = par.common.beam_x, beam_y = par.common.beam_y;
     const trg_u32 shift = par.station_shift;
-    trg_u32 top = 0u, out = 0u, all_work, most;
+    trg_u32 top = 0u, out = 0u, all_work, most, is_over;
 
     ht_clear_stations(low, high);
     if (TRG_LID == 0u)
@@ -140,119 +169,44 @@ TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits)
     TRG_BARRIER();
     top = n_stations;
     v.buckets = ht_buckets_for(top, n);
-    for (trg_u32 k = TRG_LID; k < top * v.buckets + 2u; k += TRG_LSIZE)
+    for (trg_u32 k = TRG_LID; k < top * v.buckets; k += TRG_LSIZE)
         v.begin[k] = 0u;
     TRG_BARRIER();
     most = HT_STATIONS * v.buckets;
-    if (!par.pass)
-        for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
-            v.taken[i] = v.head[i] = 0u;
     for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
-        const trg_u32 bucket = ((trg_u32)layer[i] >> shift) * v.buckets +
-                               ht_bucket_of(x[i] - beam_x, y[i] - beam_y, v.buckets);
-        const trg_u32 is_free = (bucket < most) & (i < HT_ITEM) & (v.taken[i] == 0u);
+        const trg_u32 s = (trg_u32)layer[i] >> shift;
+        const trg_u32 bucket =
+            s * v.buckets + ht_bucket_of(x[i] - beam_x, y[i] - beam_y, v.buckets);
+        trg_u32 is_free = (bucket < most) & (i < HT_ITEM);
 
+        if (par.pass)
+            is_free &= v.taken[i] == 0u;
+        else
+            v.taken[i] = v.head[i] = 0u;
         v.link[i] = is_free ? bucket : HT_NONE;
-    }
-    for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
-        if (v.link[i] != HT_NONE) {
-            const trg_u32 s = (trg_u32)layer[i] >> shift, at = ht_order_of_float(z[i]);
-
-            HT_ADD(&v.begin[v.link[i] + 1u], 1u);
-            TRG_ATOMIC_MIN_LOCAL(&low[s], at);
-            TRG_ATOMIC_MAX_LOCAL(&high[s], at);
+        if (is_free) {
+            place[i] = HT_ADD(&v.begin[bucket], 1u); /* in its bucket */
+            ht_widen(&low[s], &high[s], z[i]);
         }
-    TRG_BARRIER();
-    all_work = ht_all_work(scratch, v, top * v.buckets);
-    if (all_work > par.max_work) { /* of the whole group */
-        ht_leave_out(v, n, top * v.buckets + 2u);
-        top = 0u;
     }
-    /* where each bucket begins, one place on: filling it moves that to where it ends */
-    trg_group_scan_global(scratch, v.begin + 1u, top * v.buckets);
+    TRG_BARRIER();
+    all_work = ht_begin_buckets(scratch, v.begin, top * v.buckets);
+    is_over = all_work > par.max_work; /* of the whole group */
     TRG_BARRIER();
     for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
-        if (v.link[i] != HT_NONE) {
-            const trg_u32 at = HT_ADD(&v.begin[v.link[i] + 1u], 1u);
-
-            ht_put(v, at, x[i] - beam_x, y[i] - beam_y, z[i],
+        if (!is_over && v.link[i] != HT_NONE)
+            ht_put(v, v.begin[v.link[i]] + place[i], x[i] - beam_x, y[i] - beam_y, z[i],
                    (trg_u32)layer[i] << HT_ITEM_BITS | i);
-        }
     for (trg_u32 s = TRG_LID; s < top; s += TRG_LSIZE) {
         stations[roi].low[s] = low[s];
         stations[roi].high[s] = high[s];
     }
     if (TRG_LID == 0u) {
-        stations[roi].n = top;
+        stations[roi].n = is_over ? 0u : top;
         stations[roi].buckets = v.buckets;
         if (!par.pass)
-            ht_clear_summary(&summaries[roi], n, all_work > par.max_work ? n : left_out);
+            ht_clear_summary(&summaries[roi], n, is_over ? n : left_out);
     }
-}
-
-/* ---------------------------------------------------------------- roads */
-
-/* One group an RoI: all stations, and roads that begin two stations behind.  Behind the last
- * station of the wide pass begin those that have two hits on one. */
-TRG_KERNEL6(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hits),
-            (trg_u32, tables), (struct ht_stations, stations), (struct ht_road, roads),
-            (struct ht_par, par))
-{
-    TRG_SHARED trg_u32 n_roads, n_now, n_next;
-    const trg_u32 roi = order[TRG_GID], first = TRG_BEGIN(data, par.common.in, roi);
-    const struct ht_view v =
-        ht_look_at_sorted(hits, tables, par.common, first, roi, stations[roi].buckets);
-    TRG_GLOBAL trg_u32 *words = (TRG_GLOBAL trg_u32 *)hits;
-    TRG_GLOBAL trg_u32 *now = words + HT_NOW * par.common.items_room + first;
-    TRG_GLOBAL trg_u32 *next = words + HT_NEXT * par.common.items_room + first;
-    TRG_GLOBAL struct ht_road *road = roads + first;
-    const trg_u32 n = stations[roi].n;
-
-    if (TRG_LID == 0u)
-        n_roads = n_now = 0u;
-    for (trg_u32 step = 0; step < n + par.is_wide; step++) {
-        const trg_u32 station = n - 1u - step, behind = n + 1u - step;
-        const trg_u32 is_here = step < n, has_first = step >= 2u && n >= 2u;
-        const struct ht_station s = ht_station_of(&stations[roi], is_here ? station : 0u);
-        TRG_GLOBAL trg_u32 *swap;
-        trg_u32 from, to;
-
-        TRG_BARRIER();
-        if (TRG_LID == 0u)
-            n_next = 0u;
-        for (trg_u32 k = TRG_LID; is_here && k < n_now; k += TRG_LSIZE)
-            ht_want(v, par, &road[now[k]], station, s);
-        TRG_BARRIER();
-        for (trg_u32 k = TRG_LID; is_here && k < n_now; k += TRG_LSIZE) {
-            ht_take(v, &road[now[k]]);
-            if (ht_goes_on(&road[now[k]], par, station))
-                next[TRG_ATOMIC_ADD_LOCAL(&n_next, 1u)] = now[k];
-        }
-        TRG_BARRIER();
-        for (trg_u32 k = TRG_LID; is_here && k < n_now; k += TRG_LSIZE)
-            ht_release(v, &road[now[k]]);
-        from = has_first ? v.begin[behind * v.buckets] : 0u;
-        to = has_first ? v.begin[(behind + 1u) * v.buckets] : 0u;
-        for (trg_u32 h = from + TRG_LID; h < to; h += TRG_LSIZE) {
-            const struct ht_triplet t = ht_find_triplet(v, par, &stations[roi], h, behind);
-
-            if (t.second != HT_NONE) {
-                const trg_u32 at = TRG_ATOMIC_ADD_LOCAL(&n_roads, 1u);
-
-                ht_begin_road(v, h, t, &road[at]);
-                next[TRG_ATOMIC_ADD_LOCAL(&n_next, 1u)] = at;
-            }
-        }
-        TRG_BARRIER();
-        if (TRG_LID == 0u)
-            n_now = n_next;
-        swap = now;
-        now = next;
-        next = swap;
-    }
-    TRG_BARRIER();
-    if (TRG_LID == 0u)
-        stations[roi].n_roads = n_roads;
 }
 
 /* ---------------------------------------------------------------- roads to tracks */
@@ -290,9 +244,9 @@ TRG_FN trg_u32 ht_is_track(const struct ht_view v, const struct hg_par par,
                           v.claim[r->first[2]] == r->key));
 }
 
-/* Keeps a road as a track, its hits along z by their items in the batch. */
+/* Keeps a road as a track of this number, its hits along z by their items in the batch. */
 TRG_FN void ht_keep(const struct ht_view v, TRG_GLOBAL const struct ht_road *r, trg_u32 first,
-                    TRG_GLOBAL struct hg_cand *track)
+                    trg_u32 number, TRG_GLOBAL struct hg_cand *track)
 {
     trg_u32 at = r->last, k = 0u;
 
@@ -305,43 +259,113 @@ TRG_FN void ht_keep(const struct ht_view v, TRG_GLOBAL const struct ht_road *r, 
         v.taken[ht_item(v, r->first[2u - j])] = 1u;
     }
     track->n = r->n;
+    v.head[track->hit[0] - first] = number << HT_LENGTH_BITS | r->n;
 }
 
-/* One group an RoI. */
-TRG_KERNEL8(ht_accept, (const trg_u8, data), (const trg_u32, order), (float, hits),
+struct ht_kept { /* tracks of an RoI, and their counts in shared memory */
+    TRG_GLOBAL struct hg_cand *track;
+    TRG_LOCAL trg_u32 *n, *n_on;
+};
+
+/* Keeps those of the roads that are tracks. */
+TRG_GROUP_FN void ht_make_tracks(const struct ht_view v, const struct hg_input in,
+                                 const struct hg_par par, TRG_GLOBAL struct ht_road *road,
+                                 trg_u32 n_roads, const struct ht_kept kept)
+{
+    for (trg_u32 k = TRG_LID; k < n_roads; k += TRG_LSIZE)
+        if (road[k].n == 3u)
+            ht_apply(v, in, par, &road[k]);
+    TRG_BARRIER();
+    for (trg_u32 k = TRG_LID; k < n_roads; k += TRG_LSIZE)
+        if (ht_is_track(v, par, &road[k])) {
+            const trg_u32 t = TRG_ATOMIC_ADD_LOCAL(kept.n, 1u);
+
+            TRG_ATOMIC_ADD_LOCAL(kept.n_on, road[k].n);
+            ht_keep(v, &road[k], in.first, t, &kept.track[t]);
+        }
+}
+
+/* ---------------------------------------------------------------- roads */
+
+/* One group an RoI: all stations, and roads that begin two stations behind.  Behind the last
+ * station of the wide pass begin those that have two hits on one.  Then tracks are made of the
+ * roads. */
+TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hits),
             (trg_u32, tables), (const struct ht_stations, stations), (struct ht_road, roads),
             (struct hg_cand, tracks), (struct hg_summary, summaries), (struct ht_par, par))
 {
-    TRG_SHARED trg_u32 n_tracks, n_on_tracks;
+    TRG_SHARED trg_u32 n_roads, n_now, n_next, n_tracks, n_on_tracks;
+#if defined(__CUDACC__)
+    TRG_SHARED struct ht_desk desks[HT_FOLLOW_MAX / HT_WARP];
+#endif
     const trg_u32 roi = order[TRG_GID], first = TRG_BEGIN(data, par.common.in, roi);
-    const struct ht_view v = ht_look_at(hits, tables, par.common, first, roi);
+    const struct ht_view v =
+        ht_look_at_sorted(hits, tables, par.common, first, roi, stations[roi].buckets);
+    TRG_GLOBAL trg_u32 *words = (TRG_GLOBAL trg_u32 *)hits;
+    TRG_GLOBAL trg_u32 *now = words + HT_NOW * par.common.items_room + first;
+    TRG_GLOBAL trg_u32 *next = words + HT_NEXT * par.common.items_room + first;
     const struct hg_input in = hg_input_of(data, par.common.in, roi);
     TRG_GLOBAL struct ht_road *road = roads + first;
-    TRG_GLOBAL struct hg_cand *out = tracks + first / 3u + roi;
-    const trg_u32 n = stations[roi].n_roads;
+    const struct ht_kept kept = {tracks + first / 3u + roi, &n_tracks, &n_on_tracks};
+    const trg_u32 n = stations[roi].n;
 
     if (TRG_LID == 0u) {
+        n_roads = n_now = 0u;
         n_tracks = summaries[roi].n_tracks;
         n_on_tracks = summaries[roi].n_on_tracks;
     }
-    TRG_BARRIER();
-    for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE)
-        if (road[k].n == 3u)
-            ht_apply(v, in, par.common, &road[k]);
-    TRG_BARRIER();
-    for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE)
-        if (ht_is_track(v, par.common, &road[k])) {
-            const trg_u32 t = TRG_ATOMIC_ADD_LOCAL(&n_tracks, 1u);
+    for (trg_u32 step = 0; step < n + par.is_wide; step++) {
+        const trg_u32 station = n - 1u - step, behind = n + 1u - step;
+        const trg_u32 is_here = step < n, has_first = step >= 2u && n >= 2u;
+        const struct ht_station s = ht_station_of(&stations[roi], is_here ? station : 0u);
+        TRG_GLOBAL trg_u32 *swap;
+        trg_u32 from, to;
 
-            TRG_ATOMIC_ADD_LOCAL(&n_on_tracks, road[k].n);
-            ht_keep(v, &road[k], first, &out[t]);
-            v.head[out[t].hit[0] - first] = t + 1u;
+        TRG_BARRIER();
+        if (TRG_LID == 0u)
+            n_next = 0u;
+        for (trg_u32 k = TRG_LID; is_here && k < n_now; k += TRG_LSIZE)
+            ht_want(v, par, &road[now[k]], station, s);
+        TRG_BARRIER();
+        for (trg_u32 k = TRG_LID; is_here && k < n_now; k += TRG_LSIZE) {
+            ht_take(v, &road[now[k]]);
+            if (ht_goes_on(&road[now[k]], par, station))
+                next[TRG_ATOMIC_ADD_LOCAL(&n_next, 1u)] = now[k];
         }
+        TRG_BARRIER();
+        for (trg_u32 k = TRG_LID; is_here && k < n_now; k += TRG_LSIZE)
+            ht_release(v, &road[now[k]]);
+        from = has_first ? v.begin[behind * v.buckets] : 0u;
+        to = has_first ? v.begin[(behind + 1u) * v.buckets] : 0u;
+#if defined(__CUDACC__)
+        ht_warp_begin_roads(v, par, &stations[roi], &desks[TRG_LID / HT_WARP], from, to, behind,
+                            road, &n_roads, next, &n_next);
+#else
+        for (trg_u32 h = from + TRG_LID; h < to; h += TRG_LSIZE) {
+            const struct ht_triplet t = ht_find_triplet(v, par, &stations[roi], h, behind);
+
+            if (t.second != HT_NONE) {
+                const trg_u32 at = TRG_ATOMIC_ADD_LOCAL(&n_roads, 1u);
+
+                ht_begin_road(v, h, t, &road[at]);
+                next[TRG_ATOMIC_ADD_LOCAL(&n_next, 1u)] = at;
+            }
+        }
+#endif
+        TRG_BARRIER();
+        if (TRG_LID == 0u)
+            n_now = n_next;
+        swap = now;
+        now = next;
+        next = swap;
+    }
+    TRG_BARRIER();
+    ht_make_tracks(v, in, par.common, road, n_roads, kept);
     TRG_BARRIER();
     if (TRG_LID == 0u) {
         summaries[roi].n_tracks = n_tracks;
         summaries[roi].n_on_tracks = n_on_tracks;
-        summaries[roi].n_cands += n;
+        summaries[roi].n_cands += n_roads;
     }
 }
 
@@ -366,18 +390,21 @@ TRG_KERNEL7(ht_write, (const trg_u8, data), (const trg_u32, order), (float, hits
     struct hg_products to;
     trg_u32 count = 0u, sum = TRG_BEGIN(doublets, par.common.doublets, roi);
 
-    for (trg_u32 base = 0; base < n; base += TRG_LSIZE) {
-        const trg_u32 i = base + TRG_LID, head = i < n ? v.head[i] : 0u;
-        const trg_u32 n_doublets = head ? mine[head - 1u].n - 1u : 0u;
-        const trg_u32 at = trg_group_place(scratch, head ? 1u : 0u, &count);
-        trg_u32 total;
-        const trg_u32 before = trg_group_scan(scratch, n_doublets, &total);
+    for (trg_u32 base = 0; base < n; base += HT_STRETCH * TRG_LSIZE) {
+        const trg_u32 from = base + HT_STRETCH * TRG_LID;
+        trg_u32 these = 0u, before, total; /* tracks << 16 | their doublets */
 
-        if (head) {
-            track[at] = head - 1u;
-            doublet[at] = sum + before;
-        }
-        sum += total;
+        for (trg_u32 i = from; i < from + HT_STRETCH && i < n; i++)
+            these += v.head[i] ? (1u << 16) + (v.head[i] & HT_LENGTH) - 1u : 0u;
+        before = trg_group_scan(scratch, these, &total);
+        for (trg_u32 i = from; i < from + HT_STRETCH && i < n; i++)
+            if (v.head[i]) {
+                track[count + (before >> 16)] = v.head[i] >> HT_LENGTH_BITS;
+                doublet[count + (before >> 16)] = sum + (before & 0xffffu);
+                before += (1u << 16) + (v.head[i] & HT_LENGTH) - 1u;
+            }
+        count += total >> 16;
+        sum += total & 0xffffu;
     }
     TRG_BARRIER();
     to.tracks = tracks;

@@ -523,33 +523,46 @@ TRG_FN void vx_write_vertex(TRG_GLOBAL trg_u32 *row, struct vx_vertex v, trg_u32
     row[VX_OUT_MASS] = trg_as_u32(type ? v.mass : 0.0f);
 }
 
+TRG_FN trg_u32 vx_is_vertex(TRG_GLOBAL const struct vx_vertex *v)
+{
+    return v->alive && v->n_tracks >= 2u ? 1u : 0u;
+}
+
 /* One group an RoI: its vertices next to one another, the primary ones first, then the components
- * of which a fit made a vertex; so that what is copied to the host follows the tracks. */
-TRG_KERNEL5(vx_pack, (const trg_u8, data), (const struct vx_vertex, pvs),
-            (const struct vx_vertex, svs), (trg_u32, answer), (struct vx_counts, counts),
-            (struct vx_par, par))
+ * of which a fit made a vertex.  RoIs follow each other without gaps, in any order, so that few
+ * rows have to be copied to the host. */
+TRG_KERNEL6(vx_pack, (const trg_u8, data), (const struct vx_vertex, pvs),
+            (const struct vx_vertex, svs), (trg_u32, answer), (trg_u32, n_rows),
+            (struct vx_counts, counts), (struct vx_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
+    TRG_SHARED trg_u32 begin;
     const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID), place = vx_place(first, TRG_GID);
     const trg_u32 room = vx_room(TRG_END(data, par.in, TRG_GID) - first, VX_NONE);
     const trg_u32 n_pv = counts[TRG_GID].n_pv, n_sv = counts[TRG_GID].n_components;
-    TRG_GLOBAL trg_u32 *out = answer + place * VX_OUT_WORDS;
-    trg_u32 all = n_pv;
+    trg_u32 mine = 0u, to = n_pv, all, n;
+    TRG_GLOBAL trg_u32 *out;
 
+    for (trg_u32 k = TRG_LID; k < n_sv; k += TRG_LSIZE)
+        mine += vx_is_vertex(&svs[place + k]);
+    all = n_pv + trg_group_sum(scratch, mine);
+    n = all < room ? all : room;
+    if (TRG_LID == 0u) {
+        begin = TRG_ATOMIC_ADD_GLOBAL(n_rows, n);
+        counts[TRG_GID].place = begin;
+        counts[TRG_GID].out_all = all;
+        counts[TRG_GID].n_out = n;
+    }
+    TRG_BARRIER();
+    out = answer + begin * VX_OUT_WORDS;
     for (trg_u32 k = TRG_LID; k < n_pv; k += TRG_LSIZE) /* no more than there is room for */
         vx_write_vertex(out + k * VX_OUT_WORDS, pvs[place + k], VX_TYPE_PRIMARY);
     for (trg_u32 at = 0u; at < n_sv; at += TRG_LSIZE) {
-        const trg_u32 k = at + TRG_LID;
-        const trg_u32 i = place + (k < n_sv ? k : at);
-        const trg_u32 is_one = k < n_sv && svs[i].alive && svs[i].n_tracks >= 2u ? 1u : 0u;
-        const trg_u32 to = trg_group_place(scratch, is_one, &all);
+        const trg_u32 k = at + TRG_LID, i = place + (k < n_sv ? k : at);
+        const trg_u32 is_one = k < n_sv ? vx_is_vertex(&svs[i]) : 0u;
+        const trg_u32 row = trg_group_place(scratch, is_one, &to);
 
-        if (is_one && to < room)
-            vx_write_vertex(out + to * VX_OUT_WORDS, svs[i], VX_TYPE_SECONDARY);
-    }
-    if (TRG_LID == 0u) {
-        counts[TRG_GID].place = place;
-        counts[TRG_GID].out_all = all;
-        counts[TRG_GID].n_out = all < room ? all : room;
+        if (is_one && row < room)
+            vx_write_vertex(out + row * VX_OUT_WORDS, svs[i], VX_TYPE_SECONDARY);
     }
 }

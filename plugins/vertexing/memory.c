@@ -26,6 +26,7 @@ int vx_slot_open(struct buffers *buffers, struct trg_device *device, const struc
         {TRG_MEM_DEVICE, items * par->words_room * word, &ret_slot->matrix},
         {TRG_MEM_DEVICE, vertices, &ret_slot->svs},
         {TRG_MEM_DEVICE, answer, &ret_slot->answer},
+        {TRG_MEM_DEVICE, word, &ret_slot->n_rows},
         {TRG_MEM_PINNED, n * sizeof(struct vx_counts), &ret_slot->counts_host},
         {TRG_MEM_PINNED, answer, &ret_slot->answer_host},
     };

@@ -17,7 +17,9 @@ struct vx_slot {
     struct trg_buffer *matrix;
     struct trg_buffer *svs;
     struct trg_buffer *answer;                    /* rows of VX_OUT_WORDS: what is kept of both */
+    struct trg_buffer *n_rows;                    /* of the answer */
     struct trg_buffer *counts_host, *answer_host; /* pinned */
+    uint32_t rows_read;                           /* of the answer, of this batch */
 };
 
 /* Allocates all buffers for `par` among those of the algo; negative errno. */

@@ -3,7 +3,7 @@
 #include "geometry.h"
 #include "trigd/common/group.h"
 
-TRG_FN struct vx_vertex vx_seed(float x, float y, float z, float weight)
+TRG_FN struct vx_vertex vx_seed_at(float x, float y, float z, float weight)
 {
     struct vx_vertex v = {0};
 
@@ -128,43 +128,69 @@ TRG_GROUP_FN void vx_find_peaks(TRG_GLOBAL const trg_u32 *h, trg_u32 n, struct v
 #include "peaks.h"
 #endif
 
-/* One group an RoI: the smoothed histogram's peaks, in order of z; if there is no room for all, the
- * highest. */
-TRG_KERNEL5(vx_seed_peaks, (const trg_u8, data), (const trg_u32, bins),
-            (const struct vx_grid, grids), (struct vx_vertex, seeds), (struct vx_counts, counts),
-            (struct vx_par, par))
-{
-    TRG_SHARED trg_u32 heights[VX_BINS_MAX + 2u * VX_MARGIN];
-    TRG_SHARED trg_u32 is_peak[VX_BINS_MAX / 32u];
-    TRG_SHARED trg_u32 list[VX_PV_MAX];
-    TRG_SHARED trg_u32 n_seeds;
-    TRG_LOCAL trg_u32 *s = heights + VX_MARGIN;
-    TRG_GLOBAL const trg_u32 *h = bins + TRG_GID * par.bins_room;
-    const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID);
-    const trg_u32 room = vx_room(TRG_END(data, par.in, TRG_GID) - first, par.max_pv);
-    TRG_GLOBAL struct vx_vertex *out = seeds + vx_place(first, TRG_GID);
-    const struct vx_grid g = grids[TRG_GID];
+/* A group's desk `d` for so many bins.  In a kernel's body, where alone shared memory is declared.
+ */
+#define VX_DESK(d, most)                                                        \
+    TRG_SHARED trg_u32 heights[(most) + 2u * VX_MARGIN], is_peak[(most) / 32u]; \
+    TRG_SHARED trg_u32 list[VX_PV_MAX], n_seeds;                                \
+    const struct vx_desk d = {heights, is_peak, list, &n_seeds}
 
-    vx_find_peaks(h, g.n_bins, par, s, is_peak);
+struct vx_desk { /* of a group, in shared memory */
+    TRG_LOCAL trg_u32 *heights, *is_peak, *list, *n_seeds;
+};
+
+/* The smoothed histogram's peaks, in order of z; if there is no room for all, the highest. */
+TRG_GROUP_FN void vx_seed(struct vx_desk d, TRG_GLOBAL const trg_u32 *h, const struct vx_grid g,
+                          TRG_GLOBAL struct vx_vertex *out, trg_u32 room,
+                          TRG_GLOBAL struct vx_counts *counts, struct vx_par par)
+{
+    TRG_LOCAL trg_u32 *s = d.heights + VX_MARGIN;
+
+    vx_find_peaks(h, g.n_bins, par, s, d.is_peak);
     TRG_BARRIER();
     if (TRG_LID == 0u) {
         trg_u32 n = 0u, all = 0u;
 
         for (trg_u32 w = 0u; w * 32u < g.n_bins; w++)
-            for (trg_u32 left = is_peak[w]; left; left &= left - 1u) {
-                n = vx_keep_highest(list, s, n, room, w * 32u + 31u - trg_clz(left & (0u - left)));
+            for (trg_u32 left = d.is_peak[w]; left; left &= left - 1u) {
+                n = vx_keep_highest(d.list, s, n, room,
+                                    w * 32u + 31u - trg_clz(left & (0u - left)));
                 all++;
             }
-        vx_sort_bins(list, n);
-        n_seeds = n;
-        counts[TRG_GID].n_seeds = n;
-        counts[TRG_GID].seeds_kept = n;
-        counts[TRG_GID].seeds_all = all;
+        vx_sort_bins(d.list, n);
+        *d.n_seeds = n;
+        counts->n_seeds = n;
+        counts->seeds_kept = n;
+        counts->seeds_all = all;
     }
     TRG_BARRIER();
-    for (trg_u32 k = TRG_LID; k < n_seeds; k += TRG_LSIZE)
-        out[k] =
-            vx_seed(g.beam_x, g.beam_y, vx_peak_z(h, g, list[k], par.smooth), (float)s[list[k]]);
+    for (trg_u32 k = TRG_LID; k < *d.n_seeds; k += TRG_LSIZE)
+        out[k] = vx_seed_at(g.beam_x, g.beam_y, vx_peak_z(h, g, d.list[k], par.smooth),
+                            (float)s[d.list[k]]);
+}
+
+/* One group an RoI: seeds from a histogram of as many bins as there may be. */
+TRG_KERNEL5(vx_seed_peaks, (const trg_u8, data), (const trg_u32, bins),
+            (const struct vx_grid, grids), (struct vx_vertex, seeds), (struct vx_counts, counts),
+            (struct vx_par, par))
+{
+    VX_DESK(d, VX_BINS_MAX);
+    const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID);
+
+    vx_seed(d, bins + TRG_GID * par.bins_room, grids[TRG_GID], seeds + vx_place(first, TRG_GID),
+            vx_room(TRG_END(data, par.in, TRG_GID) - first, par.max_pv), &counts[TRG_GID], par);
+}
+
+/* The same where there are few: more groups fit on a device. */
+TRG_KERNEL5(vx_seed_peaks_few, (const trg_u8, data), (const trg_u32, bins),
+            (const struct vx_grid, grids), (struct vx_vertex, seeds), (struct vx_counts, counts),
+            (struct vx_par, par))
+{
+    VX_DESK(d, VX_BINS_FEW);
+    const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID);
+
+    vx_seed(d, bins + TRG_GID * par.bins_room, grids[TRG_GID], seeds + vx_place(first, TRG_GID),
+            vx_room(TRG_END(data, par.in, TRG_GID) - first, par.max_pv), &counts[TRG_GID], par);
 }
 
 /* ---------------------------------------------------------------- pairwise seeding */
@@ -329,8 +355,8 @@ TRG_KERNEL5(vx_seed_pairs, (const trg_u8, data), (const float, entry_z),
         const trg_u32 to = trg_group_place(scratch, keep, &seen);
 
         if (keep && to < room)
-            out[to] = vx_seed(grids[TRG_GID].beam_x, grids[TRG_GID].beam_y, z[now + k],
-                              (float)size[now + k]);
+            out[to] = vx_seed_at(grids[TRG_GID].beam_x, grids[TRG_GID].beam_y, z[now + k],
+                                 (float)size[now + k]);
     }
     if (TRG_LID == 0u) {
         const trg_u32 kept = seen < room ? seen : room;

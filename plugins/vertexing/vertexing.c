@@ -72,6 +72,7 @@ struct trg_algo {
     struct vx_par par;
     struct buffers buffers;
     struct vx_slot slot[TRG_SLOTS_MAX];
+    struct trg_queue *queue;      /* for what collect still has to copy */
     uint32_t beam_rois, off_rois; /* in which tracks tell of the beam line; where it is elsewhere */
     double off_x, off_y;          /* mm: how far, added up */
     bool told_of_beam;
@@ -90,7 +91,7 @@ static int load_kernels(struct trg_algo *a, struct trg_device *d)
     } list[] = {
         {0, "vx_find_beam", &a->find_beam},
         {0, "vx_prepare", &a->prepare},
-        {3, "vx_seed_peaks", &a->peaks},
+        {3, a->par.bins_room <= VX_BINS_FEW ? "vx_seed_peaks_few" : "vx_seed_peaks", &a->peaks},
         {3, "vx_seed_pairs", &a->pairs},
         {1, "vx_fit_primary", &a->fit_primary},
         {1, "vx_prune", &a->prune},
@@ -118,6 +119,7 @@ static void vertexing_destroy(struct trg_algo *a)
 {
     if (!a)
         return;
+    trg_queue_free(a->queue);
     buffers_free(&a->buffers);
     for (uint32_t i = 0; i < MODULES; i++)
         trg_module_free(a->module[i]);
@@ -144,6 +146,8 @@ static int vertexing_create(const struct trg_host *host, const void *config,
     r = load_kernels(a, device);
     for (uint32_t i = 0; r == 0 && i < limits->slots; i++)
         r = vx_slot_open(&a->buffers, device, &a->par, limits->max_rois, &a->slot[i]);
+    if (r == 0)
+        r = trg_queue_new(device, &a->queue);
     if (r < 0) {
         vertexing_destroy(a);
         return r;
@@ -235,15 +239,20 @@ static void find_secondaries(struct run *b)
            s->tracks, s->selected, s->labels, s->pv_of, s->seeds, s->svs, s->counts);
 }
 
+/* Most RoIs have few vertices, however many tracks there is room for: see read_the_rest. */
 static void read_back(struct run *b)
 {
-    const struct vx_slot *s = b->s;
-    const size_t n = b->par.n_rois, places = vx_place(b->par.in.n_items, b->par.n_rois);
+    struct vx_slot *s = b->s;
+    const uint32_t n = b->par.n_rois, most = vx_place(b->par.in.n_items, n);
+    const uint32_t some = VX_READ_ROWS * n + VX_READ_LEAST;
 
-    LAUNCH(&b->l, b->a->pack, b->par.n_rois, VX_FIT_GROUP, b->par, b->data, s->seeds, s->svs,
-           s->answer, s->counts);
+    s->rows_read = most < some ? most : some;
+    launcher_clear(&b->l, s->n_rows, sizeof(uint32_t));
+    LAUNCH(&b->l, b->a->pack, n, VX_FIT_GROUP, b->par, b->data, s->seeds, s->svs, s->answer,
+           s->n_rows, s->counts);
     launcher_read(&b->l, s->counts_host, s->counts, n * sizeof(struct vx_counts));
-    launcher_read(&b->l, s->answer_host, s->answer, places * VX_OUT_WORDS * sizeof(uint32_t));
+    launcher_read(&b->l, s->answer_host, s->answer,
+                  (size_t)s->rows_read * VX_OUT_WORDS * sizeof(uint32_t));
 }
 
 /* Groups that share the graph of an RoI, so that a batch of few fills the device as well. */
@@ -408,23 +417,42 @@ static void mind_the_beam(struct trg_algo *a, const struct vx_counts *n)
     trg_log(a->host, TRG_WARN, text);
 }
 
+/* Copies the rows of the answer that were not copied with the batch. */
+static int read_the_rest(struct trg_algo *a, const struct vx_slot *s, uint32_t n_rois)
+{
+    const struct vx_counts *counts = trg_buffer_host(s->counts_host);
+    const size_t row = VX_OUT_WORDS * sizeof(uint32_t), at = s->rows_read * row;
+    uint32_t rows = 0;
+    int r;
+
+    for (uint32_t i = 0; i < n_rois; i++)
+        rows += counts[i].n_out;
+    if (rows <= s->rows_read)
+        return 0;
+    r = trg_read(a->queue, s->answer_host, at, s->answer, at, rows * row - at);
+    return r < 0 ? r : trg_finish(a->queue);
+}
+
 static int vertexing_collect(struct trg_algo *a, struct trg_batch *batch)
 {
     const struct vx_slot *s = &a->slot[batch->slot];
     const struct vx_counts *counts = trg_buffer_host(s->counts_host);
     const uint32_t *answer = trg_buffer_host(s->answer_host);
+    const int r = read_the_rest(a, s, batch->n_rois);
 
+    if (r < 0)
+        return r;
     for (uint32_t i = 0; i < batch->n_rois; i++) {
         const struct vx_counts *n = &counts[i];
         const uint32_t *rows = answer + (size_t)n->place * VX_OUT_WORDS;
-        struct trg_result *r = &batch->results[i];
+        struct trg_result *to = &batch->results[i];
 
         store_vertices(rows, n->n_out, &batch->outputs[0][i]);
-        take_primaries(rows, n->n_pv, r);
-        take_secondaries(a->config, rows + (size_t)n->n_pv * VX_OUT_WORDS, n->n_out - n->n_pv, r);
-        take_counts(n, r);
+        take_primaries(rows, n->n_pv, to);
+        take_secondaries(a->config, rows + (size_t)n->n_pv * VX_OUT_WORDS, n->n_out - n->n_pv, to);
+        take_counts(n, to);
         if (a->config->secondaries)
-            r->value[VALUE_BEAUTY] = beauty_of(rows, n);
+            to->value[VALUE_BEAUTY] = beauty_of(rows, n);
         if (!a->par.find_beam && !batch->condition[0].collection)
             mind_the_beam(a, n);
     }

@@ -6,11 +6,14 @@
 #include "trigd/kernel.h"
 
 #define VX_BINS_MAX     8192u /* most bins of the histogram of one RoI */
+#define VX_BINS_FEW     3072u /* bins that need less shared memory */
 #define VX_CELLS        512u  /* cells of z by which tracks are sorted */
 #define VX_PV_MAX       512u  /* most primary vertices of an RoI */
 #define VX_SV_MAX       512u  /* most secondary-vertex candidates of an RoI */
 #define VX_ROOM_LEAST   16u   /* places for vertices that every RoI has, see vx_room */
 #define VX_ROOM_TRACKS  8u    /* tracks for each one more */
+#define VX_READ_ROWS    24u   /* of the answer, for each RoI, that every batch copies to the host */
+#define VX_READ_LEAST   64u   /* and for the batch; more are copied where there are more */
 #define VX_SELECTED_MAX 4096u /* most tracks of an RoI in the adjacency graph */
 #define VX_PAIRS_MAX    1024u /* most tracks of an RoI that seed pairwise */
 #define VX_GROUP_MAX    256u  /* largest work-group that the kernels are launched with */
@@ -100,7 +103,7 @@ struct vx_counts {      /* of one RoI; adjacency and cuts add to the last six */
     trg_u32 removed_origin, removed_radial, removed_cylinder, removed_angle;
     trg_u32 n_edges;      /* that are left */
     float beam_x, beam_y; /* mm: where the tracks say that the beam line is */
-    trg_u32 place;        /* of its first vertex in the answer */
+    trg_u32 place;        /* of its first vertex in the answer; RoIs come in any order there */
     trg_u32 n_out;        /* vertices of the answer, primary ones first */
     trg_u32 out_all;      /* there were */
 };

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Dict
+from typing import Dict, List, Optional, Tuple
 
+from . import trigd_pb2 as pb
 from .collections import Array
 
 
@@ -25,7 +26,15 @@ class Roi:
     z_min_mm: float = 0.0
     z_max_mm: float = 0.0
     type: int = 0
+    deadline_us: int = 0
     event_rois: int = 0
     token: int = 0
     is_repeat: bool = False
     collections: Dict[str, Array] = field(default_factory=dict)
+    # RoIs of streams and saved decisions have these as well: names are those of the header of the file.
+    decision: Optional[pb.Decision] = None
+    reason: str = ""  # debug stream
+    chains: List[str] = field(default_factory=list)
+    streams: List[str] = field(default_factory=list)
+    values: Dict[str, float] = field(default_factory=dict)  # by STEP.VALUE
+    products: Dict[Tuple[str, str], Array] = field(default_factory=dict)  # by step and collection

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RoI files, which trigreplay and the debug stream write.
+"""RoI files, which trigreplay and the streams of the daemon write.
 
     with RoiFileWriter("events.roi", [towers]) as out:
         out.append(Roi(run=1, l1id=7, collections={"towers": array}))
     for roi in RoiFile("events.roi"):            # declarations come from the file
         roi.l1id, roi.collections["towers"]["et"].sum()
+    for roi in Stream("state/streams"):          # all files of a folder, every RoI once
+        roi.chains, roi.values["vertex.b_score"], roi.products["vertex", "vertices"]["z"]
 
 A file that was not closed is read up to its last complete record.  Mistakes are ValueErrors of one sentence."""
 from __future__ import annotations
@@ -12,10 +14,11 @@ from __future__ import annotations
 import os
 import struct
 from types import TracebackType
-from typing import Iterator, Optional, Sequence, Type, Union
+from typing import Iterator, List, Optional, Sequence, Set, Tuple, Type, Union
 
 from google.protobuf.message import DecodeError
 
+from . import blocks
 from . import trigd_pb2 as pb
 from .collections import Collection
 from .roi import Roi
@@ -56,29 +59,64 @@ class RoiFileWriter:
 
 
 class RoiFile:
-    """The RoIs of a file; `header` is its FileHeader, `collections` its declarations by name."""
+    """The RoIs of a file, plain or in blocks; `header` is its FileHeader, `collections` its declarations by name."""
 
     def __init__(self, path: Path):
         with open(path, "rb") as f:
             self._data = memoryview(f.read())
-        if bytes(self._data[:8]) != HEADER:
+        magic = bytes(self._data[:8])
+        if magic not in (HEADER, blocks.MAGIC):
             raise ValueError(f"{os.fspath(path)} is no RoI file")
-        size, at = read_varint(self._data, 8)
-        self._begin = at + size
+        self._has_blocks = magic == blocks.MAGIC
         try:
-            self.header = pb.FileHeader.FromString(bytes(self._data[at:self._begin]))
-        except DecodeError as e:
+            if self._has_blocks:
+                header, self._begin = blocks.header(self._data)
+            else:
+                size, at = read_varint(self._data, 8)
+                header, self._begin = bytes(self._data[at:at + size]), at + size
+            self.header = pb.FileHeader.FromString(header)
+        except (DecodeError, ValueError) as e:
             raise ValueError(f"{os.fspath(path)}: the header is damaged: {e}") from e
         self.collections = {c.name: c for c in map(Collection.unpack, self.header.collections)}
 
-    def __iter__(self) -> Iterator[Roi]:
-        by_hash = {c.hash: c for c in self.collections.values()}
+    def _records(self) -> Iterator[memoryview]:
         at = self._begin
         while at < len(self._data):
             size, at = read_varint(self._data, at)
             if not size or at + size > len(self._data):  # the index, or a record that is not complete
                 return
-            for n, value in fields(self._data[at:at + size]):
-                if n == 1:
-                    yield unpack_roi(block(value), by_hash)
+            yield self._data[at:at + size]
             at += size
+
+    def __iter__(self) -> Iterator[Roi]:
+        by_hash = {c.hash: c for c in self.collections.values()}
+        for record in blocks.records(self._data, self._begin) if self._has_blocks else self._records():
+            for n, value in fields(record):
+                if n == 1:
+                    yield unpack_roi(block(value), by_hash, self.header)
+
+
+class Stream:
+    """The RoIs of several files, or of all in a folder in the order of their names; of what is there twice the first copy."""
+
+    def __init__(self, paths: Union[Path, Sequence[Path]]):
+        paths = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+        self.paths = [file for path in paths for file in (self._folder(path) if os.path.isdir(path) else [path])]
+        if not self.paths:
+            raise ValueError(f"there are no RoI files in {', '.join(str(p) for p in paths)}")
+
+    @staticmethod
+    def _folder(path: Path) -> List[Path]:
+        return [os.path.join(path, name) for name in sorted(os.listdir(path)) if name.endswith((".roi", ".roi.part"))]
+
+    def files(self) -> Iterator[RoiFile]:
+        return map(RoiFile, self.paths)
+
+    def __iter__(self) -> Iterator[Roi]:
+        met: Set[Tuple[int, int, int]] = set()
+        for file in self.files():
+            for roi in file:
+                key = (roi.run, roi.l1id, roi.roi_id)
+                if key not in met or file.header.stream in ("", "debug"):
+                    yield roi
+                met.add(key)

@@ -6,17 +6,20 @@ of the protocol goes through them (trigd_pb2)."""
 from __future__ import annotations
 
 import struct
-from typing import Dict, Iterator, Mapping, Tuple, Union
+from typing import Dict, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy
 
+from google.protobuf.message import DecodeError
+
+from . import trigd_pb2 as pb
 from .collections import OWN, Array, Collection
 from .roi import Roi
 
-VARINTS = {2: "run", 3: "l1id", 4: "roi_id", 5: "bcid", 6: "lumi_block", 7: "l1_bits", 21: "type",
+VARINTS = {2: "run", 3: "l1id", 4: "roi_id", 5: "bcid", 6: "lumi_block", 7: "l1_bits", 15: "deadline_us", 21: "type",
            22: "event_rois"}  # numbers in Roi
 FLOATS = {8: "eta", 9: "phi_rad", 10: "eta_half", 11: "phi_half_rad", 12: "z_min_mm", 13: "z_max_mm"}
-TOKEN, IS_REPEAT, COLUMNS = 1, 14, 20
+TOKEN, IS_REPEAT, COLUMNS, KEPT = 1, 14, 20, 30
 
 
 def varint(value: int) -> bytes:
@@ -118,7 +121,39 @@ def unpack_columns(data: memoryview, by_hash: Mapping[int, Collection]) -> Tuple
     return c.name, gather(c, dict(enumerate(block(v) for n, v in parts if n == 2)))
 
 
-def unpack_roi(data: memoryview, by_hash: Mapping[int, Collection]) -> Roi:
+def name_of(names: Sequence[str], number: int) -> str:
+    return names[number] if number < len(names) else str(number)
+
+
+def take_decision(roi: Roi, data: memoryview, header: pb.FileHeader) -> None:
+    try:
+        d = roi.decision = pb.Decision.FromString(bytes(data))
+    except DecodeError as e:
+        raise ValueError(f"the data is damaged: {e}") from e
+    roi.chains = [name_of(header.chains, n) for n in d.chains]
+    roi.streams = [name_of(header.streams, n) for n in d.streams]
+    for result in d.results:
+        step = header.steps[result.step] if result.step < len(header.steps) else pb.Step(name=str(result.step))
+        for n, value in enumerate(result.values):
+            roi.values[f"{step.name}.{name_of(step.values, n)}"] = value
+
+
+def take_kept(roi: Roi, data: memoryview, by_hash: Mapping[int, Collection], header: pb.FileHeader) -> None:
+    """Message Kept: what the daemon made of the RoI."""
+    for n, value in fields(data):
+        if n == 2:
+            roi.reason = bytes(block(value)).decode()
+        elif n == 5:
+            take_decision(roi, block(value), header)
+        elif n == 6:
+            parts = dict(fields(block(value)))
+            step = parts.get(1, 0)
+            number = step if isinstance(step, int) else 0
+            name, array = unpack_columns(block(parts.get(2, 0)), by_hash)
+            roi.products[name_of([s.name for s in header.steps], number), name] = array
+
+
+def unpack_roi(data: memoryview, by_hash: Mapping[int, Collection], header: Optional[pb.FileHeader] = None) -> Roi:
     """The RoI of a message; a field of another type than it should have, and the like, is a ValueError."""
     roi = Roi()
     own: Dict[int, Collection] = {c.message: c for c in OWN.values()}
@@ -129,6 +164,8 @@ def unpack_roi(data: memoryview, by_hash: Mapping[int, Collection]) -> Roi:
             if isinstance(value, int) or len(value) != 4:
                 raise ValueError(f"the data is damaged: {FLOATS[n]} is no float")
             setattr(roi, FLOATS[n], struct.unpack("<f", value)[0])
+        elif n == KEPT:
+            take_kept(roi, block(value), by_hash, header or pb.FileHeader())
         elif n == COLUMNS:
             name, array = unpack_columns(block(value), by_hash)
             roi.collections[name] = array

@@ -121,7 +121,7 @@ static void accepted_rois_are_in_the_files(void **state)
     check_books(&s, "express");
     link_close(&l);
     assert_int_equal(server_end(&s, SIGTERM, 10), 0);
-    held_read(&s, "physics-r000001-b0001-m*-1.roi", &physics);
+    held_read(&s, "physics-r000001-b0001-m*-0001.roi", &physics);
     held_read(&s, "express-*.roi", &express);
     assert_int_equal(physics.n_files, 1);
     assert_int_equal(physics.n_rois, 200);

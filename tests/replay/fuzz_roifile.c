@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer entry: any bytes as an RoI file.  Every call must return, whatever they are; a record
  * that is read twice must be the same, and an index may not count more records than there are
- * bytes. */
+ * bytes.  A file that was recovered has its end, and the same records. */
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "blockfile.h"
 #include "roifile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -60,6 +61,27 @@ static void read_file(const char *path, size_t size)
     roifile_close(r);
 }
 
+/* Recovery keeps what can be read, and is done once. */
+static void recover(const char *path)
+{
+    struct blockfile_recovery done, again;
+    struct roifile_reader *r;
+    uint64_t before, sum, sum_again, blocks, rois;
+
+    if (roifile_open(path, &r) < 0)
+        return;
+    before = walk(r, &sum);
+    roifile_close(r);
+    if (blockfile_recover(path, &done) < 0)
+        return;
+    require(roifile_open(path, &r) == 0, "a recovered file cannot be opened");
+    require(walk(r, &sum_again) == before && sum_again == sum, "recovery changed the records");
+    if (!done.was_whole)
+        require(roifile_totals(r, &blocks, &rois) == 1 && rois == done.rois, "it has no good end");
+    roifile_close(r);
+    require(blockfile_recover(path, &again) == 0 && again.was_whole, "it was not whole");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char path[64];
@@ -68,6 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(fd >= 0 && write(fd, data, size) == (ssize_t)size, "no memory file");
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     read_file(path, size);
+    recover(path);
     close(fd);
     return 0;
 }
