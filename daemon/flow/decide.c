@@ -8,8 +8,7 @@ void decide_truncated(struct egress *out, const struct engine *e, struct roi *r)
     const struct roi_step *steps = pool_steps(egress_pool(out), r);
     void *chains = pool_at(egress_pool(out), r->chains);
 
-    if (r->status == TRIGD__V1__STATUS__TRUNCATED &&
-        chains_passed_short(e->menu->plan, steps, chains) && !egress_may_pass_truncated(out, r))
+    if (chains_passed_short(e->menu->plan, steps, chains) && !egress_may_pass_truncated(out, r))
         chains_fail_short(e->menu->plan, steps, chains);
 }
 
@@ -30,7 +29,8 @@ void decide_roi(struct egress *out, struct accounts *accounts, struct engine *e,
     void *chains = pool_at(pool, r->chains);
 
     r->is_decided = true;
-    decide_truncated(out, e, r);
+    if (r->status == TRIGD__V1__STATUS__TRUNCATED)
+        decide_truncated(out, e, r);
     if (r->status == TRIGD__V1__STATUS__OK || r->status == TRIGD__V1__STATUS__TRUNCATED) {
         conclude(e, r, pool_steps(pool, r), chains);
     } else {

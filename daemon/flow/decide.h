@@ -12,8 +12,8 @@
  * cuts decide.  An RoI with a status
  * other than OK and TRUNCATED is force-accepted into the debug stream and nowhere else. */
 void decide_roi(struct egress *out, struct accounts *accounts, struct engine *e, uint32_t roi);
-/* Chains of an ended RoI that passed only because a limit cut their data short: fail when its
- * client has had its share of that. */
+/* Chains of an ended TRUNCATED RoI that passed only because a limit cut their data short: fail when
+ * its client has had its share of that. */
 void decide_truncated(struct egress *out, const struct engine *e, struct roi *r);
 /* The same of an RoI of an event of several that is decided: accept and streams are the event's. */
 void decide_roi_of_event(struct egress *out, struct accounts *accounts, struct engine *e,

@@ -9,11 +9,6 @@
 
 #define NO_SLOT UINT32_MAX
 
-bool events_any(const struct dispatch *d)
-{
-    return event_table_busy(d->events) != 0;
-}
-
 static bool is_owner(const struct event *ev, const struct event_owner *who)
 {
     return ev->owner.key || who->key

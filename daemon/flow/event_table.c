@@ -127,7 +127,7 @@ static void remove_name(struct event_table *t, uint32_t i)
 /* Room for the arrays of an event; what an earlier one had is used again. */
 static bool make_room(struct event *ev, uint32_t n_rois, size_t votes_bytes)
 {
-    const size_t bytes = 2 * n_rois * sizeof *ev->roi + votes_bytes;
+    const size_t bytes = 2 * (size_t)n_rois * sizeof *ev->roi + votes_bytes;
     void *room;
 
     if (bytes > ev->room_bytes) {

@@ -253,7 +253,8 @@ void events_end(struct dispatch *d, uint32_t roi)
 
     r->is_ended = true;
     rois_leave_queues(d, roi);
-    decide_truncated(d->out, e, r);
+    if (r->status == TRIGD__V1__STATUS__TRUNCATED)
+        decide_truncated(d->out, e, r);
     if (ev->state != EVENT_OPEN) { /* accepted */
         decide_one(d, ev, roi);
         finish(d, ev);

@@ -16,11 +16,10 @@ struct dispatch;
 
 /* ---- for ingress */
 
-/* Whether RoIs of this moment have to be compared with events. */
-bool events_any(const struct dispatch *d);
-/* The event that an RoI joins, which is opened if it is the first one; 0 when it is alone.  `most`:
- * RoIs that its client may have unanswered.  0, with a place of the pool kept for it; -EBADMSG: it
- * does not fit, with the reason; -ENOSPC: there is no room for one more event. */
+/* The event that an RoI joins, which is opened if it is the first one; 0 when it is alone, which
+ * has to be asked of every RoI while events are open.  `most`: RoIs that its client may have
+ * unanswered.  0, with a place of the pool kept for it; -EBADMSG: it does not fit, with the reason;
+ * -ENOSPC: there is no room for one more event. */
 int events_admit(struct dispatch *d, const struct wire_roi *w, const struct event_owner *who,
                  uint32_t most, uint64_t now_ns, uint32_t *ret_event, struct wire_error *ret_error);
 /* The RoI could not be taken after all. */

@@ -86,11 +86,9 @@ static bool take_repeat(struct ingress *in, uint32_t number, struct client *clie
     return true;
 }
 
-static bool may_come(struct ingress *in, uint32_t number, const struct peer *peer,
-                     const struct wire_roi *w, uint64_t now)
+static bool may_come(struct ingress *in, uint32_t number, const struct client *client,
+                     const struct peer *peer, const struct wire_roi *w, uint64_t now)
 {
-    const struct client *client = clients_at(in->clients, number);
-
     if (in->draining && !events_waits_for(in->next, w)) {
         ingress_not_taken(in, peer, number, w->token, TRIGD__V1__BUSY__REASON__DRAINING);
         return false;
@@ -149,16 +147,18 @@ void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
     struct roi *r;
     uint32_t roi, event = 0;
 
-    if (!may_come(in, number, peer, w, now))
+    if (!may_come(in, number, client, peer, w, now))
         return;
     if (key.client && may_repeat(in, number, w) && take_repeat(in, number, client, &key, w->token))
         return;
-    if ((w->event_rois > 1 || events_any(in->next)) &&
+    if ((w->event_rois > 1 || stats_get(&in->stats->g.events_open)) &&
         !join_event(in, number, peer, w, now, &event))
         return;
     roi = pool_take(in->pool);
     r = roi == POOL_NONE ? NULL : &in->pool->rois[roi];
-    if (!r || store_roi(in->pool, events_engine(in->next, event), w, from, r) < 0) {
+    if (!r ||
+        store_roi(in->pool, event ? events_engine(in->next, event) : dispatch_engine(in->next), w,
+                  from, r) < 0) {
         if (r)
             pool_put(in->pool, roi);
         events_undo(in->next, event);

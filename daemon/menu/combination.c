@@ -150,7 +150,7 @@ int combination_parse(const char *text, const struct combination_names *names,
 combination_value combination_of(const struct combination *c, const combination_value *chains)
 {
     const uint32_t passed = (1u << COMBINATION_PLANES) - 1, failed = passed << COMBINATION_PLANES;
-    uint32_t stack[COMBINATION_OPS_MAX], n = 0;
+    uint32_t stack[COMBINATION_OPS_MAX] = {0}, n = 0;
 
     for (uint32_t i = 0; i < c->n; i++) {
         uint32_t *a, b;

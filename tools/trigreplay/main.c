@@ -107,6 +107,12 @@ static void complete(struct arguments *a)
 {
     struct pace pace;
 
+    a->o.has_type = a->o.type < ROI_TYPES;
+    if (!a->o.has_type)
+        a->o.type = 0;
+    a->has_preset = a->o.preset != NULL;
+    if (!a->o.preset)
+        a->o.preset = "lowlum";
     complete_endpoint(a);
     if (pace_parse(a->o.pace, &pace) < 0) {
         fprintf(stderr,
@@ -203,13 +209,7 @@ static void parse(int argc, char **argv, struct arguments *a)
         set_truth(o, truth);
     if (layout)
         set_layout(o, layout);
-    o->has_type = o->type < ROI_TYPES;
-    if (!o->has_type)
-        o->type = 0;
     a->has_seed = o->seed != seed;
-    a->has_preset = o->preset != NULL;
-    if (!o->preset)
-        o->preset = "lowlum";
     complete(a);
     a->command = argv[1];
     a->rest = argv + 2;
