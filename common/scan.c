@@ -3,44 +3,19 @@
 
 #include <string.h>
 
-/* Wire types and tags of protobuf: field number << 3 | wire type. */
-enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
-#define TAG(field, type) ((uint32_t)(field) << 3 | (uint32_t)(type))
-#define TAG_BATCH        TAG(2, BYTES)  /* of ToDaemon */
-#define TAG_ROI          TAG(1, BYTES)  /* of RoiBatch */
-#define TAG_DEADLINE     TAG(2, VARINT) /* the same */
-#define TAG_COLUMNS      TAG(20, BYTES) /* of Roi; may stand several times */
-#define TAG_EVENT_ROIS   TAG(22, VARINT)
+#include "fields.h"
+
+#define TAG_BATCH      TAG(2, BYTES)  /* of ToDaemon */
+#define TAG_ROI        TAG(1, BYTES)  /* of RoiBatch */
+#define TAG_DEADLINE   TAG(2, VARINT) /* the same */
+#define TAG_COLUMNS    TAG(20, BYTES) /* of Roi; may stand several times */
+#define TAG_EVENT_ROIS TAG(22, VARINT)
 /* Of QuantizedSpacepoints: the columns follow the offsets and steps. */
 #define FIRST_NUMBERS 7u
-/* Longer varints than these are left to protobuf-c. */
-#define TAG_VARINT    2u
-#define LENGTH_VARINT 4u
-#define VALUE_VARINT  10u
-
-struct reader {
-    const unsigned char *at, *end;
-};
 
 /* Sizes of the values of a message's columns, by field number - 1. */
 static const uint8_t spacepoint_sizes[] = {4, 4, 4, 1}, hit_sizes[] = {4, 4, 4, 2, 4},
                      track_sizes[] = {4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4};
-
-static bool read_varint(struct reader *r, uint32_t longest, uint64_t *ret_value)
-{
-    uint64_t v = 0;
-
-    for (uint32_t i = 0; i < longest && r->at < r->end; i++) {
-        unsigned char b = *r->at++;
-
-        v |= (uint64_t)(b & 0x7f) << (7 * i);
-        if (!(b & 0x80)) {
-            *ret_value = v;
-            return true;
-        }
-    }
-    return false;
-}
 
 static bool read_u32(struct reader *r, uint32_t *ret_value)
 {
@@ -52,34 +27,12 @@ static bool read_u32(struct reader *r, uint32_t *ret_value)
     return true;
 }
 
-static bool read_tag(struct reader *r, uint32_t *ret_tag)
-{
-    uint64_t v;
-
-    if (!read_varint(r, TAG_VARINT, &v))
-        return false;
-    *ret_tag = (uint32_t)v;
-    return true;
-}
-
 static bool read_float(struct reader *r, float *ret_value)
 {
     if ((size_t)(r->end - r->at) < sizeof *ret_value)
         return false;
     memcpy(ret_value, r->at, sizeof *ret_value);
     r->at += sizeof *ret_value;
-    return true;
-}
-
-/* A field of bytes as a reader of its own. */
-static bool read_bytes(struct reader *r, struct reader *ret_field)
-{
-    uint64_t n;
-
-    if (!read_varint(r, LENGTH_VARINT, &n) || n > (uint64_t)(r->end - r->at))
-        return false;
-    *ret_field = (struct reader){.at = r->at, .end = r->at + n};
-    r->at += n;
     return true;
 }
 
@@ -284,6 +237,16 @@ static bool scan_one(struct reader r, struct scan_roi *roi)
     return true;
 }
 
+/* The batch in a message that holds nothing else. */
+static bool find_batch(const void *bytes, size_t n, struct reader *ret_batch)
+{
+    struct reader r = {.at = bytes, .end = (const unsigned char *)bytes + n};
+    uint32_t tag;
+
+    return n && read_tag(&r, &tag) && tag == TAG_BATCH && read_bytes(&r, ret_batch) &&
+           r.at == r.end;
+}
+
 /* The RoIs of a batch, and its own deadline. */
 static bool scan_rois(struct reader batch, struct scan_roi *rois, uint32_t room, uint32_t *ret_n,
                       uint32_t *ret_deadline_us)
@@ -307,13 +270,62 @@ static bool scan_rois(struct reader batch, struct scan_roi *rois, uint32_t room,
 
 uint32_t scan_batch(const void *bytes, size_t n, struct scan_roi *rois, uint32_t room)
 {
-    struct reader r = {.at = bytes, .end = (const unsigned char *)bytes + n}, batch;
-    uint32_t tag, found = 0, deadline_us = 0;
+    uint32_t found = 0, deadline_us = 0;
+    struct reader batch;
 
-    if (!n || !read_tag(&r, &tag) || tag != TAG_BATCH || !read_bytes(&r, &batch) || r.at != r.end ||
-        !scan_rois(batch, rois, room, &found, &deadline_us))
+    if (!find_batch(bytes, n, &batch) || !scan_rois(batch, rois, room, &found, &deadline_us))
         return 0;
     for (uint32_t i = 0; deadline_us && i < found; i++)
         rois[i].deadline_us = deadline_tighter(rois[i].deadline_us, deadline_us);
+    return found;
+}
+
+static bool scan_head(struct reader r, struct scan_head *head)
+{
+    uint32_t tag;
+
+    *head = (struct scan_head){.token = 0};
+    while (r.at < r.end) {
+        bool is_good = read_tag(&r, &tag);
+
+        switch (is_good ? tag : 0) {
+        case TAG(1, VARINT):
+            is_good = read_varint(&r, VALUE_VARINT, &head->token);
+            break;
+        case TAG(2, VARINT):
+            is_good = read_u32(&r, &head->run);
+            break;
+        case TAG(3, VARINT):
+            is_good = read_u32(&r, &head->l1id);
+            break;
+        case TAG(4, VARINT):
+            is_good = read_u32(&r, &head->roi_id);
+            break;
+        default:
+            is_good = is_good && skip_field(&r, tag);
+        }
+        if (!is_good)
+            return false;
+    }
+    return true;
+}
+
+uint32_t scan_heads(const void *bytes, size_t n, struct scan_head *heads, uint32_t room)
+{
+    struct reader batch, roi;
+    uint32_t found = 0, tag;
+
+    if (!find_batch(bytes, n, &batch))
+        return 0;
+    while (batch.at < batch.end) {
+        bool is_good = read_tag(&batch, &tag);
+
+        if (is_good && tag == TAG_ROI)
+            is_good = found < room && read_bytes(&batch, &roi) && scan_head(roi, &heads[found++]);
+        else
+            is_good = is_good && skip_field(&batch, tag);
+        if (!is_good)
+            return 0;
+    }
     return found;
 }

@@ -49,4 +49,11 @@ static inline uint32_t deadline_tighter(uint32_t a_us, uint32_t b_us)
 /* The RoIs of a ToDaemon message with a batch of 1 to `room` RoIs: how many; 0 when it is anything
  * else or not written in the usual way. */
 uint32_t scan_batch(const void *bytes, size_t n, struct scan_roi *rois, uint32_t room);
+
+struct scan_head { /* what an RoI is called; nothing of it is checked */
+    uint64_t token;
+    uint32_t run, l1id, roi_id;
+};
+/* Those of the RoIs of such a message, whose data are not looked at: how many; 0 as above. */
+uint32_t scan_heads(const void *bytes, size_t n, struct scan_head *heads, uint32_t room);
 #endif

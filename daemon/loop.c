@@ -14,6 +14,7 @@
 #include "flow/event_registry.h"
 #include "log.h"
 #include "logsink.h"
+#include "member.h"
 #include "monitor/control.h"
 #include "plugin/inspector.h"
 #include "runmenu.h"
@@ -45,6 +46,8 @@ struct loop {
     struct worker_base base;
     struct opening opening;
     struct runcontrol run;
+    struct control_hooks hooks;
+    struct member *member; /* NULL: it is no node of a farm */
     int signal_fd;
     uint64_t ticked_ns;
 };
@@ -142,6 +145,24 @@ static int open_base(struct loop *l)
     return r < 0 ? r : open_devices(l);
 }
 
+/* A new menu takes effect: supervisors are told by the next beat. */
+static int swap(void *ctx, struct generation *g)
+{
+    struct loop *l = ctx;
+    const int r = runcontrol_swap(&l->run, g);
+
+    if (r == 0)
+        member_set_menu(l->member, g->menu);
+    return r;
+}
+
+static void write_accounts(void *ctx)
+{
+    struct loop *l = ctx;
+
+    runmenu_write_accounts(&l->run);
+}
+
 static void retire(void *ctx, struct engine *e)
 {
     struct loop *l = ctx;
@@ -157,8 +178,7 @@ static int open_menu(struct loop *l)
                                  .affinity = l->affinity,
                                  .book = l->book};
     struct generation *g;
-    const struct keeper_hooks hooks = {
-        .ctx = &l->run, .swap = runcontrol_swap, .write_accounts = runmenu_write_accounts};
+    const struct keeper_hooks hooks = {.ctx = l, .swap = swap, .write_accounts = write_accounts};
     int r = keeper_start(&setup, &hooks, &l->keeper);
 
     if (r < 0)
@@ -167,6 +187,7 @@ static int open_menu(struct loop *l)
     r = generation_open(&setup, 1, &g);
     if (r < 0)
         return r;
+    member_set_menu(l->member, g->menu);
     for (uint32_t i = 0; i < l->n_shards; i++) {
         int error = r < 0 ? r : shard_begin(l->shard[i], g->engine[i], retire, l);
 
@@ -187,6 +208,7 @@ static int open_control(struct loop *l, const char *config_path)
                                 .poison = l->poison};
 
     runcontrol_hooks(&l->run, &view.hooks);
+    l->hooks = view.hooks;
     return control_start(&view, &l->control);
 }
 
@@ -210,6 +232,8 @@ int loop_open(const struct config *config, const char *config_path, struct loop 
     l->run.book = l->book;
     l->run.n_shards = l->n_shards;
     if (r == 0)
+        r = member_open(config, &l->member);
+    if (r == 0)
         r = open_menu(l);
     if (r == 0)
         r = open_control(l, config_path);
@@ -225,6 +249,7 @@ void loop_close(struct loop *l)
 {
     if (!l)
         return;
+    member_stop(l->member);
     control_stop(l->control);
     opening_cancel(&l->opening);
     atomic_store(&l->run.is_over, true);
@@ -343,6 +368,9 @@ int loop_run(struct loop *l)
     shard_enter(l->shard[0]);
     if (r == 0) {
         runcontrol_ready(&l->run);
+        r = member_start(l->member, &l->stats, &l->hooks);
+        if (r < 0)
+            atomic_store(&l->run.is_over, true);
         notify_ready();
     }
     while (!atomic_load(&l->run.is_over)) {

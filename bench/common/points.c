@@ -65,7 +65,7 @@ static void *pack(Trigd__V1__Roi *roi, uint64_t token, size_t *ret_bytes)
 
     roi->token = token;
     roi->run = 1;
-    roi->l1id = 1;
+    roi->l1id = (uint32_t)token; /* an event of its own */
     roi->l1_bits = 1;
     roi->phi_rad = 1;
     roi->eta_half = roi->phi_half_rad = 0.1f;

@@ -2,6 +2,7 @@
 #include "client.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +14,11 @@
 #include "clock.h"
 #include "trigd.pb-c.h"
 
-#define TOKENS    (1u << 16) /* more than the largest window */
-#define PATIENCE  20000      /* ms for any answer */
-#define TOKEN_END (1u << 28)
+#define TOKENS      (1u << 16) /* more than the largest window */
+#define TOKEN_BYTES 4u         /* of a token as a varint */
+#define PATIENCE    20000      /* ms for any answer */
+#define TOKEN_END   (1u << 28)
+#define TIMES_A_GAP 16 /* a Poisson client looks so often, on average, whether a message is due */
 
 /* ---------------------------------------------------------------- tokens */
 
@@ -53,6 +56,9 @@ static const unsigned char *enter(const unsigned char *at, const unsigned char *
     return at && *ret_bytes <= (uint64_t)(end - at) ? at : NULL;
 }
 
+/* What stands between token and event: the run, and the tag of the event. */
+static const unsigned char run_1[] = {0x10, 1, 0x18};
+
 int client_message(struct client *c, const void *message, size_t bytes)
 {
     const unsigned char *at = message, *end = at + bytes;
@@ -65,7 +71,8 @@ int client_message(struct client *c, const void *message, size_t bytes)
     c->message = message;
     c->bytes = bytes;
     c->token_at = (size_t)(at + 1 - (const unsigned char *)message);
-    return 0;
+    c->l1id_at = c->token_at + sizeof run_1 + TOKEN_BYTES;
+    return memcmp(at + 1 + TOKEN_BYTES, run_1, sizeof run_1) == 0 ? 0 : -EPROTO;
 }
 
 /* ---------------------------------------------------------------- there */
@@ -78,6 +85,7 @@ static int send_one(struct client *c, uint64_t due_ns)
         return -errno;
     memcpy(zmq_msg_data(&m), c->message, c->bytes);
     put_token((unsigned char *)zmq_msg_data(&m) + c->token_at, c->next);
+    put_token((unsigned char *)zmq_msg_data(&m) + c->l1id_at, c->next);
     c->sent_ns[c->next % TOKENS] = due_ns;
     if (zmq_msg_send(&m, c->socket, 0) < 0) {
         zmq_msg_close(&m);
@@ -222,6 +230,7 @@ int client_open(struct client *c, const struct server *s, uint32_t window)
     c->gets_decisions = s->kind == SERVER_TRIGD || s->kind == SERVER_ANSWER;
     c->window = window;
     c->next = CLIENT_TOKEN;
+    c->random = (uint64_t)clock_ns();
     c->sent_ns = calloc(TOKENS, sizeof *c->sent_ns);
     c->context = zmq_ctx_new();
     c->socket = c->context ? zmq_socket(c->context, ZMQ_DEALER) : NULL;
@@ -279,18 +288,24 @@ static int open_timer(double rate)
     return fd < 0 ? -errno : fd;
 }
 
-/* Sends what is due by now, as far as the window allows. */
-static int send_due(struct client *c, uint64_t began, double interval_ns, uint64_t *sent,
+/* Time from one message to the next. */
+static double gap_ns(struct client *c, double mean_ns)
+{
+    if (!c->is_poisson)
+        return mean_ns;
+    c->random = c->random * 6364136223846793005u + 1442695040888963407u;
+    return -log(((double)(c->random >> 11) + 0.5) / (double)(UINT64_C(1) << 53)) * mean_ns;
+}
+
+/* Sends what is due by now, as far as the window allows; *due_ns is of the next one. */
+static int send_due(struct client *c, double interval_ns, double *due_ns, uint64_t *sent,
                     uint64_t n)
 {
     int r = 0;
 
-    while (r == 0 && *sent < n && c->outstanding < c->window) {
-        uint64_t due = began + (uint64_t)((double)*sent * interval_ns);
-
-        if (due > clock_ns())
-            break;
-        r = send_one(c, due);
+    while (r == 0 && *sent < n && c->outstanding < c->window && *due_ns <= (double)clock_ns()) {
+        r = send_one(c, (uint64_t)*due_ns);
+        *due_ns += gap_ns(c, interval_ns);
         ++*sent;
     }
     return r;
@@ -298,13 +313,14 @@ static int send_due(struct client *c, uint64_t began, double interval_ns, uint64
 
 static int run_load(struct client *c, double seconds, double rate)
 {
-    uint64_t began, sent = 0, n = (uint64_t)(seconds * rate), ticks;
-    int timer = open_timer(rate), r = 0;
+    uint64_t sent = 0, n = (uint64_t)(seconds * rate), ticks;
+    int timer = open_timer(c->is_poisson ? TIMES_A_GAP * rate : rate), r = 0;
+    double due_ns;
 
     if (timer < 0)
         return timer;
     prctl(PR_SET_TIMERSLACK, 1);
-    began = clock_ns();
+    due_ns = (double)clock_ns();
     while (r == 0 && sent < n) {
         zmq_pollitem_t items[] = {{.socket = c->socket, .events = ZMQ_POLLIN},
                                   {.fd = timer, .events = ZMQ_POLLIN}};
@@ -316,7 +332,7 @@ static int run_load(struct client *c, double seconds, double rate)
         if (r == 0)
             r = take(c);
         if (r == 0)
-            r = send_due(c, began, 1e9 / rate, &sent, n);
+            r = send_due(c, 1e9 / rate, &due_ns, &sent, n);
     }
     close(timer);
     return r;

@@ -13,10 +13,13 @@ struct client {
     bool gets_decisions;          /* else its own messages back */
     uint32_t window;              /* messages that may be unanswered */
     const unsigned char *message; /* to copy for each one sent; borrowed */
-    size_t bytes, token_at;       /* where its token stands: four bytes of varint */
-    uint32_t next, outstanding;   /* token of the next message */
-    uint64_t *sent_ns;            /* by token */
-    uint64_t *latency_ns;         /* of the answers of a run */
+    size_t bytes;
+    size_t token_at, l1id_at;   /* where its token and its event stand: four bytes of varint */
+    uint32_t next, outstanding; /* token of the next message */
+    bool is_poisson;            /* with a rate: at random times, else evenly */
+    uint64_t random;
+    uint64_t *sent_ns;    /* by token */
+    uint64_t *latency_ns; /* of the answers of a run */
     size_t n_latencies, room;
 };
 
@@ -28,7 +31,7 @@ void client_close(struct client *c);
 #define CLIENT_TOKEN (1u << 21)
 int client_message(struct client *c, const void *message, size_t bytes);
 
-/* For some seconds `rate` messages a second, evenly, or with a rate of 0 as fast as the window
+/* For some seconds `rate` messages a second, or with a rate of 0 as fast as the window
  * allows.  Latency counts from when each should have been sent. */
 int client_run(struct client *c, double seconds, double rate);
 #endif

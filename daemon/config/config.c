@@ -267,6 +267,12 @@ static void check_security(struct yamlfile *f, const struct config *c)
         yamlfile_problem(f, "security.key_file",
                          "security.key_file is given and security.clients_file is not: nobody "
                          "could connect");
+    if (!c->security.allow_plain_tcp && !strncmp(c->farm.endpoint, "tcp://", 6) &&
+        !is_loopback(c->farm.endpoint))
+        yamlfile_problem(f, "farm.endpoint",
+                         "\"%s\" is open to the network, and nodes enlist there without keys; "
+                         "security.allow_plain_tcp: true is wanted",
+                         c->farm.endpoint);
     if (c->security.key_file[0] || c->security.allow_plain_tcp)
         return;
     for (uint32_t i = 0; i < c->n_endpoints; i++) {

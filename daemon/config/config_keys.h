@@ -148,6 +148,32 @@
       "I/O thread and lanes look for work this long before they sleep, us; on "                   \
       "fewer than 4 cores 0")
 
+/* supervisor: the daemon as a node of a farm. */
+#define CONFIG_SUPERVISOR(X, of)                                                                \
+    X(of, endpoints, STRING, "", 0, 0,                                                          \
+      "where supervisors enlist nodes, as in tcp://10.0.0.1:5710, tcp://10.0.0.2:5710; empty: " \
+      "it is no node of a farm")                                                                \
+    X(of, name, STRING, "", 0, 0, "of this node; empty: the name of the host")                  \
+    X(of, reach, STRING, "", 0, 0,                                                              \
+      "endpoint at which supervisors reach this daemon; empty: its first tcp or ipc endpoint")
+
+/* farm: of trigsup, the supervisor; a daemon does not look at it. */
+#define CONFIG_FARM(X, of)                                                                   \
+    X(of, name, STRING, "", 0, 0, "of this supervisor; empty: the name of the host")         \
+    X(of, endpoint, STRING, "tcp://127.0.0.1:5710", 0, 0, "where nodes enlist")              \
+    X(of, nodes_file, PATH, "", 0, 0,                                                        \
+      "names of the nodes of the farm, a line each; others are refused; empty: all may "     \
+      "enlist")                                                                              \
+    X(of, heartbeat_ms, U32, "20", 1, 10000, "a node says that it lives so often, ms")       \
+    X(of, lost_beats, U32, "4", 2, 1000,                                                     \
+      "a node silent for so many heartbeats is lost: its RoIs are given to others")          \
+    X(of, again_ms, U32, "1000", 0, 600000,                                                  \
+      "an RoI that a node has had for so long is given to another as well, once, ms; 0: "    \
+      "none is")                                                                             \
+    X(of, forget_ms, U32, "10000", 100, 3600000, "a node lost for so long is forgotten, ms") \
+    X(of, clock_ms, U32, "1000", 1, 3600000,                                                 \
+      "a node's clock may differ by so much from the supervisor's without a warning, ms")
+
 /* log: the log. */
 #define CONFIG_LOG(X, of) X(of, level, STRING, "info", 0, 0, "error, warn, info or debug")
 
@@ -182,17 +208,19 @@
       "what was written is on the disk (fsync) after this time, ms; 0: when the file is complete")
 
 /* The sections, in the order of the documentation: S(name, list) */
-#define CONFIG_SECTIONS(S)       \
-    S(pool, CONFIG_POOL)         \
-    S(limits, CONFIG_LIMITS)     \
-    S(events, CONFIG_EVENTS)     \
-    S(clients, CONFIG_CLIENTS)   \
-    S(workers, CONFIG_WORKERS)   \
-    S(control, CONFIG_CONTROL)   \
-    S(security, CONFIG_SECURITY) \
-    S(http, CONFIG_HTTP)         \
-    S(threads, CONFIG_THREADS)   \
-    S(log, CONFIG_LOG)           \
+#define CONFIG_SECTIONS(S)           \
+    S(pool, CONFIG_POOL)             \
+    S(limits, CONFIG_LIMITS)         \
+    S(events, CONFIG_EVENTS)         \
+    S(clients, CONFIG_CLIENTS)       \
+    S(workers, CONFIG_WORKERS)       \
+    S(control, CONFIG_CONTROL)       \
+    S(security, CONFIG_SECURITY)     \
+    S(http, CONFIG_HTTP)             \
+    S(threads, CONFIG_THREADS)       \
+    S(supervisor, CONFIG_SUPERVISOR) \
+    S(farm, CONFIG_FARM)             \
+    S(log, CONFIG_LOG)               \
     S(debug_stream, CONFIG_DEBUG_STREAM)
 
 /* When a batch of a step closes, for all steps or for one: the first of these. */

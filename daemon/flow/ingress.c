@@ -74,8 +74,9 @@ static uint32_t take_messages(struct ingress *in, uint32_t most)
 
     while (n < most) {
         struct peer peer;
+        struct route route;
         zmq_msg_t body;
-        int r = clients_receive(in->clients, &peer, &body);
+        int r = clients_receive(in->clients, &peer, &route, &body);
 
         if (r == 0) {
             in->empty_ns = clock_ns();
@@ -83,13 +84,17 @@ static uint32_t take_messages(struct ingress *in, uint32_t most)
         }
         n++;
         if (r == 1) {
+            in->route = route.n ? &route : NULL;
             ingress_message(in, &peer, zmq_msg_data(&body), zmq_msg_size(&body), &body);
+            in->route = NULL;
             zmq_msg_close(&body);
         } else if (r == -EBADMSG) {
             struct wire_error error = {.code = TRIGD__V1__ERROR__CODE__MALFORMED};
 
-            snprintf(error.text, sizeof error.text,
-                     "a message of trigd is one ZeroMQ frame; this one had more or none");
+            snprintf(
+                error.text, sizeof error.text,
+                "a message of trigd is one ZeroMQ frame, after a routing frame or alone; this one "
+                "had more or none");
             ingress_error(in, &peer, clients_find(in->clients, &peer), &error, NULL);
         } else {
             log_error("ingress", "cannot receive", "error=\"%s\"", zmq_strerror(-r));

@@ -19,7 +19,8 @@ struct ingress {
     struct wire_limits limits;
     struct wire_decoder *decoder;
     struct held *held;
-    uint64_t *tokens; /* RoIs of one message that were not taken */
+    const struct route *route; /* the frame before the message that is taken; NULL: none */
+    uint64_t *tokens;          /* RoIs of one message that were not taken */
     uint32_t n_tokens;
     Trigd__V1__Busy__Reason reason;
     bool draining, pool_was_full;
@@ -41,9 +42,6 @@ void ingress_message(struct ingress *in, const struct peer *peer, const void *by
 
 /* ---- ingress_rois.c */
 
-/* Sends to a client, or to a peer that is none: `number` is CLIENTS_NONE. */
-void ingress_send(struct ingress *in, const struct peer *peer, uint32_t number,
-                  const Trigd__V1__FromDaemon *m);
 /* Answers an Error; `number` may be CLIENTS_NONE, `token` NULL. */
 void ingress_error(struct ingress *in, const struct peer *peer, uint32_t number,
                    const struct wire_error *error, const uint64_t *token);

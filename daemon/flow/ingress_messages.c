@@ -9,9 +9,7 @@
 #include "clock.h"
 #include "declared.h"
 #include "flow/ingress_inner.h"
-
-#define PROTOCOL 1u
-#define KEY_MAX  64u /* bytes of a client's key */
+#include "transport/session.h"
 
 /* ---------------------------------------------------------------- Hello */
 
@@ -68,7 +66,7 @@ static void send_welcome(struct ingress *in, uint32_t number)
         chains[i] = e->menu->chains[i].name;
     for (uint32_t i = 0; i < e->menu->n_streams; i++)
         streams[i] = e->menu->streams[i].name;
-    w.protocol = PROTOCOL;
+    w.protocol = SESSION_PROTOCOL;
     w.credits = clients_at(in->clients, number)->credits;
     w.max_message_bytes = in->config->clients.max_message_kbytes * 1024ull;
     w.max_items = in->config->clients.max_items;
@@ -102,7 +100,7 @@ static bool send_away(struct ingress *in, const struct peer *peer, const Trigd__
     w.shard = clients_shard_of(in->clients, hello);
     if (!w.shard)
         return false;
-    w.protocol = PROTOCOL;
+    w.protocol = SESSION_PROTOCOL;
     m.body_case = TRIGD__V1__FROM_DAEMON__BODY_WELCOME;
     m.welcome = &w;
     clients_send_peer(in->clients, peer, &m);
@@ -135,53 +133,22 @@ static int check_declared(const struct ingress *in, const Trigd__V1__Hello *hell
 static void take_hello(struct ingress *in, const struct peer *peer, uint32_t number,
                        const Trigd__V1__Hello *hello)
 {
-    struct wire_error error = {.code = TRIGD__V1__ERROR__CODE__NONE};
+    struct wire_error error;
+    int r = session_check(hello, &error);
 
-    if (hello->protocol != PROTOCOL) {
-        error.code = TRIGD__V1__ERROR__CODE__PROTOCOL;
-        snprintf(error.text, sizeof error.text,
-                 "Hello asks for protocol %u; this daemon speaks protocol %u", hello->protocol,
-                 PROTOCOL);
-    } else if (hello->key.len > KEY_MAX) {
-        error.code = TRIGD__V1__ERROR__CODE__BAD_NAME;
-        snprintf(error.text, sizeof error.text,
-                 "the key in Hello has %zu bytes; at most %u are allowed", hello->key.len, KEY_MAX);
-    } else if (wire_check_name(hello->name, &error) == 0 &&
-               check_declared(in, hello, &error) == 0) {
-        int r;
-
-        if (number == CLIENTS_NONE && send_away(in, peer, hello))
-            return;
-        r = clients_hello(in->clients, peer, hello, &number);
-
-        if (r < 0)
-            error.code = TRIGD__V1__ERROR__CODE__TOO_LARGE;
-        if (r == -ENOSPC)
-            snprintf(error.text, sizeof error.text,
-                     "this daemon has its %u clients already (clients.max)",
-                     in->config->clients.max);
-        else if (r < 0)
-            snprintf(error.text, sizeof error.text, "there is no memory to share: %s",
-                     strerror(-r));
-    }
-    if (error.code != TRIGD__V1__ERROR__CODE__NONE)
+    if (r == 0)
+        r = check_declared(in, hello, &error);
+    if (r == 0 && number == CLIENTS_NONE && send_away(in, peer, hello))
+        return;
+    if (r == 0)
+        r = session_enter(in->clients, peer, hello, in->config->clients.max, &number, &error);
+    if (r < 0)
         ingress_error(in, peer, number, &error, NULL);
     else
         send_welcome(in, number);
 }
 
 /* ---------------------------------------------------------------- messages */
-
-static void echo_heartbeat(struct ingress *in, const struct peer *peer, uint32_t number,
-                           const Trigd__V1__Heartbeat *beat)
-{
-    Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
-    Trigd__V1__Heartbeat copy = *beat;
-
-    m.body_case = TRIGD__V1__FROM_DAEMON__BODY_HEARTBEAT;
-    m.heartbeat = &copy;
-    ingress_send(in, peer, number, &m);
-}
 
 struct batch { /* of a message: unpacked, or found in place */
     const Trigd__V1__RoiBatch *unpacked;
@@ -191,6 +158,8 @@ struct batch { /* of a message: unpacked, or found in place */
 
 static uint64_t token_of(const struct ingress *in, const struct batch *b, uint32_t i)
 {
+    if (in->route)
+        return in->route->token + i;
     return b->unpacked ? b->unpacked->rois[i]->token : wire_scanned_token(in->decoder, i);
 }
 
@@ -203,6 +172,28 @@ static int check_roi(const struct ingress *in, const struct batch *b, uint32_t i
                            : wire_scanned(in->decoder, i, ret_roi, ret_error);
 }
 
+/* A message with a routing frame is refused: each of its RoIs has an answer. */
+static void refuse_all(struct ingress *in, const struct peer *peer, uint32_t number,
+                       const struct wire_error *error)
+{
+    for (uint32_t i = 0; i < in->route->n; i++) {
+        const uint64_t token = in->route->token + i;
+
+        if (route_wants(in->route, i))
+            ingress_error(in, peer, number, error, &token);
+    }
+}
+
+static void refuse_count(struct ingress *in, const struct peer *peer, uint32_t number, uint32_t n)
+{
+    struct wire_error error;
+
+    check_refuse(&error, TRIGD__V1__ERROR__CODE__MALFORMED,
+                 "the routing frame is for a batch of %u RoIs; this message has %u", in->route->n,
+                 n);
+    refuse_all(in, peer, number, &error);
+}
+
 static void take_batch(struct ingress *in, const struct peer *peer, uint32_t number,
                        const struct batch *b, uint64_t now)
 {
@@ -213,14 +204,18 @@ static void take_batch(struct ingress *in, const struct peer *peer, uint32_t num
         struct wire_roi w;
         struct wire_error error;
 
+        if (in->route && !route_wants(in->route, i))
+            continue;
         if (number == CLIENTS_NONE) {
             ingress_not_taken(in, peer, number, token, TRIGD__V1__BUSY__REASON__NO_HELLO);
             continue;
         }
-        if (check_roi(in, b, i, &w, &error) < 0 || !ingress_is_looked_at(in, &w, &error))
+        if (check_roi(in, b, i, &w, &error) < 0 || !ingress_is_looked_at(in, &w, &error)) {
             ingress_error(in, peer, number, &error, &token);
-        else
+        } else {
+            w.token = token;
             ingress_roi(in, number, peer, &w, &b->from, now);
+        }
         if (clients_at(in->clients, number)->epoch != epoch)
             number = CLIENTS_NONE; /* it was dropped while it was answered */
     }
@@ -245,18 +240,24 @@ static void take_unpacked(struct ingress *in, const struct peer *peer, uint32_t 
                           const Trigd__V1__ToDaemon *m, uint64_t now)
 {
     struct batch b = {.from = {.region = NULL}};
+    const uint32_t n =
+        m->body_case == TRIGD__V1__TO_DAEMON__BODY_BATCH ? (uint32_t)m->batch->n_rois : 0;
 
+    if (in->route && in->route->n != n) {
+        refuse_count(in, peer, number, n);
+        return;
+    }
     switch (m->body_case) {
     case TRIGD__V1__TO_DAEMON__BODY_HELLO:
         take_hello(in, peer, number, m->hello);
         break;
     case TRIGD__V1__TO_DAEMON__BODY_BATCH:
         b.unpacked = m->batch;
-        b.n = (uint32_t)m->batch->n_rois;
+        b.n = n;
         take_batch(in, peer, number, &b, now);
         break;
     case TRIGD__V1__TO_DAEMON__BODY_HEARTBEAT:
-        echo_heartbeat(in, peer, number, m->heartbeat);
+        session_echo(in->clients, peer, number, m->heartbeat);
         break;
     case TRIGD__V1__TO_DAEMON__BODY_BYE:
         if (number != CLIENTS_NONE)
@@ -280,10 +281,14 @@ void ingress_message(struct ingress *in, const struct peer *peer, const void *by
     if (number != CLIENTS_NONE)
         clients_at(in->clients, number)->heard_ns = now;
     found = wire_scan(in->decoder, bytes, n);
-    if (found)
+    if (found && in->route && in->route->n != found)
+        refuse_count(in, peer, number, found);
+    else if (found)
         take_scanned(in, peer, number, found, body, now);
-    else if (wire_decode(in->decoder, bytes, n, &m, &error) < 0)
-        ingress_error(in, peer, number, &error, NULL);
-    else
+    else if (wire_decode(in->decoder, bytes, n, &m, &error) == 0)
         take_unpacked(in, peer, number, m, now);
+    else if (in->route)
+        refuse_all(in, peer, number, &error);
+    else
+        ingress_error(in, peer, number, &error, NULL);
 }

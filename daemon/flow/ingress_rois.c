@@ -9,8 +9,9 @@
 #include "flow/ingress_inner.h"
 #include "transport/refusal.h"
 
-void ingress_send(struct ingress *in, const struct peer *peer, uint32_t number,
-                  const Trigd__V1__FromDaemon *m)
+/* Sends to a client, or to a peer that is none: `number` is CLIENTS_NONE. */
+static void ingress_send(struct ingress *in, const struct peer *peer, uint32_t number,
+                         const Trigd__V1__FromDaemon *m)
 {
     if (number == CLIENTS_NONE)
         clients_send_peer(in->clients, peer, m);
@@ -86,6 +87,12 @@ static bool take_repeat(struct ingress *in, uint32_t number, struct client *clie
     return true;
 }
 
+/* The key of the client that asks: a supervisor asks for others. */
+static uint64_t asker_key(const struct ingress *in, const struct client *client)
+{
+    return in->route && in->route->key ? in->route->key : client->key;
+}
+
 static bool may_come(struct ingress *in, uint32_t number, const struct client *client,
                      const struct peer *peer, const struct wire_roi *w, uint64_t now)
 {
@@ -101,9 +108,11 @@ static bool may_come(struct ingress *in, uint32_t number, const struct client *c
     return true;
 }
 
-static struct event_owner owner_of(const struct client *client, uint32_t number)
+static struct event_owner owner_of(const struct ingress *in, const struct client *client,
+                                   uint32_t number)
 {
-    return (struct event_owner){.key = client->key, .client = number, .epoch = client->epoch};
+    return (struct event_owner){
+        .key = asker_key(in, client), .client = number, .epoch = client->epoch};
 }
 
 /* Finds the event that an RoI joins; false when it was refused, or there is no room. */
@@ -111,7 +120,7 @@ static bool join_event(struct ingress *in, uint32_t number, const struct peer *p
                        const struct wire_roi *w, uint64_t now, uint32_t *ret_event)
 {
     const struct client *client = clients_at(in->clients, number);
-    const struct event_owner who = owner_of(client, number);
+    const struct event_owner who = owner_of(in, client, number);
     const uint32_t limit = in->config->clients.credits;
     struct wire_error error;
     int r =
@@ -131,7 +140,7 @@ static bool join_event(struct ingress *in, uint32_t number, const struct peer *p
 /* A repeat of an RoI whose event is not known any more makes the event anew. */
 static bool may_repeat(struct ingress *in, uint32_t number, const struct wire_roi *w)
 {
-    const struct event_owner who = owner_of(clients_at(in->clients, number), number);
+    const struct event_owner who = owner_of(in, clients_at(in->clients, number), number);
 
     return w->event_rois <= 1 || events_again(in->next, w, &who);
 }
@@ -140,7 +149,7 @@ void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
                  const struct wire_roi *w, const struct store_from *from, uint64_t now)
 {
     struct client *client = clients_at(in->clients, number);
-    const struct recall_key key = {.client = in->recall ? client->key : 0,
+    const struct recall_key key = {.client = in->recall ? asker_key(in, client) : 0,
                                    .run = w->info.run,
                                    .l1id = w->info.l1id,
                                    .roi_id = w->info.roi_id};
@@ -176,7 +185,7 @@ void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
     r->client = number;
     r->client_epoch = client->epoch;
     r->type = (uint8_t)w->type;
-    r->is_repeat = w->is_repeat;
+    r->is_repeat = w->is_repeat || (in->route && in->route->is_repeat);
     if (key.client)
         r->recall = recall_enter(in->recall, &key, roi) + 1; /* RECALL_NONE + 1 is 0 */
     count_received(in, client);

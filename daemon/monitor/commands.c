@@ -15,6 +15,7 @@
 
 #define LINE_BYTES 1024
 #define WORDS_MAX  8
+#define NAMES_MAX  64 /* commands, to look for the one that was meant */
 
 struct call { /* one command being carried out */
     const struct control_view *v;
@@ -25,7 +26,8 @@ struct call { /* one command being carried out */
     uint32_t n_words;
     bool is_now, has_from;
     struct lumi from;
-    uint64_t reload; /* that was asked for; nothing may follow it on the line */
+    const struct control_extra *extra; /* whose command it is; NULL: one of the tables here */
+    uint64_t reload;                   /* that was asked for; nothing may follow it on the line */
 };
 
 /* LISTS: takes csv or json at the end; TIMED: acts, and takes now or at RUN:BLOCK at the end */
@@ -277,6 +279,19 @@ static void run_help(struct call *c);
 static const struct command commands[] = {
     {"help", 0, LOOKS, run_help, "", "this list"},
     {"show info", 0, LISTS, run_show_info, "", "version, state, all counters of the daemon"},
+    {"show clients", 0, LISTS, run_show_clients, "", "clients with credits and counters"},
+    {"show latency", 0, LISTS, run_show_latency, "", "latency of stages and lanes, quantiles"},
+    {"show ledger", 0, LISTS, run_show_ledger, "",
+     "received = accepted + rejected + failed + in_flight"},
+    {"set log", 1, ACTS, run_set_log, "LEVEL", "error, warn, info or debug"},
+    {"drain", 0, ACTS, run_drain, "", "take no more RoIs (they are answered Busy)"},
+    {"resume", 0, ACTS, run_resume, "", "take RoIs again"},
+    {"reload", 0, ACTS, run_reload, "", "load the menu file again; on failure the old one stays"},
+    {"quit", 0, ACTS, run_quit, "", "finish what is in flight and end the daemon"},
+};
+#define N_COMMANDS (sizeof commands / sizeof *commands)
+/* What only a daemon has. */
+static const struct command own_commands[] = {
     {"show stat", 0, LISTS, run_show_stat, "",
      "all counters: daemon, chains, steps, lanes, streams, clients"},
     {"show chains", 0, LISTS, run_show_chains, "", "chains with prescale and counters"},
@@ -289,10 +304,6 @@ static const struct command commands[] = {
     {"show streams", 0, LISTS, run_show_streams, "",
      "files of streams: RoIs written, waiting, lost"},
     {"show devices", 0, LISTS, run_show_devices, "", "devices of all backends"},
-    {"show clients", 0, LISTS, run_show_clients, "", "clients with credits and counters"},
-    {"show latency", 0, LISTS, run_show_latency, "", "latency of stages and lanes, quantiles"},
-    {"show ledger", 0, LISTS, run_show_ledger, "",
-     "received = accepted + rejected + failed + in_flight"},
     {"show conditions", 0, LISTS, run_show_conditions, "",
      "what plugins need beside RoIs: rows, keys, from which lumi block on"},
     {"show poison", 0, LISTS, run_show_poison, "",
@@ -310,13 +321,50 @@ static const struct command commands[] = {
     {"dump menu", 0, LOOKS, run_dump_menu, "", "the file of the running menu"},
     {"dump prescales", 0, LOOKS, run_dump_prescales, "", "the prescales in force, as a file"},
     {"dump conditions", 0, LOOKS, run_dump_conditions, "", "the conditions in force, as a file"},
-    {"set log", 1, ACTS, run_set_log, "LEVEL", "error, warn, info or debug"},
-    {"drain", 0, ACTS, run_drain, "", "take no more RoIs (they are answered Busy)"},
-    {"resume", 0, ACTS, run_resume, "", "take RoIs again"},
-    {"reload", 0, ACTS, run_reload, "", "load the menu file again; on failure the old one stays"},
-    {"quit", 0, ACTS, run_quit, "", "finish what is in flight and end the daemon"},
 };
-#define N_COMMANDS (sizeof commands / sizeof *commands)
+#define N_OWN (sizeof own_commands / sizeof *own_commands)
+
+static void run_extra(struct call *c)
+{
+    char text[256] = "";
+    struct table t;
+    int r;
+
+    if (c->extra->act) {
+        answer(c, c->extra->act(c->v->hooks.ctx, c->word[0], text, sizeof text), text);
+        return;
+    }
+    table_init(&t);
+    r = c->extra->show(c->v->hooks.ctx, &t);
+    if (r < 0)
+        fputs("error: the supervisor's loop did not answer\n", c->out);
+    else
+        table_print(&t, c->format, false, c->out);
+    table_fini(&t);
+    end_json(c);
+}
+
+static uint32_t n_commands(const struct control_view *v)
+{
+    return (uint32_t)(N_COMMANDS + (v->extra ? v->n_extra : N_OWN));
+}
+
+/* All commands of a daemon, or of a supervisor. */
+static struct command command_at(const struct control_view *v, uint32_t i)
+{
+    const struct control_extra *e = v->extra ? &v->extra[i - N_COMMANDS] : NULL;
+
+    if (i < N_COMMANDS)
+        return commands[i];
+    if (!e)
+        return own_commands[i - N_COMMANDS];
+    return (struct command){.words = e->words,
+                            .n_args = e->args[0] != '\0',
+                            .kind = e->act ? ACTS : LISTS,
+                            .run = run_extra,
+                            .args = e->args,
+                            .help = e->help};
+}
 
 static const char *takes(const struct command *k)
 {
@@ -325,37 +373,50 @@ static const char *takes(const struct command *k)
 
 static void run_help(struct call *c)
 {
-    for (size_t i = 0; i < N_COMMANDS; i++) {
-        const struct command *k = &commands[i];
+    for (uint32_t i = 0; i < n_commands(c->v); i++) {
+        const struct command k = command_at(c->v, i);
 
-        fprintf(c->out, "%s%s%s%s\n    %s\n", k->words, k->args[0] ? " " : "", k->args, takes(k),
-                k->help);
+        fprintf(c->out, "%s%s%s%s\n    %s\n", k.words, k.args[0] ? " " : "", k.args, takes(&k),
+                k.help);
     }
 }
 
-/* The command that the words begin with: the one with the most words; *ret_used is how many. */
-static const struct command *find(char **word, uint32_t n, uint32_t *ret_used)
+/* Whether the words begin with those of a command; *ret_used is how many that are. */
+static bool begins_with(char **word, uint32_t n, const char *words, uint32_t *ret_used)
 {
-    const struct command *found = NULL;
+    uint32_t used = 0;
 
-    for (size_t i = 0; i < N_COMMANDS; i++) {
-        const char *rest = commands[i].words;
-        uint32_t used = 0;
+    while (used < n && *words) {
+        const size_t len = strcspn(words, " ");
 
-        while (used < n && *rest) {
-            size_t len = strcspn(rest, " ");
-
-            if (strlen(word[used]) != len || strncmp(word[used], rest, len) != 0)
-                break;
-            used++;
-            rest += len + (rest[len] == ' ');
-        }
-        if (*rest)
-            continue;
-        found = &commands[i];
-        *ret_used = used;
+        if (strlen(word[used]) != len || strncmp(word[used], words, len) != 0)
+            break;
+        used++;
+        words += len + (words[len] == ' ');
     }
-    return found;
+    *ret_used = used;
+    return !*words;
+}
+
+/* The command that the words begin with: the one with the most words; *ret_used is how many. */
+static bool find(struct call *c, char **word, uint32_t n, uint32_t *ret_used,
+                 struct command *ret_command)
+{
+    bool is_found = false;
+
+    *ret_used = 0;
+    for (uint32_t i = 0; i < n_commands(c->v); i++) {
+        const struct command k = command_at(c->v, i);
+        uint32_t used;
+
+        if (!begins_with(word, n, k.words, &used) || (is_found && used < *ret_used))
+            continue;
+        is_found = true;
+        *ret_used = used;
+        *ret_command = k;
+        c->extra = c->v->extra && i >= N_COMMANDS ? &c->v->extra[i - N_COMMANDS] : NULL;
+    }
+    return is_found;
 }
 
 /* "RUN:BLOCK" */
@@ -401,10 +462,10 @@ static void take_last(const struct command *k, struct call *c)
 
 static void unknown(struct call *c, const char *line)
 {
-    const char *names[N_COMMANDS + 1] = {NULL}, *nearest;
+    const char *names[NAMES_MAX + 1] = {NULL}, *nearest;
 
-    for (size_t i = 0; i < N_COMMANDS; i++)
-        names[i] = commands[i].words;
+    for (uint32_t i = 0; i < n_commands(c->v) && i < NAMES_MAX; i++)
+        names[i] = command_at(c->v, i).words;
     nearest = nearest_of(line, names);
     fprintf(c->out, "error: unknown command%s%s%s; `help` lists all\n",
             nearest[0] ? "; did you mean \"" : "", nearest, nearest[0] ? "\"?" : "");
@@ -440,7 +501,8 @@ static void look(struct call *c, const struct command *k)
 
 static void carry_out(struct call *c, char *line)
 {
-    const struct command *k;
+    struct command found = {.words = ""};
+    const struct command *k = &found;
     char *word[WORDS_MAX + 1], *state = NULL, whole[LINE_BYTES];
     uint32_t n = 0, used = 0;
 
@@ -455,8 +517,7 @@ static void carry_out(struct call *c, char *line)
         word[n++] = w;
     if (!n)
         return;
-    k = find(word, n, &used);
-    if (!k || n > WORDS_MAX) {
+    if (n > WORDS_MAX || !find(c, word, n, &used, &found)) {
         unknown(c, whole);
         return;
     }

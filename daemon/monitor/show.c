@@ -24,7 +24,7 @@ void show_info(const struct control_view *v, struct table *t)
     table_column(t, "uptime_s", true);
     table_column(t, "config", false);
     STATS_GLOBAL(COLUMN)
-    table_cell(t, "trigd");
+    table_cell(t, v->extra ? "trigsup" : "trigd");
     table_cell(t, "%s", TRIGD_VERSION);
     table_cell(t, "%s", v->hooks.state(v->hooks.ctx));
     table_cell(t, "%s", v->hooks.is_reloading(v->hooks.ctx) ? "yes" : "no");

@@ -44,6 +44,15 @@ struct control_hooks {
     bool (*is_live)(void *ctx);      /* the loop turned within the last second */
 };
 
+struct table;
+struct control_extra { /* a command of the supervisor's own; it shows a table or acts */
+    const char *words;
+    const char *args; /* "": none; else the one word that follows */
+    const char *help;
+    int (*show)(void *ctx, struct table *t); /* -ETIMEDOUT: the loop did not answer */
+    int (*act)(void *ctx, const char *word, char *text, size_t bytes);
+};
+
 /* Everything that the socket shows; borrowed until control_stop. */
 struct control_view {
     const struct stats_set *shards;
@@ -54,6 +63,8 @@ struct control_view {
     const struct devices *devices;
     struct poison *poison; /* NULL: none is remembered */
     struct control_hooks hooks;
+    const struct control_extra *extra; /* in place of what only a daemon has; NULL: it is one */
+    uint32_t n_extra;
 };
 
 /* A copy of the view with the sums of this moment, for one request.  -ENOMEM. */

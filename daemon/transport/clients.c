@@ -194,6 +194,11 @@ fail:
     return r;
 }
 
+void clients_set_credits(struct clients *c, uint32_t credits)
+{
+    c->all_credits = credits;
+}
+
 void clients_close(struct clients *c)
 {
     if (!c)
@@ -275,7 +280,19 @@ static void drop_rest(struct clients *c, zmq_msg_t *m)
     }
 }
 
-int clients_receive(struct clients *c, struct peer *ret_peer, zmq_msg_t *ret_body)
+/* The frame of a message, and one before it that says where it is to go. */
+static int receive_frames(struct clients *c, struct route *ret_route, zmq_msg_t *body)
+{
+    int r = zmq_msg_recv(body, c->socket, ZMQ_DONTWAIT);
+
+    ret_route->n = 0;
+    if (r >= 0 && has_more(body) && route_read(zmq_msg_data(body), zmq_msg_size(body), ret_route))
+        r = zmq_msg_recv(body, c->socket, ZMQ_DONTWAIT);
+    return r < 0 ? -errno : has_more(body) ? -EBADMSG : 1;
+}
+
+int clients_receive(struct clients *c, struct peer *ret_peer, struct route *ret_route,
+                    zmq_msg_t *ret_body)
 {
     zmq_msg_t id;
     int r;
@@ -296,10 +313,9 @@ int clients_receive(struct clients *c, struct peer *ret_peer, zmq_msg_t *ret_bod
     zmq_msg_close(&id);
     zmq_msg_init(ret_body);
     c->received = ret_body;
-    r = zmq_msg_recv(ret_body, c->socket, ZMQ_DONTWAIT);
-    if (r >= 0 && !has_more(ret_body))
+    r = receive_frames(c, ret_route, ret_body);
+    if (r == 1)
         return 1;
-    r = r < 0 ? -errno : -EBADMSG;
     drop_rest(c, ret_body);
     zmq_msg_close(ret_body);
     return r;

@@ -19,6 +19,7 @@
 #include "base/stats.h"
 #include "config/config.h"
 #include "memory/held.h"
+#include "route.h"
 #include "transport/directory.h"
 #include "transport/gate.h"
 #include "transport/shm_peers.h"
@@ -69,6 +70,8 @@ int clients_open(const struct config *config, struct stats *stats, uint32_t cred
  * which expects it. */
 uint32_t clients_shard_of(struct clients *c, const Trigd__V1__Hello *hello);
 uint32_t clients_shard(const struct clients *c);
+/* Another number of RoIs that all clients may have unanswered, from the next tick on. */
+void clients_set_credits(struct clients *c, uint32_t credits);
 /* Waits a second at most for unsent messages.  NULL is fine. */
 void clients_close(struct clients *c);
 void *clients_socket(struct clients *c);
@@ -76,9 +79,11 @@ struct shm_peers *clients_shm(struct clients *c);
 /* Messages that RoIs in flight still lie in. */
 struct held *clients_held(struct clients *c);
 
-/* The next message, without waiting: 1 and the peer and body (the caller closes the body), 0 when
- * there is none, -EBADMSG for a message that is not one frame (dropped whole; the peer is set). */
-int clients_receive(struct clients *c, struct peer *ret_peer, zmq_msg_t *ret_body);
+/* The next message, without waiting: 1 and the peer, its routing frame (n is 0: it has none) and
+ * body (the caller closes the body), 0 when there is none, -EBADMSG for a message of other frames
+ * (dropped whole; the peer is set). */
+int clients_receive(struct clients *c, struct peer *ret_peer, struct route *ret_route,
+                    zmq_msg_t *ret_body);
 
 /* The client of a peer, or CLIENTS_NONE. */
 uint32_t clients_find(struct clients *c, const struct peer *peer);
@@ -100,6 +105,8 @@ void clients_tick(struct clients *c, uint64_t now_ns);
 /* Sends to a client, or keeps for later.  `n_decisions` is counted undeliverable if it is lost. */
 void clients_send(struct clients *c, uint32_t number, const Trigd__V1__FromDaemon *m,
                   uint32_t n_decisions);
+/* The same for a message that is packed already; takes the body. */
+void clients_send_packed(struct clients *c, uint32_t number, zmq_msg_t *body, uint32_t n_decisions);
 /* Sends to a peer that is no client; dropped when that is not possible at once. */
 void clients_send_peer(struct clients *c, const struct peer *peer, const Trigd__V1__FromDaemon *m);
 /* Whether messages wait for room in the socket. */

@@ -150,6 +150,18 @@ static int pass_shared(struct clients *c, struct client *client, const Trigd__V1
     return r;
 }
 
+/* Sends what is packed, or keeps it for later. */
+static int pass_body(struct clients *c, struct client *client, zmq_msg_t *body,
+                     uint32_t n_decisions)
+{
+    int r = client->n_unsent ? -EAGAIN : send_frames(c, &client->peer, body);
+
+    if (r == -EAGAIN)
+        r = keep_unsent(c, client, body, n_decisions);
+    zmq_msg_close(body);
+    return r;
+}
+
 /* Sends over the ROUTER, or keeps for later. */
 static int pass_frames(struct clients *c, struct client *client, const Trigd__V1__FromDaemon *m,
                        uint32_t n_decisions)
@@ -157,13 +169,7 @@ static int pass_frames(struct clients *c, struct client *client, const Trigd__V1
     zmq_msg_t body;
     int r = pack(c, m, &body);
 
-    if (r < 0)
-        return r;
-    r = client->n_unsent ? -EAGAIN : send_frames(c, &client->peer, &body);
-    if (r == -EAGAIN)
-        r = keep_unsent(c, client, &body, n_decisions);
-    zmq_msg_close(&body);
-    return r;
+    return r < 0 ? r : pass_body(c, client, &body, n_decisions);
 }
 
 void clients_lose(struct clients *c, uint32_t number, const char *why)
@@ -171,6 +177,16 @@ void clients_lose(struct clients *c, uint32_t number, const char *why)
     if (!c->client[number].lost)
         c->n_lost++;
     c->client[number].lost = why;
+}
+
+/* A message went out or waits, or its client is lost. */
+static void end_send(struct clients *c, uint32_t number, int r, uint32_t n_decisions)
+{
+    if (r == 0)
+        return;
+    stats_add(&c->stats->g.undeliverable, n_decisions);
+    if (!c->client[number].lost)
+        clients_lose(c, number, why_lost(r));
 }
 
 void clients_send(struct clients *c, uint32_t number, const Trigd__V1__FromDaemon *m,
@@ -181,11 +197,19 @@ void clients_send(struct clients *c, uint32_t number, const Trigd__V1__FromDaemo
 
     if (!client->lost)
         r = (client->peer.shm ? pass_shared : pass_frames)(c, client, m, n_decisions);
-    if (r == 0)
-        return;
-    stats_add(&c->stats->g.undeliverable, n_decisions);
-    if (!client->lost)
-        clients_lose(c, number, why_lost(r));
+    end_send(c, number, r, n_decisions);
+}
+
+void clients_send_packed(struct clients *c, uint32_t number, zmq_msg_t *body, uint32_t n_decisions)
+{
+    struct client *client = &c->client[number];
+    int r = -EHOSTUNREACH;
+
+    if (client->lost)
+        zmq_msg_close(body);
+    else
+        r = pass_body(c, client, body, n_decisions);
+    end_send(c, number, r, n_decisions);
 }
 
 void clients_send_peer(struct clients *c, const struct peer *peer, const Trigd__V1__FromDaemon *m)

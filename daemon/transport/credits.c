@@ -184,6 +184,16 @@ static void recall(struct clients *c, uint64_t missing, uint64_t now_ns)
     }
 }
 
+/* Credits that clients have beyond all that there are: a supervisor has lost a node. */
+static uint64_t granted_beyond(const struct clients *c)
+{
+    uint64_t granted = 0;
+
+    for (uint32_t i = 0; i < c->n_shares; i++)
+        granted += c->client[c->number[i]].credits;
+    return granted > c->all_credits ? granted - c->all_credits : 0;
+}
+
 static void tell(struct clients *c, uint32_t number)
 {
     Trigd__V1__Credit credit = TRIGD__V1__CREDIT__INIT;
@@ -207,6 +217,7 @@ void credits_balance(struct clients *c, uint32_t newcomer, uint64_t now_ns)
         if (client->credits < first)
             set_credits(c, client, first, now_ns);
     }
+    missing += granted_beyond(c);
     if (missing)
         recall(c, missing, now_ns);
     if (newcomer != CLIENTS_NONE)

@@ -276,15 +276,15 @@ static void check_example(const char *path)
     plugin_host_free(host);
 }
 
-static void every_example_is_good(void **state)
+/* Returns how many there are in the folder. */
+static unsigned check_examples(const char *of)
 {
     char folder[4096], path[4400];
     struct dirent *e;
     unsigned n = 0;
     DIR *d;
 
-    (void)state;
-    snprintf(folder, sizeof folder, "%s/configs", environment("TRIGD_SOURCE"));
+    snprintf(folder, sizeof folder, "%s/%s", environment("TRIGD_SOURCE"), of);
     d = opendir(folder);
     assert_non_null(d);
     while ((e = readdir(d)) != NULL) {
@@ -297,7 +297,14 @@ static void every_example_is_good(void **state)
         n++;
     }
     closedir(d);
-    assert_true(n >= 4);
+    return n;
+}
+
+static void every_example_is_good(void **state)
+{
+    (void)state;
+    assert_true(check_examples("configs") >= 4);
+    assert_int_equal(check_examples("configs/farm"), 2);
 }
 
 /* docs/configuration.md has the printed table of keys word for word. */

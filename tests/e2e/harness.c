@@ -105,11 +105,8 @@ void server_start(struct server *s, const char *config, const char *menu)
     server_spawn(s);
 }
 
-/* Whether the control socket answers that the daemon is ready. */
-static bool is_ready(struct server *s)
+bool server_is_open(struct server *s)
 {
-    char *answer;
-    bool ready;
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int r;
@@ -118,7 +115,16 @@ static bool is_ready(struct server *s)
     strncpy(a.sun_path, s->control, sizeof a.sun_path - 1);
     r = connect(fd, (struct sockaddr *)&a, sizeof a);
     close(fd);
-    if (r < 0)
+    return r == 0;
+}
+
+/* Whether the control socket answers that the daemon is ready. */
+static bool is_ready(struct server *s)
+{
+    char *answer;
+    bool ready;
+
+    if (!server_is_open(s))
         return false;
     answer = server_ask(s, "show info json");
     ready = strstr(answer, "\"ready\"") != NULL;
@@ -130,7 +136,8 @@ void server_launch(struct server *s)
 {
     char program[256], config[256];
 
-    snprintf(program, sizeof program, "%s/bin/trigd", build_folder());
+    snprintf(program, sizeof program, "%s/bin/%s", build_folder(),
+             s->program ? s->program : "trigd");
     snprintf(config, sizeof config, "%s/trigd.yaml", s->folder);
     s->pid = fork();
     assert_true(s->pid >= 0);

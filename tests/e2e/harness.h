@@ -12,10 +12,11 @@
 #include "trigd.pb-c.h"
 
 struct server {
-    char folder[64];    /* its files; removed by server_stop */
-    char endpoint[128]; /* ipc:// in the folder */
-    char control[128];  /* Unix socket */
-    unsigned shards;    /* connections go to them in turn */
+    char folder[64];     /* its files; removed by server_stop */
+    char endpoint[128];  /* ipc:// in the folder */
+    char control[128];   /* Unix socket */
+    unsigned shards;     /* connections go to them in turn */
+    const char *program; /* that is started with the configuration; NULL: trigd */
     pid_t pid;
 };
 
@@ -30,6 +31,8 @@ void server_spawn(struct server *s);
 void server_start(struct server *s, const char *config, const char *menu);
 /* Starts the daemon and does not wait. */
 void server_launch(struct server *s);
+/* Whether its control socket answers. */
+bool server_is_open(struct server *s);
 /* Waits until it is ready. */
 void server_wait_ready(struct server *s);
 /* Waits for the end of a daemon that ends by itself; as server_end. */

@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-COUNTED = ("bench/", "common/", "daemon/", "include/", "plugins/", "tools/")
+COUNTED = ("bench/", "common/", "daemon/", "include/", "plugins/", "supervisor/", "tools/")
 
 
 def c_files(source):

@@ -23,7 +23,7 @@ BANNED = {"sprintf": "snprintf", "vsprintf": "vsnprintf", "strcpy": "snprintf or
 # printf is for programs that talk to people, not for the daemon's stages.
 SHARED_BY_PLUGINS = ("plugins/kdtree/",)
 PRINTF_FOLDERS = ("tools/", "tests/", "bench/")
-PRINTF_FILES = ("daemon/main.c", "daemon/config/config_table.c", "common/log.c", "common/args.c", "examples/client/send_rois.c")
+PRINTF_FILES = ("daemon/main.c", "supervisor/main.c", "daemon/config/config_table.c", "common/log.c", "common/args.c", "examples/client/send_rois.c")
 REGISTRY = re.compile(r"\b(pypi|crates|npmjs|registry|proxy\.golang|deb\.debian|archive\.ubuntu|ghcr|docker)"
                       r"\.(org|io|com)\b")
 OUTSIDE = re.compile(r"(?<![\w.])/(work|home|root|Users|mnt)/\w")
@@ -84,7 +84,7 @@ def rule_banned(path, text):
         for word in re.findall(r"(?<![\w>.])(\w+)\s*\(", line):
             if word in BANNED:
                 yield n, f"{word}(): use {BANNED[word]}"
-            if word in ("printf", "puts") and path.startswith(("daemon/", "common/", "plugins/", "examples/")) \
+            if word in ("printf", "puts") and path.startswith(("daemon/", "supervisor/", "common/", "plugins/", "examples/")) \
                     and path not in PRINTF_FILES and not os.path.basename(path).startswith("test_"):
                 yield n, f"{word}(): write through the log"
             if word == "abort" or (word == "exit" and path != "daemon/main.c"

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_farm - trigsup beside a bare proxy of libzmq (ROUTER and DEALER) with the same clients,
+ * messages and answers; four nodes one of which is four times slower; and a simulation of rules
+ * that give out RoIs. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "args.h"
+#include "crowd.h"
+#include "middle.h"
+#include "points.h"
+#include "result.h"
+#include "simulate.h"
+#include "slow.h"
+
+#define RATE_GOAL      0.9 /* of the proxy's */
+#define RANDOM_GOAL    10.0
+#define CONSTANT_GOAL  5.0
+#define LOAD           0.9
+#define SIMULATED_ROIS 40000u
+#define SEEDS          9u
+
+static struct options {
+    FILE *json;
+    const char *only;
+    uint32_t rounds, window, clients, nodes, io_threads;
+    double seconds, slow_seconds;
+} options = {.rounds = 7,
+             .window = 64,
+             .clients = 2,
+             .nodes = 1,
+             .io_threads = 1,
+             .seconds = 0.5,
+             .slow_seconds = 15};
+
+enum { FARM, PROXY, SIDES };
+static const enum server_kind kind[SIDES] = {SERVER_TRIGD, SERVER_ANSWER};
+static const char *const side_name[SIDES] = {"trigsup", "proxy"};
+
+static int complain(const char *what, int r)
+{
+    fprintf(stderr, "bench_farm: %s: %s\n", what, strerror(-r));
+    return r;
+}
+
+static bool is_wanted(const char *part)
+{
+    return !options.only || !strcmp(options.only, part);
+}
+
+/* ---------------------------------------------------------------- beside the proxy */
+
+struct sides {
+    struct middle middle[SIDES];
+    struct crowd crowd[SIDES];
+};
+
+static void judge(const char *size, struct result *rate, struct result *cpu)
+{
+    const double ratio = result_median(&rate[FARM]) / result_median(&rate[PROXY]);
+    char figure[128], command[128];
+    struct result_figure f = {.bench = "farm",
+                              .figure = figure,
+                              .unit = "1/s",
+                              .command = command,
+                              .higher_is_better = true,
+                              .goal = RATE_GOAL * result_median(&rate[PROXY]),
+                              .baseline = "ROUTER-DEALER proxy",
+                              .baseline_value = result_median(&rate[PROXY])};
+
+    for (uint32_t i = 0; i < SIDES; i++)
+        printf("%-10s %-8s %12.0f messages/s %8.2f us of its processor time a message\n", size,
+               side_name[i], result_median(&rate[i]), result_median(&cpu[i]));
+    printf("trigsup is %.2f of the proxy (goal >= %g: %s)\n", ratio, RATE_GOAL,
+           ratio >= RATE_GOAL ? "met" : "NOT met");
+    snprintf(command, sizeof command, "bench_farm --clients %u --nodes %u --io-threads %u",
+             options.clients, options.nodes, options.io_threads);
+    snprintf(figure, sizeof figure, "ipc, %s: RoIs through trigsup", size);
+    result_write(options.json, &f, &rate[FARM]);
+    snprintf(figure, sizeof figure, "ipc, %s: processor time of an RoI", size);
+    f.unit = "us";
+    f.higher_is_better = false;
+    f.goal = 0;
+    f.baseline_value = result_median(&cpu[PROXY]);
+    result_write(options.json, &f, &cpu[FARM]);
+}
+
+static int measure_size(struct sides *s, const char *size, uint32_t points)
+{
+    struct result rate[SIDES] = {{.n = 0}}, cpu[SIDES] = {{.n = 0}};
+    struct points p;
+    size_t bytes;
+    void *message;
+    int r = points_new(points, &p);
+
+    if (r < 0)
+        return r;
+    message = points_message(&p, CLIENT_TOKEN, &bytes);
+    points_free(&p);
+    if (!message)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < SIDES; i++)
+        crowd_message(&s->crowd[i], message, bytes);
+    for (uint32_t round = 0; r == 0 && round <= options.rounds; round++)
+        for (uint32_t i = 0; r == 0 && i < SIDES; i++) {
+            struct crowd_run run;
+
+            r = crowd_run(&s->crowd[i], &s->middle[i].server, options.seconds, 0, &run);
+            if (r == 0 && round) { /* the first one warms up */
+                result_add(&rate[i], run.rate);
+                result_add(&cpu[i], run.cpu_us);
+            }
+        }
+    if (r == 0)
+        judge(size, rate, cpu);
+    free(message);
+    return r;
+}
+
+static int measure_sides(const char *folder)
+{
+    static struct sides s; /* large */
+    const struct middle_setup setup = {
+        .folder = folder, .nodes = options.nodes, .io_threads = options.io_threads};
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < SIDES; i++) {
+        r = middle_start(&s.middle[i], kind[i], &setup);
+        if (r == 0)
+            r = crowd_open(&s.crowd[i], &s.middle[i].server, options.clients, options.window);
+        if (r < 0)
+            complain(side_name[i], r);
+    }
+    if (r == 0)
+        r = measure_size(&s, "lowlum", 333);
+    if (r == 0)
+        r = measure_size(&s, "highlum", 8104);
+    for (uint32_t i = 0; i < SIDES; i++) {
+        crowd_close(&s.crowd[i]);
+        middle_stop(&s.middle[i]);
+    }
+    return r;
+}
+
+/* ---------------------------------------------------------------- a slow node */
+
+static void tell_p99(const char *figure, const struct result *p99, double goal)
+{
+    const struct result_figure f = {.bench = "farm",
+                                    .figure = figure,
+                                    .unit = "service times",
+                                    .command = "bench_farm",
+                                    .goal = goal};
+    const double median = result_median(p99);
+
+    if (goal > 0)
+        printf("%s: %.1f (goal <= %g: %s)\n", figure, median, goal,
+               median <= goal ? "met" : "NOT met");
+    else
+        printf("%s: %.1f\n", figure, median);
+    result_write(options.json, &f, p99);
+}
+
+static int measure_slow(const char *folder)
+{
+    for (int is_random = 0; is_random < 2; is_random++) {
+        struct result p99 = {.n = 0};
+        double one;
+        const int r = slow_measure(folder, LOAD, is_random, options.slow_seconds, &one);
+
+        if (r < 0)
+            return complain("four nodes", r);
+        result_add(&p99, one);
+        tell_p99(is_random ? "4 nodes, one 4 times slower, load 0.9, exponential times: p99"
+                           : "4 nodes, one 4 times slower, load 0.9, constant times: p99",
+                 &p99, is_random ? RANDOM_GOAL : CONSTANT_GOAL);
+    }
+    return 0;
+}
+
+static void simulate(enum rule rule, uint32_t nodes, bool is_random, struct result *ret_p99)
+{
+    *ret_p99 = (struct result){.n = 0};
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        const struct simulation s = {.rule = rule,
+                                     .nodes = nodes,
+                                     .rois = SIMULATED_ROIS,
+                                     .load = LOAD,
+                                     .slow = SLOW_TIMES,
+                                     .is_random = is_random,
+                                     .seed = 77 * seed};
+
+        result_add(ret_p99, simulate_p99(&s));
+    }
+}
+
+static void measure_rule(enum rule rule, uint32_t nodes, bool is_random)
+{
+    const double goal = is_random ? RANDOM_GOAL : CONSTANT_GOAL;
+    struct result p99;
+    char figure[128];
+
+    simulate(rule, nodes, is_random, &p99);
+    snprintf(figure, sizeof figure,
+             "simulated, %u nodes, one 4 times slower, load 0.9, %s times, %s: p99", nodes,
+             is_random ? "exponential" : "constant", rule_name[rule]);
+    tell_p99(figure, &p99, rule == RULE_TRIGSUP ? goal : 0);
+}
+
+static void measure_rules(void)
+{
+    static const uint32_t nodes[] = {4, 32};
+
+    for (uint32_t i = 0; i < 2; i++)
+        for (uint32_t rule = 0; rule < RULES; rule++) {
+            measure_rule((enum rule)rule, nodes[i], false);
+            measure_rule((enum rule)rule, nodes[i], true);
+        }
+}
+
+/* ---------------------------------------------------------------- all */
+
+/* Removes all that the programs left behind. */
+static void clean(const char *folder)
+{
+    static const char *const file[] = {"trigsup.yaml", "menu.yaml", "enlist", "farm", "proxy",
+                                       "back",         "n0",        "n1",     "n2",   "n3",
+                                       "n4",           "n5",        "n6",     "n7",   ""};
+    char path[64];
+
+    for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, file[i]);
+        remove(path);
+    }
+}
+
+static int run(void)
+{
+    char folder[] = "/tmp/bench-farm-XXXXXX";
+    int r = 0;
+
+    if (!mkdtemp(folder))
+        return complain(folder, -errno);
+    if (is_wanted("proxy"))
+        r = measure_sides(folder);
+    if (r == 0 && is_wanted("slow"))
+        r = measure_slow(folder);
+    if (r == 0 && is_wanted("rules"))
+        measure_rules();
+    clean(folder);
+    if (options.json && fclose(options.json) != 0 && r == 0)
+        r = complain("the JSON file", -EIO);
+    return r;
+}
+
+/* The programs that the benchmark starts are itself; -1: it is the benchmark. */
+static int be_other(int argc, char **argv)
+{
+    if (argc == 5 && !strcmp(argv[1], "--proxy"))
+        return middle_proxy(argv[2], argv[3], (int)strtol(argv[4], NULL, 10));
+    if (argc == 3 && !strcmp(argv[1], "--worker"))
+        return node_behind_proxy(argv[2]);
+    if (argc == 8 && !strcmp(argv[1], "--node")) {
+        const struct node_setup setup = {.farm = argv[2],
+                                         .endpoint = argv[3],
+                                         .name = argv[4],
+                                         .menu_key = strtoull(argv[5], NULL, 10),
+                                         .service_us = strtod(argv[6], NULL),
+                                         .is_random = !strcmp(argv[7], "random")};
+
+        return node_of_farm(&setup);
+    }
+    return -1;
+}
+
+int main(int argc, char **argv)
+{
+    const struct arg table[] = {
+        {"rounds", ARG_U32, &options.rounds, 1, RESULT_RUNS_MAX, "N", "of which the median counts"},
+        {"seconds", ARG_REAL, &options.seconds, 0.001, 3600, "S", "of a round"},
+        {"slow-seconds", ARG_REAL, &options.slow_seconds, 1, 3600, "S", "with a slow node"},
+        {"window", ARG_U32, &options.window, 1, 1000, "N", "unanswered messages of a client"},
+        {"clients", ARG_U32, &options.clients, 1, CROWD_MAX, "N", "at a time"},
+        {"nodes", ARG_U32, &options.nodes, 1, MIDDLE_NODES, "N", "beside the proxy"},
+        {"io-threads", ARG_U32, &options.io_threads, 1, 16, "N", "of ZeroMQ in the middle"},
+        {"only", ARG_TEXT, &options.only, 0, 0, "PART", "proxy, slow or rules"},
+        {"json", ARG_APPEND, &options.json, 0, 0, "FILE", "append figures, one a line"},
+        {0}};
+    int r = be_other(argc, argv);
+
+    if (r >= 0)
+        return r;
+    r = args_parse(argc, argv, NULL, table);
+    if (r != ARGS_OK)
+        return r == ARGS_HELP ? 0 : 2;
+    return run() < 0 ? 1 : 0;
+}

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "member.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "clock.h"
+#include "farm.pb-c.h"
+#include "log.h"
+
+#define SUPERVISORS_MAX  8u
+#define NAME_BYTES       64u
+#define ENDPOINT_BYTES   256u
+#define MESSAGE_BYTES    65536u
+#define ENLIST_NS        (200 * NS_PER_MS) /* between two tries */
+#define WORK_MS          5                 /* between two looks while an order is carried out */
+#define FIRST_BEAT_MS    20u
+#define LINGER_MS        200
+#define BEATS_UNSENT_MAX 16 /* that wait for a supervisor that is not there */
+
+struct place { /* with one supervisor */
+    char endpoint[ENDPOINT_BYTES];
+    char supervisor[NAME_BYTES];
+    uint64_t instance; /* of it; 0: not enrolled */
+    uint32_t heartbeat_ms;
+    uint64_t due_ns;   /* the next beat, or try */
+    uint64_t order;    /* that is carried out, a reload; 0: none */
+    uint64_t reload;   /* its number here */
+    char refusal[256]; /* the last one, logged once */
+    void *socket;
+};
+
+struct member {
+    const struct config *config;
+    struct control_hooks hooks;
+    const struct stats_set *stats;
+    char name[NAME_BYTES], endpoint[ENDPOINT_BYTES];
+    uint64_t instance;
+    pthread_mutex_t lock; /* of the menu */
+    uint64_t menu_key;
+    Trigd__Farm__V1__StepPlugin plugin[MENU_STEPS_MAX], *plugins[MENU_STEPS_MAX];
+    uint32_t n_plugins;
+    struct place place[SUPERVISORS_MAX];
+    uint32_t n;
+    void *context;
+    int stop_fd;
+    pthread_t thread;
+    bool has_thread;
+    unsigned char packed[MESSAGE_BYTES];
+};
+
+static uint64_t unix_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* ---------------------------------------------------------------- the menu */
+
+static void forget_plugins(struct member *m)
+{
+    for (uint32_t i = 0; i < m->n_plugins; i++) {
+        free(m->plugin[i].step);
+        free(m->plugin[i].plugin);
+        free(m->plugin[i].version);
+    }
+    m->n_plugins = 0;
+}
+
+void member_set_menu(struct member *m, const struct menu *menu)
+{
+    if (!m)
+        return;
+    pthread_mutex_lock(&m->lock);
+    forget_plugins(m);
+    m->menu_key = menu->hash;
+    for (uint32_t i = 0; i < menu->n_steps; i++) {
+        const struct plugin *p = menu->steps[i].plugin;
+        Trigd__Farm__V1__StepPlugin *to = &m->plugin[m->n_plugins];
+
+        trigd__farm__v1__step_plugin__init(to);
+        to->step = strdup(menu->steps[i].name);
+        to->plugin = strdup(p->d.name);
+        to->version = strdup(p->d.version);
+        m->plugins[m->n_plugins++] = to;
+        if (!to->step || !to->plugin || !to->version)
+            break; /* protobuf-c takes NULL for an empty text: the supervisor refuses it */
+    }
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* ---------------------------------------------------------------- to a supervisor */
+
+static void tell(struct member *m, struct place *p, const Trigd__Farm__V1__FromNode *message)
+{
+    const size_t n = trigd__farm__v1__from_node__get_packed_size(message);
+
+    if (n > sizeof m->packed)
+        return;
+    trigd__farm__v1__from_node__pack(message, m->packed);
+    zmq_send(p->socket, m->packed, n, ZMQ_DONTWAIT); /* one that is not there asks later */
+}
+
+static void enlist(struct member *m, struct place *p)
+{
+    Trigd__Farm__V1__FromNode message = TRIGD__FARM__V1__FROM_NODE__INIT;
+    Trigd__Farm__V1__Enlist e = TRIGD__FARM__V1__ENLIST__INIT;
+    const struct config *c = m->config;
+
+    e.protocol = MEMBER_PROTOCOL;
+    e.name = m->name;
+    e.version = (char *)TRIGD_VERSION;
+    e.endpoint = m->endpoint;
+    e.instance = m->instance;
+    e.rois = c->pool.rois < c->clients.credits ? c->pool.rois : c->clients.credits;
+    e.bytes = (uint64_t)c->pool.mbytes << 20;
+    e.unix_ns = unix_ns();
+    message.body_case = TRIGD__FARM__V1__FROM_NODE__BODY_ENLIST;
+    message.enlist = &e;
+    pthread_mutex_lock(&m->lock);
+    e.menu_key = m->menu_key;
+    e.n_plugins = m->n_plugins;
+    e.plugins = m->plugins;
+    tell(m, p, &message);
+    pthread_mutex_unlock(&m->lock);
+}
+
+static void beat(struct member *m, struct place *p)
+{
+    Trigd__Farm__V1__FromNode message = TRIGD__FARM__V1__FROM_NODE__INIT;
+    Trigd__Farm__V1__Beat b = TRIGD__FARM__V1__BEAT__INIT;
+
+    if (!m->hooks.is_live(m->hooks.ctx))
+        return; /* a shard is stuck: nothing is decided there */
+    for (uint32_t i = 0; i < m->stats->n; i++) {
+        struct stats_ledger one;
+
+        stats_ledger(&m->stats->of[i]->g, &one);
+        b.received += one.received;
+        b.accepted += one.accepted;
+        b.rejected += one.rejected;
+        b.failed += one.failed;
+        b.in_flight += one.in_flight;
+    }
+    b.instance = m->instance;
+    b.is_taking = !strcmp(m->hooks.state(m->hooks.ctx), "ready");
+    b.unix_ns = unix_ns();
+    pthread_mutex_lock(&m->lock);
+    b.menu_key = m->menu_key;
+    pthread_mutex_unlock(&m->lock);
+    message.body_case = TRIGD__FARM__V1__FROM_NODE__BODY_BEAT;
+    message.beat = &b;
+    tell(m, p, &message);
+}
+
+static void leave(struct member *m, struct place *p, const char *why)
+{
+    Trigd__Farm__V1__FromNode message = TRIGD__FARM__V1__FROM_NODE__INIT;
+    Trigd__Farm__V1__Leave l = TRIGD__FARM__V1__LEAVE__INIT;
+
+    l.why = (char *)why;
+    message.body_case = TRIGD__FARM__V1__FROM_NODE__BODY_LEAVE;
+    message.leave = &l;
+    tell(m, p, &message);
+}
+
+static void say_done(struct member *m, struct place *p, bool is_good, const char *text)
+{
+    Trigd__Farm__V1__FromNode message = TRIGD__FARM__V1__FROM_NODE__INIT;
+    Trigd__Farm__V1__Done d = TRIGD__FARM__V1__DONE__INIT;
+
+    beat(m, p); /* so that the supervisor knows of the menu first */
+    d.number = p->order;
+    d.is_good = is_good;
+    d.text = (char *)text;
+    message.body_case = TRIGD__FARM__V1__FROM_NODE__BODY_DONE;
+    message.done = &d;
+    tell(m, p, &message);
+    p->order = 0;
+}
+
+/* ---------------------------------------------------------------- from a supervisor */
+
+/* Another supervisor that has the same name: its operator does not know which one answers. */
+static const struct place *find_twin(const struct member *m, const struct place *p,
+                                     const Trigd__Farm__V1__Enrolled *e)
+{
+    for (uint32_t i = 0; i < m->n; i++)
+        if (&m->place[i] != p && m->place[i].instance && m->place[i].instance != e->instance &&
+            !strcmp(m->place[i].supervisor, e->supervisor))
+            return &m->place[i];
+    return NULL;
+}
+
+static void refused(struct place *p, const char *text)
+{
+    p->instance = 0;
+    p->due_ns = clock_ns() + ENLIST_NS;
+    if (!strcmp(text, p->refusal))
+        return;
+    snprintf(p->refusal, sizeof p->refusal, "%s", text);
+    log_error("farm", "refused", "supervisor=\"%s\" reason=\"%s\"", p->endpoint, text);
+}
+
+static void take_enrolled(struct member *m, struct place *p, const Trigd__Farm__V1__Enrolled *e)
+{
+    const struct place *twin = find_twin(m, p, e);
+    char why[512];
+
+    if (twin) {
+        snprintf(why, sizeof why,
+                 "two supervisors are called %s, at %s and %s; names of supervisors are unique",
+                 e->supervisor, twin->endpoint, p->endpoint);
+        leave(m, p, why);
+        refused(p, why);
+        return;
+    }
+    if (p->instance != e->instance)
+        log_info("farm", "enlisted", "node=\"%s\" supervisor=\"%s\" endpoint=\"%s\"", m->name,
+                 e->supervisor, p->endpoint);
+    snprintf(p->supervisor, sizeof p->supervisor, "%s", e->supervisor);
+    p->instance = e->instance;
+    p->heartbeat_ms = e->heartbeat_ms ? e->heartbeat_ms : FIRST_BEAT_MS;
+    p->refusal[0] = '\0';
+    p->due_ns = 0;
+}
+
+static void take_order(struct member *m, struct place *p, const Trigd__Farm__V1__Order *o)
+{
+    char text[256] = "";
+
+    log_info("farm", "order", "supervisor=\"%s\" order=%s", p->supervisor,
+             o->what == TRIGD__FARM__V1__ORDER__WHAT__RELOAD ? "reload" : "quit");
+    p->order = o->number;
+    if (o->what == TRIGD__FARM__V1__ORDER__WHAT__RELOAD) {
+        p->reload = m->hooks.ask_reload(m->hooks.ctx);
+    } else if (o->what == TRIGD__FARM__V1__ORDER__WHAT__QUIT) {
+        const int r = m->hooks.quit(m->hooks.ctx, text, sizeof text);
+
+        say_done(m, p, r == 0, text);
+    } else {
+        say_done(m, p, false, "this node does not know the order");
+    }
+}
+
+static void take(struct member *m, struct place *p, const Trigd__Farm__V1__ToNode *t)
+{
+    switch (t->body_case) {
+    case TRIGD__FARM__V1__TO_NODE__BODY_ENROLLED:
+        take_enrolled(m, p, t->enrolled);
+        break;
+    case TRIGD__FARM__V1__TO_NODE__BODY_REFUSED:
+        refused(p, t->refused->text);
+        break;
+    case TRIGD__FARM__V1__TO_NODE__BODY_ORDER:
+        take_order(m, p, t->order);
+        break;
+    case TRIGD__FARM__V1__TO_NODE__BODY_WHO:
+        p->instance = 0;
+        p->due_ns = 0;
+        break;
+    default:
+        break; /* of a later version */
+    }
+}
+
+static void receive(struct member *m, struct place *p)
+{
+    for (;;) {
+        const int n = zmq_recv(p->socket, m->packed, sizeof m->packed, ZMQ_DONTWAIT);
+        Trigd__Farm__V1__ToNode *t;
+
+        if (n < 0)
+            return;
+        t = n > (int)sizeof m->packed
+                ? NULL
+                : trigd__farm__v1__to_node__unpack(NULL, (size_t)n, m->packed);
+        if (!t) {
+            log_warn("farm", "a message of a supervisor cannot be read", "endpoint=\"%s\"",
+                     p->endpoint);
+            continue;
+        }
+        take(m, p, t);
+        trigd__farm__v1__to_node__free_unpacked(t, NULL);
+    }
+}
+
+/* ---------------------------------------------------------------- the thread */
+
+static void look_at_order(struct member *m, struct place *p)
+{
+    char text[512];
+    int r;
+
+    if (!p->order)
+        return;
+    r = m->hooks.look_reload(m->hooks.ctx, p->reload, text, sizeof text);
+    if (r != -EINPROGRESS)
+        say_done(m, p, r == 0, text);
+}
+
+static void look_at(struct member *m, struct place *p)
+{
+    const uint64_t now = clock_ns();
+
+    receive(m, p);
+    look_at_order(m, p);
+    if (now < p->due_ns)
+        return;
+    if (p->instance) {
+        beat(m, p);
+        p->due_ns = now + NS_PER_MS * p->heartbeat_ms;
+    } else {
+        enlist(m, p);
+        p->due_ns = now + ENLIST_NS;
+    }
+}
+
+/* How long it may sleep, ms. */
+static int time_left(const struct member *m)
+{
+    const uint64_t now = clock_ns();
+    uint64_t due = UINT64_MAX;
+    bool is_busy = false;
+
+    for (uint32_t i = 0; i < m->n; i++) {
+        is_busy |= m->place[i].order != 0;
+        if (m->place[i].due_ns < due)
+            due = m->place[i].due_ns;
+    }
+    if (is_busy)
+        return WORK_MS;
+    return due <= now ? 0 : (int)((due - now + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+static void *run(void *arg)
+{
+    struct member *m = arg;
+    zmq_pollitem_t item[SUPERVISORS_MAX + 1] = {{.fd = m->stop_fd, .events = ZMQ_POLLIN}};
+
+    for (uint32_t i = 0; i < m->n; i++)
+        item[i + 1] = (zmq_pollitem_t){.socket = m->place[i].socket, .events = ZMQ_POLLIN};
+    while (!item[0].revents) {
+        for (uint32_t i = 0; i < m->n; i++)
+            look_at(m, &m->place[i]);
+        zmq_poll(item, (int)m->n + 1, time_left(m));
+    }
+    for (uint32_t i = 0; i < m->n; i++)
+        leave(m, &m->place[i], MEMBER_ENDS);
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- opening */
+
+static int open_place(struct member *m, const char *endpoint)
+{
+    struct place *p = &m->place[m->n];
+    const struct {
+        int option, value;
+    } table[] = {{ZMQ_LINGER, LINGER_MS}, {ZMQ_SNDHWM, BEATS_UNSENT_MAX}, {ZMQ_IMMEDIATE, 1}};
+
+    if (m->n == SUPERVISORS_MAX || strlen(endpoint) >= sizeof p->endpoint) {
+        log_error("farm", "too many supervisors, or too long", "most=%u", SUPERVISORS_MAX);
+        return -EINVAL;
+    }
+    snprintf(p->endpoint, sizeof p->endpoint, "%s", endpoint);
+    p->socket = zmq_socket(m->context, ZMQ_DEALER);
+    if (!p->socket)
+        return -errno;
+    m->n++;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (zmq_setsockopt(p->socket, table[i].option, &table[i].value, sizeof(int)) < 0)
+            return -errno;
+    if (zmq_connect(p->socket, endpoint) == 0)
+        return 0;
+    log_error("farm", "cannot connect to a supervisor", "endpoint=\"%s\" error=\"%s\"", endpoint,
+              zmq_strerror(errno));
+    return -EINVAL;
+}
+
+static int open_places(struct member *m)
+{
+    char list[1024], *state = NULL;
+    int r = 0;
+
+    snprintf(list, sizeof list, "%s", m->config->supervisor.endpoints);
+    for (const char *e = strtok_r(list, ", ", &state); r == 0 && e;
+         e = strtok_r(NULL, ", ", &state))
+        r = open_place(m, e);
+    return r;
+}
+
+/* Where supervisors reach it: what is configured, or the first endpoint that has frames. */
+static int find_endpoint(struct member *m)
+{
+    const struct config *c = m->config;
+    const char *e = c->supervisor.reach[0] ? c->supervisor.reach : NULL;
+
+    for (uint32_t i = 0; !e && i < c->n_endpoints; i++)
+        if (strncmp(c->endpoints[i], "shm://", 6) != 0)
+            e = c->endpoints[i];
+    if (!e || strstr(e, "://*") || strstr(e, "://0.0.0.0") || strlen(e) >= sizeof m->endpoint) {
+        log_error("farm", "supervisors cannot reach this daemon",
+                  "endpoint=\"%s\" wanted=\"supervisor.reach: tcp://ADDRESS:PORT\"", e ? e : "");
+        return -EINVAL;
+    }
+    snprintf(m->endpoint, sizeof m->endpoint, "%s", e);
+    return 0;
+}
+
+static int find_name(struct member *m)
+{
+    const char *name = m->config->supervisor.name;
+
+    if (!name[0])
+        return gethostname(m->name, sizeof m->name - 1) < 0 ? -errno : 0;
+    snprintf(m->name, sizeof m->name, "%s", name);
+    return 0;
+}
+
+int member_open(const struct config *config, struct member **ret_member)
+{
+    struct member *m;
+    int r;
+
+    if (!config->supervisor.endpoints[0])
+        return 0;
+    m = calloc(1, sizeof *m);
+    if (!m)
+        return -ENOMEM;
+    m->config = config;
+    pthread_mutex_init(&m->lock, NULL);
+    m->stop_fd = eventfd(0, EFD_CLOEXEC);
+    r = m->stop_fd < 0 ? -errno : find_name(m);
+    if (r == 0 && getrandom(&m->instance, sizeof m->instance, 0) != sizeof m->instance)
+        r = -EIO;
+    if (r == 0)
+        r = find_endpoint(m);
+    m->context = zmq_ctx_new();
+    if (r == 0)
+        r = m->context ? open_places(m) : -ENOMEM;
+    if (r < 0) {
+        member_stop(m);
+        return r;
+    }
+    *ret_member = m;
+    return 0;
+}
+
+int member_start(struct member *m, const struct stats_set *stats, const struct control_hooks *hooks)
+{
+    int r;
+
+    if (!m)
+        return 0;
+    m->stats = stats;
+    m->hooks = *hooks;
+    r = -pthread_create(&m->thread, NULL, run, m);
+    m->has_thread = r == 0;
+    return r;
+}
+
+void member_stop(struct member *m)
+{
+    if (!m)
+        return;
+    if (m->has_thread) {
+        if (eventfd_write(m->stop_fd, 1) < 0)
+            log_error("farm", "cannot stop the thread", "error=\"%s\"", strerror(errno));
+        pthread_join(m->thread, NULL);
+    }
+    for (uint32_t i = 0; i < m->n; i++)
+        zmq_close(m->place[i].socket);
+    if (m->context)
+        zmq_ctx_term(m->context);
+    if (m->stop_fd >= 0)
+        close(m->stop_fd);
+    forget_plugins(m);
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* farm.h - the supervisor's state, on its one I/O thread.  Files, each of which calls only those
+ * after it:
+ *
+ *     supervisor.c  the turns, signals, the end
+ *     desk.c        the operator's commands
+ *     enlist.c      nodes come, live, go       roll.c    nodes renewed one after the other
+ *     admit.c       who may come               nodes.c   their table
+ *     front.c       messages of clients        links.c   answers of nodes
+ *     give.c        RoIs to nodes              settle.c  outcomes to clients
+ *
+ * The way of an RoI: front takes it, give gives it to a node, links takes the answer, settle sends
+ * it to the client.  docs/farm.md has the design. */
+#ifndef TRIGSUP_FARM_H
+#define TRIGSUP_FARM_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <zmq.h>
+
+#include "base/mailbox.h"
+#include "base/stats.h"
+#include "config/config.h"
+#include "events.h"
+#include "farm.pb-c.h"
+#include "flights.h"
+#include "policy.h"
+#include "scan.h"
+#include "transport/auth.h"
+#include "transport/clients.h"
+#include "trigd.pb-c.h"
+#include "wire.h"
+
+#define FARM_NODES      256u
+#define FARM_NAME       64u
+#define FARM_SENTENCE   256u
+#define FARM_REFUSALS   16u /* that are shown */
+#define FARM_PLUGINS    64u
+#define FARM_NODES_NONE FLIGHTS_NONE
+
+/* Each node's account: given = answered + late + returned + lost + in_flight. */
+#define FARM_NODE_COUNTERS(X)                                                               \
+    X(given, counter, "RoIs given to the node")                                             \
+    X(answered, counter, "whose outcome it brought first")                                  \
+    X(late, counter, "whose outcome another node had brought before")                       \
+    X(returned, counter, "that it did not take (Busy)")                                     \
+    X(lost, counter, "that it had when it was lost")                                        \
+    X(in_flight, gauge, "that it has")                                                      \
+    X(rescued, counter, "part of lost: it answered them in the end, before any other node") \
+    X(stale, counter, "answers that nobody waited for any more")                            \
+    X(losses, counter, "times that it was lost")
+
+/* The farm's account beside its ledger:
+ * received + again + returned = given + waiting + dropped. */
+#define FARM_COUNTERS(X)                                                           \
+    X(given, counter, "RoIs given to nodes")                                       \
+    X(again, counter, "RoIs to be given once more: their node was lost or slow")   \
+    X(returned, counter, "RoIs that a node did not take")                          \
+    X(waiting, gauge, "RoIs that wait for a node")                                 \
+    X(dropped, counter, "RoIs that had their outcome while they waited")           \
+    X(answered, counter, "RoIs whose outcome came from a node")                    \
+    X(late, counter, "outcomes that came second")                                  \
+    X(lost, counter, "RoIs that nodes had when they were lost")                    \
+    X(rescued, counter, "part of lost: answered by that node in the end")          \
+    X(stale, counter, "answers of nodes that nobody waited for any more")          \
+    X(forced, counter, "RoIs that the supervisor force-accepted (part of failed)") \
+    X(nodes, gauge, "nodes enlisted")                                              \
+    X(nodes_serving, gauge, "nodes that get RoIs")                                 \
+    X(nodes_lost, counter, "losses of nodes")                                      \
+    X(nodes_refused, counter, "nodes refused")                                     \
+    X(nodes_renewed, counter, "nodes reloaded or replaced, one after the other")
+
+#define FARM_FIELD(name, kind, help) uint64_t name;
+struct farm_node_counters {
+    FARM_NODE_COUNTERS(FARM_FIELD)
+};
+struct farm_counters {
+    FARM_COUNTERS(FARM_FIELD)
+};
+
+struct farm_peer { /* a connection, as ROUTER names it */
+    uint8_t id[255], n;
+};
+
+struct node {
+    bool is_used;
+    char name[FARM_NAME], endpoint[FARM_SENTENCE], version[FARM_NAME];
+    uint64_t instance, menu_key;
+    struct farm_peer peer; /* where it enlisted */
+    uint32_t epoch;        /* of its link: answers over an older one are not its own */
+    bool is_linked;        /* a link to it is open, */
+    bool is_welcome;       /* and the supervisor is its client */
+    bool is_lost, is_taking;
+    bool is_drained;             /* by the operator */
+    bool is_rolled;              /* it is being renewed */
+    char refusal[FARM_SENTENCE]; /* why it gets no RoIs; "": it may */
+    uint32_t credits;
+    uint64_t most_bytes, bytes;
+    uint64_t heard_ns, lost_ns, hello_ns, told_ns, pause_ns;
+    int64_t clock_ns; /* its clock is so much ahead */
+    bool is_clock_told;
+    uint64_t received, accepted, rejected, failed; /* by its own ledger */
+    struct holds holds;                            /* the oldest first */
+    struct farm_node_counters c;
+};
+
+struct farm_plugin {
+    char step[FARM_NAME], plugin[FARM_NAME], version[FARM_NAME];
+};
+
+enum roll_kind { ROLL_NONE, ROLL_RELOAD, ROLL_UPGRADE };
+enum roll_phase { ROLL_DRAINS, ROLL_WORKS, ROLL_COMES };
+struct roll {
+    enum roll_kind kind;
+    enum roll_phase phase;
+    uint32_t node;
+    uint64_t number; /* of the roll */
+    uint64_t order, since_ns;
+    uint64_t instance; /* of the node, before */
+    bool is_good;      /* the last one */
+    bool is_done[FARM_NODES];
+    uint32_t n_done;
+    char text[FARM_SENTENCE]; /* how the last one ended */
+};
+
+struct outbox { /* decisions on their way to a client, packed */
+    unsigned char *bytes;
+    size_t n, room;
+    uint32_t n_decisions;
+};
+
+struct farm {
+    const struct config *config;
+    const char *config_path;
+    char name[FARM_NAME];
+    uint64_t instance;
+    struct stats *stats;
+    struct stats_set set;
+    struct farm_counters c;
+
+    struct directory *directory;
+    struct clients *clients; /* NULL until the first node is there */
+    struct wire_limits limits;
+    struct wire_decoder *decoder;
+    struct scan_head head[ROUTE_ROIS];
+    uint64_t refused[ROUTE_ROIS];   /* tokens of one message that were not taken */
+    struct outbox *outbox;          /* [clients.max] */
+    uint32_t *outboxes, n_outboxes; /* those with decisions */
+    bool is_draining;
+
+    void *context, *enlisting, *links; /* ROUTER both: nodes connect to one; the other to nodes */
+    struct auth *auth;
+    struct node node[FARM_NODES];
+    struct policy_node policy[FARM_NODES];
+    uint32_t n_nodes; /* places that were ever used */
+    uint32_t turn;
+    struct {
+        char name[FARM_NAME], why[FARM_SENTENCE];
+        uint64_t unix_s;
+    } refusal[FARM_REFUSALS];
+    uint32_t n_refusals;
+
+    struct flights flights;
+    struct events events;
+
+    uint64_t menu_key, next_menu_key; /* the second one while nodes reload; else 0 */
+    Trigd__V1__FromDaemon *welcome;   /* of a node with that menu */
+    struct farm_plugin plugin[FARM_PLUGINS];
+    uint32_t n_plugins;
+    struct roll roll;
+    uint64_t order; /* number of the last one */
+};
+
+/* ---- enlist.c */
+
+int enlist_open(struct farm *f);
+/* Takes messages of nodes; returns how many. */
+uint32_t enlist_turn(struct farm *f, uint64_t now);
+/* Nodes that are silent are lost, those lost for long are forgotten. */
+void enlist_tick(struct farm *f, uint64_t now);
+
+/* ---- admit.c */
+
+/* The key of a menu's file.  -errno. */
+int admit_menu_key(const char *path, uint64_t *ret_key);
+/* Whether a node may have that menu, or come; else `why`, of FARM_SENTENCE bytes, says why not. */
+bool admit_menu(struct farm *f, uint64_t key, char *why);
+bool admit(struct farm *f, const Trigd__Farm__V1__Enlist *e, char *why);
+
+/* ---- nodes.c */
+
+const char *node_state(const struct node *n);
+/* The node of that name, or FARM_NODES_NONE. */
+uint32_t node_find(const struct farm *f, const char *name);
+void nodes_tell(struct farm *f, const struct farm_peer *peer, const Trigd__Farm__V1__ToNode *m);
+void nodes_order(struct farm *f, uint32_t node, Trigd__Farm__V1__Order__What what);
+
+/* ---- roll.c */
+
+/* Renews all nodes one after the other; a sentence to `text`.  -EBUSY: they are being renewed. */
+int roll_begin(struct farm *f, enum roll_kind kind, char *text, size_t bytes);
+/* An order to a node was carried out. */
+void roll_done(struct farm *f, uint32_t node, uint64_t order, bool is_good, const char *text);
+void roll_tick(struct farm *f, uint64_t now);
+
+/* ---- links.c */
+
+/* What the socket calls a link; the first byte of such a name is not 0. */
+struct link_id {
+    uint32_t node, epoch;
+};
+static inline struct link_id link_id_of(uint32_t node, uint32_t epoch)
+{
+    return (struct link_id){.node = node << 8 | 'N', .epoch = epoch};
+}
+int links_open(struct farm *f);
+/* Connects to a node and becomes its client.  -errno. */
+int link_begin(struct farm *f, uint32_t node, uint64_t now);
+/* Says Hello, again after a change of the menu. */
+void link_hello(struct farm *f, uint32_t node, uint64_t now);
+void link_end(struct farm *f, uint32_t node);
+/* Keeps links alive. */
+void links_tick(struct farm *f, uint64_t now);
+uint32_t links_turn(struct farm *f, uint64_t now);
+
+/* ---- front.c */
+
+/* The first node is there: clients may come. */
+int front_open(struct farm *f);
+void front_close(struct farm *f);
+uint32_t front_turn(struct farm *f, uint64_t now);
+void front_tick(struct farm *f, uint64_t now);
+
+/* ---- give.c */
+
+/* Whether the node gets RoIs. */
+bool node_serves(const struct node *n);
+/* Gives RoIs that wait to nodes that have room. */
+void give_turn(struct farm *f, uint64_t now);
+/* RoIs that nodes were too slow for wait for another one; those past the hard limit are forced. */
+void give_tick(struct farm *f, uint64_t now);
+/* What a lost node had waits for others. */
+void give_lost(struct farm *f, uint32_t node);
+/* Sends a frame to a node, after a routing frame or alone (`route` NULL); takes the body on
+ * success.  0 or -errno. */
+int give_send(struct farm *f, uint32_t node, const struct route *route, zmq_msg_t *body);
+
+/* ---- settle.c */
+
+struct outcome { /* of one RoI */
+    bool is_error, accept;
+    uint32_t status;
+    const unsigned char *rest; /* a packed Decision without its token, or */
+    size_t n;
+    const Trigd__V1__Error *error;
+};
+/* The RoI of a flight has its outcome.  The flight may be over then. */
+void settle(struct farm *f, struct flight *flight, uint32_t roi, const struct outcome *o);
+/* Force-accepts RoIs. */
+void settle_force(struct farm *f, struct flight *flight, const struct mask *rois,
+                  Trigd__V1__Status status);
+void settle_force_all(struct farm *f, Trigd__V1__Status status);
+/* The node has an RoI no more; NULL when it did not have it. */
+struct hold *settle_release(struct farm *f, struct flight *flight, uint32_t roi, uint32_t node);
+/* Removes what is empty: the hold, then the flight. */
+void settle_clear(struct farm *f, struct flight *flight);
+/* Sends decisions to clients. */
+void settle_flush(struct farm *f);
+#endif

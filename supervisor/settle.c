@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* settle.c - an RoI's outcome: counted once, and sent to its client. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "farm.h"
+#include "log.h"
+
+#define MESSAGE_DECISIONS 256u
+#define HEAD_BYTES        16u /* room for the tags and lengths before */
+#define VARINT_BYTES      10u
+#define TAG_DECISIONS     0x12u /* of FromDaemon, field 2 */
+#define TAG_DECISION      0x0au /* of DecisionBatch, field 1 */
+#define TAG_TOKEN         0x08u /* of Decision, field 1 */
+
+/* ---------------------------------------------------------------- packing */
+
+static size_t put_varint(unsigned char *to, uint64_t v)
+{
+    size_t n = 0;
+
+    for (; v >= 0x80; v >>= 7)
+        to[n++] = (unsigned char)(v | 0x80);
+    to[n++] = (unsigned char)v;
+    return n;
+}
+
+static bool make_room(struct outbox *o, size_t n)
+{
+    unsigned char *more;
+    size_t room = o->room ? o->room : 4096;
+
+    while (o->n + n > room)
+        room *= 2;
+    if (room == o->room)
+        return true;
+    more = realloc(o->bytes, room);
+    if (!more)
+        return false;
+    o->bytes = more;
+    o->room = room;
+    return true;
+}
+
+/* Adds a decision that is packed but for its token. */
+static bool add_decision(struct outbox *o, uint64_t token, const unsigned char *rest, size_t n)
+{
+    unsigned char head[1 + VARINT_BYTES], field[1 + VARINT_BYTES] = {TAG_TOKEN};
+    const size_t n_field = 1 + put_varint(field + 1, token);
+    size_t n_head = 1;
+
+    head[0] = TAG_DECISION;
+    n_head += put_varint(head + 1, n_field + n);
+    if (!o->n)
+        o->n = HEAD_BYTES;
+    if (!make_room(o, n_head + n_field + n))
+        return false;
+    memcpy(o->bytes + o->n, head, n_head);
+    memcpy(o->bytes + o->n + n_head, field, n_field);
+    memcpy(o->bytes + o->n + n_head + n_field, rest, n);
+    o->n += n_head + n_field + n;
+    o->n_decisions++;
+    return true;
+}
+
+static void send_outbox(struct farm *f, uint32_t client)
+{
+    struct outbox *o = &f->outbox[client];
+    const size_t n = o->n - HEAD_BYTES;
+    unsigned char head[1 + VARINT_BYTES] = {TAG_DECISIONS};
+    const size_t n_head = 1 + put_varint(head + 1, n);
+    zmq_msg_t body;
+
+    memcpy(o->bytes + HEAD_BYTES - n_head, head, n_head);
+    if (zmq_msg_init_size(&body, n_head + n) == 0) {
+        memcpy(zmq_msg_data(&body), o->bytes + HEAD_BYTES - n_head, n_head + n);
+        clients_send_packed(f->clients, client, &body, o->n_decisions);
+    } else {
+        stats_add(&f->stats->g.undeliverable, o->n_decisions);
+    }
+    o->n = o->n_decisions = 0;
+}
+
+void settle_flush(struct farm *f)
+{
+    for (uint32_t i = 0; i < f->n_outboxes; i++)
+        if (f->outbox[f->outboxes[i]].n_decisions)
+            send_outbox(f, f->outboxes[i]);
+    f->n_outboxes = 0;
+}
+
+static void send_decision(struct farm *f, uint32_t client, uint64_t token,
+                          const unsigned char *rest, size_t n)
+{
+    struct outbox *o = &f->outbox[client];
+
+    if (!o->n_decisions)
+        f->outboxes[f->n_outboxes++] = client;
+    if (!add_decision(o, token, rest, n))
+        stats_add(&f->stats->g.undeliverable, 1);
+    if (o->n_decisions < MESSAGE_DECISIONS)
+        return;
+    send_outbox(f, client);
+    for (uint32_t i = 0; i < f->n_outboxes; i++)
+        if (f->outboxes[i] == client)
+            f->outboxes[i--] = f->outboxes[--f->n_outboxes];
+}
+
+static void send_error(struct farm *f, uint32_t client, uint64_t token, const Trigd__V1__Error *e)
+{
+    Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
+    Trigd__V1__Error copy = *e;
+
+    copy.has_token = true;
+    copy.token = token;
+    m.body_case = TRIGD__V1__FROM_DAEMON__BODY_ERROR;
+    m.error = &copy;
+    clients_send(f->clients, client, &m, 0);
+}
+
+/* ---------------------------------------------------------------- counting */
+
+/* The client that asked; NULL when it has gone. */
+static struct client *asker(struct farm *f, const struct flight *flight)
+{
+    struct client *client = clients_at(f->clients, flight->client);
+
+    return client->is_used && client->epoch == flight->client_epoch ? client : NULL;
+}
+
+static void count(struct farm *f, const struct flight *flight, const struct outcome *o)
+{
+    struct stats_global *g = &f->stats->g;
+    struct client *client = asker(f, flight);
+    const bool failed = o->is_error || o->status > TRIGD__V1__STATUS__TRUNCATED;
+
+    stats_sub(&g->in_flight, 1);
+    stats_add(failed ? &g->failed : o->accept ? &g->accepted : &g->rejected, 1);
+    stats_add(&g->errors, o->is_error);
+    stats_add(&g->timeouts, !o->is_error && o->status == TRIGD__V1__STATUS__TIMEOUT);
+    stats_add(&g->too_late, !o->is_error && o->status == TRIGD__V1__STATUS__TOO_LATE);
+    stats_add(&g->truncated, !o->is_error && o->status == TRIGD__V1__STATUS__TRUNCATED);
+    latency_add(&f->stats->stage[STATS_STAGE_total], clock_ns() - flight->received_ns);
+    if (!client) {
+        stats_add(&g->undeliverable, 1);
+        return;
+    }
+    client->outstanding--;
+    stats_sub(&client->stats->in_flight, 1);
+    stats_add(failed      ? &client->stats->failed
+              : o->accept ? &client->stats->accepted
+                          : &client->stats->rejected,
+              1);
+    stats_add(&client->stats->errors, o->is_error);
+}
+
+void settle(struct farm *f, struct flight *flight, uint32_t roi, const struct outcome *o)
+{
+    const uint64_t token = flight_client_token(flight, roi);
+    struct mask one = {{0}};
+
+    if (mask_has(&flight->waiting, roi)) {
+        mask_add(&one, roi);
+        flights_stop_waiting(&f->flights, flight, &one);
+        f->c.waiting--;
+        f->c.dropped++;
+    }
+    mask_drop(&flight->open, roi);
+    count(f, flight, o);
+    if (!asker(f, flight))
+        return;
+    if (o->is_error)
+        send_error(f, flight->client, token, o->error);
+    else
+        send_decision(f, flight->client, token, o->rest, o->n);
+}
+
+/* ---------------------------------------------------------------- forced */
+
+static void force_one(struct farm *f, struct flight *flight, uint32_t roi,
+                      const struct scan_head *head, Trigd__V1__Status status)
+{
+    Trigd__V1__Decision d = TRIGD__V1__DECISION__INIT;
+    struct outcome o = {.accept = true, .status = status};
+    unsigned char packed[256];
+    uint32_t debug = 0;
+
+    for (size_t i = 0; i < f->welcome->welcome->n_streams; i++)
+        if (!strcmp(f->welcome->welcome->streams[i], "debug"))
+            debug = (uint32_t)i;
+    d.run = head->run;
+    d.l1id = head->l1id;
+    d.roi_id = head->roi_id;
+    d.accept = true;
+    d.status = status;
+    d.n_streams = 1;
+    d.streams = &debug;
+    d.menu_key = f->menu_key;
+    d.menu_generation = f->welcome->welcome->menu_generation;
+    d.latency_us = (uint32_t)((clock_ns() - flight->received_ns) / NS_PER_US);
+    o.n = trigd__v1__decision__pack(&d, packed); /* without a token: it is 0 */
+    o.rest = packed;
+    f->c.forced++;
+    settle(f, flight, roi, &o);
+}
+
+void settle_force(struct farm *f, struct flight *flight, const struct mask *rois,
+                  Trigd__V1__Status status)
+{
+    const uint32_t found =
+        scan_heads(zmq_msg_data(&flight->body), zmq_msg_size(&flight->body), f->head, ROUTE_ROIS);
+
+    for (uint32_t i = mask_next(rois, 0); i < ROUTE_ROIS; i = mask_next(rois, i + 1)) {
+        const struct scan_head nothing = {.token = 0};
+
+        if (mask_has(&flight->open, i))
+            force_one(f, flight, i, i < found ? &f->head[i] : &nothing, status);
+    }
+}
+
+void settle_force_all(struct farm *f, Trigd__V1__Status status)
+{
+    struct flight *flight, *next;
+
+    for (flight = TAILQ_FIRST(&f->flights.by_age); flight; flight = next) {
+        const struct mask open = flight->open;
+
+        next = TAILQ_NEXT(flight, by_age);
+        settle_force(f, flight, &open, status);
+        settle_clear(f, flight);
+    }
+    settle_flush(f);
+}
+
+/* ---------------------------------------------------------------- holds */
+
+struct hold *settle_release(struct farm *f, struct flight *flight, uint32_t roi, uint32_t node)
+{
+    struct hold *h = flight_hold(flight, node);
+
+    if (!h || !mask_has(&h->rois, roi))
+        return NULL;
+    mask_drop(&h->rois, roi);
+    f->node[node].c.in_flight--;
+    f->policy[node].in_flight--;
+    return h;
+}
+
+void settle_clear(struct farm *f, struct flight *flight)
+{
+    for (uint32_t i = 0; i < FLIGHT_HOLDS; i++) {
+        struct hold *h = &flight->hold[i];
+
+        if (h->node == FARM_NODES_NONE || !mask_is_empty(&h->rois))
+            continue;
+        TAILQ_REMOVE(&f->node[h->node].holds, h, of_node);
+        f->node[h->node].bytes -= h->bytes;
+        h->node = FARM_NODES_NONE;
+    }
+    flights_put_if_done(&f->flights, flight);
+}
