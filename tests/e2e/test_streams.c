@@ -511,6 +511,38 @@ static void a_stream_that_is_replayed_is_decided_alike(void **state)
     server_clean(&s);
 }
 
+/* All RoIs of an accepted event are in the file, and a replay decides the events alike. */
+static void events_are_whole_in_the_files(void **state)
+{
+    static const char threes[] = "streams: [physics]\n"
+                                 "steps:\n"
+                                 "  - {name: z, plugin: zfinder}\n"
+                                 "chains:\n"
+                                 "  - {name: three, id: 1, multiplicity: 3, streams: [physics],\n"
+                                 "     steps: [{step: z, cuts: [{value: weight, min: 10}]}]}\n";
+    struct server s;
+    char arguments[512], line[256];
+    uint64_t n;
+
+    (void)state;
+    server_start(&s, DEVICES "events: {rois: 4}\nstreams: [{stream: physics, flush_ms: 5}]\n",
+                 threes);
+    snprintf(arguments, sizeof arguments,
+             "run --connect ipc://%s/in --rois 120 --event-rois 3 --seed 5 --truth none --quiet",
+             s.folder);
+    assert_int_equal(replay(arguments, line, sizeof line), 0);
+    n = server_stream(&s, "physics", "rois");
+    assert_true(n >= 6 && n < 120 && n % 3 == 0);
+    assert_int_equal(server_end(&s, SIGTERM, 10), 0);
+    snprintf(arguments, sizeof arguments, "reproduce %s/state/streams --config %s/trigd.yaml",
+             s.folder, s.folder);
+    assert_int_equal(replay(arguments, line, sizeof line), 0);
+    snprintf(arguments, sizeof arguments, "%llu RoIs decided as before, 0 otherwise\n",
+             (unsigned long long)n);
+    assert_string_equal(line, arguments);
+    server_clean(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -524,6 +556,7 @@ int main(void)
         cmocka_unit_test(a_slow_writer),
         cmocka_unit_test(files_hold_what_the_stream_asks_for),
         cmocka_unit_test(a_stream_that_is_replayed_is_decided_alike),
+        cmocka_unit_test(events_are_whole_in_the_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,9 +12,9 @@
 #include "export.h"
 #include "files.h"
 #include "import.h"
-#include "one_by_one.h"
 #include "replay.h"
 #include "reproduce.h"
+#include "resend.h"
 #include "shm.h"
 #include "wire.h"
 
@@ -282,7 +282,7 @@ static int run_again(const struct arguments *a)
     return r < 0 ? EXIT_FAILED : r ? EXIT_LOST : 0;
 }
 
-static int resend(const struct arguments *a)
+static int resend_file(const struct arguments *a)
 {
     int r;
 
@@ -290,7 +290,8 @@ static int resend(const struct arguments *a)
         fprintf(stderr, "trigreplay: resend wants one file and --connect ENDPOINT\n");
         return EXIT_USAGE;
     }
-    r = one_by_one(a->o.endpoint, a->rest[0], a->o.timeout_ms, NULL, NULL);
+    r = resend(a->o.endpoint, a->rest[0],
+               &(struct resending){.answer_ms = a->o.timeout_ms, .window = 1});
     if (r < 0)
         fprintf(stderr, "trigreplay: cannot send %s: %s\n", a->rest[0], strerror(-r));
     return r < 0 ? EXIT_FAILED : 0;
@@ -374,7 +375,7 @@ int main(int argc, char **argv)
     if (!strcmp(a.command, "reproduce"))
         return run_again(&a);
     if (!strcmp(a.command, "resend"))
-        return resend(&a);
+        return resend_file(&a);
     fprintf(stderr,
             "trigreplay: run, generate, import, export, show, reproduce or resend is wanted\n%s",
             usage);

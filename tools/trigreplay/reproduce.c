@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "one_by_one.h"
+#include "resend.h"
 #include "roifile.h"
 #include "same_decision.h"
 #include "sequence.h"
@@ -205,7 +205,7 @@ static int run_failed(struct scratch *s, const char *file, const char *config)
     snprintf(endpoint, sizeof endpoint, "ipc://%s/in", s->folder);
     r = start(s, config);
     if (r == 0)
-        r = one_by_one(endpoint, file, ANSWER_MS, NULL, NULL);
+        r = resend(endpoint, file, &(struct resending){.answer_ms = ANSWER_MS, .window = 1});
     stop(s);
     if (r == 0) {
         now = open_new(s);
@@ -241,12 +241,14 @@ static void take_answer(void *ctx, const Trigd__V1__Roi *roi, const Trigd__V1__D
 static int run_decided(struct scratch *s, const char *path, const char *config)
 {
     struct tally t = {0};
+    const struct resending how = {
+        .answer_ms = ANSWER_MS, .window = RESEND_WINDOW, .answer = take_answer, .ctx = &t};
     char endpoint[128];
     int r = start(s, config);
 
     snprintf(endpoint, sizeof endpoint, "ipc://%s/in", s->folder);
     if (r == 0)
-        r = one_by_one(endpoint, path, ANSWER_MS, take_answer, &t);
+        r = resend(endpoint, path, &how);
     stop(s);
     if (r < 0)
         return r;
