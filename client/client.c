@@ -168,6 +168,18 @@ static int move(struct trg_client *c, uint32_t shard, const Trigd__V1__Welcome *
     return greet(c, c->endpoint, false, ret_welcome, why, bytes);
 }
 
+static int meet(struct trg_client *c, char *why, size_t bytes)
+{
+    const Trigd__V1__Welcome *w = NULL;
+    int r = greet(c, c->endpoint, c->may_move, &w, why, bytes);
+
+    if (r == 1 && w && w->shard)
+        r = move(c, w->shard, &w, why, bytes);
+    if (r < 0 || !w)
+        return r < 0 ? r : -EBADMSG;
+    return client_take_welcome(c, w);
+}
+
 /* ---------------------------------------------------------------- options */
 
 static int refuse(char *why, size_t bytes, int error, const char *format, ...)
@@ -272,7 +284,6 @@ static void free_client(struct trg_client *c)
 int trg_client_open(const struct trg_client_options *options, struct trg_client **ret_client,
                     char *why, size_t why_bytes)
 {
-    const Trigd__V1__Welcome *welcome = NULL;
     struct trg_client_options o = {.size = 0};
     struct trg_client *c;
     int r;
@@ -287,11 +298,7 @@ int trg_client_open(const struct trg_client_options *options, struct trg_client 
         return refuse(why, why_bytes, -ENOMEM, "no memory for a client");
     r = take_options(c, &o, why, why_bytes);
     if (r == 0)
-        r = greet(c, c->endpoint, c->may_move, &welcome, why, why_bytes);
-    if (r == 1 && welcome->shard)
-        r = move(c, welcome->shard, &welcome, why, why_bytes);
-    if (r == 1)
-        r = client_take_welcome(c, welcome);
+        r = meet(c, why, why_bytes);
     if (r < 0) {
         free_client(c);
         return r;
