@@ -15,7 +15,7 @@ import sys
 
 # Found by dlsym, by the loader or by the C library.
 FOUND_BY_NAME = {"main", "trg_plugin", "trg_backend", "posix_memalign"}
-OWN = ("bench", "common", "daemon", "plugins", "supervisor", "tests", "tools")
+OWN = ("bench", "client", "common", "daemon", "plugins", "supervisor", "tests", "tools")
 
 
 def objects(build):
