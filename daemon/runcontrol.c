@@ -194,6 +194,7 @@ void runcontrol_hooks(struct runcontrol *r, struct control_hooks *ret_hooks)
                                         .change = runmenu_change,
                                         .dump = runmenu_dump,
                                         .conditions = runmenu_conditions,
+                                        .histograms = runmenu_histograms,
                                         .drain = hook_drain,
                                         .resume = hook_resume,
                                         .ask_reload = hook_ask_reload,

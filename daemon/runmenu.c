@@ -26,6 +26,8 @@ struct request {
     size_t bytes;
     struct control_condition *list;
     struct account *taken;
+    struct histogram_list histograms;
+    bool is_taken; /* those */
 };
 
 static const struct menu *menu_of(const struct request *q)
@@ -293,7 +295,45 @@ int runmenu_conditions(void *runcontrol, struct control_condition *list)
     return mailbox_call(shard_mailbox(run->shard[0]), on_list, &q, CALL_MS);
 }
 
-/* ---------------------------------------------------------------- accounts */
+/* ---------------------------------------------------------------- histograms */
+
+static int on_copy(void *arg)
+{
+    struct request *q = arg;
+
+    return histograms_copy(dispatch_histograms(shard_dispatch(q->shard)), q->is_taken,
+                           &q->histograms);
+}
+
+/* Adds up those of all shards.  Returns how many answered. */
+static uint32_t gather_histograms(const struct runcontrol *run, bool is_taken,
+                                  struct histogram_list *ret_list)
+{
+    uint32_t n = 0;
+
+    *ret_list = (struct histogram_list){.first = NULL};
+    for (uint32_t i = 0; i < run->n_shards; i++) {
+        struct request q = {.shard = run->shard[i], .is_taken = is_taken};
+
+        if (mailbox_call(shard_mailbox(run->shard[i]), on_copy, &q, CALL_MS) < 0)
+            continue;
+        histograms_merge(ret_list, &q.histograms);
+        n++;
+    }
+    return n;
+}
+
+int runmenu_histograms(void *runcontrol, struct histogram_list *ret_list)
+{
+    const struct runcontrol *run = runcontrol;
+
+    if (gather_histograms(run, false, ret_list) == run->n_shards)
+        return 0;
+    histograms_drop(ret_list);
+    return -ETIMEDOUT;
+}
+
+/* ---------------------------------------------------------------- accounts and files */
 
 static int on_take(void *arg)
 {
@@ -303,14 +343,20 @@ static int on_take(void *arg)
     return 0;
 }
 
-static int print_into(const char *path, const struct account *list)
+struct output { /* a file of what was counted */
+    const char *what, *folder;
+    void (*print)(const void *counted, FILE *out);
+    const void *counted;
+};
+
+static int print_into(const char *path, const struct output *o)
 {
     FILE *out = fopen(path, "wxe");
     int r = 0;
 
     if (!out)
         return -errno;
-    account_print(list, out);
+    o->print(o->counted, out);
     if (fflush(out) != 0 || fsync(fileno(out)) < 0)
         r = -errno;
     if (fclose(out) != 0 && r == 0)
@@ -319,38 +365,56 @@ static int print_into(const char *path, const struct account *list)
 }
 
 /* A file appears whole, under a name of its own. */
-static int write_file(const char *folder, const struct account *list)
+static void write_file(const struct output *o)
 {
     char partial[4096], path[4096];
     struct timespec now;
-    int r = folder_make(folder);
+    int r = folder_make(o->folder);
 
     clock_gettime(CLOCK_REALTIME, &now);
-    snprintf(path, sizeof path, "%.3900s/accounts-%lld.%03ld-%ld.json", folder,
+    snprintf(path, sizeof path, "%.3900s/%s-%lld.%03ld-%ld.json", o->folder, o->what,
              (long long)now.tv_sec, now.tv_nsec / 1000000, (long)getpid());
     snprintf(partial, sizeof partial, "%.4000s.partial", path);
     if (r == 0)
-        r = print_into(partial, list);
+        r = print_into(partial, o);
     if (r == 0 && rename(partial, path) < 0)
         r = -errno;
     if (r < 0)
-        log_error("daemon", "accounts cannot be written: they are lost", "file=\"%s\" error=\"%s\"",
-                  path, strerror(-r));
+        log_error("daemon", "a file of counts cannot be written: they are lost",
+                  "file=\"%s\" error=\"%s\"", path, strerror(-r));
     else
-        log_info("daemon", "accounts written", "file=\"%s\"", path);
-    return r;
+        log_info("daemon", "counts written", "file=\"%s\"", path);
+}
+
+static void print_accounts(const void *list, FILE *out)
+{
+    account_print(list, out);
+}
+
+static void print_histograms(const void *list, FILE *out)
+{
+    histograms_print(list, out);
 }
 
 static void write_all(const struct runcontrol *run, struct account *list)
 {
     if (list && run->config->accounts_dir[0])
-        write_file(run->config->accounts_dir, list);
+        write_file(&(struct output){"accounts", run->config->accounts_dir, print_accounts, list});
     account_free(list);
+}
+
+static void write_histograms(const struct runcontrol *run, struct histogram_list *list)
+{
+    if (list->has_runs && list->first && run->config->histograms_dir[0])
+        write_file(&(struct output){"histograms", run->config->histograms_dir, print_histograms,
+                                    list});
+    histograms_drop(list);
 }
 
 void runmenu_write_accounts(void *runcontrol)
 {
     const struct runcontrol *run = runcontrol;
+    struct histogram_list histograms;
     struct account *all = NULL;
 
     for (uint32_t i = 0; i < run->n_shards; i++) {
@@ -360,13 +424,20 @@ void runmenu_write_accounts(void *runcontrol)
             all = account_merge(all, q.taken);
     }
     write_all(run, all);
+    gather_histograms(run, true, &histograms);
+    write_histograms(run, &histograms);
 }
 
 void runmenu_end_accounts(const struct runcontrol *run)
 {
+    struct histogram_list histograms = {.first = NULL}, one;
     struct account *all = NULL;
 
     for (uint32_t i = 0; i < run->n_shards; i++)
         all = account_merge(all, accounts_take(dispatch_accounts(shard_dispatch(run->shard[i]))));
     write_all(run, all);
+    for (uint32_t i = 0; i < run->n_shards; i++)
+        if (histograms_copy(dispatch_histograms(shard_dispatch(run->shard[i])), true, &one) == 0)
+            histograms_merge(&histograms, &one);
+    write_histograms(run, &histograms);
 }

@@ -10,7 +10,10 @@ int runmenu_change(void *runcontrol, const struct change_order *order, char *tex
 int runmenu_conditions(void *runcontrol, struct control_condition *list);
 char *runmenu_dump(void *runcontrol, enum control_dump what);
 
-/* Takes the accounts of all shards away, as far as no RoI is in them, and writes them. */
+/* The histograms of all shards, added up; the caller drops them.  -ETIMEDOUT. */
+int runmenu_histograms(void *runcontrol, struct histogram_list *ret_list);
+
+/* Takes the accounts of all shards away, as far as no RoI is in them, and histograms; writes them. */
 void runmenu_write_accounts(void *runcontrol);
 /* The same when the threads of the shards have ended. */
 void runmenu_end_accounts(const struct runcontrol *r);

@@ -34,6 +34,8 @@
     X(of, accounts_dir, PATH, "state/accounts", 0, 0,                             \
       "folder for the accounts of chains and streams by lumi block; empty: "      \
       "none are written")                                                         \
+    X(of, histograms_dir, PATH, "state/histograms", 0, 0,                         \
+      "folder for the histograms of the menu; empty: none are written")           \
     X(of, conditions, PATH, "", 0, 0,                                             \
       "file of conditions that plugins need, read again with the menu; empty: "   \
       "none")                                                                     \

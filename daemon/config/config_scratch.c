@@ -43,6 +43,7 @@ int config_scratch(struct config *c, const char *folder)
                  {&c->control.socket, "", "/control"},
                  {&c->state_dir, "", "/state"},
                  {&c->accounts_dir, "", "/accounts"},
+                 {&c->histograms_dir, "", "/histograms"},
                  {&c->debug_stream.folder, "", "/debug"}};
     char path[PATH_MAX];
     int r = 0;

@@ -22,7 +22,8 @@ static void conclude(struct engine *e, struct roi *r, const struct roi_step *ste
         r->accept |= accepted[w] != 0;
 }
 
-void decide_roi(struct egress *out, struct accounts *accounts, struct engine *e, uint32_t roi)
+void decide_roi(struct egress *out, struct accounts *accounts, struct histograms *histograms,
+                struct engine *e, uint32_t roi)
 {
     struct pool *pool = egress_pool(out);
     struct roi *r = &pool->rois[roi];
@@ -33,6 +34,7 @@ void decide_roi(struct egress *out, struct accounts *accounts, struct engine *e,
         decide_truncated(out, e, r);
     if (r->status == TRIGD__V1__STATUS__OK || r->status == TRIGD__V1__STATUS__TRUNCATED) {
         conclude(e, r, pool_steps(pool, r), chains);
+        histograms_fill(histograms, e, pool, r, chains);
     } else {
         r->accept = true;
         r->streams = 1ull << e->menu->debug_stream;
@@ -57,8 +59,9 @@ static void limit_to_event(const struct engine *e, struct roi *r, void *chains,
     }
 }
 
-void decide_roi_of_event(struct egress *out, struct accounts *accounts, struct engine *e,
-                         uint32_t roi, const struct event_decision *event)
+void decide_roi_of_event(struct egress *out, struct accounts *accounts,
+                         struct histograms *histograms, struct engine *e, uint32_t roi,
+                         const struct event_decision *event)
 {
     struct pool *pool = egress_pool(out);
     struct roi *r = &pool->rois[roi];
@@ -67,6 +70,8 @@ void decide_roi_of_event(struct egress *out, struct accounts *accounts, struct e
     r->is_decided = true;
     chains_conclude(e->menu->plan, pool_steps(pool, r), r->done, chains);
     limit_to_event(e, r, chains, event);
+    if (r->status == TRIGD__V1__STATUS__OK || r->status == TRIGD__V1__STATUS__TRUNCATED)
+        histograms_fill(histograms, e, pool, r, chains);
     r->accept = event->accept;
     r->streams = event->streams;
     accounts_decided(accounts, r, chains, false);

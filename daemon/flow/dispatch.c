@@ -19,10 +19,15 @@
 /* Makes an engine the running one. */
 static int begin(struct dispatch *d, struct engine *e)
 {
-    const int r = accounts_begin(d->accounts, e);
+    int r = histograms_begin(d->histograms, e);
 
     if (r < 0)
         return r;
+    r = accounts_begin(d->accounts, e);
+    if (r < 0) {
+        histograms_leave(d->histograms, e);
+        return r;
+    }
     stats_set(&d->stats->g.menu_generation, e->generation);
     return 0;
 }
@@ -63,6 +68,8 @@ int dispatch_open(const struct config *config, struct pool *pool, struct stats *
     if (r == 0)
         r = event_table_new(config->events.open, &d->events);
     if (r == 0)
+        r = histograms_new(&d->histograms);
+    if (r == 0)
         r = begin(d, engine);
     if (r < 0) {
         dispatch_close(d);
@@ -77,13 +84,17 @@ void dispatch_close(struct dispatch *d)
 {
     if (!d)
         return;
-    for (uint32_t i = 0; i < ENGINES_MAX; i++)
-        if (d->engine[i])
-            d->retire.call(d->retire.ctx, d->engine[i]);
+    for (uint32_t i = 0; i < ENGINES_MAX; i++) {
+        if (!d->engine[i])
+            continue;
+        histograms_leave(d->histograms, d->engine[i]);
+        d->retire.call(d->retire.ctx, d->engine[i]);
+    }
     suspects_free(d->suspects);
     deadlines_free(d->deadlines);
     accounts_free(d->accounts);
     event_table_free(d->events);
+    histograms_free(d->histograms);
     free(d);
 }
 
@@ -109,6 +120,7 @@ static void retire_empty(struct dispatch *d)
         if (i == d->current || !d->engine[i] || !is_idle(d->engine[i]))
             continue;
         accounts_leave(d->accounts, d->engine[i]);
+        histograms_leave(d->histograms, d->engine[i]);
         d->retire.call(d->retire.ctx, d->engine[i]);
         d->engine[i] = NULL;
     }
@@ -144,6 +156,11 @@ int dispatch_swap(struct dispatch *d, struct engine *e)
 struct accounts *dispatch_accounts(struct dispatch *d)
 {
     return d->accounts;
+}
+
+struct histograms *dispatch_histograms(struct dispatch *d)
+{
+    return d->histograms;
 }
 
 /* ---------------------------------------------------------------- RoIs */

@@ -9,6 +9,7 @@
 #include "exec/engine.h"
 #include "flow/accounts.h"
 #include "flow/decide.h"
+#include "flow/histograms.h"
 #include "flow/poison.h"
 
 struct dispatch;
@@ -36,6 +37,7 @@ int dispatch_may_swap(struct dispatch *d);
 int dispatch_swap(struct dispatch *d, struct engine *e);
 /* The books of its RoIs. */
 struct accounts *dispatch_accounts(struct dispatch *d);
+struct histograms *dispatch_histograms(struct dispatch *d);
 
 /* Takes an RoI whose record and block are complete. */
 void dispatch_roi(struct dispatch *d, uint32_t roi);

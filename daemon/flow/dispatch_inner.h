@@ -24,6 +24,7 @@ struct dispatch {
     struct suspects *suspects;
     struct deadlines *deadlines;
     struct accounts *accounts;
+    struct histograms *histograms;
     struct poison *poison; /* NULL: none is remembered */
     struct event_table *events;
     struct event_registry *registry; /* of all shards; NULL: there is one */

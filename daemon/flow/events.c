@@ -52,9 +52,9 @@ static void decide_one(struct dispatch *d, struct event *ev, uint32_t roi)
 
     rois_leave(d, roi);
     if (roi_has_failed(r->status))
-        decide_roi(d->out, d->accounts, e, roi);
+        decide_roi(d->out, d->accounts, d->histograms, e, roi);
     else
-        decide_roi_of_event(d->out, d->accounts, e, roi, &ev->decision);
+        decide_roi_of_event(d->out, d->accounts, d->histograms, e, roi, &ev->decision);
     leave(ev, slot);
 }
 

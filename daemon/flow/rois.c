@@ -75,7 +75,7 @@ static void make_decision(struct dispatch *d, uint32_t roi)
     if (r->is_early)
         stats_add(&d->stats->g.early, 1);
     rois_leave(d, roi);
-    decide_roi(d->out, d->accounts, d->engine[r->engine], roi);
+    decide_roi(d->out, d->accounts, d->histograms, d->engine[r->engine], roi);
 }
 
 void rois_fail(struct dispatch *d, uint32_t roi, uint32_t status, struct roi_why why)

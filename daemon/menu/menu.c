@@ -180,38 +180,6 @@ static int32_t find_type(const struct builder *b, const char *type)
 
 /* ---------------------------------------------------------------- chains */
 
-static int32_t find_value(const struct plugin *p, const char *name)
-{
-    for (uint32_t i = 0; i < p->n_values; i++)
-        if (!strcmp(p->d.values[i].name, name))
-            return (int32_t)i;
-    return -1;
-}
-
-static void build_cut(struct builder *b, const struct menu_step *s, const struct menu_file_cut *fc,
-                      const char *where, struct menu_cut *cut)
-{
-    int32_t value = find_value(s->plugin, fc->value);
-    const char *names[TRG_VALUES_MAX + 1] = {NULL};
-
-    for (uint32_t i = 0; i < s->plugin->n_values; i++)
-        names[i] = s->plugin->d.values[i].name;
-    if (value < 0) {
-        const char *near = nearest_of(fc->value, names);
-
-        yamlfile_problem(b->f, where, "plugin %s reports no value \"%s\"%s%s%s", s->plugin->d.name,
-                         fc->value, near[0] ? "; did you mean \"" : "", near, near[0] ? "\"?" : "");
-    }
-    if (!fc->min && !fc->max)
-        yamlfile_problem(b->f, where, "the cut on \"%s\" has neither min nor max", fc->value);
-    *cut = (struct menu_cut){.value = value < 0 ? 0 : (uint32_t)value,
-                             .absolute = fc->absolute,
-                             .min = fc->min ? *fc->min : -INFINITY,
-                             .max = fc->max ? *fc->max : INFINITY};
-    if (cut->min > cut->max)
-        yamlfile_problem(b->f, where, "the cut on \"%s\" has min above max", fc->value);
-}
-
 static int build_chain_step(struct builder *b, struct menu_chain *c, uint32_t chain, uint32_t k)
 {
     const struct menu_file_chain_step *fs = &b->file->chains[chain].steps[k];
@@ -230,7 +198,7 @@ static int build_chain_step(struct builder *b, struct menu_chain *c, uint32_t ch
         return -ENOMEM;
     for (uint32_t i = 0; i < fs->n_cuts; i++) {
         snprintf(where, sizeof where, "chains[%u].steps[%u].cuts[%u]", chain, k, i);
-        build_cut(b, &b->m->steps[step], &fs->cuts[i], where, &c->steps[k].cuts[i]);
+        menu_build_cut(b, &b->m->steps[step], &fs->cuts[i], where, &c->steps[k].cuts[i]);
     }
     return 0;
 }
@@ -481,6 +449,8 @@ static int build_all(struct builder *b)
     menu_mark_wanted(b->m);
     for (uint32_t i = 0; r == 0 && i < file->n_chains; i++)
         r = build_chain(b, i);
+    if (r == 0)
+        r = menu_build_histograms(b);
     check_decision(b);
     for (uint32_t i = 0; r == 0 && i < b->m->n_steps; i++) {
         char where[WHERE_BYTES];
@@ -553,6 +523,12 @@ void menu_free(struct menu *m)
         free(m->types[i]);
     for (uint32_t i = 0; i < CONDITIONS_MAX; i++)
         condition_release(m->base[i]);
+    for (uint32_t i = 0; i < m->n_histograms; i++) {
+        free(m->histogram[i].name);
+        free(m->histogram[i].cuts);
+        free(m->histogram[i].what);
+    }
+    free(m->histogram);
     plan_free(m->plan);
     free(m->text);
     free(m->name);

@@ -16,6 +16,8 @@
 #define MENU_STREAMS_MAX      64
 #define MENU_GROUP_MAX        8 /* steps that share batches */
 #define MENU_CHAIN_STEPS_MAX  8
+#define MENU_HISTOGRAMS_MAX 1024
+#define MENU_BINS_MAX 262144 /* of all histograms together */
 #define MENU_MULTIPLICITY_MAX 16 /* RoIs of an event that a chain may ask for */
 
 struct menu_step { /* one plugin, configured; shared by all chains that name it */
@@ -70,6 +72,20 @@ struct menu_chain {
     uint64_t streams; /* bit s: output stream s */
 };
 
+struct menu_histogram { /* of a value of a step, or of a column of what it makes */
+    char *name;
+    uint32_t step;
+    int32_t product; /* of the step; -1: a value */
+    uint32_t at;     /* number of the value, or of the column */
+    uint32_t bins;
+    double min, max; /* min <= x < max is in a bin */
+    int32_t chain;   /* only RoIs that it accepts; -1: all */
+    uint32_t n_cuts;
+    struct menu_cut *cuts; /* on values of the step: all must hold */
+    char *what;            /* members of its JSON object that say all of that */
+    uint64_t key;          /* of name and `what`: equal keys can be added */
+};
+
 struct plan;
 
 struct menu {
@@ -90,6 +106,8 @@ struct menu {
     uint64_t filed;                    /* bit s: stream s has files */
     char *types[ROI_TYPES];            /* names of RoI types; NULL: none */
     enum menu_decision decision;
+    uint32_t n_histograms;
+    struct menu_histogram *histogram;
     uint32_t n_conditions; /* that plugins of its steps need */
     struct condition_need condition[CONDITIONS_MAX];
     struct condition *base[CONDITIONS_MAX]; /* of the configuration's file; NULL: it has none */

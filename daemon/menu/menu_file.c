@@ -80,6 +80,22 @@ static const cyaml_schema_field_t keep_fields[] = {
 static const cyaml_schema_value_t keep = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct menu_file_keep, keep_fields)};
 
+static const cyaml_schema_field_t histogram_fields[] = {
+    NAME("name", struct menu_file_histogram, name),
+    NAME("step", struct menu_file_histogram, step),
+    CYAML_FIELD_STRING_PTR("value", OPT, struct menu_file_histogram, value, 1, 63),
+    CYAML_FIELD_STRING_PTR("collection", OPT, struct menu_file_histogram, collection, 1, 63),
+    CYAML_FIELD_STRING_PTR("column", OPT, struct menu_file_histogram, column, 1, 63),
+    CYAML_FIELD_STRING_PTR("chain", OPT, struct menu_file_histogram, chain, 1, 63),
+    CYAML_FIELD_UINT("bins", CYAML_FLAG_DEFAULT, struct menu_file_histogram, bins),
+    CYAML_FIELD_FLOAT("min", CYAML_FLAG_DEFAULT, struct menu_file_histogram, min),
+    CYAML_FIELD_FLOAT("max", CYAML_FLAG_DEFAULT, struct menu_file_histogram, max),
+    CYAML_FIELD_SEQUENCE_COUNT("cuts", OPT, struct menu_file_histogram, cuts, n_cuts, &cut, 0,
+                               TRG_VALUES_MAX),
+    CYAML_FIELD_END};
+static const cyaml_schema_value_t histogram = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct menu_file_histogram, histogram_fields)};
+
 static const cyaml_schema_field_t menu_fields[] = {
     CYAML_FIELD_STRING_PTR("name", OPT, struct menu_file, name, 1, 63),
     CYAML_FIELD_STRING_PTR("decision", OPT, struct menu_file, decision, 1, 63),
@@ -95,6 +111,8 @@ static const cyaml_schema_field_t menu_fields[] = {
                                MENU_STEPS_MAX),
     CYAML_FIELD_SEQUENCE_COUNT("chains", PTR, struct menu_file, chains, n_chains, &chain, 1,
                                MENU_CHAINS_MAX),
+    CYAML_FIELD_SEQUENCE_COUNT("histograms", OPT, struct menu_file, histograms, n_histograms,
+                               &histogram, 0, MENU_HISTOGRAMS_MAX),
     CYAML_FIELD_END};
 const cyaml_schema_value_t menu_file_schema = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct menu_file, menu_fields)};

@@ -53,6 +53,13 @@ struct menu_file_keep {
     char **products;
     uint32_t n_products;
 };
+struct menu_file_histogram {
+    char *name, *step, *value, *collection, *column, *chain;
+    uint32_t bins;
+    double min, max;
+    struct menu_file_cut *cuts;
+    uint32_t n_cuts;
+};
 struct menu_file {
     char *name, *decision;
     char **streams;
@@ -67,6 +74,8 @@ struct menu_file {
     uint32_t n_steps;
     struct menu_file_chain *chains;
     uint32_t n_chains;
+    struct menu_file_histogram *histograms;
+    uint32_t n_histograms;
 };
 extern const cyaml_schema_value_t menu_file_schema;
 #endif

@@ -77,6 +77,7 @@ SHOW(latency, false)
 SHOW(ledger, true)
 SHOW(poison, false)
 SHOW(conditions, false)
+SHOW(histograms, false)
 
 /* Several tables in one answer: titled, or as members of one object. */
 struct part {
@@ -202,11 +203,9 @@ static void run_conditions_reset(struct call *c)
 }
 
 /* An empty line ends an answer: every line of a file has a space in front, or a bar when the file
- * ends without a new line. */
-static void dump(struct call *c, enum control_dump what)
+ * ends without a new line.  `text` is freed; NULL: it could not be had. */
+static void print_file(struct call *c, char *text)
 {
-    char *text = c->v->hooks.dump(c->v->hooks.ctx, what);
-
     if (!text) {
         fputs("error: the daemon's loop did not answer\n", c->out);
         return;
@@ -218,6 +217,11 @@ static void dump(struct call *c, enum control_dump what)
         line += n + (line[n] == '\n');
     }
     free(text);
+}
+
+static void dump(struct call *c, enum control_dump what)
+{
+    print_file(c, c->v->hooks.dump(c->v->hooks.ctx, what));
 }
 
 static void run_dump_menu(struct call *c)
@@ -233,6 +237,26 @@ static void run_dump_prescales(struct call *c)
 static void run_dump_conditions(struct call *c)
 {
     dump(c, CONTROL_DUMP_CONDITIONS);
+}
+
+static void run_dump_histograms(struct call *c)
+{
+    struct histogram_list list;
+    char *text = NULL;
+    size_t bytes;
+    FILE *out;
+
+    if (c->v->hooks.histograms(c->v->hooks.ctx, &list) == 0) {
+        out = open_memstream(&text, &bytes);
+        if (out)
+            histograms_print(&list, out);
+        if (out && fclose(out) != 0) {
+            free(text);
+            text = NULL;
+        }
+        histograms_drop(&list);
+    }
+    print_file(c, text);
 }
 
 /* ---------------------------------------------------------------- others */
@@ -306,6 +330,8 @@ static const struct command own_commands[] = {
     {"show devices", 0, LISTS, run_show_devices, "", "devices of all backends"},
     {"show conditions", 0, LISTS, run_show_conditions, "",
      "what plugins need beside RoIs: rows, keys, from which lumi block on"},
+    {"show histograms", 0, LISTS, run_show_histograms, "",
+     "histograms of the menu: binning, entries, mean"},
     {"show poison", 0, LISTS, run_show_poison, "",
      "RoIs that ended a worker and are not processed again"},
     {"clear poison", 0, ACTS, run_clear_poison, "", "process them again when they are sent again"},
@@ -321,6 +347,7 @@ static const struct command own_commands[] = {
     {"dump menu", 0, LOOKS, run_dump_menu, "", "the file of the running menu"},
     {"dump prescales", 0, LOOKS, run_dump_prescales, "", "the prescales in force, as a file"},
     {"dump conditions", 0, LOOKS, run_dump_conditions, "", "the conditions in force, as a file"},
+    {"dump histograms", 0, LOOKS, run_dump_histograms, "", "histograms with their counts, as a file"},
 };
 #define N_OWN (sizeof own_commands / sizeof *own_commands)
 

@@ -306,6 +306,44 @@ static void show_values(const struct plugin *p, struct table *t)
     }
 }
 
+/* Of what is in the bins, each counted at its centre; 0 where nothing is. */
+static double mean_of(const struct histogram *h)
+{
+    const double width = (h->max - h->min) / h->bins;
+    double n = 0, sum = 0;
+
+    for (uint32_t i = 0; i < h->bins; i++) {
+        n += (double)h->count[i];
+        sum += (double)h->count[i] * (h->min + (i + 0.5) * width);
+    }
+    return n > 0 ? sum / n : 0;
+}
+
+void show_histograms(const struct control_view *v, struct table *t)
+{
+    static const char *const column[] = {"bins", "min",      "max", "entries", "underflow",
+                                         "overflow", "nan", "mean"};
+    struct histogram_list list;
+
+    table_column(t, "histogram", false);
+    for (size_t i = 0; i < sizeof column / sizeof *column; i++)
+        table_column(t, column[i], true);
+    if (v->hooks.histograms(v->hooks.ctx, &list) < 0)
+        return;
+    for (const struct histogram *h = list.first; h; h = h->next) {
+        table_cell(t, "%s", h->name);
+        table_cell(t, "%u", h->bins);
+        table_cell(t, "%g", h->min);
+        table_cell(t, "%g", h->max);
+        table_cell(t, "%" PRIu64, histogram_entries(h));
+        table_cell(t, "%" PRIu64, h->underflow);
+        table_cell(t, "%" PRIu64, h->overflow);
+        table_cell(t, "%" PRIu64, h->nan);
+        table_cell(t, "%g", mean_of(h));
+    }
+    histograms_drop(&list);
+}
+
 /* "momentum[3] GeV", after a comma but for the first. */
 static size_t show_column(const struct trg_column *c, bool is_first, char *text, size_t bytes)
 {

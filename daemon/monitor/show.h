@@ -18,6 +18,7 @@ void show_devices(const struct control_view *v, struct table *t);
 /* RoIs that ended a worker. */
 void show_poison(const struct control_view *v, struct table *t);
 void show_conditions(const struct control_view *v, struct table *t);
+void show_histograms(const struct control_view *v, struct table *t);
 void show_plugins(const struct control_view *v, struct table *t);
 /* Parameters, presets, values and collections of one plugin. */
 void show_plugin(const struct plugin *p, enum table_format format, FILE *out);

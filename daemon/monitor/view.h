@@ -9,6 +9,7 @@
 #include "base/stats.h"
 #include "config/config.h"
 #include "exec/devices.h"
+#include "flow/histograms.h"
 #include "flow/poison.h"
 #include "menu/change_book.h"
 #include "plugin/plugin_host.h"
@@ -32,6 +33,8 @@ struct control_hooks {
     char *(*dump)(void *ctx, enum control_dump what); /* NULL: it did not answer */
     /* CONDITIONS_MAX at most; how many, or -ETIMEDOUT. */
     int (*conditions)(void *ctx, struct control_condition *list);
+    /* Of all shards; dropped by the caller.  -ETIMEDOUT. */
+    int (*histograms)(void *ctx, struct histogram_list *ret_list);
     int (*drain)(void *ctx, char *text, size_t bytes); /* takes no more RoIs */
     int (*resume)(void *ctx, char *text, size_t bytes);
     /* Reloads the menu, the old one stays on failure; does not wait.  Returns a number, from 1. */

@@ -52,6 +52,13 @@ static int conditions(void *ctx, struct control_condition *list)
     return 2;
 }
 
+static int histograms(void *ctx, struct histogram_list *ret_list)
+{
+    (void)ctx;
+    *ret_list = (struct histogram_list){.first = NULL};
+    return 0;
+}
+
 static int drain(void *ctx, char *text, size_t bytes)
 {
     ((struct fixture *)ctx)->n_drain++;
@@ -173,6 +180,7 @@ int fixture_init(struct fixture *f)
                                     .hooks = {.ctx = f,
                                               .change = change,
                                               .conditions = conditions,
+                                              .histograms = histograms,
                                               .dump = dump,
                                               .drain = drain,
                                               .resume = resume,

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* menu_histograms.c - the histograms of a menu. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/nearest.h"
+#include "menu/menu_build.h"
+
+/* ---------------------------------------------------------------- what is filled */
+
+static int32_t find_chain(const struct menu *m, const char *name)
+{
+    for (uint32_t i = 0; i < m->n_chains; i++)
+        if (!strcmp(m->chains[i].name, name))
+            return (int32_t)i;
+    return -1;
+}
+
+/* The product of a step that is called so, or -1. */
+static int32_t find_product(const struct plugin *p, const char *name)
+{
+    for (uint32_t k = 0; k < p->n_outputs; k++)
+        if (!strcmp(p->d.produces[k]->name, name))
+            return (int32_t)k;
+    return -1;
+}
+
+static void find_column(struct builder *b, const struct trg_collection *c, const char *where,
+                        const char *name, uint32_t *ret_at)
+{
+    const char *names[TRG_COLUMNS_MAX + 1] = {NULL}, *near;
+
+    for (*ret_at = 0; *ret_at < c->n_columns; ++*ret_at) {
+        if (!strcmp(c->column[*ret_at].name, name))
+            return;
+        names[*ret_at] = c->column[*ret_at].name;
+    }
+    *ret_at = 0;
+    near = nearest_of(name, names);
+    yamlfile_problem(b->f, where, "collection %s has no column \"%s\"%s%s%s", c->name, name,
+                     near[0] ? "; did you mean \"" : "", near, near[0] ? "\"?" : "");
+}
+
+static void find_source(struct builder *b, const struct menu_file_histogram *fh, const char *where,
+                        struct menu_histogram *h)
+{
+    struct menu_step *s = &b->m->steps[h->step];
+    int32_t value;
+
+    h->product = -1;
+    if (fh->value && !fh->collection && !fh->column) {
+        value = menu_find_value(b, s->plugin, where, fh->value);
+        h->at = value < 0 ? 0 : (uint32_t)value;
+        return;
+    }
+    if (fh->value || !fh->collection || !fh->column) {
+        yamlfile_problem(b->f, where,
+                         "histogram \"%s\" has a value, or a collection and a column of it",
+                         fh->name);
+        return;
+    }
+    h->product = find_product(s->plugin, fh->collection);
+    if (h->product < 0) {
+        yamlfile_problem(b->f, where, "histogram \"%s\": plugin %s makes no collection \"%s\"",
+                         fh->name, s->plugin->d.name, fh->collection);
+        return;
+    }
+    find_column(b, s->plugin->d.produces[h->product], where, fh->column, &h->at);
+    s->wanted |= 1ull << h->product;
+}
+
+/* ---------------------------------------------------------------- what it says of itself */
+
+static void print_cuts(const struct menu_histogram *h, const struct plugin *p, FILE *out)
+{
+    fputs(", \"cuts\": [", out);
+    for (uint32_t i = 0; i < h->n_cuts; i++) {
+        const struct menu_cut *c = &h->cuts[i];
+
+        fprintf(out, "%s{\"value\": \"%s\"%s", i ? ", " : "", p->d.values[c->value].name,
+                c->absolute ? ", \"absolute\": true" : "");
+        if (isfinite(c->min))
+            fprintf(out, ", \"min\": %.9g", (double)c->min);
+        if (isfinite(c->max))
+            fprintf(out, ", \"max\": %.9g", (double)c->max);
+        fputc('}', out);
+    }
+    fputc(']', out);
+}
+
+static int describe(struct builder *b, struct menu_histogram *h)
+{
+    const struct menu_step *s = &b->m->steps[h->step];
+    const struct plugin *p = s->plugin;
+    const struct trg_collection *c = h->product < 0 ? NULL : p->d.produces[h->product];
+    size_t bytes;
+    FILE *out = open_memstream(&h->what, &bytes);
+
+    if (!out)
+        return -ENOMEM;
+    fprintf(out, "\"step\": \"%s\", \"plugin\": \"%s\", ", s->name, p->d.name);
+    if (c)
+        fprintf(out, "\"collection\": \"%s\", \"column\": \"%s\", \"unit\": \"%s\"", c->name,
+                c->column[h->at].name, c->column[h->at].unit);
+    else
+        fprintf(out, "\"value\": \"%s\", \"unit\": \"%s\"", p->d.values[h->at].name,
+                p->d.values[h->at].unit);
+    if (h->chain >= 0)
+        fprintf(out, ", \"chain\": \"%s\"", b->m->chains[h->chain].name);
+    print_cuts(h, p, out);
+    fprintf(out, ", \"bins\": %u, \"min\": %.17g, \"max\": %.17g", h->bins, h->min, h->max);
+    if (fclose(out) != 0)
+        return -ENOMEM;
+    h->key = hash_more(hash_bytes(h->name, strlen(h->name)), h->what, strlen(h->what));
+    return 0;
+}
+
+/* ---------------------------------------------------------------- one histogram */
+
+static void check(struct builder *b, const struct menu_histogram *h, const char *where,
+                  uint64_t bins)
+{
+    for (const struct menu_histogram *other = b->m->histogram; other < h; other++)
+        if (!strcmp(other->name, h->name))
+            yamlfile_problem(b->f, where, "histogram \"%s\" is listed twice", h->name);
+    if (!h->bins || bins > MENU_BINS_MAX)
+        yamlfile_problem(b->f, where,
+                         "histogram \"%s\" has %u bins; 1 or more are allowed, and %u for all "
+                         "histograms together",
+                         h->name, h->bins, MENU_BINS_MAX);
+    if (!(h->min < h->max) || !isfinite(h->max - h->min))
+        yamlfile_problem(b->f, where, "histogram \"%s\" has min %g and max %g; min is below max",
+                         h->name, h->min, h->max);
+}
+
+static int build_cuts(struct builder *b, const struct menu_file_histogram *fh, uint32_t number,
+                      struct menu_histogram *h)
+{
+    char where[WHERE_BYTES];
+
+    h->cuts = calloc(fh->n_cuts + 1u, sizeof *h->cuts);
+    if (!h->cuts)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < fh->n_cuts; i++) {
+        snprintf(where, sizeof where, "histograms[%u].cuts[%u]", number, i);
+        menu_build_cut(b, &b->m->steps[h->step], &fh->cuts[i], where, &h->cuts[i]);
+    }
+    h->n_cuts = fh->n_cuts;
+    return 0;
+}
+
+static int build(struct builder *b, uint32_t number, uint64_t *bins)
+{
+    const struct menu_file_histogram *fh = &b->file->histograms[number];
+    const int32_t step = menu_find_step(b->m, fh->step);
+    struct menu_histogram *h = &b->m->histogram[number];
+    char where[WHERE_BYTES];
+    int r;
+
+    snprintf(where, sizeof where, "histograms[%u].name", number);
+    menu_check_name(b, where, fh->name);
+    h->name = strdup(fh->name);
+    b->m->n_histograms++;
+    if (!h->name)
+        return -ENOMEM;
+    h->bins = fh->bins;
+    h->min = fh->min;
+    h->max = fh->max;
+    h->chain = fh->chain ? find_chain(b->m, fh->chain) : -1;
+    check(b, h, where, *bins += fh->bins);
+    if (fh->chain && h->chain < 0)
+        yamlfile_problem(b->f, where, "histogram \"%s\": there is no chain \"%s\"", fh->name,
+                         fh->chain);
+    if (step < 0) {
+        yamlfile_problem(b->f, where, "histogram \"%s\": there is no step \"%s\"", fh->name,
+                         fh->step);
+        return 0;
+    }
+    h->step = (uint32_t)step;
+    find_source(b, fh, where, h);
+    r = build_cuts(b, fh, number, h);
+    return r < 0 ? r : describe(b, h);
+}
+
+int menu_build_histograms(struct builder *b)
+{
+    uint64_t bins = 0;
+    int r = 0;
+
+    if (!b->file->n_histograms)
+        return 0;
+    b->m->histogram = calloc(b->file->n_histograms, sizeof *b->m->histogram);
+    if (!b->m->histogram)
+        return -ENOMEM;
+    for (uint32_t i = 0; r == 0 && i < b->file->n_histograms; i++)
+        r = build(b, i, &bins);
+    return r;
+}

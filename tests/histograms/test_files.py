@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_files.py SOURCE: files of histograms are added, refused, and turned to ROOT and hist where these modules are."""
+import copy
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = os.path.join(sys.argv.pop(1), "tools", "trighist.py")
+sys.path.insert(0, os.path.dirname(TOOL))
+import trighist
+
+H = {"name": "n", "key": "00000000000000aa", "step": "c", "plugin": "p", "value": "v", "unit": "mm", "cuts": [],
+     "bins": 3, "min": -1.5, "max": 1.5, "underflow": 1, "overflow": 2, "nan": 3, "counts": [4, 5, 6]}
+
+
+def contents(*histograms, runs=(7, 7)):
+    return {"format": "trigd histograms", "version": 1, "runs": list(runs), "histograms": list(histograms)}
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def put(self, name, what):
+        with open(self.path(name), "w", encoding="utf-8") as f:
+            f.write(what if isinstance(what, str) else json.dumps(what))
+        return self.path(name)
+
+    def run_tool(self, *words):
+        return subprocess.run([sys.executable, TOOL, *words], capture_output=True, text=True, check=False)
+
+    def test_sums(self):
+        other = {**copy.deepcopy(H), "name": "m", "key": "00000000000000bb"}
+        a = self.put("a", contents(H, runs=(3, 5)))
+        b = self.put("b", contents(other, H, runs=(4, 9)))
+        c = self.put("c", contents(runs=()))
+        done = self.run_tool("merge", self.path("sum"), a, b, c, a)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        found = trighist.read(self.path("sum"))
+        self.assertEqual(found["runs"], [3, 9])
+        self.assertEqual([h["name"] for h in found["histograms"]], ["n", "m"])
+        self.assertEqual(found["histograms"][0], {**H, "underflow": 3, "overflow": 6, "nan": 9, "counts": [12, 15, 18]})
+        self.assertEqual(found["histograms"][1], other)
+        self.assertEqual(trighist.entries(H), 21)
+        again = self.run_tool("merge", self.path("again"), self.path("sum"), b)  # a sum is a file like the others
+        self.assertEqual(again.returncode, 0)
+        self.assertEqual(trighist.read(self.path("again"))["histograms"][0]["counts"], [16, 20, 24])
+
+    def test_split(self):
+        other = {**H, "key": "00000000000000cc", "bins": 2, "counts": [1, 2]}
+        done = self.run_tool("merge", "--split", self.path("sum"), self.put("a", contents(H, other)),
+                             self.put("b", contents(other)))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        found = trighist.read(self.path("sum"))["histograms"]
+        self.assertEqual([h["name"] for h in found], ["n", "n@00000000000000cc"])
+        self.assertEqual([h["counts"] for h in found], [[4, 5, 6], [2, 4]])
+
+    def refused(self, sentence, *files):
+        done = self.run_tool("merge", self.path("out"), *files)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(sentence, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertFalse(os.path.exists(self.path("out")))
+
+    def test_refusals(self):
+        a = self.put("a", contents(H))
+        b = self.put("b", contents({**H, "key": "00000000000000cc", "bins": 2, "counts": [1, 2]}))
+        self.refused(f"histogram n of {a} and of {b} cannot be added: bins is 3 and 2", a, b)
+        b = self.put("b", contents({**H, "key": "00000000000000cc", "cuts": [{"value": "w", "min": 1}]}))
+        self.refused('cuts is [] and [{"value": "w", "min": 1}]', a, b)
+        self.refused("key is 00000000000000aa and 00000000000000dd", a, self.put("b", contents({**H, "key": "00000000000000dd"})))
+        self.refused("has not as many counts as bins", self.put("b", contents({**H, "counts": [1, 2]})))
+        self.refused("no whole number", self.put("b", contents({**H, "counts": [1, 2, -3]})))
+        self.refused("no whole number", self.put("b", contents({**H, "nan": None})))
+        self.refused("this is no file of the format", self.put("b", {"format": "trigd accounts", "version": 1}))
+        self.refused("this is no file of the format", self.put("b", []))
+        self.refused("not JSON", self.put("b", '{"format": '))
+        self.refused("No such file", self.path("none"))
+
+    def test_show(self):
+        a = self.put("a", contents(H))
+        self.assertIn("21 entries  under 1, over 2, NaN 3  c v [mm]", self.run_tool("show", a).stdout)
+        self.assertIn("         0.5          6 " + 60 * "#", self.run_tool("show", a, "n").stdout)
+        self.assertIn("there is no histogram 'x'; there are n", self.run_tool("show", a, "x").stderr)
+        self.assertIn("trighist.py merge", self.run_tool("merge", a).stderr)
+
+    def test_root(self):
+        try:
+            import uproot
+        except ImportError:
+            self.skipTest("uproot is not here")
+        done = self.run_tool("root", self.path("a.root"), self.put("a", contents(H)))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        with uproot.open(self.path("a.root")) as f:
+            self.assertEqual(list(f["n"].values(flow=True)), [1, 4, 5, 6, 2])
+            self.assertEqual(list(f["n"].axis().edges()), [-1.5, -0.5, 0.5, 1.5])
+
+    def test_hist(self):
+        try:
+            import hist
+        except ImportError:
+            self.skipTest("hist is not here")
+        made = trighist.to_hist(H)
+        self.assertIsInstance(made, hist.Hist)
+        self.assertEqual(list(made.values(flow=True)), [1, 4, 5, 6, 2])
+        self.assertEqual(made.axes[0].label, "c v [mm]")
+
+
+if __name__ == "__main__":
+    unittest.main()
