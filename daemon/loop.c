@@ -188,6 +188,7 @@ static int open_menu(struct loop *l)
     if (r < 0)
         return r;
     member_set_menu(l->member, g->menu);
+    r = runmenu_start_prescales(l->config->prescales, g->menu, l->book);
     for (uint32_t i = 0; i < l->n_shards; i++) {
         int error = r < 0 ? r : shard_begin(l->shard[i], g->engine[i], retire, l);
 

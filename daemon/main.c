@@ -18,6 +18,7 @@
 #include "loop.h"
 #include "menu/menu.h"
 #include "plugin/inspector.h"
+#include "runmenu.h"
 
 #define LOG_MS 1000u /* longest wait for the last log lines to leave */
 
@@ -31,6 +32,7 @@ enum exit_code {
 
 static const char usage[] =
     "usage: trigd --config FILE [--log LEVEL] [--scratch FOLDER]\n"
+    "             [--menu FILE] [--prescales FILE] [--conditions FILE]\n"
     "       trigd --check FILE\n"
     "       trigd --keys\n"
     "\n"
@@ -41,6 +43,8 @@ static const char usage[] =
     "      --scratch FOLDER  beside a daemon with the same configuration: endpoint FOLDER/in,\n"
     "                      control socket FOLDER/control, state and debug stream in FOLDER, no "
     "streams, no HTTP\n"
+    "      --menu FILE, --prescales FILE, --conditions FILE\n"
+    "                      instead of the configuration's, as trigctl dumps them\n"
     "      --version       print the version and exit\n"
     "  -h, --help          print this and exit\n"
     "\n"
@@ -54,16 +58,23 @@ struct options {
     bool check_only;
     const char *level;
     const char *scratch;
+    const char *menu, *prescales, *conditions; /* instead of the configuration's */
 };
 
 /* Returns -1 to go on, else the exit code. */
 static int parse(int argc, char **argv, struct options *o)
 {
-    static const struct option table[] = {
-        {"config", required_argument, NULL, 'c'}, {"check", required_argument, NULL, 'C'},
-        {"log", required_argument, NULL, 'l'},    {"scratch", required_argument, NULL, 's'},
-        {"keys", no_argument, NULL, 'k'},         {"version", no_argument, NULL, 'V'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    static const struct option table[] = {{"config", required_argument, NULL, 'c'},
+                                          {"check", required_argument, NULL, 'C'},
+                                          {"log", required_argument, NULL, 'l'},
+                                          {"scratch", required_argument, NULL, 's'},
+                                          {"menu", required_argument, NULL, 'm'},
+                                          {"prescales", required_argument, NULL, 'p'},
+                                          {"conditions", required_argument, NULL, 'd'},
+                                          {"keys", no_argument, NULL, 'k'},
+                                          {"version", no_argument, NULL, 'V'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     int opt;
 
     while ((opt = getopt_long(argc, argv, "c:h", table, NULL)) != -1) {
@@ -78,6 +89,15 @@ static int parse(int argc, char **argv, struct options *o)
             break;
         case 's':
             o->scratch = optarg;
+            break;
+        case 'm':
+            o->menu = optarg;
+            break;
+        case 'p':
+            o->prescales = optarg;
+            break;
+        case 'd':
+            o->conditions = optarg;
             break;
         case 'k':
             config_print_keys();
@@ -97,6 +117,28 @@ static int parse(int argc, char **argv, struct options *o)
         return -1;
     fputs(usage, stderr);
     return EXIT_USAGE;
+}
+
+/* Puts the files of the command line in place of the configuration's. */
+static int take_files(struct config *c, const struct options *o)
+{
+    const struct {
+        const char *from;
+        char **to;
+    } files[] = {
+        {o->menu, &c->menu}, {o->prescales, &c->prescales}, {o->conditions, &c->conditions}};
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char *fresh = files[i].from ? strdup(files[i].from) : NULL;
+
+        if (files[i].from && !fresh)
+            return -ENOMEM;
+        if (!fresh)
+            continue;
+        free(*files[i].to);
+        *files[i].to = fresh;
+    }
+    return 0;
 }
 
 static int set_level(const char *word)
@@ -130,6 +172,8 @@ static int check_menu(const struct config *c)
             r = conditions_load(menu, c->conditions, host);
         if (r == 0)
             r = engine_bind_streams(c, menu);
+        if (r == 0)
+            r = runmenu_check_prescales(c->prescales, menu);
         if (r < 0)
             menu_free(menu);
     }
@@ -210,7 +254,7 @@ int main(int argc, char **argv)
     r = config_load(o.config, &c);
     if (r < 0)
         return EXIT_CONFIG;
-    if (o.scratch && config_scratch(c, o.scratch) < 0)
+    if (take_files(c, &o) < 0 || (o.scratch && config_scratch(c, o.scratch) < 0))
         r = EXIT_START;
     else if (set_level(o.level ? o.level : c->log.level) < 0)
         r = EXIT_USAGE;

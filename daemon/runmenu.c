@@ -12,6 +12,7 @@
 #include "base/folder.h"
 #include "base/refuse.h"
 #include "log.h"
+#include "menu/prescale_file.h"
 
 #define CALL_MS 3000u /* longest wait of an operator's command for a shard */
 
@@ -54,6 +55,36 @@ static const struct condition_need *find_need(const struct menu *m, const char *
         if (!strcmp(m->condition[i].name, name))
             return &m->condition[i];
     return NULL;
+}
+
+int runmenu_start_prescales(const char *path, const struct menu *m, struct change_book *book)
+{
+    struct change_order order = {.what = CHANGE_PRESCALE, .is_whole = true};
+    struct change *list;
+    struct lumi from;
+    int r;
+
+    if (!path[0])
+        return 0;
+    r = prescales_read(path, &list, &order.n);
+    if (r < 0)
+        return r;
+    for (uint32_t i = 0; r == 0 && i < order.n; i++)
+        if (!has_chain(m, list[i].name)) {
+            log_error("config", "prescales names a chain that the menu has not",
+                      "file=\"%s\" chain=\"%s\"", path, list[i].name);
+            r = -EINVAL;
+        }
+    order.change = list;
+    if (r == 0 && book)
+        r = change_book_change(book, &order, &from);
+    free(list);
+    return r;
+}
+
+int runmenu_check_prescales(const char *path, const struct menu *m)
+{
+    return runmenu_start_prescales(path, m, NULL);
 }
 
 static int check_change(const struct request *q, const struct change *c)
@@ -406,8 +437,8 @@ static void write_all(const struct runcontrol *run, struct account *list)
 static void write_histograms(const struct runcontrol *run, struct histogram_list *list)
 {
     if (list->has_runs && list->first && run->config->histograms_dir[0])
-        write_file(&(struct output){"histograms", run->config->histograms_dir, print_histograms,
-                                    list});
+        write_file(
+            &(struct output){"histograms", run->config->histograms_dir, print_histograms, list});
     histograms_drop(list);
 }
 

@@ -5,6 +5,12 @@
 #define TRIGD_RUNMENU_H
 #include "runcontrol.h"
 
+/* The prescales of the configuration's file ("": none), before the first RoI.  -EINVAL (logged): it
+ * is no good one, or names a chain that the menu has not. */
+int runmenu_start_prescales(const char *path, const struct menu *m, struct change_book *book);
+/* Whether it would do. */
+int runmenu_check_prescales(const char *path, const struct menu *m);
+
 /* For struct control_hooks: the context is the struct runcontrol. */
 int runmenu_change(void *runcontrol, const struct change_order *order, char *text, size_t bytes);
 int runmenu_conditions(void *runcontrol, struct control_condition *list);
@@ -13,7 +19,8 @@ char *runmenu_dump(void *runcontrol, enum control_dump what);
 /* The histograms of all shards, added up; the caller drops them.  -ETIMEDOUT. */
 int runmenu_histograms(void *runcontrol, struct histogram_list *ret_list);
 
-/* Takes the accounts of all shards away, as far as no RoI is in them, and histograms; writes them. */
+/* Takes the accounts of all shards away, as far as no RoI is in them, and histograms; writes them.
+ */
 void runmenu_write_accounts(void *runcontrol);
 /* The same when the threads of the shards have ended. */
 void runmenu_end_accounts(const struct runcontrol *r);

@@ -39,6 +39,9 @@
     X(of, conditions, PATH, "", 0, 0,                                             \
       "file of conditions that plugins need, read again with the menu; empty: "   \
       "none")                                                                     \
+    X(of, prescales, PATH, "", 0, 0,                                              \
+      "file of prescales that hold from the start, as the operator's; empty: "    \
+      "the menu's")                                                               \
     X(of, isolation, STRING, "process", 0, 0,                                     \
       "process: lanes run in worker processes, so that a plugin that crashes or " \
       "hangs costs its own batch; thread: in the daemon, for a debugger")

@@ -39,12 +39,9 @@ int config_scratch(struct config *c, const char *folder)
     const struct {
         char **text;
         const char *before, *after;
-    } moved[] = {{&c->endpoints[0], "ipc://", "/in"},
-                 {&c->control.socket, "", "/control"},
-                 {&c->state_dir, "", "/state"},
-                 {&c->accounts_dir, "", "/accounts"},
-                 {&c->histograms_dir, "", "/histograms"},
-                 {&c->debug_stream.folder, "", "/debug"}};
+    } moved[] = {{&c->endpoints[0], "ipc://", "/in"},     {&c->control.socket, "", "/control"},
+                 {&c->state_dir, "", "/state"},           {&c->accounts_dir, "", "/accounts"},
+                 {&c->histograms_dir, "", "/histograms"}, {&c->debug_stream.folder, "", "/debug"}};
     char path[PATH_MAX];
     int r = 0;
 

@@ -62,7 +62,7 @@ struct engine { /* of one shard; its own but for what `of` points to */
     uint32_t n_rois; /* RoIs that still refer to this engine (dispatch) */
     struct engine_step step[MENU_STEPS_MAX];
     struct stats_chain *chain[MENU_CHAINS_MAX];
-    struct histogram **histogram; /* [of the menu], while RoIs may come (flow/histograms.h) */
+    struct histogram **histogram;       /* [of the menu], while RoIs may come (flow/histograms.h) */
     uint64_t steps_bytes, chains_bytes; /* of every RoI */
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* histograms.h - the histograms that the menu declares, as one shard fills them.
  *
- * Counts go on over reloads that leave a histogram as it is, until they are taken for a file.  On the
- * I/O thread, except for lists that were copied or taken.  docs/histograms.md has the file.
+ * Counts go on over reloads that leave a histogram as it is, until they are taken for a file.  On
+ * the I/O thread, except for lists that were copied or taken.  docs/histograms.md has the file.
  */
 #ifndef TRIGD_HISTOGRAMS_H
 #define TRIGD_HISTOGRAMS_H

@@ -16,9 +16,9 @@
 #define MENU_STREAMS_MAX      64
 #define MENU_GROUP_MAX        8 /* steps that share batches */
 #define MENU_CHAIN_STEPS_MAX  8
-#define MENU_HISTOGRAMS_MAX 1024
-#define MENU_BINS_MAX 262144 /* of all histograms together */
-#define MENU_MULTIPLICITY_MAX 16 /* RoIs of an event that a chain may ask for */
+#define MENU_HISTOGRAMS_MAX   1024
+#define MENU_BINS_MAX         262144 /* of all histograms together */
+#define MENU_MULTIPLICITY_MAX 16     /* RoIs of an event that a chain may ask for */
 
 struct menu_step { /* one plugin, configured; shared by all chains that name it */
     char *name;

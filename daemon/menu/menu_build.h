@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* menu_build.h - a menu on its way from file to memory: shared by menu.c, menu_steps.c, menu_cut.c and
- * menu_histograms.c. */
+/* menu_build.h - a menu on its way from file to memory: shared by menu.c, menu_steps.c, menu_cut.c
+ * and menu_histograms.c. */
 #ifndef TRIGD_MENU_BUILD_H
 #define TRIGD_MENU_BUILD_H
 #include "config/yamlfile.h"

@@ -347,7 +347,8 @@ static const struct command own_commands[] = {
     {"dump menu", 0, LOOKS, run_dump_menu, "", "the file of the running menu"},
     {"dump prescales", 0, LOOKS, run_dump_prescales, "", "the prescales in force, as a file"},
     {"dump conditions", 0, LOOKS, run_dump_conditions, "", "the conditions in force, as a file"},
-    {"dump histograms", 0, LOOKS, run_dump_histograms, "", "histograms with their counts, as a file"},
+    {"dump histograms", 0, LOOKS, run_dump_histograms, "",
+     "histograms with their counts, as a file"},
 };
 #define N_OWN (sizeof own_commands / sizeof *own_commands)
 

@@ -321,8 +321,8 @@ static double mean_of(const struct histogram *h)
 
 void show_histograms(const struct control_view *v, struct table *t)
 {
-    static const char *const column[] = {"bins", "min",      "max", "entries", "underflow",
-                                         "overflow", "nan", "mean"};
+    static const char *const column[] = {"bins",      "min",      "max", "entries",
+                                         "underflow", "overflow", "nan", "mean"};
     struct histogram_list list;
 
     table_column(t, "histogram", false);

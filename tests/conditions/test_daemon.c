@@ -42,7 +42,7 @@ static void start(struct server *s)
 }
 
 struct seen { /* in one decision */
-    uint64_t key;
+    uint64_t key, prescale_key;
     float scale, count, n_dead, short_key;
 };
 
@@ -52,7 +52,7 @@ static struct seen of_decision(const Trigd__V1__Decision *d)
 
     assert_int_equal(d->status, TRIGD__V1__STATUS__OK);
     assert_int_equal(d->n_results, 1);
-    return (struct seen){d->conditions_key, v[0], v[1], v[2], v[3]};
+    return (struct seen){d->conditions_key, d->prescale_key, v[0], v[1], v[2], v[3]};
 }
 
 static void send_in(struct link *l, uint32_t lumi_block, uint32_t l1id)
@@ -250,36 +250,55 @@ static void a_new_worker_has_them(void **state)
     server_stop(&s);
 }
 
+/* What the daemon dumps, as a file of its folder. */
+static void dump_to(struct server *s, const char *what, const char *name)
+{
+    char command[64], path[128], text[4096] = "", *dump;
+
+    snprintf(command, sizeof command, "dump %s", what);
+    dump = server_ask(s, command);
+    for (const char *line = dump; *line; line += strcspn(line, "\n") + 1) /* a space before each */
+        if (*line == ' ')
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%.*s\n",
+                     (int)strcspn(line, "\n") - 1, line + 1);
+    free(dump);
+    put_file(s, name, text, path);
+}
+
 /* What is dumped gives the same keys and values to a daemon that is started with it. */
 static void what_is_dumped_is_the_same(void **state)
 {
-    char *dump, path[128], text[4096] = "";
     struct seen before, after;
+    char path[128];
     struct server s;
     struct link l;
+    FILE *f;
 
     (void)state;
     start(&s);
     link_open(&l, &s);
     link_hello(&l, "conditions", 0);
     load(&s, "conditions: {scale: {scale: [0.1], counts: [[9, 8, 7]]}}\n", "", "from now on");
+    expect(&s, "prescale all 1.001", "from now on");
     before = see_in(&l, 1);
-    dump = server_ask(&s, "dump conditions");
-    for (const char *line = dump; *line; line += strcspn(line, "\n") + 1) /* a space before each */
-        if (*line == ' ')
-            snprintf(text + strlen(text), sizeof text - strlen(text), "%.*s\n",
-                     (int)strcspn(line, "\n") - 1, line + 1);
-    free(dump);
+    dump_to(&s, "conditions", "conditions.yaml");
+    dump_to(&s, "prescales", "prescales.yaml");
     link_close(&l);
     assert_int_equal(server_end(&s, SIGTERM, 20), 0);
-    put_file(&s, "conditions.yaml", text, path);
+    snprintf(path, sizeof path, "%s/trigd.yaml", s.folder);
+    f = fopen(path, "a");
+    assert_true(f && fputs("prescales: prescales.yaml\n", f) >= 0 && fclose(f) == 0);
     server_spawn(&s);
     link_open(&l, &s);
     link_hello(&l, "conditions", 0);
     after = see_in(&l, 1);
     assert_memory_equal(&before, &after, sizeof before);
     link_close(&l);
-    server_stop(&s);
+    assert_int_equal(server_end(&s, SIGTERM, 20), 0);
+    put_file(&s, "prescales.yaml", "prescales: {none: 2}\n", path); /* no such chain */
+    server_launch(&s);
+    assert_int_not_equal(server_wait_end(&s, 20), 0);
+    server_clean(&s);
 }
 
 int main(void)

@@ -109,8 +109,9 @@ static void they_are_filled_and_written(void **state)
     expect(text, "\"counts\": [0, 0, 11, 0]}");
     expect(text, "\"counts\": [0, 1]}");
     expect(text, "{\"name\": \"n\", \"key\": \"");
-    expect(text, "\"step\": \"c\", \"plugin\": \"copying\", \"value\": \"n\", \"unit\": \"\", \"chain\": "
-                 "\"many\", \"cuts\": [], \"bins\": 4, \"min\": 0, \"max\": 400,");
+    expect(text,
+           "\"step\": \"c\", \"plugin\": \"copying\", \"value\": \"n\", \"unit\": \"\", \"chain\": "
+           "\"many\", \"cuts\": [], \"bins\": 4, \"min\": 0, \"max\": 400,");
     free(text);
     expect_answer(&s, "resume", "");
     send_all(&l, 3, 250);

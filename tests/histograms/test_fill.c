@@ -39,10 +39,10 @@ struct naive {
     uint64_t under, over, nan, count[128];
 };
 static struct naive naive[] = {{.name = "n", .min = -32, .max = 32, .bins = 64},
-             {.name = "n_many", .min = 0, .max = 32, .bins = 16},
-             {.name = "n_cut", .min = 0, .max = 32, .bins = 16},
-             {.name = "z", .min = -256, .max = 256, .bins = 128},
-             {.name = "layer", .min = 0, .max = 8, .bins = 8}};
+                               {.name = "n_many", .min = 0, .max = 32, .bins = 16},
+                               {.name = "n_cut", .min = 0, .max = 32, .bins = 16},
+                               {.name = "z", .min = -256, .max = 256, .bins = 128},
+                               {.name = "layer", .min = 0, .max = 8, .bins = 8}};
 
 static void count_slowly(struct naive *n, double x)
 {
@@ -113,7 +113,8 @@ static int tear_down(void **state)
 /* A value in the range, at an end or an edge, or none. */
 static float odd(uint64_t *seed, float most)
 {
-    static const float odds[] = {0, -32, 32, 31.999998f, -256, 256, NAN, INFINITY, -INFINITY, 1e30f};
+    static const float odds[] = {0,   -32, 32,       31.999998f, -256,
+                                 256, NAN, INFINITY, -INFINITY,  1e30f};
     const uint32_t which = (uint32_t)seed_uniform(seed, 0, 20);
 
     return which < 10 ? odds[which] : (float)seed_uniform(seed, -1.2, 1.2) * most;
@@ -226,7 +227,7 @@ static void lists_add_up(void **state)
     memset(naive, 0, sizeof naive);
 }
 
-#define HEAD                                           \
+#define HEAD                                                    \
     "streams: [physics]\nsteps: [{name: c, plugin: copying}]\n" \
     "chains: [{name: many, id: 1, steps: [{step: c}], streams: [physics]}]\nhistograms:\n"
 #define REST ", bins: 4, min: 0, max: 8}\n"
@@ -246,7 +247,8 @@ static const struct {
     {HEAD "  - {name: h, step: c, value: n, chain: some" REST, "there is no chain \"some\""},
     {HEAD "  - {name: h, step: c, value: n, bins: 0, min: 0, max: 1}\n", "has 0 bins; 1 or more"},
     {HEAD "  - {name: h, step: c, value: n, bins: 300000, min: 0, max: 1}\n", "has 300000 bins"},
-    {HEAD "  - {name: h, step: c, value: n, bins: 4, min: 1, max: 1}\n", "has min 1 and max 1; min"},
+    {HEAD "  - {name: h, step: c, value: n, bins: 4, min: 1, max: 1}\n",
+     "has min 1 and max 1; min"},
     {HEAD "  - {name: h, step: c, value: n, bins: 4, min: .nan, max: 1}\n", "histograms[0].min"},
     {HEAD "  - {name: h, step: c, value: n" REST "  - {name: h, step: c, value: n" REST,
      ":6: histogram \"h\" is listed twice"},
