@@ -25,7 +25,8 @@ static const char usage[] =
     "       trigreplay import FORMAT FILE|FOLDER ... --out FILE\n"
     "       trigreplay export lhcb-banks FILE --out FOLDER\n"
     "       trigreplay show FILE\n"
-    "       trigreplay reproduce FILE --config CONFIG\n"
+    "       trigreplay reproduce FILE --config CONFIG [--menu FILE] [--prescales FILE]\n"
+    "                  [--conditions FILE]\n"
     "       trigreplay resend FILE --connect ENDPOINT\n";
 
 static const char more[] =
@@ -56,8 +57,9 @@ static void on_signal(int number)
 struct arguments {
     struct replay_options o;
     const struct generator_preset *preset;
-    const char *out, *command, *transport, *config;
-    char **rest; /* what stands behind the command */
+    const char *out, *command, *transport;
+    struct reproduce_files with; /* of reproduce */
+    char **rest;                 /* what stands behind the command */
     uint32_t n_rest;
     char endpoint[512];
     bool has_preset, has_seed; /* given, not the default */
@@ -189,10 +191,15 @@ static void parse(int argc, char **argv, struct arguments *a)
         {"quiet", ARG_FLAG, &o->quiet, 0, 0, NULL, "no progress bar, no table"},
         {"out", ARG_TEXT, &a->out, 0, 0, "FILE", "of generate and import; also -o"},
         {"o", ARG_TEXT, &a->out, 0, 0, "FILE", NULL},
-        {"config", ARG_TEXT, &a->config, 0, 0, "CONFIG",
+        {"config", ARG_TEXT, &a->with.config, 0, 0, "CONFIG",
          "reproduce: RoIs of a stream run once more, one by one, in a daemon of their own with "
          "this "
          "configuration; prints those that are decided, or end, otherwise than before"},
+        {"menu", ARG_TEXT, &a->with.menu, 0, 0, "FILE",
+         "reproduce: instead of the configuration's, as trigctl dumps it"},
+        {"prescales", ARG_TEXT, &a->with.prescales, 0, 0, "FILE",
+         "the same; RoIs that others decided are left out"},
+        {"conditions", ARG_TEXT, &a->with.conditions, 0, 0, "FILE", "the same of conditions"},
         {0}};
     int n = 0, args;
 
@@ -274,11 +281,11 @@ static int run_again(const struct arguments *a)
 {
     int r;
 
-    if (a->n_rest != 1 || !a->config) {
+    if (a->n_rest != 1 || !a->with.config) {
         fprintf(stderr, "trigreplay: reproduce wants one file and --config CONFIG\n");
         return EXIT_USAGE;
     }
-    r = reproduce(a->rest[0], a->config);
+    r = reproduce(a->rest[0], &a->with);
     return r < 0 ? EXIT_FAILED : r ? EXIT_LOST : 0;
 }
 

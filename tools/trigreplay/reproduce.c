@@ -33,8 +33,17 @@ struct scratch {
 
 /* ---------------------------------------------------------------- the daemon */
 
-static void exec_daemon(const struct scratch *s, const char *config)
+static void exec_daemon(const struct scratch *s, const struct reproduce_files *with)
 {
+    const struct {
+        const char *option, *file;
+    } files[] = {{"--config", with->config},
+                 {"--scratch", s->folder},
+                 {"--menu", with->menu},
+                 {"--prescales", with->prescales},
+                 {"--conditions", with->conditions}};
+    const char *args[2 + 2 * sizeof files / sizeof *files] = {NULL};
+    size_t n_args = 1;
     char program[PATH_MAX], log[128], *slash;
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 8);
     int fd;
@@ -48,7 +57,14 @@ static void exec_daemon(const struct scratch *s, const char *config)
     memcpy(slash, "/trigd", sizeof "/trigd"); /* room is kept above */
     dup2(fd, STDERR_FILENO);
     dup2(fd, STDOUT_FILENO);
-    execl(program, program, "--config", config, "--scratch", s->folder, (char *)NULL);
+    args[0] = program;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (!files[i].file)
+            continue;
+        args[n_args++] = files[i].option;
+        args[n_args++] = files[i].file;
+    }
+    execv(program, (char *const *)(uintptr_t)args);
 }
 
 static bool is_up(const struct scratch *s)
@@ -77,7 +93,7 @@ static void print_log(const struct scratch *s)
         fclose(f);
 }
 
-static int start(struct scratch *s, const char *config)
+static int start(struct scratch *s, const struct reproduce_files *with)
 {
     const struct timespec look = {.tv_nsec = LOOK_NS};
 
@@ -85,7 +101,7 @@ static int start(struct scratch *s, const char *config)
     if (s->daemon < 0)
         return -errno;
     if (!s->daemon) {
-        exec_daemon(s, config);
+        exec_daemon(s, with);
         _exit(127); /* lint: the child that could not become a daemon */
     }
     while (!is_up(s)) {
@@ -194,7 +210,7 @@ static struct roifile_reader *open_new(const struct scratch *s)
 
 /* ---------------------------------------------------------------- the whole */
 
-static int run_failed(struct scratch *s, const char *file, const char *config)
+static int run_failed(struct scratch *s, const char *file, const struct reproduce_files *with)
 {
     struct roifile_reader *before, *now;
     char endpoint[128];
@@ -203,7 +219,7 @@ static int run_failed(struct scratch *s, const char *file, const char *config)
     if (r < 0)
         return r;
     snprintf(endpoint, sizeof endpoint, "ipc://%s/in", s->folder);
-    r = start(s, config);
+    r = start(s, with);
     if (r == 0)
         r = resend(endpoint, file, &(struct resending){.answer_ms = ANSWER_MS, .window = 1});
     stop(s);
@@ -218,8 +234,17 @@ static int run_failed(struct scratch *s, const char *file, const char *config)
 }
 
 struct tally { /* of a stream of decided RoIs */
-    uint64_t n_same, n_other, n_without;
+    const struct reproduce_files *with;
+    uint64_t n_same, n_other, n_without, n_elsewhere;
 };
+
+/* Whether other prescales or conditions than those that were asked for decided an RoI. */
+static bool is_elsewhere(const struct reproduce_files *with, const Trigd__V1__Decision *before,
+                         const Trigd__V1__Decision *now)
+{
+    return now && ((with->prescales && before->prescale_key != now->prescale_key) ||
+                   (with->conditions && before->conditions_key != now->conditions_key));
+}
 
 static void take_answer(void *ctx, const Trigd__V1__Roi *roi, const Trigd__V1__Decision *now)
 {
@@ -230,6 +255,10 @@ static void take_answer(void *ctx, const Trigd__V1__Roi *roi, const Trigd__V1__D
         t->n_without++;
         return;
     }
+    if (is_elsewhere(t->with, roi->kept->decision, now)) {
+        t->n_elsewhere++;
+        return;
+    }
     if (same_decision(roi->kept->decision, now, difference, sizeof difference)) {
         t->n_same++;
         return;
@@ -238,13 +267,13 @@ static void take_answer(void *ctx, const Trigd__V1__Roi *roi, const Trigd__V1__D
     printf("run %u l1id %u roi %u: %s\n", roi->run, roi->l1id, roi->roi_id, difference);
 }
 
-static int run_decided(struct scratch *s, const char *path, const char *config)
+static int run_decided(struct scratch *s, const char *path, const struct reproduce_files *with)
 {
-    struct tally t = {0};
+    struct tally t = {.with = with};
     const struct resending how = {
         .answer_ms = ANSWER_MS, .window = RESEND_WINDOW, .answer = take_answer, .ctx = &t};
     char endpoint[128];
-    int r = start(s, config);
+    int r = start(s, with);
 
     snprintf(endpoint, sizeof endpoint, "ipc://%s/in", s->folder);
     if (r == 0)
@@ -256,8 +285,11 @@ static int run_decided(struct scratch *s, const char *path, const char *config)
            (unsigned long long)t.n_other);
     if (t.n_without)
         printf(", %llu have no decision in the file", (unsigned long long)t.n_without);
+    if (t.n_elsewhere)
+        printf(", %llu were decided by other prescales or conditions",
+               (unsigned long long)t.n_elsewhere);
     putchar('\n');
-    return t.n_other + t.n_without ? 1 : 0;
+    return t.n_other + t.n_without || !t.n_same ? 1 : 0;
 }
 
 /* Whether the RoIs failed; those of other streams were decided. */
@@ -273,26 +305,27 @@ static int is_debug(const char *path, bool *ret_is)
     return 0;
 }
 
-static int run(struct scratch *s, const char *path, const char *config)
+static int run(struct scratch *s, const char *path, const struct reproduce_files *with)
 {
     bool failed = false;
     int r = is_debug(path, &failed);
 
     if (r < 0)
         return r;
-    return failed ? run_failed(s, path, config) : run_decided(s, path, config);
+    return failed ? run_failed(s, path, with) : run_decided(s, path, with);
 }
 
-int reproduce(const char *file, const char *config)
+int reproduce(const char *file, const struct reproduce_files *with)
 {
     struct scratch s = {.folder = "/tmp/trigreplay-XXXXXX"};
     int r;
 
     if (!mkdtemp(s.folder))
         return -errno;
-    r = run(&s, file, config);
+    r = run(&s, file, with);
     if (r < 0)
-        fprintf(stderr, "trigreplay: cannot replay %s with %s: %s\n", file, config, strerror(-r));
+        fprintf(stderr, "trigreplay: cannot replay %s with %s: %s\n", file, with->config,
+                strerror(-r));
     if (nftw(s.folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) != 0)
         fprintf(stderr, "trigreplay: cannot remove %s\n", s.folder);
     return r;

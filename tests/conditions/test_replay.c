@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stream that was written under two sets of prescales and conditions: each half is decided again,
+ * bit for bit, with the menu, prescales and conditions that the daemon dumped. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include "harness.h"
+
+#define N_FIRST  60
+#define N_SECOND 100 /* the first ones have the numbers of those: they are left out as repeats */
+
+static const char config[] = "devices: [{backend: cpu, index: 0, lanes: 1, slots: 2}]\n"
+                             "streams: [{stream: physics, flush_ms: 5}]\n";
+static const char menu[] =
+    "streams: [physics]\n"
+    "steps: [{name: v, plugin: vertexing}]\n"
+    "chains:\n"
+    "  - {name: some, id: 1, steps: [{step: v, cuts: [{value: n_pv, min: 3}]}], pass_through: "
+    "true,\n"
+    "     streams: [physics]}\n"
+    "  - {name: few, id: 2, steps: [{step: v}], prescale: 3, streams: [physics]}\n";
+
+/* Runs a program of the build; the last line of its output. */
+static int run(const char *arguments, char *ret_line, size_t bytes)
+{
+    char command[1024], line[256];
+    FILE *f;
+
+    snprintf(command, sizeof command, "%s/bin/%s 2>&1", getenv("TRIGD_BUILD"), arguments);
+    f = popen(command, "r");
+    assert_non_null(f);
+    ret_line[0] = '\0';
+    while (fgets(line, sizeof line, f))
+        snprintf(ret_line, bytes, "%s", line);
+    return WEXITSTATUS(pclose(f));
+}
+
+static void send_rois(const struct server *s, unsigned n, unsigned seed)
+{
+    char arguments[512], line[256];
+
+    snprintf(arguments, sizeof arguments,
+             "trigreplay run --connect %s --preset velo-tracks --rois %u --seed %u --truth none "
+             "--quiet",
+             s->endpoint, n, seed);
+    assert_int_equal(run(arguments, line, sizeof line), 0);
+}
+
+static void dump(const struct server *s, const char *what, const char *name)
+{
+    char arguments[512], line[256];
+
+    snprintf(arguments, sizeof arguments, "trigctl --socket %s dump %s > %s/%s", s->control, what,
+             s->folder, name);
+    assert_int_equal(run(arguments, line, sizeof line), 0);
+}
+
+static void change(struct server *s, const char *text)
+{
+    char path[128], command[256], *answer;
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/change.yaml", s->folder);
+    f = fopen(path, "w");
+    assert_true(f && fputs(text, f) >= 0 && fclose(f) == 0);
+    snprintf(command, sizeof command, "conditions-file %s now", path);
+    answer = server_ask(s, command);
+    assert_non_null(strstr(answer, "from now on"));
+    free(answer);
+}
+
+static int reproduce(const struct server *s, const char *with, char *line, size_t bytes)
+{
+    char arguments[1024];
+
+    snprintf(arguments, sizeof arguments,
+             "trigreplay reproduce %s/state/streams --config %s/trigd.yaml %s", s->folder,
+             s->folder, with);
+    return run(arguments, line, bytes);
+}
+
+/* With the files of that number. */
+static int reproduce_set(const struct server *s, unsigned set, char *line, size_t bytes)
+{
+    char with[512];
+
+    snprintf(with, sizeof with,
+             "--menu %s/menu%u.yaml --prescales %s/prescales%u.yaml --conditions "
+             "%s/conditions%u.yaml",
+             s->folder, set, s->folder, set, s->folder, set);
+    return reproduce(s, with, line, bytes);
+}
+
+static void each_set_gives_its_decisions_again(void **state)
+{
+    struct server s;
+    char line[256];
+
+    (void)state;
+    server_start(&s, config, menu);
+    change(&s, "conditions: {beam_line: {x: [0], y: [0], sigma: [0.03]}}\n");
+    send_rois(&s, N_FIRST, 5);
+    dump(&s, "menu", "menu1.yaml");
+    dump(&s, "prescales", "prescales1.yaml");
+    dump(&s, "conditions", "conditions1.yaml");
+    change(&s, "conditions: {beam_line: {x: [0.05], y: [-0.02], sigma: [0.05]}}\n");
+    free(server_ask(&s, "prescale few 2 now"));
+    send_rois(&s, N_SECOND, 6);
+    dump(&s, "menu", "menu2.yaml");
+    dump(&s, "prescales", "prescales2.yaml");
+    dump(&s, "conditions", "conditions2.yaml");
+    assert_int_equal(server_stream(&s, "physics", "rois"), N_FIRST + N_SECOND);
+    assert_int_equal(server_end(&s, SIGTERM, 20), 0);
+    server_menu(&s, "streams: []\n"); /* what the configuration names is not what decides */
+    assert_int_equal(reproduce_set(&s, 1, line, sizeof line), 0);
+    assert_string_equal(line, "60 RoIs decided as before, 0 otherwise, 40 were decided by other "
+                              "prescales or conditions\n");
+    assert_int_equal(reproduce_set(&s, 2, line, sizeof line), 0);
+    assert_string_equal(line, "40 RoIs decided as before, 0 otherwise, 60 were decided by other "
+                              "prescales or conditions\n");
+    server_menu(&s, menu); /* without the conditions decisions differ: the test can fail */
+    assert_int_equal(reproduce(&s, "", line, sizeof line), 1);
+    assert_null(strstr(line, " 0 otherwise"));
+    server_clean(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_set_gives_its_decisions_again)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
