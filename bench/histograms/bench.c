@@ -155,7 +155,7 @@ int main(int argc, char **argv)
     if (r == 0)
         r = pool_open(16, 1 << 22, &b.pool);
     if (r == 0)
-        r = make_rois(&b);
+        r = b.pool ? make_rois(&b) : -ENOMEM;
     for (uint32_t k = 0; r == 0 && k < KINDS; k++)
         r = load(&b, host, k);
     for (uint32_t i = 0; r == 0 && i < b.runs; i++)
