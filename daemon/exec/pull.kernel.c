@@ -105,7 +105,30 @@ TRG_FN void decode(struct chunk from, TRG_GLOBAL float *to, float offset, float 
                 to[first + 2u * w + i] = offset + step * (float)(from.word[w] >> 16 * i & 0xffffu);
 }
 
-/* Bytes between the starts of a column and the next one. */
+/* Finds the first value that is not allowed among those of all work-items. */
+TRG_FN void judge(TRG_LOCAL trg_u32 *worst, TRG_GLOBAL struct pull_verdict *verdict,
+                  struct pull_verdict mine, trg_u32 lid)
+{
+    TRG_BARRIER();
+    if (mine.column != NONE)
+        TRG_ATOMIC_MIN_LOCAL(&worst[0], mine.column);
+    TRG_BARRIER();
+    if (mine.column != NONE && mine.column == worst[0])
+        TRG_ATOMIC_MIN_LOCAL(&worst[1], mine.at);
+    TRG_BARRIER();
+    if (worst[0] == NONE && lid == 0)
+        verdict->column = 0;
+    if (worst[0] != NONE && mine.column == worst[0] && mine.at == worst[1])
+        *verdict = mine;
+}
+
+TRG_FN void clear(TRG_GLOBAL trg_u8 *to, trg_u32 bytes, trg_u32 lid, trg_u32 lsize)
+{
+    for (trg_u32 i = lid; i < bytes; i += lsize)
+        to[i] = 0;
+}
+
+/* Pieces of 16 bytes between the starts of a column and of the next one. */
 TRG_FN trg_u32 chunks_of(trg_u32 capacity, struct pull_column c, int is_number)
 {
     return (capacity * (c.length * (is_number ? 2u : bytes_of(c.type))) + 63u) / 64u * 4u;
@@ -113,7 +136,7 @@ TRG_FN trg_u32 chunks_of(trg_u32 capacity, struct pull_column c, int is_number)
 
 TRG_KERNEL2(pull, (const trg_u8, window), (trg_u8, block), (struct pull_par, par))
 {
-    TRG_SHARED trg_u32 worst_column, worst_at;
+    TRG_SHARED trg_u32 worst[2]; /* column; number in it */
     TRG_GLOBAL const struct pull_entry *entry =
         (TRG_GLOBAL const struct pull_entry *)(block + par.entries) + TRG_GID;
     TRG_GLOBAL struct pull_verdict *verdict =
@@ -127,7 +150,7 @@ TRG_KERNEL2(pull, (const trg_u8, window), (trg_u8, block), (struct pull_par, par
     trg_u32 chunks = 0, c = 0, begin = 0, end; /* of all; of column c */
 
     if (TRG_LID == 0)
-        worst_column = worst_at = NONE;
+        worst[0] = worst[1] = NONE;
     for (trg_u32 k = 0; n && k < par.n_columns; k++)
         chunks += chunks_of(entry->capacity, par.column[k], k < numbers);
     end = chunks_of(entry->capacity, par.column[0], numbers > 0);
@@ -167,26 +190,12 @@ TRG_KERNEL2(pull, (const trg_u8, window), (trg_u8, block), (struct pull_par, par
             }
         }
     }
-    TRG_BARRIER();
-    if (mine.column != NONE)
-        TRG_ATOMIC_MIN_LOCAL(&worst_column, mine.column);
-    TRG_BARRIER();
-    if (mine.column != NONE && mine.column == worst_column)
-        TRG_ATOMIC_MIN_LOCAL(&worst_at, mine.at);
-    TRG_BARRIER();
-    if (worst_column == NONE) {
-        if (TRG_LID == 0)
-            verdict->column = 0;
-    } else {
-        if (mine.column == worst_column && mine.at == worst_at)
-            *verdict = mine;
+    judge(worst, verdict, mine, TRG_LID);
+    if (worst[0] != NONE)
         for (trg_u32 k = 0; k < par.n_columns; k++) { /* no algorithm gets to see it */
-            const struct pull_column column = par.column[k];
-            const trg_u32 bytes = bytes_of(column.type);
+            const trg_u32 bytes = par.column[k].length * bytes_of(par.column[k].type);
 
-            for (trg_u32 i = TRG_LID; i < n * column.length; i += TRG_LSIZE)
-                store(block + par.span.column[k] + (trg_u64)first * column.length * bytes, bytes, i,
-                      0);
+            clear(block + par.span.column[k] + (trg_u64)first * bytes, n * bytes, TRG_LID,
+                  TRG_LSIZE);
         }
-    }
 }

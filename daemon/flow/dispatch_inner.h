@@ -50,6 +50,15 @@ static inline uint32_t dispatch_items(const struct dispatch *d, const struct eng
     return lane_collection(d->pool, dispatch_at(d, roi), &s->group.input[0])->n;
 }
 
+/* ---- in_flight.c ---- */
+
+/* Enters an RoI at the end of the list by arrival. */
+void in_flight_add(struct dispatch *d, uint32_t roi);
+/* Takes an RoI out of what it waits in; batches in flight bring it back themselves. */
+void in_flight_leave_queues(struct dispatch *d, uint32_t roi);
+/* The same, and out of the list: it is going to be decided. */
+void in_flight_leave(struct dispatch *d, uint32_t roi);
+
 /* ---- rois.c ---- */
 
 /* Takes an RoI whose record and block are complete: seeds its chains, queues it for its steps. */
@@ -66,10 +75,6 @@ void rois_skip(struct dispatch *d, uint32_t roi, uint32_t step);
 void rois_refuse(struct dispatch *d, uint32_t roi, const struct check_fault *fault);
 /* Marks those past the soft limit late and decides those past the hard one. */
 void rois_check_limits(struct dispatch *d, uint64_t now_ns);
-/* Takes an RoI out of what it waits in; batches in flight bring it back themselves. */
-void rois_leave_queues(struct dispatch *d, uint32_t roi);
-/* The same, and out of those in flight: it is going to be decided. */
-void rois_leave(struct dispatch *d, uint32_t roi);
 /* When rois_check_limits has to be called again; UINT64_MAX for never. */
 uint64_t rois_due_ns(const struct dispatch *d);
 

@@ -30,16 +30,6 @@ static uint32_t slot_of(const struct event *ev, uint32_t roi_id)
     return NO_SLOT;
 }
 
-struct engine *events_engine(const struct dispatch *d, uint32_t event)
-{
-    const struct event *ev = event ? event_table_at(d->events, event) : NULL;
-    struct engine *e = ev ? d->engine[ev->engine] : NULL;
-
-    if (e && (ev->state == EVENT_OPEN || e->generation == ev->decision.generation))
-        return e;
-    return d->engine[d->current];
-}
-
 bool events_waits_for(const struct dispatch *d, const struct wire_roi *w)
 {
     const struct event *ev = event_table_find(d->events, w->info.run, w->info.l1id);

@@ -20,6 +20,16 @@ const struct event *events_of(const struct dispatch *d, const struct roi *r)
     return r->event ? event_of(d, r) : NULL;
 }
 
+struct engine *events_engine(const struct dispatch *d, uint32_t event)
+{
+    const struct event *ev = event ? event_table_at(d->events, event) : NULL;
+    struct engine *e = ev ? d->engine[ev->engine] : NULL;
+
+    if (e && (ev->state == EVENT_OPEN || e->generation == ev->decision.generation))
+        return e;
+    return d->engine[d->current];
+}
+
 /* ---------------------------------------------------------------- leaving */
 
 /* An RoI has its decision, or was refused. */
@@ -50,7 +60,7 @@ static void decide_one(struct dispatch *d, struct event *ev, uint32_t roi)
     const uint32_t slot = r->event_slot;
     struct engine *e = d->engine[r->engine];
 
-    rois_leave(d, roi);
+    in_flight_leave(d, roi);
     if (roi_has_failed(r->status))
         decide_roi(d->out, d->accounts, d->histograms, e, roi);
     else
@@ -252,7 +262,7 @@ void events_end(struct dispatch *d, uint32_t roi)
     struct engine *e = d->engine[r->engine];
 
     r->is_ended = true;
-    rois_leave_queues(d, roi);
+    in_flight_leave_queues(d, roi);
     if (r->status == TRIGD__V1__STATUS__TRUNCATED)
         decide_truncated(d->out, e, r);
     if (ev->state != EVENT_OPEN) { /* accepted */

@@ -1,69 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rois.c - the RoIs in flight: their list by arrival, their chains, what they wait for. */
+/* rois.c - the RoIs in flight: their chains, what they wait for, how they end. */
 #include "clock.h"
 #include "flow/batcher.h"
 #include "flow/dispatch_inner.h"
 #include "flow/value_guard.h"
 #include "log.h"
 
-/* ---------------------------------------------------------------- the list by arrival */
-
-static void list_append(struct dispatch *d, uint32_t roi)
-{
-    struct roi *r = dispatch_at(d, roi);
-
-    r->prev = d->newest;
-    r->next = POOL_NONE;
-    if (d->newest != POOL_NONE)
-        dispatch_at(d, d->newest)->next = roi;
-    else
-        d->oldest = roi;
-    d->newest = roi;
-    if (d->soft_checked == POOL_NONE)
-        d->soft_checked = roi;
-}
-
-static void list_remove(struct dispatch *d, uint32_t roi)
-{
-    struct roi *r = dispatch_at(d, roi);
-
-    if (d->soft_checked == roi)
-        d->soft_checked = r->next;
-    if (r->prev != POOL_NONE)
-        dispatch_at(d, r->prev)->next = r->next;
-    else
-        d->oldest = r->next;
-    if (r->next != POOL_NONE)
-        dispatch_at(d, r->next)->prev = r->prev;
-    else
-        d->newest = r->prev;
-}
-
 /* ---------------------------------------------------------------- the end */
-
-void rois_leave_queues(struct dispatch *d, uint32_t roi)
-{
-    struct roi *r = dispatch_at(d, roi);
-    struct engine *e = d->engine[r->engine];
-
-    for (uint64_t left = r->asked & ~r->done; r->pending && left; left &= left - 1) {
-        struct engine_step *s = &e->step[__builtin_ctzll(left)];
-
-        if (s->group.n_inputs && batcher_remove(s, roi, dispatch_items(d, s, roi)))
-            r->pending--;
-    }
-    while (r->pending && suspects_remove(d->suspects, roi))
-        r->pending--;
-}
-
-void rois_leave(struct dispatch *d, uint32_t roi)
-{
-    if (dispatch_at(d, roi)->pending)
-        rois_leave_queues(d, roi);
-    if (dispatch_at(d, roi)->deadline_ns)
-        deadlines_remove(d->deadlines, roi);
-    list_remove(d, roi);
-}
 
 /* Makes the decision: it leaves every queue at once. */
 static void make_decision(struct dispatch *d, uint32_t roi)
@@ -74,7 +17,7 @@ static void make_decision(struct dispatch *d, uint32_t roi)
         r->is_late = true; /* in the course of this turn */
     if (r->is_early)
         stats_add(&d->stats->g.early, 1);
-    rois_leave(d, roi);
+    in_flight_leave(d, roi);
     decide_roi(d->out, d->accounts, d->histograms, d->engine[r->engine], roi);
 }
 
@@ -95,7 +38,7 @@ void rois_refuse(struct dispatch *d, uint32_t roi, const struct check_fault *fau
     struct wire_error error;
 
     check_say(fault, d->pool->max_layer, r->token, &error);
-    rois_leave(d, roi);
+    in_flight_leave(d, roi);
     decide_refused(d->out, d->accounts, d->engine[r->engine], roi, &error);
     if (event)
         events_lose(d, event, slot);
@@ -259,7 +202,7 @@ void rois_take(struct dispatch *d, uint32_t roi)
     d->now_ns = r->received_ns;
     r->engine = r->event ? events_join(d, roi) : d->current;
     d->engine[r->engine]->n_rois++;
-    list_append(d, roi);
+    in_flight_add(d, roi);
     if (r->deadline_ns && d->hard_ns && r->deadline_ns >= r->received_ns + d->hard_ns)
         r->deadline_ns = 0; /* never looser than the daemon's own */
     if (r->deadline_ns)
