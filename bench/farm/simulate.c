@@ -58,7 +58,7 @@ static uint32_t choose(struct world *w)
     case RULE_TWO:
         return w->policy[a].in_flight < w->policy[b].in_flight ? a : b;
     case RULE_ROUND_ROBIN:
-        return w->turn++ % w->s->nodes;
+        return w->s->nodes ? w->turn++ % w->s->nodes : 0;
     default:
         return a;
     }

@@ -168,7 +168,7 @@ static void test_metrics(void **state)
     has_line(page, "trigd_in_flight 7");
     has_line(page, "trigd_chain_pass_total{chain=\"HLT_a\"} 2005");
     has_line(page, "trigd_chain_prescale{chain=\"HLT_a\"} 2.5");
-    has_line(page, "trigd_step_queued{step=\"step_a\"} 3007");
+    has_line(page, "trigd_step_queued{step=\"step_a\"} 3008");
     has_line(page, "trigd_lane_busy_seconds_total{lane=\"step_a@cpu:0/0\"} 0.000004004");
     has_line(page, "trigd_client_credits{client=\"client-a\"} 5007");
     has_line(page, "# TYPE trigd_stage_seconds histogram");
