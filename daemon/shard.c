@@ -69,20 +69,20 @@ static int open_memory(struct shard *s)
 static int open_stages(struct shard *s)
 {
     const struct config *c = &s->config;
-    int r = 0;
+    int r;
 
-    r = streams_join(s->s.streams, s->s.number, s->stats);
-    if (r < 0)
-        return r;
     affinity_enter_zmq(s->s.affinity);
     r = clients_open(c, s->stats, c->pool.rois, s->shm, s->s.directory, s->s.number, &s->clients);
     affinity_leave(s->s.affinity);
     if (r == 0 && c->clients.remember)
         r = recall_new(c->clients.remember, &s->recall);
-    if (r < 0)
-        return r;
-    return egress_open(s->pool, s->clients, s->stats, s->s.streams, s->s.number, s->recall,
-                       &s->egress);
+    if (r == 0)
+        r = egress_open(s->pool, s->clients, s->stats, s->s.streams, s->s.number, s->recall,
+                        &s->egress);
+    if (r ==
+        0) /* last: the writers look at the counters until they are closed, before shards are */
+        r = streams_join(s->s.streams, s->s.number, s->stats);
+    return r;
 }
 
 int shard_open(const struct shard_setup *setup, struct shard **ret_shard)

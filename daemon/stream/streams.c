@@ -109,16 +109,18 @@ int streams_open(const struct config *config, struct streams **ret_streams)
 
 int streams_join(struct streams *s, uint32_t shard, struct stats *stats)
 {
-    for (uint32_t i = 0; i <= s->n; i++) {
-        const char *name = i < s->n ? s->config->streams[i].stream : DEBUG;
-        struct stats_stream *entry = s->writer[i] ? stats_stream_get(stats, name) : NULL;
+    struct stats_stream *entry[STATS_STREAMS_MAX + 1] = {NULL};
 
-        if (!s->writer[i])
-            continue;
-        if (!entry)
+    for (uint32_t i = 0; i <= s->n; i++) {
+        entry[i] = s->writer[i]
+                       ? stats_stream_get(stats, i < s->n ? s->config->streams[i].stream : DEBUG)
+                       : NULL;
+        if (s->writer[i] && !entry[i])
             return -ENOSPC;
-        stream_writer_join(s->writer[i], shard, entry);
     }
+    for (uint32_t i = 0; i <= s->n; i++)
+        if (s->writer[i])
+            stream_writer_join(s->writer[i], shard, entry[i]);
     return 0;
 }
 

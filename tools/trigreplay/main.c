@@ -136,6 +136,20 @@ static void complete(struct arguments *a)
         a->o.distinct = a->o.file ? DISTINCT_MAX : DISTINCT_DEFAULT;
 }
 
+/* How many words there are besides the options: at least one, the command. */
+static int parse_words(int argc, char **argv, const struct arg *table)
+{
+    int n = 0, args = args_parse_words(argc, argv, usage, table, &n);
+
+    if (args == ARGS_HELP)
+        fputs(more, stdout);
+    if (args == ARGS_OK && n)
+        return n;
+    if (args == ARGS_OK)
+        fputs(usage, stderr);
+    exit(args == ARGS_HELP ? 0 : EXIT_USAGE);
+}
+
 static void parse(int argc, char **argv, struct arguments *a)
 {
     struct replay_options *o = &a->o;
@@ -193,25 +207,17 @@ static void parse(int argc, char **argv, struct arguments *a)
         {"o", ARG_TEXT, &a->out, 0, 0, "FILE", NULL},
         {"config", ARG_TEXT, &a->with.config, 0, 0, "CONFIG",
          "reproduce: RoIs of a stream run once more, one by one, in a daemon of their own with "
-         "this "
-         "configuration; prints those that are decided, or end, otherwise than before"},
+         "this configuration; prints those that are decided, or end, otherwise than before"},
         {"menu", ARG_TEXT, &a->with.menu, 0, 0, "FILE",
          "reproduce: instead of the configuration's, as trigctl dumps it"},
         {"prescales", ARG_TEXT, &a->with.prescales, 0, 0, "FILE",
          "the same; RoIs that others decided are left out"},
         {"conditions", ARG_TEXT, &a->with.conditions, 0, 0, "FILE", "the same of conditions"},
         {0}};
-    int n = 0, args;
+    int n;
 
     o->type = ROI_TYPES;
-    args = args_parse_words(argc, argv, usage, table, &n);
-    if (args == ARGS_HELP)
-        fputs(more, stdout);
-    if (args != ARGS_OK || !n) {
-        if (args == ARGS_OK)
-            fputs(usage, stderr);
-        exit(args == ARGS_HELP ? 0 : EXIT_USAGE);
-    }
+    n = parse_words(argc, argv, table);
     if (truth)
         set_truth(o, truth);
     if (layout)
