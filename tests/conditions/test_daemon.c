@@ -13,6 +13,7 @@
 #include "harness.h"
 
 static const char config[] = "devices: [{backend: cpu, index: 0, lanes: 1, slots: 2}]\n"
+                             "limits: {soft_ms: 0, hard_ms: 60000}\n" /* sanitizers are slow */
                              "conditions: conditions.yaml\n";
 static const char menu[] =
     "name: conditional\n"
