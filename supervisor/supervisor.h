@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* supervisor.h - opens the supervisor and runs it until it is told to stop. */
+/* supervisor.h - opens the supervisor and runs it until it has to stop. */
 #ifndef TRIGSUP_SUPERVISOR_H
 #define TRIGSUP_SUPERVISOR_H
 #include "config/config.h"

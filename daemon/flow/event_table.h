@@ -17,9 +17,9 @@ struct event_owner {        /* the client that an event's RoIs come from */
     uint32_t client, epoch; /* its place, now (clients.h) */
 };
 
-struct event_decision { /* all that is told of an event that is decided */
+struct event_decision { /* the decision of an event */
     uint32_t run, l1id, n_rois, n_came;
-    uint32_t client, epoch; /* whom it is told */
+    uint32_t client, epoch; /* of the client */
     bool accept, is_late, is_repeat;
     uint8_t status; /* Trigd__V1__Status */
     uint64_t streams;

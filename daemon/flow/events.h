@@ -26,7 +26,7 @@ int events_admit(struct dispatch *d, const struct wire_roi *w, const struct even
 void events_undo(struct dispatch *d, uint32_t event);
 /* Whether RoIs that join this event are taken while others are not: it is open, and waits. */
 bool events_waits_for(const struct dispatch *d, const struct wire_roi *w);
-/* Who decides it. */
+/* The engine that decides it. */
 struct engine *events_engine(const struct dispatch *d, uint32_t event);
 /* An RoI was sent again; whether its event is known.  When all have been, its decision is sent
  * again. */
