@@ -46,6 +46,19 @@ int log_level_parse(const char *word, enum trg_level *ret_level)
     return -EINVAL;
 }
 
+int log_take_level(const char *comp, const char *word)
+{
+    enum trg_level level;
+
+    if (log_level_parse(word, &level) < 0) {
+        log_error(comp, "no such log level", "level=\"%s\" allowed=\"error warn info debug\"",
+                  word);
+        return -EINVAL;
+    }
+    log_set_level(level);
+    return 0;
+}
+
 uint64_t log_count(enum trg_level level)
 {
     return atomic_load(&counts[level]);

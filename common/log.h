@@ -25,6 +25,8 @@ struct log_site {
 void log_set_level(enum trg_level level);
 enum trg_level log_level(void);
 int log_level_parse(const char *word, enum trg_level *ret_level);
+/* Sets it from a word of a command line or a configuration; -EINVAL, logged: it is none of them. */
+int log_take_level(const char *comp, const char *word);
 const char *log_level_name(enum trg_level level);
 /* Lines written so far at a level, suppressed ones included. */
 uint64_t log_count(enum trg_level level);

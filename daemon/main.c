@@ -141,19 +141,6 @@ static int take_files(struct config *c, const struct options *o)
     return 0;
 }
 
-static int set_level(const char *word)
-{
-    enum trg_level level;
-
-    if (log_level_parse(word, &level) < 0) {
-        log_error("daemon", "no such log level", "level=\"%s\" allowed=\"error warn info debug\"",
-                  word);
-        return -EINVAL;
-    }
-    log_set_level(level);
-    return 0;
-}
-
 static int check_menu(const struct config *c)
 {
     struct plugin_host *host;
@@ -256,7 +243,7 @@ int main(int argc, char **argv)
         return EXIT_CONFIG;
     if (take_files(c, &o) < 0 || (o.scratch && config_scratch(c, o.scratch) < 0))
         r = EXIT_START;
-    else if (set_level(o.level ? o.level : c->log.level) < 0)
+    else if (log_take_level("daemon", o.level ? o.level : c->log.level) < 0)
         r = EXIT_USAGE;
     else if (o.check_only)
         r = check_menu(c) < 0 ? EXIT_CONFIG : EXIT_CLEAN;

@@ -75,19 +75,6 @@ static int parse(int argc, char **argv, struct options *o)
     return EXIT_USAGE;
 }
 
-static int set_level(const char *word)
-{
-    enum trg_level level;
-
-    if (log_level_parse(word, &level) < 0) {
-        log_error("farm", "no such log level", "level=\"%s\" allowed=\"error warn info debug\"",
-                  word);
-        return -EINVAL;
-    }
-    log_set_level(level);
-    return 0;
-}
-
 /* The signals come through the loop's descriptor; no thread may get them itself. */
 static void block_signals(void)
 {
@@ -130,7 +117,7 @@ int main(int argc, char **argv)
         return r;
     if (config_load(o.config, &c) < 0)
         return EXIT_CONFIG;
-    if (set_level(o.level ? o.level : c->log.level) < 0)
+    if (log_take_level("farm", o.level ? o.level : c->log.level) < 0)
         r = EXIT_USAGE;
     else if (o.check_only)
         r = supervisor_check(c) < 0 ? EXIT_CONFIG : EXIT_CLEAN;

@@ -11,8 +11,8 @@
 #include "pull.program.h"
 #include "values.h"
 
-/* Work-items of a group: as many as have something to read, but for few RoIs no more than fill the
- * bus between them, because the plugin's kernels want the rest of the chip. */
+/* Work-items of a group: as many as have something to read.  Groups of many RoIs are small, because
+ * the plugin's kernels want the rest of the chip; those of few RoIs have to fill the bus. */
 #define GROUP_LEAST 32u
 #define GROUP_MOST  128u
 #define GROUP_FEW   1024u

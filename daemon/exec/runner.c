@@ -109,11 +109,13 @@ static bool can_pull(const struct runner *l, const struct runner_slot *slot, uin
     const struct runner_memory *m = l->s.shard[slot->shard].memory;
     const struct arena_source *from = arena_sources(runner_arena(l, slot->shard), slot->number, k);
     const uint32_t kind = l->s.group->input[k].kind;
-    const uint64_t item = kind_item_size(kind), padding = kind_info(kind)->n_columns * UINT64_C(64);
+    uint64_t item, padding;
     bool all = true;
 
     if (!(l->pullable >> k & 1) || slot->is_staged)
         return false;
+    item = kind_item_size(kind);
+    padding = kind_info(kind)->n_columns * UINT64_C(64);
     for (uint32_t i = 0; i < slot->n; i++) {
         const uint32_t region = from[i].region;
 
