@@ -54,7 +54,6 @@ endpoints: ["ipc://$folder/ipc", "tcp://127.0.0.1:5790", "shm://$folder/shm"]
 menu: $1.yaml
 pool: {rois: 65536, mbytes: 4096}
 clients: {credits: $4, max_layer: 63, max_items: 65536, shm_mbytes: 512}
-limits: {${limits-soft_ms: 0, hard_ms: 0}}
 workers: {pinned_mbytes: ${pinned:-4096}}
 devices: [$2]
 batching: {$3, max_kbytes: 65536}
@@ -78,7 +77,7 @@ stop() {
     pid=
 }
 
-# replay ENDPOINT PRESET ROIS DISTINCT OPTION ...: all RoIs must be answered
+# replay ENDPOINT PRESET ROIS DISTINCT OPTION ...: all RoIs must be answered, none by the hard limit
 replay() {
     local endpoint=$1 preset=$2 rois=$3 distinct=$4
     shift 4
@@ -86,7 +85,7 @@ replay() {
     $place "$build/bin/trigreplay" run --connect "$endpoint" --preset "$preset" --rois "$rois" \
         --distinct "$distinct" --seed 1 --connections "$clients" --threads "$clients" --truth none \
         --timeout 120000 --quiet --json "$folder/report.json" "$@"
-    [ "$(value lost)" = 0 ] && [ "$(value decided)" = "$rois" ]
+    [ "$(value lost)" = 0 ] && [ "$(value decided)" = "$rois" ] && [ "$(value status_timeout)" = 0 ]
 }
 
 # RoIs that take about so long at a rate, at least so many
@@ -105,11 +104,14 @@ note() {
         "$machine" "$device" "$commit" "$(date +%F)" "$program" >>"$out"
 }
 
-# measure FIGURE ENDPOINT PRESET DISTINCT DEVICE [OPTION ...]: first a short run that warms up and tells the rate
+# measure FIGURE ENDPOINT PRESET DISTINCT DEVICE [OPTION ...]: first a run that warms up and one that tells the rate: regions
+# of new clients are registered with the device at first, which a short run would tell instead
 measure() {
     local figure=$1 endpoint=$2 preset=$3 distinct=$4 device=$5 n rates=()
     shift 5
     replay "$endpoint" "$preset" "$((distinct * 10))" "$distinct" --batch 4 "$@"
+    n=$(awk -v n="$(enough "$(value rois_per_s)" "$distinct")" 'BEGIN {print int(n / 2)}')
+    replay "$endpoint" "$preset" "$n" "$distinct" --batch 4 "$@"
     n=$(enough "$(value rois_per_s)" "$distinct")
     for _ in $(seq "$runs"); do
         replay "$endpoint" "$preset" "$n" "$distinct" --batch 4 "$@"
