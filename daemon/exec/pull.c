@@ -11,12 +11,11 @@
 #include "pull.program.h"
 #include "values.h"
 
-/* Work-items of a group: as many as have something to read.  Groups of many RoIs are small, because
- * the plugin's kernels want the rest of the chip; those of few RoIs have to fill the bus. */
+/* Work-items of a group.  All groups of a batch together keep the bus busy with WORK_ITEMS; more of
+ * them only wait, in places on the chip that the plugin's kernels want. */
 #define GROUP_LEAST 32u
-#define GROUP_MOST  128u
-#define GROUP_FEW   1024u
-#define FEW         16u /* RoIs */
+#define GROUP_MOST  1024u
+#define WORK_ITEMS  8192u
 
 _Static_assert(PULL_ENCODED == QUANTUM_COLUMNS, "the same columns");
 _Static_assert(TRG_COLUMNS_MAX_DEV == TRG_COLUMNS_MAX, "all columns");
@@ -130,10 +129,11 @@ static void write_head(const struct pull_input *in, unsigned char *host, struct 
 static uint32_t group_size(const struct pull *p, const struct pull_input *in, uint32_t n_items)
 {
     const uint64_t bytes = n_items * kind_item_size(in->kind) / in->n_rois;
-    uint32_t most = in->n_rois < FEW ? GROUP_FEW : GROUP_MOST, size = GROUP_LEAST;
+    const uint32_t most = GROUP_MOST < p->group_max ? GROUP_MOST : p->group_max;
+    uint32_t size = GROUP_LEAST;
 
-    most = most < p->group_max ? most : p->group_max;
-    while (size < most && size * UINT64_C(16) * PULL_AHEAD < bytes)
+    while (size < most && size * in->n_rois < WORK_ITEMS &&
+           size * UINT64_C(16) * PULL_AHEAD < bytes)
         size *= 2;
     return size < most ? size : most;
 }
