@@ -25,6 +25,7 @@ struct keeper {
     int result;            /* of the last reload */
     uint32_t generation;
     bool is_accounting; /* accounts are to be written */
+    bool has_run_work;
 };
 
 static int reload(struct keeper *k)
@@ -67,6 +68,13 @@ static bool do_one(struct keeper *k)
         k->is_accounting = false;
         pthread_mutex_unlock(&k->lock);
         k->hooks.write_accounts(k->hooks.ctx);
+        pthread_mutex_lock(&k->lock);
+        return true;
+    }
+    if (k->has_run_work) {
+        k->has_run_work = false;
+        pthread_mutex_unlock(&k->lock);
+        k->hooks.run(k->hooks.ctx);
         pthread_mutex_lock(&k->lock);
         return true;
     }
@@ -181,6 +189,14 @@ void keeper_ask_accounts(struct keeper *k)
 {
     pthread_mutex_lock(&k->lock);
     k->is_accounting = true;
+    pthread_cond_broadcast(&k->changed);
+    pthread_mutex_unlock(&k->lock);
+}
+
+void keeper_ask_run(struct keeper *k)
+{
+    pthread_mutex_lock(&k->lock);
+    k->has_run_work = true;
     pthread_cond_broadcast(&k->changed);
     pthread_mutex_unlock(&k->lock);
 }

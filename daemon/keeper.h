@@ -16,6 +16,7 @@ struct keeper_hooks {
      * keeper's). */
     int (*swap)(void *ctx, struct generation *g);
     void (*write_accounts)(void *ctx); /* of all shards */
+    void (*run)(void *ctx);            /* what run control has to do */
 };
 int keeper_start(const struct engine_setup *setup, const struct keeper_hooks *hooks,
                  struct keeper **ret_keeper);
@@ -30,6 +31,8 @@ int keeper_look(struct keeper *k, uint64_t number, char *text, size_t bytes);
 bool keeper_is_reloading(struct keeper *k);
 /* Has the accounts written and does not wait. */
 void keeper_ask_accounts(struct keeper *k);
+/* Has the work of run control done and does not wait. */
+void keeper_ask_run(struct keeper *k);
 /* Takes over an engine that its shard does not use any more. */
 void keeper_retire(struct keeper *k, struct engine *e);
 #endif

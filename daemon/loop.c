@@ -78,15 +78,17 @@ static int open_shards(struct loop *l)
     int r = 0;
 
     for (uint32_t i = 0; r == 0 && i < l->n_shards; i++) {
-        const struct shard_setup setup = {
-            .config = l->config,
-            .affinity = l->affinity,
-            .directory = l->directory,
-            .streams = l->streams,
-            .shared = {.book = l->book, .poison = l->poison, .registry = l->registry},
-            .number = i,
-            .n = l->n_shards,
-            .spin_ns = spin};
+        const struct shard_setup setup = {.config = l->config,
+                                          .affinity = l->affinity,
+                                          .directory = l->directory,
+                                          .streams = l->streams,
+                                          .shared = {.book = l->book,
+                                                     .poison = l->poison,
+                                                     .registry = l->registry,
+                                                     .lumi = runs_lumi(l->run.runs)},
+                                          .number = i,
+                                          .n = l->n_shards,
+                                          .spin_ns = spin};
 
         r = shard_open(&setup, &l->shard[i]);
         if (r < 0)
@@ -151,9 +153,11 @@ static int swap(void *ctx, struct generation *g)
     struct loop *l = ctx;
     const int r = runcontrol_swap(&l->run, g);
 
-    if (r == 0)
-        member_set_menu(l->member, g->menu);
-    return r;
+    if (r < 0)
+        return r;
+    runs_set_menu(l->run.runs, g->menu);
+    member_set_menu(l->member, g->menu);
+    return 0;
 }
 
 static void write_accounts(void *ctx)
@@ -161,6 +165,60 @@ static void write_accounts(void *ctx)
     struct loop *l = ctx;
 
     runmenu_write_accounts(&l->run);
+}
+
+static void work_on_run(void *ctx)
+{
+    const struct loop *l = ctx;
+
+    runs_work(l->run.runs);
+}
+
+static void tell_shards(void *ctx)
+{
+    const struct loop *l = ctx;
+
+    runcontrol_tell(&l->run);
+}
+
+static void ask_run_work(void *ctx)
+{
+    const struct loop *l = ctx;
+
+    keeper_ask_run(l->keeper);
+}
+
+static uint64_t ask_reload(void *ctx)
+{
+    const struct loop *l = ctx;
+
+    return keeper_ask_reload(l->keeper);
+}
+
+static int look_reload(void *ctx, uint64_t number, char *text, size_t bytes)
+{
+    const struct loop *l = ctx;
+
+    return keeper_look(l->keeper, number, text, bytes);
+}
+
+static struct account *take_accounts(void *ctx, bool is_over, uint32_t *ret_missing)
+{
+    const struct loop *l = ctx;
+
+    return runmenu_take_accounts(&l->run, is_over, ret_missing);
+}
+
+static void begin_runs(struct loop *l)
+{
+    const struct runs_hooks hooks = {.ctx = l,
+                                     .ask_reload = ask_reload,
+                                     .look_reload = look_reload,
+                                     .tell = tell_shards,
+                                     .ask_work = ask_run_work,
+                                     .take_accounts = take_accounts};
+
+    runs_begin(l->run.runs, &hooks);
 }
 
 static void retire(void *ctx, struct engine *e)
@@ -178,7 +236,8 @@ static int open_menu(struct loop *l)
                                  .affinity = l->affinity,
                                  .book = l->book};
     struct generation *g;
-    const struct keeper_hooks hooks = {.ctx = l, .swap = swap, .write_accounts = write_accounts};
+    const struct keeper_hooks hooks = {
+        .ctx = l, .swap = swap, .write_accounts = write_accounts, .run = work_on_run};
     int r = keeper_start(&setup, &hooks, &l->keeper);
 
     if (r < 0)
@@ -187,6 +246,7 @@ static int open_menu(struct loop *l)
     r = generation_open(&setup, 1, &g);
     if (r < 0)
         return r;
+    runs_set_menu(l->run.runs, g->menu);
     member_set_menu(l->member, g->menu);
     r = runmenu_start_prescales(l->config->prescales, g->menu, l->book);
     for (uint32_t i = 0; i < l->n_shards; i++) {
@@ -227,7 +287,9 @@ int loop_open(const struct config *config, const char *config_path, struct loop 
         free(l);
         return r;
     }
-    r = open_base(l);
+    r = runs_open(config, config_path, &l->stats, &l->run.runs);
+    if (r == 0)
+        r = open_base(l);
     l->run.config = config;
     l->run.shard = l->shard;
     l->run.book = l->book;
@@ -268,6 +330,7 @@ void loop_close(struct loop *l)
     backends_close(l->backends);
     directory_free(l->directory);
     affinity_close(l->affinity);
+    runs_close(l->run.runs);
     plugin_host_free(l->plugins);
     opening_fini(&l->opening);
     if (l->signal_fd >= 0)
@@ -301,6 +364,7 @@ static void look_after(struct loop *l, bool is_signalled)
         return;
     l->ticked_ns = now;
     read_signals(l);
+    runcontrol_tick(&l->run);
     stats_set(&l->stats.of[0]->g.log_dropped, logsink_dropped());
     if (runcontrol_is_live(&l->run))
         notify_watchdog(now);
@@ -369,7 +433,8 @@ int loop_run(struct loop *l)
     shard_enter(l->shard[0]);
     if (r == 0) {
         runcontrol_ready(&l->run);
-        r = member_start(l->member, &l->stats, &l->hooks);
+        begin_runs(l);
+        r = member_start(l->member, &l->stats, &l->hooks, l->run.runs);
         if (r < 0)
             atomic_store(&l->run.is_over, true);
         notify_ready();

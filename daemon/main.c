@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/audit.h"
 #include "config/config.h"
 #include "config/config_scratch.h"
 #include "config/config_table.h"
@@ -194,6 +195,8 @@ static int serve(const struct config *c, const char *path)
 
     block_signals();
     logsink_start();
+    if (audit_open(c->control.audit) < 0)
+        return EXIT_START;
     r = loop_open(c, path, &loop);
     if (r == -EINTR) {
         log_info("daemon", "told to stop before all lanes were open", "%s", "");
@@ -250,6 +253,7 @@ int main(int argc, char **argv)
     else
         r = serve(c, o.config);
     logsink_stop(LOG_MS);
+    audit_close();
     config_free(c);
     return r;
 }

@@ -19,7 +19,6 @@
 #define SUPERVISORS_MAX  8u
 #define NAME_BYTES       64u
 #define ENDPOINT_BYTES   256u
-#define MESSAGE_BYTES    65536u
 #define ENLIST_NS        (200 * NS_PER_MS) /* between two tries */
 #define WORK_MS          5                 /* between two looks while an order is carried out */
 #define FIRST_BEAT_MS    20u
@@ -31,16 +30,23 @@ struct place { /* with one supervisor */
     char supervisor[NAME_BYTES];
     uint64_t instance; /* of it; 0: not enrolled */
     uint32_t heartbeat_ms;
-    uint64_t due_ns;   /* the next beat, or try */
-    uint64_t order;    /* that is carried out, a reload; 0: none */
-    uint64_t reload;   /* its number here */
-    char refusal[256]; /* the last one, logged once */
+    uint64_t due_ns;     /* the next beat, or try */
+    struct order {       /* that is carried out */
+        uint64_t number; /* 0: none */
+        /* How to look for its end. */
+        int (*look)(void *ctx, uint64_t ticket, char *text, size_t bytes);
+        uint64_t ticket;
+    } reload, run;
+    bool has_run;                 /* it began the run: the accounts go there */
+    struct runs_message *account; /* on its way */
+    char refusal[256];            /* the last one, logged once */
     void *socket;
 };
 
 struct member {
     const struct config *config;
     struct control_hooks hooks;
+    struct runs *runs;
     const struct stats_set *stats;
     char name[NAME_BYTES], endpoint[ENDPOINT_BYTES];
     uint64_t instance;
@@ -54,7 +60,7 @@ struct member {
     int stop_fd;
     pthread_t thread;
     bool has_thread;
-    unsigned char packed[MESSAGE_BYTES];
+    unsigned char packed[MEMBER_MESSAGE];
 };
 
 static uint64_t unix_ns(void)
@@ -139,6 +145,7 @@ static void beat(struct member *m, struct place *p)
 {
     Trigd__Farm__V1__FromNode message = TRIGD__FARM__V1__FROM_NODE__INIT;
     Trigd__Farm__V1__Beat b = TRIGD__FARM__V1__BEAT__INIT;
+    struct run_view run;
 
     if (!m->hooks.is_live(m->hooks.ctx))
         return; /* a shard is stuck: nothing is decided there */
@@ -153,7 +160,10 @@ static void beat(struct member *m, struct place *p)
         b.in_flight += one.in_flight;
     }
     b.instance = m->instance;
-    b.is_taking = !strcmp(m->hooks.state(m->hooks.ctx), "ready");
+    m->hooks.run(m->hooks.ctx, &run);
+    b.run = run.number;
+    b.lumi_block = run.block;
+    b.is_taking = !strcmp(m->hooks.state(m->hooks.ctx), "ready") && runs_is_taking(m->runs);
     b.unix_ns = unix_ns();
     pthread_mutex_lock(&m->lock);
     b.menu_key = m->menu_key;
@@ -174,19 +184,19 @@ static void leave(struct member *m, struct place *p, const char *why)
     tell(m, p, &message);
 }
 
-static void say_done(struct member *m, struct place *p, bool is_good, const char *text)
+static void say_done(struct member *m, struct place *p, uint64_t order, bool is_good,
+                     const char *text)
 {
     Trigd__Farm__V1__FromNode message = TRIGD__FARM__V1__FROM_NODE__INIT;
     Trigd__Farm__V1__Done d = TRIGD__FARM__V1__DONE__INIT;
 
     beat(m, p); /* so that the supervisor knows of the menu first */
-    d.number = p->order;
+    d.number = order;
     d.is_good = is_good;
     d.text = (char *)text;
     message.body_case = TRIGD__FARM__V1__FROM_NODE__BODY_DONE;
     message.done = &d;
     tell(m, p, &message);
-    p->order = 0;
 }
 
 /* ---------------------------------------------------------------- from a supervisor */
@@ -235,21 +245,72 @@ static void take_enrolled(struct member *m, struct place *p, const Trigd__Farm__
     p->due_ns = 0;
 }
 
+/* Whether the order has been carried out already: by this supervisor, or for another one. */
+static bool is_run_as(const struct member *m, struct place *p, const Trigd__Farm__V1__Order *o)
+{
+    struct run_view run;
+
+    m->hooks.run(m->hooks.ctx, &run);
+    if (o->what != TRIGD__FARM__V1__ORDER__WHAT__RUN_BEGIN)
+        return run.number != o->run;
+    if (run.number != o->run)
+        return false;
+    p->has_run = true;
+    return true;
+}
+
+/* Begins or ends a run, or a lumi block of it. */
+static void take_run_order(struct member *m, struct place *p, const Trigd__Farm__V1__Order *o)
+{
+    static const enum run_command command[] = {
+        [TRIGD__FARM__V1__ORDER__WHAT__RUN_BEGIN] = RUN_DO_start,
+        [TRIGD__FARM__V1__ORDER__WHAT__RUN_BLOCK] = RUN_DO_block,
+        [TRIGD__FARM__V1__ORDER__WHAT__RUN_END] = RUN_DO_stop};
+    char by[sizeof p->supervisor + 16], text[512] = "";
+    const struct run_order order = {.command = command[o->what],
+                                    .number = o->run,
+                                    .block = o->lumi_block,
+                                    .is_of_farm = true,
+                                    .numbers = o->numbers,
+                                    .by = by};
+
+    uint64_t ticket;
+
+    snprintf(by, sizeof by, "supervisor %s", p->supervisor);
+    if (is_run_as(m, p, o)) {
+        say_done(m, p, o->number, true, "it is so");
+        return;
+    }
+    if (m->hooks.ask_run(m->hooks.ctx, &order, &ticket, text, sizeof text) < 0) {
+        say_done(m, p, o->number, false, text);
+        return;
+    }
+    p->has_run = true;
+    if (o->what != TRIGD__FARM__V1__ORDER__WHAT__RUN_BLOCK) /* which is done at once */
+        p->run = (struct order){.number = o->number, .look = m->hooks.look_run, .ticket = ticket};
+}
+
 static void take_order(struct member *m, struct place *p, const Trigd__Farm__V1__Order *o)
 {
+    const ProtobufCEnumValue *name = protobuf_c_enum_descriptor_get_value(
+        &trigd__farm__v1__order__what__descriptor, (int)o->what);
     char text[256] = "";
 
-    log_info("farm", "order", "supervisor=\"%s\" order=%s", p->supervisor,
-             o->what == TRIGD__FARM__V1__ORDER__WHAT__RELOAD ? "reload" : "quit");
-    p->order = o->number;
+    log_info("farm", "order", "supervisor=\"%s\" order=%s run=%u lumi_block=%u", p->supervisor,
+             name ? name->name : "?", o->run, o->lumi_block);
     if (o->what == TRIGD__FARM__V1__ORDER__WHAT__RELOAD) {
-        p->reload = m->hooks.ask_reload(m->hooks.ctx);
+        p->reload = (struct order){.number = o->number,
+                                   .look = m->hooks.look_reload,
+                                   .ticket = m->hooks.ask_reload(m->hooks.ctx)};
+    } else if (o->what >= TRIGD__FARM__V1__ORDER__WHAT__RUN_BEGIN &&
+               o->what <= TRIGD__FARM__V1__ORDER__WHAT__RUN_END) {
+        take_run_order(m, p, o);
     } else if (o->what == TRIGD__FARM__V1__ORDER__WHAT__QUIT) {
         const int r = m->hooks.quit(m->hooks.ctx, text, sizeof text);
 
-        say_done(m, p, r == 0, text);
+        say_done(m, p, o->number, r == 0, text);
     } else {
-        say_done(m, p, false, "this node does not know the order");
+        say_done(m, p, o->number, false, "this node does not know the order");
     }
 }
 
@@ -297,16 +358,37 @@ static void receive(struct member *m, struct place *p)
 
 /* ---------------------------------------------------------------- the thread */
 
-static void look_at_order(struct member *m, struct place *p)
+/* Whether all accounts are on their way. */
+static bool send_accounts(struct member *m, struct place *p)
 {
-    char text[512];
+    while (p->has_run) {
+        if (!p->account)
+            p->account = runs_next_message(m->runs);
+        if (!p->account)
+            break;
+        if (p->account->n > MEMBER_MESSAGE)
+            log_error("farm", "the account of a lumi block is too large to be sent", "bytes=%zu",
+                      p->account->n);
+        else if (zmq_send(p->socket, p->account->bytes, p->account->n, ZMQ_DONTWAIT) < 0)
+            return false;
+        runs_free_message(p->account);
+        p->account = NULL;
+    }
+    return true;
+}
+
+static void look_at_order(struct member *m, struct place *p, struct order *o)
+{
+    char text[512] = "";
     int r;
 
-    if (!p->order)
+    if (!o->number)
         return;
-    r = m->hooks.look_reload(m->hooks.ctx, p->reload, text, sizeof text);
-    if (r != -EINPROGRESS)
-        say_done(m, p, r == 0, text);
+    r = o->look(m->hooks.ctx, o->ticket, text, sizeof text);
+    if (r == -EINPROGRESS || !send_accounts(m, p)) /* they are there before its Done */
+        return;
+    say_done(m, p, o->number, r == 0, text);
+    o->number = 0;
 }
 
 static void look_at(struct member *m, struct place *p)
@@ -314,7 +396,9 @@ static void look_at(struct member *m, struct place *p)
     const uint64_t now = clock_ns();
 
     receive(m, p);
-    look_at_order(m, p);
+    send_accounts(m, p);
+    look_at_order(m, p, &p->reload);
+    look_at_order(m, p, &p->run);
     if (now < p->due_ns)
         return;
     if (p->instance) {
@@ -334,13 +418,22 @@ static int time_left(const struct member *m)
     bool is_busy = false;
 
     for (uint32_t i = 0; i < m->n; i++) {
-        is_busy |= m->place[i].order != 0;
+        is_busy |= m->place[i].reload.number || m->place[i].run.number || m->place[i].account;
         if (m->place[i].due_ns < due)
             due = m->place[i].due_ns;
     }
     if (is_busy)
         return WORK_MS;
     return due <= now ? 0 : (int)((due - now + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+/* The daemon ends within a run. */
+static void send_last_accounts(struct member *m, struct place *p)
+{
+    const uint64_t limit = clock_ns() + NS_PER_S;
+
+    while (!send_accounts(m, p) && clock_ns() < limit)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
 static void *run(void *arg)
@@ -355,6 +448,8 @@ static void *run(void *arg)
             look_at(m, &m->place[i]);
         zmq_poll(item, (int)m->n + 1, time_left(m));
     }
+    for (uint32_t i = 0; i < m->n; i++)
+        send_last_accounts(m, &m->place[i]);
     for (uint32_t i = 0; i < m->n; i++)
         leave(m, &m->place[i], MEMBER_ENDS);
     return NULL;
@@ -457,7 +552,8 @@ int member_open(const struct config *config, struct member **ret_member)
     return 0;
 }
 
-int member_start(struct member *m, const struct stats_set *stats, const struct control_hooks *hooks)
+int member_start(struct member *m, const struct stats_set *stats, const struct control_hooks *hooks,
+                 struct runs *runs)
 {
     int r;
 
@@ -465,6 +561,7 @@ int member_start(struct member *m, const struct stats_set *stats, const struct c
         return 0;
     m->stats = stats;
     m->hooks = *hooks;
+    m->runs = runs;
     r = -pthread_create(&m->thread, NULL, run, m);
     m->has_thread = r == 0;
     return r;
@@ -479,8 +576,10 @@ void member_stop(struct member *m)
             log_error("farm", "cannot stop the thread", "error=\"%s\"", strerror(errno));
         pthread_join(m->thread, NULL);
     }
-    for (uint32_t i = 0; i < m->n; i++)
+    for (uint32_t i = 0; i < m->n; i++) {
         zmq_close(m->place[i].socket);
+        runs_free_message(m->place[i].account);
+    }
     if (m->context)
         zmq_ctx_term(m->context);
     if (m->stop_fd >= 0)

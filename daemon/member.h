@@ -9,8 +9,10 @@
 #include "config/config.h"
 #include "menu/menu.h"
 #include "monitor/view.h"
+#include "runs.h"
 
 #define MEMBER_PROTOCOL 1u
+#define MEMBER_MESSAGE  (1u << 20)        /* largest message between node and supervisor, bytes */
 #define MEMBER_ENDS     "the daemon ends" /* why a node leaves in peace */
 
 struct member;
@@ -20,8 +22,8 @@ int member_open(const struct config *config, struct member **ret_member);
 /* A menu runs from here on.  Any thread; NULL is fine. */
 void member_set_menu(struct member *m, const struct menu *menu);
 /* The daemon can take RoIs: starts the thread.  NULL is fine. */
-int member_start(struct member *m, const struct stats_set *stats,
-                 const struct control_hooks *hooks);
+int member_start(struct member *m, const struct stats_set *stats, const struct control_hooks *hooks,
+                 struct runs *runs);
 /* Leaves the farm.  NULL is fine. */
 void member_stop(struct member *m);
 #endif

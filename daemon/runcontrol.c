@@ -54,10 +54,26 @@ void runcontrol_order(const struct runcontrol *r, int fd, struct shard_order *re
 {
     const enum state now = state_of(r);
 
-    *ret_order = (struct shard_order){.is_taking = now == READY,
+    *ret_order = (struct shard_order){.is_taking = now == READY && runs_is_taking(r->runs),
                                       .is_ending = now == STOPPING,
                                       .stop_by_ns = atomic_load(&r->stop_by_ns),
                                       .fd = fd};
+}
+
+/* Whether no shard takes RoIs or has any. */
+static bool has_nothing(const struct runcontrol *r)
+{
+    bool is_empty = true;
+
+    for (uint32_t i = 0; i < r->n_shards; i++)
+        is_empty &=
+            !shard_is_taking(r->shard[i]) && !stats_get(&shard_stats(r->shard[i])->g.in_flight);
+    return is_empty;
+}
+
+void runcontrol_tick(struct runcontrol *r)
+{
+    runs_tick(r->runs, has_nothing(r));
 }
 
 void runcontrol_look(struct runcontrol *r)
@@ -66,10 +82,7 @@ void runcontrol_look(struct runcontrol *r)
 
     switch (state_of(r)) {
     case DRAINING:
-        for (uint32_t i = 0; i < r->n_shards; i++)
-            is_at_end &=
-                !shard_is_taking(r->shard[i]) && !stats_get(&shard_stats(r->shard[i])->g.in_flight);
-        if (!is_at_end)
+        if (!has_nothing(r))
             break;
         enter(r, DRAINED);
         keeper_ask_accounts(r->keeper);
@@ -130,6 +143,12 @@ static int on_nothing(void *arg)
     return 0;
 }
 
+void runcontrol_tell(const struct runcontrol *r)
+{
+    for (uint32_t i = 0; i < r->n_shards; i++)
+        mailbox_call(shard_mailbox(r->shard[i]), on_nothing, NULL, CALL_MS);
+}
+
 static int go_to(struct runcontrol *run, enum state to, char *text, size_t bytes)
 {
     struct request q = {.run = run, .to = to, .text = text, .bytes = bytes};
@@ -178,6 +197,28 @@ static bool hook_is_reloading(void *ctx)
     return keeper_is_reloading(run->keeper);
 }
 
+static int hook_ask_run(void *ctx, const struct run_order *order, uint64_t *ret_ticket, char *text,
+                        size_t bytes)
+{
+    const struct runcontrol *run = ctx;
+
+    return runs_ask(run->runs, order, ret_ticket, text, bytes);
+}
+
+static int hook_look_run(void *ctx, uint64_t ticket, char *text, size_t bytes)
+{
+    const struct runcontrol *run = ctx;
+
+    return runs_look(run->runs, ticket, text, bytes);
+}
+
+static void hook_run(void *ctx, struct run_view *ret_view)
+{
+    const struct runcontrol *run = ctx;
+
+    runs_view(run->runs, ret_view);
+}
+
 static const char *hook_state(void *ctx)
 {
     return state_name[state_of(ctx)];
@@ -201,6 +242,9 @@ void runcontrol_hooks(struct runcontrol *r, struct control_hooks *ret_hooks)
                                         .look_reload = hook_look_reload,
                                         .is_reloading = hook_is_reloading,
                                         .quit = hook_quit,
+                                        .ask_run = hook_ask_run,
+                                        .look_run = hook_look_run,
+                                        .run = hook_run,
                                         .state = hook_state,
                                         .is_live = hook_is_live};
 }

@@ -7,6 +7,7 @@
 #define TRIGD_RUNCONTROL_H
 #include "keeper.h"
 #include "monitor/view.h"
+#include "runs.h"
 #include "shard.h"
 
 struct runcontrol {
@@ -14,6 +15,7 @@ struct runcontrol {
     struct keeper *keeper;
     struct shard *const *shard;
     struct change_book *book;
+    struct runs *runs;
     uint32_t n_shards;
     _Atomic int state;
     _Atomic uint64_t stop_by_ns;
@@ -33,6 +35,10 @@ void runcontrol_stop(struct runcontrol *r, const char *why);
 void runcontrol_order(const struct runcontrol *r, int fd, struct shard_order *ret_order);
 /* Whether all shards turned within the last second.  Any thread. */
 bool runcontrol_is_live(const struct runcontrol *r);
+/* Run control looks at its clock and at what is in flight.  The main thread, now and then. */
+void runcontrol_tick(struct runcontrol *r);
+/* All shards know of what run control published.  Not on the thread of a shard. */
+void runcontrol_tell(const struct runcontrol *r);
 /* Looks whether a state has come to its end.  The main thread, between turns of its shard. */
 void runcontrol_look(struct runcontrol *r);
 #endif

@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/folder.h"
 #include "base/refuse.h"
+#include "base/wholefile.h"
 #include "log.h"
 #include "menu/prescale_file.h"
 
@@ -380,41 +380,22 @@ struct output { /* a file of what was counted */
     const void *counted;
 };
 
-static int print_into(const char *path, const struct output *o)
-{
-    FILE *out = fopen(path, "wxe");
-    int r = 0;
-
-    if (!out)
-        return -errno;
-    o->print(o->counted, out);
-    if (fflush(out) != 0 || fsync(fileno(out)) < 0)
-        r = -errno;
-    if (fclose(out) != 0 && r == 0)
-        r = -errno;
-    return r;
-}
-
 /* A file appears whole, under a name of its own. */
 static void write_file(const struct output *o)
 {
-    char partial[4096], path[4096];
+    char name[128];
     struct timespec now;
-    int r = folder_make(o->folder);
+    int r;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    snprintf(path, sizeof path, "%.3900s/%s-%lld.%03ld-%ld.json", o->folder, o->what,
-             (long long)now.tv_sec, now.tv_nsec / 1000000, (long)getpid());
-    snprintf(partial, sizeof partial, "%.4000s.partial", path);
-    if (r == 0)
-        r = print_into(partial, o);
-    if (r == 0 && rename(partial, path) < 0)
-        r = -errno;
+    snprintf(name, sizeof name, "%s-%lld.%03ld-%ld.json", o->what, (long long)now.tv_sec,
+             now.tv_nsec / 1000000, (long)getpid());
+    r = wholefile_write(o->folder, name, o->print, o->counted);
     if (r < 0)
         log_error("daemon", "a file of counts cannot be written: they are lost",
-                  "file=\"%s\" error=\"%s\"", path, strerror(-r));
+                  "file=\"%s/%s\" error=\"%s\"", o->folder, name, strerror(-r));
     else
-        log_info("daemon", "counts written", "file=\"%s\"", path);
+        log_info("daemon", "counts written", "file=\"%s/%s\"", o->folder, name);
 }
 
 static void print_accounts(const void *list, FILE *out)
@@ -427,11 +408,10 @@ static void print_histograms(const void *list, FILE *out)
     histograms_print(list, out);
 }
 
-static void write_all(const struct runcontrol *run, struct account *list)
+static void write_all(const struct runcontrol *run, const struct account *list)
 {
     if (list && run->config->accounts_dir[0])
         write_file(&(struct output){"accounts", run->config->accounts_dir, print_accounts, list});
-    account_free(list);
 }
 
 static void write_histograms(const struct runcontrol *run, struct histogram_list *list)
@@ -442,9 +422,9 @@ static void write_histograms(const struct runcontrol *run, struct histogram_list
     histograms_drop(list);
 }
 
-void runmenu_write_accounts(void *runcontrol)
+struct account *runmenu_take_accounts(const struct runcontrol *run, bool is_over,
+                                      uint32_t *ret_missing)
 {
-    const struct runcontrol *run = runcontrol;
     struct histogram_list histograms;
     struct account *all = NULL;
 
@@ -453,10 +433,24 @@ void runmenu_write_accounts(void *runcontrol)
 
         if (mailbox_call(shard_mailbox(run->shard[i]), on_take, &q, CALL_MS) == 0)
             all = account_merge(all, q.taken);
+        else
+            ++*ret_missing;
     }
+    if (is_over) {
+        gather_histograms(run, true, &histograms);
+        write_histograms(run, &histograms);
+    }
+    return all;
+}
+
+void runmenu_write_accounts(void *runcontrol)
+{
+    const struct runcontrol *run = runcontrol;
+    uint32_t missing = 0;
+    struct account *all = runmenu_take_accounts(run, true, &missing);
+
     write_all(run, all);
-    gather_histograms(run, true, &histograms);
-    write_histograms(run, &histograms);
+    runs_keep(run->runs, all);
 }
 
 void runmenu_end_accounts(const struct runcontrol *run)
@@ -466,7 +460,10 @@ void runmenu_end_accounts(const struct runcontrol *run)
 
     for (uint32_t i = 0; i < run->n_shards; i++)
         all = account_merge(all, accounts_take(dispatch_accounts(shard_dispatch(run->shard[i]))));
-    write_all(run, all);
+    if (!runs_end(run->runs, all)) {
+        write_all(run, all);
+        account_free(all);
+    }
     for (uint32_t i = 0; i < run->n_shards; i++)
         if (histograms_copy(dispatch_histograms(shard_dispatch(run->shard[i])), true, &one) == 0)
             histograms_merge(&histograms, &one);

@@ -19,6 +19,10 @@ char *runmenu_dump(void *runcontrol, enum control_dump what);
 /* The histograms of all shards, added up; the caller drops them.  -ETIMEDOUT. */
 int runmenu_histograms(void *runcontrol, struct histogram_list *ret_list);
 
+/* Takes the accounts of all shards away, as far as no RoI is in them; adds the number of shards
+ * that did not answer to *ret_missing.  With `is_over` writes the histograms as well. */
+struct account *runmenu_take_accounts(const struct runcontrol *r, bool is_over,
+                                      uint32_t *ret_missing);
 /* Takes the accounts of all shards away, as far as no RoI is in them, and histograms; writes them.
  */
 void runmenu_write_accounts(void *runcontrol);

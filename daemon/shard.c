@@ -117,8 +117,11 @@ int shard_begin(struct shard *s, struct engine *e, void (*retire)(void *ctx, str
 
     if (r < 0)
         return r;
-    return ingress_open(&s->config, s->pool, s->clients, s->stats, s->dispatch, s->egress,
-                        s->recall, &s->ingress);
+    r = ingress_open(&s->config, s->pool, s->clients, s->stats, s->dispatch, s->egress, s->recall,
+                     &s->ingress);
+    if (r == 0)
+        ingress_set_draining(s->ingress, true); /* as is_taking says: the first order may differ */
+    return r;
 }
 
 void shard_end(struct shard *s)

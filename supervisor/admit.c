@@ -102,7 +102,7 @@ static bool has_right_plugins(const struct farm *f, const Trigd__Farm__V1__Enlis
     if (e->n_plugins != f->n_plugins)
         return say(why, "its menu has %zu steps; the farm's has %u", e->n_plugins, f->n_plugins);
     for (uint32_t i = 0; i < f->n_plugins; i++) {
-        const struct farm_plugin *own = &f->plugin[i];
+        const struct rundoc_plugin *own = &f->plugin[i];
         const Trigd__Farm__V1__StepPlugin *p = e->plugins[i];
 
         if (strcmp(p->plugin, own->plugin) != 0 || strcmp(p->version, own->version) != 0)

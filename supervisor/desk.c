@@ -22,6 +22,9 @@ struct request { /* to the I/O thread */
     char *text;
     size_t bytes;
     struct table *table;
+    const struct run_order *order;
+    uint64_t ticket;
+    struct run_view run;
 };
 
 static int call(struct desk *d, int (*fn)(void *arg), struct request *q)
@@ -94,6 +97,58 @@ static int hook_quit(void *ctx, char *text, size_t bytes)
 {
     return go_to(ctx, "quit", text, bytes);
 }
+
+/* ---------------------------------------------------------------- run control */
+
+static int on_ask_run(void *arg)
+{
+    struct request *q = arg;
+
+    return farmrun_ask(q->desk->farm, q->order, &q->ticket, q->text, q->bytes);
+}
+
+static int hook_ask_run(void *ctx, const struct run_order *order, uint64_t *ret_ticket, char *text,
+                        size_t bytes)
+{
+    struct request q = {.desk = ctx, .order = order, .text = text, .bytes = bytes};
+    const int r = call(ctx, on_ask_run, &q);
+
+    *ret_ticket = q.ticket;
+    return r;
+}
+
+static int on_look_run(void *arg)
+{
+    struct request *q = arg;
+
+    return farmrun_look(q->desk->farm, q->ticket, q->text, q->bytes);
+}
+
+static int hook_look_run(void *ctx, uint64_t ticket, char *text, size_t bytes)
+{
+    struct request q = {.desk = ctx, .ticket = ticket, .text = text, .bytes = bytes};
+
+    return call(ctx, on_look_run, &q);
+}
+
+static int on_run(void *arg)
+{
+    struct request *q = arg;
+
+    farmrun_view(q->desk->farm, &q->run);
+    return 0;
+}
+
+static void hook_run(void *ctx, struct run_view *ret_view)
+{
+    struct request q = {.desk = ctx};
+
+    if (call(ctx, on_run, &q) < 0)
+        snprintf(q.run.why, sizeof q.run.why, "the supervisor's loop did not answer");
+    *ret_view = q.run;
+}
+
+/* ---------------------------------------------------------------- how it is */
 
 static const char *hook_state(void *ctx)
 {
@@ -347,6 +402,9 @@ void desk_view(struct desk *d, struct control_view *ret_view)
                                                 .look_reload = hook_look_reload,
                                                 .is_reloading = hook_is_reloading,
                                                 .quit = hook_quit,
+                                                .ask_run = hook_ask_run,
+                                                .look_run = hook_look_run,
+                                                .run = hook_run,
                                                 .state = hook_state,
                                                 .is_live = hook_is_live},
                                       .extra = extra,

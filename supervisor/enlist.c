@@ -13,7 +13,6 @@
 #include "wire.h"
 
 #define MESSAGES_A_TURN 64u
-#define MESSAGE_MAX     65536
 
 static int64_t unix_ns(void)
 {
@@ -27,7 +26,7 @@ int enlist_open(struct farm *f)
 {
     const int table[][2] = {
         {ZMQ_LINGER, 200}, {ZMQ_SNDTIMEO, 0}, {ZMQ_ROUTER_HANDOVER, 0}, {ZMQ_ROUTER_MANDATORY, 1}};
-    const int64_t most = MESSAGE_MAX;
+    const int64_t most = MEMBER_MESSAGE;
 
     f->enlisting = zmq_socket(f->context, ZMQ_ROUTER);
     if (!f->enlisting)
@@ -108,6 +107,8 @@ static void take_away(struct farm *f, uint32_t node, uint64_t now)
 {
     f->node[node].is_lost = true;
     f->node[node].lost_ns = now;
+    f->node[node].run = 0;
+    f->node[node].run_order = 0;
     give_lost(f, node);
 }
 
@@ -119,6 +120,7 @@ static void lose(struct farm *f, uint32_t node, const char *why, uint64_t now)
         return;
     log_error("farm", "node lost", "node=\"%s\" why=\"%s\" rois=%llu", n->name, why,
               (unsigned long long)n->c.in_flight);
+    farmrun_lost(f, node, why);
     n->c.losses++;
     f->c.nodes_lost++;
     take_away(f, node, now);
@@ -150,8 +152,8 @@ static uint32_t new_node(struct farm *f)
 static void note_plugins(struct farm *f, const Trigd__Farm__V1__Enlist *e)
 {
     f->n_plugins = 0;
-    for (size_t i = 0; i < e->n_plugins && i < FARM_PLUGINS; i++) {
-        struct farm_plugin *p = &f->plugin[f->n_plugins++];
+    for (size_t i = 0; i < e->n_plugins && i < RUNDOC_PLUGINS; i++) {
+        struct rundoc_plugin *p = &f->plugin[f->n_plugins++];
 
         snprintf(p->step, sizeof p->step, "%s", e->plugins[i]->step);
         snprintf(p->plugin, sizeof p->plugin, "%s", e->plugins[i]->plugin);
@@ -306,6 +308,7 @@ static void take_beat(struct farm *f, const struct farm_peer *peer, const Trigd_
     n->is_lost = false;
     look_at_clock(f, n, b->unix_ns);
     look_at_menu(f, node, b->menu_key, now);
+    farmrun_heard(f, node, b->run, b->lumi_block);
 }
 
 static void take_done(struct farm *f, const struct farm_peer *peer, const Trigd__Farm__V1__Done *d)
@@ -317,6 +320,16 @@ static void take_done(struct farm *f, const struct farm_peer *peer, const Trigd_
     log_info("farm", "order done", "node=\"%s\" good=%d text=\"%.200s\"", f->node[node].name,
              d->is_good, d->text);
     roll_done(f, node, d->number, d->is_good, d->text);
+    farmrun_done(f, node, d->number, d->is_good, d->text);
+}
+
+static void take_account(struct farm *f, const struct farm_peer *peer,
+                         const Trigd__Farm__V1__Account *m)
+{
+    const uint32_t node = node_at(f, peer, 0);
+
+    if (node != FARM_NODES_NONE)
+        farmrun_account(f, node, m);
 }
 
 static void take_leave(struct farm *f, const struct farm_peer *peer,
@@ -361,6 +374,9 @@ static void take(struct farm *f, const struct farm_peer *peer, zmq_msg_t *body, 
         break;
     case TRIGD__FARM__V1__FROM_NODE__BODY_LEAVE:
         take_leave(f, peer, m->leave, now);
+        break;
+    case TRIGD__FARM__V1__FROM_NODE__BODY_ACCOUNT:
+        take_account(f, peer, m->account);
         break;
     default:
         break; /* of a later version */

@@ -5,6 +5,7 @@
  *     supervisor.c  the turns, signals, the end
  *     desk.c        the operator's commands
  *     enlist.c      nodes come, live, go       roll.c    nodes renewed one after the other
+ *     farmrun.c     run control                runbook.c its documents
  *     admit.c       who may come               nodes.c   their table
  *     front.c       messages of clients        links.c   answers of nodes
  *     give.c        RoIs to nodes              settle.c  outcomes to clients
@@ -18,12 +19,15 @@
 #include <zmq.h>
 
 #include "base/mailbox.h"
+#include "base/runstate.h"
 #include "base/stats.h"
+#include "base/tickets.h"
 #include "config/config.h"
 #include "events.h"
 #include "farm.pb-c.h"
 #include "flights.h"
 #include "policy.h"
+#include "rundoc.h"
 #include "scan.h"
 #include "transport/auth.h"
 #include "transport/clients.h"
@@ -34,7 +38,7 @@
 #define FARM_NAME       64u
 #define FARM_SENTENCE   256u
 #define FARM_REFUSALS   16u /* that are shown */
-#define FARM_PLUGINS    64u
+#define FARM_LOSSES     64u /* losses of nodes that the document of a run lists */
 #define FARM_NODES_NONE FLIGHTS_NONE
 
 /* Each node's account: given = answered + late + returned + lost + in_flight. */
@@ -92,6 +96,9 @@ struct node {
     bool is_lost, is_taking;
     bool is_drained;             /* by the operator */
     bool is_rolled;              /* it is being renewed */
+    bool is_outside;             /* the farm is in a run that the node has not begun */
+    uint32_t run;                /* that it is in; 0: none */
+    uint64_t run_order, run_ns;  /* the last order about it, until it is done; and when */
     char refusal[FARM_SENTENCE]; /* why it gets no RoIs; "": it may */
     uint32_t credits;
     uint64_t most_bytes, bytes;
@@ -101,10 +108,6 @@ struct node {
     uint64_t received, accepted, rejected, failed; /* by its own ledger */
     struct holds holds;                            /* the oldest first */
     struct farm_node_counters c;
-};
-
-struct farm_plugin {
-    char step[FARM_NAME], plugin[FARM_NAME], version[FARM_NAME];
 };
 
 enum roll_kind { ROLL_NONE, ROLL_RELOAD, ROLL_UPGRADE };
@@ -120,6 +123,38 @@ struct roll {
     bool is_done[FARM_NODES];
     uint32_t n_done;
     char text[FARM_SENTENCE]; /* how the last one ended */
+};
+
+enum farmrun_phase { /* of a command of run control */
+                     FARMRUN_IDLE,
+                     FARMRUN_CONFIGURES,
+                     FARMRUN_BEGINS, /* the document is written */
+                     FARMRUN_STARTS, /* nodes begin the run */
+                     FARMRUN_DRAINS,
+                     FARMRUN_ENDS,  /* nodes end the run, and send their accounts */
+                     FARMRUN_WRITES /* the document of the end */
+};
+
+struct runbook; /* a document that is being written */
+struct farmrun {
+    enum run_state state;
+    enum farmrun_phase phase;
+    uint64_t phase_ns, block_ns; /* since when; when the next lumi block begins, 0: by command */
+    bool is_adopted;             /* nodes were in the run before this supervisor was there */
+    uint32_t number, block, last;
+    uint32_t over; /* the last run that has ended here */
+    char by[FARM_NAME], why[FARM_SENTENCE];
+    uint64_t began_unix_ns, paused_ns, pause_ns;
+    struct stats_global before;
+    struct farm_counters farm_before;
+    struct account *accounts; /* of nodes */
+    uint32_t n_missing, n_losses;
+    struct {
+        char name[FARM_NAME], why[FARM_NAME];
+        uint64_t unix_ns, rois;
+    } loss[FARM_LOSSES];
+    struct tickets tickets;
+    struct runbook *book;
 };
 
 struct outbox { /* decisions on their way to a client, packed */
@@ -164,9 +199,10 @@ struct farm {
 
     uint64_t menu_key, next_menu_key; /* the second one while nodes reload; else 0 */
     Trigd__V1__FromDaemon *welcome;   /* of a node with that menu */
-    struct farm_plugin plugin[FARM_PLUGINS];
+    struct rundoc_plugin plugin[RUNDOC_PLUGINS];
     uint32_t n_plugins;
     struct roll roll;
+    struct farmrun run;
     uint64_t order; /* number of the last one */
 };
 
@@ -185,6 +221,34 @@ int admit_menu_key(const char *path, uint64_t *ret_key);
 /* Whether a node may have that menu, or come; else `why`, of FARM_SENTENCE bytes, says why not. */
 bool admit_menu(struct farm *f, uint64_t key, char *why);
 bool admit(struct farm *f, const Trigd__Farm__V1__Enlist *e, char *why);
+
+/* ---- farmrun.c */
+
+void farmrun_open(struct farm *f);
+/* The supervisor ends: so does its part of the run. */
+void farmrun_close(struct farm *f);
+/* Whether clients may send RoIs. */
+bool farmrun_is_taking(const struct farm *f);
+/* As runs_ask, runs_look and runs_view of a daemon. */
+int farmrun_ask(struct farm *f, const struct run_order *o, uint64_t *ret_ticket, char *text,
+                size_t bytes);
+int farmrun_look(struct farm *f, uint64_t ticket, char *text, size_t bytes);
+void farmrun_view(const struct farm *f, struct run_view *ret_view);
+void farmrun_tick(struct farm *f, uint64_t now);
+/* A node says which run it is in. */
+void farmrun_heard(struct farm *f, uint32_t node, uint32_t run, uint32_t block);
+/* An order to a node was carried out. */
+void farmrun_done(struct farm *f, uint32_t node, uint64_t order, bool is_good, const char *text);
+/* What a node counted. */
+void farmrun_account(struct farm *f, uint32_t node, const Trigd__Farm__V1__Account *m);
+void farmrun_lost(struct farm *f, uint32_t node, const char *why);
+
+/* ---- runbook.c */
+
+/* Begins to write the document of the run, of its beginning or, with the reason, of its end. */
+int runbook_begin(struct farm *f, const char *why);
+/* Whether it is written, or with `is_to_wait` waits for it; *ret_result tells how that went. */
+bool runbook_is_done(struct farm *f, bool is_to_wait, int *ret_result);
 
 /* ---- nodes.c */
 

@@ -205,7 +205,7 @@ static void take_batch(struct farm *f, const struct peer *peer, uint32_t number,
     struct mask taken, over;
     struct flight *flight;
 
-    if (!client || f->is_draining) {
+    if (!client || f->is_draining || !farmrun_is_taking(f)) {
         answer_busy(f, peer, number, b, &b->wanted,
                     client ? TRIGD__V1__BUSY__REASON__DRAINING : TRIGD__V1__BUSY__REASON__NO_HELLO);
         return;

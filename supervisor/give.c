@@ -13,7 +13,7 @@
 bool node_serves(const struct node *n)
 {
     return n->is_used && n->is_welcome && !n->is_lost && n->is_taking && !n->is_drained &&
-           !n->is_rolled && !n->refusal[0];
+           !n->is_rolled && !n->is_outside && !n->refusal[0];
 }
 
 static uint32_t room_of(const struct node *n)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/audit.h"
 #include "config/config.h"
 #include "log.h"
 #include "logsink.h"
@@ -95,6 +96,8 @@ static int serve(const struct config *c, const char *path)
 
     block_signals();
     logsink_start();
+    if (audit_open(c->control.audit) < 0)
+        return EXIT_START;
     r = supervisor_open(c, path, &s);
     if (r < 0) {
         log_error("farm", "cannot start", "error=\"%s\"", strerror(-r));
@@ -124,6 +127,7 @@ int main(int argc, char **argv)
     else
         r = serve(c, o.config);
     logsink_stop(LOG_MS);
+    audit_close();
     config_free(c);
     return r;
 }

@@ -22,6 +22,8 @@ const char *node_state(const struct node *n)
         return "joining";
     if (n->is_drained || n->is_rolled || !n->is_taking)
         return n->c.in_flight ? "draining" : "drained";
+    if (n->is_outside)
+        return "outside";
     return "serving";
 }
 
@@ -44,6 +46,9 @@ void nodes_order(struct farm *f, uint32_t node, Trigd__Farm__V1__Order__What wha
 
     o.number = ++f->order;
     o.what = what;
+    o.run = f->run.number;
+    o.lumi_block = f->run.block;
+    o.numbers = f->config->runs.numbers;
     m.body_case = TRIGD__FARM__V1__TO_NODE__BODY_ORDER;
     m.order = &o;
     nodes_tell(f, &f->node[node].peer, &m);

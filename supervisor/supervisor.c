@@ -56,6 +56,7 @@ static int open_farm(struct farm *f)
         r = events_open(&f->events, 4 * c->pool.rois);
     if (r < 0)
         return r;
+    farmrun_open(f);
     r = admit_menu_key(c->menu, &f->menu_key);
     if (r < 0)
         log_error("farm", "the farm's menu cannot be read", "menu=\"%s\" error=\"%s\"", c->menu,
@@ -146,6 +147,7 @@ int supervisor_open(const struct config *config, const char *config_path,
 
 static void close_farm(struct farm *f)
 {
+    farmrun_close(f);
     front_close(f);
     if (f->enlisting)
         zmq_close(f->enlisting);
@@ -236,6 +238,7 @@ static int tick(struct supervisor *s, bool all_heard, uint64_t now)
     links_tick(f, now);
     give_tick(f, now);
     roll_tick(f, now);
+    farmrun_tick(f, now);
     desk_tick(&s->desk);
     if (now >= s->front_ns + FRONT_NS) {
         s->front_ns = now;

@@ -258,6 +258,8 @@ void stats_snapshot(const struct stats_global *g, struct stats_global *ret_copy)
  * balances.  `ret_sum` is empty before.  An entry has one place in the tables of all shards, but
  * for clients, which are in one shard each. */
 void stats_sum(const struct stats_set *set, struct stats *ret_sum);
+/* The same of the global counters alone. */
+void stats_sum_global(const struct stats_set *set, struct stats_global *ret_sum);
 void stats_lock(void);
 void stats_unlock(void);
 #endif

@@ -119,3 +119,10 @@ void stats_sum(const struct stats_set *set, struct stats *ret_sum)
         add_shard(ret_sum, set->of[i], &n_clients);
     stats_unlock();
 }
+
+void stats_sum_global(const struct stats_set *set, struct stats_global *ret_sum)
+{
+    memset(ret_sum, 0, sizeof *ret_sum);
+    for (uint32_t i = 0; i < set->n; i++)
+        add_global(ret_sum, &set->of[i]->g);
+}

@@ -112,10 +112,23 @@
 
 /* control: the operator's socket. */
 #define CONFIG_CONTROL(X, of)                                                                      \
+    X(of, audit, PATH, "state/audit.jsonl", 0, 0,                                                  \
+      "file that every action is appended to, a JSON object a line; empty: none")                  \
     X(of, socket, PATH, "trigd.sock", 0, 0, "Unix socket of the operator, mode 0660; empty: none") \
     X(of, act_group, STRING, "", 0, 0,                                                             \
       "group whose members may act on the socket, as root and the daemon's user "                  \
       "may; others may look; empty: all who can connect may act")
+
+/* runs: run control. */
+#define CONFIG_RUNS(X, of)                                                                     \
+    X(of, control, BOOL, "0", 0, 1,                                                            \
+      "RoIs are taken only in a run that an operator has started (`trigctl run start`)")       \
+    X(of, numbers, BOOL, "0", 0, 1,                                                            \
+      "RoIs get the run's number and lumi block; else they keep those that the client gives")  \
+    X(of, lumi_block_s, U32, "60", 0, 86400,                                                   \
+      "with numbers: a lumi block ends after this time, s; 0: with `trigctl run block` alone") \
+    X(of, dir, PATH, "state/runs", 0, 0,                                                       \
+      "folder for the documents of the beginning and the end of runs; empty: none are written")
 
 /* security: keys and access. */
 #define CONFIG_SECURITY(X, of)                                                     \
@@ -220,6 +233,7 @@
     S(clients, CONFIG_CLIENTS)       \
     S(workers, CONFIG_WORKERS)       \
     S(control, CONFIG_CONTROL)       \
+    S(runs, CONFIG_RUNS)             \
     S(security, CONFIG_SECURITY)     \
     S(http, CONFIG_HTTP)             \
     S(threads, CONFIG_THREADS)       \

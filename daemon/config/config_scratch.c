@@ -41,7 +41,8 @@ int config_scratch(struct config *c, const char *folder)
         const char *before, *after;
     } moved[] = {{&c->endpoints[0], "ipc://", "/in"},     {&c->control.socket, "", "/control"},
                  {&c->state_dir, "", "/state"},           {&c->accounts_dir, "", "/accounts"},
-                 {&c->histograms_dir, "", "/histograms"}, {&c->debug_stream.folder, "", "/debug"}};
+                 {&c->histograms_dir, "", "/histograms"}, {&c->control.audit, "", "/audit"},
+                 {&c->debug_stream.folder, "", "/debug"}};
     char path[PATH_MAX];
     int r = 0;
 
@@ -57,5 +58,6 @@ int config_scratch(struct config *c, const char *folder)
         r = set(moved[i].text, moved[i].before, path, moved[i].after);
     drop_streams(c);
     c->http.address[0] = '\0';
+    c->runs.control = false; /* its RoIs have their numbers */
     return r;
 }

@@ -23,6 +23,8 @@ static int compare(const struct account *a, const struct account *b)
         return 1;
     if (a->roster->key != b->roster->key)
         return compare_u64(a->roster->key, b->roster->key);
+    if (a->roster->n_chains != b->roster->n_chains) /* of a node that errs */
+        return compare_u64(a->roster->n_chains, b->roster->n_chains);
     if (a->set->prescales.key != b->set->prescales.key)
         return compare_u64(a->set->prescales.key, b->set->prescales.key);
     return compare_u64(a->set->conditions.key, b->set->conditions.key);
@@ -93,6 +95,11 @@ struct account *account_merge(struct account *a, struct account *b)
             lists[i] = next;
         }
     return ordered;
+}
+
+const struct account *account_next(const struct account *a)
+{
+    return a->next;
 }
 
 /* ---------------------------------------------------------------- the file */

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "exec/engine.h"
+#include "farm.pb-c.h"
 #include "flow/event_table.h"
 #include "menu/chains.h"
 #include "menu/change_book.h"
@@ -50,7 +51,14 @@ void accounts_leave(struct accounts *a, const struct engine *e);
 struct account *accounts_take(struct accounts *a);
 /* Adds up accounts of several shards and puts them into order. */
 struct account *account_merge(struct account *a, struct account *b);
+/* The next of a list. */
+const struct account *account_next(const struct account *a);
 /* Writes them as JSON. */
 void account_print(const struct account *list, FILE *out);
+/* One account as a message of a node to its supervisor, on the heap; returns its bytes, 0 without
+ * memory. */
+size_t account_pack(const struct account *a, unsigned char **ret_message);
+/* The account of such a message; NULL: there is no memory, or it is none. */
+struct account *account_unpack(const Trigd__Farm__V1__Account *m);
 void account_free(struct account *list);
 #endif

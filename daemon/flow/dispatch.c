@@ -55,6 +55,7 @@ int dispatch_open(const struct config *config, struct pool *pool, struct stats *
     d->out = out;
     d->poison = shared->poison;
     d->registry = shared->registry;
+    d->lumi = shared->lumi;
     d->retire = *retire;
     d->oldest = d->newest = d->soft_checked = POOL_NONE;
     d->soft_ns = NS_PER_MS * config->limits.soft_ms;

@@ -17,6 +17,7 @@ struct dispatch_shared { /* by all shards */
     struct change_book *book;
     struct poison *poison;           /* NULL: none is remembered */
     struct event_registry *registry; /* NULL: there is one shard */
+    const _Atomic uint64_t *lumi;    /* run << 32 | lumi block that RoIs get; 0: they keep theirs */
 };
 struct dispatch_retire { /* takes engines that are empty */
     void (*call)(void *ctx, struct engine *e);

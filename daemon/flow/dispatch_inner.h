@@ -28,6 +28,7 @@ struct dispatch {
     struct poison *poison; /* NULL: none is remembered */
     struct event_table *events;
     struct event_registry *registry; /* of all shards; NULL: there is one */
+    const _Atomic uint64_t *lumi;    /* as in struct dispatch_shared; NULL: they keep theirs */
     struct dispatch_retire retire;
     struct engine *engine[ENGINES_MAX];
     uint32_t current;

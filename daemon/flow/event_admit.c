@@ -30,6 +30,20 @@ static uint32_t slot_of(const struct event *ev, uint32_t roi_id)
     return NO_SLOT;
 }
 
+void events_number(const struct dispatch *d, struct wire_roi *w)
+{
+    const uint64_t lumi = d->lumi ? atomic_load_explicit(d->lumi, memory_order_relaxed) : 0;
+    const struct event *ev;
+
+    if (!lumi)
+        return;
+    w->info.run = (uint32_t)(lumi >> 32);
+    w->info.lumi_block = (uint32_t)lumi;
+    ev = w->event_rois > 1 ? event_table_find(d->events, w->info.run, w->info.l1id) : NULL;
+    if (ev)
+        w->info.lumi_block = ev->lumi_block;
+}
+
 bool events_waits_for(const struct dispatch *d, const struct wire_roi *w)
 {
     const struct event *ev = event_table_find(d->events, w->info.run, w->info.l1id);

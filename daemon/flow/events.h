@@ -16,6 +16,9 @@ struct dispatch;
 
 /* ---- for ingress */
 
+/* Gives an RoI the run and lumi block of run control, where that numbers them: an RoI of an event
+ * that is known gets the lumi block of the event. */
+void events_number(const struct dispatch *d, struct wire_roi *w);
 /* The event that an RoI joins, which is opened if it is the first one; 0 when it is alone, which
  * has to be asked of every RoI while events are open.  `most`: RoIs that its client may have
  * unanswered.  0, with a place of the pool kept for it; -EBADMSG: it does not fit, with the reason;

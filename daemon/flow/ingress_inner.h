@@ -54,7 +54,7 @@ void ingress_busy(struct ingress *in, const struct peer *peer, uint32_t number);
  * goes to *ret_error. */
 bool ingress_is_looked_at(struct ingress *in, const struct wire_roi *w,
                           struct wire_error *ret_error);
-/* Takes one checked RoI into the pool, or notes why not. */
-void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
-                 const struct wire_roi *w, const struct store_from *from, uint64_t now);
+/* Takes one checked RoI into the pool, or notes why not.  Run control may number it. */
+void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer, struct wire_roi *w,
+                 const struct store_from *from, uint64_t now);
 #endif

@@ -145,17 +145,19 @@ static bool may_repeat(struct ingress *in, uint32_t number, const struct wire_ro
     return w->event_rois <= 1 || events_again(in->next, w, &who);
 }
 
-void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer,
-                 const struct wire_roi *w, const struct store_from *from, uint64_t now)
+void ingress_roi(struct ingress *in, uint32_t number, const struct peer *peer, struct wire_roi *w,
+                 const struct store_from *from, uint64_t now)
 {
     struct client *client = clients_at(in->clients, number);
-    const struct recall_key key = {.client = in->recall ? asker_key(in, client) : 0,
-                                   .run = w->info.run,
-                                   .l1id = w->info.l1id,
-                                   .roi_id = w->info.roi_id};
+    struct recall_key key;
     struct roi *r;
     uint32_t roi, event = 0;
 
+    events_number(in->next, w);
+    key = (struct recall_key){.client = in->recall ? asker_key(in, client) : 0,
+                              .run = w->info.run,
+                              .l1id = w->info.l1id,
+                              .roi_id = w->info.roi_id};
     if (!may_come(in, number, client, peer, w, now))
         return;
     if (key.client && may_repeat(in, number, w) && take_repeat(in, number, client, &key, w->token))

@@ -6,32 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/audit.h"
 #include "base/nearest.h"
 #include "conditions/condition_file.h"
 #include "config/yamlfile.h"
 #include "log.h"
 #include "menu/prescale_file.h"
+#include "monitor/commands_inner.h"
 #include "monitor/show.h"
 
 #define LINE_BYTES 1024
-#define WORDS_MAX  8
 #define NAMES_MAX  64 /* commands, to look for the one that was meant */
-
-struct call { /* one command being carried out */
-    const struct control_view *v;
-    const struct control_who *who;
-    enum table_format format;
-    FILE *out;
-    char *word[WORDS_MAX]; /* what follows the command's own words */
-    uint32_t n_words;
-    bool is_now, has_from;
-    struct lumi from;
-    const struct control_extra *extra; /* whose command it is; NULL: one of the tables here */
-    uint64_t reload;                   /* that was asked for; nothing may follow it on the line */
-};
-
-/* LISTS: takes csv or json at the end; TIMED: acts, and takes now or at RUN:BLOCK at the end */
-enum kind { LOOKS, LISTS, ACTS, TIMED };
 
 struct command {
     const char *words; /* "show stat" */
@@ -53,7 +38,7 @@ static void print(struct call *c, show_fn *show, bool single)
     table_fini(&t);
 }
 
-static void end_json(struct call *c)
+void command_end_json(struct call *c)
 {
     if (c->format == TABLE_JSON)
         putc('\n', c->out);
@@ -63,7 +48,7 @@ static void end_json(struct call *c)
     static void run_show_##name(struct call *c) \
     {                                           \
         print(c, show_##name, single);          \
-        end_json(c);                            \
+        command_end_json(c);                    \
     }
 SHOW(info, true)
 SHOW(chains, false)
@@ -115,7 +100,7 @@ static void run_show_plugin(struct call *c)
             c->word[0]);
 }
 
-static void answer(struct call *c, int r, const char *text)
+void command_answer(struct call *c, int r, const char *text)
 {
     fprintf(c->out, "%s%s\n", r < 0 ? "error: " : "", text);
 }
@@ -133,7 +118,7 @@ static void order(struct call *c, enum change_what what, const struct change *li
                                    .from = c->has_from ? &c->from : NULL};
     char text[512] = "";
 
-    answer(c, c->v->hooks.change(c->v->hooks.ctx, &o, text, sizeof text), text);
+    command_answer(c, c->v->hooks.change(c->v->hooks.ctx, &o, text, sizeof text), text);
 }
 
 static void run_prescale(struct call *c)
@@ -202,63 +187,6 @@ static void run_conditions_reset(struct call *c)
     order(c, CHANGE_CONDITION, NULL, 0, true);
 }
 
-/* An empty line ends an answer: every line of a file has a space in front, or a bar when the file
- * ends without a new line.  `text` is freed; NULL: it could not be had. */
-static void print_file(struct call *c, char *text)
-{
-    if (!text) {
-        fputs("error: the daemon's loop did not answer\n", c->out);
-        return;
-    }
-    for (const char *line = text; *line;) {
-        const size_t n = strcspn(line, "\n");
-
-        fprintf(c->out, "%c%.*s\n", line[n] ? ' ' : '|', (int)n, line);
-        line += n + (line[n] == '\n');
-    }
-    free(text);
-}
-
-static void dump(struct call *c, enum control_dump what)
-{
-    print_file(c, c->v->hooks.dump(c->v->hooks.ctx, what));
-}
-
-static void run_dump_menu(struct call *c)
-{
-    dump(c, CONTROL_DUMP_MENU);
-}
-
-static void run_dump_prescales(struct call *c)
-{
-    dump(c, CONTROL_DUMP_PRESCALES);
-}
-
-static void run_dump_conditions(struct call *c)
-{
-    dump(c, CONTROL_DUMP_CONDITIONS);
-}
-
-static void run_dump_histograms(struct call *c)
-{
-    struct histogram_list list;
-    char *text = NULL;
-    size_t bytes;
-    FILE *out;
-
-    if (c->v->hooks.histograms(c->v->hooks.ctx, &list) == 0) {
-        out = open_memstream(&text, &bytes);
-        if (out)
-            histograms_print(&list, out);
-        if (out && fclose(out) != 0) {
-            free(text);
-            text = NULL;
-        }
-        histograms_drop(&list);
-    }
-    print_file(c, text);
-}
-
 /* ---------------------------------------------------------------- others */
 
 static void run_clear_poison(struct call *c)
@@ -287,7 +215,7 @@ static void run_set_log(struct call *c)
         char text[256] = "";                                          \
         int r = c->v->hooks.name(c->v->hooks.ctx, text, sizeof text); \
                                                                       \
-        answer(c, r, text);                                           \
+        command_answer(c, r, text);                                   \
     }
 ASK(drain)
 ASK(resume)
@@ -295,7 +223,8 @@ ASK(quit)
 
 static void run_reload(struct call *c)
 {
-    c->reload = c->v->hooks.ask_reload(c->v->hooks.ctx);
+    c->wait = (struct control_wait){.look = c->v->hooks.look_reload,
+                                    .number = c->v->hooks.ask_reload(c->v->hooks.ctx)};
 }
 
 static void run_help(struct call *c);
@@ -312,6 +241,17 @@ static const struct command commands[] = {
     {"resume", 0, ACTS, run_resume, "", "take RoIs again"},
     {"reload", 0, ACTS, run_reload, "", "load the menu file again; on failure the old one stays"},
     {"quit", 0, ACTS, run_quit, "", "finish what is in flight and end the daemon"},
+    {"show run", 0, LISTS, command_show_run, "",
+     "run control: state, run, lumi block, who began it"},
+#define RUN_ENTRY(name, help)                         \
+    {"run " #name,                                    \
+     RUN_DO_##name == RUN_DO_start,                   \
+     RUN_DO_##name == RUN_DO_start ? STARTS : ACTS,   \
+     command_run_##name,                              \
+     RUN_DO_##name == RUN_DO_start ? "[NUMBER]" : "", \
+     help},
+    RUN_COMMANDS(RUN_ENTRY)
+#undef RUN_ENTRY
 };
 #define N_COMMANDS (sizeof commands / sizeof *commands)
 /* What only a daemon has. */
@@ -344,10 +284,11 @@ static const struct command own_commands[] = {
      "take the conditions of a file, from the next lumi block on; others stay"},
     {"conditions-reset", 0, TIMED, run_conditions_reset, "",
      "take the conditions of the configuration's file again"},
-    {"dump menu", 0, LOOKS, run_dump_menu, "", "the file of the running menu"},
-    {"dump prescales", 0, LOOKS, run_dump_prescales, "", "the prescales in force, as a file"},
-    {"dump conditions", 0, LOOKS, run_dump_conditions, "", "the conditions in force, as a file"},
-    {"dump histograms", 0, LOOKS, run_dump_histograms, "",
+    {"dump menu", 0, LOOKS, command_dump_menu, "", "the file of the running menu"},
+    {"dump prescales", 0, LOOKS, command_dump_prescales, "", "the prescales in force, as a file"},
+    {"dump conditions", 0, LOOKS, command_dump_conditions, "",
+     "the conditions in force, as a file"},
+    {"dump histograms", 0, LOOKS, command_dump_histograms, "",
      "histograms with their counts, as a file"},
 };
 #define N_OWN (sizeof own_commands / sizeof *own_commands)
@@ -359,7 +300,7 @@ static void run_extra(struct call *c)
     int r;
 
     if (c->extra->act) {
-        answer(c, c->extra->act(c->v->hooks.ctx, c->word[0], text, sizeof text), text);
+        command_answer(c, c->extra->act(c->v->hooks.ctx, c->word[0], text, sizeof text), text);
         return;
     }
     table_init(&t);
@@ -369,7 +310,7 @@ static void run_extra(struct call *c)
     else
         table_print(&t, c->format, false, c->out);
     table_fini(&t);
-    end_json(c);
+    command_end_json(c);
 }
 
 static uint32_t n_commands(const struct control_view *v)
@@ -499,15 +440,33 @@ static void unknown(struct call *c, const char *line)
             nearest[0] ? "; did you mean \"" : "", nearest, nearest[0] ? "\"?" : "");
 }
 
+/* The first line of its answer goes to the audit log. */
+static void act_audited(struct call *c, const struct command *k, const char *line)
+{
+    char result[512] = "";
+    size_t before;
+
+    fflush(c->out);
+    before = *c->size;
+    k->run(c);
+    fflush(c->out);
+    snprintf(result, sizeof result, "%.*s", (int)strcspn(*c->text + before, "\n"),
+             *c->text + before);
+    audit_write(&(struct audit_line){
+        .by = c->who->name, .action = line, .result = c->wait.look ? NULL : result});
+}
+
 /* Whoever may only look is refused; either is logged. */
 static void act(struct call *c, const struct command *k, const char *line)
 {
     if (c->who->may_act) {
         log_info("control", "action", "by=\"%s\" command=\"%s\"", c->who->name, line);
-        k->run(c);
+        act_audited(c, k, line);
         return;
     }
     log_warn("control", "action refused", "by=\"%s\" command=\"%s\"", c->who->name, line);
+    audit_write(&(struct audit_line){
+        .by = c->who->name, .action = line, .result = "refused: may look and not act"});
     fprintf(c->out, "error: %s may look and not act (control.act_group)\n", c->who->name);
 }
 
@@ -534,8 +493,9 @@ static void carry_out(struct call *c, char *line)
     char *word[WORDS_MAX + 1], *state = NULL, whole[LINE_BYTES];
     uint32_t n = 0, used = 0;
 
-    if (c->reload) {
-        fputs("error: reload ends its line, what follows it was not done\n", c->out);
+    if (c->wait.look) {
+        fputs("error: what has to be waited for ends its line; what follows was not done\n",
+              c->out);
         return;
     }
     strncpy(whole, line, sizeof whole - 1);
@@ -553,10 +513,10 @@ static void carry_out(struct call *c, char *line)
     c->n_words = n - used;
     memcpy(c->word, word + used, c->n_words * sizeof *word);
     take_last(k, c);
-    if (c->n_words != k->n_args)
+    if (c->n_words != k->n_args && (k->kind != STARTS || c->n_words))
         fprintf(c->out, "error: usage: %s%s%s%s\n", k->words, k->args[0] ? " " : "", k->args,
                 takes(k));
-    else if (k->kind == ACTS || k->kind == TIMED)
+    else if (k->kind == ACTS || k->kind == TIMED || k->kind == STARTS)
         act(c, k, whole);
     else
         look(c, k);
@@ -573,11 +533,12 @@ static bool is_clean(const char *line)
 }
 
 char *control_command(const struct control_view *view, const struct control_who *who,
-                      const char *line, uint64_t *ret_reload)
+                      const char *line, struct control_wait *ret_wait)
 {
     char copy[LINE_BYTES], *text = NULL, *state = NULL;
     size_t size = 0;
-    struct call c = {.v = view, .who = who, .out = open_memstream(&text, &size)};
+    struct call c = {
+        .v = view, .who = who, .out = open_memstream(&text, &size), .text = &text, .size = &size};
 
     if (!c.out)
         return NULL;
@@ -590,7 +551,7 @@ char *control_command(const struct control_view *view, const struct control_who 
         for (char *p = strtok_r(copy, ";", &state); p; p = strtok_r(NULL, ";", &state))
             carry_out(&c, p);
     }
-    *ret_reload = c.reload;
+    *ret_wait = c.wait;
     if (fclose(c.out) != 0) {
         free(text);
         return NULL;

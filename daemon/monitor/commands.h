@@ -5,11 +5,15 @@
 #include "monitor/view.h"
 #include "monitor/who.h"
 
+struct control_wait { /* for a reload, or a command of run control */
+    /* As hooks.look_reload; NULL: the answer is whole. */
+    int (*look)(void *ctx, uint64_t number, char *text, size_t bytes);
+    uint64_t number;
+};
 /* One command line to one answer; what the socket's thread and the fuzzer call.  Commands that act
  * are logged with their user, refused ones too.  The answer is NUL-terminated text on the heap,
- * owned by the caller; NULL only when memory is out.  *ret_reload: the number of a reload that the
- * line asked for, whose end is the rest of the answer (hooks.look_reload); 0: the answer is whole.
- */
+ * owned by the caller; NULL only when memory is out.  *ret_wait: what the line asked for
+ * and is not over, whose end is the rest of the answer. */
 char *control_command(const struct control_view *view, const struct control_who *who,
-                      const char *line, uint64_t *ret_reload);
+                      const char *line, struct control_wait *ret_wait);
 #endif

@@ -26,8 +26,8 @@
 #define LINE_BYTES  1024
 #define UNREAD_MAX  (4u << 20) /* answers that a talker may leave unread, bytes */
 #define READ_BYTES  4096
-#define LOOK_MS     50               /* between looks at a reload */
-#define SAY_NS      (10u * NS_PER_S) /* a long step of a reload is said again after that */
+#define LOOK_MS     50               /* between looks at what is waited for */
+#define SAY_NS      (10u * NS_PER_S) /* a long step of that is said again after that */
 
 struct talker {
     int fd; /* -1: free */
@@ -36,13 +36,13 @@ struct talker {
     uint64_t since_ns; /* of its last command, or its beginning */
     char line[LINE_BYTES];
     size_t n;
-    bool is_long;          /* the line was too long: skip to its end */
-    bool is_done;          /* nothing more comes in: close when all has gone out */
-    uint64_t reload;       /* number of the reload that it waits for; 0: none */
-    uint64_t reload_ns;    /* since when */
-    char said[LINE_BYTES]; /* of the reload, */
-    uint64_t said_ns;      /* at that time */
-    char in[READ_BYTES];   /* bytes that came while it waited */
+    bool is_long;             /* the line was too long: skip to its end */
+    bool is_done;             /* nothing more comes in: close when all has gone out */
+    struct control_wait wait; /* what it waits for; look NULL: nothing */
+    uint64_t wait_ns;         /* since when */
+    char said[LINE_BYTES];    /* of that, */
+    uint64_t said_ns;         /* at that time */
+    char in[READ_BYTES];      /* bytes that came while it waited */
     size_t n_in;
     char *out;
     size_t out_n, out_sent;
@@ -105,7 +105,7 @@ static void flush_talker(struct talker *t)
     if (t->fd < 0)
         return;
     t->out_n = t->out_sent = 0;
-    if (t->is_done && !t->reload)
+    if (t->is_done && !t->wait.look)
         hang_up(t);
 }
 
@@ -117,11 +117,11 @@ static void carry_out(struct control *c, struct talker *t)
     if (t->is_long) {
         say(t, "error: the line is longer than 1023 bytes\n\n");
     } else if (t->n) {
-        answer = control_command(&c->view, &t->who, t->line, &t->reload);
-        t->reload_ns = clock_ns();
+        answer = control_command(&c->view, &t->who, t->line, &t->wait);
+        t->wait_ns = clock_ns();
         say(t, answer ? answer : "error: out of memory\n");
         free(answer);
-        if (!t->reload)
+        if (!t->wait.look)
             say(t, "\n"); /* an empty line ends the answer */
     }
     t->n = 0;
@@ -134,7 +134,7 @@ static void take_bytes(struct control *c, struct talker *t)
 {
     size_t i = 0;
 
-    while (i < t->n_in && t->fd >= 0 && !t->reload) {
+    while (i < t->n_in && t->fd >= 0 && !t->wait.look) {
         const char byte = t->in[i++];
 
         if (byte == '\n' || byte == '\0')
@@ -164,26 +164,25 @@ static void read_talker(struct control *c, struct talker *t)
     t->is_done = true; /* half a line at the end is no command */
 }
 
-/* Says where its reload is, and in the end how it ended. */
-static void look_at_reload(struct control *c, struct talker *t)
+/* Says how far what it waits for is, and in the end how it ended. */
+static void look_at_wait(struct control *c, struct talker *t)
 {
     const uint64_t now = clock_ns();
-    const struct control_hooks *hooks = &c->view.hooks;
-    char text[LINE_BYTES / 2], line[LINE_BYTES];
-    int r = hooks->look_reload(hooks->ctx, t->reload, text, sizeof text);
+    char text[LINE_BYTES / 2] = "", line[LINE_BYTES];
+    int r = t->wait.look(c->view.hooks.ctx, t->wait.number, text, sizeof text);
 
     if (r == -EINPROGRESS) {
         if (!strcmp(text, t->said) && now < t->said_ns + SAY_NS)
             return;
         snprintf(t->said, sizeof t->said, "%s", text);
         t->said_ns = now;
-        snprintf(line, sizeof line, "# %.1f s: %s\n", (double)(now - t->reload_ns) * 1e-9, text);
+        snprintf(line, sizeof line, "# %.1f s: %s\n", (double)(now - t->wait_ns) * 1e-9, text);
         say(t, line);
         return;
     }
     snprintf(line, sizeof line, "%s%s\n\n", r < 0 ? "error: " : "", text);
     say(t, line);
-    t->reload = 0;
+    t->wait.look = NULL;
     t->said[0] = '\0';
     take_bytes(c, t);
 }
@@ -245,8 +244,8 @@ static void accept_talker(struct control *c)
 
 static void serve(struct control *c, struct talker *t, short events)
 {
-    if (t->fd >= 0 && t->reload)
-        look_at_reload(c, t);
+    if (t->fd >= 0 && t->wait.look)
+        look_at_wait(c, t);
     else if (events & (POLLIN | POLLHUP | POLLERR) && !t->is_done)
         read_talker(c, t);
     if (t->fd >= 0)
@@ -265,10 +264,10 @@ static void *run(void *arg)
         p[1] = (struct pollfd){.fd = c->listen_fd, .events = POLLIN};
         for (int i = 0; i < TALKERS_MAX; i++) {
             const struct talker *t = &c->talker[i];
-            short in = t->is_done || t->reload ? 0 : POLLIN, out = t->out_n ? POLLOUT : 0;
+            short in = t->is_done || t->wait.look ? 0 : POLLIN, out = t->out_n ? POLLOUT : 0;
 
             p[i + 2] = (struct pollfd){.fd = t->fd, .events = (short)(in | out)};
-            is_waiting |= t->fd >= 0 && t->reload;
+            is_waiting |= t->fd >= 0 && t->wait.look;
         }
         if (poll(p, TALKERS_MAX + 2, is_waiting ? LOOK_MS : -1) < 0 && errno != EINTR)
             log_error("control", "poll failed", "error=\"%s\"", strerror(errno));

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "clock.h"
 
 #define COLUMN(name, kind, help) table_column(t, #name, true);
@@ -447,7 +448,7 @@ void show_title(const char *name, bool first, enum table_format format, FILE *ou
         return;
     }
     putc(first ? '{' : ',', out);
-    table_json_string(name, out);
+    json_string(name, out);
     putc(':', out);
 }
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
+
 void table_init(struct table *t)
 {
     memset(t, 0, sizeof *t);
@@ -50,20 +52,6 @@ void table_cell(struct table *t, const char *format, ...)
         t->cell[t->n_cells++] = text;
 }
 
-void table_json_string(const char *text, FILE *out)
-{
-    putc('"', out);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            fprintf(out, "\\%c", *text);
-        else if ((unsigned char)*text < 0x20)
-            fprintf(out, "\\u%04x", (unsigned)*text & 0xffu);
-        else
-            putc(*text, out);
-    }
-    putc('"', out);
-}
-
 static void print_json_row(const struct table *t, uint32_t row, FILE *out)
 {
     putc('{', out);
@@ -72,12 +60,12 @@ static void print_json_row(const struct table *t, uint32_t row, FILE *out)
 
         if (c)
             putc(',', out);
-        table_json_string(t->column[c], out);
+        json_string(t->column[c], out);
         putc(':', out);
         if (t->is_number[c])
             fputs(cell[0] ? cell : "null", out);
         else
-            table_json_string(cell, out);
+            json_string(cell, out);
     }
     putc('}', out);
 }

@@ -27,6 +27,4 @@ void table_column(struct table *t, const char *name, bool is_number);
 void table_cell(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* JSON: a list of objects, or one object when `single` (a table of one row). */
 void table_print(const struct table *t, enum table_format format, bool single, FILE *out);
-/* Writes text as a JSON string. */
-void table_json_string(const char *text, FILE *out);
 #endif

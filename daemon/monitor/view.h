@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/runstate.h"
 #include "base/stats.h"
 #include "config/config.h"
 #include "exec/devices.h"
@@ -43,6 +44,12 @@ struct control_hooks {
     int (*look_reload)(void *ctx, uint64_t number, char *text, size_t bytes);
     bool (*is_reloading)(void *ctx);
     int (*quit)(void *ctx, char *text, size_t bytes); /* as SIGTERM */
+    /* A command of run control: 0 and a ticket, or why it is refused; does not wait. */
+    int (*ask_run)(void *ctx, const struct run_order *order, uint64_t *ret_ticket, char *text,
+                   size_t bytes);
+    /* How it ended, or -EINPROGRESS and what it waits for. */
+    int (*look_run)(void *ctx, uint64_t ticket, char *text, size_t bytes);
+    void (*run)(void *ctx, struct run_view *ret_view);
     const char *(*state)(void *ctx); /* "starting", "ready", "draining", "drained", "stopping" */
     bool (*is_live)(void *ctx);      /* the loop turned within the last second */
 };

@@ -99,6 +99,32 @@ static int quit(void *ctx, char *text, size_t bytes)
     return say(text, bytes, "stopping");
 }
 
+/* Takes what the state of the fixture allows, at once. */
+static int ask_run(void *ctx, const struct run_order *order, uint64_t *ret_ticket, char *text,
+                   size_t bytes)
+{
+    struct fixture *f = ctx;
+    const int r = run_allows(f->run.state, order->command, text, bytes);
+
+    if (r < 0)
+        return r;
+    f->order = *order;
+    *ret_ticket = ++f->n_orders;
+    return 0;
+}
+
+static int look_run(void *ctx, uint64_t ticket, char *text, size_t bytes)
+{
+    (void)ctx;
+    (void)ticket;
+    return say(text, bytes, "done");
+}
+
+static void run(void *ctx, struct run_view *ret_view)
+{
+    *ret_view = ((struct fixture *)ctx)->run;
+}
+
 static const char *state(void *ctx)
 {
     return ((struct fixture *)ctx)->state;
@@ -188,6 +214,9 @@ int fixture_init(struct fixture *f)
                                               .look_reload = look_reload,
                                               .is_reloading = is_reloading,
                                               .quit = quit,
+                                              .ask_run = ask_run,
+                                              .look_run = look_run,
+                                              .run = run,
                                               .state = state,
                                               .is_live = is_live}};
     return 0;

@@ -14,7 +14,9 @@ struct fixture {
     const char *state;      /* what the state hook says */
     bool is_live;
     _Atomic bool is_reloading;
-    uint32_t n_drain, n_resume, n_reload, n_quit, n_prescale;
+    uint32_t n_drain, n_resume, n_reload, n_quit, n_prescale, n_orders;
+    struct run_view run;    /* what run control shows */
+    struct run_order order; /* the last one */
     double prescale;
     uint32_t n_changes;
     bool is_now;

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static struct fixture f;
     char *line, *answer;
-    uint64_t reload;
+    struct control_wait wait;
 
     if (!f.stats && fixture_init(&f) < 0)
         abort();                   /* lint: how libFuzzer is told */
@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         return 0;
     memcpy(line, data, n);
     line[n] = '\0';
-    answer = control_command(&f.view, &f.who, line, &reload);
+    answer = control_command(&f.view, &f.who, line, &wait);
     /* an answer never holds an empty line, which would end it early, and ends with its line */
     if (!answer || *answer == '\n' || strstr(answer, "\n\n") ||
         (*answer && answer[strlen(answer) - 1] != '\n'))

@@ -38,15 +38,18 @@ static char *ask(void **state, const char *format, ...)
 {
     const struct fixture *f = *state;
     char line[4096], *answer;
-    uint64_t reload;
+    struct control_wait wait;
     va_list args;
 
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    answer = control_command(&f->view, &f->who, line, &reload);
+    answer = control_command(&f->view, &f->who, line, &wait);
     assert_non_null(answer);
-    assert_int_equal(reload, strncmp(line, "reload", 6) == 0 && f->who.may_act ? f->n_reload : 0);
+    assert_true(
+        wait.look ==
+        (strncmp(line, "reload", 6) == 0 && f->who.may_act ? f->view.hooks.look_reload : NULL));
+    assert_true(!wait.look || wait.number == f->n_reload);
     return answer;
 }
 
@@ -210,7 +213,8 @@ static void test_hooks(void **state)
     expect(state, "resume", "ready\n");
     expect(state, "quit", "stopping\n");
     free(ask(state, "reload")); /* its answer comes later */
-    expect(state, "reload; drain", "error: reload ends its line, what follows it was not done\n");
+    expect(state, "reload; drain",
+           "error: what has to be waited for ends its line; what follows was not done\n");
     expect(state, "prescale HLT_a 7", "prescale set\n");
     assert_true(f->prescale == 7);
     assert_false(f->is_now);

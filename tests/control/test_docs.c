@@ -113,12 +113,12 @@ static void test_commands(void **state)
 {
     struct fixture f;
     char *help, *line, *save = NULL, wanted[512];
-    uint64_t reload;
+    struct control_wait wait;
     uint32_t n = 0;
 
     (void)state;
     assert_int_equal(fixture_init(&f), 0);
-    help = control_command(&f.view, &f.who, "help", &reload);
+    help = control_command(&f.view, &f.who, "help", &wait);
     assert_non_null(help);
     for (line = strtok_r(help, "\n", &save); line; line = strtok_r(NULL, "\n", &save), n++) {
         const char *meaning = strtok_r(NULL, "\n", &save);

@@ -18,11 +18,13 @@ enum exit_code { EXIT_GOOD = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_NO_DAEMON =
 
 #define SOCKET_VARIABLE "TRIGD_SOCKET"
 #define SOCKET_DEFAULT  "trigd.sock"
+#define FARM_VARIABLE   "TRIGSUP_SOCKET"
+#define FARM_DEFAULT    "trigsup.sock"
 #define TIMEOUT_S       30
 #define LINE_BYTES      1024
 
 static const char usage[] =
-    "usage: trigctl [--socket PATH] [--json] [--now | --at RUN:BLOCK] COMMAND...\n"
+    "usage: trigctl [--socket PATH | --farm] [--json] [--now | --at RUN:BLOCK] COMMAND...\n"
     "       trigctl [--json] show-plugin FILE.so\n"
     "       trigctl check-plugin FILE.so [--backend NAME]... [--param KEY=VALUE]...\n"
     "               [--preset NAME] [--conditions FILE] [--seed N] [--tolerance X] [--backends "
@@ -43,6 +45,8 @@ static const char usage[] =
     "\n"
     "  -s, --socket PATH   the daemon's control socket; else $" SOCKET_VARIABLE
     ", else " SOCKET_DEFAULT "\n"
+    "  -f, --farm          ask the farm's supervisor: its control socket is $" FARM_VARIABLE
+    ", else " FARM_DEFAULT "\n"
     "  -j, --json          answers for programs\n"
     "      --now           with prescales and conditions: at once, not from the next lumi block "
     "on\n"
@@ -72,7 +76,7 @@ static const char usage[] =
 
 struct options {
     const char *socket;
-    bool json, now, verbose;
+    bool farm, json, now, verbose;
     const char *at; /* "RUN:BLOCK" */
     double rois, items, seconds;
     struct check_options check;
@@ -120,6 +124,9 @@ static int take(int opt, struct options *o)
     switch (opt) {
     case 's':
         o->socket = optarg;
+        return -1;
+    case 'f':
+        o->farm = true;
         return -1;
     case 'j':
         o->json = true;
@@ -181,6 +188,7 @@ static int take(int opt, struct options *o)
 static int parse(int argc, char **argv, struct options *o)
 {
     static const struct option table[] = {{"socket", required_argument, NULL, 's'},
+                                          {"farm", no_argument, NULL, 'f'},
                                           {"json", no_argument, NULL, 'j'},
                                           {"now", no_argument, NULL, 'N'},
                                           {"at", required_argument, NULL, 'A'},
@@ -204,7 +212,7 @@ static int parse(int argc, char **argv, struct options *o)
                                           {NULL, 0, NULL, 0}};
     int opt, r = -1;
 
-    while (r < 0 && (opt = getopt_long(argc, argv, "s:jh", table, NULL)) != -1)
+    while (r < 0 && (opt = getopt_long(argc, argv, "s:fjh", table, NULL)) != -1)
         r = take(opt, o);
     return r;
 }
@@ -254,9 +262,9 @@ static int ask(const struct options *o, int n_words, char **words)
     int r;
 
     if (!path)
-        path = getenv(SOCKET_VARIABLE);
+        path = getenv(o->farm ? FARM_VARIABLE : SOCKET_VARIABLE);
     if (!path || !*path)
-        path = SOCKET_DEFAULT;
+        path = o->farm ? FARM_DEFAULT : SOCKET_DEFAULT;
     if (n_words == 2 && is_file_command(words[0]) && realpath(words[1], file))
         words[1] = file; /* the daemon has another working folder */
     for (int i = 0; i < n_words + o->json + o->now && n < sizeof line; i++)

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/runstate.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/refuse.h"
+
+#define BIT(state) (1u << RUN_##state)
+
+static const char *const state_name[] = {
+#define NAME(name) #name,
+    RUN_STATES(NAME)
+#undef NAME
+};
+static const char *const command_name[] = {
+#define NAME(name, help) #name,
+    RUN_COMMANDS(NAME)
+#undef NAME
+};
+static const unsigned from[] = {
+    [RUN_DO_configure] = BIT(initial) | BIT(configured),
+    [RUN_DO_start] = BIT(configured),
+    [RUN_DO_pause] = BIT(running),
+    [RUN_DO_resume] = BIT(paused),
+    [RUN_DO_stop] = BIT(running) | BIT(paused),
+    [RUN_DO_block] = BIT(running) | BIT(paused),
+    [RUN_DO_reset] = BIT(configured) | BIT(error),
+};
+
+const char *run_state_name(enum run_state s)
+{
+    return state_name[s];
+}
+
+const char *run_command_name(enum run_command c)
+{
+    return command_name[c];
+}
+
+int run_allows(enum run_state s, enum run_command c, char *why, size_t bytes)
+{
+    char allowed[128] = "";
+
+    if (from[c] >> s & 1)
+        return 0;
+    for (unsigned i = 0; i < RUN_N_COMMANDS; i++)
+        if (from[i] >> s & 1)
+            snprintf(allowed + strlen(allowed), sizeof allowed - strlen(allowed), "%s%s",
+                     allowed[0] ? ", " : "", command_name[i]);
+    return refuse(why, bytes, "%s is not possible while the state is %s; %s%s", command_name[c],
+                  state_name[s], allowed[0] ? "allowed now: " : "wait until it is over", allowed);
+}

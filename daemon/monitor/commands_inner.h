@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* commands_inner.h - one command being carried out, and those that stand in files of their own:
+ * commands_dump.c (files of the running menu) and commands_run.c (run control).  commands.c has the
+ * table, and the words that all answers use. */
+#ifndef TRIGD_COMMANDS_INNER_H
+#define TRIGD_COMMANDS_INNER_H
+#include <stdio.h>
+
+#include "monitor/commands.h"
+#include "monitor/table.h"
+
+#define WORDS_MAX 8
+
+struct call { /* one command being carried out */
+    const struct control_view *v;
+    const struct control_who *who;
+    enum table_format format;
+    FILE *out;
+    char *word[WORDS_MAX]; /* what follows the command's own words */
+    uint32_t n_words;
+    bool is_now, has_from;
+    struct lumi from;
+    const struct control_extra *extra; /* whose command it is; NULL: one of the tables here */
+    struct control_wait wait;          /* for what was asked for; nothing may follow on the line */
+    char **text;                       /* what was written so far, after fflush(out) */
+    size_t *size;
+};
+
+/* LISTS: takes csv or json at the end; TIMED: acts, and takes now or at RUN:BLOCK at the end;
+ * STARTS: acts, and its argument may be left out */
+enum kind { LOOKS, LISTS, ACTS, TIMED, STARTS };
+
+/* ---- commands.c */
+
+/* One sentence; a negative `r` makes it an error. */
+void command_answer(struct call *c, int r, const char *text);
+/* The end of a table in JSON. */
+void command_end_json(struct call *c);
+
+/* ---- commands_dump.c */
+
+void command_dump_menu(struct call *c);
+void command_dump_prescales(struct call *c);
+void command_dump_conditions(struct call *c);
+void command_dump_histograms(struct call *c);
+
+/* ---- commands_run.c */
+
+#define COMMAND_RUN(name, help) void command_run_##name(struct call *c);
+RUN_COMMANDS(COMMAND_RUN)
+#undef COMMAND_RUN
+void command_show_run(struct call *c);
+#endif
