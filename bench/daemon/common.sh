@@ -53,11 +53,12 @@ start() { # start MENU DEVICES BATCHING CREDITS
 endpoints: ["ipc://$folder/ipc", "tcp://127.0.0.1:5790", "shm://$folder/shm"]
 menu: $1.yaml
 pool: {rois: 65536, mbytes: 4096}
-clients: {credits: $4, max_layer: 63, max_items: 65536, shm_mbytes: 512}
+clients: {credits: $4, max_layer: 63, max_items: ${max_items:-65536}, shm_mbytes: 512}
 workers: {pinned_mbytes: ${pinned:-4096}}
 devices: [$2]
 batching: {$3, max_kbytes: 65536}
 threads: {$threads}
+conditions: "${conditions:-}"
 control: {socket: control}
 http: {address: ""}
 YAML
@@ -98,8 +99,8 @@ note() {
     mapfile -t values < <(printf '%s\n' "$@" | sort -g)
     median=${values[$(($# / 2))]} low=${values[0]} high=${values[$(($# - 1))]}
     printf '%-52s %12.0f %-6s (%.0f .. %.0f)  %s%s\n' "$figure" "$median" "$unit" "$low" "$high" "$extra" "$device"
-    printf '{"bench": "daemon", "figure": "%s", "value": %s, "unit": "%s", "better": "%s", %s"runs": %d, "spread": %s, "machine": "%s", "device": "%s", "commit": "%s", "date": "%s", "command": "%s"}\n' \
-        "$figure" "$median" "$unit" "$better" "${goal:+\"goal\": $goal, }" $# \
+    printf '{"bench": "%s", "figure": "%s", "value": %s, "unit": "%s", "better": "%s", %s"runs": %d, "spread": %s, "machine": "%s", "device": "%s", "commit": "%s", "date": "%s", "command": "%s"}\n' \
+        "${bench:-daemon}" "$figure" "$median" "$unit" "$better" "${goal:+\"goal\": $goal, }" $# \
         "$(awk -v a="$low" -v b="$high" 'BEGIN {printf "%.3g", (b - a) / 2}')" \
         "$machine" "$device" "$commit" "$(date +%F)" "$program" >>"$out"
 }

@@ -34,6 +34,7 @@ static int write_planes(const struct bench *b, FILE *f, const uint32_t *n)
 /* The volume of the bench side by side, in a file that is gone when it is closed. */
 static int make_file(const struct bench *b, const uint32_t *n, struct vox_volume *ret_volume)
 {
+    const struct vox_volume raw = {.n = {n[0], n[1], n[2]}, .value_bytes = 1};
     const char *folder = getenv("TMPDIR");
     char path[512], why[512] = "";
     FILE *f;
@@ -47,7 +48,7 @@ static int make_file(const struct bench *b, const uint32_t *n, struct vox_volume
     r = write_planes(b, f, n);
     if (fclose(f) != 0 && r == 0)
         r = -errno;
-    if (r == 0 && vox_volume_open(path, n, ret_volume, why, sizeof why) < 0) {
+    if (r == 0 && vox_volume_open(path, &raw, ret_volume, why, sizeof why) < 0) {
         fprintf(stderr, "%s\n", why);
         r = -EINVAL;
     }

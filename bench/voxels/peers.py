@@ -6,19 +6,15 @@
     labels FOLDER T1 TRUTH           all labels of trigvoxels against each trainer's own, Dice on the right
     speed FOLDER T1                  rows per second of each on one core, and of trigvoxels' core
     golden FOLDER                    tests/voxels/golden anew
-    picture T1 OUT.png               a slice of each axis, before and after: white and grey matter by the models
 
 The left half, x < 98, is for training and for the choice of the recipe, the right half is the judge."""
 import gzip
 import json
 import os
 import pickle
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
-import zlib
 
 import lightgbm
 import numpy as np
@@ -196,36 +192,8 @@ def golden(folder):
             f.write(json.dumps(what, separators=(",", ":")) + "\n")
 
 
-def write_png(path, rgb):
-    def chunk(kind, data):
-        return len(data).to_bytes(4, "big") + kind + data + zlib.crc32(kind + data).to_bytes(4, "big")
-
-    height, width, _ = rgb.shape
-    rows = np.concatenate([np.zeros((height, 1), np.uint8), rgb.reshape(height, -1)], 1).tobytes()
-    head = width.to_bytes(4, "big") + height.to_bytes(4, "big") + bytes([8, 2, 0, 0, 0])
-    with open(path, "wb") as f:
-        f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows, 9)) +
-                chunk(b"IEND", b""))
-
-
-def picture(t1, out):
-    v = volume(t1)
-    folder = tempfile.mkdtemp()
-    rgb = np.repeat(v[..., None], 3, 3)
-    after = rgb // 2
-    for tissue, colour in (("white", (255, 220, 120)), ("grey", (90, 170, 255))):
-        shutil.copy(os.path.join(ROOT, "plugins", "voxels", "models", f"mni-{tissue}.model"),
-                    os.path.join(folder, f"{tissue}.model"))
-        after[ours(folder, tissue, t1, v.shape).reshape(v.shape)] = colour
-    shutil.rmtree(folder)
-    height = max(v.shape[:2])
-    cuts = [[a[85, ::-1], a[::-1, 120], a[::-1, :, 75]] for a in (rgb, after)]
-    rows = [np.concatenate([np.pad(c, ((0, height - len(c)), (0, 6), (0, 0))) for c in row], 1) for row in cuts]
-    write_png(out, np.concatenate(rows, 0).astype(np.uint8))
-
-
 if __name__ == "__main__":
-    commands = {f.__name__: f for f in (train, labels, speed, golden, picture)}
+    commands = {f.__name__: f for f in (train, labels, speed, golden)}
     if len(sys.argv) < 3 or sys.argv[1] not in commands:
         sys.exit(__doc__)
     commands[sys.argv[1]](*sys.argv[2:])

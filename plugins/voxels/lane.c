@@ -7,6 +7,7 @@
 #include "components.program.h"
 #include "place.h"
 #include "runs.h"
+#include "take.program.h"
 #include "voxels.program.h"
 
 #define ALIGN        16u
@@ -17,7 +18,7 @@
 
 struct slot {
     struct trg_buffer *in, *in_dev, *bricks, *bricks_dev, *placed, *labels, *labels_host, *sums,
-        *sums_host, *runs;
+        *sums_host, *runs, *tables, *tables_host;
     uint32_t n;
     size_t in_bytes, label_bytes;
     struct vox_place_par place;
@@ -30,8 +31,8 @@ enum { BEGIN, JOIN, COUNT, LARGEST, RUN_KERNELS };
 struct vox_lane {
     struct vox_setup s;
     struct trg_device_info info;
-    struct trg_module *module, *components;
-    struct trg_kernel *place, *label, *runs[RUN_KERNELS];
+    struct trg_module *module, *components, *taking;
+    struct trg_kernel *take, *place, *label, *runs[RUN_KERNELS];
     struct trg_buffer *tables;
     uint32_t n_slots;
     struct slot slot[VOX_SLOTS_MAX];
@@ -105,8 +106,12 @@ static int open_slot(struct vox_lane *l, struct slot *s)
     const size_t bricks = l->s.max_bricks;
     int r;
 
-    s->in_bytes = bricks * vox_piece_bytes(&most, l->s.value_bytes);
-    r = shared_buffer(l, s->in_bytes + VOX_SLACK, &s->in, &s->in_dev);
+    if (l->s.tables) {
+        s->in_bytes = bricks * vox_piece_bytes(&most, l->s.value_bytes);
+        r = shared_buffer(l, s->in_bytes + VOX_SLACK, &s->in, &s->in_dev);
+    } else {
+        r = shared_buffer(l, 4 * VOX_TABLES_MAX, &s->tables_host, &s->tables);
+    }
     if (r == 0)
         r = shared_buffer(l, bricks * sizeof(struct vox_brick), &s->bricks, &s->bricks_dev);
     if (r == 0)
@@ -179,6 +184,22 @@ static int open_components(struct vox_lane *l)
     return r;
 }
 
+static int open_take(struct vox_lane *l)
+{
+    const int r = trg_module_new(l->s.device, &take_program, NULL, &l->taking);
+
+    return r ? r : trg_kernel_get(l->taking, "vox_take", &l->take);
+}
+
+static void use_tables(const struct vox_lane *l, struct slot *s, const struct vox_tables *t)
+{
+    s->label = (struct vox_label_par){.uses = t->uses,
+                                      .s_steps = t->s_steps,
+                                      .extent = {t->extent[0], t->extent[1], t->extent[2]},
+                                      .steps = t->steps,
+                                      .as_bytes = l->s.labels == VOX_LABELS_BYTES};
+}
+
 int vox_lane_open(const struct vox_setup *setup, struct vox_lane **ret_lane)
 {
     struct vox_lane *l;
@@ -199,18 +220,14 @@ int vox_lane_open(const struct vox_setup *setup, struct vox_lane **ret_lane)
     if (r == 0 && setup->components)
         r = open_components(l);
     if (r == 0)
-        r = upload_tables(l, setup->tables);
+        r = setup->tables ? upload_tables(l, setup->tables) : open_take(l);
     for (uint32_t i = 0; r == 0 && i < setup->slots; i++)
         r = open_slot(l, &l->slot[i]);
+    for (uint32_t i = 0; r == 0 && setup->tables && i < setup->slots; i++) {
+        l->slot[i].tables = l->tables;
+        use_tables(l, &l->slot[i], setup->tables);
+    }
     l->s.tables = NULL; /* the caller's */
-    l->slot[0].label = (struct vox_label_par){
-        .uses = setup->tables->uses,
-        .s_steps = setup->tables->s_steps,
-        .extent = {setup->tables->extent[0], setup->tables->extent[1], setup->tables->extent[2]},
-        .steps = setup->tables->steps,
-        .as_bytes = setup->labels == VOX_LABELS_BYTES};
-    for (uint32_t i = 1; i < setup->slots; i++)
-        l->slot[i].label = l->slot[0].label;
     if (r == 0)
         *ret_lane = l;
     else
@@ -230,7 +247,9 @@ void vox_lane_close(struct vox_lane *l)
             trg_buffer_free(s->bricks_dev);
             trg_buffer_free(s->labels);
             trg_buffer_free(s->sums);
+            trg_buffer_free(s->tables_host ? s->tables : NULL);
         }
+        trg_buffer_free(s->tables_host);
         trg_buffer_free(s->in);
         trg_buffer_free(s->bricks);
         trg_buffer_free(s->labels_host);
@@ -240,6 +259,7 @@ void vox_lane_close(struct vox_lane *l)
     }
     trg_buffer_free(l->tables);
     trg_module_free(l->components);
+    trg_module_free(l->taking);
     trg_module_free(l->module);
     free(l);
 }
@@ -252,9 +272,24 @@ unsigned char *vox_lane_input(struct vox_lane *l, uint32_t slot, size_t *ret_byt
 
 /* ---------------------------------------------------------------- a batch */
 
+struct extents { /* the most of any brick of a batch: chunks of a plane; planes; eight bytes, placed
+                  */
+    uint32_t columns, planes, eights;
+};
+
+static void extend(struct extents *most, const uint32_t *n)
+{
+    const uint32_t columns = (n[0] + VOX_CHUNK - 1) / VOX_CHUNK * n[1];
+    const uint32_t eights = (uint32_t)(placed_bytes(n) / 8);
+
+    most->columns = columns > most->columns ? columns : most->columns;
+    most->planes = n[2] > most->planes ? n[2] : most->planes;
+    most->eights = eights > most->eights ? eights : most->eights;
+}
+
 /* Fills the slot's table of bricks; the bytes of the batch's input, or an error. */
 static int place_pieces(struct vox_lane *l, struct slot *s, const struct vox_piece *pieces,
-                        uint32_t n, size_t *ret_in)
+                        uint32_t n, struct extents *most, size_t *ret_in)
 {
     struct vox_brick *bricks = trg_buffer_host(s->bricks);
     uint64_t in = 0, placed = 0, labels = 0, runs = 0;
@@ -276,6 +311,11 @@ static int place_pieces(struct vox_lane *l, struct slot *s, const struct vox_pie
         b->placed = (uint32_t)(placed / VOX_MARGIN);
         b->labels = (uint32_t)labels;
         b->runs = (uint32_t)runs;
+        b->bytes = l->s.value_bytes;
+        b->is_signed = l->s.is_signed;
+        b->low = l->s.low;
+        b->width = l->s.width;
+        extend(most, p->n);
         in += vox_piece_bytes(p, l->s.value_bytes);
         placed += placed_bytes(p->n);
         labels += label_bytes(l->s.labels, p->n);
@@ -289,20 +329,11 @@ static int place_pieces(struct vox_lane *l, struct slot *s, const struct vox_pie
 
 /* How a batch is cut into groups: on the CPU a brick is one, elsewhere there are enough of them for
  * all multiprocessors, with as many planes each as that leaves. */
-static void choose_grid(const struct vox_lane *l, struct slot *s)
+static void choose_grid(const struct vox_lane *l, struct slot *s, struct extents most)
 {
-    const struct vox_brick *bricks = trg_buffer_host(s->bricks);
-    uint32_t columns = 0, planes = 0, eights = 0, tiles, parts;
+    const uint32_t columns = most.columns, planes = most.planes, eights = most.eights;
+    uint32_t tiles, parts;
 
-    for (uint32_t i = 0; i < s->n; i++) {
-        const uint32_t *n = bricks[i].n;
-        const uint32_t c = (n[0] + VOX_CHUNK - 1) / VOX_CHUNK * n[1];
-        const uint32_t e = (uint32_t)(placed_bytes(n) / 8);
-
-        columns = c > columns ? c : columns;
-        planes = n[2] > planes ? n[2] : planes;
-        eights = e > eights ? e : eights;
-    }
     s->label.tile = l->info.is_host && columns ? columns : VOX_GROUP_SIZE;
     tiles = (columns + s->label.tile - 1) / s->label.tile;
     s->label.depth = planes ? planes : 1u;
@@ -315,10 +346,6 @@ static void choose_grid(const struct vox_lane *l, struct slot *s)
     s->label.groups_each = tiles * ((planes + s->label.depth - 1) / s->label.depth);
     s->place.groups_each = l->info.is_host ? 1u : eights / (VOX_GROUP_SIZE * PLACE_STRIDE) + 1u;
     s->join.groups_each = l->info.is_host ? 1u : eights / (VOX_GROUP_SIZE * WORDS_STRIDE) + 1u;
-    s->place.bytes = l->s.value_bytes;
-    s->place.is_signed = l->s.is_signed;
-    s->place.low = l->s.low;
-    s->place.width = l->s.width;
 }
 
 static int find_components(struct vox_lane *l, struct slot *s, struct trg_queue *q)
@@ -335,12 +362,12 @@ static int find_components(struct vox_lane *l, struct slot *s, struct trg_queue 
     return r ? r : trg_launch(q, l->runs[LARGEST], range, last, 5);
 }
 
-int vox_lane_again(struct vox_lane *l, uint32_t slot, struct trg_queue *q)
+/* The kernels of a batch whose voxels are in a buffer. */
+static int launch(struct vox_lane *l, struct slot *s, struct trg_buffer *in, struct trg_queue *q)
 {
-    struct slot *s = &l->slot[slot];
-    const struct trg_arg place[] = {TRG_BUF(s->in_dev), TRG_BUF(s->bricks_dev), TRG_BUF(s->placed),
+    const struct trg_arg place[] = {TRG_BUF(in), TRG_BUF(s->bricks_dev), TRG_BUF(s->placed),
                                     TRG_BUF(s->sums), TRG_VAL(s->place)};
-    const struct trg_arg label[] = {TRG_BUF(s->placed), TRG_BUF(s->bricks_dev), TRG_BUF(l->tables),
+    const struct trg_arg label[] = {TRG_BUF(s->placed), TRG_BUF(s->bricks_dev), TRG_BUF(s->tables),
                                     TRG_BUF(s->labels), TRG_BUF(s->sums),       TRG_VAL(s->label)};
     int r = trg_launch(q, l->place, (struct trg_range){s->n * s->place.groups_each, VOX_GROUP_SIZE},
                        place, 5);
@@ -353,17 +380,23 @@ int vox_lane_again(struct vox_lane *l, uint32_t slot, struct trg_queue *q)
     return r;
 }
 
+int vox_lane_again(struct vox_lane *l, uint32_t slot, struct trg_queue *q)
+{
+    return launch(l, &l->slot[slot], l->slot[slot].in_dev, q);
+}
+
 int vox_lane_submit(struct vox_lane *l, uint32_t slot, const struct vox_piece *pieces, uint32_t n,
                     struct trg_queue *q)
 {
     struct slot *s = &l->slot[slot];
     const bool copies = !l->info.is_host;
+    struct extents most = {0};
     size_t in = 0;
-    int r = place_pieces(l, s, pieces, n, &in);
+    int r = place_pieces(l, s, pieces, n, &most, &in);
 
     if (r < 0)
         return r;
-    choose_grid(l, s);
+    choose_grid(l, s, most);
     if (copies)
         r = trg_write(q, s->in_dev, 0, s->in, 0, in);
     if (r == 0 && copies)
@@ -377,6 +410,51 @@ int vox_lane_submit(struct vox_lane *l, uint32_t slot, const struct vox_piece *p
     return r;
 }
 
+/* ---------------------------------------------------------------- a batch of RoIs */
+
+int vox_lane_tables(struct vox_lane *l, uint32_t slot, const struct vox_tables *tables,
+                    struct trg_queue *q)
+{
+    struct slot *s = &l->slot[slot];
+    const size_t bytes = tables->n_words * sizeof *tables->words;
+
+    memcpy(trg_buffer_host(s->tables_host), tables->words, bytes);
+    use_tables(l, s, tables);
+    return l->info.is_host ? 0 : trg_write(q, s->tables, 0, s->tables_host, 0, bytes);
+}
+
+int vox_lane_feed(struct vox_lane *l, uint32_t slot, const struct trg_input *rows,
+                  const struct trg_input *values, bool with_labels, struct trg_queue *q)
+{
+    struct slot *s = &l->slot[slot];
+    const bool copies = !l->info.is_host;
+    const struct vox_take_par par = {.rows = rows->span,
+                                     .values = values->span,
+                                     .n_rois = rows->span.n_rois,
+                                     .max_edge = l->s.max_n[0],
+                                     .placed = (uint32_t)(placed_bytes(l->s.max_n) / VOX_MARGIN),
+                                     .labels = (uint32_t)label_bytes(l->s.labels, l->s.max_n),
+                                     .runs = (uint32_t)run_words(l->s.max_n)};
+    const struct trg_arg take[] = {TRG_BUF(rows->dev), TRG_BUF(values->dev), TRG_BUF(s->bricks_dev),
+                                   TRG_VAL(par)};
+    struct extents most = {0};
+    int r;
+
+    s->n = par.n_rois;
+    extend(&most, l->s.max_n);
+    choose_grid(l, s, most);
+    r = trg_launch(q, l->take, (struct trg_range){1, VOX_GROUP_SIZE}, take, 4);
+    if (r == 0)
+        r = launch(l, s, values->dev, q);
+    if (r == 0 && copies)
+        r = trg_read(q, s->bricks, 0, s->bricks_dev, 0, s->n * sizeof(struct vox_brick));
+    if (r == 0 && copies)
+        r = trg_read(q, s->sums_host, 0, s->sums, 0, s->n * sizeof(struct vox_sums));
+    if (r == 0 && copies && with_labels)
+        r = trg_read(q, s->labels_host, 0, s->labels, 0, (size_t)par.labels * s->n);
+    return r;
+}
+
 void vox_lane_answer(struct vox_lane *l, uint32_t slot, uint32_t i, struct vox_answer *ret_answer)
 {
     struct slot *s = &l->slot[slot];
@@ -384,7 +462,8 @@ void vox_lane_answer(struct vox_lane *l, uint32_t slot, uint32_t i, struct vox_a
     const struct vox_sums *sums = (const struct vox_sums *)trg_buffer_host(s->sums_host) + i;
     const unsigned char *labels = trg_buffer_host(s->labels_host);
 
-    *ret_answer = (struct vox_answer){.count = sums->count,
+    *ret_answer = (struct vox_answer){.brick = b,
+                                      .count = sums->count,
                                       .components = sums->components,
                                       .largest = sums->largest,
                                       .labels = l->s.labels ? labels + b->labels : NULL,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lane.h - batches of bricks through a device: what a plugin's create, submit and collect will call
- * once an RoI can hold a brick (docs/voxels.md), and tests and measurements call today.
+/* lane.h - batches of bricks through a device.  Bricks come from the host (slabs of a volume), or
+ * with the RoIs of a batch that lies on the device: then the lane is fed.
  *
  * Threads: a lane belongs to one thread at a time.  Errors: 0 or a negative errno. */
 #ifndef VOXELS_LANE_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "tables.h"
-#include "trigd/device.h"
+#include "trigd/plugin.h"
 
 #define VOX_SLOTS_MAX 8u
 
@@ -16,7 +16,8 @@ enum vox_labels { VOX_LABELS_NONE, VOX_LABELS_BITS, VOX_LABELS_BYTES };
 
 struct vox_setup { /* what it points to is copied, but for the device */
     struct trg_device *device;
-    const struct vox_tables *tables;
+    const struct vox_tables
+        *tables;            /* NULL: vox_lane_tables gives each slot its own; is fed then */
     uint32_t slots;         /* batches in flight */
     uint32_t max_bricks;    /* of a batch */
     uint32_t max_n[3];      /* voxels of a brick along x, y, z, without halo */
@@ -32,7 +33,8 @@ struct vox_piece {                  /* a brick on its way in */
     uint32_t n[3], origin[3], halo; /* as in struct vox_brick */
 };
 
-struct vox_answer {           /* of a brick */
+struct vox_answer { /* of a brick */
+    const struct vox_brick *brick;
     uint32_t count;           /* labelled voxels */
     uint32_t low[3], high[3]; /* their bounding box in the volume, both ends included; count > 0 */
     uint32_t components, largest; /* 6-connected ones, voxels of the largest; 0 if not asked for */
@@ -56,6 +58,13 @@ unsigned char *vox_lane_input(struct vox_lane *l, uint32_t slot, size_t *ret_byt
  * or their number, is beyond what the lane was opened for. */
 int vox_lane_submit(struct vox_lane *l, uint32_t slot, const struct vox_piece *pieces, uint32_t n,
                     struct trg_queue *q);
+/* A fed lane: the step functions of the batches that follow in this slot. */
+int vox_lane_tables(struct vox_lane *l, uint32_t slot, const struct vox_tables *tables,
+                    struct trg_queue *q);
+/* A fed lane: the bricks of a batch of RoIs, which the kernels check (struct vox_brick has what
+ * they find).  `with_labels`: bits come back as well. */
+int vox_lane_feed(struct vox_lane *l, uint32_t slot, const struct trg_input *rows,
+                  const struct trg_input *values, bool with_labels, struct trg_queue *q);
 /* The kernels of the slot's last batch again, without copies: for measurements of resident data. */
 int vox_lane_again(struct vox_lane *l, uint32_t slot, struct trg_queue *q);
 /* Piece i of the slot's batch, once the queue has passed it. */

@@ -54,14 +54,27 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+int64_t vox_model_weights(const struct vox_model *m)
+{
+    int64_t sum = larger(m->bias, 0);
+
+    for (uint32_t i = 0; i < m->n_stumps; i++)
+        sum += larger(m->stumps[i].left, m->stumps[i].right);
+    return sum;
+}
+
+int64_t vox_model_weights_max(const struct vox_model *m)
+{
+    return WEIGHTS + (int64_t)m->n_stumps + 1; /* rounding of each weight may add a half */
+}
+
 /* The sums of a model fit 32 bits whatever the voxel is. */
 static int add_weight(struct parser *p, int64_t weight, const char *word)
 {
     p->weights += weight;
-    /* rounding of each weight may add a half */
-    if (p->weights > WEIGHTS + (int64_t)p->m->n_stumps + 1)
-        return refuse(p, "brings the weights above 2^29", word);
-    return 0;
+    return p->weights > vox_model_weights_max(p->m)
+               ? refuse(p, "brings the weights above 2^29", word)
+               : 0;
 }
 
 static int parse_stump(struct parser *p, char **word, uint32_t n)

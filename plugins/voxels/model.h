@@ -28,4 +28,9 @@ int vox_model_parse(const char *text, size_t bytes, struct vox_model *ret_model,
 /* The same from a file, whose name begins the sentence. */
 int vox_model_read(const char *path, struct vox_model *ret_model, char *why, size_t why_bytes);
 void vox_model_fini(struct vox_model *m);
+
+/* The larger weight of each stump and the bias, added up; a model's sums fit 32 bits if that is at
+ * most the other number. */
+int64_t vox_model_weights(const struct vox_model *m);
+int64_t vox_model_weights_max(const struct vox_model *m);
 #endif

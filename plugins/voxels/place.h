@@ -39,21 +39,21 @@ TRG_FN trg_u32 vox_source(struct vox_rows a, trg_u32 p)
 }
 
 /* A 16-bit value through window and level: [low, low + width) to 0 .. 255 in equal parts. */
-TRG_FN trg_u32 vox_window(trg_u32 raw, struct vox_place_par par)
+TRG_FN trg_u32 vox_window(trg_u32 raw, const struct vox_brick *b)
 {
-    const trg_i32 value = par.is_signed && raw >= 32768u ? (trg_i32)raw - 65536 : (trg_i32)raw;
-    const trg_i32 above = value - par.low;
+    const trg_i32 value = b->is_signed && raw >= 32768u ? (trg_i32)raw - 65536 : (trg_i32)raw;
+    const trg_i32 above = value - b->low;
 
     if (above < 0)
         return 0u;
-    return (trg_u32)above >= par.width ? 255u : (trg_u32)above * 256u / par.width;
+    return (trg_u32)above >= b->width ? 255u : (trg_u32)above * 256u / b->width;
 }
 
-TRG_FN trg_u32 vox_value(TRG_GLOBAL const trg_u8 *row, trg_u32 i, struct vox_place_par par)
+TRG_FN trg_u32 vox_value(TRG_GLOBAL const trg_u8 *row, trg_u32 i, const struct vox_brick *b)
 {
-    if (par.bytes == 1u)
+    if (b->bytes == 1u)
         return row[i];
-    return vox_window(row[i + i] | (trg_u32)row[i + i + 1u] << 8, par);
+    return vox_window(row[i + i] | (trg_u32)row[i + i + 1u] << 8, b);
 }
 
 /* Eight bytes from any place, in three aligned words. */
@@ -70,17 +70,17 @@ TRG_FN trg_u64 vox_eight(TRG_GLOBAL const trg_u8 *data, trg_u32 at)
 /* Eight voxels of a placed row; the first is place p of the axis.  Places beyond the right border
  * repeat it: they count nowhere. */
 TRG_FN trg_u64 vox_gather(TRG_GLOBAL const trg_u8 *data, trg_u32 row, struct vox_rows x, trg_i32 p,
-                          struct vox_place_par par)
+                          const struct vox_brick *b)
 {
     const trg_i32 first = p + x.shift;
     trg_u64 eight = 0u;
 
-    if (par.bytes == 1u && first >= 0 && first + 7 <= x.last)
+    if (b->bytes == 1u && first >= 0 && first + 7 <= x.last)
         return vox_eight(data, row + (trg_u32)first);
     for (trg_u32 k = 0; k < 8u; k++) {
         const trg_u32 i = p + (trg_i32)k < 0 ? 0u : vox_source(x, (trg_u32)(p + (trg_i32)k));
 
-        eight |= (trg_u64)vox_value(data + row, i, par) << (8u * k);
+        eight |= (trg_u64)vox_value(data + row, i, b) << (8u * k);
     }
     return eight;
 }

@@ -6,6 +6,9 @@
 #include "trigd/kernel.h"
 #include "voxels.h"
 
+/* Words of the largest tables: those of positions end with the last threshold. */
+#define VOX_TABLES_MAX ((size_t)VOX_TABLE_REST + 3u * 65537u + 8u + 2u * VOX_STEPS_MAX)
+
 struct vox_tables {
     int32_t *words; /* owned */
     uint32_t n_words;

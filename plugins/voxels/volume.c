@@ -11,6 +11,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "metaimage.h"
+
 /* NIfTI-1, nifti1.h: bytes of the header's members. */
 #define HEADER_BYTES 348u
 #define AT_DIM       40u /* int16[8]: number of dimensions, then their sizes */
@@ -165,24 +167,67 @@ static int unpack_file(const char *path, struct vox_volume *v)
     return r;
 }
 
-static bool is_gzip(const char *path)
+static bool has_ending(const char *path, const char *ending)
 {
-    const size_t n = strlen(path);
+    const size_t n = strlen(path), k = strlen(ending);
 
-    return n > 3 && !strcmp(path + n - 3, ".gz");
+    return n > k && !strcmp(path + n - k, ending);
+}
+
+static int load(const char *path, struct vox_volume *v, char *why, size_t why_bytes)
+{
+    const int r = has_ending(path, ".gz") ? unpack_file(path, v) : map_file(path, v);
+
+    if (r < 0)
+        snprintf(why, why_bytes, "%s", r == -EINVAL ? "it is not whole gzip" : strerror(-r));
+    return r;
+}
+
+/* Opens the file of voxels that a MetaImage header names, in its folder, instead of the header's.
+ */
+static int load_beside(const char *path, const char *name, struct vox_volume *v, char *why,
+                       size_t why_bytes)
+{
+    const char *slash = strrchr(path, '/');
+    char beside[4096];
+
+    vox_volume_close(v);
+    if ((size_t)snprintf(beside, sizeof beside, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path,
+                         name) >= sizeof beside)
+        return refuse(why, why_bytes, "the name of its ElementDataFile is too long");
+    return load(beside, v, why, why_bytes);
+}
+
+/* What the header says of the voxels, and where they begin in what is loaded then. */
+static int read_shape(const char *path, const struct vox_volume *raw, struct vox_volume *v,
+                      struct vox_volume *ret_shape, size_t *ret_offset, char *why, size_t why_bytes)
+{
+    struct metaimage m;
+    int r;
+
+    *ret_offset = 0;
+    if (raw) {
+        *ret_shape = *raw;
+        return 0;
+    }
+    if (!has_ending(path, ".mha") && !has_ending(path, ".mhd"))
+        return read_nifti_header(v->map, v->map_bytes, ret_shape, ret_offset, why, why_bytes);
+    r = metaimage_parse(v->map, v->map_bytes, &m, why, why_bytes);
+    if (r == 0 && m.file[0])
+        r = load_beside(path, m.file, v, why, why_bytes);
+    *ret_shape = m.shape;
+    *ret_offset = m.file[0] ? 0 : m.offset;
+    return r;
 }
 
 /* The volume's shape, and that the file has room for it. */
-static int find_values(const uint32_t *n, struct vox_volume *v, char *why, size_t why_bytes)
+static int find_values(const char *path, const struct vox_volume *raw, struct vox_volume *v,
+                       char *why, size_t why_bytes)
 {
     struct vox_volume shape = {.value_bytes = 1};
-    size_t offset = 0, bytes = 1;
-    int r = 0;
+    size_t offset, bytes;
+    int r = read_shape(path, raw, v, &shape, &offset, why, why_bytes);
 
-    if (n)
-        memcpy(shape.n, n, sizeof shape.n);
-    else
-        r = read_nifti_header(v->map, v->map_bytes, &shape, &offset, why, why_bytes);
     if (r < 0)
         return r;
     bytes = shape.value_bytes;
@@ -204,18 +249,15 @@ static int find_values(const uint32_t *n, struct vox_volume *v, char *why, size_
     return 0;
 }
 
-int vox_volume_open(const char *path, const uint32_t *n, struct vox_volume *ret_volume, char *why,
-                    size_t why_bytes)
+int vox_volume_open(const char *path, const struct vox_volume *raw, struct vox_volume *ret_volume,
+                    char *why, size_t why_bytes)
 {
     struct vox_volume v = {0};
-    char sentence[200] = "";
-    int r = is_gzip(path) ? unpack_file(path, &v) : map_file(path, &v);
+    char sentence[400] = "";
+    int r = load(path, &v, sentence, sizeof sentence);
 
-    if (r < 0)
-        snprintf(sentence, sizeof sentence, "%s",
-                 r == -EINVAL ? "it is not whole gzip" : strerror(-r));
-    else
-        r = find_values(n, &v, sentence, sizeof sentence);
+    if (r == 0)
+        r = find_values(path, raw, &v, sentence, sizeof sentence);
     if (r < 0) {
         snprintf(why, why_bytes, "%s: %s", path, sentence);
         vox_volume_close(&v);
@@ -241,16 +283,27 @@ size_t vox_plane_bytes(const struct vox_volume *v)
     return (size_t)v->n[0] * v->n[1] * v->value_bytes;
 }
 
-void vox_volume_planes(const struct vox_volume *v, uint32_t z, uint32_t planes, unsigned char *out)
+static void copy(const struct vox_volume *v, size_t at, size_t bytes, unsigned char *out)
 {
-    const size_t bytes = vox_plane_bytes(v) * planes;
-    const unsigned char *from = v->values + vox_plane_bytes(v) * z;
-
-    memcpy(out, from, bytes);
+    memcpy(out, v->values + at, bytes);
     for (size_t i = 0; v->is_swapped && v->value_bytes == 2 && i < bytes; i += 2) {
         const unsigned char high = out[i];
 
         out[i] = out[i + 1];
         out[i + 1] = high;
     }
+}
+
+void vox_volume_row(const struct vox_volume *v, uint32_t x, uint32_t y, uint32_t z, uint32_t count,
+                    unsigned char *out)
+{
+    const size_t row = (size_t)v->n[0] * v->value_bytes;
+
+    copy(v, vox_plane_bytes(v) * z + row * y + (size_t)x * v->value_bytes,
+         (size_t)count * v->value_bytes, out);
+}
+
+void vox_volume_planes(const struct vox_volume *v, uint32_t z, uint32_t planes, unsigned char *out)
+{
+    copy(v, vox_plane_bytes(v) * z, vox_plane_bytes(v) * planes, out);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* volume.h - volumes in files: NIfTI-1 (.nii, .nii.gz) and raw bytes.  Files that are not
- * compressed are mapped, so a volume may be larger than the memory. */
+/* volume.h - volumes in files: NIfTI-1 (.nii, .nii.gz), MetaImage (.mha, .mhd with a file of its
+ * own) and raw voxels.  Files that are not compressed are mapped, so a volume may be larger than
+ * the memory. */
 #ifndef VOXELS_VOLUME_H
 #define VOXELS_VOLUME_H
 #include <stdbool.h>
@@ -18,14 +19,18 @@ struct vox_volume {
     bool is_mapped;
 };
 
-/* Opens a file; raw of n[0] x n[1] x n[2] bytes where `n` is not NULL, else NIfTI-1.  -EINVAL also
- * where the file is too short for what it says. */
-int vox_volume_open(const char *path, const uint32_t *n, struct vox_volume *ret_volume, char *why,
-                    size_t why_bytes);
+/* Opens a file: raw voxels of the size and type of `raw` where that is not NULL, else MetaImage or
+ * NIfTI-1 by the ending of its name.  -EINVAL with a sentence, also where the file is too short for
+ * what it says. */
+int vox_volume_open(const char *path, const struct vox_volume *raw, struct vox_volume *ret_volume,
+                    char *why, size_t why_bytes);
 void vox_volume_close(struct vox_volume *v);
 
 /* Bytes of a plane. */
 size_t vox_plane_bytes(const struct vox_volume *v);
+/* Copies `count` voxels of a row from (x, y, z) on, 16-bit values low byte first. */
+void vox_volume_row(const struct vox_volume *v, uint32_t x, uint32_t y, uint32_t z, uint32_t count,
+                    unsigned char *out);
 /* Copies planes z .. z + planes - 1, 16-bit values low byte first. */
 void vox_volume_planes(const struct vox_volume *v, uint32_t z, uint32_t planes, unsigned char *out);
 #endif

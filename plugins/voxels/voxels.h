@@ -59,14 +59,34 @@ struct vox_brick {     /* one brick of a batch */
     trg_u32 placed;    /* where it begins among the placed bricks, in units of VOX_MARGIN bytes */
     trg_u32 labels;    /* where its labels begin, bytes */
     trg_u32 runs;      /* where the parents of its runs begin, words */
+    trg_u32 bytes;     /* of a voxel in the input: 1 or 2 */
+    trg_u32 is_signed; /* 2 bytes: int16 instead of uint16 */
+    trg_i32 low;       /* 2 bytes: values from here on ... */
+    trg_u32 width;     /* ... are spread over 0 to 255 */
+
+    /* Of bricks that came with RoIs; n is 0 where there is a problem. */
+    trg_u32 problem; /* enum vox_problem */
+    trg_u32 given;   /* rows of VOX_ROWS, bytes of others */
+    trg_u32 size[3], volume[3];
+};
+
+enum vox_problem { /* why a brick cannot be labelled */
+                   VOX_FINE,
+                   VOX_ROWS,    /* there is not one row of bricks */
+                   VOX_EDGE,    /* it is larger than max_edge */
+                   VOX_OUTSIDE, /* it does not lie within its volume */
+                   VOX_VALUES   /* its bytes are not those of the voxels and the halo */
+};
+
+struct vox_take_par {
+    struct trg_span rows, values; /* bricks and brick_values of a batch */
+    trg_u32 n_rois;
+    trg_u32 max_edge;
+    trg_u32 placed, labels, runs; /* from one brick to the next, in the units of struct vox_brick */
 };
 
 struct vox_place_par {
     trg_u32 groups_each; /* groups for one brick */
-    trg_u32 bytes;       /* of a voxel in the input: 1 or 2 */
-    trg_u32 is_signed;   /* 2 bytes: int16 instead of uint16 */
-    trg_i32 low;         /* 2 bytes: values from here on ... */
-    trg_u32 width;       /* ... are spread over 0 to 255 */
 };
 
 struct vox_label_par {

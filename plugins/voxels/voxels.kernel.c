@@ -36,11 +36,11 @@ TRG_KERNEL4(vox_place, (const trg_u8, data), (const struct vox_brick, bricks), (
     if (part == 0u)
         for (trg_u32 i = TRG_LID; i < VOX_SUMS_WORDS; i += TRG_LSIZE)
             sums[number * VOX_SUMS_WORDS + i] = 0u;
-    while (pz < planes) {
+    while (pz < planes && b.n[0]) {
         const trg_u32 from = vox_source(z, pz) * (trg_u32)(y.last + 1) + vox_source(y, py);
 
         out[(pz * rows + py) * (eights + 1u) + e + 1u] = vox_gather(
-            data, b.in + from * (trg_u32)(x.last + 1) * par.bytes, x, (trg_i32)(e * 8u) - 7, par);
+            data, b.in + from * (trg_u32)(x.last + 1) * b.bytes, x, (trg_i32)(e * 8u) - 7, &b);
         e += step_e;
         py += step_y;
         pz += step_z;
@@ -63,7 +63,7 @@ TRG_KERNEL5(vox_label, (const trg_u8, placed), (const struct vox_brick, bricks),
     const trg_u32 number = TRG_GID / par.groups_each, part = TRG_GID % par.groups_each;
     const struct vox_brick b = bricks[number];
     const trg_u32 chunks = (b.n[0] + VOX_CHUNK - 1u) / VOX_CHUNK, columns = chunks * b.n[1];
-    const trg_u32 tiles = (columns + par.tile - 1u) / par.tile;
+    const trg_u32 tiles = (columns + par.tile - 1u) / par.tile + (columns ? 0u : 1u);
     const trg_u32 z_first = part / tiles * par.depth;
     const trg_u32 z_end = z_first + par.depth < b.n[2] ? z_first + par.depth : b.n[2];
     const trg_u32 pitch = vox_pitch(b.n[0]), plane = pitch * (b.n[1] + 2u);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Volumes in files: NIfTI-1 in both byte orders, gzip, raw; what is refused and with which
- * sentence. */
+/* Volumes in files: NIfTI-1 in both byte orders, gzip, raw, MetaImage; what is refused and with
+ * which sentence. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -149,7 +149,8 @@ static void test_refused(void **state)
 
 static void test_raw(void **state)
 {
-    static const uint32_t fits[] = {4, 3, 2}, more[] = {4, 3, 3};
+    static const struct vox_volume fits = {.n = {4, 3, 2}, .value_bytes = 1},
+                                   more = {.n = {4, 3, 3}, .value_bytes = 1};
     unsigned char file[24] = {0};
     struct vox_volume v;
     char why[512] = "";
@@ -157,18 +158,95 @@ static void test_raw(void **state)
     (void)state;
     file[23] = 77;
     write_file(file, sizeof file, false);
-    assert_int_equal(vox_volume_open(path, fits, &v, why, sizeof why), 0);
+    assert_int_equal(vox_volume_open(path, &fits, &v, why, sizeof why), 0);
     assert_int_equal(v.values[23], 77);
     vox_volume_close(&v);
-    assert_int_equal(vox_volume_open(path, more, &v, why, sizeof why), -EINVAL);
+    assert_int_equal(vox_volume_open(path, &more, &v, why, sizeof why), -EINVAL);
     assert_non_null(strstr(why, "it is truncated: 4 x 3 x 3 voxels need 36 bytes"));
     unlink(path);
+}
+
+/* ---------------------------------------------------------------- MetaImage */
+
+static void write_text(const char *name, const char *text, const unsigned char *behind, size_t n)
+{
+    FILE *f;
+
+    snprintf(path, sizeof path, "/tmp/trigd-volume-%d%s", (int)getpid(), name);
+    f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(n ? fwrite(behind, 1, n, f) : 0, n);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* Voxels of 16 bits with the high byte first, behind the header and in a file beside it. */
+static void test_metaimage(void **state)
+{
+    static const unsigned char voxels[] = {0x01, 0x02, 0x03, 0x04, 0xff, 0xfe, 0x00, 0x07};
+    static const int16_t want[] = {0x0102, 0x0304, -2, 7};
+    char header[300], raw[64], why[256] = "";
+    unsigned char row[8];
+    struct vox_volume v;
+
+    (void)state;
+    for (int beside = 0; beside < 2; beside++) {
+        write_text(".raw", "", voxels, sizeof voxels);
+        memcpy(raw, path, sizeof raw);
+        snprintf(header, sizeof header,
+                 "ObjectType = Image\nNDims = 3\nDimSize = 2 1 2\r\nElementSpacing = 1 1 1\n"
+                 "ElementByteOrderMSB = True\nElementType = MET_SHORT\nElementDataFile = %s\n",
+                 beside ? raw + strlen("/tmp/") : "LOCAL");
+        write_text(beside ? ".mhd" : ".mha", header, voxels, beside ? 0 : sizeof voxels);
+        if (vox_volume_open(path, NULL, &v, why, sizeof why) < 0)
+            fail_msg("%s", why);
+        assert_true(v.n[0] == 2 && v.n[1] == 1 && v.n[2] == 2 && v.is_signed);
+        for (uint32_t z = 0; z < 2; z++) {
+            vox_volume_row(&v, 1, 0, z, 1, row);
+            assert_int_equal((int16_t)(row[0] | row[1] << 8), want[2 * z + 1]);
+            vox_volume_row(&v, 0, 0, z, 2, row);
+            assert_int_equal((int16_t)(row[0] | row[1] << 8), want[2 * z]);
+        }
+        vox_volume_close(&v);
+        unlink(path);
+        unlink(raw);
+    }
+}
+
+static void test_metaimage_refused(void **state)
+{
+    static const struct {
+        const char *text, *sentence;
+    } wrong[] = {
+        {"NDims = 2\n", "NDims is '2'; 3 is allowed"},
+        {"DimSize = 4 0 2\n", "DimSize is '4 0 2'; three numbers from 1 to 99999 are allowed"},
+        {"DimSize = 4 4\n", "DimSize is '4 4'; three numbers from 1 to 99999 are allowed"},
+        {"ElementType = MET_FLOAT\n",
+         "ElementType is 'MET_FLOAT'; MET_UCHAR, MET_SHORT and MET_USHORT are allowed"},
+        {"CompressedData = True\n",
+         "CompressedData is 'True'; False is allowed: voxels are read as "
+         "they lie in the file"},
+        {"ElementDataFile = ../a\n", "ElementDataFile is '../a'; LOCAL, or the name of one file in "
+                                     "the same folder is allowed"},
+        {"hello\n", "it is not MetaImage: 'hello' is not KEY = VALUE"},
+        {"DimSize = 2 2 2\nElementDataFile = LOCAL\n", "its header has no ElementType"},
+        {"DimSize = 2 2 2\nElementType = MET_UCHAR\n", "its header has no ElementDataFile"},
+        {"DimSize = 2 2 2\nElementType = MET_UCHAR\nElementDataFile = LOCAL\n",
+         "it is truncated: 2 x 2 x 2 voxels need 8 bytes behind byte 64, and it has 64 in all"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        write_text(".mha", wrong[i].text, NULL, 0);
+        expect_refused(wrong[i].sentence);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_read), cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_raw)};
+                                       cmocka_unit_test(test_raw), cmocka_unit_test(test_metaimage),
+                                       cmocka_unit_test(test_metaimage_refused)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,6 +85,20 @@ class Model:
         return Model(self.name, bias, [(FEATURES[f], t, 0, w)
                                        for (f, t), w in sorted(steps.items()) if w])
 
+    def merged(self):
+        """The same sum with one stump for each threshold and constants in the bias; no weight is larger than those
+        that it is made of, so the model still fits."""
+        bias, stumps, constant = self.bias, {}, self.constant()
+        for stump in self.stumps:
+            feature, at_most, left, right = stump
+            if stump in constant:
+                bias += left if at_most >= highest(feature) or left == right else right
+            else:
+                key = (FEATURES.index(feature), at_most)
+                before = stumps.get(key, (0, 0))
+                stumps[key] = before[0] + left, before[1] + right
+        return Model(self.name, bias, [(FEATURES[f], t, *w) for (f, t), w in sorted(stumps.items())])
+
     def sum(self, voxel):
         """The sum for one voxel, its eight integer features."""
         return self.bias + sum(left if voxel[FEATURES.index(f)] <= t else right
@@ -138,6 +152,26 @@ def parse(text):
     if stated != actual:
         raise ModelError(f"the hash is {actual}, and the file says {stated or 'none'}")
     return model
+
+
+# ---------------------------------------------------------------- as a condition
+
+
+def conditions(models):
+    """A file of conditions with the stumps of models 0, 1, ..., merged; the bias is a constant stump."""
+    rows = []
+    for number, m in enumerate(models):
+        c = m.merged()
+        if not c.stumps and not c.bias:
+            raise ModelError(f"the model {m.name} has no stump that is not 0")
+        rows.append((number, FEATURES.index("v"), HIGHEST["v"], c.bias, c.bias))
+        rows.extend((number, FEATURES.index(f), at_most, left, right) for f, at_most, left, right in c.stumps)
+    lines = ["# SPDX-License-Identifier: Apache-2.0", "# Made by trigmodel conditions."]
+    lines += [f"#   model {number}: {m.name}, hash {m.text().split()[-1]}" for number, m in enumerate(models)]
+    lines += ["conditions:", "  voxel_models:"]
+    for name, column in zip(("model", "feature", "at_most", "left", "right"), zip(*rows)):
+        lines.append(f"    {name}: [{', '.join(map(str, column))}]")
+    return "\n".join(lines) + "\n"
 
 
 # ---------------------------------------------------------------- from a trainer's floats

@@ -57,15 +57,37 @@ def unpack_bits(bits, n):
                     for at in range(0, len(bits), row))
 
 
-def write(path, source, labels):
-    """Labels as NIfTI-1 with the sizes and the place in space of the source; gzip where the name
-    says so."""
+def plain_header(n):
+    """Of a volume of voxels of 1 mm."""
+    header = bytearray(HEADER)
+    struct.pack_into("<i", header, 0, HEADER)
+    struct.pack_into("<8h", header, 40, 3, *n, 1, 1, 1, 1)
+    struct.pack_into("<8f", header, 76, *[1.0] * 8)
+    header[344:348] = b"n+1\0"
+    return bytes(header)
+
+
+def write_array(path, array, like):
+    """An array in the order z, y, x of uint8, uint16 or int16, with the place in space of `like` (None: voxels of 1 mm)."""
+    n = array.shape[::-1]
+    if like and like.n != n:
+        raise ModelError(f"the volume has {n[0]} x {n[1]} x {n[2]} voxels, the one that it is to be like "
+                         f"{like.n[0]} x {like.n[1]} x {like.n[2]}")
+    order = "<" if not like or like.header[0] == 0x5c else ">"
+    kind = {"u1": 2, "u2": 512, "i2": 4}[array.dtype.str[1:]]
+    write(path, like or Volume(n, b"", plain_header(n)), array.astype(array.dtype.newbyteorder(order)).tobytes(), kind,
+          float(max(1, array.max())))
+
+
+def write(path, source, labels, kind=2, shown=1.0):
+    """Labels, or values of another datatype, as NIfTI-1 with the sizes and the place in space of the source; gzip where
+    the name says so."""
     header = bytearray(source.header)
     order = "<" if header[0] == 0x5c else ">"
-    struct.pack_into(order + "hh", header, 70, 2, 8)  # uint8
+    struct.pack_into(order + "hh", header, 70, kind, 8 if kind == 2 else 16)
     struct.pack_into(order + "f", header, 108, 352.0)
     struct.pack_into(order + "ff", header, 112, 1.0, 0.0)  # values as they are
-    struct.pack_into(order + "ff", header, 124, 1.0, 0.0)  # shown from 0 to 1
+    struct.pack_into(order + "ff", header, 124, shown, 0.0)  # shown from 0 to that
     with (gzip.open if path.endswith(".gz") else open)(path, "wb") as f:
         f.write(bytes(header) + bytes(4) + labels)
 

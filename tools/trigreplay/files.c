@@ -102,7 +102,7 @@ int files_generate(const char *path, const struct generator_preset *preset, uint
         fprintf(stderr, "trigreplay: no memory for a declaration\n");
         return -ENOMEM;
     }
-    declared_fill(kind >= TRG_KIND_COUNT ? 1u << kind : 0, &declared);
+    declared_fill(generator_declared(kind), &declared);
     header.n_collections = declared.n;
     header.collections = declared.list;
     header.version = 1;

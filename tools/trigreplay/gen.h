@@ -19,6 +19,9 @@ int gen_velo_make(const struct generator_preset *preset, uint64_t seed, uint64_t
 int gen_helix_make(const struct generator_preset *preset, uint64_t seed, uint64_t i,
                    struct generated *ret_roi);
 
+int gen_phantom_make(const struct generator_preset *preset, uint64_t seed, uint64_t i,
+                     struct generated *ret_roi);
+
 struct gen_particle;
 /* Adds to the vertices of an RoI what charged particles that were made there leave in a preset's
  * detector, and its noise; i makes it another event.  -EINVAL: the preset's detector is the toy,

@@ -1,14 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gen_kind.c - which collection the RoIs of a preset hold. */
+#include "gen_bricks.h"
 #include "generator.h"
 #include "raw.collections.h"
 
-uint32_t generator_banks_kind(void)
+static uint32_t declare(const struct trg_collection *c)
 {
     uint32_t kind;
     char why[256];
 
-    return kind_add(&trg_banks, &kind, why, sizeof why) < 0 ? TRG_KIND_NONE : kind;
+    return kind_add(c, &kind, why, sizeof why) < 0 ? TRG_KIND_NONE : kind;
+}
+
+uint32_t generator_banks_kind(void)
+{
+    return declare(&trg_banks);
+}
+
+const struct trg_collection *generator_bricks(void)
+{
+    return &trg_bricks;
+}
+
+const struct trg_collection *generator_brick_values(void)
+{
+    return &trg_brick_values;
+}
+
+uint32_t generator_brick_kind(void)
+{
+    return declare(&trg_bricks) ? declare(&trg_brick_values) : TRG_KIND_NONE;
+}
+
+uint32_t generator_declared(uint32_t kind)
+{
+    uint32_t set = kind >= TRG_KIND_COUNT ? 1u << kind : 0;
+
+    if (set && kind_info(kind)->hash == trg_brick_values.hash)
+        set |= 1u << declare(&trg_bricks);
+    return set;
 }
 
 uint32_t generator_kind(const struct generator_preset *preset)
@@ -20,6 +50,9 @@ uint32_t generator_kind(const struct generator_preset *preset)
         return TRG_TRACKS;
     case GENERATOR_VELO_BANKS:
         return generator_banks_kind();
+    case GENERATOR_PHANTOM:
+    case GENERATOR_PHANTOM_TRUTH:
+        return generator_brick_kind();
     default:
         return TRG_HITS;
     }

@@ -37,6 +37,7 @@ void generated_fini(struct generated *g)
                    t->n_hits,
                    g->banks.sensor,
                    g->banks.word,
+                   g->brick.bytes,
                    g->particle,
                    g->shared_item,
                    g->shared_particle,

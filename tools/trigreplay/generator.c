@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gen.h"
+#include "gen_bricks.h"
 #include "gen_store.h"
 
 #define FULL_CIRCLE EXACT_PI
@@ -39,6 +40,10 @@ const struct generator_preset generator_presets[] = {
      GENERATOR_PIXEL, 0, false},
     {"trackml", "barrels of the TrackML detector, the whole event: pile-up 200", 200.0, 40.0, 50.0,
      6000.0, 0, 3.5, FULL_CIRCLE, GENERATOR_TRACKML, 0, false},
+    {"phantom", "volumes of 128 x 128 x 96 voxels, a head with white matter, in 8 bricks each", 0,
+     0, 0, 0, 0, 0, FULL_CIRCLE, GENERATOR_PHANTOM, 0, false},
+    {"phantom-truth", "the same volumes: 255 where there is white matter, else 0", 0, 0, 0, 0, 0, 0,
+     FULL_CIRCLE, GENERATOR_PHANTOM_TRUTH, 0, false},
     {0},
 };
 
@@ -61,6 +66,9 @@ int generator_make(const struct generator_preset *preset, uint64_t seed, uint64_
     case GENERATOR_PIXEL:
     case GENERATOR_TRACKML:
         return gen_helix_make(preset, seed, i, ret_roi);
+    case GENERATOR_PHANTOM:
+    case GENERATOR_PHANTOM_TRUTH:
+        return gen_phantom_make(preset, seed, i, ret_roi);
     case GENERATOR_TOY:
     default:
         return gen_toy_make(preset, seed, i, ret_roi);
@@ -79,12 +87,20 @@ int gen_detect(const struct generator_preset *preset, uint64_t seed, uint64_t i,
     case GENERATOR_TRACKML:
         return gen_helix_detect(preset, seed, i, list, n, g);
     case GENERATOR_TOY:
+    case GENERATOR_PHANTOM:
+    case GENERATOR_PHANTOM_TRUTH:
     default:
         return -EINVAL;
     }
 }
 
 /* ---------------------------------------------------------------- as a message */
+
+/* Whether it holds the voxels of a brick. */
+static bool is_brick(const struct generated *g)
+{
+    return kind_info(g->kind)->hash == generator_brick_values()->hash;
+}
 
 const void *generated_column(const struct generated *g, uint32_t c)
 {
@@ -97,6 +113,8 @@ const void *generated_column(const struct generated *g, uint32_t c)
 
     if (c >= kind_info(g->kind)->n_columns)
         return NULL;
+    if (is_brick(g))
+        return g->brick.bytes;
     if (g->kind >= TRG_KIND_COUNT)
         return c ? (const void *)g->banks.word : g->banks.sensor;
     return g->kind == TRG_TRACKS ? tracks[c] : g->kind == TRG_HITS ? hits[c] : spacepoints[c];
@@ -182,20 +200,43 @@ static void fill_tracks(const struct generated *g, struct generated_message *m)
     m->roi.tracks = t;
 }
 
+static void add_columns(struct generated_message *m, const struct trg_collection *info,
+                        ProtobufCBinaryData *column)
+{
+    Trigd__V1__Columns *c = &m->columns[m->roi.n_columns];
+
+    trigd__v1__columns__init(c);
+    c->hash = info->hash;
+    c->n_column = info->n_columns;
+    c->column = column;
+    m->columns_list[m->roi.n_columns++] = c;
+    m->roi.columns = m->columns_list;
+}
+
 /* Little-endian, as the message wants them. */
 static void fill_banks(const struct generated *g, struct generated_message *m)
 {
-    trigd__v1__columns__init(&m->columns);
     m->column[0] =
         (ProtobufCBinaryData){g->n * sizeof *g->banks.sensor, (uint8_t *)(void *)g->banks.sensor};
     m->column[1] =
         (ProtobufCBinaryData){g->n * sizeof *g->banks.word, (uint8_t *)(void *)g->banks.word};
-    m->columns.hash = kind_info(g->kind)->hash;
-    m->columns.n_column = 2;
-    m->columns.column = m->column;
-    m->columns_list[0] = &m->columns;
-    m->roi.n_columns = 1;
-    m->roi.columns = m->columns_list;
+    add_columns(m, kind_info(g->kind), m->column);
+}
+
+static void fill_brick(const struct generated *g, struct generated_message *m)
+{
+    const struct generated_brick *k = &g->brick;
+    const struct trg_collection *rows = generator_bricks();
+    const void *const column[] = {k->n, k->origin, k->volume, &k->type, &k->low, &k->width};
+
+    m->column[0] = (ProtobufCBinaryData){g->n, k->bytes};
+    add_columns(m, kind_info(g->kind), m->column);
+    for (uint32_t c = 0; c < rows->n_columns; c++) {
+        const size_t bytes = trg_column_bytes(&rows->column[c]);
+
+        m->row[c] = (ProtobufCBinaryData){bytes, (uint8_t *)(uintptr_t)column[c]};
+    }
+    add_columns(m, rows, m->row);
 }
 
 void generated_message(const struct generated *g, struct generated_message *ret)
@@ -219,10 +260,12 @@ void generated_message(const struct generated *g, struct generated_message *ret)
         fill_tracks(g, ret);
     else if (g->kind == TRG_HITS)
         fill_hits(g, ret);
+    else if (is_brick(g))
+        fill_brick(g, ret);
     else if (g->kind >= TRG_KIND_COUNT)
         fill_banks(g, ret);
     else
         fill_spacepoints(g, ret);
     fill_truth(g, &ret->truth);
-    r->truth = &ret->truth;
+    r->truth = is_brick(g) ? NULL : &ret->truth;
 }

@@ -7,6 +7,8 @@
  *   pixel    CMS-like pixel barrels and discs in 3.8 T, as hits (gen_helix.c)
  *   trackml  the barrels of the TrackML detector in 2 T, as hits (gen_helix.c)
  *
+ * and volumes of a phantom, as bricks (gen_phantom.c).
+ *
  * RoI number i is a pure function of (preset, seed, i), whoever asks for it in whatever order, and
  * the same to the bit on every machine.
  */
@@ -44,7 +46,9 @@ enum generator_detector {
     GENERATOR_VELO_TRACKS,
     GENERATOR_VELO_BANKS,
     GENERATOR_PIXEL,
-    GENERATOR_TRACKML
+    GENERATOR_TRACKML,
+    GENERATOR_PHANTOM,
+    GENERATOR_PHANTOM_TRUTH /* the same volumes: 255 where there is white matter */
 };
 
 struct generator_preset {
@@ -69,14 +73,21 @@ const struct generator_preset *generator_find(const char *name); /* NULL: there 
 /* The kind of raw banks, collections/banks.yaml, which is declared with the first call;
  * TRG_KIND_NONE: there is no memory for it. */
 uint32_t generator_banks_kind(void);
+/* The kind of the voxels of bricks, collections/brick_values.yaml, which is declared with the first
+ * call, as the rows beside it are, bricks.yaml; TRG_KIND_NONE: there is no memory for them. */
+uint32_t generator_brick_kind(void);
 /* What the RoIs of a preset hold. */
 uint32_t generator_kind(const struct generator_preset *preset);
+/* The declared collections of RoIs of a kind, 1 << kind each. */
+uint32_t generator_declared(uint32_t kind);
 
 /* One RoI; its arrays belong to it and are used again for the next.  It holds one collection, told
- * by `kind`, with n items: the arrays of that one are filled. */
+ * by `kind`, with n items: the arrays of that one are filled.  With the voxels of a brick it holds
+ * the row of bricks, too. */
 struct generated {
     struct trg_roi_info info;
-    uint32_t kind; /* TRG_SPACEPOINTS, TRG_HITS, TRG_TRACKS or generator_banks_kind() */
+    uint32_t kind; /* TRG_SPACEPOINTS, TRG_HITS, TRG_TRACKS, generator_banks_kind() or
+                    * generator_brick_kind() */
     uint32_t n, room;
     float *phi, *rho, *z; /* spacepoints */
     uint8_t *layer;
@@ -96,6 +107,14 @@ struct generated {
         uint16_t *sensor;
         uint32_t *word;
     } banks;
+    struct generated_brick {
+        uint32_t room;
+        uint8_t *bytes;
+        uint16_t n[3], origin[3], volume[3];
+        uint8_t type;
+        int32_t low;
+        uint32_t width;
+    } brick;
     uint32_t n_crossings; /* with banks, the places where particles crossed sensors: the columns of
                              `hits`, id is the particle */
     uint32_t *particle;   /* of each item, or GENERATOR_NOISE */
@@ -129,8 +148,8 @@ struct generated_message {
     Trigd__V1__Hits hits;
     Trigd__V1__Tracks tracks;
     Trigd__V1__Truth truth;
-    Trigd__V1__Columns columns, *columns_list[1];
-    ProtobufCBinaryData column[2];
+    Trigd__V1__Columns columns[2], *columns_list[2];
+    ProtobufCBinaryData column[2], row[6]; /* of a brick: its voxels, its row */
 };
 void generated_message(const struct generated *g, struct generated_message *ret_message);
 #endif

@@ -26,6 +26,9 @@ const struct import_format import_formats[] = {
      import_spacepoints, "-spacepoint.csv"},
     {"particles", "particles of simulated collisions, sent through the detector of --preset",
      import_particles, NULL},
+    {"nifti", "volumes in NIfTI-1, NAME.nii or .nii.gz, as bricks with halo", import_nifti, ".nii"},
+    {"metaimage", "volumes in MetaImage, NAME.mha or .mhd", import_metaimage, NULL},
+    {"raw", "volumes of raw voxels, x fastest, with --size and --voxel", import_raw, NULL},
     {0},
 };
 
@@ -120,14 +123,18 @@ static int read_path(struct import *im, const struct import_format *format, cons
     return read_folder(im, format, path);
 }
 
+static bool is_volume(const struct import_format *f)
+{
+    return f->read == import_nifti || f->read == import_metaimage || f->read == import_raw;
+}
+
 /* The declared collections that RoIs will hold, 1 << kind each. */
 static uint32_t kinds_of(const struct import *im, const struct import_format *format)
 {
-    const uint32_t kind = format->read == import_banks       ? generator_banks_kind()
-                          : format->read == import_particles ? generator_kind(im->preset)
-                                                             : TRG_HITS;
-
-    return kind >= TRG_KIND_COUNT ? 1u << kind : 0;
+    return generator_declared(format->read == import_banks       ? generator_banks_kind()
+                              : format->read == import_particles ? generator_kind(im->preset)
+                              : is_volume(format)                ? generator_brick_kind()
+                                                                 : TRG_HITS);
 }
 
 int import_files(struct import *im, const struct import_format *format, char *const *paths,

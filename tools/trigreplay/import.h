@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* import.h - events of others as RoI files: LHCb's vertex detector, TrackML, ACTS, and lists of
- * particles, which the simulated detectors turn into hits.  docs/replay.md tells each format.
+/* import.h - events of others as RoI files: LHCb's vertex detector, TrackML, ACTS, lists of
+ * particles, which the simulated detectors turn into hits, and volumes, which are cut to bricks.
+ * docs/replay.md tells each format.
  */
 #ifndef TRIGD_IMPORT_H
 #define TRIGD_IMPORT_H
@@ -16,6 +17,16 @@ struct import_problem {
     char text[512];
 };
 
+/* How volumes are read and cut. */
+struct import_volume {
+    uint32_t size[3]; /* of raw voxels; 0: not given */
+    uint32_t type;    /* of raw voxels, as the column type of collections/bricks.yaml */
+    int32_t low;      /* the window of 16 bits, [low, low + width) ... */
+    uint32_t width;   /* ... 0: not given */
+    uint32_t edge;    /* of a brick */
+    uint32_t n;       /* volumes so far */
+};
+
 /* An import going on: readers put one event after the other into `g` and emit it. */
 struct import {
     struct generated g;
@@ -24,7 +35,8 @@ struct import {
     bool has_perigee;                      /* d0 and z0 of the particles */
     const struct generator_preset *preset; /* whose detector particles go through */
     uint64_t seed;                         /* of what that detector measures */
-    struct roifile_writer *w;              /* NULL: events are only checked */
+    struct import_volume volume;
+    struct roifile_writer *w; /* NULL: events are only checked */
     uint64_t rois, items;
     struct import_problem problem;
 };
@@ -60,6 +72,9 @@ int import_lhcb_pvs(struct import *im, const char *path);
 int import_trackml(struct import *im, const char *path);
 int import_spacepoints(struct import *im, const char *path);
 int import_particles(struct import *im, const char *path);
+int import_nifti(struct import *im, const char *path);
+int import_metaimage(struct import *im, const char *path);
+int import_raw(struct import *im, const char *path);
 
 /* Notes the sentence and returns `error`. */
 int import_fail(struct import *im, int error, const char *format, ...)

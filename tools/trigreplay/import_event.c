@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gen_bricks.h"
 #include "gen_store.h"
 #include "import.h"
 #include "roifile.h"
@@ -18,6 +19,7 @@ void import_init(struct import *im)
     generated_init(&im->g);
     im->preset = generator_find("velo");
     im->seed = 1;
+    im->volume.edge = BRICKS_EDGE;
 }
 
 void import_fini(struct import *im)

@@ -11,6 +11,7 @@
 #include "args.h"
 #include "export.h"
 #include "files.h"
+#include "gen_bricks.h"
 #include "import.h"
 #include "replay.h"
 #include "reproduce.h"
@@ -22,7 +23,8 @@ static const char usage[] =
     "usage: trigreplay run --connect ENDPOINT [OPTION ...]\n"
     "       trigreplay generate --out FILE [--preset P] [--rois N] [--seed S] [--layout L]\n"
     "                           [--type T]\n"
-    "       trigreplay import FORMAT FILE|FOLDER ... --out FILE\n"
+    "       trigreplay import FORMAT FILE|FOLDER ... --out FILE [--size X,Y,Z] [--voxel T]\n"
+    "                         [--window LOW,WIDTH] [--edge N]\n"
     "       trigreplay export lhcb-banks FILE --out FOLDER\n"
     "       trigreplay show FILE\n"
     "       trigreplay reproduce FILE --config CONFIG [--menu FILE] [--prescales FILE]\n"
@@ -46,7 +48,7 @@ enum { EXIT_LOST = 1, EXIT_USAGE = 2, EXIT_FAILED = 3 };
 #define PRESETS                                                                             \
     "simulate: lowlum (default), highlum, phase2 (spacepoints); velo, velo-upgrade2, "      \
     "velo-lead, pixel, pixel50, pixel140, pixel200, trackml (hits); velo-tracks (tracks); " \
-    "velo-banks, velo-upgrade2-banks (raw banks)"
+    "velo-banks, velo-upgrade2-banks (raw banks); phantom, phantom-truth (bricks of volumes)"
 
 static void on_signal(int number)
 {
@@ -62,6 +64,7 @@ struct arguments {
     char **rest;                 /* what stands behind the command */
     uint32_t n_rest;
     char endpoint[512];
+    struct import_volume volume;
     bool has_preset, has_seed; /* given, not the default */
 };
 
@@ -74,6 +77,42 @@ static void set_truth(struct replay_options *o, const char *text)
         fprintf(stderr, "trigreplay: --truth \"%s\": STEP:VALUE or none is wanted\n", text);
         exit(EXIT_USAGE);
     }
+}
+
+static void set_size(struct import_volume *v, const char *text)
+{
+    int end = 0;
+
+    if (sscanf(text, "%5u,%5u,%5u%n", &v->size[0], &v->size[1], &v->size[2], &end) == 3 &&
+        !text[end] && v->size[0] && v->size[1] && v->size[2])
+        return;
+    fprintf(stderr, "trigreplay: --size \"%s\": X,Y,Z is wanted, such as 128,128,96\n", text);
+    exit(EXIT_USAGE);
+}
+
+static void set_voxel(struct import_volume *v, const char *text)
+{
+    static const char *const types[] = {"uint8", "uint16", "int16"};
+
+    for (v->type = 0; v->type < 3; v->type++)
+        if (!strcmp(text, types[v->type]))
+            return;
+    fprintf(stderr, "trigreplay: --voxel \"%s\": uint8, uint16 or int16 is wanted\n", text);
+    exit(EXIT_USAGE);
+}
+
+static void set_window(struct import_volume *v, const char *text)
+{
+    int end = 0;
+
+    if (sscanf(text, "%6d,%6u%n", &v->low, &v->width, &end) == 2 && !text[end] &&
+        v->low >= -32768 && v->low <= 65535 && v->width >= 1 && v->width <= 65536)
+        return;
+    fprintf(stderr,
+            "trigreplay: --window \"%s\": LOW,WIDTH is wanted, LOW from -32768 to 65535 and WIDTH "
+            "from 1 to 65536\n",
+            text);
+    exit(EXIT_USAGE);
 }
 
 static void set_layout(struct replay_options *o, const char *text)
@@ -154,7 +193,7 @@ static void parse(int argc, char **argv, struct arguments *a)
 {
     struct replay_options *o = &a->o;
     const uint64_t seed = o->seed;
-    const char *truth = NULL, *layout = NULL;
+    const char *truth = NULL, *layout = NULL, *size = NULL, *voxel = NULL, *window = NULL;
     const struct arg table[] = {
         {"connect", ARG_TEXT, &o->endpoint, 0, 0, "ENDPOINT",
          "tcp://HOST:PORT, ipc://PATH or shm://PATH of the daemon"},
@@ -205,6 +244,13 @@ static void parse(int argc, char **argv, struct arguments *a)
         {"quiet", ARG_FLAG, &o->quiet, 0, 0, NULL, "no progress bar, no table"},
         {"out", ARG_TEXT, &a->out, 0, 0, "FILE", "of generate and import; also -o"},
         {"o", ARG_TEXT, &a->out, 0, 0, "FILE", NULL},
+        {"size", ARG_TEXT, &size, 0, 0, "X,Y,Z", "import raw: voxels of the volume, x fastest"},
+        {"voxel", ARG_TEXT, &voxel, 0, 0, "T",
+         "import raw: uint8 (default), uint16 or int16, low byte first"},
+        {"window", ARG_TEXT, &window, 0, 0, "LOW,WIDTH",
+         "import of voxels of 16 bits: [LOW, LOW + WIDTH) becomes 0 to 255"},
+        {"edge", ARG_U32, &a->volume.edge, 8, 256, "N",
+         "import of volumes: voxels of a brick's edge (default 64)"},
         {"config", ARG_TEXT, &a->with.config, 0, 0, "CONFIG",
          "reproduce: RoIs of a stream run once more, one by one, in a daemon of their own with "
          "this configuration; prints those that are decided, or end, otherwise than before"},
@@ -222,6 +268,12 @@ static void parse(int argc, char **argv, struct arguments *a)
         set_truth(o, truth);
     if (layout)
         set_layout(o, layout);
+    if (size)
+        set_size(&a->volume, size);
+    if (voxel)
+        set_voxel(&a->volume, voxel);
+    if (window)
+        set_window(&a->volume, window);
     a->has_seed = o->seed != seed;
     complete(a);
     a->command = argv[1];
@@ -334,6 +386,7 @@ static int import(const struct arguments *a)
         return EXIT_USAGE;
     }
     import_init(&im);
+    im.volume = a->volume;
     if (a->has_preset)
         im.preset = a->preset;
     if (a->has_seed)
@@ -372,7 +425,8 @@ int main(int argc, char **argv)
                                 .batch = 1,
                                 .timeout_ms = 10000,
                                 .z_value = 1,
-                                .seed = (uint64_t)time(NULL)}};
+                                .seed = (uint64_t)time(NULL)},
+                          .volume = {.edge = BRICKS_EDGE}};
 
     parse(argc, argv, &a);
     if (!strcmp(a.command, "run"))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trigvoxels - labels a volume out of core: slabs of a mapped file through a device, labels as bits
- * into another mapped file; prints count, fraction, bounding box and the largest component. */
+ * into another mapped file; prints count, fraction, bounding box and the largest component.
+ * Counts the components of volumes that were labelled elsewhere, too. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,7 +17,9 @@
 
 static const char usage[] =
     "usage: trigvoxels [OPTION VALUE]... MODEL VOLUME [LABELS]\n"
-    "Labels VOLUME (.nii, .nii.gz, raw) with MODEL (trigmodel makes them); LABELS gets bits, "
+    "       trigvoxels components LABELLED-VOLUME\n"
+    "Labels VOLUME (.nii, .nii.gz, .mha, .mhd, raw) with MODEL (trigmodel makes them); LABELS gets "
+    "bits, "
     "which\n"
     "`trigmodel volume` turns into NIfTI.\n"
     "  --device BACKEND:N   cpu:0 (default), opencl:0, cuda:0, ...\n"
@@ -30,7 +33,7 @@ struct options {
     uint32_t index, planes, threads, width;
     int32_t low;
     bool is_raw;
-    uint32_t size[3];
+    struct vox_volume raw;
     const char *model, *volume, *labels;
 };
 
@@ -72,12 +75,13 @@ static int take_device(struct options *o, const char *value)
 
 static int take_size(struct options *o, const char *value)
 {
+    uint32_t *n = o->raw.n;
     int end = 0;
 
-    if (sscanf(value, "%" SCNu32 ",%" SCNu32 ",%" SCNu32 "%n", &o->size[0], &o->size[1],
-               &o->size[2], &end) != 3 ||
-        value[end] || !o->size[0] || !o->size[1] || !o->size[2])
+    if (sscanf(value, "%" SCNu32 ",%" SCNu32 ",%" SCNu32 "%n", &n[0], &n[1], &n[2], &end) != 3 ||
+        value[end] || !n[0] || !n[1] || !n[2])
         return refuse("--size", value, "X,Y,Z is allowed, such as 128,128,128");
+    o->raw.value_bytes = 1;
     o->is_raw = true;
     return 0;
 }
@@ -156,6 +160,11 @@ static unsigned char *map_labels(const char *path, size_t bytes)
     return map;
 }
 
+static void print_components(const struct vox_stream_sums *all)
+{
+    printf("components  %" PRIu64 "\nlargest     %" PRIu64 "\n", all->components, all->largest);
+}
+
 static int print_sums(const struct vox_slabs *job, const struct vox_slabs_sums *sums)
 {
     const struct vox_volume *v = job->volume;
@@ -178,8 +187,67 @@ static int print_sums(const struct vox_slabs *job, const struct vox_slabs_sums *
     if (sums->count)
         printf("box         %u..%u %u..%u %u..%u\n", sums->low[0], sums->high[0], sums->low[1],
                sums->high[1], sums->low[2], sums->high[2]);
-    printf("components  %" PRIu64 "\nlargest     %" PRIu64 "\n", all.components, all.largest);
+    print_components(&all);
     return 0;
+}
+
+/* ---------------------------------------------------------------- a labelled volume */
+
+/* Plane z of a labelled volume as rows of bits. */
+static void pack_plane(const struct vox_volume *v, uint32_t z, unsigned char *bits)
+{
+    const size_t row = vox_row_bytes(v);
+    const unsigned char *label = v->values + vox_plane_bytes(v) * z;
+
+    memset(bits, 0, row * v->n[1]);
+    for (uint32_t y = 0; y < v->n[1]; y++)
+        for (uint32_t x = 0; x < v->n[0]; x++)
+            if (*label++)
+                bits[row * y + x / 8] |= (unsigned char)(1u << x % 8);
+}
+
+static int count_components(const struct vox_volume *v, struct vox_stream_sums *ret_sums)
+{
+    unsigned char *bits = malloc(vox_row_bytes(v) * v->n[1]);
+    struct vox_stream *s = NULL;
+    int r = bits ? vox_stream_open(v->n[0], v->n[1], &s) : -ENOMEM;
+
+    for (uint32_t z = 0; r == 0 && z < v->n[2]; z++) {
+        pack_plane(v, z, bits);
+        r = vox_stream_plane(s, bits, (uint32_t)vox_row_bytes(v));
+    }
+    if (r == 0)
+        vox_stream_sums(s, ret_sums);
+    vox_stream_close(s);
+    free(bits);
+    return r;
+}
+
+/* The components of a volume that was labelled before, in bricks or not. */
+static int components(const char *path)
+{
+    struct vox_volume v = {0};
+    struct vox_stream_sums sums;
+    char why[512] = "";
+    int r = vox_volume_open(path, NULL, &v, why, sizeof why);
+
+    if (r == 0 && v.value_bytes != 1) {
+        snprintf(why, sizeof why, "%s: labels have 8 bits", path);
+        r = -EINVAL;
+    }
+    if (r < 0) {
+        fprintf(stderr, "trigvoxels: %s\n", why);
+    } else {
+        r = count_components(&v, &sums);
+        if (r == 0) {
+            printf("labelled    %" PRIu64 "\n", sums.count);
+            print_components(&sums);
+        } else {
+            fprintf(stderr, "trigvoxels: %s: %s\n", path, strerror(-r));
+        }
+    }
+    vox_volume_close(&v);
+    return r;
 }
 
 /* ---------------------------------------------------------------- all */
@@ -254,7 +322,7 @@ static int label(const struct options *o)
     if (r == 0)
         r = vox_tables_make(&model, &tables, why, sizeof why);
     if (r == 0)
-        r = vox_volume_open(o->volume, o->is_raw ? o->size : NULL, &volume, why, sizeof why);
+        r = vox_volume_open(o->volume, o->is_raw ? &o->raw : NULL, &volume, why, sizeof why);
     if (r < 0)
         fprintf(stderr, "trigvoxels: %s\n", why);
     if (r == 0) {
@@ -283,6 +351,8 @@ int main(int argc, char **argv)
         fputs(usage, stdout);
         return 0;
     }
+    if (argc == 3 && !strcmp(argv[1], "components"))
+        return components(argv[2]) < 0;
     r = take_arguments(&o, argc, argv);
     if (r < 0)
         return 2;
