@@ -4,6 +4,7 @@
 #include <zmq.h>
 
 #include "clock.h"
+#include "events.h"
 #include "shard_endpoint.h"
 #include "transport.h"
 
@@ -110,7 +111,8 @@ static int take_decision(struct trg_client *c, const Trigd__V1__Decision *d, uin
 
     if (!f)
         return 0;
-    count_decision(&c->stats, d);
+    if (!f->was_told)
+        count_decision(&c->stats, d);
     r = fill_results(c, d, &end);
     flights_end(c, f, &end);
     return r;
@@ -156,7 +158,7 @@ static void take_error(struct trg_client *c, const Trigd__V1__Error *e, uint64_t
     client_notice(c, TRG_CLIENT_ERROR, e->text);
     if (!f)
         return;
-    c->stats.refused++; /* refused for good: an answer, not a loss */
+    c->stats.refused += !f->was_told; /* refused for good: an answer, not a loss */
     flights_end(c, f, &end);
 }
 
@@ -184,6 +186,8 @@ static int take_message(struct trg_client *c, const Trigd__V1__FromDaemon *m)
     case TRIGD__V1__FROM_DAEMON__BODY_DECISIONS:
         for (size_t i = 0; r == 0 && i < m->decisions->n_decisions; i++)
             r = take_decision(c, m->decisions->decisions[i], now);
+        for (size_t i = 0; r == 0 && i < m->decisions->n_events; i++)
+            events_decided(c, m->decisions->events[i], now);
         return r;
     case TRIGD__V1__FROM_DAEMON__BODY_BUSY:
         return take_busy(c, m->busy);
@@ -237,7 +241,7 @@ static void sleep_a_while(struct trg_client *c, uint64_t until_ns)
 
 /* Goes on until `is_done`, or the time is over. */
 static int go(struct trg_client *c, uint32_t timeout_ms, uint64_t until_ended, uint32_t room,
-              uint32_t outstanding)
+              bool until_all)
 {
     const uint64_t until = clock_ns() + timeout_ms * NS_PER_MS;
 
@@ -250,7 +254,7 @@ static int go(struct trg_client *c, uint32_t timeout_ms, uint64_t until_ended, u
         if (ticked < 0)
             return ticked;
         if (c->n_ended >= until_ended && trg_client_room(c) >= room &&
-            c->stats.outstanding + c->stats.waiting <= outstanding)
+            !(until_all && flights_are_open(c)))
             return 0;
         if (clock_ns() >= until)
             return -ETIMEDOUT;
@@ -262,17 +266,17 @@ static int go(struct trg_client *c, uint32_t timeout_ms, uint64_t until_ended, u
 int trg_client_wait(struct trg_client *c, uint32_t timeout_ms)
 {
     const uint64_t before = c->n_ended;
-    int r = go(c, timeout_ms, before + 1, 0, UINT32_MAX);
+    int r = go(c, timeout_ms, before + 1, 0, false);
 
     return r < 0 && r != -ETIMEDOUT ? r : (int)(c->n_ended - before);
 }
 
 int trg_client_await_room(struct trg_client *c, uint32_t n, uint32_t timeout_ms)
 {
-    return go(c, timeout_ms, 0, n, UINT32_MAX);
+    return go(c, timeout_ms, 0, n, false);
 }
 
 int trg_client_drain(struct trg_client *c, uint32_t timeout_ms)
 {
-    return go(c, timeout_ms, 0, 0, 0);
+    return go(c, timeout_ms, 0, 0, true);
 }

@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "declared.h"
+#include "events.h"
 #include "shard_endpoint.h"
 #include "transport.h"
 
@@ -251,6 +252,7 @@ static int take_options(struct trg_client *c, const struct trg_client_options *o
     c->run = o->run;
     c->may_move = !o->no_move;
     c->ended = o->ended;
+    c->event_ended = o->event_ended;
     c->noticed = o->noticed;
     c->arg = o->arg;
     for (uint32_t i = 0; r == 0 && i < o->n_collections; i++) {
@@ -273,6 +275,7 @@ static void free_client(struct trg_client *c)
     keyfile_forget(&c->own);
     forget_names(&c->names);
     scratch_free(&c->memory);
+    crossings_end(&c->crossings);
     free(c->flight);
     free(c->again);
     free(c->results);
@@ -312,9 +315,10 @@ static void end_all(struct trg_client *c)
     for (uint32_t i = 0; i < c->room; i++) {
         struct trg_client_end end = {.kind = TRG_CLIENT_LOST};
 
-        if (c->flight[i].state != FLIGHT_FREE)
+        if (c->flight[i].state == FLIGHT_SENT || c->flight[i].state == FLIGHT_AGAIN)
             flights_end(c, &c->flight[i], &end);
     }
+    events_close(c);
 }
 
 void trg_client_close(struct trg_client *c)
@@ -351,8 +355,9 @@ size_t trg_client_names_message(const struct trg_client *c, void *bytes, size_t 
 
 void trg_client_stats(const struct trg_client *c, struct trg_client_stats *stats)
 {
-    const uint32_t size = stats->size;
+    struct trg_client_stats all = c->stats;
 
-    memcpy(stats, &c->stats, size < sizeof c->stats ? size : sizeof c->stats);
-    stats->size = size;
+    all.size = stats->size;
+    all.events_open = c->crossings.n_open;
+    memcpy(stats, &all, all.size < sizeof all ? all.size : sizeof all);
 }

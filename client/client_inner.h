@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "crossings.h"
 #include "keyfile.h"
 #include "scratch.h"
 #include "shmclient.h"
@@ -16,7 +17,8 @@
 enum flight_state {
     FLIGHT_FREE,
     FLIGHT_SENT,
-    FLIGHT_AGAIN /* waits to be sent again */
+    FLIGHT_AGAIN, /* waits to be sent again */
+    FLIGHT_TOLD   /* answered; kept until its event is over, because it may have to go again */
 };
 
 struct flight { /* an RoI on its way */
@@ -25,8 +27,10 @@ struct flight { /* an RoI on its way */
     uint64_t sent_ns;   /* all of it written, and the daemon told */
     uint64_t at, bytes; /* of its columns in shared memory, while it is FLIGHT_SENT */
     uint32_t sendings;
+    uint32_t event; /* place of its event in the crossings; 0: it is alone */
     enum flight_state state;
     bool is_repeat; /* a daemon that went away had it */
+    bool was_told;  /* its end was called back */
 };
 
 struct names { /* as trg_client_names gives them; they point into the Welcome */
@@ -44,6 +48,7 @@ struct trg_client {
     bool may_move, has_keys;
     struct keyfile own, server; /* CURVE, with has_keys */
     trg_client_ended *ended;
+    trg_client_event_ended *event_ended;
     trg_client_noticed *noticed;
     void *arg;
     /* the transport */
@@ -68,6 +73,8 @@ struct trg_client {
     uint32_t room;
     uint64_t next_token;
     uint64_t *again; /* [room] tokens of those that wait */
+    uint32_t n_told; /* RoIs that are FLIGHT_TOLD */
+    struct crossings crossings;
     struct trg_client_stats stats;
     uint64_t n_ended;
     struct trg_client_result *results; /* of the end that is called back */
@@ -86,9 +93,11 @@ int flights_grant(struct trg_client *c, uint32_t credits);
 struct flight *flights_of(const struct trg_client *c, uint64_t token);
 /* A place for a new RoI. */
 struct flight *flights_new(struct trg_client *c, const struct trg_client_roi *roi);
+/* Whether an RoI or an event has no end yet. */
+bool flights_are_open(const struct trg_client *c);
 /* It waits to be sent again. */
 void flights_again(struct trg_client *c, struct flight *f);
-/* It has ended: calls back and frees the place. */
+/* It has an answer: calls back if it is the first, and frees the place of an RoI that is alone. */
 void flights_end(struct trg_client *c, struct flight *f, struct trg_client_end *end);
 
 /* ---- sending.c */

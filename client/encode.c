@@ -25,12 +25,14 @@ enum {
     ROI_QUANTIZED = 19,
     ROI_COLUMNS = 20,
     ROI_TYPE = 21,
+    ROI_EVENT_ROIS = 22,
     COLUMNS_HASH = 1,
     COLUMNS_COLUMN = 2
 };
 enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 }; /* of the wire */
 
-#define N_FLOATS 6u
+#define N_FLOATS       6u
+#define EVENT_ROIS_MAX (SHM_EVENT >> SHM_EVENT_AT)
 
 /* Writes, or with `at` NULL only counts: sizes and bytes come from the same lines. */
 struct out {
@@ -40,10 +42,12 @@ struct out {
 
 static void put_varint(struct out *o, uint64_t v)
 {
+    if (!o->at) {
+        o->n += (70u - (unsigned)__builtin_clzll(v | 1)) / 7;
+        return;
+    }
     do {
-        if (o->at)
-            o->at[o->n] = (unsigned char)(v < 0x80 ? v : (v | 0x80));
-        o->n++;
+        o->at[o->n++] = (unsigned char)(v < 0x80 ? v : (v | 0x80));
         v >>= 7;
     } while (v);
 }
@@ -170,6 +174,7 @@ static void put_roi(struct out *o, const struct flight *f)
     for (uint32_t k = 0; k < f->roi.n_collections; k++)
         put_collection(o, &f->roi.collections[k]);
     put_number(o, ROI_TYPE, f->roi.type);
+    put_number(o, ROI_EVENT_ROIS, f->roi.event_rois);
 }
 
 /* Tags and lengths around n RoIs, and the RoIs themselves unless it only counts them. */
@@ -237,9 +242,13 @@ static bool is_listed(const struct trg_client_roi *roi)
     return false;
 }
 
-static void copy_columns(const struct trg_client_items *items, uint32_t kind, unsigned char *dst)
+/* As shm_column lays them out; returns the bytes of the collection. */
+static uint64_t copy_columns(const struct trg_client_items *items, uint32_t kind,
+                             unsigned char *dst)
 {
+    const struct trg_collection *info = kind_info(kind);
     const bool is_quantized = items->quantum != NULL;
+    uint64_t at = shm_column(kind, is_quantized, 0, 0);
 
     if (is_quantized) {
         struct quantum q;
@@ -248,9 +257,15 @@ static void copy_columns(const struct trg_client_items *items, uint32_t kind, un
         memcpy(q.step, items->quantum->step, sizeof q.step);
         memcpy(dst, &q, sizeof q);
     }
-    for (uint32_t c = 0; items->n && c < kind_info(kind)->n_columns; c++)
-        memcpy(dst + shm_column(kind, is_quantized, items->n, c), items->column[c],
-               items->n * quantum_item_bytes(kind, is_quantized, c));
+    for (uint32_t c = 0; items->n && c < info->n_columns; c++) {
+        const uint64_t bytes =
+            (uint64_t)items->n *
+            (is_quantized ? quantum_item_bytes(kind, true, c) : trg_column_bytes(&info->column[c]));
+
+        memcpy(dst + at, items->column[c], bytes);
+        at += shm_align(bytes);
+    }
+    return at;
 }
 
 void encode_columns(const struct flight *f, uint64_t at, void *dst, struct shm_roi *ret_entry)
@@ -265,7 +280,9 @@ void encode_columns(const struct flight *f, uint64_t at, void *dst, struct shm_r
         e.type |= (roi->deadline_us < SHM_DEADLINE_MAX ? roi->deadline_us : SHM_DEADLINE_MAX)
                   << SHM_DEADLINE_AT;
     }
-    e.kinds |= (listed ? SHM_LISTED : 0) | (f->is_repeat ? SHM_REPEAT : 0);
+    e.kinds |= (listed ? SHM_LISTED : 0) | (f->is_repeat ? SHM_REPEAT : 0) |
+               (roi->event_rois < EVENT_ROIS_MAX ? roi->event_rois : EVENT_ROIS_MAX)
+                   << SHM_EVENT_AT;
     for (uint32_t i = 0; i < roi->n_collections; i++) {
         const struct trg_client_items *items = &roi->collections[i];
         const uint32_t kind = kind_of(items), place = listed ? i : kind - TRG_SPACEPOINTS;
@@ -274,8 +291,7 @@ void encode_columns(const struct flight *f, uint64_t at, void *dst, struct shm_r
         e.in[place].at = at + used;
         e.in[place].n = items->n;
         e.in[place].hash = listed ? (uint32_t)items->declaration->hash : 0;
-        copy_columns(items, kind, (unsigned char *)dst + used);
-        used += shm_collection_bytes(kind, items->quantum != NULL, items->n);
+        used += copy_columns(items, kind, (unsigned char *)dst + used);
     }
     *ret_entry = e;
 }
@@ -309,6 +325,10 @@ int encode_check(const struct trg_client *c, const struct trg_client_roi *roi, c
 
     if (roi->packed && !c->shm)
         return 0;
+    if (roi->packed && !roi->n_collections) {
+        snprintf(why, bytes, "a packed RoI goes over tcp:// or ipc://; shm:// has columns");
+        return -EINVAL;
+    }
     if (roi->n_collections > TRG_CLIENT_PLACES) {
         snprintf(why, bytes, "an RoI has %u collections; at most %u are allowed",
                  roi->n_collections, TRG_CLIENT_PLACES);

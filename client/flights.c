@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "client_inner.h"
+#include "events.h"
 
 #define CREDITS_MAX (1u << 20) /* what we ever use of a grant */
 #define ROOM_LEAST  64u
@@ -61,7 +61,12 @@ void flights_again(struct trg_client *c, struct flight *f)
     c->again[c->stats.waiting++] = f->token; /* each flight is in it once at most */
 }
 
-void flights_end(struct trg_client *c, struct flight *f, struct trg_client_end *end)
+bool flights_are_open(const struct trg_client *c)
+{
+    return c->stats.outstanding || c->stats.waiting || c->crossings.n_open;
+}
+
+static void call_back(struct trg_client *c, const struct flight *f, struct trg_client_end *end)
 {
     end->size = sizeof *end;
     end->user = f->roi.user;
@@ -74,7 +79,20 @@ void flights_end(struct trg_client *c, struct flight *f, struct trg_client_end *
     end->sent_ns = f->sent_ns;
     if (!end->text)
         end->text = "";
-    f->state = FLIGHT_FREE;
     c->n_ended++;
     c->ended(c->arg, end);
+}
+
+void flights_end(struct trg_client *c, struct flight *f, struct trg_client_end *end)
+{
+    const bool was_told = f->was_told;
+    const uint32_t event = f->event;
+
+    f->was_told = true;
+    f->state = event ? FLIGHT_TOLD : FLIGHT_FREE;
+    c->n_told += event != 0;
+    if (!was_told)
+        call_back(c, f, end); /* its place may be another's then */
+    if (event)
+        events_answered(c, event, end->kind == TRG_CLIENT_REFUSED);
 }

@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "encode.h"
+#include "events.h"
 #include "transport.h"
 
 #define OPEN_PAUSE_NS (50 * NS_PER_MS) /* between two looks for a daemon that is gone */
@@ -12,7 +13,7 @@
 
 uint32_t trg_client_room(const struct trg_client *c)
 {
-    const uint32_t taken = c->stats.outstanding + c->stats.waiting;
+    const uint32_t taken = c->stats.outstanding + c->stats.waiting + c->n_told;
 
     return c->is_welcome && c->stats.credits > taken ? c->stats.credits - taken : 0;
 }
@@ -39,6 +40,8 @@ static int send_flights(struct trg_client *c, struct flight *const *flights, uin
 int trg_client_send(struct trg_client *c, const struct trg_client_roi *rois, uint32_t n)
 {
     struct flight *flights[TRG_CLIENT_BATCH_MAX];
+    uint32_t events[TRG_CLIENT_BATCH_MAX];
+    uint64_t shared[TRG_CLIENT_BATCH_MAX];
     char why[WHY_BYTES];
     int r = 0;
 
@@ -49,15 +52,19 @@ int trg_client_send(struct trg_client *c, const struct trg_client_roi *rois, uin
     for (uint32_t i = 0; r == 0 && i < n; i++) {
         r = encode_check(c, &rois[i], why, sizeof why);
         if (r == 0)
-            r = transport_check(c, &rois[i], why, sizeof why);
+            r = transport_check(c, &rois[i], &shared[i], why, sizeof why);
     }
-    if (r < 0) {
+    if (r == 0)
+        r = events_begin(c, rois, n, events, why, sizeof why);
+    if (r != 0) {
         client_notice(c, TRG_CLIENT_ERROR, why);
         return r;
     }
     for (uint32_t i = 0; i < n; i++) {
         flights[i] = flights_new(c, &rois[i]);
         flights[i]->state = FLIGHT_SENT; /* its place is taken */
+        flights[i]->bytes = shared[i];
+        events_join(c, events[i], flights[i]);
     }
     c->stats.sent += n;
     r = n ? send_flights(c, flights, n) : 0;
@@ -73,7 +80,7 @@ static int send_again(struct trg_client *c, struct flight *f)
                                  .error = TRIGD__V1__ERROR__CODE__TOO_LARGE};
     char why[WHY_BYTES];
 
-    if (transport_check(c, &f->roi, why, sizeof why) == 0)
+    if (transport_check(c, &f->roi, &f->bytes, why, sizeof why) == 0)
         return send_flights(c, &f, 1);
     end.text = why;
     c->stats.refused++;
@@ -99,13 +106,14 @@ void sending_lost(struct trg_client *c)
 {
     transport_close(c);
     for (uint32_t i = 0; i < c->room; i++) {
-        if (c->flight[i].state != FLIGHT_SENT)
+        if (c->flight[i].state != FLIGHT_SENT && c->flight[i].state != FLIGHT_TOLD)
             continue;
         c->flight[i].is_repeat = true;
         flights_again(c, &c->flight[i]);
         c->stats.resent++;
     }
-    c->stats.outstanding = c->stats.credits = 0; /* a Welcome will tell */
+    events_again(c);
+    c->n_told = c->stats.outstanding = c->stats.credits = 0; /* a Welcome will tell */
     c->is_welcome = false;
     c->open_ns = 0;
     client_notice(c, TRG_CLIENT_GONE, "the connection to the daemon ended");

@@ -12,6 +12,7 @@
 
 #define LINGER_MS        500
 #define NO_ROOM_NS       (20 * NS_PER_US) /* before what found no room is tried again */
+#define AROUND_PACKED    64u              /* bytes at most: token, L1 id, tags and lengths */
 #define LARGEST_UNPACKED 64u /* times the bytes of the message: a decision without results */
 #define SCRATCH_LEAST    4096u
 
@@ -137,20 +138,24 @@ int transport_tell(struct trg_client *c, const Trigd__V1__ToDaemon *m)
     return send_body(c, &body, ZMQ_DONTWAIT);
 }
 
-int transport_check(const struct trg_client *c, const struct trg_client_roi *roi, char *why,
-                    size_t bytes)
+/* Of the message with one RoI; an estimate that is not too small where that is enough. */
+static uint64_t message_bytes(const struct trg_client *c, const struct trg_client_roi *roi)
 {
-    struct flight f = {.roi = *roi, .token = UINT64_MAX, .is_repeat = true};
-    struct flight *list = &f;
-    uint64_t size, limit = c->max_message_bytes;
+    struct flight f = {.roi = *roi, .token = UINT64_MAX, .is_repeat = true}, *list = &f;
     size_t inner;
 
-    if (c->shm) {
-        size = encode_columns_size(roi);
-        limit = shmclient_most(c->shm);
-    } else {
-        size = encode_size(&list, 1, &inner);
-    }
+    if (roi->packed && roi->packed_bytes + AROUND_PACKED <= c->max_message_bytes)
+        return roi->packed_bytes + AROUND_PACKED;
+    return encode_size(&list, 1, &inner);
+}
+
+int transport_check(const struct trg_client *c, const struct trg_client_roi *roi,
+                    uint64_t *ret_shared, char *why, size_t bytes)
+{
+    const uint64_t limit = c->shm ? shmclient_most(c->shm) : c->max_message_bytes;
+    const uint64_t size = c->shm ? encode_columns_size(roi) : message_bytes(c, roi);
+
+    *ret_shared = c->shm ? size : 0;
     if (size <= limit || !limit)
         return 0;
     snprintf(why, bytes, "an RoI has %llu bytes; the daemon takes at most %llu",
@@ -197,7 +202,6 @@ static int write_roi(struct trg_client *c, struct flight *f)
     void *dst;
     int r;
 
-    f->bytes = encode_columns_size(&f->roi);
     r = shmclient_take(c->shm, f->bytes, &f->at, &dst);
     if (r < 0)
         return r;

@@ -14,9 +14,10 @@ void transport_close(struct trg_client *c);
 
 /* Sends a control message. */
 int transport_tell(struct trg_client *c, const Trigd__V1__ToDaemon *m);
-/* Whether the daemon takes an RoI of this size.  0, or -EMSGSIZE with a sentence. */
-int transport_check(const struct trg_client *c, const struct trg_client_roi *roi, char *why,
-                    size_t bytes);
+/* Whether the daemon takes an RoI of this size, and its bytes in shared memory.  0, or -EMSGSIZE
+ * with a sentence. */
+int transport_check(const struct trg_client *c, const struct trg_client_roi *roi,
+                    uint64_t *ret_shared, char *why, size_t bytes);
 /* Sends RoIs, in as few messages as the daemon's limit allows; what shared memory has no room for
  * now is put among those to be sent again.  Returns how many went out. */
 int transport_send(struct trg_client *c, struct flight *const *flights, uint32_t n);

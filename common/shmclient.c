@@ -228,13 +228,9 @@ static void forget_pieces(struct shmclient *c)
 
 uint64_t shmclient_most(const struct shmclient *c)
 {
-    uint64_t most = (uint64_t)1 << LEAST_SHIFT;
-
-    if (!c->head || c->data_bytes < most)
+    if (!c->head || c->data_bytes >> LEAST_SHIFT == 0)
         return 0;
-    while (most <= c->data_bytes / 2)
-        most *= 2;
-    return most;
+    return (uint64_t)1 << (63 - __builtin_clzll(c->data_bytes));
 }
 
 int shmclient_take(struct shmclient *c, uint64_t bytes, uint64_t *ret_at, void **ret_address)

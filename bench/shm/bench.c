@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kinds.h"
 #include "measure.h"
 
 static const struct load loads[] = {

@@ -25,7 +25,8 @@
  *            not close.  Clients are independent of each other.
  * Ownership: what an option points to is copied by trg_client_open, but for zmq_context.  The
  *            columns, or packed bytes, of an RoI stay the caller's, who keeps them unchanged until
- *            its end has been called back: the library sends it again from there.
+ *            its end has been called back, and those of an event of several RoIs until the ends of
+ *            all of them and the event's own have: the library sends them again from there.
  * Errors:    0 or more, or a negative errno.  Those of connections are no errors: the library mends
  *            them, and `noticed` hears of them.
  */
@@ -68,10 +69,14 @@ struct trg_client_roi {
     struct trg_roi_info info;
     uint32_t type;        /* 0 to 63 */
     uint32_t deadline_us; /* when the decision is wanted, from its receipt; 0: the daemon's limit */
+    /* RoIs of its event (info.run, info.l1id), itself included; 0 or 1: it is alone.  The RoIs of
+     * an event stand one after the other in one call of trg_client_send (docs/events.md). */
+    uint32_t event_rois;
     uint32_t n_collections;
     const struct trg_client_items *collections;
-    /* Over ZeroMQ instead of info, type, deadline and collections, if it is not NULL: a packed
-     * trigd.v1.Roi without token, l1id (info.l1id counts) and is_repeat, as RoI files hold them. */
+    /* Over ZeroMQ instead of what is above, if it is not NULL: a packed trigd.v1.Roi without token,
+     * l1id (info.l1id counts) and is_repeat, as RoI files hold them.  Of an RoI of an event
+     * info.run and event_rois are given as well. */
     const void *packed;
     size_t packed_bytes;
     uint64_t user; /* the caller's own, handed back with the end */
@@ -132,6 +137,25 @@ struct trg_client_end {
 };
 typedef void trg_client_ended(void *arg, const struct trg_client_end *end);
 
+/* The end of an event of several RoIs: REFUSED when all of its RoIs were.  A decision is called
+ * back when it comes, which may be before the ends of its RoIs, or between them. */
+struct trg_client_event_end {
+    uint32_t size; /* sizeof(struct trg_client_event_end); later versions append */
+    uint32_t kind; /* enum trg_client_end_kind */
+    uint32_t run, l1id, event_rois;
+    /* DECIDED */
+    uint32_t came;        /* RoIs of it that had come */
+    uint64_t received_ns; /* CLOCK_MONOTONIC */
+    bool accept, late, repeated;
+    uint32_t status;     /* enum trg_client_status */
+    uint32_t latency_us; /* from its first RoI to the decision, in the daemon */
+    uint32_t menu_generation;
+    uint64_t menu_key, prescale_key, conditions_key;
+    const uint32_t *chains_raw, *chains, *streams;
+    uint32_t n_chains_raw, n_chains, n_streams;
+};
+typedef void trg_client_event_ended(void *arg, const struct trg_client_event_end *end);
+
 /* The decision as a packed message trigd.v1.Decision (trigd.proto), for programs that store it: its
  * bytes, which are written if `room` is enough; 0 if there is none. */
 TRG_CLIENT_EXPORT size_t trg_client_end_message(const struct trg_client_end *end, void *bytes,
@@ -162,8 +186,9 @@ struct trg_client_options {
     const char *server_key_file; /* TRIGD_SERVER_KEY of the environment */
     void *zmq_context;           /* shared with others; NULL: one of its own */
     trg_client_ended *ended;
-    trg_client_noticed *noticed; /* NULL: nobody listens */
-    void *arg;                   /* of both */
+    trg_client_noticed *noticed;         /* NULL: nobody listens */
+    void *arg;                           /* of all functions */
+    trg_client_event_ended *event_ended; /* NULL: nobody listens */
 };
 #define TRG_CLIENT_OPTIONS_INIT                   \
     {                                             \
@@ -186,8 +211,8 @@ TRG_CLIENT_EXPORT const char *trg_client_version(void);
 TRG_CLIENT_EXPORT uint32_t trg_client_room(const struct trg_client *c);
 /* Sends n RoIs, in one message where the transport has messages.  All or none: -EAGAIN: more than
  * trg_client_room; -E2BIG: more than TRG_CLIENT_BATCH_MAX; -EMSGSIZE: one is larger than the daemon
- * takes; -EINVAL: one has a collection that was not declared in the options, or too many of them.
- */
+ * takes; -EINVAL: one has a collection that was not declared in the options, or too many of them,
+ * or is of an event that is on its way already.  `noticed` gets the sentence. */
 TRG_CLIENT_EXPORT int trg_client_send(struct trg_client *c, const struct trg_client_roi *rois,
                                       uint32_t n);
 
@@ -198,7 +223,7 @@ TRG_CLIENT_EXPORT int trg_client_send(struct trg_client *c, const struct trg_cli
 TRG_CLIENT_EXPORT int trg_client_wait(struct trg_client *c, uint32_t timeout_ms);
 /* Waits for room for n RoIs.  -ETIMEDOUT. */
 TRG_CLIENT_EXPORT int trg_client_await_room(struct trg_client *c, uint32_t n, uint32_t timeout_ms);
-/* Waits until all have ended.  -ETIMEDOUT. */
+/* Waits until all RoIs and events have ended.  -ETIMEDOUT. */
 TRG_CLIENT_EXPORT int trg_client_drain(struct trg_client *c, uint32_t timeout_ms);
 
 /* ---- for an event loop of the caller: instead of the three above ---- */
@@ -255,6 +280,9 @@ struct trg_client_stats {
     uint64_t unknown;    /* answers to RoIs that were never sent */
     uint64_t reconnects;
     uint64_t bytes_out;
+    /* events of several RoIs; refused: all of its RoIs were */
+    uint64_t events_sent, events_accepted, events_rejected, events_failed, events_refused;
+    uint32_t events_open; /* sent, and not over: RoIs of them, or their decision, have not come */
 };
 TRG_CLIENT_EXPORT void trg_client_stats(const struct trg_client *c, struct trg_client_stats *stats);
 

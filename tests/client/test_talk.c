@@ -42,6 +42,9 @@ struct ends { /* what was called back */
     struct trg_client_end last;
     char text[256], notice[256];
     uint32_t connected, gone;
+    uint32_t event_rois; /* of each event; users count on over them */
+    uint32_t events, events_of[4], event_by_l1id[MOST];
+    struct trg_client_event_end last_event;
 };
 
 /* What programs store is what was told. */
@@ -65,7 +68,7 @@ static void ended(void *arg, const struct trg_client_end *end)
 
     assert_true(end->user < MOST);
     assert_int_equal(end->size, sizeof *end);
-    assert_int_equal(end->l1id, end->user + 1);
+    assert_int_equal(end->l1id, end->user / e->event_rois + 1);
     e->n++;
     e->of[end->kind]++;
     e->by_user[end->user]++;
@@ -77,6 +80,18 @@ static void ended(void *arg, const struct trg_client_end *end)
         assert_int_equal(trg_client_end_message(end, NULL, 0), 0);
     if (end->kind == TRG_CLIENT_DECIDED)
         assert_true(end->received_ns >= end->sent_ns && end->sendings >= 1);
+}
+
+static void event_ended(void *arg, const struct trg_client_event_end *end)
+{
+    struct ends *e = arg;
+
+    assert_int_equal(end->size, sizeof *end);
+    assert_true(end->run == 3 && end->l1id < MOST && end->event_rois == e->event_rois);
+    e->events++;
+    e->events_of[end->kind]++;
+    e->event_by_l1id[end->l1id]++;
+    e->last_event = *end;
 }
 
 static void noticed(void *arg, enum trg_client_notice notice, const char *text)
@@ -101,12 +116,14 @@ static struct trg_client *open_client(const struct server *s, bool is_shm, struc
     char endpoint[160], why[256] = "";
 
     memset(e, 0, sizeof *e);
+    e->event_rois = 1;
     endpoint_of(s, is_shm, endpoint, sizeof endpoint);
     o.endpoint = endpoint;
     o.name = "talk";
     o.key = "0123456789";
     o.key_bytes = 10;
     o.ended = ended;
+    o.event_ended = event_ended;
     o.noticed = noticed;
     o.arg = e;
     if (trg_client_open(&o, &c, why, sizeof why) < 0)
@@ -304,6 +321,119 @@ static void closing_ends_all(void **state)
     server_stop(&s);
 }
 
+/* ---------------------------------------------------------------- events */
+
+#define PARTS 3u
+
+static void event_of(uint32_t event, uint32_t roi_id, struct trg_client_roi *ret_rois)
+{
+    for (uint32_t i = 0; i < PARTS; i++) {
+        ret_rois[i] = roi_of(event * PARTS + i, roi_id + i);
+        ret_rois[i].info.l1id = event + 1;
+        ret_rois[i].event_rois = PARTS;
+    }
+}
+
+static void send_events(struct trg_client *c, uint32_t first, uint32_t n)
+{
+    for (uint32_t i = first; i < first + n; i++) {
+        struct trg_client_roi rois[PARTS];
+
+        event_of(i, 0, rois);
+        assert_int_equal(trg_client_await_room(c, PARTS, WAIT), 0);
+        assert_int_equal(trg_client_send(c, rois, PARTS), 0);
+    }
+}
+
+static void events_once(const struct ends *e, uint32_t n)
+{
+    each_once(e, n * PARTS);
+    assert_int_equal(e->events, n);
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(e->event_by_l1id[i + 1], 1);
+}
+
+static void events_end(struct server *s, bool is_shm)
+{
+    struct trg_client_stats stats = {.size = sizeof stats};
+    struct trg_client_roi rois[2 * PARTS];
+    static struct ends e;
+    struct trg_client *c = open_client(s, is_shm, &e);
+
+    e.event_rois = PARTS;
+    send_events(c, 0, 200);
+    assert_int_equal(trg_client_drain(c, WAIT), 0);
+    events_once(&e, 200);
+    assert_int_equal(e.events_of[TRG_CLIENT_DECIDED], 200);
+    assert_true(e.last_event.accept && e.last_event.came == PARTS && e.last_event.n_chains == 1);
+
+    event_of(200, 0, rois); /* one event twice: none of the two is sent */
+    event_of(201, 0, rois + PARTS);
+    rois[PARTS + 1].info.l1id = rois[0].info.l1id;
+    assert_int_equal(trg_client_send(c, rois, 2 * PARTS), -EINVAL);
+    assert_string_equal(e.notice, "event 3/201 (run/l1id) is on its way; its RoIs go one after the "
+                                  "other in one call");
+    for (uint32_t i = 0; i < PARTS; i++)
+        rois[i].event_rois = 200; /* more than events.rois: the daemon refuses each */
+    assert_int_equal(trg_client_send(c, rois, PARTS), 0);
+    assert_int_equal(trg_client_drain(c, WAIT), 0);
+    assert_non_null(strstr(e.text, "event 3/201 (run/l1id) has 200 RoIs; at most 64 are allowed"));
+    assert_int_equal(e.of[TRG_CLIENT_REFUSED], PARTS);
+    assert_int_equal(e.events_of[TRG_CLIENT_REFUSED], 1);
+    send_events(c, 201, 1); /* the client is as good as before */
+    assert_int_equal(trg_client_drain(c, WAIT), 0);
+    events_once(&e, 202);
+    trg_client_stats(c, &stats);
+    assert_true(stats.events_sent == 202 && stats.events_accepted == 201 &&
+                stats.events_refused == 1 && !stats.events_open);
+    assert_true(!stats.duplicates && !stats.unknown);
+    assert_int_equal(trg_client_room(c), 64);
+    trg_client_close(c);
+    events_once(&e, 202);
+}
+
+/* Events that are open when the daemon dies are sent whole to the next one; those that are open
+ * when the client closes are lost. */
+static void events_outlive(struct server *s, bool is_shm)
+{
+    struct trg_client_roi rois[PARTS];
+    static struct ends e;
+    struct trg_client *c = open_client(s, is_shm, &e);
+
+    e.event_rois = PARTS;
+    event_of(0, FAULT_STALL, rois);
+    assert_int_equal(trg_client_send(c, rois, PARTS), 0);
+    send_events(c, 1, 10);
+    server_end(s, SIGKILL, 10);
+    server_spawn(s);
+    send_events(c, 11, 10);
+    assert_int_equal(trg_client_drain(c, WAIT), 0);
+    events_once(&e, 21);
+    assert_int_equal(e.events_of[TRG_CLIENT_DECIDED], 21);
+    assert_int_equal(trg_client_room(c), 64);
+    free(server_ask(s, "drain")); /* answers Busy from now on */
+    send_events(c, 21, 5);
+    assert_int_equal(trg_client_drain(c, 50), -ETIMEDOUT);
+    trg_client_close(c);
+    events_once(&e, 26);
+    assert_int_equal(e.events_of[TRG_CLIENT_LOST], 5);
+    free(server_ask(s, "resume"));
+}
+
+static void events_over_both(void **state)
+{
+    struct server s;
+
+    (void)state;
+    sharer_server(&s, config, menu);
+    for (int is_shm = 0; is_shm < 2; is_shm++) {
+        events_end(&s, is_shm);
+        events_outlive(&s, is_shm);
+    }
+    server_check_ledger(&s);
+    server_stop(&s);
+}
+
 static void refuse_options(struct trg_client_options o, int error, const char *want)
 {
     struct trg_client *c = NULL;
@@ -342,7 +472,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_options),      cmocka_unit_test(over_both),
         cmocka_unit_test(bad_rois),         cmocka_unit_test(the_next_daemon),
-        cmocka_unit_test(closing_ends_all),
+        cmocka_unit_test(closing_ends_all), cmocka_unit_test(events_over_both),
     };
 
     for (uint32_t i = 0; i < POINTS; i++) {

@@ -143,7 +143,7 @@ static void a_daemon_that_is_not_there_is_told(void **state)
 
     assert_int_equal(
         RUN(p, "run", "--connect", "ipc:///nonexistent/sock", "--rois", "1", "--timeout", "50"), 3);
-    wants(p, "nobody answers at ipc:///nonexistent/sock within 50 ms");
+    wants(p, "no daemon answers at ipc:///nonexistent/sock within 50 ms");
 }
 
 static void generate_and_show(void **state)

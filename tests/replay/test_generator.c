@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "generator.h"
+#include "packed.h"
 #include "random.h"
 #include "seed.h"
 #include "source.h"
@@ -319,9 +320,9 @@ static void random_numbers_have_their_moments(void **state)
 static void packed_rois_pass_the_decoder(void **state)
 {
     const struct wire_limits limits = {16u << 20, 256, 65536, 31};
-    const struct source_pick picks[3] = {{.which = 70, .l1id = 1u << 31, .token = UINT64_MAX},
-                                         {.is_repeat = true},
-                                         {.which = 70, .l1id = 7, .token = 300}};
+    const struct pick picks[3] = {{.which = 70, .l1id = 1u << 31, .token = UINT64_MAX},
+                                  {.is_repeat = true},
+                                  {.which = 70, .l1id = 7, .token = 300}};
     const Trigd__V1__ToDaemon *m;
     struct wire_decoder *decoder;
     struct wire_error error;
@@ -334,10 +335,7 @@ static void packed_rois_pass_the_decoder(void **state)
     assert_int_equal(source_generate("nonesuch", seed, 1, LAYOUT_AS_MADE, &s), -EINVAL);
     assert_int_equal(source_generate("lowlum", seed, 80, LAYOUT_AS_MADE, &s),
                      0); /* enough for threads */
-    n = source_pack(&s, picks, 3, NULL);
-    bytes = malloc(n);
-    assert_non_null(bytes);
-    assert_int_equal(source_pack(&s, picks, 3, bytes), n);
+    n = packed(&s, picks, 3, &bytes);
     assert_int_equal(wire_decoder_new(&limits, &decoder), 0);
     assert_int_equal(wire_decode(decoder, bytes, n, &m, &error), 0);
     assert_int_equal(m->body_case, TRIGD__V1__TO_DAEMON__BODY_BATCH);
@@ -366,9 +364,9 @@ static void packed_rois_pass_the_decoder(void **state)
 static void quantized_rois_pass_the_decoder(void **state)
 {
     const struct wire_limits limits = {16u << 20, 256, 65536, 31};
-    const struct source_pick picks[3] = {{.which = 1, .l1id = 1, .token = 1},
-                                         {.which = 0, .l1id = 2, .token = 2, .is_repeat = true},
-                                         {.which = 7, .l1id = 3, .token = 3}};
+    const struct pick picks[3] = {{.which = 1, .l1id = 1, .token = 1},
+                                  {.which = 0, .l1id = 2, .token = 2, .is_repeat = true},
+                                  {.which = 7, .l1id = 3, .token = 3}};
     struct wire_decoder *decoder;
     struct wire_error error;
     struct generated g;
@@ -380,11 +378,8 @@ static void quantized_rois_pass_the_decoder(void **state)
     assert_int_equal(source_generate("lowlum", seed, 8, LAYOUT_QUANTIZED, &s), 0);
     assert_int_equal(source_generate("lowlum", seed, 8, LAYOUT_FLOATS, &floats), 0);
     assert_true(s.items == floats.items);
-    n = source_pack(&s, picks, 3, NULL);
-    assert_true(n * 10 < source_pack(&floats, picks, 3, NULL) * 6);
-    bytes = malloc(n);
-    assert_non_null(bytes);
-    assert_int_equal(source_pack(&s, picks, 3, bytes), n);
+    assert_true(s.roi[0].n * 10 < floats.roi[0].n * 6);
+    n = packed(&s, picks, 3, &bytes);
     assert_int_equal(wire_decoder_new(&limits, &decoder), 0);
     assert_int_equal(wire_scan(decoder, bytes, n), 3);
     generated_init(&g);

@@ -14,6 +14,7 @@
 
 #include "clock.h"
 #include "fake.h"
+#include "pace.h"
 #include "replay.h"
 
 static int make_folder(void **state)

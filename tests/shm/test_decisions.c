@@ -13,10 +13,12 @@
 
 #include <cmocka.h>
 
+#include "columns.h"
+#include "encode.h"
 #include "fault.h"
+#include "packed.h"
 #include "roifile.h"
 #include "seed.h"
-#include "shared.h"
 #include "sharer.h"
 
 #define ROIS   12u
@@ -45,31 +47,31 @@ static uint64_t seed;
 
 struct rois {
     struct source source;
-    struct shared *shared;
+    struct columns *columns;
 };
 
 static void make(struct rois *r, enum layout layout)
 {
     assert_int_equal(source_generate("lowlum", seed, ROIS, layout, &r->source), 0);
-    assert_int_equal(shared_new(&r->source, &r->shared), 0);
+    assert_int_equal(columns_new(&r->source, &r->columns), 0);
 }
 
 static void drop(struct rois *r)
 {
-    shared_free(r->shared);
+    columns_free(r->columns);
     source_free(&r->source);
 }
 
 /* Returns where the RoI lies in the client's memory. */
 static uint64_t send_shared(struct sharer *c, const struct rois *r, uint32_t which, uint32_t roi_id)
 {
+    const struct flight f = {.roi = *columns_roi(r->columns, which), .token = which};
     struct shm_roi entry;
     void *address;
     uint64_t at;
 
-    assert_int_equal(shmclient_take(c->client, shared_bytes(r->shared, which), &at, &address), 0);
-    shared_write(r->shared, which, at, address, &entry);
-    entry.token = which;
+    assert_int_equal(shmclient_take(c->client, encode_columns_size(&f.roi), &at, &address), 0);
+    encode_columns(&f, at, address, &entry);
     entry.info.l1id = which;
     entry.info.roi_id = roi_id;
     sharer_put(c, &entry);
@@ -78,12 +80,10 @@ static uint64_t send_shared(struct sharer *c, const struct rois *r, uint32_t whi
 
 static void send_message(struct link *l, const struct rois *r, uint32_t which)
 {
-    const struct source_pick pick = {.which = which, .l1id = which, .token = which};
-    size_t n = source_pack(&r->source, &pick, 1, NULL);
-    unsigned char *bytes = malloc(n);
+    const struct pick pick = {.which = which, .l1id = which, .token = which};
+    unsigned char *bytes;
+    size_t n = packed(&r->source, &pick, 1, &bytes);
 
-    assert_non_null(bytes);
-    source_pack(&r->source, &pick, 1, bytes);
     link_send_bytes(l, bytes, n);
     free(bytes);
 }
@@ -118,7 +118,7 @@ static void compare(struct sharer *c, struct link *l, const struct rois *r)
         got += keep(link_expect(l, TRIGD__V1__FROM_DAEMON__BODY_DECISIONS)->decisions, there);
     assert_memory_equal(here, there, sizeof here);
     for (uint32_t i = 0; i < ROIS; i++)
-        shmclient_give(c->client, at[i], shared_bytes(r->shared, i));
+        shmclient_give(c->client, at[i], encode_columns_size(columns_roi(r->columns, i)));
 }
 
 /* Batches whose values the first lane's device read itself. */

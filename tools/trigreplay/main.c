@@ -13,6 +13,7 @@
 #include "files.h"
 #include "gen_bricks.h"
 #include "import.h"
+#include "pace.h"
 #include "replay.h"
 #include "reproduce.h"
 #include "resend.h"

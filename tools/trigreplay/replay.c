@@ -12,7 +12,8 @@
 
 #include "clock.h"
 #include "decisions.h"
-#include "transport.h"
+#include "pace.h"
+#include "shm.h"
 
 #define CONNECTIONS_MAX    1024u
 #define BATCH_MAX          256u
@@ -26,7 +27,7 @@ _Atomic bool replay_stop;
 struct worker { /* one thread and its connections */
     const struct replay_options *o;
     const struct source *source;
-    const struct shared *shared;
+    const struct columns *columns;
     struct decisions *decisions;
     void *context;
     struct connection *connection;
@@ -50,8 +51,6 @@ static bool take_on(struct worker *w, uint32_t n)
 {
     uint64_t left = atomic_load(w->left);
 
-    if (!n)
-        return true; /* it was taken on with the others of its event */
     while (left && !atomic_load(&replay_stop))
         if (atomic_compare_exchange_weak(w->left, &left, left > n ? left - n : 0))
             return true;
@@ -66,12 +65,18 @@ static bool send_due(struct worker *w, uint64_t *due_ns, uint32_t *turn)
     for (uint32_t k = 0; k < w->n; k++) {
         struct connection *c = &w->connection[(*turn + k) % w->n];
         uint64_t from[BATCH_MAX], now = clock_ns();
-        uint32_t room = connection_room(c), n = 0;
+        uint32_t room = trg_client_room(c->client), n = 0;
 
-        while (n < w->o->batch && n < room && *due_ns <= now &&
-               take_on(w, connection_begins(c, n))) {
-            from[n++] = w->pace.mode == PACE_MAX ? now : *due_ns;
-            *due_ns = w->start_ns + pace_next(&w->pace);
+        room = room < BATCH_MAX ? room : BATCH_MAX;
+        while (n < w->o->batch && *due_ns <= now) {
+            const uint32_t together = connection_together(c, n), until = n + together;
+
+            if (until > room || !take_on(w, together))
+                break;
+            while (n < until) {
+                from[n++] = w->pace.mode == PACE_MAX ? now : *due_ns;
+                *due_ns = w->start_ns + pace_next(&w->pace);
+            }
         }
         if (!n)
             continue;
@@ -89,7 +94,7 @@ static bool receive_all(struct worker *w)
     bool any = false;
 
     for (uint32_t i = 0; i < w->n; i++) {
-        int r = connection_receive(&w->connection[i]);
+        int r = trg_client_receive(w->connection[i].client);
 
         if (r < 0)
             w->result = r;
@@ -99,10 +104,10 @@ static bool receive_all(struct worker *w)
     return any;
 }
 
-static bool tick_all(struct worker *w, uint64_t now)
+static bool tick_all(struct worker *w)
 {
     for (uint32_t i = 0; i < w->n; i++) {
-        w->result = connection_tick(&w->connection[i], now);
+        w->result = trg_client_tick(w->connection[i].client);
         if (w->result < 0)
             return false;
     }
@@ -112,8 +117,7 @@ static bool tick_all(struct worker *w, uint64_t now)
 static bool is_done(const struct worker *w)
 {
     for (uint32_t i = 0; i < w->n; i++)
-        if (w->connection[i].outstanding || w->connection[i].n_again ||
-            w->connection[i].crossings.n_open)
+        if (!connection_is_done(&w->connection[i]))
             return false;
     return true;
 }
@@ -134,29 +138,22 @@ static void wait_for_more(struct worker *w, zmq_pollitem_t *items, bool may_send
         timer.it_value.tv_nsec = (long)(wake_ns % NS_PER_S);
     }
     timerfd_settime(w->timer, TFD_TIMER_ABSTIME, &timer, NULL);
-    for (uint32_t i = 0; i < w->n; i++)
-        idle &= transport_sleep(&w->connection[i], &items[i]);
+    for (uint32_t i = 0; i < w->n; i++) {
+        struct trg_client_source source;
+
+        idle &= trg_client_sleep(w->connection[i].client, &source);
+        items[i] = (zmq_pollitem_t){.socket = source.socket, .fd = source.fd, .events = ZMQ_POLLIN};
+    }
     if (idle)
         zmq_poll(items, (int)w->n + 1, TICK_MS);
     for (uint32_t i = 0; i < w->n; i++)
-        transport_awake(&w->connection[i]);
+        trg_client_awake(w->connection[i].client);
 }
 
 static bool has_room(const struct worker *w)
 {
     for (uint32_t i = 0; i < w->n; i++)
-        if (connection_room(&w->connection[i]))
-            return true;
-    return false;
-}
-
-/* Whether there is something to send: RoIs that are left, or the rest of an event. */
-static bool has_more(const struct worker *w)
-{
-    if (atomic_load(w->left) && !atomic_load(&replay_stop))
-        return true;
-    for (uint32_t i = 0; i < w->n; i++)
-        if (!connection_begins(&w->connection[i], 0))
+        if (trg_client_room(w->connection[i].client) >= connection_together(&w->connection[i], 0))
             return true;
     return false;
 }
@@ -170,11 +167,11 @@ static void run_worker(struct worker *w, zmq_pollitem_t *items)
     w->start_ns = w->end_ns = last_ns = clock_ns();
     due_ns = w->start_ns + pace_next(&w->pace);
     for (;;) {
-        bool more = has_more(w);
+        bool more = atomic_load(w->left) && !atomic_load(&replay_stop);
         bool has_sent = more && send_due(w, &due_ns, &turn), any = receive_all(w);
         uint64_t now = clock_ns();
 
-        if (w->result < 0 || !tick_all(w, now))
+        if (w->result < 0 || !tick_all(w))
             break;
         if (has_sent || answered != w->tally.decided + w->tally.refused)
             last_ns = now; /* Busy and heartbeats are no progress */
@@ -202,12 +199,8 @@ static void *worker_main(void *arg)
     w->result = w->timer < 0 ? -errno : items ? 0 : -ENOMEM;
     if (w->result == 0)
         run_worker(w, items);
-    for (uint32_t i = 0; i < w->n; i++) {
-        w->tally.lost += w->connection[i].outstanding;
-        w->tally.events_lost += w->connection[i].crossings.n_open;
-        w->tally.not_taken += w->connection[i].n_again;
-        connection_leave(&w->connection[i]); /* the others may wait for its credits */
-    }
+    for (uint32_t i = 0; i < w->n; i++)
+        connection_close(&w->connection[i]); /* the others may wait for its credits */
     if (w->timer >= 0)
         close(w->timer);
     free(items);
@@ -266,7 +259,7 @@ static void add_tally(struct tally *sum, const struct tally *t)
 
 struct input { /* what is replayed */
     struct source source;
-    struct shared *shared;       /* the same as columns, where memory is shared */
+    struct columns *columns;     /* the same, where memory is shared */
     struct decisions *decisions; /* where they are saved; NULL: nowhere */
 };
 
@@ -310,7 +303,7 @@ static int open_input(const struct replay_options *o, struct input *in)
     }
     if (r < 0 || !is_shared)
         return r;
-    r = shared_new(&in->source, &in->shared);
+    r = columns_new(&in->source, &in->columns);
     if (r < 0)
         fprintf(stderr, "trigreplay: an RoI cannot be laid out in shared memory: %s\n",
                 strerror(-r));
@@ -326,7 +319,7 @@ static int open_connections(struct worker *w, uint32_t first)
 
         snprintf(name, sizeof name, "%.48s-%u", w->o->name, first + i);
         c->source = w->source;
-        c->shared = w->shared;
+        c->columns = w->columns;
         c->tally = &w->tally;
         c->decisions = w->decisions;
         c->number = first + i;
@@ -335,12 +328,6 @@ static int open_connections(struct worker *w, uint32_t first)
         c->z_value = w->o->z_value;
         c->has_key = w->o->has_key;
         r = connection_open(c, w->context, w->o->endpoint, name, w->o->credits, w->o->timeout_ms);
-        if (r == -ETIMEDOUT)
-            fprintf(stderr, "trigreplay: nobody answers at %s within %u ms\n", w->o->endpoint,
-                    w->o->timeout_ms);
-        else if (r < 0)
-            fprintf(stderr, "trigreplay: cannot connect to %s: %s%s%s\n", w->o->endpoint,
-                    strerror(-r), w->tally.first_error[0] ? ": " : "", w->tally.first_error);
         if (r < 0)
             return r;
     }
@@ -384,13 +371,24 @@ static void join_all(const struct replay_options *o, struct worker *w)
         show_progress(o, w, true);
 }
 
-static void take_names(struct replay_result *r, struct connection *c)
+static int copy_names(const char *const *from, uint32_t n, uint32_t most, char **to,
+                      uint32_t *ret_n)
 {
-    r->n_chains = c->n_chains;
-    r->n_streams = c->n_streams;
-    memcpy(r->chains, c->chains, sizeof r->chains);
-    memcpy(r->streams, c->streams, sizeof r->streams);
-    c->n_chains = c->n_streams = 0; /* they are the result's now */
+    for (uint32_t i = 0; i < n && i < most; i++) {
+        to[i] = strdup(from[i]);
+        if (!to[i])
+            return -ENOMEM;
+        *ret_n = i + 1;
+    }
+    return 0;
+}
+
+static int take_names(struct replay_result *r, const struct trg_client *client)
+{
+    const struct trg_client_names *n = trg_client_names(client);
+    int error = copy_names(n->chains, n->n_chains, CONNECTION_NAMES_MAX, r->chains, &r->n_chains);
+
+    return error < 0 ? error : copy_names(n->streams, n->n_streams, 64, r->streams, &r->n_streams);
 }
 
 static int start_all(const struct replay_options *o, struct worker *w)
@@ -418,6 +416,8 @@ static int run_all(const struct replay_options *o, struct worker *w, struct repl
         r = open_connections(&w[i], first);
         first += w[i].n;
     }
+    if (r == 0 && w[0].n)
+        r = take_names(ret, w[0].connection[0].client);
     if (r == 0)
         r = start_all(o, w);
     if (r < 0)
@@ -433,8 +433,6 @@ static int run_all(const struct replay_options *o, struct worker *w, struct repl
         end = w[i].end_ns > end ? w[i].end_ns : end;
     }
     ret->seconds = end > start ? (double)(end - start) * 1e-9 : 0;
-    if (w[0].n)
-        take_names(ret, &w[0].connection[0]);
     return r;
 }
 
@@ -446,7 +444,7 @@ static int prepare(const struct replay_options *o, const struct input *in, void 
     for (uint32_t i = 0; i < o->threads; i++) {
         w[i].o = o;
         w[i].source = &in->source;
-        w[i].shared = in->shared;
+        w[i].columns = in->columns;
         w[i].decisions = in->decisions;
         w[i].context = context;
         w[i].n = o->connections / o->threads + (i < o->connections % o->threads);
@@ -502,7 +500,7 @@ int replay_run(const struct replay_options *options, struct replay_result *ret_r
     struct connection *connections = calloc(o.connections, sizeof *connections);
     _Atomic uint64_t left = 0;
     struct worker *w;
-    struct input in = {.shared = NULL};
+    struct input in = {.columns = NULL};
     void *context = zmq_ctx_new();
     int r = -ENOMEM;
 
@@ -537,7 +535,7 @@ out:
         r = close_decisions(&o, &in);
     else
         decisions_close(in.decisions);
-    shared_free(in.shared);
+    columns_free(in.columns);
     source_free(&in.source);
     free(connections);
     free(w);

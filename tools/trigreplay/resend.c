@@ -3,244 +3,194 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-#include <zmq.h>
 
-#include "clock.h"
+#include "connection.h"
+#include "kinds.h"
 #include "sequence.h"
 
-#define BUSY_NS 5000000 /* before an RoI that was answered Busy is sent again */
-
-struct talk {
-    const struct resending *r;
-    void *context, *socket;
-    const Trigd__V1__FileHeader *header; /* of the file that is sent */
-    Trigd__V1__Roi *sent[RESEND_WINDOW]; /* on their way, copies; NULL: a free place */
-    uint32_t n, window;                  /* how many are, and may be */
-    uint64_t token;
+struct going { /* an RoI on its way */
+    Trigd__V1__Roi *roi;
+    unsigned char *bytes; /* packed, as it is sent */
 };
 
-static int send_message(const struct talk *t, const Trigd__V1__ToDaemon *m)
-{
-    const size_t n = trigd__v1__to_daemon__get_packed_size(m);
-    void *bytes = malloc(n);
-    int r = 0;
-
-    if (!bytes)
-        return -ENOMEM;
-    trigd__v1__to_daemon__pack(m, bytes);
-    if (zmq_send(t->socket, bytes, n, 0) < 0)
-        r = -errno;
-    free(bytes);
-    return r;
-}
-
-/* The next message, which the caller frees; NULL when none came by then. */
-static Trigd__V1__FromDaemon *receive(const struct talk *t, uint64_t until_ns)
-{
-    zmq_pollitem_t item = {.socket = t->socket, .events = ZMQ_POLLIN};
-    Trigd__V1__FromDaemon *m = NULL;
-    const uint64_t now = clock_ns();
-    zmq_msg_t body;
-
-    if (now >= until_ns || zmq_poll(&item, 1, (long)((until_ns - now) / NS_PER_MS) + 1) <= 0)
-        return NULL;
-    zmq_msg_init(&body);
-    if (zmq_msg_recv(&body, t->socket, 0) >= 0)
-        m = trigd__v1__from_daemon__unpack(NULL, zmq_msg_size(&body), zmq_msg_data(&body));
-    zmq_msg_close(&body);
-    return m;
-}
-
-static int hello(const struct talk *t)
-{
-    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
-    Trigd__V1__Hello h = TRIGD__V1__HELLO__INIT;
-
-    h.protocol = 1;
-    h.name = (char *)"resend";
-    h.want_credits = t->r->window;
-    h.n_collections = t->header->n_collections;
-    h.collections = t->header->collections;
-    m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
-    m.hello = &h;
-    return send_message(t, &m);
-}
-
-/* ---------------------------------------------------------------- RoIs on their way */
-
-/* A copy with what the file says of its end; NULL: no memory. */
-static Trigd__V1__Roi *copy_roi(const Trigd__V1__Roi *roi)
-{
-    const size_t n = trigd__v1__roi__get_packed_size(roi);
-    unsigned char *bytes = malloc(n + 1);
-    Trigd__V1__Roi *copy = NULL;
-
-    if (bytes) {
-        trigd__v1__roi__pack(roi, bytes);
-        copy = trigd__v1__roi__unpack(NULL, n, bytes);
-    }
-    free(bytes);
-    return copy;
-}
-
-static Trigd__V1__Roi **find(struct talk *t, uint64_t token)
-{
-    for (uint32_t i = 0; i < RESEND_WINDOW; i++)
-        if (t->sent[i] ? t->sent[i]->token == token : !token)
-            return &t->sent[i];
-    return NULL;
-}
-
-/* What the file says of its end, and the simulation, stay here.  An RoI that is sent alone has no
- * others of its event. */
-static int send_roi(const struct talk *t, const Trigd__V1__Roi *roi)
-{
-    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
-    Trigd__V1__RoiBatch batch = TRIGD__V1__ROI_BATCH__INIT;
-    Trigd__V1__Roi bare = *roi, *list = &bare;
-
-    bare.kept = NULL;
-    bare.truth = NULL;
-    if (t->r->window == 1)
-        bare.event_rois = 0;
-    batch.n_rois = 1;
-    batch.rois = &list;
-    m.body_case = TRIGD__V1__TO_DAEMON__BODY_BATCH;
-    m.batch = &batch;
-    return send_message(t, &m);
-}
-
-static int send_next(struct talk *t, Trigd__V1__Roi *roi)
-{
-    Trigd__V1__Roi **place = find(t, 0);
-
-    if (!place)
-        return -ENOBUFS;
-    roi->token = ++t->token;
-    *place = copy_roi(roi);
-    if (!*place)
-        return -ENOMEM;
-    t->n++;
-    return send_roi(t, *place);
-}
+struct talk {
+    const struct resending *how;
+    const char *endpoint;
+    struct trg_client *client;
+    uint32_t declared; /* the collections of its Hello */
+    uint32_t credits;
+    struct going going[RESEND_WINDOW];
+    struct trg_client_roi rois[RESEND_WINDOW];
+    uint32_t n;     /* of both */
+    uint32_t ended; /* of those */
+    int error;      /* of an answer */
+};
 
 /* ---------------------------------------------------------------- answers */
 
-static void end(struct talk *t, uint64_t token, const Trigd__V1__Decision *decision)
+static Trigd__V1__Decision *decision_of(const struct trg_client_end *end)
 {
-    Trigd__V1__Roi **place = token ? find(t, token) : NULL;
+    const size_t n = trg_client_end_message(end, NULL, 0);
+    unsigned char *bytes = malloc(n + 1);
+    Trigd__V1__Decision *d = NULL;
 
-    if (!place)
+    if (bytes) {
+        trg_client_end_message(end, bytes, n);
+        d = trigd__v1__decision__unpack(NULL, n, bytes);
+    }
+    free(bytes);
+    return d;
+}
+
+static void take_end(void *arg, const struct trg_client_end *end)
+{
+    struct talk *t = arg;
+    Trigd__V1__Decision *d = NULL;
+
+    if (end->kind == TRG_CLIENT_LOST)
         return;
-    if (t->r->answer)
-        t->r->answer(t->r->ctx, *place, decision);
-    trigd__v1__roi__free_unpacked(*place, NULL);
-    *place = NULL;
-    t->n--;
+    t->ended++;
+    if (end->kind == TRG_CLIENT_DECIDED && !(d = decision_of(end)))
+        t->error = -ENOMEM;
+    else if (t->how->answer)
+        t->how->answer(t->how->ctx, t->going[end->user].roi, d);
+    if (d)
+        trigd__v1__decision__free_unpacked(d, NULL);
 }
 
-static int send_again(struct talk *t, const Trigd__V1__Busy *busy)
+/* ---------------------------------------------------------------- sending */
+
+static int open_client(struct talk *t)
 {
-    const struct timespec pause = {.tv_nsec = BUSY_NS};
-    int r = 0;
+    struct trg_client_options o = TRG_CLIENT_OPTIONS_INIT;
+    const struct trg_collection *declared[KINDS_MAX];
+    struct trg_client_stats s = {.size = sizeof s};
+    char why[512];
+    int r;
 
-    nanosleep(&pause, NULL);
-    for (size_t i = 0; r == 0 && i < busy->n_tokens; i++) {
-        Trigd__V1__Roi **place = busy->tokens[i] ? find(t, busy->tokens[i]) : NULL;
-
-        if (place)
-            r = send_roi(t, *place);
+    trg_client_close(t->client);
+    t->client = NULL;
+    o.endpoint = t->endpoint;
+    o.name = "resend";
+    o.want_credits = t->how->window;
+    o.timeout_ms = t->how->answer_ms;
+    o.ended = take_end;
+    o.arg = t;
+    connection_declare(&o, declared);
+    t->declared = kinds_declared();
+    r = trg_client_open(&o, &t->client, why, sizeof why);
+    if (r < 0) {
+        fprintf(stderr, "trigreplay: %s\n", why);
+        return r;
     }
-    return r;
+    trg_client_stats(t->client, &s);
+    t->credits = s.credits < t->how->window ? s.credits : t->how->window;
+    return t->credits ? 0 : -EBUSY;
 }
 
-static int take(struct talk *t, const Trigd__V1__FromDaemon *m)
+/* Adds a copy of an RoI.  What the file says of its end, and the simulation, stay here.  One that
+ * is sent alone has no others of its event. */
+static int add(struct talk *t, const Trigd__V1__Roi *roi)
 {
-    switch (m->body_case) {
-    case TRIGD__V1__FROM_DAEMON__BODY_WELCOME:
-        t->window = m->welcome->credits < t->r->window ? m->welcome->credits : t->r->window;
-        return t->window ? 0 : -EBUSY;
-    case TRIGD__V1__FROM_DAEMON__BODY_DECISIONS:
-        for (size_t i = 0; i < m->decisions->n_decisions; i++)
-            end(t, m->decisions->decisions[i]->token, m->decisions->decisions[i]);
-        return 0;
-    case TRIGD__V1__FROM_DAEMON__BODY_ERROR:
-        if (m->error->has_token)
-            end(t, m->error->token, NULL);
-        return 0;
-    case TRIGD__V1__FROM_DAEMON__BODY_BUSY:
-        return send_again(t, m->busy);
-    default:
-        return 0;
+    struct going *g = &t->going[t->n];
+    Trigd__V1__Roi bare = *roi;
+    size_t n = trigd__v1__roi__get_packed_size(roi);
+
+    g->bytes = malloc(n + 1);
+    if (!g->bytes)
+        return -ENOMEM;
+    trigd__v1__roi__pack(roi, g->bytes);
+    g->roi = trigd__v1__roi__unpack(NULL, n, g->bytes);
+    if (!g->roi) {
+        free(g->bytes);
+        return -ENOMEM;
     }
+    bare.token = 0;
+    bare.l1id = 0;
+    bare.is_repeat = false;
+    bare.kept = NULL;
+    bare.truth = NULL;
+    if (t->how->window == 1)
+        bare.event_rois = 0;
+    n = trigd__v1__roi__pack(&bare, g->bytes);
+    t->rois[t->n] = (struct trg_client_roi){.info = {.run = roi->run, .l1id = roi->l1id},
+                                            .event_rois = bare.event_rois,
+                                            .packed = g->bytes,
+                                            .packed_bytes = n,
+                                            .user = t->n};
+    t->n++;
+    return 0;
 }
 
-/* Takes messages until fewer than `most` RoIs are on their way and the daemon has said Welcome.
- * Hello again keeps a silent client alive: one RoI may take longer than three heartbeats. */
-static int await(struct talk *t, uint32_t most)
+static void forget(struct talk *t)
 {
-    uint64_t until = clock_ns() + t->r->answer_ms * NS_PER_MS;
-    int r = 0;
+    while (t->n) {
+        struct going *g = &t->going[--t->n];
 
-    while (r == 0 && (t->n >= most || !t->window)) {
-        const uint32_t before = t->n;
-        Trigd__V1__FromDaemon *m = receive(t, clock_ns() + NS_PER_S);
-
-        if (!m) {
-            r = clock_ns() < until ? hello(t) : -ETIMEDOUT;
-            continue;
-        }
-        r = take(t, m);
-        trigd__v1__from_daemon__free_unpacked(m, NULL);
-        if (t->n < before)
-            until = clock_ns() + t->r->answer_ms * NS_PER_MS;
+        trigd__v1__roi__free_unpacked(g->roi, NULL);
+        free(g->bytes);
     }
-    return r;
+    t->ended = 0;
+}
+
+/* Sends what was added and waits for its ends. */
+static int send_added(struct talk *t)
+{
+    uint32_t before;
+    int r = t->declared == kinds_declared() ? 0 : open_client(t);
+
+    if (r == 0)
+        r = trg_client_await_room(t->client, t->n, t->how->answer_ms);
+    if (r == 0)
+        r = trg_client_send(t->client, t->rois, t->n);
+    if (r < 0)
+        return r;
+    do {
+        before = t->ended;
+        r = trg_client_drain(t->client, t->how->answer_ms);
+    } while (r == -ETIMEDOUT && t->ended > before);
+    if (r == 0)
+        forget(t);
+    return r < 0 ? r : t->error;
+}
+
+/* Whether an RoI goes with those that are added: there are credits for it, and for its event. */
+static bool fits(const struct talk *t, const Trigd__V1__Roi *roi)
+{
+    const struct trg_client_roi *last = t->n ? &t->rois[t->n - 1] : NULL;
+    const bool is_next =
+        last && last->event_rois > 1 && last->info.run == roi->run && last->info.l1id == roi->l1id;
+    const uint32_t more = is_next || roi->event_rois <= 1 ? 1 : roi->event_rois;
+
+    return !last || t->n + more <= t->credits;
 }
 
 static int send_all(struct talk *t, struct sequence *in)
 {
     Trigd__V1__Roi *roi;
-    int r;
+    int r = open_client(t);
 
-    t->header = sequence_header(in);
-    r = hello(t);
-    if (r == 0)
-        r = await(t, 1);
     while (r == 0 && (r = sequence_next(in, &roi)) == 1) {
-        t->header = sequence_header(in);
-        r = send_next(t, roi);
+        r = fits(t, roi) ? 0 : send_added(t);
         if (r == 0)
-            r = await(t, t->window);
+            r = add(t, roi);
     }
-    return r < 0 ? r : await(t, 1);
+    return r == 0 && t->n ? send_added(t) : r;
 }
 
 int resend(const char *endpoint, const char *path, const struct resending *how)
 {
-    struct talk t = {.r = how, .context = zmq_ctx_new()};
+    struct talk t = {.how = how, .endpoint = endpoint};
     struct sequence *in;
-    int linger = 0, r = sequence_open(path, &in);
+    int r = sequence_open(path, &in);
 
-    if (r < 0) {
-        zmq_ctx_term(t.context);
+    if (r < 0)
         return r;
-    }
-    t.socket = t.context ? zmq_socket(t.context, ZMQ_DEALER) : NULL;
-    if (!t.socket || zmq_setsockopt(t.socket, ZMQ_LINGER, &linger, sizeof linger) < 0 ||
-        zmq_connect(t.socket, endpoint) < 0)
-        r = -errno;
-    if (r == 0)
-        r = send_all(&t, in);
-    for (uint32_t i = 0; i < RESEND_WINDOW; i++)
-        if (t.sent[i])
-            trigd__v1__roi__free_unpacked(t.sent[i], NULL);
-    if (t.socket)
-        zmq_close(t.socket);
-    if (t.context)
-        zmq_ctx_term(t.context);
+    r = send_all(&t, in);
+    trg_client_close(t.client);
+    forget(&t);
     sequence_close(in);
     return r;
 }

@@ -11,13 +11,6 @@
 #include "generator.h"
 #include "sequence.h"
 
-/* Tags of trigd.proto: field number << 3 | wire type. */
-#define TAG_TO_DAEMON_BATCH 0x12u
-#define TAG_BATCH_ROI       0x0au
-#define TAG_ROI_TOKEN       0x08u
-#define TAG_ROI_L1ID        0x18u
-#define TAG_ROI_IS_REPEAT   0x70u
-
 #define MAKERS_MAX   31u /* threads beside the caller's */
 #define ROIS_A_MAKER 16u /* fewer are not worth a thread */
 
@@ -283,65 +276,4 @@ void source_free(struct source *s)
         free(s->roi[i].bytes);
     free(s->roi);
     *s = (struct source){.n = 0};
-}
-
-static size_t varint_size(uint64_t v)
-{
-    size_t n = 1;
-
-    while (v >= 0x80) {
-        v >>= 7;
-        n++;
-    }
-    return n;
-}
-
-static unsigned char *put_varint(unsigned char *dst, uint64_t v)
-{
-    while (v >= 0x80) {
-        *dst++ = (unsigned char)(v | 0x80);
-        v >>= 7;
-    }
-    *dst++ = (unsigned char)v;
-    return dst;
-}
-
-/* Bytes of one Roi with its token and number. */
-static size_t roi_size(const struct source *s, const struct source_pick *p)
-{
-    return s->roi[p->which].n + 2 + varint_size(p->token) + varint_size(p->l1id) +
-           (p->is_repeat ? 2 : 0);
-}
-
-size_t source_pack(const struct source *s, const struct source_pick *picks, uint32_t n,
-                   unsigned char *dst)
-{
-    size_t batch = 0;
-
-    for (uint32_t i = 0; i < n; i++) {
-        size_t roi = roi_size(s, &picks[i]);
-
-        batch += 1 + varint_size(roi) + roi;
-    }
-    if (!dst)
-        return 1 + varint_size(batch) + batch;
-    *dst++ = TAG_TO_DAEMON_BATCH;
-    dst = put_varint(dst, batch);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct source_roi *r = &s->roi[picks[i].which];
-
-        *dst++ = TAG_BATCH_ROI;
-        dst = put_varint(dst, roi_size(s, &picks[i]));
-        *dst++ = TAG_ROI_TOKEN;
-        dst = put_varint(dst, picks[i].token);
-        *dst++ = TAG_ROI_L1ID;
-        dst = put_varint(dst, picks[i].l1id);
-        if (picks[i].is_repeat) {
-            *dst++ = TAG_ROI_IS_REPEAT;
-            *dst++ = 1;
-        }
-        memcpy(dst, r->bytes, r->n);
-        dst += r->n;
-    }
-    return 1 + varint_size(batch) + batch;
 }

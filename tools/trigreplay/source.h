@@ -38,14 +38,4 @@ int source_stamp(struct source *s, const uint32_t *type, uint32_t deadline_us);
  * -ENODATA: there are fewer than n. */
 int source_group(struct source *s, uint32_t n);
 void source_free(struct source *s);
-
-struct source_pick { /* an RoI to send */
-    uint32_t which;  /* of the source */
-    uint32_t l1id;
-    uint64_t token;
-    bool is_repeat; /* it was sent before */
-};
-/* The ToDaemon message with n RoIs.  Returns its bytes; with `dst` NULL it only counts them. */
-size_t source_pack(const struct source *s, const struct source_pick *picks, uint32_t n,
-                   unsigned char *dst);
 #endif
