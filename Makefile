@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The short names of what CMake presets and scripts do.  `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo check build wheel install format lint fuzz bench docs-figures docs-parameters docs-collections gpu-check convert-check storm clean
+.PHONY: help demo check build wheel install packages package-check format lint fuzz bench docs-figures docs-parameters docs-collections gpu-check convert-check storm clean
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 COLLECTIONS = $(patsubst %,collections/%.yaml,spacepoints hits tracks doublets vertices paths voxels)
@@ -31,9 +31,21 @@ check: ## install, build and run every test, also under the sanitizers
 wheel: build ## the package trigd for Python as build/release/trigd-VERSION-py3-none-any.whl
 	cmake --build build/release --target wheel
 
-install: build ## install under PREFIX (default /usr/local)
-	cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX)
-	cmake --install build/release
+install: ## build what is installed, no tests, and install it under PREFIX (default /usr/local)
+	tools/setup build
+	cmake --preset install -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	cmake --build --preset install
+	cmake --install build/install
+
+packages: ## Debian packages for this release of Debian, and a tarball, into build/package
+	tools/setup package
+	cmake --preset package
+	cmake --build --preset package
+	cd build/package && cpack -G DEB && cpack -G TGZ
+
+package-check: packages ## install, use, upgrade and purge the packages in a bare Debian of this release
+	tools/setup package-check
+	packaging/check build/package
 
 format: ## put every C file into the project's format
 	git ls-files -z '*.c' '*.h' | xargs -0 clang-format-14 -i

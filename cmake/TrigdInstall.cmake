@@ -6,13 +6,15 @@
 include(CMakePackageConfigHelpers)
 set(trigd_package ${CMAKE_INSTALL_LIBDIR}/cmake/trigd)
 
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/trigd DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/trigd DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT libtrigd-dev
     FILES_MATCHING PATTERN "*.h")
 # the tool that makes plugins, and those that it copies
-install(PROGRAMS ${CMAKE_SOURCE_DIR}/tools/new-plugin DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME trigd-new-plugin)
+install(PROGRAMS ${CMAKE_SOURCE_DIR}/tools/new-plugin DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME trigd-new-plugin
+    COMPONENT libtrigd-dev)
 file(GLOB tutorial LIST_DIRECTORIES true CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/tut_*)
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/plugins/example ${tutorial} DESTINATION ${CMAKE_INSTALL_DATADIR}/trigd/plugins)
-install(FILES ${CMAKE_SOURCE_DIR}/proto/trigd.proto DESTINATION ${CMAKE_INSTALL_DATADIR}/trigd)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/plugins/example ${tutorial} DESTINATION ${CMAKE_INSTALL_DATADIR}/trigd/plugins
+    COMPONENT libtrigd-dev)
+install(FILES ${CMAKE_SOURCE_DIR}/proto/trigd.proto DESTINATION ${CMAKE_INSTALL_DATADIR}/trigd COMPONENT libtrigd-dev)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/trigdConfig.cmake.in
     ${CMAKE_BINARY_DIR}/trigdConfig.cmake INSTALL_DESTINATION ${trigd_package}
     PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
@@ -21,9 +23,16 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/trigdConfigVersion.cmake
 install(FILES ${CMAKE_BINARY_DIR}/trigdConfig.cmake ${CMAKE_BINARY_DIR}/trigdConfigVersion.cmake
     ${CMAKE_CURRENT_LIST_DIR}/TrigdPlugin.cmake ${CMAKE_CURRENT_LIST_DIR}/trg_kernel.py
     ${CMAKE_CURRENT_LIST_DIR}/TrigdCollections.cmake ${CMAKE_CURRENT_LIST_DIR}/trg_declare.py
-    DESTINATION ${trigd_package})
+    DESTINATION ${trigd_package} COMPONENT libtrigd-dev)
 
-# configurations, which are the operator's once they are there, and the unit with the paths of this prefix
+# examples, which run as they are once they are copied to a folder of one's own
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/trigd/configs
+    FILES_MATCHING PATTERN "*.yaml" PATTERN state EXCLUDE)
+# what belongs to a system: configurations of services, which are the operator's once they are there, units with the
+# paths of this prefix, user and group
 configure_file(${CMAKE_CURRENT_LIST_DIR}/install_system.cmake.in ${CMAKE_BINARY_DIR}/install_system.cmake @ONLY)
-install(SCRIPT ${CMAKE_BINARY_DIR}/install_system.cmake)
-install(FILES ${CMAKE_SOURCE_DIR}/packaging/trigd.sysusers DESTINATION lib/sysusers.d RENAME trigd.conf)
+install(SCRIPT ${CMAKE_BINARY_DIR}/install_system.cmake COMPONENT trigd-system)
+install(FILES ${CMAKE_SOURCE_DIR}/packaging/trigd.sysusers DESTINATION lib/sysusers.d RENAME trigd.conf
+    COMPONENT trigd-system)
+install(FILES ${CMAKE_SOURCE_DIR}/packaging/trigd.tmpfiles DESTINATION lib/tmpfiles.d RENAME trigd.conf
+    COMPONENT trigd-system)

@@ -217,7 +217,8 @@ function(trg_add_plugin name)
         trg_add_kernels(${name} ${file})
     endforeach()
     if(NOT TRIGD_PLUGIN_STAYS) # the tutorial's are not installed
-        install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/trigd/plugins)
+        install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/trigd/plugins
+            COMPONENT trigd-plugins)
     endif()
 endfunction()
 
