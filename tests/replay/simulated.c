@@ -39,7 +39,8 @@ uint64_t digest(const struct generated *g)
 
     for (uint32_t c = 0; c < kind->n_columns; c++)
         h = fnv(h, generated_column(g, c), g->n * trg_column_bytes(&kind->column[c]));
-    h = fnv(h, g->particle, g->n * sizeof *g->particle);
+    if (generated_has_particles(g))
+        h = fnv(h, g->particle, g->n * sizeof *g->particle);
     for (size_t i = 0; i < sizeof truth / sizeof *truth; i++)
         h = fnv(h, truth[i], (i < 6 ? g->n_vertices : g->n_particles) * sizeof(uint32_t));
     return h;

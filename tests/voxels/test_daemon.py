@@ -3,6 +3,7 @@
 """test_daemon.py SOURCE BUILD: a volume in, a labelled NIfTI out, with real processes: trigreplay makes a phantom and
 imports it from NIfTI, trigd labels its bricks, trigmodel puts the labels together.  They are those of trigvoxels, which
 takes the whole volume, and meet the truth.  And what is said of wrong input."""
+import glob
 import os
 import re
 import signal
@@ -13,6 +14,7 @@ import tempfile
 import time
 import unittest
 
+import numpy
 import trigd
 
 BUILD, SOURCE = sys.argv.pop(), sys.argv.pop()
@@ -110,9 +112,68 @@ class Daemon(unittest.TestCase):
         return self.done("trigreplay", "run", "--connect", endpoint, "--file", self.path(name), "--type", "1",
                          "--truth", "none", "--timeout", "60000")
 
+    def labels(self, run):
+        """The file of the stream with the labels of a run."""
+        (path,) = glob.glob(self.path(f"labels/labels-r{run:06}-*"))
+        return path
+
+    def same(self, nifti, values):
+        with open(self.path(nifti), "rb") as f:
+            self.assertEqual(f.read()[352:], values)
+
+    def test_volumes(self):
+        """One daemon, a run for each kind of input."""
+        self.make_phantom()
+        self.make_ct()
+        self.make_bad()
+        self.start()
+        ipc, shm = f"ipc://{self.folder}/sock", f"shm://{self.folder}/shm"
+        self.assertRegex(self.run_file("run1.roi", ipc), r"HLT_phantom_labels +18 \(100.00 %\)")
+        self.assertRegex(self.run_file("run2.roi", shm), r"HLT_phantom_labels +18 \(100.00 %\)")
+        self.assertRegex(self.run_file("run3.roi", ipc), r"HLT_phantom_labels +12 \(100.00 %\)")
+        self.assertRegex(self.run_file("run4.roi", ipc), r"stream +debug +1 ")
+        self.stop()
+        self.check_phantom()
+        self.check_values()
+        self.check_ct()
+        self.check_bad()
+
+    def make_phantom(self):
+        """As NIfTI, cut to bricks of another size than the generator's; run 2 is the same once more."""
+        for preset in ("phantom", "phantom-truth"):
+            self.generate(preset, preset + ".roi")
+            self.done("trigmodel", "assemble", self.path(preset + ".roi"), self.path(preset + ".nii.gz"))
+        self.done("trigreplay", "import", "nifti", self.path("phantom.nii.gz"), "--edge", "48", "--out",
+                  self.path("run1.roi"))
+        self.copy("run1.roi", "run2.roi", lambda i, roi: setattr(roi, "run", 2))
+
+    def check_phantom(self):
+        said = self.done("trigvoxels", MODEL, self.path("phantom.nii.gz"), self.path("bits"))
+        self.done("trigmodel", "volume", self.path("phantom.nii.gz"), self.path("bits"), self.path("library.nii"))
+        with open(self.path("library.nii"), "rb") as f:
+            library = f.read()[352:]
+        for run in (1, 2):
+            self.done("trigmodel", "assemble", self.labels(run), self.path("one.nii"), "--step", "phantom")
+            self.same("one.nii", library)
+            self.done("trigmodel", "assemble", self.labels(run), self.path("labels.nii"), "--step", "phantom", "--like",
+                      self.path("phantom.nii.gz"))
+            self.same("labels.nii", library)
+        self.refused("has no labels of a step white (steps with products: phantom)", "trigmodel", "assemble",
+                     self.labels(1), self.path("none.nii"), "--step", "white")
+        # the largest component across bricks
+        counted = self.done("trigvoxels", "components", self.path("labels.nii")).split("\n")
+        self.assertEqual([line.split() for line in counted[1:3]],
+                         [line.split() for line in said.split("\n") if line.startswith(("components", "largest"))])
+        dice = float(self.done("trigmodel", "dice", self.path("labels.nii"), self.path("phantom-truth.nii.gz")))
+        print(f"phantom: Dice {dice}")
+        self.assertGreaterEqual(dice, FLOOR)
+        self.done("trigmodel", "picture", self.path("phantom.nii.gz"), self.path("labels.nii"), self.path("slices.png"))
+        with open(self.path("slices.png"), "rb") as f:
+            self.assertEqual(struct.unpack(">4sII", f.read(24)[12:]), (b"IHDR", 3 * 128 + 18, 2 * 128))
+
     def check_values(self):
         """What the decisions say of the bricks is what is in the labels."""
-        for roi in trigd.Stream(self.path("labels")):
+        for roi in trigd.RoiFile(self.labels(1)):
             place, values = roi.products["phantom", "labelled_bricks"][0], roi.values
             ones = sum(bin(b).count("1") for b in roi.products["phantom", "brick_labels"]["bits"].tobytes())
             self.assertEqual(values["phantom.n_labelled"], ones)
@@ -122,60 +183,46 @@ class Daemon(unittest.TestCase):
                 low, high = values[f"phantom.{axis}_min"], values[f"phantom.{axis}_max"]
                 self.assertTrue(o <= low <= high < o + n if ones else low == high == -1)
 
-    def test_volume(self):
-        """As NIfTI, cut to bricks of another size than the generator's."""
-        for preset in ("phantom", "phantom-truth"):
-            self.generate(preset, preset + ".roi")
-            self.done("trigmodel", "assemble", self.path(preset + ".roi"), self.path(preset + ".nii.gz"))
-        self.done("trigreplay", "import", "nifti", self.path("phantom.nii.gz"), "--edge", "48", "--out",
-                  self.path("bricks.roi"))
-        self.done("trigmodel", "assemble", self.path("bricks.roi"), self.path("again.nii.gz"))
-        self.start()
-        self.copy("bricks.roi", "again.roi", lambda i, roi: setattr(roi, "run", 2))
-        for name, endpoint in (("bricks.roi", f"ipc://{self.folder}/sock"), ("again.roi", f"shm://{self.folder}/shm")):
-            self.assertRegex(self.run_file(name, endpoint), r"HLT_phantom_labels +18 \(100.00 %\)")
-        self.stop()
-        for volume in ("0", "1"):
-            self.done("trigmodel", "assemble", self.path("labels"), self.path(f"labels-{volume}.nii"), "--step", "phantom",
-                      "--volume", volume)
-        self.refused("labels has no labels of a step white (steps with products: phantom)", "trigmodel", "assemble",
-                     self.path("labels"), self.path("none.nii"), "--step", "white")
-        self.done("trigmodel", "picture", self.path("phantom.nii.gz"), self.path("labels-0.nii"), self.path("slices.png"))
-        with open(self.path("slices.png"), "rb") as f:
-            self.assertEqual(struct.unpack(">4sII", f.read(24)[12:]), (b"IHDR", 3 * 128 + 18, 2 * 128))
-        self.check_values()
-        said = self.done("trigvoxels", MODEL, self.path("phantom.nii.gz"), self.path("bits"))
-        self.done("trigmodel", "volume", self.path("phantom.nii.gz"), self.path("bits"), self.path("library.nii"))
-        with open(self.path("library.nii"), "rb") as f:
-            library = f.read()
-        for volume in ("0", "1"):
-            with open(self.path(f"labels-{volume}.nii"), "rb") as f:
-                self.assertEqual(f.read()[352:], library[352:])
-        # the largest component across bricks
-        counted = self.done("trigvoxels", "components", self.path("labels-0.nii")).split("\n")
-        self.assertEqual([line.split() for line in counted[1:3]],
-                         [line.split() for line in said.split("\n") if line.startswith(("components", "largest"))])
-        dice = float(self.done("trigmodel", "dice", self.path("labels-0.nii"), self.path("phantom-truth.nii.gz")))
-        print(f"phantom: Dice {dice}")
-        self.assertGreaterEqual(dice, FLOOR)
+    def make_ct(self):
+        """Values of 16 bits as raw voxels and as MetaImage, cut to bricks and put together again, are the same."""
+        values = numpy.random.default_rng(5).integers(-1200, 1300, (40, 33, 70)).astype("<i2")
+        values.tofile(self.path("ct.bin"))
+        with open(self.path("ct.mha"), "wb") as f:
+            f.write(b"NDims = 3\nDimSize = 70 33 40\nElementType = MET_SHORT\nElementDataFile = LOCAL\n" + values.tobytes())
+        options = ("--window", "-1000,2000", "--edge", "32", "--out")
+        self.done("trigreplay", "import", "raw", self.path("ct.bin"), "--size", "70,33,40", "--voxel", "int16", *options,
+                  self.path("raw.roi"))
+        self.done("trigreplay", "import", "metaimage", self.path("ct.mha"), *options, self.path("mha.roi"))
+        for name in ("raw", "mha"):
+            self.done("trigmodel", "assemble", self.path(name + ".roi"), self.path(name + ".nii"))
+            self.same(name + ".nii", values.tobytes())
+        self.copy("mha.roi", "run3.roi", lambda i, roi: setattr(roi, "run", 3))
 
-    def test_brick_without_halo(self):
-        """It fails alone; the log says why."""
+    def check_ct(self):
+        self.done("trigmodel", "assemble", self.labels(3), self.path("labels.nii"), "--step", "phantom")
+        self.done("trigvoxels", "--low", "-1000", "--width", "2000", MODEL, self.path("ct.mha"), self.path("bits"))
+        bits = numpy.fromfile(self.path("bits"), "u1").reshape(40, 33, 9)
+        want = numpy.unpackbits(bits, axis=2, bitorder="little")[:, :, :70]
+        self.same("labels.nii", want.tobytes())
+        self.assertTrue(0 < want.sum() < want.size)
+
+    def make_bad(self):
+        """One brick has lost its halo."""
         def cut(i, roi):
+            roi.run = 4
             if i == 5:
                 n = int(roi.collections["bricks"][0]["n"].prod())
                 roi.collections["brick_values"] = roi.collections["brick_values"][:n].copy()
 
-        self.generate("phantom", "good.roi")
-        self.copy("good.roi", "bad.roi", cut)
-        self.refused("RoI 5 of run 1, l1id 0: its brick has 131072 voxels; with its halo there are 139425", "trigmodel",
-                     "assemble", self.path("bad.roi"), self.path("bad.nii"))
-        self.start()
-        self.assertIn("stream      debug                    1 ", self.run_file("bad.roi", f"ipc://{self.folder}/sock"))
-        self.stop()
-        self.assertRegex(self.log(), r"RoI 5 of run 1, l1id \d+ cannot be labelled: its brick at 64, 0, 64 of 64 x 64 x 32 "
+        self.copy("phantom.roi", "run4.roi", cut)
+        self.refused("RoI 5 of run 4, l1id 0: its brick has 131072 voxels; with its halo there are 139425", "trigmodel",
+                     "assemble", self.path("run4.roi"), self.path("bad.nii"))
+
+    def check_bad(self):
+        """It failed alone; the log says why."""
+        self.assertRegex(self.log(), r"RoI 5 of run 4, l1id \d+ cannot be labelled: its brick at 64, 0, 64 of 64 x 64 x 32 "
                                      "voxels has 131072 bytes; with its halo there are 139425")
-        self.refused("of volume 0 are in no brick", "trigmodel", "assemble", self.path("labels"), self.path("l.nii"),
+        self.refused("131072 voxels of volume 0 are in no brick", "trigmodel", "assemble", self.labels(4), self.path("l.nii"),
                      "--step", "phantom")
 
     def test_wrong_input(self):

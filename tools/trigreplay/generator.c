@@ -120,6 +120,11 @@ const void *generated_column(const struct generated *g, uint32_t c)
     return g->kind == TRG_TRACKS ? tracks[c] : g->kind == TRG_HITS ? hits[c] : spacepoints[c];
 }
 
+bool generated_has_particles(const struct generated *g)
+{
+    return !is_brick(g);
+}
+
 static void fill_truth(const struct generated *g, Trigd__V1__Truth *t)
 {
     trigd__v1__truth__init(t);
@@ -143,7 +148,7 @@ static void fill_truth(const struct generated *g, Trigd__V1__Truth *t)
     t->particle_z0_mm = g->z0;
     t->particle_pdg = g->pdg;
     t->particle_flags = g->particle_flags;
-    t->n_item_particle = g->n;
+    t->n_item_particle = generated_has_particles(g) ? g->n : 0;
     t->item_particle = g->particle;
     t->n_shared_item = t->n_shared_particle = g->n_shared;
     t->shared_item = g->shared_item;
@@ -267,5 +272,5 @@ void generated_message(const struct generated *g, struct generated_message *ret)
     else
         fill_spacepoints(g, ret);
     fill_truth(g, &ret->truth);
-    r->truth = is_brick(g) ? NULL : &ret->truth;
+    r->truth = generated_has_particles(g) ? &ret->truth : NULL;
 }

@@ -141,6 +141,9 @@ int generator_make(const struct generator_preset *preset, uint64_t seed, uint64_
  * no such column. */
 const void *generated_column(const struct generated *g, uint32_t c);
 
+/* Whether `particle` says who made each item: not of voxels. */
+bool generated_has_particles(const struct generated *g);
+
 /* The same as a message: the parts point into `g` and are borrowed until it changes. */
 struct generated_message {
     Trigd__V1__Roi roi;
