@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "beauty.h"
+#include "reference_score.h"
 #include "results.h"
 
 /* What an event is worth to a trigger: it is kept when this is above the cut. */
@@ -57,27 +58,6 @@ static double by_flight_or_displaced(const struct vx_answer *a)
     return significance > 0 ? 1e6 + significance : by_displaced(a);
 }
 
-/* What the plugin's discriminant sees of an event: the answer as rows again. */
-static void features_of(const struct vx_answer *a, float *ret_features)
-{
-    struct vx_counts counts = {.n_displaced = (uint32_t)a->result.value[3],
-                               .n_selected = (uint32_t)a->result.value[9],
-                               .n_edges = (uint32_t)(a->result.value[10] - a->result.value[11] -
-                                                     a->result.value[12] - a->result.value[13] -
-                                                     a->result.value[14]),
-                               .ip_significance = a->result.value[8]};
-    const uint32_t n_pv = (uint32_t)a->result.value[0];
-    uint32_t *rows = calloc((size_t)a->n + 1, VX_OUT_WORDS * sizeof *rows);
-
-    if (!rows)
-        return;
-    for (uint32_t k = 0; k < a->n; k++)
-        for (uint32_t c = 0; c < VX_OUT_WORDS; c++)
-            rows[(size_t)k * VX_OUT_WORDS + c] = ((const uint32_t *)a->column[c])[k];
-    vx_beauty_features(rows, n_pv, a->n, &counts, ret_features);
-    free(rows);
-}
-
 static const struct {
     const char *name;
     judge *value;
@@ -116,22 +96,48 @@ static double efficiency_at(const struct point *p, uint32_t n, double retention,
     return n_b ? (double)best / n_b : 0;
 }
 
-int curve_features(const char *path, const struct event *e, const struct vx_answer *a, uint32_t n)
+int curve_features(const char *path, const struct vx_config *c, const struct event *e,
+                   const struct vx_answer *a, uint32_t n)
 {
     FILE *csv = fopen(path, "w");
+    int r = csv ? 0 : -errno;
 
-    if (!csv)
-        return -errno;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; r == 0 && i < n; i++) {
         float f[VX_B_FEATURES] = {0};
 
-        features_of(&a[i], f);
+        r = ref_features(c, &e[i], &a[i], f);
         fprintf(csv, "%d", event_has_b(&e[i]));
         for (uint32_t k = 0; k < VX_B_FEATURES; k++)
             fprintf(csv, ",%.9g", (double)f[k]);
         fputc('\n', csv);
     }
-    return fclose(csv) ? -errno : 0;
+    return csv && fclose(csv) ? -errno : r;
+}
+
+static void pair_write(FILE *csv, bool has_b, const double *feature)
+{
+    fputc(has_b ? '1' : '0', csv);
+    for (uint32_t k = 0; k < VX_PAIR_FEATURES; k++)
+        fprintf(csv, ",%.9g", feature[k]);
+    fputc('\n', csv);
+}
+
+int curve_pairs(const char *path, const struct vx_config *c, const struct event *e,
+                const struct vx_answer *a, uint32_t n)
+{
+    FILE *csv = fopen(path, "w");
+    int r = csv ? 0 : -errno;
+
+    for (uint32_t i = 0; r == 0 && i < n; i++) {
+        struct ref_graph g;
+
+        r = ref_graph_make(c, &e[i], &a[i], &g);
+        for (uint32_t k = 0; r == 0 && k < g.n_edges; k++)
+            if (g.edge[k].cut == REF_LEFT)
+                pair_write(csv, event_has_b(&e[i]), g.edge[k].feature);
+        ref_graph_free(&g);
+    }
+    return csv && fclose(csv) ? -errno : r;
 }
 
 static void tell_table(const struct point *p, uint32_t n, uint32_t n_b)

@@ -8,6 +8,12 @@
  * An event is a b event when a b decay with two tracks or more is in it. */
 int curve_write(const char *path, const char *label, const struct event *e,
                 const struct vx_answer *a, uint32_t n);
-/* A line for each event: whether it has a b decay, then the features of beauty.h. */
-int curve_features(const char *path, const struct event *e, const struct vx_answer *a, uint32_t n);
+/* A line for each event: whether it has a b decay, then the features of beauty.h; those of pairs
+ * from the reference graph, with the scores that the plugin has now. */
+int curve_features(const char *path, const struct vx_config *c, const struct event *e,
+                   const struct vx_answer *a, uint32_t n);
+/* A line for each pair of tracks that the cuts leave: whether its event has a b decay, then the
+ * features of pairs.h, from the reference graph. */
+int curve_pairs(const char *path, const struct vx_config *c, const struct event *e,
+                const struct vx_answer *a, uint32_t n);
 #endif

@@ -27,7 +27,7 @@
 #define FILES_MAX    8
 
 struct options {
-    const char *preset, *finder, *config, *label, *json, *curve, *table, *features, *graph;
+    const char *preset, *finder, *config, *label, *json, *curve, *table, *features, *pairs, *graph;
     const char *file[FILES_MAX];
     uint32_t n, n_files;
     uint64_t seed;
@@ -67,10 +67,11 @@ static bool parse(int argc, char **argv, struct options *o)
         const struct {
             const char *name;
             const char **value;
-        } text[] = {
-            {"--preset", &o->preset}, {"--finder", &o->finder},     {"--config", &o->config},
-            {"--label", &o->label},   {"--json", &o->json},         {"--curve", &o->curve},
-            {"--table", &o->table},   {"--features", &o->features}, {"--graph", &o->graph}};
+        } text[] = {{"--preset", &o->preset}, {"--finder", &o->finder},
+                    {"--config", &o->config}, {"--label", &o->label},
+                    {"--json", &o->json},     {"--curve", &o->curve},
+                    {"--table", &o->table},   {"--features", &o->features},
+                    {"--pairs", &o->pairs},   {"--graph", &o->graph}};
         bool taken = false;
 
         for (size_t k = 0; k < sizeof text / sizeof *text && i + 1 < argc && !taken; k++)
@@ -279,7 +280,9 @@ static int run(const struct options *o, const struct algo_host *h, const struct 
         if (o->curve)
             r = curve_write(o->curve, o->label, e, a, n);
         if (r == 0 && o->features)
-            r = curve_features(o->features, e, a, n);
+            r = curve_features(o->features, c, e, a, n);
+        if (r == 0 && o->pairs)
+            r = curve_pairs(o->pairs, c, e, a, n);
     }
     batches_close(b);
     vx_answers_free(a, n);

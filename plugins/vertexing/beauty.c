@@ -5,7 +5,10 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "pairs.h"
+
 #define DISPLACED_SIGMAS 5.0f /* candidates that count are that far from their vertex */
+#define SUM_UNIT         ((float)(1u << VX_SCORE_SUM) / (float)VX_SCORE_ONE)
 
 static float number(const uint32_t *row, uint32_t column)
 {
@@ -77,6 +80,9 @@ void vx_beauty_features(const uint32_t *rows, uint32_t n_pv, uint32_t n,
     f[VX_B_IP] = logf(1 + counts->ip_significance);
     f[VX_B_SELECTED] = (float)counts->n_selected;
     f[VX_B_EDGES] = (float)counts->n_edges;
+    f[VX_B_PAIRS] = (float)counts->score * SUM_UNIT;
+    f[VX_B_SURE] = (float)counts->sure * SUM_UNIT;
+    f[VX_B_BEST] = (float)counts->best_score / (float)VX_SCORE_ONE;
     if (best)
         add_best(rows, n_pv, best, f);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* beauty.h - how much an event looks like one with a b decay, from its vertices: a sum of steps in
- * a dozen features, trained by bench/vertexing/train. */
+ * seventeen features, trained by bench/vertexing/train. */
 #ifndef VX_BEAUTY_H
 #define VX_BEAUTY_H
 #include <stdint.h>
@@ -22,6 +22,9 @@ enum { /* lengths in mm, logarithms natural, of 1 + ... where something may be m
        VX_B_SLOPE,      /* of its flight */
        VX_B_CHI2,       /* for each degree of freedom */
        VX_B_BACKWARD,   /* 1: it flew against the beam's direction */
+       VX_B_PAIRS,      /* scores of pairs (pairs.h) that are left: what is above 0, added up */
+       VX_B_SURE,       /* above 1 */
+       VX_B_BEST,       /* the largest, and VX_SCORE_ZERO */
        VX_B_FEATURES
 };
 

@@ -15,6 +15,7 @@
 #include "fit.h"
 
 #include "adjacency.h"
+#include "pairs.h"
 
 #define VX_TEAMS (VX_GROUP_MAX / VX_TILE)
 
@@ -218,26 +219,40 @@ TRG_FN trg_u32 vx_cut(struct vx_line a, struct vx_line b, trg_u32 pv_a, trg_u32 
                : 0u;
 }
 
+/* How much two tracks that the cuts leave look like a b decay, from the primary vertex of the
+ * first. */
+TRG_FN trg_u32 vx_score_of(struct vx_line a, struct vx_line b, trg_u32 pv_a,
+                           struct vx_surroundings s, struct vx_par par)
+{
+    const struct vx_point q = vx_crossing(a, b, par.parallel_sin2);
+    TRG_GLOBAL const struct vx_vertex *pv = &s.pvs[VX_PV_OF(pv_a)];
+
+    return vx_pair_score(vx_pair_features_of(a, b, q, s.beam_x, s.beam_y, pv->x, pv->y, pv->z));
+}
+
 /* `parts` groups an RoI: takes away the edges that a cut removes, the first of the cuts that does
- * so counts it. */
+ * so counts it; those that are left get a score. */
 TRG_KERNEL8(vx_cuts, (const trg_u8, data), (const float, tracks), (const trg_u32, selected),
             (const trg_u32, pv_of), (const struct vx_vertex, pvs), (const struct vx_grid, grids),
             (struct vx_counts, counts), (trg_u32, matrix), (struct vx_par, par))
 {
-    TRG_SHARED trg_u32 total[6];
+    TRG_SHARED trg_u32 total[8], best;
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     const trg_u32 first = TRG_BEGIN(data, par.in, roi), n = counts[roi].n_selected;
     TRG_GLOBAL const trg_u32 *list = selected + first;
     TRG_GLOBAL trg_u32 *m = matrix + first * par.words_room;
     struct vx_surroundings around;
-    trg_u32 seen[6] = {0u, 0u, 0u, 0u, 0u, 0u}; /* left, by cut, all */
+    trg_u32 seen[8] = {0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u}; /* left, by cut, all, scores */
+    trg_u32 largest = 0u;
 
     around.pvs = pvs + vx_place(first, roi);
     around.n_pv = counts[roi].n_pv;
     around.beam_x = grids[roi].beam_x;
     around.beam_y = grids[roi].beam_y;
-    for (trg_u32 k = TRG_LID; k < 6u; k += TRG_LSIZE)
+    for (trg_u32 k = TRG_LID; k < 8u; k += TRG_LSIZE)
         total[k] = 0u;
+    if (TRG_LID == 0u)
+        best = 0u;
     TRG_BARRIER();
     for (trg_u32 tile = 0u; tile * VX_TILE < n; tile++) {
         const trg_u32 low = tile * VX_TILE;
@@ -256,19 +271,26 @@ TRG_KERNEL8(vx_cuts, (const trg_u8, data), (const float, tracks), (const trg_u32
             for (trg_u32 left = word; left; left &= left - 1u) {
                 const trg_u32 k = 31u - trg_clz(left & (0u - left));
                 const trg_u32 j = list[low + k];
-                const trg_u32 cut = vx_cut(a, vx_load(tracks, par.items_room, j), pv_of[list[i]],
-                                           pv_of[j], around, par);
+                const struct vx_line b = vx_load(tracks, par.items_room, j);
+                const trg_u32 cut = vx_cut(a, b, pv_of[list[i]], pv_of[j], around, par);
+                const trg_u32 score =
+                    cut || !around.n_pv ? 0u : vx_score_of(a, b, pv_of[list[i]], around, par);
 
                 gone |= cut ? 1u << k : 0u;
                 seen[cut]++;
                 seen[5]++;
+                seen[6] += vx_score_above(score, VX_SCORE_ZERO);
+                seen[7] += vx_score_above(score, VX_SCORE_ZERO + VX_SCORE_ONE);
+                largest = score > largest ? score : largest;
             }
             m[at] &= ~gone;
         }
     }
-    for (trg_u32 k = 0u; k < 6u; k++)
+    for (trg_u32 k = 0u; k < 8u; k++)
         if (seen[k])
             TRG_ATOMIC_ADD_LOCAL(&total[k], seen[k]);
+    if (largest)
+        TRG_ATOMIC_MAX_LOCAL(&best, largest);
     TRG_BARRIER();
     if (TRG_LID == 0u && total[5]) {
         TRG_ATOMIC_ADD_GLOBAL(&counts[roi].n_edges, total[0]);
@@ -277,6 +299,9 @@ TRG_KERNEL8(vx_cuts, (const trg_u8, data), (const float, tracks), (const trg_u32
         TRG_ATOMIC_ADD_GLOBAL(&counts[roi].removed_cylinder, total[3]);
         TRG_ATOMIC_ADD_GLOBAL(&counts[roi].removed_angle, total[4]);
         TRG_ATOMIC_ADD_GLOBAL(&counts[roi].n_crossings, total[5]);
+        TRG_ATOMIC_ADD_GLOBAL(&counts[roi].score, total[6]);
+        TRG_ATOMIC_ADD_GLOBAL(&counts[roi].sure, total[7]);
+        TRG_ATOMIC_MAX_GLOBAL(&counts[roi].best_score, best);
     }
 }
 

@@ -102,6 +102,8 @@ struct vx_counts {      /* of one RoI; adjacency and cuts add to the last six */
     trg_u32 n_crossings;    /* pairs of tracks that are adjacent */
     trg_u32 removed_origin, removed_radial, removed_cylinder, removed_angle;
     trg_u32 n_edges;      /* that are left */
+    trg_u32 score, sure;  /* of these: sums of what their scores are above 0, above 1; pairs.h */
+    trg_u32 best_score;   /* the largest, VX_SCORE_ZERO added; 0: none is left */
     float beam_x, beam_y; /* mm: where the tracks say that the beam line is */
     trg_u32 place;        /* of its first vertex in the answer; RoIs come in any order there */
     trg_u32 n_out;        /* vertices of the answer, primary ones first */

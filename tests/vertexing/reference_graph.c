@@ -49,6 +49,21 @@ static double variance_at(const struct state *s, double z)
     return fmax(s->var + dz * (2 * s->cov + dz * s->var_t), 1e-6);
 }
 
+static void place_of(const struct vx_answer *a, uint32_t k, double *ret_place)
+{
+    for (uint32_t j = 0; j < 3; j++)
+        ret_place[j] = (double)vx_floats(a, j)[k];
+}
+
+static double sigmas_of(const struct state *s, const double *p)
+{
+    double along = 0;
+
+    for (uint32_t j = 0; j < 3; j++)
+        along += (p[j] - s->line.p[j]) * s->line.u[j];
+    return ref_miss(&s->line, p) / sqrt(variance_at(s, s->line.p[2] + along * s->line.u[2]));
+}
+
 /* The vertex that the track misses least, in sigmas; how far that is. */
 static uint32_t nearest(const struct state *s, const struct vx_answer *a, uint32_t n_pv,
                         double *ret_sigmas, double *ret_mm)
@@ -58,17 +73,13 @@ static uint32_t nearest(const struct state *s, const struct vx_answer *a, uint32
     *ret_sigmas = INFINITY;
     *ret_mm = 0;
     for (uint32_t k = 0; k < n_pv; k++) {
-        const double p[3] = {(double)vx_floats(a, 0)[k], (double)vx_floats(a, 1)[k],
-                             (double)vx_floats(a, 2)[k]};
-        const double miss = ref_miss(&s->line, p);
-        double along = 0, sigmas;
+        double p[3], sigmas;
 
-        for (uint32_t j = 0; j < 3; j++)
-            along += (p[j] - s->line.p[j]) * s->line.u[j];
-        sigmas = miss / sqrt(variance_at(s, s->line.p[2] + along * s->line.u[2]));
+        place_of(a, k, p);
+        sigmas = sigmas_of(s, p);
         if (sigmas < *ret_sigmas) {
             *ret_sigmas = sigmas;
-            *ret_mm = miss;
+            *ret_mm = ref_miss(&s->line, p);
             best = k;
         }
     }
@@ -133,6 +144,25 @@ static int add_edge(struct ref_graph *g, struct ref_edge edge)
     return 0;
 }
 
+/* What the score of a pair that crosses at q sees (pairs.h). */
+static void features_of(const struct vx_config *c, const struct state *x, const struct state *y,
+                        const double *q, const double *pv, double *ret)
+{
+    const double cos_xy = cosine(&x->line, &y->line), dz = q[2] - pv[2];
+    const double across = hypot(q[0] - pv[0], q[1] - pv[1]);
+    const double ip_x = sigmas_of(x, pv), ip_y = sigmas_of(y, pv);
+
+    ret[VX_PAIR_DOCA] =
+        pow(ref_distance(&x->line, &y->line), 2) / (variance_at(x, q[2]) + variance_at(y, q[2]));
+    ret[VX_PAIR_SIN2] = 1 - cos_xy * cos_xy;
+    ret[VX_PAIR_RADIUS] = pow(hypot(q[0] - (double)c->beam_x_mm, q[1] - (double)c->beam_y_mm), 2);
+    ret[VX_PAIR_Z] = dz;
+    ret[VX_PAIR_ACROSS] = across * across;
+    ret[VX_PAIR_SLOPE] = across * across / fmax(dz * dz, 1e-4);
+    ret[VX_PAIR_IP_LEAST] = pow(fmin(ip_x, ip_y), 2);
+    ret[VX_PAIR_IP_MOST] = pow(fmax(ip_x, ip_y), 2);
+}
+
 static int add_edges(const struct vx_config *c, const struct vx_answer *a, uint32_t n_pv,
                      const struct state *state, struct ref_graph *g)
 {
@@ -152,8 +182,15 @@ static int add_edges(const struct vx_config *c, const struct vx_answer *a, uint3
             if (c->doca_sigmas > 0)
                 limit = fmin(limit, (double)c->doca_sigmas * sqrt(variance_at(&state[i], q[2]) +
                                                                   variance_at(&state[j], q[2])));
-            if (ref_distance(x, y) < limit)
-                r = add_edge(g, (struct ref_edge){i, j, cut_of(c, g, i, j, q, a, n_pv)});
+            if (ref_distance(x, y) < limit) {
+                struct ref_edge edge = {i, j, cut_of(c, g, i, j, q, a, n_pv), {0}};
+                double pv[3];
+
+                place_of(a, g->pv[i], pv);
+                if (edge.cut == REF_LEFT)
+                    features_of(c, &state[i], &state[j], q, pv, edge.feature);
+                r = add_edge(g, edge);
+            }
         }
     return r;
 }

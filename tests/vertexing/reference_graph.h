@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "driver.h"
+#include "pairs.h"
 #include "reference.h"
 
 enum ref_cut { REF_LEFT, REF_ORIGIN, REF_RADIAL, REF_CYLINDER, REF_ANGLE, REF_CUTS };
@@ -13,6 +14,7 @@ enum ref_cut { REF_LEFT, REF_ORIGIN, REF_RADIAL, REF_CYLINDER, REF_ANGLE, REF_CU
 struct ref_edge {
     uint32_t a, b; /* places in `track` */
     enum ref_cut cut;
+    double feature[VX_PAIR_FEATURES]; /* of those that are left */
 };
 
 struct ref_graph {

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "beauty.h"
+#include "pairs.h"
 #include "reference.h"
 #include "testing.h"
 
@@ -130,8 +131,13 @@ static void features(void **state)
     const float sv[VX_OUT_WORDS] = {
         [VX_OUT_X] = 0.3f, [VX_OUT_Y] = 0.4f,        [VX_OUT_Z] = 13,
         [VX_OUT_CHI2] = 6, [VX_OUT_FLIGHT] = flight, [VX_OUT_SIGNIFICANCE] = 20};
-    const struct vx_counts counts = {
-        .n_displaced = 5, .n_selected = 9, .n_edges = 4, .ip_significance = 7};
+    const struct vx_counts counts = {.n_displaced = 5,
+                                     .n_selected = 9,
+                                     .n_edges = 4,
+                                     .ip_significance = 7,
+                                     .score = 640,
+                                     .sure = 128,
+                                     .best_score = VX_SCORE_ZERO + VX_SCORE_ONE / 2};
     uint32_t rows[3][VX_OUT_WORDS];
     float f[VX_B_FEATURES], none[VX_B_FEATURES];
 
@@ -154,6 +160,9 @@ static void features(void **state)
     assert_float_equal(f[VX_B_SLOPE], 0.5 / 12, 1e-6);
     assert_float_equal(f[VX_B_CHI2], 2, 1e-6); /* three tracks: three degrees of freedom */
     assert_float_equal(f[VX_B_BACKWARD], 0, 0);
+    assert_float_equal(f[VX_B_PAIRS], 2.5, 1e-6); /* 640 / 256 */
+    assert_float_equal(f[VX_B_SURE], 0.5, 1e-6);
+    assert_float_equal(f[VX_B_BEST], 4.5, 1e-6);
     vx_beauty_features(rows[0], 2, 2, &(struct vx_counts){0}, none);
     for (uint32_t k = 0; k < VX_B_FEATURES; k++)
         assert_float_equal(none[k], 0, 0);

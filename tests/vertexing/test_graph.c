@@ -12,7 +12,7 @@
 
 #include "graph.program.h"
 #include "kit.h"
-#include "reference_graph.h"
+#include "reference_score.h"
 #include "testing.h"
 
 static struct ref_line line(double x, double y, double z, double tx, double ty)
@@ -179,6 +179,41 @@ static void cuts_one_by_one(void **state)
     free(tracks);
 }
 
+/* What a pair's score sees, of two tracks that cross 5 mm behind a vertex and 0.3 mm beside it; and
+ * what the trees make of more and more flight. */
+static void pair_by_hand(void **state)
+{
+    struct ref_line l[2] = {through(0, 0, 0, 0.3, 0, 5), line(0.3, 0, 5, -0.1, 0.1)};
+    float *tracks = columns_of(l, 2);
+    const struct vx_line a = vx_load(tracks, 2, 0), b = vx_load(tracks, 2, 1);
+    const struct vx_point q = vx_crossing(a, b, 1e-8f);
+    const struct vx_pair_features x = vx_pair_features_of(a, b, q, 0.1f, 0, 0, 0, 1);
+    struct vx_pair_features near = x, far = x;
+
+    (void)state;
+    assert_float_equal(x.f[VX_PAIR_DOCA], 0, 1e-3);
+    assert_float_equal(x.f[VX_PAIR_SIN2], (float)(0.035636 / (1.0036 * 1.02)), 1e-6);
+    assert_float_equal(x.f[VX_PAIR_RADIUS], 0.04, 1e-5);
+    assert_float_equal(x.f[VX_PAIR_Z], 4, 1e-4);
+    assert_float_equal(x.f[VX_PAIR_ACROSS], 0.09, 1e-5);
+    assert_float_equal(x.f[VX_PAIR_SLOPE], 0.09 / 16, 1e-6);
+    for (uint32_t k = 0; k < 2; k++) {
+        const double chi2 = pow(ref_miss(&l[k], (const double[]){0, 0, 1}), 2) / l[k].var;
+        const double other = pow(ref_miss(&l[1 - k], (const double[]){0, 0, 1}), 2) / l[1 - k].var;
+
+        assert_float_equal(x.f[chi2 < other ? VX_PAIR_IP_LEAST : VX_PAIR_IP_MOST], chi2,
+                           (float)(1e-3 * chi2));
+    }
+    near.f[VX_PAIR_Z] = -1; /* before the vertex, and tracks that hardly miss it */
+    near.f[VX_PAIR_IP_LEAST] = near.f[VX_PAIR_IP_MOST] = 13;
+    far.f[VX_PAIR_IP_LEAST] = far.f[VX_PAIR_IP_MOST] = 100;
+    assert_true(vx_pair_score(near) < VX_SCORE_ZERO);
+    assert_true(vx_pair_score(far) > VX_SCORE_ZERO + VX_SCORE_ONE / 2);
+    assert_int_equal(vx_score_above(VX_SCORE_ZERO + 1024, VX_SCORE_ZERO), 4);
+    assert_int_equal(vx_score_above(VX_SCORE_ZERO - 1024, VX_SCORE_ZERO), 0);
+    free(tracks);
+}
+
 /* The radial cut minds primary vertices that are neither track's own; the origin cut needs two
  * origins. */
 static void cuts_of_others(void **state)
@@ -226,6 +261,15 @@ static void cuts_of_others(void **state)
     free(tracks);
 }
 
+/* Whether b_score is what the answer and the graph in double precision give. */
+static bool is_score_of(const struct vx_config *c, const struct event *e, const struct vx_answer *a)
+{
+    float f[VX_B_FEATURES];
+
+    assert_int_equal(ref_features(c, e, a, f), 0);
+    return fabsf(vx_beauty(f) - a->result.value[15]) < 1e-3f;
+}
+
 /* What the plugin counts against the graph in double precision, on events with decays. */
 static void counts_against_double(void **state)
 {
@@ -237,7 +281,7 @@ static void counts_against_double(void **state)
     t.b_fraction = 1;
     e = toy_events(&t, fresh_seed(), n);
     for (uint32_t preset = 0; preset < 2; preset++) {
-        uint32_t got[5] = {0}, want[5] = {0}, off = 0;
+        uint32_t got[5] = {0}, want[5] = {0}, off = 0, scores = 0;
         struct vx_config c;
         struct vx_answer *a;
 
@@ -259,11 +303,14 @@ static void counts_against_double(void **state)
             }
             off += (uint32_t)a[i].result.value[9] != g.n;
             ref_graph_free(&g);
+            scores += is_score_of(&c, &e[i], &a[i]);
         }
         print_message("crossings %u, by cut %u %u %u %u; in double precision %u, %u %u %u %u\n",
                       got[0], got[1], got[2], got[3], got[4], want[0], want[1], want[2], want[3],
                       want[4]);
+        print_message("%u of %u scores as from the graph in double precision\n", scores, n);
         assert_true(off <= 2);
+        assert_true(scores * 10 >= n * (preset ? 8 : 9));
         for (uint32_t k = 0; k < 5; k++) { /* rounding may decide now and then */
             assert_true(preset == 0 || k == 3 || want[k] > 100);
             assert_true(abs((int)got[k] - (int)want[k]) <= 2 + (int)want[k] / 200);
@@ -449,6 +496,7 @@ int main(void)
         cmocka_unit_test(thesis_example), cmocka_unit_test(cuts_one_by_one),
         cmocka_unit_test(cuts_of_others), cmocka_unit_test(counts_against_double),
         cmocka_unit_test(adjacency),      cmocka_unit_test(components),
+        cmocka_unit_test(pair_by_hand),
     };
 
     return cmocka_run_group_tests(tests, open_host, close_host);
