@@ -32,7 +32,8 @@ struct bench {
     FILE *json;
     const char *backend, *only; /* of these alone; NULL: all */
     uint32_t lanes;             /* on a GPU, so many alone; 0: some numbers */
-    uint32_t n, runs;
+    uint32_t n, runs, seed;     /* seed: of the physics */
+    bool is_physics;            /* alone */
 };
 
 struct sample {
@@ -292,18 +293,33 @@ static void measure_all(const struct bench *b, struct sample *s)
 /* ---------------------------------------------------------------- physics */
 
 static void tell_physics(const struct bench *b, const char *figure, const char *unit,
-                         bool higher_is_better, double value, uint32_t n)
+                         bool higher_is_better, double value, double error, uint32_t n)
 {
     char text[128];
 
-    snprintf(text, sizeof text, "velo-banks, seed %u, %s", SEED, figure);
+    snprintf(text, sizeof text, "velo-banks, seed %u, %s", b->seed, figure);
     result_report_value(b->json,
                         &(struct result_figure){.bench = "physics-clusters",
                                                 .figure = text,
                                                 .unit = unit,
                                                 .command = "bench_clusters",
                                                 .higher_is_better = higher_is_better},
-                        value, 0, n);
+                        value, error, n);
+}
+
+/* A part of n, with its binomial error. */
+static void tell_part(const struct bench *b, const char *figure, bool higher_is_better, double part,
+                      double n)
+{
+    tell_physics(b, figure, "fraction", higher_is_better, part,
+                 n > 0 ? sqrt(fmax(part * (1 - part), 1 / n) / n) : 0, (uint32_t)n);
+}
+
+/* A root of a mean of squares of n numbers. */
+static void tell_width(const struct bench *b, const char *figure, const char *unit, double width,
+                       double n)
+{
+    tell_physics(b, figure, unit, false, width, n > 0 ? width / sqrt(2 * n) : 0, (uint32_t)n);
 }
 
 static void physics(const struct bench *b)
@@ -313,27 +329,32 @@ static void physics(const struct bench *b)
     struct chain c;
     struct match m;
     const uint32_t n = b->runs > 3 ? 200 : 24;
+    double all = 0;
 
     memset(&m, 0, sizeof m);
     if (backends_device(b->host[0].backends, "cpu", 0, &cpu) < 0 ||
-        chain_open(&c, &b->host[0], cpu, "velo-banks", SEED, n) < 0)
+        chain_open(&c, &b->host[0], cpu, "velo-banks", b->seed, n) < 0)
         fail("the chain");
     for (uint32_t i = 0; i < n; i++) {
         truth_add(&t, &b->geometry, &c.generated[i], &c.config, &c.hits[i]);
         if (match_add(&m, &c.events[i], &c.tracks[i]) < 0)
             fail("memory");
     }
-    tell_physics(b, "hits: efficiency", "fraction", true, truth_efficiency(&t), n);
-    tell_physics(b, "hits: purity", "fraction", true, truth_purity(&t), n);
-    tell_physics(b, "hits: resolution", "um", false, truth_resolution(&t, TRUTH_WIDTH), n);
-    tell_physics(b, "hits: resolution, one column or row", "um", false, truth_resolution(&t, 0), n);
-    tell_physics(b, "hits: resolution, two", "um", false, truth_resolution(&t, 1), n);
-    tell_physics(b, "hits: resolution, more", "um", false, truth_resolution(&t, 2), n);
-    tell_physics(b, "hits: width of the pulls", "", true, truth_pull(&t, TRUTH_WIDTH), n);
-    tell_physics(b, "tracks: efficiency, eta 2-5", "fraction", true,
-                 match_efficiency(&m, MATCH_ETA25), n);
-    tell_physics(b, "tracks: ghosts", "fraction", false, match_ghosts(&m), n);
-    tell_physics(b, "tracks: clones", "fraction", false, match_clones(&m), n);
+    tell_part(b, "hits: efficiency", true, truth_efficiency(&t), (double)t.crossings);
+    tell_part(b, "hits: purity", true, truth_purity(&t), (double)t.hits);
+    for (uint32_t w = 0; w < TRUTH_WIDTH; w++) {
+        static const char *const what[] = {"hits: resolution, one column or row",
+                                           "hits: resolution, two", "hits: resolution, more"};
+
+        tell_width(b, what[w], "um", truth_resolution(&t, w), (double)t.width[w].n);
+        all += (double)t.width[w].n;
+    }
+    tell_width(b, "hits: resolution", "um", truth_resolution(&t, TRUTH_WIDTH), all);
+    tell_width(b, "hits: width of the pulls", "", truth_pull(&t, TRUTH_WIDTH), all);
+    tell_part(b, "tracks: efficiency, eta 2-5", true, match_efficiency(&m, MATCH_ETA25),
+              (double)m.particles[MATCH_ETA25]);
+    tell_part(b, "tracks: ghosts", false, match_ghosts(&m), (double)m.tracks);
+    tell_part(b, "tracks: clones", false, match_clones(&m), (double)m.matched);
     chain_close(&c);
 }
 
@@ -348,6 +369,8 @@ static int parse(struct bench *b, int argc, char **argv, int *ret_files)
         {"lanes", ARG_U32, &b->lanes, 1, LANES, "N", "on a GPU, so many lanes alone: 1, 4 or 8"},
         {"only", ARG_TEXT, &b->only, 0, 0, "TEXT",
          "figures with this in their name, and no physics"},
+        {"physics", ARG_FLAG, &b->is_physics, 0, 0, NULL, "the physics alone"},
+        {"seed", ARG_U32, &b->seed, 1, UINT32_MAX, "N", "of the physics"},
         {"json", ARG_APPEND, &b->json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     const int r =
@@ -365,7 +388,7 @@ static int parse(struct bench *b, int argc, char **argv, int *ret_files)
 int main(int argc, char **argv)
 {
     static const char *const plugins[PLUGINS] = {"clusters", "hough", "vertexing"};
-    struct bench b = {.n = 512, .runs = 5};
+    struct bench b = {.n = 512, .runs = 5, .seed = SEED};
     int n_files;
     const int args = parse(&b, argc, argv, &n_files);
     char why[256];
@@ -381,9 +404,11 @@ int main(int argc, char **argv)
         fail(why);
     if (!b.only)
         physics(&b);
-    s = generate("velo-banks", b.n);
-    measure_all(&b, &s);
-    sample_free(&s);
+    if (!b.is_physics) {
+        s = generate("velo-banks", b.n);
+        measure_all(&b, &s);
+        sample_free(&s);
+    }
     if (n_files) {
         s = read_files(argv + 1, (uint32_t)n_files);
         measure_all(&b, &s);

@@ -2,7 +2,8 @@
 /* doublets_physics - doublets against the truth of generated pixel events: the efficiency against
  * pT and eta, how many doublets there are, and how many of them are of one particle.
  *
- *     TRIGD_BUILD=build/release build/release/bench/doublets_physics [--quick] [--json FILE]
+ *     TRIGD_BUILD=build/release build/release/bench/doublets_physics [--quick] [--first EVENT]
+ *         [--json FILE]
  *
  * A true doublet is a pair of hits of one particle that follow each other on its way and lie on a
  * pair of layers that is used.  The table against eta is of particles above 0.9 GeV. */
@@ -15,11 +16,11 @@
 #include "events.h"
 #include "result.h"
 
-#define FIRST     100000u /* event: nothing was tuned on those from there on */
 #define BINS      8u
 #define PARTICLES 64u /* hits of one particle that are looked at */
 
 static FILE *json;
+static uint32_t first = 100000; /* event: nothing was tuned on those from there on */
 static const double pt_edges[BINS + 1] = {0.3, 0.5, 0.6, 0.75, 0.9, 1.5, 3, 10, 1e9};
 static const double eta_edges[BINS + 1] = {-3, -2.5, -1.8, -1.2, 0, 1.2, 1.8, 2.5, 3};
 
@@ -174,7 +175,7 @@ static int measure(const struct device *cpu, const char *preset, uint32_t n)
     events_config(&c);
     doublets_fill_par(&c, &par);
     for (uint32_t i = 0; i < n; i++) {
-        struct generated *g = events_make(preset, FIRST + i, 1);
+        struct generated *g = events_make(preset, first + i, 1);
         struct lane *l = g ? lane_open(cpu, &c, g, 1) : NULL;
 
         if (!l || lane_run(l, true) < 0)
@@ -206,6 +207,8 @@ int main(int argc, char **argv)
     bool quick = false;
     const struct arg table[] = {
         {"quick", ARG_FLAG, &quick, 0, 0, NULL, "few events"},
+        {"first", ARG_U32, &first, 0, 1u << 31, "EVENT",
+         "number of the first event of each preset"},
         {"json", ARG_APPEND, &json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     int r = args_parse(argc, argv, NULL, table);

@@ -26,6 +26,7 @@ static const struct {
                {"lhcb-banks", {"1_2.bin", "1_2-pvs.csv", NULL}},
                {"trackml", {"e3-hits.csv", "e3-truth.csv", "e3-particles.csv"}},
                {"spacepoints", {"e4-spacepoint.csv", "e4-measurements.csv", NULL}},
+               {"tracks", {"e5-tracks.csv", "e5-vertices.csv", NULL}},
                {"particles", {"a.csv", NULL, NULL}}};
 static char folder[64]; /* one for the whole run */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Importing TrackML's events, ACTS's space points, and particles that a detector is to see. */
+/* Importing TrackML's events, ACTS's space points, tracks, and particles that a detector is to see.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -193,6 +194,69 @@ static void bad_spacepoints_get_a_sentence(void **state)
     }
 }
 
+/* ---------------------------------------------------------------- tracks */
+
+static void tracks_come_with_their_vertices(void **state)
+{
+    struct place *p = *state;
+    const Trigd__V1__Tracks *t;
+
+    put(p, "a-tracks.csv",
+        "event,n_hits,x,y,z,tx,ty,var_x,var_tx,cov_x_tx,chi2,qop\n"
+        "7,5,0.5,-1,20,0.1,-0.2,4e-4,1e-8,1e-6,6.5,-0.25\n7,3,1,2,3,0,0,1,1,0,0,0\n"
+        "9,4,0,0,0,0.3,0,1e-4,1e-9,0,1,0\n");
+    put(p, "a-vertices.csv",
+        "event,kind,x,y,z,n_tracks\n9,0,0.1,0.2,-5,12\n7,0,0,0,3,2\n"
+        "7,1,1,1,10,3\n");
+    imports(p, "tracks", p->folder);
+    assert_int_equal(p->n, 2);
+    assert_int_equal(roi(p, 0)->l1id, 7);
+    t = roi(p, 0)->tracks;
+    assert_int_equal(t->n_x_mm, 2);
+    assert_near((double)t->tx[0], 0.1, 1e-6);
+    assert_near((double)t->qop_per_gev[0], -0.25, 1e-6);
+    assert_int_equal(t->n_hits[0], 5);
+    assert_int_equal(roi(p, 0)->truth->n_vertex_z_mm, 2);
+    assert_int_equal(roi(p, 0)->truth->vertex_kind[1], GENERATOR_BEAUTY);
+    assert_int_equal(roi(p, 0)->truth->vertex_tracks[1], 3);
+    assert_int_equal(roi(p, 0)->truth->n_item_particle, 0);
+    assert_near((double)roi(p, 1)->truth->vertex_z_mm[0], -5, 1e-6);
+    forget(p);
+
+    put(p, "event12-tracks.csv", "x,y,z,tx,ty,var_x,var_tx\n"); /* no tracks, no truth: an event */
+    imports(p, "tracks", p->file[0]);
+    assert_int_equal(p->n, 1);
+    assert_int_equal(roi(p, 0)->l1id, 12);
+    assert_true(!roi(p, 0)->truth);
+}
+
+static void bad_tracks_get_a_sentence(void **state)
+{
+    static const char head[] = "x,y,z,tx,ty,var_x,var_tx\n";
+    static const struct {
+        const char *text, *vertices, *sentence;
+    } list[] = {
+        {"x,y,z,tx,ty,var_x\n", NULL, "a-tracks.csv:1: there is no column \"var_tx\""},
+        {"x,y,z,tx,ty,var_x,var_tx\n1,2,3,0,0,-1,0\n", NULL,
+         "a-tracks.csv:2: var_x \"-1\": a number from 0 to 1e+12 is wanted"},
+        {"x,y,z,tx,ty,var_x,var_tx\n1,2,3,nan,0,1,0\n", NULL,
+         "a-tracks.csv:2: tx \"nan\": a number from -1e+06 to 1e+06 is wanted"},
+        {head, "event,kind,x,y,z,n_tracks\n",
+         "a-vertices.csv:1: column \"event\" is wanted here and in the tracks' file, or in "
+         "neither"},
+        {head, "kind,x,y,z,n_tracks\n9,0,0,0,1\n", "a-vertices.csv:2: kind \"9\": a whole number"},
+    };
+    struct place *p = *state;
+
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        put(p, "a-tracks.csv", list[i].text);
+        if (list[i].vertices)
+            put(p, "a-vertices.csv", list[i].vertices);
+        refuses(p, "tracks", p->file[0], list[i].sentence);
+        forget(p);
+    }
+}
+
 /* ---------------------------------------------------------------- particles */
 
 #define PARTICLES "event,vertex,kind,parent,x,y,z,px,py,pz,charge,pdg,flags\n"
@@ -268,6 +332,8 @@ int main(void)
         IN_PLACE(spacepoints_take_layers_from_columns),
         IN_PLACE(spacepoints_take_layers_from_measurements),
         IN_PLACE(bad_spacepoints_get_a_sentence),
+        IN_PLACE(tracks_come_with_their_vertices),
+        IN_PLACE(bad_tracks_get_a_sentence),
         IN_PLACE(particles_go_through_a_detector),
         IN_PLACE(bad_particles_get_a_sentence),
     };

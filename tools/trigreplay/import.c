@@ -24,6 +24,8 @@ const struct import_format import_formats[] = {
      "-hits.csv"},
     {"spacepoints", "space points as ACTS writes them, NAME-spacepoint.csv and -measurements.csv",
      import_spacepoints, "-spacepoint.csv"},
+    {"tracks", "tracks of any finder, NAME-tracks.csv, with NAME-vertices.csv", import_tracks,
+     "-tracks.csv"},
     {"particles", "particles of simulated collisions, sent through the detector of --preset",
      import_particles, NULL},
     {"nifti", "volumes in NIfTI-1, NAME.nii or .nii.gz, as bricks with halo", import_nifti, ".nii"},

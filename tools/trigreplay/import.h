@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* import.h - events of others as RoI files: LHCb's vertex detector, TrackML, ACTS, lists of
+/* import.h - events of others as RoI files: LHCb's vertex detector, TrackML, ACTS, tracks, lists of
  * particles, which the simulated detectors turn into hits, and volumes, which are cut to bricks.
  * docs/replay.md tells each format.
  */
@@ -71,6 +71,7 @@ int import_banks(struct import *im, const char *path);
 int import_lhcb_pvs(struct import *im, const char *path);
 int import_trackml(struct import *im, const char *path);
 int import_spacepoints(struct import *im, const char *path);
+int import_tracks(struct import *im, const char *path);
 int import_particles(struct import *im, const char *path);
 int import_nifti(struct import *im, const char *path);
 int import_metaimage(struct import *im, const char *path);
