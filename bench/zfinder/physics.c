@@ -149,9 +149,9 @@ static void drop(struct sample *s)
 }
 
 /* The scan has its own RoIs, so that what it finds is not tuned to those that are told. */
-static bool measure(const char *name, uint64_t seed, uint32_t n)
+static bool measure(const char *name, uint64_t seed, uint32_t n, uint32_t n_tuning)
 {
-    struct sample s = {.name = name, .n = n}, tuning = s;
+    struct sample s = {.name = name, .n = n}, tuning = {.name = name, .n = n_tuning};
     bool good = make(&s, seed) && make(&tuning, SEED + 1);
     char what[256];
 
@@ -199,8 +199,8 @@ int main(int argc, char **argv)
     if (!json || !csv || algo_host_open(&host, "zfinder") < 0)
         return 1;
     fprintf(csv, "sample,mode,dz_mm,spacepoints\n");
-    good = measure("lowlum", seed, 2000) && measure("highlum", seed, 200) &&
-           measure("phase2", seed, 50);
+    good = measure("lowlum", seed, 10000, 2000) && measure("highlum", seed, 2000, 200) &&
+           measure("phase2", seed, 200, 50);
     algo_host_close(&host);
     return fclose(json) || fclose(csv) || !good ? 1 : 0;
 }
