@@ -59,6 +59,11 @@ bool pieces_are_open(struct pieces *p, uint32_t region, uint64_t at, uint64_t by
     return all;
 }
 
+void pieces_expect(struct pieces *p, uint32_t region)
+{
+    ask(p, &p->state[(uint64_t)region * p->each]);
+}
+
 static uint64_t bytes_of(const struct pieces *p, uint32_t piece)
 {
     const uint64_t left = p->place.bytes - piece * PIECE_BYTES;
@@ -69,6 +74,22 @@ static uint64_t bytes_of(const struct pieces *p, uint32_t piece)
 static uint64_t place_of(const struct pieces *p, uint32_t region, uint32_t piece)
 {
     return p->place.first + region * p->place.distance + piece * PIECE_BYTES;
+}
+
+uint64_t pieces_rest_ns(const struct pieces_budget *b, uint64_t now_ns)
+{
+    return b->owed_ns > now_ns + PIECE_BORROW_NS ? b->owed_ns - PIECE_BORROW_NS - now_ns : 0;
+}
+
+static int open_timed(struct pieces *p, uint64_t at, uint64_t bytes)
+{
+    const uint64_t begun = clock_ns();
+    const int r = trg_window_open(p->window, at, bytes);
+    const uint64_t ended = clock_ns();
+    uint64_t *owed = &p->budget->owed_ns;
+
+    *owed = (*owed > ended ? *owed : ended) + PIECE_REST * (ended - begun);
+    return r;
 }
 
 /* Opens a piece, if there is room in the budget. */
@@ -84,7 +105,7 @@ static enum state open_piece(struct pieces *p, uint32_t region, uint32_t piece)
         b->is_told = true;
         return REFUSED;
     }
-    if (trg_window_open(p->window, place_of(p, region, piece), bytes) < 0) {
+    if (open_timed(p, place_of(p, region, piece), bytes) < 0) {
         log_warn("worker", "the device cannot read memory of a client: lanes gather its RoIs",
                  "region=%u", region + 1);
         return REFUSED;

@@ -3,18 +3,25 @@
  *
  * Memory is opened where RoIs lie, because opening pins it and holds up other calls of the driver:
  * a runner that meets a piece that is shut asks for it, lets the CPU gather this batch, and finds
- * it open some time later.  Runners ask; one other thread opens and shuts. */
+ * it open some time later.  The first piece of a region is asked for when its client joins, before
+ * there are RoIs.  Runners ask; one other thread opens and shuts. */
 #ifndef TRIGD_PIECES_H
 #define TRIGD_PIECES_H
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "clock.h"
 #include "trigd/device.h"
 
 /* Opening one waits for all that the device does, whatever its size: on an H200 host 130 pieces of
  * 2 MiB halved the throughput of the first second with ten clients. */
 #define PIECE_BYTES (UINT64_C(16) << 20)
+
+/* Opening may take a hundredth of the time, so that lanes meet it in fewer than 1 % of their RoIs;
+ * it may borrow so much of that in advance, for clients that join together. */
+#define PIECE_REST      UINT64_C(100)
+#define PIECE_BORROW_NS (5 * NS_PER_S)
 
 struct pieces_place { /* of the regions, as offsets of the window */
     uint64_t first, distance, bytes;
@@ -24,6 +31,7 @@ struct pieces_place { /* of the regions, as offsets of the window */
 struct pieces_budget {   /* shared by all pieces of a process */
     uint64_t most, used; /* bytes */
     int asked_fd;        /* eventfd that runners write */
+    uint64_t owed_ns;    /* until then opening rests, but for what it borrows */
     bool is_told;        /* that it was not enough */
 };
 
@@ -45,6 +53,10 @@ void pieces_close(struct pieces *p);
  * read.  Asks for those that cannot. */
 bool pieces_are_open(struct pieces *p, uint32_t region, uint64_t at, uint64_t bytes);
 
+/* Asks for the first piece of a region. */
+void pieces_expect(struct pieces *p, uint32_t region);
+/* How long opening has to rest. */
+uint64_t pieces_rest_ns(const struct pieces_budget *b, uint64_t now_ns);
 /* Opens one piece that was asked for: whether there was one.  Its memory is mapped. */
 bool pieces_step(struct pieces *p);
 /* Shuts a region, to which no RoI refers. */

@@ -293,13 +293,17 @@ static void await_request(struct worker_side *w)
                            {.fd = w->budget.asked_fd, .events = POLLIN}};
     uint64_t asked;
 
-    do {
-        while (open_piece(w))
-            if (poll(fd, 1, NAP_MS)) /* runners use the driver as well */
+    for (;;) {
+        const uint64_t rest_ms = pieces_rest_ns(&w->budget, clock_ns()) / NS_PER_MS;
+
+        if (rest_ms || open_piece(w)) {
+            if (poll(fd, 1, NAP_MS + (int)rest_ms)) /* runners use the driver as well */
                 return;
-        if (poll(fd, 2, -1) <= 0 || fd[0].revents)
+        } else if (poll(fd, 2, -1) <= 0 || fd[0].revents ||
+                   (read(w->budget.asked_fd, &asked, sizeof asked) < 0 && errno != EAGAIN)) {
             return;
-    } while (read(w->budget.asked_fd, &asked, sizeof asked) > 0 || errno == EAGAIN);
+        }
+    }
 }
 
 static void close_all(struct worker_side *w)

@@ -112,6 +112,8 @@ void worker_regions_map(struct worker_regions *r, const struct worker_region_mes
         return;
     }
     atomic_store_explicit(&r->memory.epoch[number], fd >= 0 ? m->epoch : 0, memory_order_release);
+    if (fd >= 0 && r->memory.pieces)
+        pieces_expect(r->memory.pieces, number);
 }
 
 void worker_regions_free(struct worker_regions *r)

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pieces of clients' memory that a device may read: they open when asked for, within a budget of
+ * memory and a part of the time. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "exec/pieces.h"
+
+#define REGIONS 3u
+#define BYTES   (2 * PIECE_BYTES + 4096) /* three pieces each */
+
+static struct pieces pieces;
+static struct pieces_budget budget;
+static int n_opened;
+
+/* What the test's device answers. */
+static int window_open(struct trg_buffer *window, size_t at, size_t bytes)
+{
+    (void)window, (void)at;
+    assert_true(bytes <= PIECE_BYTES);
+    n_opened++;
+    return 0;
+}
+
+static int window_shut(struct trg_buffer *window, size_t at)
+{
+    (void)window, (void)at;
+    n_opened--;
+    return 0;
+}
+
+static const struct trg_device_ops ops = {.window_open = window_open, .window_shut = window_shut};
+static struct trg_object window = {.ops = &ops};
+
+static int begin(void **unused)
+{
+    const struct pieces_place place = {.distance = 2 * BYTES, .bytes = BYTES, .n = REGIONS};
+
+    (void)unused;
+    budget =
+        (struct pieces_budget){.most = 100 * PIECE_BYTES, .asked_fd = eventfd(0, EFD_NONBLOCK)};
+    return budget.asked_fd < 0
+               ? -1
+               : pieces_open((struct trg_buffer *)(void *)&window, &place, &budget, &pieces);
+}
+
+static int end(void **unused)
+{
+    (void)unused;
+    pieces_close(&pieces);
+    assert_int_equal(n_opened, 0);
+    assert_int_equal(budget.used, 0);
+    return close(budget.asked_fd);
+}
+
+static bool is_open(uint32_t region, uint64_t at, uint64_t bytes)
+{
+    return pieces_are_open(&pieces, region, region * 2 * BYTES + at, bytes);
+}
+
+static uint64_t asked(void)
+{
+    uint64_t n = 0;
+
+    assert_true(read(budget.asked_fd, &n, sizeof n) > 0 || errno == EAGAIN);
+    return n;
+}
+
+static void test_opens_what_rois_touch(void **unused)
+{
+    (void)unused;
+    assert_false(pieces_step(&pieces));
+    assert_false(is_open(1, PIECE_BYTES - 10, 20));
+    assert_int_equal(asked(), 2);
+    assert_false(is_open(1, PIECE_BYTES - 10, 20));
+    assert_int_equal(asked(), 0);
+    assert_true(pieces_step(&pieces));
+    assert_false(is_open(1, PIECE_BYTES - 10, 20));
+    assert_true(pieces_step(&pieces));
+    assert_false(pieces_step(&pieces));
+    assert_true(is_open(1, PIECE_BYTES - 10, 20));
+    assert_int_equal(n_opened, 2);
+    assert_false(is_open(1, 2 * PIECE_BYTES, 4096)); /* the last one is short */
+    assert_true(pieces_step(&pieces));
+    assert_true(is_open(1, 2 * PIECE_BYTES, 4096));
+    assert_int_equal(budget.used, BYTES);
+    assert_false(is_open(REGIONS, 0, 1));
+    assert_false(is_open(0, BYTES, 1));
+    pieces_shut(&pieces, 1);
+    assert_false(is_open(1, 0, 1));
+}
+
+static void test_first_piece_opens_before_there_are_rois(void **unused)
+{
+    (void)unused;
+    pieces_expect(&pieces, 2);
+    assert_int_equal(asked(), 1);
+    assert_true(pieces_step(&pieces));
+    assert_true(is_open(2, 0, PIECE_BYTES));
+    assert_int_equal(n_opened, 1);
+}
+
+static void test_memory_is_bounded(void **unused)
+{
+    (void)unused;
+    budget.most = PIECE_BYTES;
+    assert_false(is_open(0, 0, PIECE_BYTES + 1));
+    while (pieces_step(&pieces))
+        ;
+    assert_int_equal(n_opened, 1);
+    assert_true(is_open(0, 0, PIECE_BYTES));
+    assert_false(is_open(0, 0, PIECE_BYTES + 1));
+}
+
+static void test_opening_rests(void **unused)
+{
+    const uint64_t now = 1000 * NS_PER_S;
+
+    (void)unused;
+    assert_int_equal(pieces_rest_ns(&budget, now), 0);
+    budget.owed_ns = now + PIECE_BORROW_NS;
+    assert_int_equal(pieces_rest_ns(&budget, now), 0);
+    budget.owed_ns += 7;
+    assert_int_equal(pieces_rest_ns(&budget, now), 7);
+    assert_int_equal(pieces_rest_ns(&budget, now + 7), 0);
+}
+
+static void test_an_opening_is_owed(void **unused)
+{
+    const uint64_t before = clock_ns();
+
+    (void)unused;
+    pieces_expect(&pieces, 0);
+    assert_true(pieces_step(&pieces));
+    assert_true(budget.owed_ns > before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_opens_what_rois_touch, begin, end),
+        cmocka_unit_test_setup_teardown(test_first_piece_opens_before_there_are_rois, begin, end),
+        cmocka_unit_test_setup_teardown(test_memory_is_bounded, begin, end),
+        cmocka_unit_test_setup_teardown(test_opening_rests, begin, end),
+        cmocka_unit_test_setup_teardown(test_an_opening_is_owed, begin, end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
