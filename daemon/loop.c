@@ -32,6 +32,7 @@ struct loop {
     struct poison *poison;
     struct change_book *book;
     struct streams *streams;
+    struct guests *guests;           /* NULL: the configuration has none */
     struct event_registry *registry; /* NULL: there is one shard */
     uint32_t n_shards;
     struct shard *shard[SHARDS_MAX]; /* the first one on the main thread */
@@ -144,6 +145,8 @@ static int open_base(struct loop *l)
         r = plugin_host_new(c->plugin_path, c->n_plugin_path, &l->plugins);
     if (r == 0 && strcmp(c->isolation, "thread") != 0)
         r = plugin_host_inspect(l->plugins, INSPECTOR_ANSWER_MS);
+    if (r == 0)
+        r = guests_open(c, l->plugins, shard_stats(l->shard[0]), &l->guests);
     return r < 0 ? r : open_devices(l);
 }
 
@@ -157,6 +160,7 @@ static int swap(void *ctx, struct generation *g)
         return r;
     runs_set_menu(l->run.runs, g->menu);
     member_set_menu(l->member, g->menu);
+    guests_move(l->guests, g);
     return 0;
 }
 
@@ -234,7 +238,8 @@ static int open_menu(struct loop *l)
                                  .devices = l->devices,
                                  .plugins = l->plugins,
                                  .affinity = l->affinity,
-                                 .book = l->book};
+                                 .book = l->book,
+                                 .guests = l->guests};
     struct generation *g;
     const struct keeper_hooks hooks = {
         .ctx = l, .swap = swap, .write_accounts = write_accounts, .run = work_on_run};
@@ -248,6 +253,7 @@ static int open_menu(struct loop *l)
         return r;
     runs_set_menu(l->run.runs, g->menu);
     member_set_menu(l->member, g->menu);
+    guests_move(l->guests, g);
     r = runmenu_start_prescales(l->config->prescales, g->menu, l->book);
     for (uint32_t i = 0; i < l->n_shards; i++) {
         int error = r < 0 ? r : shard_begin(l->shard[i], g->engine[i], retire, l);
@@ -266,7 +272,8 @@ static int open_control(struct loop *l, const char *config_path)
                                 .config_path = config_path,
                                 .plugins = l->plugins,
                                 .devices = l->devices,
-                                .poison = l->poison};
+                                .poison = l->poison,
+                                .guests = l->guests};
 
     runcontrol_hooks(&l->run, &view.hooks);
     l->hooks = view.hooks;
@@ -314,6 +321,7 @@ void loop_close(struct loop *l)
         return;
     member_stop(l->member);
     control_stop(l->control);
+    guests_close(l->guests); /* their workers go with the engines */
     opening_cancel(&l->opening);
     atomic_store(&l->run.is_over, true);
     for (uint32_t i = 0; i < l->n_shards; i++)

@@ -162,6 +162,8 @@ static int check_menu(const struct config *c)
             r = engine_bind_streams(c, menu);
         if (r == 0)
             r = runmenu_check_prescales(c->prescales, menu);
+        if (r == 0)
+            r = guests_check(c, host);
         if (r < 0)
             menu_free(menu);
     }

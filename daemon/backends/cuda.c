@@ -363,6 +363,7 @@ static const struct trg_device_ops ops = {
     .window_new = window_new,
     .window_open = window_open,
     .window_shut = window_shut,
+    .guest_queue_new = cuda_guest_queue_new,
 };
 
 static int count(const struct trg_host *host, uint32_t *ret_count)

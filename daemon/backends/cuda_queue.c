@@ -15,6 +15,7 @@ struct trg_queue {
     struct trg_device *device;
     cudaStream_t cuda;
     fill_words_fn *fill_words;
+    void *part;       /* of the chip; NULL: it has all of it */
     const char *last; /* kernel launched last, for messages; lives as long as its program */
 };
 
@@ -37,7 +38,8 @@ static int find_fill(struct trg_queue *q)
     return 0;
 }
 
-int cuda_queue_new(struct trg_device *d, struct trg_queue **ret_queue)
+/* `percent`: of a guest's queue; NULL: a lane's. */
+static int queue_new(struct trg_device *d, const uint32_t *percent, struct trg_queue **ret_queue)
 {
     struct trg_queue *q;
     int r = cuda_enter(d);
@@ -49,8 +51,8 @@ int cuda_queue_new(struct trg_device *d, struct trg_queue **ret_queue)
         return -ENOMEM;
     q->object.ops = d->object.ops;
     q->device = d;
-    r = cuda_check(d, cudaStreamCreateWithFlags(&q->cuda, cudaStreamNonBlocking),
-                   "cudaStreamCreateWithFlags", NULL);
+    r = percent ? cuda_guest_stream(d, *percent, &q->cuda, &q->part)
+                : cuda_lane_stream(d, &q->cuda);
     if (r < 0) {
         free(q);
         return r;
@@ -64,11 +66,22 @@ int cuda_queue_new(struct trg_device *d, struct trg_queue **ret_queue)
     return 0;
 }
 
+int cuda_queue_new(struct trg_device *d, struct trg_queue **ret_queue)
+{
+    return queue_new(d, NULL, ret_queue);
+}
+
+int cuda_guest_queue_new(struct trg_device *d, uint32_t percent, struct trg_queue **ret_queue)
+{
+    return queue_new(d, &percent, ret_queue);
+}
+
 void cuda_queue_free(struct trg_queue *q)
 {
     if (cuda_enter(q->device) == 0) {
         cuda_check(q->device, cudaStreamSynchronize(q->cuda), "cudaStreamSynchronize", q->last);
         cuda_check(q->device, cudaStreamDestroy(q->cuda), "cudaStreamDestroy", NULL);
+        cuda_guest_drop(q->device, q->part);
     }
     free(q);
 }

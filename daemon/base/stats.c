@@ -132,6 +132,20 @@ struct stats_stream *stats_stream_get(struct stats *s, const char *name)
     return e;
 }
 
+struct stats_guest *stats_guest_get(struct stats *s, const char *name)
+{
+    struct stats_guest *e;
+
+    stats_lock();
+    FIND(s->guest, STATS_GUESTS_MAX, name, e);
+    if (e) {
+        set_name(e->name, name);
+        atomic_store(&e->used, true);
+    }
+    stats_unlock();
+    return e;
+}
+
 void stats_worker_put(struct stats_worker *w)
 {
     stats_lock();

@@ -22,6 +22,7 @@
 #define STATS_WORKERS_MAX 256
 #define STATS_CLIENTS_MAX 1024
 #define STATS_STREAMS_MAX 64
+#define STATS_GUESTS_MAX  16
 #define STATS_NAME        64
 
 /* X(name, kind, help); kind is counter or gauge */
@@ -125,6 +126,16 @@
     X(stops, counter, "times that the daemon took no RoIs, because of it")   \
     X(is_stopping, gauge, "1 while the daemon takes no RoIs because of it")
 
+#define STATS_GUEST(X)                                                                      \
+    X(slices, counter, "slices of work that it has had")                                    \
+    X(us, counter, "time in slices, us; on a CPU of a core")                                \
+    X(yielded, counter, "times that it stopped because its device had a batch")             \
+    X(over, counter, "slices that took longer than twice slice_us")                         \
+    X(saves, counter, "checkpoints written")                                                \
+    X(disabled, counter, "times that it was disabled: it failed, hung or its worker ended") \
+    X(bytes, gauge, "device and pinned memory that it has")                                 \
+    X(is_running, gauge, "1 while it gets slices")
+
 #define STATS_CLIENT(X)                                        \
     X(received, counter, "RoIs taken from the client")         \
     X(accepted, counter, "accepted")                           \
@@ -179,6 +190,11 @@ struct stats_stream {
     _Atomic bool used;
     STATS_STREAM(STATS_FIELD)
 };
+struct stats_guest {
+    char name[STATS_NAME];
+    _Atomic bool used;
+    STATS_GUEST(STATS_FIELD)
+};
 struct stats_client {
     char name[STATS_NAME];
     _Atomic bool used;
@@ -201,6 +217,7 @@ struct stats {
     struct stats_lane lane[STATS_LANES_MAX];
     struct stats_worker worker[STATS_WORKERS_MAX];
     struct stats_stream stream[STATS_STREAMS_MAX];
+    struct stats_guest guest[STATS_GUESTS_MAX];
     struct stats_client client[STATS_CLIENTS_MAX];
 };
 
@@ -244,6 +261,7 @@ struct stats_lane *stats_lane_get(struct stats *s, const char *name, const char 
                                   uint32_t slots);
 struct stats_worker *stats_worker_get(struct stats *s, const char *name);
 struct stats_stream *stats_stream_get(struct stats *s, const char *name);
+struct stats_guest *stats_guest_get(struct stats *s, const char *name);
 /* Frees the entry of a worker that is gone with its menu generation. */
 void stats_worker_put(struct stats_worker *w);
 struct stats_client *stats_client_get(struct stats *s, const char *name);

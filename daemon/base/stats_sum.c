@@ -81,6 +81,13 @@ static void add_stream(struct stats_stream *to, const struct stats_stream *from)
     atomic_store(&to->used, true);
 }
 
+static void add_guest(struct stats_guest *to, const struct stats_guest *from)
+{
+    copy_name(to->name, from->name);
+    STATS_GUEST(ADD)
+    atomic_store(&to->used, true);
+}
+
 static void add_client(struct stats_client *to, const struct stats_client *from)
 {
     copy_name(to->name, from->name);
@@ -105,6 +112,7 @@ static void add_shard(struct stats *to, const struct stats *from, uint32_t *n_cl
     ADD_ALL(lane, STATS_LANES_MAX, add_lane)
     ADD_ALL(worker, STATS_WORKERS_MAX, add_worker)
     ADD_ALL(stream, STATS_STREAMS_MAX, add_stream)
+    ADD_ALL(guest, STATS_GUESTS_MAX, add_guest)
     for (uint32_t i = 0; i < STATS_CLIENTS_MAX && *n_clients < STATS_CLIENTS_MAX; i++)
         if (atomic_load(&from->client[i].used))
             add_client(&to->client[(*n_clients)++], &from->client[i]);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/config_guests.h"
 #include "config/config_shard.h"
 #include "config/config_table.h"
 #include "config/weights.h"
@@ -17,6 +18,7 @@
 #include "trigd/event.h"
 
 #define WHERE_BYTES 128
+#define GUESTS_MAX  16
 #define STREAMS_MAX 63 /* as a menu has them, without that of failed RoIs */
 
 /* ---------------------------------------------------------------- the schema */
@@ -64,6 +66,15 @@ static const cyaml_schema_field_t stream_fields[] = {
 static const cyaml_schema_value_t stream = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_stream, stream_fields)};
 
+static const cyaml_schema_field_t guest_fields[] = {
+    CYAML_FIELD_STRING_PTR("guest", CYAML_FLAG_POINTER, struct config_guest, guest, 1, 63),
+    CYAML_FIELD_STRING_PTR("plugin", CYAML_FLAG_POINTER, struct config_guest, plugin, 1, 63),
+    CYAML_FIELD_STRING_PTR("backend", CYAML_FLAG_POINTER, struct config_guest, backend, 1, 15),
+    CYAML_FIELD_IGNORE("params", OPT), /* read from the document: their keys are the plugin's */
+    CONFIG_GUEST(FIELD, struct config_guest) CYAML_FIELD_END};
+static const cyaml_schema_value_t guest = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_guest, guest_fields)};
+
 CONFIG_SECTIONS(SECTION_FIELDS)
 
 static const cyaml_schema_field_t fields[] = {
@@ -79,6 +90,8 @@ static const cyaml_schema_field_t fields[] = {
                                &step, 0, CYAML_UNLIMITED),
     CYAML_FIELD_SEQUENCE_COUNT("streams", CYAML_FLAG_POINTER | OPT, struct config, streams,
                                n_streams, &stream, 0, STREAMS_MAX),
+    CYAML_FIELD_SEQUENCE_COUNT("guests", CYAML_FLAG_POINTER | OPT, struct config, guests, n_guests,
+                               &guest, 0, GUESTS_MAX),
     CONFIG_TOP(FIELD, struct config) CONFIG_SECTIONS(SECTION) CYAML_FIELD_END};
 static const cyaml_schema_value_t schema = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct config, fields)};
@@ -408,6 +421,7 @@ static void check_relations(struct yamlfile *f, const struct config *c)
     check_devices(f, c);
     check_steps(f, c);
     check_streams(f, c);
+    config_check_guests(f, c);
 }
 
 /* ---------------------------------------------------------------- paths */
@@ -442,6 +456,8 @@ static int make_paths_absolute(struct config *c, const char *file)
         r = make_absolute(&c->plugin_path[i], folder);
     for (uint32_t i = 0; r == 0 && i < c->n_streams; i++)
         r = make_absolute(&c->streams[i].folder, folder);
+    for (uint32_t i = 0; r == 0 && i < c->n_guests; i++)
+        r = make_absolute(&c->guests[i].folder, folder);
     return r;
 }
 
@@ -461,6 +477,10 @@ static int complete_all(struct yamlfile *f, struct config *c, const char *path)
         snprintf(prefix, sizeof prefix, "streams[%u].", i);
         r = complete(f, config_stream_keys, &c->streams[i], prefix);
     }
+    for (uint32_t i = 0; r == 0 && i < c->n_guests; i++) {
+        snprintf(prefix, sizeof prefix, "guests[%u].", i);
+        r = complete(f, config_guest_keys, &c->guests[i], prefix);
+    }
     if (r < 0)
         return r;
     for (uint32_t i = 0; i < c->n_steps; i++)
@@ -478,25 +498,29 @@ static int complete_all(struct yamlfile *f, struct config *c, const char *path)
 int config_load(const char *path, struct config **ret_config)
 {
     struct yamlfile *f;
+    struct config *c;
     void *data;
     int r = yamlfile_load(path, &schema, &data, &f);
 
     if (r < 0)
         return r;
-    r = complete_all(f, data, path);
-    yamlfile_free(f);
+    c = data;
+    c->file = f;
+    r = complete_all(f, c, path);
     if (r < 0) {
-        config_free(data);
+        config_free(c);
         return r;
     }
-    *ret_config = data;
+    *ret_config = c;
     return 0;
 }
 
 void config_free(struct config *c)
 {
-    if (c)
-        cyaml_free(&yamlfile_cyaml, &schema, c, 0);
+    if (!c)
+        return;
+    yamlfile_free(c->file);
+    cyaml_free(&yamlfile_cyaml, &schema, c, 0);
 }
 
 const struct config_step *config_find_step(const struct config *c, const char *name)

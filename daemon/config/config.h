@@ -25,8 +25,17 @@ struct config_stream {
     CONFIG_STREAM(CONFIG_MEMBER, )
 };
 
+struct config_guest {
+    char *guest; /* its name */
+    char *plugin;
+    char *backend;
+    CONFIG_GUEST(CONFIG_MEMBER, )
+};
+
+struct yamlfile;
 struct config {
-    char **endpoints; /* to bind: tcp:// and ipc:// (ZeroMQ), shm:// (shared memory) */
+    struct yamlfile *file; /* for parameters of guests, which their plugins know */
+    char **endpoints;      /* to bind: tcp:// and ipc:// (ZeroMQ), shm:// (shared memory) */
     uint32_t n_endpoints;
     char *menu;         /* file of the trigger menu; relative to the config file */
     char **plugin_path; /* folders with plugins; first match wins */
@@ -38,6 +47,8 @@ struct config {
     uint32_t n_steps;
     struct config_stream *streams;
     uint32_t n_streams;
+    struct config_guest *guests;
+    uint32_t n_guests;
     CONFIG_TOP(CONFIG_MEMBER, )
 #define CONFIG_SECTION(section, list) \
     struct {                          \

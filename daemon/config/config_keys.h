@@ -270,4 +270,23 @@
       "its lanes run made-up RoIs before the daemon is ready, so that no kernel " \
       "is compiled later")                                                        \
     X(of, required, BOOL, "0", 0, 1, "refuse to start without it; else the other devices serve")
+
+/* Guests: plugins that get slices of work on a device, beside the lanes. */
+#define CONFIG_GUEST(X, of)                                                                     \
+    X(of, index, U32, "0", 0, 63, "number of the device within its backend")                    \
+    X(of, when, STRING, "idle", 0, 0,                                                           \
+      "idle: slices only while no batch is in the lanes of the device; partition: at any time " \
+      "on a part of the chip (cuda), or on cores that no other thread wants (cpu)")             \
+    X(of, percent, U32, "10", 1, 100, "that part of the multiprocessors, at least; cuda only")  \
+    X(of, slice_us, U32, "50", 1, 10000, "length of a slice, us")                               \
+    X(of, hang_ms, U32, "1000", 10, 600000,                                                     \
+      "a slice that takes longer disables the guest and ends its worker, ms; on a CPU, of a "   \
+      "core's time")                                                                            \
+    X(of, memory_mbytes, U32, "1024", 1, 1048576,                                               \
+      "device and pinned memory that it may have, MiB")                                         \
+    X(of, checkpoint_s, U32, "60", 0, 86400,                                                    \
+      "time between two checkpoints, s; 0: only when it stops")                                 \
+    X(of, folder, PATH, "state/guests", 0, 0,                                                   \
+      "it has the folder of its name in this one for input, results and checkpoints")           \
+    X(of, start, BOOL, "1", 0, 1, "it starts with the daemon; else with `trigctl guest start`")
 #endif

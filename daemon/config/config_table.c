@@ -14,6 +14,7 @@ const struct config_key config_keys[] = {CONFIG_TOP(ROW_OF, config) CONFIG_SECTI
 const struct config_key config_batching_keys[] = {CONFIG_BATCHING(ROW_OF, config_batching){0}};
 const struct config_key config_device_keys[] = {CONFIG_DEVICE(ROW_OF, config_device){0}};
 const struct config_key config_stream_keys[] = {CONFIG_STREAM(ROW_OF, config_stream){0}};
+const struct config_key config_guest_keys[] = {CONFIG_GUEST(ROW_OF, config_guest){0}};
 
 static void print_table(const char *prefix, const struct config_key *table)
 {
@@ -50,4 +51,11 @@ void config_print_keys(void)
     printf("| `streams[].stream` | must be given | text | a stream of the menu, whose RoIs go to "
            "files |\n");
     print_table("streams[].", config_stream_keys);
+    printf(
+        "| `guests[].guest` | must be given | text | a name, for a plugin that gets slices of work "
+        "|\n");
+    printf("| `guests[].plugin` | must be given | text | its plugin |\n");
+    printf("| `guests[].backend` | must be given | text | `cpu`, `opencl` or `cuda` |\n");
+    printf("| `guests[].params` | the plugin's defaults | keys of the plugin | its parameters |\n");
+    print_table("guests[].", config_guest_keys);
 }

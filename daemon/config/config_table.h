@@ -20,6 +20,7 @@ extern const struct config_key config_keys[];          /* of struct config */
 extern const struct config_key config_batching_keys[]; /* of struct config_batching */
 extern const struct config_key config_device_keys[];   /* of struct config_device */
 extern const struct config_key config_stream_keys[];   /* of struct config_stream */
+extern const struct config_key config_guest_keys[];    /* of struct config_guest */
 /* Prints all keys as a Markdown table. */
 void config_print_keys(void);
 #endif

@@ -249,6 +249,8 @@ static int open_all(const struct engine_setup *setup, struct generation *g)
     for (uint32_t i = 0; r == 0 && i < g->menu->n_steps; i++)
         if (g->menu->steps[i].head == i)
             r = engine_open_lanes(setup, g, i);
+    if (r == 0)
+        r = engine_open_guests(setup, g);
     for (uint32_t i = 0; r == 0 && i < g->n_workers; i++)
         if (g->worker[i].worker)
             r = worker_watch(g->worker[i].worker);

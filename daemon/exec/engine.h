@@ -15,6 +15,7 @@
 #include "config/config.h"
 #include "exec/affinity.h"
 #include "exec/devices.h"
+#include "exec/guests.h"
 #include "exec/lane.h"
 #include "exec/worker.h"
 #include "menu/chains.h"
@@ -76,7 +77,7 @@ struct generation {
         struct worker *worker; /* NULL: the device is not there */
         char backend[16];
         uint32_t index, node;
-        bool is_retry;
+        bool is_retry, is_guest;
     } worker[ENGINE_WORKERS_MAX];
     uint32_t n_engines;
     struct engine *engine[SHARDS_MAX];
@@ -89,6 +90,7 @@ struct engine_setup {
     struct plugin_host *plugins;
     struct affinity *affinity;
     struct change_book *book;
+    struct guests *guests; /* NULL: there are none */
 };
 
 /* Whether the steps that the config names have batches of their own in the menu; logs those that
@@ -103,6 +105,10 @@ int generation_open(const struct engine_setup *setup, uint32_t number,
 /* Opens the lanes of one step, with its retry lane, in the workers of their devices, for all
  * shards. -ENODEV: none is up (logged). */
 int engine_open_lanes(const struct engine_setup *setup, struct generation *g, uint32_t step);
+/* Has the workers of the configuration's guests. */
+int engine_open_guests(const struct engine_setup *setup, struct generation *g);
+/* The worker of the guest on a device; NULL: the device is not there. */
+struct worker *generation_guest_worker(struct generation *g, const char *backend, uint32_t index);
 /* Closes a generation of which no engine is in use.  NULL is fine. */
 void generation_close(struct generation *g);
 /* An engine is not in use any more: the last one closes the generation. */

@@ -11,14 +11,6 @@
 
 #define RETRY_SLOTS 1u
 
-static bool runs_on(const struct plugin *p, const char *backend)
-{
-    const char *found = strstr(p->d.backends, backend);
-    size_t n = strlen(backend);
-
-    return found && (found[n] == '\0' || found[n] == ' ');
-}
-
 /* Whether all plugins of a group run on the backend and the config lets the step use it. */
 static bool may_use(const struct config *c, const struct menu *m, uint32_t step,
                     const char *backend)
@@ -26,7 +18,7 @@ static bool may_use(const struct config *c, const struct menu *m, uint32_t step,
     const struct config_step *o = config_find_step(c, m->steps[step].name);
 
     for (uint64_t left = m->steps[step].members; left; left &= left - 1)
-        if (!runs_on(m->steps[__builtin_ctzll(left)].plugin, backend))
+        if (!plugin_runs_on(m->steps[__builtin_ctzll(left)].plugin, backend))
             return false;
     if (!o || !o->n_backends)
         return true;
@@ -51,14 +43,15 @@ static uint32_t cores(void)
 struct whose {
     const char *backend;
     uint32_t index, node;
-    bool is_retry;
+    bool is_retry, is_guest;
 };
 
 static struct engine_worker *find_worker(struct generation *g, const struct whose *whose)
 {
     for (struct engine_worker *w = g->worker; w < g->worker + g->n_workers; w++)
         if (!strcmp(w->backend, whose->backend) && w->index == whose->index &&
-            w->node == whose->node && w->is_retry == whose->is_retry)
+            w->node == whose->node && w->is_retry == whose->is_retry &&
+            w->is_guest == whose->is_guest)
             return w;
     return NULL;
 }
@@ -70,8 +63,11 @@ static void name_worker(const struct generation *g, const struct whose *whose, c
 
     if (whose->node)
         snprintf(node, sizeof node, "@%u", whose->node);
-    snprintf(name, bytes, "%s%s:%u%s/%u", whose->is_retry ? "retry " : "", whose->backend,
-             whose->index, node, g->number);
+    snprintf(name, bytes, "%s%s:%u%s/%u",
+             whose->is_retry   ? "retry "
+             : whose->is_guest ? "guest "
+                               : "",
+             whose->backend, whose->index, node, g->number);
 }
 
 /* The worker, started at first use.  NULL where the device is not there. */
@@ -95,8 +91,10 @@ static int worker_of(const struct engine_setup *setup, struct generation *g,
         return -EINVAL;
     }
     w = &g->worker[g->n_workers];
-    *w = (struct engine_worker){
-        .index = whose->index, .node = whose->node, .is_retry = whose->is_retry};
+    *w = (struct engine_worker){.index = whose->index,
+                                .node = whose->node,
+                                .is_retry = whose->is_retry,
+                                .is_guest = whose->is_guest};
     snprintf(w->backend, sizeof w->backend, "%s", whose->backend);
     name_worker(g, whose, name, sizeof name);
     r = worker_open(&setup->base, &ws, &w->worker);
@@ -144,6 +142,8 @@ static int make_part(const struct engine_setup *setup, struct engine *e, uint32_
                             .max_rois = s->batching.max_rois,
                             .product_bytes = s->product_bytes,
                             .conditions = &e->of->conditions,
+                            .gate =
+                                guests_gate(setup->guests, info->backend, info->index, e->shard),
                             .warm_up = at->device->warm_up,
                             .guess_ns = &s->lane_ns,
                             .cost = &s->cost[place_of(e->of, at->worker)]};
@@ -327,4 +327,35 @@ int engine_open_lanes(const struct engine_setup *setup, struct generation *g, ui
         return -ENODEV;
     }
     return open_retry(setup, g, number);
+}
+
+/* ---------------------------------------------------------------- guests */
+
+/* Of a guest: on CPUs a worker of its own, so that its end costs nobody else anything; elsewhere
+ * that of the lanes. */
+static struct whose guest_place(const char *backend, uint32_t index)
+{
+    return (struct whose){.backend = backend, .index = index, .is_guest = !strcmp(backend, "cpu")};
+}
+
+int engine_open_guests(const struct engine_setup *setup, struct generation *g)
+{
+    const struct config *c = setup->base.config;
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < c->n_guests; i++) {
+        const struct whose whose = guest_place(c->guests[i].backend, c->guests[i].index);
+        struct worker *worker;
+
+        r = worker_of(setup, g, &whose, &worker);
+    }
+    return r;
+}
+
+struct worker *generation_guest_worker(struct generation *g, const char *backend, uint32_t index)
+{
+    const struct whose whose = guest_place(backend, index);
+    const struct engine_worker *w = find_worker(g, &whose);
+
+    return w ? w->worker : NULL;
 }

@@ -223,6 +223,8 @@ static void add_load(struct lane *l, int64_t ns, int n)
 
     l->taken += (uint32_t)n;
     atomic_store_explicit(&l->load.expected_ns, before + (uint64_t)ns, memory_order_relaxed);
+    if (l->s.gate)
+        guest_gate_add(l->s.gate, n);
 }
 
 void lane_submit(struct lane *l, uint64_t now_ns)

@@ -14,6 +14,7 @@
 #include "base/stats.h"
 #include "exec/arena.h"
 #include "exec/group.h"
+#include "exec/guest_page.h"
 #include "exec/stage.h"
 #include "memory/pool.h"
 #include "memory/shm_region.h"
@@ -38,6 +39,7 @@ struct lane_setup {
     uint32_t slots, max_rois;
     uint64_t product_bytes;              /* of one slot */
     const struct conditions *conditions; /* that a fresh runner warms up with; they outlive it */
+    struct guest_gate *gate;             /* of the device's guest; NULL: it has none */
     bool warm_up;
     const uint64_t
         *guess_ns;          /* what a batch takes in the step's lanes, while none was seen there */

@@ -432,6 +432,42 @@ bool worker_is_quarantined(const struct worker *w)
     return is_down(w) && atomic_load(&w->pause_ms) >= QUARANTINE_MS;
 }
 
+/* ---------------------------------------------------------------- guests */
+
+uint32_t worker_life(const struct worker *w)
+{
+    return atomic_load(&w->deaths);
+}
+
+int worker_guest(struct worker *w, const struct worker_guest_message *message, int page_fd,
+                 int plugin_fd, uint32_t *ret_life)
+{
+    int r;
+
+    pthread_mutex_lock(&w->lock);
+    *ret_life = worker_life(w);
+    r = is_down(w) || w->is_ending ? -EAGAIN
+                                   : worker_process_guest(&w->process, message, page_fd, plugin_fd);
+    pthread_mutex_unlock(&w->lock);
+    return r == -EPIPE || r == -ECONNRESET ? -EAGAIN : r;
+}
+
+int worker_cpu_ns(struct worker *w, uint64_t *ret_ns)
+{
+    struct timespec t;
+    clockid_t clock;
+    int r;
+
+    pthread_mutex_lock(&w->lock);
+    r = is_down(w) ? -EAGAIN : -clock_getcpuclockid(w->process.child.pid, &clock);
+    if (r == 0)
+        r = clock_gettime(clock, &t) < 0 ? -errno : 0;
+    pthread_mutex_unlock(&w->lock);
+    if (r == 0)
+        *ret_ns = (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+    return r;
+}
+
 /* ---------------------------------------------------------------- dispatch's side */
 
 int worker_kill(struct worker *w, const char *why)

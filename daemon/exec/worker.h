@@ -74,6 +74,17 @@ struct lane *worker_lane(const struct worker *w, uint32_t shard, uint32_t i);
 /* Whether it keeps ending: it is down, and pauses for a second or more before the next try. */
 bool worker_is_quarantined(const struct worker *w);
 
+/* ---- for guests, on any thread ---- */
+
+struct worker_guest_message;
+/* A number that changes when its process ends and when it is back: odd while there is none. */
+uint32_t worker_life(const struct worker *w);
+/* Starts the thread of a guest there.  *ret_life: in which life.  -EAGAIN: not now. */
+int worker_guest(struct worker *w, const struct worker_guest_message *message, int page_fd,
+                 int plugin_fd, uint32_t *ret_life);
+/* Processor time of its process. */
+int worker_cpu_ns(struct worker *w, uint64_t *ret_ns);
+
 /* ---- for dispatch, on the I/O thread of a shard ---- */
 
 /* Ends the process at once; its watcher sees it.  Without a process nothing happens: -ENOTSUP.

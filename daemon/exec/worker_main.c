@@ -13,6 +13,7 @@
 #include "base/sandbox.h"
 #include "exec/doorbell.h"
 #include "exec/runner.h"
+#include "exec/worker_guest.h"
 #include "exec/worker_regions.h"
 #include "exec/worker_wire.h"
 #include "log.h"
@@ -42,6 +43,7 @@ struct worker_side {
     struct pieces_budget budget;
     uint32_t n_lanes;
     struct worker_side_lane *lane[WORKER_LANES_MAX];
+    struct worker_guest *guest; /* NULL: none was here */
 };
 
 static void log_of_plugins(void *ctx, enum trg_level level, const char *text)
@@ -269,6 +271,10 @@ static void serve_one(struct worker_side *w, const struct worker_message *m, int
             worker_regions_map(w->shard[m->region.shard].regions, &m->region,
                                m->request == WORKER_REGION ? fds[0] : -1);
         break;
+    case WORKER_GUEST:
+        worker_guest_close(w->guest);
+        w->guest = worker_guest_open(&m->guest, fds, w->device, &w->host, w->plugins);
+        break;
     default:
         log_error("worker", "an unknown request", "request=%d", (int)m->request);
     }
@@ -308,6 +314,7 @@ static void await_request(struct worker_side *w)
 
 static void close_all(struct worker_side *w)
 {
+    worker_guest_close(w->guest);
     for (uint32_t i = 0; i < w->n_lanes; i++)
         free_lane(w->lane[i]);
     for (uint32_t i = 0; i < SHARDS_MAX; i++)

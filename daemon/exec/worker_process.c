@@ -233,6 +233,22 @@ int worker_process_forget(struct worker_process *p, uint32_t shard, uint32_t num
                           MSG_DONTWAIT);
 }
 
+int worker_process_guest(struct worker_process *p, const struct worker_guest_message *message,
+                         int page_fd, int plugin_fd)
+{
+    const int fds[2] = {page_fd, plugin_fd};
+    struct worker_message *m = calloc(1, sizeof *m);
+    int r;
+
+    if (!m)
+        return -ENOMEM;
+    m->request = WORKER_GUEST;
+    m->guest = *message;
+    r = fdmessage_send(p->child.socket, m, worker_message_bytes(m->request), fds, 2, MSG_DONTWAIT);
+    free(m);
+    return r;
+}
+
 /* ---------------------------------------------------------------- end */
 
 int worker_process_reap(struct worker_process *p, const char *name)

@@ -29,6 +29,9 @@ int worker_process_region(struct worker_process *p, uint32_t shard,
                           const struct shm_region *region);
 int worker_process_forget(struct worker_process *p, uint32_t shard, uint32_t number,
                           uint32_t epoch);
+/* Has it start the thread of a guest.  Never waits: -EAGAIN. */
+int worker_process_guest(struct worker_process *p, const struct worker_guest_message *message,
+                         int page_fd, int plugin_fd);
 /* After its end: logs how it ended, forgets it.  Returns the status of waitpid. */
 int worker_process_reap(struct worker_process *p, const char *name);
 

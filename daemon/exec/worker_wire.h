@@ -28,7 +28,9 @@ enum worker_request {
     WORKER_SETUP,     /* with pool, doorbell page, eventfd of each shard; answered */
     WORKER_LANE, /* with an arena of each shard and the plugins; answered when its runner is open */
     WORKER_REGION, /* with the memory of a client; maps it */
-    WORKER_FORGET  /* unmaps it */
+    WORKER_FORGET, /* unmaps it */
+    WORKER_GUEST /* with a guest's page and plugin: starts its thread; says in the page what came of
+                  * it */
 };
 
 struct worker_shard_message {
@@ -76,12 +78,21 @@ struct worker_region_message {
     uint32_t shard, number, epoch;
 };
 
+struct worker_guest_message {
+    char name[WORKER_LANE_NAME], plugin[WORKER_PATH], folder[WORKER_PATH];
+    bool is_partition, has_cpus;
+    cpu_set_t cpus;
+    uint32_t percent, slice_us, checkpoint_s, memory_mbytes;
+    _Alignas(8) unsigned char params[WORKER_PARAMS];
+};
+
 struct worker_message {
     enum worker_request request;
     union {
         struct worker_setup_message setup;
         struct worker_lane_message lane;
         struct worker_region_message region;
+        struct worker_guest_message guest;
     };
 };
 

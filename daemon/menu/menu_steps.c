@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "menu/menu_build.h"
+#include "plugin/plugin_yaml.h"
 
 void menu_check_name(struct builder *b, const char *where, const char *name)
 {
@@ -102,28 +103,13 @@ static void need_conditions(struct builder *b, const struct menu_step *s, uint32
         need_condition(b, s, where, c);
 }
 
-/* Fills the plugin's config struct: defaults, preset, then the keys of the file. */
 static void build_params(struct builder *b, struct menu_step *s, uint32_t number)
 {
-    char where[WHERE_BYTES], at[WHERE_BYTES * 2], why[WHY_BYTES] = "";
-    const char *key, *value;
+    char where[WHERE_BYTES], label[WHERE_BYTES];
 
     snprintf(where, sizeof where, "steps[%u].params", number);
-    plugin_defaults(s->plugin, s->params);
-    snprintf(at, sizeof at, "%s.preset", where);
-    value = yamlfile_scalar(b->f, at);
-    if (value && plugin_preset(s->plugin, value, s->params, why, sizeof why) < 0)
-        yamlfile_problem(b->f, at, "%s", why);
-    for (uint32_t i = 0; yamlfile_pair(b->f, where, i, &key, &value); i++) {
-        snprintf(at, sizeof at, "%s.%.100s", where, key);
-        if (!value)
-            yamlfile_problem(b->f, at, "%s: one value is wanted", key);
-        else if (strcmp(key, "preset") != 0 &&
-                 plugin_set(s->plugin, key, value, s->params, why, sizeof why) < 0)
-            yamlfile_problem(b->f, at, "%s", why);
-    }
-    if (!yamlfile_problems(b->f) && plugin_check(s->plugin, s->params, why, sizeof why) < 0)
-        yamlfile_problem(b->f, where, "step \"%s\": %s", s->name, why);
+    snprintf(label, sizeof label, "step \"%.63s\"", s->name);
+    plugin_read_params(b->f, where, label, s->plugin, s->params);
 }
 
 /* ---------------------------------------------------------------- what feeds what */

@@ -57,6 +57,7 @@ SHOW(lanes, false)
 SHOW(devices, false)
 SHOW(workers, false)
 SHOW(streams, false)
+SHOW(guests, false)
 SHOW(clients, false)
 SHOW(latency, false)
 SHOW(ledger, true)
@@ -77,7 +78,7 @@ static void run_show_stat(struct call *c)
         {"global", show_info, true},      {"chains", show_chains, false},
         {"steps", show_steps, false},     {"lanes", show_lanes, false},
         {"workers", show_workers, false}, {"streams", show_streams, false},
-        {"clients", show_clients, false}};
+        {"guests", show_guests, false},   {"clients", show_clients, false}};
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         show_title(parts[i].name, i == 0, c->format, c->out);
@@ -209,6 +210,28 @@ static void run_set_log(struct call *c)
     fprintf(c->out, "log level %s\n", c->word[0]);
 }
 
+static void order_guest(struct call *c, enum guest_order what)
+{
+    char text[256] = "";
+
+    command_answer(c, guests_order(c->v->guests, c->word[0], what, text, sizeof text), text);
+}
+
+static void run_guest_start(struct call *c)
+{
+    order_guest(c, GUEST_RUN);
+}
+
+static void run_guest_pause(struct call *c)
+{
+    order_guest(c, GUEST_PAUSE);
+}
+
+static void run_guest_stop(struct call *c)
+{
+    order_guest(c, GUEST_STOP);
+}
+
 #define ASK(name)                                                     \
     static void run_##name(struct call *c)                            \
     {                                                                 \
@@ -267,6 +290,13 @@ static const struct command own_commands[] = {
      "processes of lanes: alive, ended, started again"},
     {"show streams", 0, LISTS, run_show_streams, "",
      "files of streams: RoIs written, waiting, lost"},
+    {"show guests", 0, LISTS, run_show_guests, "", "guests: slices of work, state, progress"},
+    {"guest show", 0, LISTS, run_show_guests, "", "the same"},
+    {"guest start", 1, ACTS, run_guest_start, "NAME",
+     "let a guest have slices, from its last checkpoint on"},
+    {"guest pause", 1, ACTS, run_guest_pause, "NAME",
+     "write its checkpoint and give it no slices; it keeps its memory"},
+    {"guest stop", 1, ACTS, run_guest_stop, "NAME", "write its checkpoint and free its memory"},
     {"show devices", 0, LISTS, run_show_devices, "", "devices of all backends"},
     {"show conditions", 0, LISTS, run_show_conditions, "",
      "what plugins need beside RoIs: rows, keys, from which lumi block on"},

@@ -83,6 +83,7 @@ static void globals(const struct stats *s, FILE *out)
 #define OF_LANE(name, kind, help)   EACH(lane, STATS_LANES_MAX, "lane", name, kind, help)
 #define OF_STREAM(name, kind, help) EACH(stream, STATS_STREAMS_MAX, "stream", name, kind, help)
 #define OF_WORKER(name, kind, help) EACH(worker, STATS_WORKERS_MAX, "worker", name, kind, help)
+#define OF_GUEST(name, kind, help)  EACH(guest, STATS_GUESTS_MAX, "guest", name, kind, help)
 
 static void entries(const struct stats *s, FILE *out)
 {
@@ -93,6 +94,7 @@ static void entries(const struct stats *s, FILE *out)
     STATS_LANE(OF_LANE)
     STATS_WORKER(OF_WORKER)
     STATS_STREAM(OF_STREAM)
+    STATS_GUEST(OF_GUEST)
     head("trigd_chain_prescale", "gauge", "a chain accepts 1 in this many", out);
     for (uint32_t i = 0; i < STATS_CHAINS_MAX; i++) {
         if (!atomic_load(&s->chain[i].used))

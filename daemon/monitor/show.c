@@ -126,6 +126,30 @@ void show_streams(const struct control_view *v, struct table *t)
     stats_unlock();
 }
 
+void show_guests(const struct control_view *v, struct table *t)
+{
+    static const char *const column[] = {"guest", "plugin", "device", "when", "state"};
+    struct guest_info g;
+
+    for (size_t i = 0; i < sizeof column / sizeof *column; i++)
+        table_column(t, column[i], false);
+    STATS_GUEST(COLUMN)
+    table_column(t, "progress", false);
+    table_column(t, "why", false);
+    for (uint32_t i = 0; guests_look(v->guests, i, &g); i++) {
+        const struct stats_guest *e = g.stats;
+
+        table_cell(t, "%s", g.name);
+        table_cell(t, "%s", g.plugin);
+        table_cell(t, "%s", g.device);
+        table_cell(t, "%s", g.when);
+        table_cell(t, "%s", g.state);
+        STATS_GUEST(CELL)
+        table_cell(t, "%s", g.progress);
+        table_cell(t, "%s", g.why);
+    }
+}
+
 void show_clients(const struct control_view *v, struct table *t)
 {
     table_column(t, "client", false);

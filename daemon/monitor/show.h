@@ -15,6 +15,7 @@ void show_clients(const struct control_view *v, struct table *t);
 void show_latency(const struct control_view *v, struct table *t);
 void show_ledger(const struct control_view *v, struct table *t);
 void show_devices(const struct control_view *v, struct table *t);
+void show_guests(const struct control_view *v, struct table *t);
 /* RoIs that ended a worker. */
 void show_poison(const struct control_view *v, struct table *t);
 void show_conditions(const struct control_view *v, struct table *t);

@@ -10,6 +10,7 @@
 #include "base/stats.h"
 #include "config/config.h"
 #include "exec/devices.h"
+#include "exec/guests.h"
 #include "flow/histograms.h"
 #include "flow/poison.h"
 #include "menu/change_book.h"
@@ -72,6 +73,7 @@ struct control_view {
     struct plugin_host *plugins;
     const struct devices *devices;
     struct poison *poison; /* NULL: none is remembered */
+    struct guests *guests; /* NULL: there are none */
     struct control_hooks hooks;
     const struct control_extra *extra; /* in place of what only a daemon has; NULL: it is one */
     uint32_t n_extra;

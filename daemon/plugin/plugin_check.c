@@ -45,6 +45,8 @@ static int check_collections(struct plugin *p, char *why, size_t bytes)
         return -EINVAL;
     if (!p->n_inputs && !(d->flags & TRG_PLUGIN_GUEST))
         return refuse(why, bytes, "it consumes no collection; at least one is needed");
+    if ((p->n_inputs || p->n_outputs) && (d->flags & TRG_PLUGIN_GUEST))
+        return refuse(why, bytes, "it is a guest, and a guest has no collections");
     for (uint32_t i = 0; i < p->n_outputs; i++)
         for (uint32_t k = 0; k < i; k++)
             if (!strcmp(d->produces[i]->name, d->produces[k]->name))
@@ -180,8 +182,18 @@ static int check_backends(const char *words, char *why, size_t bytes)
 
 int plugin_check_code(const struct trg_plugin *d, char *why, size_t bytes)
 {
-    if (!d->create || !d->destroy || !d->submit || !d->collect)
-        return refuse(why, bytes, "create, destroy, submit or collect is missing");
+    const struct trg_guest *g = d->guest;
+
+    if (!(d->flags & TRG_PLUGIN_GUEST)) {
+        if (!d->create || !d->destroy || !d->submit || !d->collect)
+            return refuse(why, bytes, "create, destroy, submit or collect is missing");
+        return 0;
+    }
+    if (!g || g->size < sizeof *g || !g->open || !g->submit || !g->collect || !g->save ||
+        !g->progress || !g->close)
+        return refuse(why, bytes,
+                      "it is a guest, and open, submit, collect, save, progress or close of its "
+                      "table is missing");
     return 0;
 }
 

@@ -328,6 +328,14 @@ int plugin_check(const struct plugin *p, const void *params, char *why, size_t w
     return p->d.check ? p->d.check(params, why, why_bytes) : 0;
 }
 
+bool plugin_runs_on(const struct plugin *p, const char *backend)
+{
+    const char *found = strstr(p->d.backends, backend);
+    const size_t n = strlen(backend);
+
+    return found && (found[n] == '\0' || found[n] == ' ');
+}
+
 const struct plugin *plugin_host_next(struct plugin_host *h, const struct plugin *p)
 {
     const struct entry *e;

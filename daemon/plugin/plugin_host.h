@@ -50,6 +50,8 @@ int plugin_host_open(struct plugin_host *h, const char *file, const struct plugi
  * changed only the last version. */
 const struct plugin *plugin_host_next(struct plugin_host *h, const struct plugin *p);
 
+/* Whether it runs on the devices of a backend. */
+bool plugin_runs_on(const struct plugin *p, const char *backend);
 /* Fills a config struct (d.config_size bytes) with the defaults. */
 void plugin_defaults(const struct plugin *p, void *params);
 /* Applies a preset; -ENOENT with the known ones in `why`. */

@@ -145,6 +145,8 @@ struct trg_device_ops {
                       struct trg_buffer **ret_window); /* optional, with the next two */
     int (*window_open)(struct trg_buffer *w, size_t at, size_t bytes);
     int (*window_shut)(struct trg_buffer *w, size_t at);
+    int (*guest_queue_new)(struct trg_device *d, uint32_t percent,
+                           struct trg_queue **ret_queue); /* optional */
 };
 
 /* First member of every backend's own objects. */
@@ -269,6 +271,20 @@ static inline int trg_kernel_get(struct trg_module *m, const char *name,
 static inline int trg_queue_new(struct trg_device *d, struct trg_queue **ret_queue)
 {
     return trg_ops(d)->queue_new(d, ret_queue);
+}
+
+/* Makes a queue for work that nobody waits for: of the lowest priority where the device has
+ * priorities.  With `percent` above 0 its kernels run on so many percent of the multiprocessors
+ * only (at least one part that the device can set apart); other queues may use these as well.
+ * -ENOTSUP: the device cannot be divided (also where the backend has no such function). */
+static inline int trg_guest_queue_new(struct trg_device *d, uint32_t percent,
+                                      struct trg_queue **ret_queue)
+{
+    const struct trg_device_ops *o = trg_ops(d);
+
+    if (o->size > offsetof(struct trg_device_ops, guest_queue_new) && o->guest_queue_new)
+        return o->guest_queue_new(d, percent, ret_queue);
+    return percent ? -ENOTSUP : o->queue_new(d, ret_queue);
 }
 
 /* Finishes and frees a queue.  NULL is allowed. */

@@ -185,6 +185,46 @@ enum trg_condition_flag {
     TRG_CONDITION_OPTIONAL = 1 /* the plugin does without; else menus with it need a file */
 };
 
+/* ---- guests: slices of work on devices that no batch needs, instead of RoIs ---- */
+
+/* A guest has TRG_PLUGIN_GUEST, a table `guest`, and none of the functions for batches.
+ *
+ * Order:   open; for each slice submit, (the daemon waits for the queue), collect; between slices
+ *          save; close.  One slice is in flight at a time.
+ * Threads: one thread, which runs only where nobody else wants the core (CPU).
+ * Memory:  device and pinned memory comes from `device` in open, and counts against the budget
+ * until close: what exceeds it is refused with -ENOMEM. Errors:  as above; a function that fails
+ * disables the guest until the operator starts it again.
+ */
+struct trg_guest_setup {
+    uint32_t size;      /* sizeof(struct trg_guest_setup) of the daemon */
+    const char *folder; /* of this guest alone, for input, results and checkpoints */
+    uint64_t memory_bytes;
+};
+
+enum trg_guest_state { TRG_GUEST_MORE = 0, TRG_GUEST_DONE = 1 }; /* answers of open and collect */
+
+struct trg_guest {
+    uint32_t size; /* sizeof(struct trg_guest): set by the plugin */
+
+    /* Begins, or goes on where the checkpoint in the folder left off.  May wait for the queue,
+     * which outlives the algo.  Logs the cause of a failure. */
+    int (*open)(const struct trg_host *host, const void *config, struct trg_device *device,
+                struct trg_queue *queue, const struct trg_guest_setup *setup,
+                struct trg_algo **ret_algo);
+    /* Enqueues work that takes about `us` microseconds, by what earlier slices took, and returns
+     * without waiting.  On a GPU no group of a kernel runs longer than 10 us, so that kernels of
+     * batches find room. */
+    int (*submit)(struct trg_algo *algo, struct trg_queue *queue, double us);
+    /* After the queue has passed the slice, which took `us`: on a CPU of the core's time. */
+    int (*collect)(struct trg_algo *algo, double us);
+    /* Writes a checkpoint, complete or not at all.  May wait for the queue. */
+    int (*save)(struct trg_algo *algo, struct trg_queue *queue);
+    /* Where it is, in one line without its end. */
+    void (*progress)(const struct trg_algo *algo, char *text, size_t bytes);
+    void (*close)(struct trg_algo *algo); /* NULL is allowed */
+};
+
 /* ---- the descriptor ---- */
 
 /* Fill with TRG_PLUGIN_INIT first, then by name.  Append only: the daemon copies `size` bytes
@@ -234,12 +274,14 @@ struct trg_plugin {
      * which the caller sets.  host is NULL, n_items the upper bound.  Called once for each slot,
      * after create. */
     int (*device_output)(struct trg_algo *algo, uint32_t slot, uint32_t k, struct trg_input *ret);
+
+    const struct trg_guest *guest; /* of a guest */
 };
 
 enum trg_plugin_flag {
     TRG_PLUGIN_DEVICE_INPUT = 1, /* submit accepts inputs without a host copy: counts come from
                                   * the offsets on the device, n_items is an upper bound */
-    TRG_PLUGIN_GUEST = 2,        /* gets slices of work on idle devices instead of RoIs */
+    TRG_PLUGIN_GUEST = 2,        /* gets slices of work instead of RoIs: `guest` */
     TRG_PLUGIN_DEVICE_COLUMNS =
         4 /* on a GPU, submit and collect read RoIs and offsets of a host copy and none of its
            * columns: the device may read these itself where they are */

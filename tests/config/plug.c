@@ -55,6 +55,7 @@ struct config {
 #define HANGS        33 /* when it is loaded */
 #define CHECK_DIES   34 /* for n = 13 */
 #define NO_TABLE     35 /* of a condition */
+#define BAD_GUEST    36 /* without functions */
 
 #define MAKES                                                                                     \
     (PLUG_KIND == MAKER || PLUG_KIND == RELAY || PLUG_KIND == TAKER || PLUG_KIND == SAME_TWICE || \
@@ -144,6 +145,40 @@ static int collect(struct trg_algo *algo, struct trg_batch *batch)
     return -ENOTSUP;
 }
 
+static int open_guest(const struct trg_host *host, const void *config, struct trg_device *device,
+                      struct trg_queue *queue, const struct trg_guest_setup *setup,
+                      struct trg_algo **ret_algo)
+{
+    (void)host, (void)config, (void)device, (void)queue, (void)setup, (void)ret_algo;
+    return -ENOTSUP;
+}
+
+static int slice(struct trg_algo *algo, struct trg_queue *queue, double us)
+{
+    (void)algo, (void)queue, (void)us;
+    return -ENOTSUP;
+}
+
+static int took(struct trg_algo *algo, double us)
+{
+    (void)algo, (void)us;
+    return -ENOTSUP;
+}
+
+static int save(struct trg_algo *algo, struct trg_queue *queue)
+{
+    (void)algo, (void)queue;
+    return -ENOTSUP;
+}
+
+static void progress(const struct trg_algo *algo, char *text, size_t bytes)
+{
+    (void)algo, (void)text, (void)bytes;
+}
+
+static const struct trg_guest guest = {sizeof guest, open_guest, slice,  took,
+                                       save,         progress,   destroy};
+
 static const struct trg_collection bad = {
     sizeof bad, 1, "bad", "a wrong hash", 1, sizeof trg_hits.column[0], 1, trg_hits_columns};
 
@@ -161,8 +196,9 @@ const struct trg_plugin EXPORTED = {
     .version = "1.0.0",
     .summary = "for tests",
     .consumes = {IS(NO_INPUT, NULL,
-                    IS(EATER, &trg_doublets,
-                       IS(MAKER, &trg_hits, IS(BAD_KIND, &bad, FIRST_INPUT)))),
+                    IS(GUEST, NULL,
+                       IS(EATER, &trg_doublets,
+                          IS(MAKER, &trg_hits, IS(BAD_KIND, &bad, FIRST_INPUT))))),
                  IS(TAKER, &trg_doublets, NULL), IS(GAP, &trg_hits, NULL)},
     .produces = {MAKES ? &trg_doublets
                        : IS(TOWERS, &trg_towers, IS(OTHER_TOWERS, &trg_towers, NULL)),
@@ -179,6 +215,8 @@ const struct trg_plugin EXPORTED = {
     .destroy = destroy,
     .submit = IS(NO_SUBMIT, NULL, submit),
     .collect = collect,
-    .flags = IS(TAKER, TRG_PLUGIN_DEVICE_INPUT, IS(GUEST, TRG_PLUGIN_GUEST, 0)),
+    .flags = IS(TAKER, TRG_PLUGIN_DEVICE_INPUT,
+                IS(GUEST, TRG_PLUGIN_GUEST, IS(BAD_GUEST, TRG_PLUGIN_GUEST, 0))),
     .device_output = IS(RELAY, device_output, NULL),
+    .guest = IS(GUEST, &guest, NULL),
 };

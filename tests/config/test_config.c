@@ -15,6 +15,7 @@
 #include "capture.h"
 #include "config/config.h"
 #include "config/config_table.h"
+#include "exec/guests.h"
 #include "menu/menu.h"
 
 static const char *environment(const char *name)
@@ -199,6 +200,24 @@ static const struct broken broken[] = {
      "streams[0].when_full is \\\"wait\\\"; drop and stop are allowed"},
     {"menu: m\nstreams:\n  - {stream: a, folder: \"\"}\n", 3,
      "streams[0].folder is empty; a folder is wanted"},
+    {"menu: m\nguests:\n  - {guest: ../a, plugin: p, backend: cpu}\n", 3,
+     "guests[0].guest is \\\"../a\\\"; letters, digits, _ and - are allowed"},
+    {"menu: m\nguests:\n  - {guest: a, plugin: p, backend: gpu}\n", 3,
+     "guests[0].backend is \\\"gpu\\\"; cpu, opencl and cuda are allowed"},
+    {"menu: m\nguests:\n  - {guest: a, plugin: p, backend: cpu}\n"
+     "  - {guest: a, plugin: p, backend: cuda}\n",
+     4, "guest \\\"a\\\" is listed twice"},
+    {"menu: m\nguests:\n  - {guest: a, plugin: p, backend: cpu}\n"
+     "  - {guest: b, plugin: p, backend: cpu}\n",
+     4, "device cpu:0 has a guest already, \\\"a\\\"; one is allowed"},
+    {"menu: m\nguests:\n  - {guest: a, plugin: p, backend: cpu, when: always}\n", 3,
+     "guests[0].when is \\\"always\\\"; idle and partition are allowed"},
+    {"menu: m\nguests:\n  - {guest: a, plugin: p, backend: opencl, when: partition}\n", 3,
+     "an OpenCL device cannot be divided; with opencl, idle is allowed"},
+    {"menu: m\nguests:\n  - {guest: a, plugin: p, backend: cpu, slice_us: 0}\n", 3,
+     "guests[0].slice_us is 0; 1 to 10000 are allowed"},
+    {"menu: m\nisolation: thread\nguests:\n  - {guest: a, plugin: p, backend: cpu}\n", 3,
+     "guests run in worker processes; isolation: process is wanted"},
 };
 
 static void wrong_ones_are_refused_with_line_and_reason(void **state)
@@ -268,6 +287,8 @@ static void check_example(const char *path)
     r = config_load(path, &c);
     if (r == 0)
         r = menu_load(c->menu, host, &menu);
+    if (r == 0)
+        r = guests_check(c, host);
     log = capture_end();
     if (r < 0)
         fail_msg("%s: %s", path, log);

@@ -98,6 +98,9 @@ static void bad_plugins_are_refused_with_the_reason(void **state)
         {"bad_kind", -EINVAL, "collection bad has the hash 0000000000000001, its columns have "},
         {"gap", -EINVAL, "consumes[2] is given and consumes[1] is not; no gaps are allowed"},
         {"no_input", -EINVAL, "consumes no collection"},
+        {"bad_guest", -EINVAL,
+         "it is a guest, and open, submit, collect, save, progress or close of its table is "
+         "missing"},
         {"no_table", -EINVAL, "condition 'beam_line' has no help or table"},
         {"same_twice", -EINVAL, "produces doublets twice"},
         {"bad_room", -EINVAL,

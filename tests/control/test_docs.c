@@ -88,6 +88,11 @@ static void test_counters(void **state)
         STATS_WORKER(ROW)
     }
     {
+        const char *heading = "\n## Counters of a guest";
+
+        STATS_GUEST(ROW)
+    }
+    {
         const char *heading = "\n## Counters of a client";
 
         STATS_CLIENT(ROW)

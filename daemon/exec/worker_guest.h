@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker_guest.h - the guest of a worker process. */
+#ifndef TRIGD_WORKER_GUEST_H
+#define TRIGD_WORKER_GUEST_H
+#include "exec/worker_wire.h"
+#include "plugin/plugin_host.h"
+
+struct worker_guest;
+/* Starts its thread.  `fds`: its page and its plugin; the caller closes them.  NULL where it cannot
+ * be started: the page says why, as far as there is one, and the log. */
+struct worker_guest *worker_guest_open(const struct worker_guest_message *m, const int *fds,
+                                       struct trg_device *device, const struct trg_host *host,
+                                       struct plugin_host *plugins);
+/* Tells it to stop and waits for it.  NULL is fine. */
+void worker_guest_close(struct worker_guest *g);
+#endif

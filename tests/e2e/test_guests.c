@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Guests beside the trigger: slices while the lanes are free, checkpoints over restarts, and faults
+ * that cost no RoI anything. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "workers.h"
+
+#define GUEST(more) \
+    "guests:\n  - {guest: v, plugin: visitor, backend: cpu, checkpoint_s: 0" more "}\n"
+#define ONE_LANE "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH PATIENT
+
+/* A cell of the row of the guest. */
+static void cell(struct server *s, const char *key, char *ret_text, size_t bytes)
+{
+    char *text = server_ask(s, "show guests json"), want[64], *at;
+    size_t n;
+
+    snprintf(want, sizeof want, "\"%s\":", key);
+    at = strstr(text, want);
+    if (!at)
+        fail_msg("no %s in %s", key, text);
+    at += strlen(want);
+    at += *at == '"';
+    n = strcspn(at, "\",}");
+    snprintf(ret_text, bytes, "%.*s", (int)n, at);
+    free(text);
+}
+
+static unsigned long number(struct server *s, const char *key)
+{
+    char text[64];
+
+    cell(s, key, text, sizeof text);
+    return strtoul(text, NULL, 10);
+}
+
+static void await_state(struct server *s, const char *wanted)
+{
+    char state[64] = "";
+
+    for (int i = 0; i < 1000; i++) {
+        cell(s, "state", state, sizeof state);
+        if (!strcmp(state, wanted))
+            return;
+        workers_nap(10);
+    }
+    fail_msg("the guest is %s and not %s", state, wanted);
+}
+
+static void await_slices(struct server *s, unsigned long least)
+{
+    for (int i = 0; i < 1000; i++) {
+        if (number(s, "slices") >= least)
+            return;
+        workers_nap(10);
+    }
+    fail_msg("the guest had %lu slices and not %lu", number(s, "slices"), least);
+}
+
+static void order(struct server *s, const char *line, const char *answer)
+{
+    char *text = server_ask(s, line);
+
+    if (!strstr(text, answer))
+        fail_msg("%s: %s", line, text);
+    free(text);
+}
+
+static void expect_why(struct server *s, const char *wanted)
+{
+    char why[200];
+
+    cell(s, "why", why, sizeof why);
+    if (!strstr(why, wanted))
+        fail_msg("the reason is \"%s\" and not \"%s\"", why, wanted);
+}
+
+/* The count in the guest's folder; 0: there is none. */
+static unsigned long saved(const struct server *s)
+{
+    char path[200];
+    unsigned long n = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/state/guests/v/count", s->folder);
+    f = fopen(path, "r");
+    if (!f)
+        return 0;
+    assert_int_equal(fscanf(f, "%lu", &n), 1);
+    fclose(f);
+    return n;
+}
+
+static unsigned long count(struct server *s)
+{
+    char text[200];
+
+    cell(s, "progress", text, sizeof text);
+    assert_int_equal(strncmp(text, "count ", 6), 0);
+    return strtoul(text + 6, NULL, 10);
+}
+
+static void send_batches(struct link *l, uint64_t *token, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++, *token += WORKERS_BATCH) {
+        workers_send(l, *token, WORKERS_BATCH, 0);
+        workers_expect(l, *token, WORKERS_BATCH, 0);
+    }
+}
+
+/* How many slices it has while a batch holds up its lane; -1: the batch was back too early to say.
+ */
+static long slices_beside_a_batch(struct server *s, struct link *l, uint64_t token)
+{
+    unsigned long before, after;
+    bool is_there;
+
+    workers_send(l, token, 3, FAULT_STALL);
+    server_wait_counter(s, "in_flight", WORKERS_BATCH);
+    workers_nap(30);
+    before = number(s, "slices");
+    workers_nap(60);
+    after = number(s, "slices");
+    is_there = server_counter(s, "in_flight") == WORKERS_BATCH;
+    workers_expect(l, token, WORKERS_BATCH, 0);
+    return is_there ? (long)(after - before) : -1;
+}
+
+/* A batch that holds up its lane holds up the guest. */
+static void it_has_the_time_of_nobody_else(void **state)
+{
+    struct server s;
+    struct link l;
+    uint64_t token = 100;
+    long n = -1;
+
+    (void)state;
+    workers_open(&s, &l, ONE_LANE GUEST(""));
+    await_slices(&s, 100);
+    send_batches(&l, &token, 20);
+    for (int i = 0; n < 0 && i < 10; i++, token += WORKERS_BATCH)
+        n = slices_beside_a_batch(&s, &l, token);
+    assert_in_range(n, 0, 1); /* one may have been in flight */
+    await_slices(&s, number(&s, "slices") + 100);
+    assert_true(number(&s, "yielded") > 0);
+    assert_true(number(&s, "us") > 0);
+    assert_int_equal(number(&s, "bytes"), 1 << 20);
+    workers_end(&s, &l);
+}
+
+/* With `partition` it runs on while a batch does. */
+static void a_part_of_its_own(void **state)
+{
+    struct server s;
+    struct link l;
+    unsigned long before;
+
+    (void)state;
+    workers_open(&s, &l, ONE_LANE GUEST(", when: partition"));
+    await_slices(&s, 10);
+    workers_send(&l, 100, 3, FAULT_STALL);
+    before = number(&s, "slices");
+    await_slices(&s, before + 10);
+    assert_int_equal(number(&s, "yielded"), 0);
+    workers_expect(&l, 100, WORKERS_BATCH, 0);
+    workers_end(&s, &l);
+}
+
+static void the_operator_has_the_say(void **state)
+{
+    struct server s;
+    struct link l;
+    unsigned long n;
+
+    (void)state;
+    workers_open(&s, &l, ONE_LANE GUEST(", start: false"));
+    workers_nap(30);
+    assert_int_equal(number(&s, "slices"), 0);
+    order(&s, "guest start v", "guest v is ");
+    await_slices(&s, 50);
+    order(&s, "guest pause v", "guest v is paused");
+    n = number(&s, "slices");
+    assert_int_equal(saved(&s), n);
+    workers_nap(30);
+    assert_int_equal(number(&s, "slices"), n);
+    assert_int_equal(number(&s, "bytes"), 1 << 20);
+    order(&s, "guest start v", "guest v is ");
+    await_slices(&s, n + 50);
+    order(&s, "guest stop v", "guest v is stopped");
+    assert_int_equal(number(&s, "bytes"), 0);
+    n = saved(&s);
+    assert_int_equal(n, number(&s, "slices"));
+    order(&s, "guest start v", "guest v is ");
+    await_slices(&s, n + 50);
+    assert_true(count(&s) >= n); /* and not from 0 on */
+    order(&s, "guest stop w", "error: there is no guest \"w\"; `show guests` lists them");
+    workers_end(&s, &l);
+}
+
+/* A reload brings it to the workers of the new menu; so does a restart of the daemon. */
+static void it_outlives_menus_and_daemons(void **state)
+{
+    struct server s;
+    struct link l;
+    unsigned long n;
+    uint64_t token = 100;
+
+    (void)state;
+    workers_open(&s, &l, ONE_LANE GUEST(""));
+    await_slices(&s, 50);
+    free(server_ask(&s, "reload"));
+    n = saved(&s);
+    assert_true(n >= 50);
+    await_slices(&s, n + 50);
+    assert_true(count(&s) >= n);
+    send_batches(&l, &token, 3);
+    order(&s, "guest pause v", "paused");
+    n = saved(&s);
+    order(&s, "guest start v", "guest v is ");
+    assert_int_equal(kill(s.pid, SIGKILL), 0);
+    assert_int_equal(server_wait_end(&s, 10), 128 + SIGKILL);
+    link_close(&l);
+    server_spawn(&s);
+    await_slices(&s, 20);
+    assert_true(count(&s) >= n);
+    link_open(&l, &s);
+    link_hello(&l, "workers", 0);
+    send_batches(&l, &token, 3);
+    workers_end(&s, &l);
+}
+
+/* Its worker is its own on a CPU: whoever ends it, no RoI sees it, and the guest goes on from its
+ * checkpoint. */
+static void its_worker_is_killed(void **state)
+{
+    struct server s;
+    struct link l;
+    unsigned long n;
+    uint64_t token = 100;
+
+    (void)state;
+    workers_open(&s, &l, ONE_LANE GUEST(", slice_us: 10000"));
+    await_slices(&s, 5);
+    order(&s, "guest pause v", "paused");
+    n = saved(&s);
+    order(&s, "guest start v", "guest v is ");
+    await_slices(&s, n + 2);
+    assert_int_equal(kill((pid_t)workers_number(&s, "guest cpu:0/1", "pid"), SIGKILL), 0);
+    workers_wait(&s, "guest cpu:0/1", "restarts", 1);
+    send_batches(&l, &token, 3);
+    order(&s, "guest start v", "guest v is "); /* a slice ran, or it is back by itself */
+    await_slices(&s, number(&s, "slices") + 5);
+    assert_true(count(&s) >= n);
+    assert_int_equal(workers_number(&s, "cpu:0/1", "deaths"), 0);
+    workers_end(&s, &l);
+}
+
+struct fault_case {
+    const char *guest, *why;
+    long deaths; /* of its worker */
+};
+
+/* Each fault disables it once, and costs the lanes nothing. */
+static void faults_disable_it(void **state)
+{
+    static const struct fault_case cases[] = {
+        {GUEST(", params: {fault: fail_open}"), "Input/output error", 0},
+        {GUEST(", memory_mbytes: 16, params: {fault: greedy}"), "Cannot allocate memory", 0},
+        {GUEST(", params: {fault: crash, at: 3}"), "its worker ended while the guest's code ran",
+         1},
+        {GUEST(", hang_ms: 20, params: {fault: hang, at: 3}"), "a slice took longer than hang_ms",
+         1},
+        {GUEST(", params: {fault: fail, at: 3}"), "Input/output error", 0}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char config[1024];
+        uint64_t token = 100;
+        struct server s;
+        struct link l;
+
+        snprintf(config, sizeof config, "%s%s", ONE_LANE, cases[i].guest);
+        workers_open(&s, &l, config);
+        await_state(&s, "disabled");
+        expect_why(&s, cases[i].why);
+        send_batches(&l, &token, 2);
+        assert_int_equal(number(&s, "disabled"), 1); /* it does not come back by itself */
+        if (cases[i].deaths)
+            workers_wait(&s, "guest cpu:0/1", "restarts", cases[i].deaths);
+        free(server_ask(&s, "guest start v"));
+        await_state(&s, "disabled");
+        assert_int_equal(number(&s, "disabled"), 2);
+        assert_int_equal(workers_number(&s, "cpu:0/1", "deaths"), 0);
+        assert_int_equal(server_counter(&s, "retried"), 0);
+        workers_end(&s, &l);
+    }
+}
+
+static void a_disk_that_is_full(void **state)
+{
+    struct server s;
+    struct link l;
+
+    (void)state;
+    workers_open(&s, &l, ONE_LANE GUEST(", params: {fault: fail_save}"));
+    await_slices(&s, 10);
+    order(&s, "guest pause v", "guest v is disabled");
+    expect_why(&s, "No space left on device");
+    workers_end(&s, &l);
+}
+
+static void it_is_done(void **state)
+{
+    struct server s;
+    struct link l;
+
+    (void)state;
+    workers_open(&s, &l, ONE_LANE GUEST(", params: {until: 30}"));
+    await_state(&s, "done");
+    assert_int_equal(number(&s, "slices"), 30);
+    assert_int_equal(saved(&s), 30);
+    order(&s, "guest start v", "guest v is done");
+    assert_int_equal(number(&s, "slices"), 30);
+    workers_end(&s, &l);
+}
+
+/* On a GPU it shares a worker with the lanes: a crash ends that, the guest is disabled, and RoIs in
+ * flight are tried again without it. */
+static void a_crash_on_a_gpu_is_charged_to_no_roi(void **state)
+{
+    struct server s;
+    struct link l;
+    uint64_t token = 100;
+
+    (void)state;
+    assert_int_equal(setenv("TRIGD_TEST_BACKENDS", "test-backends", 1), 0);
+    workers_open(&s, &l,
+                 "devices: [{backend: cuda, lanes: 1}]\n" ONE_BATCH PATIENT
+                 "guests:\n  - {guest: v, plugin: visitor, backend: cuda, when: idle, start: false,"
+                 " params: {fault: crash, at: 5}}\n");
+    send_batches(&l, &token, 2);
+    free(server_ask(&s, "guest start v"));
+    send_batches(&l, &token, 10);
+    await_state(&s, "disabled");
+    workers_wait(&s, "cuda:0/1", "restarts", 1);
+    send_batches(&l, &token, 3);
+    assert_int_equal(server_counter(&s, "poison"), 0);
+    assert_int_equal(server_counter(&s, "failed"), 0);
+    assert_int_equal(number(&s, "disabled"), 1);
+    workers_end(&s, &l);
+    workers_open(&s, &l,
+                 "devices: [{backend: cuda, lanes: 1}]\n" ONE_BATCH PATIENT
+                 "guests:\n  - {guest: v, plugin: visitor, backend: cuda, when: partition}\n");
+    await_state(&s, "disabled"); /* this one cannot be divided */
+    expect_why(&s, "not supported");
+    workers_end(&s, &l);
+    assert_int_equal(unsetenv("TRIGD_TEST_BACKENDS"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(it_has_the_time_of_nobody_else),
+                                       cmocka_unit_test(a_part_of_its_own),
+                                       cmocka_unit_test(the_operator_has_the_say),
+                                       cmocka_unit_test(it_outlives_menus_and_daemons),
+                                       cmocka_unit_test(its_worker_is_killed),
+                                       cmocka_unit_test(faults_disable_it),
+                                       cmocka_unit_test(a_disk_that_is_full),
+                                       cmocka_unit_test(it_is_done),
+                                       cmocka_unit_test(a_crash_on_a_gpu_is_charged_to_no_roi)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
