@@ -427,6 +427,14 @@ uint32_t lattice_steps_in(const struct lattice *l, double us)
     return n > least ? (uint32_t)n / least * least : least;
 }
 
+void lattice_took(struct lattice *l, uint32_t steps, double us)
+{
+    if (l->step_us > 0)
+        l->step_us += 0.25 * (us / steps - l->step_us);
+    else
+        l->step_us = us / steps;
+}
+
 static double now_us(void)
 {
     struct timespec t;
@@ -450,10 +458,7 @@ int lattice_slice(struct lattice *l, struct trg_queue *q, double us, uint32_t mo
         r = trg_finish(q);
     if (r < 0)
         return r;
-    if (l->step_us > 0)
-        l->step_us += 0.25 * ((now_us() - start) / n - l->step_us);
-    else
-        l->step_us = (now_us() - start) / n;
+    lattice_took(l, n, now_us() - start);
     *ret_steps = n;
     return lattice_collect(l, ret_mean);
 }

@@ -53,7 +53,7 @@ struct lattice_tuning {   /* 0: as measured */
 struct lattice_cost {
     uint64_t device_bytes, pinned_bytes, checkpoint_bytes;
     uint64_t steps;       /* taken so far */
-    double step_us;       /* of the fastest slice so far; 0 before the first */
+    double step_us;       /* of the last slices; 0 before the first */
     uint32_t least_steps; /* of a slice that wastes nothing: the steps of one launch */
 };
 
@@ -85,6 +85,8 @@ int lattice_run(struct lattice *l, struct trg_queue *q, uint64_t steps, double *
 /* Steps that fit into `us` by what slices took so far, at most LT_SLICE_MAX and at least one
  * launch's; so many before the first. */
 uint32_t lattice_steps_in(const struct lattice *l, double us);
+/* Keeps what a slice of so many steps took, for lattice_steps_in. */
+void lattice_took(struct lattice *l, uint32_t steps, double us);
 /* One slice: up to `most` steps that fit into `us`.  Waits, keeps the time, and gives the steps
  * taken. */
 int lattice_slice(struct lattice *l, struct trg_queue *q, double us, uint32_t most,
