@@ -6,16 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "args.h"
 #include "clock.h"
-#include "process.h"
+#include "daemon.h"
 #include "result.h"
 #include "stream.h"
-#include "talk.h"
 #include "trigd.pb-c.h"
 
 #define GOAL_MS    50.0
@@ -34,8 +30,8 @@ struct options {
 
 struct bench {
     struct options o;
-    char folder[64], endpoint[128], control[128];
-    pid_t pid;
+    struct bench_daemon daemon;
+    char worker[32]; /* that is killed */
     struct source source;
     struct stream stream;
     double max_hz;
@@ -43,93 +39,13 @@ struct bench {
     uint64_t *kill_ns; /* ... and when it was */
 };
 
-/* ---------------------------------------------------------------- the daemon */
-
-static int write_files(const struct bench *b, const char *bench)
-{
-    char text[2000];
-    int r;
-
-    snprintf(text, sizeof text,
-             "name: bench\nstreams: [physics]\n"
-             "steps: [{name: step, plugin: zfinder, params: {%s}}]\n"
-             "chains: [{name: all, id: 1, steps: [{step: step}], streams: [physics]}]\n",
-             b->o.params);
-    r = process_write_file(b->folder, "menu.yaml", text);
-    snprintf(text, sizeof text,
-             "endpoints: [\"%s\"]\nmenu: menu.yaml\n"
-             "plugin_path: [\"%s/../plugins\"]\nbackend_path: \"%s/../backends\"\n"
-             "control: {socket: control}\nhttp: {address: \"\"}\nlog: {level: error}\n"
-             "state_dir: \"\"\naccounts_dir: \"\"\ndebug_stream: {folder: \"\"}\n"
-             "limits: {soft_ms: 500, hard_ms: 5000}\nclients: {credits: 4096}\n"
-             "devices: [%s]\n",
-             b->endpoint, bench, bench, b->o.devices);
-    return r < 0 ? r : process_write_file(b->folder, "trigd.yaml", text);
-}
-
-static void run_daemon(const struct bench *b, const char *bench)
-{
-    char program[1100], config[128];
-
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* none outlives the benchmark */
-    snprintf(program, sizeof program, "%s/../bin/trigd", bench);
-    snprintf(config, sizeof config, "%s/trigd.yaml", b->folder);
-    execl(program, program, "--config", config, (char *)NULL);
-    fprintf(stderr, "bench_kills: %s: %s\n", program, strerror(errno));
-    _exit(127);
-}
-
-static int start_daemon(struct bench *b)
-{
-    char bench[1000];
-    int r = process_folder(bench, sizeof bench);
-
-    snprintf(b->folder, sizeof b->folder, "/tmp/bench-kills-XXXXXX");
-    if (r == 0 && !mkdtemp(b->folder))
-        r = -errno;
-    snprintf(b->endpoint, sizeof b->endpoint, "ipc://%s/ipc", b->folder);
-    snprintf(b->control, sizeof b->control, "%s/control", b->folder);
-    if (r == 0)
-        r = write_files(b, bench);
-    if (r < 0)
-        return r;
-    b->pid = fork();
-    if (b->pid == 0)
-        run_daemon(b, bench);
-    return b->pid < 0 ? -errno : 0;
-}
-
-static void stop_daemon(struct bench *b)
-{
-    static const char *const files[] = {"trigd.yaml", "menu.yaml", "control", "control.lock",
-                                        "ipc",        "ipc.lock",  "cache",   ""};
-    char path[128];
-
-    process_end(b->pid);
-    for (size_t i = 0; b->folder[0] && i < sizeof files / sizeof *files; i++) {
-        snprintf(path, sizeof path, "%s/%s", b->folder, files[i]);
-        remove(path);
-    }
-}
-
 /* The process of the first worker that is none for retries; 0: it is down. */
 static int find_worker(const struct bench *b, pid_t *ret_pid)
 {
-    char *answer = NULL, *line = NULL, *next;
-    int r = talk(b->control, "show workers csv", 10, &answer);
+    const double pid = bench_daemon_number(&b->daemon, "show workers", b->worker, "pid");
 
-    *ret_pid = 0;
-    for (line = r < 0 ? NULL : strtok_r(answer, "\n", &next); line;
-         line = strtok_r(NULL, "\n", &next)) {
-        const char *comma = strchr(line, ',');
-
-        if (!comma || !strncmp(line, "retry", 5) || !strncmp(line, "worker", 6))
-            continue;
-        *ret_pid = (pid_t)strtol(comma + 1, NULL, 10);
-        break;
-    }
-    free(answer);
-    return r;
+    *ret_pid = pid > 0 ? (pid_t)pid : 0;
+    return pid < 0 ? -EIO : 0;
 }
 
 /* ---------------------------------------------------------------- the runs */
@@ -289,6 +205,20 @@ static int report(FILE *json, const struct bench *b, uint32_t from)
     return has_room ? 0 : -ENOMEM;
 }
 
+/* Its first device is the one whose worker is killed: `{backend: cpu, ...}` has cpu:0/1. */
+static int start_daemon(struct bench *b)
+{
+    const char *backend = strstr(b->o.devices, "backend: ");
+    char config[400];
+
+    if (!backend)
+        return -EINVAL;
+    backend += strlen("backend: ");
+    snprintf(b->worker, sizeof b->worker, "%.*s:", (int)strcspn(backend, ",} "), backend);
+    snprintf(config, sizeof config, "devices: [%s]\n", b->o.devices);
+    return bench_daemon_start(b->o.params, config, &b->daemon);
+}
+
 static int measure(struct bench *b, FILE *json)
 {
     uint32_t from = 0;
@@ -297,7 +227,7 @@ static int measure(struct bench *b, FILE *json)
     if (r == 0)
         r = start_daemon(b);
     if (r == 0)
-        r = stream_open(&b->stream, b->endpoint, &b->source, ROIS);
+        r = stream_open(&b->stream, b->daemon.endpoint, &b->source, ROIS);
     if (r == 0)
         r = measure_max(b);
     from = b->stream.n;
@@ -333,7 +263,7 @@ static void parse(int argc, char **argv, struct options *o)
 
 int main(int argc, char **argv)
 {
-    struct bench b = {.pid = 0};
+    struct bench b = {.max_hz = 0};
     FILE *json = NULL;
     int r = -ENOMEM;
 
@@ -352,7 +282,7 @@ int main(int argc, char **argv)
     if (r < 0)
         fprintf(stderr, "bench_kills: %s\n", strerror(-r));
     stream_close(&b.stream);
-    stop_daemon(&b);
+    bench_daemon_stop(&b.daemon);
     source_free(&b.source);
     if (json)
         fclose(json);

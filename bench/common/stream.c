@@ -38,7 +38,7 @@ int stream_open(struct stream *s, const char *endpoint, const struct source *sou
     if (r == 0)
         r = trg_client_await_room(s->client, 1, PATIENCE_MS);
     else
-        fprintf(stderr, "bench_kills: %s\n", why);
+        fprintf(stderr, "bench: %s\n", why);
     if (r == 0)
         s->credits = trg_client_room(s->client);
     return r;

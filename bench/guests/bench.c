@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_guests - a guest beside the trigger at half of its load: what it costs RoIs, and how much
+ * of the time in which the lane is idle it gets.
+ *
+ * Each daemon has one lane and a guest.  Rounds with the guest and rounds in which it is paused
+ * follow each other, so that what changes on the machine meets both.  Idle time is what the lane's
+ * own counter leaves of the wall. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "args.h"
+#include "clock.h"
+#include "daemon.h"
+#include "result.h"
+#include "stream.h"
+
+#define ROIS     (1u << 24)
+#define DISTINCT 200u
+#define SEED     1u
+#define FULL_NS  NS_PER_S
+#define WARM_NS  (200 * NS_PER_MS)
+#define MORE_US  20.0 /* goal: p99 later by no more than this, or */
+#define MORE     1.05 /* by this factor */
+#define SHARE    0.8
+#define WINDOW   4096u
+
+struct options {
+    const char *json, *preset, *params, *backend, *device, *guest, *modes;
+    uint32_t rounds, ms, slice_us, percent;
+};
+
+struct bench {
+    struct options o;
+    struct bench_daemon daemon;
+    struct source source;
+    struct stream stream;
+    double max_hz;
+    double *us; /* of the RoIs of a round */
+};
+
+enum { PAUSED, RUNNING, KINDS };
+
+struct figures {
+    struct result p50[KINDS], p99[KINDS];
+    struct result more_us, ratio, share, busy, slice_us;
+};
+
+static int start_daemon(struct bench *b, const char *when)
+{
+    char config[1000];
+
+    snprintf(config, sizeof config,
+             "devices: [{backend: %s, lanes: 1}]\n"
+             "guests:\n  - {guest: g, plugin: lattice, backend: %s, when: %s, slice_us: %u,"
+             " percent: %u, memory_mbytes: 8192, checkpoint_s: 0, folder: guests, params: {%s}}\n",
+             b->o.backend, b->o.backend, when, b->o.slice_us, b->o.percent, b->o.guest);
+    return bench_daemon_start(b->o.params, config, &b->daemon);
+}
+
+/* ---------------------------------------------------------------- rounds */
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+struct counts {
+    double busy_ns, guest_us, slices;
+    uint64_t at_ns;
+};
+
+static int read_counts(const struct bench *b, struct counts *ret)
+{
+    ret->busy_ns = bench_daemon_number(&b->daemon, "show lanes", "step@", "busy_ns");
+    ret->guest_us = bench_daemon_number(&b->daemon, "show guests", "g,", "us");
+    ret->slices = bench_daemon_number(&b->daemon, "show guests", "g,", "slices");
+    ret->at_ns = clock_ns();
+    return ret->busy_ns < 0 || ret->guest_us < 0 || ret->slices < 0 ? -EIO : 0;
+}
+
+static int run_round(struct bench *b, int kind, struct figures *f)
+{
+    const double hz = b->max_hz / 2;
+    struct counts before, after;
+    uint32_t first, n = 0;
+    double wall_us, idle_us;
+    int r = bench_daemon_order(&b->daemon, kind == RUNNING ? "guest start g" : "guest pause g");
+
+    if (r == 0)
+        r = stream_run(&b->stream, hz, WINDOW, clock_ns() + WARM_NS);
+    if (r == 0)
+        r = stream_settle(&b->stream);
+    if (r == 0)
+        r = read_counts(b, &before);
+    first = b->stream.n;
+    if (r == 0)
+        r = stream_run(&b->stream, hz, WINDOW, clock_ns() + b->o.ms * NS_PER_MS);
+    if (r == 0)
+        r = stream_settle(&b->stream);
+    if (r == 0)
+        r = read_counts(b, &after);
+    if (r < 0)
+        return r;
+    for (uint32_t i = first; i < b->stream.n; i++)
+        b->us[n++] = (double)(b->stream.roi[i].ended_ns - b->stream.roi[i].sent_ns) * 1e-3;
+    if (!n)
+        return -ENODATA;
+    qsort(b->us, n, sizeof *b->us, compare);
+    result_add(&f->p50[kind], b->us[n / 2]);
+    result_add(&f->p99[kind], b->us[(uint32_t)(0.99 * (n - 1) + 0.5)]);
+    if (kind == PAUSED)
+        return 0;
+    wall_us = (double)(after.at_ns - before.at_ns) * 1e-3;
+    idle_us = wall_us - (after.busy_ns - before.busy_ns) * 1e-3;
+    result_add(&f->busy, 1 - idle_us / wall_us);
+    result_add(&f->share, (after.guest_us - before.guest_us) / idle_us);
+    result_add(&f->slice_us, (after.guest_us - before.guest_us) / (after.slices - before.slices));
+    return 0;
+}
+
+/* Pairs of rounds: with the guest first in every other pair. */
+static int run_rounds(struct bench *b, struct figures *f)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < b->o.rounds; i++) {
+        r = run_round(b, i % 2 ? RUNNING : PAUSED, f);
+        if (r == 0)
+            r = run_round(b, i % 2 ? PAUSED : RUNNING, f);
+        if (r < 0)
+            break;
+        result_add(&f->more_us, f->p99[RUNNING].run[i] - f->p99[PAUSED].run[i]);
+        result_add(&f->ratio, f->p99[RUNNING].run[i] / f->p99[PAUSED].run[i]);
+    }
+    return r;
+}
+
+static int measure_max(struct bench *b)
+{
+    const uint32_t before = b->stream.n;
+    const uint64_t from_ns = clock_ns();
+    int r = bench_daemon_order(&b->daemon, "guest pause g");
+
+    if (r == 0)
+        r = stream_run(&b->stream, 0, WINDOW, from_ns + FULL_NS);
+    if (r == 0)
+        r = stream_settle(&b->stream);
+    b->max_hz = (b->stream.n - before) / ((double)(clock_ns() - from_ns) * 1e-9);
+    return r;
+}
+
+/* ---------------------------------------------------------------- figures */
+
+static void show_one(FILE *json, const struct bench *b, const char *when, const char *what,
+                     const char *unit, bool higher, double goal, const struct result *r)
+{
+    char name[160];
+    const struct result_figure f = {.bench = "guests",
+                                    .figure = name,
+                                    .unit = unit,
+                                    .higher_is_better = higher,
+                                    .goal = goal,
+                                    .command = "bench_guests",
+                                    .device = b->o.device};
+
+    snprintf(name, sizeof name, "%s at half load, guest %s: %s", b->o.preset, when, what);
+    result_report(json, &f, r);
+}
+
+static void show(FILE *json, const struct bench *b, const char *when, const struct figures *f)
+{
+    const double paused = result_median(&f->p99[PAUSED]);
+    const double most = MORE * paused > paused + MORE_US ? MORE * paused : paused + MORE_US;
+
+    show_one(json, b, when, "p50 while it is paused", "us", false, 0, &f->p50[PAUSED]);
+    show_one(json, b, when, "p50", "us", false, 0, &f->p50[RUNNING]);
+    show_one(json, b, when, "p99 while it is paused", "us", false, 0, &f->p99[PAUSED]);
+    show_one(json, b, when, "p99", "us", false, most, &f->p99[RUNNING]);
+    show_one(json, b, when, "p99 later by, median of the pairs", "us", false, most - paused,
+             &f->more_us);
+    show_one(json, b, when, "p99, ratio, median of the pairs", "", false, most / paused, &f->ratio);
+    show_one(json, b, when, "share of the time that the lane is busy", "", false, 0, &f->busy);
+    show_one(json, b, when, "its share of the lane's idle time", "", true, SHARE, &f->share);
+    show_one(json, b, when, "a slice", "us", false, 0, &f->slice_us);
+}
+
+static int measure(struct bench *b, const char *when, FILE *json)
+{
+    struct figures f = {0};
+    int r = start_daemon(b, when);
+
+    if (r == 0)
+        r = stream_open(&b->stream, b->daemon.endpoint, &b->source, ROIS);
+    if (r == 0)
+        r = measure_max(b);
+    if (r == 0)
+        r = run_rounds(b, &f);
+    if (r == 0) {
+        printf("%s, one lane on %s: %.0f RoIs/s at most, %u pairs of rounds of %u ms at half of "
+               "that, guest %s (%s)\n",
+               b->o.preset, b->o.backend, b->max_hz, b->o.rounds, b->o.ms, when, b->o.guest);
+        show(json, b, when, &f);
+    }
+    stream_close(&b->stream);
+    bench_daemon_stop(&b->daemon);
+    return r;
+}
+
+static int measure_modes(struct bench *b, FILE *json)
+{
+    char modes[64], *next = NULL;
+    int r = source_generate(b->o.preset, SEED, DISTINCT, LAYOUT_AS_MADE, &b->source);
+
+    snprintf(modes, sizeof modes, "%s", b->o.modes);
+    for (char *when = strtok_r(modes, ",", &next); r == 0 && when;
+         when = strtok_r(NULL, ",", &next))
+        r = measure(b, when, json);
+    return r;
+}
+
+static void parse(int argc, char **argv, struct options *o)
+{
+    const struct arg table[] = {
+        {"json", ARG_TEXT, &o->json, 0, 0, "FILE", "write the figures there as well"},
+        {"preset", ARG_TEXT, &o->preset, 0, 0, "P", "of trigreplay (default lowlum)"},
+        {"params", ARG_TEXT, &o->params, 0, 0, "YAML", "of zfinder (default preset: pure)"},
+        {"backend", ARG_TEXT, &o->backend, 0, 0, "B", "of lane and guest (default cpu)"},
+        {"device", ARG_TEXT, &o->device, 0, 0, "NAME", "what it is called in results"},
+        {"guest", ARG_TEXT, &o->guest, 0, 0, "YAML", "parameters of lattice"},
+        {"modes", ARG_TEXT, &o->modes, 0, 0, "LIST", "default idle,partition"},
+        {"rounds", ARG_U32, &o->rounds, 1, RESULT_RUNS_MAX, "N", "pairs of rounds (default 7)"},
+        {"ms", ARG_U32, &o->ms, 100, 60000, "MS", "of a round (default 1000)"},
+        {"slice-us", ARG_U32, &o->slice_us, 1, 10000, "US", "default 50"},
+        {"percent", ARG_U32, &o->percent, 1, 100, "N", "of a GPU, with partition (default 10)"},
+        {0}};
+
+    *o = (struct options){.preset = "lowlum",
+                          .params = "preset: pure",
+                          .backend = "cpu",
+                          .guest =
+                              "scene: cavity, nx: 64, ny: 64, steps: 0, mean_every: 0, vtk: false",
+                          .modes = "idle,partition",
+                          .rounds = 7,
+                          .ms = 1000,
+                          .slice_us = 50,
+                          .percent = 10};
+    if (args_parse(argc, argv, "usage: bench_guests [OPTION ...]\n", table) != ARGS_OK)
+        exit(2);
+}
+
+int main(int argc, char **argv)
+{
+    struct bench b = {.max_hz = 0};
+    FILE *json = NULL;
+    int r = -ENOMEM;
+
+    parse(argc, argv, &b.o);
+    if (b.o.json) {
+        json = fopen(b.o.json, "w");
+        if (!json) {
+            fprintf(stderr, "bench_guests: %s: %s\n", b.o.json, strerror(errno));
+            return 1;
+        }
+    }
+    b.us = calloc(ROIS, sizeof *b.us);
+    if (b.us)
+        r = measure_modes(&b, json);
+    if (r < 0)
+        fprintf(stderr, "bench_guests: %s\n", strerror(-r));
+    source_free(&b.source);
+    free(b.us);
+    if (json)
+        fclose(json);
+    return r < 0;
+}
