@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The short names of what CMake presets and scripts do.  `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo check build wheel install packages package-check format lint fuzz bench docs-figures docs-parameters docs-collections gpu-check convert-check storm clean
+.PHONY: help demo check build wheel install packages package-check format lint fuzz bench docs-figures docs-parameters docs-collections gpu-check convert-check storm farm-check clean
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 COLLECTIONS = $(patsubst %,collections/%.yaml,spacepoints hits tracks doublets vertices paths voxels)
@@ -71,6 +71,10 @@ convert-check: build ## install the packages of tools/trigconvert from PyPI and 
 
 storm: build ## break a daemon and its clients at random for STORM_SECONDS (default 7200); results into build/storm.jsonl
 	tests/storm/storm build/release --seconds $(or $(STORM_SECONDS),7200) --phase-seconds 3 --tail 3 --json build/storm.jsonl
+
+farm-check: build ## a farm of four nodes under a real Slurm on this host: nodes killed, stopped, upgraded, scaled, guests preempted
+	tools/setup check
+	tests/farm/slurm build/release
 
 docs-figures: ## make docs/performance.md again from docs/results, and build/figures.md with every figure
 	mkdir -p build

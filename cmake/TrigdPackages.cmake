@@ -47,7 +47,7 @@ RoIs arrive as protobuf messages over ZeroMQ or through shared memory and are ba
 on CUDA, OpenCL or the CPU.  An accept or reject decision is returned for each.  With the supervisor of farms, the \
 operator's client and the replayer."
     DEPENDS "systemd | systemd-standalone-sysusers | systemd-sysusers" "systemd | systemd-standalone-tmpfiles | systemd-tmpfiles"
-    RECOMMENDS trigd-plugins SUGGESTS trigd-cuda pocl-opencl-icd
+    RECOMMENDS trigd-plugins SUGGESTS trigd-cuda pocl-opencl-icd slurm-client python3-yaml
     EXTRA ${scripts}/conffiles ${scripts}/postinst ${scripts}/prerm ${scripts}/postrm)
 trigd_package(trigd-plugins "algorithms of the trigger daemon trigd
 z-finder, Hough transform, doublets, paths, vertexing, clustering and voxel labelling, as plugins for all devices."
