@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "result.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -103,4 +104,13 @@ void result_report_value(FILE *json, const struct result_figure *f, double value
 void result_report(FILE *json, const struct result_figure *f, const struct result *r)
 {
     result_report_value(json, f, result_median(r), result_spread(r), r->n);
+}
+
+int result_end(FILE *json, const char *program, int r)
+{
+    if (json && fclose(json) != 0 && r == 0)
+        r = -errno;
+    if (r < 0)
+        fprintf(stderr, "%s: %s\n", program, strerror(-r));
+    return r < 0;
 }

@@ -39,4 +39,8 @@ void result_write(FILE *json, const struct result_figure *f, const struct result
 void result_report_value(FILE *json, const struct result_figure *f, double value, double spread,
                          uint32_t runs);
 void result_report(FILE *json, const struct result_figure *f, const struct result *r);
+
+/* The end of main: closes the file of figures and prints an error of the program.  Its exit code.
+ */
+int result_end(FILE *json, const char *program, int r);
 #endif

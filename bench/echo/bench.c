@@ -11,7 +11,6 @@
 #include "args.h"
 #include "crowd.h"
 #include "echo.h"
-#include "points.h"
 #include "result.h"
 
 #define RATE_GOAL 0.9  /* of the throughput of the echo that decodes */
@@ -211,23 +210,11 @@ static void close_all(struct bench *b)
 
 static int measure_points(struct bench *b, const char *size, uint32_t n)
 {
-    struct points p;
-    size_t bytes;
-    void *message;
-    int r = points_new(n, &p);
+    int r = 0;
 
-    if (r < 0)
-        return r;
-    message = points_message(&p, CLIENT_TOKEN, &bytes);
-    points_free(&p);
-    if (!message)
-        return -ENOMEM;
     for (uint32_t k = 0; k < SERVER_KINDS && r == 0; k++)
-        r = crowd_message(&b->crowd[k], message, bytes);
-    if (r == 0)
-        r = measure_size(b, size);
-    free(message);
-    return r;
+        r = crowd_points(&b->crowd[k], n);
+    return r < 0 ? r : measure_size(b, size);
 }
 
 static int measure_transport(struct bench *b, bool tcp)

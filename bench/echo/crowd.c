@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "points.h"
 #include "process.h"
 
 struct member { /* one thread of a run */
@@ -20,6 +21,7 @@ int crowd_open(struct crowd *c, const struct server *s, uint32_t n, uint32_t win
 {
     int r = 0;
 
+    c->message = NULL;
     for (c->n = 0; c->n < n && r == 0; c->n++)
         r = client_open(&c->client[c->n], s, window);
     return r;
@@ -30,14 +32,25 @@ void crowd_close(struct crowd *c)
     for (uint32_t i = 0; i < c->n; i++)
         client_close(&c->client[i]);
     c->n = 0;
+    free(c->message);
+    c->message = NULL;
 }
 
-int crowd_message(struct crowd *c, const void *message, size_t bytes)
+int crowd_points(struct crowd *c, uint32_t points)
 {
-    int r = 0;
+    struct points p;
+    size_t bytes;
+    int r = points_new(points, &p);
 
+    if (r < 0)
+        return r;
+    free(c->message);
+    c->message = points_message(&p, CLIENT_TOKEN, &bytes);
+    points_free(&p);
+    if (!c->message)
+        return -ENOMEM;
     for (uint32_t i = 0; i < c->n && r == 0; i++)
-        r = client_message(&c->client[i], message, bytes);
+        r = client_message(&c->client[i], c->message, bytes);
     return r;
 }
 

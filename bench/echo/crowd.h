@@ -9,6 +9,7 @@
 struct crowd {
     struct client client[CROWD_MAX];
     uint32_t n;
+    void *message; /* that all of them send */
 };
 
 /* What a run gave. */
@@ -21,8 +22,8 @@ struct crowd_run {
 /* Connects n clients with a window each.  Negative errno. */
 int crowd_open(struct crowd *c, const struct server *s, uint32_t n, uint32_t window);
 void crowd_close(struct crowd *c);
-/* As client_message. */
-int crowd_message(struct crowd *c, const void *message, size_t bytes);
+/* From now on all send an RoI with so many spacepoints.  Negative errno. */
+int crowd_points(struct crowd *c, uint32_t points);
 /* As client_run, with the rate shared out. */
 int crowd_run(struct crowd *c, const struct server *s, double seconds, double rate,
               struct crowd_run *ret_run);

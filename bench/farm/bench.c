@@ -11,7 +11,6 @@
 #include "args.h"
 #include "crowd.h"
 #include "middle.h"
-#include "points.h"
 #include "result.h"
 #include "simulate.h"
 #include "slow.h"
@@ -91,19 +90,10 @@ static void judge(const char *size, struct result *rate, struct result *cpu)
 static int measure_size(struct sides *s, const char *size, uint32_t points)
 {
     struct result rate[SIDES] = {{.n = 0}}, cpu[SIDES] = {{.n = 0}};
-    struct points p;
-    size_t bytes;
-    void *message;
-    int r = points_new(points, &p);
+    int r = 0;
 
-    if (r < 0)
-        return r;
-    message = points_message(&p, CLIENT_TOKEN, &bytes);
-    points_free(&p);
-    if (!message)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < SIDES; i++)
-        crowd_message(&s->crowd[i], message, bytes);
+    for (uint32_t i = 0; r == 0 && i < SIDES; i++)
+        r = crowd_points(&s->crowd[i], points);
     for (uint32_t round = 0; r == 0 && round <= options.rounds; round++)
         for (uint32_t i = 0; r == 0 && i < SIDES; i++) {
             struct crowd_run run;
@@ -116,7 +106,6 @@ static int measure_size(struct sides *s, const char *size, uint32_t points)
         }
     if (r == 0)
         judge(size, rate, cpu);
-    free(message);
     return r;
 }
 

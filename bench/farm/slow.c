@@ -5,7 +5,6 @@
 
 #include "crowd.h"
 #include "middle.h"
-#include "points.h"
 
 #define SERVICE_US 20000.0
 #define CLIENTS    4u
@@ -20,9 +19,6 @@ int slow_measure(const char *folder, double load, int is_random, double seconds,
     const double rate = load * NODE_SLOTS * (SLOW_NODES - 1 + 1 / SLOW_TIMES) * 1e6 / SERVICE_US;
     struct middle m;
     struct crowd_run run;
-    struct points p;
-    void *message = NULL;
-    size_t bytes;
     int r;
 
     for (uint32_t i = 0; i < SLOW_NODES; i++)
@@ -31,12 +27,7 @@ int slow_measure(const char *folder, double load, int is_random, double seconds,
     if (r == 0)
         r = crowd_open(&crowd, &m.server, CLIENTS, WINDOW);
     if (r == 0)
-        r = points_new(POINTS, &p);
-    if (r == 0) {
-        message = points_message(&p, CLIENT_TOKEN, &bytes);
-        points_free(&p);
-        r = message ? crowd_message(&crowd, message, bytes) : -1;
-    }
+        r = crowd_points(&crowd, POINTS);
     for (uint32_t i = 0; i < CLIENTS; i++)
         crowd.client[i].is_poisson = true;
     if (r == 0) /* until the rates are known */
@@ -46,6 +37,5 @@ int slow_measure(const char *folder, double load, int is_random, double seconds,
     *ret_p99 = run.p99_us / SERVICE_US;
     crowd_close(&crowd);
     middle_stop(&m);
-    free(message);
     return r;
 }

@@ -171,9 +171,5 @@ int main(int argc, char **argv)
     }
     pool_close(b.pool);
     plugin_host_free(host);
-    if (b.json && fclose(b.json) != 0)
-        r = -EIO;
-    if (r < 0)
-        fprintf(stderr, "bench_histograms: %s\n", strerror(-r));
-    return r < 0;
+    return result_end(b.json, "bench_histograms", r);
 }

@@ -226,9 +226,5 @@ int main(int argc, char **argv)
     if (r == 0)
         r = measure(&b, host, 0, "all chains seeded");
     plugin_host_free(host);
-    if (b.json && fclose(b.json) != 0)
-        r = -EIO;
-    if (r < 0)
-        fprintf(stderr, "bench_menus: %s\n", strerror(-r));
-    return r < 0;
+    return result_end(b.json, "bench_menus", r);
 }

@@ -176,9 +176,5 @@ int main(int argc, char **argv)
         r = measure(&b, "highlum", 100);
     if (r == 0)
         r = measure(&b, "velo", 300);
-    if (b.json && fclose(b.json) != 0)
-        r = -EIO;
-    if (r < 0)
-        fprintf(stderr, "bench_streams: %s\n", strerror(-r));
-    return r < 0;
+    return result_end(b.json, "bench_streams", r);
 }

@@ -7,7 +7,7 @@
 
 #include "event.h"
 #include "graph.program.h"
-#include "kit.h"
+#include "graphjob.h"
 #include "parts.h"
 #include "reference.h"
 
@@ -62,21 +62,6 @@ static int run_serial(void *arg, uint32_t times)
     return 0;
 }
 
-struct job {
-    struct kit kit;
-    struct kit_graph graph;
-};
-
-static int run_job(void *arg, uint32_t times)
-{
-    struct job *j = arg;
-    int r = 0;
-
-    while (r == 0 && times--)
-        r = kit_adjacency(&j->kit, &j->graph);
-    return r ? r : trg_finish(j->kit.queue);
-}
-
 /* One size and layout on `threads` threads (the host) or one. */
 static int measure_one(const struct bench *b, struct trg_device *device, uint32_t size,
                        uint32_t layout, uint32_t n_rois, uint32_t threads, const char *what)
@@ -87,7 +72,7 @@ static int measure_one(const struct bench *b, struct trg_device *device, uint32_
     float *columns = calloc((size_t)VX_COLUMNS * n * n_rois, sizeof *columns);
     uint32_t *zero = calloc((size_t)n * n_rois, sizeof *zero);
     struct vx_vertex *pvs = calloc(n_rois, sizeof *pvs);
-    struct job *jobs = calloc(threads, sizeof *jobs);
+    struct graph_job *jobs = calloc(threads, sizeof *jobs);
     struct work *work = calloc(threads, sizeof *work);
     struct trg_device_info info;
     struct timing t;
@@ -114,7 +99,8 @@ static int measure_one(const struct bench *b, struct trg_device *device, uint32_
         if (r == 0)
             r = kit_graph_open(&jobs[i].kit, n_rois, n, columns, zero, pvs, 0, &par,
                                &jobs[i].graph);
-        work[i] = (struct work){run_job, &jobs[i], is_host};
+        jobs[i].step = kit_adjacency;
+        work[i] = (struct work){graph_job_run, &jobs[i], is_host};
     }
     if (r == 0)
         r = measure_all(b, work, threads, &t);

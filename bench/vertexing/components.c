@@ -6,7 +6,7 @@
 
 #include "event.h"
 #include "graph.program.h"
-#include "kit.h"
+#include "graphjob.h"
 #include "parts.h"
 
 struct serial {
@@ -43,21 +43,6 @@ static int run_serial(void *arg, uint32_t times)
     return 0;
 }
 
-struct job {
-    struct kit kit;
-    struct kit_graph graph;
-};
-
-static int run_job(void *arg, uint32_t times)
-{
-    struct job *j = arg;
-    int r = 0;
-
-    while (r == 0 && times--)
-        r = kit_components(&j->kit, &j->graph);
-    return r ? r : trg_finish(j->kit.queue);
-}
-
 /* A random graph in the upper half of a full matrix, the same for every RoI. */
 static void make_graph(uint32_t *m, uint32_t n, uint32_t n_rois, double degree)
 {
@@ -87,7 +72,7 @@ static int measure_one(const struct bench *b, struct trg_device *device, uint32_
     uint32_t *zero = calloc((size_t)n * n_rois, sizeof *zero);
     float *columns = calloc((size_t)VX_COLUMNS * n * n_rois, sizeof *columns);
     struct vx_vertex *pvs = calloc(n_rois, sizeof *pvs);
-    struct job *jobs = calloc(threads, sizeof *jobs);
+    struct graph_job *jobs = calloc(threads, sizeof *jobs);
     struct work *work = calloc(threads, sizeof *work);
     struct timing serial, t;
     char name[64];
@@ -100,7 +85,7 @@ static int measure_one(const struct bench *b, struct trg_device *device, uint32_
         r = measure(b, &(struct work){run_serial, &s, true}, &serial);
     }
     for (uint32_t i = 0; r == 0 && i < threads; i++) {
-        struct job *j = &jobs[i];
+        struct graph_job *j = &jobs[i];
 
         r = kit_open(device, &graph_program, &j->kit);
         if (r == 0)
@@ -110,7 +95,8 @@ static int measure_one(const struct bench *b, struct trg_device *device, uint32_
             j->graph.matrix = NULL;
             r = kit_upload(&j->kit, m, words * sizeof *m, &j->graph.matrix);
         }
-        work[i] = (struct work){run_job, j, j->kit.info.is_host != 0};
+        j->step = kit_components;
+        work[i] = (struct work){graph_job_run, j, j->kit.info.is_host != 0};
     }
     if (r == 0)
         r = measure_all(b, work, threads, &t);

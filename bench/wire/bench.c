@@ -277,10 +277,6 @@ int main(int argc, char **argv)
     r = measure_size(333);
     if (r == 0)
         r = measure_size(8104);
-    if (r < 0)
-        fprintf(stderr, "bench_wire: %s\n", strerror(-r));
-    if (json && fclose(json) != 0)
-        r = -EIO;
     scratch_free(&arena);
-    return r < 0 ? 1 : 0;
+    return result_end(json, "bench_wire", r);
 }
