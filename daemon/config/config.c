@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/beside.h"
 #include "config/config_guests.h"
 #include "config/config_shard.h"
 #include "config/config_table.h"
@@ -180,21 +180,6 @@ static int add_string(char ***list, uint32_t *n, const char *text)
         return -ENOMEM;
     ++*n;
     return 0;
-}
-
-/* ../plugins beside the program in a build tree, ../lib/.../trigd/plugins where it is installed. */
-static void beside_program(const char *what, char *ret_path, size_t bytes)
-{
-    char exe[PATH_MAX], *slash;
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-
-    exe[n > 0 ? n : 0] = '\0';
-    slash = strrchr(exe, '/');
-    if (slash)
-        *slash = '\0';
-    snprintf(ret_path, bytes, "%.3800s/../%s", exe, what);
-    if (access(ret_path, F_OK) < 0)
-        snprintf(ret_path, bytes, "%.3800s/../" TRIGD_LIBDIR "/trigd/%s", exe, what);
 }
 
 /* Takes the + from the folders that are added to those of trigd; whether there is one. */

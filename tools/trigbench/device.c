@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trigbench device: throughput of lanes against batch size, slots and lanes, and the timeline. */
 #include <errno.h>
-#include <libgen.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "args.h"
+#include "base/beside.h"
 #include "bench.h"
 #include "inputs.h"
 #include "lanes.h"
@@ -52,25 +51,12 @@ static void print_log(void *ctx, enum trg_level level, const char *text)
         fprintf(stderr, "trigbench: %s\n", text);
 }
 
-/* ../NAME beside the program in a build tree, ../lib/.../trigd/NAME where it is installed. */
-static void find_folder(const char *name, char *ret_path, size_t bytes)
-{
-    char exe[PATH_BYTES - 256];
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    struct stat s;
-
-    exe[n < 0 ? 0 : n] = '\0';
-    snprintf(ret_path, bytes, "%s/../%s", dirname(exe), name);
-    if (stat(ret_path, &s) < 0)
-        snprintf(ret_path, bytes, "%s/../" TRIGD_LIBDIR "/trigd/%s", exe, name);
-}
-
 static int open_plugin(struct bench *b, const struct arguments *a)
 {
     char folder[PATH_BYTES], why[512], *paths[] = {folder};
     int r;
 
-    find_folder("plugins", folder, sizeof folder);
+    beside_program("plugins", folder, sizeof folder);
     if (a->plugins)
         snprintf(folder, sizeof folder, "%s", a->plugins);
     r = plugin_host_new(paths, 1, &b->plugins);
@@ -112,7 +98,7 @@ static int open_device(struct bench *b, const struct arguments *a)
         return -EINVAL;
     }
 
-    find_folder("backends", folder, sizeof folder);
+    beside_program("backends", folder, sizeof folder);
     snprintf(name, sizeof name, "%.*s", colon ? (int)(colon - a->device) : 31, a->device);
     b->host = (struct trg_host){.size = sizeof b->host, .log = print_log};
     if (a->timeline && setenv("TRIGD_DEVICE_TIMES", "1", 1)) /* before there is a queue */

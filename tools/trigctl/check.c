@@ -11,6 +11,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "check_inner.h"
 #include "config/yamlfile.h"
 #include "races.h"
@@ -218,24 +219,6 @@ static int check_names(const struct check *c)
     return 0;
 }
 
-/* ../backends beside the program in a build tree, ../lib/.../trigd/backends where it is installed.
- */
-static void find_folder(const char *given, char *ret_path, size_t bytes)
-{
-    char exe[PATH_MAX], *slash;
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-
-    exe[n > 0 ? n : 0] = '\0';
-    slash = strrchr(exe, '/');
-    if (slash)
-        *slash = '\0';
-    snprintf(ret_path, bytes, "%.3800s/../backends", exe);
-    if (access(ret_path, F_OK) < 0)
-        snprintf(ret_path, bytes, "%.3800s/../" TRIGD_LIBDIR "/trigd/backends", exe);
-    if (given)
-        snprintf(ret_path, bytes, "%s", given);
-}
-
 static int remove_one(const char *path, const struct stat *s, int type, struct FTW *at)
 {
     (void)s;
@@ -261,9 +244,9 @@ static int run_checks(struct check *c)
 
     /* create is called often: what OpenCL compiled once is kept until the end */
     c->host.cache_dir = mkdtemp(cache);
-    find_folder(c->o->folder, folder, sizeof folder);
+    beside_program("backends", folder, sizeof folder);
     if (r == 0)
-        r = backends_open(folder, NULL, &c->host, &backends);
+        r = backends_open(c->o->folder ? c->o->folder : folder, NULL, &c->host, &backends);
     if (r == 0) {
         c->sample = sample;
         check_backends(c, backends);
