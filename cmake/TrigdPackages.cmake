@@ -13,6 +13,7 @@ set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/lib) # libtrigd-client, for trigreplay
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)
 # packages of one release of Debian do not fit the next: their revision names it
 file(STRINGS /etc/os-release release REGEX "^(ID|VERSION_ID)=")
@@ -46,7 +47,8 @@ trigd_package(trigd "trigger daemon for online farms
 RoIs arrive as protobuf messages over ZeroMQ or through shared memory and are batched into algorithm plugins, which run \
 on CUDA, OpenCL or the CPU.  An accept or reject decision is returned for each.  With the supervisor of farms, the \
 operator's client and the replayer."
-    DEPENDS "systemd | systemd-standalone-sysusers | systemd-sysusers" "systemd | systemd-standalone-tmpfiles | systemd-tmpfiles"
+    DEPENDS "libtrigd-client ${same}" "systemd | systemd-standalone-sysusers | systemd-sysusers"
+        "systemd | systemd-standalone-tmpfiles | systemd-tmpfiles"
     RECOMMENDS trigd-plugins SUGGESTS trigd-cuda pocl-opencl-icd slurm-client python3-yaml
     EXTRA ${scripts}/conffiles ${scripts}/postinst ${scripts}/prerm ${scripts}/postrm)
 trigd_package(trigd-plugins "algorithms of the trigger daemon trigd
