@@ -90,7 +90,10 @@ void client_notice(struct trg_client *c, enum trg_client_notice notice, const ch
 /* ---- flights.c */
 /* Takes a new number of credits, and makes room for the RoIs on their way.  -ENOMEM. */
 int flights_grant(struct trg_client *c, uint32_t credits);
-struct flight *flights_of(const struct trg_client *c, uint64_t token);
+static inline struct flight *flights_of(const struct trg_client *c, uint64_t token)
+{
+    return &c->flight[token % c->room];
+}
 /* A place for a new RoI. */
 struct flight *flights_new(struct trg_client *c, const struct trg_client_roi *roi);
 /* Whether an RoI or an event has no end yet. */

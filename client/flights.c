@@ -7,11 +7,6 @@
 #define CREDITS_MAX (1u << 20) /* what we ever use of a grant */
 #define ROOM_LEAST  64u
 
-struct flight *flights_of(const struct trg_client *c, uint64_t token)
-{
-    return &c->flight[token % c->room];
-}
-
 /* Room for four times as many RoIs on their way as there are credits, so that a free place is
  * quickly found.  What is on its way stays: numbers that differ modulo the old room differ modulo a
  * multiple of it. */
