@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "pairs.h"
-
 #define DISPLACED_SIGMAS 5.0f /* candidates that count are that far from their vertex */
 #define SUM_UNIT         ((float)(1u << VX_SCORE_SUM) / (float)VX_SCORE_ONE)
 

@@ -15,7 +15,7 @@
 #include "fit.h"
 
 #include "adjacency.h"
-#include "pairs.h"
+#include "cuts.h"
 
 #define VX_TEAMS (VX_GROUP_MAX / VX_TILE)
 
@@ -173,86 +173,26 @@ TRG_KERNEL5(vx_adjacency_memory, (const trg_u8, data), (const float, tracks),
 
 /* ---------------------------------------------------------------- cuts */
 
-/* What an RoI's crossings are held against. */
-struct vx_surroundings {
-    TRG_GLOBAL const struct vx_vertex *pvs;
-    trg_u32 n_pv;
-    float beam_x, beam_y;
-};
-
-/* Whether a crossing lies within the error of a primary vertex, of any.  Most are further away than
- * the longest axis of that ellipsoid, which its trace bounds. */
-TRG_FN trg_u32 vx_is_primary(struct vx_point q, struct vx_surroundings s, float sigmas)
-{
-    const float sigmas2 = sigmas * sigmas;
-
-    for (trg_u32 k = 0u; k < s.n_pv; k++) {
-        TRG_GLOBAL const struct vx_vertex *v = &s.pvs[k];
-        const float dx = q.x - v->x, dy = q.y - v->y, dz = q.z - v->z;
-
-        if (dx * dx + dy * dy + dz * dz < sigmas2 * (v->cov[0] + v->cov[1] + v->cov[2]) &&
-            vx_significance2(v->cov[0], v->cov[1], v->cov[2], v->cov[3], v->cov[4], v->cov[5], dx,
-                             dy, dz) < sigmas2)
-            return 1u;
-    }
-    return 0u;
-}
-
-/* What takes a crossing away: 0 nothing, 1 origin, 2 radial, 3 cylinder, 4 angle.  Tracks without
- * origin cross whomever they like. */
-TRG_FN trg_u32 vx_cut(struct vx_line a, struct vx_line b, trg_u32 pv_a, trg_u32 pv_b,
-                      struct vx_surroundings s, struct vx_par par)
-{
-    const struct vx_point q = vx_crossing(a, b, par.parallel_sin2);
-    const float bx = q.x - s.beam_x, by = q.y - s.beam_y;
-
-    if (par.origin_cut && !((pv_a | pv_b) & VX_NO_ORIGIN) && pv_a != pv_b)
-        return 1u;
-    if (vx_is_primary(q, s, par.radial_sigmas))
-        return 2u;
-    if (bx * bx + by * by < par.cylinder * par.cylinder ||
-        bx * bx + by * by > par.cylinder_max * par.cylinder_max)
-        return 3u;
-    return vx_pair_of(a, b).sin2 < par.min_sin2 ||
-                   vx_dot(a.ux, a.uy, a.uz, b.ux, b.uy, b.uz) < par.max_cos
-               ? 4u
-               : 0u;
-}
-
-/* How much two tracks that the cuts leave look like a b decay, from the primary vertex of the
- * first. */
-TRG_FN trg_u32 vx_score_of(struct vx_line a, struct vx_line b, trg_u32 pv_a,
-                           struct vx_surroundings s, struct vx_par par)
-{
-    const struct vx_point q = vx_crossing(a, b, par.parallel_sin2);
-    TRG_GLOBAL const struct vx_vertex *pv = &s.pvs[VX_PV_OF(pv_a)];
-
-    return vx_pair_score(vx_pair_features_of(a, b, q, s.beam_x, s.beam_y, pv->x, pv->y, pv->z));
-}
-
 /* `parts` groups an RoI: takes away the edges that a cut removes, the first of the cuts that does
  * so counts it; those that are left get a score. */
 TRG_KERNEL8(vx_cuts, (const trg_u8, data), (const float, tracks), (const trg_u32, selected),
             (const trg_u32, pv_of), (const struct vx_vertex, pvs), (const struct vx_grid, grids),
             (struct vx_counts, counts), (trg_u32, matrix), (struct vx_par, par))
 {
-    TRG_SHARED trg_u32 total[8], best;
+    TRG_SHARED trg_u32 total[VX_SEEN_SUMS + 1u];
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     const trg_u32 first = TRG_BEGIN(data, par.in, roi), n = counts[roi].n_selected;
     TRG_GLOBAL const trg_u32 *list = selected + first;
     TRG_GLOBAL trg_u32 *m = matrix + first * par.words_room;
     struct vx_surroundings around;
-    trg_u32 seen[8] = {0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u}; /* left, by cut, all, scores */
-    trg_u32 largest = 0u;
+    trg_u32 seen[VX_SEEN_SUMS + 1u] = {0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u};
 
     around.pvs = pvs + vx_place(first, roi);
     around.n_pv = counts[roi].n_pv;
     around.beam_x = grids[roi].beam_x;
     around.beam_y = grids[roi].beam_y;
-    for (trg_u32 k = TRG_LID; k < 8u; k += TRG_LSIZE)
+    for (trg_u32 k = TRG_LID; k <= VX_SEEN_BEST; k += TRG_LSIZE)
         total[k] = 0u;
-    if (TRG_LID == 0u)
-        best = 0u;
     TRG_BARRIER();
     for (trg_u32 tile = 0u; tile * VX_TILE < n; tile++) {
         const trg_u32 low = tile * VX_TILE;
@@ -271,37 +211,30 @@ TRG_KERNEL8(vx_cuts, (const trg_u8, data), (const float, tracks), (const trg_u32
             for (trg_u32 left = word; left; left &= left - 1u) {
                 const trg_u32 k = 31u - trg_clz(left & (0u - left));
                 const trg_u32 j = list[low + k];
-                const struct vx_line b = vx_load(tracks, par.items_room, j);
-                const trg_u32 cut = vx_cut(a, b, pv_of[list[i]], pv_of[j], around, par);
-                const trg_u32 score =
-                    cut || !around.n_pv ? 0u : vx_score_of(a, b, pv_of[list[i]], around, par);
+                const trg_u32 cut = vx_judge(a, vx_load(tracks, par.items_room, j), pv_of[list[i]],
+                                             pv_of[j], around, par, seen);
 
                 gone |= cut ? 1u << k : 0u;
-                seen[cut]++;
-                seen[5]++;
-                seen[6] += vx_score_above(score, VX_SCORE_ZERO);
-                seen[7] += vx_score_above(score, VX_SCORE_ZERO + VX_SCORE_ONE);
-                largest = score > largest ? score : largest;
             }
             m[at] &= ~gone;
         }
     }
-    for (trg_u32 k = 0u; k < 8u; k++)
+    for (trg_u32 k = 0u; k < VX_SEEN_SUMS; k++)
         if (seen[k])
             TRG_ATOMIC_ADD_LOCAL(&total[k], seen[k]);
-    if (largest)
-        TRG_ATOMIC_MAX_LOCAL(&best, largest);
+    if (seen[VX_SEEN_BEST])
+        TRG_ATOMIC_MAX_LOCAL(&total[VX_SEEN_BEST], seen[VX_SEEN_BEST]);
     TRG_BARRIER();
-    if (TRG_LID == 0u && total[5]) {
+    if (TRG_LID == 0u && total[VX_SEEN_ALL]) {
         TRG_ATOMIC_ADD_GLOBAL(&counts[roi].n_edges, total[0]);
         TRG_ATOMIC_ADD_GLOBAL(&counts[roi].removed_origin, total[1]);
         TRG_ATOMIC_ADD_GLOBAL(&counts[roi].removed_radial, total[2]);
         TRG_ATOMIC_ADD_GLOBAL(&counts[roi].removed_cylinder, total[3]);
         TRG_ATOMIC_ADD_GLOBAL(&counts[roi].removed_angle, total[4]);
-        TRG_ATOMIC_ADD_GLOBAL(&counts[roi].n_crossings, total[5]);
-        TRG_ATOMIC_ADD_GLOBAL(&counts[roi].score, total[6]);
-        TRG_ATOMIC_ADD_GLOBAL(&counts[roi].sure, total[7]);
-        TRG_ATOMIC_MAX_GLOBAL(&counts[roi].best_score, best);
+        TRG_ATOMIC_ADD_GLOBAL(&counts[roi].n_crossings, total[VX_SEEN_ALL]);
+        TRG_ATOMIC_ADD_GLOBAL(&counts[roi].score, total[VX_SEEN_SCORE]);
+        TRG_ATOMIC_ADD_GLOBAL(&counts[roi].sure, total[VX_SEEN_SURE]);
+        TRG_ATOMIC_MAX_GLOBAL(&counts[roi].best_score, total[VX_SEEN_BEST]);
     }
 }
 

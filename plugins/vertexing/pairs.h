@@ -7,22 +7,6 @@
 #define VX_PAIRS_H
 #include "geometry.h"
 
-enum {
-    VX_PAIR_DOCA,     /* distance of the two, in their errors, squared */
-    VX_PAIR_SIN2,     /* sine of their angle, squared */
-    VX_PAIR_RADIUS,   /* mm^2: of the crossing about the beam line, squared */
-    VX_PAIR_Z,        /* mm: from the primary vertex to the crossing */
-    VX_PAIR_ACROSS,   /* mm^2: across the beam, squared */
-    VX_PAIR_SLOPE,    /* of the flight, squared */
-    VX_PAIR_IP_LEAST, /* chi2 with which one, and the other, misses the primary vertex */
-    VX_PAIR_IP_MOST,
-    VX_PAIR_FEATURES
-};
-
-#define VX_SCORE_ONE  65536   /* a logarithm of odds of 1 */
-#define VX_SCORE_ZERO 262144u /* added to scores, so that none is below 0 */
-#define VX_SCORE_SUM  8u      /* bits that sums of scores are coarser by: all pairs fit */
-
 struct vx_pair_features {
     float f[VX_PAIR_FEATURES];
 };

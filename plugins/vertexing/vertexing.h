@@ -110,6 +110,23 @@ struct vx_counts {      /* of one RoI; adjacency and cuts add to the last six */
     trg_u32 out_all;      /* there were */
 };
 
+/* What the score of a pair of tracks sees (pairs.h). */
+enum {
+    VX_PAIR_DOCA,     /* distance of the two, in their errors, squared */
+    VX_PAIR_SIN2,     /* sine of their angle, squared */
+    VX_PAIR_RADIUS,   /* mm^2: of the crossing about the beam line, squared */
+    VX_PAIR_Z,        /* mm: from the primary vertex to the crossing */
+    VX_PAIR_ACROSS,   /* mm^2: across the beam, squared */
+    VX_PAIR_SLOPE,    /* of the flight, squared */
+    VX_PAIR_IP_LEAST, /* chi2 with which one, and the other, misses the primary vertex */
+    VX_PAIR_IP_MOST,
+    VX_PAIR_FEATURES
+};
+
+#define VX_SCORE_ONE  65536   /* a logarithm of odds of 1 */
+#define VX_SCORE_ZERO 262144u /* added to scores, so that none is below 0 */
+#define VX_SCORE_SUM  8u      /* bits that sums of scores are coarser by: all pairs fit */
+
 struct vx_par { /* of all launches */
     struct trg_span in;
     trg_u32 n_rois;

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 #include "driver.h"
-#include "pairs.h"
 #include "reference.h"
+#include "vertexing.h"
 
 enum ref_cut { REF_LEFT, REF_ORIGIN, REF_RADIAL, REF_CYLINDER, REF_ANGLE, REF_CUTS };
 

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "pairs.h"
+
 static void add_pair(const struct ref_edge *edge, struct vx_counts *counts)
 {
     struct vx_pair_features x;

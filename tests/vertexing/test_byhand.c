@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "beauty.h"
-#include "pairs.h"
 #include "reference.h"
 #include "testing.h"
 

@@ -12,6 +12,7 @@
 
 #include "graph.program.h"
 #include "kit.h"
+#include "pairs.h"
 #include "reference_score.h"
 #include "testing.h"
 
