@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/notify.h"
@@ -25,6 +26,7 @@ struct request { /* to the I/O thread */
     const struct run_order *order;
     uint64_t ticket;
     struct run_view run;
+    struct metrics *metrics;
 };
 
 static int call(struct desk *d, int (*fn)(void *arg), struct request *q)
@@ -368,6 +370,89 @@ static int show_nodes(void *ctx, struct table *t)
     return call(ctx, on_show_nodes, &q);
 }
 
+/* ---------------------------------------------------------------- metrics */
+
+struct metrics { /* copies for the HTTP thread */
+    struct farm_counters farm;
+    struct node_metrics {
+        char name[FARM_NAME];
+        bool is_serving;
+        double rate_per_s;
+        struct farm_node_counters c;
+    } node[FARM_NODES];
+    uint32_t n;
+};
+
+static int on_metrics(void *arg)
+{
+    const struct request *q = arg;
+    const struct farm *f = q->desk->farm;
+    struct metrics *m = q->metrics;
+
+    m->farm = f->c;
+    for (uint32_t i = 0; i < f->n_nodes; i++) {
+        struct node_metrics *to = &m->node[m->n];
+
+        if (!f->node[i].is_used)
+            continue;
+        m->n++;
+        snprintf(to->name, sizeof to->name, "%s", f->node[i].name);
+        to->is_serving = node_serves(&f->node[i]);
+        to->rate_per_s = policy_rate(&f->policy[i]);
+        to->c = f->node[i].c;
+    }
+    return 0;
+}
+
+static void head(const char *name, const char *kind, const char *help, FILE *out)
+{
+    const char *end = !strcmp(kind, "counter") ? "_total" : "";
+
+    fprintf(out, "# HELP trigd_%s%s %s\n# TYPE trigd_%s%s %s\n", name, end, help, name, end, kind);
+}
+
+static void print_farm(const struct metrics *m, FILE *out)
+{
+#define PRINT(name, kind, help)                                                    \
+    head("farm_" #name, #kind, help, out);                                         \
+    fprintf(out, "trigd_farm_" #name "%s %llu\n", #kind[0] == 'c' ? "_total" : "", \
+            (unsigned long long)m->farm.name);
+    FARM_COUNTERS(PRINT)
+#undef PRINT
+}
+
+/* Names of nodes hold neither quotes nor backslashes. */
+static void print_nodes(const struct metrics *m, FILE *out)
+{
+#define PRINT(member, kind, help)                                    \
+    head("node_" #member, #kind, help, out);                         \
+    for (uint32_t i = 0; i < m->n; i++)                              \
+        fprintf(out, "trigd_node_" #member "%s{node=\"%s\"} %llu\n", \
+                #kind[0] == 'c' ? "_total" : "", m->node[i].name,    \
+                (unsigned long long)m->node[i].c.member);
+    FARM_NODE_COUNTERS(PRINT)
+#undef PRINT
+    head("node_serving", "gauge", "1: the node gets RoIs", out);
+    for (uint32_t i = 0; i < m->n; i++)
+        fprintf(out, "trigd_node_serving{node=\"%s\"} %d\n", m->node[i].name,
+                m->node[i].is_serving);
+    head("node_rate", "gauge", "measured rate, RoIs a second", out);
+    for (uint32_t i = 0; i < m->n; i++)
+        fprintf(out, "trigd_node_rate{node=\"%s\"} %.1f\n", m->node[i].name, m->node[i].rate_per_s);
+}
+
+static void print_metrics(void *ctx, FILE *out)
+{
+    struct metrics *m = calloc(1, sizeof *m);
+    struct request q = {.desk = ctx, .metrics = m};
+
+    if (m && call(ctx, on_metrics, &q) == 0) {
+        print_farm(m, out);
+        print_nodes(m, out);
+    }
+    free(m);
+}
+
 static const struct control_extra extra[] = {
     {.words = "show farm",
      .args = "",
@@ -408,5 +493,6 @@ void desk_view(struct desk *d, struct control_view *ret_view)
                                                 .state = hook_state,
                                                 .is_live = hook_is_live},
                                       .extra = extra,
-                                      .n_extra = sizeof extra / sizeof *extra};
+                                      .n_extra = sizeof extra / sizeof *extra,
+                                      .metrics = print_metrics};
 }

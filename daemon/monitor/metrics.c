@@ -196,4 +196,6 @@ void http_metrics(const struct control_view *view, FILE *out)
     clients(s, out);
     latencies(s, out);
     stats_unlock();
+    if (view->metrics)
+        view->metrics(view->hooks.ctx, out);
 }

@@ -5,6 +5,7 @@
 #define TRIGD_VIEW_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/runstate.h"
 #include "base/stats.h"
@@ -77,6 +78,7 @@ struct control_view {
     struct control_hooks hooks;
     const struct control_extra *extra; /* in place of what only a daemon has; NULL: it is one */
     uint32_t n_extra;
+    void (*metrics)(void *ctx, FILE *out); /* the supervisor's own, for /metrics; NULL: none */
 };
 
 /* A copy of the view with the sums of this moment, for one request.  -ENOMEM. */
