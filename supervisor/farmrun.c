@@ -541,9 +541,9 @@ void farmrun_close(struct farm *f)
     struct farmrun *r = &f->run;
     int result;
 
+    if (!r->book && r->number && runbook_begin(f, "the supervisor ends; the nodes go on") < 0)
+        log_error("run", "a run has no document of its end", "run=%u", r->number);
     if (r->book)
-        runbook_is_done(f, true, &result);
-    else if (r->number && runbook_begin(f, "the supervisor ends; the nodes go on") == 0)
         runbook_is_done(f, true, &result);
     account_free(r->accounts);
 }

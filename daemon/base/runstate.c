@@ -33,11 +33,6 @@ const char *run_state_name(enum run_state s)
     return state_name[s];
 }
 
-const char *run_command_name(enum run_command c)
-{
-    return command_name[c];
-}
-
 int run_allows(enum run_state s, enum run_command c, char *why, size_t bytes)
 {
     char allowed[128] = "";

@@ -67,7 +67,6 @@ struct run_view {       /* what is shown of run control */
 };
 
 const char *run_state_name(enum run_state s);
-const char *run_command_name(enum run_command c);
 /* Whether a command may come in a state; else `why` says what is allowed.  -EINVAL. */
 int run_allows(enum run_state s, enum run_command c, char *why, size_t bytes);
 #endif

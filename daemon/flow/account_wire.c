@@ -124,7 +124,7 @@ static struct account *new_account(uint32_t n_chains)
         return NULL;
     a->roster = calloc(1, sizeof *a->roster);
     a->set = calloc(1, sizeof *a->set);
-    a->chain = calloc(ACCOUNT_KINDS * (n_chains ? n_chains : 1), sizeof *a->chain);
+    a->chain = calloc((size_t)ACCOUNT_KINDS * (n_chains ? n_chains : 1), sizeof *a->chain);
     if (a->roster) {
         atomic_init(&a->roster->users, 1);
         a->roster->n_chains = n_chains;

@@ -38,12 +38,6 @@ static void print(struct call *c, show_fn *show, bool single)
     table_fini(&t);
 }
 
-void command_end_json(struct call *c)
-{
-    if (c->format == TABLE_JSON)
-        putc('\n', c->out);
-}
-
 #define SHOW(name, single)                      \
     static void run_show_##name(struct call *c) \
     {                                           \
@@ -99,11 +93,6 @@ static void run_show_plugin(struct call *c)
     }
     fprintf(c->out, "error: no plugin \"%s\" is loaded; `show plugins` lists those that are\n",
             c->word[0]);
-}
-
-void command_answer(struct call *c, int r, const char *text)
-{
-    fprintf(c->out, "%s%s\n", r < 0 ? "error: " : "", text);
 }
 
 /* ---------------------------------------------------------------- prescales, conditions, menus */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* commands_inner.h - one command being carried out, and those that stand in files of their own:
  * commands_dump.c (files of the running menu) and commands_run.c (run control).  commands.c has the
- * table, and the words that all answers use. */
+ * table. */
 #ifndef TRIGD_COMMANDS_INNER_H
 #define TRIGD_COMMANDS_INNER_H
 #include <stdio.h>
@@ -30,12 +30,18 @@ struct call { /* one command being carried out */
  * STARTS: acts, and its argument may be left out */
 enum kind { LOOKS, LISTS, ACTS, TIMED, STARTS };
 
-/* ---- commands.c */
-
 /* One sentence; a negative `r` makes it an error. */
-void command_answer(struct call *c, int r, const char *text);
+static inline void command_answer(struct call *c, int r, const char *text)
+{
+    fprintf(c->out, "%s%s\n", r < 0 ? "error: " : "", text);
+}
+
 /* The end of a table in JSON. */
-void command_end_json(struct call *c);
+static inline void command_end_json(struct call *c)
+{
+    if (c->format == TABLE_JSON)
+        putc('\n', c->out);
+}
 
 /* ---- commands_dump.c */
 
