@@ -332,10 +332,11 @@ static int place_pieces(struct vox_lane *l, struct slot *s, const struct vox_pie
 static void choose_grid(const struct vox_lane *l, struct slot *s, struct extents most)
 {
     const uint32_t columns = most.columns, planes = most.planes, eights = most.eights;
-    uint32_t tiles, parts;
+    uint32_t tiles = 1, parts;
 
     s->label.tile = l->info.is_host && columns ? columns : VOX_GROUP_SIZE;
-    tiles = (columns + s->label.tile - 1) / s->label.tile;
+    if (columns)
+        tiles = (columns + s->label.tile - 1) / s->label.tile;
     s->label.depth = planes ? planes : 1u;
     if (!l->info.is_host) {
         parts = (l->info.units * GROUPS_UNIT + tiles * s->n - 1) / (tiles * s->n);

@@ -7,7 +7,7 @@
 #include "voxels.h"
 
 /* Words of the largest tables: those of positions end with the last threshold. */
-#define VOX_TABLES_MAX ((size_t)VOX_TABLE_REST + 3u * 65537u + 8u + 2u * VOX_STEPS_MAX)
+#define VOX_TABLES_MAX ((size_t)VOX_TABLE_REST + (size_t)3 * 65537 + 8 + (size_t)2 * VOX_STEPS_MAX)
 
 struct vox_tables {
     int32_t *words; /* owned */

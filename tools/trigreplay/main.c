@@ -190,11 +190,29 @@ static int parse_words(int argc, char **argv, const struct arg *table)
     exit(args == ARGS_HELP ? 0 : EXIT_USAGE);
 }
 
+struct texts { /* values of options that have a form of their own; NULL: not given */
+    const char *truth, *layout, *size, *voxel, *window;
+};
+
+static void set_texts(struct arguments *a, const struct texts *t)
+{
+    if (t->truth)
+        set_truth(&a->o, t->truth);
+    if (t->layout)
+        set_layout(&a->o, t->layout);
+    if (t->size)
+        set_size(&a->volume, t->size);
+    if (t->voxel)
+        set_voxel(&a->volume, t->voxel);
+    if (t->window)
+        set_window(&a->volume, t->window);
+}
+
 static void parse(int argc, char **argv, struct arguments *a)
 {
     struct replay_options *o = &a->o;
     const uint64_t seed = o->seed;
-    const char *truth = NULL, *layout = NULL, *size = NULL, *voxel = NULL, *window = NULL;
+    struct texts t = {0};
     const struct arg table[] = {
         {"connect", ARG_TEXT, &o->endpoint, 0, 0, "ENDPOINT",
          "tcp://HOST:PORT, ipc://PATH or shm://PATH of the daemon"},
@@ -209,7 +227,7 @@ static void parse(int argc, char **argv, struct arguments *a)
         {"distinct", ARG_U32, &o->distinct, 1, DISTINCT_MAX, "N",
          "different RoIs among them, made or read before the clock starts (default 2000, or all "
          "of the file)"},
-        {"layout", ARG_TEXT, &layout, 0, 0, "L",
+        {"layout", ARG_TEXT, &t.layout, 0, 0, "L",
          "spacepoints as floats (what simulated ones are) or quantized, 16-bit numbers over the "
          "range of the RoI's own (default: as made, or as the file has them)"},
         {"type", ARG_U32, &o->type, 0, ROI_TYPES - 1, "T",
@@ -229,7 +247,7 @@ static void parse(int argc, char **argv, struct arguments *a)
          "latency then counts from the intended time"},
         {"seed", ARG_U64, &o->seed, 0, 0, "S",
          "of the simulation and the pace (default: the time; it is printed)"},
-        {"truth", ARG_TEXT, &truth, 0, 0, "STEP:VALUE",
+        {"truth", ARG_TEXT, &t.truth, 0, 0, "STEP:VALUE",
          "place of z among the results of a decision, to compare with the truth (default 0:1, the "
          "z-finder as first step; none: off)"},
         {"spin", ARG_U32, &o->spin_us, 0, 1000000, "US",
@@ -245,10 +263,10 @@ static void parse(int argc, char **argv, struct arguments *a)
         {"quiet", ARG_FLAG, &o->quiet, 0, 0, NULL, "no progress bar, no table"},
         {"out", ARG_TEXT, &a->out, 0, 0, "FILE", "of generate and import; also -o"},
         {"o", ARG_TEXT, &a->out, 0, 0, "FILE", NULL},
-        {"size", ARG_TEXT, &size, 0, 0, "X,Y,Z", "import raw: voxels of the volume, x fastest"},
-        {"voxel", ARG_TEXT, &voxel, 0, 0, "T",
+        {"size", ARG_TEXT, &t.size, 0, 0, "X,Y,Z", "import raw: voxels of the volume, x fastest"},
+        {"voxel", ARG_TEXT, &t.voxel, 0, 0, "T",
          "import raw: uint8 (default), uint16 or int16, low byte first"},
-        {"window", ARG_TEXT, &window, 0, 0, "LOW,WIDTH",
+        {"window", ARG_TEXT, &t.window, 0, 0, "LOW,WIDTH",
          "import of voxels of 16 bits: [LOW, LOW + WIDTH) becomes 0 to 255"},
         {"edge", ARG_U32, &a->volume.edge, 8, 256, "N",
          "import of volumes: voxels of a brick's edge (default 64)"},
@@ -265,16 +283,7 @@ static void parse(int argc, char **argv, struct arguments *a)
 
     o->type = ROI_TYPES;
     n = parse_words(argc, argv, table);
-    if (truth)
-        set_truth(o, truth);
-    if (layout)
-        set_layout(o, layout);
-    if (size)
-        set_size(&a->volume, size);
-    if (voxel)
-        set_voxel(&a->volume, voxel);
-    if (window)
-        set_window(&a->volume, window);
+    set_texts(a, &t);
     a->has_seed = o->seed != seed;
     complete(a);
     a->command = argv[1];
