@@ -27,7 +27,9 @@ static const struct {
                {"trackml", {"e3-hits.csv", "e3-truth.csv", "e3-particles.csv"}},
                {"spacepoints", {"e4-spacepoint.csv", "e4-measurements.csv", NULL}},
                {"tracks", {"e5-tracks.csv", "e5-vertices.csv", NULL}},
-               {"particles", {"a.csv", NULL, NULL}}};
+               {"particles", {"a.csv", NULL, NULL}},
+               {"nifti", {"a.nii", NULL, NULL}},
+               {"metaimage", {"a.mha", NULL, NULL}}};
 static char folder[64]; /* one for the whole run */
 
 static void path_of(char *path, size_t room, const char *file)
@@ -89,7 +91,7 @@ static void check_numbers(const struct generated *g)
 static void check_event(const struct generated *g)
 {
     check_numbers(g);
-    for (uint32_t i = 0; i < g->n; i++)
+    for (uint32_t i = 0; generated_has_particles(g) && i < g->n; i++)
         WANT(g->particle[i] == GENERATOR_NOISE || g->particle[i] < g->n_particles);
     for (uint32_t i = 0; i < g->n_particles; i++)
         WANT(g->particle_vertex[i] == GENERATOR_NONE || g->particle_vertex[i] < g->n_vertices);
@@ -106,6 +108,7 @@ static void read_event(const char *format, const char *preset, const char *file)
     path_of(path, sizeof path, file);
     import_init(&im);
     im.preset = generator_find(preset);
+    im.volume.width = 100; /* of 16 bits */
     r = import_find(format)->read(&im, path);
     if (r < 0)
         WANT(strncmp(im.problem.text, folder, strlen(folder)) == 0 &&
