@@ -181,32 +181,12 @@ static void show_roi(const Trigd__V1__FileHeader *h, const Trigd__V1__Roi *r, FI
         fprintf(out, ", type %u", r->type);
     if (r->event_rois > 1)
         fprintf(out, ", one of %u RoIs", r->event_rois);
-    for (size_t i = 0; i < r->n_columns; i++) {
-        const struct trg_collection *info = kind_info(kind_of_hash(r->columns[i]->hash));
-        const size_t size = info ? trg_column_bytes(&info->column[0]) : 0;
-
-        if (size && r->columns[i]->n_column)
-            fprintf(out, ", %zu %s", r->columns[i]->column[0].len / size, info->name);
-    }
     if (r->truth && r->truth->n_vertex_z_mm)
         fprintf(out, "; truth: %zu vertices, hard scatter at z %.3f mm", r->truth->n_vertex_z_mm,
                 (double)r->truth->vertex_z_mm[0]);
     if (r->kept)
         show_kept(h, r->kept, out);
     fputc('\n', out);
-}
-
-/* What the RoIs hold can be told where the header declares it; RoIs that hold something else are
- * shown without it. */
-static void take_declarations(const Trigd__V1__FileHeader *h)
-{
-    for (size_t i = 0; i < h->n_collections; i++) {
-        char why[256];
-        uint32_t kind;
-
-        if (declared_add(h->collections[i], &kind, why, sizeof why) < 0)
-            fprintf(stderr, "trigreplay: a collection of the file is not known: %s\n", why);
-    }
 }
 
 static void show_header(const Trigd__V1__FileHeader *h, FILE *out)
@@ -272,7 +252,6 @@ int files_show(const char *path, FILE *out)
         fprintf(stderr, "trigreplay: cannot read %s: %s\n", path, strerror(-r));
         return r;
     }
-    take_declarations(roifile_header(file));
     show_header(roifile_header(file), out);
     has_index = roifile_totals(file, &total.records, &total.rois);
     r = show_records(file, has_index == 1, &s, out);
