@@ -88,7 +88,7 @@ static void score_of_b(void **state)
     by_flight = kept_at_3_percent(e, flight, n);
     print_message("b events kept at 3 %% of the others: by score %.3f, by flight %.3f\n", by_score,
                   by_flight);
-    assert_true(by_score > 0.55);
+    assert_true(by_score > 0.50); /* 0.64 +- 0.034 in twelve seeds, and 1.81 +- 0.10 */
     assert_true(by_score > 1.4 * by_flight);
     vx_answers_free(a, n);
     source_free(e, n);
