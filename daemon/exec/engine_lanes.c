@@ -331,31 +331,19 @@ int engine_open_lanes(const struct engine_setup *setup, struct generation *g, ui
 
 /* ---------------------------------------------------------------- guests */
 
-/* Of a guest: on CPUs a worker of its own, so that its end costs nobody else anything; elsewhere
- * that of the lanes. */
-static struct whose guest_place(const char *backend, uint32_t index)
-{
-    return (struct whose){.backend = backend, .index = index, .is_guest = !strcmp(backend, "cpu")};
-}
-
 int engine_open_guests(const struct engine_setup *setup, struct generation *g)
 {
     const struct config *c = setup->base.config;
     int r = 0;
 
     for (uint32_t i = 0; r == 0 && i < c->n_guests; i++) {
-        const struct whose whose = guest_place(c->guests[i].backend, c->guests[i].index);
+        const char *backend = c->guests[i].backend;
+        const struct whose whose = {.backend = backend,
+                                    .index = c->guests[i].index,
+                                    .is_guest = engine_guest_is_alone(backend)};
         struct worker *worker;
 
         r = worker_of(setup, g, &whose, &worker);
     }
     return r;
-}
-
-struct worker *generation_guest_worker(struct generation *g, const char *backend, uint32_t index)
-{
-    const struct whose whose = guest_place(backend, index);
-    const struct engine_worker *w = find_worker(g, &whose);
-
-    return w ? w->worker : NULL;
 }
