@@ -111,6 +111,37 @@ static void test_broken_plugins(void **state)
     }
 }
 
+/* Guests have checks of their own. */
+static void test_guests(void **state)
+{
+    static const struct {
+        const char *options;
+        int code;
+        const char *line;
+    } table[] = {
+        {"", 0, " 0 failed,"},
+        {"--param until=5", 0, "slices: 5 of 50 us took "},
+        {"--param fault=fail_open", 1, "FAIL  cpu:0     open: it returned -5 (Input/output error)"},
+        {"--param fault=fail --param at=3", 1,
+         "FAIL  cpu:0     slices: slice 4 returned -5 (Input/output error)"},
+        {"--param fault=fail_save", 1,
+         "saved again is the same, to the byte: No space left on device"},
+        {"--worst", 2, "a guest has no RoIs: --worst and --races are for other plugins"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char *text;
+        int code = trigctl(&text, "check-plugin --backend cpu %s test-plugins/visitor.so",
+                           table[i].options);
+
+        if (code != table[i].code || !strstr(text, table[i].line))
+            fail_msg("%s: exit code %d, no line \"%s\"\n%s", table[i].options, code, table[i].line,
+                     text);
+        free(text);
+    }
+}
+
 /* Right on each backend, and not the same on both. */
 static void test_backends_differ(void **state)
 {
@@ -243,10 +274,11 @@ static void test_with_daemon(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_plugins),    cmocka_unit_test(test_broken_plugins),
-        cmocka_unit_test(test_backends_differ), cmocka_unit_test(test_worst),
-        cmocka_unit_test(test_seed_repeats),    cmocka_unit_test(test_wrong_use),
-        cmocka_unit_test(test_show_plugin),     cmocka_unit_test(test_with_daemon),
+        cmocka_unit_test(test_good_plugins), cmocka_unit_test(test_broken_plugins),
+        cmocka_unit_test(test_guests),       cmocka_unit_test(test_backends_differ),
+        cmocka_unit_test(test_worst),        cmocka_unit_test(test_seed_repeats),
+        cmocka_unit_test(test_wrong_use),    cmocka_unit_test(test_show_plugin),
+        cmocka_unit_test(test_with_daemon),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,11 @@ struct answers { /* of the devices so far, for comparing */
 
 /* ---------------------------------------------------------------- devices */
 
+static bool is_guest(const struct check *c)
+{
+    return c->plugin->d.flags & TRG_PLUGIN_GUEST;
+}
+
 static void run_for_races(struct check *c)
 {
     char why[256] = "";
@@ -52,8 +57,11 @@ static void check_device(struct check *c, struct answers *a)
         return;
     }
     watch_begin(c->device);
-    check_life(c);
-    if (a->n < DEVICES_MAX) {
+    if (is_guest(c))
+        check_guest(c);
+    else
+        check_life(c);
+    if (!is_guest(c) && a->n < DEVICES_MAX) {
         a->outcomes[a->n] = check_runs(c);
         snprintf(a->where[a->n], sizeof a->where[0], "%s", c->where);
         a->n += a->outcomes[a->n] != NULL;
@@ -240,7 +248,7 @@ static int run_checks(struct check *c)
                                        .max_items = c->o->race_run ? RACES_ITEMS : CHECK_ITEMS_ROI,
                                        .max_layer = UINT8_MAX,
                                        .seed = c->o->seed};
-    int r = sample_new(&setup, &sample);
+    int r = is_guest(c) ? 0 : sample_new(&setup, &sample);
 
     /* create is called often: what OpenCL compiled once is kept until the end */
     c->host.cache_dir = mkdtemp(cache);
@@ -266,7 +274,8 @@ static int report(struct check *c)
         fprintf(stderr, "trigctl: %s\n", strerror(-r));
         return 1;
     }
-    puts("NOTE            NaN and infinities are not tried: the daemon's decoder refuses them");
+    if (!is_guest(c))
+        puts("NOTE            NaN and infinities are not tried: the daemon's decoder refuses them");
     if (!c->n_devices) {
         fprintf(stderr,
                 "trigctl: nothing was checked: no device of the plugin's backends is here\n");
@@ -287,6 +296,8 @@ static int check_loaded(struct check *c, struct plugin_host *plugins)
     if (!c->config)
         return complain(strerror(ENOMEM));
     r = check_names(c);
+    if (r == 0 && is_guest(c) && (c->o->worst || c->o->race_run || c->o->races))
+        r = complain("a guest has no RoIs: --worst and --races are for other plugins");
     if (r == 0)
         r = set_config(c);
     if (r == 0)

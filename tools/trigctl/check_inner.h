@@ -38,6 +38,8 @@ void check_life(struct check *c);
 struct outcome *check_runs(struct check *c);
 /* The slowest RoI that a search finds, against the cost that the plugin states. */
 void check_worst(struct check *c);
+/* Of a guest, instead of the three above. */
+void check_guest(struct check *c);
 void check_free(struct outcome *outcomes, uint32_t n);
 
 /* A sequence of RoIs of the sample that runs through an algo batch by batch. */
