@@ -206,7 +206,7 @@ static const struct trg_param params[] = {
      "with the obstacles of obstacles.txt in its folder"},
     {"nx", TRG_PARAM_U32, AT(nx), "256", 3, 65536, "cells", NULL, "grid along x"},
     {"ny", TRG_PARAM_U32, AT(ny), "256", 3, 65536, "cells", NULL, "grid along y"},
-    {"steps", TRG_PARAM_U32, AT(steps), "100000", 0, 4294967295.0, "", NULL,
+    {"steps", TRG_PARAM_U32, AT(steps), "100000", 0, 1000000000, "", NULL,
      "steps to take; 0: no end"},
     {"density", TRG_PARAM_F32, AT(density), "1", 1e-6, 1000, "", NULL, "at rest"},
     {"omega", TRG_PARAM_F32, AT(omega), "1.7", 0.01, 1.99, "", NULL,

@@ -41,6 +41,7 @@ struct lattice_setup {
     double force_x, force_y; /* momentum that each free cell gets in a step */
     double lid;              /* speed along x of the cells LATTICE_LID, which are in row ny - 1 */
     uint32_t storage;        /* enum lattice_storage */
+    uint32_t none;           /* 0: checkpoints have all bytes of the struct */
 };
 
 struct lattice_tuning {   /* 0: as measured */
