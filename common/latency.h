@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* latency.h - histograms of durations in fixed log-spaced buckets (8 a factor of two, so
- * that a quantile is right to 9 %), single writer, read from any thread without a lock. */
+/* latency.h - histograms of durations in fixed log-spaced buckets (64 a factor of two, so
+ * that a quantile is right to 0.8 %), single writer, read from any thread without a lock. */
 #ifndef TRIGD_LATENCY_H
 #define TRIGD_LATENCY_H
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define LATENCY_SUB     8u                         /* buckets in a factor of two */
-#define LATENCY_BUCKETS (8u + (40u * LATENCY_SUB)) /* up to 2^43 ns, 2.4 hours */
+#define LATENCY_LOG     6u                                       /* log2 of LATENCY_SUB */
+#define LATENCY_SUB     (1u << LATENCY_LOG)                      /* buckets in a factor of two */
+#define LATENCY_BUCKETS ((43u - LATENCY_LOG + 1u) * LATENCY_SUB) /* up to 2^43 ns, 2.4 hours */
 
 struct latency {
     _Atomic uint64_t bucket[LATENCY_BUCKETS];
@@ -20,20 +21,17 @@ static inline uint32_t latency_bucket(uint64_t ns)
 
     if (ns < LATENCY_SUB)
         return (uint32_t)ns;
-    shift = 63u - (uint32_t)__builtin_clzll(ns); /* >= 3 */
-    b = (shift - 2u) * LATENCY_SUB + (uint32_t)((ns >> (shift - 3u)) & (LATENCY_SUB - 1u));
+    shift = 63u - (uint32_t)__builtin_clzll(ns) - LATENCY_LOG;
+    b = (shift + 1u) * LATENCY_SUB + (uint32_t)((ns >> shift) & (LATENCY_SUB - 1u));
     return b < LATENCY_BUCKETS ? b : LATENCY_BUCKETS - 1u;
 }
 
 /* The smallest duration of bucket b; the bucket ends where the next one begins. */
 static inline uint64_t latency_bucket_ns(uint32_t b)
 {
-    uint32_t shift;
-
     if (b < LATENCY_SUB)
         return b;
-    shift = b / LATENCY_SUB + 2u;
-    return (uint64_t)(LATENCY_SUB + b % LATENCY_SUB) << (shift - 3u);
+    return (uint64_t)(LATENCY_SUB + b % LATENCY_SUB) << (b / LATENCY_SUB - 1u);
 }
 
 static inline void latency_add_one_(_Atomic uint64_t *a, uint64_t n)

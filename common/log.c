@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "log_json.h"
 #include "logsink.h"
 
 #define LINE_BYTES 2048
@@ -18,6 +19,7 @@
 static const char *const names[] = {"error", "warn", "info", "debug"};
 static const char *const journal_prefix[] = {"<3>", "<4>", "<6>", "<7>"};
 static _Atomic int lowest = TRG_INFO;
+static _Atomic int line_format = LOG_LOGFMT;
 static _Atomic uint64_t counts[4];
 
 void log_set_level(enum trg_level level)
@@ -46,13 +48,37 @@ int log_level_parse(const char *word, enum trg_level *ret_level)
     return -EINVAL;
 }
 
-int log_take_level(const char *comp, const char *word)
+void log_set_format(enum log_format format)
 {
+    atomic_store(&line_format, (int)format);
+}
+
+enum log_format log_format(void)
+{
+    return (enum log_format)atomic_load(&line_format);
+}
+
+int log_format_parse(const char *word, enum log_format *ret_format)
+{
+    if (strcmp(word, "logfmt") != 0 && strcmp(word, "json") != 0)
+        return -EINVAL;
+    *ret_format = *word == 'j' ? LOG_JSON : LOG_LOGFMT;
+    return 0;
+}
+
+int log_take(const char *comp, const char *level_word, const char *format_word)
+{
+    enum log_format format;
     enum trg_level level;
 
-    if (log_level_parse(word, &level) < 0) {
+    if (log_format_parse(format_word, &format) < 0) {
+        log_error(comp, "no such log format", "format=\"%s\" allowed=\"logfmt json\"", format_word);
+        return -EINVAL;
+    }
+    log_set_format(format);
+    if (log_level_parse(level_word, &level) < 0) {
         log_error(comp, "no such log level", "level=\"%s\" allowed=\"error warn info debug\"",
-                  word);
+                  level_word);
         return -EINVAL;
     }
     log_set_level(level);
@@ -125,40 +151,70 @@ static void append_quoted(struct line *l, const char *text)
     append(l, "\"");
 }
 
-static void append_time(struct line *l)
+static void stamp_now(char *text, size_t bytes)
 {
     struct timespec now;
     struct tm tm;
-    char text[48], stamp[32];
+    char stamp[32];
 
     clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &tm);
     strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &tm);
-    snprintf(text, sizeof text, "ts=%s.%03ldZ", stamp, now.tv_nsec / 1000000);
-    append(l, text);
+    snprintf(text, bytes, "%s.%03ldZ", stamp, now.tv_nsec / 1000000);
 }
 
-/* The caller quotes its values; line breaks inside them must not make new lines. */
-static void append_fields(struct line *l, const char *fields, va_list args)
+static void append_logfmt(struct line *l, enum trg_level level, const char *comp, const char *msg,
+                          const char *fields, uint32_t suppressed)
 {
-    char text[LINE_BYTES];
+    char text[48];
 
-    vsnprintf(text, sizeof text, fields, args);
-    if (!text[0])
-        return;
-    for (char *c = text; *c; c++)
-        if ((unsigned char)*c < 0x20)
-            *c = ' ';
-    append(l, " ");
+    append(l, "ts=");
+    stamp_now(text, sizeof text);
     append(l, text);
+    append(l, " level=");
+    append(l, names[level]);
+    append(l, " comp=");
+    append(l, comp);
+    append(l, " msg=");
+    append_quoted(l, msg);
+    if (fields[0])
+        append(l, " ");
+    append(l, fields);
+    if (suppressed) {
+        snprintf(text, sizeof text, " suppressed=%u", suppressed);
+        append(l, text);
+    }
+}
+
+static void append_json(struct line *l, enum trg_level level, const char *comp, const char *msg,
+                        const char *fields, uint32_t suppressed)
+{
+    const size_t room = sizeof l->text - 32; /* for what follows the fields */
+    char text[48];
+
+    append(l, "{\"ts\":\"");
+    stamp_now(text, sizeof text);
+    append(l, text);
+    append(l, "\",\"level\":\"");
+    append(l, names[level]);
+    append(l, "\",\"comp\":");
+    l->n = log_json_string(l->text, l->n, room, comp, strlen(comp));
+    append(l, ",\"msg\":");
+    l->n = log_json_string(l->text, l->n, room, msg, strlen(msg));
+    l->n = log_json_fields(l->text, l->n, room, fields);
+    if (suppressed) {
+        snprintf(text, sizeof text, ",\"suppressed\":%u", suppressed);
+        append(l, text);
+    }
+    append(l, "}");
 }
 
 void log_line(struct log_site *site, enum trg_level level, const char *comp, const char *msg,
               const char *fields, ...)
 {
     struct line l = {.n = 0};
+    char text[LINE_BYTES];
     uint32_t suppressed = 0;
-    char more[40];
     va_list args;
 
     atomic_fetch_add(&counts[level], 1);
@@ -166,20 +222,14 @@ void log_line(struct log_site *site, enum trg_level level, const char *comp, con
         return;
     if (is_journal())
         append(&l, journal_prefix[level]);
-    append_time(&l);
-    append(&l, " level=");
-    append(&l, names[level]);
-    append(&l, " comp=");
-    append(&l, comp);
-    append(&l, " msg=");
-    append_quoted(&l, msg);
     va_start(args, fields);
-    append_fields(&l, fields, args);
+    vsnprintf(text, sizeof text, fields, args);
     va_end(args);
-    if (suppressed) {
-        snprintf(more, sizeof more, " suppressed=%u", suppressed);
-        append(&l, more);
-    }
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < 0x20)
+            *c = ' '; /* the caller quotes its values; line breaks must not make new lines */
+    (log_format() == LOG_JSON ? append_json : append_logfmt)(&l, level, comp, msg, text,
+                                                             suppressed);
     l.text[l.n < LINE_BYTES - 1 ? l.n++ : l.n - 1] = '\n';
     logsink_write(l.text, l.n);
 }

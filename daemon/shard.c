@@ -120,7 +120,8 @@ int shard_begin(struct shard *s, struct engine *e, void (*retire)(void *ctx, str
     r = ingress_open(&s->config, s->pool, s->clients, s->stats, s->dispatch, s->egress, s->recall,
                      &s->ingress);
     if (r == 0)
-        ingress_set_draining(s->ingress, true); /* as is_taking says: the first order may differ */
+        ingress_set_draining(s->ingress, true,
+                             false); /* as is_taking says: the first order may differ */
     return r;
 }
 
@@ -280,14 +281,13 @@ static bool wait_for_work(struct shard *s, int fd)
 
 bool shard_turn(struct shard *s, const struct shard_order *order)
 {
-    const bool takes = order->is_taking && !streams_are_stopping(s->s.streams);
+    const bool waits = streams_are_stopping(s->s.streams), takes = order->is_taking && !waits;
     uint64_t now;
     bool did;
 
-    if (takes != atomic_load_explicit(&s->is_taking, memory_order_relaxed)) {
-        ingress_set_draining(s->ingress, !takes);
+    ingress_set_draining(s->ingress, !takes, order->is_taking);
+    if (takes != atomic_load_explicit(&s->is_taking, memory_order_relaxed))
         atomic_store(&s->is_taking, takes);
-    }
     did = ingress_turn(s->ingress, MESSAGES_A_TURN) > 0;
     now = clock_ns();
     did |= dispatch_turn(s->dispatch, now);

@@ -27,12 +27,15 @@ int stats_new(struct stats **ret_stats)
     if (!s)
         return -ENOMEM;
     s->started_ns = clock_ns();
+    pthread_mutex_init(&s->slow.lock, NULL);
     *ret_stats = s;
     return 0;
 }
 
 void stats_free(struct stats *s)
 {
+    if (s)
+        pthread_mutex_destroy(&s->slow.lock);
     free(s);
 }
 

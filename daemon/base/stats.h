@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/shards.h"
+#include "base/slow.h"
 #include "latency.h"
 
 #define STATS_CHAINS_MAX  1024
@@ -56,6 +57,9 @@
     X(undeliverable, counter, "decisions whose client was gone")                               \
     X(credit_violations, counter, "RoIs sent without a credit")                                \
     X(dead_ns, counter, "time in which no new RoI could be taken, ns")                         \
+    X(dead_pool_ns, counter, "part of dead_ns: the pool is full, ns")                          \
+    X(dead_stream_ns, counter, "part of dead_ns: a stream waits for its disk, ns")             \
+    X(dead_drain_ns, counter, "part of dead_ns: the daemon drains, stops or has no run, ns")   \
     X(pool_rois, gauge, "RoI slots in use")                                                    \
     X(pool_bytes, gauge, "bytes of the pool in use")                                           \
     X(clients, gauge, "clients connected")                                                     \
@@ -161,11 +165,19 @@ typedef _Atomic uint64_t stats_u64;
 struct stats_global {
     STATS_GLOBAL(STATS_FIELD)
 };
+enum stats_band { /* what `expected` of a chain bounds */
+                  STATS_BAND_NONE,
+                  STATS_BAND_SECOND, /* RoIs accepted a second */
+                  STATS_BAND_RUN     /* the accepted part of those that it ran on */
+};
 struct stats_chain {
     char name[STATS_NAME];
     _Atomic bool used;
     _Atomic double prescale;
+    _Atomic uint32_t band; /* enum stats_band */
+    _Atomic double expected_min, expected_max;
     STATS_CHAIN(STATS_FIELD)
+    struct latency latency; /* RoIs that it ran on: from receipt to decision */
 };
 struct stats_step {
     char name[STATS_NAME];
@@ -189,6 +201,7 @@ struct stats_stream {
     char name[STATS_NAME];
     _Atomic bool used;
     STATS_STREAM(STATS_FIELD)
+    struct latency latency; /* its RoIs: from receipt to decision */
 };
 struct stats_guest {
     char name[STATS_NAME];
@@ -199,6 +212,7 @@ struct stats_client {
     char name[STATS_NAME];
     _Atomic bool used;
     STATS_CLIENT(STATS_FIELD)
+    struct latency latency; /* its RoIs: from receipt to decision */
 };
 #undef STATS_FIELD
 enum stats_stage {
@@ -219,6 +233,7 @@ struct stats {
     struct stats_stream stream[STATS_STREAMS_MAX];
     struct stats_guest guest[STATS_GUESTS_MAX];
     struct stats_client client[STATS_CLIENTS_MAX];
+    struct slow slow; /* of one shard: no sums */
 };
 
 static inline void stats_add(stats_u64 *c, uint64_t n)

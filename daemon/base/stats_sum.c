@@ -45,7 +45,11 @@ static void add_chain(struct stats_chain *to, const struct stats_chain *from)
 {
     copy_name(to->name, from->name);
     atomic_store(&to->prescale, atomic_load(&from->prescale));
+    atomic_store(&to->band, atomic_load(&from->band));
+    atomic_store(&to->expected_min, atomic_load(&from->expected_min));
+    atomic_store(&to->expected_max, atomic_load(&from->expected_max));
     STATS_CHAIN(ADD)
+    add_latency(&to->latency, &from->latency);
     atomic_store(&to->used, true);
 }
 
@@ -78,6 +82,7 @@ static void add_stream(struct stats_stream *to, const struct stats_stream *from)
 {
     copy_name(to->name, from->name);
     STATS_STREAM(ADD)
+    add_latency(&to->latency, &from->latency);
     atomic_store(&to->used, true);
 }
 
@@ -92,6 +97,7 @@ static void add_client(struct stats_client *to, const struct stats_client *from)
 {
     copy_name(to->name, from->name);
     STATS_CLIENT(ADD)
+    add_latency(&to->latency, &from->latency);
     atomic_store(&to->used, true);
 }
 

@@ -142,9 +142,9 @@
       "allow tcp endpoints without keys that are not on loopback")
 
 /* http: metrics and health. */
-#define CONFIG_HTTP(X, of)                                              \
-    X(of, address, STRING, "127.0.0.1", 0, 0,                           \
-      "IPv4 address of /metrics, /healthz and /readyz; empty: no HTTP") \
+#define CONFIG_HTTP(X, of)                                                        \
+    X(of, address, STRING, "127.0.0.1", 0, 0,                                     \
+      "IPv4 address of the page, /metrics, /healthz and /readyz; empty: no HTTP") \
     X(of, port, U16, "9700", 0, 65535, "its port; 0: any free one, told in the log")
 
 /* threads: threads and their cores. */
@@ -193,7 +193,9 @@
       "a node's clock may differ by so much from the supervisor's without a warning, ms")
 
 /* log: the log. */
-#define CONFIG_LOG(X, of) X(of, level, STRING, "info", 0, 0, "error, warn, info or debug")
+#define CONFIG_LOG(X, of)                                            \
+    X(of, level, STRING, "info", 0, 0, "error, warn, info or debug") \
+    X(of, format, STRING, "logfmt", 0, 0, "of its lines: logfmt or json")
 
 /* debug_stream: files of the debug stream. */
 #define CONFIG_DEBUG_STREAM(X, of)                                                    \

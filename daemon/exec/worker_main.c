@@ -59,6 +59,7 @@ static int open_backend(struct worker_side *w)
     int r;
 
     log_set_level((enum trg_level)w->setup.log_level);
+    log_set_format((enum log_format)w->setup.log_format);
     w->host = (struct trg_host){
         .size = sizeof w->host, .ctx = w, .log = log_of_plugins, .cache_dir = w->setup.cache_dir};
     if (w->backends)

@@ -91,6 +91,7 @@ static void describe(const struct worker_base *base, const char *backend, uint32
     snprintf(m->cache_dir, sizeof m->cache_dir, "%s", base->config->cache_dir);
     m->index = index;
     m->log_level = log_level();
+    m->log_format = log_format();
     m->spin_ns = base->spin_ns;
     m->max_layer = base->config->clients.max_layer;
     m->memory_mbytes = base->config->workers.memory_mbytes;

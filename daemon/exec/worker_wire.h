@@ -43,7 +43,7 @@ struct worker_shard_message {
 struct worker_setup_message {
     char backend[16], backend_path[WORKER_PATH], cache_dir[WORKER_PATH];
     uint32_t index;
-    uint32_t log_level;
+    uint32_t log_level, log_format;
     uint64_t spin_ns;
     uint32_t max_layer;
     uint32_t memory_mbytes; /* 0: no limit */

@@ -5,6 +5,10 @@
 
 #include "flow/accounts_inner.h"
 
+_Static_assert((int)MENU_OF_SECOND == (int)STATS_BAND_SECOND &&
+                   (int)MENU_OF_RUN == (int)STATS_BAND_RUN,
+               "a band of the menu is one of the statistics");
+
 #define BLOCKS_MAX 4096u /* lumi blocks with an account of their own, of those not written yet */
 #define SLOTS_MAX  (BLOCKS_MAX + 1024u)
 #define CACHE      64u /* a power of two */
@@ -137,8 +141,14 @@ static void show(const struct accounts *a, struct engine *e, uint32_t slot)
 {
     const struct account *account = a->slot[slot];
 
-    for (uint32_t i = 0; i < e->menu->n_chains; i++)
+    for (uint32_t i = 0; i < e->menu->n_chains; i++) {
+        const struct menu_expected *expected = &e->menu->chains[i].expected;
+
         atomic_store(&e->chain[i]->prescale, account->set->prescales.value[i]);
+        atomic_store(&e->chain[i]->expected_min, expected->min);
+        atomic_store(&e->chain[i]->expected_max, expected->max);
+        atomic_store(&e->chain[i]->band, (uint32_t)expected->of);
+    }
 }
 
 int accounts_begin(struct accounts *a, struct engine *e)

@@ -261,6 +261,7 @@ static bool take_finished(struct dispatch *d, uint32_t engine, uint32_t head, st
     while (lane_finished(l, &b)) {
         latency_add(&d->stats->stage[STATS_STAGE_begin], b.begun_ns - b.closed_ns);
         latency_add(&d->stats->stage[STATS_STAGE_back], clock_ns() - b.ended_ns);
+        egress_batch(d->out, l->s.stats, &b);
         if (!is_retry)
             batcher_back(s, b.ended_ns - b.begun_ns);
         if (b.error) {
@@ -411,6 +412,7 @@ static void take_orphans(struct dispatch *d, uint32_t engine, uint32_t head, str
     l->is_up = false;
     take_finished(d, engine, head, l); /* what was complete before the end counts */
     while (lane_orphan(l, &b)) {
+        egress_batch(d->out, l->s.stats, &b);
         if (l != s->retry)
             batcher_back(s, 0);
         take_failure(d, engine, head, l, &b);

@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "clock.h"
+#include "flow/spans.h"
 #include "transport/refusal.h"
 
 #define MESSAGE_DECISIONS 256u /* most decisions in one message */
+#define CHAINS_TIMED      16u  /* of a menu with more only some RoIs are timed for chains */
 #define SHARED_DECISIONS  64u  /* and in one that has to fit the ring of a co-located client */
 
 /* Decisions of one client that wait for the flush, as a list through `next`. */
@@ -31,6 +33,8 @@ struct egress {
     struct streams *streams;
     uint32_t shard;
     struct recall *recall; /* NULL: no decision is kept */
+    struct spans *spans;
+    uint32_t n_untimed; /* RoIs whose chains were not told of their latency, since the last */
     struct event_sender *events;
     struct engine **engine; /* by RoI: who decided it */
     uint32_t *next;         /* by RoI: next in its outbox */
@@ -70,6 +74,10 @@ int egress_open(struct pool *pool, struct clients *clients, struct stats *stats,
         egress_close(e);
         return -ENOMEM;
     }
+    if (spans_new(&e->spans) < 0) {
+        egress_close(e);
+        return -ENOMEM;
+    }
     for (uint32_t i = 0; i < n_clients; i++)
         e->outbox_of[i] = CLIENTS_NONE;
     *ret_egress = e;
@@ -81,6 +89,7 @@ void egress_close(struct egress *e)
     if (!e)
         return;
     event_sender_free(e->events);
+    spans_free(e->spans);
     free(e->engine);
     free(e->next);
     free(e->outbox_of);
@@ -115,8 +124,30 @@ bool egress_is_there(struct egress *e, uint32_t client, uint32_t epoch)
     return still_there(e, client, epoch) != NULL;
 }
 
-static void count(struct egress *e, const struct roi *r, struct client *client)
+/* The latency of an RoI goes to its chains; with a large menu only that of 1 in so many RoIs, so
+ * that it costs the same for each. */
+static void time_chains(struct egress *e, struct engine *engine, const struct roi *r, uint64_t ns)
 {
+    const struct plan *p = engine->menu->plan;
+    const uint64_t *ran = chains_of(p, pool_at(e->pool, r->chains), CHAINS_RAN);
+
+    if (e->n_untimed++ < engine->menu->n_chains / CHAINS_TIMED)
+        return;
+    e->n_untimed = 0;
+    for (uint32_t w = 0; w < p->n_words; w++)
+        for (uint64_t left = ran[w]; left; left &= left - 1)
+            latency_add(&engine->chain[64 * w + (uint32_t)__builtin_ctzll(left)]->latency, ns);
+}
+
+void egress_batch(struct egress *e, const struct stats_lane *lane, const struct lane_done *b)
+{
+    spans_batch(e->spans, lane, b);
+}
+
+static void count(struct egress *e, struct engine *engine, uint32_t roi, struct client *client)
+{
+    const struct roi *r = &e->pool->rois[roi];
+    const uint64_t now = clock_ns(), ns = now - r->received_ns;
     struct stats_global *g = &e->stats->g;
     bool failed = roi_has_failed(r->status);
 
@@ -128,10 +159,13 @@ static void count(struct egress *e, const struct roi *r, struct client *client)
         stats_add(&g->timeouts, 1);
     if (r->status == TRIGD__V1__STATUS__TRUNCATED)
         stats_add(&g->truncated, 1);
-    latency_add(&e->stats->stage[STATS_STAGE_total], clock_ns() - r->received_ns);
+    latency_add(&e->stats->stage[STATS_STAGE_total], ns);
+    time_chains(e, engine, r, ns);
+    spans_decided(e->spans, &e->stats->slow, r, roi, client ? client->stats->name : NULL, now);
     if (!client)
         return;
     client->outstanding--;
+    latency_add(&client->stats->latency, ns);
     stats_sub(&client->stats->in_flight, 1);
     stats_add(failed      ? &client->stats->failed
               : r->accept ? &client->stats->accepted
@@ -369,7 +403,7 @@ void egress_roi(struct egress *e, struct engine *engine, uint32_t roi)
 {
     struct roi *r = &e->pool->rois[roi];
 
-    count(e, r, asker(e, r));
+    count(e, engine, roi, asker(e, r));
     e->engine[roi] = engine;
     if (r->recall)
         remember(e, roi);
@@ -384,7 +418,7 @@ void egress_refused(struct egress *e, struct engine *engine, uint32_t roi,
     struct roi *r = &e->pool->rois[roi];
     struct client *client = asker(e, r);
 
-    count(e, r, client);
+    count(e, engine, roi, client);
     e->engine[roi] = engine;
     if (client)
         refusal_send(e->clients, e->stats, &client->peer, r->client, error, &r->token);

@@ -22,6 +22,8 @@ struct pool *egress_pool(struct egress *e);
 /* Whether a TRUNCATED RoI may be accepted for that alone; counts it, and what is over its client's
  * limit. */
 bool egress_may_pass_truncated(struct egress *e, const struct roi *r);
+/* A batch came back: where its RoIs spent their time.  Before they are decided. */
+void egress_batch(struct egress *e, const struct stats_lane *lane, const struct lane_done *b);
 /* Takes a decided RoI.  Its decision leaves with the next flush. */
 void egress_roi(struct egress *e, struct engine *engine, uint32_t roi);
 /* Takes an RoI that is refused: its asker is answered an Error at once, and no decision. */

@@ -56,15 +56,23 @@ void ingress_close(struct ingress *in)
     free(in);
 }
 
-void ingress_set_draining(struct ingress *in, bool draining)
+void ingress_set_draining(struct ingress *in, bool draining, bool for_stream)
 {
     in->draining = draining;
+    in->for_stream = for_stream;
 }
 
 void ingress_tick(struct ingress *in, uint64_t now_ns)
 {
-    if (in->draining || in->pool_was_full || in->pool->n_used == in->pool->n_rois)
-        stats_add(&in->stats->g.dead_ns, now_ns - in->ticked_ns);
+    struct stats_global *g = &in->stats->g;
+
+    if (in->draining || in->pool_was_full || in->pool->n_used == in->pool->n_rois) {
+        stats_add(&g->dead_ns, now_ns - in->ticked_ns);
+        stats_add(!in->draining    ? &g->dead_pool_ns
+                  : in->for_stream ? &g->dead_stream_ns
+                                   : &g->dead_drain_ns,
+                  now_ns - in->ticked_ns);
+    }
     in->ticked_ns = now_ns;
 }
 

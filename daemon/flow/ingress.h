@@ -18,8 +18,8 @@ void ingress_close(struct ingress *in); /* NULL is fine */
 /* Takes at most `most` messages from the ROUTER, and some RoIs of each co-located client; returns
  * how many there were. */
 uint32_t ingress_turn(struct ingress *in, uint32_t most);
-/* While draining, every RoI is answered Busy. */
-void ingress_set_draining(struct ingress *in, bool draining);
+/* While draining, every RoI is answered Busy; `for_stream`: because a stream waits for its disk. */
+void ingress_set_draining(struct ingress *in, bool draining, bool for_stream);
 /* Books the time since the last call as dead or live. */
 void ingress_tick(struct ingress *in, uint64_t now_ns);
 #endif

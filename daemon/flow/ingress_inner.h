@@ -23,7 +23,7 @@ struct ingress {
     uint64_t *tokens;          /* RoIs of one message that were not taken */
     uint32_t n_tokens;
     Trigd__V1__Busy__Reason reason;
-    bool draining, pool_was_full;
+    bool draining, for_stream, pool_was_full;
     uint32_t shm_turn; /* which co-located client is first this turn */
     uint64_t empty_ns; /* when the socket had no message */
     uint64_t ticked_ns;

@@ -394,6 +394,7 @@ static int build_chain(struct builder *b, uint32_t chain)
     }
     build_looks(b, c, chain);
     build_ways(b, c, chain);
+    menu_build_expected(b, c, chain);
     build_seeds_and_streams(b, c, chain);
     check_chain(b, c, chain);
     return build_combination(b, c, chain);

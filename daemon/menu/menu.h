@@ -51,6 +51,17 @@ enum menu_decision {                /* when the decision on an RoI goes out */
                      MENU_ACCEPT    /* a chain accepts */
 };
 
+enum menu_of { /* what `expected` of a chain bounds */
+               MENU_OF_NOTHING,
+               MENU_OF_SECOND, /* RoIs accepted a second */
+               MENU_OF_RUN     /* the accepted part of the RoIs that it ran on */
+};
+
+struct menu_expected {
+    enum menu_of of;
+    double min, max; /* 0 and inf where not given */
+};
+
 struct menu_chain {
     char *name;
     uint32_t id;      /* stable number, in the prescale hash and never reused */
@@ -69,6 +80,7 @@ struct menu_chain {
     struct combination *combination; /* of chains above; NULL: it has steps of its own */
     bool skips; /* goes on without a step that no lane serves; else its RoI fails */
     enum menu_priority priority;
+    struct menu_expected expected;
     uint64_t streams; /* bit s: output stream s */
 };
 

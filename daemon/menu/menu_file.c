@@ -48,6 +48,11 @@ static const cyaml_schema_field_t chain_step_fields[] = {
 static const cyaml_schema_value_t chain_step = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct menu_file_chain_step, chain_step_fields)};
 
+static const cyaml_schema_field_t expected_fields[] = {
+    CYAML_FIELD_STRING_PTR("of", OPT, struct menu_file_expected, of, 1, 63),
+    CYAML_FIELD_FLOAT_PTR("min", OPT, struct menu_file_expected, min),
+    CYAML_FIELD_FLOAT_PTR("max", OPT, struct menu_file_expected, max), CYAML_FIELD_END};
+
 static const cyaml_schema_field_t chain_fields[] = {
     NAME("name", struct menu_file_chain, name),
     CYAML_FIELD_UINT("id", CYAML_FLAG_DEFAULT, struct menu_file_chain, id),
@@ -64,6 +69,7 @@ static const cyaml_schema_field_t chain_fields[] = {
     CYAML_FIELD_STRING_PTR("truncated", OPT, struct menu_file_chain, truncated, 1, 63),
     CYAML_FIELD_STRING_PTR("priority", OPT, struct menu_file_chain, priority, 1, 63),
     CYAML_FIELD_STRING_PTR("fallback", OPT, struct menu_file_chain, fallback, 1, 63),
+    CYAML_FIELD_MAPPING_PTR("expected", OPT, struct menu_file_chain, expected, expected_fields),
     CYAML_FIELD_SEQUENCE_COUNT("streams", PTR, struct menu_file_chain, streams, n_streams, &string,
                                1, MENU_STREAMS_MAX),
     CYAML_FIELD_END};

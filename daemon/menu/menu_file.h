@@ -30,6 +30,10 @@ struct menu_file_chain_step {
     struct menu_file_cut *cuts;
     uint32_t n_cuts;
 };
+struct menu_file_expected {
+    char *of;
+    double *min, *max;
+};
 struct menu_file_chain {
     char *name;
     uint32_t id;
@@ -44,6 +48,7 @@ struct menu_file_chain {
     uint32_t *multiplicity;
     char *combine;
     char *truncated, *priority, *fallback;
+    struct menu_file_expected *expected;
     char **streams;
     uint32_t n_streams;
 };

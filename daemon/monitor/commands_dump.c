@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* commands_dump.c - files of the running menu, as answers. */
+/* commands_dump.c - files of what is in force and of what was measured, as answers. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "monitor/commands_inner.h"
+#include "monitor/show_rates.h"
 
 /* An empty line ends an answer: every line of a file has a space in front, or a bar when the file
  * ends without a new line.  `text` is freed; NULL: it could not be had. */
@@ -42,22 +43,43 @@ void command_dump_conditions(struct call *c)
     dump(c, CONTROL_DUMP_CONDITIONS);
 }
 
-void command_dump_histograms(struct call *c)
+/* A file that is printed into memory first; nothing was printed: it could not be had. */
+static void print_made(struct call *c, void (*make)(const struct control_view *v, FILE *out))
 {
-    struct histogram_list list;
     char *text = NULL;
     size_t bytes;
-    FILE *out;
+    FILE *out = open_memstream(&text, &bytes);
 
-    if (c->v->hooks.histograms(c->v->hooks.ctx, &list) == 0) {
-        out = open_memstream(&text, &bytes);
-        if (out)
-            histograms_print(&list, out);
-        if (out && fclose(out) != 0) {
-            free(text);
-            text = NULL;
-        }
-        histograms_drop(&list);
+    if (out)
+        make(c->v, out);
+    if (out && (fclose(out) != 0 || !bytes)) {
+        free(text);
+        text = NULL;
     }
     print_file(c, text);
+}
+
+static void make_histograms(const struct control_view *v, FILE *out)
+{
+    struct histogram_list list;
+
+    if (v->hooks.histograms(v->hooks.ctx, &list) == 0) {
+        histograms_print(&list, out);
+        histograms_drop(&list);
+    }
+}
+
+void command_dump_histograms(struct call *c)
+{
+    print_made(c, make_histograms);
+}
+
+void command_dump_latency(struct call *c)
+{
+    print_made(c, show_latency_buckets);
+}
+
+void command_dump_slow(struct call *c)
+{
+    print_made(c, show_slow_trace);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* commands_inner.h - one command being carried out, and those that stand in files of their own:
- * commands_dump.c (files of the running menu) and commands_run.c (run control).  commands.c has the
- * table. */
+ * commands_dump.c (files of what is in force), commands_rates.c (windows) and commands_run.c (run
+ * control).  commands.c has the table. */
 #ifndef TRIGD_COMMANDS_INNER_H
 #define TRIGD_COMMANDS_INNER_H
 #include <stdio.h>
@@ -49,6 +49,16 @@ void command_dump_menu(struct call *c);
 void command_dump_prescales(struct call *c);
 void command_dump_conditions(struct call *c);
 void command_dump_histograms(struct call *c);
+void command_dump_latency(struct call *c);
+void command_dump_slow(struct call *c);
+
+/* ---- commands_rates.c */
+
+void command_show_rates(struct call *c);
+void command_show_rates_1s(struct call *c);
+void command_show_rates_10s(struct call *c);
+void command_show_rates_60s(struct call *c);
+void command_show_slow(struct call *c);
 
 /* ---- commands_run.c */
 

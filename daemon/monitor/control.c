@@ -50,6 +50,7 @@ struct talker {
 
 struct control {
     struct control_view view;
+    struct windows *windows;
     struct http *http;
     struct socketfile *file;
     int listen_fd, stop_fd;
@@ -318,8 +319,12 @@ int control_start(const struct control_view *view, struct control **ret_control)
     c->listen_fd = c->stop_fd = -1;
     for (int i = 0; i < TALKERS_MAX; i++)
         c->talker[i].fd = -1;
-    if (view->config->http.address[0])
-        r = http_start(view, &c->http);
+    r = windows_new(view->shards, &c->windows);
+    if (r == 0)
+        r = windows_start(c->windows);
+    c->view.windows = c->windows;
+    if (r == 0 && view->config->http.address[0])
+        r = http_start(&c->view, &c->http);
     if (r == 0)
         r = start_socket(c);
     if (r < 0) {
@@ -351,5 +356,6 @@ void control_stop(struct control *c)
     if (c->stop_fd >= 0)
         close(c->stop_fd);
     http_stop(c->http);
+    windows_free(c->windows);
     free(c);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The metrics page: Prometheus text format 0.0.4, base units, from the tables of stats.h. */
+#include <math.h>
 #include <string.h>
 
 #include "clock.h"
@@ -178,6 +179,113 @@ static void latencies(const struct stats *s, FILE *out)
             histogram("trigd_lane_seconds", "lane", s->lane[i].name, &s->lane[i].latency, out);
 }
 
+/* ---------------------------------------------------------------- windows */
+
+#define METRICS_WINDOW 1 /* that of 10 s: a scrape a second or a minute sees the same */
+
+struct window_page {
+    FILE *out;
+    enum windows_kind kind;
+    const char *family;
+    uint32_t rate; /* which; WINDOWS_RATES: the quantiles */
+};
+
+static void window_labels(const struct window_page *p, const char *name)
+{
+    fprintf(p->out, "%s{%s=\"", p->family, windows_kind_name(p->kind));
+    label(name, p->out);
+    fprintf(p->out, "\",window=\"%s\"", windows_name[METRICS_WINDOW]);
+}
+
+static void window_values(void *ctx, const struct windows_row *row)
+{
+    const struct window_page *p = ctx;
+
+    if (p->rate < WINDOWS_RATES) {
+        window_labels(p, row->name);
+        fprintf(p->out, "} %.9g\n", row->rate[p->rate]);
+        return;
+    }
+    for (uint32_t q = 0; q < WINDOWS_QUANTILES; q++) {
+        window_labels(p, row->name);
+        fprintf(p->out, ",quantile=\"%g\"} %.9g\n", windows_quantiles[q],
+                row->quantile_ns[q] * 1e-9);
+    }
+}
+
+/* "trigd_chain_pass_rate", "trigd_lane_busy_rate" */
+static void window_rates(const struct control_view *view, struct window_page *p)
+{
+    const char *const *column;
+    const uint32_t n = windows_columns(p->kind, &column);
+    char family[128];
+
+    for (p->rate = 0; p->rate < n; p->rate++) {
+        const char *suffix = strstr(column[p->rate], "_per_s");
+
+        snprintf(family, sizeof family, "trigd_%s_%.*s_rate", windows_kind_name(p->kind),
+                 suffix ? (int)(suffix - column[p->rate]) : (int)strlen(column[p->rate]),
+                 column[p->rate]);
+        p->family = family;
+        head(family, "gauge",
+             suffix ? "a second, of the last 10 s" : "part of the time, of the last 10 s", p->out);
+        windows_each(view->windows, p->kind, METRICS_WINDOW, window_values, p);
+    }
+}
+
+static void expected_values(void *ctx, const struct windows_row *row)
+{
+    const struct window_page *p = ctx;
+    const double value[] = {row->expected_min, row->expected_max, row->measured,
+                            row->against == WINDOWS_LOW    ? -1
+                            : row->against == WINDOWS_HIGH ? 1
+                                                           : 0};
+
+    if (row->band == STATS_BAND_NONE || (p->rate == 1 && !isfinite(value[1])))
+        return;
+    window_labels(p, row->name);
+    fprintf(p->out, ",of=\"%s\"} %.9g\n", row->band == STATS_BAND_RUN ? "run" : "second",
+            value[p->rate]);
+}
+
+static void expectations(const struct control_view *view, FILE *out)
+{
+    static const struct {
+        const char *family, *help;
+    } of[] = {
+        {"trigd_chain_expected_min", "lower end of what the menu expects"},
+        {"trigd_chain_expected_max", "upper end of what the menu expects"},
+        {"trigd_chain_measured", "what is compared with it, of the last 10 s"},
+        {"trigd_chain_deviation", "-1: beyond it by more than chance, below; 1: above; 0: not"}};
+    struct window_page p = {.out = out, .kind = WINDOWS_OF_CHAIN};
+
+    for (p.rate = 0; p.rate < sizeof of / sizeof *of; p.rate++) {
+        p.family = of[p.rate].family;
+        head(p.family, "gauge", of[p.rate].help, out);
+        windows_each(view->windows, p.kind, METRICS_WINDOW, expected_values, &p);
+    }
+}
+
+static void windows(const struct control_view *view, FILE *out)
+{
+    struct window_page p = {.out = out};
+    char family[128];
+
+    for (uint32_t kind = 0; view->windows && kind < WINDOWS_KINDS; kind++) {
+        p.kind = (enum windows_kind)kind;
+        window_rates(view, &p);
+        if (!windows_has_latency(p.kind))
+            continue;
+        snprintf(family, sizeof family, "trigd_%s_latency_seconds", windows_kind_name(p.kind));
+        p.family = family;
+        p.rate = WINDOWS_RATES;
+        head(family, "gauge", "quantiles of the last 10 s", out);
+        windows_each(view->windows, p.kind, METRICS_WINDOW, window_values, &p);
+    }
+    if (view->windows)
+        expectations(view, out);
+}
+
 void http_metrics(const struct control_view *view, FILE *out)
 {
     const struct stats *s = view->stats;
@@ -196,6 +304,7 @@ void http_metrics(const struct control_view *view, FILE *out)
     clients(s, out);
     latencies(s, out);
     stats_unlock();
+    windows(view, out);
     if (view->metrics)
         view->metrics(view->hooks.ctx, out);
 }

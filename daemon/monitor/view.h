@@ -15,6 +15,7 @@
 #include "flow/histograms.h"
 #include "flow/poison.h"
 #include "menu/change_book.h"
+#include "monitor/windows.h"
 #include "plugin/plugin_host.h"
 
 enum control_dump { CONTROL_DUMP_MENU, CONTROL_DUMP_PRESCALES, CONTROL_DUMP_CONDITIONS };
@@ -73,8 +74,9 @@ struct control_view {
     const char *config_path;
     struct plugin_host *plugins;
     const struct devices *devices;
-    struct poison *poison; /* NULL: none is remembered */
-    struct guests *guests; /* NULL: there are none */
+    struct poison *poison;   /* NULL: none is remembered */
+    struct guests *guests;   /* NULL: there are none */
+    struct windows *windows; /* of control_start; NULL: no rates */
     struct control_hooks hooks;
     const struct control_extra *extra; /* in place of what only a daemon has; NULL: it is one */
     uint32_t n_extra;

@@ -9,9 +9,10 @@
 struct stream_titles;
 
 struct roi_message {
-    struct roi_message *next; /* the caller's, as are the next four */
+    struct roi_message *next; /* the caller's, as are the next five */
     const struct stream_titles *titles;
     uint32_t run, lumi_block, shard;
+    uint64_t latency_ns; /* from receipt to decision */
     size_t bytes;
     unsigned char packed[];
 };

@@ -353,6 +353,7 @@ void stream_writer_put(struct stream_writer *w, struct roi_message *m)
     bool has_room, rings;
 
     stats_add(&s->rois, 1);
+    latency_add(&s->latency, m->latency_ns);
     pthread_mutex_lock(&w->lock);
     has_room = w->s.stops || w->waiting + m->bytes <= w->s.wait_bytes;
     if (has_room) {

@@ -196,6 +196,7 @@ void streams_put(struct streams *s, uint32_t shard, const struct pool *pool, con
                  const struct menu *menu, uint32_t generation, Trigd__V1__Decision *decision)
 {
     const struct stream_titles *titles = titles_of(s, shard, menu, generation);
+    const uint64_t latency_ns = clock_ns() - r->received_ns;
     Trigd__V1__Kept kept = TRIGD__V1__KEPT__INIT;
     char reason[ROI_WHY_BYTES] = "";
 
@@ -217,6 +218,7 @@ void streams_put(struct streams *s, uint32_t shard, const struct pool *pool, con
         }
         m->titles = titles;
         m->shard = shard;
+        m->latency_ns = latency_ns;
         stream_writer_put(w, m);
     }
 }

@@ -121,12 +121,55 @@ static void repeats_are_held_back_and_told(void **state)
     assert_int_equal(count(text, "suppressed=20"), 1);
 }
 
+/* One object a line: numbers stay numbers, what breaks JSON is escaped, a value may hold quotes. */
+static void json_lines(void **state)
+{
+    const char *text;
+
+    (void)state;
+    log_set_format(LOG_JSON);
+    capture_start(2);
+    log_error("x", "a \"b\" \\",
+              "n=-1.5e3 zero=007 name=\"c d\" odd=\"say \"hi\" now\" path=/a\\b x=%s", "y\nz");
+    text = capture_end();
+    log_set_format(LOG_LOGFMT);
+    assert_int_equal(strncmp(text, "{\"ts\":\"20", 9), 0);
+    assert_non_null(strstr(text, "Z\",\"level\":\"error\",\"comp\":\"x\","
+                                 "\"msg\":\"a \\\"b\\\" \\\\\",\"n\":-1.5e3,\"zero\":\"007\","
+                                 "\"name\":\"c d\",\"odd\":\"say \\\"hi\\\" now\","
+                                 "\"path\":\"/a\\\\b\",\"x\":\"y\",\"text\":\"z\"}\n"));
+}
+
+/* What is too long is left out member by member, and the line is still an object. */
+static void a_long_json_line_ends_well(void **state)
+{
+    char word[4000];
+    const char *text;
+
+    (void)state;
+    memset(word, 'w', sizeof word - 1);
+    word[sizeof word - 1] = '\0';
+    log_set_format(LOG_JSON);
+    capture_start(2);
+    log_error("x", "long", "kept=1 word=%s", word);
+    log_error("x", word, "kept=1");
+    text = capture_end();
+    log_set_format(LOG_LOGFMT);
+    assert_int_equal(count(text, "\n"), 2);
+    assert_int_equal(count(text, "}\n"), 2);
+    assert_non_null(strstr(text, ",\"msg\":\"long\",\"kept\":1}\n"));
+    assert_non_null(strstr(text, "w\"}\n"));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_has_its_fields), cmocka_unit_test(text_cannot_break_a_line),
-        cmocka_unit_test(a_long_line_is_cut_and_ended), cmocka_unit_test(levels_filter_and_count),
-        cmocka_unit_test(repeats_are_held_back_and_told)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_line_has_its_fields),
+                                       cmocka_unit_test(text_cannot_break_a_line),
+                                       cmocka_unit_test(a_long_line_is_cut_and_ended),
+                                       cmocka_unit_test(levels_filter_and_count),
+                                       cmocka_unit_test(repeats_are_held_back_and_told),
+                                       cmocka_unit_test(json_lines),
+                                       cmocka_unit_test(a_long_json_line_ends_well)};
 
     unsetenv("JOURNAL_STREAM");
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,6 +55,7 @@ static const char whole[] = "name: test\n"
                             "        cuts: [{value: z_mm, absolute: true, max: 150}]\n"
                             "      - step: e\n"
                             "    prescale: 2.5\n"
+                            "    expected: {of: run, min: 0.25}\n"
                             "    streams: [express]\n"
                             "  - {name: second, id: 8, steps: [{step: a}], prescale: 0,\n"
                             "     pass_through: true, streams: [physics, express]}\n";
@@ -119,6 +120,9 @@ static void a_good_menu_is_understood(void **state)
     assert_true(c->steps[0].n_cuts == 1 && c->steps[0].cuts[0].value == 1);
     assert_true(c->steps[0].cuts[0].absolute && c->steps[0].cuts[0].max == 150.0f);
     assert_true(isinf(c->steps[0].cuts[0].min) && c->steps[0].cuts[0].min < 0);
+    assert_true(c->expected.of == MENU_OF_RUN && c->expected.min == 0.25);
+    assert_true(isinf(c->expected.max) && c->expected.max > 0);
+    assert_true(c[1].expected.of == MENU_OF_NOTHING);
     assert_true(c->prescale == 2.5 && !c->pass_through && c->streams == 2);
     c = &m->chains[1];
     assert_true(c->l1_mask == 0 && c->prescale == 0 && c->pass_through && c->streams == 3);
@@ -334,6 +338,21 @@ static const struct {
     {TOP STEP "chains:\n  - name: c\n    id: 1\n    fallback: accept\n    streams: [physics]\n"
               "    steps: [{step: a}]\n",
      8, "chains[0].fallback is \\\"accept\\\"; debug and skip are allowed"},
+    {TOP STEP "chains:\n  - name: c\n    id: 1\n    streams: [physics]\n"
+              "    steps: [{step: a}]\n    expected: {of: second}\n",
+     10, "chain \\\"c\\\": expected has neither min nor max"},
+    {TOP STEP "chains:\n  - name: c\n    id: 1\n    streams: [physics]\n"
+              "    steps: [{step: a}]\n    expected: {of: minute, min: 1}\n",
+     10, "chain \\\"c\\\": expected has of: minute; second and run are allowed"},
+    {TOP STEP "chains:\n  - name: c\n    id: 1\n    streams: [physics]\n"
+              "    steps: [{step: a}]\n    expected: {of: run, max: 1.5}\n",
+     10, "min and max of expected are parts from 0 to 1, of: run"},
+    {TOP STEP "chains:\n  - name: c\n    id: 1\n    streams: [physics]\n"
+              "    steps: [{step: a}]\n    expected: {min: -1}\n",
+     10, "min and max of expected are rates from 0 on, in RoIs a second"},
+    {TOP STEP "chains:\n  - name: c\n    id: 1\n    streams: [physics]\n"
+              "    steps: [{step: a}]\n    expected: {min: 3, max: 2}\n",
+     10, "chain \\\"c\\\": expected has min above max"},
     {TOP STEP
      "decision: early\nchains:\n  - {name: c, id: 1, steps: [{step: a}], streams: [physics]}\n",
      5, "decision is \\\"early\\\"; complete, streams and accept are allowed"},
