@@ -6,14 +6,18 @@
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 
 #include "clock.h"
 #include "log.h"
+#include "monitor/page.h"
 
 #define CONNECTIONS 256u /* that are held at all */
 #define CROWD       64u  /* from here on the one that is idle longest goes for each that comes */
 #define IDLE_S      10u
+#define NONCE_BYTES 16u
+#define PAGE_WINDOW 1u /* 10s */
 
 struct visitor {       /* one connection */
     int fd;            /* -1: free */
@@ -106,7 +110,30 @@ static enum MHD_Result plain(struct MHD_Connection *c, unsigned status, const ch
     return reply(c, status, "text/plain; charset=utf-8", (char *)text, MHD_RESPMEM_MUST_COPY);
 }
 
-static enum MHD_Result metrics(struct http *h, struct MHD_Connection *c)
+struct asked { /* of the page */
+    uint32_t window;
+    bool is_whole; /* else its sections */
+    char nonce[2 * NONCE_BYTES + 1];
+};
+
+static void print_metrics(const struct control_view *now, const struct asked *asked, FILE *out)
+{
+    (void)asked;
+    http_metrics(now, out);
+}
+
+static void print_page(const struct control_view *now, const struct asked *asked, FILE *out)
+{
+    if (asked->is_whole)
+        page_print(now, asked->window, asked->nonce, out);
+    else
+        page_sections(now, asked->window, out);
+}
+
+/* What is printed of this moment; the library frees it.  NULL: no memory. */
+static char *print(struct http *h,
+                   void (*fn)(const struct control_view *now, const struct asked *asked, FILE *out),
+                   const struct asked *asked)
 {
     struct control_view now;
     char *text = NULL;
@@ -114,18 +141,80 @@ static enum MHD_Result metrics(struct http *h, struct MHD_Connection *c)
     FILE *out;
 
     if (view_now(&h->view, &now) < 0)
-        return MHD_NO;
+        return NULL;
     out = open_memstream(&text, &n);
     if (out)
-        http_metrics(&now, out);
+        fn(&now, asked, out);
     view_done(&now);
-    if (!out)
-        return MHD_NO;
-    if (fclose(out) != 0) {
+    if (out && fclose(out) != 0) {
         free(text);
-        return MHD_NO;
+        text = NULL;
     }
-    return reply(c, 200, "text/plain; version=0.0.4; charset=utf-8", text, MHD_RESPMEM_MUST_FREE);
+    return text;
+}
+
+static enum MHD_Result metrics(struct http *h, struct MHD_Connection *c)
+{
+    char *text = print(h, print_metrics, NULL);
+
+    return text ? reply(c, 200, "text/plain; version=0.0.4; charset=utf-8", text,
+                        MHD_RESPMEM_MUST_FREE)
+                : MHD_NO;
+}
+
+/* Nothing from elsewhere, and of this page only what has the nonce: names of clients stand in it.
+ */
+static void guard(struct MHD_Response *r, const char *nonce)
+{
+    char policy[256];
+
+    snprintf(policy, sizeof policy,
+             "default-src 'none'; script-src 'nonce-%s'; style-src 'nonce-%s'; connect-src 'self'; "
+             "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+             nonce, nonce);
+    MHD_add_response_header(r, "Content-Security-Policy", policy);
+    MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
+    MHD_add_response_header(r, "Cache-Control", "no-store");
+}
+
+static int make_nonce(char *text)
+{
+    unsigned char bytes[NONCE_BYTES];
+
+    if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+        return -EIO;
+    for (uint32_t i = 0; i < NONCE_BYTES; i++)
+        snprintf(text + (size_t)2 * i, 3, "%02x", bytes[i]);
+    return 0;
+}
+
+static enum MHD_Result page(struct http *h, struct MHD_Connection *c, bool is_whole)
+{
+    const char *window = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "window");
+    struct asked asked = {.window = PAGE_WINDOW, .is_whole = is_whole};
+    struct MHD_Response *r;
+    enum MHD_Result result;
+    char *text;
+
+    if (window) {
+        for (asked.window = 0; asked.window < WINDOWS_N; asked.window++)
+            if (!strcmp(window, windows_name[asked.window]))
+                break;
+        if (asked.window == WINDOWS_N)
+            return plain(c, 400, "there is no such window; 1s, 10s and 60s are allowed\n");
+    }
+    text = make_nonce(asked.nonce) < 0 ? NULL : print(h, print_page, &asked);
+    if (!text)
+        return MHD_NO;
+    r = MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE);
+    if (!r)
+        return MHD_NO;
+    MHD_add_response_header(r, "Content-Type", "text/html; charset=utf-8");
+    guard(r, asked.nonce);
+    result = MHD_queue_response(c, 200, r);
+    MHD_destroy_response(r);
+    return result;
 }
 
 static bool is_step_down(const struct stats_set *shards)
@@ -163,8 +252,10 @@ static enum MHD_Result serve(void *ctx, struct MHD_Connection *c, const char *ur
         return plain(c, strcmp(now, "ready") ? 503 : 200, now);
     }
     if (!strcmp(url, "/"))
-        return plain(c, 200, "trigd " TRIGD_VERSION "\n/metrics\n/healthz\n/readyz\n");
-    return plain(c, 404, "there are /metrics, /healthz and /readyz\n");
+        return page(h, c, true);
+    if (!strcmp(url, "/tables"))
+        return page(h, c, false);
+    return plain(c, 404, "there are /, /tables, /metrics, /healthz and /readyz\n");
 }
 
 int http_start(const struct control_view *view, struct http **ret_http)

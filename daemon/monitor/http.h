@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http.h - /metrics (Prometheus text format), /healthz and /readyz; loopback unless configured. */
+/* http.h - the browser page, /metrics (Prometheus text format), /healthz and /readyz; loopback
+ * unless configured. */
 #ifndef TRIGD_HTTP_H
 #define TRIGD_HTTP_H
 #include <stdio.h>

@@ -18,6 +18,7 @@
 #include "fixture.h"
 #include "log.h"
 #include "monitor/http.h"
+#include "monitor/show.h"
 
 static struct fixture f;
 static struct http *http;
@@ -107,6 +108,105 @@ static void expect(const char *path, const char *status, const char *body)
     free(answer);
 }
 
+/* The text of the cells of a row of the page, each in brackets: what is markup goes. */
+static void plain_row(const char *row, char *ret_text, size_t bytes)
+{
+    const char *end = strstr(row, "</tr>");
+    bool is_markup = false, is_mark = false; /* marks are for the eye */
+    size_t n = 0;
+
+    for (; row < end && n + 8 < bytes; row++) {
+        if (*row == '<') {
+            is_mark = strncmp(row, "<span", 5) == 0;
+            if (!strncmp(row, "<t", 2))
+                ret_text[n++] = '[';
+            else if (!strncmp(row, "</t", 3))
+                ret_text[n++] = ']';
+            is_markup = true;
+        } else if (*row == '>') {
+            is_markup = false;
+        } else if (!is_markup && !is_mark) {
+            ret_text[n++] = *row;
+        }
+    }
+    ret_text[n] = '\0';
+}
+
+/* Each cell of the table stands in the page, in its row below its caption. */
+static void same_numbers(const char *page, const char *caption,
+                         void (*show)(const struct control_view *v, struct table *t))
+{
+    char text[4096], wanted[256];
+    struct table t;
+    const char *row;
+
+    snprintf(wanted, sizeof wanted, "<caption>%s</caption>", caption);
+    row = strstr(page, wanted);
+    if (!row)
+        fail_msg("no table %s", caption);
+    table_init(&t);
+    show(&f.view, &t);
+    assert_true(t.n_cells > 0);
+    row = strstr(row, "<tbody>");
+    for (uint32_t i = 0; i < t.n_cells; i++) {
+        const char *at = text;
+
+        if (i % t.n_columns == 0) {
+            row = strstr(row + 1, "<tr>") + 4;
+            plain_row(row, text, sizeof text);
+        }
+        for (uint32_t c = 0; c < i % t.n_columns; c++)
+            at = strchr(at, ']') + 1;
+        snprintf(wanted, sizeof wanted, "[%s]", t.cell[i]);
+        if (strncmp(at, wanted, strlen(wanted)) != 0 && !strpbrk(t.cell[i], "\"<>&"))
+            fail_msg("%s: %s instead of %s", caption, at, wanted);
+    }
+    table_fini(&t);
+}
+
+static void test_page(void **state)
+{
+    char *page = get("/"), *tables = get("/tables?window=60s");
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        const char *text = i ? tables : page;
+
+        same_numbers(text, "show ledger", show_ledger);
+        same_numbers(text, "show chains", show_chains);
+        same_numbers(text, "show lanes", show_lanes);
+        same_numbers(text, "show workers", show_workers);
+        same_numbers(text, "show clients", show_clients);
+        same_numbers(text, "show latency", show_latency);
+        assert_non_null(strstr(text, "Cache-Control: no-store\r\n"));
+    }
+    free(page);
+    free(tables);
+    expect("/tables?window=2s", "HTTP/1.1 400", "1s, 10s and 60s are allowed");
+    expect("/?window=", "HTTP/1.1 400", "no such window");
+}
+
+/* Nothing runs but what has the nonce of this answer; a client's name is text. */
+static void test_page_is_guarded(void **state)
+{
+    struct stats_client *evil = stats_client_get(f.stats, "<script>x\"&</script>");
+    char *first = get("/"), *second = get("/"), *at, nonce[33] = "";
+
+    (void)state;
+    at = strstr(first, "\r\nContent-Security-Policy: default-src 'none'; script-src 'nonce-");
+    assert_non_null(at);
+    assert_int_equal(sscanf(strstr(at, "nonce-"), "nonce-%32[0-9a-f]'", nonce), 1);
+    assert_int_equal(strlen(nonce), 32);
+    assert_null(strstr(second, nonce));
+    assert_null(strstr(first, "<script>"));
+    assert_null(strstr(first, " style="));
+    assert_null(strstr(first, "://")); /* nothing comes from elsewhere */
+    assert_non_null(strstr(first, "&lt;script&gt;x&quot;&amp;&lt;/script&gt;"));
+    stats_client_put(f.stats, evil);
+    free(first);
+    free(second);
+}
+
 static void test_health(void **state)
 {
     (void)state;
@@ -137,7 +237,7 @@ static void test_pages(void **state)
     char *answer;
 
     (void)state;
-    expect("/", "HTTP/1.1 200", "/metrics\n");
+    expect("/", "HTTP/1.1 200", "<!doctype html>");
     expect("/nothing", "HTTP/1.1 404", "/healthz");
     answer = request("POST /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
                      "Content-Length: 3\r\n\r\nabc");
@@ -345,6 +445,7 @@ static void test_wrong_address(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_page),          cmocka_unit_test(test_page_is_guarded),
         cmocka_unit_test(test_health),        cmocka_unit_test(test_ready),
         cmocka_unit_test(test_pages),         cmocka_unit_test(test_metrics),
         cmocka_unit_test(test_families),      cmocka_unit_test(test_buckets),
