@@ -85,7 +85,7 @@ static int read_counts(const struct bench *b, struct counts *ret)
 static int run_round(struct bench *b, int kind, struct figures *f)
 {
     const double hz = b->max_hz / 2;
-    struct counts before, after;
+    struct counts before = {0}, after = {0};
     uint32_t first, n = 0;
     double wall_us, idle_us;
     int r = bench_daemon_order(&b->daemon, kind == RUNNING ? "guest start g" : "guest pause g");

@@ -16,7 +16,7 @@
 #include "log.h"
 #include "plugin/plugin_yaml.h"
 
-#define LOOK_MS   10     /* between two looks at all guests */
+#define LOOK_MS   10l    /* between two looks at all guests */
 #define ANSWER_MS 2000   /* longest wait for what the operator wants */
 #define LEAVE_MS  5000   /* longest wait for a guest that is to stop */
 #define LONG_MS   60000u /* for open, save and close, and where a core is never free for a slice */
