@@ -130,6 +130,10 @@ static int open_all(struct drive *d)
     const struct trg_plugin *p = d->s.plugin;
     int r = d->s.limits.slots && d->s.limits.slots <= TRG_SLOTS_MAX ? 0 : -EINVAL;
 
+    if (p->flags & TRG_PLUGIN_GUEST) {
+        trg_log(d->s.host, TRG_ERROR, "the plugin is a guest: it gets slices of work, and no RoIs");
+        return -EINVAL;
+    }
     if (r == 0)
         r = take_kinds(d, p->consumes, TRG_INPUTS_MAX, d->consumes, &d->n_inputs);
     if (r == 0)
