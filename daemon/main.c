@@ -197,7 +197,7 @@ static int serve(const struct config *c, const char *path)
 
     block_signals();
     logsink_start();
-    if (audit_open(c->control.audit) < 0)
+    if (audit_open(c->control.audit, c->state_dir) < 0)
         return EXIT_START;
     r = loop_open(c, path, &loop);
     if (r == -EINTR) {

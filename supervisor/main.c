@@ -96,7 +96,7 @@ static int serve(const struct config *c, const char *path)
 
     block_signals();
     logsink_start();
-    if (audit_open(c->control.audit) < 0)
+    if (audit_open(c->control.audit, c->state_dir) < 0)
         return EXIT_START;
     r = supervisor_open(c, path, &s);
     if (r < 0) {

@@ -16,14 +16,19 @@
 
 static atomic_int file = -1;
 
-int audit_open(const char *path)
+int audit_open(const char *path, const char *state_dir)
 {
-    char folder[4096];
-    const char *slash = strrchr(path, '/');
+    char folder[4096], usual[4096];
+    const char *slash;
     int r = 0, fd;
 
-    if (!path[0])
+    if (!path[0] && !state_dir[0])
         return 0;
+    if (!path[0]) {
+        snprintf(usual, sizeof usual, "%.4000s/audit.jsonl", state_dir);
+        path = usual;
+    }
+    slash = strrchr(path, '/');
     if (slash && slash > path) {
         snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
         r = folder_make(folder);

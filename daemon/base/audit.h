@@ -8,9 +8,9 @@ struct audit_line {
     const char *result; /* the answer; NULL: it comes later */
 };
 
-/* Opens the file, made with its folder if it is not there, mode 0640; "": there is none.  Once a
- * process.  A negative errno, logged. */
-int audit_open(const char *path);
+/* Opens the file, made with its folder if it is not there, mode 0640; "": audit.jsonl in
+ * `state_dir`, and none where that is "" as well.  Once a process.  A negative errno, logged. */
+int audit_open(const char *path, const char *state_dir);
 /* Any thread; whole lines.  What cannot be written is logged. */
 void audit_write(const struct audit_line *line);
 void audit_close(void);

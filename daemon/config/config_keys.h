@@ -112,8 +112,9 @@
 
 /* control: the operator's socket. */
 #define CONFIG_CONTROL(X, of)                                                                      \
-    X(of, audit, PATH, "state/audit.jsonl", 0, 0,                                                  \
-      "file that every action is appended to, a JSON object a line; empty: none")                  \
+    X(of, audit, PATH, "", 0, 0,                                                                   \
+      "file that every action is appended to, a JSON object a line; empty: audit.jsonl in "        \
+      "state_dir")                                                                                 \
     X(of, socket, PATH, "trigd.sock", 0, 0, "Unix socket of the operator, mode 0660; empty: none") \
     X(of, act_group, STRING, "", 0, 0,                                                             \
       "group whose members may act on the socket, as root and the daemon's user "                  \
