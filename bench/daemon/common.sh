@@ -7,6 +7,7 @@ set -eu
 build=$(cd "${1:?usage: $program BUILD OUT [NAME ...]}" && pwd)
 out=$(realpath "${2:?usage: $program BUILD OUT [NAME ...]}")
 root=$(cd "$(dirname "$0")/../.." && pwd)
+http='{address: ""}'
 each=${SECONDS_EACH:-4} runs=${RUNS:-3}
 folder=$(mktemp -d "${TMPDIR:-/tmp}/trigd-bench.XXXXXX")
 pid=
@@ -60,7 +61,7 @@ batching: {$3, max_kbytes: 65536}
 threads: {$threads}
 conditions: "${conditions:-}"
 control: {socket: control}
-http: {address: ""}
+http: $http
 YAML
     [ "$what" = "${told:-}" ] || echo "# $what"
     told=$what

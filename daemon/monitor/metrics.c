@@ -208,8 +208,7 @@ static void window_values(void *ctx, const struct windows_row *row)
     }
     for (uint32_t q = 0; q < WINDOWS_QUANTILES; q++) {
         window_labels(p, row->name);
-        fprintf(p->out, ",quantile=\"%g\"} %.9g\n", windows_quantiles[q],
-                row->quantile_ns[q] * 1e-9);
+        fprintf(p->out, ",q=\"%g\"} %.9g\n", windows_quantiles[q], row->quantile_ns[q] * 1e-9);
     }
 }
 

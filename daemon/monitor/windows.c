@@ -143,6 +143,7 @@ static int make_slot(struct windows *w, enum windows_kind kind, const char *name
                      struct windows_slot **ret_slot)
 {
     struct windows_slot *s = calloc(1, sizeof *s);
+    const uint32_t buckets = LATENCY_BUCKETS;
 
     if (!s)
         return -ENOMEM;
@@ -154,7 +155,7 @@ static int make_slot(struct windows *w, enum windows_kind kind, const char *name
     if (s->device)
         s->device->users++;
     if (windows_has_latency(kind))
-        s->bucket = calloc(LATENCY_BUCKETS, sizeof *s->bucket);
+        s->bucket = calloc(buckets, sizeof *s->bucket);
     if (!s->series || (windows_has_latency(kind) && !s->bucket)) {
         forget_slot(&s);
         return -ENOMEM;

@@ -13,6 +13,7 @@
 #include "monitor/show.h"
 #include "rois.h"
 #include "talk.h"
+#include "top.h"
 
 enum exit_code { EXIT_GOOD = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_NO_DAEMON = 69 };
 
@@ -25,6 +26,7 @@ enum exit_code { EXIT_GOOD = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_NO_DAEMON =
 
 static const char usage[] =
     "usage: trigctl [--socket PATH | --farm] [--json] [--now | --at RUN:BLOCK] COMMAND...\n"
+    "       trigctl [--socket PATH | --farm] top [--once]\n"
     "       trigctl [--json] show-plugin FILE.so\n"
     "       trigctl check-plugin FILE.so [--backend NAME]... [--param KEY=VALUE]...\n"
     "               [--preset NAME] [--conditions FILE] [--seed N] [--tolerance X] [--backends "
@@ -35,6 +37,7 @@ static const char usage[] =
     "       trigctl keygen FILE\n"
     "\n"
     "  COMMAND...          a command for the running daemon; `trigctl help` lists them\n"
+    "  top                 rates, chains against expectation, lanes, nodes, each second\n"
     "  show-plugin         parameters, presets, values and collections of a plugin file\n"
     "  make-rois           a file of random RoIs with the collections that a plugin consumes, for "
     "trigreplay\n"
@@ -48,6 +51,7 @@ static const char usage[] =
     "  -f, --farm          ask the farm's supervisor: its control socket is $" FARM_VARIABLE
     ", else " FARM_DEFAULT "\n"
     "  -j, --json          answers for programs\n"
+    "      --once          of top: print it once\n"
     "      --now           with prescales and conditions: at once, not from the next lumi block "
     "on\n"
     "      --at RUN:BLOCK  from that lumi block on, which no RoI has come from yet\n"
@@ -76,7 +80,7 @@ static const char usage[] =
 
 struct options {
     const char *socket;
-    bool farm, json, now, verbose;
+    bool farm, json, now, verbose, once;
     const char *at; /* "RUN:BLOCK" */
     double rois, items, seconds;
     struct check_options check;
@@ -130,6 +134,9 @@ static int take(int opt, struct options *o)
         return -1;
     case 'j':
         o->json = true;
+        return -1;
+    case 'o':
+        o->once = true;
         return -1;
     case 'N':
         o->now = true;
@@ -190,6 +197,7 @@ static int parse(int argc, char **argv, struct options *o)
     static const struct option table[] = {{"socket", required_argument, NULL, 's'},
                                           {"farm", no_argument, NULL, 'f'},
                                           {"json", no_argument, NULL, 'j'},
+                                          {"once", no_argument, NULL, 'o'},
                                           {"now", no_argument, NULL, 'N'},
                                           {"at", required_argument, NULL, 'A'},
                                           {"verbose", no_argument, NULL, 'v'},
@@ -219,9 +227,25 @@ static int parse(int argc, char **argv, struct options *o)
 
 /* ---------------------------------------------------------------- the running daemon */
 
+static const char *socket_path(const struct options *o)
+{
+    const char *path = o->socket;
+
+    if (!path)
+        path = getenv(o->farm ? FARM_VARIABLE : SOCKET_VARIABLE);
+    if (!path || !*path)
+        path = o->farm ? FARM_DEFAULT : SOCKET_DEFAULT;
+    return path;
+}
+
 static int tell_failure(const char *path, int r)
 {
-    if (r == -ENOENT || r == -ECONNREFUSED)
+    if (r == -EBADMSG)
+        fprintf(stderr,
+                "trigctl: what answers at \"%s\" does not know `show rates`: it is no trigd or "
+                "trigsup of version " TRIGD_VERSION "\n",
+                path);
+    else if (r == -ENOENT || r == -ECONNREFUSED)
         fprintf(stderr,
                 "trigctl: no daemon answers on \"%s\" (%s); is trigd running, and is this its "
                 "control.socket?  --socket names another\n",
@@ -256,15 +280,11 @@ static bool is_file_command(const char *word)
 
 static int ask(const struct options *o, int n_words, char **words)
 {
-    const char *path = o->socket;
+    const char *path = socket_path(o);
     char line[LINE_BYTES] = "", file[PATH_MAX], *answer = NULL;
     size_t n = 0;
     int r;
 
-    if (!path)
-        path = getenv(o->farm ? FARM_VARIABLE : SOCKET_VARIABLE);
-    if (!path || !*path)
-        path = o->farm ? FARM_DEFAULT : SOCKET_DEFAULT;
     if (n_words == 2 && is_file_command(words[0]) && realpath(words[1], file))
         words[1] = file; /* the daemon has another working folder */
     for (int i = 0; i < n_words + o->json + o->now && n < sizeof line; i++)
@@ -288,6 +308,18 @@ static int ask(const struct options *o, int n_words, char **words)
         fputs(answer, r ? stderr : stdout);
     free(answer);
     return r;
+}
+
+static int watch_it(const struct options *o, int n_words)
+{
+    int r;
+
+    if (n_words != 1) {
+        fprintf(stderr, "trigctl: top takes no words\n");
+        return EXIT_USAGE;
+    }
+    r = top_run(socket_path(o), o->once, TIMEOUT_S);
+    return r < 0 ? tell_failure(socket_path(o), r) : EXIT_GOOD;
 }
 
 /* ---------------------------------------------------------------- plugins, without a daemon */
@@ -371,6 +403,8 @@ int main(int argc, char **argv)
         r = make_rois(&o, argc, argv);
     else if (!strcmp(argv[0], "keygen"))
         r = make_keys(argc, argv);
+    else if (!strcmp(argv[0], "top"))
+        r = watch_it(&o, argc);
     else
         r = ask(&o, argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -2,26 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_page.py BUILD [--shots FOLDER]: the page of a running daemon in a headless Chromium: numbers as `show` has
 them, nothing from elsewhere, no JavaScript, keyboard, screen reader.  Exit code 77: there is no Chromium."""
-import csv
-import io
 import os
-import re
-import subprocess
 import sys
-import tempfile
-import time
 import unittest
 
 import chromium
+import daemon
 
-BUILD = os.path.abspath(sys.argv[1])
 SHOTS = sys.argv[sys.argv.index("--shots") + 1] if "--shots" in sys.argv else None
-MENU = """streams: [physics]
-steps: [{name: count, plugin: example}]
-chains:
-  - {name: HLT_all, id: 1, steps: [{step: count}], streams: [physics], expected: {of: run, min: 0.9}}
-  - {name: HLT_none, id: 2, steps: [{step: count}], prescale: 0, streams: [physics], expected: {of: second, min: 50}}
-"""
 # the tables whose numbers stand still when nothing comes, and are all of the page's own daemon
 TABLES = ["ledger", "chains", "lanes", "latency", "streams", "devices", "workers"]
 CELLS = """(() => { const table = [...document.querySelectorAll('table')].find((t) => t.caption?.textContent === 'show NAME');
@@ -29,61 +17,10 @@ CELLS = """(() => { const table = [...document.querySelectorAll('table')].find((
     [...cell.childNodes].filter((n) => n.nodeType === 3).map((n) => n.data).join(''))); })()"""
 
 
-def program(name):
-    return os.path.join(BUILD, "bin", name)
-
-
-class Daemon:
-    """A daemon in a folder of its own, with a free port, that some RoIs went through."""
-
-    def __init__(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="trigd-page-")
-        self.socket = os.path.join(self.folder.name, "ctl")
-        self.log = open(os.path.join(self.folder.name, "log"), "w+b")
-        for name, text in (("menu.yaml", MENU), ("trigd.yaml", "\n".join((
-                f"endpoints: [\"ipc://{self.folder.name}/in\"]", "menu: menu.yaml", "devices: [{backend: cpu}]", "control: {socket: ctl}",
-                "http: {address: 127.0.0.1, port: 0}", "")))):
-            with open(os.path.join(self.folder.name, name), "w") as out:
-                out.write(text)
-        self.process = subprocess.Popen([program("trigd"), "--config", os.path.join(self.folder.name, "trigd.yaml")], stderr=self.log)
-        self.url = self.wait_for(rb"url=(http://\S+)/metrics").decode()
-        self.wait_for(rb"to=(ready)")
-
-    def wait_for(self, pattern):
-        for _ in range(1200):
-            with open(self.log.name, "rb") as log:
-                found = re.search(pattern, log.read())
-            if found:
-                return found.group(1)
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.05)
-        with open(self.log.name, "rb") as log:
-            raise RuntimeError(log.read().decode())
-
-    def replay(self, rois):
-        subprocess.run([program("trigreplay"), "run", "--connect", f"ipc://{self.folder.name}/in", "--rois", str(rois), "--distinct", "50"],
-                       check=True, stdout=subprocess.DEVNULL)
-
-    def show(self, what):
-        answer = subprocess.run([program("trigctl"), "--socket", self.socket, *what.split()], check=True, capture_output=True, text=True).stdout
-        return list(csv.reader(io.StringIO(answer)))
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait(20)
-
-    def close(self):
-        if self.process.poll() is None:
-            self.stop()
-        self.log.close()
-        self.folder.cleanup()
-
-
 class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.daemon = Daemon()
+        cls.daemon = daemon.Daemon(sys.argv[1])
         cls.addClassCleanup(cls.daemon.close)
         cls.daemon.replay(500)
         cls.browser = chromium.Browser().__enter__()
