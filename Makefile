@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The short names of what CMake presets and scripts do.  `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo check build wheel install packages package-check format lint fuzz bench docs-figures docs-parameters docs-collections gpu-check convert-check storm farm-check clean
+.PHONY: help demo check build wheel install packages package-check format lint fuzz bench docs-figures docs-parameters docs-commands docs-collections gpu-check convert-check storm farm-check clean
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 COLLECTIONS = $(patsubst %,collections/%.yaml,spacepoints hits tracks doublets vertices paths voxels)
@@ -83,6 +83,9 @@ docs-figures: ## make docs/performance.md again from docs/results, and build/fig
 
 docs-parameters: build ## make docs/parameters.md again from the descriptors of the plugins
 	tools/report/plugins build/release docs/parameters.md
+
+docs-commands: build ## make docs/commands.md again from the programs' tables of options and commands
+	tools/report/manual build/release --docs docs/commands.md
 
 docs-collections: ## make the tables of docs/collections.md again from the declarations
 	cmake/trg_declare.py docs docs/collections.md $(COLLECTIONS)

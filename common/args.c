@@ -7,49 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "args_help.h"
+
 struct parse {
     const char *program, *usage; /* NULL: the program takes options alone */
     const struct arg *table;
+    const struct arg_program *described; /* NULL: it has no more than these */
 };
-
-#define HELP_COLUMN 25
-#define HELP_WIDTH  95
-
-/* The text in lines of HELP_WIDTH, all but the first behind HELP_COLUMN spaces. */
-static void print_wrapped(const char *text)
-{
-    size_t column = HELP_COLUMN;
-
-    while (*text) {
-        const size_t n = strcspn(text, " ");
-
-        if (column + n > HELP_WIDTH) {
-            printf("\n%*s", HELP_COLUMN - 1, "");
-            column = HELP_COLUMN;
-        }
-        printf(" %.*s", (int)n, text);
-        column += n + 1;
-        text += n + (text[n] != 0);
-    }
-    putchar('\n');
-}
-
-static void print_help(const struct parse *p)
-{
-    if (p->usage)
-        printf("%s\n", p->usage);
-    else
-        printf("usage: %s [OPTION ...]\n", p->program);
-    for (const struct arg *a = p->table; a->name; a++) {
-        char left[64];
-
-        if (!a->help)
-            continue;
-        snprintf(left, sizeof left, "--%s %s", a->name, a->value ? a->value : "");
-        printf("  %-22s", left);
-        print_wrapped(a->help);
-    }
-}
 
 static const struct arg *find(const struct parse *p, const char *name, size_t n)
 {
@@ -183,15 +147,30 @@ static int take_next(const struct parse *p, int argc, char **argv, int i)
     return has_next ? 2 : 1;
 }
 
+/* What ends the program with an answer; whether `word` is that. */
+static bool answer(const struct parse *p, const char *word)
+{
+    const struct arg_program bare = {.name = p->program, .usage = p->usage, .table = p->table};
+    const struct arg_program *d = p->described;
+
+    if (!strcmp(word, "--help") || (d && !strcmp(word, "-h")))
+        args_print_help(d ? d : &bare);
+    else if (d && d->version && !strcmp(word, "--version"))
+        printf("%s %s\n", d->name, d->version);
+    else if (!strcmp(word, "--describe"))
+        args_describe(d ? d : &bare);
+    else
+        return false;
+    return true;
+}
+
 static int parse(int argc, char **argv, const struct parse *p, int *ret_n)
 {
     int n = 0;
 
     for (int i = 1, taken; i < argc; i += taken) {
-        if (!strcmp(argv[i], "--help")) {
-            print_help(p);
+        if (answer(p, argv[i]))
             return ARGS_HELP;
-        }
         taken = 1;
         if (p->usage && argv[i][0] != '-')
             argv[++n] = argv[i];
@@ -222,6 +201,14 @@ int args_parse(int argc, char **argv, const char *program, const struct arg *tab
 int args_parse_words(int argc, char **argv, const char *usage, const struct arg *table, int *ret_n)
 {
     const struct parse p = {.program = name_of(argv[0]), .usage = usage, .table = table};
+
+    return parse(argc, argv, &p, ret_n);
+}
+
+int args_parse_program(int argc, char **argv, const struct arg_program *program, int *ret_n)
+{
+    const struct parse p = {
+        .program = program->name, .usage = "", .table = program->table, .described = program};
 
     return parse(argc, argv, &p, ret_n);
 }

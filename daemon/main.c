@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trigd - reads the options and the config, runs the loop, tears down. */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "args.h"
 #include "base/audit.h"
 #include "config/config.h"
 #include "config/config_scratch.h"
@@ -18,6 +18,7 @@
 #include "logsink.h"
 #include "loop.h"
 #include "menu/menu.h"
+#include "monitor/commands.h"
 #include "plugin/inspector.h"
 #include "runmenu.h"
 
@@ -31,29 +32,6 @@ enum exit_code {
     EXIT_STUCK = 72
 };
 
-static const char usage[] =
-    "usage: trigd --config FILE [--log LEVEL] [--scratch FOLDER]\n"
-    "             [--menu FILE] [--prescales FILE] [--conditions FILE]\n"
-    "       trigd --check FILE\n"
-    "       trigd --keys\n"
-    "\n"
-    "  -c, --config FILE   run with this configuration (docs/configuration.md)\n"
-    "      --check FILE    check a configuration and its menu, and exit: 0 good, 64 not\n"
-    "      --keys          print every key of the configuration, as a Markdown table\n"
-    "      --log LEVEL     error, warn, info or debug; instead of the configuration's\n"
-    "      --scratch FOLDER  beside a daemon with the same configuration: endpoint FOLDER/in,\n"
-    "                      control socket FOLDER/control, state and debug stream in FOLDER, no "
-    "streams, no HTTP\n"
-    "      --menu FILE, --prescales FILE, --conditions FILE\n"
-    "                      instead of the configuration's, as trigctl dumps them\n"
-    "      --version       print the version and exit\n"
-    "  -h, --help          print this and exit\n"
-    "\n"
-    "SIGTERM and SIGINT finish what is in flight and exit; a second one does not wait.\n"
-    "SIGHUP reloads the menu.  trigctl talks to the running daemon.\n"
-    "Exit codes: 0 clean, 2 wrong usage, 64 wrong configuration, 69 cannot start,\n"
-    "72 a lane was stuck at the end and was left behind.\n";
-
 struct options {
     const char *config;
     bool check_only;
@@ -62,61 +40,60 @@ struct options {
     const char *menu, *prescales, *conditions; /* instead of the configuration's */
 };
 
+static void describe_commands(FILE *out)
+{
+    control_describe(NULL, 0, out);
+}
+
 /* Returns -1 to go on, else the exit code. */
 static int parse(int argc, char **argv, struct options *o)
 {
-    static const struct option table[] = {{"config", required_argument, NULL, 'c'},
-                                          {"check", required_argument, NULL, 'C'},
-                                          {"log", required_argument, NULL, 'l'},
-                                          {"scratch", required_argument, NULL, 's'},
-                                          {"menu", required_argument, NULL, 'm'},
-                                          {"prescales", required_argument, NULL, 'p'},
-                                          {"conditions", required_argument, NULL, 'd'},
-                                          {"keys", no_argument, NULL, 'k'},
-                                          {"version", no_argument, NULL, 'V'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    int opt;
+    const char *check = NULL;
+    bool keys = false;
+    const struct arg table[] = {
+        {"config", ARG_TEXT, &o->config, 0, 0, "FILE",
+         "run with this configuration (docs/configuration.md)"},
+        {"c", ARG_TEXT, &o->config, 0, 0, NULL, NULL},
+        {"check", ARG_TEXT, &check, 0, 0, "FILE",
+         "check a configuration and its menu, and exit: 0 good, 64 not"},
+        {"keys", ARG_FLAG, &keys, 0, 0, NULL,
+         "print every key of the configuration, as a Markdown table"},
+        {"log", ARG_TEXT, &o->level, 0, 0, "error|warn|info|debug",
+         "instead of the configuration's level"},
+        {"scratch", ARG_TEXT, &o->scratch, 0, 0, "FOLDER",
+         "beside a daemon with the same configuration: endpoint FOLDER/in, control socket "
+         "FOLDER/control, state and debug stream in FOLDER, no streams, no HTTP"},
+        {"menu", ARG_TEXT, &o->menu, 0, 0, "FILE",
+         "instead of the configuration's, as trigctl dumps it"},
+        {"prescales", ARG_TEXT, &o->prescales, 0, 0, "FILE", "the same of prescales"},
+        {"conditions", ARG_TEXT, &o->conditions, 0, 0, "FILE", "the same of conditions"},
+        {0}};
+    const struct arg_program program = {
+        .name = "trigd",
+        .version = TRIGD_VERSION,
+        .summary = "the trigger daemon",
+        .usage = "--config FILE [OPTION ...]\n--check FILE\n--keys",
+        .table = table,
+        .more =
+            "SIGTERM and SIGINT finish what is in flight and exit; a second one does not wait.\n"
+            "SIGHUP reloads the menu.  trigctl talks to the running daemon.\n"
+            "Exit codes: 0 clean, 2 wrong usage, 64 wrong configuration, 69 cannot start,\n"
+            "72 a lane was stuck at the end and was left behind.\n",
+        .describe = describe_commands};
+    int n, r = args_parse_program(argc, argv, &program, &n);
 
-    while ((opt = getopt_long(argc, argv, "c:h", table, NULL)) != -1) {
-        switch (opt) {
-        case 'C':
-            o->check_only = true; /* fall through */
-        case 'c':
-            o->config = optarg;
-            break;
-        case 'l':
-            o->level = optarg;
-            break;
-        case 's':
-            o->scratch = optarg;
-            break;
-        case 'm':
-            o->menu = optarg;
-            break;
-        case 'p':
-            o->prescales = optarg;
-            break;
-        case 'd':
-            o->conditions = optarg;
-            break;
-        case 'k':
-            config_print_keys();
-            return EXIT_CLEAN;
-        case 'V':
-            puts("trigd " TRIGD_VERSION);
-            return EXIT_CLEAN;
-        case 'h':
-            fputs(usage, stdout);
-            return EXIT_CLEAN;
-        default:
-            fputs(usage, stderr);
-            return EXIT_USAGE;
-        }
+    if (r != ARGS_OK)
+        return r == ARGS_HELP ? EXIT_CLEAN : EXIT_USAGE;
+    if (keys) {
+        config_print_keys();
+        return EXIT_CLEAN;
     }
-    if (o->config && optind == argc)
+    o->check_only = check != NULL;
+    if (check)
+        o->config = check;
+    if (o->config && !n)
         return -1;
-    fputs(usage, stderr);
+    args_print_usage(&program, stderr);
     return EXIT_USAGE;
 }
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/wholefile.h"
 #include "clock.h"
+#include "json.h"
 #include "log.h"
 #include "trigd/plugin.h"
 

@@ -9,6 +9,7 @@
 #include "base/notify.h"
 #include "clock.h"
 #include "log.h"
+#include "monitor/commands.h"
 #include "monitor/table.h"
 
 #define CALL_MS 3000u
@@ -472,6 +473,11 @@ static const struct control_extra extra[] = {
      .help = "end the nodes one after the other; each waits until the one before is back",
      .act = act_upgrade},
 };
+
+void desk_describe(FILE *out)
+{
+    control_describe(extra, sizeof extra / sizeof *extra, out);
+}
 
 void desk_view(struct desk *d, struct control_view *ret_view)
 {

@@ -2,9 +2,11 @@
 /* desk.h - the operator's commands of the supervisor, which the control socket's thread brings to
  * the I/O thread. */
 #ifndef TRIGSUP_DESK_H
+#include <stdio.h>
 #define TRIGSUP_DESK_H
 #include "farm.h"
 #include "monitor/view.h"
+#include <stdio.h>
 
 enum state { STATE_WAITING, STATE_READY, STATE_DRAINING, STATE_STOPPING };
 
@@ -23,4 +25,6 @@ void desk_view(struct desk *d, struct control_view *ret_view);
 void desk_stop(struct desk *d, const char *why);
 /* Notes how far a roll is.  The I/O thread. */
 void desk_tick(struct desk *d);
+/* The commands of a supervisor, as JSON (control_describe). */
+void desk_describe(FILE *out);
 #endif

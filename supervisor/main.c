@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trigsup - reads the options and the configuration, runs the supervisor. */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "args.h"
 #include "base/audit.h"
 #include "config/config.h"
+#include "desk.h"
 #include "log.h"
 #include "logsink.h"
 #include "supervisor.h"
@@ -16,24 +17,6 @@
 #define LOG_MS 1000u
 
 enum exit_code { EXIT_CLEAN = 0, EXIT_USAGE = 2, EXIT_CONFIG = 64, EXIT_START = 69 };
-
-static const char usage[] =
-    "usage: trigsup --config FILE [--log LEVEL]\n"
-    "       trigsup --check FILE\n"
-    "\n"
-    "The supervisor of a farm: clients see a daemon; nodes (trigd with supervisor.endpoints) "
-    "enlist\n"
-    "with it and get their RoIs (docs/farm.md).\n"
-    "\n"
-    "  -c, --config FILE   run with this configuration (docs/configuration.md)\n"
-    "      --check FILE    check a configuration and exit: 0 good, 64 not\n"
-    "      --log LEVEL     error, warn, info or debug; instead of the configuration's\n"
-    "      --version       print the version and exit\n"
-    "  -h, --help          print this and exit\n"
-    "\n"
-    "SIGTERM and SIGINT finish what is in flight and exit; a second one does not wait.\n"
-    "SIGHUP has the nodes load their menu again, one after the other.  trigctl talks to it.\n"
-    "Exit codes: 0 clean, 2 wrong usage, 64 wrong configuration, 69 cannot start.\n";
 
 struct options {
     const char *config, *level;
@@ -43,36 +26,38 @@ struct options {
 /* Returns -1 to go on, else the exit code. */
 static int parse(int argc, char **argv, struct options *o)
 {
-    static const struct option table[] = {
-        {"config", required_argument, NULL, 'c'}, {"check", required_argument, NULL, 'C'},
-        {"log", required_argument, NULL, 'l'},    {"version", no_argument, NULL, 'V'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
-    int opt;
+    const char *check = NULL;
+    const struct arg table[] = {
+        {"config", ARG_TEXT, &o->config, 0, 0, "FILE",
+         "run with this configuration (docs/configuration.md)"},
+        {"c", ARG_TEXT, &o->config, 0, 0, NULL, NULL},
+        {"check", ARG_TEXT, &check, 0, 0, "FILE", "check a configuration and exit: 0 good, 64 not"},
+        {"log", ARG_TEXT, &o->level, 0, 0, "error|warn|info|debug",
+         "instead of the configuration's level"},
+        {0}};
+    const struct arg_program program = {
+        .name = "trigsup",
+        .version = TRIGD_VERSION,
+        .summary = "the supervisor of a farm: clients see a daemon; nodes (trigd with "
+                   "supervisor.endpoints) enlist with it and get their RoIs (docs/farm.md)",
+        .usage = "--config FILE [OPTION ...]\n--check FILE",
+        .table = table,
+        .more =
+            "SIGTERM and SIGINT finish what is in flight and exit; a second one does not wait.\n"
+            "SIGHUP has the nodes load their menu again, one after the other.  trigctl talks to "
+            "it.\n"
+            "Exit codes: 0 clean, 2 wrong usage, 64 wrong configuration, 69 cannot start.\n",
+        .describe = desk_describe};
+    int n, r = args_parse_program(argc, argv, &program, &n);
 
-    while ((opt = getopt_long(argc, argv, "c:h", table, NULL)) != -1) {
-        switch (opt) {
-        case 'C':
-            o->check_only = true; /* fall through */
-        case 'c':
-            o->config = optarg;
-            break;
-        case 'l':
-            o->level = optarg;
-            break;
-        case 'V':
-            puts("trigsup " TRIGD_VERSION);
-            return EXIT_CLEAN;
-        case 'h':
-            fputs(usage, stdout);
-            return EXIT_CLEAN;
-        default:
-            fputs(usage, stderr);
-            return EXIT_USAGE;
-        }
-    }
-    if (o->config && optind == argc)
+    if (r != ARGS_OK)
+        return r == ARGS_HELP ? EXIT_CLEAN : EXIT_USAGE;
+    o->check_only = check != NULL;
+    if (check)
+        o->config = check;
+    if (o->config && !n)
         return -1;
-    fputs(usage, stderr);
+    args_print_usage(&program, stderr);
     return EXIT_USAGE;
 }
 

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/json.h"
 #include "clock.h"
 #include "farm.h"
+#include "json.h"
 #include "log.h"
 
 struct runbook { /* copies of all that the document holds */

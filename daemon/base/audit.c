@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/folder.h"
-#include "base/json.h"
+#include "json.h"
 #include "log.h"
 
 static atomic_int file = -1;

@@ -378,6 +378,15 @@ static void run_help(struct call *c)
     }
 }
 
+bool command_part(const struct control_view *v, uint32_t i, const char *ret_part[4])
+{
+    const struct command k = i < n_commands(v) ? command_at(v, i) : (struct command){.words = NULL};
+    const char *const part[4] = {k.words, k.args, takes(&k), k.help};
+
+    memcpy(ret_part, part, sizeof part);
+    return k.words != NULL;
+}
+
 /* Whether the words begin with those of a command; *ret_used is how many that are. */
 static bool begins_with(char **word, uint32_t n, const char *words, uint32_t *ret_used)
 {

@@ -2,6 +2,8 @@
 /* commands.h - the operator's commands. */
 #ifndef TRIGD_COMMANDS_H
 #define TRIGD_COMMANDS_H
+#include <stdio.h>
+
 #include "monitor/view.h"
 #include "monitor/who.h"
 
@@ -16,4 +18,7 @@ struct control_wait { /* for a reload, or a command of run control */
  * and is not over, whose end is the rest of the answer. */
 char *control_command(const struct control_view *view, const struct control_who *who,
                       const char *line, struct control_wait *ret_wait);
+/* All commands as a member "control" of a JSON object, for man pages and shell completion: a
+ * daemon's, or those of a supervisor with `extra`. */
+void control_describe(const struct control_extra *extra, uint32_t n_extra, FILE *out);
 #endif

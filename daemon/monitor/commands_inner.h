@@ -66,4 +66,8 @@ void command_show_slow(struct call *c);
 RUN_COMMANDS(COMMAND_RUN)
 #undef COMMAND_RUN
 void command_show_run(struct call *c);
+
+/* Words, arguments, what may follow them, and help of the command `i` of a daemon, or of a
+ * supervisor; false: there are no more. */
+bool command_part(const struct control_view *v, uint32_t i, const char *ret_part[4]);
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "json.h"
 #include "monitor/commands_inner.h"
 
 static bool read_number(struct call *c, uint32_t *ret_number)

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json.h"
 #include "clock.h"
+#include "json.h"
 
 #define COLUMN(name, kind, help) table_column(t, #name, true);
 #define CELL(name, kind, help)   table_cell(t, "%llu", (unsigned long long)stats_get(&e->name));

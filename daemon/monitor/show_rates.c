@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "monitor/show_rates.h"
+#include "json.h"
 
 #include <inttypes.h>
 #include <math.h>
-
-#include "base/json.h"
 
 struct showing {
     struct table *t;

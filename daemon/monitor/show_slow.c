@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "clock.h"
+#include "json.h"
 #include "monitor/show_rates.h"
 #include "trigd.pb-c.h"
 

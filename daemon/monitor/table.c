@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "monitor/table.h"
+#include "json.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/json.h"
 
 void table_init(struct table *t)
 {

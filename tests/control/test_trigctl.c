@@ -202,7 +202,7 @@ static void test_wrong_use(void **state)
 {
     static const struct wrong wrong[] = {
         {"", "usage: trigctl", 2},
-        {"--nonsense", "trigctl --help says what is allowed", 2},
+        {"--nonsense", "there is no option \"--nonsense\"; --help lists them", 2},
         {"check-plugin", "check-plugin takes one plugin file", 2},
         {"check-plugin /nowhere/x.so", "there is no file /nowhere/x.so", 1},
         {"check-plugin bin/trigctl", "cannot be used", 1},
@@ -210,7 +210,7 @@ static void test_wrong_use(void **state)
         {"check-plugin --param rho_max=1 plugins/example.so", "did you mean 'rho_max_mm'?", 2},
         {"check-plugin --param rho_max_mm=-1 plugins/example.so", "a number from 0 to 2000", 2},
         {"check-plugin --param rho plugins/example.so", "--param takes KEY=VALUE", 2},
-        {"check-plugin --seed x plugins/example.so", "--seed x: a whole number", 2},
+        {"check-plugin --seed x plugins/example.so", "--seed \"x\": a whole number", 2},
         {"check-plugin --backends /nowhere plugins/example.so", "nothing was checked", 1},
         {"--socket /nowhere/s show info", "no daemon answers on \"/nowhere/s\"", 69},
         {"'show\ninfo'", "a command is one line", 2},

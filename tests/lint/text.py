@@ -23,7 +23,7 @@ BANNED = {"sprintf": "snprintf", "vsprintf": "vsnprintf", "strcpy": "snprintf or
 # printf is for programs that talk to people, not for the daemon's stages.
 SHARED_BY_PLUGINS = ("plugins/kdtree/",)
 PRINTF_FOLDERS = ("tools/", "tests/", "bench/")
-PRINTF_FILES = ("daemon/main.c", "supervisor/main.c", "daemon/config/config_table.c", "common/log.c", "common/args.c", "examples/client/send_rois.c")
+PRINTF_FILES = ("daemon/main.c", "supervisor/main.c", "daemon/config/config_table.c", "common/log.c", "common/args.c", "common/args_help.c", "examples/client/send_rois.c")
 REGISTRY = re.compile(r"\b(pypi|crates|npmjs|registry|proxy\.golang|deb\.debian|archive\.ubuntu|ghcr|docker)"
                       r"\.(org|io|com)\b")
 OUTSIDE = re.compile(r"(?<![\w.])/(work|home|root|Users|mnt)/\w")

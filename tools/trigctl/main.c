@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trigctl - asks the running daemon over its control socket; looks at plugins without a daemon. */
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
 #include "check.h"
 #include "keygen.h"
 #include "log.h"
@@ -21,208 +21,112 @@ enum exit_code { EXIT_GOOD = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_NO_DAEMON =
 #define SOCKET_DEFAULT  "trigd.sock"
 #define FARM_VARIABLE   "TRIGSUP_SOCKET"
 #define FARM_DEFAULT    "trigsup.sock"
+#define NO_SEED         0x9e3779b97f4a7c15u /* as if --seed were not given */
 #define TIMEOUT_S       30
 #define LINE_BYTES      1024
 
-static const char usage[] =
-    "usage: trigctl [--socket PATH | --farm] [--json] [--now | --at RUN:BLOCK] COMMAND...\n"
-    "       trigctl [--socket PATH | --farm] top [--once]\n"
-    "       trigctl [--json] show-plugin FILE.so\n"
-    "       trigctl check-plugin FILE.so [--backend NAME]... [--param KEY=VALUE]...\n"
-    "               [--preset NAME] [--conditions FILE] [--seed N] [--tolerance X] [--backends "
-    "FOLDER]\n"
-    "               [--races]\n"
-    "               [--worst [--items N] [--seconds S]]\n"
-    "       trigctl make-rois FILE.so OUT [--rois N] [--seed N]\n"
-    "       trigctl keygen FILE\n"
-    "\n"
-    "  COMMAND...          a command for the running daemon; `trigctl help` lists them\n"
-    "  top                 rates, chains against expectation, lanes, nodes, each second\n"
-    "  show-plugin         parameters, presets, values and collections of a plugin file\n"
-    "  make-rois           a file of random RoIs with the collections that a plugin consumes, for "
-    "trigreplay\n"
-    "  keygen              makes a pair of CURVE keys: FILE (both, mode 0600) and FILE.pub\n"
-    "  check-plugin        whether a plugin keeps the contract of trigd/plugin.h on every device "
-    "here,\n"
-    "                      and whether its backends give the same answers\n"
-    "\n"
-    "  -s, --socket PATH   the daemon's control socket; else $" SOCKET_VARIABLE
-    ", else " SOCKET_DEFAULT "\n"
-    "  -f, --farm          ask the farm's supervisor: its control socket is $" FARM_VARIABLE
-    ", else " FARM_DEFAULT "\n"
-    "  -j, --json          answers for programs\n"
-    "      --once          of top: print it once\n"
-    "      --now           with prescales and conditions: at once, not from the next lumi block "
-    "on\n"
-    "      --at RUN:BLOCK  from that lumi block on, which no RoI has come from yet\n"
-    "      --backend NAME  check this backend only; may be repeated\n"
-    "      --param K=V     set a parameter of the plugin; may be repeated\n"
-    "      --preset NAME   apply a preset before the parameters\n"
-    "      --conditions F  file of conditions that the plugin is given\n"
-    "      --seed N        of the random RoIs; printed, fresh unless given (make-rois: 1)\n"
-    "      --rois N        of make-rois (default 1000)\n"
-    "      --tolerance X   between backends: |a - b| <= X max(1, |a|, |b|); 0, which is exact, "
-    "unless given\n"
-    "      --worst         look for RoIs that take long instead, and compare with the cost that "
-    "the "
-    "plugin\n"
-    "                      states\n"
-    "      --items N       of --worst: items of each input (default 16384)\n"
-    "      --seconds S     of --worst: on each device (default 3)\n"
-    "      --backends DIR  folder of trigd-cpu.so and friends; found beside trigctl unless given\n"
-    "      --races         also look for data races between work-items, with oclgrind\n"
-    "      --verbose       also show what plugin and backends log\n"
-    "  -h, --help          print this and exit\n"
-    "      --version       print the version and exit\n"
-    "\n"
-    "Exit codes: 0 good, 1 the answer is an error or a check failed, 2 wrong usage, 69 no "
-    "daemon.\n";
-
 struct options {
     const char *socket;
-    bool farm, json, now, verbose, once;
+    bool farm, json, now, once;
     const char *at; /* "RUN:BLOCK" */
-    double rois, items, seconds;
+    uint32_t rois;  /* of make-rois */
     struct check_options check;
 };
 
-static int add(const char **list, uint32_t *n, const char *what)
+static const struct arg_command commands[] = {
+    {"top", "[--once]", "rates, chains against expectation, lanes, nodes, each second"},
+    {"show-plugin", "FILE.so", "parameters, presets, values and collections of a plugin file"},
+    {"check-plugin", "FILE.so [OPTION ...]",
+     "whether a plugin keeps the contract of trigd/plugin.h on every device here, and whether its "
+     "backends give the same answers"},
+    {"make-rois", "FILE.so OUT [--rois N] [--seed N]",
+     "a file of random RoIs with the collections that a plugin consumes, for trigreplay"},
+    {"keygen", "FILE", "makes a pair of CURVE keys: FILE (both, mode 0600) and FILE.pub"},
+    {0}};
+
+static int copy_list(const char *what, const struct arg_texts *from, const char **to,
+                     uint32_t *ret_n)
 {
-    if (*n == CHECK_LIST_MAX) {
+    if (from->n > CHECK_LIST_MAX) {
         fprintf(stderr, "trigctl: %s: at most %d are taken\n", what, CHECK_LIST_MAX);
         return EXIT_USAGE;
     }
-    list[(*n)++] = optarg;
+    for (*ret_n = 0; *ret_n < from->n; ++*ret_n)
+        to[*ret_n] = from->text[*ret_n];
     return -1;
 }
 
-static int number(const char *what, double most, double *ret_value)
+/* Returns -1 to go on with the words that are left in argv[1 .. *ret_n], else the exit code. */
+static int parse(int argc, char **argv, struct options *o, int *ret_n)
 {
-    char *end;
-    double v = strtod(optarg, &end);
+    const uint64_t seed = o->check.seed;
+    struct arg_texts backends = {.n = 0}, params = {.n = 0};
+    const struct arg table[] = {
+        {"socket", ARG_TEXT, &o->socket, 0, 0, "PATH",
+         "the daemon's control socket; else $" SOCKET_VARIABLE ", else " SOCKET_DEFAULT},
+        {"s", ARG_TEXT, &o->socket, 0, 0, NULL, NULL},
+        {"farm", ARG_FLAG, &o->farm, 0, 0, NULL,
+         "ask the farm's supervisor: its control socket is $" FARM_VARIABLE ", else " FARM_DEFAULT},
+        {"f", ARG_FLAG, &o->farm, 0, 0, NULL, NULL},
+        {"json", ARG_FLAG, &o->json, 0, 0, NULL, "answers for programs"},
+        {"j", ARG_FLAG, &o->json, 0, 0, NULL, NULL},
+        {"once", ARG_FLAG, &o->once, 0, 0, NULL, "of top: print it once"},
+        {"now", ARG_FLAG, &o->now, 0, 0, NULL,
+         "with prescales and conditions: at once, not from the next lumi block on"},
+        {"at", ARG_TEXT, &o->at, 0, 0, "RUN:BLOCK",
+         "from that lumi block on, which no RoI has come from yet"},
+        {"backend", ARG_TEXTS, &backends, 0, 0, "cpu|opencl|cuda",
+         "check this backend only; may be repeated"},
+        {"param", ARG_TEXTS, &params, 0, 0, "KEY=VALUE",
+         "set a parameter of the plugin; may be repeated"},
+        {"params", ARG_TEXTS, &params, 0, 0, "KEY=VALUE", NULL},
+        {"preset", ARG_TEXT, &o->check.preset, 0, 0, "NAME",
+         "apply a preset before the parameters"},
+        {"conditions", ARG_TEXT, &o->check.conditions, 0, 0, "FILE",
+         "file of conditions that the plugin is given"},
+        {"seed", ARG_U64, &o->check.seed, 0, 0, "N",
+         "of the random RoIs; printed, fresh unless given (make-rois: 1)"},
+        {"rois", ARG_U32, &o->rois, 1, 1000000, "N", "of make-rois (default 1000)"},
+        {"tolerance", ARG_REAL, &o->check.tolerance, 0, 1, "X",
+         "between backends: |a - b| <= X max(1, |a|, |b|); 0, which is exact, unless given"},
+        {"worst", ARG_FLAG, &o->check.worst, 0, 0, NULL,
+         "look for RoIs that take long instead, and compare with the cost that the plugin states"},
+        {"items", ARG_U32, &o->check.worst_items, 64, 1u << 22, "N",
+         "of --worst: items of each input (default 16384)"},
+        {"seconds", ARG_U32, &o->check.worst_s, 0, 86400, "S",
+         "of --worst: on each device (default 3)"},
+        {"backends", ARG_TEXT, &o->check.folder, 0, 0, "FOLDER",
+         "of trigd-cpu.so and friends; found beside trigctl unless given"},
+        {"races", ARG_FLAG, &o->check.races, 0, 0, NULL,
+         "also look for data races between work-items, with oclgrind"},
+        {"race-run", ARG_FLAG, &o->check.race_run, 0, 0, NULL, NULL},
+        {"verbose", ARG_FLAG, &o->check.verbose, 0, 0, NULL,
+         "also show what plugin and backends log"},
+        {0}};
+    const struct arg_program program = {
+        .name = "trigctl",
+        .version = TRIGD_VERSION,
+        .summary =
+            "asks a running daemon or supervisor (`trigctl help` lists its commands), and looks at "
+            "plugins without one",
+        .usage = "[--socket PATH | --farm] [--json] [--now | --at RUN:BLOCK] COMMAND...",
+        .commands = commands,
+        .table = table,
+        .more =
+            "Exit codes: 0 good, 1 the answer is an error or a check failed, 2 wrong usage, 69 no "
+            "daemon.\n"};
+    const int r = args_parse_program(argc, argv, &program, ret_n);
 
-    if (end == optarg || *end || !(v >= 0 && v <= most)) {
-        fprintf(stderr, "trigctl: %s %s: a number from 0 to %g is allowed\n", what, optarg, most);
+    if (r != ARGS_OK)
+        return r == ARGS_HELP ? EXIT_GOOD : EXIT_USAGE;
+    o->check.has_seed = o->check.seed != seed;
+    if (copy_list("--backend", &backends, o->check.backend, &o->check.n_backends) >= 0 ||
+        copy_list("--param", &params, o->check.param, &o->check.n_params) >= 0)
         return EXIT_USAGE;
-    }
-    *ret_value = v;
-    return -1;
-}
-
-static int seed(uint64_t *ret_seed)
-{
-    char *end;
-
-    errno = 0;
-    *ret_seed = strtoull(optarg, &end, 0);
-    if (end == optarg || *end || errno || *optarg == '-') {
-        fprintf(stderr, "trigctl: --seed %s: a whole number of 64 bits is allowed\n", optarg);
-        return EXIT_USAGE;
-    }
-    return -1;
-}
-
-/* Returns -1 to go on, else the exit code. */
-static int take(int opt, struct options *o)
-{
-    switch (opt) {
-    case 's':
-        o->socket = optarg;
+    if (*ret_n)
         return -1;
-    case 'f':
-        o->farm = true;
-        return -1;
-    case 'j':
-        o->json = true;
-        return -1;
-    case 'o':
-        o->once = true;
-        return -1;
-    case 'N':
-        o->now = true;
-        return -1;
-    case 'A':
-        o->at = optarg;
-        return -1;
-    case 'v':
-        o->verbose = true;
-        return -1;
-    case 'b':
-        return add(o->check.backend, &o->check.n_backends, "--backend");
-    case 'p':
-        return add(o->check.param, &o->check.n_params, "--param");
-    case 'P':
-        o->check.preset = optarg;
-        return -1;
-    case 'C':
-        o->check.conditions = optarg;
-        return -1;
-    case 'B':
-        o->check.folder = optarg;
-        return -1;
-    case 'S':
-        o->check.has_seed = true;
-        return seed(&o->check.seed);
-    case 'r':
-        o->check.races = true;
-        return -1;
-    case 'R':
-        o->check.race_run = true;
-        return -1;
-    case 'n':
-        return number("--rois", 1e6, &o->rois);
-    case 'w':
-        o->check.worst = true;
-        return -1;
-    case 'i':
-        return number("--items", 1u << 22, &o->items);
-    case 'T':
-        return number("--seconds", 86400, &o->seconds);
-    case 't':
-        return number("--tolerance", 1, &o->check.tolerance);
-    case 'V':
-        puts("trigctl " TRIGD_VERSION);
-        return EXIT_GOOD;
-    case 'h':
-        fputs(usage, stdout);
-        return EXIT_GOOD;
-    default:
-        fputs("trigctl --help says what is allowed\n", stderr);
-        return EXIT_USAGE;
-    }
-}
-
-static int parse(int argc, char **argv, struct options *o)
-{
-    static const struct option table[] = {{"socket", required_argument, NULL, 's'},
-                                          {"farm", no_argument, NULL, 'f'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"once", no_argument, NULL, 'o'},
-                                          {"now", no_argument, NULL, 'N'},
-                                          {"at", required_argument, NULL, 'A'},
-                                          {"verbose", no_argument, NULL, 'v'},
-                                          {"backend", required_argument, NULL, 'b'},
-                                          {"param", required_argument, NULL, 'p'},
-                                          {"params", required_argument, NULL, 'p'},
-                                          {"preset", required_argument, NULL, 'P'},
-                                          {"conditions", required_argument, NULL, 'C'},
-                                          {"backends", required_argument, NULL, 'B'},
-                                          {"seed", required_argument, NULL, 'S'},
-                                          {"rois", required_argument, NULL, 'n'},
-                                          {"worst", no_argument, NULL, 'w'},
-                                          {"items", required_argument, NULL, 'i'},
-                                          {"seconds", required_argument, NULL, 'T'},
-                                          {"races", no_argument, NULL, 'r'},
-                                          {"race-run", no_argument, NULL, 'R'},
-                                          {"tolerance", required_argument, NULL, 't'},
-                                          {"version", no_argument, NULL, 'V'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    int opt, r = -1;
-
-    while (r < 0 && (opt = getopt_long(argc, argv, "s:fjh", table, NULL)) != -1)
-        r = take(opt, o);
-    return r;
+    args_print_usage(&program, stderr);
+    return EXIT_USAGE;
 }
 
 /* ---------------------------------------------------------------- the running daemon */
@@ -350,13 +254,10 @@ static int offline(struct options *o, int n_words, char **words)
         fprintf(stderr, "trigctl: %s takes one plugin file\n", words[0]);
         return EXIT_USAGE;
     }
-    log_set_level(o->verbose ? TRG_DEBUG : TRG_ERROR);
+    log_set_level(o->check.verbose ? TRG_DEBUG : TRG_ERROR);
     if (!strcmp(words[0], "show-plugin"))
         return show_file(o, words[1]);
     o->check.file = words[1];
-    o->check.verbose = o->verbose;
-    o->check.worst_items = o->items < 64 ? 64 : (uint32_t)o->items;
-    o->check.worst_s = (uint32_t)o->seconds;
     return check_plugin(&o->check);
 }
 
@@ -373,38 +274,34 @@ static int make_rois(const struct options *o, int n_words, char **words)
 {
     const struct rois_options options = {.plugin = n_words > 1 ? words[1] : NULL,
                                          .out = n_words > 2 ? words[2] : NULL,
-                                         .n = (uint32_t)o->rois,
+                                         .n = o->rois,
                                          .seed = o->check.has_seed ? o->check.seed : 1};
 
     if (n_words != 3) {
         fprintf(stderr, "trigctl: make-rois takes a plugin file and the file to write\n");
         return EXIT_USAGE;
     }
-    log_set_level(o->verbose ? TRG_DEBUG : TRG_ERROR);
+    log_set_level(o->check.verbose ? TRG_DEBUG : TRG_ERROR);
     return rois_make(&options) < 0 ? EXIT_ERROR : EXIT_GOOD;
 }
 
 int main(int argc, char **argv)
 {
-    struct options o = {.rois = 1000, .items = 16384, .seconds = 3};
-    int r = parse(argc, argv, &o);
+    struct options o = {.rois = 1000,
+                        .check = {.worst_items = 16384, .worst_s = 3, .seed = NO_SEED}};
+    int r = parse(argc, argv, &o, &argc);
 
     if (r >= 0)
         return r;
-    argc -= optind;
-    argv += optind;
-    if (!argc) {
-        fputs(usage, stderr);
-        return EXIT_USAGE;
-    }
+    argv++;
     if (!strcmp(argv[0], "check-plugin") || !strcmp(argv[0], "show-plugin"))
         r = offline(&o, argc, argv);
+    else if (!strcmp(argv[0], "top"))
+        r = watch_it(&o, argc);
     else if (!strcmp(argv[0], "make-rois"))
         r = make_rois(&o, argc, argv);
     else if (!strcmp(argv[0], "keygen"))
         r = make_keys(argc, argv);
-    else if (!strcmp(argv[0], "top"))
-        r = watch_it(&o, argc);
     else
         r = ask(&o, argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -20,20 +20,21 @@
 #include "shm.h"
 #include "wire.h"
 
-static const char usage[] =
-    "usage: trigreplay run --connect ENDPOINT [OPTION ...]\n"
-    "       trigreplay generate --out FILE [--preset P] [--rois N] [--seed S] [--layout L]\n"
-    "                           [--type T]\n"
-    "       trigreplay import FORMAT FILE|FOLDER ... --out FILE [--size X,Y,Z] [--voxel T]\n"
-    "                         [--window LOW,WIDTH] [--edge N]\n"
-    "       trigreplay export lhcb-banks FILE --out FOLDER\n"
-    "       trigreplay show FILE\n"
-    "       trigreplay reproduce FILE --config CONFIG [--menu FILE] [--prescales FILE]\n"
-    "                  [--conditions FILE]\n"
-    "       trigreplay resend FILE --connect ENDPOINT\n";
+static const struct arg_command commands[] = {
+    {"run", "--connect ENDPOINT [OPTION ...]",
+     "send RoIs and compare the decisions with the truth"},
+    {"generate", "--out FILE [--preset P] [--rois N] [--seed S] [--layout L] [--type T]",
+     "simulated RoIs to a file"},
+    {"import", "FORMAT FILE|FOLDER ... --out FILE",
+     "public data to an RoI file; without a format: what there is"},
+    {"export", "lhcb-banks FILE --out FOLDER", "an RoI file with raw banks to files of LHCb"},
+    {"show", "FILE", "what an RoI file holds"},
+    {"reproduce", "FILE --config CONFIG [--menu FILE] [--prescales FILE] [--conditions FILE]",
+     "decide the RoIs of a stream once more, and compare"},
+    {"resend", "FILE --connect ENDPOINT", "send the RoIs of a file, one after the other"},
+    {0}};
 
 static const char more[] =
-    "\n"
     "RoIs that were answered Busy are sent again.  SIGINT ends a run early, with its report.\n"
     "Exit codes: 0 every RoI had exactly one answer (reproduce: decided or ended as before); 1 "
     "some were "
@@ -179,14 +180,19 @@ static void complete(struct arguments *a)
 /* How many words there are besides the options: at least one, the command. */
 static int parse_words(int argc, char **argv, const struct arg *table)
 {
-    int n = 0, args = args_parse_words(argc, argv, usage, table, &n);
+    const struct arg_program program = {
+        .name = "trigreplay",
+        .version = TRIGD_VERSION,
+        .summary = "makes events or reads them from RoI files, and replays them to a daemon",
+        .commands = commands,
+        .table = table,
+        .more = more};
+    const int args = args_parse_program(argc, argv, &program, &argc);
 
-    if (args == ARGS_HELP)
-        fputs(more, stdout);
-    if (args == ARGS_OK && n)
-        return n;
+    if (args == ARGS_OK && argc)
+        return argc;
     if (args == ARGS_OK)
-        fputs(usage, stderr);
+        args_print_usage(&program, stderr);
     exit(args == ARGS_HELP ? 0 : EXIT_USAGE);
 }
 
@@ -261,7 +267,7 @@ static void parse(int argc, char **argv, struct arguments *a)
         {"key", ARG_FLAG, &o->has_key, 0, 0, NULL,
          "clients with random keys: a daemon decides no RoI of theirs twice"},
         {"quiet", ARG_FLAG, &o->quiet, 0, 0, NULL, "no progress bar, no table"},
-        {"out", ARG_TEXT, &a->out, 0, 0, "FILE", "of generate and import; also -o"},
+        {"out", ARG_TEXT, &a->out, 0, 0, "FILE", "of generate and import"},
         {"o", ARG_TEXT, &a->out, 0, 0, "FILE", NULL},
         {"size", ARG_TEXT, &t.size, 0, 0, "X,Y,Z", "import raw: voxels of the volume, x fastest"},
         {"voxel", ARG_TEXT, &t.voxel, 0, 0, "T",
@@ -454,7 +460,6 @@ int main(int argc, char **argv)
     if (!strcmp(a.command, "resend"))
         return resend_file(&a);
     fprintf(stderr,
-            "trigreplay: run, generate, import, export, show, reproduce or resend is wanted\n%s",
-            usage);
+            "trigreplay: run, generate, import, export, show, reproduce or resend is wanted\n");
     return EXIT_USAGE;
 }

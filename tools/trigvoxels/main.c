@@ -11,22 +11,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "args.h"
 #include "plugin/plugin_host.h"
 #include "slabs.h"
 #include "stream.h"
-
-static const char usage[] =
-    "usage: trigvoxels [OPTION VALUE]... MODEL VOLUME [LABELS]\n"
-    "       trigvoxels components LABELLED-VOLUME\n"
-    "Labels VOLUME (.nii, .nii.gz, .mha, .mhd, raw) with MODEL (trigmodel makes them); LABELS gets "
-    "bits, "
-    "which\n"
-    "`trigmodel volume` turns into NIfTI.\n"
-    "  --device BACKEND:N   cpu:0 (default), opencl:0, cuda:0, ...\n"
-    "  --size X,Y,Z         VOLUME is raw bytes of this size\n"
-    "  --planes N           planes of a slab (default 16)\n"
-    "  --threads N          threads that read slabs (default 1)\n"
-    "  --low N, --width N   16 bits: [low, low + width) becomes 0 to 255 (default 0, 256)\n";
 
 struct options {
     char backend[16];
@@ -86,56 +74,45 @@ static int take_size(struct options *o, const char *value)
     return 0;
 }
 
-static int take_option(struct options *o, const char *option, const char *value)
+/* Returns -1 to go on, else the exit code. */
+static int parse(struct options *o, int argc, char **argv)
 {
-    long n = 0;
-    int r;
+    const char *device = NULL, *size = NULL, *low = NULL;
+    const struct arg table[] = {
+        {"device", ARG_TEXT, &device, 0, 0, "BACKEND:N", "cpu:0 (default), opencl:0, cuda:0, ..."},
+        {"size", ARG_TEXT, &size, 0, 0, "X,Y,Z", "VOLUME is raw bytes of this size"},
+        {"planes", ARG_U32, &o->planes, 1, 65535, "N", "planes of a slab (default 16)"},
+        {"threads", ARG_U32, &o->threads, 1, VOX_THREADS_MAX, "N",
+         "threads that read slabs (default 1)"},
+        {"low", ARG_TEXT, &low, 0, 0, "N",
+         "16 bits: [low, low + width) becomes 0 to 255 (default 0)"},
+        {"width", ARG_U32, &o->width, 1, 65536, "N", "see --low (default 256)"},
+        {0}};
+    const struct arg_program program = {
+        .name = "trigvoxels",
+        .version = TRIGD_VERSION,
+        .summary =
+            "labels a volume of voxels (.nii, .nii.gz, raw) with a model of trigmodel; LABELS "
+            "gets bits, which `trigmodel volume` turns into NIfTI",
+        .usage = "[OPTION ...] MODEL VOLUME [LABELS]\ncomponents LABELLED-VOLUME",
+        .table = table};
+    long value = 0;
+    int n, r = args_parse_program(argc, argv, &program, &n);
 
-    if (!strcmp(option, "--device"))
-        return take_device(o, value);
-    if (!strcmp(option, "--size"))
-        return take_size(o, value);
-    if (!strcmp(option, "--planes")) {
-        r = number(option, value, 1, 65535, &n);
-        o->planes = (uint32_t)n;
-    } else if (!strcmp(option, "--threads")) {
-        r = number(option, value, 1, VOX_THREADS_MAX, &n);
-        o->threads = (uint32_t)n;
-    } else if (!strcmp(option, "--low")) {
-        r = number(option, value, -32768, 65535, &n);
-        o->low = (int32_t)n;
-    } else if (!strcmp(option, "--width")) {
-        r = number(option, value, 1, 65536, &n);
-        o->width = (uint32_t)n;
-    } else {
-        r = refuse(option, value, "there is no such option; --help shows them");
+    if (r != ARGS_OK)
+        return r == ARGS_HELP ? 0 : 2;
+    if (n < 2 || n > 3) {
+        args_print_usage(&program, stderr);
+        return 2;
     }
-    return r;
-}
-
-static int take_arguments(struct options *o, int argc, char **argv)
-{
-    const char **places[] = {&o->model, &o->volume, &o->labels};
-    uint32_t n = 0;
-
-    for (int i = 1; i < argc; i++) {
-        if (!strncmp(argv[i], "--", 2)) {
-            if (i + 1 == argc)
-                return refuse(argv[i], "", "a value is missing");
-            if (take_option(o, argv[i], argv[i + 1]) < 0)
-                return -EINVAL;
-            i++;
-        } else if (n < 3) {
-            *places[n++] = argv[i];
-        } else {
-            return refuse("argument", argv[i], "MODEL, VOLUME and LABELS are allowed");
-        }
-    }
-    if (n < 2) {
-        fputs(usage, stderr);
-        return -EINVAL;
-    }
-    return 0;
+    if ((device && take_device(o, device) < 0) || (size && take_size(o, size) < 0) ||
+        (low && number("--low", low, -32768, 65535, &value) < 0))
+        return 2;
+    o->low = (int32_t)value;
+    o->model = argv[1];
+    o->volume = argv[2];
+    o->labels = n == 3 ? argv[3] : NULL;
+    return -1;
 }
 
 /* ---------------------------------------------------------------- labels */
@@ -347,15 +324,11 @@ int main(int argc, char **argv)
     struct options o = {.backend = "cpu", .planes = 16, .threads = 1, .width = 256};
     int r;
 
-    if (argc == 2 && !strcmp(argv[1], "--help")) {
-        fputs(usage, stdout);
-        return 0;
-    }
     if (argc == 3 && !strcmp(argv[1], "components"))
         return components(argv[2]) < 0;
-    r = take_arguments(&o, argc, argv);
-    if (r < 0)
-        return 2;
+    r = parse(&o, argc, argv);
+    if (r >= 0)
+        return r;
     r = label(&o);
     if (r < 0)
         fprintf(stderr, "trigvoxels: failed: %s\n", strerror(-r));
