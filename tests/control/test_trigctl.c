@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -228,6 +229,40 @@ static void test_wrong_use(void **state)
     }
 }
 
+/* An event of a file as a picture: all of its points in both views, and a sentence for what is not
+ * there. */
+static void test_event(void **state)
+{
+    char folder[] = "/tmp/trigctl-event-XXXXXX", path[64], *text, *at;
+    unsigned long points;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/e.roi", folder);
+    assert_int_equal(trigctl(&text, "make-rois plugins/example.so %s --rois 3", path), 0);
+    free(text);
+    assert_int_equal(trigctl(&text, "event %s 3 | grep '<title>'", path), 0);
+    at = strchr(text, ':');
+    assert_non_null(at);
+    points = strtoul(at + 1, NULL, 10);
+    assert_int_not_equal(points, 0);
+    free(text);
+    assert_int_equal(trigctl(&text, "event %s 3 | grep -c '<circle'", path), 0);
+    assert_int_equal(strtoul(text, NULL, 10), 2 * points);
+    free(text);
+    assert_int_equal(trigctl(&text, "event %s 4", path), 1);
+    assert_non_null(strstr(text, "has 3 events, there is no event 4"));
+    free(text);
+    assert_int_equal(trigctl(&text, "event %s 0", path), 2);
+    assert_non_null(strstr(text, "the number of the event, from 1"));
+    free(text);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(trigctl(&text, "event %s 1", path), 1);
+    assert_non_null(strstr(text, "cannot read"));
+    free(text);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void test_show_plugin(void **state)
 {
     char *text;
@@ -277,8 +312,8 @@ int main(void)
         cmocka_unit_test(test_good_plugins), cmocka_unit_test(test_broken_plugins),
         cmocka_unit_test(test_guests),       cmocka_unit_test(test_backends_differ),
         cmocka_unit_test(test_worst),        cmocka_unit_test(test_seed_repeats),
-        cmocka_unit_test(test_wrong_use),    cmocka_unit_test(test_show_plugin),
-        cmocka_unit_test(test_with_daemon),
+        cmocka_unit_test(test_wrong_use),    cmocka_unit_test(test_event),
+        cmocka_unit_test(test_show_plugin),  cmocka_unit_test(test_with_daemon),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 
 #include "args.h"
 #include "check.h"
+#include "event.h"
 #include "keygen.h"
 #include "log.h"
 #include "monitor/show.h"
@@ -41,6 +42,7 @@ static const struct arg_command commands[] = {
      "backends give the same answers"},
     {"make-rois", "FILE.so OUT [--rois N] [--seed N]",
      "a file of random RoIs with the collections that a plugin consumes, for trigreplay"},
+    {"event", "FILE N", "the Nth event of an RoI file as SVG on stdout: hits, tracks, vertices"},
     {"keygen", "FILE", "makes a pair of CURVE keys: FILE (both, mode 0600) and FILE.pub"},
     {0}};
 
@@ -285,6 +287,18 @@ static int make_rois(const struct options *o, int n_words, char **words)
     return rois_make(&options) < 0 ? EXIT_ERROR : EXIT_GOOD;
 }
 
+static int draw_event(int n_words, char **words)
+{
+    char *end = NULL;
+    const unsigned long long number = n_words == 3 ? strtoull(words[2], &end, 10) : 0;
+
+    if (!number || *end || *words[2] == '-') {
+        fprintf(stderr, "trigctl: event takes an RoI file and the number of the event, from 1\n");
+        return EXIT_USAGE;
+    }
+    return event_draw(words[1], number, stdout) < 0 ? EXIT_ERROR : EXIT_GOOD;
+}
+
 int main(int argc, char **argv)
 {
     struct options o = {.rois = 1000,
@@ -300,6 +314,8 @@ int main(int argc, char **argv)
         r = watch_it(&o, argc);
     else if (!strcmp(argv[0], "make-rois"))
         r = make_rois(&o, argc, argv);
+    else if (!strcmp(argv[0], "event"))
+        r = draw_event(argc, argv);
     else if (!strcmp(argv[0], "keygen"))
         r = make_keys(argc, argv);
     else
