@@ -52,7 +52,7 @@ static int start_daemon(struct bench *b, const char *when)
     char config[1000];
 
     snprintf(config, sizeof config,
-             "devices: [{backend: %s, lanes: 1}]\n"
+             "devices: [{backend: %s, lanes: 1, slots: 1}]\n" /* busy for one batch at a time */
              "guests:\n  - {guest: g, plugin: lattice, backend: %s, when: %s, slice_us: %u,"
              " percent: %u, memory_mbytes: 8192, checkpoint_s: 0, folder: guests, params: {%s}}\n",
              b->o.backend, b->o.backend, when, b->o.slice_us, b->o.percent, b->o.guest);

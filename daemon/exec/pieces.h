@@ -18,9 +18,9 @@
  * 2 MiB halved the throughput of the first second with ten clients. */
 #define PIECE_BYTES (UINT64_C(16) << 20)
 
-/* Opening may take a hundredth of the time, so that lanes meet it in fewer than 1 % of their RoIs;
- * it may borrow so much of that in advance, for clients that join together. */
-#define PIECE_REST      UINT64_C(100)
+/* Opening may take a tenth of the time, so that clients which come and go do not stop the lanes of
+ * others; it may borrow so much of that in advance, for clients that join together. */
+#define PIECE_REST      UINT64_C(10)
 #define PIECE_BORROW_NS (5 * NS_PER_S)
 
 struct pieces_place { /* of the regions, as offsets of the window */

@@ -61,7 +61,7 @@ static char *read_document(const struct server *s, const char *name)
     f = fopen(path, "r");
     if (!f)
         fail_msg("there is no %s", path);
-    fread(text, 1, 65535, f);
+    assert_true(fread(text, 1, 65535, f) > 0);
     fclose(f);
     return text;
 }
