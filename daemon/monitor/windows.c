@@ -51,6 +51,11 @@ const struct windows_of windows_of[WINDOWS_KINDS] = {
                            STATS_CLIENTS_MAX},
 };
 
+bool windows_has_latency(enum windows_kind kind)
+{
+    return kind != WINDOWS_OF_STEP;
+}
+
 static const char *const stage_name[] = {
 #define NAME(name, help) #name,
     STATS_STAGES(NAME)

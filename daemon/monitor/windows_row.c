@@ -31,11 +31,6 @@ const char *windows_kind_name(enum windows_kind kind)
     return windows_of[kind].name;
 }
 
-bool windows_has_latency(enum windows_kind kind)
-{
-    return kind != WINDOWS_OF_STEP;
-}
-
 /* ---------------------------------------------------------------- adding up */
 
 /* A counter of time is shown as a part of the time. */
