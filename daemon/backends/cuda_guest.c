@@ -6,7 +6,7 @@
 #include <cudaTypedefs.h>
 #include <string.h>
 
-#include "cuda.h"
+#include "cuda.h" /* NOLINT(readability-duplicate-include): ours */
 
 struct green_calls {
     PFN_cuDeviceGetDevResource_v12040 resource;

@@ -120,7 +120,7 @@ class Chain(unittest.TestCase):
         white = os.path.join(ROOT, "plugins", "voxels", "models", "mni-white.model")
         for args, sentence in (((white, "/does/not/exist.nii"), "/does/not/exist.nii: No such file or directory"),
                                ((white, white), f"{white}: it is not NIfTI-1: it does not begin with 348"),
-                               (("--planes", "0", white, white), "--planes 0: 1 to 65535 is allowed"),
+                               (("--planes", "0", white, white), '--planes "0": a whole number from 1 to 65535 is wanted'),
                                (("--device", "abacus:0", "--size", "9,9,9", white, white), "abacus")):
             done = subprocess.run([os.path.join(BUILD, "bin", "trigvoxels"), *args], text=True, check=False,
                                   capture_output=True)

@@ -29,7 +29,7 @@ static void next_window(struct screen *s)
 {
     size_t i = 0;
 
-    while (strcmp(windows[i], s->view.window) != 0)
+    while (i < N_WINDOWS - 1 && strcmp(windows[i], s->view.window) != 0)
         i++;
     s->view.window = windows[(i + 1) % N_WINDOWS];
 }
