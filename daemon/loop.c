@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/notify.h"
+#include "base/signals.h"
 #include "clock.h"
 #include "flow/event_registry.h"
 #include "log.h"
@@ -65,10 +66,7 @@ static int open_signals(struct loop *l)
 {
     sigset_t set;
 
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGHUP);
+    signals_fill(&set);
     l->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     return l->signal_fd < 0 ? -errno : 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trigd - reads the options and the config, runs the loop, tears down. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 
 #include "args.h"
 #include "base/audit.h"
+#include "base/signals.h"
 #include "config/config.h"
 #include "config/config_scratch.h"
 #include "config/config_table.h"
@@ -153,26 +153,12 @@ static int check_menu(const struct config *c)
     return r;
 }
 
-/* The signals of the loop come through its descriptor; no thread may get them itself. */
-static void block_signals(void)
-{
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a limit on files is an error of the write, as a full disk is */
-}
-
 static int serve(const struct config *c, const char *path)
 {
     struct loop *loop;
     int r;
 
-    block_signals();
+    signals_block();
     logsink_start();
     if (audit_open(c->control.audit, c->state_dir) < 0)
         return EXIT_START;

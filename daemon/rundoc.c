@@ -147,6 +147,15 @@ int rundoc_write(const char *folder, const struct rundoc *d, bool is_anew)
     return r;
 }
 
+void rundoc_refusal(int error, uint32_t run, const char *folder, char *text, size_t bytes)
+{
+    snprintf(text, bytes,
+             error == -EEXIST
+                 ? "run %u has been already: there are documents of it in %.160s"
+                 : "the document of run %u cannot be written in %.160s; the log says why",
+             run, folder);
+}
+
 uint32_t rundoc_last(const char *folder)
 {
     const struct dirent *e;

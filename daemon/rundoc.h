@@ -16,7 +16,7 @@ struct rundoc_plugin { /* of a step of the menu */
 };
 
 struct rundoc {
-    const char *program, *name; /* "trigd" or "trigsup", and what it is called */
+    const char *program, *name; /* "trigd" or "trigsup"; the name of the instance */
     const char *config_path, *menu_file;
     uint64_t menu_key; /* at the beginning */
     const struct rundoc_plugin *plugin;
@@ -35,6 +35,8 @@ struct rundoc {
 /* Writes the document of the beginning (`ended_unix_ns` 0) or of the end into a folder.  -EEXIST:
  * that run has one, and `is_anew` is false; else it gets another name.  Logs failures. */
 int rundoc_write(const char *folder, const struct rundoc *d, bool is_anew);
+/* Says in one sentence why rundoc_write failed. */
+void rundoc_refusal(int error, uint32_t run, const char *folder, char *text, size_t bytes);
 /* The highest number of a run that has a document there; 0: none. */
 uint32_t rundoc_last(const char *folder);
 #endif

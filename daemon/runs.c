@@ -403,11 +403,7 @@ static void begin_run(struct runs *r)
     result = write_document(r, &d);
     pthread_mutex_lock(&r->lock);
     if (result < 0) {
-        snprintf(text, sizeof text,
-                 result == -EEXIST ? "run %u has been already: there are documents of it in %.160s"
-                                   : "the document of run %u cannot be written in %.160s; the log "
-                                     "says why",
-                 r->number, r->config->runs.dir);
+        rundoc_refusal(result, r->number, r->config->runs.dir, text, sizeof text);
         r->number = 0;
         finish(r, result, text);
         return;

@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "farm.h"
 #include "log.h"
+#include "rundoc.h"
 
 #define START_NS (5 * NS_PER_S)  /* longest wait for nodes to begin a run */
 #define END_NS   (30 * NS_PER_S) /* and to end it */
@@ -329,11 +330,7 @@ static void look_at_beginning(struct farm *f, uint64_t now)
     if (!runbook_is_done(f, false, &result))
         return;
     if (result < 0) {
-        snprintf(text, sizeof text,
-                 result == -EEXIST ? "run %u has been already: there are documents of it in %.160s"
-                                   : "the document of run %u cannot be written in %.160s; the log "
-                                     "says why",
-                 r->number, f->config->runs.dir);
+        rundoc_refusal(result, r->number, f->config->runs.dir, text, sizeof text);
         r->number = 0;
         finish(f, result, text);
         return;

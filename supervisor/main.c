@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trigsup - reads the options and the configuration, runs the supervisor. */
 #include <errno.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "args.h"
 #include "base/audit.h"
+#include "base/signals.h"
 #include "config/config.h"
 #include "desk.h"
 #include "log.h"
@@ -61,25 +61,12 @@ static int parse(int argc, char **argv, struct options *o)
     return EXIT_USAGE;
 }
 
-/* The signals come through the loop's descriptor; no thread may get them itself. */
-static void block_signals(void)
-{
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
-    signal(SIGPIPE, SIG_IGN);
-}
-
 static int serve(const struct config *c, const char *path)
 {
     struct supervisor *s;
     int r;
 
-    block_signals();
+    signals_block();
     logsink_start();
     if (audit_open(c->control.audit, c->state_dir) < 0)
         return EXIT_START;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/notify.h"
+#include "base/signals.h"
 #include "clock.h"
 #include "desk.h"
 #include "farm.h"
@@ -101,10 +102,7 @@ static int open_signals(struct supervisor *s)
 {
     sigset_t set;
 
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGHUP);
+    signals_fill(&set);
     s->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     s->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return s->signal_fd < 0 || s->bell_fd < 0 ? -errno : mailbox_new(s->bell_fd, &s->desk.mailbox);

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/signals.h"
 #include "log.h"
 
 #define SOCKET_BUF (1 << 20)
@@ -42,10 +43,7 @@ static int spawn(const char *mode, int socket, pid_t *ret_pid)
 
     strncpy(text, mode, sizeof text - 1);
     text[sizeof text - 1] = '\0';
-    sigemptyset(&blocked); /* the parent alone is told to stop, and tells its children */
-    sigaddset(&blocked, SIGTERM);
-    sigaddset(&blocked, SIGINT);
-    sigaddset(&blocked, SIGHUP);
+    signals_fill(&blocked); /* for the parent, which ends its children */
     sigemptyset(&dfl);
     sigaddset(&dfl, SIGPIPE);
     posix_spawnattr_init(&attr);

@@ -5,7 +5,7 @@
 #define VX_CUTS_H
 #include "pairs.h"
 
-/* What an RoI's crossings are held against. */
+/* The cuts on the crossings of an RoI. */
 struct vx_surroundings {
     TRG_GLOBAL const struct vx_vertex *pvs;
     trg_u32 n_pv;
