@@ -18,7 +18,7 @@ struct runs_hooks {
     int (*look_reload)(void *ctx, uint64_t number, char *text, size_t bytes);
     void (*tell)(void *ctx);     /* has all shards look at runs_is_taking, and waits for them */
     void (*ask_work)(void *ctx); /* has runs_work called on the keeper's thread */
-    /* Of all shards; at the end of a run with what else is written then. */
+    /* The accounts of all shards; `is_over`: the run ends, its histograms are written as well. */
     struct account *(*take_accounts)(void *ctx, bool is_over, uint32_t *ret_missing);
 };
 

@@ -26,7 +26,7 @@ static const struct arg_command commands[] = {
     {"generate", "--out FILE [--preset P] [--rois N] [--seed S] [--layout L] [--type T]",
      "simulated RoIs to a file"},
     {"import", "FORMAT FILE|FOLDER ... --out FILE",
-     "public data to an RoI file; without a format: what there is"},
+     "public data to an RoI file; without a format: the list of formats"},
     {"export", "lhcb-banks FILE --out FOLDER", "an RoI file with raw banks to files of LHCb"},
     {"show", "FILE", "what an RoI file holds"},
     {"reproduce", "FILE --config CONFIG [--menu FILE] [--prescales FILE] [--conditions FILE]",
