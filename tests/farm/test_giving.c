@@ -14,7 +14,8 @@
 
 #include "fakenode.h"
 
-#define KEYS     "name: sup, heartbeat_ms: 50, lost_beats: 6, again_ms: 0"
+#define KEYS     "name: sup, heartbeat_ms: 50, lost_beats: 200, again_ms: 0"
+#define LOSING   "name: sup, heartbeat_ms: 50, lost_beats: 10, again_ms: 0" /* silent: 0.5 s */
 #define SOON     "limits: {drain_ms: 0}\n"
 #define LIMIT_MS 10000
 
@@ -206,7 +207,7 @@ static void of_a_lost_node(void **state)
     struct fake *first;
 
     (void)state;
-    open_farm(SOON, KEYS, 64);
+    open_farm(SOON, LOSING, 64);
     send(0, 1, 4, true);
     first = next();
     fake_decide(first, 0, 1, true);
@@ -236,7 +237,7 @@ static void lost_twice(void **state)
     uint8_t got;
 
     (void)state;
-    open_farm(SOON, KEYS, 64);
+    open_farm(SOON, LOSING, 64);
     send(7, 1, 1, true);
     first = next();
     first->is_mute = true;
@@ -244,7 +245,7 @@ static void lost_twice(void **state)
     first->is_mute = false;
     fake_wait(&server, NULL, "nodes_serving", 2, both, 2);
     other(first)->is_mute = true;
-    for (uint32_t i = 0; i < 200 && !fake_count(&server, NULL, "forced"); i++)
+    for (uint32_t i = 0; i < 1000 && !fake_count(&server, NULL, "forced"); i++)
         assert_false(fake_batch(first, both, 2, 5));
     link_collect(&client, 7, 1, &got);
     assert_int_equal(got, 1 | TRIGD__V1__STATUS__ALGO_FAILED << 1);
@@ -258,7 +259,7 @@ static void of_a_slow_node(void **state)
     struct fake *first;
 
     (void)state;
-    open_farm(SOON, "name: sup, heartbeat_ms: 50, lost_beats: 100, again_ms: 100", 64);
+    open_farm(SOON, "name: sup, heartbeat_ms: 50, lost_beats: 200, again_ms: 100", 64);
     send(0, 1, 2, true);
     first = next();
     assert_true(fake_batch(other(first), both, 2, LIMIT_MS));
@@ -278,10 +279,10 @@ static void past_the_hard_limit(void **state)
     uint8_t got[2];
 
     (void)state;
-    open_farm("limits: {soft_ms: 0, hard_ms: 200, drain_ms: 0}\n", KEYS, 64);
+    open_farm("limits: {soft_ms: 0, hard_ms: 1000, drain_ms: 0}\n", KEYS, 64);
     send(0, 1, 2, true);
     fake_decide(next(), 0, 1, false);
-    for (uint32_t i = 0; i < 200 && !fake_count(&server, NULL, "forced"); i++)
+    for (uint32_t i = 0; i < 1000 && !fake_count(&server, NULL, "forced"); i++)
         assert_false(fake_batch(&a, both, 2, 5));
     link_collect(&client, 0, 2, got);
     assert_int_equal(got[0], 0);
