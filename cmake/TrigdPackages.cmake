@@ -49,7 +49,7 @@ on CUDA, OpenCL or the CPU.  An accept or reject decision is returned for each. 
 operator's client and the replayer."
     DEPENDS "libtrigd-client ${same}" "systemd | systemd-standalone-sysusers | systemd-sysusers"
         "systemd | systemd-standalone-tmpfiles | systemd-tmpfiles"
-    RECOMMENDS trigd-plugins SUGGESTS trigd-cuda pocl-opencl-icd slurm-client python3-yaml
+    RECOMMENDS trigd-plugins python3 SUGGESTS trigd-cuda pocl-opencl-icd slurm-client python3-yaml python3-trigd
     EXTRA ${scripts}/conffiles ${scripts}/postinst ${scripts}/prerm ${scripts}/postrm)
 trigd_package(trigd-plugins "algorithms of the trigger daemon trigd
 z-finder, Hough transform, doublets, paths, vertexing, clustering and voxel labelling, as plugins for all devices."

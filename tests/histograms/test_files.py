@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-TOOL = os.path.join(sys.argv.pop(1), "tools", "trighist.py")
+TOOL = os.path.join(sys.argv.pop(1), "tools", "trighist", "trighist.py")
 sys.path.insert(0, os.path.dirname(TOOL))
 import trighist
 
@@ -92,7 +92,7 @@ class Files(unittest.TestCase):
         self.assertIn("21 entries  under 1, over 2, NaN 3  c v [mm]", self.run_tool("show", a).stdout)
         self.assertIn("         0.5          6 " + 60 * "#", self.run_tool("show", a, "n").stdout)
         self.assertIn("there is no histogram 'x'; there are n", self.run_tool("show", a, "x").stderr)
-        self.assertIn("trighist.py merge", self.run_tool("merge", a).stderr)
+        self.assertIn("usage: trighist merge", self.run_tool("merge", a).stderr)
 
     def test_root(self):
         try:

@@ -13,7 +13,8 @@ import unittest
 BUILD, SOURCE = sys.argv[1:3]
 MANUAL = os.path.join(SOURCE, "tools", "report", "manual")
 INTERNAL = {"trigd": {"worker", "inspector"}}  # of processes that trigd starts itself
-PROGRAMS = ["trigd", "trigctl", "trigreplay", "trigsup", "trigbench", "trigvoxels"]
+PYTHON = ["trigmodel", "trighist", "trigconvert"]
+PROGRAMS = ["trigd", "trigctl", "trigreplay", "trigsup", "trigbench", "trigvoxels", *PYTHON]
 
 
 def run(*words, **how):
@@ -28,12 +29,13 @@ def read(path):
 def helped(*words):
     """Options in what --help prints, and the words of its commands."""
     text = run(f"{BUILD}/bin/{words[0]}", *words[1:], "--help")
-    return set(re.findall(r"(?m)^  (?:-\w, )?--([a-z-]+)", text)), set(re.findall(r"(?m)^  ([a-z][a-z-]+) ", text))
+    names = set(re.findall(r"(?m)^  (?:-\w(?: [A-Z]+)?, )?--([a-z-]+)", text))
+    return names, set(re.findall(r"(?m)^    ([a-z][a-z-]+)\b" if words[0] in PYTHON else r"(?m)^  ([a-z][a-z-]+) ", text))
 
 
 def options_of(program):
     options, commands = helped(program)
-    for command in commands if program == "trigbench" else []:
+    for command in commands if program in ("trigbench", "trigmodel", "trighist") else []:
         options |= helped(program, command)[0]
     return options
 
@@ -92,13 +94,16 @@ class Manual(unittest.TestCase):
         run(MANUAL, BUILD, "--docs", f"{self.made}/commands.md")
         self.assertEqual(read(f"{self.made}/commands.md"), read(f"{SOURCE}/docs/commands.md"), "make docs-commands")
 
+    def test_each_has_a_line(self):
+        self.assertEqual(re.findall(r"(?m)^\| `.*` \| +(?:\(required\) )?\|$", read(f"{SOURCE}/docs/commands.md")), [])
+
     def test_docs_name_what_there_is(self):
         allowed = {program: options_of(program) | INTERNAL.get(program, set()) for program in PROGRAMS}
         asked = set(re.findall(r"`([a-z][a-z-]*)", read(f"{SOURCE}/docs/commands.md").split("## trigctl")[1].split("## ")[0]))
         seen = 0
         for path in [f"{SOURCE}/README.md", *glob.glob(f"{SOURCE}/docs/*.md"), *glob.glob(f"{SOURCE}/*/*/README.md")]:
             text = read(path).replace("\\\n", " ")
-            for program, rest in re.findall(r"(?<!-m )\b(trigd|trigctl|trigreplay|trigsup|trigbench)((?: +[^\s`|;&<>()#,]+)+)", text):
+            for program, rest in re.findall(rf"(?<!-m )\b({'|'.join(PROGRAMS)})((?: +[^\s`|;&<>()#,]+)+)", text):
                 for option in re.findall(r"(?<= --)[a-z][a-z-]+", rest):
                     seen += 1
                     self.assertIn(option, allowed[program], f"{path}: {program}{rest}")

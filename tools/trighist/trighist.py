@@ -1,13 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""trighist.py merge [--split] OUT FILE...
-                                  adds the histograms of files: of shards, nodes, runs; with --split those of one name
-                                  that cannot be added stay beside each other as NAME and NAME@KEY
-trighist.py show FILE [NAME]      lists them, or draws one
-trighist.py root OUT.root FILE    writes them as TH1D; needs uproot
+"""adds, shows and converts the histograms of a menu
 
 FILE is what trigd writes to histograms_dir, or `trigctl dump histograms` (docs/histograms.md).  As a module:
 read(path), merge(lists), to_hist(histogram), which needs hist."""
+import argparse
 import json
 import os
 import sys
@@ -150,23 +147,35 @@ def show(contents, name):
         raise Wrong(f"there is no histogram '{name}'; there are {', '.join(h['name'] for h in contents['histograms'])}")
 
 
-def main(words):
-    what, *rest = words or [""]
+def parser():
+    p = argparse.ArgumentParser(prog="trighist", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = p.add_subparsers(required=True, metavar="COMMAND")
+    c = commands.add_parser("merge", help="adds the histograms of files: of shards, nodes, runs")
+    c.add_argument("--split", action="store_true",
+                   help="those of one name that cannot be added stay beside each other as NAME and NAME@KEY")
+    c.add_argument("out", metavar="OUT")
+    c.add_argument("file", metavar="FILE", nargs="+")
+    c.set_defaults(run=lambda o: write(o.out, merge([(f, read(f)) for f in o.file], o.split)))
+    c = commands.add_parser("show", help="lists them, or draws one")
+    c.add_argument("file", metavar="FILE")
+    c.add_argument("name", metavar="NAME", nargs="?")
+    c.set_defaults(run=lambda o: show(read(o.file), o.name))
+    c = commands.add_parser("root", help="writes them as TH1D; needs uproot")
+    c.add_argument("out", metavar="OUT.root")
+    c.add_argument("file", metavar="FILE")
+    c.set_defaults(run=lambda o: to_root(o.out, read(o.file)))
+    return p
+
+
+def main():
+    o = parser().parse_args()
     try:
-        if what == "merge" and len(rest) >= 2 + ("--split" in rest):
-            out, *paths = [w for w in rest if w != "--split"]
-            write(out, merge([(p, read(p)) for p in paths], "--split" in rest))
-        elif what == "show" and len(rest) in (1, 2):
-            show(read(rest[0]), rest[1] if len(rest) == 2 else None)
-        elif what == "root" and len(rest) == 2:
-            to_root(rest[0], read(rest[1]))
-        else:
-            sys.exit(__doc__)
+        o.run(o)
     except Wrong as e:
-        sys.exit(f"trighist.py: {e}")
+        sys.exit(f"trighist: {e}")
     except ImportError as e:
-        sys.exit(f"trighist.py: Python has no module {e.name}: pip install uproot")
+        sys.exit(f"trighist: Python has no module {e.name}: pip install uproot")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
