@@ -13,6 +13,8 @@ import sys
 import tempfile
 
 FOLDERS = ("client", "common", "daemon", "supervisor", "plugins", "tools", "bench")
+# The analyzer stops after 20,000 states of a function, not 225,000: lint.tidy then needs a third of the time.
+ANALYZER = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xclang", "max-nodes=20000")]
 KERNEL_CHECKS = "-*,readability-function-size,readability-function-cognitive-complexity"
 # Functions of kernels that are over a limit since before it held for kernels.  The list only gets
 # shorter: what is within the limits again must be taken off it.
@@ -41,7 +43,8 @@ def commands(source, build):
 
 
 def run(tidy, database, path, *options):
-    r = subprocess.run([tidy, "-quiet", "-p", database, "--extra-arg=-Wno-unknown-warning-option", *options, path],
+    r = subprocess.run([tidy, "-quiet", "-p", database, "--extra-arg=-Wno-unknown-warning-option", *ANALYZER,
+                        *options, path],
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     return path, r.returncode, r.stdout, r.stderr
 
