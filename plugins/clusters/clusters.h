@@ -25,14 +25,15 @@ struct cl_sensor {
     trg_u32 layer;
 };
 
-struct cl_par { /* of a launch */
+struct cl_par { /* of a launch, of either plugin */
     struct trg_span in, hits, clusters;
     trg_u32 n_rois;
     trg_u32 room; /* items of a batch, at most */
     trg_u32 n_sensors, n_columns, n_rows;
-    trg_u32 hint;    /* the readout says which super-pixels have no neighbours */
-    float row_pitch; /* mm */
-    float sigma[3];  /* in pitches: of clusters that span one, two, more columns or rows */
+    trg_u32 hint;                  /* the readout says which super-pixels have no neighbours */
+    trg_u32 row_bits, column_bits; /* of the key of a single pixel */
+    float row_pitch;               /* mm */
+    float sigma[3]; /* in pitches: of clusters that span one, two, more columns or rows */
 };
 
 /* Sums over the pixels of a node, each an array over the nodes: they add to those of the root. */

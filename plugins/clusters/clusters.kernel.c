@@ -12,6 +12,8 @@
 
 #include "clusters.collections.h"
 
+#include "hit.h"
+
 /* ---------------------------------------------------------------- items in order */
 
 /* Gives the pixels of super-pixels that are there twice to the first of them, which is alone if all
@@ -123,47 +125,28 @@ TRG_FN trg_u32 cl_at_most(trg_u32 n, trg_u32 most)
     return n < most ? n : most;
 }
 
-/* In pitches.  Chosen without an index: with one, each work-item of a GPU would copy all of `par`.
- */
-TRG_FN float cl_sigma(trg_u32 span, const struct cl_par par)
-{
-    return span < 2u ? par.sigma[0] : span == 2u ? par.sigma[1] : par.sigma[2];
-}
-
 /* A cluster of the sensor becomes hit number `at` of the batch. */
 TRG_FN void cl_write_hit(const struct cl_sums sums, trg_u32 sensor, trg_u32 at,
                          TRG_GLOBAL const struct cl_sensor *sensors,
                          TRG_GLOBAL const float *centres, TRG_GLOBAL trg_u8 *hits,
                          TRG_GLOBAL trg_u8 *clusters, const struct cl_par par)
 {
-    const struct cl_sensor s = sensors[sensor];
     const trg_u32 n = sums.of[CL_SIZE];
     const trg_u32 sum_column = sums.of[CL_SUM_COLUMN], sum_row = sums.of[CL_SUM_ROW];
-    const trg_u32 columns = trg_popcount(sums.of[CL_COLUMN_BIT]);
-    const trg_u32 rows = trg_popcount(sums.of[CL_ROW_BIT]);
     const trg_u32 column = sum_column / n, row = sum_row / n;
-    const float pitch = centres[column + 1u] - centres[column], size = (float)n;
-    const float a = centres[column] + (float)(sum_column - column * n) / size * pitch;
-    const float b = ((float)row + 0.5f + (float)(sum_row - row * n) / size) * par.row_pitch;
-    const float error_a = cl_sigma(columns, par) * pitch;
-    const float error_b = cl_sigma(rows, par) * par.row_pitch;
-    const float var_a = error_a * error_a, var_b = error_b * error_b;
+    const float size = (float)n;
+    struct cl_place p;
 
-    TRG_HITS_X_OUT(hits, par.hits)[at] = s.column[0] * a + s.row[0] * b + s.corner[0];
-    TRG_HITS_Y_OUT(hits, par.hits)[at] = s.column[1] * a + s.row[1] * b + s.corner[1];
-    TRG_HITS_Z_OUT(hits, par.hits)[at] = s.column[2] * a + s.row[2] * b + s.corner[2];
-    TRG_HITS_LAYER_OUT(hits, par.hits)[at] = (trg_u16)s.layer;
+    p.at = at;
+    p.columns = trg_popcount(sums.of[CL_COLUMN_BIT]);
+    p.rows = trg_popcount(sums.of[CL_ROW_BIT]);
+    p.pitch = centres[column + 1u] - centres[column];
+    p.a = centres[column] + (float)(sum_column - column * n) / size * p.pitch;
+    p.b = ((float)row + 0.5f + (float)(sum_row - row * n) / size) * par.row_pitch;
+    cl_write_place(p, sensors[sensor], hits, clusters, par);
     TRG_HITS_ID_OUT(hits, par.hits)[at] = 1u << 31 | sensor << 18 | column << 8 | row;
     TRG_CLUSTERS_SIZE_OUT(clusters, par.clusters)[at] = (trg_u16)cl_at_most(n, 65535u);
-    TRG_CLUSTERS_N_COLUMNS_OUT(clusters, par.clusters)[at] = (trg_u16)columns;
-    TRG_CLUSTERS_N_ROWS_OUT(clusters, par.clusters)[at] = (trg_u16)rows;
     TRG_CLUSTERS_CHARGE_OUT(clusters, par.clusters)[at] = 0u;
-    TRG_CLUSTERS_VAR_X_OUT(clusters, par.clusters)
-    [at] = s.column[0] * s.column[0] * var_a + s.row[0] * s.row[0] * var_b;
-    TRG_CLUSTERS_VAR_Y_OUT(clusters, par.clusters)
-    [at] = s.column[1] * s.column[1] * var_a + s.row[1] * s.row[1] * var_b;
-    TRG_CLUSTERS_COV_XY_OUT(clusters, par.clusters)
-    [at] = s.column[0] * s.column[1] * var_a + s.row[0] * s.row[1] * var_b;
 }
 
 /* Which of an item's sets are the first of their clusters, in two bits. */

@@ -7,141 +7,192 @@
 
 /* ---------------------------------------------------------------- set-up */
 
-static int open_slot(struct cl_host *h, struct trg_device *d, uint32_t arrays, struct cl_slot *s)
+static int open_slot(struct trg_algo *a, struct trg_device *d, uint32_t arrays, struct cl_slot *s)
 {
-    const size_t n = h->limits.max_rois;
+    const size_t n = a->limits.max_rois;
     const struct buffer_wish list[] = {
-        {TRG_MEM_DEVICE, (size_t)arrays * h->room * 4, &s->work},
+        {TRG_MEM_DEVICE, (size_t)arrays * a->par.room * 4, &s->work},
         {TRG_MEM_DEVICE, CL_STATE_WORDS(n) * 4, &s->state},
         {TRG_MEM_DEVICE, n * sizeof(struct cl_summary), &s->summaries},
-        {TRG_MEM_DEVICE, h->out[CL_HITS].bytes, &s->out[CL_HITS]},
-        {TRG_MEM_DEVICE, h->out[CL_CLUSTERS].bytes, &s->out[CL_CLUSTERS]},
+        {TRG_MEM_DEVICE, a->out[CL_HITS].bytes, &s->out[CL_HITS]},
+        {TRG_MEM_DEVICE, a->out[CL_CLUSTERS].bytes, &s->out[CL_CLUSTERS]},
         {TRG_MEM_PINNED, n * sizeof(struct cl_summary), &s->summaries_host},
-        {TRG_MEM_PINNED, h->out[CL_HITS].bytes, &s->out_host[CL_HITS]},
-        {TRG_MEM_PINNED, h->out[CL_CLUSTERS].bytes, &s->out_host[CL_CLUSTERS]},
+        {TRG_MEM_PINNED, a->out[CL_HITS].bytes, &s->out_host[CL_HITS]},
+        {TRG_MEM_PINNED, a->out[CL_CLUSTERS].bytes, &s->out_host[CL_CLUSTERS]},
     };
 
-    return buffers_new(&h->buffers, d, list, sizeof list / sizeof *list);
+    return buffers_new(&a->buffers, d, list, sizeof list / sizeof *list);
 }
 
-int cl_host_open(struct cl_host *h, struct trg_device *device, const struct trg_limits *limits,
-                 const struct cl_host_setup *setup)
+static int open_slots(struct trg_algo *a, struct trg_device *device, const struct cl_setup *setup)
 {
+    const struct trg_limits *limits = &a->limits;
     int r;
 
-    h->limits = *limits;
-    trg_device_info(device, &h->device);
-    h->room = (limits->max_items + 63u) & ~63u;
-    h->hits_per_item = setup->hits_per_item;
-    h->product[CL_HITS] = setup->hits;
-    h->product[CL_CLUSTERS] = setup->clusters;
+    trg_device_info(device, &a->device);
+    a->par.room = (limits->max_items + 63u) & ~63u;
+    a->hits_per_item = setup->hits_per_item;
+    a->product[CL_HITS] = setup->hits;
+    a->product[CL_CLUSTERS] = setup->clusters;
     for (uint32_t k = 0; k < CL_PRODUCTS; k++)
-        h->out[k] =
-            block_place(h->product[k], limits->max_rois, setup->hits_per_item * limits->max_items);
-    r = trg_module_new(device, setup->program, NULL, &h->module);
+        a->out[k] =
+            block_place(a->product[k], limits->max_rois, setup->hits_per_item * limits->max_items);
+    a->par.hits = a->out[CL_HITS].span;
+    a->par.clusters = a->out[CL_CLUSTERS].span;
+    r = trg_module_new(device, setup->program, NULL, &a->module);
     if (r == 0)
-        r = trg_kernel_get(h->module, setup->kernel, &h->find);
+        r = trg_kernel_get(a->module, setup->kernel, &a->find);
     for (uint32_t i = 0; r == 0 && i < limits->slots; i++)
-        r = open_slot(h, device, setup->arrays, &h->slot[i]);
+        r = open_slot(a, device, setup->arrays, &a->slot[i]);
     return r;
 }
 
-void cl_host_close(struct cl_host *h)
+void cl_destroy(struct trg_algo *a)
 {
-    buffers_free(&h->buffers);
-    trg_module_free(h->module);
-    free(h->nominal);
+    if (!a)
+        return;
+    buffers_free(&a->buffers);
+    trg_module_free(a->module);
+    free(a->nominal);
+    free(a);
 }
 
-static int open_sensors(struct cl_host *h, struct trg_device *device, struct cl_slot *s)
+static int open_sensors(struct trg_algo *a, struct trg_device *device, struct cl_slot *s)
 {
-    const size_t bytes = h->n_sensors * sizeof *h->nominal;
+    const size_t bytes = a->n_sensors * sizeof *a->nominal;
     const struct buffer_wish pinned = {TRG_MEM_PINNED, bytes, &s->sensors_host};
-    int r = buffers_new(&h->buffers, device, &pinned, 1);
+    int r = buffers_new(&a->buffers, device, &pinned, 1);
 
-    return r < 0 ? r : buffers_upload(&h->buffers, device, h->nominal, bytes, &s->sensors);
+    return r < 0 ? r : buffers_upload(&a->buffers, device, a->nominal, bytes, &s->sensors);
 }
 
-int cl_host_geometry(struct cl_host *h, struct trg_device *device, const struct geometry *g)
+/* Copies sensors and columns to the device, for the slots that are open. */
+static int copy_geometry(struct trg_algo *a, struct trg_device *device, const struct geometry *g)
 {
     int r;
 
-    h->nominal = calloc(g->n_sensors, sizeof *h->nominal);
-    if (!h->nominal)
+    a->nominal = calloc(g->n_sensors, sizeof *a->nominal);
+    if (!a->nominal)
         return -ENOMEM;
-    h->n_sensors = g->n_sensors;
-    h->middle[0] = (g->centre[0] + g->centre[g->n_columns - 1u]) / 2;
-    h->middle[1] = g->row_pitch * (float)g->n_rows / 2;
+    a->n_sensors = g->n_sensors;
+    a->middle[0] = (g->centre[0] + g->centre[g->n_columns - 1u]) / 2;
+    a->middle[1] = g->row_pitch * (float)g->n_rows / 2;
     for (uint32_t i = 0; i < g->n_sensors; i++) {
         const struct geometry_sensor *s = &g->sensor[i];
 
-        h->nominal[i].layer = s->layer;
-        memcpy(h->nominal[i].column, s->column, sizeof s->column);
-        memcpy(h->nominal[i].row, s->row, sizeof s->row);
-        memcpy(h->nominal[i].corner, s->corner, sizeof s->corner);
+        a->nominal[i].layer = s->layer;
+        memcpy(a->nominal[i].column, s->column, sizeof s->column);
+        memcpy(a->nominal[i].row, s->row, sizeof s->row);
+        memcpy(a->nominal[i].corner, s->corner, sizeof s->corner);
     }
-    r = buffers_upload(&h->buffers, device, g->centre, (g->n_columns + 1u) * sizeof *g->centre,
-                       &h->centres);
-    for (uint32_t i = 0; r == 0 && i < h->limits.slots; i++)
-        r = open_sensors(h, device, &h->slot[i]);
+    r = buffers_upload(&a->buffers, device, g->centre, (g->n_columns + 1u) * sizeof *g->centre,
+                       &a->centres);
+    for (uint32_t i = 0; r == 0 && i < a->limits.slots; i++)
+        r = open_sensors(a, device, &a->slot[i]);
     return r;
 }
 
-/* Has the sensors of a slot where the batch's conditions say. */
-static int align(struct cl_host *h, const struct trg_batch *b, struct trg_queue *q)
+static int load_geometry(struct trg_algo *a, const struct trg_host *host, struct trg_device *device,
+                         const struct cl_setup *setup)
 {
-    const size_t bytes = h->n_sensors * sizeof *h->nominal;
-    struct cl_slot *s = &h->slot[b->slot];
+    struct geometry g = {0};
+    char why[256];
+    int r = geometry_open(geometry_texts[setup->geometry].name, &g, why, sizeof why);
+
+    if (r == 0) {
+        a->par.n_sensors = g.n_sensors;
+        a->par.n_columns = g.n_columns;
+        a->par.n_rows = g.n_rows;
+        a->par.row_pitch = g.row_pitch;
+        r = setup->fits(&a->par, why, sizeof why) ? 0 : -EINVAL;
+    }
+    if (r < 0)
+        trg_log(host, TRG_ERROR, why);
+    else
+        r = copy_geometry(a, device, &g);
+    geometry_fini(&g);
+    return r;
+}
+
+int cl_create(const struct trg_host *host, struct trg_device *device,
+              const struct trg_limits *limits, const struct cl_setup *setup,
+              struct trg_algo **ret_algo)
+{
+    struct trg_algo *a = calloc(1, sizeof *a);
+    int r;
+
+    if (!a)
+        return -ENOMEM;
+    a->limits = *limits;
+    memcpy(a->par.sigma, setup->sigma, sizeof a->par.sigma);
+    r = open_slots(a, device, setup);
+    if (r == 0)
+        r = load_geometry(a, host, device, setup);
+    if (r < 0) {
+        cl_destroy(a);
+        return r;
+    }
+    *ret_algo = a;
+    return 0;
+}
+
+/* Has the sensors of a slot where the batch's conditions say. */
+static int align(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
+{
+    const size_t bytes = a->n_sensors * sizeof *a->nominal;
+    struct cl_slot *s = &a->slot[b->slot];
 
     if (b->condition_key[0] == s->alignment)
         return 0;
-    memcpy(trg_buffer_host(s->sensors_host), h->nominal, bytes);
+    memcpy(trg_buffer_host(s->sensors_host), a->nominal, bytes);
     if (b->condition[0].collection)
-        alignment_apply(&b->condition[0], h->middle, trg_buffer_host(s->sensors_host),
-                        h->n_sensors);
+        alignment_apply(&b->condition[0], a->middle, trg_buffer_host(s->sensors_host),
+                        a->n_sensors);
     s->alignment = b->condition_key[0];
     return trg_write(q, s->sensors, 0, s->sensors_host, 0, bytes);
 }
 
-int cl_host_device_output(struct cl_host *h, uint32_t slot, uint32_t k, struct trg_input *ret)
+int cl_device_output(struct trg_algo *a, uint32_t slot, uint32_t k, struct trg_input *ret)
 {
     if (k >= CL_PRODUCTS)
         return -EINVAL;
     *ret = (struct trg_input){
-        .collection = h->product[k], .span = h->out[k].span, .dev = h->slot[slot].out[k]};
+        .collection = a->product[k], .span = a->out[k].span, .dev = a->slot[slot].out[k]};
     return 0;
 }
 
 /* ---------------------------------------------------------------- one batch */
 
-int cl_host_submit(struct cl_host *h, const struct trg_batch *b, struct trg_queue *q,
-                   struct trg_arg par)
+int cl_submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
 {
-    struct cl_slot *s = &h->slot[b->slot];
-    struct launcher l = launcher_on(q, &h->device);
-    struct trg_buffer *const buffers[] = {b->in[0].dev,    s->sensors,         h->centres,
+    struct cl_par par = a->par;
+    struct cl_slot *s = &a->slot[b->slot];
+    struct launcher l = launcher_on(q, &a->device);
+    struct trg_buffer *const buffers[] = {b->in[0].dev,    s->sensors,         a->centres,
                                           s->work,         s->state,           s->summaries,
                                           s->out[CL_HITS], s->out[CL_CLUSTERS]};
-    const uint32_t most = h->hits_per_item * b->in[0].span.n_items;
+    const uint32_t most = a->hits_per_item * b->in[0].span.n_items;
 
-    l.result = align(h, b, q);
+    par.in = b->in[0].span;
+    par.n_rois = b->n_rois;
+    l.result = align(a, b, q);
     for (uint32_t k = 0; k < CL_PRODUCTS; k++)
-        block_copy_rois(&h->out[k], &l, b, s->out[k]);
+        block_copy_rois(&a->out[k], &l, b, s->out[k]);
     launcher_clear(&l, s->state, 4 * (size_t)CL_STATE_WORDS(b->n_rois));
-    launcher_run(&l, h->find, (struct trg_range){b->n_rois, CL_GROUP}, par, buffers,
+    launcher_run(&l, a->find, (struct trg_range){b->n_rois, CL_GROUP}, TRG_VAL(par), buffers,
                  sizeof buffers / sizeof *buffers);
     for (uint32_t k = 0; k < CL_PRODUCTS; k++) {
         s->is_read[k] = most && block_is_wanted(b, k);
         if (s->is_read[k])
-            block_read(&h->out[k], &l, b->n_rois, most, s->out[k], s->out_host[k]);
+            block_read(&a->out[k], &l, b->n_rois, most, s->out[k], s->out_host[k]);
     }
     launcher_read(&l, s->summaries_host, s->summaries, b->n_rois * sizeof(struct cl_summary));
     return l.result;
 }
 
-int cl_host_collect(struct cl_host *h, struct trg_batch *b)
+int cl_collect(struct trg_algo *a, struct trg_batch *b)
 {
-    const struct cl_slot *s = &h->slot[b->slot];
+    const struct cl_slot *s = &a->slot[b->slot];
     const struct cl_summary *sums = trg_buffer_host(s->summaries_host);
 
     for (uint32_t i = 0; i < b->n_rois; i++) {
@@ -153,7 +204,7 @@ int cl_host_collect(struct cl_host *h, struct trg_batch *b)
         r->value[CL_VALUE_PIXELS] = (float)sums[i].n_pixels;
         for (uint32_t k = 0; k < CL_PRODUCTS; k++)
             if (s->is_read[k])
-                block_store(&h->out[k], trg_buffer_host(s->out_host[k]), i, &b->outputs[k][i]);
+                block_store(&a->out[k], trg_buffer_host(s->out_host[k]), i, &b->outputs[k][i]);
             else if (b->outputs[k])
                 b->outputs[k][i].n = 0;
     }

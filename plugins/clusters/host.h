@@ -22,7 +22,8 @@ struct cl_slot {
     bool is_read[CL_PRODUCTS];                 /* the columns of this batch came to the host */
 };
 
-struct cl_host {
+struct trg_algo {
+    struct cl_par par; /* what does not change from batch to batch */
     struct trg_limits limits;
     struct trg_device_info device;
     struct trg_module *module;
@@ -35,28 +36,28 @@ struct cl_host {
     struct block out[CL_PRODUCTS];
     struct buffers buffers;
     struct cl_slot slot[TRG_SLOTS_MAX];
-    uint32_t room;          /* items of a batch */
     uint32_t hits_per_item; /* at most */
 };
 
-struct cl_host_setup {
+struct cl_setup {
     const struct trg_program *program;
     const char *kernel;
     const struct trg_collection *hits, *clusters;
     uint32_t arrays; /* of `room` words, in the scratch memory of a slot */
     uint32_t hits_per_item;
+    uint32_t geometry; /* number in geometry_texts */
+    float sigma[3];    /* as in struct cl_par */
+    /* Whether keys have room for the places of this geometry, whose sizes are in *par; else why
+     * not. */
+    bool (*fits)(struct cl_par *par, char *why, size_t bytes);
 };
 
-/* All but the geometry.  On failure cl_host_close is called with what there is. */
-int cl_host_open(struct cl_host *h, struct trg_device *device, const struct trg_limits *limits,
-                 const struct cl_host_setup *setup);
-void cl_host_close(struct cl_host *h);
-/* Copies sensors and columns to the device, for the slots that are open. */
-int cl_host_geometry(struct cl_host *h, struct trg_device *device, const struct geometry *g);
-
-int cl_host_device_output(struct cl_host *h, uint32_t slot, uint32_t k, struct trg_input *ret);
-/* `par`: the struct of the kernel.  The batch's first condition is the alignment. */
-int cl_host_submit(struct cl_host *h, const struct trg_batch *b, struct trg_queue *q,
-                   struct trg_arg par);
-int cl_host_collect(struct cl_host *h, struct trg_batch *b);
+/* The functions of both plugins.  A batch's first condition is the alignment. */
+int cl_create(const struct trg_host *host, struct trg_device *device,
+              const struct trg_limits *limits, const struct cl_setup *setup,
+              struct trg_algo **ret_algo);
+void cl_destroy(struct trg_algo *a);
+int cl_device_output(struct trg_algo *a, uint32_t slot, uint32_t k, struct trg_input *ret);
+int cl_submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q);
+int cl_collect(struct trg_algo *a, struct trg_batch *b);
 #endif

@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pixels.h - what the kernel and the host side of the clustering of single pixels share.  Words as
- * in clusters.h; a pixel is an item and a node.  4-byte members only. */
+ * in clusters.h; a pixel is an item and a node.  Its key is module, column, row. */
 #ifndef PIXELS_H
 #define PIXELS_H
 #include "clusters.h"
 
 #define PX_CHARGE_MAX 4095u
 #define PX_LOW_BITS   11u /* products of charge and place are summed in two parts of so many bits */
-
-/* The key is module, column, row. */
-struct px_par { /* of a launch */
-    struct trg_span in, hits, clusters;
-    trg_u32 n_rois;
-    trg_u32 room; /* items of a batch, at most */
-    trg_u32 n_modules, n_columns, n_rows;
-    trg_u32 row_bits, column_bits; /* of a key */
-    float row_pitch;               /* mm */
-    float sigma[3];                /* as in struct cl_par */
-};
 
 /* Sums over the pixels of a cluster. */
 enum px_sum {

@@ -9,6 +9,8 @@
 
 #include "pixels.collections.h"
 
+#include "hit.h"
+
 struct px_view { /* the pixels of an RoI in the order of their keys, and their nodes */
     TRG_GLOBAL trg_u32 *key, *charge, *parent, *sum;
     trg_u32 n, stride; /* stride: from one kind of sum to the next */
@@ -21,18 +23,18 @@ struct px_columns {
 
 /* ---------------------------------------------------------------- items in order */
 
-TRG_FN trg_u32 px_key(const struct px_columns in, trg_u32 i, const struct px_par par)
+TRG_FN trg_u32 px_key(const struct px_columns in, trg_u32 i, const struct cl_par par)
 {
     const trg_u32 module = in.module[i], column = in.column[i], row = in.row[i];
 
-    if (module >= par.n_modules || column >= par.n_columns || row >= par.n_rows ||
+    if (module >= par.n_sensors || column >= par.n_columns || row >= par.n_rows ||
         in.charge[i] == 0u || in.charge[i] > PX_CHARGE_MAX)
         return CL_BAD;
     return module << (par.column_bits + par.row_bits) | column << par.row_bits | row;
 }
 
 TRG_FN void px_read_items(TRG_LOCAL trg_u32 *count, const struct px_columns in,
-                          TRG_GLOBAL trg_u32 *mine, trg_u32 n, const struct px_par par)
+                          TRG_GLOBAL trg_u32 *mine, trg_u32 n, const struct cl_par par)
 {
     trg_u32 disorder = 0u, bad = 0u;
 
@@ -66,7 +68,7 @@ TRG_FN void px_merge_items(TRG_GLOBAL const trg_u32 *key, TRG_GLOBAL const trg_u
 
 /* ---------------------------------------------------------------- clusters */
 
-TRG_FN void px_make_nodes(TRG_LOCAL trg_u32 *count, const struct px_view v, const struct px_par par)
+TRG_FN void px_make_nodes(TRG_LOCAL trg_u32 *count, const struct px_view v, const struct cl_par par)
 {
     const trg_u32 low = (1u << PX_LOW_BITS) - 1u;
     trg_u32 n = 0u;
@@ -92,7 +94,7 @@ TRG_FN void px_make_nodes(TRG_LOCAL trg_u32 *count, const struct px_view v, cons
 }
 
 /* Pixel i with those behind it that touch it: above it, and in the next column. */
-TRG_FN trg_u32 px_join_item(const struct px_view v, trg_u32 i, const struct px_par par, trg_u32 *at)
+TRG_FN trg_u32 px_join_item(const struct px_view v, trg_u32 i, const struct cl_par par, trg_u32 *at)
 {
     const trg_u32 key = v.key[i], row = key & ((1u << par.row_bits) - 1u);
     const trg_u32 column = key >> par.row_bits & ((1u << par.column_bits) - 1u);
@@ -112,7 +114,7 @@ TRG_FN trg_u32 px_join_item(const struct px_view v, trg_u32 i, const struct px_p
     return joined;
 }
 
-TRG_FN void px_join_items(TRG_LOCAL trg_u32 *count, const struct px_view v, const struct px_par par)
+TRG_FN void px_join_items(TRG_LOCAL trg_u32 *count, const struct px_view v, const struct cl_par par)
 {
     trg_u32 joined = 0u, at = 0u;
 
@@ -146,52 +148,31 @@ TRG_FN trg_u32 px_mean(trg_u32 low, trg_u32 high, trg_u32 charge, float *ret_par
     return whole;
 }
 
-/* In pitches.  Chosen without an index: with one, each work-item of a GPU would copy all of `par`.
- */
-TRG_FN float px_sigma(trg_u32 bits, const struct px_par par)
-{
-    const trg_u32 span = trg_popcount(bits);
-
-    return span < 2u ? par.sigma[0] : span == 2u ? par.sigma[1] : par.sigma[2];
-}
-
 /* The cluster of root i becomes hit number `at` of the batch. */
 TRG_FN void px_write_hit(const struct px_view v, trg_u32 i, trg_u32 at,
                          TRG_GLOBAL const struct cl_sensor *sensors,
                          TRG_GLOBAL const float *centres, TRG_GLOBAL trg_u8 *hits,
-                         TRG_GLOBAL trg_u8 *clusters, const struct px_par par)
+                         TRG_GLOBAL trg_u8 *clusters, const struct cl_par par)
 {
-    const struct cl_sensor s = sensors[v.key[i] >> (par.column_bits + par.row_bits)];
     TRG_GLOBAL const trg_u32 *sum = v.sum + i;
     const trg_u32 charge = sum[PX_CHARGE * v.stride], size = sum[PX_SIZE * v.stride];
-    const trg_u32 columns = sum[PX_COLUMN_BIT * v.stride], rows = sum[PX_ROW_BIT * v.stride];
     float part_column, part_row;
     const trg_u32 column = px_mean(sum[PX_COLUMN_LOW * v.stride], sum[PX_COLUMN_HIGH * v.stride],
                                    charge, &part_column);
     const trg_u32 row =
         px_mean(sum[PX_ROW_LOW * v.stride], sum[PX_ROW_HIGH * v.stride], charge, &part_row);
-    const float pitch = centres[column + 1u] - centres[column];
-    const float a = centres[column] + part_column * pitch;
-    const float b = ((float)row + 0.5f + part_row) * par.row_pitch;
-    const float error_a = px_sigma(columns, par) * pitch;
-    const float error_b = px_sigma(rows, par) * par.row_pitch;
-    const float var_a = error_a * error_a, var_b = error_b * error_b;
+    struct cl_place p;
 
-    TRG_HITS_X_OUT(hits, par.hits)[at] = s.column[0] * a + s.row[0] * b + s.corner[0];
-    TRG_HITS_Y_OUT(hits, par.hits)[at] = s.column[1] * a + s.row[1] * b + s.corner[1];
-    TRG_HITS_Z_OUT(hits, par.hits)[at] = s.column[2] * a + s.row[2] * b + s.corner[2];
-    TRG_HITS_LAYER_OUT(hits, par.hits)[at] = (trg_u16)s.layer;
+    p.at = at;
+    p.columns = trg_popcount(sum[PX_COLUMN_BIT * v.stride]);
+    p.rows = trg_popcount(sum[PX_ROW_BIT * v.stride]);
+    p.pitch = centres[column + 1u] - centres[column];
+    p.a = centres[column] + part_column * p.pitch;
+    p.b = ((float)row + 0.5f + part_row) * par.row_pitch;
+    cl_write_place(p, sensors[v.key[i] >> (par.column_bits + par.row_bits)], hits, clusters, par);
     TRG_HITS_ID_OUT(hits, par.hits)[at] = at - v.base;
     TRG_CLUSTERS_SIZE_OUT(clusters, par.clusters)[at] = (trg_u16)(size < 65535u ? size : 65535u);
-    TRG_CLUSTERS_N_COLUMNS_OUT(clusters, par.clusters)[at] = (trg_u16)trg_popcount(columns);
-    TRG_CLUSTERS_N_ROWS_OUT(clusters, par.clusters)[at] = (trg_u16)trg_popcount(rows);
     TRG_CLUSTERS_CHARGE_OUT(clusters, par.clusters)[at] = charge;
-    TRG_CLUSTERS_VAR_X_OUT(clusters, par.clusters)
-    [at] = s.column[0] * s.column[0] * var_a + s.row[0] * s.row[0] * var_b;
-    TRG_CLUSTERS_VAR_Y_OUT(clusters, par.clusters)
-    [at] = s.column[1] * s.column[1] * var_a + s.row[1] * s.row[1] * var_b;
-    TRG_CLUSTERS_COV_XY_OUT(clusters, par.clusters)
-    [at] = s.column[0] * s.column[1] * var_a + s.row[0] * s.row[1] * var_b;
 }
 
 TRG_FN trg_u32 px_is_root(const struct px_view v, trg_u32 i)
@@ -203,7 +184,7 @@ TRG_FN trg_u32 px_is_root(const struct px_view v, trg_u32 i)
 TRG_GROUP_FN void px_write_hits(TRG_LOCAL trg_u32 *scratch, const struct px_view v,
                                 TRG_GLOBAL const struct cl_sensor *sensors,
                                 TRG_GLOBAL const float *centres, TRG_GLOBAL trg_u8 *hits,
-                                TRG_GLOBAL trg_u8 *clusters, const struct px_par par)
+                                TRG_GLOBAL trg_u8 *clusters, const struct cl_par par)
 {
     const trg_u32 stretch = (v.n + TRG_LSIZE - 1u) / TRG_LSIZE, from = TRG_LID * stretch;
     const trg_u32 to = from + stretch < v.n ? from + stretch : v.n;
@@ -220,7 +201,7 @@ TRG_GROUP_FN void px_write_hits(TRG_LOCAL trg_u32 *scratch, const struct px_view
 TRG_KERNEL8(px_pixels, (const trg_u8, data), (const struct cl_sensor, sensors),
             (const float, centres), (trg_u32, work), (trg_u32, state),
             (struct cl_summary, summaries), (trg_u8, hits), (trg_u8, clusters),
-            (struct px_par, par))
+            (struct cl_par, par))
 {
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     TRG_SHARED trg_u32 count[CL_COUNTS];
