@@ -3,16 +3,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "drive.h"
 
 struct member { /* a plugin behind the first */
     const struct trg_plugin *plugin;
     struct trg_algo *algo;
-    struct trg_batch batch[TRG_SLOTS_MAX];
-    struct trg_result *results;                  /* [slots][batch] */
-    struct trg_output *outputs[TRG_OUTPUTS_MAX]; /* [batch], of no room */
+    struct trg_batch batch[TRG_SLOTS_MAX]; /* outputs of no room */
 };
 
 struct pipeline {
@@ -60,10 +57,9 @@ static int take_over(struct pipeline *p, uint32_t k, uint32_t *ret_items)
     int r = 0;
 
     for (uint32_t i = 0; r == 0 && i < p->s.slots; i++) {
-        r = from->device_output(algo, i, 0, &m->batch[i].in[0]);
-        m->batch[i].slot = i;
-        m->batch[i].results = m->results + (size_t)i * p->s.batch;
-        memcpy(m->batch[i].outputs, m->outputs, sizeof m->outputs);
+        r = batch_open(&m->batch[i], i, p->drive->slot[i].infos, p->s.batch, m->plugin);
+        if (r == 0)
+            r = from->device_output(algo, i, 0, &m->batch[i].in[0]);
         *ret_items = m->batch[i].in[0].span.n_items;
     }
     return r;
@@ -76,14 +72,6 @@ static int open_member(struct pipeline *p, uint32_t k)
     int r;
 
     m->plugin = &p->s.host[k]->plugin->d;
-    m->results = calloc((size_t)p->s.slots * p->s.batch, sizeof *m->results);
-    if (!m->results)
-        return -ENOMEM;
-    for (uint32_t o = 0; o < TRG_OUTPUTS_MAX; o++) {
-        m->outputs[o] = calloc(p->s.batch, sizeof *m->outputs[o]);
-        if (!m->outputs[o])
-            return -ENOMEM;
-    }
     r = take_over(p, k, &limits.max_items);
     limits.max_items_roi = limits.max_items;
     return r < 0 ? r
@@ -120,9 +108,8 @@ void pipeline_close(struct pipeline *p)
 
         if (m->algo)
             m->plugin->destroy(m->algo);
-        free(m->results);
-        for (uint32_t o = 0; o < TRG_OUTPUTS_MAX; o++)
-            free(m->outputs[o]);
+        for (uint32_t i = 0; i < TRG_SLOTS_MAX; i++)
+            batch_close(&m->batch[i]);
     }
     drive_close(p->drive);
     for (uint32_t k = 0; k < PIPELINE_MAX; k++)
@@ -140,13 +127,9 @@ static int submit_members(struct pipeline *p, struct drive_slot *s)
         struct trg_batch *b = &p->member[k].batch[s->batch.slot];
 
         b->n_rois = b->in[0].span.n_rois = s->batch.n_rois;
-        b->rois = s->batch.rois;
-        memset(b->results, 0, b->n_rois * sizeof *b->results);
-        r = p->member[k].plugin->submit(p->member[k].algo, b, s->queue);
+        r = batch_submit(p->member[k].plugin, p->member[k].algo, b, s->queue);
     }
-    if (r == 0)
-        r = trg_event_record(s->queue, s->reached);
-    return r == 0 ? trg_flush(s->queue) : r;
+    return r == 0 ? batch_flush(s->queue, s->reached) : r;
 }
 
 static int begin(void *ctx, struct drive_slot *s)
@@ -167,9 +150,8 @@ static int begin(void *ctx, struct drive_slot *s)
     p->left -= n;
     drive_gather(p->drive, s, n);
     r = drive_copy_in(p->drive, s);
-    memset(s->batch.results, 0, n * sizeof *s->batch.results);
     if (r == 0)
-        r = p->drive->s.plugin->submit(p->drive->algo, &s->batch, s->queue);
+        r = batch_submit(p->drive->s.plugin, p->drive->algo, &s->batch, s->queue);
     if (r == 0)
         r = submit_members(p, s);
     return r < 0 ? r : 1;

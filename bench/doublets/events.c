@@ -55,8 +55,9 @@ static int make_outputs(struct lane *l, const struct doublets_config *c,
     for (uint32_t i = 0; i < n; i++) {
         l->capacity[i] = doublets_limit(c, events[i].n);
         for (uint32_t k = 0; k < 2; k++) {
-            l->slot->outputs[0][i].column[k] = malloc((l->capacity[i] + 1) * sizeof(uint32_t));
-            if (!l->slot->outputs[0][i].column[k])
+            l->slot->batch.outputs[0][i].column[k] =
+                malloc((l->capacity[i] + 1) * sizeof(uint32_t));
+            if (!l->slot->batch.outputs[0][i].column[k])
                 return -ENOMEM;
         }
     }
@@ -68,8 +69,8 @@ void lane_close(struct lane *l)
     if (!l)
         return;
     for (uint32_t i = 0; l->slot && i < l->drive->s.limits.max_rois; i++) {
-        free(l->slot->outputs[0][i].column[0]);
-        free(l->slot->outputs[0][i].column[1]);
+        free(l->slot->batch.outputs[0][i].column[0]);
+        free(l->slot->batch.outputs[0][i].column[1]);
     }
     drive_close(l->drive);
     free(l->capacity);
@@ -124,7 +125,7 @@ int lane_run(struct lane *l, bool to_host)
     int r;
 
     for (uint32_t i = 0; i < l->slot->batch.n_rois; i++)
-        l->slot->outputs[0][i].capacity = to_host ? l->capacity[i] : 0;
+        l->slot->batch.outputs[0][i].capacity = to_host ? l->capacity[i] : 0;
     r = drive_copy_in(l->drive, l->slot);
     if (r == 0)
         r = drive_submit(l->drive, l->slot);
@@ -138,5 +139,5 @@ const struct trg_result *lane_result(const struct lane *l, uint32_t i)
 
 const struct trg_output *lane_output(const struct lane *l, uint32_t i)
 {
-    return &l->slot->outputs[0][i];
+    return &l->slot->batch.outputs[0][i];
 }

@@ -50,7 +50,7 @@ static void gather(struct lane *l, const struct roi *rois, uint32_t n)
                           .column = {rois[i].x, rois[i].y, rois[i].z, rois[i].layer, rois[i].id}};
     for (uint32_t k = 0; k < l->drive->n_outputs; k++)
         for (uint32_t i = 0; i < n; i++)
-            l->slot->outputs[k][i].capacity = 1; /* the columns are wanted */
+            l->slot->batch.outputs[k][i].capacity = 1; /* the columns are wanted */
     drive_gather(l->drive, l->slot, n);
 }
 

@@ -216,19 +216,18 @@ int runner_answer(const struct runner *l, const struct plugin *plugin, const cha
 static int submit_member(struct runner *l, struct runner_slot *slot, uint32_t member)
 {
     struct runner_member *m = &l->member[member];
-    struct runner_part *part = &slot->part[member];
+    struct trg_batch *part = &slot->part[member];
 
-    part->batch.n_rois = slot->n;
-    memset(part->results, 0, slot->n * sizeof *part->results);
+    part->n_rois = slot->n;
     for (uint32_t k = 0; k < m->plugin->n_inputs; k++) {
         if (m->source[k].is_staged)
-            part->batch.in[k] = slot->staged[m->source[k].at];
+            part->in[k] = slot->staged[m->source[k].at];
         else
-            part->batch.in[k].span.n_rois = slot->n; /* the rest is as runner_open found it */
+            part->in[k].span.n_rois = slot->n; /* the rest is as runner_open found it */
     }
     stage_outputs(l, slot, member);
     return runner_answer(l, m->plugin, "submit",
-                         m->plugin->d.submit(m->algo, &part->batch, slot->queue));
+                         batch_submit(&m->plugin->d, m->algo, part, slot->queue));
 }
 
 int runner_begin(struct runner *l, uint32_t number)
@@ -250,9 +249,7 @@ int runner_begin(struct runner *l, uint32_t number)
         r = runner_load_conditions(l, slot);
     for (uint32_t m = 0; r == 0 && m < l->n_members; m++)
         r = submit_member(l, slot, m);
-    if (r == 0)
-        r = trg_event_record(slot->queue, slot->reached);
-    return r < 0 ? r : trg_flush(slot->queue);
+    return r < 0 ? r : batch_flush(slot->queue, slot->reached);
 }
 
 /* ---------------------------------------------------------------- a batch out */
@@ -261,7 +258,7 @@ int runner_begin(struct runner *l, uint32_t number)
 static void store_results(struct runner *l, const struct runner_slot *slot, uint32_t member)
 {
     const struct arena *a = runner_arena(l, slot->shard);
-    const struct runner_part *part = &slot->part[member];
+    const struct trg_batch *part = &slot->part[member];
 
     memcpy(arena_results(a, slot->number, member), part->results, slot->n * sizeof *part->results);
     for (uint32_t k = 0; k < l->member[member].plugin->n_outputs; k++) {
@@ -296,7 +293,7 @@ int runner_collect(struct runner *l, uint32_t number)
     for (uint32_t k = 0; k < l->n_members; k++) {
         const struct runner_member *m = &l->member[k];
         int r = runner_answer(l, m->plugin, "collect",
-                              m->plugin->d.collect(m->algo, &l->slot[number].part[k].batch));
+                              m->plugin->d.collect(m->algo, &l->slot[number].part[k]));
 
         if (r < 0)
             return r;

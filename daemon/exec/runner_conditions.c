@@ -11,56 +11,43 @@ int runner_open_conditions(struct runner *l, uint32_t number)
     struct runner_slot *slot = &l->slot[number];
     int r = 0;
 
-    for (uint32_t k = 0; r == 0 && k < l->s.group->n_conditions; k++) {
-        struct runner_table *t = &slot->table[k];
-        const size_t bytes = runner_shape(l)->condition_bytes[k];
-
-        r = trg_buffer_new(l->s.device, TRG_MEM_PINNED, bytes, &t->host);
-        if (r == 0 && !l->is_host)
-            r = trg_buffer_new(l->s.device, TRG_MEM_DEVICE, bytes, &t->dev);
-    }
+    for (uint32_t k = 0; r == 0 && k < l->s.group->n_conditions; k++)
+        r = batch_memory_open(l->s.device, runner_shape(l)->condition_bytes[k],
+                              &slot->table[k].memory);
     return r;
 }
 
 void runner_close_conditions(struct runner_slot *slot)
 {
-    for (uint32_t k = 0; k < ARENA_CONDITIONS_MAX; k++) {
-        trg_buffer_free(slot->table[k].dev);
-        trg_buffer_free(slot->table[k].host);
-    }
+    for (uint32_t k = 0; k < ARENA_CONDITIONS_MAX; k++)
+        batch_memory_close(&slot->table[k].memory);
 }
 
 static int load(struct runner *l, struct runner_slot *slot, uint32_t k)
 {
     const struct arena *a = runner_arena(l, slot->shard);
     const struct arena_condition *from = &arena_conditions(a, slot->number)[k];
-    struct runner_table *t = &slot->table[k];
+    struct batch_table *t = &slot->table[k];
 
     if (!from->key || from->key == t->key) {
         t->in.collection = from->key ? l->s.group->condition[k].table : NULL;
         return 0;
     }
-    memcpy(trg_buffer_host(t->host), arena_table(a, slot->number, k), from->bytes);
-    t->key = from->key;
-    t->in = (struct trg_input){.collection = l->s.group->condition[k].table,
-                               .span = from->span,
-                               .host = trg_buffer_host(t->host),
-                               .dev = l->is_host ? t->host : t->dev};
-    return l->is_host ? 0 : trg_write(slot->queue, t->dev, 0, t->host, 0, from->bytes);
+    memcpy(trg_buffer_host(t->memory.host), arena_table(a, slot->number, k), from->bytes);
+    return batch_table_load(
+        t, slot->queue,
+        &(struct trg_input){.collection = l->s.group->condition[k].table, .span = from->span},
+        from->key, from->bytes);
 }
 
 /* Gives a member the tables that it needs, in the order of its plugin. */
 static void hand_over(const struct runner *l, struct runner_slot *slot, uint32_t member)
 {
     const struct trg_condition *c = l->member[member].plugin->d.conditions;
-    struct trg_batch *b = &slot->part[member].batch;
+    struct trg_batch *b = &slot->part[member];
 
-    for (uint32_t i = 0; c && c[i].name; i++) {
-        const struct runner_table *t = &slot->table[group_find_condition(l->s.group, c[i].name)];
-
-        b->condition[i] = t->in.collection ? t->in : (struct trg_input){.collection = NULL};
-        b->condition_key[i] = t->in.collection ? t->key : 0;
-    }
+    for (uint32_t i = 0; c && c[i].name; i++)
+        batch_give(b, i, &slot->table[group_find_condition(l->s.group, c[i].name)]);
 }
 
 int runner_load_conditions(struct runner *l, struct runner_slot *slot)

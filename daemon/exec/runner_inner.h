@@ -5,29 +5,18 @@
 #define TRIGD_RUNNER_INNER_H
 #include <pthread.h>
 
+#include "exec/batch.h"
 #include "exec/pull.h"
 #include "exec/runner.h"
 #include "exec/stage.h"
-
-struct runner_part { /* of a slot: one member of the group */
-    struct trg_batch batch;
-    struct trg_output *outputs[TRG_OUTPUTS_MAX]; /* [max_rois] */
-    struct trg_result *results;                  /* [max_rois] */
-};
-
-struct runner_table {              /* of a slot: a condition */
-    struct trg_buffer *host, *dev; /* dev: none on the host */
-    uint64_t key;                  /* of the table that is there; 0: none yet */
-    struct trg_input in;           /* as plugins get it; no collection: it is not given */
-};
 
 struct runner_slot {
     struct trg_queue *queue;
     struct trg_event *reached;
     struct trg_buffer *dev[ARENA_INPUTS_MAX]; /* none on the host, where host memory is both */
     struct trg_input staged[ARENA_INPUTS_MAX];
-    struct runner_table table[ARENA_CONDITIONS_MAX];
-    struct runner_part part[ARENA_MEMBERS_MAX];
+    struct batch_table table[ARENA_CONDITIONS_MAX];
+    struct trg_batch part[ARENA_MEMBERS_MAX]; /* of each member */
     struct trg_roi_info *infos;
     uint32_t shard, number; /* its batch: whose, and in which slot of that arena */
     uint32_t n;             /* RoIs of it: read once, the arena may change */

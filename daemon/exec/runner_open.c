@@ -45,23 +45,6 @@ static int open_inputs(struct runner *l, uint32_t number)
     return r;
 }
 
-static int open_part(struct runner *l, struct runner_slot *slot, uint32_t number, uint32_t member)
-{
-    struct runner_part *part = &slot->part[member];
-
-    part->results = calloc(runner_shape(l)->max_rois, sizeof *part->results);
-    if (!part->results)
-        return -ENOMEM;
-    part->batch = (struct trg_batch){.slot = number, .rois = slot->infos, .results = part->results};
-    for (uint32_t k = 0; k < l->member[member].plugin->n_outputs; k++) {
-        part->outputs[k] = calloc(runner_shape(l)->max_rois, sizeof *part->outputs[k]);
-        if (!part->outputs[k])
-            return -ENOMEM;
-        part->batch.outputs[k] = part->outputs[k];
-    }
-    return 0;
-}
-
 static int open_slot(struct runner *l, uint32_t number)
 {
     struct runner_slot *slot = &l->slot[number];
@@ -71,7 +54,8 @@ static int open_slot(struct runner *l, uint32_t number)
     if (!slot->infos)
         return -ENOMEM;
     for (uint32_t m = 0; m < l->n_members; m++) {
-        r = open_part(l, slot, number, m);
+        r = batch_open(&slot->part[m], number, slot->infos, runner_shape(l)->max_rois,
+                       &l->member[m].plugin->d);
         if (r < 0)
             return r;
     }
@@ -120,7 +104,7 @@ static int take_over(struct runner *l, struct runner_member *m, uint32_t number,
     const struct runner_member *from = &l->member[m->source[k].at];
 
     for (uint32_t i = 0; i < runner_shape(l)->slots; i++) {
-        struct trg_input *in = &l->slot[i].part[number].batch.in[k];
+        struct trg_input *in = &l->slot[i].part[number].in[k];
         int r = from->plugin->d.device_output(from->algo, i, m->source[k].product, in);
 
         if (r < 0)
@@ -247,11 +231,8 @@ static void close_slot(struct runner_slot *slot)
     trg_event_free(slot->reached);
     for (uint32_t k = 0; k < ARENA_INPUTS_MAX; k++)
         trg_buffer_free(slot->dev[k]);
-    for (uint32_t m = 0; m < ARENA_MEMBERS_MAX; m++) {
-        for (uint32_t k = 0; k < TRG_OUTPUTS_MAX; k++)
-            free(slot->part[m].outputs[k]);
-        free(slot->part[m].results);
-    }
+    for (uint32_t m = 0; m < ARENA_MEMBERS_MAX; m++)
+        batch_close(&slot->part[m]);
     runner_close_conditions(slot);
     free(slot->infos);
 }

@@ -115,7 +115,7 @@ static int make_room(struct drive *d, struct drive_slot *s, struct products *pro
     if (products && d->n_outputs)
         room_items(&d->room, n_in, n_out);
     for (uint32_t out = 0; r == 0 && out < d->n_outputs; out++) {
-        struct trg_output *o = &s->outputs[out][k];
+        struct trg_output *o = &s->batch.outputs[out][k];
 
         *o = (struct trg_output){.capacity = n_out[out]};
         if (!products)
@@ -162,7 +162,7 @@ static int end(void *ctx, struct drive_slot *s)
 
     for (uint32_t i = 0; r == 0 && w->products && i < s->batch.n_rois; i++)
         for (uint32_t k = 0; k < b->drive->n_outputs; k++)
-            w->products[first + i].of[k].n = s->outputs[k][i].n;
+            w->products[first + i].of[k].n = s->batch.outputs[k][i].n;
     return r;
 }
 

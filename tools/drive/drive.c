@@ -17,14 +17,11 @@ static int open_inputs(struct drive *d, struct drive_slot *s)
         size_t bytes = stage_bytes(d->consumes[k], limits->max_rois, limits->max_items) +
                        pull_bytes(limits->max_rois);
 
-        r = trg_buffer_new(d->s.device, TRG_MEM_PINNED, bytes, &s->host[k]);
-        s->dev[k] = s->host[k];
-        if (r == 0 && !d->is_host)
-            r = trg_buffer_new(d->s.device, TRG_MEM_DEVICE, bytes, &s->dev[k]);
+        r = batch_memory_open(d->s.device, bytes, &s->in[k]);
         if (r == 0)
             s->batch.in[k] = (struct trg_input){.collection = kind_info(d->consumes[k]),
-                                                .host = trg_buffer_host(s->host[k]),
-                                                .dev = s->dev[k]};
+                                                .host = trg_buffer_host(s->in[k].host),
+                                                .dev = s->in[k].dev};
     }
     return r;
 }
@@ -36,17 +33,10 @@ static int open_slot(struct drive *d, uint32_t number)
     int r;
 
     s->infos = calloc(n, sizeof *s->infos);
-    s->results = calloc(n + 1u, sizeof *s->results);
-    if (!s->infos || !s->results)
-        return -ENOMEM;
-    s->batch = (struct trg_batch){.slot = number, .rois = s->infos, .results = s->results};
-    for (uint32_t k = 0; k < d->n_outputs; k++) {
-        s->outputs[k] = calloc(n, sizeof *s->outputs[k]);
-        if (!s->outputs[k])
-            return -ENOMEM;
-        s->batch.outputs[k] = s->outputs[k];
-    }
-    r = trg_queue_new(d->s.device, &s->queue);
+    r = s->infos ? batch_open(&s->batch, number, s->infos, n + 1u, d->s.plugin) : -ENOMEM;
+    s->results = s->batch.results;
+    if (r == 0)
+        r = trg_queue_new(d->s.device, &s->queue);
     if (r == 0)
         r = trg_event_new(d->s.device, &s->reached);
     return r < 0 ? r : open_inputs(d, s);
@@ -67,25 +57,17 @@ static const struct condition *find_table(const struct drive *d, const char *nam
 /* Has the table of condition k on the device, for all slots. */
 static int open_table(struct drive *d, uint32_t k, const struct condition *c)
 {
-    const size_t room = condition_bytes(c->table, c->n);
+    struct batch_table *t = &d->table[k];
     struct trg_input in = {.collection = c->table};
     size_t bytes;
-    int r = trg_buffer_new(d->s.device, TRG_MEM_PINNED, room, &d->table_host[k]);
+    int r = batch_memory_open(d->s.device, condition_bytes(c->table, c->n), &t->memory);
 
-    d->table[k] = d->table_host[k];
-    if (r == 0 && !d->is_host)
-        r = trg_buffer_new(d->s.device, TRG_MEM_DEVICE, room, &d->table[k]);
     if (r < 0)
         return r;
-    bytes = condition_lay_out(c, trg_buffer_host(d->table_host[k]), &in.span);
-    in.host = trg_buffer_host(d->table_host[k]);
-    in.dev = d->table[k];
-    for (uint32_t i = 0; i < d->s.limits.slots; i++) {
-        d->slot[i].batch.condition[k] = in;
-        d->slot[i].batch.condition_key[k] = c->key;
-    }
-    if (!d->is_host)
-        r = trg_write(d->slot[0].queue, d->table[k], 0, d->table_host[k], 0, bytes);
+    bytes = condition_lay_out(c, trg_buffer_host(t->memory.host), &in.span);
+    r = batch_table_load(t, d->slot[0].queue, &in, c->key, bytes);
+    for (uint32_t i = 0; i < d->s.limits.slots; i++)
+        batch_give(&d->slot[i].batch, k, t);
     return r < 0 ? r : trg_finish(d->slot[0].queue);
 }
 
@@ -173,14 +155,10 @@ static void close_slot(struct drive_slot *s)
 {
     trg_queue_free(s->queue);
     trg_event_free(s->reached);
-    for (uint32_t k = 0; k < TRG_INPUTS_MAX; k++) {
-        if (s->dev[k] != s->host[k])
-            trg_buffer_free(s->dev[k]);
-        trg_buffer_free(s->host[k]);
-    }
-    for (uint32_t k = 0; k < TRG_OUTPUTS_MAX; k++)
-        free(s->outputs[k]);
-    free(s->results);
+    for (uint32_t k = 0; k < TRG_INPUTS_MAX; k++)
+        batch_memory_close(&s->in[k]);
+    s->batch.results = s->results; /* the caller may have put others there */
+    batch_close(&s->batch);
     free(s->infos);
 }
 
@@ -193,11 +171,8 @@ void drive_close(struct drive *d)
         close_slot(&d->slot[i]);
     for (uint32_t k = 0; k < TRG_INPUTS_MAX; k++)
         free(d->sources[k]);
-    for (uint32_t k = 0; k < TRG_CONDITIONS_MAX; k++) {
-        if (d->table[k] != d->table_host[k])
-            trg_buffer_free(d->table[k]);
-        trg_buffer_free(d->table_host[k]);
-    }
+    for (uint32_t k = 0; k < TRG_CONDITIONS_MAX; k++)
+        batch_memory_close(&d->table[k].memory);
     free(d);
 }
 
@@ -220,28 +195,24 @@ void drive_gather(struct drive *d, struct drive_slot *s, uint32_t n_rois)
     s->batch.n_rois = n_rois;
     for (uint32_t k = 0; k < d->n_inputs; k++)
         s->staged[k] = stage_fill(d->consumes[k], n_rois, s->infos, d->sources[k],
-                                  trg_buffer_host(s->host[k]), &s->batch.in[k].span);
+                                  trg_buffer_host(s->in[k].host), &s->batch.in[k].span);
 }
 
 int drive_copy_in(struct drive *d, struct drive_slot *s)
 {
     int r = 0;
 
-    for (uint32_t k = 0; r == 0 && !d->is_host && k < d->n_inputs; k++)
-        r = trg_write(s->queue, s->dev[k], 0, s->host[k], 0, s->staged[k]);
+    for (uint32_t k = 0; r == 0 && k < d->n_inputs; k++)
+        r = batch_memory_write(&s->in[k], s->queue, s->staged[k]);
     return r;
 }
 
 int drive_submit(struct drive *d, struct drive_slot *s)
 {
-    int r;
+    int r = batch_submit(d->s.plugin, d->algo, &s->batch, s->queue);
 
-    memset(s->batch.results, 0, s->batch.n_rois * sizeof *s->batch.results);
-    r = d->s.plugin->submit(d->algo, &s->batch, s->queue);
     if (r == 0)
-        r = trg_event_record(s->queue, s->reached);
-    if (r == 0)
-        r = trg_flush(s->queue);
+        r = batch_flush(s->queue, s->reached);
     if (r < 0)
         trg_finish(s->queue); /* its own error is less than the one that came first */
     return r;

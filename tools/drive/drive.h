@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "conditions/condition_file.h"
+#include "exec/batch.h"
 #include "exec/stage.h"
 #include "plugin/room.h"
 #include "trigd/plugin.h"
@@ -27,12 +28,11 @@ struct drive_setup { /* the pointers are borrowed until drive_close */
 struct drive_slot {
     struct trg_queue *queue;
     struct trg_event *reached;
-    struct trg_buffer *host[TRG_INPUTS_MAX], *dev[TRG_INPUTS_MAX]; /* one buffer on the CPU */
-    size_t staged[TRG_INPUTS_MAX];                                 /* bytes of each input */
-    struct trg_roi_info *infos;                                    /* [max_rois] */
-    struct trg_result *results;                  /* [max_rois + 1]: the last is never written */
-    struct trg_output *outputs[TRG_OUTPUTS_MAX]; /* [max_rois], zero */
-    struct trg_batch batch;                      /* with all of the above */
+    struct batch_memory in[TRG_INPUTS_MAX];
+    size_t staged[TRG_INPUTS_MAX]; /* bytes of each input */
+    struct trg_roi_info *infos;    /* [max_rois] */
+    struct trg_result *results;    /* [max_rois + 1]: the last is never written */
+    struct trg_batch batch;        /* with all of the above, and outputs [max_rois], zero */
 };
 
 struct drive {
@@ -43,7 +43,7 @@ struct drive {
     bool is_host;
     struct trg_algo *algo; /* NULL before drive_create and after drive_destroy */
     struct drive_slot slot[TRG_SLOTS_MAX];
-    struct trg_buffer *table[TRG_CONDITIONS_MAX], *table_host[TRG_CONDITIONS_MAX];
+    struct batch_table table[TRG_CONDITIONS_MAX];
     struct stage_source *sources[TRG_INPUTS_MAX]; /* [max_rois], of the batch to be gathered */
 };
 

@@ -111,8 +111,8 @@ int pulled_copy_in(const struct pulled *p, const struct drive *d, struct drive_s
                                       .rois = s->infos,
                                       .sources = &p->from[(size_t)2 * k * p->n_rois + first],
                                       .window = p->window,
-                                      .host = s->host[k],
-                                      .dev = s->dev[k]};
+                                      .host = s->in[k].host,
+                                      .dev = s->in[k].dev};
 
         r = pull_enqueue(&p->pull, s->queue, &in, &s->batch.in[k].span);
         s->staged[k] = s->batch.in[k].span.n_items * kind_item_size(d->consumes[k]);

@@ -82,7 +82,7 @@ static uint64_t checksum(const struct rig *r, const struct drive_slot *slot)
     uint64_t sum = 0xcbf29ce484222325u;
 
     for (uint32_t k = 0; k < r->drive->n_inputs; k++) {
-        const unsigned char *bytes = trg_buffer_host(slot->host[k]);
+        const unsigned char *bytes = trg_buffer_host(slot->in[k].host);
 
         for (size_t i = 0; i < slot->staged[k]; i++)
             sum = (sum ^ bytes[i]) * 0x100000001b3u;
@@ -101,7 +101,7 @@ static int hide_columns(struct rig *r, struct drive_slot *slot)
     for (uint32_t k = 0; e == 0 && k < r->drive->n_inputs; k++) {
         const uint32_t head = slot->batch.in[k].span.column[0];
 
-        memset((unsigned char *)trg_buffer_host(slot->host[k]) + head, 0x7f,
+        memset((unsigned char *)trg_buffer_host(slot->in[k].host) + head, 0x7f,
                slot->staged[k] - head);
     }
     return e;
@@ -117,7 +117,7 @@ static int stage(struct rig *r, struct drive_slot *slot, const struct sample *s,
         for (uint32_t i = 0; i < n; i++)
             r->drive->sources[k][i] = *sample_source(s, k, order[i]);
         /* padding between the columns is no data: it must not matter */
-        memset(trg_buffer_host(slot->host[k]), 0x7f,
+        memset(trg_buffer_host(slot->in[k].host), 0x7f,
                stage_bytes(s->kind[k], limits->max_rois, limits->max_items));
     }
     drive_gather(r->drive, slot, n);
@@ -142,7 +142,7 @@ int rig_submit(struct rig *r, uint32_t number, const struct sample *s, const uin
     for (uint32_t i = 0; i < n; i++) {
         slot->infos[i] = s->info[order[i]];
         for (uint32_t k = 0; k < r->s.plugin->n_outputs; k++)
-            slot->outputs[k][i] = outcomes[i].output[k];
+            slot->batch.outputs[k][i] = outcomes[i].output[k];
     }
     e = stage(r, slot, s, order, n);
     return e < 0 ? e : drive_submit(r->drive, slot);
@@ -192,7 +192,7 @@ static int compare_product(struct rig *r, struct drive_slot *slot, uint32_t k, c
                            size_t bytes)
 {
     const struct trg_plugin *d = &r->s.plugin->d;
-    const struct trg_output *out = slot->outputs[k];
+    const struct trg_output *out = slot->batch.outputs[k];
     const uint32_t n = slot->batch.n_rois;
     const uint32_t *offsets = trg_buffer_host(r->readback);
     struct trg_input in = {0};
@@ -222,7 +222,7 @@ int rig_collect(struct rig *r, uint32_t number, struct outcome *outcomes, char *
     for (uint32_t i = 0; i < slot->batch.n_rois; i++) {
         outcomes[i].result = slot->results[i];
         for (uint32_t k = 0; k < r->s.plugin->n_outputs; k++)
-            outcomes[i].output[k] = slot->outputs[k][i];
+            outcomes[i].output[k] = slot->batch.outputs[k][i];
     }
     for (uint32_t k = 0; r->readback && k < r->s.plugin->n_outputs; k++) {
         e = compare_product(r, slot, k, why, bytes);
