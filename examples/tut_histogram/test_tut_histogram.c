@@ -35,17 +35,5 @@ static int is_right(const struct trg_testing_roi *rois, uint32_t n)
 
 int main(int argc, char **argv)
 {
-    struct trg_testing *t = NULL;
-    struct trg_testing_roi *rois;
-    uint32_t n;
-    int failed = argc != 2 || trg_testing_open(argv[1], &t) < 0 ||
-                 trg_testing_random(t, 200, 500, &rois, &n) < 0;
-
-    for (uint32_t d = 0; !failed && d < trg_testing_devices(t); d++) {
-        failed = trg_testing_run(t, d, settings, rois, n) < 0 || !is_right(rois, n);
-        if (failed)
-            printf("wrong on %s\n", trg_testing_device(t, d));
-    }
-    trg_testing_close(t);
-    return failed;
+    return trg_testing_main(argc, argv, settings, is_right);
 }

@@ -29,13 +29,9 @@ int main(int argc, char **argv)
     int failed = argc != 3 || trg_testing_open(argv[1], &t) < 0 ||
                  trg_testing_random(t, 200, 500, &rois, &n) < 0 ||
                  trg_testing_run(t, 0, NULL, rois, n) == 0 ||
-                 trg_testing_conditions(t, argv[2]) < 0;
+                 trg_testing_conditions(t, argv[2]) < 0 ||
+                 trg_testing_each(t, NULL, rois, n, is_right) < 0;
 
-    for (uint32_t d = 0; !failed && d < trg_testing_devices(t); d++) {
-        failed = trg_testing_run(t, d, NULL, rois, n) < 0 || !is_right(rois, n);
-        if (failed)
-            printf("wrong on %s\n", trg_testing_device(t, d));
-    }
     trg_testing_close(t);
     return failed;
 }

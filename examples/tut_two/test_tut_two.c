@@ -50,13 +50,9 @@ int main(int argc, char **argv)
     struct trg_testing_roi *rois;
     uint32_t n;
     int failed = argc != 2 || trg_testing_open(argv[1], &t) < 0 ||
-                 trg_testing_random(t, 200, 500, &rois, &n) < 0 || take_hits(rois, n);
+                 trg_testing_random(t, 200, 500, &rois, &n) < 0 || take_hits(rois, n) ||
+                 trg_testing_each(t, NULL, rois, n, is_right) < 0;
 
-    for (uint32_t d = 0; !failed && d < trg_testing_devices(t); d++) {
-        failed = trg_testing_run(t, d, NULL, rois, n) < 0 || !is_right(rois, n);
-        if (failed)
-            printf("wrong on %s\n", trg_testing_device(t, d));
-    }
     trg_testing_close(t);
     return failed;
 }

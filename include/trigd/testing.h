@@ -2,16 +2,15 @@
 /* trigd/testing.h - runs a plugin on the devices of this machine without a daemon, as a lane does:
  * for the tests of plugins.  Link trigd::testing, or declare the test with trg_add_plugin_test.
  *
- *     struct trg_testing *t;
- *     struct trg_testing_roi *rois;
- *     uint32_t n;
+ *     static int is_right(const struct trg_testing_roi *rois, uint32_t n)
+ *     {
+ *         ... compares each result with an independent one ...
+ *     }
  *
- *     if (trg_testing_open(argv[1], &t) < 0 || trg_testing_random(t, 100, 500, &rois, &n) < 0)
- *         return 1;
- *     for (uint32_t d = 0; d < trg_testing_devices(t); d++)
- *         if (trg_testing_run(t, d, NULL, rois, n) < 0 || !is_right(rois, n))
- *             return 1;
- *     trg_testing_close(t);
+ *     int main(int argc, char **argv)
+ *     {
+ *         return trg_testing_main(argc, argv, NULL, is_right);
+ *     }
  *
  * Threads: a struct trg_testing belongs to one thread.
  * Errors:  0 or a negative errno; the cause has been printed to stderr.
@@ -72,6 +71,17 @@ TRG_TESTING_EXPORT int trg_testing_conditions(struct trg_testing *t, const char 
 TRG_TESTING_EXPORT int trg_testing_run(struct trg_testing *t, uint32_t device,
                                        const char *const *settings, struct trg_testing_roi *rois,
                                        uint32_t n);
+
+/* 1: the answers of a device are right; 0: they are not, and a line on stdout says how. */
+typedef int trg_testing_check(const struct trg_testing_roi *rois, uint32_t n);
+/* Runs the RoIs on each device and has the answers checked.  -EBADMSG: they are wrong on one. */
+TRG_TESTING_EXPORT int trg_testing_each(struct trg_testing *t, const char *const *settings,
+                                        struct trg_testing_roi *rois, uint32_t n,
+                                        trg_testing_check *is_right);
+/* A whole test of the plugin in the file argv[1]: 200 random RoIs of up to 500 items on each
+ * device.  The exit code of main. */
+TRG_TESTING_EXPORT int trg_testing_main(int argc, char **argv, const char *const *settings,
+                                        trg_testing_check *is_right);
 
 #ifdef __cplusplus
 }

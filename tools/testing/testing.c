@@ -329,3 +329,30 @@ int trg_testing_run(struct trg_testing *t, uint32_t device, const char *const *s
     free(config);
     return r;
 }
+
+int trg_testing_each(struct trg_testing *t, const char *const *settings,
+                     struct trg_testing_roi *rois, uint32_t n, trg_testing_check *is_right)
+{
+    int r = 0;
+
+    for (uint32_t d = 0; r == 0 && d < t->n_devices; d++) {
+        r = trg_testing_run(t, d, settings, rois, n);
+        if (r == 0 && !is_right(rois, n))
+            r = tell(t->device[d].name, -EBADMSG);
+    }
+    return r;
+}
+
+int trg_testing_main(int argc, char **argv, const char *const *settings,
+                     trg_testing_check *is_right)
+{
+    struct trg_testing *t = NULL;
+    struct trg_testing_roi *rois;
+    uint32_t n;
+    int failed = argc != 2 || trg_testing_open(argv[1], &t) < 0 ||
+                 trg_testing_random(t, 200, 500, &rois, &n) < 0 ||
+                 trg_testing_each(t, settings, rois, n, is_right) < 0;
+
+    trg_testing_close(t);
+    return failed;
+}
