@@ -2,89 +2,63 @@
 #include "daemon.h"
 
 #include <errno.h>
-#include <ftw.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <unistd.h>
 
 #include "process.h"
 #include "talk.h"
 
 #define ANSWER_S 10
 
-static int write_files(const struct bench_daemon *d, const char *bench, const char *params,
-                       const char *config)
+int bench_daemon_new(struct bench_daemon *d)
 {
-    char text[4000];
     int r;
 
+    *d = (struct bench_daemon){.pid = 0};
+    r = process_new_folder(d->folder);
+    snprintf(d->endpoint, sizeof d->endpoint, "ipc://%s/ipc", d->folder);
+    snprintf(d->control, sizeof d->control, "%s/control", d->folder);
+    return r;
+}
+
+static int write_files(const struct bench_daemon *d, const struct bench_daemon_setup *s)
+{
+    char bench[1000], text[4000];
+    int r = process_folder(bench, sizeof bench);
+
+    if (r < 0)
+        return r;
     snprintf(text, sizeof text,
              "name: bench\nstreams: [physics]\n"
-             "steps: [{name: step, plugin: zfinder, params: {%s}}]\n"
+             "steps: [{name: step, plugin: %s, params: {%s}}]\n"
              "chains: [{name: all, id: 1, steps: [{step: step}], streams: [physics]}]\n",
-             params);
+             s->plugin, s->params ? s->params : "");
     r = process_write_file(d->folder, "menu.yaml", text);
     snprintf(text, sizeof text,
-             "endpoints: [\"%s\"]\nmenu: menu.yaml\n"
+             "endpoints: [\"%s\"%s]\nmenu: menu.yaml\n"
              "plugin_path: [\"%s/../plugins\"]\nbackend_path: \"%s/../backends\"\n"
-             "control: {socket: control}\nhttp: {address: \"\"}\nlog: {level: error}\n"
-             "state_dir: \"\"\naccounts_dir: \"\"\nhistograms_dir: \"\"\n"
-             "debug_stream: {folder: \"\"}\n"
-             "limits: {soft_ms: 500, hard_ms: 5000}\nclients: {credits: 4096}\n%s",
-             d->endpoint, bench, bench, config);
+             "control: {socket: control}\nhttp: {address: \"\"}\n%s",
+             d->endpoint, s->endpoints ? s->endpoints : "", bench, bench, s->config);
     return r < 0 ? r : process_write_file(d->folder, "trigd.yaml", text);
 }
 
-static void run_daemon(const struct bench_daemon *d, const char *bench)
+int bench_daemon_start(struct bench_daemon *d, const struct bench_daemon_setup *setup)
 {
-    char program[1100], config[128];
+    char config[128];
+    const char *const args[] = {"trigd", "--config", config, NULL};
+    int r = d->folder[0] ? 0 : bench_daemon_new(d);
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* none outlives the benchmark */
-    snprintf(program, sizeof program, "%s/../bin/trigd", bench);
+    if (r == 0)
+        r = write_files(d, setup);
     snprintf(config, sizeof config, "%s/trigd.yaml", d->folder);
-    execl(program, program, "--config", config, (char *)NULL);
-    fprintf(stderr, "bench: %s: %s\n", program, strerror(errno));
-    _exit(127);
-}
-
-int bench_daemon_start(const char *params, const char *config, struct bench_daemon *d)
-{
-    char bench[1000];
-    int r = process_folder(bench, sizeof bench);
-
-    *d = (struct bench_daemon){.pid = 0};
-    if (r < 0)
-        return r;
-    snprintf(d->folder, sizeof d->folder, "/tmp/trigd-bench-XXXXXX");
-    if (!mkdtemp(d->folder)) {
-        d->folder[0] = '\0';
-        return -errno;
-    }
-    snprintf(d->endpoint, sizeof d->endpoint, "ipc://%s/ipc", d->folder);
-    snprintf(d->control, sizeof d->control, "%s/control", d->folder);
-    r = write_files(d, bench, params, config);
-    if (r < 0)
-        return r;
-    d->pid = fork();
-    if (d->pid == 0)
-        run_daemon(d, bench);
-    return d->pid < 0 ? -errno : 0;
-}
-
-static int remove_one(const char *path, const struct stat *s, int flag, struct FTW *ftw)
-{
-    (void)s, (void)flag, (void)ftw;
-    return remove(path);
+    return r < 0 ? r : process_start("../bin/trigd", args, setup->env, &d->pid);
 }
 
 void bench_daemon_stop(struct bench_daemon *d)
 {
     process_end(d->pid);
-    if (d->folder[0])
-        nftw(d->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    process_remove_folder(d->folder);
     *d = (struct bench_daemon){.pid = 0};
 }
 

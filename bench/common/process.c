@@ -4,14 +4,18 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
+#include <ftw.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 int process_folder(char *path, size_t bytes)
@@ -63,6 +67,61 @@ int process_write_file(const char *folder, const char *name, const char *text)
         return -errno;
     good = fputs(text, f) >= 0;
     return fclose(f) == 0 && good ? 0 : -EIO;
+}
+
+int process_new_folder(char path[PROCESS_FOLDER_BYTES])
+{
+    snprintf(path, PROCESS_FOLDER_BYTES, "/tmp/trigd-bench-XXXXXX");
+    if (mkdtemp(path))
+        return 0;
+    path[0] = '\0';
+    return -errno;
+}
+
+static int remove_one(const char *path, const struct stat *s, int flag, struct FTW *ftw)
+{
+    (void)s, (void)flag, (void)ftw;
+    return remove(path);
+}
+
+void process_remove_folder(const char *path)
+{
+    if (path[0])
+        nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+int process_start(const char *program, const char *const *args, const char *const *env,
+                  pid_t *ret_pid)
+{
+    char folder[1000], path[1100];
+    int r = process_folder(folder, sizeof folder);
+
+    if (r < 0)
+        return r;
+    snprintf(path, sizeof path, "%s/%s", folder, program);
+    *ret_pid = fork();
+    if (*ret_pid)
+        return *ret_pid < 0 ? -errno : 0;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* none outlives the benchmark */
+    for (; env && *env; env += 2)
+        setenv(env[0], env[1], 1);
+    execv(path, (char **)(uintptr_t)args);
+    fprintf(stderr, "bench: %s: %s\n", path, strerror(errno));
+    _exit(127);
+}
+
+int process_await_file(const char *path, pid_t pid)
+{
+    for (int i = 0; i < 3000; i++) { /* 30 s at most */
+        const struct timespec t = {.tv_nsec = 10000000L};
+
+        if (access(path, F_OK) == 0)
+            return 0;
+        if (waitpid(pid, NULL, WNOHANG) == pid)
+            return -ECHILD;
+        nanosleep(&t, NULL);
+    }
+    return -ETIMEDOUT;
 }
 
 uint64_t process_cpu_ns(pid_t pid)

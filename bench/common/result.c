@@ -2,6 +2,7 @@
 #include "result.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -42,6 +43,17 @@ double result_spread(const struct result *r)
     struct result s = sorted(r);
 
     return s.n ? 0.5 * (s.run[s.n - 1] - s.run[0]) : 0;
+}
+
+double result_quantile(double *values, size_t n, double q)
+{
+    qsort(values, n, sizeof *values, by_size);
+    return n ? values[(size_t)(q * (double)(n - 1) + 0.5)] : 0;
+}
+
+double result_error(double part, double n)
+{
+    return n > 0 ? sqrt(fmax(part * (1 - part), 1 / n) / n) : 0;
 }
 
 static const char *variable(const char *name, const char *otherwise)

@@ -3,6 +3,7 @@
 #ifndef TRIGD_BENCH_RESULT_H
 #define TRIGD_BENCH_RESULT_H
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -19,6 +20,12 @@ void result_add(struct result *r, double value);
 double result_median(const struct result *r);
 /* Half of the distance from the smallest to the largest run. */
 double result_spread(const struct result *r);
+
+/* The q-th quantile of n numbers, which it sorts; 0 of none. */
+double result_quantile(double *values, size_t n, double q);
+
+/* The binomial error of a part of n. */
+double result_error(double part, double n);
 
 struct result_figure {
     const char *bench, *figure, *unit, *command;

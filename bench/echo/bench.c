@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "args.h"
 #include "crowd.h"
@@ -32,7 +31,6 @@ static struct options {
 struct bench {
     struct server server[SERVER_KINDS];
     struct crowd crowd[SERVER_KINDS];
-    char folder[32];
     const char *transport;
 };
 
@@ -184,10 +182,8 @@ static int measure_size(struct bench *b, const char *size)
 
 static int open_all(struct bench *b, bool tcp)
 {
-    const struct server_setup setup = {.folder = b->folder,
-                                       .tcp = tcp,
-                                       .credits = options.window,
-                                       .io_threads = options.io_threads};
+    const struct server_setup setup = {
+        .tcp = tcp, .credits = options.window, .io_threads = options.io_threads};
 
     for (uint32_t k = 0; k < SERVER_KINDS; k++) {
         int r = server_start(&b->server[k], (enum server_kind)k, &setup);
@@ -233,30 +229,14 @@ static int measure_transport(struct bench *b, bool tcp)
     return r;
 }
 
-/* Removes all that the servers left behind. */
-static void clean(const char *folder)
-{
-    static const char *const file[] = {"trigd.yaml", "menu.yaml", "cache", "echo",
-                                       "decode",     "answer",    "trigd", ""};
-    char path[64];
-
-    for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, file[i]);
-        remove(path);
-    }
-}
-
 static int run(void)
 {
-    static struct bench b = {.folder = "/tmp/bench-echo-XXXXXX"}; /* large */
+    static struct bench b; /* large */
     int r = 0;
 
-    if (!mkdtemp(b.folder))
-        return complain(b.folder, -errno);
     for (int tcp = 0; tcp < 2 && r == 0; tcp++)
         if (!options.only || !strcmp(options.only, tcp ? "tcp" : "ipc"))
             r = measure_transport(&b, tcp);
-    clean(b.folder);
     if (options.json && fclose(options.json) != 0 && r == 0)
         r = complain("the JSON file", -EIO);
     return r;

@@ -6,16 +6,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "daemon.h"
+
 enum server_kind { SERVER_ECHO, SERVER_DECODE, SERVER_ANSWER, SERVER_TRIGD, SERVER_KINDS };
 
 struct server {
     enum server_kind kind;
     char endpoint[128];
     pid_t pid;
+    struct bench_daemon trigd; /* or another server in the folder that it would have */
 };
 
 struct server_setup {
-    const char *folder;  /* for its files; it exists */
     bool tcp;            /* on a free port of the loopback, else on ipc */
     uint32_t credits;    /* of each client */
     uint32_t io_threads; /* of ZeroMQ */

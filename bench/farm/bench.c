@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "args.h"
 #include "crowd.h"
 #include "middle.h"
+#include "process.h"
 #include "result.h"
 #include "simulate.h"
 #include "slow.h"
@@ -212,34 +212,20 @@ static void measure_rules(void)
 
 /* ---------------------------------------------------------------- all */
 
-/* Removes all that the programs left behind. */
-static void clean(const char *folder)
-{
-    static const char *const file[] = {"trigsup.yaml", "menu.yaml", "enlist", "farm", "proxy",
-                                       "back",         "n0",        "n1",     "n2",   "n3",
-                                       "n4",           "n5",        "n6",     "n7",   ""};
-    char path[64];
-
-    for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, file[i]);
-        remove(path);
-    }
-}
-
 static int run(void)
 {
-    char folder[] = "/tmp/bench-farm-XXXXXX";
-    int r = 0;
+    char folder[PROCESS_FOLDER_BYTES];
+    int r = process_new_folder(folder);
 
-    if (!mkdtemp(folder))
-        return complain(folder, -errno);
+    if (r < 0)
+        return complain(folder, r);
     if (is_wanted("proxy"))
         r = measure_sides(folder);
     if (r == 0 && is_wanted("slow"))
         r = measure_slow(folder);
     if (r == 0 && is_wanted("rules"))
         measure_rules();
-    clean(folder);
+    process_remove_folder(folder);
     if (options.json && fclose(options.json) != 0 && r == 0)
         r = complain("the JSON file", -EIO);
     return r;

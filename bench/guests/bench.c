@@ -27,7 +27,8 @@
 #define WINDOW   4096u
 
 struct options {
-    const char *json, *preset, *params, *backend, *device, *guest, *modes;
+    FILE *json;
+    const char *preset, *params, *backend, *device, *guest, *modes;
     uint32_t rounds, ms, slice_us, percent;
 };
 
@@ -49,24 +50,20 @@ struct figures {
 
 static int start_daemon(struct bench *b, const char *when)
 {
-    char config[1000];
+    char config[1400];
 
     snprintf(config, sizeof config,
+             BENCH_DAEMON_ALONE
              "devices: [{backend: %s, lanes: 1, slots: 1}]\n" /* busy for one batch at a time */
              "guests:\n  - {guest: g, plugin: lattice, backend: %s, when: %s, slice_us: %u,"
              " percent: %u, memory_mbytes: 8192, checkpoint_s: 0, folder: guests, params: {%s}}\n",
              b->o.backend, b->o.backend, when, b->o.slice_us, b->o.percent, b->o.guest);
-    return bench_daemon_start(b->o.params, config, &b->daemon);
+    return bench_daemon_start(
+        &b->daemon,
+        &(struct bench_daemon_setup){.plugin = "zfinder", .params = b->o.params, .config = config});
 }
 
 /* ---------------------------------------------------------------- rounds */
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 struct counts {
     double busy_ns, guest_us, slices;
@@ -109,9 +106,8 @@ static int run_round(struct bench *b, int kind, struct figures *f)
         b->us[n++] = (double)(b->stream.roi[i].ended_ns - b->stream.roi[i].sent_ns) * 1e-3;
     if (!n)
         return -ENODATA;
-    qsort(b->us, n, sizeof *b->us, compare);
-    result_add(&f->p50[kind], b->us[n / 2]);
-    result_add(&f->p99[kind], b->us[(uint32_t)(0.99 * (n - 1) + 0.5)]);
+    result_add(&f->p50[kind], result_quantile(b->us, n, 0.5));
+    result_add(&f->p99[kind], result_quantile(b->us, n, 0.99));
     if (kind == PAUSED)
         return 0;
     wall_us = (double)(after.at_ns - before.at_ns) * 1e-3;
@@ -225,7 +221,7 @@ static int measure_modes(struct bench *b, FILE *json)
 static void parse(int argc, char **argv, struct options *o)
 {
     const struct arg table[] = {
-        {"json", ARG_TEXT, &o->json, 0, 0, "FILE", "write the figures there as well"},
+        {"json", ARG_APPEND, &o->json, 0, 0, "FILE", "append figures, one a line"},
         {"preset", ARG_TEXT, &o->preset, 0, 0, "P", "of trigreplay (default lowlum)"},
         {"params", ARG_TEXT, &o->params, 0, 0, "YAML", "of zfinder (default preset: pure)"},
         {"backend", ARG_TEXT, &o->backend, 0, 0, "B", "of lane and guest (default cpu)"},
@@ -255,25 +251,13 @@ static void parse(int argc, char **argv, struct options *o)
 int main(int argc, char **argv)
 {
     struct bench b = {.max_hz = 0};
-    FILE *json = NULL;
     int r = -ENOMEM;
 
     parse(argc, argv, &b.o);
-    if (b.o.json) {
-        json = fopen(b.o.json, "w");
-        if (!json) {
-            fprintf(stderr, "bench_guests: %s: %s\n", b.o.json, strerror(errno));
-            return 1;
-        }
-    }
     b.us = calloc(ROIS, sizeof *b.us);
     if (b.us)
-        r = measure_modes(&b, json);
-    if (r < 0)
-        fprintf(stderr, "bench_guests: %s\n", strerror(-r));
+        r = measure_modes(&b, b.o.json);
     source_free(&b.source);
     free(b.us);
-    if (json)
-        fclose(json);
-    return r < 0;
+    return result_end(b.o.json, "bench_guests", r);
 }

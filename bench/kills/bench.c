@@ -24,7 +24,8 @@
 #define CALM_NS    (500 * NS_PER_MS)  /* before a kill */
 
 struct options {
-    const char *json, *preset, *params, *devices, *device;
+    FILE *json;
+    const char *preset, *params, *devices, *device;
     uint32_t kills;
 };
 
@@ -113,20 +114,10 @@ static void note(struct sample *s, const struct stream_roi *r)
         s->ms[s->n++] = (double)(r->ended_ns - r->sent_ns) * 1e-6;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Of those from `first` on, which it sorts. */
 static double quantile(struct sample *s, uint32_t first, double q)
 {
-    const uint32_t n = s->n - first;
-
-    qsort(s->ms + first, n, sizeof *s->ms, compare);
-    return n ? s->ms[first + (uint32_t)(q * (n - 1) + 0.5)] : 0;
+    return result_quantile(s->ms + first, s->n - first, q);
 }
 
 enum part { HIT, CAME, REST, PARTS };
@@ -209,14 +200,16 @@ static int report(FILE *json, const struct bench *b, uint32_t from)
 static int start_daemon(struct bench *b)
 {
     const char *backend = strstr(b->o.devices, "backend: ");
-    char config[400];
+    char config[800];
 
     if (!backend)
         return -EINVAL;
     backend += strlen("backend: ");
     snprintf(b->worker, sizeof b->worker, "%.*s:", (int)strcspn(backend, ",} "), backend);
-    snprintf(config, sizeof config, "devices: [%s]\n", b->o.devices);
-    return bench_daemon_start(b->o.params, config, &b->daemon);
+    snprintf(config, sizeof config, BENCH_DAEMON_ALONE "devices: [%s]\n", b->o.devices);
+    return bench_daemon_start(
+        &b->daemon,
+        &(struct bench_daemon_setup){.plugin = "zfinder", .params = b->o.params, .config = config});
 }
 
 static int measure(struct bench *b, FILE *json)
@@ -244,7 +237,7 @@ static int measure(struct bench *b, FILE *json)
 static void parse(int argc, char **argv, struct options *o)
 {
     const struct arg table[] = {
-        {"json", ARG_TEXT, &o->json, 0, 0, "FILE", "write the figures there as well"},
+        {"json", ARG_APPEND, &o->json, 0, 0, "FILE", "append figures, one a line"},
         {"preset", ARG_TEXT, &o->preset, 0, 0, "P", "of trigreplay (default lowlum)"},
         {"params", ARG_TEXT, &o->params, 0, 0, "YAML", "of zfinder (default preset: pure)"},
         {"devices", ARG_TEXT, &o->devices, 0, 0, "YAML",
@@ -264,29 +257,17 @@ static void parse(int argc, char **argv, struct options *o)
 int main(int argc, char **argv)
 {
     struct bench b = {.max_hz = 0};
-    FILE *json = NULL;
     int r = -ENOMEM;
 
     parse(argc, argv, &b.o);
     b.kill_at = calloc(b.o.kills, sizeof *b.kill_at);
     b.kill_ns = calloc(b.o.kills, sizeof *b.kill_ns);
-    if (b.o.json) {
-        json = fopen(b.o.json, "w");
-        if (!json) {
-            fprintf(stderr, "bench_kills: %s: %s\n", b.o.json, strerror(errno));
-            return 1;
-        }
-    }
     if (b.kill_at && b.kill_ns)
-        r = measure(&b, json);
-    if (r < 0)
-        fprintf(stderr, "bench_kills: %s\n", strerror(-r));
+        r = measure(&b, b.o.json);
     stream_close(&b.stream);
     bench_daemon_stop(&b.daemon);
     source_free(&b.source);
-    if (json)
-        fclose(json);
     free(b.kill_at);
     free(b.kill_ns);
-    return r < 0;
+    return result_end(b.o.json, "bench_kills", r);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "args.h"
+#include "process.h"
 
 static struct {
     const char *name;
@@ -39,13 +40,13 @@ int measure_run(const struct daemon *d, enum way way, const struct load *load, e
                 struct figures *f)
 {
     const uint64_t rois = options.quick ? load->rois / 10 : load->rois;
-    const uint64_t cpu = process_cpu_ns(d->pid);
+    const uint64_t cpu = process_cpu_ns(d->trigd.pid);
     struct replay_result result;
     int r = measure_send(d, way, load, layout, rois, &result);
 
     if (r == 0) {
         result_add(&f->rate, (double)rois / result.seconds);
-        result_add(&f->cpu, (double)(process_cpu_ns(d->pid) - cpu) * 1e-3 / (double)rois);
+        result_add(&f->cpu, (double)(process_cpu_ns(d->trigd.pid) - cpu) * 1e-3 / (double)rois);
         result_add(&f->bytes, (double)result.sum.bytes_out / (double)rois);
         result_add(&f->p50, latency_quantile_ns(&result.sum.latency, 0.5) * 1e-3);
         result_add(&f->p99, latency_quantile_ns(&result.sum.latency, 0.99) * 1e-3);

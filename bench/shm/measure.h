@@ -3,9 +3,9 @@
  * line. */
 #ifndef TRIGD_BENCH_MEASURE_H
 #define TRIGD_BENCH_MEASURE_H
-#include "daemon.h"
 #include "replay.h"
 #include "result.h"
+#include "ways.h"
 
 struct load { /* what is sent and who looks at it */
     const char *plugin, *params, *preset;

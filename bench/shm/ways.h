@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon.h - trigd with three ways in, as a process that is measured. */
-#ifndef TRIGD_BENCH_DAEMON_H
-#define TRIGD_BENCH_DAEMON_H
+/* ways.h - trigd with three ways in, as a process that is measured. */
+#ifndef TRIGD_BENCH_WAYS_H
+#define TRIGD_BENCH_WAYS_H
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "counts.h"
-#include "process.h"
+#include "daemon.h"
 
 enum way { WAY_SHM, WAY_IPC, WAY_TCP, WAYS };
 extern const char *const way_name[WAYS];
 
 struct daemon {
-    char folder[64], endpoint[WAYS][128];
+    struct bench_daemon trigd;
+    char endpoint[WAYS][128];
     struct counts *counts; /* NULL: it does not count */
-    pid_t pid;
 };
 
 /* Starts it with one step, `plugin` with `params` (YAML, may be ""), and waits until it listens.
