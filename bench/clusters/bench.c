@@ -179,23 +179,23 @@ static int run_lane(void *arg)
 }
 
 struct way {
-    const char *backend;
-    struct trg_device *device;
-    struct trg_device_info info;
+    struct algo_place place;
     uint32_t plugins, batch, lanes;
 };
 
 static double seconds(const struct way *w, const struct crew_time *t)
 {
-    if (w->info.is_host && w->lanes == 1)
+    if (w->place.info.is_host && w->lanes == 1)
         return t->thread_s;
-    return w->info.is_host || w->info.pci[0] ? t->wall_s : t->process_s;
+    return w->place.info.is_host || w->place.info.pci[0] ? t->wall_s : t->process_s;
 }
 
 static void measure(const struct bench *b, const struct sample *s, const struct way *w)
 {
-    const uint32_t n = w->info.pci[0] || s->n < CPU_MOST ? s->n : CPU_MOST;
-    const uint32_t least = w->info.pci[0] ? 8 * w->batch : w->info.is_host ? CPU_MOST : 64;
+    const uint32_t n = w->place.info.pci[0] || s->n < CPU_MOST ? s->n : CPU_MOST;
+    const uint32_t least = w->place.info.pci[0]    ? 8 * w->batch
+                           : w->place.info.is_host ? CPU_MOST
+                                                   : 64;
     struct lane lane[LANES] = {{0}};
     struct result rates = {.n = 0};
     char what[64], device[80];
@@ -210,7 +210,7 @@ static void measure(const struct bench *b, const struct sample *s, const struct 
         return;
     for (uint32_t i = 0; i < w->lanes; i++) {
         struct pipeline_setup setup = {.n = w->plugins,
-                                       .device = w->device,
+                                       .device = w->place.device,
                                        .batch = w->batch,
                                        .slots = 2,
                                        .max_items = w->batch * s->most};
@@ -232,8 +232,8 @@ static void measure(const struct bench *b, const struct sample *s, const struct 
             fail("a lane");
         result_add(&rates, (double)w->lanes * lane[0].rounds * n / seconds(w, &t));
     }
-    snprintf(device, sizeof device, "%s, %.20s, %u lane%s", w->backend, w->info.name, w->lanes,
-             w->lanes > 1 ? "s" : "");
+    snprintf(device, sizeof device, "%s, %.20s, %u lane%s", w->place.backend, w->place.info.name,
+             w->lanes, w->lanes > 1 ? "s" : "");
     tell(b, s, what, device, &rates);
     printf("  %.2f %s an event\n", value,
            w->plugins == 1   ? "hits"
@@ -247,7 +247,7 @@ static void measure(const struct bench *b, const struct sample *s, const struct 
 static void measure_plugins(const struct bench *b, const struct sample *s, struct way *w)
 {
     static const uint32_t batches[] = {256, 1024, 64, 2048}, lanes[] = {1, 8, 4};
-    const bool is_gpu = w->info.pci[0], is_quick = b->runs <= 3;
+    const bool is_gpu = w->place.info.pci[0], is_quick = b->runs <= 3;
     const uint32_t n_batches = is_quick ? 2 : 4, n_lanes = is_quick ? 2 : 3;
 
     for (uint32_t i = 0; is_gpu && i < n_batches; i++)
@@ -263,30 +263,20 @@ static void measure_plugins(const struct bench *b, const struct sample *s, struc
         measure(b, s, w);
 }
 
-static void measure_device(const struct bench *b, const struct sample *s, const char *backend,
-                           struct trg_device *device)
-{
-    struct way w = {.backend = backend, .device = device};
-
-    trg_device_info(device, &w.info);
-    for (w.plugins = 1; w.plugins <= PLUGINS; w.plugins++)
-        measure_plugins(b, s, &w);
-}
-
 static void measure_all(const struct bench *b, struct sample *s)
 {
+    struct algo_place place[ALGO_PLACES_MAX];
+    const uint32_t n = algo_host_places(&b->host[0], b->backend, place);
+
     if (!b->only) {
         measure_lean(b, s);
         measure_naive(b, s);
     }
-    for (uint32_t i = 0; i < backends_count(b->host[0].backends); i++) {
-        struct trg_device *device;
-        uint32_t n;
-        const char *name = backends_name(b->host[0].backends, i, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct way w = {.place = place[i]};
 
-        if (n && (!b->backend || !strcmp(b->backend, name)) &&
-            backends_device(b->host[0].backends, name, 0, &device) == 0)
-            measure_device(b, s, name, device);
+        for (w.plugins = 1; !w.place.index && w.plugins <= PLUGINS; w.plugins++)
+            measure_plugins(b, s, &w);
     }
 }
 
@@ -311,8 +301,7 @@ static void tell_physics(const struct bench *b, const char *figure, const char *
 static void tell_part(const struct bench *b, const char *figure, bool higher_is_better, double part,
                       double n)
 {
-    tell_physics(b, figure, "fraction", higher_is_better, part,
-                 n > 0 ? sqrt(fmax(part * (1 - part), 1 / n) / n) : 0, (uint32_t)n);
+    tell_physics(b, figure, "fraction", higher_is_better, part, result_error(part, n), (uint32_t)n);
 }
 
 /* A root of a mean of squares of n numbers. */

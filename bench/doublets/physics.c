@@ -36,7 +36,7 @@ struct tally {
 static void report(const char *preset, const char *what, const struct count *c)
 {
     const double value = c->all > 0 ? c->found / c->all : 0;
-    const double error = c->all > 0 ? sqrt(value * (1 - value) / c->all) : 0;
+    const double error = result_error(value, c->all);
     char text[120];
 
     if (c->all < 1)

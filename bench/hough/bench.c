@@ -33,7 +33,7 @@ struct task { /* for each device */
     double base;
 };
 
-static void one_way(const struct bench *b, const struct place *p, const struct task *t,
+static void one_way(const struct bench *b, const struct algo_place *p, const struct task *t,
                     const struct hough_config *c, uint32_t batch, uint32_t lanes)
 {
     char figure[64], name[WAY_NAME_BYTES];
@@ -47,7 +47,7 @@ static void one_way(const struct bench *b, const struct place *p, const struct t
     measure(b, &w, c, t->s);
 }
 
-static void method_on(const struct bench *b, const struct place *p, void *arg)
+static void method_on(const struct bench *b, const struct algo_place *p, void *arg)
 {
     static const uint32_t batches[] = {1, 16, 64, 256, 1024, 2048};
     const struct task *t = arg;

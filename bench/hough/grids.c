@@ -55,7 +55,7 @@ static double steps(const struct hough_config *c, const struct cell *cell)
 }
 
 /* One figure of one device; `rois` of the sample, in batches of as many at most. */
-static void measure_cell(const struct bench *b, const struct place *p, const struct cell *cell,
+static void measure_cell(const struct bench *b, const struct algo_place *p, const struct cell *cell,
                          uint32_t lanes, uint32_t rois, uint32_t batch)
 {
     const char *const settings[] = {"phi_bins",
@@ -100,7 +100,7 @@ static void measure_cell(const struct bench *b, const struct place *p, const str
         *pace = 1 / (rate * work);
 }
 
-static void grid_on(const struct bench *b, const struct place *p, void *arg)
+static void grid_on(const struct bench *b, const struct algo_place *p, void *arg)
 {
     const struct cell *cell = arg;
     const uint32_t batch = cell->s->most_hits < 10000 ? BATCH : BATCH_10;

@@ -56,7 +56,8 @@ static enum way_clock clock_for(const struct trg_device_info *info, uint32_t lan
     return info->pci[0] ? BY_WALL : BY_PROCESS;
 }
 
-struct way way_on(const struct place *p, uint32_t batch, uint32_t lanes, char name[WAY_NAME_BYTES])
+struct way way_on(const struct algo_place *p, uint32_t batch, uint32_t lanes,
+                  char name[WAY_NAME_BYTES])
 {
     snprintf(name, WAY_NAME_BYTES, "%s, %.20s, %u lane%s", p->backend, p->info.name, lanes,
              lanes > 1 ? "s" : "");
@@ -145,17 +146,14 @@ double measure(const struct bench *b, const struct way *w, const struct hough_co
 }
 
 void for_all_devices(const struct bench *b,
-                     void (*measure_on)(const struct bench *b, const struct place *p, void *arg),
+                     void (*measure_on)(const struct bench *b, const struct algo_place *p,
+                                        void *arg),
                      void *arg)
 {
-    for (uint32_t i = 0; i < backends_count(b->host.backends); i++) {
-        struct place p = {.number = i};
-        uint32_t n;
+    struct algo_place place[ALGO_PLACES_MAX];
+    const uint32_t n = algo_host_places(&b->host, NULL, place);
 
-        p.backend = backends_name(b->host.backends, i, &n);
-        if (!n || backends_device(b->host.backends, p.backend, 0, &p.device) < 0)
-            continue;
-        trg_device_info(p.device, &p.info);
-        measure_on(b, &p, arg);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        if (place[i].index == 0)
+            measure_on(b, &place[i], arg);
 }

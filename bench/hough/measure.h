@@ -21,13 +21,6 @@ struct sample {
     uint32_t n, most_hits;
 };
 
-struct place { /* where to measure */
-    struct trg_device *device;
-    const char *backend;
-    struct trg_device_info info;
-    uint32_t number; /* of the backend */
-};
-
 struct way { /* to measure */
     const char *figure, *device_name;
     struct trg_device *device;
@@ -47,7 +40,8 @@ void report(const struct bench *b, const struct way *w, const struct result *rat
 /* A way with so many lanes of a device, by the clock that suits it; `name`, where they are told,
  * lives as long. */
 #define WAY_NAME_BYTES 80
-struct way way_on(const struct place *p, uint32_t batch, uint32_t lanes, char name[WAY_NAME_BYTES]);
+struct way way_on(const struct algo_place *p, uint32_t batch, uint32_t lanes,
+                  char name[WAY_NAME_BYTES]);
 /* Measures with a thread a lane, and tells it.  What is slow is run once.  RoIs/s; 0: nothing was
  * measured. */
 double measure(const struct bench *b, const struct way *w, const struct hough_config *c,
@@ -55,7 +49,8 @@ double measure(const struct bench *b, const struct way *w, const struct hough_co
 
 /* Calls `measure_on` for the first device of each backend. */
 void for_all_devices(const struct bench *b,
-                     void (*measure_on)(const struct bench *b, const struct place *p, void *arg),
+                     void (*measure_on)(const struct bench *b, const struct algo_place *p,
+                                        void *arg),
                      void *arg);
 
 /* The filling of cells alone, for many grids and numbers of hits. */

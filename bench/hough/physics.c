@@ -79,21 +79,16 @@ static void write_figure(const char *sample, const char *method, const char *wha
                          double n, bool higher, double goal)
 {
     char figure[200];
-    struct result r = {.n = 0};
-    double error = n > 0 ? sqrt(fmax(value * (1 - value), 1 / n) / n) : 0;
 
     snprintf(figure, sizeof figure, "%s, %s: %s", sample, method, what);
-    result_add(&r, value - error);
-    result_add(&r, value);
-    result_add(&r, value + error);
-    result_write(json,
-                 &(struct result_figure){.bench = "physics-hough",
-                                         .figure = figure,
-                                         .unit = "fraction",
-                                         .command = "hough_physics",
-                                         .higher_is_better = higher,
-                                         .goal = goal},
-                 &r);
+    result_write_value(json,
+                       &(struct result_figure){.bench = "physics-hough",
+                                               .figure = figure,
+                                               .unit = "fraction",
+                                               .command = "hough_physics",
+                                               .higher_is_better = higher,
+                                               .goal = goal},
+                       value, result_error(value, n), (uint32_t)n);
 }
 
 /* "paint weight=gauss" */

@@ -75,7 +75,7 @@ struct size {
     uint32_t hits, method, batch;
 };
 
-static void measure_size(const struct bench *b, const struct place *p, void *arg)
+static void measure_size(const struct bench *b, const struct algo_place *p, void *arg)
 {
     const struct size *size = arg;
     struct hough_config c;

@@ -27,18 +27,17 @@ static void point(const struct sample *s, struct lane *l, const char *device, co
     fflush(stdout);
 }
 
-static void on_gpu(const struct sample *s, const char *backend, struct trg_device *d)
+static void on_gpu(const struct sample *s, const struct algo_place *p)
 {
-    struct trg_device_info info;
+    const struct trg_device_info info = p->info;
     struct pa_config c;
     struct lane *l;
     char name[64];
 
-    trg_device_info(d, &info);
-    snprintf(name, sizeof name, "%s %.40s", backend, info.name);
+    snprintf(name, sizeof name, "%s %.40s", p->backend, info.name);
     set(&c, s->options, "auto");
     c.choice = PA_CHOOSE_DEVICE; /* with as many rounds as the curve says */
-    if (lane_open(&host, d, &c, s->rois, s->n, &l) < 0)
+    if (lane_open(&host, p->device, &c, s->rois, s->n, &l) < 0)
         return;
     for (uint32_t units = 1; units < info.units; units *= 2) {
         lane_width(l, units, 0);
@@ -81,16 +80,12 @@ static void on_cores(const struct sample *s)
 
 void curves(const struct sample *s, const char *backend)
 {
-    for (uint32_t i = 0; i < backends_count(host.backends); i++) {
-        uint32_t devices;
-        const char *name = backends_name(host.backends, i, &devices);
-        struct trg_device *d;
+    struct algo_place place[ALGO_PLACES_MAX];
+    const uint32_t n = algo_host_places(&host, backend, place);
 
-        if (backend && strcmp(backend, name) != 0)
-            continue;
-        if (!strcmp(name, "cpu"))
+    for (uint32_t i = 0; i < n; i++)
+        if (place[i].info.is_host)
             on_cores(s);
-        else if (backends_device(host.backends, name, 0, &d) == 0)
-            on_gpu(s, name, d);
-    }
+        else if (!place[i].index)
+            on_gpu(s, &place[i]);
 }

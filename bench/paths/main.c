@@ -36,25 +36,22 @@ static void report(const struct sample *s, const char *device, const char *growt
     figure_write(figure, device, t->wall / s->n, "us", spread, 0, 0);
 }
 
-static void on_device(struct trg_device *d, const char *backend, const struct sample *s,
-                      const char *growth)
+static void on_device(const struct algo_place *p, const struct sample *s, const char *growth)
 {
     struct pa_config c;
-    struct trg_device_info info;
     struct timing t;
     struct lane *l;
     char name[64];
     double spread;
 
     set(&c, s->options, growth);
-    trg_device_info(d, &info);
-    snprintf(name, sizeof name, "%s %.40s", backend, info.name);
-    if (lane_open(&host, d, &c, s->rois, s->n, &l) < 0) {
-        fprintf(stderr, "bench_paths: no lane on %s for %s\n", backend, s->name);
+    snprintf(name, sizeof name, "%s %.40s", p->backend, p->info.name);
+    if (lane_open(&host, p->device, &c, s->rois, s->n, &l) < 0) {
+        fprintf(stderr, "bench_paths: no lane on %s for %s\n", p->backend, s->name);
         return;
     }
     if (measure(l, &t, &spread) == 0)
-        report(s, name, growth, &t, spread, !strcmp(backend, "cuda"));
+        report(s, name, growth, &t, spread, !strcmp(p->backend, "cuda"));
     lane_close(l);
 }
 
@@ -86,32 +83,23 @@ static void counts(const struct sample *s)
 static void everywhere(const struct sample *s)
 {
     static const char *const growths[] = {"depth", "scan", "breadth"};
+    struct algo_place place[ALGO_PLACES_MAX];
     struct trg_device *cpu;
     struct pa_config c;
     struct timing t;
     struct lane *l;
     double spread;
+    uint32_t n;
 
     if (bench.is_curves) {
         curves(s, bench.backend);
         return;
     }
     counts(s);
-    for (uint32_t i = 0; i < backends_count(host.backends); i++) {
-        uint32_t devices;
-        const char *backend = backends_name(host.backends, i, &devices);
-
-        for (uint32_t k = 0; k < devices; k++) {
-            struct trg_device *d;
-
-            if (bench.backend && strcmp(bench.backend, backend) != 0)
-                continue;
-            if (backends_device(host.backends, backend, k, &d) < 0)
-                continue;
-            for (uint32_t g = strcmp(backend, "cpu") ? 1 : 0; g < 3; g++)
-                on_device(d, backend, s, growths[g]);
-        }
-    }
+    n = algo_host_places(&host, bench.backend, place);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t g = place[i].info.is_host ? 0 : 1; g < 3; g++)
+            on_device(&place[i], s, growths[g]);
     if (bench.backend && strcmp(bench.backend, "cpu") != 0)
         return;
     set(&c, s->options, "auto");

@@ -34,22 +34,12 @@ static int run_part(const char *part, const struct bench *b, const struct algo_h
 static int run_devices(const char *part, const char *only, const struct bench *b,
                        const struct algo_host *h)
 {
+    struct algo_place place[ALGO_PLACES_MAX];
+    const uint32_t n = algo_host_places(h, only, place);
     int r = 0;
 
-    for (uint32_t i = 0; i < backends_count(h->backends); i++) {
-        uint32_t n;
-        const char *backend = backends_name(h->backends, i, &n);
-
-        for (uint32_t k = 0; r == 0 && k < n; k++) {
-            struct trg_device *device;
-
-            if (only && strcmp(only, backend) != 0)
-                continue;
-            r = backends_device(h->backends, backend, k, &device);
-            if (r == 0)
-                r = run_part(part, b, h, device);
-        }
-    }
+    for (uint32_t i = 0; r == 0 && i < n; i++)
+        r = run_part(part, b, h, place[i].device);
     return r;
 }
 

@@ -9,6 +9,7 @@
 
 #include "beauty.h"
 #include "reference_score.h"
+#include "result.h"
 #include "results.h"
 
 /* What an event is worth to a trigger: it is kept when this is above the cut. */
@@ -186,8 +187,7 @@ int curve_write(const char *path, const char *label, const struct event *e,
 
             snprintf(what, sizeof what, "b efficiency where %g of others pass, %s", retention[k],
                      judges[j].name);
-            result_ratio(what, f, n_b ? sqrt(fmax(f * (1 - f), 1.0 / n_b) / n_b) : 0, n_b, "higher",
-                         0);
+            result_ratio(what, f, result_error(f, n_b), n_b, "higher", 0);
         }
         if (n_b && n_b < n)
             tell_table(p, n, n_b);

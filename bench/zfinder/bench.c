@@ -178,26 +178,19 @@ static void measure_device(struct trg_device *device, const char *name, uint32_t
 static void measure_all_devices(const struct zf_config *c, const struct sample *s,
                                 const struct mode *m, double serial, const struct trg_result *want)
 {
-    for (uint32_t i = 0; i < backends_count(host.backends); i++) {
-        uint32_t n;
-        const char *backend = backends_name(host.backends, i, &n);
+    struct algo_place place[ALGO_PLACES_MAX];
+    const uint32_t n = algo_host_places(&host, only, place);
 
-        for (uint32_t k = 0; k < n && (!only || !strcmp(only, backend)); k++) {
-            struct trg_device *device;
-            struct trg_device_info info;
-            char name[160];
+    for (uint32_t i = 0; i < n; i++) {
+        const struct algo_place *p = &place[i];
+        const uint32_t more = p->info.is_host ? process_cores(LANES_MAX) : 2;
+        char name[160];
 
-            if (backends_device(host.backends, backend, k, &device) < 0)
-                continue;
-            trg_device_info(device, &info);
-            snprintf(name, sizeof name, "%s, %.20s, 1 lane", backend, info.name);
-            measure_device(device, name, 1, c, s, m, serial, want);
-            snprintf(name, sizeof name, "%s, %.20s, %u lanes", backend, info.name,
-                     info.is_host ? process_cores(LANES_MAX) : 2);
-            if (info.is_host || !strcmp(backend, "cuda"))
-                measure_device(device, name, info.is_host ? process_cores(LANES_MAX) : 2, c, s, m,
-                               serial, want);
-        }
+        snprintf(name, sizeof name, "%s, %.20s, 1 lane", p->backend, p->info.name);
+        measure_device(p->device, name, 1, c, s, m, serial, want);
+        snprintf(name, sizeof name, "%s, %.20s, %u lanes", p->backend, p->info.name, more);
+        if (p->info.is_host || !strcmp(p->backend, "cuda"))
+            measure_device(p->device, name, more, c, s, m, serial, want);
     }
 }
 

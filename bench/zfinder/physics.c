@@ -78,7 +78,7 @@ static int within_1mm(const struct sample *s, const struct setting *setting, con
 
 static void tell(const struct sample *s, const char *what, int good)
 {
-    double f = (double)good / s->n, error = sqrt(f * (1 - f) / s->n);
+    double f = (double)good / s->n, error = result_error(f, s->n);
     char text[400];
 
     printf("%-8s %-70s %.3f +- %.3f\n", s->name, what, f, error);

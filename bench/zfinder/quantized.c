@@ -58,7 +58,7 @@ static void tell(const struct sample *s, const struct setting *setting, const ch
     snprintf(text, sizeof text, "%s, %s, %s: mean |dz| of those within 1 mm", s->name,
              setting->what, layout);
     result_write(json, &figure, &one);
-    printf(" %.4f +- %.4f | %.1f +- %.1f |", part, sqrt(part * (1 - part) / s->n), 1e3 * f->mean_dz,
+    printf(" %.4f +- %.4f | %.1f +- %.1f |", part, result_error(part, s->n), 1e3 * f->mean_dz,
            1e3 * f->error_dz);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "algohost.h"
 #include "args.h"
 #include "base/beside.h"
 #include "bench.h"
@@ -31,10 +32,7 @@ struct arguments {
 };
 
 struct bench { /* what is open */
-    struct trg_host host;
-    struct backends *backends;
-    struct plugin_host *plugins;
-    const struct plugin *plugin;
+    struct algo_host algo;
     struct trg_device *device;
     struct trg_device_info info;
     void *params;
@@ -44,41 +42,24 @@ struct bench { /* what is open */
 
 /* ---------------------------------------------------------------- opening */
 
-static void print_log(void *ctx, enum trg_level level, const char *text)
-{
-    (void)ctx;
-    if (level <= TRG_WARN)
-        fprintf(stderr, "trigbench: %s\n", text);
-}
-
 static int open_plugin(struct bench *b, const struct arguments *a)
 {
-    char folder[PATH_BYTES], why[512], *paths[] = {folder};
+    char plugins[PATH_BYTES], backends[PATH_BYTES], why[512] = "";
     int r;
 
-    beside_program("plugins", folder, sizeof folder);
-    if (a->plugins)
-        snprintf(folder, sizeof folder, "%s", a->plugins);
-    r = plugin_host_new(paths, 1, &b->plugins);
+    if (a->timeline && setenv("TRIGD_DEVICE_TIMES", "1", 1)) /* before there is a queue */
+        return -errno;
+    beside_program("plugins", plugins, sizeof plugins);
+    beside_program("backends", backends, sizeof backends);
+    r = algo_host_open_in(&b->algo, a->plugins ? a->plugins : plugins,
+                          a->backends ? a->backends : backends, a->plugin);
     if (r < 0)
         return r;
-    r = plugin_host_get(b->plugins, a->plugin, &b->plugin, why, sizeof why);
-    b->params = r < 0 ? NULL : calloc(1, b->plugin->d.config_size + 4);
-    if (r == 0 && !b->params)
+    b->params = calloc(1, b->algo.plugin->d.config_size + 4);
+    if (!b->params)
         return -ENOMEM;
-    if (r == 0)
-        plugin_defaults(b->plugin, b->params);
-    for (uint32_t i = 0; r == 0 && i < a->with.n; i++) {
-        const char *eq = strchr(a->with.text[i], '=');
-        char key[128];
-
-        snprintf(key, sizeof key, "%.*s", eq ? (int)(eq - a->with.text[i]) : 0, a->with.text[i]);
-        r = !strcmp(key, "preset")
-                ? plugin_preset(b->plugin, eq + 1, b->params, why, sizeof why)
-                : plugin_set(b->plugin, key, eq ? eq + 1 : "", b->params, why, sizeof why);
-    }
-    if (r == 0)
-        r = plugin_check(b->plugin, b->params, why, sizeof why);
+    r = algo_configure_lines(b->algo.plugin, NULL, a->with.text, a->with.n, b->params, why,
+                             sizeof why);
     if (r < 0)
         fprintf(stderr, "trigbench: %s\n", why);
     return r;
@@ -86,7 +67,7 @@ static int open_plugin(struct bench *b, const struct arguments *a)
 
 static int open_device(struct bench *b, const struct arguments *a)
 {
-    char folder[PATH_BYTES], name[32];
+    char name[32];
     const char *colon = strchr(a->device, ':');
     char *end = NULL;
     uint32_t index = colon ? (uint32_t)strtoul(colon + 1, &end, 10) : 0;
@@ -97,15 +78,8 @@ static int open_device(struct bench *b, const struct arguments *a)
                 a->device);
         return -EINVAL;
     }
-
-    beside_program("backends", folder, sizeof folder);
     snprintf(name, sizeof name, "%.*s", colon ? (int)(colon - a->device) : 31, a->device);
-    b->host = (struct trg_host){.size = sizeof b->host, .log = print_log};
-    if (a->timeline && setenv("TRIGD_DEVICE_TIMES", "1", 1)) /* before there is a queue */
-        return -errno;
-    r = backends_open(a->backends ? a->backends : folder, NULL, &b->host, &b->backends);
-    if (r == 0)
-        r = backends_device(b->backends, name, index, &b->device);
+    r = backends_device(b->algo.backends, name, index, &b->device);
     if (r < 0) {
         fprintf(stderr, "trigbench: no device %s:%u here: %s\n", name, index, strerror(-r));
         return r;
@@ -117,10 +91,10 @@ static int open_device(struct bench *b, const struct arguments *a)
 
 static int make_sample(struct bench *b, const struct arguments *a)
 {
-    const struct inputs_setup setup = {.host = &b->host,
-                                       .plugins = b->plugins,
+    const struct inputs_setup setup = {.host = &b->algo.host,
+                                       .plugins = b->algo.plugins,
                                        .device = b->device,
-                                       .plugin = b->plugin,
+                                       .plugin = b->algo.plugin,
                                        .preset = a->sample,
                                        .seed = a->seed,
                                        .n_rois = a->rois,
@@ -138,9 +112,7 @@ static void close_bench(struct bench *b)
 {
     inputs_close(b->inputs);
     free(b->params);
-    if (b->backends)
-        backends_close(b->backends);
-    plugin_host_free(b->plugins);
+    algo_host_close(&b->algo);
 }
 
 /* ---------------------------------------------------------------- measuring */
@@ -148,9 +120,9 @@ static void close_bench(struct bench *b)
 static struct lanes_setup setup_of(const struct bench *b, const struct arguments *a, uint64_t lanes,
                                    uint64_t slots, uint64_t batch)
 {
-    return (struct lanes_setup){.host = &b->host,
+    return (struct lanes_setup){.host = &b->algo.host,
                                 .device = b->device,
-                                .plugin = b->plugin,
+                                .plugin = b->algo.plugin,
                                 .params = b->params,
                                 .rois = inputs_rois(b->inputs),
                                 .n_rois = a->rois,

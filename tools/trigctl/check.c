@@ -11,6 +11,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "algohost.h"
 #include "base/beside.h"
 #include "check_inner.h"
 #include "config/yamlfile.h"
@@ -166,23 +167,11 @@ static int complain(const char *why)
 /* Parameters as the command line gives them. */
 static int set_config(struct check *c)
 {
-    char why[512] = "", key[128];
+    char why[512] = "";
+    const int r = algo_configure_lines(c->plugin, c->o->preset, c->o->param, c->o->n_params,
+                                       c->config, why, sizeof why);
 
-    plugin_defaults(c->plugin, c->config);
-    if (c->o->preset && plugin_preset(c->plugin, c->o->preset, c->config, why, sizeof why) < 0)
-        return complain(why);
-    for (uint32_t i = 0; i < c->o->n_params; i++) {
-        const char *equals = strchr(c->o->param[i], '=');
-
-        if (!equals || (size_t)(equals - c->o->param[i]) >= sizeof key)
-            return complain("--param takes KEY=VALUE");
-        snprintf(key, sizeof key, "%.*s", (int)(equals - c->o->param[i]), c->o->param[i]);
-        if (plugin_set(c->plugin, key, equals + 1, c->config, why, sizeof why) < 0)
-            return complain(why);
-    }
-    if (plugin_check(c->plugin, c->config, why, sizeof why) < 0)
-        return complain(why);
-    return 0;
+    return r < 0 ? complain(why) : 0;
 }
 
 /* Those of the file; the plugin must have what it needs. */
