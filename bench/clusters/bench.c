@@ -362,8 +362,7 @@ static int parse(struct bench *b, int argc, char **argv, int *ret_files)
         {"seed", ARG_U32, &b->seed, 1, UINT32_MAX, "N", "of the physics"},
         {"json", ARG_APPEND, &b->json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
-    const int r =
-        args_parse_words(argc, argv, "bench_clusters [options] [FILE.bin ...]", table, ret_files);
+    const int r = args_parse_words(argc, argv, "[OPTION ...] [FILE.bin ...]", table, ret_files);
 
     if (b->json)
         setvbuf(b->json, NULL, _IOLBF, 0); /* what was measured stays when it is stopped */

@@ -244,7 +244,7 @@ static void parse(int argc, char **argv, struct options *o)
                           .ms = 1000,
                           .slice_us = 50,
                           .percent = 10};
-    if (args_parse(argc, argv, "usage: bench_guests [OPTION ...]\n", table) != ARGS_OK)
+    if (args_parse(argc, argv, NULL, table) != ARGS_OK)
         exit(2);
 }
 

@@ -164,7 +164,7 @@ int main(int argc, char **argv)
         {"file", ARG_TEXTS, &files, 0, 0, "FILE.roi", "RoIs of a file too; may be repeated"},
         {"json", ARG_APPEND, &b.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
-    const int args = args_parse(argc, argv, "bench_hough", table);
+    const int args = args_parse(argc, argv, NULL, table);
     uint32_t n;
     struct sample s;
     struct task t;

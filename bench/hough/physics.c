@@ -2,26 +2,24 @@
 /* hough_physics - the tracks of each method against the truth, as LHCb counts: efficiency, clones,
  * ghosts.
  *
- *     TRIGD_BUILD=build/release build/release/bench/hough_physics [--json FILE] [--preset NAME]
- *         [--generated N] [--sample NAME] [--seed S] [--occupancy F] [--misaligned MM] [--dead F]
- *         [--set KEY VALUE]... [FILE.roi ...]
+ *     TRIGD_BUILD=build/release build/release/bench/hough_physics --help
  *
- * looks at N generated RoIs of a preset of trigreplay (`velo`; seed S, by default 20260101), with F
- * times its collisions, sensors out of place by MM or dead (tests/hough/vary.h), and at the RoIs of
- * files, each file a sample of its own. */
+ * looks at generated RoIs of a preset of trigreplay, which may be varied (tests/hough/vary.h), and
+ * at the RoIs of files, each file a sample of its own. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
 #include "clock.h"
 #include "match.h"
 #include "result.h"
 
-#define SETTINGS_MAX 32
-#define MAX_ROIS     32u
-#define MAX_ITEMS    2500000u
-#define BLOCK        100u /* generated RoIs in memory at a time */
+#define MAX_ROIS  32u
+#define MAX_ITEMS 2500000u
+#define BLOCK     100u /* generated RoIs in memory at a time */
 
 static struct algo_host host;
 static FILE *json;
@@ -29,7 +27,7 @@ static const char *only; /* this preset only */
 static uint64_t seed = 20260101;
 static const char *generated_sample = "velo";
 static struct vary vary = {.occupancy = 1};
-static const char *settings[2 * SETTINGS_MAX + 1];
+static struct arg_texts settings;
 static const char *const methods[] = {"brute",  "paint",        "analytic",
                                       "hashed", "hashed_dense", "velo"}; /* presets */
 #define METHODS (sizeof methods / sizeof *methods)
@@ -49,9 +47,14 @@ static struct batches *open_batches(const char *method, struct hough_config *c)
                                   .max_rois = MAX_ROIS,
                                   .max_items = MAX_ITEMS};
     struct batches *b;
+    char why[256] = "";
 
-    if (algo_configure(host.plugin, method, settings, c) < 0 ||
-        backends_device(host.backends, "cpu", 0, &setup.device) < 0 || batches_open(&setup, &b) < 0)
+    if (algo_configure_lines(host.plugin, method, settings.text, settings.n, c, why, sizeof why) <
+        0) {
+        fprintf(stderr, "hough_physics: %s\n", why);
+        return NULL;
+    }
+    if (backends_device(host.backends, "cpu", 0, &setup.device) < 0 || batches_open(&setup, &b) < 0)
         return NULL;
     return b;
 }
@@ -62,7 +65,7 @@ static int add(struct tally *t, struct batches *b, const struct event *events, u
     struct trg_result *results = calloc(n + 1u, sizeof *results);
     struct products *found = calloc(n + 1u, sizeof *found);
     uint64_t start = clock_ns();
-    int r = results && found ? hough_run(b, events, n, results, found) : -1;
+    int r = results && found ? hough_run(b, events, n, results, found) : -ENOMEM;
 
     t->seconds += (double)(clock_ns() - start) * 1e-9;
     for (uint32_t i = 0; r == 0 && i < n; i++) {
@@ -96,8 +99,8 @@ static void name_method(char *name, size_t bytes, const char *method)
 {
     size_t n = (size_t)snprintf(name, bytes, "%s", method);
 
-    for (uint32_t i = 0; settings[i] && n < bytes; i += 2)
-        n += (size_t)snprintf(name + n, bytes - n, " %s=%s", settings[i], settings[i + 1]);
+    for (uint32_t i = 0; i < settings.n && n < bytes; i++)
+        n += (size_t)snprintf(name + n, bytes - n, " %s", settings.text[i]);
 }
 
 static void tell(const char *sample, const char *preset, const struct tally *t)
@@ -157,13 +160,13 @@ static int look_generated(uint32_t n)
     struct batches *b[METHODS] = {NULL};
     struct tally t[METHODS];
     char name[128];
-    int r = events ? 0 : -1;
+    int r = events ? 0 : -ENOMEM;
 
     name_sample(name, sizeof name);
     memset(t, 0, sizeof t);
     for (uint32_t k = 0; r == 0 && k < METHODS; k++)
         if (is_wanted(k) && !(b[k] = open_batches(methods[k], &c[k])))
-            r = -1;
+            r = -EINVAL;
     for (uint32_t first = 0; r == 0 && first < n; first += BLOCK) {
         uint32_t made = 0, most = n - first < BLOCK ? n - first : BLOCK;
 
@@ -202,7 +205,7 @@ static int look_file(const char *path)
         if (!is_wanted(k))
             continue;
         b = open_batches(methods[k], &c);
-        r = b ? add(&t, b, events, n) : -1;
+        r = b ? add(&t, b, events, n) : -EINVAL;
         if (r == 0)
             tell(name, methods[k], &t);
         batches_close(b);
@@ -213,36 +216,23 @@ static int look_file(const char *path)
 
 int main(int argc, char **argv)
 {
-    uint32_t generated = 0, n_settings = 0;
-    int i, r = 0;
+    uint32_t generated = 0;
+    const struct arg table[] = {
+        {"preset", ARG_TEXT, &only, 0, 0, "NAME", "this one of the plugin alone"},
+        {"generated", ARG_U32, &generated, 0, UINT32_MAX, "N", "generated RoIs"},
+        {"sample", ARG_TEXT, &generated_sample, 0, 0, "NAME",
+         "preset of trigreplay (default velo)"},
+        {"seed", ARG_U64, &seed, 0, 0, "S", "of those (default 20260101)"},
+        {"occupancy", ARG_REAL, &vary.occupancy, 0, 1000, "F", "times the collisions"},
+        {"misaligned", ARG_REAL, &vary.misaligned, 0, 10, "MM", "sensors out of place"},
+        {"dead", ARG_REAL, &vary.dead, 0, 1, "F", "fraction of dead sensors"},
+        {"set", ARG_TEXTS, &settings, 0, 0, "KEY=VALUE", "parameter; may be repeated"},
+        {"json", ARG_APPEND, &json, 0, 0, "FILE", "append figures, one a line"},
+        {0}};
+    int files, r = args_parse_words(argc, argv, "[OPTION ...] [FILE.roi ...]", table, &files);
 
-    for (i = 1; i < argc && !strncmp(argv[i], "--", 2); i++) {
-        if (!strcmp(argv[i], "--preset") && i + 1 < argc) {
-            only = argv[++i];
-        } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
-            json = fopen(argv[++i], "a");
-        } else if (!strcmp(argv[i], "--generated") && i + 1 < argc) {
-            generated = (uint32_t)strtoul(argv[++i], NULL, 10);
-        } else if (!strcmp(argv[i], "--seed") && i + 1 < argc) {
-            seed = strtoull(argv[++i], NULL, 10);
-        } else if (!strcmp(argv[i], "--sample") && i + 1 < argc) {
-            generated_sample = argv[++i];
-        } else if (!strcmp(argv[i], "--occupancy") && i + 1 < argc) {
-            vary.occupancy = strtod(argv[++i], NULL);
-        } else if (!strcmp(argv[i], "--misaligned") && i + 1 < argc) {
-            vary.misaligned = strtod(argv[++i], NULL);
-        } else if (!strcmp(argv[i], "--dead") && i + 1 < argc) {
-            vary.dead = strtod(argv[++i], NULL);
-        } else if (!strcmp(argv[i], "--set") && i + 2 < argc && n_settings < 2 * SETTINGS_MAX) {
-            settings[n_settings++] = argv[++i];
-            settings[n_settings++] = argv[++i];
-        } else {
-            fprintf(stderr, "usage: hough_physics [--json FILE] [--preset NAME] [--generated N] "
-                            "[--sample NAME] [--seed S] [--occupancy F] [--misaligned MM] "
-                            "[--dead F] [--set KEY VALUE]... [FILE.roi ...]\n");
-            return 2;
-        }
-    }
+    if (r != ARGS_OK)
+        return r == ARGS_HELP ? 0 : 2;
     if (algo_host_open(&host, "hough") < 0)
         return 1;
     printf("%-52s %-9s %6s %7s %7s %7s %7s %7s %7s %7s %7s %7s %6s %5s %8s\n", "sample", "method",
@@ -250,10 +240,8 @@ int main(int argc, char **argv)
            "hit eff", "tracks", "trunc", "us/RoI");
     if (generated)
         r = look_generated(generated);
-    for (; r == 0 && i < argc; i++)
+    for (int i = 1; r == 0 && i <= files; i++)
         r = look_file(argv[i]);
     algo_host_close(&host);
-    if (json && fclose(json))
-        r = -1;
-    return r ? 1 : 0;
+    return result_end(json, "hough_physics", r);
 }

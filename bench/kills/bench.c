@@ -250,7 +250,7 @@ static void parse(int argc, char **argv, struct options *o)
                           .params = "preset: pure",
                           .devices = "{backend: cpu, lanes: 1}",
                           .kills = 20};
-    if (args_parse(argc, argv, "usage: bench_kills [OPTION ...]\n", table) != ARGS_OK)
+    if (args_parse(argc, argv, NULL, table) != ARGS_OK)
         exit(2);
 }
 

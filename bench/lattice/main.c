@@ -51,7 +51,7 @@ int main(int argc, char **argv)
          "speed, sweep, study, course, references, oracle or physics"},
         {"json", ARG_APPEND, &bench.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
-    const int args = args_parse(argc, argv, "bench_lattice", table);
+    const int args = args_parse(argc, argv, NULL, table);
 
     if (args != ARGS_OK)
         return args == ARGS_HELP ? 0 : 2;

@@ -2,12 +2,10 @@
 /* vertexing_physics - vertices against the truth: efficiency, false rate and resolution of primary
  * vertices, efficiency for b decays, what each cut leaves of the graph.
  *
- *     TRIGD_BUILD=build/release build/release/bench/vertexing_physics
- *         [--preset NAME | --file FILE ...] [--finder PLUGIN] [--events N] [--seed S]
- *         [--config PRESET] [--label TEXT] [--json FILE] [--curve FILE] [KEY=VALUE ...]
+ *     TRIGD_BUILD=build/release build/release/bench/vertexing_physics --help
  *
  * `--file` may be given several times: the events of all, as of collisions with b quarks and
- * without. KEY=VALUE are parameters of the plugin, PLUGIN.KEY=VALUE of the finder. */
+ * without.  KEY=VALUE are parameters of the plugin, PLUGIN.KEY=VALUE of the finder. */
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
@@ -15,32 +13,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
 #include "clock.h"
 #include "curve.h"
 #include "graph.h"
+#include "result.h"
 #include "results.h"
 #include "score.h"
 #include "source.h"
 #include "table.h"
 
 #define SETTINGS_MAX 64
-#define FILES_MAX    8
 
 struct options {
-    const char *preset, *finder, *config, *label, *json, *curve, *table, *features, *pairs, *graph;
-    const char *file[FILES_MAX];
-    uint32_t n, n_files;
+    const char *preset, *finder, *config, *label, *curve, *table, *features, *pairs, *graph;
+    struct arg_texts files;
+    FILE *json;
+    uint32_t n;
     uint64_t seed;
     const char *set[2 * SETTINGS_MAX + 1], *finder_set[2 * SETTINGS_MAX + 1];
 };
-
-static int usage(void)
-{
-    fprintf(stderr, "usage: vertexing_physics [--preset NAME | --file FILE ...] [--finder PLUGIN] "
-                    "[--events N] [--seed S]\n       [--config PRESET] [--label TEXT] "
-                    "[--json FILE] [--curve FILE] [KEY=VALUE ...]\n");
-    return 2;
-}
 
 /* KEY=VALUE into the list of the plugin, or of the finder when KEY begins with its name. */
 static bool add_setting(struct options *o, char *text, uint32_t *n, uint32_t *n_finder)
@@ -59,38 +51,33 @@ static bool add_setting(struct options *o, char *text, uint32_t *n, uint32_t *n_
     return true;
 }
 
-static bool parse(int argc, char **argv, struct options *o)
+static int parse(int argc, char **argv, struct options *o)
 {
+    const struct arg table[] = {
+        {"preset", ARG_TEXT, &o->preset, 0, 0, "NAME", "of trigreplay (default velo-tracks)"},
+        {"file", ARG_TEXTS, &o->files, 0, 0, "FILE.roi", "events of a file; may be repeated"},
+        {"table", ARG_TEXT, &o->table, 0, 0, "FILE", "events of a table of tracks"},
+        {"finder", ARG_TEXT, &o->finder, 0, 0, "PLUGIN", "that makes the tracks"},
+        {"events", ARG_U32, &o->n, 1, UINT32_MAX, "N", "generated (default 1000)"},
+        {"seed", ARG_U64, &o->seed, 0, 0, "S", "of those"},
+        {"config", ARG_TEXT, &o->config, 0, 0, "PRESET", "of the plugin"},
+        {"label", ARG_TEXT, &o->label, 0, 0, "TEXT", "of the figures (default: the preset)"},
+        {"json", ARG_APPEND, &o->json, 0, 0, "FILE", "append figures, one a line"},
+        {"curve", ARG_TEXT, &o->curve, 0, 0, "FILE", "efficiency against purity"},
+        {"features", ARG_TEXT, &o->features, 0, 0, "FILE", "of candidates, for training"},
+        {"pairs", ARG_TEXT, &o->pairs, 0, 0, "FILE", "of tracks, for training"},
+        {"graph", ARG_TEXT, &o->graph, 0, 0, "FILE", "of the first event"},
+        {0}};
     uint32_t n = 0, n_finder = 0;
+    int words, r = args_parse_words(argc, argv, "[OPTION ...] [KEY=VALUE ...]", table, &words);
 
-    for (int i = 1; i < argc; i++) {
-        const struct {
-            const char *name;
-            const char **value;
-        } text[] = {{"--preset", &o->preset}, {"--finder", &o->finder},
-                    {"--config", &o->config}, {"--label", &o->label},
-                    {"--json", &o->json},     {"--curve", &o->curve},
-                    {"--table", &o->table},   {"--features", &o->features},
-                    {"--pairs", &o->pairs},   {"--graph", &o->graph}};
-        bool taken = false;
-
-        for (size_t k = 0; k < sizeof text / sizeof *text && i + 1 < argc && !taken; k++)
-            if (!strcmp(argv[i], text[k].name)) {
-                *text[k].value = argv[++i];
-                taken = true;
-            }
-        if (taken)
-            continue;
-        if (!strcmp(argv[i], "--events") && i + 1 < argc)
-            o->n = (uint32_t)strtoul(argv[++i], NULL, 10);
-        else if (!strcmp(argv[i], "--seed") && i + 1 < argc)
-            o->seed = strtoull(argv[++i], NULL, 0);
-        else if (!strcmp(argv[i], "--file") && i + 1 < argc && o->n_files < FILES_MAX)
-            o->file[o->n_files++] = argv[++i];
-        else if (argv[i][0] == '-' || !add_setting(o, argv[i], &n, &n_finder))
-            return false;
-    }
-    return o->n > 0;
+    for (int i = 1; r == ARGS_OK && i <= words; i++)
+        if (!add_setting(o, argv[i], &n, &n_finder)) {
+            fprintf(stderr, "vertexing_physics: \"%s\" is no parameter: KEY=VALUE is allowed\n",
+                    argv[i]);
+            r = ARGS_WRONG;
+        }
+    return r;
 }
 
 /* Appends the events of a file. */
@@ -124,11 +111,11 @@ static int load(const struct options *o, const struct algo_host *h, struct event
 
     if (r == 0 && o->finder)
         r = finder_open(h, o->finder, cpu, o->finder_set, &f);
-    for (uint32_t i = 0; r == 0 && i < o->n_files; i++)
-        r = add_file(o->file[i], f, ret_events, ret_n);
+    for (uint32_t i = 0; r == 0 && i < o->files.n; i++)
+        r = add_file(o->files.text[i], f, ret_events, ret_n);
     if (r == 0 && o->table)
         r = table_read(o->table, ret_events, ret_n);
-    else if (r == 0 && !o->n_files) {
+    else if (r == 0 && !o->files.n) {
         struct event *e = calloc(o->n, sizeof *e);
 
         r = e ? source_generate(o->preset, o->seed, 0, o->n, f, e) : -1;
@@ -266,7 +253,7 @@ static int run(const struct options *o, const struct algo_host *h, const struct 
         printf("%s: %u events, %.1f tracks, %.2f us an event on one core\n",
                o->label     ? o->label
                : o->table   ? o->table
-               : o->n_files ? o->file[0]
+               : o->files.n ? o->files.text[0]
                             : o->preset,
                n, tracks / n, best);
         tell_primaries(&s);
@@ -296,21 +283,17 @@ int main(int argc, char **argv)
     struct vx_config c;
     struct algo_host h;
     uint32_t n = 0;
-    int r;
+    int r = parse(argc, argv, &o);
 
-    if (!parse(argc, argv, &o))
-        return usage();
+    if (r != ARGS_OK)
+        return r == ARGS_HELP ? 0 : 2;
     if (algo_host_open(&h, "vertexing") < 0 || algo_configure(h.plugin, o.config, o.set, &c) < 0)
         return 1;
-    r = results_open(o.json, "physics-vertexing", o.label ? o.label : o.preset,
-                     "vertexing_physics");
-    if (r == 0)
-        r = load(&o, &h, &events, &n);
+    results_open(o.json, "physics-vertexing", o.label ? o.label : o.preset, "vertexing_physics");
+    r = load(&o, &h, &events, &n);
     if (r == 0)
         r = run(&o, &h, &c, events, n);
-    if (r < 0)
-        fprintf(stderr, "vertexing_physics: %s\n", strerror(-r));
     source_free(events, n);
     algo_host_close(&h);
-    return results_close() < 0 || r < 0;
+    return result_end(o.json, "vertexing_physics", r);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "results.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,18 +11,12 @@ static struct {
     const char *bench, *sample, *command;
 } out;
 
-int results_open(const char *json, const char *bench, const char *sample, const char *command)
+void results_open(FILE *json, const char *bench, const char *sample, const char *command)
 {
+    out.json = json;
     out.bench = bench;
     out.sample = sample;
     out.command = command;
-    out.json = json ? fopen(json, "a") : NULL;
-    return json && !out.json ? -errno : 0;
-}
-
-int results_close(void)
-{
-    return out.json && fclose(out.json) ? -errno : 0;
 }
 
 static void line(const char *what, double value, double error, const char *unit, const char *better,

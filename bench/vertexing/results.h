@@ -3,11 +3,10 @@
 #ifndef VX_RESULTS_H
 #define VX_RESULTS_H
 #include <stdint.h>
+#include <stdio.h>
 
-/* `json` NULL: the table alone; otherwise lines are added to the file.  TRIGD_MACHINE and
- * TRIGD_COMMIT tell where and what. */
-int results_open(const char *json, const char *bench, const char *sample, const char *command);
-int results_close(void);
+/* Where the lines go; `json` NULL: the table alone. */
+void results_open(FILE *json, const char *bench, const char *sample, const char *command);
 void result_ratio(const char *what, double value, double error, uint32_t of, const char *better,
                   double goal);
 void result_length(const char *what, double um, double error, uint32_t of);

@@ -123,7 +123,7 @@ int main(int argc, char **argv)
         {"runs", ARG_U32, &b.runs, 1, RESULT_RUNS_MAX, "N", "the median counts (default 7)"},
         {"json", ARG_APPEND, &b.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
-    const int args = args_parse(argc, argv, "bench_voxels", table);
+    const int args = args_parse(argc, argv, NULL, table);
     int r;
 
     if (args != ARGS_OK)

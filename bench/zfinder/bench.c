@@ -241,7 +241,7 @@ int main(int argc, char **argv)
         {"only", ARG_TEXT, &only, 0, 0, "BACKEND", "devices of this backend"},
         {"json", ARG_APPEND, &json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
-    const int args = args_parse(argc, argv, "bench_zfinder", table);
+    const int args = args_parse(argc, argv, NULL, table);
 
     if (args != ARGS_OK)
         return args == ARGS_HELP ? 0 : 2;
