@@ -1,35 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conditional - a test plugin that reports its conditions: `scale`, which it needs, and `dead`. */
-#include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
 
+#include "hostplugin.h"
 #include "tables.collections.h"
 #include "trigd/kernel.h"
-#include "trigd/plugin.h"
-
-struct trg_algo {
-    int unused;
-};
-
-static int create(const struct trg_host *host, const void *config, struct trg_device *device,
-                  const struct trg_limits *limits, struct trg_algo **ret_algo)
-{
-    (void)host, (void)config, (void)device, (void)limits;
-    *ret_algo = calloc(1, sizeof **ret_algo);
-    return *ret_algo ? 0 : -ENOMEM;
-}
-
-static void destroy(struct trg_algo *a)
-{
-    free(a);
-}
-
-static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
-{
-    (void)a, (void)b, (void)q;
-    return 0;
-}
 
 static int collect(struct trg_algo *a, struct trg_batch *b)
 {

@@ -1,33 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* copying - a test plugin whose product is its input; `n` is how many points there are. */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "trigd/plugin.h"
-
-struct trg_algo {
-    int unused;
-};
-
-static int create(const struct trg_host *host, const void *config, struct trg_device *device,
-                  const struct trg_limits *limits, struct trg_algo **ret_algo)
-{
-    (void)host, (void)config, (void)device, (void)limits;
-    *ret_algo = calloc(1, sizeof **ret_algo);
-    return *ret_algo ? 0 : -ENOMEM;
-}
-
-static void destroy(struct trg_algo *a)
-{
-    free(a);
-}
-
-static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
-{
-    (void)a, (void)b, (void)q;
-    return 0;
-}
+#include "hostplugin.h"
 
 static int collect(struct trg_algo *a, struct trg_batch *b)
 {
