@@ -29,25 +29,6 @@ void events_config(struct doublets_config *c)
     }
 }
 
-struct generated *events_make(const char *preset, uint32_t begin, uint32_t n)
-{
-    struct generated *g = calloc(n, sizeof *g);
-
-    for (uint32_t i = 0; g && i < n; i++)
-        if (generator_make(generator_find(preset), 1, begin + i, &g[i]) < 0) {
-            events_free(g, n);
-            return NULL;
-        }
-    return g;
-}
-
-void events_free(struct generated *events, uint32_t n)
-{
-    for (uint32_t i = 0; events && i < n; i++)
-        generated_fini(&events[i]);
-    free(events);
-}
-
 /* Room for the doublets of every event on the host. */
 static int make_outputs(struct lane *l, const struct doublets_config *c,
                         const struct generated *events, uint32_t n)

@@ -21,10 +21,6 @@ int lane_run(struct lane *l, bool to_host);
 const struct trg_result *lane_result(const struct lane *l, uint32_t i);
 const struct trg_output *lane_output(const struct lane *l, uint32_t i);
 
-/* Events begin .. begin + n of a preset, seed 1; NULL: it failed. */
-struct generated *events_make(const char *preset, uint32_t begin, uint32_t n);
-void events_free(struct generated *events, uint32_t n);
-
 /* The defaults of the parameters. */
 void events_config(struct doublets_config *c);
 #endif

@@ -175,7 +175,7 @@ static int measure(const struct device *cpu, const char *preset, uint32_t n)
     events_config(&c);
     doublets_fill_par(&c, &par);
     for (uint32_t i = 0; i < n; i++) {
-        struct generated *g = events_make(preset, first + i, 1);
+        struct generated *g = generated_new(preset, 1, first + i, 1);
         struct lane *l = g ? lane_open(cpu, &c, g, 1) : NULL;
 
         if (!l || lane_run(l, true) < 0)
@@ -185,7 +185,7 @@ static int measure(const struct device *cpu, const char *preset, uint32_t n)
                    lane_result(l, 0)->wanted);
         count_event(g, lane_output(l, 0), &par, &t);
         lane_close(l);
-        events_free(g, 1);
+        generated_free(g, 1);
     }
     printf("%-9s %.0f hits, %.0f doublets an event (%.1f for each hit)\n", preset,
            t.hits / t.events, t.doublets / t.events, t.doublets / t.hits);

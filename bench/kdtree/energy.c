@@ -60,7 +60,7 @@ void bench_energy(void)
 
     for (uint32_t p = 0; p < 2; p++) {
         const uint32_t n = p ? 16 : 256;
-        struct generated *events = events_make(presets[p], 0, n);
+        struct generated *events = generated_new(presets[p], 1, 0, n);
 
         if (!events)
             die("no events");
@@ -74,6 +74,6 @@ void bench_energy(void)
                 printf("%s: no energy meter can be read\n", name_of(device));
             meter_close(meter);
         }
-        events_free(events, n);
+        generated_free(events, n);
     }
 }

@@ -113,7 +113,7 @@ static void add_event(struct hits *h, const struct generated *g, uint32_t e, uin
 
 static void hits_make(struct hits *h)
 {
-    struct generated *events = events_make(PRESET, FIRST, EVENTS);
+    struct generated *events = generated_new(PRESET, 1, FIRST, EVENTS);
     double n[BARREL] = {0};
     uint64_t state = 3;
     uint32_t at = 0;
@@ -138,7 +138,7 @@ static void hits_make(struct hits *h)
     }
     for (uint32_t l = 0; l < BARREL; l++)
         h->radius[l] /= n[l];
-    events_free(events, EVENTS);
+    generated_free(events, EVENTS);
 }
 
 static void hits_free(struct hits *h)

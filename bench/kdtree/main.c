@@ -58,14 +58,14 @@ static void bench_events(void)
 
     for (uint32_t p = 0; p < 4; p++) {
         const uint32_t n = p ? 16 : 256;
-        struct generated *events = events_make(presets[p], 0, n);
+        struct generated *events = generated_new(presets[p], 1, 0, n);
 
         if (!events)
             die("no events");
         for (uint32_t i = 0; i < devices_count(); i++)
             for (int to_host = 0; to_host < 2; to_host++)
                 events_on(devices_get(i), presets[p], events, n, to_host);
-        events_free(events, n);
+        generated_free(events, n);
     }
 }
 

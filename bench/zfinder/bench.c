@@ -225,11 +225,10 @@ static void measure(const struct sample *s, const struct mode *m)
 
 static struct sample make(const char *preset, uint32_t n)
 {
-    struct sample s = {.name = preset, .n = n, .rois = calloc(n, sizeof *s.rois)};
+    const struct sample s = {preset, n, generated_new(preset, 1, 0, n)};
 
-    for (uint32_t i = 0; s.rois && i < n; i++)
-        if (generator_make(generator_find(preset), 1, i, &s.rois[i]) < 0)
-            exit(1);
+    if (!s.rois)
+        exit(1);
     return s;
 }
 
@@ -254,9 +253,7 @@ int main(int argc, char **argv)
 
         for (size_t m = 0; m < sizeof modes / sizeof *modes; m++)
             measure(&s, &modes[m]);
-        for (uint32_t i = 0; i < s.n; i++)
-            generated_fini(&s.rois[i]);
-        free(s.rois);
+        generated_free(s.rois, s.n);
     }
     algo_host_close(&host);
     return json && fclose(json) ? 1 : 0;

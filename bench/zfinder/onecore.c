@@ -42,7 +42,7 @@ static const struct {
 static int measure(struct algo_host *host, size_t i, struct result *ret)
 {
     const uint32_t n = cases[i].rois;
-    struct generated *rois = calloc(n, sizeof *rois);
+    struct generated *rois = generated_new(cases[i].sample, 1, 0, n);
     struct trg_result *results = calloc(n, sizeof *results);
     struct zf_config c;
     struct batches_setup s = {.host = &host->host,
@@ -61,8 +61,6 @@ static int measure(struct algo_host *host, size_t i, struct result *ret)
                            &c);
     if (r == 0)
         r = backends_device(host->backends, "cpu", 0, &s.device);
-    for (uint32_t k = 0; r == 0 && k < n; k++)
-        r = generator_make(generator_find(cases[i].sample), 1, k, &rois[k]);
     if (r == 0)
         r = batches_open(&s, &b);
     for (uint32_t run = 0; r == 0 && run <= RUNS; run++) {
@@ -74,9 +72,7 @@ static int measure(struct algo_host *host, size_t i, struct result *ret)
             result_add(ret, (double)(clock_thread_ns() - start) * 1e-3 / n / cases[i].rounds);
     }
     batches_close(b);
-    for (uint32_t k = 0; rois && k < n; k++)
-        generated_fini(&rois[k]);
-    free(rois);
+    generated_free(rois, n);
     free(results);
     return r;
 }

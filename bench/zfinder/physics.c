@@ -132,27 +132,12 @@ static struct setting scan(const struct sample *s)
     return best;
 }
 
-static bool make(struct sample *s, uint64_t seed)
-{
-    s->rois = calloc(s->n, sizeof *s->rois);
-    for (uint32_t i = 0; s->rois && i < s->n; i++)
-        if (generator_make(generator_find(s->name), seed, i, &s->rois[i]) < 0)
-            return false;
-    return s->rois != NULL;
-}
-
-static void drop(struct sample *s)
-{
-    for (uint32_t i = 0; s->rois && i < s->n; i++)
-        generated_fini(&s->rois[i]);
-    free(s->rois);
-}
-
 /* The scan has its own RoIs, so that what it finds is not tuned to those that are told. */
 static bool measure(const char *name, uint64_t seed, uint32_t n, uint32_t n_tuning)
 {
-    struct sample s = {.name = name, .n = n}, tuning = {.name = name, .n = n_tuning};
-    bool good = make(&s, seed) && make(&tuning, SEED + 1);
+    struct sample s = {name, n, generated_new(name, seed, 0, n)};
+    struct sample tuning = {name, n_tuning, generated_new(name, SEED + 1, 0, n_tuning)};
+    bool good = s.rois && tuning.rois;
     char what[256];
 
     if (good) {
@@ -167,8 +152,8 @@ static bool measure(const char *name, uint64_t seed, uint32_t n, uint32_t n_tuni
         describe(&best, what, sizeof what);
         tell(&s, what, within_1mm(&s, &best, NULL));
     }
-    drop(&s);
-    drop(&tuning);
+    generated_free(s.rois, n);
+    generated_free(tuning.rois, n_tuning);
     return good;
 }
 

@@ -137,17 +137,13 @@ static int measure(const struct sample *s, struct generated *rois, struct trg_re
 
 static int make_and_measure(const struct sample *s)
 {
-    struct generated *rois = calloc(s->n, sizeof *rois);
+    struct generated *rois = generated_new(s->name, SEED, 0, s->n);
     struct trg_result *results = calloc((N_SETTINGS + 1) * s->n, sizeof *results);
     int r = rois && results ? 0 : -1;
 
-    for (uint32_t i = 0; r == 0 && i < s->n; i++)
-        r = generator_make(generator_find(s->name), SEED, i, &rois[i]);
     if (r == 0)
         r = measure(s, rois, results);
-    for (uint32_t i = 0; rois && i < s->n; i++)
-        generated_fini(&rois[i]);
-    free(rois);
+    generated_free(rois, s->n);
     free(results);
     return r;
 }

@@ -105,19 +105,15 @@ static int compare(const struct generated *g, FILE *json)
 
 int main(int argc, char **argv)
 {
-    struct generated *g = calloc(ROIS, sizeof *g);
+    struct generated *g = generated_new("lowlum", SEED, 0, ROIS);
     FILE *json = argc > 1 ? fopen(argv[1], "a") : NULL;
     int e = g && (argc < 2 || json) ? algo_host_open(&host, "zfinder") : -1;
 
-    for (uint32_t i = 0; e == 0 && i < ROIS; i++)
-        e = generator_make(generator_find("lowlum"), SEED, i, &g[i]);
     if (e == 0)
         e = compare(g, json);
     if (e < 0)
         fprintf(stderr, "zfinder_thesis: cannot run\n");
-    for (uint32_t i = 0; g && i < ROIS; i++)
-        generated_fini(&g[i]);
-    free(g);
+    generated_free(g, ROIS);
     algo_host_close(&host);
     return (json && fclose(json)) || e < 0 ? 1 : 0;
 }

@@ -288,7 +288,7 @@ static void many_peaks_of_a_slice(void **state)
                     1); /* all peaks are mixed into the first, the last counts most */
     }
     assert_memory_equal(&r[0], &r[1], sizeof r[0]);
-    free_rois(g, 1);
+    generated_free(g, 1);
 }
 
 static void an_roi_too_large(void **state)

@@ -53,7 +53,7 @@ static void compare_all(const struct zf_config *c, const char *sample, uint32_t 
     struct generated *g = make_rois(sample, seed, n);
 
     compare_rois(c, g, n, sample);
-    free_rois(g, n);
+    generated_free(g, n);
 }
 
 /* The issue's promise is 1,000 RoIs of each preset; on a machine without a GPU fewer of the large
@@ -114,7 +114,7 @@ static void wild(void **state)
         configure(&c, "pure", SETTINGS("triplet_mode", modes[m], "n_peaks", "4"));
         compare_rois(&c, g, 20, "wild");
     }
-    free_rois(g, 20);
+    generated_free(g, 20);
 }
 
 /* RoIs with few points, some of which lie in a few slices: GPUs take those in another way. */
@@ -134,7 +134,7 @@ static void crowded(void **state)
     compare_rois(&c, g, 80, "crowded");
     configure(&c, "pure", SETTINGS("triplet_mode", "1", "max_work", "50")); /* over it, or not */
     compare_rois(&c, g, 80, "crowded, with little work allowed");
-    free_rois(g, 80);
+    generated_free(g, 80);
 }
 
 static void atlas(void **state)

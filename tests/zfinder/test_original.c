@@ -111,7 +111,7 @@ static void compare(const char *sample, uint32_t most, double goal)
                       same, n, weights);
         assert_true(same >= goal * n);
     }
-    free_rois(g, n);
+    generated_free(g, n);
     free(want);
     free(r);
 }

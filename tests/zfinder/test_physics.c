@@ -24,7 +24,7 @@ static double within_1mm(const char *preset, const char *sample, uint32_t n,
     run_on(cpu(), &c, g, n, 32, r);
     for (uint32_t i = 0; i < n; i++)
         good += r[i].value[0] > 0 && fabsf(r[i].value[1] - g[i].vertex_z[0]) <= 1.0f;
-    free_rois(g, n);
+    generated_free(g, n);
     free(r);
     return (double)good / n;
 }
@@ -55,7 +55,7 @@ static void single_precision_is_enough(void **state)
     print_message("lowlum pairs: |dz| mean %.4f mm over %u of %u RoIs\n", sum / both, both, n);
     assert_true(both > 9 * n / 10);
     assert_true(sum / both <= 0.12);
-    free_rois(g, n);
+    generated_free(g, n);
     free(r);
 }
 

@@ -56,7 +56,7 @@ static void physics_stays(void **state)
                       numbers.good, n, 1e3 * floats.mean_dz, 1e3 * numbers.mean_dz);
         assert_true(numbers.good + rows[i].most_lost >= floats.good);
         assert_true(1e3 * fabs(numbers.mean_dz - floats.mean_dz) <= rows[i].most_um);
-        free_rois(g, n);
+        generated_free(g, n);
     }
 }
 

@@ -34,7 +34,7 @@ static void compare(const char *preset, const char *const *settings, const char 
         assert_true(fabs((double)r[i].value[1] - want.z[0]) < 1e-3);
         assert_true((double)r[i].value[2] == want.weight[0]);
     }
-    free_rois(g, n);
+    generated_free(g, n);
     free(r);
 }
 

@@ -43,18 +43,9 @@ static inline uint32_t digest_of(const struct trg_result *r)
 
 static inline struct generated *make_rois(const char *preset, uint64_t seed, uint32_t n)
 {
-    struct generated *g = calloc(n, sizeof *g);
+    struct generated *g = generated_new(preset, seed, 0, n);
 
     assert_non_null(g);
-    for (uint32_t i = 0; i < n; i++)
-        assert_int_equal(generator_make(generator_find(preset), seed, i, &g[i]), 0);
     return g;
-}
-
-static inline void free_rois(struct generated *g, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        generated_fini(&g[i]);
-    free(g);
 }
 #endif

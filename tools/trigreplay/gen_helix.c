@@ -292,21 +292,6 @@ static int add_noise_hit(struct maker *m)
     }
 }
 
-static void set_info(struct maker *m, uint64_t i)
-{
-    uint32_t bcid = (uint32_t)(random_u64(&m->random) % 3564);
-
-    m->g->info = (struct trg_roi_info){.run = 1,
-                                       .l1id = (uint32_t)i,
-                                       .bcid = bcid,
-                                       .lumi_block = (uint32_t)(i / 100000) + 1,
-                                       .l1_bits = 1,
-                                       .eta_half = (float)m->p->eta_half,
-                                       .phi_half_rad = (float)m->p->phi_half_rad,
-                                       .z_min_mm = (float)-Z_LUMINOUS,
-                                       .z_max_mm = (float)Z_LUMINOUS};
-}
-
 static int finish(struct maker *m)
 {
     uint32_t n = random_poisson(&m->random, m->p->noise);
@@ -343,7 +328,7 @@ int gen_helix_make(const struct generator_preset *preset, uint64_t seed, uint64_
 
     random_seed(&m.random, seed, i);
     store_begin(ret_roi, TRG_HITS);
-    set_info(&m, i);
+    store_info(m.g, m.p, i, (uint32_t)(random_u64(&m.random) % 3564), Z_LUMINOUS);
     r = add_collision(&m, true);
     n = random_poisson(&m.random, preset->pileup);
     for (uint32_t k = 0; r == 0 && k < n; k++)

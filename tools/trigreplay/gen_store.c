@@ -68,6 +68,20 @@ void store_begin(struct generated *g, uint32_t kind)
     g->n = g->n_crossings = g->n_vertices = g->n_particles = g->n_shared = 0;
 }
 
+void store_info(struct generated *g, const struct generator_preset *p, uint64_t i, uint32_t bcid,
+                double z_max)
+{
+    g->info = (struct trg_roi_info){.run = 1,
+                                    .l1id = (uint32_t)i,
+                                    .bcid = bcid,
+                                    .lumi_block = (uint32_t)(i / 100000) + 1,
+                                    .l1_bits = 1,
+                                    .eta_half = (float)p->eta_half,
+                                    .phi_half_rad = (float)p->phi_half_rad,
+                                    .z_min_mm = (float)-z_max,
+                                    .z_max_mm = (float)z_max};
+}
+
 /* ---------------------------------------------------------------- room */
 
 struct growing { /* one array of several that grow together; their elements have 1 to 4 bytes */

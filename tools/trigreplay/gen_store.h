@@ -9,6 +9,10 @@
 /* Forgets what the RoI held, keeps its memory. */
 void store_begin(struct generated *g, uint32_t kind);
 
+/* The window of RoI i of a preset whose collisions lie within `z_max` mm. */
+void store_info(struct generated *g, const struct generator_preset *p, uint64_t i, uint32_t bcid,
+                double z_max);
+
 /* A vertex at (x, y, z) mm, of which no particle is known yet. */
 int store_vertex(struct generated *g, double x, double y, double z, uint32_t kind, uint32_t parent,
                  uint32_t *ret_vertex);

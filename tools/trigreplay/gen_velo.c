@@ -491,21 +491,6 @@ static int add_noise(struct maker *m)
     return r;
 }
 
-static void set_info(struct maker *m, uint64_t i)
-{
-    uint32_t bcid = (uint32_t)(random_u64(&m->random) % 3564);
-
-    m->g->info = (struct trg_roi_info){.run = 1,
-                                       .l1id = (uint32_t)i,
-                                       .bcid = bcid,
-                                       .lumi_block = (uint32_t)(i / 100000) + 1,
-                                       .l1_bits = 1,
-                                       .eta_half = (float)m->p->eta_half,
-                                       .phi_half_rad = (float)m->p->phi_half_rad,
-                                       .z_min_mm = (float)-Z_MAX,
-                                       .z_max_mm = (float)Z_MAX};
-}
-
 /* What material made, noise, and the order. */
 static int finish(struct maker *m, int r)
 {
@@ -579,7 +564,7 @@ int gen_velo_make(const struct generator_preset *preset, uint64_t seed, uint64_t
     store_begin(ret_roi, generator_kind(preset));
     if (!ret_roi->kind)
         return -ENOMEM;
-    set_info(&m, i);
+    store_info(m.g, m.p, i, (uint32_t)(random_u64(&m.random) % 3564), Z_MAX);
     has_beauty = random_unit(&m.random) < preset->b_fraction;
     if (preset->pileup > 0)
         collisions = preset->has_material ? draw_event(&m) : draw_collisions(&m);

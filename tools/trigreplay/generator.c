@@ -2,6 +2,7 @@
 #include "generator.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gen.h"
@@ -273,4 +274,24 @@ void generated_message(const struct generated *g, struct generated_message *ret)
         fill_spacepoints(g, ret);
     fill_truth(g, &ret->truth);
     r->truth = generated_has_particles(g) ? &ret->truth : NULL;
+}
+
+struct generated *generated_new(const char *preset, uint64_t seed, uint64_t first, uint32_t n)
+{
+    const struct generator_preset *p = generator_find(preset);
+    struct generated *g = p ? calloc(n, sizeof *g) : NULL;
+
+    for (uint32_t i = 0; g && i < n; i++)
+        if (generator_make(p, seed, first + i, &g[i]) < 0) {
+            generated_free(g, n);
+            return NULL;
+        }
+    return g;
+}
+
+void generated_free(struct generated *g, uint32_t n)
+{
+    for (uint32_t i = 0; g && i < n; i++)
+        generated_fini(&g[i]);
+    free(g);
 }

@@ -134,6 +134,10 @@ struct generated {
 
 void generated_init(struct generated *g);
 void generated_fini(struct generated *g);
+/* RoIs number `first` to `first` + n - 1 of a preset on the heap; NULL: there is no such preset, or
+ * memory is out. */
+struct generated *generated_new(const char *preset, uint64_t seed, uint64_t first, uint32_t n);
+void generated_free(struct generated *g, uint32_t n); /* NULL is fine */
 /* Makes RoI number i.  -ENOMEM. */
 int generator_make(const struct generator_preset *preset, uint64_t seed, uint64_t i,
                    struct generated *ret_roi);

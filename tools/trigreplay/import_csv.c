@@ -146,6 +146,21 @@ int csv_next(struct csv *c)
     return r;
 }
 
+int csv_rows(struct import *im, const char *path, const char *const *names, csv_row *row, void *arg)
+{
+    uint32_t column[CSV_FIELDS_MAX];
+    struct csv c;
+    int r = csv_open(&c, im, path);
+
+    if (r < 0)
+        return r;
+    r = csv_need(&c, names, column);
+    while (r == 0 && (r = csv_next(&c)) == 1)
+        r = row(arg, &c, column);
+    csv_close(&c);
+    return r;
+}
+
 int csv_real(const struct csv *c, uint32_t column, double min, double max, double *ret)
 {
     const char *text = c->field[column];

@@ -32,6 +32,11 @@ int csv_need(const struct csv *c, const char *const *names, uint32_t *ret_column
 /* The next row: 1; 0 at the end; -EBADMSG. */
 int csv_next(struct csv *c);
 
+/* Gives each row of a file to `row`, with the places of the columns that `names` lists. */
+typedef int csv_row(void *arg, const struct csv *c, const uint32_t *column);
+int csv_rows(struct import *im, const char *path, const char *const *names, csv_row *row,
+             void *arg);
+
 /* A field as a number within limits. */
 int csv_real(const struct csv *c, uint32_t column, double min, double max, double *ret);
 int csv_unsigned(const struct csv *c, uint32_t column, uint64_t max, uint64_t *ret);

@@ -32,8 +32,9 @@ static int stored(const struct csv *c, int r)
 
 /* ---------------------------------------------------------------- hits */
 
-static int read_hit(struct event *e, const struct csv *c, const uint32_t *column)
+static int read_hit(void *arg, const struct csv *c, const uint32_t *column)
 {
+    struct event *e = arg;
     struct generated *g = &e->im->g;
     uint64_t id, module;
     double place[3];
@@ -58,50 +59,41 @@ static int read_hit(struct event *e, const struct csv *c, const uint32_t *column
 static int read_hits(struct event *e, const char *path)
 {
     static const char *const names[] = {"hit_id", "module", "x_mm", "y_mm", "z_mm", NULL};
-    uint32_t column[5];
     uint64_t twice;
-    struct csv c;
-    int r = csv_open(&c, e->im, path);
+    int r = csv_rows(e->im, path, names, read_hit, e);
 
-    if (r < 0)
-        return r;
-    r = csv_need(&c, names, column);
-    while (r == 0 && (r = csv_next(&c)) == 1)
-        r = read_hit(e, &c, column);
     if (r == 0 && ids_sort(&e->hits, &twice) < 0)
         r = import_fail(e->im, -EBADMSG, "%s: hit_id %llu is there twice", path,
                         (unsigned long long)twice);
-    csv_close(&c);
     return r;
 }
 
 /* ---------------------------------------------------------------- vertices */
 
+static int read_vertex(void *arg, const struct csv *c, const uint32_t *column)
+{
+    struct import *im = arg;
+    double place[3];
+    uint64_t tracks;
+    uint32_t vertex;
+    int r = csv_unsigned(c, column[0], UINT16_MAX, &tracks);
+
+    for (int i = 0; r == 0 && i < 3; i++)
+        r = csv_real(c, column[1 + i], -PLACE_MAX, PLACE_MAX, &place[i]);
+    if (r == 0)
+        r = stored(c, store_vertex(&im->g, place[0], place[1], place[2], GENERATOR_PRIMARY,
+                                   GENERATOR_NONE, &vertex));
+    if (r == 0)
+        im->g.vertex_tracks[vertex] = (uint32_t)tracks;
+    return r;
+}
+
 /* Collisions, and how many particles of each the detector can see. */
 int import_lhcb_pvs(struct import *im, const char *path)
 {
     static const char *const names[] = {"n_tracks", "x_mm", "y_mm", "z_mm", NULL};
-    uint32_t column[4], vertex;
-    double place[3];
-    uint64_t tracks;
-    struct csv c;
-    int r = csv_open(&c, im, path);
 
-    if (r < 0)
-        return r;
-    r = csv_need(&c, names, column);
-    while (r == 0 && (r = csv_next(&c)) == 1) {
-        r = csv_unsigned(&c, column[0], UINT16_MAX, &tracks);
-        for (int i = 0; r == 0 && i < 3; i++)
-            r = csv_real(&c, column[1 + i], -PLACE_MAX, PLACE_MAX, &place[i]);
-        if (r == 0)
-            r = stored(&c, store_vertex(&im->g, place[0], place[1], place[2], GENERATOR_PRIMARY,
-                                        GENERATOR_NONE, &vertex));
-        if (r == 0)
-            im->g.vertex_tracks[vertex] = (uint32_t)tracks;
-    }
-    csv_close(&c);
-    return r;
+    return csv_rows(im, path, names, read_vertex, im);
 }
 
 static bool is_at(const struct generated *g, uint32_t v, const double *place)
@@ -180,8 +172,9 @@ static void set_truth(const double *v, struct store_particle *p)
                (v[STRANGE] > 0 ? GENERATOR_FROM_STRANGE : 0u) | (v[LONG] > 0 ? GENERATOR_LONG : 0u);
 }
 
-static int read_particle(struct event *e, const struct csv *c, const uint32_t *column)
+static int read_particle(void *arg, const struct csv *c, const uint32_t *column)
 {
+    struct event *e = arg;
     static const double most[HITS] = {
         INT32_MAX, MOMENTUM_MAX, 20, 7, PLACE_MAX, PLACE_MAX, PLACE_MAX, 1, 1, 1, 1, CHARGE_MAX};
     struct generated *g = &e->im->g;
@@ -210,17 +203,8 @@ static int read_particles(struct event *e, const char *path)
     static const char *const names[] = {"pid",   "pt_MeV", "eta",          "phi",   "ovx",
                                         "ovy",   "ovz",    "isLong",       "fromB", "fromD",
                                         "fromS", "charge", "velo_hit_ids", NULL};
-    uint32_t column[COLUMNS];
-    struct csv c;
-    int r = csv_open(&c, e->im, path);
 
-    if (r < 0)
-        return r;
-    r = csv_need(&c, names, column);
-    while (r == 0 && (r = csv_next(&c)) == 1)
-        r = read_particle(e, &c, column);
-    csv_close(&c);
-    return r;
+    return csv_rows(e->im, path, names, read_particle, e);
 }
 
 /* ---------------------------------------------------------------- an event */

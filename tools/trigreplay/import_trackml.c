@@ -62,8 +62,9 @@ static int sort_ids(const struct event *e, struct ids *ids, const char *path, co
 
 /* ---------------------------------------------------------------- hits */
 
-static int read_hit(struct event *e, const struct csv *c, const uint32_t *column)
+static int read_hit(void *arg, const struct csv *c, const uint32_t *column)
 {
+    struct event *e = arg;
     struct generated *g = &e->im->g;
     uint64_t id = 0, volume = 0, layer = 0;
     double place[3] = {0};
@@ -92,46 +93,35 @@ static int read_hit(struct event *e, const struct csv *c, const uint32_t *column
 static int read_hits(struct event *e, const char *path)
 {
     static const char *const names[] = {"hit_id", "x", "y", "z", "volume_id", "layer_id", NULL};
-    uint32_t column[6];
-    struct csv c;
-    int r = csv_open(&c, e->im, path);
+    int r = csv_rows(e->im, path, names, read_hit, e);
 
-    if (r < 0)
-        return r;
-    r = csv_need(&c, names, column);
-    while (r == 0 && (r = csv_next(&c)) == 1)
-        r = read_hit(e, &c, column);
-    csv_close(&c);
     return r < 0 ? r : sort_ids(e, &e->hits, path, "hit_id");
+}
+
+static int read_maker(void *arg, const struct csv *c, const uint32_t *column)
+{
+    struct event *e = arg;
+    uint64_t id = 0, maker = 0;
+    uint32_t hit = 0;
+    int r = csv_unsigned(c, column[0], UINT32_MAX, &id);
+
+    if (r == 0)
+        r = csv_unsigned(c, column[1], UINT64_MAX, &maker);
+    if (r == 0 && ids_find(&e->hits, id, &hit) < 0)
+        r = csv_fail(c, "hit_id %llu is not in the hits' file", (unsigned long long)id);
+    if (r == 0)
+        e->maker[hit] = maker;
+    return r;
 }
 
 /* Which particle made which hit. */
 static int read_truth(struct event *e, const char *path)
 {
     static const char *const names[] = {"hit_id", "particle_id", NULL};
-    uint32_t column[2] = {0}, hit = 0;
-    uint64_t id = 0, maker = 0;
-    struct csv c;
-    int r = csv_open(&c, e->im, path);
+    int r;
 
-    if (r < 0)
-        return r;
     e->maker = calloc(e->im->g.n + 1, sizeof *e->maker);
-    if (!e->maker) {
-        csv_close(&c);
-        return no_memory(e);
-    }
-    r = csv_need(&c, names, column);
-    while (r == 0 && (r = csv_next(&c)) == 1) {
-        r = csv_unsigned(&c, column[0], UINT32_MAX, &id);
-        if (r == 0)
-            r = csv_unsigned(&c, column[1], UINT64_MAX, &maker);
-        if (r == 0 && ids_find(&e->hits, id, &hit) < 0)
-            r = csv_fail(&c, "hit_id %llu is not in the hits' file", (unsigned long long)id);
-        if (r == 0)
-            e->maker[hit] = maker;
-    }
-    csv_close(&c);
+    r = e->maker ? csv_rows(e->im, path, names, read_maker, e) : no_memory(e);
     e->has_truth = r == 0;
     return r;
 }
@@ -155,8 +145,10 @@ static int add_row(struct event *e, const struct row *row)
     return 0;
 }
 
-static int read_row(struct event *e, const struct csv *c, const uint32_t *column, int pdg)
+static int read_row(void *arg, const struct csv *c, const uint32_t *column)
 {
+    struct event *e = arg;
+    const int pdg = csv_find(c, "particle_type");
     struct row row = {.index = GENERATOR_NONE};
     double v[6] = {0};
     int64_t charge = 0, kind = 0;
@@ -194,16 +186,8 @@ static int read_particles(struct event *e, const char *path)
 {
     static const char *const names[] = {"particle_id", "vx", "vy", "vz",    "px",
                                         "py",          "pz", "q",  "nhits", NULL};
-    uint32_t column[9];
-    struct csv c;
-    int r = csv_open(&c, e->im, path);
+    int r = csv_rows(e->im, path, names, read_row, e);
 
-    if (r < 0)
-        return r;
-    r = csv_need(&c, names, column);
-    while (r == 0 && (r = csv_next(&c)) == 1)
-        r = read_row(e, &c, column, csv_find(&c, "particle_type"));
-    csv_close(&c);
     return r < 0 ? r : sort_ids(e, &e->ids, path, "particle_id");
 }
 
