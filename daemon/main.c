@@ -19,6 +19,7 @@
 #include "loop.h"
 #include "menu/menu.h"
 #include "monitor/commands.h"
+#include "monitor/gpu_reader.h"
 #include "plugin/inspector.h"
 #include "runmenu.h"
 
@@ -203,6 +204,8 @@ int main(int argc, char **argv)
         return serve_daemon(worker_main);
     if (argc == 2 && !strcmp(argv[1], "--inspector")) /* likewise */
         return serve_daemon(inspector_main);
+    if (argc == 2 && !strcmp(argv[1], "--nvml")) /* likewise */
+        return serve_daemon(gpu_reader_main);
     r = parse(argc, argv, &o);
     if (r >= 0)
         return r;

@@ -401,6 +401,10 @@ static void check_relations(struct yamlfile *f, const struct config *c)
     if (strcmp(c->threads.pin, "auto") != 0 && strcmp(c->threads.pin, "none") != 0)
         yamlfile_problem(f, "threads.pin", "threads.pin is \"%s\"; auto and none are allowed",
                          c->threads.pin);
+    if (strcmp(c->control.gpus, "auto") != 0 && strcmp(c->control.gpus, "on") != 0 &&
+        strcmp(c->control.gpus, "off") != 0)
+        yamlfile_problem(f, "control.gpus", "control.gpus is \"%s\"; auto, on and off are allowed",
+                         c->control.gpus);
     if (strcmp(c->isolation, "process") != 0 && strcmp(c->isolation, "thread") != 0)
         yamlfile_problem(f, "isolation", "isolation is \"%s\"; process and thread are allowed",
                          c->isolation);

@@ -118,7 +118,10 @@
     X(of, socket, PATH, "trigd.sock", 0, 0, "Unix socket of the operator, mode 0660; empty: none") \
     X(of, act_group, STRING, "", 0, 0,                                                             \
       "group whose members may act on the socket, as root and the daemon's user "                  \
-      "may; others may look; empty: all who can connect may act")
+      "may; others may look; empty: all who can connect may act")                                  \
+    X(of, gpus, STRING, "auto", 0, 0,                                                              \
+      "a process that reads use, memory, temperature, power and energy of NVIDIA GPUs (NVML): "    \
+      "auto: where a device has a PCI address; on; off")
 
 /* runs: run control. */
 #define CONFIG_RUNS(X, of)                                                                     \

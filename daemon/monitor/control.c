@@ -51,6 +51,7 @@ struct talker {
 struct control {
     struct control_view view;
     struct windows *windows;
+    struct gpus *gpus;
     struct http *http;
     struct socketfile *file;
     int listen_fd, stop_fd;
@@ -308,8 +309,28 @@ static int start_socket(struct control *c)
     return r;
 }
 
+/* Whether GPUs are read: of a daemon that is told to, or that has devices which may be such. */
+static bool has_gpus(const struct control_view *v)
+{
+    const char *wanted = v->config->control.gpus;
+    struct trg_device_info info;
+
+    if (!v->devices || strcmp(wanted, "auto") != 0)
+        return v->devices && !strcmp(wanted, "on");
+    for (uint32_t i = 0; i < devices_backends(v->devices); i++) {
+        uint32_t n;
+        const char *backend = devices_backend(v->devices, i, &n);
+
+        for (uint32_t k = 0; k < n; k++)
+            if (devices_info(v->devices, backend, k, &info) == 0 && info.pci[0])
+                return true;
+    }
+    return false;
+}
+
 int control_start(const struct control_view *view, struct control **ret_control)
 {
+    const struct gpus_setup gpus = {.hang_ms = GPUS_HANG_MS, .retry_ms = GPUS_RETRY_MS};
     struct control *c = calloc(1, sizeof *c);
     int r = 0;
 
@@ -323,6 +344,9 @@ int control_start(const struct control_view *view, struct control **ret_control)
     if (r == 0)
         r = windows_start(c->windows);
     c->view.windows = c->windows;
+    if (r == 0 && has_gpus(view))
+        r = gpus_start(&gpus, &c->gpus);
+    c->view.gpus = c->gpus;
     if (r == 0 && view->config->http.address[0])
         r = http_start(&c->view, &c->http);
     if (r == 0)
@@ -356,6 +380,7 @@ void control_stop(struct control *c)
     if (c->stop_fd >= 0)
         close(c->stop_fd);
     http_stop(c->http);
+    gpus_stop(c->gpus);
     windows_free(c->windows);
     free(c);
 }

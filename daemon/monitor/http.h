@@ -13,4 +13,5 @@ int http_start(const struct control_view *view, struct http **ret_http);
 void http_stop(struct http *h); /* NULL is fine */
 /* The metrics page. */
 void http_metrics(const struct control_view *view, FILE *out);
+void metrics_gpus(const struct control_view *v, FILE *out); /* a part of it */
 #endif

@@ -304,6 +304,7 @@ void http_metrics(const struct control_view *view, FILE *out)
     latencies(s, out);
     stats_unlock();
     windows(view, out);
+    metrics_gpus(view, out);
     if (view->metrics)
         view->metrics(view->hooks.ctx, out);
 }

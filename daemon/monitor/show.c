@@ -219,36 +219,6 @@ void show_ledger(const struct control_view *v, struct table *t)
     table_cell(t, "%" PRId64, l.imbalance);
 }
 
-static void device_row(const struct control_view *v, struct table *t, const char *backend,
-                       uint32_t index)
-{
-    struct trg_device_info info;
-
-    if (devices_info(v->devices, backend, index, &info) < 0)
-        return;
-    table_cell(t, "%s:%u", backend, index);
-    table_cell(t, "%s", info.name);
-    table_cell(t, "%s", info.driver);
-    table_cell(t, "%u", info.units);
-    table_cell(t, "%llu", (unsigned long long)(info.memory_bytes >> 20));
-}
-
-void show_devices(const struct control_view *v, struct table *t)
-{
-    table_column(t, "device", false);
-    table_column(t, "name", false);
-    table_column(t, "driver", false);
-    table_column(t, "units", true);
-    table_column(t, "memory_mbytes", true);
-    for (uint32_t i = 0; v->devices && i < devices_backends(v->devices); i++) {
-        uint32_t n;
-        const char *name = devices_backend(v->devices, i, &n);
-
-        for (uint32_t k = 0; k < n; k++)
-            device_row(v, t, name, k);
-    }
-}
-
 void show_poison(const struct control_view *v, struct table *t)
 {
     static const char *const number[] = {"run", "l1id", "roi", "unix_s", "sent_again"};

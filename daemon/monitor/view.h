@@ -15,6 +15,7 @@
 #include "flow/histograms.h"
 #include "flow/poison.h"
 #include "menu/change_book.h"
+#include "monitor/gpus.h"
 #include "monitor/windows.h"
 #include "plugin/plugin_host.h"
 
@@ -77,6 +78,7 @@ struct control_view {
     struct poison *poison;   /* NULL: none is remembered */
     struct guests *guests;   /* NULL: there are none */
     struct windows *windows; /* of control_start; NULL: no rates */
+    struct gpus *gpus;       /* likewise; NULL: GPUs are not read */
     struct control_hooks hooks;
     const struct control_extra *extra; /* in place of what only a daemon has; NULL: it is one */
     uint32_t n_extra;

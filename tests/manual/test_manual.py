@@ -12,7 +12,7 @@ import unittest
 
 BUILD, SOURCE = sys.argv[1:3]
 MANUAL = os.path.join(SOURCE, "tools", "report", "manual")
-INTERNAL = {"trigd": {"worker", "inspector"}}  # of processes that trigd starts itself
+INTERNAL = {"trigd": {"worker", "inspector", "nvml"}}  # of processes that trigd starts itself
 PYTHON = ["trigmodel", "trighist", "trigconvert"]
 PROGRAMS = ["trigd", "trigctl", "trigreplay", "trigsup", "trigbench", "trigvoxels", *PYTHON]
 

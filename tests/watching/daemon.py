@@ -25,13 +25,19 @@ class Daemon:
         self.socket = os.path.join(self.folder.name, "ctl")
         self.log = open(os.path.join(self.folder.name, "log"), "w+b")
         for name, text in (("menu.yaml", MENU), ("trigd.yaml", "\n".join((
-                f"endpoints: [\"ipc://{self.folder.name}/in\"]", "menu: menu.yaml", "devices: [{backend: cpu}]", "control: {socket: ctl}",
-                "http: {address: 127.0.0.1, port: 0}", "")))):
+                f"endpoints: [\"ipc://{self.folder.name}/in\"]", "menu: menu.yaml", "devices: [{backend: cpu}]", "control: {socket: ctl, gpus: on}",
+                "http: {address: 127.0.0.1, port: 0}", ""))), ("gpus", "still")):
             with open(os.path.join(self.folder.name, name), "w") as out:
                 out.write(text)
-        self.process = subprocess.Popen([self.program("trigd"), "--config", os.path.join(self.folder.name, "trigd.yaml")], stderr=self.log)
+        self.process = subprocess.Popen([self.program("trigd"), "--config", os.path.join(self.folder.name, "trigd.yaml")], stderr=self.log,
+                                        env={**os.environ, "LD_LIBRARY_PATH": os.path.join(self.build, "fake-nvml"),
+                                             "FAKE_NVML": os.path.join(self.folder.name, "gpus")})
         self.url = self.wait_for(rb"url=(http://\S+)/metrics").decode()
         self.wait_for(rb"to=(ready)")
+        for _ in range(1200):  # GPUs are read by another process (tests/gpus/fake_nvml.c)
+            if "nvml:1" in self.ask("show devices"):
+                break
+            time.sleep(0.05)
 
     def program(self, name):
         return os.path.join(self.build, "bin", name)

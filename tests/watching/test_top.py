@@ -59,6 +59,7 @@ class Top(unittest.TestCase):
         self.assertIn(f"ledger    {ledger['received']} received = {ledger['accepted']} accepted", "\n".join(lines))
         chains = {line.split()[0]: line.split()[-1] for line in lines if line.startswith("HLT_")}
         self.assertEqual(chains["HLT_none"], "low")  # its band is 50 to 60 a second, its prescale 0
+        self.assertRegex("\n".join(lines), r"(?m)^nvml:0 .* 42 % +3072 MiB +51 C +250\.5 W *$")
         self.assertTrue(any(line.startswith("count@cpu:0/0") and line.endswith("..") for line in lines), lines)
 
     def test_in_a_terminal(self):

@@ -225,6 +225,46 @@ static void lanes(struct top *t, const json_t *rates, const json_t *counters,
     free(list);
 }
 
+/* A number of a GPU; "" where nothing is known. */
+static const char *told(const json_t *row, const char *key, const char *unit, char *out,
+                        size_t bytes)
+{
+    const json_t *v = json_object_get(row, key);
+
+    if (json_is_number(v))
+        snprintf(out, bytes, "%.4g%s", json_number_value(v), unit);
+    else
+        out[0] = '\0';
+    return out;
+}
+
+static void devices(struct top *t, const json_t *table, const json_t *rates,
+                    const struct top_view *view)
+{
+    const json_t *of_lanes = json_object_get(rates, "devices");
+    size_t n;
+    struct sorted *list = sort_rows(table, "device", "use_percent", view, &n);
+
+    if (n)
+        add(t, TOP_TITLE, "%-28s %9s %9s %9s %7s %11s %7s %8s %8s", "device", "RoIs/s", "p50 us",
+            "p99 us", "use", "memory", "", "power", "mJ/RoI");
+    for (size_t i = 0; i < n; i++) {
+        const json_t *d = list[i].row, *r = find(of_lanes, "device", list[i].name);
+        char v[8][32];
+
+        add(t, TOP_PLAIN, "%-28.28s %9s %9s %9s %7s %11s %7s %8s %8s", list[i].name,
+            short_number(number(r, "rois_per_s"), v[0], sizeof v[0]),
+            short_number(number(r, "p50_us"), v[1], sizeof v[1]),
+            short_number(number(r, "p99_us"), v[2], sizeof v[2]),
+            told(d, "use_percent", " %", v[3], sizeof v[3]),
+            told(d, "used_mbytes", " MiB", v[4], sizeof v[4]),
+            told(d, "temperature_c", " C", v[5], sizeof v[5]),
+            told(d, "power_w", " W", v[6], sizeof v[6]),
+            told(d, "mj_per_roi", "", v[7], sizeof v[7]));
+    }
+    free(list);
+}
+
 /* Tables with a name, one rate and two quantiles. */
 static void simple(struct top *t, const json_t *rates, const char *part, const char *name,
                    const char *rate, const struct top_view *view)
@@ -280,7 +320,7 @@ static void note_received(struct top *t, double received)
 
 int top_ask(struct top *t, const char *socket, const struct top_view *view, int timeout_s)
 {
-    json_t *info = NULL, *rates = NULL, *books = NULL, *more = NULL;
+    json_t *info = NULL, *rates = NULL, *books = NULL, *more = NULL, *gpus = NULL;
     bool is_farm;
     char command[64];
     int r = ask(socket, "show info json", timeout_s, &info);
@@ -293,6 +333,8 @@ int top_ask(struct top *t, const char *socket, const struct top_view *view, int 
     is_farm = !strcmp(text(info, "name"), "trigsup");
     if (r == 0)
         r = ask(socket, is_farm ? "show nodes json" : "show lanes json", timeout_s, &more);
+    if (r == 0 && !is_farm)
+        r = ask(socket, "show devices json", timeout_s, &gpus);
     if (r == 0) {
         const json_t *node = json_array_get(json_object_get(rates, "node"), 0);
 
@@ -306,7 +348,8 @@ int top_ask(struct top *t, const char *socket, const struct top_view *view, int 
         chains(t, rates, view);
         if (!is_farm)
             lanes(t, rates, more, view);
-        simple(t, rates, "devices", "device", "rois_per_s", view);
+        if (!is_farm)
+            devices(t, gpus, rates, view);
         simple(t, rates, "stages", "stage", "", view);
         simple(t, rates, "clients", "client", "received_per_s", view);
         simple(t, rates, "streams", "stream", "rois_per_s", view);
@@ -315,5 +358,6 @@ int top_ask(struct top *t, const char *socket, const struct top_view *view, int 
     json_decref(rates);
     json_decref(books);
     json_decref(more);
+    json_decref(gpus);
     return r;
 }
