@@ -11,13 +11,14 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "log_journal.h"
 #include "log_json.h"
 #include "logsink.h"
 
 #define LINE_BYTES 2048
 
 static const char *const names[] = {"error", "warn", "info", "debug"};
-static const char *const journal_prefix[] = {"<3>", "<4>", "<6>", "<7>"};
+static const int priority[] = {3, 4, 6, 7}; /* of syslog and the journal */
 static _Atomic int lowest = TRG_INFO;
 static _Atomic int line_format = LOG_LOGFMT;
 static _Atomic uint64_t counts[4];
@@ -60,20 +61,32 @@ enum log_format log_format(void)
 
 int log_format_parse(const char *word, enum log_format *ret_format)
 {
-    if (strcmp(word, "logfmt") != 0 && strcmp(word, "json") != 0)
-        return -EINVAL;
-    *ret_format = *word == 'j' ? LOG_JSON : LOG_LOGFMT;
-    return 0;
+    static const char *const known[] = {"logfmt", "json", "journald"};
+
+    for (uint32_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (!strcmp(word, known[i])) {
+            *ret_format = (enum log_format)i;
+            return 0;
+        }
+    }
+    return -EINVAL;
 }
 
 int log_take(const char *comp, const char *level_word, const char *format_word)
 {
     enum log_format format;
     enum trg_level level;
+    int r;
 
     if (log_format_parse(format_word, &format) < 0) {
-        log_error(comp, "no such log format", "format=\"%s\" allowed=\"logfmt json\"", format_word);
+        log_error(comp, "no such log format", "format=\"%s\" allowed=\"logfmt json journald\"",
+                  format_word);
         return -EINVAL;
+    }
+    if (format == LOG_JOURNALD && (r = log_journal_open()) < 0) {
+        log_error(comp, "log.format is journald, and there is no journal", "error=\"%s\"",
+                  strerror(-r));
+        return r;
     }
     log_set_format(format);
     if (log_level_parse(level_word, &level) < 0) {
@@ -220,14 +233,22 @@ void log_line(struct log_site *site, enum trg_level level, const char *comp, con
     atomic_fetch_add(&counts[level], 1);
     if ((int)level > atomic_load(&lowest) || !may_print(site, &suppressed))
         return;
-    if (is_journal())
-        append(&l, journal_prefix[level]);
     va_start(args, fields);
     vsnprintf(text, sizeof text, fields, args);
     va_end(args);
     for (char *c = text; *c; c++)
         if ((unsigned char)*c < 0x20)
             *c = ' '; /* the caller quotes its values; line breaks must not make new lines */
+    if (log_format() == LOG_JOURNALD &&
+        log_journal_send(&(struct log_entry){.level = names[level],
+                                             .priority = priority[level],
+                                             .comp = comp,
+                                             .msg = msg,
+                                             .fields = text,
+                                             .suppressed = suppressed}))
+        return;
+    if (is_journal())
+        l.n = (size_t)snprintf(l.text, sizeof l.text, "<%d>", priority[level]);
     (log_format() == LOG_JSON ? append_json : append_logfmt)(&l, level, comp, msg, text,
                                                              suppressed);
     l.text[l.n < LINE_BYTES - 1 ? l.n++ : l.n - 1] = '\n';

@@ -25,14 +25,15 @@ struct log_site {
 void log_set_level(enum trg_level level);
 enum trg_level log_level(void);
 int log_level_parse(const char *word, enum trg_level *ret_level);
-/* Of all lines from then on: logfmt, as above, or one JSON object a line. */
-enum log_format { LOG_LOGFMT, LOG_JSON };
+/* Of all lines from then on: logfmt, as above, one JSON object a line, or entries of the systemd
+ * journal (log_journal.h); one that the journal does not take at once is written as logfmt. */
+enum log_format { LOG_LOGFMT, LOG_JSON, LOG_JOURNALD };
 void log_set_format(enum log_format format);
 enum log_format log_format(void);
-/* -EINVAL: it is neither logfmt nor json. */
+/* -EINVAL: it is none of logfmt json journald. */
 int log_format_parse(const char *word, enum log_format *ret_format);
 /* Sets level and format from words of a command line or a configuration; -EINVAL, logged: it is
- * none of them. */
+ * none of them; -errno, logged: there is no journal. */
 int log_take(const char *comp, const char *level, const char *format);
 const char *log_level_name(enum trg_level level);
 /* Lines written so far at a level, suppressed ones included. */

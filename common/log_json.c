@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "log_fields.h"
+
 size_t log_json_string(char *line, size_t n, size_t room, const char *text, size_t bytes)
 {
     if (n + 3 > room)
@@ -51,61 +53,28 @@ static bool is_number(const char *text, size_t bytes)
     return text == end;
 }
 
-/* Whether a value in quotes may end before `text`: it is the end, or the next key follows.  Callers
- * do not escape what they quote. */
-static bool is_next(const char *text)
-{
-    const size_t key = *text == ' ' ? strcspn(text + 1, "= \"") : 0;
-
-    return !*text || (key && text[1 + key] == '=');
-}
-
-static size_t quoted_bytes(const char *text)
-{
-    size_t n = 0;
-
-    while (text[n] && !(text[n] == '"' && is_next(text + n + 1)))
-        n++;
-    return n;
-}
-
-static size_t member(char *line, size_t n, size_t room, const char *key, size_t key_bytes,
-                     const char *value, size_t bytes, bool is_bare)
+static size_t member(char *line, size_t n, size_t room, const struct log_field *f)
 {
     const size_t before = n;
 
-    if (n + key_bytes + bytes + 16 > room)
+    if (n + f->key_bytes + f->bytes + 16 > room)
         return before;
     line[n++] = ',';
-    n = log_json_string(line, n, room, key, key_bytes);
+    n = log_json_string(line, n, room, f->key, f->key_bytes);
     line[n++] = ':';
-    if (!is_bare || !is_number(value, bytes))
-        return log_json_string(line, n, room, value, bytes);
-    memcpy(line + n, value, bytes);
-    n += bytes;
+    if (!f->is_bare || !is_number(f->value, f->bytes))
+        return log_json_string(line, n, room, f->value, f->bytes);
+    memcpy(line + n, f->value, f->bytes);
+    n += f->bytes;
     line[n] = '\0';
     return n;
 }
 
 size_t log_json_fields(char *line, size_t n, size_t room, const char *fields)
 {
-    while (*(fields += strspn(fields, " "))) {
-        const size_t word = strcspn(fields, " "), key = strcspn(fields, "= ");
-        const char *value = fields + key + 1;
-        size_t bytes;
+    struct log_field f;
 
-        if (fields[key] != '=' || !key) {
-            n = member(line, n, room, "text", 4, fields, word, false);
-            fields += word;
-        } else if (*value == '"') {
-            bytes = quoted_bytes(++value);
-            n = member(line, n, room, fields, key, value, bytes, false);
-            fields = value + bytes + (value[bytes] == '"');
-        } else {
-            bytes = strcspn(value, " ");
-            n = member(line, n, room, fields, key, value, bytes, true);
-            fields = value + bytes;
-        }
-    }
+    while (log_field_next(&fields, &f))
+        n = member(line, n, room, &f);
     return n;
 }

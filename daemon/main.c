@@ -214,7 +214,8 @@ int main(int argc, char **argv)
         return EXIT_CONFIG;
     if (take_files(c, &o) < 0 || (o.scratch && config_scratch(c, o.scratch) < 0))
         r = EXIT_START;
-    else if (log_take("daemon", o.level ? o.level : c->log.level, c->log.format) < 0)
+    else if (log_take("daemon", o.level ? o.level : c->log.level,
+                      o.check_only ? "logfmt" : c->log.format) < 0)
         r = EXIT_USAGE;
     else if (o.check_only)
         r = check_menu(c) < 0 ? EXIT_CONFIG : EXIT_CLEAN;

@@ -92,7 +92,8 @@ int main(int argc, char **argv)
         return r;
     if (config_load(o.config, &c) < 0)
         return EXIT_CONFIG;
-    if (log_take("farm", o.level ? o.level : c->log.level, c->log.format) < 0)
+    if (log_take("farm", o.level ? o.level : c->log.level,
+                 o.check_only ? "logfmt" : c->log.format) < 0)
         r = EXIT_USAGE;
     else if (o.check_only)
         r = supervisor_check(c) < 0 ? EXIT_CONFIG : EXIT_CLEAN;

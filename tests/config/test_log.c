@@ -5,8 +5,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -161,6 +165,112 @@ static void a_long_json_line_ends_well(void **state)
     assert_non_null(strstr(text, "w\"}\n"));
 }
 
+/* ---------------------------------------------------------------- the journal */
+
+static char journal[64];
+
+/* A journal of the test's own. */
+static int open_journal(void)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    const int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+
+    snprintf(journal, sizeof journal, "/tmp/trigd-journal-%d", (int)getpid());
+    snprintf(a.sun_path, sizeof a.sun_path, "%s", journal);
+    setenv("TRIGD_JOURNAL_SOCKET", journal, 1);
+    unlink(journal);
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&a, sizeof a), 0);
+    return fd;
+}
+
+static void close_journal(int fd)
+{
+    log_set_format(LOG_LOGFMT);
+    close(fd);
+    unlink(journal);
+}
+
+static void the_journal_gets_fields(void **state)
+{
+    const int fd = open_journal();
+    char text[4096];
+    ssize_t n;
+
+    (void)state;
+    assert_int_equal(log_take("x", "info", "journald"), 0);
+    capture_start(2);
+    log_warn("ingress", "client\nleft", "client=\"rep 1\" in_flight=%u odd-key=é word", 3u);
+    assert_string_equal(capture_end(), "");
+    n = recv(fd, text, sizeof text - 1, MSG_DONTWAIT);
+    assert_true(n > 0);
+    text[n] = '\0';
+    assert_string_equal(
+        text, "MESSAGE=client left client=\"rep 1\" in_flight=3 odd-key=é word\nPRIORITY=4\n"
+              "SYSLOG_IDENTIFIER=test_config_log\nTRIGD_LEVEL=warn\nTRIGD_COMP=ingress\n"
+              "TRIGD_MSG=client left\nTRIGD_CLIENT=rep 1\nTRIGD_IN_FLIGHT=3\n"
+              "TRIGD_ODD_KEY=é\nTRIGD_TEXT=word\n");
+    close_journal(fd);
+}
+
+static void a_long_entry_keeps_whole_fields(void **state)
+{
+    const int fd = open_journal();
+    char word[2040], text[8192];
+    ssize_t n;
+
+    (void)state;
+    memset(word, 'w', sizeof word - 1);
+    word[sizeof word - 1] = '\0';
+    assert_int_equal(log_take("x", "info", "journald"), 0);
+    log_error("x", word, "kept=1 %s", word);
+    n = recv(fd, text, sizeof text - 1, MSG_DONTWAIT);
+    assert_true(n > 0 && n <= 6144);
+    text[n] = '\0';
+    assert_int_equal(text[n - 1], '\n');
+    assert_non_null(strstr(text, "\nTRIGD_KEPT=1\n"));
+    close_journal(fd);
+}
+
+/* What a journal that stands still does not take is on stderr, and nothing waits. */
+static void a_full_journal_loses_nothing(void **state)
+{
+    const int fd = open_journal();
+    struct log_site site = {0};
+    char text[4096];
+    const char *rest;
+    unsigned n = 0;
+
+    (void)state;
+    assert_int_equal(log_take("x", "info", "journald"), 0);
+    capture_start(2);
+    for (unsigned i = 0; i < 1000; i++) {
+        atomic_store(&site.lines, 0);
+        log_line(&site, TRG_INFO, "x", "line", "i=%u", i);
+    }
+    rest = capture_end();
+    while (recv(fd, text, sizeof text, MSG_DONTWAIT) > 0)
+        n++;
+    assert_true(n > 0 && n < 1000);
+    assert_int_equal(n + count(rest, "level=info comp=x msg=\"line\" i="), 1000);
+    close_journal(fd);
+}
+
+static void no_journal_is_an_error(void **state)
+{
+    const char *text;
+
+    (void)state;
+    setenv("TRIGD_JOURNAL_SOCKET", "/tmp/trigd-there-is-none", 1);
+    capture_start(2);
+    assert_int_equal(log_take("daemon", "info", "journald"), -ENOENT);
+    text = capture_end();
+    assert_non_null(strstr(text, "msg=\"log.format is journald, and there is no journal\" "
+                                 "error=\"No such file or directory\""));
+    assert_int_equal(log_format(), LOG_LOGFMT);
+    assert_int_equal(log_take("daemon", "info", "syslog"), -EINVAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_line_has_its_fields),
@@ -169,7 +279,11 @@ int main(void)
                                        cmocka_unit_test(levels_filter_and_count),
                                        cmocka_unit_test(repeats_are_held_back_and_told),
                                        cmocka_unit_test(json_lines),
-                                       cmocka_unit_test(a_long_json_line_ends_well)};
+                                       cmocka_unit_test(a_long_json_line_ends_well),
+                                       cmocka_unit_test(the_journal_gets_fields),
+                                       cmocka_unit_test(a_long_entry_keeps_whole_fields),
+                                       cmocka_unit_test(a_full_journal_loses_nothing),
+                                       cmocka_unit_test(no_journal_is_an_error)};
 
     unsetenv("JOURNAL_STREAM");
     return cmocka_run_group_tests(tests, NULL, NULL);
