@@ -396,7 +396,8 @@ static void check_relations(struct yamlfile *f, const struct config *c)
                          "allowed",
                          c->log.level);
     if (log_format_parse(c->log.format, &(enum log_format){LOG_LOGFMT}) < 0)
-        yamlfile_problem(f, "log.format", "log.format is \"%s\"; logfmt, json and journald are allowed",
+        yamlfile_problem(f, "log.format",
+                         "log.format is \"%s\"; logfmt, json and journald are allowed",
                          c->log.format);
     if (strcmp(c->threads.pin, "auto") != 0 && strcmp(c->threads.pin, "none") != 0)
         yamlfile_problem(f, "threads.pin", "threads.pin is \"%s\"; auto and none are allowed",

@@ -199,7 +199,8 @@
 /* log: the log. */
 #define CONFIG_LOG(X, of)                                            \
     X(of, level, STRING, "info", 0, 0, "error, warn, info or debug") \
-    X(of, format, STRING, "logfmt", 0, 0, "of its lines: logfmt, json, or journald: entries of the systemd journal, with fields")
+    X(of, format, STRING, "logfmt", 0, 0,                            \
+      "of its lines: logfmt, json, or journald: entries of the systemd journal, with fields")
 
 /* debug_stream: files of the debug stream. */
 #define CONFIG_DEBUG_STREAM(X, of)                                                    \

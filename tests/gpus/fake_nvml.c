@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A libnvidia-ml.so.1 with two GPUs, of which the second one tells less.  The file that FAKE_NVML
  * names says how it behaves from now on: values, still (of energy), hang, crash or fail. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,7 @@ int nvmlDeviceGetCount_v2(unsigned *n)
 
     *n = 2;
     if (c == 'c')
-        abort();
+        raise(SIGSEGV);
     while (c == 'h')
         pause();
     return c == 'f' ? GPU_IS_LOST : 0;
