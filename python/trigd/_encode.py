@@ -92,6 +92,7 @@ def _pack_numbers(rois: Rois) -> List[bytes]:
 # ---------------------------------------------------------------- shared memory (common/shm.h)
 
 ALIGN = 64
+LEAST_SHIFT = 10
 LISTED, REPEAT, DEADLINE = 1 << 30, 1 << 29, 1 << 28
 DEADLINE_AT, DEADLINE_MAX = 6, (1 << 26) - 1
 KINDS = {"spacepoints": 1, "hits": 2, "tracks": 3}
@@ -117,7 +118,10 @@ class Layout:
                 view = column.reshape(-1).view("u1").data
                 self.copies.append((view, (c.offsets[:-1] * item).tolist(), (c.offsets[1:] * item).tolist(), ends, ends + n * item))
                 ends = ends + (n * item + ALIGN - 1) // ALIGN * ALIGN
-        self.sizes: List[int] = ends.tolist()
+        self.sizes = ends
+        # an RoI's piece of room is 1 KiB << its class
+        pieces = numpy.maximum(ends, 1 << LEAST_SHIFT).astype("f8")
+        self.classes: List[int] = (numpy.ceil(numpy.log2(pieces)).astype("i8") - LEAST_SHIFT).tolist()
 
     def write(self, data: memoryview, a: int, b: int, at: Array, tokens: Any, is_repeat: bool) -> Array:
         """Copies RoIs a to b - 1 to their places, and gives their entries."""

@@ -180,24 +180,23 @@ class Session:
         if chunk is None:
             self.stats.duplicates += 1
             return
-        if chunk.slots:
-            assert self.transport
-            self.transport.release(chunk, token - chunk.base)
+        if self.transport:
+            self.transport.release([chunk], [token])
         self.outcomes.append(outcome)
 
     def take_decisions(self, decisions: Any) -> None:
-        flights, outcomes = self.flights, self.outcomes
-        release = self.transport.release if self.transport else None
-        for d in decisions:
-            token = d.token
-            chunk = flights.pop(token, None)
-            if chunk is None:
-                self.stats.duplicates += 1
-                continue
-            if chunk.slots and release:
-                release(chunk, token - chunk.base)
-            outcomes.append(d)
-        self.stats.decided += len(decisions)
+        end = self.flights.pop
+        tokens = [d.token for d in decisions]
+        chunks = [end(token, None) for token in tokens]
+        known = [c for c in chunks if c is not None]
+        if len(known) < len(chunks):
+            decisions = [d for d, c in zip(decisions, chunks) if c is not None]
+            tokens = [d.token for d in decisions]
+            self.stats.duplicates += len(chunks) - len(known)
+        if self.transport:
+            self.transport.release(known, tokens)
+        self.outcomes.extend(decisions)
+        self.stats.decided += len(chunks)
 
     def take_busy(self, busy: pb.Busy) -> None:
         for token in busy.tokens:
@@ -205,8 +204,8 @@ class Session:
             if chunk is None:
                 self.stats.duplicates += 1
                 continue
-            if chunk.slots and self.transport:
-                self.transport.release(chunk, token - chunk.base)
+            if self.transport:
+                self.transport.release([chunk], [token])
             self.stats.busy += 1
             self.waiting.append(token)
         self.again = time.monotonic() + BUSY_S

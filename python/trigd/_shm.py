@@ -13,11 +13,11 @@ import socket
 import struct
 import threading
 import time
-from typing import List, Optional
+from typing import List, Optional, Sequence
 
 import numpy
 
-from ._encode import ENTRY, Layout
+from ._encode import ENTRY, LEAST_SHIFT, Layout
 from ._transport import Chunk, Gone
 
 PACKET_MAX = 131072
@@ -25,7 +25,6 @@ HEAD = struct.Struct("<8sII4Q")  # magic, entries, down_bytes, up_at, down_at, d
 UP_HEAD, UP_TAIL, DAEMON_SLEEPS, DOWN_HEAD, DOWN_TAIL, CLIENT_SLEEPS = range(64, 448, 64)
 WRAP = 0xffffffff
 LOOK_S = 200e-6  # between two looks at the socket while the ring is used
-LEAST_SHIFT = 10  # pieces of room are 1 KiB times a power of two
 
 
 class Region:
@@ -52,12 +51,8 @@ class Region:
         with self.fence:
             pass
 
-    def take(self, size: int) -> int:
-        """A piece of room: its offset | its class; -1: not now."""
-        k = max(size - 1, 0).bit_length() - LEAST_SHIFT
-        k = max(k, 0)
-        if self.free[k]:
-            return self.free[k].pop()
+    def cut(self, k: int, size: int) -> int:
+        """A piece of room of class k that none had before: its offset | its class; -1: not now."""
         room = 1 << (LEAST_SHIFT + k)
         if self.untouched + room > self.data_bytes:
             if room > self.data_bytes:
@@ -134,8 +129,9 @@ class SharedMemory:
             chunk.slots = [-1] * len(chunk.rois)
         which = which[:r.room()]
         slots: List[int] = []
-        for size in chunk.layout.sizes[which.start:which.stop]:
-            slot = r.take(size)
+        free = r.free
+        for k in chunk.layout.classes[which.start:which.stop]:
+            slot = free[k].pop() if free[k] else r.cut(k, chunk.layout.sizes[which.start + len(slots)])
             if slot < 0:
                 break
             slots.append(slot)
@@ -149,11 +145,16 @@ class SharedMemory:
             self.tell(b"\0")
         return len(slots)
 
-    def release(self, chunk: Chunk, which: int) -> None:
-        slot = chunk.slots[which]
-        if slot >= 0 and self.region:
-            self.region.free[slot & 1023].append(slot)
-            chunk.slots[which] = -1
+    def release(self, chunks: Sequence[Chunk], tokens: Sequence[int]) -> None:
+        if not self.region:
+            return
+        free = self.region.free
+        for chunk, token in zip(chunks, tokens):
+            slots, i = chunk.slots, token - chunk.base
+            slot = slots[i]
+            if slot >= 0:
+                free[slot & 1023].append(slot)
+                slots[i] = -1
 
     def receive(self) -> Optional[bytes]:
         if self.region:

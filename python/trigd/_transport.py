@@ -38,8 +38,8 @@ class Transport(Protocol):
     def send(self, chunk: Chunk, which: range, is_repeat: bool) -> int:
         """Sends RoIs of a chunk: how many; the others find no room now."""
 
-    def release(self, chunk: Chunk, which: int) -> None:
-        """An RoI that was sent has had its end."""
+    def release(self, chunks: Sequence[Chunk], tokens: Sequence[int]) -> None:
+        """RoIs of these chunks that were sent have had their end."""
 
     def receive(self) -> Optional[bytes]:
         """The next message, without waiting; Gone."""
@@ -105,7 +105,7 @@ class ZeroMQ:
         self.socket.send(message)
         return len(which)
 
-    def release(self, chunk: Chunk, which: int) -> None:
+    def release(self, chunks: Sequence[Chunk], tokens: Sequence[int]) -> None:
         pass
 
     def receive(self) -> Optional[bytes]:

@@ -3,7 +3,9 @@
 """test_files.py SOURCE: files of histograms are added, refused, and turned to ROOT and hist where these modules are."""
 import copy
 import json
+import math
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -11,6 +13,7 @@ import unittest
 
 TOOL = os.path.join(sys.argv.pop(1), "tools", "trighist", "trighist.py")
 sys.path.insert(0, os.path.dirname(TOOL))
+import latencies
 import trighist
 
 H = {"name": "n", "key": "00000000000000aa", "step": "c", "plugin": "p", "value": "v", "unit": "mm", "cuts": [],
@@ -93,6 +96,37 @@ class Files(unittest.TestCase):
         self.assertIn("         0.5          6 " + 60 * "#", self.run_tool("show", a, "n").stdout)
         self.assertIn("there is no histogram 'x'; there are n", self.run_tool("show", a, "x").stderr)
         self.assertIn("usage: trighist merge", self.run_tool("merge", a).stderr)
+
+    def test_latencies_of_nodes(self):
+        """Quantiles over nodes whose durations differ by orders of magnitude, against all durations sorted: right to 1 %."""
+        seed = random.randrange(1 << 32)
+        draw = random.Random(seed)
+        nodes = [[int(1e3 * 10 ** draw.gauss(mean, width)) + 64 for _ in range(n)]
+                 for mean, width, n in ((2, 0.3, 4000), (2.5, 0.8, 9000), (4, 0.1, 500))]
+
+        def dump(durations):  # as daemon/monitor/show_rates.c, with the buckets of common/latency.h
+            counts = {}
+            for ns in durations:
+                shift = ns.bit_length() - 7
+                low = ns >> shift << shift
+                counts[low] = counts.get(low, 0) + 1
+            return {"format": "trigd latency", "version": 1, "buckets_a_factor_of_two": 64, "histograms": [
+                {"of": "node", "name": "node", "window": "60s", "buckets": sorted(counts.items())},
+                {"of": "node", "name": "node", "window": "1s", "buckets": []}]}
+        paths = [self.put(f"node{i}", dump(d)) for i, d in enumerate(nodes)]
+        whole, fine = latencies.merge(paths, trighist.Wrong)
+        every = sorted(sum(nodes, []))
+        for q in (0.01, 0.25, *latencies.QUANTILES, 1):
+            exact = every[max(math.ceil(q * len(every)), 1) - 1]
+            found = latencies.quantile(whole["node", "node", "60s"], fine, q)
+            self.assertLess(abs(found - exact), 0.01 * exact, f"quantile {q}, seed {seed}")
+        done = self.run_tool("latency", *paths)
+        self.assertRegex(done.stdout, r"(?m)^node +node +13500 +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+$")
+        self.assertEqual(len(self.run_tool("latency", "--window", "1s", *paths).stdout.splitlines()), 1)
+        coarse = self.put("coarse", {**dump([]), "buckets_a_factor_of_two": 32})
+        self.assertIn("cannot be added: 64 and 32 buckets a factor of two", self.run_tool("latency", paths[0], coarse).stderr)
+        self.assertIn("no file of the format 'trigd latency'", self.run_tool("latency", self.put("a", contents(H))).stderr)
+        self.assertIn("lacks a name or counts", self.run_tool("latency", self.put("b", {**dump([]), "histograms": [{}]})).stderr)
 
     def test_root(self):
         try:

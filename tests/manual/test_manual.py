@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_manual.py BUILD SOURCE: man pages, completion, docs and --help say the same; the docs name only options and
 commands that there are."""
+import functools
 import glob
 import os
 import re
@@ -26,6 +27,7 @@ def read(path):
         return f.read()
 
 
+@functools.lru_cache(None)
 def helped(*words):
     """Options in what --help prints, and the words of its commands."""
     text = run(f"{BUILD}/bin/{words[0]}", *words[1:], "--help")
@@ -34,7 +36,7 @@ def helped(*words):
 
 
 def options_of(program):
-    options, commands = helped(program)
+    options, commands = set(helped(program)[0]), helped(program)[1]
     for command in commands if program in ("trigbench", "trigmodel", "trighist") else []:
         options |= helped(program, command)[0]
     return options

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""adds, shows and converts the histograms of a menu
+"""adds, shows and converts the histograms of a menu, and adds latencies of nodes
 
-FILE is what trigd writes to histograms_dir, or `trigctl dump histograms` (docs/histograms.md).  As a module:
+FILE is what trigd writes to histograms_dir, or `trigctl dump histograms` (docs/histograms.md); of the command latency what
+`trigctl dump latency` writes (docs/operations.md).  As a module:
 read(path), merge(lists), to_hist(histogram), which needs hist."""
 import argparse
 import json
 import os
 import sys
+
+import latencies
 
 FORMAT = "trigd histograms"
 VERSION = 1
@@ -164,6 +167,10 @@ def parser():
     c.add_argument("out", metavar="OUT.root")
     c.add_argument("file", metavar="FILE")
     c.set_defaults(run=lambda o: to_root(o.out, read(o.file)))
+    c = commands.add_parser("latency", help="quantiles over several nodes, from the counts of each")
+    c.add_argument("--window", choices=latencies.WINDOWS, default="60s", help="seconds before the dump (default 60s)")
+    c.add_argument("file", metavar="FILE", nargs="+")
+    c.set_defaults(run=lambda o: latencies.show(o.file, o.window, Wrong))
     return p
 
 
