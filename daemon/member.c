@@ -2,7 +2,6 @@
 #include "member.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,55 +12,12 @@
 #include <zmq.h>
 
 #include "clock.h"
-#include "farm.pb-c.h"
 #include "log.h"
+#include "member_inner.h"
 
-#define SUPERVISORS_MAX  8u
-#define NAME_BYTES       64u
-#define ENDPOINT_BYTES   256u
-#define ENLIST_NS        (200 * NS_PER_MS) /* between two tries */
-#define WORK_MS          5                 /* between two looks while an order is carried out */
-#define FIRST_BEAT_MS    20u
-#define LINGER_MS        200
-#define BEATS_UNSENT_MAX 16 /* that wait for a supervisor that is not there */
-
-struct place { /* with one supervisor */
-    char endpoint[ENDPOINT_BYTES];
-    char supervisor[NAME_BYTES];
-    uint64_t instance; /* of it; 0: not enrolled */
-    uint32_t heartbeat_ms;
-    uint64_t due_ns;     /* the next beat, or try */
-    struct order {       /* that is carried out */
-        uint64_t number; /* 0: none */
-        /* How to look for its end. */
-        int (*look)(void *ctx, uint64_t ticket, char *text, size_t bytes);
-        uint64_t ticket;
-    } reload, run;
-    bool has_run;                 /* it began the run: the accounts go there */
-    struct runs_message *account; /* on its way */
-    char refusal[256];            /* the last one, logged once */
-    void *socket;
-};
-
-struct member {
-    const struct config *config;
-    struct control_hooks hooks;
-    struct runs *runs;
-    const struct stats_set *stats;
-    char name[NAME_BYTES], endpoint[ENDPOINT_BYTES];
-    uint64_t instance;
-    pthread_mutex_t lock; /* of the menu */
-    uint64_t menu_key;
-    Trigd__Farm__V1__StepPlugin plugin[MENU_STEPS_MAX], *plugins[MENU_STEPS_MAX];
-    uint32_t n_plugins;
-    struct place place[SUPERVISORS_MAX];
-    uint32_t n;
-    void *context;
-    int stop_fd;
-    pthread_t thread;
-    bool has_thread;
-    unsigned char packed[MEMBER_MESSAGE];
-};
+#define ENLIST_NS     (200 * NS_PER_MS) /* between two tries */
+#define WORK_MS       5                 /* between two looks while an order is carried out */
+#define FIRST_BEAT_MS 20u
 
 static uint64_t unix_ns(void)
 {
@@ -131,6 +87,7 @@ static void enlist(struct member *m, struct place *p)
     e.rois = c->pool.rois < c->clients.credits ? c->pool.rois : c->clients.credits;
     e.bytes = (uint64_t)c->pool.mbytes << 20;
     e.unix_ns = unix_ns();
+    e.shards = m->stats->n;
     message.body_case = TRIGD__FARM__V1__FROM_NODE__BODY_ENLIST;
     message.enlist = &e;
     pthread_mutex_lock(&m->lock);
@@ -457,72 +414,6 @@ static void *run(void *arg)
 
 /* ---------------------------------------------------------------- opening */
 
-static int open_place(struct member *m, const char *endpoint)
-{
-    struct place *p = &m->place[m->n];
-    const struct {
-        int option, value;
-    } table[] = {{ZMQ_LINGER, LINGER_MS}, {ZMQ_SNDHWM, BEATS_UNSENT_MAX}, {ZMQ_IMMEDIATE, 1}};
-
-    if (m->n == SUPERVISORS_MAX || strlen(endpoint) >= sizeof p->endpoint) {
-        log_error("farm", "too many supervisors, or too long", "most=%u", SUPERVISORS_MAX);
-        return -EINVAL;
-    }
-    snprintf(p->endpoint, sizeof p->endpoint, "%s", endpoint);
-    p->socket = zmq_socket(m->context, ZMQ_DEALER);
-    if (!p->socket)
-        return -errno;
-    m->n++;
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (zmq_setsockopt(p->socket, table[i].option, &table[i].value, sizeof(int)) < 0)
-            return -errno;
-    if (zmq_connect(p->socket, endpoint) == 0)
-        return 0;
-    log_error("farm", "cannot connect to a supervisor", "endpoint=\"%s\" error=\"%s\"", endpoint,
-              zmq_strerror(errno));
-    return -EINVAL;
-}
-
-static int open_places(struct member *m)
-{
-    char list[1024], *state = NULL;
-    int r = 0;
-
-    snprintf(list, sizeof list, "%s", m->config->supervisor.endpoints);
-    for (const char *e = strtok_r(list, ", ", &state); r == 0 && e;
-         e = strtok_r(NULL, ", ", &state))
-        r = open_place(m, e);
-    return r;
-}
-
-/* Where supervisors reach it: what is configured, or the first endpoint that has frames. */
-static int find_endpoint(struct member *m)
-{
-    const struct config *c = m->config;
-    const char *e = c->supervisor.reach[0] ? c->supervisor.reach : NULL;
-
-    for (uint32_t i = 0; !e && i < c->n_endpoints; i++)
-        if (strncmp(c->endpoints[i], "shm://", 6) != 0)
-            e = c->endpoints[i];
-    if (!e || strstr(e, "://*") || strstr(e, "://0.0.0.0") || strlen(e) >= sizeof m->endpoint) {
-        log_error("farm", "supervisors cannot reach this daemon",
-                  "endpoint=\"%s\" wanted=\"supervisor.reach: tcp://ADDRESS:PORT\"", e ? e : "");
-        return -EINVAL;
-    }
-    snprintf(m->endpoint, sizeof m->endpoint, "%s", e);
-    return 0;
-}
-
-static int find_name(struct member *m)
-{
-    const char *name = m->config->supervisor.name;
-
-    if (!name[0])
-        return gethostname(m->name, sizeof m->name - 1) < 0 ? -errno : 0;
-    snprintf(m->name, sizeof m->name, "%s", name);
-    return 0;
-}
-
 int member_open(const struct config *config, struct member **ret_member)
 {
     struct member *m;
@@ -536,14 +427,14 @@ int member_open(const struct config *config, struct member **ret_member)
     m->config = config;
     pthread_mutex_init(&m->lock, NULL);
     m->stop_fd = eventfd(0, EFD_CLOEXEC);
-    r = m->stop_fd < 0 ? -errno : find_name(m);
+    r = m->stop_fd < 0 ? -errno : member_find_name(m);
     if (r == 0 && getrandom(&m->instance, sizeof m->instance, 0) != sizeof m->instance)
         r = -EIO;
     if (r == 0)
-        r = find_endpoint(m);
+        r = member_find_endpoint(m);
     m->context = zmq_ctx_new();
     if (r == 0)
-        r = m->context ? open_places(m) : -ENOMEM;
+        r = m->context ? member_open_places(m) : -ENOMEM;
     if (r < 0) {
         member_stop(m);
         return r;
@@ -584,6 +475,8 @@ void member_stop(struct member *m)
         zmq_ctx_term(m->context);
     if (m->stop_fd >= 0)
         close(m->stop_fd);
+    keyfile_forget(&m->own);
+    keyfile_forget(&m->supervisors);
     forget_plugins(m);
     pthread_mutex_destroy(&m->lock);
     free(m);

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "farm.h"
 #include "member.h"
+#include "shard_endpoint.h"
 
 #define LINE_BYTES 256
 #define MENU_MAX   (4 << 20)
@@ -124,17 +125,48 @@ static bool is_name_free(const struct farm *f, const Trigd__Farm__V1__Enlist *e,
 }
 
 /* Two links to one endpoint could not be told apart when one ends. */
-static bool is_endpoint_free(const struct farm *f, const Trigd__Farm__V1__Enlist *e, char *why)
+static bool is_endpoint_free(const struct farm *f, const Trigd__Farm__V1__Enlist *e,
+                             const char *endpoint, char *why)
 {
-    for (uint32_t i = 0; i < f->n_nodes; i++)
-        if (f->node[i].is_used && strcmp(f->node[i].name, e->name) != 0 &&
-            !strcmp(f->node[i].endpoint, e->endpoint))
-            return say(why, "its endpoint %.100s is that of node %s already", e->endpoint,
-                       f->node[i].name);
+    for (uint32_t i = 0; i < f->n_links; i++) {
+        const struct node *n = &f->node[f->link[i].node];
+
+        if (f->link[i].is_used && strcmp(n->name, e->name) != 0 &&
+            !strcmp(f->link[i].endpoint, endpoint))
+            return say(why, "its endpoint %.100s is that of node %s already", endpoint, n->name);
+    }
     return true;
 }
 
-bool admit(struct farm *f, const Trigd__Farm__V1__Enlist *e, char *why)
+static bool are_endpoints_free(const struct farm *f, const Trigd__Farm__V1__Enlist *e, char *why)
+{
+    char endpoint[FARM_SENTENCE];
+
+    if (e->shards > SHARDS_MAX)
+        return say(why, "it has %u shards; %u are allowed", e->shards, SHARDS_MAX);
+    for (uint32_t k = 0; k == 0 || k < e->shards; k++)
+        if (shard_endpoint(e->endpoint, k, endpoint, sizeof endpoint) < 0)
+            return say(why, "its endpoint %.100s has no place for shard %u", e->endpoint, k);
+        else if (!is_endpoint_free(f, e, endpoint, why))
+            return false;
+    return true;
+}
+
+/* A node enlists under the name of its key, and is reached over tcp by its key. */
+static bool has_right_key(const struct farm *f, const struct farm_peer *peer,
+                          const Trigd__Farm__V1__Enlist *e, char *why)
+{
+    if (peer->key[0] && strcmp(peer->name, e->name) != 0)
+        return say(why, "it is called %s, and its key is that of node %s in %.100s", e->name,
+                   peer->name, f->config->farm.keys_file);
+    if (f->auth && !peer->key[0] && !strncmp(e->endpoint, "tcp://", 6))
+        return say(why, "its endpoint %.100s asks for keys, and it enlisted without one",
+                   e->endpoint);
+    return true;
+}
+
+bool admit(struct farm *f, const struct farm_peer *peer, const Trigd__Farm__V1__Enlist *e,
+           char *why)
 {
     struct wire_error error;
 
@@ -150,7 +182,7 @@ bool admit(struct farm *f, const Trigd__Farm__V1__Enlist *e, char *why)
         (strncmp(e->endpoint, "tcp://", 6) != 0 && strncmp(e->endpoint, "ipc://", 6) != 0))
         return say(why, "its endpoint is %.100s; tcp://ADDRESS:PORT and ipc://FILE are allowed",
                    e->endpoint);
-    return is_near_version(e->version, why) &&
+    return has_right_key(f, peer, e, why) && is_near_version(e->version, why) &&
            is_listed(f->config->farm.nodes_file, e->name, why) && admit_menu(f, e->menu_key, why) &&
-           has_right_plugins(f, e, why) && is_name_free(f, e, why) && is_endpoint_free(f, e, why);
+           has_right_plugins(f, e, why) && is_name_free(f, e, why) && are_endpoints_free(f, e, why);
 }

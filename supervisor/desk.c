@@ -309,8 +309,9 @@ static void node_row(const struct farm *f, uint32_t i, struct table *t)
     table_cell(t, "%s", node_state(n));
     table_cell(t, "%s", n->endpoint);
     table_cell(t, "%s", n->version);
+    table_cell(t, "%u", n->n_links);
     table_cell(t, "%u", n->credits);
-    table_cell(t, "%.1f", policy_rate(&f->policy[i]));
+    table_cell(t, "%.1f", links_rate(f, n));
     table_cell(t, "%lld", (long long)(n->clock_ns / (int64_t)NS_PER_MS));
     FARM_NODE_COUNTERS(CELL)
     table_cell(t, "%llu", (unsigned long long)n->received);
@@ -325,7 +326,7 @@ static void refusal_row(const struct farm *f, uint32_t i, struct table *t)
     table_cell(t, "refused");
     table_cell(t, "%s", "");
     table_cell(t, "%s", "");
-    for (uint32_t k = 0; k < 3; k++)
+    for (uint32_t k = 0; k < 4; k++)
         table_cell(t, "0");
     FARM_NODE_COUNTERS(CELL)
     table_cell(t, "0");
@@ -342,6 +343,7 @@ static int on_show_nodes(void *arg)
     table_column(t, "state", false);
     table_column(t, "endpoint", false);
     table_column(t, "version", false);
+    table_column(t, "shards", true);
     table_column(t, "credits", true);
     table_column(t, "rate_per_s", true);
     table_column(t, "clock_ms", true);
@@ -399,7 +401,7 @@ static int on_metrics(void *arg)
         m->n++;
         snprintf(to->name, sizeof to->name, "%s", f->node[i].name);
         to->is_serving = node_serves(&f->node[i]);
-        to->rate_per_s = policy_rate(&f->policy[i]);
+        to->rate_per_s = links_rate(f, &f->node[i]);
         to->c = f->node[i].c;
     }
     return 0;

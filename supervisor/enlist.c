@@ -22,14 +22,41 @@ static int64_t unix_ns(void)
     return (int64_t)t.tv_sec * (int64_t)NS_PER_S + t.tv_nsec;
 }
 
+/* The supervisor's keys, and those of its nodes. */
+static int open_keys(struct farm *f)
+{
+    const struct config *c = f->config;
+    char why[512];
+    int r;
+
+    if (!c->farm.keys_file[0])
+        return 0;
+    r = keyfile_read(c->security.key_file, &f->own, why, sizeof why);
+    if (r == 0 && !f->own.public_key[0]) {
+        r = -EBADMSG;
+        snprintf(why, sizeof why, "%s has no public key", c->security.key_file);
+    }
+    if (r < 0) {
+        log_error("farm", "cannot read the supervisor's keys", "error=\"%s\"", why);
+        return r;
+    }
+    return auth_open(f->context, c->security.key_file, c->farm.keys_file, &f->auth);
+}
+
 int enlist_open(struct farm *f)
 {
+    const bool is_tcp = !strncmp(f->config->farm.endpoint, "tcp://", 6);
+    const int opened = open_keys(f);
     const int table[][2] = {
         {ZMQ_LINGER, 200}, {ZMQ_SNDTIMEO, 0}, {ZMQ_ROUTER_HANDOVER, 0}, {ZMQ_ROUTER_MANDATORY, 1}};
     const int64_t most = MEMBER_MESSAGE;
 
+    if (opened < 0)
+        return opened;
     f->enlisting = zmq_socket(f->context, ZMQ_ROUTER);
     if (!f->enlisting)
+        return -errno;
+    if (is_tcp && auth_prepare(f->auth, f->enlisting) < 0)
         return -errno;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (zmq_setsockopt(f->enlisting, table[i][0], &table[i][1], sizeof(int)) < 0)
@@ -41,7 +68,8 @@ int enlist_open(struct farm *f)
                   f->config->farm.endpoint, zmq_strerror(errno));
         return -errno;
     }
-    log_info("farm", "nodes may enlist", "endpoint=\"%s\"", f->config->farm.endpoint);
+    log_info("farm", "nodes may enlist", "endpoint=\"%s\"%s", f->config->farm.endpoint,
+             f->auth && is_tcp ? " keys=CURVE" : "");
     return 0;
 }
 
@@ -132,7 +160,7 @@ static void forget(struct farm *f, uint32_t node)
     struct node *n = &f->node[node];
 
     log_info("farm", "node forgotten", "node=\"%s\"", n->name);
-    link_end(f, node);
+    links_end(f, node);
     n->is_used = false;
 }
 
@@ -169,18 +197,15 @@ static uint32_t place_for(struct farm *f, const Trigd__Farm__V1__Enlist *e, uint
 
     if (node != FARM_NODES_NONE) {
         lose(f, node, "another one has come in its place", now);
-        link_end(f, node);
+        links_end(f, node);
         fresh.is_drained = f->node[node].is_drained;
         fresh.c = f->node[node].c;
     } else {
         node = new_node(f);
         if (node == FARM_NODES_NONE)
             return node;
-        f->policy[node] = (struct policy_node){.in_flight = 0};
     }
-    fresh.epoch = f->node[node].epoch;
     f->node[node] = fresh;
-    TAILQ_INIT(&f->node[node].holds);
     return node;
 }
 
@@ -209,7 +234,7 @@ static void enter(struct farm *f, const struct farm_peer *peer, const Trigd__Far
     forget_refusal(f, n->name);
     log_info("farm", "node enlisted", "node=\"%s\" endpoint=\"%s\" version=%s", n->name,
              n->endpoint, n->version);
-    r = link_begin(f, node, now);
+    r = links_begin(f, node, e->shards ? e->shards : 1, now);
     if (r < 0)
         snprintf(n->refusal, sizeof n->refusal, "its endpoint cannot be connected to: %s",
                  zmq_strerror(-r));
@@ -223,7 +248,7 @@ static void take_enlist(struct farm *f, const struct farm_peer *peer,
     char why[FARM_SENTENCE];
     struct wire_error error;
 
-    if (!admit(f, e, why)) { /* under a name that may be printed */
+    if (!admit(f, peer, e, why)) { /* under a name that may be printed */
         note_refusal(f, wire_check_name(e->name, &error) == 0 ? e->name : "?", why);
         tell_refused(f, peer, why);
     } else if (node != FARM_NODES_NONE && f->node[node].instance == e->instance &&
@@ -270,7 +295,7 @@ static void look_at_menu(struct farm *f, uint32_t node, uint64_t key, uint64_t n
     if (key == n->menu_key && !n->refusal[0])
         return;
     if (key != n->menu_key && n->is_welcome)
-        link_hello(f, node, now); /* for the names of the new menu */
+        links_hello(f, node, now); /* for the names of the new menu */
     n->menu_key = key;
     if (admit_menu(f, key, why)) {
         n->refusal[0] = '\0';
@@ -347,7 +372,7 @@ static void take_leave(struct farm *f, const struct farm_peer *peer,
     if (f->roll.kind == ROLL_NONE || f->roll.node != node)
         forget(f, node);
     else
-        link_end(f, node);
+        links_end(f, node);
 }
 
 /* ---------------------------------------------------------------- turns */
@@ -384,6 +409,15 @@ static void take(struct farm *f, const struct farm_peer *peer, zmq_msg_t *body, 
     trigd__farm__v1__from_node__free_unpacked(m, NULL);
 }
 
+/* Who sends it, where there are keys. */
+static void note_key(zmq_msg_t *body, struct farm_peer *peer)
+{
+    const char *name = zmq_msg_gets(body, AUTH_NAME), *key = zmq_msg_gets(body, AUTH_KEY);
+
+    snprintf(peer->name, sizeof peer->name, "%.63s", key && name ? name : "");
+    snprintf(peer->key, sizeof peer->key, "%.40s", key && name ? key : "");
+}
+
 uint32_t enlist_turn(struct farm *f, uint64_t now)
 {
     uint32_t n = 0;
@@ -397,8 +431,10 @@ uint32_t enlist_turn(struct farm *f, uint64_t now)
             break;
         peer.n = (uint8_t)got;
         zmq_msg_init(&body);
-        if (zmq_msg_recv(&body, f->enlisting, ZMQ_DONTWAIT) >= 0 && !zmq_msg_more(&body))
+        if (zmq_msg_recv(&body, f->enlisting, ZMQ_DONTWAIT) >= 0 && !zmq_msg_more(&body)) {
+            note_key(&body, &peer);
             take(f, &peer, &body, now);
+        }
         while (zmq_msg_more(&body) && zmq_msg_recv(&body, f->enlisting, ZMQ_DONTWAIT) >= 0) {
         }
         zmq_msg_close(&body);

@@ -20,6 +20,7 @@
 
 #include "base/mailbox.h"
 #include "base/runstate.h"
+#include "base/shards.h"
 #include "base/stats.h"
 #include "base/tickets.h"
 #include "config/config.h"
@@ -35,11 +36,13 @@
 #include "wire.h"
 
 #define FARM_NODES      256u
+#define FARM_LINKS      1024u
 #define FARM_NAME       64u
 #define FARM_SENTENCE   256u
 #define FARM_REFUSALS   16u /* that are shown */
 #define FARM_LOSSES     64u /* losses of nodes that the document of a run lists */
 #define FARM_NODES_NONE FLIGHTS_NONE
+#define FARM_LINKS_NONE FLIGHTS_NONE
 
 /* Each node's account: given = answered + late + returned + lost + in_flight. */
 #define FARM_NODE_COUNTERS(X)                                                               \
@@ -83,16 +86,32 @@ struct farm_counters {
 
 struct farm_peer { /* a connection, as ROUTER names it */
     uint8_t id[255], n;
+    char name[FARM_NAME], key[KEYFILE_KEY]; /* in farm.keys_file; "": it has no key */
+};
+
+/* The supervisor as a client of one shard of a node.  RoIs are given to links: those of one event
+ * have to be in one shard. */
+struct link {
+    bool is_used;
+    uint32_t node, shard;
+    char endpoint[FARM_SENTENCE];
+    uint32_t epoch; /* answers over an older one are not its own */
+    bool is_welcome;
+    uint32_t credits, in_flight;
+    uint64_t bytes;
+    uint64_t hello_ns, told_ns, pause_ns;
+    struct holds holds; /* the oldest first */
 };
 
 struct node {
     bool is_used;
     char name[FARM_NAME], endpoint[FARM_SENTENCE], version[FARM_NAME];
     uint64_t instance, menu_key;
-    struct farm_peer peer; /* where it enlisted */
-    uint32_t epoch;        /* of its link: answers over an older one are not its own */
-    bool is_linked;        /* a link to it is open, */
-    bool is_welcome;       /* and the supervisor is its client */
+    struct farm_peer peer;     /* where it enlisted */
+    uint32_t link[SHARDS_MAX]; /* one for each of its shards */
+    uint32_t n_links;
+    bool is_linked;  /* they are open, */
+    bool is_welcome; /* and the supervisor is a client of all shards */
     bool is_lost, is_taking;
     bool is_drained;             /* by the operator */
     bool is_rolled;              /* it is being renewed */
@@ -100,13 +119,12 @@ struct node {
     uint32_t run;                /* that it is in; 0: none */
     uint64_t run_order, run_ns;  /* the last order about it, until it is done; and when */
     char refusal[FARM_SENTENCE]; /* why it gets no RoIs; "": it may */
-    uint32_t credits;
-    uint64_t most_bytes, bytes;
-    uint64_t heard_ns, lost_ns, hello_ns, told_ns, pause_ns;
+    uint32_t credits;            /* of all shards */
+    uint64_t most_bytes;         /* of its pool */
+    uint64_t heard_ns, lost_ns;
     int64_t clock_ns; /* its clock is so much ahead */
     bool is_clock_told;
     uint64_t received, accepted, rejected, failed; /* by its own ledger */
-    struct holds holds;                            /* the oldest first */
     struct farm_node_counters c;
 };
 
@@ -183,10 +201,12 @@ struct farm {
     bool is_draining;
 
     void *context, *enlisting, *links; /* ROUTER both: nodes connect to one; the other to nodes */
-    struct auth *auth;
+    struct auth *auth;                 /* of nodes; NULL: they have no keys */
+    struct keyfile own;
     struct node node[FARM_NODES];
-    struct policy_node policy[FARM_NODES];
-    uint32_t n_nodes; /* places that were ever used */
+    struct link link[FARM_LINKS];
+    struct policy_node policy[FARM_LINKS];
+    uint32_t n_nodes, n_links; /* places that were ever used */
     uint32_t turn;
     struct {
         char name[FARM_NAME], why[FARM_SENTENCE];
@@ -220,7 +240,8 @@ void enlist_tick(struct farm *f, uint64_t now);
 int admit_menu_key(const char *path, uint64_t *ret_key);
 /* Whether a node may have that menu, or come; else `why`, of FARM_SENTENCE bytes, says why not. */
 bool admit_menu(struct farm *f, uint64_t key, char *why);
-bool admit(struct farm *f, const Trigd__Farm__V1__Enlist *e, char *why);
+bool admit(struct farm *f, const struct farm_peer *peer, const Trigd__Farm__V1__Enlist *e,
+           char *why);
 
 /* ---- farmrun.c */
 
@@ -270,18 +291,20 @@ void roll_tick(struct farm *f, uint64_t now);
 
 /* What the socket calls a link; the first byte of such a name is not 0. */
 struct link_id {
-    uint32_t node, epoch;
+    uint32_t link, epoch;
 };
-static inline struct link_id link_id_of(uint32_t node, uint32_t epoch)
+static inline struct link_id link_id_of(uint32_t link, uint32_t epoch)
 {
-    return (struct link_id){.node = node << 8 | 'N', .epoch = epoch};
+    return (struct link_id){.link = link << 8 | 'N', .epoch = epoch};
 }
 int links_open(struct farm *f);
-/* Connects to a node and becomes its client.  -errno. */
-int link_begin(struct farm *f, uint32_t node, uint64_t now);
-/* Says Hello, again after a change of the menu. */
-void link_hello(struct farm *f, uint32_t node, uint64_t now);
-void link_end(struct farm *f, uint32_t node);
+/* Connects to a node's shards and becomes their client.  -errno. */
+int links_begin(struct farm *f, uint32_t node, uint32_t shards, uint64_t now);
+/* Says Hello to all of them, again after a change of the menu. */
+void links_hello(struct farm *f, uint32_t node, uint64_t now);
+void links_end(struct farm *f, uint32_t node);
+/* RoIs that the node answers in a second. */
+double links_rate(const struct farm *f, const struct node *n);
 /* Keeps links alive. */
 void links_tick(struct farm *f, uint64_t now);
 uint32_t links_turn(struct farm *f, uint64_t now);
@@ -304,9 +327,9 @@ void give_turn(struct farm *f, uint64_t now);
 void give_tick(struct farm *f, uint64_t now);
 /* What a lost node had waits for others. */
 void give_lost(struct farm *f, uint32_t node);
-/* Sends a frame to a node, after a routing frame or alone (`route` NULL); takes the body on
+/* Sends a frame over a link, after a routing frame or alone (`route` NULL); takes the body on
  * success.  0 or -errno. */
-int give_send(struct farm *f, uint32_t node, const struct route *route, zmq_msg_t *body);
+int give_send(struct farm *f, uint32_t link, const struct route *route, zmq_msg_t *body);
 
 /* ---- settle.c */
 
@@ -323,8 +346,8 @@ void settle(struct farm *f, struct flight *flight, uint32_t roi, const struct ou
 void settle_force(struct farm *f, struct flight *flight, const struct mask *rois,
                   Trigd__V1__Status status);
 void settle_force_all(struct farm *f, Trigd__V1__Status status);
-/* The node has an RoI no more; NULL when it did not have it. */
-struct hold *settle_release(struct farm *f, struct flight *flight, uint32_t roi, uint32_t node);
+/* What is behind the link has an RoI no more; NULL when it did not have it. */
+struct hold *settle_release(struct farm *f, struct flight *flight, uint32_t roi, uint32_t link);
 /* Removes what is empty: the hold, then the flight. */
 void settle_clear(struct farm *f, struct flight *flight);
 /* Sends decisions to clients. */

@@ -71,7 +71,7 @@ struct flight *flights_take(struct flights *fs, uint32_t n, const struct mask *o
     f->open = *open;
     f->waiting = mask_first(0);
     for (uint32_t i = 0; i < FLIGHT_HOLDS; i++)
-        f->hold[i] = (struct hold){.flight = f, .node = FLIGHTS_NONE};
+        f->hold[i] = (struct hold){.flight = f, .link = FLIGHTS_NONE};
     zmq_msg_move(&f->body, body);
     TAILQ_INSERT_TAIL(&fs->by_age, f, by_age);
     flights_wait(fs, f, &f->open, false);
@@ -83,7 +83,7 @@ bool flights_put_if_done(struct flights *fs, struct flight *f)
     if (!mask_is_empty(&f->open))
         return false;
     for (uint32_t i = 0; i < FLIGHT_HOLDS; i++)
-        if (f->hold[i].node != FLIGHTS_NONE)
+        if (f->hold[i].link != FLIGHTS_NONE)
             return false;
     TAILQ_REMOVE(&fs->by_age, f, by_age);
     zmq_msg_close(&f->body);
@@ -125,10 +125,10 @@ uint64_t flight_event(const struct flight *f, uint32_t i)
     return f->is_routed ? flight_event_of(f->route.run, f->route.l1id) : f->roi[i].event;
 }
 
-struct hold *flight_hold(struct flight *f, uint32_t node)
+struct hold *flight_hold(struct flight *f, uint32_t link)
 {
     for (uint32_t i = 0; i < FLIGHT_HOLDS; i++)
-        if (f->hold[i].node == node)
+        if (f->hold[i].link == link)
             return &f->hold[i];
     return NULL;
 }
@@ -138,7 +138,7 @@ struct mask flight_held(const struct flight *f)
     struct mask held = {{0}};
 
     for (uint32_t i = 0; i < FLIGHT_HOLDS; i++)
-        if (f->hold[i].node != FLIGHTS_NONE)
+        if (f->hold[i].link != FLIGHTS_NONE)
             held = mask_or(&held, &f->hold[i].rois);
     return held;
 }

@@ -2,9 +2,9 @@
 /* flights.h - RoIs in flight: a flight is one batch of a client, from its receipt until each of its
  * RoIs has its outcome and no node has one of them.
  *
- * One copy of the batch is kept for the time when its node is lost.  At a time two nodes may hold
- * RoIs of a flight: the second one gets those that the first one was too slow for, or had no room
- * for. */
+ * One copy of the batch is kept for the time when its node is lost.  At a time two shards of nodes
+ * may hold RoIs of a flight: the second one gets those that the first one was too slow for, or had
+ * no room for. */
 #ifndef TRIGSUP_FLIGHTS_H
 #define TRIGSUP_FLIGHTS_H
 #include <stdbool.h>
@@ -19,14 +19,14 @@
 #define FLIGHTS_NONE UINT32_MAX
 
 struct flight;
-struct hold { /* RoIs of a flight that a node has */
+struct hold { /* RoIs of a flight that a node's shard has */
     struct flight *flight;
-    uint32_t node; /* FLIGHTS_NONE: nobody's */
+    uint32_t link; /* FLIGHTS_NONE: nobody's */
     struct mask rois;
-    uint32_t had;      /* RoIs that the node had, these as well, when they were given */
+    uint32_t had;      /* RoIs that the shard had, these as well, when they were given */
     uint32_t bytes;    /* debited */
     uint64_t since_ns; /* when they were given */
-    TAILQ_ENTRY(hold) of_node;
+    TAILQ_ENTRY(hold) of_link;
 };
 TAILQ_HEAD(holds, hold);
 
@@ -78,8 +78,8 @@ struct flight *flights_find(const struct flights *fs, uint64_t token, uint32_t *
 uint64_t flight_client_token(const struct flight *f, uint32_t i);
 uint64_t flight_event(const struct flight *f, uint32_t i);
 uint64_t flight_event_of(uint32_t run, uint32_t l1id);
-/* Its hold by a node; NULL: none.  With FLIGHTS_NONE: one that is nobody's. */
-struct hold *flight_hold(struct flight *f, uint32_t node);
+/* Its hold by a link; NULL: none.  With FLIGHTS_NONE: one that is nobody's. */
+struct hold *flight_hold(struct flight *f, uint32_t link);
 /* RoIs that somebody holds. */
 struct mask flight_held(const struct flight *f);
 /* Puts RoIs among those that wait; the flight keeps its place there by age. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* give.c - RoIs that wait go to nodes: one event's to one node, by credits in RoIs and bytes. */
+/* give.c - RoIs that wait go to shards of nodes: one event's to one, by credits in RoIs and bytes.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -16,40 +17,60 @@ bool node_serves(const struct node *n)
            !n->is_rolled && !n->is_outside && !n->refusal[0];
 }
 
-static uint32_t room_of(const struct node *n)
+static uint32_t room_of(const struct link *l)
 {
-    return n->credits > n->c.in_flight ? n->credits - (uint32_t)n->c.in_flight : 0;
+    return l->credits > l->in_flight ? l->credits - l->in_flight : 0;
 }
 
-/* Whether a node may get so many RoIs of the flight now.  A batch that is larger than all that it
- * takes goes there in parts. */
-static bool may_take(const struct node *n, const struct flight *flight, uint32_t rois, uint64_t now)
+static bool link_serves(const struct farm *f, const struct link *l)
+{
+    return l->is_used && node_serves(&f->node[l->node]);
+}
+
+/* Whether a shard may get so many RoIs of the flight now.  A batch that is larger than all that it
+ * takes goes there in parts.  Shards have equal parts of a node's pool. */
+static bool may_take(const struct farm *f, const struct link *l, const struct flight *flight,
+                     uint32_t rois, uint64_t now)
 {
     const size_t bytes = zmq_msg_size(&flight->body);
+    const struct node *n = &f->node[l->node];
 
-    if (!node_serves(n) || now < n->pause_ns || !room_of(n))
+    if (!link_serves(f, l) || now < l->pause_ns || !room_of(l))
         return false;
-    if (room_of(n) < rois && n->credits >= rois)
+    if (room_of(l) < rois && l->credits >= rois)
         return false;
-    return !n->c.in_flight || n->bytes + bytes <= n->most_bytes;
+    return !l->in_flight || l->bytes + bytes <= n->most_bytes / n->n_links;
 }
 
-/* Where RoIs of that event went lately, if that node is there and does not have this one. */
-static uint32_t bound_to(const struct farm *f, struct flight *flight, uint32_t roi)
+/* Whether RoIs of the flight are there; once given again, they go to another node. */
+static bool is_there(const struct farm *f, const struct flight *flight, uint32_t link)
 {
-    uint32_t node;
+    for (uint32_t i = 0; i < FLIGHT_HOLDS; i++) {
+        const uint32_t at = flight->hold[i].link;
+
+        if (at == link || (at != FARM_LINKS_NONE && flight->was_given_again &&
+                           f->link[at].node == f->link[link].node))
+            return true;
+    }
+    return false;
+}
+
+/* Where RoIs of that event went lately, if that shard is there and does not have this one. */
+static uint32_t bound_to(const struct farm *f, const struct flight *flight, uint32_t roi)
+{
+    uint32_t link;
 
     if (flight->is_routed && !flight->route.is_event)
-        return FARM_NODES_NONE;
-    node = events_find(&f->events, flight_event(flight, roi));
-    return node != EVENTS_NONE && node_serves(&f->node[node]) && !flight_hold(flight, node)
-               ? node
-               : FARM_NODES_NONE;
+        return FARM_LINKS_NONE;
+    link = events_find(&f->events, flight_event(flight, roi));
+    return link != EVENTS_NONE && link_serves(f, &f->link[link]) && !is_there(f, flight, link)
+               ? link
+               : FARM_LINKS_NONE;
 }
 
 /* The waiting RoIs that may go where the first of them goes: of one event, or of events that are
  * nowhere else. */
-static struct mask part_for(struct farm *f, struct flight *flight, uint32_t first, uint32_t node)
+static struct mask part_for(struct farm *f, struct flight *flight, uint32_t first, uint32_t link)
 {
     struct mask part = {{0}};
     uint64_t event = flight_event(flight, first);
@@ -62,7 +83,7 @@ static struct mask part_for(struct farm *f, struct flight *flight, uint32_t firs
             const uint32_t bound = bound_to(f, flight, i);
 
             event = flight->roi[i].event;
-            is_fit = bound == FARM_NODES_NONE || bound == node;
+            is_fit = bound == FARM_LINKS_NONE || bound == link;
         }
         if (is_fit)
             mask_add(&part, i);
@@ -80,7 +101,7 @@ static void cut(struct mask *part, uint32_t most)
 }
 
 static void note_events(struct farm *f, const struct flight *flight, const struct mask *part,
-                        uint32_t node)
+                        uint32_t link)
 {
     uint64_t last = 0;
     bool is_first = true;
@@ -91,7 +112,7 @@ static void note_events(struct farm *f, const struct flight *flight, const struc
         const uint64_t event = flight_event(flight, i);
 
         if (is_first || event != last)
-            events_set(&f->events, event, node);
+            events_set(&f->events, event, link);
         is_first = false;
         last = event;
         if (flight->is_routed)
@@ -99,10 +120,9 @@ static void note_events(struct farm *f, const struct flight *flight, const struc
     }
 }
 
-int give_send(struct farm *f, uint32_t node, const struct route *route, zmq_msg_t *body)
+int give_send(struct farm *f, uint32_t link, const struct route *route, zmq_msg_t *body)
 {
-    const struct node *n = &f->node[node];
-    const struct link_id id = link_id_of(node, n->epoch);
+    const struct link_id id = link_id_of(link, f->link[link].epoch);
     unsigned char bytes[ROUTE_BYTES];
 
     if (zmq_send(f->links, &id, sizeof id, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
@@ -114,7 +134,7 @@ int give_send(struct farm *f, uint32_t node, const struct route *route, zmq_msg_
 }
 
 /* Sends the batch with a routing frame: tokens are the supervisor's, its bytes stay as they are. */
-static int send_part(struct farm *f, struct flight *flight, const struct mask *part, uint32_t node)
+static int send_part(struct farm *f, struct flight *flight, const struct mask *part, uint32_t link)
 {
     struct route route = flight->route;
     const struct mask all = mask_first(flight->n);
@@ -129,31 +149,33 @@ static int send_part(struct farm *f, struct flight *flight, const struct mask *p
     zmq_msg_init(&body);
     if (zmq_msg_copy(&body, &flight->body) < 0)
         return -errno;
-    r = give_send(f, node, &route, &body);
+    r = give_send(f, link, &route, &body);
     if (r < 0)
         zmq_msg_close(&body);
     return r;
 }
 
-static void debit(struct farm *f, struct flight *flight, const struct mask *part, uint32_t node,
+static void debit(struct farm *f, struct flight *flight, const struct mask *part, uint32_t link,
                   uint64_t now)
 {
-    struct hold *h = flight_hold(flight, FARM_NODES_NONE);
-    struct node *n = &f->node[node];
+    struct hold *h = flight_hold(flight, FARM_LINKS_NONE);
+    struct link *l = &f->link[link];
+    struct node *n = &f->node[l->node];
     const uint32_t rois = mask_count(part);
 
     n->c.given += rois;
     n->c.in_flight += rois;
-    f->policy[node].in_flight += rois;
+    l->in_flight += rois;
+    f->policy[link].in_flight += rois;
     f->c.given += rois;
     f->c.waiting -= rois;
-    h->node = node;
+    h->link = link;
     h->rois = *part;
-    h->had = (uint32_t)n->c.in_flight;
+    h->had = l->in_flight;
     h->bytes = (uint32_t)zmq_msg_size(&flight->body);
     h->since_ns = now;
-    n->bytes += h->bytes;
-    TAILQ_INSERT_TAIL(&n->holds, h, of_node);
+    l->bytes += h->bytes;
+    TAILQ_INSERT_TAIL(&l->holds, h, of_link);
     flights_stop_waiting(&f->flights, flight, part);
 }
 
@@ -161,36 +183,37 @@ static uint32_t choose(struct farm *f, struct flight *flight, uint64_t now)
 {
     const uint32_t rois = mask_count(&flight->waiting);
 
-    for (uint32_t i = 0; i < f->n_nodes; i++)
-        f->policy[i].may_take = may_take(&f->node[i], flight, rois, now) && !flight_hold(flight, i);
-    return policy_choose(f->policy, f->n_nodes, rois, &f->turn);
+    for (uint32_t i = 0; i < f->n_links; i++)
+        f->policy[i].may_take =
+            may_take(f, &f->link[i], flight, rois, now) && !is_there(f, flight, i);
+    return policy_choose(f->policy, f->n_links, rois, &f->turn);
 }
 
-/* Gives one node what it may have of a flight; whether it did. */
+/* Gives one shard what it may have of a flight; whether it did. */
 static bool give_part(struct farm *f, struct flight *flight, uint64_t now)
 {
     const uint32_t first = mask_next(&flight->waiting, 0);
-    uint32_t node = bound_to(f, flight, first);
+    uint32_t link = bound_to(f, flight, first);
     struct mask part;
     int r;
 
-    if (!flight_hold(flight, FARM_NODES_NONE))
-        return false; /* two nodes have RoIs of it */
-    if (node == FARM_NODES_NONE)
-        node = choose(f, flight, now);
-    if (node == POLICY_NONE)
+    if (!flight_hold(flight, FARM_LINKS_NONE))
+        return false; /* two shards have RoIs of it */
+    if (link == FARM_LINKS_NONE)
+        link = choose(f, flight, now);
+    if (link == POLICY_NONE)
         return false;
-    part = part_for(f, flight, first, node);
-    if (!may_take(&f->node[node], flight, mask_count(&part), now))
+    part = part_for(f, flight, first, link);
+    if (!may_take(f, &f->link[link], flight, mask_count(&part), now))
         return false;
-    cut(&part, room_of(&f->node[node]));
-    r = send_part(f, flight, &part, node);
+    cut(&part, room_of(&f->link[link]));
+    r = send_part(f, flight, &part, link);
     if (r < 0) {
-        f->node[node].pause_ns = now + PAUSE_NS;
-        return r == -EAGAIN && give_part(f, flight, now); /* another node may take it */
+        f->link[link].pause_ns = now + PAUSE_NS;
+        return r == -EAGAIN && give_part(f, flight, now); /* another one may take it */
     }
-    debit(f, flight, &part, node, now);
-    note_events(f, flight, &part, node);
+    debit(f, flight, &part, link, now);
+    note_events(f, flight, &part, link);
     return true;
 }
 
@@ -226,12 +249,13 @@ static void give_again(struct farm *f, struct flight *flight, struct mask rois)
     flights_wait(&f->flights, flight, &rois, true);
 }
 
-void give_lost(struct farm *f, uint32_t node)
+static void lose_link(struct farm *f, uint32_t link)
 {
-    struct node *n = &f->node[node];
+    struct link *l = &f->link[link];
+    struct node *n = &f->node[l->node];
     struct hold *h;
 
-    while ((h = TAILQ_FIRST(&n->holds)) != NULL) {
+    while ((h = TAILQ_FIRST(&l->holds)) != NULL) {
         const struct mask lost = h->rois;
         const uint32_t rois = mask_count(&lost);
         struct mask held;
@@ -239,22 +263,29 @@ void give_lost(struct farm *f, uint32_t node)
         n->c.lost += rois;
         f->c.lost += rois;
         n->c.in_flight -= rois;
-        f->policy[node].in_flight -= rois;
-        n->bytes -= h->bytes;
-        TAILQ_REMOVE(&n->holds, h, of_node);
-        h->node = FARM_NODES_NONE;
+        l->in_flight -= rois;
+        f->policy[link].in_flight -= rois;
+        l->bytes -= h->bytes;
+        TAILQ_REMOVE(&l->holds, h, of_link);
+        h->link = FARM_LINKS_NONE;
         held = flight_held(h->flight);
         give_again(f, h->flight, mask_without(&lost, &held));
         flights_put_if_done(&f->flights, h->flight);
     }
 }
 
-static void look_at_slow(struct farm *f, struct node *n, uint64_t now)
+void give_lost(struct farm *f, uint32_t node)
+{
+    for (uint32_t i = 0; i < f->node[node].n_links; i++)
+        lose_link(f, f->node[node].link[i]);
+}
+
+static void look_at_slow(struct farm *f, const struct link *l, uint64_t now)
 {
     const uint64_t limit = NS_PER_MS * f->config->farm.again_ms;
     struct hold *h;
 
-    TAILQ_FOREACH(h, &n->holds, of_node)
+    TAILQ_FOREACH(h, &l->holds, of_link)
     {
         if (now < h->since_ns + limit)
             break;
@@ -280,9 +311,9 @@ static void look_at_old(struct farm *f, uint64_t now)
 void give_tick(struct farm *f, uint64_t now)
 {
     if (f->config->farm.again_ms)
-        for (uint32_t i = 0; i < f->n_nodes; i++)
-            if (f->node[i].is_used)
-                look_at_slow(f, &f->node[i], now);
+        for (uint32_t i = 0; i < f->n_links; i++)
+            if (f->link[i].is_used)
+                look_at_slow(f, &f->link[i], now);
     if (f->config->limits.hard_ms)
         look_at_old(f, now);
 }

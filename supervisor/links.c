@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* links.c - the supervisor as a client of each node: Hello, credits, and the answers. */
+/* links.c - the supervisor as a client of each shard of each node: Hello, credits, and the answers.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "farm.h"
 #include "fields.h"
 #include "log.h"
+#include "shard_endpoint.h"
 #include "transport/session.h"
 
 #define ANSWERS_A_TURN 256u
@@ -32,19 +34,19 @@ int links_open(struct farm *f)
 
 /* ---------------------------------------------------------------- to nodes */
 
-static void tell(struct farm *f, uint32_t node, const Trigd__V1__ToDaemon *m)
+static void tell(struct farm *f, uint32_t link, const Trigd__V1__ToDaemon *m)
 {
     zmq_msg_t body;
 
     if (zmq_msg_init_size(&body, trigd__v1__to_daemon__get_packed_size(m)) < 0)
         return;
     trigd__v1__to_daemon__pack(m, zmq_msg_data(&body));
-    if (give_send(f, node, NULL, &body) < 0)
+    if (give_send(f, link, NULL, &body) < 0)
         zmq_msg_close(&body);
-    f->node[node].told_ns = clock_ns();
+    f->link[link].told_ns = clock_ns();
 }
 
-void link_hello(struct farm *f, uint32_t node, uint64_t now)
+static void say_hello(struct farm *f, uint32_t link, uint64_t now)
 {
     Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
@@ -55,45 +57,122 @@ void link_hello(struct farm *f, uint32_t node, uint64_t now)
     hello.name = name;
     m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
     m.hello = &hello;
-    f->node[node].hello_ns = now;
-    tell(f, node, &m);
+    f->link[link].hello_ns = now;
+    tell(f, link, &m);
 }
 
-int link_begin(struct farm *f, uint32_t node, uint64_t now)
+void links_hello(struct farm *f, uint32_t node, uint64_t now)
+{
+    for (uint32_t i = 0; i < f->node[node].n_links; i++)
+        say_hello(f, f->node[node].link[i], now);
+}
+
+/* ---------------------------------------------------------------- opening */
+
+/* What all shards together say of their node. */
+static void look_at_node(struct farm *f, uint32_t node)
 {
     struct node *n = &f->node[node];
-    struct link_id id;
+    uint32_t welcome = 0;
 
-    n->epoch++;
-    id = link_id_of(node, n->epoch);
+    n->credits = 0;
+    for (uint32_t i = 0; i < n->n_links; i++) {
+        welcome += f->link[n->link[i]].is_welcome;
+        n->credits += f->link[n->link[i]].credits;
+    }
+    n->is_welcome = n->n_links && welcome == n->n_links;
+}
+
+static uint32_t new_link(struct farm *f)
+{
+    uint32_t i = 0;
+
+    while (i < f->n_links && f->link[i].is_used)
+        i++;
+    if (i == FARM_LINKS)
+        return FARM_LINKS_NONE;
+    if (i == f->n_links)
+        f->n_links++;
+    return i;
+}
+
+static int open_link(struct farm *f, uint32_t node, uint32_t shard)
+{
+    struct node *n = &f->node[node];
+    const uint32_t link = new_link(f);
+    struct link *l = &f->link[link == FARM_LINKS_NONE ? 0 : link];
+    const bool has_key = f->auth && !strncmp(n->endpoint, "tcp://", 6);
+    struct link_id id;
+    int r;
+
+    if (link == FARM_LINKS_NONE)
+        return -ENOSPC;
+    *l = (struct link){.node = node, .shard = shard, .epoch = l->epoch + 1};
+    id = link_id_of(link, l->epoch);
+    r = shard_endpoint(n->endpoint, shard, l->endpoint, sizeof l->endpoint);
+    if (r == 0)
+        r = auth_dial(f->links, &f->own, has_key ? n->peer.key : NULL);
+    if (r < 0)
+        return r;
     if (zmq_setsockopt(f->links, ZMQ_CONNECT_ROUTING_ID, &id, sizeof id) < 0 ||
-        zmq_connect(f->links, n->endpoint) < 0)
+        zmq_connect(f->links, l->endpoint) < 0)
         return -errno;
-    n->is_linked = true;
-    n->is_welcome = false;
-    link_hello(f, node, now);
+    TAILQ_INIT(&l->holds);
+    f->policy[link] = (struct policy_node){.in_flight = 0};
+    l->is_used = true;
+    n->link[n->n_links++] = link;
     return 0;
 }
 
-void link_end(struct farm *f, uint32_t node)
+int links_begin(struct farm *f, uint32_t node, uint32_t shards, uint64_t now)
+{
+    int r = 0;
+
+    for (uint32_t k = 0; r == 0 && k < shards; k++)
+        r = open_link(f, node, k);
+    f->node[node].is_linked = r == 0;
+    if (r < 0)
+        links_end(f, node);
+    else
+        links_hello(f, node, now);
+    look_at_node(f, node);
+    return r;
+}
+
+/* RoIs that were there have been given to others before. */
+void links_end(struct farm *f, uint32_t node)
 {
     struct node *n = &f->node[node];
 
-    if (n->is_linked)
-        zmq_disconnect(f->links, n->endpoint);
+    for (uint32_t i = 0; i < n->n_links; i++) {
+        struct link *l = &f->link[n->link[i]];
+
+        zmq_disconnect(f->links, l->endpoint);
+        l->is_used = l->is_welcome = false;
+    }
+    n->n_links = 0;
     n->is_linked = n->is_welcome = false;
+}
+
+double links_rate(const struct farm *f, const struct node *n)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < n->n_links; i++)
+        sum += policy_rate(&f->policy[n->link[i]]);
+    return sum;
 }
 
 void links_tick(struct farm *f, uint64_t now)
 {
-    for (uint32_t i = 0; i < f->n_nodes; i++) {
-        struct node *n = &f->node[i];
+    for (uint32_t i = 0; i < f->n_links; i++) {
+        const struct link *l = &f->link[i];
 
-        if (!n->is_used || !n->is_linked || n->is_lost)
+        if (!l->is_used || f->node[l->node].is_lost)
             continue;
-        if (!n->is_welcome && now >= n->hello_ns + HELLO_NS) {
-            link_hello(f, i, now);
-        } else if (now >= n->told_ns + TELL_NS) {
+        if (!l->is_welcome && now >= l->hello_ns + HELLO_NS) {
+            say_hello(f, i, now);
+        } else if (now >= l->told_ns + TELL_NS) {
             Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
             Trigd__V1__Heartbeat beat = TRIGD__V1__HEARTBEAT__INIT;
 
@@ -107,17 +186,17 @@ void links_tick(struct farm *f, uint64_t now)
 
 /* ---------------------------------------------------------------- outcomes */
 
-/* The outcome of one RoI came from a node. */
-static void answered(struct farm *f, uint32_t node, uint64_t token, const struct outcome *o,
+/* The outcome of one RoI came over a link. */
+static void answered(struct farm *f, uint32_t link, uint64_t token, const struct outcome *o,
                      uint64_t now)
 {
-    struct node *n = &f->node[node];
+    struct node *n = &f->node[f->link[link].node];
     uint32_t roi;
     struct flight *flight = flights_find(&f->flights, token, &roi);
-    const struct hold *h = flight ? settle_release(f, flight, roi, node) : NULL;
+    const struct hold *h = flight ? settle_release(f, flight, roi, link) : NULL;
 
     if (h)
-        policy_answered(&f->policy[node], h->had, now - h->since_ns);
+        policy_answered(&f->policy[link], h->had, now - h->since_ns);
     if (!flight || (!h && !mask_has(&flight->open, roi))) {
         n->c.stale++;
         f->c.stale++;
@@ -159,7 +238,7 @@ static bool read_decision(struct reader r, uint64_t *ret_token, struct outcome *
 }
 
 /* Decisions are passed on as they are but for their tokens; false: this is no DecisionBatch. */
-static bool take_decisions(struct farm *f, uint32_t node, const void *bytes, size_t n, uint64_t now)
+static bool take_decisions(struct farm *f, uint32_t link, const void *bytes, size_t n, uint64_t now)
 {
     struct reader r = {.at = bytes, .end = (const unsigned char *)bytes + n}, batch, decision;
     uint32_t tag;
@@ -173,23 +252,24 @@ static bool take_decisions(struct farm *f, uint32_t node, const void *bytes, siz
         if (!read_tag(&batch, &tag) || tag != TAG_DECISION || !read_bytes(&batch, &decision) ||
             !read_decision(decision, &token, &o))
             return false;
-        answered(f, node, token, &o, now);
+        answered(f, link, token, &o, now);
     }
     return true;
 }
 
 /* ---------------------------------------------------------------- other answers */
 
-static void take_busy(struct farm *f, uint32_t node, const Trigd__V1__Busy *busy, uint64_t now)
+static void take_busy(struct farm *f, uint32_t link, const Trigd__V1__Busy *busy, uint64_t now)
 {
-    struct node *n = &f->node[node];
+    struct link *l = &f->link[link];
+    struct node *n = &f->node[l->node];
 
     for (size_t i = 0; i < busy->n_tokens; i++) {
         struct mask one = {{0}};
         uint32_t roi;
         struct flight *flight = flights_find(&f->flights, busy->tokens[i], &roi);
 
-        if (!flight || !settle_release(f, flight, roi, node)) {
+        if (!flight || !settle_release(f, flight, roi, link)) {
             n->c.stale++;
             f->c.stale++;
             continue;
@@ -203,24 +283,25 @@ static void take_busy(struct farm *f, uint32_t node, const Trigd__V1__Busy *busy
         }
         settle_clear(f, flight);
     }
-    n->pause_ns = now + PAUSE_NS;
+    l->pause_ns = now + PAUSE_NS;
     if (busy->reason == TRIGD__V1__BUSY__REASON__DRAINING)
         n->is_taking = false; /* until a beat says otherwise */
-    if (busy->reason == TRIGD__V1__BUSY__REASON__NO_HELLO && n->is_welcome) {
-        n->is_welcome = false;
-        link_hello(f, node, now);
+    if (busy->reason == TRIGD__V1__BUSY__REASON__NO_HELLO && l->is_welcome) {
+        l->is_welcome = false;
+        look_at_node(f, l->node);
+        say_hello(f, link, now);
     }
 }
 
-static void take_error(struct farm *f, uint32_t node, const Trigd__V1__Error *e, uint64_t now)
+static void take_error(struct farm *f, uint32_t link, const Trigd__V1__Error *e, uint64_t now)
 {
     const struct outcome o = {.is_error = true, .error = e};
 
     if (e->has_token)
-        answered(f, node, e->token, &o, now);
+        answered(f, link, e->token, &o, now);
     else
         log_error("farm", "a node refuses the supervisor", "node=\"%s\" reason=\"%s\"",
-                  f->node[node].name, e->text);
+                  f->node[f->link[link].node].name, e->text);
 }
 
 /* Takes over the names of chains, streams and steps when they are those of the farm's menu. */
@@ -242,19 +323,23 @@ static bool take_names(struct farm *f, const struct node *n, Trigd__V1__FromDaem
 }
 
 /* Whether the message is kept. */
-static bool take_welcome(struct farm *f, uint32_t node, Trigd__V1__FromDaemon *m)
+static bool take_welcome(struct farm *f, uint32_t link, Trigd__V1__FromDaemon *m)
 {
-    struct node *n = &f->node[node];
+    struct link *l = &f->link[link];
+    const struct node *n = &f->node[l->node];
     const bool is_kept = take_names(f, n, m);
 
-    n->credits = m->welcome->credits;
-    n->is_welcome = true;
-    log_info("farm", "node welcomes", "node=\"%s\" credits=%u", n->name, n->credits);
+    l->credits = m->welcome->credits;
+    l->is_welcome = true;
+    look_at_node(f, l->node);
+    log_info("farm", "node welcomes", "node=\"%s\" shard=%u credits=%u", n->name, l->shard,
+             l->credits);
     return is_kept;
 }
 
-static void take_other(struct farm *f, uint32_t node, zmq_msg_t *body, uint64_t now)
+static void take_other(struct farm *f, uint32_t link, zmq_msg_t *body, uint64_t now)
 {
+    const uint32_t node = f->link[link].node;
     Trigd__V1__FromDaemon *m =
         trigd__v1__from_daemon__unpack(NULL, zmq_msg_size(body), zmq_msg_data(body));
     bool is_kept = false;
@@ -265,16 +350,17 @@ static void take_other(struct farm *f, uint32_t node, zmq_msg_t *body, uint64_t 
     }
     switch (m->body_case) {
     case TRIGD__V1__FROM_DAEMON__BODY_WELCOME:
-        is_kept = take_welcome(f, node, m);
+        is_kept = take_welcome(f, link, m);
         break;
     case TRIGD__V1__FROM_DAEMON__BODY_CREDIT:
-        f->node[node].credits = m->credit->credits;
+        f->link[link].credits = m->credit->credits;
+        look_at_node(f, node);
         break;
     case TRIGD__V1__FROM_DAEMON__BODY_BUSY:
-        take_busy(f, node, m->busy, now);
+        take_busy(f, link, m->busy, now);
         break;
     case TRIGD__V1__FROM_DAEMON__BODY_ERROR:
-        take_error(f, node, m->error, now);
+        take_error(f, link, m->error, now);
         break;
     case TRIGD__V1__FROM_DAEMON__BODY_DECISIONS:
         log_error("farm", "decisions of a node cannot be read", "node=\"%s\"", f->node[node].name);
@@ -286,18 +372,18 @@ static void take_other(struct farm *f, uint32_t node, zmq_msg_t *body, uint64_t 
         trigd__v1__from_daemon__free_unpacked(m, NULL);
 }
 
-/* The node of a link; FARM_NODES_NONE for an older one. */
-static uint32_t node_of(const struct farm *f, zmq_msg_t *id)
+/* The link of that name; FARM_LINKS_NONE for an older one. */
+static uint32_t link_of(const struct farm *f, zmq_msg_t *id)
 {
     struct link_id l;
 
     if (zmq_msg_size(id) != sizeof l)
-        return FARM_NODES_NONE;
+        return FARM_LINKS_NONE;
     memcpy(&l, zmq_msg_data(id), sizeof l);
-    l.node >>= 8;
-    return l.node < f->n_nodes && f->node[l.node].is_used && f->node[l.node].epoch == l.epoch
-               ? l.node
-               : FARM_NODES_NONE;
+    l.link >>= 8;
+    return l.link < f->n_links && f->link[l.link].is_used && f->link[l.link].epoch == l.epoch
+               ? l.link
+               : FARM_LINKS_NONE;
 }
 
 static bool receive(struct farm *f, zmq_msg_t *id, zmq_msg_t *body)
@@ -318,11 +404,11 @@ uint32_t links_turn(struct farm *f, uint64_t now)
     zmq_msg_t id, body;
 
     for (; n < ANSWERS_A_TURN && receive(f, &id, &body); n++) {
-        const uint32_t node = node_of(f, &id);
+        const uint32_t link = link_of(f, &id);
 
-        if (node != FARM_NODES_NONE &&
-            !take_decisions(f, node, zmq_msg_data(&body), zmq_msg_size(&body), now))
-            take_other(f, node, &body, now);
+        if (link != FARM_LINKS_NONE &&
+            !take_decisions(f, link, zmq_msg_data(&body), zmq_msg_size(&body), now))
+            take_other(f, link, &body, now);
         zmq_msg_close(&id);
         zmq_msg_close(&body);
     }

@@ -235,15 +235,16 @@ void settle_force_all(struct farm *f, Trigd__V1__Status status)
 
 /* ---------------------------------------------------------------- holds */
 
-struct hold *settle_release(struct farm *f, struct flight *flight, uint32_t roi, uint32_t node)
+struct hold *settle_release(struct farm *f, struct flight *flight, uint32_t roi, uint32_t link)
 {
-    struct hold *h = flight_hold(flight, node);
+    struct hold *h = flight_hold(flight, link);
 
     if (!h || !mask_has(&h->rois, roi))
         return NULL;
     mask_drop(&h->rois, roi);
-    f->node[node].c.in_flight--;
-    f->policy[node].in_flight--;
+    f->node[f->link[link].node].c.in_flight--;
+    f->link[link].in_flight--;
+    f->policy[link].in_flight--;
     return h;
 }
 
@@ -252,11 +253,11 @@ void settle_clear(struct farm *f, struct flight *flight)
     for (uint32_t i = 0; i < FLIGHT_HOLDS; i++) {
         struct hold *h = &flight->hold[i];
 
-        if (h->node == FARM_NODES_NONE || !mask_is_empty(&h->rois))
+        if (h->link == FARM_LINKS_NONE || !mask_is_empty(&h->rois))
             continue;
-        TAILQ_REMOVE(&f->node[h->node].holds, h, of_node);
-        f->node[h->node].bytes -= h->bytes;
-        h->node = FARM_NODES_NONE;
+        TAILQ_REMOVE(&f->link[h->link].holds, h, of_link);
+        f->link[h->link].bytes -= h->bytes;
+        h->link = FARM_LINKS_NONE;
     }
     flights_put_if_done(&f->flights, flight);
 }

@@ -152,6 +152,8 @@ static void close_farm(struct farm *f)
     if (f->links)
         zmq_close(f->links);
     flights_close(&f->flights); /* their messages go before the contexts */
+    auth_close(f->auth);
+    keyfile_forget(&f->own);
     if (f->context)
         zmq_ctx_term(f->context);
     events_close(&f->events);

@@ -258,6 +258,38 @@ static bool is_loopback(const char *endpoint)
            !strncmp(endpoint, "tcp://[::1]:", 12);
 }
 
+/* Keys between the nodes of a farm and its supervisors. */
+static void check_farm_keys(struct yamlfile *f, const struct config *c)
+{
+    const char *e = c->supervisor.endpoints;
+
+    if (c->farm.keys_file[0] && !c->security.key_file[0])
+        yamlfile_problem(f, "farm.keys_file",
+                         "farm.keys_file is given and security.key_file is not: the supervisor "
+                         "has no keys of its own");
+    if (c->supervisor.key_file[0] && !c->security.key_file[0])
+        yamlfile_problem(f, "supervisor.key_file",
+                         "supervisor.key_file is given and security.key_file is not: the node has "
+                         "no keys of its own");
+    if (c->security.allow_plain_tcp)
+        return;
+    if (!c->farm.keys_file[0] && !strncmp(c->farm.endpoint, "tcp://", 6) &&
+        !is_loopback(c->farm.endpoint))
+        yamlfile_problem(f, "farm.endpoint",
+                         "\"%s\" is open to the network without keys; farm.keys_file and "
+                         "security.key_file are wanted, or security.allow_plain_tcp: true",
+                         c->farm.endpoint);
+    for (e = strstr(e, "tcp://"); e && !c->supervisor.key_file[0]; e = strstr(e + 1, "tcp://"))
+        if (!is_loopback(e)) {
+            yamlfile_problem(f, "supervisor.endpoints",
+                             "\"%s\" is reached over the network without keys; "
+                             "supervisor.key_file and security.key_file are wanted, or "
+                             "security.allow_plain_tcp: true",
+                             c->supervisor.endpoints);
+            return;
+        }
+}
+
 /* Nobody opens the farm's network to everybody by a short endpoint. */
 static void check_security(struct yamlfile *f, const struct config *c)
 {
@@ -265,12 +297,7 @@ static void check_security(struct yamlfile *f, const struct config *c)
         yamlfile_problem(f, "security.key_file",
                          "security.key_file is given and security.clients_file is not: nobody "
                          "could connect");
-    if (!c->security.allow_plain_tcp && !strncmp(c->farm.endpoint, "tcp://", 6) &&
-        !is_loopback(c->farm.endpoint))
-        yamlfile_problem(f, "farm.endpoint",
-                         "\"%s\" is open to the network, and nodes enlist there without keys; "
-                         "security.allow_plain_tcp: true is wanted",
-                         c->farm.endpoint);
+    check_farm_keys(f, c);
     if (c->security.key_file[0] || c->security.allow_plain_tcp)
         return;
     for (uint32_t i = 0; i < c->n_endpoints; i++) {

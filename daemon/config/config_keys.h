@@ -177,7 +177,10 @@
       "it is no node of a farm")                                                                \
     X(of, name, STRING, "", 0, 0, "of this node; empty: the name of the host")                  \
     X(of, reach, STRING, "", 0, 0,                                                              \
-      "endpoint at which supervisors reach this daemon; empty: its first tcp or ipc endpoint")
+      "endpoint at which supervisors reach this daemon; empty: its first tcp or ipc endpoint")  \
+    X(of, key_file, PATH, "", 0, 0,                                                             \
+      "public CURVE key that all of its supervisors over tcp have; the node shows its own, "    \
+      "security.key_file; empty: they ask for none")
 
 /* farm: of trigsup, the supervisor; a daemon does not look at it. */
 #define CONFIG_FARM(X, of)                                                                   \
@@ -186,6 +189,10 @@
     X(of, nodes_file, PATH, "", 0, 0,                                                        \
       "names of the nodes of the farm, a line each; others are refused; empty: all may "     \
       "enlist")                                                                              \
+    X(of, keys_file, PATH, "", 0, 0,                                                         \
+      "nodes that may enlist over tcp, a line each: public key and name of the node; read "  \
+      "again when changed; with it the supervisor shows nodes its own keys, "                \
+      "security.key_file; empty: nodes have no keys")                                        \
     X(of, heartbeat_ms, U32, "20", 1, 10000, "a node says that it lives so often, ms")       \
     X(of, lost_beats, U32, "4", 2, 1000,                                                     \
       "a node silent for so many heartbeats is lost: its RoIs are given to others")          \

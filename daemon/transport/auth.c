@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <zmq.h>
 
-#include "keyfile.h"
 #include "log.h"
 
 #define ZAP        "inproc://zeromq.zap.01"
@@ -29,7 +28,7 @@ struct key {
 };
 
 struct auth {
-    const struct config *config;
+    const char *list_file;
     struct keyfile server;
     void *zap, *stop, *stopper; /* the thread's socket; both ends of the word to stop */
     pthread_t thread;
@@ -65,7 +64,7 @@ static int take_key(struct auth *a, const char *line)
  * in part might let in who was taken off it. */
 static int read_list(struct auth *a)
 {
-    const char *path = a->config->security.clients_file;
+    const char *path = a->list_file;
     FILE *f = fopen(path, "re");
     char line[LINE_BYTES];
     unsigned number = 0;
@@ -75,7 +74,7 @@ static int read_list(struct auth *a)
     if (!f || fstat(fileno(f), &s) < 0) {
         r = -errno;
         a->n = 0;
-        log_error("auth", "cannot read the list of clients: nobody is let in",
+        log_error("auth", "cannot read the list of keys: nobody is let in",
                   "file=\"%s\" error=\"%s\"", path, strerror(-r));
         if (f)
             fclose(f);
@@ -96,11 +95,11 @@ static int read_list(struct auth *a)
     a->changed = s.st_mtim;
     if (r < 0) {
         a->n = 0;
-        log_error("auth", "a line of the list of clients is wrong: nobody is let in",
+        log_error("auth", "a line of the list of keys is wrong: nobody is let in",
                   "file=\"%s\" line=%u allowed=\"KEY NAME\"", path, number);
         return r;
     }
-    log_info("auth", "list of clients read", "file=\"%s\" clients=%u", path, a->n);
+    log_info("auth", "list of keys read", "file=\"%s\" keys=%u", path, a->n);
     return 0;
 }
 
@@ -139,19 +138,39 @@ static bool receive(struct auth *a, struct question *q)
     return true;
 }
 
+#define KEY_NAME_BYTES (sizeof AUTH_KEY - 1)
+#define METADATA_BYTES (1 + KEY_NAME_BYTES + 4 + KEYFILE_KEY - 1)
+
+/* The peer's key as a property of its messages (RFC 23): name and value after their lengths. */
+static void write_metadata(const struct question *q, char to[METADATA_BYTES])
+{
+    char key[KEYFILE_KEY];
+
+    zmq_z85_encode(key, (const uint8_t *)q->part[6], KEY_BYTES);
+    to[0] = KEY_NAME_BYTES;
+    memcpy(to + 1, AUTH_KEY, KEY_NAME_BYTES);
+    memcpy(to + 1 + KEY_NAME_BYTES, (const char[4]){0, 0, 0, KEYFILE_KEY - 1}, 4);
+    memcpy(to + 5 + KEY_NAME_BYTES, key, KEYFILE_KEY - 1);
+}
+
 static void reply(struct auth *a, const struct question *q, const char *name)
 {
-    const char *part[] = {"1.0",
-                          q->part[1],
-                          name ? "200" : "400",
-                          name ? "OK" : "the key is not on the list",
-                          name ? name : "",
-                          ""};
+    char metadata[METADATA_BYTES];
+    const struct {
+        const char *bytes;
+        size_t n;
+    } part[] = {{"1.0", 3},
+                {q->part[1], (size_t)q->bytes[1]},
+                {name ? "200" : "400", 3},
+                {name ? "OK" : "the key is not on the list", name ? 2 : 26},
+                {name ? name : "", name ? strlen(name) : 0},
+                {metadata, name ? sizeof metadata : 0}};
     const size_t n = sizeof part / sizeof *part;
 
+    if (name)
+        write_metadata(q, metadata);
     for (size_t i = 0; i < n; i++)
-        if (zmq_send(a->zap, part[i], i == 1 ? (size_t)q->bytes[1] : strlen(part[i]),
-                     i + 1 < n ? ZMQ_SNDMORE : 0) < 0)
+        if (zmq_send(a->zap, part[i].bytes, part[i].n, i + 1 < n ? ZMQ_SNDMORE : 0) < 0)
             log_error("auth", "cannot answer", "error=\"%s\"", zmq_strerror(errno));
 }
 
@@ -167,7 +186,7 @@ static void answer_one(struct auth *a)
         name = name_of(a, (const unsigned char *)q.part[6]);
     }
     if (name)
-        log_info("auth", "let in", "client=\"%s\" address=\"%s\"", name, q.part[3]);
+        log_info("auth", "let in", "peer=\"%s\" address=\"%s\"", name, q.part[3]);
     else
         log_warn("auth", "refused: the key is not on the list", "address=\"%s\" mechanism=\"%s\"",
                  q.part[3], q.part[5]);
@@ -211,26 +230,26 @@ static int start(struct auth *a, void *context)
     return r;
 }
 
-int auth_open(void *context, const struct config *config, struct auth **ret_auth)
+int auth_open(void *context, const char *key_file, const char *list_file, struct auth **ret_auth)
 {
     struct auth *a;
     char why[512] = "";
     int r;
 
     *ret_auth = NULL;
-    if (!config->security.key_file[0])
+    if (!key_file[0])
         return 0;
     a = calloc(1, sizeof *a);
     if (!a)
         return -ENOMEM;
-    a->config = config;
-    r = keyfile_read(config->security.key_file, &a->server, why, sizeof why);
+    a->list_file = list_file;
+    r = keyfile_read(key_file, &a->server, why, sizeof why);
     if (r == 0 && !a->server.secret_key[0]) {
         r = -EBADMSG;
-        snprintf(why, sizeof why, "%s has no secret key", config->security.key_file);
+        snprintf(why, sizeof why, "%s has no secret key", key_file);
     }
     if (r < 0)
-        log_error("auth", "cannot read the daemon's key", "error=\"%s\"", why);
+        log_error("auth", "cannot read the own key", "error=\"%s\"", why);
     if (r == 0)
         r = read_list(a);
     if (r == 0)
@@ -271,6 +290,20 @@ int auth_prepare(const struct auth *a, void *socket)
     if (zmq_setsockopt(socket, ZMQ_CURVE_SERVER, &is_server, sizeof is_server) < 0 ||
         zmq_setsockopt(socket, ZMQ_ZAP_DOMAIN, DOMAIN, strlen(DOMAIN)) < 0 ||
         zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, a->server.secret_key, KEYFILE_KEY) < 0)
+        return -errno;
+    return 0;
+}
+
+int auth_dial(void *socket, const struct keyfile *own, const char *peer_key)
+{
+    const int is_server = 0; /* which takes keys off the socket as well */
+
+    if (zmq_setsockopt(socket, ZMQ_CURVE_SERVER, &is_server, sizeof is_server) < 0)
+        return -errno;
+    if (peer_key &&
+        (zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, peer_key, KEYFILE_KEY) < 0 ||
+         zmq_setsockopt(socket, ZMQ_CURVE_PUBLICKEY, own->public_key, KEYFILE_KEY) < 0 ||
+         zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, own->secret_key, KEYFILE_KEY) < 0))
         return -errno;
     return 0;
 }

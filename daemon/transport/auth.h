@@ -1,20 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* auth.h - authentication over tcp: CURVE with a list of keys (RFC 26, 27 of ZeroMQ).
  *
- * A thread answers libzmq's question about each client's key (ZAP) from `security.clients_file`:
- * one client a line, its public key and a name for the log.  The file is read again when it has
- * changed, so keys come and go without a restart; a connection that stands is not asked again. */
+ * A thread answers libzmq's question about each peer's key (ZAP) from a list, as
+ * `security.clients_file` is one: one peer a line, its public key and a name for the log.  The file
+ * is read again when it has changed, so keys come and go without a restart; a connection that
+ * stands is not asked again. */
 #ifndef TRIGD_AUTH_H
 #define TRIGD_AUTH_H
-#include "config/config.h"
+#include "keyfile.h"
+
+/* What messages of such a peer carry (zmq_msg_gets): its name on the list, and its public key. */
+#define AUTH_NAME "User-Id"
+#define AUTH_KEY  "X-Key"
 
 struct auth;
-/* Reads the keys and starts the thread; before any socket binds.  *ret_auth is NULL when
- * `security.key_file` is empty.  Logs failures. */
-int auth_open(void *context, const struct config *config, struct auth **ret_auth);
+/* Reads the keys and starts the thread; before any socket binds.  The paths stay the caller's.
+ * *ret_auth is NULL when `key_file` is empty.  Logs failures. */
+int auth_open(void *context, const char *key_file, const char *list_file, struct auth **ret_auth);
 /* After all sockets were closed, before the context ends.  NULL is fine. */
 void auth_close(struct auth *a);
 /* From here on zmq_bind makes endpoints that ask for keys; a domain cannot be taken off a socket
  * again, so those without keys are bound before. */
 int auth_prepare(const struct auth *a, void *socket);
+/* From here on zmq_connect shows the own keys and wants to meet the peer with that public key;
+ * NULL: it asks for none. */
+int auth_dial(void *socket, const struct keyfile *own, const char *peer_key);
 #endif

@@ -178,7 +178,7 @@ int clients_open(const struct config *config, struct stats *stats, uint32_t cred
     r = set_options(c);
     if (r < 0)
         goto fail;
-    r = auth_open(c->context, config, &c->auth);
+    r = auth_open(c->context, config->security.key_file, config->security.clients_file, &c->auth);
     if (r < 0)
         goto fail;
     r = gate_open(c->context, c->socket, config, stats, &c->gate);

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "clock.h"
+#include "keys.h"
 
 #define MESSAGE_ROIS 64u
 #define LIMIT_NS     (20 * NS_PER_S)
@@ -73,13 +74,6 @@ void member_open_at(struct member *m, const char *endpoint, void *context, const
     member_open_with(m, endpoint, context, name, want, NULL, NULL);
 }
 
-static void use_keys(void *socket, const struct keyfile *keys, const char *server)
-{
-    assert_int_equal(zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, server, KEYFILE_KEY), 0);
-    assert_int_equal(zmq_setsockopt(socket, ZMQ_CURVE_PUBLICKEY, keys->public_key, KEYFILE_KEY), 0);
-    assert_int_equal(zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, keys->secret_key, KEYFILE_KEY), 0);
-}
-
 void member_open_with(struct member *m, const char *endpoint, void *context, const char *name,
                       uint32_t want, const struct keyfile *keys, const char *server)
 {
@@ -101,7 +95,7 @@ void member_open_with(struct member *m, const char *endpoint, void *context, con
         zmq_setsockopt(m->socket, ZMQ_SNDHWM, &unlimited, sizeof unlimited);
         zmq_setsockopt(m->socket, ZMQ_RCVHWM, &unlimited, sizeof unlimited);
         if (keys)
-            use_keys(m->socket, keys, server);
+            keys_use(m->socket, keys, server);
         assert_int_equal(zmq_connect(m->socket, endpoint), 0);
     }
     hello.protocol = 1;

@@ -9,14 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <zmq.h>
 
 #include <cmocka.h>
 
 #include "crowd.h"
-#include "keyfile.h"
+#include "keys.h"
 #include "sharer.h"
 
 #define EXIT_CONFIG 64
@@ -40,31 +38,6 @@ struct setup {
 };
 static struct setup one;
 
-/* trigctl keygen, and what it wrote. */
-static void make_key(const struct server *s, const char *name, struct keyfile *ret_keys)
-{
-    char program[256], file[128], why[256];
-    struct stat st;
-    int status;
-    pid_t child;
-
-    snprintf(program, sizeof program, "%s/bin/trigctl", getenv("TRIGD_BUILD"));
-    snprintf(file, sizeof file, "%s/%s", s->folder, name);
-    child = fork();
-    assert_true(child >= 0);
-    if (!child) {
-        execl(program, program, "keygen", file, (char *)NULL);
-        _exit(127);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-    assert_int_equal(stat(file, &st), 0);
-    assert_int_equal(st.st_mode & 0777, 0600);
-    assert_int_equal(keyfile_read(file, ret_keys, why, sizeof why), 0);
-    assert_int_equal(strlen(ret_keys->public_key), 40);
-    assert_int_equal(strlen(ret_keys->secret_key), 40);
-}
-
 /* The list of clients; NULL: no second one. */
 static void allow(const struct server *s, const struct keyfile *first, const struct keyfile *second)
 {
@@ -87,10 +60,10 @@ static int start(void **state)
     memset(&one, 0, sizeof one);
     snprintf(one.tcp, sizeof one.tcp, "tcp://127.0.0.1:%u", sharer_free_port());
     sharer_prepare(&one.server, one.tcp, config, menu);
-    make_key(&one.server, "daemon.key", &one.daemon);
-    make_key(&one.server, "anna.key", &one.anna);
-    make_key(&one.server, "otto.key", &one.otto);
-    make_key(&one.server, "stranger.key", &one.stranger);
+    keys_make(&one.server, "daemon.key", &one.daemon);
+    keys_make(&one.server, "anna.key", &one.anna);
+    keys_make(&one.server, "otto.key", &one.otto);
+    keys_make(&one.server, "stranger.key", &one.stranger);
     allow(&one.server, &one.anna, NULL);
     one.context = zmq_ctx_new();
     assert_non_null(one.context);

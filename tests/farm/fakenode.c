@@ -31,7 +31,10 @@ void fake_supervisor(struct server *s, const char *config, const char *farm, con
     snprintf(path, sizeof path, "%s/trigd.yaml", s->folder);
     f = fopen(path, "a");
     assert_non_null(f);
-    fprintf(f, "farm: {endpoint: \"ipc://%s/nodes\", %s}\n", s->folder, farm);
+    if (strstr(farm, "endpoint:"))
+        fprintf(f, "farm: {%s}\n", farm);
+    else
+        fprintf(f, "farm: {endpoint: \"ipc://%s/nodes\", %s}\n", s->folder, farm);
     assert_int_equal(fclose(f), 0);
     server_launch(s);
 }

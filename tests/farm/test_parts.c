@@ -164,9 +164,9 @@ static void flights_are_found_until_they_end(void **state)
     flights_stop_waiting(&fs, f, &all);
     assert_ptr_equal(TAILQ_FIRST(&fs.waiting), g);
     f->open = none;
-    f->hold[0].node = 1; /* a node has it still */
+    f->hold[0].link = 1; /* a node has it still */
     assert_false(flights_put_if_done(&fs, f));
-    f->hold[0].node = FLIGHTS_NONE;
+    f->hold[0].link = FLIGHTS_NONE;
     assert_true(flights_put_if_done(&fs, f));
     assert_null(flights_find(&fs, token, &roi));
     f = take(&fs, 3); /* in the same place, under another name */

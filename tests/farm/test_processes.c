@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A farm of processes under load: nodes are killed, stopped, reloaded and replaced, and a
+/* A farm of processes under load: nodes are killed, stopped, cut off, reloaded and replaced, and a
  * supervisor ends.  Every RoI has one decision, and the accounts of supervisor, nodes and client
  * agree. */
 #include <setjmp.h>
@@ -18,8 +18,12 @@
 
 #include "clock.h"
 #include "fakenode.h"
+#include "island.h"
+#include "sharer.h"
 
 #define NODES   3u
+#define SHARDED 1u  /* a node with two shards */
+#define FAR     2u  /* a node that its supervisors reach over a network, where there is one */
 #define WINDOW  24u /* RoIs of the client in flight */
 #define BATCH   4u
 #define MOST    262144u
@@ -31,8 +35,10 @@ static const char config[] = "devices: [{backend: cpu, lanes: 1}]\n"
                              "clients: {credits: 64}\n"
                              "batching: {max_rois: 8, max_age_us: 500}\n"
                              "debug_stream: {folder: \"\"}\n"
+                             "security: {allow_plain_tcp: true}\n"
                              "accounts_dir: \"\"\n";
-static const char supervisor_config[] = "limits: {soft_ms: 0, hard_ms: 60000, drain_ms: 5000}\n";
+static const char supervisor_config[] = "limits: {soft_ms: 0, hard_ms: 60000, drain_ms: 5000}\n"
+                                        "security: {allow_plain_tcp: true}\n";
 static char menu[512];
 
 static struct server sup[2], node[NODES];
@@ -162,23 +168,56 @@ static void finish(struct load *l)
 
 /* ---------------------------------------------------------------- the farm */
 
+/* Where nodes enlist with a supervisor.  A node at another address connects from there. */
+static void place_of(uint32_t supervisor, const char *from, char *to, size_t bytes)
+{
+    if (island_is_there())
+        snprintf(to, bytes, "tcp://%s10.9.0.1:571%u", from, supervisor);
+    else
+        snprintf(to, bytes, "ipc://%s/nodes", sup[supervisor].folder);
+}
+
+static void start_supervisor(uint32_t i)
+{
+    char farm[256], place[96] = "";
+
+    if (island_is_there())
+        snprintf(place, sizeof place, "endpoint: \"tcp://10.9.0.1:571%u\", ", i);
+    snprintf(farm, sizeof farm, "%sname: s%u, " BEATS, place, i);
+    fake_supervisor(&sup[i], supervisor_config, farm, menu);
+}
+
 static void prepare_node(uint32_t i)
 {
-    char text[1024];
+    const bool is_far = i == FAR && island_is_there();
+    char text[1024], place[2][128];
 
-    snprintf(text, sizeof text,
-             "%ssupervisor: {name: n%u, endpoints: \"ipc://%s/nodes, ipc://%s/nodes\"}\n", config,
-             i, sup[0].folder, sup[1].folder);
-    server_prepare(&node[i], text, menu);
+    for (uint32_t k = 0; k < 2; k++)
+        place_of(k, is_far ? "10.9.0.2:0;" : "", place[k], sizeof place[k]);
+    snprintf(text, sizeof text, "%s%ssupervisor: {name: n%u, endpoints: \"%s, %s\"%s}\n", config,
+             i == SHARDED ? "threads: {shards: 2}\n" : "", i, place[0], place[1],
+             is_far ? ", reach: \"tcp://10.9.0.2:5720\"" : "");
+    if (is_far)
+        sharer_prepare(&node[i], "\"tcp://10.9.0.2:5720\"", text, menu);
+    else
+        server_prepare(&node[i], text, menu);
     node[i].shards = 1;
+}
+
+static void join_island(void)
+{
+    for (unsigned i = 1; i <= 2; i++)
+        island_join(i);
 }
 
 static void start(void **state)
 {
     (void)state;
     make_menu(10);
-    fake_supervisor(&sup[0], supervisor_config, "name: s0, " BEATS, menu);
-    fake_supervisor(&sup[1], supervisor_config, "name: s1, " BEATS, menu);
+    if (island_is_there())
+        join_island();
+    for (uint32_t i = 0; i < 2; i++)
+        start_supervisor(i);
     for (uint32_t i = 0; i < NODES; i++) {
         prepare_node(i);
         server_launch(&node[i]);
@@ -232,6 +271,25 @@ static void node_stopped(void **state)
     finish(&load);
     fake_check_accounts(&sup[0]);
     server_check_ledger(&node[1]);
+}
+
+/* The network of a node is cut, and comes back. */
+static void node_cut(void **state)
+{
+    (void)state;
+    if (!island_is_there())
+        skip(); /* this machine gives no network of its own */
+    pump_for(&load, 50);
+    island_cut(2);
+    pump_until(&load, "n2", "losses", 1);
+    pump_for(&load, 50);
+    finish(&load);
+    island_join(2);
+    pump_until(&load, NULL, "nodes_serving", NODES);
+    pump_until(&load, "n2", "answered", fake_count(&sup[0], "n2", "answered") + 1);
+    finish(&load);
+    fake_check_accounts(&sup[0]);
+    server_check_ledger(&node[2]);
 }
 
 /* A reload node by node: decisions are by the new menu at its end, and none failed. */
@@ -342,19 +400,17 @@ static void end(void **state)
     server_stop(&sup[1]);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(start),
-        cmocka_unit_test(nodes_agree),
-        cmocka_unit_test(node_killed),
-        cmocka_unit_test(node_stopped),
-        cmocka_unit_test(reloaded),
-        cmocka_unit_test(upgraded),
-        cmocka_unit_test(second_supervisor),
-        cmocka_unit_test(two_of_one_name),
-        cmocka_unit_test(end),
+        cmocka_unit_test(start),           cmocka_unit_test(nodes_agree),
+        cmocka_unit_test(node_killed),     cmocka_unit_test(node_stopped),
+        cmocka_unit_test(node_cut),        cmocka_unit_test(reloaded),
+        cmocka_unit_test(upgraded),        cmocka_unit_test(second_supervisor),
+        cmocka_unit_test(two_of_one_name), cmocka_unit_test(end),
     };
 
+    (void)argc;
+    island_enter(argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

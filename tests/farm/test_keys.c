@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A farm with keys over tcp: a node of two shards, its supervisor and a client of it show each
+ * other their keys; who has another key, none, or the key of another node does not get in. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include <cmocka.h>
+
+#include "clock.h"
+#include "crowd.h"
+#include "fakenode.h"
+#include "keys.h"
+
+#define EXIT_CONFIG 64
+#define LIMIT_MS    20000
+
+static const char menu[] =
+    "name: keys\n"
+    "streams: [physics]\n"
+    "steps: [{name: f, plugin: fault}]\n"
+    "chains:\n"
+    "  - {name: c, id: 1, steps: [{step: f}], prescale: 1, streams: [physics]}\n";
+
+static struct server sup, node;
+static struct keyfile sup_key, node_key, client_key, stranger_key;
+static char farm_endpoint[64], client_endpoint[64], node_endpoint[64];
+static void *context;
+
+static void write_list(const struct server *s, const char *name, const struct keyfile *k,
+                       const char *of)
+{
+    char path[128];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/%s", s->folder, name);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, "%s %s\n", k->public_key, of);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* Endpoints and their keys are in one line each, so that `config` may have more. */
+static void write_config(const struct server *s, const char *endpoint, const char *config)
+{
+    char path[128];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/trigd.yaml", s->folder);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f,
+            "endpoints: [\"%s\"]\n"
+            "menu: menu.yaml\n"
+            "plugin_path: [\"%s/test-plugins\", \"%s/plugins\"]\n"
+            "backend_path: \"%s/%s\"\n"
+            "control: {socket: control}\n"
+            "http: {address: \"\"}\n"
+            "security: {key_file: own.key, clients_file: clients}\n"
+            "%s",
+            endpoint, getenv("TRIGD_BUILD"), getenv("TRIGD_BUILD"), getenv("TRIGD_BUILD"),
+            server_backends(), config);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void start(void **state)
+{
+    /* below the ports that connections get, so that the port of the second shard is free as well */
+    const unsigned port = 20000 + 4 * ((unsigned)getpid() % 3000);
+    char text[1024];
+
+    (void)state;
+    snprintf(farm_endpoint, sizeof farm_endpoint, "tcp://127.0.0.1:%u", port);
+    snprintf(client_endpoint, sizeof client_endpoint, "tcp://127.0.0.1:%u", port + 1);
+    snprintf(node_endpoint, sizeof node_endpoint, "tcp://127.0.0.1:%u", port + 2);
+    server_prepare(&sup, "", menu);
+    server_prepare(&node, "", menu);
+    keys_make(&sup, "own.key", &sup_key);
+    keys_make(&sup, "client.key", &client_key);
+    keys_make(&sup, "stranger.key", &stranger_key);
+    keys_make(&node, "own.key", &node_key);
+    write_list(&sup, "nodes", &node_key, "n1");
+    write_list(&sup, "clients", &client_key, "client");
+    write_list(&node, "clients", &sup_key, "supervisor");
+    snprintf(text, sizeof text,
+             "farm: {name: s, endpoint: \"%s\", keys_file: nodes, heartbeat_ms: 50, "
+             "lost_beats: 100}\n",
+             farm_endpoint);
+    write_config(&sup, client_endpoint, text);
+    snprintf(text, sizeof text,
+             "devices: [{backend: cpu, lanes: 1}]\n"
+             "threads: {shards: 2}\n"
+             "supervisor: {name: n1, endpoints: \"%s\", key_file: \"%s/own.key.pub\"}\n",
+             farm_endpoint, sup.folder);
+    write_config(&node, node_endpoint, text);
+    sup.program = "trigsup";
+    server_launch(&sup);
+    server_launch(&node);
+    server_wait_ready(&sup);
+    fake_wait(&sup, NULL, "nodes_serving", 1, NULL, 0);
+    context = zmq_ctx_new();
+    assert_non_null(context);
+}
+
+/* What a client of the node sent, in the `show clients json` of its shards; the row moves on. */
+static uint64_t received_in_next(const char **row)
+{
+    const char *at = strstr(*row, "\"s\"");
+
+    assert_non_null(at);
+    *row = strstr(at, "\"received\":");
+    assert_non_null(*row);
+    return strtoull(*row + strlen("\"received\":"), NULL, 10);
+}
+
+/* RoIs of a client with a key go through both shards. */
+static void all_with_keys(void **state)
+{
+    const uint64_t limit = clock_ns() + LIMIT_MS * NS_PER_MS;
+    struct member *m = crowd_of(1);
+    uint64_t first, second;
+    const char *row;
+    char *clients;
+
+    (void)state;
+    member_open_with(&m[0], client_endpoint, context, "client", 0, &client_key, sup_key.public_key);
+    crowd_meet(m, 1);
+    for (uint32_t i = 0; i < 8; i++) {
+        while (member_room(&m[0]) < 64 && clock_ns() < limit)
+            crowd_pump(m, 1, 5);
+        member_send(&m[0], 64, i);
+    }
+    crowd_settle(m, 1);
+    assert_int_equal(m[0].decided, 8 * 64);
+    crowd_check(&sup, m, 1);
+    crowd_close();
+    assert_int_equal(fake_count(&sup, "n1", "shards"), 2);
+    assert_int_equal(fake_count(&sup, "n1", "answered"), 8 * 64);
+    row = clients =
+        server_ask(&node, "show clients json"); /* the supervisor is one in each shard */
+    first = received_in_next(&row);
+    second = received_in_next(&row);
+    free(clients);
+    assert_true(first > 0 && second > 0);
+    assert_int_equal(first + second, 8 * 64);
+}
+
+/* ---------------------------------------------------------------- who does not get in */
+
+/* A DEALER that tells whether its handshake succeeded. */
+struct caller {
+    void *socket, *watch;
+};
+
+static void call(struct caller *c, const char *endpoint, const struct keyfile *keys,
+                 const char *peer_key)
+{
+    static unsigned calls;
+    char where[32];
+    int linger = 0;
+
+    snprintf(where, sizeof where, "inproc://call-%u", ++calls);
+    c->socket = zmq_socket(context, ZMQ_DEALER);
+    assert_non_null(c->socket);
+    zmq_setsockopt(c->socket, ZMQ_LINGER, &linger, sizeof linger);
+    if (keys)
+        keys_use(c->socket, keys, peer_key);
+    assert_int_equal(zmq_socket_monitor(c->socket, where, ZMQ_EVENT_ALL), 0);
+    c->watch = zmq_socket(context, ZMQ_PAIR);
+    assert_non_null(c->watch);
+    assert_int_equal(zmq_connect(c->watch, where), 0);
+    assert_int_equal(zmq_connect(c->socket, endpoint), 0);
+}
+
+static void hang_up(struct caller *c)
+{
+    zmq_close(c->socket);
+    zmq_close(c->watch);
+}
+
+/* The next end of a handshake. */
+static unsigned end_of_handshake(struct caller *c)
+{
+    for (;;) {
+        zmq_pollitem_t item = {.socket = c->watch, .events = ZMQ_POLLIN};
+        unsigned char event[6], address[256];
+        unsigned what;
+
+        if (zmq_poll(&item, 1, LIMIT_MS) <= 0)
+            fail_msg("the handshake did not end");
+        assert_int_equal(zmq_recv(c->watch, event, sizeof event, 0), sizeof event);
+        assert_true(zmq_recv(c->watch, address, sizeof address, 0) >= 0);
+        what = event[0] | (unsigned)event[1] << 8;
+        if (what & (ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                    ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL))
+            return what;
+    }
+}
+
+static void expect_refused(const char *endpoint, const struct keyfile *keys, const char *peer_key)
+{
+    struct caller c;
+
+    call(&c, endpoint, keys, peer_key);
+    assert_int_not_equal(end_of_handshake(&c), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    hang_up(&c);
+}
+
+static void strangers(void **state)
+{
+    struct caller c;
+
+    (void)state;
+    call(&c, farm_endpoint, &node_key, sup_key.public_key); /* this one may */
+    assert_int_equal(end_of_handshake(&c), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    hang_up(&c);
+    expect_refused(farm_endpoint, &stranger_key, sup_key.public_key);
+    expect_refused(farm_endpoint, &client_key, sup_key.public_key); /* clients are no nodes */
+    expect_refused(farm_endpoint, NULL, NULL);
+    expect_refused(node_endpoint, &stranger_key, node_key.public_key); /* no supervisor */
+    expect_refused(node_endpoint, &client_key, node_key.public_key);   /* clients of the farm */
+    assert_int_equal(fake_count(&sup, NULL, "nodes"), 1);
+}
+
+/* The key of n1 lets in n1 alone. */
+static void another_name(void **state)
+{
+    Trigd__Farm__V1__Enlist e;
+    struct fake n = {.name = "n2"};
+    char sentence[256];
+
+    (void)state;
+    n.context = context;
+    n.enlist = zmq_socket(context, ZMQ_DEALER);
+    assert_non_null(n.enlist);
+    keys_use(n.enlist, &node_key, sup_key.public_key);
+    assert_int_equal(zmq_setsockopt(n.enlist, ZMQ_LINGER, &(int){0}, sizeof(int)), 0);
+    assert_int_equal(zmq_connect(n.enlist, farm_endpoint), 0);
+    snprintf(n.endpoint, sizeof n.endpoint, "tcp://127.0.0.1:9");
+    fake_enlist(&n, &e);
+    snprintf(sentence, sizeof sentence,
+             "it is called n2, and its key is that of node n1 in %s/nodes", sup.folder);
+    fake_expect_refused(&n, &e, sentence);
+    zmq_close(n.enlist);
+}
+
+/* ---------------------------------------------------------------- configurations */
+
+static void expect_config(const char *program, const char *text)
+{
+    struct server s;
+
+    server_prepare(&s, text, menu);
+    s.program = program;
+    server_launch(&s);
+    assert_int_equal(server_wait_end(&s, 30), EXIT_CONFIG);
+    server_clean(&s);
+}
+
+static void careless_configurations(void **state)
+{
+    (void)state;
+    expect_config("trigsup", "farm: {keys_file: nodes}\n");
+    expect_config("trigsup", "farm: {endpoint: \"tcp://0.0.0.0:5710\"}\n");
+    expect_config("trigd", "supervisor: {endpoints: \"tcp://127.0.0.1:1\", key_file: k}\n");
+    expect_config("trigd", "supervisor: {endpoints: \"tcp://127.0.0.1:1, tcp://10.0.0.1:1\"}\n");
+}
+
+static void end(void **state)
+{
+    (void)state;
+    crowd_close(); /* after a failure */
+    zmq_ctx_term(context);
+    server_stop(&node);
+    server_stop(&sup);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(start),
+        cmocka_unit_test(all_with_keys),
+        cmocka_unit_test(strangers),
+        cmocka_unit_test(another_name),
+        cmocka_unit_test(careless_configurations),
+        cmocka_unit_test(end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
