@@ -61,6 +61,13 @@ static void other_versions_and_menus(void **state)
     expect_refused(&n, &e,
                    "its endpoint is shm:///x; tcp://ADDRESS:PORT and ipc://FILE are allowed");
     fake_enlist(&n, &e);
+    e.shards = 17;
+    expect_refused(&n, &e, "it has 17 shards; 16 are allowed");
+    fake_enlist(&n, &e);
+    e.endpoint = (char *)(uintptr_t) "tcp://127.0.0.1:65535";
+    e.shards = 2;
+    expect_refused(&n, &e, "its endpoint tcp://127.0.0.1:65535 has no place for shard 1");
+    fake_enlist(&n, &e);
     e.menu_key = 5;
     snprintf(sentence, sizeof sentence,
              "its menu has the key 0000000000000005; the farm's, %s/menu.yaml, has %016llx",

@@ -246,6 +246,39 @@ static void nodes_agree(void **state)
     assert_int_equal(received, fake_count(&sup[0], NULL, "given"));
 }
 
+/* What the first supervisor gave the shard of a node that has fewest. */
+static uint64_t least_of_shards(struct server *s, uint32_t shards)
+{
+    char *clients = server_ask(s, "show clients json");
+    const char *row = clients;
+    uint64_t least = UINT64_MAX;
+
+    for (uint32_t i = 0; i < shards; i++) {
+        uint64_t received;
+
+        row = strstr(row, "\"s0\"");
+        assert_non_null(row);
+        row = strstr(row, "\"received\":");
+        assert_non_null(row);
+        received = strtoull(row + strlen("\"received\":"), NULL, 10);
+        least = received < least ? received : least;
+    }
+    free(clients);
+    return least;
+}
+
+/* RoIs go to both shards of a node that has two. */
+static void both_shards(void **state)
+{
+    (void)state;
+    while (!least_of_shards(&node[SHARDED], 2))
+        pump_for(&load, 20);
+    finish(&load);
+    assert_int_equal(fake_count(&sup[0], "n1", "shards"), 2);
+    assert_int_equal(fake_count(&sup[0], "n0", "shards"), 1);
+    fake_check_accounts(&sup[0]);
+}
+
 static void node_killed(void **state)
 {
     (void)state;
@@ -403,11 +436,17 @@ static void end(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(start),           cmocka_unit_test(nodes_agree),
-        cmocka_unit_test(node_killed),     cmocka_unit_test(node_stopped),
-        cmocka_unit_test(node_cut),        cmocka_unit_test(reloaded),
-        cmocka_unit_test(upgraded),        cmocka_unit_test(second_supervisor),
-        cmocka_unit_test(two_of_one_name), cmocka_unit_test(end),
+        cmocka_unit_test(start),
+        cmocka_unit_test(nodes_agree),
+        cmocka_unit_test(both_shards),
+        cmocka_unit_test(node_killed),
+        cmocka_unit_test(node_stopped),
+        cmocka_unit_test(node_cut),
+        cmocka_unit_test(reloaded),
+        cmocka_unit_test(upgraded),
+        cmocka_unit_test(second_supervisor),
+        cmocka_unit_test(two_of_one_name),
+        cmocka_unit_test(end),
     };
 
     (void)argc;
