@@ -14,7 +14,7 @@ import unittest
 BUILD, SOURCE = sys.argv[1:3]
 MANUAL = os.path.join(SOURCE, "tools", "report", "manual")
 INTERNAL = {"trigd": {"worker", "inspector", "nvml"}}  # of processes that trigd starts itself
-PYTHON = ["trigmodel", "trighist", "trigconvert"]
+PYTHON = ["trigmodel", "trighist", "trigconvert", "trigfarm"]
 PROGRAMS = ["trigd", "trigctl", "trigreplay", "trigsup", "trigbench", "trigvoxels", *PYTHON]
 
 
@@ -37,7 +37,7 @@ def helped(*words):
 
 def options_of(program):
     options, commands = set(helped(program)[0]), helped(program)[1]
-    for command in commands if program in ("trigbench", "trigmodel", "trighist") else []:
+    for command in commands if program in ("trigbench", "trigmodel", "trighist", "trigfarm") else []:
         options |= helped(program, command)[0]
     return options
 
