@@ -100,6 +100,7 @@ struct link {
     uint32_t credits, in_flight;
     uint64_t bytes;
     uint64_t hello_ns, told_ns, pause_ns;
+    uint64_t had_ns;    /* it had RoIs then */
     struct holds holds; /* the oldest first */
 };
 

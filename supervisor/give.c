@@ -10,6 +10,7 @@
 
 #define LOOKS    64u             /* flights looked at whose nodes have no room */
 #define PAUSE_NS (1 * NS_PER_MS) /* for a node that returned RoIs or took no message */
+#define OLD_NS   (1 * NS_PER_S)  /* a rate is old when the shard has had no RoIs for so long */
 
 bool node_serves(const struct node *n)
 {
@@ -173,7 +174,7 @@ static void debit(struct farm *f, struct flight *flight, const struct mask *part
     h->rois = *part;
     h->had = l->in_flight;
     h->bytes = (uint32_t)zmq_msg_size(&flight->body);
-    h->since_ns = now;
+    h->since_ns = l->had_ns = now;
     l->bytes += h->bytes;
     TAILQ_INSERT_TAIL(&l->holds, h, of_link);
     flights_stop_waiting(&f->flights, flight, part);
@@ -308,8 +309,22 @@ static void look_at_old(struct farm *f, uint64_t now)
     }
 }
 
+/* A shard that gets no RoIs is not measured either. */
+static void look_at_idle(struct farm *f, uint32_t link, uint64_t now)
+{
+    struct link *l = &f->link[link];
+
+    if (l->in_flight)
+        l->had_ns = now;
+    else if (now > l->had_ns + OLD_NS)
+        policy_age(&f->policy[link]);
+}
+
 void give_tick(struct farm *f, uint64_t now)
 {
+    for (uint32_t i = 0; i < f->n_links; i++)
+        if (f->link[i].is_used)
+            look_at_idle(f, i, now);
     if (f->config->farm.again_ms)
         for (uint32_t i = 0; i < f->n_links; i++)
             if (f->link[i].is_used)

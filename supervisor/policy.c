@@ -10,8 +10,18 @@ static void add(double *mean, uint32_t n, double value)
     *mean += (value - *mean) / n;
 }
 
+void policy_age(struct policy_node *node)
+{
+    node->is_old = true;
+}
+
 void policy_answered(struct policy_node *node, uint32_t had, uint64_t ns)
 {
+    if (node->is_old) {
+        node->n = node->n_least = 0;
+        node->had = node->ns = node->least_ns = 0;
+        node->is_old = false;
+    }
     node->n += node->n < REMEMBERED;
     add(&node->had, node->n, had);
     add(&node->ns, node->n, (double)ns);
@@ -26,6 +36,12 @@ double policy_rate(const struct policy_node *node)
     return node->n && node->ns > 0 ? node->had / node->ns * 1e9 : 0;
 }
 
+/* What counts of it. */
+static double known_rate(const struct policy_node *node)
+{
+    return node->is_old ? 0 : policy_rate(node);
+}
+
 /* Of the nodes that are known, for those that are not: a new node begins as one of them. */
 static double mean_rate(const struct policy_node *nodes, uint32_t n_nodes)
 {
@@ -33,7 +49,7 @@ static double mean_rate(const struct policy_node *nodes, uint32_t n_nodes)
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < n_nodes; i++) {
-        const double rate = policy_rate(&nodes[i]);
+        const double rate = known_rate(&nodes[i]);
 
         sum += rate;
         n += rate > 0;
@@ -48,7 +64,7 @@ struct offer { /* of a node: when the RoIs would be answered, and how much of th
 
 static struct offer offer_of(const struct policy_node *node, uint32_t rois, double unknown)
 {
-    const double rate = policy_rate(node), least = node->least_ns * 1e-9;
+    const double rate = known_rate(node), least = node->is_old ? 0 : node->least_ns * 1e-9;
     struct offer o = {.queue = ((double)node->in_flight + rois) / (rate > 0 ? rate : unknown)};
 
     o.time = o.queue > least ? o.queue : least;

@@ -227,6 +227,18 @@ static void the_one_that_ends_first(void **state)
     assert_int_equal(policy_choose(n, 3, 1, &turn), 0);
     n[0].may_take = false;
     assert_int_equal(policy_choose(n, 3, 1, &turn), POLICY_NONE);
+    for (uint32_t i = 0; i < 3; i++) {
+        n[i].may_take = true;
+        n[i].in_flight = 0;
+    }
+    policy_age(&n[2]); /* what was measured long ago is shown, and does not count */
+    assert_true(policy_rate(&n[2]) > 999 && policy_rate(&n[2]) < 1001);
+    for (uint32_t i = 0; i < 90; i++)
+        n[policy_choose(n, 3, 1, &turn)].in_flight++;
+    for (uint32_t i = 0; i < 3; i++)
+        assert_in_range(n[i].in_flight, 29, 31);
+    policy_answered(&n[2], 4, 2000000); /* measured anew */
+    assert_true(policy_rate(&n[2]) > 1999 && policy_rate(&n[2]) < 2001);
 }
 
 int main(void)
