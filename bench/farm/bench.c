@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_farm - trigsup beside a bare proxy of libzmq (ROUTER and DEALER) with the same clients,
- * messages and answers; four nodes one of which is four times slower; and a simulation of rules
- * that give out RoIs. */
+ * messages and answers; four nodes one of which is four times slower; a simulation of rules that
+ * give out RoIs, and of farms of up to 1,000 nodes; supervisors side by side. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include "middle.h"
 #include "process.h"
 #include "result.h"
+#include "scale.h"
 #include "simulate.h"
 #include "slow.h"
 
@@ -25,13 +26,14 @@
 static struct options {
     FILE *json;
     const char *only;
-    uint32_t rounds, window, clients, nodes, io_threads;
+    uint32_t rounds, window, clients, nodes, io_threads, supervisors;
     double seconds, slow_seconds;
 } options = {.rounds = 7,
              .window = 64,
              .clients = 2,
              .nodes = 1,
              .io_threads = 1,
+             .supervisors = 2,
              .seconds = 0.5,
              .slow_seconds = 15};
 
@@ -225,6 +227,11 @@ static int run(void)
         r = measure_slow(folder);
     if (r == 0 && is_wanted("rules"))
         measure_rules();
+    if (r == 0 && is_wanted("scale"))
+        r = scale_measure(folder, options.seconds, options.rounds, options.json);
+    if (r == 0 && is_wanted("supervisors"))
+        r = scale_supervisors(folder, options.supervisors, options.clients, options.nodes,
+                              options.seconds, options.rounds, options.json);
     process_remove_folder(folder);
     if (options.json && fclose(options.json) != 0 && r == 0)
         r = complain("the JSON file", -EIO);
@@ -261,7 +268,8 @@ int main(int argc, char **argv)
         {"clients", ARG_U32, &options.clients, 1, CROWD_MAX, "N", "at a time"},
         {"nodes", ARG_U32, &options.nodes, 1, MIDDLE_NODES, "N", "beside the proxy"},
         {"io-threads", ARG_U32, &options.io_threads, 1, 16, "N", "of ZeroMQ in the middle"},
-        {"only", ARG_TEXT, &options.only, 0, 0, "PART", "proxy, slow or rules"},
+        {"supervisors", ARG_U32, &options.supervisors, 1, 16, "N", "side by side"},
+        {"only", ARG_TEXT, &options.only, 0, 0, "PART", "proxy, slow, rules, scale or supervisors"},
         {"json", ARG_APPEND, &options.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     int r = be_other(argc, argv);

@@ -6,7 +6,7 @@
 #include "node.h"
 #include "server.h"
 
-#define MIDDLE_NODES 8u
+#define MIDDLE_NODES 16u
 
 struct middle {
     struct server server; /* as clients see it */

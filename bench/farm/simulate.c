@@ -12,7 +12,7 @@ const char *const rule_name[RULES] = {"trigsup", "least in flight", "power of tw
                                       "random"};
 
 struct waiting {
-    double arrived;
+    double came, arrived; /* at the supervisor, at the node */
     uint32_t had, next;
 };
 
@@ -72,13 +72,14 @@ static void begin(struct world *w, uint32_t node, uint32_t slot, uint32_t roi, d
     w->node[node].end[slot] = now + (w->s->is_random ? -log(draw(w)) * mean : mean);
 }
 
-static void arrive(struct world *w, uint32_t roi, double now)
+/* The supervisor gives it out `now`; it came to it before. */
+static void arrive(struct world *w, uint32_t roi, double came, double now)
 {
     const uint32_t i = choose(w);
     struct node *n = &w->node[i];
 
-    w->roi[roi] =
-        (struct waiting){.arrived = now, .had = ++w->policy[i].in_flight, .next = UINT32_MAX};
+    w->roi[roi] = (struct waiting){
+        .came = came, .arrived = now, .had = ++w->policy[i].in_flight, .next = UINT32_MAX};
     for (uint32_t k = 0; k < SIMULATE_SLOTS; k++)
         if (isinf(n->end[k])) {
             begin(w, i, k, roi, now);
@@ -99,7 +100,7 @@ static void finish(struct world *w, uint32_t i, uint32_t slot)
 
     w->policy[i].in_flight--;
     policy_answered(&w->policy[i], roi->had, (uint64_t)((now - roi->arrived) * UNIT));
-    w->took[w->n_took++] = now - roi->arrived;
+    w->took[w->n_took++] = now - roi->came;
     n->end[slot] = INFINITY;
     if (n->first == UINT32_MAX)
         return;
@@ -137,7 +138,7 @@ double simulate_p99(const struct simulation *s)
     struct world *w = calloc(1, sizeof *w);
     const double rate = s->load * SIMULATE_SLOTS * (s->nodes - 1 + 1 / s->slow);
     const uint32_t skipped = s->rois / 10; /* until it has settled */
-    double now = 0, p99 = -1;
+    double now = 0, given = 0, p99 = -1;
 
     if (!w)
         return -1;
@@ -153,8 +154,9 @@ double simulate_p99(const struct simulation *s)
     }
     for (uint32_t i = 0; w->roi && w->took && i < s->rois; i++) {
         now -= log(draw(w)) / rate;
-        run(w, now);
-        arrive(w, i, now);
+        given = (given > now ? given : now) + s->cost;
+        run(w, given);
+        arrive(w, i, now, given);
     }
     if (w->roi && w->took) {
         run(w, INFINITY);

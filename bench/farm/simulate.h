@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SIMULATE_NODES 32u
+#define SIMULATE_NODES 1000u
 #define SIMULATE_SLOTS 4u
 
 enum rule { RULE_TRIGSUP, RULE_LEAST, RULE_TWO, RULE_ROUND_ROBIN, RULE_RANDOM, RULES };
@@ -18,6 +18,7 @@ struct simulation {
     double load;    /* of what all nodes can do */
     double slow;    /* the first node needs so many times longer */
     bool is_random; /* service times are exponential, else constant; arrivals are Poisson */
+    double cost;    /* what the supervisor works on an RoI, one after the other, service times */
     uint64_t seed;
 };
 /* The 99 % quantile of the time from arrival to answer, in service times of a fast node; negative

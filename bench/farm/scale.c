@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scale.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "crowd.h"
+#include "middle.h"
+#include "policy.h"
+#include "result.h"
+#include "simulate.h"
+
+#define POINTS     333u /* lowlum */
+#define WINDOW     64u
+#define CHOICES    20000u
+#define FARM_HZ    1e6 /* RoIs that the simulated farms get in a second */
+#define NODE_LOAD  0.9 /* of what their nodes can do */
+#define MOST_BUSY  0.9 /* a supervisor is */
+#define SEEDS      3u
+#define ROIS       40000u
+#define MOST_LINKS 1024u
+
+static const uint32_t real[] = {1, 4, 16}, links[] = {4, 16, 64, 256, 1024},
+                      farms[] = {16, 64, 256, 1000};
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+/* ---------------------------------------------------------------- real nodes */
+
+static int measure_real(const char *folder, uint32_t nodes, double seconds, unsigned rounds,
+                        FILE *json, double *ret_us)
+{
+    static struct crowd crowd; /* large */
+    const struct middle_setup setup = {.folder = folder, .nodes = nodes, .io_threads = 1};
+    struct result cpu = {.n = 0};
+    char figure[96];
+    const struct result_figure f = {
+        .bench = "farm", .figure = figure, .unit = "us", .command = "bench_farm --only scale"};
+    struct middle m;
+    int r = middle_start(&m, SERVER_TRIGD, &setup);
+
+    if (r == 0)
+        r = crowd_open(&crowd, &m.server, 2, WINDOW);
+    if (r == 0)
+        r = crowd_points(&crowd, POINTS);
+    for (unsigned round = 0; r == 0 && round <= rounds; round++) {
+        struct crowd_run run;
+
+        r = crowd_run(&crowd, &m.server, seconds, 0, &run);
+        if (r == 0 && round) /* the first one warms up */
+            result_add(&cpu, run.cpu_us);
+    }
+    crowd_close(&crowd);
+    middle_stop(&m);
+    snprintf(figure, sizeof figure, "ipc, lowlum, %u nodes: processor time of an RoI", nodes);
+    if (r == 0)
+        result_report(json, &f, &cpu);
+    *ret_us = result_median(&cpu);
+    return r;
+}
+
+/* ---------------------------------------------------------------- the choice alone */
+
+/* Nodes that answered before, with a few RoIs each. */
+static void fill(struct policy_node *node, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        node[i] = (struct policy_node){.may_take = true, .in_flight = i % 7};
+        for (uint32_t k = 1; k < 600; k++)
+            policy_answered(&node[i], 1 + k % 7,
+                            (uint64_t)(1 + k % 7) * (900000 + 10000 * (i % 21)));
+    }
+}
+
+static double choice_us(struct policy_node *node, uint32_t n)
+{
+    const uint32_t choices = CHOICES * 16 / (n + 12);
+    const uint64_t began = clock_ns();
+    uint32_t turn = 0;
+
+    for (uint32_t i = 0; i < choices; i++)
+        node[policy_choose(node, n, 1, &turn)].in_flight++;
+    return (double)(clock_ns() - began) / 1000 / choices;
+}
+
+static double measure_choice(uint32_t n, unsigned rounds, FILE *json)
+{
+    static struct policy_node node[MOST_LINKS];
+    struct result us = {.n = 0};
+    char figure[64];
+    const struct result_figure f = {
+        .bench = "farm", .figure = figure, .unit = "us", .command = "bench_farm --only scale"};
+
+    for (unsigned round = 0; round <= rounds; round++) {
+        double one;
+
+        fill(node, n);
+        one = choice_us(node, n);
+        if (round)
+            result_add(&us, one);
+    }
+    snprintf(figure, sizeof figure, "choice among %u shards of nodes", n);
+    result_report(json, &f, &us);
+    return result_median(&us);
+}
+
+/* ---------------------------------------------------------------- simulated */
+
+struct costs {                   /* of an RoI at a supervisor, us */
+    double few;                  /* with few nodes */
+    double choice[COUNT(links)]; /* among so many links */
+};
+
+/* Between the numbers that were measured it grows evenly. */
+static double cost_us(const struct costs *c, uint32_t n)
+{
+    size_t i = 1;
+    double part;
+
+    while (i + 1 < COUNT(links) && links[i] < n)
+        i++;
+    part = ((double)n - links[i - 1]) / (links[i] - links[i - 1]);
+    if (part < 0)
+        part = 0;
+    return c->few - c->choice[0] + c->choice[i - 1] + part * (c->choice[i] - c->choice[i - 1]);
+}
+
+/* As few supervisors as can do it, with equal parts of the nodes. */
+static uint32_t supervisors_for(const struct costs *c, uint32_t nodes)
+{
+    uint32_t s = (nodes + 255) / 256;
+
+    while (s < nodes && FARM_HZ / s * cost_us(c, nodes / s) * 1e-6 > MOST_BUSY)
+        s++;
+    return s;
+}
+
+static void report(FILE *json, const char *figure, const char *unit, const struct result *r)
+{
+    const struct result_figure f = {
+        .bench = "farm", .figure = figure, .unit = unit, .command = "bench_farm --only scale"};
+
+    result_report(json, &f, r);
+}
+
+/* Clients are spread over the supervisors, which have nodes of their own: what one of them does all
+ * of them do. */
+static void simulate_farm(const struct costs *c, uint32_t nodes, FILE *json)
+{
+    const uint32_t s = supervisors_for(c, nodes), part = nodes / s;
+    const double us = cost_us(c, part),
+                 service_us = NODE_LOAD * SIMULATE_SLOTS * nodes / FARM_HZ * 1e6;
+    struct result p99 = {.n = 0}, free_p99 = {.n = 0}, busy = {.n = 0}, count = {.n = 0};
+    char figure[128];
+
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct simulation w = {.rule = RULE_TRIGSUP,
+                               .nodes = part,
+                               .rois = ROIS,
+                               .load = NODE_LOAD,
+                               .slow = 1,
+                               .is_random = true,
+                               .seed = 77 * seed,
+                               .cost = us / service_us};
+
+        result_add(&p99, simulate_p99(&w));
+        w.cost = 0;
+        result_add(&free_p99, simulate_p99(&w));
+    }
+    result_add(&busy, FARM_HZ / s * us * 1e-6);
+    result_add(&count, s);
+    snprintf(figure, sizeof figure, "simulated, 1 MHz to %u nodes: supervisors", nodes);
+    report(json, figure, "1", &count);
+    snprintf(figure, sizeof figure, "simulated, 1 MHz to %u nodes: a supervisor is busy", nodes);
+    report(json, figure, "1", &busy);
+    snprintf(figure, sizeof figure, "simulated, 1 MHz to %u nodes: p99", nodes);
+    report(json, figure, "service times", &p99);
+    snprintf(figure, sizeof figure,
+             "simulated, 1 MHz to %u nodes, supervisors that cost nothing: p99", nodes);
+    report(json, figure, "service times", &free_p99);
+}
+
+int scale_measure(const char *folder, double seconds, unsigned rounds, FILE *json)
+{
+    struct costs c = {.few = 0};
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < COUNT(real); i++) {
+        double us;
+
+        r = measure_real(folder, real[i], seconds, rounds, json, &us);
+        c.few = real[i] == 4 ? us : c.few;
+    }
+    for (size_t i = 0; r == 0 && i < COUNT(links); i++)
+        c.choice[i] = measure_choice(links[i], rounds, json);
+    for (size_t i = 0; r == 0 && i < COUNT(farms); i++)
+        simulate_farm(&c, farms[i], json);
+    return r;
+}
+
+/* ---------------------------------------------------------------- supervisors side by side */
+
+/* One of them, in a process of its own: waits for a byte before each round, and writes its rate. */
+static int serve(const char *folder, unsigned clients, unsigned nodes, double seconds, int go,
+                 int out)
+{
+    static struct crowd crowd;
+    const struct middle_setup setup = {.folder = folder, .nodes = nodes, .io_threads = 1};
+    struct crowd_run run;
+    struct middle m;
+    char byte = 0;
+    int r = middle_start(&m, SERVER_TRIGD, &setup);
+
+    if (r == 0)
+        r = crowd_open(&crowd, &m.server, clients, WINDOW);
+    if (r == 0)
+        r = crowd_points(&crowd, POINTS);
+    while (r == 0 && write(out, &(double){0}, sizeof(double)) > 0 && read(go, &byte, 1) == 1) {
+        r = crowd_run(&crowd, &m.server, seconds, 0, &run);
+        if (r == 0 && write(out, &run.rate, sizeof run.rate) < 0)
+            r = -errno;
+    }
+    crowd_close(&crowd);
+    middle_stop(&m);
+    return r < 0 ? 1 : 0;
+}
+
+struct served {
+    pid_t pid;
+    int go, out;
+};
+
+static int start(struct served *all, unsigned number, const char *folder, unsigned clients,
+                 unsigned nodes, double seconds)
+{
+    struct served *s = &all[number];
+    char own[96];
+    int go[2], out[2];
+
+    snprintf(own, sizeof own, "%s/s%u", folder, number);
+    if (mkdir(own, 0700) < 0 || pipe(go) < 0 || pipe(out) < 0)
+        return -errno;
+    s->pid = fork();
+    if (s->pid < 0)
+        return -errno;
+    if (!s->pid) {
+        close(go[1]);
+        close(out[0]);
+        for (unsigned i = 0; i < number; i++)
+            close(all[i].go); /* so that those end when the benchmark lets go */
+        _exit(serve(own, clients, nodes, seconds, go[0], out[1]));
+    }
+    close(go[0]);
+    close(out[1]);
+    s->go = go[1];
+    s->out = out[0];
+    return 0;
+}
+
+static int hear(const struct served *s, double *ret)
+{
+    return read(s->out, ret, sizeof *ret) == sizeof *ret ? 0 : -EPIPE;
+}
+
+/* All begin at the same time. */
+static int play(const struct served *s, unsigned n, double *ret_rate)
+{
+    double one;
+    int r = 0;
+
+    *ret_rate = 0;
+    for (unsigned i = 0; r == 0 && i < n; i++)
+        r = hear(&s[i], &one); /* it is ready */
+    for (unsigned i = 0; r == 0 && i < n; i++)
+        r = write(s[i].go, "", 1) == 1 ? 0 : -errno;
+    for (unsigned i = 0; r == 0 && i < n; i++) {
+        r = hear(&s[i], &one);
+        *ret_rate += one;
+    }
+    return r;
+}
+
+#define SUPERVISORS 16u
+
+int scale_supervisors(const char *folder, unsigned supervisors, unsigned clients, unsigned nodes,
+                      double seconds, unsigned rounds, FILE *json)
+{
+    struct served s[SUPERVISORS];
+    struct result rate = {.n = 0};
+    char figure[96];
+    const struct result_figure f = {.bench = "farm",
+                                    .figure = figure,
+                                    .unit = "1/s",
+                                    .command = "bench_farm --only supervisors",
+                                    .higher_is_better = true,
+                                    .goal = 1e6};
+    unsigned started = 0;
+    double one;
+    int r = supervisors > SUPERVISORS ? -EINVAL : 0;
+
+    for (; r == 0 && started < supervisors; started += r == 0)
+        r = start(s, started, folder, clients, nodes, seconds);
+    for (unsigned round = 0; r == 0 && round <= rounds; round++) {
+        r = play(s, supervisors, &one);
+        if (r == 0 && round)
+            result_add(&rate, one);
+    }
+    for (unsigned i = 0; i < started; i++) {
+        close(s[i].go);
+        close(s[i].out);
+        waitpid(s[i].pid, NULL, 0);
+    }
+    snprintf(figure, sizeof figure, "ipc, lowlum: RoIs through %u supervisors side by side",
+             supervisors);
+    if (r == 0)
+        result_report(json, &f, &rate);
+    return r;
+}
