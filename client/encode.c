@@ -2,10 +2,11 @@
 #include "encode.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "quantum.h"
+#include "encoding.h"
 
 /* Numbers of fields in trigd.proto. */
 enum {
@@ -22,12 +23,14 @@ enum {
     ROI_IS_REPEAT = 14,
     ROI_DEADLINE_US = 15,
     ROI_OWN = 16, /* spacepoints, then hits and tracks */
-    ROI_QUANTIZED = 19,
     ROI_COLUMNS = 20,
     ROI_TYPE = 21,
     ROI_EVENT_ROIS = 22,
     COLUMNS_HASH = 1,
-    COLUMNS_COLUMN = 2
+    COLUMNS_COLUMN = 2,
+    COLUMNS_ENCODED = 3,
+    COLUMNS_OFFSET = 4,
+    COLUMNS_STEP = 5
 };
 enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 }; /* of the wire */
 
@@ -104,30 +107,36 @@ static uint32_t kind_of(const struct trg_client_items *i)
 static void put_columns(struct out *o, uint32_t kind, const struct trg_client_items *i,
                         uint32_t first_field, uint32_t step)
 {
-    const bool is_quantized = i->quantum != NULL;
-
     for (uint32_t c = 0; c < kind_info(kind)->n_columns; c++) {
-        const size_t n = i->n * quantum_item_bytes(kind, is_quantized, c);
+        const size_t n = i->n * encoding_item_bytes(kind, i->encoding, c);
 
         if (n || !step) /* an empty column of its own field need not be there */
             put_block(o, first_field + c * step, i->column[c], n);
     }
 }
 
+/* Only collections of version 1 have messages of their own, and these are plain. */
+static bool is_columns(uint32_t kind, const struct trg_client_items *i)
+{
+    return !is_own(kind) || i->encoding;
+}
+
 static void put_inside(struct out *o, uint32_t kind, const struct trg_client_items *i)
 {
-    if (i->quantum) {
-        for (uint32_t c = 0; c < QUANTUM_COLUMNS; c++) {
-            put_float(o, 1 + 2 * c, i->quantum->offset[c]);
-            put_float(o, 2 + 2 * c, i->quantum->step[c]);
-        }
-        put_columns(o, kind, i, 7, 1);
-    } else if (is_own(kind)) {
+    if (!is_columns(kind, i)) {
         put_columns(o, kind, i, 1, 1);
-    } else {
-        put_tag(o, COLUMNS_HASH, FIXED64);
-        put_bytes(o, &i->declaration->hash, sizeof i->declaration->hash);
-        put_columns(o, kind, i, COLUMNS_COLUMN, 0);
+        return;
+    }
+    put_tag(o, COLUMNS_HASH, FIXED64);
+    put_bytes(o, &i->declaration->hash, sizeof i->declaration->hash);
+    put_columns(o, kind, i, i->encoding ? COLUMNS_ENCODED : COLUMNS_COLUMN, 0);
+    if (i->encoding) {
+        const uint32_t n = encoding_sent(kind_info(kind));
+
+        if (n) {
+            put_block(o, COLUMNS_OFFSET, i->encoding, n * sizeof(float));
+            put_block(o, COLUMNS_STEP, i->encoding + n, n * sizeof(float));
+        }
     }
 }
 
@@ -137,11 +146,7 @@ static void put_collection(struct out *o, const struct trg_client_items *i)
     struct out inside = {.at = NULL};
 
     put_inside(&inside, kind, i);
-    put_tag(o,
-            i->quantum     ? ROI_QUANTIZED
-            : is_own(kind) ? ROI_OWN + kind - TRG_SPACEPOINTS
-                           : ROI_COLUMNS,
-            BYTES);
+    put_tag(o, is_columns(kind, i) ? ROI_COLUMNS : ROI_OWN + kind - TRG_SPACEPOINTS, BYTES);
     put_varint(o, inside.n);
     inside = (struct out){.at = o->at ? o->at + o->n : NULL};
     put_inside(&inside, kind, i);
@@ -228,8 +233,8 @@ uint64_t encode_columns_size(const struct trg_client_roi *roi)
     uint64_t bytes = 0;
 
     for (uint32_t i = 0; i < roi->n_collections; i++)
-        bytes += shm_collection_bytes(kind_of(&roi->collections[i]),
-                                      roi->collections[i].quantum != NULL, roi->collections[i].n);
+        bytes += shm_collection_bytes(kind_of(&roi->collections[i]), roi->collections[i].encoding,
+                                      roi->collections[i].n);
     return bytes;
 }
 
@@ -247,20 +252,12 @@ static uint64_t copy_columns(const struct trg_client_items *items, uint32_t kind
                              unsigned char *dst)
 {
     const struct trg_collection *info = kind_info(kind);
-    const bool is_quantized = items->quantum != NULL;
-    uint64_t at = shm_column(kind, is_quantized, 0, 0);
+    uint64_t at = shm_column(kind, items->encoding, 0, 0);
 
-    if (is_quantized) {
-        struct quantum q;
-
-        memcpy(q.offset, items->quantum->offset, sizeof q.offset);
-        memcpy(q.step, items->quantum->step, sizeof q.step);
-        memcpy(dst, &q, sizeof q);
-    }
+    if (items->encoding)
+        memcpy(dst, items->encoding, 2 * sizeof *items->encoding * encoding_sent(info));
     for (uint32_t c = 0; items->n && c < info->n_columns; c++) {
-        const uint64_t bytes =
-            (uint64_t)items->n *
-            (is_quantized ? quantum_item_bytes(kind, true, c) : trg_column_bytes(&info->column[c]));
+        const uint64_t bytes = (uint64_t)items->n * encoding_item_bytes(kind, items->encoding, c);
 
         memcpy(dst + at, items->column[c], bytes);
         at += shm_align(bytes);
@@ -287,7 +284,8 @@ void encode_columns(const struct flight *f, uint64_t at, void *dst, struct shm_r
         const struct trg_client_items *items = &roi->collections[i];
         const uint32_t kind = kind_of(items), place = listed ? i : kind - TRG_SPACEPOINTS;
 
-        e.kinds |= (items->quantum ? SHM_QUANTIZED : 0) | (listed ? 0 : 1u << kind);
+        e.kinds |=
+            (items->encoding ? 1u << (SHM_ENCODED_AT + place) : 0) | (listed ? 0 : 1u << kind);
         e.in[place].at = at + used;
         e.in[place].n = items->n;
         e.in[place].hash = listed ? (uint32_t)items->declaration->hash : 0;
@@ -306,8 +304,8 @@ static int check_items(const struct trg_client *c, const struct trg_client_items
     if (!kind || (kind >= TRG_KIND_COUNT && !(c->declared & 1u << kind)))
         snprintf(why, bytes, "collection %s is not among those that the options declare",
                  items->declaration ? items->declaration->name : "without a declaration");
-    else if (items->quantum && kind != TRG_SPACEPOINTS)
-        snprintf(why, bytes, "%s cannot be 16-bit numbers; spacepoints can",
+    else if (items->encoding && !encoding_count(kind_info(kind)))
+        snprintf(why, bytes, "%s cannot be encoded: no column of their declaration has an encoding",
                  items->declaration->name);
     else if (*kinds & 1u << kind)
         snprintf(why, bytes, "an RoI holds %s twice; once is allowed", items->declaration->name);
@@ -338,4 +336,28 @@ int encode_check(const struct trg_client *c, const struct trg_client_roi *roi, c
         if (check_items(c, &roi->collections[i], &kinds, why, bytes) < 0)
             return -EINVAL;
     return 0;
+}
+
+/* ---------------------------------------------------------------- numbers */
+
+int trg_client_encode(const struct trg_collection *declaration, uint32_t column,
+                      const float *values, uint32_t n, uint16_t *numbers,
+                      struct trg_encoding *ret_encoding)
+{
+    struct trg_encoding e;
+    size_t count, good;
+    int r = 0;
+
+    if (column >= declaration->n_columns || !encoding_is_there(declaration, column))
+        return -EINVAL;
+    count = (size_t)n * declaration->column[column].length;
+    if (encoding_is_sent(declaration, column))
+        r = encoding_fit(values, count, &e);
+    else
+        e = trg_column_encoding(declaration, column);
+    if (r < 0)
+        return r;
+    good = encoding_numbers(e, values, count, (unsigned char *)numbers);
+    *ret_encoding = e;
+    return good == count ? 0 : isfinite(values[good]) ? -ERANGE : -EINVAL;
 }

@@ -18,6 +18,8 @@ except ImportError:
 
 COLLECTION = {"collection": True, "doc": True, "room": True, "columns": True}  # whether needed
 COLUMN = {"name": True, "type": True, "doc": True, "unit": False, "min": False, "max": False, "encoding": False}
+ENCODING = {"type": True, "offset": True, "step": True}
+NUMBERS = 2**16  # of an encoded column
 FLT_MAX = struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
 TYPES = {  # name: enumerator, type on the host, type in kernels, bytes, least and largest value
     "u8": ("TRG_U8", "uint8_t", "trg_u8", 1, 0, 2**8 - 1),
@@ -109,6 +111,34 @@ def a_type(node):
     return match.group(1), length
 
 
+def single(v):
+    """The nearest number of single precision."""
+    return struct.unpack("<f", struct.pack("<f", v))[0]
+
+
+def an_encoding(node, c):
+    """Offset and step of an encoded column; 0 and 0: they come with each RoI."""
+    if c["type"] != "f32":
+        raise Wrong(node, f"column {c['name']} of type {c['type']} has an encoding; columns of f32 may have one")
+    m = members(node, ENCODING, "an encoding") if isinstance(node, yaml.MappingNode) else {"type": node}
+    if said(m["type"]) != "u16":
+        raise Wrong(m["type"], f"encoding '{said(m['type'])}' of column {c['name']}; u16, or "
+                    "{type: u16, offset: ..., step: ...} is allowed")
+    if "step" not in m:
+        return 0.0, 0.0
+    offset, step = (single(a_number(m[key], key, -FLT_MAX, FLT_MAX, False)) for key in ("offset", "step"))
+    if step <= 0:
+        raise Wrong(m["step"], f"step is '{said(m['step'])}'; a number above 0 is allowed")
+    last = offset + step * (NUMBERS - 1)
+    if max(last, step * (NUMBERS - 1)) > FLT_MAX:
+        raise Wrong(m["step"], f"offset {offset:g} and step {step:g} reach {last:g} in {NUMBERS - 1} steps; at most "
+                    f"{FLT_MAX:g} is allowed")
+    if last < c["min"] or offset > c["max"]:
+        raise Wrong(m["offset"], f"offset {offset:g} and step {step:g} reach from {offset:g} to {last:g}; column "
+                    f"{c['name']} allows {c['min']:g} to {c['max']:g}")
+    return offset, step
+
+
 def declared_column(node):
     m = members(node, COLUMN, "a column")
     c = {"name": a_name(m["name"], "a column"), "doc": a_text(m["doc"], "doc", 120), "flags": 0,
@@ -124,20 +154,11 @@ def declared_column(node):
         c["max"] = most
     else:
         c["max"] = a_number(m["max"], "max", c["min"], most, whole) if "max" in m else most
+    c["encoding"] = (0.0, 0.0)
     if "encoding" in m:
-        if said(m["encoding"]) != "u16" or c["type"] != "f32" or c["length"] > 1:
-            raise Wrong(m["encoding"], f"encoding '{said(m['encoding'])}' of a column of {said(m['type'])}; u16, "
-                        "of a column of f32, is allowed")
+        c["encoding"] = an_encoding(m["encoding"], c)
         c["flags"] |= ENCODED
     return c
-
-
-def check_order(columns, nodes):
-    """Encoded columns are the first ones, as common/quantum.h lays them out."""
-    for before, c, node in zip(columns, columns[1:], nodes[1:]):
-        if c["flags"] & ENCODED and not before["flags"] & ENCODED:
-            raise Wrong(node, f"column {c['name']} is encoded and {before['name']} before it is not; encoded columns "
-                        "are the first ones")
 
 
 def declaration(path):
@@ -167,7 +188,6 @@ def declaration(path):
         if any(c["name"] == other["name"] for other in d["columns"]):
             raise Wrong(node, f"column {c['name']} is there twice")
         d["columns"].append(c)
-    check_order(d["columns"], nodes)
     return d
 
 
@@ -175,7 +195,7 @@ def hash_of(d):
     """FNV-1a of what a reader of the data must know; trg_collection_hash computes the same."""
     text = d["name"] + "".join(
         f"\n{c['name']} {TYPE_NUMBER[c['type']]} {c['length']} {c['unit']} {c['min']:.9g} {c['max']:.9g} {c['flags']}"
-        for c in d["columns"])
+        + (" {:.9g} {:.9g}".format(*c["encoding"]) if c["encoding"][1] else "") for c in d["columns"])
     h = 0xcbf29ce484222325
     for byte in text.encode():
         h = (h ^ byte) * 0x100000001b3 % 2**64
@@ -214,9 +234,16 @@ def header(d):
         yield (f"    {{\"{c['name']}\", \"{c['unit']}\", \"{c['doc']}\", {TYPES[c['type']][0]}, {c['length']}, "
                f"{value(c['min'], c['type'])}, {value(c['max'], c['type'])}, {c['flags']}}},")
     yield "};"
+    if any(c["encoding"][1] for c in d["columns"]):
+        yield f"__attribute__((unused)) static const struct trg_encoding trg_{d['name']}_encodings[] = {{"
+        yield from (f"    {{{c['encoding'][0]:.9e}f, {c['encoding'][1]:.9e}f}}," for c in d["columns"])
+        yield "};"
+        encodings = f"trg_{d['name']}_encodings"
+    else:
+        encodings = "0"
     yield (f"__attribute__((unused)) static const struct trg_collection trg_{d['name']} = {{\n"
            f"    sizeof(struct trg_collection), {len(d['columns'])}, \"{d['name']}\", \"{d['doc']}\", {d['room']}u, "
-           f"sizeof(struct trg_column),\n    0x{hash_of(d):016x}u, trg_{d['name']}_columns}};")
+           f"sizeof(struct trg_column),\n    0x{hash_of(d):016x}u, trg_{d['name']}_columns, {encodings}}};")
     yield "#endif"
     yield f"#elif TRG_COLLECTION_{upper} != 0x{hash_of(d):016x}u"
     yield f"#error collection {d['name']} is declared otherwise in another header"
@@ -257,13 +284,19 @@ def allowed(c):
     return f"{c['min']:g} to {c['max']:g}"
 
 
+def encoding_text(c):
+    if not c["flags"] & ENCODED:
+        return ""
+    return ", u16 with {:g} + {:g} n".format(*c["encoding"]) if c["encoding"][1] else ", may be encoded"
+
+
 def docs(declared):
     for d in declared:
         yield from ("", f"### {d['name']}", "", d["doc"], "",
                     "| column | type | unit | allowed | meaning |", "| --- | --- | --- | --- | --- |")
         for c in d["columns"]:
             kind = c["type"] + (f"[{c['length']}]" if c["length"] > 1 else "")
-            yield (f"| `{c['name']}` | {kind}{', may be encoded' if c['flags'] & ENCODED else ''} | {c['unit']} | "
+            yield (f"| `{c['name']}` | {kind}{encoding_text(c)} | {c['unit']} | "
                    f"{allowed(c)} | {c['doc']} |")
     yield ""
 

@@ -160,49 +160,102 @@ int check_values(uint32_t kind, size_t n, const void *const *column, uint32_t ma
                                                       : 0;
 }
 
-/* A value is between those of the least and the largest number, as rounding keeps order. */
-static int check_quantum(const struct trg_column *column, const struct quantum *q, uint32_t c,
-                         uint64_t token, struct wire_error *e)
-{
-    const struct values_range r = values_range(column, 0);
-    const float least = q->offset[c], most = quantum_value(q, c, QUANTUM_MOST);
+/* ---------------------------------------------------------------- encoded ones */
 
-    if (!isfinite(least) || !isfinite(q->step[c]))
-        return check_refuse(e, TRIGD__V1__ERROR__CODE__NOT_FINITE,
-                            "RoI %" PRIu64
-                            ": %s of column %s of its quantized spacepoints is not finite; only "
-                            "finite numbers are allowed",
-                            token, isfinite(least) ? "the step" : "the offset", column->name);
-    if (is_within(least, r) && is_within(most, r))
-        return 0;
-    if (!isfinite(most))
-        return check_refuse(e, TRIGD__V1__ERROR__CODE__NOT_FINITE,
-                            "RoI %" PRIu64
-                            ": column %s of its quantized spacepoints reaches from %g to an "
-                            "infinite value; only finite numbers are allowed",
-                            token, column->name, (double)least);
-    return check_refuse(e, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
-                        "RoI %" PRIu64
-                        ": column %s of its quantized spacepoints reaches from %g to %g; "
-                        "%s %s is allowed",
-                        token, column->name, (double)least, (double)most,
-                        say_range(r, LARGEST, (char[RANGE_TEXT]){0}), column->unit);
+/* The first value that is not allowed in a column whose encoding the declaration gives. */
+static bool find_in_encoded(const struct trg_collection *info, uint32_t c, const void *numbers,
+                            size_t n, struct check_fault *f)
+{
+    const struct trg_column *column = &info->column[c];
+    const struct trg_encoding e = trg_column_encoding(info, c);
+    const struct values_range r = values_range(column, 0);
+
+    if (encoding_is_within(e, r) ||
+        !encoding_find(e, r, numbers, n * column->length, &f->at, &f->value))
+        return false;
+    f->code = code_of(column, f->value);
+    return true;
 }
 
-int check_quantized(const struct quantum *q, size_t n, const void *layer, uint32_t max_layer,
-                    uint64_t token, struct wire_error *ret_error)
+bool check_find_encoded(uint32_t kind, size_t n, const void *const *column, uint32_t max_layer,
+                        struct check_fault *ret_fault)
 {
-    const struct trg_collection *info = kind_info(TRG_SPACEPOINTS);
+    const struct trg_collection *info = kind_info(kind);
+
+    for (uint32_t c = 0; c < info->n_columns; c++) {
+        struct check_fault f = {.hash = info->hash, .column = c};
+
+        if (encoding_is_sent(info, c))
+            continue; /* check_encodings has looked at all of its numbers */
+        if (encoding_is_there(info, c)
+                ? !find_in_encoded(info, c, column[c], n, &f)
+                : !find_in_column(&info->column[c], column[c], n, max_layer, &f))
+            continue;
+        *ret_fault = f;
+        return true;
+    }
+    return false;
+}
+
+int check_encoded(uint32_t kind, size_t n, const void *const *column, uint32_t max_layer,
+                  uint64_t token, struct wire_error *ret_error)
+{
     struct check_fault f;
 
-    for (uint32_t c = 0; c < QUANTUM_COLUMNS; c++)
-        if (check_quantum(&info->column[c], q, c, token, ret_error) < 0)
-            return -EBADMSG;
-    f = (struct check_fault){.hash = info->hash, .column = QUANTUM_COLUMNS};
-    return find_in_column(&info->column[QUANTUM_COLUMNS], layer, n, max_layer, &f)
+    return check_find_encoded(kind, n, column, max_layer, &f)
                ? check_say(&f, max_layer, token, ret_error)
                : 0;
 }
+
+bool check_decode(uint32_t kind, uint32_t column, struct trg_encoding encoding, void *dst,
+                  const void *src, size_t n)
+{
+    const struct trg_column *info = &kind_info(kind)->column[column];
+    const struct values_range r = values_range(info, 0);
+
+    encoding_values(encoding, src, n * info->length, dst);
+    return !encoding_is_within(encoding, r) && values_suspect(info, r, dst, n);
+}
+
+static int check_encoding(const struct trg_collection *info, uint32_t c, struct trg_encoding x,
+                          uint64_t token, struct wire_error *e)
+{
+    const struct trg_column *column = &info->column[c];
+    const struct values_range r = values_range(column, 0);
+    const double least = (double)x.offset, most = (double)encoding_value(x, ENCODING_MOST);
+
+    if (!isfinite(x.offset) || !isfinite(x.step))
+        return check_refuse(
+            e, TRIGD__V1__ERROR__CODE__NOT_FINITE,
+            "RoI %" PRIu64 ": %s of column %s of its encoded %s is not finite; only "
+            "finite numbers are allowed",
+            token, isfinite(x.offset) ? "the step" : "the offset", column->name, info->name);
+    if (encoding_is_within(x, r))
+        return 0;
+    if (!isfinite(most))
+        return check_refuse(e, TRIGD__V1__ERROR__CODE__NOT_FINITE,
+                            "RoI %" PRIu64 ": column %s of its encoded %s reaches from %g to an "
+                            "infinite value; only finite numbers are allowed",
+                            token, column->name, info->name, least);
+    return check_refuse(
+        e, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
+        "RoI %" PRIu64 ": column %s of its encoded %s reaches from %g to %g; %s%s%s is allowed",
+        token, column->name, info->name, least, most, say_range(r, LARGEST, (char[RANGE_TEXT]){0}),
+        column->unit[0] ? " " : "", column->unit);
+}
+
+int check_encodings(uint32_t kind, const struct trg_encoding *sent, uint64_t token,
+                    struct wire_error *ret_error)
+{
+    const struct trg_collection *info = kind_info(kind);
+
+    for (uint32_t c = 0; c < info->n_columns; c++)
+        if (encoding_is_sent(info, c) && check_encoding(info, c, *sent++, token, ret_error) < 0)
+            return -EBADMSG;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- RoIs */
 
 int check_type(uint32_t type, uint64_t token, struct wire_error *ret_error)
 {

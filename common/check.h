@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "check_fault.h"
-#include "quantum.h"
+#include "encoding.h"
 #include "trigd/event.h"
 #include "wire.h"
 
@@ -49,8 +49,17 @@ bool check_copy(uint32_t kind, uint32_t column, void *dst, const void *src, size
 int check_values(uint32_t kind, size_t n, const void *const *column, uint32_t max_layer,
                  uint64_t token, struct wire_error *ret_error);
 
-/* Quantized spacepoints: `layer` is of n items; their numbers need not be looked at, since no
- * number gives a value that is not allowed. */
-int check_quantized(const struct quantum *q, size_t n, const void *layer, uint32_t max_layer,
-                    uint64_t token, struct wire_error *ret_error);
+/* The offsets and steps that came with an RoI for an encoded collection: no number gives a value
+ * that is not allowed, so those columns need not be looked at. */
+int check_encodings(uint32_t kind, const struct trg_encoding *sent, uint64_t token,
+                    struct wire_error *ret_error);
+/* check_find and check_values of an encoded collection whose offsets and steps were checked. */
+bool check_find_encoded(uint32_t kind, size_t n, const void *const *column, uint32_t max_layer,
+                        struct check_fault *ret_fault);
+int check_encoded(uint32_t kind, size_t n, const void *const *column, uint32_t max_layer,
+                  uint64_t token, struct wire_error *ret_error);
+/* Makes the values of an encoded column, of n items: whether one may not be allowed, as check_copy.
+ */
+bool check_decode(uint32_t kind, uint32_t column, struct trg_encoding encoding, void *dst,
+                  const void *src, size_t n);
 #endif

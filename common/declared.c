@@ -31,6 +31,8 @@ void declared_fill(uint32_t kinds, struct declared *ret_declared)
             k->min = info->column[c].min;
             k->max = info->column[c].max;
             k->flags = info->column[c].flags;
+            k->offset = trg_column_encoding(info, c).offset;
+            k->step = trg_column_encoding(info, c).step;
         }
         d->list[d->n++] = m;
     }
@@ -39,6 +41,7 @@ void declared_fill(uint32_t kinds, struct declared *ret_declared)
 int declared_add(const Trigd__V1__Collection *m, uint32_t *ret_kind, char *why, size_t why_bytes)
 {
     struct trg_column column[TRG_COLUMNS_MAX];
+    struct trg_encoding encoding[TRG_COLUMNS_MAX];
     const struct trg_collection c = {.size = sizeof c,
                                      .n_columns = (uint32_t)m->n_columns,
                                      .name = m->name,
@@ -46,7 +49,8 @@ int declared_add(const Trigd__V1__Collection *m, uint32_t *ret_kind, char *why, 
                                      .room = m->room,
                                      .column_size = sizeof *column,
                                      .hash = m->hash,
-                                     .column = column};
+                                     .column = column,
+                                     .encoding = encoding};
 
     for (size_t i = 0; i < m->n_columns && i < TRG_COLUMNS_MAX; i++) {
         const Trigd__V1__Column *k = m->columns[i];
@@ -59,6 +63,7 @@ int declared_add(const Trigd__V1__Collection *m, uint32_t *ret_kind, char *why, 
                                         .min = k->min,
                                         .max = k->max,
                                         .flags = k->flags};
+        encoding[i] = (struct trg_encoding){k->offset, k->step};
     }
     return kind_add(&c, ret_kind, why, why_bytes);
 }

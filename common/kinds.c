@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -17,6 +18,8 @@ _Atomic(const struct trg_collection *) kinds_table[KINDS_MAX] = {[TRG_SPACEPOINT
                                                                  [TRG_VERTICES] = &trg_vertices,
                                                                  [TRG_PATHS] = &trg_paths,
                                                                  [TRG_VOXELS] = &trg_voxels};
+#define SIZE_LEAST offsetof(struct trg_collection, encoding) /* of declarations without any */
+
 static uint32_t n_kinds = TRG_KIND_COUNT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of adding */
 
@@ -45,6 +48,38 @@ static bool is_name(const char *s)
     return true;
 }
 
+/* The largest of 65536 numbers is still a finite value, and some number is an allowed one. */
+static int check_encoding(const struct trg_collection *c, uint32_t i, char *why, size_t bytes)
+{
+    const struct trg_column *k = &c->column[i];
+    const struct trg_encoding e = trg_column_encoding(c, i);
+    const double least = (double)e.offset, most = least + 65535 * (double)e.step;
+    const bool is_none = e.offset == 0 && e.step == 0;
+
+    if (!(k->flags & TRG_COLUMN_ENCODED) && is_none)
+        return 0;
+    if (!(k->flags & TRG_COLUMN_ENCODED) || k->type != TRG_F32)
+        return refuse(
+            why, bytes, -EINVAL,
+            "column %s of collection %s has an encoding; columns of type f32 with the flag "
+            "TRG_COLUMN_ENCODED may have one",
+            k->name, c->name);
+    if (is_none)
+        return 0;
+    if (!isfinite(e.offset) || !isfinite(e.step) || !(e.step > 0) || !isfinite(e.step * 65535.0f) ||
+        !isfinite((float)most))
+        return refuse(
+            why, bytes, -EINVAL,
+            "column %s of collection %s is encoded with offset %g and step %g; a step above "
+            "0 and values that single precision can hold are allowed",
+            k->name, c->name, least, (double)e.step);
+    if (most < k->min || least > k->max)
+        return refuse(why, bytes, -EINVAL,
+                      "column %s of collection %s is encoded as %g to %g, all outside of its range",
+                      k->name, c->name, least, most);
+    return 0;
+}
+
 static int check_column(const struct trg_collection *c, uint32_t i, char *why, size_t bytes)
 {
     const struct trg_column *k = &c->column[i];
@@ -64,15 +99,17 @@ static int check_column(const struct trg_collection *c, uint32_t i, char *why, s
         if (!strcmp(k->name, c->column[other].name))
             return refuse(why, bytes, -EINVAL, "collection %s has column %s twice", c->name,
                           k->name);
-    return 0;
+    return check_encoding(c, i, why, bytes);
 }
 
 int kind_check(const struct trg_collection *c, char *why, size_t bytes)
 {
-    if (c->size != sizeof *c || c->column_size != sizeof *c->column)
-        return refuse(why, bytes, -EINVAL,
-                      "a declaration has %u bytes and %u a column; this trigd knows %zu and %zu",
-                      c->size, c->column_size, sizeof *c, sizeof *c->column);
+    if (c->size < SIZE_LEAST || c->size > sizeof *c || c->column_size != sizeof *c->column)
+        return refuse(
+            why, bytes, -EINVAL,
+            "a declaration has %u bytes and %u a column; this trigd knows %zu to %zu, and "
+            "%zu a column",
+            c->size, c->column_size, SIZE_LEAST, sizeof *c, sizeof *c->column);
     if (!is_name(c->name) || !c->doc || !c->column)
         return refuse(why, bytes, -EINVAL, "a declaration has no good name, doc or columns");
     if (!c->n_columns || c->n_columns > TRG_COLUMNS_MAX || !c->room)
@@ -96,20 +133,24 @@ int kind_check(const struct trg_collection *c, char *why, size_t bytes)
 /* A copy that does not depend on the plugin that it came from. */
 static const struct trg_collection *copy_of(const struct trg_collection *c)
 {
-    struct trg_collection *copy = malloc(sizeof *copy);
+    struct trg_collection *copy = calloc(1, sizeof *copy);
     struct trg_column *columns = calloc(c->n_columns, sizeof *columns);
-    bool is_whole = copy && columns;
+    struct trg_encoding *encodings = calloc(c->n_columns, sizeof *encodings);
+    bool is_whole = copy && columns && encodings;
 
     for (uint32_t i = 0; is_whole && i < c->n_columns; i++) {
         columns[i] = c->column[i];
+        encodings[i] = trg_column_encoding(c, i);
         columns[i].name = strdup(c->column[i].name);
         columns[i].unit = strdup(c->column[i].unit);
         columns[i].doc = strdup(c->column[i].doc);
         is_whole = columns[i].name && columns[i].unit && columns[i].doc;
     }
     if (is_whole) {
-        *copy = *c;
+        memcpy(copy, c, c->size);
+        copy->size = sizeof *copy;
         copy->column = columns;
+        copy->encoding = encodings;
         copy->name = strdup(c->name);
         copy->doc = strdup(c->doc);
         is_whole = copy->name && copy->doc;

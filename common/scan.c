@@ -10,8 +10,6 @@
 #define TAG_DEADLINE   TAG(2, VARINT) /* the same */
 #define TAG_COLUMNS    TAG(20, BYTES) /* of Roi; may stand several times */
 #define TAG_EVENT_ROIS TAG(22, VARINT)
-/* Of QuantizedSpacepoints: the columns follow the offsets and steps. */
-#define FIRST_NUMBERS 7u
 
 /* Sizes of the values of a message's columns, by field number - 1. */
 static const uint8_t spacepoint_sizes[] = {4, 4, 4, 1}, hit_sizes[] = {4, 4, 4, 2, 4},
@@ -82,56 +80,53 @@ static bool scan_kind(struct reader *r, uint32_t kind, struct scan_roi *roi)
     uint32_t k = (uint32_t)kind - TRG_SPACEPOINTS;
     struct reader field;
 
-    if (roi->kinds >> kind & 1)
-        return false; /* in its other layout */
     roi->kinds |= 1u << kind;
     return read_bytes(r, &field) &&
            scan_collection(field, table[k].sizes, table[k].n, roi->column[k]);
 }
 
-static bool scan_quantized_field(struct reader *r, uint32_t tag, struct scan_roi *roi)
+/* Packed floats that stand there once. */
+static bool scan_floats(struct reader *r, struct scan_column *floats)
 {
-    struct quantum *q = &roi->quantum;
-    const uint32_t field = tag >> 3;
-    struct scan_column *column;
     struct reader bytes;
-    size_t n;
 
-    if ((tag & 7) == FIXED32 && field >= 1 && field <= 2 * QUANTUM_COLUMNS)
-        return read_float(r, field % 2 ? &q->offset[field / 2] : &q->step[field / 2 - 1]);
-    if ((tag & 7) != BYTES || field < FIRST_NUMBERS || field > FIRST_NUMBERS + QUANTUM_COLUMNS ||
-        !read_bytes(r, &bytes))
+    if (floats->data || !read_bytes(r, &bytes))
         return false;
-    n = (size_t)(bytes.end - bytes.at);
-    column = &roi->column[0][field - FIRST_NUMBERS];
-    *column = (struct scan_column){.n = n / quantum_size(field - FIRST_NUMBERS), .data = bytes.at};
-    return n % quantum_size(field - FIRST_NUMBERS) == 0;
+    *floats =
+        (struct scan_column){.n = (size_t)(bytes.end - bytes.at) / sizeof(float), .data = bytes.at};
+    return (size_t)(bytes.end - bytes.at) % sizeof(float) == 0;
 }
 
-/* Spacepoints in their second layout; an RoI with both is left to protobuf-c. */
-static bool scan_quantized(struct reader *r, struct scan_roi *roi)
+/* Fields of Columns behind the hash.  Columns are plain or encoded, not both. */
+static bool scan_inside(struct reader *r, uint32_t tag, struct scan_declared *d)
 {
-    uint32_t seen = 0, tag;
-    struct reader field;
+    struct reader bytes;
 
-    if (roi->kinds >> TRG_SPACEPOINTS & 1 || !read_bytes(r, &field))
-        return false;
-    roi->kinds |= 1u << TRG_SPACEPOINTS;
-    roi->is_quantized = true;
-    memset(&roi->quantum, 0, sizeof roi->quantum);
-    memset(roi->column[0], 0, (QUANTUM_COLUMNS + 1) * sizeof *roi->column[0]);
-    while (field.at < field.end)
-        if (!read_tag(&field, &tag) || tag >> 3 > 31 || !is_new(&seen, tag >> 3) ||
-            !scan_quantized_field(&field, tag, roi))
+    switch (tag) {
+    case TAG(3, BYTES):
+        d->is_encoded |= !d->n_columns;
+        /* fall through */
+    case TAG(2, BYTES):
+        if ((tag == TAG(3, BYTES)) != d->is_encoded || d->n_columns == TRG_COLUMNS_MAX ||
+            !read_bytes(r, &bytes))
             return false;
-    return true;
+        d->column[d->n_columns++] =
+            (struct scan_column){.n = (size_t)(bytes.end - bytes.at), .data = bytes.at};
+        return true;
+    case TAG(4, BYTES):
+        return scan_floats(r, &d->offset);
+    case TAG(5, BYTES):
+        return scan_floats(r, &d->step);
+    default:
+        return false;
+    }
 }
 
 /* A collection in Columns; what the columns must be is for those who know the declaration. */
 static bool scan_declared(struct reader *r, struct scan_roi *roi)
 {
     struct scan_declared *d = &roi->declared[roi->n_declared];
-    struct reader field, bytes;
+    struct reader field;
     bool has_hash = false;
     uint32_t tag;
 
@@ -139,6 +134,9 @@ static bool scan_declared(struct reader *r, struct scan_roi *roi)
         return false;
     d->hash = 0;
     d->n_columns = 0;
+    d->is_encoded = false;
+    d->offset.data = d->step.data = NULL;
+    d->offset.n = d->step.n = 0;
     while (field.at < field.end) {
         if (!read_tag(&field, &tag))
             return false;
@@ -146,11 +144,7 @@ static bool scan_declared(struct reader *r, struct scan_roi *roi)
             memcpy(&d->hash, field.at, sizeof d->hash);
             field.at += sizeof d->hash;
             has_hash = true;
-        } else if (tag == TAG(2, BYTES) && d->n_columns < TRG_COLUMNS_MAX &&
-                   read_bytes(&field, &bytes)) {
-            d->column[d->n_columns++] =
-                (struct scan_column){.n = (size_t)(bytes.end - bytes.at), .data = bytes.at};
-        } else {
+        } else if (!scan_inside(&field, tag, d)) {
             return false;
         }
     }
@@ -208,8 +202,6 @@ static bool scan_field(struct reader *r, uint32_t tag, struct scan_roi *roi)
         return scan_kind(r, TRG_HITS, roi);
     case TAG(18, BYTES):
         return scan_kind(r, TRG_TRACKS, roi);
-    case TAG(19, BYTES):
-        return scan_quantized(r, roi);
     case TAG_COLUMNS:
         return scan_declared(r, roi);
     case TAG(21, VARINT):
@@ -227,7 +219,7 @@ static bool scan_one(struct reader r, struct scan_roi *roi)
 
     roi->token = 0;
     roi->kinds = roi->type = roi->deadline_us = roi->event_rois = 0;
-    roi->is_quantized = roi->is_repeat = false;
+    roi->is_repeat = false;
     roi->n_declared = 0;
     memset(&roi->info, 0, sizeof roi->info);
     while (r.at < r.end)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scan.h - finds the RoIs of a message where they lie, without unpacking it.
  *
- * Only the usual way to write a RoiBatch is understood: known fields, none twice, numbers packed.
+ * Only the usual way to write a RoiBatch is understood: known fields, none twice, numbers packed,
+ * no QuantizedSpacepoints of older clients.
  * What is written in any other way that protobuf allows, or is wrong, is left to protobuf-c; what
  * is understood here means the same there.
  */
@@ -11,8 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "quantum.h"
-#include "trigd/event.h"
+#include "kinds.h"
 
 #define SCAN_KINDS    3u /* kinds with messages of their own: spacepoints, hits, tracks */
 #define SCAN_DECLARED 4u /* collections in Columns of one RoI */
@@ -28,14 +28,14 @@ struct scan_roi {
     uint32_t type, event_rois;
     uint32_t deadline_us; /* its own or that of the batch; 0: none */
     bool is_repeat;
-    uint32_t kinds;         /* 1 << kind for each collection that is there */
-    bool is_quantized;      /* its spacepoints: columns as quantum.h says */
-    struct quantum quantum; /* of them */
+    uint32_t kinds; /* 1 << kind for each collection that is there */
     struct scan_column column[SCAN_KINDS][TRG_COLUMNS_MAX]; /* by kind - 1; those there */
     uint32_t n_declared;
     struct scan_declared {
         uint64_t hash;
         uint32_t n_columns;
+        bool is_encoded;
+        struct scan_column offset, step;            /* floats, when it is encoded */
         struct scan_column column[TRG_COLUMNS_MAX]; /* n: bytes */
     } declared[SCAN_DECLARED];
 };

@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "quantum.h"
-#include "trigd/event.h"
+#include "encoding.h"
+#include "kinds.h"
 
 #define SHM_MAGIC        "TRGSHM1" /* and a zero; another layout has another number */
 #define SHM_SCHEME       "shm://"
@@ -25,7 +25,9 @@
 #define SHM_KINDS        3u         /* kinds with places of their own: spacepoints, hits, tracks */
 #define SHM_PLACES       4u         /* collections of one RoI */
 #define SHM_LISTED       (1u << 30) /* in `kinds`: each place tells its collection by hash */
-#define SHM_QUANTIZED    (1u << 31) /* in `kinds`: the spacepoints are 16-bit numbers */
+#define SHM_ENCODED_AT   16u        /* in `kinds`: for each place, whether it is encoded */
+#define SHM_ENCODED      (((1u << SHM_PLACES) - 1) << SHM_ENCODED_AT)
+#define SHM_QUANTIZED    (1u << 31) /* in `kinds` of older clients: the spacepoints are encoded */
 #define SHM_REPEAT       (1u << 29) /* in `kinds`: the RoI was sent before */
 #define SHM_EVENT_AT     8u         /* in `kinds`: RoIs of its event; 0: it is alone */
 #define SHM_EVENT        (0xffu << SHM_EVENT_AT)
@@ -55,12 +57,13 @@ struct shm_head {
 };
 
 /* One RoI on its way up.  Column c of a collection of n items begins at the offset that
- * shm_column gives for it; quantized spacepoints begin with their struct quantum. */
+ * shm_column gives for it; an encoded one begins with the offsets that come with it, then the
+ * steps. */
 struct shm_roi {
     uint64_t token;
     struct trg_roi_info info;
     uint32_t kinds; /* 1 << kind for each collection that is there, which may be empty; or
-                     * SHM_LISTED; SHM_QUANTIZED, SHM_REPEAT, SHM_DEADLINE; SHM_EVENT */
+                     * SHM_LISTED; SHM_ENCODED, SHM_REPEAT, SHM_DEADLINE; SHM_EVENT */
     uint32_t type;  /* of the RoI; 0 to 63; SHM_DEADLINE: | us << SHM_DEADLINE_AT */
     struct shm_collection {
         uint64_t at;   /* in `data`; a multiple of SHM_ALIGN */
@@ -78,18 +81,18 @@ static inline uint64_t shm_align(uint64_t n)
 
 /* Where column `column` of n items begins, from the collection's `at`; with the number of columns:
  * the bytes of the collection. */
-static inline uint64_t shm_column(uint32_t kind, bool is_quantized, uint32_t n, uint32_t column)
+static inline uint64_t shm_column(uint32_t kind, bool is_encoded, uint32_t n, uint32_t column)
 {
-    uint64_t at = is_quantized ? shm_align(sizeof(struct quantum)) : 0;
+    uint64_t at = is_encoded ? shm_align(2 * sizeof(float) * encoding_sent(kind_info(kind))) : 0;
 
     for (uint32_t c = 0; c < column; c++)
-        at += shm_align(n * (uint64_t)quantum_item_bytes(kind, is_quantized, c));
+        at += shm_align(n * (uint64_t)encoding_item_bytes(kind, is_encoded, c));
     return at;
 }
 
-static inline uint64_t shm_collection_bytes(uint32_t kind, bool is_quantized, uint32_t n)
+static inline uint64_t shm_collection_bytes(uint32_t kind, bool is_encoded, uint32_t n)
 {
-    return shm_column(kind, is_quantized, n, kind_info(kind)->n_columns);
+    return shm_column(kind, is_encoded, n, kind_info(kind)->n_columns);
 }
 
 /* Bytes that an answer takes in the ring, with its length. */

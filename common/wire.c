@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "quantized.h"
 #include "scan.h"
 #include "scratch.h"
 
@@ -147,17 +148,6 @@ static struct scan_column bytes_column(const ProtobufCBinaryData *bytes, size_t 
     return (struct scan_column){bytes->len % size ? SIZE_MAX : bytes->len / size, bytes->data};
 }
 
-static void quantized_columns(const Trigd__V1__QuantizedSpacepoints *s, struct quantum *q,
-                              struct scan_column *c)
-{
-    *q = (struct quantum){.offset = {s->phi0_rad, s->rho0_mm, s->z0_mm},
-                          .step = {s->phi_step_rad, s->rho_step_mm, s->z_step_mm}};
-    c[0] = bytes_column(&s->phi, quantum_size(0));
-    c[1] = bytes_column(&s->rho, quantum_size(1));
-    c[2] = bytes_column(&s->z, quantum_size(2));
-    c[3] = bytes_column(&s->layer, quantum_size(3));
-}
-
 /* The columns of the three kinds that travel, in the order of event.h; false where the RoI has
  * none. */
 static bool columns_of(const Trigd__V1__Roi *r, uint32_t kind, struct scan_column *c)
@@ -229,7 +219,6 @@ static int check_collection(const struct wire_decoder *d, uint32_t kind, uint32_
                             struct wire_error *e)
 {
     const struct trg_collection *info = kind_info(kind);
-    const bool is_quantized = kind == TRG_SPACEPOINTS && w->is_quantized;
     struct wire_collection *ret = &w->collection[slot];
     const size_t n = column[0].n;
     int r = 0;
@@ -239,9 +228,8 @@ static int check_collection(const struct wire_decoder *d, uint32_t kind, uint32_
     if (check_lengths(info, column, w->token, e) < 0 ||
         check_count(kind, n, d->limits.max_items, w->token, e) < 0)
         return -EBADMSG;
-    if (is_quantized)
-        r = check_quantized(&w->quantum, is_read ? n : 0, ret->column[QUANTUM_COLUMNS],
-                            d->limits.max_layer, w->token, e);
+    if (is_read && ret->is_encoded)
+        r = check_encoded(kind, n, ret->column, d->limits.max_layer, w->token, e);
     else if (is_read)
         r = check_values(kind, n, ret->column, d->limits.max_layer, w->token, e);
     if (r < 0)
@@ -264,11 +252,46 @@ uint32_t wire_slot(const struct wire_roi *w, uint32_t kind)
     return slot;
 }
 
-/* A collection in Columns.  Takes bytes of columns, leaves their items. */
-static int check_declared(const struct wire_decoder *d, uint64_t hash, struct scan_column *column,
-                          size_t n_columns, bool is_read, struct wire_roi *w, struct wire_error *e)
+/* Takes the offsets and steps of an encoded collection. */
+static int take_encodings(uint32_t kind, const struct scan_declared *m, struct wire_collection *c,
+                          struct wire_roi *w, struct wire_error *e)
 {
-    const uint32_t kind = kind_of_hash(hash);
+    const struct trg_collection *info = kind_info(kind);
+    const uint32_t n = encoding_sent(info);
+
+    if (!encoding_count(info))
+        return check_refuse(e, TRIGD__V1__ERROR__CODE__MALFORMED,
+                            "RoI %" PRIu64 ": its %s are encoded; none of their columns may be",
+                            w->token, info->name);
+    if (m->offset.n != n || m->step.n != n)
+        return check_refuse(e, TRIGD__V1__ERROR__CODE__LENGTHS,
+                            "RoI %" PRIu64 ": its encoded %s have %zu offsets and %zu steps; %u of "
+                            "each are allowed",
+                            w->token, info->name, m->offset.n, m->step.n, n);
+    return wire_take_encodings(kind, m->offset.data, m->step.data, c, w, e);
+}
+
+int wire_take_encodings(uint32_t kind, const void *offsets, const void *steps,
+                        struct wire_collection *c, struct wire_roi *w, struct wire_error *ret_error)
+{
+    const uint32_t n = encoding_sent(kind_info(kind));
+
+    c->is_encoded = true;
+    c->first = (uint8_t)w->n_encodings;
+    for (uint32_t i = 0; i < n; i++) {
+        struct trg_encoding *x = &w->encoding[w->n_encodings++];
+
+        memcpy(&x->offset, (const unsigned char *)offsets + i * sizeof x->offset, sizeof x->offset);
+        memcpy(&x->step, (const unsigned char *)steps + i * sizeof x->step, sizeof x->step);
+    }
+    return check_encodings(kind, wire_sent(w, c), w->token, ret_error);
+}
+
+/* A collection in Columns.  Takes bytes of columns, leaves their items. */
+static int check_declared(const struct wire_decoder *d, struct scan_declared *m, bool is_read,
+                          struct wire_roi *w, struct wire_error *e)
+{
+    const uint32_t kind = kind_of_hash(m->hash);
     const struct trg_collection *info = kind_info(kind);
     const uint32_t slot = wire_slot(w, kind);
 
@@ -276,26 +299,52 @@ static int check_declared(const struct wire_decoder *d, uint64_t hash, struct sc
         return check_refuse(e, TRIGD__V1__ERROR__CODE__UNKNOWN,
                             "RoI %" PRIu64 ": no collection has the hash %016" PRIx64
                             "; those that Welcome lists are allowed",
-                            w->token, hash);
+                            w->token, m->hash);
     if (slot == WIRE_SLOTS) /* there are as many places as Columns are allowed */
         return check_refuse(e, TRIGD__V1__ERROR__CODE__MALFORMED,
                             "RoI %" PRIu64 ": it holds %s twice; once is allowed", w->token,
                             info->name);
-    if (n_columns != info->n_columns)
+    if (m->n_columns != info->n_columns)
         return check_refuse(e, TRIGD__V1__ERROR__CODE__LENGTHS,
-                            "RoI %" PRIu64 ": its %s have %zu columns; %u are allowed", w->token,
-                            info->name, n_columns, info->n_columns);
-    for (uint32_t c = 0; c < n_columns; c++) {
-        const size_t size = trg_column_bytes(&info->column[c]);
+                            "RoI %" PRIu64 ": its %s have %u columns; %u are allowed", w->token,
+                            info->name, m->n_columns, info->n_columns);
+    if (m->is_encoded && take_encodings(kind, m, &w->collection[slot], w, e) < 0)
+        return -EBADMSG;
+    for (uint32_t c = 0; c < m->n_columns; c++) {
+        const size_t size = encoding_item_bytes(kind, m->is_encoded, c);
 
-        if (!size || column[c].n % size) /* no declaration has a type without bytes */
+        if (!size || m->column[c].n % size) /* no declaration has a type without bytes */
             return check_refuse(
                 e, TRIGD__V1__ERROR__CODE__LENGTHS,
-                "RoI %" PRIu64 ": column %s of its %s has %zu bytes; %zu for each item are allowed",
-                w->token, info->column[c].name, info->name, column[c].n, size);
-        column[c].n /= size;
+                "RoI %" PRIu64
+                ": column %s of its %s%s has %zu bytes; %zu for each item are allowed",
+                w->token, info->column[c].name, m->is_encoded ? "encoded " : "", info->name,
+                m->column[c].n, size);
+        m->column[c].n /= size;
     }
-    return check_collection(d, kind, slot, column, is_read, w, e);
+    return check_collection(d, kind, slot, m->column, is_read, w, e);
+}
+
+/* The same of a message that was unpacked. */
+static int check_columns(const struct wire_decoder *d, const Trigd__V1__Columns *m,
+                         struct wire_roi *w, struct wire_error *e)
+{
+    const ProtobufCBinaryData *from = m->n_encoded ? m->encoded : m->column;
+    struct scan_declared s = {.hash = m->hash,
+                              .n_columns = (uint32_t)(m->n_encoded ? m->n_encoded : m->n_column),
+                              .is_encoded = m->n_encoded,
+                              .offset = {m->n_offset, m->offset},
+                              .step = {m->n_step, m->step}};
+
+    if (m->n_encoded && m->n_column)
+        return check_refuse(e, TRIGD__V1__ERROR__CODE__MALFORMED,
+                            "RoI %" PRIu64
+                            ": Columns hold %zu columns and %zu encoded ones; one of "
+                            "the two is allowed",
+                            w->token, m->n_column, m->n_encoded);
+    for (size_t c = 0; c < s.n_columns && c < TRG_COLUMNS_MAX; c++)
+        s.column[c] = (struct scan_column){from[c].len, from[c].data};
+    return check_declared(d, &s, true, w, e);
 }
 
 static int check_all_declared(const struct wire_decoder *d, const Trigd__V1__Roi *roi,
@@ -305,15 +354,9 @@ static int check_all_declared(const struct wire_decoder *d, const Trigd__V1__Roi
         return check_refuse(e, TRIGD__V1__ERROR__CODE__TOO_LARGE,
                             "RoI %" PRIu64 ": it holds %zu Columns; at most %u are allowed",
                             w->token, roi->n_columns, SCAN_DECLARED);
-    for (size_t i = 0; i < roi->n_columns; i++) {
-        const Trigd__V1__Columns *m = roi->columns[i];
-        struct scan_column column[TRG_COLUMNS_MAX] = {{0}};
-
-        for (size_t c = 0; c < m->n_column && c < TRG_COLUMNS_MAX; c++)
-            column[c] = (struct scan_column){m->column[c].len, m->column[c].data};
-        if (check_declared(d, m->hash, column, m->n_column, true, w, e) < 0)
+    for (size_t i = 0; i < roi->n_columns; i++)
+        if (check_columns(d, roi->columns[i], w, e) < 0)
             return -EBADMSG;
-    }
     return 0;
 }
 
@@ -322,12 +365,13 @@ void wire_begin(struct wire_roi *w, uint64_t token, const struct trg_roi_info *i
     w->token = token;
     w->info = *info;
     w->type = w->deadline_us = w->event_rois = 0;
-    w->is_quantized = w->is_repeat = false;
-    w->quantum = (struct quantum){{0}, {0}};
+    w->is_repeat = false;
+    w->n_encodings = 0;
     for (uint32_t s = 0; s < WIRE_SLOTS; s++) {
         w->collection[s].n = 0;
         w->collection[s].kind = TRG_KIND_NONE;
-        w->collection[s].is_there = false;
+        w->collection[s].is_there = w->collection[s].is_encoded = false;
+        w->collection[s].first = 0;
     }
 }
 
@@ -338,8 +382,8 @@ static void end_roi(const struct wire_roi *w, struct wire_roi *ret_roi)
     ret_roi->deadline_us = w->deadline_us;
     ret_roi->event_rois = w->event_rois;
     ret_roi->is_repeat = w->is_repeat;
-    ret_roi->is_quantized = w->is_quantized;
-    ret_roi->quantum = w->quantum;
+    ret_roi->n_encodings = w->n_encodings;
+    memcpy(ret_roi->encoding, w->encoding, w->n_encodings * sizeof *w->encoding);
     for (uint32_t s = 0; s < WIRE_SLOTS; s++)
         if (w->collection[s].is_there)
             ret_roi->collection[s] = w->collection[s];
@@ -360,6 +404,7 @@ int wire_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi, struct wir
                                       .phi_half_rad = roi->phi_half_rad,
                                       .z_min_mm = roi->z_min_mm,
                                       .z_max_mm = roi->z_max_mm};
+    struct quantized quantized;
     struct wire_roi w;
 
     wire_begin(&w, roi->token, &info);
@@ -369,23 +414,17 @@ int wire_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi, struct wir
     w.is_repeat = roi->is_repeat;
     if (check_window(&w.info, w.token, ret_error) < 0 || check_type(w.type, w.token, ret_error) < 0)
         return -EBADMSG;
-    if (roi->spacepoints && roi->quantized_spacepoints)
-        return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__MALFORMED,
-                            "RoI %" PRIu64 ": it holds spacepoints and quantized_spacepoints; one "
-                            "of the two is allowed",
-                            w.token);
-    w.is_quantized = roi->quantized_spacepoints != NULL;
     for (uint32_t k = TRG_SPACEPOINTS; k < WIRE_DECLARED; k++) {
         struct scan_column column[TRG_COLUMNS_MAX] = {{0}};
-        bool is_there = true;
 
-        if (k == TRG_SPACEPOINTS && w.is_quantized)
-            quantized_columns(roi->quantized_spacepoints, &w.quantum, column);
-        else
-            is_there = columns_of(roi, k, column);
-        if (is_there && check_collection(d, k, k, column, true, &w, ret_error) < 0)
+        if (columns_of(roi, k, column) &&
+            check_collection(d, k, k, column, true, &w, ret_error) < 0)
             return -EBADMSG;
     }
+    if (roi->quantized_spacepoints &&
+        check_columns(d, quantized_columns(roi->quantized_spacepoints, &quantized), &w, ret_error) <
+            0)
+        return -EBADMSG;
     if (roi->n_columns && check_all_declared(d, roi, &w, ret_error) < 0)
         return -EBADMSG;
     end_roi(&w, ret_roi);
@@ -415,11 +454,8 @@ static int take_scanned(const struct wire_decoder *d, uint32_t i, bool is_read,
     w.deadline_us = s->deadline_us;
     w.event_rois = s->event_rois;
     w.is_repeat = s->is_repeat;
-    w.is_quantized = s->is_quantized;
     if (check_window(&w.info, w.token, ret_error) < 0 || check_type(w.type, w.token, ret_error) < 0)
         return -EBADMSG;
-    if (w.is_quantized)
-        w.quantum = s->quantum;
     for (uint32_t k = TRG_SPACEPOINTS; k < TRG_SPACEPOINTS + SCAN_KINDS; k++)
         if (s->kinds >> k & 1 &&
             check_collection(d, k, k, s->column[k - TRG_SPACEPOINTS], is_read, &w, ret_error) < 0)
@@ -427,8 +463,7 @@ static int take_scanned(const struct wire_decoder *d, uint32_t i, bool is_read,
     for (uint32_t k = 0; k < s->n_declared; k++) {
         struct scan_declared declared = s->declared[k];
 
-        if (check_declared(d, declared.hash, declared.column, declared.n_columns, is_read, &w,
-                           ret_error) < 0)
+        if (check_declared(d, &declared, is_read, &w, ret_error) < 0)
             return -EBADMSG;
     }
     end_roi(&w, ret_roi);

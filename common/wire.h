@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "quantum.h"
+#include "encoding.h"
 #include "scan.h"
 #include "trigd.pb-c.h"
 #include "trigd/event.h"
@@ -41,11 +41,20 @@ struct wire_roi {
         uint32_t n;                          /* items */
         uint8_t kind;                        /* when it is there */
         bool is_there;                       /* a collection may be there and empty */
+        bool is_encoded;                     /* the columns are as encoding.h says */
+        uint8_t first;                       /* of `encoding`: those that came with it begin here */
         const void *column[TRG_COLUMNS_MAX]; /* of what is there; unaligned bytes are possible */
     } collection[WIRE_SLOTS];
-    bool is_quantized;      /* the columns of its spacepoints are as quantum.h says */
-    struct quantum quantum; /* of them */
+    uint32_t n_encodings; /* written so far */
+    struct trg_encoding encoding[WIRE_SLOTS * TRG_COLUMNS_MAX];
 };
+
+/* The offsets and steps that came with a collection. */
+static inline const struct trg_encoding *wire_sent(const struct wire_roi *w,
+                                                   const struct wire_collection *c)
+{
+    return &w->encoding[c->first];
+}
 
 /* An RoI without collections; what is not there is not written, as it would be seen in the rate. */
 void wire_begin(struct wire_roi *w, uint64_t token, const struct trg_roi_info *info);
@@ -58,6 +67,12 @@ struct wire_error {
     Trigd__V1__Error__Code code;
     char text[192];
 };
+
+/* Copies the offsets and steps that came with an encoded collection, all of each, and checks the
+ * copy.  -EBADMSG with the reason. */
+int wire_take_encodings(uint32_t kind, const void *offsets, const void *steps,
+                        struct wire_collection *c, struct wire_roi *w,
+                        struct wire_error *ret_error);
 
 struct wire_decoder; /* the scratch memory; one thread */
 

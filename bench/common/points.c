@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "quantum.h"
+#include "recode.h"
 #include "trigd.pb-c.h"
 
 /* A number from 0 to 1 (splitmix64). */
@@ -95,42 +95,24 @@ void *points_message(const struct points *p, uint64_t token, size_t *ret_bytes)
     return pack(&roi, token, ret_bytes);
 }
 
-/* Numbers of one column; NULL when memory is out. */
-static unsigned char *quantize(const float *values, uint32_t n, uint32_t c, struct quantum *q)
+void *points_encoded_message(const struct points *p, uint64_t token, size_t *ret_bytes)
 {
-    unsigned char *numbers = malloc(2 * (size_t)n + 1);
-
-    if (numbers && quantum_fit(values, n, c, q) < 0) {
-        free(numbers);
-        return NULL;
-    }
-    if (numbers)
-        quantum_numbers(q, c, values, n, numbers);
-    return numbers;
-}
-
-void *points_quantized_message(const struct points *p, uint64_t token, size_t *ret_bytes)
-{
+    const size_t n = p->n * sizeof(float);
     Trigd__V1__Roi roi = TRIGD__V1__ROI__INIT;
-    Trigd__V1__QuantizedSpacepoints s = TRIGD__V1__QUANTIZED_SPACEPOINTS__INIT;
-    struct quantum q = {.offset = {0}};
+    Trigd__V1__Columns plain = TRIGD__V1__COLUMNS__INIT, *list;
+    ProtobufCBinaryData column[TRG_SPACEPOINTS_COLUMNS] = {
+        {n, (uint8_t *)p->phi}, {n, (uint8_t *)p->rho}, {n, (uint8_t *)p->z}, {p->n, p->layer}};
+    struct recode encoded;
     void *bytes = NULL;
 
-    s.phi = (ProtobufCBinaryData){2 * (size_t)p->n, quantize(p->phi, p->n, 0, &q)};
-    s.rho = (ProtobufCBinaryData){2 * (size_t)p->n, quantize(p->rho, p->n, 1, &q)};
-    s.z = (ProtobufCBinaryData){2 * (size_t)p->n, quantize(p->z, p->n, 2, &q)};
-    s.layer = (ProtobufCBinaryData){p->n, p->layer};
-    s.phi0_rad = q.offset[0];
-    s.phi_step_rad = q.step[0];
-    s.rho0_mm = q.offset[1];
-    s.rho_step_mm = q.step[1];
-    s.z0_mm = q.offset[2];
-    s.z_step_mm = q.step[2];
-    roi.quantized_spacepoints = &s;
-    if (s.phi.data && s.rho.data && s.z.data)
+    plain.hash = trg_spacepoints.hash;
+    plain.n_column = TRG_SPACEPOINTS_COLUMNS;
+    plain.column = column;
+    list = &encoded.columns;
+    roi.n_columns = 1;
+    roi.columns = &list;
+    if (recode_encoded(&plain, &encoded) == 0)
         bytes = pack(&roi, token, ret_bytes);
-    free(s.phi.data);
-    free(s.rho.data);
-    free(s.z.data);
+    recode_fini(&encoded);
     return bytes;
 }

@@ -17,6 +17,6 @@ void points_free(struct points *p);
 /* One RoI with these points as a packed ToDaemon message on the heap, owned by the caller; NULL
  * when memory is out. */
 void *points_message(const struct points *p, uint64_t token, size_t *ret_bytes);
-/* The same with quantized spacepoints. */
-void *points_quantized_message(const struct points *p, uint64_t token, size_t *ret_bytes);
+/* The same with encoded spacepoints. */
+void *points_encoded_message(const struct points *p, uint64_t token, size_t *ret_bytes);
 #endif

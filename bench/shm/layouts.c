@@ -9,7 +9,7 @@
 static const struct {
     const char *name;
     enum layout layout;
-} layouts[LAYOUTS] = {{"floats", LAYOUT_FLOATS}, {"quantized", LAYOUT_QUANTIZED}};
+} layouts[LAYOUTS] = {{"floats", LAYOUT_PLAIN}, {"quantized", LAYOUT_ENCODED}};
 
 static const struct load loads[] = {{"nothing", "", "lowlum", 1, 4096, 100000},
                                     {"nothing", "", "highlum", 1, 256, 8000},

@@ -17,10 +17,10 @@
 #include "wire.h"
 
 /* Half a step of the widest column, rho, which covers 504.5 mm in 65535 steps. */
-#define QUANTUM_ERROR 0.0039f
-#define RUNS          15u
-#define RUN_NS        (4 * NS_PER_MS)
-#define ARENA_ROOM    ((size_t)4 << 20) /* the nested form needs it */
+#define ENCODING_ERROR 0.0039f
+#define RUNS           15u
+#define RUN_NS         (4 * NS_PER_MS)
+#define ARENA_ROOM     ((size_t)4 << 20) /* the nested form needs it */
 
 static FILE *json;
 static struct scratch arena;
@@ -80,10 +80,10 @@ static void copy_out(const struct job *j, const struct wire_roi *w)
 {
     const struct wire_collection *c = &w->collection[TRG_SPACEPOINTS];
 
-    if (w->is_quantized) {
-        quantum_values(&w->quantum, 0, c->column[0], c->n, j->dst->phi);
-        quantum_values(&w->quantum, 1, c->column[1], c->n, j->dst->rho);
-        quantum_values(&w->quantum, 2, c->column[2], c->n, j->dst->z);
+    if (c->is_encoded) {
+        encoding_values(wire_sent(w, c)[0], c->column[0], c->n, j->dst->phi);
+        encoding_values(wire_sent(w, c)[1], c->column[1], c->n, j->dst->rho);
+        encoding_values(wire_sent(w, c)[2], c->column[2], c->n, j->dst->z);
         memcpy(j->dst->layer, c->column[3], c->n);
         return;
     }
@@ -205,21 +205,20 @@ static int measure_layout(const struct layout *l, const struct points *p, struct
 }
 
 /* What the daemon's decoder takes for a whole message in one of the two layouts. */
-static int measure_decoder(const struct points *p, struct points *dst, bool is_quantized,
+static int measure_decoder(const struct points *p, struct points *dst, bool is_encoded,
                            double floor_ns)
 {
     const struct wire_limits limits = {
         .max_message_bytes = 1u << 24, .max_rois = 256, .max_items = 262144, .max_layer = 31};
     struct job j = {
-        .run = run_decoder, .from = p, .dst = dst, .tolerance = is_quantized ? QUANTUM_ERROR : 0};
+        .run = run_decoder, .from = p, .dst = dst, .tolerance = is_encoded ? ENCODING_ERROR : 0};
     const char *const what[2] = {
-        is_quantized ? "a whole message, quantized, unpacked and checked"
-                     : "a whole message, unpacked and checked",
-        is_quantized
-            ? "a whole message, quantized, found in place, checked, made floats: the daemon"
-            : "a whole message, found in place and checked: the daemon"};
+        is_encoded ? "a whole message, quantized, unpacked and checked"
+                   : "a whole message, unpacked and checked",
+        is_encoded ? "a whole message, quantized, found in place, checked, made floats: the daemon"
+                   : "a whole message, found in place and checked: the daemon"};
     struct result ns;
-    void *bytes = is_quantized ? points_quantized_message(p, 1, &j.n) : points_message(p, 1, &j.n);
+    void *bytes = is_encoded ? points_encoded_message(p, 1, &j.n) : points_message(p, 1, &j.n);
     int r = bytes ? wire_decoder_new(&limits, &j.decoder) : -ENOMEM;
 
     j.bytes = bytes;
@@ -234,6 +233,39 @@ static int measure_decoder(const struct points *p, struct points *dst, bool is_q
         report(what[1], "", &j, &ns, floor_ns);
     wire_decoder_free(j.decoder);
     free(bytes);
+    return r;
+}
+
+struct calls {
+    uint32_t n, spacepoints;
+    bool is_encoded;
+};
+
+/* Finds a whole message's RoI in place n times and nothing else, for tools that count instructions.
+ */
+static int only_call(const struct calls *c)
+{
+    const struct wire_limits limits = {
+        .max_message_bytes = 1u << 24, .max_rois = 256, .max_items = 262144, .max_layer = 31};
+    struct points p = {0}, dst = {0};
+    struct job j = {.dst = &dst};
+    void *bytes = NULL;
+    int r = points_new(c->spacepoints, &p);
+
+    if (r == 0)
+        r = points_new(c->spacepoints, &dst);
+    if (r == 0) {
+        bytes = (c->is_encoded ? points_encoded_message : points_message)(&p, 1, &j.n);
+        j.bytes = bytes;
+        r = bytes ? wire_decoder_new(&limits, &j.decoder) : -ENOMEM;
+    }
+    for (uint32_t i = 0; r == 0 && i < c->n; i++)
+        r = run_scan(&j);
+    printf("%u times %u spacepoints, %zu bytes\n", c->n, c->spacepoints, j.n);
+    wire_decoder_free(j.decoder);
+    free(bytes);
+    points_free(&p);
+    points_free(&dst);
     return r;
 }
 
@@ -266,12 +298,20 @@ static int measure_size(uint32_t n)
 
 int main(int argc, char **argv)
 {
+    struct calls calls = {.spacepoints = 333};
     const struct arg table[] = {
-        {"json", ARG_APPEND, &json, 0, 0, "FILE", "append figures, one a line"}, {0}};
+        {"json", ARG_APPEND, &json, 0, 0, "FILE", "append figures, one a line"},
+        {"calls", ARG_U32, &calls.n, 1, 1e9, "N",
+         "only find one message's RoI in place N times, for tools that count instructions"},
+        {"spacepoints", ARG_U32, &calls.spacepoints, 1, 262144, "N", "of that RoI (default 333)"},
+        {"encoded", ARG_FLAG, &calls.is_encoded, 0, 0, NULL, "they are encoded"},
+        {0}};
     int r = args_parse(argc, argv, NULL, table);
 
     if (r != ARGS_OK)
         return r == ARGS_HELP ? 0 : 2;
+    if (calls.n)
+        return only_call(&calls) < 0;
     printf("| spacepoints | layout | memory | bytes | ns an RoI | times the copy |\n");
     printf("| ---: | --- | --- | ---: | ---: | ---: |\n");
     r = measure_size(333);

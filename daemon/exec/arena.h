@@ -20,7 +20,7 @@
 
 #include "base/ring.h"
 #include "check_fault.h"
-#include "quantum.h"
+#include "encoding.h"
 #include "trigd/plugin.h"
 
 #define ARENA_SLOTS_MAX      TRG_SLOTS_MAX
@@ -82,8 +82,8 @@ struct arena_source { /* where a collection of one RoI lies, when the runner gat
     uint32_t n;
     uint32_t region; /* of a co-located client, from 1: the values are checked on the copy; or 0 */
     uint32_t epoch;  /* which client's region of that number */
-    uint32_t is_quantized;
-    struct quantum quantum;
+    uint32_t is_encoded;
+    uint64_t encodings; /* what came with it then: offset in the pool's mapping */
 };
 
 struct arena_output { /* room for a product of one RoI */

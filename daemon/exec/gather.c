@@ -11,7 +11,8 @@ static void find_source(struct lane *l, const struct roi *r, const struct group_
     struct stage_source *source = &l->sources[i];
 
     source->n = c->n;
-    source->quantum = c->is_quantized ? &r->quantum : NULL;
+    source->is_encoded = c->is_encoded;
+    source->sent = c->is_encoded ? pool_sent(l->s.pool, r, c) : NULL;
     /* what a client can change is looked at each time, what is kept once */
     source->guard = in->from < 0 && (r->region || r->unseen >> in->kind & 1) ? &l->guards[i] : NULL;
     l->guards[i] = (struct stage_guard){.max_layer = l->s.pool->max_layer};

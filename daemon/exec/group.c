@@ -43,8 +43,8 @@ void group_shape(const struct group *g, uint32_t slots, uint32_t max_rois, uint6
                             .product_bytes = product_bytes};
 
     for (uint32_t k = 0; k < g->n_inputs; k++)
-        s.staged_bytes[k] =
-            stage_bytes(g->input[k].kind, max_rois, g->input[k].max_items) + pull_bytes(max_rois);
+        s.staged_bytes[k] = stage_bytes(g->input[k].kind, max_rois, g->input[k].max_items) +
+                            pull_bytes(g->input[k].kind, max_rois);
     for (uint64_t left = g->menu->steps[g->step].members; left; left &= left - 1)
         s.n_outputs[s.n_members++] = g->menu->steps[__builtin_ctzll(left)].plugin->n_outputs;
     s.n_conditions = g->n_conditions;

@@ -137,9 +137,8 @@ static void describe(const struct lane *l, const struct roi *r, const struct roi
     source->n = c->n;
     source->region = is_of_client ? r->region : 0;
     source->epoch = source->region ? shm_window_region(l->s.regions, source->region)->epoch : 0;
-    source->is_quantized = c->is_quantized;
-    if (c->is_quantized)
-        source->quantum = r->quantum;
+    source->is_encoded = c->is_encoded;
+    source->encodings = r->encodings + c->first * sizeof(struct trg_encoding);
 }
 
 /* Says where the runner may write the products of RoI number `i`. */

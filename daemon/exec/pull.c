@@ -17,7 +17,6 @@
 #define GROUP_MOST  1024u
 #define WORK_ITEMS  8192u
 
-_Static_assert(PULL_ENCODED == QUANTUM_COLUMNS, "the same columns");
 _Static_assert(TRG_COLUMNS_MAX_DEV == TRG_COLUMNS_MAX, "all columns");
 
 int pull_open(struct trg_device *d, struct pull *ret_pull)
@@ -45,25 +44,27 @@ void pull_close(struct pull *p)
     *p = (struct pull){0};
 }
 
+static size_t verdicts_bytes(uint32_t n_rois)
+{
+    return arena_align((uint64_t)n_rois * sizeof(struct pull_verdict));
+}
+
 static size_t entries_bytes(uint32_t n_rois)
 {
     return arena_align((uint64_t)n_rois * sizeof(struct pull_entry));
 }
 
-size_t pull_bytes(uint32_t n_rois)
+size_t pull_bytes(uint32_t kind, uint32_t n_rois)
 {
-    return entries_bytes(n_rois) + arena_align((uint64_t)n_rois * sizeof(struct pull_verdict));
+    return verdicts_bytes(n_rois) + entries_bytes(n_rois) +
+           arena_align((uint64_t)n_rois * encoding_count(kind_info(kind)) *
+                       sizeof(struct pull_encoding));
 }
 
 /* The tables follow the offsets. */
-static size_t entries_at(const struct trg_span *span)
-{
-    return arena_align(span->offsets + (span->n_rois + UINT64_C(1)) * sizeof(uint32_t));
-}
-
 static size_t verdicts_at(const struct trg_span *span)
 {
-    return entries_at(span) + entries_bytes(span->n_rois);
+    return arena_align(span->offsets + (span->n_rois + UINT64_C(1)) * sizeof(uint32_t));
 }
 
 static uint32_t bits_of(float v)
@@ -90,40 +91,71 @@ static struct pull_column describe_column(const struct trg_column *column, uint3
     return c;
 }
 
-static void fill_entry(const struct arena_source *from, struct pull_entry *entry)
+/* Writes what the encoded columns of an RoI have; returns how many they are. */
+static uint32_t fill_encodings(const struct pull_input *in, const struct arena_source *from,
+                               struct pull_encoding *to)
 {
-    *entry = (struct pull_entry){.at_low = (uint32_t)from->at,
-                                 .at_high = (uint32_t)(from->at >> 32),
-                                 .capacity = from->capacity,
-                                 .is_quantized = from->is_quantized};
-    memcpy(entry->offset, from->quantum.offset, sizeof entry->offset);
-    memcpy(entry->step, from->quantum.step, sizeof entry->step);
+    const struct trg_collection *info = kind_info(in->kind);
+    const struct trg_encoding *sent =
+        (const struct trg_encoding *)(const void *)(in->pool + from->encodings);
+    uint32_t n = 0;
+
+    for (uint32_t c = 0; c < info->n_columns; c++) {
+        struct trg_encoding e;
+
+        if (!encoding_is_there(info, c))
+            continue;
+        e = encoding_of(info, sent, c);
+        to[n++] = (struct pull_encoding){e.offset, e.step};
+    }
+    return n;
 }
 
-/* Writes the head of the block and the entries, and says where the rest will lie. */
-static void write_head(const struct pull_input *in, unsigned char *host, struct pull_par *ret_par)
+/* Writes the tables of entries and encodings, and the offsets; returns the bytes of the encodings.
+ */
+static size_t fill_tables(const struct pull_input *in, unsigned char *host, struct pull_par *par)
+{
+    struct pull_entry *entries = (struct pull_entry *)(void *)(host + par->entries);
+    struct pull_encoding *encodings = (struct pull_encoding *)(void *)(host + par->encodings);
+    uint32_t *offsets = (uint32_t *)(void *)(host + par->span.offsets), n = 0;
+
+    for (uint32_t i = 0; i < in->n_rois; i++) {
+        const struct arena_source *from = &in->sources[i];
+
+        offsets[i] = par->span.n_items;
+        par->span.n_items += from->n;
+        entries[i] = (struct pull_entry){.at_low = (uint32_t)from->at,
+                                         .at_high = (uint32_t)(from->at >> 32),
+                                         .capacity = from->capacity,
+                                         .encodings = from->is_encoded ? n : PULL_PLAIN};
+        n += from->is_encoded ? fill_encodings(in, from, &encodings[n]) : 0;
+    }
+    offsets[in->n_rois] = par->span.n_items;
+    return n * sizeof *encodings;
+}
+
+/* Writes the head of the block and the tables, and says where the rest will lie; returns the bytes
+ * that the device needs of it. */
+static size_t write_head(const struct pull_input *in, unsigned char *host, struct pull_par *ret_par)
 {
     const struct trg_collection *info = kind_info(in->kind);
     struct pull_par par = {.n_columns = info->n_columns};
-    size_t at = stage_head(in->n_rois, in->rois, host, &par.span);
-    struct pull_entry *entries = (struct pull_entry *)(void *)(host + at);
-    uint32_t *offsets = (uint32_t *)(void *)(host + par.span.offsets);
+    size_t at = stage_head(in->n_rois, in->rois, host, &par.span), bytes;
+    uint32_t n_encoded = 0;
 
-    par.entries = (trg_u32)at;
-    par.verdicts = (trg_u32)verdicts_at(&par.span);
-    for (uint32_t i = 0; i < in->n_rois; i++) {
-        offsets[i] = par.span.n_items;
-        par.span.n_items += in->sources[i].n;
-        fill_entry(&in->sources[i], &entries[i]);
-    }
-    offsets[in->n_rois] = par.span.n_items;
-    at += pull_bytes(in->n_rois);
+    par.verdicts = (trg_u32)at;
+    par.entries = par.verdicts + (trg_u32)verdicts_bytes(in->n_rois);
+    par.encodings = par.entries + (trg_u32)entries_bytes(in->n_rois);
+    bytes = par.encodings + fill_tables(in, host, &par);
+    at += pull_bytes(in->kind, in->n_rois);
     for (uint32_t c = 0; c < info->n_columns; c++) {
         par.column[c] = describe_column(&info->column[c], in->max_layer);
+        par.column[c].encoding = encoding_is_there(info, c) ? n_encoded++ : PULL_PLAIN;
         par.span.column[c] = (uint32_t)at;
         at += arena_align((uint64_t)par.span.n_items * trg_column_bytes(&info->column[c]));
     }
     *ret_par = par;
+    return bytes;
 }
 
 static uint32_t group_size(const struct pull *p, const struct pull_input *in, uint32_t n_items)
@@ -143,11 +175,11 @@ int pull_enqueue(const struct pull *p, struct trg_queue *q, const struct pull_in
 {
     struct trg_range range = {.groups = in->n_rois};
     struct pull_par par;
+    const size_t bytes = write_head(in, trg_buffer_host(in->host), &par);
     int r;
 
-    write_head(in, trg_buffer_host(in->host), &par);
     range.group_size = group_size(p, in, par.span.n_items);
-    r = trg_write(q, in->dev, 0, in->host, 0, par.verdicts);
+    r = trg_write(q, in->dev, 0, in->host, 0, bytes);
     if (r == 0)
         r = trg_launch(q, p->kernel, range,
                        (struct trg_arg[]){TRG_BUF(in->window), TRG_BUF(in->dev), TRG_VAL(par)}, 3);

@@ -21,6 +21,7 @@ struct pull_input { /* one collection of a batch */
     uint32_t n_rois;
     const struct trg_roi_info *rois;
     const struct arena_source *sources; /* all at multiples of 64 bytes of the window */
+    const unsigned char *pool;          /* the mapping that the sources' encodings lie in */
     struct trg_buffer *window;          /* open where the sources lie */
     struct trg_buffer *host, *dev;      /* rooms of the block, as stage_bytes says */
 };
@@ -30,7 +31,7 @@ int pull_open(struct trg_device *d, struct pull *ret_pull);
 void pull_close(struct pull *p);
 
 /* Bytes of the tables in the block of a batch. */
-size_t pull_bytes(uint32_t n_rois);
+size_t pull_bytes(uint32_t kind, uint32_t n_rois);
 /* Enqueues everything that makes the block of a batch on the device; the RoIs, the offsets and,
  * later, the verdicts are in `host` as well. */
 int pull_enqueue(const struct pull *p, struct trg_queue *q, const struct pull_input *in,

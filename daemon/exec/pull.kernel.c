@@ -93,16 +93,27 @@ TRG_FN struct pull_verdict take(struct chunk from, TRG_GLOBAL trg_u8 *to, struct
     return bad;
 }
 
-/* Makes floats of the numbers in 16 bytes of a column, none of which gives a value that is not
- * allowed. */
-TRG_FN void decode(struct chunk from, TRG_GLOBAL float *to, float offset, float step, trg_u32 first,
-                   trg_u32 values)
+/* Makes floats of the numbers in 16 bytes of a column: the first that is not allowed. */
+TRG_FN struct pull_verdict decode(struct chunk from, TRG_GLOBAL float *to, struct pull_column c,
+                                  struct pull_encoding e, trg_u32 first, trg_u32 values)
 {
+    struct pull_verdict bad = {0, 0, 0};
+
     UNROLLED
     for (trg_u32 w = 0; w < 4u; w++)
-        for (trg_u32 i = 0; i < 2u; i++)
-            if (first + 2u * w + i < values)
-                to[first + 2u * w + i] = offset + step * (float)(from.word[w] >> 16 * i & 0xffffu);
+        for (trg_u32 i = 0; i < 2u; i++) {
+            const trg_u32 at = first + 2u * w + i;
+            const float v = e.offset + e.step * (float)(from.word[w] >> 16 * i & 0xffffu);
+
+            if (at < values)
+                to[at] = v;
+            if (at < values && !bad.column && !is_allowed(c, trg_as_u32(v))) {
+                bad.column = 1;
+                bad.at = at;
+                bad.bits = trg_as_u32(v);
+            }
+        }
+    return bad;
 }
 
 /* Finds the first value that is not allowed among those of all work-items. */
@@ -129,9 +140,11 @@ TRG_FN void clear(TRG_GLOBAL trg_u8 *to, trg_u32 bytes, trg_u32 lid, trg_u32 lsi
 }
 
 /* Pieces of 16 bytes between the starts of a column and of the next one. */
-TRG_FN trg_u32 chunks_of(trg_u32 capacity, struct pull_column c, int is_number)
+TRG_FN trg_u32 chunks_of(trg_u32 capacity, struct pull_column c, int is_encoded)
 {
-    return (capacity * (c.length * (is_number ? 2u : bytes_of(c.type))) + 63u) / 64u * 4u;
+    const trg_u32 bytes = is_encoded && c.encoding != PULL_PLAIN ? 2u : bytes_of(c.type);
+
+    return (capacity * (c.length * bytes) + 63u) / 64u * 4u;
 }
 
 TRG_KERNEL2(pull, (const trg_u8, window), (trg_u8, block), (struct pull_par, par))
@@ -143,7 +156,10 @@ TRG_KERNEL2(pull, (const trg_u8, window), (trg_u8, block), (struct pull_par, par
         (TRG_GLOBAL struct pull_verdict *)(block + par.verdicts) + TRG_GID;
     const trg_u32 first = TRG_BEGIN(block, par.span, TRG_GID);
     const trg_u32 n = TRG_END(block, par.span, TRG_GID) - first;
-    const trg_u32 numbers = entry->is_quantized ? PULL_ENCODED : 0;
+    const int is_encoded = entry->encodings != PULL_PLAIN;
+    TRG_GLOBAL const struct pull_encoding *encodings =
+        (TRG_GLOBAL const struct pull_encoding *)(block + par.encodings) +
+        (is_encoded ? entry->encodings : 0);
     TRG_GLOBAL const struct chunk *from =
         (TRG_GLOBAL const struct chunk *)(window + ((trg_u64)entry->at_high << 32 | entry->at_low));
     struct pull_verdict mine = {NONE, 0, 0};
@@ -152,8 +168,8 @@ TRG_KERNEL2(pull, (const trg_u8, window), (trg_u8, block), (struct pull_par, par
     if (TRG_LID == 0)
         worst[0] = worst[1] = NONE;
     for (trg_u32 k = 0; n && k < par.n_columns; k++)
-        chunks += chunks_of(entry->capacity, par.column[k], k < numbers);
-    end = chunks_of(entry->capacity, par.column[0], numbers > 0);
+        chunks += chunks_of(entry->capacity, par.column[k], is_encoded);
+    end = chunks_of(entry->capacity, par.column[0], is_encoded);
     for (trg_u32 q = TRG_LID; q < chunks; q += PULL_AHEAD * TRG_LSIZE) {
         struct chunk chunk[PULL_AHEAD];
 
@@ -164,29 +180,27 @@ TRG_KERNEL2(pull, (const trg_u8, window), (trg_u8, block), (struct pull_par, par
         for (trg_u32 k = 0; k < PULL_AHEAD; k++) {
             const trg_u32 at = q + k * TRG_LSIZE;
             struct pull_column column;
+            struct pull_verdict bad;
             TRG_GLOBAL trg_u8 *to;
 
             if (at >= chunks)
                 continue;
             for (; at >= end; c++) {
                 begin = end;
-                end += chunks_of(entry->capacity, par.column[c + 1u], c + 1u < numbers);
+                end += chunks_of(entry->capacity, par.column[c + 1u], is_encoded);
             }
             column = par.column[c];
             to = block + par.span.column[c] +
                  (trg_u64)first * (column.length * bytes_of(column.type));
-            if (c < numbers) {
-                decode(chunk[k], (TRG_GLOBAL float *)to, entry->offset[c], entry->step[c],
-                       8u * (at - begin), n * column.length);
-            } else {
-                const struct pull_verdict bad =
-                    take(chunk[k], to, column, 16u / bytes_of(column.type) * (at - begin),
-                         n * column.length);
-
-                if (bad.column && mine.column == NONE) {
-                    mine = bad;
-                    mine.column = c + 1u;
-                }
+            if (is_encoded && column.encoding != PULL_PLAIN)
+                bad = decode(chunk[k], (TRG_GLOBAL float *)to, column, encodings[column.encoding],
+                             8u * (at - begin), n * column.length);
+            else
+                bad = take(chunk[k], to, column, 16u / bytes_of(column.type) * (at - begin),
+                           n * column.length);
+            if (bad.column && mine.column == NONE) {
+                mine = bad;
+                mine.column = c + 1u;
             }
         }
     }

@@ -51,8 +51,16 @@ static void find_columns(const struct runner_memory *m, const struct arena_sourc
     for (uint32_t c = 0; c < n; c++) {
         columns[c] = at;
         at +=
-            arena_align((uint64_t)from->capacity * quantum_item_bytes(kind, from->is_quantized, c));
+            arena_align((uint64_t)from->capacity * encoding_item_bytes(kind, from->is_encoded, c));
     }
+}
+
+/* The offsets and steps that came with an encoded collection. */
+static const struct trg_encoding *sent_with(const struct runner_memory *m,
+                                            const struct arena_source *from)
+{
+    return from->is_encoded ? (const struct trg_encoding *)(const void *)(m->base + from->encodings)
+                            : NULL;
 }
 
 /* Where the columns of one collection of all RoIs of a batch lie. */
@@ -68,7 +76,8 @@ static int find_sources(struct runner *l, const struct runner_slot *slot, uint32
         if (r < 0)
             return r;
         l->sources[i].n = from[i].n;
-        l->sources[i].quantum = from[i].is_quantized ? &from[i].quantum : NULL;
+        l->sources[i].is_encoded = from[i].is_encoded;
+        l->sources[i].sent = sent_with(m, &from[i]);
         if (from[i].n)
             find_columns(m, &from[i], kind, l->sources[i].column);
         /* what lies in a client's memory has not been checked, and may change */
@@ -138,6 +147,7 @@ static int pull_input(struct runner *l, struct runner_slot *slot, uint32_t k)
     const struct pull_input from = {
         .kind = l->s.group->input[k].kind,
         .max_layer = m->max_layer,
+        .pool = m->base,
         .n_rois = slot->n,
         .rois = slot->infos,
         .sources = arena_sources(runner_arena(l, slot->shard), slot->number, k),

@@ -21,18 +21,31 @@ size_t stage_bytes(uint32_t kind, uint32_t n_rois, uint32_t n_items)
     return bytes;
 }
 
+static void decode_column(uint32_t kind, uint32_t c, const struct stage_source *s, void *dst)
+{
+    const struct trg_collection *info = kind_info(kind);
+    const struct trg_encoding e = encoding_of(info, s->sent, c);
+
+    if (s->guard && !encoding_is_sent(info, c)) /* those that were sent were checked at the door */
+        s->guard->is_suspect |= check_decode(kind, c, e, dst, s->column[c], s->n);
+    else
+        encoding_values(e, s->column[c], (size_t)s->n * info->column[c].length, dst);
+}
+
 static size_t fill_column(uint32_t kind, uint32_t n_rois, const struct stage_source *sources,
                           uint32_t c, unsigned char *dst)
 {
-    const size_t size = trg_column_bytes(&kind_info(kind)->column[c]);
+    const struct trg_collection *info = kind_info(kind);
+    const size_t size = trg_column_bytes(&info->column[c]);
+    const bool has_encoding = encoding_is_there(info, c);
     size_t at = 0;
 
     for (uint32_t r = 0; r < n_rois; r++) {
         const struct stage_source *s = &sources[r];
         size_t bytes = s->n * size;
 
-        if (bytes && s->quantum && c < QUANTUM_COLUMNS)
-            quantum_values(s->quantum, c, s->column[c], s->n, (float *)(void *)(dst + at));
+        if (bytes && has_encoding && s->is_encoded)
+            decode_column(kind, c, s, dst + at);
         else if (bytes && s->guard)
             s->guard->is_suspect |=
                 check_copy(kind, c, dst + at, s->column[c], s->n, s->guard->max_layer);

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "check_fault.h"
-#include "quantum.h"
+#include "encoding.h"
 #include "trigd/plugin.h"
 
 /* For a collection in memory that somebody else can write to: its values are checked on the copy.
@@ -24,8 +24,9 @@ struct stage_guard {
 struct stage_source { /* one RoI's collection; columns may be unaligned */
     uint32_t n;
     const void *column[TRG_COLUMNS_MAX];
-    const struct quantum *quantum; /* NULL, or spacepoints that are quantized */
-    struct stage_guard *guard;     /* NULL: the values have been checked */
+    bool is_encoded;                 /* the columns are as encoding.h says */
+    const struct trg_encoding *sent; /* what came with it then */
+    struct stage_guard *guard;       /* NULL: the values have been checked */
 };
 
 /* The most bytes that stage_fill can need. */
@@ -37,7 +38,7 @@ size_t stage_head(uint32_t n_rois, const struct trg_roi_info *rois, unsigned cha
                   struct trg_span *ret_span);
 
 /* Gathers the RoIs' collections into `dst` (64-byte aligned, stage_bytes() long), makes floats of
- * those that are quantized, checks those that are guarded, and says where everything lies.  Returns
+ * those that are encoded, checks those that are guarded, and says where everything lies.  Returns
  * the bytes used, a multiple of 4. */
 size_t stage_fill(uint32_t kind, uint32_t n_rois, const struct trg_roi_info *rois,
                   const struct stage_source *sources, unsigned char *dst,

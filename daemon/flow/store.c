@@ -23,7 +23,7 @@ static void copy_columns(struct pool *pool, uint32_t kind, const struct wire_col
 {
     for (uint32_t i = 0; i < kind_info(kind)->n_columns; i++)
         memcpy(pool_column(pool, kind, c, i), w->column[i],
-               w->n * quantum_item_bytes(kind, c->is_quantized, i));
+               w->n * encoding_item_bytes(kind, c->is_encoded, i));
 }
 
 /* Places a collection that has its part of the block at `at`. */
@@ -34,6 +34,8 @@ static void place(struct pool *pool, uint32_t kind, const struct wire_collection
     c->capacity = c->n = w->n;
     c->kind = (uint8_t)kind;
     c->is_there = w->is_there;
+    c->is_encoded = w->is_encoded;
+    c->first = w->first;
     if (!w->n)
         return;
     if (from->region) { /* laid out as the pool would do it */
@@ -61,7 +63,7 @@ int store_roi(struct pool *pool, const struct engine *engine, const struct wire_
               const struct store_from *from, struct roi *r)
 {
     uint32_t n_in[KINDS_MAX] = {0};
-    uint64_t bytes = 0, at;
+    uint64_t bytes = pool_align(w->n_encodings * sizeof *w->encoding), at;
 
     for (uint32_t s = 0; s < WIRE_SLOTS; s++) {
         const struct wire_collection *c = &w->collection[s];
@@ -73,8 +75,9 @@ int store_roi(struct pool *pool, const struct engine *engine, const struct wire_
     if (at == BUDDY_NONE)
         return -ENOSPC;
     r->block = at;
-    r->in[TRG_SPACEPOINTS].is_quantized = w->is_quantized;
-    r->quantum = w->quantum;
+    r->encodings = at;
+    memcpy(pool_at(pool, at), w->encoding, w->n_encodings * sizeof *w->encoding);
+    at += pool_align(w->n_encodings * sizeof *w->encoding);
     for (uint32_t s = 0; s < WIRE_SLOTS; s++) {
         const struct wire_collection *c = &w->collection[s];
 

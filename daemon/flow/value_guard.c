@@ -8,11 +8,10 @@ bool value_guard_rest(const struct pool *pool, const struct roi *r, struct check
         const struct roi_collection *c = pool_input(r, kind);
         const void *column[TRG_COLUMNS_MAX] = {NULL};
 
-        /* of numbers none gives a value that is not allowed */
-        for (uint32_t i = c->is_quantized ? QUANTUM_COLUMNS : 0; i < kind_info(kind)->n_columns;
-             i++)
+        for (uint32_t i = 0; i < kind_info(kind)->n_columns; i++)
             column[i] = pool_column(pool, kind, c, i);
-        if (check_find(kind, c->n, column, pool->max_layer, ret_fault))
+        if (c->is_encoded ? check_find_encoded(kind, c->n, column, pool->max_layer, ret_fault)
+                          : check_find(kind, c->n, column, pool->max_layer, ret_fault))
             return true;
     }
     return false;

@@ -122,6 +122,6 @@ void *pool_column(const struct pool *p, uint32_t kind, const struct roi_collecti
     if (c->is_table) /* nobody writes through these */
         return (void *)(uintptr_t)((const void **)pool_at(p, at))[column];
     for (uint32_t i = 0; i < column; i++)
-        at += pool_align((uint64_t)c->capacity * quantum_item_bytes(kind, c->is_quantized, i));
+        at += pool_align((uint64_t)c->capacity * encoding_item_bytes(kind, c->is_encoded, i));
     return pool_at(p, at);
 }

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "check_fault.h"
-#include "quantum.h"
+#include "encoding.h"
 #include "trigd/plugin.h"
 #include "wire.h"
 
@@ -23,8 +23,9 @@ struct roi_collection {
     uint64_t at;       /* offset of its first column; the others follow, 64-byte aligned; or of
                         * the addresses of its columns, unaligned, outside the pool */
     bool is_table;     /* the latter */
-    bool is_quantized; /* spacepoints whose columns are as quantum.h says; of `in` alone */
+    bool is_encoded;   /* its columns are as encoding.h says; of `in` alone */
     uint8_t kind;      /* of `in` alone, when it is there */
+    uint8_t first;     /* the same, when it is encoded: what came with it, see pool_sent */
     uint32_t capacity; /* items that the columns have room for */
     uint32_t n;
     bool is_there;
@@ -111,7 +112,7 @@ struct roi {
 
     /* where its data lies: read when it is queued and gathered only */
     struct roi_collection in[WIRE_SLOTS]; /* by place, as in struct wire_roi */
-    struct quantum quantum;               /* of in[TRG_SPACEPOINTS], when it is quantized */
+    uint64_t encodings; /* offset of the offsets and steps that came with encoded ones */
 };
 
 struct pool {
@@ -187,7 +188,14 @@ static inline const struct roi_collection *pool_input(const struct roi *r, uint3
     return &r->in[TRG_KIND_NONE];
 }
 
-/* Bytes that a collection of so many items takes in a block; less when it is quantized. */
+/* The offsets and steps that came with an encoded collection. */
+static inline const struct trg_encoding *pool_sent(const struct pool *p, const struct roi *r,
+                                                   const struct roi_collection *c)
+{
+    return (const struct trg_encoding *)pool_at(p, r->encodings) + c->first;
+}
+
+/* Bytes that a collection of so many items takes in a block; less when it is encoded. */
 uint64_t pool_collection_bytes(uint32_t kind, uint32_t items);
 /* Where column c of a collection lies. */
 void *pool_column(const struct pool *p, uint32_t kind, const struct roi_collection *c,

@@ -376,19 +376,34 @@ void show_conditions(const struct control_view *v, struct table *t)
     }
 }
 
+/* " u16 (-1.5 + 0.001 n)", or " u16" where offset and step come with each RoI. */
+static size_t show_encoding(const struct trg_collection *c, uint32_t k, char *text, size_t bytes)
+{
+    const struct trg_encoding e = trg_column_encoding(c, k);
+
+    if (!(c->column[k].flags & TRG_COLUMN_ENCODED))
+        return 0;
+    return (size_t)(e.step > 0 ? snprintf(text, bytes, " u16 (%g + %g n)", (double)e.offset,
+                                          (double)e.step)
+                               : snprintf(text, bytes, " u16"));
+}
+
 /* "x mm, y mm, ..." */
 static void list_columns(const struct trg_collection *c, char *text, size_t bytes)
 {
     size_t n = 0;
 
-    for (uint32_t k = 0; k < c->n_columns && n < bytes; k++)
+    for (uint32_t k = 0; k < c->n_columns && n < bytes; k++) {
         n += show_column(&c->column[k], !k, text + n, bytes - n);
+        if (n < bytes)
+            n += show_encoding(c, k, text + n, bytes - n);
+    }
 }
 
 static void show_collections(const struct plugin *p, struct table *t)
 {
     static const char *const column[] = {"direction", "collection", "columns"};
-    char text[256];
+    char text[512];
 
     for (size_t i = 0; i < sizeof column / sizeof *column; i++)
         table_column(t, column[i], false);

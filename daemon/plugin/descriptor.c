@@ -94,6 +94,8 @@ static void fill_collection(struct block *b, const struct trg_collection *c, Col
         to->min = from->min;
         to->max = from->max;
         to->flags = from->flags;
+        to->offset = trg_column_encoding(c, i).offset;
+        to->step = trg_column_encoding(c, i).step;
     }
 }
 
@@ -265,8 +267,9 @@ static const struct trg_collection *read_collection(struct block *b, const Colle
 {
     struct trg_collection *c = take(b, sizeof *c);
     struct trg_column *columns = take(b, (m->n_column + 1) * sizeof *columns);
+    struct trg_encoding *encodings = take(b, (m->n_column + 1) * sizeof *encodings);
 
-    if (!c || !columns)
+    if (!c || !columns || !encodings)
         return NULL;
     for (size_t i = 0; i < m->n_column; i++) {
         const TrigdPlugin__Column *from = m->column[i];
@@ -279,6 +282,7 @@ static const struct trg_collection *read_collection(struct block *b, const Colle
                                          .min = from->min,
                                          .max = from->max,
                                          .flags = from->flags};
+        encodings[i] = (struct trg_encoding){from->offset, from->step};
     }
     *c = (struct trg_collection){.size = sizeof *c,
                                  .n_columns = (uint32_t)m->n_column,
@@ -287,7 +291,8 @@ static const struct trg_collection *read_collection(struct block *b, const Colle
                                  .room = m->room,
                                  .column_size = sizeof *columns,
                                  .hash = m->hash,
-                                 .column = columns};
+                                 .column = columns,
+                                 .encoding = encodings};
     return c;
 }
 

@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "scan.h"
+#include "encoding.h"
+#include "wire.h"
 
 static void fill_roi(Trigd__V1__Roi *m, const struct roi *r)
 {
@@ -27,11 +28,13 @@ static void fill_roi(Trigd__V1__Roi *m, const struct roi *r)
 
 struct collections { /* of one message; point into the pool */
     Trigd__V1__Spacepoints spacepoints;
-    Trigd__V1__QuantizedSpacepoints quantized;
     Trigd__V1__Hits hits;
     Trigd__V1__Tracks tracks;
-    Trigd__V1__Columns declared[SCAN_DECLARED], *list[SCAN_DECLARED];
-    ProtobufCBinaryData column[SCAN_DECLARED][TRG_COLUMNS_MAX];
+    Trigd__V1__Columns columns[WIRE_SLOTS], *list[WIRE_SLOTS]; /* declared or encoded */
+    ProtobufCBinaryData column[WIRE_SLOTS][TRG_COLUMNS_MAX];
+    struct sent { /* with an encoded one */
+        float offset[TRG_COLUMNS_MAX], step[TRG_COLUMNS_MAX];
+    } sent[WIRE_SLOTS];
 };
 
 static void set_floats(size_t n, void *column, size_t *ret_n, float **ret_values)
@@ -53,22 +56,6 @@ static void set_spacepoints(Trigd__V1__Spacepoints *m, size_t n, void *const *co
     set_floats(n, column[1], &m->n_rho_mm, &m->rho_mm);
     set_floats(n, column[2], &m->n_z_mm, &m->z_mm);
     set_bytes(n, column[3], &m->layer);
-}
-
-static void set_quantized(Trigd__V1__QuantizedSpacepoints *m, const struct quantum *q, size_t n,
-                          void *const *column)
-{
-    trigd__v1__quantized_spacepoints__init(m);
-    m->phi0_rad = q->offset[0];
-    m->phi_step_rad = q->step[0];
-    m->rho0_mm = q->offset[1];
-    m->rho_step_mm = q->step[1];
-    m->z0_mm = q->offset[2];
-    m->z_step_mm = q->step[2];
-    set_bytes(n * quantum_size(0), column[0], &m->phi);
-    set_bytes(n * quantum_size(1), column[1], &m->rho);
-    set_bytes(n * quantum_size(2), column[2], &m->z);
-    set_bytes(n * quantum_size(3), column[3], &m->layer);
 }
 
 static void set_hits(Trigd__V1__Hits *m, size_t n, void *const *column)
@@ -128,20 +115,37 @@ static void fill_columns(Trigd__V1__Columns *m, const struct pool *pool, uint32_
 
     trigd__v1__columns__init(m);
     m->hash = info->hash;
-    m->n_column = info->n_columns;
-    m->column = column;
+    *(from->is_encoded ? &m->n_encoded : &m->n_column) = info->n_columns;
+    *(from->is_encoded ? &m->encoded : &m->column) = column;
     for (uint32_t i = 0; i < info->n_columns; i++)
-        set_bytes(from->n * trg_column_bytes(&info->column[i]), pool_column(pool, kind, from, i),
-                  &column[i]);
+        set_bytes(from->n * encoding_item_bytes(kind, from->is_encoded, i),
+                  pool_column(pool, kind, from, i), &column[i]);
 }
 
-static void add_declared(Trigd__V1__Roi *m, struct collections *c, const struct pool *pool,
-                         const struct roi_collection *from)
+/* An encoded one, kept as it came. */
+static void fill_encodings(Trigd__V1__Columns *m, const struct pool *pool, const struct roi *r,
+                           const struct roi_collection *from, struct sent *sent)
+{
+    const uint32_t n = encoding_sent(kind_info(from->kind));
+
+    for (uint32_t i = 0; i < n; i++) {
+        sent->offset[i] = pool_sent(pool, r, from)[i].offset;
+        sent->step[i] = pool_sent(pool, r, from)[i].step;
+    }
+    m->n_offset = m->n_step = n;
+    m->offset = sent->offset;
+    m->step = sent->step;
+}
+
+static void add_columns(Trigd__V1__Roi *m, struct collections *c, const struct pool *pool,
+                        const struct roi *r, const struct roi_collection *from)
 {
     const size_t n = m->n_columns++;
 
-    fill_columns(&c->declared[n], pool, from->kind, from, c->column[n]);
-    c->list[n] = &c->declared[n];
+    fill_columns(&c->columns[n], pool, from->kind, from, c->column[n]);
+    if (from->is_encoded)
+        fill_encodings(&c->columns[n], pool, r, from, &c->sent[n]);
+    c->list[n] = &c->columns[n];
     m->columns = c->list;
 }
 
@@ -155,18 +159,13 @@ static void fill_collections(Trigd__V1__Roi *m, struct collections *c, const str
 
         if (!from->is_there)
             continue;
-        if (s >= WIRE_DECLARED) {
-            add_declared(m, c, pool, from);
+        if (s >= WIRE_DECLARED || from->is_encoded) {
+            add_columns(m, c, pool, r, from);
             continue;
         }
         for (uint32_t i = 0; i < kind_info(from->kind)->n_columns; i++)
             column[i] = pool_column(pool, from->kind, from, i);
-        if (from->is_quantized) { /* kept as it came */
-            set_quantized(&c->quantized, &r->quantum, from->n, column);
-            m->quantized_spacepoints = &c->quantized;
-        } else {
-            set_collection(m, c, from->kind, from->n, column);
-        }
+        set_collection(m, c, from->kind, from->n, column);
     }
 }
 

@@ -7,15 +7,18 @@
 
 #include "check.h"
 
-static bool is_quantized(const struct shm_roi *entry, uint32_t kind)
+/* Whether a place holds an encoded collection. */
+static bool is_encoded(const struct shm_roi *entry, uint32_t place, uint32_t kind)
 {
-    return kind == TRG_SPACEPOINTS && entry->kinds & SHM_QUANTIZED;
+    return entry->kinds >> (SHM_ENCODED_AT + place) & 1 ||
+           (kind == TRG_SPACEPOINTS && entry->kinds & SHM_QUANTIZED);
 }
 
-static int check_place(const struct shm_roi *entry, uint32_t kind, const struct shm_collection *c,
+static int check_place(const struct shm_roi *entry, uint32_t place, uint32_t kind,
                        uint64_t data_bytes, struct wire_error *e)
 {
-    uint64_t bytes = shm_collection_bytes(kind, is_quantized(entry, kind), c->n);
+    const struct shm_collection *c = &entry->in[place];
+    uint64_t bytes = shm_collection_bytes(kind, is_encoded(entry, place, kind), c->n);
 
     if (c->at % SHM_ALIGN == 0 && bytes <= data_bytes && c->at <= data_bytes - bytes)
         return 0;
@@ -26,50 +29,52 @@ static int check_place(const struct shm_roi *entry, uint32_t kind, const struct 
                         bytes <= data_bytes ? (data_bytes - bytes) / SHM_ALIGN * SHM_ALIGN : 0);
 }
 
-static int check_collection(const struct shm_roi *entry, uint32_t kind,
-                            const struct shm_collection *c, const struct shm_region *region,
-                            const struct wire_limits *limits, struct wire_collection *ret,
-                            struct wire_error *e)
+/* Finds the columns of a collection; its offsets and steps are copied out of the region, once. */
+static int check_collection(const struct shm_roi *entry, uint32_t place, uint32_t kind,
+                            const struct shm_region *region, const struct wire_limits *limits,
+                            struct wire_roi *w, struct wire_error *e)
 {
-    uint64_t data_bytes = shm_window_data_bytes(region->window);
+    const struct shm_collection *c = &entry->in[place];
+    const bool encoded = is_encoded(entry, place, kind);
+    const uint64_t data_bytes = shm_window_data_bytes(region->window);
     const unsigned char *data = shm_region_data(region);
+    struct wire_collection *ret = &w->collection[wire_slot(w, kind)];
 
     if (check_count(kind, c->n, limits->max_items, entry->token, e) < 0 ||
-        check_place(entry, kind, c, data_bytes, e) < 0)
+        check_place(entry, place, kind, data_bytes, e) < 0)
         return -EBADMSG;
-    for (uint32_t i = 0; i < kind_info(kind)->n_columns; i++)
-        ret->column[i] = data + c->at + shm_column(kind, is_quantized(entry, kind), c->n, i);
+    if (encoded &&
+        wire_take_encodings(kind, data + c->at,
+                            data + c->at + encoding_sent(kind_info(kind)) * sizeof(float), ret, w,
+                            e) < 0)
+        return -EBADMSG;
+    data += c->at + shm_column(kind, encoded, c->n, 0);
+    for (uint32_t i = 0; i < kind_info(kind)->n_columns; i++) {
+        ret->column[i] = data;
+        data += shm_align(c->n * (uint64_t)encoding_item_bytes(kind, encoded, i));
+    }
     ret->n = c->n;
     ret->kind = (uint8_t)kind;
     ret->is_there = true;
     return 0;
 }
 
-/* Copies offsets and steps out of the region, once, and checks the copy. */
-static int take_quantum(const struct shm_roi *entry, struct wire_roi *w, struct wire_error *e)
-{
-    const unsigned char *first = w->collection[TRG_SPACEPOINTS].column[0];
-
-    w->is_quantized = true;
-    memcpy(&w->quantum, first - shm_column(TRG_SPACEPOINTS, true, 0, 0), sizeof w->quantum);
-    return check_quantized(&w->quantum, 0, NULL, 0, entry->token, e); /* the lane sees the layers */
-}
-
 /* Collections at their own places. */
 static int take_placed(const struct shm_roi *entry, const struct shm_region *region,
                        const struct wire_limits *limits, struct wire_roi *w, struct wire_error *e)
 {
+    const uint32_t of_spacepoints = 1u << SHM_ENCODED_AT | SHM_QUANTIZED; /* no other can be */
     const uint32_t known = (((1u << SHM_KINDS) - 1) << TRG_SPACEPOINTS) | SHM_REPEAT |
                            SHM_DEADLINE | SHM_EVENT |
-                           (entry->kinds >> TRG_SPACEPOINTS & 1 ? SHM_QUANTIZED : 0);
+                           (entry->kinds >> TRG_SPACEPOINTS & 1 ? of_spacepoints : 0);
 
     if (entry->kinds & ~known)
         return check_refuse(e, TRIGD__V1__ERROR__CODE__MALFORMED,
                             "RoI %" PRIu64 ": its kinds are 0x%x; bits of 0x%x are allowed",
                             entry->token, entry->kinds, known);
     for (uint32_t k = TRG_SPACEPOINTS; k < TRG_SPACEPOINTS + SHM_KINDS; k++)
-        if (entry->kinds >> k & 1 && check_collection(entry, k, &entry->in[k - TRG_SPACEPOINTS],
-                                                      region, limits, &w->collection[k], e) < 0)
+        if (entry->kinds >> k & 1 &&
+            check_collection(entry, k - TRG_SPACEPOINTS, k, region, limits, w, e) < 0)
             return -EBADMSG;
     return 0;
 }
@@ -78,7 +83,8 @@ static int take_placed(const struct shm_roi *entry, const struct shm_region *reg
 static int take_listed(const struct shm_roi *entry, const struct shm_region *region,
                        const struct wire_limits *limits, struct wire_roi *w, struct wire_error *e)
 {
-    const uint32_t known = SHM_LISTED | SHM_QUANTIZED | SHM_REPEAT | SHM_DEADLINE | SHM_EVENT;
+    const uint32_t known =
+        SHM_LISTED | SHM_ENCODED | SHM_QUANTIZED | SHM_REPEAT | SHM_DEADLINE | SHM_EVENT;
 
     if (entry->kinds & ~known)
         return check_refuse(e, TRIGD__V1__ERROR__CODE__MALFORMED,
@@ -89,6 +95,10 @@ static int take_listed(const struct shm_roi *entry, const struct shm_region *reg
         const struct shm_collection *c = &entry->in[i];
         const uint32_t kind = kind_of_half(c->hash), slot = wire_slot(w, kind);
 
+        if (!c->hash && entry->kinds >> (SHM_ENCODED_AT + i) & 1)
+            return check_refuse(e, TRIGD__V1__ERROR__CODE__MALFORMED,
+                                "RoI %" PRIu64 ": place %u is encoded, and holds no collection",
+                                entry->token, i);
         if (!c->hash)
             continue;
         if (!kind)
@@ -101,7 +111,11 @@ static int take_listed(const struct shm_roi *entry, const struct shm_region *reg
             return check_refuse(e, TRIGD__V1__ERROR__CODE__MALFORMED,
                                 "RoI %" PRIu64 ": it holds %s twice; once is allowed", entry->token,
                                 kind_info(kind)->name);
-        if (check_collection(entry, kind, c, region, limits, &w->collection[slot], e) < 0)
+        if (is_encoded(entry, i, kind) && !encoding_count(kind_info(kind)))
+            return check_refuse(e, TRIGD__V1__ERROR__CODE__MALFORMED,
+                                "RoI %" PRIu64 ": its %s are encoded; none of their columns may be",
+                                entry->token, kind_info(kind)->name);
+        if (check_collection(entry, i, kind, region, limits, w, e) < 0)
             return -EBADMSG;
     }
     if (entry->kinds & SHM_QUANTIZED && !w->collection[TRG_SPACEPOINTS].is_there)
@@ -130,8 +144,6 @@ int shm_entry_check(const struct shm_roi *entry, const struct shm_region *region
     if (r == 0)
         r = (entry->kinds & SHM_LISTED ? take_listed : take_placed)(entry, region, limits, ret_roi,
                                                                     ret_error);
-    if (r == 0 && entry->kinds & SHM_QUANTIZED)
-        r = take_quantum(entry, ret_roi, ret_error);
     return r < 0 ? -EBADMSG : 0;
 }
 
@@ -141,10 +153,9 @@ uint64_t shm_entry_bytes(const struct wire_roi *roi)
 
     for (uint32_t s = 0; s < WIRE_SLOTS; s++) {
         const struct wire_collection *w = &roi->collection[s];
-        const bool quantized = s == TRG_SPACEPOINTS && roi->is_quantized;
 
         for (uint32_t c = 0; w->n && c < kind_info(w->kind)->n_columns; c++)
-            bytes += w->n * quantum_item_bytes(w->kind, quantized, c);
+            bytes += w->n * encoding_item_bytes(w->kind, w->is_encoded, c);
     }
     return bytes + sizeof(struct shm_roi);
 }

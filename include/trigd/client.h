@@ -52,18 +52,25 @@ struct trg_client;
 
 /* ---------------------------------------------------------------- RoIs */
 
-/* Spacepoints as 16-bit numbers: value = offset + step * number, for phi, rho and z. */
-struct trg_client_quantum {
-    float offset[3], step[3];
-};
-
 /* A collection of one RoI. */
 struct trg_client_items {
     const struct trg_collection *declaration; /* &trg_spacepoints, or another one from a header */
-    const struct trg_client_quantum *quantum; /* NULL: the columns are as declared */
-    const void *column[TRG_COLUMNS_MAX];      /* [n] items each; any alignment */
-    uint32_t n;                               /* items; 0 is an empty collection */
+    /* NULL: the columns are plain.  Else those with an encoding are uint16_t, and here are the
+     * offsets of those whose declaration gives none, in order, and then their steps; where it gives
+     * all of them, trg_client_encoded. */
+    const float *encoding;
+    const void *column[TRG_COLUMNS_MAX]; /* [n] items each; any alignment */
+    uint32_t n;                          /* items; 0 is an empty collection */
 };
+static const float trg_client_encoded[1] __attribute__((unused)) = {0};
+
+/* Makes numbers of n values of a column that has an encoding.  *ret_encoding is that of the
+ * declaration, or, where it gives none, one over the range of the values.  -EINVAL: the column has
+ * no encoding, or a value is not finite; -ERANGE: a value lies outside of what the numbers reach.
+ */
+TRG_CLIENT_EXPORT int trg_client_encode(const struct trg_collection *declaration, uint32_t column,
+                                        const float *values, uint32_t n, uint16_t *numbers,
+                                        struct trg_encoding *ret_encoding);
 
 struct trg_client_roi {
     struct trg_roi_info info;

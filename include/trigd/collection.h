@@ -29,7 +29,7 @@ enum trg_type {
 };
 
 enum trg_column_flag {
-    TRG_COLUMN_ENCODED = 1, /* may travel as 16-bit numbers with an offset and a step */
+    TRG_COLUMN_ENCODED = 1, /* of TRG_F32: may travel as 16-bit numbers, see struct trg_encoding */
     TRG_COLUMN_LAYER = 2    /* at most max_layer of the configuration */
 };
 
@@ -43,6 +43,13 @@ struct trg_column {
     uint32_t flags;   /* of enum trg_column_flag */
 };
 
+/* How a column travels as uint16_t: value = offset + step * number, rounded to single precision
+ * after the product and after the sum.  In a declaration step is above 0, or both are 0: then they
+ * come with each RoI. */
+struct trg_encoding {
+    float offset, step;
+};
+
 /* Made by trg_declare.py.  Append only: the sizes tell what a declaration knows. */
 struct trg_collection {
     uint32_t size; /* sizeof(struct trg_collection) */
@@ -53,6 +60,7 @@ struct trg_collection {
     uint32_t column_size; /* sizeof(struct trg_column) */
     uint64_t hash;        /* trg_collection_hash */
     const struct trg_column *column;
+    const struct trg_encoding *encoding; /* of each column; NULL: all of them are 0 */
 };
 
 /* Bytes of one value; 0 for an unknown type. */
@@ -81,7 +89,18 @@ static inline size_t trg_column_bytes(const struct trg_column *column)
     return trg_type_size(column->type) * column->length;
 }
 
-/* FNV-1a of what a reader of the data must know: names, types, lengths, units, ranges, flags. */
+/* The encoding that the declaration gives for a column; 0, 0 where it gives none. */
+static inline struct trg_encoding trg_column_encoding(const struct trg_collection *c,
+                                                      uint32_t column)
+{
+    const struct trg_encoding none = {0, 0};
+
+    return c->size > offsetof(struct trg_collection, encoding) && c->encoding ? c->encoding[column]
+                                                                              : none;
+}
+
+/* FNV-1a of what a reader of the data must know: names, types, lengths, units, ranges, flags,
+ * encodings. */
 static inline uint64_t trg_collection_hash(const struct trg_collection *c)
 {
     uint64_t hash = 0xcbf29ce484222325u;
@@ -92,8 +111,13 @@ static inline uint64_t trg_collection_hash(const struct trg_collection *c)
     for (uint32_t i = 0; i < c->n_columns; i++) {
         const struct trg_column *k = &c->column[i];
 
-        snprintf(text, sizeof text, "\n%s %u %u %s %.9g %.9g %u", k->name, k->type, k->length,
-                 k->unit, k->min, k->max, k->flags);
+        const struct trg_encoding e = trg_column_encoding(c, i);
+        int n = snprintf(text, sizeof text, "\n%s %u %u %s %.9g %.9g %u", k->name, k->type,
+                         k->length, k->unit, k->min, k->max, k->flags);
+
+        if (e.step > 0 && n > 0 && (size_t)n < sizeof text)
+            snprintf(text + n, sizeof text - (size_t)n, " %.9g %.9g", (double)e.offset,
+                     (double)e.step);
         for (const char *p = text; *p; p++)
             hash = (hash ^ (unsigned char)*p) * 0x100000001b3u;
     }

@@ -9,7 +9,7 @@ import numpy
 
 from .collections import Array
 from .rois import FLOATS, INTS, Columns, Rois
-from .wire import varint
+from .wire import blob, hash_field, varint
 
 NUMBER = {"run": 2, "l1id": 3, "roi_id": 4, "bcid": 5, "lumi_block": 6, "l1_bits": 7, "eta": 8, "phi_rad": 9,
           "eta_half": 10, "phi_half_rad": 11, "z_min_mm": 12, "z_max_mm": 13, "deadline_us": 15, "type": 21}
@@ -25,15 +25,23 @@ def number(n: int) -> bytes:
 # ---------------------------------------------------------------- messages
 
 class _Head:
-    """Of a collection of n items: tag, length and all else up to each column's bytes; and how many bytes it has."""
+    """Of a collection of n items: tag, length and all else up to each column's bytes; and how many bytes it has.  Offsets and
+    steps of the RoI follow the columns (sent_fields)."""
 
-    def __init__(self, c: Columns, n: int):
-        own = c.collection.message
-        tags = [varint((k + 1 if own else 2) << 3 | 2) + varint(n * size) for k, size in enumerate(c.item_bytes)]
-        start = b"" if own else b"\x09" + struct.pack("<Q", c.collection.hash)
-        inside = len(start) + sum(map(len, tags)) + n * sum(c.item_bytes)
+    def __init__(self, c: Columns, n: int, sent_bytes: int):
+        own = 0 if c.is_encoded else c.collection.message
+        field = 3 if c.is_encoded else 2
+        tags = [varint((k + 1 if own else field) << 3 | 2) + varint(n * size) for k, size in enumerate(c.item_bytes)]
+        start = b"" if own else hash_field(c.collection)
+        inside = len(start) + sum(map(len, tags)) + n * sum(c.item_bytes) + sent_bytes
         self.before = [(varint(own << 3 | 2) if own else COLUMNS_FIELD) + varint(inside) + start + tags[0]] + tags[1:]
-        self.size = sum(map(len, self.before)) + n * sum(c.item_bytes)
+        self.size = sum(map(len, self.before)) + n * sum(c.item_bytes) + sent_bytes
+
+
+def sent_fields(c: Columns) -> List[bytes]:
+    """Fields 4 and 5 of Columns of each RoI."""
+    k = c.sent.shape[1] // 2
+    return [blob(4, row[:k].tobytes()) + blob(5, row[k:].tobytes()) if k else b"" for row in c.sent]
 
 
 class Packer:
@@ -41,10 +49,10 @@ class Packer:
 
     def __init__(self, rois: Rois):
         self.numbers = _pack_numbers(rois)
-        self.collections: List[Tuple[Columns, List[int], Dict[int, _Head], List[Tuple[memoryview, int]]]] = []
+        self.collections: List[Tuple[Columns, List[int], Dict[int, _Head], List[Tuple[memoryview, int]], List[bytes]]] = []
         for c in rois.collections:
             views = [a.reshape(-1).view("u1").data for a in c.columns]
-            self.collections.append((c, c.offsets.tolist(), {}, list(zip(views, c.item_bytes))))
+            self.collections.append((c, c.offsets.tolist(), {}, list(zip(views, c.item_bytes)), sent_fields(c)))
 
     def add(self, i: int, token: int, is_repeat: bool, parts: List[Any]) -> None:
         """Appends the field of RoiBatch that is RoI i."""
@@ -52,15 +60,17 @@ class Packer:
         front = b"\x08" + varint(token) + (IS_REPEAT if is_repeat else b"") + self.numbers[i]
         parts.append(front)
         size = len(front)
-        for c, offsets, heads, columns in self.collections:
+        for c, offsets, heads, columns, sent in self.collections:
             a, b = offsets[i], offsets[i + 1]
             head = heads.get(b - a)
             if head is None:
-                head = heads[b - a] = _Head(c, b - a)
+                head = heads[b - a] = _Head(c, b - a, len(sent[i]))
             size += head.size
             for before, (view, item) in zip(head.before, columns):
                 parts.append(before)
                 parts.append(view[a * item:b * item])
+            if sent[i]:
+                parts.append(sent[i])
         parts[place] = b"\x0a" + number(size) + front
 
     def message(self, which: Sequence[int], tokens: Sequence[int], is_repeat: bool) -> bytes:
@@ -94,6 +104,7 @@ def _pack_numbers(rois: Rois) -> List[bytes]:
 ALIGN = 64
 LEAST_SHIFT = 10
 LISTED, REPEAT, DEADLINE = 1 << 30, 1 << 29, 1 << 28
+ENCODED_AT = 16
 DEADLINE_AT, DEADLINE_MAX = 6, (1 << 26) - 1
 KINDS = {"spacepoints": 1, "hits": 2, "tracks": 3}
 ENTRY = numpy.dtype([("token", "<u8"), *((n, "<u4") for n in INTS[:6]), *((n, "<f4") for n in FLOATS), ("kinds", "<u4"),
@@ -114,6 +125,11 @@ class Layout:
         for c in rois.collections:
             n = numpy.diff(c.offsets)
             self.starts.append(ends)
+            if c.sent.shape[1]:  # an encoded one begins with its offsets and steps
+                size = c.sent.shape[1] * 4
+                at = [size * i for i in range(len(rois) + 1)]
+                self.copies.append((c.sent.reshape(-1).view("u1").data, at[:-1], at[1:], ends, ends + size))
+                ends = ends + (size + ALIGN - 1) // ALIGN * ALIGN
             for column, item in zip(c.columns, c.item_bytes):
                 view = column.reshape(-1).view("u1").data
                 self.copies.append((view, (c.offsets[:-1] * item).tolist(), (c.offsets[1:] * item).tolist(), ends, ends + n * item))
@@ -146,6 +162,7 @@ class Layout:
         entries["kinds"] = numpy.where(deadline > 0, DEADLINE, 0) + (LISTED if self.is_listed else 0)
         for place, c in zip(self.places, rois.collections):
             entries["in"]["n"][:, place] = numpy.diff(c.offsets)
+            entries["kinds"] |= (1 << (ENCODED_AT + place)) if c.is_encoded else 0
             if self.is_listed:
                 entries["in"]["hash"][:, place] = c.collection.hash & 0xffffffff
             else:

@@ -16,6 +16,7 @@ import numpy.typing
 
 from . import trigd_pb2 as pb
 
+ENCODED = 1  # flag of a column that may travel as 16-bit numbers (encoding.py)
 TYPES = {1: "u1", 2: "<u2", 3: "<u4", 4: "<i4", 5: "<f4", 6: "i1", 7: "<i2", 8: "<f2"}  # enum trg_type
 Array = numpy.typing.NDArray[Any]
 
@@ -30,11 +31,27 @@ class Column:
     max: float = 0.0
     flags: int = 0
     doc: str = ""
+    offset: float = 0.0  # of its encoding
+    step: float = 0.0  # 0: they come with each RoI
 
     @property
     def item(self) -> Tuple[Any, ...]:
         """Its field in a dtype."""
         return (self.name, TYPES[self.type], (self.length,)) if self.length > 1 else (self.name, TYPES[self.type])
+
+    @property
+    def has_encoding(self) -> bool:
+        return bool(self.flags & ENCODED)
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether offset and step come with each RoI."""
+        return self.has_encoding and not self.step
+
+    @property
+    def encoded_bytes(self) -> int:
+        """Of an item of an encoded collection."""
+        return self.length * (2 if self.has_encoding else numpy.dtype(TYPES[self.type]).itemsize)
 
 
 class Collection:
@@ -44,13 +61,19 @@ class Collection:
         self.name, self.hash, self.columns, self.doc, self.room = name, hash, tuple(columns), doc, room
         self.message = message
         self.dtype = numpy.dtype([c.item for c in self.columns])
+        self.sent = [n for n, c in enumerate(self.columns) if c.is_sent]  # columns with offset and step of each RoI
+
+    def check_encoding(self) -> None:
+        if not any(c.has_encoding for c in self.columns):
+            raise ValueError(f"{self.name} cannot be encoded: no column of its declaration has an encoding")
 
     def array(self, n: int) -> Array:
         return numpy.zeros(n, self.dtype)
 
     def pack(self) -> pb.Collection:
         return pb.Collection(name=self.name, hash=self.hash, doc=self.doc, room=self.room, columns=[
-            pb.Column(name=c.name, type=c.type, length=c.length, unit=c.unit, min=c.min, max=c.max, flags=c.flags, doc=c.doc)
+            pb.Column(name=c.name, type=c.type, length=c.length, unit=c.unit, min=c.min, max=c.max, flags=c.flags, doc=c.doc,
+                      offset=c.offset, step=c.step)
             for c in self.columns])
 
     @staticmethod
@@ -59,7 +82,8 @@ class Collection:
             if c.type not in TYPES or not 1 <= c.length <= 64:
                 raise ValueError(f"column {c.name} of {m.name} has type {c.type} and length {c.length}; "
                                  "types 1 to 8 and lengths 1 to 64 are allowed")
-        return Collection(m.name, m.hash, [Column(c.name, c.type, c.length, c.unit, c.min, c.max, c.flags, c.doc)
+        return Collection(m.name, m.hash, [Column(c.name, c.type, c.length, c.unit, c.min, c.max, c.flags, c.doc,
+                                                 c.offset, c.step)
                                            for c in m.columns], m.doc, m.room)
 
 
@@ -68,7 +92,10 @@ def _own(name: str, message: int, columns: Sequence[Tuple[str, int]]) -> Collect
 
 
 # The collections with messages of their own: column c is field c + 1 of the message.
-SPACEPOINTS = _own("spacepoints", 16, [("phi", 5), ("rho", 5), ("z", 5), ("layer", 1)])
+FLT_MAX = float(numpy.finfo("f4").max)
+SPACEPOINTS = Collection("spacepoints", 0x28e28936a21765f9, [  # as Columns when it is encoded
+    Column("phi", 5, 1, "rad", -3.1416, 3.1416, ENCODED), Column("rho", 5, 1, "mm", 0, FLT_MAX, ENCODED),
+    Column("z", 5, 1, "mm", -FLT_MAX, FLT_MAX, ENCODED), Column("layer", 1, 1, "", 0, 255, 2)], message=16)
 HITS = _own("hits", 17, [("x", 5), ("y", 5), ("z", 5), ("layer", 2), ("id", 3)])
 TRACKS = _own("tracks", 18, [(n, 5) for n in ("x", "y", "z", "tx", "ty", "var_x", "var_tx", "cov_x_tx", "chi2", "qop")] +
               [("n_hits", 3)])
@@ -83,5 +110,5 @@ def declared(path: Union[str, os.PathLike[str]]) -> Collection:
     except (trg_declare.Wrong, SystemExit) as e:  # it is a program of the build, too
         raise ValueError(str(e)) from e
     columns = [Column(c["name"], trg_declare.TYPE_NUMBER[c["type"]], c["length"], c["unit"], float(c["min"]),
-                      float(c["max"]), c["flags"], c["doc"]) for c in d["columns"]]
+                      float(c["max"]), c["flags"], c["doc"], *c["encoding"]) for c in d["columns"]]
     return Collection(d["name"], trg_declare.hash_of(d), columns, d["doc"], d["room"])

@@ -29,17 +29,20 @@ Path = Union[str, os.PathLike]
 
 
 class RoiFileWriter:
-    """Writes an RoI file that must not exist, one RoI a record."""
+    """Writes an RoI file that must not exist, one RoI a record; `encoded` names collections whose columns with an encoding
+    become 16-bit numbers."""
 
-    def __init__(self, path: Path, collections: Sequence[Collection] = (), creator: str = "python3-trigd"):
+    def __init__(self, path: Path, collections: Sequence[Collection] = (), creator: str = "python3-trigd",
+                 encoded: Sequence[str] = ()):
         self.collections = {c.name: c for c in collections}
+        self.encoded = frozenset(encoded)
         self._file = open(path, "xb")
         self._index = pb.FileIndex()
         header = pb.FileHeader(version=1, creator=creator, collections=[c.pack() for c in collections]).SerializeToString()
         self._file.write(HEADER + varint(len(header)) + header)
 
     def append(self, roi: Roi) -> None:
-        record = blob(1, pack_roi(roi, self.collections))
+        record = blob(1, pack_roi(roi, self.collections, self.encoded))
         self._index.offset.append(self._file.tell())
         self._index.rois.append(1)
         self._file.write(varint(len(record)) + record)

@@ -6,20 +6,22 @@ of the protocol goes through them (trigd_pb2)."""
 from __future__ import annotations
 
 import struct
-from typing import Dict, Iterator, Mapping, Optional, Sequence, Tuple, Union
+from typing import Container, Dict, List, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy
 
 from google.protobuf.message import DecodeError
 
+from . import encoding
 from . import trigd_pb2 as pb
-from .collections import OWN, Array, Collection
+from .collections import OWN, SPACEPOINTS, Array, Collection
 from .roi import Roi
 
 VARINTS = {2: "run", 3: "l1id", 4: "roi_id", 5: "bcid", 6: "lumi_block", 7: "l1_bits", 15: "deadline_us", 21: "type",
            22: "event_rois"}  # numbers in Roi
 FLOATS = {8: "eta", 9: "phi_rad", 10: "eta_half", 11: "phi_half_rad", 12: "z_min_mm", 13: "z_max_mm"}
-TOKEN, IS_REPEAT, COLUMNS, KEPT = 1, 14, 20, 30
+TOKEN, IS_REPEAT, QUANTIZED, COLUMNS, KEPT = 1, 14, 19, 20, 30
+HASH, COLUMN, ENCODED, OFFSET, STEP = 1, 2, 3, 4, 5  # in Columns
 
 
 def varint(value: int) -> bytes:
@@ -43,11 +45,35 @@ def pack_collection(c: Collection, array: Array) -> bytes:
     columns = [array[k.name].tobytes() for k in c.columns]
     if c.message:
         return blob(c.message, b"".join(blob(n, data) for n, data in enumerate(columns, 1)))
-    return blob(COLUMNS, varint(1 << 3 | 1) + struct.pack("<Q", c.hash) + b"".join(blob(2, data) for data in columns))
+    return blob(COLUMNS, hash_field(c) + b"".join(blob(COLUMN, data) for data in columns))
 
 
-def pack_roi(roi: Roi, declarations: Mapping[str, Collection]) -> bytes:
-    """Message Roi without its token."""
+def hash_field(c: Collection) -> bytes:
+    return varint(HASH << 3 | 1) + struct.pack("<Q", c.hash)
+
+
+def pack_encoded(c: Collection, array: Array) -> bytes:
+    """The same of an array whose columns with an encoding become 16-bit numbers."""
+    if array.dtype != c.dtype:
+        raise ValueError(f"{c.name} is an array of {array.dtype}; {c.dtype} is declared")
+    c.check_encoding()
+    parts, sent = [hash_field(c)], []
+    for k in c.columns:
+        data = array[k.name]
+        if k.has_encoding:
+            what, offset, step = f"column {k.name} of {c.name}", k.offset, k.step
+            if k.is_sent:
+                sent.append([float(v[0]) for v in encoding.fit(what, data, numpy.array([0, len(data)]))])
+                offset, step = sent[-1]
+            data = encoding.numbers(what, data, offset, step)
+        parts.append(blob(ENCODED, data.tobytes()))
+    if sent:
+        parts += [blob(n, numpy.array(v, "<f4").tobytes()) for n, v in zip((OFFSET, STEP), zip(*sent))]
+    return blob(COLUMNS, b"".join(parts))
+
+
+def pack_roi(roi: Roi, declarations: Mapping[str, Collection], encoded: Container[str] = ()) -> bytes:
+    """Message Roi without its token, with the collections of these names encoded."""
     parts = []
     for number, name in VARINTS.items():
         value = getattr(roi, name)
@@ -63,7 +89,7 @@ def pack_roi(roi: Roi, declarations: Mapping[str, Collection]) -> bytes:
         c = declarations.get(name) or OWN.get(name)
         if c is None:
             raise ValueError(f"{name} is not declared; there are {', '.join({**OWN, **declarations})}")
-        parts.append(pack_collection(c, array))
+        parts.append((pack_encoded if name in encoded else pack_collection)(c, array))
     return b"".join(parts)
 
 
@@ -112,13 +138,47 @@ def gather(c: Collection, columns: Mapping[int, memoryview]) -> Array:
     return array
 
 
+def decode(c: Collection, columns: Sequence[memoryview], offsets: Sequence[float], steps: Sequence[float]) -> Array:
+    """The array of an encoded collection."""
+    items = {len(data) / k.encoded_bytes for data, k in zip(columns, c.columns)}
+    if len(columns) != len(c.columns) or len(items) != 1 or not next(iter(items)).is_integer() \
+            or not len(offsets) == len(steps) == len(c.sent):
+        raise ValueError(f"encoded columns of {c.name} do not fit its declaration")
+    array = c.array(int(items.pop()))
+    sent = iter(zip(offsets, steps))
+    for n, (k, data) in enumerate(zip(c.columns, columns)):
+        if k.has_encoding:
+            offset, step = next(sent) if k.is_sent else (k.offset, k.step)
+            array[k.name] = encoding.values(numpy.frombuffer(data, "<u2"), offset, step).reshape(array[k.name].shape)
+        else:
+            array[k.name] = numpy.frombuffer(data, c.dtype[n].base).reshape(array[k.name].shape)
+    return array
+
+
+def floats(data: memoryview) -> List[float]:
+    if len(data) % 4:
+        raise ValueError("the data is damaged: a float does not end")
+    return list(struct.unpack(f"<{len(data) // 4}f", data))
+
+
 def unpack_columns(data: memoryview, by_hash: Mapping[int, Collection]) -> Tuple[str, Array]:
     parts = list(fields(data))
-    number = next((struct.unpack("<Q", block(v))[0] for n, v in parts if n == 1), 0)
-    c = by_hash.get(number)
+    number = next((struct.unpack("<Q", block(v))[0] for n, v in parts if n == HASH and len(block(v)) == 8), 0)
+    c = SPACEPOINTS if number == SPACEPOINTS.hash else by_hash.get(number)
     if c is None:
         raise ValueError(f"an RoI holds a collection with the hash {number:016x}, which is not declared")
-    return c.name, gather(c, dict(enumerate(block(v) for n, v in parts if n == 2)))
+    of: Dict[int, List[memoryview]] = {n: [block(v) for m, v in parts if m == n] for n in (COLUMN, ENCODED, OFFSET, STEP)}
+    if of[ENCODED]:
+        return c.name, decode(c, of[ENCODED], *([f for v in of[n] for f in floats(v)] for n in (OFFSET, STEP)))
+    return c.name, gather(c, dict(enumerate(of[COLUMN])))
+
+
+def unpack_quantized(data: memoryview) -> Array:
+    """Encoded spacepoints of older files."""
+    of = dict(fields(data))
+    empty = memoryview(b"")
+    numbers = [floats(block(of.get(n, memoryview(bytes(4)))))[0] for n in range(1, 7)]
+    return decode(SPACEPOINTS, [block(of.get(n, empty)) for n in range(7, 11)], numbers[0::2], numbers[1::2])
 
 
 def name_of(names: Sequence[str], number: int) -> str:
@@ -166,6 +226,8 @@ def unpack_roi(data: memoryview, by_hash: Mapping[int, Collection], header: Opti
             setattr(roi, FLOATS[n], struct.unpack("<f", value)[0])
         elif n == KEPT:
             take_kept(roi, block(value), by_hash, header or pb.FileHeader())
+        elif n == QUANTIZED:
+            roi.collections[SPACEPOINTS.name] = unpack_quantized(block(value))
         elif n == COLUMNS:
             name, array = unpack_columns(block(value), by_hash)
             roi.collections[name] = array

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "encode.h"
+#include "encoding.h"
 #include "samples.collections.h"
 #include "seed.h"
 #include "wire.h"
@@ -25,7 +26,6 @@ static const struct wire_limits limits = {1u << 20, 8, MOST, 31};
 struct made { /* an RoI with random bytes in its columns */
     struct trg_client_roi roi;
     struct trg_client_items items[TRG_CLIENT_PLACES];
-    struct trg_client_quantum quantum;
     unsigned char bytes[TRG_CLIENT_PLACES][TRG_COLUMNS_MAX][MOST * 16];
 };
 
@@ -34,9 +34,13 @@ static uint32_t below(uint32_t n)
     return (uint32_t)seed_uniform(&seed, 0, n);
 }
 
+/* Offsets, then steps. */
+static const float of_spacepoints[] = {-1, 30, -200, 1e-5f, 0.01f, 0.5f};
+static const float of_samples[] = {-1, 1e-5f};
+
 /* A collection whose values are in range for the daemon, or any when `is_wild`. */
 static void add(struct made *m, const struct trg_collection *declaration, uint32_t n,
-                bool is_quantized)
+                bool is_encoded)
 {
     const uint32_t k = m->roi.n_collections++;
     struct trg_client_items *items = &m->items[k];
@@ -47,10 +51,8 @@ static void add(struct made *m, const struct trg_collection *declaration, uint32
             m->bytes[k][c][i] = (unsigned char)below(16); /* small numbers of all types */
         items->column[c] = m->bytes[k][c];
     }
-    if (is_quantized) {
-        m->quantum = (struct trg_client_quantum){{-1, 30, -200}, {1e-5f, 0.01f, 0.5f}};
-        items->quantum = &m->quantum;
-    }
+    if (is_encoded)
+        items->encoding = declaration == &trg_samples ? of_samples : of_spacepoints;
 }
 
 static struct made *new_roi(void)
@@ -100,7 +102,7 @@ static void check_message(const struct made *m, uint64_t token, bool is_repeat)
         assert_int_equal(c->n, items->n);
         for (uint32_t i = 0; items->n && i < items->declaration->n_columns; i++)
             assert_memory_equal(c->column[i], items->column[i],
-                                items->n * quantum_item_bytes(kind, items->quantum != NULL, i));
+                                items->n * encoding_item_bytes(kind, items->encoding, i));
     }
     wire_decoder_free(decoder);
     free(bytes);
@@ -124,7 +126,7 @@ static void check_columns(const struct made *m)
         const struct trg_client_items *items = &m->items[k];
         const uint32_t kind = kind_of_hash(items->declaration->hash);
         const uint32_t place = entry.kinds & SHM_LISTED ? k : kind - TRG_SPACEPOINTS;
-        const bool is_quantized = items->quantum != NULL;
+        const bool is_encoded = items->encoding;
 
         assert_int_equal(entry.in[place].n, items->n);
         assert_int_equal(entry.in[place].at % SHM_ALIGN, 0);
@@ -132,10 +134,12 @@ static void check_columns(const struct made *m)
                          entry.kinds & SHM_LISTED ? (uint32_t)items->declaration->hash : 0);
         for (uint32_t c = 0; items->n && c < items->declaration->n_columns; c++)
             assert_memory_equal(
-                bytes + entry.in[place].at - at + shm_column(kind, is_quantized, items->n, c),
-                items->column[c], items->n * quantum_item_bytes(kind, is_quantized, c));
-        if (is_quantized)
-            assert_memory_equal(bytes + entry.in[place].at - at, &m->quantum, sizeof m->quantum);
+                bytes + entry.in[place].at - at + shm_column(kind, is_encoded, items->n, c),
+                items->column[c], items->n * encoding_item_bytes(kind, is_encoded, c));
+        assert_int_equal(entry.kinds >> (SHM_ENCODED_AT + place) & 1, is_encoded);
+        if (is_encoded)
+            assert_memory_equal(bytes + entry.in[place].at - at, items->encoding,
+                                2 * encoding_sent(items->declaration) * sizeof(float));
     }
     free(bytes);
 }
@@ -167,7 +171,7 @@ static void several_and_numbers(void **state)
         add(m, &trg_spacepoints, 1 + below(MOST - 1), run % 2);
         add(m, &trg_hits, below(MOST), false);
         if (run % 3)
-            add(m, &trg_samples, below(MOST), false);
+            add(m, &trg_samples, below(MOST), run % 5 < 2);
         check_message(m, run, run % 2);
         check_columns(m);
         free(m);
@@ -186,11 +190,12 @@ static void what_is_refused(void **state)
     assert_string_equal(why, "collection samples is not among those that the options declare");
     c.declared = 1u << kind_of_hash(trg_samples.hash);
     assert_int_equal(encode_check(&c, &m->roi, why, sizeof why), 0);
-    m->items[0].quantum = &m->quantum;
-    assert_int_equal(encode_check(&c, &m->roi, why, sizeof why), -EINVAL);
-    assert_string_equal(why, "samples cannot be 16-bit numbers; spacepoints can");
     m->roi.n_collections = 0;
-    add(m, &trg_hits, 1, false);
+    add(m, &trg_hits, 1, true);
+    assert_int_equal(encode_check(&c, &m->roi, why, sizeof why), -EINVAL);
+    assert_string_equal(why,
+                        "hits cannot be encoded: no column of their declaration has an encoding");
+    m->items[0].encoding = NULL;
     add(m, &trg_hits, 1, false);
     assert_int_equal(encode_check(&c, &m->roi, why, sizeof why), -EINVAL);
     assert_string_equal(why, "an RoI holds hits twice; once is allowed");
@@ -200,11 +205,42 @@ static void what_is_refused(void **state)
     free(m);
 }
 
+/* What an author calls to make the numbers. */
+static void numbers_of_values(void **state)
+{
+    const float momentum[] = {-1.5f, 0, 5.0535f}, e[] = {1, 2};
+    const struct {
+        float value;
+        int error;
+    } bad[] = {{-1.6f, -ERANGE}, {5.1f, -ERANGE}, {0.0f / 0.0f, -EINVAL}};
+    struct trg_encoding x;
+    uint16_t n[3];
+
+    (void)state;
+    assert_int_equal(
+        trg_client_encode(&trg_samples, TRG_SAMPLES_MOMENTUM_COLUMN, momentum, 1, n, &x), 0);
+    assert_true(x.offset == -1.5f && x.step == 0.0001f);
+    assert_memory_equal(n, ((uint16_t[]){0, 15000, 65535}), sizeof n);
+    assert_int_equal(trg_client_encode(&trg_samples, TRG_SAMPLES_E_COLUMN, e, 2, n, &x), 0);
+    assert_true(x.offset == 1 && x.step > 1.52e-5f && x.step < 1.53e-5f);
+    assert_memory_equal(n, ((uint16_t[]){0, 65535}), 4);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const float values[] = {0, bad[i].value, 0};
+
+        assert_int_equal(
+            trg_client_encode(&trg_samples, TRG_SAMPLES_MOMENTUM_COLUMN, values, 1, n, &x),
+            bad[i].error);
+    }
+    assert_int_equal(trg_client_encode(&trg_samples, TRG_SAMPLES_A_COLUMN, e, 2, n, &x), -EINVAL);
+    assert_int_equal(trg_client_encode(&trg_samples, TRG_SAMPLES_COLUMNS, e, 2, n, &x), -EINVAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_collection),
         cmocka_unit_test(several_and_numbers),
+        cmocka_unit_test(numbers_of_values),
         cmocka_unit_test(what_is_refused),
     };
     char why[128];

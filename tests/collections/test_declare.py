@@ -21,6 +21,10 @@ def column(text):
     return HEAD + "columns:\n  - {" + text + "}\n"
 
 
+def coded(text):
+    return column("name: et, type: f32, min: 0, max: 100, encoding: {" + text + "}, doc: e")
+
+
 BAD = [  # declaration, line, sentence
     ("", 1, "the file is empty; the keys collection, doc, room, columns are needed"),
     ("a: [\n", 2, "not YAML: "),
@@ -56,12 +60,27 @@ BAD = [  # declaration, line, sentence
     (column("name: et, type: f32, max: inf, doc: e"), 5, "max is 'inf'; a number of"),
     (column("name: et, type: f32, max: max_layer, doc: e"), 5, "max is 'max_layer', which is for columns of the types "
      "u8 and u16"),
-    (column("name: et, type: f16, encoding: u16, doc: e"), 5, "encoding 'u16' of a column of f16; u16, of a column of "
-     "f32, is allowed"),
-    (column("name: et, type: f32, encoding: u8, doc: e"), 5, "encoding 'u8' of a column of f32"),
+    (column("name: et, type: f16, encoding: u16, doc: e"), 5, "column et of type f16 has an encoding; columns of f32 may "
+     "have one"),
+    (column("name: et, type: f32, encoding: u8, doc: e"), 5, "encoding 'u8' of column et; u16, or {type: u16, offset: "),
+    (coded("type: i16, offset: 0, step: 1"), 5, "encoding 'i16' of column et; u16, or"),
+    (coded("type: u16"), 5, "an encoding has no 'offset'; needed are type, offset, step"),
+    (coded("type: u16, offset: 0"), 5, "an encoding has no 'step'; needed are type, offset, step"),
+    (coded("type: u16, offset: 0, step: 1, scale: 2"), 5, "unknown key 'scale' of an encoding"),
+    (coded("type: u16, offset: 0, step: 0"), 5, "step is '0'; a number above 0 is allowed"),
+    (coded("type: u16, offset: 0, step: -0.5"), 5, "step is '-0.5'; a number above 0 is allowed"),
+    (coded("type: u16, offset: 0, step: 1e-50"), 5, "step is '1e-50'; a number above 0 is allowed"),
+    (coded("type: u16, offset: .nan, step: 1"), 5, "offset is '.nan'; a number of -3.40282347e+38 to"),
+    (coded("type: u16, offset: nan, step: 1"), 5, "offset is 'nan'; a number of -3.40282347e+38 to"),
+    (coded("type: u16, offset: 0, step: inf"), 5, "step is 'inf'; a number of"),
+    (coded("type: u16, offset: 1e39, step: 1"), 5, "offset is '1e39'; a number of -3.40282347e+38 to 3.40282347e+38"),
+    (coded("type: u16, offset: 3e38, step: 1e34"), 5, "offset 3e+38 and step 1e+34 reach 9.5535e+38 in 65535 steps; at most "
+     "3.40282e+38 is allowed"),
+    (coded("type: u16, offset: -3e38, step: 1e34"), 5, "offset -3e+38 and step 1e+34 reach"),
+    (coded("type: u16, offset: 101, step: 1"), 5, "offset 101 and step 1 reach from 101 to 65636; column et allows 0 to 100"),
+    (coded("type: u16, offset: -70000, step: 1"), 5, "offset -70000 and step 1 reach from -70000 to -4465; column et allows"),
     (column("name: et, type: f32, unit: '', doc: e"), 5, "unit is ''; one line of 1 to 15 ASCII characters"),
     (GOOD + "  - {name: et, type: u8, doc: e}\n", 6, "column et is there twice"),
-    (GOOD + "  - {name: n, type: f32, encoding: u16, doc: e}\n", 6, "column n is encoded and et before it is not"),
 ]
 
 
@@ -132,6 +151,25 @@ class Declare(unittest.TestCase):
         self.path("towers.yaml", GOOD.replace("GeV", "MeV"))
         self.assertEqual(self.run_it("header", out, path).returncode, 0)
         self.assertNotEqual(os.stat(out).st_mtime, 1)
+
+    def test_encoding(self):
+        """Its place among columns is free; only offset and step change the hash of what was declared before."""
+        plain = declare.declaration(self.path("a.yaml", column("name: et, type: f32, encoding: u16, doc: e")))
+        d = declare.declaration(self.path("b.yaml", GOOD + "  - {name: n, type: 'f32[2]', encoding: {type: u16, offset: "
+                                          "-1.5, step: 0.0001}, doc: e}\n"))
+        self.assertEqual(plain["columns"][0]["encoding"], (0.0, 0.0))
+        self.assertEqual(d["columns"][1]["encoding"], (-1.5, 9.999999747378752e-05))  # of single precision
+        text = "\n".join(declare.file_text([d]))
+        self.assertIn("{-1.500000000e+00f, 9.999999747e-05f},", text)
+        self.assertIn("{0.000000000e+00f, 0.000000000e+00f},", text)
+        self.assertNotIn("trg_encoding", "\n".join(declare.file_text([plain])))
+        self.assertIn("| `n` | f32[2], u16 with -1.5 + 0.0001 n |", "\n".join(declare.docs([d])))
+        hashes = {declare.hash_of(d)}
+        d["columns"][1]["encoding"] = (-1.5, 0.5)
+        hashes.add(declare.hash_of(d))
+        d["columns"][1]["encoding"] = (0.0, 0.0)
+        hashes.add(declare.hash_of(d))
+        self.assertEqual(len(hashes), 3)
 
     def test_page(self):
         path = self.path("towers.yaml", GOOD)

@@ -18,7 +18,7 @@ static char why[256];
 /* A collection of one column with the right hash. */
 static struct trg_collection small(const char *name, struct trg_column *column)
 {
-    struct trg_collection c = {sizeof c, 1, name, "a test", 10, sizeof *column, 0, column};
+    struct trg_collection c = {sizeof c, 1, name, "a test", 10, sizeof *column, 0, column, NULL};
 
     *column = (struct trg_column){"et", "GeV", "energy", TRG_F32, 1, 0, 100, 0};
     c.hash = trg_collection_hash(&c);
@@ -95,6 +95,80 @@ static void bad_declarations_are_refused(void **state)
     BAD(c.name = "hits", true, "it declares hits otherwise than trigd itself does");
 }
 
+/* Adds an encoding to the one column of a declaration. */
+static struct trg_collection encoded(struct trg_column *column, struct trg_encoding *encoding)
+{
+    struct trg_collection c = small("bad", column);
+
+    column->flags = TRG_COLUMN_ENCODED;
+    c.encoding = encoding;
+    c.hash = trg_collection_hash(&c);
+    return c;
+}
+
+static void encodings(void **state)
+{
+    static const struct {
+        struct trg_encoding encoding;
+        const char *sentence;
+    } bad[] = {
+        {{0, -1}, "with offset 0 and step -1; a step above 0 and values that single"},
+        {{1, 0}, "with offset 1 and step 0; a step above 0 and values that"},
+        {{0, 0.0f / 0.0f}, "a step above 0 and values that single precision can hold"},
+        {{3e38f, 1e34f}, "with offset 3e+38 and step 1e+34; a step above 0 and values that"},
+        {{-3e38f, 1e34f}, "with offset -3e+38 and step 1e+34; a step above 0 and values"},
+        {{200, 0.5f}, "column et of collection bad is encoded as 200 to 32967.5, all outside"},
+        {{-70000, 1}, "is encoded as -70000 to -4465, all outside of its range"}};
+    struct trg_encoding encoding = {-1, 0.5f};
+    struct trg_column column;
+    struct trg_collection c = encoded(&column, &encoding);
+    uint64_t hash = c.hash;
+    uint32_t kind;
+
+    (void)state;
+    c.name = "coded";
+    c.hash = trg_collection_hash(&c);
+    assert_int_equal(kind_add(&c, &kind, why, sizeof why), 0);
+    assert_true(trg_column_encoding(kind_info(kind), 0).step == 0.5f);
+    c = encoded(&column, &encoding);
+    assert_true(c.hash == hash);
+    encoding.step = 0.25f;
+    assert_true(trg_collection_hash(&c) != hash);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        encoding = bad[i].encoding;
+        refused(&c, true, -EINVAL, bad[i].sentence);
+    }
+    encoding = (struct trg_encoding){-1, 0.5f};
+    column.type = TRG_U32;
+    refused(&c, true, -EINVAL, "column et of collection bad has an encoding; columns of type f32");
+    column.type = TRG_F32;
+    column.flags = 0;
+    refused(&c, true, -EINVAL, "column et of collection bad has an encoding; columns of type f32");
+}
+
+/* A plugin built before there were encodings in declarations. */
+static void an_older_declaration(void **state)
+{
+    const size_t old = offsetof(struct trg_collection, encoding);
+    struct trg_column column;
+    struct trg_collection c = small("older", &column), *on_heap = malloc(old);
+    uint32_t kind, again;
+
+    (void)state;
+    assert_non_null(on_heap);
+    c.size = (uint32_t)old;
+    column.flags = TRG_COLUMN_ENCODED; /* as spacepoints have it */
+    c.hash = trg_collection_hash(&c);
+    memcpy(on_heap, &c, old); /* ASan sees a byte too many */
+    assert_int_equal(kind_add(on_heap, &kind, why, sizeof why), 0);
+    free(on_heap);
+    assert_int_equal(kind_info(kind)->size, sizeof c);
+    assert_true(trg_column_encoding(kind_info(kind), 0).step == 0);
+    c.size = sizeof c;
+    assert_int_equal(kind_add(&c, &again, why, sizeof why), 0);
+    assert_int_equal(again, kind);
+}
+
 static void a_column_twice_is_refused(void **state)
 {
     struct trg_column two[2];
@@ -134,6 +208,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_number_for_each_declaration),
         cmocka_unit_test(bad_declarations_are_refused),
+        cmocka_unit_test(encodings),
+        cmocka_unit_test(an_older_declaration),
         cmocka_unit_test(a_column_twice_is_refused),
         cmocka_unit_test(there_is_room_for_so_many),
     };

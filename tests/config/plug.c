@@ -180,7 +180,7 @@ static const struct trg_guest guest = {sizeof guest, open_guest, slice,  took,
                                        save,         progress,   destroy};
 
 static const struct trg_collection bad = {
-    sizeof bad, 1, "bad", "a wrong hash", 1, sizeof trg_hits.column[0], 1, trg_hits_columns};
+    sizeof bad, 1, "bad", "a wrong hash", 1, sizeof trg_hits.column[0], 1, trg_hits_columns, NULL};
 
 #if PLUG_KIND == NO_SYMBOL
 #define EXPORTED not_the_symbol

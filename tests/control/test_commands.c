@@ -316,7 +316,8 @@ static void test_loaded_plugin(void **state)
         fail_msg("%s", why);
     expect(state, "show plugins csv", "\nexample,1.0.0,cpu opencl cuda,");
     expect(state, "show plugin example", "rho_max_mm  100      mm    0 .. 2000");
-    expect(state, "show plugin example", "consumes   spacepoints  phi rad, rho mm, z mm, layer\n");
+    expect(state, "show plugin example",
+           "consumes   spacepoints  phi rad u16, rho mm u16, z mm u16, layer\n");
     json = ask(state, "show plugin example json");
     assert_true(fixture_is_json(json));
     free(json);

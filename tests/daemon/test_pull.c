@@ -24,6 +24,10 @@
 
 static uint64_t state;
 
+/* As they come with RoIs: of three columns, and of the first one of samples. */
+static const struct trg_encoding of_spacepoints[3] = {{-3, 9e-5f}, {25, 0.0171f}, {-1000, 0.0313f}};
+static const struct trg_encoding of_samples[3] = {{-1, 5e-5f}};
+
 struct batch { /* as a client has it in its memory */
     struct rig *rig;
     uint32_t kind, n;
@@ -31,6 +35,7 @@ struct batch { /* as a client has it in its memory */
     struct arena_source from[SAMPLE_CASES + ROIS];
     struct stage_source source[SAMPLE_CASES + ROIS];
     struct stage_guard guard[SAMPLE_CASES + ROIS];
+    struct trg_encoding sent[SAMPLE_CASES + ROIS][3]; /* what came with encoded ones */
     unsigned char *memory;
     size_t used;
     struct trg_buffer *window;
@@ -46,18 +51,26 @@ static void place(struct batch *b, uint32_t i, const struct stage_source *good)
     *from = (struct arena_source){.at = b->used, .n = good->n, .capacity = good->n + i % 3};
     b->guard[i] = (struct stage_guard){.max_layer = MAX_LAYER};
     b->source[i] = (struct stage_source){.n = good->n, .guard = &b->guard[i]};
-    if (b->kind == TRG_SPACEPOINTS && i % 2) {
-        from->is_quantized = true;
-        from->quantum = (struct quantum){{-3, 25, -1000}, {9e-5f, 0.0171f, 0.0313f}};
-        b->source[i].quantum = &from->quantum;
+    if (encoding_count(info) && i % 2) {
+        from->is_encoded = b->source[i].is_encoded = true;
+        from->encodings = i * sizeof b->sent[0];
+        b->source[i].sent = b->sent[i];
+        memcpy(b->sent[i], b->kind == TRG_SPACEPOINTS ? of_spacepoints : of_samples,
+               sizeof b->sent[i]);
+        b->sent[i][0].step *= 1 + 0.01f * (float)(i % 3); /* each its own */
     }
     for (uint32_t c = 0; c < info->n_columns; c++) {
-        const size_t size = quantum_item_bytes(b->kind, from->is_quantized, c);
+        const size_t size = encoding_item_bytes(b->kind, from->is_encoded, c);
 
         b->source[i].column[c] = b->memory + b->used;
         assert_true(b->used + size * from->capacity + 64 <= MEMORY);
         if (good->n)
             memcpy(b->memory + b->used, good->column[c], size * good->n);
+        for (uint32_t k = 0; size < trg_column_bytes(&info->column[c]) && k < size * good->n;
+             k += 2)
+            memcpy(b->memory + b->used + k,
+                   &(uint16_t){(uint16_t)(5000 + sample_below(&state, 60000))},
+                   2); /* good ones, whatever the encoding */
         b->used += arena_align(size * from->capacity);
     }
 }
@@ -76,7 +89,7 @@ static void spoil(struct batch *b, uint32_t i)
                              (uint32_t)sample_random(&state)};
     const uint32_t value = bits[sample_below(&state, sizeof bits / sizeof *bits)];
     const size_t size =
-        b->from[i].is_quantized && c < QUANTUM_COLUMNS ? 2 : trg_type_size(info->column[c].type);
+        encoding_item_bytes(b->kind, b->from[i].is_encoded, c) / info->column[c].length;
     const uint32_t values = b->from[i].n * info->column[c].length;
 
     if (values)
@@ -174,7 +187,7 @@ static uint32_t compare(const struct batch *b, const struct trg_span *pulled, co
 static uint32_t both_ways(struct rig *rig, const struct pull *pull, uint32_t kind, uint32_t n)
 {
     static struct batch b;
-    const size_t bytes = stage_bytes(kind, n, n * MOST) + pull_bytes(n);
+    const size_t bytes = stage_bytes(kind, n, n * MOST) + pull_bytes(kind, n);
     unsigned char *staged = aligned_alloc(64, arena_align(bytes)), *device = malloc(bytes);
     struct trg_buffer *dev = rig_buffer(rig, TRG_MEM_DEVICE, bytes);
     struct trg_buffer *host = rig_buffer(rig, TRG_MEM_PINNED, bytes);
@@ -190,6 +203,7 @@ static uint32_t both_ways(struct rig *rig, const struct pull *pull, uint32_t kin
                                   .n_rois = n,
                                   .rois = b.info,
                                   .sources = b.from,
+                                  .pool = (const unsigned char *)b.sent,
                                   .window = b.window,
                                   .host = host,
                                   .dev = dev};

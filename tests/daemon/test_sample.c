@@ -50,8 +50,8 @@ static void values_are_allowed(void **state)
         {"one", "", "one", TRG_F16, 1, 0.5, 0.5, 0},
         {"any", "", "any", TRG_F32, 64, -3.4e38, 3.4e38, 0},
     };
-    struct trg_collection narrow = {sizeof narrow,   5, "narrow", "narrow ranges", 1,
-                                    sizeof *columns, 0, columns};
+    struct trg_collection narrow = {
+        sizeof narrow, 5, "narrow", "narrow ranges", 1, sizeof *columns, 0, columns, NULL};
     const uint64_t seed = fresh_seed();
     char why[256];
     uint32_t kind;

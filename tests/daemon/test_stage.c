@@ -45,14 +45,14 @@ static void lays_out_three_rois(void **state)
 /* Numbers become floats between those that came as floats; layers stay. */
 static void makes_floats_of_numbers(void **state)
 {
-    static const struct quantum q = {.offset = {-3, 25, -1000}, .step = {0.0625f, 0.5f, 0.25f}};
+    static const struct trg_encoding sent[] = {{-3, 0.0625f}, {25, 0.5f}, {-1000, 0.25f}};
     unsigned char raw[7] = {9, 0, 0, 1, 0, 0xff, 0xff}; /* 0, 1, 65535 from the second on */
     float phi[2] = {0.5f, 1.5f};
     uint8_t layers[3] = {1, 2, 3};
     struct trg_roi_info rois[3] = {{.l1id = 1}, {.l1id = 2}, {.l1id = 3}};
     struct stage_source src[3] = {
         {.n = 1, .column = {&phi[0], &phi[0], &phi[0], layers}},
-        {.n = 3, .column = {raw + 1, raw + 1, raw + 1, layers}, .quantum = &q},
+        {.n = 3, .column = {raw + 1, raw + 1, raw + 1, layers}, .is_encoded = true, .sent = sent},
         {.n = 1, .column = {&phi[1], &phi[1], &phi[1], layers}}};
     unsigned char *dst = aligned_alloc(64, stage_bytes(TRG_SPACEPOINTS, 3, 5));
     struct trg_span span;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spacepoints sent as floats and as 16-bit numbers: the same decision of the same values, and the
- * debug stream keeps what came. */
+/* Spacepoints sent plain, encoded, and encoded as older clients do: the same decision of the same
+ * values, and the debug stream keeps what came. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,12 +39,30 @@ static const char menu_fault[] = "name: layouts\n"
 
 static uint64_t seed;
 
-struct pair { /* one RoI in both layouts, of the same values */
+#define WAYS 3u
+struct pair { /* one RoI in each layout, of the same values */
     struct generated g;
     struct generated_message made;
-    struct layout_room quantized, floats;
-    Trigd__V1__Roi roi[2];
+    struct layout_room encoded, plain;
+    Trigd__V1__QuantizedSpacepoints old;
+    Trigd__V1__Roi roi[WAYS];
 };
+
+/* What an older client sends instead of Columns. */
+static void make_old(const Trigd__V1__Columns *m, Trigd__V1__QuantizedSpacepoints *old)
+{
+    trigd__v1__quantized_spacepoints__init(old);
+    old->phi = m->encoded[0];
+    old->rho = m->encoded[1];
+    old->z = m->encoded[2];
+    old->layer = m->encoded[3];
+    old->phi0_rad = m->offset[0];
+    old->rho0_mm = m->offset[1];
+    old->z0_mm = m->offset[2];
+    old->phi_step_rad = m->step[0];
+    old->rho_step_mm = m->step[1];
+    old->z_step_mm = m->step[2];
+}
 
 static void make_pair(struct pair *p, uint64_t number)
 {
@@ -54,17 +72,20 @@ static void make_pair(struct pair *p, uint64_t number)
     generated_message(&p->g, &p->made);
     p->made.roi.truth = NULL;
     p->roi[0] = p->made.roi;
-    assert_int_equal(layout_apply(LAYOUT_QUANTIZED, &p->roi[0], &p->quantized), 0);
-    assert_non_null(p->roi[0].quantized_spacepoints);
-    p->roi[1] = p->roi[0];
-    assert_int_equal(layout_apply(LAYOUT_FLOATS, &p->roi[1], &p->floats), 0);
-    assert_non_null(p->roi[1].spacepoints);
+    assert_int_equal(layout_apply(LAYOUT_ENCODED, &p->roi[0], &p->encoded), 0);
+    assert_int_equal(p->roi[0].columns[0]->n_encoded, TRG_SPACEPOINTS_COLUMNS);
+    p->roi[1] = p->roi[2] = p->made.roi;
+    p->roi[1].spacepoints = p->roi[2].spacepoints = NULL;
+    make_old(p->roi[0].columns[0], &p->old);
+    p->roi[1].quantized_spacepoints = p->roi[2].quantized_spacepoints = &p->old;
+    assert_int_equal(layout_apply(LAYOUT_PLAIN, &p->roi[2], &p->plain), 0);
+    assert_int_equal(p->roi[2].columns[0]->n_column, TRG_SPACEPOINTS_COLUMNS);
 }
 
 static void drop_pair(struct pair *p)
 {
-    layout_room_fini(&p->quantized);
-    layout_room_fini(&p->floats);
+    layout_room_fini(&p->encoded);
+    layout_room_fini(&p->plain);
     generated_fini(&p->g);
 }
 
@@ -111,12 +132,12 @@ static void collect(struct link *l, uint32_t n, float (*ret)[VALUES])
     }
 }
 
-/* One batch mixes both; once found in place, once unpacked and copied to the pool. */
+/* One batch mixes them; once found in place, once unpacked and copied to the pool. */
 static void the_same_decision(void **state)
 {
     static struct pair pair[ROIS];
-    Trigd__V1__Roi *rois[2 * ROIS];
-    float values[2 * ROIS][VALUES];
+    Trigd__V1__Roi *rois[WAYS * ROIS];
+    float values[WAYS * ROIS][VALUES];
     struct server s;
     struct link l;
 
@@ -126,16 +147,16 @@ static void the_same_decision(void **state)
     link_hello(&l, "layouts", 0);
     for (uint32_t i = 0; i < ROIS; i++) {
         make_pair(&pair[i], i);
-        for (uint32_t k = 0; k < 2; k++) {
-            rois[2 * i + k] = &pair[i].roi[k];
-            pair[i].roi[k].token = 2 * i + k;
+        for (uint32_t k = 0; k < WAYS; k++) {
+            rois[WAYS * i + k] = &pair[i].roi[k];
+            pair[i].roi[k].token = WAYS * i + k;
         }
     }
     for (uint32_t round = 0; round < 2; round++) {
-        send(&l, rois, 2 * ROIS, round);
-        collect(&l, 2 * ROIS, values);
-        for (uint32_t i = 0; i < ROIS; i++)
-            assert_memory_equal(values[2 * i], values[2 * i + 1], sizeof values[0]);
+        send(&l, rois, WAYS * ROIS, round);
+        collect(&l, WAYS * ROIS, values);
+        for (uint32_t i = 0; i < WAYS * ROIS; i++)
+            assert_memory_equal(values[i], values[i - i % WAYS], sizeof values[0]);
     }
     server_wait_counter(&s, "in_flight", 0);
     server_check_ledger(&s);

@@ -3,6 +3,7 @@
  * with the hash that its columns have: a refusal has a sentence; what was taken is bounded, is
  * found by its hash, and says the same when it is written again. */
 #include <errno.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,17 @@
 #include "want.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+/* All numbers of an encoding that was taken are finite. */
+static void check_encoding(const struct trg_collection *c, uint32_t i)
+{
+    const struct trg_encoding e = trg_column_encoding(c, i);
+
+    WANT(isfinite(e.offset + e.step * 65535.0f) && e.step >= 0);
+    WANT(e.step == 0 ? e.offset == 0 : c->column[i].flags & TRG_COLUMN_ENCODED);
+    if (c->column[i].flags & TRG_COLUMN_ENCODED)
+        WANT(c->column[i].type == TRG_F32);
+}
 
 static void check_taken(const Trigd__V1__Collection *m, uint32_t kind)
 {
@@ -26,12 +38,14 @@ static void check_taken(const Trigd__V1__Collection *m, uint32_t kind)
     for (uint32_t i = 0; i < c->n_columns; i++) {
         WANT(trg_column_bytes(&c->column[i]) >= 1);
         WANT(c->column[i].min <= c->column[i].max);
+        check_encoding(c, i);
     }
     declared_fill(1u << kind, &again);
     WANT(again.n == 1 && again.list[0]->n_columns == m->n_columns);
     for (size_t i = 0; i < m->n_columns; i++)
         WANT(!strcmp(again.list[0]->columns[i]->name, m->columns[i]->name) &&
-             again.list[0]->columns[i]->type == m->columns[i]->type);
+             again.list[0]->columns[i]->type == m->columns[i]->type &&
+             again.list[0]->columns[i]->step == trg_column_encoding(c, (uint32_t)i).step);
 }
 
 static void offer(const Trigd__V1__Collection *m)
@@ -54,12 +68,17 @@ static void offer(const Trigd__V1__Collection *m)
 static uint64_t own_hash(const Trigd__V1__Collection *m)
 {
     struct trg_column column[TRG_COLUMNS_MAX];
-    const struct trg_collection c = {
-        .n_columns = (uint32_t)m->n_columns, .name = m->name, .column = column};
+    struct trg_encoding encoding[TRG_COLUMNS_MAX];
+    const struct trg_collection c = {.size = sizeof c,
+                                     .n_columns = (uint32_t)m->n_columns,
+                                     .name = m->name,
+                                     .column = column,
+                                     .encoding = encoding};
 
     if (m->n_columns > TRG_COLUMNS_MAX)
         return m->hash;
-    for (size_t i = 0; i < m->n_columns; i++)
+    for (size_t i = 0; i < m->n_columns; i++) {
+        encoding[i] = (struct trg_encoding){m->columns[i]->offset, m->columns[i]->step};
         column[i] = (struct trg_column){.name = m->columns[i]->name,
                                         .unit = m->columns[i]->unit,
                                         .type = m->columns[i]->type,
@@ -67,6 +86,7 @@ static uint64_t own_hash(const Trigd__V1__Collection *m)
                                         .min = m->columns[i]->min,
                                         .max = m->columns[i]->max,
                                         .flags = m->columns[i]->flags};
+    }
     return trg_collection_hash(&c);
 }
 

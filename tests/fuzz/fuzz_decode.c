@@ -60,23 +60,24 @@ static void check_collection(uint32_t kind, const struct wire_collection *c)
     }
 }
 
-/* Numbers: none gives a value that is not allowed. */
-static void check_quantized(const struct wire_roi *w)
+/* The values of an encoded collection are allowed, too. */
+static void check_encoded(const struct wire_roi *w, const struct wire_collection *c)
 {
-    const struct wire_collection *c = &w->collection[TRG_SPACEPOINTS];
-    const struct trg_collection *info = kind_info(TRG_SPACEPOINTS);
+    const struct trg_collection *info = kind_info(c->kind);
 
     WANT(c->n <= limits.max_items && c->is_there);
     for (uint32_t i = 0; i < info->n_columns; i++) {
-        for (uint32_t k = 0; k < c->n; k++) {
-            const unsigned char *at = (const unsigned char *)c->column[i] + k * quantum_size(i);
+        const size_t size = encoding_item_bytes(c->kind, true, i) / info->column[i].length;
+
+        for (uint32_t k = 0; k < c->n * info->column[i].length; k++) {
+            const unsigned char *at = (const unsigned char *)c->column[i] + k * size;
             float v;
 
-            if (i < QUANTUM_COLUMNS) {
-                quantum_values(&w->quantum, i, at, 1, &v);
+            if (encoding_is_there(info, i)) {
+                encoding_values(encoding_of(info, wire_sent(w, c), i), at, 1, &v);
                 at = (const unsigned char *)&v;
             }
-            check_value(TRG_SPACEPOINTS, &info->column[i], at);
+            check_value(c->kind, &info->column[i], at);
         }
     }
 }
@@ -94,8 +95,8 @@ static void check_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi)
     WANT(w.token == roi->token && w.info.z_min_mm <= w.info.z_max_mm && fabsf(w.info.eta) <= 10);
     WANT(w.info.eta_half >= 0 && w.info.phi_half_rad >= 0);
     for (uint32_t s = 0; s < WIRE_SLOTS; s++)
-        if (s == TRG_SPACEPOINTS && w.is_quantized)
-            check_quantized(&w);
+        if (w.collection[s].is_encoded)
+            check_encoded(&w, &w.collection[s]);
         else
             check_collection(w.collection[s].kind, &w.collection[s]);
 }
@@ -103,17 +104,17 @@ static void check_roi(const struct wire_decoder *d, const Trigd__V1__Roi *roi)
 static void check_same(const struct wire_roi *a, const struct wire_roi *b)
 {
     WANT(a->token == b->token && !memcmp(&a->info, &b->info, sizeof a->info));
-    WANT(a->type == b->type && a->is_quantized == b->is_quantized &&
-         !memcmp(&a->quantum, &b->quantum, sizeof a->quantum));
+    WANT(a->type == b->type && a->n_encodings == b->n_encodings &&
+         !memcmp(a->encoding, b->encoding, a->n_encodings * sizeof *a->encoding));
     for (uint32_t s = 0; s < WIRE_SLOTS; s++) {
         const struct wire_collection *x = &a->collection[s], *y = &b->collection[s];
         const struct trg_collection *info = kind_info(x->kind);
-        const bool is_quantized = s == TRG_SPACEPOINTS && a->is_quantized;
 
-        WANT(x->n == y->n && x->is_there == y->is_there && x->kind == y->kind);
+        WANT(x->n == y->n && x->is_encoded == y->is_encoded && x->is_there == y->is_there &&
+             x->kind == y->kind);
         for (uint32_t i = 0; x->n && i < info->n_columns; i++)
             WANT(!memcmp(x->column[i], y->column[i],
-                         x->n * quantum_item_bytes(x->kind, is_quantized, i)));
+                         x->n * encoding_item_bytes(x->kind, x->is_encoded, i)));
     }
 }
 

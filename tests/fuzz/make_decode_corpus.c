@@ -122,6 +122,9 @@ static void put_batches(void)
     sample_quantize(&sample);
     put_sample("an RoI with quantized spacepoints");
     sample_init(&sample, 5);
+    sample_encode(&sample);
+    put_sample("an RoI with encoded spacepoints");
+    sample_init(&sample, 5);
     sample_declare(&sample, 5);
     put_sample("an RoI with declared columns");
 }

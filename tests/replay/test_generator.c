@@ -361,7 +361,7 @@ static void packed_rois_pass_the_decoder(void **state)
 }
 
 /* Numbers over each RoI's own range give back its values to half a step. */
-static void quantized_rois_pass_the_decoder(void **state)
+static void encoded_rois_pass_the_decoder(void **state)
 {
     const struct wire_limits limits = {16u << 20, 256, 65536, 31};
     const struct pick picks[3] = {{.which = 1, .l1id = 1, .token = 1},
@@ -375,8 +375,8 @@ static void quantized_rois_pass_the_decoder(void **state)
     size_t n;
 
     (void)state;
-    assert_int_equal(source_generate("lowlum", seed, 8, LAYOUT_QUANTIZED, &s), 0);
-    assert_int_equal(source_generate("lowlum", seed, 8, LAYOUT_FLOATS, &floats), 0);
+    assert_int_equal(source_generate("lowlum", seed, 8, LAYOUT_ENCODED, &s), 0);
+    assert_int_equal(source_generate("lowlum", seed, 8, LAYOUT_PLAIN, &floats), 0);
     assert_true(s.items == floats.items);
     assert_true(s.roi[0].n * 10 < floats.roi[0].n * 6);
     n = packed(&s, picks, 3, &bytes);
@@ -389,16 +389,17 @@ static void quantized_rois_pass_the_decoder(void **state)
 
         assert_int_equal(wire_scanned(decoder, i, &roi, &error), 0);
         assert_int_equal(generator_make(generator_find("lowlum"), seed, picks[i].which, &g), 0);
-        assert_true(roi.is_quantized);
+        assert_true(roi.collection[TRG_SPACEPOINTS].is_encoded);
         assert_int_equal(roi.collection[TRG_SPACEPOINTS].n, g.n);
         values = malloc((g.n + 1) * sizeof *values);
         assert_non_null(values);
-        for (uint32_t c = 0; c < QUANTUM_COLUMNS; c++) {
+        for (uint32_t c = 0; c < 3; c++) {
+            const struct trg_encoding e = wire_sent(&roi, &roi.collection[TRG_SPACEPOINTS])[c];
             const float *want = generated_column(&g, c);
-            const double step = (double)roi.quantum.step[c],
-                         rounding = 2e-7 * (fabs((double)roi.quantum.offset[c]) + 65535 * step);
+            const double step = (double)e.step,
+                         rounding = 2e-7 * (fabs((double)e.offset) + 65535 * step);
 
-            quantum_values(&roi.quantum, c, roi.collection[TRG_SPACEPOINTS].column[c], g.n, values);
+            encoding_values(e, roi.collection[TRG_SPACEPOINTS].column[c], g.n, values);
             for (uint32_t k = 0; k < g.n; k++)
                 assert_near(values[k], want[k], 0.5 * step + rounding);
         }
@@ -424,7 +425,7 @@ int main(void)
         cmocka_unit_test(elementary_functions_are_right),
         cmocka_unit_test(random_numbers_have_their_moments),
         cmocka_unit_test(packed_rois_pass_the_decoder),
-        cmocka_unit_test(quantized_rois_pass_the_decoder),
+        cmocka_unit_test(encoded_rois_pass_the_decoder),
     };
 
     seed = fresh_seed();

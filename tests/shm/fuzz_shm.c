@@ -54,20 +54,19 @@ static void gather(uint32_t slot, const struct wire_roi *w, const unsigned char 
 {
     const struct wire_collection *c = &w->collection[slot];
     const uint32_t kind = c->kind;
-    const bool is_quantized = kind == TRG_SPACEPOINTS && w->is_quantized;
     static _Alignas(64) unsigned char staged[2 * DATA];
     const struct trg_collection *info = kind_info(kind);
     const struct trg_roi_info roi = {.l1id = 1};
     struct stage_guard guard = {.max_layer = limits.max_layer};
     struct stage_source source = {
-        .n = c->n, .guard = &guard, .quantum = is_quantized ? &w->quantum : NULL};
+        .n = c->n, .guard = &guard, .is_encoded = c->is_encoded, .sent = wire_sent(w, c)};
     struct trg_span span;
 
     WANT(stage_bytes(kind, 1, c->n) <= sizeof staged);
     for (uint32_t i = 0; i < info->n_columns; i++) {
         const unsigned char *at = c->column[i];
 
-        WANT(at >= data && at + c->n * quantum_item_bytes(kind, is_quantized, i) <= data + DATA);
+        WANT(at >= data && at + c->n * encoding_item_bytes(kind, c->is_encoded, i) <= data + DATA);
         source.column[i] = at;
     }
     stage_fill(kind, 1, &roi, &source, staged, &span);

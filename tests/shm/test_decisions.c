@@ -176,7 +176,7 @@ static void the_same_decision(void **state)
     struct rois r;
 
     (void)state;
-    make(&r, LAYOUT_QUANTIZED);
+    make(&r, LAYOUT_ENCODED);
     open_both(&s, &c, &l, config);
     compare(&c, &l, &r);
     assert_int_equal(pulled(&s), 0);
@@ -194,8 +194,8 @@ static void a_gpu_gathers_itself(void **state)
     struct rois floats, numbers;
 
     (void)state;
-    make(&floats, LAYOUT_FLOATS);
-    make(&numbers, LAYOUT_QUANTIZED);
+    make(&floats, LAYOUT_PLAIN);
+    make(&numbers, LAYOUT_ENCODED);
     assert_int_equal(setenv("TRIGD_TEST_BACKENDS", "test-backends", 1), 0);
     open_both(&s, &c, &l, gpu);
     for (int client = 0; client < 3; client++) {
@@ -228,20 +228,23 @@ static void same_numbers(const void *record, size_t n, const struct source_roi *
 {
     Trigd__V1__RoiBatch *kept = trigd__v1__roi_batch__unpack(NULL, n, record);
     Trigd__V1__Roi *want = trigd__v1__roi__unpack(NULL, roi->n, roi->bytes);
-    const Trigd__V1__QuantizedSpacepoints *a, *b;
+    const Trigd__V1__Columns *a, *b;
 
     assert_non_null(want);
     assert_non_null(kept);
-    a = want->quantized_spacepoints;
-    b = kept->rois[0]->quantized_spacepoints;
-    assert_non_null(b);
-    assert_int_equal(a->phi.len, b->phi.len);
-    assert_memory_equal(a->phi.data, b->phi.data, a->phi.len);
-    assert_memory_equal(a->rho.data, b->rho.data, a->rho.len);
-    assert_memory_equal(a->z.data, b->z.data, a->z.len);
-    assert_memory_equal(a->layer.data, b->layer.data, a->layer.len);
-    assert_float_equal(a->z0_mm, b->z0_mm, 0);
-    assert_float_equal(a->z_step_mm, b->z_step_mm, 0);
+    assert_int_equal(want->n_columns, 1);
+    assert_int_equal(kept->rois[0]->n_columns, 1);
+    a = want->columns[0];
+    b = kept->rois[0]->columns[0];
+    assert_int_equal(b->n_encoded, TRG_SPACEPOINTS_COLUMNS);
+    for (size_t c = 0; c < b->n_encoded; c++) {
+        assert_int_equal(a->encoded[c].len, b->encoded[c].len);
+        assert_memory_equal(a->encoded[c].data, b->encoded[c].data, a->encoded[c].len);
+    }
+    assert_int_equal(b->n_offset, 3);
+    assert_int_equal(b->n_step, 3);
+    assert_memory_equal(a->offset, b->offset, 3 * sizeof *a->offset);
+    assert_memory_equal(a->step, b->step, 3 * sizeof *a->step);
     trigd__v1__roi__free_unpacked(want, NULL);
     trigd__v1__roi_batch__free_unpacked(kept, NULL);
 }
@@ -257,7 +260,7 @@ static void the_debug_stream_keeps_numbers(void **state)
     size_t n;
 
     (void)state;
-    make(&r, LAYOUT_QUANTIZED);
+    make(&r, LAYOUT_ENCODED);
     sharer_server(&s, config, menu_fault);
     sharer_open(&c, &s);
     sharer_hello(&c, "shm", 0);

@@ -132,7 +132,7 @@ static void bad_entries(void **state)
 
     f->entry.kinds |= 1u << TRG_VERTICES;
     refused(f, TRIGD__V1__ERROR__CODE__MALFORMED,
-            "RoI 7: its kinds are 0x22; bits of 0xb000ff0e are allowed");
+            "RoI 7: its kinds are 0x22; bits of 0xb001ff0e are allowed");
     f->entry.kinds = 1u << TRG_HITS | SHM_QUANTIZED;
     refused(f, TRIGD__V1__ERROR__CODE__MALFORMED,
             "RoI 7: its kinds are 0x80000004; bits of 0x3000ff0e are allowed");
@@ -174,7 +174,7 @@ static void random_entries(void **state)
 
         e.kinds = 1u << (1 + (uint32_t)rand_r(&seed) % SHM_KINDS);
         if (e.kinds == 1u << TRG_SPACEPOINTS && rand_r(&seed) % 2)
-            e.kinds |= SHM_QUANTIZED;
+            e.kinds |= rand_r(&seed) % 2 ? SHM_QUANTIZED : 1u << SHM_ENCODED_AT;
         for (uint32_t k = 0; k < SHM_KINDS; k++) {
             e.in[k].n = (uint32_t)rand_r(&seed) >> (unsigned)rand_r(&seed) % 32;
             e.in[k].at = ((uint64_t)rand_r(&seed) << 33 | (uint64_t)rand_r(&seed) << 6) >>
@@ -193,9 +193,7 @@ static void random_entries(void **state)
                 const unsigned char *at = c->column[col];
 
                 assert_true(at >= data);
-                assert_true(at + c->n * quantum_item_bytes(
-                                            k, k == TRG_SPACEPOINTS && w.is_quantized, col) <=
-                            data + DATA);
+                assert_true(at + c->n * encoding_item_bytes(k, c->is_encoded, col) <= data + DATA);
             }
         }
     }
@@ -209,22 +207,25 @@ static unsigned char *numbers(struct fixture *f, uint32_t c)
     return shm_region_data(f->region) + PLACE + shm_column(TRG_SPACEPOINTS, true, N, c);
 }
 
-static void write_numbers(struct fixture *f, const struct quantum *q)
+struct table { /* as a client writes it */
+    float offset[3], step[3];
+};
+
+static void write_numbers(struct fixture *f, const struct table *t)
 {
     write_good(f);
-    f->entry.kinds |= SHM_QUANTIZED;
-    memcpy(shm_region_data(f->region) + PLACE, q, sizeof *q);
+    f->entry.kinds |= 1u << SHM_ENCODED_AT;
+    memcpy(shm_region_data(f->region) + PLACE, t, sizeof *t);
     for (uint32_t i = 0; i < N; i++) {
-        for (uint32_t c = 0; c < QUANTUM_COLUMNS; c++) {
+        for (uint32_t c = 0; c < 3; c++) {
             numbers(f, c)[2 * i] = (unsigned char)i;
             numbers(f, c)[2 * i + 1] = (unsigned char)(10 * c);
         }
-        numbers(f, QUANTUM_COLUMNS)[i] = (unsigned char)i;
+        numbers(f, 3)[i] = (unsigned char)i;
     }
 }
 
-static const struct quantum good_quantum = {.offset = {-1, 30, -250},
-                                            .step = {1e-5f, 0.01f, 0.005f}};
+static const struct table good_table = {.offset = {-1, 30, -250}, .step = {1e-5f, 0.01f, 0.005f}};
 
 /* Columns and values are where a lane looks for them, whatever the client does to the offsets and
  * steps after they were checked. */
@@ -239,25 +240,33 @@ static void good_numbers(void **state)
     struct wire_roi w;
     struct wire_error e;
 
-    write_numbers(f, &good_quantum);
+    write_numbers(f, &good_table);
+    f->entry.kinds ^= 1u << SHM_ENCODED_AT | SHM_QUANTIZED; /* an older client's */
     assert_int_equal(shm_entry_check(&f->entry, f->region, &limits, &w, &e), 0);
-    memset(shm_region_data(f->region) + PLACE, 0xff, sizeof(struct quantum));
-    assert_true(w.is_quantized);
-    assert_memory_equal(&w.quantum, &good_quantum, sizeof w.quantum);
+    assert_true(w.collection[TRG_SPACEPOINTS].is_encoded && w.encoding[2].offset == -250);
+    f->entry.kinds ^= 1u << SHM_ENCODED_AT | SHM_QUANTIZED;
+    assert_int_equal(shm_entry_check(&f->entry, f->region, &limits, &w, &e), 0);
+    memset(shm_region_data(f->region) + PLACE, 0xff, sizeof(struct table));
+    assert_true(w.collection[TRG_SPACEPOINTS].is_encoded);
+    for (uint32_t c = 0; c < 3; c++) {
+        assert_true(w.encoding[c].offset == good_table.offset[c]);
+        assert_true(w.encoding[c].step == good_table.step[c]);
+    }
     assert_int_equal(shm_entry_bytes(&w), N * 7 + sizeof(struct shm_roi));
-    source.quantum = &w.quantum;
+    source.is_encoded = true;
+    source.sent = w.encoding;
     memcpy(source.column, w.collection[TRG_SPACEPOINTS].column, sizeof source.column);
     bytes = aligned_alloc(64, stage_bytes(TRG_SPACEPOINTS, 1, N));
     assert_non_null(bytes);
     stage_fill(TRG_SPACEPOINTS, 1, &info, &source, bytes, &span);
-    for (uint32_t c = 0; c < QUANTUM_COLUMNS; c++)
+    for (uint32_t c = 0; c < 3; c++)
         for (uint32_t i = 0; i < N; i++) {
-            float v = quantum_value(&good_quantum, c, (uint16_t)(i + 256 * 10 * c));
+            float v = encoding_value(w.encoding[c], (uint16_t)(i + 256 * 10 * c));
 
             assert_memory_equal(bytes + span.column[c] + i * sizeof v, &v, sizeof v);
         }
     assert_int_equal(guard.fault.code, TRIGD__V1__ERROR__CODE__NONE);
-    numbers(f, QUANTUM_COLUMNS)[2] = 32;
+    numbers(f, 3)[2] = 32;
     stage_fill(TRG_SPACEPOINTS, 1, &info, &source, bytes, &span);
     assert_int_equal(guard.fault.code, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE);
     assert_int_equal((int)guard.fault.value, 32);
@@ -267,20 +276,20 @@ static void good_numbers(void **state)
 static void bad_numbers(void **state)
 {
     struct fixture *f = *state;
-    struct quantum q = good_quantum;
+    struct table q = good_table;
 
     q.step[1] = NAN;
     write_numbers(f, &q);
     refused(f, TRIGD__V1__ERROR__CODE__NOT_FINITE,
-            "RoI 7: the step of column rho of its quantized spacepoints is not finite; only finite "
+            "RoI 7: the step of column rho of its encoded spacepoints is not finite; only finite "
             "numbers are allowed");
-    q = good_quantum;
+    q = good_table;
     q.offset[0] = 3;
     write_numbers(f, &q);
     refused(f, TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
-            "RoI 7: column phi of its quantized spacepoints reaches from 3 to 3.65535; -3.1416 to "
+            "RoI 7: column phi of its encoded spacepoints reaches from 3 to 3.65535; -3.1416 to "
             "3.1416 rad is allowed");
-    write_numbers(f, &good_quantum);
+    write_numbers(f, &good_table);
     f->entry.in[0].at = DATA - shm_collection_bytes(TRG_SPACEPOINTS, true, N) + SHM_ALIGN;
     refused(f, TRIGD__V1__ERROR__CODE__LENGTHS,
             "RoI 7: its 5 spacepoints begin at 1048320 of the shared data; multiples of 64 up to "
@@ -413,13 +422,13 @@ static void the_rest(void **state)
     assert_int_equal((int)fault.value, 99);
     r.unseen = 0;
     assert_false(value_guard_rest(f->pool, &r, &fault));
-    write_numbers(f, &good_quantum);
+    write_numbers(f, &good_table);
     r.unseen = 1u << TRG_SPACEPOINTS;
-    r.in[TRG_SPACEPOINTS].is_quantized = true;
+    r.in[TRG_SPACEPOINTS].is_encoded = true;
     r.in[TRG_SPACEPOINTS].at = (uint64_t)(numbers(f, 0) - f->pool->base);
     memset(numbers(f, 0), 0xff, (size_t)2 * N); /* as floats they would be no numbers */
     assert_false(value_guard_rest(f->pool, &r, &fault));
-    numbers(f, QUANTUM_COLUMNS)[4] = 77;
+    numbers(f, 3)[4] = 77;
     assert_true(value_guard_rest(f->pool, &r, &fault));
     assert_int_equal((int)fault.value, 77);
 }

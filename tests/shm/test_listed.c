@@ -75,9 +75,32 @@ static void a_list_is_understood(void **state)
     assert_true(w.collection[TRG_SPACEPOINTS].is_there && w.collection[TRG_SPACEPOINTS].n == 2);
     assert_int_equal(shm_entry_bytes(&w),
                      N * kind_item_size(kind) + 2 * 13 + sizeof(struct shm_roi));
-    entry.kinds |= SHM_QUANTIZED;
+}
+
+/* Offset and step of e, then its numbers, and those of the vector; what the rest is stays. */
+static void encoded_ones_are_understood(void **state)
+{
+    const struct wire_collection *c;
+    float *data;
+    struct wire_error e;
+    struct wire_roi w;
+
+    (void)state;
+    write_good();
+    entry.kinds |= 5u << SHM_ENCODED_AT;
+    data = (float *)(void *)(shm_region_data(region) + PLACE);
+    data[0] = -1;
+    data[1] = 0x1p-15f;
+    memset(shm_region_data(region) + entry.in[2].at, 0, 64);
     assert_int_equal(shm_entry_check(&entry, region, &limits, &w, &e), 0);
-    assert_true(w.is_quantized);
+    c = &w.collection[WIRE_DECLARED];
+    assert_true(c->is_encoded && c->n == N);
+    assert_true(wire_sent(&w, c)[0].offset == -1 && wire_sent(&w, c)[0].step == 0x1p-15f);
+    assert_ptr_equal(c->column[0], shm_region_data(region) + PLACE + SHM_ALIGN);
+    assert_true(w.collection[TRG_SPACEPOINTS].is_encoded);
+    assert_int_equal(w.n_encodings, 4);
+    assert_int_equal(shm_entry_bytes(&w),
+                     N * (kind_item_size(kind) - 2 - 3 * 2) + 2 * 7 + sizeof(struct shm_roi));
 }
 
 static void refused(Trigd__V1__Error__Code code, const char *sentence)
@@ -98,7 +121,7 @@ static void bad_lists_are_refused(void **state)
     write_good();
     entry.kinds |= 1u << TRG_HITS;
     refused(TRIGD__V1__ERROR__CODE__MALFORMED,
-            "RoI 7: its kinds are 0x40000004; with a list bits of 0xf000ff00 are allowed");
+            "RoI 7: its kinds are 0x40000004; with a list bits of 0xf00fff00 are allowed");
     entry.in[1].hash = 1;
     refused(TRIGD__V1__ERROR__CODE__UNKNOWN,
             "RoI 7: no collection has a hash that ends in 00000001; those that Welcome lists");
@@ -110,15 +133,25 @@ static void bad_lists_are_refused(void **state)
     refused(TRIGD__V1__ERROR__CODE__LENGTHS, "RoI 7: its 6 samples begin at 1048512 of the shared");
     entry.in[0].n = 1001;
     refused(TRIGD__V1__ERROR__CODE__TOO_LARGE, "RoI 7: 1001 samples; at most 1000 are allowed");
-    entry.kinds |= SHM_QUANTIZED;
+    entry.kinds |= 4u << SHM_ENCODED_AT;
     entry.in[2].hash = 0;
-    refused(TRIGD__V1__ERROR__CODE__MALFORMED, "RoI 7: it lists no spacepoints that could be");
+    refused(TRIGD__V1__ERROR__CODE__MALFORMED,
+            "RoI 7: place 2 is encoded, and holds no collection");
+    entry.kinds |= 4u << SHM_ENCODED_AT;
+    entry.in[2].hash = (uint32_t)trg_hits.hash;
+    refused(TRIGD__V1__ERROR__CODE__MALFORMED,
+            "RoI 7: its hits are encoded; none of their columns may be");
+    entry.kinds |= 1u << SHM_ENCODED_AT;
+    memcpy(shm_region_data(region) + PLACE, (float[]){-1, 1}, 2 * sizeof(float));
+    refused(TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
+            "RoI 7: column e of its encoded samples reaches from -1 to 65534; -1 to 2.5 GeV is");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_is_understood),
+        cmocka_unit_test(encoded_ones_are_understood),
         cmocka_unit_test(bad_lists_are_refused),
     };
 

@@ -96,62 +96,62 @@ static void both_layouts(struct sample *s)
 
 static void many_numbers(struct sample *s)
 {
-    sample_quantize(s);
     s->quantized.phi.len = s->quantized.rho.len = s->quantized.z.len = 2002;
     s->quantized.layer.len = 1001;
+    sample_encode(s);
 }
 
 static void odd_numbers(struct sample *s)
 {
-    sample_quantize(s);
     s->quantized.phi.len = 9;
+    sample_encode(s);
 }
 
 static void few_numbers(struct sample *s)
 {
-    sample_quantize(s);
     s->quantized.rho.len = 8;
+    sample_encode(s);
 }
 
 static void no_numbers(struct sample *s)
 {
-    sample_quantize(s);
     s->quantized.z.len = 0;
+    sample_encode(s);
 }
 
 static void nan_offset(struct sample *s)
 {
-    sample_quantize(s);
     s->quantized.z0_mm = NAN;
+    sample_encode(s);
 }
 
 static void infinite_step(struct sample *s)
 {
-    sample_quantize(s);
     s->quantized.rho_step_mm = INFINITY;
+    sample_encode(s);
 }
 
 static void far_phi(struct sample *s)
 {
-    sample_quantize(s);
     s->quantized.phi_step_rad = 0x1p-13f;
+    sample_encode(s);
 }
 
 static void near_rho(struct sample *s)
 {
-    sample_quantize(s);
     s->quantized.rho0_mm = -1;
+    sample_encode(s);
 }
 
 static void endless_z(struct sample *s)
 {
-    sample_quantize(s);
     s->quantized.z_step_mm = 1e36f;
+    sample_encode(s);
 }
 
-static void quantized_layer(struct sample *s)
+static void encoded_layer(struct sample *s)
 {
-    sample_quantize(s);
+    sample_encode(s);
     s->sp_layer[2] = 33;
 }
 
@@ -324,12 +324,12 @@ const struct malformed malformed[] = {
     {"a layer over max_layer in its high byte", SPOIL(large_hit_layer), .code = CODE(OUT_OF_RANGE),
      .text = "RoI 7: layer 257 in its hits; 0 to 31 are allowed"},
     {"spacepoints in both layouts", SPOIL(both_layouts), .code = CODE(MALFORMED),
-     .text = "RoI 7: it holds spacepoints and quantized_spacepoints; one of the two is allowed"},
-    {"more than max_items quantized spacepoints", SPOIL(many_numbers), .code = CODE(TOO_LARGE),
+     .text = "RoI 7: it holds spacepoints twice; once is allowed"},
+    {"more than max_items encoded spacepoints", SPOIL(many_numbers), .code = CODE(TOO_LARGE),
      .text = "RoI 7: 1001 spacepoints; at most 1000 are allowed"},
     {"an odd number of bytes for numbers of two", SPOIL(odd_numbers), .code = CODE(LENGTHS),
-     .text = "RoI 7: column phi of its spacepoints has an odd number of bytes; two for each item "
-             "are allowed"},
+     .text = "RoI 7: column phi of its encoded spacepoints has 9 bytes; 2 for each item are "
+             "allowed"},
     {"a column of numbers that is too short", SPOIL(few_numbers), .code = CODE(LENGTHS),
      .text = "RoI 7: the columns phi and rho of its spacepoints have 5 and 4 values; columns of "
              "one length are allowed"},
@@ -337,21 +337,21 @@ const struct malformed malformed[] = {
      .text = "RoI 7: the columns phi and z of its spacepoints have 5 and 0 values; columns of one "
              "length are allowed"},
     {"an offset that is not a number", SPOIL(nan_offset), .code = CODE(NOT_FINITE),
-     .text = "RoI 7: the offset of column z of its quantized spacepoints is not finite; only "
+     .text = "RoI 7: the offset of column z of its encoded spacepoints is not finite; only "
              "finite numbers are allowed"},
     {"an infinite step", SPOIL(infinite_step), .code = CODE(NOT_FINITE),
-     .text = "RoI 7: the step of column rho of its quantized spacepoints is not finite; only "
+     .text = "RoI 7: the step of column rho of its encoded spacepoints is not finite; only "
              "finite numbers are allowed"},
     {"numbers that can give a phi outside -pi to pi", SPOIL(far_phi), .code = CODE(OUT_OF_RANGE),
-     .text = "RoI 7: column phi of its quantized spacepoints reaches from -3.125 to 4.87488; "
+     .text = "RoI 7: column phi of its encoded spacepoints reaches from -3.125 to 4.87488; "
              "-3.1416 to 3.1416 rad is allowed"},
     {"numbers that can give a negative rho", SPOIL(near_rho), .code = CODE(OUT_OF_RANGE),
-     .text = "RoI 7: column rho of its quantized spacepoints reaches from -1 to 1022.98; 0 or more "
+     .text = "RoI 7: column rho of its encoded spacepoints reaches from -1 to 1022.98; 0 or more "
              "mm is allowed"},
     {"numbers that can give an infinite z", SPOIL(endless_z), .code = CODE(NOT_FINITE),
-     .text = "RoI 7: column z of its quantized spacepoints reaches from -500 to an infinite value; "
+     .text = "RoI 7: column z of its encoded spacepoints reaches from -500 to an infinite value; "
              "only finite numbers are allowed"},
-    {"a layer over max_layer of quantized spacepoints", SPOIL(quantized_layer),
+    {"a layer over max_layer of encoded spacepoints", SPOIL(encoded_layer),
      .code = CODE(OUT_OF_RANGE), .text = "RoI 7: layer 33 in its spacepoints; 0 to 31 are allowed"},
     {"a window that is not finite", SPOIL(nan_eta), .code = CODE(NOT_FINITE),
      .text = "RoI 7: eta of its window is not finite; only finite numbers are allowed"},

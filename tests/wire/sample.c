@@ -39,6 +39,14 @@ static void init_quantized(struct sample *s, uint32_t n)
     q->layer = (ProtobufCBinaryData){n, s->sp_layer};
 }
 
+void sample_encode(struct sample *s)
+{
+    s->roi.spacepoints = NULL;
+    s->is_encoded = true;
+    s->columns_list[s->roi.n_columns++] = quantized_columns(&s->quantized, &s->encoded);
+    s->roi.columns = s->columns_list;
+}
+
 void sample_quantize(struct sample *s)
 {
     s->roi.spacepoints = NULL;
@@ -157,7 +165,8 @@ uint32_t sample_declare(struct sample *s, uint32_t n)
         }
     }
     s->columns_list[0] = &s->columns;
-    s->roi.n_columns = 1;
+    s->columns_list[1] = &s->encoded.columns;
+    s->roi.n_columns = s->is_encoded ? 2 : 1;
     s->roi.columns = s->columns_list;
     return kind;
 }
@@ -250,7 +259,7 @@ void sample_init_random(struct sample *s, uint64_t *state)
     s->roi.phi_half_rad = random_float(state);
     s->roi.z_max_mm = s->roi.z_min_mm + (float)(sample_random(state) % 1000);
     if (sample_random(state) % 3 == 0)
-        sample_quantize(s);
+        sample_encode(s);
     else if (sample_random(state) % 4 == 0)
         s->roi.spacepoints = NULL;
     if (sample_random(state) % 4 == 0)

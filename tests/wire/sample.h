@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "quantized.h"
 #include "wire.h"
 
 #define SAMPLE_ITEMS 1200u /* most items of a collection */
@@ -18,10 +19,12 @@ struct sample {
     Trigd__V1__Hits hits;
     Trigd__V1__Tracks tracks;
     float value[16][SAMPLE_ITEMS];
-    uint8_t number[3][2 * SAMPLE_ITEMS]; /* of the quantized ones */
+    struct quantized encoded; /* the same as Columns, after sample_encode */
+    bool is_encoded;
+    uint8_t number[3][2 * SAMPLE_ITEMS]; /* of both */
     uint8_t sp_layer[SAMPLE_ITEMS], hit_layer[2 * SAMPLE_ITEMS];
     uint32_t id[SAMPLE_ITEMS], n_hits[SAMPLE_ITEMS];
-    Trigd__V1__Columns columns, *columns_list[1]; /* in the RoI after sample_declare */
+    Trigd__V1__Columns columns, *columns_list[2]; /* in the RoI after sample_declare */
     ProtobufCBinaryData column[TRG_COLUMNS_MAX];
     unsigned char values[SAMPLE_ITEMS * 64];
 };
@@ -33,7 +36,9 @@ extern const struct wire_limits sample_limits;
 void sample_init(struct sample *s, uint32_t n);
 /* Adds n items of the declared collection samples; returns its kind. */
 uint32_t sample_declare(struct sample *s, uint32_t n);
-/* Sends the quantized spacepoints instead of the others. */
+/* Sends encoded spacepoints instead of the others, after sample_declare where both are wanted. */
+void sample_encode(struct sample *s);
+/* The same as older clients do. */
 void sample_quantize(struct sample *s);
 /* The packed message, on the heap. */
 void *sample_pack(const struct sample *s, size_t *ret_bytes);

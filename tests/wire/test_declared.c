@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Declared collections in messages: found in place as they are unpacked, and what is refused. */
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -160,6 +161,97 @@ static void bad_columns_are_refused(void **state)
     refused(TRIGD__V1__ERROR__CODE__TOO_LARGE, "RoI 7: it holds 5 Columns; at most 4 are allowed");
 }
 
+/* Makes the samples encoded: numbers of e are 32768, those of momentum 25000. */
+static void encode(void)
+{
+    static float offset = -1, step = 0x1p-15f;
+    static uint16_t numbers[2][3 * N];
+
+    sample_init(&sample, N);
+    sample_declare(&sample, N);
+    for (uint32_t i = 0; i < 3 * N; i++) {
+        numbers[0][i] = 32768;
+        numbers[1][i] = 25000;
+    }
+    offset = -1;
+    step = 0x1p-15f;
+    sample.column[0] = (ProtobufCBinaryData){2 * N, (uint8_t *)numbers[0]};
+    sample.column[TRG_SAMPLES_MOMENTUM_COLUMN] =
+        (ProtobufCBinaryData){3 * 2 * N, (uint8_t *)numbers[1]};
+    sample.columns.n_encoded = sample.columns.n_column;
+    sample.columns.encoded = sample.columns.column;
+    sample.columns.n_column = 0;
+    sample.columns.n_offset = sample.columns.n_step = 1;
+    sample.columns.offset = &offset;
+    sample.columns.step = &step;
+}
+
+static void encoded_columns(void **state)
+{
+    const struct wire_collection *c;
+    unsigned char *bytes;
+    struct wire_roi w;
+
+    (void)state;
+    encode();
+    assert_int_equal(read_it(&w, &bytes), 0);
+    c = &w.collection[WIRE_DECLARED];
+    assert_true(c->is_there && c->is_encoded && c->n == N);
+    assert_int_equal(w.n_encodings, 1);
+    assert_true(wire_sent(&w, c)->offset == -1 && wire_sent(&w, c)->step == 0x1p-15f);
+    for (uint32_t i = 0; i < trg_samples.n_columns; i++)
+        assert_memory_equal(c->column[i], sample.column[i].data, sample.column[i].len);
+    free(bytes);
+}
+
+static void bad_encoded_columns_are_refused(void **state)
+{
+    (void)state;
+    encode();
+    sample.columns.n_column = sample.columns.n_encoded;
+    sample.columns.column = sample.columns.encoded;
+    refused(TRIGD__V1__ERROR__CODE__MALFORMED,
+            "RoI 7: Columns hold 10 columns and 10 encoded ones; one of the two is allowed");
+    encode();
+    sample.columns.n_step = 0;
+    refused(TRIGD__V1__ERROR__CODE__LENGTHS,
+            "RoI 7: its encoded samples have 1 offsets and 0 steps; 1 of each are allowed");
+    encode();
+    sample.columns.offset[0] = NAN;
+    refused(TRIGD__V1__ERROR__CODE__NOT_FINITE,
+            "RoI 7: the offset of column e of its encoded samples is not finite; only finite");
+    encode();
+    sample.columns.step[0] = 1e36f;
+    refused(TRIGD__V1__ERROR__CODE__NOT_FINITE,
+            "RoI 7: column e of its encoded samples reaches from -1 to an infinite value");
+    encode();
+    sample.columns.step[0] = 1;
+    refused(TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
+            "RoI 7: column e of its encoded samples reaches from -1 to 65534; -1 to 2.5 GeV is");
+    encode();
+    sample.column[TRG_SAMPLES_MOMENTUM_COLUMN].data[2 * 7 + 1] = 0;
+    refused(TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
+            "RoI 7: value 7 of column momentum of its samples is -1.4832; -1 to 5 GeV is allowed");
+    encode();
+    sample.column[TRG_SAMPLES_MOMENTUM_COLUMN].data[2 * 9 + 1] = 255;
+    refused(TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
+            "RoI 7: value 9 of column momentum of its samples is 5.0");
+    encode();
+    sample.column[0].len--;
+    refused(TRIGD__V1__ERROR__CODE__LENGTHS,
+            "RoI 7: column e of its encoded samples has 9 bytes; 2 for each item are allowed");
+    encode();
+    sample.column[1].data[2] = 255;
+    refused(TRIGD__V1__ERROR__CODE__OUT_OF_RANGE,
+            "RoI 7: value 2 of column a of its samples is 255; 3 to 200 is allowed");
+    encode();
+    sample.roi.hits = NULL;
+    sample.columns.hash = trg_hits.hash;
+    sample.columns.n_encoded = trg_hits.n_columns;
+    refused(TRIGD__V1__ERROR__CODE__MALFORMED,
+            "RoI 7: its hits are encoded; none of their columns may be");
+}
+
 static void declarations_as_messages(void **state)
 {
     static struct declared d;
@@ -189,6 +281,8 @@ int main(void)
         cmocka_unit_test(columns_lie_in_the_message),
         cmocka_unit_test(a_collection_of_trigd),
         cmocka_unit_test(bad_columns_are_refused),
+        cmocka_unit_test(encoded_columns),
+        cmocka_unit_test(bad_encoded_columns_are_refused),
         cmocka_unit_test(declarations_as_messages),
     };
 

@@ -36,15 +36,15 @@ static void same_spacepoints(const struct wire_collection *c, const Trigd__V1__S
     same_column(c, 3, p->layer.data, c->n);
 }
 
-static void same_quantized(const struct wire_roi *w, const Trigd__V1__QuantizedSpacepoints *p)
+static void same_encoded(const struct wire_roi *w, const Trigd__V1__QuantizedSpacepoints *p)
 {
     const struct wire_collection *c = &w->collection[TRG_SPACEPOINTS];
-    const struct quantum q = {.offset = {p->phi0_rad, p->rho0_mm, p->z0_mm},
-                              .step = {p->phi_step_rad, p->rho_step_mm, p->z_step_mm}};
+    const struct trg_encoding sent[3] = {
+        {p->phi0_rad, p->phi_step_rad}, {p->rho0_mm, p->rho_step_mm}, {p->z0_mm, p->z_step_mm}};
 
     assert_true(c->is_there);
     assert_int_equal(c->n, p->layer.len);
-    assert_memory_equal(&w->quantum, &q, sizeof q);
+    assert_memory_equal(wire_sent(w, c), sent, sizeof sent);
     same_column(c, 0, p->phi.data, 2 * (size_t)c->n);
     same_column(c, 1, p->rho.data, 2 * (size_t)c->n);
     same_column(c, 2, p->z.data, 2 * (size_t)c->n);
@@ -98,9 +98,10 @@ static void same_roi(const struct wire_roi *w, const Trigd__V1__Roi *r)
     assert_memory_equal(&w->info, &want, sizeof want);
     for (uint32_t k = WIRE_DECLARED; k < WIRE_SLOTS; k++)
         assert_false(w->collection[k].is_there);
-    assert_int_equal(w->is_quantized, r->quantized_spacepoints != NULL);
-    if (w->is_quantized)
-        same_quantized(w, r->quantized_spacepoints);
+    assert_int_equal(w->collection[TRG_SPACEPOINTS].is_encoded,
+                     r->quantized_spacepoints || r->n_columns);
+    if (w->collection[TRG_SPACEPOINTS].is_encoded)
+        same_encoded(w, &sample.quantized);
     else
         same_spacepoints(&w->collection[TRG_SPACEPOINTS], r->spacepoints);
     same_hits(&w->collection[TRG_HITS], r->hits);
@@ -138,6 +139,28 @@ static void what_was_packed_comes_out(void **state)
     wire_decoder_free(d);
 }
 
+/* What older clients send is the same. */
+static void quantized_spacepoints_are_understood(void **state)
+{
+    struct wire_decoder *d = new_decoder();
+    const Trigd__V1__ToDaemon *m;
+    struct wire_error e;
+    struct wire_roi w;
+    size_t n;
+    void *bytes;
+
+    (void)state;
+    sample_init(&sample, 7);
+    sample_quantize(&sample);
+    bytes = sample_pack(&sample, &n);
+    assert_int_equal(wire_scan(d, bytes, n), 0); /* left to unpacking */
+    assert_int_equal(wire_decode(d, bytes, n, &m, &e), 0);
+    assert_int_equal(wire_roi(d, m->batch->rois[0], &w, &e), 0);
+    same_roi(&w, &sample.roi);
+    free(bytes);
+    wire_decoder_free(d);
+}
+
 /* Decodes whatever it is, and reads every byte of what was taken. */
 static uint32_t use(struct wire_decoder *d, const unsigned char *bytes, size_t n)
 {
@@ -162,7 +185,7 @@ static uint32_t use(struct wire_decoder *d, const unsigned char *bytes, size_t n
             for (uint32_t c = 0; w.collection[k].n && c < info->n_columns; c++) {
                 const unsigned char *data = w.collection[k].column[c];
 
-                size_t size = quantum_item_bytes(k, k == TRG_SPACEPOINTS && w.is_quantized, c);
+                size_t size = encoding_item_bytes(k, w.collection[k].is_encoded, c);
 
                 for (size_t b = 0; b < w.collection[k].n * size; b++)
                     sum += data[b];
@@ -198,11 +221,14 @@ static void truncations_do_no_harm(void **state)
     for (size_t cut = 0; cut < n; cut++) /* a small one at every place */
         use_copy(d, bytes, cut);
     free(bytes);
-    sample_quantize(&sample);
-    bytes = sample_pack(&sample, &n);
-    for (size_t cut = 0; cut < n; cut++)
-        use_copy(d, bytes, cut);
-    free(bytes);
+    for (uint32_t old = 0; old < 2; old++) {
+        sample_init(&sample, 5);
+        (old ? sample_quantize : sample_encode)(&sample);
+        bytes = sample_pack(&sample, &n);
+        for (size_t cut = 0; cut < n; cut++)
+            use_copy(d, bytes, cut);
+        free(bytes);
+    }
     for (uint32_t i = 0; i < ROUNDS; i++) {
         sample_init_random(&sample, &random);
         bytes = sample_pack(&sample, &n);
@@ -223,8 +249,8 @@ static void flipped_bits_do_no_harm(void **state)
         unsigned char *bytes;
 
         sample_init(&sample, (uint32_t)(sample_random(&random) % 6));
-        if (i % 2)
-            sample_quantize(&sample);
+        if (i % 4)
+            (i % 2 ? sample_quantize : sample_encode)(&sample);
         bytes = sample_pack(&sample, &n);
         for (uint64_t k = 1 + sample_random(&random) % 8; k; k--)
             bytes[sample_random(&random) % n] ^= (unsigned char)(1u << sample_random(&random) % 8);
@@ -311,9 +337,12 @@ static void unknown_fields_are_ignored(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_packed_comes_out),  cmocka_unit_test(truncations_do_no_harm),
-        cmocka_unit_test(flipped_bits_do_no_harm),    cmocka_unit_test(many_small_rois_are_taken),
+        cmocka_unit_test(what_was_packed_comes_out),
+        cmocka_unit_test(truncations_do_no_harm),
+        cmocka_unit_test(flipped_bits_do_no_harm),
+        cmocka_unit_test(many_small_rois_are_taken),
         cmocka_unit_test(unknown_fields_are_ignored),
+        cmocka_unit_test(quantized_spacepoints_are_understood),
     };
 
     seed = fresh_seed();

@@ -23,19 +23,21 @@ static void same(const struct wire_roi *a, const struct wire_roi *b)
     assert_int_equal(a->type, b->type);
     assert_int_equal(a->event_rois, b->event_rois);
     assert_int_equal(a->deadline_us, b->deadline_us);
-    assert_int_equal(a->is_quantized, b->is_quantized);
-    assert_memory_equal(&a->quantum, &b->quantum, sizeof a->quantum);
+    assert_int_equal(a->n_encodings, b->n_encodings);
+    assert_memory_equal(a->encoding, b->encoding, a->n_encodings * sizeof *a->encoding);
     for (uint32_t k = TRG_SPACEPOINTS; k < WIRE_SLOTS; k++) {
         const struct trg_collection *info = kind_info(a->collection[k].kind);
-        const bool is_quantized = k == TRG_SPACEPOINTS && a->is_quantized;
+        const bool is_encoded = a->collection[k].is_encoded;
 
+        assert_int_equal(is_encoded, b->collection[k].is_encoded);
+        assert_int_equal(a->collection[k].first, b->collection[k].first);
         assert_int_equal(a->collection[k].n, b->collection[k].n);
         assert_int_equal(a->collection[k].kind, b->collection[k].kind);
         assert_int_equal(a->collection[k].is_there, b->collection[k].is_there);
         for (uint32_t c = 0; a->collection[k].n && c < info->n_columns; c++)
             assert_memory_equal(a->collection[k].column[c], b->collection[k].column[c],
                                 a->collection[k].n *
-                                    quantum_item_bytes(a->collection[k].kind, is_quantized, c));
+                                    encoding_item_bytes(a->collection[k].kind, is_encoded, c));
     }
 }
 
@@ -108,7 +110,7 @@ static void damaged_messages(void **state)
 
         sample_init(&sample, (uint32_t)(sample_random(&seed) % 6));
         if (i % 2)
-            sample_quantize(&sample);
+            sample_encode(&sample);
         if (i % 3 == 0)
             sample_declare(&sample, i % 5);
         bytes = sample_pack(&sample, &n);

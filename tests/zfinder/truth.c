@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "quantum.h"
+#include "encoding.h"
 
 struct found count_found(const struct generated *rois, uint32_t n, const struct trg_result *results)
 {
@@ -30,17 +30,17 @@ struct found count_found(const struct generated *rois, uint32_t n, const struct 
 
 int quantize(struct generated *roi)
 {
-    float *const columns[QUANTUM_COLUMNS] = {roi->phi, roi->rho, roi->z};
+    float *const columns[] = {roi->phi, roi->rho, roi->z};
     unsigned char *numbers = malloc(2 * (size_t)roi->n + 1);
-    struct quantum q = {.offset = {0}};
+    struct trg_encoding e;
     int r = numbers ? 0 : -ENOMEM;
 
-    for (uint32_t c = 0; r == 0 && c < QUANTUM_COLUMNS; c++) {
-        r = quantum_fit(columns[c], roi->n, c, &q);
+    for (uint32_t c = 0; r == 0 && c < 3; c++) {
+        r = encoding_fit(columns[c], roi->n, &e);
         if (r < 0)
             break;
-        quantum_numbers(&q, c, columns[c], roi->n, numbers);
-        quantum_values(&q, c, numbers, roi->n, columns[c]);
+        encoding_numbers(e, columns[c], roi->n, numbers);
+        encoding_values(e, numbers, roi->n, columns[c]);
     }
     free(numbers);
     return r;

@@ -15,6 +15,6 @@ struct found count_found(const struct generated *rois, uint32_t n,
                          const struct trg_result *results);
 
 /* Replaces phi, rho and z by what comes out after they were sent as 16-bit numbers over the range
- * of the RoI's own.  0, or what quantum_fit says; -ENOMEM. */
+ * of the RoI's own.  0, or what encoding_fit says; -ENOMEM. */
 int quantize(struct generated *roi);
 #endif

@@ -15,7 +15,7 @@ static int open_inputs(struct drive *d, struct drive_slot *s)
 
     for (uint32_t k = 0; r == 0 && k < d->n_inputs; k++) {
         size_t bytes = stage_bytes(d->consumes[k], limits->max_rois, limits->max_items) +
-                       pull_bytes(limits->max_rois);
+                       pull_bytes(d->consumes[k], limits->max_rois);
 
         r = batch_memory_open(d->s.device, bytes, &s->in[k]);
         if (r == 0)

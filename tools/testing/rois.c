@@ -39,6 +39,22 @@ static bool take_input(const struct trg_collection *declared, const Trigd__V1__C
     return true;
 }
 
+/* The plain columns of encoded ones; NULL: they do not fit the declaration, or no memory. */
+static const Trigd__V1__Columns *decode(struct testing_rois *all, const Trigd__V1__Columns *m)
+{
+    struct recode **list = realloc(all->plain, (all->n_plain + 1) * sizeof *list);
+    struct recode *plain = malloc(sizeof *plain);
+
+    if (list)
+        all->plain = list;
+    if (!list || !plain) {
+        free(plain);
+        return NULL;
+    }
+    list[all->n_plain++] = plain;
+    return recode_plain(m, plain) == 0 ? &plain->columns : NULL;
+}
+
 static int take_roi(struct testing_rois *all, const struct plugin *p, const Trigd__V1__Roi *m,
                     const char *path)
 {
@@ -53,7 +69,9 @@ static int take_roi(struct testing_rois *all, const struct plugin *p, const Trig
 
         if (!columns)
             return refuse(all, path, "does not hold an input of the plugin as Columns");
-        if (!take_input(declared, columns, &roi->in[k]))
+        if (columns->n_encoded)
+            columns = decode(all, columns);
+        if (!columns || !take_input(declared, columns, &roi->in[k]))
             return refuse(all, path, "has columns that do not fit the declaration");
     }
     all->n++;
@@ -108,6 +126,11 @@ void testing_rois_fini(struct testing_rois *all)
 {
     for (uint32_t i = 0; i < all->n_messages; i++)
         trigd__v1__roi_batch__free_unpacked(all->message[i], NULL);
+    for (uint32_t i = 0; i < all->n_plain; i++) {
+        recode_fini(all->plain[i]);
+        free(all->plain[i]);
+    }
+    free(all->plain);
     free(all->message);
     free(all->rois);
     memset(all, 0, sizeof *all);

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "kinds.h"
+#include "quantized.h"
+#include "recode.h"
 #include "trigd/collection.h"
 
 #define MATCH_MM 0.5f  /* a point so near to a track is of it */
@@ -46,28 +48,6 @@ static int add_spacepoints(struct event_items *e, const Trigd__V1__Spacepoints *
         r = add(e, &(struct event_item){.x = s->rho_mm[i] * cosf(s->phi_rad[i]),
                                         .y = s->rho_mm[i] * sinf(s->phi_rad[i]),
                                         .z = s->z_mm[i]});
-    return r;
-}
-
-static float quantized(const ProtobufCBinaryData *d, size_t i, float first, float step)
-{
-    return first + step * (float)(d->data[2 * i] | d->data[2 * i + 1] << 8);
-}
-
-static int add_quantized(struct event_items *e, const Trigd__V1__QuantizedSpacepoints *q)
-{
-    const size_t n = q->layer.len;
-    int r = q->phi.len == 2 * n && q->rho.len == 2 * n && q->z.len == 2 * n ? 0 : -EBADMSG;
-
-    name_source(e, "spacepoints");
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        const float phi = quantized(&q->phi, i, q->phi0_rad, q->phi_step_rad);
-        const float rho = quantized(&q->rho, i, q->rho0_mm, q->rho_step_mm);
-
-        r = add(e, &(struct event_item){.x = rho * cosf(phi),
-                                        .y = rho * sinf(phi),
-                                        .z = quantized(&q->z, i, q->z0_mm, q->z_step_mm)});
-    }
     return r;
 }
 
@@ -139,7 +119,7 @@ static bool find_places(const struct trg_collection *c, const Trigd__V1__Columns
 
 /* One with slopes holds tracks, "vertices" vertices, and any other points.  One without positions,
  * or that is not known here, has nothing to draw. */
-static int add_columns(struct event_items *e, const Trigd__V1__Columns *m)
+static int add_plain(struct event_items *e, const Trigd__V1__Columns *m)
 {
     const struct trg_collection *c = kind_info(kind_of_hash(m->hash));
     enum event_kind kind;
@@ -166,8 +146,23 @@ static int add_columns(struct event_items *e, const Trigd__V1__Columns *m)
     return r;
 }
 
+static int add_columns(struct event_items *e, const Trigd__V1__Columns *m)
+{
+    struct recode plain = {.data = NULL};
+    int r;
+
+    if (!m->n_encoded || !recode_can(m->hash))
+        return add_plain(e, m);
+    r = recode_plain(m, &plain);
+    if (r == 0)
+        r = add_plain(e, &plain.columns);
+    recode_fini(&plain);
+    return r;
+}
+
 int event_items_add(struct event_items *e, const Trigd__V1__Roi *roi)
 {
+    struct quantized quantized;
     int r = 0;
 
     e->run = roi->run;
@@ -176,7 +171,7 @@ int event_items_add(struct event_items *e, const Trigd__V1__Roi *roi)
     if (roi->spacepoints)
         r = add_spacepoints(e, roi->spacepoints);
     if (r == 0 && roi->quantized_spacepoints)
-        r = add_quantized(e, roi->quantized_spacepoints);
+        r = add_columns(e, quantized_columns(roi->quantized_spacepoints, &quantized));
     if (r == 0 && roi->hits)
         r = add_hits(e, roi->hits);
     if (r == 0 && roi->tracks)

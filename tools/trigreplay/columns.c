@@ -5,15 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "encoding.h"
 #include "kinds.h"
-#include "quantum.h"
+#include "quantized.h"
 #include "trigd.pb-c.h"
 
 struct roi_columns { /* of one RoI; they lie in its unpacked message */
     Trigd__V1__Roi *message;
     struct trg_client_roi roi;
     struct trg_client_items items[TRG_CLIENT_PLACES];
-    struct trg_client_quantum quantum; /* of its spacepoints */
+    float encoding[TRG_CLIENT_PLACES][2 * TRG_COLUMNS_MAX]; /* of those that are encoded */
+    struct quantized quantized;
 };
 
 struct columns {
@@ -42,19 +44,6 @@ static void give_spacepoints(const Trigd__V1__Spacepoints *s, struct given *g)
     give(g, 3, s->layer.len, s->layer.data);
 }
 
-static void give_quantized(const Trigd__V1__QuantizedSpacepoints *s, struct given *g,
-                           struct trg_client_quantum *ret_quantum)
-{
-    const ProtobufCBinaryData *const numbers[QUANTUM_COLUMNS] = {&s->phi, &s->rho, &s->z};
-
-    for (uint32_t c = 0; c < QUANTUM_COLUMNS; c++) /* half a number makes the lengths unequal */
-        give(g, c, numbers[c]->len / 2 + numbers[c]->len % 2, numbers[c]->data);
-    give(g, QUANTUM_COLUMNS, s->layer.len, s->layer.data);
-    *ret_quantum =
-        (struct trg_client_quantum){.offset = {s->phi0_rad, s->rho0_mm, s->z0_mm},
-                                    .step = {s->phi_step_rad, s->rho_step_mm, s->z_step_mm}};
-}
-
 static void give_hits(const Trigd__V1__Hits *h, struct given *g)
 {
     give(g, 0, h->n_x_mm, h->x_mm);
@@ -80,14 +69,14 @@ static void give_tracks(const Trigd__V1__Tracks *t, struct given *g)
 }
 
 static int add_collection(struct roi_columns *r, uint32_t kind, const struct given *g,
-                          const struct trg_client_quantum *quantum)
+                          const float *encoding)
 {
     struct trg_client_items *items = &r->items[r->roi.n_collections];
 
     if (r->roi.n_collections == TRG_CLIENT_PLACES)
         return -E2BIG;
     *items = (struct trg_client_items){
-        .declaration = kind_info(kind), .quantum = quantum, .n = (uint32_t)g->n[0]};
+        .declaration = kind_info(kind), .encoding = encoding, .n = (uint32_t)g->n[0]};
     for (uint32_t i = 0; i < items->declaration->n_columns; i++) {
         if (g->n[i] != g->n[0] || g->n[i] > UINT32_MAX)
             return -EBADMSG;
@@ -97,22 +86,34 @@ static int add_collection(struct roi_columns *r, uint32_t kind, const struct giv
     return 0;
 }
 
-static int add_declared(struct roi_columns *r, const Trigd__V1__Columns *m)
+static int add_columns(struct roi_columns *r, const Trigd__V1__Columns *m)
 {
-    const uint32_t kind = kind_of_hash(m->hash);
+    const uint32_t kind = kind_of_hash(m->hash), place = r->roi.n_collections;
     const struct trg_collection *info = kind_info(kind);
+    const bool is_encoded = m->n_encoded;
+    const ProtobufCBinaryData *column = is_encoded ? m->encoded : m->column;
     struct given g = {.n = {0}};
 
-    if (!info || m->n_column != info->n_columns)
+    if (!info || (is_encoded ? m->n_encoded : m->n_column) != info->n_columns)
         return -EBADMSG; /* the file's header does not declare it so */
+    if (place == TRG_CLIENT_PLACES)
+        return -E2BIG;
     for (uint32_t c = 0; c < info->n_columns; c++) {
-        const size_t size = trg_column_bytes(&info->column[c]);
+        const size_t size = encoding_item_bytes(kind, is_encoded, c);
 
-        if (!size || m->column[c].len % size)
+        if (!size || column[c].len % size)
             return -EBADMSG;
-        give(&g, c, m->column[c].len / size, m->column[c].data);
+        give(&g, c, column[c].len / size, column[c].data);
     }
-    return add_collection(r, kind, &g, NULL);
+    if (!is_encoded)
+        return add_collection(r, kind, &g, NULL);
+    if (m->n_offset != encoding_sent(info) || m->n_step != m->n_offset)
+        return -EBADMSG;
+    for (size_t i = 0; i < m->n_offset; i++) {
+        r->encoding[place][i] = m->offset[i];
+        r->encoding[place][m->n_offset + i] = m->step[i];
+    }
+    return add_collection(r, kind, &g, r->encoding[place]);
 }
 
 static int add_all(struct roi_columns *r)
@@ -125,10 +126,8 @@ static int add_all(struct roi_columns *r)
         give_spacepoints(m->spacepoints, &g);
         error = add_collection(r, TRG_SPACEPOINTS, &g, NULL);
     }
-    if (error == 0 && m->quantized_spacepoints) {
-        give_quantized(m->quantized_spacepoints, &g, &r->quantum);
-        error = add_collection(r, TRG_SPACEPOINTS, &g, &r->quantum);
-    }
+    if (error == 0 && m->quantized_spacepoints)
+        error = add_columns(r, quantized_columns(m->quantized_spacepoints, &r->quantized));
     if (error == 0 && m->hits) {
         give_hits(m->hits, &g);
         error = add_collection(r, TRG_HITS, &g, NULL);
@@ -138,7 +137,7 @@ static int add_all(struct roi_columns *r)
         error = add_collection(r, TRG_TRACKS, &g, NULL);
     }
     for (size_t i = 0; error == 0 && i < m->n_columns; i++)
-        error = add_declared(r, m->columns[i]);
+        error = add_columns(r, m->columns[i]);
     return error;
 }
 

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "declared.h"
+#include "encoding.h"
 #include "generator.h"
 #include "roifile.h"
 
@@ -31,7 +32,7 @@ static int append(struct roifile_writer *w, const struct generated *g, enum layo
                   uint32_t event_rois)
 {
     Trigd__V1__RoiBatch batch = TRIGD__V1__ROI_BATCH__INIT;
-    struct layout_room room = {.data = NULL};
+    struct layout_room room = {.n = 0};
     struct generated_message m;
     Trigd__V1__Roi *list = &m.roi;
     size_t n;
@@ -123,25 +124,30 @@ int files_generate(const char *path, const struct generator_preset *preset, uint
 
 /* ---------------------------------------------------------------- show */
 
-/* The declaration in the file's header that an RoI's columns belong to; NULL: there is none. */
-static const Trigd__V1__Collection *declaration(const Trigd__V1__FileHeader *h, uint64_t hash)
+/* The kind that an RoI's columns are of: trigd's own, or one that the header declares. */
+static uint32_t find_kind(const Trigd__V1__FileHeader *h, uint64_t hash)
 {
-    for (size_t k = 0; k < h->n_collections; k++)
-        if (h->collections[k]->hash == hash)
-            return h->collections[k];
-    return NULL;
+    uint32_t kind = kind_of_hash(hash);
+    char why[256];
+
+    for (size_t k = 0; !kind && k < h->n_collections; k++)
+        if (h->collections[k]->hash == hash &&
+            declared_add(h->collections[k], &kind, why, sizeof why) < 0)
+            return TRG_KIND_NONE;
+    return kind;
 }
 
 /* ", 56 towers" */
 static void show_columns(const Trigd__V1__FileHeader *h, const Trigd__V1__Columns *c, FILE *out)
 {
-    const Trigd__V1__Collection *d = declaration(h, c->hash);
-    size_t bytes = 0;
+    const uint32_t kind = find_kind(h, c->hash);
+    const bool is_encoded = c->n_encoded;
 
-    if (d && d->n_columns && c->n_column)
-        bytes = trg_type_size(d->columns[0]->type) * d->columns[0]->length;
-    if (bytes)
-        fprintf(out, ", %zu %s", c->column[0].len / bytes, d->name);
+    if (kind && (is_encoded || c->n_column))
+        fprintf(out, ", %zu %s%s",
+                (is_encoded ? c->encoded : c->column)[0].len /
+                    encoding_item_bytes(kind, is_encoded, 0),
+                kind_info(kind)->name, is_encoded ? ", encoded" : "");
     else
         fprintf(out, ", columns of the unknown declaration %016llx", (unsigned long long)c->hash);
 }
@@ -170,7 +176,7 @@ static void show_roi(const Trigd__V1__FileHeader *h, const Trigd__V1__Roi *r, FI
     if (r->spacepoints)
         fprintf(out, ", %zu spacepoints", r->spacepoints->n_phi_rad);
     if (r->quantized_spacepoints)
-        fprintf(out, ", %zu spacepoints, quantized", r->quantized_spacepoints->layer.len);
+        fprintf(out, ", %zu spacepoints, encoded", r->quantized_spacepoints->layer.len);
     if (r->hits)
         fprintf(out, ", %zu hits", r->hits->n_x_mm);
     if (r->tracks)

@@ -2,17 +2,14 @@
 #include "layout.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "quantum.h"
 
 bool layout_find(const char *name, enum layout *ret_layout)
 {
-    if (!strcmp(name, "floats"))
-        *ret_layout = LAYOUT_FLOATS;
-    else if (!strcmp(name, "quantized"))
-        *ret_layout = LAYOUT_QUANTIZED;
+    if (!strcmp(name, "plain"))
+        *ret_layout = LAYOUT_PLAIN;
+    else if (!strcmp(name, "encoded"))
+        *ret_layout = LAYOUT_ENCODED;
     else
         return false;
     return true;
@@ -20,93 +17,61 @@ bool layout_find(const char *name, enum layout *ret_layout)
 
 void layout_room_fini(struct layout_room *room)
 {
-    free(room->data);
-    room->data = NULL;
+    for (uint32_t i = 0; i < LAYOUT_PARTS; i++)
+        recode_fini(&room->part[i]);
+    room->n = 0;
 }
 
-static void *make_room(struct layout_room *room, size_t bytes)
+/* Spacepoints as Columns. */
+static Trigd__V1__Columns *as_columns(const Trigd__V1__Spacepoints *s, struct layout_room *room)
 {
-    void *data = realloc(room->data, bytes ? bytes : 1);
+    const size_t n = sizeof(float);
 
-    if (data)
-        room->data = data;
-    return data;
+    room->column[0] = (ProtobufCBinaryData){n * s->n_phi_rad, (uint8_t *)s->phi_rad};
+    room->column[1] = (ProtobufCBinaryData){n * s->n_rho_mm, (uint8_t *)s->rho_mm};
+    room->column[2] = (ProtobufCBinaryData){n * s->n_z_mm, (uint8_t *)s->z_mm};
+    room->column[3] = s->layer;
+    trigd__v1__columns__init(&room->columns);
+    room->columns.hash = trg_spacepoints.hash;
+    room->columns.n_column = TRG_SPACEPOINTS_COLUMNS;
+    room->columns.column = room->column;
+    return &room->columns;
 }
 
-static int to_quantized(const Trigd__V1__Spacepoints *s, struct layout_room *room)
+/* Lists one, in the layout that is wanted. */
+static int add(enum layout layout, Trigd__V1__Columns *m, struct layout_room *room)
 {
-    Trigd__V1__QuantizedSpacepoints *m = &room->quantized;
-    const float *const values[QUANTUM_COLUMNS] = {s->phi_rad, s->rho_mm, s->z_mm};
-    ProtobufCBinaryData *const numbers[QUANTUM_COLUMNS] = {&m->phi, &m->rho, &m->z};
-    const size_t n = s->n_phi_rad;
-    unsigned char *data;
-    struct quantum q = {.offset = {0}};
+    struct recode *part = &room->part[room->n];
+    int r = 0;
 
-    if (s->n_rho_mm != n || s->n_z_mm != n || s->layer.len != n)
-        return -EBADMSG;
-    data = make_room(room, (size_t)2 * QUANTUM_COLUMNS * n);
-    if (!data)
-        return -ENOMEM;
-    trigd__v1__quantized_spacepoints__init(m);
-    for (uint32_t c = 0; c < QUANTUM_COLUMNS; c++) {
-        int r = quantum_fit(values[c], n, c, &q);
-
-        if (r < 0)
-            return r;
-        *numbers[c] = (ProtobufCBinaryData){.len = 2 * n, .data = data + 2 * n * c};
-        quantum_numbers(&q, c, values[c], n, numbers[c]->data);
-    }
-    m->phi0_rad = q.offset[0];
-    m->phi_step_rad = q.step[0];
-    m->rho0_mm = q.offset[1];
-    m->rho_step_mm = q.step[1];
-    m->z0_mm = q.offset[2];
-    m->z_step_mm = q.step[2];
-    m->layer = s->layer;
-    return 0;
-}
-
-static int to_floats(const Trigd__V1__QuantizedSpacepoints *m, struct layout_room *room)
-{
-    const struct quantum q = {.offset = {m->phi0_rad, m->rho0_mm, m->z0_mm},
-                              .step = {m->phi_step_rad, m->rho_step_mm, m->z_step_mm}};
-    Trigd__V1__Spacepoints *s = &room->floats;
-    const size_t n = m->layer.len;
-    float *data;
-
-    if (m->phi.len != 2 * n || m->rho.len != 2 * n || m->z.len != 2 * n)
-        return -EBADMSG;
-    data = make_room(room, QUANTUM_COLUMNS * n * sizeof *data);
-    if (!data)
-        return -ENOMEM;
-    trigd__v1__spacepoints__init(s);
-    s->n_phi_rad = s->n_rho_mm = s->n_z_mm = n;
-    s->phi_rad = data;
-    s->rho_mm = data + n;
-    s->z_mm = data + 2 * n;
-    quantum_values(&q, 0, m->phi.data, n, s->phi_rad);
-    quantum_values(&q, 1, m->rho.data, n, s->rho_mm);
-    quantum_values(&q, 2, m->z.data, n, s->z_mm);
-    s->layer = m->layer;
-    return 0;
+    if (room->n == LAYOUT_PARTS)
+        return -E2BIG;
+    room->list[room->n++] = m;
+    if (!recode_can(m->hash) || (m->n_encoded > 0) == (layout == LAYOUT_ENCODED))
+        return 0;
+    r = layout == LAYOUT_ENCODED ? recode_encoded(m, part) : recode_plain(m, part);
+    room->list[room->n - 1] = &part->columns;
+    return r;
 }
 
 int layout_apply(enum layout layout, Trigd__V1__Roi *roi, struct layout_room *room)
 {
     int r = 0;
 
-    if (layout == LAYOUT_QUANTIZED && roi->spacepoints) {
-        r = to_quantized(roi->spacepoints, room);
-        if (r == 0) {
-            roi->spacepoints = NULL;
-            roi->quantized_spacepoints = &room->quantized;
-        }
-    } else if (layout == LAYOUT_FLOATS && roi->quantized_spacepoints) {
-        r = to_floats(roi->quantized_spacepoints, room);
-        if (r == 0) {
-            roi->quantized_spacepoints = NULL;
-            roi->spacepoints = &room->floats;
-        }
+    if (layout == LAYOUT_AS_MADE)
+        return 0;
+    layout_room_fini(room);
+    if (layout == LAYOUT_ENCODED && roi->spacepoints) {
+        r = add(layout, as_columns(roi->spacepoints, room), room);
+        roi->spacepoints = NULL;
     }
+    if (r == 0 && roi->quantized_spacepoints) {
+        r = add(layout, quantized_columns(roi->quantized_spacepoints, &room->quantized), room);
+        roi->quantized_spacepoints = NULL;
+    }
+    for (size_t i = 0; r == 0 && i < roi->n_columns; i++)
+        r = add(layout, roi->columns[i], room);
+    roi->n_columns = room->n;
+    roi->columns = room->list;
     return r;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "encoding.h"
 #include "generator.h"
 #include "sequence.h"
 
@@ -24,11 +25,13 @@ static uint32_t items_of(const Trigd__V1__Roi *roi)
     n += roi->hits ? roi->hits->n_x_mm : 0;
     n += roi->tracks ? roi->tracks->n_x_mm : 0;
     for (size_t i = 0; i < roi->n_columns; i++) {
-        const struct trg_collection *info = kind_info(kind_of_hash(roi->columns[i]->hash));
-        const size_t size = info ? trg_column_bytes(&info->column[0]) : 0;
+        const Trigd__V1__Columns *m = roi->columns[i];
+        const uint32_t kind = kind_of_hash(m->hash);
 
-        if (size && roi->columns[i]->n_column)
-            n += roi->columns[i]->column[0].len / size;
+        if (kind && m->n_encoded)
+            n += m->encoded[0].len / encoding_item_bytes(kind, true, 0);
+        else if (kind && m->n_column)
+            n += m->column[0].len / encoding_item_bytes(kind, false, 0);
     }
     return (uint32_t)n;
 }
@@ -38,7 +41,7 @@ static int pack_roi(const Trigd__V1__Roi *from, enum layout layout, struct sourc
 {
     const Trigd__V1__Truth *truth = from->truth;
     struct source_roi r = {.has_truth = truth && truth->n_vertex_z_mm};
-    struct layout_room room = {.data = NULL};
+    struct layout_room room = {.n = 0};
     Trigd__V1__Roi roi = *from;
     int error = layout_apply(layout, &roi, &room);
 
