@@ -3,7 +3,7 @@
  * ended, and then nothing happens. */
 #ifndef HOUGH_COMPETE_H
 #define HOUGH_COMPETE_H
-#include "line.h"
+#include "chance.h"
 
 TRG_FN struct hg_cands hg_cands_of(TRG_GLOBAL trg_u32 *cands, const struct hg_par par, trg_u32 roi)
 {
@@ -112,6 +112,7 @@ struct hg_input { /* columns of the hits, and the first hit of the RoI */
     TRG_GLOBAL const float *x, *y, *z;
     TRG_GLOBAL const trg_u16 *layer;
     trg_u32 first;
+    float crowd; /* its hits in ten thousands, squared */
 };
 
 TRG_FN struct hg_input hg_input_of(TRG_GLOBAL const trg_u8 *data, const struct trg_span span,
@@ -124,6 +125,8 @@ TRG_FN struct hg_input hg_input_of(TRG_GLOBAL const trg_u8 *data, const struct t
     in.z = TRG_HITS_Z(data, span);
     in.layer = TRG_HITS_LAYER(data, span);
     in.first = TRG_BEGIN(data, span, roi);
+    in.crowd = 1e-4f * (float)(TRG_END(data, span, roi) - in.first);
+    in.crowd *= in.crowd;
     return in;
 }
 
@@ -142,6 +145,33 @@ TRG_FN struct hg_point hg_hit_of(const struct hg_input in, const struct hg_par p
                                  const struct hg_cands c, trg_u32 i, trg_u32 k)
 {
     return hg_point_at(in, par, hg_get(c, i, HG_HIT + k));
+}
+
+/* Whether three or four hits on a line, along z, are too likely among those of the RoI. */
+TRG_FN trg_u32 hg_is_chance3(const struct hg_input in, const struct hg_par par,
+                             const struct hg_point a, const struct hg_point b,
+                             const struct hg_point c)
+{
+    return hg_chance3(par, in.crowd, a, b, c) > par.chance3_max;
+}
+
+TRG_FN trg_u32 hg_is_chance4(const struct hg_input in, const struct hg_par par,
+                             const struct hg_point a, const struct hg_point b,
+                             const struct hg_point c, const struct hg_point d)
+{
+    return hg_chance4(par, in.crowd, a, b, c, d) > par.chance4_max;
+}
+
+/* The same of candidate i with n hits. */
+TRG_FN trg_u32 hg_is_chance(const struct hg_cands c, trg_u32 i, const struct hg_input in,
+                            const struct hg_par par, trg_u32 n)
+{
+    if (n == 3u)
+        return hg_is_chance3(in, par, hg_hit_of(in, par, c, i, 0u), hg_hit_of(in, par, c, i, 1u),
+                             hg_hit_of(in, par, c, i, 2u));
+    return n == 4u &&
+           hg_is_chance4(in, par, hg_hit_of(in, par, c, i, 0u), hg_hit_of(in, par, c, i, 1u),
+                         hg_hit_of(in, par, c, i, 2u), hg_hit_of(in, par, c, i, 3u));
 }
 
 /* Takes off the hits that others have by now; ends when what is left is no track. */
@@ -170,6 +200,8 @@ TRG_FN void hg_give_up_hits(const struct hg_cands c, trg_u32 i, TRG_GLOBAL const
     if (n == 3u && n < now &&
         !hg_are_track(par, hg_hit_of(in, par, c, i, 0u), hg_hit_of(in, par, c, i, 1u),
                       hg_hit_of(in, par, c, i, 2u)))
+        n = 0u;
+    if (n < now && hg_is_chance(c, i, in, par, n))
         n = 0u;
     hg_set(c, i, HG_NOW, n);
     hg_set(c, i, HG_KEY, hg_less(hg_get(c, i, HG_KEY), now - n));

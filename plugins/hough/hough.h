@@ -64,6 +64,7 @@ struct hg_par { /* of all launches of a batch */
     float band; /* half width in which a peak's hits are taken, in epsilons */
     float tol_mm, tol_rad, tol_max_mm; /* of a hit to the line of a pair */
     float residual_max_mm, residual3_max_mm, chi2_3_max, inv_ip3, rare3;
+    float chance3_max, chance4_max, z_made; /* see chance.h */
     float slope_max;
     trg_u32 min_hits, max_gap, max_gap3;
     trg_u32 station_layers;

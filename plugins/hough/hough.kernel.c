@@ -226,7 +226,7 @@ TRG_KERNEL7(hg_compete, (const trg_u8, data), (const trg_u32, shares), (trg_u32,
     }
     TRG_BARRIER();
     for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE)
-        if (hg_get(c, i, HG_NOW))
+        if (hg_get(c, i, HG_NOW) && !hg_is_chance(c, i, in, par, hg_get(c, i, HG_NOW)))
             hg_set(c, TRG_ATOMIC_ADD_LOCAL(&n_list, 1u), HG_ALIVE, i);
     for (;;) {
         TRG_BARRIER();

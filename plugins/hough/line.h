@@ -79,27 +79,39 @@ TRG_FN trg_u32 hg_is_rare(const struct hg_par par, trg_u32 step)
     return step >= 2u * par.station_layers || step % par.station_layers;
 }
 
-/* How far three hits along z turn at the second, against what its plane and the errors of all three
- * explain.  More where most are no track: of a line that passes the beam line further off, twice as
- * much at ip3_mm, and with a rare step. */
-TRG_FN float hg_chi2_of(const struct hg_par par, const struct hg_point a, const struct hg_point b,
-                        const struct hg_point c)
+struct hg_turn {     /* of three hits along z at the second */
+    float chi2;      /* of what its plane and the errors of all three explain */
+    float ip, slope; /* of the line through the outer two */
+    trg_u32 is_rare;
+};
+
+TRG_FN struct hg_turn hg_turn_of(const struct hg_par par, const struct hg_point a,
+                                 const struct hg_point b, const struct hg_point c)
 {
     const struct hg_line l = hg_through(a.x, a.y, a.z, c.x, c.y, c.z);
     const float part = (b.z - a.z) / (c.z - a.z), rest = 1.0f - part;
     const float arm = (b.z - a.z) * rest; /* a turn by an angle moves the second hit so far */
-    const float turn2 = par.scatter * par.scatter +
-                        par.scatter_slope * par.scatter_slope * (l.tx * l.tx + l.ty * l.ty);
+    const float slope2 = l.tx * l.tx + l.ty * l.ty, cross = trg_fabs(a.x * l.ty - a.y * l.tx);
+    const float turn2 = par.scatter * par.scatter + par.scatter_slope * par.scatter_slope * slope2;
     const float var =
         par.sigma_mm * par.sigma_mm * (1.0f + part * part + rest * rest) + arm * arm * turn2;
+    struct hg_turn t;
 
-    const float slope2 = l.tx * l.tx + l.ty * l.ty, cross = trg_fabs(a.x * l.ty - a.y * l.tx);
-    const float ip = slope2 > 0.0f ? cross / trg_sqrt(slope2) : 0.0f;
+    t.chi2 = hg_off2(l, b.x, b.y, b.z) / var;
+    t.slope = trg_sqrt(slope2);
+    t.ip = slope2 > 0.0f ? cross / t.slope : 0.0f;
+    t.is_rare = hg_is_rare(par, hg_step(a, b)) || hg_is_rare(par, hg_step(b, c));
+    return t;
+}
 
-    const float rare =
-        hg_is_rare(par, hg_step(a, b)) || hg_is_rare(par, hg_step(b, c)) ? par.rare3 : 1.0f;
+/* Chi2 of three hits.  More where most are no track: of a line that passes the beam line further
+ * off, twice as much at ip3_mm, and with a rare step. */
+TRG_FN float hg_chi2_of(const struct hg_par par, const struct hg_point a, const struct hg_point b,
+                        const struct hg_point c)
+{
+    const struct hg_turn t = hg_turn_of(par, a, b, c);
 
-    return hg_off2(l, b.x, b.y, b.z) * (1.0f + ip * par.inv_ip3) * rare / var;
+    return t.chi2 * (1.0f + t.ip * par.inv_ip3) * (t.is_rare ? par.rare3 : 1.0f);
 }
 
 /* Whether three hits along z are a track: straight, and no far step between layers. */

@@ -89,6 +89,14 @@ const struct trg_param hough_params[] = {
     {"rare3", TRG_PARAM_F32, AT(rare3), "3", 1, 1e6, "", NULL,
      "how often the chi2 of three hits counts where they pass over a station or change the side of "
      "the beam"},
+    {"chance3_max", TRG_PARAM_F32, AT(chance3_max), "0.055", 1e-9, 1e30, "", NULL,
+     "three hits are no track where hits of a busy RoI make such lines by chance: its hits "
+     "/ 10,000, squared, times sqrt((chi2 + 0.5) slope) / r, times the distance to the beam line"},
+    {"chance4_max", TRG_PARAM_F32, AT(chance4_max), "0.85", 1e-9, 1e30, "", NULL,
+     "the same for four: the hits, squared, times the larger chi2 of its turns / r^2, times the "
+     "root of the distance to the beam line"},
+    {"z_made_mm", TRG_PARAM_F32, AT(z_made_mm), "70", -1e6, 1e6, "mm", NULL,
+     "three hits from there on may be a particle made in the material, and count less by chance"},
     {"min_hits", TRG_PARAM_U32, AT(min_hits), "3", 3, HG_TRACK_HITS, "", NULL,
      "least hits of a track, on as many layers"},
     {"max_gap", TRG_PARAM_U32, AT(max_gap), "5", 1, 65535, "", NULL,
@@ -262,6 +270,9 @@ struct hg_par hough_par(const struct hough_config *c, uint32_t pass)
                          .residual3_max_mm = c->residual3_max_mm,
                          .chi2_3_max = c->chi2_3_max,
                          .rare3 = c->rare3,
+                         .chance3_max = c->chance3_max,
+                         .chance4_max = c->chance4_max,
+                         .z_made = c->z_made_mm,
                          .station_layers = c->layers_per_station,
                          .inv_ip3 = c->ip3_mm > 0 ? 1 / c->ip3_mm : 0,
                          .slope_max = c->slope_max,

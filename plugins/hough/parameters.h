@@ -16,7 +16,7 @@ struct hough_config {
     float beam_x_mm, beam_y_mm;
     float band, ip_max_mm, ip_max_wide_mm, z_beam_max_mm, z_beam_max_wide_mm, slope_max;
     float tolerance_mm, tolerance_rad, tolerance_max_mm, residual_max_mm, residual3_max_mm,
-        chi2_3_max, ip3_mm, rare3;
+        chi2_3_max, ip3_mm, rare3, chance3_max, chance4_max, z_made_mm;
     uint32_t min_hits, max_gap, max_gap3;
     float shared_max;
     float sigma_mm, scatter_rad, scatter_slope_rad;

@@ -226,7 +226,7 @@ TRG_FN void ht_apply(const struct ht_view v, const struct hg_input in, const str
                           b = ht_point(in, par, v, r->first[1]);
     const struct hg_point c = ht_point(in, par, v, r->first[0]);
 
-    if (ht_is_robbed(v, r) || !hg_are_track(par, a, b, c)) {
+    if (ht_is_robbed(v, r) || !hg_are_track(par, a, b, c) || hg_is_chance3(in, par, a, b, c)) {
         r->n = 0u;
         return;
     }
@@ -234,6 +234,19 @@ TRG_FN void ht_apply(const struct ht_view v, const struct hg_input in, const str
         (trg_u32)(hg_chi2_of(par, a, b, c) / par.chi2_3_max * 2047.0f) << HT_ITEM_BITS | r->item;
     for (trg_u32 k = 0; k < 3u; k++)
         HT_MIN(&v.claim[r->first[k]], r->key);
+}
+
+/* Ends a road of four hits that are on it by chance, and sets them free. */
+TRG_FN void ht_end_chance(const struct ht_view v, const struct hg_input in, const struct hg_par par,
+                          TRG_GLOBAL struct ht_road *r)
+{
+    if (!hg_is_chance4(in, par, ht_point(in, par, v, r->last), ht_point(in, par, v, r->first[2]),
+                       ht_point(in, par, v, r->first[1]), ht_point(in, par, v, r->first[0])))
+        return;
+    r->n = 0u;
+    v.taken[ht_item(v, r->last)] = 0u;
+    for (trg_u32 k = 0; k < 3u; k++)
+        v.taken[ht_item(v, r->first[k])] = 0u;
 }
 
 TRG_FN trg_u32 ht_is_track(const struct ht_view v, const struct hg_par par,
@@ -275,6 +288,8 @@ TRG_GROUP_FN void ht_make_tracks(const struct ht_view v, const struct hg_input i
     for (trg_u32 k = TRG_LID; k < n_roads; k += TRG_LSIZE)
         if (road[k].n == 3u)
             ht_apply(v, in, par, &road[k]);
+        else if (road[k].n == 4u)
+            ht_end_chance(v, in, par, &road[k]);
     TRG_BARRIER();
     for (trg_u32 k = TRG_LID; k < n_roads; k += TRG_LSIZE)
         if (ht_is_track(v, par, &road[k])) {

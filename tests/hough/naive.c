@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chance.h"
+
 #define NONE    0xffffffffu
 #define PI      3.14159265358979323846
 #define CLASSES 2047.0 /* distances that are told apart when roads want the same hit */
@@ -283,6 +285,15 @@ static double chi2_of(const struct search *s, const struct road *r)
             arm * arm * turn2);
 }
 
+static bool is_by_chance(const struct search *s, const struct road *r)
+{
+    uint32_t along[4]; /* z */
+
+    for (uint32_t k = 0; r->n <= 4 && k < r->n; k++)
+        along[k] = r->hit[r->n - 1 - k];
+    return is_chance(s->c, s->e, along, r->n);
+}
+
 static bool is_straight(const struct search *s, const struct road *r)
 {
     const uint16_t *layer = s->e->layer;
@@ -290,10 +301,11 @@ static bool is_straight(const struct search *s, const struct road *r)
     return r->n == 3 && !is_robbed(s, r) &&
            layer[r->hit[0]] - layer[r->hit[1]] <= (int)s->c->max_gap3 &&
            layer[r->hit[1]] - layer[r->hit[2]] <= (int)s->c->max_gap3 &&
-           chi2_of(s, r) <= (double)s->c->chi2_3_max;
+           chi2_of(s, r) <= (double)s->c->chi2_3_max && !is_by_chance(s, r);
 }
 
-/* Of roads of three hits that share some, the straightest counts. */
+/* Of roads of three hits that share some, the straightest counts; four that are one by chance are
+ * set free. */
 static void accept_threes(struct search *s)
 {
     for (uint32_t i = s->n_pass; i < s->n_roads; i++) {
@@ -312,9 +324,9 @@ static void accept_threes(struct search *s)
     for (uint32_t i = s->n_pass; i < s->n_roads; i++) {
         struct road *r = &s->roads[i];
 
-        r->has_ended = r->n == 3 && (r->has_ended || r->share < 0.5);
-        for (uint32_t k = 0; !r->has_ended && k < r->n; k++)
-            s->used[r->hit[k]] = true;
+        r->has_ended = r->n == 3 ? r->has_ended || r->share < 0.5 : r->n == 4 && is_by_chance(s, r);
+        for (uint32_t k = 0; (!r->has_ended || r->n == 4) && k < r->n; k++)
+            s->used[r->hit[k]] = !r->has_ended;
     }
 }
 
@@ -356,7 +368,7 @@ static int keep(const struct search *s, struct serial_tracks *t)
     for (uint32_t i = 0; i < s->n_roads; i++) {
         const struct road *r = &s->roads[i];
 
-        if (r->n == 3 && r->has_ended)
+        if (r->has_ended)
             continue;
         t->list[t->n].n = r->n;
         for (uint32_t k = 0; k < r->n; k++)

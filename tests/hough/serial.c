@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chance.h"
+
 #define PI 3.14159265358979323846
 
 struct line { /* x = x0 + tx (z - z0), y alike */
@@ -325,7 +327,8 @@ static bool collect(const struct job *j, struct line l, struct serial_track *t)
         high = (double)j->e->z[t->hit[t->n - 1]];
     }
     cut_gaps(j, t);
-    return t->n >= j->c->min_hits && (t->n > 3 || are_track(j, t));
+    return t->n >= j->c->min_hits && (t->n > 3 || are_track(j, t)) &&
+           !is_chance(j->c, j->e, t->hit, t->n);
 }
 
 /* ---------------------------------------------------------------- windows */
@@ -433,7 +436,8 @@ static void give_up_hits(const struct job *j, struct cand *c)
             c->t.hit[n++] = c->t.hit[k];
     c->worth -= c->t.n - n;
     if (n < j->c->min_hits || c->n_first - n > (double)j->c->shared_max * c->n_first ||
-        (n == 3 && n < c->t.n && !are_track(j, &c->t)))
+        (n == 3 && n < c->t.n && !are_track(j, &c->t)) ||
+        (n < c->t.n && is_chance(j->c, j->e, c->t.hit, n)))
         n = 0;
     c->t.n = n;
 }

@@ -108,6 +108,43 @@ static void a_hit_on_each_layer_of_a_station(void **state)
     end(&s);
 }
 
+/* A line 1 mm from the beam line, its last hit `off` it, in an RoI of so many hits in all; the
+ * others are on one layer far behind. */
+static uint32_t find_short(uint32_t n, float off, uint32_t n_all, const char *const *settings)
+{
+    struct sample s;
+    uint32_t found;
+
+    begin(&s, n_all);
+    for (uint32_t k = 0; k < n; k++)
+        add_hit(&s, 8 + 5 * (float)k, k + 1 < n ? 1 : 1 + off, 25 * (float)k, (uint16_t)(2 * k));
+    while (s.e.n < n_all) {
+        const float phi = (float)s.e.n;
+
+        add_hit(&s, 25 * cosf(phi), 25 * sinf(phi), 500, 40);
+    }
+    found = find(&s, settings);
+    end(&s);
+    return found;
+}
+
+/* chance3 is (hits / 10,000)^2 x 0.0256 here, and 0.055 is allowed; with z_made_mm below the hits
+ * 0.0025. chance4 is (hits / 10,000)^2 x 0.50 with a bend of 0.3 mm, and 0.85 is allowed. */
+static void short_tracks_in_a_crowd(void **state)
+{
+    (void)state;
+    assert_int_equal(find_short(3, 0, 1000, NULL), 1);
+    assert_int_equal(find_short(3, 0, 14000, NULL), 1);
+    assert_int_equal(find_short(3, 0, 15500, NULL), 0);
+    assert_int_equal(find_short(3, 0, 15500, SETTINGS("chance3_max", "0.08")), 1);
+    assert_int_equal(find_short(3, 0, 15500, SETTINGS("z_made_mm", "-1")), 1);
+    assert_int_equal(find_short(4, 0, 20000, NULL), 1);
+    assert_int_equal(find_short(4, 0.3f, 1000, NULL), 1);
+    assert_int_equal(find_short(4, 0.3f, 20000, NULL), 0);
+    assert_int_equal(find_short(4, 0.3f, 20000, SETTINGS("chance4_max", "9")), 1);
+    assert_int_equal(find_short(5, 0.3f, 20000, NULL), 1);
+}
+
 static void the_wide_pass(void **state)
 {
     struct sample s;
@@ -315,6 +352,7 @@ static void the_same_tracks(void **state)
     (void)state;
     check_the_same(NULL);
     check_the_same(SETTINGS("crowd", "2"));
+    check_the_same(SETTINGS("chance3_max", "0.0004", "chance4_max", "0.002"));
 }
 
 int main(void)
@@ -323,6 +361,7 @@ int main(void)
         cmocka_unit_test(the_nearest_road_takes_a_hit),
         cmocka_unit_test(no_track_crosses_the_beam_line),
         cmocka_unit_test(a_hit_on_each_layer_of_a_station),
+        cmocka_unit_test(short_tracks_in_a_crowd),
         cmocka_unit_test(the_wide_pass),
         cmocka_unit_test(windows_are_narrow_in_a_crowd),
         cmocka_unit_test(the_straightest_of_three_hits),
