@@ -69,6 +69,7 @@ static size_t merge(const struct crowd *c, struct crowd_run *ret)
     ret->p50_us = result_quantile(all, n, 0.5);
     ret->p99_us = result_quantile(all, n, 0.99);
     ret->p999_us = result_quantile(all, n, 0.999);
+    ret->most_us = result_quantile(all, n, 1);
     free(all);
     return n;
 }

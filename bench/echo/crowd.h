@@ -15,7 +15,7 @@ struct crowd {
 /* What a run gave. */
 struct crowd_run {
     double rate; /* answers a second */
-    double p50_us, p99_us, p999_us;
+    double p50_us, p99_us, p999_us, most_us;
     double cpu_us; /* of the server, for an answer */
 };
 

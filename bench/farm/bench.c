@@ -9,6 +9,7 @@
 
 #include "args.h"
 #include "crowd.h"
+#include "faults.h"
 #include "middle.h"
 #include "process.h"
 #include "result.h"
@@ -227,6 +228,8 @@ static int run(void)
         r = measure_slow(folder);
     if (r == 0 && is_wanted("rules"))
         measure_rules();
+    if (r == 0 && is_wanted("faults"))
+        r = faults_measure(folder, options.rounds, options.json);
     if (r == 0 && is_wanted("scale"))
         r = scale_measure(folder, options.seconds, options.rounds, options.json);
     if (r == 0 && is_wanted("supervisors"))
@@ -269,7 +272,8 @@ int main(int argc, char **argv)
         {"nodes", ARG_U32, &options.nodes, 1, MIDDLE_NODES, "N", "beside the proxy"},
         {"io-threads", ARG_U32, &options.io_threads, 1, 16, "N", "of ZeroMQ in the middle"},
         {"supervisors", ARG_U32, &options.supervisors, 1, 16, "N", "side by side"},
-        {"only", ARG_TEXT, &options.only, 0, 0, "PART", "proxy, slow, rules, scale or supervisors"},
+        {"only", ARG_TEXT, &options.only, 0, 0, "PART",
+         "proxy, slow, rules, faults, scale or supervisors"},
         {"json", ARG_APPEND, &options.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     int r = be_other(argc, argv);

@@ -50,8 +50,8 @@ static int write_config(const struct middle_setup *s, const char *endpoint)
              "limits: {soft_ms: 0, hard_ms: 0}\n"
              "clients: {credits: 8192, heartbeat_ms: 60000}\n"
              "threads: {zmq_threads: %u}\n"
-             "farm: {name: bench, endpoint: \"ipc://%s/enlist\", lost_beats: 1000, again_ms: 0}\n",
-             endpoint, s->io_threads, s->folder);
+             "farm: {name: bench, endpoint: \"ipc://%s/enlist\", lost_beats: %u, again_ms: 0}\n",
+             endpoint, s->io_threads, s->folder, s->lost_beats ? s->lost_beats : 1000);
     return r < 0 ? r : process_write_file(s->folder, "trigsup.yaml", text);
 }
 

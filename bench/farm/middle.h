@@ -19,6 +19,7 @@ struct middle_setup {
     uint32_t nodes, io_threads;
     double service_us[MIDDLE_NODES]; /* 0: at once */
     int is_random;
+    uint32_t lost_beats; /* 0: no node is ever lost */
 };
 
 /* Starts it with its nodes.  Negative errno. */

@@ -290,7 +290,7 @@ static int play(const struct served *s, unsigned n, double *ret_rate)
 int scale_supervisors(const char *folder, unsigned supervisors, unsigned clients, unsigned nodes,
                       double seconds, unsigned rounds, FILE *json)
 {
-    struct served s[SUPERVISORS];
+    struct served s[SUPERVISORS] = {{.pid = 0}};
     struct result rate = {.n = 0};
     char figure[96];
     const struct result_figure f = {.bench = "farm",

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "faults.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#include "crowd.h"
+#include "middle.h"
+#include "result.h"
+
+#define NODES      4u
+#define SERVICE_US 5000.0
+#define LOAD       0.5
+#define SECONDS    0.8
+#define FAULT_NS   300000000 /* after the beginning of a round */
+#define LOST_BEATS 4u        /* of 20 ms each */
+#define GOAL_MS    180.0     /* 80 ms without a heartbeat, and 100 ms */
+#define CLIENTS    2u
+#define WINDOW     2000u
+#define POINTS     16u
+
+struct fault {
+    pid_t pid;
+    int signal;
+};
+
+static void *strike(void *arg)
+{
+    const struct fault *f = arg;
+
+    nanosleep(&(struct timespec){.tv_nsec = FAULT_NS}, NULL);
+    kill(f->pid, f->signal);
+    return NULL;
+}
+
+/* One round, with a farm of its own. */
+static int play(const char *folder, int sig, double *ret_ms)
+{
+    static struct crowd crowd; /* large */
+    struct middle_setup setup = {
+        .folder = folder, .nodes = NODES, .io_threads = 1, .lost_beats = LOST_BEATS};
+    const double rate = LOAD * NODES * NODE_SLOTS * 1e6 / SERVICE_US;
+    struct fault fault = {.signal = sig};
+    struct crowd_run run = {.rate = 0};
+    struct middle m;
+    pthread_t thread;
+    int r;
+
+    for (uint32_t i = 0; i < NODES; i++)
+        setup.service_us[i] = SERVICE_US;
+    r = middle_start(&m, SERVER_TRIGD, &setup);
+    if (r == 0)
+        r = crowd_open(&crowd, &m.server, CLIENTS, WINDOW);
+    if (r == 0)
+        r = crowd_points(&crowd, POINTS);
+    fault.pid = m.node[NODES - 1];
+    if (r == 0)
+        r = -pthread_create(&thread, NULL, strike, &fault);
+    if (r == 0) {
+        r = crowd_run(&crowd, &m.server, SECONDS, rate, &run);
+        pthread_join(thread, NULL);
+    }
+    kill(fault.pid, SIGCONT); /* so that it can end */
+    *ret_ms = run.most_us / 1000;
+    crowd_close(&crowd);
+    middle_stop(&m);
+    return r;
+}
+
+static int measure(const char *folder, const char *how, int sig, unsigned rounds, FILE *json)
+{
+    struct result ms = {.n = 0};
+    char figure[96];
+    const struct result_figure f = {.bench = "farm",
+                                    .figure = figure,
+                                    .unit = "ms",
+                                    .command = "bench_farm --only faults",
+                                    .goal = GOAL_MS};
+    int r = 0;
+
+    for (unsigned i = 0; r == 0 && i < rounds; i++) {
+        double one;
+
+        r = play(folder, sig, &one);
+        if (r == 0)
+            result_add(&ms, one);
+    }
+    snprintf(figure, sizeof figure, "1 of 4 nodes %s, half load: longest wait for a decision", how);
+    if (r == 0)
+        result_report(json, &f, &ms);
+    return r;
+}
+
+int faults_measure(const char *folder, unsigned rounds, FILE *json)
+{
+    const int r = measure(folder, "killed", SIGKILL, rounds, json);
+
+    return r < 0 ? r : measure(folder, "stopped", SIGSTOP, rounds, json);
+}
