@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "trigd.pb-c.h"
 
+#define TAG_CREDIT  0x1a       /* of FromDaemon, field 3 */
 #define TOKENS      (1u << 16) /* more than the largest window */
 #define TOKEN_BYTES 4u         /* of a token as a varint */
 #define PATIENCE    20000      /* ms for any answer */
@@ -126,6 +127,8 @@ static int note_decisions(struct client *c, const unsigned char *at, size_t n, u
     uint64_t bytes, token;
     int r = 0;
 
+    if (n && *at == TAG_CREDIT)
+        return 0; /* the window is smaller in any case */
     at = enter(at, end, 0x12, &bytes);
     if (!at)
         return -EPROTO;

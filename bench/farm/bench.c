@@ -230,6 +230,8 @@ static int run(void)
         measure_rules();
     if (r == 0 && is_wanted("faults"))
         r = faults_measure(folder, options.rounds, options.json);
+    if (r < 0)
+        complain(options.only ? options.only : "a part", r);
     if (r == 0 && is_wanted("scale"))
         r = scale_measure(folder, options.seconds, options.rounds, options.json);
     if (r == 0 && is_wanted("supervisors"))

@@ -18,7 +18,7 @@
 #define LOST_BEATS 4u        /* of 20 ms each */
 #define GOAL_MS    180.0     /* 80 ms without a heartbeat, and 100 ms */
 #define CLIENTS    2u
-#define WINDOW     2000u
+#define WINDOW     500u
 #define POINTS     16u
 
 struct fault {
