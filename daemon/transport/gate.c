@@ -17,6 +17,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "transport/accepting.h"
 #include "transport/memory.h"
 
 #define MONITOR         "inproc://trigd-gate"
@@ -84,7 +85,9 @@ int gate_open(void *context, void *socket, const struct config *config, struct s
     allow_descriptors(g);
     g->connection = calloc(g->room + 1, sizeof *g->connection);
     g->gone = calloc(g->room_gone, sizeof *g->gone);
-    r = g->connection && g->gone ? memory_open(config, &g->memory) : -ENOMEM;
+    r = g->connection && g->gone ? accepting_open() : -ENOMEM;
+    if (r == 0)
+        r = memory_open(config, &g->memory);
     if (r < 0) {
         gate_close(g);
         return r;

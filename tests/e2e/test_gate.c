@@ -2,6 +2,7 @@
 /* What comes before a whole message: messages that never end, storms of Hellos, connections that
  * say nothing.  Others are served meanwhile, and the memory stays within its bound. */
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -313,12 +315,69 @@ static void silent_connections(void **state)
             close(fd[k][i]);
 }
 
+/* The limit under which the daemon can open n descriptors more. */
+static rlim_t limit_with_room(const struct server *s, uint32_t n)
+{
+    bool is_open[4096] = {false};
+    char path[64];
+    const struct dirent *e;
+    rlim_t limit = 0;
+    DIR *d;
+
+    snprintf(path, sizeof path, "/proc/%ld/fd", (long)s->pid);
+    d = opendir(path);
+    assert_non_null(d);
+    while ((e = readdir(d)))
+        if (e->d_name[0] != '.')
+            is_open[strtoul(e->d_name, NULL, 10) % 4096] = true;
+    closedir(d);
+    for (; n; limit++)
+        n -= !is_open[limit];
+    return limit;
+}
+
+/* Connections beyond the limit of descriptors are closed; the others are served, and new ones when
+ * there are descriptors again. */
+static void descriptors_run_out(void **state)
+{
+    enum { N = 40, LEFT = 4 };
+    struct setup *s = *state;
+    struct member *m = crowd_of(2);
+    struct rlimit before, few;
+    int fd[N];
+    char byte;
+
+    member_open(&m[0], &s->server, s->context, false, "early", 0);
+    crowd_meet(m, 1);
+    assert_int_equal(prlimit(s->server.pid, RLIMIT_NOFILE, NULL, &before), 0);
+    few = before;
+    few.rlim_cur = limit_with_room(&s->server, LEFT);
+    assert_int_equal(prlimit(s->server.pid, RLIMIT_NOFILE, &few, NULL), 0);
+    for (uint32_t i = 0; i < N; i++)
+        fd[i] = connect_raw(s, i < N / 2);
+    errno = 0;
+    assert_true(recv(fd[N - 1], &byte, 1, 0) <= 0); /* closed without a word */
+    assert_int_not_equal(errno, EAGAIN);            /* not in time */
+    member_send(&m[0], 10, 0);
+    crowd_settle(m, 1);
+    assert_int_equal(prlimit(s->server.pid, RLIMIT_NOFILE, &before, NULL), 0);
+    for (uint32_t i = 0; i < N; i++)
+        close(fd[i]);
+    member_open(&m[1], &s->server, s->context, false, "late", 0);
+    crowd_meet(&m[1], 1);
+    member_send(&m[1], 10, 0);
+    crowd_settle(m, 2);
+    crowd_check(&s->server, m, 2);
+    crowd_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(messages_that_never_end, start, stop),
         cmocka_unit_test_setup_teardown(storms_of_hellos, start, stop),
         cmocka_unit_test_setup_teardown(silent_connections, start, stop),
+        cmocka_unit_test_setup_teardown(descriptors_run_out, start, stop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

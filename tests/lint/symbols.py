@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 # Found by dlsym, by the loader or by the C library.
-FOUND_BY_NAME = {"main", "trg_plugin", "trg_backend", "posix_memalign"}
+FOUND_BY_NAME = {"accept4", "main", "trg_plugin", "trg_backend", "posix_memalign"}
 OWN = ("bench", "client", "common", "daemon", "plugins", "supervisor", "tests", "tools")
 
 

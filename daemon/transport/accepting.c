@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "transport/accepting.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "log.h"
+
+#define SAY_NS (10 * NS_PER_S) /* between two lines */
+
+typedef int accept_fn(int fd, struct sockaddr *address, socklen_t *bytes, int flags);
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
+static accept_fn *in_libc;
+static int spare = -1;
+static uint64_t n_closed, said_ns; /* since that line */
+
+static void take_spare(void)
+{
+    if (spare < 0)
+        spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+int accepting_open(void)
+{
+    int r;
+
+    pthread_mutex_lock(&lock);
+    take_spare();
+    r = spare < 0 ? -errno : 0;
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
+static accept_fn *find(void)
+{
+    accept_fn *found;
+
+    pthread_mutex_lock(&lock);
+    if (!in_libc)
+        *(void **)&in_libc = dlsym(RTLD_NEXT, "accept4");
+    found = in_libc;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+/* Accepts one with the descriptor that is kept, and closes it. */
+static void turn_away(int listener)
+{
+    const uint64_t now = clock_ns();
+    uint64_t n = 0;
+    int fd;
+
+    pthread_mutex_lock(&lock);
+    if (spare >= 0) {
+        close(spare);
+        spare = -1;
+        fd = in_libc(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd >= 0) {
+            close(fd);
+            n_closed++;
+        }
+    }
+    take_spare();
+    if (n_closed && (!said_ns || now > said_ns + SAY_NS)) {
+        n = n_closed;
+        n_closed = 0;
+        said_ns = now;
+    }
+    pthread_mutex_unlock(&lock);
+    if (n)
+        log_error("ingress", "no descriptor is left: connections are closed", "connections=%llu",
+                  (unsigned long long)n);
+}
+
+/* accept4(2), but ECONNABORTED when there is no descriptor; the connection is closed then. */
+__attribute__((visibility("default"))) int accept4(int listener, struct sockaddr *address,
+                                                   socklen_t *bytes, int flags)
+{
+    accept_fn *call = find();
+    int fd = call ? call(listener, address, bytes, flags) : -1;
+
+    if (!call)
+        errno = ENOSYS;
+    if (fd >= 0 || !call || (errno != EMFILE && errno != ENFILE))
+        return fd;
+    turn_away(listener);
+    errno = ECONNABORTED;
+    return -1;
+}
