@@ -509,6 +509,7 @@ void menu_free(struct menu *m)
     if (!m)
         return;
     for (uint32_t i = 0; i < MENU_STEPS_MAX; i++) {
+        plugin_release(m->steps[i].plugin);
         free(m->steps[i].name);
         free(m->steps[i].params);
     }

@@ -4,7 +4,10 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
@@ -40,6 +43,32 @@ int plugin_file_copy(const char *path, int *ret_fd)
     }
     *ret_fd = to;
     return 0;
+}
+
+/* Of 64 bits and this machine's byte order; the loader refuses all others. */
+static bool reaches_beyond(int fd, const ElfW(Ehdr) * head, off_t bytes)
+{
+    for (uint32_t i = 0; i < head->e_phnum; i++) {
+        ElfW(Phdr) part;
+        off_t at = (off_t)(head->e_phoff + (uint64_t)i * head->e_phentsize);
+
+        if (pread(fd, &part, sizeof part, at) != sizeof part)
+            return true;
+        if (part.p_type == PT_LOAD &&
+            (part.p_filesz > (uint64_t)bytes || part.p_offset > (uint64_t)bytes - part.p_filesz))
+            return true;
+    }
+    return false;
+}
+
+bool plugin_file_is_cut(int fd)
+{
+    ElfW(Ehdr) head;
+    struct stat st;
+
+    if (fstat(fd, &st) < 0 || pread(fd, &head, sizeof head, 0) != sizeof head)
+        return false;
+    return !memcmp(head.e_ident, ELFMAG, SELFMAG) && reaches_beyond(fd, &head, st.st_size);
 }
 
 void *plugin_file_load(int fd)

@@ -26,7 +26,9 @@ struct plugin_host {
     pthread_mutex_t lock; /* of the list; reloads and the operator look for plugins as well */
     struct entry {        /* a loaded plugin stays where it is: others point to it */
         struct entry *next;
+        struct plugin_host *host;
         struct stat file; /* as it was when it was loaded */
+        uint32_t n_users; /* callers that have it */
         bool is_old;      /* the file has changed, a newer version is loaded */
         char *refused;    /* why it cannot be used; it stays, since code is never unloaded */
         void *block;      /* what a descriptor that was sent points to */
@@ -64,7 +66,7 @@ void plugin_host_free(struct plugin_host *h)
         struct entry *e = h->first;
 
         h->first = e->next;
-        if (e->block)
+        if (e->block && e->plugin.fd >= 0)
             close(e->plugin.fd);
         free(e->block);
         free(e->refused);
@@ -102,6 +104,7 @@ static int copy_descriptor(const struct trg_plugin *d, struct plugin *p, char *w
 static void add(struct plugin_host *h, struct entry *e, int fd, const struct stat *file)
 {
     e->plugin.fd = fd;
+    e->host = h;
     e->file = *file;
     e->next = h->first;
     h->first = e;
@@ -195,6 +198,16 @@ static const char *was_refused(const struct plugin_host *h, const char *path,
     return NULL;
 }
 
+/* Closes the private copy of a version that no menu has any more; what describes it stays, since
+ * the operator may be reading it. */
+static void close_old(struct entry *e)
+{
+    if (!e->is_old || e->n_users || !e->block || e->plugin.fd < 0)
+        return;
+    close(e->plugin.fd);
+    e->plugin.fd = -1;
+}
+
 static int open_once(struct plugin_host *h, const char *file, const struct plugin **ret_plugin,
                      char *why, size_t why_bytes)
 {
@@ -209,6 +222,7 @@ static int open_once(struct plugin_host *h, const char *file, const struct plugi
     }
     before = find(h, real);
     if (before && plugin_file_is_same(&before->file, &now)) {
+        before->n_users++;
         *ret_plugin = &before->plugin;
         return 0;
     }
@@ -221,11 +235,18 @@ static int open_once(struct plugin_host *h, const char *file, const struct plugi
         snprintf(why, why_bytes, "%s cannot be used: %s", real, strerror(-r));
         return r;
     }
+    if (plugin_file_is_cut(fd)) {
+        close(fd);
+        return refuse(why, why_bytes, "%s cannot be used: its end is missing", real);
+    }
     r = load(h, fd, real, &now, &e, why, why_bytes);
     if (r < 0)
         return r;
-    if (before)
+    if (before) {
         before->is_old = true;
+        close_old(before);
+    }
+    e->n_users = 1;
     *ret_plugin = &e->plugin;
     return 0;
 }
@@ -319,6 +340,19 @@ int plugin_host_get(struct plugin_host *h, const char *name, const struct plugin
     r = get(h, name, ret_plugin, why, why_bytes);
     pthread_mutex_unlock(&h->lock);
     return r;
+}
+
+void plugin_release(const struct plugin *p)
+{
+    struct entry *e;
+
+    if (!p)
+        return;
+    e = (struct entry *)((uintptr_t)p - offsetof(struct entry, plugin));
+    pthread_mutex_lock(&e->host->lock);
+    e->n_users--;
+    close_old(e);
+    pthread_mutex_unlock(&e->host->lock);
 }
 
 int plugin_check(const struct plugin *p, const void *params, char *why, size_t why_bytes)

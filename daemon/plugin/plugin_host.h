@@ -46,6 +46,10 @@ int plugin_host_open_copy(struct plugin_host *h, int fd, const char *path,
 int plugin_host_open(struct plugin_host *h, const char *file, const struct plugin **ret_plugin,
                      char *why, size_t why_bytes);
 
+/* Gives back what plugin_host_get or plugin_host_open gave, before the host is freed: the private
+ * copy of a version that was replaced is closed with its last user.  NULL is fine. */
+void plugin_release(const struct plugin *p);
+
 /* The loaded plugin after p, the first one for NULL; NULL after the last.  Of a file that has
  * changed only the last version. */
 const struct plugin *plugin_host_next(struct plugin_host *h, const struct plugin *p);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plugin host: what it opens, what it refuses and says, parameters from text and back. */
+#include <dirent.h>
 #include <errno.h>
+#include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -269,6 +272,116 @@ static void a_check_runs_where_the_code_is(void **state)
     assert_string_equal(why, "n above 32 needs flag: true");
 }
 
+static uint32_t open_descriptors(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    uint32_t n = 0;
+
+    assert_non_null(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+/* Writes the plugin with some bytes more, behind the end of what is loaded. */
+static void write_version(const char *path, int32_t more)
+{
+    static char bytes[1 << 20];
+    char from[4200];
+    FILE *in, *out;
+    size_t n;
+
+    snprintf(from, sizeof from, "%s/good.so", folder);
+    in = fopen(from, "rb");
+    out = fopen(path, "wb");
+    assert_non_null(in);
+    assert_non_null(out);
+    n = fread(bytes, 1, sizeof bytes - 100, in);
+    assert_true(n > 0 && feof(in));
+    n += (size_t)more;
+    assert_int_equal(fwrite(bytes, 1, n, out), n);
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* The private copy of a version that was replaced is closed when its last user has given it back.
+ */
+static void old_versions_are_closed(void **state)
+{
+    const struct plugin *p[5] = {0}, *again = NULL;
+    char place[] = "/tmp/trigd-versions-XXXXXX", path[64], why[512] = "";
+    uint32_t before;
+
+    (void)state;
+    assert_non_null(mkdtemp(place));
+    snprintf(path, sizeof path, "%s/good.so", place);
+    good(); /* the inspector runs */
+    before = open_descriptors();
+    for (int32_t i = 0; i < 5; i++) {
+        write_version(path, i);
+        if (plugin_host_open(host, path, &p[i], why, sizeof why) < 0)
+            fail_msg("%s", why);
+        assert_true(i == 0 || p[i] != p[i - 1]);
+    }
+    assert_int_equal(plugin_host_open(host, path, &again, why, sizeof why), 0);
+    assert_ptr_equal(again, p[4]);
+    assert_int_equal(open_descriptors(), before + 5);
+    for (int32_t i = 0; i < 4; i++)
+        plugin_release(p[i]);
+    assert_int_equal(open_descriptors(), before + 1);
+    assert_string_equal(p[1]->d.name, "good"); /* it may still be read */
+    plugin_release(again);
+    plugin_release(p[4]); /* the one in force stays: a reload finds it */
+    plugin_release(NULL);
+    assert_int_equal(open_descriptors(), before + 1);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(place), 0);
+}
+
+/* The last byte that the loader would map, from the program headers. */
+static long end_of_code(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    ElfW(Ehdr) head;
+    ElfW(Phdr) part;
+    long end = 0;
+
+    assert_non_null(f);
+    assert_int_equal(fread(&head, sizeof head, 1, f), 1);
+    for (uint32_t i = 0; i < head.e_phnum; i++) {
+        assert_int_equal(fseek(f, (long)(head.e_phoff + i * head.e_phentsize), SEEK_SET), 0);
+        assert_int_equal(fread(&part, sizeof part, 1, f), 1);
+        if (part.p_type == PT_LOAD && (long)(part.p_offset + part.p_filesz) > end)
+            end = (long)(part.p_offset + part.p_filesz);
+    }
+    fclose(f);
+    return end;
+}
+
+/* A plugin that is still being written is refused, though the loader would map what there is. */
+static void a_plugin_without_its_end_is_refused(void **state)
+{
+    char place[] = "/tmp/trigd-cut-XXXXXX", path[64], why[512] = "";
+    const struct plugin *p = NULL;
+    long end;
+
+    (void)state;
+    assert_non_null(mkdtemp(place));
+    snprintf(path, sizeof path, "%s/good.so", place);
+    write_version(path, 0);
+    end = end_of_code(path);
+    assert_int_equal(truncate(path, end - 1), 0);
+    assert_int_equal(plugin_host_open(host, path, &p, why, sizeof why), -EINVAL);
+    assert_non_null(strstr(why, "its end is missing"));
+    write_version(path, 0);
+    assert_int_equal(truncate(path, end), 0);
+    if (plugin_host_open(host, path, &p, why, sizeof why) < 0)
+        fail_msg("%s", why);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(place), 0);
+}
+
 /* A descriptor that was sent says what the plugin's own does. */
 static void a_descriptor_arrives_whole(void **state)
 {
@@ -337,6 +450,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest there[] = {
         cmocka_unit_test(a_plugin_that_ends_its_process_is_refused_alone),
         cmocka_unit_test(a_check_runs_where_the_code_is),
+        cmocka_unit_test(old_versions_are_closed),
+        cmocka_unit_test(a_plugin_without_its_end_is_refused),
         cmocka_unit_test(a_descriptor_arrives_whole),
         cmocka_unit_test(a_spoilt_descriptor_is_read_safely)};
 
