@@ -207,8 +207,10 @@ void clients_close(struct clients *c)
         if (c->client[i].is_used)
             clients_drop(c, i, NULL);
     held_free(c->held);
-    if (c->socket)
+    if (c->socket) {
+        zmq_socket_monitor(c->socket, NULL, 0); /* libzmq leaks events that nobody takes */
         zmq_close(c->socket);
+    }
     gate_close(c->gate);
     auth_close(c->auth);
     if (c->context)
