@@ -4,6 +4,7 @@
 .PHONY: help demo check build wheel install packages package-check format lint fuzz bench docs-figures docs-parameters docs-commands docs-collections gpu-check convert-check storm farm-check clean
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
+STORM_PRESET ?= release
 COLLECTIONS = $(patsubst %,collections/%.yaml,spacepoints hits tracks doublets vertices paths voxels)
 export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
 CCACHE := $(shell command -v ccache 2>/dev/null)
@@ -69,8 +70,12 @@ convert-check: build ## install the packages of tools/trigconvert from PyPI and 
 	tools/trigconvert/trigconvert --help >build/trigconvert-help.txt
 	ctest --test-dir build/release --output-on-failure -R "^trigconvert$$"
 
-storm: build ## break a daemon and its clients at random for STORM_SECONDS (default 7200); results into build/storm.jsonl
-	tests/storm/storm build/release --seconds $(or $(STORM_SECONDS),7200) --phase-seconds 3 --tail 3 --json build/storm.jsonl
+storm: ## break a daemon and its clients at random for STORM_SECONDS (default 7200), built by STORM_PRESET; report in build/storm.md
+	tools/setup check
+	cmake --preset $(STORM_PRESET)
+	cmake --build build/$(STORM_PRESET) --target storm
+	tests/storm/storm build/$(STORM_PRESET) --seconds $(or $(STORM_SECONDS),7200) --phase-seconds 3 --tail 3 --findings 20 --report build/storm.md \
+		--json build/storm.jsonl $(STORM_OPTIONS)
 
 farm-check: build ## a farm of four nodes under a real Slurm on this host: nodes killed, stopped, upgraded, scaled, guests preempted
 	tools/setup check

@@ -18,6 +18,10 @@
 #define CONSUMED &trg_spacepoints
 #endif
 
+#ifndef FAULT_VERSION
+#define FAULT_VERSION "1.0.0" /* the storm has it in a second one */
+#endif
+
 struct config {
     uint32_t stall_ms;
     uint32_t fail_warm_up;
@@ -152,7 +156,7 @@ TRG_PLUGIN_EXPORT const struct trg_plugin trg_plugin;
 const struct trg_plugin trg_plugin = {
     TRG_PLUGIN_INIT,
     .name = NAME,
-    .version = "1.0.0",
+    .version = FAULT_VERSION,
     .summary = "misbehaves on request, for tests",
     .consumes = {CONSUMED},
     .backends = "cpu opencl cuda",

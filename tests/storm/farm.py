@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """farm.py - the processes of a storm: one daemon, its clients, and who watches them from outside."""
 import http.client
+import itertools
 import json
+import mmap
 import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import threading
 import time
+from typing import NamedTuple, Optional
 
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 READY_S = 120  # sanitizers are slow
 LOOK_S = 0.02  # between two looks at the counters
 
@@ -55,31 +60,95 @@ def number_rois(source, target, roi_ids):
         f.write(b"".join(out))
 
 
+# Of its configuration: lanes on the CPU, or on two "GPUs" that are lost on command (tests/e2e/fakegpu.c).
+CPU = {"backends": "backends", "devices": "{backend: cpu, lanes: 2}"}
+GPUS = {"backends": "test-backends", "devices": "{backend: cuda, index: 0, lanes: 1}, {backend: cuda, index: 1, lanes: 1}"}
+CONFIG = """endpoints: ["ipc://{folder}/in", "shm://{folder}/shm"]
+menu: menu.yaml
+state_dir: state
+plugin_path: ["{folder}/plugins"]
+backend_path: "{build}/{backends}"
+control: {{socket: control}}
+http: {{address: 127.0.0.1, port: 0}}
+devices: [{devices}]
+isolation: {isolation}
+threads: {{shards: {shards}}}
+batching: {{max_rois: 64, max_age_us: 500}}
+limits: {{soft_ms: 1000, hard_ms: 10000}}
+workers: {{hang_ms: 300}}
+debug_stream: {{max_mbytes: 1048576, wait_mbytes: 1}}
+"""
+MENU = """name: storm
+streams: [physics]
+steps: [{name: f, plugin: fault, params: {stall_ms: 20}}]
+chains:
+  - {name: c, id: 1, steps: [{step: f, cuts: [{value: n, min: 10}]}], prescale: 1, streams: [physics]}
+"""
+FOUND = re.compile(rb"(WARNING|ERROR): \w+Sanitizer|runtime error: ")
+FOUND_LINES = 120
+LOG_MBYTES = 16  # of stderr that are kept; older lines go
+HANGS, IS_SLOW, FAILS = 1, 2, 3  # the disk, as in interpose.c
+
+
+class Page:
+    """What the daemon's preloaded storm_interpose.so reads: its wall clock and its disk."""
+
+    def __init__(self, path):
+        with open(path, "w+b") as f:
+            f.truncate(4096)
+            self.bytes = mmap.mmap(f.fileno(), 4096)
+
+    def step_clock(self, seconds):
+        struct.pack_into("=q", self.bytes, 0, int(seconds * 1e9))
+
+    def disk(self, what, slow_ms=0):
+        struct.pack_into("=II", self.bytes, 8, what, slow_ms)
+
+    def hanging(self):
+        """Calls that wait for the disk now."""
+        return struct.unpack_from("=I", self.bytes, 16)[0]
+
+
 class Daemon:
     """trigd in a folder of its own."""
 
-    def __init__(self, build, folder):
-        self.build, self.folder = build, folder
-        self.endpoint = f"ipc://{folder}/in"
+    def __init__(self, build, folder, isolation, shards):
+        self.build, self.folder, self.isolation, self.shards = build, folder, isolation, shards
         self.control = f"{folder}/control"
-        self.process = self.log = None
+        self.process = self.port = self.setup = None
+        self.found = []  # lines of sanitizers
         self.reading = threading.Event()  # of stderr
         self.reading.set()
-        self.port = 0
-        with open(f"{folder}/trigd.yaml", "w", encoding="utf-8") as f:
-            f.write(f'endpoints: ["{self.endpoint}"]\nmenu: menu.yaml\n'
-                    f'plugin_path: ["{build}/test-plugins", "{build}/plugins"]\nbackend_path: "{build}/backends"\n'
-                    "control: {socket: control}\nhttp: {address: 127.0.0.1, port: 0}\n"
-                    "devices: [{backend: cpu, lanes: 2}]\nbatching: {max_rois: 64, max_age_us: 500}\n"
-                    "limits: {soft_ms: 1000, hard_ms: 10000}\nworkers: {hang_ms: 300}\n")
+        for name in ("plugins", "lost", "reports"):
+            os.mkdir(f"{folder}/{name}")
+        self.install(f"{build}/test-plugins/fault.so")
         with open(f"{folder}/menu.yaml", "w", encoding="utf-8") as f:
-            f.write("name: storm\nstreams: [physics]\nsteps: [{name: f, plugin: fault, params: {stall_ms: 20}}]\nchains:\n"
-                    "  - {name: c, id: 1, steps: [{step: f, cuts: [{value: n, min: 10}]}], prescale: 1, streams: [physics]}\n")
+            f.write(MENU)
+        self.page = Page(f"{folder}/page")
+        self.for_clients = {**os.environ, **sanitizers()}
+        mine = {"LD_PRELOAD": f"{build}/test-plugins/storm_interpose.so", "STORM_PAGE": f"{folder}/page",
+                "STORM_DISK": f"{folder}/state", "FAKEGPU_LOST": f"{folder}/lost", "TRIGD_BUILD": build}
+        self.environment = {**self.for_clients, **mine}
+
+    def configure(self, setup):
+        self.setup = setup
+        with open(f"{self.folder}/trigd.yaml", "w", encoding="utf-8") as f:
+            f.write(CONFIG.format(folder=self.folder, build=self.build, isolation=self.isolation, shards=self.shards, **setup))
+
+    def endpoint(self, transport):
+        return f"{transport}://{self.folder}/{'in' if transport == 'ipc' else 'shm'}"
+
+    def install(self, file, part=1):
+        """Writes a plugin, or the first part of it, over the one that is used, in place."""
+        with open(file, "rb") as f:
+            data = f.read()
+        with open(f"{self.folder}/plugins/fault.so", "wb") as f:
+            f.write(data[:int(part * len(data))])
 
     def start(self):
         self.process = subprocess.Popen([f"{self.build}/bin/trigd", "--config", f"{self.folder}/trigd.yaml"],
-                                        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        self.port = 0
+                                        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=self.environment)
+        self.port = None
         threading.Thread(target=self._read_log, args=(self.process.stderr,), daemon=True).start()
         end = time.monotonic() + READY_S
         while not (self.port and self.readyz() == 200):
@@ -92,8 +161,12 @@ class Daemon:
     def _read_log(self, stderr):
         with open(f"{self.folder}/log", "ab") as out:
             for line in stderr:
+                if out.tell() > LOG_MBYTES << 20:
+                    out.truncate(0)
                 out.write(line)
                 out.flush()
+                if FOUND.search(line) or 0 < len(self.found) < FOUND_LINES:
+                    self.found.append(line.decode(errors="replace"))
                 found = re.search(rb"url=http://127\.0\.0\.1:(\d+)", line)
                 if found and not self.port:
                     self.port = int(found[1])
@@ -123,6 +196,7 @@ class Daemon:
         return {k: int(v) for k, v in row.items() if k != "stream"}
 
     def readyz(self):
+        """The status, 0 without an answer."""
         try:
             c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=1)
             c.request("GET", "/readyz")
@@ -134,6 +208,10 @@ class Daemon:
 
     def workers(self):
         return [int(w["pid"]) for w in self.table("show workers") if int(w["pid"])]
+
+    def version(self):
+        """Of the plugin that runs."""
+        return self.table("show plugins")[0]["version"]
 
     def kill(self):
         """kill -9"""
@@ -152,6 +230,15 @@ class Daemon:
         return self.process.wait(60)
 
 
+def sanitizers():
+    """Options of sanitizers; a crash that a plugin was asked for is not theirs."""
+    options = {"ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1:intercept_tls_get_addr=0:"
+                               "verify_asan_link_order=0:handle_segv=0:handle_abort=0:handle_sigbus=0",
+               "UBSAN_OPTIONS": "print_stacktrace=1", "TSAN_OPTIONS": f"second_deadlock_stack=1:allocator_may_return_null=1:suppressions={TESTS}/tsan.supp",
+               "LSAN_OPTIONS": f"suppressions={TESTS}/lsan.supp:print_suppressions=0"}
+    return {k: f"{v}:{os.environ.get(k, '')}" for k, v in options.items()}
+
+
 class Watcher(threading.Thread):
     """Looks at the daemon from outside all the time: decisions, and what /readyz says of them."""
 
@@ -162,70 +249,89 @@ class Watcher(threading.Thread):
 
     def run(self):
         while not self.is_over:
-            before = time.monotonic()
             try:
                 info = self.daemon_.info()
-                decided = sum(int(info[k]) for k in ("accepted", "rejected", "failed"))
+                decided = int(info["accepted"]) + int(info["rejected"])
+                failed = int(info["failed"])
             except (OSError, ValueError, KeyError):
-                decided = None
-            sample = (before, decided, self.daemon_.readyz())
+                decided = failed = None
+            sample = Sample(time.monotonic(), decided, failed, self.daemon_.readyz())
             with self.lock:
                 self.samples.append(sample)
             time.sleep(LOOK_S)
 
     def since(self, start):
+        """The samples from then on; older ones are forgotten."""
         with self.lock:
-            return [s for s in self.samples if s[0] >= start]
+            self.samples = [s for s in self.samples if s.at >= start]
+            return self.samples[:]
+
+
+class Sample(NamedTuple):
+    """One look at the daemon: None when it did not answer, as a status 0."""
+    at: float
+    decided: Optional[int]  # by its plugin
+    failed: Optional[int]
+    readyz: int
 
 
 def back_to_rate(samples, fault, rate, window=0.2):
-    """Seconds from the fault to the end of the last window with less than 0.9 of the rate; None: it never came back."""
-    known = [(t, d) for t, d, _ in samples if d is not None]
-    low = fault
-    first = 0
-    for i, (t, d) in enumerate(known):
-        while known[first][0] < t - window:
+    """Seconds from the fault to the end of the last window in which fewer than 0.9 of the RoIs asked for were decided; None: the
+    samples end with such a one."""
+    known = [(s.at, s.decided + s.failed) for s in samples if s.decided is not None and s.at >= fault]
+    low, first, is_low = fault, 0, not known
+    for at, n in known:
+        while known[first][0] < at - window:
             first += 1
-        t0, d0 = known[first]
-        if t0 >= fault and t - t0 > window / 2 and (d - d0) / (t - t0) < 0.9 * rate:
-            low = t
-            if i == len(known) - 1:
-                return None
-    return low - fault
+        t0, n0 = known[first]
+        if at - t0 > window / 2:
+            n0 = n0 if n >= n0 else 0  # a new daemon counts from 0
+            is_low = (n - n0) / (at - t0) < 0.9 * rate
+            low = at if is_low else low
+    return None if is_low else low - fault
 
 
 def send_as_is(daemon, file):
     """RoIs with their own numbers, each answered before the next."""
-    subprocess.run([f"{daemon.build}/bin/trigreplay", "resend", file, "--connect", daemon.endpoint], check=True,
-                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60)
+    subprocess.run([f"{daemon.build}/bin/trigreplay", "resend", file, "--connect", daemon.endpoint("ipc")], check=True,
+                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60, env=daemon.for_clients)
 
 
 class Client:
     """trigreplay: it accounts for each RoI that it sends."""
+    count = itertools.count()
 
-    def __init__(self, daemon, name, file, rate, seconds, more=()):
-        self.report = f"{daemon.folder}/{name}.json"
-        self.name = name
+    def __init__(self, daemon, name, file, rate, seconds, transport="ipc", more=()):
+        self.name, self.file = name, file
+        self.report = f"{daemon.folder}/reports/{next(self.count)}.json"
         self.rois = max(1, int(rate * seconds))
-        if os.path.exists(self.report):
-            os.remove(self.report)
         self.process = subprocess.Popen(
-            [f"{daemon.build}/bin/trigreplay", "run", "--connect", daemon.endpoint, "--file", file, "--rois", str(self.rois),
-             "--pace", f"rate:{rate}", "--connections", "2", "--batch", "4", "--timeout", "30000", "--truth", "none",
+            [f"{daemon.build}/bin/trigreplay", "run", "--connect", daemon.endpoint(transport), "--file", file, "--rois",
+             str(self.rois), "--pace", f"rate:{rate}", "--connections", "2", "--batch", "4", "--timeout", "60000", "--truth", "none",
              "--quiet", "--name", name, "--json", self.report, *more],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=daemon.for_clients)
 
     def result(self, limit_s=90):
         """What it counted; raises unless every RoI had exactly one decision."""
         try:
             _, errors = self.process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired as e:
-            self.process.kill()
+            self.end()
             raise AssertionError(f"client {self.name} did not end") from e
+        said = errors.decode(errors="replace")[-4000:]
+        if not os.path.exists(self.report):
+            raise AssertionError(f"client {self.name}: exit code {self.process.returncode}, no report: {said}")
         with open(self.report, encoding="utf-8") as f:
             r = json.load(f)
+        os.remove(self.report)
         wrong = {k: r[k] for k in ("lost", "duplicates", "unknown", "not_taken", "not_sent", "refused") if r[k]}
         if self.process.returncode or wrong or r["decided"] != self.rois:
             raise AssertionError(f"client {self.name}: exit code {self.process.returncode}, {wrong}, {self.rois} RoIs, "
-                                 f"{r['decided']} decided: {errors.decode()[-400:]}")
+                                 f"{r['decided']} decided: {said}")
         return r
+
+    def end(self):
+        """kill -9"""
+        self.process.kill()
+        self.process.wait()
+        self.process.stderr.close()

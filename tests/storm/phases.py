@@ -1,24 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
 """phases.py - one function for each way to break a running farm.  Each gets the storm and a time in seconds, breaks things that
-long beside the good client, and returns when nothing of it is left."""
+long beside the good client (once only, if the storm measures), and returns when nothing of it is left.  storm.fault() notes when."""
+import contextlib
+import copy
 import os
+import random
 import resource
 import signal
 import socket
+import threading
 import time
 
 import farm
 
 FAULTS = {"stall": 101, "roi": 102, "submit": 103, "collect": 104, "truncate": 105, "crash": 106, "abort": 107, "exit": 108,
-          "no_device": 109, "lie": 110, "hang": 111, "positive": 112}
+          "no_device": 109, "lie": 110, "hang": 111, "positive": 112, "memory": 113}
+LATE_S = 20  # a busy machine does it by then
 
 
 def until(storm, seconds, pause, step):
-    """Calls step() again and again for that long."""
+    """Calls step() again and again for that long, or once."""
     end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    while True:
+        storm.fault()
         step()
-        time.sleep(storm.random.uniform(0.5, 1.5) * pause)
+        if storm.once:
+            time.sleep(max(0, end - time.monotonic()))
+        else:
+            time.sleep(storm.random.uniform(0.5, 1.5) * pause)
+        if time.monotonic() > end:
+            return
+
+
+@contextlib.contextmanager
+def limited(pid, what, soft):
+    """A lower limit of a process, as long as the block runs."""
+    before, most = resource.prlimit(pid, what)
+    resource.prlimit(pid, what, (min(soft, before) if before >= 0 else soft, most))
+    try:
+        yield
+    finally:
+        if os.path.exists(f"/proc/{pid}"):
+            resource.prlimit(pid, what, (before, most))
 
 
 def kill_quietly(pid, number):
@@ -29,7 +52,8 @@ def kill_quietly(pid, number):
 
 
 def nothing(storm, seconds):
-    """nothing is broken: the rate that the others are compared with"""
+    """nothing is broken: what the others are compared with"""
+    storm.fault()
     time.sleep(seconds)
 
 
@@ -54,16 +78,18 @@ def clients_killed(storm, seconds):
     def step():
         c = storm.client("killed", rate=500, seconds=10)
         time.sleep(storm.random.uniform(0.05, 0.3))
-        c.process.kill()
-        c.process.wait()
-        c.process.stderr.close()
+        c.end()
     until(storm, seconds, 0.05, step)
 
 
 def faulty(storm, seconds, words, rate, part=0.1):
     """A client of whose RoIs some break the plugin: it gets a decision for each of them all the same."""
     ids = [FAULTS[storm.random.choice(words)] if storm.random.random() < part else 0 for _ in range(200)]
-    storm.bad.append(storm.client("faulty", rate=rate, seconds=seconds, roi_ids=ids))
+    once = storm.once and part < 1
+    if once:
+        ids = [0, FAULTS[storm.random.choice(words)]] + [0] * 198
+    storm.fault()
+    storm.bad.append(storm.client("faulty", rate=rate, seconds=0.2 if once else seconds, roi_ids=ids))
     time.sleep(seconds)
 
 
@@ -84,10 +110,9 @@ def plugins_hang(storm, seconds):
 
 def poison_again(storm, seconds):
     """one RoI that ends its worker is sent again and again: it does so once, and is known from then on"""
-    storm.n_files += 1
-    file = f"{storm.daemon.folder}/poison-{storm.n_files}.roi"
-    farm.number_rois(storm.good_file, file, [FAULTS["crash"]])
+    file = storm.numbered([FAULTS["crash"]])
     before = storm.daemon.info()
+    storm.fault()
     farm.send_as_is(storm.daemon, file)
     until(storm, seconds, 0.1, lambda: farm.send_as_is(storm.daemon, file))
     now = storm.daemon.info()
@@ -142,23 +167,142 @@ def clients_do_not_read(storm, seconds):
     """a client is stopped (SIGSTOP) with decisions on their way, and goes on later"""
     c = storm.client("stopped", rate=500, seconds=seconds)
     time.sleep(0.2)
+    storm.fault()
     c.process.send_signal(signal.SIGSTOP)
     time.sleep(seconds)
     c.process.send_signal(signal.SIGCONT)
     storm.bad.append(c)
 
 
+def debug_stream_breaks(storm, seconds, lost, rate=200):
+    """RoIs of the debug stream come, and do not reach the disk."""
+    before = storm.daemon.debug()
+    faulty(storm, seconds, ["roi"], rate, 1)
+    end = time.monotonic() + LATE_S
+    while not any(storm.daemon.debug()[k] > before[k] for k in lost):
+        if time.monotonic() > end:
+            raise AssertionError(f"nothing of the debug stream was {' or '.join(lost)}: {before} before, {storm.daemon.debug()} now")
+        time.sleep(farm.LOOK_S)
+
+
 def disk_full(storm, seconds):
     """the disk takes no more: RoIs of the debug stream are lost and counted, decisions are not held up"""
-    _, most = resource.prlimit(storm.daemon.process.pid, resource.RLIMIT_FSIZE)
-    resource.prlimit(storm.daemon.process.pid, resource.RLIMIT_FSIZE, (1, most))
-    try:
-        faulty(storm, seconds, ["roi"], 200)
+    with limited(storm.daemon.process.pid, resource.RLIMIT_FSIZE, 1):
+        debug_stream_breaks(storm, seconds, ["lost_disk"])
         storm.finish_bad()
+
+
+@contextlib.contextmanager
+def disk(storm, what, slow_ms=0):
+    storm.daemon.page.disk(what, slow_ms)
+    try:
+        yield
     finally:
-        resource.prlimit(storm.daemon.process.pid, resource.RLIMIT_FSIZE, (most, most))
-    if not storm.daemon.debug()["lost_disk"]:
-        raise AssertionError("the disk was full, and no RoI of the debug stream was counted lost")
+        storm.daemon.page.disk(0)
+
+
+def disk_hangs(storm, seconds):
+    """no call to the disk returns: RoIs of the debug stream wait, and beyond their memory they are lost and counted"""
+    with disk(storm, farm.HANGS):
+        debug_stream_breaks(storm, seconds, ["waiting", "lost_memory"], 2000)
+        end = time.monotonic() + LATE_S
+        while not storm.daemon.page.hanging():
+            if time.monotonic() > end:
+                raise AssertionError("no call waits for the disk that hangs")
+            time.sleep(farm.LOOK_S)
+
+
+def disk_slow(storm, seconds):
+    """each call to the disk takes 50 ms"""
+    with disk(storm, farm.IS_SLOW, 50):
+        faulty(storm, seconds, ["roi"], 2000, 1)
+        storm.finish_bad()
+
+
+def disk_fails(storm, seconds):
+    """each call to the disk fails (EIO): RoIs of the debug stream are lost and counted"""
+    with disk(storm, farm.FAILS):
+        debug_stream_breaks(storm, seconds, ["lost_error"])
+        storm.finish_bad()
+
+
+def clock_jumps(storm, seconds):
+    """the wall clock steps by up to ten years, forwards and backwards"""
+    def step():
+        most = storm.random.choice([1, 60, 3600, 86400, 86400 * 3650])
+        storm.daemon.page.step_clock(storm.random.uniform(-most, most))
+    try:
+        until(storm, seconds, 0.1, step)
+    finally:
+        storm.daemon.page.step_clock(0)
+
+
+def descriptors_short(storm, seconds):
+    """the daemon may open four descriptors more, while clients and connections come"""
+    pid = storm.daemon.process.pid
+    used = {int(fd) for fd in os.listdir(f"/proc/{pid}/fd")}
+    unused = [fd for fd in range(len(used) + 4) if fd not in used]
+    with limited(pid, resource.RLIMIT_NOFILE, unused[3] + 1):
+        come_and_go(storm, seconds)
+
+
+def come_and_go(storm, seconds):
+    """Clients that may be refused, and connections that say nothing."""
+    def step():
+        transport = storm.random.choice(["ipc", "shm"])
+        c = storm.client("comer", rate=500, seconds=0.1, transport=transport)
+        connections(storm, storm.random.uniform(0.1, 0.3))
+        c.end()
+    until(storm, seconds, 0.05, step)
+
+
+def memory_short(storm, seconds):
+    """the daemon may have 8 MiB of memory more, while clients and connections come"""
+    pid = storm.daemon.process.pid
+    with open(f"/proc/{pid}/statm", encoding="ascii") as f:
+        pages = int(f.read().split()[0])
+    with limited(pid, resource.RLIMIT_AS, pages * resource.getpagesize() + (8 << 20)):
+        come_and_go(storm, seconds)
+
+
+def workers_memory_short(storm, seconds):
+    """workers may have 64 MiB of memory more, and a client's RoIs make the plugin ask for 1 GiB"""
+    with contextlib.ExitStack() as limits:
+        for pid in storm.daemon.workers():
+            with open(f"/proc/{pid}/statm", encoding="ascii") as f:
+                pages = int(f.read().split()[0])
+            limits.enter_context(limited(pid, resource.RLIMIT_AS, pages * resource.getpagesize() + (64 << 20)))
+        deaths = storm.deaths()
+        faulty(storm, seconds, ["memory"], 20, 0.3)
+        storm.finish_bad(must_fail=True)
+        if storm.deaths() != deaths:
+            raise AssertionError("a worker ended because its plugin asked for memory")
+
+
+def plugin_swapped(storm, seconds):
+    """the plugin's file is overwritten and the menu loaded again: by another version, by one that is cut off or crashes when it is
+    loaded, while workers are killed"""
+    plugins = f"{storm.daemon.build}/test-plugins"
+    files = {"1.0.0": f"{plugins}/fault.so", "2.0.0": f"{plugins}/rebuilt/fault.so"}
+    cut_off, crashes = (files["2.0.0"], storm.random.uniform(0.02, 0.4)), (f"{plugins}/swaps/swap_3.so", 1)
+
+    def step():
+        version = next(v for v in files if v != storm.daemon.version())
+        storm.daemon.install(*storm.random.choice([cut_off, crashes]))
+        reload_expecting(storm, "reload failed, the running menu stays")
+        if pids := [] if storm.once else storm.daemon.workers():
+            kill_quietly(storm.random.choice(pids), signal.SIGKILL)
+        storm.daemon.install(files[version])
+        reload_expecting(storm, "menu reloaded")
+        if storm.daemon.version() != version:
+            raise AssertionError(f"version {storm.daemon.version()} of the plugin runs after a reload, not {version}")
+    until(storm, seconds, 0.4, step)
+
+
+def reload_expecting(storm, words):
+    answer = storm.daemon.ask("reload")
+    if words not in answer:
+        raise AssertionError(f"reload: {answer.strip()}, not \"{words}\"")
 
 
 def log_not_read(storm, seconds):
@@ -187,6 +331,7 @@ def daemon_stopped(storm, seconds):
 
 def daemon_killed(storm, seconds):
     """the daemon is killed (kill -9) and started again: clients send again what was not answered"""
+    storm.fault()
     storm.daemon.kill()
     time.sleep(0.1)
     storm.daemon.start()
@@ -194,6 +339,63 @@ def daemon_killed(storm, seconds):
     time.sleep(seconds)
 
 
+def device_lost(storm, seconds):
+    """one of two devices is lost, and comes back: the other one has the RoIs"""
+    def step():
+        name = f"{storm.daemon.folder}/lost/{storm.random.randrange(2)}"
+        with open(name, "w", encoding="ascii"):
+            pass
+        time.sleep(seconds if storm.once else storm.random.uniform(0.2, 1))
+        os.remove(name)
+    until(storm, seconds, 0.3, step)
+
+
+def devices_lost(storm, seconds):
+    """all devices are lost for a while"""
+    names = [f"{storm.daemon.folder}/lost/{i}" for i in range(2)]
+    for name in names:
+        with open(name, "w", encoding="ascii"):
+            pass
+    time.sleep(min(seconds, 1))
+    for name in names:
+        os.remove(name)
+    storm.fault()  # full rate again, after they are back
+    time.sleep(max(0, seconds - 1))
+
+
+def three_at_once(storm, seconds):
+    """three of the others at the same time"""
+    errors = []
+
+    def run(phase, mine):
+        try:
+            phase(mine, seconds)
+        except Exception as e:  # pylint: disable=broad-except
+            errors.append(e)
+    threads = []
+    for phase in storm.random.sample([p for p in storm.chosen if p in TOGETHER], 3):
+        mine = copy.copy(storm)
+        mine.random = random.Random(storm.random.getrandbits(64))
+        print(f"                     {phase.__name__}", flush=True)
+        threads.append(threading.Thread(target=run, args=(phase, mine)))
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    if errors:
+        raise errors[0]
+
+
 ALL = [poison_again, workers_killed, workers_stopped, clients_killed, plugins_fail, plugins_crash, plugins_hang, garbage, connections,
-       clients_do_not_read, disk_full, log_not_read, reloads, daemon_stopped, daemon_killed]
-SPARES_GOOD = {"nothing", "clients_killed", "garbage", "connections", "clients_do_not_read", "disk_full", "reloads"}
+       clients_do_not_read, disk_full, disk_hangs, disk_slow, disk_fails, clock_jumps, descriptors_short, memory_short,
+       workers_memory_short, plugin_swapped, log_not_read, reloads, daemon_stopped, daemon_killed, three_at_once, device_lost, devices_lost]
+ON_GPUS = {device_lost, devices_lost}
+# The good client loses no RoI to these: they break other clients, the disk, the clock or the menu.
+SPARES_GOOD = {nothing, clients_killed, garbage, connections, clients_do_not_read, disk_full, disk_hangs, disk_slow, disk_fails,
+               clock_jumps, descriptors_short, memory_short, reloads, plugin_swapped}
+OTHER_CLIENTS = {clients_killed, garbage, connections, clients_do_not_read}
+# With `isolation: thread` a plugin that ends or hangs is the daemon's end.
+NEEDS_PROCESSES = {poison_again, workers_killed, workers_stopped, plugins_crash, plugins_hang, workers_memory_short, plugin_swapped,
+                   log_not_read, daemon_killed, three_at_once, device_lost, devices_lost}
+TOGETHER = {workers_killed, workers_stopped, clients_killed, plugins_fail, plugins_crash, garbage, connections, clients_do_not_read,
+            clock_jumps, log_not_read, reloads, daemon_stopped, disk_slow}
