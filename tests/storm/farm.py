@@ -16,6 +16,7 @@ from typing import NamedTuple, Optional
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 READY_S = 120  # sanitizers are slow
+IDLE = 16  # RoIs in flight, or fewer: the daemon waits for its clients
 LOOK_S = 0.02  # between two looks at the counters
 
 
@@ -251,11 +252,10 @@ class Watcher(threading.Thread):
         while not self.is_over:
             try:
                 info = self.daemon_.info()
-                decided = int(info["accepted"]) + int(info["rejected"])
-                failed = int(info["failed"])
+                counts = [int(info["accepted"]) + int(info["rejected"])] + [int(info[k]) for k in ("failed", "in_flight", "clients")]
             except (OSError, ValueError, KeyError):
-                decided = failed = None
-            sample = Sample(time.monotonic(), decided, failed, self.daemon_.readyz())
+                counts = [None] * 4
+            sample = Sample(time.monotonic(), *counts, self.daemon_.readyz())
             with self.lock:
                 self.samples.append(sample)
             time.sleep(LOOK_S)
@@ -272,22 +272,27 @@ class Sample(NamedTuple):
     at: float
     decided: Optional[int]  # by its plugin
     failed: Optional[int]
+    in_flight: Optional[int]
+    clients: Optional[int]
     readyz: int
 
 
 def back_to_rate(samples, fault, rate, window=0.2):
-    """Seconds from the fault to the end of the last window in which fewer than 0.9 of the RoIs asked for were decided; None: the
-    samples end with such a one."""
-    known = [(s.at, s.decided + s.failed) for s in samples if s.decided is not None and s.at >= fault]
+    """Seconds from the fault to the end of the last window in which fewer than 0.9 of the RoIs asked for were decided although some
+    waited, or their client was away; None: the samples end with such a one."""
+    known = [s for s in samples if s.decided is not None and s.at >= fault]
     low, first, is_low = fault, 0, not known
-    for at, n in known:
-        while known[first][0] < at - window:
+    for i, s in enumerate(known):
+        while known[first].at < s.at - window:
             first += 1
-        t0, n0 = known[first]
-        if at - t0 > window / 2:
-            n0 = n0 if n >= n0 else 0  # a new daemon counts from 0
-            is_low = (n - n0) / (at - t0) < 0.9 * rate
-            low = at if is_low else low
+        past = known[min(first, max(i - 1, 0)):i + 1]
+        if i == 0 and s.at - fault > window:
+            low = s.at  # the daemon did not answer
+        if s.at - past[0].at > window / 2:
+            before, now = (x.decided + x.failed for x in (past[0], s))
+            decided = now - before if now >= before else now  # a new daemon counts from 0
+            is_low = decided / (s.at - past[0].at) < 0.9 * rate and all(x.in_flight > IDLE or x.clients < 2 for x in past)
+            low = s.at if is_low else low
     return None if is_low else low - fault
 
 
