@@ -286,12 +286,14 @@ def back_to_rate(samples, fault, rate, window=0.2):
         while known[first].at < s.at - window:
             first += 1
         past = known[min(first, max(i - 1, 0)):i + 1]
+        seconds = s.at - past[0].at
         if i == 0 and s.at - fault > window:
             low = s.at  # the daemon did not answer
-        if s.at - past[0].at > window / 2:
+        if seconds > window / 2:
             before, now = (x.decided + x.failed for x in (past[0], s))
             decided = now - before if now >= before else now  # a new daemon counts from 0
-            is_low = decided / (s.at - past[0].at) < 0.9 * rate and all(x.in_flight > IDLE or x.clients < 2 for x in past)
+            is_silent = seconds > 2 * window  # it did not answer
+            is_low = decided / seconds < 0.9 * rate and (is_silent or all(x.in_flight > IDLE or x.clients < 2 for x in past))
             low = s.at if is_low else low
     return None if is_low else low - fault
 
