@@ -263,21 +263,54 @@ static const size_t counter_at[ACCOUNT_KINDS] = {
 #undef AT
 };
 
-/* Counts a set of chains. */
+/* Counts a set of chains.  All words of a plane at once, without looking at any: how far a carry
+ * goes cannot be foreseen. */
 static void tally(struct account *account, enum account_kind kind, const uint64_t *chains)
 {
     const uint32_t n_words = account->roster->n_words;
     uint64_t *plane = account->plane + (size_t)kind * ACCOUNT_PLANES * n_words;
+    struct plan_bits carry;
+    uint64_t any = 1;
 
-    for (uint32_t w = 0; w < n_words; w++) {
-        uint64_t carry = chains[w];
+    memcpy(carry.w, chains, n_words * sizeof *chains);
+    for (uint32_t p = 0; any && p < ACCOUNT_PLANES; p++, plane += n_words) {
+        any = 0;
+        for (uint32_t w = 0; w < n_words; w++) {
+            const uint64_t before = plane[w];
 
-        for (uint32_t p = 0; carry && p < ACCOUNT_PLANES; p++) {
-            const uint64_t before = plane[p * n_words + w];
-
-            plane[p * n_words + w] = before ^ carry;
-            carry &= before;
+            plane[w] = before ^ carry.w[w];
+            carry.w[w] &= before;
+            any |= carry.w[w];
         }
+    }
+}
+
+/* The sums of eight chains, a byte each: bit p of them is in byte p, plane by plane (a transposed
+ * matrix of 8 x 8 bits: Warren, Hacker's Delight, 7-3). */
+static uint64_t sums_of(uint64_t x)
+{
+    uint64_t t = (x ^ (x >> 7)) & 0x00aa00aa00aa00aaull;
+
+    x ^= t ^ (t << 7);
+    t = (x ^ (x >> 14)) & 0x0000cccc0000ccccull;
+    x ^= t ^ (t << 14);
+    t = (x ^ (x >> 28)) & 0x00000000f0f0f0f0ull;
+    return x ^ t ^ (t << 28);
+}
+
+/* Spreads out the sums of eight chains from `first` on. */
+static void spread_eight(struct account *account, uint32_t kind, uint32_t first, uint64_t sums)
+{
+    uint64_t *sum = account->chain + kind * (size_t)account->roster->n_chains + first;
+    struct stats_chain **stats = &account->engine->chain[first];
+
+    while (sums) {
+        const uint32_t k = (uint32_t)__builtin_ctzll(sums) / 8;
+        const uint64_t n = sums >> (8 * k) & 0xff;
+
+        sum[k] += n;
+        stats_add((stats_u64 *)(void *)((char *)stats[k] + counter_at[kind]), n);
+        sums &= ~(0xffull << (8 * k));
     }
 }
 
@@ -286,26 +319,18 @@ static void spread(struct account *account, uint32_t kind)
 {
     const uint32_t n_words = account->roster->n_words;
     uint64_t *plane = account->plane + (size_t)kind * ACCOUNT_PLANES * n_words;
-    uint64_t *sum = account->chain + kind * (size_t)account->roster->n_chains;
 
-    for (uint32_t w = 0; w < n_words; w++) {
-        uint64_t any = 0;
-
-        for (uint32_t p = 0; p < ACCOUNT_PLANES; p++)
-            any |= plane[p * n_words + w];
-        for (; any; any &= any - 1) {
-            const uint32_t bit = (uint32_t)__builtin_ctzll(any), chain = 64 * w + bit;
-            uint64_t n = 0;
+    _Static_assert(ACCOUNT_PLANES == 8, "a sum is a byte");
+    for (uint32_t w = 0; w < n_words; w++)
+        for (uint32_t shift = 0; shift < 64; shift += 8) {
+            uint64_t bits = 0;
 
             for (uint32_t p = 0; p < ACCOUNT_PLANES; p++)
-                n |= (plane[p * n_words + w] >> bit & 1) << p;
-            sum[chain] += n;
-            stats_add(
-                (stats_u64 *)(void *)((char *)account->engine->chain[chain] + counter_at[kind]), n);
+                bits |= (plane[p * n_words + w] >> shift & 0xff) << (8 * p);
+            if (bits)
+                spread_eight(account, kind, 64 * w + shift, sums_of(bits));
         }
-        for (uint32_t p = 0; p < ACCOUNT_PLANES; p++)
-            plane[p * n_words + w] = 0;
-    }
+    memset(plane, 0, ACCOUNT_PLANES * n_words * sizeof *plane);
 }
 
 static void spread_all(struct account *account)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "menu/chains.h"
+
 struct made { /* the most items that a step can make of an RoI */
     uint32_t n[TRG_OUTPUTS_MAX];
 };
@@ -48,7 +50,7 @@ void block_init(const struct engine *e, const struct pool *pool, struct roi *r, 
     r->chains = at + e->steps_bytes;
     at = r->chains + e->chains_bytes;
     steps = pool_steps(pool, r);
-    memset(steps, 0, e->steps_bytes + e->chains_bytes);
+    memset(steps, 0, e->steps_bytes + chains_cleared(e->menu->plan));
     for (uint32_t i = 0; i < e->menu->n_steps; i++) {
         const struct menu_step *m = &e->menu->steps[i];
 

@@ -149,7 +149,7 @@ static void decide(struct dispatch *d, struct event *ev)
         if (roi == POOL_NONE)
             continue;
         if (dispatch_at(d, roi)->is_ended ||
-            !chains_run(p, pool_at(d->pool, dispatch_at(d, roi)->chains)))
+            !chains_run(pool_at(d->pool, dispatch_at(d, roi)->chains)))
             decide_one(d, ev, roi);
         else if (!m->accept)
             skip(d, ev, roi);

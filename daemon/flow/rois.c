@@ -128,7 +128,7 @@ static void go_on(struct dispatch *d, struct engine *e, uint32_t roi, uint64_t w
     const struct roi *r = dispatch_at(d, roi);
     void *chains = pool_at(d->pool, r->chains);
 
-    if (!chains_run(e->menu->plan, chains))
+    if (!chains_run(chains))
         conclude(d, roi, false);
     else if (e->menu->decision != MENU_COMPLETE && !r->event &&
              chains_are_settled(e->menu->plan, pool_steps(d->pool, r), e->menu->decision, chains))

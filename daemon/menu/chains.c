@@ -3,9 +3,19 @@
 
 #include <string.h>
 
+struct entry {     /* of a list of chains that wait for a step, in the state */
+    uint16_t next; /* 1 + the next chain; 0: none */
+    uint16_t leg;  /* that this one is at */
+};
+
 size_t chains_bytes(const struct plan *p)
 {
-    return (3 + CHAINS_SETS * p->n_words) * sizeof(uint64_t) + p->n_chains;
+    return chains_cleared(p) + p->n_chains * sizeof(struct entry);
+}
+
+size_t chains_cleared(const struct plan *p)
+{
+    return (3 + CHAINS_SETS * p->n_words) * sizeof(uint64_t) + PLAN_PLACES * sizeof(uint16_t);
 }
 
 static uint64_t *waits_of(void *state) /* steps that chains wait for */
@@ -23,18 +33,14 @@ static uint64_t *skipped_of(void *state) /* steps that were left out */
     return (uint64_t *)state + 2;
 }
 
-static uint8_t *places_of(const struct plan *p, void *state) /* by chain: the leg that it is at */
+static uint16_t *waiting_of(const struct plan *p, void *state) /* by step: the first entry */
 {
-    return (uint8_t *)chains_of(p, state, CHAINS_SETS);
+    return (uint16_t *)(void *)chains_of(p, state, CHAINS_SETS);
 }
 
-static bool is_any(const struct plan *p, const uint64_t *bits)
+static struct entry *entries_of(const struct plan *p, void *state) /* by chain */
 {
-    uint64_t any = 0;
-
-    for (uint32_t w = 0; w < p->n_words; w++)
-        any |= bits[w];
-    return any != 0;
+    return (struct entry *)(void *)(waiting_of(p, state) + PLAN_PLACES);
 }
 
 /* ---------------------------------------------------------------- seeds */
@@ -91,10 +97,29 @@ static void lacking(const struct plan *p, uint32_t kinds, struct plan_bits *ret_
             ret_lacking->w[w] |= p->needs[__builtin_ctz(left)].w[w];
 }
 
+/* Has those that run wait for their first step. */
+static uint64_t begin(const struct plan *p, void *state)
+{
+    const uint64_t *running = chains_of(p, state, CHAINS_RUNNING);
+    uint64_t waits = 0;
+
+    for (uint32_t w = 0; w < p->n_words; w++)
+        for (uint64_t b = running[w]; b; b &= b - 1) {
+            const uint32_t chain = 64 * w + (uint32_t)__builtin_ctzll(b), at = p->first_leg[chain];
+            uint16_t *first = &waiting_of(p, state)[p->leg[at].step];
+
+            entries_of(p, state)[chain] = (struct entry){.next = *first, .leg = (uint16_t)at};
+            *first = (uint16_t)(chain + 1);
+            waits |= 1ull << p->leg[at].step;
+        }
+    *waits_of(state) = waits;
+    return waits;
+}
+
 uint64_t chains_seed(const struct plan *p, const struct prescales *prescales,
                      const struct chains_event *ev, void *state)
 {
-    uint64_t *const running = chains_of(p, state, CHAINS_RUNNING), waits = 0;
+    uint64_t *const running = chains_of(p, state, CHAINS_RUNNING);
     struct plan_bits seeded, needed, lack;
 
     seed(p, prescales, ev, &seeded, &needed);
@@ -110,87 +135,148 @@ uint64_t chains_seed(const struct plan *p, const struct prescales *prescales,
         chains_of(p, state, CHAINS_RAW)[w] = running[w] & p->stepless.w[w];
         running[w] &= ~p->stepless.w[w];
     }
-    for (uint32_t i = 0; i < p->n_first; i++) {
-        uint64_t any = 0;
-
-        for (uint32_t w = 0; w < p->n_words; w++)
-            any |= running[w] & p->first[i].chains.w[w];
-        waits |= (uint64_t)(any != 0) << p->first[i].step;
-    }
-    *waits_of(state) = waits;
-    return waits;
+    return begin(p, state);
 }
 
 /* ---------------------------------------------------------------- steps */
 
-/* Without branches: whether a cut holds cannot be foreseen. */
-static bool leg_holds(const struct plan *p, const struct roi_step *steps,
-                      const struct plan_leg *leg)
+typedef float cuts_float __attribute__((vector_size(PLAN_CUTS * sizeof(float))));
+typedef uint32_t cuts_bits __attribute__((vector_size(PLAN_CUTS * sizeof(uint32_t))));
+typedef uint64_t cuts_halves __attribute__((vector_size(PLAN_CUTS * sizeof(uint32_t))));
+
+/* Without branches: whether a cut holds cannot be foreseen.  A NaN holds none. */
+static inline bool cuts_hold(const struct plan_cuts *c, const float *value)
 {
-    const float *value = steps[leg->step].result.value;
-    const struct plan_cut *cut = &p->cut[leg->cut];
-    uint32_t holds = 1;
+    const cuts_float given = {value[c->value[0]], value[c->value[1]], value[c->value[2]],
+                              value[c->value[3]]};
+    cuts_float min, max, v;
+    cuts_halves holds;
+    cuts_bits mask;
 
-    for (uint32_t i = 0; i < leg->n_cuts; i++) {
-        uint32_t bits;
-        float v;
+    memcpy(&min, c->min, sizeof min);
+    memcpy(&max, c->max, sizeof max);
+    memcpy(&mask, c->mask, sizeof mask);
+    v = (cuts_float)((cuts_bits)given & mask);
+    holds = (cuts_halves)((v >= min) & (v <= max));
+    return (holds[0] & holds[1]) == UINT64_MAX;
+}
 
-        memcpy(&bits, &value[cut[i].value], sizeof bits);
-        bits &= cut[i].mask;
-        memcpy(&v, &bits, sizeof v);
-        holds &= (uint32_t)(v >= cut[i].min) & (uint32_t)(v <= cut[i].max); /* a NaN holds none */
-    }
+static inline bool leg_holds(const struct plan *p, const struct plan_leg *leg, const float *value)
+{
+    bool holds = cuts_hold(&leg->cuts, value);
+
+    for (uint32_t i = 0; i < leg->n_more; i++)
+        holds &= cuts_hold(&p->more[leg->more + i], value);
     return holds;
 }
 
-/* Whether a chain goes on after a leg: all hypotheses hold, or a limit cut short what they look at
- * (the step met one, or has its input from one that did) and the chain passes that. */
-static bool goes_on(const struct plan *p, const struct roi_step *steps, const struct plan_leg *leg,
-                    uint64_t shorts)
+/* Whether a limit cut short what a step finds: it met one, or has its input from one that did. */
+static inline bool is_short(const struct plan *p, uint32_t step, uint64_t shorts)
 {
-    return leg_holds(p, steps, leg) || (!leg->cuts_truncated && p->sources[leg->step] & shorts);
+    return (p->sources[step] & shorts) != 0;
 }
 
-/* `skipped`: the steps that were left out, for chains that go on without them.  Inlined where that
- * is none, which is nearly always. */
-static inline __attribute__((always_inline)) void advance_over(const struct plan *p,
-                                                               const struct roi_step *steps,
-                                                               uint64_t done, uint64_t skipped,
-                                                               uint32_t chain, void *state)
+/* Whether a chain goes on after a leg: all hypotheses hold, or what they look at was cut short and
+ * the chain passes that. */
+static inline bool goes_on(const struct plan *p, const struct plan_leg *leg, const float *value,
+                           bool was_short)
 {
-    const struct plan_leg *const end = &p->leg[p->first_leg[chain + 1]];
-    uint8_t *place = &places_of(p, state)[chain];
-    const struct plan_leg *leg = &p->leg[p->first_leg[chain] + *place];
-    const uint64_t behind = done | skipped;
+    return leg_holds(p, leg, value) | (was_short & !leg->cuts_truncated);
+}
 
-    for (; leg < end && behind >> leg->step & 1; leg++, ++*place)
-        if (skipped >> leg->step & 1)
-            plan_add(chains_of(p, state, CHAINS_SKIPPED), chain);
-        else if (!goes_on(p, steps, leg, *shorts_of(state)))
-            break;
-    if (leg < end && !(behind >> leg->step & 1)) {
-        *waits_of(state) |= 1ull << leg->step;
-        return;
+struct places { /* where chains are, of the state */
+    const struct plan *p;
+    uint16_t *waiting;
+    struct entry *entry;
+    uint64_t *running, *raw;
+};
+
+static struct places places_of(const struct plan *p, void *state)
+{
+    return (struct places){.p = p,
+                           .waiting = waiting_of(p, state),
+                           .entry = entries_of(p, state),
+                           .running = chains_of(p, state, CHAINS_RUNNING),
+                           .raw = chains_of(p, state, CHAINS_RAW)};
+}
+
+/* Has the chain at a leg go to a place.  Returns the step that it is, as a bit. */
+static inline uint64_t go_to(struct places at, uint32_t chain, uint32_t leg, uint32_t place)
+{
+    const uint64_t has_ended = place >= PLAN_PASSED, has_passed = place == PLAN_PASSED;
+
+    at.entry[chain] = (struct entry){.next = at.waiting[place], .leg = (uint16_t)leg};
+    at.waiting[place] = (uint16_t)(chain + 1);
+    at.running[chain / 64] &= ~(has_ended << (chain % 64));
+    at.raw[chain / 64] |= has_passed << (chain % 64);
+    return (has_ended ^ 1) << (place % 64);
+}
+
+/* The steps that the chains go to which waited for this one. */
+static uint64_t leave(struct places at, const struct roi_step *steps, uint32_t step,
+                      uint64_t shorts)
+{
+    const struct plan *const p = at.p;
+    const float *const value = steps[step].result.value;
+    const bool was_short = is_short(p, step, shorts);
+    uint32_t first = at.waiting[step];
+    uint64_t to = 0;
+
+    at.waiting[step] = 0;
+    while (first) {
+        const uint32_t chain = first - 1, number = at.entry[chain].leg;
+        const struct plan_leg *leg = &p->leg[number];
+        const uint32_t goes = goes_on(p, leg, value, was_short);
+
+        first = at.entry[chain].next;
+        to |= go_to(at, chain, number + 1, (leg->next & -goes) | (PLAN_FAILED & (goes - 1)));
     }
-    chains_of(p, state, CHAINS_RUNNING)[chain / 64] &= ~(1ull << (chain % 64));
-    if (leg == end)
-        plan_add(chains_of(p, state, CHAINS_RAW), chain);
+    return to;
 }
 
-static void advance_chain(const struct plan *p, const struct roi_step *steps, uint64_t done,
-                          uint32_t chain, void *state)
+/* The same of a step that was left out: chains that cannot go on without it wait for ever. */
+static uint64_t leave_out(struct places at, uint32_t step, void *state)
 {
-    const uint64_t skipped = plan_has(p->skips.w, chain) ? chains_skipped(state) : 0;
+    const struct plan *const p = at.p;
+    uint32_t first = at.waiting[step];
+    uint64_t to = 0;
 
-    advance_over(p, steps, done, skipped, chain, state);
+    at.waiting[step] = 0;
+    while (first) {
+        const uint32_t chain = first - 1, number = at.entry[chain].leg;
+
+        first = at.entry[chain].next;
+        if (plan_has(p->skips.w, chain)) {
+            plan_add(chains_of(p, state, CHAINS_SKIPPED), chain);
+            to |= go_to(at, chain, number + 1, p->leg[number].next);
+        } else {
+            *waits_of(state) |= go_to(at, chain, number, step);
+        }
+    }
+    return to;
+}
+
+/* Moves the chains on that wait for steps which are behind them by now. */
+static void move_on(const struct plan *p, const struct roi_step *steps, uint64_t done,
+                    uint64_t ready, void *state)
+{
+    const uint64_t skipped = chains_skipped(state), behind = done | skipped;
+    const struct places at = places_of(p, state);
+
+    while (ready) {
+        const uint32_t step = (uint32_t)__builtin_ctzll(ready);
+        const uint64_t to = skipped >> step & 1 ? leave_out(at, step, state)
+                                                : leave(at, steps, step, *shorts_of(state));
+
+        ready = (ready & (ready - 1)) | (to & behind);
+        *waits_of(state) |= to & ~behind;
+    }
 }
 
 uint64_t chains_advance(const struct plan *p, const struct roi_step *steps, uint64_t done,
                         uint64_t fresh, void *state)
 {
-    const uint64_t *running = chains_of(p, state, CHAINS_RUNNING);
     const uint64_t before = *waits_of(state);
-    const bool any_skipped = chains_skipped(state) != 0;
     uint64_t fed = 0;
 
     *waits_of(state) &= ~fresh;
@@ -200,19 +286,7 @@ uint64_t chains_advance(const struct plan *p, const struct roi_step *steps, uint
         fed |= p->dependents[step];
         *shorts_of(state) |= (uint64_t)(steps[step].result.status == TRG_TRUNCATED) << step;
     }
-    for (uint64_t left = fresh & before; left; left &= left - 1) {
-        const uint32_t step = (uint32_t)__builtin_ctzll(left);
-
-        for (uint32_t w = 0; w < p->n_words; w++)
-            for (uint64_t b = running[w] & p->users[step].w[w]; b; b &= b - 1) {
-                const uint32_t chain = 64 * w + (uint32_t)__builtin_ctzll(b);
-
-                if (any_skipped)
-                    advance_chain(p, steps, done, chain, state);
-                else
-                    advance_over(p, steps, done, 0, chain, state);
-            }
-    }
+    move_on(p, steps, done, fresh & before, state);
     return *waits_of(state) & (~before | fed);
 }
 
@@ -228,48 +302,36 @@ static uint64_t with_dependents(const struct plan *p, uint64_t gone, uint64_t do
     return all & ~done;
 }
 
-/* Chains that run and wait for one of the steps. */
-static void waiting_for(const struct plan *p, uint64_t gone, void *state, struct plan_bits *ret)
+/* Whether all chains that wait for the steps go on without them. */
+static bool all_skip(const struct plan *p, uint64_t steps, void *state)
 {
-    const uint64_t *running = chains_of(p, state, CHAINS_RUNNING);
-
-    *ret = (struct plan_bits){{0}};
-    for (uint32_t w = 0; w < p->n_words; w++)
-        for (uint64_t b = running[w]; b; b &= b - 1) {
-            const uint32_t chain = 64 * w + (uint32_t)__builtin_ctzll(b);
-            const uint32_t at = p->first_leg[chain] + places_of(p, state)[chain];
-
-            if (gone >> p->leg[at].step & 1)
-                ret->w[w] |= b & -b;
-        }
+    for (; steps; steps &= steps - 1)
+        for (uint32_t i = waiting_of(p, state)[__builtin_ctzll(steps)]; i;
+             i = entries_of(p, state)[i - 1].next)
+            if (!plan_has(p->skips.w, i - 1))
+                return false;
+    return true;
 }
 
 uint64_t chains_skip(const struct plan *p, const struct roi_step *steps, uint64_t done,
                      uint64_t gone, void *state, bool *ret_fails)
 {
     const uint64_t before = *waits_of(state), all = with_dependents(p, gone, done);
-    struct plan_bits waiting;
-    uint64_t others = 0;
 
-    waiting_for(p, all, state, &waiting);
-    for (uint32_t w = 0; w < p->n_words; w++)
-        others |= waiting.w[w] & ~p->skips.w[w];
-    *ret_fails = others != 0;
-    if (others)
+    *ret_fails = !all_skip(p, all & before, state);
+    if (*ret_fails)
         return 0;
     *skipped_of(state) |= all;
     *waits_of(state) &= ~all;
-    for (uint32_t w = 0; w < p->n_words; w++)
-        for (uint64_t b = waiting.w[w]; b; b &= b - 1)
-            advance_chain(p, steps, done, 64 * w + (uint32_t)__builtin_ctzll(b), state);
+    move_on(p, steps, done, all & before, state);
     return *waits_of(state) & ~before;
 }
 
 /* ---------------------------------------------------------------- those that run */
 
-bool chains_run(const struct plan *p, void *state)
+bool chains_run(void *state)
 {
-    return is_any(p, chains_of(p, state, CHAINS_RUNNING));
+    return *waits_of(state) != 0; /* whatever runs waits for a step */
 }
 
 enum menu_priority chains_priority(const struct plan *p, uint32_t step, void *state)
@@ -291,7 +353,8 @@ static bool passed_short(const struct plan *p, const struct roi_step *steps, uin
                          uint32_t chain)
 {
     for (uint32_t i = p->first_leg[chain]; i < p->first_leg[chain + 1]; i++)
-        if (!(skipped >> p->leg[i].step & 1) && !leg_holds(p, steps, &p->leg[i]))
+        if (!(skipped >> p->leg[i].step & 1) &&
+            !leg_holds(p, &p->leg[i], steps[p->leg[i].step].result.value))
             return true;
     return false;
 }
@@ -359,15 +422,28 @@ void chains_fail_short(const struct plan *p, const struct roi_step *steps, void 
                 raw[w] &= ~(b & -b);
 }
 
-/* Whether a chain that did not run would have passed; false where a step of it was not run
+/* Of chains that did not run those which would have passed; not those with a step that was not run
  * for another chain either. */
-static bool would_pass(const struct plan *p, const struct roi_step *steps, uint64_t done,
-                       uint64_t shorts, uint32_t chain)
+static uint64_t would_pass(const struct plan *p, const struct roi_step *steps, uint64_t done,
+                           uint64_t shorts, uint32_t word, uint64_t chains)
 {
-    for (uint32_t i = p->first_leg[chain]; i < p->first_leg[chain + 1]; i++)
-        if (!(done >> p->leg[i].step & 1) || !goes_on(p, steps, &p->leg[i], shorts))
-            return false;
-    return true;
+    uint64_t complete = 0, passed = 0;
+
+    for (uint64_t b = chains; b; b &= b - 1) {
+        const uint32_t bit = (uint32_t)__builtin_ctzll(b);
+
+        complete |= (uint64_t) !(p->steps[64 * word + bit] & ~done) << bit;
+    }
+    for (uint64_t b = complete; b; b &= b - 1) {
+        const uint32_t bit = (uint32_t)__builtin_ctzll(b), chain = 64 * word + bit;
+        uint64_t goes = 1;
+
+        for (uint32_t i = p->first_leg[chain]; i < p->first_leg[chain + 1]; i++)
+            goes &= goes_on(p, &p->leg[i], steps[p->leg[i].step].result.value,
+                            is_short(p, p->leg[i].step, shorts));
+        passed |= goes << bit;
+    }
+    return passed;
 }
 
 /* A chain's value in an RoI that is alone. */
@@ -434,11 +510,8 @@ uint64_t chains_conclude(const struct plan *p, const struct roi_step *steps, uin
         chains_of(p, state, CHAINS_ACCEPTED)[w] = accepted;
         for (uint64_t b = accepted; b; b &= b - 1)
             streams |= p->streams[64 * w + (uint32_t)__builtin_ctzll(b)];
-        for (uint64_t b = chains_of(p, state, CHAINS_PRESCALED)[w] & ~p->combined.w[w]; b;
-             b &= b - 1)
-            if (would_pass(p, steps, done, *shorts_of(state),
-                           64 * w + (uint32_t)__builtin_ctzll(b)))
-                raw[w] |= b & -b;
+        raw[w] |= would_pass(p, steps, done, *shorts_of(state), w,
+                             chains_of(p, state, CHAINS_PRESCALED)[w] & ~p->combined.w[w]);
     }
     return streams;
 }

@@ -2,7 +2,10 @@
 #include "menu/plan.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
+
+#define LINE 64u /* of the cache */
 
 /* ---------------------------------------------------------------- steps */
 
@@ -52,48 +55,62 @@ uint64_t plan_whole(const struct plan *p, uint64_t steps, uint32_t kinds)
 
 /* ---------------------------------------------------------------- chains */
 
-/* Notes that chains begin with the step. */
-static void add_first(struct plan *p, uint32_t step, uint32_t chain)
-{
-    uint32_t i = 0;
+static const struct plan_cuts no_cuts = {.min = {-INFINITY, -INFINITY, -INFINITY, -INFINITY},
+                                         .max = {INFINITY, INFINITY, INFINITY, INFINITY}};
 
-    while (i < p->n_first && p->first[i].step != step)
-        i++;
-    if (i == p->n_first)
-        p->first[p->n_first++].step = step;
-    plan_add(p->first[i].chains.w, chain);
+static void plan_cuts_of(const struct menu_cut *cut, uint32_t n, struct plan_cuts *ret_cuts)
+{
+    *ret_cuts = no_cuts;
+    for (uint32_t i = 0; i < n && i < PLAN_CUTS; i++) {
+        ret_cuts->value[i] = (uint8_t)cut[i].value;
+        ret_cuts->mask[i] = cut[i].absolute ? INT32_MAX : UINT32_MAX;
+        ret_cuts->min[i] = cut[i].min;
+        ret_cuts->max[i] = cut[i].max;
+    }
 }
 
-static void plan_legs(const struct menu_chain *c, struct plan *p, uint32_t chain, uint32_t *n_cuts)
+static uint32_t more_cuts(uint32_t n_cuts)
 {
-    const uint32_t from = p->first_leg[chain];
+    return n_cuts > PLAN_CUTS ? (n_cuts - 1) / PLAN_CUTS : 0;
+}
+
+static void plan_leg(const struct menu_chain *c, struct plan *p, uint32_t chain, uint32_t k,
+                     uint32_t *n_more)
+{
+    const struct menu_cut *cuts = c->steps[k].cuts;
+    const uint32_t n = c->steps[k].n_cuts;
+    struct plan_leg *leg = &p->leg[p->first_leg[chain] + k];
+
+    *leg =
+        (struct plan_leg){.step = (uint8_t)c->steps[k].step,
+                          .next = k + 1 < c->n_steps ? (uint8_t)c->steps[k + 1].step : PLAN_PASSED,
+                          .n_more = (uint8_t)more_cuts(n),
+                          .cuts_truncated = c->cuts_truncated,
+                          .more = *n_more};
+    plan_cuts_of(cuts, n, &leg->cuts);
+    for (uint32_t i = PLAN_CUTS; i < n; i += PLAN_CUTS)
+        plan_cuts_of(cuts + i, n - i, &p->more[(*n_more)++]);
+}
+
+static void plan_legs(const struct menu_chain *c, struct plan *p, uint32_t chain, uint32_t *n_more)
+{
     uint32_t reads = 0;
 
     for (uint32_t k = 0; k < c->n_steps; k++) {
         const uint32_t step = c->steps[k].step;
 
-        p->leg[from + k] = (struct plan_leg){.step = (uint8_t)step,
-                                             .n_cuts = (uint8_t)c->steps[k].n_cuts,
-                                             .cuts_truncated = c->cuts_truncated,
-                                             .cut = *n_cuts};
-        for (uint32_t i = 0; i < c->steps[k].n_cuts; i++)
-            p->cut[(*n_cuts)++] =
-                (struct plan_cut){.value = c->steps[k].cuts[i].value,
-                                  .mask = c->steps[k].cuts[i].absolute ? INT32_MAX : UINT32_MAX,
-                                  .min = c->steps[k].cuts[i].min,
-                                  .max = c->steps[k].cuts[i].max};
+        plan_leg(c, p, chain, k, n_more);
+        p->steps[chain] |= 1ull << step;
         plan_add(p->users[step].w, chain);
         for (uint64_t left = p->sources[step]; left; left &= left - 1)
             p->priorities[p->head[__builtin_ctzll(left)]] |= (uint8_t)(1u << c->priority);
         reads |= p->step_reads[step];
     }
-    p->first_leg[chain + 1] = from + c->n_steps;
+    p->first_leg[chain + 1] = p->first_leg[chain] + c->n_steps;
     p->reads |= reads;
     for (; reads; reads &= reads - 1)
         plan_add(p->needs[__builtin_ctz(reads)].w, chain);
-    if (c->n_steps)
-        add_first(p, c->steps[0].step, chain);
-    else if (!c->combination)
+    if (!c->n_steps && !c->combination)
         plan_add(p->stepless.w, chain);
 }
 
@@ -155,19 +172,19 @@ static void plan_event(const struct menu_chain *c, struct plan *p, uint32_t chai
 int plan_new(const struct menu *m, struct plan **ret_plan)
 {
     struct plan *p = calloc(1, sizeof *p);
-    uint32_t n_legs = 0, n_cuts = 0;
+    uint32_t n_legs = 1, n_more = 0;
 
     if (!p)
         return -ENOMEM;
     for (uint32_t i = 0; i < m->n_chains; i++) {
         n_legs += m->chains[i].n_steps;
         for (uint32_t k = 0; k < m->chains[i].n_steps; k++)
-            n_cuts += m->chains[i].steps[k].n_cuts;
+            n_more += more_cuts(m->chains[i].steps[k].n_cuts);
     }
-    p->leg = calloc(n_legs + 1, sizeof *p->leg);
-    p->cut = calloc(n_cuts + 1, sizeof *p->cut);
+    p->leg = aligned_alloc(LINE, n_legs * sizeof *p->leg);
+    p->more = calloc(n_more + 1, sizeof *p->more);
     p->combination = calloc(m->n_chains, sizeof *p->combination);
-    if (!p->leg || !p->cut || !p->combination) {
+    if (!p->leg || !p->more || !p->combination) {
         plan_free(p);
         return -ENOMEM;
     }
@@ -175,12 +192,13 @@ int plan_new(const struct menu *m, struct plan **ret_plan)
     p->n_words = (m->n_chains + 63) / 64;
     for (uint32_t s = 0; s < m->n_steps; s++)
         plan_step(m, p, s);
-    n_cuts = 0;
+    n_more = 0;
+    p->first_leg[0] = 1;
     p->is_plain = true;
     for (uint32_t i = 0; i < m->n_chains; i++) {
         plan_event(&m->chains[i], p, i);
         plan_chain(&m->chains[i], p, i);
-        plan_legs(&m->chains[i], p, i, &n_cuts);
+        plan_legs(&m->chains[i], p, i, &n_more);
         p->is_ranked |= m->chains[i].priority != m->chains[0].priority;
     }
     *ret_plan = p;
@@ -192,7 +210,7 @@ void plan_free(struct plan *p)
     if (!p)
         return;
     free(p->leg);
-    free(p->cut);
+    free(p->more);
     free(p->combination);
     free(p);
 }

@@ -14,18 +14,26 @@ struct plan_bits { /* a set of chains */
     uint64_t w[PLAN_WORDS];
 };
 
-struct plan_cut {
-    uint32_t value;
-    uint32_t mask; /* of the value's bits: without the sign where it is absolute */
-    float min, max;
+#define PLAN_CUTS 4u /* that are looked at together */
+
+/* Cuts side by side; those that are not there hold whatever the value. */
+struct plan_cuts {
+    float min[PLAN_CUTS], max[PLAN_CUTS];
+    uint32_t mask[PLAN_CUTS]; /* of the value's bits: without the sign where it is absolute */
+    uint8_t value[PLAN_CUTS];
 };
 
 struct plan_leg { /* one step of a chain */
+    struct plan_cuts cuts;
     uint8_t step;
-    uint8_t n_cuts;
+    uint8_t next;        /* step of the next one, which follows it; PLAN_PASSED: there is none */
+    uint8_t n_more;      /* further PLAN_CUTS of cuts */
     bool cuts_truncated; /* of the chain */
-    uint32_t cut;        /* the first of its cuts in `cut` */
+    uint32_t more;       /* the first of those in `more` */
 };
+_Static_assert(sizeof(struct plan_leg) <= 64, "a leg fits a line of the cache");
+
+enum { PLAN_PASSED = MENU_STEPS_MAX, PLAN_FAILED, PLAN_PLACES }; /* where chains end */
 
 struct plan_combination { /* a chain of chains */
     uint32_t chain;
@@ -47,15 +55,11 @@ struct plan {
     struct plan_bits stepless; /* combinations have none either and are not among them */
     struct plan_bits skips;
     struct plan_bits priority[MENU_PRIORITIES];
-    bool is_ranked; /* chains differ in priority */
-    uint32_t n_first;
-    struct plan_first { /* a step with which chains begin */
-        uint32_t step;
-        struct plan_bits chains;
-    } first[MENU_STEPS_MAX];
-    uint32_t first_leg[MENU_CHAINS_MAX + 1];
+    bool is_ranked;                          /* chains differ in priority */
+    uint32_t first_leg[MENU_CHAINS_MAX + 1]; /* in `leg`, from 1 on */
     struct plan_leg *leg;
-    struct plan_cut *cut;
+    struct plan_cuts *more;
+    uint64_t steps[MENU_CHAINS_MAX]; /* of each chain */
     uint64_t streams[MENU_CHAINS_MAX];
 
     /* of events */

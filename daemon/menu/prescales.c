@@ -39,6 +39,12 @@ static uint64_t key_of(const struct prescales *p, uint32_t n)
     return hash_bytes(text, used);
 }
 
+/* Hashes below it are taken; with a prescale of 1 all are, whatever this says. */
+static uint64_t below_of(double prescale)
+{
+    return prescale > 1 ? (uint64_t)(0x1p64 / prescale) : 0;
+}
+
 void prescales_init(const struct menu *m, const double *value, struct prescales *ret_set)
 {
     *ret_set = (struct prescales){.key = 0};
@@ -51,6 +57,7 @@ void prescales_init(const struct menu *m, const double *value, struct prescales 
             plan_add(ret_set->all.w, i);
         else if (v > 1)
             plan_add(ret_set->some.w, i);
+        ret_set->below[i] = below_of(v);
     }
     ret_set->key = key_of(ret_set, m->n_chains);
 }
@@ -67,16 +74,14 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
+static uint64_t hash_of(uint32_t id, uint32_t run, uint32_t l1id, uint32_t bcid)
+{
+    return mix(mix((uint64_t)id << 32 | run) ^ ((uint64_t)bcid << 32 | l1id));
+}
+
 bool prescale_takes(uint32_t id, double p, uint32_t run, uint32_t l1id, uint32_t bcid)
 {
-    uint64_t h;
-
-    if (p < 1)
-        return false;
-    if (p == 1)
-        return true;
-    h = mix(mix((uint64_t)id << 32 | run) ^ ((uint64_t)bcid << 32 | l1id));
-    return h < (uint64_t)(18446744073709551616.0 / p);
+    return p == 1 || hash_of(id, run, l1id, bcid) < below_of(p);
 }
 
 uint64_t prescales_take(const struct prescales *p, uint32_t word, uint64_t chains,
@@ -85,10 +90,10 @@ uint64_t prescales_take(const struct prescales *p, uint32_t word, uint64_t chain
     uint64_t takes = chains & p->all.w[word];
 
     for (uint64_t left = chains & p->some.w[word]; left; left &= left - 1) {
-        const uint32_t chain = 64 * word + (uint32_t)__builtin_ctzll(left);
+        const uint32_t bit = (uint32_t)__builtin_ctzll(left), chain = 64 * word + bit;
+        const uint64_t hash = hash_of(p->id[chain], info->run, info->l1id, info->bcid);
 
-        if (prescale_takes(p->id[chain], p->value[chain], info->run, info->l1id, info->bcid))
-            takes |= left & -left;
+        takes |= (uint64_t)(hash < p->below[chain]) << bit;
     }
     return takes;
 }

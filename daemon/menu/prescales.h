@@ -14,6 +14,7 @@ struct prescales { /* of one menu, by number of the chain */
     struct plan_bits some; /* above 1; the others are off */
     uint32_t id[MENU_CHAINS_MAX];
     double value[MENU_CHAINS_MAX];
+    uint64_t below[MENU_CHAINS_MAX]; /* of `some`: hashes that it takes */
 };
 
 /* Whether a number may be a prescale: 0 (off), or finite and at least 1. */

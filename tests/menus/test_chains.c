@@ -103,7 +103,7 @@ static uint64_t run_steps(uint64_t *state, const struct menu *m, struct roi_of *
         queued &= ~asked;
         asked |= queued;
         left = asked & ~(done | chains_skipped(r->chains));
-        if (!left || !chains_run(m->plan, r->chains))
+        if (!left || !chains_run(r->chains))
             break;
         head = any_head(state, m, left);
         fresh = plan_whole(m->plan, m->steps[head].members, r->e.kinds);
@@ -120,7 +120,7 @@ static uint64_t run_steps(uint64_t *state, const struct menu *m, struct roi_of *
             return done;
         queued = 0;
     }
-    assert_false(chains_run(m->plan, r->chains)); /* none waits for ever */
+    assert_false(chains_run(r->chains)); /* none waits for ever */
     return done;
 }
 
@@ -145,7 +145,7 @@ static void begin_roi(const struct menu *m, const struct prescales *prescales, u
     const struct chains_event ev = {
         .info = &r->e.info, .type = r->e.type, .kinds = r->e.kinds, .n_rois = n_rois};
 
-    memset(r->chains, 0, chains_bytes(m->plan));
+    memset(r->chains, 0, chains_cleared(m->plan));
     r->waits = chains_seed(m->plan, prescales, &ev, r->chains);
 }
 
