@@ -69,6 +69,20 @@ void chains_needed(const struct plan *p, const struct prescales *prescales,
     }
 }
 
+/* Leaves the chains that look where the RoI is. */
+static void look_there(const struct plan *p, const struct trg_roi_info *info,
+                       struct plan_bits *seeded)
+{
+    struct plan_bits look = p->everywhere;
+
+    for (uint32_t i = 0; i < p->n_regions; i++)
+        if (menu_region_has(&p->region[i].at, info->eta, info->phi_rad))
+            for (uint32_t w = 0; w < p->n_words; w++)
+                look.w[w] |= p->region[i].chains.w[w];
+    for (uint32_t w = 0; w < p->n_words; w++)
+        seeded->w[w] &= look.w[w];
+}
+
 /* The chains that are seeded, and those of them that run although the prescale does not take them.
  */
 static void seed(const struct plan *p, const struct prescales *prescales,
@@ -79,6 +93,8 @@ static void seed(const struct plan *p, const struct prescales *prescales,
     chains_fired(p, ev->info->l1_bits, ret_seeded);
     for (uint32_t w = 0; w < p->n_words; w++)
         ret_seeded->w[w] &= p->looks[ev->type].w[w];
+    if (p->n_regions)
+        look_there(p, ev->info, ret_seeded);
     if (p->is_plain)
         return;
     for (uint32_t w = 0; w < p->n_words; w++)

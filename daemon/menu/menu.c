@@ -335,7 +335,7 @@ static int32_t find_chain(const void *menu, const char *name)
 /* What a chain that others are combined to may not have of its own. */
 static void check_combined(struct builder *b, const struct menu_chain *c, uint32_t chain)
 {
-    static const char *const keys[] = {"steps", "types", "multiplicity"};
+    static const char *const keys[] = {"steps", "types", "regions", "multiplicity"};
     char where[WHERE_BYTES];
 
     for (uint32_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -393,6 +393,8 @@ static int build_chain(struct builder *b, uint32_t chain)
         c->n_steps++;
     }
     build_looks(b, c, chain);
+    if (menu_build_regions(b, c, chain) < 0)
+        return -ENOMEM;
     build_ways(b, c, chain);
     menu_build_expected(b, c, chain);
     build_seeds_and_streams(b, c, chain);
@@ -516,6 +518,7 @@ void menu_free(struct menu *m)
     for (uint32_t i = 0; i < MENU_CHAINS_MAX; i++) {
         free(m->chains[i].name);
         free(m->chains[i].combination);
+        free(m->chains[i].region);
         for (uint32_t k = 0; k < MENU_CHAIN_STEPS_MAX; k++)
             free(m->chains[i].steps[k].cuts);
     }

@@ -16,6 +16,7 @@
 #define MENU_STREAMS_MAX      64
 #define MENU_GROUP_MAX        8 /* steps that share batches */
 #define MENU_CHAIN_STEPS_MAX  8
+#define MENU_REGIONS_MAX      16 /* of a chain */
 #define MENU_HISTOGRAMS_MAX   1024
 #define MENU_BINS_MAX         262144 /* of all histograms together */
 #define MENU_MULTIPLICITY_MAX 16     /* RoIs of an event that a chain may ask for */
@@ -57,6 +58,11 @@ enum menu_of { /* what `expected` of a chain bounds */
                MENU_OF_RUN     /* the accepted part of the RoIs that it ran on */
 };
 
+struct menu_region {           /* of the directions of RoIs: from min on, up to but without max */
+    double eta_min, eta_max;   /* -inf and inf where not given */
+    double phi_min, phi_width; /* rad; the width is inf where not given */
+};
+
 struct menu_expected {
     enum menu_of of;
     double min, max; /* 0 and inf where not given */
@@ -64,9 +70,11 @@ struct menu_expected {
 
 struct menu_chain {
     char *name;
-    uint32_t id;      /* stable number, in the prescale hash and never reused */
-    uint32_t l1_mask; /* seeds: any of these bits; 0 = every RoI */
-    uint64_t types;   /* 1 << type: RoIs that it looks at; 0 = all */
+    uint32_t id;                /* stable number, in the prescale hash and never reused */
+    uint32_t l1_mask;           /* seeds: any of these bits; 0 = every RoI */
+    uint64_t types;             /* 1 << type: RoIs that it looks at; 0 = all */
+    uint32_t n_regions;         /* 0: everywhere */
+    struct menu_region *region; /* RoIs in any of them */
     uint32_t n_steps;
     struct {
         uint32_t step;
@@ -133,6 +141,8 @@ struct menu {
 int menu_load(const char *path, struct plugin_host *host, struct menu **ret_menu);
 void menu_free(struct menu *m); /* NULL is fine */
 
+/* Whether an RoI of that direction is in a region; phi of -3.1416 to 3.1416. */
+bool menu_region_has(const struct menu_region *r, float eta, float phi_rad);
 /* The kinds (1 << kind each) that its steps read from RoIs. */
 uint32_t menu_reads(const struct menu *m);
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* menu_build.h - a menu on its way from file to memory: shared by menu.c, menu_steps.c,
- * menu_cut.c, menu_expected.c and menu_histograms.c. */
+ * menu_cut.c, menu_regions.c, menu_expected.c and menu_histograms.c. */
 #ifndef TRIGD_MENU_BUILD_H
 #define TRIGD_MENU_BUILD_H
 #include "config/yamlfile.h"
@@ -28,6 +28,8 @@ int32_t menu_find_value(struct builder *b, const struct plugin *p, const char *w
 /* Makes a cut on a value of a step. */
 void menu_build_cut(struct builder *b, const struct menu_step *s, const struct menu_file_cut *fc,
                     const char *where, struct menu_cut *cut);
+/* The regions of a chain; problems are noted.  -ENOMEM. */
+int menu_build_regions(struct builder *b, struct menu_chain *c, uint32_t chain);
 /* The band in which a chain's rate is expected; problems are noted. */
 void menu_build_expected(struct builder *b, struct menu_chain *c, uint32_t chain);
 /* Makes the histograms; after steps and chains.  -ENOMEM. */

@@ -48,6 +48,14 @@ static const cyaml_schema_field_t chain_step_fields[] = {
 static const cyaml_schema_value_t chain_step = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct menu_file_chain_step, chain_step_fields)};
 
+static const cyaml_schema_field_t region_fields[] = {
+    CYAML_FIELD_FLOAT_PTR("eta_min", OPT, struct menu_file_region, eta_min),
+    CYAML_FIELD_FLOAT_PTR("eta_max", OPT, struct menu_file_region, eta_max),
+    CYAML_FIELD_FLOAT_PTR("phi_min_rad", OPT, struct menu_file_region, phi_min),
+    CYAML_FIELD_FLOAT_PTR("phi_max_rad", OPT, struct menu_file_region, phi_max), CYAML_FIELD_END};
+static const cyaml_schema_value_t region = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct menu_file_region, region_fields)};
+
 static const cyaml_schema_field_t expected_fields[] = {
     CYAML_FIELD_STRING_PTR("of", OPT, struct menu_file_expected, of, 1, 63),
     CYAML_FIELD_FLOAT_PTR("min", OPT, struct menu_file_expected, min),
@@ -60,6 +68,8 @@ static const cyaml_schema_field_t chain_fields[] = {
                                32),
     CYAML_FIELD_SEQUENCE_COUNT("types", OPT, struct menu_file_chain, types, n_types, &string, 1,
                                ROI_TYPES),
+    CYAML_FIELD_SEQUENCE_COUNT("regions", OPT, struct menu_file_chain, regions, n_regions, &region,
+                               1, MENU_REGIONS_MAX),
     CYAML_FIELD_SEQUENCE_COUNT("steps", OPT, struct menu_file_chain, steps, n_steps, &chain_step, 0,
                                MENU_CHAIN_STEPS_MAX),
     CYAML_FIELD_FLOAT_PTR("prescale", OPT, struct menu_file_chain, prescale),

@@ -30,6 +30,9 @@ struct menu_file_chain_step {
     struct menu_file_cut *cuts;
     uint32_t n_cuts;
 };
+struct menu_file_region {
+    double *eta_min, *eta_max, *phi_min, *phi_max;
+};
 struct menu_file_expected {
     char *of;
     double *min, *max;
@@ -41,6 +44,8 @@ struct menu_file_chain {
     uint32_t n_seeds;
     char **types;
     uint32_t n_types;
+    struct menu_file_region *regions;
+    uint32_t n_regions;
     struct menu_file_chain_step *steps;
     uint32_t n_steps;
     double *prescale;

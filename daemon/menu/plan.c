@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LINE 64u /* of the cache */
 
@@ -114,6 +115,21 @@ static void plan_legs(const struct menu_chain *c, struct plan *p, uint32_t chain
         plan_add(p->stepless.w, chain);
 }
 
+static void plan_regions(const struct menu_chain *c, struct plan *p, uint32_t chain)
+{
+    if (!c->n_regions)
+        plan_add(p->everywhere.w, chain);
+    for (uint32_t i = 0; i < c->n_regions; i++) {
+        uint32_t k = 0;
+
+        while (k < p->n_regions && memcmp(&p->region[k].at, &c->region[i], sizeof *c->region) != 0)
+            k++;
+        if (k == p->n_regions)
+            p->region[p->n_regions++].at = c->region[i];
+        plan_add(p->region[k].chains.w, chain);
+    }
+}
+
 static void plan_chain(const struct menu_chain *c, struct plan *p, uint32_t chain)
 {
     const uint64_t types = c->types ? c->types : UINT64_MAX;
@@ -172,19 +188,21 @@ static void plan_event(const struct menu_chain *c, struct plan *p, uint32_t chai
 int plan_new(const struct menu *m, struct plan **ret_plan)
 {
     struct plan *p = calloc(1, sizeof *p);
-    uint32_t n_legs = 1, n_more = 0;
+    uint32_t n_legs = 1, n_more = 0, n_regions = 0;
 
     if (!p)
         return -ENOMEM;
     for (uint32_t i = 0; i < m->n_chains; i++) {
         n_legs += m->chains[i].n_steps;
+        n_regions += m->chains[i].n_regions;
         for (uint32_t k = 0; k < m->chains[i].n_steps; k++)
             n_more += more_cuts(m->chains[i].steps[k].n_cuts);
     }
     p->leg = aligned_alloc(LINE, n_legs * sizeof *p->leg);
     p->more = calloc(n_more + 1, sizeof *p->more);
+    p->region = calloc(n_regions + 1, sizeof *p->region);
     p->combination = calloc(m->n_chains, sizeof *p->combination);
-    if (!p->leg || !p->more || !p->combination) {
+    if (!p->leg || !p->more || !p->region || !p->combination) {
         plan_free(p);
         return -ENOMEM;
     }
@@ -198,6 +216,7 @@ int plan_new(const struct menu *m, struct plan **ret_plan)
     for (uint32_t i = 0; i < m->n_chains; i++) {
         plan_event(&m->chains[i], p, i);
         plan_chain(&m->chains[i], p, i);
+        plan_regions(&m->chains[i], p, i);
         plan_legs(&m->chains[i], p, i, &n_more);
         p->is_ranked |= m->chains[i].priority != m->chains[0].priority;
     }
@@ -211,6 +230,7 @@ void plan_free(struct plan *p)
         return;
     free(p->leg);
     free(p->more);
+    free(p->region);
     free(p->combination);
     free(p);
 }

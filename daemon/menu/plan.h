@@ -42,11 +42,19 @@ struct plan_combination { /* a chain of chains */
     struct plan_bits operands;    /* chains with steps that it depends on */
 };
 
+struct plan_region {
+    struct menu_region at;
+    struct plan_bits chains; /* that look there */
+};
+
 struct plan {
     uint32_t n_chains, n_words; /* words in use */
     struct plan_bits always;    /* chains without seeds */
     struct plan_bits seeded_by[32];
     struct plan_bits looks[ROI_TYPES];
+    struct plan_bits everywhere; /* chains without regions */
+    uint32_t n_regions;          /* different ones */
+    struct plan_region *region;
     uint64_t types;                         /* bit t: a chain looks at RoIs of type t */
     uint32_t reads;                         /* 1 << kind: chains need it of the RoI */
     struct plan_bits needs[KINDS_MAX];      /* by kind */

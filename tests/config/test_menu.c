@@ -218,6 +218,21 @@ static const struct {
     {TOP STEP
      "chains:\n  - {name: c, id: 1, types: [64], steps: [{step: a}], streams: [physics]}\n",
      6, "type \\\"64\\\" is neither"},
+    {TOP STEP "chains:\n  - {name: c, id: 1, regions: [{}], steps: [{step: a}], "
+              "streams: [physics]}\n",
+     6, "chain \\\"c\\\": the region has limits neither in eta nor phi"},
+    {TOP STEP "chains:\n  - {name: c, id: 1, regions: [{eta_min: 2, eta_max: 1}],\n"
+              "     steps: [{step: a}], streams: [physics]}\n",
+     6, "the region is empty: eta_min is 2 and eta_max 1"},
+    {TOP STEP "chains:\n  - {name: c, id: 1, regions: [{eta_min: 0}, {phi_min_rad: 1}],\n"
+              "     steps: [{step: a}], streams: [physics]}\n",
+     6, "the region has phi_min_rad and no phi_max_rad"},
+    {TOP STEP "chains:\n  - {name: c, id: 1, regions: [{phi_min_rad: 3, phi_max_rad: 3.4}],\n"
+              "     steps: [{step: a}], streams: [physics]}\n",
+     6, "phi_max_rad of the region is 3.4; -pi to pi is allowed (a region across pi"},
+    {TOP STEP "chains:\n  - {name: c, id: 1, regions: [{phi_min_rad: 1, phi_max_rad: 1}],\n"
+              "     steps: [{step: a}], streams: [physics]}\n",
+     6, "the region is empty: both ends in phi are 1"},
     {TOP "steps:\n  - {name: a, plugin: eater}\n" CHAIN, 4,
      "consumes doublets, which no RoI holds and none of its inputs makes"},
     {TOP "steps:\n  - {name: t, plugin: towers}\n  - {name: a, plugin: jets}\n" CHAIN, 5,
@@ -312,6 +327,9 @@ static const struct {
      "chain \\\"d\\\" combines others and has no steps of its own"},
     {TOP STEP CHAIN "  - {name: d, id: 2, combine: c, types: [1], streams: [physics]}\n", 7,
      "has no types of its own"},
+    {TOP STEP CHAIN "  - {name: d, id: 2, combine: c, regions: [{eta_min: 0}],\n"
+                    "     streams: [physics]}\n",
+     7, "has no regions of its own"},
     {TOP STEP CHAIN "  - {name: d, id: 2, combine: c, multiplicity: 2, streams: [physics]}\n", 7,
      "has no multiplicity of its own"},
     {TOP STEP CHAIN "  - {name: d, id: 2, combine: c and e, streams: [physics]}\n"

@@ -73,6 +73,23 @@ static void make_cut(uint64_t *state, struct random_cut *c)
     c->max = a < b ? b : a;
 }
 
+static void make_regions(uint64_t *state, struct random_chain *c)
+{
+    c->n_regions = 1 + below(state, 2);
+    for (uint32_t i = 0; i < c->n_regions; i++) {
+        struct random_region *r = &c->region[i];
+
+        r->has_eta = chance(state, 0.7);
+        r->has_phi = !r->has_eta || chance(state, 0.5);
+        r->eta_min = (double)below(state, 10) * 0.5 - 2.5;
+        r->eta_max = r->eta_min + (double)(1 + below(state, 4)) * 0.5;
+        r->phi_min = (double)below(state, 25) * 0.25 - 3;
+        do
+            r->phi_max = (double)below(state, 25) * 0.25 - 3;
+        while (r->phi_max == r->phi_min); /* below it half of the time: across pi */
+    }
+}
+
 static void make_chain(uint64_t *state, const struct random_menu *m, uint32_t number,
                        uint32_t seeds, struct random_chain *c)
 {
@@ -84,6 +101,8 @@ static void make_chain(uint64_t *state, const struct random_menu *m, uint32_t nu
         c->l1_mask |= 1u << below(state, 32);
     if (chance(state, 0.3))
         c->types = 1 + below(state, (1u << TYPES) - 1);
+    if (chance(state, 0.2))
+        make_regions(state, c);
     c->prescale = prescales[below(state, 8)];
     c->pass_through = chance(state, 0.03);
     c->cuts_truncated = chance(state, 0.5);
@@ -114,7 +133,7 @@ static void make_combination(uint64_t *state, uint32_t number, struct random_cha
     const uint32_t wanted = 1 + below(state, RANDOM_NODES);
 
     c->n_legs = 0;
-    c->types = 0;
+    c->types = c->n_regions = 0;
     for (c->n_nodes = 0; c->n_nodes < wanted; c->n_nodes++) {
         struct random_node *node = &c->node[c->n_nodes];
 
@@ -222,6 +241,23 @@ static void print_legs(const struct random_chain *c, FILE *out)
         fprintf(out, ", multiplicity: %u", c->multiplicity);
 }
 
+static void print_regions(const struct random_chain *c, FILE *out)
+{
+    fputs(", regions: [", out);
+    for (uint32_t i = 0; i < c->n_regions; i++) {
+        const struct random_region *r = &c->region[i];
+
+        fputs(i ? ", {" : "{", out);
+        if (r->has_eta)
+            fprintf(out, "eta_min: %g, eta_max: %g%s", r->eta_min, r->eta_max,
+                    r->has_phi ? ", " : "");
+        if (r->has_phi)
+            fprintf(out, "phi_min_rad: %g, phi_max_rad: %g", r->phi_min, r->phi_max);
+        fputc('}', out);
+    }
+    fputc(']', out);
+}
+
 static void print_chain(const struct random_menu *m, const struct random_chain *c, FILE *out)
 {
     fprintf(out,
@@ -232,6 +268,8 @@ static void print_chain(const struct random_menu *m, const struct random_chain *
         print_bits("seeds", "", c->l1_mask, out);
     if (c->types)
         print_bits("types", "", c->types, out);
+    if (c->n_regions)
+        print_regions(c, out);
     print_bits("streams", "stream", c->streams, out);
     if (c->n_nodes) {
         fputs(", combine: ", out);
@@ -275,6 +313,8 @@ void random_event_make(uint64_t *state, const struct random_menu *m, double fire
     e->info.bcid = below(state, 3564);
     for (uint32_t i = 0; i < 32; i++)
         e->info.l1_bits |= (uint32_t)chance(state, fired / 32) << i;
+    e->info.eta = (float)below(state, 25) * 0.25f - 3; /* limits of regions are met exactly */
+    e->info.phi_rad = (float)below(state, 51) * 0.125f - 3.125f;
     e->type = below(state, TYPES);
     e->kinds = 1u << TRG_SPACEPOINTS | 1u << TRG_HITS;
     if (chance(state, share_missing))
@@ -392,6 +432,22 @@ static bool would_pass(const struct random_menu *m, const struct random_chain *c
     return true;
 }
 
+/* Whether the chain looks at an RoI there: phi and one turn more may be between the limits. */
+static bool looks_at(const struct random_chain *c, const struct random_event *e)
+{
+    bool does = !c->n_regions;
+
+    for (uint32_t i = 0; i < c->n_regions; i++) {
+        const struct random_region *r = &c->region[i];
+        const double eta = (double)e->info.eta, phi = (double)e->info.phi_rad,
+                     end = r->phi_max + (r->phi_max < r->phi_min ? 6.283185307179586 : 0);
+        const bool in_phi = (phi >= r->phi_min && phi < end) || phi + 6.283185307179586 < end;
+
+        does |= (!r->has_eta || (eta >= r->eta_min && eta < r->eta_max)) && (!r->has_phi || in_phi);
+    }
+    return (!c->types || c->types >> e->type & 1) && does;
+}
+
 static bool is_seeded(const struct random_chain *c, const struct random_event *e, uint32_t n_rois)
 {
     return c->multiplicity <= (n_rois ? n_rois : 1) &&
@@ -431,8 +487,7 @@ static void begin_chain(const struct random_menu *m, const struct random_event *
     const struct random_chain *c = &m->chain[i];
     bool is_lacking = false, does_take = takes(c, &e->info);
 
-    a->seeded[i] = (!c->types || c->types >> e->type & 1) && is_seeded(c, e, n_rois) &&
-                   (!c->n_nodes || n_rois < 2);
+    a->seeded[i] = looks_at(c, e) && is_seeded(c, e, n_rois) && (!c->n_nodes || n_rois < 2);
     if (!a->seeded[i])
         return;
     for (uint32_t k = 0; k < c->n_legs; k++)

@@ -26,7 +26,12 @@ struct random_cut {
 };
 struct random_chain {
     uint32_t id, l1_mask, n_legs, streams;
-    uint64_t types; /* 0: all */
+    uint64_t types;     /* 0: all */
+    uint32_t n_regions; /* 0: everywhere */
+    struct random_region {
+        bool has_eta, has_phi;
+        double eta_min, eta_max, phi_min, phi_max;
+    } region[2];
     double prescale;
     bool pass_through, cuts_truncated, skips;
     uint32_t multiplicity;
