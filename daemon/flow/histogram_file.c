@@ -9,9 +9,42 @@ uint64_t histogram_entries(const struct histogram *h)
 {
     uint64_t n = h->underflow + h->overflow + h->nan;
 
-    for (uint32_t i = 0; i < h->bins; i++)
+    for (uint64_t i = 0; i < histogram_cells(h); i++)
         n += h->count[i];
     return n;
+}
+
+/* The counts of a place on the first axis, from 0: under. */
+static uint64_t column_sum(const struct histogram *h, uint32_t place)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < h->y.bins + 2; i++)
+        n += h->count[i * (h->x.bins + 2ull) + place];
+    return n;
+}
+
+uint64_t histogram_bin(const struct histogram *h, uint32_t i)
+{
+    return h->y.bins ? column_sum(h, i + 1) : h->count[i];
+}
+
+struct histogram_sums histogram_sums(const struct histogram *h)
+{
+    const double width = (h->x.max - h->x.min) / h->x.bins;
+    struct histogram_sums s = {.underflow = h->underflow, .overflow = h->overflow};
+
+    if (h->y.bins) {
+        s.underflow = column_sum(h, 0);
+        s.overflow = column_sum(h, h->x.bins + 1);
+    }
+    for (uint32_t i = 0; i < h->x.bins; i++) {
+        const uint64_t n = histogram_bin(h, i);
+
+        s.inside += n;
+        s.sum += (double)n * (h->x.min + (i + 0.5) * width);
+    }
+    return s;
 }
 
 static void add_up(struct histogram *to, const struct histogram *from)
@@ -19,7 +52,7 @@ static void add_up(struct histogram *to, const struct histogram *from)
     to->underflow += from->underflow;
     to->overflow += from->overflow;
     to->nan += from->nan;
-    for (uint32_t i = 0; i < to->bins; i++)
+    for (uint64_t i = 0; i < histogram_cells(to); i++)
         to->count[i] += from->count[i];
 }
 
@@ -58,15 +91,40 @@ void histograms_merge(struct histogram_list *to, struct histogram_list *from)
     histograms_drop(&rest);
 }
 
+static void print_counts(const uint64_t *count, uint32_t n, FILE *out)
+{
+    for (uint32_t i = 0; i < n; i++)
+        fprintf(out, "%s%" PRIu64, i ? ", " : "[", count[i]);
+    fputc(']', out);
+}
+
+/* With a second axis: rows of x, under and over included, from under y to over y. */
+static void print_rows(const struct histogram *h, FILE *out)
+{
+    const uint32_t n = h->x.bins + 2;
+
+    fprintf(out, "\"nan\": %" PRIu64 ",\n   \"counts\": [", h->nan);
+    for (uint32_t i = 0; i < h->y.bins + 2; i++) {
+        fputs(i ? ",\n    " : "", out);
+        print_counts(h->count + (size_t)i * n, n, out);
+    }
+    fputs("]}", out);
+}
+
 static void print_one(const struct histogram *h, FILE *out)
 {
+    fprintf(out, "  {\"name\": \"%s\", \"key\": \"%016" PRIx64 "\", %s,\n   ", h->name, h->key,
+            h->what);
+    if (h->y.bins) {
+        print_rows(h, out);
+        return;
+    }
     fprintf(out,
-            "  {\"name\": \"%s\", \"key\": \"%016" PRIx64 "\", %s,\n   \"underflow\": %" PRIu64
-            ", \"overflow\": %" PRIu64 ", \"nan\": %" PRIu64 ",\n   \"counts\": [",
-            h->name, h->key, h->what, h->underflow, h->overflow, h->nan);
-    for (uint32_t i = 0; i < h->bins; i++)
-        fprintf(out, "%s%" PRIu64, i ? ", " : "", h->count[i]);
-    fputs("]}", out);
+            "\"underflow\": %" PRIu64 ", \"overflow\": %" PRIu64 ", \"nan\": %" PRIu64
+            ",\n   \"counts\": ",
+            h->underflow, h->overflow, h->nan);
+    print_counts(h->count, h->x.bins, out);
+    fputc('}', out);
 }
 
 void histograms_print(const struct histogram_list *list, FILE *out)

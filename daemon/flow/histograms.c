@@ -2,6 +2,7 @@
 #include "flow/histograms.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,10 +54,9 @@ static struct histogram *make(struct histograms *h, const struct menu_histogram 
     *made = (struct histogram){.key = m->key,
                                .name = strdup(m->name),
                                .what = strdup(m->what),
-                               .bins = m->bins,
-                               .min = m->min,
-                               .max = m->max,
-                               .count = calloc(m->bins, sizeof *made->count)};
+                               .x = m->x,
+                               .y = m->y,
+                               .count = calloc(menu_cells(&m->x, &m->y), sizeof *made->count)};
     if (!made->name || !made->what || !made->count) {
         free_one(made);
         return NULL;
@@ -92,7 +92,7 @@ static bool is_empty(const struct histogram *h)
 {
     uint64_t any = h->underflow | h->overflow | h->nan;
 
-    for (uint32_t i = 0; i < h->bins; i++)
+    for (uint64_t i = 0; i < histogram_cells(h); i++)
         any |= h->count[i];
     return !any;
 }
@@ -126,20 +126,37 @@ void histograms_leave(struct histograms *h, struct engine *e)
 
 /* ---------------------------------------------------------------- filling */
 
+static inline uint32_t bin_of(const struct menu_axis *a, double x) /* min <= x < max */
+{
+    const uint32_t bin = (uint32_t)((x - a->min) / (a->max - a->min) * a->bins);
+
+    return bin < a->bins ? bin : a->bins - 1; /* x just below max may round up */
+}
+
 static inline void count_value(struct histogram *h, double x)
 {
-    uint32_t bin;
-
-    if (x >= h->min && x < h->max) {
-        bin = (uint32_t)((x - h->min) / (h->max - h->min) * h->bins);
-        h->count[bin < h->bins ? bin : h->bins - 1]++; /* x just below max may round up */
-    } else if (x < h->min) {
+    if (x >= h->x.min && x < h->x.max)
+        h->count[bin_of(&h->x, x)]++;
+    else if (x < h->x.min)
         h->underflow++;
-    } else if (x >= h->max) {
+    else if (x >= h->x.max)
         h->overflow++;
-    } else {
+    else
         h->nan++;
-    }
+}
+
+/* Its place among bins, what is under them (0) and what is over them. */
+static inline uint32_t place_of(const struct menu_axis *a, double x)
+{
+    return x < a->min ? 0 : x >= a->max ? a->bins + 1 : 1 + bin_of(a, x);
+}
+
+static inline void count_pair(struct histogram *h, double x, double y)
+{
+    if (isnan(x) || isnan(y))
+        h->nan++;
+    else
+        h->count[place_of(&h->y, y) * (h->x.bins + 2ull) + place_of(&h->x, x)]++;
 }
 
 static void count_column(struct histogram *h, const struct pool *pool,
@@ -155,6 +172,16 @@ static void count_column(struct histogram *h, const struct pool *pool,
     else
         for (size_t i = 0; i < n; i++)
             count_value(h, values_at(k->type, values, i));
+}
+
+static void count_columns(struct histogram *h, const struct pool *pool,
+                          const struct roi_collection *c, uint32_t kind, uint32_t x, uint32_t y)
+{
+    const struct trg_column *column = kind_info(kind)->column;
+    const void *xs = pool_column(pool, kind, c, x), *ys = pool_column(pool, kind, c, y);
+
+    for (size_t i = 0; i < (size_t)c->n * column[x].length; i++)
+        count_pair(h, values_at(column[x].type, xs, i), values_at(column[y].type, ys, i));
 }
 
 static bool holds(const struct menu_histogram *m, const float *value)
@@ -173,17 +200,23 @@ static bool holds(const struct menu_histogram *m, const float *value)
 static void fill_one(struct histogram *h, const struct menu_histogram *m, const struct engine *e,
                      const struct pool *pool, const struct roi_step *step)
 {
-    const struct roi_collection *c;
+    const float *value = step->result.value;
+    const struct roi_collection *c = m->product < 0 ? NULL : &step->product[m->product];
+    uint32_t kind;
 
-    if (!holds(m, step->result.value))
+    if (!holds(m, value))
         return;
-    if (m->product < 0) {
-        count_value(h, (double)step->result.value[m->at]);
+    if (!c && m->y.bins)
+        count_pair(h, (double)value[m->x.at], (double)value[m->y.at]);
+    else if (!c)
+        count_value(h, (double)value[m->x.at]);
+    if (!c || !c->is_there)
         return;
-    }
-    c = &step->product[m->product];
-    if (c->is_there)
-        count_column(h, pool, c, e->menu->steps[m->step].plugin->produces[m->product], m->at);
+    kind = e->menu->steps[m->step].plugin->produces[m->product];
+    if (m->y.bins)
+        count_columns(h, pool, c, kind, m->x.at, m->y.at);
+    else
+        count_column(h, pool, c, kind, m->x.at);
 }
 
 static void see_run(struct histogram_list *l, uint32_t run)
@@ -227,12 +260,12 @@ static struct histogram *copy_of(const struct histogram *h)
     copy->next = NULL;
     copy->name = strdup(h->name);
     copy->what = strdup(h->what);
-    copy->count = malloc(h->bins * sizeof *copy->count);
+    copy->count = malloc(histogram_cells(h) * sizeof *copy->count);
     if (!copy->name || !copy->what || !copy->count) {
         free_one(copy);
         return NULL;
     }
-    memcpy(copy->count, h->count, h->bins * sizeof *copy->count);
+    memcpy(copy->count, h->count, histogram_cells(h) * sizeof *copy->count);
     return copy;
 }
 
@@ -240,7 +273,7 @@ static void begin_anew(struct histograms *h)
 {
     for (struct histogram *at = h->all.first; at; at = at->next) {
         at->underflow = at->overflow = at->nan = 0;
-        memset(at->count, 0, at->bins * sizeof *at->count);
+        memset(at->count, 0, histogram_cells(at) * sizeof *at->count);
     }
     h->all.has_runs = false;
     sweep(h);

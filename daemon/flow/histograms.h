@@ -14,11 +14,10 @@ struct histogram {
     struct histogram *next;
     uint64_t key; /* equal keys: equal in all but the counts */
     char *name, *what;
-    uint32_t bins;
-    double min, max;
-    uint32_t n_engines; /* that fill it */
-    uint64_t underflow, overflow, nan;
-    uint64_t *count; /* [bins] */
+    struct menu_axis x, y;
+    uint32_t n_engines;                /* that fill it */
+    uint64_t underflow, overflow, nan; /* with a second axis the former two are among the counts */
+    uint64_t *count;                   /* [menu_cells] */
 };
 
 struct histogram_list { /* copied or taken */
@@ -44,5 +43,16 @@ int histograms_copy(struct histograms *h, bool is_taken, struct histogram_list *
 void histograms_merge(struct histogram_list *to, struct histogram_list *from);
 void histograms_print(const struct histogram_list *list, FILE *out);
 void histograms_drop(struct histogram_list *list);
+static inline uint64_t histogram_cells(const struct histogram *h)
+{
+    return menu_cells(&h->x, &h->y);
+}
+struct histogram_sums { /* of the first axis */
+    uint64_t underflow, inside, overflow;
+    double sum; /* of what is inside, each counted at the centre of its bin */
+};
+struct histogram_sums histogram_sums(const struct histogram *h);
+/* How many are in bin i of the first axis, whatever their y. */
+uint64_t histogram_bin(const struct histogram *h, uint32_t i);
 uint64_t histogram_entries(const struct histogram *h); /* in bins, under and over them, NaN */
 #endif

@@ -92,14 +92,18 @@ struct menu_chain {
     uint64_t streams; /* bit s: output stream s */
 };
 
-struct menu_histogram { /* of a value of a step, or of a column of what it makes */
-    char *name;
-    uint32_t step;
-    int32_t product; /* of the step; -1: a value */
-    uint32_t at;     /* number of the value, or of the column */
+struct menu_axis { /* of a histogram */
+    uint32_t at;   /* number of the value, or of the column */
     uint32_t bins;
     double min, max; /* min <= x < max is in a bin */
-    int32_t chain;   /* only RoIs that it accepts; -1: all */
+};
+
+struct menu_histogram { /* of values of a step, or of columns of what it makes */
+    char *name;
+    uint32_t step;
+    int32_t product;       /* of the step; -1: values */
+    struct menu_axis x, y; /* y without bins: there is none */
+    int32_t chain;         /* only RoIs that it accepts; -1: all */
     uint32_t n_cuts;
     struct menu_cut *cuts; /* on values of the step: all must hold */
     char *what;            /* members of its JSON object that say all of that */
@@ -141,6 +145,12 @@ struct menu {
 int menu_load(const char *path, struct plugin_host *host, struct menu **ret_menu);
 void menu_free(struct menu *m); /* NULL is fine */
 
+/* The counts of a histogram: of bins, with a second axis also of what is beside them in rows of
+ * x.bins + 2, y.bins + 2 of them. */
+static inline uint64_t menu_cells(const struct menu_axis *x, const struct menu_axis *y)
+{
+    return y->bins ? (x->bins + 2ull) * (y->bins + 2ull) : x->bins;
+}
 /* Whether an RoI of that direction is in a region; phi of -3.1416 to 3.1416. */
 bool menu_region_has(const struct menu_region *r, float eta, float phi_rad);
 /* The kinds (1 << kind each) that its steps read from RoIs. */

@@ -96,6 +96,14 @@ static const cyaml_schema_field_t keep_fields[] = {
 static const cyaml_schema_value_t keep = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct menu_file_keep, keep_fields)};
 
+static const cyaml_schema_field_t axis_fields[] = {
+    CYAML_FIELD_STRING_PTR("value", OPT, struct menu_file_axis, value, 1, 63),
+    CYAML_FIELD_STRING_PTR("column", OPT, struct menu_file_axis, column, 1, 63),
+    CYAML_FIELD_UINT("bins", CYAML_FLAG_DEFAULT, struct menu_file_axis, bins),
+    CYAML_FIELD_FLOAT("min", CYAML_FLAG_DEFAULT, struct menu_file_axis, min),
+    CYAML_FIELD_FLOAT("max", CYAML_FLAG_DEFAULT, struct menu_file_axis, max),
+    CYAML_FIELD_END};
+
 static const cyaml_schema_field_t histogram_fields[] = {
     NAME("name", struct menu_file_histogram, name),
     NAME("step", struct menu_file_histogram, step),
@@ -106,6 +114,7 @@ static const cyaml_schema_field_t histogram_fields[] = {
     CYAML_FIELD_UINT("bins", CYAML_FLAG_DEFAULT, struct menu_file_histogram, bins),
     CYAML_FIELD_FLOAT("min", CYAML_FLAG_DEFAULT, struct menu_file_histogram, min),
     CYAML_FIELD_FLOAT("max", CYAML_FLAG_DEFAULT, struct menu_file_histogram, max),
+    CYAML_FIELD_MAPPING_PTR("y", OPT, struct menu_file_histogram, y, axis_fields),
     CYAML_FIELD_SEQUENCE_COUNT("cuts", OPT, struct menu_file_histogram, cuts, n_cuts, &cut, 0,
                                TRG_VALUES_MAX),
     CYAML_FIELD_END};

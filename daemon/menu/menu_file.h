@@ -63,10 +63,16 @@ struct menu_file_keep {
     char **products;
     uint32_t n_products;
 };
+struct menu_file_axis { /* the second one of a histogram */
+    char *value, *column;
+    uint32_t bins;
+    double min, max;
+};
 struct menu_file_histogram {
     char *name, *step, *value, *collection, *column, *chain;
     uint32_t bins;
     double min, max;
+    struct menu_file_axis *y;
     struct menu_file_cut *cuts;
     uint32_t n_cuts;
 };

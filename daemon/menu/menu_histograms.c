@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* menu_histograms.c - the histograms of a menu. */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,34 @@ static void find_column(struct builder *b, const struct trg_collection *c, const
                      near[0] ? "; did you mean \"" : "", near, near[0] ? "\"?" : "");
 }
 
+/* What the second axis shows: of the same kind as the first. */
+static void find_y(struct builder *b, const struct menu_file_histogram *fh, const char *where,
+                   struct menu_histogram *h)
+{
+    const struct plugin *p = b->m->steps[h->step].plugin;
+    const struct trg_collection *c = h->product < 0 ? NULL : p->d.produces[h->product];
+    const char *wanted = c ? fh->y->column : fh->y->value;
+    int32_t value;
+
+    if (!wanted || (fh->y->value && fh->y->column)) {
+        yamlfile_problem(b->f, where, "histogram \"%s\" is of a %s, and so is y: it has a %s alone",
+                         fh->name, c ? "column" : "value", c ? "column" : "value");
+        return;
+    }
+    if (!c) {
+        value = menu_find_value(b, p, where, wanted);
+        h->y.at = value < 0 ? 0 : (uint32_t)value;
+        return;
+    }
+    find_column(b, c, where, wanted, &h->y.at);
+    if (c->column[h->x.at].length != c->column[h->y.at].length)
+        yamlfile_problem(b->f, where,
+                         "histogram \"%s\": column %s holds %u values an item and %s %u; both "
+                         "have to hold the same number",
+                         fh->name, c->column[h->x.at].name, c->column[h->x.at].length,
+                         c->column[h->y.at].name, c->column[h->y.at].length);
+}
+
 static void find_source(struct builder *b, const struct menu_file_histogram *fh, const char *where,
                         struct menu_histogram *h)
 {
@@ -54,7 +83,7 @@ static void find_source(struct builder *b, const struct menu_file_histogram *fh,
     h->product = -1;
     if (fh->value && !fh->collection && !fh->column) {
         value = menu_find_value(b, s->plugin, where, fh->value);
-        h->at = value < 0 ? 0 : (uint32_t)value;
+        h->x.at = value < 0 ? 0 : (uint32_t)value;
         return;
     }
     if (fh->value || !fh->collection || !fh->column) {
@@ -69,7 +98,7 @@ static void find_source(struct builder *b, const struct menu_file_histogram *fh,
                          fh->name, s->plugin->d.name, fh->collection);
         return;
     }
-    find_column(b, s->plugin->d.produces[h->product], where, fh->column, &h->at);
+    find_column(b, s->plugin->d.produces[h->product], where, fh->column, &h->x.at);
     s->wanted |= 1ull << h->product;
 }
 
@@ -92,6 +121,22 @@ static void print_cuts(const struct menu_histogram *h, const struct plugin *p, F
     fputc(']', out);
 }
 
+static void print_axis(const struct menu_axis *a, const struct plugin *p,
+                       const struct trg_collection *c, FILE *out)
+{
+    if (c)
+        fprintf(out, "\"column\": \"%s\", \"unit\": \"%s\"", c->column[a->at].name,
+                c->column[a->at].unit);
+    else
+        fprintf(out, "\"value\": \"%s\", \"unit\": \"%s\"", p->d.values[a->at].name,
+                p->d.values[a->at].unit);
+}
+
+static void print_bins(const struct menu_axis *a, FILE *out)
+{
+    fprintf(out, ", \"bins\": %u, \"min\": %.17g, \"max\": %.17g", a->bins, a->min, a->max);
+}
+
 static int describe(struct builder *b, struct menu_histogram *h)
 {
     const struct menu_step *s = &b->m->steps[h->step];
@@ -104,15 +149,18 @@ static int describe(struct builder *b, struct menu_histogram *h)
         return -ENOMEM;
     fprintf(out, "\"step\": \"%s\", \"plugin\": \"%s\", ", s->name, p->d.name);
     if (c)
-        fprintf(out, "\"collection\": \"%s\", \"column\": \"%s\", \"unit\": \"%s\"", c->name,
-                c->column[h->at].name, c->column[h->at].unit);
-    else
-        fprintf(out, "\"value\": \"%s\", \"unit\": \"%s\"", p->d.values[h->at].name,
-                p->d.values[h->at].unit);
+        fprintf(out, "\"collection\": \"%s\", ", c->name);
+    print_axis(&h->x, p, c, out);
     if (h->chain >= 0)
         fprintf(out, ", \"chain\": \"%s\"", b->m->chains[h->chain].name);
     print_cuts(h, p, out);
-    fprintf(out, ", \"bins\": %u, \"min\": %.17g, \"max\": %.17g", h->bins, h->min, h->max);
+    print_bins(&h->x, out);
+    if (h->y.bins) {
+        fputs(", \"y\": {", out);
+        print_axis(&h->y, p, c, out);
+        print_bins(&h->y, out);
+        fputc('}', out);
+    }
     if (fclose(out) != 0)
         return -ENOMEM;
     h->key = hash_more(hash_bytes(h->name, strlen(h->name)), h->what, strlen(h->what));
@@ -121,20 +169,31 @@ static int describe(struct builder *b, struct menu_histogram *h)
 
 /* ---------------------------------------------------------------- one histogram */
 
-static void check(struct builder *b, const struct menu_histogram *h, const char *where,
+static void check_axis(struct builder *b, const struct menu_histogram *h, const char *where,
+                       const char *which, const struct menu_axis *a)
+{
+    if (!a->bins)
+        yamlfile_problem(b->f, where, "histogram \"%s\" has 0 bins%s; 1 or more are allowed",
+                         h->name, which);
+    if (!(a->min < a->max) || !isfinite(a->max - a->min))
+        yamlfile_problem(b->f, where, "histogram \"%s\" has min %g and max %g%s; min is below max",
+                         h->name, a->min, a->max, which);
+}
+
+static void check(struct builder *b, const struct menu_histogram *h, const char *where, bool has_y,
                   uint64_t bins)
 {
     for (const struct menu_histogram *other = b->m->histogram; other < h; other++)
         if (!strcmp(other->name, h->name))
             yamlfile_problem(b->f, where, "histogram \"%s\" is listed twice", h->name);
-    if (!h->bins || bins > MENU_BINS_MAX)
+    check_axis(b, h, where, "", &h->x);
+    if (has_y)
+        check_axis(b, h, where, " in y", &h->y);
+    if (bins > MENU_BINS_MAX)
         yamlfile_problem(b->f, where,
-                         "histogram \"%s\" has %u bins; 1 or more are allowed, and %u for all "
-                         "histograms together",
-                         h->name, h->bins, MENU_BINS_MAX);
-    if (!(h->min < h->max) || !isfinite(h->max - h->min))
-        yamlfile_problem(b->f, where, "histogram \"%s\" has min %g and max %g; min is below max",
-                         h->name, h->min, h->max);
+                         "histogram \"%s\": with it there are %" PRIu64
+                         " bins; %u for all histograms together are allowed",
+                         h->name, bins, MENU_BINS_MAX);
 }
 
 static int build_cuts(struct builder *b, const struct menu_file_histogram *fh, uint32_t number,
@@ -167,11 +226,11 @@ static int build(struct builder *b, uint32_t number, uint64_t *bins)
     b->m->n_histograms++;
     if (!h->name)
         return -ENOMEM;
-    h->bins = fh->bins;
-    h->min = fh->min;
-    h->max = fh->max;
+    h->x = (struct menu_axis){.bins = fh->bins, .min = fh->min, .max = fh->max};
+    if (fh->y)
+        h->y = (struct menu_axis){.bins = fh->y->bins, .min = fh->y->min, .max = fh->y->max};
     h->chain = fh->chain ? find_chain(b->m, fh->chain) : -1;
-    check(b, h, where, *bins += fh->bins);
+    check(b, h, where, fh->y != NULL, *bins += menu_cells(&h->x, &h->y));
     if (fh->chain && h->chain < 0)
         yamlfile_problem(b->f, where, "histogram \"%s\": there is no chain \"%s\"", fh->name,
                          fh->chain);
@@ -182,6 +241,8 @@ static int build(struct builder *b, uint32_t number, uint64_t *bins)
     }
     h->step = (uint32_t)step;
     find_source(b, fh, where, h);
+    if (fh->y)
+        find_y(b, fh, where, h);
     r = build_cuts(b, fh, number, h);
     return r < 0 ? r : describe(b, h);
 }

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE 64u /* of the cache */
-
 /* ---------------------------------------------------------------- steps */
 
 static void plan_step(const struct menu *m, struct plan *p, uint32_t s)
@@ -198,7 +196,7 @@ int plan_new(const struct menu *m, struct plan **ret_plan)
         for (uint32_t k = 0; k < m->chains[i].n_steps; k++)
             n_more += more_cuts(m->chains[i].steps[k].n_cuts);
     }
-    p->leg = aligned_alloc(LINE, n_legs * sizeof *p->leg);
+    p->leg = aligned_alloc(PLAN_LINE, n_legs * sizeof *p->leg);
     p->more = calloc(n_more + 1, sizeof *p->more);
     p->region = calloc(n_regions + 1, sizeof *p->region);
     p->combination = calloc(m->n_chains, sizeof *p->combination);

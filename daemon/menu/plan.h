@@ -15,6 +15,7 @@ struct plan_bits { /* a set of chains */
 };
 
 #define PLAN_CUTS 4u /* that are looked at together */
+#define PLAN_LINE 64 /* bytes of a line of the cache */
 
 /* Cuts side by side; those that are not there hold whatever the value. */
 struct plan_cuts {
@@ -24,14 +25,14 @@ struct plan_cuts {
 };
 
 struct plan_leg { /* one step of a chain */
-    struct plan_cuts cuts;
+    _Alignas(PLAN_LINE) struct plan_cuts cuts;
     uint8_t step;
     uint8_t next;        /* step of the next one, which follows it; PLAN_PASSED: there is none */
     uint8_t n_more;      /* further PLAN_CUTS of cuts */
     bool cuts_truncated; /* of the chain */
     uint32_t more;       /* the first of those in `more` */
 };
-_Static_assert(sizeof(struct plan_leg) <= 64, "a leg fits a line of the cache");
+_Static_assert(sizeof(struct plan_leg) == PLAN_LINE, "a leg is on one line");
 
 enum { PLAN_PASSED = MENU_STEPS_MAX, PLAN_FAILED, PLAN_PLACES }; /* where chains end */
 

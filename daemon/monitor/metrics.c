@@ -179,6 +179,74 @@ static void latencies(const struct stats *s, FILE *out)
             histogram("trigd_lane_seconds", "lane", s->lane[i].name, &s->lane[i].latency, out);
 }
 
+/* ---------------------------------------------------------------- histograms of the menu */
+
+#define MENU_BUCKETS 20u /* of each at most: several bins in one where it has more */
+
+/* A reload that changes one leaves that of before beside it until it is written: the last one of a
+ * name is the menu's. */
+static bool is_last_of_name(const struct histogram *h)
+{
+    for (const struct histogram *later = h->next; later; later = later->next)
+        if (!strcmp(later->name, h->name))
+            return false;
+    return true;
+}
+
+static void menu_bucket(const struct histogram *h, const char *le, uint64_t n, FILE *out)
+{
+    fputs("trigd_histogram_bucket{histogram=\"", out);
+    label(h->name, out);
+    fprintf(out, "\",le=\"%s\"} %llu\n", le, (unsigned long long)n);
+}
+
+/* What is under the first bin is in the first bucket, as what is NaN is in none. */
+static void menu_histogram(const struct histogram *h, FILE *out)
+{
+    const struct histogram_sums sums = histogram_sums(h);
+    const uint32_t step = (h->x.bins + MENU_BUCKETS - 1) / MENU_BUCKETS;
+    const double width = (h->x.max - h->x.min) / h->x.bins;
+    uint64_t seen = sums.underflow;
+    char le[32];
+
+    snprintf(le, sizeof le, "%.9g", h->x.min);
+    menu_bucket(h, le, seen, out);
+    for (uint32_t i = 0; i < h->x.bins; i++) {
+        seen += histogram_bin(h, i);
+        if ((i + 1) % step && i + 1 < h->x.bins)
+            continue;
+        snprintf(le, sizeof le, "%.9g", i + 1 < h->x.bins ? h->x.min + (i + 1) * width : h->x.max);
+        menu_bucket(h, le, seen, out);
+    }
+    seen += sums.overflow;
+    menu_bucket(h, "+Inf", seen, out);
+    fputs("trigd_histogram_sum{histogram=\"", out);
+    label(h->name, out);
+    fprintf(out, "\"} %.9g\ntrigd_histogram_count{histogram=\"", sums.sum);
+    label(h->name, out);
+    fprintf(out, "\"} %llu\n", (unsigned long long)seen);
+}
+
+static void menu_histograms(const struct control_view *view, FILE *out)
+{
+    struct histogram_list list;
+
+    if (!view->hooks.histograms || !view->hooks.is_live(view->hooks.ctx) ||
+        view->hooks.histograms(view->hooks.ctx, &list) < 0)
+        return;
+    if (list.first)
+        head("trigd_histogram", "histogram", "of the menu, along x, since the last file", out);
+    for (const struct histogram *h = list.first; h; h = h->next)
+        if (is_last_of_name(h))
+            menu_histogram(h, out);
+    if (list.first)
+        head("trigd_histogram_nan", "gauge", "entries that are no number", out);
+    for (const struct histogram *h = list.first; h; h = h->next)
+        if (is_last_of_name(h))
+            value("trigd_histogram_nan", "histogram", h->name, "nan", h->nan, out);
+    histograms_drop(&list);
+}
+
 /* ---------------------------------------------------------------- windows */
 
 #define METRICS_WINDOW 1 /* that of 10 s: a scrape a second or a minute sees the same */
@@ -303,6 +371,7 @@ void http_metrics(const struct control_view *view, FILE *out)
     clients(s, out);
     latencies(s, out);
     stats_unlock();
+    menu_histograms(view, out);
     windows(view, out);
     metrics_gpus(view, out);
     if (view->metrics)

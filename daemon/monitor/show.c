@@ -301,17 +301,22 @@ static void show_values(const struct plugin *p, struct table *t)
     }
 }
 
-/* Of what is in the bins, each counted at its centre; 0 where nothing is. */
-static double mean_of(const struct histogram *h)
+static void show_histogram(const struct histogram *h, struct table *t)
 {
-    const double width = (h->max - h->min) / h->bins;
-    double n = 0, sum = 0;
+    const struct histogram_sums s = histogram_sums(h);
 
-    for (uint32_t i = 0; i < h->bins; i++) {
-        n += (double)h->count[i];
-        sum += (double)h->count[i] * (h->min + (i + 0.5) * width);
-    }
-    return n > 0 ? sum / n : 0;
+    table_cell(t, "%s", h->name);
+    if (h->y.bins)
+        table_cell(t, "%ux%u", h->x.bins, h->y.bins);
+    else
+        table_cell(t, "%u", h->x.bins);
+    table_cell(t, "%g", h->x.min);
+    table_cell(t, "%g", h->x.max);
+    table_cell(t, "%" PRIu64, histogram_entries(h));
+    table_cell(t, "%" PRIu64, s.underflow);
+    table_cell(t, "%" PRIu64, s.overflow);
+    table_cell(t, "%" PRIu64, h->nan);
+    table_cell(t, "%g", s.inside ? s.sum / (double)s.inside : 0);
 }
 
 void show_histograms(const struct control_view *v, struct table *t)
@@ -325,17 +330,8 @@ void show_histograms(const struct control_view *v, struct table *t)
         table_column(t, column[i], true);
     if (v->hooks.histograms(v->hooks.ctx, &list) < 0)
         return;
-    for (const struct histogram *h = list.first; h; h = h->next) {
-        table_cell(t, "%s", h->name);
-        table_cell(t, "%u", h->bins);
-        table_cell(t, "%g", h->min);
-        table_cell(t, "%g", h->max);
-        table_cell(t, "%" PRIu64, histogram_entries(h));
-        table_cell(t, "%" PRIu64, h->underflow);
-        table_cell(t, "%" PRIu64, h->overflow);
-        table_cell(t, "%" PRIu64, h->nan);
-        table_cell(t, "%g", mean_of(h));
-    }
+    for (const struct histogram *h = list.first; h; h = h->next)
+        show_histogram(h, t);
     histograms_drop(&list);
 }
 

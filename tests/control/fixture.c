@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---------------------------------------------------------------- hooks */
@@ -52,10 +53,37 @@ static int conditions(void *ctx, struct control_condition *list)
     return 2;
 }
 
+static struct histogram *histogram(const char *name, uint32_t bins, uint32_t y_bins)
+{
+    struct histogram *h = calloc(1, sizeof *h);
+
+    if (!h)
+        return NULL;
+    h->name = strdup(name);
+    h->what = strdup("");
+    h->x = (struct menu_axis){.bins = bins, .min = -1, .max = 3};
+    h->y = (struct menu_axis){.bins = y_bins, .min = 0, .max = 1};
+    h->count = calloc(histogram_cells(h), sizeof *h->count);
+    return h;
+}
+
+/* Of two axes; of one whose binning a reload changed; with more bins than /metrics has buckets. */
 static int histograms(void *ctx, struct histogram_list *ret_list)
 {
+    struct histogram *flat = histogram("flat", 2, 1), *before = histogram("z", 2, 0),
+                     *now = histogram("z", 40, 0);
+
     (void)ctx;
-    *ret_list = (struct histogram_list){.first = NULL};
+    flat->next = before;
+    before->next = now;
+    for (uint32_t i = 0; i < 12; i++) /* rows of four: under, two bins, over */
+        flat->count[i] = i;
+    now->underflow = 3;
+    now->count[0] = now->count[39] = 2;
+    now->count[1] = 1;
+    now->overflow = 5;
+    now->nan = 7;
+    *ret_list = (struct histogram_list){.first = flat};
     return 0;
 }
 

@@ -279,6 +279,25 @@ static void test_metrics(void **state)
     free(page);
 }
 
+static void test_histograms_of_the_menu(void **state)
+{
+    char *page = get("/metrics");
+
+    (void)state;
+    has_line(page, "# TYPE trigd_histogram histogram");
+    has_line(page, "trigd_histogram_bucket{histogram=\"z\",le=\"-1\"} 3");
+    has_line(page, "trigd_histogram_bucket{histogram=\"z\",le=\"-0.8\"} 6"); /* two bins in one */
+    has_line(page, "trigd_histogram_bucket{histogram=\"z\",le=\"3\"} 8");
+    has_line(page, "trigd_histogram_bucket{histogram=\"z\",le=\"+Inf\"} 13");
+    has_line(page, "trigd_histogram_count{histogram=\"z\"} 13");
+    has_line(page, "trigd_histogram_sum{histogram=\"z\"} 3.15"); /* 2 * -0.95 - 0.85 + 2 * 2.95 */
+    has_line(page, "trigd_histogram_nan{histogram=\"z\"} 7");
+    has_line(page, "trigd_histogram_bucket{histogram=\"flat\",le=\"-1\"} 12"); /* 0 + 4 + 8 */
+    has_line(page, "trigd_histogram_bucket{histogram=\"flat\",le=\"1\"} 27");  /* and 1 + 5 + 9 */
+    has_line(page, "trigd_histogram_count{histogram=\"flat\"} 66");
+    free(page);
+}
+
 /* Every family has its HELP and its TYPE once, and each series is there once. */
 static void test_families(void **state)
 {
@@ -445,12 +464,19 @@ static void test_wrong_address(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_page),          cmocka_unit_test(test_page_is_guarded),
-        cmocka_unit_test(test_health),        cmocka_unit_test(test_ready),
-        cmocka_unit_test(test_pages),         cmocka_unit_test(test_metrics),
-        cmocka_unit_test(test_families),      cmocka_unit_test(test_buckets),
-        cmocka_unit_test(test_labels),        cmocka_unit_test(test_promtool),
-        cmocka_unit_test(test_dripping),      cmocka_unit_test(test_many_descriptors),
+        cmocka_unit_test(test_page),
+        cmocka_unit_test(test_page_is_guarded),
+        cmocka_unit_test(test_health),
+        cmocka_unit_test(test_ready),
+        cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_histograms_of_the_menu),
+        cmocka_unit_test(test_families),
+        cmocka_unit_test(test_buckets),
+        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_promtool),
+        cmocka_unit_test(test_dripping),
+        cmocka_unit_test(test_many_descriptors),
         cmocka_unit_test(test_wrong_address),
     };
 

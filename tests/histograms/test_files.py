@@ -19,6 +19,10 @@ import trighist
 H = {"name": "n", "key": "00000000000000aa", "step": "c", "plugin": "p", "value": "v", "unit": "mm", "cuts": [],
      "bins": 3, "min": -1.5, "max": 1.5, "underflow": 1, "overflow": 2, "nan": 3, "counts": [4, 5, 6]}
 
+FLAT = {"name": "xy", "key": "00000000000000ab", "step": "c", "plugin": "p", "collection": "t", "column": "x", "unit": "mm",
+        "cuts": [], "bins": 2, "min": 0, "max": 4, "y": {"column": "z", "unit": "mm", "bins": 1, "min": -1, "max": 1},
+        "nan": 3, "counts": [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]}
+
 
 def contents(*histograms, runs=(7, 7)):
     return {"format": "trigd histograms", "version": 1, "runs": list(runs), "histograms": list(histograms)}
@@ -58,6 +62,23 @@ class Files(unittest.TestCase):
         again = self.run_tool("merge", self.path("again"), self.path("sum"), b)  # a sum is a file like the others
         self.assertEqual(again.returncode, 0)
         self.assertEqual(trighist.read(self.path("again"))["histograms"][0]["counts"], [16, 20, 24])
+
+    def test_two_axes(self):
+        a = self.put("a", contents(FLAT))
+        done = self.run_tool("merge", self.path("sum"), a, a)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        found = trighist.read(self.path("sum"))["histograms"][0]
+        self.assertEqual(found, {**FLAT, "nan": 6, "counts": [[2, 4, 6, 8], [10, 12, 14, 16], [18, 20, 22, 24]]})
+        self.assertEqual(trighist.entries(FLAT), 81)
+        self.assertIn("2 bins from 0 to 4 by      1 bins from -1 to 1            81 entries  NaN 3  c t.x [mm] against c t.z",
+                      self.run_tool("show", a).stdout)
+        self.assertEqual(self.run_tool("show", a, "xy").stdout, "          -1 45\n")
+        wrong = self.put("b", contents({**FLAT, "counts": [[1, 2, 3, 4], [5, 6, 7, 8]]}))
+        self.refused("has not as many counts as bins", wrong)
+        wrong = self.put("b", contents({**FLAT, "counts": [[1, 2, 3], [5, 6, 7], [9, 10, 11]]}))
+        self.refused("has not as many counts as bins", wrong)
+        other = {**FLAT, "key": "00000000000000ac", "y": {**FLAT["y"], "max": 2}}
+        self.refused("cannot be added: y is", a, self.put("b", contents(other)))
 
     def test_split(self):
         other = {**H, "key": "00000000000000cc", "bins": 2, "counts": [1, 2]}
@@ -133,11 +154,17 @@ class Files(unittest.TestCase):
             import uproot
         except ImportError:
             self.skipTest("uproot is not here")
-        done = self.run_tool("root", self.path("a.root"), self.put("a", contents(H)))
+        done = self.run_tool("root", self.path("a.root"), self.put("a", contents(H, FLAT)))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         with uproot.open(self.path("a.root")) as f:
             self.assertEqual(list(f["n"].values(flow=True)), [1, 4, 5, 6, 2])
             self.assertEqual(list(f["n"].axis().edges()), [-1.5, -0.5, 0.5, 1.5])
+            flat = f["xy"]
+            self.assertEqual(flat.classname, "TH2D")
+            self.assertEqual(flat.values(flow=True).T.tolist(), FLAT["counts"])
+            self.assertEqual(list(flat.axis("y").edges()), [-1, 1])
+            self.assertEqual(flat.member("fTsumw"), 13)
+            self.assertEqual(flat.member("fTsumwx"), 6 * 1 + 7 * 3)
 
     def test_hist(self):
         try:
@@ -148,6 +175,9 @@ class Files(unittest.TestCase):
         self.assertIsInstance(made, hist.Hist)
         self.assertEqual(list(made.values(flow=True)), [1, 4, 5, 6, 2])
         self.assertEqual(made.axes[0].label, "c v [mm]")
+        flat = trighist.to_hist(FLAT)
+        self.assertEqual(flat.values(flow=True).T.tolist(), FLAT["counts"])
+        self.assertEqual([a.label for a in flat.axes], ["c t.x [mm]", "c t.z [mm]"])
 
 
 if __name__ == "__main__":

@@ -30,7 +30,12 @@ static const char text[] =
     "  - {name: n_cut, step: c, value: n, bins: 16, min: 0, max: 32,\n"
     "     cuts: [{value: n, absolute: true, min: 3, max: 7}]}\n"
     "  - {name: z, step: c, collection: spacepoints, column: z, bins: 128, min: -256, max: 256}\n"
-    "  - {name: layer, step: c, collection: spacepoints, column: layer, bins: 8, min: 0, max: 8}\n";
+    "  - {name: layer, step: c, collection: spacepoints, column: layer, bins: 8, min: 0, max: 8}\n"
+    "  - {name: z_layer, step: c, collection: spacepoints, column: z, bins: 16, min: -256, max: "
+    "256,\n"
+    "     y: {column: layer, bins: 4, min: 0, max: 8}}\n"
+    "  - {name: n_n, step: c, value: n, bins: 4, min: -32, max: 32,\n"
+    "     y: {value: n, bins: 2, min: 0, max: 16}}\n";
 
 struct naive {
     const char *name;
@@ -43,6 +48,32 @@ static struct naive naive[] = {{.name = "n", .min = -32, .max = 32, .bins = 64},
                                {.name = "n_cut", .min = 0, .max = 32, .bins = 16},
                                {.name = "z", .min = -256, .max = 256, .bins = 128},
                                {.name = "layer", .min = 0, .max = 8, .bins = 8}};
+
+static struct flat { /* of two axes, each bin looked at */
+    const char *name;
+    double min[2], max[2];
+    uint32_t bins[2];
+    uint64_t nan, count[6 * 18];
+} flat[] = {{.name = "z_layer", .min = {-256, 0}, .max = {256, 8}, .bins = {16, 4}},
+            {.name = "n_n", .min = {-32, 0}, .max = {32, 16}, .bins = {4, 2}}};
+
+/* Whether x is in a bin of an axis, which is -1 below and `bins` above. */
+static bool is_in(const struct flat *f, uint32_t axis, int32_t bin, double x)
+{
+    const double width = (f->max[axis] - f->min[axis]) / f->bins[axis];
+
+    return (bin < 0 || x >= f->min[axis] + bin * width) &&
+           (bin == (int32_t)f->bins[axis] || x < f->min[axis] + (bin + 1) * width);
+}
+
+static void count_pair_slowly(struct flat *f, double x, double y)
+{
+    f->nan += isnan(x) || isnan(y);
+    for (int32_t b = -1; b <= (int32_t)f->bins[1] && !isnan(x) && !isnan(y); b++)
+        for (int32_t a = -1; a <= (int32_t)f->bins[0]; a++)
+            f->count[(uint32_t)(b + 1) * (f->bins[0] + 2) + (uint32_t)(a + 1)] +=
+                is_in(f, 0, a, x) && is_in(f, 1, b, y);
+}
 
 static void count_slowly(struct naive *n, double x)
 {
@@ -157,12 +188,28 @@ static void count_roi(struct fixture *f)
         count_slowly(&naive[1], (double)n);
     if (fabsf(n) >= 3 && fabsf(n) <= 7)
         count_slowly(&naive[2], (double)n);
+    count_pair_slowly(&flat[1], (double)n, (double)n);
     for (uint32_t i = 0; i < c->n; i++) {
-        count_slowly(&naive[3], (double)((float *)pool_column(f->pool, TRG_SPACEPOINTS, c,
-                                                              TRG_SPACEPOINTS_Z_COLUMN))[i]);
-        count_slowly(&naive[4], ((uint8_t *)pool_column(f->pool, TRG_SPACEPOINTS, c,
-                                                        TRG_SPACEPOINTS_LAYER_COLUMN))[i]);
+        const float *z = pool_column(f->pool, TRG_SPACEPOINTS, c, TRG_SPACEPOINTS_Z_COLUMN);
+        const uint8_t *layer =
+            pool_column(f->pool, TRG_SPACEPOINTS, c, TRG_SPACEPOINTS_LAYER_COLUMN);
+
+        count_slowly(&naive[3], (double)z[i]);
+        count_slowly(&naive[4], layer[i]);
+        count_pair_slowly(&flat[0], (double)z[i], layer[i]);
     }
+}
+
+static void expect_flat(const struct flat *wanted, const struct histogram *h)
+{
+    struct histogram_sums sums = histogram_sums(h);
+
+    assert_string_equal(h->name, wanted->name);
+    assert_int_equal(histogram_cells(h), (wanted->bins[0] + 2) * (wanted->bins[1] + 2));
+    assert_memory_equal(wanted->count, h->count, histogram_cells(h) * sizeof *h->count);
+    assert_int_equal(h->nan, wanted->nan);
+    assert_int_equal(sums.underflow + sums.inside + sums.overflow + h->nan, histogram_entries(h));
+    assert_true(histogram_entries(h) > 100);
 }
 
 static void counts_are_those_of_a_slow_count(void **state)
@@ -184,13 +231,17 @@ static void counts_are_those_of_a_slow_count(void **state)
     assert_int_equal(histograms_copy(f->histograms, true, &list), 0);
     assert_true(list.has_runs && list.first_run == 3 && list.last_run == 4);
     for (const struct histogram *h = list.first; h; h = h->next, i++) {
+        if (i >= 5) {
+            expect_flat(&flat[i - 5], h);
+            continue;
+        }
         assert_string_equal(h->name, naive[i].name);
         assert_true(naive[i].nan == h->nan && naive[i].under == h->underflow &&
                     naive[i].over == h->overflow);
         assert_memory_equal(naive[i].count, h->count, naive[i].bins * sizeof *h->count);
         assert_true(histogram_entries(h) > 100);
     }
-    assert_int_equal(i, 5);
+    assert_int_equal(i, 7);
     histograms_drop(&list);
     assert_int_equal(histograms_copy(f->histograms, false, &list), 0); /* they begin anew */
     assert_false(list.has_runs);
@@ -246,7 +297,23 @@ static const struct {
      "collection spacepoints has no column \"rhoo\"; did you mean \"rho\"?"},
     {HEAD "  - {name: h, step: c, value: n, chain: some" REST, "there is no chain \"some\""},
     {HEAD "  - {name: h, step: c, value: n, bins: 0, min: 0, max: 1}\n", "has 0 bins; 1 or more"},
-    {HEAD "  - {name: h, step: c, value: n, bins: 300000, min: 0, max: 1}\n", "has 300000 bins"},
+    {HEAD "  - {name: h, step: c, value: n, bins: 300000, min: 0, max: 1}\n",
+     "with it there are 300000 bins; 262144 for all"},
+    {HEAD "  - {name: h, step: c, value: n, y: {value: n, bins: 70000, min: 0, max: 1}" REST,
+     "with it there are 420012 bins"},
+    {HEAD "  - {name: h, step: c, value: n, y: {value: n, bins: 0, min: 0, max: 1}" REST,
+     "has 0 bins in y"},
+    {HEAD "  - {name: h, step: c, value: n, y: {value: n, bins: 1, min: 2, max: 1}" REST,
+     "has min 2 and max 1 in y"},
+    {HEAD "  - {name: h, step: c, value: n, y: {column: z, bins: 1, min: 0, max: 1}" REST,
+     "histogram \"h\" is of a value, and so is y: it has a value alone"},
+    {HEAD "  - {name: h, step: c, collection: spacepoints, column: z, "
+          "y: {value: n, bins: 1, min: 0, max: 1}" REST,
+     "is of a column, and so is y"},
+    {HEAD "  - {name: h, step: c, collection: spacepoints, column: z, "
+          "y: {column: rhoo, bins: 1, min: 0, max: 1}" REST,
+     "has no column \"rhoo\"; did you mean"},
+    {HEAD "  - {name: h, step: c, value: n, y: {value: n, bins: 1, min: 0}" REST, "max"},
     {HEAD "  - {name: h, step: c, value: n, bins: 4, min: 1, max: 1}\n",
      "has min 1 and max 1; min"},
     {HEAD "  - {name: h, step: c, value: n, bins: 4, min: .nan, max: 1}\n", "histograms[0].min"},

@@ -21,12 +21,26 @@ class Wrong(Exception):
     """A file that is no file of histograms, or two that cannot be added: one sentence."""
 
 
+def rows_of(h):
+    """The counts as a list of rows: one, or with a second axis one from under y to over y."""
+    return h.get("counts") if "y" in h else [h.get("counts")]
+
+
+def others(h):
+    """What is counted beside the rows; with a second axis they hold what is under and over."""
+    return [h.get(k) for k in (("nan",) if "y" in h else COUNTS)]
+
+
+def has_shape(h, rows):
+    n_rows, n = (h["y"].get("bins", 0) + 2, h.get("bins", 0) + 2) if "y" in h else (1, h.get("bins"))
+    return isinstance(rows, list) and len(rows) == n_rows and all(isinstance(row, list) and len(row) == n for row in rows)
+
+
 def check(h, path):
-    counts = h.get("counts")
     if not isinstance(h.get("name"), str) or not isinstance(h.get("key"), str):
         raise Wrong(f"{path}: a histogram has no name or key")
-    if not isinstance(counts, list) or len(counts) != h.get("bins") or \
-            not all(isinstance(n, int) and n >= 0 for n in counts + [h.get(k) for k in COUNTS]):
+    rows = rows_of(h)
+    if not has_shape(h, rows) or not all(isinstance(n, int) and n >= 0 for row in rows + [others(h)] for n in row):
         raise Wrong(f"{path}: histogram {h['name']} has not as many counts as bins, or one is no whole number")
 
 
@@ -61,8 +75,10 @@ def difference(a, b):
 
 def add(to, h):
     for k in COUNTS:
-        to[k] += h[k]
-    to["counts"] = [x + y for x, y in zip(to["counts"], h["counts"])]
+        if k in h:
+            to[k] += h[k]
+    rows = [[a + b for a, b in zip(*pair)] for pair in zip(rows_of(to), rows_of(h))]
+    to["counts"] = rows if "y" in h else rows[0]
 
 
 def merge(files, split=False):
@@ -96,7 +112,7 @@ def write(path, contents):
 
 
 def entries(h):
-    return sum(h["counts"]) + sum(h[k] for k in COUNTS)
+    return sum(map(sum, rows_of(h))) + sum(others(h))
 
 
 def edges(h):
@@ -104,9 +120,20 @@ def edges(h):
     return [h["min"] + i * width for i in range(h["bins"])] + [h["max"]]
 
 
+def axes_of(h):
+    """Its axes, each with what a histogram of one axis has."""
+    common = {k: h[k] for k in ("step", "collection") if k in h}
+    return [h, {**common, **h["y"]}] if "y" in h else [h]
+
+
 def axis_label(h):
     what = h.get("value") or f"{h['collection']}.{h['column']}"
     return f"{h['step']} {what}" + (f" [{h['unit']}]" if h.get("unit") else "")
+
+
+def with_flow(h):
+    """The counts as a list of rows of x, each from under to over."""
+    return h["counts"] if "y" in h else [[h["underflow"], *h["counts"], h["overflow"]]]
 
 
 def to_hist(h):
@@ -114,37 +141,61 @@ def to_hist(h):
     import hist
     import numpy as np
 
-    made = hist.Hist(hist.axis.Regular(h["bins"], h["min"], h["max"], name="x", label=axis_label(h)),
-                     storage=hist.storage.Int64(), name=h["name"])
-    made.view(flow=True)[...] = np.array([h["underflow"]] + h["counts"] + [h["overflow"]])
+    axes = [hist.axis.Regular(a["bins"], a["min"], a["max"], name=name, label=axis_label(a))
+            for name, a in zip("xy", axes_of(h))]
+    made = hist.Hist(*axes, storage=hist.storage.Int64(), name=h["name"])
+    made.view(flow=True)[...] = np.array(with_flow(h)).T.reshape([a["bins"] + 2 for a in axes_of(h)])
     return made
 
 
-def to_root(path, contents):
-    """TH1D of each, with flow bins."""
+def to_th(h):
+    """A TH1D or TH2D for uproot, with flow bins; as ROOT does it, the sums are of what is inside."""
     import numpy as np
+    from uproot.writing import identify
+
+    rows = np.array(with_flow(h), dtype=np.float64)
+    inside = rows[1:-1, 1:-1] if "y" in h else rows[:, 1:-1]
+    axes = [identify.to_TAxis(name, axis_label(a), a["bins"], a["min"], a["max"])
+            for name, a in zip(("xaxis", "yaxis"), axes_of(h))]
+    x, *y = [np.array([(a + b) / 2 for a, b in zip(edges(axis), edges(axis)[1:])]) for axis in axes_of(h)]
+    sums = [inside.sum(), inside.sum(), (inside * x).sum(), (inside * x**2).sum()]
+    if "y" not in h:
+        return identify.to_TH1x(h["name"], axis_label(h), rows[0], rows.sum(), *sums, rows[0], axes[0])
+    y = y[0][:, None]
+    sums += [(inside * y).sum(), (inside * y**2).sum(), (inside * x * y).sum()]
+    flat = rows.flatten()
+    return identify.to_TH2x(h["name"], axis_label(h), flat, rows.sum(), *sums, flat, *axes)
+
+
+def to_root(path, contents):
+    """Each as TH1D or TH2D."""
     import uproot
 
     with uproot.recreate(path) as out:
         for h in contents["histograms"]:
-            sums = np.array([h["underflow"]] + h["counts"] + [h["overflow"]], dtype=np.float64)
-            axis = uproot.writing.identify.to_TAxis("xaxis", axis_label(h), h["bins"], h["min"], h["max"])
-            centres = np.array([(a + b) / 2 for a, b in zip(edges(h), edges(h)[1:])])
-            inside = sums[1:-1]
-            out[h["name"]] = uproot.writing.identify.to_TH1x(
-                h["name"], axis_label(h), sums, sums.sum(), inside.sum(), inside.sum(), (inside * centres).sum(),
-                (inside * centres**2).sum(), sums, axis)
+            out[h["name"]] = to_th(h)
+
+
+def draw(h):
+    """A line a bin; of two axes a line for each of y, from the top, with digits up to 9 for the most."""
+    most = max(max(row) for row in rows_of(h)) or 1
+    if "y" not in h:
+        for low, n in zip(edges(h), h["counts"]):
+            print(f"{low:12g} {n:10} {'#' * round(60 * n / most)}")
+        return
+    for low, row in reversed(list(zip(edges(h["y"]), h["counts"][1:-1]))):
+        print(f"{low:12g} " + "".join(" " if n == 0 else str(n * 9 // most) for n in row[1:-1]))
 
 
 def show(contents, name):
     for h in contents["histograms"]:
         if name is None:
-            print(f"{h['name']:32} {h['bins']:6} bins from {h['min']:g} to {h['max']:g}  {entries(h):12} entries  "
-                  f"under {h['underflow']}, over {h['overflow']}, NaN {h['nan']}  {axis_label(h)}")
+            axes = " by ".join(f"{a['bins']:6} bins from {a['min']:g} to {a['max']:g}" for a in axes_of(h))
+            flow = "" if "y" in h else f"under {h['underflow']}, over {h['overflow']}, "
+            print(f"{h['name']:32} {axes}  {entries(h):12} entries  {flow}NaN {h['nan']}  "
+                  f"{' against '.join(axis_label(a) for a in axes_of(h))}")
         elif h["name"] == name:
-            most = max(h["counts"] + [1])
-            for low, n in zip(edges(h), h["counts"]):
-                print(f"{low:12g} {n:10} {'#' * round(60 * n / most)}")
+            draw(h)
             return
     if name is not None:
         raise Wrong(f"there is no histogram '{name}'; there are {', '.join(h['name'] for h in contents['histograms'])}")
