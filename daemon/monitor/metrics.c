@@ -195,7 +195,7 @@ static bool is_last_of_name(const struct histogram *h)
 
 static void menu_bucket(const struct histogram *h, const char *le, uint64_t n, FILE *out)
 {
-    fputs("trigd_histogram_bucket{histogram=\"", out);
+    fputs("trigd_menu_entries_bucket{histogram=\"", out);
     label(h->name, out);
     fprintf(out, "\",le=\"%s\"} %llu\n", le, (unsigned long long)n);
 }
@@ -220,9 +220,9 @@ static void menu_histogram(const struct histogram *h, FILE *out)
     }
     seen += sums.overflow;
     menu_bucket(h, "+Inf", seen, out);
-    fputs("trigd_histogram_sum{histogram=\"", out);
+    fputs("trigd_menu_entries_sum{histogram=\"", out);
     label(h->name, out);
-    fprintf(out, "\"} %.9g\ntrigd_histogram_count{histogram=\"", sums.sum);
+    fprintf(out, "\"} %.9g\ntrigd_menu_entries_count{histogram=\"", sums.sum);
     label(h->name, out);
     fprintf(out, "\"} %llu\n", (unsigned long long)seen);
 }
@@ -235,15 +235,15 @@ static void menu_histograms(const struct control_view *view, FILE *out)
         view->hooks.histograms(view->hooks.ctx, &list) < 0)
         return;
     if (list.first)
-        head("trigd_histogram", "histogram", "of the menu, along x, since the last file", out);
+        head("trigd_menu_entries", "histogram", "of the menu, along x, since the last file", out);
     for (const struct histogram *h = list.first; h; h = h->next)
         if (is_last_of_name(h))
             menu_histogram(h, out);
     if (list.first)
-        head("trigd_histogram_nan", "gauge", "entries that are no number", out);
+        head("trigd_menu_entries_nan", "gauge", "entries that are no number", out);
     for (const struct histogram *h = list.first; h; h = h->next)
         if (is_last_of_name(h))
-            value("trigd_histogram_nan", "histogram", h->name, "nan", h->nan, out);
+            value("trigd_menu_entries_nan", "histogram", h->name, "nan", h->nan, out);
     histograms_drop(&list);
 }
 

@@ -284,17 +284,19 @@ static void test_histograms_of_the_menu(void **state)
     char *page = get("/metrics");
 
     (void)state;
-    has_line(page, "# TYPE trigd_histogram histogram");
-    has_line(page, "trigd_histogram_bucket{histogram=\"z\",le=\"-1\"} 3");
-    has_line(page, "trigd_histogram_bucket{histogram=\"z\",le=\"-0.8\"} 6"); /* two bins in one */
-    has_line(page, "trigd_histogram_bucket{histogram=\"z\",le=\"3\"} 8");
-    has_line(page, "trigd_histogram_bucket{histogram=\"z\",le=\"+Inf\"} 13");
-    has_line(page, "trigd_histogram_count{histogram=\"z\"} 13");
-    has_line(page, "trigd_histogram_sum{histogram=\"z\"} 3.15"); /* 2 * -0.95 - 0.85 + 2 * 2.95 */
-    has_line(page, "trigd_histogram_nan{histogram=\"z\"} 7");
-    has_line(page, "trigd_histogram_bucket{histogram=\"flat\",le=\"-1\"} 12"); /* 0 + 4 + 8 */
-    has_line(page, "trigd_histogram_bucket{histogram=\"flat\",le=\"1\"} 27");  /* and 1 + 5 + 9 */
-    has_line(page, "trigd_histogram_count{histogram=\"flat\"} 66");
+    has_line(page, "# TYPE trigd_menu_entries histogram");
+    has_line(page, "trigd_menu_entries_bucket{histogram=\"z\",le=\"-1\"} 3");
+    has_line(page,
+             "trigd_menu_entries_bucket{histogram=\"z\",le=\"-0.8\"} 6"); /* two bins in one */
+    has_line(page, "trigd_menu_entries_bucket{histogram=\"z\",le=\"3\"} 8");
+    has_line(page, "trigd_menu_entries_bucket{histogram=\"z\",le=\"+Inf\"} 13");
+    has_line(page, "trigd_menu_entries_count{histogram=\"z\"} 13");
+    has_line(page,
+             "trigd_menu_entries_sum{histogram=\"z\"} 3.15"); /* 2 * -0.95 - 0.85 + 2 * 2.95 */
+    has_line(page, "trigd_menu_entries_nan{histogram=\"z\"} 7");
+    has_line(page, "trigd_menu_entries_bucket{histogram=\"flat\",le=\"-1\"} 12"); /* 0 + 4 + 8 */
+    has_line(page, "trigd_menu_entries_bucket{histogram=\"flat\",le=\"1\"} 27"); /* and 1 + 5 + 9 */
+    has_line(page, "trigd_menu_entries_count{histogram=\"flat\"} 66");
     free(page);
 }
 
