@@ -214,7 +214,7 @@ def parser():
     c.add_argument("file", metavar="FILE")
     c.add_argument("name", metavar="NAME", nargs="?")
     c.set_defaults(run=lambda o: show(read(o.file), o.name))
-    c = commands.add_parser("root", help="writes them as TH1D; needs uproot")
+    c = commands.add_parser("root", help="writes them as TH1D and TH2D; needs uproot")
     c.add_argument("out", metavar="OUT.root")
     c.add_argument("file", metavar="FILE")
     c.set_defaults(run=lambda o: to_root(o.out, read(o.file)))
