@@ -101,8 +101,6 @@ static void make_chain(uint64_t *state, const struct random_menu *m, uint32_t nu
         c->l1_mask |= 1u << below(state, 32);
     if (chance(state, 0.3))
         c->types = 1 + below(state, (1u << TYPES) - 1);
-    if (chance(state, 0.2))
-        make_regions(state, c);
     c->prescale = prescales[below(state, 8)];
     c->pass_through = chance(state, 0.03);
     c->cuts_truncated = chance(state, 0.5);
@@ -128,12 +126,20 @@ void random_menu_make(uint64_t *state, uint32_t n_chains, uint32_t n_steps, uint
         make_chain(state, ret_menu, i, seeds, &ret_menu->chain[i]);
 }
 
+void random_menu_place(uint64_t *state, struct random_menu *m)
+{
+    for (uint32_t i = 0; i < m->n_chains; i++)
+        if (chance(state, 0.2))
+            make_regions(state, &m->chain[i]);
+}
+
 static void make_combination(uint64_t *state, uint32_t number, struct random_chain *c)
 {
     const uint32_t wanted = 1 + below(state, RANDOM_NODES);
 
     c->n_legs = 0;
-    c->types = c->n_regions = 0;
+    c->types = 0;
+    c->n_regions = 0;
     for (c->n_nodes = 0; c->n_nodes < wanted; c->n_nodes++) {
         struct random_node *node = &c->node[c->n_nodes];
 

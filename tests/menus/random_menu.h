@@ -55,6 +55,8 @@ struct random_menu {
  * chains are always seeded). */
 void random_menu_make(uint64_t *state, uint32_t n_chains, uint32_t n_steps, uint32_t seeds,
                       struct random_menu *ret_menu);
+/* Has some of its chains look at regions only. */
+void random_menu_place(uint64_t *state, struct random_menu *m);
 /* Has some of its chains ask for several RoIs, and others combine chains. */
 void random_menu_combine(uint64_t *state, struct random_menu *m);
 /* Its file; the caller frees it. */

@@ -297,6 +297,8 @@ static void decisions_are_those_of_the_model(void **unused)
         void *blocks[RANDOM_ROIS];
 
         random_menu_make(&state, chains, steps < chains ? steps : chains, i % 2 ? 0 : 3, random);
+        if (i % 2 == 0)
+            random_menu_place(&state, random);
         if (i % 3 != 1)
             random_menu_combine(&state, random);
         m = load(random);
