@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_watching.py BUILD: a supervisor with two nodes, one of them with two shards, on its page and in `trigctl --farm top`:
-each number is that of `show`, also while a node is drained and after one was killed."""
+each number is that of `show`, also while a node is drained and after one was killed.  It runs for some three seconds: five
+processes begin, and a node is lost after a second without heartbeats."""
 import html.parser
 import os
 import subprocess
