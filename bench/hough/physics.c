@@ -27,6 +27,7 @@ static const char *only; /* this preset only */
 static uint64_t seed = 20260101;
 static const char *generated_sample = "velo";
 static struct vary vary = {.occupancy = 1};
+static bool with_bins;
 static struct arg_texts settings;
 static const char *const methods[] = {"brute",  "paint",        "analytic",
                                       "hashed", "hashed_dense", "velo"}; /* presets */
@@ -103,6 +104,21 @@ static void name_method(char *name, size_t bytes, const char *method)
         n += (size_t)snprintf(name + n, bytes - n, " %s", settings.text[i]);
 }
 
+/* "efficiency, long, pT 0.5 to 0.7" */
+static void write_bins(const char *sample, const char *method, const struct match *m)
+{
+    for (uint32_t a = 0; a < MATCH_AXES; a++)
+        for (uint32_t i = 0; i < MATCH_BINS; i++) {
+            const double n = (double)m->bin_particles[a][i];
+            char what[64];
+
+            snprintf(what, sizeof what, "efficiency, long, %s %g to %g", match_axis_names[a],
+                     match_edges[a][i], match_edges[a][i + 1]);
+            if (n > 0)
+                write_figure(sample, method, what, (double)m->bin_found[a][i] / n, n, true, 0);
+        }
+}
+
 static void tell(const char *sample, const char *preset, const struct tally *t)
 {
     const struct match *m = &t->m;
@@ -132,6 +148,8 @@ static void tell(const char *sample, const char *preset, const struct tally *t)
     write_figure(sample, method, "TRUNCATED", (double)t->truncated / (double)t->rois,
                  (double)t->rois, false, 0);
     write_figure(sample, method, "clones", match_clones(m), (double)m->matched, false, 0);
+    if (with_bins)
+        write_bins(sample, method, m);
 }
 
 static bool is_wanted(uint32_t method)
@@ -227,6 +245,7 @@ int main(int argc, char **argv)
         {"misaligned", ARG_REAL, &vary.misaligned, 0, 10, "MM", "sensors out of place"},
         {"dead", ARG_REAL, &vary.dead, 0, 1, "F", "fraction of dead sensors"},
         {"set", ARG_TEXTS, &settings, 0, 0, "KEY=VALUE", "parameter; may be repeated"},
+        {"bins", ARG_FLAG, &with_bins, 0, 0, NULL, "the efficiency against eta and pT as well"},
         {"json", ARG_APPEND, &json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     int files, r = args_parse_words(argc, argv, "[OPTION ...] [FILE.roi ...]", table, &files);

@@ -23,8 +23,9 @@ int event_new(uint32_t n, uint32_t n_particles, uint32_t n_shared, struct event 
     e.flags = calloc(n_particles + 1u, sizeof *e.flags);
     e.pdg = calloc(n_particles + 1u, sizeof *e.pdg);
     e.eta = calloc(n_particles + 1u, sizeof *e.eta);
+    e.pt = calloc(n_particles + 1u, sizeof *e.pt);
     if (!e.x || !e.y || !e.z || !e.layer || !e.id || !e.particle || !e.shared_begin || !e.shared ||
-        !e.flags || !e.pdg || !e.eta) {
+        !e.flags || !e.pdg || !e.eta || !e.pt) {
         event_free(&e);
         return -ENOMEM;
     }
@@ -45,6 +46,7 @@ void event_free(struct event *e)
     free(e->flags);
     free(e->pdg);
     free(e->eta);
+    free(e->pt);
 }
 
 void events_free(struct event *events, uint32_t n)
@@ -119,6 +121,7 @@ static int copy_generated(const struct generated *g, struct event *ret_event)
     copy(ret_event->flags, g->particle_flags, g->n_particles * sizeof *g->particle_flags);
     copy(ret_event->pdg, g->pdg, g->n_particles * sizeof *g->pdg);
     copy(ret_event->eta, g->eta, g->n_particles * sizeof *g->eta);
+    copy(ret_event->pt, g->pt, g->n_particles * sizeof *g->pt);
     copy_shared(g->shared_item, g->shared_particle, g->n_shared, ret_event);
     return 0;
 }
@@ -167,6 +170,8 @@ static void copy_truth(const Trigd__V1__Truth *t, struct event *e)
                              : EVENT_NOISE;
     for (uint32_t p = 0; p < e->n_particles; p++) {
         e->eta[p] = t->particle_eta[p];
+        if (p < t->n_particle_pt_gev)
+            e->pt[p] = t->particle_pt_gev[p];
         if (p < t->n_particle_flags)
             e->flags[p] = t->particle_flags[p];
         if (p < t->n_particle_pdg)

@@ -21,7 +21,7 @@ struct event {
     uint32_t n_particles;
     uint32_t *flags; /* bits 1, 2, 4: from a b, c, s hadron; 8: long */
     int32_t *pdg;    /* 0: not known */
-    float *eta;
+    float *eta, *pt; /* pt in GeV */
 };
 
 /* An event with room for hits, particles and further particles of hits, all zero; -ENOMEM. */

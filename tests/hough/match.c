@@ -7,6 +7,11 @@
 
 const char *const match_names[MATCH_CLASSES] = {"all", "eta 2-5", "long", "from b", "from s"};
 
+const char *const match_axis_names[MATCH_AXES] = {"eta", "pT"};
+const double match_edges[MATCH_AXES][MATCH_BINS + 1] = {
+    {2, 2.25, 2.5, 2.75, 3, 3.25, 3.5, 3.75, 4, 4.25, 4.5, 4.75, 5},
+    {0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10}}; /* GeV */
+
 struct truth {
     uint32_t *hits, *modules, *last; /* of each particle; last: module + 1 of its last hit */
     uint32_t *tracks;                /* that belong to it */
@@ -104,6 +109,19 @@ static void match_tracks(struct match *m, const struct event *e, struct truth *t
     }
 }
 
+/* A long particle that can be found, in its bins; beyond the last edge it is in none. */
+static void count_bins(struct match *m, const struct event *e, uint32_t p, bool is_found)
+{
+    const double value[MATCH_AXES] = {e->eta[p], e->pt[p]};
+
+    for (uint32_t a = 0; a < MATCH_AXES; a++)
+        for (uint32_t i = 0; i < MATCH_BINS; i++)
+            if (value[a] >= match_edges[a][i] && value[a] < match_edges[a][i + 1]) {
+                m->bin_particles[a][i]++;
+                m->bin_found[a][i] += is_found;
+            }
+}
+
 int match_add(struct match *m, const struct event *e, const struct products *f)
 {
     const size_t room = e->n_particles + (size_t)1;
@@ -119,6 +137,8 @@ int match_add(struct match *m, const struct event *e, const struct products *f)
             if (t.modules[p] >= 3 && abs(e->pdg[p]) != 11 && is_in(e, p, c)) {
                 m->particles[c]++;
                 m->found[c] += t.tracks[p] > 0;
+                if (c == MATCH_LONG)
+                    count_bins(m, e, p, t.tracks[p] > 0);
             }
     free(block);
     return 0;

@@ -10,7 +10,14 @@
 enum match_class { MATCH_ALL, MATCH_ETA25, MATCH_LONG, MATCH_BEAUTY, MATCH_STRANGE, MATCH_CLASSES };
 extern const char *const match_names[MATCH_CLASSES];
 
+/* Efficiency against eta and pT of LHCb's long particles; bin i begins at edge i. */
+#define MATCH_BINS 12u
+enum match_axis { MATCH_OF_ETA, MATCH_OF_PT, MATCH_AXES };
+extern const char *const match_axis_names[MATCH_AXES];
+extern const double match_edges[MATCH_AXES][MATCH_BINS + 1];
+
 struct match {
+    uint64_t bin_particles[MATCH_AXES][MATCH_BINS], bin_found[MATCH_AXES][MATCH_BINS];
     uint64_t particles[MATCH_CLASSES], found[MATCH_CLASSES]; /* not electrons */
     uint64_t tracks, ghosts, matched, clones;
     double purity, hit_efficiency; /* sums over matched tracks */
