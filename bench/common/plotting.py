@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the plots of the measurements share: matplotlib set up for SVG files that do not change without reason, lines of
-results files, and saving."""
+"""What the plots of the docs share: one style (mplhep's, with the project's size of text), SVG files that do not change
+without reason, lines of results files, axes zoomed to where the values are, and saving."""
 import json
 
 import matplotlib
 
 matplotlib.use("svg")
-matplotlib.rcParams["svg.hashsalt"] = "trigd"
 import matplotlib.pyplot as plt  # noqa: E402
+import mplhep  # noqa: E402
+
+mplhep.style.use(mplhep.style.ATLAS)
+plt.rcParams.update({"svg.hashsalt": "trigd", "svg.fonttype": "path", "font.family": "DejaVu Sans", "font.size": 9,
+                     "axes.labelsize": 9, "axes.titlesize": 9, "xtick.labelsize": 8, "ytick.labelsize": 8, "legend.fontsize": 8,
+                     "legend.frameon": False, "lines.markersize": 4, "lines.linewidth": 1.2, "figure.figsize": (7, 4),
+                     "axes.grid": True, "grid.linewidth": 0.3, "grid.color": "#bbbbbb", "axes.formatter.useoffset": False})
 
 
 def entries(*paths):
@@ -15,6 +21,16 @@ def entries(*paths):
     for path in paths:
         with open(path, encoding="utf-8") as f:
             yield from map(json.loads, f)
+
+
+def zoom(axis, most=None):
+    """The vertical range is that of the drawn values and a tenth more, up to the value `most`, which they cannot exceed."""
+    values = [y for line in axis.get_lines() for y in line.get_ydata() if y == y]
+    low, high = min(values), max(values)
+    room = (high - low) / 10 or 0.05 * abs(high) or 1
+    axis.set_ylim(low - room, high + room if most is None else most + room / 2)
+    if most is not None:
+        axis.axhline(most, color="#888888", linewidth=0.6)
 
 
 def save(figure, path, **layout):
@@ -26,4 +42,4 @@ def save(figure, path, **layout):
         f.write(text)
 
 
-__all__ = ["entries", "plt", "save"]
+__all__ = ["entries", "plt", "save", "zoom"]
