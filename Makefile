@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The short names of what CMake presets and scripts do.  `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo check build wheel install packages package-check format lint fuzz bench docs-figures docs-parameters docs-commands docs-collections gpu-check convert-check storm farm-check clean
+.PHONY: help demo check build wheel install packages package-check format lint fuzz bench docs-figures docs-plots docs-parameters docs-commands docs-collections gpu-check convert-check storm farm-check clean
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 STORM_PRESET ?= release
@@ -85,6 +85,11 @@ docs-figures: ## make docs/performance.md again from docs/results, and build/fig
 	mkdir -p build
 	tools/report/performance --all build/figures.md docs/results docs/figures.toml docs/performance.md
 	tools/report/figures --write .
+
+docs-plots: ## draw the plots of the docs again from docs/results; installs mplhep from PyPI into build/plots
+	[ -x build/plots/bin/python ] || python3 -m venv build/plots
+	build/plots/bin/pip install --quiet mplhep
+	build/plots/bin/python tools/report/plots
 
 docs-parameters: build ## make docs/parameters.md again from the descriptors of the plugins
 	tools/report/plugins build/release docs/parameters.md

@@ -104,7 +104,7 @@ static void name_method(char *name, size_t bytes, const char *method)
         n += (size_t)snprintf(name + n, bytes - n, " %s", settings.text[i]);
 }
 
-/* "efficiency, long, pT 0.5 to 0.7" */
+/* "efficiency, eta 2-5, pT 0.5 to 0.7" */
 static void write_bins(const char *sample, const char *method, const struct match *m)
 {
     for (uint32_t a = 0; a < MATCH_AXES; a++)
@@ -112,7 +112,7 @@ static void write_bins(const char *sample, const char *method, const struct matc
             const double n = (double)m->bin_particles[a][i];
             char what[64];
 
-            snprintf(what, sizeof what, "efficiency, long, %s %g to %g", match_axis_names[a],
+            snprintf(what, sizeof what, "efficiency, eta 2-5, %s %g to %g", match_axis_names[a],
                      match_edges[a][i], match_edges[a][i + 1]);
             if (n > 0)
                 write_figure(sample, method, what, (double)m->bin_found[a][i] / n, n, true, 0);

@@ -109,7 +109,7 @@ static void match_tracks(struct match *m, const struct event *e, struct truth *t
     }
 }
 
-/* A long particle that can be found, in its bins; beyond the last edge it is in none. */
+/* A forward particle that can be found, in its bins; beyond the last edge it is in none. */
 static void count_bins(struct match *m, const struct event *e, uint32_t p, bool is_found)
 {
     const double value[MATCH_AXES] = {e->eta[p], e->pt[p]};
@@ -137,7 +137,7 @@ int match_add(struct match *m, const struct event *e, const struct products *f)
             if (t.modules[p] >= 3 && abs(e->pdg[p]) != 11 && is_in(e, p, c)) {
                 m->particles[c]++;
                 m->found[c] += t.tracks[p] > 0;
-                if (c == MATCH_LONG)
+                if (c == MATCH_ETA25)
                     count_bins(m, e, p, t.tracks[p] > 0);
             }
     free(block);

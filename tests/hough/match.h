@@ -10,7 +10,7 @@
 enum match_class { MATCH_ALL, MATCH_ETA25, MATCH_LONG, MATCH_BEAUTY, MATCH_STRANGE, MATCH_CLASSES };
 extern const char *const match_names[MATCH_CLASSES];
 
-/* Efficiency against eta and pT of LHCb's long particles; bin i begins at edge i. */
+/* Efficiency against eta and pT of particles with eta 2 to 5; bin i begins at edge i. */
 #define MATCH_BINS 12u
 enum match_axis { MATCH_OF_ETA, MATCH_OF_PT, MATCH_AXES };
 extern const char *const match_axis_names[MATCH_AXES];

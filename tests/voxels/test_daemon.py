@@ -3,7 +3,9 @@
 """test_daemon.py SOURCE BUILD: a volume in, a labelled NIfTI out, with real processes: trigreplay makes a phantom and
 imports it from NIfTI, trigd labels its bricks, trigmodel puts the labels together.  They are those of trigvoxels, which
 takes the whole volume, and meet the truth.  And what is said of wrong input."""
+import base64
 import glob
+import gzip
 import os
 import re
 import signal
@@ -13,6 +15,7 @@ import sys
 import tempfile
 import time
 import unittest
+import zlib
 
 import numpy
 import trigd
@@ -134,6 +137,7 @@ class Daemon(unittest.TestCase):
         self.assertRegex(self.run_file("run4.roi", ipc), r"stream +debug +1 ")
         self.stop()
         self.check_phantom()
+        self.check_pictures()
         self.check_values()
         self.check_ct()
         self.check_bad()
@@ -170,6 +174,41 @@ class Daemon(unittest.TestCase):
         self.done("trigmodel", "picture", self.path("phantom.nii.gz"), self.path("labels.nii"), self.path("slices.png"))
         with open(self.path("slices.png"), "rb") as f:
             self.assertEqual(struct.unpack(">4sII", f.read(24)[12:]), (b"IHDR", 3 * 128 + 18, 2 * 128))
+
+    def slices(self, path):
+        """The images of `trigctl event` of the first volume, as arrays of RGB, rows from below."""
+        for text in re.findall(r"base64,([A-Za-z0-9+/=]+)'", self.done("trigctl", "event", path, "1")):
+            png = base64.b64decode(text)
+            self.assertEqual(png[:8], b"\x89PNG\r\n\x1a\n")
+            chunks, at = {}, 8
+            while at < len(png):
+                (n,) = struct.unpack(">I", png[at:at + 4])
+                chunks[png[at + 4:at + 8]] = png[at + 8:at + 8 + n]
+                self.assertEqual(zlib.crc32(png[at + 4:at + 8 + n]), *struct.unpack(">I", png[at + 8 + n:at + 12 + n]))
+                at += 12 + n
+            width, height = struct.unpack(">II", chunks[b"IHDR"][:8])
+            rows = numpy.frombuffer(zlib.decompress(chunks[b"IDAT"]), "u1").reshape(height, 1 + 3 * width)
+            yield rows[::-1, 1:].reshape(height, width, 3)
+
+    def check_slices(self, path, values, colour):
+        """`values` in the order z, y, x; each is the grey, or where it is 1 the colour."""
+        z, y, x = (n // 2 for n in values.shape)
+        wanted = (values[:, :, x], values[:, y], values[z])
+        seen = list(self.slices(path))
+        self.assertEqual(len(seen), 3)
+        for image, plane in zip(seen, wanted):
+            numpy.testing.assert_array_equal(image, plane[..., None] * numpy.array(colour, "u1"))
+
+    def check_pictures(self):
+        with gzip.open(self.path("phantom.nii.gz")) as f:
+            voxels = f.read()[352:]
+        self.check_slices(self.path("run1.roi"), numpy.frombuffer(voxels, "u1").reshape(96, 128, 128), (1, 1, 1))
+        with open(self.path("library.nii"), "rb") as f:
+            labels = numpy.frombuffer(f.read()[352:], "u1").reshape(96, 128, 128)
+        self.check_slices(self.labels(1), labels, (127, 100, 0))  # half of yellow: the stream has no voxels
+        ct = numpy.fromfile(self.path("ct.bin"), "<i2").reshape(40, 33, 70).astype(int)
+        self.check_slices(self.path("mha.roi"), numpy.clip((ct + 1000) * 255 // 2000, 0, 255).astype("u1"), (1, 1, 1))
+        self.refused("is damaged at event", "trigctl", "event", self.path("run4.roi"), "1")
 
     def check_values(self):
         """What the decisions say of the bricks is what is in the labels."""

@@ -8,6 +8,7 @@
 
 #include "declared.h"
 #include "event_items.h"
+#include "event_volume.h"
 #include "roifile.h"
 
 #define WIDTH  960.0
@@ -48,17 +49,29 @@ static void take_declarations(const Trigd__V1__FileHeader *h)
 struct search {
     uint64_t wanted, seen; /* events */
     uint32_t run, l1id;    /* of the last RoI */
+    uint64_t left;         /* voxels that the volume of the last RoI lacks */
     struct event_items items;
+    struct event_volume volume;
 };
 
 static int look_at(struct search *s, const Trigd__V1__Roi *roi)
 {
-    if (!s->seen || roi->run != s->run || roi->l1id != s->l1id) {
+    uint64_t whole;
+    const uint64_t part = event_volume_part(roi, &whole);
+    const bool is_new = !s->seen || roi->run != s->run || roi->l1id != s->l1id;
+    int r;
+
+    s->run = roi->run;
+    s->l1id = roi->l1id;
+    if (is_new && (!part || part > s->left)) {
         s->seen++;
-        s->run = roi->run;
-        s->l1id = roi->l1id;
+        s->left = whole;
     }
-    return s->seen == s->wanted ? event_items_add(&s->items, roi) : 0;
+    s->left -= part < s->left ? part : s->left;
+    if (s->seen != s->wanted)
+        return 0;
+    r = event_items_add(&s->items, roi);
+    return r < 0 ? r : event_volume_add(&s->volume, roi);
 }
 
 static int look_for(struct search *s, struct roifile_reader *file)
@@ -99,10 +112,11 @@ static int read_event(const char *path, struct search *s)
     else if (s->seen < s->wanted)
         fprintf(stderr, "trigctl: %s has %" PRIu64 " events, there is no event %" PRIu64 "\n", path,
                 s->seen, s->wanted);
-    else if (!s->items.n)
-        fprintf(stderr, "trigctl: event %" PRIu64 " of %s has nothing with a position\n", s->wanted,
-                path);
-    return r < 0 ? r : s->items.n ? 0 : -ENOENT;
+    else if (!s->items.n && !s->volume.n[0])
+        fprintf(stderr,
+                "trigctl: event %" PRIu64 " of %s has nothing with a position, and no bricks\n",
+                s->wanted, path);
+    return r < 0 ? r : s->items.n || s->volume.n[0] ? 0 : -ENOENT;
 }
 
 /* ---------------------------------------------------------------- drawing */
@@ -239,15 +253,38 @@ static void draw(const struct event_items *e, FILE *out)
         e->count[EVENT_POINTS], e->count[EVENT_TRACKS], e->count[EVENT_VERTICES]);
 }
 
+static int draw_volume(const struct search *s, FILE *out)
+{
+    const struct event_volume *v = &s->volume;
+    int r;
+
+    fprintf(out,
+            "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %.0f %.0f' role='img' "
+            "font-family='sans-serif' font-size='11' text-anchor='middle' fill='#333'>\n"
+            "<title>run %u, L1 id %u: a volume of %u x %u x %u voxels</title>\n"
+            "<rect width='100%%' height='100%%' fill='#fff'/>\n",
+            WIDTH, HEIGHT, s->items.run, s->items.l1id, v->n[0], v->n[1], v->n[2]);
+    r = event_volume_draw(v, WIDTH, HEIGHT, out);
+    fprintf(out,
+            "<text x='%.0f' y='16' text-anchor='end'>run %u, L1 id %u, %u RoI%s: %u x %u x %u "
+            "voxels, %u bricks, %u with labels</text>\n</svg>\n",
+            WIDTH - MARGIN, s->items.run, s->items.l1id, s->items.n_rois,
+            s->items.n_rois == 1 ? "" : "s", v->n[0], v->n[1], v->n[2], v->bricks, v->labelled);
+    return r;
+}
+
 int event_draw(const char *path, uint64_t number, FILE *out)
 {
     struct search s = {.wanted = number};
     int r = read_event(path, &s);
 
-    if (r == 0) {
+    if (r == 0 && s.volume.n[0]) {
+        r = draw_volume(&s, out);
+    } else if (r == 0) {
         event_items_match(&s.items);
         draw(&s.items, out);
     }
     event_items_fini(&s.items);
+    event_volume_fini(&s.volume);
     return r;
 }

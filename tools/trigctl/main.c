@@ -42,7 +42,9 @@ static const struct arg_command commands[] = {
      "backends give the same answers"},
     {"make-rois", "FILE.so OUT [--rois N] [--seed N]",
      "a file of random RoIs with the collections that a plugin consumes, for trigreplay"},
-    {"event", "FILE N", "the Nth event of an RoI file as SVG on stdout: hits, tracks, vertices"},
+    {"event", "FILE N",
+     "the Nth event of an RoI file as SVG on stdout: hits, tracks, vertices, or slices of a "
+     "volume"},
     {"keygen", "FILE", "makes a pair of CURVE keys: FILE (both, mode 0600) and FILE.pub"},
     {0}};
 
