@@ -85,7 +85,8 @@ static void field_name(const struct log_field *f, char *name)
     name[n] = '\0';
 }
 
-size_t log_journal_format(const struct log_entry *e, char *out, size_t room)
+/* The datagram of an entry; a field that does not fit is left out. */
+static size_t format(const struct log_entry *e, char *out, size_t room)
 {
     char text[2560], name[KEY_BYTES + 1];
     struct log_field f;
@@ -114,7 +115,7 @@ size_t log_journal_format(const struct log_entry *e, char *out, size_t room)
 bool log_journal_send(const struct log_entry *e)
 {
     char entry[ENTRY_BYTES];
-    const size_t n = log_journal_format(e, entry, sizeof entry);
+    const size_t n = format(e, entry, sizeof entry);
     struct sockaddr_un a;
     bool is_sent;
 

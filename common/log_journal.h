@@ -5,7 +5,6 @@
 #ifndef TRIGD_LOG_JOURNAL_H
 #define TRIGD_LOG_JOURNAL_H
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct log_entry {
@@ -18,8 +17,6 @@ struct log_entry {
 
 /* Whether a journal is there; -errno. */
 int log_journal_open(void);
-/* The datagram of an entry; what does not fit is left out, at most the last fields.  Its bytes. */
-size_t log_journal_format(const struct log_entry *e, char *out, size_t room);
 /* false: the journal did not take it at once. */
 bool log_journal_send(const struct log_entry *e);
 #endif

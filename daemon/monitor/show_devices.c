@@ -30,7 +30,7 @@ static void energy_cell(const struct control_view *v, struct table *t, const cha
 
     if (g && !isnan(g->watts) && v->windows)
         windows_each(v->windows, WINDOWS_OF_DEVICE, WINDOW_10S, find_rate, &r);
-    if (r.rois_per_s > 0)
+    if (g && r.rois_per_s > 0)
         table_cell(t, "%.3f", g->watts / r.rois_per_s * 1e3);
     else
         table_cell(t, "%s", "");

@@ -43,7 +43,7 @@ static bool read_three(const Trigd__V1__Columns *m, const char *of, const char *
     const ProtobufCBinaryData *d = column(m, of, name);
 
     for (uint32_t i = 0; d && d->len == 6 && i < 3; i++)
-        ret[i] = (uint32_t)d->data[2 * i] | (uint32_t)d->data[2 * i + 1] << 8;
+        ret[i] = (uint32_t)d->data[2u * (size_t)i] | (uint32_t)d->data[2u * (size_t)i + 1] << 8;
     return d && d->len == 6;
 }
 
