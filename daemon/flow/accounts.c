@@ -330,7 +330,7 @@ static void spread(struct account *account, uint32_t kind)
             if (bits)
                 spread_eight(account, kind, 64 * w + shift, sums_of(bits));
         }
-    memset(plane, 0, ACCOUNT_PLANES * n_words * sizeof *plane);
+    memset(plane, 0, (size_t)ACCOUNT_PLANES * n_words * sizeof *plane);
 }
 
 static void spread_all(struct account *account)

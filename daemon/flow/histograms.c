@@ -197,20 +197,29 @@ static bool holds(const struct menu_histogram *m, const float *value)
     return all;
 }
 
+static void fill_from_values(struct histogram *h, const struct menu_histogram *m,
+                             const float *value)
+{
+    if (m->y.bins)
+        count_pair(h, (double)value[m->x.at], (double)value[m->y.at]);
+    else
+        count_value(h, (double)value[m->x.at]);
+}
+
 static void fill_one(struct histogram *h, const struct menu_histogram *m, const struct engine *e,
                      const struct pool *pool, const struct roi_step *step)
 {
-    const float *value = step->result.value;
-    const struct roi_collection *c = m->product < 0 ? NULL : &step->product[m->product];
+    const struct roi_collection *c;
     uint32_t kind;
 
-    if (!holds(m, value))
+    if (!holds(m, step->result.value))
         return;
-    if (!c && m->y.bins)
-        count_pair(h, (double)value[m->x.at], (double)value[m->y.at]);
-    else if (!c)
-        count_value(h, (double)value[m->x.at]);
-    if (!c || !c->is_there)
+    if (m->product < 0) {
+        fill_from_values(h, m, step->result.value);
+        return;
+    }
+    c = &step->product[m->product];
+    if (!c->is_there)
         return;
     kind = e->menu->steps[m->step].plugin->produces[m->product];
     if (m->y.bins)
