@@ -60,9 +60,9 @@ enum { ARGS_OK, ARGS_HELP, ARGS_WRONG };
  * given and answered; ARGS_WRONG: a sentence was printed on stderr. */
 int args_parse_program(int argc, char **argv, const struct arg_program *program, int *ret_n);
 /* Takes the options "--name value" and "--name=value" of argv[1 .. argc - 1].  ARGS_HELP: --help
- * was given and the help printed; ARGS_WRONG: a sentence was printed on stderr.  `usage` is the
- * first line of the help, after the name of the program. */
-int args_parse(int argc, char **argv, const char *usage, const struct arg *table);
+ * was given and the help printed; ARGS_WRONG: a sentence was printed on stderr.  `program` is its
+ * name in both; NULL: that of argv[0]. */
+int args_parse(int argc, char **argv, const char *program, const struct arg *table);
 /* The same for a program that takes other words too: they are moved to argv[1 .. *ret_n], in their
  * order.  `usage` is the text before the options in the help. */
 int args_parse_words(int argc, char **argv, const char *usage, const struct arg *table, int *ret_n);

@@ -148,7 +148,7 @@ static int open_base(struct loop *l)
     return r < 0 ? r : open_devices(l);
 }
 
-/* A new menu takes effect: supervisors are told by the next beat. */
+/* A new menu takes effect: the next beat tells the supervisors. */
 static int swap(void *ctx, struct generation *g)
 {
     struct loop *l = ctx;

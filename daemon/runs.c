@@ -422,7 +422,7 @@ static void begin_run(struct runs *r)
     finish(r, 0, text);
 }
 
-/* Writes the document of the end.  Without the lock: nobody else changes the run now. */
+/* Writes the document of the end.  Without the lock: no other thread changes the run now. */
 static int write_end(struct runs *r, const char *why)
 {
     struct stats_global after;

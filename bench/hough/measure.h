@@ -37,8 +37,8 @@ struct way { /* to measure */
 /* One figure for people and for the file. */
 struct result;
 void report(const struct bench *b, const struct way *w, const struct result *rates);
-/* A way with so many lanes of a device, by the clock that suits it; `name`, where they are told,
- * lives as long. */
+/* A way with so many lanes of a device, by the clock that suits it; `name` gets the name of both
+ * and lives as long. */
 #define WAY_NAME_BYTES 80
 struct way way_on(const struct algo_place *p, uint32_t batch, uint32_t lanes,
                   char name[WAY_NAME_BYTES]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench.h - what the parts of bench_voxels share: the volume, the model, and how figures are told.
- */
+/* bench.h - what the parts of bench_voxels share: the volume, the model, and the rows of
+ * figures. */
 #ifndef BENCH_VOXELS_H
 #define BENCH_VOXELS_H
 #include <stdbool.h>

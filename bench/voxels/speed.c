@@ -59,7 +59,7 @@ static int run_resident(void *arg, uint32_t times)
     return finish(w, r);
 }
 
-/* The wall of the bus: the input alone. */
+/* The bound of the bus: the input alone. */
 static int run_bus(void *arg, uint32_t times)
 {
     struct run *w = arg;

@@ -14,7 +14,7 @@
 #include "result.h"
 #include "vertices.h"
 
-#define SEED 20260101u /* of the RoIs that are told; those of the scan have the next */
+#define SEED 20260101u /* of the RoIs of the figures; the scan has the next */
 
 static struct algo_host host;
 static FILE *json, *csv;
@@ -132,7 +132,7 @@ static struct setting scan(const struct sample *s)
     return best;
 }
 
-/* The scan has its own RoIs, so that what it finds is not tuned to those that are told. */
+/* The scan has its own RoIs, so that it is not tuned to those of the figures. */
 static bool measure(const char *name, uint64_t seed, uint32_t n, uint32_t n_tuning)
 {
     struct sample s = {name, n, generated_new(name, seed, 0, n)};

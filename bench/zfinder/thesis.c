@@ -5,7 +5,7 @@
  *     TRIGD_BUILD=build/release build/release/bench/zfinder_thesis [JSON]
  *
  * The plugin's answers do not depend on the device, so they are taken from the CPU.  RoIs in which
- * another peak was the highest are told apart: their distance is no error of arithmetic. */
+ * another peak was the highest are left out: their distance is no error of arithmetic. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -74,7 +74,7 @@ static void give_lock(struct socketfile *f)
 
 /* ---------------------------------------------------------------- the socket */
 
-/* Whether nobody answers on the socket at the address: 0, or -EADDRINUSE with who does. */
+/* 0 when no process listens at the address, or -EADDRINUSE with the one that does. */
 static int ask(const struct sockaddr_un *a, int type, char *why, size_t bytes)
 {
     int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), r;

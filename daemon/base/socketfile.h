@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* socketfile.h - a listening Unix socket and its file, which is nobody else's.
+/* socketfile.h - a listening Unix socket and its file, for one process alone.
  *
- * A lock file beside it (PATH.lock) is held as long as the socket is there, so that of two daemons
- * one gets it, however they race.  A file at PATH is removed only when it is a socket on which
- * nobody answers, and at the end only when it is still the one that was bound. */
+ * A lock file beside it (PATH.lock) is held as long as the socket exists, so that exactly one of
+ * two racing daemons gets it.  A file at PATH is removed only when it is a socket without a
+ * listener, and at the end only when it is still the one that was bound. */
 #ifndef TRIGD_SOCKETFILE_H
 #define TRIGD_SOCKETFILE_H
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tickets.h - commands that take a while: each has a number, and how the last ones ended is kept
- * for whoever asked.  One thread at a time. */
+/* tickets.h - long commands: each has a number, and the outcomes of the last ones are kept for
+ * their callers.  One thread at a time. */
 #ifndef TRIGD_TICKETS_H
 #define TRIGD_TICKETS_H
 #include <stdbool.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guest_device.h - a device as a guest has it: memory up to a budget, queues that nobody waits for.
+/* guest_device.h - a device as a guest has it: memory up to a budget, queues without a waiting
+ * thread.
  *
  * What is made of it belongs to the real device.  Memory counts from the time that it is asked for
  * until the device is closed. */

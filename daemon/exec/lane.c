@@ -293,7 +293,7 @@ static int take_product(struct lane *l, uint32_t kind, struct arena_output out,
     const unsigned char *from = arena_products(&l->arena, l->first) + out.at;
     const uint32_t n = out.n;
 
-    if (!c->capacity) /* nobody wants it */
+    if (!c->capacity) /* not wanted */
         return 0;
     if (n > c->capacity || out.at > l->s.product_bytes ||
         arena_product_bytes(kind, c->capacity) > l->s.product_bytes - out.at)

@@ -57,7 +57,7 @@ static bool put(const struct runner *l, const struct sample *s, uint32_t number,
     return true;
 }
 
-/* Leaves no room for products: nobody reads them. */
+/* Leaves no room for products, which are not read. */
 static void clear_outputs(const struct runner *l, uint32_t number, uint32_t n)
 {
     for (uint32_t m = 0; m < l->n_members; m++)

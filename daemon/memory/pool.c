@@ -119,7 +119,7 @@ void *pool_column(const struct pool *p, uint32_t kind, const struct roi_collecti
 {
     uint64_t at = c->at;
 
-    if (c->is_table) /* nobody writes through these */
+    if (c->is_table) /* these are read-only */
         return (void *)(uintptr_t)((const void **)pool_at(p, at))[column];
     for (uint32_t i = 0; i < column; i++)
         at += pool_align((uint64_t)c->capacity * encoding_item_bytes(kind, c->is_encoded, i));

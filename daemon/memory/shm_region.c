@@ -116,7 +116,7 @@ const struct shm_region *shm_window_region(const struct shm_window *w, uint32_t 
 
 /* ---------------------------------------------------------------- regions */
 
-/* Nobody can change the size any more: a shorter file would end the daemon with SIGBUS. */
+/* Seals the size: a file that shrinks would end the daemon with SIGBUS. */
 static int make_file(const struct shm_window *w, int *ret_fd)
 {
     int fd = memfd_create("trigd-client", MFD_CLOEXEC | MFD_ALLOW_SEALING), r;

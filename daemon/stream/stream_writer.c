@@ -32,7 +32,7 @@ struct stream_writer {
     bool is_full;                     /* the thread waits for room on the disk */
     bool is_stopping;
     bool stop;
-    bool is_left; /* nobody waits for the thread any more: stats are gone */
+    bool is_left; /* the thread is on its own: its statistics are gone */
 };
 
 /* ---------------------------------------------------------------- stopping the daemon */

@@ -4,7 +4,7 @@
  * shifted by half a cell.
  * Places of a table, chosen by a hash, stand for the cells.  A place counts votes and keeps two
  * pairs: that of the cell with the lowest tag (more bits of the hash) and that of the highest, so
- * that where two cells meet both are told.  Nothing of it depends on the order of work. */
+ * that both are known where two cells meet.  The result does not depend on the order of work. */
 #ifndef HOUGH_HASHED_H
 #define HOUGH_HASHED_H
 #include "refine.h"

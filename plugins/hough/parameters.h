@@ -31,7 +31,7 @@ extern const struct trg_preset hough_presets[];
 /* trg_plugin.check: whether the parameters are right together. */
 int hough_check(const void *config, char *why, size_t bytes);
 
-/* What the kernels are told in one pass, without the spans of a batch. */
+/* Parameters of the kernels in one pass, without the spans of a batch. */
 struct hg_par hough_par(const struct hough_config *c, uint32_t pass);
 
 /* The same for the method `triplet`, of which `pass` is below HT_PASSES. */

@@ -217,7 +217,7 @@ TRG_FN struct hg_point ht_point(const struct hg_input in, const struct hg_par pa
     return hg_point_at(in, par, in.first + ht_item(v, at));
 }
 
-/* A road of three hits that nobody has taken claims them if they are a track; the better, the lower
+/* A road of three free hits claims them if they are a track; the better, the lower
  * its key. */
 TRG_FN void ht_apply(const struct ht_view v, const struct hg_input in, const struct hg_par par,
                      TRG_GLOBAL struct ht_road *r)

@@ -110,7 +110,7 @@ TRG_FN void ht_append(const struct ht_view v, TRG_GLOBAL struct ht_road *r, trg_
     ht_use(v, at);
 }
 
-/* A road takes the hits that nobody has claimed with a better key. */
+/* A road takes the hits that no road has claimed with a better key. */
 TRG_FN void ht_take(const struct ht_view v, TRG_GLOBAL struct ht_road *r)
 {
     const float x = r->x, y = r->y, z = r->z;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cores.c - one tree by several cores of the CPU: the selection at each of the upper nodes is a
  * task, which makes tasks of its subtrees, and whole subtrees below; then the blocks in parts.
- * Tasks are taken in the order in which they were made, large ones first, by whoever is free. */
+ * Free cores take tasks in the order in which they were made, large ones first. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>

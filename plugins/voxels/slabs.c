@@ -21,7 +21,7 @@ struct reader {
 struct vox_slabs_lanes {
     const struct vox_slabs *job;
     uint32_t n_slabs, n_readers;
-    atomic_uint next; /* the next slab that nobody has read */
+    atomic_uint next; /* the next slab to read */
     struct reader readers[VOX_THREADS_MAX];
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace.h - what a device did when: puts itself between a device and its users, so that events
- * stand before and after all that is enqueued on any queue, whoever enqueues it. */
+/* trace.h - the timeline of a device: stands between a device and its users and puts events before
+ * and after all work that is enqueued on any queue. */
 #ifndef TRIGBENCH_TRACE_H
 #define TRIGBENCH_TRACE_H
 #include <stdbool.h>
@@ -27,7 +27,7 @@ struct trace;
  * traced.  One
  * device at a time. */
 int trace_open(struct trg_device *device, struct trace **ret_trace);
-/* Spans of this queue are told as those of `row`; of other queues none are. */
+/* Spans of this queue are reported in `row`; those of other queues are not reported. */
 void trace_queue(struct trace *t, const struct trg_queue *q, uint32_t row);
 /* From now on spans are kept, `room` of them at most; later ones are left out (and counted). */
 int trace_begin(struct trace *t, uint32_t room);

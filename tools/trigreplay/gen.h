@@ -56,7 +56,7 @@ double gen_pt(struct random *r);
  * out (that of 1 %). */
 double gen_scatter(const struct gen_particle *p, double x0);
 
-/* Whom a decay makes: called for each product. */
+/* Called for each product of a decay. */
 typedef int gen_sink(void *ctx, const struct gen_particle *p);
 
 /* Lets a hadron fly from where `p` says and decay, and its decay products likewise; makes a vertex

@@ -9,8 +9,8 @@
  *
  * and volumes of a phantom, as bricks (gen_phantom.c).
  *
- * RoI number i is a pure function of (preset, seed, i), whoever asks for it in whatever order, and
- * the same to the bit on every machine.
+ * RoI number i is a pure function of (preset, seed, i), in whatever order RoIs are made, and
+ * identical to the bit on every machine.
  */
 #ifndef TRIGD_GENERATOR_H
 #define TRIGD_GENERATOR_H
