@@ -349,7 +349,7 @@ int trg_testing_main(int argc, char **argv, const char *const *settings,
     struct trg_testing *t = NULL;
     struct trg_testing_roi *rois;
     uint32_t n;
-    int failed = argc != 2 || trg_testing_open(argv[1], &t) < 0 ||
+    int failed = argc != 2 || trg_testing_open(argv[1], &t) != 0 ||
                  trg_testing_random(t, 200, 500, &rois, &n) < 0 ||
                  trg_testing_each(t, settings, rois, n, is_right) < 0;
 

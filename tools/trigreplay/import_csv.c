@@ -149,7 +149,7 @@ int csv_next(struct csv *c)
 int csv_rows(struct import *im, const char *path, const char *const *names, csv_row *row, void *arg)
 {
     uint32_t column[CSV_FIELDS_MAX];
-    struct csv c;
+    struct csv c = {.im = im};
     int r = csv_open(&c, im, path);
 
     if (r < 0)
