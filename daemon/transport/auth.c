@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +21,7 @@
 #define NAME_BYTES 64u
 #define KEY_BYTES  32u
 #define LINE_BYTES 256
+#define LOOK_MS    1000 /* between looks at the list */
 
 struct key {
     unsigned char bytes[KEY_BYTES];
@@ -33,15 +34,24 @@ struct auth {
     void *zap, *stop, *stopper; /* the thread's socket; both ends of the word to stop */
     pthread_t thread;
     bool has_thread;
-    struct key *key; /* [n]; of the thread alone from its start on */
+    pthread_mutex_t lock; /* of the list */
+    struct key *key;      /* [n]; with a wrong list none */
     uint32_t n;
+    bool is_whole;           /* the file was right when it was read */
+    _Atomic uint32_t lists;  /* whole ones that were read */
     struct timespec changed; /* of the file, when it was read */
     ino_t inode;
+    bool is_missed; /* the file could not be read, and the log says so */
 };
 
 /* ---------------------------------------------------------------- the list */
 
-static int take_key(struct auth *a, const char *line)
+struct list {
+    struct key *key;
+    uint32_t n;
+};
+
+static int take_key(struct list *l, const char *line)
 {
     char text[LINE_BYTES], name[NAME_BYTES] = "?";
     struct key k, *more;
@@ -52,63 +62,114 @@ static int take_key(struct auth *a, const char *line)
     if (strlen(text) != KEYFILE_KEY - 1 || !zmq_z85_decode(k.bytes, text))
         return -EBADMSG;
     memcpy(k.name, name, sizeof k.name);
-    more = realloc(a->key, (a->n + 1) * sizeof *more);
+    more = realloc(l->key, (l->n + 1) * sizeof *more);
     if (!more)
         return -ENOMEM;
-    a->key = more;
-    a->key[a->n++] = k;
+    l->key = more;
+    l->key[l->n++] = k;
     return 0;
+}
+
+/* Puts another list into force. */
+static void take_list(struct auth *a, const struct list *l, bool is_whole)
+{
+    pthread_mutex_lock(&a->lock);
+    free(a->key);
+    a->key = l->key;
+    a->n = l->n;
+    a->is_whole = is_whole;
+    pthread_mutex_unlock(&a->lock);
+    atomic_fetch_add(&a->lists, is_whole);
+}
+
+static bool is_changed(const struct auth *a, const struct stat *s)
+{
+    return a->inode != s->st_ino || a->changed.tv_sec != s->st_mtim.tv_sec ||
+           a->changed.tv_nsec != s->st_mtim.tv_nsec;
+}
+
+static int read_lines(FILE *f, struct list *l, unsigned *ret_line)
+{
+    char line[LINE_BYTES];
+    int r = 0;
+
+    while (r == 0 && fgets(line, sizeof line, f)) {
+        ++*ret_line;
+        r = take_key(l, line);
+    }
+    return r == 0 && ferror(f) ? -EIO : r;
+}
+
+/* Why there is no list: nobody is let in until there is. */
+static void refuse_all(struct auth *a, int error, unsigned line)
+{
+    const char *path = a->list_file;
+
+    if (error == -EBADMSG)
+        log_error("auth", "a line of the list of keys is wrong: nobody is let in",
+                  "file=\"%s\" line=%u allowed=\"KEY NAME\"", path, line);
+    else if (!a->is_missed)
+        log_error("auth", "cannot read the list of keys: nobody is let in",
+                  "file=\"%s\" error=\"%s\"", path, strerror(-error));
+    a->is_missed = error != -EBADMSG;
+    take_list(a, &(struct list){0}, false);
 }
 
 /* Reads the list when it has changed.  With a wrong line nobody of it gets in: a list that is read
  * in part might let in who was taken off it. */
 static int read_list(struct auth *a)
 {
-    const char *path = a->list_file;
-    FILE *f = fopen(path, "re");
-    char line[LINE_BYTES];
-    unsigned number = 0;
-    struct stat s;
-    int r = 0;
+    FILE *f = fopen(a->list_file, "re");
+    struct list fresh = {0};
+    struct stat s = {0};
+    unsigned line = 0;
+    int r = f && fstat(fileno(f), &s) == 0 ? 0 : -errno;
+    const bool is_new = r < 0 || is_changed(a, &s);
 
-    if (!f || fstat(fileno(f), &s) < 0) {
-        r = -errno;
-        a->n = 0;
-        log_error("auth", "cannot read the list of keys: nobody is let in",
-                  "file=\"%s\" error=\"%s\"", path, strerror(-r));
-        if (f)
-            fclose(f);
-        return r;
-    }
-    if (a->inode == s.st_ino && a->changed.tv_sec == s.st_mtim.tv_sec &&
-        a->changed.tv_nsec == s.st_mtim.tv_nsec) {
+    if (r == 0 && is_new)
+        r = read_lines(f, &fresh, &line);
+    if (f)
         fclose(f);
+    if (!is_new)
         return 0;
-    }
-    a->n = 0;
-    while (r == 0 && fgets(line, sizeof line, f)) {
-        number++;
-        r = take_key(a, line);
-    }
-    fclose(f);
-    a->inode = s.st_ino;
+    a->inode = r == 0 || r == -EBADMSG ? s.st_ino : 0; /* 0: it is read again */
     a->changed = s.st_mtim;
     if (r < 0) {
-        a->n = 0;
-        log_error("auth", "a line of the list of keys is wrong: nobody is let in",
-                  "file=\"%s\" line=%u allowed=\"KEY NAME\"", path, number);
+        free(fresh.key);
+        refuse_all(a, r, line);
         return r;
     }
-    log_info("auth", "list of keys read", "file=\"%s\" keys=%u", path, a->n);
+    a->is_missed = false;
+    log_info("auth", "list of keys read", "file=\"%s\" keys=%u", a->list_file, fresh.n);
+    take_list(a, &fresh, true);
     return 0;
 }
 
+/* Of the thread, which alone changes the list. */
 static const char *name_of(const struct auth *a, const unsigned char *key)
 {
     for (uint32_t i = 0; i < a->n; i++)
         if (memcmp(a->key[i].bytes, key, KEY_BYTES) == 0)
             return a->key[i].name;
     return NULL;
+}
+
+uint32_t auth_lists(const struct auth *a)
+{
+    return a ? atomic_load(&a->lists) : 0;
+}
+
+bool auth_allows(struct auth *a, const char *key)
+{
+    unsigned char bytes[KEY_BYTES];
+    bool allows;
+
+    if (!a || strlen(key) != KEYFILE_KEY - 1 || !zmq_z85_decode(bytes, key))
+        return true; /* it came in without a key: not over tcp */
+    pthread_mutex_lock(&a->lock);
+    allows = !a->is_whole || name_of(a, bytes);
+    pthread_mutex_unlock(&a->lock);
+    return allows;
 }
 
 /* ---------------------------------------------------------------- questions (RFC 27) */
@@ -200,12 +261,16 @@ static void *run(void *arg)
                               {.socket = a->stop, .events = ZMQ_POLLIN}};
 
     for (;;) {
-        if (zmq_poll(items, 2, -1) < 0 && errno != EINTR)
+        int n = zmq_poll(items, 2, LOOK_MS);
+
+        if (n < 0 && errno != EINTR)
             return NULL;
-        if (items[1].revents)
+        if (n > 0 && items[1].revents)
             return NULL;
-        if (items[0].revents)
+        if (n > 0 && items[0].revents)
             answer_one(a);
+        else
+            read_list(a);
     }
 }
 
@@ -243,6 +308,7 @@ int auth_open(void *context, const char *key_file, const char *list_file, struct
     if (!a)
         return -ENOMEM;
     a->list_file = list_file;
+    pthread_mutex_init(&a->lock, NULL);
     r = keyfile_read(key_file, &a->server, why, sizeof why);
     if (r == 0 && !a->server.secret_key[0]) {
         r = -EBADMSG;
@@ -277,6 +343,7 @@ void auth_close(struct auth *a)
     if (a->stopper)
         zmq_close(a->stopper);
     keyfile_forget(&a->server);
+    pthread_mutex_destroy(&a->lock);
     free(a->key);
     free(a);
 }

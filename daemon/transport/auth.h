@@ -2,11 +2,15 @@
 /* auth.h - authentication over tcp: CURVE with a list of keys (RFC 26, 27 of ZeroMQ).
  *
  * A thread answers libzmq's question about each peer's key (ZAP) from a list, as
- * `security.clients_file` is one: one peer a line, its public key and a name for the log.  The file
- * is read again when it has changed, so keys come and go without a restart; a connection that
- * stands is not asked again. */
+ * `security.clients_file` is one: one peer a line, its public key and a name for the log.  It looks
+ * at the file once a second and reads it when it has changed, so keys come and go without a
+ * restart. libzmq does not ask again for a connection that stands: gate.h ends those of clients
+ * whose key is off the list. */
 #ifndef TRIGD_AUTH_H
 #define TRIGD_AUTH_H
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "keyfile.h"
 
 /* What messages of such a peer carry (zmq_msg_gets): its name on the list, and its public key. */
@@ -25,4 +29,9 @@ int auth_prepare(const struct auth *a, void *socket);
 /* From here on zmq_connect shows the own keys and wants to meet the peer with that public key;
  * NULL: it asks for none. */
 int auth_dial(void *socket, const struct keyfile *own, const char *peer_key);
+/* A number that grows when a list was read that is right.  Any thread; NULL is fine. */
+uint32_t auth_lists(const struct auth *a);
+/* Whether a key, as AUTH_KEY has it, is on the list.  All are while the file is missing or wrong:
+ * that shuts nobody out who is in.  Any thread; NULL is fine. */
+bool auth_allows(struct auth *a, const char *key);
 #endif

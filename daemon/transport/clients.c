@@ -181,7 +181,7 @@ int clients_open(const struct config *config, struct stats *stats, uint32_t cred
     r = auth_open(c->context, config->security.key_file, config->security.clients_file, &c->auth);
     if (r < 0)
         goto fail;
-    r = gate_open(c->context, c->socket, config, stats, &c->gate);
+    r = gate_open(c->context, c->socket, config, c->auth, stats, &c->gate);
     if (r < 0)
         goto fail;
     r = bind_all(c);
@@ -522,12 +522,12 @@ int clients_hello(struct clients *c, const struct peer *peer, const Trigd__V1__H
     if (!c->n_free || !directory_enter(c->directory, c->shard, name)) {
         make_place(c);
         if (!c->n_free || !directory_enter(c->directory, c->shard, name))
-            return -ENOSPC;
+            return -EUSERS;
     }
     number = c->free[c->n_free - 1];
     client = &c->client[number];
     client->stats = stats_client_get(c->stats, hello->name);
-    r = client->stats ? enter(c, peer, number) : -ENOSPC;
+    r = client->stats ? enter(c, peer, number) : -EUSERS;
     if (r < 0) {
         if (client->stats)
             stats_client_put(c->stats, client->stats);

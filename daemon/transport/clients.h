@@ -89,7 +89,7 @@ int clients_receive(struct clients *c, struct peer *ret_peer, struct route *ret_
 uint32_t clients_find(struct clients *c, const struct peer *peer);
 struct client *clients_at(struct clients *c, uint32_t number);
 /* Takes in a client and grants it credits (0 when all are in use), or renews its entry.
- * -ENOSPC: no more clients are allowed; -ENOMEM: there is no memory to share with it. */
+ * -EUSERS: no more clients are allowed; -ENOMEM: there is no memory to share with it. */
 int clients_hello(struct clients *c, const struct peer *peer, const Trigd__V1__Hello *hello,
                   uint32_t *ret_number);
 /* An RoI of the client was taken, or one that it sent again waits for the answer of the first. */

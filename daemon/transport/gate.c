@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "keyfile.h"
 #include "log.h"
 #include "transport/accepting.h"
 #include "transport/memory.h"
@@ -37,14 +38,17 @@ struct connection {
     bool is_fresh; /* it never was a client */
     bool is_cut, is_heard, is_tcp;
     char address[GATE_ADDRESS];
-    uint64_t since_ns;  /* that it is no client */
-    uint64_t stream_ns; /* since when bytes wait, or come, and no message ends; 0: not so */
-    uint64_t base;      /* bytes received when the last message had come */
+    char key[KEYFILE_KEY]; /* of a client over tcp, "": it has none */
+    uint64_t since_ns;     /* that it is no client */
+    uint64_t stream_ns;    /* since when bytes wait, or come, and no message ends; 0: not so */
+    uint64_t base;         /* bytes received when the last message had come */
 };
 
 struct gate {
     void *monitor;
     const struct config *config;
+    struct auth *auth;
+    uint32_t lists; /* of allowed keys, that all connections were compared with */
     struct stats *stats;
     struct memory *memory;
     struct connection *connection; /* [n] */
@@ -69,8 +73,8 @@ static void allow_descriptors(const struct gate *g)
                  (unsigned long long)limit.rlim_cur, (unsigned long long)wanted);
 }
 
-int gate_open(void *context, void *socket, const struct config *config, struct stats *stats,
-              struct gate **ret_gate)
+int gate_open(void *context, void *socket, const struct config *config, struct auth *auth,
+              struct stats *stats, struct gate **ret_gate)
 {
     struct gate *g = calloc(1, sizeof *g);
     int events = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED, all = 0, r;
@@ -78,6 +82,7 @@ int gate_open(void *context, void *socket, const struct config *config, struct s
     if (!g)
         return -ENOMEM;
     g->config = config;
+    g->auth = auth;
     g->stats = stats;
     g->most = 2 * config->clients.max + EXTRA;
     g->room = g->most + BURST;
@@ -238,9 +243,28 @@ static struct connection *of_client(struct gate *g, uint32_t client)
     return NULL;
 }
 
+static void check_key(struct gate *g, struct connection *k)
+{
+    if (!auth_allows(g->auth, k->key))
+        cut(g, k, "its key is not on the list of clients any more");
+}
+
+/* Compares all with the list of keys, when that is a new one. */
+static void check_keys(struct gate *g)
+{
+    const uint32_t lists = auth_lists(g->auth);
+
+    if (g->lists == lists)
+        return;
+    g->lists = lists;
+    for (uint32_t i = 0; i < g->n; i++)
+        check_key(g, &g->connection[i]);
+}
+
 void gate_hello(struct gate *g, const zmq_msg_t *hello, uint32_t client,
                 char ret_address[GATE_ADDRESS])
 {
+    const char *key = zmq_msg_gets(hello, AUTH_KEY);
     int fd = zmq_msg_get(hello, ZMQ_SRCFD);
 
     snprintf(ret_address, GATE_ADDRESS, "?");
@@ -254,6 +278,8 @@ void gate_hello(struct gate *g, const zmq_msg_t *hello, uint32_t client,
         k->is_fresh = false;
         k->is_heard = true;
         memcpy(ret_address, k->address, GATE_ADDRESS);
+        snprintf(k->key, sizeof k->key, "%s", key ? key : "");
+        check_key(g, k); /* the list may have changed since it came in */
         return;
     }
 }
@@ -391,4 +417,5 @@ void gate_tick(struct gate *g, uint64_t now_ns)
             cut(g, k, why);
     }
     make_room(g, now_ns);
+    check_keys(g);
 }

@@ -9,7 +9,8 @@
  *   - says no Hello within GATE_HELLO_BEATS heartbeats;
  *   - goes on sending a message beyond any that is allowed: by bytes (tcp), or by time (ipc, whose
  *     bytes cannot be counted), and by much less of both while the process has more memory than it
- *     should have.
+ *     should have;
+ *   - has a key that was taken off the list (auth.h).
  * On the I/O thread only. */
 #ifndef TRIGD_GATE_H
 #define TRIGD_GATE_H
@@ -18,15 +19,16 @@
 
 #include "base/stats.h"
 #include "config/config.h"
+#include "transport/auth.h"
 
 #define GATE_HELLO_BEATS 3u
 #define GATE_NONE        UINT32_MAX
 #define GATE_ADDRESS     48
 
 struct gate;
-/* Before the socket binds. */
-int gate_open(void *context, void *socket, const struct config *config, struct stats *stats,
-              struct gate **ret_gate);
+/* Before the socket binds.  `auth` may be NULL. */
+int gate_open(void *context, void *socket, const struct config *config, struct auth *auth,
+              struct stats *stats, struct gate **ret_gate);
 /* After the socket was closed, before its context ends.  NULL is fine. */
 void gate_close(struct gate *g);
 

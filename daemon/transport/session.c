@@ -27,7 +27,7 @@ int session_enter(struct clients *c, const struct peer *peer, const Trigd__V1__H
 {
     int r = clients_hello(c, peer, hello, ret_number);
 
-    if (r == -ENOSPC)
+    if (r == -EUSERS)
         check_refuse(ret_error, TRIGD__V1__ERROR__CODE__TOO_LARGE,
                      "this daemon has its %u clients already (clients.max)", most);
     else if (r < 0)

@@ -119,12 +119,17 @@ static void the_list_decides(void **state)
     crowd_meet(&m[8], 1);
     member_send(&m[8], 50, 0);
     crowd_settle(&m[8], 1);
-    allow(&s->server, &s->otto, NULL); /* anna's next connection is refused */
+    allow(&s->server, &s->otto, NULL); /* anna's connection ends, and her next one is refused */
+    server_wait_counter(&s->server, "cut_off", 1);
+    server_wait_counter(&s->server, "clients", 3);
     join(s, &m[6], &s->anna, server);
     join(s, &m[7], &s->otto, server);
     crowd_meet(&m[7], 1);
     crowd_pump(m, 9, 500);
     assert_false(m[6].is_welcome);
+    member_send(&m[8], 50, 0); /* otto's is the connection that he had */
+    crowd_settle(&m[8], 1);
+    assert_int_equal(server_counter(&s->server, "cut_off"), 1);
     crowd_check(&s->server, m, 9);
 }
 
