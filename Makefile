@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The short names of what CMake presets and scripts do.  `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo check build wheel install packages package-check format lint fuzz bench docs-figures docs-plots docs-parameters docs-commands docs-collections gpu-check convert-check storm farm-check clean
+.PHONY: help demo check build wheel install packages package-check format lint fuzz bench docs-figures docs-plots docs-parameters docs-commands docs-collections gpu-check convert-check storm faults farm-check clean
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 STORM_PRESET ?= release
@@ -76,6 +76,9 @@ storm: ## break a daemon and its clients at random for STORM_SECONDS (default 72
 	cmake --build build/$(STORM_PRESET) --target storm
 	tests/storm/storm build/$(STORM_PRESET) --seconds $(or $(STORM_SECONDS),7200) --phase-seconds 3 --tail 3 --findings 20 --report build/storm.md \
 		--json build/storm.jsonl $(STORM_OPTIONS)
+
+faults: build ## let every call below the daemon fail once, over start, reload and 1,000 RoIs; failures into build/faults.jsonl
+	tests/faults/faults build/release --scene cpu --scene thread --scene opencl --scene gpu --json build/faults.jsonl
 
 farm-check: build ## a farm of four nodes under a real Slurm on this host: nodes killed, stopped, upgraded, scaled, guests preempted
 	tools/setup check

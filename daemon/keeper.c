@@ -39,8 +39,6 @@ static int reload(struct keeper *k)
     if (r == 0) {
         opening_say(k->setup.base.opening, "moving the shards to the new menu");
         r = k->hooks.swap(k->hooks.ctx, g);
-        if (r < 0)
-            generation_close(g);
     }
     if (r == 0) {
         k->generation++;

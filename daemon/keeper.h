@@ -12,8 +12,7 @@
 struct keeper;
 struct keeper_hooks {
     void *ctx;
-    /* Makes a generation the running one in all shards (0, or a negative errno and it stays the
-     * keeper's). */
+    /* Makes a generation the running one in all shards, or closes it: a negative errno. */
     int (*swap)(void *ctx, struct generation *g);
     void (*write_accounts)(void *ctx); /* of all shards */
     void (*run)(void *ctx);            /* what run control has to do */

@@ -251,42 +251,64 @@ void runcontrol_hooks(struct runcontrol *r, struct control_hooks *ret_hooks)
 
 /* ---------------------------------------------------------------- menu generations */
 
-static int on_may_swap(void *arg)
+static int on_prepare(void *arg)
 {
     struct request *q = arg;
 
-    return dispatch_may_swap(shard_dispatch(q->shard));
+    return dispatch_prepare(shard_dispatch(q->shard), q->engine);
 }
 
 static int on_swap(void *arg)
 {
     struct request *q = arg;
 
-    return dispatch_swap(shard_dispatch(q->shard), q->engine);
+    dispatch_swap(shard_dispatch(q->shard));
+    return 0;
 }
 
-/* Once all shards have room nothing but the end of the daemon keeps one from the new generation:
- * its thread has ended then. */
+static int on_abandon(void *arg)
+{
+    struct request *q = arg;
+
+    dispatch_abandon(shard_dispatch(q->shard));
+    return 0;
+}
+
+/* For a shard that has the engine prepared: nothing but the end of the daemon keeps it from that,
+ * and then it retires the engine with its others. */
+static int insist(const struct runcontrol *run, uint32_t shard, int (*fn)(void *arg))
+{
+    struct request q = {.shard = run->shard[shard]};
+    int r;
+
+    do
+        r = mailbox_call(shard_mailbox(run->shard[shard]), fn, &q, CALL_MS);
+    while (r == -ETIMEDOUT && !atomic_load(&run->is_over));
+    return r;
+}
+
+/* The first n shards have prepared. */
+static void give_up(const struct runcontrol *run, struct generation *g, uint32_t n)
+{
+    for (uint32_t i = 0; i < run->n_shards; i++)
+        if (i >= n || insist(run, i, on_abandon) == 0)
+            engine_leave(g->engine[i]);
+}
+
 int runcontrol_swap(void *runcontrol, struct generation *g)
 {
     struct runcontrol *run = runcontrol;
-    int r = 0;
 
-    for (uint32_t i = 0; r == 0 && i < run->n_shards; i++) {
-        struct request q = {.shard = run->shard[i]};
-
-        r = mailbox_call(shard_mailbox(run->shard[i]), on_may_swap, &q, CALL_MS);
-    }
-    if (r < 0)
-        return r;
     for (uint32_t i = 0; i < run->n_shards; i++) {
         struct request q = {.shard = run->shard[i], .engine = g->engine[i]};
+        int r = mailbox_call(shard_mailbox(run->shard[i]), on_prepare, &q, CALL_MS);
 
-        do
-            r = mailbox_call(shard_mailbox(run->shard[i]), on_swap, &q, CALL_MS);
-        while (r == -ETIMEDOUT && !atomic_load(&run->is_over));
-        if (r < 0)
-            engine_leave(g->engine[i]);
+        if (r < 0) {
+            give_up(run, g, i);
+            return r;
+        }
     }
+    for (uint32_t i = 0; i < run->n_shards; i++)
+        insist(run, i, on_swap);
     return 0;
 }

@@ -24,7 +24,8 @@ struct runcontrol {
 
 /* The requests of `trigctl` and HTTP; from any thread. */
 void runcontrol_hooks(struct runcontrol *r, struct control_hooks *ret_hooks);
-/* For keeper_start: makes a generation the running one in all shards. */
+/* For keeper_start: makes a generation the running one in all shards, or closes it.  -EBUSY: a
+ * shard has two older ones that are not empty; -ENOMEM; -ETIMEDOUT. */
 int runcontrol_swap(void *runcontrol, struct generation *g);
 
 /* All stages are open. */

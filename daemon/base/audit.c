@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,14 +70,18 @@ void audit_write(const struct audit_line *line)
     const int fd = atomic_load(&file);
     char *text = NULL;
     size_t n = 0;
+    bool failed = true;
     FILE *out;
 
     if (fd < 0)
         return;
     out = open_memstream(&text, &n);
-    if (out)
+    if (out) {
         print(line, out);
-    if (!out || fclose(out) != 0 || write(fd, text, n) != (ssize_t)n)
+        failed = ferror(out) != 0; /* fclose says nothing of it */
+        failed |= fclose(out) != 0;
+    }
+    if (failed || write(fd, text, n) != (ssize_t)n)
         log_error("audit", "a line of the audit log is lost", "by=\"%s\" action=\"%s\"", line->by,
                   line->action);
     free(text);

@@ -515,6 +515,14 @@ static int complete_all(struct yamlfile *f, struct config *c, const char *path)
     return make_paths_absolute(c, path);
 }
 
+/* Problems of the file were logged where they were found. */
+static void say_error(const char *path, int error)
+{
+    if (error != -EINVAL)
+        log_error("config", "cannot read a configuration", "file=\"%s\" error=\"%s\"", path,
+                  strerror(-error));
+}
+
 int config_load(const char *path, struct config **ret_config)
 {
     struct yamlfile *f;
@@ -522,12 +530,16 @@ int config_load(const char *path, struct config **ret_config)
     void *data;
     int r = yamlfile_load(path, &schema, &data, &f);
 
-    if (r < 0)
+    if (r < 0) {
+        if (r == -ENOMEM)
+            say_error(path, r);
         return r;
+    }
     c = data;
     c->file = f;
     r = complete_all(f, c, path);
     if (r < 0) {
+        say_error(path, r);
         config_free(c);
         return r;
     }

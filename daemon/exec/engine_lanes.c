@@ -174,6 +174,8 @@ static int make_lane(const struct engine_setup *setup, struct generation *g, uin
     affinity_enter(setup->affinity, &at->at);
     r = worker_add(at->worker, ret_lanes);
     affinity_leave(setup->affinity);
+    if (r < 0 && !ret_lanes[0]->worker)
+        return r;
     if (r < 0)
         log_error("engine", "a lane is not up", "lane=\"%s\" error=\"%s\"",
                   ret_lanes[0]->s.stats->name, strerror(-r));

@@ -63,7 +63,8 @@ void worker_close(struct worker *w);
 
 /* Gives it a lane of each shard: opens their runner, on the cores that the calling thread is bound
  * to.  The lanes are up when this returns 0, and get their batches there.  On failure they stay
- * with the worker, down, and a process tries again after a pause. */
+ * with the worker, down, and a process tries again after a pause; but without memory for them they
+ * have no worker. */
 int worker_add(struct worker *w, struct lane *const *lanes);
 /* From now on the watcher restarts it. */
 int worker_watch(struct worker *w);

@@ -154,14 +154,26 @@ static void show(const struct accounts *a, struct engine *e, uint32_t slot)
 int accounts_begin(struct accounts *a, struct engine *e)
 {
     struct lumi newest, from;
-    uint32_t slot;
 
     change_book_state(a->book, &newest, &from);
-    slot = add(a, e, newest, NO_VERSION, true);
-    if (slot == NONE)
-        return -ENOMEM;
-    show(a, e, slot);
-    return 0;
+    return add(a, e, newest, NO_VERSION, true) == NONE ? -ENOMEM : 0;
+}
+
+void accounts_show(const struct accounts *a, struct engine *e)
+{
+    for (uint32_t i = 0; i < a->n_slots; i++)
+        if (a->slot[i] && a->slot[i]->engine == e)
+            show(a, e, i);
+}
+
+void accounts_abandon(struct accounts *a, const struct engine *e)
+{
+    for (uint32_t i = 0; i < a->n_slots; i++) {
+        if (!a->slot[i] || a->slot[i]->engine != e)
+            continue;
+        account_free(a->slot[i]);
+        a->slot[i] = NULL;
+    }
 }
 
 /* ---------------------------------------------------------------- an RoI enters */

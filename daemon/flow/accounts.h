@@ -22,8 +22,12 @@ struct accounts;
 int accounts_new(struct change_book *book, struct accounts **ret_accounts);
 void accounts_free(struct accounts *a); /* NULL is fine */
 
-/* RoIs of the engine may come; shows its prescales in its stats.  -ENOMEM. */
+/* RoIs of the engine may come.  -ENOMEM. */
 int accounts_begin(struct accounts *a, struct engine *e);
+/* Its first ones do: shows its prescales in its stats. */
+void accounts_show(const struct accounts *a, struct engine *e);
+/* None came, and none will. */
+void accounts_abandon(struct accounts *a, const struct engine *e);
 /* Enters an RoI; returns its account.  There is always one: beyond 4,096 lumi blocks that are not
  * written yet, or without memory, one for all the others. */
 uint32_t accounts_enter(struct accounts *a, struct engine *e, const struct trg_roi_info *info);

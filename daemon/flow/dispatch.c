@@ -16,7 +16,7 @@
 
 /* ---------------------------------------------------------------- engines */
 
-/* Makes an engine the running one. */
+/* Makes room in the books for the RoIs of an engine. */
 static int begin(struct dispatch *d, struct engine *e)
 {
     int r = histograms_begin(d->histograms, e);
@@ -28,8 +28,16 @@ static int begin(struct dispatch *d, struct engine *e)
         histograms_leave(d->histograms, e);
         return r;
     }
-    stats_set(&d->stats->g.menu_generation, e->generation);
     return 0;
+}
+
+/* Makes an engine that has begun the running one, in a free place. */
+static void run(struct dispatch *d, struct engine *e, uint32_t place)
+{
+    d->engine[place] = e;
+    d->current = place;
+    accounts_show(d->accounts, e);
+    stats_set(&d->stats->g.menu_generation, e->generation);
 }
 
 /* Half of the hard limit, so that the RoIs of a batch that hangs can still run again. */
@@ -76,21 +84,29 @@ int dispatch_open(const struct config *config, struct pool *pool, struct stats *
         dispatch_close(d);
         return r;
     }
-    d->engine[0] = engine;
+    run(d, engine, 0);
     *ret_dispatch = d;
     return 0;
+}
+
+static void retire(struct dispatch *d, struct engine **at)
+{
+    struct engine *e = *at;
+
+    if (!e)
+        return;
+    *at = NULL;
+    histograms_leave(d->histograms, e);
+    d->retire.call(d->retire.ctx, e);
 }
 
 void dispatch_close(struct dispatch *d)
 {
     if (!d)
         return;
-    for (uint32_t i = 0; i < ENGINES_MAX; i++) {
-        if (!d->engine[i])
-            continue;
-        histograms_leave(d->histograms, d->engine[i]);
-        d->retire.call(d->retire.ctx, d->engine[i]);
-    }
+    for (uint32_t i = 0; i < ENGINES_MAX; i++)
+        retire(d, &d->engine[i]);
+    retire(d, &d->next);
     suspects_free(d->suspects);
     deadlines_free(d->deadlines);
     accounts_free(d->accounts);
@@ -121,37 +137,44 @@ static void retire_empty(struct dispatch *d)
         if (i == d->current || !d->engine[i] || !is_idle(d->engine[i]))
             continue;
         accounts_leave(d->accounts, d->engine[i]);
-        histograms_leave(d->histograms, d->engine[i]);
-        d->retire.call(d->retire.ctx, d->engine[i]);
-        d->engine[i] = NULL;
+        retire(d, &d->engine[i]);
     }
 }
 
-int dispatch_may_swap(struct dispatch *d)
+/* A free place for an engine, or ENGINES_MAX. */
+static uint32_t free_place(const struct dispatch *d)
 {
-    retire_empty(d);
-    for (uint32_t i = 0; i < ENGINES_MAX; i++)
-        if (!d->engine[i])
-            return 0;
-    return -EBUSY;
+    uint32_t i = 0;
+
+    while (i < ENGINES_MAX && d->engine[i])
+        i++;
+    return i;
 }
 
-int dispatch_swap(struct dispatch *d, struct engine *e)
+int dispatch_prepare(struct dispatch *d, struct engine *e)
 {
     int r;
 
     retire_empty(d);
-    for (uint32_t i = 0; i < ENGINES_MAX; i++) {
-        if (d->engine[i])
-            continue;
-        r = begin(d, e);
-        if (r < 0)
-            return r;
-        d->engine[i] = e;
-        d->current = i;
-        return 0;
-    }
-    return -EBUSY;
+    if (d->next || free_place(d) == ENGINES_MAX)
+        return -EBUSY;
+    r = begin(d, e);
+    if (r == 0)
+        d->next = e;
+    return r;
+}
+
+void dispatch_swap(struct dispatch *d)
+{
+    run(d, d->next, free_place(d));
+    d->next = NULL;
+}
+
+void dispatch_abandon(struct dispatch *d)
+{
+    accounts_abandon(d->accounts, d->next);
+    histograms_leave(d->histograms, d->next);
+    d->next = NULL;
 }
 
 struct accounts *dispatch_accounts(struct dispatch *d)

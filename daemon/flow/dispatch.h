@@ -32,10 +32,13 @@ void dispatch_close(struct dispatch *d);
 
 /* The running engine, which gets the next RoI. */
 struct engine *dispatch_engine(struct dispatch *d);
-/* Whether there is room for another engine.  -EBUSY: two older ones are not empty yet. */
-int dispatch_may_swap(struct dispatch *d);
-/* Makes another engine the running one.  -EBUSY, as above. */
-int dispatch_swap(struct dispatch *d, struct engine *e);
+/* Prepares for another engine, which it takes over: nothing of dispatch_swap can fail then.
+ * -EBUSY: two older ones are not empty yet; -ENOMEM. */
+int dispatch_prepare(struct dispatch *d, struct engine *e);
+/* Makes the prepared engine the running one. */
+void dispatch_swap(struct dispatch *d);
+/* Instead of that: gives the prepared engine back to the caller. */
+void dispatch_abandon(struct dispatch *d);
 /* The books of its RoIs. */
 struct accounts *dispatch_accounts(struct dispatch *d);
 struct histograms *dispatch_histograms(struct dispatch *d);

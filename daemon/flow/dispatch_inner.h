@@ -32,6 +32,7 @@ struct dispatch {
     struct dispatch_retire retire;
     struct engine *engine[ENGINES_MAX];
     uint32_t current;
+    struct engine *next;     /* prepared, and not running yet */
     uint32_t oldest, newest; /* RoIs not decided, by arrival */
     uint32_t soft_checked;   /* the oldest RoI not yet past the soft limit */
     uint64_t soft_ns, hard_ns;

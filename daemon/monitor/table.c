@@ -140,6 +140,10 @@ void table_print(const struct table *t, enum table_format format, bool single, F
 {
     uint32_t rows = t->n_columns ? t->n_cells / t->n_columns : 0;
 
+    if (t->failed && format == TABLE_JSON)
+        fputs("{\"error\":\"there is no memory\"}", out);
+    else if (t->failed)
+        fputs("error: there is no memory\n", out);
     if (t->failed || (single && !rows))
         return;
     if (format == TABLE_TEXT && single) {

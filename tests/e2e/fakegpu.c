@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fakegpu - a backend for tests: eight "GPUs" that are the host's CPU, with memory of their own,
- * and take 2 ms for a batch. GPU n is lost while the file n of the folder $FAKEGPU_LOST exists. */
+ * and take 2 ms for a batch. GPU n is lost while the file n of the folder $FAKEGPU_LOST exists.
+ * tests/faults lets each call fail. */
 #include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -27,6 +30,13 @@ static int is_lost(uint32_t index)
     return access(path, F_OK) == 0;
 }
 
+__attribute__((weak)) bool below_fails(const char *call, int error); /* tests/faults/below.h */
+
+static bool is_failing(const char *call)
+{
+    return below_fails && below_fails(call, EIO);
+}
+
 static void info(struct trg_device *d, struct trg_device_info *ret_info)
 {
     real->info(d, ret_info);
@@ -38,12 +48,12 @@ static void info(struct trg_device *d, struct trg_device_info *ret_info)
 
 static int finish(struct trg_queue *q)
 {
-    return is_lost(mine) ? -ENODEV : real->finish(q);
+    return is_lost(mine) ? -ENODEV : is_failing("gpu_finish") ? -EIO : real->finish(q);
 }
 
 static int event_wait(struct trg_event *e)
 {
-    return is_lost(mine) ? -ENODEV : real->event_wait(e);
+    return is_lost(mine) ? -ENODEV : is_failing("gpu_event_wait") ? -EIO : real->event_wait(e);
 }
 
 static int event_query(struct trg_event *e)
@@ -51,8 +61,70 @@ static int event_query(struct trg_event *e)
     const struct timespec batch = {.tv_nsec = 2000000};
 
     nanosleep(&batch, NULL);
-    return is_lost(mine) ? -ENODEV : real->event_query(e);
+    return is_lost(mine) ? -ENODEV : is_failing("gpu_event_query") ? -EIO : real->event_query(e);
 }
+
+/* ---------------------------------------------------------------- calls that fail */
+
+#define GPU_CALL(name, params, args)                                    \
+    static int failing_##name params                                    \
+    {                                                                   \
+        return below_fails("gpu_" #name, EIO) ? -EIO : real->name args; \
+    }
+GPU_CALL(buffer_new,
+         (struct trg_device * d, enum trg_mem mem, size_t bytes, struct trg_buffer **ret),
+         (d, mem, bytes, ret))
+GPU_CALL(module_new,
+         (struct trg_device * d, const struct trg_program *p, const char *options,
+          struct trg_module **ret),
+         (d, p, options, ret))
+GPU_CALL(kernel_get, (struct trg_module * m, const char *name, struct trg_kernel **ret),
+         (m, name, ret))
+GPU_CALL(queue_new, (struct trg_device * d, struct trg_queue **ret), (d, ret))
+GPU_CALL(write,
+         (struct trg_queue * q, struct trg_buffer *dst, size_t dst_at, struct trg_buffer *src,
+          size_t src_at, size_t bytes),
+         (q, dst, dst_at, src, src_at, bytes))
+GPU_CALL(read,
+         (struct trg_queue * q, struct trg_buffer *dst, size_t dst_at, struct trg_buffer *src,
+          size_t src_at, size_t bytes),
+         (q, dst, dst_at, src, src_at, bytes))
+GPU_CALL(copy,
+         (struct trg_queue * q, struct trg_buffer *dst, size_t dst_at, struct trg_buffer *src,
+          size_t src_at, size_t bytes),
+         (q, dst, dst_at, src, src_at, bytes))
+GPU_CALL(fill,
+         (struct trg_queue * q, struct trg_buffer *b, size_t at, size_t bytes, uint32_t pattern),
+         (q, b, at, bytes, pattern))
+GPU_CALL(launch,
+         (struct trg_queue * q, struct trg_kernel *k, struct trg_range r,
+          const struct trg_arg *args, uint32_t n),
+         (q, k, r, args, n))
+GPU_CALL(host_call, (struct trg_queue * q, void (*fn)(void *), void *arg), (q, fn, arg))
+GPU_CALL(flush, (struct trg_queue * q), (q))
+GPU_CALL(event_new, (struct trg_device * d, struct trg_event **ret), (d, ret))
+GPU_CALL(event_record, (struct trg_queue * q, struct trg_event *e), (q, e))
+GPU_CALL(queue_wait_event, (struct trg_queue * q, struct trg_event *e), (q, e))
+
+static void fail_on_command(void)
+{
+    ops.buffer_new = failing_buffer_new;
+    ops.module_new = failing_module_new;
+    ops.kernel_get = failing_kernel_get;
+    ops.queue_new = failing_queue_new;
+    ops.write = failing_write;
+    ops.read = failing_read;
+    ops.copy = failing_copy;
+    ops.fill = failing_fill;
+    ops.launch = failing_launch;
+    ops.host_call = failing_host_call;
+    ops.flush = failing_flush;
+    ops.event_new = failing_event_new;
+    ops.event_record = failing_event_record;
+    ops.queue_wait_event = failing_queue_wait_event;
+}
+
+/* ---------------------------------------------------------------- the backend */
 
 static int load(void)
 {
@@ -92,6 +164,8 @@ static int open_one(const struct trg_host *host, uint32_t index, struct trg_devi
     ops.finish = finish;
     ops.event_wait = event_wait;
     ops.event_query = event_query;
+    if (below_fails)
+        fail_on_command();
     ((struct trg_object *)*ret_device)->ops = &ops; /* what is made from it has them as well */
     return 0;
 }
