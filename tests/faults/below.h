@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BELOW_FRAMES  6
+#define BELOW_FRAMES  8
 #define BELOW_SITES   16384u
 #define BELOW_TRAIL   424
 #define BELOW_VERSION 1u
