@@ -29,6 +29,7 @@
 #define FRESH_BYTES     (1u << 20)        /* of what may come before Hello */
 #define FRESH_STREAM_NS (100 * NS_PER_MS)
 #define STREAM_NS       (500 * NS_PER_MS) /* of one message over ipc */
+#define QUIET_NS        (40 * NS_PER_MS)  /* two looks that find nothing: it has paused */
 #define TIGHT_NS        (10 * NS_PER_MS)  /* the same while memory is short: at two ticks */
 
 struct connection {
@@ -41,6 +42,7 @@ struct connection {
     char key[KEYFILE_KEY]; /* of a client over tcp, "": it has none */
     uint64_t since_ns;     /* that it is no client */
     uint64_t stream_ns;    /* since when bytes wait, or come, and no message ends; 0: not so */
+    uint64_t busy_ns;      /* when bytes waited last: a reader as fast as its peer leaves none */
     uint64_t base;         /* bytes received when the last message had come */
 };
 
@@ -350,17 +352,19 @@ static const char *look_at(struct gate *g, struct connection *k, bool is_short, 
         k->stream_ns = 0;
     }
     k->is_heard = false;
-    if (is_busy && !k->stream_ns)
-        k->stream_ns = now_ns;
-    if (!is_busy)
+    if (is_busy) {
+        k->busy_ns = now_ns;
+        k->stream_ns = k->stream_ns ? k->stream_ns : now_ns;
+    } else if (now_ns > k->busy_ns + QUIET_NS) {
         k->stream_ns = 0;
+    }
     if (k->client == GATE_NONE && now_ns > k->since_ns + GATE_HELLO_BEATS * beat)
         return "it says no Hello";
     allowed = k->is_fresh ? FRESH_BYTES : message + FRESH_BYTES;
     if (k->is_tcp && bytes > k->base + allowed)
         return "its message is too long";
     allowed = is_short ? TIGHT_NS : k->is_fresh ? FRESH_STREAM_NS : STREAM_NS;
-    if (k->stream_ns && (is_short || !k->is_tcp) && now_ns > k->stream_ns + allowed)
+    if (k->stream_ns && is_busy && (is_short || !k->is_tcp) && now_ns > k->stream_ns + allowed)
         return "its message does not end";
     return NULL;
 }

@@ -13,7 +13,8 @@
 #include "log.h"
 #include "shm.h"
 
-#define SETTLE_NS NS_PER_S /* after a reload the old lanes are still there */
+/* After a reload the old lanes go, so the base may fall; what comes meanwhile is no part of it. */
+#define SETTLE_NS NS_PER_S
 
 struct memory {
     int fd;              /* of /proc/self/statm */
@@ -92,11 +93,12 @@ bool memory_is_short(struct memory *m, uint64_t generation, uint64_t now_ns)
 {
     uint64_t now = used(m);
 
-    if (generation != m->generation) {
+    if (!m->base || generation != m->generation) {
         m->generation = generation;
         m->reloaded_ns = now_ns;
+        m->base = now;
     }
-    if (!m->base || now_ns < m->reloaded_ns + SETTLE_NS)
+    if (now < m->base && now_ns < m->reloaded_ns + SETTLE_NS)
         m->base = now;
     if (now <= m->base + m->more)
         return false;

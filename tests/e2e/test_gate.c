@@ -234,8 +234,7 @@ static void messages_that_never_end(void **state)
         attack(s, i & 1, i & 2, i & 4 ? 1 : MIB);
     after = memory_of(&s->server, "VmHWM:");
     print_message("largest size: %u MiB, %u MiB before\n", after, before);
-    if (strcmp(getenv("TRIGD_SANITIZED") ? getenv("TRIGD_SANITIZED") : "", "1") != 0)
-        assert_true(after < before + BOUND_MIB);
+    assert_true(after < before + BOUND_MIB);
     check_service(s);
 }
 
