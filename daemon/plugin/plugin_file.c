@@ -10,7 +10,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "clock.h"
+
+#define SEAL_NS (5 * NS_PER_S)
 
 static int copy_bytes(int from, int to)
 {
@@ -24,6 +29,20 @@ static int copy_bytes(int from, int to)
     }
 }
 
+/* The kernel refuses to seal while something else, such as memory that it moves, holds a page of
+ * the file for a moment. */
+static int seal(int fd)
+{
+    const uint64_t limit = clock_ns() + SEAL_NS;
+
+    while (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+        if (errno != EBUSY || clock_ns() > limit)
+            return -errno;
+        nanosleep(&(struct timespec){.tv_nsec = NS_PER_MS}, NULL);
+    }
+    return 0;
+}
+
 int plugin_file_copy(const char *path, int *ret_fd)
 {
     int from = open(path, O_RDONLY | O_CLOEXEC), to, r;
@@ -33,9 +52,8 @@ int plugin_file_copy(const char *path, int *ret_fd)
     to = memfd_create("trigd-plugin", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     r = to < 0 ? -errno : copy_bytes(from, to);
     close(from);
-    if (r == 0 &&
-        fcntl(to, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
-        r = -errno;
+    if (r == 0)
+        r = seal(to);
     if (r < 0) {
         if (to >= 0)
             close(to);
