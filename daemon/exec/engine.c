@@ -257,6 +257,32 @@ static int open_all(const struct engine_setup *setup, struct generation *g)
     return r;
 }
 
+static void close_engine(struct engine *e)
+{
+    for (uint32_t i = 0; i < MENU_STEPS_MAX; i++) {
+        for (uint32_t k = 0; k < e->step[i].n_lanes; k++)
+            lane_close(e->step[i].lane[k]);
+        lane_close(e->step[i].retry);
+        free(e->step[i].lane);
+        for (uint32_t c = 0; c < MENU_PRIORITIES; c++)
+            free(e->step[i].queue[c].entry);
+        free(e->step[i].place);
+    }
+    free(e);
+}
+
+/* No engine of it is in use. */
+static void generation_close(struct generation *g)
+{
+    for (uint32_t i = 0; i < g->n_workers; i++)
+        worker_close(g->worker[i].worker);
+    for (uint32_t i = 0; i < g->n_engines; i++)
+        close_engine(g->engine[i]);
+    conditions_drop(&g->conditions);
+    menu_free(g->menu);
+    free(g);
+}
+
 int generation_open(const struct engine_setup *setup, uint32_t number,
                     struct generation **ret_generation)
 {
@@ -280,33 +306,6 @@ int generation_open(const struct engine_setup *setup, uint32_t number,
              (unsigned long long)((clock_ns() - from) / NS_PER_MS));
     *ret_generation = g;
     return 0;
-}
-
-static void close_engine(struct engine *e)
-{
-    for (uint32_t i = 0; i < MENU_STEPS_MAX; i++) {
-        for (uint32_t k = 0; k < e->step[i].n_lanes; k++)
-            lane_close(e->step[i].lane[k]);
-        lane_close(e->step[i].retry);
-        free(e->step[i].lane);
-        for (uint32_t c = 0; c < MENU_PRIORITIES; c++)
-            free(e->step[i].queue[c].entry);
-        free(e->step[i].place);
-    }
-    free(e);
-}
-
-void generation_close(struct generation *g)
-{
-    if (!g)
-        return;
-    for (uint32_t i = 0; i < g->n_workers; i++)
-        worker_close(g->worker[i].worker);
-    for (uint32_t i = 0; i < g->n_engines; i++)
-        close_engine(g->engine[i]);
-    conditions_drop(&g->conditions);
-    menu_free(g->menu);
-    free(g);
 }
 
 void engine_leave(struct engine *e)

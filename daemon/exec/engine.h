@@ -112,8 +112,6 @@ int engine_open_guests(const struct engine_setup *setup, struct generation *g);
 bool engine_guest_is_alone(const char *backend);
 /* The worker of the guest on a device; NULL: the device is not there. */
 struct worker *generation_guest_worker(struct generation *g, const char *backend, uint32_t index);
-/* Closes a generation of which no engine is in use.  NULL is fine. */
-void generation_close(struct generation *g);
 /* An engine is not in use any more: the last one closes the generation. */
 void engine_leave(struct engine *e);
 #endif

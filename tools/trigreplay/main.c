@@ -234,9 +234,8 @@ static void parse(int argc, char **argv, struct arguments *a)
          "different RoIs among them, made or read before the clock starts (default 2000, or all "
          "of the file)"},
         {"layout", ARG_TEXT, &t.layout, 0, 0, "L",
-         "plain (what simulated RoIs are), or encoded: columns whose declaration has an encoding "
-         "as "
-         "16-bit numbers (default: as made, or as the file has them)"},
+         "plain (what simulated RoIs are), or encoded: 16-bit numbers in columns that may be "
+         "encoded (default: as made, or as the file has them)"},
         {"type", ARG_U32, &o->type, 0, ROI_TYPES - 1, "T",
          "of the RoIs; a menu selects chains by it (default: as the file has them, or 0)"},
         {"deadline", ARG_U32, &o->deadline_us, 1, SHM_DEADLINE_MAX, "US",
