@@ -15,6 +15,7 @@
 #include "trigd.pb-c.h"
 
 #define TAG_CREDIT  0x1a       /* of FromDaemon, field 3 */
+#define TAG_BUSY    0x22       /* field 4 */
 #define TOKENS      (1u << 16) /* more than the largest window */
 #define TOKEN_BYTES 4u         /* of a token as a varint */
 #define PATIENCE    20000      /* ms for any answer */
@@ -99,12 +100,18 @@ static int send_one(struct client *c, uint64_t due_ns)
 
 /* ---------------------------------------------------------------- and back */
 
+static int wrong(const char *what)
+{
+    fprintf(stderr, "bench: %s\n", what);
+    return -EPROTO;
+}
+
 static int note(struct client *c, uint64_t token, uint64_t now)
 {
     uint64_t *sent = &c->sent_ns[token % TOKENS];
 
     if (!*sent || !c->outstanding)
-        return -EPROTO; /* answered twice */
+        return wrong("an RoI was answered twice");
     if (c->n_latencies == c->room) {
         size_t room = c->room ? 2 * c->room : 1u << 16;
         uint64_t *larger = realloc(c->latency_ns, room * sizeof *larger);
@@ -129,9 +136,11 @@ static int note_decisions(struct client *c, const unsigned char *at, size_t n, u
 
     if (n && *at == TAG_CREDIT)
         return 0; /* the window is smaller in any case */
+    if (n && *at == TAG_BUSY)
+        return wrong("RoIs were answered Busy");
     at = enter(at, end, 0x12, &bytes);
     if (!at)
-        return -EPROTO;
+        return wrong("an answer is neither decisions nor credits");
     while (at < end && r == 0) {
         in = enter(at, end, 0x0a, &bytes);
         if (!in || *in != 0x08 || !get_varint(in + 1, end, &token))
