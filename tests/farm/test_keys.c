@@ -160,6 +160,7 @@ static void call(struct caller *c, const char *endpoint, const struct keyfile *k
 
 static void hang_up(struct caller *c)
 {
+    zmq_socket_monitor(c->socket, NULL, 0); /* an event that nobody takes would hold up libzmq */
     zmq_close(c->socket);
     zmq_close(c->watch);
 }
