@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* island.h - a network of its own (a network namespace) whose addresses can be cut off: packets
- * from and to them are lost, and nobody is told, as when a cable is pulled.
+ * from and to them are lost without notice, as when a cable is pulled.
  *
  * Everything that fails here fails the test. */
 #ifndef TRIGD_TEST_ISLAND_H
