@@ -253,6 +253,24 @@ static int64_t number_of(struct server *s, const char *command, const char *name
     return value;
 }
 
+uint64_t server_row_number(struct server *s, const char *table, const char *name, const char *key)
+{
+    char command[64], wanted[64], *answer, *at;
+    uint64_t value;
+
+    snprintf(command, sizeof command, "show %s json", table);
+    answer = server_ask(s, command);
+    snprintf(wanted, sizeof wanted, ":\"%s\"", name);
+    at = strstr(answer, wanted);
+    assert_non_null(at);
+    snprintf(wanted, sizeof wanted, "\"%s\":", key);
+    at = strstr(at, wanted);
+    assert_non_null(at);
+    value = strtoull(at + strlen(wanted), NULL, 10);
+    free(answer);
+    return value;
+}
+
 uint64_t server_counter(struct server *s, const char *name)
 {
     return (uint64_t)number_of(s, "show info json", name);

@@ -52,6 +52,8 @@ void server_remove(const char *folder);
 char *server_ask(struct server *s, const char *command);
 /* A counter of `show info json`. */
 uint64_t server_counter(struct server *s, const char *name);
+/* A number of the row of that name in `show TABLE json`. */
+uint64_t server_row_number(struct server *s, const char *table, const char *name, const char *key);
 /* A counter of a stream of `show streams json`. */
 uint64_t server_stream(struct server *s, const char *stream, const char *name);
 /* Waits until it has a value, at most 10 s. */

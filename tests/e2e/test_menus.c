@@ -123,22 +123,6 @@ static void expect_missing(const Trigd__V1__Decision *d, const char *collection,
     assert_string_equal(text, chains);
 }
 
-static uint64_t of_chain(struct server *s, const char *chain, const char *counter)
-{
-    char *answer = server_ask(s, "show chains json"), wanted[64], *row, *at;
-    uint64_t value;
-
-    snprintf(wanted, sizeof wanted, "\"%s\"", chain);
-    row = strstr(answer, wanted);
-    assert_non_null(row);
-    snprintf(wanted, sizeof wanted, "\"%s\":", counter);
-    at = strstr(row, wanted);
-    assert_non_null(at);
-    value = strtoull(at + strlen(wanted), NULL, 10);
-    free(answer);
-    return value;
-}
-
 static void a_chain_asks_for_its_own_data(void **state)
 {
     const Trigd__V1__Decision *d;
@@ -172,10 +156,10 @@ static void a_chain_asks_for_its_own_data(void **state)
     expect_chains(d, "2 3 ", "2 ");
     expect_missing(d, NULL, NULL);
     server_wait_counter(&s, "in_flight", 0);
-    assert_int_equal(of_chain(&s, "by_hits", "seeded"), 4);
-    assert_int_equal(of_chain(&s, "by_hits", "missing"), 2);
-    assert_int_equal(of_chain(&s, "by_hits", "run"), 2);
-    assert_int_equal(of_chain(&s, "rare", "prescaled"), 3);
+    assert_int_equal(server_row_number(&s, "chains", "by_hits", "seeded"), 4);
+    assert_int_equal(server_row_number(&s, "chains", "by_hits", "missing"), 2);
+    assert_int_equal(server_row_number(&s, "chains", "by_hits", "run"), 2);
+    assert_int_equal(server_row_number(&s, "chains", "rare", "prescaled"), 3);
     assert_int_equal(server_counter(&s, "errors"), 0);
     server_check_ledger(&s);
     link_close(&l);

@@ -22,24 +22,6 @@ static void open_with(struct server *s, struct link *l, const char *config, cons
 }
 
 /* The number behind a key of the first row of a table that has that name. */
-static uint64_t number_of(struct server *s, const char *table, const char *name, const char *key)
-{
-    char command[64], want[64], *text, *at;
-    uint64_t n;
-
-    snprintf(command, sizeof command, "show %s json", table);
-    text = server_ask(s, command);
-    snprintf(want, sizeof want, ":\"%s\"", name);
-    at = strstr(text, want);
-    assert_non_null(at);
-    snprintf(want, sizeof want, "\"%s\":", key);
-    at = strstr(at, want);
-    assert_non_null(at);
-    n = strtoull(at + strlen(want), NULL, 10);
-    free(text);
-    return n;
-}
-
 /* One RoI, decided. */
 static const Trigd__V1__Decision *decide(struct link *l, const struct roi_spec *spec)
 {
@@ -125,15 +107,15 @@ static void before_all_chains_have_ended(void **state)
     open_with(&s, &l, ONE_BY_ONE, EARLY_MENU("streams"));
     for (uint64_t i = 0; i < 6; i++)
         expect_early(decide(&l, &(struct roi_spec){.token = i, .roi_id = FAULT_STALL, .n = 20}), 1);
-    n_ran = number_of(&s, "stat", "slow", "rois");
+    n_ran = server_row_number(&s, "stat", "slow", "rois");
     assert_in_range(n_ran, 1, 4); /* the others left its queue; 1, where the machine is idle */
-    assert_int_equal(number_of(&s, "stat", "slow", "queued"), 0);
+    assert_int_equal(server_row_number(&s, "stat", "slow", "queued"), 0);
     server_wait_counter(&s, "early_results", n_ran);
     assert_int_equal(server_counter(&s, "early"), 6);
     assert_int_equal(server_counter(&s, "late_results"), 0);
-    assert_int_equal(number_of(&s, "chains", "b", "run"), 6);
-    assert_int_equal(number_of(&s, "chains", "b", "unfinished"), 6);
-    assert_int_equal(number_of(&s, "chains", "b", "reject"), 0);
+    assert_int_equal(server_row_number(&s, "chains", "b", "run"), 6);
+    assert_int_equal(server_row_number(&s, "chains", "b", "unfinished"), 6);
+    assert_int_equal(server_row_number(&s, "chains", "b", "reject"), 0);
     /* with the third chain a stream is open */
     d = decide(&l, &(struct roi_spec){.token = 9, .n = 20, .l1_bits = 2});
     assert_int_equal(d->n_unfinished, 0);
@@ -207,9 +189,9 @@ static void a_worker_that_keeps_dying(void **state)
     assert_int_equal(d->status, TRIGD__V1__STATUS__ALGO_FAILED);
     assert_int_equal(d->n_skipped, 0);
     assert_true(server_counter(&s, "steps_down") > 0);
-    assert_int_equal(number_of(&s, "chains", "skips", "skipped"), 1);
-    assert_int_equal(number_of(&s, "chains", "debugs", "failed"), 1);
-    assert_int_equal(number_of(&s, "stat", "f", "skipped"), 1);
+    assert_int_equal(server_row_number(&s, "chains", "skips", "skipped"), 1);
+    assert_int_equal(server_row_number(&s, "chains", "debugs", "failed"), 1);
+    assert_int_equal(server_row_number(&s, "stat", "f", "skipped"), 1);
     server_wait_counter(&s, "steps_down", 0);
     d = decide(&l, &(struct roi_spec){.token = 101, .n = 20});
     assert_int_equal(d->status, TRIGD__V1__STATUS__OK);

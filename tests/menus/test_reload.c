@@ -174,29 +174,13 @@ static uint64_t decided(const struct sender *s, enum what without)
     return n;
 }
 
-static uint64_t of_chain(struct server *s, const char *chain, const char *counter)
-{
-    char *answer = server_ask(s, "show chains json"), key[64], *row, *at;
-    uint64_t value;
-
-    snprintf(key, sizeof key, "\"%s\"", chain);
-    row = strstr(answer, key);
-    assert_non_null(row);
-    snprintf(key, sizeof key, "\"%s\":", counter);
-    at = strstr(row, key);
-    assert_non_null(at);
-    value = strtoull(at + strlen(key), NULL, 10);
-    free(answer);
-    return value;
-}
-
 /* Once the turn that decided the last RoI has ended. */
 static void expect_chain(struct server *s, const char *chain, const char *counter, uint64_t count)
 {
     const uint64_t limit = clock_ns() + 10 * NS_PER_S;
     uint64_t now;
 
-    while ((now = of_chain(s, chain, counter)) != count)
+    while ((now = server_row_number(s, "chains", chain, counter)) != count)
         if (clock_ns() > limit)
             fail_msg("%s of %s is %llu, the clients counted %llu", counter, chain,
                      (unsigned long long)now, (unsigned long long)count);

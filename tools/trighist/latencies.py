@@ -3,7 +3,7 @@
 
 Nodes have the same buckets, so that a sum of their counts is what one node would have counted: a quantile of the sum is as
 right as one of a node, to half of a bucket, 0.8 %.  Quantiles themselves cannot be added."""
-import json
+import jsonfile
 
 FORMAT, VERSION = "trigd latency", 1
 QUANTILES = (0.5, 0.9, 0.99, 0.999)
@@ -12,15 +12,7 @@ WINDOWS = ("1s", "10s", "60s")
 
 def read(path, wrong):
     """The counts of a file: {(kind, name, window): {lower end of the bucket, ns: durations}}; and buckets a factor of two."""
-    try:
-        with open(path, encoding="utf-8") as f:
-            found = json.load(f)
-    except OSError as e:
-        raise wrong(f"{path}: {e.strerror}") from e
-    except ValueError as e:
-        raise wrong(f"{path}: not JSON: {e}") from e
-    if not isinstance(found, dict) or found.get("format") != FORMAT or found.get("version") != VERSION:
-        raise wrong(f"{path}: this is no file of the format '{FORMAT}', version {VERSION}")
+    found = jsonfile.read(path, FORMAT, VERSION, wrong)
     try:
         counts = {(h["of"], h["name"], h["window"]): {int(low): int(n) for low, n in h["buckets"]} for h in found["histograms"]}
         fine = int(found["buckets_a_factor_of_two"])

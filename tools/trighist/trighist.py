@@ -10,6 +10,7 @@ import json
 import os
 import sys
 
+import jsonfile
 import latencies
 
 FORMAT = "trigd histograms"
@@ -46,15 +47,7 @@ def check(h, path):
 
 def read(path):
     """The contents of a file, checked."""
-    try:
-        with open(path, encoding="utf-8") as f:
-            found = json.load(f)
-    except OSError as e:
-        raise Wrong(f"{path}: {e.strerror}") from e
-    except ValueError as e:
-        raise Wrong(f"{path}: not JSON: {e}") from e
-    if not isinstance(found, dict) or found.get("format") != FORMAT or found.get("version") != VERSION:
-        raise Wrong(f"{path}: this is no file of the format '{FORMAT}', version {VERSION}")
+    found = jsonfile.read(path, FORMAT, VERSION, Wrong)
     for h in found["histograms"]:
         check(h, path)
     return found
