@@ -19,6 +19,7 @@
 #define TOKENS      (1u << 16) /* more than the largest window */
 #define TOKEN_BYTES 4u         /* of a token as a varint */
 #define PATIENCE    20000      /* ms for any answer */
+#define AGAIN_MS    1          /* before messages that were answered Busy go again */
 #define TOKEN_END   (1u << 28)
 #define TIMES_A_GAP 16 /* a Poisson client looks so often, on average, whether a message is due */
 
@@ -79,23 +80,48 @@ int client_message(struct client *c, const void *message, size_t bytes)
 
 /* ---------------------------------------------------------------- there */
 
-static int send_one(struct client *c, uint64_t due_ns)
+static int send_token(struct client *c, uint32_t token)
 {
     zmq_msg_t m;
 
     if (zmq_msg_init_size(&m, c->bytes) < 0)
         return -errno;
     memcpy(zmq_msg_data(&m), c->message, c->bytes);
-    put_token((unsigned char *)zmq_msg_data(&m) + c->token_at, c->next);
-    put_token((unsigned char *)zmq_msg_data(&m) + c->l1id_at, c->next);
-    c->sent_ns[c->next % TOKENS] = due_ns;
+    put_token((unsigned char *)zmq_msg_data(&m) + c->token_at, token);
+    put_token((unsigned char *)zmq_msg_data(&m) + c->l1id_at, token);
     if (zmq_msg_send(&m, c->socket, 0) < 0) {
         zmq_msg_close(&m);
         return -errno;
     }
+    return 0;
+}
+
+static int send_one(struct client *c, uint64_t due_ns)
+{
+    const int r = send_token(c, c->next);
+
+    if (r < 0)
+        return r;
+    c->sent_ns[c->next % TOKENS] = due_ns;
     c->next = c->next + 1 < TOKEN_END ? c->next + 1 : CLIENT_TOKEN;
     c->outstanding++;
     return 0;
+}
+
+/* Whether the window and the credits allow another message. */
+static bool may_send(const struct client *c)
+{
+    return c->outstanding < c->window && c->outstanding < c->credits;
+}
+
+static int send_again(struct client *c)
+{
+    int r = 0;
+
+    while (r == 0 && c->n_again && c->outstanding - c->n_again < c->credits &&
+           clock_ns() >= c->again_ns)
+        r = send_token(c, c->again[--c->n_again]);
+    return r;
 }
 
 /* ---------------------------------------------------------------- and back */
@@ -127,6 +153,37 @@ static int note(struct client *c, uint64_t token, uint64_t now)
     return 0;
 }
 
+/* Credit of fewer than none is an empty message. */
+static int note_credit(struct client *c, const unsigned char *at, const unsigned char *end)
+{
+    uint64_t bytes, credits = 0;
+
+    at = enter(at, end, TAG_CREDIT, &bytes);
+    if (!at || (bytes && (*at != 0x08 || !get_varint(at + 1, end, &credits))))
+        return wrong("a Credit cannot be read");
+    c->credits = (uint32_t)credits;
+    return 0;
+}
+
+/* The tokens of a Busy, a packed field, go again. */
+static int note_busy(struct client *c, const unsigned char *at, const unsigned char *end,
+                     uint64_t now)
+{
+    uint64_t bytes, token;
+
+    at = enter(at, end, TAG_BUSY, &bytes);
+    at = at ? enter(at, end, 0x0a, &bytes) : NULL;
+    end = at ? at + bytes : NULL;
+    while (at && at < end) {
+        at = get_varint(at, end, &token);
+        if (!at || !c->sent_ns[token % TOKENS] || c->n_again == c->window)
+            return wrong("a Busy is of what was not sent");
+        c->again[c->n_again++] = (uint32_t)token;
+    }
+    c->again_ns = now + AGAIN_MS * NS_PER_MS;
+    return at ? 0 : wrong("a Busy cannot be read");
+}
+
 /* The tokens of a DecisionBatch: the first field of each decision. */
 static int note_decisions(struct client *c, const unsigned char *at, size_t n, uint64_t now)
 {
@@ -134,10 +191,11 @@ static int note_decisions(struct client *c, const unsigned char *at, size_t n, u
     uint64_t bytes, token;
     int r = 0;
 
+    c->heard_ns = now;
     if (n && *at == TAG_CREDIT)
-        return 0; /* the window is smaller in any case */
+        return note_credit(c, at, end);
     if (n && *at == TAG_BUSY)
-        return wrong("RoIs were answered Busy");
+        return note_busy(c, at, end, now);
     at = enter(at, end, 0x12, &bytes);
     if (!at)
         return wrong("an answer is neither decisions nor credits");
@@ -173,7 +231,7 @@ static int take(struct client *c)
         if (zmq_msg_recv(&m, c->socket, ZMQ_DONTWAIT) < 0) {
             r = errno;
             zmq_msg_close(&m);
-            return r == EAGAIN ? 0 : -r;
+            return r == EAGAIN ? send_again(c) : -r;
         }
         now = clock_ns();
         r = (c->gets_decisions ? note_decisions : note_echo)(c, zmq_msg_data(&m), zmq_msg_size(&m),
@@ -186,8 +244,10 @@ static int take(struct client *c)
 static int wait_for_answer(struct client *c)
 {
     zmq_pollitem_t item = {.socket = c->socket, .events = ZMQ_POLLIN};
-    int r = zmq_poll(&item, 1, PATIENCE);
+    int r = zmq_poll(&item, 1, c->n_again ? AGAIN_MS : PATIENCE);
 
+    if (r == 0 && c->n_again && clock_ns() < c->heard_ns + PATIENCE * NS_PER_MS)
+        return 0;
     return r < 0 ? -errno : r == 0 ? -ETIMEDOUT : 0;
 }
 
@@ -205,13 +265,35 @@ static int take_rest(struct client *c)
 
 /* ---------------------------------------------------------------- opening */
 
+/* Takes a Welcome, or a Credit after it. */
+static int take_credits(struct client *c)
+{
+    unsigned char back[4096];
+    const int n = zmq_recv(c->socket, back, sizeof back, 0);
+    Trigd__V1__FromDaemon *answer;
+    int r = 0;
+
+    if (n < 0)
+        return -errno;
+    answer = n <= (int)sizeof back ? trigd__v1__from_daemon__unpack(NULL, (size_t)n, back) : NULL;
+    if (answer && answer->body_case == TRIGD__V1__FROM_DAEMON__BODY_WELCOME)
+        c->credits = answer->welcome->credits;
+    else if (answer && answer->body_case == TRIGD__V1__FROM_DAEMON__BODY_CREDIT)
+        c->credits = answer->credit->credits;
+    else
+        r = wrong("the first answer is neither a Welcome nor credits");
+    if (answer)
+        trigd__v1__from_daemon__free_unpacked(answer, NULL);
+    return r;
+}
+
+/* Waits until there are credits for the window: a farm may have lost its nodes for a moment. */
 static int say_hello(struct client *c)
 {
     Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
-    Trigd__V1__FromDaemon *answer;
-    unsigned char bytes[64], back[4096];
-    int n;
+    unsigned char bytes[64];
+    int r;
 
     hello.protocol = 1;
     hello.name = (char *)"echo";
@@ -220,18 +302,10 @@ static int say_hello(struct client *c)
     m.hello = &hello;
     if (zmq_send(c->socket, bytes, trigd__v1__to_daemon__pack(&m, bytes), 0) < 0)
         return -errno;
-    n = zmq_recv(c->socket, back, sizeof back, 0);
-    if (n < 0)
-        return -errno;
-    answer = n <= (int)sizeof back ? trigd__v1__from_daemon__unpack(NULL, (size_t)n, back) : NULL;
-    if (!answer)
-        return -EPROTO;
-    n = answer->body_case == TRIGD__V1__FROM_DAEMON__BODY_WELCOME &&
-                answer->welcome->credits >= c->window
-            ? 0
-            : -EPROTO;
-    trigd__v1__from_daemon__free_unpacked(answer, NULL);
-    return n;
+    do
+        r = take_credits(c);
+    while (r == 0 && c->credits < c->window);
+    return r;
 }
 
 int client_open(struct client *c, const struct server *s, uint32_t window)
@@ -243,10 +317,12 @@ int client_open(struct client *c, const struct server *s, uint32_t window)
     c->window = window;
     c->next = CLIENT_TOKEN;
     c->random = (uint64_t)clock_ns();
+    c->credits = window;
     c->sent_ns = calloc(TOKENS, sizeof *c->sent_ns);
+    c->again = calloc(window, sizeof *c->again);
     c->context = zmq_ctx_new();
     c->socket = c->context ? zmq_socket(c->context, ZMQ_DEALER) : NULL;
-    if (!c->sent_ns || !c->socket)
+    if (!c->sent_ns || !c->again || !c->socket)
         return -ENOMEM;
     if (zmq_setsockopt(c->socket, ZMQ_LINGER, &none, sizeof none) < 0 ||
         zmq_setsockopt(c->socket, ZMQ_RCVTIMEO, &patience, sizeof patience) < 0 ||
@@ -262,6 +338,7 @@ void client_close(struct client *c)
     if (c->context)
         zmq_ctx_term(c->context);
     free(c->sent_ns);
+    free(c->again);
     free(c->latency_ns);
     memset(c, 0, sizeof *c);
 }
@@ -274,7 +351,7 @@ static int run_full(struct client *c, double seconds)
     int r = 0;
 
     while (r == 0 && now < end) {
-        while (r == 0 && c->outstanding < c->window)
+        while (r == 0 && may_send(c))
             r = send_one(c, clock_ns());
         if (r == 0)
             r = wait_for_answer(c);
@@ -315,7 +392,7 @@ static int send_due(struct client *c, double interval_ns, double *due_ns, uint64
 {
     int r = 0;
 
-    while (r == 0 && *sent < n && c->outstanding < c->window && *due_ns <= (double)clock_ns()) {
+    while (r == 0 && *sent < n && may_send(c) && *due_ns <= (double)clock_ns()) {
         r = send_one(c, (uint64_t)*due_ns);
         *due_ns += gap_ns(c, interval_ns);
         ++*sent;
