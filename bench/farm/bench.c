@@ -10,6 +10,7 @@
 #include "args.h"
 #include "crowd.h"
 #include "faults.h"
+#include "island.h"
 #include "middle.h"
 #include "process.h"
 #include "result.h"
@@ -285,5 +286,7 @@ int main(int argc, char **argv)
     r = args_parse(argc, argv, NULL, table);
     if (r != ARGS_OK)
         return r == ARGS_HELP ? 0 : 2;
+    if (options.only && !strcmp(options.only, "faults"))
+        island_enter(argv); /* for the network that is cut */
     return run() < 0 ? 1 : 0;
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "crowd.h"
+#include "island.h"
 #include "middle.h"
 #include "result.h"
 
@@ -21,17 +22,19 @@
 #define WINDOW     500u
 #define POINTS     16u
 
+#define CUT 0 /* instead of a signal: the network of its host is cut */
+
 struct fault {
     pid_t pid;
-    int signal;
+    int signal, result;
 };
 
 static void *strike(void *arg)
 {
-    const struct fault *f = arg;
+    struct fault *f = arg;
 
     nanosleep(&(struct timespec){.tv_nsec = FAULT_NS}, NULL);
-    kill(f->pid, f->signal);
+    f->result = f->signal == CUT ? island_cut(2) : kill(f->pid, f->signal) < 0 ? -errno : 0;
     return NULL;
 }
 
@@ -50,6 +53,10 @@ static int play(const char *folder, int sig, double *ret_ms)
 
     for (uint32_t i = 0; i < NODES; i++)
         setup.service_us[i] = SERVICE_US;
+    setup.is_island = sig == CUT;
+    for (unsigned i = 1; i <= 2 && sig == CUT; i++)
+        if (island_join(i) < 0)
+            return -ENETUNREACH;
     r = middle_start(&m, SERVER_TRIGD, &setup);
     if (r == 0)
         r = crowd_open(&crowd, &m.server, CLIENTS, WINDOW);
@@ -61,6 +68,7 @@ static int play(const char *folder, int sig, double *ret_ms)
     if (r == 0) {
         r = crowd_run(&crowd, &m.server, SECONDS, rate, &run);
         pthread_join(thread, NULL);
+        r = r < 0 ? r : fault.result;
     }
     kill(fault.pid, SIGCONT); /* so that it can end */
     *ret_ms = run.most_us / 1000;
@@ -95,7 +103,13 @@ static int measure(const char *folder, const char *how, int sig, unsigned rounds
 
 int faults_measure(const char *folder, unsigned rounds, FILE *json)
 {
-    const int r = measure(folder, "killed", SIGKILL, rounds, json);
+    int r = measure(folder, "killed", SIGKILL, rounds, json);
 
-    return r < 0 ? r : measure(folder, "stopped", SIGSTOP, rounds, json);
+    if (r == 0)
+        r = measure(folder, "stopped", SIGSTOP, rounds, json);
+    if (r == 0 && !island_is_there())
+        printf("a network that is cut needs a namespace: unshare -rn, and --only faults\n");
+    else if (r == 0)
+        r = measure(folder, "cut off the network", CUT, rounds, json);
+    return r;
 }

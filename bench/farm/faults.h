@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* faults.h - a node of four is killed or stopped at half load: how long an RoI waits at most. */
+/* faults.h - a node of four is killed, stopped, or cut off the network at half load: how long an
+ * RoI waits at most. */
 #ifndef TRIGD_BENCH_FAULTS_H
 #define TRIGD_BENCH_FAULTS_H
 #include <stdio.h>

@@ -36,11 +36,31 @@ int middle_proxy(const char *front, const char *back, int io_threads)
     return 1;
 }
 
+/* Where nodes enlist; within a namespace each connects from its own address. */
+static void place_of(const struct middle_setup *s, uint32_t node, char *to, size_t bytes)
+{
+    if (!s->is_island)
+        snprintf(to, bytes, "ipc://%s/enlist", s->folder);
+    else if (node + 1 == s->nodes)
+        snprintf(to, bytes, "tcp://10.9.0.2:0;10.9.0.1:5710");
+    else
+        snprintf(to, bytes, "tcp://10.9.0.1:5710");
+}
+
+static void endpoint_of(const struct middle_setup *s, uint32_t node, char *to, size_t bytes)
+{
+    if (s->is_island)
+        snprintf(to, bytes, "tcp://10.9.0.%u:%u", node + 1 == s->nodes ? 2 : 1, 5720 + node);
+    else
+        snprintf(to, bytes, "ipc://%s/n%u", s->folder, node);
+}
+
 static int write_config(const struct middle_setup *s, const char *endpoint)
 {
-    char text[1024];
+    char text[1024], enlist[160];
     int r = process_write_file(s->folder, "menu.yaml", menu);
 
+    place_of(s, s->nodes, enlist, sizeof enlist);
     snprintf(text, sizeof text,
              "endpoints: [\"%s\"]\n"
              "menu: menu.yaml\n"
@@ -50,8 +70,9 @@ static int write_config(const struct middle_setup *s, const char *endpoint)
              "limits: {soft_ms: 0, hard_ms: 0}\n"
              "clients: {credits: 8192, heartbeat_ms: 60000}\n"
              "threads: {zmq_threads: %u}\n"
-             "farm: {name: bench, endpoint: \"ipc://%s/enlist\", lost_beats: %u, again_ms: 0}\n",
-             endpoint, s->io_threads, s->folder, s->lost_beats ? s->lost_beats : 1000);
+             "security: {allow_plain_tcp: true}\n"
+             "farm: {name: bench, endpoint: \"%s\", lost_beats: %u, again_ms: 0}\n",
+             endpoint, s->io_threads, enlist, s->lost_beats ? s->lost_beats : 1000);
     return r < 0 ? r : process_write_file(s->folder, "trigsup.yaml", text);
 }
 
@@ -64,9 +85,11 @@ static int start_node(struct middle *m, enum server_kind kind, const struct midd
                                    NULL};
 
     snprintf(name, sizeof name, "n%u", m->n);
-    snprintf(place, sizeof place, "ipc://%s/%s", s->folder,
-             kind == SERVER_TRIGD ? "enlist" : "back");
-    snprintf(endpoint, sizeof endpoint, "ipc://%s/%s", s->folder, name);
+    if (kind == SERVER_TRIGD)
+        place_of(s, m->n, place, sizeof place);
+    else
+        snprintf(place, sizeof place, "ipc://%s/back", s->folder);
+    endpoint_of(s, m->n, endpoint, sizeof endpoint);
     snprintf(service, sizeof service, "%g", s->service_us[m->n]);
     snprintf(key, sizeof key, "%" PRIu64, hash_bytes(menu, strlen(menu)));
     return process_start(SELF, kind == SERVER_TRIGD ? of_farm : behind, NULL, &m->node[m->n++]);

@@ -3,6 +3,8 @@
  * proxy of libzmq (ROUTER and DEALER). */
 #ifndef TRIGD_BENCH_MIDDLE_H
 #define TRIGD_BENCH_MIDDLE_H
+#include <stdbool.h>
+
 #include "node.h"
 #include "server.h"
 
@@ -20,6 +22,7 @@ struct middle_setup {
     double service_us[MIDDLE_NODES]; /* 0: at once */
     int is_random;
     uint32_t lost_beats; /* 0: no node is ever lost */
+    bool is_island;      /* over tcp within a namespace (island.h), the last node at 10.9.0.2 */
 };
 
 /* Starts it with its nodes.  Negative errno. */

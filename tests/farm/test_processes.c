@@ -207,7 +207,7 @@ static void prepare_node(uint32_t i)
 static void join_island(void)
 {
     for (unsigned i = 1; i <= 2; i++)
-        island_join(i);
+        assert_int_equal(island_join(i), 0);
 }
 
 static void start(void **state)
@@ -313,11 +313,11 @@ static void node_cut(void **state)
     if (!island_is_there())
         skip(); /* this machine gives no network of its own */
     pump_for(&load, 50);
-    island_cut(2);
+    assert_int_equal(island_cut(2), 0);
     pump_until(&load, "n2", "losses", 1);
     pump_for(&load, 50);
     finish(&load);
-    island_join(2);
+    assert_int_equal(island_join(2), 0);
     pump_until(&load, NULL, "nodes_serving", NODES);
     pump_until(&load, "n2", "answered", fake_count(&sup[0], "n2", "answered") + 1);
     finish(&load);

@@ -2,12 +2,9 @@
 #include "island.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <net/if.h>
-#include <setjmp.h>
 #include <spawn.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#define INSIDE "TRIGD_TEST_ISLAND"
+#define INSIDE    "TRIGD_ISLAND"
+#define WORDS_MAX 62
 
 /* Whether this user may have a namespace here. */
 static bool is_allowed(void)
@@ -33,11 +29,15 @@ static bool is_allowed(void)
 
 void island_enter(char **argv)
 {
+    char *words[WORDS_MAX + 2] = {"unshare", "-rn"};
+
     if (getenv(INSIDE) || !is_allowed())
         return;
+    for (int i = 0; argv[i] && i + 2 < WORDS_MAX; i++)
+        words[i + 2] = argv[i];
     setenv(INSIDE, "1", 1);
-    execlp("unshare", "unshare", "-rn", argv[0], (char *)NULL);
-    perror("unshare");
+    execvp(words[0], words);
+    perror(words[0]);
     exit(1);
 }
 
@@ -46,43 +46,55 @@ bool island_is_there(void)
     return getenv(INSIDE) != NULL;
 }
 
-/* An alias of the loopback device has the address; without it nothing has, and there is no route.
- */
-static void set_flag(const char *device, int flag, bool is_on)
+static int set_flag(int fd, const char *device, int flag, bool is_on)
 {
     struct ifreq r = {.ifr_flags = 0};
-    int fd = socket(AF_INET, SOCK_DGRAM, 0);
 
-    assert_true(fd >= 0);
     snprintf(r.ifr_name, sizeof r.ifr_name, "%s", device);
-    assert_int_equal(ioctl(fd, SIOCGIFFLAGS, &r), 0);
+    if (ioctl(fd, SIOCGIFFLAGS, &r) < 0)
+        return -errno;
     r.ifr_flags = (short)(is_on ? r.ifr_flags | flag : r.ifr_flags & ~flag);
-    assert_int_equal(ioctl(fd, SIOCSIFFLAGS, &r), 0);
-    close(fd);
+    return ioctl(fd, SIOCSIFFLAGS, &r) < 0 ? -errno : 0;
 }
 
-void island_join(unsigned number)
+/* An alias of the loopback device has the address; without it nothing has, and there is no route.
+ */
+static int add_alias(int fd, unsigned number)
 {
     struct ifreq r = {.ifr_flags = 0};
     struct sockaddr_in a = {.sin_family = AF_INET};
-    int fd = socket(AF_INET, SOCK_DGRAM, 0);
 
-    assert_true(fd >= 0);
-    set_flag("lo", IFF_UP, true);
     snprintf(r.ifr_name, sizeof r.ifr_name, "lo:%u", number);
     a.sin_addr.s_addr = htonl(0x0a090000u + number);
     memcpy(&r.ifr_addr, &a, sizeof a);
-    assert_int_equal(ioctl(fd, SIOCSIFADDR, &r), 0);
+    if (ioctl(fd, SIOCSIFADDR, &r) < 0)
+        return -errno;
     a.sin_addr.s_addr = htonl(0xffffffffu);
     memcpy(&r.ifr_netmask, &a, sizeof a);
-    assert_int_equal(ioctl(fd, SIOCSIFNETMASK, &r), 0);
-    close(fd);
+    return ioctl(fd, SIOCSIFNETMASK, &r) < 0 ? -errno : 0;
 }
 
-void island_cut(unsigned number)
+int island_join(unsigned number)
 {
+    const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    int r = fd < 0 ? -errno : set_flag(fd, "lo", IFF_UP, true);
+
+    if (r == 0)
+        r = add_alias(fd, number);
+    if (fd >= 0)
+        close(fd);
+    return r;
+}
+
+int island_cut(unsigned number)
+{
+    const int fd = socket(AF_INET, SOCK_DGRAM, 0);
     char device[IFNAMSIZ];
+    int r;
 
     snprintf(device, sizeof device, "lo:%u", number);
-    set_flag(device, IFF_UP, false);
+    r = fd < 0 ? -errno : set_flag(fd, device, IFF_UP, false);
+    if (fd >= 0)
+        close(fd);
+    return r;
 }
