@@ -34,7 +34,9 @@ int ingress_open(const struct config *config, struct pool *pool, struct clients 
                              .max_rois = config->clients.max_rois,
                              .max_items = config->clients.max_items,
                              .max_layer = config->clients.max_layer};
-    in->tokens = calloc(config->clients.max_rois, sizeof *in->tokens);
+    in->tokens =
+        calloc(config->clients.max_rois > ROUTE_ROIS ? config->clients.max_rois : ROUTE_ROIS,
+               sizeof *in->tokens);
     if (!in->tokens)
         goto fail;
     r = wire_decoder_new(&in->limits, &in->decoder);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ingress_inner.h - shared by the files of ingress. Each calls only those after it: ingress.c
  * (the turn), ingress_shared.c (rings and sockets of co-located clients), ingress_messages.c (one
- * message), ingress_rois.c (one RoI). */
+ * message), ingress_passes.c (those sent in the name of another), ingress_rois.c (one RoI). */
 #ifndef TRIGD_INGRESS_INNER_H
 #define TRIGD_INGRESS_INNER_H
 #include "flow/ingress.h"
@@ -39,6 +39,13 @@ uint32_t ingress_shared(struct ingress *in);
 /* Takes a message; `body`, which holds the bytes, may be kept (and is empty then), or is NULL. */
 void ingress_message(struct ingress *in, const struct peer *peer, const void *bytes, size_t n,
                      zmq_msg_t *body);
+
+/* ---- ingress_passes.c */
+
+/* The client in whose name a message with a pass was sent; CLIENTS_NONE: the pass does not hold,
+ * and who has to know was told.  `sender` may be CLIENTS_NONE. */
+uint32_t ingress_issuer(struct ingress *in, const struct peer *peer, uint32_t sender,
+                        zmq_msg_t *body);
 
 /* ---- ingress_rois.c */
 

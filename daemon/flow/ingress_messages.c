@@ -50,7 +50,7 @@ static void name_types(const struct menu *m, struct step_names *n)
     }
 }
 
-static void send_welcome(struct ingress *in, uint32_t number)
+static void send_welcome(struct ingress *in, uint32_t number, bool gives_passes)
 {
     const struct engine *e = dispatch_engine(in->next);
     Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
@@ -82,6 +82,7 @@ static void send_welcome(struct ingress *in, uint32_t number)
     w.roi_types = names.types;
     w.menu_generation = e->generation;
     w.menu_key = e->menu->hash;
+    w.takes_passes = gives_passes;
     w.n_collections = declared.n;
     w.collections = declared.list;
     m.body_case = TRIGD__V1__FROM_DAEMON__BODY_WELCOME;
@@ -134,6 +135,7 @@ static void take_hello(struct ingress *in, const struct peer *peer, uint32_t num
                        const Trigd__V1__Hello *hello)
 {
     struct wire_error error;
+    bool gives_passes;
     int r = session_check(hello, &error);
 
     if (r == 0)
@@ -142,10 +144,13 @@ static void take_hello(struct ingress *in, const struct peer *peer, uint32_t num
         return;
     if (r == 0)
         r = session_enter(in->clients, peer, hello, in->config->clients.max, &number, &error);
-    if (r < 0)
+    if (r < 0) {
         ingress_error(in, peer, number, &error, NULL);
-    else
-        send_welcome(in, number);
+        return;
+    }
+    gives_passes = hello->passes &&
+                   passes_enter(clients_passes(in->clients), number, hello->passes, clock_ns());
+    send_welcome(in, number, gives_passes);
 }
 
 /* ---------------------------------------------------------------- messages */
@@ -192,6 +197,15 @@ static void refuse_count(struct ingress *in, const struct peer *peer, uint32_t n
                  "the routing frame is for a batch of %u RoIs; this message has %u", in->route->n,
                  n);
     refuse_all(in, peer, number, &error);
+}
+
+static void refuse_ask(struct ingress *in, const struct peer *peer, uint32_t number)
+{
+    struct wire_error error;
+
+    check_refuse(&error, TRIGD__V1__ERROR__CODE__PROTOCOL,
+                 "a client asks the supervisor of a farm for addresses; this is a daemon");
+    ingress_error(in, peer, number, &error, NULL);
 }
 
 static void take_batch(struct ingress *in, const struct peer *peer, uint32_t number,
@@ -257,11 +271,16 @@ static void take_unpacked(struct ingress *in, const struct peer *peer, uint32_t 
         take_batch(in, peer, number, &b, now);
         break;
     case TRIGD__V1__TO_DAEMON__BODY_HEARTBEAT:
+        if (number != CLIENTS_NONE)
+            passes_heard(clients_passes(in->clients), number, m->heartbeat->sent_ns, now);
         session_echo(in->clients, peer, number, m->heartbeat);
         break;
     case TRIGD__V1__TO_DAEMON__BODY_BYE:
         if (number != CLIENTS_NONE)
             clients_drop(in->clients, number, "it said Bye");
+        break;
+    case TRIGD__V1__TO_DAEMON__BODY_ASK:
+        refuse_ask(in, peer, number);
         break;
     default:
         break; /* wire_decode refuses a message without body */
@@ -280,6 +299,12 @@ void ingress_message(struct ingress *in, const struct peer *peer, const void *by
     stats_add(&in->stats->g.bytes_in, n);
     if (number != CLIENTS_NONE)
         clients_at(in->clients, number)->heard_ns = now;
+    if (in->route && in->route->has_pass) { /* it is the message of who gave the pass */
+        number = ingress_issuer(in, peer, number, body);
+        if (number == CLIENTS_NONE)
+            return;
+        peer = &clients_at(in->clients, number)->peer;
+    }
     found = wire_scan(in->decoder, bytes, n);
     if (found && in->route && in->route->n != found)
         refuse_count(in, peer, number, found);

@@ -154,6 +154,9 @@ int clients_open(const struct config *config, struct stats *stats, uint32_t cred
     c->number = calloc(c->n_places, sizeof *c->number);
     if (!c->client || !c->free || !c->share || !c->change || !c->number)
         goto fail;
+    r = passes_new(&c->passes);
+    if (r < 0)
+        goto fail;
     r = held_new(config->pool.rois, (uint64_t)config->pool.mbytes << 20, &c->held);
     if (r < 0)
         goto fail;
@@ -207,6 +210,7 @@ void clients_close(struct clients *c)
         if (c->client[i].is_used)
             clients_drop(c, i, NULL);
     held_free(c->held);
+    passes_free(c->passes);
     if (c->socket) {
         zmq_socket_monitor(c->socket, NULL, 0); /* libzmq leaks events that nobody takes */
         zmq_close(c->socket);
@@ -268,6 +272,11 @@ struct shm_peers *clients_shm(struct clients *c)
     return c->shm;
 }
 
+struct passes *clients_passes(struct clients *c)
+{
+    return c->passes;
+}
+
 /* ---------------------------------------------------------------- receiving */
 
 static bool has_more(zmq_msg_t *m)
@@ -288,7 +297,8 @@ static int receive_frames(struct clients *c, struct route *ret_route, zmq_msg_t 
     int r = zmq_msg_recv(body, c->socket, ZMQ_DONTWAIT);
 
     ret_route->n = 0;
-    if (r >= 0 && has_more(body) && route_read(zmq_msg_data(body), zmq_msg_size(body), ret_route))
+    if (r >= 0 && has_more(body) && route_read(zmq_msg_data(body), zmq_msg_size(body), ret_route) &&
+        !ret_route->is_ask)
         r = zmq_msg_recv(body, c->socket, ZMQ_DONTWAIT);
     return r < 0 ? -errno : has_more(body) ? -EBADMSG : 1;
 }
@@ -400,6 +410,7 @@ void clients_drop(struct clients *c, uint32_t number, const char *why)
     struct client *client = &c->client[number];
 
     leave(c, number);
+    passes_leave(c->passes, number);
     while (client->first)
         stats_add(&c->stats->g.undeliverable, clients_drop_first(c, client));
     if (client->lost)
@@ -434,6 +445,7 @@ static void take_place(struct clients *c, struct client *client, const struct pe
                               .epoch = client->epoch + 1,
                               .peer = *peer,
                               .key = key_of(hello),
+                              .is_visitor = hello->visitor,
                               .want = hello->want_credits,
                               .weight = weights_of(c->config->clients.weights, hello->name),
                               .since_ns = now,

@@ -22,6 +22,7 @@
 #include "route.h"
 #include "transport/directory.h"
 #include "transport/gate.h"
+#include "transport/passes.h"
 #include "transport/shm_peers.h"
 #include "trigd.pb-c.h"
 
@@ -37,7 +38,8 @@ struct peer { /* a connection: a ROUTER's name for it, or that of a co-located c
 struct unsent;
 struct client {
     bool is_used;
-    uint32_t epoch; /* grows each time the place is given to another client */
+    bool is_visitor; /* it has no credits */
+    uint32_t epoch;  /* grows each time the place is given to another client */
     struct peer peer;
     char name[STATS_NAME];
     uint64_t key;               /* of its Hello; 0: none, what it sends again is decided again */
@@ -76,6 +78,8 @@ void clients_set_credits(struct clients *c, uint32_t credits);
 void clients_close(struct clients *c);
 void *clients_socket(struct clients *c);
 struct shm_peers *clients_shm(struct clients *c);
+/* Passes that its clients give to others. */
+struct passes *clients_passes(struct clients *c);
 /* Messages that RoIs in flight still lie in. */
 struct held *clients_held(struct clients *c);
 

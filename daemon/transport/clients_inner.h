@@ -29,7 +29,8 @@ struct clients {
     uint32_t shard;
     struct held *held;
     struct gate *gate;
-    struct auth *auth;         /* NULL: no keys are asked for */
+    struct auth *auth; /* NULL: no keys are asked for */
+    struct passes *passes;
     const zmq_msg_t *received; /* the last message, while it is looked at */
     struct client *client;     /* [n_places] */
     uint32_t n_places;

@@ -29,7 +29,7 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 
 static uint32_t most_of(const struct clients *c, const struct client *client)
 {
-    uint32_t limit = c->config->clients.credits;
+    uint32_t limit = client->is_visitor ? 0 : c->config->clients.credits;
 
     return client->want ? smaller(client->want, limit) : limit;
 }
@@ -87,7 +87,7 @@ static uint32_t reckon(struct clients *c, uint64_t now_ns)
     for (uint32_t i = 0; i < c->n_places; i++) {
         struct client *client = &c->client[i];
 
-        if (!client->is_used)
+        if (!client->is_used || client->is_visitor)
             continue;
         look_at(client, is_window, now_ns);
         weights += client->weight;

@@ -19,6 +19,10 @@ int session_check(const Trigd__V1__Hello *hello, struct wire_error *ret_error)
         return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__BAD_NAME,
                             "the key in Hello has %zu bytes; at most %u are allowed",
                             hello->key.len, KEY_MAX);
+    if (hello->passes && hello->passes->key.len != PASSES_KEY)
+        return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__PASS,
+                            "the key for passes in Hello has %zu bytes; %u are allowed",
+                            hello->passes->key.len, PASSES_KEY);
     return wire_check_name(hello->name, ret_error);
 }
 
