@@ -8,7 +8,8 @@
  *     farmrun.c     run control                runbook.c its documents
  *     admit.c       who may come               nodes.c   their table
  *     front.c       messages of clients        links.c   answers of nodes
- *     give.c        RoIs to nodes              settle.c  outcomes to clients
+ *     give.c        RoIs to nodes              addresses.c  those that clients send themselves
+ *     settle.c      outcomes to clients        outbox.c     messages to them
  *
  * The way of an RoI: front takes it, give gives it to a node, links takes the answer, settle sends
  * it to the client.  docs/farm.md has the design. */
@@ -27,11 +28,13 @@
 #include "events.h"
 #include "farm.pb-c.h"
 #include "flights.h"
+#include "outbox.h"
 #include "policy.h"
 #include "rundoc.h"
 #include "scan.h"
 #include "transport/auth.h"
 #include "transport/clients.h"
+#include "transport/passes.h"
 #include "trigd.pb-c.h"
 #include "wire.h"
 
@@ -47,9 +50,11 @@
 /* Each node's account: given = answered + late + returned + lost + in_flight. */
 #define FARM_NODE_COUNTERS(X)                                                               \
     X(given, counter, "RoIs given to the node")                                             \
+    X(addressed, counter, "part of given: by the address, their clients send them")         \
     X(answered, counter, "whose outcome it brought first")                                  \
     X(late, counter, "whose outcome another node had brought before")                       \
     X(returned, counter, "that it did not take (Busy)")                                     \
+    X(unused, counter, "part of returned: addressed, and did not come in time")             \
     X(lost, counter, "that it had when it was lost")                                        \
     X(in_flight, gauge, "that it has")                                                      \
     X(rescued, counter, "part of lost: it answered them in the end, before any other node") \
@@ -58,22 +63,27 @@
 
 /* The farm's account beside its ledger:
  * received + again + returned = given + waiting + dropped. */
-#define FARM_COUNTERS(X)                                                           \
-    X(given, counter, "RoIs given to nodes")                                       \
-    X(again, counter, "RoIs to be given once more: their node was lost or slow")   \
-    X(returned, counter, "RoIs that a node did not take")                          \
-    X(waiting, gauge, "RoIs that wait for a node")                                 \
-    X(dropped, counter, "RoIs that had their outcome while they waited")           \
-    X(answered, counter, "RoIs whose outcome came from a node")                    \
-    X(late, counter, "outcomes that came second")                                  \
-    X(lost, counter, "RoIs that nodes had when they were lost")                    \
-    X(rescued, counter, "part of lost: answered by that node in the end")          \
-    X(stale, counter, "answers of nodes that nobody waited for any more")          \
-    X(forced, counter, "RoIs that the supervisor force-accepted (part of failed)") \
-    X(nodes, gauge, "nodes enlisted")                                              \
-    X(nodes_serving, gauge, "nodes that get RoIs")                                 \
-    X(nodes_lost, counter, "losses of nodes")                                      \
-    X(nodes_refused, counter, "nodes refused")                                     \
+#define FARM_COUNTERS(X)                                                                    \
+    X(asked, counter, "part of received: RoIs that their clients offered to send to nodes") \
+    X(given, counter, "RoIs given to nodes")                                                \
+    X(addressed, counter, "part of given: by the address, their clients send them")         \
+    X(again, counter, "RoIs to be given once more: their node was lost or slow")            \
+    X(returned, counter, "RoIs that a node did not take")                                   \
+    X(unused, counter, "part of returned: addressed, and did not come in time")             \
+    X(fetched, counter, "part of asked: RoIs that came here after all, or were to")         \
+    X(waiting, gauge, "RoIs that wait for a node")                                          \
+    X(dropped, counter, "RoIs that had their outcome while they waited")                    \
+    X(answered, counter, "RoIs whose outcome came from a node")                             \
+    X(late, counter, "outcomes that came second")                                           \
+    X(lost, counter, "RoIs that nodes had when they were lost")                             \
+    X(rescued, counter, "part of lost: answered by that node in the end")                   \
+    X(stale, counter, "answers of nodes that nobody waited for any more")                   \
+    X(forced, counter, "RoIs that the supervisor force-accepted (part of failed)")          \
+    X(unsent, counter, "part of forced: asked, and their client left before it sent them")  \
+    X(nodes, gauge, "nodes enlisted")                                                       \
+    X(nodes_serving, gauge, "nodes that get RoIs")                                          \
+    X(nodes_lost, counter, "losses of nodes")                                               \
+    X(nodes_refused, counter, "nodes refused")                                              \
     X(nodes_renewed, counter, "nodes reloaded or replaced, one after the other")
 
 #define FARM_FIELD(name, kind, help) uint64_t name;
@@ -97,11 +107,15 @@ struct link {
     char endpoint[FARM_SENTENCE];
     uint32_t epoch; /* answers over an older one are not its own */
     bool is_welcome;
+    bool takes_passes; /* so it has an address for clients */
+    struct pass_signer signer;
+    uint64_t serial; /* of the last pass */
     uint32_t credits, in_flight;
     uint64_t bytes;
     uint64_t hello_ns, told_ns, pause_ns;
     uint64_t had_ns;    /* it had RoIs then */
     struct holds holds; /* the oldest first */
+    struct holds open;  /* those that is_open, in the same order */
 };
 
 struct node {
@@ -176,10 +190,12 @@ struct farmrun {
     struct runbook *book;
 };
 
-struct outbox { /* decisions on their way to a client, packed */
-    unsigned char *bytes;
-    size_t n, room;
-    uint32_t n_decisions;
+struct addressee {         /* a client that sends RoIs to nodes itself */
+    uint32_t epoch;        /* of the client: with another one the rest is of who was there before */
+    char key[KEYFILE_KEY]; /* that it showed; "": none */
+    uint64_t far_ns;       /* till then it is taken to reach no node */
+    uint32_t *told;        /* [FARM_LINKS] epochs of the links whose places it knows; or NULL */
+    struct outbox box;
 };
 
 struct farm {
@@ -196,9 +212,11 @@ struct farm {
     struct wire_limits limits;
     struct wire_decoder *decoder;
     struct scan_head head[ROUTE_ROIS];
-    uint64_t refused[ROUTE_ROIS];   /* tokens of one message that were not taken */
-    struct outbox *outbox;          /* [clients.max] */
-    uint32_t *outboxes, n_outboxes; /* those with decisions */
+    uint64_t refused[ROUTE_ROIS];       /* tokens of one message that were not taken */
+    struct outbox *outbox;              /* [clients.max] */
+    uint32_t *outboxes, n_outboxes;     /* those with decisions */
+    struct addressee *addressee;        /* [clients.max] */
+    uint32_t *addressees, n_addressees; /* those with addresses on their way */
     bool is_draining;
 
     void *context, *enlisting, *links; /* ROUTER both: nodes connect to one; the other to nodes */
@@ -328,9 +346,30 @@ void give_turn(struct farm *f, uint64_t now);
 void give_tick(struct farm *f, uint64_t now);
 /* What a lost node had waits for others. */
 void give_lost(struct farm *f, uint32_t node);
-/* Sends a frame over a link, after a routing frame or alone (`route` NULL); takes the body on
+/* Sends a frame over a link, after a routing frame of n bytes or alone (n is 0); takes the body on
  * success.  0 or -errno. */
-int give_send(struct farm *f, uint32_t link, const struct route *route, zmq_msg_t *body);
+int give_send(struct farm *f, uint32_t link, const void *route, size_t n, zmq_msg_t *body);
+
+/* ---- addresses.c: RoIs whose bodies their clients have */
+
+int addresses_open(struct farm *f);
+void addresses_close(struct farm *f);
+/* A client said Hello, and showed a key, or NULL. */
+void addresses_meet(struct farm *f, uint32_t client, const char *key);
+/* Whether RoIs of a flight without its body may be given to a node; if not the body is fetched, or
+ * the flight is over, as its client has gone. */
+bool addresses_may_go(struct farm *f, struct flight *flight, uint64_t now);
+/* Sends the client the link's address and a pass for RoIs that the frame wants.  -ENOMEM. */
+int addresses_give(struct farm *f, const struct flight *flight, const struct route *route,
+                   uint32_t link, uint64_t now);
+/* Has the client send the body here. */
+void addresses_fetch(struct farm *f, struct flight *flight);
+/* RoIs did not come to the node in time, which has told so. */
+void addresses_unused(struct farm *f, const struct flight *flight, uint32_t link, uint64_t now);
+/* RoIs that are to come here, and whose clients have gone, have their outcome. */
+void addresses_tick(struct farm *f);
+/* Sends addresses to clients. */
+void addresses_flush(struct farm *f);
 
 /* ---- settle.c */
 
@@ -341,6 +380,8 @@ struct outcome { /* of one RoI */
     size_t n;
     const Trigd__V1__Error *error;
 };
+/* The client that asked; NULL when it has gone. */
+struct client *settle_asker(struct farm *f, const struct flight *flight);
 /* The RoI of a flight has its outcome.  The flight may be over then. */
 void settle(struct farm *f, struct flight *flight, uint32_t roi, const struct outcome *o);
 /* Force-accepts RoIs. */
@@ -349,6 +390,8 @@ void settle_force(struct farm *f, struct flight *flight, const struct mask *rois
 void settle_force_all(struct farm *f, Trigd__V1__Status status);
 /* What is behind the link has an RoI no more; NULL when it did not have it. */
 struct hold *settle_release(struct farm *f, struct flight *flight, uint32_t roi, uint32_t link);
+/* What a hold was debited is free. */
+void settle_let_go(struct farm *f, struct hold *h);
 /* Removes what is empty: the hold, then the flight. */
 void settle_clear(struct farm *f, struct flight *flight);
 /* Sends decisions to clients. */

@@ -16,6 +16,7 @@ int flights_open(struct flights *fs, uint32_t most)
     fs->free = calloc(most, sizeof *fs->free);
     TAILQ_INIT(&fs->by_age);
     TAILQ_INIT(&fs->waiting);
+    TAILQ_INIT(&fs->fetched);
     if (!fs->flight || !fs->free || most > 1u << PLACE_BITS) {
         flights_close(fs);
         return -ENOMEM;
@@ -52,7 +53,7 @@ static bool make_room(struct flight *f, uint32_t n)
     return true;
 }
 
-struct flight *flights_take(struct flights *fs, uint32_t n, const struct mask *open,
+struct flight *flights_take(struct flights *fs, uint32_t n, const struct mask *open, uint32_t bytes,
                             zmq_msg_t *body)
 {
     struct flight *f;
@@ -67,12 +68,15 @@ struct flight *flights_take(struct flights *fs, uint32_t n, const struct mask *o
     if (!f->epoch) /* so that no token is 0, which protobuf leaves out */
         f->epoch = 1;
     f->n = n;
-    f->is_routed = f->was_given_again = f->is_waiting = false;
+    f->is_routed = f->was_given_again = f->is_waiting = f->is_fetched = false;
+    f->has_body = body != NULL;
+    f->bytes = bytes;
     f->open = *open;
     f->waiting = mask_first(0);
     for (uint32_t i = 0; i < FLIGHT_HOLDS; i++)
         f->hold[i] = (struct hold){.flight = f, .link = FLIGHTS_NONE};
-    zmq_msg_move(&f->body, body);
+    if (body)
+        zmq_msg_move(&f->body, body);
     TAILQ_INSERT_TAIL(&fs->by_age, f, by_age);
     flights_wait(fs, f, &f->open, false);
     return f;
@@ -146,7 +150,7 @@ struct mask flight_held(const struct flight *f)
 void flights_wait(struct flights *fs, struct flight *f, const struct mask *rois, bool is_first)
 {
     f->waiting = mask_or(&f->waiting, rois);
-    if (f->is_waiting || mask_is_empty(&f->waiting))
+    if (f->is_waiting || f->is_fetched || mask_is_empty(&f->waiting))
         return;
     f->is_waiting = true;
     if (is_first)
@@ -155,11 +159,33 @@ void flights_wait(struct flights *fs, struct flight *f, const struct mask *rois,
         TAILQ_INSERT_TAIL(&fs->waiting, f, of_waiting);
 }
 
+void flights_fetch(struct flights *fs, struct flight *f)
+{
+    f->is_waiting = false;
+    f->is_fetched = true;
+    TAILQ_REMOVE(&fs->waiting, f, of_waiting);
+    TAILQ_INSERT_TAIL(&fs->fetched, f, of_waiting);
+}
+
+void flights_fetched(struct flights *fs, struct flight *f, zmq_msg_t *body)
+{
+    const struct mask none = {{0}};
+
+    f->is_fetched = false;
+    TAILQ_REMOVE(&fs->fetched, f, of_waiting);
+    f->has_body = true;
+    zmq_msg_move(&f->body, body);
+    flights_wait(fs, f, &none, false);
+}
+
 void flights_stop_waiting(struct flights *fs, struct flight *f, const struct mask *rois)
 {
     f->waiting = mask_without(&f->waiting, rois);
-    if (!f->is_waiting || !mask_is_empty(&f->waiting))
+    if (!mask_is_empty(&f->waiting))
         return;
-    f->is_waiting = false;
-    TAILQ_REMOVE(&fs->waiting, f, of_waiting);
+    if (f->is_waiting)
+        TAILQ_REMOVE(&fs->waiting, f, of_waiting);
+    if (f->is_fetched)
+        TAILQ_REMOVE(&fs->fetched, f, of_waiting);
+    f->is_waiting = f->is_fetched = false;
 }

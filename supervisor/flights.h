@@ -2,9 +2,9 @@
 /* flights.h - RoIs in flight: a flight is one batch of a client, from its receipt until each of its
  * RoIs has its outcome and no node has one of them.
  *
- * One copy of the batch is kept for the time when its node is lost.  At a time two shards of nodes
- * may hold RoIs of a flight: the second one gets those that the first one was too slow for, or had
- * no room for. */
+ * One copy of the batch is kept for the time when its node is lost; a client that was asked to send
+ * it to a node itself keeps it.  At a time two shards of nodes may hold RoIs of a flight: the
+ * second one gets those that the first one was too slow for, or had no room for. */
 #ifndef TRIGSUP_FLIGHTS_H
 #define TRIGSUP_FLIGHTS_H
 #include <stdbool.h>
@@ -23,10 +23,12 @@ struct hold { /* RoIs of a flight that a node's shard has */
     struct flight *flight;
     uint32_t link; /* FLIGHTS_NONE: nobody's */
     struct mask rois;
+    bool is_open;      /* the client was told to send them there, and they may not have come */
+    uint64_t serial;   /* of the pass for that */
     uint32_t had;      /* RoIs that the shard had, these as well, when they were given */
     uint32_t bytes;    /* debited */
     uint64_t since_ns; /* when they were given */
-    TAILQ_ENTRY(hold) of_link;
+    TAILQ_ENTRY(hold) of_link, of_open;
 };
 TAILQ_HEAD(holds, hold);
 
@@ -38,6 +40,9 @@ struct flight {
     uint32_t epoch; /* part of the tokens that nodes see */
     uint32_t client, client_epoch;
     uint32_t n;
+    bool has_body;   /* else the client has it, */
+    bool is_fetched; /* and has been told to send it here */
+    uint32_t bytes;
     zmq_msg_t body;
     struct route route;     /* token, event and key; all RoIs */
     struct flight_roi *roi; /* [room]; used without is_routed */
@@ -59,13 +64,14 @@ struct flights {
     uint32_t *free;
     struct flight_list by_age;  /* the oldest first: those with an RoI without outcome */
     struct flight_list waiting; /* for a node, in their order */
+    struct flight_list fetched; /* for their bodies: none of them is among those that wait */
 };
 
 int flights_open(struct flights *fs, uint32_t most);
 void flights_close(struct flights *fs);
-/* A flight of a batch of n RoIs, of which `open` are open and wait; takes the body.  NULL: there is
- * no room or memory. */
-struct flight *flights_take(struct flights *fs, uint32_t n, const struct mask *open,
+/* A flight of a batch of n RoIs in so many bytes, of which `open` are open and wait; takes the
+ * body, or NULL: the client has it.  NULL: there is no room or memory. */
+struct flight *flights_take(struct flights *fs, uint32_t n, const struct mask *open, uint32_t bytes,
                             zmq_msg_t *body);
 /* Frees it when nothing is open and nobody holds anything; whether it did. */
 bool flights_put_if_done(struct flights *fs, struct flight *f);
@@ -84,6 +90,10 @@ struct hold *flight_hold(struct flight *f, uint32_t link);
 struct mask flight_held(const struct flight *f);
 /* Puts RoIs among those that wait; the flight keeps its place there by age. */
 void flights_wait(struct flights *fs, struct flight *f, const struct mask *rois, bool is_first);
+/* A flight that waits goes on when its body is here. */
+void flights_fetch(struct flights *fs, struct flight *f);
+/* It is; takes it. */
+void flights_fetched(struct flights *fs, struct flight *f, zmq_msg_t *body);
 /* They do not wait any more. */
 void flights_stop_waiting(struct flights *fs, struct flight *f, const struct mask *rois);
 #endif

@@ -9,11 +9,14 @@
 #include "check.h"
 #include "clock.h"
 #include "farm.h"
+#include "fields.h"
 #include "log.h"
 #include "transport/refusal.h"
 #include "transport/session.h"
 
 #define MESSAGES_A_TURN 128u
+#define TAG_ASK         TAG(5, BYTES) /* of ToDaemon */
+#define TAG_FRAMES      TAG(1, BYTES) /* of Ask */
 
 /* What clients may have unanswered is what all nodes together take. */
 static uint32_t all_credits(const struct farm *f)
@@ -34,16 +37,17 @@ int front_open(struct farm *f)
         return r;
     f->outbox = calloc(c->clients.max, sizeof *f->outbox);
     f->outboxes = calloc(c->clients.max, sizeof *f->outboxes);
-    return f->outbox && f->outboxes ? 0 : -ENOMEM;
+    return f->outbox && f->outboxes ? addresses_open(f) : -ENOMEM;
 }
 
 void front_close(struct farm *f)
 {
     clients_close(f->clients);
     for (uint32_t i = 0; f->outbox && i < f->config->clients.max; i++)
-        free(f->outbox[i].bytes);
+        outbox_free(&f->outbox[i]);
     free(f->outbox);
     free(f->outboxes);
+    addresses_close(f);
 }
 
 void front_tick(struct farm *f, uint64_t now)
@@ -81,7 +85,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 }
 
 /* The Welcome of a node with the farm's menu, with what differs here. */
-static void send_welcome(struct farm *f, uint32_t number)
+static void send_welcome(struct farm *f, uint32_t number, bool reaches_nodes)
 {
     const struct config *c = f->config;
     Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
@@ -93,13 +97,15 @@ static void send_welcome(struct farm *f, uint32_t number)
     w.heartbeat_ms = c->clients.heartbeat_ms;
     w.server = (char *)"trigsup " TRIGD_VERSION;
     w.shard = 0;
+    w.address_bytes = reaches_nodes ? c->farm.address_kbytes * 1024u : 0;
+    w.takes_passes = 0;
     m.body_case = TRIGD__V1__FROM_DAEMON__BODY_WELCOME;
     m.welcome = &w;
     clients_send(f->clients, number, &m, 0);
 }
 
 static void take_hello(struct farm *f, const struct peer *peer, uint32_t number,
-                       const Trigd__V1__Hello *hello)
+                       const Trigd__V1__Hello *hello, const char *key)
 {
     struct wire_error error;
     int r = session_check(hello, &error);
@@ -108,10 +114,12 @@ static void take_hello(struct farm *f, const struct peer *peer, uint32_t number,
         r = check_declared(f, hello, &error);
     if (r == 0)
         r = session_enter(f->clients, peer, hello, f->config->clients.max, &number, &error);
-    if (r < 0)
+    if (r < 0) {
         refusal_send(f->clients, f->stats, peer, number, &error, NULL);
-    else
-        send_welcome(f, number);
+        return;
+    }
+    addresses_meet(f, number, key);
+    send_welcome(f, number, hello->reaches_nodes);
 }
 
 /* ---------------------------------------------------------------- batches */
@@ -141,6 +149,7 @@ static void send_busy(struct farm *f, const struct peer *peer, uint32_t number,
 struct batch {
     const struct route *route; /* NULL: it has none, and f->head has its RoIs */
     uint32_t n;
+    uint32_t bytes;
     struct mask wanted;
 };
 
@@ -180,6 +189,7 @@ static void note_rois(struct farm *f, struct flight *flight, const struct batch 
 {
     flight->is_routed = b->route != NULL;
     flight->route = b->route ? *b->route : (struct route){.n = b->n};
+    flight->route.is_ask = false;
     if (!flight->route.key)
         flight->route.key = client->key;
     for (uint32_t i = 0; !b->route && i < b->n; i++)
@@ -198,6 +208,7 @@ static void count_taken(struct farm *f, struct client *client, uint32_t n)
         clients_took(client);
 }
 
+/* `body` is NULL when the client has it. */
 static void take_batch(struct farm *f, const struct peer *peer, uint32_t number,
                        const struct batch *b, zmq_msg_t *body, uint64_t now)
 {
@@ -219,7 +230,7 @@ static void take_batch(struct farm *f, const struct peer *peer, uint32_t number,
     }
     if (mask_is_empty(&taken) || client->lost)
         return;
-    flight = flights_take(&f->flights, b->n, &taken, body);
+    flight = flights_take(&f->flights, b->n, &taken, b->bytes, body);
     if (!flight) {
         answer_busy(f, peer, number, b, &taken, TRIGD__V1__BUSY__REASON__POOL_FULL);
         return;
@@ -229,9 +240,8 @@ static void take_batch(struct farm *f, const struct peer *peer, uint32_t number,
     flight->received_ns = now;
     note_rois(f, flight, b, client);
     count_taken(f, client, mask_count(&taken));
+    f->c.asked += body ? 0 : mask_count(&taken);
 }
-
-/* ---------------------------------------------------------------- messages */
 
 static void refuse(struct farm *f, const struct peer *peer, uint32_t number,
                    const struct route *route, const struct wire_error *error)
@@ -246,11 +256,90 @@ static void refuse(struct farm *f, const struct peer *peer, uint32_t number,
     }
 }
 
+/* ---------------------------------------------------------------- RoIs by address */
+
+static int check_ask(const struct farm *f, const void *bytes, struct route *ret_route,
+                     struct wire_error *ret_error)
+{
+    if (!route_read(bytes, ROUTE_ASK_BYTES, ret_route) || !ret_route->is_ask)
+        return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__MALFORMED,
+                            "Ask holds something that is no routing frame which asks");
+    if (ret_route->n > f->limits.max_rois)
+        return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__TOO_LARGE,
+                            "a batch that is asked about has %u RoIs; at most %u are allowed",
+                            ret_route->n, f->limits.max_rois);
+    if (!ret_route->bytes || ret_route->bytes > f->limits.max_message_bytes)
+        return check_refuse(ret_error, TRIGD__V1__ERROR__CODE__TOO_LARGE,
+                            "a batch that is asked about has %u bytes; 1 to %u are allowed",
+                            ret_route->bytes, f->limits.max_message_bytes);
+    return 0;
+}
+
+static void take_asks(struct farm *f, const struct peer *peer, uint32_t number,
+                      const unsigned char *frames, size_t n, uint64_t now)
+{
+    struct wire_error error;
+    struct route route;
+    int r = 0;
+
+    if (!n || n % ROUTE_ASK_BYTES)
+        r = check_refuse(&error, TRIGD__V1__ERROR__CODE__MALFORMED,
+                         "Ask holds %zu bytes; %u for each batch are allowed", n, ROUTE_ASK_BYTES);
+    for (size_t at = 0; r == 0 && at < n; at += ROUTE_ASK_BYTES)
+        r = check_ask(f, frames + at, &route, &error);
+    if (r < 0) {
+        refusal_send(f->clients, f->stats, peer, number, &error, NULL);
+        return;
+    }
+    for (size_t at = 0; at < n; at += ROUTE_ASK_BYTES) {
+        struct batch b = {.route = &route};
+
+        check_ask(f, frames + at, &route, &error);
+        b.n = route.n;
+        b.bytes = route.bytes;
+        b.wanted = mask_first(route.n);
+        take_batch(f, peer, number, &b, NULL, now);
+    }
+}
+
+/* The body of a flight comes that was to go to a node. */
+static void take_fetched(struct farm *f, const struct peer *peer, uint32_t number,
+                         const struct route *route, zmq_msg_t *body)
+{
+    const struct client *client = number == CLIENTS_NONE ? NULL : clients_at(f->clients, number);
+    struct wire_error error;
+    uint32_t roi;
+    struct flight *flight = flights_find(&f->flights, route->token, &roi);
+
+    if (client && flight && flight->is_fetched && flight->client == number &&
+        flight->client_epoch == client->epoch && zmq_msg_size(body) - 1 < flight->bytes) {
+        flights_fetched(&f->flights, flight, body);
+        return;
+    }
+    check_refuse(&error, TRIGD__V1__ERROR__CODE__PASS,
+                 "no RoIs of this client are waited for under the pass");
+    refusal_send(f->clients, f->stats, peer, number, &error, NULL);
+}
+
+/* The frames of an Ask that is written in the usual way. */
+static bool find_asks(const void *bytes, size_t n, struct reader *ret_frames)
+{
+    struct reader r = {.at = bytes, .end = (const unsigned char *)bytes + n}, ask;
+    uint32_t tag;
+
+    return read_tag(&r, &tag) && tag == TAG_ASK && read_bytes(&r, &ask) && r.at == r.end &&
+           read_tag(&ask, &tag) && tag == TAG_FRAMES && read_bytes(&ask, ret_frames) &&
+           ask.at == ask.end;
+}
+
+/* ---------------------------------------------------------------- messages */
+
 /* A batch that is not written in the usual way is unpacked once; nodes do so as well. */
 static void take_unpacked_batch(struct farm *f, const struct peer *peer, uint32_t number,
                                 const Trigd__V1__RoiBatch *batch, zmq_msg_t *body, uint64_t now)
 {
     const struct batch b = {.n = (uint32_t)batch->n_rois,
+                            .bytes = (uint32_t)zmq_msg_size(body),
                             .wanted = mask_first((uint32_t)batch->n_rois)};
 
     for (uint32_t i = 0; i < b.n; i++)
@@ -266,7 +355,7 @@ static void take_unpacked(struct farm *f, const struct peer *peer, uint32_t numb
 {
     switch (m->body_case) {
     case TRIGD__V1__TO_DAEMON__BODY_HELLO:
-        take_hello(f, peer, number, m->hello);
+        take_hello(f, peer, number, m->hello, zmq_msg_gets(body, AUTH_KEY));
         break;
     case TRIGD__V1__TO_DAEMON__BODY_BATCH:
         take_unpacked_batch(f, peer, number, m->batch, body, now);
@@ -278,6 +367,9 @@ static void take_unpacked(struct farm *f, const struct peer *peer, uint32_t numb
         if (number != CLIENTS_NONE)
             clients_drop(f->clients, number, "it said Bye");
         break;
+    case TRIGD__V1__TO_DAEMON__BODY_ASK:
+        take_asks(f, peer, number, m->ask->frames.data, m->ask->frames.len, now);
+        break;
     default:
         break; /* wire_decode refuses a message without body */
     }
@@ -288,14 +380,23 @@ static void take_message(struct farm *f, const struct peer *peer, const struct r
 {
     const uint32_t number = clients_find(f->clients, peer);
     const size_t n = zmq_msg_size(body);
-    struct batch b = {.route = route};
+    struct batch b = {.route = route, .bytes = (uint32_t)n};
     const Trigd__V1__ToDaemon *m;
     struct wire_error error;
+    struct reader asks;
 
     stats_add(&f->stats->g.messages, 1);
     stats_add(&f->stats->g.bytes_in, n);
     if (number != CLIENTS_NONE)
         clients_at(f->clients, number)->heard_ns = now;
+    if (route && route->has_pass) {
+        take_fetched(f, peer, number, route, body);
+        return;
+    }
+    if (!route && find_asks(zmq_msg_data(body), n, &asks)) {
+        take_asks(f, peer, number, asks.at, (size_t)(asks.end - asks.at), now);
+        return;
+    }
     if (n <= f->limits.max_message_bytes)
         b.n = route ? route->n : scan_heads(zmq_msg_data(body), n, f->head, f->limits.max_rois);
     b.wanted = mask_first(b.n);

@@ -33,14 +33,15 @@ static bool link_serves(const struct farm *f, const struct link *l)
 static bool may_take(const struct farm *f, const struct link *l, const struct flight *flight,
                      uint32_t rois, uint64_t now)
 {
-    const size_t bytes = zmq_msg_size(&flight->body);
     const struct node *n = &f->node[l->node];
 
     if (!link_serves(f, l) || now < l->pause_ns || !room_of(l))
         return false;
+    if (!flight->has_body && !l->takes_passes)
+        return false;
     if (room_of(l) < rois && l->credits >= rois)
         return false;
-    return !l->in_flight || l->bytes + bytes <= n->most_bytes / n->n_links;
+    return !l->in_flight || l->bytes + flight->bytes <= n->most_bytes / n->n_links;
 }
 
 /* Whether RoIs of the flight are there; once given again, they go to another node. */
@@ -121,36 +122,47 @@ static void note_events(struct farm *f, const struct flight *flight, const struc
     }
 }
 
-int give_send(struct farm *f, uint32_t link, const struct route *route, zmq_msg_t *body)
+int give_send(struct farm *f, uint32_t link, const void *route, size_t n, zmq_msg_t *body)
 {
     const struct link_id id = link_id_of(link, f->link[link].epoch);
-    unsigned char bytes[ROUTE_BYTES];
 
     if (zmq_send(f->links, &id, sizeof id, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
         return -errno;
-    if (route &&
-        zmq_send(f->links, bytes, route_pack(route, bytes), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
+    if (n && zmq_send(f->links, route, n, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
         return -errno;
     return zmq_msg_send(body, f->links, ZMQ_DONTWAIT) < 0 ? -errno : 0;
 }
 
-/* Sends the batch with a routing frame: tokens are the supervisor's, its bytes stay as they are. */
-static int send_part(struct farm *f, struct flight *flight, const struct mask *part, uint32_t link)
+/* The routing frame for RoIs of a flight: tokens are the supervisor's. */
+static struct route route_of(const struct farm *f, const struct flight *flight,
+                             const struct mask *part)
 {
     struct route route = flight->route;
     const struct mask all = mask_first(flight->n);
-    zmq_msg_t body;
-    int r;
 
     route.n = flight->n;
     route.token = flights_token(&f->flights, flight);
     route.is_repeat |= flight->was_given_again;
     route.is_partial = memcmp(part, &all, sizeof all) != 0;
     memcpy(route.wanted, part->word, sizeof route.wanted);
+    return route;
+}
+
+/* Sends the batch behind a routing frame, its bytes as they are; or its client is to. */
+static int send_part(struct farm *f, struct flight *flight, const struct mask *part, uint32_t link,
+                     uint64_t now)
+{
+    const struct route route = route_of(f, flight, part);
+    unsigned char bytes[ROUTE_BYTES];
+    zmq_msg_t body;
+    int r;
+
+    if (!flight->has_body)
+        return addresses_give(f, flight, &route, link, now);
     zmq_msg_init(&body);
     if (zmq_msg_copy(&body, &flight->body) < 0)
         return -errno;
-    r = give_send(f, link, &route, &body);
+    r = give_send(f, link, bytes, route_pack(&route, bytes), &body);
     if (r < 0)
         zmq_msg_close(&body);
     return r;
@@ -172,12 +184,34 @@ static void debit(struct farm *f, struct flight *flight, const struct mask *part
     f->c.waiting -= rois;
     h->link = link;
     h->rois = *part;
+    h->is_open = !flight->has_body;
+    h->serial = l->serial;
+    if (h->is_open) {
+        n->c.addressed += rois;
+        f->c.addressed += rois;
+        TAILQ_INSERT_TAIL(&l->open, h, of_open);
+    }
     h->had = l->in_flight;
-    h->bytes = (uint32_t)zmq_msg_size(&flight->body);
+    h->bytes = flight->bytes;
     h->since_ns = l->had_ns = now;
     l->bytes += h->bytes;
     TAILQ_INSERT_TAIL(&l->holds, h, of_link);
     flights_stop_waiting(&f->flights, flight, part);
+}
+
+/* Whether shards get RoIs, and none of them takes passes. */
+static bool has_no_address(const struct farm *f)
+{
+    bool serves = false;
+
+    for (uint32_t i = 0; i < f->n_links; i++) {
+        if (!link_serves(f, &f->link[i]))
+            continue;
+        if (f->link[i].takes_passes)
+            return false;
+        serves = true;
+    }
+    return serves;
 }
 
 static uint32_t choose(struct farm *f, struct flight *flight, uint64_t now)
@@ -200,15 +234,20 @@ static bool give_part(struct farm *f, struct flight *flight, uint64_t now)
 
     if (!flight_hold(flight, FARM_LINKS_NONE))
         return false; /* two shards have RoIs of it */
+    if (!flight->has_body && !addresses_may_go(f, flight, now))
+        return false;
     if (link == FARM_LINKS_NONE)
         link = choose(f, flight, now);
-    if (link == POLICY_NONE)
+    if (!flight->has_body &&
+        (link == POLICY_NONE ? has_no_address(f) : !f->link[link].takes_passes))
+        addresses_fetch(f, flight);
+    if (link == POLICY_NONE || flight->is_fetched)
         return false;
     part = part_for(f, flight, first, link);
     if (!may_take(f, &f->link[link], flight, mask_count(&part), now))
         return false;
     cut(&part, room_of(&f->link[link]));
-    r = send_part(f, flight, &part, link);
+    r = send_part(f, flight, &part, link, now);
     if (r < 0) {
         f->link[link].pause_ns = now + PAUSE_NS;
         return r == -EAGAIN && give_part(f, flight, now); /* another one may take it */
@@ -266,9 +305,7 @@ static void lose_link(struct farm *f, uint32_t link)
         n->c.in_flight -= rois;
         l->in_flight -= rois;
         f->policy[link].in_flight -= rois;
-        l->bytes -= h->bytes;
-        TAILQ_REMOVE(&l->holds, h, of_link);
-        h->link = FARM_LINKS_NONE;
+        settle_let_go(f, h);
         held = flight_held(h->flight);
         give_again(f, h->flight, mask_without(&lost, &held));
         flights_put_if_done(&f->flights, h->flight);
@@ -292,6 +329,32 @@ static void look_at_slow(struct farm *f, const struct link *l, uint64_t now)
             break;
         if (!h->flight->was_given_again)
             give_again(f, h->flight, h->rois);
+    }
+}
+
+/* Has the node hand back the pass of RoIs that may not have come: it answers Busy for them if they
+ * have not, and then they cannot come any more. */
+static int hand_back(struct farm *f, const struct hold *h)
+{
+    const struct link *l = &f->link[h->link];
+    struct route route = route_of(f, h->flight, &h->rois);
+    unsigned char bytes[ROUTE_BYTES];
+    zmq_msg_t nothing;
+
+    route.pass.serial = h->serial;
+    zmq_msg_init(&nothing);
+    return give_send(f, h->link, bytes, pass_pack(&l->signer, &route, bytes), &nothing);
+}
+
+static void look_at_unused(struct farm *f, struct link *l, uint64_t now)
+{
+    const uint64_t limit = NS_PER_MS * f->config->farm.address_ms;
+    struct hold *h;
+
+    while ((h = TAILQ_FIRST(&l->open)) != NULL && now >= h->since_ns + limit &&
+           hand_back(f, h) == 0) {
+        TAILQ_REMOVE(&l->open, h, of_open);
+        h->is_open = false;
     }
 }
 
@@ -322,13 +385,15 @@ static void look_at_idle(struct farm *f, uint32_t link, uint64_t now)
 
 void give_tick(struct farm *f, uint64_t now)
 {
-    for (uint32_t i = 0; i < f->n_links; i++)
-        if (f->link[i].is_used)
-            look_at_idle(f, i, now);
-    if (f->config->farm.again_ms)
-        for (uint32_t i = 0; i < f->n_links; i++)
-            if (f->link[i].is_used)
-                look_at_slow(f, &f->link[i], now);
+    for (uint32_t i = 0; i < f->n_links; i++) {
+        if (!f->link[i].is_used)
+            continue;
+        look_at_idle(f, i, now);
+        look_at_unused(f, &f->link[i], now);
+        if (f->config->farm.again_ms)
+            look_at_slow(f, &f->link[i], now);
+    }
+    addresses_tick(f);
     if (f->config->limits.hard_ms)
         look_at_old(f, now);
 }

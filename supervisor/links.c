@@ -41,7 +41,7 @@ static void tell(struct farm *f, uint32_t link, const Trigd__V1__ToDaemon *m)
     if (zmq_msg_init_size(&body, trigd__v1__to_daemon__get_packed_size(m)) < 0)
         return;
     trigd__v1__to_daemon__pack(m, zmq_msg_data(&body));
-    if (give_send(f, link, NULL, &body) < 0)
+    if (give_send(f, link, NULL, 0, &body) < 0)
         zmq_msg_close(&body);
     f->link[link].told_ns = clock_ns();
 }
@@ -50,14 +50,22 @@ static void say_hello(struct farm *f, uint32_t link, uint64_t now)
 {
     Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
+    Trigd__V1__PassIssuer passes = TRIGD__V1__PASS_ISSUER__INIT;
+    struct link *l = &f->link[link];
     char name[FARM_NAME];
 
     snprintf(name, sizeof name, "%.63s", f->name);
     hello.protocol = SESSION_PROTOCOL;
     hello.name = name;
+    hello.passes = &passes;
+    passes.issuer = l->signer.issuer;
+    passes.key.data = l->signer.key;
+    passes.key.len = sizeof l->signer.key;
+    passes.serial = l->serial + 1;
+    passes.sent_ns = now;
     m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
     m.hello = &hello;
-    f->link[link].hello_ns = now;
+    l->hello_ns = now;
     tell(f, link, &m);
 }
 
@@ -111,6 +119,8 @@ static int open_link(struct farm *f, uint32_t node, uint32_t shard)
     id = link_id_of(link, l->epoch);
     r = shard_endpoint(n->endpoint, shard, l->endpoint, sizeof l->endpoint);
     if (r == 0)
+        r = pass_signer_new(&l->signer);
+    if (r == 0)
         r = auth_dial(f->links, &f->own, has_key ? n->peer.key : NULL);
     if (r < 0)
         return r;
@@ -118,6 +128,7 @@ static int open_link(struct farm *f, uint32_t node, uint32_t shard)
         zmq_connect(f->links, l->endpoint) < 0)
         return -errno;
     TAILQ_INIT(&l->holds);
+    TAILQ_INIT(&l->open);
     f->policy[link] = (struct policy_node){.in_flight = 0};
     l->is_used = true;
     n->link[n->n_links++] = link;
@@ -263,6 +274,7 @@ static void take_busy(struct farm *f, uint32_t link, const Trigd__V1__Busy *busy
 {
     struct link *l = &f->link[link];
     struct node *n = &f->node[l->node];
+    const bool is_unused = busy->reason == TRIGD__V1__BUSY__REASON__UNUSED;
 
     for (size_t i = 0; i < busy->n_tokens; i++) {
         struct mask one = {{0}};
@@ -275,15 +287,20 @@ static void take_busy(struct farm *f, uint32_t link, const Trigd__V1__Busy *busy
             continue;
         }
         n->c.returned++;
+        n->c.unused += is_unused;
+        if (is_unused)
+            addresses_unused(f, flight, link, now);
         if (mask_has(&flight->open, roi) && !mask_has(&flight->waiting, roi)) {
             mask_add(&one, roi);
             f->c.returned++;
+            f->c.unused += is_unused;
             f->c.waiting++;
             flights_wait(&f->flights, flight, &one, true);
         }
         settle_clear(f, flight);
     }
-    l->pause_ns = now + PAUSE_NS;
+    if (!is_unused)
+        l->pause_ns = now + PAUSE_NS;
     if (busy->reason == TRIGD__V1__BUSY__REASON__DRAINING)
         n->is_taking = false; /* until a beat says otherwise */
     if (busy->reason == TRIGD__V1__BUSY__REASON__NO_HELLO && l->is_welcome) {
@@ -330,6 +347,7 @@ static bool take_welcome(struct farm *f, uint32_t link, Trigd__V1__FromDaemon *m
     const bool is_kept = take_names(f, n, m);
 
     l->credits = m->welcome->credits;
+    l->takes_passes = m->welcome->takes_passes;
     l->is_welcome = true;
     look_at_node(f, l->node);
     log_info("farm", "node welcomes", "node=\"%s\" shard=%u credits=%u", n->name, l->shard,

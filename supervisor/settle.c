@@ -5,87 +5,50 @@
 
 #include "clock.h"
 #include "farm.h"
+#include "fields.h"
 #include "log.h"
 
 #define MESSAGE_DECISIONS 256u
-#define HEAD_BYTES        16u /* room for the tags and lengths before */
-#define VARINT_BYTES      10u
-#define TAG_DECISIONS     0x12u /* of FromDaemon, field 2 */
-#define TAG_DECISION      0x0au /* of DecisionBatch, field 1 */
-#define TAG_TOKEN         0x08u /* of Decision, field 1 */
+#define TAG_DECISIONS     TAG(2, BYTES)  /* of FromDaemon */
+#define TAG_DECISION      TAG(1, BYTES)  /* of DecisionBatch */
+#define TAG_TOKEN         TAG(1, VARINT) /* of Decision */
 
 /* ---------------------------------------------------------------- packing */
-
-static size_t put_varint(unsigned char *to, uint64_t v)
-{
-    size_t n = 0;
-
-    for (; v >= 0x80; v >>= 7)
-        to[n++] = (unsigned char)(v | 0x80);
-    to[n++] = (unsigned char)v;
-    return n;
-}
-
-static bool make_room(struct outbox *o, size_t n)
-{
-    unsigned char *more;
-    size_t room = o->room ? o->room : 4096;
-
-    while (o->n + n > room)
-        room *= 2;
-    if (room == o->room)
-        return true;
-    more = realloc(o->bytes, room);
-    if (!more)
-        return false;
-    o->bytes = more;
-    o->room = room;
-    return true;
-}
 
 /* Adds a decision that is packed but for its token. */
 static bool add_decision(struct outbox *o, uint64_t token, const unsigned char *rest, size_t n)
 {
-    unsigned char head[1 + VARINT_BYTES], field[1 + VARINT_BYTES] = {TAG_TOKEN};
-    const size_t n_field = 1 + put_varint(field + 1, token);
-    size_t n_head = 1;
+    unsigned char head[1 + OUTBOX_VARINT] = {TAG_DECISION}, field[1 + OUTBOX_VARINT] = {TAG_TOKEN},
+                           *to;
+    const size_t n_field = 1 + outbox_varint(field + 1, token);
+    const size_t n_head = 1 + outbox_varint(head + 1, n_field + n);
 
-    head[0] = TAG_DECISION;
-    n_head += put_varint(head + 1, n_field + n);
-    if (!o->n)
-        o->n = HEAD_BYTES;
-    if (!make_room(o, n_head + n_field + n))
+    to = outbox_add(o, n_head + n_field + n);
+    if (!to)
         return false;
-    memcpy(o->bytes + o->n, head, n_head);
-    memcpy(o->bytes + o->n + n_head, field, n_field);
-    memcpy(o->bytes + o->n + n_head + n_field, rest, n);
-    o->n += n_head + n_field + n;
-    o->n_decisions++;
+    memcpy(to, head, n_head);
+    memcpy(to + n_head, field, n_field);
+    memcpy(to + n_head + n_field, rest, n);
+    o->n_items++;
     return true;
 }
 
 static void send_outbox(struct farm *f, uint32_t client)
 {
     struct outbox *o = &f->outbox[client];
-    const size_t n = o->n - HEAD_BYTES;
-    unsigned char head[1 + VARINT_BYTES] = {TAG_DECISIONS};
-    const size_t n_head = 1 + put_varint(head + 1, n);
+    const uint32_t n = o->n_items;
     zmq_msg_t body;
 
-    memcpy(o->bytes + HEAD_BYTES - n_head, head, n_head);
-    if (zmq_msg_init_size(&body, n_head + n) == 0) {
-        memcpy(zmq_msg_data(&body), o->bytes + HEAD_BYTES - n_head, n_head + n);
-        clients_send_packed(f->clients, client, &body, o->n_decisions);
-    } else {
-        stats_add(&f->stats->g.undeliverable, o->n_decisions);
-    }
-    o->n = o->n_decisions = 0;
+    if (outbox_seal(o, TAG_DECISIONS, &body) == 0)
+        clients_send_packed(f->clients, client, &body, n);
+    else
+        stats_add(&f->stats->g.undeliverable, n);
 }
 
 void settle_flush(struct farm *f)
 {
     for (uint32_t i = 0; i < f->n_outboxes; i++)
-        if (f->outbox[f->outboxes[i]].n_decisions)
+        if (f->outbox[f->outboxes[i]].n_items)
             send_outbox(f, f->outboxes[i]);
     f->n_outboxes = 0;
 }
@@ -95,11 +58,11 @@ static void send_decision(struct farm *f, uint32_t client, uint64_t token,
 {
     struct outbox *o = &f->outbox[client];
 
-    if (!o->n_decisions)
+    if (!o->n_items)
         f->outboxes[f->n_outboxes++] = client;
     if (!add_decision(o, token, rest, n))
         stats_add(&f->stats->g.undeliverable, 1);
-    if (o->n_decisions < MESSAGE_DECISIONS)
+    if (o->n_items < MESSAGE_DECISIONS)
         return;
     send_outbox(f, client);
     for (uint32_t i = 0; i < f->n_outboxes; i++)
@@ -121,8 +84,7 @@ static void send_error(struct farm *f, uint32_t client, uint64_t token, const Tr
 
 /* ---------------------------------------------------------------- counting */
 
-/* The client that asked; NULL when it has gone. */
-static struct client *asker(struct farm *f, const struct flight *flight)
+struct client *settle_asker(struct farm *f, const struct flight *flight)
 {
     struct client *client = clients_at(f->clients, flight->client);
 
@@ -132,7 +94,7 @@ static struct client *asker(struct farm *f, const struct flight *flight)
 static void count(struct farm *f, const struct flight *flight, const struct outcome *o)
 {
     struct stats_global *g = &f->stats->g;
-    struct client *client = asker(f, flight);
+    struct client *client = settle_asker(f, flight);
     const bool failed = o->is_error || o->status > TRIGD__V1__STATUS__TRUNCATED;
 
     stats_sub(&g->in_flight, 1);
@@ -168,7 +130,7 @@ void settle(struct farm *f, struct flight *flight, uint32_t roi, const struct ou
     }
     mask_drop(&flight->open, roi);
     count(f, flight, o);
-    if (!asker(f, flight))
+    if (!settle_asker(f, flight))
         return;
     if (o->is_error)
         send_error(f, flight->client, token, o->error);
@@ -212,7 +174,7 @@ void settle_force(struct farm *f, struct flight *flight, const struct mask *rois
         scan_heads(zmq_msg_data(&flight->body), zmq_msg_size(&flight->body), f->head, ROUTE_ROIS);
 
     for (uint32_t i = mask_next(rois, 0); i < ROUTE_ROIS; i = mask_next(rois, i + 1)) {
-        const struct scan_head nothing = {.token = 0};
+        const struct scan_head nothing = {.run = flight->route.run, .l1id = flight->route.l1id};
 
         if (mask_has(&flight->open, i))
             force_one(f, flight, i, i < found ? &f->head[i] : &nothing, status);
@@ -248,16 +210,25 @@ struct hold *settle_release(struct farm *f, struct flight *flight, uint32_t roi,
     return h;
 }
 
+void settle_let_go(struct farm *f, struct hold *h)
+{
+    struct link *l = &f->link[h->link];
+
+    TAILQ_REMOVE(&l->holds, h, of_link);
+    if (h->is_open)
+        TAILQ_REMOVE(&l->open, h, of_open);
+    h->is_open = false;
+    l->bytes -= h->bytes;
+    h->link = FARM_LINKS_NONE;
+}
+
 void settle_clear(struct farm *f, struct flight *flight)
 {
     for (uint32_t i = 0; i < FLIGHT_HOLDS; i++) {
         struct hold *h = &flight->hold[i];
 
-        if (h->link == FARM_LINKS_NONE || !mask_is_empty(&h->rois))
-            continue;
-        TAILQ_REMOVE(&f->link[h->link].holds, h, of_link);
-        f->link[h->link].bytes -= h->bytes;
-        h->link = FARM_LINKS_NONE;
+        if (h->link != FARM_LINKS_NONE && mask_is_empty(&h->rois))
+            settle_let_go(f, h);
     }
     flights_put_if_done(&f->flights, flight);
 }

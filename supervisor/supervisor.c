@@ -281,6 +281,7 @@ static int turn(struct supervisor *s)
 
     did += front_turn(f, now);
     give_turn(f, now);
+    addresses_flush(f);
     settle_flush(f);
     if (!mailbox_is_empty(s->desk.mailbox))
         mailbox_run(s->desk.mailbox);

@@ -201,7 +201,13 @@
       "none is")                                                                             \
     X(of, forget_ms, U32, "10000", 100, 3600000, "a node lost for so long is forgotten, ms") \
     X(of, clock_ms, U32, "1000", 1, 3600000,                                                 \
-      "a node's clock may differ by so much from the supervisor's without a warning, ms")
+      "a node's clock may differ by so much from the supervisor's without a warning, ms")    \
+    X(of, address_kbytes, U32, "32", 0, 1048576,                                             \
+      "clients that reach the nodes send them batches of so many KiB and more themselves; "  \
+      "0: none")                                                                             \
+    X(of, address_ms, U32, "500", 10, 600000,                                                \
+      "such a batch that has not come to its node after so long is sent through the "        \
+      "supervisor, ms")
 
 /* log: the log. */
 #define CONFIG_LOG(X, of)                                            \

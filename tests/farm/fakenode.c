@@ -193,34 +193,63 @@ static void welcome(struct fake *n)
     w.n_streams = 2;
     w.streams = streams;
     w.menu_key = fake_menu_key();
+    w.takes_passes = n->takes_passes;
     m.body_case = TRIGD__V1__FROM_DAEMON__BODY_WELCOME;
     m.welcome = &w;
     tell(n, &m);
 }
 
-/* Takes one message of the supervisor; true for a batch, whose routing frame is then n->route. */
+/* A Hello of the supervisor, or of a client that sends it RoIs itself. */
+static void meet(struct fake *n, const Trigd__V1__Hello *hello, const uint8_t *peer, int n_peer)
+{
+    if (hello->visitor)
+        return;
+    memcpy(n->peer, peer, (size_t)n_peer);
+    n->n_peer = n_peer;
+    assert_non_null(hello->passes);
+    assert_int_equal(hello->passes->key.len, PASSES_KEY);
+    n->signer.issuer = hello->passes->issuer;
+    memcpy(n->signer.key, hello->passes->key.data, PASSES_KEY);
+    welcome(n);
+}
+
+/* The routing frame of a batch; a pass in it is the supervisor's. */
+static void take_route(struct fake *n, const void *bytes, size_t size)
+{
+    unsigned char own[ROUTE_BYTES];
+
+    assert_true(route_read(bytes, size, &n->route));
+    if (!n->route.has_pass)
+        return;
+    assert_int_equal(pass_pack(&n->signer, &n->route, own), size);
+    assert_memory_equal(own, bytes, size);
+}
+
+/* Takes one message; true for a batch, or a pass that is handed back. */
 static bool take(struct fake *n)
 {
     static unsigned char bytes[MESSAGE];
     Trigd__V1__ToDaemon *m;
+    uint8_t peer[sizeof n->peer];
     bool is_batch = false;
-    int got, more = 0;
+    int got, more = 0, n_peer = zmq_recv(n->rois, peer, sizeof peer, 0);
     size_t size = sizeof more;
 
-    n->n_peer = zmq_recv(n->rois, n->peer, sizeof n->peer, 0);
-    assert_true(n->n_peer > 0);
+    assert_in_range(n_peer, 1, sizeof peer);
     got = zmq_recv(n->rois, bytes, sizeof bytes, 0);
     assert_true(got >= 0 && got <= (int)sizeof bytes);
     zmq_getsockopt(n->rois, ZMQ_RCVMORE, &more, &size);
     if (more) {
-        assert_true(route_read(bytes, (size_t)got, &n->route));
+        take_route(n, bytes, (size_t)got);
         got = zmq_recv(n->rois, bytes, sizeof bytes, 0);
         is_batch = true;
+        n->is_back = n->route.has_pass && !got;
+        n->was_visited = n_peer != n->n_peer || memcmp(peer, n->peer, (size_t)n_peer) != 0;
     }
     m = trigd__v1__to_daemon__unpack(NULL, (size_t)got, bytes);
     if (m && m->body_case == TRIGD__V1__TO_DAEMON__BODY_HELLO)
-        welcome(n);
-    if (is_batch && m) /* a batch may also be nonsense */
+        meet(n, m->hello, peer, n_peer);
+    if (is_batch && m && got) /* a batch may also be nonsense */
         assert_int_equal(m->body_case, TRIGD__V1__TO_DAEMON__BODY_BATCH);
     if (m)
         trigd__v1__to_daemon__free_unpacked(m, NULL);
@@ -247,10 +276,12 @@ void fake_join(struct fake *n, const struct server *s, const char *name, uint32_
     Trigd__Farm__V1__ToNode *t;
 
     const char *plugin = n->plugin;
+    const bool takes_passes = n->takes_passes;
 
     fake_open(n, s, name);
     n->credits = credits;
     n->plugin = plugin;
+    n->takes_passes = takes_passes;
     fake_enlist(n, &e);
     send_enlist(n, &e);
     t = hear(n, 10000);

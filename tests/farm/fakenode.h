@@ -6,6 +6,7 @@
 #include "farm.pb-c.h"
 #include "harness.h"
 #include "route.h"
+#include "transport/passes.h"
 
 /* Starts trigsup with the keys `farm` of `farm:`, its name among them; it is ready with the first
  * node. */
@@ -25,6 +26,10 @@ struct fake { /* a node */
     Trigd__Farm__V1__StepPlugin step, *steps[1];
     bool is_mute; /* it says no more that it lives */
     struct route route;
+    bool takes_passes;         /* it says so in its Welcome */
+    bool is_back;              /* no batch came after the routing frame: a pass is handed back */
+    bool was_visited;          /* the batch did not come from the supervisor */
+    struct pass_signer signer; /* the supervisor's, as its Hello told */
 };
 
 void fake_open(struct fake *n, const struct server *s, const char *name);
@@ -38,8 +43,8 @@ void fake_join(struct fake *n, const struct server *s, const char *name, uint32_
 void fake_expect_refused(struct fake *n, Trigd__Farm__V1__Enlist *e, const char *sentence);
 /* Says that it lives. */
 void fake_beat(struct fake *n);
-/* The next batch that the supervisor gives it, within `limit_ms`: its routing frame goes to
- * n->route.  All of `nodes` live meanwhile. */
+/* The next batch that comes, or pass that is handed back, within `limit_ms`: its routing frame goes
+ * to n->route.  All of `nodes` live meanwhile.  A pass has to be genuine. */
 bool fake_batch(struct fake *n, struct fake **nodes, uint32_t n_nodes, int limit_ms);
 /* Answers RoIs of n->route: those wanted, from `first` on, `rois` of them. */
 void fake_decide(struct fake *n, uint32_t first, uint32_t rois, bool accept);

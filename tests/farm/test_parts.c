@@ -47,12 +47,50 @@ static void frames_come_back_as_they_were(void **state)
     assert_true(route_wants(&back, 254));
 }
 
+/* Frames that ask, and those with a pass: each is written again as it was. */
+static void frames_without_their_batch(void **state)
+{
+    const struct route ask = {
+        .n = 2, .is_event = true, .is_ask = true, .l1id = 7, .bytes = 100000, .token = 9};
+    struct route pass = {
+        .n = 3,
+        .has_pass = true,
+        .is_partial = true,
+        .wanted = {5},
+        .bytes = 70000,
+        .token = 11,
+        .pass = {
+            .issuer = 1, .serial = 2, .expires_ns = 3, .holder = 4, .tag = {[0] = 6, [15] = 7}}};
+    unsigned char bytes[ROUTE_BYTES], again[ROUTE_BYTES];
+    struct route back;
+
+    (void)state;
+    assert_int_equal(route_pack(&ask, bytes), ROUTE_ASK_BYTES);
+    assert_true(route_read(bytes, ROUTE_ASK_BYTES, &back));
+    assert_true(back.is_ask && !back.has_pass && back.bytes == 100000 && back.l1id == 7);
+    for (int is_partial = 0; is_partial < 2; is_partial++) {
+        const size_t n = is_partial ? ROUTE_BYTES : 80;
+
+        pass.is_partial = is_partial;
+        assert_int_equal(route_pack(&pass, bytes), n);
+        assert_true(route_read(bytes, n, &back));
+        assert_true(back.has_pass && !back.is_ask && back.bytes == 70000);
+        assert_true(back.pass.issuer == 1 && back.pass.serial == 2 && back.pass.expires_ns == 3);
+        assert_true(back.pass.holder == 4 && back.pass.tag[0] == 6 && back.pass.tag[15] == 7);
+        assert_int_equal(route_pack(&back, again), n);
+        assert_memory_equal(bytes, again, n);
+        for (size_t k = 0; k <= ROUTE_BYTES; k++)
+            assert_int_equal(route_read(bytes, k, &back), k == n);
+    }
+}
+
 static void other_frames_are_none(void **state)
 {
     static const struct {
         uint32_t at;
         unsigned char byte;
-    } wrong[] = {{0, 'Q'}, {1, 8}, {1, 2}, {2, 0}, {3, 2}, {12, 1}, {15, 1}};
+    } wrong[] = {{0, 'Q'}, {1, 32}, {1, 2}, {1, 10}, {1, 16},
+                 {1, 24},  {2, 0},  {3, 2}, {12, 1}, {15, 1}};
     const struct route r = {.n = 1, .token = 3};
     unsigned char bytes[ROUTE_BYTES];
     struct route back;
@@ -136,7 +174,40 @@ static struct flight *take(struct flights *fs, uint32_t n)
     zmq_msg_t body;
 
     zmq_msg_init(&body);
-    return flights_take(fs, n, &all, &body);
+    return flights_take(fs, n, &all, 100, &body);
+}
+
+/* A flight whose body is elsewhere: it leaves the line until the body is here. */
+static void flights_without_their_body(void **state)
+{
+    const struct mask all = mask_first(2), one = mask_first(1);
+    struct flights fs;
+    struct flight *f, *g;
+    zmq_msg_t body;
+
+    (void)state;
+    assert_int_equal(flights_open(&fs, 2), 0);
+    f = flights_take(&fs, 2, &all, 5000, NULL);
+    g = take(&fs, 1);
+    assert_true(f && g && !f->has_body && f->bytes == 5000 && g->has_body);
+    flights_fetch(&fs, f);
+    assert_true(f->is_fetched && !f->is_waiting && !mask_is_empty(&f->waiting));
+    assert_ptr_equal(TAILQ_FIRST(&fs.waiting), g);
+    flights_wait(&fs, f, &all, true); /* a node returned some */
+    assert_false(f->is_waiting);
+    flights_stop_waiting(&fs, f, &one);
+    assert_ptr_equal(TAILQ_FIRST(&fs.fetched), f);
+    assert_int_equal(zmq_msg_init_size(&body, 4000), 0);
+    flights_fetched(&fs, f, &body);
+    assert_true(f->has_body && f->is_waiting && !f->is_fetched && TAILQ_EMPTY(&fs.fetched));
+    assert_int_equal(zmq_msg_size(&f->body), 4000);
+    assert_ptr_equal(TAILQ_NEXT(g, of_waiting), f);
+    zmq_msg_close(&body);
+    f->has_body = false; /* again, and nothing waits before it comes */
+    flights_fetch(&fs, f);
+    flights_stop_waiting(&fs, f, &all);
+    assert_true(!f->is_fetched && TAILQ_EMPTY(&fs.fetched));
+    flights_close(&fs);
 }
 
 static void flights_are_found_until_they_end(void **state)
@@ -245,9 +316,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_come_back_as_they_were),
+        cmocka_unit_test(frames_without_their_batch),
         cmocka_unit_test(other_frames_are_none),
         cmocka_unit_test(heads_of_rois),
         cmocka_unit_test(sets_of_rois),
+        cmocka_unit_test(flights_without_their_body),
         cmocka_unit_test(flights_are_found_until_they_end),
         cmocka_unit_test(events_are_remembered),
         cmocka_unit_test(the_one_that_ends_first),
