@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <zmq.h>
 
+#include "addresses.h"
 #include "clock.h"
 #include "events.h"
 #include "shard_endpoint.h"
@@ -196,6 +197,8 @@ static int take_message(struct trg_client *c, const Trigd__V1__FromDaemon *m)
     case TRIGD__V1__FROM_DAEMON__BODY_ERROR:
         take_error(c, m->error, now);
         return 0;
+    case TRIGD__V1__FROM_DAEMON__BODY_ADDRESSES:
+        return addresses_take(c, m->addresses, now);
     default:
         return 0; /* heartbeats only tell that the daemon lives */
     }

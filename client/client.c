@@ -6,6 +6,7 @@
 #include <string.h>
 #include <zmq.h>
 
+#include "addresses.h"
 #include "clock.h"
 #include "declared.h"
 #include "events.h"
@@ -41,6 +42,7 @@ int client_say_hello(struct trg_client *c, bool may_move)
     hello.want_credits = c->want_credits;
     hello.run = c->run;
     hello.may_move = may_move;
+    hello.reaches_nodes = c->reaches_nodes && !c->shm;
     hello.n_collections = declared.n;
     hello.collections = declared.list;
     hello.key.data = c->key;
@@ -116,6 +118,7 @@ int client_take_welcome(struct trg_client *c, const Trigd__V1__Welcome *w)
     c->stats.reconnects += !is_first && !c->is_welcome;
     c->is_welcome = true;
     c->max_message_bytes = w->max_message_bytes;
+    c->address_bytes = c->reaches_nodes && !c->shm ? w->address_bytes : 0;
     c->heartbeat_ms = w->heartbeat_ms ? w->heartbeat_ms : HEARTBEAT_DEFAULT_MS;
     r = flights_grant(c, w->credits);
     if (r == 0)
@@ -251,6 +254,7 @@ static int take_options(struct trg_client *c, const struct trg_client_options *o
     c->timeout_ms = o->timeout_ms ? o->timeout_ms : TIMEOUT_DEFAULT_MS;
     c->run = o->run;
     c->may_move = !o->no_move;
+    c->reaches_nodes = o->reaches_nodes;
     c->ended = o->ended;
     c->event_ended = o->event_ended;
     c->noticed = o->noticed;
@@ -270,6 +274,7 @@ static int take_options(struct trg_client *c, const struct trg_client_options *o
 static void free_client(struct trg_client *c)
 {
     transport_close(c);
+    addresses_close(c);
     if (c->owns_context && c->context)
         zmq_ctx_term(c->context);
     keyfile_forget(&c->own);

@@ -45,7 +45,7 @@ struct trg_client {
     unsigned char key[64];
     uint32_t key_bytes, want_credits, timeout_ms, run;
     uint32_t declared; /* 1 << kind for each collection that Hello declares */
-    bool may_move, has_keys;
+    bool may_move, has_keys, reaches_nodes;
     struct keyfile own, server; /* CURVE, with has_keys */
     trg_client_ended *ended;
     trg_client_event_ended *event_ended;
@@ -59,6 +59,11 @@ struct trg_client {
     struct shmclient *shm; /* shared memory, or NULL: also while its daemon is gone */
     struct scratch memory; /* of the last message */
     uint64_t spoken_ns;    /* something was sent */
+    /* nodes behind a supervisor (addresses.c) */
+    void *nodes;         /* ROUTER; NULL: there was no address yet */
+    struct place *place; /* [n_places] */
+    uint32_t n_places, n_dials;
+    uint32_t address_bytes; /* batches of so many are asked about; 0: none */
     /* the conversation */
     struct names names;
     uint64_t max_message_bytes;

@@ -198,7 +198,8 @@ static void put_message(struct out *o, struct flight *const *flights, const size
     for (uint32_t i = 0; o->at && i < n; i++) {
         put_tag(o, BATCH_ROI, BYTES);
         put_varint(o, sizes[i]);
-        put_roi(o, flights[i]);
+        if (flights[i])
+            put_roi(o, flights[i]);
     }
     if (!o->at)
         o->n += batch.n;
@@ -211,7 +212,8 @@ size_t encode_size(struct flight *const *flights, uint32_t n, size_t *ret_sizes)
     for (uint32_t i = 0; i < n; i++) {
         struct out roi = {.at = NULL};
 
-        put_roi(&roi, flights[i]);
+        if (flights[i])
+            put_roi(&roi, flights[i]);
         ret_sizes[i] = roi.n;
     }
     put_message(&all, flights, ret_sizes, n);

@@ -9,7 +9,8 @@
 int encode_check(const struct trg_client *c, const struct trg_client_roi *roi, char *why,
                  size_t bytes);
 
-/* Bytes of the ToDaemon message with n RoIs, and of each RoI in it without tag and length. */
+/* Bytes of the ToDaemon message with n RoIs, and of each RoI in it without tag and length.  NULL
+ * stands for an empty RoI. */
 size_t encode_size(struct flight *const *flights, uint32_t n, size_t *ret_sizes);
 /* Writes it. */
 void encode_message(struct flight *const *flights, const size_t *sizes, uint32_t n,

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "addresses.h"
 #include "clock.h"
 #include "encode.h"
 #include "events.h"
@@ -27,7 +28,7 @@ static int send_flights(struct trg_client *c, struct flight *const *flights, uin
         flights[i]->state = FLIGHT_SENT;
         flights[i]->sendings++;
     }
-    r = transport_send(c, flights, n);
+    r = addresses_send(c, flights, n);
     if (r < 0)
         return r;
     now = clock_ns();
@@ -105,6 +106,7 @@ static int send_waiting(struct trg_client *c, uint64_t now_ns)
 void sending_lost(struct trg_client *c)
 {
     transport_close(c);
+    addresses_close(c);
     for (uint32_t i = 0; i < c->room; i++) {
         if (c->flight[i].state != FLIGHT_SENT && c->flight[i].state != FLIGHT_TOLD)
             continue;
@@ -164,5 +166,6 @@ int trg_client_tick(struct trg_client *c)
     if (!c->is_welcome && now_ns > c->hello_ns + HELLO_NS)
         return client_say_hello(c, false);
     r = send_waiting(c, now_ns);
+    addresses_tick(c, now_ns);
     return r < 0 ? r : beat(c, now_ns);
 }

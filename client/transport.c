@@ -16,13 +16,17 @@
 #define LARGEST_UNPACKED 64u /* times the bytes of the message: a decision without results */
 #define SCRATCH_LEAST    4096u
 
-static int use_keys(struct trg_client *c)
+int transport_use_keys(const struct trg_client *c, void *socket, const char *server_key)
 {
-    if (!c->has_keys)
+    const int is_server = 0; /* which takes keys off the socket as well */
+
+    if (zmq_setsockopt(socket, ZMQ_CURVE_SERVER, &is_server, sizeof is_server) < 0)
+        return -errno;
+    if (!*server_key)
         return 0;
-    if (zmq_setsockopt(c->socket, ZMQ_CURVE_SERVERKEY, c->server.public_key, KEYFILE_KEY) < 0 ||
-        zmq_setsockopt(c->socket, ZMQ_CURVE_PUBLICKEY, c->own.public_key, KEYFILE_KEY) < 0 ||
-        zmq_setsockopt(c->socket, ZMQ_CURVE_SECRETKEY, c->own.secret_key, KEYFILE_KEY) < 0)
+    if (zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, server_key, KEYFILE_KEY) < 0 ||
+        zmq_setsockopt(socket, ZMQ_CURVE_PUBLICKEY, c->own.public_key, KEYFILE_KEY) < 0 ||
+        zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, c->own.secret_key, KEYFILE_KEY) < 0)
         return -errno;
     return 0;
 }
@@ -69,8 +73,8 @@ static int open_zmq(struct trg_client *c, const char *endpoint)
         zmq_setsockopt(c->socket, ZMQ_RCVHWM, &no_limit, sizeof no_limit) < 0)
         return -errno;
     r = watch(c);
-    if (r == 0 && strncmp(endpoint, "tcp://", 6) == 0)
-        r = use_keys(c);
+    if (r == 0 && c->has_keys && strncmp(endpoint, "tcp://", 6) == 0)
+        r = transport_use_keys(c, c->socket, c->server.public_key);
     if (r < 0)
         return r;
     return zmq_connect(c->socket, endpoint) < 0 ? -errno : 0;

@@ -12,6 +12,9 @@ bool transport_is_lost(struct trg_client *c);
 /* What was sent still goes out. */
 void transport_close(struct trg_client *c);
 
+/* From here on the socket's connections show the client's keys to a server with that public key;
+ * "": to one without keys. */
+int transport_use_keys(const struct trg_client *c, void *socket, const char *server_key);
 /* Sends a control message. */
 int transport_tell(struct trg_client *c, const Trigd__V1__ToDaemon *m);
 /* Whether the daemon takes an RoI of this size, and its bytes in shared memory.  0, or -EMSGSIZE

@@ -18,7 +18,8 @@
  *
  * The library keeps to the credits that the daemon grants, sends RoIs again that were answered Busy
  * or were unanswered when the connection or the daemon ended, connects again, follows the Welcome
- * to the client's shard, and sends heartbeats.  The protocol is in docs/protocol.md.
+ * to the client's shard, sends large RoIs to the nodes of a farm if it may, and sends heartbeats.
+ * The protocol is in docs/protocol.md.
  *
  * Threads:   one thread uses a client at a time; functions are called back on that thread, within
  *            trg_client_wait, receive, tick, drain, await_room and close.  They may send; they may
@@ -196,6 +197,9 @@ struct trg_client_options {
     trg_client_noticed *noticed;         /* NULL: nobody listens */
     void *arg;                           /* of all functions */
     trg_client_event_ended *event_ended; /* NULL: nobody listens */
+    /* The client reaches the nodes of a farm at their own endpoints: large batches go there, and
+     * only the word where to goes through the supervisor, if it wants that (docs/farm.md). */
+    bool reaches_nodes;
 };
 #define TRG_CLIENT_OPTIONS_INIT                   \
     {                                             \
@@ -290,6 +294,7 @@ struct trg_client_stats {
     /* events of several RoIs; refused: all of its RoIs were */
     uint64_t events_sent, events_accepted, events_rejected, events_failed, events_refused;
     uint32_t events_open; /* sent, and not over: RoIs of them, or their decision, have not come */
+    uint64_t to_nodes;    /* RoIs sent to nodes past their supervisor, each time */
 };
 TRG_CLIENT_EXPORT void trg_client_stats(const struct trg_client *c, struct trg_client_stats *stats);
 

@@ -18,6 +18,7 @@
 #include "crowd.h"
 #include "fakenode.h"
 #include "keys.h"
+#include "trigd/client.h"
 
 #define EXIT_CONFIG 64
 #define LIMIT_MS    20000
@@ -34,14 +35,14 @@ static struct keyfile sup_key, node_key, client_key, stranger_key;
 static char farm_endpoint[64], client_endpoint[64], node_endpoint[64];
 static void *context;
 
-static void write_list(const struct server *s, const char *name, const struct keyfile *k,
-                       const char *of)
+static void add_to_list(const struct server *s, const char *name, const struct keyfile *k,
+                        const char *of)
 {
     char path[128];
     FILE *f;
 
     snprintf(path, sizeof path, "%s/%s", s->folder, name);
-    f = fopen(path, "w");
+    f = fopen(path, "a");
     assert_non_null(f);
     fprintf(f, "%s %s\n", k->public_key, of);
     assert_int_equal(fclose(f), 0);
@@ -86,9 +87,9 @@ static void start(void **state)
     keys_make(&sup, "client.key", &client_key);
     keys_make(&sup, "stranger.key", &stranger_key);
     keys_make(&node, "own.key", &node_key);
-    write_list(&sup, "nodes", &node_key, "n1");
-    write_list(&sup, "clients", &client_key, "client");
-    write_list(&node, "clients", &sup_key, "supervisor");
+    add_to_list(&sup, "nodes", &node_key, "n1");
+    add_to_list(&sup, "clients", &client_key, "client");
+    add_to_list(&node, "clients", &sup_key, "supervisor");
     snprintf(text, sizeof text,
              "farm: {name: s, endpoint: \"%s\", keys_file: nodes, heartbeat_ms: 50, "
              "lost_beats: 100}\n",
@@ -231,6 +232,92 @@ static void another_name(void **state)
     zmq_close(n.enlist);
 }
 
+/* ---------------------------------------------------------------- past the supervisor */
+
+static void count_end(void *arg, const struct trg_client_end *end)
+{
+    *(uint32_t *)arg += end->kind == TRG_CLIENT_DECIDED && end->status == TRG_CLIENT_OK;
+}
+
+static struct trg_client *open_client(uint32_t *decided)
+{
+    struct trg_client_options o = TRG_CLIENT_OPTIONS_INIT;
+    struct trg_client *c;
+    char own[128], server[128], why[256];
+
+    snprintf(own, sizeof own, "%s/client.key", sup.folder);
+    snprintf(server, sizeof server, "%s/own.key.pub", sup.folder);
+    o.endpoint = client_endpoint;
+    o.name = "direct";
+    o.key_file = own;
+    o.server_key_file = server;
+    o.reaches_nodes = true;
+    o.ended = count_end;
+    o.arg = decided;
+    if (trg_client_open(&o, &c, why, sizeof why) < 0)
+        fail_msg("%s", why);
+    return c;
+}
+
+/* Sends large RoIs and waits for all decisions; what the client counted. */
+static struct trg_client_stats send_large(struct trg_client *c, uint32_t rois)
+{
+    static float column[3000];
+    static uint8_t layer[3000];
+    static const struct trg_client_items items = {
+        .declaration = &trg_spacepoints, .column = {column, column, column, layer}, .n = 3000};
+    struct trg_client_roi roi = {
+        .info = {.run = 1, .phi_half_rad = 4}, .collections = &items, .n_collections = 1};
+    struct trg_client_stats stats = {.size = sizeof stats};
+
+    for (uint32_t i = 0; i < rois; i++) {
+        roi.info.l1id = i;
+        assert_int_equal(trg_client_await_room(c, 1, LIMIT_MS), 0);
+        assert_int_equal(trg_client_send(c, &roi, 1), 0);
+    }
+    assert_int_equal(trg_client_drain(c, LIMIT_MS), 0);
+    trg_client_stats(c, &stats);
+    return stats;
+}
+
+/* A node does not let the client in: its RoIs come through the supervisor after all. */
+static void kept_out_by_a_node(void **state)
+{
+    uint32_t decided = 0;
+    struct trg_client *c = open_client(&decided);
+
+    (void)state;
+    send_large(c, 3);
+    trg_client_close(c);
+    assert_int_equal(decided, 3);
+    assert_in_range(fake_count(&sup, "n1", "unused"), 1, 3);
+    assert_int_equal(fake_count(&sup, NULL, "fetched"), 3);
+    fake_check_accounts(&sup);
+}
+
+/* A client whose key the nodes list as well sends them large RoIs; it meets them by their keys, and
+ * its passes are good for its own key alone. */
+static void straight_to_a_node(void **state)
+{
+    const uint64_t addressed = fake_count(&sup, "n1", "addressed"),
+                   unused = fake_count(&sup, "n1", "unused");
+    struct trg_client_stats stats;
+    uint32_t decided = 0;
+    struct trg_client *c;
+
+    (void)state;
+    add_to_list(&node, "clients", &client_key, "client");
+    c = open_client(&decided);
+    stats = send_large(c, 50);
+    trg_client_close(c);
+    assert_int_equal(decided, 50);
+    assert_int_equal(stats.to_nodes, 50);
+    assert_int_equal(stats.errors, 0);
+    assert_int_equal(fake_count(&sup, "n1", "addressed") - addressed, 50);
+    assert_int_equal(fake_count(&sup, "n1", "unused"), unused);
+    fake_check_accounts(&sup);
+}
+
 /* ---------------------------------------------------------------- configurations */
 
 static void expect_config(const char *program, const char *text)
@@ -269,6 +356,8 @@ int main(void)
         cmocka_unit_test(all_with_keys),
         cmocka_unit_test(strangers),
         cmocka_unit_test(another_name),
+        cmocka_unit_test(kept_out_by_a_node),
+        cmocka_unit_test(straight_to_a_node),
         cmocka_unit_test(careless_configurations),
         cmocka_unit_test(end),
     };

@@ -109,6 +109,7 @@ int connection_open(struct connection *c, void *zmq_context, const char *endpoin
     o.want_credits = want_credits;
     o.timeout_ms = timeout_ms;
     o.zmq_context = zmq_context;
+    o.reaches_nodes = !c->no_addresses;
     o.ended = take_end;
     o.noticed = take_notice;
     o.arg = c;
@@ -139,6 +140,7 @@ static void add_stats(struct tally *t, const struct trg_client_stats *s)
     t->duplicates += s->duplicates;
     t->unknown += s->unknown;
     t->bytes_out += s->bytes_out;
+    t->to_nodes += s->to_nodes;
     t->lost += s->outstanding;
     t->not_taken += s->waiting;
     t->events_sent += s->events_sent;

@@ -28,6 +28,7 @@ struct tally { /* what came back, of one thread */
     uint64_t chain[CONNECTION_NAMES_MAX], stream[64];
     uint64_t with_truth, within_1mm;
     uint64_t bytes_out;
+    uint64_t to_nodes; /* RoIs that went to nodes of a farm past its supervisor, each time */
     /* events of several RoIs; refused: all of its RoIs were */
     uint64_t events_sent, events_accepted, events_rejected, events_failed, events_refused,
         events_lost;
@@ -53,6 +54,7 @@ struct connection {
     uint32_t number;             /* of this connection, and how many the run has: their events */
     uint32_t n_connections;      /* have different numbers */
     bool has_key;                /* a random one */
+    bool no_addresses;           /* all RoIs go through a supervisor */
     uint32_t next_which;         /* RoI of the source that is next */
     uint32_t next_l1id;
     struct pending *pending; /* [n_pending] */

@@ -266,6 +266,8 @@ static void parse(int argc, char **argv, struct arguments *a)
         {"name", ARG_TEXT, &o->name, 0, 0, "NAME", "of the clients (default replay)"},
         {"key", ARG_FLAG, &o->has_key, 0, 0, NULL,
          "clients with random keys: a daemon decides no RoI of theirs twice"},
+        {"no-addresses", ARG_FLAG, &o->no_addresses, 0, 0, NULL,
+         "large RoIs go to the supervisor too"},
         {"quiet", ARG_FLAG, &o->quiet, 0, 0, NULL, "no progress bar, no table"},
         {"out", ARG_TEXT, &a->out, 0, 0, "FILE", "of generate and import"},
         {"o", ARG_TEXT, &a->out, 0, 0, "FILE", NULL},
@@ -285,16 +287,14 @@ static void parse(int argc, char **argv, struct arguments *a)
          "the same; RoIs that others decided are left out"},
         {"conditions", ARG_TEXT, &a->with.conditions, 0, 0, "FILE", "the same of conditions"},
         {0}};
-    int n;
 
     o->type = ROI_TYPES;
-    n = parse_words(argc, argv, table);
+    a->n_rest = (uint32_t)parse_words(argc, argv, table) - 1;
     set_texts(a, &t);
     a->has_seed = o->seed != seed;
     complete(a);
     a->command = argv[1];
     a->rest = argv + 2;
-    a->n_rest = (uint32_t)n - 1;
 }
 
 static int run(const struct replay_options *o)

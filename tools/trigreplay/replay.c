@@ -250,6 +250,7 @@ static void add_tally(struct tally *sum, const struct tally *t)
     sum->with_truth += t->with_truth;
     sum->within_1mm += t->within_1mm;
     sum->bytes_out += t->bytes_out;
+    sum->to_nodes += t->to_nodes;
     add_latency(&sum->latency, &t->latency);
     add_latency(&sum->added, &t->added);
     add_latency(&sum->way, &t->way);
@@ -327,6 +328,7 @@ static int open_connections(struct worker *w, uint32_t first)
         c->z_step = w->o->z_step;
         c->z_value = w->o->z_value;
         c->has_key = w->o->has_key;
+        c->no_addresses = w->o->no_addresses;
         r = connection_open(c, w->context, w->o->endpoint, name, w->o->credits, w->o->timeout_ms);
         if (r < 0)
             return r;
@@ -510,7 +512,8 @@ int replay_run(const struct replay_options *options, struct replay_result *ret_r
     w = calloc(o.threads, sizeof *w);
     if (!w || !connections || !context)
         goto out;
-    zmq_ctx_set(context, ZMQ_MAX_SOCKETS, 3 * (int)CONNECTIONS_MAX + 64); /* each is watched */
+    /* each is watched, and may reach nodes */
+    zmq_ctx_set(context, ZMQ_MAX_SOCKETS, 4 * (int)CONNECTIONS_MAX + 64);
     zmq_ctx_set(context, ZMQ_IO_THREADS, (int)o.threads);
     r = raise_file_limit(o.connections);
     if (r == 0)

@@ -20,6 +20,7 @@ struct replay_options {
     uint32_t timeout_ms; /* for the daemon to answer at the start, and for the last decisions */
     int z_step, z_value; /* place of z among a decision's results; z_value -1: not compared */
     bool has_key;        /* each connection has a random one */
+    bool no_addresses;   /* all RoIs go through a supervisor */
     bool quiet;
     enum layout layout; /* of the RoIs' spacepoints */
     bool has_type;      /* `type` is that of the RoIs; else as they are */

@@ -47,6 +47,9 @@ void report_print(const struct replay_options *o, const struct replay_result *r,
     fprintf(out, "busy        %llu (sent again)\nerrors      %llu%s%s\n",
             (unsigned long long)t->busy, (unsigned long long)t->errors,
             t->first_error[0] ? ", first: " : "", t->first_error);
+    if (t->to_nodes)
+        fprintf(out, "to nodes    %llu RoIs, past the supervisor\n",
+                (unsigned long long)t->to_nodes);
     if (t->resent)
         fprintf(out, "resent      %llu RoIs, in flight when the daemon went away\n",
                 (unsigned long long)t->resent);
@@ -136,6 +139,7 @@ int report_json(const struct replay_options *o, const struct replay_result *r)
                 {"events_refused", t->events_refused},
                 {"events_lost", t->events_lost},
                 {"bytes_out", t->bytes_out},
+                {"to_nodes", t->to_nodes},
                 {"with_truth", t->with_truth},
                 {"within_1mm", t->within_1mm}};
     FILE *out = fopen(o->json, "w");
