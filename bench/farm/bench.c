@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_farm - trigsup beside a bare proxy of libzmq (ROUTER and DEALER) with the same clients,
  * messages and answers; four nodes one of which is four times slower; a simulation of rules that
- * give out RoIs, and of farms of up to 1,000 nodes; supervisors side by side. */
+ * give out RoIs, and of farms of up to 1,000 nodes; RoIs by address; supervisors side by side. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "addresses.h"
 #include "args.h"
 #include "crowd.h"
 #include "faults.h"
@@ -235,6 +236,9 @@ static int run(void)
         complain(options.only ? options.only : "a part", r);
     if (r == 0 && is_wanted("scale"))
         r = scale_measure(folder, options.seconds, options.rounds, options.json);
+    if (r == 0 && is_wanted("addresses"))
+        r = addresses_measure(folder, options.supervisors, options.nodes, options.seconds,
+                              options.rounds, options.json);
     if (r == 0 && is_wanted("supervisors"))
         r = scale_supervisors(folder, options.supervisors, options.clients, options.nodes,
                               options.seconds, options.rounds, options.json);
@@ -276,7 +280,7 @@ int main(int argc, char **argv)
         {"io-threads", ARG_U32, &options.io_threads, 1, 16, "N", "of ZeroMQ in the middle"},
         {"supervisors", ARG_U32, &options.supervisors, 1, 16, "N", "side by side"},
         {"only", ARG_TEXT, &options.only, 0, 0, "PART",
-         "proxy, slow, rules, faults, scale or supervisors"},
+         "proxy, slow, rules, faults, scale, addresses or supervisors"},
         {"json", ARG_APPEND, &options.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     int r = be_other(argc, argv);

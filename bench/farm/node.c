@@ -18,9 +18,11 @@
 #include "scan.h"
 #include "trigd.pb-c.h"
 
-#define BEAT_NS   (10 * NS_PER_MS)
-#define CREDITS   8192u
-#define QUEUE_MAX (1u << 14)
+#define BEAT_NS    (10 * NS_PER_MS)
+#define CREDITS    8192u
+#define QUEUE_MAX  (1u << 14)
+#define DECISIONS  256u         /* in one message */
+#define PASS_BYTES ((size_t)80) /* of a routing frame with a pass for all RoIs */
 
 /* ---------------------------------------------------------------- answers */
 
@@ -39,6 +41,29 @@ static bool make_answer(const struct scan_head *head, uint64_t token, zmq_msg_t 
     batch.decisions = list;
     from.body_case = TRIGD__V1__FROM_DAEMON__BODY_DECISIONS;
     from.decisions = &batch;
+    if (zmq_msg_init_size(ret_body, trigd__v1__from_daemon__get_packed_size(&from)) < 0)
+        return false;
+    trigd__v1__from_daemon__pack(&from, zmq_msg_data(ret_body));
+    return true;
+}
+
+static bool make_answers(const uint64_t *tokens, uint32_t n, zmq_msg_t *ret_body)
+{
+    Trigd__V1__FromDaemon from = TRIGD__V1__FROM_DAEMON__INIT;
+    Trigd__V1__DecisionBatch batch = TRIGD__V1__DECISION_BATCH__INIT;
+    static Trigd__V1__Decision decision[DECISIONS];
+    Trigd__V1__Decision *list[DECISIONS];
+
+    for (uint32_t i = 0; i < n; i++) {
+        trigd__v1__decision__init(&decision[i]);
+        decision[i].token = tokens[i];
+        decision[i].accept = 1;
+        list[i] = &decision[i];
+    }
+    from.body_case = TRIGD__V1__FROM_DAEMON__BODY_DECISIONS;
+    from.decisions = &batch;
+    batch.n_decisions = n;
+    batch.decisions = list;
     if (zmq_msg_init_size(ret_body, trigd__v1__from_daemon__get_packed_size(&from)) < 0)
         return false;
     trigd__v1__from_daemon__pack(&from, zmq_msg_data(ret_body));
@@ -162,6 +187,7 @@ static void welcome(struct node *n)
     w.max_items = 1u << 18;
     w.heartbeat_ms = 60000;
     w.menu_key = n->setup->menu_key;
+    w.takes_passes = true;
     m.body_case = TRIGD__V1__FROM_DAEMON__BODY_WELCOME;
     m.welcome = &w;
     zmq_msg_init_size(&body, trigd__v1__from_daemon__get_packed_size(&m));
@@ -227,30 +253,63 @@ static void take_batch(struct node *n, const struct route *route, zmq_msg_t *bod
         send_answer(n, &answer);
 }
 
-/* One message of the supervisor; false when there is none. */
+/* Answers all RoIs of passes, in messages of many decisions. */
+static void take_passes(struct node *n, const zmq_msg_t *body)
+{
+    const unsigned char *bytes = zmq_msg_data((zmq_msg_t *)(uintptr_t)body);
+    uint64_t tokens[DECISIONS];
+    uint32_t n_tokens = 0;
+
+    for (size_t at = 0; at + PASS_BYTES <= zmq_msg_size(body); at += PASS_BYTES) {
+        struct route route;
+        zmq_msg_t answer;
+
+        if (!route_read(bytes + at, PASS_BYTES, &route))
+            continue;
+        tokens[n_tokens++] = route.token;
+        if (n_tokens < DECISIONS && at + 2 * PASS_BYTES <= zmq_msg_size(body))
+            continue;
+        if (make_answers(tokens, n_tokens, &answer))
+            send_answer(n, &answer);
+        n_tokens = 0;
+    }
+}
+
+/* A message alone: only the supervisor's Hello is answered. */
+static void take_word(struct node *n, const uint8_t *peer, size_t n_peer, zmq_msg_t *body)
+{
+    Trigd__V1__ToDaemon *m =
+        trigd__v1__to_daemon__unpack(NULL, zmq_msg_size(body), zmq_msg_data(body));
+
+    if (m && m->body_case == TRIGD__V1__TO_DAEMON__BODY_HELLO) {
+        memcpy(n->peer, peer, n_peer);
+        n->n_peer = n_peer;
+        welcome(n);
+    }
+    if (m)
+        trigd__v1__to_daemon__free_unpacked(m, NULL);
+}
+
+/* One message of the supervisor, or of a client with a pass; false when there is none. */
 static bool take(struct node *n)
 {
     struct route route = {.n = 0};
+    uint8_t peer[sizeof n->peer];
     zmq_msg_t body;
-    const int got = zmq_recv(n->rois, n->peer, sizeof n->peer, ZMQ_DONTWAIT);
+    const int got = zmq_recv(n->rois, peer, sizeof peer, ZMQ_DONTWAIT);
 
     if (got < 0)
         return false;
-    n->n_peer = (size_t)got;
     zmq_msg_init(&body);
     zmq_msg_recv(&body, n->rois, 0);
-    if (zmq_msg_more(&body)) {
-        route_read(zmq_msg_data(&body), zmq_msg_size(&body), &route);
+    if (!zmq_msg_more(&body)) {
+        take_word(n, peer, (size_t)got, &body);
+    } else if (route_read(zmq_msg_data(&body), zmq_msg_size(&body), &route)) {
         zmq_msg_recv(&body, n->rois, 0);
         take_batch(n, &route, &body);
     } else {
-        Trigd__V1__ToDaemon *m =
-            trigd__v1__to_daemon__unpack(NULL, zmq_msg_size(&body), zmq_msg_data(&body));
-
-        if (m && m->body_case == TRIGD__V1__TO_DAEMON__BODY_HELLO)
-            welcome(n);
-        if (m)
-            trigd__v1__to_daemon__free_unpacked(m, NULL);
+        zmq_msg_recv(&body, n->rois, 0);
+        take_passes(n, &body);
     }
     zmq_msg_close(&body);
     return true;

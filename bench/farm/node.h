@@ -6,6 +6,9 @@
 #include <stdint.h>
 
 #define NODE_SLOTS 4u /* RoIs that a node which takes time has in work */
+/* First frame of a message whose second one is many routing frames with passes: the node answers as
+ * if the batch of each had come. */
+#define NODE_PASSES "passes"
 
 /* A worker behind a proxy's DEALER: answers for ever.  Returns an exit code when it cannot. */
 int node_behind_proxy(const char *endpoint);

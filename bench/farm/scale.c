@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scale.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "crowd.h"
 #include "middle.h"
 #include "policy.h"
 #include "result.h"
+#include "side.h"
 #include "simulate.h"
 
 #define POINTS     333u /* lowlum */
@@ -205,92 +202,47 @@ int scale_measure(const char *folder, double seconds, unsigned rounds, FILE *jso
 
 /* ---------------------------------------------------------------- supervisors side by side */
 
-/* One of them, in a process of its own: waits for a byte before each round, and writes its rate. */
-static int serve(const char *folder, unsigned clients, unsigned nodes, double seconds, int go,
-                 int out)
-{
-    static struct crowd crowd;
-    const struct middle_setup setup = {.folder = folder, .nodes = nodes, .io_threads = 1};
-    struct crowd_run run;
-    struct middle m;
-    char byte = 0;
-    int r = middle_start(&m, SERVER_TRIGD, &setup);
-
-    if (r == 0)
-        r = crowd_open(&crowd, &m.server, clients, WINDOW);
-    if (r == 0)
-        r = crowd_points(&crowd, POINTS);
-    while (r == 0 && write(out, &(double){0}, sizeof(double)) > 0 && read(go, &byte, 1) == 1) {
-        r = crowd_run(&crowd, &m.server, seconds, 0, &run);
-        if (r == 0 && write(out, &run.rate, sizeof run.rate) < 0)
-            r = -errno;
-    }
-    crowd_close(&crowd);
-    middle_stop(&m);
-    return r < 0 ? 1 : 0;
-}
-
-struct served {
-    pid_t pid;
-    int go, out;
+struct one { /* a supervisor, with clients and nodes of its own */
+    unsigned clients, nodes;
+    double seconds;
+    struct middle middle;
+    struct crowd crowd;
 };
 
-static int start(struct served *all, unsigned number, const char *folder, unsigned clients,
-                 unsigned nodes, double seconds)
+static int open_one(void *arg, const char *folder)
 {
-    struct served *s = &all[number];
-    char own[96];
-    int go[2], out[2];
+    struct one *o = arg;
+    const struct middle_setup setup = {.folder = folder, .nodes = o->nodes, .io_threads = 1};
+    int r = middle_start(&o->middle, SERVER_TRIGD, &setup);
 
-    snprintf(own, sizeof own, "%s/s%u", folder, number);
-    if (mkdir(own, 0700) < 0 || pipe(go) < 0 || pipe(out) < 0)
-        return -errno;
-    s->pid = fork();
-    if (s->pid < 0)
-        return -errno;
-    if (!s->pid) {
-        close(go[1]);
-        close(out[0]);
-        for (unsigned i = 0; i < number; i++)
-            close(all[i].go); /* so that those end when the benchmark lets go */
-        _exit(serve(own, clients, nodes, seconds, go[0], out[1]));
-    }
-    close(go[0]);
-    close(out[1]);
-    s->go = go[1];
-    s->out = out[0];
-    return 0;
+    if (r == 0)
+        r = crowd_open(&o->crowd, &o->middle.server, o->clients, WINDOW);
+    return r < 0 ? r : crowd_points(&o->crowd, POINTS);
 }
 
-static int hear(const struct served *s, double *ret)
+static int run_one(void *arg, double *ret_rate)
 {
-    return read(s->out, ret, sizeof *ret) == sizeof *ret ? 0 : -EPIPE;
-}
+    struct one *o = arg;
+    struct crowd_run run = {.rate = 0};
+    const int r = crowd_run(&o->crowd, &o->middle.server, o->seconds, 0, &run);
 
-/* All begin at the same time. */
-static int play(const struct served *s, unsigned n, double *ret_rate)
-{
-    double one;
-    int r = 0;
-
-    *ret_rate = 0;
-    for (unsigned i = 0; r == 0 && i < n; i++)
-        r = hear(&s[i], &one); /* it is ready */
-    for (unsigned i = 0; r == 0 && i < n; i++)
-        r = write(s[i].go, "", 1) == 1 ? 0 : -errno;
-    for (unsigned i = 0; r == 0 && i < n; i++) {
-        r = hear(&s[i], &one);
-        *ret_rate += one;
-    }
+    *ret_rate = run.rate;
     return r;
 }
 
-#define SUPERVISORS 16u
+static void close_one(void *arg)
+{
+    struct one *o = arg;
+
+    crowd_close(&o->crowd);
+    middle_stop(&o->middle);
+}
 
 int scale_supervisors(const char *folder, unsigned supervisors, unsigned clients, unsigned nodes,
                       double seconds, unsigned rounds, FILE *json)
 {
-    struct served s[SUPERVISORS] = {{.pid = 0}};
+    static struct one o; /* large */
+    const struct side side = {.open = open_one, .run = run_one, .close = close_one, .ctx = &o};
     struct result rate = {.n = 0};
     char figure[96];
     const struct result_figure f = {.bench = "farm",
@@ -299,22 +251,18 @@ int scale_supervisors(const char *folder, unsigned supervisors, unsigned clients
                                     .command = "bench_farm --only supervisors",
                                     .higher_is_better = true,
                                     .goal = 1e6};
-    unsigned started = 0;
+    struct sides *s = NULL;
     double one;
-    int r = supervisors > SUPERVISORS ? -EINVAL : 0;
+    int r;
 
-    for (; r == 0 && started < supervisors; started += r == 0)
-        r = start(s, started, folder, clients, nodes, seconds);
+    o = (struct one){.clients = clients, .nodes = nodes, .seconds = seconds};
+    r = sides_open(&side, supervisors, folder, &s);
     for (unsigned round = 0; r == 0 && round <= rounds; round++) {
-        r = play(s, supervisors, &one);
+        r = sides_run(s, &one);
         if (r == 0 && round)
             result_add(&rate, one);
     }
-    for (unsigned i = 0; i < started; i++) {
-        close(s[i].go);
-        close(s[i].out);
-        waitpid(s[i].pid, NULL, 0);
-    }
+    sides_close(s);
     snprintf(figure, sizeof figure, "ipc, lowlum: RoIs through %u supervisors side by side",
              supervisors);
     if (r == 0)

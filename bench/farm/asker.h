@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* asker.h - a client of trigsup that asks for addresses as fast as its window allows, and sends to
+ * the nodes what they need to answer: whole batches, or for the supervisor's own limit only the
+ * passes, many in a message (node.h). */
+#ifndef TRIGD_BENCH_ASKER_H
+#define TRIGD_BENCH_ASKER_H
+#include <stddef.h>
+#include <stdint.h>
+
+#define ASKER_NODES 16u
+
+struct asker {
+    void *context, *socket;
+    uint32_t window, pack; /* RoIs unanswered; asked about in one message */
+    const void *body;      /* of each RoI; NULL: only passes go to the nodes */
+    size_t body_bytes;
+    uint64_t next; /* token */
+    uint32_t outstanding;
+    uint64_t decided;
+    struct asker_node {
+        uint32_t place;
+        void *socket;
+        unsigned char *passes;
+        size_t n;
+    } node[ASKER_NODES];
+    uint32_t n_nodes;
+};
+
+/* Connects and says Hello.  Negative errno. */
+int asker_open(struct asker *a, const char *endpoint, uint32_t window, uint32_t pack);
+void asker_close(struct asker *a);
+/* Asks for that long and waits for the last decisions; how many there were a second. */
+int asker_run(struct asker *a, double seconds, double *ret_rate);
+#endif
