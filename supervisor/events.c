@@ -29,29 +29,44 @@ static struct events_entry *set_of(const struct events *e, uint64_t event)
     return &e->entry[(h >> 32 & (e->n - 1)) * WAYS];
 }
 
-uint32_t events_find(const struct events *e, uint64_t event)
+struct events_entry *events_at(const struct events *e, uint64_t event)
 {
-    const struct events_entry *set = set_of(e, event);
+    struct events_entry *set = set_of(e, event);
 
     for (uint32_t i = 0; i < WAYS; i++)
         if (set[i].used && set[i].event == event)
-            return set[i].node;
-    return EVENTS_NONE;
+            return &set[i];
+    return NULL;
 }
 
-void events_set(struct events *e, uint64_t event, uint32_t node)
+uint32_t events_find(const struct events *e, uint64_t event)
 {
-    struct events_entry *set = set_of(e, event), *place = &set[0];
+    const struct events_entry *at = events_at(e, event);
+
+    return at ? at->node : EVENTS_NONE;
+}
+
+static struct events_entry *used_first(struct events_entry *set)
+{
+    struct events_entry *first = set;
+
+    for (uint32_t i = 1; i < WAYS; i++)
+        if (set[i].used < first->used)
+            first = &set[i];
+    return first;
+}
+
+struct events_entry *events_set(struct events *e, uint64_t event, uint32_t node)
+{
+    struct events_entry *at = events_at(e, event);
 
     if (!++e->clock)
         e->clock = 1;
-    for (uint32_t i = 0; i < WAYS; i++) {
-        if (set[i].used && set[i].event == event) {
-            place = &set[i];
-            break;
-        }
-        if (set[i].used < place->used)
-            place = &set[i];
+    if (!at) {
+        at = used_first(set_of(e, event));
+        *at = (struct events_entry){.event = event};
     }
-    *place = (struct events_entry){.event = event, .node = node, .used = e->clock};
+    at->node = node;
+    at->used = e->clock;
+    return at;
 }

@@ -384,6 +384,8 @@ struct outcome { /* of one RoI */
 struct client *settle_asker(struct farm *f, const struct flight *flight);
 /* The RoI of a flight has its outcome.  The flight may be over then. */
 void settle(struct farm *f, struct flight *flight, uint32_t roi, const struct outcome *o);
+/* Sends a packed EventDecision to the client whose RoIs were given last; false: it has one. */
+bool settle_event(struct farm *f, uint64_t event, const unsigned char *bytes, size_t n);
 /* Force-accepts RoIs. */
 void settle_force(struct farm *f, struct flight *flight, const struct mask *rois,
                   Trigd__V1__Status status);

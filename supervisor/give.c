@@ -102,6 +102,15 @@ static void cut(struct mask *part, uint32_t most)
             mask_drop(part, i);
 }
 
+static void note_event(struct farm *f, const struct flight *flight, uint64_t event, uint32_t link)
+{
+    struct events_entry *e = events_set(&f->events, event, link);
+
+    e->client = flight->client;
+    e->client_epoch = flight->client_epoch;
+    e->is_told &= flight->was_given_again; /* what a client sends anew it has no decision of */
+}
+
 static void note_events(struct farm *f, const struct flight *flight, const struct mask *part,
                         uint32_t link)
 {
@@ -114,7 +123,7 @@ static void note_events(struct farm *f, const struct flight *flight, const struc
         const uint64_t event = flight_event(flight, i);
 
         if (is_first || event != last)
-            events_set(&f->events, event, link);
+            note_event(f, flight, event, link);
         is_first = false;
         last = event;
         if (flight->is_routed)

@@ -17,6 +17,7 @@
 #define PAUSE_NS       (1 * NS_PER_MS)   /* for a node that returned RoIs */
 #define TAG_DECISIONS  TAG(2, BYTES)
 #define TAG_DECISION   TAG(1, BYTES)
+#define TAG_EVENT      TAG(2, BYTES)
 
 int links_open(struct farm *f)
 {
@@ -248,6 +249,24 @@ static bool read_decision(struct reader r, uint64_t *ret_token, struct outcome *
     return true;
 }
 
+/* The decision of an event is passed on as it is.  It begins with run and L1 id. */
+static bool take_event(struct farm *f, uint32_t link, struct reader r)
+{
+    const unsigned char *bytes = r.at;
+    const size_t n = (size_t)(r.end - r.at);
+    uint64_t number[2] = {0};
+    uint32_t tag;
+
+    while (r.at < r.end && read_tag(&r, &tag) && tag <= TAG(2, VARINT)) /* numbers grow */
+        if ((tag & 7) != VARINT || !read_varint(&r, VALUE_VARINT, &number[tag == TAG(2, VARINT)]))
+            return false;
+    if (!settle_event(f, flight_event_of((uint32_t)number[0], (uint32_t)number[1]), bytes, n)) {
+        f->node[f->link[link].node].c.stale++;
+        f->c.stale++;
+    }
+    return true;
+}
+
 /* Decisions are passed on as they are but for their tokens; false: this is no DecisionBatch. */
 static bool take_decisions(struct farm *f, uint32_t link, const void *bytes, size_t n, uint64_t now)
 {
@@ -260,10 +279,12 @@ static bool take_decisions(struct farm *f, uint32_t link, const void *bytes, siz
         struct outcome o;
         uint64_t token;
 
-        if (!read_tag(&batch, &tag) || tag != TAG_DECISION || !read_bytes(&batch, &decision) ||
-            !read_decision(decision, &token, &o))
+        if (!read_tag(&batch, &tag) || !read_bytes(&batch, &decision))
             return false;
-        answered(f, link, token, &o, now);
+        if (tag == TAG_DECISION && read_decision(decision, &token, &o))
+            answered(f, link, token, &o, now);
+        else if (tag != TAG_EVENT || !take_event(f, link, decision))
+            return false;
     }
     return true;
 }

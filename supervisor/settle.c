@@ -11,6 +11,7 @@
 #define MESSAGE_DECISIONS 256u
 #define TAG_DECISIONS     TAG(2, BYTES)  /* of FromDaemon */
 #define TAG_DECISION      TAG(1, BYTES)  /* of DecisionBatch */
+#define TAG_EVENT         TAG(2, BYTES)  /* of DecisionBatch */
 #define TAG_TOKEN         TAG(1, VARINT) /* of Decision */
 
 /* ---------------------------------------------------------------- packing */
@@ -29,6 +30,20 @@ static bool add_decision(struct outbox *o, uint64_t token, const unsigned char *
     memcpy(to, head, n_head);
     memcpy(to + n_head, field, n_field);
     memcpy(to + n_head + n_field, rest, n);
+    o->n_items++;
+    return true;
+}
+
+static bool add_event(struct outbox *o, const unsigned char *bytes, size_t n)
+{
+    unsigned char head[1 + OUTBOX_VARINT] = {TAG_EVENT}, *to;
+    const size_t n_head = 1 + outbox_varint(head + 1, n);
+
+    to = outbox_add(o, n_head + n);
+    if (!to)
+        return false;
+    memcpy(to, head, n_head);
+    memcpy(to + n_head, bytes, n);
     o->n_items++;
     return true;
 }
@@ -53,21 +68,38 @@ void settle_flush(struct farm *f)
     f->n_outboxes = 0;
 }
 
-static void send_decision(struct farm *f, uint32_t client, uint64_t token,
-                          const unsigned char *rest, size_t n)
+/* A client's outbox, to which a decision is added. */
+static struct outbox *outbox_of(struct farm *f, uint32_t client)
 {
     struct outbox *o = &f->outbox[client];
 
-    if (!o->n_items)
+    if (o->n_items == MESSAGE_DECISIONS)
+        send_outbox(f, client);
+    else if (!o->n_items)
         f->outboxes[f->n_outboxes++] = client;
-    if (!add_decision(o, token, rest, n))
+    return o;
+}
+
+static void send_decision(struct farm *f, uint32_t client, uint64_t token,
+                          const unsigned char *rest, size_t n)
+{
+    if (!add_decision(outbox_of(f, client), token, rest, n))
         stats_add(&f->stats->g.undeliverable, 1);
-    if (o->n_items < MESSAGE_DECISIONS)
-        return;
-    send_outbox(f, client);
-    for (uint32_t i = 0; i < f->n_outboxes; i++)
-        if (f->outboxes[i] == client)
-            f->outboxes[i--] = f->outboxes[--f->n_outboxes];
+}
+
+bool settle_event(struct farm *f, uint64_t event, const unsigned char *bytes, size_t n)
+{
+    struct events_entry *e = events_at(&f->events, event);
+    const struct client *client;
+
+    if (!e || e->is_told)
+        return false;
+    e->is_told = true;
+    client = clients_at(f->clients, e->client);
+    if (!client->is_used || client->epoch != e->client_epoch ||
+        !add_event(outbox_of(f, e->client), bytes, n))
+        stats_add(&f->stats->g.undeliverable, 1);
+    return true;
 }
 
 static void send_error(struct farm *f, uint32_t client, uint64_t token, const Trigd__V1__Error *e)

@@ -18,12 +18,14 @@
 #include "fakenode.h"
 #include "trigd/client.h"
 
-#define NODES  3u
-#define LARGE  3000u /* spacepoints of an RoI: 39 kB, above farm.address_kbytes */
-#define SMALL  50u
-#define MOST   262144u
-#define WAIT   60000u
-#define WINDOW 24u
+#define NODES      3u
+#define LARGE      3000u /* spacepoints of an RoI: 39 kB, above farm.address_kbytes */
+#define SMALL      50u
+#define MOST       262144u
+#define WAIT       60000u
+#define WINDOW     24u
+#define OF_EVENT   UINT64_MAX /* instead of an RoI's number */
+#define EVENT_L1ID 1000000u   /* of the first event of several RoIs */
 
 static const char config[] = "devices: [{backend: cpu, lanes: 1}]\n"
                              "limits: {soft_ms: 0, hard_ms: 60000, drain_ms: 5000}\n"
@@ -45,7 +47,7 @@ static uint8_t layer[LARGE];
 
 static struct load {
     struct trg_client *client;
-    uint32_t sent, ended, failed;
+    uint32_t sent, ended, failed, events, of_events;
     uint8_t seen[MOST];
     char notice[256];
 } load;
@@ -55,6 +57,10 @@ static void ended(void *arg, const struct trg_client_end *end)
     struct load *l = arg;
 
     assert_int_equal(end->kind, TRG_CLIENT_DECIDED);
+    if (end->user == OF_EVENT) {
+        l->of_events++;
+        return;
+    }
     assert_true(end->user < l->sent && end->l1id == end->user + 1);
     assert_int_equal(l->seen[end->user]++, 0);
     l->failed += end->status != TRG_CLIENT_OK;
@@ -69,6 +75,8 @@ static void noticed(void *arg, enum trg_client_notice notice, const char *text)
         snprintf(l->notice, sizeof l->notice, "%s", text);
 }
 
+static void event_ended(void *arg, const struct trg_client_event_end *end);
+
 static struct trg_client *open_client(bool reaches_nodes)
 {
     struct trg_client_options o = TRG_CLIENT_OPTIONS_INIT;
@@ -81,6 +89,7 @@ static struct trg_client *open_client(bool reaches_nodes)
     o.key_bytes = strlen(o.name);
     o.reaches_nodes = reaches_nodes;
     o.ended = ended;
+    o.event_ended = event_ended;
     o.noticed = noticed;
     o.arg = &load;
     if (trg_client_open(&o, &c, why, sizeof why) < 0)
@@ -201,6 +210,53 @@ static void as_before(void **state)
     trg_client_close(load.client);
     load.client = other;
     assert_int_equal(fake_count(&sup, NULL, "asked"), 200);
+    fake_check_accounts(&sup);
+}
+
+/* ---------------------------------------------------------------- events */
+
+#define PARTS 3u
+
+static void event_ended(void *arg, const struct trg_client_event_end *end)
+{
+    struct load *l = arg;
+
+    assert_int_equal(end->kind, TRG_CLIENT_DECIDED);
+    assert_int_equal(end->status, TRG_CLIENT_OK);
+    assert_int_equal(end->event_rois, PARTS);
+    assert_int_equal(end->came, PARTS);
+    assert_int_equal(end->l1id, EVENT_L1ID + l->events);
+    l->events++;
+}
+
+/* Events of several RoIs are decided as a whole by one node, large and small ones. */
+static void events(void **state)
+{
+    const struct trg_client_items items[2] = {
+        {.declaration = &trg_spacepoints, .column = {phi, rho, z, layer}, .n = LARGE},
+        {.declaration = &trg_spacepoints, .column = {phi, rho, z, layer}, .n = SMALL}};
+    const uint64_t to_nodes = stats().to_nodes;
+
+    (void)state;
+    for (uint32_t i = 0; i < 40; i++) {
+        struct trg_client_roi rois[PARTS];
+
+        for (uint32_t k = 0; k < PARTS; k++)
+            rois[k] = (struct trg_client_roi){
+                .info = {.run = 1, .l1id = EVENT_L1ID + i, .roi_id = k, .phi_half_rad = 4},
+                .event_rois = PARTS,
+                .collections = &items[i % 2],
+                .n_collections = 1,
+                .user = OF_EVENT};
+        assert_int_equal(trg_client_await_room(load.client, PARTS, WAIT), 0);
+        assert_int_equal(trg_client_send(load.client, rois, PARTS), 0);
+        assert_int_equal(trg_client_drain(load.client, WAIT), 0);
+    }
+    assert_int_equal(load.events, 40);
+    assert_int_equal(load.of_events, 40 * PARTS);
+    assert_int_equal(stats().events_accepted, 40);
+    assert_int_equal(stats().to_nodes - to_nodes, 20 * PARTS);
+    assert_int_equal(fake_count(&sup, NULL, "stale"), 0);
     fake_check_accounts(&sup);
 }
 
@@ -446,6 +502,7 @@ int main(void)
         cmocka_unit_test(start),
         cmocka_unit_test(by_size),
         cmocka_unit_test(as_before),
+        cmocka_unit_test(events),
         cmocka_unit_test(node_killed),
         cmocka_unit_test(node_stopped),
         cmocka_unit_test(supervisor_killed),
