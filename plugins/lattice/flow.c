@@ -61,7 +61,7 @@ int lattice_get(struct lattice *l, struct trg_queue *q, void *ret_g)
 {
     const size_t bytes = l->n_cells * lattice_number_bytes(l);
     unsigned char *array = l->state ? malloc(bytes) : NULL, *to = ret_g;
-    int r = l->in_flight || (l->state && !array) ? (array ? -EINVAL : -ENOMEM) : 0;
+    int r = lattice_is_busy(l) ? -EINVAL : l->state && !array ? -ENOMEM : 0;
 
     for (uint32_t k = 0; r == 0 && k < 9; k++) {
         r = get_array(l, q, l->state ? (uint32_t)lattice_opposite[k] : k,
@@ -76,7 +76,7 @@ int lattice_get(struct lattice *l, struct trg_queue *q, void *ret_g)
 int lattice_put(struct lattice *l, struct trg_queue *q, const void *g, uint64_t steps)
 {
     const size_t bytes = l->n_cells * lattice_number_bytes(l);
-    int r = l->in_flight ? -EINVAL : 0;
+    int r = lattice_is_busy(l) ? -EINVAL : 0;
 
     for (uint32_t k = 0; r == 0 && k < 9; k++)
         r = put_array(l, q, k, (const unsigned char *)g + k * bytes);

@@ -27,7 +27,18 @@ struct lattice {
     uint32_t in_flight; /* steps of the submission that was not collected */
     uint32_t state;     /* of g, once what was submitted has run */
     double step_us;
+
+    uint32_t tile;    /* of the launch in parts: the next one; 0: there is none */
+    uint32_t n_tiles; /* in the part in flight; 0: it is none */
+    double tile_us;   /* of the last parts; 0 before the first */
+    double parts_us;  /* of the launch so far */
 };
+
+/* Whether the flow is not at the end of a step. */
+static inline bool lattice_is_busy(const struct lattice *l)
+{
+    return l->in_flight || l->tile;
+}
 
 #define LATTICE_PIECE ((size_t)4 << 20) /* bytes of `piece` */
 

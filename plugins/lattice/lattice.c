@@ -16,7 +16,8 @@ struct trg_algo {
     struct lattice *flow;
     struct lattice_means means;
     struct trg_queue *queue; /* the daemon's */
-    uint32_t in_slice;       /* steps of the slice in flight */
+    uint32_t in_slice;       /* steps that the slice in flight completes */
+    double speed;            /* mean, after the last of them */
     double us;               /* in slices since it was opened */
     uint64_t opened_at;      /* step at which that was */
     double mean[LT_SLICE_MAX];
@@ -130,17 +131,16 @@ static int lattice_guest_open(const struct trg_host *host, const void *config,
 static int lattice_guest_submit(struct trg_algo *a, struct trg_queue *queue, double us)
 {
     const uint64_t left = a->config.steps ? a->config.steps - steps_of(a) : LT_SLICE_MAX;
-    const uint32_t n = lattice_steps_in(a->flow, us);
 
-    a->in_slice = left < n ? (uint32_t)left : n;
-    return lattice_submit(a->flow, queue, a->in_slice);
+    return lattice_submit_in(a->flow, queue, us,
+                             left < LT_SLICE_MAX ? (uint32_t)left : LT_SLICE_MAX, &a->in_slice);
 }
 
-static int lattice_guest_collect(struct trg_algo *a, double us)
+/* What collecting the steps of the slice said; keeps their mean speeds. */
+static int take_steps(struct trg_algo *a, int r)
 {
     const uint64_t before = steps_of(a) - a->in_slice;
     struct lattice_why why = {""};
-    int r = lattice_collect(a->flow, a->mean);
 
     if (r == -ERANGE)
         snprintf(why.text, sizeof why.text,
@@ -149,20 +149,44 @@ static int lattice_guest_collect(struct trg_algo *a, double us)
                  (unsigned long long)before);
     if (r < 0)
         return failed(a->host, r, &why);
+    a->speed = a->mean[a->in_slice - 1];
+    return lattice_means_add(&a->means, before, a->mean, a->in_slice);
+}
+
+static int lattice_guest_collect(struct trg_algo *a, double us)
+{
+    int r = 0;
+
     lattice_took(a->flow, a->in_slice, us);
     a->us += us;
-    r = lattice_means_add(&a->means, before, a->mean, a->in_slice);
+    if (a->in_slice)
+        r = take_steps(a, lattice_collect(a->flow, a->mean));
     if (r < 0)
         return r;
     return is_done(a) ? TRG_GUEST_DONE : TRG_GUEST_MORE;
+}
+
+/* Completes the steps that slices have begun. */
+static int end_launch(struct trg_algo *a, struct trg_queue *queue)
+{
+    uint32_t steps;
+    int r = lattice_end_launch(a->flow, queue, a->mean, &steps);
+
+    if (r == 0 && !steps)
+        return 0;
+    a->in_slice = steps;
+    return take_steps(a, r);
 }
 
 /* Rows and picture come before the checkpoint that says that they are there. */
 static int lattice_guest_save(struct trg_algo *a, struct trg_queue *queue)
 {
     struct lattice_why why = {""};
-    int r = lattice_means_sync(&a->means);
+    int r = end_launch(a, queue);
 
+    if (r < 0)
+        return r;
+    r = lattice_means_sync(&a->means);
     if (r == 0 && a->config.vtk)
         r = lattice_write_vtk(a->flow, queue, a->vtk, &why);
     if (r == 0)
@@ -180,7 +204,7 @@ static void lattice_guest_progress(const struct trg_algo *a, char *text, size_t 
     if (a->config.steps)
         snprintf(of, sizeof of, " of %u", a->config.steps);
     snprintf(text, bytes, "step %llu%s, %.1f M updates/s in its slices, mean speed %.6f",
-             (unsigned long long)steps, of, rate, a->in_slice ? a->mean[a->in_slice - 1] : 0);
+             (unsigned long long)steps, of, rate, a->speed);
 }
 
 /* ---------------------------------------------------------------- the descriptor */

@@ -58,6 +58,7 @@ struct lt_par {
     trg_u32 steps;      /* of lt_block: even; of lt_total: all of the submission */
     trg_u32 tile_h;     /* of lt_block: rows of a tile with its halo */
     trg_u32 tiles_x;    /* of lt_block: tiles in a row */
+    trg_u32 first_tile; /* of lt_block: of this launch */
     trg_u32 state;      /* of lt_accelerate: of the array */
     trg_u32 fast_at;    /* word of `sums` that becomes 1 where a cell reaches the limit of speeds */
 };

@@ -19,7 +19,8 @@ TRG_KERNEL3(lt_local, (lt_number, g), (const trg_u8, kind), (trg_u32, sums), (st
     lt_step(total, g, kind, sums, par, 1u, TRG_GID);
 }
 
-/* par.steps steps, an even number, from state 0 in g to state 0 in `to`: a group a tile. */
+/* par.steps steps, an even number, from state 0 in g to state 0 in `to`: a group a tile, from
+ * par.first_tile on. */
 TRG_KERNEL4(lt_block, (const lt_number, g), (lt_number, to), (const trg_u8, kind), (trg_u32, sums),
             (struct lt_par, par))
 {
@@ -27,7 +28,7 @@ TRG_KERNEL4(lt_block, (const lt_number, g), (lt_number, to), (const trg_u8, kind
     TRG_SHARED trg_u8 what[LT_TILE_CELLS];
     TRG_SHARED trg_u32 total[2 * LT_BLOCK_MAX];
 
-    lt_tile_steps(tile, what, total, g, to, kind, sums, par, TRG_GID);
+    lt_tile_steps(tile, what, total, g, to, kind, sums, par, par.first_tile + TRG_GID);
 }
 
 /* The push before the first step of a submission. */

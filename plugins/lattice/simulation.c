@@ -308,17 +308,39 @@ static void enqueue_step(struct lattice *l, struct launcher *to, struct lt_par p
     l->state = !l->state;
 }
 
-/* par.steps steps of all tiles, from one array to the other. */
-static void enqueue_block(struct lattice *l, struct launcher *to, struct lt_par par)
+static uint32_t tiles_across(const struct lt_par *par)
 {
-    const uint32_t w = LT_TILE_W - 2 * par.steps, h = par.tile_h - 2 * par.steps;
+    const uint32_t w = LT_TILE_W - 2 * par->steps;
+
+    return (par->nx + w - 1) / w;
+}
+
+static uint32_t tiles_of(const struct lt_par *par)
+{
+    const uint32_t h = par->tile_h - 2 * par->steps;
+
+    return tiles_across(par) * ((par->ny + h - 1) / h);
+}
+
+/* par.steps steps of n tiles, from one array to the other. */
+static void enqueue_tiles(struct lattice *l, struct launcher *to, struct lt_par par, uint32_t n)
+{
+    par.tiles_x = tiles_across(&par);
+    LAUNCH(to, l->block, n, l->tuning.group_size, par, l->g, l->other, l->kind, l->sums);
+}
+
+static void change_arrays(struct lattice *l)
+{
     struct trg_buffer *from = l->g;
 
-    par.tiles_x = (par.nx + w - 1) / w;
-    LAUNCH(to, l->block, par.tiles_x * ((par.ny + h - 1) / h), l->tuning.group_size, par, from,
-           l->other, l->kind, l->sums);
     l->g = l->other;
     l->other = from;
+}
+
+static void enqueue_block(struct lattice *l, struct launcher *to, struct lt_par par)
+{
+    enqueue_tiles(l, to, par, tiles_of(&par));
+    change_arrays(l);
 }
 
 static void enqueue_steps(struct lattice *l, struct launcher *to, uint32_t steps)
@@ -359,22 +381,32 @@ static void enqueue_totals(struct lattice *l, struct launcher *to, uint32_t step
         to->result = trg_read(to->q, l->fast_host, 0, l->sums, 4 * SUMS_WORDS, 4);
 }
 
+static void begin_steps(struct lattice *l, struct launcher *to, uint32_t steps)
+{
+    launcher_clear(to, l->sums, (size_t)12 * LT_SPREAD * steps);
+    if (l->setup.accel > 0)
+        enqueue_push(l, to);
+}
+
+static int end_steps(struct lattice *l, struct launcher *to, uint32_t steps)
+{
+    enqueue_totals(l, to, steps);
+    if (to->result < 0)
+        return to->result;
+    l->in_flight = steps;
+    l->steps += steps;
+    return trg_flush(to->q);
+}
+
 int lattice_submit(struct lattice *l, struct trg_queue *q, uint32_t steps)
 {
     struct launcher to = launcher_on(q, &l->info);
 
-    if (!steps || steps > LT_SLICE_MAX || l->in_flight)
+    if (!steps || steps > LT_SLICE_MAX || lattice_is_busy(l))
         return -EINVAL;
-    launcher_clear(&to, l->sums, (size_t)12 * LT_SPREAD * steps);
-    if (l->setup.accel > 0)
-        enqueue_push(l, &to);
+    begin_steps(l, &to, steps);
     enqueue_steps(l, &to, steps);
-    enqueue_totals(l, &to, steps);
-    if (to.result < 0)
-        return to.result;
-    l->in_flight = steps;
-    l->steps += steps;
-    return trg_flush(q);
+    return end_steps(l, &to, steps);
 }
 
 int lattice_collect(struct lattice *l, double *ret_mean)
@@ -429,10 +461,64 @@ uint32_t lattice_steps_in(const struct lattice *l, double us)
 
 void lattice_took(struct lattice *l, uint32_t steps, double us)
 {
+    if (l->n_tiles) {
+        l->tile_us += 0.25 * (us / l->n_tiles - l->tile_us);
+        l->n_tiles = 0;
+        l->parts_us += us;
+        if (!steps)
+            return;
+        us = l->parts_us;
+        l->parts_us = 0;
+    }
     if (l->step_us > 0)
         l->step_us += 0.25 * (us / steps - l->step_us);
     else
         l->step_us = us / steps;
+}
+
+/* The next part of a launch: as many tiles as fit into `us`, so that parts are equal. */
+static int submit_part(struct lattice *l, struct trg_queue *q, double us, uint32_t *ret_steps)
+{
+    struct launcher to = launcher_on(q, &l->info);
+    struct lt_par par = l->par;
+    uint32_t left, fit;
+
+    par.steps = l->tuning.block_steps;
+    par.first_tile = l->tile;
+    left = tiles_of(&par) - l->tile;
+    fit = us < l->tile_us ? 1 : us / l->tile_us < left ? (uint32_t)(us / l->tile_us) : left;
+    l->n_tiles = left / ((left + fit - 1) / fit);
+    if (!l->tile)
+        begin_steps(l, &to, par.steps);
+    enqueue_tiles(l, &to, par, l->n_tiles);
+    l->tile += l->n_tiles;
+    if (l->n_tiles == left) {
+        *ret_steps = par.steps;
+        l->tile = 0;
+        change_arrays(l);
+        return end_steps(l, &to, par.steps);
+    }
+    *ret_steps = 0;
+    return to.result < 0 ? to.result : trg_flush(q);
+}
+
+int lattice_submit_in(struct lattice *l, struct trg_queue *q, double us, uint32_t most,
+                      uint32_t *ret_steps)
+{
+    const uint32_t n = lattice_steps_in(l, us), launch = launch_steps(l);
+    struct lt_par par = l->par;
+
+    if (!most || l->in_flight)
+        return -EINVAL;
+    if (!l->tile && (l->tuning.way != LATTICE_WAY_BLOCKS || l->state || most < launch ||
+                     launch * l->step_us <= us)) {
+        *ret_steps = n < most ? n : most;
+        return lattice_submit(l, q, *ret_steps);
+    }
+    par.steps = launch;
+    if (!(l->tile_us > 0))
+        l->tile_us = launch * l->step_us / tiles_of(&par);
+    return submit_part(l, q, us, ret_steps);
 }
 
 static double now_us(void)
@@ -460,6 +546,24 @@ int lattice_slice(struct lattice *l, struct trg_queue *q, double us, uint32_t mo
         return r;
     lattice_took(l, n, now_us() - start);
     *ret_steps = n;
+    return lattice_collect(l, ret_mean);
+}
+
+int lattice_end_launch(struct lattice *l, struct trg_queue *q, double *ret_mean,
+                       uint32_t *ret_steps)
+{
+    const double start = now_us();
+    int r;
+
+    *ret_steps = 0;
+    if (!l->tile)
+        return 0;
+    r = submit_part(l, q, INFINITY, ret_steps);
+    if (r == 0)
+        r = trg_finish(q);
+    if (r < 0)
+        return r;
+    lattice_took(l, *ret_steps, now_us() - start);
     return lattice_collect(l, ret_mean);
 }
 

@@ -86,7 +86,16 @@ int lattice_run(struct lattice *l, struct trg_queue *q, uint64_t steps, double *
 /* Steps that fit into `us` by what slices took so far, at most LT_SLICE_MAX and at least one
  * launch's; so many before the first. */
 uint32_t lattice_steps_in(const struct lattice *l, double us);
-/* Keeps what a slice of so many steps took, for lattice_steps_in. */
+/* Enqueues what fits into `us`, as lattice_submit: up to `most` steps, or, where one launch of
+ * blocks takes longer, some of its tiles.  *ret_steps: the steps that are complete then; 0: the
+ * launch goes on with the next call, there is nothing to collect, and the flow is between two
+ * steps: lattice_end_launch before it is read, written or saved. */
+int lattice_submit_in(struct lattice *l, struct trg_queue *q, double us, uint32_t most,
+                      uint32_t *ret_steps);
+/* Completes a launch that has begun in parts; waits and collects.  *ret_steps is 0 if none has. */
+int lattice_end_launch(struct lattice *l, struct trg_queue *q, double *ret_mean,
+                       uint32_t *ret_steps);
+/* Keeps what a slice of so many steps took, for the next one. */
 void lattice_took(struct lattice *l, uint32_t steps, double us);
 /* One slice: up to `most` steps that fit into `us`.  Waits, keeps the time, and gives the steps
  * taken. */

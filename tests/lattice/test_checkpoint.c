@@ -103,6 +103,69 @@ static void slices(void **state)
     flow_close(&f);
 }
 
+/* One part of a launch of four steps; returns those that it completes. */
+static uint32_t take_part(struct flow *f, double *ret_mean)
+{
+    double g[4];
+    uint32_t n;
+
+    assert_int_equal(lattice_submit_in(f->l, f->q, 1000, 4, &n), 0);
+    assert_int_equal(trg_finish(f->q), 0);
+    lattice_took(f->l, n, 900);
+    if (n)
+        assert_int_equal(lattice_collect(f->l, ret_mean), 0);
+    else { /* the flow is between two steps */
+        assert_int_equal(lattice_collect(f->l, NULL), -EINVAL);
+        assert_int_equal(lattice_submit(f->l, f->q, 4), -EINVAL);
+        assert_int_equal(lattice_get(f->l, f->q, g), -EINVAL);
+    }
+    return n;
+}
+
+/* A launch that takes longer than a slice is done in parts, with the same bits. */
+static void parts_on(const struct device *device, const struct lattice_setup *s,
+                     const unsigned char *kind)
+{
+    const struct lattice_tuning blocks = {
+        .way = LATTICE_WAY_BLOCKS, .block_steps = 4, .tile_rows = 32};
+    struct flow whole = flow_open(device, s, kind, &blocks);
+    struct flow f = flow_open(device, s, kind, &blocks);
+    double want[8], mean[8];
+    uint32_t n_parts = 1, n;
+    size_t bytes;
+    void *g, *h;
+
+    assert_int_equal(lattice_run(whole.l, whole.q, 8, want), 0);
+    lattice_took(f.l, 4, 4000); /* for 9 tiles */
+    while (!take_part(&f, mean))
+        n_parts++;
+    assert_in_range(n_parts, 3, 9);
+    assert_int_equal(take_part(&f, NULL), 0);
+    assert_int_equal(lattice_end_launch(f.l, f.q, mean + 4, &n), 0);
+    assert_int_equal(n, 4);
+    assert_int_equal(lattice_end_launch(f.l, f.q, NULL, &n), 0);
+    assert_int_equal(n, 0);
+    assert_memory_equal(mean, want, sizeof want);
+    g = flow_get(&whole, &bytes);
+    h = flow_get(&f, &bytes);
+    assert_memory_equal(g, h, bytes);
+    free(g);
+    free(h);
+    flow_close(&f);
+    flow_close(&whole);
+}
+
+static void parts(void **state)
+{
+    const struct lattice_setup s = grid_setup(70, 64);
+    unsigned char *kind = grid_box(s.nx, s.ny);
+
+    (void)state;
+    for (uint32_t d = 0; d < devices_count(); d++)
+        parts_on(devices_get(d), &s, kind);
+    free(kind);
+}
+
 /* Changes `n` bytes at `at`, or cuts the file there. */
 static void damage(long at, size_t n)
 {
@@ -209,8 +272,8 @@ static void too_fast(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(goes_on), cmocka_unit_test(slices),   cmocka_unit_test(refused),
-        cmocka_unit_test(vtk),     cmocka_unit_test(too_fast),
+        cmocka_unit_test(goes_on), cmocka_unit_test(slices), cmocka_unit_test(parts),
+        cmocka_unit_test(refused), cmocka_unit_test(vtk),    cmocka_unit_test(too_fast),
     };
     const char *folder = getenv("TMPDIR");
     int r;
