@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* triplet_warp.h - the first three hits of roads in CUDA: a warp looks for those of 32 first hits
- * together.  First hits have few pairs, and few pairs have a third hit near their line, so
- * work-items with one first hit each would wait for each other most of the time.  Instead the free
- * ones among the hits are listed, then the pairs that may be on a track, and each work-item takes
- * one of these.  The answer is that of ht_find_triplet.  Included by triplet.kernel.c. */
+ * together.  First hits have windows of different sizes and few pairs in them, and few pairs have a
+ * third hit near their line, so work-items with one first hit each would wait for each other most
+ * of the time.  Instead the free ones among the hits are listed, their windows are gone through as
+ * one, the pairs that may be on a track are listed, and each work-item takes one of these.  The
+ * answer is that of ht_find_triplet.  Included by triplet.kernel.c. */
 #ifndef HOUGH_TRIPLET_WARP_H
 #define HOUGH_TRIPLET_WARP_H
 #include "triplet_search.h"
 
 #define HT_WARP     32u
 #define HT_ALL      0xffffffffu
-#define HT_PAIRS    96u /* that are listed at a time; one pair of each first hit more must fit */
+#define HT_PAIRS    96u /* that are listed at a time */
 #define HT_NOTHING  0xffffffffffffffffull
 #define HT_LANE     (TRG_LID & (HT_WARP - 1u))
 #define HT_LOWER(m) ((trg_u32)__popc((m) & ((1u << HT_LANE) - 1u))) /* lanes below this one */
@@ -79,6 +80,81 @@ TRG_FN void ht_warp_thirds(const struct ht_view v, const struct ht_par par, stru
     }
 }
 
+/* Of the lanes: the sum of `mine` up to each, its own included. */
+TRG_FN trg_u32 ht_warp_scan(trg_u32 mine)
+{
+    for (trg_u32 step = 1u; step < HT_WARP; step *= 2u) {
+        const trg_u32 before = __shfl_up_sync(HT_ALL, mine, step);
+
+        mine += HT_LANE >= step ? before : 0u;
+    }
+    return mine;
+}
+
+/* The lane whose part has number p, of parts that end where `end` says; the last one behind all. */
+TRG_FN trg_u32 ht_warp_owner(trg_u32 end, trg_u32 p)
+{
+    trg_u32 owner = 0u;
+
+    for (trg_u32 step = HT_WARP / 2u; step; step /= 2u)
+        owner += p >= __shfl_sync(HT_ALL, end, owner + step - 1u) ? step : 0u;
+    return owner;
+}
+
+struct ht_part {       /* a lane's window among the windows of all lanes, one behind the other */
+    trg_u32 end, turn; /* hits have numbers up to `end` */
+    trg_u32 first, second; /* to add to a number below `turn`; to others, for the place */
+    float window;          /* for second hits of this lane's first hit */
+    trg_u32 layer;         /* of that */
+};
+
+TRG_FN struct ht_part ht_warp_part(const struct ht_view v, const struct ht_par par,
+                                   const struct ht_start start, trg_u32 station, float widest)
+{
+    struct ht_part part;
+    struct ht_window w;
+
+    w.n = w.n_first = w.first = w.second = 0u;
+    part.window = 0.0f;
+    part.layer = 0u;
+    if (start.is_sought) {
+        part.window = ht_window_in_crowd(v, par, start.first, station, widest);
+        part.layer = ht_layer(v, start.first);
+        w = ht_window_of(v, station, start.x, start.y, part.window);
+    }
+    part.end = ht_warp_scan(w.n);
+    part.turn = part.end - w.n + w.n_first;
+    part.first = w.first + w.n - part.end;
+    part.second = w.second - part.turn;
+    return part;
+}
+
+/* Lists those of 32 hits, from number `base` of all windows on, that may be the second one of a
+ * pair.  Returns how many are listed then. */
+TRG_FN trg_u32 ht_warp_list_pairs(const struct ht_view v, const struct ht_par par,
+                                  struct ht_desk *d, const struct ht_start start,
+                                  const struct ht_part part, trg_u32 base, trg_u32 total, trg_u32 n)
+{
+    const trg_u32 p = base + HT_LANE, owner = ht_warp_owner(part.end, p);
+    const trg_u32 turn = __shfl_sync(HT_ALL, part.turn, owner);
+    const trg_u32 first = __shfl_sync(HT_ALL, part.first, owner);
+    const trg_u32 second = __shfl_sync(HT_ALL, part.second, owner);
+    const trg_u32 at = p < total ? p + (p < turn ? first : second) : 0u;
+    const float x = v.x[at], y = v.y[at], z = v.z[at];
+    const float dx = __shfl_sync(HT_ALL, start.x, owner) - x;
+    const float dy = __shfl_sync(HT_ALL, start.y, owner) - y;
+    const float dz = __shfl_sync(HT_ALL, start.z, owner) - z;
+    const float window = __shfl_sync(HT_ALL, part.window, owner);
+    const trg_u32 layer = __shfl_sync(HT_ALL, part.layer, owner);
+    const trg_u32 may = p < total && ht_may_pair(par.common, window, dx, dy, dz, x, y, z) &&
+                        ht_layer(v, at) != layer;
+    const trg_u32 lanes = __ballot_sync(HT_ALL, may);
+
+    if (may)
+        d->pair[n + HT_LOWER(lanes)] = owner << HT_ITEM_BITS | at;
+    return n + (trg_u32)__popc(lanes);
+}
+
 /* ht_find_on. */
 TRG_FN void ht_warp_find_on(const struct ht_view v, const struct ht_par par,
                             TRG_GLOBAL const struct ht_stations *all, struct ht_desk *d,
@@ -86,34 +162,18 @@ TRG_FN void ht_warp_find_on(const struct ht_view v, const struct ht_par par,
                             float widest, struct ht_triplet *best)
 {
     const struct ht_station s = ht_station_of(all, station2);
-    trg_u32 k = 0u, layer = 0u;
-    float window = 0.0f;
-    struct ht_window w;
+    struct ht_part part;
+    trg_u32 total;
 
     if (!s.has_hits)
         return;
-    w.n = w.n_first = w.first = w.second = 0u;
-    if (start.is_sought) {
-        window = ht_window_in_crowd(v, par, start.first, station1, widest);
-        w = ht_window_of(v, station1, start.x, start.y, window);
-        layer = ht_layer(v, start.first);
-    }
-    while (__any_sync(HT_ALL, k < w.n)) {
+    part = ht_warp_part(v, par, start, station1, widest);
+    total = __shfl_sync(HT_ALL, part.end, HT_WARP - 1u);
+    for (trg_u32 base = 0u; base < total;) {
         trg_u32 n = 0u;
 
-        for (; n + HT_WARP <= HT_PAIRS && __any_sync(HT_ALL, k < w.n); k++) {
-            const trg_u32 at = k < w.n ? ht_place(w, k) : 0u;
-            const float x = v.x[at], y = v.y[at], z = v.z[at];
-            const trg_u32 may =
-                k < w.n &&
-                ht_may_pair(par.common, window, start.x - x, start.y - y, start.z - z, x, y, z) &&
-                ht_layer(v, at) != layer;
-            const trg_u32 lanes = __ballot_sync(HT_ALL, may);
-
-            if (may)
-                d->pair[n + HT_LOWER(lanes)] = HT_LANE << HT_ITEM_BITS | at;
-            n += (trg_u32)__popc(lanes);
-        }
+        for (; n + HT_WARP <= HT_PAIRS && base < total; base += HT_WARP)
+            n = ht_warp_list_pairs(v, par, d, start, part, base, total, n);
         __syncwarp();
         ht_warp_thirds(v, par, d, start, n, station2, s, best);
     }
