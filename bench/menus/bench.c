@@ -51,7 +51,7 @@ static __attribute__((noinline)) void decide(struct bench *b, const struct rando
     struct roi roi = {.account = accounts_enter(b->accounts, &b->engine, &e->info)};
     uint64_t done = 0, asked = 0, waits;
 
-    memset(b->chains, 0, chains_cleared(p));
+    memset(b->chains, 0, chains_bytes(p));
     waits = chains_seed(p, accounts_prescales(b->accounts, roi.account), &ev, b->chains);
     accounts_seeded(b->accounts, roi.account, b->chains);
     while (chains_run(b->chains)) {

@@ -93,12 +93,13 @@ static void drop_result(struct dispatch *d, uint32_t roi)
 }
 
 /* Fetches what will be needed of RoIs further on in the batch. */
-static void fetch_ahead(const struct dispatch *d, const struct lane_done *b, uint32_t i)
+static void fetch_ahead(const struct dispatch *d, const struct engine *e, uint32_t head,
+                        const struct lane_done *b, uint32_t i)
 {
     if (i + 2 * AHEAD < b->n)
         pool_prefetch(d->pool, b->roi[i + 2 * AHEAD]);
     if (i + AHEAD < b->n)
-        pool_prefetch_block(d->pool, b->roi[i + AHEAD]);
+        pool_prefetch_block(d->pool, b->roi[i + AHEAD], head, e->chains_bytes);
 }
 
 /* Takes back the RoIs of a batch that did not fail as a whole. */
@@ -108,7 +109,7 @@ static void take_results(struct dispatch *d, struct engine *e, uint32_t head, st
     for (uint32_t i = 0; i < b->n; i++) {
         struct roi *r = dispatch_at(d, b->roi[i]);
 
-        fetch_ahead(d, b, i);
+        fetch_ahead(d, e, head, b, i);
         add_lane_time(r, b);
         if (r->is_decided || r->is_ended) {
             drop_result(d, b->roi[i]);

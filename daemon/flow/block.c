@@ -9,8 +9,8 @@ struct made { /* the most items that a step can make of an RoI */
     uint32_t n[TRG_OUTPUTS_MAX];
 };
 
-/* Tells how much a step can make; `made` holds the steps before it.  Returns the bytes of what
- * other steps want of it. */
+/* Tells how much a step can make; `made` holds those before it that make something.  Returns the
+ * bytes of what other steps want of it. */
 static uint64_t most_items(const struct engine *e, uint32_t step, const uint32_t *n_in,
                            struct made *made)
 {
@@ -19,8 +19,6 @@ static uint64_t most_items(const struct engine *e, uint32_t step, const uint32_t
     uint64_t bytes = 0;
 
     made[step] = (struct made){{0}};
-    if (!m->plugin->n_outputs)
-        return 0;
     for (uint32_t k = 0; k < m->plugin->n_inputs; k++)
         n[k] = m->input[k] < 0 ? n_in[m->plugin->consumes[k]] : made[m->input[k]].n[m->product[k]];
     room_items(&m->room, n, made[step].n);
@@ -35,8 +33,8 @@ uint64_t block_bytes(const struct engine *e, const uint32_t *n_in)
     uint64_t bytes = e->steps_bytes + e->chains_bytes;
     struct made made[MENU_STEPS_MAX];
 
-    for (uint32_t i = 0; i < e->menu->n_steps; i++)
-        bytes += most_items(e, i, n_in, made);
+    for (uint64_t left = e->menu->plan->makers; left; left &= left - 1)
+        bytes += most_items(e, (uint32_t)__builtin_ctzll(left), n_in, made);
     return bytes;
 }
 
@@ -50,11 +48,13 @@ void block_init(const struct engine *e, const struct pool *pool, struct roi *r, 
     r->chains = at + e->steps_bytes;
     at = r->chains + e->chains_bytes;
     steps = pool_steps(pool, r);
-    memset(steps, 0, e->steps_bytes + chains_cleared(e->menu->plan));
-    for (uint32_t i = 0; i < e->menu->n_steps; i++) {
+    memset(pool_at(pool, r->chains), 0, chains_bytes(e->menu->plan));
+    for (uint64_t left = e->menu->plan->makers; left; left &= left - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctzll(left);
         const struct menu_step *m = &e->menu->steps[i];
 
         most_items(e, i, n_in, made);
+        memset(steps[i].product, 0, sizeof steps[i].product);
         for (uint32_t k = 0; k < m->plugin->n_outputs; k++) {
             if (!(m->wanted >> k & 1))
                 continue;

@@ -31,7 +31,9 @@ struct roi_collection {
     bool is_there;
 };
 
-struct roi_step { /* the answer of one step of the menu to an RoI; written by the lane */
+/* The answer of one step of the menu to an RoI, written by the lane.  There are up to 64 of them,
+ * of which most RoIs need few, so all but `product` is unset before. */
+struct roi_step {
     struct trg_result result;
     struct roi_collection product[TRG_OUTPUTS_MAX]; /* no room in those without a reader */
     struct check_fault fault; /* found while its batch was gathered; of the head of a group */
@@ -155,22 +157,23 @@ static inline struct roi_step *pool_steps(const struct pool *p, const struct roi
     return pool_at(p, r->steps);
 }
 
-/* Has the processor fetch what is read of a record and of its block when its batch is back or its
- * decision leaves; thousands are in flight, and each would be waited for.  The record first, the
- * block when that has come. */
+/* Has the processor fetch what is read of a record and of its block when its batch is back:
+ * thousands are in flight, and each would be waited for.  The record first, the block when that has
+ * come: what `step` writes, and the state of the chains. */
+static inline void pool_fetch(const void *from, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += 64)
+        __builtin_prefetch((const char *)from + at, 1);
+}
 static inline void pool_prefetch(const struct pool *p, uint32_t roi)
 {
-    const char *record = (const char *)&p->rois[roi];
-
-    for (size_t at = 0; at < offsetof(struct roi, in); at += 64)
-        __builtin_prefetch(record + at, 1);
+    pool_fetch(&p->rois[roi], offsetof(struct roi, in));
 }
-static inline void pool_prefetch_block(const struct pool *p, uint32_t roi)
+static inline void pool_prefetch_block(const struct pool *p, uint32_t roi, uint32_t step,
+                                       size_t chains_bytes)
 {
-    const char *steps = pool_at(p, p->rois[roi].steps);
-
-    for (size_t at = 0; at < sizeof(struct roi_step); at += 64)
-        __builtin_prefetch(steps + at, 1);
+    pool_fetch(&pool_steps(p, &p->rois[roi])[step], sizeof(struct roi_step));
+    pool_fetch(pool_at(p, p->rois[roi].chains), chains_bytes);
 }
 static inline uint64_t pool_align(uint64_t n)
 {

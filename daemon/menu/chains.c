@@ -3,19 +3,10 @@
 
 #include <string.h>
 
-struct entry {     /* of a list of chains that wait for a step, in the state */
-    uint16_t next; /* 1 + the next chain; 0: none */
-    uint16_t leg;  /* that this one is at */
-};
-
 size_t chains_bytes(const struct plan *p)
 {
-    return chains_cleared(p) + p->n_chains * sizeof(struct entry);
-}
-
-size_t chains_cleared(const struct plan *p)
-{
-    return (3 + CHAINS_SETS * p->n_words) * sizeof(uint64_t) + PLAN_PLACES * sizeof(uint16_t);
+    return (3 + CHAINS_SETS * p->n_words) * sizeof(uint64_t) +
+           p->first_block[PLAN_PASSED + 1] * sizeof(uint32_t);
 }
 
 static uint64_t *waits_of(void *state) /* steps that chains wait for */
@@ -33,14 +24,9 @@ static uint64_t *skipped_of(void *state) /* steps that were left out */
     return (uint64_t *)state + 2;
 }
 
-static uint16_t *waiting_of(const struct plan *p, void *state) /* by step: the first entry */
+static uint32_t *waiting_of(const struct plan *p, void *state) /* by block: legs of chains there */
 {
-    return (uint16_t *)(void *)chains_of(p, state, CHAINS_SETS);
-}
-
-static struct entry *entries_of(const struct plan *p, void *state) /* by chain */
-{
-    return (struct entry *)(void *)(waiting_of(p, state) + PLAN_PLACES);
+    return (uint32_t *)(void *)chains_of(p, state, CHAINS_SETS);
 }
 
 /* ---------------------------------------------------------------- seeds */
@@ -117,16 +103,15 @@ static void lacking(const struct plan *p, uint32_t kinds, struct plan_bits *ret_
 static uint64_t begin(const struct plan *p, void *state)
 {
     const uint64_t *running = chains_of(p, state, CHAINS_RUNNING);
+    uint32_t *waiting = waiting_of(p, state);
     uint64_t waits = 0;
 
     for (uint32_t w = 0; w < p->n_words; w++)
         for (uint64_t b = running[w]; b; b &= b - 1) {
-            const uint32_t chain = 64 * w + (uint32_t)__builtin_ctzll(b), at = p->first_leg[chain];
-            uint16_t *first = &waiting_of(p, state)[p->leg[at].step];
+            const uint32_t chain = 64 * w + (uint32_t)__builtin_ctzll(b), at = p->first[chain].leg;
 
-            entries_of(p, state)[chain] = (struct entry){.next = *first, .leg = (uint16_t)at};
-            *first = (uint16_t)(chain + 1);
-            waits |= 1ull << p->leg[at].step;
+            waiting[at / PLAN_LEGS] |= 1u << at % PLAN_LEGS;
+            waits |= 1ull << p->first[chain].step;
         }
     *waits_of(state) = waits;
     return waits;
@@ -200,73 +185,57 @@ static inline bool goes_on(const struct plan *p, const struct plan_leg *leg, con
     return leg_holds(p, leg, value) | (was_short & !leg->cuts_truncated);
 }
 
-struct places { /* where chains are, of the state */
-    const struct plan *p;
-    uint16_t *waiting;
-    struct entry *entry;
-    uint64_t *running, *raw;
-};
-
-static struct places places_of(const struct plan *p, void *state)
+/* Has the chain of a leg go on to its next one.  Returns that one's step, as a bit. */
+static inline uint64_t go_to_next(const struct plan *p, const struct plan_leg *leg, bool goes,
+                                  void *state)
 {
-    return (struct places){.p = p,
-                           .waiting = waiting_of(p, state),
-                           .entry = entries_of(p, state),
-                           .running = chains_of(p, state, CHAINS_RUNNING),
-                           .raw = chains_of(p, state, CHAINS_RAW)};
-}
+    const uint64_t passes = goes & (leg->next_step == PLAN_PASSED), ends = passes | !goes,
+                   bit = 1ull << leg->chain % 64;
 
-/* Has the chain at a leg go to a place.  Returns the step that it is, as a bit. */
-static inline uint64_t go_to(struct places at, uint32_t chain, uint32_t leg, uint32_t place)
-{
-    const uint64_t has_ended = place >= PLAN_PASSED, has_passed = place == PLAN_PASSED;
-
-    at.entry[chain] = (struct entry){.next = at.waiting[place], .leg = (uint16_t)leg};
-    at.waiting[place] = (uint16_t)(chain + 1);
-    at.running[chain / 64] &= ~(has_ended << (chain % 64));
-    at.raw[chain / 64] |= has_passed << (chain % 64);
-    return (has_ended ^ 1) << (place % 64);
+    waiting_of(p, state)[leg->next / PLAN_LEGS] |= (uint32_t)goes << leg->next % PLAN_LEGS;
+    chains_of(p, state, CHAINS_RUNNING)[leg->chain / 64] &= ~(bit & -ends);
+    chains_of(p, state, CHAINS_RAW)[leg->chain / 64] |= bit & -passes;
+    return (ends ^ 1) << leg->next_step % 64;
 }
 
 /* The steps that the chains go to which waited for this one. */
-static uint64_t leave(struct places at, const struct roi_step *steps, uint32_t step,
-                      uint64_t shorts)
+static uint64_t leave(const struct plan *p, const struct roi_step *steps, uint32_t step,
+                      void *state)
 {
-    const struct plan *const p = at.p;
     const float *const value = steps[step].result.value;
-    const bool was_short = is_short(p, step, shorts);
-    uint32_t first = at.waiting[step];
+    const bool was_short = is_short(p, step, *shorts_of(state));
     uint64_t to = 0;
 
-    at.waiting[step] = 0;
-    while (first) {
-        const uint32_t chain = first - 1, number = at.entry[chain].leg;
-        const struct plan_leg *leg = &p->leg[number];
-        const uint32_t goes = goes_on(p, leg, value, was_short);
+    for (uint32_t i = p->first_block[step]; i < p->first_block[step + 1]; i++) {
+        uint32_t left = waiting_of(p, state)[i];
 
-        first = at.entry[chain].next;
-        to |= go_to(at, chain, number + 1, (leg->next & -goes) | (PLAN_FAILED & (goes - 1)));
+        for (waiting_of(p, state)[i] = 0; left; left &= left - 1) {
+            const struct plan_leg *leg = &p->leg[i * PLAN_LEGS + (uint32_t)__builtin_ctz(left)];
+
+            to |= go_to_next(p, leg, goes_on(p, leg, value, was_short), state);
+        }
     }
     return to;
 }
 
 /* The same of a step that was left out: chains that cannot go on without it wait for ever. */
-static uint64_t leave_out(struct places at, uint32_t step, void *state)
+static uint64_t leave_out(const struct plan *p, uint32_t step, void *state)
 {
-    const struct plan *const p = at.p;
-    uint32_t first = at.waiting[step];
     uint64_t to = 0;
 
-    at.waiting[step] = 0;
-    while (first) {
-        const uint32_t chain = first - 1, number = at.entry[chain].leg;
+    for (uint32_t i = p->first_block[step]; i < p->first_block[step + 1]; i++) {
+        uint32_t left = waiting_of(p, state)[i];
 
-        first = at.entry[chain].next;
-        if (plan_has(p->skips.w, chain)) {
-            plan_add(chains_of(p, state, CHAINS_SKIPPED), chain);
-            to |= go_to(at, chain, number + 1, p->leg[number].next);
-        } else {
-            *waits_of(state) |= go_to(at, chain, number, step);
+        for (waiting_of(p, state)[i] = 0; left; left &= left - 1) {
+            const struct plan_leg *leg = &p->leg[i * PLAN_LEGS + (uint32_t)__builtin_ctz(left)];
+
+            if (plan_has(p->skips.w, leg->chain)) {
+                plan_add(chains_of(p, state, CHAINS_SKIPPED), leg->chain);
+                to |= go_to_next(p, leg, true, state);
+            } else {
+                waiting_of(p, state)[i] |= left & -left;
+                *waits_of(state) |= 1ull << step;
+            }
         }
     }
     return to;
@@ -277,12 +246,11 @@ static void move_on(const struct plan *p, const struct roi_step *steps, uint64_t
                     uint64_t ready, void *state)
 {
     const uint64_t skipped = chains_skipped(state), behind = done | skipped;
-    const struct places at = places_of(p, state);
 
     while (ready) {
         const uint32_t step = (uint32_t)__builtin_ctzll(ready);
-        const uint64_t to = skipped >> step & 1 ? leave_out(at, step, state)
-                                                : leave(at, steps, step, *shorts_of(state));
+        const uint64_t to =
+            skipped >> step & 1 ? leave_out(p, step, state) : leave(p, steps, step, state);
 
         ready = (ready & (ready - 1)) | (to & behind);
         *waits_of(state) |= to & ~behind;
@@ -321,11 +289,14 @@ static uint64_t with_dependents(const struct plan *p, uint64_t gone, uint64_t do
 /* Whether all chains that wait for the steps go on without them. */
 static bool all_skip(const struct plan *p, uint64_t steps, void *state)
 {
-    for (; steps; steps &= steps - 1)
-        for (uint32_t i = waiting_of(p, state)[__builtin_ctzll(steps)]; i;
-             i = entries_of(p, state)[i - 1].next)
-            if (!plan_has(p->skips.w, i - 1))
-                return false;
+    for (; steps; steps &= steps - 1) {
+        const uint32_t step = (uint32_t)__builtin_ctzll(steps);
+
+        for (uint32_t i = p->first_block[step]; i < p->first_block[step + 1]; i++)
+            for (uint32_t w = waiting_of(p, state)[i]; w; w &= w - 1)
+                if (!plan_has(p->skips.w, p->leg[i * PLAN_LEGS + (uint32_t)__builtin_ctz(w)].chain))
+                    return false;
+    }
     return true;
 }
 
@@ -368,9 +339,10 @@ enum menu_priority chains_priority(const struct plan *p, uint32_t step, void *st
 static bool passed_short(const struct plan *p, const struct roi_step *steps, uint64_t skipped,
                          uint32_t chain)
 {
-    for (uint32_t i = p->first_leg[chain]; i < p->first_leg[chain + 1]; i++)
-        if (!(skipped >> p->leg[i].step & 1) &&
-            !leg_holds(p, &p->leg[i], steps[p->leg[i].step].result.value))
+    uint32_t step = p->first[chain].step, at = p->first[chain].leg;
+
+    for (; step != PLAN_PASSED; step = p->leg[at].next_step, at = p->leg[at].next)
+        if (!(skipped >> step & 1) && !leg_holds(p, &p->leg[at], steps[step].result.value))
             return true;
     return false;
 }
@@ -441,23 +413,22 @@ void chains_fail_short(const struct plan *p, const struct roi_step *steps, void 
 /* Of chains that did not run those which would have passed; not those with a step that was not run
  * for another chain either. */
 static uint64_t would_pass(const struct plan *p, const struct roi_step *steps, uint64_t done,
-                           uint64_t shorts, uint32_t word, uint64_t chains)
+                           uint32_t word, uint64_t chains, void *state)
 {
-    uint64_t complete = 0, passed = 0;
+    uint64_t passed = 0;
 
     for (uint64_t b = chains; b; b &= b - 1) {
-        const uint32_t bit = (uint32_t)__builtin_ctzll(b);
-
-        complete |= (uint64_t) !(p->steps[64 * word + bit] & ~done) << bit;
-    }
-    for (uint64_t b = complete; b; b &= b - 1) {
         const uint32_t bit = (uint32_t)__builtin_ctzll(b), chain = 64 * word + bit;
-        uint64_t goes = 1;
+        uint32_t step = p->first[chain].step, at = p->first[chain].leg;
 
-        for (uint32_t i = p->first_leg[chain]; i < p->first_leg[chain + 1]; i++)
-            goes &= goes_on(p, &p->leg[i], steps[p->leg[i].step].result.value,
-                            is_short(p, p->leg[i].step, shorts));
-        passed |= goes << bit;
+        if (p->steps[chain] & ~done)
+            continue;
+        while (step != PLAN_PASSED && goes_on(p, &p->leg[at], steps[step].result.value,
+                                              is_short(p, step, *shorts_of(state)))) {
+            step = p->leg[at].next_step;
+            at = p->leg[at].next;
+        }
+        passed |= (uint64_t)(step == PLAN_PASSED) << bit;
     }
     return passed;
 }
@@ -526,8 +497,8 @@ uint64_t chains_conclude(const struct plan *p, const struct roi_step *steps, uin
         chains_of(p, state, CHAINS_ACCEPTED)[w] = accepted;
         for (uint64_t b = accepted; b; b &= b - 1)
             streams |= p->streams[64 * w + (uint32_t)__builtin_ctzll(b)];
-        raw[w] |= would_pass(p, steps, done, *shorts_of(state), w,
-                             chains_of(p, state, CHAINS_PRESCALED)[w] & ~p->combined.w[w]);
+        raw[w] |= would_pass(p, steps, done, w,
+                             chains_of(p, state, CHAINS_PRESCALED)[w] & ~p->combined.w[w], state);
     }
     return streams;
 }

@@ -3,7 +3,7 @@
  *
  * Order: chains_seed; for steps that returned chains_advance, until no chain runs; for the decision
  * chains_fail_short where that is wanted, and chains_conclude.  The state of all chains is a block
- * of chains_bytes, of which the first chains_cleared are zero before chains_seed.
+ * of chains_bytes, all zero before chains_seed.
  *
  * An RoI that is an event of its own has combinations of chains decided with it.  With several RoIs
  * in an event the state tells of one of them which chains pass it; votes.h makes the event's.
@@ -43,7 +43,6 @@ struct chains_event { /* an RoI, as chains see it before its steps */
 };
 
 size_t chains_bytes(const struct plan *p);
-size_t chains_cleared(const struct plan *p);
 /* The chains that a level-1 decision seeds, whatever RoIs they look at. */
 void chains_fired(const struct plan *p, uint32_t l1_bits, struct plan_bits *ret_fired);
 /* Those of the seeded chains that run for combinations which the prescale takes. */

@@ -13,6 +13,7 @@ static void plan_step(const struct menu *m, struct plan *p, uint32_t s)
     const struct menu_step *step = &m->steps[s];
 
     p->head[s] = step->head;
+    p->makers |= (uint64_t)(step->plugin->n_outputs > 0) << s;
     p->sources[s] = 1ull << s;
     for (uint32_t k = 0; k < step->plugin->n_inputs; k++) {
         if (step->input[k] < 0) {
@@ -28,13 +29,10 @@ static void plan_step(const struct menu *m, struct plan *p, uint32_t s)
         p->dependents[__builtin_ctzll(left)] |= 1ull << s;
 }
 
-uint64_t plan_to_run(const struct plan *p, uint32_t step, uint64_t done)
+uint64_t plan_to_feed(const struct plan *p, uint64_t missing, uint64_t done)
 {
-    const uint32_t head = p->head[step];
-    uint64_t heads = 0, missing = p->feeds[head] & ~done;
+    uint64_t heads = 0;
 
-    if (!missing)
-        return 1ull << head;
     for (; missing; missing &= missing - 1)
         heads |= plan_to_run(p, (uint32_t)__builtin_ctzll(missing), done);
     return heads;
@@ -54,58 +52,19 @@ uint64_t plan_whole(const struct plan *p, uint64_t steps, uint32_t kinds)
 
 /* ---------------------------------------------------------------- chains */
 
-static const struct plan_cuts no_cuts = {.min = {-INFINITY, -INFINITY, -INFINITY, -INFINITY},
-                                         .max = {INFINITY, INFINITY, INFINITY, INFINITY}};
-
-static void plan_cuts_of(const struct menu_cut *cut, uint32_t n, struct plan_cuts *ret_cuts)
-{
-    *ret_cuts = no_cuts;
-    for (uint32_t i = 0; i < n && i < PLAN_CUTS; i++) {
-        ret_cuts->value[i] = (uint8_t)cut[i].value;
-        ret_cuts->mask[i] = cut[i].absolute ? INT32_MAX : UINT32_MAX;
-        ret_cuts->min[i] = cut[i].min;
-        ret_cuts->max[i] = cut[i].max;
-    }
-}
-
-static uint32_t more_cuts(uint32_t n_cuts)
-{
-    return n_cuts > PLAN_CUTS ? (n_cuts - 1) / PLAN_CUTS : 0;
-}
-
-static void plan_leg(const struct menu_chain *c, struct plan *p, uint32_t chain, uint32_t k,
-                     uint32_t *n_more)
-{
-    const struct menu_cut *cuts = c->steps[k].cuts;
-    const uint32_t n = c->steps[k].n_cuts;
-    struct plan_leg *leg = &p->leg[p->first_leg[chain] + k];
-
-    *leg =
-        (struct plan_leg){.step = (uint8_t)c->steps[k].step,
-                          .next = k + 1 < c->n_steps ? (uint8_t)c->steps[k + 1].step : PLAN_PASSED,
-                          .n_more = (uint8_t)more_cuts(n),
-                          .cuts_truncated = c->cuts_truncated,
-                          .more = *n_more};
-    plan_cuts_of(cuts, n, &leg->cuts);
-    for (uint32_t i = PLAN_CUTS; i < n; i += PLAN_CUTS)
-        plan_cuts_of(cuts + i, n - i, &p->more[(*n_more)++]);
-}
-
-static void plan_legs(const struct menu_chain *c, struct plan *p, uint32_t chain, uint32_t *n_more)
+static void plan_needs(const struct menu_chain *c, struct plan *p, uint32_t chain)
 {
     uint32_t reads = 0;
 
     for (uint32_t k = 0; k < c->n_steps; k++) {
         const uint32_t step = c->steps[k].step;
 
-        plan_leg(c, p, chain, k, n_more);
         p->steps[chain] |= 1ull << step;
         plan_add(p->users[step].w, chain);
         for (uint64_t left = p->sources[step]; left; left &= left - 1)
             p->priorities[p->head[__builtin_ctzll(left)]] |= (uint8_t)(1u << c->priority);
         reads |= p->step_reads[step];
     }
-    p->first_leg[chain + 1] = p->first_leg[chain] + c->n_steps;
     p->reads |= reads;
     for (; reads; reads &= reads - 1)
         plan_add(p->needs[__builtin_ctz(reads)].w, chain);
@@ -183,39 +142,112 @@ static void plan_event(const struct menu_chain *c, struct plan *p, uint32_t chai
         plan_combination(c, p, chain);
 }
 
+/* ---------------------------------------------------------------- legs and their cuts */
+
+static const struct plan_cuts no_cuts = {.min = {-INFINITY, -INFINITY, -INFINITY, -INFINITY},
+                                         .max = {INFINITY, INFINITY, INFINITY, INFINITY}};
+
+static void plan_cuts_of(const struct menu_cut *cut, uint32_t n, struct plan_cuts *ret_cuts)
+{
+    *ret_cuts = no_cuts;
+    for (uint32_t i = 0; i < n && i < PLAN_CUTS; i++) {
+        ret_cuts->value[i] = (uint8_t)cut[i].value;
+        ret_cuts->mask[i] = cut[i].absolute ? INT32_MAX : UINT32_MAX;
+        ret_cuts->min[i] = cut[i].min;
+        ret_cuts->max[i] = cut[i].max;
+    }
+}
+
+static uint32_t more_cuts(uint32_t n_cuts)
+{
+    return n_cuts > PLAN_CUTS ? (n_cuts - 1) / PLAN_CUTS : 0;
+}
+
+/* Gives each step the blocks that its legs need. */
+static int plan_blocks(const struct menu *m, struct plan *p)
+{
+    uint32_t n[MENU_STEPS_MAX] = {0}, n_blocks = 0, n_more = 0;
+
+    for (uint32_t i = 0; i < m->n_chains; i++)
+        for (uint32_t k = 0; k < m->chains[i].n_steps; k++) {
+            n[m->chains[i].steps[k].step]++;
+            n_more += more_cuts(m->chains[i].steps[k].n_cuts);
+        }
+    for (uint32_t s = 0; s < MENU_STEPS_MAX; s++) {
+        p->first_block[s] = n_blocks;
+        n_blocks += (n[s] + PLAN_LEGS - 1) / PLAN_LEGS;
+    }
+    p->first_block[PLAN_PASSED] = n_blocks++;
+    p->first_block[PLAN_PASSED + 1] = n_blocks;
+    p->leg = aligned_alloc(PLAN_LINE, (size_t)n_blocks * PLAN_LEGS * sizeof *p->leg);
+    p->more = calloc(n_more + 1, sizeof *p->more);
+    return p->leg && p->more ? 0 : -ENOMEM;
+}
+
+/* From the last leg to the first, so that each knows the next one. */
+static void plan_legs(const struct menu_chain *c, struct plan *p, uint32_t chain, uint32_t *n,
+                      uint32_t *n_more)
+{
+    uint32_t step = PLAN_PASSED, at = PLAN_LEGS * p->first_block[PLAN_PASSED];
+
+    for (uint32_t k = c->n_steps; k-- > 0;) {
+        const struct menu_cut *cuts = c->steps[k].cuts;
+        const uint32_t n_cuts = c->steps[k].n_cuts;
+        struct plan_leg leg = {.chain = (uint16_t)chain,
+                               .next = (uint16_t)at,
+                               .next_step = (uint8_t)step,
+                               .cuts_truncated = c->cuts_truncated,
+                               .n_more = (uint16_t)more_cuts(n_cuts),
+                               .more = *n_more};
+
+        plan_cuts_of(cuts, n_cuts, &leg.cuts);
+        for (uint32_t i = PLAN_CUTS; i < n_cuts; i += PLAN_CUTS)
+            plan_cuts_of(cuts + i, n_cuts - i, &p->more[(*n_more)++]);
+        step = c->steps[k].step;
+        at = PLAN_LEGS * p->first_block[step] + n[step]++;
+        p->leg[at] = leg;
+    }
+    p->first[chain].leg = (uint16_t)at;
+    p->first[chain].step = (uint8_t)step;
+}
+
+static int plan_all_legs(const struct menu *m, struct plan *p)
+{
+    uint32_t n[MENU_STEPS_MAX] = {0}, n_more = 0;
+    int r = plan_blocks(m, p);
+
+    for (uint32_t i = 0; r == 0 && i < m->n_chains; i++)
+        plan_legs(&m->chains[i], p, i, n, &n_more);
+    return r;
+}
+
 int plan_new(const struct menu *m, struct plan **ret_plan)
 {
     struct plan *p = calloc(1, sizeof *p);
-    uint32_t n_legs = 1, n_more = 0, n_regions = 0;
+    uint32_t n_regions = 0;
+    int r;
 
     if (!p)
         return -ENOMEM;
-    for (uint32_t i = 0; i < m->n_chains; i++) {
-        n_legs += m->chains[i].n_steps;
+    for (uint32_t i = 0; i < m->n_chains; i++)
         n_regions += m->chains[i].n_regions;
-        for (uint32_t k = 0; k < m->chains[i].n_steps; k++)
-            n_more += more_cuts(m->chains[i].steps[k].n_cuts);
-    }
-    p->leg = aligned_alloc(PLAN_LINE, n_legs * sizeof *p->leg);
-    p->more = calloc(n_more + 1, sizeof *p->more);
     p->region = calloc(n_regions + 1, sizeof *p->region);
     p->combination = calloc(m->n_chains, sizeof *p->combination);
-    if (!p->leg || !p->more || !p->region || !p->combination) {
+    r = p->region && p->combination ? plan_all_legs(m, p) : -ENOMEM;
+    if (r < 0) {
         plan_free(p);
-        return -ENOMEM;
+        return r;
     }
     p->n_chains = m->n_chains;
     p->n_words = (m->n_chains + 63) / 64;
     for (uint32_t s = 0; s < m->n_steps; s++)
         plan_step(m, p, s);
-    n_more = 0;
-    p->first_leg[0] = 1;
     p->is_plain = true;
     for (uint32_t i = 0; i < m->n_chains; i++) {
         plan_event(&m->chains[i], p, i);
         plan_chain(&m->chains[i], p, i);
         plan_regions(&m->chains[i], p, i);
-        plan_legs(&m->chains[i], p, i, &n_more);
+        plan_needs(&m->chains[i], p, i);
         p->is_ranked |= m->chains[i].priority != m->chains[0].priority;
     }
     *ret_plan = p;

@@ -15,6 +15,7 @@ struct plan_bits { /* a set of chains */
 };
 
 #define PLAN_CUTS 4u /* that are looked at together */
+#define PLAN_LEGS 32 /* of a step, in a block */
 #define PLAN_LINE 64 /* bytes of a line of the cache */
 
 /* Cuts side by side; those that are not there hold whatever the value. */
@@ -24,17 +25,18 @@ struct plan_cuts {
     uint8_t value[PLAN_CUTS];
 };
 
+enum { PLAN_PASSED = MENU_STEPS_MAX }; /* the step that follows a chain's last one */
+
 struct plan_leg { /* one step of a chain */
     _Alignas(PLAN_LINE) struct plan_cuts cuts;
-    uint8_t step;
-    uint8_t next;        /* step of the next one, which follows it; PLAN_PASSED: there is none */
-    uint8_t n_more;      /* further PLAN_CUTS of cuts */
+    uint16_t chain;
+    uint16_t next; /* the chain's next leg; one of PLAN_PASSED behind the last */
+    uint8_t next_step;
     bool cuts_truncated; /* of the chain */
+    uint16_t n_more;     /* further PLAN_CUTS of cuts */
     uint32_t more;       /* the first of those in `more` */
 };
 _Static_assert(sizeof(struct plan_leg) == PLAN_LINE, "a leg is on one line");
-
-enum { PLAN_PASSED = MENU_STEPS_MAX, PLAN_FAILED, PLAN_PLACES }; /* where chains end */
 
 struct plan_combination { /* a chain of chains */
     uint32_t chain;
@@ -64,9 +66,13 @@ struct plan {
     struct plan_bits stepless; /* combinations have none either and are not among them */
     struct plan_bits skips;
     struct plan_bits priority[MENU_PRIORITIES];
-    bool is_ranked;                          /* chains differ in priority */
-    uint32_t first_leg[MENU_CHAINS_MAX + 1]; /* in `leg`, from 1 on */
-    struct plan_leg *leg;
+    bool is_ranked; /* chains differ in priority */
+    struct {
+        uint16_t leg;
+        uint8_t step;
+    } first[MENU_CHAINS_MAX];                 /* of each chain */
+    uint32_t first_block[MENU_STEPS_MAX + 2]; /* of each step, and one of PLAN_PASSED */
+    struct plan_leg *leg;                     /* by block */
     struct plan_cuts *more;
     uint64_t steps[MENU_CHAINS_MAX]; /* of each chain */
     uint64_t streams[MENU_CHAINS_MAX];
@@ -80,6 +86,7 @@ struct plan {
     struct plan_combination *combination; /* each after those that it is made of */
 
     /* of steps */
+    uint64_t makers;                     /* those that make collections */
     uint64_t feeds[MENU_STEPS_MAX];      /* of a head: steps that make what it consumes */
     uint64_t sources[MENU_STEPS_MAX];    /* itself, and all that what it consumes is made from */
     uint64_t dependents[MENU_STEPS_MAX]; /* steps of which it is a source; not itself */
@@ -92,9 +99,17 @@ struct plan {
 int plan_new(const struct menu *m, struct plan **ret_plan);
 void plan_free(struct plan *p); /* NULL is fine */
 
+/* The heads to run for the results of these steps. */
+uint64_t plan_to_feed(const struct plan *p, uint64_t missing, uint64_t done);
 /* The head of the group whose batches `step` runs in; while an input of the head is missing, the
  * heads of those that make it instead. */
-uint64_t plan_to_run(const struct plan *p, uint32_t step, uint64_t done);
+static inline uint64_t plan_to_run(const struct plan *p, uint32_t step, uint64_t done)
+{
+    const uint32_t head = p->head[step];
+    const uint64_t missing = p->feeds[head] & ~done;
+
+    return missing ? plan_to_feed(p, missing, done) : 1ull << head;
+}
 /* Those of the steps whose results mean something for an RoI with these kinds. */
 uint64_t plan_whole(const struct plan *p, uint64_t steps, uint32_t kinds);
 

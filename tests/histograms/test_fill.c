@@ -158,7 +158,7 @@ static void make_roi(struct fixture *f, uint64_t *seed)
     void *chains = pool_at(f->pool, f->roi.chains);
 
     memset(step, 0, sizeof *step);
-    memset(chains, 0, chains_cleared(f->engine.menu->plan));
+    memset(chains, 0, chains_bytes(f->engine.menu->plan));
     step->result.value[0] = odd(seed, 32);
     *c = (struct roi_collection){.at = f->roi.block,
                                  .capacity = POINTS,

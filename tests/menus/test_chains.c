@@ -145,7 +145,7 @@ static void begin_roi(const struct menu *m, const struct prescales *prescales, u
     const struct chains_event ev = {
         .info = &r->e.info, .type = r->e.type, .kinds = r->e.kinds, .n_rois = n_rois};
 
-    memset(r->chains, 0, chains_cleared(m->plan));
+    memset(r->chains, 0, chains_bytes(m->plan));
     r->waits = chains_seed(m->plan, prescales, &ev, r->chains);
 }
 

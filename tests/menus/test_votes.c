@@ -180,7 +180,7 @@ static bool come(struct fixture *f, uint32_t i, uint32_t type, uint32_t kinds)
     const struct chains_event ev = {
         .info = &f->info, .type = type, .kinds = kinds, .n_rois = f->n_rois};
 
-    memset(f->chains[i], 0, chains_cleared(f->m->plan));
+    memset(f->chains[i], 0, chains_bytes(f->m->plan));
     chains_seed(f->m->plan, &f->prescales, &ev, f->chains[i]);
     votes_come(&f->v, f->m->plan, f->chains[i]);
     return votes_settle(&f->v, f->m->plan);
@@ -297,7 +297,7 @@ static void an_roi_that_is_alone(void **state)
     void *const c = f->chains[0];
 
     for (uint32_t n = 5; n <= 15; n += 10) {
-        memset(c, 0, chains_cleared(p));
+        memset(c, 0, chains_bytes(p));
         assert_int_equal(chains_seed(p, &f->prescales, &ev, c), 1u << 1);
         assert_false(plan_has(chains_of(p, c, CHAINS_RAN), TWO_JETS)); /* it cannot be two */
         assert_true(plan_has(chains_of(p, c, CHAINS_PRESCALED), MU));
