@@ -262,7 +262,8 @@ static void close_engine(struct engine *e)
     for (uint32_t i = 0; i < MENU_STEPS_MAX; i++) {
         for (uint32_t k = 0; k < e->step[i].n_lanes; k++)
             lane_close(e->step[i].lane[k]);
-        lane_close(e->step[i].retry);
+        for (uint32_t k = 0; k < e->step[i].n_retries; k++)
+            lane_close(e->step[i].retry[k]);
         free(e->step[i].lane);
         for (uint32_t c = 0; c < MENU_PRIORITIES; c++)
             free(e->step[i].queue[c].entry);

@@ -22,6 +22,7 @@
 #include "menu/change_book.h"
 
 #define ENGINE_WORKERS_MAX 64
+#define ENGINE_RETRIES     2u /* on two devices, so that one may be lost */
 
 struct engine_entry { /* an RoI waiting in a batcher */
     uint32_t roi;     /* POOL_NONE: it has left */
@@ -42,7 +43,8 @@ struct engine_step {
     uint32_t n_lanes;
     struct lane **lane;
     struct lane_cost cost[ENGINE_WORKERS_MAX]; /* by worker: of its lanes of this step */
-    struct lane *retry; /* for batches that failed in another lane; alone in its worker */
+    uint32_t n_retries;
+    struct lane *retry[ENGINE_RETRIES]; /* for batches that failed in another lane, one at a time */
     struct stats_step *stats;
     uint32_t capacity; /* RoIs that can wait: all of the pool */
     uint32_t n_waiting;
@@ -102,7 +104,7 @@ int engine_bind_streams(const struct config *config, struct menu *menu);
 /* Loads the menu file of the config and opens its lanes, for all shards. Logs problems. */
 int generation_open(const struct engine_setup *setup, uint32_t number,
                     struct generation **ret_generation);
-/* Opens the lanes of one step, with its retry lane, in the workers of their devices, for all
+/* Opens the lanes of one step, with its retry lanes, in the workers of their devices, for all
  * shards. -ENODEV: none is up (logged). */
 int engine_open_lanes(const struct engine_setup *setup, struct generation *g, uint32_t step);
 /* Has the workers of the configuration's guests. */

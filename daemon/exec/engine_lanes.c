@@ -270,37 +270,59 @@ static int open_on_devices(const struct engine_setup *setup, struct generation *
     return r;
 }
 
-/* The lane that runs again what failed elsewhere: on a CPU if the step may use one, since every
- * device gives the same answer; else on the first device that serves it. */
-static int open_retry(const struct engine_setup *setup, struct generation *g, uint32_t number)
+/* Adds a retry lane on a device, in a worker of its own; none where the device is not there. */
+static int add_retry(const struct engine_setup *setup, struct generation *g, uint32_t number,
+                     const struct config_device *d, uint32_t index)
 {
-    const struct config *c = setup->base.config;
-    const struct config_device *d = NULL;
-    struct place at = {.slots = RETRY_SLOTS, .suffix = "retry"};
+    const struct whose whose = {.backend = d->backend, .index = index, .is_retry = true};
+    struct place at = {.device = d, .slots = RETRY_SLOTS, .suffix = "retry"};
     struct lane *lanes[SHARDS_MAX] = {NULL};
-    int r;
+    int r = worker_of(setup, g, &whose, &at.worker);
 
-    for (uint32_t i = 0; i < c->n_devices; i++) {
-        const struct config_device *k = &c->devices[i];
-
-        if (may_use(c, g->menu, number, k->backend) &&
-            devices_count(setup->devices, k->backend) > k->index &&
-            (!d || (strcmp(d->backend, "cpu") != 0 && !strcmp(k->backend, "cpu"))))
-            d = k;
-    }
-    if (!d)
-        return 0; /* no device serves the step at all: said by the caller */
-    at.device = d;
-    r = worker_of(
-        setup, g,
-        &(struct whose){.backend = d->backend, .index = d->all ? 0 : d->index, .is_retry = true},
-        &at.worker);
     if (r < 0 || !at.worker)
         return r;
     affinity_next_lane(setup->affinity, worker_device(at.worker)->pci, &at.at);
     r = make_lane(setup, g, number, &at, lanes);
-    for (uint32_t i = 0; i < g->n_engines; i++)
-        g->engine[i]->step[number].retry = lanes[i];
+    for (uint32_t i = 0; i < g->n_engines; i++) {
+        struct engine_step *s = &g->engine[i]->step[number];
+
+        if (lanes[i]) /* closed with the engine, whatever failed */
+            s->retry[s->n_retries++] = lanes[i];
+    }
+    return r;
+}
+
+/* Adds them on the device, or on the devices, of one entry of the config, until there are `most`.
+ */
+static int add_retries(const struct engine_setup *setup, struct generation *g, uint32_t number,
+                       const struct config_device *d, uint32_t most)
+{
+    const uint32_t first = d->all ? 0 : d->index;
+    const uint32_t n = d->all ? devices_count(setup->devices, d->backend) : 1;
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < n; i++)
+        if (g->engine[0]->step[number].n_retries < most)
+            r = add_retry(setup, g, number, d, first + i);
+    return r;
+}
+
+/* The lanes that run again what failed elsewhere: one on a CPU if the step may use one, since every
+ * device gives the same answer and a CPU is not lost; else on the first devices that are there. */
+static int open_retries(const struct engine_setup *setup, struct generation *g, uint32_t number)
+{
+    const struct config *c = setup->base.config;
+    const struct engine_step *s = &g->engine[0]->step[number];
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < c->n_devices; i++)
+        if (!strcmp(c->devices[i].backend, "cpu") && may_use(c, g->menu, number, "cpu"))
+            r = add_retries(setup, g, number, &c->devices[i], 1);
+    if (r < 0 || s->n_retries)
+        return r;
+    for (uint32_t i = 0; r == 0 && i < c->n_devices; i++)
+        if (may_use(c, g->menu, number, c->devices[i].backend))
+            r = add_retries(setup, g, number, &c->devices[i], ENGINE_RETRIES);
     return r;
 }
 
@@ -328,7 +350,7 @@ int engine_open_lanes(const struct engine_setup *setup, struct generation *g, ui
                   m->plugin->d.backends);
         return -ENODEV;
     }
-    return open_retry(setup, g, number);
+    return open_retries(setup, g, number);
 }
 
 /* ---------------------------------------------------------------- guests */

@@ -53,7 +53,7 @@ struct worker {
 
     struct worker_process process;
     pthread_mutex_t lock;    /* of `process`: dispatch may use it while the worker is up */
-    bool is_ending;          /* it was killed; with the lock */
+    _Atomic bool is_ending;  /* it was killed; set with the lock */
     _Atomic int last_end;    /* status of the last process that ended, */
     _Atomic bool was_ended;  /* and whether worker_kill did it */
     _Atomic uint32_t deaths; /* times two, and one while it is down */
@@ -323,6 +323,8 @@ static bool is_empty(const struct worker *w)
 /* From the end of a process to the start of the next; whether the watcher is to stop. */
 static bool replace(struct worker *w)
 {
+    const uint32_t pause = atomic_load(&w->pause_ms);
+
     ring_bell(w);
     while (!is_empty(w))
         if (sleep_or_stop(w, HANDOVER_MS))
@@ -338,8 +340,9 @@ static bool replace(struct worker *w)
              (unsigned long long)((clock_ns() - w->started_ns) / NS_PER_MS));
     stats_add(&w->stats->restarts, 1);
     pthread_mutex_lock(&w->lock);
-    w->is_ending = false;
+    atomic_store(&w->is_ending, false);
     atomic_store(&w->owner, 0);
+    atomic_store(&w->pause_ms, pause); /* its device may have been away: no fault of this process */
     atomic_fetch_sub(&w->deaths, 1);
     pthread_mutex_unlock(&w->lock);
     ring_bell(w);
@@ -360,7 +363,7 @@ static void *watch(void *arg)
                 return NULL;
             pthread_mutex_lock(&w->lock);
             atomic_store(&w->last_end, worker_process_reap(&w->process, w->name));
-            atomic_store(&w->was_ended, w->is_ending);
+            atomic_store(&w->was_ended, atomic_load(&w->is_ending));
             atomic_fetch_add(&w->deaths, 3); /* one more death, and down */
             pthread_mutex_unlock(&w->lock);
             note_death(w);
@@ -446,8 +449,9 @@ int worker_guest(struct worker *w, const struct worker_guest_message *message, i
 
     pthread_mutex_lock(&w->lock);
     *ret_life = worker_life(w);
-    r = is_down(w) || w->is_ending ? -EAGAIN
-                                   : worker_process_guest(&w->process, message, page_fd, plugin_fd);
+    r = is_down(w) || atomic_load(&w->is_ending)
+            ? -EAGAIN
+            : worker_process_guest(&w->process, message, page_fd, plugin_fd);
     pthread_mutex_unlock(&w->lock);
     return r == -EPIPE || r == -ECONNRESET ? -EAGAIN : r;
 }
@@ -477,10 +481,10 @@ int worker_kill(struct worker *w, const char *why)
     if (!w->base.is_process)
         return -ENOTSUP;
     pthread_mutex_lock(&w->lock);
-    if (!is_down(w) && !w->is_ending) {
+    if (!is_down(w) && !atomic_load(&w->is_ending)) {
         log_error("worker", "a worker is ended", "worker=\"%s\" why=\"%s\"", w->name, why);
         r = child_kill(&w->process.child);
-        w->is_ending = true;
+        atomic_store(&w->is_ending, true);
     } else {
         r = -EALREADY;
     }
@@ -561,6 +565,8 @@ bool worker_reserve(struct worker *w, uint32_t shard)
 {
     uint32_t none = 0;
 
+    if (is_down(w) || atomic_load(&w->is_ending))
+        return false; /* what is given to it now would end with it */
     return atomic_compare_exchange_strong(&w->owner, &none, shard + 1) || none == shard + 1;
 }
 

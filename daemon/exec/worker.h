@@ -103,7 +103,8 @@ bool worker_take(struct worker *w, uint32_t shard);
 int worker_share(struct worker *w, uint32_t shard, uint32_t number);
 /* Lets it unmap the memory of clients that are gone. */
 void worker_forget(struct worker *w, uint32_t shard);
-/* Whether the shard has the worker for itself: of a retry worker, where a batch runs alone. */
+/* Whether the shard has the worker for itself: of a retry worker, where a batch runs alone.  Nobody
+ * has one that is down or ending. */
 bool worker_reserve(struct worker *w, uint32_t shard);
 void worker_unreserve(struct worker *w, uint32_t shard);
 #endif

@@ -14,6 +14,7 @@
 #define HANG_FACTOR 8u       /* times what a batch was expected to take */
 #define AHEAD       4u       /* RoIs whose data is fetched before it is needed */
 #define REST_NS     NS_PER_S /* of a lane that lost its device and has no process to replace */
+#define LOSSES_MOST 3u       /* devices lost while an RoI ran there alone: it is the reason */
 
 /* ---------------------------------------------------------------- RoIs of a batch that is back */
 
@@ -200,23 +201,49 @@ static void remember(struct dispatch *d, const struct engine *e, uint32_t roi, i
     poison_add(d->poison, d->pool, dispatch_at(d, roi), reason);
 }
 
-/* A batch of the retry lane failed again: in halves once more, or the culprit is found. */
+static void fail_culprit(struct dispatch *d, struct engine *e, uint32_t head, const struct lane *l,
+                         uint32_t roi, int error)
+{
+    struct roi_why why = why_alone(l, error);
+
+    why.step = (uint8_t)head;
+    say_culprit(d, e, head, roi, error);
+    stats_add(&d->stats->g.poison, 1);
+    remember(d, e, roi, error, &why);
+    fail_all(d, e, head, &roi, 1, why);
+}
+
+/* Whether an RoI that was left of a batch did it.  Others were in the batch and are decided by now;
+ * a device may be lost for reasons of its own, but not again and again under the same RoI. */
+static bool is_culprit(struct dispatch *d, const struct lane *l, const struct lane_done *b,
+                       uint32_t roi)
+{
+    if (b->n > 1)
+        return false;
+    return b->error != -ENODEV || worker_device(l->worker)->is_host ||
+           ++dispatch_at(d, roi)->losses >= LOSSES_MOST;
+}
+
+/* A batch of a retry lane failed again: in halves once more, or the culprit is found. */
 static void fail_again(struct dispatch *d, uint32_t engine, uint32_t head, const struct lane *l,
                        const struct lane_done *b, const uint32_t *roi, uint32_t n)
 {
     suspects_settle(d->suspects, b->n);
-    if (n == 1) {
-        struct engine *e = d->engine[engine];
-        struct roi_why why = why_alone(l, b->error);
-
-        why.step = (uint8_t)head;
-        say_culprit(d, e, head, roi[0], b->error);
-        stats_add(&d->stats->g.poison, 1);
-        remember(d, e, roi[0], b->error, &why);
-        fail_all(d, e, head, roi, n, why);
-    } else if (n) {
+    if (n > 1)
         suspects_split(d->suspects, engine, head, roi, n);
-    }
+    else if (n && is_culprit(d, l, b, roi[0]))
+        fail_culprit(d, d->engine[engine], head, l, roi[0], b->error);
+    else if (n)
+        suspects_add(d->suspects, engine, head, roi, n); /* it has the room that it had */
+}
+
+static bool is_retry(const struct engine_step *s, const struct lane *l)
+{
+    bool yes = false;
+
+    for (uint32_t i = 0; i < s->n_retries; i++)
+        yes |= s->retry[i] == l;
+    return yes;
 }
 
 /* A batch failed as a whole, or its worker ended: each of its RoIs may have done it. */
@@ -227,9 +254,9 @@ static void take_failure(struct dispatch *d, uint32_t engine, uint32_t head, con
     uint32_t *roi = l->batch[l->first].roi; /* sorted out in place */
     const uint32_t n = undecided(d, b, roi);
 
-    if (l == e->step[head].retry) {
+    if (is_retry(&e->step[head], l)) {
         fail_again(d, engine, head, l, b, roi, n);
-    } else if (n && e->step[head].retry && suspects_add(d->suspects, engine, head, roi, n)) {
+    } else if (n && e->step[head].n_retries && suspects_add(d->suspects, engine, head, roi, n)) {
         stats_add(&d->stats->g.retried, n);
     } else if (n) {
         log_warn("dispatch", "RoIs of a failed batch cannot run again: too many wait for that",
@@ -238,12 +265,12 @@ static void take_failure(struct dispatch *d, uint32_t engine, uint32_t head, con
     }
 }
 
-/* A device that is lost takes its worker with it; a lane that is a thread rests. */
-static void judge_lane(struct dispatch *d, struct lane *l, int error, bool is_retry)
+/* A device that is lost takes its worker with it; a lane that is a thread rests, but for the one
+ * retry lane of a CPU. */
+static void judge_lane(struct dispatch *d, struct lane *l, int error, bool is_again)
 {
-    if (error != -ENODEV)
-        return;
-    if (worker_kill(l->worker, "its device is lost") != -ENOTSUP || is_retry)
+    if (error != -ENODEV || worker_kill(l->worker, "its device is lost") != -ENOTSUP ||
+        (is_again && worker_device(l->worker)->is_host))
         return;
     log_error("dispatch", "a lane rests: its device is lost", "lane=\"%s\"", l->s.stats->name);
     l->is_up = false;
@@ -255,7 +282,7 @@ static void judge_lane(struct dispatch *d, struct lane *l, int error, bool is_re
 static bool take_finished(struct dispatch *d, uint32_t engine, uint32_t head, struct lane *l)
 {
     struct engine_step *s = &d->engine[engine]->step[head];
-    const bool is_retry = l == s->retry;
+    const bool is_again = is_retry(s, l);
     struct lane_done b;
     bool did = false;
 
@@ -263,19 +290,19 @@ static bool take_finished(struct dispatch *d, uint32_t engine, uint32_t head, st
         latency_add(&d->stats->stage[STATS_STAGE_begin], b.begun_ns - b.closed_ns);
         latency_add(&d->stats->stage[STATS_STAGE_back], clock_ns() - b.ended_ns);
         egress_batch(d->out, l->s.stats, &b);
-        if (!is_retry)
+        if (!is_again)
             batcher_back(s, b.ended_ns - b.begun_ns);
         if (b.error) {
             take_failure(d, engine, head, l, &b);
         } else {
-            if (is_retry)
+            if (is_again)
                 suspects_settle(d->suspects, b.n);
             take_results(d, d->engine[engine], head, l, &b);
         }
         lane_release(l);
-        if (is_retry)
+        judge_lane(d, l, b.error, is_again);
+        if (is_again) /* after it is known to be ending: no shard may give it one more */
             worker_unreserve(l->worker, l->s.shard);
-        judge_lane(d, l, b.error, is_retry);
         did = true;
     }
     return did;
@@ -362,6 +389,25 @@ static bool is_alone(struct worker *w, uint32_t shard)
     return worker_reserve(w, shard);
 }
 
+/* A retry lane for the next batch, its worker reserved; NULL: none just now. */
+static struct lane *retry_lane(const struct engine_step *s)
+{
+    for (uint32_t i = 0; i < s->n_retries; i++)
+        if (lane_has_room(s->retry[i]) && is_alone(s->retry[i]->worker, s->retry[i]->s.shard))
+            return s->retry[i];
+    return NULL;
+}
+
+/* Whether some retry lane would be through with an RoI in time. */
+static bool is_in_time_again(struct dispatch *d, const struct engine_step *s, uint32_t roi,
+                             uint64_t own, uint64_t now)
+{
+    for (uint32_t i = 0; i < s->n_retries; i++)
+        if (is_in_time(s->retry[i], dispatch_items(d, s, roi), own, now))
+            return true;
+    return false;
+}
+
 /* Gives up one of the next suspects that would miss its deadline; false: there is none. */
 static bool give_up_one(struct dispatch *d, const struct engine_step *s, const uint32_t *roi,
                         uint32_t n, uint64_t now)
@@ -369,7 +415,7 @@ static bool give_up_one(struct dispatch *d, const struct engine_step *s, const u
     for (uint32_t i = 0; i < n; i++) {
         const uint64_t own = dispatch_at(d, roi[i])->deadline_ns;
 
-        if (!own || is_in_time(s->retry, dispatch_items(d, s, roi[i]), own, now))
+        if (!own || is_in_time_again(d, s, roi[i], own, now))
             continue;
         rois_give_up(d, roi[i], s->group.step);
         return true;
@@ -380,14 +426,17 @@ static bool give_up_one(struct dispatch *d, const struct engine_step *s, const u
 /* Runs the next suspects of a step. */
 static bool run_suspects(struct dispatch *d, uint32_t engine, uint32_t step, uint64_t now)
 {
-    struct lane *l = d->engine[engine]->step[step].retry;
+    const struct engine_step *s = &d->engine[engine]->step[step];
     const uint32_t *roi = NULL;
-    uint32_t n = suspects_count(d->suspects) ? suspects_next(d->suspects, engine, step, &roi) : 0;
+    const uint32_t n =
+        suspects_count(d->suspects) ? suspects_next(d->suspects, engine, step, &roi) : 0;
+    struct lane *l;
     uint32_t put = 0;
 
-    if (give_up_one(d, &d->engine[engine]->step[step], roi, n, now))
+    if (give_up_one(d, s, roi, n, now))
         return true; /* the group is another one now */
-    if (!n || !lane_has_room(l) || !is_alone(l->worker, l->s.shard))
+    l = n ? retry_lane(s) : NULL;
+    if (!l)
         return false;
     lane_begin(l);
     while (put < n && lane_put(l, roi[put]))
@@ -414,7 +463,7 @@ static void take_orphans(struct dispatch *d, uint32_t engine, uint32_t head, str
     take_finished(d, engine, head, l); /* what was complete before the end counts */
     while (lane_orphan(l, &b)) {
         egress_batch(d->out, l->s.stats, &b);
-        if (l != s->retry)
+        if (!is_retry(s, l))
             batcher_back(s, 0);
         take_failure(d, engine, head, l, &b);
         lane_drop(l);
@@ -528,12 +577,12 @@ bool batches_turn(struct dispatch *d, uint64_t now_ns)
 
             for (uint32_t k = 0; k < s->n_lanes; k++)
                 did |= take_finished(d, i, step, s->lane[k]);
-            if (s->retry)
-                did |= take_finished(d, i, step, s->retry);
+            for (uint32_t k = 0; k < s->n_retries; k++)
+                did |= take_finished(d, i, step, s->retry[k]);
         }
         for (uint32_t step = 0; e && step < e->menu->n_steps; step++) {
             did |= close_batches(d, e, step, now_ns);
-            if (e->step[step].retry)
+            if (e->step[step].n_retries)
                 did |= run_suspects(d, i, step, now_ns);
         }
     }

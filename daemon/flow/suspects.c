@@ -13,7 +13,7 @@ struct group { /* RoIs that run together: a part of `roi` */
 /* Groups in the order in which they run, their RoIs behind each other in the same order. */
 struct suspects {
     uint32_t most, n_groups, n_rois;
-    uint32_t n_out;      /* RoIs that run now and may come back as halves */
+    uint32_t n_out;      /* RoIs that run now and may come back */
     struct group *group; /* [2 * most] */
     uint32_t *roi;       /* [most] */
 };
@@ -78,7 +78,6 @@ void suspects_split(struct suspects *s, uint32_t engine, uint32_t step, const ui
 {
     struct group half = {.engine = engine, .step = step, .n = n - n / 2};
 
-    s->n_out -= n;
     insert(s, 0, 0, half, roi + n / 2);
     half.n = n / 2;
     insert(s, 0, 0, half, roi);

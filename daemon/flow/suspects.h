@@ -17,15 +17,16 @@ void suspects_free(struct suspects *s); /* NULL is fine */
 /* Adds the RoIs of a batch of a step of the engine in place `engine`.  false: no room. */
 bool suspects_add(struct suspects *s, uint32_t engine, uint32_t step, const uint32_t *roi,
                   uint32_t n);
-/* Adds a batch that failed again as two halves, to run next.  n > 1; it came from here. */
+/* Adds a batch that failed again as two halves, to run next.  n > 1; it came from here, and was
+ * settled. */
 void suspects_split(struct suspects *s, uint32_t engine, uint32_t step, const uint32_t *roi,
                     uint32_t n);
 
 /* The next group of one step of an engine: its RoIs, valid until the next call; 0 with none. */
 uint32_t suspects_next(const struct suspects *s, uint32_t engine, uint32_t step,
                        const uint32_t **ret_roi);
-/* Takes the first n of that group out: they run now.  Each batch that does ends in suspects_split
- * or suspects_settle. */
+/* Takes the first n of that group out: they run now, and their room is kept.  Each batch that does
+ * ends in suspects_settle. */
 void suspects_take(struct suspects *s, uint32_t engine, uint32_t step, uint32_t n);
 void suspects_settle(struct suspects *s, uint32_t n);
 /* Takes out an RoI that was decided meanwhile; false when it is not here. */

@@ -100,6 +100,7 @@ struct roi {
     uint64_t asked, done;            /* bits: steps that it was queued for, steps that returned */
     uint32_t pending;                /* steps that it is queued or running in */
     uint8_t status;                  /* Trigd__V1__Status so far */
+    uint8_t losses;                  /* devices that were lost while it ran there alone */
     struct roi_why why;
     bool is_ended;         /* its chains have ended, and it waits for its event's decision */
     bool is_decided;       /* the decision is made; results that still come are late */

@@ -92,6 +92,22 @@ static void lose_gpu(const struct server *s, int gpu, bool is_lost)
     assert_int_equal(fclose(f), 0);
 }
 
+/* As workers_open, on GPUs that lose_gpu loses; GPU `lost` is not there at the start, -1 for none.
+ */
+static void open_gpus(struct server *s, struct link *l, const char *config, int lost)
+{
+    assert_int_equal(setenv("TRIGD_TEST_BACKENDS", "test-backends", 1), 0);
+    server_prepare(s, config, workers_menu);
+    assert_int_equal(unsetenv("TRIGD_TEST_BACKENDS"), 0);
+    if (lost >= 0)
+        lose_gpu(s, lost, true);
+    assert_int_equal(setenv("FAKEGPU_LOST", s->folder, 1), 0);
+    server_spawn(s);
+    assert_int_equal(unsetenv("FAKEGPU_LOST"), 0);
+    link_open(l, s);
+    link_hello(l, "workers", 0);
+}
+
 /* Eight GPUs share the load.  One that is lost leaves the others serving, and serves again when it
  * is back. */
 static void many_gpus(void **state)
@@ -101,16 +117,8 @@ static void many_gpus(void **state)
     char name[32];
 
     (void)state;
-    assert_int_equal(setenv("TRIGD_TEST_BACKENDS", "test-backends", 1), 0);
-    server_prepare(&s,
-                   "devices: [{backend: cuda, all: true, lanes: 2, slots: 2}]\n" ONE_BATCH PATIENT,
-                   workers_menu);
-    assert_int_equal(unsetenv("TRIGD_TEST_BACKENDS"), 0);
-    assert_int_equal(setenv("FAKEGPU_LOST", s.folder, 1), 0);
-    server_spawn(&s);
-    assert_int_equal(unsetenv("FAKEGPU_LOST"), 0);
-    link_open(&l, &s);
-    link_hello(&l, "workers", 0);
+    open_gpus(&s, &l,
+              "devices: [{backend: cuda, all: true, lanes: 2, slots: 2}]\n" ONE_BATCH PATIENT, -1);
     for (uint32_t round = 0; round < 12; round++) { /* each takes all slots of all GPUs */
         uint8_t result[32 * WORKERS_BATCH];
 
@@ -133,6 +141,76 @@ static void many_gpus(void **state)
     workers_end(&s, &l);
 }
 
+static const char two_gpus[] =
+    "devices: [{backend: cuda, index: 0, lanes: 1}, {backend: cuda, index: 1, lanes: 1}]\n"
+    "batching: {max_rois: 8, max_age_us: 1000}\n" PATIENT;
+
+/* Of two GPUs each is lost in turn, also the one on which RoIs run again: no RoI fails. */
+static void one_of_two_gpus(void **state)
+{
+    struct server s;
+    struct link l;
+    uint64_t token = 0;
+
+    (void)state;
+    open_gpus(&s, &l, two_gpus, -1);
+    for (int round = 0; round < 4; round++) {
+        const int gpu = round % 2;
+        const char *worker = gpu ? "cuda:1/1" : "cuda:0/1";
+        const long deaths = workers_number(&s, worker, "deaths");
+        const long restarts = workers_number(&s, worker, "restarts");
+
+        lose_gpu(&s, gpu, true);
+        while (workers_number(&s, worker, "deaths") == deaths) { /* until it had a batch */
+            uint8_t result[4 * WORKERS_BATCH];
+
+            for (uint32_t i = 0; i < 4; i++)
+                workers_send(&l, token + i * WORKERS_BATCH, WORKERS_BATCH, 0);
+            link_collect(&l, token, 4 * WORKERS_BATCH, result);
+            for (uint32_t i = 0; i < 4 * WORKERS_BATCH; i++)
+                assert_int_equal(result[i] & NOT_LATE, 1);
+            token += 4 * WORKERS_BATCH;
+        }
+        lose_gpu(&s, gpu, false);
+        workers_wait(&s, worker, "restarts", restarts + 1);
+    }
+    assert_true(server_counter(&s, "retried") > 0);
+    assert_int_equal(server_counter(&s, "failed"), 0);
+    assert_int_equal(server_counter(&s, "poison"), 0);
+    workers_end(&s, &l);
+}
+
+/* An RoI under which the device is lost wherever it runs is the reason, and is found alone. */
+static void an_roi_that_loses_every_gpu(void **state)
+{
+    struct server s;
+    struct link l;
+
+    (void)state;
+    open_gpus(&s, &l, two_gpus, -1);
+    workers_send(&l, 100, 5, FAULT_NO_DEVICE);
+    workers_expect(&l, 100, 5, FAILED);
+    assert_int_equal(server_counter(&s, "poison"), 1);
+    assert_int_equal(server_counter(&s, "failed"), 1);
+    workers_send(&l, 200, WORKERS_BATCH, 0); /* and it serves on */
+    workers_expect(&l, 200, WORKERS_BATCH, 0);
+    workers_end(&s, &l);
+}
+
+/* RoIs run again on a device that is there, when the first one is not. */
+static void without_the_first_gpu(void **state)
+{
+    struct server s;
+    struct link l;
+
+    (void)state;
+    open_gpus(&s, &l, two_gpus, 0);
+    workers_send(&l, 100, 5, FAULT_CRASH);
+    workers_expect(&l, 100, 5, FAILED);
+    assert_int_equal(server_counter(&s, "failed"), 1);
+    workers_end(&s, &l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +218,9 @@ int main(void)
         cmocka_unit_test(many_lanes),
         cmocka_unit_test(many_nodes),
         cmocka_unit_test(many_gpus),
+        cmocka_unit_test(one_of_two_gpus),
+        cmocka_unit_test(an_roi_that_loses_every_gpu),
+        cmocka_unit_test(without_the_first_gpu),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
