@@ -76,7 +76,7 @@ isolation: {isolation}
 threads: {{shards: {shards}}}
 batching: {{max_rois: 64, max_age_us: 500}}
 limits: {{soft_ms: 1000, hard_ms: 10000}}
-workers: {{hang_ms: 300}}
+workers: {{hang_ms: {hang_ms}}}
 debug_stream: {{max_mbytes: 1048576, wait_mbytes: 1}}
 """
 MENU = """name: storm
@@ -113,8 +113,8 @@ class Page:
 class Daemon:
     """trigd in a folder of its own."""
 
-    def __init__(self, build, folder, isolation, shards):
-        self.build, self.folder, self.isolation, self.shards = build, folder, isolation, shards
+    def __init__(self, build, folder, isolation, shards, hang_ms=300):
+        self.build, self.folder, self.isolation, self.shards, self.hang_ms = build, folder, isolation, shards, hang_ms
         self.control = f"{folder}/control"
         self.process = self.port = self.setup = None
         self.found = []  # lines of sanitizers
@@ -134,7 +134,8 @@ class Daemon:
     def configure(self, setup):
         self.setup = setup
         with open(f"{self.folder}/trigd.yaml", "w", encoding="utf-8") as f:
-            f.write(CONFIG.format(folder=self.folder, build=self.build, isolation=self.isolation, shards=self.shards, **setup))
+            f.write(CONFIG.format(folder=self.folder, build=self.build, isolation=self.isolation, shards=self.shards,
+                                  hang_ms=self.hang_ms, **setup))
 
     def endpoint(self, transport):
         return f"{transport}://{self.folder}/{'in' if transport == 'ipc' else 'shm'}"
@@ -175,7 +176,7 @@ class Daemon:
 
     def ask(self, command):
         with socket.socket(socket.AF_UNIX) as s:
-            s.settimeout(20)
+            s.settimeout(60)
             s.connect(self.control)
             s.sendall(command.encode() + b"\n")
             s.shutdown(socket.SHUT_WR)
@@ -318,7 +319,7 @@ class Client:
              "--quiet", "--name", name, "--json", self.report, *more],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=daemon.for_clients)
 
-    def result(self, limit_s=90):
+    def result(self, limit_s=180):
         """What it counted; raises unless every RoI had exactly one decision."""
         try:
             _, errors = self.process.communicate(timeout=limit_s)

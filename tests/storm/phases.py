@@ -390,9 +390,9 @@ ALL = [poison_again, workers_killed, workers_stopped, clients_killed, plugins_fa
        clients_do_not_read, disk_full, disk_hangs, disk_slow, disk_fails, clock_jumps, descriptors_short, memory_short,
        workers_memory_short, plugin_swapped, log_not_read, reloads, daemon_stopped, daemon_killed, three_at_once, device_lost, devices_lost]
 ON_GPUS = {device_lost, devices_lost}
-# The good client loses no RoI to these: they break other clients, the disk, the clock or the menu.
+# The good client loses no RoI to these: they break other clients, the disk, the clock, the menu, or one device of two.
 SPARES_GOOD = {nothing, clients_killed, garbage, connections, clients_do_not_read, disk_full, disk_hangs, disk_slow, disk_fails,
-               clock_jumps, descriptors_short, memory_short, reloads, plugin_swapped}
+               clock_jumps, descriptors_short, memory_short, reloads, plugin_swapped, device_lost}
 OTHER_CLIENTS = {clients_killed, garbage, connections, clients_do_not_read}
 # With `isolation: thread` a plugin that ends or hangs is the daemon's end.
 NEEDS_PROCESSES = {poison_again, workers_killed, workers_stopped, plugins_crash, plugins_hang, workers_memory_short, plugin_swapped,
