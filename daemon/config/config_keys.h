@@ -146,10 +146,11 @@
       "allow tcp endpoints without keys that are not on loopback")
 
 /* http: metrics and health. */
-#define CONFIG_HTTP(X, of)                                                        \
-    X(of, address, STRING, "127.0.0.1", 0, 0,                                     \
-      "IPv4 address of the page, /metrics, /healthz and /readyz; empty: no HTTP") \
-    X(of, port, U16, "9700", 0, 65535, "its port; 0: any free one, told in the log")
+#define CONFIG_HTTP(X, of)                                                           \
+    X(of, address, STRING, "127.0.0.1", 0, 0,                                        \
+      "IPv4 address of the page, /metrics, /healthz and /readyz; empty: none")       \
+    X(of, port, U16, "9700", 0, 65535, "its port; 0: any free one, told in the log") \
+    X(of, socket, PATH, "", 0, 0, "Unix socket with the same pages, mode 0660; empty: none")
 
 /* threads: threads and their cores. */
 #define CONFIG_THREADS(X, of)                                                                     \

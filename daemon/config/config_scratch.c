@@ -58,6 +58,7 @@ int config_scratch(struct config *c, const char *folder)
         r = set(moved[i].text, moved[i].before, path, moved[i].after);
     drop_streams(c);
     c->http.address[0] = '\0';
+    c->http.socket[0] = '\0';
     c->runs.control = false; /* its RoIs have their numbers */
     return r;
 }

@@ -347,7 +347,7 @@ int control_start(const struct control_view *view, struct control **ret_control)
     if (r == 0 && has_gpus(view))
         r = gpus_start(&gpus, &c->gpus);
     c->view.gpus = c->gpus;
-    if (r == 0 && view->config->http.address[0])
+    if (r == 0 && (view->config->http.address[0] || view->config->http.socket[0]))
         r = http_start(&c->view, &c->http);
     if (r == 0)
         r = start_socket(c);

@@ -8,11 +8,14 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include "base/socketfile.h"
 #include "clock.h"
 #include "log.h"
 #include "monitor/page.h"
 
+#define BACKLOG     128
 #define CONNECTIONS 256u /* that are held at all */
 #define CROWD       64u  /* from here on the one that is idle longest goes for each that comes */
 #define IDLE_S      10u
@@ -24,17 +27,24 @@ struct visitor {       /* one connection */
     uint64_t since_ns; /* of its last whole request, or its beginning */
 };
 
+struct http;
+struct door { /* where it listens; each has a thread of the library */
+    struct http *http;
+    struct MHD_Daemon *server;           /* NULL: it is not wanted */
+    struct visitor visitor[CONNECTIONS]; /* of that thread alone */
+    uint32_t n_visitors;
+};
+
 struct http {
     struct control_view view;
-    struct MHD_Daemon *server;
-    struct visitor visitor[CONNECTIONS]; /* of the server's thread alone */
-    uint32_t n_visitors;
+    struct door tcp, local;
+    struct socketfile *file; /* of the latter */
 };
 
 /* ---------------------------------------------------------------- connections */
 
 /* A request that never ends must keep nobody out: bytes in drips are no idleness to the library. */
-static void make_room(struct http *h)
+static void make_room(struct door *h)
 {
     struct visitor *idle = NULL;
 
@@ -55,7 +65,7 @@ static void come_or_go(void *ctx, struct MHD_Connection *c, void **context,
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct http *h = ctx;
+    struct door *h = ctx;
     struct visitor *v = *context;
 
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
@@ -230,7 +240,7 @@ static enum MHD_Result serve(void *ctx, struct MHD_Connection *c, const char *ur
                              const char *method, const char *version, const char *data,
                              size_t *data_size, void **state)
 {
-    struct http *h = ctx;
+    struct http *h = ((struct door *)ctx)->http;
     const struct control_hooks *hooks = &h->view.hooks;
 
     (void)version;
@@ -258,45 +268,90 @@ static enum MHD_Result serve(void *ctx, struct MHD_Connection *c, const char *ur
     return plain(c, 404, "there are /, /tables, /metrics, /healthz and /readyz\n");
 }
 
-int http_start(const struct control_view *view, struct http **ret_http)
-{
-    const struct config *config = view->config;
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(config->http.port)};
-    const union MHD_DaemonInfo *info;
-    struct http *h;
+/* ---------------------------------------------------------------- opening */
 
-    if (inet_pton(AF_INET, config->http.address, &a.sin_addr) != 1) {
-        log_error("http", "not an IPv4 address", "http.address=\"%s\"", config->http.address);
+/* Serves what comes to an address, or to a socket that listens, which is the library's then. */
+static int open_door(struct http *h, struct door *d, struct MHD_OptionItem where)
+{
+    const struct MHD_OptionItem at[] = {where, {MHD_OPTION_END, 0, NULL}};
+
+    d->http = h;
+    for (uint32_t i = 0; i < CONNECTIONS; i++)
+        d->visitor[i].fd = -1;
+    d->server = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, serve, d,
+                                 MHD_OPTION_ARRAY, at, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
+                                 MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
+                                 MHD_OPTION_NOTIFY_CONNECTION, come_or_go, d,
+                                 MHD_OPTION_NOTIFY_COMPLETED, note_request, d, MHD_OPTION_END);
+    return d->server ? 0 : -EADDRINUSE;
+}
+
+static int open_tcp(struct http *h, const struct config *c)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(c->http.port)};
+    const union MHD_DaemonInfo *info;
+    int r;
+
+    if (inet_pton(AF_INET, c->http.address, &a.sin_addr) != 1) {
+        log_error("http", "not an IPv4 address", "http.address=\"%s\"", c->http.address);
         return -EINVAL;
     }
-    h = calloc(1, sizeof *h);
-    if (!h)
-        return -ENOMEM;
-    h->view = *view;
-    for (uint32_t i = 0; i < CONNECTIONS; i++)
-        h->visitor[i].fd = -1;
-    h->server = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, serve, h, MHD_OPTION_SOCK_ADDR,
-        (struct sockaddr *)&a, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
-        MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_NOTIFY_CONNECTION, come_or_go, h,
-        MHD_OPTION_NOTIFY_COMPLETED, note_request, h, MHD_OPTION_END);
-    if (!h->server) {
-        log_error("http", "cannot listen", "address=%s port=%u error=\"%s\"", config->http.address,
-                  config->http.port, strerror(errno));
-        free(h);
-        return -EADDRINUSE;
+    r = open_door(h, &h->tcp, (struct MHD_OptionItem){MHD_OPTION_SOCK_ADDR, 0, &a});
+    if (r < 0) {
+        log_error("http", "cannot listen", "address=%s port=%u error=\"%s\"", c->http.address,
+                  c->http.port, strerror(errno));
+        return r;
     }
-    info = MHD_get_daemon_info(h->server, MHD_DAEMON_INFO_BIND_PORT);
-    log_info("http", "listening", "url=http://%s:%u/metrics", config->http.address,
-             info ? (unsigned)info->port : config->http.port);
-    *ret_http = h;
+    info = MHD_get_daemon_info(h->tcp.server, MHD_DAEMON_INFO_BIND_PORT);
+    log_info("http", "listening", "url=http://%s:%u/metrics", c->http.address,
+             info ? (unsigned)info->port : c->http.port);
     return 0;
+}
+
+static int open_local(struct http *h, const char *path)
+{
+    char why[256] = "the library does not serve it";
+    int fd, r = socketfile_listen(path, SOCK_STREAM, BACKLOG, &h->file, &fd, why, sizeof why);
+
+    if (r == 0) {
+        r = open_door(h, &h->local, (struct MHD_OptionItem){MHD_OPTION_LISTEN_SOCKET, fd, NULL});
+        if (r < 0)
+            close(fd);
+    }
+    if (r < 0)
+        log_error("http", "cannot listen", "socket=\"%s\" error=\"%s\"", path, why);
+    else
+        log_info("http", "listening", "socket=\"%s\"", path);
+    return r;
+}
+
+int http_start(const struct control_view *view, struct http **ret_http)
+{
+    const struct config *c = view->config;
+    struct http *h = calloc(1, sizeof *h);
+    int r = h ? 0 : -ENOMEM;
+
+    if (r == 0) {
+        h->view = *view;
+        r = c->http.address[0] ? open_tcp(h, c) : 0;
+    }
+    if (r == 0 && c->http.socket[0])
+        r = open_local(h, c->http.socket);
+    if (r < 0)
+        http_stop(h);
+    else
+        *ret_http = h;
+    return r;
 }
 
 void http_stop(struct http *h)
 {
     if (!h)
         return;
-    MHD_stop_daemon(h->server);
+    if (h->tcp.server)
+        MHD_stop_daemon(h->tcp.server);
+    if (h->local.server)
+        MHD_stop_daemon(h->local.server);
+    socketfile_remove(h->file);
     free(h);
 }

@@ -8,7 +8,8 @@
 #include "monitor/view.h"
 
 struct http;
-/* Starts the server on the config's address and port, and logs where it listens. */
+/* Starts the server on the config's address and port, and on its Unix socket; logs where it
+ * listens. */
 int http_start(const struct control_view *view, struct http **ret_http);
 void http_stop(struct http *h); /* NULL is fine */
 /* The metrics page. */

@@ -10,7 +10,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -23,6 +25,7 @@
 static struct fixture f;
 static struct http *http;
 static unsigned port;
+static char local[64]; /* the Unix socket */
 
 /* The port is told in the log only: it is read from there, as an operator would. */
 static int start_and_read_port(void)
@@ -56,6 +59,8 @@ static int set_up(void **state)
     f.config.control.socket = "";
     f.config.http.address = "127.0.0.1";
     f.config.http.port = 0;
+    snprintf(local, sizeof local, "/tmp/trigd-http-%d", (int)getpid());
+    f.config.http.socket = local;
     return start_and_read_port();
 }
 
@@ -68,20 +73,19 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Sends a request and returns the whole response, which the caller frees. */
-static char *request(const char *text)
+/* Sends a request over a socket that is connected there, which it closes; the whole response, which
+ * the caller frees. */
+static char *request_at(const struct sockaddr *there, socklen_t bytes, const char *text)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     struct timeval limit = {.tv_sec = 20};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    int fd = socket(there->sa_family, SOCK_STREAM, 0);
     size_t n = 0, room = 1u << 20;
     char *answer = malloc(room);
     ssize_t got;
 
     assert_non_null(answer);
-    inet_pton(AF_INET, "127.0.0.1", &a.sin_addr);
     assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit), 0);
-    assert_int_equal(connect(fd, (const struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(connect(fd, there, bytes), 0);
     assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
     while ((got = recv(fd, answer + n, room - n - 1, 0)) > 0)
         n += (size_t)got;
@@ -89,6 +93,14 @@ static char *request(const char *text)
     answer[n] = '\0';
     close(fd);
     return answer;
+}
+
+static char *request(const char *text)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+
+    inet_pton(AF_INET, "127.0.0.1", &a.sin_addr);
+    return request_at((const struct sockaddr *)&a, sizeof a, text);
 }
 
 static char *get(const char *path)
@@ -445,6 +457,28 @@ static void test_many_descriptors(void **state)
         close(fd[--n]);
 }
 
+/* The same pages over a Unix socket, which the daemon's user and group may open. */
+static void test_local_socket(void **state)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    struct http *other = NULL;
+    struct stat file;
+    char *answer;
+
+    (void)state;
+    snprintf(a.sun_path, sizeof a.sun_path, "%s", local);
+    assert_int_equal(lstat(local, &file), 0);
+    assert_int_equal(file.st_mode & 07777, 0660);
+    answer = request_at((const struct sockaddr *)&a, sizeof a,
+                        "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    assert_memory_equal(answer, "HTTP/1.1 200 ", 13);
+    assert_non_null(strstr(answer, "\r\n\r\nok\n"));
+    free(answer);
+    expect("/healthz", "HTTP/1.1 200 ", "ok");
+    assert_int_equal(http_start(&f.view, &other), -EADDRINUSE); /* another daemon has it */
+    assert_int_equal(lstat(local, &file), 0);
+}
+
 static void test_wrong_address(void **state)
 {
     struct http *other = NULL;
@@ -456,6 +490,7 @@ static void test_wrong_address(void **state)
     view.config = &config;
     config.http.address = "not an address";
     assert_int_equal(http_start(&view, &other), -EINVAL);
+    config.http.socket = "";
     config.http.address = "127.0.0.1";
     config.http.port = (uint16_t)port; /* taken by the one above */
     assert_true(http_start(&view, &other) < 0);
@@ -479,6 +514,7 @@ int main(void)
         cmocka_unit_test(test_promtool),
         cmocka_unit_test(test_dripping),
         cmocka_unit_test(test_many_descriptors),
+        cmocka_unit_test(test_local_socket),
         cmocka_unit_test(test_wrong_address),
     };
 

@@ -40,6 +40,7 @@ static int set_up(void **state)
     snprintf(path, sizeof path, "%s/control.sock", folder);
     f.config.control.socket = path;
     f.config.http.address = "";
+    f.config.http.socket = "";
     return 0;
 }
 

@@ -289,6 +289,7 @@ static void test_with_daemon(void **state)
     snprintf(path, sizeof path, "%s/s", folder);
     f.config.control.socket = path;
     f.config.http.address = "";
+    f.config.http.socket = "";
     assert_int_equal(control_start(&f.view, &c), 0);
     assert_int_equal(trigctl(&text, "--socket %s show ledger", path), 0);
     assert_non_null(strstr(text, "imbalance  0\n"));
