@@ -122,7 +122,7 @@ const struct trg_param hough_params[] = {
      "triplet: largest distance of a third hit to the line of two"},
     {"third_rad", TRG_PARAM_F32, AT(third_rad), "0.008", 0, 1, "rad", NULL,
      "triplet: added for each mm in z behind them, up to tolerance_max_mm"},
-    {"max_work", TRG_PARAM_U32, AT(max_work), "1000000", 1, HT_WORK_MOST, "", NULL,
+    {"max_work", TRG_PARAM_U32, AT(max_work), "100000", 1, HT_WORK_MOST, "", NULL,
      "triplet: most hits times 16ths of the hits in their bucket of angle, squared, of an RoI; "
      "beyond, it is TRUNCATED and has no tracks"},
     {0},
