@@ -565,9 +565,12 @@ bool worker_reserve(struct worker *w, uint32_t shard)
 {
     uint32_t none = 0;
 
-    if (is_down(w) || atomic_load(&w->is_ending))
-        return false; /* what is given to it now would end with it */
-    return atomic_compare_exchange_strong(&w->owner, &none, shard + 1) || none == shard + 1;
+    if (!atomic_compare_exchange_strong(&w->owner, &none, shard + 1) && none != shard + 1)
+        return false;
+    if (!is_down(w) && !atomic_load(&w->is_ending)) /* an owner ends it before it lets go */
+        return true;
+    worker_unreserve(w, shard);
+    return false;
 }
 
 void worker_unreserve(struct worker *w, uint32_t shard)

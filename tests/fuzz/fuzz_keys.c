@@ -14,6 +14,7 @@
 #include "transport/auth.h"
 
 #define ENTRIES 64u
+#define RARE    64u
 #define PUBLIC  "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID" /* of the manual of zmq_curve */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -98,14 +99,16 @@ static void read_mended_poison(const uint8_t *data, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
+    static uint32_t count;
     struct memfile f = memfile_new(data, n);
 
     log_set_level(TRG_ERROR);
     read_keys(f.path);
-    read_poison(f.path);
-    read_mended_poison(data, n);
-    if (n && data[n - 1] % 16 == '\n') /* a thread each: not for every input */
+    if (count++ % RARE == 0 || count < RARE) { /* threads and files that are synchronized */
+        read_poison(f.path);
+        read_mended_poison(data, n);
         read_list(f.path, data, n);
+    }
     memfile_close(&f);
     return 0;
 }

@@ -18,6 +18,8 @@
 #define BREAK 0
 #endif
 #define SLOTS 2
+/* The bell has 32 bits and does not come round while a runner goes to sleep; nor does it here. */
+#define BELLS (SHARDS * BATCHES + 1)
 
 /* What the front has, of each shard. */
 byte given[SHARDS];         /* batches so far */
@@ -39,7 +41,7 @@ byte n_died;
 bool is_alive = true;       /* the process, */
 byte runners;               /* and whether its thread has ended */
 
-/* ring_push, ring_wake: lane_submit.  The bell counts modulo 4. */
+/* ring_push, ring_wake: lane_submit. */
 inline submit(s)
 {
     d_step {
@@ -49,7 +51,7 @@ inline submit(s)
         assert(taken[s] <= SLOTS && in[s] <= SLOTS)
     };
     if
-    :: runner_sleeps -> bell = (bell + 1) % 4
+    :: runner_sleeps -> bell = (bell + 1) % BELLS
     :: else
     fi
 }
