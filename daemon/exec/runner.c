@@ -364,13 +364,21 @@ struct running { /* slots in flight, oldest first */
     uint64_t looked_ns;
 };
 
+/* Before a batch that failed is handed back: what was enqueued may still use the slot's memory.  A
+ * queue that does not come to its end is as good as a device that is lost. */
+static int settle(const struct runner_slot *slot, int error)
+{
+    return error == -ENODEV || trg_finish(slot->queue) == 0 ? error : -ENODEV;
+}
+
 /* Ends all batches in flight, in their order. */
 static void finish_all(struct runner *l, struct running *run)
 {
     while (run->n) {
-        uint32_t oldest = run->first % runner_shape(l)->slots;
+        const uint32_t oldest = run->first % runner_shape(l)->slots;
+        const int r = trg_event_wait(l->slot[oldest].reached);
 
-        end_batch(l, oldest, trg_event_wait(l->slot[oldest].reached));
+        end_batch(l, oldest, r < 0 ? settle(&l->slot[oldest], r) : r);
         run->first++;
         run->n--;
     }
@@ -406,8 +414,7 @@ static bool start_next(struct runner *l, struct running *run)
     if (!l->is_host)
         count_begun(l, slot);
     if (r < 0) {
-        /* what was enqueued before the failure may still use the slot's memory */
-        trg_finish(slot->queue);
+        r = settle(slot, r);
         finish_all(l, run);
         end_batch(l, number, r);
         run->first++;
@@ -441,7 +448,7 @@ static void finish_oldest(struct runner *l, struct running *run)
         return;
     }
     run->looks = 0;
-    end_batch(l, oldest, r);
+    end_batch(l, oldest, r < 0 ? settle(&l->slot[oldest], r) : r);
     run->first++;
     run->n--;
 }
