@@ -18,6 +18,7 @@
 #include "member.h"
 #include "monitor/control.h"
 #include "plugin/inspector.h"
+#include "plugin/trusted.h"
 #include "runmenu.h"
 
 #define TICK_NS (20 * NS_PER_MS)
@@ -109,7 +110,9 @@ static int open_devices(struct loop *l)
     l->base.spin_ns = affinity_spin_ns(l->affinity, c);
     l->base.host = &l->host;
     l->base.opening = &l->opening;
-    if (!l->base.is_process)
+    if (!c->security.allow_writable_plugins)
+        r = trusted_files(c->backend_path, "trigd-*.so");
+    if (r == 0 && !l->base.is_process)
         r = backends_open(c->backend_path, NULL, &l->host, &l->backends);
     l->base.backends = l->backends;
     return r < 0 ? r : devices_open(&l->base, &l->devices);
@@ -141,6 +144,8 @@ static int open_base(struct loop *l)
         r = open_shards(l);
     if (r == 0)
         r = plugin_host_new(c->plugin_path, c->n_plugin_path, &l->plugins);
+    if (r == 0 && !c->security.allow_writable_plugins)
+        plugin_host_guard(l->plugins);
     if (r == 0 && strcmp(c->isolation, "thread") != 0)
         r = plugin_host_inspect(l->plugins, INSPECTOR_ANSWER_MS);
     if (r == 0)

@@ -128,6 +128,8 @@ static int check_menu(const struct config *c)
 
     if (r < 0)
         return r;
+    if (!c->security.allow_writable_plugins)
+        plugin_host_guard(host);
     if (strcmp(c->isolation, "thread") != 0)
         r = plugin_host_inspect(host, INSPECTOR_ANSWER_MS);
     if (r == 0)

@@ -143,7 +143,9 @@
       "clients that may connect over tcp, a line each: public key and name; read " \
       "again when changed")                                                        \
     X(of, allow_plain_tcp, BOOL, "0", 0, 1,                                        \
-      "allow tcp endpoints without keys that are not on loopback")
+      "allow tcp endpoints without keys that are not on loopback")                 \
+    X(of, allow_writable_plugins, BOOL, "0", 0, 1,                                 \
+      "load plugins and backends that other users can write to")
 
 /* http: metrics and health. */
 #define CONFIG_HTTP(X, of)                                                           \

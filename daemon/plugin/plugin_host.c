@@ -16,6 +16,7 @@
 #include "plugin/inspector.h"
 #include "plugin/plugin_file.h"
 #include "plugin/plugin_inner.h"
+#include "plugin/trusted.h"
 
 #define HEADER_BYTES offsetof(struct trg_plugin, name) /* what every ABI begins with */
 
@@ -23,6 +24,7 @@ struct plugin_host {
     char **paths;
     uint32_t n_paths;
     struct inspector *inspector;
+    bool is_guarded;
     pthread_mutex_t lock; /* of the list; reloads and the operator look for plugins as well */
     struct entry {        /* a loaded plugin stays where it is: others point to it */
         struct entry *next;
@@ -56,6 +58,11 @@ int plugin_host_new(char *const *paths, uint32_t n_paths, struct plugin_host **r
     }
     *ret_host = h;
     return 0;
+}
+
+void plugin_host_guard(struct plugin_host *h)
+{
+    h->is_guarded = true;
 }
 
 void plugin_host_free(struct plugin_host *h)
@@ -208,6 +215,27 @@ static void close_old(struct entry *e)
     e->plugin.fd = -1;
 }
 
+/* A private copy of a file that may be loaded. */
+static int copy_file(const struct plugin_host *h, const char *real, int *ret_fd, char *why,
+                     size_t bytes)
+{
+    char inner[1024];
+    int r = h->is_guarded ? trusted_file(real, inner, sizeof inner) : 0;
+
+    if (r >= 0) {
+        r = plugin_file_copy(real, ret_fd);
+        snprintf(inner, sizeof inner, "%s", strerror(-r));
+    }
+    if (r < 0) {
+        snprintf(why, bytes, "%s cannot be used: %s", real, inner);
+        return r;
+    }
+    if (!plugin_file_is_cut(*ret_fd))
+        return 0;
+    close(*ret_fd);
+    return refuse(why, bytes, "%s cannot be used: its end is missing", real);
+}
+
 static int open_once(struct plugin_host *h, const char *file, const struct plugin **ret_plugin,
                      char *why, size_t why_bytes)
 {
@@ -230,15 +258,9 @@ static int open_once(struct plugin_host *h, const char *file, const struct plugi
         snprintf(why, why_bytes, "%s cannot be used: %s", real, was_refused(h, real, &now));
         return -EINVAL;
     }
-    r = plugin_file_copy(real, &fd);
-    if (r < 0) {
-        snprintf(why, why_bytes, "%s cannot be used: %s", real, strerror(-r));
+    r = copy_file(h, real, &fd, why, why_bytes);
+    if (r < 0)
         return r;
-    }
-    if (plugin_file_is_cut(fd)) {
-        close(fd);
-        return refuse(why, why_bytes, "%s cannot be used: its end is missing", real);
-    }
     r = load(h, fd, real, &now, &e, why, why_bytes);
     if (r < 0)
         return r;

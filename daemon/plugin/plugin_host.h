@@ -29,6 +29,8 @@ struct plugin {          /* one loaded plugin; owned by the host */
 /* `paths` are searched in order for NAME.so.  Strings are copied. */
 int plugin_host_new(char *const *paths, uint32_t n_paths, struct plugin_host **ret_host);
 void plugin_host_free(struct plugin_host *h); /* the code stays loaded; NULL is fine */
+/* From now on only files that others cannot change are loaded (trusted.h). */
+void plugin_host_guard(struct plugin_host *h);
 /* From now on plugins are loaded by a process of their own (inspector.h): descriptors have no
  * functions, and a plugin whose loading crashes, or takes longer than that, is one that cannot be
  * used. */

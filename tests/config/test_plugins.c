@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -17,6 +18,7 @@
 #include "plugin/descriptor.h"
 #include "plugin/inspector.h"
 #include "plugin/plugin_inner.h"
+#include "plugin/trusted.h"
 #include "seed.h"
 
 #define ANSWER_MS 1500u
@@ -411,6 +413,74 @@ static void a_descriptor_arrives_whole(void **state)
     plugin_host_free(direct);
 }
 
+static void expect_trust(const char *path, mode_t file, mode_t parent, const char *refused)
+{
+    char folder_of_it[256], why[4608] = "";
+
+    snprintf(folder_of_it, sizeof folder_of_it, "%.*s", (int)(strrchr(path, '/') - path), path);
+    assert_int_equal(chmod(path, file), 0);
+    assert_int_equal(chmod(folder_of_it, parent), 0);
+    if (trusted_file(path, why, sizeof why) != (refused ? -EPERM : 0))
+        fail_msg("modes %o and %o: %s", file, parent, why);
+    if (refused)
+        assert_non_null(strstr(why, refused));
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    char bytes[1 << 16];
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    size_t n;
+
+    assert_non_null(in);
+    assert_non_null(out);
+    while ((n = fread(bytes, 1, sizeof bytes, in)) > 0)
+        assert_int_equal(fwrite(bytes, 1, n, out), n);
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* Code that other users can write to, or replace, is not loaded. */
+static void others_may_not_write(void **state)
+{
+    char top[] = "/tmp/trigd-trusted-XXXXXX", inner[64], path[128], from[4200], why[8192] = "";
+    char *paths[] = {inner};
+    const struct plugin *p = NULL;
+    struct plugin_host *guarded;
+
+    (void)state;
+    assert_non_null(mkdtemp(top));
+    snprintf(inner, sizeof inner, "%s/plugins", top);
+    snprintf(path, sizeof path, "%s/good.so", inner);
+    snprintf(from, sizeof from, "%s/good.so", folder);
+    assert_int_equal(mkdir(inner, 0755), 0);
+    copy_file(from, path);
+    expect_trust(path, 0644, 0755, NULL);
+    expect_trust(path, 0666, 0755, "good.so can be written by every user");
+    expect_trust(path, 0644, 0777, "plugins can be written by every user");
+    expect_trust(path, 0644, 01777, NULL); /* as /tmp: others cannot replace the file */
+    assert_int_equal(chown(path, (uid_t)-1, getegid()), 0);
+    expect_trust(path, 0664, 0755, NULL);
+    if (!geteuid()) { /* who may give files to other groups */
+        assert_int_equal(chown(path, (uid_t)-1, 12345), 0);
+        expect_trust(path, 0664, 0755, "by a group that is not the daemon's");
+        expect_trust(path, 0644, 0755, NULL);
+    }
+    assert_int_equal(chmod(top, 0777), 0);
+    expect_trust(path, 0644, 0755, "can be written by every user");
+    assert_int_equal(plugin_host_new(paths, 1, &guarded), 0);
+    plugin_host_guard(guarded);
+    assert_int_equal(plugin_host_get(guarded, "good", &p, why, sizeof why), -EPERM);
+    assert_non_null(strstr(why, "security.allow_writable_plugins"));
+    assert_int_equal(trusted_files(inner, "*.so"), -EPERM);
+    assert_int_equal(chmod(top, 0755), 0);
+    assert_int_equal(trusted_files(inner, "*.so"), 0);
+    assert_int_equal(plugin_host_get(guarded, "good", &p, why, sizeof why), 0);
+    plugin_release(p);
+    plugin_host_free(guarded);
+    assert_int_equal(unlink(path) + rmdir(inner) + rmdir(top), 0);
+}
+
 /* Whatever a process that plugins have spoilt answers, reading it is safe. */
 static void a_spoilt_descriptor_is_read_safely(void **state)
 {
@@ -444,6 +514,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest both[] = {cmocka_unit_test(a_good_plugin_opens_once),
                                       cmocka_unit_test(bad_plugins_are_refused_with_the_reason),
                                       cmocka_unit_test(a_file_that_is_no_plugin_is_refused),
+                                      cmocka_unit_test(others_may_not_write),
                                       cmocka_unit_test(parameters_from_text_and_back),
                                       cmocka_unit_test(wrong_parameters_change_nothing),
                                       cmocka_unit_test(an_unknown_preset_names_the_known)};

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "workers.h"
 
@@ -147,11 +148,39 @@ static void a_create_that_hangs(void **state)
     server_clean(&s);
 }
 
+/* A plugin that others can write to ends the daemon, unless the configuration takes it. */
+static void a_plugin_that_others_can_write(void **state)
+{
+    struct server s;
+    struct link l;
+    char path[512];
+    FILE *f;
+
+    (void)state;
+    prepare_swap(&s);
+    snprintf(path, sizeof path, "%s/swap.so", s.folder);
+    assert_int_equal(chmod(path, 0666), 0);
+    server_launch(&s);
+    assert_int_not_equal(server_wait_end(&s, 60), 0);
+    snprintf(path, sizeof path, "%s/trigd.yaml", s.folder);
+    f = fopen(path, "a");
+    assert_non_null(f);
+    fputs("security: {allow_writable_plugins: true}\n", f);
+    assert_int_equal(fclose(f), 0);
+    server_spawn(&s);
+    link_open(&l, &s);
+    link_hello(&l, "swap", 0);
+    workers_send(&l, 100, WORKERS_BATCH, 0);
+    workers_expect(&l, 100, WORKERS_BATCH, 0);
+    workers_end(&s, &l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plugin_is_replaced),
         cmocka_unit_test(a_create_that_hangs),
+        cmocka_unit_test(a_plugin_that_others_can_write),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
