@@ -84,6 +84,36 @@ static void a_lie_costs_its_roi(void **state)
     workers_end(&s, &l);
 }
 
+/* A plugin that says it has made more than there is room for. */
+static void more_than_its_room(void **state)
+{
+    static const char menu[] = "name: overfull\n"
+                               "streams: [physics]\n"
+                               "keep: [{stream: physics, products: [f]}]\n"
+                               "steps: [{name: f, plugin: broken_capacity}]\n"
+                               "chains:\n"
+                               "  - {name: c, id: 1, steps: [{step: f}], prescale: 1,\n"
+                               "     streams: [physics]}\n";
+    struct server s;
+    struct link l;
+    uint8_t result[WORKERS_BATCH];
+
+    (void)state;
+    server_start(&s,
+                 "devices: [{backend: cpu, lanes: 1, warm_up: false}]\nstreams: [{stream: "
+                 "physics}]\n" PATIENT,
+                 menu);
+    link_open(&l, &s);
+    link_hello(&l, "workers", 0);
+    workers_send(&l, 100, WORKERS_BATCH, 0);
+    link_collect(&l, 100, WORKERS_BATCH, result);
+    for (uint32_t i = 0; i < WORKERS_BATCH; i++)
+        assert_int_equal(result[i] & NOT_LATE, FAILED);
+    assert_int_equal(server_counter(&s, "plugin_errors"), WORKERS_BATCH);
+    assert_int_equal(workers_number(&s, "cpu:0/1", "deaths"), 0);
+    workers_end(&s, &l);
+}
+
 /* A worker whose batch hangs is ended; the culprit hangs again alone, the others do not. */
 static void a_hang(void **state)
 {
@@ -280,6 +310,7 @@ int main(void)
         cmocka_unit_test(a_positive_answer),
         cmocka_unit_test(a_batch_that_cannot_be_collected),
         cmocka_unit_test(a_lie_costs_its_roi),
+        cmocka_unit_test(more_than_its_room),
         cmocka_unit_test(a_hang),
         cmocka_unit_test(killed_under_load),
         cmocka_unit_test(a_stopped_worker),
