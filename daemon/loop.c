@@ -111,7 +111,7 @@ static int open_devices(struct loop *l)
     l->base.host = &l->host;
     l->base.opening = &l->opening;
     if (!c->security.allow_writable_plugins)
-        r = trusted_files(c->backend_path, "trigd-*.so");
+        r = trusted_backends(c->backend_path);
     if (r == 0 && !l->base.is_process)
         r = backends_open(c->backend_path, NULL, &l->host, &l->backends);
     l->base.backends = l->backends;

@@ -2,7 +2,6 @@
 #include "exec/devices.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +32,15 @@ static void name_of(const char *file, char *name, size_t bytes)
         snprintf(name, bytes, "%.*s", (int)n, from + strlen("trigd-"));
 }
 
-static void probe(struct devices *d, const struct worker_base *base, const char *file)
+struct probe {
+    struct devices *devices;
+    const struct worker_base *base;
+};
+
+static int probe(void *ctx, const char *file)
 {
+    const struct probe *p = ctx;
+    struct devices *d = p->devices;
     char name[16];
     int n;
 
@@ -42,28 +48,28 @@ static void probe(struct devices *d, const struct worker_base *base, const char 
     if (!name[0] || d->n == BACKENDS_MAX) {
         log_warn("devices", "a backend is left out: its name is too long, or there are too many",
                  "file=\"%s\" most=%d", file, BACKENDS_MAX);
-        return;
+        return 0;
     }
-    n = worker_process_probe(base, name, d->backend[d->n].info, DEVICES_MAX);
+    n = worker_process_probe(p->base, name, d->backend[d->n].info, DEVICES_MAX);
     if (n == -EOWNERDEAD) {
         log_error("devices", "a backend is left out: the process that opened its devices ended",
                   "backend=%s file=\"%s\"", name, file);
-        return;
+        return 0;
     }
     if (n < 0) {
         log_error("devices", "a backend is left out", "backend=%s error=\"%s\"", name,
                   strerror(-n));
-        return;
+        return 0;
     }
     memcpy(d->backend[d->n].name, name, sizeof name);
     d->backend[d->n++].n = (uint32_t)n;
+    return 0;
 }
 
 int devices_open(const struct worker_base *base, struct devices **ret_devices)
 {
     struct devices *d = calloc(1, sizeof *d);
-    char pattern[4096];
-    glob_t g;
+    int r;
 
     if (!d)
         return -ENOMEM;
@@ -72,16 +78,12 @@ int devices_open(const struct worker_base *base, struct devices **ret_devices)
         d->backends = base->backends;
         return 0;
     }
-    snprintf(pattern, sizeof pattern, "%s/trigd-*.so", base->config->backend_path);
-    if (glob(pattern, 0, NULL, &g) == 0) {
-        for (size_t i = 0; i < g.gl_pathc; i++)
-            probe(d, base, g.gl_pathv[i]);
-        globfree(&g);
-    }
-    if (!d->n)
+    r = backends_files(base->config->backend_path, probe,
+                       &(struct probe){.devices = d, .base = base});
+    if (r == 0 && !d->n)
         log_warn("devices", "no backend could be opened", "folder=\"%s\"",
                  base->config->backend_path);
-    return 0;
+    return r;
 }
 
 void devices_close(struct devices *d)

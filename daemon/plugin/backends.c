@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The device backends of a folder and the devices opened through them. */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <glob.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,9 @@
 #include "log.h"
 #include "plugin/plugin_host.h"
 
-#define DEVICES_MAX 64u
+#define DEVICES_MAX  64u
+#define BACKEND_HEAD "trigd-" /* then its name */
+#define BACKEND_TAIL ".so"
 
 struct backends {
     const struct trg_host *host;
@@ -23,6 +25,33 @@ struct backends {
         struct trg_device *device[DEVICES_MAX]; /* NULL until first asked for */
     } list[BACKENDS_MAX];
 };
+
+static int is_backend(const struct dirent *e)
+{
+    const size_t n = strlen(e->d_name);
+
+    return n > strlen(BACKEND_HEAD BACKEND_TAIL) &&
+           !strncmp(e->d_name, BACKEND_HEAD, strlen(BACKEND_HEAD)) &&
+           !strcmp(e->d_name + n - strlen(BACKEND_TAIL), BACKEND_TAIL);
+}
+
+/* scandir and not glob: that of glibc frees a name twice when memory ends. */
+int backends_files(const char *folder, int (*fn)(void *ctx, const char *path), void *ctx)
+{
+    struct dirent **entry = NULL;
+    const int n = scandir(folder, &entry, is_backend, alphasort);
+    char path[4096];
+    int r = n < 0 && errno == ENOMEM ? -ENOMEM : 0;
+
+    for (int i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, entry[i]->d_name);
+        if (r == 0)
+            r = fn(ctx, path);
+        free(entry[i]);
+    }
+    free(entry);
+    return r;
+}
 
 static void skip(const char *file, const char *why)
 {
@@ -61,27 +90,37 @@ static void add(struct backends *b, const char *file)
     }
 }
 
+struct wanted {
+    struct backends *backends;
+    char file[32]; /* "": all */
+};
+
+static int add_wanted(void *ctx, const char *path)
+{
+    const struct wanted *w = ctx;
+
+    if (!w->file[0] || !strcmp(strrchr(path, '/') + 1, w->file))
+        add(w->backends, path);
+    return 0;
+}
+
 int backends_open(const char *folder, const char *only, const struct trg_host *host,
                   struct backends **ret_backends)
 {
     struct backends *b = calloc(1, sizeof *b);
-    char pattern[4096];
-    glob_t g;
+    struct wanted w = {.backends = b};
     int r;
 
     if (!b)
         return -ENOMEM;
     b->host = host;
     pthread_mutex_init(&b->lock, NULL);
-    snprintf(pattern, sizeof pattern, "%s/trigd-%s.so", folder, only ? only : "*");
-    r = glob(pattern, 0, NULL, &g);
-    if (r == 0) {
-        for (size_t i = 0; i < g.gl_pathc; i++)
-            add(b, g.gl_pathv[i]);
-        globfree(&g);
-    } else if (r == GLOB_NOSPACE) {
+    if (only)
+        snprintf(w.file, sizeof w.file, BACKEND_HEAD "%s" BACKEND_TAIL, only);
+    r = backends_files(folder, add_wanted, &w);
+    if (r < 0) {
         backends_close(b);
-        return -ENOMEM;
+        return r;
     }
     if (!b->n)
         log_warn("backends", "no backend could be opened", "folder=\"%s\"", folder);

@@ -77,6 +77,9 @@ void plugin_get(const struct plugin *p, uint32_t param, const void *params, char
 #define BACKENDS_MAX 8
 struct backends; /* trigd-cpu.so and friends, opened once */
 
+/* Calls fn for each file of a folder that is named as a backend, in the order of the names, until
+ * it returns other than 0, which is returned.  -ENOMEM.  A folder that is not there has none. */
+int backends_files(const char *folder, int (*fn)(void *ctx, const char *path), void *ctx);
 /* Opens each backend of `folder` that loads, or only the one of that name; one info line for each
  * that does not, with why. */
 int backends_open(const char *folder, const char *only, const struct trg_host *host,

@@ -12,6 +12,6 @@
 /* Of an absolute path without symbolic links.  -EPERM, or another negative errno, with a sentence
  * in `why`. */
 int trusted_file(const char *path, char *why, size_t bytes);
-/* Of all files of a folder that a pattern finds; logs the first that is not. */
-int trusted_files(const char *folder, const char *pattern);
+/* Of all backends of a folder; logs the first that is not. */
+int trusted_backends(const char *folder);
 #endif

@@ -443,7 +443,8 @@ static void copy_file(const char *from, const char *to)
 /* Code that other users can write to, or replace, is not loaded. */
 static void others_may_not_write(void **state)
 {
-    char top[] = "/tmp/trigd-trusted-XXXXXX", inner[64], path[128], from[4200], why[8192] = "";
+    char top[] = "/tmp/trigd-trusted-XXXXXX", inner[64], path[128], backend[128];
+    char from[4200], why[8192] = "";
     char *paths[] = {inner};
     const struct plugin *p = NULL;
     struct plugin_host *guarded;
@@ -472,9 +473,13 @@ static void others_may_not_write(void **state)
     plugin_host_guard(guarded);
     assert_int_equal(plugin_host_get(guarded, "good", &p, why, sizeof why), -EPERM);
     assert_non_null(strstr(why, "security.allow_writable_plugins"));
-    assert_int_equal(trusted_files(inner, "*.so"), -EPERM);
+    snprintf(backend, sizeof backend, "%s/trigd-good.so", inner);
+    assert_int_equal(link(path, backend), 0);
+    assert_int_equal(trusted_backends(inner), -EPERM);
     assert_int_equal(chmod(top, 0755), 0);
-    assert_int_equal(trusted_files(inner, "*.so"), 0);
+    assert_int_equal(trusted_backends(inner), 0);
+    assert_int_equal(trusted_backends("/nonexistent"), 0); /* said by who opens them */
+    assert_int_equal(unlink(backend), 0);
     assert_int_equal(plugin_host_get(guarded, "good", &p, why, sizeof why), 0);
     plugin_release(p);
     plugin_host_free(guarded);

@@ -205,7 +205,7 @@ static void without_the_first_gpu(void **state)
 
     (void)state;
     open_gpus(&s, &l, two_gpus, 0);
-    workers_send(&l, 100, 5, FAULT_CRASH);
+    workers_send(&l, 100, 5, FAULT_COLLECT);
     workers_expect(&l, 100, 5, FAILED);
     assert_int_equal(server_counter(&s, "failed"), 1);
     workers_end(&s, &l);
