@@ -232,9 +232,11 @@ int opencl_queue_flush(struct trg_queue *q)
 
 int opencl_queue_finish(struct trg_queue *q)
 {
+    const cl_int code = clFinish(q->cl); /* also when it is lost: what still runs has our memory */
+
     if (atomic_load(&q->device->is_lost))
         return -ENODEV;
-    return opencl_check(q->device, clFinish(q->cl), "clFinish", q->last);
+    return opencl_check(q->device, code, "clFinish", q->last);
 }
 
 /* ---------------------------------------------------------------- events */
