@@ -272,10 +272,11 @@ def workers_memory_short(storm, seconds):
             with open(f"/proc/{pid}/statm", encoding="ascii") as f:
                 pages = int(f.read().split()[0])
             limits.enter_context(limited(pid, resource.RLIMIT_AS, pages * resource.getpagesize() + (64 << 20)))
-        deaths = storm.deaths()
+        deaths, hangs = storm.ends("deaths"), storm.ends("hangs")
         faulty(storm, seconds, ["memory"], 20, 0.3)
-        storm.finish_bad(must_fail=True)
-        if storm.deaths() != deaths:
+        # one that was slow on a busy machine is replaced by one without the limit
+        storm.finish_bad(must_fail=lambda: storm.ends("hangs") == hangs)
+        if storm.ends("deaths") - deaths != storm.ends("hangs") - hangs:
             raise AssertionError("a worker ended because its plugin asked for memory")
 
 
