@@ -22,12 +22,6 @@ const char *trg_client_version(void)
     return TRIGD_VERSION;
 }
 
-void client_notice(struct trg_client *c, enum trg_client_notice notice, const char *text)
-{
-    if (c->noticed)
-        c->noticed(c->arg, notice, text);
-}
-
 /* ---------------------------------------------------------------- Hello and Welcome */
 
 int client_say_hello(struct trg_client *c, bool may_move)

@@ -87,10 +87,16 @@ struct trg_client {
     size_t most_results, most_missing;
 };
 
+static inline void client_notice(const struct trg_client *c, enum trg_client_notice notice,
+                                 const char *text)
+{
+    if (c->noticed)
+        c->noticed(c->arg, notice, text);
+}
+
 /* ---- client.c */
 int client_say_hello(struct trg_client *c, bool may_move);
 int client_take_welcome(struct trg_client *c, const Trigd__V1__Welcome *w);
-void client_notice(struct trg_client *c, enum trg_client_notice notice, const char *text);
 
 /* ---- flights.c */
 /* Takes a new number of credits, and makes room for the RoIs on their way.  -ENOMEM. */
