@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "asker.h"
+#include "clock.h"
 #include "crowd.h"
 #include "middle.h"
 #include "points.h"
@@ -42,11 +43,14 @@ static int open_one(void *arg, const char *folder)
     return r;
 }
 
-static int run_one(void *arg, double *ret_rate)
+static int run_one(void *arg, double *ret_done)
 {
     struct ctx *c = arg;
+    const uint64_t before = c->asker.decided;
+    const int r = asker_run(&c->asker, c->seconds);
 
-    return asker_run(&c->asker, c->seconds, ret_rate);
+    *ret_done = (double)(c->asker.decided - before);
+    return r;
 }
 
 static void close_one(void *arg)
@@ -64,7 +68,7 @@ static void report(FILE *json, const char *figure, const char *unit, double goal
                                     .figure = figure,
                                     .unit = unit,
                                     .goal = goal,
-                                    .higher_is_better = unit[0] == '1',
+                                    .higher_is_better = !strcmp(unit, "1/s"),
                                     .command = "bench_farm --only addresses"};
 
     result_report(json, &f, r);
@@ -77,15 +81,14 @@ static int play(struct ctx *c, const char *folder, unsigned rounds, struct resul
     int r = open_one(c, folder);
 
     for (unsigned i = 0; r == 0 && i <= rounds; i++) {
-        const uint64_t before = process_cpu_ns(c->middle.server.pid), decided = c->asker.decided;
-        double one;
+        const uint64_t before = process_cpu_ns(c->middle.server.pid), began_ns = clock_ns();
+        double done;
 
-        r = run_one(c, &one);
+        r = run_one(c, &done);
         if (r < 0 || !i) /* the first one warms up */
             continue;
-        result_add(rate, one);
-        result_add(cpu, (double)(process_cpu_ns(c->middle.server.pid) - before) / 1e3 /
-                            (double)(c->asker.decided - decided));
+        result_add(rate, done / ((double)(clock_ns() - began_ns) * 1e-9));
+        result_add(cpu, (double)(process_cpu_ns(c->middle.server.pid) - before) / 1e3 / done);
     }
     close_one(c);
     return r;

@@ -267,10 +267,9 @@ void asker_close(struct asker *a)
     *a = (struct asker){.context = NULL};
 }
 
-int asker_run(struct asker *a, double seconds, double *ret_rate)
+int asker_run(struct asker *a, double seconds)
 {
-    const uint64_t began = clock_ns(), end = began + (uint64_t)(seconds * 1e9);
-    uint64_t before = a->decided;
+    const uint64_t end = clock_ns() + (uint64_t)(seconds * 1e9);
     int r = 0;
 
     while (r == 0 && clock_ns() < end) {
@@ -281,6 +280,5 @@ int asker_run(struct asker *a, double seconds, double *ret_rate)
     }
     while (r == 0 && a->outstanding)
         r = await(a);
-    *ret_rate = (double)(a->decided - before) / ((double)(clock_ns() - began) * 1e-9);
     return r;
 }

@@ -29,6 +29,6 @@ struct asker {
 /* Connects and says Hello.  Negative errno. */
 int asker_open(struct asker *a, const char *endpoint, uint32_t window, uint32_t pack);
 void asker_close(struct asker *a);
-/* Asks for that long and waits for the last decisions; how many there were a second. */
-int asker_run(struct asker *a, double seconds, double *ret_rate);
+/* Asks for that long and waits for the last decisions. */
+int asker_run(struct asker *a, double seconds);
 #endif

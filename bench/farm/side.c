@@ -2,11 +2,14 @@
 #include "side.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "clock.h"
 
 struct sides {
     unsigned n;
@@ -16,16 +19,23 @@ struct sides {
     } of[SIDE_MAX];
 };
 
-/* In a process of its own: waits for a byte before each round, and writes its rate. */
+struct round { /* of one process; its first word says that it is ready */
+    double done;
+    uint64_t began_ns, ended_ns;
+};
+
+/* In a process of its own: waits for a byte before each round, and writes what it did. */
 static int serve(const struct side *side, const char *folder, int go, int out)
 {
-    double rate = 0;
+    struct round round = {.done = 0};
     char byte = 0;
     int r = side->open(side->ctx, folder);
 
-    while (r == 0 && write(out, &(double){0}, sizeof(double)) > 0 && read(go, &byte, 1) == 1) {
-        r = side->run(side->ctx, &rate);
-        if (r == 0 && write(out, &rate, sizeof rate) < 0)
+    while (r == 0 && write(out, &round, sizeof round) > 0 && read(go, &byte, 1) == 1) {
+        round.began_ns = clock_ns();
+        r = side->run(side->ctx, &round.done);
+        round.ended_ns = clock_ns();
+        if (r == 0 && write(out, &round, sizeof round) < 0)
             r = -errno;
     }
     side->close(side->ctx);
@@ -76,25 +86,29 @@ int sides_open(const struct side *side, unsigned n, const char *folder, struct s
     return 0;
 }
 
-static int hear(const struct served *s, double *ret)
+static int hear(const struct served *s, struct round *ret)
 {
     return read(s->out, ret, sizeof *ret) == sizeof *ret ? 0 : -EPIPE;
 }
 
 int sides_run(struct sides *s, double *ret_rate)
 {
-    double one;
+    uint64_t began_ns = UINT64_MAX, ended_ns = 0;
+    struct round one;
+    double done = 0;
     int r = 0;
 
-    *ret_rate = 0;
     for (unsigned i = 0; r == 0 && i < s->n; i++)
         r = hear(&s->of[i], &one); /* it is ready */
     for (unsigned i = 0; r == 0 && i < s->n; i++)
         r = write(s->of[i].go, "", 1) == 1 ? 0 : -errno;
     for (unsigned i = 0; r == 0 && i < s->n; i++) {
         r = hear(&s->of[i], &one);
-        *ret_rate += one;
+        done += one.done;
+        began_ns = one.began_ns < began_ns ? one.began_ns : began_ns;
+        ended_ns = one.ended_ns > ended_ns ? one.ended_ns : ended_ns;
     }
+    *ret_rate = r == 0 ? done / ((double)(ended_ns - began_ns) * 1e-9) : 0;
     return r;
 }
 

@@ -7,7 +7,7 @@
 
 struct side { /* each process has a copy */
     int (*open)(void *ctx, const char *folder);
-    int (*run)(void *ctx, double *ret_rate); /* one round */
+    int (*run)(void *ctx, double *ret_done); /* one round: how much was done in it */
     void (*close)(void *ctx);
     void *ctx;
 };
@@ -15,7 +15,7 @@ struct side { /* each process has a copy */
 struct sides;
 /* Starts n processes, each with a folder of its own in `folder`.  Negative errno. */
 int sides_open(const struct side *side, unsigned n, const char *folder, struct sides **ret_sides);
-/* One round: the sum of all rates. */
+/* One round: what all did, over the time from the first one's beginning to the last one's end. */
 int sides_run(struct sides *s, double *ret_rate);
 void sides_close(struct sides *s); /* NULL is fine */
 #endif
