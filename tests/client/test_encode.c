@@ -162,6 +162,36 @@ static void each_collection(void **state)
     }
 }
 
+/* RoIs of a batch that are not wanted any more are empty: the daemon finds the others in their
+ * places. */
+static void some_of_a_batch(void **state)
+{
+    struct made *m = new_roi();
+    struct flight f, *list[3] = {NULL, &f, NULL};
+    struct wire_decoder *decoder;
+    struct wire_error error;
+    struct wire_roi got;
+    unsigned char *bytes;
+    size_t sizes[3], n;
+
+    (void)state;
+    add(m, &trg_spacepoints, 7, false);
+    f = (struct flight){.roi = m->roi, .token = 5};
+    n = encode_size(list, 3, sizes);
+    bytes = malloc(n);
+    assert_non_null(bytes);
+    encode_message(list, sizes, 3, bytes);
+    assert_true(!sizes[0] && sizes[1] && !sizes[2]);
+    assert_int_equal(wire_decoder_new(&limits, &decoder), 0);
+    assert_int_equal(wire_scan(decoder, bytes, n), 3);
+    assert_int_equal(wire_scanned_unread(decoder, 1, &got, &error), 0);
+    assert_int_equal(got.token, 5);
+    assert_memory_equal(&got.info, &m->roi.info, sizeof got.info);
+    wire_decoder_free(decoder);
+    free(bytes);
+    free(m);
+}
+
 static void several_and_numbers(void **state)
 {
     (void)state;
@@ -238,9 +268,8 @@ static void numbers_of_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_collection),
-        cmocka_unit_test(several_and_numbers),
-        cmocka_unit_test(numbers_of_values),
+        cmocka_unit_test(each_collection),     cmocka_unit_test(some_of_a_batch),
+        cmocka_unit_test(several_and_numbers), cmocka_unit_test(numbers_of_values),
         cmocka_unit_test(what_is_refused),
     };
     char why[128];
