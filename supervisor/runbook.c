@@ -75,6 +75,8 @@ static void print_losses(const struct farm *f, FILE *out)
 
 static void print_farm(const struct farm *f, bool is_end, FILE *out)
 {
+    bool is_first = true;
+
     print_nodes(f, out);
     if (!is_end)
         return;
@@ -82,9 +84,10 @@ static void print_farm(const struct farm *f, bool is_end, FILE *out)
     fputs(",\n \"farm\": {", out);
 #define IS_counter 1
 #define IS_gauge   0
-#define PRINT(name, kind, help)                                                      \
-    fprintf(out, "%s\"" #name "\": %" PRIu64, &f->c.name == &f->c.given ? "" : ", ", \
-            f->c.name - (IS_##kind ? f->run.farm_before.name : 0));
+#define PRINT(name, kind, help)                                     \
+    fprintf(out, "%s\"" #name "\": %" PRIu64, is_first ? "" : ", ", \
+            f->c.name - (IS_##kind ? f->run.farm_before.name : 0)); \
+    is_first = false;
     FARM_COUNTERS(PRINT)
 #undef PRINT
 #undef IS_counter

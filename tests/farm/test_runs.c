@@ -289,6 +289,7 @@ static void farm_ends_run(void **state)
     (void)state;
     command(&sup, "run stop", "configured; run 3 is over");
     document = read_document(&sup, "3.end.json");
+    expect(document, "\"farm\": {\"asked\": 0, \"given\": ");
     assert_int_equal(received_of(document), 80);
     expect(document, "\"ledger\": {\"received\": 80, \"accepted\": 80,");
     expect(document, "{\"run\": 3, \"lumi_block\": 1,");
