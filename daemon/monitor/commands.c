@@ -8,10 +8,7 @@
 
 #include "base/audit.h"
 #include "base/nearest.h"
-#include "conditions/condition_file.h"
-#include "config/yamlfile.h"
 #include "log.h"
-#include "menu/prescale_file.h"
 #include "monitor/commands_inner.h"
 #include "monitor/show.h"
 
@@ -93,88 +90,6 @@ static void run_show_plugin(struct call *c)
     }
     fprintf(c->out, "error: no plugin \"%s\" is loaded; `show plugins` lists those that are\n",
             c->word[0]);
-}
-
-/* ---------------------------------------------------------------- prescales, conditions, menus */
-
-static void order(struct call *c, enum change_what what, const struct change *list, uint32_t n,
-                  bool is_whole)
-{
-    const struct change_order o = {.what = what,
-                                   .change = list,
-                                   .n = n,
-                                   .is_whole = is_whole,
-                                   .is_now = c->is_now,
-                                   .from = c->has_from ? &c->from : NULL};
-    char text[512] = "";
-
-    command_answer(c, c->v->hooks.change(c->v->hooks.ctx, &o, text, sizeof text), text);
-}
-
-static void run_prescale(struct call *c)
-{
-    struct change change = {.what = CHANGE_PRESCALE, .prescale = -1};
-    char *end;
-
-    snprintf(change.name, sizeof change.name, "%s", c->word[0]);
-    change.prescale = strtod(c->word[1], &end);
-    if (end == c->word[1] || *end || !prescale_is_allowed(change.prescale))
-        fprintf(c->out, "error: \"%s\" is no prescale; 0 (off) or a number >= 1 is allowed\n",
-                c->word[1]);
-    else
-        order(c, CHANGE_PRESCALE, &change, 1, false);
-}
-
-static void refuse_file(struct call *c, int r)
-{
-    if (r == -ENOMEM)
-        fputs("error: there is no memory\n", c->out);
-    else
-        fprintf(c->out, "error: %s\n", yamlfile_why());
-}
-
-static void run_prescale_file(struct call *c)
-{
-    struct change *list;
-    uint32_t n;
-    int r = prescales_read(c->word[0], &list, &n);
-
-    if (r < 0) {
-        refuse_file(c, r);
-        return;
-    }
-    order(c, CHANGE_PRESCALE, list, n, true);
-    free(list);
-}
-
-static void run_prescale_reset(struct call *c)
-{
-    order(c, CHANGE_PRESCALE, NULL, 0, true);
-}
-
-static void run_conditions_file(struct call *c)
-{
-    struct change change[CONDITIONS_MAX];
-    struct condition_need needs[CONDITIONS_MAX];
-    const uint32_t n = c->v->plugins ? conditions_needed(c->v->plugins, needs, CONDITIONS_MAX) : 0;
-    struct condition_list list;
-    int r = conditions_read(c->word[0], needs, n, &list);
-
-    if (r < 0) {
-        refuse_file(c, r);
-        return;
-    }
-    for (uint32_t i = 0; i < list.n; i++) {
-        change[i] = (struct change){.what = CHANGE_CONDITION, .condition = list.of[i]};
-        snprintf(change[i].name, sizeof change[i].name, "%s", list.of[i]->name);
-    }
-    order(c, CHANGE_CONDITION, change, list.n, false);
-    conditions_release(&list);
-}
-
-static void run_conditions_reset(struct call *c)
-{
-    order(c, CHANGE_CONDITION, NULL, 0, true);
 }
 
 /* ---------------------------------------------------------------- others */
@@ -302,14 +217,14 @@ static const struct command own_commands[] = {
     {"show poison", 0, LISTS, run_show_poison, "",
      "RoIs that ended a worker and are not processed again"},
     {"clear poison", 0, ACTS, run_clear_poison, "", "process them again when they are sent again"},
-    {"prescale", 2, TIMED, run_prescale, "CHAIN N",
+    {"prescale", 2, TIMED, command_prescale, "CHAIN N",
      "accept 1 in N of a chain, from the next lumi block on; 0 is off"},
-    {"prescale-file", 1, TIMED, run_prescale_file, "FILE",
+    {"prescale-file", 1, TIMED, command_prescale_file, "FILE",
      "take the prescales of a file, and for other chains the menu's"},
-    {"prescale-reset", 0, TIMED, run_prescale_reset, "", "take the menu's prescales again"},
-    {"conditions-file", 1, TIMED, run_conditions_file, "FILE",
+    {"prescale-reset", 0, TIMED, command_prescale_reset, "", "take the menu's prescales again"},
+    {"conditions-file", 1, TIMED, command_conditions_file, "FILE",
      "take the conditions of a file, from the next lumi block on; others stay"},
-    {"conditions-reset", 0, TIMED, run_conditions_reset, "",
+    {"conditions-reset", 0, TIMED, command_conditions_reset, "",
      "take the conditions of the configuration's file again"},
     {"dump menu", 0, LOOKS, command_dump_menu, "", "the file of the running menu"},
     {"dump prescales", 0, LOOKS, command_dump_prescales, "", "the prescales in force, as a file"},

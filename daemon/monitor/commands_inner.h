@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* commands_inner.h - one command being carried out, and those that stand in files of their own:
- * commands_dump.c (files of what is in force), commands_rates.c (windows) and commands_run.c (run
- * control).  commands.c has the table. */
+ * commands_change.c (prescales, conditions), commands_dump.c (files of what is in force),
+ * commands_rates.c (windows) and commands_run.c (run control).  commands.c has the table. */
 #ifndef TRIGD_COMMANDS_INNER_H
 #define TRIGD_COMMANDS_INNER_H
 #include <stdio.h>
@@ -42,6 +42,14 @@ static inline void command_end_json(struct call *c)
     if (c->format == TABLE_JSON)
         putc('\n', c->out);
 }
+
+/* ---- commands_change.c */
+
+void command_prescale(struct call *c);
+void command_prescale_file(struct call *c);
+void command_prescale_reset(struct call *c);
+void command_conditions_file(struct call *c);
+void command_conditions_reset(struct call *c);
 
 /* ---- commands_dump.c */
 
