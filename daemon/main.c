@@ -6,10 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "args.h"
 #include "base/audit.h"
 #include "base/signals.h"
-#include "config/config.h"
+#include "config/command_line.h"
 #include "config/config_scratch.h"
 #include "config/config_table.h"
 #include "exec/engine.h"
@@ -23,20 +22,8 @@
 #include "plugin/inspector.h"
 #include "runmenu.h"
 
-#define LOG_MS 1000u /* longest wait for the last log lines to leave */
-
-enum exit_code {
-    EXIT_CLEAN = 0,
-    EXIT_USAGE = 2,
-    EXIT_CONFIG = 64,
-    EXIT_START = 69,
-    EXIT_STUCK = 72
-};
-
 struct options {
-    const char *config;
-    bool check_only;
-    const char *level;
+    struct command_line line;
     const char *scratch;
     const char *menu, *prescales, *conditions; /* instead of the configuration's */
 };
@@ -49,17 +36,16 @@ static void describe_commands(FILE *out)
 /* Returns -1 to go on, else the exit code. */
 static int parse(int argc, char **argv, struct options *o)
 {
-    const char *check = NULL;
     bool keys = false;
     const struct arg table[] = {
-        {"config", ARG_TEXT, &o->config, 0, 0, "FILE",
+        {"config", ARG_TEXT, &o->line.config, 0, 0, "FILE",
          "run with this configuration (docs/configuration.md)"},
-        {"c", ARG_TEXT, &o->config, 0, 0, NULL, NULL},
-        {"check", ARG_TEXT, &check, 0, 0, "FILE",
+        {"c", ARG_TEXT, &o->line.config, 0, 0, NULL, NULL},
+        {"check", ARG_TEXT, &o->line.check, 0, 0, "FILE",
          "check a configuration and its menu, and exit: 0 good, 64 not"},
         {"keys", ARG_FLAG, &keys, 0, 0, NULL,
          "print every key of the configuration, as a Markdown table"},
-        {"log", ARG_TEXT, &o->level, 0, 0, "error|warn|info|debug",
+        {"log", ARG_TEXT, &o->line.level, 0, 0, "error|warn|info|debug",
          "instead of the configuration's level"},
         {"scratch", ARG_TEXT, &o->scratch, 0, 0, "FOLDER",
          "beside a daemon with the same configuration: endpoint FOLDER/in, control socket "
@@ -83,19 +69,11 @@ static int parse(int argc, char **argv, struct options *o)
         .describe = describe_commands};
     int n, r = args_parse_program(argc, argv, &program, &n);
 
-    if (r != ARGS_OK)
-        return r == ARGS_HELP ? EXIT_CLEAN : EXIT_USAGE;
-    if (keys) {
+    if (r == ARGS_OK && keys) {
         config_print_keys();
         return EXIT_CLEAN;
     }
-    o->check_only = check != NULL;
-    if (check)
-        o->config = check;
-    if (o->config && !n)
-        return -1;
-    args_print_usage(&program, stderr);
-    return EXIT_USAGE;
+    return command_line_end(&o->line, &program, r, n);
 }
 
 /* Puts the files of the command line in place of the configuration's. */
@@ -211,20 +189,12 @@ int main(int argc, char **argv)
     r = parse(argc, argv, &o);
     if (r >= 0)
         return r;
-    r = config_load(o.config, &c);
-    if (r < 0)
+    if (config_load(o.line.config, &c) < 0)
         return EXIT_CONFIG;
     if (take_files(c, &o) < 0 || (o.scratch && config_scratch(c, o.scratch) < 0))
         r = EXIT_START;
-    else if (log_take("daemon", o.level ? o.level : c->log.level,
-                      o.check_only ? "logfmt" : c->log.format) < 0)
-        r = EXIT_USAGE;
-    else if (o.check_only)
-        r = check_menu(c) < 0 ? EXIT_CONFIG : EXIT_CLEAN;
     else
-        r = serve(c, o.config);
-    logsink_stop(LOG_MS);
-    audit_close();
+        r = command_line_run(&o.line, c, "daemon", check_menu, serve);
     config_free(c);
     return r;
 }

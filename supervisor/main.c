@@ -5,36 +5,25 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "args.h"
 #include "base/audit.h"
 #include "base/signals.h"
-#include "config/config.h"
+#include "config/command_line.h"
 #include "desk.h"
 #include "log.h"
 #include "logsink.h"
 #include "supervisor.h"
 
-#define LOG_MS 1000u
-
-enum exit_code { EXIT_CLEAN = 0, EXIT_USAGE = 2, EXIT_CONFIG = 64, EXIT_START = 69 };
-
-struct options {
-    const char *config, *level;
-    bool check_only;
-};
-
 /* Returns -1 to go on, else the exit code. */
-static int parse(int argc, char **argv, struct options *o)
+static int parse(int argc, char **argv, struct command_line *o)
 {
-    const char *check = NULL;
-    const struct arg table[] = {
-        {"config", ARG_TEXT, &o->config, 0, 0, "FILE",
-         "run with this configuration (docs/configuration.md)"},
-        {"c", ARG_TEXT, &o->config, 0, 0, NULL, NULL},
-        {"check", ARG_TEXT, &check, 0, 0, "FILE", "check a configuration and exit: 0 good, 64 not"},
-        {"log", ARG_TEXT, &o->level, 0, 0, "error|warn|info|debug",
-         "instead of the configuration's level"},
-        {0}};
+    const struct arg table[] = {{"config", ARG_TEXT, &o->config, 0, 0, "FILE",
+                                 "run with this configuration (docs/configuration.md)"},
+                                {"c", ARG_TEXT, &o->config, 0, 0, NULL, NULL},
+                                {"check", ARG_TEXT, &o->check, 0, 0, "FILE",
+                                 "check a configuration and exit: 0 good, 64 not"},
+                                {"log", ARG_TEXT, &o->level, 0, 0, "error|warn|info|debug",
+                                 "instead of the configuration's level"},
+                                {0}};
     const struct arg_program program = {
         .name = "trigsup",
         .version = TRIGD_VERSION,
@@ -50,15 +39,7 @@ static int parse(int argc, char **argv, struct options *o)
         .describe = desk_describe};
     int n, r = args_parse_program(argc, argv, &program, &n);
 
-    if (r != ARGS_OK)
-        return r == ARGS_HELP ? EXIT_CLEAN : EXIT_USAGE;
-    o->check_only = check != NULL;
-    if (check)
-        o->config = check;
-    if (o->config && !n)
-        return -1;
-    args_print_usage(&program, stderr);
-    return EXIT_USAGE;
+    return command_line_end(o, &program, r, n);
 }
 
 static int serve(const struct config *c, const char *path)
@@ -84,7 +65,7 @@ static int serve(const struct config *c, const char *path)
 
 int main(int argc, char **argv)
 {
-    struct options o = {0};
+    struct command_line o = {0};
     struct config *c;
     int r = parse(argc, argv, &o);
 
@@ -92,15 +73,7 @@ int main(int argc, char **argv)
         return r;
     if (config_load(o.config, &c) < 0)
         return EXIT_CONFIG;
-    if (log_take("farm", o.level ? o.level : c->log.level,
-                 o.check_only ? "logfmt" : c->log.format) < 0)
-        r = EXIT_USAGE;
-    else if (o.check_only)
-        r = supervisor_check(c) < 0 ? EXIT_CONFIG : EXIT_CLEAN;
-    else
-        r = serve(c, o.config);
-    logsink_stop(LOG_MS);
-    audit_close();
+    r = command_line_run(&o, c, "farm", supervisor_check, serve);
     config_free(c);
     return r;
 }
