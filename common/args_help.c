@@ -94,54 +94,52 @@ void args_print_help(const struct arg_program *p)
         printf("\n%s", p->more);
 }
 
-static void member(const char *name, const char *text)
+struct member { /* of an object of JSON; the list ends with a NULL name */
+    const char *name, *text;
+};
+
+static void print_members(const struct member *m)
 {
-    printf("\"%s\": ", name);
-    if (text)
-        json_string(text, stdout);
-    else
-        fputs("null", stdout);
+    for (const char *comma = ""; m->name; m++, comma = ", ") {
+        printf("%s\"%s\": ", comma, m->name);
+        if (m->text)
+            json_string(m->text, stdout);
+        else
+            fputs("null", stdout);
+    }
 }
 
 void args_describe(const struct arg_program *p)
 {
     const char *comma = "";
-    char letter[2] = "";
 
     fputs("{", stdout);
-    member("name", p->name);
-    fputs(", ", stdout);
-    member("version", p->version);
-    fputs(", ", stdout);
-    member("summary", p->summary);
-    fputs(", ", stdout);
-    member("usage", p->usage);
-    fputs(", ", stdout);
-    member("more", p->more);
+    print_members((const struct member[]){{"name", p->name},
+                                          {"version", p->version},
+                                          {"summary", p->summary},
+                                          {"usage", p->usage},
+                                          {"more", p->more},
+                                          {0}});
     fputs(", \"commands\": [", stdout);
     for (const struct arg_command *c = p->commands; c && c->name; c++, comma = ", ") {
         printf("%s{", comma);
-        member("name", c->name);
-        fputs(", ", stdout);
-        member("args", c->args);
-        fputs(", ", stdout);
-        member("help", c->help);
+        print_members(
+            (const struct member[]){{"name", c->name}, {"args", c->args}, {"help", c->help}, {0}});
         fputs("}", stdout);
     }
     fputs("], \"options\": [", stdout);
     comma = "";
     for (const struct arg *a = p->table; a->name; a++) {
+        const char letter[2] = {letter_of(p, a)};
+
         if (!a->help)
             continue;
-        letter[0] = letter_of(p, a);
         printf("%s{", comma);
-        member("name", a->name);
-        fputs(", ", stdout);
-        member("letter", letter[0] ? letter : NULL);
-        fputs(", ", stdout);
-        member("value", a->value);
-        fputs(", ", stdout);
-        member("help", a->help);
+        print_members((const struct member[]){{"name", a->name},
+                                              {"letter", letter[0] ? letter : NULL},
+                                              {"value", a->value},
+                                              {"help", a->help},
+                                              {0}});
         fputs("}", stdout);
         comma = ", ";
     }

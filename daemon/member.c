@@ -14,18 +14,11 @@
 #include "clock.h"
 #include "log.h"
 #include "member_inner.h"
+#include "unixtime.h"
 
 #define ENLIST_NS     (200 * NS_PER_MS) /* between two tries */
 #define WORK_MS       5                 /* between two looks while an order is carried out */
 #define FIRST_BEAT_MS 20u
-
-static uint64_t unix_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
 
 /* ---------------------------------------------------------------- the menu */
 

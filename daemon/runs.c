@@ -9,12 +9,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/audit.h"
 #include "base/refuse.h"
 #include "base/tickets.h"
 #include "clock.h"
 #include "log.h"
 #include "rundoc.h"
+#include "unixtime.h"
 
 enum work { WORK_NONE, WORK_CONFIGURE, WORK_BEGIN, WORK_END };
 
@@ -45,14 +45,6 @@ struct runs {
     _Atomic bool is_taking;
     _Atomic uint64_t lumi;
 };
-
-static uint64_t unix_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
 
 /* ---------------------------------------------------------------- opening */
 
@@ -137,16 +129,8 @@ static void publish(struct runs *r)
 
 static void enter(struct runs *r, enum run_state to)
 {
-    char text[64];
-
-    if (to == r->state)
-        return;
-    snprintf(text, sizeof text, "%s -> %s", run_state_name(r->state), run_state_name(to));
-    log_info("run", "state", "from=%s to=%s run=%u", run_state_name(r->state), run_state_name(to),
-             r->number);
-    audit_write(&(struct audit_line){.by = "run control", .action = text});
-    r->state = to;
-    publish(r);
+    if (run_enter(&r->state, to, r->number))
+        publish(r);
 }
 
 void runs_begin(struct runs *r, const struct runs_hooks *hooks)

@@ -4,23 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "clock.h"
 #include "farm.h"
 #include "log.h"
 #include "member.h"
+#include "unixtime.h"
 #include "wire.h"
 
 #define MESSAGES_A_TURN 64u
-
-static int64_t unix_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * (int64_t)NS_PER_S + t.tv_nsec;
-}
 
 /* The supervisor's keys, and those of its nodes. */
 static int open_keys(struct farm *f)
@@ -115,7 +107,7 @@ static void note_refusal(struct farm *f, const char *name, const char *why)
     f->c.nodes_refused++;
     snprintf(f->refusal[i].name, sizeof f->refusal[i].name, "%.63s", name);
     snprintf(f->refusal[i].why, sizeof f->refusal[i].why, "%s", why);
-    f->refusal[i].unix_s = (uint64_t)(unix_ns() / (int64_t)NS_PER_S);
+    f->refusal[i].unix_s = unix_ns() / NS_PER_S;
     log_error("farm", "node refused", "node=\"%.63s\" reason=\"%s\"", name, why);
 }
 
@@ -278,7 +270,7 @@ static void look_at_clock(const struct farm *f, struct node *n, uint64_t its_ns)
     const int64_t limit = (int64_t)f->config->farm.clock_ms * (int64_t)NS_PER_MS;
     bool is_off;
 
-    n->clock_ns = (int64_t)its_ns - unix_ns();
+    n->clock_ns = (int64_t)its_ns - (int64_t)unix_ns();
     is_off = n->clock_ns > limit || n->clock_ns < -limit;
     if (is_off && !n->is_clock_told)
         log_warn("farm", "a node's clock differs", "node=\"%s\" ahead_ms=%lld allowed_ms=%u",

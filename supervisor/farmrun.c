@@ -7,27 +7,18 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/audit.h"
 #include "base/refuse.h"
 #include "clock.h"
 #include "farm.h"
 #include "log.h"
 #include "rundoc.h"
+#include "unixtime.h"
 
 #define START_NS (5 * NS_PER_S)  /* longest wait for nodes to begin a run */
 #define END_NS   (30 * NS_PER_S) /* and to end it */
 #define AGAIN_NS NS_PER_S        /* between two orders to a node that did not carry out the first */
 #define OTHER_NS (3 * NS_PER_S)  /* longer where another supervisor may be ending the run */
-
-static uint64_t unix_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
 
 /* ---------------------------------------------------------------- states */
 
@@ -38,16 +29,7 @@ bool farmrun_is_taking(const struct farm *f)
 
 static void enter(struct farm *f, enum run_state to)
 {
-    struct farmrun *r = &f->run;
-    char text[64];
-
-    if (to == r->state)
-        return;
-    snprintf(text, sizeof text, "%s -> %s", run_state_name(r->state), run_state_name(to));
-    log_info("run", "state", "from=%s to=%s run=%u", run_state_name(r->state), run_state_name(to),
-             r->number);
-    audit_write(&(struct audit_line){.by = "run control", .action = text});
-    r->state = to;
+    run_enter(&f->run.state, to, f->run.number);
 }
 
 static void next_phase(struct farm *f, enum farmrun_phase phase)

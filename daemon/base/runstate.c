@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/audit.h"
 #include "base/refuse.h"
+#include "log.h"
 
 #define BIT(state) (1u << RUN_##state)
 
@@ -31,6 +33,20 @@ static const unsigned from[] = {
 const char *run_state_name(enum run_state s)
 {
     return state_name[s];
+}
+
+bool run_enter(enum run_state *state, enum run_state to, uint32_t number)
+{
+    char text[64];
+
+    if (to == *state)
+        return false;
+    snprintf(text, sizeof text, "%s -> %s", run_state_name(*state), run_state_name(to));
+    log_info("run", "state", "from=%s to=%s run=%u", run_state_name(*state), run_state_name(to),
+             number);
+    audit_write(&(struct audit_line){.by = "run control", .action = text});
+    *state = to;
+    return true;
 }
 
 int run_allows(enum run_state s, enum run_command c, char *why, size_t bytes)

@@ -67,6 +67,8 @@ struct run_view {       /* what is shown of run control */
 };
 
 const char *run_state_name(enum run_state s);
+/* Enters another state, with a line in the log and the audit; false: it was in that one. */
+bool run_enter(enum run_state *state, enum run_state to, uint32_t number);
 /* Whether a command may come in a state; else `why` says what is allowed.  -EINVAL. */
 int run_allows(enum run_state s, enum run_command c, char *why, size_t bytes);
 #endif

@@ -60,17 +60,24 @@ static void set_name(char *dst, const char *src)
         }                                                                      \
     } while (0)
 
+/* Takes the entry of that name, or a free one, which `fill` completes before others see it. */
+#define TAKE(table, n, wanted, ret, fill)     \
+    do {                                      \
+        stats_lock();                         \
+        FIND(table, n, wanted, ret);          \
+        if (ret) {                            \
+            fill;                             \
+            set_name((ret)->name, wanted);    \
+            atomic_store(&(ret)->used, true); \
+        }                                     \
+        stats_unlock();                       \
+    } while (0)
+
 struct stats_chain *stats_chain_get(struct stats *s, const char *name)
 {
     struct stats_chain *e;
 
-    stats_lock();
-    FIND(s->chain, STATS_CHAINS_MAX, name, e);
-    if (e) {
-        set_name(e->name, name);
-        atomic_store(&e->used, true);
-    }
-    stats_unlock();
+    TAKE(s->chain, STATS_CHAINS_MAX, name, e, (void)0);
     return e;
 }
 
@@ -78,14 +85,7 @@ struct stats_step *stats_step_get(struct stats *s, const char *name, const char 
 {
     struct stats_step *e;
 
-    stats_lock();
-    FIND(s->step, STATS_STEPS_MAX, name, e);
-    if (e) {
-        set_name(e->name, name);
-        set_name(e->plugin, plugin);
-        atomic_store(&e->used, true);
-    }
-    stats_unlock();
+    TAKE(s->step, STATS_STEPS_MAX, name, e, set_name(e->plugin, plugin));
     return e;
 }
 
@@ -94,15 +94,8 @@ struct stats_lane *stats_lane_get(struct stats *s, const char *name, const char 
 {
     struct stats_lane *e;
 
-    stats_lock();
-    FIND(s->lane, STATS_LANES_MAX, name, e);
-    if (e) {
-        set_name(e->name, name);
-        strncpy(e->device, device, sizeof e->device - 1);
-        e->slots = slots;
-        atomic_store(&e->used, true);
-    }
-    stats_unlock();
+    TAKE(s->lane, STATS_LANES_MAX, name, e,
+         (e->slots = slots, strncpy(e->device, device, sizeof e->device - 1)));
     return e;
 }
 
@@ -110,14 +103,7 @@ struct stats_worker *stats_worker_get(struct stats *s, const char *name)
 {
     struct stats_worker *e;
 
-    stats_lock();
-    FIND(s->worker, STATS_WORKERS_MAX, name, e);
-    if (e) {
-        memset(e, 0, sizeof *e);
-        set_name(e->name, name);
-        atomic_store(&e->used, true);
-    }
-    stats_unlock();
+    TAKE(s->worker, STATS_WORKERS_MAX, name, e, memset(e, 0, sizeof *e));
     return e;
 }
 
@@ -125,13 +111,7 @@ struct stats_stream *stats_stream_get(struct stats *s, const char *name)
 {
     struct stats_stream *e;
 
-    stats_lock();
-    FIND(s->stream, STATS_STREAMS_MAX, name, e);
-    if (e) {
-        set_name(e->name, name);
-        atomic_store(&e->used, true);
-    }
-    stats_unlock();
+    TAKE(s->stream, STATS_STREAMS_MAX, name, e, (void)0);
     return e;
 }
 
@@ -139,13 +119,7 @@ struct stats_guest *stats_guest_get(struct stats *s, const char *name)
 {
     struct stats_guest *e;
 
-    stats_lock();
-    FIND(s->guest, STATS_GUESTS_MAX, name, e);
-    if (e) {
-        set_name(e->name, name);
-        atomic_store(&e->used, true);
-    }
-    stats_unlock();
+    TAKE(s->guest, STATS_GUESTS_MAX, name, e, (void)0);
     return e;
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 void table_init(struct table *t)
 {
     memset(t, 0, sizeof *t);
@@ -32,15 +34,9 @@ void table_cell(struct table *t, const char *format, ...)
     va_list args;
     char *text = NULL;
 
-    if (t->n_cells == t->room) {
-        uint32_t room = t->room ? 2 * t->room : 64;
-        char **more = realloc(t->cell, room * sizeof *more);
-
-        t->failed |= !more;
-        if (!more)
-            return;
-        t->cell = more;
-        t->room = room;
+    if (array_grow(&t->cell, t->n_cells, &t->room, sizeof *t->cell) < 0) {
+        t->failed = true;
+        return;
     }
     va_start(args, format);
     if (vasprintf(&text, format, args) < 0)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "array.h"
 #include "clock.h"
 #include "log.h"
 #include "monitor/windows_inner.h"
@@ -192,15 +193,8 @@ static int add_item(struct windows_sparse *s, uint32_t bucket, uint32_t n)
 
     for (uint32_t part; n; n -= part) {
         part = n < most ? n : most;
-        if (s->n == s->room) {
-            const uint32_t room = s->room ? 2 * s->room : 16;
-            uint32_t *more = realloc(s->item, room * sizeof *more);
-
-            if (!more)
-                return -ENOMEM;
-            s->item = more;
-            s->room = room;
-        }
+        if (array_grow(&s->item, s->n, &s->room, sizeof *s->item) < 0)
+            return -ENOMEM;
         s->item[s->n++] = bucket << WINDOWS_BITS | part;
     }
     return 0;

@@ -11,7 +11,7 @@
 
 #include "clock.h"
 #include "log.h"
-#include "shm.h"
+#include "transport/shm_peers.h"
 
 /* After a reload the old lanes go, so the base may fall; what comes meanwhile is no part of it. */
 #define SETTLE_NS NS_PER_S
@@ -23,19 +23,12 @@ struct memory {
     uint64_t generation, reloaded_ns, trimmed_ns;
 };
 
-static bool is_shared(const struct config *c)
-{
-    for (uint32_t i = 0; i < c->n_endpoints; i++)
-        if (strncmp(c->endpoints[i], SHM_SCHEME, strlen(SHM_SCHEME)) == 0)
-            return true;
-    return false;
-}
-
 int memory_open(const struct config *config, struct memory **ret_memory)
 {
     struct memory *m = calloc(1, sizeof *m);
-    uint64_t shared =
-        is_shared(config) ? config->clients.max * (uint64_t)config->clients.shm_mbytes : 0;
+    uint64_t shared = shm_peers_are_wanted(config)
+                          ? config->clients.max * (uint64_t)config->clients.shm_mbytes
+                          : 0;
     /* a shard's part of the pool; the process has all of them */
     uint64_t kept =
         (uint64_t)config->pool.mbytes * (config->threads.shards ? config->threads.shards : 1);

@@ -119,7 +119,7 @@ static int open_parts(struct shm_peers *s, struct pool *pool)
     return r < 0 || s->shard ? r : listen_all(s);
 }
 
-static bool is_wanted(const struct config *c)
+bool shm_peers_are_wanted(const struct config *c)
 {
     for (uint32_t i = 0; i < c->n_endpoints; i++)
         if (strncmp(c->endpoints[i], SHM_SCHEME, strlen(SHM_SCHEME)) == 0)
@@ -133,7 +133,7 @@ int shm_peers_open(const struct config *config, struct pool *pool, struct direct
     struct shm_peers *s;
     int r;
 
-    if (!is_wanted(config)) {
+    if (!shm_peers_are_wanted(config)) {
         *ret_peers = NULL;
         return 0;
     }

@@ -25,6 +25,8 @@ struct shm_peer {              /* one connection */
     uid_t uid; /* of the process at the other end */
 };
 
+/* Whether an endpoint is shm://. */
+bool shm_peers_are_wanted(const struct config *config);
 /* Makes room for regions behind the pool; shard 0 listens on the configured shm:// endpoints, and
  * hands connections to the others.  Without such an endpoint *ret_peers is NULL, which every
  * function here takes.  Logs failures. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print(void *ctx, enum trg_level level, const char *text)
+void algo_host_log(void *ctx, enum trg_level level, const char *text)
 {
     (void)ctx;
     if (level <= TRG_WARN)
@@ -19,7 +19,7 @@ int algo_host_open_in(struct algo_host *h, const char *plugins, const char *back
     char why[512] = "", *paths[] = {(char *)(uintptr_t)plugins};
     int r;
 
-    *h = (struct algo_host){.host = {.size = sizeof h->host, .log = print}};
+    *h = (struct algo_host){.host = {.size = sizeof h->host, .log = algo_host_log}};
     r = plugin_host_new(paths, 1, &h->plugins);
     if (r == 0)
         r = plugin_host_get(h->plugins, name, &h->plugin, why, sizeof why);

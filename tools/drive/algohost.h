@@ -20,6 +20,9 @@ int algo_host_open_in(struct algo_host *h, const char *plugins, const char *back
                       const char *name);
 void algo_host_close(struct algo_host *h); /* one that is zero is fine */
 
+/* Prints lines of level warn and up: the `log` of a struct trg_host. */
+void algo_host_log(void *ctx, enum trg_level level, const char *text);
+
 #define ALGO_PLACES_MAX 32u
 struct algo_place { /* a device */
     const char *backend;

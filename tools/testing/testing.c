@@ -40,13 +40,6 @@ struct trg_testing {
     struct condition_list conditions;
 };
 
-static void print(void *ctx, enum trg_level level, const char *text)
-{
-    (void)ctx;
-    if (level <= TRG_WARN)
-        fprintf(stderr, "# %s\n", text);
-}
-
 static int tell(const char *what, int r)
 {
     if (r < 0)
@@ -110,7 +103,7 @@ int trg_testing_open(const char *file, struct trg_testing **ret_testing)
     if (!t)
         return tell(file, -ENOMEM);
     log_set_level(TRG_WARN);
-    t->host.host = (struct trg_host){.size = sizeof t->host.host, .log = print};
+    t->host.host = (struct trg_host){.size = sizeof t->host.host, .log = algo_host_log};
     r = tell(file, plugin_host_new(NULL, 0, &t->host.plugins));
     if (r == 0) {
         r = plugin_host_open(t->host.plugins, file, &t->host.plugin, why, sizeof why);

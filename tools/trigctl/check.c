@@ -2,7 +2,6 @@
 #include "check.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include "base/beside.h"
 #include "check_inner.h"
 #include "config/yamlfile.h"
+#include "folder.h"
 #include "races.h"
 #include "watch.h"
 
@@ -216,14 +216,6 @@ static int check_names(const struct check *c)
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *s, int type, struct FTW *at)
-{
-    (void)s;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
-
 /* ---------------------------------------------------------------- the whole */
 
 static int run_checks(struct check *c)
@@ -251,7 +243,7 @@ static int run_checks(struct check *c)
     backends_close(backends);
     sample_free(sample);
     if (c->host.cache_dir)
-        nftw(cache, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        folder_remove(cache);
     return r;
 }
 

@@ -2,7 +2,6 @@
 /* check_guest.c - a guest by its functions: slices, checkpoints, a budget of memory. */
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "check_inner.h"
 #include "clock.h"
 #include "exec/guest_device.h"
+#include "folder.h"
 #include "watch.h"
 
 #define SLICES      40u
@@ -29,12 +29,6 @@ struct visit { /* one guest, open */
     char folder[32];
     int answer; /* of open or the last collect */
 };
-
-static int remove_one(const char *path, const struct stat *s, int type, struct FTW *at)
-{
-    (void)s, (void)type, (void)at;
-    return remove(path);
-}
 
 static void leave(struct visit *v)
 {
@@ -228,5 +222,5 @@ void check_guest(struct check *c)
             check_progress(&v);
         check_checkpoint(&v);
     }
-    nftw(v.folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    folder_remove(v.folder);
 }

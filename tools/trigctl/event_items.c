@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "kinds.h"
 #include "quantized.h"
 #include "recode.h"
@@ -17,15 +18,8 @@
 
 static int add(struct event_items *e, const struct event_item *item)
 {
-    if (e->n == e->room) {
-        const size_t room = e->room ? 2 * e->room : 1024;
-        struct event_item *more = realloc(e->item, room * sizeof *more);
-
-        if (!more)
-            return -ENOMEM;
-        e->item = more;
-        e->room = room;
-    }
+    if (array_grow(&e->item, e->n, &e->room, sizeof *e->item) < 0)
+        return -ENOMEM;
     e->item[e->n++] = *item;
     e->count[item->kind]++;
     return 0;

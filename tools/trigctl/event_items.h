@@ -20,7 +20,7 @@ struct event_item {
 
 struct event_items {
     struct event_item *item;
-    size_t n, room;
+    uint32_t n, room;
     uint32_t run, l1id;
     uint32_t n_rois;
     size_t count[3];   /* of each kind */

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "array.h"
 #include "gen_store.h"
 #include "geometry.h"
 
@@ -48,15 +49,8 @@ void banks_maker_free(struct banks_maker *b)
 static int add_pixel(struct banks_maker *b, uint32_t sensor, uint32_t column, uint32_t row,
                      uint32_t particle)
 {
-    if (b->n == b->room) {
-        const uint32_t room = b->room ? 2 * b->room : 4096;
-        struct banks_pixel *more = realloc(b->pixel, room * sizeof *more);
-
-        if (!more)
-            return -ENOMEM;
-        b->pixel = more;
-        b->room = room;
-    }
+    if (array_grow(&b->pixel, b->n, &b->room, sizeof *b->pixel) < 0)
+        return -ENOMEM;
     b->pixel[b->n++] = (struct banks_pixel){sensor, column, row, particle};
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "array.h"
 #include "gen_velo.h"
 
 #define MASS_ELECTRON 0.000511 /* GeV */
@@ -82,16 +83,11 @@ static void make(struct velo_made *made, const struct velo_ray *ray, struct gen_
 {
     struct gen_particle p = kind;
 
-    if (made->n == made->room) {
-        uint32_t room = made->room ? 2 * made->room : 256;
-        struct gen_particle *more = realloc(made->list, room * sizeof *more);
-
-        if (!more)
-            made->result = -ENOMEM;
-        if (!more || made->n >= MADE_MAX)
-            return;
-        made->list = more;
-        made->room = room;
+    if (made->n >= MADE_MAX)
+        return;
+    if (array_grow(&made->list, made->n, &made->room, sizeof *made->list) < 0) {
+        made->result = -ENOMEM;
+        return;
     }
     p.x = ray->x;
     p.y = ray->y;

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "declared.h"
 #include "roifile.h"
 
@@ -56,15 +57,8 @@ static int add_name(struct names *all, const char *folder, const char *name)
 {
     char text[4096];
 
-    if (all->n == all->room) {
-        uint32_t room = all->room ? 2 * all->room : 64;
-        char **more = realloc(all->list, room * sizeof *more);
-
-        if (!more)
-            return -ENOMEM;
-        all->list = more;
-        all->room = room;
-    }
+    if (array_grow(&all->list, all->n, &all->room, sizeof *all->list) < 0)
+        return -ENOMEM;
     if ((size_t)snprintf(text, sizeof text, "%s/%s", folder, name) >= sizeof text)
         return -ENAMETOOLONG;
     all->list[all->n] = strdup(text);

@@ -22,6 +22,11 @@ int csv_fail(const struct csv *c, const char *format, ...)
     return import_fail(c->im, -EBADMSG, "%s:%llu: %s", c->path, (unsigned long long)c->line, text);
 }
 
+int csv_no_memory(const struct csv *c)
+{
+    return import_fail(c->im, -ENOMEM, "%s: no memory", c->path);
+}
+
 /* One line without its end; 1, 0 at the end of the file, -EBADMSG. */
 static int read_line(struct csv *c, char *text)
 {
@@ -90,7 +95,7 @@ int csv_open(struct csv *ret_csv, struct import *im, const char *path)
     if (c.names && c.text)
         r = read_line(&c, c.names);
     else
-        r = import_fail(im, -ENOMEM, "%s: no memory", path);
+        r = csv_no_memory(&c);
     if (r == 0)
         r = csv_fail(&c, "the file is empty: a line of column names is wanted");
     if (r > 0)

@@ -43,4 +43,6 @@ int csv_unsigned(const struct csv *c, uint32_t column, uint64_t max, uint64_t *r
 int csv_integer(const struct csv *c, uint32_t column, int64_t min, int64_t max, int64_t *ret);
 /* Says that something is wrong with this line; returns -EBADMSG. */
 int csv_fail(const struct csv *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Says that memory is out; returns -ENOMEM. */
+int csv_no_memory(const struct csv *c);
 #endif

@@ -4,17 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "array.h"
+
 int ids_add(struct ids *all, uint64_t id, uint32_t index)
 {
-    if (all->n == all->room) {
-        uint32_t room = all->room ? 2 * all->room : 1024;
-        struct id *more = room > all->room ? realloc(all->list, room * sizeof *more) : NULL;
-
-        if (!more)
-            return -ENOMEM;
-        all->list = more;
-        all->room = room;
-    }
+    if (array_grow(&all->list, all->n, &all->room, sizeof *all->list) < 0)
+        return -ENOMEM;
     all->list[all->n++] = (struct id){id, index};
     return 0;
 }

@@ -17,6 +17,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "array.h"
 #include "gen.h"
 #include "gen_store.h"
 #include "import_csv.h"
@@ -36,11 +37,6 @@ struct events {
     uint64_t event, done; /* its number; how many are before it */
     bool is_open;
 };
-
-static int no_memory(const struct events *e)
-{
-    return import_fail(e->im, -ENOMEM, "%s: no memory", e->c->path);
-}
 
 static double mass_of(int pdg)
 {
@@ -69,7 +65,7 @@ static int close_event(struct events *e)
     e->is_open = false;
     r = gen_detect(im->preset, im->seed, e->done++, e->list, e->n, &im->g);
     if (r < 0)
-        return no_memory(e);
+        return csv_no_memory(e->c);
     im->has_truth = im->has_particle_of = im->has_perigee = true;
     return import_emit(im);
 }
@@ -101,22 +97,15 @@ static int read_vertex(struct events *e, const double *place, uint32_t *ret_vert
         return 0;
     r = store_vertex(g, place[0], place[1], place[2], (uint32_t)kind,
                      parent < 0 ? GENERATOR_NONE : (uint32_t)parent, ret_vertex);
-    return r < 0 ? no_memory(e) : 0;
+    return r < 0 ? csv_no_memory(e->c) : 0;
 }
 
 static int add_particle(struct events *e, const struct gen_particle *p)
 {
     if (e->n == PARTICLES_MAX)
         return csv_fail(e->c, "an event may have %d particles", PARTICLES_MAX);
-    if (e->n == e->room) {
-        uint32_t room = e->room ? 2 * e->room : 1024;
-        struct gen_particle *more = realloc(e->list, room * sizeof *more);
-
-        if (!more)
-            return no_memory(e);
-        e->list = more;
-        e->room = room;
-    }
+    if (array_grow(&e->list, e->n, &e->room, sizeof *e->list) < 0)
+        return csv_no_memory(e->c);
     e->list[e->n++] = *p;
     return 0;
 }

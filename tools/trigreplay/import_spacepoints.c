@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "array.h"
 #include "gen_store.h"
 #include "import_csv.h"
 #include "import_ids.h"
@@ -44,11 +45,6 @@ static uint64_t layer_of(uint64_t geometry)
 static uint64_t geometry_of(uint64_t volume, uint64_t layer)
 {
     return volume << 56 | layer << 36;
-}
-
-static int no_memory(const struct points *p)
-{
-    return import_fail(p->im, -ENOMEM, "%s: no memory", p->c->path);
 }
 
 /* ---------------------------------------------------------------- columns */
@@ -111,15 +107,8 @@ static int find_layer(struct points *p)
 
 static int add_geometry(struct points *p, uint64_t geometry)
 {
-    if (p->n_geometry == p->room) {
-        uint32_t room = p->room ? 2 * p->room : 1024;
-        uint64_t *more = realloc(p->geometry, room * sizeof *more);
-
-        if (!more)
-            return no_memory(p);
-        p->geometry = more;
-        p->room = room;
-    }
+    if (array_grow(&p->geometry, p->n_geometry, &p->room, sizeof *p->geometry) < 0)
+        return csv_no_memory(p->c);
     p->geometry[p->n_geometry++] = geometry;
     return 0;
 }
@@ -148,7 +137,7 @@ static int read_measurements(struct points *p)
         if (r == 0)
             r = csv_unsigned(&c, column[1], UINT64_MAX, &geometry);
         if (r == 0 && ids_add(&p->measurements, id, p->n_geometry) < 0)
-            r = no_memory(p);
+            r = csv_no_memory(p->c);
         if (r == 0)
             r = add_geometry(p, geometry);
     }
@@ -246,7 +235,7 @@ static int read_point(struct points *p)
     rho = p->is_polar ? v[0] : hypot(v[0], v[1]);
     r = store_spacepoint(&p->im->g, phi, rho, v[2], p->source == LAYER ? (uint32_t)layer : 0,
                          GENERATOR_NOISE);
-    return r < 0 ? no_memory(p) : 0;
+    return r < 0 ? csv_no_memory(p->c) : 0;
 }
 
 static int read_points(struct points *p)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "gen.h"
 #include "gen_store.h"
 #include "import_csv.h"
@@ -130,15 +131,8 @@ static int read_truth(struct event *e, const char *path)
 
 static int add_row(struct event *e, const struct row *row)
 {
-    if (e->n_rows == e->rows_room) {
-        uint32_t room = e->rows_room ? 2 * e->rows_room : 1024;
-        struct row *more = realloc(e->rows, room * sizeof *more);
-
-        if (!more)
-            return no_memory(e);
-        e->rows = more;
-        e->rows_room = room;
-    }
+    if (array_grow(&e->rows, e->n_rows, &e->rows_room, sizeof *e->rows) < 0)
+        return no_memory(e);
     if (ids_add(&e->ids, row->id, e->n_rows) < 0)
         return no_memory(e);
     e->rows[e->n_rows++] = *row;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "array.h"
 #include "gen_store.h"
 #include "import_csv.h"
 
@@ -44,24 +45,12 @@ struct events {
     uint32_t n_vertices, room;
 };
 
-static int no_memory(const struct events *e)
-{
-    return import_fail(e->im, -ENOMEM, "%s: no memory", e->c->path);
-}
-
 /* ---------------------------------------------------------------- the truth */
 
 static int add_vertex(struct events *e, const struct vertex *v)
 {
-    if (e->n_vertices == e->room) {
-        const uint32_t room = e->room ? 2 * e->room : 256;
-        struct vertex *more = realloc(e->vertices, room * sizeof *more);
-
-        if (!more)
-            return no_memory(e);
-        e->vertices = more;
-        e->room = room;
-    }
+    if (array_grow(&e->vertices, e->n_vertices, &e->room, sizeof *e->vertices) < 0)
+        return csv_no_memory(e->c);
     e->vertices[e->n_vertices++] = *v;
     return 0;
 }
@@ -134,7 +123,7 @@ static int open_event(struct events *e, uint64_t event)
         if (r == 0)
             g->vertex_tracks[number] = v->tracks;
     }
-    return r < 0 ? no_memory(e) : 0;
+    return r < 0 ? csv_no_memory(e->c) : 0;
 }
 
 static int close_event(struct events *e)
@@ -161,7 +150,7 @@ static int read_track(struct events *e)
                     &(struct store_track){v[X], v[Y], v[Z], v[TX], v[TY], v[VAR_X], v[VAR_TX],
                                           v[COV], v[CHI2], v[QOP], (uint32_t)v[HITS]},
                     GENERATOR_NOISE);
-    return r < 0 ? no_memory(e) : 0;
+    return r < 0 ? csv_no_memory(e->c) : 0;
 }
 
 static int read_row(struct events *e)

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -18,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "resend.h"
 #include "roifile.h"
 #include "same_decision.h"
@@ -123,14 +123,6 @@ static void stop(struct scratch *s)
     while (waitpid(s->daemon, NULL, 0) < 0 && errno == EINTR) {
     }
     s->daemon = 0;
-}
-
-static int remove_one(const char *path, const struct stat *s, int type, struct FTW *at)
-{
-    (void)s;
-    (void)type;
-    (void)at;
-    return remove(path);
 }
 
 /* ---------------------------------------------------------------- comparing */
@@ -326,7 +318,7 @@ int reproduce(const char *file, const struct reproduce_files *with)
     if (r < 0)
         fprintf(stderr, "trigreplay: cannot replay %s with %s: %s\n", file, with->config,
                 strerror(-r));
-    if (nftw(s.folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) != 0)
+    if (folder_remove(s.folder) < 0)
         fprintf(stderr, "trigreplay: cannot remove %s\n", s.folder);
     return r;
 }
