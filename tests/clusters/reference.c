@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 /* One sensor.  owner: of a pixel that may touch only its own super-pixel that one's number plus
  * one, 0 of others. */
 struct matrix {
@@ -145,15 +147,8 @@ static int flood(struct matrix *m, uint32_t sensor, uint32_t at, struct referenc
     c.n_rows = e.row_max - e.row_min + 1;
     place(m->g, &e, &c);
     r->n_pixels += e.n;
-    if (r->n == r->room) {
-        const uint32_t room = r->room ? 2 * r->room : 1024;
-        struct reference_cluster *more = realloc(r->cluster, room * sizeof *more);
-
-        if (!more)
-            return -ENOMEM;
-        r->cluster = more;
-        r->room = room;
-    }
+    if (array_grow(&r->cluster, r->n, &r->room, sizeof *r->cluster) < 0)
+        return -ENOMEM;
     r->cluster[r->n++] = c;
     return 0;
 }

@@ -60,6 +60,21 @@ static const char whole[] = "name: test\n"
                             "  - {name: second, id: 8, steps: [{step: a}], prescale: 0,\n"
                             "     pass_through: true, streams: [physics, express]}\n";
 
+/* A menu that must be good. */
+static struct menu *load(const char *path)
+{
+    struct menu *m = NULL;
+    const char *log;
+    int r;
+
+    capture_start(2);
+    r = menu_load(path, host, &m);
+    log = capture_end();
+    if (r < 0)
+        fail_msg("refused: %s", log);
+    return m;
+}
+
 /* A collection that two plugins declare, and trigd does not. */
 static void a_declared_collection_feeds_a_step(void **state)
 {
@@ -72,16 +87,9 @@ static void a_declared_collection_feeds_a_step(void **state)
                                                  "  - {name: c, id: 1, steps: [{step: j}], "
                                                  "streams: [physics]}\n");
     uint32_t n_in[TRG_INPUTS_MAX] = {7}, n_out[TRG_OUTPUTS_MAX];
-    struct menu *m = NULL;
-    const char *log;
-    int r;
+    struct menu *m = load(path);
 
     (void)state;
-    capture_start(2);
-    r = menu_load(path, host, &m);
-    log = capture_end();
-    if (r < 0)
-        fail_msg("refused: %s", log);
     assert_int_equal(m->steps[1].input[0], 0);
     assert_int_equal(m->steps[0].plugin->produces[0], m->steps[1].plugin->consumes[0]);
     assert_true(m->steps[0].plugin->produces[0] >= TRG_KIND_COUNT);
@@ -93,18 +101,11 @@ static void a_declared_collection_feeds_a_step(void **state)
 
 static void a_good_menu_is_understood(void **state)
 {
-    const char *path = capture_file("menu.yaml", whole), *log;
+    struct menu *m = load(capture_file("menu.yaml", whole));
     const struct menu_chain *c;
-    struct menu *m = NULL;
     char text[32];
-    int r;
 
     (void)state;
-    capture_start(2);
-    r = menu_load(path, host, &m);
-    log = capture_end();
-    if (r < 0)
-        fail_msg("refused: %s", log);
     assert_string_equal(m->name, "test");
     assert_true(m->n_steps == 3 && m->n_chains == 2 && m->n_streams == 3);
     assert_string_equal(m->streams[m->debug_stream].name, "debug");
@@ -142,12 +143,9 @@ static void steps_on_the_device_form_a_group(void **state)
                                   "chains:\n"
                                   "  - {name: c, id: 1, steps: [{step: t}, {step: u}],\n"
                                   "     streams: [physics]}\n");
-    struct menu *m = NULL;
+    struct menu *m = load(path);
 
     (void)state;
-    capture_start(2);
-    assert_int_equal(menu_load(path, host, &m), 0);
-    capture_end();
     for (uint32_t i = 1; i < 3; i++) {
         assert_true(m->steps[i].input[0] == 0 && m->steps[i].product[0] == 1); /* tracks */
         assert_true(m->steps[i].input[1] == 0 && m->steps[i].product[1] == 0); /* doublets */

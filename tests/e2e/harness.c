@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -21,6 +20,7 @@
 #include <cmocka.h>
 
 #include "clock.h"
+#include "folder.h"
 
 #define READY_S 300     /* lanes may compile all of their kernels, sanitizers are slow */
 #define STEP_NS 5000000 /* between two looks at something that has no event to wait for */
@@ -73,9 +73,27 @@ const char *server_backends(void)
     return folder ? folder : "backends";
 }
 
-void server_prepare(struct server *s, const char *config, const char *menu)
+void server_configure(const struct server *s, const char *endpoints, const char *config)
 {
     char head[2048], threads[64] = "";
+
+    if (s->shards > 1)
+        snprintf(threads, sizeof threads, "threads: {shards: %u}\n", s->shards);
+    snprintf(head, sizeof head,
+             "%sendpoints: [%s]\n"
+             "menu: menu.yaml\n"
+             "plugin_path: [\"%s/test-plugins\", \"%s/plugins\"]\n"
+             "backend_path: \"%s/%s\"\n"
+             "cache_dir: cache\n"
+             "control: {socket: control}\n"
+             "http: {address: \"\"}\n",
+             threads, endpoints, build_folder(), build_folder(), build_folder(), server_backends());
+    write_file(s, "trigd.yaml", head, config);
+}
+
+void server_prepare(struct server *s, const char *config, const char *menu)
+{
+    char endpoint[160];
 
     memset(s, 0, sizeof *s);
     snprintf(s->folder, sizeof s->folder, "/tmp/trigd-e2e-XXXXXX");
@@ -83,19 +101,8 @@ void server_prepare(struct server *s, const char *config, const char *menu)
     snprintf(s->endpoint, sizeof s->endpoint, "ipc://%s/in", s->folder);
     snprintf(s->control, sizeof s->control, "%s/control", s->folder);
     s->shards = test_shards(config);
-    if (s->shards > 1)
-        snprintf(threads, sizeof threads, "threads: {shards: %u}\n", s->shards);
-    snprintf(head, sizeof head,
-             "%sendpoints: [\"%s\"]\n"
-             "menu: menu.yaml\n"
-             "plugin_path: [\"%s/test-plugins\", \"%s/plugins\"]\n"
-             "backend_path: \"%s/%s\"\n"
-             "cache_dir: cache\n"
-             "control: {socket: control}\n"
-             "http: {address: \"\"}\n",
-             threads, s->endpoint, build_folder(), build_folder(), build_folder(),
-             server_backends());
-    write_file(s, "trigd.yaml", head, config);
+    snprintf(endpoint, sizeof endpoint, "\"%s\"", s->endpoint);
+    server_configure(s, endpoint, config);
     server_menu(s, menu);
 }
 
@@ -191,17 +198,9 @@ int server_end(struct server *s, int signal, unsigned limit_s)
     return server_wait_end(s, limit_s);
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
-{
-    (void)st;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
 void server_remove(const char *folder)
 {
-    if (nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) != 0)
+    if (folder_remove(folder) < 0)
         fail_msg("cannot remove %s", folder);
 }
 
@@ -370,6 +369,21 @@ void link_close(struct link *l)
     memset(l, 0, sizeof *l);
 }
 
+void server_end_well(struct server *s)
+{
+    server_wait_counter(s, "in_flight", 0);
+    server_check_ledger(s);
+    server_stop(s);
+}
+
+void link_end_well(struct server *s, struct link *l)
+{
+    server_wait_counter(s, "in_flight", 0);
+    server_check_ledger(s);
+    link_close(l);
+    server_stop(s);
+}
+
 void link_send_bytes(struct link *l, const void *bytes, size_t n)
 {
     assert_int_equal(zmq_send(l->socket, bytes, n, 0), n);
@@ -404,6 +418,15 @@ Trigd__V1__FromDaemon *link_receive(struct link *l, int limit_ms)
     return l->last;
 }
 
+void answer_expect(const Trigd__V1__FromDaemon *m, Trigd__V1__FromDaemon__BodyCase kind)
+{
+    if (!m)
+        fail_msg("no answer; kind %d was expected", (int)kind);
+    if (m->body_case != kind)
+        fail_msg("answer of kind %d, not %d: %s", (int)m->body_case, (int)kind,
+                 m->body_case == TRIGD__V1__FROM_DAEMON__BODY_ERROR ? m->error->text : "");
+}
+
 Trigd__V1__FromDaemon *link_expect(struct link *l, Trigd__V1__FromDaemon__BodyCase kind)
 {
     Trigd__V1__FromDaemon *m;
@@ -411,11 +434,7 @@ Trigd__V1__FromDaemon *link_expect(struct link *l, Trigd__V1__FromDaemon__BodyCa
     do { /* credits come and go with other clients */
         m = link_receive(l, 10000);
     } while (m && m->body_case == TRIGD__V1__FROM_DAEMON__BODY_CREDIT && m->body_case != kind);
-    if (!m)
-        fail_msg("no answer; kind %d was expected", (int)kind);
-    if (m->body_case != kind)
-        fail_msg("answer of kind %d, not %d: %s", (int)m->body_case, (int)kind,
-                 m->body_case == TRIGD__V1__FROM_DAEMON__BODY_ERROR ? m->error->text : "");
+    answer_expect(m, kind);
     return m;
 }
 

@@ -23,6 +23,8 @@ struct server {
 /* Writes folder/trigd.yaml (`config` after the endpoint, control and path lines, which are given)
  * and folder/menu.yaml. */
 void server_prepare(struct server *s, const char *config, const char *menu);
+/* Writes folder/trigd.yaml again, with other endpoints: quoted, with commas between. */
+void server_configure(const struct server *s, const char *endpoints, const char *config);
 /* The folder of backends in the build folder: TRIGD_TEST_BACKENDS, or that of the real ones. */
 const char *server_backends(void);
 /* Starts the daemon with the files in the folder, and waits until it is ready. */
@@ -44,6 +46,8 @@ void server_menu(struct server *s, const char *menu);
 int server_end(struct server *s, int signal, unsigned limit_s);
 /* SIGTERM, wants exit code 0, removes the folder. */
 void server_stop(struct server *s);
+/* The same, after nothing is in flight and the ledger balances. */
+void server_end_well(struct server *s);
 /* Removes the folder. */
 void server_clean(struct server *s);
 /* Removes another folder. */
@@ -74,10 +78,14 @@ struct link {
 
 void link_open(struct link *l, const struct server *s);
 void link_close(struct link *l);
+/* As server_end_well, with the client. */
+void link_end_well(struct server *s, struct link *l);
 void link_send_bytes(struct link *l, const void *bytes, size_t n);
 void link_send(struct link *l, const Trigd__V1__ToDaemon *m);
 /* The next message, or NULL after `limit_ms`; borrowed until the next call. */
 Trigd__V1__FromDaemon *link_receive(struct link *l, int limit_ms);
+/* Fails unless a message, NULL when none came, is of that kind. */
+void answer_expect(const Trigd__V1__FromDaemon *m, Trigd__V1__FromDaemon__BodyCase kind);
 /* The next message, which must be of that kind. */
 Trigd__V1__FromDaemon *link_expect(struct link *l, Trigd__V1__FromDaemon__BodyCase kind);
 /* Hello and Welcome; returns the credits. */

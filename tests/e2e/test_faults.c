@@ -34,14 +34,6 @@ static const char menu[] = "name: faults\n"
                            "  - {name: c, id: 1, steps: [{step: f, cuts: [{value: n, min: 10}]}],\n"
                            "     prescale: 1, streams: [physics]}\n";
 
-static void end_well(struct server *s, struct link *l)
-{
-    server_wait_counter(s, "in_flight", 0);
-    server_check_ledger(s);
-    link_close(l);
-    server_stop(s);
-}
-
 /* One RoI that its plugin gives up on goes to the debug stream, its neighbours do not. */
 static void one_bad_roi(void **state)
 {
@@ -62,7 +54,7 @@ static void one_bad_roi(void **state)
         assert_int_equal(result[i], i == 3 ? DEBUG_ACCEPT(TRIGD__V1__STATUS__ALGO_FAILED) : 0);
     server_wait_stream(&s, "debug", "written", 1);
     assert_int_equal(server_counter(&s, "failed"), 1);
-    end_well(&s, &l);
+    link_end_well(&s, &l);
 }
 
 static void failed_batches(void **state)
@@ -87,7 +79,7 @@ static void failed_batches(void **state)
     assert_int_equal(server_counter(&s, "failed"), 2);
     assert_int_equal(server_counter(&s, "truncated"), 1);
     assert_int_equal(server_counter(&s, "accepted"), 1);
-    end_well(&s, &l);
+    link_end_well(&s, &l);
 }
 
 static const char two_chains[] =
@@ -142,7 +134,7 @@ static void truncated_rois(void **state)
     assert_int_equal(accepted_of(&other, 2), 2);
     assert_int_equal(server_counter(&s, "rejected"), 8 - n);
     link_close(&other);
-    end_well(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* A plugin stalls beyond the hard limit: the answer comes on time all the same, what it returns
@@ -173,7 +165,7 @@ static void a_stalled_plugin(void **state)
     link_collect(&l, 6, 1, &result);
     assert_int_equal(result, 1);
     assert_int_equal(server_counter(&s, "timeouts"), 1);
-    end_well(&s, &l);
+    link_end_well(&s, &l);
 }
 
 static void garbage_on_the_wire(void **state)
@@ -206,7 +198,7 @@ static void garbage_on_the_wire(void **state)
     link_collect(&l, 6, 1, &result);
     assert_int_equal(result, 1);
     assert_int_equal(server_counter(&s, "errors"), 501);
-    end_well(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* A client that is killed with RoIs in flight: they are decided, counted undeliverable, and others
@@ -290,7 +282,7 @@ static void a_value_that_is_no_number(void **state)
     send_with_nan(&l, 1000, 1);
     expect_one_error(&l);
     assert_int_equal(server_counter(&s, "failed"), 2);
-    end_well(&s, &l);
+    link_end_well(&s, &l);
 }
 
 static void a_lost_client(void **state)
@@ -329,7 +321,7 @@ static void a_lost_client(void **state)
     assert_true(server_counter(&s, "undeliverable") >= 1);
     close(go[0]);
     close(go[1]);
-    end_well(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* A client that sends and never reads: it gets no more than its credits, and others are served. */
@@ -355,7 +347,7 @@ static void a_slow_client(void **state)
     link_collect(&l, 6, 1, &result);
     assert_int_equal(result, 1);
     link_close(&slow);
-    end_well(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* The disk is full (a quota of nothing): decisions go out, the loss is counted. */
@@ -381,7 +373,7 @@ static void a_full_disk(void **state)
     server_wait_stream(&s, "debug", "lost_disk", 3);
     assert_int_equal(server_stream(&s, "debug", "rois"), 3);
     assert_int_equal(server_stream(&s, "debug", "waiting"), 0);
-    end_well(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* A disk that shall keep more space free than it has. */
@@ -402,7 +394,7 @@ static void a_disk_without_space(void **state)
     link_send_rois(&l, &bad, 1);
     link_collect(&l, 1, 1, NULL);
     server_wait_stream(&s, "debug", "lost_disk", 1);
-    end_well(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* Bursts are kept whole; what does not fit into the memory for what waits is lost for that reason.
@@ -447,7 +439,7 @@ static void a_burst_for_the_debug_stream(void **state)
     link_collect(&l, 9000, 1, NULL);
     server_wait_stream(&s, "debug", "lost_memory", 1);
     assert_int_equal(server_stream(&s, "debug", "rois"), ROUNDS * EACH + 1);
-    end_well(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* What the debug stream keeps is the RoI that was sent. */
@@ -488,7 +480,7 @@ static void the_debug_stream_keeps_the_roi(void **state)
     assert_true(batch->rois[0]->kept->unix_s > 0);
     trigd__v1__roi_batch__free_unpacked(batch, NULL);
     roifile_close(file);
-    end_well(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* SIGTERM with RoIs in flight: all of them are answered. */

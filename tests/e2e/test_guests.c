@@ -148,7 +148,7 @@ static void it_has_the_time_of_nobody_else(void **state)
     assert_true(number(&s, "yielded") > 0);
     assert_true(number(&s, "us") > 0);
     assert_int_equal(number(&s, "bytes"), 1 << 20);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* With `partition` it runs on while a batch does. */
@@ -166,7 +166,7 @@ static void a_part_of_its_own(void **state)
     await_slices(&s, before + 10);
     assert_int_equal(number(&s, "yielded"), 0);
     workers_expect(&l, 100, WORKERS_BATCH, 0);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 static void the_operator_has_the_say(void **state)
@@ -197,7 +197,7 @@ static void the_operator_has_the_say(void **state)
     await_slices(&s, n + 50);
     assert_true(count(&s) >= n); /* and not from 0 on */
     order(&s, "guest stop w", "error: there is no guest \"w\"; `show guests` lists them");
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* A reload brings it to the workers of the new menu; so does a restart of the daemon. */
@@ -229,7 +229,7 @@ static void it_outlives_menus_and_daemons(void **state)
     link_open(&l, &s);
     link_hello(&l, "workers", 0);
     send_batches(&l, &token, 3);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* Its worker is its own on a CPU: whoever ends it, no RoI sees it, and the guest goes on from its
@@ -255,7 +255,7 @@ static void its_worker_is_killed(void **state)
     await_slices(&s, number(&s, "slices") + 5);
     assert_true(count(&s) >= n);
     assert_int_equal(workers_number(&s, "cpu:0/1", "deaths"), 0);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 struct fault_case {
@@ -295,7 +295,7 @@ static void faults_disable_it(void **state)
         assert_int_equal(number(&s, "disabled"), 2);
         assert_int_equal(workers_number(&s, "cpu:0/1", "deaths"), 0);
         assert_int_equal(server_counter(&s, "retried"), 0);
-        workers_end(&s, &l);
+        link_end_well(&s, &l);
     }
 }
 
@@ -309,7 +309,7 @@ static void a_disk_that_is_full(void **state)
     await_slices(&s, 10);
     order(&s, "guest pause v", "guest v is disabled");
     expect_why(&s, "No space left on device");
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 static void it_is_done(void **state)
@@ -324,7 +324,7 @@ static void it_is_done(void **state)
     assert_int_equal(saved(&s), 30);
     order(&s, "guest start v", "guest v is done");
     assert_int_equal(number(&s, "slices"), 30);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* On a GPU it shares a worker with the lanes: a crash ends that, the guest is disabled, and RoIs in
@@ -350,13 +350,13 @@ static void a_crash_on_a_gpu_is_charged_to_no_roi(void **state)
     assert_int_equal(server_counter(&s, "poison"), 0);
     assert_int_equal(server_counter(&s, "failed"), 0);
     assert_int_equal(number(&s, "disabled"), 1);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
     workers_open(&s, &l,
                  "devices: [{backend: cuda, lanes: 1}]\n" ONE_BATCH PATIENT
                  "guests:\n  - {guest: v, plugin: visitor, backend: cuda, when: partition}\n");
     await_state(&s, "disabled"); /* this one cannot be divided */
     expect_why(&s, "not supported");
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
     assert_int_equal(unsetenv("TRIGD_TEST_BACKENDS"), 0);
 }
 

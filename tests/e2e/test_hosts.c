@@ -25,11 +25,11 @@ static void memory_has_a_limit(void **state)
     workers_send(&l, 100, 5, FAULT_MEMORY);
     workers_expect(&l, 100, 5, FAILED);
     assert_int_equal(workers_number(&s, "cpu:0/1", "deaths"), 0);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
     workers_open(&s, &l, workers_one_lane); /* without a limit it is there */
     workers_send(&l, 100, 5, FAULT_MEMORY);
     workers_expect(&l, 100, WORKERS_BATCH, 0);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* More lanes than any host of today has cores. */
@@ -46,7 +46,7 @@ static void many_lanes(void **state)
         workers_send(&l, token, WORKERS_BATCH, 0);
         workers_expect(&l, token, WORKERS_BATCH, 0);
     }
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* Each NUMA node of a host has a worker of its own; the end of one leaves the others serving. */
@@ -74,7 +74,7 @@ static void many_nodes(void **state)
     }
     workers_wait(&s, "cpu:0@7/1", "restarts", 1);
     assert_int_equal(workers_number(&s, "cpu:0/1", "deaths"), 0);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 static void lose_gpu(const struct server *s, int gpu, bool is_lost)
@@ -138,7 +138,7 @@ static void many_gpus(void **state)
         snprintf(name, sizeof name, "cuda:%d/1", gpu);
         assert_int_equal(workers_number(&s, name, "deaths") > 0, gpu == 3);
     }
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 static const char two_gpus[] =
@@ -177,7 +177,7 @@ static void one_of_two_gpus(void **state)
     assert_true(server_counter(&s, "retried") > 0);
     assert_int_equal(server_counter(&s, "failed"), 0);
     assert_int_equal(server_counter(&s, "poison"), 0);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* An RoI under which the device is lost wherever it runs is the reason, and is found alone. */
@@ -194,7 +194,7 @@ static void an_roi_that_loses_every_gpu(void **state)
     assert_int_equal(server_counter(&s, "failed"), 1);
     workers_send(&l, 200, WORKERS_BATCH, 0); /* and it serves on */
     workers_expect(&l, 200, WORKERS_BATCH, 0);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* RoIs run again on a device that is there, when the first one is not. */
@@ -208,7 +208,7 @@ static void without_the_first_gpu(void **state)
     workers_send(&l, 100, 5, FAULT_COLLECT);
     workers_expect(&l, 100, 5, FAILED);
     assert_int_equal(server_counter(&s, "failed"), 1);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 int main(void)

@@ -60,14 +60,6 @@ static void restart(struct server *s, struct link *l, int signal)
     connect_to(l, s);
 }
 
-static void end_well(struct server *s, struct link *l)
-{
-    server_wait_counter(s, "in_flight", 0);
-    server_check_ledger(s);
-    link_close(l);
-    server_stop(s);
-}
-
 /* Rows of `show poison`. */
 static uint32_t listed(struct server *s)
 {
@@ -144,7 +136,7 @@ static void it_is_not_run_again(void **state)
     assert_int_equal(ask(&l, 7, FAULT_CRASH, 51), FAILED); /* another one: it runs, and is listed */
     assert_int_equal(server_counter(&s, "poison"), 1);
     assert_int_equal(ask(&l, 7, 1, 50), 1); /* what is well goes its way */
-    end_well(&s, &l);
+    link_end_well(&s, &l);
 }
 
 static void it_is_cleared(void **state)
@@ -163,7 +155,7 @@ static void it_is_cleared(void **state)
     assert_int_equal(ask(&l, 7, FAULT_EXIT, 50), FAILED);
     assert_int_equal(server_counter(&s, "poison"), 2);
     assert_int_equal(server_counter(&s, "poison_known"), 0);
-    end_well(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* A batch that fails and ends no worker is no poison of workers: it may be tried again. */
@@ -178,7 +170,7 @@ static void a_failure_is_not_listed(void **state)
     assert_int_equal(ask(&l, 7, FAULT_COLLECT, 50), FAILED);
     assert_int_equal(ask(&l, 7, FAULT_ROI, 50), FAILED);
     assert_int_equal(listed(&s), 0);
-    end_well(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* The list is bounded: the oldest one is forgotten. */
@@ -198,7 +190,7 @@ static void it_is_bounded(void **state)
     assert_int_equal(server_counter(&s, "poison_known"), 2);
     assert_int_equal(ask(&l, 0, FAULT_EXIT, 20), FAILED);
     assert_int_equal(server_counter(&s, "poison"), 4);
-    end_well(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* A damaged line is left out, the others hold. */
@@ -232,7 +224,7 @@ static void a_damaged_list(void **state)
     assert_int_equal(server_counter(&s, "poison_known"), 1);
     assert_int_equal(ask(&l, 1, FAULT_EXIT, 20), FAILED);
     assert_int_equal(server_counter(&s, "poison"), 1);
-    end_well(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* `trigreplay reproduce` ends with the same crashes, beside the daemon that runs. */
@@ -290,7 +282,7 @@ static void the_reason_is_kept(void **state)
     }
     roifile_close(file);
     reproduce(&s, path);
-    end_well(&s, &l);
+    link_end_well(&s, &l);
 }
 
 int main(void)

@@ -66,7 +66,7 @@ static void high_before_low(void **state)
                 last_high = n;
     }
     assert_in_range(last_high, n_high - 1, n_low - 1); /* by arrival it would be the last of all */
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* ---------------------------------------------------------------- early decisions */
@@ -122,7 +122,7 @@ static void before_all_chains_have_ended(void **state)
     assert_int_equal(d->n_chains, 3);
     assert_int_equal(d->n_streams, 3);
     assert_int_equal(server_counter(&s, "early"), 6);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 static void as_soon_as_a_chain_accepts(void **state)
@@ -136,7 +136,7 @@ static void as_soon_as_a_chain_accepts(void **state)
         decide(&l, &(struct roi_spec){.token = 1, .roi_id = FAULT_STALL, .n = 20, .l1_bits = 2}),
         2);
     assert_int_equal(server_counter(&s, "early"), 1);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* ---------------------------------------------------------------- quarantine */
@@ -198,7 +198,7 @@ static void a_worker_that_keeps_dying(void **state)
     assert_int_equal(d->n_skipped, 0);
     assert_false(d->accept); /* the cut decides again */
     assert_int_equal(server_counter(&s, "failed"), 1);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 int main(void)

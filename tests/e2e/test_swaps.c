@@ -114,7 +114,7 @@ static void a_plugin_is_replaced(void **state)
         i += (uint32_t)m->decisions->n_decisions - 1;
     }
     assert_int_equal(server_counter(&s, "failed"), 0);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* A create that never ends holds up the reload and nothing else: RoIs are decided, the operator is
@@ -172,7 +172,7 @@ static void a_plugin_that_others_can_write(void **state)
     link_hello(&l, "swap", 0);
     workers_send(&l, 100, WORKERS_BATCH, 0);
     workers_expect(&l, 100, WORKERS_BATCH, 0);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 int main(void)

@@ -25,7 +25,7 @@ static void one_culprit(uint32_t fault, bool ends_worker)
     workers_send(&l, 200, WORKERS_BATCH, 0); /* and it serves on */
     workers_expect(&l, 200, WORKERS_BATCH, 0);
     assert_int_equal(workers_number(&s, "cpu:0/1", "deaths"), ends_worker);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 static void a_segmentation_fault(void **state)
@@ -81,7 +81,7 @@ static void a_lie_costs_its_roi(void **state)
     workers_expect(&l, 100, 2, FAILED);
     assert_int_equal(server_counter(&s, "plugin_errors"), 1);
     assert_int_equal(server_counter(&s, "retried"), 0);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* A plugin that says it has made more than there is room for. */
@@ -111,7 +111,7 @@ static void more_than_its_room(void **state)
         assert_int_equal(result[i] & NOT_LATE, FAILED);
     assert_int_equal(server_counter(&s, "plugin_errors"), WORKERS_BATCH);
     assert_int_equal(workers_number(&s, "cpu:0/1", "deaths"), 0);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* A worker whose batch hangs is ended; the culprit hangs again alone, the others do not. */
@@ -131,7 +131,7 @@ static void a_hang(void **state)
     assert_int_equal(workers_number(&s, "cpu:0/1", "hangs"), 1);
     workers_send(&l, 200, WORKERS_BATCH, 0);
     workers_expect(&l, 200, WORKERS_BATCH, 0);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* ---------------------------------------------------------------- nobody is */
@@ -157,7 +157,7 @@ static void killed_under_load(void **state)
     }
     assert_int_equal(server_counter(&s, "failed"), 0);
     assert_int_equal(server_counter(&s, "accepted"), token);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* A worker that is stopped (SIGSTOP) hangs as well as one that loops. */
@@ -176,7 +176,7 @@ static void a_stopped_worker(void **state)
     workers_expect(&l, 100, WORKERS_BATCH, 0);
     assert_int_equal(server_counter(&s, "failed"), 0);
     workers_wait(&s, "cpu:0/1", "restarts", 1);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* Whether a process is still there, other than for its parent to look at. */
@@ -228,7 +228,7 @@ static void the_retry_worker_is_killed(void **state)
     workers_wait(&s, "retry cpu:0/1", "restarts", 1);
     workers_send(&l, 100, 0, FAULT_CRASH);
     workers_expect(&l, 100, 0, FAILED);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* ---------------------------------------------------------------- everything is wrong */
@@ -253,7 +253,7 @@ static void a_plugin_that_keeps_dying(void **state)
                     (result & NOT_LATE) == DEBUG_ACCEPT(TRIGD__V1__STATUS__TIMEOUT));
     }
     assert_int_equal(server_counter(&s, "failed"), 12);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* RoIs that end a worker now and then cost nobody else a pause. */
@@ -277,7 +277,7 @@ static void culprits_among_good_rois(void **state)
         token += WORKERS_BATCH;
     }
     assert_int_equal(server_counter(&s, "failed"), 8);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 /* With threads there is nobody to end: a lane that lost its device rests, others serve. */
@@ -296,7 +296,7 @@ static void a_lane_of_threads_rests(void **state)
         workers_expect(&l, token, WORKERS_BATCH, 0);
     }
     assert_int_equal(server_counter(&s, "failed"), 1);
-    workers_end(&s, &l);
+    link_end_well(&s, &l);
 }
 
 int main(void)

@@ -22,14 +22,6 @@ void workers_open(struct server *s, struct link *l, const char *config)
     link_hello(l, "workers", 0);
 }
 
-void workers_end(struct server *s, struct link *l)
-{
-    server_wait_counter(s, "in_flight", 0);
-    server_check_ledger(s);
-    link_close(l);
-    server_stop(s);
-}
-
 void workers_send(struct link *l, uint64_t first, uint32_t at, uint32_t fault)
 {
     struct roi_spec specs[WORKERS_BATCH];

@@ -28,8 +28,6 @@ extern const char workers_menu[];
 
 /* Starts a server with that configuration and the menu, and a client that has said Hello. */
 void workers_open(struct server *s, struct link *l, const char *config);
-/* Checks the ledger with nothing in flight, and ends both. */
-void workers_end(struct server *s, struct link *l);
 /* Sends a batch in which RoI `at` has that number; WORKERS_BATCH for none. */
 void workers_send(struct link *l, uint64_t first, uint32_t at, uint32_t fault);
 /* Wants that answer for RoI `at` and an accept by the chain for all others. */

@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "clock.h"
+#include "unixtime.h"
 
 #define MESSAGE 65536
 #define BEAT_MS 10 /* between two beats while the test waits */
@@ -42,14 +43,6 @@ void fake_supervisor(struct server *s, const char *config, const char *farm, con
 uint64_t fake_menu_key(void)
 {
     return hash_bytes(menu, strlen(menu));
-}
-
-static uint64_t unix_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
 /* ---------------------------------------------------------------- enlisting */

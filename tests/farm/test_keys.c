@@ -48,27 +48,15 @@ static void add_to_list(const struct server *s, const char *name, const struct k
     assert_int_equal(fclose(f), 0);
 }
 
-/* Endpoints and their keys are in one line each, so that `config` may have more. */
-static void write_config(const struct server *s, const char *endpoint, const char *config)
+/* With the keys of the test beside `config`. */
+static void configure(struct server *s, const char *endpoint, const char *config)
 {
-    char path[128];
-    FILE *f;
+    char quoted[80], text[1280];
 
-    snprintf(path, sizeof path, "%s/trigd.yaml", s->folder);
-    f = fopen(path, "w");
-    assert_non_null(f);
-    fprintf(f,
-            "endpoints: [\"%s\"]\n"
-            "menu: menu.yaml\n"
-            "plugin_path: [\"%s/test-plugins\", \"%s/plugins\"]\n"
-            "backend_path: \"%s/%s\"\n"
-            "control: {socket: control}\n"
-            "http: {address: \"\"}\n"
-            "security: {key_file: own.key, clients_file: clients}\n"
-            "%s",
-            endpoint, getenv("TRIGD_BUILD"), getenv("TRIGD_BUILD"), getenv("TRIGD_BUILD"),
-            server_backends(), config);
-    assert_int_equal(fclose(f), 0);
+    s->shards = 1;
+    snprintf(quoted, sizeof quoted, "\"%s\"", endpoint);
+    snprintf(text, sizeof text, "security: {key_file: own.key, clients_file: clients}\n%s", config);
+    server_configure(s, quoted, text);
 }
 
 static void start(void **state)
@@ -94,13 +82,13 @@ static void start(void **state)
              "farm: {name: s, endpoint: \"%s\", keys_file: nodes, heartbeat_ms: 50, "
              "lost_beats: 100}\n",
              farm_endpoint);
-    write_config(&sup, client_endpoint, text);
+    configure(&sup, client_endpoint, text);
     snprintf(text, sizeof text,
              "devices: [{backend: cpu, lanes: 1}]\n"
              "threads: {shards: 2}\n"
              "supervisor: {name: n1, endpoints: \"%s\", key_file: \"%s/own.key.pub\"}\n",
              farm_endpoint, sup.folder);
-    write_config(&node, node_endpoint, text);
+    configure(&node, node_endpoint, text);
     sup.program = "trigsup";
     server_launch(&sup);
     server_launch(&node);

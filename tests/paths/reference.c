@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 struct search {
     const struct pa_config *c;
     const struct roi *r;
@@ -189,12 +191,8 @@ static void grow(struct search *s, uint32_t d, uint32_t length)
     if (ends) {
         struct reference *ret = s->ret;
 
-        if (ret->n_paths == ret->room) {
-            ret->room = ret->room ? 2 * ret->room : 64;
-            ret->path = realloc(ret->path, ret->room * sizeof *ret->path);
-            if (!ret->path)
-                exit(1);
-        }
+        if (array_grow(&ret->path, ret->n_paths, &ret->room, sizeof *ret->path) < 0)
+            exit(1);
         s->path.n_hits = length + 1;
         ret->path[ret->n_paths++] = s->path;
     }

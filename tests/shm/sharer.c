@@ -42,31 +42,13 @@ void sharer_server(struct server *s, const char *config, const char *menu)
 
 void sharer_prepare(struct server *s, const char *third, const char *config, const char *menu)
 {
-    const char *build = getenv("TRIGD_BUILD");
-    char path[256];
-    FILE *f;
+    char endpoints[400];
 
-    assert_non_null(build);
-    memset(s, 0, sizeof *s);
-    snprintf(s->folder, sizeof s->folder, "/tmp/trigd-shm-XXXXXX");
-    assert_non_null(mkdtemp(s->folder));
-    snprintf(s->endpoint, sizeof s->endpoint, "ipc://%s/in", s->folder);
-    snprintf(s->control, sizeof s->control, "%s/control", s->folder);
-    snprintf(path, sizeof path, "%s/trigd.yaml", s->folder);
-    f = fopen(path, "w");
-    assert_non_null(f);
-    fprintf(f,
-            "endpoints: [\"%s\", \"shm://%s/shm\"%s%s]\n"
-            "menu: menu.yaml\n"
-            "plugin_path: [\"%s/test-plugins\", \"%s/plugins\"]\n"
-            "backend_path: \"%s/%s\"\n"
-            "cache_dir: cache\n"
-            "control: {socket: control}\n"
-            "http: {address: \"\"}\n%s",
-            s->endpoint, s->folder, third ? ", " : "", third ? third : "", build, build, build,
-            server_backends(), config);
-    assert_int_equal(fclose(f), 0);
-    server_menu(s, menu);
+    server_prepare(s, config, menu);
+    s->shards = 1;
+    snprintf(endpoints, sizeof endpoints, "\"%s\", \"shm://%s/shm\"%s%s", s->endpoint, s->folder,
+             third ? ", " : "", third ? third : "");
+    server_configure(s, endpoints, config);
 }
 
 void sharer_open(struct sharer *c, const struct server *s)
@@ -136,11 +118,7 @@ Trigd__V1__FromDaemon *sharer_expect(struct sharer *c, Trigd__V1__FromDaemon__Bo
     do { /* credits come and go with other clients */
         m = sharer_receive(c, 10000, NULL);
     } while (m && m->body_case == TRIGD__V1__FROM_DAEMON__BODY_CREDIT && m->body_case != kind);
-    if (!m)
-        fail_msg("no answer; kind %d was expected", (int)kind);
-    if (m->body_case != kind)
-        fail_msg("answer of kind %d, not %d: %s", (int)m->body_case, (int)kind,
-                 m->body_case == TRIGD__V1__FROM_DAEMON__BODY_ERROR ? m->error->text : "");
+    answer_expect(m, kind);
     return m;
 }
 

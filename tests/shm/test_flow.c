@@ -29,13 +29,6 @@ static const char menu[] = "name: flow\n"
                            "  - {name: c, id: 1, steps: [{step: f, cuts: [{value: n, min: 10}]}],\n"
                            "     streams: [physics]}\n";
 
-static void end_well(struct server *s)
-{
-    server_wait_counter(s, "in_flight", 0);
-    server_check_ledger(s);
-    server_stop(s);
-}
-
 /* Decisions are those that the plugin makes of each RoI's own data, beside a ZeroMQ client's. */
 static void decides(void **state)
 {
@@ -66,7 +59,7 @@ static void decides(void **state)
     assert_int_equal(server_counter(&s, "received"), 2 * 20 * 24);
     sharer_close(&c);
     link_close(&l);
-    end_well(&s);
+    server_end_well(&s);
 }
 
 /* Bad RoIs are answered one by one and change nothing else. */
@@ -113,7 +106,7 @@ static void refuses(void **state)
     assert_int_equal(server_counter(&s, "received"), 3);
     assert_int_equal(server_counter(&s, "failed"), 1);
     sharer_close(&c);
-    end_well(&s);
+    server_end_well(&s);
 }
 
 /* Sends an RoI with a value that is not allowed and expects the sentence of a message for it. */
@@ -175,7 +168,7 @@ static void refuses_what_nobody_reads(void **state)
     assert_int_equal(server_counter(&s, "received"), 5);
     server_wait_counter(&s, "pool_rois", 0);
     sharer_close(&c);
-    end_well(&s);
+    server_end_well(&s);
 }
 
 /* More RoIs than credits: Busy for those beyond, a decision for each of the others. */
@@ -219,7 +212,7 @@ static void overruns(void **state)
     assert_int_equal(server_counter(&s, "credit_violations"), busy);
     assert_true(busy > 0);
     sharer_close(&c);
-    end_well(&s);
+    server_end_well(&s);
 }
 
 /* RoIs in the debug stream's file; each has the spacepoints that were sent. */
@@ -300,7 +293,7 @@ static void drains(void **state)
     sharer_send_rois(&c, &spec, 1);
     sharer_collect(&c, 5, 1, NULL);
     sharer_close(&c);
-    end_well(&s);
+    server_end_well(&s);
 }
 
 /* SIGTERM with RoIs in flight: they are decided, the answers come, then the daemon hangs up. */
@@ -348,7 +341,7 @@ static void heartbeats(void **state)
     assert_int_equal(server_counter(&s, "clients"), 1);
     sharer_close(&c);
     server_wait_counter(&s, "clients", 0);
-    end_well(&s);
+    server_end_well(&s);
 }
 
 /* Starts the replayer over shared memory. */
@@ -390,7 +383,7 @@ static void replays(void **state)
     assert_int_equal(server_counter(&s, "received"), 5000);
     assert_int_equal(server_counter(&s, "errors"), server_counter(&s, "failed"));
     assert_true(server_counter(&s, "errors") > 0);
-    end_well(&s);
+    server_end_well(&s);
 }
 
 /* The daemon is killed and started anew under a replayer, which goes on where it was. */
@@ -412,7 +405,7 @@ static void replays_over_restarts(void **state)
     }
     expect_whole(replay);
     assert_true(server_counter(&s, "received") > 0);
-    end_well(&s);
+    server_end_well(&s);
 }
 
 int main(void)

@@ -34,13 +34,6 @@ static const char menu[] = "name: hostile\n"
                            "  - {name: c, id: 1, steps: [{step: f, cuts: [{value: n, min: 10}]}],\n"
                            "     streams: [physics]}\n";
 
-static void end_well(struct server *s)
-{
-    server_wait_counter(s, "in_flight", 0);
-    server_check_ledger(s);
-    server_stop(s);
-}
-
 /* A few RoIs of a ZeroMQ client come back as they must. */
 static void works_for_others(struct server *s)
 {
@@ -117,7 +110,7 @@ static void killed(void **state)
     works_for_others(&s);
     server_wait_counter(&s, "in_flight", 0);
     server_wait_counter(&s, "pool_rois", 0);
-    end_well(&s);
+    server_end_well(&s);
 }
 
 /* Killed while a lane is held up with its RoIs: the region lives on until they are let go. */
@@ -142,7 +135,7 @@ static void killed_in_flight(void **state)
     server_wait_counter(&s, "in_flight", 0);
     assert_int_equal(server_counter(&s, "undeliverable"), 32);
     server_wait_counter(&s, "pool_rois", 0);
-    end_well(&s);
+    server_end_well(&s);
 }
 
 /* The packet that says: look at the ring. */
@@ -177,7 +170,7 @@ static void nonsense_positions(void **state)
     sharer_close(&c);
     works_for_others(&s);
     server_wait_counter(&s, "clients", 0);
-    end_well(&s);
+    server_end_well(&s);
 }
 
 static uint32_t next(uint32_t *seed)
@@ -249,7 +242,7 @@ static void scribblers(void **state)
     server_wait_counter(&s, "clients", 0);
     assert_true(server_counter(&s, "errors") > 1000);
     works_for_others(&s);
-    end_well(&s);
+    server_end_well(&s);
 }
 
 /* Sends good RoIs and changes their values for as long as the daemon has them. */
@@ -299,7 +292,7 @@ static void changers(void **state)
         assert_int_equal(status, 0);
     }
     assert_true(server_counter(&s, "received") + server_counter(&s, "errors") > 20);
-    end_well(&s);
+    server_end_well(&s);
 }
 
 /* Says nothing for three heartbeats: forgotten, and told so by the end of its connection. */
@@ -315,7 +308,7 @@ static void silent(void **state)
     sharer_expect_gone(&c);
     server_wait_counter(&s, "clients", 0);
     sharer_close(&c);
-    end_well(&s);
+    server_end_well(&s);
 }
 
 /* Never takes an answer out of the ring: forgotten once 4096 wait beside it. */
@@ -342,7 +335,7 @@ static void does_not_read(void **state)
     assert_true(server_counter(&s, "errors") > 4096);
     sharer_close(&c);
     works_for_others(&s);
-    end_well(&s);
+    server_end_well(&s);
 }
 
 /* Packets that are no messages, too long, or too early. */
@@ -369,7 +362,7 @@ static void bad_packets(void **state)
     sharer_put(&c, &e);
     sharer_collect(&c, 9, 1, NULL);
     sharer_close(&c);
-    end_well(&s);
+    server_end_well(&s);
 }
 
 /* All places taken: an Error that says so; one that left makes room. */
@@ -400,7 +393,7 @@ static void too_many(void **state)
     for (int i = 1; i < 5; i++)
         sharer_close(&c[i]);
     server_wait_counter(&s, "clients", 0);
-    end_well(&s);
+    server_end_well(&s);
 }
 
 int main(void)

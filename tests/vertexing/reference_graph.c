@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "array.h"
 #include "vertexing.h"
 
 /* A track at its point closest to the beam line; variances across it, at that point. */
@@ -131,15 +132,8 @@ static enum ref_cut cut_of(const struct vx_config *c, const struct ref_graph *g,
 
 static int add_edge(struct ref_graph *g, struct ref_edge edge)
 {
-    if (g->n_edges == g->room) {
-        const uint32_t room = g->room ? 2 * g->room : 64;
-        struct ref_edge *more = realloc(g->edge, room * sizeof *more);
-
-        if (!more)
-            return -ENOMEM;
-        g->edge = more;
-        g->room = room;
-    }
+    if (array_grow(&g->edge, g->n_edges, &g->room, sizeof *g->edge) < 0)
+        return -ENOMEM;
     g->edge[g->n_edges++] = edge;
     return 0;
 }
