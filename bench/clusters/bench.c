@@ -29,7 +29,7 @@
 struct bench {
     struct algo_host host[PLUGINS]; /* clusters, hough, vertexing */
     struct geometry geometry;
-    FILE *json;
+    struct results out;
     const char *backend, *only; /* of these alone; NULL: all */
     uint32_t lanes;             /* on a GPU, so many alone; 0: some numbers */
     uint32_t n, runs, seed;     /* seed: of the physics */
@@ -106,19 +106,13 @@ static void sample_free(struct sample *s)
 static void tell(const struct bench *b, const struct sample *s, const char *what,
                  const char *device, const struct result *rates)
 {
-    char figure[128];
-
-    snprintf(figure, sizeof figure, "%s, %s", s->name, what);
-    result_report(b->json,
-                  &(struct result_figure){.bench = "clusters",
-                                          .figure = figure,
-                                          .unit = "events/s",
-                                          .command = "bench_clusters",
+    result_report(&b->out,
+                  &(struct result_figure){.unit = "events/s",
                                           .higher_is_better = true,
-                                          .baseline = s->base > 0 ? "lean program, one core" : NULL,
+                                          .baseline = "lean program, one core",
                                           .baseline_value = s->base,
                                           .device = device},
-                  rates);
+                  rates, "%s, %s", s->name, what);
 }
 
 static void measure_lean(const struct bench *b, struct sample *s)
@@ -285,16 +279,12 @@ static void measure_all(const struct bench *b, struct sample *s)
 static void tell_physics(const struct bench *b, const char *figure, const char *unit,
                          bool higher_is_better, double value, double error, uint32_t n)
 {
-    char text[128];
+    const struct results out = {
+        .bench = "physics-clusters", .command = "bench_clusters", .json = b->out.json};
 
-    snprintf(text, sizeof text, "velo-banks, seed %u, %s", b->seed, figure);
-    result_report_value(b->json,
-                        &(struct result_figure){.bench = "physics-clusters",
-                                                .figure = text,
-                                                .unit = unit,
-                                                .command = "bench_clusters",
-                                                .higher_is_better = higher_is_better},
-                        value, error, n);
+    result_report_value(&out,
+                        &(struct result_figure){.unit = unit, .higher_is_better = higher_is_better},
+                        value, error, n, "velo-banks, seed %u, %s", b->seed, figure);
 }
 
 /* A part of n, with its binomial error. */
@@ -360,12 +350,10 @@ static int parse(struct bench *b, int argc, char **argv, int *ret_files)
          "figures with this in their name, and no physics"},
         {"physics", ARG_FLAG, &b->is_physics, 0, 0, NULL, "the physics alone"},
         {"seed", ARG_U32, &b->seed, 1, UINT32_MAX, "N", "of the physics"},
-        {"json", ARG_APPEND, &b->json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &b->out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     const int r = args_parse_words(argc, argv, "[OPTION ...] [FILE.bin ...]", table, ret_files);
 
-    if (b->json)
-        setvbuf(b->json, NULL, _IOLBF, 0); /* what was measured stays when it is stopped */
     if (is_quick) {
         b->n = 64;
         b->runs = 3;
@@ -376,7 +364,7 @@ static int parse(struct bench *b, int argc, char **argv, int *ret_files)
 int main(int argc, char **argv)
 {
     static const char *const plugins[PLUGINS] = {"clusters", "hough", "vertexing"};
-    struct bench b = {.n = 512, .runs = 5, .seed = SEED};
+    struct bench b = {.out = {.bench = "clusters"}, .n = 512, .runs = 5, .seed = SEED};
     int n_files;
     const int args = parse(&b, argc, argv, &n_files);
     char why[256];
@@ -405,7 +393,5 @@ int main(int argc, char **argv)
     geometry_fini(&b.geometry);
     for (uint32_t k = 0; k < PLUGINS; k++)
         algo_host_close(&b.host[k]);
-    if (b.json)
-        fclose(b.json);
-    return 0;
+    return result_end(&b.out, 0);
 }

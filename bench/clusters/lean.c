@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 int lean_open(const struct geometry *g, struct lean *ret)
 {
     const size_t pixels = (size_t)(g->n_columns + 2) * (g->n_rows + 2);
@@ -39,15 +41,8 @@ static int add_hit(struct lean *l, uint32_t sensor, uint32_t n, uint32_t sum_col
     const float a = here + (float)(sum_column - column * n) / (float)n * (next - here);
     const float b = ((float)row + 0.5f + (float)(sum_row - row * n) / (float)n) * l->g->row_pitch;
 
-    if (l->n_hits == l->room) {
-        const uint32_t room = l->room ? 2 * l->room : 4096;
-        struct lean_hit *more = realloc(l->hit, room * sizeof *more);
-
-        if (!more)
-            return -ENOMEM;
-        l->hit = more;
-        l->room = room;
-    }
+    if (array_grow(&l->hit, l->n_hits, &l->room, sizeof *l->hit) < 0)
+        return -ENOMEM;
     l->hit[l->n_hits++] = (struct lean_hit){s->column[0] * a + s->row[0] * b + s->corner[0],
                                             s->column[1] * a + s->row[1] * b + s->corner[1],
                                             s->column[2] * a + s->row[2] * b + s->corner[2],

@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
@@ -17,6 +16,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "folder.h"
 
 int process_folder(char *path, size_t bytes)
 {
@@ -78,16 +79,10 @@ int process_new_folder(char path[PROCESS_FOLDER_BYTES])
     return -errno;
 }
 
-static int remove_one(const char *path, const struct stat *s, int flag, struct FTW *ftw)
-{
-    (void)s, (void)flag, (void)ftw;
-    return remove(path);
-}
-
 void process_remove_folder(const char *path)
 {
     if (path[0])
-        nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        folder_remove(path);
 }
 
 int process_start(const char *program, const char *const *args, const char *const *env,

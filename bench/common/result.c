@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -63,44 +64,50 @@ static const char *variable(const char *name, const char *otherwise)
     return value && *value ? value : otherwise;
 }
 
-void result_write_value(FILE *json, const struct result_figure *f, double value, double spread,
-                        uint32_t runs)
+static const char *device_of(const struct results *out, const struct result_figure *f)
+{
+    return f->device ? f->device : out->device ? out->device : "cpu";
+}
+
+static void print_command(const struct results *out, FILE *to)
+{
+    fprintf(to, "%s%s", out->command ? "" : "bench_", out->command ? out->command : out->bench);
+}
+
+static void write_line(const struct results *out, const struct result_figure *f, const char *name,
+                       double value, double spread, uint32_t runs)
 {
     char date[32] = "", machine[65] = "";
+    FILE *json = out->json;
     time_t now = time(NULL);
     struct tm utc;
 
-    if (!json)
-        return;
     if (gmtime_r(&now, &utc))
         strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
     gethostname(machine, sizeof machine - 1);
     fprintf(json, "{\"bench\": \"%s\", \"figure\": \"%s\", \"value\": %.6g, \"unit\": \"%s\"",
-            f->bench, f->figure, value, f->unit);
+            out->bench, name, value, f->unit);
     fprintf(json, ", \"better\": \"%s\"", f->higher_is_better ? "higher" : "lower");
     if (f->goal > 0)
         fprintf(json, ", \"goal\": %.6g", f->goal);
-    if (f->baseline)
+    if (f->baseline && f->baseline_value > 0)
         fprintf(json, ", \"baseline\": {\"name\": \"%s\", \"value\": %.6g}", f->baseline,
                 f->baseline_value);
     fprintf(json, ", \"runs\": %u, \"spread\": %.3g", runs, spread);
     fprintf(json, ", \"machine\": \"%s\", \"device\": \"%s\"",
-            f->machine ? f->machine : variable("TRIGD_MACHINE", machine),
-            f->device ? f->device : "cpu");
-    fprintf(json, ", \"commit\": \"%s\", \"date\": \"%s\", \"command\": \"%s\"}\n",
-            variable("TRIGD_COMMIT", ""), date, f->command);
+            out->machine ? out->machine : variable("TRIGD_MACHINE", machine), device_of(out, f));
+    fprintf(json, ", \"commit\": \"%s\", \"date\": \"%s\", \"command\": \"",
+            variable("TRIGD_COMMIT", ""), date);
+    print_command(out, json);
+    fputs("\"}\n", json);
+    fflush(json); /* stays when the program is stopped */
 }
 
-void result_write(FILE *json, const struct result_figure *f, const struct result *r)
+static void print_row(const struct results *out, const struct result_figure *f, const char *name,
+                      double value, double spread)
 {
-    result_write_value(json, f, result_median(r), result_spread(r), r->n);
-}
-
-void result_report_value(FILE *json, const struct result_figure *f, double value, double spread,
-                         uint32_t runs)
-{
-    printf("%-66s %-28.28s %12.5g %-8s +- %4.1f %%", f->figure, f->device ? f->device : "cpu",
-           value, f->unit, value > 0 ? 100 * spread / value : 0);
+    printf("%-66s %-28.28s %12.5g %-8s +- %4.1f %%", name, device_of(out, f), value, f->unit,
+           value > 0 ? 100 * spread / value : 0);
     if (f->baseline && f->baseline_value > 0 && value > 0)
         printf("  %.3g x %s",
                f->higher_is_better ? value / f->baseline_value : f->baseline_value / value,
@@ -110,19 +117,47 @@ void result_report_value(FILE *json, const struct result_figure *f, double value
                (f->higher_is_better ? value >= f->goal : value <= f->goal) ? "met" : "not met");
     putchar('\n');
     fflush(stdout);
-    result_write_value(json, f, value, spread, runs);
 }
 
-void result_report(FILE *json, const struct result_figure *f, const struct result *r)
+static void report(const struct results *out, const struct result_figure *f, double value,
+                   double spread, uint32_t runs, const char *name, va_list args)
 {
-    result_report_value(json, f, result_median(r), result_spread(r), r->n);
+    char text[400];
+
+    vsnprintf(text, sizeof text, name, args);
+    if (!out->has_table)
+        print_row(out, f, text, value, spread);
+    if (out->json)
+        write_line(out, f, text, value, spread, runs);
 }
 
-int result_end(FILE *json, const char *program, int r)
+void result_report_value(const struct results *out, const struct result_figure *f, double value,
+                         double spread, uint32_t runs, const char *name, ...)
 {
-    if (json && fclose(json) != 0 && r == 0)
+    va_list args;
+
+    va_start(args, name);
+    report(out, f, value, spread, runs, name, args);
+    va_end(args);
+}
+
+void result_report(const struct results *out, const struct result_figure *f, const struct result *r,
+                   const char *name, ...)
+{
+    va_list args;
+
+    va_start(args, name);
+    report(out, f, result_median(r), result_spread(r), r->n, name, args);
+    va_end(args);
+}
+
+int result_end(const struct results *out, int r)
+{
+    if (out->json && fclose(out->json) != 0 && r == 0)
         r = -errno;
-    if (r < 0)
-        fprintf(stderr, "%s: %s\n", program, strerror(-r));
+    if (r < 0) {
+        print_command(out, stderr);
+        fprintf(stderr, ": %s\n", strerror(-r));
+    }
     return r < 0;
 }

@@ -27,27 +27,35 @@ double result_quantile(double *values, size_t n, double q);
 /* The binomial error of a part of n. */
 double result_error(double part, double n);
 
-struct result_figure {
-    const char *bench, *figure, *unit, *command;
-    bool higher_is_better;
-    double goal;          /* 0: none */
-    const char *baseline; /* NULL: none */
-    double baseline_value;
+struct results {         /* the figures of a program */
+    const char *bench;   /* the part of the documentation that they belong to */
+    const char *command; /* NULL: "bench_" and the above */
     const char *machine; /* NULL: TRIGD_MACHINE of the environment, or the host's name */
     const char *device;  /* NULL: "cpu" */
+    bool has_table;      /* the program prints a table of its own: no rows on stdout */
+    FILE *json;          /* NULL: none are written */
 };
-/* Writes one line; nothing when `json` is NULL.  The spread, half the way from the smallest to the
- * largest of the runs or a statistical error, is in the unit of the value.  The commit is
- * TRIGD_COMMIT of the environment, or "". */
-void result_write_value(FILE *json, const struct result_figure *f, double value, double spread,
-                        uint32_t runs);
-void result_write(FILE *json, const struct result_figure *f, const struct result *r);
-/* The same, after a row on stdout: figure, device, value, spread, what it is compared with. */
-void result_report_value(FILE *json, const struct result_figure *f, double value, double spread,
-                         uint32_t runs);
-void result_report(FILE *json, const struct result_figure *f, const struct result *r);
+
+struct result_figure {
+    const char *unit;
+    bool higher_is_better;
+    double goal;           /* 0: none */
+    const char *baseline;  /* NULL: none */
+    double baseline_value; /* 0: none */
+    const char *device;    /* NULL: that of the results */
+};
+
+/* Prints a row (figure, device, value, spread, comparison) and writes one line, under a name in the
+ * manner of printf.  The spread, half the way from the smallest to the largest of the runs or a
+ * statistical error, is in the unit of the value.  The commit is TRIGD_COMMIT of the environment,
+ * or "". */
+void result_report_value(const struct results *out, const struct result_figure *f, double value,
+                         double spread, uint32_t runs, const char *name, ...)
+    __attribute__((format(printf, 6, 7)));
+void result_report(const struct results *out, const struct result_figure *f, const struct result *r,
+                   const char *name, ...) __attribute__((format(printf, 4, 5)));
 
 /* The end of main: closes the file of figures and prints an error of the program.  Its exit code.
  */
-int result_end(FILE *json, const char *program, int r);
+int result_end(const struct results *out, int r);
 #endif

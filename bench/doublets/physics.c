@@ -19,7 +19,8 @@
 #define BINS      8u
 #define PARTICLES 64u /* hits of one particle that are looked at */
 
-static FILE *json;
+static struct results out = {
+    .bench = "physics-doublets", .command = "doublets_physics", .has_table = true};
 static uint32_t first = 100000; /* event: nothing was tuned on those from there on */
 static const double pt_edges[BINS + 1] = {0.3, 0.5, 0.6, 0.75, 0.9, 1.5, 3, 10, 1e9};
 static const double eta_edges[BINS + 1] = {-3, -2.5, -1.8, -1.2, 0, 1.2, 1.8, 2.5, 3};
@@ -37,20 +38,13 @@ static void report(const char *preset, const char *what, const struct count *c)
 {
     const double value = c->all > 0 ? c->found / c->all : 0;
     const double error = result_error(value, c->all);
-    char text[120];
 
     if (c->all < 1)
         return;
     printf("%-9s %-36s %.4f +- %.4f  (%.0f of %.0f)\n", preset, what, value, error, c->found,
            c->all);
-    snprintf(text, sizeof text, "%s, %s", preset, what);
-    result_write_value(json,
-                       &(struct result_figure){.bench = "physics-doublets",
-                                               .figure = text,
-                                               .unit = "",
-                                               .command = "doublets_physics",
-                                               .higher_is_better = true},
-                       value, error, 1);
+    result_report_value(&out, &(struct result_figure){.unit = "", .higher_is_better = true}, value,
+                        error, 1, "%s, %s", preset, what);
 }
 
 static void add(struct count *bins, const double *edges, double at, bool found)
@@ -209,7 +203,7 @@ int main(int argc, char **argv)
         {"quick", ARG_FLAG, &quick, 0, 0, NULL, "few events"},
         {"first", ARG_U32, &first, 0, 1u << 31, "EVENT",
          "number of the first event of each preset"},
-        {"json", ARG_APPEND, &json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     int r = args_parse(argc, argv, NULL, table);
 
@@ -222,5 +216,5 @@ int main(int argc, char **argv)
     for (uint32_t k = 0; r == 0 && k < sizeof list / sizeof *list; k++)
         r = measure(devices_get(0), list[k].preset, quick ? list[k].quick : list[k].events);
     devices_close();
-    return json && fclose(json) ? 1 : r;
+    return result_end(&out, 0) || r;
 }

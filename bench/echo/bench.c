@@ -21,12 +21,17 @@ static const char *const name[SERVER_KINDS] = {"echo", "echo and decode", "decod
                                                "trigd"};
 
 static struct options {
-    FILE *json;
+    struct results out;
     const char *only;
     uint32_t rounds, window;
     uint32_t clients, io_threads; /* io_threads: of ZeroMQ in each server */
     double seconds;
-} options = {.rounds = 5, .window = 256, .clients = 1, .io_threads = 1, .seconds = 0.4};
+} options = {.out = {.bench = "echo", .has_table = true},
+             .rounds = 5,
+             .window = 256,
+             .clients = 1,
+             .io_threads = 1,
+             .seconds = 0.4};
 
 struct bench {
     struct server server[SERVER_KINDS];
@@ -98,22 +103,20 @@ struct row { /* one figure of trigd beside that of another server */
 static void write_figure(struct bench *b, const char *size, const struct row *row,
                          const struct result *mine, const struct result *theirs)
 {
-    char text[128], command[128], crowd[32] = "";
-    struct result_figure f = {.bench = "echo",
-                              .figure = text,
-                              .unit = row->unit,
-                              .command = command,
-                              .higher_is_better = row->higher_is_better,
-                              .goal = row->goal * result_median(theirs),
-                              .baseline = name[row->other],
-                              .baseline_value = result_median(theirs)};
+    char command[128], crowd[32] = "";
+    const struct results out = {
+        .bench = "echo", .command = command, .has_table = true, .json = options.out.json};
+    const struct result_figure f = {.unit = row->unit,
+                                    .higher_is_better = row->higher_is_better,
+                                    .goal = row->goal * result_median(theirs),
+                                    .baseline = name[row->other],
+                                    .baseline_value = result_median(theirs)};
 
     if (options.clients > 1)
         snprintf(crowd, sizeof crowd, ", %u clients", options.clients);
-    snprintf(text, sizeof text, "%s, %s%s: %s", b->transport, size, crowd, row->figure);
     snprintf(command, sizeof command, "bench_echo --clients %u --io-threads %u", options.clients,
              options.io_threads);
-    result_write(options.json, &f, mine);
+    result_report(&out, &f, mine, "%s, %s%s: %s", b->transport, size, crowd, row->figure);
 }
 
 /* Says and writes how trigd's rate is beside another server's. */
@@ -237,9 +240,7 @@ static int run(void)
     for (int tcp = 0; tcp < 2 && r == 0; tcp++)
         if (!options.only || !strcmp(options.only, tcp ? "tcp" : "ipc"))
             r = measure_transport(&b, tcp);
-    if (options.json && fclose(options.json) != 0 && r == 0)
-        r = complain("the JSON file", -EIO);
-    return r;
+    return result_end(&options.out, r);
 }
 
 int main(int argc, char **argv)
@@ -251,7 +252,7 @@ int main(int argc, char **argv)
         {"only", ARG_TEXT, &options.only, 0, 0, "WAY", "ipc or tcp"},
         {"clients", ARG_U32, &options.clients, 1, CROWD_MAX, "N", "at a time"},
         {"io-threads", ARG_U32, &options.io_threads, 1, 16, "N", "of ZeroMQ in each server"},
-        {"json", ARG_APPEND, &options.json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &options.out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     int r;
 
@@ -264,5 +265,5 @@ int main(int argc, char **argv)
     r = args_parse(argc, argv, NULL, table);
     if (r != ARGS_OK)
         return r == ARGS_HELP ? 0 : 2;
-    return run() < 0 ? 1 : 0;
+    return run();
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <zmq.h>
 
+#include "answer.h"
 #include "wire.h"
 
 static const struct wire_limits limits = {
@@ -30,23 +31,11 @@ static const Trigd__V1__ToDaemon *decode(struct wire_decoder *d, zmq_msg_t *body
 static bool answer(const Trigd__V1__ToDaemon *m, zmq_msg_t *body)
 {
     const Trigd__V1__Roi *roi = m->batch->rois[0];
-    Trigd__V1__FromDaemon from = TRIGD__V1__FROM_DAEMON__INIT;
-    Trigd__V1__DecisionBatch batch = TRIGD__V1__DECISION_BATCH__INIT;
-    Trigd__V1__Decision decision = TRIGD__V1__DECISION__INIT, *list[1] = {&decision};
+    const uint64_t token = roi->token;
+    const uint32_t run = roi->run, l1id = roi->l1id;
 
-    decision.token = roi->token;
-    decision.run = roi->run;
-    decision.l1id = roi->l1id;
-    decision.accept = 1;
-    batch.n_decisions = 1;
-    batch.decisions = list;
-    from.body_case = TRIGD__V1__FROM_DAEMON__BODY_DECISIONS;
-    from.decisions = &batch;
     zmq_msg_close(body);
-    if (zmq_msg_init_size(body, trigd__v1__from_daemon__get_packed_size(&from)) < 0)
-        return false;
-    trigd__v1__from_daemon__pack(&from, zmq_msg_data(body));
-    return true;
+    return answer_make(token, run, l1id, body);
 }
 
 /* One message there and back; false on an error. */

@@ -64,14 +64,12 @@ static void close_one(void *arg)
 static void report(FILE *json, const char *figure, const char *unit, double goal,
                    const struct result *r)
 {
-    const struct result_figure f = {.bench = "farm",
-                                    .figure = figure,
-                                    .unit = unit,
-                                    .goal = goal,
-                                    .higher_is_better = !strcmp(unit, "1/s"),
-                                    .command = "bench_farm --only addresses"};
+    const struct results out = {
+        .bench = "farm", .command = "bench_farm --only addresses", .json = json};
+    const struct result_figure f = {
+        .unit = unit, .goal = goal, .higher_is_better = !strcmp(unit, "1/s")};
 
-    result_report(json, &f, r);
+    result_report(&out, &f, r, "%s", figure);
 }
 
 /* Rounds of one supervisor; rates, and its processor time of an address. */

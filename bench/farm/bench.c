@@ -27,11 +27,12 @@
 #define SEEDS          9u
 
 static struct options {
-    FILE *json;
+    struct results out;
     const char *only;
     uint32_t rounds, window, clients, nodes, io_threads, supervisors;
     double seconds, slow_seconds;
-} options = {.rounds = 7,
+} options = {.out = {.bench = "farm"},
+             .rounds = 7,
              .window = 64,
              .clients = 2,
              .nodes = 1,
@@ -64,32 +65,23 @@ struct sides {
 
 static void judge(const char *size, struct result *rate, struct result *cpu)
 {
-    const double ratio = result_median(&rate[FARM]) / result_median(&rate[PROXY]);
-    char figure[128], command[128];
-    struct result_figure f = {.bench = "farm",
-                              .figure = figure,
-                              .unit = "1/s",
-                              .command = command,
-                              .higher_is_better = true,
-                              .goal = RATE_GOAL * result_median(&rate[PROXY]),
-                              .baseline = "ROUTER-DEALER proxy",
-                              .baseline_value = result_median(&rate[PROXY])};
+    char command[128];
+    const struct results out = {.bench = "farm", .command = command, .json = options.out.json};
+    const struct result_figure rates = {.unit = "1/s",
+                                        .higher_is_better = true,
+                                        .goal = RATE_GOAL * result_median(&rate[PROXY]),
+                                        .baseline = "ROUTER-DEALER proxy",
+                                        .baseline_value = result_median(&rate[PROXY])};
+    const struct result_figure times = {
+        .unit = "us", .baseline = rates.baseline, .baseline_value = result_median(&cpu[PROXY])};
 
     for (uint32_t i = 0; i < SIDES; i++)
         printf("%-10s %-8s %12.0f messages/s %8.2f us of its processor time a message\n", size,
                side_name[i], result_median(&rate[i]), result_median(&cpu[i]));
-    printf("trigsup is %.2f of the proxy (goal >= %g: %s)\n", ratio, RATE_GOAL,
-           ratio >= RATE_GOAL ? "met" : "NOT met");
     snprintf(command, sizeof command, "bench_farm --clients %u --nodes %u --io-threads %u",
              options.clients, options.nodes, options.io_threads);
-    snprintf(figure, sizeof figure, "ipc, %s: RoIs through trigsup", size);
-    result_write(options.json, &f, &rate[FARM]);
-    snprintf(figure, sizeof figure, "ipc, %s: processor time of an RoI", size);
-    f.unit = "us";
-    f.higher_is_better = false;
-    f.goal = 0;
-    f.baseline_value = result_median(&cpu[PROXY]);
-    result_write(options.json, &f, &cpu[FARM]);
+    result_report(&out, &rates, &rate[FARM], "ipc, %s: RoIs through trigsup", size);
+    result_report(&out, &times, &cpu[FARM], "ipc, %s: processor time of an RoI", size);
 }
 
 static int measure_size(struct sides *s, const char *size, uint32_t points)
@@ -141,36 +133,19 @@ static int measure_sides(const char *folder)
 
 /* ---------------------------------------------------------------- a slow node */
 
-static void tell_p99(const char *figure, const struct result *p99, double goal)
-{
-    const struct result_figure f = {.bench = "farm",
-                                    .figure = figure,
-                                    .unit = "service times",
-                                    .command = "bench_farm",
-                                    .goal = goal};
-    const double median = result_median(p99);
-
-    if (goal > 0)
-        printf("%s: %.1f (goal <= %g: %s)\n", figure, median, goal,
-               median <= goal ? "met" : "NOT met");
-    else
-        printf("%s: %.1f\n", figure, median);
-    result_write(options.json, &f, p99);
-}
-
 static int measure_slow(const char *folder)
 {
     for (int is_random = 0; is_random < 2; is_random++) {
-        struct result p99 = {.n = 0};
-        double one;
-        const int r = slow_measure(folder, LOAD, is_random, options.slow_seconds, &one);
+        const struct result_figure f = {.unit = "service times",
+                                        .goal = is_random ? RANDOM_GOAL : CONSTANT_GOAL};
+        double p99;
+        const int r = slow_measure(folder, LOAD, is_random, options.slow_seconds, &p99);
 
         if (r < 0)
             return complain("four nodes", r);
-        result_add(&p99, one);
-        tell_p99(is_random ? "4 nodes, one 4 times slower, load 0.9, exponential times: p99"
-                           : "4 nodes, one 4 times slower, load 0.9, constant times: p99",
-                 &p99, is_random ? RANDOM_GOAL : CONSTANT_GOAL);
+        result_report_value(&options.out, &f, p99, 0, 1,
+                            "4 nodes, one 4 times slower, load 0.9, %s times: p99",
+                            is_random ? "exponential" : "constant");
     }
     return 0;
 }
@@ -194,14 +169,14 @@ static void simulate(enum rule rule, uint32_t nodes, bool is_random, struct resu
 static void measure_rule(enum rule rule, uint32_t nodes, bool is_random)
 {
     const double goal = is_random ? RANDOM_GOAL : CONSTANT_GOAL;
+    const struct result_figure f = {.unit = "service times",
+                                    .goal = rule == RULE_TRIGSUP ? goal : 0};
     struct result p99;
-    char figure[128];
 
     simulate(rule, nodes, is_random, &p99);
-    snprintf(figure, sizeof figure,
-             "simulated, %u nodes, one 4 times slower, load 0.9, %s times, %s: p99", nodes,
-             is_random ? "exponential" : "constant", rule_name[rule]);
-    tell_p99(figure, &p99, rule == RULE_TRIGSUP ? goal : 0);
+    result_report(&options.out, &f, &p99,
+                  "simulated, %u nodes, one 4 times slower, load 0.9, %s times, %s: p99", nodes,
+                  is_random ? "exponential" : "constant", rule_name[rule]);
 }
 
 static void measure_rules(void)
@@ -222,30 +197,24 @@ static int run(void)
     char folder[PROCESS_FOLDER_BYTES];
     int r = process_new_folder(folder);
 
-    if (r < 0)
-        return complain(folder, r);
-    if (is_wanted("proxy"))
+    if (r == 0 && is_wanted("proxy"))
         r = measure_sides(folder);
     if (r == 0 && is_wanted("slow"))
         r = measure_slow(folder);
     if (r == 0 && is_wanted("rules"))
         measure_rules();
     if (r == 0 && is_wanted("faults"))
-        r = faults_measure(folder, options.rounds, options.json);
-    if (r < 0)
-        complain(options.only ? options.only : "a part", r);
+        r = faults_measure(folder, options.rounds, options.out.json);
     if (r == 0 && is_wanted("scale"))
-        r = scale_measure(folder, options.seconds, options.rounds, options.json);
+        r = scale_measure(folder, options.seconds, options.rounds, options.out.json);
     if (r == 0 && is_wanted("addresses"))
         r = addresses_measure(folder, options.supervisors, options.nodes, options.seconds,
-                              options.rounds, options.json);
+                              options.rounds, options.out.json);
     if (r == 0 && is_wanted("supervisors"))
         r = scale_supervisors(folder, options.supervisors, options.clients, options.nodes,
-                              options.seconds, options.rounds, options.json);
+                              options.seconds, options.rounds, options.out.json);
     process_remove_folder(folder);
-    if (options.json && fclose(options.json) != 0 && r == 0)
-        r = complain("the JSON file", -EIO);
-    return r;
+    return result_end(&options.out, r);
 }
 
 /* The programs that the benchmark starts are itself; -1: it is the benchmark. */
@@ -281,7 +250,7 @@ int main(int argc, char **argv)
         {"supervisors", ARG_U32, &options.supervisors, 1, 16, "N", "side by side"},
         {"only", ARG_TEXT, &options.only, 0, 0, "PART",
          "proxy, slow, rules, faults, scale, addresses or supervisors"},
-        {"json", ARG_APPEND, &options.json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &options.out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     int r = be_other(argc, argv);
 
@@ -292,5 +261,5 @@ int main(int argc, char **argv)
         return r == ARGS_HELP ? 0 : 2;
     if (options.only && !strcmp(options.only, "faults"))
         island_enter(argv); /* for the network that is cut */
-    return run() < 0 ? 1 : 0;
+    return run();
 }

@@ -79,13 +79,9 @@ static int play(const char *folder, int sig, double *ret_ms)
 
 static int measure(const char *folder, const char *how, int sig, unsigned rounds, FILE *json)
 {
+    const struct results out = {
+        .bench = "farm", .command = "bench_farm --only faults", .json = json};
     struct result ms = {.n = 0};
-    char figure[96];
-    const struct result_figure f = {.bench = "farm",
-                                    .figure = figure,
-                                    .unit = "ms",
-                                    .command = "bench_farm --only faults",
-                                    .goal = GOAL_MS};
     int r = 0;
 
     for (unsigned i = 0; r == 0 && i < rounds; i++) {
@@ -95,9 +91,9 @@ static int measure(const char *folder, const char *how, int sig, unsigned rounds
         if (r == 0)
             result_add(&ms, one);
     }
-    snprintf(figure, sizeof figure, "1 of 4 nodes %s, half load: longest wait for a decision", how);
     if (r == 0)
-        result_report(json, &f, &ms);
+        result_report(&out, &(struct result_figure){.unit = "ms", .goal = GOAL_MS}, &ms,
+                      "1 of 4 nodes %s, half load: longest wait for a decision", how);
     return r;
 }
 

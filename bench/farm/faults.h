@@ -5,7 +5,7 @@
 #define TRIGD_BENCH_FAULTS_H
 #include <stdio.h>
 
-/* Prints the longest time from sending to decision of each round, with its median, and appends it
- * to `json`, unless that is NULL.  -EPROTO: an RoI had no decision, or two.  Negative errno. */
+/* The longest time from sending to decision of each round.  -EPROTO: an RoI had no decision, or
+ * two.  Negative errno. */
 int faults_measure(const char *folder, unsigned rounds, FILE *json);
 #endif

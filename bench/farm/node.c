@@ -12,11 +12,13 @@
 #include <unistd.h>
 #include <zmq.h>
 
+#include "answer.h"
 #include "clock.h"
 #include "farm.pb-c.h"
 #include "route.h"
 #include "scan.h"
 #include "trigd.pb-c.h"
+#include "unixtime.h"
 
 #define BEAT_NS    (10 * NS_PER_MS)
 #define CREDITS    8192u
@@ -25,27 +27,6 @@
 #define PASS_BYTES ((size_t)80) /* of a routing frame with a pass for all RoIs */
 
 /* ---------------------------------------------------------------- answers */
-
-/* A packed decision for a batch of one RoI. */
-static bool make_answer(const struct scan_head *head, uint64_t token, zmq_msg_t *ret_body)
-{
-    Trigd__V1__FromDaemon from = TRIGD__V1__FROM_DAEMON__INIT;
-    Trigd__V1__DecisionBatch batch = TRIGD__V1__DECISION_BATCH__INIT;
-    Trigd__V1__Decision decision = TRIGD__V1__DECISION__INIT, *list[1] = {&decision};
-
-    decision.token = token;
-    decision.run = head->run;
-    decision.l1id = head->l1id;
-    decision.accept = 1;
-    batch.n_decisions = 1;
-    batch.decisions = list;
-    from.body_case = TRIGD__V1__FROM_DAEMON__BODY_DECISIONS;
-    from.decisions = &batch;
-    if (zmq_msg_init_size(ret_body, trigd__v1__from_daemon__get_packed_size(&from)) < 0)
-        return false;
-    trigd__v1__from_daemon__pack(&from, zmq_msg_data(ret_body));
-    return true;
-}
 
 static bool make_answers(const uint64_t *tokens, uint32_t n, zmq_msg_t *ret_body)
 {
@@ -91,7 +72,7 @@ int node_behind_proxy(const char *endpoint)
         zmq_msg_init(&body);
         if (zmq_msg_recv(&id, socket, 0) < 0 || zmq_msg_recv(&body, socket, 0) < 0 ||
             scan_heads(zmq_msg_data(&body), zmq_msg_size(&body), &head, 1) != 1 ||
-            !make_answer(&head, head.token, &answer) ||
+            !answer_make(head.token, head.run, head.l1id, &answer) ||
             zmq_msg_send(&id, socket, ZMQ_SNDMORE) < 0 || zmq_msg_send(&answer, socket, 0) < 0)
             return complain("a worker behind the proxy");
         zmq_msg_close(&body);
@@ -121,14 +102,6 @@ static void tell_farm(struct node *n, const Trigd__Farm__V1__FromNode *m)
     unsigned char bytes[1024];
 
     zmq_send(n->enlist, bytes, trigd__farm__v1__from_node__pack(m, bytes), ZMQ_DONTWAIT);
-}
-
-static uint64_t unix_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
 static void enlist(struct node *n)
@@ -213,11 +186,10 @@ static void work(struct node *n, uint64_t now)
         struct slot *s = &n->slot[i];
 
         while (s->end_ns ? now >= s->end_ns : n->n != 0) {
-            const struct scan_head none = {.token = 0};
             const uint64_t from = s->end_ns ? s->end_ns : now;
             zmq_msg_t body;
 
-            if (s->end_ns && make_answer(&none, s->token, &body))
+            if (s->end_ns && answer_make(s->token, 0, 0, &body))
                 send_answer(n, &body);
             s->end_ns = 0;
             if (!n->n)
@@ -249,7 +221,7 @@ static void take_batch(struct node *n, const struct route *route, zmq_msg_t *bod
         n->queue[(n->first + n->n++) % QUEUE_MAX].token = route->token;
         return;
     }
-    if (make_answer(&head, route->token, &answer))
+    if (answer_make(route->token, head.run, head.l1id, &answer))
         send_answer(n, &answer);
 }
 

@@ -30,14 +30,11 @@ static const uint32_t real[] = {1, 4, 16}, links[] = {4, 16, 64, 256, 1024},
 /* ---------------------------------------------------------------- real nodes */
 
 static int measure_real(const char *folder, uint32_t nodes, double seconds, unsigned rounds,
-                        FILE *json, double *ret_us)
+                        const struct results *out, double *ret_us)
 {
     static struct crowd crowd; /* large */
     const struct middle_setup setup = {.folder = folder, .nodes = nodes, .io_threads = 1};
     struct result cpu = {.n = 0};
-    char figure[96];
-    const struct result_figure f = {
-        .bench = "farm", .figure = figure, .unit = "us", .command = "bench_farm --only scale"};
     struct middle m;
     int r = middle_start(&m, SERVER_TRIGD, &setup);
 
@@ -54,9 +51,9 @@ static int measure_real(const char *folder, uint32_t nodes, double seconds, unsi
     }
     crowd_close(&crowd);
     middle_stop(&m);
-    snprintf(figure, sizeof figure, "ipc, lowlum, %u nodes: processor time of an RoI", nodes);
     if (r == 0)
-        result_report(json, &f, &cpu);
+        result_report(out, &(struct result_figure){.unit = "us"}, &cpu,
+                      "ipc, lowlum, %u nodes: processor time of an RoI", nodes);
     *ret_us = result_median(&cpu);
     return r;
 }
@@ -85,13 +82,10 @@ static double choice_us(struct policy_node *node, uint32_t n)
     return (double)(clock_ns() - began) / 1000 / choices;
 }
 
-static double measure_choice(uint32_t n, unsigned rounds, FILE *json)
+static double measure_choice(uint32_t n, unsigned rounds, const struct results *out)
 {
     static struct policy_node node[MOST_LINKS];
     struct result us = {.n = 0};
-    char figure[64];
-    const struct result_figure f = {
-        .bench = "farm", .figure = figure, .unit = "us", .command = "bench_farm --only scale"};
 
     for (unsigned round = 0; round <= rounds; round++) {
         double one;
@@ -101,8 +95,8 @@ static double measure_choice(uint32_t n, unsigned rounds, FILE *json)
         if (round)
             result_add(&us, one);
     }
-    snprintf(figure, sizeof figure, "choice among %u shards of nodes", n);
-    result_report(json, &f, &us);
+    result_report(out, &(struct result_figure){.unit = "us"}, &us,
+                  "choice among %u shards of nodes", n);
     return result_median(&us);
 }
 
@@ -137,23 +131,15 @@ static uint32_t supervisors_for(const struct costs *c, uint32_t nodes)
     return s;
 }
 
-static void report(FILE *json, const char *figure, const char *unit, const struct result *r)
-{
-    const struct result_figure f = {
-        .bench = "farm", .figure = figure, .unit = unit, .command = "bench_farm --only scale"};
-
-    result_report(json, &f, r);
-}
-
 /* Clients are spread over the supervisors, which have nodes of their own: what one of them does all
  * of them do. */
-static void simulate_farm(const struct costs *c, uint32_t nodes, FILE *json)
+static void simulate_farm(const struct costs *c, uint32_t nodes, const struct results *out)
 {
+    const struct result_figure number = {.unit = "1"}, times = {.unit = "service times"};
     const uint32_t s = supervisors_for(c, nodes), part = nodes / s;
     const double us = cost_us(c, part),
                  service_us = NODE_LOAD * SIMULATE_SLOTS * nodes / FARM_HZ * 1e6;
-    struct result p99 = {.n = 0}, free_p99 = {.n = 0}, busy = {.n = 0}, count = {.n = 0};
-    char figure[128];
+    struct result p99 = {.n = 0}, free_p99 = {.n = 0};
 
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct simulation w = {.rule = RULE_TRIGSUP,
@@ -169,34 +155,31 @@ static void simulate_farm(const struct costs *c, uint32_t nodes, FILE *json)
         w.cost = 0;
         result_add(&free_p99, simulate_p99(&w));
     }
-    result_add(&busy, FARM_HZ / s * us * 1e-6);
-    result_add(&count, s);
-    snprintf(figure, sizeof figure, "simulated, 1 MHz to %u nodes: supervisors", nodes);
-    report(json, figure, "1", &count);
-    snprintf(figure, sizeof figure, "simulated, 1 MHz to %u nodes: a supervisor is busy", nodes);
-    report(json, figure, "1", &busy);
-    snprintf(figure, sizeof figure, "simulated, 1 MHz to %u nodes: p99", nodes);
-    report(json, figure, "service times", &p99);
-    snprintf(figure, sizeof figure,
-             "simulated, 1 MHz to %u nodes, supervisors that cost nothing: p99", nodes);
-    report(json, figure, "service times", &free_p99);
+    result_report_value(out, &number, s, 0, 1, "simulated, 1 MHz to %u nodes: supervisors", nodes);
+    result_report_value(out, &number, FARM_HZ / s * us * 1e-6, 0, 1,
+                        "simulated, 1 MHz to %u nodes: a supervisor is busy", nodes);
+    result_report(out, &times, &p99, "simulated, 1 MHz to %u nodes: p99", nodes);
+    result_report(out, &times, &free_p99,
+                  "simulated, 1 MHz to %u nodes, supervisors that cost nothing: p99", nodes);
 }
 
 int scale_measure(const char *folder, double seconds, unsigned rounds, FILE *json)
 {
+    const struct results out = {
+        .bench = "farm", .command = "bench_farm --only scale", .json = json};
     struct costs c = {.few = 0};
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < COUNT(real); i++) {
         double us;
 
-        r = measure_real(folder, real[i], seconds, rounds, json, &us);
+        r = measure_real(folder, real[i], seconds, rounds, &out, &us);
         c.few = real[i] == 4 ? us : c.few;
     }
     for (size_t i = 0; r == 0 && i < COUNT(links); i++)
-        c.choice[i] = measure_choice(links[i], rounds, json);
+        c.choice[i] = measure_choice(links[i], rounds, &out);
     for (size_t i = 0; r == 0 && i < COUNT(farms); i++)
-        simulate_farm(&c, farms[i], json);
+        simulate_farm(&c, farms[i], &out);
     return r;
 }
 
@@ -246,13 +229,9 @@ int scale_supervisors(const char *folder, unsigned supervisors, unsigned clients
     static struct one o; /* large */
     const struct side side = {.open = open_one, .run = run_one, .close = close_one, .ctx = &o};
     struct result rate = {.n = 0};
-    char figure[96];
-    const struct result_figure f = {.bench = "farm",
-                                    .figure = figure,
-                                    .unit = "1/s",
-                                    .command = "bench_farm --only supervisors",
-                                    .higher_is_better = true,
-                                    .goal = 1e6};
+    const struct results out = {
+        .bench = "farm", .command = "bench_farm --only supervisors", .json = json};
+    const struct result_figure f = {.unit = "1/s", .higher_is_better = true, .goal = 1e6};
     struct sides *s = NULL;
     double one;
     int r;
@@ -265,9 +244,8 @@ int scale_supervisors(const char *folder, unsigned supervisors, unsigned clients
             result_add(&rate, one);
     }
     sides_close(s);
-    snprintf(figure, sizeof figure, "ipc, lowlum: RoIs through %u supervisors side by side",
-             supervisors);
     if (r == 0)
-        result_report(json, &f, &rate);
+        result_report(&out, &f, &rate, "ipc, lowlum: RoIs through %u supervisors side by side",
+                      supervisors);
     return r;
 }

@@ -3,9 +3,9 @@
  * ones and for the choice alone, and farms of up to 1,000 nodes simulated with these costs. */
 #ifndef TRIGD_BENCH_SCALE_H
 #define TRIGD_BENCH_SCALE_H
-#include <stdio.h>
+#include "result.h"
 
-/* Prints figures and appends them to `json`, unless it is NULL.  Negative errno. */
+/* Negative errno. */
 int scale_measure(const char *folder, double seconds, unsigned rounds, FILE *json);
 /* Supervisors side by side, each with clients and nodes of its own: RoIs of all in a second. */
 int scale_supervisors(const char *folder, unsigned supervisors, unsigned clients, unsigned nodes,

@@ -27,8 +27,8 @@
 #define WINDOW   4096u
 
 struct options {
-    FILE *json;
-    const char *preset, *params, *backend, *device, *guest, *modes;
+    struct results out;
+    const char *preset, *params, *backend, *guest, *modes;
     uint32_t rounds, ms, slice_us, percent;
 };
 
@@ -151,40 +151,31 @@ static int measure_max(struct bench *b)
 
 /* ---------------------------------------------------------------- figures */
 
-static void show_one(FILE *json, const struct bench *b, const char *when, const char *what,
-                     const char *unit, bool higher, double goal, const struct result *r)
+static void show_one(const struct bench *b, const char *when, const char *what, const char *unit,
+                     bool higher, double goal, const struct result *r)
 {
-    char name[160];
-    const struct result_figure f = {.bench = "guests",
-                                    .figure = name,
-                                    .unit = unit,
-                                    .higher_is_better = higher,
-                                    .goal = goal,
-                                    .command = "bench_guests",
-                                    .device = b->o.device};
-
-    snprintf(name, sizeof name, "%s at half load, guest %s: %s", b->o.preset, when, what);
-    result_report(json, &f, r);
+    result_report(&b->o.out,
+                  &(struct result_figure){.unit = unit, .higher_is_better = higher, .goal = goal},
+                  r, "%s at half load, guest %s: %s", b->o.preset, when, what);
 }
 
-static void show(FILE *json, const struct bench *b, const char *when, const struct figures *f)
+static void show(const struct bench *b, const char *when, const struct figures *f)
 {
     const double paused = result_median(&f->p99[PAUSED]);
     const double most = MORE * paused > paused + MORE_US ? MORE * paused : paused + MORE_US;
 
-    show_one(json, b, when, "p50 while it is paused", "us", false, 0, &f->p50[PAUSED]);
-    show_one(json, b, when, "p50", "us", false, 0, &f->p50[RUNNING]);
-    show_one(json, b, when, "p99 while it is paused", "us", false, 0, &f->p99[PAUSED]);
-    show_one(json, b, when, "p99", "us", false, most, &f->p99[RUNNING]);
-    show_one(json, b, when, "p99 later by, median of the pairs", "us", false, most - paused,
-             &f->more_us);
-    show_one(json, b, when, "p99, ratio, median of the pairs", "", false, most / paused, &f->ratio);
-    show_one(json, b, when, "share of the time that the lane is busy", "", false, 0, &f->busy);
-    show_one(json, b, when, "its share of the lane's idle time", "", true, SHARE, &f->share);
-    show_one(json, b, when, "a slice", "us", false, 0, &f->slice_us);
+    show_one(b, when, "p50 while it is paused", "us", false, 0, &f->p50[PAUSED]);
+    show_one(b, when, "p50", "us", false, 0, &f->p50[RUNNING]);
+    show_one(b, when, "p99 while it is paused", "us", false, 0, &f->p99[PAUSED]);
+    show_one(b, when, "p99", "us", false, most, &f->p99[RUNNING]);
+    show_one(b, when, "p99 later by, median of the pairs", "us", false, most - paused, &f->more_us);
+    show_one(b, when, "p99, ratio, median of the pairs", "", false, most / paused, &f->ratio);
+    show_one(b, when, "share of the time that the lane is busy", "", false, 0, &f->busy);
+    show_one(b, when, "its share of the lane's idle time", "", true, SHARE, &f->share);
+    show_one(b, when, "a slice", "us", false, 0, &f->slice_us);
 }
 
-static int measure(struct bench *b, const char *when, FILE *json)
+static int measure(struct bench *b, const char *when)
 {
     struct figures f = {0};
     int r = start_daemon(b, when);
@@ -199,14 +190,14 @@ static int measure(struct bench *b, const char *when, FILE *json)
         printf("%s, one lane on %s: %.0f RoIs/s at most, %u pairs of rounds of %u ms at half of "
                "that, guest %s (%s)\n",
                b->o.preset, b->o.backend, b->max_hz, b->o.rounds, b->o.ms, when, b->o.guest);
-        show(json, b, when, &f);
+        show(b, when, &f);
     }
     stream_close(&b->stream);
     bench_daemon_stop(&b->daemon);
     return r;
 }
 
-static int measure_modes(struct bench *b, FILE *json)
+static int measure_modes(struct bench *b)
 {
     char modes[64], *next = NULL;
     int r = source_generate(b->o.preset, SEED, DISTINCT, LAYOUT_AS_MADE, &b->source);
@@ -214,18 +205,18 @@ static int measure_modes(struct bench *b, FILE *json)
     snprintf(modes, sizeof modes, "%s", b->o.modes);
     for (char *when = strtok_r(modes, ",", &next); r == 0 && when;
          when = strtok_r(NULL, ",", &next))
-        r = measure(b, when, json);
+        r = measure(b, when);
     return r;
 }
 
 static void parse(int argc, char **argv, struct options *o)
 {
     const struct arg table[] = {
-        {"json", ARG_APPEND, &o->json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &o->out.json, 0, 0, "FILE", "append figures, one a line"},
         {"preset", ARG_TEXT, &o->preset, 0, 0, "P", "of trigreplay (default lowlum)"},
         {"params", ARG_TEXT, &o->params, 0, 0, "YAML", "of zfinder (default preset: pure)"},
         {"backend", ARG_TEXT, &o->backend, 0, 0, "B", "of lane and guest (default cpu)"},
-        {"device", ARG_TEXT, &o->device, 0, 0, "NAME", "what it is called in results"},
+        {"device", ARG_TEXT, &o->out.device, 0, 0, "NAME", "what it is called in results"},
         {"guest", ARG_TEXT, &o->guest, 0, 0, "YAML", "parameters of lattice"},
         {"modes", ARG_TEXT, &o->modes, 0, 0, "LIST", "default idle,partition"},
         {"rounds", ARG_U32, &o->rounds, 1, RESULT_RUNS_MAX, "N", "pairs of rounds (default 7)"},
@@ -234,7 +225,8 @@ static void parse(int argc, char **argv, struct options *o)
         {"percent", ARG_U32, &o->percent, 1, 100, "N", "of a GPU, with partition (default 10)"},
         {0}};
 
-    *o = (struct options){.preset = "lowlum",
+    *o = (struct options){.out = {.bench = "guests"},
+                          .preset = "lowlum",
                           .params = "preset: pure",
                           .backend = "cpu",
                           .guest =
@@ -256,8 +248,8 @@ int main(int argc, char **argv)
     parse(argc, argv, &b.o);
     b.us = calloc(ROIS, sizeof *b.us);
     if (b.us)
-        r = measure_modes(&b, b.o.json);
+        r = measure_modes(&b);
     source_free(&b.source);
     free(b.us);
-    return result_end(b.o.json, "bench_guests", r);
+    return result_end(&b.o.out, r);
 }

@@ -35,7 +35,7 @@ struct bench {
     struct core core[CORES_MAX];
     uint32_t n;
     double seconds;
-    FILE *json;
+    struct results out;
 };
 
 /* ---------------------------------------------------------------- looking */
@@ -190,7 +190,7 @@ static void print_row(const char *what, const struct seen *s)
     putchar('\n');
 }
 
-static int write_all(FILE *json, const struct seen *median)
+static void write_all(const struct results *out, const struct seen *median)
 {
     static const struct {
         const char *figure, *unit;
@@ -203,18 +203,12 @@ static int write_all(FILE *json, const struct seen *median)
                 {"late in p99, three half busy threads in a row", "us", ROW_P99},
                 {"late in p99.9, three half busy threads in a row", "us", ROW_P999}};
 
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct result_figure f = {.bench = "hiccup",
-                                        .figure = rows[i].figure,
-                                        .unit = rows[i].unit,
-                                        .command = "bench_hiccup"};
-
-        result_write_value(json, &f, median->value[rows[i].value], 0, 1);
-    }
-    return fclose(json) == 0 ? 0 : -EIO;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        result_report_value(out, &(struct result_figure){.unit = rows[i].unit},
+                            median->value[rows[i].value], 0, 1, "%s", rows[i].figure);
 }
 
-static int report(const struct bench *b)
+static void report(const struct bench *b)
 {
     static struct seen cores[CORES_MAX];
     struct seen median;
@@ -235,15 +229,15 @@ static int report(const struct bench *b)
     }
     median = middle(cores, b->n);
     print_row("median", &median);
-    return b->json ? write_all(b->json, &median) : 0;
+    write_all(&b->out, &median);
 }
 
 int main(int argc, char **argv)
 {
-    static struct bench b = {.seconds = 2};
+    static struct bench b = {.seconds = 2, .out = {.bench = "hiccup", .has_table = true}};
     const struct arg table[] = {
         {"seconds", ARG_REAL, &b.seconds, 0.001, 3600, "S", "to look (default 2)"},
-        {"json", ARG_APPEND, &b.json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &b.out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     int r = args_parse(argc, argv, NULL, table);
 
@@ -253,10 +247,8 @@ int main(int argc, char **argv)
     if (r == 0)
         r = look_everywhere(&b);
     if (r == 0)
-        r = report(&b);
-    else
-        fprintf(stderr, "bench_hiccup: %s\n", strerror(-r));
+        report(&b);
     for (uint32_t i = 0; i < b.n; i++)
         free(b.core[i].gap);
-    return r < 0 ? 1 : 0;
+    return result_end(&b.out, r);
 }

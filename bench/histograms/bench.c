@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "args.h"
@@ -30,7 +29,7 @@ static const struct kind {
 
 struct bench {
     uint32_t runs;
-    FILE *json;
+    struct results out;
     struct pool *pool;
     struct roi roi[ROIS];
     uint64_t chains;
@@ -38,14 +37,6 @@ struct bench {
     struct histograms *histograms[KINDS];
     struct result result[KINDS];
 };
-
-static uint64_t cpu_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
 
 /* ---------------------------------------------------------------- what is filled */
 
@@ -117,32 +108,28 @@ static int make_rois(struct bench *b)
 
 static double time_kind(struct bench *b, uint32_t kind)
 {
-    const uint64_t from = cpu_ns();
+    const uint64_t from = clock_thread_ns();
 
     for (uint32_t k = 0; k < REPEAT; k++)
         for (uint32_t i = 0; i < ROIS; i++)
             histograms_fill(b->histograms[kind], &b->engine[kind], b->pool, &b->roi[i],
                             pool_at(b->pool, b->chains));
-    return (double)(cpu_ns() - from) / (ROIS * REPEAT);
+    return (double)(clock_thread_ns() - from) / (ROIS * REPEAT);
 }
 
 static void report(struct bench *b)
 {
     for (uint32_t k = 0; k < KINDS; k++)
-        result_report(b->json,
-                      &(struct result_figure){.bench = "histograms",
-                                              .figure = kinds[k].figure,
-                                              .unit = "ns",
-                                              .command = "bench_histograms"},
-                      &b->result[k]);
+        result_report(&b->out, &(struct result_figure){.unit = "ns"}, &b->result[k], "%s",
+                      kinds[k].figure);
 }
 
 int main(int argc, char **argv)
 {
-    static struct bench b = {.runs = 41};
+    static struct bench b = {.runs = 41, .out = {.bench = "histograms"}};
     const struct arg table[] = {
         {"runs", ARG_U32, &b.runs, 1, RESULT_RUNS_MAX, "N", "of which the median counts (41)"},
-        {"json", ARG_APPEND, &b.json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &b.out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     char folder[] = PLUGINS, *paths[] = {folder};
     struct plugin_host *host = NULL;
@@ -171,5 +158,5 @@ int main(int argc, char **argv)
     }
     pool_close(b.pool);
     plugin_host_free(host);
-    return result_end(b.json, "bench_histograms", r);
+    return result_end(&b.out, r);
 }

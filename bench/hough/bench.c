@@ -15,7 +15,6 @@
 #include "clock.h"
 #include "measure.h"
 #include "process.h"
-#include "result.h"
 #include "serial.h"
 
 #define SEED    20260101u
@@ -155,14 +154,14 @@ static void measure_file(const struct bench *b, const char *path, uint32_t n)
 
 int main(int argc, char **argv)
 {
-    struct bench b = {.runs = 5};
+    struct bench b = {.runs = 5, .out = {.bench = "hough"}};
     struct arg_texts files = {.n = 0};
     bool is_quick = false;
     const struct arg table[] = {
         {"quick", ARG_FLAG, &is_quick, 0, 0, NULL, "fewer RoIs and runs"},
         {"only", ARG_TEXT, &b.only, 0, 0, "TEXT", "figures with this in their name"},
         {"file", ARG_TEXTS, &files, 0, 0, "FILE.roi", "RoIs of a file too; may be repeated"},
-        {"json", ARG_APPEND, &b.json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &b.out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     const int args = args_parse(argc, argv, NULL, table);
     uint32_t n;
@@ -171,8 +170,6 @@ int main(int argc, char **argv)
 
     if (args != ARGS_OK)
         return args == ARGS_HELP ? 0 : 2;
-    if (b.json)
-        setvbuf(b.json, NULL, _IOLBF, 0); /* what was measured stays when it is stopped */
     if (is_quick)
         b.runs = 3;
     n = is_quick ? 64 : 2048;
@@ -191,5 +188,5 @@ int main(int argc, char **argv)
     grids(&b);
     events_free(s.events, s.n);
     algo_host_close(&b.host);
-    return b.json && fclose(b.json) ? 1 : 0;
+    return result_end(&b.out, 0);
 }

@@ -6,28 +6,20 @@
 
 #include "clock.h"
 #include "crew.h"
-#include "result.h"
 
 #define FEW      64u /* RoIs that tell how fast it is about */
 #define PATIENCE 0.3 /* seconds after which no further run begins */
 
 void report(const struct bench *b, const struct way *w, const struct result *rates)
 {
-    char text[160];
-
-    snprintf(text, sizeof text, "%s, %s", w->figure, w->device_name);
     result_report(
-        b->json,
-        &(struct result_figure){
-            .bench = "hough",
-            .figure = text,
-            .unit = "RoIs/s",
-            .command = "bench_hough",
-            .higher_is_better = true,
-            .baseline = w->base > 0 ? "serial brute force, double precision, one core" : NULL,
-            .baseline_value = w->base,
-            .device = w->device_name},
-        rates);
+        &b->out,
+        &(struct result_figure){.unit = "RoIs/s",
+                                .higher_is_better = true,
+                                .baseline = "serial brute force, double precision, one core",
+                                .baseline_value = w->base,
+                                .device = w->device_name},
+        rates, "%s, %s", w->figure, w->device_name);
 }
 
 /* ---------------------------------------------------------------- lanes */

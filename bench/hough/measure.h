@@ -5,12 +5,13 @@
 #include <stdio.h>
 
 #include "driver.h"
+#include "result.h"
 
 #define LANES_MAX 64u
 
 struct bench { /* what all figures share */
     struct algo_host host;
-    FILE *json;       /* NULL: for people only */
+    struct results out;
     const char *only; /* figures with this in their name; NULL: all */
     uint32_t runs;    /* of a figure, the median counts */
 };
@@ -35,7 +36,6 @@ struct way { /* to measure */
 };
 
 /* One figure for people and for the file. */
-struct result;
 void report(const struct bench *b, const struct way *w, const struct result *rates);
 /* A way with so many lanes of a device, by the clock that suits it; `name` gets the name of both
  * and lives as long. */

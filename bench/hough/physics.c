@@ -22,7 +22,8 @@
 #define BLOCK     100u /* generated RoIs in memory at a time */
 
 static struct algo_host host;
-static FILE *json;
+static struct results out = {
+    .bench = "physics-hough", .command = "hough_physics", .has_table = true};
 static const char *only; /* this preset only */
 static uint64_t seed = 20260101;
 static const char *generated_sample = "velo";
@@ -82,17 +83,9 @@ static int add(struct tally *t, struct batches *b, const struct event *events, u
 static void write_figure(const char *sample, const char *method, const char *what, double value,
                          double n, bool higher, double goal)
 {
-    char figure[200];
-
-    snprintf(figure, sizeof figure, "%s, %s: %s", sample, method, what);
-    result_write_value(json,
-                       &(struct result_figure){.bench = "physics-hough",
-                                               .figure = figure,
-                                               .unit = "fraction",
-                                               .command = "hough_physics",
-                                               .higher_is_better = higher,
-                                               .goal = goal},
-                       value, result_error(value, n), (uint32_t)n);
+    result_report_value(
+        &out, &(struct result_figure){.unit = "fraction", .higher_is_better = higher, .goal = goal},
+        value, result_error(value, n), (uint32_t)n, "%s, %s: %s", sample, method, what);
 }
 
 /* "paint weight=gauss" */
@@ -246,7 +239,7 @@ int main(int argc, char **argv)
         {"dead", ARG_REAL, &vary.dead, 0, 1, "F", "fraction of dead sensors"},
         {"set", ARG_TEXTS, &settings, 0, 0, "KEY=VALUE", "parameter; may be repeated"},
         {"bins", ARG_FLAG, &with_bins, 0, 0, NULL, "the efficiency against eta and pT as well"},
-        {"json", ARG_APPEND, &json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     int files, r = args_parse_words(argc, argv, "[OPTION ...] [FILE.roi ...]", table, &files);
 
@@ -262,5 +255,5 @@ int main(int argc, char **argv)
     for (int i = 1; r == 0 && i <= files; i++)
         r = look_file(argv[i]);
     algo_host_close(&host);
-    return result_end(json, "hough_physics", r);
+    return result_end(&out, r);
 }

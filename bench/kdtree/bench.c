@@ -4,31 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct bench bench = {.runs = 5};
+struct bench bench = {.runs = 5, .out = {.bench = "kdtree"}};
 
 void die(const char *what)
 {
     fprintf(stderr, "bench_kdtree: %s\n", what);
     exit(1);
-}
-
-void report(const struct row *row, const struct result *r)
-{
-    char figure[160];
-
-    snprintf(figure, sizeof figure, "%s, %s", row->figure, row->how);
-    result_report(
-        bench.json,
-        &(struct result_figure){.bench = "kdtree",
-                                .figure = figure,
-                                .unit = row->unit,
-                                .command = bench.is_quick ? "bench_kdtree --quick" : "bench_kdtree",
-                                .higher_is_better = row->higher,
-                                .goal = row->goal,
-                                .baseline = row->baseline_value > 0 ? row->baseline : NULL,
-                                .baseline_value = row->baseline_value,
-                                .device = row->device},
-        r);
 }
 
 /* ---------------------------------------------------------------- points and trees */

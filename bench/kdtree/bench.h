@@ -9,24 +9,14 @@
 #include "result.h"
 #include "trigd/kdtree.h"
 
-struct row {
-    const char *figure, *device, *how, *unit;
-    bool higher;
-    double goal;
-    const char *baseline;
-    double baseline_value;
-};
-
 struct bench { /* as the command line says */
     bool is_quick;
     uint32_t runs;
-    FILE *json; /* NULL: none */
+    struct results out;
 };
 extern struct bench bench;
 
 void die(const char *what) __attribute__((noreturn));
-/* A row of the table, and of the JSON file. */
-void report(const struct row *row, const struct result *r);
 const char *name_of(const struct device *device);
 
 float random_unit(uint64_t *state);

@@ -11,11 +11,9 @@
  * device's trees against it later through `ret_ids`. */
 static double build_serially(uint32_t n, const float *points, uint32_t *ret_ids)
 {
-    char figure[64];
+    const struct result_figure f = {.unit = "ms", .device = "cpu, 1 core"};
     struct result nth = {0}, flann = {0};
-    struct row row = {.figure = figure, .device = "cpu, 1 core", .unit = "ms"};
 
-    snprintf(figure, sizeof figure, "build %u points, 3-D", n);
     for (uint32_t i = 0; i < bench.runs; i++) {
         double start = devices_seconds(NULL);
         struct nanoflann_tree *t;
@@ -28,11 +26,9 @@ static double build_serially(uint32_t n, const float *points, uint32_t *ret_ids)
             result_add(&flann, 1e3 * (devices_seconds(NULL) - start));
         nanoflann_free(t);
     }
-    row.how = "std::nth_element";
-    report(&row, &nth);
-    row.how = "nanoflann";
+    result_report(&bench.out, &f, &nth, "build %u points, 3-D, std::nth_element", n);
     if (flann.n)
-        report(&row, &flann);
+        result_report(&bench.out, &f, &flann, "build %u points, 3-D, nanoflann", n);
     return flann.n && result_median(&flann) < result_median(&nth) ? result_median(&flann)
                                                                   : result_median(&nth);
 }
@@ -66,7 +62,7 @@ static int build_with_copies(struct kd_forest *f, struct trg_queue *q, uint32_t 
 }
 
 static void time_copies(const struct device *device, struct kd_forest *f, struct trg_queue *q,
-                        uint32_t n, const float *points, struct row row)
+                        uint32_t n, const float *points, struct result_figure figure)
 {
     const size_t column = n * sizeof(float);
     struct trg_buffer *host;
@@ -83,9 +79,8 @@ static void time_copies(const struct device *device, struct kd_forest *f, struct
         if (i > 0)
             result_add(&r, 1e3 * (devices_seconds(device) - start));
     }
-    row.how = "auto, copies included";
-    row.goal = 0;
-    report(&row, &r);
+    figure.goal = 0;
+    result_report(&bench.out, &figure, &r, "build %u points, 3-D, auto, copies included", n);
     trg_buffer_free(host);
 }
 
@@ -95,7 +90,6 @@ static void build_on(const struct device *device, uint32_t n, const float *point
     static const char *const names[] = {"auto", "groups", "sort", "select", "hand"};
     struct trg_queue *q;
     struct kd_forest *f;
-    char figure[64];
 
     if (trg_queue_new(device->d, &q) < 0)
         die("no queue");
@@ -105,25 +99,22 @@ static void build_on(const struct device *device, uint32_t n, const float *point
         trg_queue_free(q);
         return;
     }
-    snprintf(figure, sizeof figure, "build %u points, 3-D", n);
     for (enum kd_build how = KD_BUILD_GROUPS; how <= KD_BUILD_HAND; how++) {
         const bool cuda = !strcmp(device->info.backend, "cuda");
         const bool best = how == (device->info.is_host ? KD_BUILD_HAND : KD_BUILD_SORT);
-        struct row row = {.figure = figure,
-                          .device = name_of(device),
-                          .how = names[how],
-                          .unit = "ms",
-                          .baseline = "best serial",
-                          .baseline_value = serial_ms};
+        struct result_figure figure = {.unit = "ms",
+                                       .baseline = "best serial",
+                                       .baseline_value = serial_ms,
+                                       .device = name_of(device)};
         struct result r = {0};
 
         if ((how == KD_BUILD_HAND && !device->info.is_host) ||
             (how == KD_BUILD_GROUPS && (n > 100000 || !cuda)) || (!best && n > 1000000 && !cuda))
             continue;
         if (best && cuda && n == 1000000)
-            row.goal = 5;
+            figure.goal = 5;
         if (best && device->info.is_host && n == 500000)
-            row.goal = serial_ms;
+            figure.goal = serial_ms;
         for (uint32_t i = 0; i <= bench.runs; i++) {
             const double start = devices_seconds(device);
 
@@ -133,9 +124,9 @@ static void build_on(const struct device *device, uint32_t n, const float *point
                 result_add(&r, 1e3 * (devices_seconds(device) - start));
         }
         check_ids(f, q, n, want);
-        report(&row, &r);
+        result_report(&bench.out, &figure, &r, "build %u points, 3-D, %s", n, names[how]);
         if (best)
-            time_copies(device, f, q, n, points, row);
+            time_copies(device, f, q, n, points, figure);
     }
     kd_forest_free(f);
     trg_queue_free(q);

@@ -31,17 +31,11 @@ static struct kd_forest *plant_3d(const struct device *device, uint32_t n, const
 static void build_by_cores(const struct device *device, uint32_t n, const float *points)
 {
     const uint32_t most = process_cores(256);
-    char figure[64], how[32];
-    struct row row = {.figure = figure,
-                      .device = name_of(device),
-                      .how = how,
-                      .unit = "ms",
-                      .baseline = "one core"};
+    struct result_figure figure = {.unit = "ms", .baseline = "one core", .device = name_of(device)};
     struct trg_queue *q;
     struct kd_forest *f;
 
     f = plant_3d(device, n, points, &q);
-    snprintf(figure, sizeof figure, "build %u points, 3-D, all cores", n);
     for (uint32_t cores = 1; cores <= most;
          cores = cores < most && 2 * cores > most ? most : 2 * cores) {
         struct result r = {0};
@@ -54,10 +48,10 @@ static void build_by_cores(const struct device *device, uint32_t n, const float 
             if (i > 0)
                 result_add(&r, wall_ms() - start);
         }
-        snprintf(how, sizeof how, "%u cores", cores);
-        report(&row, &r);
+        result_report(&bench.out, &figure, &r, "build %u points, 3-D, all cores, %u cores", n,
+                      cores);
         if (cores == 1)
-            row.baseline_value = result_median(&r);
+            figure.baseline_value = result_median(&r);
     }
     kd_forest_free(f);
     trg_queue_free(q);
@@ -81,8 +75,7 @@ void bench_cores(void)
 
 static void enqueue_on(const struct device *device, uint32_t n, const float *points)
 {
-    char figure[64];
-    struct row row = {.figure = figure, .device = name_of(device), .unit = "us"};
+    const struct result_figure figure = {.unit = "us", .device = name_of(device)};
     struct result enqueued = {0}, done = {0};
     struct trg_queue *q;
     struct kd_forest *f;
@@ -102,11 +95,9 @@ static void enqueue_on(const struct device *device, uint32_t n, const float *poi
             result_add(&done, 1e3 * (wall_ms() - start));
         }
     }
-    snprintf(figure, sizeof figure, "build %u points, 3-D, sort", n);
-    row.how = "enqueued by the host";
-    report(&row, &enqueued);
-    row.how = "enqueued and done";
-    report(&row, &done);
+    result_report(&bench.out, &figure, &enqueued,
+                  "build %u points, 3-D, sort, enqueued by the host", n);
+    result_report(&bench.out, &figure, &done, "build %u points, 3-D, sort, enqueued and done", n);
     kd_forest_free(f);
     trg_queue_free(q);
 }

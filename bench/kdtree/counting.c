@@ -116,12 +116,10 @@ static void count_on(const struct device *device, const float *points, const str
     const struct kd_queries_setup setup = {
         .max_queries = r->n, .gang = 1, .period_dim = KD_NO_PERIOD};
     const struct transfer t = transfer_new(device, r);
-    struct row row = {
-        .figure = r->kind == KD_BALLS ? "count within a radius, 500000 points, 478 in it"
-                                      : "count in boxes, 500000 points, 478 in it",
+    const struct result_figure figure = {
         .device = name_of(device),
         .unit = "Mq/s",
-        .higher = true,
+        .higher_is_better = true,
         .goal = cuda && r->kind == KD_BALLS ? 60 : 0,
         .baseline = PEER,
         .baseline_value = device->info.pci[0] && r->kind == KD_BALLS ? PEER_VALUE : 0};
@@ -148,8 +146,9 @@ static void count_on(const struct device *device, const float *points, const str
         }
         if (copies)
             check(r, points, trg_buffer_host(t.out));
-        row.how = copies ? "copies included" : "on the device";
-        report(&row, &result);
+        result_report(&bench.out, &figure, &result, "count %s, 500000 points, 478 in it, %s",
+                      r->kind == KD_BALLS ? "within a radius" : "in boxes",
+                      copies ? "copies included" : "on the device");
     }
     trg_buffer_free(t.in);
     trg_buffer_free(t.out);

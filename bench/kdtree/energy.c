@@ -32,10 +32,7 @@ static void energy_on(const struct device *device, const char *preset,
                       const struct generated *events, uint32_t n, const struct meter *meter)
 {
     static const char *const how[] = {"windows", "trees"};
-    char figure[64];
-    struct row row = {.figure = figure, .device = name_of(device), .unit = "1/J", .higher = true};
 
-    snprintf(figure, sizeof figure, "events a joule, doublets of %s", preset);
     for (uint32_t search = 0; search < 2; search++) {
         struct doublets_config c;
         struct result r = {0};
@@ -48,8 +45,10 @@ static void energy_on(const struct device *device, const char *preset,
             die("no lane");
         for (uint32_t i = 0; i < 3; i++)
             result_add(&r, run_for(l, n, meter));
-        row.how = how[search];
-        report(&row, &r);
+        result_report(&bench.out,
+                      &(struct result_figure){
+                          .unit = "1/J", .higher_is_better = true, .device = name_of(device)},
+                      &r, "events a joule, doublets of %s, %s", preset, how[search]);
         lane_close(l);
     }
 }

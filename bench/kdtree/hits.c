@@ -197,19 +197,6 @@ static double found(const struct hits *h, struct kd_forest *f, struct trg_queue 
     return sum;
 }
 
-static void report_one(const char *what, bool higher, const char *how, const char *device,
-                       double value)
-{
-    struct result r = {0};
-    char figure[96];
-
-    snprintf(figure, sizeof figure, "5-D hits of " PRESET ", %s", what);
-    result_add(&r, value);
-    report(
-        &(struct row){.figure = figure, .how = how, .unit = "", .device = device, .higher = higher},
-        &r);
-}
-
 static void search_hits(const struct device *device, struct kd_forest *f, struct trg_queue *q,
                         const struct hits *h, bool with_time, bool with_angle, const char *how)
 {
@@ -217,7 +204,11 @@ static void search_hits(const struct device *device, struct kd_forest *f, struct
         .max_queries = h->n, .gang = 32, .period_dim = PHI, .period = (float)(2 * PI)};
     float *box = make_boxes(h, with_time, with_angle);
     struct result search = {0}, count = {0};
-    struct row row = {.how = how, .unit = "Mq/s", .device = name_of(device), .higher = true};
+    const struct result_figure rate = {
+        .unit = "Mq/s", .higher_is_better = true, .device = name_of(device)};
+    const struct result_figure candidates = {.unit = "", .device = rate.device},
+                               pairs = {
+                                   .unit = "", .higher_is_better = true, .device = rate.device};
     struct kd_queries *s;
     uint32_t largest = 0;
     int e = kd_queries_new(f, &setup, &s);
@@ -246,12 +237,12 @@ static void search_hits(const struct device *device, struct kd_forest *f, struct
     }
     if (e < 0)
         die("a search failed");
-    report_one("candidates a hit", false, how, name_of(device), (double)s->n_results / h->n);
-    report_one("true pairs found", true, how, name_of(device), found(h, f, q, s) / h->pairs);
-    row.figure = "5-D hits of " PRESET ", search";
-    report(&row, &search);
-    row.figure = "5-D hits of " PRESET ", count";
-    report(&row, &count);
+    result_report_value(&bench.out, &candidates, (double)s->n_results / h->n, 0, 1,
+                        "5-D hits of " PRESET ", candidates a hit, %s", how);
+    result_report_value(&bench.out, &pairs, found(h, f, q, s) / h->pairs, 0, 1,
+                        "5-D hits of " PRESET ", true pairs found, %s", how);
+    result_report(&bench.out, &rate, &search, "5-D hits of " PRESET ", search, %s", how);
+    result_report(&bench.out, &rate, &count, "5-D hits of " PRESET ", count, %s", how);
     kd_queries_free(s);
     free(box);
 }

@@ -26,15 +26,8 @@ static void events_on(const struct device *device, const char *preset,
     struct doublets_config c;
     struct lane *l;
     struct result r = {0};
-    char figure[64];
-    const struct row row = {.figure = figure,
-                            .device = name_of(device),
-                            .how = to_host ? "to the host" : "on the device",
-                            .unit = "k/s",
-                            .higher = true};
 
     events_config(&c);
-    snprintf(figure, sizeof figure, "doublets of %s, batches of %u", preset, n);
     l = lane_open(device, &c, events, n);
     if (!l)
         die("no lane");
@@ -48,7 +41,11 @@ static void events_on(const struct device *device, const char *preset,
         if (i > 0)
             result_add(&r, 1e-3 * n * rounds / (devices_seconds(device) - start));
     }
-    report(&row, &r);
+    result_report(
+        &bench.out,
+        &(struct result_figure){.unit = "k/s", .higher_is_better = true, .device = name_of(device)},
+        &r, "doublets of %s, batches of %u, %s", preset, n,
+        to_host ? "to the host" : "on the device");
     lane_close(l);
 }
 
@@ -77,13 +74,14 @@ int main(int argc, char **argv)
         {"device", ARG_TEXT, &only, 0, 0, "BACKEND", "only devices of this backend"},
         {"only", ARG_TEXT, &part, 0, 0, "PART",
          "doublets, build, search, count, gangs, cores, enqueue, energy or hits"},
-        {"json", ARG_APPEND, &bench.json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &bench.out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     const int r = args_parse(argc, argv, NULL, table);
 
     if (r != ARGS_OK)
         return r == ARGS_HELP ? 0 : 2;
     bench.runs = bench.is_quick ? 3 : 5;
+    bench.out.command = bench.is_quick ? "bench_kdtree --quick" : NULL;
     if (!devices_open(only))
         die("there is no device; TRIGD_BUILD must name the build folder");
     if (!nanoflann_is_here())
@@ -109,5 +107,5 @@ int main(int argc, char **argv)
     if (!part || !strcmp(part, "hits"))
         bench_hits();
     devices_close();
-    return bench.json && fclose(bench.json) ? 1 : 0;
+    return result_end(&bench.out, 0);
 }

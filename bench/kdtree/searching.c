@@ -39,11 +39,6 @@ static double search_nanoflann(struct boxes *b, const float *points, const char 
 {
     struct nanoflann_tree *t = nanoflann_build(points, b->k, b->points);
     const uint32_t n = b->count < 20000 ? b->count : 20000;
-    struct row row = {.figure = figure,
-                      .device = "cpu, 1 core",
-                      .how = "nanoflann",
-                      .unit = "Mq/s",
-                      .higher = true};
     struct result r = {0};
     size_t found = 0;
 
@@ -66,20 +61,27 @@ static double search_nanoflann(struct boxes *b, const float *points, const char 
     }
     b->expected = n == b->n ? found : 0;
     printf("%s: %.1f points in a box\n", figure, (double)found / n);
-    report(&row, &r);
+    result_report(
+        &bench.out,
+        &(struct result_figure){.unit = "Mq/s", .higher_is_better = true, .device = "cpu, 1 core"},
+        &r, "%s, nanoflann", figure);
     nanoflann_free(t);
     return result_median(&r);
 }
 
+struct plan { /* of searches on a device */
+    char figure[64];
+    double goal, nanoflann; /* million queries/s; 0: none */
+};
+
 static void search_with(struct kd_forest *f, struct trg_queue *q, const struct device *device,
                         const struct boxes *b, enum kd_search how, uint32_t gang,
-                        const struct row *with)
+                        const struct plan *plan)
 {
     const struct kd_queries_setup setup = {
         .max_queries = b->count, .gang = gang, .period_dim = KD_NO_PERIOD};
     struct kd_queries *s;
     struct result r = {0};
-    struct row row = *with;
     char name[32];
     int error;
 
@@ -105,20 +107,25 @@ static void search_with(struct kd_forest *f, struct trg_queue *q, const struct d
         die("a search failed");
     if (b->expected && b->count == b->n && b->expected != s->n_results)
         die("a search found another number of points than nanoflann");
-    row.how = name;
-    row.device = name_of(device);
-    report(&row, &r);
+    result_report(&bench.out,
+                  &(struct result_figure){.unit = "Mq/s",
+                                          .higher_is_better = true,
+                                          .goal = plan->goal,
+                                          .baseline = "nanoflann",
+                                          .baseline_value = plan->nanoflann,
+                                          .device = name_of(device)},
+                  &r, "%s, %s", plan->figure, name);
     kd_queries_free(s);
 }
 
 static void search_on(const struct device *device, const float *points, const struct boxes *all,
-                      struct row *row)
+                      struct plan *plan)
 {
     const bool cuda = !strcmp(device->info.backend, "cuda"), host = device->info.is_host;
     struct boxes b = *all;
     struct trg_queue *q;
     struct kd_forest *f;
-    const double cpu_goal = row->goal;
+    const double cpu_goal = plan->goal;
 
     if (trg_queue_new(device->d, &q) < 0)
         die("no queue");
@@ -126,15 +133,15 @@ static void search_on(const struct device *device, const float *points, const st
     if (!f || kd_build(f, q, KD_BUILD_AUTO, 1, b.points) < 0)
         die("no tree to search");
     if (host)
-        search_with(f, q, device, &b, KD_SEARCH_HAND, 1, row);
+        search_with(f, q, device, &b, KD_SEARCH_HAND, 1, plan);
     b.count = host ? b.n / 10 : b.n; /* these are slow there */
-    row->goal = cuda ? (b.k == 3 ? 10 : 20) : 0;
-    search_with(f, q, device, &b, KD_SEARCH_DEPTH_FIRST, 1, row);
+    plan->goal = cuda ? (b.k == 3 ? 10 : 20) : 0;
+    search_with(f, q, device, &b, KD_SEARCH_DEPTH_FIRST, 1, plan);
     for (uint32_t gang = 1; gang <= (host ? 1u : 32u); gang *= 2)
-        search_with(f, q, device, &b, KD_SEARCH_BREADTH_FIRST, gang, row);
+        search_with(f, q, device, &b, KD_SEARCH_BREADTH_FIRST, gang, plan);
     if (!host)
-        search_with(f, q, device, &b, KD_SEARCH_AUTO, 32, row);
-    row->goal = cpu_goal;
+        search_with(f, q, device, &b, KD_SEARCH_AUTO, 32, plan);
+    plan->goal = cpu_goal;
     kd_forest_free(f);
     trg_queue_free(q);
 }
@@ -144,26 +151,25 @@ void bench_search(uint32_t k, uint32_t points, double hits, double goal)
 {
     const uint32_t n = bench.is_quick ? 5000 : hits > 100 ? 50000 : 200000;
     float *p = make_points(k, points);
-    char figure[64];
-    struct row row = {.figure = figure, .unit = "Mq/s", .higher = true, .baseline = "nanoflann"};
+    struct plan plan = {.goal = 0};
 
-    snprintf(figure, sizeof figure, "search %u points, %u-D, %.3g hits", points, k, hits);
+    snprintf(plan.figure, sizeof plan.figure, "search %u points, %u-D, %.3g hits", points, k, hits);
     for (uint32_t i = 0; i < devices_count(); i++) {
         /* a GPU is filled by more queries than a core is kept busy with */
         const bool cuda = !strcmp(devices_get(i)->info.backend, "cuda");
         struct boxes b = make_boxes(k, points, cuda && !bench.is_quick ? 4 * n : n, hits);
 
         if (i == 0)
-            row.baseline_value = search_nanoflann(&b, p, figure);
-        row.goal = devices_get(i)->info.is_host ? goal : 0;
-        search_on(devices_get(i), p, &b, &row);
+            plan.nanoflann = search_nanoflann(&b, p, plan.figure);
+        plan.goal = devices_get(i)->info.is_host ? goal : 0;
+        search_on(devices_get(i), p, &b, &plan);
         free(b.end);
     }
     free(p);
 }
 
 static void gangs_on(const struct device *device, const struct boxes *b, const float *points,
-                     struct row *row)
+                     const struct plan *plan)
 {
     struct trg_queue *q;
     struct kd_forest *f;
@@ -173,10 +179,10 @@ static void gangs_on(const struct device *device, const struct boxes *b, const f
     f = plant(device, q, b->k, b->points, points);
     if (!f || kd_build(f, q, KD_BUILD_AUTO, 1, b->points) < 0)
         die("no tree to search");
-    search_with(f, q, device, b, KD_SEARCH_DEPTH_FIRST, 1, row);
+    search_with(f, q, device, b, KD_SEARCH_DEPTH_FIRST, 1, plan);
     for (uint32_t gang = 1; gang <= 32; gang *= 2) {
-        search_with(f, q, device, b, KD_SEARCH_BREADTH_FIRST, gang, row);
-        search_with(f, q, device, b, KD_SEARCH_AUTO, gang, row);
+        search_with(f, q, device, b, KD_SEARCH_BREADTH_FIRST, gang, plan);
+        search_with(f, q, device, b, KD_SEARCH_AUTO, gang, plan);
     }
     kd_forest_free(f);
     trg_queue_free(q);
@@ -193,11 +199,10 @@ void bench_gangs(void)
 
     for (uint32_t i = 0; i < sizeof list / sizeof *list; i++) {
         float *points = make_points(list[i].k, list[i].points);
-        char figure[64];
-        struct row row = {.figure = figure, .unit = "Mq/s", .higher = true};
+        struct plan plan = {.goal = 0};
 
-        snprintf(figure, sizeof figure, "gangs: %u points, %u-D, %.3g hits", list[i].points,
-                 list[i].k, list[i].hits);
+        snprintf(plan.figure, sizeof plan.figure, "gangs: %u points, %u-D, %.3g hits",
+                 list[i].points, list[i].k, list[i].hits);
         for (uint32_t k = 0; k < devices_count(); k++) {
             const struct device *device = devices_get(k);
             struct boxes b = make_boxes(
@@ -206,7 +211,7 @@ void bench_gangs(void)
                 list[i].hits);
 
             if (!device->info.is_host)
-                gangs_on(device, &b, points, &row);
+                gangs_on(device, &b, points, &plan);
             free(b.end);
         }
         free(points);

@@ -24,8 +24,8 @@
 #define CALM_NS    (500 * NS_PER_MS)  /* before a kill */
 
 struct options {
-    FILE *json;
-    const char *preset, *params, *devices, *device;
+    struct results out;
+    const char *preset, *params, *devices;
     uint32_t kills;
 };
 
@@ -124,31 +124,23 @@ enum part { HIT, CAME, REST, PARTS };
 static const char *const part_name[PARTS] = {"in flight when their worker was killed",
                                              "sent in the 200 ms after it", "all others"};
 
-static void show(FILE *json, const struct bench *b, enum part part, struct sample *s,
+static void show(const struct bench *b, enum part part, struct sample *s,
                  const struct result *by_kill)
 {
-    char name[160];
-    struct result_figure f = {.bench = "kills",
-                              .figure = name,
-                              .unit = "ms",
-                              .command = "bench_kills",
-                              .goal = part == HIT ? GOAL_MS : 0,
-                              .device = b->o.device};
+    const struct result_figure judged = {.unit = "ms", .goal = part == HIT ? GOAL_MS : 0},
+                               ms = {.unit = "ms"}, count = {.unit = ""};
 
     printf("%s: %u decided by the plugin, %u not; p50 %.1f, p99 %.1f, max %.1f ms; p99 of the "
            "median kill %.1f ms\n",
            part_name[part], s->n, s->n_other, quantile(s, 0, 0.5), quantile(s, 0, 0.99),
            quantile(s, 0, 1), result_median(by_kill));
-    snprintf(name, sizeof name, "%s at half load, RoIs %s: p99", b->o.preset, part_name[part]);
-    result_write_value(json, &f, quantile(s, 0, 0.99), 0, b->o.kills);
-    f.goal = 0;
-    snprintf(name, sizeof name, "%s at half load, RoIs %s: p99, median of the kills", b->o.preset,
-             part_name[part]);
-    result_write(json, &f, by_kill);
-    snprintf(name, sizeof name, "%s at half load, RoIs %s: not decided by the plugin", b->o.preset,
-             part_name[part]);
-    f.unit = "";
-    result_write_value(json, &f, s->n_other, 0, b->o.kills);
+    result_report_value(&b->o.out, &judged, quantile(s, 0, 0.99), 0, b->o.kills,
+                        "%s at half load, RoIs %s: p99", b->o.preset, part_name[part]);
+    result_report(&b->o.out, &ms, by_kill, "%s at half load, RoIs %s: p99, median of the kills",
+                  b->o.preset, part_name[part]);
+    result_report_value(&b->o.out, &count, s->n_other, 0, b->o.kills,
+                        "%s at half load, RoIs %s: not decided by the plugin", b->o.preset,
+                        part_name[part]);
 }
 
 /* Sorts RoIs by the kills: number k holds for those that were sent after it and before the next. */
@@ -176,7 +168,7 @@ static void sort_out(const struct bench *b, uint32_t from, struct sample *s, str
     }
 }
 
-static int report(FILE *json, const struct bench *b, uint32_t from)
+static int report(const struct bench *b, uint32_t from)
 {
     struct sample s[PARTS] = {{.n = 0}};
     struct result by_kill[PARTS] = {{.n = 0}};
@@ -189,7 +181,7 @@ static int report(FILE *json, const struct bench *b, uint32_t from)
     if (has_room) {
         sort_out(b, from, s, by_kill);
         for (enum part p = HIT; p < PARTS; p++)
-            show(json, b, p, &s[p], &by_kill[p]);
+            show(b, p, &s[p], &by_kill[p]);
     }
     for (enum part p = HIT; p < PARTS; p++)
         free(s[p].ms);
@@ -212,7 +204,7 @@ static int start_daemon(struct bench *b)
         &(struct bench_daemon_setup){.plugin = "zfinder", .params = b->o.params, .config = config});
 }
 
-static int measure(struct bench *b, FILE *json)
+static int measure(struct bench *b)
 {
     uint32_t from = 0;
     int r = source_generate(b->o.preset, SEED, DISTINCT, LAYOUT_AS_MADE, &b->source);
@@ -229,7 +221,7 @@ static int measure(struct bench *b, FILE *json)
     if (r == 0) {
         printf("%s, %s: %.0f RoIs/s at most, %u kills at half of that\n", b->o.preset, b->o.devices,
                b->max_hz, b->o.kills);
-        r = report(json, b, from);
+        r = report(b, from);
     }
     return r;
 }
@@ -237,16 +229,17 @@ static int measure(struct bench *b, FILE *json)
 static void parse(int argc, char **argv, struct options *o)
 {
     const struct arg table[] = {
-        {"json", ARG_APPEND, &o->json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &o->out.json, 0, 0, "FILE", "append figures, one a line"},
         {"preset", ARG_TEXT, &o->preset, 0, 0, "P", "of trigreplay (default lowlum)"},
         {"params", ARG_TEXT, &o->params, 0, 0, "YAML", "of zfinder (default preset: pure)"},
         {"devices", ARG_TEXT, &o->devices, 0, 0, "YAML",
          "of the daemon (default {backend: cpu, lanes: 1})"},
-        {"device", ARG_TEXT, &o->device, 0, 0, "NAME", "what they are called in results"},
+        {"device", ARG_TEXT, &o->out.device, 0, 0, "NAME", "what they are called in results"},
         {"kills", ARG_U32, &o->kills, 1, RESULT_RUNS_MAX, "N", "default 20"},
         {0}};
 
-    *o = (struct options){.preset = "lowlum",
+    *o = (struct options){.out = {.bench = "kills", .has_table = true},
+                          .preset = "lowlum",
                           .params = "preset: pure",
                           .devices = "{backend: cpu, lanes: 1}",
                           .kills = 20};
@@ -263,11 +256,11 @@ int main(int argc, char **argv)
     b.kill_at = calloc(b.o.kills, sizeof *b.kill_at);
     b.kill_ns = calloc(b.o.kills, sizeof *b.kill_ns);
     if (b.kill_at && b.kill_ns)
-        r = measure(&b, b.o.json);
+        r = measure(&b);
     stream_close(&b.stream);
     bench_daemon_stop(&b.daemon);
     source_free(&b.source);
     free(b.kill_at);
     free(b.kill_ns);
-    return result_end(b.o.json, "bench_kills", r);
+    return result_end(&b.o.out, r);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct bench bench = {.runs = 5, .command = "bench_lattice"};
+struct bench bench = {.runs = 5, .out = {.bench = "lattice"}};
 
 void die(const char *format, ...)
 {
@@ -17,30 +17,6 @@ void die(const char *format, ...)
     fprintf(stderr, "\n");
     va_end(args);
     exit(1);
-}
-
-void report(const struct row *row, const struct result *r)
-{
-    result_report(
-        bench.json,
-        &(struct result_figure){.bench = "lattice",
-                                .figure = row->figure,
-                                .unit = row->unit,
-                                .command = bench.command,
-                                .higher_is_better = row->higher,
-                                .goal = row->goal,
-                                .baseline = row->baseline_value > 0 ? row->baseline : NULL,
-                                .baseline_value = row->baseline_value,
-                                .device = row->device},
-        r);
-}
-
-void report_value(const struct row *row, double value)
-{
-    struct result r = {0};
-
-    result_add(&r, value);
-    report(row, &r);
 }
 
 const char *name_of(const struct device *device)

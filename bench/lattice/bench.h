@@ -11,24 +11,12 @@
 struct bench { /* as the command line says */
     bool is_quick;
     uint32_t runs;
-    FILE *json;          /* NULL: none */
-    const char *data;    /* folder of the reference runs; NULL: none */
-    const char *command; /* for the JSON file */
+    const char *data; /* folder of the reference runs; NULL: none */
+    struct results out;
 };
 extern struct bench bench;
 
-struct row {
-    const char *figure, *device, *unit;
-    bool higher;
-    double goal;
-    const char *baseline;
-    double baseline_value;
-};
-
 void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
-/* A row of the table, and of the JSON file. */
-void report(const struct row *row, const struct result *r);
-void report_value(const struct row *row, double value);
 const char *name_of(const struct device *device);
 /* Opens a simulation and a queue, or ends the program. */
 struct lattice *flow_open(const struct device *device, const struct lattice_setup *setup,

@@ -49,21 +49,19 @@ int main(int argc, char **argv)
         {"data", ARG_TEXT, &bench.data, 0, 0, "FOLDER", "the reference runs"},
         {"only", ARG_TEXT, &part, 0, 0, "PART",
          "speed, sweep, study, course, references, oracle or physics"},
-        {"json", ARG_APPEND, &bench.json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &bench.out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     const int args = args_parse(argc, argv, NULL, table);
 
     if (args != ARGS_OK)
         return args == ARGS_HELP ? 0 : 2;
-    if (bench.json)
-        setvbuf(bench.json, NULL, _IOLBF, 0); /* what was measured stays when it is stopped */
     bench.runs = bench.is_quick ? 3 : 5;
     snprintf(command, sizeof command, "bench_lattice%s%s%s%s", bench.is_quick ? " --quick" : "",
              part ? " --only " : "", part ? part : "", bench.data ? " --data FOLDER" : "");
-    bench.command = command;
+    bench.out.command = command;
     if (!devices_open(only))
         die("there is no device; TRIGD_BUILD must name the build folder");
     run_parts(part);
     devices_close();
-    return bench.json && fclose(bench.json) ? 1 : 0;
+    return result_end(&bench.out, 0);
 }

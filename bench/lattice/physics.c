@@ -8,21 +8,12 @@
 
 static const char *const store_name[] = {"float", "half"};
 
-static void report_error(const struct device *device, const char *figure, double goal, double error)
+/* An error, on grids of n; the goal is for single precision on the finest. */
+static struct result_figure off(const struct device *device, const struct truth_run *run,
+                                uint32_t n)
 {
-    report_value(
-        &(struct row){.figure = figure, .device = name_of(device), .unit = "", .goal = goal},
-        error);
-}
-
-static void report_cavity(const struct device *device, const struct truth_run *run, uint32_t n,
-                          uint32_t reynolds, const char *what, double goal, double error)
-{
-    char figure[160];
-
-    snprintf(figure, sizeof figure, "cavity Re %u, %ux%u, %s: %s", reynolds, n, n,
-             store_name[run->storage], what);
-    report_error(device, figure, goal, error);
+    return (struct result_figure){
+        .unit = "", .goal = n == 256 && !run->storage ? 0.01 : 0, .device = name_of(device)};
 }
 
 static void cavities(const struct device *device, const struct truth_run *run)
@@ -31,16 +22,21 @@ static void cavities(const struct device *device, const struct truth_run *run)
 
     for (uint32_t r = 0; r < 3; r++)
         for (uint32_t n = 64; n <= (bench.is_quick ? 64u : 256u); n *= 2) {
-            const double goal = n == 256 && !run->storage ? 0.01 : 0;
+            const struct result_figure f = off(device, run, n);
             struct truth_cavity c;
+            const struct {
+                const char *what;
+                const double *value;
+            } errors[] = {{"off Ghia, root mean square", &c.rms},
+                          {"off Ghia, worst point", &c.worst},
+                          {"extremes off Botella and Peyret", &c.extremes}};
 
             if (truth_cavity(run, n, reynolds[r], r ? 60 : 30, &c) < 0)
                 die("the cavity failed");
-            report_cavity(device, run, n, reynolds[r], "off Ghia, root mean square", goal, c.rms);
-            report_cavity(device, run, n, reynolds[r], "off Ghia, worst point", goal, c.worst);
-            if (reynolds[r] == 1000)
-                report_cavity(device, run, n, reynolds[r], "extremes off Botella and Peyret", goal,
-                              c.extremes);
+            for (uint32_t i = 0; i < (reynolds[r] == 1000 ? 3 : 2); i++)
+                result_report_value(&bench.out, &f, *errors[i].value, 0, 1,
+                                    "cavity Re %u, %ux%u, %s: %s", reynolds[r], n, n,
+                                    store_name[run->storage], errors[i].what);
         }
 }
 
@@ -48,29 +44,28 @@ static void channels(const struct device *device, const struct truth_run *run)
 {
     for (uint32_t n = 16; n <= (bench.is_quick ? 64u : 256u); n *= 2)
         for (uint32_t two = 0; two < 2; two++) {
-            char figure[160];
+            const struct result_figure f = off(device, run, n);
             double error;
 
             if (truth_poiseuille(run, n, 1.4, two ? 3.0 / 16 : 0, &error) < 0)
                 die("the channel failed");
-            snprintf(figure, sizeof figure,
-                     "Poiseuille, %u cells, tau 1.4, %s, %s: off the parabola", n,
-                     two ? "two relaxation times" : "BGK", store_name[run->storage]);
-            report_error(device, figure, n == 256 && !run->storage ? 0.01 : 0, error);
+            result_report_value(&bench.out, &f, error, 0, 1,
+                                "Poiseuille, %u cells, tau 1.4, %s, %s: off the parabola", n,
+                                two ? "two relaxation times" : "BGK", store_name[run->storage]);
         }
 }
 
 static void vortices(const struct device *device, const struct truth_run *run)
 {
     for (uint32_t n = 16; n <= (bench.is_quick ? 64u : 256u); n *= 2) {
-        char figure[160];
+        const struct result_figure f = off(device, run, n);
         double error;
 
         if (truth_taylor_green(run, n, &error) < 0)
             die("the vortices failed");
-        snprintf(figure, sizeof figure, "Taylor-Green, %ux%u, %s: off the exact flow", n, n,
-                 store_name[run->storage]);
-        report_error(device, figure, n == 256 && !run->storage ? 0.01 : 0, error);
+        result_report_value(&bench.out, &f, error, 0, 1,
+                            "Taylor-Green, %ux%u, %s: off the exact flow", n, n,
+                            store_name[run->storage]);
     }
 }
 

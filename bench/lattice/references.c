@@ -81,17 +81,15 @@ static void compare(const struct run *run, const struct rows *rows, const double
                     const char *how, const char *device, double goal)
 {
     double worst = 0;
-    char figure[160];
 
     for (uint32_t i = 0; i < rows->n; i++) {
         const double error = fabs(mean[rows->step[i]] / rows->mean[i] - 1);
 
         worst = error > worst || isnan(error) ? error : worst;
     }
-    snprintf(figure, sizeof figure, "reference %ux%u, %s: worst of %u rows", run->nx, run->ny, how,
-             rows->n);
-    report_value(&(struct row){.figure = figure, .device = device, .unit = "", .goal = goal},
-                 worst);
+    result_report_value(
+        &bench.out, &(struct result_figure){.unit = "", .goal = goal, .device = device}, worst, 0,
+        1, "reference %ux%u, %s: worst of %u rows", run->nx, run->ny, how, rows->n);
     printf("    last %.12e, reference %.12e\n", mean[run->steps - 1], rows->mean[rows->n - 1]);
 }
 
@@ -110,13 +108,12 @@ static void on_device(const struct device *device, const struct run *run, const 
         struct trg_queue *q;
         struct lattice *l = flow_open(device, &setup, kind, NULL, &q);
         const double start = devices_seconds(device);
-        char figure[160];
 
         flow_run(l, q, run->steps, mean);
-        snprintf(figure, sizeof figure, "reference %ux%u, %s: all steps", run->nx, run->ny,
-                 stores[store]);
-        report_value(&(struct row){.figure = figure, .device = name_of(device), .unit = "s"},
-                     devices_seconds(device) - start);
+        result_report_value(&bench.out,
+                            &(struct result_figure){.unit = "s", .device = name_of(device)},
+                            devices_seconds(device) - start, 0, 1, "reference %ux%u, %s: all steps",
+                            run->nx, run->ny, stores[store]);
         compare(run, rows, mean, stores[store], name_of(device), store ? 0 : 3e-4);
         flow_close(l, q);
         if (device->info.is_host)

@@ -68,30 +68,26 @@ void bench_speed(const struct device *device)
                                     : is_gpu(device) && sizes[s] % 1024 == 0 ? 50000
                                     : device->info.is_host                   ? 100
                                                                              : 0;
-                char figure[160];
                 struct result r;
 
                 if (!is_gpu(device) && (way || sizes[s] > 1024))
                     continue;
                 r = measure(device, &setup, &tuning, steps_for(device, sizes[s], sizes[s]), true);
-                snprintf(figure, sizeof figure, "%ux%u, %s, %s", sizes[s], sizes[s],
-                         store_name[store], way_name[way]);
-                report(&(struct row){.figure = figure,
-                                     .device = name_of(device),
-                                     .unit = "MLUPS",
-                                     .higher = true,
-                                     .goal = goal},
-                       &r);
+                result_report(&bench.out,
+                              &(struct result_figure){.unit = "MLUPS",
+                                                      .higher_is_better = true,
+                                                      .goal = goal,
+                                                      .device = name_of(device)},
+                              &r, "%ux%u, %s, %s", sizes[s], sizes[s], store_name[store],
+                              way_name[way]);
             }
     if (is_gpu(device)) {
         const struct lattice_setup small = cope(128, 128, 0);
         const struct result r = measure(device, &small, NULL, 40000, false);
 
-        report(&(struct row){.figure = "128x128, 40,000 steps",
-                             .device = name_of(device),
-                             .unit = "s",
-                             .goal = 0.05},
-               &r);
+        result_report(&bench.out,
+                      &(struct result_figure){.unit = "s", .goal = 0.05, .device = name_of(device)},
+                      &r, "128x128, 40,000 steps");
     }
 }
 
@@ -101,21 +97,21 @@ static void shape(const struct device *device, uint32_t size, uint32_t store,
                   struct lattice_tuning tuning)
 {
     const struct lattice_setup setup = cope(size, size, store);
-    char figure[160];
+    char way[64];
     struct result r;
 
     if (tuning.group_size > device->info.group_max)
         return;
     r = measure(device, &setup, &tuning, steps_for(device, size, size), true);
     if (tuning.way == LATTICE_WAY_BLOCKS)
-        snprintf(figure, sizeof figure, "%ux%u, %s, %u steps, tile 32x%u, group %u", size, size,
-                 store_name[store], tuning.block_steps, tuning.tile_rows, tuning.group_size);
+        snprintf(way, sizeof way, "%u steps, tile 32x%u", tuning.block_steps, tuning.tile_rows);
     else
-        snprintf(figure, sizeof figure, "%ux%u, %s, in place, group %u", size, size,
-                 store_name[store], tuning.group_size);
-    report(
-        &(struct row){.figure = figure, .device = name_of(device), .unit = "MLUPS", .higher = true},
-        &r);
+        snprintf(way, sizeof way, "in place");
+    result_report(&bench.out,
+                  &(struct result_figure){
+                      .unit = "MLUPS", .higher_is_better = true, .device = name_of(device)},
+                  &r, "%ux%u, %s, %s, group %u", size, size, store_name[store], way,
+                  tuning.group_size);
 }
 
 void bench_sweep(const struct device *device)
@@ -161,7 +157,6 @@ static void course(const char *figure,
         const uint32_t steps = s ? 20 : 1000;
         struct naive_float_grid *g;
         struct result r = {0};
-        char text[160];
 
         if (new_grid(&setup, &g) < 0)
             die("out of memory");
@@ -173,9 +168,10 @@ static void course(const char *figure,
                 (void)step(g);
             result_add(&r, 1e-6 * sizes[s] * sizes[s] * steps / (devices_seconds(NULL) - start));
         }
-        snprintf(text, sizeof text, "%ux%u, %s", sizes[s], sizes[s], figure);
-        report(&(struct row){.figure = text, .device = "one core", .unit = "MLUPS", .higher = true},
-               &r);
+        result_report(&bench.out,
+                      &(struct result_figure){
+                          .unit = "MLUPS", .higher_is_better = true, .device = "one core"},
+                      &r, "%ux%u, %s", sizes[s], sizes[s], figure);
         free_grid(g);
         free(kind);
     }

@@ -42,13 +42,12 @@ static struct result measure(const struct device *device, const struct study_set
 static void row(const struct device *device, const struct study_setup *setup, const char *what)
 {
     const struct result r = measure(device, setup);
-    char figure[160];
 
-    snprintf(figure, sizeof figure, "study %ux%u, %s%s, group %u", setup->nx, setup->ny,
-             study_name(setup->variant), what, setup->group);
-    report(
-        &(struct row){.figure = figure, .device = name_of(device), .unit = "MLUPS", .higher = true},
-        &r);
+    result_report(&bench.out,
+                  &(struct result_figure){
+                      .unit = "MLUPS", .higher_is_better = true, .device = name_of(device)},
+                  &r, "study %ux%u, %s%s, group %u", setup->nx, setup->ny,
+                  study_name(setup->variant), what, setup->group);
 }
 
 static void by_obstacles(const struct device *device)

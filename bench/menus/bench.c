@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "args.h"
@@ -24,7 +23,7 @@ struct bench {
     uint32_t runs, n_chains, n_steps;
     const char *only; /* some or all; NULL: both */
     uint64_t seed;
-    FILE *json;
+    struct results out;
     struct random_menu random;
     struct random_event event[EVENTS];
     struct engine engine;
@@ -32,15 +31,6 @@ struct bench {
     void *chains;
     uint64_t n_seeded;
 };
-
-/* Of this thread: others on its core do not count. */
-static uint64_t cpu_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
 
 /* The way of one RoI through menu and accounts, all lanes being at once.  Not inlined: valgrind
  * --tool=callgrind --toggle-collect=decide counts its instructions. */
@@ -82,16 +72,16 @@ static void fetch(const struct random_event *e)
 
 static double time_fetch(const struct bench *b)
 {
-    uint64_t from = cpu_ns();
+    uint64_t from = clock_thread_ns();
 
     for (uint32_t i = 0; i < EVENTS; i++)
         fetch(&b->event[i]);
-    return (double)(cpu_ns() - from) * 1e-3 / EVENTS;
+    return (double)(clock_thread_ns() - from) * 1e-3 / EVENTS;
 }
 
 static double time_menu(struct bench *b)
 {
-    uint64_t from = cpu_ns();
+    uint64_t from = clock_thread_ns();
 
     for (uint32_t i = 0; i < EVENTS; i++) {
         fetch(&b->event[i]);
@@ -99,13 +89,13 @@ static double time_menu(struct bench *b)
         if (i % A_TURN == A_TURN - 1)
             accounts_flush(b->accounts);
     }
-    return (double)(cpu_ns() - from) * 1e-3 / EVENTS;
+    return (double)(clock_thread_ns() - from) * 1e-3 / EVENTS;
 }
 
 static double time_model(struct bench *b)
 {
     static struct random_answer answer;
-    uint64_t from = cpu_ns();
+    uint64_t from = clock_thread_ns();
 
     b->n_seeded = 0;
     for (uint32_t i = 0; i < EVENTS; i++) {
@@ -113,7 +103,7 @@ static double time_model(struct bench *b)
         for (uint32_t k = 0; k < b->n_chains; k++)
             b->n_seeded += answer.seeded[k];
     }
-    return (double)(cpu_ns() - from) * 1e-3 / EVENTS;
+    return (double)(clock_thread_ns() - from) * 1e-3 / EVENTS;
 }
 
 /* ---------------------------------------------------------------- one menu */
@@ -175,7 +165,6 @@ static int measure(struct bench *b, struct plugin_host *host, uint32_t seeds, co
     struct result menu = {.n = 0}, model = {.n = 0};
     struct change_book *book = NULL;
     struct stats *stats = NULL;
-    char figure[128];
     int r = stats_new(&stats);
 
     if (r == 0)
@@ -187,17 +176,12 @@ static int measure(struct bench *b, struct plugin_host *host, uint32_t seeds, co
         result_add(&model, time_model(b));
     }
     if (r == 0) {
-        snprintf(figure, sizeof figure, "%u chains, %u steps, %s: an RoI", b->n_chains, b->n_steps,
-                 which);
-        result_report(b->json,
-                      &(struct result_figure){.bench = "menus",
-                                              .figure = figure,
-                                              .unit = "us",
-                                              .command = "bench_menus",
+        result_report(&b->out,
+                      &(struct result_figure){.unit = "us",
                                               .goal = GOAL_US,
                                               .baseline = "chain by chain",
                                               .baseline_value = result_median(&model)},
-                      &menu);
+                      &menu, "%u chains, %u steps, %s: an RoI", b->n_chains, b->n_steps, which);
         printf("  %.1f chains seeded an RoI\n", (double)b->n_seeded / EVENTS);
     }
     end(b);
@@ -208,14 +192,15 @@ static int measure(struct bench *b, struct plugin_host *host, uint32_t seeds, co
 
 int main(int argc, char **argv)
 {
-    static struct bench b = {.runs = 21, .n_chains = 500, .n_steps = 60, .seed = 1};
+    static struct bench b = {
+        .runs = 21, .n_chains = 500, .n_steps = 60, .seed = 1, .out = {.bench = "menus"}};
     const struct arg table[] = {
         {"chains", ARG_U32, &b.n_chains, 1, MENU_CHAINS_MAX, "N", "of the menu (default 500)"},
         {"steps", ARG_U32, &b.n_steps, 1, MENU_STEPS_MAX, "N", "of the menu (default 60)"},
         {"only", ARG_TEXT, &b.only, 0, 0, "some|all", "one of the two kinds of menus"},
         {"runs", ARG_U32, &b.runs, 1, RESULT_RUNS_MAX, "N", "of which the median counts (21)"},
         {"seed", ARG_U64, &b.seed, 0, 0, "N", "of menu and events (default 1)"},
-        {"json", ARG_APPEND, &b.json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &b.out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     char folder[] = PLUGINS, *paths[] = {folder};
     struct plugin_host *host;
@@ -230,5 +215,5 @@ int main(int argc, char **argv)
     if (r == 0 && !(b.only && !strcmp(b.only, "some")))
         r = measure(&b, host, 0, "all chains seeded");
     plugin_host_free(host);
-    return result_end(b.json, "bench_menus", r);
+    return result_end(&b.out, r);
 }

@@ -6,30 +6,10 @@
 #include "bench.h"
 #include "crew.h"
 #include "process.h"
-#include "result.h"
 
 struct algo_host host;
-struct bench bench = {.runs = 11};
+struct bench bench = {.runs = 11, .out = {.bench = "paths", .has_table = true}};
 const char *const phase_names[PA_PHASES] = {"starts", "links", "paths", "fit", "products"};
-
-/* ---------------------------------------------------------------- figures */
-
-void figure_write(const char *figure, const char *device, double value, const char *unit,
-                  double spread, double goal, double base)
-{
-    result_write_value(
-        bench.json,
-        &(struct result_figure){.bench = "paths",
-                                .figure = figure,
-                                .unit = unit,
-                                .command = "bench_paths",
-                                .higher_is_better = strcmp(unit, "us") != 0,
-                                .goal = goal,
-                                .baseline = base > 0 ? "HSF TrickTrack, one core" : NULL,
-                                .baseline_value = base,
-                                .device = device},
-        value, spread * value, bench.runs);
-}
 
 /* ---------------------------------------------------------------- phases */
 
@@ -100,7 +80,6 @@ void side_by_side(const struct sample *s, uint32_t n, double once_us)
     struct pa_config c;
     uint32_t opened = 0;
     double rate = 0;
-    char figure[160];
 
     n = n < CREW_MAX ? n : CREW_MAX;
     set(&c, s->options, "auto");
@@ -113,9 +92,10 @@ void side_by_side(const struct sample *s, uint32_t n, double once_us)
     if (rate > 0) {
         printf("%-14s %4u %-8s %u lanes on %u cores: %.0f RoIs/s\n", s->name, s->n, "auto", n,
                process_cores(CREW_MAX), rate);
-        snprintf(figure, sizeof figure, "%s, %u RoIs, %u lanes on %u cores", s->name, s->n, n,
-                 process_cores(CREW_MAX));
-        figure_write(figure, "cpu", rate, "RoIs/s", 0, 0, 0);
+        result_report_value(&bench.out,
+                            &(struct result_figure){.unit = "RoIs/s", .higher_is_better = true},
+                            rate, 0, bench.runs, "%s, %u RoIs, %u lanes on %u cores", s->name, s->n,
+                            n, process_cores(CREW_MAX));
     }
     while (opened)
         lane_close(job[--opened].lane);

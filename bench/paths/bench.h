@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "phases.h"
+#include "result.h"
 
 struct sample {
     const char *name;
@@ -15,8 +16,8 @@ struct sample {
     double goal_us[2], base_us; /* for one RoI: one core, CUDA; baseline; 0: none */
 };
 
-struct bench {  /* as the command line says */
-    FILE *json; /* NULL: none */
+struct bench { /* as the command line says */
+    struct results out;
     uint32_t runs;
     const char *backend; /* the only one; NULL: all */
     bool is_curves;
@@ -25,9 +26,6 @@ extern struct bench bench;
 extern struct algo_host host;
 extern const char *const phase_names[PA_PHASES];
 
-/* A line of the JSON file; spread: part of the value; goal, base: 0 where there is none. */
-void figure_write(const char *figure, const char *device, double value, const char *unit,
-                  double spread, double goal, double base);
 /* The defaults, and these options. */
 void set(struct pa_config *c, const char *const *options, const char *growth);
 /* Medians of all that is timed, and half the range of the wall time over it; a negative number on

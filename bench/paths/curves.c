@@ -10,8 +10,8 @@
 static void point(const struct sample *s, struct lane *l, const char *device, const char *what,
                   uint32_t n, enum pa_phase first, enum pa_phase last)
 {
+    const struct result_figure f = {.unit = "us", .device = device};
     struct timing t;
-    char figure[160];
     double spread;
 
     if (measure(l, &t, &spread) < 0)
@@ -19,9 +19,9 @@ static void point(const struct sample *s, struct lane *l, const char *device, co
     printf("%-14s %4u %-26.26s %-12s %6u", s->name, s->n, device, what, n);
     for (uint32_t k = first; k <= last; k++) {
         printf(" %10.1f", t.phase[k] / s->n);
-        snprintf(figure, sizeof figure, "curve: %s, %u RoIs, %s, %s %u: %s, each RoI", s->name,
-                 s->n, device, what, n, phase_names[k]);
-        figure_write(figure, device, t.phase[k] / s->n, "us", spread, 0, 0);
+        result_report_value(&bench.out, &f, t.phase[k] / s->n, spread * t.phase[k] / s->n,
+                            bench.runs, "curve: %s, %u RoIs, %s, %s %u: %s, each RoI", s->name,
+                            s->n, device, what, n, phase_names[k]);
     }
     printf("\n");
     fflush(stdout);

@@ -16,24 +16,29 @@
 static void report(const struct sample *s, const char *device, const char *growth,
                    const struct timing *t, double spread, bool is_cuda)
 {
-    char figure[160];
+    const struct result_figure f = {.unit = "us", .device = device},
+                               judged = {.unit = "us",
+                                         .goal = s->goal_us[is_cuda],
+                                         .baseline = "HSF TrickTrack, one core",
+                                         .baseline_value = s->base_us,
+                                         .device = device};
     double graph = (t->phase[0] + t->phase[1] + t->phase[2]) / s->n;
 
     printf("%-14s %4u %-8s %-26.26s", s->name, s->n, growth, device);
     for (uint32_t k = 0; k < PA_PHASES; k++) {
         printf(" %10.1f", t->phase[k] / s->n);
-        snprintf(figure, sizeof figure, "%s, %u RoIs, %s, %s: %s, each RoI", s->name, s->n, device,
-                 growth, phase_names[k]);
-        figure_write(figure, device, t->phase[k] / s->n, "us", spread, 0, 0);
+        result_report_value(&bench.out, &f, t->phase[k] / s->n, spread * t->phase[k] / s->n,
+                            bench.runs, "%s, %u RoIs, %s, %s: %s, each RoI", s->name, s->n, device,
+                            growth, phase_names[k]);
     }
     printf(" %10.1f %10.1f\n", graph, t->wall / s->n);
     fflush(stdout);
-    snprintf(figure, sizeof figure, "%s, %u RoIs, %s, %s: three phases, each RoI", s->name, s->n,
-             device, growth);
-    figure_write(figure, device, graph, "us", spread, s->goal_us[is_cuda], s->base_us);
-    snprintf(figure, sizeof figure, "%s, %u RoIs, %s, %s: to candidates, with copies, each RoI",
-             s->name, s->n, device, growth);
-    figure_write(figure, device, t->wall / s->n, "us", spread, 0, 0);
+    result_report_value(&bench.out, &judged, graph, spread * graph, bench.runs,
+                        "%s, %u RoIs, %s, %s: three phases, each RoI", s->name, s->n, device,
+                        growth);
+    result_report_value(&bench.out, &f, t->wall / s->n, spread * t->wall / s->n, bench.runs,
+                        "%s, %u RoIs, %s, %s: to candidates, with copies, each RoI", s->name, s->n,
+                        device, growth);
 }
 
 static void on_device(const struct algo_place *p, const struct sample *s, const char *growth)
@@ -197,7 +202,7 @@ int main(int argc, char **argv)
         {"curves", ARG_FLAG, &bench.is_curves, 0, 0, NULL, "with more and more threads"},
         {"only", ARG_TEXT, &only, 0, 0, "SAMPLE", "pixel50, pixel140, pixel200 or trackml"},
         {"backend", ARG_TEXT, &bench.backend, 0, 0, "NAME", "only its devices"},
-        {"json", ARG_APPEND, &bench.json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &bench.out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     const int r = args_parse(argc, argv, NULL, table);
 
@@ -222,5 +227,5 @@ int main(int argc, char **argv)
     if (!only || !strcmp(only, "trackml"))
         trackml();
     algo_host_close(&host);
-    return bench.json && fclose(bench.json) ? 1 : 0;
+    return result_end(&bench.out, 0);
 }

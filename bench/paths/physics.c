@@ -83,22 +83,16 @@ static double error(struct fraction f)
     return f.of > 0 ? sqrt(fmax(p * (1 - p), 1 / f.of / 4) / f.of) : 0;
 }
 
-static void line(FILE *json, const char *preset, const char *figure, struct fraction f, bool higher,
+static struct results out = {
+    .bench = "physics-paths", .command = "paths_physics", .machine = "any", .has_table = true};
+
+static void line(const char *preset, const char *figure, struct fraction f, bool higher,
                  double goal, uint32_t runs)
 {
-    char text[120];
-
     printf("  %-22s %7.4f +- %.4f\n", figure, ratio(f), error(f));
-    snprintf(text, sizeof text, "%s: %s", preset, figure);
-    result_write_value(json,
-                       &(struct result_figure){.bench = "physics-paths",
-                                               .figure = text,
-                                               .unit = "fraction",
-                                               .command = "paths_physics",
-                                               .higher_is_better = higher,
-                                               .goal = goal,
-                                               .machine = "any"},
-                       ratio(f), error(f), runs);
+    result_report_value(
+        &out, &(struct result_figure){.unit = "fraction", .higher_is_better = higher, .goal = goal},
+        ratio(f), error(f), runs, "%s: %s", preset, figure);
 }
 
 static void curves(FILE *csv, const char *preset, const struct tally *t)
@@ -117,24 +111,23 @@ static void curves(FILE *csv, const char *preset, const struct tally *t)
                     list[k].eta[b].good);
 }
 
-static void tabulate(const char *preset, uint32_t n, const struct tally *t, const struct sums *s,
-                     FILE *json)
+static void tabulate(const char *preset, uint32_t n, const struct tally *t, const struct sums *s)
 {
     double high = !strcmp(preset, "pixel200") ? 0.9 : 0.95;
 
     printf(
         "%s: %u events; mean hits %.0f, doublets %.0f, links %.0f, paths %.0f, candidates %.0f\n",
         preset, n, s->hits / n, s->doublets / n, s->links / n, s->paths / n, s->candidates / n);
-    line(json, preset, "doublet efficiency", t->doublets, true, 0, n);
-    line(json, preset, "path efficiency", t->paths, true, 0, n);
-    line(json, preset, "candidate efficiency", t->candidates, true, high, n);
-    line(json, preset, "fakes", t->fakes, false, !strcmp(preset, "pixel50") ? 0.1 : 0, n);
-    line(json, preset, "duplicates", t->duplicates, false, 0, n);
+    line(preset, "doublet efficiency", t->doublets, true, 0, n);
+    line(preset, "path efficiency", t->paths, true, 0, n);
+    line(preset, "candidate efficiency", t->candidates, true, high, n);
+    line(preset, "fakes", t->fakes, false, !strcmp(preset, "pixel50") ? 0.1 : 0, n);
+    line(preset, "duplicates", t->duplicates, false, 0, n);
     printf("  rms: pT %.3f, d0 %.3f mm, z0 %.3f mm\n", sqrt(t->pt_square / t->n_pt),
            sqrt(t->d0_square / t->n_pt), sqrt(t->z0_square / t->n_pt));
 }
 
-static void report(const char *preset, uint32_t n, FILE *json, FILE *csv)
+static void report(const char *preset, uint32_t n, FILE *csv)
 {
     struct sums s = {0};
     struct tally *t = calloc(1, sizeof *t);
@@ -142,13 +135,13 @@ static void report(const char *preset, uint32_t n, FILE *json, FILE *csv)
     if (!t)
         exit(1);
     measure(preset, n, t, &s);
-    tabulate(preset, n, t, &s, json);
+    tabulate(preset, n, t, &s);
     curves(csv, preset, t);
     free(t);
 }
 
 /* TrackML's own simulation, in its field: what the plugins' detector is not. */
-static void report_trackml(FILE *json)
+static void report_trackml(void)
 {
     static const char *const field[] = {"field_t", "2", NULL};
     struct tally *t = calloc(1, sizeof *t);
@@ -163,7 +156,7 @@ static void report_trackml(FILE *json)
         path_settings[0] = "field_t";
         path_settings[1] = "2";
         judge(&e, t, &s);
-        tabulate("TrackML event 1", 1, t, &s, json);
+        tabulate("TrackML event 1", 1, t, &s);
         event_fini(&e);
     }
     free(t);
@@ -190,7 +183,7 @@ int main(int argc, char **argv)
     uint32_t events[] = {1000, 300, 100, 60};
     const char *only = NULL;
     bool quick = false;
-    FILE *json = NULL, *csv = NULL;
+    FILE *csv = NULL;
     struct arg_texts doublets = {.n = 0}, paths = {.n = 0};
     const struct arg table[] = {
         {"quick", ARG_FLAG, &quick, 0, 0, NULL, "few events"},
@@ -198,7 +191,7 @@ int main(int argc, char **argv)
         {"only", ARG_TEXT, &only, 0, 0, "SAMPLE", "pixel, pixel50, pixel140, pixel200 or trackml"},
         {"doublets", ARG_TEXTS, &doublets, 0, 0, "KEY=VALUE", "parameter of doublets, repeatable"},
         {"paths", ARG_TEXTS, &paths, 0, 0, "KEY=VALUE", "parameter of paths, repeatable"},
-        {"json", ARG_APPEND, &json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &out.json, 0, 0, "FILE", "append figures, one a line"},
         {"csv", ARG_APPEND, &csv, 0, 0, "FILE", "append efficiencies for the plot"},
         {0}};
     const int r = args_parse(argc, argv, NULL, table);
@@ -217,9 +210,9 @@ int main(int argc, char **argv)
         fprintf(csv, "preset,what,pt_gev,pt_of,pt_good,eta,eta_of,eta_good\n");
     for (uint32_t i = 0; i < 4; i++)
         if (!only || !strcmp(only, presets[i]))
-            report(presets[i], events[i], json, csv);
+            report(presets[i], events[i], csv);
     if (!only || !strcmp(only, "trackml"))
-        report_trackml(json);
+        report_trackml();
     algo_host_close(&host);
-    return (json && fclose(json)) || (csv && fclose(csv)) ? 1 : 0;
+    return result_end(&out, 0) || (csv && fclose(csv));
 }

@@ -17,39 +17,35 @@ static const struct load loads[] = {
 
 /* ---------------------------------------------------------------- speed */
 
-static void write_figure(FILE *json, const struct load *load, enum way way, const char *figure,
-                         const char *unit, bool higher, const struct result *mine,
-                         const struct result *ipc)
+static void write_figure(const struct results *out, const struct load *load, enum way way,
+                         const char *figure, const char *unit, bool higher,
+                         const struct result *mine, const struct result *ipc)
 {
-    char text[160];
-    struct result_figure f = {.bench = "shm",
-                              .figure = text,
-                              .unit = unit,
-                              .command = "bench_shm",
-                              .higher_is_better = higher,
-                              .baseline = way == WAY_IPC ? NULL : "ipc",
-                              .baseline_value = result_median(ipc)};
+    const struct result_figure f = {.unit = unit,
+                                    .higher_is_better = higher,
+                                    .baseline = "ipc",
+                                    .baseline_value =
+                                        ipc && way != WAY_IPC ? result_median(ipc) : 0};
 
-    snprintf(text, sizeof text, "%s, %s, batch %u, %s: %s", load->plugin, load->preset, load->batch,
-             way_name[way], figure);
-    result_write(json, &f, mine);
+    result_report(out, &f, mine, "%s, %s, batch %u, %s: %s", load->plugin, load->preset,
+                  load->batch, way_name[way], figure);
 }
 
-static void report(FILE *json, const struct load *load, const struct figures *f)
+static void report(const struct results *out, const struct load *load, const struct figures *f)
 {
     for (enum way w = WAY_SHM; w < WAYS; w++) {
         printf("| %s | %s | %u | %s | %.0f | %.2f | %.2f | %.0f | %.0f |\n", load->plugin,
                load->preset, load->batch, way_name[w], result_median(&f[w].rate),
                result_median(&f[w].rate) / result_median(&f[WAY_IPC].rate),
                result_median(&f[w].cpu), result_median(&f[w].p50), result_median(&f[w].p99));
-        write_figure(json, load, w, "RoIs/s", "1/s", true, &f[w].rate, &f[WAY_IPC].rate);
-        write_figure(json, load, w, "processor time of an RoI in the daemon", "us", false,
-                     &f[w].cpu, &f[WAY_IPC].cpu);
+        write_figure(out, load, w, "RoIs/s", "1/s", true, &f[w].rate, &f[WAY_IPC].rate);
+        write_figure(out, load, w, "processor time of an RoI in the daemon", "us", false, &f[w].cpu,
+                     &f[WAY_IPC].cpu);
     }
     fflush(stdout);
 }
 
-static int measure_load(FILE *json, const struct load *load)
+static int measure_load(const struct results *out, const struct load *load)
 {
     struct figures figures[WAYS];
     struct daemon d;
@@ -64,10 +60,9 @@ static int measure_load(FILE *json, const struct load *load)
             r = measure_run(&d, w, load, LAYOUT_AS_MADE, round ? &figures[w] : &warm);
         }
     daemon_stop(&d);
-    if (r < 0)
-        return measure_complain(load->preset, r);
-    report(json, load, figures);
-    return 0;
+    if (r == 0)
+        report(out, load, figures);
+    return r;
 }
 
 /* ---------------------------------------------------------------- copies and allocations */
@@ -105,15 +100,7 @@ static int count_way(const struct daemon *d, enum way way, const struct load *lo
     return 0;
 }
 
-static void write_count(FILE *json, const struct load *load, enum way way, const char *figure,
-                        double value)
-{
-    struct result one = {.run = {value}, .n = 1};
-
-    write_figure(json, load, way, figure, "", false, &one, &one);
-}
-
-static int count_load(FILE *json, const struct load *load)
+static int count_load(const struct results *out, const struct load *load)
 {
     struct daemon d;
     int r = daemon_start(&d, load->plugin, load->params, true);
@@ -126,16 +113,18 @@ static int count_load(FILE *json, const struct load *load)
             break;
         printf("| %s | %u | %s | %.3f | %.2f | %.2f |\n", load->preset, load->batch, way_name[w],
                per.allocations, per.kernel_copies, per.copies);
-        write_count(json, load, w, "allocations of an RoI in the daemon", per.allocations);
-        write_count(json, load, w, "copies of an RoI in the daemon", per.copies);
+        write_figure(out, load, w, "allocations of an RoI in the daemon", "", false,
+                     &(struct result){{per.allocations}, 1}, NULL);
+        write_figure(out, load, w, "copies of an RoI in the daemon", "", false,
+                     &(struct result){{per.copies}, 1}, NULL);
     }
     daemon_stop(&d);
-    return r < 0 ? measure_complain("counting", r) : 0;
+    return r;
 }
 
 /* ---------------------------------------------------------------- all */
 
-static int run_all(FILE *json)
+static int run_all(const struct results *out)
 {
     const uint32_t n_counted = 3; /* loads with the plugin `nothing` */
     int r = 0;
@@ -144,15 +133,15 @@ static int run_all(FILE *json)
         "| plugin | RoIs | batch | way in | RoIs/s | times ipc | daemon's CPU us an RoI | p50 us | "
         "p99 us |\n| --- | --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |\n");
     for (size_t i = 0; r == 0 && i < sizeof loads / sizeof *loads; i++)
-        r = measure_load(json, &loads[i]);
+        r = measure_load(out, &loads[i]);
     printf("\n| RoIs | batch | way in | allocations an RoI | copies by the kernel | copies by the "
            "daemon |\n| --- | ---: | --- | ---: | ---: | ---: |\n");
     for (uint32_t i = 0; r == 0 && i < n_counted; i++)
-        r = count_load(json, &loads[i]);
+        r = count_load(out, &loads[i]);
     return r;
 }
 
 int main(int argc, char **argv)
 {
-    return measure_main(argc, argv, "bench_shm", 5, run_all);
+    return measure_main(argc, argv, "shm", 5, run_all);
 }

@@ -15,23 +15,19 @@ static const struct load loads[] = {{"nothing", "", "lowlum", 1, 4096, 100000},
                                     {"nothing", "", "highlum", 1, 256, 8000},
                                     {"zfinder", "preset: pure", "highlum", 1, 256, 1000}};
 
-static void write_figure(FILE *json, const char *what, const char *figure, const char *unit,
-                         bool higher, const struct result *mine, const struct result *floats)
+static void write_figure(const struct results *out, const char *what, const char *figure,
+                         const char *unit, bool higher, const struct result *mine,
+                         const struct result *floats)
 {
-    char text[160];
-    struct result_figure f = {.bench = "layouts",
-                              .figure = text,
-                              .unit = unit,
-                              .command = "bench_layouts",
-                              .higher_is_better = higher,
-                              .baseline = mine == floats ? NULL : "floats",
-                              .baseline_value = result_median(floats)};
+    const struct result_figure f = {.unit = unit,
+                                    .higher_is_better = higher,
+                                    .baseline = "floats",
+                                    .baseline_value = mine == floats ? 0 : result_median(floats)};
 
-    snprintf(text, sizeof text, "%s: %s", what, figure);
-    result_write(json, &f, mine);
+    result_report(out, &f, mine, "%s: %s", what, figure);
 }
 
-static void report(FILE *json, const struct load *load, enum way way,
+static void report(const struct results *out, const struct load *load, enum way way,
                    const struct figures f[LAYOUTS])
 {
     for (uint32_t l = 0; l < LAYOUTS; l++) {
@@ -43,15 +39,15 @@ static void report(FILE *json, const struct load *load, enum way way,
                result_median(&f[l].cpu), result_median(&f[l].p50), result_median(&f[l].p99));
         snprintf(what, sizeof what, "%s, %s, %s, %s", load->plugin, load->preset, way_name[way],
                  layouts[l].name);
-        write_figure(json, what, "RoIs/s", "1/s", true, &f[l].rate, &f[0].rate);
-        write_figure(json, what, "processor time of an RoI in the daemon", "us", false, &f[l].cpu,
+        write_figure(out, what, "RoIs/s", "1/s", true, &f[l].rate, &f[0].rate);
+        write_figure(out, what, "processor time of an RoI in the daemon", "us", false, &f[l].cpu,
                      &f[0].cpu);
-        write_figure(json, what, "bytes of an RoI", "B", false, &f[l].bytes, &f[0].bytes);
+        write_figure(out, what, "bytes of an RoI", "B", false, &f[l].bytes, &f[0].bytes);
     }
     fflush(stdout);
 }
 
-static int measure_load(FILE *json, const struct load *load)
+static int measure_load(const struct results *out, const struct load *load)
 {
     static struct figures figures[WAYS][LAYOUTS], warm;
     struct daemon d;
@@ -66,14 +62,12 @@ static int measure_load(FILE *json, const struct load *load)
                 r = measure_run(&d, w, load, layouts[l].layout, round ? &figures[w][l] : &warm);
             }
     daemon_stop(&d);
-    if (r < 0)
-        return measure_complain(load->preset, r);
-    for (enum way w = WAY_IPC; w <= WAY_TCP; w++)
-        report(json, load, w, figures[w]);
-    return 0;
+    for (enum way w = WAY_IPC; r == 0 && w <= WAY_TCP; w++)
+        report(out, load, w, figures[w]);
+    return r;
 }
 
-static int run_all(FILE *json)
+static int run_all(const struct results *out)
 {
     int r = 0;
 
@@ -82,11 +76,11 @@ static int run_all(FILE *json)
         "us an RoI | p50 us | p99 us |\n"
         "| --- | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     for (size_t i = 0; r == 0 && i < sizeof loads / sizeof *loads; i++)
-        r = measure_load(json, &loads[i]);
+        r = measure_load(out, &loads[i]);
     return r;
 }
 
 int main(int argc, char **argv)
 {
-    return measure_main(argc, argv, "bench_layouts", 7, run_all);
+    return measure_main(argc, argv, "layouts", 7, run_all);
 }

@@ -8,7 +8,6 @@
 #include "process.h"
 
 static struct {
-    const char *name;
     uint32_t rounds;
     bool quick; /* a tenth of the RoIs: to see that it works */
 } options;
@@ -55,33 +54,24 @@ int measure_run(const struct daemon *d, enum way way, const struct load *load, e
     return r;
 }
 
-int measure_complain(const char *what, int r)
-{
-    fprintf(stderr, "%s: %s: %s\n", options.name, what, strerror(-r));
-    return r;
-}
-
 uint32_t measure_rounds(void)
 {
     return options.rounds;
 }
 
-int measure_main(int argc, char **argv, const char *name, uint32_t rounds, int (*run)(FILE *json))
+int measure_main(int argc, char **argv, const char *name, uint32_t rounds,
+                 int (*run)(const struct results *out))
 {
-    FILE *json = NULL;
+    struct results out = {.bench = name, .has_table = true};
     const struct arg table[] = {
         {"rounds", ARG_U32, &options.rounds, 1, RESULT_RUNS_MAX, "N", "of which the median counts"},
         {"quick", ARG_FLAG, &options.quick, 0, 0, NULL, "a tenth of the RoIs"},
-        {"json", ARG_APPEND, &json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     int r = args_parse(argc, argv, NULL, table);
 
     if (r != ARGS_OK)
         return r == ARGS_HELP ? 0 : 2;
-    options.name = name;
     options.rounds = options.rounds ? options.rounds : rounds;
-    r = run(json);
-    if (json && fclose(json) != 0 && r == 0)
-        r = measure_complain("the JSON file", -EIO);
-    return r < 0 ? 1 : 0;
+    return result_end(&out, run(&out));
 }

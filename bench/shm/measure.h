@@ -25,11 +25,10 @@ int measure_send(const struct daemon *d, enum way way, const struct load *load, 
 int measure_run(const struct daemon *d, enum way way, const struct load *load, enum layout layout,
                 struct figures *f);
 
-/* Prints what failed and returns r. */
-int measure_complain(const char *what, int r);
 /* How often everything is measured, after a round that warms up. */
 uint32_t measure_rounds(void);
 
-/* The main of the program `name`: takes --json FILE, --rounds N and --quick. */
-int measure_main(int argc, char **argv, const char *name, uint32_t rounds, int (*run)(FILE *json));
+/* The main of the program bench_NAME: takes --json FILE, --rounds N and --quick. */
+int measure_main(int argc, char **argv, const char *name, uint32_t rounds,
+                 int (*run)(const struct results *out));
 #endif

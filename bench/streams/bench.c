@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "args.h"
@@ -25,7 +24,7 @@ struct record {
 struct bench {
     uint32_t runs;
     const char *folder;
-    FILE *json;
+    struct results out;
     struct record *record;
     uint32_t n;
     uint64_t bytes; /* of all records */
@@ -77,23 +76,15 @@ static void drop(struct bench *b)
     b->record = NULL;
 }
 
-/* Of this thread, the kernel's part included: others on its core do not count. */
-static double cpu_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-/* One file of about BYTES; RoIs written in a second of CPU time. */
+/* One file of about BYTES; RoIs written in a second of this thread's CPU time, the kernel's part
+ * included. */
 static int run(struct bench *b, uint32_t level, double *ret_rate, double *ret_ratio)
 {
     Trigd__V1__FileHeader header = TRIGD__V1__FILE_HEADER__INIT;
     struct blockfile_writer *w;
     char path[512];
     uint64_t rois = 0, in = 0;
-    double from;
+    uint64_t from;
     int r;
 
     snprintf(path, sizeof path, "%.400s/bench-streams-%d.roi", b->folder, (int)getpid());
@@ -101,7 +92,7 @@ static int run(struct bench *b, uint32_t level, double *ret_rate, double *ret_ra
     r = blockfile_create(path, &header, level, &w);
     if (r < 0)
         return r;
-    from = cpu_s();
+    from = clock_thread_ns();
     while (r == 0 && in < BYTES) {
         const struct record *record = &b->record[rois++ % b->n];
 
@@ -110,7 +101,7 @@ static int run(struct bench *b, uint32_t level, double *ret_rate, double *ret_ra
             r = blockfile_flush(w);
         in += record->n;
     }
-    *ret_rate = (double)rois / (cpu_s() - from);
+    *ret_rate = 1e9 * (double)rois / (double)(clock_thread_ns() - from);
     *ret_ratio = (double)in / (double)blockfile_bytes(w);
     blockfile_drop(w);
     blockfile_finish(w);
@@ -121,21 +112,15 @@ static int run(struct bench *b, uint32_t level, double *ret_rate, double *ret_ra
 static void report(struct bench *b, const char *preset, uint32_t level, const struct result *rate,
                    double ratio)
 {
-    struct result_figure f = {
-        .bench = "streams", .unit = "RoIs/s", .command = "bench_streams", .higher_is_better = true};
-    const double bytes = (double)b->bytes / b->n;
-    char figure[128];
+    struct result_figure f = {.unit = "RoIs/s", .higher_is_better = true};
+    const double mbytes = 1e-6 * (double)b->bytes / b->n;
 
-    f.figure = figure;
-    snprintf(figure, sizeof figure, "%s, level %u: one core writes", preset, level);
-    result_report(b->json, &f, rate);
+    result_report(&b->out, &f, rate, "%s, level %u: one core writes", preset, level);
     f.unit = "MB/s";
-    snprintf(figure, sizeof figure, "%s, level %u: one core takes", preset, level);
-    result_report_value(b->json, &f, result_median(rate) * bytes * 1e-6,
-                        result_spread(rate) * bytes * 1e-6, rate->n);
+    result_report_value(&b->out, &f, result_median(rate) * mbytes, result_spread(rate) * mbytes,
+                        rate->n, "%s, level %u: one core takes", preset, level);
     f.unit = "x";
-    snprintf(figure, sizeof figure, "%s, level %u: compression", preset, level);
-    result_report_value(b->json, &f, ratio, 0, 1);
+    result_report_value(&b->out, &f, ratio, 0, 1, "%s, level %u: compression", preset, level);
 }
 
 static int measure(struct bench *b, const char *preset, uint32_t n)
@@ -160,11 +145,11 @@ static int measure(struct bench *b, const char *preset, uint32_t n)
 
 int main(int argc, char **argv)
 {
-    static struct bench b = {.runs = 5, .folder = "/tmp"};
+    static struct bench b = {.runs = 5, .folder = "/tmp", .out = {.bench = "streams"}};
     const struct arg table[] = {
         {"runs", ARG_U32, &b.runs, 1, RESULT_RUNS_MAX, "N", "of which the median counts (5)"},
         {"folder", ARG_TEXT, &b.folder, 0, 0, "FOLDER", "of the file (default /tmp)"},
-        {"json", ARG_APPEND, &b.json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &b.out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     int r = args_parse(argc, argv, NULL, table);
 
@@ -176,5 +161,5 @@ int main(int argc, char **argv)
         r = measure(&b, "highlum", 100);
     if (r == 0)
         r = measure(&b, "velo", 300);
-    return result_end(b.json, "bench_streams", r);
+    return result_end(&b.out, r);
 }

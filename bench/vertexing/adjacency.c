@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "event.h"
-#include "graph.program.h"
 #include "graphjob.h"
 #include "parts.h"
 #include "reference.h"
@@ -67,26 +66,25 @@ static int measure_one(const struct bench *b, struct trg_device *device, uint32_
                        uint32_t layout, uint32_t n_rois, uint32_t threads, const char *what)
 {
     const uint32_t n = sizes[size];
-    struct vx_par par = {.doca_max = 0.1f, .parallel_sin2 = 1e-8f, .layout = layout};
     struct ref_line *l = calloc(n, sizeof *l);
     float *columns = calloc((size_t)VX_COLUMNS * n * n_rois, sizeof *columns);
-    uint32_t *zero = calloc((size_t)n * n_rois, sizeof *zero);
-    struct vx_vertex *pvs = calloc(n_rois, sizeof *pvs);
-    struct graph_job *jobs = calloc(threads, sizeof *jobs);
-    struct work *work = calloc(threads, sizeof *work);
+    struct graph_case c = {.n = n,
+                           .n_rois = n_rois,
+                           .threads = threads,
+                           .columns = columns,
+                           .step = kit_adjacency,
+                           .par = {.doca_max = 0.1f, .parallel_sin2 = 1e-8f, .layout = layout}};
     struct trg_device_info info;
     struct timing t;
     char name[64];
-    bool is_host;
-    int r = l && columns && zero && pvs && jobs && work ? 0 : -ENOMEM;
+    int r = l && columns ? 0 : -ENOMEM;
 
     trg_device_info(device, &info);
     device_name(device, name, sizeof name);
-    is_host = info.is_host != 0;
     if (r == 0) {
         make_lines(n, n_rois, l, columns);
-        par.parts = info.is_host ? 1 : 4 * info.units / n_rois;
-        par.parts = par.parts > 32 ? 32 : par.parts ? par.parts : 1;
+        c.par.parts = info.is_host ? 1 : 4 * info.units / n_rois;
+        c.par.parts = c.par.parts > 32 ? 32 : c.par.parts ? c.par.parts : 1;
     }
     if (r == 0 && serial_rate[size] <= 0) {
         struct serial s = {.l = l, .n = n};
@@ -94,34 +92,17 @@ static int measure_one(const struct bench *b, struct trg_device *device, uint32_
         r = measure(b, &(struct work){run_serial, &s, true}, &t);
         serial_rate[size] = n * (n - 1) / 2.0 / t.us * 1e6;
     }
-    for (uint32_t i = 0; r == 0 && i < threads; i++) {
-        r = kit_open(device, &graph_program, &jobs[i].kit);
-        if (r == 0)
-            r = kit_graph_open(&jobs[i].kit, n_rois, n, columns, zero, pvs, 0, &par,
-                               &jobs[i].graph);
-        jobs[i].step = kit_adjacency;
-        work[i] = (struct work){graph_job_run, &jobs[i], is_host};
-    }
     if (r == 0)
-        r = measure_all(b, work, threads, &t);
-    if (r == 0) {
+        r = graph_case_measure(b, device, &c, &t);
+    if (r == 0)
         report(b, &(struct figure){.what = what,
                                    .device = name,
                                    .unit = "pairs/s",
                                    .per_s = (double)threads * n_rois * n * (n - 1) / 2 / t.us * 1e6,
                                    .t = t,
                                    .serial_per_s = serial_rate[size]});
-    }
-    for (uint32_t i = 0; jobs && i < threads; i++) {
-        kit_graph_close(&jobs[i].graph);
-        kit_close(&jobs[i].kit);
-    }
     free(l);
     free(columns);
-    free(zero);
-    free(pvs);
-    free(jobs);
-    free(work);
     return r;
 }
 

@@ -45,7 +45,11 @@ static int run_devices(const char *part, const char *only, const struct bench *b
 
 int main(int argc, char **argv)
 {
-    struct bench b = {.runs = 5, .min_ms = 50, .cell_ms = 1000, .cores = process_cores(CREW_MAX)};
+    struct bench b = {.out = {.bench = "vertexing"},
+                      .runs = 5,
+                      .min_ms = 50,
+                      .cell_ms = 1000,
+                      .cores = process_cores(CREW_MAX)};
     const char *part = NULL, *only = NULL;
     const struct arg table[] = {
         {"quick", ARG_FLAG, &b.quick, 0, 0, NULL, "three shorter runs of smaller samples"},
@@ -55,7 +59,7 @@ int main(int argc, char **argv)
         {"min-ms", ARG_REAL, &b.min_ms, 0.001, 1e6, "MS", "of a run (default 50)"},
         {"cell-ms", ARG_REAL, &b.cell_ms, 0.001, 1e6, "MS",
          "after which no run begins (default 1000)"},
-        {"json", ARG_APPEND, &b.json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &b.out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     struct algo_host h;
     int r = args_parse(argc, argv, NULL, table);
@@ -69,8 +73,6 @@ int main(int argc, char **argv)
     if (algo_host_open(&h, "vertexing") < 0)
         return 1;
     r = run_devices(part, only, &b, &h);
-    if (r < 0)
-        fprintf(stderr, "bench_vertexing: %s\n", strerror(-r));
     algo_host_close(&h);
-    return (b.json && fclose(b.json)) || r < 0;
+    return result_end(&b.out, r);
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "event.h"
-#include "graph.program.h"
 #include "graphjob.h"
 #include "parts.h"
 
@@ -67,16 +66,19 @@ static int measure_one(const struct bench *b, struct trg_device *device, uint32_
                        uint32_t n_rois, uint32_t threads, const char *what)
 {
     const size_t words = (size_t)n * ((n + 31) / 32) * n_rois;
-    const struct vx_par par = {.layout = VX_LAYOUT_FULL};
     uint32_t *m = calloc(words, sizeof *m), *parent = calloc(n, sizeof *parent);
-    uint32_t *zero = calloc((size_t)n * n_rois, sizeof *zero);
     float *columns = calloc((size_t)VX_COLUMNS * n * n_rois, sizeof *columns);
-    struct vx_vertex *pvs = calloc(n_rois, sizeof *pvs);
-    struct graph_job *jobs = calloc(threads, sizeof *jobs);
-    struct work *work = calloc(threads, sizeof *work);
+    const struct graph_case c = {.n = n,
+                                 .n_rois = n_rois,
+                                 .threads = threads,
+                                 .columns = columns,
+                                 .step = kit_components,
+                                 .par = {.layout = VX_LAYOUT_FULL},
+                                 .matrix = m,
+                                 .words = words};
     struct timing serial, t;
     char name[64];
-    int r = m && parent && zero && columns && pvs && jobs && work ? 0 : -ENOMEM;
+    int r = m && parent && columns ? 0 : -ENOMEM;
 
     if (r == 0) {
         struct serial s = {.matrix = m, .n = n, .parent = parent};
@@ -84,42 +86,19 @@ static int measure_one(const struct bench *b, struct trg_device *device, uint32_
         make_graph(m, n, n_rois, degree);
         r = measure(b, &(struct work){run_serial, &s, true}, &serial);
     }
-    for (uint32_t i = 0; r == 0 && i < threads; i++) {
-        struct graph_job *j = &jobs[i];
-
-        r = kit_open(device, &graph_program, &j->kit);
-        if (r == 0)
-            r = kit_graph_open(&j->kit, n_rois, n, columns, zero, pvs, 0, &par, &j->graph);
-        if (r == 0) {
-            trg_buffer_free(j->graph.matrix);
-            j->graph.matrix = NULL;
-            r = kit_upload(&j->kit, m, words * sizeof *m, &j->graph.matrix);
-        }
-        j->step = kit_components;
-        work[i] = (struct work){graph_job_run, j, j->kit.info.is_host != 0};
-    }
     if (r == 0)
-        r = measure_all(b, work, threads, &t);
-    if (r == 0) {
-        device_name(device, name, sizeof name);
+        r = graph_case_measure(b, device, &c, &t);
+    device_name(device, name, sizeof name);
+    if (r == 0)
         report(b, &(struct figure){.what = what,
                                    .device = name,
                                    .unit = "graphs/s",
                                    .per_s = (double)threads * n_rois / t.us * 1e6,
                                    .t = t,
                                    .serial_per_s = 1 / serial.us * 1e6});
-    }
-    for (uint32_t i = 0; jobs && i < threads; i++) {
-        kit_graph_close(&jobs[i].graph);
-        kit_close(&jobs[i].kit);
-    }
-    free(jobs);
-    free(work);
     free(m);
     free(parent);
-    free(zero);
     free(columns);
-    free(pvs);
     return r;
 }
 

@@ -4,21 +4,17 @@
 #ifndef VX_GRAPHJOB_H
 #define VX_GRAPHJOB_H
 #include "kit.h"
+#include "measure.h"
 
-struct graph_job {
-    struct kit kit;
-    struct kit_graph graph;
+struct graph_case {
+    uint32_t n, n_rois, threads; /* lines of an RoI; RoIs of a launch; on the host */
+    const float *columns;        /* [VX_COLUMNS][n_rois][n] */
+    struct vx_par par;
     int (*step)(struct kit *kit, struct kit_graph *graph);
+    const uint32_t *matrix; /* [words], in the place of the graph's own; NULL: that one */
+    size_t words;
 };
 
-/* The `run` of a struct work whose arg is a struct graph_job. */
-static inline int graph_job_run(void *arg, uint32_t times)
-{
-    struct graph_job *j = arg;
-    int r = 0;
-
-    while (r == 0 && times--)
-        r = j->step(&j->kit, &j->graph);
-    return r ? r : trg_finish(j->kit.queue);
-}
+int graph_case_measure(const struct bench *b, struct trg_device *device, const struct graph_case *c,
+                       struct timing *ret_timing);
 #endif

@@ -6,7 +6,6 @@
 
 #include "clock.h"
 #include "crew.h"
-#include "result.h"
 
 #define RUNS_MAX 15u
 
@@ -79,19 +78,14 @@ int measure(const struct bench *b, const struct work *w, struct timing *ret_timi
 
 void report(const struct bench *b, const struct figure *f)
 {
-    char text[160];
-
-    snprintf(text, sizeof text, "%s, %s", f->what, f->device);
-    result_report_value(b->json,
-                        &(struct result_figure){.bench = "vertexing",
-                                                .figure = text,
-                                                .unit = f->unit,
-                                                .command = "bench_vertexing",
+    result_report_value(&b->out,
+                        &(struct result_figure){.unit = f->unit,
                                                 .higher_is_better = true,
                                                 .baseline = "serial double precision, one core",
                                                 .baseline_value = f->serial_per_s,
                                                 .device = f->device},
-                        f->per_s, 0.5 * f->t.spread * f->per_s, f->t.runs);
+                        f->per_s, 0.5 * f->t.spread * f->per_s, f->t.runs, "%s, %s", f->what,
+                        f->device);
 }
 
 void device_name(struct trg_device *device, char *text, size_t bytes)

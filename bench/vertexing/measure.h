@@ -4,8 +4,8 @@
 #define VX_MEASURE_H
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
+#include "result.h"
 #include "trigd/device.h"
 
 /* Something that is measured: one call does it `times` times and waits for the end.  Negative
@@ -23,7 +23,7 @@ struct timing {
 };
 
 struct bench {
-    FILE *json;        /* NULL: none */
+    struct results out;
     const char *match; /* NULL: all figures; else those whose name holds this */
     uint32_t runs;
     double min_ms;  /* a run takes at least so long */

@@ -289,11 +289,11 @@ int main(int argc, char **argv)
         return r == ARGS_HELP ? 0 : 2;
     if (algo_host_open(&h, "vertexing") < 0 || algo_configure(h.plugin, o.config, o.set, &c) < 0)
         return 1;
-    results_open(o.json, "physics-vertexing", o.label ? o.label : o.preset, "vertexing_physics");
+    results_open(o.json, o.label ? o.label : o.preset);
     r = load(&o, &h, &events, &n);
     if (r == 0)
         r = run(&o, &h, &c, events, n);
     source_free(events, n);
     algo_host_close(&h);
-    return result_end(o.json, "vertexing_physics", r);
+    return results_close(r);
 }

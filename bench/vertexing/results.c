@@ -6,35 +6,32 @@
 
 #include "result.h"
 
-static struct {
-    FILE *json;
-    const char *bench, *sample, *command;
-} out;
+static struct results out = {.bench = "physics-vertexing",
+                             .command = "vertexing_physics",
+                             .machine = "any",
+                             .device = "any",
+                             .has_table = true};
+static const char *sample;
 
-void results_open(FILE *json, const char *bench, const char *sample, const char *command)
+void results_open(FILE *json, const char *of)
 {
     out.json = json;
-    out.bench = bench;
-    out.sample = sample;
-    out.command = command;
+    sample = of;
+}
+
+int results_close(int r)
+{
+    return result_end(&out, r);
 }
 
 static void line(const char *what, double value, double error, const char *unit, const char *better,
                  double goal, uint32_t of)
 {
-    char text[200];
-
-    snprintf(text, sizeof text, "%s: %s", out.sample, what);
-    result_write_value(out.json,
-                       &(struct result_figure){.bench = out.bench,
-                                               .figure = text,
-                                               .unit = unit,
-                                               .command = out.command,
-                                               .higher_is_better = !strcmp(better, "higher"),
-                                               .goal = goal,
-                                               .machine = "any",
-                                               .device = "any"},
-                       value, error, of);
+    result_report_value(&out,
+                        &(struct result_figure){.unit = unit,
+                                                .higher_is_better = !strcmp(better, "higher"),
+                                                .goal = goal},
+                        value, error, of, "%s: %s", sample, what);
 }
 
 void result_ratio(const char *what, double value, double error, uint32_t of, const char *better,

@@ -5,8 +5,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Where the lines go; `json` NULL: the table alone. */
-void results_open(FILE *json, const char *bench, const char *sample, const char *command);
+/* Where the lines of a sample go; `json` NULL: the table alone. */
+void results_open(FILE *json, const char *sample);
+int results_close(int r); /* result_end */
 void result_ratio(const char *what, double value, double error, uint32_t of, const char *better,
                   double goal);
 void result_length(const char *what, double um, double error, uint32_t of);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algohost.h"
 #include "args.h"
 #include "bench.h"
 #include "phantom.h"
@@ -69,17 +70,10 @@ static int open_model(struct bench *b, const char *path)
     return r;
 }
 
-static void print(void *ctx, enum trg_level level, const char *text)
-{
-    (void)ctx;
-    if (level <= TRG_WARN)
-        fprintf(stderr, "# %s\n", text);
-}
-
 static int on_devices(const struct bench *b, const char *only)
 {
     const char *build = getenv("TRIGD_BUILD");
-    const struct trg_host host = {.size = sizeof host, .log = print};
+    const struct trg_host host = {.size = sizeof host, .log = algo_host_log};
     struct backends *backends;
     char folder[4096];
     int r;
@@ -111,7 +105,7 @@ static int on_devices(const struct bench *b, const char *only)
 
 int main(int argc, char **argv)
 {
-    struct bench b = {.seconds = 0.3, .runs = 7};
+    struct bench b = {.out = {.bench = "voxels"}, .seconds = 0.3, .runs = 7};
     const char *device = NULL, *model = NULL, *volume = NULL;
     const struct arg table[] = {
         {"device", ARG_TEXT, &device, 0, 0, "BACKEND", "devices of this backend"},
@@ -121,7 +115,7 @@ int main(int argc, char **argv)
         {"planes", ARG_U32, &b.planes, 0, 0, "N", "out of core as well: planes of 2048 x 2048"},
         {"seconds", ARG_REAL, &b.seconds, 0, 0, "S", "of a run (default 0.3)"},
         {"runs", ARG_U32, &b.runs, 1, RESULT_RUNS_MAX, "N", "the median counts (default 7)"},
-        {"json", ARG_APPEND, &b.json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &b.out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     const int args = args_parse(argc, argv, NULL, table);
     int r;
@@ -133,12 +127,8 @@ int main(int argc, char **argv)
         r = open_model(&b, model);
     if (r == 0)
         r = on_devices(&b, device);
-    if (b.json && fclose(b.json) != 0 && r == 0)
-        r = -EIO;
-    if (r < 0)
-        fprintf(stderr, "bench_voxels: %s\n", strerror(-r));
     vox_tables_fini(&b.tables);
     vox_model_fini(&b.model);
     free(b.values);
-    return r < 0;
+    return result_end(&b.out, r);
 }

@@ -7,10 +7,11 @@
 #include <stdio.h>
 
 #include "lane.h"
+#include "result.h"
 #include "volume.h"
 
 struct bench {
-    FILE *json;
+    struct results out;
     const char *match; /* only figures whose name holds this; NULL: all */
     double seconds;    /* of a run */
     uint32_t runs;

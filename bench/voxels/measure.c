@@ -3,7 +3,6 @@
 
 #include "bench.h"
 #include "clock.h"
-#include "result.h"
 
 #define GIGA 1e9
 
@@ -48,15 +47,11 @@ static void report(const struct bench *b, const struct place *p, const char *fig
     snprintf(device, sizeof device, "%s, %s", p->info.backend, p->info.name);
     for (uint32_t i = 0; i < scaled.n; i++)
         scaled.run[i] /= GIGA;
-    result_report(b->json,
-                  &(struct result_figure){.bench = "voxels",
-                                          .figure = figure,
-                                          .unit = "Gvoxel/s",
-                                          .command = "bench_voxels",
-                                          .higher_is_better = true,
-                                          .goal = goal / GIGA,
-                                          .device = device},
-                  &scaled);
+    result_report(
+        &b->out,
+        &(struct result_figure){
+            .unit = "Gvoxel/s", .higher_is_better = true, .goal = goal / GIGA, .device = device},
+        &scaled, "%s", figure);
 }
 
 int measure(const struct bench *b, const struct place *p, const char *figure, const struct work *w,

@@ -22,7 +22,7 @@
 #define RUN_NS         (4 * NS_PER_MS)
 #define ARENA_ROOM     ((size_t)4 << 20) /* the nested form needs it */
 
-static FILE *json;
+static struct results out = {.bench = "wire", .has_table = true};
 static struct scratch arena;
 
 static void *take(void *a, size_t bytes)
@@ -168,19 +168,13 @@ static int measure(const struct job *j, struct result *ret)
 static void report(const char *what, const char *how, const struct job *j, const struct result *ns,
                    double floor_ns)
 {
-    char figure[160];
-    struct result_figure f = {.bench = "wire",
-                              .figure = figure,
-                              .unit = "ns/RoI",
-                              .command = "bench_wire",
-                              .baseline = "copy of the columns",
-                              .baseline_value = floor_ns};
+    const struct result_figure f = {
+        .unit = "ns/RoI", .baseline = "copy of the columns", .baseline_value = floor_ns};
 
     printf("| %u | %s | %s | %zu | %.0f | %.1f |\n", j->from->n, what, how, j->n, result_median(ns),
            result_median(ns) / floor_ns);
     fflush(stdout);
-    snprintf(figure, sizeof figure, "%u spacepoints: %s, %s", j->from->n, what, how);
-    result_write(json, &f, ns);
+    result_report(&out, &f, ns, "%u spacepoints: %s, %s", j->from->n, what, how);
 }
 
 /* ---------------------------------------------------------------- all */
@@ -300,7 +294,7 @@ int main(int argc, char **argv)
 {
     struct calls calls = {.spacepoints = 333};
     const struct arg table[] = {
-        {"json", ARG_APPEND, &json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &out.json, 0, 0, "FILE", "append figures, one a line"},
         {"calls", ARG_U32, &calls.n, 1, 1e9, "N",
          "only find one message's RoI in place N times, for tools that count instructions"},
         {"spacepoints", ARG_U32, &calls.spacepoints, 1, 262144, "N", "of that RoI (default 333)"},
@@ -318,5 +312,5 @@ int main(int argc, char **argv)
     if (r == 0)
         r = measure_size(8104);
     scratch_free(&arena);
-    return result_end(json, "bench_wire", r);
+    return result_end(&out, r);
 }

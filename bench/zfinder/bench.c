@@ -22,7 +22,7 @@
 #define LANES_MAX 64
 
 static struct algo_host host;
-static FILE *json;
+static struct results out = {.bench = "zfinder"};
 static uint32_t n_runs;
 static const char *only; /* backend that is measured; NULL: all */
 
@@ -118,20 +118,14 @@ static double rate_serial(const struct zf_config *c, const struct sample *s, str
 static void report(const struct sample *s, const struct mode *m, const char *device, uint32_t batch,
                    const struct result *rates, double serial, double goal)
 {
-    char text[160];
-
-    snprintf(text, sizeof text, "%s %s, %s, batch %u", s->name, m->name, device, batch);
-    result_report(json,
-                  &(struct result_figure){.bench = "zfinder",
-                                          .figure = text,
-                                          .unit = "RoIs/s",
-                                          .command = "bench_zfinder",
+    result_report(&out,
+                  &(struct result_figure){.unit = "RoIs/s",
                                           .higher_is_better = true,
                                           .goal = goal * serial,
                                           .baseline = "serial double precision, one core",
                                           .baseline_value = serial,
                                           .device = device},
-                  rates);
+                  rates, "%s %s, %s, batch %u", s->name, m->name, device, batch);
 }
 
 /* The results of a device are those of the CPU to the bit. */
@@ -238,7 +232,7 @@ int main(int argc, char **argv)
     const struct arg table[] = {
         {"quick", ARG_FLAG, &is_quick, 0, 0, NULL, "fewer RoIs and runs"},
         {"only", ARG_TEXT, &only, 0, 0, "BACKEND", "devices of this backend"},
-        {"json", ARG_APPEND, &json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     const int args = args_parse(argc, argv, NULL, table);
 
@@ -256,5 +250,5 @@ int main(int argc, char **argv)
         generated_free(s.rois, s.n);
     }
     algo_host_close(&host);
-    return json && fclose(json) ? 1 : 0;
+    return result_end(&out, 0);
 }

@@ -77,32 +77,28 @@ static int measure(struct algo_host *host, size_t i, struct result *ret)
     return r;
 }
 
-static void report(size_t i, const struct result *r, FILE *json)
+static void report(size_t i, const struct result *r, const struct results *out)
 {
     const double original = cases[i].original_us;
-    char what[128];
 
-    snprintf(what, sizeof what, "%s %s triplet_mode %s%s, one core", cases[i].sample,
-             cases[i].preset, cases[i].triplet_mode,
-             strcmp(cases[i].per_slice, "true") == 0 ? ", per slice" : "");
     result_report(
-        json,
-        &(struct result_figure){.bench = "zfinder-onecore",
-                                .figure = what,
-                                .unit = "us",
-                                .command = "zfinder_onecore",
+        out,
+        &(struct result_figure){.unit = "us",
                                 .goal = cases[i].times > 0 ? original / cases[i].times : 0,
-                                .baseline = original > 0 ? "ATLAS original" : NULL,
+                                .baseline = "ATLAS original",
                                 .baseline_value = original},
-        r);
+        r, "%s %s triplet_mode %s%s, one core", cases[i].sample, cases[i].preset,
+        cases[i].triplet_mode, strcmp(cases[i].per_slice, "true") == 0 ? ", per slice" : "");
 }
 
 int main(int argc, char **argv)
 {
     static struct algo_host host;
-    FILE *json = argc > 1 ? fopen(argv[1], "a") : NULL;
+    const struct results out = {.bench = "zfinder-onecore",
+                                .command = "zfinder_onecore",
+                                .json = argc > 1 ? fopen(argv[1], "a") : NULL};
 
-    if ((argc > 1 && !json) || algo_host_open(&host, "zfinder") < 0) {
+    if ((argc > 1 && !out.json) || algo_host_open(&host, "zfinder") < 0) {
         fprintf(stderr, "zfinder_onecore: cannot begin\n");
         return 1;
     }
@@ -113,8 +109,8 @@ int main(int argc, char **argv)
             fprintf(stderr, "zfinder_onecore: a run failed\n");
             return 1;
         }
-        report(i, &r, json);
+        report(i, &r, &out);
     }
     algo_host_close(&host);
-    return json && fclose(json) ? 1 : 0;
+    return result_end(&out, 0);
 }

@@ -17,7 +17,12 @@
 #define SEED 20260101u /* of the RoIs of the figures; the scan has the next */
 
 static struct algo_host host;
-static FILE *json, *csv;
+static struct results out = {.bench = "physics-zfinder",
+                             .command = "zfinder_physics",
+                             .machine = "any",
+                             .device = "any",
+                             .has_table = true};
+static FILE *csv;
 
 struct sample {
     const char *name;
@@ -79,20 +84,11 @@ static int within_1mm(const struct sample *s, const struct setting *setting, con
 static void tell(const struct sample *s, const char *what, int good)
 {
     double f = (double)good / s->n, error = result_error(f, s->n);
-    char text[400];
 
     printf("%-8s %-70s %.3f +- %.3f\n", s->name, what, f, error);
     fflush(stdout);
-    snprintf(text, sizeof text, "%s: hard scatter within 1 mm, %s", s->name, what);
-    result_write_value(json,
-                       &(struct result_figure){.bench = "physics-zfinder",
-                                               .figure = text,
-                                               .unit = "fraction",
-                                               .command = "zfinder_physics",
-                                               .higher_is_better = true,
-                                               .machine = "any",
-                                               .device = "any"},
-                       f, error, s->n);
+    result_report_value(&out, &(struct result_figure){.unit = "fraction", .higher_is_better = true},
+                        f, error, s->n, "%s: hard scatter within 1 mm, %s", s->name, what);
 }
 
 /* What a setting changes of the preset, in words. */
@@ -179,13 +175,13 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: zfinder_physics FOLDER [SEED], a number other than %u\n", SEED + 1);
         return 2;
     }
-    json = open_file(argv[1], "physics-zfinder.jsonl");
+    out.json = open_file(argv[1], "physics-zfinder.jsonl");
     csv = open_file(argv[1], "physics-zfinder.csv");
-    if (!json || !csv || algo_host_open(&host, "zfinder") < 0)
+    if (!out.json || !csv || algo_host_open(&host, "zfinder") < 0)
         return 1;
     fprintf(csv, "sample,mode,dz_mm,spacepoints\n");
     good = measure("lowlum", seed, 10000, 2000) && measure("highlum", seed, 2000, 200) &&
            measure("phase2", seed, 200, 50);
     algo_host_close(&host);
-    return fclose(json) || fclose(csv) || !good ? 1 : 0;
+    return result_end(&out, 0) || fclose(csv) || !good;
 }

@@ -15,7 +15,8 @@
 #define SEED 20260101u
 
 static struct algo_host host;
-static FILE *json;
+static struct results out = {
+    .bench = "zfinder-quantized", .command = "zfinder_quantized", .has_table = true};
 
 static const struct sample {
     const char *name;
@@ -41,23 +42,13 @@ static void tell(const struct sample *s, const struct setting *setting, const ch
                  const struct found *f)
 {
     const double part = (double)f->good / s->n;
-    char text[160];
-    struct result one = {.run = {part}, .n = 1};
-    struct result_figure figure = {.bench = "zfinder-quantized",
-                                   .figure = text,
-                                   .unit = "fraction",
-                                   .command = "zfinder_quantized",
-                                   .higher_is_better = true};
 
-    snprintf(text, sizeof text, "%s, %s, %s: within 1 mm of %u RoIs", s->name, setting->what,
-             layout, s->n);
-    result_write(json, &figure, &one);
-    one.run[0] = 1e3 * f->mean_dz;
-    figure.unit = "um";
-    figure.higher_is_better = false;
-    snprintf(text, sizeof text, "%s, %s, %s: mean |dz| of those within 1 mm", s->name,
-             setting->what, layout);
-    result_write(json, &figure, &one);
+    result_report_value(&out, &(struct result_figure){.unit = "fraction", .higher_is_better = true},
+                        part, 0, 1, "%s, %s, %s: within 1 mm of %u RoIs", s->name, setting->what,
+                        layout, s->n);
+    result_report_value(&out, &(struct result_figure){.unit = "um"}, 1e3 * f->mean_dz, 0, 1,
+                        "%s, %s, %s: mean |dz| of those within 1 mm", s->name, setting->what,
+                        layout);
     printf(" %.4f +- %.4f | %.1f +- %.1f |", part, result_error(part, s->n), 1e3 * f->mean_dz,
            1e3 * f->error_dz);
 }
@@ -97,14 +88,9 @@ static struct change compare(const struct sample *s, const struct generated *roi
 static void tell_change(const struct sample *s, const struct setting *setting,
                         const struct change *c)
 {
-    struct result one = {.run = {1e3 * c->mean_dz}, .n = 1};
-    char text[160];
-    struct result_figure figure = {
-        .bench = "zfinder-quantized", .figure = text, .unit = "um", .command = "zfinder_quantized"};
-
-    snprintf(text, sizeof text, "%s, %s: change of |dz| where both are within 1 mm", s->name,
-             setting->what);
-    result_write(json, &figure, &one);
+    result_report_value(&out, &(struct result_figure){.unit = "um"}, 1e3 * c->mean_dz, 0, 1,
+                        "%s, %s: change of |dz| where both are within 1 mm", s->name,
+                        setting->what);
     printf(" %u, %u | %+.1f +- %.1f |\n", c->lost, c->won, 1e3 * c->mean_dz, 1e3 * c->error_dz);
     fflush(stdout);
 }
@@ -156,8 +142,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: zfinder_quantized FILE.jsonl\n");
         return 2;
     }
-    json = fopen(argv[1], "w");
-    if (!json || algo_host_open(&host, "zfinder") < 0)
+    out.json = fopen(argv[1], "w");
+    if (!out.json || algo_host_open(&host, "zfinder") < 0)
         return 1;
     printf(
         "| RoIs | | within 1 mm, floats | their mean dz, um | quantized | mean dz, um | lost, won "
@@ -166,5 +152,5 @@ int main(int argc, char **argv)
     for (size_t i = 0; r == 0 && i < sizeof samples / sizeof *samples; i++)
         r = make_and_measure(&samples[i]);
     algo_host_close(&host);
-    return fclose(json) || r < 0 ? 1 : 0;
+    return result_end(&out, r);
 }

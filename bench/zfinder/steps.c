@@ -54,8 +54,10 @@ static const struct {
     [SUM_GRID] = {"zs_sum_grid", "two stages, grid, registers", "35 to 50 GB/s"},
 };
 
+static struct results out = {
+    .bench = "zfinder-steps", .command = "zfinder_steps", .has_table = true};
+
 static struct {
-    FILE *json;
     const struct device *device;
     struct trg_queue *q;
     struct trg_module *module;
@@ -77,18 +79,12 @@ static void check(int r, const char *what)
 
 static void write_row(const char *what, const char *unit, bool higher, const struct result *r)
 {
-    char figure[160], name[80];
+    char name[80];
 
-    snprintf(figure, sizeof figure, "steps of the thesis, %s: %s", lab.s->preset, what);
     snprintf(name, sizeof name, "%s %.40s", lab.device->info.backend, lab.device->info.name);
-    result_write(lab.json,
-                 &(struct result_figure){.bench = "zfinder-steps",
-                                         .figure = figure,
-                                         .unit = unit,
-                                         .command = "zfinder_steps",
-                                         .higher_is_better = higher,
-                                         .device = name},
-                 r);
+    result_report(&out,
+                  &(struct result_figure){.unit = unit, .higher_is_better = higher, .device = name},
+                  r, "steps of the thesis, %s: %s", lab.s->preset, what);
 }
 
 static void launch(const char *kernel, uint32_t groups, uint32_t group, const struct zs_par *par,
@@ -329,7 +325,7 @@ int main(int argc, char **argv)
     const char *only = NULL;
     const struct arg table[] = {
         {"device", ARG_TEXT, &only, 0, 0, "BACKEND", "only devices of this backend"},
-        {"json", ARG_APPEND, &lab.json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     const int r = args_parse(argc, argv, NULL, table);
 
@@ -346,5 +342,5 @@ int main(int argc, char **argv)
         slices_free(&s);
     }
     devices_close();
-    return lab.json && fclose(lab.json) ? 1 : 0;
+    return result_end(&out, 0);
 }

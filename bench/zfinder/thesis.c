@@ -21,6 +21,11 @@
 #define SAME_PEAK 5.0 /* mm */
 
 static struct algo_host host;
+static struct results out = {.bench = "zfinder-thesis",
+                             .command = "zfinder_thesis",
+                             .machine = "any",
+                             .device = "any",
+                             .has_table = true};
 
 struct errors { /* of one version */
     double sum, sum2;
@@ -38,21 +43,13 @@ static void add(struct errors *e, double z, double exact)
     e->n++;
 }
 
-static void tell(const struct errors *e, const char *what, const char *thesis, FILE *json)
+static void tell(const struct errors *e, const char *what, const char *thesis)
 {
     double mean = e->sum / e->n, spread = sqrt(fmax(e->sum2 / e->n - mean * mean, 0));
-    char figure[128];
 
     printf("%-46s %-24s %.3f +- %.3f mm   %u of %u RoIs\n", what, thesis, mean, spread, e->n, ROIS);
-    snprintf(figure, sizeof figure, "table 5.1: error in the vertex, %s", what);
-    result_write_value(json,
-                       &(struct result_figure){.bench = "zfinder-thesis",
-                                               .figure = figure,
-                                               .unit = "mm",
-                                               .command = "zfinder_thesis",
-                                               .machine = "any",
-                                               .device = "any"},
-                       mean, spread, e->n);
+    result_report_value(&out, &(struct result_figure){.unit = "mm"}, mean, spread, e->n,
+                        "table 5.1: error in the vertex, %s", what);
 }
 
 /* The plugin's first vertices; NAN: none. */
@@ -70,7 +67,7 @@ static int find(const struct generated *g, const char *const *settings, double *
     return e;
 }
 
-static int compare(const struct generated *g, FILE *json)
+static int compare(const struct generated *g)
 {
     static double single[ROIS], in_double[ROIS];
     struct errors errors[3] = {{.n = 0}};
@@ -96,24 +93,24 @@ static int compare(const struct generated *g, FILE *json)
     if (e < 0 || !errors[0].n || !errors[1].n || !errors[2].n)
         return -1;
     printf("%-46s %-24s %s\n", "version", "the thesis", "here");
-    tell(&errors[0], "CPU, serial, double precision", "0.031 +- 0.091 mm", json);
-    tell(&errors[1], "plugin, double precision (bins half a bin off)", "0.116 +- 0.116 mm (GPU)",
-         json);
-    tell(&errors[2], "plugin, single precision, integer sums", "0.120 +- 0.120 mm (GPU)", json);
+    tell(&errors[0], "CPU, serial, double precision", "0.031 +- 0.091 mm");
+    tell(&errors[1], "plugin, double precision (bins half a bin off)", "0.116 +- 0.116 mm (GPU)");
+    tell(&errors[2], "plugin, single precision, integer sums", "0.120 +- 0.120 mm (GPU)");
     return 0;
 }
 
 int main(int argc, char **argv)
 {
     struct generated *g = generated_new("lowlum", SEED, 0, ROIS);
-    FILE *json = argc > 1 ? fopen(argv[1], "a") : NULL;
-    int e = g && (argc < 2 || json) ? algo_host_open(&host, "zfinder") : -1;
+    int e;
 
+    out.json = argc > 1 ? fopen(argv[1], "a") : NULL;
+    e = g && (argc < 2 || out.json) ? algo_host_open(&host, "zfinder") : -1;
     if (e == 0)
-        e = compare(g, json);
+        e = compare(g);
     if (e < 0)
         fprintf(stderr, "zfinder_thesis: cannot run\n");
     generated_free(g, ROIS);
     algo_host_close(&host);
-    return (json && fclose(json)) || e < 0 ? 1 : 0;
+    return result_end(&out, 0) || e < 0;
 }

@@ -28,7 +28,7 @@ struct arguments {
     double seconds;
     enum lanes_copies copies;
     struct arg_numbers batch, slots, lanes;
-    FILE *json;
+    struct results out;
 };
 
 struct bench { /* what is open */
@@ -146,17 +146,11 @@ static void report(const struct bench *b, const struct arguments *a, const struc
            s->lanes, s->slots, s->batch, median, 100 * result_spread(rates) / median,
            last->bytes_per_s * 1e-9, last->batch_us);
     fflush(stdout);
-    if (n < sizeof what)
-        snprintf(what + n, sizeof what - n, ", copies %s, %u lanes, %u slots, batch %u",
-                 copies_name[a->copies], s->lanes, s->slots, s->batch);
-    result_write(a->json,
-                 &(struct result_figure){.bench = "trigbench",
-                                         .figure = what,
-                                         .unit = "RoIs/s",
-                                         .command = bench_command(),
-                                         .higher_is_better = true,
-                                         .device = b->name},
-                 rates);
+    result_report(
+        &a->out,
+        &(struct result_figure){.unit = "RoIs/s", .higher_is_better = true, .device = b->name},
+        rates, "%s, copies %s, %u lanes, %u slots, batch %u", what, copies_name[a->copies],
+        s->lanes, s->slots, s->batch);
 }
 
 static int measure(const struct bench *b, const struct arguments *a, const struct lanes_setup *s)
@@ -284,18 +278,20 @@ static bool find_copies(struct arguments *a)
 
 int device_main(int argc, char **argv)
 {
-    struct arguments a = {.device = "cpu",
-                          .plugin = "zfinder",
-                          .sample = "lowlum",
-                          .copies_text = "gather",
-                          .rois = 256,
-                          .seed = 1,
-                          .seconds = 0.5,
-                          .runs = 3,
-                          .batches = 8,
-                          .batch = {{64}, 1},
-                          .slots = {{2}, 1},
-                          .lanes = {{1}, 1}};
+    struct arguments a = {
+        .device = "cpu",
+        .plugin = "zfinder",
+        .sample = "lowlum",
+        .out = {.bench = "trigbench", .command = bench_command(), .has_table = true},
+        .copies_text = "gather",
+        .rois = 256,
+        .seed = 1,
+        .seconds = 0.5,
+        .runs = 3,
+        .batches = 8,
+        .batch = {{64}, 1},
+        .slots = {{2}, 1},
+        .lanes = {{1}, 1}};
     const struct arg table[] = {
         {"device", ARG_TEXT, &a.device, 0, 0, "B[:N]", "cpu, opencl or cuda (default cpu:0)"},
         {"plugin", ARG_TEXT, &a.plugin, 0, 0, "NAME", "default zfinder"},
@@ -316,7 +312,7 @@ int device_main(int argc, char **argv)
         {"batches", ARG_U32, &a.batches, 1, 10000, "N", "of the timeline (default 8)"},
         {"backends", ARG_TEXT, &a.backends, 0, 0, "DIR", "default: as built or installed"},
         {"plugins", ARG_TEXT, &a.plugins, 0, 0, "DIR", "default: as built or installed"},
-        {"json", ARG_APPEND, &a.json, 0, 0, "FILE", "append figures, one a line"},
+        {"json", ARG_APPEND, &a.out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     int r = args_parse(argc, argv, "trigbench device", table);
 
@@ -325,7 +321,5 @@ int device_main(int argc, char **argv)
     if (!find_copies(&a))
         return EXIT_USAGE;
     r = run(&a);
-    if (a.json && fclose(a.json))
-        r = -EIO;
-    return r < 0 ? EXIT_FAILED : 0;
+    return result_end(&a.out, 0) || r < 0 ? EXIT_FAILED : 0;
 }

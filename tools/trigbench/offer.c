@@ -14,10 +14,10 @@
 
 struct arguments {
     struct replay_options o;
-    const char *control, *device;
+    const char *control;
     struct arg_numbers rates;
     uint64_t seconds;
-    FILE *json;
+    struct results out;
 };
 
 struct work { /* of all lanes together, since the daemon started */
@@ -123,31 +123,22 @@ static int offer(const struct arguments *a, uint64_t rate, struct point *ret_poi
 
 static void report(const struct arguments *a, const struct point *p)
 {
-    char what[160];
-    struct result_figure f = {
-        .bench = "latency", .figure = what, .device = a->device, .command = bench_command()};
+    const unsigned long long offered = p->offered;
+    struct result_figure f = {.unit = "us"};
 
-    printf("%10llu %12.0f %9.1f %10.1f %10.1f %10.1f %10.1f %8llu\n",
-           (unsigned long long)p->offered, p->rate, p->batch, p->us[0], p->us[1], p->us[2],
-           p->us[3], (unsigned long long)p->busy);
+    printf("%10llu %12.0f %9.1f %10.1f %10.1f %10.1f %10.1f %8llu\n", offered, p->rate, p->batch,
+           p->us[0], p->us[1], p->us[2], p->us[3], (unsigned long long)p->busy);
     fflush(stdout);
-    for (uint32_t i = 0; i < 4; i++) {
-        snprintf(what, sizeof what, "%s at %llu RoIs/s offered, %s", a->o.preset,
-                 (unsigned long long)p->offered, point_name[i]);
-        f.unit = "us";
-        result_write_value(a->json, &f, p->us[i], 0, 1);
-    }
-    f.higher_is_better = true;
-    snprintf(what, sizeof what, "%s at %llu RoIs/s offered, decided", a->o.preset,
-             (unsigned long long)p->offered);
-    f.unit = "RoIs/s";
-    result_write_value(a->json, &f, p->rate, 0, 1);
-    if (!a->control)
-        return;
-    snprintf(what, sizeof what, "%s at %llu RoIs/s offered, batch", a->o.preset,
-             (unsigned long long)p->offered);
+    for (uint32_t i = 0; i < 4; i++)
+        result_report_value(&a->out, &f, p->us[i], 0, 1, "%s at %llu RoIs/s offered, %s",
+                            a->o.preset, offered, point_name[i]);
+    f = (struct result_figure){.unit = "RoIs/s", .higher_is_better = true};
+    result_report_value(&a->out, &f, p->rate, 0, 1, "%s at %llu RoIs/s offered, decided",
+                        a->o.preset, offered);
     f.unit = "RoIs";
-    result_write_value(a->json, &f, p->batch, 0, 1);
+    if (a->control)
+        result_report_value(&a->out, &f, p->batch, 0, 1, "%s at %llu RoIs/s offered, batch",
+                            a->o.preset, offered);
 }
 
 int offer_main(int argc, char **argv)
@@ -163,7 +154,10 @@ int offer_main(int argc, char **argv)
                                 .z_step = 0,
                                 .z_value = -1,
                                 .quiet = true},
-                          .device = "daemon",
+                          .out = {.bench = "latency",
+                                  .command = bench_command(),
+                                  .device = "daemon",
+                                  .has_table = true},
                           .seconds = 3};
     const struct arg table[] = {
         {"connect", ARG_TEXT, &a.o.endpoint, 0, 0, "ENDPOINT", "of the daemon"},
@@ -175,8 +169,8 @@ int offer_main(int argc, char **argv)
         {"connections", ARG_U32, &a.o.connections, 1, 1000, "N", "default 1"},
         {"threads", ARG_U32, &a.o.threads, 1, 64, "N", "default 1"},
         {"seed", ARG_U64, &a.o.seed, 0, 0, "S", "of the sample (default 1)"},
-        {"device-name", ARG_TEXT, &a.device, 0, 0, "TEXT", "device of the daemon, for figures"},
-        {"json", ARG_APPEND, &a.json, 0, 0, "FILE", "append figures, one a line"},
+        {"device-name", ARG_TEXT, &a.out.device, 0, 0, "TEXT", "device of the daemon, for figures"},
+        {"json", ARG_APPEND, &a.out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     int r = args_parse(argc, argv, "trigbench offer", table);
 
@@ -195,9 +189,5 @@ int offer_main(int argc, char **argv)
         if (r == 0)
             report(&a, &p);
     }
-    if (a.json && fclose(a.json))
-        r = -EIO;
-    if (r < 0)
-        fprintf(stderr, "trigbench: the run failed: %s\n", strerror(-r));
-    return r < 0 ? EXIT_FAILED : 0;
+    return result_end(&a.out, r) ? EXIT_FAILED : 0;
 }
