@@ -24,12 +24,12 @@
  * Threads:   one thread uses a client at a time; functions are called back on that thread, within
  *            trg_client_wait, receive, tick, drain, await_room and close.  They may send; they may
  *            not close.  Clients are independent of each other.
- * Ownership: what an option points to is copied by trg_client_open, but for zmq_context.  The
- *            columns, or packed bytes, of an RoI stay the caller's, who keeps them unchanged until
- *            its end has been called back, and those of an event of several RoIs until the ends of
- *            all of them and the event's own have: the library sends them again from there.
- * Errors:    0 or more, or a negative errno.  Those of connections are no errors: the library mends
- *            them, and `noticed` hears of them.
+ * Ownership: trg_client_open copies the data of the options, but for zmq_context.  The columns or
+ *            packed bytes of an RoI belong to the caller and stay unchanged until its end has been
+ *            called back; those of an event of several RoIs until the ends of all of them and of
+ *            the event have been: the library may send them again.
+ * Errors:    0 or more, or a negative errno.  A lost connection is not an error: the library
+ *            connects again and calls `noticed`.
  */
 #ifndef TRG_CLIENT_H
 #define TRG_CLIENT_H
@@ -56,18 +56,18 @@ struct trg_client;
 /* A collection of one RoI. */
 struct trg_client_items {
     const struct trg_collection *declaration; /* &trg_spacepoints, or another one from a header */
-    /* NULL: the columns are plain.  Else those with an encoding are uint16_t, and here are the
-     * offsets of those whose declaration gives none, in order, and then their steps; where it gives
-     * all of them, trg_client_encoded. */
+    /* NULL: the columns are plain.  Otherwise columns with an encoding are uint16_t, and this array
+     * holds the offsets, then the steps, of those columns that have none in the declaration;
+     * trg_client_encoded if all have one there. */
     const float *encoding;
     const void *column[TRG_COLUMNS_MAX]; /* [n] items each; any alignment */
     uint32_t n;                          /* items; 0 is an empty collection */
 };
 static const float trg_client_encoded[1] __attribute__((unused)) = {0};
 
-/* Makes numbers of n values of a column that has an encoding.  *ret_encoding is that of the
- * declaration, or, where it gives none, one over the range of the values.  -EINVAL: the column has
- * no encoding, or a value is not finite; -ERANGE: a value lies outside of what the numbers reach.
+/* Encodes n values of a column.  *ret_encoding is that of the declaration or, without one there,
+ * an encoding of the range of the values.  -EINVAL: the column has no encoding, or a value is not
+ * finite; -ERANGE: a value is beyond the range of the encoding.
  */
 TRG_CLIENT_EXPORT int trg_client_encode(const struct trg_collection *declaration, uint32_t column,
                                         const float *values, uint32_t n, uint16_t *numbers,
@@ -82,7 +82,7 @@ struct trg_client_roi {
     uint32_t event_rois;
     uint32_t n_collections;
     const struct trg_client_items *collections;
-    /* Over ZeroMQ instead of what is above, if it is not NULL: a packed trigd.v1.Roi without token,
+    /* Over ZeroMQ, instead of the members above, unless NULL: a packed trigd.v1.Roi without token,
      * l1id (info.l1id counts) and is_repeat, as RoI files hold them.  Of an RoI of an event
      * info.run and event_rois are given as well. */
     const void *packed;
@@ -90,7 +90,7 @@ struct trg_client_roi {
     uint64_t user; /* the caller's own, handed back with the end */
 };
 
-/* ---------------------------------------------------------------- what comes back */
+/* ---------------------------------------------------------------- answers */
 
 enum trg_client_end_kind {
     TRG_CLIENT_DECIDED = 1,
@@ -120,7 +120,7 @@ struct trg_client_missing { /* chains that could not run without this collection
     uint32_t n_chains;
 };
 
-/* The end of an RoI.  What it points to lives until the function returns. */
+/* The end of an RoI.  Its pointers are valid until the function returns. */
 struct trg_client_end {
     uint32_t size; /* sizeof(struct trg_client_end); later versions append */
     uint32_t kind; /* enum trg_client_end_kind */
@@ -194,11 +194,11 @@ struct trg_client_options {
     const char *server_key_file; /* TRIGD_SERVER_KEY of the environment */
     void *zmq_context;           /* shared with others; NULL: one of its own */
     trg_client_ended *ended;
-    trg_client_noticed *noticed;         /* NULL: nobody listens */
+    trg_client_noticed *noticed;         /* NULL: not called */
     void *arg;                           /* of all functions */
-    trg_client_event_ended *event_ended; /* NULL: nobody listens */
-    /* The client reaches the nodes of a farm at their own endpoints: large batches go there, and
-     * only the word where to goes through the supervisor, if it wants that (docs/farm.md). */
+    trg_client_event_ended *event_ended; /* NULL: not called */
+    /* The client can connect to the nodes of a farm: large batches go to them directly, and the
+     * supervisor only gives the address, if it offers that (docs/farm.md). */
     bool reaches_nodes;
 };
 #define TRG_CLIENT_OPTIONS_INIT                   \
@@ -213,7 +213,7 @@ TRG_CLIENT_EXPORT int trg_client_open(const struct trg_client_options *options,
                                       struct trg_client **ret_client, char *why, size_t why_bytes);
 /* Says Bye.  RoIs without an answer end as LOST.  NULL is fine. */
 TRG_CLIENT_EXPORT void trg_client_close(struct trg_client *c);
-/* Which library this is: "0.1.0". */
+/* Version of the library: "0.1.0". */
 TRG_CLIENT_EXPORT const char *trg_client_version(void);
 
 /* ---------------------------------------------------------------- sending */
@@ -229,8 +229,8 @@ TRG_CLIENT_EXPORT int trg_client_send(struct trg_client *c, const struct trg_cli
 
 /* ---------------------------------------------------------------- receiving */
 
-/* Waits at most timeout_ms for something to come, and calls back what came: how many RoIs ended.
- * -EBADMSG: something came that is no message of a trigd. */
+/* Waits at most timeout_ms for answers and calls back for them.  The number of RoIs that ended;
+ * -EBADMSG: a message that is not of a trigd. */
 TRG_CLIENT_EXPORT int trg_client_wait(struct trg_client *c, uint32_t timeout_ms);
 /* Waits for room for n RoIs.  -ETIMEDOUT. */
 TRG_CLIENT_EXPORT int trg_client_await_room(struct trg_client *c, uint32_t n, uint32_t timeout_ms);
@@ -239,7 +239,7 @@ TRG_CLIENT_EXPORT int trg_client_drain(struct trg_client *c, uint32_t timeout_ms
 
 /* ---- for an event loop of the caller: instead of the three above ---- */
 
-/* What to poll for reading: a ZeroMQ socket, or a file descriptor if `socket` is NULL, as
+/* The source to poll for reading: a ZeroMQ socket, or a file descriptor if `socket` is NULL, as
  * zmq_poll(3) wants them.  Both may change with every call. */
 struct trg_client_source {
     void *socket;
@@ -249,19 +249,19 @@ struct trg_client_source {
 TRG_CLIENT_EXPORT bool trg_client_sleep(struct trg_client *c, struct trg_client_source *ret_source);
 /* After it. */
 TRG_CLIENT_EXPORT void trg_client_awake(struct trg_client *c);
-/* Takes what has come, without waiting: how many messages. */
+/* Processes the messages that are there, without waiting: their number. */
 TRG_CLIENT_EXPORT int trg_client_receive(struct trg_client *c);
-/* Every 5 ms or so: sends what has to go again, heartbeats, and looks for a daemon that is gone. */
+/* Call every 5 ms or so: sends RoIs again, sends heartbeats, and detects a lost daemon. */
 TRG_CLIENT_EXPORT int trg_client_tick(struct trg_client *c);
 
-/* ---------------------------------------------------------------- what is known */
+/* ---------------------------------------------------------------- names, counters */
 
 struct trg_client_step {
     const char *name, *plugin;
     const char *const *values; /* names of the values of its result */
     uint32_t n_values;
 };
-/* What numbers in decisions mean, as the last Welcome said; until the next one. */
+/* The names behind the numbers in decisions, of the last Welcome; valid until the next one. */
 struct trg_client_names {
     uint32_t size;
     uint32_t n_chains, n_streams, n_steps;

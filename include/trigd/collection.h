@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trigd/collection.h - what a collection is: columns of equal length, each with type, unit and
+/* trigd/collection.h - a collection is a set of columns of equal length with type, unit and
  * allowed range.  Declarations are YAML files (docs/collections.md); headers made from them hold
  * the structs below as constants, and named accessors for hosts and kernels.
  */
@@ -39,7 +39,7 @@ struct trg_column {
     const char *doc;  /* one line */
     uint32_t type;    /* enum trg_type */
     uint32_t length;  /* values of one item, side by side; 1, or that of a vector */
-    double min, max;  /* what a value may be, both ends included; NaN and infinity never */
+    double min, max;  /* allowed range, both ends included; NaN and infinity never */
     uint32_t flags;   /* of enum trg_column_flag */
 };
 
@@ -50,7 +50,7 @@ struct trg_encoding {
     float offset, step;
 };
 
-/* Made by trg_declare.py.  Append only: the sizes tell what a declaration knows. */
+/* Made by trg_declare.py.  Append only: the sizes tell which members it has. */
 struct trg_collection {
     uint32_t size; /* sizeof(struct trg_collection) */
     uint32_t n_columns;
@@ -99,7 +99,7 @@ static inline struct trg_encoding trg_column_encoding(const struct trg_collectio
                                                                               : none;
 }
 
-/* FNV-1a of what a reader of the data must know: names, types, lengths, units, ranges, flags,
+/* FNV-1a of the properties that a reader needs: names, types, lengths, units, ranges, flags,
  * encodings. */
 static inline uint64_t trg_collection_hash(const struct trg_collection *c)
 {

@@ -273,7 +273,7 @@ static inline int trg_queue_new(struct trg_device *d, struct trg_queue **ret_que
     return trg_ops(d)->queue_new(d, ret_queue);
 }
 
-/* Makes a queue for work that nobody waits for: of the lowest priority where the device has
+/* Makes a queue for background work: of the lowest priority where the device has
  * priorities.  With `percent` above 0 its kernels run on so many percent of the multiprocessors
  * only (at least one part that the device can set apart); other queues may use these as well.
  * -ENOTSUP: the device cannot be divided (also where the backend has no such function). */

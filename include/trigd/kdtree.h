@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trigd/kdtree.h - k-d trees on a device: builds forests or one large tree, searches boxes.  A
- * library of its own, libtrigd-kdtree.a (CMake: trigd::kdtree); docs/kdtree.md says what a tree is.
+ * library of its own, libtrigd-kdtree.a (CMake: trigd::kdtree); docs/kdtree.md describes the tree.
  *
  * Threads: a forest belongs to one thread and one queue at a time.  Errors: 0 or a negative errno,
  * logged by the device where it is first known. */
@@ -64,9 +64,9 @@ int kd_forest_new(const struct kd_forest_setup *setup, struct kd_forest **ret_fo
 void kd_forest_free(struct kd_forest *f); /* NULL is fine */
 
 /* Enqueues the building of trees 0 .. n_trees - 1 from `points` and `trees`, which kernels or
- * writes enqueued before have filled.  `n` is the number of points of the only tree, and not looked
- * at for more.  Points with NaN take part and are never found.  -EINVAL: `how` is not for this
- * device or this number of trees. */
+ * writes enqueued before have filled.  `n` is the number of points of the only tree, and ignored
+ * with several.  Points with NaN are part of a tree and never found.  -EINVAL: `how` does not fit
+ * this device or number of trees. */
 int kd_build(struct kd_forest *f, struct trg_queue *q, enum kd_build how, uint32_t n_trees,
              uint32_t n);
 
@@ -84,8 +84,8 @@ struct kd_queries_setup {
     float period;         /* coordinates of that dimension are in [-period / 2, period / 2] */
 };
 
-/* Boxes and what was found in them.  A box of a periodic dimension may begin or end outside of the
- * period's range: what is outside is looked for on the other side. */
+/* Boxes and the points found in them.  A box of a periodic dimension may begin or end outside of
+ * the period's range: its part outside is searched on the other side. */
 struct kd_queries {
     uint32_t room; /* the stride of boxes and offsets */
     struct trg_buffer

@@ -13,7 +13,7 @@
  *
  * Results smaller than 2^-126 are 0.  A NaN gives a NaN.
  *
- * The coefficients are minimax fits (Lawson's iteration) of the range that is left after the
+ * The coefficients are minimax fits (Lawson's iteration) of the range after the
  * reduction.  Angles are reduced with 1 / (2 pi) as an integer of 96 bits, after M. Payne and
  * R. Hanek, SIGNUM Newsletter 18 (1983) 19; pow carries the logarithm in two floats, after
  * T. Dekker, Numer. Math. 18 (1971) 224. */
@@ -26,7 +26,7 @@
 
 /* ---------------------------------------------------------------- sin, cos */
 
-struct trg_angle_ { /* an angle >= 0 as quarter turns and what is left, -pi/4 to pi/4 */
+struct trg_angle_ { /* an angle >= 0 as quarter turns and the rest, -pi/4 to pi/4 */
     float rest;
     trg_u32 quarters;
 };

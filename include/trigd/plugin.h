@@ -151,11 +151,11 @@ struct trg_amount {
 };
 
 /* The most items of a product in one RoI: the least of `cap` and, for each input k with n_in items,
- * constant + factor * n_in / divisor (rounded down).  Rows of one product are added.  Left out are
- * a cap of {0}, and an input with factor and constant {0}, whose parameter `when` is 0, or whose
- * divisor comes to 0; a divisor of {0} is 1.  Each row has a cap, or an input without `when` whose
- * divisor is a plain number.  The table ends with a NULL product; a product without rows has the
- * room that its declaration gives. */
+ * constant + factor * n_in / divisor (rounded down).  Rows of one product are added.  Ignored are
+ * a cap of {0}, and an input with factor and constant {0}, with a `when` of 0, or with a divisor
+ * that comes to 0; a divisor of {0} is 1.  Each row has a cap, or an input without `when` and
+ * with a plain divisor.  The table ends with a NULL product; a product without rows has the room of
+ * its declaration. */
 struct trg_room {
     const char *product; /* name of the collection */
     struct trg_amount cap;
@@ -191,10 +191,10 @@ enum trg_condition_flag {
  *
  * Order:   open; for each slice submit, (the daemon waits for the queue), collect; between slices
  *          save; close.  One slice is in flight at a time.
- * Threads: one thread, which runs only where nobody else wants the core (CPU).
- * Memory:  device and pinned memory comes from `device` in open, and counts against the budget
- * until close: what exceeds it is refused with -ENOMEM. Errors:  as above; a function that fails
- * disables the guest until the operator starts it again.
+ * Threads: one thread, which runs only on cores that are otherwise idle (CPU).
+ * Memory:  device and pinned memory comes from `device` in open and counts against the budget
+ *          until close; allocations beyond it fail with -ENOMEM.
+ * Errors:  as above; a function that fails disables the guest until the operator starts it.
  */
 struct trg_guest_setup {
     uint32_t size;      /* sizeof(struct trg_guest_setup) of the daemon */

@@ -46,11 +46,11 @@ TRG_TESTING_EXPORT void trg_testing_close(struct trg_testing *t); /* NULL is all
 
 TRG_TESTING_EXPORT const struct trg_plugin *trg_testing_plugin(const struct trg_testing *t);
 
-/* Devices of the backends that the plugin names, and what they are called: "opencl:0". */
+/* Devices of the backends that the plugin names, with their names: "opencl:0". */
 TRG_TESTING_EXPORT uint32_t trg_testing_devices(const struct trg_testing *t);
 TRG_TESTING_EXPORT const char *trg_testing_device(const struct trg_testing *t, uint32_t device);
 
-/* Random RoIs whose values the declarations of the plugin's inputs allow, with the edge cases
+/* Random RoIs with values that the declarations of the inputs allow, with the edge cases
  * first: no item, one item, items of one layer, identical items, `most` items.  The seed is fresh,
  * or the one in TRIGD_SEED, and printed.  They live until the next call or trg_testing_close. */
 TRG_TESTING_EXPORT int trg_testing_random(struct trg_testing *t, uint32_t n, uint32_t most,
