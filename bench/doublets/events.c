@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "drive.h"
+#include "plugin/plugin_host.h"
 
 extern const struct trg_plugin trg_plugin;
 
@@ -18,15 +19,11 @@ struct lane {
 
 void events_config(struct doublets_config *c)
 {
-    for (const struct trg_param *p = doublets_params; p->name; p++) {
-        void *at = (char *)c + p->offset;
+    struct plugin p = {.d = trg_plugin};
 
-        if (p->type == TRG_PARAM_F32)
-            *(float *)at = strtof(p->dflt, NULL);
-        else
-            *(uint32_t *)at = p->type == TRG_PARAM_BOOL ? !strcmp(p->dflt, "true")
-                                                        : (uint32_t)strtoul(p->dflt, NULL, 10);
-    }
+    while (doublets_params[p.n_params].name)
+        p.n_params++;
+    plugin_defaults(&p, c);
 }
 
 /* Room for the doublets of every event on the host. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "policy.h"
+#include "result.h"
 
 #define UNIT 1e9 /* a service time, in what policy.h takes for ns */
 
@@ -126,13 +127,6 @@ static void run(struct world *w, double until)
     }
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 double simulate_p99(const struct simulation *s)
 {
     struct world *w = calloc(1, sizeof *w);
@@ -160,8 +154,7 @@ double simulate_p99(const struct simulation *s)
     }
     if (w->roi && w->took) {
         run(w, INFINITY);
-        qsort(w->took + skipped, w->n_took - skipped, sizeof *w->took, by_size);
-        p99 = w->took[skipped + (uint32_t)(0.99 * (w->n_took - skipped))];
+        p99 = result_quantile(w->took + skipped, w->n_took - skipped, 0.99);
     }
     free(w->roi);
     free(w->took);

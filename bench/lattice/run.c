@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lattice_run - one flow from the files of the exercise, in slices.
  *
- *     lattice_run --parameters FILE [--obstacles FILE] [--device BACKEND] [--steps N] [--half]
- *         [--lid SPEED] [--slice-us N] [--speeds FILE] [--vtk FILE] [--png FILE] [--save FILE]
- *     lattice_run --resume FILE --steps N ...
+ *     lattice_run --parameters FILE [OPTION ...]
+ *     lattice_run --resume FILE --steps N [OPTION ...]
  *
- * --steps stands for the parameters' number; --lid makes row ny - 1 of the obstacles a lid.
- * --speeds writes the mean speed after each step.  TRIGD_BUILD names the build folder. */
+ * TRIGD_BUILD names the build folder. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
 #include "devices.h"
 #include "parameters.h"
 #include "picture.h"
 
 struct options {
-    const char *parameters, *obstacles, *device, *steps, *lid, *slice_us;
-    const char *speeds, *vtk, *png, *save, *resume;
+    const char *parameters, *resume, *obstacles, *device;
+    const char *speeds, *vtk, *png, *save;
+    uint64_t steps;       /* 0: those of the parameters */
+    double lid, slice_us; /* lid 0: none */
     bool is_half;
 };
 
@@ -38,45 +39,26 @@ static void fail(const char *format, ...)
 
 static void read_options(int argc, char **argv, struct options *o)
 {
-    const struct {
-        const char *name;
-        const char **value;
-    } table[] = {{"--parameters", &o->parameters},
-                 {"--obstacles", &o->obstacles},
-                 {"--device", &o->device},
-                 {"--steps", &o->steps},
-                 {"--lid", &o->lid},
-                 {"--slice-us", &o->slice_us},
-                 {"--speeds", &o->speeds},
-                 {"--vtk", &o->vtk},
-                 {"--png", &o->png},
-                 {"--save", &o->save},
-                 {"--resume", &o->resume}};
+    const struct arg table[] = {
+        {"parameters", ARG_TEXT, &o->parameters, 0, 0, "FILE", "of the exercise"},
+        {"resume", ARG_TEXT, &o->resume, 0, 0, "FILE", "instead: a checkpoint"},
+        {"obstacles", ARG_TEXT, &o->obstacles, 0, 0, "FILE", "of the exercise"},
+        {"device", ARG_TEXT, &o->device, 0, 0, "BACKEND", "default cpu"},
+        {"steps", ARG_U64, &o->steps, 1, 1e12, "N", "default: the parameters' number"},
+        {"half", ARG_FLAG, &o->is_half, 0, 0, NULL, "store distributions in 16 bits"},
+        {"lid", ARG_REAL, &o->lid, -0.49, 0.49, "SPEED", "row ny - 1 of the obstacles is a lid"},
+        {"slice-us", ARG_REAL, &o->slice_us, 1, 1e9, "US", "of a slice (default 100,000)"},
+        {"speeds", ARG_TEXT, &o->speeds, 0, 0, "FILE", "write the mean speed after each step"},
+        {"vtk", ARG_TEXT, &o->vtk, 0, 0, "FILE", "write the flow"},
+        {"png", ARG_TEXT, &o->png, 0, 0, "FILE", "write a picture of its speeds"},
+        {"save", ARG_TEXT, &o->save, 0, 0, "FILE", "write a checkpoint"},
+        {0}};
+    const int r = args_parse(argc, argv, NULL, table);
 
-    for (int i = 1; i < argc; i++) {
-        size_t k = 0;
-
-        while (k < sizeof table / sizeof table[0] && strcmp(argv[i], table[k].name) != 0)
-            k++;
-        if (!strcmp(argv[i], "--half"))
-            o->is_half = true;
-        else if (k < sizeof table / sizeof table[0] && i + 1 < argc)
-            *table[k].value = argv[++i];
-        else
-            fail("%s is no option, or lacks its value", argv[i]);
-    }
+    if (r != ARGS_OK)
+        exit(r == ARGS_HELP ? 0 : 2);
     if (!o->parameters == !o->resume)
         fail("--parameters FILE or --resume FILE must be given");
-}
-
-static double number(const char *name, const char *text, double low, double high)
-{
-    char *end;
-    const double value = strtod(text, &end);
-
-    if (end == text || *end || !(value >= low && value <= high))
-        fail("%s \"%s\": a number from %g to %g is allowed", name, text, low, high);
-    return value;
 }
 
 static struct lattice *begin(const struct options *o, struct trg_device *device,
@@ -101,10 +83,10 @@ static struct lattice *begin(const struct options *o, struct trg_device *device,
         lattice_read_obstacles(o->obstacles, p->setup.nx, p->setup.ny, kind, &why) < 0)
         fail("%s", why.text);
     p->setup.storage = o->is_half ? LATTICE_STORE_HALF : LATTICE_STORE_FLOAT;
-    if (o->lid) {
+    if (o->lid < 0 || o->lid > 0) {
         unsigned char *top = kind + (size_t)(p->setup.ny - 1) * p->setup.nx;
 
-        p->setup.lid = number("--lid", o->lid, -0.49, 0.49);
+        p->setup.lid = o->lid;
         for (uint32_t x = 0; x < p->setup.nx; x++)
             top[x] = top[x] ? LATTICE_LID : LATTICE_FREE;
     }
@@ -160,7 +142,7 @@ static void picture(struct lattice *l, struct trg_queue *q, const struct lattice
 
 int main(int argc, char **argv)
 {
-    struct options o = {0};
+    struct options o = {.device = "cpu", .slice_us = 1e5};
     struct lattice_parameters p = {0};
     struct lattice_why why = {"the device failed"};
     struct lattice_cost cost;
@@ -170,15 +152,14 @@ int main(int argc, char **argv)
     double mean;
 
     read_options(argc, argv, &o);
-    if (!devices_open(o.device ? o.device : "cpu"))
+    if (!devices_open(o.device))
         fail("there is no device; TRIGD_BUILD must name the build folder");
     if (trg_queue_new(devices_get(0)->d, &q) < 0)
         fail("no queue");
     l = begin(&o, devices_get(0)->d, q, &p);
     if (o.speeds && !(speeds = fopen(o.speeds, "w")))
         fail("%s cannot be written", o.speeds);
-    mean = run(l, q, o.steps ? (uint64_t)number("--steps", o.steps, 1, 1e12) : p.steps,
-               o.slice_us ? number("--slice-us", o.slice_us, 1, 1e9) : 1e5, speeds);
+    mean = run(l, q, o.steps ? o.steps : p.steps, o.slice_us, speeds);
     if (speeds && fclose(speeds) != 0)
         fail("%s cannot be written", o.speeds);
     if (o.vtk && lattice_write_vtk(l, q, o.vtk, &why) < 0)

@@ -58,6 +58,22 @@ void algo_host_close(struct algo_host *h)
     *h = (struct algo_host){.plugin = NULL};
 }
 
+int algo_device_parse(const char *text, char ret_backend[16], uint32_t *ret_index)
+{
+    const size_t n = strcspn(text, ":");
+    char *end = NULL;
+    const unsigned long index = text[n] ? strtoul(text + n + 1, &end, 10) : 0;
+
+    if (!n || n > 15 || index > 255 || (end && (*end || end == text + n + 1))) {
+        fprintf(stderr, "--device \"%s\": BACKEND or BACKEND:NUMBER is allowed, such as cuda:0\n",
+                text);
+        return -EINVAL;
+    }
+    snprintf(ret_backend, 16, "%.*s", (int)n, text);
+    *ret_index = (uint32_t)index;
+    return 0;
+}
+
 uint32_t algo_host_places(const struct algo_host *h, const char *backend,
                           struct algo_place ret_places[ALGO_PLACES_MAX])
 {

@@ -35,6 +35,9 @@ struct algo_place { /* a device */
 uint32_t algo_host_places(const struct algo_host *h, const char *backend,
                           struct algo_place ret_places[ALGO_PLACES_MAX]);
 
+/* "cuda:1" or "cuda" as a backend and a number of it.  -EINVAL with a printed sentence. */
+int algo_device_parse(const char *text, char ret_backend[16], uint32_t *ret_index);
+
 /* Fills the config struct of a plugin from the defaults, a preset (NULL: none) and "key", "value",
  * ..., NULL (NULL: none), and checks it; the key "preset" is a preset, too.  -EINVAL with a printed
  * sentence. */

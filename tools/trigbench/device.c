@@ -67,18 +67,12 @@ static int open_plugin(struct bench *b, const struct arguments *a)
 
 static int open_device(struct bench *b, const struct arguments *a)
 {
-    char name[32];
-    const char *colon = strchr(a->device, ':');
-    char *end = NULL;
-    uint32_t index = colon ? (uint32_t)strtoul(colon + 1, &end, 10) : 0;
-    int r;
+    char name[16];
+    uint32_t index;
+    int r = algo_device_parse(a->device, name, &index);
 
-    if (end && (*end || end == colon + 1)) {
-        fprintf(stderr, "trigbench: --device \"%s\": BACKEND or BACKEND:NUMBER is wanted\n",
-                a->device);
-        return -EINVAL;
-    }
-    snprintf(name, sizeof name, "%.*s", colon ? (int)(colon - a->device) : 31, a->device);
+    if (r < 0)
+        return r;
     r = backends_device(b->algo.backends, name, index, &b->device);
     if (r < 0) {
         fprintf(stderr, "trigbench: no device %s:%u here: %s\n", name, index, strerror(-r));

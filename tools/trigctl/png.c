@@ -37,24 +37,8 @@ static void put_chunk(struct bytes *b, const char *type, const uint8_t *data, si
     put_u32(b, (uint32_t)crc32(0, b->data + from, (uInt)(n + 4)));
 }
 
-static void print_base64(const struct bytes *b, FILE *out)
-{
-    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-    for (size_t i = 0; i < b->n; i += 3) {
-        const size_t left = b->n - i;
-        const uint32_t v = (uint32_t)b->data[i] << 16 |
-                           (left > 1 ? (uint32_t)b->data[i + 1] << 8 : 0) |
-                           (left > 2 ? b->data[i + 2] : 0);
-
-        putc(digit[v >> 18], out);
-        putc(digit[v >> 12 & 63], out);
-        putc(left > 1 ? digit[v >> 6 & 63] : '=', out);
-        putc(left > 2 ? digit[v & 63] : '=', out);
-    }
-}
-
-int png_write_base64(const uint8_t *rgb, uint32_t width, uint32_t height, FILE *out)
+int png_make(const uint8_t *rgb, uint32_t width, uint32_t height, uint8_t **ret_file,
+             size_t *ret_bytes)
 {
     const size_t row = 3 * (size_t)width + 1; /* a filter in front: none */
     uint8_t *raw = calloc(height, row), head[13] = {0};
@@ -75,10 +59,35 @@ int png_write_base64(const uint8_t *rgb, uint32_t width, uint32_t height, FILE *
         put_chunk(&b, "IHDR", head, sizeof head);
         put_chunk(&b, "IDAT", packed, n);
         put_chunk(&b, "IEND", NULL, 0);
-        print_base64(&b, out);
+        *ret_file = b.data;
+        *ret_bytes = b.n;
+    } else {
+        free(b.data);
     }
     free(raw);
     free(packed);
-    free(b.data);
     return r;
+}
+
+int png_write_base64(const uint8_t *rgb, uint32_t width, uint32_t height, FILE *out)
+{
+    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    uint8_t *file;
+    size_t n;
+    const int r = png_make(rgb, width, height, &file, &n);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < n; i += 3) {
+        const size_t left = n - i;
+        const uint32_t v = (uint32_t)file[i] << 16 | (left > 1 ? (uint32_t)file[i + 1] << 8 : 0) |
+                           (left > 2 ? file[i + 2] : 0);
+
+        putc(digit[v >> 18], out);
+        putc(digit[v >> 12 & 63], out);
+        putc(left > 1 ? digit[v >> 6 & 63] : '=', out);
+        putc(left > 2 ? digit[v & 63] : '=', out);
+    }
+    free(file);
+    return 0;
 }

@@ -11,8 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "algohost.h"
 #include "args.h"
-#include "plugin/plugin_host.h"
+#include "base/beside.h"
 #include "slabs.h"
 #include "stream.h"
 
@@ -43,22 +44,6 @@ static int number(const char *option, const char *value, long low, long high, lo
         return 0;
     snprintf(allowed, sizeof allowed, "%ld to %ld is allowed", low, high);
     return refuse(option, value, allowed);
-}
-
-static int take_device(struct options *o, const char *value)
-{
-    const char *colon = strchr(value, ':');
-    const size_t n = colon ? (size_t)(colon - value) : strlen(value);
-    long index = 0;
-
-    if (!n || n >= sizeof o->backend)
-        return refuse("--device", value, "BACKEND:N is allowed, such as cuda:0");
-    if (colon && number("--device", colon + 1, 0, 255, &index) < 0)
-        return -EINVAL;
-    memcpy(o->backend, value, n);
-    o->backend[n] = 0;
-    o->index = (uint32_t)index;
-    return 0;
 }
 
 static int take_size(struct options *o, const char *value)
@@ -105,7 +90,8 @@ static int parse(struct options *o, int argc, char **argv)
         args_print_usage(&program, stderr);
         return 2;
     }
-    if ((device && take_device(o, device) < 0) || (size && take_size(o, size) < 0) ||
+    if ((device && algo_device_parse(device, o->backend, &o->index) < 0) ||
+        (size && take_size(o, size) < 0) ||
         (low && number("--low", low, -32768, 65535, &value) < 0))
         return 2;
     o->low = (int32_t)value;
@@ -229,42 +215,16 @@ static int components(const char *path)
 
 /* ---------------------------------------------------------------- all */
 
-static void print(void *ctx, enum trg_level level, const char *text)
-{
-    (void)ctx;
-    if (level <= TRG_WARN)
-        fprintf(stderr, "# %s\n", text);
-}
-
-/* The folder of the backends: of the environment, or beside this program. */
-static void find_backends(char *folder, size_t bytes)
-{
-    const char *build = getenv("TRIGD_BUILD");
-    char self[3072] = "";
-    ssize_t n;
-
-    if (build) {
-        snprintf(folder, bytes, "%s/backends", build);
-        return;
-    }
-    n = readlink("/proc/self/exe", self, sizeof self - 1);
-    while (n > 0 && self[n - 1] != '/')
-        self[--n] = 0;
-    snprintf(folder, bytes, "%s../backends", self);
-    if (access(folder, R_OK) != 0)
-        snprintf(folder, bytes, "%s../%s/trigd/backends", self, TRIGD_LIBDIR);
-}
-
 static int run(const struct options *o, struct vox_slabs *job)
 {
-    const struct trg_host host = {.size = sizeof host, .log = print};
+    const struct trg_host host = {.size = sizeof host, .log = algo_host_log};
     struct vox_slabs_lanes *lanes = NULL;
     struct vox_slabs_sums sums;
     struct backends *backends;
     char folder[4096];
     int r;
 
-    find_backends(folder, sizeof folder);
+    beside_program("backends", folder, sizeof folder);
     r = backends_open(folder, o->backend, &host, &backends);
     if (r < 0)
         return r;
