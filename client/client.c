@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "clock.h"
 #include "declared.h"
 #include "events.h"
+#include "refuse.h"
 #include "shard_endpoint.h"
 #include "transport.h"
 
@@ -180,36 +180,22 @@ static int meet(struct trg_client *c, char *why, size_t bytes)
 
 /* ---------------------------------------------------------------- options */
 
-static int refuse(char *why, size_t bytes, int error, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
-static int refuse(char *why, size_t bytes, int error, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(why, bytes, format, args);
-    va_end(args);
-    return error;
-}
-
 static int check(const struct trg_client_options *o, char *why, size_t bytes)
 {
     if (!o->endpoint ||
         (strncmp(o->endpoint, "tcp://", 6) != 0 && strncmp(o->endpoint, "ipc://", 6) != 0 &&
          strncmp(o->endpoint, SHM_SCHEME, strlen(SHM_SCHEME)) != 0))
-        return refuse(why, bytes, -EINVAL,
+        return refuse(why, bytes,
                       "the endpoint is \"%s\"; tcp://HOST:PORT, ipc://PATH and shm://PATH are "
                       "allowed",
                       o->endpoint ? o->endpoint : "");
     if (!o->name || !*o->name || strlen(o->name) > 63)
-        return refuse(why, bytes, -EINVAL, "the name is \"%s\"; 1 to 63 characters are allowed",
+        return refuse(why, bytes, "the name is \"%s\"; 1 to 63 characters are allowed",
                       o->name ? o->name : "");
     if (!o->ended)
-        return refuse(why, bytes, -EINVAL, "there is no function for the ends of RoIs (ended)");
+        return refuse(why, bytes, "there is no function for the ends of RoIs (ended)");
     if (o->key_bytes > sizeof((struct trg_client *)0)->key)
-        return refuse(why, bytes, -EINVAL, "the key has %zu bytes; at most 64 are allowed",
-                      o->key_bytes);
+        return refuse(why, bytes, "the key has %zu bytes; at most 64 are allowed", o->key_bytes);
     return 0;
 }
 
@@ -238,8 +224,10 @@ static int take_options(struct trg_client *c, const struct trg_client_options *o
     c->endpoint = strdup(o->endpoint);
     c->context = o->zmq_context ? o->zmq_context : zmq_ctx_new();
     c->owns_context = !o->zmq_context;
-    if (!c->endpoint || !c->context)
-        return refuse(why, bytes, -ENOMEM, "no memory for a client");
+    if (!c->endpoint || !c->context) {
+        refuse(why, bytes, "no memory for a client");
+        return -ENOMEM;
+    }
     snprintf(c->name, sizeof c->name, "%s", o->name);
     if (o->key_bytes)
         memcpy(c->key, o->key, o->key_bytes);
@@ -296,8 +284,10 @@ int trg_client_open(const struct trg_client_options *options, struct trg_client 
     if (r < 0)
         return r;
     c = calloc(1, sizeof *c);
-    if (!c)
-        return refuse(why, why_bytes, -ENOMEM, "no memory for a client");
+    if (!c) {
+        refuse(why, why_bytes, "no memory for a client");
+        return -ENOMEM;
+    }
     r = take_options(c, &o, why, why_bytes);
     if (r == 0)
         r = meet(c, why, why_bytes);

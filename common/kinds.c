@@ -6,9 +6,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
+
+#include "refuse.h"
 
 _Atomic(const struct trg_collection *) kinds_table[KINDS_MAX] = {[TRG_SPACEPOINTS] =
                                                                      &trg_spacepoints,
@@ -22,19 +23,6 @@ _Atomic(const struct trg_collection *) kinds_table[KINDS_MAX] = {[TRG_SPACEPOINT
 
 static uint32_t n_kinds = TRG_KIND_COUNT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of adding */
-
-static int refuse(char *why, size_t bytes, int error, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
-static int refuse(char *why, size_t bytes, int error, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(why, bytes, format, args);
-    va_end(args);
-    return error;
-}
 
 /* ---------------------------------------------------------------- what a declaration must be */
 
@@ -60,7 +48,7 @@ static int check_encoding(const struct trg_collection *c, uint32_t i, char *why,
         return 0;
     if (!(k->flags & TRG_COLUMN_ENCODED) || k->type != TRG_F32)
         return refuse(
-            why, bytes, -EINVAL,
+            why, bytes,
             "column %s of collection %s has an encoding; columns of type f32 with the flag "
             "TRG_COLUMN_ENCODED may have one",
             k->name, c->name);
@@ -69,12 +57,12 @@ static int check_encoding(const struct trg_collection *c, uint32_t i, char *why,
     if (!isfinite(e.offset) || !isfinite(e.step) || !(e.step > 0) || !isfinite(e.step * 65535.0f) ||
         !isfinite((float)most))
         return refuse(
-            why, bytes, -EINVAL,
+            why, bytes,
             "column %s of collection %s is encoded with offset %g and step %g; a step above "
             "0 and values that single precision can hold are allowed",
             k->name, c->name, least, (double)e.step);
     if (most < k->min || least > k->max)
-        return refuse(why, bytes, -EINVAL,
+        return refuse(why, bytes,
                       "column %s of collection %s is encoded as %g to %g, all outside of its range",
                       k->name, c->name, least, most);
     return 0;
@@ -85,20 +73,19 @@ static int check_column(const struct trg_collection *c, uint32_t i, char *why, s
     const struct trg_column *k = &c->column[i];
 
     if (!is_name(k->name) || !k->unit || strlen(k->unit) > 15 || !k->doc)
-        return refuse(why, bytes, -EINVAL,
-                      "column %u of collection %s has no good name, unit or doc", i, c->name);
+        return refuse(why, bytes, "column %u of collection %s has no good name, unit or doc", i,
+                      c->name);
     if (!trg_type_size(k->type) || !k->length || k->length > TRG_LENGTH_MAX)
-        return refuse(why, bytes, -EINVAL,
+        return refuse(why, bytes,
                       "column %s of collection %s has type %u and length %u; types are 1 to 8, "
                       "lengths 1 to %d",
                       k->name, c->name, k->type, k->length, TRG_LENGTH_MAX);
     if (!(k->min <= k->max))
-        return refuse(why, bytes, -EINVAL, "column %s of collection %s has min %g above max %g",
-                      k->name, c->name, k->min, k->max);
+        return refuse(why, bytes, "column %s of collection %s has min %g above max %g", k->name,
+                      c->name, k->min, k->max);
     for (uint32_t other = 0; other < i; other++)
         if (!strcmp(k->name, c->column[other].name))
-            return refuse(why, bytes, -EINVAL, "collection %s has column %s twice", c->name,
-                          k->name);
+            return refuse(why, bytes, "collection %s has column %s twice", c->name, k->name);
     return check_encoding(c, i, why, bytes);
 }
 
@@ -106,14 +93,14 @@ int kind_check(const struct trg_collection *c, char *why, size_t bytes)
 {
     if (c->size < SIZE_LEAST || c->size > sizeof *c || c->column_size != sizeof *c->column)
         return refuse(
-            why, bytes, -EINVAL,
+            why, bytes,
             "a declaration has %u bytes and %u a column; this trigd knows %zu to %zu, and "
             "%zu a column",
             c->size, c->column_size, SIZE_LEAST, sizeof *c, sizeof *c->column);
     if (!is_name(c->name) || !c->doc || !c->column)
-        return refuse(why, bytes, -EINVAL, "a declaration has no good name, doc or columns");
+        return refuse(why, bytes, "a declaration has no good name, doc or columns");
     if (!c->n_columns || c->n_columns > TRG_COLUMNS_MAX || !c->room)
-        return refuse(why, bytes, -EINVAL,
+        return refuse(why, bytes,
                       "collection %s has %u columns and room for %u; 1 to %d columns and some room "
                       "are allowed",
                       c->name, c->n_columns, c->room, TRG_COLUMNS_MAX);
@@ -121,7 +108,7 @@ int kind_check(const struct trg_collection *c, char *why, size_t bytes)
         if (check_column(c, i, why, bytes) < 0)
             return -EINVAL;
     if (trg_collection_hash(c) != c->hash)
-        return refuse(why, bytes, -EINVAL,
+        return refuse(why, bytes,
                       "collection %s has the hash %016" PRIx64 ", its columns have %016" PRIx64
                       ": use the header that was made from its declaration",
                       c->name, c->hash, trg_collection_hash(c));
@@ -173,17 +160,21 @@ static int add(const struct trg_collection *c, uint32_t *ret_kind, char *why, si
         }
         if (k < TRG_KIND_COUNT)
             return refuse(
-                why, bytes, -EINVAL,
+                why, bytes,
                 "it declares %s otherwise than trigd itself does; give yours another name",
                 c->name);
     }
-    if (n_kinds == KINDS_MAX)
-        return refuse(why, bytes, -ENOSPC,
-                      "it declares %s, and %u collections were declared since the start already",
-                      c->name, KINDS_MAX - 1);
+    if (n_kinds == KINDS_MAX) {
+        refuse(why, bytes,
+               "it declares %s, and %u collections were declared since the start already", c->name,
+               KINDS_MAX - 1);
+        return -ENOSPC;
+    }
     copy = copy_of(c);
-    if (!copy)
-        return refuse(why, bytes, -ENOMEM, "there is no memory for the declaration of %s", c->name);
+    if (!copy) {
+        refuse(why, bytes, "there is no memory for the declaration of %s", c->name);
+        return -ENOMEM;
+    }
     atomic_store_explicit(&kinds_table[n_kinds], copy, memory_order_release);
     *ret_kind = n_kinds++;
     return 0;

@@ -9,10 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/refuse.h"
 #include "base/wholefile.h"
 #include "log.h"
 #include "menu/prescale_file.h"
+#include "refuse.h"
 
 #define CALL_MS 3000u /* longest wait of an operator's command for a shard */
 

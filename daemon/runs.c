@@ -9,10 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/refuse.h"
 #include "base/tickets.h"
 #include "clock.h"
 #include "log.h"
+#include "refuse.h"
 #include "rundoc.h"
 #include "unixtime.h"
 

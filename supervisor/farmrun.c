@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/refuse.h"
 #include "clock.h"
 #include "farm.h"
 #include "log.h"
+#include "refuse.h"
 #include "rundoc.h"
 #include "unixtime.h"
 

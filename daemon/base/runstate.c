@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/audit.h"
-#include "base/refuse.h"
 #include "log.h"
+#include "refuse.h"
 
 #define BIT(state) (1u << RUN_##state)
 

@@ -2,10 +2,10 @@
 #include "menu/combination.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "refuse.h"
 
 #define DEPTH_MAX 16u /* of parentheses, and of what waits for its operator */
 #define WORD_MAX  64u
@@ -27,17 +27,6 @@ bool combination_is_word(const char *name)
 }
 
 /* ---------------------------------------------------------------- reading */
-
-__attribute__((format(printf, 2, 3))) static int refuse(const struct parser *p, const char *format,
-                                                        ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(p->why, p->why_bytes, format, args);
-    va_end(args);
-    return -EINVAL;
-}
 
 static void next_word(struct parser *p)
 {
@@ -65,7 +54,8 @@ static bool take_word(struct parser *p, const char *word)
 static int add(struct parser *p, uint16_t op)
 {
     if (p->c->n == COMBINATION_OPS_MAX)
-        return refuse(p, "it has more than %u chains and operators", COMBINATION_OPS_MAX);
+        return refuse(p->why, p->why_bytes, "it has more than %u chains and operators",
+                      COMBINATION_OPS_MAX);
     p->c->op[p->c->n++] = op;
     return 0;
 }
@@ -77,12 +67,14 @@ static int parse_name(struct parser *p)
     int32_t chain;
 
     if (!p->word[0])
-        return refuse(p, "a chain is missing at its end");
+        return refuse(p->why, p->why_bytes, "a chain is missing at its end");
     if (combination_is_word(p->word) || !strcmp(p->word, ")"))
-        return refuse(p, "character %u: a chain is missing before \"%s\"", p->word_at, p->word);
+        return refuse(p->why, p->why_bytes, "character %u: a chain is missing before \"%s\"",
+                      p->word_at, p->word);
     chain = p->names->find(p->names->ctx, p->word);
     if (chain < 0)
-        return refuse(p, "character %u: there is no chain \"%s\" above it", p->word_at, p->word);
+        return refuse(p->why, p->why_bytes, "character %u: there is no chain \"%s\" above it",
+                      p->word_at, p->word);
     next_word(p);
     return add(p, (uint16_t)chain);
 }
@@ -92,14 +84,15 @@ static int parse_not(struct parser *p)
     int r;
 
     if (++p->depth > DEPTH_MAX)
-        return refuse(p, "character %u: it is nested more than %u deep", p->word_at, DEPTH_MAX);
+        return refuse(p->why, p->why_bytes, "character %u: it is nested more than %u deep",
+                      p->word_at, DEPTH_MAX);
     if (take_word(p, "not")) {
         r = parse_not(p);
         r = r < 0 ? r : add(p, COMBINATION_NOT);
     } else if (take_word(p, "(")) {
         r = parse_or(p);
         if (r == 0 && !take_word(p, ")"))
-            r = refuse(p, "character %u: \")\" is missing", p->word_at);
+            r = refuse(p->why, p->why_bytes, "character %u: \")\" is missing", p->word_at);
     } else {
         r = parse_name(p);
     }
@@ -140,8 +133,8 @@ int combination_parse(const char *text, const struct combination_names *names,
     next_word(&p);
     r = parse_or(&p);
     if (r == 0 && p.word[0])
-        r = refuse(&p, "character %u: \"and\" or \"or\" is missing before \"%s\"", p.word_at,
-                   p.word);
+        r = refuse(p.why, p.why_bytes, "character %u: \"and\" or \"or\" is missing before \"%s\"",
+                   p.word_at, p.word);
     return r;
 }
 

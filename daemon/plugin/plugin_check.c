@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/refuse.h"
 #include "plugin/plugin_host.h"
 #include "plugin/plugin_inner.h"
 #include "plugin/room.h"
+#include "refuse.h"
 
 bool plugin_is_name(const char *s)
 {

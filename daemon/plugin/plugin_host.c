@@ -11,12 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/refuse.h"
 #include "log.h"
 #include "plugin/inspector.h"
 #include "plugin/plugin_file.h"
 #include "plugin/plugin_inner.h"
 #include "plugin/trusted.h"
+#include "refuse.h"
 
 #define HEADER_BYTES offsetof(struct trg_plugin, name) /* what every ABI begins with */
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "base/refuse.h"
 #include "plugin/plugin_host.h"
+#include "refuse.h"
 
 static void put(void *params, const struct trg_param *q, const void *value)
 {

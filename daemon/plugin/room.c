@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/refuse.h"
+#include "refuse.h"
 
 static const struct trg_param *param_of(const struct trg_plugin *d, const char *name)
 {

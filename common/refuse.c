@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/refuse.h"
+#include "refuse.h"
 
 #include <errno.h>
 #include <stdarg.h>
