@@ -261,7 +261,7 @@ static int put_end(struct blockfile_writer *w)
 {
     const uint64_t at = w->bytes;
     unsigned char tail[TAIL_BYTES];
-    struct iovec part = fileio_part(tail, sizeof tail);
+    struct iovec part;
     int r = put_message(w, BLOCK_INDEX, &w->index.base);
 
     if (r < 0)
@@ -269,6 +269,7 @@ static int put_end(struct blockfile_writer *w)
     for (uint32_t i = 0; i < 8; i++)
         tail[i] = (unsigned char)(at >> (8 * i));
     memcpy(tail + 8, BLOCK_FILE_END, MARK_BYTES);
+    part = fileio_part(tail, sizeof tail);
     r = fileio_put(w->fd, &part, 1, w->bytes);
     if (r == 0 && fsync(w->fd) < 0)
         r = -errno;

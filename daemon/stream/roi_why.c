@@ -6,7 +6,7 @@
 
 static void say_what(const struct roi_why *why, const struct config *config, char *text)
 {
-    const int bytes = ROI_WHY_BYTES / 2;
+    const size_t bytes = ROI_WHY_BYTES / 2;
 
     switch ((enum roi_end)why->what) {
     case ROI_END_CHAIN:
