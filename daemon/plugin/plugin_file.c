@@ -93,7 +93,8 @@ void *plugin_file_load(int fd)
 {
     char name[64];
 
-    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    /* not "self": a debugger opens this name, too */
+    snprintf(name, sizeof name, "/proc/%d/fd/%d", (int)getpid(), fd);
     return dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 }
 
