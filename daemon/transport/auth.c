@@ -20,7 +20,7 @@
 #define PART_BYTES 256u
 #define NAME_BYTES 64u
 #define KEY_BYTES  32u
-#define LINE_BYTES 256
+#define WORD_BYTES 256
 #define LOOK_MS    1000 /* between looks at the list */
 
 struct key {
@@ -53,7 +53,7 @@ struct list {
 
 static int take_key(struct list *l, const char *line)
 {
-    char text[LINE_BYTES], name[NAME_BYTES] = "?";
+    char text[WORD_BYTES], name[NAME_BYTES] = "?";
     struct key k, *more;
     int n = sscanf(line, "%255s %63s", text, name);
 
@@ -90,14 +90,16 @@ static bool is_changed(const struct auth *a, const struct stat *s)
 
 static int read_lines(FILE *f, struct list *l, unsigned *ret_line)
 {
-    char line[LINE_BYTES];
+    char *line = NULL;
+    size_t room = 0;
     int r = 0;
 
-    while (r == 0 && fgets(line, sizeof line, f)) {
+    while (r == 0 && getline(&line, &room, f) >= 0) {
         ++*ret_line;
         r = take_key(l, line);
     }
-    return r == 0 && ferror(f) ? -EIO : r;
+    free(line);
+    return r == 0 && !feof(f) ? -EIO : r;
 }
 
 /* Why there is no list: nobody is let in until there is. */

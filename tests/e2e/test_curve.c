@@ -38,7 +38,7 @@ struct setup {
 };
 static struct setup one;
 
-/* The list of clients; NULL: no second one. */
+/* The list of clients; NULL: no second one.  A key in a comment, however long, is none of them. */
 static void allow(const struct server *s, const struct keyfile *first, const struct keyfile *second)
 {
     char path[128], fresh[140];
@@ -48,7 +48,7 @@ static void allow(const struct server *s, const struct keyfile *first, const str
     snprintf(fresh, sizeof fresh, "%s.new", path);
     f = fopen(fresh, "w");
     assert_non_null(f);
-    fprintf(f, "# clients of the test\n%s first\n", first->public_key);
+    fprintf(f, "# %0253d%s\n%s first\n", 0, one.otto.public_key, first->public_key);
     if (second)
         fprintf(f, "%s second\n", second->public_key);
     assert_int_equal(fclose(f), 0);
