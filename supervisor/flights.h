@@ -23,7 +23,7 @@ struct hold { /* RoIs of a flight that a node's shard has */
     struct flight *flight;
     uint32_t link; /* FLIGHTS_NONE: nobody's */
     struct mask rois;
-    bool is_open;      /* the client was told to send them there, and they may not have come */
+    bool is_open;      /* their address is with the client, and they may not have come */
     uint64_t serial;   /* of the pass for that */
     uint32_t had;      /* RoIs that the shard had, these as well, when they were given */
     uint32_t bytes;    /* debited */

@@ -43,7 +43,7 @@ void ingress_message(struct ingress *in, const struct peer *peer, const void *by
 /* ---- ingress_passes.c */
 
 /* The client in whose name a message with a pass was sent; CLIENTS_NONE: the pass does not hold,
- * and who has to know was told.  `sender` may be CLIENTS_NONE. */
+ * and the error was answered.  `sender` may be CLIENTS_NONE. */
 uint32_t ingress_issuer(struct ingress *in, const struct peer *peer, uint32_t sender,
                         zmq_msg_t *body);
 

@@ -22,7 +22,7 @@
 #include "wire.h"
 
 #define PASSES_KEY    16u
-#define PASSES_WINDOW (1u << 18) /* serials behind the highest that are told apart */
+#define PASSES_WINDOW (1u << 18) /* serials behind the highest that are remembered */
 
 struct pass_signer { /* an issuer */
     uint64_t issuer;
