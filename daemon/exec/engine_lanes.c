@@ -286,8 +286,10 @@ static int add_retry(const struct engine_setup *setup, struct generation *g, uin
     for (uint32_t i = 0; i < g->n_engines; i++) {
         struct engine_step *s = &g->engine[i]->step[number];
 
-        if (lanes[i]) /* closed with the engine, whatever failed */
-            s->retry[s->n_retries++] = lanes[i];
+        if (!lanes[i])
+            continue;
+        lanes[i]->is_retry = true;
+        s->retry[s->n_retries++] = lanes[i]; /* closed with the engine, whatever failed */
     }
     return r;
 }

@@ -82,6 +82,7 @@ struct lane {
     struct worker *worker;
     struct lane **sibling;   /* [n_shards]: of each shard, at the same runner; this one too */
     struct lane_load load;   /* published for the others */
+    bool is_retry;           /* runs again what failed elsewhere */
     bool is_up;              /* takes batches */
     uint32_t failures;       /* batches that failed since the last good one */
     uint64_t rests_until_ns; /* down until then; 0: until its worker is back */

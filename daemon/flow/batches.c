@@ -237,15 +237,6 @@ static void fail_again(struct dispatch *d, uint32_t engine, uint32_t head, const
         suspects_add(d->suspects, engine, head, roi, n); /* it has the room that it had */
 }
 
-static bool is_retry(const struct engine_step *s, const struct lane *l)
-{
-    bool yes = false;
-
-    for (uint32_t i = 0; i < s->n_retries; i++)
-        yes |= s->retry[i] == l;
-    return yes;
-}
-
 /* A batch failed as a whole, or its worker ended: each of its RoIs may have done it. */
 static void take_failure(struct dispatch *d, uint32_t engine, uint32_t head, const struct lane *l,
                          const struct lane_done *b)
@@ -254,7 +245,7 @@ static void take_failure(struct dispatch *d, uint32_t engine, uint32_t head, con
     uint32_t *roi = l->batch[l->first].roi; /* sorted out in place */
     const uint32_t n = undecided(d, b, roi);
 
-    if (is_retry(&e->step[head], l)) {
+    if (l->is_retry) {
         fail_again(d, engine, head, l, b, roi, n);
     } else if (n && e->step[head].n_retries && suspects_add(d->suspects, engine, head, roi, n)) {
         stats_add(&d->stats->g.retried, n);
@@ -267,10 +258,10 @@ static void take_failure(struct dispatch *d, uint32_t engine, uint32_t head, con
 
 /* A device that is lost takes its worker with it; a lane that is a thread rests, but for the one
  * retry lane of a CPU. */
-static void judge_lane(struct dispatch *d, struct lane *l, int error, bool is_again)
+static void judge_lane(struct dispatch *d, struct lane *l, int error)
 {
     if (error != -ENODEV || worker_kill(l->worker, "its device is lost") != -ENOTSUP ||
-        (is_again && worker_device(l->worker)->is_host))
+        (l->is_retry && worker_device(l->worker)->is_host))
         return;
     log_error("dispatch", "a lane rests: its device is lost", "lane=\"%s\"", l->s.stats->name);
     l->is_up = false;
@@ -282,7 +273,6 @@ static void judge_lane(struct dispatch *d, struct lane *l, int error, bool is_ag
 static bool take_finished(struct dispatch *d, uint32_t engine, uint32_t head, struct lane *l)
 {
     struct engine_step *s = &d->engine[engine]->step[head];
-    const bool is_again = is_retry(s, l);
     struct lane_done b;
     bool did = false;
 
@@ -290,18 +280,18 @@ static bool take_finished(struct dispatch *d, uint32_t engine, uint32_t head, st
         latency_add(&d->stats->stage[STATS_STAGE_begin], b.begun_ns - b.closed_ns);
         latency_add(&d->stats->stage[STATS_STAGE_back], clock_ns() - b.ended_ns);
         egress_batch(d->out, l->s.stats, &b);
-        if (!is_again)
+        if (!l->is_retry)
             batcher_back(s, b.ended_ns - b.begun_ns);
         if (b.error) {
             take_failure(d, engine, head, l, &b);
         } else {
-            if (is_again)
+            if (l->is_retry)
                 suspects_settle(d->suspects, b.n);
             take_results(d, d->engine[engine], head, l, &b);
         }
         lane_release(l);
-        judge_lane(d, l, b.error, is_again);
-        if (is_again) /* after it is known to be ending: no shard may give it one more */
+        judge_lane(d, l, b.error);
+        if (l->is_retry) /* after it is known to be ending: no shard may give it one more */
             worker_unreserve(l->worker, l->s.shard);
         did = true;
     }
@@ -463,7 +453,7 @@ static void take_orphans(struct dispatch *d, uint32_t engine, uint32_t head, str
     take_finished(d, engine, head, l); /* what was complete before the end counts */
     while (lane_orphan(l, &b)) {
         egress_batch(d->out, l->s.stats, &b);
-        if (!is_retry(s, l))
+        if (!l->is_retry)
             batcher_back(s, 0);
         take_failure(d, engine, head, l, &b);
         lane_drop(l);

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "menu/chains.h"
-
 struct made { /* the most items that a step can make of an RoI */
     uint32_t n[TRG_OUTPUTS_MAX];
 };
@@ -48,7 +46,7 @@ void block_init(const struct engine *e, const struct pool *pool, struct roi *r, 
     r->chains = at + e->steps_bytes;
     at = r->chains + e->chains_bytes;
     steps = pool_steps(pool, r);
-    memset(pool_at(pool, r->chains), 0, chains_bytes(e->menu->plan));
+    memset(pool_at(pool, r->chains), 0, e->chains_bytes);
     for (uint64_t left = e->menu->plan->makers; left; left &= left - 1) {
         const uint32_t i = (uint32_t)__builtin_ctzll(left);
         const struct menu_step *m = &e->menu->steps[i];
