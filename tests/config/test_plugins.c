@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "copyfile.h"
 #include "plugin/descriptor.h"
 #include "plugin/inspector.h"
 #include "plugin/plugin_inner.h"
@@ -424,20 +425,6 @@ static void expect_trust(const char *path, mode_t file, mode_t parent, const cha
         fail_msg("modes %o and %o: %s", file, parent, why);
     if (refused)
         assert_non_null(strstr(why, refused));
-}
-
-static void copy_file(const char *from, const char *to)
-{
-    char bytes[1 << 16];
-    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
-    size_t n;
-
-    assert_non_null(in);
-    assert_non_null(out);
-    while ((n = fread(bytes, 1, sizeof bytes, in)) > 0)
-        assert_int_equal(fwrite(bytes, 1, n, out), n);
-    fclose(in);
-    assert_int_equal(fclose(out), 0);
 }
 
 /* Code that other users can write to, or replace, is not loaded. */

@@ -7,27 +7,19 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "copyfile.h"
 #include "workers.h"
 
 /* Writes one version of the plugin `swap` over the file in the server's folder, in place. */
 static void install(const struct server *s, uint32_t version)
 {
-    char from[512], to[512], bytes[1 << 16];
+    char from[512], to[512];
     const char *build = getenv("TRIGD_BUILD");
-    FILE *in, *out;
-    size_t n;
 
     assert_non_null(build);
     snprintf(from, sizeof from, "%s/test-plugins/swaps/swap_%u.so", build, version);
     snprintf(to, sizeof to, "%s/swap.so", s->folder);
-    in = fopen(from, "rb");
-    out = fopen(to, "wb");
-    assert_non_null(in);
-    assert_non_null(out);
-    while ((n = fread(bytes, 1, sizeof bytes, in)) > 0)
-        assert_int_equal(fwrite(bytes, 1, n, out), n);
-    fclose(in);
-    assert_int_equal(fclose(out), 0);
+    copy_file(from, to);
 }
 
 /* The folder of the server comes before the folders of the build. */

@@ -263,6 +263,24 @@ bool fake_batch(struct fake *n, struct fake **nodes, uint32_t n_nodes, int limit
     return false;
 }
 
+struct fake *fake_next(struct fake **nodes, uint32_t n_nodes)
+{
+    for (uint32_t i = 0; i < 2000; i++)
+        for (uint32_t k = 0; k < n_nodes; k++)
+            if (fake_batch(nodes[k], nodes, n_nodes, 0))
+                return nodes[k];
+    fail_msg("no node got anything");
+    return NULL;
+}
+
+void fake_end_daemons(struct server *node, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        server_check_ledger(&node[i]);
+        server_stop(&node[i]);
+    }
+}
+
 void fake_join(struct fake *n, const struct server *s, const char *name, uint32_t credits)
 {
     Trigd__Farm__V1__Enlist e;

@@ -11,6 +11,8 @@
 /* Starts trigsup with the keys `farm` of `farm:`, its name among them; it is ready with the first
  * node. */
 void fake_supervisor(struct server *s, const char *config, const char *farm, const char *own_menu);
+/* Checks the ledgers of daemons and stops them. */
+void fake_end_daemons(struct server *node, uint32_t n);
 /* The key of its menu, when `own_menu` is NULL. */
 uint64_t fake_menu_key(void);
 
@@ -46,6 +48,8 @@ void fake_beat(struct fake *n);
 /* The next batch that comes, or pass that is handed back, within `limit_ms`: its routing frame goes
  * to n->route.  All of `nodes` live meanwhile.  A pass has to be genuine. */
 bool fake_batch(struct fake *n, struct fake **nodes, uint32_t n_nodes, int limit_ms);
+/* The node that gets the next one. */
+struct fake *fake_next(struct fake **nodes, uint32_t n_nodes);
 /* Answers RoIs of n->route: those wanted, from `first` on, `rois` of them. */
 void fake_decide(struct fake *n, uint32_t first, uint32_t rois, bool accept);
 void fake_busy(struct fake *n, uint32_t first, uint32_t rois, Trigd__V1__Busy__Reason reason);

@@ -430,10 +430,7 @@ static void end(void **state)
 {
     (void)state;
     link_close(&load.link);
-    for (uint32_t i = 0; i < NODES; i++) {
-        server_check_ledger(&node[i]);
-        server_stop(&node[i]);
-    }
+    fake_end_daemons(node, NODES);
     server_stop(&sup[0]);
     server_stop(&sup[1]);
 }
