@@ -6,16 +6,17 @@
 
 #include "bench.h"
 #include "clock.h"
+#include "trigd/plugin.h"
 
 #define EDGE 64u /* of a brick */
 
 struct run {
     const struct bench *b;
     struct vox_lane *lane;
-    struct trg_queue *queue[VOX_SLOTS_MAX];
+    struct trg_queue *queue[TRG_SLOTS_MAX];
     struct vox_piece *pieces;
     uint32_t n, slots;
-    struct trg_buffer *pinned[VOX_SLOTS_MAX], *dev[VOX_SLOTS_MAX]; /* for copies alone */
+    struct trg_buffer *pinned[TRG_SLOTS_MAX], *dev[TRG_SLOTS_MAX]; /* for copies alone */
     size_t bytes;
 };
 
@@ -79,7 +80,7 @@ static int run_bus(void *arg, uint32_t times)
 
 static void close_run(struct run *w)
 {
-    for (uint32_t i = 0; i < VOX_SLOTS_MAX; i++) {
+    for (uint32_t i = 0; i < TRG_SLOTS_MAX; i++) {
         trg_queue_free(w->queue[i]);
         trg_buffer_free(w->pinned[i]);
         trg_buffer_free(w->dev[i]);

@@ -5,39 +5,40 @@
 
 #include "inner.h"
 
-/* ---------------------------------------------------------------- one of the nine arrays */
+/* ---------------------------------------------------------------- pieces */
 
-static int get_array(struct lattice *l, struct trg_queue *q, uint32_t k, unsigned char *to)
+void lattice_write(struct lattice *l, struct launcher *to, struct trg_buffer *device, size_t at,
+                   const void *data, size_t bytes)
 {
-    const size_t size = lattice_number_bytes(l), bytes = l->n_cells * size;
-    int r = 0;
+    for (size_t done = 0; done < bytes; done += LATTICE_PIECE) {
+        const size_t n = bytes - done < LATTICE_PIECE ? bytes - done : LATTICE_PIECE;
 
-    for (size_t at = 0; r == 0 && at < bytes; at += LATTICE_PIECE) {
-        const size_t n = bytes - at < LATTICE_PIECE ? bytes - at : LATTICE_PIECE;
-
-        r = trg_read(q, l->piece, 0, l->g, (size_t)k * l->par.stride * size + at, n);
-        if (r == 0)
-            r = trg_finish(q);
-        if (r == 0)
-            memcpy(to + at, trg_buffer_host(l->piece), n);
+        memcpy(trg_buffer_host(l->piece), (const unsigned char *)data + done, n);
+        launcher_write_at(to, device, at + done, l->piece, n);
+        if (launcher_finish(to) < 0)
+            return;
     }
-    return r;
 }
 
-static int put_array(struct lattice *l, struct trg_queue *q, uint32_t k, const unsigned char *from)
+void lattice_read(struct lattice *l, struct launcher *to, struct trg_buffer *device, size_t at,
+                  void *ret_data, size_t bytes)
 {
-    const size_t size = lattice_number_bytes(l), bytes = l->n_cells * size;
-    int r = 0;
+    for (size_t done = 0; done < bytes; done += LATTICE_PIECE) {
+        const size_t n = bytes - done < LATTICE_PIECE ? bytes - done : LATTICE_PIECE;
 
-    for (size_t at = 0; r == 0 && at < bytes; at += LATTICE_PIECE) {
-        const size_t n = bytes - at < LATTICE_PIECE ? bytes - at : LATTICE_PIECE;
-
-        memcpy(trg_buffer_host(l->piece), from + at, n);
-        r = trg_write(q, l->g, (size_t)k * l->par.stride * size + at, l->piece, 0, n);
-        if (r == 0)
-            r = trg_finish(q);
+        launcher_read_at(to, l->piece, device, at + done, n);
+        if (launcher_finish(to) < 0)
+            return;
+        memcpy((unsigned char *)ret_data + done, trg_buffer_host(l->piece), n);
     }
-    return r;
+}
+
+/* ---------------------------------------------------------------- distributions */
+
+/* Where one of the nine arrays begins. */
+static size_t array_at(const struct lattice *l, uint32_t k)
+{
+    return (size_t)k * l->par.stride * lattice_number_bytes(l);
 }
 
 /* State 1 has what left x in direction k at (x + c_k, opposite(k)): brings it to (x, k). */
@@ -60,31 +61,43 @@ static void bring_back(const struct lattice *l, uint32_t k, const unsigned char 
 int lattice_get(struct lattice *l, struct trg_queue *q, void *ret_g)
 {
     const size_t bytes = l->n_cells * lattice_number_bytes(l);
-    unsigned char *array = l->state ? malloc(bytes) : NULL, *to = ret_g;
-    int r = lattice_is_busy(l) ? -EINVAL : l->state && !array ? -ENOMEM : 0;
+    struct launcher to = launcher_on(q, &l->info);
+    unsigned char *array;
 
-    for (uint32_t k = 0; r == 0 && k < 9; k++) {
-        r = get_array(l, q, l->state ? (uint32_t)lattice_opposite[k] : k,
-                      l->state ? array : to + k * bytes);
-        if (r == 0 && l->state)
-            bring_back(l, k, array, to + k * bytes);
+    if (lattice_is_busy(l))
+        return -EINVAL;
+    array = l->state ? malloc(bytes) : NULL;
+    if (l->state && !array)
+        return -ENOMEM;
+    for (uint32_t k = 0; to.result == 0 && k < 9; k++) {
+        unsigned char *mine = (unsigned char *)ret_g + k * bytes;
+
+        if (l->state) {
+            lattice_read(l, &to, l->g, array_at(l, (uint32_t)lattice_opposite[k]), array, bytes);
+            if (to.result == 0)
+                bring_back(l, k, array, mine);
+        } else {
+            lattice_read(l, &to, l->g, array_at(l, k), mine, bytes);
+        }
     }
     free(array);
-    return r;
+    return to.result;
 }
 
 int lattice_put(struct lattice *l, struct trg_queue *q, const void *g, uint64_t steps)
 {
     const size_t bytes = l->n_cells * lattice_number_bytes(l);
-    int r = lattice_is_busy(l) ? -EINVAL : 0;
+    struct launcher to = launcher_on(q, &l->info);
 
-    for (uint32_t k = 0; r == 0 && k < 9; k++)
-        r = put_array(l, q, k, (const unsigned char *)g + k * bytes);
-    if (r == 0) {
-        l->state = 0;
-        l->steps = steps;
-    }
-    return r;
+    if (lattice_is_busy(l))
+        return -EINVAL;
+    for (uint32_t k = 0; k < 9; k++)
+        lattice_write(l, &to, l->g, array_at(l, k), (const unsigned char *)g + k * bytes, bytes);
+    if (to.result < 0)
+        return to.result;
+    l->state = 0;
+    l->steps = steps;
+    return 0;
 }
 
 /* ---------------------------------------------------------------- flow */

@@ -2,8 +2,6 @@
 #include "simulation.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -17,70 +15,10 @@ const int lattice_opposite[9] = {0, 3, 4, 1, 2, 7, 8, 5, 6};
 const double lattice_weight[9] = {4.0 / 9,  1.0 / 9,  1.0 / 9,  1.0 / 9, 1.0 / 9,
                                   1.0 / 36, 1.0 / 36, 1.0 / 36, 1.0 / 36};
 
-#define GROUP_SIZE       256u
-#define LATTICE_SIDE_MAX 65536u
-#define STRIDE_EXTRA     160u /* so that the nine arrays do not fall on the same sets of a cache */
-#define SUMS_WORDS       ((size_t)3 * LT_SPREAD * LT_SLICE_MAX)
+#define STRIDE_EXTRA 160u /* so that the nine arrays do not fall on the same sets of a cache */
+#define SUMS_WORDS   ((size_t)3 * LT_SPREAD * LT_SLICE_MAX)
 
-/* ---------------------------------------------------------------- checks */
-
-int lattice_refuse(struct lattice_why *why, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    if (why)
-        vsnprintf(why->text, sizeof why->text, format, args);
-    va_end(args);
-    return -EINVAL;
-}
-
-static int check_numbers(const struct lattice_setup *s, struct lattice_why *why)
-{
-    const double odd = s->omega_odd == 0 ? s->omega : s->omega_odd;
-
-    if (s->nx < 3 || s->ny < 3 || s->nx > LATTICE_SIDE_MAX || s->ny > LATTICE_SIDE_MAX ||
-        (uint64_t)s->nx * s->ny > LT_CELLS_MAX)
-        return lattice_refuse(why,
-                              "a grid of %u x %u cells: 3 to 65536 each way and at most 2^28 "
-                              "together are allowed",
-                              s->nx, s->ny);
-    if (!(s->density > 0 && s->density <= 1000))
-        return lattice_refuse(why, "density %g: above 0 and up to 1000 is allowed", s->density);
-    if (!(s->accel >= 0 && s->accel < 1))
-        return lattice_refuse(why, "accel %g: 0 to 1 is allowed", s->accel);
-    if (!(s->omega > 0 && s->omega < 2) || !(odd > 0 && odd < 2))
-        return lattice_refuse(why, "omega %g: between 0 and 2 is allowed",
-                              s->omega > 0 && s->omega < 2 ? s->omega_odd : s->omega);
-    if (!(fabs(s->force_x) < 1 && fabs(s->force_y) < 1))
-        return lattice_refuse(why, "force (%g, %g): below 1 is allowed", s->force_x, s->force_y);
-    if (!(fabs(s->lid) < 0.5))
-        return lattice_refuse(why, "lid %g cells a step: below 0.5 is allowed", s->lid);
-    if (s->storage > LATTICE_STORE_HALF)
-        return lattice_refuse(why, "storage %u: 0 (float) or 1 (half) is allowed", s->storage);
-    return 0;
-}
-
-int lattice_check(const struct lattice_setup *s, const unsigned char *kind, struct lattice_why *why)
-{
-    uint64_t n_free = 0;
-    int r = check_numbers(s, why);
-
-    for (uint32_t y = 0; r == 0 && y < s->ny; y++)
-        for (uint32_t x = 0; r == 0 && x < s->nx; x++) {
-            const unsigned char k = kind[(size_t)y * s->nx + x];
-
-            n_free += k == LATTICE_FREE;
-            if (k > LATTICE_LID)
-                r = lattice_refuse(why, "cell (%u, %u) is of kind %u: 0 to 2 are allowed", x, y, k);
-            else if (k == LATTICE_LID && y != s->ny - 1)
-                r = lattice_refuse(why, "cell (%u, %u) is a lid: only cells of row %u may be", x, y,
-                                   s->ny - 1);
-        }
-    if (r == 0 && !n_free)
-        r = lattice_refuse(why, "every one of the %u x %u cells is an obstacle", s->nx, s->ny);
-    return r;
-}
+/* ---------------------------------------------------------------- tuning */
 
 /* What was fastest on an H200 (docs/lattice.md): blocks, and for small grids more steps of smaller
  * tiles, so that there is one for each multiprocessor.  Where OpenCL is threads on a CPU, and
@@ -226,27 +164,34 @@ static int fill_rest(struct lattice *l)
 {
     const size_t array = (size_t)9 * l->par.stride * lattice_number_bytes(l);
     struct trg_queue *q;
+    struct launcher to;
     int r = trg_queue_new(l->device, &q);
 
     if (r < 0)
         return r;
-    r = trg_fill(q, l->g, 0, array, 0);
-    if (r == 0 && l->other)
-        r = trg_fill(q, l->other, 0, array, 0);
-    if (r == 0)
-        r = trg_fill(q, l->sums, 4 * SUMS_WORDS, 4, 0);
-    for (size_t at = 0; r == 0 && at < l->n_cells; at += LATTICE_PIECE) {
-        const size_t n = l->n_cells - at < LATTICE_PIECE ? l->n_cells - at : LATTICE_PIECE;
-
-        memcpy(trg_buffer_host(l->piece), l->kind_host + at, n);
-        r = trg_write(q, l->kind, at, l->piece, 0, n);
-        if (r == 0)
-            r = trg_finish(q);
-    }
-    if (r == 0)
-        r = trg_finish(q);
+    to = launcher_on(q, &l->info);
+    launcher_clear(&to, l->g, array);
+    if (l->other)
+        launcher_clear(&to, l->other, array);
+    launcher_clear(&to, l->sums, 4 * (SUMS_WORDS + 1));
+    lattice_write(l, &to, l->kind, 0, l->kind_host, l->n_cells);
+    r = launcher_finish(&to);
     trg_queue_free(q);
     return r;
+}
+
+static int open_parts(struct lattice *l, const struct lattice_tuning *tuning,
+                      struct lattice_why *why)
+{
+    int r = tune(l, tuning, why);
+
+    if (r < 0)
+        return r;
+    set_par(l);
+    r = make_kernels(l);
+    if (r == 0)
+        r = make_buffers(l);
+    return r ? r : fill_rest(l);
 }
 
 int lattice_open(struct trg_device *device, const struct lattice_setup *setup,
@@ -266,18 +211,14 @@ int lattice_open(struct trg_device *device, const struct lattice_setup *setup,
     l->n_cells = (uint64_t)setup->nx * setup->ny;
     trg_device_info(device, &l->info);
     l->kind_host = malloc(l->n_cells);
-    r = l->kind_host ? tune(l, tuning, why) : -ENOMEM;
-    if (r == 0) {
-        memcpy(l->kind_host, kind, l->n_cells);
-        for (size_t i = 0; i < l->n_cells; i++)
-            l->n_free += kind[i] == LATTICE_FREE;
-        set_par(l);
-        r = make_kernels(l);
+    if (!l->kind_host) {
+        lattice_close(l);
+        return -ENOMEM;
     }
-    if (r == 0)
-        r = make_buffers(l);
-    if (r == 0)
-        r = fill_rest(l);
+    memcpy(l->kind_host, kind, l->n_cells);
+    for (size_t i = 0; i < l->n_cells; i++)
+        l->n_free += kind[i] == LATTICE_FREE;
+    r = open_parts(l, tuning, why);
     if (r == 0)
         *ret_lattice = l;
     else
@@ -377,8 +318,7 @@ static void enqueue_totals(struct lattice *l, struct launcher *to, uint32_t step
     par.steps = steps;
     LAUNCH(to, l->total, (steps + 63u) / 64u, 64, par, l->sums, l->totals);
     launcher_read(to, l->totals_host, l->totals, (size_t)8 * steps);
-    if (to->result == 0)
-        to->result = trg_read(to->q, l->fast_host, 0, l->sums, 4 * SUMS_WORDS, 4);
+    launcher_read_at(to, l->fast_host, l->sums, 4 * SUMS_WORDS, 4);
 }
 
 static void begin_steps(struct lattice *l, struct launcher *to, uint32_t steps)
@@ -424,22 +364,29 @@ int lattice_collect(struct lattice *l, double *ret_mean)
     return *(const uint32_t *)trg_buffer_host(l->fast_host) ? -ERANGE : 0;
 }
 
+/* Waits for the steps in flight. */
+static int finish_steps(struct lattice *l, struct trg_queue *q, double *ret_mean)
+{
+    const int r = trg_finish(q);
+
+    return r ? r : lattice_collect(l, ret_mean);
+}
+
 int lattice_run(struct lattice *l, struct trg_queue *q, uint64_t steps, double *ret_mean)
 {
-    uint64_t done = 0;
-    int r = 0;
+    uint32_t n;
 
-    while (r == 0 && done < steps) {
-        const uint32_t n = steps - done < LT_SLICE_MAX ? (uint32_t)(steps - done) : LT_SLICE_MAX;
+    for (uint64_t done = 0; done < steps; done += n) {
+        int r;
 
+        n = steps - done < LT_SLICE_MAX ? (uint32_t)(steps - done) : LT_SLICE_MAX;
         r = lattice_submit(l, q, n);
         if (r == 0)
-            r = trg_finish(q);
-        if (r == 0)
-            r = lattice_collect(l, ret_mean ? ret_mean + done : NULL);
-        done += n;
+            r = finish_steps(l, q, ret_mean ? ret_mean + done : NULL);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 /* ---------------------------------------------------------------- slices */

@@ -8,6 +8,7 @@
 #include "place.h"
 #include "runs.h"
 #include "take.program.h"
+#include "trigd/common/lane.h"
 #include "voxels.program.h"
 
 #define ALIGN        16u
@@ -16,9 +17,14 @@
 #define PLACE_STRIDE 4u  /* stretches of eight bytes that a work-item places, about */
 #define WORDS_STRIDE 16u /* four times the words of labels that a work-item looks at for runs */
 
+struct twin { /* on the CPU the host and the device use one buffer */
+    struct trg_buffer *host, *dev;
+};
+
 struct slot {
-    struct trg_buffer *in, *in_dev, *bricks, *bricks_dev, *placed, *labels, *labels_host, *sums,
-        *sums_host, *runs, *tables, *tables_host;
+    struct twin in, bricks, labels, sums;
+    struct twin tables; /* a fed lane's; others use those of the lane */
+    struct trg_buffer *placed, *runs;
     uint32_t n;
     size_t in_bytes, label_bytes;
     struct vox_place_par place;
@@ -33,9 +39,8 @@ struct vox_lane {
     struct trg_device_info info;
     struct trg_module *module, *components, *taking;
     struct trg_kernel *take, *place, *label, *runs[RUN_KERNELS];
-    struct trg_buffer *tables;
-    uint32_t n_slots;
-    struct slot slot[VOX_SLOTS_MAX];
+    struct buffers buffers;
+    struct slot slot[TRG_SLOTS_MAX];
 };
 
 /* ---------------------------------------------------------------- sizes */
@@ -87,16 +92,16 @@ size_t vox_piece_bytes(const struct vox_piece *p, uint32_t value_bytes)
 
 /* ---------------------------------------------------------------- opening */
 
-/* A buffer that the host and the device use: on the CPU they are one. */
-static int shared_buffer(struct vox_lane *l, size_t bytes, struct trg_buffer **ret_host,
-                         struct trg_buffer **ret_dev)
+static int open_twin(struct vox_lane *l, size_t bytes, struct twin *ret_twin)
 {
-    int r = trg_buffer_new(l->s.device, TRG_MEM_PINNED, bytes, ret_host);
+    const struct buffer_wish wish[] = {
+        {TRG_MEM_PINNED, bytes, &ret_twin->host},
+        {TRG_MEM_DEVICE, l->info.is_host ? 0 : bytes, &ret_twin->dev},
+    };
+    const int r = buffers_new(&l->buffers, l->s.device, wish, 2);
 
-    if (r == 0 && l->info.is_host)
-        *ret_dev = *ret_host;
-    else if (r == 0)
-        r = trg_buffer_new(l->s.device, TRG_MEM_DEVICE, bytes, ret_dev);
+    if (l->info.is_host)
+        ret_twin->dev = ret_twin->host;
     return r;
 }
 
@@ -104,50 +109,30 @@ static int open_slot(struct vox_lane *l, struct slot *s)
 {
     const struct vox_piece most = {.n = {l->s.max_n[0], l->s.max_n[1], l->s.max_n[2]}, .halo = 63u};
     const size_t bricks = l->s.max_bricks;
-    int r;
+    const size_t in_bytes = l->s.tables ? bricks * vox_piece_bytes(&most, l->s.value_bytes) : 0;
+    const struct {
+        size_t bytes;
+        struct twin *twin;
+    } twins[] = {
+        {in_bytes ? in_bytes + VOX_SLACK : 0, &s->in},
+        {l->s.tables ? 0 : 4 * VOX_TABLES_MAX, &s->tables},
+        {bricks * sizeof(struct vox_brick), &s->bricks},
+        {bricks * label_bytes(l->s.labels, l->s.max_n), &s->labels},
+        {bricks * sizeof(struct vox_sums), &s->sums},
+    };
+    const struct buffer_wish own[] = {
+        {TRG_MEM_DEVICE, l->s.components ? 4 * bricks * run_words(l->s.max_n) : 0, &s->runs},
+        {TRG_MEM_DEVICE, bricks * placed_bytes(l->s.max_n) + VOX_SLACK, &s->placed},
+    };
 
-    if (l->s.tables) {
-        s->in_bytes = bricks * vox_piece_bytes(&most, l->s.value_bytes);
-        r = shared_buffer(l, s->in_bytes + VOX_SLACK, &s->in, &s->in_dev);
-    } else {
-        r = shared_buffer(l, 4 * VOX_TABLES_MAX, &s->tables_host, &s->tables);
+    s->in_bytes = in_bytes;
+    for (size_t i = 0; i < sizeof twins / sizeof twins[0]; i++) {
+        const int r = open_twin(l, twins[i].bytes, twins[i].twin);
+
+        if (r < 0)
+            return r;
     }
-    if (r == 0)
-        r = shared_buffer(l, bricks * sizeof(struct vox_brick), &s->bricks, &s->bricks_dev);
-    if (r == 0)
-        r = shared_buffer(l, bricks * label_bytes(l->s.labels, l->s.max_n), &s->labels_host,
-                          &s->labels);
-    if (r == 0)
-        r = shared_buffer(l, bricks * sizeof(struct vox_sums), &s->sums_host, &s->sums);
-    if (r == 0 && l->s.components)
-        r = trg_buffer_new(l->s.device, TRG_MEM_DEVICE, 4 * bricks * run_words(l->s.max_n),
-                           &s->runs);
-    if (r == 0)
-        r = trg_buffer_new(l->s.device, TRG_MEM_DEVICE,
-                           bricks * placed_bytes(l->s.max_n) + VOX_SLACK, &s->placed);
-    return r;
-}
-
-static int upload_tables(struct vox_lane *l, const struct vox_tables *t)
-{
-    const size_t bytes = t->n_words * sizeof *t->words;
-    struct trg_buffer *host = NULL;
-    struct trg_queue *q = NULL;
-    int r = trg_buffer_new(l->s.device, TRG_MEM_PINNED, bytes, &host);
-
-    if (r == 0)
-        r = trg_buffer_new(l->s.device, TRG_MEM_DEVICE, bytes, &l->tables);
-    if (r == 0)
-        r = trg_queue_new(l->s.device, &q);
-    if (r == 0) {
-        memcpy(trg_buffer_host(host), t->words, bytes);
-        r = trg_write(q, l->tables, 0, host, 0, bytes);
-    }
-    if (r == 0)
-        r = trg_finish(q);
-    trg_queue_free(q);
-    trg_buffer_free(host);
-    return r;
+    return buffers_new(&l->buffers, l->s.device, own, sizeof own / sizeof own[0]);
 }
 
 /* Offsets of a batch are 32 bits. */
@@ -156,7 +141,7 @@ static bool is_allowed(const struct vox_setup *s)
     const uint64_t most = UINT32_MAX;
     uint64_t in = s->value_bytes;
 
-    if (!s->slots || s->slots > VOX_SLOTS_MAX || !s->max_bricks || !s->max_n[0] || !s->max_n[1] ||
+    if (!s->slots || s->slots > TRG_SLOTS_MAX || !s->max_bricks || !s->max_n[0] || !s->max_n[1] ||
         !s->max_n[2])
         return false;
     if (s->value_bytes != 1 && (s->value_bytes != 2 || !s->width))
@@ -173,22 +158,29 @@ static bool is_allowed(const struct vox_setup *s)
            label_bytes(s->labels, s->max_n) * s->max_bricks <= most;
 }
 
-static int open_components(struct vox_lane *l)
+static int open_module(struct vox_lane *l, const struct trg_program *program,
+                       struct trg_module **ret_module, const struct kernel_wish *kernels, size_t n)
 {
-    static const char *const names[] = {"vox_runs_begin", "vox_runs_join", "vox_runs_count",
-                                        "vox_runs_largest"};
-    int r = trg_module_new(l->s.device, &components_program, NULL, &l->components);
+    const int r = trg_module_new(l->s.device, program, NULL, ret_module);
 
-    for (uint32_t i = 0; r == 0 && i < RUN_KERNELS; i++)
-        r = trg_kernel_get(l->components, names[i], &l->runs[i]);
-    return r;
+    return r ? r : kernels_get(*ret_module, kernels, n);
 }
 
-static int open_take(struct vox_lane *l)
+static int open_kernels(struct vox_lane *l)
 {
-    const int r = trg_module_new(l->s.device, &take_program, NULL, &l->taking);
+    const struct kernel_wish labelling[] = {{"vox_place", &l->place}, {"vox_label", &l->label}};
+    const struct kernel_wish components[] = {{"vox_runs_begin", &l->runs[BEGIN]},
+                                             {"vox_runs_join", &l->runs[JOIN]},
+                                             {"vox_runs_count", &l->runs[COUNT]},
+                                             {"vox_runs_largest", &l->runs[LARGEST]}};
+    const struct kernel_wish take = {"vox_take", &l->take};
+    int r = open_module(l, &voxels_program, &l->module, labelling, 2);
 
-    return r ? r : trg_kernel_get(l->taking, "vox_take", &l->take);
+    if (r == 0 && l->s.components)
+        r = open_module(l, &components_program, &l->components, components, RUN_KERNELS);
+    if (r == 0 && !l->s.tables)
+        r = open_module(l, &take_program, &l->taking, &take, 1);
+    return r;
 }
 
 static void use_tables(const struct vox_lane *l, struct slot *s, const struct vox_tables *t)
@@ -198,6 +190,29 @@ static void use_tables(const struct vox_lane *l, struct slot *s, const struct vo
                                       .extent = {t->extent[0], t->extent[1], t->extent[2]},
                                       .steps = t->steps,
                                       .as_bytes = l->s.labels == VOX_LABELS_BYTES};
+}
+
+/* The tables of a lane that is not fed, for all its slots. */
+static int open_tables(struct vox_lane *l, const struct vox_tables *t)
+{
+    struct trg_buffer *tables;
+    const int r =
+        buffers_upload(&l->buffers, l->s.device, t->words, t->n_words * sizeof *t->words, &tables);
+
+    for (uint32_t i = 0; r == 0 && i < l->s.slots; i++) {
+        l->slot[i].tables.dev = tables;
+        use_tables(l, &l->slot[i], t);
+    }
+    return r;
+}
+
+static int open_parts(struct vox_lane *l)
+{
+    int r = open_kernels(l);
+
+    for (uint32_t i = 0; r == 0 && i < l->s.slots; i++)
+        r = open_slot(l, &l->slot[i]);
+    return r == 0 && l->s.tables ? open_tables(l, l->s.tables) : r;
 }
 
 int vox_lane_open(const struct vox_setup *setup, struct vox_lane **ret_lane)
@@ -212,21 +227,7 @@ int vox_lane_open(const struct vox_setup *setup, struct vox_lane **ret_lane)
         return -ENOMEM;
     l->s = *setup;
     trg_device_info(setup->device, &l->info);
-    r = trg_module_new(setup->device, &voxels_program, NULL, &l->module);
-    if (r == 0)
-        r = trg_kernel_get(l->module, "vox_place", &l->place);
-    if (r == 0)
-        r = trg_kernel_get(l->module, "vox_label", &l->label);
-    if (r == 0 && setup->components)
-        r = open_components(l);
-    if (r == 0)
-        r = setup->tables ? upload_tables(l, setup->tables) : open_take(l);
-    for (uint32_t i = 0; r == 0 && i < setup->slots; i++)
-        r = open_slot(l, &l->slot[i]);
-    for (uint32_t i = 0; r == 0 && setup->tables && i < setup->slots; i++) {
-        l->slot[i].tables = l->tables;
-        use_tables(l, &l->slot[i], setup->tables);
-    }
+    r = open_parts(l);
     l->s.tables = NULL; /* the caller's */
     if (r == 0)
         *ret_lane = l;
@@ -239,25 +240,7 @@ void vox_lane_close(struct vox_lane *l)
 {
     if (!l)
         return;
-    for (uint32_t i = 0; i < VOX_SLOTS_MAX; i++) {
-        struct slot *s = &l->slot[i];
-
-        if (!l->info.is_host) {
-            trg_buffer_free(s->in_dev);
-            trg_buffer_free(s->bricks_dev);
-            trg_buffer_free(s->labels);
-            trg_buffer_free(s->sums);
-            trg_buffer_free(s->tables_host ? s->tables : NULL);
-        }
-        trg_buffer_free(s->tables_host);
-        trg_buffer_free(s->in);
-        trg_buffer_free(s->bricks);
-        trg_buffer_free(s->labels_host);
-        trg_buffer_free(s->sums_host);
-        trg_buffer_free(s->placed);
-        trg_buffer_free(s->runs);
-    }
-    trg_buffer_free(l->tables);
+    buffers_free(&l->buffers);
     trg_module_free(l->components);
     trg_module_free(l->taking);
     trg_module_free(l->module);
@@ -267,14 +250,15 @@ void vox_lane_close(struct vox_lane *l)
 unsigned char *vox_lane_input(struct vox_lane *l, uint32_t slot, size_t *ret_bytes)
 {
     *ret_bytes = l->slot[slot].in_bytes;
-    return trg_buffer_host(l->slot[slot].in);
+    return trg_buffer_host(l->slot[slot].in.host);
 }
 
 /* ---------------------------------------------------------------- a batch */
 
-struct extents { /* the most of any brick of a batch: chunks of a plane; planes; eight bytes, placed
-                  */
-    uint32_t columns, planes, eights;
+struct extents {      /* the most of any brick of a batch */
+    uint32_t columns; /* chunks of a plane */
+    uint32_t planes;
+    uint32_t eights; /* stretches of eight bytes, placed */
 };
 
 static void extend(struct extents *most, const uint32_t *n)
@@ -291,7 +275,7 @@ static void extend(struct extents *most, const uint32_t *n)
 static int place_pieces(struct vox_lane *l, struct slot *s, const struct vox_piece *pieces,
                         uint32_t n, struct extents *most, size_t *ret_in)
 {
-    struct vox_brick *bricks = trg_buffer_host(s->bricks);
+    struct vox_brick *bricks = trg_buffer_host(s->bricks.host);
     uint64_t in = 0, placed = 0, labels = 0, runs = 0;
 
     if (!n || n > l->s.max_bricks)
@@ -349,66 +333,70 @@ static void choose_grid(const struct vox_lane *l, struct slot *s, struct extents
     s->join.groups_each = l->info.is_host ? 1u : eights / (VOX_GROUP_SIZE * WORDS_STRIDE) + 1u;
 }
 
-static int find_components(struct vox_lane *l, struct slot *s, struct trg_queue *q)
+static void find_components(struct vox_lane *l, struct slot *s, struct launcher *to)
 {
-    const struct trg_range range = {s->n * s->join.groups_each, VOX_GROUP_SIZE};
-    const struct trg_arg args[] = {TRG_BUF(s->labels), TRG_BUF(s->bricks_dev), TRG_BUF(s->runs),
-                                   TRG_VAL(s->join)};
-    const struct trg_arg last[] = {TRG_BUF(s->labels), TRG_BUF(s->bricks_dev), TRG_BUF(s->runs),
-                                   TRG_BUF(s->sums), TRG_VAL(s->join)};
-    int r = 0;
+    const uint32_t groups = s->n * s->join.groups_each;
 
-    for (uint32_t i = BEGIN; r == 0 && i < LARGEST; i++)
-        r = trg_launch(q, l->runs[i], range, args, 4);
-    return r ? r : trg_launch(q, l->runs[LARGEST], range, last, 5);
+    for (uint32_t i = BEGIN; i < LARGEST; i++)
+        LAUNCH(to, l->runs[i], groups, VOX_GROUP_SIZE, s->join, s->labels.dev, s->bricks.dev,
+               s->runs);
+    LAUNCH(to, l->runs[LARGEST], groups, VOX_GROUP_SIZE, s->join, s->labels.dev, s->bricks.dev,
+           s->runs, s->sums.dev);
 }
 
 /* The kernels of a batch whose voxels are in a buffer. */
-static int launch(struct vox_lane *l, struct slot *s, struct trg_buffer *in, struct trg_queue *q)
+static void label_bricks(struct vox_lane *l, struct slot *s, struct trg_buffer *in,
+                         struct launcher *to)
 {
-    const struct trg_arg place[] = {TRG_BUF(in), TRG_BUF(s->bricks_dev), TRG_BUF(s->placed),
-                                    TRG_BUF(s->sums), TRG_VAL(s->place)};
-    const struct trg_arg label[] = {TRG_BUF(s->placed), TRG_BUF(s->bricks_dev), TRG_BUF(s->tables),
-                                    TRG_BUF(s->labels), TRG_BUF(s->sums),       TRG_VAL(s->label)};
-    int r = trg_launch(q, l->place, (struct trg_range){s->n * s->place.groups_each, VOX_GROUP_SIZE},
-                       place, 5);
+    LAUNCH(to, l->place, s->n * s->place.groups_each, VOX_GROUP_SIZE, s->place, in, s->bricks.dev,
+           s->placed, s->sums.dev);
+    LAUNCH(to, l->label, s->n * s->label.groups_each, VOX_GROUP_SIZE, s->label, s->placed,
+           s->bricks.dev, s->tables.dev, s->labels.dev, s->sums.dev);
+    if (l->s.components)
+        find_components(l, s, to);
+}
 
-    if (r == 0)
-        r = trg_launch(q, l->label, (struct trg_range){s->n * s->label.groups_each, VOX_GROUP_SIZE},
-                       label, 6);
-    if (r == 0 && l->s.components)
-        r = find_components(l, s, q);
-    return r;
+static void copy_in(const struct vox_lane *l, struct launcher *to, const struct twin *t,
+                    size_t bytes)
+{
+    if (!l->info.is_host)
+        launcher_write(to, t->dev, t->host, bytes);
+}
+
+static void copy_out(const struct vox_lane *l, struct launcher *to, const struct twin *t,
+                     size_t bytes)
+{
+    if (!l->info.is_host)
+        launcher_read(to, t->host, t->dev, bytes);
 }
 
 int vox_lane_again(struct vox_lane *l, uint32_t slot, struct trg_queue *q)
 {
-    return launch(l, &l->slot[slot], l->slot[slot].in_dev, q);
+    struct launcher to = launcher_on(q, &l->info);
+
+    label_bricks(l, &l->slot[slot], l->slot[slot].in.dev, &to);
+    return to.result;
 }
 
 int vox_lane_submit(struct vox_lane *l, uint32_t slot, const struct vox_piece *pieces, uint32_t n,
                     struct trg_queue *q)
 {
     struct slot *s = &l->slot[slot];
-    const bool copies = !l->info.is_host;
+    struct launcher to = launcher_on(q, &l->info);
     struct extents most = {0};
     size_t in = 0;
-    int r = place_pieces(l, s, pieces, n, &most, &in);
+    const int r = place_pieces(l, s, pieces, n, &most, &in);
 
     if (r < 0)
         return r;
     choose_grid(l, s, most);
-    if (copies)
-        r = trg_write(q, s->in_dev, 0, s->in, 0, in);
-    if (r == 0 && copies)
-        r = trg_write(q, s->bricks_dev, 0, s->bricks, 0, n * sizeof(struct vox_brick));
-    if (r == 0)
-        r = vox_lane_again(l, slot, q);
-    if (r == 0 && copies)
-        r = trg_read(q, s->sums_host, 0, s->sums, 0, n * sizeof(struct vox_sums));
-    if (r == 0 && copies && l->s.labels != VOX_LABELS_NONE)
-        r = trg_read(q, s->labels_host, 0, s->labels, 0, s->label_bytes);
-    return r;
+    copy_in(l, &to, &s->in, in);
+    copy_in(l, &to, &s->bricks, n * sizeof(struct vox_brick));
+    label_bricks(l, s, s->in.dev, &to);
+    copy_out(l, &to, &s->sums, n * sizeof(struct vox_sums));
+    if (l->s.labels != VOX_LABELS_NONE)
+        copy_out(l, &to, &s->labels, s->label_bytes);
+    return to.result;
 }
 
 /* ---------------------------------------------------------------- a batch of RoIs */
@@ -417,18 +405,20 @@ int vox_lane_tables(struct vox_lane *l, uint32_t slot, const struct vox_tables *
                     struct trg_queue *q)
 {
     struct slot *s = &l->slot[slot];
+    struct launcher to = launcher_on(q, &l->info);
     const size_t bytes = tables->n_words * sizeof *tables->words;
 
-    memcpy(trg_buffer_host(s->tables_host), tables->words, bytes);
+    memcpy(trg_buffer_host(s->tables.host), tables->words, bytes);
     use_tables(l, s, tables);
-    return l->info.is_host ? 0 : trg_write(q, s->tables, 0, s->tables_host, 0, bytes);
+    copy_in(l, &to, &s->tables, bytes);
+    return to.result;
 }
 
 int vox_lane_feed(struct vox_lane *l, uint32_t slot, const struct trg_input *rows,
                   const struct trg_input *values, bool with_labels, struct trg_queue *q)
 {
     struct slot *s = &l->slot[slot];
-    const bool copies = !l->info.is_host;
+    struct launcher to = launcher_on(q, &l->info);
     const struct vox_take_par par = {.rows = rows->span,
                                      .values = values->span,
                                      .n_rois = rows->span.n_rois,
@@ -436,32 +426,26 @@ int vox_lane_feed(struct vox_lane *l, uint32_t slot, const struct trg_input *row
                                      .placed = (uint32_t)(placed_bytes(l->s.max_n) / VOX_MARGIN),
                                      .labels = (uint32_t)label_bytes(l->s.labels, l->s.max_n),
                                      .runs = (uint32_t)run_words(l->s.max_n)};
-    const struct trg_arg take[] = {TRG_BUF(rows->dev), TRG_BUF(values->dev), TRG_BUF(s->bricks_dev),
-                                   TRG_VAL(par)};
     struct extents most = {0};
-    int r;
 
     s->n = par.n_rois;
     extend(&most, l->s.max_n);
     choose_grid(l, s, most);
-    r = trg_launch(q, l->take, (struct trg_range){1, VOX_GROUP_SIZE}, take, 4);
-    if (r == 0)
-        r = launch(l, s, values->dev, q);
-    if (r == 0 && copies)
-        r = trg_read(q, s->bricks, 0, s->bricks_dev, 0, s->n * sizeof(struct vox_brick));
-    if (r == 0 && copies)
-        r = trg_read(q, s->sums_host, 0, s->sums, 0, s->n * sizeof(struct vox_sums));
-    if (r == 0 && copies && with_labels)
-        r = trg_read(q, s->labels_host, 0, s->labels, 0, (size_t)par.labels * s->n);
-    return r;
+    LAUNCH(&to, l->take, 1, VOX_GROUP_SIZE, par, rows->dev, values->dev, s->bricks.dev);
+    label_bricks(l, s, values->dev, &to);
+    copy_out(l, &to, &s->bricks, s->n * sizeof(struct vox_brick));
+    copy_out(l, &to, &s->sums, s->n * sizeof(struct vox_sums));
+    if (with_labels)
+        copy_out(l, &to, &s->labels, (size_t)par.labels * s->n);
+    return to.result;
 }
 
 void vox_lane_answer(struct vox_lane *l, uint32_t slot, uint32_t i, struct vox_answer *ret_answer)
 {
     struct slot *s = &l->slot[slot];
-    const struct vox_brick *b = (const struct vox_brick *)trg_buffer_host(s->bricks) + i;
-    const struct vox_sums *sums = (const struct vox_sums *)trg_buffer_host(s->sums_host) + i;
-    const unsigned char *labels = trg_buffer_host(s->labels_host);
+    const struct vox_brick *b = (const struct vox_brick *)trg_buffer_host(s->bricks.host) + i;
+    const struct vox_sums *sums = (const struct vox_sums *)trg_buffer_host(s->sums.host) + i;
+    const unsigned char *labels = trg_buffer_host(s->labels.host);
 
     *ret_answer = (struct vox_answer){.brick = b,
                                       .count = sums->count,

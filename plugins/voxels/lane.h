@@ -10,8 +10,6 @@
 #include "tables.h"
 #include "trigd/plugin.h"
 
-#define VOX_SLOTS_MAX 8u
-
 enum vox_labels { VOX_LABELS_NONE, VOX_LABELS_BITS, VOX_LABELS_BYTES };
 
 struct vox_setup { /* what it points to is copied, but for the device */

@@ -48,19 +48,32 @@ static inline void launcher_run(struct launcher *l, struct trg_kernel *kernel,
                  (struct trg_buffer *const[]){__VA_ARGS__},                 \
                  sizeof((struct trg_buffer *const[]){__VA_ARGS__}) / sizeof(struct trg_buffer *))
 
+/* `bytes` from offset `at` of a device buffer, to the start of a buffer on the host and from it. */
+static inline void launcher_read_at(struct launcher *l, struct trg_buffer *host,
+                                    struct trg_buffer *device, size_t at, size_t bytes)
+{
+    if (l->result == 0)
+        l->result = trg_read(l->q, host, 0, device, at, bytes);
+}
+
+static inline void launcher_write_at(struct launcher *l, struct trg_buffer *device, size_t at,
+                                     struct trg_buffer *host, size_t bytes)
+{
+    if (l->result == 0)
+        l->result = trg_write(l->q, device, at, host, 0, bytes);
+}
+
 /* The first `bytes` of a device buffer, to its twin on the host and from it. */
 static inline void launcher_read(struct launcher *l, struct trg_buffer *host,
                                  struct trg_buffer *device, size_t bytes)
 {
-    if (l->result == 0)
-        l->result = trg_read(l->q, host, 0, device, 0, bytes);
+    launcher_read_at(l, host, device, 0, bytes);
 }
 
 static inline void launcher_write(struct launcher *l, struct trg_buffer *device,
                                   struct trg_buffer *host, size_t bytes)
 {
-    if (l->result == 0)
-        l->result = trg_write(l->q, device, 0, host, 0, bytes);
+    launcher_write_at(l, device, 0, host, bytes);
 }
 
 /* Zeroes the first `bytes` of a device buffer. */
@@ -68,5 +81,13 @@ static inline void launcher_clear(struct launcher *l, struct trg_buffer *device,
 {
     if (l->result == 0)
         l->result = trg_fill(l->q, device, 0, bytes, 0);
+}
+
+/* Waits until the queue has passed all of it; `result`. */
+static inline int launcher_finish(struct launcher *l)
+{
+    if (l->result == 0)
+        l->result = trg_finish(l->q);
+    return l->result;
 }
 #endif
