@@ -3,7 +3,8 @@
 
 #define REMEMBERED       512u /* answers that the means go over */
 #define REMEMBERED_LEAST 128u
-#define ALIKE            1.2 /* times of nodes that differ by less are the same */
+#define ALIKE            1.2 /* times that differ by less are the same */
+#define UNSEEN           1.5 /* rate of a node that never had enough to do, over what it showed */
 
 static void add(double *mean, uint32_t n, double value)
 {
@@ -36,10 +37,14 @@ double policy_rate(const struct policy_node *node)
     return node->n && node->ns > 0 ? node->had / node->ns * 1e9 : 0;
 }
 
-/* What counts of it. */
+/* What counts of it.  A node that answers what it has as soon as what it had when it had little has
+ * slots to spare, and a rate above the measured one: it would get a second RoI too late, and so
+ * never show what it can do. */
 static double known_rate(const struct policy_node *node)
 {
-    return node->is_old ? 0 : policy_rate(node);
+    if (node->is_old)
+        return 0;
+    return node->ns < ALIKE * node->least_ns ? UNSEEN * policy_rate(node) : policy_rate(node);
 }
 
 /* Of the nodes that are known, for those that are not: a new node begins as one of them. */

@@ -3,7 +3,8 @@
  *
  * Each node has a rate, measured here: how many RoIs it had when those that it answered were given,
  * over the time until it answered (Little's law).  The next ones go where those in flight, and they
- * themselves, end first at that rate, but never sooner than the node needs for few.  Counts are the
+ * themselves, end first at that rate, but never sooner than the node needs for few.  A node that
+ * was never full may do more than it showed, and counts as such until it is.  Counts are the
  * supervisor's own and exact: nothing that a node reports goes in.  A rate that was measured long
  * ago counts no more: a node that was slow once has another chance.  docs/farm.md compares this
  * with other rules; bench/farm simulates it. */

@@ -9,6 +9,9 @@
 #include "process.h"
 #include "result.h"
 
+/* Each client has events of its own: a farm gives the RoIs of one event to one node. */
+#define EVENTS (3 * CLIENT_TOKEN)
+
 struct member { /* one thread of a run */
     struct client *client;
     double seconds, rate;
@@ -19,8 +22,10 @@ int crowd_open(struct crowd *c, const struct server *s, uint32_t n, uint32_t win
     int r = 0;
 
     c->message = NULL;
-    for (c->n = 0; c->n < n && r == 0; c->n++)
+    for (c->n = 0; c->n < n && r == 0; c->n++) {
         r = client_open(&c->client[c->n], s, window);
+        c->client[c->n].next += c->n * EVENTS;
+    }
     return r;
 }
 

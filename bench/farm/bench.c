@@ -39,7 +39,7 @@ static struct options {
              .io_threads = 1,
              .supervisors = 2,
              .seconds = 0.5,
-             .slow_seconds = 15};
+             .slow_seconds = 5};
 
 enum { FARM, PROXY, SIDES };
 static const enum server_kind kind[SIDES] = {SERVER_TRIGD, SERVER_ANSWER};
@@ -138,14 +138,15 @@ static int measure_slow(const char *folder)
     for (int is_random = 0; is_random < 2; is_random++) {
         const struct result_figure f = {.unit = "service times",
                                         .goal = is_random ? RANDOM_GOAL : CONSTANT_GOAL};
-        double p99;
-        const int r = slow_measure(folder, LOAD, is_random, options.slow_seconds, &p99);
+        struct result p99;
+        const int r =
+            slow_measure(folder, LOAD, is_random, options.slow_seconds, options.rounds, &p99);
 
         if (r < 0)
             return complain("four nodes", r);
-        result_report_value(&options.out, &f, p99, 0, 1,
-                            "4 nodes, one 4 times slower, load 0.9, %s times: p99",
-                            is_random ? "exponential" : "constant");
+        result_report(&options.out, &f, &p99,
+                      "4 nodes, one 4 times slower, load 0.9, %s times: p99",
+                      is_random ? "exponential" : "constant");
     }
     return 0;
 }
@@ -160,6 +161,7 @@ static void simulate(enum rule rule, uint32_t nodes, bool is_random, struct resu
                                      .load = LOAD,
                                      .slow = SLOW_TIMES,
                                      .is_random = is_random,
+                                     .old = 1e6 / SLOW_SERVICE_US,
                                      .seed = 77 * seed};
 
         result_add(ret_p99, simulate_p99(&s));
@@ -242,7 +244,8 @@ int main(int argc, char **argv)
     const struct arg table[] = {
         {"rounds", ARG_U32, &options.rounds, 1, RESULT_RUNS_MAX, "N", "of which the median counts"},
         {"seconds", ARG_REAL, &options.seconds, 0.001, 3600, "S", "of a round"},
-        {"slow-seconds", ARG_REAL, &options.slow_seconds, 1, 3600, "S", "with a slow node"},
+        {"slow-seconds", ARG_REAL, &options.slow_seconds, 1, 3600, "S",
+         "of a round with a slow node"},
         {"window", ARG_U32, &options.window, 1, 1000, "N", "unanswered messages of a client"},
         {"clients", ARG_U32, &options.clients, 1, CROWD_MAX, "N", "at a time"},
         {"nodes", ARG_U32, &options.nodes, 1, MIDDLE_NODES, "N", "beside the proxy"},

@@ -149,6 +149,7 @@ static void simulate_farm(const struct costs *c, uint32_t nodes, const struct re
                                .slow = 1,
                                .is_random = true,
                                .seed = 77 * seed,
+                               .old = 1e6 / service_us,
                                .cost = us / service_us};
 
         result_add(&p99, simulate_p99(&w));

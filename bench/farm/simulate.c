@@ -19,6 +19,7 @@ struct waiting {
 
 struct node {
     double end[SIMULATE_SLOTS]; /* INFINITY: free */
+    double had;                 /* when it last had RoIs */
     uint32_t roi[SIMULATE_SLOTS];
     uint32_t first, last; /* of its queue; UINT32_MAX: empty */
 };
@@ -71,6 +72,16 @@ static void begin(struct world *w, uint32_t node, uint32_t slot, uint32_t roi, d
 
     w->node[node].roi[slot] = roi;
     w->node[node].end[slot] = now + (w->s->is_random ? -log(draw(w)) * mean : mean);
+}
+
+static void look_at_idle(struct world *w, double now)
+{
+    for (uint32_t i = 0; i < w->s->nodes; i++) {
+        if (w->policy[i].in_flight)
+            w->node[i].had = now;
+        else if (now > w->node[i].had + w->s->old)
+            policy_age(&w->policy[i]);
+    }
 }
 
 /* The supervisor gives it out `now`; it came to it before. */
@@ -150,6 +161,7 @@ double simulate_p99(const struct simulation *s)
         now -= log(draw(w)) / rate;
         given = (given > now ? given : now) + s->cost;
         run(w, given);
+        look_at_idle(w, given);
         arrive(w, i, now, given);
     }
     if (w->roi && w->took) {

@@ -18,6 +18,7 @@ struct simulation {
     double load;    /* of what all nodes can do */
     double slow;    /* the first node needs so many times longer */
     bool is_random; /* service times are exponential, else constant; arrivals are Poisson */
+    double old;     /* the second after which trigsup measures a node anew, in service times */
     double cost;    /* what the supervisor works on an RoI, one after the other, service times */
     uint64_t seed;
 };

@@ -4,9 +4,11 @@
 #define TRIGD_BENCH_SLOW_H
 #include "result.h"
 
-#define SLOW_NODES 4u
-#define SLOW_TIMES 4.0
+#define SLOW_NODES      4u
+#define SLOW_TIMES      4.0
+#define SLOW_SERVICE_US 20000.0 /* of the others */
 
-/* Runs it for some seconds at a load.  Negative errno. */
-int slow_measure(const char *folder, double load, int is_random, double seconds, double *ret_p99);
+/* Rounds of some seconds at a load.  Negative errno. */
+int slow_measure(const char *folder, double load, int is_random, double seconds, unsigned rounds,
+                 struct result *ret_p99);
 #endif

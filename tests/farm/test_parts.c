@@ -312,6 +312,26 @@ static void the_one_that_ends_first(void **state)
     assert_true(policy_rate(&n[2]) > 1999 && policy_rate(&n[2]) < 2001);
 }
 
+/* It answers an RoI that it has alone in 4 ms, and may have slots for more: it gets a second one
+ * before the other node has as much to do as if it had not. */
+static void one_that_was_never_full(void **state)
+{
+    struct policy_node n[2] = {{.may_take = true, .in_flight = 20},
+                               {.may_take = true, .in_flight = 1}};
+    uint32_t turn = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < 100; i++) {
+        policy_answered(&n[0], 1, 1000000);
+        policy_answered(&n[0], 8, 2000000);
+        policy_answered(&n[1], 1, 4000000);
+    }
+    assert_int_equal(policy_choose(n, 2, 1, &turn), 1);
+    for (uint32_t i = 0; i < 100; i++) /* it had none */
+        policy_answered(&n[1], 2, 8000000);
+    assert_int_equal(policy_choose(n, 2, 1, &turn), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +344,7 @@ int main(void)
         cmocka_unit_test(flights_are_found_until_they_end),
         cmocka_unit_test(events_are_remembered),
         cmocka_unit_test(the_one_that_ends_first),
+        cmocka_unit_test(one_that_was_never_full),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
