@@ -17,12 +17,14 @@
 
 #define GOAL_HZ 1e6
 #define WINDOW  4096u
+#define PACK    64u   /* questions in a message */
+#define TURNS   4u    /* messages of questions that a window has, at least */
 #define HIGHLUM 8104u /* spacepoints */
 #define LOWLUM  333u
 #define BODIES  128u /* unanswered, each with its body */
 
 struct ctx { /* one supervisor with its nodes, and one client */
-    unsigned nodes, pack, window;
+    unsigned nodes, pack, batch, window;
     double seconds;
     const void *body; /* of each RoI; NULL: only passes go to the nodes */
     size_t body_bytes;
@@ -37,7 +39,7 @@ static int open_one(void *arg, const char *folder)
     int r = middle_start(&c->middle, SERVER_TRIGD, &setup);
 
     if (r == 0)
-        r = asker_open(&c->asker, c->middle.server.endpoint, c->window, c->pack);
+        r = asker_open(&c->asker, c->middle.server.endpoint, c->window, c->pack, c->batch);
     c->asker.body = c->body;
     c->asker.body_bytes = c->body_bytes;
     return r;
@@ -92,6 +94,7 @@ static int play(struct ctx *c, const char *folder, unsigned rounds, struct resul
     return r;
 }
 
+/* Batches of one RoI. */
 static int measure_one(const char *folder, unsigned nodes, unsigned pack, double seconds,
                        unsigned rounds, FILE *json)
 {
@@ -100,7 +103,8 @@ static int measure_one(const char *folder, unsigned nodes, unsigned pack, double
     char figure[128];
     int r;
 
-    c = (struct ctx){.nodes = nodes, .pack = pack, .window = WINDOW, .seconds = seconds};
+    c = (struct ctx){
+        .nodes = nodes, .pack = pack, .batch = 1, .window = WINDOW, .seconds = seconds};
     r = play(&c, folder, rounds, &rate, &cpu);
     if (r < 0)
         return r;
@@ -108,6 +112,31 @@ static int measure_one(const char *folder, unsigned nodes, unsigned pack, double
     report(json, figure, "1/s", 0, &rate);
     snprintf(figure, sizeof figure, "ipc, %u nodes: processor time of an address, %u asked at once",
              nodes, pack);
+    report(json, figure, "us", 0, &cpu);
+    return 0;
+}
+
+/* Batches of several RoIs of an event: one address is for all of them. */
+static int measure_batches(const char *folder, unsigned nodes, unsigned batch, double seconds,
+                           unsigned rounds, FILE *json)
+{
+    static struct ctx c;
+    struct result rate = {.n = 0}, cpu = {.n = 0};
+    char figure[128];
+    int r;
+
+    c = (struct ctx){.nodes = nodes,
+                     .pack = WINDOW / TURNS / batch,
+                     .batch = batch,
+                     .window = WINDOW,
+                     .seconds = seconds};
+    r = play(&c, folder, rounds, &rate, &cpu);
+    if (r < 0)
+        return r;
+    snprintf(figure, sizeof figure, "ipc, %u nodes: RoIs by address, %u in a batch", nodes, batch);
+    report(json, figure, "1/s", 0, &rate);
+    snprintf(figure, sizeof figure,
+             "ipc, %u nodes: processor time of an RoI by address, %u in a batch", nodes, batch);
     report(json, figure, "us", 0, &cpu);
     return 0;
 }
@@ -123,7 +152,8 @@ static int measure_sides(const char *folder, unsigned supervisors, unsigned node
     double one;
     int r;
 
-    c = (struct ctx){.nodes = nodes, .pack = 64, .window = WINDOW, .seconds = seconds};
+    c = (struct ctx){
+        .nodes = nodes, .pack = PACK, .batch = 1, .window = WINDOW, .seconds = seconds};
     r = sides_open(&side, supervisors, folder, &s);
     for (unsigned i = 0; r == 0 && i <= rounds; i++) {
         r = sides_run(s, &one);
@@ -175,7 +205,7 @@ static int by_address(const char *folder, unsigned nodes, uint32_t points, doubl
 
     if (r < 0)
         return r;
-    c = (struct ctx){.nodes = nodes, .pack = 1, .window = BODIES, .seconds = seconds};
+    c = (struct ctx){.nodes = nodes, .pack = 1, .batch = 1, .window = BODIES, .seconds = seconds};
     message = points_message(&p, CLIENT_TOKEN, &c.body_bytes);
     points_free(&p);
     c.body = message;
@@ -208,10 +238,13 @@ static int measure_bodies(const char *folder, unsigned nodes, const char *size, 
 int addresses_measure(const char *folder, unsigned supervisors, unsigned nodes, double seconds,
                       unsigned rounds, FILE *json)
 {
+    static const unsigned batch[] = {16, 64};
     int r = measure_one(folder, nodes, 1, seconds, rounds, json);
 
     if (r == 0)
-        r = measure_one(folder, nodes, 64, seconds, rounds, json);
+        r = measure_one(folder, nodes, PACK, seconds, rounds, json);
+    for (unsigned i = 0; r == 0 && i < sizeof batch / sizeof *batch; i++)
+        r = measure_batches(folder, nodes, batch[i], seconds, rounds, json);
     if (r == 0)
         r = measure_bodies(folder, nodes, "lowlum", LOWLUM, seconds, rounds, json);
     if (r == 0)

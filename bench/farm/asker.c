@@ -46,20 +46,21 @@ static int ask(struct asker *a)
     unsigned char frames[PACK_MAX * ROUTE_ASK_BYTES + ROUTE_BYTES];
 
     for (uint32_t i = 0; i < a->pack; i++) {
-        const struct route r = {.n = 1,
+        const struct route r = {.n = a->batch,
                                 .is_event = true,
                                 .is_ask = true,
                                 .run = 1,
                                 .l1id = (uint32_t)a->next,
                                 .bytes = BATCH_BYTES,
-                                .token = a->next++};
+                                .token = a->next};
 
+        a->next += a->batch;
         one.frames.len += route_pack(&r, frames + one.frames.len);
     }
     one.frames.data = frames;
     m.body_case = TRIGD__V1__TO_DAEMON__BODY_ASK;
     m.ask = &one;
-    a->outstanding += a->pack;
+    a->outstanding += a->pack * a->batch;
     return send_message(a, &m);
 }
 
@@ -238,11 +239,13 @@ static int say_hello(struct asker *a)
     return zmq_recv(a->socket, back, sizeof back, 0) < 0 ? -errno : 0;
 }
 
-int asker_open(struct asker *a, const char *endpoint, uint32_t window, uint32_t pack)
+int asker_open(struct asker *a, const char *endpoint, uint32_t window, uint32_t pack,
+               uint32_t batch)
 {
     const int none = 0, patience = PATIENCE;
 
-    *a = (struct asker){.window = window, .pack = pack < PACK_MAX ? pack : PACK_MAX, .next = 1};
+    *a = (struct asker){
+        .window = window, .pack = pack < PACK_MAX ? pack : PACK_MAX, .batch = batch, .next = 1};
     a->context = zmq_ctx_new();
     a->socket = a->context ? zmq_socket(a->context, ZMQ_DEALER) : NULL;
     if (!a->socket)
@@ -273,7 +276,7 @@ int asker_run(struct asker *a, double seconds)
     int r = 0;
 
     while (r == 0 && clock_ns() < end) {
-        while (r == 0 && a->outstanding + a->pack <= a->window)
+        while (r == 0 && a->outstanding + a->pack * a->batch <= a->window)
             r = ask(a);
         if (r == 0)
             r = await(a);

@@ -11,8 +11,9 @@
 
 struct asker {
     void *context, *socket;
-    uint32_t window, pack; /* RoIs unanswered; asked about in one message */
-    const void *body;      /* of each RoI; NULL: only passes go to the nodes */
+    uint32_t window;      /* RoIs unanswered */
+    uint32_t pack, batch; /* batches asked about in one message, RoIs of a batch */
+    const void *body;     /* of each batch; NULL: only passes go to the nodes */
     size_t body_bytes;
     uint64_t next; /* token */
     uint32_t outstanding;
@@ -27,7 +28,8 @@ struct asker {
 };
 
 /* Connects and says Hello.  Negative errno. */
-int asker_open(struct asker *a, const char *endpoint, uint32_t window, uint32_t pack);
+int asker_open(struct asker *a, const char *endpoint, uint32_t window, uint32_t pack,
+               uint32_t batch);
 void asker_close(struct asker *a);
 /* Asks for that long and waits for the last decisions. */
 int asker_run(struct asker *a, double seconds);

@@ -230,21 +230,22 @@ static void take_passes(struct node *n, const zmq_msg_t *body)
 {
     const unsigned char *bytes = zmq_msg_data((zmq_msg_t *)(uintptr_t)body);
     uint64_t tokens[DECISIONS];
+    struct route route;
+    zmq_msg_t answer;
     uint32_t n_tokens = 0;
 
     for (size_t at = 0; at + PASS_BYTES <= zmq_msg_size(body); at += PASS_BYTES) {
-        struct route route;
-        zmq_msg_t answer;
-
         if (!route_read(bytes + at, PASS_BYTES, &route))
             continue;
-        tokens[n_tokens++] = route.token;
-        if (n_tokens < DECISIONS && at + 2 * PASS_BYTES <= zmq_msg_size(body))
-            continue;
-        if (make_answers(tokens, n_tokens, &answer))
-            send_answer(n, &answer);
-        n_tokens = 0;
+        for (uint32_t i = 0; i < route.n; i++) {
+            tokens[n_tokens++] = route.token + i;
+            if (n_tokens == DECISIONS && make_answers(tokens, n_tokens, &answer))
+                send_answer(n, &answer);
+            n_tokens %= DECISIONS;
+        }
     }
+    if (n_tokens && make_answers(tokens, n_tokens, &answer))
+        send_answer(n, &answer);
 }
 
 /* A message alone: only the supervisor's Hello is answered. */

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "align.program.h"
 #include "cells.program.h"
+#include "conditions.h"
 #include "hough.program.h"
 #include "parameters.h"
 #include "trigd/common/lane.h"
@@ -15,6 +17,7 @@
 
 #define REFINE_PARTS 16u /* groups for the peaks of one RoI, on devices that run many at a time */
 #define PRODUCTS     2u  /* tracks; doublets, the hits of each track */
+#define ALIGN_BYTES  (HG_ALIGN_LAYERS * sizeof(struct hg_placement))
 
 enum {
     VALUE_TRACKS,
@@ -42,20 +45,23 @@ struct slot {
     struct trg_buffer *order, *hits, *tables, *stations, *roads; /* of `triplet` */
     struct trg_buffer *summaries_host, *out_host[PRODUCTS];
     bool is_read[PRODUCTS]; /* the columns of this batch came to the host */
+    struct trg_buffer *moved, *layers, *layers_host; /* hits as aligned; the placements of layers */
+    uint64_t alignment;                              /* key of the condition; 0: none is there */
 };
 
 struct trg_algo {
     const struct hough_config *config;
     struct trg_limits limits;
     struct trg_device_info device;
-    struct trg_module *module, *more; /* more: of `triplet` or of study/ */
+    struct trg_module *module, *more, *aligner; /* more: of `triplet` or of study/ */
     struct trg_kernel *clear, *sort, *find[HG_PASSES], *find_few, *share, *refine, *compete;
     struct trg_kernel *offsets, *write;
     struct trg_kernel *order, *put_in_order, *follow; /* of `triplet` */
+    struct trg_kernel *align;
     struct trg_buffer *trig;
     struct hg_par par[HG_PASSES];
     struct ht_par triplet[HT_PASSES];
-    struct block out[PRODUCTS];
+    struct block out[PRODUCTS], moved;
     struct buffers buffers;
     struct slot slot[TRG_SLOTS_MAX];
 };
@@ -87,6 +93,9 @@ static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
         {TRG_MEM_PINNED, n * sizeof(struct hg_summary), &s->summaries_host},
         {TRG_MEM_PINNED, a->out[0].bytes, &s->out_host[0]},
         {TRG_MEM_PINNED, a->out[1].bytes, &s->out_host[1]},
+        {TRG_MEM_DEVICE, a->moved.bytes, &s->moved},
+        {TRG_MEM_DEVICE, ALIGN_BYTES, &s->layers},
+        {TRG_MEM_PINNED, ALIGN_BYTES, &s->layers_host},
     };
 
     return buffers_new(&a->buffers, d, list, sizeof list / sizeof *list);
@@ -170,6 +179,10 @@ static int load_kernels(struct trg_algo *a, struct trg_device *d)
 
     if (r == 0)
         r = kernels_get(a->module, list, sizeof list / sizeof *list);
+    if (r == 0)
+        r = trg_module_new(d, &align_program, NULL, &a->aligner);
+    if (r == 0)
+        r = trg_kernel_get(a->aligner, "hg_align", &a->align);
     if (r < 0 || a->config->method == HG_HASHED)
         return r;
     return a->config->method == HG_TRIPLET ? load_triplet(a, d) : load_cells(a, d);
@@ -182,6 +195,7 @@ static void hough_destroy(struct trg_algo *a)
     buffers_free(&a->buffers);
     trg_module_free(a->module);
     trg_module_free(a->more);
+    trg_module_free(a->aligner);
     free(a);
 }
 
@@ -200,6 +214,7 @@ static int hough_create(const struct trg_host *host, const void *config, struct 
     trg_device_info(device, &a->device);
     for (uint32_t k = 0; k < PRODUCTS; k++)
         a->out[k] = block_place(products[k], limits->max_rois, most_items(k, limits->max_items));
+    a->moved = block_place(&trg_hits, limits->max_rois, limits->max_items);
     for (uint32_t p = 0; p < HG_PASSES; p++) {
         a->par[p] = hough_par(a->config, p);
         a->par[p].items_room = (limits->max_items + 63u) & ~63u;
@@ -299,6 +314,7 @@ static struct hg_par par_of(const struct trg_algo *a, uint32_t pass, const struc
 
     par.in = b->in[0].span;
     par.n_rois = b->n_rois;
+    hough_take_beam_line(&b->condition[HG_BEAM_LINE], &par);
     return par;
 }
 
@@ -340,6 +356,7 @@ static void launch_triplet(struct trg_algo *a, const struct slot *s, const struc
         par = a->triplet[p];
         par.common.in = b->in[0].span;
         par.common.n_rois = n;
+        hough_take_beam_line(&b->condition[HG_BEAM_LINE], &par.common);
         if (!p)
             LAUNCH(l, a->order, 1, GROUP_ROI, par, data, s->order);
         LAUNCH(l, a->put_in_order, n, GROUP_ROI, par, data, s->order, s->hits, s->tables,
@@ -366,13 +383,38 @@ static void read_output(struct trg_algo *a, struct slot *s, const struct trg_bat
     launcher_read(l, s->summaries_host, s->summaries, b->n_rois * sizeof(struct hg_summary));
 }
 
-static int hough_submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
+/* The hits where the batch's conditions say that their layers are. */
+static struct trg_input align(struct trg_algo *a, struct slot *s, const struct trg_batch *b,
+                              struct launcher *l)
 {
-    struct slot *s = &a->slot[b->slot];
+    struct hg_align_par par = {.in = b->in[0].span, .moved = a->moved.span};
+
+    if (!b->condition[HG_ALIGNMENT].collection)
+        return b->in[0];
+    if (b->condition_key[HG_ALIGNMENT] != s->alignment) {
+        hough_place_layers(&b->condition[HG_ALIGNMENT], trg_buffer_host(s->layers_host));
+        launcher_write(l, s->layers, s->layers_host, ALIGN_BYTES);
+        s->alignment = b->condition_key[HG_ALIGNMENT];
+    }
+    par.moved.n_rois = par.in.n_rois;
+    par.moved.n_items = par.in.n_items;
+    if (l->result == 0)
+        l->result = trg_copy(l->q, s->moved, par.moved.offsets, b->in[0].dev, par.in.offsets,
+                             4 * (b->n_rois + (size_t)1));
+    LAUNCH(l, a->align, b->n_rois, GROUP_ROI, par, b->in[0].dev, s->layers, s->moved);
+    return (struct trg_input){.collection = &trg_hits, .span = par.moved, .dev = s->moved};
+}
+
+static int hough_submit(struct trg_algo *a, const struct trg_batch *batch, struct trg_queue *q)
+{
+    struct slot *s = &a->slot[batch->slot];
     struct launcher l = launcher_on(q, &a->device);
+    struct trg_batch aligned = *batch;
+    const struct trg_batch *b = &aligned;
 
     for (uint32_t k = 0; k < PRODUCTS; k++)
-        block_copy_rois(&a->out[k], &l, b, s->out[k]);
+        block_copy_rois(&a->out[k], &l, batch, s->out[k]);
+    aligned.in[0] = align(a, s, batch, &l);
     if (a->config->method == HG_TRIPLET)
         launch_triplet(a, s, b, &l);
     else
@@ -423,6 +465,7 @@ const struct trg_plugin trg_plugin = {
     .params = hough_params,
     .presets = hough_presets,
     .values = values,
+    .conditions = hough_conditions,
     .config_size = sizeof(struct hough_config),
     .check = hough_check,
     .room = product_room,

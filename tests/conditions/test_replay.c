@@ -17,16 +17,39 @@
 #define N_FIRST  60
 #define N_SECOND 100 /* the first ones have the numbers of those: they are left out as repeats */
 
-static const char config[] = "devices: [{backend: cpu, index: 0, lanes: 1, slots: 2}]\n"
+static const char config[] = "clients: {max_layer: 63}\n"
+                             "devices: [{backend: cpu, index: 0, lanes: 1, slots: 2}]\n"
                              "streams: [{stream: physics, flush_ms: 5}]\n";
-static const char menu[] =
+
+struct subject {
+    const char *preset; /* of the RoIs */
+    const char *menu, *first, *second;
+};
+
+static struct subject vertices = {
+    "velo-tracks",
     "streams: [physics]\n"
     "steps: [{name: v, plugin: vertexing}]\n"
     "chains:\n"
     "  - {name: some, id: 1, steps: [{step: v, cuts: [{value: n_pv, min: 3}]}], pass_through: "
     "true,\n"
     "     streams: [physics]}\n"
-    "  - {name: few, id: 2, steps: [{step: v}], prescale: 3, streams: [physics]}\n";
+    "  - {name: few, id: 2, steps: [{step: v}], prescale: 3, streams: [physics]}\n",
+    "conditions: {beam_line: {x: [0], y: [0], sigma: [0.03]}}\n",
+    "conditions: {beam_line: {x: [0.05], y: [-0.02], sigma: [0.05]}}\n"};
+
+static struct subject lines = {
+    "velo",
+    "streams: [physics]\n"
+    "steps: [{name: t, plugin: hough}]\n"
+    "chains:\n"
+    "  - {name: some, id: 1, steps: [{step: t, cuts: [{value: n_tracks, min: 100}]}], "
+    "pass_through: true,\n"
+    "     streams: [physics]}\n"
+    "  - {name: few, id: 2, steps: [{step: t}], prescale: 3, streams: [physics]}\n",
+    "conditions: {beam_line: {x: [0.4], y: [0.2], sigma: [0.03]}}\n",
+    "conditions: {layer_alignment: {layer: [20, 21], z: [0, 0], dx: [0.1, -0.1], dy: [0, 0.1],\n"
+    "    dz: [0, 0], rx: [0, 0], ry: [0, 0], rz: [0.001, 0]}}\n"};
 
 /* Runs a program of the build; the last line of its output. */
 static int run(const char *arguments, char *ret_line, size_t bytes)
@@ -43,14 +66,13 @@ static int run(const char *arguments, char *ret_line, size_t bytes)
     return WEXITSTATUS(pclose(f));
 }
 
-static void send_rois(const struct server *s, unsigned n, unsigned seed)
+static void send_rois(const struct server *s, const char *preset, unsigned n, unsigned seed)
 {
     char arguments[512], line[256];
 
     snprintf(arguments, sizeof arguments,
-             "trigreplay run --connect %s --preset velo-tracks --rois %u --seed %u --truth none "
-             "--quiet",
-             s->endpoint, n, seed);
+             "trigreplay run --connect %s --preset %s --rois %u --seed %u --truth none --quiet",
+             s->endpoint, preset, n, seed);
     assert_int_equal(run(arguments, line, sizeof line), 0);
 }
 
@@ -101,19 +123,19 @@ static int reproduce_set(const struct server *s, unsigned set, char *line, size_
 
 static void each_set_gives_its_decisions_again(void **state)
 {
+    const struct subject *subject = *state;
     struct server s;
     char line[256];
 
-    (void)state;
-    server_start(&s, config, menu);
-    change(&s, "conditions: {beam_line: {x: [0], y: [0], sigma: [0.03]}}\n");
-    send_rois(&s, N_FIRST, 5);
+    server_start(&s, config, subject->menu);
+    change(&s, subject->first);
+    send_rois(&s, subject->preset, N_FIRST, 5);
     dump(&s, "menu", "menu1.yaml");
     dump(&s, "prescales", "prescales1.yaml");
     dump(&s, "conditions", "conditions1.yaml");
-    change(&s, "conditions: {beam_line: {x: [0.05], y: [-0.02], sigma: [0.05]}}\n");
+    change(&s, subject->second);
     free(server_ask(&s, "prescale few 2 now"));
-    send_rois(&s, N_SECOND, 6);
+    send_rois(&s, subject->preset, N_SECOND, 6);
     dump(&s, "menu", "menu2.yaml");
     dump(&s, "prescales", "prescales2.yaml");
     dump(&s, "conditions", "conditions2.yaml");
@@ -126,7 +148,7 @@ static void each_set_gives_its_decisions_again(void **state)
     assert_int_equal(reproduce_set(&s, 2, line, sizeof line), 0);
     assert_string_equal(line, "40 RoIs decided as before, 0 otherwise, 60 were decided by other "
                               "prescales or conditions\n");
-    server_menu(&s, menu); /* without the conditions decisions differ: the test can fail */
+    server_menu(&s, subject->menu); /* without the conditions decisions differ: the test can fail */
     assert_int_equal(reproduce(&s, "", line, sizeof line), 1);
     assert_null(strstr(line, " 0 otherwise"));
     server_clean(&s);
@@ -134,7 +156,10 @@ static void each_set_gives_its_decisions_again(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_set_gives_its_decisions_again)};
+    const struct CMUnitTest tests[] = {
+        {"vertices", each_set_gives_its_decisions_again, NULL, NULL, &vertices},
+        {"tracks", each_set_gives_its_decisions_again, NULL, NULL, &lines},
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
