@@ -9,8 +9,8 @@
 
 #define UNIT 1e9 /* a service time, in what policy.h takes for ns */
 
-const char *const rule_name[RULES] = {"trigsup", "least in flight", "power of two", "round robin",
-                                      "random"};
+const char *const rule_name[RULES] = {"trigsup",      "rates known", "least in flight",
+                                      "power of two", "round robin", "random"};
 
 struct waiting {
     double came, arrived; /* at the supervisor, at the node */
@@ -45,6 +45,31 @@ static uint32_t any(struct world *w)
     return (uint32_t)(draw(w) * w->s->nodes);
 }
 
+static double mean_time(const struct world *w, uint32_t node)
+{
+    return node == 0 ? w->s->slow : 1;
+}
+
+/* What trigsup would do if it did not have to measure: a bound. */
+static uint32_t first_to_end(struct world *w)
+{
+    double best = INFINITY;
+    uint32_t chosen = 0;
+
+    w->turn++;
+    for (uint32_t k = 0; k < w->s->nodes; k++) {
+        const uint32_t i = (w->turn + k) % w->s->nodes;
+        const double queue = (w->policy[i].in_flight + 1.0) / SIMULATE_SLOTS,
+                     time = mean_time(w, i) * (queue > 1 ? queue : 1);
+
+        if (time < best) {
+            best = time;
+            chosen = i;
+        }
+    }
+    return chosen;
+}
+
 static uint32_t choose(struct world *w)
 {
     uint32_t a = any(w), b = any(w);
@@ -52,6 +77,8 @@ static uint32_t choose(struct world *w)
     switch (w->s->rule) {
     case RULE_TRIGSUP:
         return policy_choose(w->policy, w->s->nodes, 1, &w->turn);
+    case RULE_KNOWN:
+        return first_to_end(w);
     case RULE_LEAST:
         for (uint32_t i = 0; i < w->s->nodes; i++)
             if (w->policy[i].in_flight < w->policy[a].in_flight)
@@ -68,7 +95,7 @@ static uint32_t choose(struct world *w)
 
 static void begin(struct world *w, uint32_t node, uint32_t slot, uint32_t roi, double now)
 {
-    const double mean = node == 0 ? w->s->slow : 1;
+    const double mean = mean_time(w, node);
 
     w->node[node].roi[slot] = roi;
     w->node[node].end[slot] = now + (w->s->is_random ? -log(draw(w)) * mean : mean);

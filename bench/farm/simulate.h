@@ -9,7 +9,7 @@
 #define SIMULATE_NODES 1000u
 #define SIMULATE_SLOTS 4u
 
-enum rule { RULE_TRIGSUP, RULE_LEAST, RULE_TWO, RULE_ROUND_ROBIN, RULE_RANDOM, RULES };
+enum rule { RULE_TRIGSUP, RULE_KNOWN, RULE_LEAST, RULE_TWO, RULE_ROUND_ROBIN, RULE_RANDOM, RULES };
 extern const char *const rule_name[RULES];
 
 struct simulation {
