@@ -44,7 +44,7 @@ static int send_shared(struct clients *c, const struct shm_peer *p, const Trigd_
     if (r < 0)
         return r;
     if (m)
-        n = trigd__v1__from_daemon__pack(m, dst);
+        n = packing_pack(m, dst);
     else
         memcpy(dst, zmq_msg_data(body), n);
     if (shm_region_send(p->region, (uint32_t)n))
@@ -71,15 +71,14 @@ static int send_frames(struct clients *c, const struct peer *peer, zmq_msg_t *bo
 static int pack(struct clients *c, const Trigd__V1__FromDaemon *m, zmq_msg_t *ret_body)
 {
     bool is_small = packing_bound(m) <= sizeof c->packed;
-    size_t n = is_small ? trigd__v1__from_daemon__pack(m, c->packed)
-                        : trigd__v1__from_daemon__get_packed_size(m);
+    size_t n = is_small ? packing_pack(m, c->packed) : trigd__v1__from_daemon__get_packed_size(m);
 
     if (zmq_msg_init_size(ret_body, n) < 0)
         return -errno;
     if (is_small)
         memcpy(zmq_msg_data(ret_body), c->packed, n);
     else
-        trigd__v1__from_daemon__pack(m, zmq_msg_data(ret_body));
+        packing_pack(m, zmq_msg_data(ret_body));
     return 0;
 }
 
