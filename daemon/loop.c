@@ -12,6 +12,7 @@
 #include "base/notify.h"
 #include "base/signals.h"
 #include "clock.h"
+#include "exec/gather.h"
 #include "flow/event_registry.h"
 #include "log.h"
 #include "logsink.h"
@@ -30,6 +31,7 @@ struct loop {
     struct backends *backends; /* with isolation: thread */
     struct devices *devices;
     struct affinity *affinity;
+    struct gather_threads *gather_threads; /* NULL: the configuration has none */
     struct directory *directory;
     struct poison *poison;
     struct change_book *book;
@@ -118,6 +120,19 @@ static int open_devices(struct loop *l)
     return r < 0 ? r : devices_open(&l->base, &l->devices);
 }
 
+static int start_gather_threads(struct loop *l)
+{
+    const uint32_t n = l->config->threads.gather_threads;
+    int r;
+
+    if (!n)
+        return 0;
+    affinity_enter_gather(l->affinity);
+    r = gather_threads_start(n, affinity_spin_ns(l->affinity, l->config), &l->gather_threads);
+    affinity_leave(l->affinity);
+    return r;
+}
+
 static int open_base(struct loop *l)
 {
     const struct config *c = l->config;
@@ -142,6 +157,8 @@ static int open_base(struct loop *l)
         r = streams_open(c, &l->streams);
     if (r == 0)
         r = open_shards(l);
+    if (r == 0)
+        r = start_gather_threads(l);
     if (r == 0)
         r = plugin_host_new(c->plugin_path, c->n_plugin_path, &l->plugins);
     if (r == 0 && !c->security.allow_writable_plugins)
@@ -241,6 +258,7 @@ static int open_menu(struct loop *l)
                                  .devices = l->devices,
                                  .plugins = l->plugins,
                                  .affinity = l->affinity,
+                                 .gather_threads = l->gather_threads,
                                  .book = l->book,
                                  .guests = l->guests};
     struct generation *g;
@@ -331,6 +349,7 @@ void loop_close(struct loop *l)
         if (l->shard[i]) /* its engines go to the keeper, which closes them and ends */
             shard_end(l->shard[i]);
     keeper_stop(l->keeper);
+    gather_threads_stop(l->gather_threads);
     streams_close(l->streams);
     for (uint32_t i = 0; i < l->n_shards; i++)
         shard_close(l->shard[i]);

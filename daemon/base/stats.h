@@ -109,6 +109,7 @@
     X(busy_ns, counter, "time with a batch in flight, ns")                                 \
     X(overlapped, counter, "batches submitted while another was in flight")                \
     X(pulled, counter, "batches whose values the device read from clients' memory itself") \
+    X(gathered, counter, "batches of socket messages that a gather thread laid out")       \
     X(in_flight, gauge, "batches in flight")
 
 #define STATS_WORKER(X)                                                \

@@ -164,13 +164,17 @@
       "cores for the threads of ZeroMQ; empty: the next, one each, a quarter of "                 \
       "all at most")                                                                              \
     X(of, lanes, STRING, "", 0, 0, "cores for lanes, one each in turn; empty: all others")        \
+    X(of, gather, STRING, "", 0, 0, "cores for gather threads; empty: those of lanes")            \
     X(of, shards, U32, "0", 0, SHARDS_MAX,                                                        \
       "I/O threads, each with its part of the pool and its own clients; shard k "                 \
       "listens at ipc://PATH.k and the k-th port after that of a tcp endpoint; 0: "               \
       "one for each core of threads.io, or planned")                                              \
     X(of, zmq_threads, U32, "1", 1, 16, "threads that ZeroMQ moves messages with, of all shards") \
+    X(of, gather_threads, U32, "0", 0, 16,                                                        \
+      "threads that gather batches of socket messages, for all shards; 0: I/O "                   \
+      "threads do")                                                                               \
     X(of, spin_us, U32, "50", 0, 1000000,                                                         \
-      "I/O thread and lanes look for work this long before they sleep, us; on "                   \
+      "I/O, gather and lane threads look for work this long before they sleep, us; on "           \
       "fewer than 4 cores 0")
 
 /* supervisor: the daemon as a node of a farm. */

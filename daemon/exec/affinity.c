@@ -18,8 +18,8 @@
 
 struct affinity {
     hwloc_topology_t topology;
-    hwloc_bitmap_t allowed;        /* where the process may run */
-    hwloc_bitmap_t io, zmq, lanes; /* empty: wherever allowed */
+    hwloc_bitmap_t allowed;                /* where the process may run */
+    hwloc_bitmap_t io, zmq, gather, lanes; /* empty: wherever allowed */
     uint32_t n_shards;
     _Atomic unsigned n_lanes; /* that entered so far: engines are opened on two threads */
 };
@@ -92,8 +92,9 @@ static int read_machine(struct affinity *a)
     a->allowed = hwloc_bitmap_alloc();
     a->io = hwloc_bitmap_alloc();
     a->zmq = hwloc_bitmap_alloc();
+    a->gather = hwloc_bitmap_alloc();
     a->lanes = hwloc_bitmap_alloc();
-    if (!a->allowed || !a->io || !a->zmq || !a->lanes)
+    if (!a->allowed || !a->io || !a->zmq || !a->gather || !a->lanes)
         return -ENOMEM;
     if (hwloc_topology_init(&a->topology) < 0)
         return -ENOMEM;
@@ -125,6 +126,9 @@ int affinity_open(const struct config *c, struct affinity **ret_affinity)
             r = take(a, "threads.zmq", c->threads.zmq, a->zmq);
         if (r == 0)
             r = take(a, "threads.lanes", c->threads.lanes, a->lanes);
+        hwloc_bitmap_copy(a->gather, a->lanes);
+        if (r == 0)
+            r = take(a, "threads.gather", c->threads.gather, a->gather);
     }
     if (r == -EINVAL || r == -ENOMEM) {
         affinity_close(a);
@@ -141,6 +145,7 @@ void affinity_close(struct affinity *a)
     hwloc_bitmap_free(a->allowed);
     hwloc_bitmap_free(a->io);
     hwloc_bitmap_free(a->zmq);
+    hwloc_bitmap_free(a->gather);
     hwloc_bitmap_free(a->lanes);
     if (a->topology)
         hwloc_topology_destroy(a->topology);
@@ -210,10 +215,15 @@ void affinity_enter_zmq(struct affinity *a)
     go(a, a->zmq);
 }
 
+void affinity_enter_gather(struct affinity *a)
+{
+    go(a, a->gather);
+}
+
 void affinity_leave(struct affinity *a)
 {
     if (!hwloc_bitmap_iszero(a->io) || !hwloc_bitmap_iszero(a->zmq) ||
-        !hwloc_bitmap_iszero(a->lanes))
+        !hwloc_bitmap_iszero(a->gather) || !hwloc_bitmap_iszero(a->lanes))
         go(a, a->allowed);
 }
 

@@ -28,6 +28,8 @@ uint32_t affinity_shards(const struct affinity *a, const struct config *c);
 void affinity_be_io(struct affinity *a, uint32_t shard);
 /* The calling thread is where ZeroMQ's threads shall be, until affinity_leave. */
 void affinity_enter_zmq(struct affinity *a);
+/* The same for threads that gather. */
+void affinity_enter_gather(struct affinity *a);
 struct affinity_place { /* of a lane */
     int unit;           /* its core; -1: any */
     uint32_t node;      /* the NUMA node of that, from 0 */

@@ -91,6 +91,7 @@ struct engine_setup {
     const struct devices *devices;
     struct plugin_host *plugins;
     struct affinity *affinity;
+    struct gather_threads *gather_threads; /* NULL: there are none */
     struct change_book *book;
     struct guests *guests; /* NULL: there are none */
 };

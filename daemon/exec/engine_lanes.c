@@ -138,6 +138,7 @@ static int make_part(const struct engine_setup *setup, struct engine *e, uint32_
                             .pool = shard->pool,
                             .regions = shard->regions,
                             .group = &s->group,
+                            .gather_threads = setup->gather_threads,
                             .slots = at->slots,
                             .max_rois = s->batching.max_rois,
                             .product_bytes = s->product_bytes,

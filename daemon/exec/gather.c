@@ -1,46 +1,196 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exec/gather.h"
 
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Where the columns of one input of RoI number `i` lie. */
-static void find_source(struct lane *l, const struct roi *r, const struct group_input *in,
-                        uint32_t i)
+#include "clock.h"
+#include "log.h"
+
+#define WORTH_BYTES (32u << 10) /* of columns: to wake a thread costs as much as to copy them */
+
+/* ---------------------------------------------------------------- a batch */
+
+/* Notes where the columns of one input of RoI number `i` lie.  Returns their bytes. */
+static uint64_t find_source(struct lane *l, struct lane_batch *b, uint32_t input, uint32_t i)
 {
+    const struct group_input *in = &l->s.group->input[input];
+    const struct roi *r = &l->s.pool->rois[b->roi[i]];
     const struct roi_collection *c = lane_collection(l->s.pool, r, in);
-    struct stage_source *source = &l->sources[i];
+    const struct trg_collection *info = kind_info(in->kind);
+    struct stage_source *source = &b->source[input][i];
+    uint64_t bytes = 0;
 
     source->n = c->n;
     source->is_encoded = c->is_encoded;
     source->sent = c->is_encoded ? pool_sent(l->s.pool, r, c) : NULL;
     /* what a client can change is looked at each time, what is kept once */
-    source->guard = in->from < 0 && (r->region || r->unseen >> in->kind & 1) ? &l->guards[i] : NULL;
-    l->guards[i] = (struct stage_guard){.max_layer = l->s.pool->max_layer};
-    for (uint32_t k = 0; c->n && k < kind_info(in->kind)->n_columns; k++)
+    source->guard = in->from < 0 && (r->region || r->unseen >> in->kind & 1) ? &b->guard[i] : NULL;
+    for (uint32_t k = 0; c->n && k < info->n_columns; k++) {
         source->column[k] = pool_column(l->s.pool, in->kind, c, k);
+        bytes += (uint64_t)c->n * trg_column_bytes(&info->column[k]);
+    }
+    return bytes;
 }
 
-static void note_faults(const struct lane *l, const struct lane_batch *b)
+static void note_faults(struct lane_batch *b, const struct stage_source *sources)
 {
     for (uint32_t i = 0; i < b->n; i++)
-        if (l->sources[i].guard && l->guards[i].fault.code)
-            b->fault[i] = l->guards[i].fault;
+        if (sources[i].guard && b->guard[i].fault.code)
+            b->fault[i] = b->guard[i].fault;
 }
 
-void gather_batch(struct lane *l, uint32_t slot)
+/* Copies and checks, on any thread. */
+static void fill(struct lane *l, uint32_t slot)
 {
-    const struct lane_batch *b = &l->batch[slot];
+    struct lane_batch *b = &l->batch[slot];
     struct arena_batch *to = arena_batch(&l->arena, slot);
 
     memset(b->fault, 0, b->n * sizeof *b->fault);
     for (uint32_t k = 0; k < l->s.group->n_inputs; k++) {
-        const struct group_input *in = &l->s.group->input[k];
-
         for (uint32_t i = 0; i < b->n; i++)
-            find_source(l, &l->s.pool->rois[b->roi[i]], in, i);
-        to->input[k].bytes = stage_fill(in->kind, b->n, l->view[slot].infos, l->sources,
-                                        arena_staged(&l->arena, slot, k), &to->input[k].span);
-        note_faults(l, b);
+            b->guard[i] = (struct stage_guard){.max_layer = l->s.pool->max_layer};
+        to->input[k].bytes =
+            stage_fill(l->s.group->input[k].kind, b->n, l->view[slot].infos, b->source[k],
+                       arena_staged(&l->arena, slot, k), &to->input[k].span);
+        note_faults(b, b->source[k]);
     }
     to->is_staged = true;
+}
+
+/* ---------------------------------------------------------------- threads */
+
+struct gather_threads {
+    pthread_mutex_t lock; /* of the list */
+    pthread_cond_t bell;
+    struct gather_job *first, **last;
+    uint32_t n_sleeping;
+    bool is_over;
+    _Atomic uint32_t n_waiting; /* jobs, for threads that look without the lock */
+    uint64_t spin_ns;
+    uint32_t n;
+    pthread_t thread[];
+};
+
+static void put(struct gather_threads *t, struct gather_job *job)
+{
+    bool has_sleeper;
+
+    job->next = NULL;
+    pthread_mutex_lock(&t->lock);
+    *t->last = job;
+    t->last = &job->next;
+    atomic_fetch_add_explicit(&t->n_waiting, 1, memory_order_relaxed);
+    has_sleeper = t->n_sleeping != 0;
+    pthread_mutex_unlock(&t->lock);
+    if (has_sleeper)
+        pthread_cond_signal(&t->bell);
+}
+
+/* Looks for a while whether there is something to take. */
+static void spin(const struct gather_threads *t)
+{
+    const uint64_t until = clock_ns() + t->spin_ns;
+
+    while (!atomic_load_explicit(&t->n_waiting, memory_order_relaxed) && clock_ns() < until)
+        clock_relax();
+}
+
+/* The oldest job; NULL: it is over. */
+static struct gather_job *take(struct gather_threads *t)
+{
+    struct gather_job *job;
+
+    if (t->spin_ns)
+        spin(t);
+    pthread_mutex_lock(&t->lock);
+    while (!t->first && !t->is_over) {
+        t->n_sleeping++;
+        pthread_cond_wait(&t->bell, &t->lock);
+        t->n_sleeping--;
+    }
+    job = t->first;
+    if (job) {
+        t->first = job->next;
+        if (!t->first)
+            t->last = &t->first;
+        atomic_fetch_sub_explicit(&t->n_waiting, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&t->lock);
+    return job;
+}
+
+static void *work(void *arg)
+{
+    struct gather_threads *t = arg;
+    const struct gather_job *job;
+
+    while ((job = take(t)) != NULL) {
+        struct lane *l = job->lane;
+        const uint32_t slot = job->slot;
+
+        if (!atomic_load(&l->is_void))
+            fill(l, slot);
+        lane_pass(l, slot); /* the job is the lane's again */
+    }
+    return NULL;
+}
+
+int gather_threads_start(uint32_t n, uint64_t spin_ns, struct gather_threads **ret_threads)
+{
+    struct gather_threads *t = calloc(1, sizeof *t + n * sizeof t->thread[0]);
+    int r = t ? 0 : -ENOMEM;
+
+    if (r < 0)
+        return r;
+    t->last = &t->first;
+    t->spin_ns = spin_ns;
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->bell, NULL);
+    while (r == 0 && t->n < n) {
+        r = -pthread_create(&t->thread[t->n], NULL, work, t);
+        t->n += r == 0;
+    }
+    if (r < 0) {
+        log_error("gather", "cannot start a gather thread", "error=\"%s\"", strerror(-r));
+        gather_threads_stop(t);
+        return r;
+    }
+    *ret_threads = t;
+    return 0;
+}
+
+void gather_threads_stop(struct gather_threads *t)
+{
+    if (!t)
+        return;
+    pthread_mutex_lock(&t->lock);
+    t->is_over = true;
+    pthread_cond_broadcast(&t->bell);
+    pthread_mutex_unlock(&t->lock);
+    for (uint32_t i = 0; i < t->n; i++)
+        pthread_join(t->thread[i], NULL);
+    pthread_cond_destroy(&t->bell);
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
+void gather_batch(struct lane *l, uint32_t slot)
+{
+    struct lane_batch *b = &l->batch[slot];
+    uint64_t bytes = 0;
+
+    for (uint32_t k = 0; k < l->s.group->n_inputs; k++)
+        for (uint32_t i = 0; i < b->n; i++)
+            bytes += find_source(l, b, k, i);
+    if (l->s.gather_threads && bytes >= WORTH_BYTES) {
+        stats_add(&l->s.stats->gathered, 1);
+        b->job = (struct gather_job){.lane = l, .slot = slot};
+        put(l->s.gather_threads, &b->job);
+        return;
+    }
+    fill(l, slot);
+    lane_pass(l, slot);
 }

@@ -41,6 +41,30 @@ static void find_parts(struct lane *l, uint32_t slot)
         v->results[m] = arena_results(&l->arena, slot, m);
 }
 
+static int open_batch(const struct lane *l, struct lane_batch *b)
+{
+    const uint32_t n = l->s.max_rois;
+
+    b->roi = calloc(n, sizeof *b->roi);
+    b->fault = calloc(n, sizeof *b->fault);
+    b->guard = calloc(n, sizeof *b->guard);
+    for (uint32_t k = 0; k < l->s.group->n_inputs; k++) {
+        b->source[k] = calloc(n, sizeof *b->source[k]);
+        if (!b->source[k])
+            return -ENOMEM;
+    }
+    return b->roi && b->fault && b->guard ? 0 : -ENOMEM;
+}
+
+static void close_batch(struct lane_batch *b)
+{
+    free(b->roi);
+    free(b->fault);
+    free(b->guard);
+    for (uint32_t k = 0; k < ARENA_INPUTS_MAX; k++)
+        free(b->source[k]);
+}
+
 int lane_open(const struct lane_setup *setup, struct lane **ret_lane)
 {
     struct lane *l = aligned_alloc(_Alignof(struct lane), sizeof *l);
@@ -52,21 +76,15 @@ int lane_open(const struct lane_setup *setup, struct lane **ret_lane)
     memset(l, 0, sizeof *l);
     l->s = *setup;
     l->fd = -1;
+    pthread_mutex_init(&l->order, NULL);
     find_members(l);
     group_shape(setup->group, setup->slots, setup->max_rois, setup->product_bytes, &shape);
     r = arena_file(&shape, &l->fd);
     if (r == 0)
         r = arena_map(&shape, l->fd, &l->arena);
-    l->sources = calloc(setup->max_rois, sizeof *l->sources);
-    l->guards = calloc(setup->max_rois, sizeof *l->guards);
-    if (r == 0 && (!l->sources || !l->guards))
-        r = -ENOMEM;
     for (uint32_t i = 0; r == 0 && i < setup->slots; i++) {
         find_parts(l, i);
-        l->batch[i].roi = calloc(setup->max_rois, sizeof *l->batch[i].roi);
-        l->batch[i].fault = calloc(setup->max_rois, sizeof *l->batch[i].fault);
-        if (!l->batch[i].roi || !l->batch[i].fault)
-            r = -ENOMEM;
+        r = open_batch(l, &l->batch[i]);
     }
     if (r < 0) {
         lane_close(l);
@@ -76,19 +94,28 @@ int lane_open(const struct lane_setup *setup, struct lane **ret_lane)
     return 0;
 }
 
+/* A gather thread may have the batch still, or be just about to. */
+static void await_gathered(struct lane *l, uint32_t slot)
+{
+    atomic_store(&l->is_void, true);
+    while (atomic_load_explicit(&l->batch[slot].is_ahead, memory_order_acquire))
+        clock_relax_long();
+    pthread_mutex_lock(&l->order); /* until it has left lane_pass */
+    pthread_mutex_unlock(&l->order);
+}
+
 void lane_close(struct lane *l)
 {
     if (!l)
         return;
+    for (uint32_t i = 0; i < ARENA_SLOTS_MAX; i++) {
+        await_gathered(l, i);
+        close_batch(&l->batch[i]);
+    }
     arena_unmap(&l->arena);
     if (l->fd >= 0)
         close(l->fd);
-    for (uint32_t i = 0; i < ARENA_SLOTS_MAX; i++) {
-        free(l->batch[i].roi);
-        free(l->batch[i].fault);
-    }
-    free(l->sources);
-    free(l->guards);
+    pthread_mutex_destroy(&l->order);
     free(l);
 }
 
@@ -232,8 +259,6 @@ void lane_submit(struct lane *l, uint64_t now_ns)
     struct arena_batch *b = arena_batch(&l->arena, slot);
 
     *b = (struct arena_batch){.n = l->batch[slot].n};
-    if (l->batch[slot].is_gathered_here)
-        gather_batch(l, slot);
     l->batch[slot].closed_ns = now_ns;
     l->batch[slot].expected_ns = cost_of(l, l->batch[slot].items, now_ns);
     add_load(l, (int64_t)l->batch[slot].expected_ns, 1);
@@ -241,9 +266,28 @@ void lane_submit(struct lane *l, uint64_t now_ns)
     if (l->taken == 1)
         l->oldest_ns = now_ns;
     atomic_fetch_add_explicit(&l->load.submitted, 1, memory_order_relaxed);
-    ring_push(&arena_link(&l->arena)->in, slot);
-    ring_wake(&arena_link(&l->arena)->in, &arena_link(&l->sibling[0]->arena)->bell);
     stats_set(&l->s.stats->in_flight, l->taken);
+    atomic_store_explicit(&l->batch[slot].is_ahead, true, memory_order_relaxed);
+    if (l->batch[slot].is_gathered_here)
+        gather_batch(l, slot);
+    else
+        lane_pass(l, slot);
+}
+
+void lane_pass(struct lane *l, uint32_t slot)
+{
+    struct ring *in = &arena_link(&l->arena)->in;
+
+    pthread_mutex_lock(&l->order);
+    l->batch[slot].is_ready = true;
+    for (struct lane_batch *b = &l->batch[l->next_in]; b->is_ready; b = &l->batch[l->next_in]) {
+        b->is_ready = false;
+        ring_push(in, l->next_in);
+        l->next_in = (l->next_in + 1) % l->s.slots;
+        ring_wake(in, &arena_link(&l->sibling[0]->arena)->bell);
+        atomic_store_explicit(&b->is_ahead, false, memory_order_release);
+    }
+    pthread_mutex_unlock(&l->order);
 }
 
 /* ---------------------------------------------------------------- a batch back */
@@ -265,7 +309,8 @@ bool lane_finished(struct lane *l, struct lane_done *ret_done)
     const struct arena_batch *b = arena_batch(&l->arena, l->first);
     uint64_t now;
 
-    if (!l->taken || ring_is_empty(&arena_link(&l->arena)->out))
+    if (!l->taken || ring_is_empty(&arena_link(&l->arena)->out) ||
+        atomic_load_explicit(&l->batch[l->first].is_ahead, memory_order_acquire))
         return false;
     now = clock_ns();
     look_at_oldest(l, ret_done);
@@ -279,6 +324,7 @@ bool lane_orphan(struct lane *l, struct lane_done *ret_done)
 {
     if (!l->taken)
         return false;
+    await_gathered(l, l->first);
     look_at_oldest(l, ret_done);
     ret_done->error = -EOWNERDEAD;
     ret_done->begun_ns = ret_done->ended_ns = ret_done->closed_ns;
@@ -419,7 +465,8 @@ void lane_drop(struct lane *l)
 
 void lane_restart(struct lane *l)
 {
-    l->first = l->taken = l->failures = 0;
+    l->first = l->taken = l->failures = l->next_in = 0;
+    atomic_store(&l->is_void, false);
     atomic_store(&l->load.expected_ns, 0);
     atomic_store(&l->load.submitted, 0);
     stats_set(&l->s.stats->in_flight, 0);

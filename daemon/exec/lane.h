@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lane.h - the front's side of a lane: fills batches for its runner, reads results back.
  *
- * On the I/O thread of its shard only, but for opening and closing.  The runner (runner.h) works on
- * the arenas of all shards in a worker process, or in a thread of this one.  Batches come back in
- * the order in which they were given.  What comes back are claims: lane_take checks each before it
- * enters an RoI's record.
+ * On the I/O thread of its shard only, but for opening and closing, and lane_pass.  The runner
+ * (runner.h) works on the arenas of all shards in a worker process, or in a thread of this one.
+ * Batches come back in the order in which they were given.  What comes back are claims: lane_take
+ * checks each before it enters an RoI's record.
  */
 #ifndef TRIGD_LANE_H
 #define TRIGD_LANE_H
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,6 +33,7 @@ struct lane_load { /* of one lane, for the lanes of other shards at the same run
     _Atomic uint32_t submitted;                         /* batches since the runner started */
 };
 
+struct gather_threads;
 struct lane_setup {
     uint32_t shard, n_shards;
     struct pool *pool;
@@ -41,10 +44,17 @@ struct lane_setup {
     const struct conditions *conditions; /* that a fresh runner warms up with; they outlive it */
     struct guest_gate *gate;             /* of the device's guest; NULL: it has none */
     bool warm_up;
+    struct gather_threads *gather_threads; /* of the front (gather.h); NULL: there are none */
     const uint64_t
         *guess_ns;          /* what a batch takes in the step's lanes, while none was seen there */
     struct lane_cost *cost; /* shared by the lanes of the step on this device */
     struct stats_lane *stats;
+};
+
+struct gather_job { /* a batch that waits for a gather thread */
+    struct gather_job *next;
+    struct lane *lane;
+    uint32_t slot;
 };
 
 struct lane_batch { /* the front's books of a batch in flight */
@@ -56,6 +66,11 @@ struct lane_batch { /* the front's books of a batch in flight */
     bool is_gathered_here;     /* no worker reaches the columns of some RoI */
     uint64_t conditions;       /* key of the set whose tables the slot has */
     struct check_fault *fault; /* [max_rois]: found by gather.c, where no worker can write */
+    struct stage_source *source[ARENA_INPUTS_MAX]; /* [max_rois], by input: of gather.c */
+    struct stage_guard *guard;                     /* [max_rois], scratch of gather.c */
+    struct gather_job job;
+    bool is_ready;         /* gathered, and waits for those before it; under `order` */
+    _Atomic bool is_ahead; /* its runner has not been given it yet */
 };
 
 struct lane_member { /* one step of the group */
@@ -92,8 +107,9 @@ struct lane {
     uint32_t taken;                  /* batches out */
     uint64_t product_used;           /* of the batch that is filled */
     uint64_t room[ARENA_INPUTS_MAX]; /* items that it still takes */
-    struct stage_source *sources;    /* [max_rois], scratch of gather.c */
-    struct stage_guard *guards;      /* the same */
+    pthread_mutex_t order;           /* of batches on their way to the runner */
+    uint32_t next_in;                /* slot that is the runner's next; under `order` */
+    _Atomic bool is_void;            /* its runner is gone: nothing needs to be gathered */
 };
 
 /* The collection of an RoI that an input of its group gathers. */
@@ -124,6 +140,9 @@ bool lane_put(struct lane *l, uint32_t roi);
 uint32_t lane_filled(const struct lane *l);
 /* Hands it over. */
 void lane_submit(struct lane *l, uint64_t now_ns);
+/* A submitted batch is complete: its runner gets it after those that were submitted before it.  On
+ * any thread. */
+void lane_pass(struct lane *l, uint32_t slot);
 
 struct lane_done { /* a batch that came back */
     uint32_t n;
@@ -138,7 +157,8 @@ bool lane_finished(struct lane *l, struct lane_done *ret_done);
  * co-located client is not allowed, see the `fault` of the head's step. */
 int lane_take(struct lane *l, uint32_t i);
 void lane_release(struct lane *l);
-/* The oldest batch of a lane whose runner is gone: as lane_finished, with -EOWNERDEAD. */
+/* The oldest batch of a lane whose runner is gone: as lane_finished, with -EOWNERDEAD.  Waits for
+ * a gather thread that has it. */
 bool lane_orphan(struct lane *l, struct lane_done *ret_done);
 void lane_drop(struct lane *l); /* done with that one */
 /* Starts anew with empty rings, and is up: a fresh runner has the arena. */

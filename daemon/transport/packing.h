@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* packing.h - an answer to bytes.
  *
- * Decisions are most of all answers: they are written field by field, in a sixth of the
+ * Decisions are most of all answers: they are written field by field, in a fifth of the
  * instructions that protobuf-c takes with its descriptors, and without telling their size first.
  * The bytes are the same.
  */

@@ -16,8 +16,12 @@ static char pin_auto[] = "auto", pin_none[] = "none", nothing[] = "";
 
 static struct config config_of(char *pin, char *io, char *lanes)
 {
-    return (struct config){
-        .threads = {.pin = pin, .io = io, .zmq = nothing, .lanes = lanes, .zmq_threads = 1}};
+    return (struct config){.threads = {.pin = pin,
+                                       .io = io,
+                                       .zmq = nothing,
+                                       .gather = nothing,
+                                       .lanes = lanes,
+                                       .zmq_threads = 1}};
 }
 
 /* hwloc then describes this machine, and binds no thread. */
@@ -162,6 +166,12 @@ static void test_wrong_lists(void **state)
         struct affinity *a = NULL;
 
         snprintf(list, sizeof list, "%s", wrong[i]);
+        assert_int_equal(affinity_open(&c, &a), -EINVAL);
+        c.threads.io = nothing;
+        assert_int_equal(affinity_open(&c, &a), 0);
+        affinity_close(a);
+        a = NULL;
+        c.threads.gather = list;
         assert_int_equal(affinity_open(&c, &a), -EINVAL);
         assert_null(a);
     }
