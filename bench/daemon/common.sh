@@ -29,21 +29,26 @@ cp "$root"/configs/menus/*.yaml "$folder"
 # the value of a number in the replayer's report
 value() { grep -o "\"$1\":[0-9.]*" "$folder/report.json" | cut -d: -f2; }
 
-# plan LANES ZMQ_THREADS CLIENTS: cores, where there are enough; for $shards I/O threads (default 1)
+# plan LANES ZMQ_THREADS CLIENTS: cores, where there are enough; for $shards I/O threads (default 1) and $gather gather
+# threads (default 0)
 plan() {
-    local io=${shards:-1} first
+    local io=${shards:-1} gather=${gather:-0} first
 
     clients=$3 zmq=$2
     threads="zmq_threads: $zmq" place=
     if [ "$cores" -lt 16 ] || [ "$gpus" -eq 0 ]; then
         clients=$((cores / 4 > 1 ? cores / 4 : 1))
         [ "$cores" -ge 8 ] || threads="zmq_threads: 1"
-        threads="$threads, shards: $io"
+        threads="$threads, shards: $io, gather_threads: $gather"
         return 0
     fi
     # lanes that look for work keep their cores busy, so nobody else should be there
-    first=$((io + zmq + $1)) # core of the clients
+    first=$((io + zmq + $1)) # core of the clients, or of gather threads
     threads="$threads, spin_us: 1000, shards: $io, io: \"0-$((io - 1))\", zmq: \"$io-$((io + zmq - 1))\", lanes: \"$((io + zmq))-$((first - 1))\""
+    if [ "$gather" -gt 0 ]; then
+        threads="$threads, gather_threads: $gather, gather: \"$first-$((first + gather - 1))\""
+        first=$((first + gather))
+    fi
     [ "$first" -ge "$cores" ] || place="taskset -c $first-$((cores - 1))"
 }
 
@@ -56,6 +61,7 @@ menu: $1.yaml
 pool: {rois: 65536, mbytes: 4096}
 clients: {credits: $4, max_layer: 63, max_items: ${max_items:-65536}, shm_mbytes: 512}
 workers: {pinned_mbytes: ${pinned:-4096}}
+isolation: ${isolation:-process}
 devices: [$2]
 batching: {$3, max_kbytes: 65536}
 threads: {$threads}

@@ -12,10 +12,10 @@
 #include "echo.h"
 #include "result.h"
 
-#define RATE_GOAL 0.9  /* of the throughput of the echo that decodes */
-#define SINK_GOAL 0.85 /* of that of the sink, which decodes and answers a decision */
-#define P99_GOAL  1.5  /* times its p99 at the same load */
-#define LOAD      0.5  /* the load: this much of its throughput */
+#define RATE_GOAL 0.9 /* of the throughput of the echo that decodes */
+#define SINK_GOAL 0.9 /* of that of the sink, which decodes and answers a decision */
+#define P99_GOAL  1.5 /* times the p99 of an echo, bare or decoding, at the same load */
+#define LOAD      0.5 /* the load: this much of the throughput of the echo that decodes */
 
 static const char *const name[SERVER_KINDS] = {"echo", "echo and decode", "decode and answer",
                                                "trigd"};
@@ -136,16 +136,22 @@ static void judge_rate(struct bench *b, const char *size, const struct figures *
     write_figure(b, size, &row, &full[SERVER_TRIGD].rate, &full[other].rate);
 }
 
-static void write_load(struct bench *b, const char *size, const struct figures *mine,
-                       const struct figures *theirs)
+/* Says and writes how late trigd's answers are beside those of an echo at the same rate. */
+static void judge_load(struct bench *b, const char *size, const struct figures *load,
+                       enum server_kind other)
 {
-    struct row row = {
-        .figure = "p50 at half load", .unit = "us", .goal = 0, .other = SERVER_DECODE};
+    const bool is_bare = other == SERVER_ECHO;
+    const struct figures *mine = &load[SERVER_TRIGD], *theirs = &load[other];
+    const double ratio = result_median(&mine->p99) / result_median(&theirs->p99);
+    struct row row = {.unit = "us", .goal = 0, .other = other};
 
+    printf("p99 of trigd is %.2f of \"%s\" (goal <= %g: %s)\n", ratio, name[other], P99_GOAL,
+           ratio <= P99_GOAL ? "met" : "NOT met");
+    row.figure = is_bare ? "p50 at half load, beside the bare echo" : "p50 at half load";
     write_figure(b, size, &row, &mine->p50, &theirs->p50);
-    row.figure = "p99.9 at half load";
+    row.figure = is_bare ? "p99.9 at half load, beside the bare echo" : "p99.9 at half load";
     write_figure(b, size, &row, &mine->p999, &theirs->p999);
-    row.figure = "p99 at half load";
+    row.figure = is_bare ? "p99 at half load, beside the bare echo" : "p99 at half load";
     row.goal = P99_GOAL;
     write_figure(b, size, &row, &mine->p99, &theirs->p99);
 }
@@ -155,7 +161,7 @@ static int measure_size(struct bench *b, const char *size)
     static const struct row cpu = {
         .figure = "processor time of a decision", .unit = "us", .other = SERVER_DECODE};
     struct figures full[SERVER_KINDS], load[SERVER_KINDS];
-    double ratio, rate;
+    double rate;
     char title[160];
     int r = measure(b, 0, full);
 
@@ -174,10 +180,8 @@ static int measure_size(struct bench *b, const char *size)
         return r;
     snprintf(title, sizeof title, "%s, %s: at %.0f messages/s", b->transport, size, rate);
     print_table(title, load, true);
-    ratio = result_median(&load[SERVER_TRIGD].p99) / result_median(&load[SERVER_DECODE].p99);
-    printf("p99 of trigd is %.2f of the echo that decodes (goal <= %g: %s)\n", ratio, P99_GOAL,
-           ratio <= P99_GOAL ? "met" : "NOT met");
-    write_load(b, size, &load[SERVER_TRIGD], &load[SERVER_DECODE]);
+    judge_load(b, size, load, SERVER_ECHO);
+    judge_load(b, size, load, SERVER_DECODE);
     return 0;
 }
 
