@@ -41,11 +41,13 @@ TRG_KERNEL5(dbt_layers, (const trg_u8, data), (trg_u32, numbers), (float, hits),
 
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
     if (par.windows) {
-        dbt_host_layers(x, y, z, layer, base, n, &par, numbers, hits,
-                        trees + TRG_GID * DBT_LAYERS * 2u,
-                        (struct dbt_extent *)(void *)(trees + par.n_rois * DBT_LAYERS * 2u) +
-                            TRG_GID * DBT_LAYERS,
-                        counts);
+        const struct dbt_input in = {x, y, z, layer, n};
+        const struct dbt_layout sorted = {
+            numbers, counts, hits, trees + TRG_GID * DBT_LAYERS * 2u,
+            (struct dbt_extent *)(void *)(trees + par.n_rois * DBT_LAYERS * 2u) +
+                TRG_GID * DBT_LAYERS};
+
+        dbt_host_layers(&in, base, &par, &sorted);
         return;
     }
 #endif
@@ -124,6 +126,32 @@ TRG_FN struct dbt_extent dbt_extent_of(const struct dbt_view v, trg_u32 t)
     return e;
 }
 
+struct dbt_reach { /* a box, and its image where it crosses phi = +-pi */
+    struct dbt_box box;
+    float low2, high2; /* in phi: of the image; nothing is within 1e30, -1e30 */
+    float least, most; /* in phi: of both */
+};
+
+TRG_FN struct dbt_reach dbt_reach_of(const struct dbt_box box)
+{
+    const float turn = box.high[0] > DBT_PI ? -DBT_TURN : DBT_TURN;
+    const trg_u32 wraps = box.high[0] > DBT_PI || box.low[0] < -DBT_PI;
+    struct dbt_reach r;
+
+    r.box = box;
+    r.low2 = wraps ? box.low[0] + turn : 1e30f;
+    r.high2 = wraps ? box.high[0] + turn : -1e30f;
+    r.least = r.low2 < box.low[0] ? r.low2 : box.low[0];
+    r.most = r.high2 > box.high[0] ? r.high2 : box.high[0];
+    return r;
+}
+
+TRG_FN trg_u32 dbt_is_within(const struct dbt_reach r, float phi, float s)
+{
+    return s >= r.box.low[1] && s <= r.box.high[1] &&
+           ((phi >= r.box.low[0] && phi <= r.box.high[0]) || (phi >= r.low2 && phi <= r.high2));
+}
+
 /* Hits of tree t that are a doublet with hit i; their numbers go to `row`, behind the `found` that
  * are there. Returns how many have been found then. */
 TRG_FN trg_u32 dbt_search(const struct dbt_view v, const struct dbt_cuts cuts,
@@ -132,26 +160,19 @@ TRG_FN trg_u32 dbt_search(const struct dbt_view v, const struct dbt_cuts cuts,
 {
     const trg_u32 base = v.trees[2u * t], n = v.trees[2u * t + 1u];
     TRG_GLOBAL const float *phi_of = v.nodes + base, *s_of = phi_of + v.room;
-    const struct dbt_box box = dbt_box_of(cuts, pair, i, dbt_extent_of(v, t));
-    const float turn = box.high[0] > DBT_PI ? -DBT_TURN : DBT_TURN;
-    const trg_u32 wraps = box.high[0] > DBT_PI || box.low[0] < -DBT_PI;
-    const float low2 = wraps ? box.low[0] + turn : 1e30f;
-    const float high2 = wraps ? box.high[0] + turn : -1e30f;
-    const float least = low2 < box.low[0] ? low2 : box.low[0];
-    const float most = high2 > box.high[0] ? high2 : box.high[0];
+    const struct dbt_reach r = dbt_reach_of(dbt_box_of(cuts, pair, i, dbt_extent_of(v, t)));
     trg_u32 stack[KD_LEVELS_MAX];
     trg_u32 depth = 0u, node = 0u;
 
-    if (n == 0u || !(box.low[1] <= box.high[1]))
+    if (n == 0u || !(r.box.low[1] <= r.box.high[1]))
         return found;
     for (;;) {
         const float phi = phi_of[node], s = s_of[node];
         const trg_u32 by_phi = kd_levels(node + 1u) & 1u, l = 2u * node + 1u;
-        const trg_u32 left = l < n && (by_phi ? !(phi < least) : !(s < box.low[1]));
-        const trg_u32 right = l + 1u < n && (by_phi ? !(phi > most) : !(s > box.high[1]));
+        const trg_u32 left = l < n && (by_phi ? !(phi < r.least) : !(s < r.box.low[1]));
+        const trg_u32 right = l + 1u < n && (by_phi ? !(phi > r.most) : !(s > r.box.high[1]));
 
-        if (s >= box.low[1] && s <= box.high[1] &&
-            ((phi >= box.low[0] && phi <= box.high[0]) || (phi >= low2 && phi <= high2))) {
+        if (dbt_is_within(r, phi, s)) {
             const trg_u32 o = v.ids[base + node];
 
             if (dbt_accepts(cuts, pair, i, dbt_load(v, o))) {
@@ -294,8 +315,9 @@ TRG_KERNEL8(dbt_one_core, (const trg_u8, data), (const float, hits), (const trg_
             (struct dbt_summary, summaries), (trg_u8, out), (struct dbt_par, par))
 {
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-    dbt_host_fill(hits, numbers, trees, counts, TRG_OFFSETS(data, par.in), row, summaries, out,
-                  &par);
+    const struct dbt_sorted in = {hits, numbers, trees, counts, TRG_OFFSETS(data, par.in)};
+
+    dbt_host_fill(&in, row, summaries, out, &par);
 #else
     /* other devices have no use for it */
     (void)data;

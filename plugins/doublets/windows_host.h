@@ -53,19 +53,39 @@ static inline void dbt_reach_out(struct dbt_extent *e, const struct dbt_hit h)
     e->z_high = h.z > e->z_high ? h.z : e->z_high;
 }
 
-/* dbt_layers for one RoI: hits in order of (layer, phi), in counts where each number of a hit
- * went, and where the hits of each layer are. */
-static inline void dbt_host_layers(const float *x, const float *y, const float *z,
-                                   const trg_u16 *layer, trg_u32 base, trg_u32 n,
-                                   const struct dbt_par *par, trg_u32 *numbers, float *hits,
-                                   trg_u32 *trees, struct dbt_extent *extents, trg_u32 *counts)
+struct dbt_input { /* the n hits of one RoI */
+    const float *x, *y, *z;
+    const trg_u16 *layer;
+    trg_u32 n;
+};
+
+struct dbt_layout { /* what dbt_layers writes */
+    trg_u32 *numbers, *counts;
+    float *hits;
+    trg_u32 *trees; /* of the RoI */
+    struct dbt_extent *extents;
+};
+
+static inline struct dbt_hit dbt_input_hit(const struct dbt_input *in, const struct dbt_par *par,
+                                           trg_u32 i)
 {
+    return dbt_about_beam(par->cuts, in->x[i], in->y[i], in->z[i]);
+}
+
+/* dbt_layers for one RoI, whose hits begin at `base`: hits in order of (layer, phi), in counts
+ * where each number of a hit went, and where the hits of each layer are. */
+static inline void dbt_host_layers(const struct dbt_input *in, trg_u32 base,
+                                   const struct dbt_par *par, const struct dbt_layout *to)
+{
+    const trg_u32 n = in->n;
+    trg_u32 *numbers = to->numbers;
+    float *hits = to->hits;
     trg_u64 *words = (trg_u64 *)(void *)(numbers + 2u * (size_t)par->room) + base;
     trg_u32 begin[DBT_LAYERS + 2u] = {0}, at[DBT_LAYERS + 1u];
 
     for (trg_u32 i = 0; i < n; i++) {
-        const struct dbt_hit h = dbt_about_beam(par->cuts, x[i], y[i], z[i]);
-        const trg_u32 l = layer[i] < DBT_LAYERS && dbt_is_good(h) ? layer[i] : DBT_LAYERS;
+        const struct dbt_hit h = dbt_input_hit(in, par, i);
+        const trg_u32 l = in->layer[i] < DBT_LAYERS && dbt_is_good(h) ? in->layer[i] : DBT_LAYERS;
 
         numbers[base + i] = l;
         begin[l + 1u]++;
@@ -75,7 +95,7 @@ static inline void dbt_host_layers(const float *x, const float *y, const float *
         at[l] = begin[l];
     }
     for (trg_u32 i = 0; i < n; i++) {
-        const struct dbt_hit h = dbt_about_beam(par->cuts, x[i], y[i], z[i]);
+        const struct dbt_hit h = dbt_input_hit(in, par, i);
 
         words[at[numbers[base + i]]++] = (trg_u64)kd_key(dbt_phi(h.x, h.y)) << 32 | i;
     }
@@ -84,24 +104,24 @@ static inline void dbt_host_layers(const float *x, const float *y, const float *
 
         if (l < DBT_LAYERS) {
             dbt_sort_words(words + begin[l], begin[l + 1u] - begin[l]);
-            trees[2u * l] = base + begin[l];
-            trees[2u * l + 1u] = begin[l + 1u] - begin[l];
+            to->trees[2u * l] = base + begin[l];
+            to->trees[2u * l + 1u] = begin[l + 1u] - begin[l];
         }
         for (trg_u32 p = begin[l]; p < begin[l + 1u]; p++) {
             const trg_u32 i = (trg_u32)words[p];
-            struct dbt_hit h = dbt_about_beam(par->cuts, x[i], y[i], z[i]);
+            const struct dbt_hit h = dbt_input_hit(in, par, i);
 
             hits[base + p] = h.x;
             hits[par->room + base + p] = h.y;
             hits[2u * (size_t)par->room + base + p] = h.z;
             hits[3u * (size_t)par->room + base + p] = h.r;
             hits[4u * (size_t)par->room + base + p] = kd_unkey((trg_u32)(words[p] >> 32));
-            counts[base + i] = p;
+            to->counts[base + i] = p;
             numbers[par->room + base + p] = i;
             dbt_reach_out(&extent, h);
         }
         if (l < DBT_LAYERS)
-            extents[l] = extent;
+            to->extents[l] = extent;
     }
     for (trg_u32 l = 0; l <= DBT_LAYERS; l++)
         for (trg_u32 p = begin[l]; p < begin[l + 1u]; p++)
@@ -111,6 +131,13 @@ static inline void dbt_host_layers(const float *x, const float *y, const float *
 struct dbt_columns { /* the hits of one RoI */
     const float *x, *y, *z, *r, *phi;
     const trg_u32 *number;
+};
+
+struct dbt_seek { /* the partners of hit i on the outer layer of a pair */
+    const struct dbt_columns *columns;
+    struct dbt_cuts cuts;
+    struct dbt_pair pair;
+    struct dbt_hit i;
 };
 
 /* The first place in [begin, end) whose phi is not below the limit; no branch depends on a hit. */
@@ -159,13 +186,12 @@ static inline __mmask16 dbt_accepts_vector(const struct dbt_columns *c, trg_u32 
 }
 #endif
 
-/* Appends the numbers of hits in [begin, end) that are a doublet with hit i and whose phi is not
- * above `most` to a row of n. */
-static inline trg_u32 dbt_scan(const struct dbt_columns *c, const struct dbt_cuts cuts,
-                               const struct dbt_pair pair, const struct dbt_hit i, trg_u32 begin,
-                               trg_u32 end, float most, trg_u32 *row, trg_u32 n)
+/* Appends the numbers of hits from place p to `end` that are a doublet with hit i and whose phi is
+ * not above `most` to a row of n. */
+static inline trg_u32 dbt_scan(const struct dbt_seek s, trg_u32 p, trg_u32 end, float most,
+                               trg_u32 *row, trg_u32 n)
 {
-    trg_u32 p = begin;
+    const struct dbt_columns *c = s.columns;
 
 #if defined(__AVX512F__)
     for (; p < end && c->phi[p] <= most; p += DBT_VECTOR) {
@@ -174,7 +200,7 @@ static inline trg_u32 dbt_scan(const struct dbt_columns *c, const struct dbt_cut
 
         in = _mm512_mask_cmp_ps_mask(in, _mm512_maskz_loadu_ps(in, c->phi + p),
                                      _mm512_set1_ps(most), _CMP_LE_OQ);
-        in = dbt_accepts_vector(c, p, in, cuts, pair, i);
+        in = dbt_accepts_vector(c, p, in, s.cuts, s.pair, s.i);
         _mm512_storeu_si512(
             row + n, _mm512_maskz_compress_epi32(in, _mm512_maskz_loadu_epi32(in, c->number + p)));
         n += (trg_u32)__builtin_popcount(in);
@@ -184,7 +210,7 @@ static inline trg_u32 dbt_scan(const struct dbt_columns *c, const struct dbt_cut
         const struct dbt_hit o = {c->x[p], c->y[p], c->z[p], c->r[p], c->phi[p]};
 
         row[n] = c->number[p];
-        n += dbt_accepts(cuts, pair, i, o);
+        n += dbt_accepts(s.cuts, s.pair, s.i, o);
     }
 #endif
     return n;
@@ -216,6 +242,7 @@ static inline trg_u32 dbt_row(const struct dbt_columns *c, const struct dbt_par 
 
     for (trg_u32 k = 0; k < par->n_pairs; k++) {
         const struct dbt_pair pair = par->pair[k];
+        const struct dbt_seek seek = {c, par->cuts, pair, i};
         const trg_u32 begin = trees[2u * pair.outer] - base;
         const trg_u32 end = begin + trees[2u * pair.outer + 1u];
         const float reach = pair.phi_road + 1e-5f;
@@ -231,12 +258,11 @@ static inline trg_u32 dbt_row(const struct dbt_columns *c, const struct dbt_par 
             low = box.low[0];
             high = box.high[0];
         }
-        n = dbt_scan(c, par->cuts, pair, i, dbt_first(c->phi, begin, end, low), end, high, row, n);
+        n = dbt_scan(seek, dbt_first(c->phi, begin, end, low), end, high, row, n);
         if (high > DBT_PI)
-            n = dbt_scan(c, par->cuts, pair, i, begin, end, high - DBT_TURN, row, n);
+            n = dbt_scan(seek, begin, end, high - DBT_TURN, row, n);
         else if (low < -DBT_PI)
-            n = dbt_scan(c, par->cuts, pair, i, dbt_first(c->phi, begin, end, low + DBT_TURN), end,
-                         4.0f, row, n);
+            n = dbt_scan(seek, dbt_first(c->phi, begin, end, low + DBT_TURN), end, 4.0f, row, n);
     }
     return n;
 }
@@ -273,18 +299,24 @@ static inline void dbt_sort_row(trg_u32 *row, trg_u32 n, trg_u32 *to, trg_u32 ke
 }
 #endif
 
+struct dbt_sorted { /* what dbt_layers wrote, and where the hits of each RoI began */
+    const float *hits;
+    const trg_u32 *numbers, *trees, *counts, *offsets;
+};
+
 /* dbt_count, dbt_sum, dbt_offsets and dbt_fill of all RoIs at once.  `row` has room for the hits of
  * any RoI, and one more. */
-static inline void dbt_host_fill(const float *hits, const trg_u32 *numbers, const trg_u32 *trees,
-                                 const trg_u32 *counts, const trg_u32 *offsets_in, trg_u32 *row,
+static inline void dbt_host_fill(const struct dbt_sorted *in, trg_u32 *row,
                                  struct dbt_summary *summaries, unsigned char *out,
                                  const struct dbt_par *par)
 {
+    const float *hits = in->hits;
+    const trg_u32 *numbers = in->numbers, *trees = in->trees, *counts = in->counts;
     trg_u32 *offsets = (trg_u32 *)(void *)(out + par->out.offsets);
     trg_u32 sum = 0;
 
     for (trg_u32 roi = 0; roi < par->n_rois; roi++, trees += 2u * DBT_LAYERS) {
-        const trg_u32 base = offsets_in[roi], n_hits = offsets_in[roi + 1u] - base;
+        const trg_u32 base = in->offsets[roi], n_hits = in->offsets[roi + 1u] - base;
         const size_t room = par->room;
         const struct dbt_extent *extents =
             (const struct dbt_extent *)(const void *)(trees +

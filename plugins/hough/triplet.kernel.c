@@ -302,6 +302,31 @@ TRG_GROUP_FN void ht_make_tracks(const struct ht_view v, const struct hg_input i
 
 /* ---------------------------------------------------------------- roads */
 
+#if !defined(__CUDACC__)
+struct ht_begun { /* roads of an RoI, those that go on, and their counts in shared memory */
+    TRG_GLOBAL struct ht_road *road;
+    TRG_GLOBAL trg_u32 *next;
+    TRG_LOCAL trg_u32 *n_roads, *n_next;
+};
+
+/* Begins roads at those of the hits from <= h < to of station `behind` that find a triplet. */
+TRG_FN void ht_begin_roads(const struct ht_view v, const struct ht_par par,
+                           TRG_GLOBAL const struct ht_stations *stations, trg_u32 from, trg_u32 to,
+                           trg_u32 behind, const struct ht_begun b)
+{
+    for (trg_u32 h = from + TRG_LID; h < to; h += TRG_LSIZE) {
+        const struct ht_triplet t = ht_find_triplet(v, par, stations, h, behind);
+
+        if (t.second != HT_NONE) {
+            const trg_u32 at = TRG_ATOMIC_ADD_LOCAL(b.n_roads, 1u);
+
+            ht_begin_road(v, h, t, &b.road[at]);
+            b.next[TRG_ATOMIC_ADD_LOCAL(b.n_next, 1u)] = at;
+        }
+    }
+}
+#endif
+
 /* One group an RoI: all stations, and roads that begin two stations behind.  Behind the last
  * station of the wide pass begin those that have two hits on one.  Then tracks are made of the
  * roads. */
@@ -356,16 +381,9 @@ TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hit
         ht_warp_begin_roads(v, par, &stations[roi], &desks[TRG_LID / HT_WARP], from, to, behind,
                             road, &n_roads, next, &n_next);
 #else
-        for (trg_u32 h = from + TRG_LID; h < to; h += TRG_LSIZE) {
-            const struct ht_triplet t = ht_find_triplet(v, par, &stations[roi], h, behind);
+        const struct ht_begun begun = {road, next, &n_roads, &n_next};
 
-            if (t.second != HT_NONE) {
-                const trg_u32 at = TRG_ATOMIC_ADD_LOCAL(&n_roads, 1u);
-
-                ht_begin_road(v, h, t, &road[at]);
-                next[TRG_ATOMIC_ADD_LOCAL(&n_next, 1u)] = at;
-            }
-        }
+        ht_begin_roads(v, par, &stations[roi], from, to, behind, begun);
 #endif
         TRG_BARRIER();
         if (TRG_LID == 0u)

@@ -76,6 +76,17 @@ struct kdq_gang {
     trg_u32 mask;       /* CUDA: the gang's lanes of the warp */
 };
 
+TRG_FN struct kdq_gang kdq_gang_of(trg_u32 size, trg_u32 item)
+{
+    struct kdq_gang g;
+
+    g.size = size;
+    g.lane = item % size;
+    g.first = item - g.lane;
+    g.mask = (size < 32u ? (1u << size) - 1u : 0xffffffffu) << (g.first & 31u);
+    return g;
+}
+
 /* What the work-items of the gang before this one found, and all of it: points in the low half,
  * children in the high half. */
 TRG_GROUP_FN trg_u32 kdq_gang_scan(TRG_LOCAL trg_u32 *scratch, const struct kdq_gang g,
@@ -121,36 +132,67 @@ TRG_GROUP_FN trg_u32 kdq_gang_scan(TRG_LOCAL trg_u32 *scratch, const struct kdq_
 #define KDQ_STEPS(scratch, g, own) trg_group_max(scratch, own)
 #endif
 
-/* One level: tests `size` nodes of `from`; their children go to `to`, points found to `results`.
- * Returns the number of children, which may be larger than the room. */
+struct kdq_query { /* one of a gang */
+    struct kdq_tree tree;
+    struct kdq_box box;
+    TRG_GLOBAL const trg_u32 *ids;
+    TRG_GLOBAL trg_u32 *results;
+    trg_u32 at; /* where its results begin */
+};
+
+struct kdq_level { /* `size` nodes that a gang tests in `steps`, and where their children go */
+    TRG_GLOBAL const trg_u32 *from;
+    TRG_GLOBAL trg_u32 *to;
+    trg_u32 steps, size;
+};
+
+/* Tests the nodes of a level; adds the points found to the results.  Returns the number of
+ * children, which may be larger than the room. */
 TRG_GROUP_FN trg_u32 kdq_one_level(TRG_LOCAL trg_u32 *scratch, const struct kdq_gang g,
-                                   const struct kdq_tree t, const struct kdq_box b,
-                                   const struct kdq_par par, trg_u32 steps, trg_u32 size,
-                                   TRG_GLOBAL const trg_u32 *from, TRG_GLOBAL trg_u32 *to,
-                                   trg_u32 *found, TRG_GLOBAL const trg_u32 *ids,
-                                   TRG_GLOBAL trg_u32 *results, trg_u32 at)
+                                   const struct kdq_query q, const struct kdq_par par,
+                                   const struct kdq_level l, trg_u32 *found)
 {
     trg_u32 next = 0u;
 
-    for (trg_u32 s = 0u; s < steps; s++) {
+    for (trg_u32 s = 0u; s < l.steps; s++) {
         const trg_u32 i = s * g.size + g.lane;
-        const trg_u32 node = i < size ? from[i] : 0u;
-        const trg_u32 what = i < size ? kdq_test(t, b, par, node) : 0u;
+        const trg_u32 node = i < l.size ? l.from[i] : 0u;
+        const trg_u32 what = i < l.size ? kdq_test(q.tree, q.box, par, node) : 0u;
         trg_u32 total;
         const trg_u32 before = kdq_gang_scan(scratch, g, what, &total);
         trg_u32 place = next + (before >> 16);
 
         if (par.fill && what & KDQ_INSIDE)
-            results[at + *found + (before & 0xffffu)] = ids[t.base + node];
+            q.results[q.at + *found + (before & 0xffffu)] = q.ids[q.tree.base + node];
         if (what & KDQ_LEFT && place < par.front_room)
-            to[place] = 2u * node + 1u;
+            l.to[place] = 2u * node + 1u;
         place += what & KDQ_LEFT ? 1u : 0u;
         if (what & KDQ_RIGHT && place < par.front_room)
-            to[place] = 2u * node + 2u;
+            l.to[place] = 2u * node + 2u;
         *found += total & 0xffffu;
         next += total >> 16;
     }
     return next;
+}
+
+/* A query with more nodes on a level than fit, depth first by one work-item: counts its points, and
+ * writes them level by level. */
+TRG_FN trg_u32 kdq_over(const struct kdq_query q, const struct kdq_par par)
+{
+    trg_u32 level[KD_LEVELS_MAX], sum = 0u;
+
+    for (trg_u32 l = 0u; l < par.levels; l++)
+        level[l] = 0u;
+    kdq_depth_first(q.tree, q.box, par, level, 0u, q.ids, q.results);
+    for (trg_u32 l = 0u; l < par.levels; l++) {
+        const trg_u32 here = level[l];
+
+        level[l] = q.at + sum;
+        sum += here;
+    }
+    if (par.fill)
+        kdq_depth_first(q.tree, q.box, par, level, 1u, q.ids, q.results);
+    return sum;
 }
 
 /* fronts: two swap buffers for each gang of the launch. */
@@ -162,48 +204,38 @@ TRG_KERNEL8(kdq_bfs, (const float, nodes), (const trg_u32, ids), (const trg_u32,
     const trg_u32 size = par.gang < TRG_LSIZE ? par.gang : TRG_LSIZE, gangs = TRG_LSIZE / size;
     TRG_GLOBAL trg_u32 *front = fronts + (TRG_GID * gangs + TRG_LID / size) * 2u * par.front_room;
     TRG_GLOBAL trg_u32 *totals = counts + par.levels * par.query_room;
-    struct kdq_gang g;
+    const struct kdq_gang g = kdq_gang_of(size, TRG_LID);
 
-    g.size = size;
-    g.lane = TRG_LID % size;
-    g.first = TRG_LID - g.lane;
-    g.mask = (size < 32u ? (1u << size) - 1u : 0xffffffffu) << (g.first & 31u);
     for (trg_u32 first = TRG_GID * gangs; first < par.n_queries; first += TRG_GROUPS * gangs) {
-        const trg_u32 q = first + TRG_LID / size, mine = q < par.n_queries ? 1u : 0u;
-        const struct kdq_box b = kdq_load(boxes, par, mine ? q : first);
-        const struct kdq_tree t = kdq_tree_of(nodes, trees, tree_of[mine ? q : first]);
-        const trg_u32 at = par.fill && mine ? totals[q] : 0u;
-        trg_u32 n = mine && t.n > 0u ? 1u : 0u, found = 0u, which = 0u, over = 0u, steps;
+        const trg_u32 number = first + TRG_LID / size, mine = number < par.n_queries ? 1u : 0u;
+        const trg_u32 q = mine ? number : first; /* all of a group go on together */
+        struct kdq_query query;
+        struct kdq_level level;
+        trg_u32 n, found = 0u, which = 0u, over = 0u;
 
+        query.box = kdq_load(boxes, par, q);
+        query.tree = kdq_tree_of(nodes, trees, tree_of[q]);
+        query.ids = ids;
+        query.results = results;
+        query.at = par.fill ? totals[q] : 0u;
+        n = mine && query.tree.n > 0u ? 1u : 0u;
         if (n && g.lane == 0u)
             front[0] = 0u;
         KDQ_GANG_SYNC(g);
-        steps = KDQ_STEPS(scratch, g, n);
-        while (steps) {
-            n = kdq_one_level(scratch, g, t, b, par, steps, n, front + which * par.front_room,
-                              front + (1u - which) * par.front_room, &found, ids, results, at);
+        level.steps = KDQ_STEPS(scratch, g, n);
+        while (level.steps) {
+            level.size = n;
+            level.from = front + which * par.front_room;
+            level.to = front + (1u - which) * par.front_room;
+            n = kdq_one_level(scratch, g, query, par, level, &found);
             over |= n > par.front_room ? 1u : 0u;
             n = over ? 0u : n;
             which = 1u - which;
             KDQ_GANG_SYNC(g);
-            steps = KDQ_STEPS(scratch, g, (n + size - 1u) / size);
+            level.steps = KDQ_STEPS(scratch, g, (n + size - 1u) / size);
         }
-        if (over && g.lane == 0u) {
-            trg_u32 level[KD_LEVELS_MAX], sum = 0u;
-
-            for (trg_u32 l = 0u; l < par.levels; l++)
-                level[l] = 0u;
-            kdq_depth_first(t, b, par, level, 0u, ids, results);
-            for (trg_u32 l = 0u; l < par.levels; l++) {
-                const trg_u32 here = level[l];
-
-                level[l] = at + sum;
-                sum += here;
-            }
-            found = sum;
-            if (par.fill)
-                kdq_depth_first(t, b, par, level, 1u, ids, results);
-        }
+        if (over && g.lane == 0u)
+            found = kdq_over(query, par);
         if (!par.fill && mine && g.lane == 0u)
             totals[q] = found;
         KDQ_GANG_SYNC(g);

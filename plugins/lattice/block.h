@@ -161,21 +161,26 @@ TRG_FN void lt_tile_store(TRG_LOCAL const float *tile, TRG_GLOBAL lt_number *to,
     }
 }
 
-LT_GROUP_FN void lt_tile_steps(TRG_LOCAL float *tile, TRG_LOCAL trg_u8 *what,
-                               TRG_LOCAL trg_u32 *total, TRG_GLOBAL const lt_number *g,
+struct lt_desk {              /* of a group, in shared memory */
+    TRG_LOCAL float *tile;    /* [9][LT_TILE_CELLS] */
+    TRG_LOCAL trg_u8 *what;   /* [LT_TILE_CELLS] */
+    TRG_LOCAL trg_u32 *total; /* [2 * LT_BLOCK_MAX] */
+};
+
+LT_GROUP_FN void lt_tile_steps(const struct lt_desk d, TRG_GLOBAL const lt_number *g,
                                TRG_GLOBAL lt_number *to, TRG_GLOBAL const trg_u8 *kind,
                                TRG_GLOBAL trg_u32 *sums, const struct lt_par par, trg_u32 group)
 {
-    lt_tile_load(tile, what, g, kind, par, group);
+    lt_tile_load(d.tile, d.what, g, kind, par, group);
     for (trg_u32 i = TRG_LID; i < 2u * LT_BLOCK_MAX; i += TRG_LSIZE)
-        total[i] = 0u;
+        d.total[i] = 0u;
     TRG_BARRIER();
     for (trg_u32 s = 0u; s < par.steps; s++) {
-        lt_tile_cells(tile, what, total + 2u * s, sums, par, s, group);
+        lt_tile_cells(d.tile, d.what, d.total + 2u * s, sums, par, s, group);
         TRG_BARRIER();
     }
-    lt_tile_store(tile, to, par, group);
+    lt_tile_store(d.tile, to, par, group);
     for (trg_u32 s = TRG_LID; s < par.steps; s += TRG_LSIZE)
-        lt_add_words(sums, par.step + s, group, total[2u * s], total[2u * s + 1u]);
+        lt_add_words(sums, par.step + s, group, d.total[2u * s], d.total[2u * s + 1u]);
 }
 #endif

@@ -27,8 +27,9 @@ TRG_KERNEL4(lt_block, (const lt_number, g), (lt_number, to), (const trg_u8, kind
     TRG_SHARED float tile[9 * LT_TILE_CELLS];
     TRG_SHARED trg_u8 what[LT_TILE_CELLS];
     TRG_SHARED trg_u32 total[2 * LT_BLOCK_MAX];
+    const struct lt_desk desk = {tile, what, total};
 
-    lt_tile_steps(tile, what, total, g, to, kind, sums, par, par.first_tile + TRG_GID);
+    lt_tile_steps(desk, g, to, kind, sums, par, par.first_tile + TRG_GID);
 }
 
 /* The push before the first step of a submission. */

@@ -21,10 +21,11 @@ TRG_FN trg_u32 vx_is_primary(struct vx_point q, struct vx_surroundings s, float 
     for (trg_u32 k = 0u; k < s.n_pv; k++) {
         TRG_GLOBAL const struct vx_vertex *v = &s.pvs[k];
         const float dx = q.x - v->x, dy = q.y - v->y, dz = q.z - v->z;
+        const struct vx_cov cov = {v->cov[0], v->cov[1], v->cov[2],
+                                   v->cov[3], v->cov[4], v->cov[5]};
 
-        if (dx * dx + dy * dy + dz * dz < sigmas2 * (v->cov[0] + v->cov[1] + v->cov[2]) &&
-            vx_significance2(v->cov[0], v->cov[1], v->cov[2], v->cov[3], v->cov[4], v->cov[5], dx,
-                             dy, dz) < sigmas2)
+        if (dx * dx + dy * dy + dz * dz < sigmas2 * (cov.xx + cov.yy + cov.zz) &&
+            vx_significance2(cov, dx, dy, dz) < sigmas2)
             return 1u;
     }
     return 0u;

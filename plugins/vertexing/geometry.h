@@ -274,14 +274,17 @@ TRG_FN struct vx_step vx_solve(TRG_LOCAL const trg_i64 *s)
     return r;
 }
 
+struct vx_cov { /* mm^2, as in struct vx_vertex */
+    float xx, yy, zz, xy, xz, yz;
+};
+
 /* How far (dx, dy, dz) is from a vertex in units of the vertex's error along that way, squared:
- * d^4 / (d^T C d).  xx yy zz xy xz yz as in struct vx_vertex. */
-TRG_FN float vx_significance2(float xx, float yy, float zz, float xy, float xz, float yz, float dx,
-                              float dy, float dz)
+ * d^4 / (d^T C d). */
+TRG_FN float vx_significance2(const struct vx_cov c, float dx, float dy, float dz)
 {
     const float d2 = dx * dx + dy * dy + dz * dz;
-    const float along = xx * dx * dx + yy * dy * dy + zz * dz * dz +
-                        2.0f * (xy * dx * dy + xz * dx * dz + yz * dy * dz);
+    const float along = c.xx * dx * dx + c.yy * dy * dy + c.zz * dz * dz +
+                        2.0f * (c.xy * dx * dy + c.xz * dx * dz + c.yz * dy * dz);
 
     return along > 0.0f ? d2 * (d2 / along) : 0.0f;
 }

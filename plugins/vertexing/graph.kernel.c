@@ -44,6 +44,20 @@ TRG_FN struct vx_share vx_share_of(trg_u32 n, trg_u32 part, trg_u32 parts)
     return s;
 }
 
+TRG_FN trg_u32 vx_at_most(trg_u32 n, trg_u32 limit)
+{
+    return n < limit ? n : limit;
+}
+
+/* A word of a row without the track itself, which is number `self` of the word, or VX_TILE. */
+TRG_FN trg_u32 vx_others(TRG_LOCAL const struct vx_four *stage, trg_u32 at, trg_u32 m,
+                         const struct vx_line a, trg_u32 self, const struct vx_par par)
+{
+    const trg_u32 word = vx_row_word(stage, at, m, a, self, par);
+
+    return self < VX_TILE ? word & ~(1u << self) : word;
+}
+
 /* Full: every pair is computed twice, once from each side; no work-item needs another's result. */
 TRG_KERNEL5(vx_adjacency_full, (const trg_u8, data), (const float, tracks),
             (const trg_u32, selected), (const struct vx_counts, counts), (trg_u32, matrix),
@@ -57,7 +71,7 @@ TRG_KERNEL5(vx_adjacency_full, (const trg_u8, data), (const float, tracks),
     TRG_GLOBAL trg_u32 *out = matrix + first * par.words_room;
 
     for (trg_u32 panel = share.first; panel < share.panels; panel += share.step) {
-        const trg_u32 low = panel * VX_PANEL, end = n - low < VX_PANEL ? n : low + VX_PANEL;
+        const trg_u32 low = panel * VX_PANEL, end = low + vx_at_most(n - low, VX_PANEL);
 
         vx_stage(tracks, par.items_room, list + low, end - low, par.doca_sigmas > 0.0f, stage);
         TRG_BARRIER();
@@ -66,16 +80,25 @@ TRG_KERNEL5(vx_adjacency_full, (const trg_u8, data), (const float, tracks),
             const struct vx_line a = vx_load(tracks, par.items_room, list[i]);
 
             for (trg_u32 at = low; at < end; at += VX_TILE) {
-                const trg_u32 m = end - at < VX_TILE ? end - at : VX_TILE;
+                const trg_u32 m = vx_at_most(end - at, VX_TILE);
                 const trg_u32 self = i >= at && i - at < VX_TILE ? i - at : VX_TILE;
-                const trg_u32 word = vx_row_word(stage, at - low, m, a, self, par);
 
                 out[vx_word_at(VX_LAYOUT_FULL, n, i, at / VX_TILE)] =
-                    self < VX_TILE ? word & ~(1u << self) : word;
+                    vx_others(stage, at - low, m, a, self, par);
             }
         }
         TRG_BARRIER();
     }
+}
+
+/* Column k of a tile whose rows are in shared memory. */
+TRG_FN trg_u32 vx_column_of(TRG_LOCAL const trg_u32 *bits, trg_u32 k)
+{
+    trg_u32 word = 0u;
+
+    for (trg_u32 i = 0u; i < VX_TILE; i++)
+        word |= (bits[i] >> k & 1u) << i;
+    return word;
 }
 
 /* Compute-symmetric: a team of 32 work-items computes a tile on or above the diagonal and writes it
@@ -86,7 +109,7 @@ TRG_KERNEL5(vx_adjacency_compute, (const trg_u8, data), (const float, tracks),
 {
     TRG_SHARED struct vx_four stage[VX_STAGE_COLUMNS * VX_FOURS];
     TRG_SHARED trg_u32 turned[VX_TEAMS * VX_TILE];
-    const trg_u32 size = TRG_LSIZE < VX_TILE ? TRG_LSIZE : VX_TILE;
+    const trg_u32 size = vx_at_most(TRG_LSIZE, VX_TILE);
     const trg_u32 teams = TRG_LSIZE / size, team = TRG_LID / size, lane = TRG_LID % size;
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     const trg_u32 first = TRG_BEGIN(data, par.in, roi), n = counts[roi].n_selected;
@@ -96,15 +119,14 @@ TRG_KERNEL5(vx_adjacency_compute, (const trg_u8, data), (const float, tracks),
     TRG_LOCAL trg_u32 *bits = turned + team * VX_TILE;
 
     for (trg_u32 panel = share.first; panel < share.panels; panel += share.step) {
-        const trg_u32 low = panel * VX_PANEL, end = n - low < VX_PANEL ? n : low + VX_PANEL;
+        const trg_u32 low = panel * VX_PANEL, end = low + vx_at_most(n - low, VX_PANEL);
 
         vx_stage(tracks, par.items_room, list + low, end - low, par.doca_sigmas > 0.0f, stage);
         TRG_BARRIER();
         for (trg_u32 from = share.row_part * teams; from * VX_TILE < end;
              from += share.row_parts * teams)
             for (trg_u32 at = low; at < end; at += VX_TILE) {
-                const trg_u32 top = (from + team) * VX_TILE,
-                              m = end - at < VX_TILE ? end - at : 32u;
+                const trg_u32 top = (from + team) * VX_TILE, m = vx_at_most(end - at, VX_TILE);
                 const trg_u32 above = top <= at ? 1u : 0u; /* or on the diagonal: to be done */
 
                 for (trg_u32 i = lane; i < VX_TILE; i += size) {
@@ -112,22 +134,16 @@ TRG_KERNEL5(vx_adjacency_compute, (const trg_u8, data), (const float, tracks),
                     trg_u32 word = 0u;
 
                     if (above && top + i < n) {
-                        word =
-                            vx_row_word(stage, at - low, m,
-                                        vx_load(tracks, par.items_room, list[top + i]), self, par);
-                        word = self < VX_TILE ? word & ~(1u << self) : word;
+                        word = vx_others(stage, at - low, m,
+                                         vx_load(tracks, par.items_room, list[top + i]), self, par);
                         out[vx_word_at(VX_LAYOUT_COMPUTE, n, top + i, at / VX_TILE)] = word;
                     }
                     bits[i] = word;
                 }
                 TRG_BARRIER();
-                for (trg_u32 k = lane; k < m && above && top < at; k += size) {
-                    trg_u32 word = 0u;
-
-                    for (trg_u32 i = 0u; i < VX_TILE; i++)
-                        word |= (bits[i] >> k & 1u) << i;
-                    out[vx_word_at(VX_LAYOUT_COMPUTE, n, at + k, top / VX_TILE)] = word;
-                }
+                for (trg_u32 k = lane; k < m && above && top < at; k += size)
+                    out[vx_word_at(VX_LAYOUT_COMPUTE, n, at + k, top / VX_TILE)] =
+                        vx_column_of(bits, k);
                 TRG_BARRIER();
             }
         TRG_BARRIER();
@@ -147,7 +163,7 @@ TRG_KERNEL5(vx_adjacency_memory, (const trg_u8, data), (const float, tracks),
     TRG_GLOBAL trg_u32 *out = matrix + first * par.words_room;
 
     for (trg_u32 panel = share.first; panel < share.panels; panel += share.step) {
-        const trg_u32 low = panel * VX_PANEL, end = n - low < VX_PANEL ? n : low + VX_PANEL;
+        const trg_u32 low = panel * VX_PANEL, end = low + vx_at_most(n - low, VX_PANEL);
 
         vx_stage(tracks, par.items_room, list + low, end - low, par.doca_sigmas > 0.0f, stage);
         TRG_BARRIER();
@@ -158,7 +174,7 @@ TRG_KERNEL5(vx_adjacency_memory, (const trg_u8, data), (const float, tracks),
             const trg_u32 top = i & ~(VX_TILE - 1u);
 
             for (trg_u32 at = top > low ? top : low; at < end; at += VX_TILE) {
-                const trg_u32 m = end - at < VX_TILE ? end - at : VX_TILE;
+                const trg_u32 m = vx_at_most(end - at, VX_TILE);
                 const trg_u32 self = at == top ? i - top : VX_TILE;
                 const trg_u32 word = vx_row_word(stage, at - low, m, a, self, par);
 
@@ -348,11 +364,11 @@ TRG_FN float vx_mass_of(TRG_LOCAL const trg_i64 *p)
 TRG_FN struct vx_vertex vx_flight(struct vx_vertex v, struct vx_vertex pv)
 {
     const float dx = v.x - pv.x, dy = v.y - pv.y, dz = v.z - pv.z;
+    const struct vx_cov cov = {v.cov[0] + pv.cov[0], v.cov[1] + pv.cov[1], v.cov[2] + pv.cov[2],
+                               v.cov[3] + pv.cov[3], v.cov[4] + pv.cov[4], v.cov[5] + pv.cov[5]};
 
     v.flight = trg_sqrt(dx * dx + dy * dy + dz * dz);
-    v.significance = trg_sqrt(vx_significance2(
-        v.cov[0] + pv.cov[0], v.cov[1] + pv.cov[1], v.cov[2] + pv.cov[2], v.cov[3] + pv.cov[3],
-        v.cov[4] + pv.cov[4], v.cov[5] + pv.cov[5], dx, dy, dz));
+    v.significance = trg_sqrt(vx_significance2(cov, dx, dy, dz));
     return v;
 }
 

@@ -287,10 +287,12 @@ TRG_KERNEL8(vx_prepare, (const trg_u8, data), (float, tracks), (float, sorted), 
         used = sigmas = 0u;
     TRG_BARRIER();
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+    struct vx_prepared to = {tracks, entry_z, entry_weight, begin, 0u};
+
     for (trg_u32 i = first; i < end; i += VX_LANES)
         mine += vx_host_prepare(data, (const float[]){beam_x, beam_y}, par, i,
-                                end - i < VX_LANES ? end - i : VX_LANES, grid.width, tracks,
-                                entry_z, entry_weight, begin, &errors);
+                                end - i < VX_LANES ? end - i : VX_LANES, grid.width, &to);
+    errors = to.errors;
 #else
     for (trg_u32 i = first + TRG_LID; i < end; i += TRG_LSIZE) {
         const struct vx_closest c = vx_approach(data, beam_x, beam_y, par, i);

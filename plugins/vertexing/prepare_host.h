@@ -65,11 +65,15 @@ static inline void vx_store_lanes(const struct vx_lanes *q, trg_u32 room, trg_u3
     memcpy(entry_weight + i, q->weight, n * sizeof(trg_u32));
 }
 
+struct vx_prepared { /* what vx_prepare writes */
+    float *tracks, *entry_z;
+    trg_u32 *entry_weight, *cells;
+    trg_u32 errors; /* sum of those in the histogram */
+};
+
 /* The n <= 16 tracks from `i` on; returns how many are in the histogram. */
 static inline trg_u32 vx_host_prepare(const trg_u8 *data, const float *beam, struct vx_par par,
-                                      trg_u32 i, trg_u32 n, float width, float *tracks,
-                                      float *entry_z, trg_u32 *entry_weight, trg_u32 *cells,
-                                      trg_u32 *errors)
+                                      trg_u32 i, trg_u32 n, float width, struct vx_prepared *to)
 {
     float copy[10][VX_LANES] = {{0}};
     trg_u32 hits[VX_LANES] = {0};
@@ -86,14 +90,14 @@ static inline trg_u32 vx_host_prepare(const trg_u8 *data, const float *beam, str
     }
     vx_lanes_of(t, beam, par, width, &q);
     if (n == VX_LANES) /* of a length that the compiler knows */
-        vx_store_lanes(&q, par.items_room, i, VX_LANES, tracks, entry_z, entry_weight);
+        vx_store_lanes(&q, par.items_room, i, VX_LANES, to->tracks, to->entry_z, to->entry_weight);
     else
-        vx_store_lanes(&q, par.items_room, i, n, tracks, entry_z, entry_weight);
+        vx_store_lanes(&q, par.items_room, i, n, to->tracks, to->entry_z, to->entry_weight);
     for (trg_u32 k = 0u; k < n; k++) {
         used += (trg_u32)q.seeds[k];
-        *errors +=
+        to->errors +=
             q.seeds[k] && par.width_rule == VX_WIDTH_OPTIMUM ? vx_error_quanta(q.sz2[k]) : 0u;
-        cells[q.cell[k]]++;
+        to->cells[q.cell[k]]++;
     }
     return used;
 }

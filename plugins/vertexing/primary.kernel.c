@@ -75,7 +75,7 @@ TRG_GROUP_FN struct vx_own vx_count_own(TRG_GLOBAL const float *sorted, trg_u32 
     const struct vx_vertex three[3] = {v, below, above};
     trg_u32 own[2] = {0u, 0u};
 
-    vx_host_own(sorted, room, w.from, w.to, w.in, three, end2, fits2, own);
+    vx_host_own(sorted + w.from, room, w.to - w.from, w.in, three, end2, fits2, own);
     n.below = own[0];
     n.above = own[1];
 #else
@@ -159,6 +159,49 @@ TRG_KERNEL7(vx_fit_primary, (const trg_u8, data), (const float, sorted), (const 
 
 /* ---------------------------------------------------------------- which of them stay */
 
+struct vx_fits { /* of an RoI, in shared memory: z, its variance, and tracks, 0 for what is dropped
+                  */
+    TRG_LOCAL const float *z, *var;
+    TRG_LOCAL const trg_u32 *tracks;
+};
+
+/* The numbers of those of n fits that have tracks, in order of z: fits may have passed each other.
+ * Returns how many. */
+TRG_FN trg_u32 vx_order_fits(const struct vx_fits f, trg_u32 n, TRG_LOCAL trg_u32 *order)
+{
+    trg_u32 m = 0u;
+
+    for (trg_u32 k = 0u; k < n; k++) {
+        trg_u32 at = m;
+
+        if (!f.tracks[k])
+            continue;
+        for (; at > 0u && f.z[order[at - 1u]] > f.z[k]; at--)
+            order[at] = order[at - 1u];
+        order[at] = k;
+        m++;
+    }
+    return m;
+}
+
+/* Of neighbours among the first m that are one vertex, leaves the one with more tracks. */
+TRG_FN trg_u32 vx_merge_fits(const struct vx_fits f, trg_u32 m, float merge,
+                             TRG_LOCAL trg_u32 *order)
+{
+    trg_u32 kept = 0u;
+
+    for (trg_u32 j = 0u; j < m; j++) {
+        const trg_u32 k = order[j], last = order[kept > 0u ? kept - 1u : 0u];
+        const float d = f.z[k] - f.z[last];
+
+        if (kept > 0u && d * d < merge * merge * (f.var[k] + f.var[last]))
+            order[kept - 1u] = f.tracks[k] > f.tracks[last] ? k : last;
+        else
+            order[kept++] = k;
+    }
+    return kept;
+}
+
 /* One group an RoI: drops fits that failed, lie away from the beam line, have too few tracks, or
  * are the lesser of two that are one; the others go back to the list of seeds, in order of z. */
 TRG_KERNEL5(vx_prune, (const trg_u8, data), (const struct vx_grid, grids),
@@ -201,34 +244,9 @@ TRG_KERNEL5(vx_prune, (const trg_u8, data), (const struct vx_grid, grids),
         tracks[k] = order[k] ? 0u : tracks[k];
     TRG_BARRIER();
     if (TRG_LID == 0u) {
-        trg_u32 m = 0u;
+        const struct vx_fits f = {z, var, tracks};
 
-        for (trg_u32 k = 0u; k < n; k++) { /* by z: fits may have passed each other */
-            trg_u32 at = m;
-
-            if (!tracks[k])
-                continue;
-            for (; at > 0u && z[order[at - 1u]] > z[k]; at--)
-                order[at] = order[at - 1u];
-            order[at] = k;
-            m++;
-        }
-        kept = 0u;
-        for (trg_u32 j = 0u; j < m; j++) {
-            const trg_u32 k = order[j];
-
-            if (kept > 0u) {
-                const trg_u32 last = order[kept - 1u];
-                const float d = z[k] - z[last];
-
-                if (d * d < par.pv_merge * par.pv_merge * (var[k] + var[last])) {
-                    if (tracks[k] > tracks[last])
-                        order[kept - 1u] = k;
-                    continue;
-                }
-            }
-            order[kept++] = k;
-        }
+        kept = vx_merge_fits(f, vx_order_fits(f, n, order), par.pv_merge, order);
         /* where nothing goes, another fit would give the same */
         counts[TRG_GID].settled = kept == n && !par.fresh;
         counts[TRG_GID].n_seeds = kept;
@@ -246,6 +264,29 @@ TRG_KERNEL5(vx_prune, (const trg_u8, data), (const struct vx_grid, grids),
 }
 
 /* ---------------------------------------------------------------- what belongs to which */
+
+struct vx_nearest { /* the primary vertex that a track misses least, in its own errors */
+    trg_u32 pv;
+    float chi2, r2; /* as in struct vx_miss; chi2 of 3e38: there is none */
+};
+
+TRG_FN struct vx_nearest vx_nearest_of(const struct vx_line l, TRG_LOCAL const float *x,
+                                       TRG_LOCAL const float *y, TRG_LOCAL const float *z,
+                                       trg_u32 n)
+{
+    struct vx_nearest best = {0u, 3e38f, 0.0f};
+
+    for (trg_u32 k = 0u; k < n; k++) {
+        const struct vx_miss m = vx_from(l, x[k], y[k], z[k]);
+
+        if (m.chi2 < best.chi2) {
+            best.chi2 = m.chi2;
+            best.r2 = m.r2;
+            best.pv = k;
+        }
+    }
+    return best;
+}
 
 /* One group an RoI: for each track the primary vertex that it misses least, in its own errors; how
  * many are displaced; and the list, in order, of those that may come from a secondary vertex.  Two
@@ -276,25 +317,16 @@ TRG_KERNEL6(vx_associate, (const trg_u8, data), (const float, tracks),
     TRG_BARRIER();
     for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
         const struct vx_line l = vx_load(tracks, par.items_room, first + i);
-        float best = 3e38f, ip2 = 0.0f;
-        trg_u32 pv = 0u, takes;
+        const struct vx_nearest v = vx_nearest_of(l, px, py, pz, n_pv);
+        const trg_u32 takes =
+            n_pv && v.chi2 >= near2 && v.chi2 < far2 && v.r2 < par.ip_limit * par.ip_limit;
 
-        for (trg_u32 k = 0u; k < n_pv; k++) {
-            const struct vx_miss m = vx_from(l, px[k], py[k], pz[k]);
-
-            if (m.chi2 < best) {
-                best = m.chi2;
-                ip2 = m.r2;
-                pv = k;
-            }
+        if (n_pv && v.chi2 < 3e38f) {
+            count += v.r2 >= par.displaced_ip * par.displaced_ip &&
+                     v.chi2 >= par.displaced_significance * par.displaced_significance;
+            most = trg_as_u32(v.chi2) > most ? trg_as_u32(v.chi2) : most; /* ordered as integers */
         }
-        takes = n_pv && best >= near2 && best < far2 && ip2 < par.ip_limit * par.ip_limit;
-        if (n_pv && best < 3e38f) {
-            count += ip2 >= par.displaced_ip * par.displaced_ip &&
-                     best >= par.displaced_significance * par.displaced_significance;
-            most = trg_as_u32(best) > most ? trg_as_u32(best) : most; /* ordered as integers */
-        }
-        pv_of[first + i] = !takes ? VX_NONE : best < origin2 ? pv : pv | VX_NO_ORIGIN;
+        pv_of[first + i] = !takes ? VX_NONE : v.chi2 < origin2 ? v.pv : v.pv | VX_NO_ORIGIN;
     }
     if (count)
         TRG_ATOMIC_ADD_LOCAL(&displaced, count);

@@ -104,16 +104,15 @@ static inline void vx_own_lanes(const float *t, trg_u32 room, trg_u32 n, struct 
     own[1] += (trg_u32)n_above;
 }
 
-/* The same for the tracks from <= i < to; `v` holds the vertex, the one below and the one above. */
-static inline void vx_host_own(const float *t, trg_u32 room, trg_u32 from, trg_u32 to,
-                               struct vx_bounds in, const struct vx_vertex *v, float end2,
-                               float fits2, trg_u32 *own)
+/* The same for n tracks; `v` holds the vertex, the one below and the one above. */
+static inline void vx_host_own(const float *t, trg_u32 room, trg_u32 n, struct vx_bounds in,
+                               const struct vx_vertex *v, float end2, float fits2, trg_u32 *own)
 {
-    trg_u32 i = from;
+    trg_u32 i = 0u;
 
-    for (; i + VX_LANES <= to; i += VX_LANES)
+    for (; i + VX_LANES <= n; i += VX_LANES)
         vx_own_lanes(t + i, room, VX_LANES, in, v, end2, fits2, own);
-    if (i < to)
-        vx_own_lanes(t + i, room, to - i, in, v, end2, fits2, own);
+    if (i < n)
+        vx_own_lanes(t + i, room, n - i, in, v, end2, fits2, own);
 }
 #endif

@@ -195,7 +195,7 @@ static void use_tables(const struct vox_lane *l, struct slot *s, const struct vo
 /* The tables of a lane that is not fed, for all its slots. */
 static int open_tables(struct vox_lane *l, const struct vox_tables *t)
 {
-    struct trg_buffer *tables;
+    struct trg_buffer *tables = NULL;
     const int r =
         buffers_upload(&l->buffers, l->s.device, t->words, t->n_words * sizeof *t->words, &tables);
 

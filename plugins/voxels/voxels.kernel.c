@@ -55,6 +55,37 @@ TRG_KERNEL4(vox_place, (const trg_u8, data), (const struct vox_brick, bricks), (
     }
 }
 
+/* The tables that the group keeps in shared memory, and its sums. */
+TRG_FN void vox_begin_group(TRG_GLOBAL const trg_i32 *tables, trg_u32 s_steps,
+                            TRG_LOCAL trg_i32 *table, TRG_LOCAL trg_u32 *group)
+{
+    for (trg_u32 i = TRG_LID; i < VOX_TABLE_S + s_steps; i += TRG_LSIZE)
+        table[i] = tables[i];
+    for (trg_u32 i = TRG_LID; i < s_steps; i += TRG_LSIZE)
+        table[VOX_TABLE_S + VOX_S_STEPS + i] = tables[VOX_TABLE_S + VOX_S_STEPS + i];
+    for (trg_u32 i = TRG_LID; i < VOX_SUMS_WORDS; i += TRG_LSIZE)
+        group[i] = 0u;
+}
+
+/* Of one work-item to those of its group, and of the group to those of its brick. */
+TRG_FN void vox_add_found(TRG_LOCAL trg_u32 *group, const struct vox_found found)
+{
+    TRG_ATOMIC_ADD_LOCAL(&group[0], found.count);
+    for (trg_u32 a = 0; a < 3u; a++) {
+        TRG_ATOMIC_MAX_LOCAL(&group[1u + a], ~found.low[a]);
+        TRG_ATOMIC_MAX_LOCAL(&group[4u + a], found.high[a]);
+    }
+}
+
+TRG_FN void vox_add_group(TRG_GLOBAL trg_u32 *sums, TRG_LOCAL const trg_u32 *group)
+{
+    TRG_ATOMIC_ADD_GLOBAL(&sums[0], group[0]);
+    for (trg_u32 a = 0; a < 3u; a++) {
+        TRG_ATOMIC_MAX_GLOBAL(&sums[1u + a], group[1u + a]);
+        TRG_ATOMIC_MAX_GLOBAL(&sums[4u + a], group[4u + a]);
+    }
+}
+
 TRG_KERNEL5(vox_label, (const trg_u8, placed), (const struct vox_brick, bricks),
             (const trg_i32, tables), (trg_u8, labels), (trg_u32, sums), (struct vox_label_par, par))
 {
@@ -76,12 +107,7 @@ TRG_KERNEL5(vox_label, (const trg_u8, placed), (const struct vox_brick, bricks),
     if (z_first >= b.n[2])
         return;
     vox_found_nothing(&found);
-    for (trg_u32 i = TRG_LID; i < VOX_TABLE_S + par.s_steps; i += TRG_LSIZE)
-        table[i] = tables[i];
-    for (trg_u32 i = TRG_LID; i < par.s_steps; i += TRG_LSIZE)
-        table[VOX_TABLE_S + VOX_S_STEPS + i] = tables[VOX_TABLE_S + VOX_S_STEPS + i];
-    for (trg_u32 i = TRG_LID; i < VOX_SUMS_WORDS; i += TRG_LSIZE)
-        group[i] = 0u;
+    vox_begin_group(tables, par.s_steps, table, group);
     TRG_BARRIER();
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
     if (par.steps && par.tile >= columns) {
@@ -128,21 +154,9 @@ TRG_KERNEL5(vox_label, (const trg_u8, placed), (const struct vox_brick, bricks),
             r.here = r.front;
         }
     }
-    if (found.count) {
-        TRG_ATOMIC_ADD_LOCAL(&group[0], found.count);
-        for (trg_u32 a = 0; a < 3u; a++) {
-            TRG_ATOMIC_MAX_LOCAL(&group[1u + a], ~found.low[a]);
-            TRG_ATOMIC_MAX_LOCAL(&group[4u + a], found.high[a]);
-        }
-    }
+    if (found.count)
+        vox_add_found(group, found);
     TRG_BARRIER();
-    if (TRG_LID == 0u && group[0]) {
-        TRG_GLOBAL trg_u32 *mine = sums + number * VOX_SUMS_WORDS;
-
-        TRG_ATOMIC_ADD_GLOBAL(&mine[0], group[0]);
-        for (trg_u32 a = 0; a < 3u; a++) {
-            TRG_ATOMIC_MAX_GLOBAL(&mine[1u + a], group[1u + a]);
-            TRG_ATOMIC_MAX_GLOBAL(&mine[4u + a], group[4u + a]);
-        }
-    }
+    if (TRG_LID == 0u && group[0])
+        vox_add_group(sums + number * VOX_SUMS_WORDS, group);
 }

@@ -69,8 +69,8 @@ TRG_KERNEL7(zf_near_pairs, (const struct zf_roi, rois), (const trg_u32, starts),
     TRG_SHARED trg_u32 list[ZF_BITES], n_bites[ZF_GROUP_MAX];
     const trg_u32 r = TRG_GID / par.parts, part = TRG_GID % par.parts;
     const struct zf_roi roi = rois[r];
-    const float quanta = roi.inv_bin * (float)ZF_QUANTA;
     const trg_u32 last = zf_last_begin(summaries[r].layers, par.first_layers);
+    const struct zf_pairing pairing = {bins, par.z_max, roi.inv_bin * (float)ZF_QUANTA, last + 1u};
     const trg_u32 wild = summaries[r].flags & ZF_WILD;
     TRG_GLOBAL trg_u32 *out = hist + r * 2u * ZF_ENTRIES;
     const struct zf_view v = ZF_VIEW(points, tags, starts, neighbours, r, par);
@@ -88,7 +88,7 @@ TRG_KERNEL7(zf_near_pairs, (const struct zf_roi, rois), (const trg_u32, starts),
         TRG_BARRIER();
         n_bites[TRG_LID] = bites;
         if (mine < end)
-            zf_among(bins, v, par.z_max, quanta, last + 1u, mine, wild);
+            zf_among(pairing, v, mine, wild);
         before = trg_group_scan(scratch, bites, &total);
         for (trg_u32 from = 0; from < total; from += ZF_BITES) {
             TRG_BARRIER();
@@ -99,8 +99,7 @@ TRG_KERNEL7(zf_near_pairs, (const struct zf_roi, rois), (const trg_u32, starts),
             for (trg_u32 x = TRG_LID; x < ZF_BITES && from + x < total; x += TRG_LSIZE) {
                 const trg_u32 row = list[x] >> 20, a = at + ZF_BITE * row;
 
-                zf_bite(bins, v, par.z_max, quanta, last + 1u, a,
-                        a + ZF_BITE + (list[x] & 0xfffffu), n_bites[row], wild);
+                zf_bite(pairing, v, a, a + ZF_BITE + (list[x] & 0xfffffu), n_bites[row], wild);
             }
         }
     }

@@ -92,47 +92,52 @@ TRG_FN trg_u32 zf_bites(const struct zf_view v, const struct zf_roi roi, trg_u32
     return (stop - (a + ZF_BITE) + ZF_BITE - 1u) / ZF_BITE;
 }
 
+struct zf_pairing { /* how pairs count */
+    TRG_LOCAL trg_u32 *hist;
+    float z_max, quanta;
+    trg_u32 most; /* zf_clip */
+};
+
 /* Counts the pair of point p with q, which comes after it, if it is one.  Tags tell which are near
  * in phi and on different layers. */
-TRG_FN void zf_pair(TRG_LOCAL trg_u32 *hist, const struct zf_point p, const struct zf_point q,
-                    float z_max, float quanta, trg_u32 wild)
+TRG_FN void zf_pair(const struct zf_pairing c, const struct zf_point p, const struct zf_point q,
+                    trg_u32 wild)
 {
     const trg_u32 stop = (p.tag & ~255u) + 512u; /* tags of the slice after the next */
     const float n = q.z * p.rho - p.z * q.rho, d = p.rho - q.rho;
     const float z0 = wild ? n / d : zf_divide(n, d, zf_inverse(d));
-    const trg_u32 t = (trg_u32)((z0 + z_max) * quanta);
+    const trg_u32 t = (trg_u32)((z0 + c.z_max) * c.quanta);
 
-    if (((q.tag ^ p.tag) & 255u) && q.tag < stop && trg_fabs(z0) < z_max)
-        zf_count(hist, t, 1u);
+    if (((q.tag ^ p.tag) & 255u) && q.tag < stop && trg_fabs(z0) < c.z_max)
+        zf_count(c.hist, t, 1u);
 }
 
 /* The pairs among the four points from a on. */
-TRG_FN void zf_among_(TRG_LOCAL trg_u32 *hist, const struct zf_view v, float z_max, float quanta,
-                      trg_u32 most, trg_u32 a, trg_u32 wild)
+TRG_FN void zf_among_(const struct zf_pairing c, const struct zf_view v, trg_u32 a, trg_u32 wild)
 {
     struct zf_point p[ZF_BITE];
 
     for (trg_u32 i = 0; i < ZF_BITE; i++)
-        p[i] = zf_clip(zf_point(zf_from(v, a), i), most);
+        p[i] = zf_clip(zf_point(zf_from(v, a), i), c.most);
     for (trg_u32 i = 0; i < ZF_BITE; i++)
         for (trg_u32 k = i + 1u; k < ZF_BITE; k++)
-            zf_pair(hist, p[i], p[k], z_max, quanta, wild);
+            zf_pair(c, p[i], p[k], wild);
 }
 
 /* The same four against four that come after them, `step` from each other, so that neighbouring
  * work-items read neighbouring points. */
-TRG_FN void zf_bite_(TRG_LOCAL trg_u32 *hist, const struct zf_view v, float z_max, float quanta,
-                     trg_u32 most, trg_u32 a, trg_u32 o, trg_u32 step, trg_u32 wild)
+TRG_FN void zf_bite_(const struct zf_pairing c, const struct zf_view v, trg_u32 a, trg_u32 o,
+                     trg_u32 step, trg_u32 wild)
 {
     struct zf_point p[ZF_BITE], q[ZF_BITE];
 
     for (trg_u32 i = 0; i < ZF_BITE; i++)
-        p[i] = zf_clip(zf_point(zf_from(v, a), i), most);
+        p[i] = zf_clip(zf_point(zf_from(v, a), i), c.most);
     for (trg_u32 k = 0; k < ZF_BITE; k++)
-        q[k] = zf_clip(zf_point(v, o + k * step), most);
+        q[k] = zf_clip(zf_point(v, o + k * step), c.most);
     for (trg_u32 k = 0; k < ZF_BITE; k++)
         for (trg_u32 i = 0; i < ZF_BITE; i++)
-            zf_pair(hist, p[i], q[k], z_max, quanta, wild);
+            zf_pair(c, p[i], q[k], wild);
 }
 
 /* Where it matters whether points are wild, the code is there twice: the division is chosen
@@ -149,19 +154,16 @@ TRG_FN void zf_bite_(TRG_LOCAL trg_u32 *hist, const struct zf_view v, float z_ma
 #define ZF_EITHER(wild, call_wild, call_tame) call_wild
 #endif
 
-TRG_FN void zf_among(TRG_LOCAL trg_u32 *hist, const struct zf_view v, float z_max, float quanta,
-                     trg_u32 most, trg_u32 a, trg_u32 wild)
+TRG_FN void zf_among(const struct zf_pairing c, const struct zf_view v, trg_u32 a, trg_u32 wild)
 {
-    ZF_EITHER(wild, zf_among_(hist, v, z_max, quanta, most, a, 1u),
-              zf_among_(hist, v, z_max, quanta, most, a, 0u));
+    ZF_EITHER(wild, zf_among_(c, v, a, 1u), zf_among_(c, v, a, 0u));
     (void)wild;
 }
 
-TRG_FN void zf_bite(TRG_LOCAL trg_u32 *hist, const struct zf_view v, float z_max, float quanta,
-                    trg_u32 most, trg_u32 a, trg_u32 o, trg_u32 step, trg_u32 wild)
+TRG_FN void zf_bite(const struct zf_pairing c, const struct zf_view v, trg_u32 a, trg_u32 o,
+                    trg_u32 step, trg_u32 wild)
 {
-    ZF_EITHER(wild, zf_bite_(hist, v, z_max, quanta, most, a, o, step, 1u),
-              zf_bite_(hist, v, z_max, quanta, most, a, o, step, 0u));
+    ZF_EITHER(wild, zf_bite_(c, v, a, o, step, 1u), zf_bite_(c, v, a, o, step, 0u));
     (void)wild;
 }
 

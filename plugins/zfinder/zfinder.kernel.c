@@ -116,6 +116,74 @@ TRG_FN void zf_put_gap(TRG_GLOBAL float *points, TRG_GLOBAL trg_u32 *tags, trg_u
         zf_store(points, tags, room, at + k, nothing);
 }
 
+struct zf_columns { /* points as they come */
+    TRG_GLOBAL const float *phi, *rho, *z;
+    TRG_GLOBAL const trg_u8 *layer;
+};
+
+/* Counts this work-item's points of each slice; returns their layers, a bit each. */
+TRG_FN trg_u32 zf_count_points(const struct zf_columns c, trg_u32 first, trg_u32 end,
+                               const struct zf_roi roi, trg_u32 layers_used,
+                               TRG_LOCAL trg_u32 *count)
+{
+    trg_u32 layers = 0u;
+
+    for (trg_u32 at = first + TRG_LID; at < end; at += ZF_AT_ONCE * TRG_LSIZE) {
+        float p[ZF_AT_ONCE];
+        trg_u32 l[ZF_AT_ONCE];
+
+        for (trg_u32 k = 0; k < ZF_AT_ONCE; k++) {
+            const trg_u32 i = zf_inside(at + k * TRG_LSIZE, end, at);
+
+            p[k] = c.phi[i];
+            l[k] = c.layer[i];
+        }
+        for (trg_u32 k = 0; k < ZF_AT_ONCE && at + k * TRG_LSIZE < end; k++) {
+            trg_u32 s = zf_slice_of(roi, p[k], l[k], layers_used);
+
+            if (s < roi.n_slices) {
+                TRG_ATOMIC_ADD_LOCAL(&count[s], 1u);
+                layers |= 1u << l[k];
+            }
+        }
+    }
+    return layers;
+}
+
+/* Puts this work-item's points to their slices, `next` says where; returns whether one is wild. */
+TRG_FN trg_u32 zf_put_points(const struct zf_columns c, trg_u32 first, trg_u32 end,
+                             const struct zf_roi roi, const struct zf_par par,
+                             TRG_LOCAL trg_u32 *next, TRG_GLOBAL float *points,
+                             TRG_GLOBAL trg_u32 *tags)
+{
+    trg_u32 wild = 0u;
+
+    for (trg_u32 i = first + TRG_LID; i < end; i += ZF_AT_ONCE * TRG_LSIZE) {
+        struct zf_point p[ZF_AT_ONCE];
+
+        for (trg_u32 k = 0; k < ZF_AT_ONCE; k++) {
+            const trg_u32 j = zf_inside(i + k * TRG_LSIZE, end, i);
+
+            p[k].phi = c.phi[j];
+            p[k].rho = c.rho[j];
+            p[k].z = c.z[j];
+            p[k].tag = c.layer[j];
+        }
+        for (trg_u32 k = 0; k < ZF_AT_ONCE && i + k * TRG_LSIZE < end; k++) {
+            trg_u32 s = zf_slice_of(roi, p[k].phi, p[k].tag, par.layers_used);
+
+            if (s < roi.n_slices) {
+                trg_u32 at = TRG_ATOMIC_ADD_LOCAL(&next[s], 1u);
+
+                p[k].tag |= s << 8;
+                wild |= zf_is_wild(p[k].rho, p[k].z);
+                zf_store(points, tags, par.items_room, at, p[k]);
+            }
+        }
+    }
+    return wild;
+}
+
 /* One group an RoI: counts, adds up, scatters.  The order within a slice is any.  An RoI over
  * max_work has no points from here on. */
 TRG_KERNEL6(zf_sort, (const trg_u8, data), (struct zf_roi, rois), (trg_u32, starts),
@@ -124,19 +192,18 @@ TRG_KERNEL6(zf_sort, (const trg_u8, data), (struct zf_roi, rois), (trg_u32, star
     TRG_SHARED trg_u32 count[ZF_SLICES];
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
     TRG_SHARED trg_u32 layers, any_wild;
-    TRG_GLOBAL const float *phi = TRG_SPACEPOINTS_PHI(data, par.in);
-    TRG_GLOBAL const float *rho = TRG_SPACEPOINTS_RHO(data, par.in);
-    TRG_GLOBAL const float *z = TRG_SPACEPOINTS_Z(data, par.in);
-    TRG_GLOBAL const trg_u8 *layer = TRG_SPACEPOINTS_LAYER(data, par.in);
+    const struct zf_columns in = {
+        TRG_SPACEPOINTS_PHI(data, par.in), TRG_SPACEPOINTS_RHO(data, par.in),
+        TRG_SPACEPOINTS_Z(data, par.in), TRG_SPACEPOINTS_LAYER(data, par.in)};
     TRG_GLOBAL trg_u32 *start = starts + TRG_GID * (par.slices_room + 1u);
     const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID);
     trg_u32 end = TRG_END(data, par.in, TRG_GID);
-    trg_u32 chunk, from, to, mine = 0u, sum = 0u, wild = 0u, total, is_full;
+    trg_u32 chunk, from, to, mine, sum = 0u, total, is_full;
     struct zf_roi roi = rois[TRG_GID];
 #if defined(ZF_DOUBLE)
     TRG_SHARED struct zf_extremes extremes;
 
-    roi = zf_take_range(&extremes, phi, first, end, &rois[TRG_GID]);
+    roi = zf_take_range(&extremes, in.phi, first, end, &rois[TRG_GID]);
 #endif
     chunk = (roi.n_slices + TRG_LSIZE - 1u) / TRG_LSIZE;
     from = TRG_LID * chunk < roi.n_slices ? TRG_LID * chunk : roi.n_slices;
@@ -146,25 +213,7 @@ TRG_KERNEL6(zf_sort, (const trg_u8, data), (struct zf_roi, rois), (trg_u32, star
     if (TRG_LID == 0u)
         layers = any_wild = 0u;
     TRG_BARRIER();
-    for (trg_u32 at = first + TRG_LID; at < end; at += ZF_AT_ONCE * TRG_LSIZE) {
-        float p[ZF_AT_ONCE];
-        trg_u32 l[ZF_AT_ONCE];
-
-        for (trg_u32 k = 0; k < ZF_AT_ONCE; k++) {
-            const trg_u32 i = zf_inside(at + k * TRG_LSIZE, end, at);
-
-            p[k] = phi[i];
-            l[k] = layer[i];
-        }
-        for (trg_u32 k = 0; k < ZF_AT_ONCE && at + k * TRG_LSIZE < end; k++) {
-            trg_u32 s = zf_slice_of(roi, p[k], l[k], par.layers_used);
-
-            if (s < roi.n_slices) {
-                TRG_ATOMIC_ADD_LOCAL(&count[s], 1u);
-                mine |= 1u << l[k];
-            }
-        }
-    }
+    mine = zf_count_points(in, first, end, roi, par.layers_used, count);
     TRG_ATOMIC_OR_LOCAL(&layers, mine);
     TRG_BARRIER();
     for (trg_u32 s = from; s < to; s++)
@@ -189,32 +238,9 @@ TRG_KERNEL6(zf_sort, (const trg_u8, data), (struct zf_roi, rois), (trg_u32, star
         sum += n;
     }
     TRG_BARRIER();
-    for (trg_u32 i = first + TRG_LID; i < end; i += ZF_AT_ONCE * TRG_LSIZE) {
-        struct zf_point p[ZF_AT_ONCE];
-
-        for (trg_u32 k = 0; k < ZF_AT_ONCE; k++) {
-            const trg_u32 j = zf_inside(i + k * TRG_LSIZE, end, i);
-
-            p[k].phi = phi[j];
-            p[k].rho = rho[j];
-            p[k].z = z[j];
-            p[k].tag = layer[j];
-        }
-        for (trg_u32 k = 0; k < ZF_AT_ONCE && i + k * TRG_LSIZE < end; k++) {
-            trg_u32 s = zf_slice_of(roi, p[k].phi, p[k].tag, par.layers_used);
-
-            if (s < roi.n_slices) {
-                trg_u32 at = TRG_ATOMIC_ADD_LOCAL(&count[s], 1u);
-
-                p[k].tag |= s << 8;
-                wild |= zf_is_wild(p[k].rho, p[k].z);
-                zf_store(points, tags, par.items_room, at, p[k]);
-            }
-        }
-    }
-    zf_put_gap(points, tags, par.items_room, zf_first(first, TRG_GID) + total);
-    if (wild)
+    if (zf_put_points(in, first, end, roi, par, count, points, tags))
         any_wild = 1u;
+    zf_put_gap(points, tags, par.items_room, zf_first(first, TRG_GID) + total);
     TRG_BARRIER();
     if (TRG_LID == 0u && any_wild)
         summaries[TRG_GID].flags |= ZF_WILD;

@@ -16,16 +16,12 @@ FOLDERS = ("client", "common", "daemon", "supervisor", "plugins", "tools", "benc
 # The analyzer stops after 20,000 states of a function, not 225,000: lint.tidy then needs a third of the time.
 ANALYZER = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xclang", "max-nodes=20000")]
 KERNEL_CHECKS = "-*,readability-function-size,readability-function-cognitive-complexity"
-# Functions of kernels that are over a limit since before it held for kernels.  The list only gets
-# shorter: what is within the limits again must be taken off it.
-OVER = {("trg_group_radix_tile", "parameters"), ("dbt_scan", "parameters"), ("dbt_host_fill", "parameters"),
-        ("dbt_host_layers", "parameters"), ("dbt_search", "complexity"),
-        ("kdq_one_level", "parameters"), ("kdq_bfs", "complexity"), ("ht_follow", "complexity"),
-        ("lt_tile_steps", "parameters"), ("vox_label", "lines"),
-        ("vx_adjacency_compute", "complexity"), ("vx_prune", "complexity"), ("vx_associate", "complexity"),
-        ("vx_significance2", "parameters"), ("vx_host_prepare", "parameters"),
-        ("vx_host_own", "parameters"), ("zf_bite", "parameters"), ("zf_bite_", "parameters"),
-        ("zf_sort", "lines")}
+# Functions of kernels that are over a limit, each with its reason.  The list only gets shorter: what is within the
+# limits again must be taken off it.
+OVER = {
+    # of the installed header trigd/common/group.h: a struct instead of its parameters breaks plugins of others
+    ("trg_group_radix_tile", "parameters"),
+}
 
 
 def commands(source, build):
