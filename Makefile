@@ -12,6 +12,10 @@ ifneq ($(CCACHE),)
 export CMAKE_C_COMPILER_LAUNCHER = $(CCACHE)
 endif
 
+# Chips that kernels are compiled for in `make check` and `make lint`, all where a GPU is.  `make build` and packages are for all.
+CHECK_CHIPS ?= $(if $(wildcard /dev/nvidiactl),,75;90)
+check lint: export TRIGD_CHIPS = $(CHECK_CHIPS)
+
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1 /p' Makefile | awk '{printf "  %s %-16s", $$1, $$2; $$1 = $$2 = ""; print}'
 

@@ -25,8 +25,6 @@ struct server {
 void server_prepare(struct server *s, const char *config, const char *menu);
 /* Writes folder/trigd.yaml again, with other endpoints: quoted, with commas between. */
 void server_configure(const struct server *s, const char *endpoints, const char *config);
-/* The folder of backends in the build folder: TRIGD_TEST_BACKENDS, or that of the real ones. */
-const char *server_backends(void);
 /* Starts the daemon with the files in the folder, and waits until it is ready. */
 void server_spawn(struct server *s);
 /* Both. */

@@ -80,7 +80,9 @@ static bool has_pocl(void)
     char *devices;
     bool has;
 
+    setenv("TRIGD_TEST_BACKENDS", "backends", 1);
     server_start(&s, "devices: [{backend: cpu}]\n", example_menu);
+    unsetenv("TRIGD_TEST_BACKENDS");
     devices = server_ask(&s, "show devices");
     has = strstr(devices, "opencl:0 ") && strstr(devices, "pthread-");
     free(devices);
