@@ -63,7 +63,8 @@ static void take_decision(struct connection *c, const struct trg_client_end *end
     for (uint32_t i = 0; i < end->n_streams; i++)
         if (end->streams[i] < sizeof t->stream / sizeof *t->stream)
             t->stream[end->streams[i]]++;
-    add_latency(t, end, p->from_ns);
+    if (p->from_ns >= c->timed_from_ns)
+        add_latency(t, end, p->from_ns);
     compare_truth(c, end, p->which);
 }
 

@@ -57,6 +57,7 @@ struct connection {
     bool no_addresses;           /* all RoIs go through a supervisor */
     uint32_t next_which;         /* RoI of the source that is next */
     uint32_t next_l1id;
+    uint64_t timed_from_ns;  /* RoIs that are due earlier are not in the latencies */
     struct pending *pending; /* [n_pending] */
     uint32_t *free;          /* places of `pending` */
     uint32_t n_pending, n_free;

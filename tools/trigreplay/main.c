@@ -258,6 +258,8 @@ static void parse(int argc, char **argv, struct arguments *a)
          "z-finder as first step; none: off)"},
         {"spin", ARG_U32, &o->spin_us, 0, 1000000, "US",
          "look for decisions this long before sleeping (default 0)"},
+        {"settle", ARG_REAL, &o->settle_s, 0, 3600, "S",
+         "latencies leave out the RoIs of the first S seconds (default 0)"},
         {"timeout", ARG_U32, &o->timeout_ms, 1, 3600000, "MS",
          "wait for the daemon's first and last answers (default 10000)"},
         {"json", ARG_TEXT, &o->json, 0, 0, "FILE", "write the report as JSON"},

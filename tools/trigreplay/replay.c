@@ -165,6 +165,8 @@ static void run_worker(struct worker *w, zmq_pollitem_t *items)
 
     items[w->n] = (zmq_pollitem_t){.fd = w->timer, .events = ZMQ_POLLIN};
     w->start_ns = w->end_ns = last_ns = clock_ns();
+    for (uint32_t i = 0; i < w->n; i++)
+        w->connection[i].timed_from_ns = w->start_ns + (uint64_t)(w->o->settle_s * NS_PER_S);
     due_ns = w->start_ns + pace_next(&w->pace);
     for (;;) {
         bool more = atomic_load(w->left) && !atomic_load(&replay_stop);

@@ -17,6 +17,7 @@ struct replay_options {
     uint32_t distinct; /* different RoIs that are made or read, at most */
     uint32_t connections, threads, batch, credits;
     uint32_t spin_us;    /* looking for decisions before sleeping */
+    double settle_s;     /* latencies are those of RoIs that are due later than this */
     uint32_t timeout_ms; /* for the daemon to answer at the start, and for the last decisions */
     int z_step, z_value; /* place of z among a decision's results; z_value -1: not compared */
     bool has_key;        /* each connection has a random one */

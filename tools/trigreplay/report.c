@@ -67,6 +67,8 @@ void report_print(const struct replay_options *o, const struct replay_result *r,
         quantile_us(&t->latency, 0.5), quantile_us(&t->latency, 0.9),
         quantile_us(&t->latency, 0.99), quantile_us(&t->latency, 0.999),
         (double)t->latency.max_ns * 1e-3, strcmp(o->pace, "max") ? "" : " (all credits in flight)");
+    if (o->settle_s > 0)
+        fprintf(out, "  of the RoIs after the first %g s\n", o->settle_s);
     if (t->added.count)
         fprintf(out, "  outside of the daemon's lanes  p50 %.0f us, p99 %.0f us, p99.9 %.0f us\n",
                 quantile_us(&t->added, 0.5), quantile_us(&t->added, 0.99),
@@ -158,8 +160,9 @@ int report_json(const struct replay_options *o, const struct replay_result *r)
     json_string(out, t->first_error);
     fprintf(out, ",\"connections\":%u,\"batch\":%u,\"mean_items\":%.2f", o->connections, o->batch,
             r->mean_items);
-    fprintf(out, ",\"seconds\":%.6f,\"rois_per_s\":%.1f,\"seed\":%llu", r->seconds,
-            r->seconds > 0 ? (double)t->decided / r->seconds : 0, (unsigned long long)o->seed);
+    fprintf(out, ",\"seconds\":%.6f,\"rois_per_s\":%.1f,\"seed\":%llu,\"settle_s\":%g", r->seconds,
+            r->seconds > 0 ? (double)t->decided / r->seconds : 0, (unsigned long long)o->seed,
+            o->settle_s);
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         fprintf(out, ",\"%s\":%llu", list[i].name, (unsigned long long)list[i].value);
     for (size_t i = 0; i < N_STATUS; i++)
