@@ -46,14 +46,14 @@ static int parse(int argc, char **argv, struct options *o)
         {"keys", ARG_FLAG, &keys, 0, 0, NULL,
          "print every key of the configuration, as a Markdown table"},
         {"log", ARG_TEXT, &o->line.level, 0, 0, "error|warn|info|debug",
-         "instead of the configuration's level"},
+         "log level, instead of the configuration's"},
         {"scratch", ARG_TEXT, &o->scratch, 0, 0, "FOLDER",
-         "beside a daemon with the same configuration: endpoint FOLDER/in, control socket "
+         "run beside a daemon of the same configuration: endpoint FOLDER/in, control socket "
          "FOLDER/control, state and debug stream in FOLDER, no streams, no HTTP"},
         {"menu", ARG_TEXT, &o->menu, 0, 0, "FILE",
-         "instead of the configuration's, as trigctl dumps it"},
-        {"prescales", ARG_TEXT, &o->prescales, 0, 0, "FILE", "the same of prescales"},
-        {"conditions", ARG_TEXT, &o->conditions, 0, 0, "FILE", "the same of conditions"},
+         "menu as trigctl dumps it, instead of the configuration's"},
+        {"prescales", ARG_TEXT, &o->prescales, 0, 0, "FILE", "prescales, likewise"},
+        {"conditions", ARG_TEXT, &o->conditions, 0, 0, "FILE", "conditions, likewise"},
         {0}};
     const struct arg_program program = {
         .name = "trigd",
@@ -62,7 +62,7 @@ static int parse(int argc, char **argv, struct options *o)
         .usage = "--config FILE [OPTION ...]\n--check FILE\n--keys",
         .table = table,
         .more =
-            "SIGTERM and SIGINT finish what is in flight and exit; a second one does not wait.\n"
+            "SIGTERM and SIGINT finish the RoIs in flight and exit; a second one exits at once.\n"
             "SIGHUP reloads the menu.  trigctl talks to the running daemon.\n"
             "Exit codes: 0 clean, 2 wrong usage, 64 wrong configuration, 69 cannot start,\n"
             "72 a lane was stuck at the end and was left behind.\n",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* member.h - the daemon as a node of a farm: a thread enlists it with the supervisors of
- * `supervisor.endpoints`, says that it lives, and carries out what they order (proto/farm.proto).
+ * `supervisor.endpoints`, sends heartbeats, and carries out their orders (proto/farm.proto).
  *
- * RoIs come in another way: a supervisor is a client of the daemon. */
+ * RoIs come another way: a supervisor is a client of the daemon. */
 #ifndef TRIGD_MEMBER_H
 #define TRIGD_MEMBER_H
 #include "base/stats.h"
@@ -21,7 +21,7 @@ struct member;
 int member_open(const struct config *config, struct member **ret_member);
 /* A menu runs from here on.  Any thread; NULL is fine. */
 void member_set_menu(struct member *m, const struct menu *menu);
-/* The daemon can take RoIs: starts the thread.  NULL is fine. */
+/* The daemon accepts RoIs: starts the thread.  NULL is fine. */
 int member_start(struct member *m, const struct stats_set *stats, const struct control_hooks *hooks,
                  struct runs *runs);
 /* Leaves the farm.  NULL is fine. */

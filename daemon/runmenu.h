@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runmenu.h - what an operator may ask of the running menu: prescales, conditions, dumps; and the
+/* runmenu.h - operators' commands on the running menu: prescales, conditions, dumps; and the
  * accounts of all shards on their way to a file.  Not on the thread of a shard. */
 #ifndef TRIGD_RUNMENU_H
 #define TRIGD_RUNMENU_H
 #include "runcontrol.h"
 
-/* The prescales of the configuration's file ("": none), before the first RoI.  -EINVAL (logged): it
- * is no good one, or names a chain that the menu has not. */
+/* The prescales of the configuration's file ("": none), before the first RoI.  -EINVAL (logged):
+ * the file is invalid, or names a chain that is not in the menu. */
 int runmenu_start_prescales(const char *path, const struct menu *m, struct change_book *book);
 /* Whether it would do. */
 int runmenu_check_prescales(const char *path, const struct menu *m);

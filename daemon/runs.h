@@ -2,7 +2,7 @@
 /* runs.h - run control of a daemon: begins and ends runs for an operator or a supervisor, numbers
  * their lumi blocks, writes their documents.
  *
- * Commands are asked for on any thread; what takes time is done on the keeper's. */
+ * Any thread may order a command; the keeper's thread does the slow parts. */
 #ifndef TRIGD_RUNS_H
 #define TRIGD_RUNS_H
 #include "base/runstate.h"

@@ -467,12 +467,12 @@ static const struct control_extra extra[] = {
      .show = show_nodes},
     {.words = "drain node",
      .args = "NAME",
-     .help = "give a node no more RoIs",
+     .help = "send a node no more RoIs",
      .act = act_drain_node},
-    {.words = "resume node", .args = "NAME", .help = "give it RoIs again", .act = act_resume_node},
+    {.words = "resume node", .args = "NAME", .help = "send it RoIs again", .act = act_resume_node},
     {.words = "upgrade",
      .args = "",
-     .help = "end the nodes one after the other; each waits until the one before is back",
+     .help = "end the nodes one after the other, each after the return of the one before",
      .act = act_upgrade},
 };
 

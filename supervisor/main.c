@@ -22,18 +22,18 @@ static int parse(int argc, char **argv, struct command_line *o)
                                 {"check", ARG_TEXT, &o->check, 0, 0, "FILE",
                                  "check a configuration and exit: 0 good, 64 not"},
                                 {"log", ARG_TEXT, &o->level, 0, 0, "error|warn|info|debug",
-                                 "instead of the configuration's level"},
+                                 "log level, instead of the configuration's"},
                                 {0}};
     const struct arg_program program = {
         .name = "trigsup",
         .version = TRIGD_VERSION,
-        .summary = "the supervisor of a farm: clients see a daemon; nodes (trigd with "
-                   "supervisor.endpoints) enlist with it and get their RoIs (docs/farm.md)",
+        .summary = "the supervisor of a farm: clients see one daemon; nodes (trigd with "
+                   "supervisor.endpoints) enlist with it and process the RoIs (docs/farm.md)",
         .usage = "--config FILE [OPTION ...]\n--check FILE",
         .table = table,
         .more =
-            "SIGTERM and SIGINT finish what is in flight and exit; a second one does not wait.\n"
-            "SIGHUP has the nodes load their menu again, one after the other.  trigctl talks to "
+            "SIGTERM and SIGINT finish the RoIs in flight and exit; a second one exits at once.\n"
+            "SIGHUP makes the nodes load their menu again, one after the other.  trigctl talks to "
             "it.\n"
             "Exit codes: 0 clean, 2 wrong usage, 64 wrong configuration, 69 cannot start.\n",
         .describe = desk_describe};

@@ -52,7 +52,7 @@ const char *opencl_error_name(cl_int code);
  * was about (NULL: nothing) and the code's name. */
 int opencl_errno(const struct backend_log *log, cl_int code, const char *call, const char *what);
 
-/* The same for a call on a device, which is marked as lost when that is what the code says.  What
+/* The same for a call on a device, which is marked as lost if the code says so.  What
  * fails on a lost device is not logged again. */
 int opencl_check(struct trg_device *d, cl_int code, const char *call, const char *what);
 

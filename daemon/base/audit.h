@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* audit.h - the audit log: who changed what, a JSON object a line, appended to a file. */
+/* audit.h - the audit log: each change and its user, one JSON object a line, appended to a file. */
 #ifndef TRIGD_AUDIT_H
 #define TRIGD_AUDIT_H
 struct audit_line {
@@ -11,7 +11,7 @@ struct audit_line {
 /* Opens the file, made with its folder if it is not there, mode 0640; "": audit.jsonl in
  * `state_dir`, and none where that is "" as well.  Once a process.  A negative errno, logged. */
 int audit_open(const char *path, const char *state_dir);
-/* Any thread; whole lines.  What cannot be written is logged. */
+/* Any thread; whole lines.  A failed write is logged. */
 void audit_write(const struct audit_line *line);
 void audit_close(void);
 #endif

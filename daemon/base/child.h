@@ -26,7 +26,7 @@ void child_init(struct child *c);
 int child_start(const char *mode, struct child *c);
 /* SIGKILL.  None is fine. */
 int child_kill(const struct child *c);
-/* After its end: how it ended, as waitpid tells it; forgets it. */
+/* After its end: its status, as from waitpid; forgets the child. */
 int child_reap(struct child *c);
 /* Lets it end by itself within that time, else kills it; reaps it.  None is fine. */
 void child_end(struct child *c, uint32_t within_ms);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hash.h - a number for bytes (FNV-1a, 64 bits); not against an attacker who looks for collisions.
- */
+/* hash.h - a hash of bytes (FNV-1a, 64 bits); not secure against chosen collisions. */
 #ifndef TRIGD_HASH_H
 #define TRIGD_HASH_H
 #include <stddef.h>
 #include <stdint.h>
 
-/* Goes on with the number of what stands before. */
+/* Continues from the hash of the bytes before. */
 static inline uint64_t hash_more(uint64_t h, const void *bytes, size_t n)
 {
     const unsigned char *b = bytes;

@@ -10,7 +10,7 @@ struct mailbox;
 int mailbox_new(int wake_fd, struct mailbox **ret_mailbox);
 void mailbox_free(struct mailbox *m); /* NULL is fine */
 
-/* Has the I/O thread call fn(arg) and returns what it returned; -ETIMEDOUT when it did not
+/* Has the I/O thread call fn(arg) and returns its result; -ETIMEDOUT when it did not
  * begin within `timeout_ms`, and then fn is never called.  Any thread but the I/O thread. */
 int mailbox_call(struct mailbox *m, int (*fn)(void *arg), void *arg, uint32_t timeout_ms);
 /* Runs the requests. The I/O thread. */

@@ -24,13 +24,13 @@
     X(error)
 
 /* X(name, help) */
-#define RUN_COMMANDS(X)                                                \
-    X(configure, "read the menu again and be ready for a run")         \
-    X(start, "begin a run: of that number, or the next free one")      \
-    X(pause, "take no RoIs; the run goes on")                          \
-    X(resume, "take RoIs again")                                       \
-    X(stop, "finish what is in flight, write the document of the run") \
-    X(block, "begin the next lumi block")                              \
+#define RUN_COMMANDS(X)                                            \
+    X(configure, "read the menu again and get ready for a run")    \
+    X(start, "begin a run, with that number or the next free one") \
+    X(pause, "accept no RoIs; the run continues")                  \
+    X(resume, "accept RoIs again")                                 \
+    X(stop, "finish the RoIs in flight, write the run document")   \
+    X(block, "begin the next lumi block")                          \
     X(reset, "back to initial")
 
 enum run_state {

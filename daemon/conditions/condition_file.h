@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* condition_file.h - conditions from a YAML file, checked against what plugins declare. */
+/* condition_file.h - conditions from a YAML file, checked against the declarations of plugins. */
 #ifndef TRIGD_CONDITION_FILE_H
 #define TRIGD_CONDITION_FILE_H
 #include "conditions/condition.h"
@@ -13,8 +13,8 @@ struct condition_list {
     struct condition *of[CONDITIONS_MAX];
 };
 
-/* What plugins of a host ask for: at most `most`; returns how many.  Where two give a condition
- * different columns, the first. */
+/* The conditions of a host's plugins, at most `most`; returns their number.  If two plugins declare
+ * different columns for one condition, the first counts. */
 uint32_t conditions_needed(struct plugin_host *plugins, struct condition_need *needs,
                            uint32_t most);
 /* Reads a file with some of those.  -EINVAL with every problem logged, and the first one in

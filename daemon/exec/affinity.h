@@ -18,7 +18,7 @@ int affinity_open(const struct config *c, struct affinity **ret_affinity);
 void affinity_close(struct affinity *a); /* NULL is fine */
 
 /* How long a thread may look for work before it sleeps; 0 where that would take a core from
- * somebody who has work. */
+ * other work. */
 uint64_t affinity_spin_ns(const struct affinity *a, const struct config *c);
 
 /* The number of shards of a daemon: threads.shards, else one for each core of threads.io,

@@ -110,7 +110,7 @@ int generation_open(const struct engine_setup *setup, uint32_t number,
 int engine_open_lanes(const struct engine_setup *setup, struct generation *g, uint32_t step);
 /* Has the workers of the configuration's guests. */
 int engine_open_guests(const struct engine_setup *setup, struct generation *g);
-/* Whether a guest has a worker of its own there, so that its end costs nobody else anything; else
+/* Whether a guest has a worker of its own there, so that its end affects nothing else; else
  * it has that of the lanes. */
 bool engine_guest_is_alone(const char *backend);
 /* The worker of the guest on a device; NULL: the device is not there. */

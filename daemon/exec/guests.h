@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guests.h - the guests of the configuration, as the front sees them: where they run, what the
- * operator wants of them, what became of them.
+/* guests.h - the guests of the configuration in the front: their places, the operator's orders,
+ * their states.
  *
  * A guest is the daemon's, its worker a menu generation's: a new generation gets it from the old
  * one by way of a checkpoint.  On a CPU it has a worker of its own; on a GPU it shares that of the
- * lanes, because contexts of several processes would take turns.  A thread of the front looks at
- * all guests every few milliseconds.  No guest comes back by itself to a worker that ended while
- * the guest's code ran: it is disabled until the operator starts it again.
+ * lanes, because contexts of several processes would be time-sliced.  A thread of the front checks
+ * all guests every few milliseconds.  A guest whose code ran when its worker ended stays disabled
+ * until the operator starts it again.
  */
 #ifndef TRIGD_GUESTS_H
 #define TRIGD_GUESTS_H
@@ -20,7 +20,7 @@
 struct guests;
 struct generation;
 
-/* Whether the guests of the configuration can be: plugins, parameters.  Logs every problem.  0 or
+/* Checks the guests of the configuration: plugins, parameters.  Logs every problem.  0 or
  * -EINVAL. */
 int guests_check(const struct config *c, struct plugin_host *plugins);
 /* Makes them and their folders; they start with the first generation.  *ret_guests is NULL where

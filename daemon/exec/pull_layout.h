@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pull_layout.h - what the kernel that reads columns over the bus and its host side share.
+/* pull_layout.h - the layout shared by the kernel that reads columns over the bus and the host.
  *
  *     [struct trg_roi_info per RoI] [offsets] [verdicts] [entries] [encodings] [column 0] ...
  *

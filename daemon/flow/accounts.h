@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accounts.h - the books of one shard by lumi block: RoIs, chains, streams; and which prescales
- * and conditions each lumi block has.
+/* accounts.h - the accounts of one shard by lumi block: RoIs, chains, streams; and the prescales
+ * and conditions of each lumi block.
  *
  * An RoI enters the account of its lumi block, menu and prescale set, and leaves it with its
  * decision. Sets of chains are added up as bits and spread out once a turn, so that a large menu
@@ -36,13 +36,13 @@ uint32_t accounts_join(struct accounts *a, uint32_t account);
 const struct prescales *accounts_prescales(const struct accounts *a, uint32_t account);
 /* They stay while an RoI is in the account. */
 const struct conditions *accounts_conditions(const struct accounts *a, uint32_t account);
-/* Counts what its seeds made of its chains. */
+/* Counts the chains that its seeds selected. */
 void accounts_seeded(struct accounts *a, uint32_t account, void *chains);
 /* Counts its decision, or with `is_refused` that it has none, and lets it leave. */
 void accounts_decided(struct accounts *a, const struct roi *r, void *chains, bool is_refused);
 /* Counts the decision of an event of several RoIs, of which some are still in the account. */
 void accounts_event(struct accounts *a, uint32_t account, const struct event_decision *d);
-/* Spreads out what was counted since the last call, to stats as well.  Once a turn. */
+/* Spreads out the counts since the last call, to stats as well.  Once a turn. */
 void accounts_flush(struct accounts *a);
 
 /* Forgets which prescales and conditions are in force: what comes next looks them up again.  Shows

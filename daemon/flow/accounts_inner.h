@@ -6,7 +6,7 @@
 
 #include "flow/accounts.h"
 
-/* X(name): what is counted of RoIs; received = accepted + rejected + failed. */
+/* X(name): counters of RoIs; received = accepted + rejected + failed. */
 #define ACCOUNT_ROIS(X) \
     X(received)         \
     X(accepted)         \
@@ -18,7 +18,7 @@
     X(late)             \
     X(skipped)
 
-/* X(name): what is counted of events of several RoIs. */
+/* X(name): counters of events of several RoIs. */
 #define ACCOUNT_EVENTS(X) \
     X(events_accepted)    \
     X(events_rejected)    \

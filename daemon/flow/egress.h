@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* egress.h - decisions back to the askers; RoIs of streams to their files. */
+/* egress.h - decisions back to their clients; RoIs of streams to their files. */
 #ifndef TRIGD_EGRESS_H
 #define TRIGD_EGRESS_H
 #include "base/stats.h"
@@ -19,7 +19,7 @@ int egress_open(struct pool *pool, struct clients *clients, struct stats *stats,
 void egress_close(struct egress *e); /* NULL is fine */
 struct pool *egress_pool(struct egress *e);
 
-/* Whether a TRUNCATED RoI may be accepted for that alone; counts it, and what is over its client's
+/* Whether a TRUNCATED RoI may be accepted for that alone; counts it, and those over their client's
  * limit. */
 bool egress_may_pass_truncated(struct egress *e, const struct roi *r);
 /* A batch came back: where its RoIs spent their time.  Before they are decided. */

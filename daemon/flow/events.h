@@ -35,7 +35,7 @@ struct engine *events_engine(const struct dispatch *d, uint32_t event);
  * again. */
 bool events_again(struct dispatch *d, const struct wire_roi *w, const struct event_owner *who);
 
-/* ---- for whoever writes accepted events */
+/* ---- for the writer of accepted events */
 
 /* The event of an RoI that is being decided, and which of it it is (from 0); NULL: it is alone. */
 const struct event *events_of(const struct dispatch *d, const struct roi *r);

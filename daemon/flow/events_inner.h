@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* events_inner.h - what the files of dispatch tell events of several RoIs (events.h). */
+/* events_inner.h - the calls of dispatch into events of several RoIs (events.h). */
 #ifndef TRIGD_EVENTS_INNER_H
 #define TRIGD_EVENTS_INNER_H
 #include "flow/events.h"
@@ -22,6 +22,6 @@ void events_abandon(struct dispatch *d, struct event *ev);
 void events_check_limits(struct dispatch *d, uint64_t now_ns);
 /* When that has to be called again; UINT64_MAX for never. */
 uint64_t events_due_ns(const struct dispatch *d);
-/* Abandons events that are a second old, where that is so.  Now and then. */
+/* Abandons events that are a second old, where that is configured.  Now and then. */
 void events_tick(struct dispatch *d, uint64_t now_ns);
 #endif

@@ -33,7 +33,7 @@ void histograms_free(struct histograms *h); /* NULL is fine */
 /* RoIs of the engine may be decided, and will be no more.  -ENOMEM. */
 int histograms_begin(struct histograms *h, struct engine *e);
 void histograms_leave(struct histograms *h, struct engine *e);
-/* Fills them with what steps made of an RoI that has its decision. */
+/* Fills them with the results of a decided RoI. */
 void histograms_fill(struct histograms *h, const struct engine *e, const struct pool *pool,
                      const struct roi *r, void *chains);
 

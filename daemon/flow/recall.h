@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recall.h - decisions that clients may ask for again: the last ones of a shard, and the RoIs in
+/* recall.h - decisions for resent RoIs: the last ones of a shard, and the RoIs in
  * flight, by (client key, run, l1id, RoI).
  *
- * A client that lost its connection, or its daemon, sends again what was not answered.  With a key
- * in its Hello such an RoI is not decided twice: it is answered from here.  What is older than the
- * last `clients.remember` RoIs of such clients is decided anew.  On the I/O thread of one shard. */
+ * A client that lost its connection, or its daemon, resends unanswered RoIs.  With a key
+ * in its Hello such an RoI is not decided twice: it is answered from here.  RoIs older than the
+ * last `clients.remember` ones of such clients are decided anew.  On the I/O thread of one shard.
+ */
 #ifndef TRIGD_RECALL_H
 #define TRIGD_RECALL_H
 #include <stdbool.h>
@@ -37,9 +38,9 @@ uint32_t recall_enter(struct recall *r, const struct recall_key *key, uint32_t r
 uint32_t recall_find(const struct recall *r, const struct recall_key *key);
 /* The pool's number of a pending RoI; RECALL_NONE: it was decided. */
 uint32_t recall_pending(const struct recall *r, uint32_t entry);
-/* Has a pending RoI's decision go to somebody else as well; the last one counts. */
+/* Sends a pending RoI's decision to another client as well; the last one counts. */
 void recall_wait(struct recall *r, uint32_t entry, const struct recall_asker *asker);
-/* Keeps the decision of a pending RoI.  Returns whether somebody else waits for it. */
+/* Keeps the decision of a pending RoI.  Returns whether another client waits for it. */
 bool recall_keep(struct recall *r, uint32_t entry, const Trigd__V1__Decision *decision,
                  struct recall_asker *ret_asker);
 /* Forgets a pending RoI that gets no decision.  Returns as recall_keep. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* value_guard.h - which values of an RoI have been looked at, and by whom.
+/* value_guard.h - which values of an RoI have been checked, and where.
  *
- * Values are touched once: whoever gathers a batch checks them on the copy (stage.h), and what an
- * algorithm is given has passed.  Of what lies in a client's memory, which it can change at any
- * time, only that tells anything.  Ingress looks at no value of these, nor of messages that are
- * kept (held.h); what it copies itself it checks.  What no lane has read of an RoI when its chains
- * have ended is checked here, so that a bad value has the same answer as in a message, whatever the
+ * Values are read once: the gatherer of a batch checks them on the copy (stage.h), so an algorithm
+ * sees checked values only.  For columns in a client's memory, which the client can change at any
+ * time, no other check counts.  Ingress checks only the values that it copies itself, not these nor
+ * those of kept messages (held.h).  Columns that no lane has read when the chains of an RoI have
+ * ended are checked here, so a bad value has the same answer as in a message, whichever columns the
  * menu reads. */
 #ifndef TRIGD_VALUE_GUARD_H
 #define TRIGD_VALUE_GUARD_H

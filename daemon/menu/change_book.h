@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* change_book.h - what the operator changed of prescales and conditions, and from which lumi block
- * on.
+/* change_book.h - the operator's changes of prescales and conditions, each with its first lumi
+ * block.
  *
  * A change begins with the first lumi block that no shard has seen yet, or with a later one that is
  * named, so that each lumi block has one set.  Changes stay over reloads: they are by name of the

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan.h - a menu prepared for many RoIs a second: what concerns chains as sets of bits, one a
- * chain, and their steps and cuts side by side.
+/* plan.h - a menu prepared for many RoIs a second: sets of chains as bits, and the chains' steps
+ * and cuts side by side.
  *
- * Made once from a menu that does not change any more.
+ * Made once, from a complete menu.
  */
 #ifndef TRIGD_PLAN_H
 #define TRIGD_PLAN_H
@@ -18,7 +18,7 @@ struct plan_bits { /* a set of chains */
 #define PLAN_LEGS 32 /* of a step, in a block */
 #define PLAN_LINE 64 /* bytes of a line of the cache */
 
-/* Cuts side by side; those that are not there hold whatever the value. */
+/* Cuts side by side; absent ones hold for any value. */
 struct plan_cuts {
     float min[PLAN_CUTS], max[PLAN_CUTS];
     uint32_t mask[PLAN_CUTS]; /* of the value's bits: without the sign where it is absolute */

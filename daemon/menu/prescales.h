@@ -24,7 +24,7 @@ void prescales_init(const struct menu *m, const double *value, struct prescales 
 /* Which chains of a word (`chains`: 64 * word and following) take this event. */
 uint64_t prescales_take(const struct prescales *p, uint32_t word, uint64_t chains,
                         const struct trg_roi_info *info);
-/* Whether chain `id` with a prescale takes an event: a pure function of its arguments, the same on
- * every machine (a 64-bit hash below 2^64 / prescale). */
+/* Whether chain `id` with a prescale selects an event: a pure function of its arguments, the same
+ * on every machine (a 64-bit hash below 2^64 / prescale). */
 bool prescale_takes(uint32_t id, double prescale, uint32_t run, uint32_t l1id, uint32_t bcid);
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* commands_inner.h - one command being carried out, and those that stand in files of their own:
- * commands_change.c (prescales, conditions), commands_dump.c (files of what is in force),
+/* commands_inner.h - one command in execution, and the commands in files of their own:
+ * commands_change.c (prescales, conditions), commands_dump.c (files of the state in force),
  * commands_rates.c (windows) and commands_run.c (run control).  commands.c has the table. */
 #ifndef TRIGD_COMMANDS_INNER_H
 #define TRIGD_COMMANDS_INNER_H

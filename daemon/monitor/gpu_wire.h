@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpu_wire.h - what the process that reads GPUs sends: a message a second, or one that says why it
- * cannot, and then it ends. */
+/* gpu_wire.h - messages of the process that reads GPUs: one each second, or one with the reason why
+ * it ends. */
 #ifndef TRIGD_GPU_WIRE_H
 #define TRIGD_GPU_WIRE_H
 #include <stddef.h>

@@ -2,7 +2,7 @@
 /* gpus.h - use, memory, temperature, power and energy of the NVIDIA GPUs of this host, read once a
  * second through NVML by a process of its own (gpu_reader.h).
  *
- * A thread takes what the process sends.  When that hangs or ends, it is started again after a
+ * A thread receives the process's messages.  If the process hangs or ends, it is restarted after a
  * pause that grows from setup.retry_ms to a minute; until then there are no readings, and nothing
  * else changes.  A process that not even SIGKILL ends, because it is in the driver, is left behind.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* show_rates.h - tables of what came in a window, and of the slowest RoIs. */
+/* show_rates.h - tables of the rates in a window, and of the slowest RoIs. */
 #ifndef TRIGD_SHOW_RATES_H
 #define TRIGD_SHOW_RATES_H
 #include "monitor/table.h"

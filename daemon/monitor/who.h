@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* who.h - the user at the other end of a Unix socket, as the kernel tells it, and what it may do.
- */
+/* who.h - the peer's user of a Unix socket, from the kernel, and its rights. */
 #ifndef TRIGD_WHO_H
 #define TRIGD_WHO_H
 #include <stdbool.h>
@@ -18,7 +17,7 @@ struct who_group { /* whose members may act */
 
 /* The group of that name; "" is all users.  -EINVAL, logged: there is none. */
 int who_group(const char *name, struct who_group *ret_group);
-/* Who is connected.  Returns whether it is an operator: root, or the daemon's own user, who may
- * always act. */
+/* The peer's user.  Returns whether it is an operator: root and the daemon's own user always are.
+ */
 bool who_is(int fd, const struct who_group *group, struct control_who *ret_who);
 #endif

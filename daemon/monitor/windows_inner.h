@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* windows_inner.h - what is kept of an entry: windows.c fills it, windows_row.c adds it up. */
+/* windows_inner.h - one second of one entry: windows.c fills it, windows_row.c adds it up. */
 #ifndef TRIGD_WINDOWS_INNER_H
 #define TRIGD_WINDOWS_INNER_H
 #include <pthread.h>
@@ -20,7 +20,7 @@ struct windows_of { /* a kind of entries */
 };
 extern const struct windows_of windows_of[WINDOWS_KINDS];
 
-/* Durations of one second: bucket << WINDOWS_BITS | how many; a bucket may come more than once. */
+/* Durations of one second: bucket << WINDOWS_BITS | count; a bucket may occur more than once. */
 #define WINDOWS_BITS 20u
 struct windows_sparse {
     uint32_t *item;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plugin_file.h - private copies of plugin files: loaded code cannot change under the daemon
- * when somebody overwrites the file in place. */
+ * when the file is overwritten in place. */
 #ifndef TRIGD_PLUGIN_FILE_H
 #define TRIGD_PLUGIN_FILE_H
 #include <stdbool.h>

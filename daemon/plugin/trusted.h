@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trusted.h - whether nobody but root and the daemon's user can change a file of code, or put
- * another one in its place.
+/* trusted.h - whether only root and the daemon's user can change or replace a file of code.
  *
- * Nobody else may write to the file, to its folder, or to a folder above it (one with the sticky
- * bit is fine, as /tmp), and both belong to root or to the daemon's user; a daemon of root takes
- * any owner's. A group may write to file and folder where it is the daemon's own. */
+ * No other user may write to the file, to its folder, or to a folder above it (the sticky bit, as
+ * on /tmp, is fine), and both belong to root or to the daemon's user; a daemon of root accepts any
+ * owner.  The daemon's own group may write to file and folder. */
 #ifndef TRIGD_TRUSTED_H
 #define TRIGD_TRUSTED_H
 #include <stddef.h>

@@ -3,7 +3,7 @@
  *
  * Decisions never wait for the disk: an RoI is a copy when it is handed over.  wait_bytes bounds
  * the memory of copies; beyond it RoIs are not written and counted, or, with `stops`, the daemon
- * takes no RoIs until half of it is free again (what was in flight is still kept). */
+ * accepts no RoIs until half of it is free again (RoIs in flight are still copied). */
 #ifndef TRIGD_STREAM_WRITER_H
 #define TRIGD_STREAM_WRITER_H
 #include <stdatomic.h>

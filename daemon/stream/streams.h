@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* streams.h - RoIs of accepted events to the files of their streams: what a file holds of an RoI,
+/* streams.h - RoIs of accepted events to the files of their streams: the parts of an RoI in a file,
  * and a writer for each stream of the configuration and for the debug stream.
  *
- * Shards share the writers.  Of every RoI of such a stream the counters say what became of it:
+ * Shards share the writers.  The counters account for every RoI of a stream:
  * rois = written + waiting + lost_memory + lost_disk + lost_error (stats.h). */
 #ifndef TRIGD_STREAMS_H
 #define TRIGD_STREAMS_H

@@ -4,13 +4,13 @@
  *
  * A pass stands in the routing frame of its batch (route.h).  Its issuer signs the whole frame, so
  * that tokens, size and time are as it gave them: SipHash-2-4 with a tag of 128 bits (Aumasson and
- * Bernstein, 2012; libsodium), by a key that it told the daemon in its Hello.  That a pass is used
- * once is looked up in a window of serials, as IPsec does against replays (RFC 4303, 3.4.3); one
- * that is older than the window does not hold any more.  Passes expire by the issuer's clock, which
- * its Hello and Heartbeats tell: a clock here that differs does not matter.
+ * Bernstein, 2012; libsodium), by a key from its Hello.  A window of serials detects
+ * the second use of a pass, as in IPsec (RFC 4303, 3.4.3); a pass older than the window is invalid.
+ * Passes expire by the issuer's clock, known from its Hello and Heartbeats; the clock here does not
+ * matter.
  *
- * An empty message after the frame hands a pass back: then nobody can use it.  So an issuer learns
- * for certain whether a batch has come. */
+ * An empty message after the frame returns a pass, which is invalid from then on.  So an issuer
+ * learns for certain whether a batch has arrived. */
 #ifndef TRIGD_PASSES_H
 #define TRIGD_PASSES_H
 #include <stdbool.h>

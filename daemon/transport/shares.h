@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shares.h - a number of credits shared out fairly by weight. */
+/* shares.h - credits shared fairly by weight. */
 #ifndef TRIGD_SHARES_H
 #define TRIGD_SHARES_H
 #include <stdint.h>
@@ -12,8 +12,8 @@ struct share {
 };
 
 /* Max-min fairness by weight (progressive filling; Bertsekas and Gallager, Data Networks, section
- * 6.5.2): nobody gets more than its demand, and whoever gets less has as much for its weight as
- * anybody.  What all demands leave is shared in the same way up to `most`.  The sum of `got` is the
+ * 6.5.2): no share exceeds its demand, and each share below its demand is at least as large for its
+ * weight as any other.  The rest is shared in the same way up to `most`.  The sum of `got` is the
  * least of `total` and the sum of `most`. */
 void shares_fill(struct share *s, uint32_t n, uint32_t total);
 #endif

@@ -209,7 +209,7 @@ def main(arguments: Sequence[str]) -> int:
     p.add_argument("--windows", type=int, default=10, metavar="N", help="windows at most (default 10)")
     p.add_argument("--tolerance", type=float, default=0.1, help="of rate and median latency (default 0.1)")
     p.add_argument("--rois", type=int, default=1000, metavar="N", help="different RoIs at most (default 1000)")
-    p.add_argument("--credits", type=int, default=0, help="to ask for (default: what the daemon gives)")
+    p.add_argument("--credits", type=int, default=0, help="to request (default: those granted by the daemon)")
     p.add_argument("--json", metavar="FILE", help="write the reports, with every window")
     a = p.parse_args(arguments)
     if min(a.window, a.stable, a.windows, a.tolerance, a.rois, *(a.rate or [1])) <= 0:

@@ -199,7 +199,7 @@ def parser():
     commands = p.add_subparsers(required=True, metavar="COMMAND")
     c = commands.add_parser("merge", help="adds the histograms of files: of shards, nodes, runs")
     c.add_argument("--split", action="store_true",
-                   help="those of one name that cannot be added stay beside each other as NAME and NAME@KEY")
+                   help="keep histograms of one name that cannot be added, as NAME and NAME@KEY")
     c.add_argument("out", metavar="OUT")
     c.add_argument("file", metavar="FILE", nargs="+")
     c.set_defaults(run=lambda o: write(o.out, merge([(f, read(f)) for f in o.file], o.split)))
@@ -211,7 +211,7 @@ def parser():
     c.add_argument("out", metavar="OUT.root")
     c.add_argument("file", metavar="FILE")
     c.set_defaults(run=lambda o: to_root(o.out, read(o.file)))
-    c = commands.add_parser("latency", help="quantiles over several nodes, from the counts of each")
+    c = commands.add_parser("latency", help="quantiles over several nodes, from their counts")
     c.add_argument("--window", choices=latencies.WINDOWS, default="60s", help="seconds before the dump (default 60s)")
     c.add_argument("file", metavar="FILE", nargs="+")
     c.set_defaults(run=lambda o: latencies.show(o.file, o.window, Wrong))

@@ -227,37 +227,38 @@ static void parse(int argc, char **argv, struct arguments *a)
          "path; default: by ENDPOINT)"},
         {"preset", ARG_TEXT, &o->preset, 0, 0, "P", PRESETS},
         {"file", ARG_TEXT, &o->file, 0, 0, "FILE",
-         "replay an RoI file instead, or all in a folder; of files of streams every RoI once"},
+         "replay an RoI file, or all files of a folder; each RoI of stream files once"},
         {"rois", ARG_U64, &o->rois, 1, 1099511627775.0, "N",
          "RoIs to send (default 10000, or each of the file once)"},
         {"distinct", ARG_U32, &o->distinct, 1, DISTINCT_MAX, "N",
-         "different RoIs among them, made or read before the clock starts (default 2000, or all "
+         "different RoIs among them, generated or read before the clock starts (default 2000, or "
+         "all "
          "of the file)"},
         {"layout", ARG_TEXT, &t.layout, 0, 0, "L",
-         "plain (what simulated RoIs are), or encoded: 16-bit numbers in columns that may be "
-         "encoded (default: as made, or as the file has them)"},
+         "plain (as simulated), or encoded: 16-bit numbers in columns that may be encoded "
+         "(default: as simulated, or as in the file)"},
         {"type", ARG_U32, &o->type, 0, ROI_TYPES - 1, "T",
-         "of the RoIs; a menu selects chains by it (default: as the file has them, or 0)"},
+         "RoI type, by which a menu selects chains (default: as in the file, or 0)"},
         {"deadline", ARG_U32, &o->deadline_us, 1, SHM_DEADLINE_MAX, "US",
-         "wanted for each decision after its RoI's receipt; tighter than limits.hard_ms (default: "
-         "as the file has them, or none)"},
+         "time from receipt to decision, shorter than limits.hard_ms (default: as in the file, "
+         "or none)"},
         {"event-rois", ARG_U32, &o->event_rois, 2, 255, "N",
-         "RoIs that follow each other are events of N (default: as the file has them, or alone)"},
+         "group consecutive RoIs into events of N (default: as in the file, or none)"},
         {"connections", ARG_U32, &o->connections, 1, 1000, "K", "clients (default 1)"},
-        {"threads", ARG_U32, &o->threads, 1, 64, "T", "over which they are spread (default 1)"},
+        {"threads", ARG_U32, &o->threads, 1, 64, "T", "threads for the clients (default 1)"},
         {"batch", ARG_U32, &o->batch, 1, 256, "B", "RoIs in one message (default 1)"},
         {"credits", ARG_U32, &o->credits, 1, 65536, "C",
-         "credits to ask for (default: what the daemon gives)"},
+         "credits to request (default: those granted by the daemon)"},
         {"pace", ARG_TEXT, &o->pace, 0, 0, "P",
          "max (as fast as credits allow), rate:HZ, poisson:HZ, or bunches:HZ (LHC-like trains); "
          "latency then counts from the intended time"},
         {"seed", ARG_U64, &o->seed, 0, 0, "S",
          "of the simulation and the pace (default: the time; it is printed)"},
         {"truth", ARG_TEXT, &t.truth, 0, 0, "STEP:VALUE",
-         "place of z among the results of a decision, to compare with the truth (default 0:1, the "
-         "z-finder as first step; none: off)"},
+         "result of a decision that is compared with the true z (default 0:1, the z-finder as "
+         "first step; none: off)"},
         {"spin", ARG_U32, &o->spin_us, 0, 1000000, "US",
-         "look for decisions this long before sleeping (default 0)"},
+         "poll for decisions this long before sleeping (default 0)"},
         {"settle", ARG_REAL, &o->settle_s, 0, 3600, "S",
          "latencies leave out the RoIs of the first S seconds (default 0)"},
         {"timeout", ARG_U32, &o->timeout_ms, 1, 3600000, "MS",
@@ -281,13 +282,13 @@ static void parse(int argc, char **argv, struct arguments *a)
         {"edge", ARG_U32, &a->volume.edge, 8, 256, "N",
          "import of volumes: voxels of a brick's edge (default 64)"},
         {"config", ARG_TEXT, &a->with.config, 0, 0, "CONFIG",
-         "reproduce: RoIs of a stream run once more, one by one, in a daemon of their own with "
-         "this configuration; prints those that are decided, or end, otherwise than before"},
+         "reproduce: run the RoIs of a stream again, one by one, in a daemon with this "
+         "configuration; prints those with another decision or end than before"},
         {"menu", ARG_TEXT, &a->with.menu, 0, 0, "FILE",
          "reproduce: instead of the configuration's, as trigctl dumps it"},
         {"prescales", ARG_TEXT, &a->with.prescales, 0, 0, "FILE",
-         "the same; RoIs that others decided are left out"},
-        {"conditions", ARG_TEXT, &a->with.conditions, 0, 0, "FILE", "the same of conditions"},
+         "prescales, likewise; RoIs decided under other prescales are skipped"},
+        {"conditions", ARG_TEXT, &a->with.conditions, 0, 0, "FILE", "conditions, likewise"},
         {0}};
 
     o->type = ROI_TYPES;
