@@ -369,6 +369,7 @@ static const struct trg_device_ops ops = {
     .window_open = window_open,
     .window_shut = window_shut,
     .guest_queue_new = cuda_guest_queue_new,
+    .ranked_queue_new = cuda_ranked_queue_new,
 };
 
 static int count(const struct trg_host *host, uint32_t *ret_count)

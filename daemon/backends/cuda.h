@@ -53,8 +53,8 @@ int cuda_enter(struct trg_device *d);
 
 /* cuda_guest.c */
 
-/* The stream of a lane: it goes before those of guests. */
-int cuda_lane_stream(struct trg_device *d, cudaStream_t *ret_stream);
+/* The stream of a lane: it goes before those of guests, one of rank 0 before one of rank 1. */
+int cuda_lane_stream(struct trg_device *d, uint32_t rank, cudaStream_t *ret_stream);
 /* The stream of a guest: of the lowest priority, with percent on so much of the chip only, which
  * *ret_part then is. */
 int cuda_guest_stream(struct trg_device *d, uint32_t percent, cudaStream_t *ret_stream,
@@ -65,6 +65,7 @@ void cuda_guest_drop(struct trg_device *d, void *part);
 /* cuda_queue.c */
 int cuda_queue_new(struct trg_device *d, struct trg_queue **ret_queue);
 int cuda_guest_queue_new(struct trg_device *d, uint32_t percent, struct trg_queue **ret_queue);
+int cuda_ranked_queue_new(struct trg_device *d, uint32_t rank, struct trg_queue **ret_queue);
 void cuda_queue_free(struct trg_queue *q);
 int cuda_queue_write(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
                      struct trg_buffer *src, size_t src_at, size_t bytes);

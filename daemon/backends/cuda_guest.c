@@ -124,15 +124,19 @@ int cuda_guest_stream(struct trg_device *d, uint32_t percent, cudaStream_t *ret_
     return r;
 }
 
-int cuda_lane_stream(struct trg_device *d, cudaStream_t *ret_stream)
+#define RANKS 3 /* of lanes, while the device has as many priorities; lower numbers go first */
+
+int cuda_lane_stream(struct trg_device *d, uint32_t rank, cudaStream_t *ret_stream)
 {
+    const int before = rank < RANKS ? RANKS - (int)rank : 1; /* of a guest's */
     int least, greatest, r;
 
     r = cuda_check(d, cudaDeviceGetStreamPriorityRange(&least, &greatest),
                    "cudaDeviceGetStreamPriorityRange", NULL);
     return r < 0 ? r
                  : cuda_check(d,
-                              cudaStreamCreateWithPriority(ret_stream, cudaStreamNonBlocking,
-                                                           least > greatest ? least - 1 : least),
+                              cudaStreamCreateWithPriority(
+                                  ret_stream, cudaStreamNonBlocking,
+                                  least - before > greatest ? least - before : greatest),
                               "cudaStreamCreateWithPriority", NULL);
 }

@@ -38,8 +38,9 @@ static int find_fill(struct trg_queue *q)
     return 0;
 }
 
-/* `percent`: of a guest's queue; NULL: a lane's. */
-static int queue_new(struct trg_device *d, const uint32_t *percent, struct trg_queue **ret_queue)
+/* `percent`: of a guest's queue; NULL: a lane's, of that rank. */
+static int queue_new(struct trg_device *d, const uint32_t *percent, uint32_t rank,
+                     struct trg_queue **ret_queue)
 {
     struct trg_queue *q;
     int r = cuda_enter(d);
@@ -52,7 +53,7 @@ static int queue_new(struct trg_device *d, const uint32_t *percent, struct trg_q
     q->object.ops = d->object.ops;
     q->device = d;
     r = percent ? cuda_guest_stream(d, *percent, &q->cuda, &q->part)
-                : cuda_lane_stream(d, &q->cuda);
+                : cuda_lane_stream(d, rank, &q->cuda);
     if (r < 0) {
         free(q);
         return r;
@@ -68,12 +69,17 @@ static int queue_new(struct trg_device *d, const uint32_t *percent, struct trg_q
 
 int cuda_queue_new(struct trg_device *d, struct trg_queue **ret_queue)
 {
-    return queue_new(d, NULL, ret_queue);
+    return queue_new(d, NULL, 0, ret_queue);
+}
+
+int cuda_ranked_queue_new(struct trg_device *d, uint32_t rank, struct trg_queue **ret_queue)
+{
+    return queue_new(d, NULL, rank, ret_queue);
 }
 
 int cuda_guest_queue_new(struct trg_device *d, uint32_t percent, struct trg_queue **ret_queue)
 {
-    return queue_new(d, &percent, ret_queue);
+    return queue_new(d, &percent, 0, ret_queue);
 }
 
 void cuda_queue_free(struct trg_queue *q)

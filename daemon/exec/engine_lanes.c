@@ -146,6 +146,7 @@ static int make_part(const struct engine_setup *setup, struct engine *e, uint32_
                             .gate =
                                 guests_gate(setup->guests, info->backend, info->index, e->shard),
                             .warm_up = at->device->warm_up,
+                            .rank = plan_rank(e->menu->plan, number),
                             .guess_ns = &s->lane_ns,
                             .cost = &s->cost[place_of(e->of, at->worker)]};
     char name[STATS_NAME];

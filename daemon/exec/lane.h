@@ -44,6 +44,7 @@ struct lane_setup {
     const struct conditions *conditions; /* that a fresh runner warms up with; they outlive it */
     struct guest_gate *gate;             /* of the device's guest; NULL: it has none */
     bool warm_up;
+    uint32_t rank;                         /* on the device: lanes of rank 0 go first */
     struct gather_threads *gather_threads; /* of the front (gather.h); NULL: there are none */
     const uint64_t
         *guess_ns;          /* what a batch takes in the step's lanes, while none was seen there */

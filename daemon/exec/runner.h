@@ -49,6 +49,7 @@ struct runner_setup {
     const struct trg_host *host;
     const char *name; /* of the lane, for the log */
     bool warm_up;     /* run made-up RoIs before the first batch */
+    uint32_t rank;    /* on the device: 0 goes first */
     uint64_t spin_ns; /* looking for work before sleeping */
 };
 

@@ -59,7 +59,7 @@ static int open_slot(struct runner *l, uint32_t number)
         if (r < 0)
             return r;
     }
-    r = trg_queue_new(l->s.device, &slot->queue);
+    r = trg_ranked_queue_new(l->s.device, l->s.rank, &slot->queue);
     if (r < 0)
         return r;
     r = trg_event_new(l->s.device, &slot->reached);

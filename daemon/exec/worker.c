@@ -184,6 +184,7 @@ static int open_thread(struct worker *w, struct worker_lane *l, const struct lan
                                        .host = w->base.host,
                                        .name = first->s.stats->name,
                                        .warm_up = first->s.warm_up,
+                                       .rank = first->s.rank,
                                        .spin_ns = w->base.spin_ns};
 
     for (uint32_t i = 0; i < w->base.n_shards; i++) {

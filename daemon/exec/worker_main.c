@@ -188,6 +188,7 @@ static int run_lane(struct worker_side *w, const struct worker_lane_message *m,
                                        .host = &w->host,
                                        .name = lane->name,
                                        .warm_up = m->warm_up,
+                                       .rank = m->rank,
                                        .spin_ns = w->setup.spin_ns};
 
     if (m->has_cpus && sched_setaffinity(0, sizeof m->cpus, &m->cpus) < 0)

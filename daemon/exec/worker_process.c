@@ -168,6 +168,7 @@ int worker_lane_describe(const struct lane *lane, struct worker_lane_message **r
         return -ENOMEM;
     snprintf(m->name, sizeof m->name, "%s", lane->s.stats->name);
     m->warm_up = lane->s.warm_up;
+    m->rank = lane->s.rank;
     m->has_cpus = sched_getaffinity(0, sizeof m->cpus, &m->cpus) == 0;
     m->shape = lane->arena.shape;
     m->head = g->step;

@@ -65,6 +65,7 @@ struct worker_step_message { /* one member of the group */
 struct worker_lane_message {
     char name[WORKER_LANE_NAME];
     bool warm_up;
+    uint32_t rank;
     bool has_cpus;
     cpu_set_t cpus;
     struct arena_shape shape;

@@ -264,3 +264,13 @@ void plan_free(struct plan *p)
     free(p->combination);
     free(p);
 }
+
+uint32_t plan_rank(const struct plan *p, uint32_t head)
+{
+    uint32_t all = 0;
+
+    for (uint32_t i = 0; i < MENU_STEPS_MAX; i++)
+        all |= p->priorities[i];
+    return p->priorities[head] ? (uint32_t)(__builtin_ctz(p->priorities[head]) - __builtin_ctz(all))
+                               : 0;
+}

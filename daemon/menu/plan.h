@@ -128,4 +128,7 @@ static inline void plan_add(uint64_t *bits, uint32_t chain)
 {
     bits[chain / 64] |= 1ull << (chain % 64);
 }
+/* How far a step is behind the first ones of the menu, by the highest priority of the chains that
+ * need it; 0 is first.  Of the head of a group. */
+uint32_t plan_rank(const struct plan *p, uint32_t head);
 #endif

@@ -147,6 +147,8 @@ struct trg_device_ops {
     int (*window_shut)(struct trg_buffer *w, size_t at);
     int (*guest_queue_new)(struct trg_device *d, uint32_t percent,
                            struct trg_queue **ret_queue); /* optional */
+    int (*ranked_queue_new)(struct trg_device *d, uint32_t rank,
+                            struct trg_queue **ret_queue); /* optional */
 };
 
 /* First member of every backend's own objects. */
@@ -271,6 +273,18 @@ static inline int trg_kernel_get(struct trg_module *m, const char *name,
 static inline int trg_queue_new(struct trg_device *d, struct trg_queue **ret_queue)
 {
     return trg_ops(d)->queue_new(d, ret_queue);
+}
+
+/* The same with a rank: where the device has priorities, what is in queues of rank 0 goes before
+ * what is in those of rank 1, and so on; all go before background work. */
+static inline int trg_ranked_queue_new(struct trg_device *d, uint32_t rank,
+                                       struct trg_queue **ret_queue)
+{
+    const struct trg_device_ops *o = trg_ops(d);
+
+    if (o->size > offsetof(struct trg_device_ops, ranked_queue_new) && o->ranked_queue_new)
+        return o->ranked_queue_new(d, rank, ret_queue);
+    return o->queue_new(d, ret_queue);
 }
 
 /* Makes a queue for background work: of the lowest priority where the device has

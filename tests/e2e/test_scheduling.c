@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the menu says of chains on busy, slow and missing lanes: priorities, decisions that go out
  * early, and chains that go on without a step. */
+#include <dirent.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "workers.h"
 
@@ -67,6 +70,66 @@ static void high_before_low(void **state)
     }
     assert_in_range(last_high, n_high - 1, n_low - 1); /* by arrival it would be the last of all */
     link_end_well(&s, &l);
+}
+
+/* Threads of a process that the kernel runs with that nice value. */
+static uint32_t count_nice(long pid, int nice)
+{
+    char path[64];
+    struct dirent *entry;
+    uint32_t n = 0;
+    DIR *tasks;
+
+    snprintf(path, sizeof path, "/proc/%ld/task", pid);
+    tasks = opendir(path);
+    assert_non_null(tasks);
+    while ((entry = readdir(tasks)) != NULL) {
+        errno = 0;
+        if (entry->d_name[0] != '.')
+            n +=
+                getpriority(PRIO_PROCESS, (id_t)strtoul(entry->d_name, NULL, 10)) == nice && !errno;
+    }
+    closedir(tasks);
+    return n;
+}
+
+#define STEPS_MENU(low, high)                                                              \
+    "name: steps\nstreams: [physics]\n"                                                    \
+    "steps:\n"                                                                             \
+    "  - {name: first, plugin: fault}\n"                                                   \
+    "  - {name: second, plugin: fault}\n"                                                  \
+    "  - {name: both, plugin: fault}\n"                                                    \
+    "chains:\n"                                                                            \
+    "  - {name: low, id: 1, priority: " low ", steps: [{step: first}, {step: both}],\n"    \
+    "     streams: [physics]}\n"                                                           \
+    "  - {name: high, id: 2, priority: " high ", steps: [{step: both}, {step: second}],\n" \
+    "     streams: [physics]}\n"
+
+/* `more`: than this process has. */
+static void threads_of_steps(const char *menu, int more, uint32_t n)
+{
+    const int nice = getpriority(PRIO_PROCESS, 0) + more;
+    struct server s;
+    struct link l;
+    long pid;
+
+    open_with(&s, &l, "devices: [{backend: cpu, lanes: 2}]\n" PATIENT, menu);
+    pid = workers_number(&s, "cpu:0/1", "pid");
+    assert_int_equal(count_nice(pid, nice < 19 ? nice : 19), n);
+    assert_int_equal(decide(&l, &(struct roi_spec){.token = 1, .n = 20})->n_chains, 2);
+    link_end_well(&s, &l);
+}
+
+/* A step that only chains of lower priority need leaves the cores to the others; one that a chain
+ * of high priority needs as well does not. */
+static void steps_of_low_chains_give_way(void **state)
+{
+    (void)state;
+    if (getpriority(PRIO_PROCESS, 0) > 10)
+        skip(); /* there is no room above */
+    threads_of_steps(STEPS_MENU("low", "high"), 10, 2);
+    threads_of_steps(STEPS_MENU("low", "normal"), 5, 2);
+    threads_of_steps(STEPS_MENU("low", "low"), 5, 0);
 }
 
 /* ---------------------------------------------------------------- early decisions */
@@ -205,6 +268,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(high_before_low),
+        cmocka_unit_test(steps_of_low_chains_give_way),
         cmocka_unit_test(before_all_chains_have_ended),
         cmocka_unit_test(as_soon_as_a_chain_accepts),
         cmocka_unit_test(a_worker_that_keeps_dying),
