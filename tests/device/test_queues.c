@@ -159,6 +159,33 @@ static void test_two_queues(void **state)
     rig_each(check_two_queues);
 }
 
+/* Queues of any rank work, also of more than a device has. */
+static void check_ranks(struct rig *r)
+{
+    struct trg_kernel *k = rig_kernel(r, "chain");
+
+    for (uint32_t rank = 0; rank < 9; rank += 2) {
+        struct trg_buffer *a = rig_buffer(r, TRG_MEM_DEVICE, 4 * N);
+        struct trg_queue *q;
+        uint32_t got[N];
+
+        assert_int_equal(trg_ranked_queue_new(r->device->d, rank, &q), 0);
+        assert_int_equal(trg_fill(q, a, 0, 4 * N, rank), 0);
+        assert_int_equal(launch_chain(q, k, a, STEPS), 0);
+        assert_int_equal(trg_finish(q), 0);
+        rig_get(r, a, got, sizeof got);
+        assert_int_equal(got[N - 1], chain(rank, STEPS));
+        trg_queue_free(q);
+        trg_buffer_free(a);
+    }
+}
+
+static void test_ranks(void **state)
+{
+    (void)state;
+    rig_each(check_ranks);
+}
+
 struct call {             /* what a host call saw */
     const uint32_t *from; /* pinned memory that the work before it filled */
     uint32_t *to;         /* pinned memory that the work after it reads */
@@ -282,10 +309,10 @@ static void test_threads(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_order), cmocka_unit_test(test_events),
-                                       cmocka_unit_test(test_two_queues),
-                                       cmocka_unit_test(test_host_calls),
-                                       cmocka_unit_test(test_threads)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order),      cmocka_unit_test(test_events),
+        cmocka_unit_test(test_two_queues), cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_host_calls), cmocka_unit_test(test_threads)};
 
     if (setenv("TRIGD_DEVICE_TIMES", "1", 1))
         return 1;
