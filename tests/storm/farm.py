@@ -61,13 +61,10 @@ def number_rois(source, target, roi_ids):
         f.write(b"".join(out))
 
 
-# Of its configuration: lanes on the CPU, or on two "GPUs" that are lost on command (tests/e2e/fakegpu.c).
-CPU = {"backends": "backends", "devices": "{backend: cpu, lanes: 2}"}
-GPUS = {"backends": "test-backends", "devices": "{backend: cuda, index: 0, lanes: 1}, {backend: cuda, index: 1, lanes: 1}"}
 CONFIG = """endpoints: ["ipc://{folder}/in", "shm://{folder}/shm"]
 menu: menu.yaml
 state_dir: state
-plugin_path: ["{folder}/plugins"]
+plugin_path: ["{folder}/plugins", "{build}/plugins"]
 backend_path: "{build}/{backends}"
 control: {{socket: control}}
 http: {{address: 127.0.0.1, port: 0}}
@@ -81,10 +78,23 @@ debug_stream: {{max_mbytes: 1048576, wait_mbytes: 1}}
 """
 MENU = """name: storm
 streams: [physics]
-steps: [{name: f, plugin: fault, params: {stall_ms: 20}}]
+steps: [{{name: f, plugin: fault, params: {{stall_ms: 20}}}}{step}]
 chains:
-  - {name: c, id: 1, steps: [{step: f, cuts: [{value: n, min: 10}]}], prescale: 1, streams: [physics]}
-"""
+  - {{name: c, id: 1, steps: [{{step: f, cuts: [{{value: n, min: 10}}]}}], prescale: 1, streams: [physics]}}
+{chain}"""
+FAULT_ONLY = MENU.format(step="", chain="")
+WITH_KERNELS = MENU.format(step=", {name: z, plugin: zfinder, params: {preset: pure}}",
+                           chain="  - {name: z, id: 2, steps: [{step: z, cuts: [{value: n_vertices, min: 1}]}], prescale: 1, streams: [physics]}\n")
+# Lanes on the CPU, or on two "GPUs" that are lost on command (tests/e2e/fakegpu.c).
+CPU = {"backends": "backends", "devices": "{backend: cpu, lanes: 2}", "menu": FAULT_ONLY}
+GPUS = {"backends": "test-backends", "devices": "{backend: cuda, index: 0, lanes: 1}, {backend: cuda, index: 1, lanes: 1}", "menu": FAULT_ONLY}
+
+
+def on(devices):
+    """Lanes on devices of this machine, where the RoIs run through the z-finder's kernels as well."""
+    return {"backends": "backends", "devices": devices, "menu": WITH_KERNELS} if devices else CPU
+
+
 FOUND = re.compile(rb"(WARNING|ERROR): \w+Sanitizer|runtime error: ")
 FOUND_LINES = 120
 LOG_MBYTES = 16  # of stderr that are kept; older lines go
@@ -123,8 +133,6 @@ class Daemon:
         for name in ("plugins", "lost", "reports"):
             os.mkdir(f"{folder}/{name}")
         self.install(f"{build}/test-plugins/fault.so")
-        with open(f"{folder}/menu.yaml", "w", encoding="utf-8") as f:
-            f.write(MENU)
         self.page = Page(f"{folder}/page")
         self.for_clients = {**os.environ, **sanitizers()}
         mine = {"LD_PRELOAD": f"{build}/test-plugins/storm_interpose.so", "STORM_PAGE": f"{folder}/page",
@@ -133,6 +141,8 @@ class Daemon:
 
     def configure(self, setup):
         self.setup = setup
+        with open(f"{self.folder}/menu.yaml", "w", encoding="utf-8") as f:
+            f.write(setup["menu"])
         with open(f"{self.folder}/trigd.yaml", "w", encoding="utf-8") as f:
             f.write(CONFIG.format(folder=self.folder, build=self.build, isolation=self.isolation, shards=self.shards,
                                   hang_ms=self.hang_ms, **setup))
