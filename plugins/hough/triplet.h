@@ -21,7 +21,7 @@
 #define HT_ITEM_BITS   21u                         /* of the number of a hit in its RoI */
 #define HT_ITEM        ((1u << HT_ITEM_BITS) - 1u) /* most hits of an RoI; those behind are left out */
 #define HT_NONE        0xffffffffu
-#define HT_USED        1e30f             /* x of a hit that a track has: nothing is near it */
+#define HT_USED        1e30f             /* mm: x of a hit that a track has */
 #define HT_BUCKETS     8u                /* least of a station */
 #define HT_WORK_UNIT   16u               /* hits of a bucket that make one unit of work for a hit */
 #define HT_WORK_MOST   ((1u << 22) - 1u) /* a thousand sums of so much fit into 32 bits */
@@ -56,9 +56,13 @@ enum ht_column {       /* of `hits`: items_room words each */
                  HT_NOW,  /* roads that are followed; in the end: tracks in the order of their first
                              hits */
                  HT_NEXT, /* the same behind the station; in the end: where their doublets begin */
-                 HT_TAKEN, /* by number in the RoI: whether a track has it */
-                 HT_HEAD,  /* by number in the RoI: of the track that begins with it the number <<
-                              HT_LENGTH_BITS | hits; 0: none does */
+                 HT_TAKEN,  /* by number in the RoI: whether a track has it */
+                 HT_HEAD,   /* by number in the RoI: of the track that begins with it the number <<
+                               HT_LENGTH_BITS | hits; 0: none does */
+                 HT_SECOND, /* in CUDA, the best triplet when the wide pass began: its second hit,
+                               or HT_NONE */
+                 HT_THIRD,
+                 HT_SHARE,
                  HT_COLUMNS
 };
 

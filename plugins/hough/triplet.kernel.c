@@ -116,10 +116,13 @@ TRG_FN void ht_clear_stations(TRG_LOCAL trg_u32 *low, TRG_LOCAL trg_u32 *high)
 
 TRG_FN void ht_put(const struct ht_view v, trg_u32 at, float x, float y, float z, trg_u32 id)
 {
-    v.x[at] = x;
-    v.y[at] = y;
-    v.z[at] = z;
-    v.id[at] = id;
+    struct ht_hit h;
+
+    h.x = x;
+    h.y = y;
+    h.z = z;
+    h.id = id;
+    ht_put_hit(v, at, h);
     v.claim[at] = HT_NONE;
 }
 
@@ -337,6 +340,8 @@ TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hit
     TRG_SHARED trg_u32 n_roads, n_now, n_next, n_tracks, n_on_tracks;
 #if defined(__CUDACC__)
     TRG_SHARED struct ht_desk desks[HT_FOLLOW_MAX / HT_WARP];
+    TRG_SHARED trg_u32 n_seeds[HT_STATIONS];
+    struct ht_desk *desk = &desks[TRG_LID / HT_WARP];
 #endif
     const trg_u32 roi = order[TRG_GID], first = TRG_BEGIN(data, par.common.in, roi);
     const struct ht_view v =
@@ -350,44 +355,58 @@ TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hit
     const trg_u32 n = stations[roi].n;
 
     if (TRG_LID == 0u) {
-        n_roads = n_now = 0u;
+        n_roads = n_now = n_next = 0u;
         n_tracks = summaries[roi].n_tracks;
         n_on_tracks = summaries[roi].n_on_tracks;
     }
+#if defined(__CUDACC__)
+    for (trg_u32 k = TRG_LID; k < HT_STATIONS; k += TRG_LSIZE)
+        n_seeds[k] = 0u;
+    TRG_BARRIER();
+    if (par.is_wide)
+        ht_warp_seed(v, par, &stations[roi], desk, v.begin[n * v.buckets], n_seeds);
+#endif
     for (trg_u32 step = 0; step < n + par.is_wide; step++) {
         const trg_u32 station = n - 1u - step, behind = n + 1u - step;
         const trg_u32 is_here = step < n, has_first = step >= 2u && n >= 2u;
         const struct ht_station s = ht_station_of(&stations[roi], is_here ? station : 0u);
+        const trg_u32 from = has_first ? v.begin[behind * v.buckets] : 0u;
+        const trg_u32 to = has_first ? v.begin[(behind + 1u) * v.buckets] : 0u;
         TRG_GLOBAL trg_u32 *swap;
-        trg_u32 from, to;
+        trg_u32 n_here;
 
         TRG_BARRIER();
-        if (TRG_LID == 0u)
-            n_next = 0u;
-        for (trg_u32 k = TRG_LID; is_here && k < n_now; k += TRG_LSIZE)
+        n_here = is_here ? n_now : 0u;
+#if defined(__CUDACC__)
+        if (!n_here && (from == to || (par.is_wide && !n_seeds[behind])))
+            continue;
+        ht_warp_want(v, par, desk, road, now, n_here, station, s);
+#else
+        for (trg_u32 k = TRG_LID; k < n_here; k += TRG_LSIZE)
             ht_want(v, par, &road[now[k]], station, s);
+#endif
         TRG_BARRIER();
-        for (trg_u32 k = TRG_LID; is_here && k < n_now; k += TRG_LSIZE) {
+        for (trg_u32 k = TRG_LID; k < n_here; k += TRG_LSIZE) {
             ht_take(v, &road[now[k]]);
             if (ht_goes_on(&road[now[k]], par, station))
                 next[TRG_ATOMIC_ADD_LOCAL(&n_next, 1u)] = now[k];
         }
         TRG_BARRIER();
-        for (trg_u32 k = TRG_LID; is_here && k < n_now; k += TRG_LSIZE)
+        for (trg_u32 k = TRG_LID; k < n_here; k += TRG_LSIZE)
             ht_release(v, &road[now[k]]);
-        from = has_first ? v.begin[behind * v.buckets] : 0u;
-        to = has_first ? v.begin[(behind + 1u) * v.buckets] : 0u;
 #if defined(__CUDACC__)
-        ht_warp_begin_roads(v, par, &stations[roi], &desks[TRG_LID / HT_WARP], from, to, behind,
-                            road, &n_roads, next, &n_next);
+        ht_warp_begin_roads(v, par, &stations[roi], desk, from, to,
+                            (struct ht_begun){road, next, &n_roads, &n_next, par.is_wide});
 #else
         const struct ht_begun begun = {road, next, &n_roads, &n_next};
 
         ht_begin_roads(v, par, &stations[roi], from, to, behind, begun);
 #endif
         TRG_BARRIER();
-        if (TRG_LID == 0u)
+        if (TRG_LID == 0u) {
             n_now = n_next;
+            n_next = 0u;
+        }
         swap = now;
         now = next;
         next = swap;

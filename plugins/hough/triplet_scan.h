@@ -16,12 +16,12 @@ TRG_FN void ht_keep_nearer(const struct ht_view v, trg_u32 at, float off, struct
 {
     if (ht_layer(v, at) & 1u) {
         if (off < near->off1 ||
-            (off == near->off1 && (near->at1 == HT_NONE || v.id[at] < v.id[near->at1]))) {
+            (off == near->off1 && (near->at1 == HT_NONE || ht_id(v, at) < ht_id(v, near->at1)))) {
             near->off1 = off;
             near->at1 = at;
         }
-    } else if (off < near->off0 ||
-               (off == near->off0 && (near->at0 == HT_NONE || v.id[at] < v.id[near->at0]))) {
+    } else if (off < near->off0 || (off == near->off0 &&
+                                    (near->at0 == HT_NONE || ht_id(v, at) < ht_id(v, near->at0)))) {
         near->off0 = off;
         near->at0 = at;
     }
@@ -38,8 +38,8 @@ TRG_FN trg_u32 ht_is_better(const struct ht_view v, const struct ht_triplet *bes
     if (best->second == HT_NONE || share != best->share)
         return share <= best->share;
     if (third != best->third)
-        return v.id[third] < v.id[best->third];
-    return v.id[second] < v.id[best->second];
+        return ht_id(v, third) < ht_id(v, best->third);
+    return ht_id(v, second) < ht_id(v, best->second);
 }
 
 /* Whether two hits may be on a track: at angles about the beam line that differ by `window` over
@@ -66,6 +66,17 @@ TRG_FN float ht_third_tolerance(const struct ht_par par, float dz)
     return t < par.common.tol_max_mm ? t : par.common.tol_max_mm;
 }
 
+/* Where the third hits of a pair on the line l are on a station. */
+TRG_FN struct ht_window ht_third_window(const struct ht_view v, const struct ht_par par,
+                                        const struct hg_line l, trg_u32 station,
+                                        const struct ht_station s)
+{
+    const float dz = s.middle - l.z, x = l.x + l.tx * dz, y = l.y + l.ty * dz;
+    const float reach = ht_third_tolerance(par, trg_fabs(dz) + s.depth);
+
+    return ht_window_of(v, station, x, y, reach + ht_drift(x, y, l.tx, l.ty, s.depth));
+}
+
 #if HT_VECTORS
 #include "triplet_scan_host.h"
 #else
@@ -78,9 +89,10 @@ TRG_FN void ht_find_nearest(const struct ht_view v, const struct ht_window w,
 
     for (trg_u32 k = 0; k < w.n; k++) {
         const trg_u32 at = ht_place(w, k);
-        const float off = hg_off2(l, v.x[at], v.y[at], v.z[at]);
+        const struct ht_hit h = ht_hit_at(v, at);
+        const float off = hg_off2(l, h.x, h.y, h.z);
 
-        if (off <= most && v.x[at] * l.x + v.y[at] * l.y > 0.0f)
+        if (off <= most && h.x * l.x + h.y * l.y > 0.0f)
             ht_keep_nearer(v, at, off, near);
     }
 }
@@ -90,18 +102,16 @@ TRG_FN void ht_find_third(const struct ht_view v, const struct ht_par par, const
                           trg_u32 second, trg_u32 station, const struct ht_station s,
                           struct ht_triplet *best)
 {
-    const float dz = s.middle - l.z, x = l.x + l.tx * dz, y = l.y + l.ty * dz;
-    const float reach = ht_third_tolerance(par, trg_fabs(dz) + s.depth);
-    const struct ht_window w =
-        ht_window_of(v, station, x, y, reach + ht_drift(x, y, l.tx, l.ty, s.depth));
+    const struct ht_window w = ht_third_window(v, par, l, station, s);
 
     for (trg_u32 k = 0; k < w.n; k++) {
         const trg_u32 at = ht_place(w, k);
-        const float d = l.z - v.z[at], tol = ht_third_tolerance(par, d), most = tol * tol;
-        const float off = hg_off2(l, v.x[at], v.y[at], v.z[at]);
+        const struct ht_hit h = ht_hit_at(v, at);
+        const float d = l.z - h.z, tol = ht_third_tolerance(par, d), most = tol * tol;
+        const float off = hg_off2(l, h.x, h.y, h.z);
 
-        if (off <= best->share * most && d > 0.0f && v.x[at] * l.x + v.y[at] * l.y > 0.0f &&
-            ht_layer(v, at) != ht_layer(v, second) &&
+        if (off <= best->share * most && d > 0.0f && h.x * l.x + h.y * l.y > 0.0f &&
+            h.id >> HT_ITEM_BITS != ht_layer(v, second) &&
             ht_is_better(v, best, off / most, second, at)) {
             best->share = off / most;
             best->second = second;
@@ -115,17 +125,18 @@ TRG_FN void ht_find_on(const struct ht_view v, const struct ht_par par,
                        TRG_GLOBAL const struct ht_stations *all, trg_u32 first, trg_u32 station1,
                        trg_u32 station2, float window_mm, struct ht_triplet *best)
 {
-    const float x0 = v.x[first], y0 = v.y[first], z0 = v.z[first];
+    const struct ht_hit h0 = ht_hit_at(v, first);
     const struct ht_station s = ht_station_of(all, station2);
-    const struct ht_window w = ht_window_of(v, station1, x0, y0, window_mm);
+    const struct ht_window w = ht_window_of(v, station1, h0.x, h0.y, window_mm);
 
     for (trg_u32 k = 0; s.has_hits && k < w.n; k++) {
         const trg_u32 at = ht_place(w, k);
-        const float x = v.x[at], y = v.y[at], z = v.z[at];
+        const struct ht_hit h = ht_hit_at(v, at);
 
-        if (ht_may_pair(par.common, window_mm, x0 - x, y0 - y, z0 - z, x, y, z) &&
-            ht_layer(v, at) != ht_layer(v, first))
-            ht_find_third(v, par, hg_through(x, y, z, x0, y0, z0), at, station2, s, best);
+        if (ht_may_pair(par.common, window_mm, h0.x - h.x, h0.y - h.y, h0.z - h.z, h.x, h.y, h.z) &&
+            (h.id ^ h0.id) >> HT_ITEM_BITS)
+            ht_find_third(v, par, hg_through(h.x, h.y, h.z, h0.x, h0.y, h0.z), at, station2, s,
+                          best);
     }
 }
 #endif

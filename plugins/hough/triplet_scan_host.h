@@ -126,10 +126,7 @@ static inline void ht_find_third(const struct ht_view *v, const struct ht_par *p
                                  const struct hg_line *l, trg_u32 second, trg_u32 station,
                                  const struct ht_station *s, struct ht_triplet *best)
 {
-    const float dz = s->middle - l->z, x = l->x + l->tx * dz, y = l->y + l->ty * dz;
-    const float reach = ht_third_tolerance(*par, trg_fabs(dz) + s->depth);
-    const struct ht_window w =
-        ht_window_of(*v, station, x, y, reach + ht_drift(x, y, l->tx, l->ty, s->depth));
+    const struct ht_window w = ht_third_window(*v, *par, *l, station, *s);
 
     ht_third_in(v, par, l, second, w.first, w.first + w.n_first, best);
     if (w.n > w.n_first)

@@ -26,8 +26,8 @@ static inline void ht_min(trg_u32 *p, trg_u32 v)
 /* Whether its first three hits have gone to another road. */
 TRG_FN trg_u32 ht_is_robbed(const struct ht_view v, TRG_GLOBAL const struct ht_road *r)
 {
-    return r->n == 3u && (v.x[r->first[0]] >= HT_USED || v.x[r->first[1]] >= HT_USED ||
-                          v.x[r->first[2]] >= HT_USED);
+    return r->n == 3u &&
+           (ht_is_used(v, r->first[0]) || ht_is_used(v, r->first[1]) || ht_is_used(v, r->first[2]));
 }
 
 TRG_FN void ht_claim(const struct ht_view v, TRG_GLOBAL const struct ht_road *r, trg_u32 at)
@@ -38,49 +38,57 @@ TRG_FN void ht_claim(const struct ht_view v, TRG_GLOBAL const struct ht_road *r,
             HT_MIN(&v.claim[r->first[k]], r->key);
 }
 
-/* A road claims the hits of a station that are near to where it goes.  One of three hits claims
- * these as well. */
-TRG_FN void ht_want(const struct ht_view v, const struct ht_par par, TRG_GLOBAL struct ht_road *r,
-                    trg_u32 station, const struct ht_station s)
-{
+struct ht_look { /* of a road, at a station */
     struct hg_line l;
-    struct ht_near near;
-    float dz, tol, most;
+    struct ht_window w;
+    float most; /* how far from the line, squared */
+};
 
+/* Where a road looks for hits on a station; nowhere if it has ended. */
+TRG_FN struct ht_look ht_look_from(const struct ht_view v, const struct ht_par par,
+                                   TRG_GLOBAL struct ht_road *r, trg_u32 station,
+                                   const struct ht_station s)
+{
+    struct ht_look look;
+    float dz, tol;
+
+    look.l.x = look.l.y = look.l.z = look.l.tx = look.l.ty = look.most = 0.0f;
+    look.w.first = look.w.second = look.w.n = look.w.n_first = 0u;
     r->near[0] = r->near[1] = HT_NONE;
     r->lost = 0u;
     if (ht_is_robbed(v, r)) {
         r->n = 0u;
-        return;
+        return look;
     }
     if (!s.has_hits || r->layer >> par.station_shift <= station || r->n == HG_TRACK_HITS)
-        return;
-    l.x = r->x;
-    l.y = r->y;
-    l.z = r->z;
-    l.tx = r->tx;
-    l.ty = r->ty;
-    dz = s.middle - l.z;
+        return look;
+    look.l.x = r->x;
+    look.l.y = r->y;
+    look.l.z = r->z;
+    look.l.tx = r->tx;
+    look.l.ty = r->ty;
+    dz = s.middle - r->z;
     tol = par.common.tol_mm + par.common.tol_rad * trg_fabs(dz);
     tol = tol < par.common.tol_max_mm ? tol : par.common.tol_max_mm;
-    near.off0 = near.off1 = most = tol * tol;
-    near.at0 = near.at1 = HT_NONE;
-    ht_find_nearest(
-        v,
-        ht_window_of(v, station, l.x + l.tx * dz, l.y + l.ty * dz,
-                     tol + ht_drift(l.x + l.tx * dz, l.y + l.ty * dz, l.tx, l.ty, s.depth)),
-        l, &near);
+    look.most = tol * tol;
+    look.w =
+        ht_window_of(v, station, r->x + r->tx * dz, r->y + r->ty * dz,
+                     tol + ht_drift(r->x + r->tx * dz, r->y + r->ty * dz, r->tx, r->ty, s.depth));
+    return look;
+}
+
+/* A road claims the hits that are nearest.  One of three hits claims these as well. */
+TRG_FN void ht_claim_nearest(const struct ht_view v, const struct ht_par par,
+                             TRG_GLOBAL struct ht_road *r, struct ht_near near, float most)
+{
+    const float least = near.off0 < near.off1 ? near.off0 : near.off1, share = least / most;
+
     if (near.at0 != HT_NONE && r->layer - ht_layer(v, near.at0) > par.common.max_gap)
         near.at0 = HT_NONE;
     if (near.at1 != HT_NONE && r->layer - ht_layer(v, near.at1) > par.common.max_gap)
         near.at1 = HT_NONE;
-    {
-        const float least = near.off0 < near.off1 ? near.off0 : near.off1, share = least / most;
-
-        r->key = (trg_u32)((r->n == 3u ? 0.5f * (share + r->share) : share) * 2047.0f)
-                     << HT_ITEM_BITS |
-                 r->item;
-    }
+    r->key = (trg_u32)((r->n == 3u ? 0.5f * (share + r->share) : share) * 2047.0f) << HT_ITEM_BITS |
+             r->item;
     r->near[0] = near.at0;
     r->near[1] = near.at1;
     if (near.at0 != HT_NONE)
@@ -89,24 +97,42 @@ TRG_FN void ht_want(const struct ht_view v, const struct ht_par par, TRG_GLOBAL 
         ht_claim(v, r, near.at1);
 }
 
+/* A road claims the hits of a station that are near to where it goes. */
+TRG_FN void ht_want(const struct ht_view v, const struct ht_par par, TRG_GLOBAL struct ht_road *r,
+                    trg_u32 station, const struct ht_station s)
+{
+    const struct ht_look look = ht_look_from(v, par, r, station, s);
+    struct ht_near near;
+
+    if (!look.w.n)
+        return;
+    near.off0 = near.off1 = look.most;
+    near.at0 = near.at1 = HT_NONE;
+    ht_find_nearest(v, look.w, look.l, &near);
+    ht_claim_nearest(v, par, r, near, look.most);
+}
+
 TRG_FN void ht_use(const struct ht_view v, trg_u32 at)
 {
-    v.x[at] = HT_USED;
+    ht_set_used(v, at);
     v.taken[ht_item(v, at)] = 1u;
 }
 
 /* Puts a hit behind the road's last one. */
 TRG_FN void ht_append(const struct ht_view v, TRG_GLOBAL struct ht_road *r, trg_u32 at)
 {
+    struct ht_hit h;
+
     if (at == HT_NONE || r->n == HG_TRACK_HITS)
         return;
+    h = ht_hit_at(v, at);
     v.link[at] = r->last;
     r->last = at;
     r->n++;
-    r->x = v.x[at];
-    r->y = v.y[at];
-    r->z = v.z[at];
-    r->layer = ht_layer(v, at);
+    r->x = h.x;
+    r->y = h.y;
+    r->z = h.z;
+    r->layer = h.id >> HT_ITEM_BITS;
     ht_use(v, at);
 }
 
@@ -133,7 +159,7 @@ TRG_FN void ht_take(const struct ht_view v, TRG_GLOBAL struct ht_road *r)
     if (r->n == 3u)
         for (trg_u32 k = 0; k < 3u; k++)
             ht_use(v, r->first[k]);
-    if (a != HT_NONE && b != HT_NONE && v.z[a] < v.z[b]) {
+    if (a != HT_NONE && b != HT_NONE && ht_hit_at(v, a).z < ht_hit_at(v, b).z) {
         const trg_u32 lower = a;
 
         a = b;
@@ -176,7 +202,8 @@ TRG_FN float ht_window_in_crowd(const struct ht_view v, const struct ht_par par,
 {
     TRG_GLOBAL const trg_u32 *begin = v.begin + station * v.buckets;
     const float n = (float)(begin[v.buckets] - begin[0]);
-    const float most = par.crowd_pi * trg_sqrt(v.x[first] * v.x[first] + v.y[first] * v.y[first]);
+    const struct ht_hit h = ht_hit_at(v, first);
+    const float most = par.crowd_pi * trg_sqrt(h.x * h.x + h.y * h.y);
 
     return window * n > most ? most / n : window;
 }
@@ -191,7 +218,7 @@ TRG_FN struct ht_triplet ht_find_triplet(const struct ht_view v, const struct ht
 
     best.share = 1.0f;
     best.second = best.third = HT_NONE;
-    if (v.x[first] >= HT_USED)
+    if (ht_is_used(v, first))
         return best;
     for (trg_u32 way = 0; way < (par.is_wide ? 5u : 1u); way++) {
         const trg_u32 back1 = way == 1u ? 0u : way == 4u ? 2u : 1u;
@@ -211,19 +238,20 @@ TRG_FN struct ht_triplet ht_find_triplet(const struct ht_view v, const struct ht
 TRG_FN void ht_begin_road(const struct ht_view v, trg_u32 first, const struct ht_triplet t,
                           TRG_GLOBAL struct ht_road *r)
 {
-    const float inv = 1.0f / (v.z[t.second] - v.z[t.third]);
+    const struct ht_hit second = ht_hit_at(v, t.second), third = ht_hit_at(v, t.third);
+    const float inv = 1.0f / (second.z - third.z);
 
-    r->x = v.x[t.third];
-    r->y = v.y[t.third];
-    r->z = v.z[t.third];
-    r->tx = (v.x[t.second] - r->x) * inv;
-    r->ty = (v.y[t.second] - r->y) * inv;
+    r->x = third.x;
+    r->y = third.y;
+    r->z = third.z;
+    r->tx = (second.x - r->x) * inv;
+    r->ty = (second.y - r->y) * inv;
     r->share = t.share;
     r->n = 3u;
     r->first[0] = first;
     r->first[1] = t.second;
     r->first[2] = r->last = t.third;
-    r->layer = ht_layer(v, t.third);
+    r->layer = third.id >> HT_ITEM_BITS;
     r->item = ht_item(v, first);
     r->lost = 0u;
 }

@@ -1,84 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* triplet_warp.h - the first three hits of roads in CUDA: a warp looks for those of 32 first hits
- * together.  First hits have windows of different sizes and few pairs in them, and few pairs have a
- * third hit near their line, so work-items with one first hit each would wait for each other most
- * of the time.  Instead the free ones among the hits are listed, their windows are gone through as
- * one, the pairs that may be on a track are listed, and each work-item takes one of these.  The
- * answer is that of ht_find_triplet.  Included by triplet.kernel.c. */
+/* triplet_warp.h - the search by triplet in CUDA: a warp looks for the hits of 32 roads, or for the
+ * triplets of 32 first hits, together.  Their windows differ in size and few hits in them are near
+ * enough, so work-items with one road or first hit each would wait for each other most of the time.
+ * Instead the windows of all lanes are gone through as one, 32 hits at a time, and what is near is
+ * listed.
+ *
+ * A station has few first hits that find a triplet in the wide pass, and all others wait at its
+ * barriers. So the best triplets of all hits are found before; a first hit looks again where
+ * another road has one of the others by then.
+ *
+ * The answers are those of ht_want and ht_find_triplet.  Included by triplet.kernel.c. */
 #ifndef HOUGH_TRIPLET_WARP_H
 #define HOUGH_TRIPLET_WARP_H
 #include "triplet_search.h"
 
 #define HT_WARP     32u
 #define HT_ALL      0xffffffffu
-#define HT_PAIRS    96u /* that are listed at a time */
+#define HT_PAIRS    96u            /* that are listed at a time */
+#define HT_FOUND    (2u * HT_WARP) /* the same of triplets */
 #define HT_NOTHING  0xffffffffffffffffull
 #define HT_LANE     (TRG_LID & (HT_WARP - 1u))
 #define HT_LOWER(m) ((trg_u32)__popc((m) & ((1u << HT_LANE) - 1u))) /* lanes below this one */
 
-struct ht_desk { /* of a warp, in shared memory */
-    trg_u64 best[HT_WARP];
-    trg_u32 first[2u * HT_WARP]; /* free hits that wait to be looked at */
-    trg_u32 pair[HT_PAIRS];      /* lane of the first hit << HT_ITEM_BITS | place of the second */
+/* Of a warp, in shared memory.  A pair is the lane of its first hit << HT_ITEM_BITS | the place of
+ * its second one. */
+struct ht_desk {
+    trg_u64 best[2u * HT_WARP];
+    trg_u32 first[2u * HT_WARP]; /* hits that wait to be looked at */
+    trg_u32 pair[HT_PAIRS];
+    trg_u32 found[HT_FOUND], third[HT_FOUND]; /* triplets: pair, third hit and how near that is */
+    float share[HT_FOUND];
 };
 
 struct ht_start { /* what a lane looks at */
     float x, y, z;
-    trg_u32 first, is_sought;
+    trg_u32 first, layer, station, is_sought;
 };
 
-/* Of the lanes with a triplet those whose first hit is that of lane `owner` vote for the best. */
-TRG_FN void ht_warp_vote(const struct ht_view v, struct ht_desk *d, const struct ht_triplet mine,
-                         trg_u32 owner, struct ht_triplet *best)
-{
-    const trg_u32 has = mine.second != HT_NONE;
-    const trg_u64 key = has ? (trg_u64)trg_as_u32(mine.share) << 32 | v.id[mine.third] : HT_NOTHING;
-    struct ht_triplet t;
-    trg_u64 from;
-    trg_u32 wins;
+/* ---------------------------------------------------------------- windows of all lanes as one */
 
-    d->best[HT_LANE] = HT_NOTHING;
-    __syncwarp();
-    if (has)
-        atomicMin(&d->best[owner], key);
-    __syncwarp();
-    wins = has && d->best[owner] == key;
-    __syncwarp();
-    d->best[HT_LANE] = HT_NOTHING;
-    __syncwarp();
-    if (wins) /* more than one: with the same third hit, equally near */
-        atomicMin(&d->best[owner], (trg_u64)v.id[mine.second] << 5 | HT_LANE);
-    __syncwarp();
-    from = d->best[HT_LANE];
-    t.share = __shfl_sync(HT_ALL, mine.share, (trg_u32)from & (HT_WARP - 1u));
-    t.second = __shfl_sync(HT_ALL, mine.second, (trg_u32)from & (HT_WARP - 1u));
-    t.third = __shfl_sync(HT_ALL, mine.third, (trg_u32)from & (HT_WARP - 1u));
-    if (from != HT_NOTHING && ht_is_better(v, best, t.share, t.second, t.third))
-        *best = t;
-    __syncwarp();
-}
-
-/* Looks for the third hits of the n pairs that are listed. */
-TRG_FN void ht_warp_thirds(const struct ht_view v, const struct ht_par par, struct ht_desk *d,
-                           const struct ht_start start, trg_u32 n, trg_u32 station,
-                           const struct ht_station s, struct ht_triplet *best)
-{
-    for (trg_u32 base = 0; base < n; base += HT_WARP) {
-        const trg_u32 has = base + HT_LANE < n, pair = has ? d->pair[base + HT_LANE] : 0u;
-        const trg_u32 owner = pair >> HT_ITEM_BITS, second = pair & HT_ITEM;
-        const float x0 = __shfl_sync(HT_ALL, start.x, owner);
-        const float y0 = __shfl_sync(HT_ALL, start.y, owner);
-        const float z0 = __shfl_sync(HT_ALL, start.z, owner);
-        struct ht_triplet mine;
-
-        mine.share = 1.0f;
-        mine.second = mine.third = HT_NONE;
-        if (has)
-            ht_find_third(v, par, hg_through(v.x[second], v.y[second], v.z[second], x0, y0, z0),
-                          second, station, s, &mine);
-        ht_warp_vote(v, d, mine, owner, best);
-    }
-}
+struct ht_part {       /* a lane's window among the windows of all lanes, one behind the other */
+    trg_u32 end, turn; /* hits have numbers up to `end` */
+    trg_u32 first, second; /* to add to a number below `turn`; to others, for the place */
+};
 
 /* Of the lanes: the sum of `mine` up to each, its own included. */
 TRG_FN trg_u32 ht_warp_scan(trg_u32 mine)
@@ -91,6 +55,17 @@ TRG_FN trg_u32 ht_warp_scan(trg_u32 mine)
     return mine;
 }
 
+TRG_FN struct ht_part ht_warp_join(const struct ht_window w)
+{
+    struct ht_part part;
+
+    part.end = ht_warp_scan(w.n);
+    part.turn = part.end - w.n + w.n_first;
+    part.first = w.first + w.n - part.end;
+    part.second = w.second - part.turn;
+    return part;
+}
+
 /* The lane whose part has number p, of parts that end where `end` says; the last one behind all. */
 TRG_FN trg_u32 ht_warp_owner(trg_u32 end, trg_u32 p)
 {
@@ -101,53 +76,157 @@ TRG_FN trg_u32 ht_warp_owner(trg_u32 end, trg_u32 p)
     return owner;
 }
 
-struct ht_part {       /* a lane's window among the windows of all lanes, one behind the other */
-    trg_u32 end, turn; /* hits have numbers up to `end` */
-    trg_u32 first, second; /* to add to a number below `turn`; to others, for the place */
-    float window;          /* for second hits of this lane's first hit */
-    trg_u32 layer;         /* of that */
-};
-
-TRG_FN struct ht_part ht_warp_part(const struct ht_view v, const struct ht_par par,
-                                   const struct ht_start start, trg_u32 station, float widest)
+/* The place of number p; that is in the part of this lane. */
+TRG_FN trg_u32 ht_warp_place(const struct ht_part part, trg_u32 p, trg_u32 owner)
 {
-    struct ht_part part;
-    struct ht_window w;
+    const trg_u32 turn = __shfl_sync(HT_ALL, part.turn, owner);
+    const trg_u32 first = __shfl_sync(HT_ALL, part.first, owner);
+    const trg_u32 second = __shfl_sync(HT_ALL, part.second, owner);
 
-    w.n = w.n_first = w.first = w.second = 0u;
-    part.window = 0.0f;
-    part.layer = 0u;
-    if (start.is_sought) {
-        part.window = ht_window_in_crowd(v, par, start.first, station, widest);
-        part.layer = ht_layer(v, start.first);
-        w = ht_window_of(v, station, start.x, start.y, part.window);
+    return p + (p < turn ? first : second);
+}
+
+/* The line of a lane. */
+TRG_FN struct hg_line ht_warp_line(const struct hg_line l, trg_u32 lane)
+{
+    struct hg_line its;
+
+    its.x = __shfl_sync(HT_ALL, l.x, lane);
+    its.y = __shfl_sync(HT_ALL, l.y, lane);
+    its.z = __shfl_sync(HT_ALL, l.z, lane);
+    its.tx = __shfl_sync(HT_ALL, l.tx, lane);
+    its.ty = __shfl_sync(HT_ALL, l.ty, lane);
+    return its;
+}
+
+/* ---------------------------------------------------------------- triplets */
+
+/* Of the n triplets that are listed the first 32 vote for the best ones of their first hits; the
+ * others move up.  Returns how many are left. */
+TRG_FN trg_u32 ht_warp_vote(const struct ht_view v, struct ht_desk *d, trg_u32 n,
+                            struct ht_triplet *best)
+{
+    const trg_u32 has = HT_LANE < n, pair = d->found[HT_LANE], third = d->third[HT_LANE];
+    const trg_u32 owner = has ? pair >> HT_ITEM_BITS : 0u, second = pair & HT_ITEM;
+    const float share = d->share[HT_LANE];
+    const trg_u64 key = has ? (trg_u64)trg_as_u32(share) << 32 | ht_id(v, third) : HT_NOTHING;
+    struct ht_triplet t;
+    trg_u64 from;
+    trg_u32 wins;
+
+    d->best[HT_LANE] = HT_NOTHING;
+    __syncwarp();
+    d->found[HT_LANE] = d->found[HT_WARP + HT_LANE];
+    d->third[HT_LANE] = d->third[HT_WARP + HT_LANE];
+    d->share[HT_LANE] = d->share[HT_WARP + HT_LANE];
+    if (has)
+        atomicMin(&d->best[owner], key);
+    __syncwarp();
+    wins = has && d->best[owner] == key;
+    __syncwarp();
+    d->best[HT_LANE] = HT_NOTHING;
+    __syncwarp();
+    if (wins) /* more than one: with the same third hit, equally near */
+        atomicMin(&d->best[owner], (trg_u64)ht_id(v, second) << 5 | HT_LANE);
+    __syncwarp();
+    from = d->best[HT_LANE];
+    t.share = __shfl_sync(HT_ALL, share, (trg_u32)from & (HT_WARP - 1u));
+    t.second = __shfl_sync(HT_ALL, second, (trg_u32)from & (HT_WARP - 1u));
+    t.third = __shfl_sync(HT_ALL, third, (trg_u32)from & (HT_WARP - 1u));
+    if (from != HT_NOTHING && ht_is_better(v, best, t.share, t.second, t.third))
+        *best = t;
+    __syncwarp();
+    return n > HT_WARP ? n - HT_WARP : 0u;
+}
+
+/* Lists those of 32 hits, from number `base` of all windows on, that are near to the line l of
+ * their lane's pair.  Returns how many triplets are listed then. */
+TRG_FN trg_u32 ht_warp_list_thirds(const struct ht_view v, const struct ht_par par,
+                                   struct ht_desk *d, trg_u32 pair, trg_u32 second_layer,
+                                   const struct hg_line l, const struct ht_part part, trg_u32 base,
+                                   trg_u32 total, trg_u32 n)
+{
+    const trg_u32 p = base + HT_LANE, owner = ht_warp_owner(part.end, p);
+    const trg_u32 place = ht_warp_place(part, p, owner), at = p < total ? place : 0u;
+    const trg_u32 its_pair = __shfl_sync(HT_ALL, pair, owner);
+    const trg_u32 layer = __shfl_sync(HT_ALL, second_layer, owner);
+    const struct ht_hit h = ht_hit_at(v, at);
+    const struct hg_line its = ht_warp_line(l, owner);
+    const float dz = its.z - h.z, tol = ht_third_tolerance(par, dz), most = tol * tol;
+    const float off = hg_off2(its, h.x, h.y, h.z);
+    const trg_u32 is_near = p < total && off <= most && dz > 0.0f &&
+                            h.x * its.x + h.y * its.y > 0.0f && h.id >> HT_ITEM_BITS != layer;
+    const trg_u32 lanes = __ballot_sync(HT_ALL, is_near);
+
+    if (is_near) {
+        const trg_u32 to = n + HT_LOWER(lanes);
+
+        d->found[to] = its_pair;
+        d->third[to] = at;
+        d->share[to] = off / most;
     }
-    part.end = ht_warp_scan(w.n);
-    part.turn = part.end - w.n + w.n_first;
-    part.first = w.first + w.n - part.end;
-    part.second = w.second - part.turn;
-    return part;
+    __syncwarp();
+    return n + (trg_u32)__popc(lanes);
+}
+
+/* Looks for the third hits of the n pairs that are listed, `back` stations before their first. */
+TRG_FN void ht_warp_thirds(const struct ht_view v, const struct ht_par par,
+                           TRG_GLOBAL const struct ht_stations *all, struct ht_desk *d,
+                           const struct ht_start start, trg_u32 n, trg_u32 back,
+                           struct ht_triplet *best)
+{
+    trg_u32 n_found = 0u;
+
+    for (trg_u32 base = 0; base < n; base += HT_WARP) {
+        const trg_u32 has = base + HT_LANE < n, pair = has ? d->pair[base + HT_LANE] : 0u;
+        const trg_u32 owner = pair >> HT_ITEM_BITS, second = pair & HT_ITEM;
+        const float x0 = __shfl_sync(HT_ALL, start.x, owner);
+        const float y0 = __shfl_sync(HT_ALL, start.y, owner);
+        const float z0 = __shfl_sync(HT_ALL, start.z, owner);
+        const trg_u32 station = __shfl_sync(HT_ALL, start.station, owner) - back;
+        struct ht_window w;
+        struct ht_part part;
+        struct hg_line l;
+        trg_u32 total, layer = 0u;
+
+        l.x = l.y = l.z = l.tx = l.ty = 0.0f;
+        w.first = w.second = w.n = w.n_first = 0u;
+        if (has) {
+            const struct ht_hit h = ht_hit_at(v, second);
+
+            layer = h.id >> HT_ITEM_BITS;
+            l = hg_through(h.x, h.y, h.z, x0, y0, z0);
+            w = ht_third_window(v, par, l, station, ht_station_of(all, station));
+        }
+        part = ht_warp_join(w);
+        total = __shfl_sync(HT_ALL, part.end, HT_WARP - 1u);
+        for (trg_u32 p = 0u; p < total; p += HT_WARP) {
+            n_found = ht_warp_list_thirds(v, par, d, pair, layer, l, part, p, total, n_found);
+            if (n_found >= HT_WARP)
+                n_found = ht_warp_vote(v, d, n_found, best);
+        }
+    }
+    if (n_found)
+        ht_warp_vote(v, d, n_found, best);
 }
 
 /* Lists those of 32 hits, from number `base` of all windows on, that may be the second one of a
  * pair.  Returns how many are listed then. */
 TRG_FN trg_u32 ht_warp_list_pairs(const struct ht_view v, const struct ht_par par,
-                                  struct ht_desk *d, const struct ht_start start,
+                                  struct ht_desk *d, const struct ht_start start, float window,
                                   const struct ht_part part, trg_u32 base, trg_u32 total, trg_u32 n)
 {
     const trg_u32 p = base + HT_LANE, owner = ht_warp_owner(part.end, p);
-    const trg_u32 turn = __shfl_sync(HT_ALL, part.turn, owner);
-    const trg_u32 first = __shfl_sync(HT_ALL, part.first, owner);
-    const trg_u32 second = __shfl_sync(HT_ALL, part.second, owner);
-    const trg_u32 at = p < total ? p + (p < turn ? first : second) : 0u;
-    const float x = v.x[at], y = v.y[at], z = v.z[at];
-    const float dx = __shfl_sync(HT_ALL, start.x, owner) - x;
-    const float dy = __shfl_sync(HT_ALL, start.y, owner) - y;
-    const float dz = __shfl_sync(HT_ALL, start.z, owner) - z;
-    const float window = __shfl_sync(HT_ALL, part.window, owner);
-    const trg_u32 layer = __shfl_sync(HT_ALL, part.layer, owner);
-    const trg_u32 may = p < total && ht_may_pair(par.common, window, dx, dy, dz, x, y, z) &&
-                        ht_layer(v, at) != layer;
+    const trg_u32 place = ht_warp_place(part, p, owner), at = p < total ? place : 0u;
+    const struct ht_hit h = ht_hit_at(v, at);
+    const float dx = __shfl_sync(HT_ALL, start.x, owner) - h.x;
+    const float dy = __shfl_sync(HT_ALL, start.y, owner) - h.y;
+    const float dz = __shfl_sync(HT_ALL, start.z, owner) - h.z;
+    const float its_window = __shfl_sync(HT_ALL, window, owner);
+    const trg_u32 layer = __shfl_sync(HT_ALL, start.layer, owner);
+    const trg_u32 may = p < total &&
+                        ht_may_pair(par.common, its_window, dx, dy, dz, h.x, h.y, h.z) &&
+                        h.id >> HT_ITEM_BITS != layer;
     const trg_u32 lanes = __ballot_sync(HT_ALL, may);
 
     if (may)
@@ -155,68 +234,129 @@ TRG_FN trg_u32 ht_warp_list_pairs(const struct ht_view v, const struct ht_par pa
     return n + (trg_u32)__popc(lanes);
 }
 
-/* ht_find_on. */
+/* ht_find_on, so many stations before the first hits. */
 TRG_FN void ht_warp_find_on(const struct ht_view v, const struct ht_par par,
                             TRG_GLOBAL const struct ht_stations *all, struct ht_desk *d,
-                            const struct ht_start start, trg_u32 station1, trg_u32 station2,
-                            float widest, struct ht_triplet *best)
+                            const struct ht_start start, trg_u32 back1, trg_u32 back2, float widest,
+                            struct ht_triplet *best)
 {
-    const struct ht_station s = ht_station_of(all, station2);
+    const trg_u32 station = start.station - back1;
+    float window = 0.0f;
+    struct ht_window w;
     struct ht_part part;
     trg_u32 total;
 
-    if (!s.has_hits)
-        return;
-    part = ht_warp_part(v, par, start, station1, widest);
+    w.n = w.n_first = w.first = w.second = 0u;
+    if (start.is_sought) {
+        window = ht_window_in_crowd(v, par, start.first, station, widest);
+        w = ht_window_of(v, station, start.x, start.y, window);
+    }
+    part = ht_warp_join(w);
     total = __shfl_sync(HT_ALL, part.end, HT_WARP - 1u);
     for (trg_u32 base = 0u; base < total;) {
         trg_u32 n = 0u;
 
         for (; n + HT_WARP <= HT_PAIRS && base < total; base += HT_WARP)
-            n = ht_warp_list_pairs(v, par, d, start, part, base, total, n);
+            n = ht_warp_list_pairs(v, par, d, start, window, part, base, total, n);
         __syncwarp();
-        ht_warp_thirds(v, par, d, start, n, station2, s, best);
+        ht_warp_thirds(v, par, all, d, start, n, back2, best);
     }
 }
 
-/* ht_find_triplet, for the first hits of all lanes; HT_NONE: a lane has none. */
+/* ht_find_triplet, for the first hits of all lanes, on any stations; HT_NONE: a lane has none. */
 TRG_FN struct ht_triplet ht_warp_find_triplets(const struct ht_view v, const struct ht_par par,
                                                TRG_GLOBAL const struct ht_stations *all,
-                                               struct ht_desk *d, trg_u32 first, trg_u32 station)
+                                               struct ht_desk *d, trg_u32 first)
 {
+    const trg_u32 has = first != HT_NONE;
+    const struct ht_hit h = ht_hit_at(v, has ? first : 0u);
     struct ht_triplet best;
     struct ht_start start;
 
     best.share = 1.0f;
     best.second = best.third = HT_NONE;
     start.first = first;
-    start.is_sought = first != HT_NONE;
-    start.x = start.is_sought ? v.x[first] : 0.0f;
-    start.y = start.is_sought ? v.y[first] : 0.0f;
-    start.z = start.is_sought ? v.z[first] : 0.0f;
-    for (trg_u32 way = 0; way < (par.is_wide ? 5u : 1u); way++) {
+    start.layer = h.id >> HT_ITEM_BITS;
+    start.station = start.layer >> par.station_shift;
+    start.x = h.x;
+    start.y = h.y;
+    start.z = h.z;
+    for (trg_u32 way = 0, is_over = !has; way < (par.is_wide ? 5u : 1u); way++) {
         const trg_u32 back1 = way == 1u ? 0u : way == 4u ? 2u : 1u;
         const trg_u32 back2 = way == 0u ? 2u : way < 3u ? 1u : 3u;
 
-        if ((way == 1u || way == 3u) && best.second != HT_NONE)
-            start.is_sought = 0u;
-        if (station >= back2 && __any_sync(HT_ALL, start.is_sought))
-            ht_warp_find_on(v, par, all, d, start, station - back1, station - back2,
+        is_over |= (way == 1u || way == 3u) && best.second != HT_NONE;
+        start.is_sought = !is_over && start.station >= back2 &&
+                          ht_station_of(all, start.station - back2).has_hits;
+        if (__any_sync(HT_ALL, start.is_sought))
+            ht_warp_find_on(v, par, all, d, start, back1, back2,
                             way ? par.narrow_mm : par.window_mm, &best);
     }
     return best;
 }
 
-/* Lists free hits of *from .. to, a warp's width at a time, until the list is full or there are no
- * more; returns how many are listed. */
+/* The best triplets of all n hits while none of them is used, a part of them for each warp;
+ * n_seeds: how many there are, by station. */
+TRG_FN void ht_warp_seed(const struct ht_view v, const struct ht_par par,
+                         TRG_GLOBAL const struct ht_stations *all, struct ht_desk *d, trg_u32 n,
+                         TRG_LOCAL trg_u32 *n_seeds)
+{
+    for (trg_u32 base = TRG_LID - HT_LANE; base < n; base += TRG_LSIZE) {
+        const trg_u32 at = base + HT_LANE, first = at < n ? at : HT_NONE;
+        const struct ht_triplet t = ht_warp_find_triplets(v, par, all, d, first);
+
+        if (at < n) {
+            v.second[at] = t.second;
+            v.third[at] = t.third;
+            v.share[at] = t.share;
+            if (t.second != HT_NONE)
+                TRG_ATOMIC_ADD_LOCAL(&n_seeds[ht_layer(v, at) >> par.station_shift], 1u);
+        }
+    }
+}
+
+struct ht_begun { /* roads of an RoI, those that the next station sees, and their counts */
+    TRG_GLOBAL struct ht_road *road;
+    TRG_GLOBAL trg_u32 *next;
+    TRG_LOCAL trg_u32 *n_roads, *n_next;
+    trg_u32 is_seeded;
+};
+
+TRG_FN void ht_warp_begin_road(const struct ht_view v, const struct ht_begun begun, trg_u32 first,
+                               const struct ht_triplet t)
+{
+    const trg_u32 at = TRG_ATOMIC_ADD_LOCAL(begun.n_roads, 1u);
+
+    ht_begin_road(v, first, t, &begun.road[at]);
+    begun.next[TRG_ATOMIC_ADD_LOCAL(begun.n_next, 1u)] = at;
+}
+
+/* Lists the free hits from *from on that look for a triplet, until the list is full or there are no
+ * more; returns how many are listed.  Where triplets were looked for before, a hit looks again if
+ * another road has a hit of its triplet; otherwise that is the best one still, for no hit gets free
+ * during a pass, and begins a road at once. */
 TRG_FN trg_u32 ht_warp_list(const struct ht_view v, struct ht_desk *d, trg_u32 *from, trg_u32 to,
-                            trg_u32 n)
+                            trg_u32 n, const struct ht_begun begun)
 {
     for (; n < HT_WARP && *from < to; *from += HT_WARP) {
-        const trg_u32 at = *from + HT_LANE, is_free = at < to && v.x[at] < HT_USED;
-        const trg_u32 lanes = __ballot_sync(HT_ALL, is_free);
+        const trg_u32 at = *from + HT_LANE;
+        trg_u32 looks = at < to && !ht_is_used(v, at), lanes;
 
-        if (is_free)
+        if (looks && begun.is_seeded) {
+            struct ht_triplet t;
+
+            t.second = v.second[at];
+            looks = 0u;
+            if (t.second != HT_NONE) {
+                t.third = v.third[at];
+                t.share = v.share[at];
+                looks = ht_is_used(v, t.second) || ht_is_used(v, t.third);
+                if (!looks)
+                    ht_warp_begin_road(v, begun, at, t);
+            }
+        }
+        lanes = __ballot_sync(HT_ALL, looks);
+        if (looks)
             d->first[n + HT_LOWER(lanes)] = at;
         n += (trg_u32)__popc(lanes);
     }
@@ -239,25 +379,80 @@ TRG_FN trg_u32 ht_warp_next(struct ht_desk *d, trg_u32 n)
 /* Begins the roads of this warp's part of the hits from .. to of a station. */
 TRG_FN void ht_warp_begin_roads(const struct ht_view v, const struct ht_par par,
                                 TRG_GLOBAL const struct ht_stations *all, struct ht_desk *d,
-                                trg_u32 from, trg_u32 to, trg_u32 station,
-                                TRG_GLOBAL struct ht_road *road, TRG_LOCAL trg_u32 *n_roads,
-                                TRG_GLOBAL trg_u32 *next, TRG_LOCAL trg_u32 *n_next)
+                                trg_u32 from, trg_u32 to, const struct ht_begun begun)
 {
     const trg_u32 warps = TRG_LSIZE / HT_WARP, part = (to - from + warps - 1u) / warps;
     trg_u32 at = from + TRG_LID / HT_WARP * part, n = 0u;
     const trg_u32 end = at + part < to ? at + part : to;
 
-    while ((n = ht_warp_list(v, d, &at, end, n)) > 0u) {
+    while ((n = ht_warp_list(v, d, &at, end, n, begun)) > 0u) {
         const trg_u32 first = ht_warp_next(d, n);
-        const struct ht_triplet t = ht_warp_find_triplets(v, par, all, d, first, station);
+        const struct ht_triplet t = ht_warp_find_triplets(v, par, all, d, first);
 
         n = n < HT_WARP ? 0u : n - HT_WARP;
-        if (t.second != HT_NONE) {
-            const trg_u32 to_road = TRG_ATOMIC_ADD_LOCAL(n_roads, 1u);
+        if (t.second != HT_NONE)
+            ht_warp_begin_road(v, begun, first, t);
+        __syncwarp();
+    }
+}
 
-            ht_begin_road(v, first, t, &road[to_road]);
-            next[TRG_ATOMIC_ADD_LOCAL(n_next, 1u)] = to_road;
-        }
+/* ---------------------------------------------------------------- roads */
+
+/* Those of 32 hits, from number `base` of all windows on, that are near to the line of their lane's
+ * road try to be the nearest one of their kind of layer: d->best, and their places in d->found. */
+TRG_FN void ht_warp_nearest(const struct ht_view v, struct ht_desk *d, const struct ht_look look,
+                            const struct ht_part part, trg_u32 base, trg_u32 total)
+{
+    const trg_u32 p = base + HT_LANE, owner = ht_warp_owner(part.end, p);
+    const trg_u32 place = ht_warp_place(part, p, owner), at = p < total ? place : 0u;
+    const float most = __shfl_sync(HT_ALL, look.most, owner);
+    const struct ht_hit h = ht_hit_at(v, at);
+    const struct hg_line its = ht_warp_line(look.l, owner);
+    const float off = hg_off2(its, h.x, h.y, h.z);
+    const trg_u32 is_near = p < total && off <= most && h.x * its.x + h.y * its.y > 0.0f;
+    const trg_u32 to = owner + (h.id >> HT_ITEM_BITS & 1u) * HT_WARP;
+    const trg_u64 key = (trg_u64)trg_as_u32(off) << 32 | h.id;
+
+    if (is_near)
+        atomicMin(&d->best[to], key);
+    __syncwarp();
+    if (is_near && d->best[to] == key)
+        d->found[to] = at;
+    __syncwarp();
+}
+
+/* ht_want, for all n roads in `now`, dealt out to the warps. */
+TRG_FN void ht_warp_want(const struct ht_view v, const struct ht_par par, struct ht_desk *d,
+                         TRG_GLOBAL struct ht_road *road, TRG_GLOBAL const trg_u32 *now, trg_u32 n,
+                         trg_u32 station, const struct ht_station s)
+{
+    const trg_u32 warps = TRG_LSIZE / HT_WARP;
+
+    for (trg_u32 base = TRG_LID / HT_WARP; base < n; base += TRG_LSIZE) {
+        const trg_u32 k = base + HT_LANE * warps;
+        TRG_GLOBAL struct ht_road *r = &road[now[k < n ? k : base]];
+        struct ht_look look;
+        struct ht_near near;
+        struct ht_part part;
+        trg_u32 total;
+
+        look.l.x = look.l.y = look.l.z = look.l.tx = look.l.ty = look.most = 0.0f;
+        look.w.first = look.w.second = look.w.n = look.w.n_first = 0u;
+        if (k < n)
+            look = ht_look_from(v, par, r, station, s);
+        d->best[HT_LANE] = d->best[HT_WARP + HT_LANE] = HT_NOTHING;
+        __syncwarp();
+        part = ht_warp_join(look.w);
+        total = __shfl_sync(HT_ALL, part.end, HT_WARP - 1u);
+        for (trg_u32 p = 0u; p < total; p += HT_WARP)
+            ht_warp_nearest(v, d, look, part, p, total);
+        near.at0 = d->best[HT_LANE] != HT_NOTHING ? d->found[HT_LANE] : HT_NONE;
+        near.at1 = d->best[HT_WARP + HT_LANE] != HT_NOTHING ? d->found[HT_WARP + HT_LANE] : HT_NONE;
+        near.off0 = near.at0 != HT_NONE ? trg_as_f32((trg_u32)(d->best[HT_LANE] >> 32)) : look.most;
+        near.off1 = near.at1 != HT_NONE ? trg_as_f32((trg_u32)(d->best[HT_WARP + HT_LANE] >> 32))
+                                        : look.most;
+        if (look.w.n)
+            ht_claim_nearest(v, par, r, near, look.most);
         __syncwarp();
     }
 }

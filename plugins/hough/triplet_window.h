@@ -6,9 +6,20 @@
 #include "line.h"
 #include "triplet.h"
 
+struct ht_hit { /* x and y from the beam line */
+    float x, y, z;
+    trg_u32 id; /* layer << HT_ITEM_BITS | number in the RoI */
+};
+
 struct ht_view { /* an RoI's columns */
+#if defined(__CUDACC__)
+    TRG_GLOBAL float4 *hit; /* HT_X to HT_ID, hit after hit: one access where hits are far apart */
+#else
     TRG_GLOBAL float *x, *y, *z;
-    TRG_GLOBAL trg_u32 *id, *claim, *link, *taken, *head;
+    TRG_GLOBAL trg_u32 *id;
+#endif
+    TRG_GLOBAL float *share;
+    TRG_GLOBAL trg_u32 *claim, *link, *taken, *head, *second, *third;
     TRG_GLOBAL trg_u32 *begin; /* of each bucket, station after station; and the end */
     trg_u32 buckets;           /* of a station, a power of two */
     float per_angle;           /* buckets in a unit of the angle */
@@ -42,14 +53,21 @@ TRG_FN struct ht_view ht_look_at(TRG_GLOBAL float *hits, TRG_GLOBAL trg_u32 *tab
     TRG_GLOBAL trg_u32 *words = (TRG_GLOBAL trg_u32 *)hits;
     struct ht_view v;
 
+#if defined(__CUDACC__)
+    v.hit = (TRG_GLOBAL float4 *)hits + first;
+#else
     v.x = hits + HT_X * par.items_room + first;
     v.y = hits + HT_Y * par.items_room + first;
     v.z = hits + HT_Z * par.items_room + first;
     v.id = words + HT_ID * par.items_room + first;
+#endif
     v.claim = words + HT_CLAIM * par.items_room + first;
     v.link = words + HT_LINK * par.items_room + first;
     v.taken = words + HT_TAKEN * par.items_room + first;
     v.head = words + HT_HEAD * par.items_room + first;
+    v.second = words + HT_SECOND * par.items_room + first;
+    v.third = words + HT_THIRD * par.items_room + first;
+    v.share = hits + HT_SHARE * par.items_room + first;
     v.begin = tables + 2u * first + roi * HT_TABLE;
     v.buckets = HT_BUCKETS;
     v.per_angle = 0.0f;
@@ -84,14 +102,73 @@ TRG_FN struct ht_station ht_station_of(TRG_GLOBAL const struct ht_stations *all,
     return s;
 }
 
+TRG_FN struct ht_hit ht_hit_at(const struct ht_view v, trg_u32 at)
+{
+    struct ht_hit h;
+#if defined(__CUDACC__)
+    const float4 all = v.hit[at];
+
+    h.x = all.x;
+    h.y = all.y;
+    h.z = all.z;
+    h.id = trg_as_u32(all.w);
+#else
+    h.x = v.x[at];
+    h.y = v.y[at];
+    h.z = v.z[at];
+    h.id = v.id[at];
+#endif
+    return h;
+}
+
+TRG_FN void ht_put_hit(const struct ht_view v, trg_u32 at, const struct ht_hit h)
+{
+#if defined(__CUDACC__)
+    v.hit[at] = make_float4(h.x, h.y, h.z, trg_as_f32(h.id));
+#else
+    v.x[at] = h.x;
+    v.y[at] = h.y;
+    v.z[at] = h.z;
+    v.id[at] = h.id;
+#endif
+}
+
+/* The x of a hit that a track has is HT_USED: nothing is near it. */
+TRG_FN trg_u32 ht_is_used(const struct ht_view v, trg_u32 at)
+{
+#if defined(__CUDACC__)
+    return v.hit[at].x >= HT_USED;
+#else
+    return v.x[at] >= HT_USED;
+#endif
+}
+
+TRG_FN void ht_set_used(const struct ht_view v, trg_u32 at)
+{
+#if defined(__CUDACC__)
+    v.hit[at].x = HT_USED;
+#else
+    v.x[at] = HT_USED;
+#endif
+}
+
+TRG_FN trg_u32 ht_id(const struct ht_view v, trg_u32 at)
+{
+#if defined(__CUDACC__)
+    return trg_as_u32(v.hit[at].w);
+#else
+    return v.id[at];
+#endif
+}
+
 TRG_FN trg_u32 ht_layer(const struct ht_view v, trg_u32 at)
 {
-    return v.id[at] >> HT_ITEM_BITS;
+    return ht_id(v, at) >> HT_ITEM_BITS;
 }
 
 TRG_FN trg_u32 ht_item(const struct ht_view v, trg_u32 at)
 {
-    return v.id[at] & HT_ITEM;
+    return ht_id(v, at) & HT_ITEM;
 }
 
 /* Where a direction is on a square about the beam line, from 0 to 4: it grows with phi, by half as
