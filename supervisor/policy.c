@@ -4,7 +4,7 @@
 #define REMEMBERED       512u /* answers that the means go over */
 #define REMEMBERED_LEAST 128u
 #define ALIKE            1.2 /* times that differ by less are the same */
-#define UNSEEN           1.5 /* rate of a node that never had enough to do, over what it showed */
+#define UNSEEN           2.0 /* rate of a node that never had enough to do, over what it showed */
 
 static void add(double *mean, uint32_t n, double value)
 {
@@ -37,12 +37,19 @@ double policy_rate(const struct policy_node *node)
     return node->n && node->ns > 0 ? node->had / node->ns * 1e9 : 0;
 }
 
+/* What was measured long ago does not count, so that the node gets something; until it has answered
+ * that, it counts again. */
+static bool is_unknown(const struct policy_node *node)
+{
+    return node->is_old && !node->in_flight;
+}
+
 /* What counts of it.  A node that answers what it has as soon as what it had when it had little has
  * slots to spare, and a rate above the measured one: it would get a second RoI too late, and so
  * never show what it can do. */
 static double known_rate(const struct policy_node *node)
 {
-    if (node->is_old)
+    if (is_unknown(node))
         return 0;
     return node->ns < ALIKE * node->least_ns ? UNSEEN * policy_rate(node) : policy_rate(node);
 }
@@ -69,7 +76,7 @@ struct offer { /* of a node: when the RoIs would be answered, and how much of th
 
 static struct offer offer_of(const struct policy_node *node, uint32_t rois, double unknown)
 {
-    const double rate = known_rate(node), least = node->is_old ? 0 : node->least_ns * 1e-9;
+    const double rate = known_rate(node), least = is_unknown(node) ? 0 : node->least_ns * 1e-9;
     struct offer o = {.queue = ((double)node->in_flight + rois) / (rate > 0 ? rate : unknown)};
 
     o.time = o.queue > least ? o.queue : least;

@@ -6,8 +6,8 @@
  * themselves, end first at that rate, but never sooner than the node needs for few.  A node that
  * was never full may do more than it showed, and counts as such until it is.  Counts are the
  * supervisor's own and exact: nothing that a node reports goes in.  A rate that was measured long
- * ago counts no more: a node that was slow once has another chance.  docs/farm.md compares this
- * with other rules; bench/farm simulates it. */
+ * ago does not keep RoIs from a node: one that was slow once has another chance, with one batch.
+ * docs/farm.md compares this with other rules; bench/farm simulates it. */
 #ifndef TRIGSUP_POLICY_H
 #define TRIGSUP_POLICY_H
 #include <stdbool.h>
@@ -21,7 +21,7 @@ struct policy_node {
     double had, ns;      /* means: RoIs in flight with one that was given, and its time */
     double least_ns;     /* mean time of those that were given when few were in flight */
     uint32_t n, n_least; /* answers in the means, up to those that they remember */
-    bool is_old;         /* the means are: they are shown, and do not count */
+    bool is_old;         /* the means are: they are shown, and count while it has RoIs */
 };
 
 /* One of `rois` RoIs, which was given when the node had `had`, was answered after `ns`. */
@@ -29,7 +29,8 @@ void policy_answered(struct policy_node *node, uint32_t had, uint64_t ns);
 /* The node for so many RoIs, or POLICY_NONE.  `turn` breaks ties; it grows. */
 uint32_t policy_choose(const struct policy_node *nodes, uint32_t n_nodes, uint32_t rois,
                        uint32_t *turn);
-/* It has had no RoIs for long: as a new one, from the next answer on measured anew. */
+/* It has had no RoIs for long: it gets some as a new one does, and is measured anew from the next
+ * answer on. */
 void policy_age(struct policy_node *node);
 /* RoIs that a node answers in a second, measured last; 0: not known. */
 double policy_rate(const struct policy_node *node);
