@@ -28,6 +28,7 @@ struct options {
     const char *preset, *params, *devices;
     uint32_t kills;
     double goal_ms;
+    bool has_spare;
 };
 
 struct bench {
@@ -199,7 +200,8 @@ static int start_daemon(struct bench *b)
         return -EINVAL;
     backend += strlen("backend: ");
     snprintf(b->worker, sizeof b->worker, "%.*s:", (int)strcspn(backend, ",} "), backend);
-    snprintf(config, sizeof config, BENCH_DAEMON_ALONE "devices: [%s]\n", b->o.devices);
+    snprintf(config, sizeof config, BENCH_DAEMON_ALONE "devices: [%s]\nworkers: {spare: %s}\n",
+             b->o.devices, b->o.has_spare ? "true" : "false");
     return bench_daemon_start(
         &b->daemon,
         &(struct bench_daemon_setup){.plugin = "zfinder", .params = b->o.params, .config = config});
@@ -238,6 +240,7 @@ static void parse(int argc, char **argv, struct options *o)
         {"device", ARG_TEXT, &o->out.device, 0, 0, "NAME", "what they are called in results"},
         {"goal-ms", ARG_REAL, &o->goal_ms, 0, 1e6, "MS",
          "for the p99 of RoIs in flight (default 50)"},
+        {"spare", ARG_FLAG, &o->has_spare, 0, 0, NULL, "a process waits beside the worker"},
         {"kills", ARG_U32, &o->kills, 1, RESULT_RUNS_MAX, "N", "default 20"},
         {0}};
 

@@ -112,11 +112,12 @@
     X(gathered, counter, "batches of socket messages that a gather thread laid out")       \
     X(in_flight, gauge, "batches in flight")
 
-#define STATS_WORKER(X)                                                \
-    X(pid, gauge, "process; 0: threads of the daemon, or it is down")  \
-    X(deaths, counter, "times that the process ended before its time") \
-    X(restarts, counter, "times that it was started again")            \
-    X(hangs, counter, "times that it was ended because a batch took too long")
+#define STATS_WORKER(X)                                                        \
+    X(pid, gauge, "process; 0: threads of the daemon, or it is down")          \
+    X(deaths, counter, "times that the process ended before its time")         \
+    X(restarts, counter, "times that it was started again")                    \
+    X(hangs, counter, "times that it was ended because a batch took too long") \
+    X(spare, gauge, "process that waits to take its place; 0: there is none")
 
 /* rois = written + waiting + lost_memory + lost_disk + lost_error */
 #define STATS_STREAM(X)                                                      \

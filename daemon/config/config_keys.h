@@ -108,7 +108,10 @@
       "by its worker, MiB; RoIs of clients beyond it are gathered by the lanes")    \
     X(of, remember, U32, "1024", 0, 65536,                                          \
       "last RoIs that ended a worker, kept in state_dir: sent again they are "      \
-      "answered at once; 0: none are kept")
+      "answered at once; 0: none are kept")                                         \
+    X(of, spare, BOOL, "0", 0, 1,                                                   \
+      "beside each worker a process waits with its device open, and takes its "     \
+      "place when it ends")
 
 /* control: the operator's socket. */
 #define CONFIG_CONTROL(X, of)                                                                      \

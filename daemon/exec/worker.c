@@ -51,7 +51,7 @@ struct worker {
     struct worker_lane **lane;
     struct trg_device *device; /* of threads */
 
-    struct worker_process process;
+    struct worker_process process, spare; /* the spare is the watcher's */
     pthread_mutex_t lock;    /* of `process`: dispatch may use it while the worker is up */
     _Atomic bool is_ending;  /* it was killed; set with the lock */
     _Atomic int last_end;    /* status of the last process that ended, */
@@ -93,10 +93,54 @@ static uint64_t count_batches(const struct worker *w)
     return n;
 }
 
+static void forget_spare(struct worker *w)
+{
+    char name[STATS_NAME + 8];
+
+    snprintf(name, sizeof name, "%s (spare)", w->name);
+    worker_process_reap(&w->spare, name);
+    stats_set(&w->stats->spare, 0);
+}
+
+/* Lets a process open the device, which takes the place of the next one that ends. */
+static void begin_spare(struct worker *w)
+{
+    int r;
+
+    if (!w->base.config->workers.spare || w->is_retry || !w->n_lanes || w->spare.child.pid)
+        return;
+    r = worker_process_begin(&w->spare, &w->base, w->backend, w->index);
+    if (r < 0)
+        log_warn("worker", "a spare cannot be started", "worker=\"%s\" error=\"%s\"", w->name,
+                 strerror(-r));
+    else
+        stats_set(&w->stats->spare, (uint64_t)w->spare.child.pid);
+}
+
+/* The spare becomes the process; whether there is one. */
+static bool take_spare(struct worker *w)
+{
+    struct pollfd ended = {.fd = w->spare.child.pidfd, .events = POLLIN};
+
+    if (!w->spare.child.pid)
+        return false;
+    if (poll(&ended, 1, 0) > 0) {
+        forget_spare(w);
+        return false;
+    }
+    w->process.child = w->spare.child;
+    w->process.n_starts++;
+    child_init(&w->spare.child);
+    stats_set(&w->stats->spare, 0);
+    return true;
+}
+
 static int start_process(struct worker *w)
 {
-    int r = worker_process_start(&w->process, &w->base, w->backend, w->index, &w->info);
+    int r = take_spare(w) ? 0 : worker_process_begin(&w->process, &w->base, w->backend, w->index);
 
+    if (r == 0)
+        r = worker_process_ready(&w->process, &w->info);
     w->started_ns = clock_ns();
     w->batches_before = count_batches(w);
     if (r == 0)
@@ -142,6 +186,7 @@ int worker_open(const struct worker_base *base, const struct worker_setup *setup
     w->is_retry = setup->is_retry;
     w->stop_fd = -1;
     child_init(&w->process.child);
+    child_init(&w->spare.child);
     pthread_mutex_init(&w->lock, NULL);
     w->stats = stats_worker_get(base->shard[0].stats, setup->name);
     r = w->stats ? open_all(w) : -ENOSPC;
@@ -261,13 +306,16 @@ static bool sleep_or_stop(const struct worker *w, int ms)
 }
 
 /* Waits for the end of the process; whether the watcher is to stop before. */
-static bool await_end(const struct worker *w)
+static bool await_end(struct worker *w)
 {
-    struct pollfd p[2] = {{.fd = w->stop_fd, .events = POLLIN},
+    struct pollfd p[3] = {{.fd = w->stop_fd, .events = POLLIN},
                           {.fd = w->process.child.pidfd, .events = POLLIN}};
 
-    while (poll(p, 2, -1) < 0 && errno == EINTR) {
-    }
+    do {
+        p[2] = (struct pollfd){.fd = w->spare.child.pidfd, .events = POLLIN};
+        if (poll(p, 3, -1) > 0 && p[2].revents)
+            forget_spare(w); /* another one begins with the next process */
+    } while (!p[0].revents && !p[1].revents);
     return p[0].revents != 0;
 }
 
@@ -360,6 +408,7 @@ static void *watch(void *arg)
             note_death(w);
             atomic_store(&w->pause_ms, QUARANTINE_MS);
         } else {
+            begin_spare(w);
             if (await_end(w))
                 return NULL;
             pthread_mutex_lock(&w->lock);
@@ -398,6 +447,7 @@ void worker_close(struct worker *w)
         pthread_join(w->watcher, NULL);
     }
     child_end(&w->process.child, END_MS);
+    child_end(&w->spare.child, END_MS);
     for (uint32_t i = 0; i < w->n_lanes; i++) {
         runner_close(w->lane[i]->runner);
         free(w->lane[i]->asked);

@@ -47,13 +47,19 @@ static int await_answer(const struct worker_process *p, struct worker_answer *re
     return 0;
 }
 
-static int ask(const struct worker_process *p, const struct worker_message *m, const int *fds,
-               uint32_t n_fds, struct worker_answer *ret_answer)
+static int send_request(const struct worker_process *p, const struct worker_message *m,
+                        const int *fds, uint32_t n_fds)
 {
     int r = fdmessage_send(p->child.socket, m, worker_message_bytes(m->request), fds, n_fds, 0);
 
-    if (r == -EPIPE || r == -ECONNRESET)
-        return -EOWNERDEAD;
+    return r == -EPIPE || r == -ECONNRESET ? -EOWNERDEAD : r;
+}
+
+static int ask(const struct worker_process *p, const struct worker_message *m, const int *fds,
+               uint32_t n_fds, struct worker_answer *ret_answer)
+{
+    int r = send_request(p, m, fds, n_fds);
+
     return r < 0 ? r : await_answer(p, ret_answer);
 }
 
@@ -101,11 +107,10 @@ static void describe(const struct worker_base *base, const char *backend, uint32
         describe_shard(&base->shard[i], &m->shard[i]);
 }
 
-int worker_process_start(struct worker_process *p, const struct worker_base *base,
-                         const char *backend, uint32_t index, struct trg_device_info *ret_info)
+int worker_process_begin(struct worker_process *p, const struct worker_base *base,
+                         const char *backend, uint32_t index)
 {
     struct worker_message m = {.request = WORKER_SETUP};
-    struct worker_answer answer;
     int fds[SHARDS_MAX][3];
     uint32_t n = 0;
     int r = start(p);
@@ -117,12 +122,23 @@ int worker_process_start(struct worker_process *p, const struct worker_base *bas
     }
     if (r >= 0) {
         describe(base, backend, index, &m.setup);
-        notify_starting(OPEN_MS / 1000);
-        r = ask(p, &m, fds[0], 3 * n, &answer);
+        r = send_request(p, &m, fds[0], 3 * n);
     }
     while (n-- > 0)
         if (fds[n][0] >= 0)
             close(fds[n][0]);
+    if (r < 0)
+        child_end(&p->child, 0);
+    return r;
+}
+
+int worker_process_ready(struct worker_process *p, struct trg_device_info *ret_info)
+{
+    struct worker_answer answer;
+    int r;
+
+    notify_starting(OPEN_MS / 1000);
+    r = await_answer(p, &answer);
     if (r == 0)
         r = answer.result;
     if (r < 0) {

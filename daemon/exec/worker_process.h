@@ -14,10 +14,13 @@ struct worker_process {
     int stop_fd[3]; /* one of them is readable: no answer is waited for; -1: none */
 };
 
-/* Starts the program again as a worker and has it open a device.  -ENOENT, -ENODEV: there is none;
- * -EOWNERDEAD: it ended. */
-int worker_process_start(struct worker_process *p, const struct worker_base *base,
-                         const char *backend, uint32_t index, struct trg_device_info *ret_info);
+/* Starts the program again as a worker and has it open a device, which takes a GPU's driver some
+ * tenths of a second; does not wait for it. */
+int worker_process_begin(struct worker_process *p, const struct worker_base *base,
+                         const char *backend, uint32_t index);
+/* Waits until it has done so.  -ENOENT, -ENODEV: there is no such device; -EOWNERDEAD: it ended;
+ * then it is ended and forgotten. */
+int worker_process_ready(struct worker_process *p, struct trg_device_info *ret_info);
 /* What opens the runner of a lane (which of the shards' is the same), on the cores of the calling
  * thread.  The caller frees it.  -ENAMETOOLONG (logged). */
 int worker_lane_describe(const struct lane *lane, struct worker_lane_message **ret_message);

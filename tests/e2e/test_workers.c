@@ -137,6 +137,53 @@ static void a_hang(void **state)
 /* ---------------------------------------------------------------- nobody is */
 
 /* A worker is killed under load: all of its RoIs are decided by their plugin. */
+/* Waits until a spare is there, and is another process than that. */
+static long wait_spare(struct server *s, long not_this)
+{
+    long pid = 0;
+
+    for (uint32_t i = 0; i < 2000 && (!pid || pid == not_this); i++) {
+        workers_nap(5);
+        pid = workers_number(s, "cpu:0/1", "spare");
+    }
+    assert_true(pid > 0 && pid != not_this);
+    return pid;
+}
+
+/* A spare takes the place of a worker that ends, and another one that of the spare. */
+static void a_spare(void **state)
+{
+    struct server s;
+    struct link l;
+    long spare;
+
+    (void)state;
+    workers_open(&s, &l,
+                 "devices: [{backend: cpu, lanes: 1}]\nworkers: {spare: true}\n" ONE_BATCH PATIENT);
+    spare = wait_spare(&s, 0);
+    for (long i = 1; i <= 2; i++) {
+        const long pid = workers_number(&s, "cpu:0/1", "pid");
+
+        assert_int_not_equal(pid, spare);
+        assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
+        workers_wait(&s, "cpu:0/1", "restarts", i);
+        assert_int_equal(workers_number(&s, "cpu:0/1", "pid"), spare);
+        spare = wait_spare(&s, spare);
+        workers_send(&l, 1000ul * (uint64_t)i, WORKERS_BATCH, 0);
+        workers_expect(&l, 1000ul * (uint64_t)i, WORKERS_BATCH, 0);
+    }
+    assert_int_equal(workers_number(&s, "retry cpu:0/1", "spare"), 0);
+    /* without it a process is started as ever */
+    assert_int_equal(kill((pid_t)spare, SIGKILL), 0);
+    workers_wait(&s, "cpu:0/1", "spare", 0);
+    assert_int_equal(kill((pid_t)workers_number(&s, "cpu:0/1", "pid"), SIGKILL), 0);
+    workers_wait(&s, "cpu:0/1", "restarts", 3);
+    workers_send(&l, 9000, WORKERS_BATCH, 0);
+    workers_expect(&l, 9000, WORKERS_BATCH, 0);
+    wait_spare(&s, spare);
+    link_end_well(&s, &l);
+}
+
 static void killed_under_load(void **state)
 {
     struct server s;
@@ -312,6 +359,7 @@ int main(void)
         cmocka_unit_test(a_lie_costs_its_roi),
         cmocka_unit_test(more_than_its_room),
         cmocka_unit_test(a_hang),
+        cmocka_unit_test(a_spare),
         cmocka_unit_test(killed_under_load),
         cmocka_unit_test(a_stopped_worker),
         cmocka_unit_test(a_stopped_worker_ends_with_its_daemon),
