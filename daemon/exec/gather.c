@@ -60,6 +60,33 @@ static void fill(struct lane *l, uint32_t slot)
     to->is_staged = true;
 }
 
+/* ---------------------------------------------------------------- to the runner */
+
+void gather_pass(struct lane *l, uint32_t slot)
+{
+    struct ring *in = &arena_link(&l->arena)->in;
+
+    pthread_mutex_lock(&l->order);
+    l->batch[slot].is_ready = true;
+    for (struct lane_batch *b = &l->batch[l->next_in]; b->is_ready; b = &l->batch[l->next_in]) {
+        b->is_ready = false;
+        ring_push(in, l->next_in);
+        l->next_in = (l->next_in + 1) % l->s.slots;
+        ring_wake(in, &arena_link(&l->sibling[0]->arena)->bell);
+        atomic_store_explicit(&b->is_ahead, false, memory_order_release);
+    }
+    pthread_mutex_unlock(&l->order);
+}
+
+void gather_await(struct lane *l, uint32_t slot)
+{
+    atomic_store(&l->is_void, true);
+    while (atomic_load_explicit(&l->batch[slot].is_ahead, memory_order_acquire))
+        clock_relax_long();
+    pthread_mutex_lock(&l->order); /* until it has left lane_pass */
+    pthread_mutex_unlock(&l->order);
+}
+
 /* ---------------------------------------------------------------- threads */
 
 struct gather_threads {
@@ -133,7 +160,7 @@ static void *work(void *arg)
 
         if (!atomic_load(&l->is_void))
             fill(l, slot);
-        lane_pass(l, slot); /* the job is the lane's again */
+        gather_pass(l, slot); /* the job is the lane's again */
     }
     return NULL;
 }
@@ -192,5 +219,5 @@ void gather_batch(struct lane *l, uint32_t slot)
         return;
     }
     fill(l, slot);
-    lane_pass(l, slot);
+    gather_pass(l, slot);
 }

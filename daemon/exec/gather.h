@@ -18,4 +18,10 @@ void gather_threads_stop(struct gather_threads *t);
 /* Gathers all inputs of the batch of a slot that was just submitted, and passes it to the runner;
  * or lets a gather thread do so.  Reads nothing back from the arena.  On the lane's thread. */
 void gather_batch(struct lane *l, uint32_t slot);
+/* A submitted batch is complete: its runner gets it after those that were submitted before it.  On
+ * any thread. */
+void gather_pass(struct lane *l, uint32_t slot);
+/* Waits until no gather thread has the batch of a slot, or a use for the lane's arena; the lane's
+ * runner is gone. */
+void gather_await(struct lane *l, uint32_t slot);
 #endif

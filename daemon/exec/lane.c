@@ -94,22 +94,12 @@ int lane_open(const struct lane_setup *setup, struct lane **ret_lane)
     return 0;
 }
 
-/* A gather thread may have the batch still, or be just about to. */
-static void await_gathered(struct lane *l, uint32_t slot)
-{
-    atomic_store(&l->is_void, true);
-    while (atomic_load_explicit(&l->batch[slot].is_ahead, memory_order_acquire))
-        clock_relax_long();
-    pthread_mutex_lock(&l->order); /* until it has left lane_pass */
-    pthread_mutex_unlock(&l->order);
-}
-
 void lane_close(struct lane *l)
 {
     if (!l)
         return;
     for (uint32_t i = 0; i < ARENA_SLOTS_MAX; i++) {
-        await_gathered(l, i);
+        gather_await(l, i);
         close_batch(&l->batch[i]);
     }
     arena_unmap(&l->arena);
@@ -271,23 +261,7 @@ void lane_submit(struct lane *l, uint64_t now_ns)
     if (l->batch[slot].is_gathered_here)
         gather_batch(l, slot);
     else
-        lane_pass(l, slot);
-}
-
-void lane_pass(struct lane *l, uint32_t slot)
-{
-    struct ring *in = &arena_link(&l->arena)->in;
-
-    pthread_mutex_lock(&l->order);
-    l->batch[slot].is_ready = true;
-    for (struct lane_batch *b = &l->batch[l->next_in]; b->is_ready; b = &l->batch[l->next_in]) {
-        b->is_ready = false;
-        ring_push(in, l->next_in);
-        l->next_in = (l->next_in + 1) % l->s.slots;
-        ring_wake(in, &arena_link(&l->sibling[0]->arena)->bell);
-        atomic_store_explicit(&b->is_ahead, false, memory_order_release);
-    }
-    pthread_mutex_unlock(&l->order);
+        gather_pass(l, slot);
 }
 
 /* ---------------------------------------------------------------- a batch back */
@@ -324,7 +298,7 @@ bool lane_orphan(struct lane *l, struct lane_done *ret_done)
 {
     if (!l->taken)
         return false;
-    await_gathered(l, l->first);
+    gather_await(l, l->first);
     look_at_oldest(l, ret_done);
     ret_done->error = -EOWNERDEAD;
     ret_done->begun_ns = ret_done->ended_ns = ret_done->closed_ns;

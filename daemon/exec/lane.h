@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lane.h - the front's side of a lane: fills batches for its runner, reads results back.
  *
- * On the I/O thread of its shard only, but for opening and closing, and lane_pass.  The runner
+ * On the I/O thread of its shard only, but for opening and closing.  The runner
  * (runner.h) works on the arenas of all shards in a worker process, or in a thread of this one.
  * Batches come back in the order in which they were given.  What comes back are claims: lane_take
  * checks each before it enters an RoI's record.
@@ -141,9 +141,6 @@ bool lane_put(struct lane *l, uint32_t roi);
 uint32_t lane_filled(const struct lane *l);
 /* Hands it over. */
 void lane_submit(struct lane *l, uint64_t now_ns);
-/* A submitted batch is complete: its runner gets it after those that were submitted before it.  On
- * any thread. */
-void lane_pass(struct lane *l, uint32_t slot);
 
 struct lane_done { /* a batch that came back */
     uint32_t n;

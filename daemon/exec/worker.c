@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "exec/runner.h"
 #include "exec/worker_process.h"
+#include "exec/worker_spare.h"
 #include "log.h"
 
 #define STEADY_NS     (10 * NS_PER_S) /* a process that lives so long has no bad record, */
@@ -51,13 +52,14 @@ struct worker {
     struct worker_lane **lane;
     struct trg_device *device; /* of threads */
 
-    struct worker_process process, spare; /* the spare is the watcher's */
-    pthread_mutex_t lock;    /* of `process`: dispatch may use it while the worker is up */
-    _Atomic bool is_ending;  /* it was killed; set with the lock */
-    _Atomic int last_end;    /* status of the last process that ended, */
-    _Atomic bool was_ended;  /* and whether worker_kill did it */
-    _Atomic uint32_t deaths; /* times two, and one while it is down */
-    _Atomic uint32_t owner;  /* of a retry worker: the shard that has it, from 1; 0: none */
+    struct worker_process process;
+    struct worker_spare spare; /* the watcher's */
+    pthread_mutex_t lock;      /* of `process`: dispatch may use it while the worker is up */
+    _Atomic bool is_ending;    /* it was killed; set with the lock */
+    _Atomic int last_end;      /* status of the last process that ended, */
+    _Atomic bool was_ended;    /* and whether worker_kill did it */
+    _Atomic uint32_t deaths;   /* times two, and one while it is down */
+    _Atomic uint32_t owner;    /* of a retry worker: the shard that has it, from 1; 0: none */
     struct worker_part part[SHARDS_MAX];
     _Atomic uint32_t pause_ms; /* before the next start */
     uint64_t started_ns;
@@ -93,51 +95,11 @@ static uint64_t count_batches(const struct worker *w)
     return n;
 }
 
-static void forget_spare(struct worker *w)
-{
-    char name[STATS_NAME + 8];
-
-    snprintf(name, sizeof name, "%s (spare)", w->name);
-    worker_process_reap(&w->spare, name);
-    stats_set(&w->stats->spare, 0);
-}
-
-/* Lets a process open the device, which takes the place of the next one that ends. */
-static void begin_spare(struct worker *w)
-{
-    int r;
-
-    if (!w->base.config->workers.spare || w->is_retry || !w->n_lanes || w->spare.child.pid)
-        return;
-    r = worker_process_begin(&w->spare, &w->base, w->backend, w->index);
-    if (r < 0)
-        log_warn("worker", "a spare cannot be started", "worker=\"%s\" error=\"%s\"", w->name,
-                 strerror(-r));
-    else
-        stats_set(&w->stats->spare, (uint64_t)w->spare.child.pid);
-}
-
-/* The spare becomes the process; whether there is one. */
-static bool take_spare(struct worker *w)
-{
-    struct pollfd ended = {.fd = w->spare.child.pidfd, .events = POLLIN};
-
-    if (!w->spare.child.pid)
-        return false;
-    if (poll(&ended, 1, 0) > 0) {
-        forget_spare(w);
-        return false;
-    }
-    w->process.child = w->spare.child;
-    w->process.n_starts++;
-    child_init(&w->spare.child);
-    stats_set(&w->stats->spare, 0);
-    return true;
-}
-
 static int start_process(struct worker *w)
 {
-    int r = take_spare(w) ? 0 : worker_process_begin(&w->process, &w->base, w->backend, w->index);
+    int r = worker_spare_take(&w->spare, &w->process)
+                ? 0
+                : worker_process_begin(&w->process, &w->base, w->backend, w->index);
 
     if (r == 0)
         r = worker_process_ready(&w->process, &w->info);
@@ -186,9 +148,15 @@ int worker_open(const struct worker_base *base, const struct worker_setup *setup
     w->is_retry = setup->is_retry;
     w->stop_fd = -1;
     child_init(&w->process.child);
-    child_init(&w->spare.child);
     pthread_mutex_init(&w->lock, NULL);
     w->stats = stats_worker_get(base->shard[0].stats, setup->name);
+    w->spare = (struct worker_spare){.is_wanted = base->config->workers.spare && !w->is_retry,
+                                     .base = &w->base,
+                                     .name = w->name,
+                                     .backend = w->backend,
+                                     .index = w->index,
+                                     .stats = w->stats};
+    child_init(&w->spare.process.child);
     r = w->stats ? open_all(w) : -ENOSPC;
     if (r < 0) {
         worker_close(w);
@@ -312,9 +280,9 @@ static bool await_end(struct worker *w)
                           {.fd = w->process.child.pidfd, .events = POLLIN}};
 
     do {
-        p[2] = (struct pollfd){.fd = w->spare.child.pidfd, .events = POLLIN};
+        p[2] = (struct pollfd){.fd = w->spare.process.child.pidfd, .events = POLLIN};
         if (poll(p, 3, -1) > 0 && p[2].revents)
-            forget_spare(w); /* another one begins with the next process */
+            worker_spare_forget(&w->spare); /* another one begins with the next process */
     } while (!p[0].revents && !p[1].revents);
     return p[0].revents != 0;
 }
@@ -408,7 +376,7 @@ static void *watch(void *arg)
             note_death(w);
             atomic_store(&w->pause_ms, QUARANTINE_MS);
         } else {
-            begin_spare(w);
+            worker_spare_begin(&w->spare);
             if (await_end(w))
                 return NULL;
             pthread_mutex_lock(&w->lock);
@@ -447,7 +415,7 @@ void worker_close(struct worker *w)
         pthread_join(w->watcher, NULL);
     }
     child_end(&w->process.child, END_MS);
-    child_end(&w->spare.child, END_MS);
+    child_end(&w->spare.process.child, END_MS);
     for (uint32_t i = 0; i < w->n_lanes; i++) {
         runner_close(w->lane[i]->runner);
         free(w->lane[i]->asked);
