@@ -10,9 +10,9 @@
 
 #include "clock.h"
 #include "fields.h"
+#include "messages.h"
 #include "node.h"
 #include "route.h"
-#include "trigd.pb-c.h"
 
 #define PATIENCE      20000 /* ms for any answer */
 #define PACK_MAX      256u
@@ -41,8 +41,9 @@ static int send_message(struct asker *a, const Trigd__V1__ToDaemon *m)
 
 static int ask(struct asker *a)
 {
-    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
+    Trigd__V1__ToDaemon m;
     Trigd__V1__Ask one = TRIGD__V1__ASK__INIT;
+    size_t n = 0;
     unsigned char frames[PACK_MAX * ROUTE_ASK_BYTES + ROUTE_BYTES];
 
     for (uint32_t i = 0; i < a->pack; i++) {
@@ -55,11 +56,9 @@ static int ask(struct asker *a)
                                 .token = a->next};
 
         a->next += a->batch;
-        one.frames.len += route_pack(&r, frames + one.frames.len);
+        n += route_pack(&r, frames + n);
     }
-    one.frames.data = frames;
-    m.body_case = TRIGD__V1__TO_DAEMON__BODY_ASK;
-    m.ask = &one;
+    m = message_ask(&one, frames, n);
     a->outstanding += a->pack * a->batch;
     return send_message(a, &m);
 }
@@ -222,17 +221,13 @@ static int await(struct asker *a)
 
 static int say_hello(struct asker *a)
 {
-    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
+    const Trigd__V1__ToDaemon m = message_hello(&hello, "asker");
     unsigned char back[4096];
     int r;
 
-    hello.protocol = 1;
-    hello.name = (char *)"asker";
     hello.want_credits = a->window;
     hello.reaches_nodes = true;
-    m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
-    m.hello = &hello;
     r = send_message(a, &m);
     if (r < 0)
         return r;

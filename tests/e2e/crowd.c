@@ -14,6 +14,7 @@
 
 #include "clock.h"
 #include "keys.h"
+#include "messages.h"
 
 #define MESSAGE_ROIS 64u
 #define LIMIT_NS     (20 * NS_PER_S)
@@ -77,7 +78,7 @@ void member_open_at(struct member *m, const char *endpoint, void *context, const
 void member_open_with(struct member *m, const char *endpoint, void *context, const char *name,
                       uint32_t want, const struct keyfile *keys, const char *server)
 {
-    Trigd__V1__ToDaemon message = TRIGD__V1__TO_DAEMON__INIT;
+    Trigd__V1__ToDaemon message;
     Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
     int linger = 0, unlimited = 0;
 
@@ -98,11 +99,8 @@ void member_open_with(struct member *m, const char *endpoint, void *context, con
             keys_use(m->socket, keys, server);
         assert_int_equal(zmq_connect(m->socket, endpoint), 0);
     }
-    hello.protocol = 1;
-    hello.name = m->name;
+    message = message_hello(&hello, m->name);
     hello.want_credits = want;
-    message.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
-    message.hello = &hello;
     tell(m, &message);
 }
 

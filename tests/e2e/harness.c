@@ -21,6 +21,7 @@
 
 #include "clock.h"
 #include "folder.h"
+#include "messages.h"
 
 #define READY_S 300     /* lanes may compile all of their kernels, sanitizers are slow */
 #define STEP_NS 5000000 /* between two looks at something that has no event to wait for */
@@ -262,17 +263,17 @@ static int64_t number_of(struct server *s, const char *command, const char *name
 
 uint64_t server_row_number(struct server *s, const char *table, const char *name, const char *key)
 {
-    char command[64], wanted[64], *answer, *at;
+    char command[64], wanted[160], *answer, *at;
     uint64_t value;
 
     snprintf(command, sizeof command, "show %s json", table);
     answer = server_ask(s, command);
     snprintf(wanted, sizeof wanted, ":\"%s\"", name);
     at = strstr(answer, wanted);
-    assert_non_null(at);
     snprintf(wanted, sizeof wanted, "\"%s\":", key);
-    at = strstr(at, wanted);
-    assert_non_null(at);
+    at = at ? strstr(at, wanted) : NULL;
+    if (!at)
+        fail_msg("%s: %s has no %s: %s", command, name, key, answer);
     value = strtoull(at + strlen(wanted), NULL, 10);
     free(answer);
     return value;
@@ -285,18 +286,7 @@ uint64_t server_counter(struct server *s, const char *name)
 
 uint64_t server_stream(struct server *s, const char *stream, const char *name)
 {
-    char *answer = server_ask(s, "show streams json"), key[160], *row, *at;
-    uint64_t value;
-
-    snprintf(key, sizeof key, "\"stream\":\"%s\"", stream);
-    row = strstr(answer, key);
-    snprintf(key, sizeof key, "\"%s\":", name);
-    at = row ? strstr(row, key) : NULL;
-    if (!at)
-        fail_msg("stream %s has no %s: %s", stream, name, answer);
-    value = strtoull(at + strlen(key), NULL, 10);
-    free(answer);
-    return value;
+    return server_row_number(s, "streams", stream, name);
 }
 
 void server_wait_stream(struct server *s, const char *stream, const char *name, uint64_t value)
@@ -446,30 +436,29 @@ Trigd__V1__FromDaemon *link_expect(struct link *l, Trigd__V1__FromDaemon__BodyCa
     return m;
 }
 
-static uint32_t say_hello(struct link *l, const char *name, uint32_t want, const char *key)
+const Trigd__V1__Welcome *link_hello_with(struct link *l, const char *name, Trigd__V1__Hello *hello)
 {
-    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
-    Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
+    const Trigd__V1__ToDaemon m = message_hello(hello, name);
 
-    hello.protocol = 1;
-    hello.name = (char *)(uintptr_t)name;
-    hello.want_credits = want;
-    hello.key.data = (uint8_t *)(uintptr_t)key;
-    hello.key.len = strlen(key);
-    m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
-    m.hello = &hello;
     link_send(l, &m);
-    return link_expect(l, TRIGD__V1__FROM_DAEMON__BODY_WELCOME)->welcome->credits;
+    return link_expect(l, TRIGD__V1__FROM_DAEMON__BODY_WELCOME)->welcome;
 }
 
 uint32_t link_hello(struct link *l, const char *name, uint32_t want)
 {
-    return say_hello(l, name, want, "");
+    Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
+
+    hello.want_credits = want;
+    return link_hello_with(l, name, &hello)->credits;
 }
 
-void link_hello_key(struct link *l, const char *name, const char *key)
+uint32_t link_hello_key(struct link *l, const char *name, const char *key)
 {
-    say_hello(l, name, 0, key);
+    Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
+
+    hello.key.data = (uint8_t *)(uintptr_t)key;
+    hello.key.len = strlen(key);
+    return link_hello_with(l, name, &hello)->credits;
 }
 
 void link_collect(struct link *l, uint64_t first, uint32_t n, uint8_t *ret_by_token)

@@ -89,7 +89,10 @@ Trigd__V1__FromDaemon *link_expect(struct link *l, Trigd__V1__FromDaemon__BodyCa
 /* Hello and Welcome; returns the credits. */
 uint32_t link_hello(struct link *l, const char *name, uint32_t want);
 /* The same with a key, by which the client is itself again over connections. */
-void link_hello_key(struct link *l, const char *name, const char *key);
+uint32_t link_hello_key(struct link *l, const char *name, const char *key);
+/* With the other fields of `hello`; returns the Welcome, valid until the next message. */
+const Trigd__V1__Welcome *link_hello_with(struct link *l, const char *name,
+                                          Trigd__V1__Hello *hello);
 
 /* ---- RoIs (roi.c) ---- */
 

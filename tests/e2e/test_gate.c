@@ -24,6 +24,7 @@
 
 #include "clock.h"
 #include "crowd.h"
+#include "messages.h"
 #include "sharer.h"
 
 #define MIB        (1u << 20)
@@ -132,15 +133,11 @@ static bool shake_hands(int fd)
 /* Says Hello in one frame. */
 static void say_hello(int fd)
 {
-    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
+    const Trigd__V1__ToDaemon m = message_hello(&hello, "attacker");
     unsigned char frame[64];
 
-    hello.protocol = 1;
-    hello.name = (char *)"attacker";
     hello.want_credits = 1;
-    m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
-    m.hello = &hello;
     frame[0] = 0;
     frame[1] = (unsigned char)trigd__v1__to_daemon__pack(&m, frame + 2);
     assert_true(send_all(fd, frame, 2u + frame[1]));

@@ -35,20 +35,7 @@ static void send_many(struct link *l, uint32_t n, uint32_t points)
 /* The value of a counter of step f. */
 static uint64_t step_counter(struct server *s, const char *name)
 {
-    char *answer = server_ask(s, "show stat json"), *at = strstr(answer, "\"closed_full\"");
-    char key[64];
-    uint64_t value;
-
-    assert_non_null(at);
-    /* the step's object: from the brace before closed_full */
-    while (*at != '{')
-        at--;
-    snprintf(key, sizeof key, "\"%s\":", name);
-    at = strstr(at, key);
-    assert_non_null(at);
-    value = strtoull(at + strlen(key), NULL, 10);
-    free(answer);
-    return value;
+    return server_row_number(s, "stat", "f", name);
 }
 
 static void batches_close_by_count(void **state)

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "fault.h"
+#include "messages.h"
 #include "sharer.h"
 
 #define SHARDS 3u
@@ -35,14 +36,10 @@
 
 static void say_hello(struct link *l, const char *name, bool may_move)
 {
-    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
+    const Trigd__V1__ToDaemon m = message_hello(&hello, name);
 
-    hello.protocol = 1;
-    hello.name = (char *)name;
     hello.may_move = may_move;
-    m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
-    m.hello = &hello;
     link_send(l, &m);
 }
 

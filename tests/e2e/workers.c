@@ -43,20 +43,7 @@ void workers_expect(struct link *l, uint64_t first, uint32_t at, uint8_t answer)
 
 long workers_number(struct server *s, const char *worker, const char *key)
 {
-    char *text = server_ask(s, "show workers json"), want[64], *at;
-    long n;
-
-    snprintf(want, sizeof want, "\"worker\":\"%s\"", worker);
-    at = strstr(text, want);
-    if (!at)
-        fail_msg("no worker %s in %s", worker, text);
-    snprintf(want, sizeof want, "\"%s\":", key);
-    at = strstr(at, want);
-    if (!at)
-        fail_msg("no %s in %s", key, text);
-    n = strtol(at + strlen(want), NULL, 10);
-    free(text);
-    return n;
+    return (long)server_row_number(s, "workers", worker, key);
 }
 
 void workers_nap(long ms)

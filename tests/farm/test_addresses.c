@@ -15,6 +15,7 @@
 
 #include "clock.h"
 #include "fakenode.h"
+#include "messages.h"
 
 #define KEYS     "name: sup, heartbeat_ms: 50, lost_beats: 200, again_ms: 0, address_kbytes: 1"
 #define LONG     ", address_ms: 60000" /* no address is returned */
@@ -47,17 +48,10 @@ struct address {
 
 static void say_hello(struct link *l, const char *name)
 {
-    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
 
-    hello.protocol = 1;
-    hello.name = (char *)(uintptr_t)name;
     hello.reaches_nodes = true;
-    m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
-    m.hello = &hello;
-    link_send(l, &m);
-    assert_int_equal(link_expect(l, TRIGD__V1__FROM_DAEMON__BODY_WELCOME)->welcome->address_bytes,
-                     1024);
+    assert_int_equal(link_hello_with(l, name, &hello)->address_bytes, 1024);
 }
 
 static void open_farm(const char *farm, bool a_takes, bool b_takes)
@@ -94,13 +88,9 @@ static struct fake *other(const struct fake *n)
 
 static void ask_bytes(struct link *l, void *frames, size_t n)
 {
-    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Ask ask = TRIGD__V1__ASK__INIT;
+    const Trigd__V1__ToDaemon m = message_ask(&ask, frames, n);
 
-    ask.frames.data = frames;
-    ask.frames.len = n;
-    m.body_case = TRIGD__V1__TO_DAEMON__BODY_ASK;
-    m.ask = &ask;
     link_send(l, &m);
 }
 

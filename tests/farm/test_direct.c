@@ -17,6 +17,7 @@
 
 #include "clock.h"
 #include "fakenode.h"
+#include "messages.h"
 #include "trigd/client.h"
 
 #define NODES      3u
@@ -344,13 +345,11 @@ static uint64_t serial;
 
 static Trigd__V1__Welcome *say_hello(struct link *l, const struct pass_signer *s, size_t key_bytes)
 {
-    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
+    const Trigd__V1__ToDaemon m = message_hello(&hello, s ? "issuer" : "visitor");
     Trigd__V1__PassIssuer passes = TRIGD__V1__PASS_ISSUER__INIT;
     unsigned char key[PASSES_KEY];
 
-    hello.protocol = 1;
-    hello.name = (char *)(uintptr_t)(s ? "issuer" : "visitor");
     hello.visitor = !s;
     if (s) {
         memcpy(key, s->key, sizeof key);
@@ -360,8 +359,6 @@ static Trigd__V1__Welcome *say_hello(struct link *l, const struct pass_signer *s
         passes.sent_ns = clock_ns();
         hello.passes = &passes;
     }
-    m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
-    m.hello = &hello;
     link_send(l, &m);
     return key_bytes == PASSES_KEY ? link_expect(l, TRIGD__V1__FROM_DAEMON__BODY_WELCOME)->welcome
                                    : NULL;
@@ -528,12 +525,10 @@ static void passes_that_do_not(void **state)
 
 static void asks_at_a_daemon(void **state)
 {
-    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Ask ask = TRIGD__V1__ASK__INIT;
+    const Trigd__V1__ToDaemon m = message_ask(&ask, NULL, 0);
 
     (void)state;
-    m.body_case = TRIGD__V1__TO_DAEMON__BODY_ASK;
-    m.ask = &ask;
     link_send(&visitor, &m);
     assert_string_equal(hear(&visitor, TRIGD__V1__FROM_DAEMON__BODY_ERROR)->error->text,
                         "a client asks the supervisor of a farm for addresses; this is a daemon");

@@ -67,18 +67,7 @@ static struct load load;
 
 static void say_hello(struct load *l)
 {
-    Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
-    Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
-    static uint8_t key[] = "a farm's client";
-
-    hello.protocol = 1;
-    hello.name = (char *)(uintptr_t) "load";
-    hello.key.data = key;
-    hello.key.len = sizeof key;
-    m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
-    m.hello = &hello;
-    link_send(&l->link, &m);
-    l->credits = link_expect(&l->link, TRIGD__V1__FROM_DAEMON__BODY_WELCOME)->welcome->credits;
+    l->credits = link_hello_key(&l->link, "load", "the farm's client");
 }
 
 static void send_from(struct load *l, uint32_t first, uint32_t n)
