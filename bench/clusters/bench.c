@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "crew.h"
 #include "lean.h"
+#include "meter.h"
 #include "pipeline.h"
 #include "process.h"
 #include "reference.h"
@@ -25,6 +26,7 @@
 #define NAIVE    3u /* events: it is slow */
 #define PLUGINS  3u
 #define CPU_MOST 256u /* events in a round of a core */
+#define ENERGY_S 2.0  /* a run for the GPU's meter, which moves in steps of 0.1 s */
 
 struct bench {
     struct algo_host host[PLUGINS]; /* clusters, hough, vertexing */
@@ -34,6 +36,7 @@ struct bench {
     uint32_t lanes;             /* on a GPU, so many alone; 0: some numbers */
     uint32_t n, runs, seed;     /* seed: of the physics */
     bool is_physics;            /* alone */
+    bool is_energy;             /* of GPUs, too */
 };
 
 struct sample {
@@ -184,6 +187,35 @@ static double seconds(const struct way *w, const struct crew_time *t)
     return w->place.info.is_host || w->place.info.pci[0] ? t->wall_s : t->process_s;
 }
 
+/* Events a joule of the GPU, its idle power included; `rate` is how many a second the lanes do. */
+static void measure_energy(const struct bench *b, const struct sample *s, const struct way *w,
+                           struct lane *lane, double rate, const char *what, const char *device)
+{
+    struct meter *meter = meter_open(w->place.info.pci);
+    struct result per_joule = {.n = 0};
+
+    if (!meter) {
+        printf("  no energy meter can be read\n");
+        return;
+    }
+    for (uint32_t i = 0; i < w->lanes; i++)
+        lane[i].rounds = 1 + (uint32_t)(ENERGY_S * rate / w->lanes / lane[i].n);
+    for (uint32_t r = 0; r < b->runs; r++) {
+        const double before = meter_joule(meter);
+        struct crew_time t;
+
+        if (crew_run(w->lanes, run_lane, lane, sizeof *lane, &t) < 0)
+            fail("a lane");
+        result_add(&per_joule,
+                   (double)w->lanes * lane[0].rounds * lane[0].n / (meter_joule(meter) - before));
+    }
+    result_report(
+        &b->out,
+        &(struct result_figure){.unit = "events/J", .higher_is_better = true, .device = device},
+        &per_joule, "%s, %s, energy", s->name, what);
+    meter_close(meter);
+}
+
 static void measure(const struct bench *b, const struct sample *s, const struct way *w)
 {
     const uint32_t n = w->place.info.pci[0] || s->n < CPU_MOST ? s->n : CPU_MOST;
@@ -233,6 +265,8 @@ static void measure(const struct bench *b, const struct sample *s, const struct 
            w->plugins == 1   ? "hits"
            : w->plugins == 2 ? "tracks"
                              : b->host[2].plugin->d.values[0].help);
+    if (b->is_energy && w->place.info.pci[0])
+        measure_energy(b, s, w, lane, result_median(&rates), what, device);
     for (uint32_t i = 0; i < w->lanes; i++)
         pipeline_close(lane[i].pipeline);
 }
@@ -349,6 +383,7 @@ static int parse(struct bench *b, int argc, char **argv, int *ret_files)
         {"only", ARG_TEXT, &b->only, 0, 0, "TEXT",
          "figures with this in their name, and no physics"},
         {"physics", ARG_FLAG, &b->is_physics, 0, 0, NULL, "the physics alone"},
+        {"energy", ARG_FLAG, &b->is_energy, 0, 0, NULL, "of GPUs the events a joule as well"},
         {"seed", ARG_U32, &b->seed, 1, UINT32_MAX, "N", "of the physics"},
         {"json", ARG_APPEND, &b->out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
