@@ -16,6 +16,12 @@
 #define HT_VECTORS 0
 #endif
 
+#if defined(__CUDACC__)
+#define HT_ALIGNED __align__(16)
+#else
+#define HT_ALIGNED
+#endif
+
 #define HT_PASSES      2u
 #define HT_STATIONS    128u                        /* most; hits behind them are left out */
 #define HT_ITEM_BITS   21u                         /* of the number of a hit in its RoI */
@@ -71,15 +77,18 @@ struct ht_stations { /* of an RoI */
     trg_u32 low[HT_STATIONS], high[HT_STATIONS]; /* z of its hits, as ht_order_of_float gives it */
 };
 
-struct ht_road {           /* hits by their places in the sorted columns */
-    float x, y, z, tx, ty; /* its last hit, and the slopes there */
-    float share;           /* of the tolerance that its third hit is off, squared */
-    trg_u32 n;             /* hits; 0: it has ended without a track */
-    trg_u32 first[3], last;
-    trg_u32 layer;   /* of its last hit */
-    trg_u32 item;    /* number of its first hit: no two roads of a pass have the same */
-    trg_u32 near[2]; /* hits of the station that it wants, one on each layer */
-    trg_u32 key;     /* with which it claims them: the lowest wins */
-    trg_u32 lost;    /* it did not get all that it claimed */
+/* Hits by their places in the sorted columns.  Sixteen words, in fours that are read together. */
+struct HT_ALIGNED ht_road {
+    float x, y, z, tx; /* its last hit, and the slopes there */
+    float ty;
+    float share;      /* of the tolerance that its third hit is off, squared */
+    trg_u32 n;        /* hits; 0: it has ended without a track */
+    trg_u32 layer;    /* of its last hit */
+    trg_u32 first[3]; /* hits */
+    trg_u32 item;     /* number of its first hit: no two roads of a pass have the same */
+    trg_u32 near[2];  /* hits of the station that it wants, one on each layer; then those that it
+                         did not get, if it did not get all */
+    trg_u32 key;      /* with which it claims them: the lowest wins */
+    trg_u32 last;     /* hit */
 };
 #endif

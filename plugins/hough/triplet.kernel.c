@@ -223,20 +223,22 @@ TRG_FN struct hg_point ht_point(const struct hg_input in, const struct hg_par pa
 /* A road of three free hits claims them if they are a track; the better, the lower
  * its key. */
 TRG_FN void ht_apply(const struct ht_view v, const struct hg_input in, const struct hg_par par,
-                     TRG_GLOBAL struct ht_road *r)
+                     TRG_GLOBAL struct ht_road *to)
 {
-    const struct hg_point a = ht_point(in, par, v, r->first[2]),
-                          b = ht_point(in, par, v, r->first[1]);
-    const struct hg_point c = ht_point(in, par, v, r->first[0]);
+    const struct ht_road r = *to;
+    const struct hg_point a = ht_point(in, par, v, r.first[2]),
+                          b = ht_point(in, par, v, r.first[1]);
+    const struct hg_point c = ht_point(in, par, v, r.first[0]);
+    trg_u32 key;
 
-    if (ht_is_robbed(v, r) || !hg_are_track(par, a, b, c) || hg_is_chance3(in, par, a, b, c)) {
-        r->n = 0u;
+    if (ht_is_robbed(v, &r) || !hg_are_track(par, a, b, c) || hg_is_chance3(in, par, a, b, c)) {
+        to->n = 0u;
         return;
     }
-    r->key =
-        (trg_u32)(hg_chi2_of(par, a, b, c) / par.chi2_3_max * 2047.0f) << HT_ITEM_BITS | r->item;
+    key = (trg_u32)(hg_chi2_of(par, a, b, c) / par.chi2_3_max * 2047.0f) << HT_ITEM_BITS | r.item;
+    to->key = key;
     for (trg_u32 k = 0; k < 3u; k++)
-        HT_MIN(&v.claim[r->first[k]], r->key);
+        HT_MIN(&v.claim[r.first[k]], key);
 }
 
 /* Ends a road of four hits that are on it by chance, and sets them free. */
@@ -330,6 +332,11 @@ TRG_FN void ht_begin_roads(const struct ht_view v, const struct ht_par par,
 }
 #endif
 
+#if defined(__CUDACC__)
+#undef TRG_BOUNDS
+#define TRG_BOUNDS __launch_bounds__(HT_FOLLOW_MAX, 3) /* 80 registers: six groups of 128 */
+#endif
+
 /* One group an RoI: all stations, and roads that begin two stations behind.  Behind the last
  * station of the wide pass begin those that have two hits on one.  Then tracks are made of the
  * roads. */
@@ -386,11 +393,9 @@ TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hit
             ht_want(v, par, &road[now[k]], station, s);
 #endif
         TRG_BARRIER();
-        for (trg_u32 k = TRG_LID; k < n_here; k += TRG_LSIZE) {
-            ht_take(v, &road[now[k]]);
-            if (ht_goes_on(&road[now[k]], par, station))
+        for (trg_u32 k = TRG_LID; k < n_here; k += TRG_LSIZE)
+            if (ht_take(v, par, &road[now[k]], station))
                 next[TRG_ATOMIC_ADD_LOCAL(&n_next, 1u)] = now[k];
-        }
         TRG_BARRIER();
         for (trg_u32 k = TRG_LID; k < n_here; k += TRG_LSIZE)
             ht_release(v, &road[now[k]]);

@@ -24,13 +24,13 @@ static inline void ht_min(trg_u32 *p, trg_u32 v)
 /* ---------------------------------------------------------------- roads */
 
 /* Whether its first three hits have gone to another road. */
-TRG_FN trg_u32 ht_is_robbed(const struct ht_view v, TRG_GLOBAL const struct ht_road *r)
+TRG_FN trg_u32 ht_is_robbed(const struct ht_view v, const struct ht_road *r)
 {
     return r->n == 3u &&
            (ht_is_used(v, r->first[0]) || ht_is_used(v, r->first[1]) || ht_is_used(v, r->first[2]));
 }
 
-TRG_FN void ht_claim(const struct ht_view v, TRG_GLOBAL const struct ht_road *r, trg_u32 at)
+TRG_FN void ht_claim(const struct ht_view v, const struct ht_road *r, trg_u32 at)
 {
     HT_MIN(&v.claim[at], r->key);
     if (r->n == 3u)
@@ -44,18 +44,23 @@ struct ht_look { /* of a road, at a station */
     float most; /* how far from the line, squared */
 };
 
-/* Where a road looks for hits on a station; nowhere if it has ended. */
-TRG_FN struct ht_look ht_look_from(const struct ht_view v, const struct ht_par par,
-                                   TRG_GLOBAL struct ht_road *r, trg_u32 station,
-                                   const struct ht_station s)
+TRG_FN struct ht_look ht_look_nowhere(void)
 {
     struct ht_look look;
-    float dz, tol;
 
     look.l.x = look.l.y = look.l.z = look.l.tx = look.l.ty = look.most = 0.0f;
     look.w.first = look.w.second = look.w.n = look.w.n_first = 0u;
+    return look;
+}
+
+/* Where a road looks for hits on a station; nowhere if it has ended. */
+TRG_FN struct ht_look ht_look_from(const struct ht_view v, const struct ht_par par,
+                                   struct ht_road *r, trg_u32 station, const struct ht_station s)
+{
+    struct ht_look look = ht_look_nowhere();
+    float dz, tol;
+
     r->near[0] = r->near[1] = HT_NONE;
-    r->lost = 0u;
     if (ht_is_robbed(v, r)) {
         r->n = 0u;
         return look;
@@ -78,38 +83,43 @@ TRG_FN struct ht_look ht_look_from(const struct ht_view v, const struct ht_par p
 }
 
 /* A road claims the hits that are nearest.  One of three hits claims these as well. */
-TRG_FN void ht_claim_nearest(const struct ht_view v, const struct ht_par par,
-                             TRG_GLOBAL struct ht_road *r, struct ht_near near, float most)
+TRG_FN void ht_claim_nearest(const struct ht_view v, const struct ht_par par, struct ht_road *r,
+                             const struct ht_near near, float most)
 {
     const float least = near.off0 < near.off1 ? near.off0 : near.off1, share = least / most;
 
-    if (near.at0 != HT_NONE && r->layer - ht_layer(v, near.at0) > par.common.max_gap)
-        near.at0 = HT_NONE;
-    if (near.at1 != HT_NONE && r->layer - ht_layer(v, near.at1) > par.common.max_gap)
-        near.at1 = HT_NONE;
     r->key = (trg_u32)((r->n == 3u ? 0.5f * (share + r->share) : share) * 2047.0f) << HT_ITEM_BITS |
              r->item;
-    r->near[0] = near.at0;
-    r->near[1] = near.at1;
-    if (near.at0 != HT_NONE)
-        ht_claim(v, r, near.at0);
-    if (near.at1 != HT_NONE)
-        ht_claim(v, r, near.at1);
+    if (near.at0 != HT_NONE && r->layer - ht_layer(v, near.at0) <= par.common.max_gap)
+        ht_claim(v, r, r->near[0] = near.at0);
+    if (near.at1 != HT_NONE && r->layer - ht_layer(v, near.at1) <= par.common.max_gap)
+        ht_claim(v, r, r->near[1] = near.at1);
+}
+
+/* Stores what ht_look_from and ht_claim_nearest changed. */
+TRG_FN void ht_store_wish(TRG_GLOBAL struct ht_road *to, const struct ht_road *r)
+{
+    to->n = r->n;
+    to->near[0] = r->near[0];
+    to->near[1] = r->near[1];
+    to->key = r->key;
 }
 
 /* A road claims the hits of a station that are near to where it goes. */
-TRG_FN void ht_want(const struct ht_view v, const struct ht_par par, TRG_GLOBAL struct ht_road *r,
+TRG_FN void ht_want(const struct ht_view v, const struct ht_par par, TRG_GLOBAL struct ht_road *to,
                     trg_u32 station, const struct ht_station s)
 {
-    const struct ht_look look = ht_look_from(v, par, r, station, s);
+    struct ht_road r = *to;
+    const struct ht_look look = ht_look_from(v, par, &r, station, s);
     struct ht_near near;
 
-    if (!look.w.n)
-        return;
-    near.off0 = near.off1 = look.most;
-    near.at0 = near.at1 = HT_NONE;
-    ht_find_nearest(v, look.w, look.l, &near);
-    ht_claim_nearest(v, par, r, near, look.most);
+    if (look.w.n) {
+        near.off0 = near.off1 = look.most;
+        near.at0 = near.at1 = HT_NONE;
+        ht_find_nearest(v, look.w, look.l, &near);
+        ht_claim_nearest(v, par, &r, near, look.most);
+    }
+    ht_store_wish(to, &r);
 }
 
 TRG_FN void ht_use(const struct ht_view v, trg_u32 at)
@@ -119,7 +129,7 @@ TRG_FN void ht_use(const struct ht_view v, trg_u32 at)
 }
 
 /* Puts a hit behind the road's last one. */
-TRG_FN void ht_append(const struct ht_view v, TRG_GLOBAL struct ht_road *r, trg_u32 at)
+TRG_FN void ht_append(const struct ht_view v, struct ht_road *r, trg_u32 at)
 {
     struct ht_hit h;
 
@@ -136,29 +146,38 @@ TRG_FN void ht_append(const struct ht_view v, TRG_GLOBAL struct ht_road *r, trg_
     ht_use(v, at);
 }
 
-/* A road takes the hits that no road has claimed with a better key. */
-TRG_FN void ht_take(const struct ht_view v, TRG_GLOBAL struct ht_road *r)
+/* Whether hits on stations before this one may belong to it. */
+TRG_FN trg_u32 ht_goes_on(const struct ht_road *r, const struct ht_par par, trg_u32 station)
 {
-    const float x = r->x, y = r->y, z = r->z;
-    const trg_u32 wanted = (r->near[0] != HT_NONE) + (trg_u32)(r->near[1] != HT_NONE);
-    trg_u32 a = r->near[0], b = r->near[1];
+    const trg_u32 lowest = station << par.station_shift;
+
+    return r->n && (r->layer < lowest || r->layer - lowest < par.common.max_gap);
+}
+
+/* A road takes the hits that no road has claimed with a better key.  Returns whether it goes on. */
+TRG_FN trg_u32 ht_take(const struct ht_view v, const struct ht_par par,
+                       TRG_GLOBAL struct ht_road *to, trg_u32 station)
+{
+    struct ht_road r = *to;
+    const float x = r.x, y = r.y, z = r.z;
+    trg_u32 a = r.near[0], b = r.near[1], is_lost;
     float inv;
 
-    if (!wanted)
-        return;
-    if (a != HT_NONE && v.claim[a] != r->key)
-        a = HT_NONE;
-    if (b != HT_NONE && v.claim[b] != r->key)
-        b = HT_NONE;
-    if (r->n == 3u && (v.claim[r->first[0]] != r->key || v.claim[r->first[1]] != r->key ||
-                       v.claim[r->first[2]] != r->key))
-        a = b = HT_NONE;
-    r->lost = wanted > (a != HT_NONE) + (trg_u32)(b != HT_NONE);
     if (a == HT_NONE && b == HT_NONE)
-        return;
-    if (r->n == 3u)
+        return ht_goes_on(&r, par, station);
+    if (a != HT_NONE && v.claim[a] != r.key)
+        a = HT_NONE;
+    if (b != HT_NONE && v.claim[b] != r.key)
+        b = HT_NONE;
+    if (r.n == 3u && (v.claim[r.first[0]] != r.key || v.claim[r.first[1]] != r.key ||
+                      v.claim[r.first[2]] != r.key))
+        a = b = HT_NONE;
+    is_lost = a != r.near[0] || b != r.near[1];
+    if (a == HT_NONE && b == HT_NONE)
+        return ht_goes_on(&r, par, station);
+    if (r.n == 3u)
         for (trg_u32 k = 0; k < 3u; k++)
-            ht_use(v, r->first[k]);
+            ht_use(v, r.first[k]);
     if (a != HT_NONE && b != HT_NONE && ht_hit_at(v, a).z < ht_hit_at(v, b).z) {
         const trg_u32 lower = a;
 
@@ -166,31 +185,26 @@ TRG_FN void ht_take(const struct ht_view v, TRG_GLOBAL struct ht_road *r)
         b = lower;
     }
     for (trg_u32 k = 0; k < 2u; k++)
-        ht_append(v, r, k ? b : a);
-    inv = 1.0f / (z - r->z);
-    r->tx = (x - r->x) * inv;
-    r->ty = (y - r->y) * inv;
+        ht_append(v, &r, k ? b : a);
+    inv = 1.0f / (z - r.z);
+    r.tx = (x - r.x) * inv;
+    r.ty = (y - r.y) * inv;
+    if (!is_lost)
+        r.near[0] = r.near[1] = HT_NONE;
+    *to = r;
+    return ht_goes_on(&r, par, station);
 }
 
 /* Gives up what it has claimed and not got. */
 TRG_FN void ht_release(const struct ht_view v, TRG_GLOBAL const struct ht_road *r)
 {
-    if (!r->lost)
+    if (r->near[0] == HT_NONE && r->near[1] == HT_NONE)
         return;
     for (trg_u32 k = 0; k < 2u; k++)
         if (r->near[k] != HT_NONE)
             v.claim[r->near[k]] = HT_NONE;
     for (trg_u32 k = 0; r->n == 3u && k < 3u; k++)
         v.claim[r->first[k]] = HT_NONE;
-}
-
-/* Whether hits on stations before this one may belong to it. */
-TRG_FN trg_u32 ht_goes_on(TRG_GLOBAL const struct ht_road *r, const struct ht_par par,
-                          trg_u32 station)
-{
-    const trg_u32 lowest = station << par.station_shift;
-
-    return r->n && (r->layer < lowest || r->layer - lowest < par.common.max_gap);
 }
 
 /* ---------------------------------------------------------------- the first three hits */
@@ -236,23 +250,26 @@ TRG_FN struct ht_triplet ht_find_triplet(const struct ht_view v, const struct ht
 }
 
 TRG_FN void ht_begin_road(const struct ht_view v, trg_u32 first, const struct ht_triplet t,
-                          TRG_GLOBAL struct ht_road *r)
+                          TRG_GLOBAL struct ht_road *to)
 {
     const struct ht_hit second = ht_hit_at(v, t.second), third = ht_hit_at(v, t.third);
     const float inv = 1.0f / (second.z - third.z);
+    struct ht_road r;
 
-    r->x = third.x;
-    r->y = third.y;
-    r->z = third.z;
-    r->tx = (second.x - r->x) * inv;
-    r->ty = (second.y - r->y) * inv;
-    r->share = t.share;
-    r->n = 3u;
-    r->first[0] = first;
-    r->first[1] = t.second;
-    r->first[2] = r->last = t.third;
-    r->layer = third.id >> HT_ITEM_BITS;
-    r->item = ht_item(v, first);
-    r->lost = 0u;
+    r.x = third.x;
+    r.y = third.y;
+    r.z = third.z;
+    r.tx = (second.x - r.x) * inv;
+    r.ty = (second.y - r.y) * inv;
+    r.share = t.share;
+    r.n = 3u;
+    r.layer = third.id >> HT_ITEM_BITS;
+    r.first[0] = first;
+    r.first[1] = t.second;
+    r.first[2] = r.last = t.third;
+    r.item = ht_item(v, first);
+    r.near[0] = r.near[1] = HT_NONE;
+    r.key = HT_NONE;
+    *to = r;
 }
 #endif

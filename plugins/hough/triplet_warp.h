@@ -429,30 +429,29 @@ TRG_FN void ht_warp_want(const struct ht_view v, const struct ht_par par, struct
     const trg_u32 warps = TRG_LSIZE / HT_WARP;
 
     for (trg_u32 base = TRG_LID / HT_WARP; base < n; base += TRG_LSIZE) {
-        const trg_u32 k = base + HT_LANE * warps;
-        TRG_GLOBAL struct ht_road *r = &road[now[k < n ? k : base]];
-        struct ht_look look;
+        const trg_u32 k = base + HT_LANE * warps, has = k < n;
+        TRG_GLOBAL struct ht_road *to = &road[now[has ? k : base]];
+        struct ht_road r = *to;
+        const struct ht_look look = has ? ht_look_from(v, par, &r, station, s) : ht_look_nowhere();
+        const struct ht_part part = ht_warp_join(look.w);
+        const trg_u32 total = __shfl_sync(HT_ALL, part.end, HT_WARP - 1u);
         struct ht_near near;
-        struct ht_part part;
-        trg_u32 total;
+        trg_u64 best0, best1;
 
-        look.l.x = look.l.y = look.l.z = look.l.tx = look.l.ty = look.most = 0.0f;
-        look.w.first = look.w.second = look.w.n = look.w.n_first = 0u;
-        if (k < n)
-            look = ht_look_from(v, par, r, station, s);
         d->best[HT_LANE] = d->best[HT_WARP + HT_LANE] = HT_NOTHING;
         __syncwarp();
-        part = ht_warp_join(look.w);
-        total = __shfl_sync(HT_ALL, part.end, HT_WARP - 1u);
         for (trg_u32 p = 0u; p < total; p += HT_WARP)
             ht_warp_nearest(v, d, look, part, p, total);
-        near.at0 = d->best[HT_LANE] != HT_NOTHING ? d->found[HT_LANE] : HT_NONE;
-        near.at1 = d->best[HT_WARP + HT_LANE] != HT_NOTHING ? d->found[HT_WARP + HT_LANE] : HT_NONE;
-        near.off0 = near.at0 != HT_NONE ? trg_as_f32((trg_u32)(d->best[HT_LANE] >> 32)) : look.most;
-        near.off1 = near.at1 != HT_NONE ? trg_as_f32((trg_u32)(d->best[HT_WARP + HT_LANE] >> 32))
-                                        : look.most;
+        best0 = d->best[HT_LANE];
+        best1 = d->best[HT_WARP + HT_LANE];
+        near.at0 = best0 != HT_NOTHING ? d->found[HT_LANE] : HT_NONE;
+        near.at1 = best1 != HT_NOTHING ? d->found[HT_WARP + HT_LANE] : HT_NONE;
+        near.off0 = best0 != HT_NOTHING ? trg_as_f32((trg_u32)(best0 >> 32)) : look.most;
+        near.off1 = best1 != HT_NOTHING ? trg_as_f32((trg_u32)(best1 >> 32)) : look.most;
         if (look.w.n)
-            ht_claim_nearest(v, par, r, near, look.most);
+            ht_claim_nearest(v, par, &r, near, look.most);
+        if (has)
+            ht_store_wish(to, &r);
         __syncwarp();
     }
 }
