@@ -27,7 +27,7 @@ const struct trg_param vx_params[] = {
     {"bin_rule", TRG_PARAM_CHOICE, AT(bin_rule), "fixed", 0, 0, "",
      "fixed|freedman_diaconis|optimum",
      "width of a bin: bin_width_mm; 2 IQR / n^(1/3) of the RoI's tracks; the thesis's optimum"},
-    {"bin_width_mm", TRG_PARAM_F32, AT(bin_width_mm), "0.2", 0.01, 100, "mm", NULL,
+    {"bin_width_mm", TRG_PARAM_F32, AT(bin_width_mm), "0.1", 0.01, 100, "mm", NULL,
      "width of a bin of the histogram of z"},
     {"weighted", TRG_PARAM_BOOL, AT(weighted), "true", 0, 0, "", NULL,
      "tracks weigh by bin width over error of z, 1 to 16; else 1"},
@@ -38,7 +38,7 @@ const struct trg_param vx_params[] = {
 
     {"seeding", TRG_PARAM_CHOICE, AT(seeding), "peaks", 0, 0, "", "peaks|pairs",
      "seeds: peaks of the histogram, or clusters of tracks merged pair by pair"},
-    {"min_height", TRG_PARAM_U32, AT(min_height), "16", 1, 1000000, "", NULL,
+    {"min_height", TRG_PARAM_U32, AT(min_height), "8", 1, 1000000, "", NULL,
      "least height of a peak, after smoothing"},
     {"prominence", TRG_PARAM_F32, AT(prominence), "0.02", 0, 1, "", NULL,
      "part of its height by which a peak stands above the valleys to higher ones"},
@@ -57,18 +57,21 @@ const struct trg_param vx_params[] = {
      "a fit ends when the vertex moves by less"},
     {"max_rounds", TRG_PARAM_U32, AT(max_rounds), "30", 1, 100, "", NULL,
      "rounds of a fit at most"},
-    {"pv_min_tracks", TRG_PARAM_U32, AT(pv_min_tracks), "3", 2, 1000, "", NULL,
+    {"pv_min_tracks", TRG_PARAM_U32, AT(pv_min_tracks), "2", 2, 1000, "", NULL,
      "least tracks of a primary vertex"},
     {"passes", TRG_PARAM_U32, AT(passes), "3", 1, 8, "", NULL,
      "times that vertices are fitted and the wrong ones dropped"},
     {"pv_own_tracks", TRG_PARAM_U32, AT(pv_own_tracks), "3", 0, 1000, "", NULL,
      "least tracks of a primary vertex that do not fit a larger one next to it"},
-    {"pv_own_sigmas", TRG_PARAM_F32, AT(pv_own_sigmas), "4.2", 0, 100, "sigma", NULL,
+    {"pv_own_sigmas", TRG_PARAM_F32, AT(pv_own_sigmas), "5", 0, 100, "sigma", NULL,
      "a track fits a vertex that it misses by less"},
+    {"pv_sharp_mm", TRG_PARAM_F32, AT(pv_sharp_mm), "0.3", 0, 100, "mm", NULL,
+     "sharp: the error of z is below this over (tracks - 1); of two tracks only sharp vertices are "
+     "kept, and two own tracks at 3 sigmas are enough for them; 0: neither"},
     {"max_pv", TRG_PARAM_U32, AT(max_pv), "512", 1, VX_PV_MAX, "", NULL,
      "seeds of an RoI, 16 + tracks / 8 at most; the highest are kept (pairs: those of least z)"},
     {"pv_max_radius_mm", TRG_PARAM_F32, AT(pv_max_radius_mm), "0.15", 0.001, 100, "mm", NULL,
-     "primary vertices lie closer to the beam line: four times its width"},
+     "primary vertices lie closer to the beam line, beside three of their own errors"},
     {"pv_merge_sigmas", TRG_PARAM_F32, AT(pv_merge_sigmas), "3", 0, 100, "sigma", NULL,
      "of two primary vertices closer in z the one with more tracks is kept"},
 
@@ -124,13 +127,12 @@ const struct trg_param vx_params[] = {
     {0},
 };
 
-static const char *const reference[] = {"seeding", "pairs", "pv_min_tracks", "5", NULL};
+static const char *const reference[] = {
+    "seeding", "pairs", "pv_min_tracks", "5", "pv_own_sigmas", "4.2", "pv_sharp_mm", "0", NULL};
 /* collisions of two tracks, tracks of a barrel: docs/vertexing.md, ACTS */
 static const char *const barrel[] = {"seeding",
                                      "pairs",
                                      "seed_min_tracks",
-                                     "2",
-                                     "pv_min_tracks",
                                      "2",
                                      "pv_own_tracks",
                                      "2",
@@ -138,6 +140,8 @@ static const char *const barrel[] = {"seeding",
                                      "3",
                                      "pv_max_radius_mm",
                                      "0.5",
+                                     "pv_sharp_mm",
+                                     "0",
                                      "sigma_z_max_mm",
                                      "3",
                                      NULL};
@@ -147,21 +151,44 @@ static const char *const crowded[] = {"bin_width_mm",
                                       "1",
                                       "min_height",
                                       "6",
-                                      "pv_min_tracks",
-                                      "2",
                                       "pv_own_tracks",
                                       "2",
                                       "pv_own_sigmas",
                                       "3",
                                       "pv_max_radius_mm",
                                       "0.5",
+                                      "pv_sharp_mm",
+                                      "0",
                                       "sigma_z_max_mm",
                                       "3",
                                       NULL};
-static const char *const thesis[] = {
-    "weighted",      "false", "smooth_bins", "0",    "min_height", "4",   "doca_sigmas",     "0",
-    "ip_min_sigmas", "0",     "layout",      "full", "ip_max_mm",  "1e6", "cylinder_max_mm", "1e6",
-    "origin_sigmas", "5",     NULL};
+static const char *const thesis[] = {"bin_width_mm",
+                                     "0.2",
+                                     "weighted",
+                                     "false",
+                                     "smooth_bins",
+                                     "0",
+                                     "min_height",
+                                     "4",
+                                     "pv_min_tracks",
+                                     "3",
+                                     "pv_own_sigmas",
+                                     "4.2",
+                                     "pv_sharp_mm",
+                                     "0",
+                                     "doca_sigmas",
+                                     "0",
+                                     "ip_min_sigmas",
+                                     "0",
+                                     "layout",
+                                     "full",
+                                     "ip_max_mm",
+                                     "1e6",
+                                     "cylinder_max_mm",
+                                     "1e6",
+                                     "origin_sigmas",
+                                     "5",
+                                     NULL};
 const struct trg_preset vx_presets[] = {
     {"reference", "primary vertices as in LHCb-PUB-2014-044: pairwise seeding", reference},
     {"barrel", "tracks of a barrel, collisions of two tracks: pairwise seeding, up to 1024 tracks",
@@ -228,6 +255,7 @@ static void fill_primaries(const struct vx_config *c, struct vx_par *p)
     p->pv_merge = c->pv_merge_sigmas;
     p->pv_own_tracks = c->pv_own_tracks;
     p->pv_own_sigmas = c->pv_own_sigmas;
+    p->pv_sharp = c->pv_sharp_mm;
 }
 
 static void fill_secondaries(const struct vx_config *c, struct vx_par *p)

@@ -56,6 +56,15 @@ TRG_GROUP_FN void vx_add_tracks(TRG_GLOBAL const float *sorted, trg_u32 room, st
 #endif
 }
 
+/* Whether the z of a vertex of few tracks is known so well that hardly any tracks meet there by
+ * chance.  The limit falls with the number of tracks, so that no large vertex is sharp. */
+TRG_FN trg_u32 vx_is_sharp(struct vx_vertex v, struct vx_par par)
+{
+    const float more = (float)v.n_tracks - 1.0f;
+
+    return v.n_tracks >= 2u && v.cov[2] * (more * more) < par.pv_sharp * par.pv_sharp ? 1u : 0u;
+}
+
 /* Of this work-item's tracks that fit v, how many do not fit the vertex below, and the one above.
  */
 struct vx_own {
@@ -68,7 +77,9 @@ TRG_GROUP_FN struct vx_own vx_count_own(TRG_GLOBAL const float *sorted, trg_u32 
                                         struct vx_par par)
 {
     const float end2 = par.tukey_end * par.tukey_end;
-    const float fits2 = par.pv_own_sigmas * par.pv_own_sigmas;
+    const float fits =
+        vx_is_sharp(v, par) && par.pv_own_sigmas > VX_PV_SIGMAS ? VX_PV_SIGMAS : par.pv_own_sigmas;
+    const float fits2 = fits * fits;
     struct vx_own n = {0u, 0u};
 
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
@@ -202,6 +213,36 @@ TRG_FN trg_u32 vx_merge_fits(const struct vx_fits f, trg_u32 m, float merge,
     return kept;
 }
 
+/* Whether a fit is of enough tracks, near enough to the beam line for its errors. */
+TRG_FN trg_u32 vx_is_good(struct vx_vertex v, struct vx_grid g, struct vx_par par)
+{
+    const float dx2 = (v.x - g.beam_x) * (v.x - g.beam_x);
+    const float dy2 = (v.y - g.beam_y) * (v.y - g.beam_y);
+    const float r2 = par.pv_max_radius * par.pv_max_radius;
+    const float s2 = VX_PV_SIGMAS * VX_PV_SIGMAS;
+    /* an ellipse: x^2 / a + y^2 / b < 1, without division */
+    const float a = r2 + s2 * v.cov[0], b = r2 + s2 * v.cov[1];
+    const float beam_a = s2 * (v.cov[0] + par.beam_var), beam_b = s2 * (v.cov[1] + par.beam_var);
+    const trg_u32 on_beam = dx2 * beam_b + dy2 * beam_a < beam_a * beam_b;
+
+    if (!v.alive || trg_fabs(v.z) >= par.z_range || dx2 * b + dy2 * a >= a * b)
+        return 0u;
+    if (par.fresh == VX_AGAIN)
+        return 1u;
+    /* two tracks meet by chance more often than three */
+    if (v.n_tracks == 2u && par.pv_sharp > 0.0f && !(vx_is_sharp(v, par) && on_beam))
+        return 0u;
+    return v.n_tracks >= par.pv_min_tracks ? 1u : 0u;
+}
+
+/* How many tracks of its own a vertex needs beside a larger one. */
+TRG_FN trg_u32 vx_own_least(struct vx_vertex v, struct vx_par par)
+{
+    const trg_u32 few = par.pv_own_tracks < 2u ? par.pv_own_tracks : 2u;
+
+    return par.fresh == VX_AGAIN || vx_is_sharp(v, par) ? few : par.pv_own_tracks;
+}
+
 /* One group an RoI: drops fits that failed, lie away from the beam line, have too few tracks, or
  * are the lesser of two that are one; the others go back to the list of seeds, in order of z. */
 TRG_KERNEL5(vx_prune, (const trg_u8, data), (const struct vx_grid, grids),
@@ -221,23 +262,18 @@ TRG_KERNEL5(vx_prune, (const trg_u8, data), (const struct vx_grid, grids),
     if (!n)
         return; /* all of the group */
     for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE) {
-        const float dx = in[k].x - grids[TRG_GID].beam_x, dy = in[k].y - grids[TRG_GID].beam_y;
-        const trg_u32 good = in[k].alive && in[k].n_tracks >= par.pv_min_tracks &&
-                             dx * dx + dy * dy < par.pv_max_radius * par.pv_max_radius &&
-                             trg_fabs(in[k].z) < par.z_range;
-
         z[k] = in[k].z;
         var[k] = in[k].cov[2];
-        tracks[k] = good ? in[k].n_tracks : 0u;
+        tracks[k] = vx_is_good(in[k], grids[TRG_GID], par) ? in[k].n_tracks : 0u;
     }
     TRG_BARRIER();
     for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE) {
         /* of equals the first one stays */
         const trg_u32 below = k > 0u && tracks[k - 1u] >= tracks[k];
         const trg_u32 above = k + 1u < n && tracks[k + 1u] > tracks[k];
+        const trg_u32 least = vx_own_least(in[k], par);
 
-        order[k] = (below && in[k].own[0] < par.pv_own_tracks) ||
-                   (above && in[k].own[1] < par.pv_own_tracks);
+        order[k] = (below && in[k].own[0] < least) || (above && in[k].own[1] < least);
     }
     TRG_BARRIER();
     for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE)

@@ -204,7 +204,7 @@ static void find_primaries(struct run *b)
         LAUNCH(&b->l, b->a->pairs, n, GROUP, par, b->data, s->entry_z, s->grids, s->seeds,
                s->counts);
     /* again: what a dropped vertex had taken goes to those that stay, which begin near the end */
-    par.fresh = 1;
+    par.fresh = b->a->config->passes > 1 ? VX_AGAIN : 1;
     for (uint32_t k = 0; k < b->a->config->passes; k++) {
         LAUNCH(&b->l, b->a->fit_primary, n * par.fit_parts, VX_FIT_GROUP, par, b->data, s->sorted,
                s->cells, s->grids, s->seeds, s->fits, s->counts);

@@ -6,7 +6,7 @@
 #include "trigd/kernel.h"
 
 #define VX_BINS_MAX     8192u /* most bins of the histogram of one RoI */
-#define VX_BINS_FEW     3072u /* bins that need less shared memory */
+#define VX_BINS_FEW     5120u /* bins that need less shared memory */
 #define VX_CELLS        512u  /* cells of z by which tracks are sorted */
 #define VX_PV_MAX       512u  /* most primary vertices of an RoI */
 #define VX_SV_MAX       512u  /* most secondary-vertex candidates of an RoI */
@@ -19,6 +19,8 @@
 #define VX_GROUP_MAX    256u  /* largest work-group that the kernels are launched with */
 #define VX_FIT_GROUP    32u   /* work-items that fit one vertex */
 #define VX_TUKEY_MAX    30    /* so that sums of a fit need not be cut off */
+#define VX_PV_SIGMAS    3.0f  /* errors: of a vertex off the beam, of tracks beside a sharp one */
+#define VX_AGAIN        2u
 #define VX_NOWHERE      3e38f /* z of a track that is not in the histogram */
 #define VX_NONE         0xffffffffu
 #define VX_NO_ORIGIN    0x80000000u /* of a primary vertex that a track only comes closest to */
@@ -153,11 +155,13 @@ struct vx_par { /* of all launches */
     float window;            /* mm */
     float tukey_start, tukey_end, tolerance;
     trg_u32 rounds;
-    trg_u32 fresh; /* 1: vertices are seeds that were not fitted yet */
+    trg_u32 fresh; /* 1: vertices are seeds that were not fitted yet; VX_AGAIN: and they are fitted
+                      again, so that only the worst go */
     trg_u32 pv_min_tracks;
     float pv_max_radius, pv_merge; /* mm, sigmas */
     trg_u32 pv_own_tracks;
     float pv_own_sigmas;
+    float pv_sharp;       /* mm */
     float ip_min, ip_max; /* sigmas: tracks in the graph */
     float displaced_ip;   /* mm */
     float displaced_significance;

@@ -254,6 +254,41 @@ static void odd_events(void **state)
     event_fini(&e);
 }
 
+/* Two tracks of one collision, beside a large one: kept where their z is known well and they meet
+ * on the beam line, with tracks of their own; a third track makes up for errors. */
+static void two_tracks(void **state)
+{
+    static const struct {
+        double off, z, slope; /* mm, mm, of the tracks: flat ones know z badly */
+        uint32_t n, kept;
+    } list[] = {
+        {0, -27, 0.15, 2, 1},     /* z known to 0.05 mm */
+        {0, -27, 0.04, 2, 0},     /* to 0.18 mm */
+        {0, -27, 0.04, 3, 1},     /* three need no such thing */
+        {0.065, -27, 0.15, 2, 0}, /* 4.3 sigmas off the beam line, to the side of both tracks */
+        {0, -29.4, 0.04, 2, 0},   /* the tracks miss the large one by 2.4 sigmas */
+    };
+
+    (void)state;
+    for (uint32_t k = 0; k < sizeof list / sizeof *list; k++) {
+        struct event e;
+        struct vx_answer *a;
+
+        assert_int_equal(event_init(&e, 64), 0);
+        spray(&e, (const double[]){0, 0, -30}, 20, 0.15, 0);
+        spray(&e, (const double[]){list[k].off, -list[k].off, list[k].z}, list[k].n, list[k].slope,
+              0);
+        a = solve(&e, SETTINGS("pv_sharp_mm", "0.1", "beam_sigma_mm", "0.02"));
+        assert_int_equal((int)a->result.value[0], 1 + list[k].kept);
+        vx_answers_free(a, 1);
+        /* not asked: nothing but the number counts */
+        a = solve(&e, SETTINGS("pv_sharp_mm", "0", "pv_own_tracks", "0", "beam_sigma_mm", "0.02"));
+        assert_float_equal(a->result.value[0], 2, 0);
+        vx_answers_free(a, 1);
+        event_fini(&e);
+    }
+}
+
 /* Steep tracks, as from a barrel: the vertex is found where it is. */
 static void barrel(void **state)
 {
@@ -326,10 +361,11 @@ static void wrong_parameters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_primaries), cmocka_unit_test(a_decay),
-        cmocka_unit_test(features),      cmocka_unit_test(against_double),
-        cmocka_unit_test(odd_events),    cmocka_unit_test(barrel),
-        cmocka_unit_test(truncated),     cmocka_unit_test(wrong_parameters),
+        cmocka_unit_test(two_primaries),    cmocka_unit_test(a_decay),
+        cmocka_unit_test(features),         cmocka_unit_test(against_double),
+        cmocka_unit_test(odd_events),       cmocka_unit_test(two_tracks),
+        cmocka_unit_test(barrel),           cmocka_unit_test(truncated),
+        cmocka_unit_test(wrong_parameters),
     };
 
     return cmocka_run_group_tests(tests, open_host, close_host);
