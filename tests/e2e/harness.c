@@ -461,6 +461,21 @@ uint32_t link_hello_key(struct link *l, const char *name, const char *key)
     return link_hello_with(l, name, &hello)->credits;
 }
 
+uint32_t answer_note(const Trigd__V1__DecisionBatch *b, uint64_t first, uint32_t n, uint8_t *seen,
+                     uint8_t *ret_by_token)
+{
+    for (size_t i = 0; i < b->n_decisions; i++) {
+        const Trigd__V1__Decision *d = b->decisions[i];
+
+        assert_true(d->token >= first && d->token < first + n);
+        assert_int_equal(seen[d->token - first]++, 0);
+        if (ret_by_token)
+            ret_by_token[d->token - first] =
+                (uint8_t)((d->accept ? 1u : 0u) | (unsigned)d->status << 1 | (d->late ? 128u : 0u));
+    }
+    return (uint32_t)b->n_decisions;
+}
+
 void link_collect(struct link *l, uint64_t first, uint32_t n, uint8_t *ret_by_token)
 {
     uint8_t *seen = calloc(n, 1);
@@ -475,16 +490,7 @@ void link_collect(struct link *l, uint64_t first, uint32_t n, uint8_t *ret_by_to
             m->body_case == TRIGD__V1__FROM_DAEMON__BODY_CREDIT)
             continue;
         assert_int_equal(m->body_case, TRIGD__V1__FROM_DAEMON__BODY_DECISIONS);
-        for (size_t i = 0; i < m->decisions->n_decisions; i++, got++) {
-            const Trigd__V1__Decision *d = m->decisions->decisions[i];
-
-            assert_true(d->token >= first && d->token < first + n);
-            assert_int_equal(seen[d->token - first]++, 0);
-            if (ret_by_token)
-                ret_by_token[d->token - first] =
-                    (uint8_t)((d->accept ? 1u : 0u) | (unsigned)d->status << 1 |
-                              (d->late ? 128u : 0u));
-        }
+        got += answer_note(m->decisions, first, n, seen, ret_by_token);
     }
     free(seen);
 }

@@ -108,8 +108,12 @@ void link_send_rois(struct link *l, const struct roi_spec *specs, uint32_t n);
 /* Fills the columns of a message with n points; static memory. */
 void roi_fill(Trigd__V1__Roi *m, Trigd__V1__Spacepoints *points, const struct roi_spec *spec);
 
-/* Receives decisions until `n` have come (Busy and Heartbeat are counted apart); fails on a token
- * that is out of [first, first + n) or comes twice.  Decisions by token go to `ret_by_token` as
- * accept | status << 1 | late << 7. */
+/* Counts the decisions of a message; fails on a token that is out of [first, first + n) or comes
+ * twice, by `seen`.  Decisions by token go to `ret_by_token`, which may be NULL, as accept | status
+ * << 1 | late << 7. */
+uint32_t answer_note(const Trigd__V1__DecisionBatch *b, uint64_t first, uint32_t n, uint8_t *seen,
+                     uint8_t *ret_by_token);
+/* Receives decisions until `n` have come (Busy and Heartbeat are counted apart), as answer_note
+ * does. */
 void link_collect(struct link *l, uint64_t first, uint32_t n, uint8_t *ret_by_token);
 #endif

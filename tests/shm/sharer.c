@@ -203,15 +203,7 @@ void sharer_collect(struct sharer *c, uint64_t first, uint32_t n, uint8_t *ret_b
     for (uint32_t got = 0; got < n;) {
         Trigd__V1__FromDaemon *m = sharer_expect(c, TRIGD__V1__FROM_DAEMON__BODY_DECISIONS);
 
-        for (size_t i = 0; i < m->decisions->n_decisions; i++, got++) {
-            const Trigd__V1__Decision *d = m->decisions->decisions[i];
-
-            assert_true(d->token >= first && d->token < first + n);
-            assert_int_equal(seen[d->token - first]++, 0);
-            if (ret_by_token)
-                ret_by_token[d->token - first] =
-                    (uint8_t)((d->accept ? 1u : 0u) | (unsigned)d->status << 1);
-        }
+        got += answer_note(m->decisions, first, n, seen, ret_by_token);
     }
     free(seen);
 }
