@@ -40,8 +40,9 @@ static void many_lanes(void **state)
 
     (void)state;
     workers_open(&s, &l,
-                 "devices: [{backend: cpu, lanes: 200, slots: 1}]\n" PATIENT
-                 "batching: {max_rois: 8, max_kbytes: 64}\nclients: {max_items: 1000}\n");
+                 "devices: [{backend: cpu, lanes: 200, slots: 1}]\n" PATIENT_LIMITS
+                 "batching: {max_rois: 8, max_kbytes: 64}\nclients: {max_items: 1000, "
+                 "heartbeat_ms: 20000}\n");
     for (uint64_t token = 0; token < 100 * WORKERS_BATCH; token += WORKERS_BATCH) {
         workers_send(&l, token, WORKERS_BATCH, 0);
         workers_expect(&l, token, WORKERS_BATCH, 0);
@@ -58,10 +59,11 @@ static void many_nodes(void **state)
 
     (void)state;
     assert_int_equal(setenv("HWLOC_SYNTHETIC", "node:8 core:32 pu:1", 1), 0); /* made up */
-    workers_open(&s, &l,
-                 "devices: [{backend: cpu, lanes: 256, slots: 1}]\n" PATIENT
-                 "batching: {max_rois: 8, max_kbytes: 64}\nclients: {max_items: 1000}\n"
-                 "threads: {shards: 1}\n");
+    workers_open(
+        &s, &l,
+        "devices: [{backend: cpu, lanes: 256, slots: 1}]\n" PATIENT_LIMITS
+        "batching: {max_rois: 8, max_kbytes: 64}\nclients: {max_items: 1000, heartbeat_ms: 20000}\n"
+        "threads: {shards: 1}\n");
     assert_int_equal(unsetenv("HWLOC_SYNTHETIC"), 0);
     for (int node = 1; node < 8; node++) {
         snprintf(name, sizeof name, "cpu:0@%d/1", node);

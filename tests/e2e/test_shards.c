@@ -19,12 +19,12 @@
 #define SHARDS 3u
 #define N      8u
 
-#define SETTINGS                             \
-    "devices: [{backend: cpu, lanes: 2}]\n"  \
-    "threads: {shards: 3}\n"                 \
-    "pool: {rois: 3072, mbytes: 256}\n"      \
-    "clients: {max: 8, max_items: 65536}\n"  \
-    "limits: {soft_ms: 0, hard_ms: 60000}\n" \
+#define SETTINGS                                                 \
+    "devices: [{backend: cpu, lanes: 2}]\n"                      \
+    "threads: {shards: 3}\n"                                     \
+    "pool: {rois: 3072, mbytes: 256}\n"                          \
+    "clients: {max: 8, max_items: 65536, heartbeat_ms: 20000}\n" \
+    "limits: {soft_ms: 0, hard_ms: 60000}\n"                     \
     "batching: {max_rois: 8, max_age_us: 500}\n"
 #define MENU(name, prescale)                                                                    \
     "name: " name "\n"                                                                          \

@@ -20,8 +20,9 @@
 
 /* Eight RoIs are one batch. */
 #define ONE_BATCH "batching: {max_rois: 8, max_age_us: 500000, eager: false}\n"
-/* A sanitizer takes long over a crash. */
-#define PATIENT "limits: {soft_ms: 0, hard_ms: 60000}\n"
+/* A sanitizer takes long over a crash, while the tests' clients are silent. */
+#define PATIENT_LIMITS "limits: {soft_ms: 0, hard_ms: 60000}\n"
+#define PATIENT        PATIENT_LIMITS "clients: {heartbeat_ms: 20000}\n"
 
 extern const char workers_one_lane[]; /* a configuration */
 extern const char workers_menu[];
