@@ -5,11 +5,11 @@
 
 #include "fields.h"
 
-#define NUMBER 5u  /* most bytes of a number of 32 bits, and of a length */
-#define HEAD   24u /* most bytes before the first decision */
+#define NUMBER ((size_t)5) /* most bytes of a number of 32 bits, and of a length */
+#define HEAD   24u         /* most bytes before the first decision */
 /* What a decision takes without its lists: 11 numbers with tags of two bytes at most, the token,
- * three keys, and a tag and a length for itself and five lists. */
-#define DECISION (11 * (2 + NUMBER) + 12 + 3 * (2 + 8) + 6 * (2 + NUMBER))
+ * three keys of ten, and a tag and a length for itself and five lists. */
+#define DECISION (11 * (2 + NUMBER) + 12 + 30 + 6 * (2 + NUMBER))
 #define RESULT   (3 * (1 + NUMBER) + NUMBER) /* without its values */
 #define MISSING  (3 * (2 + NUMBER))          /* without name and chains */
 

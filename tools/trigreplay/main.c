@@ -231,17 +231,14 @@ static void parse(int argc, char **argv, struct arguments *a)
         {"rois", ARG_U64, &o->rois, 1, 1099511627775.0, "N",
          "RoIs to send (default 10000, or each of the file once)"},
         {"distinct", ARG_U32, &o->distinct, 1, DISTINCT_MAX, "N",
-         "different RoIs among them, generated or read before the clock starts (default 2000, or "
-         "all "
-         "of the file)"},
+         "different RoIs, generated or read before the clock starts (default 2000, or all of the "
+         "file)"},
         {"layout", ARG_TEXT, &t.layout, 0, 0, "L",
-         "plain (as simulated), or encoded: 16-bit numbers in columns that may be encoded "
-         "(default: as simulated, or as in the file)"},
+         "plain, or encoded: 16-bit numbers where columns may be (default: as simulated or read)"},
         {"type", ARG_U32, &o->type, 0, ROI_TYPES - 1, "T",
          "RoI type, by which a menu selects chains (default: as in the file, or 0)"},
         {"deadline", ARG_U32, &o->deadline_us, 1, SHM_DEADLINE_MAX, "US",
-         "time from receipt to decision, shorter than limits.hard_ms (default: as in the file, "
-         "or none)"},
+         "time from receipt to decision, below limits.hard_ms (default: as in the file)"},
         {"event-rois", ARG_U32, &o->event_rois, 2, 255, "N",
          "group consecutive RoIs into events of N (default: as in the file, or none)"},
         {"connections", ARG_U32, &o->connections, 1, 1000, "K", "clients (default 1)"},
