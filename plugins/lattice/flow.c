@@ -5,23 +5,9 @@
 
 #include "inner.h"
 
-/* ---------------------------------------------------------------- pieces */
-
-void lattice_write(struct lattice *l, struct launcher *to, struct trg_buffer *device, size_t at,
-                   const void *data, size_t bytes)
-{
-    for (size_t done = 0; done < bytes; done += LATTICE_PIECE) {
-        const size_t n = bytes - done < LATTICE_PIECE ? bytes - done : LATTICE_PIECE;
-
-        memcpy(trg_buffer_host(l->piece), (const unsigned char *)data + done, n);
-        launcher_write_at(to, device, at + done, l->piece, n);
-        if (launcher_finish(to) < 0)
-            return;
-    }
-}
-
-void lattice_read(struct lattice *l, struct launcher *to, struct trg_buffer *device, size_t at,
-                  void *ret_data, size_t bytes)
+/* The way back of lattice_write. */
+static void read_back(struct lattice *l, struct launcher *to, struct trg_buffer *device, size_t at,
+                      void *ret_data, size_t bytes)
 {
     for (size_t done = 0; done < bytes; done += LATTICE_PIECE) {
         const size_t n = bytes - done < LATTICE_PIECE ? bytes - done : LATTICE_PIECE;
@@ -73,11 +59,11 @@ int lattice_get(struct lattice *l, struct trg_queue *q, void *ret_g)
         unsigned char *mine = (unsigned char *)ret_g + k * bytes;
 
         if (l->state) {
-            lattice_read(l, &to, l->g, array_at(l, (uint32_t)lattice_opposite[k]), array, bytes);
+            read_back(l, &to, l->g, array_at(l, (uint32_t)lattice_opposite[k]), array, bytes);
             if (to.result == 0)
                 bring_back(l, k, array, mine);
         } else {
-            lattice_read(l, &to, l->g, array_at(l, k), mine, bytes);
+            read_back(l, &to, l->g, array_at(l, k), mine, bytes);
         }
     }
     free(array);

@@ -42,11 +42,9 @@ static inline bool lattice_is_busy(const struct lattice *l)
 
 #define LATTICE_PIECE ((size_t)4 << 20) /* bytes of `piece` */
 
-/* Between the host and `bytes` at an offset of a device buffer, piece by piece; waits for each. */
+/* From the host to an offset of a device buffer, piece by piece; waits for each. */
 void lattice_write(struct lattice *l, struct launcher *to, struct trg_buffer *device, size_t at,
                    const void *data, size_t bytes);
-void lattice_read(struct lattice *l, struct launcher *to, struct trg_buffer *device, size_t at,
-                  void *ret_data, size_t bytes);
 
 extern const int lattice_cx[9], lattice_cy[9], lattice_opposite[9];
 extern const double lattice_weight[9];

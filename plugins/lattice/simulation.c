@@ -18,6 +18,19 @@ const double lattice_weight[9] = {4.0 / 9,  1.0 / 9,  1.0 / 9,  1.0 / 9, 1.0 / 9
 #define STRIDE_EXTRA 160u /* so that the nine arrays do not fall on the same sets of a cache */
 #define SUMS_WORDS   ((size_t)3 * LT_SPREAD * LT_SLICE_MAX)
 
+void lattice_write(struct lattice *l, struct launcher *to, struct trg_buffer *device, size_t at,
+                   const void *data, size_t bytes)
+{
+    for (size_t done = 0; done < bytes; done += LATTICE_PIECE) {
+        const size_t n = bytes - done < LATTICE_PIECE ? bytes - done : LATTICE_PIECE;
+
+        memcpy(trg_buffer_host(l->piece), (const unsigned char *)data + done, n);
+        launcher_write_at(to, device, at + done, l->piece, n);
+        if (launcher_finish(to) < 0)
+            return;
+    }
+}
+
 /* ---------------------------------------------------------------- tuning */
 
 /* What was fastest on an H200 (docs/lattice.md): blocks, and for small grids more steps of smaller
