@@ -58,7 +58,7 @@
     X(lost, counter, "that it had when it was lost")                                        \
     X(in_flight, gauge, "that it has")                                                      \
     X(rescued, counter, "part of lost: it answered them in the end, before any other node") \
-    X(stale, counter, "answers that nobody waited for any more")                            \
+    X(stale, counter, "answers for RoIs that had their outcome already")                    \
     X(losses, counter, "times that it was lost")
 
 /* The farm's account beside its ledger:
@@ -77,7 +77,7 @@
     X(late, counter, "outcomes that came second")                                           \
     X(lost, counter, "RoIs that nodes had when they were lost")                             \
     X(rescued, counter, "part of lost: answered by that node in the end")                   \
-    X(stale, counter, "answers of nodes that nobody waited for any more")                   \
+    X(stale, counter, "answers of nodes for RoIs that had their outcome already")           \
     X(forced, counter, "RoIs that the supervisor force-accepted (part of failed)")          \
     X(unsent, counter, "part of forced: asked, and their client left before it sent them")  \
     X(nodes, gauge, "nodes enlisted")                                                       \

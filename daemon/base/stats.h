@@ -45,7 +45,7 @@
     X(retried, counter, "RoIs run again because their batch failed or its worker ended")       \
     X(poison, counter, "RoIs that ended a worker alone, or failed alone (part of failed)")     \
     X(poison_known, counter, "RoIs not run: they ended a worker before (part of failed)")      \
-    X(plugin_errors, counter, "RoIs failed because a plugin claimed what cannot be")           \
+    X(plugin_errors, counter, "RoIs failed because a plugin returned invalid results")         \
     X(steps_down, gauge, "steps of the running menu that no lane serves")                      \
     X(busy, counter, "RoIs answered Busy: not taken")                                          \
     X(repeated, counter, "RoIs sent again and answered with the decision that was made")       \

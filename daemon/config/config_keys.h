@@ -29,8 +29,8 @@
     X(of, cache_dir, PATH, "cache", 0, 0,                                         \
       "folder for compiled OpenCL programs, made if it is not there")             \
     X(of, state_dir, PATH, "state", 0, 0,                                         \
-      "folder for what outlives a restart, made if it is not there; empty: "      \
-      "nothing does")                                                             \
+      "folder for state that outlives a restart, made if it is not there; "       \
+      "empty: none does")                                                         \
     X(of, accounts_dir, PATH, "state/accounts", 0, 0,                             \
       "folder for the accounts of chains and streams by lumi block; empty: "      \
       "none are written")                                                         \
@@ -102,7 +102,7 @@
       "ends its worker, ms; 0: half of limits.hard_ms")                             \
     X(of, memory_mbytes, U32, "0", 0, 1048576,                                      \
       "private memory of a worker process, plugins and drivers together, MiB; "     \
-      "what asks for more gets none; 0: no limit")                                  \
+      "allocations beyond it fail; 0: no limit")                                    \
     X(of, pinned_mbytes, U32, "4096", 0, 1048576,                                   \
       "memory of co-located clients that a GPU reads itself over the bus, pinned "  \
       "by its worker, MiB; RoIs of clients beyond it are gathered by the lanes")    \
@@ -151,10 +151,10 @@
       "load plugins and backends that other users can write to")
 
 /* http: metrics and health. */
-#define CONFIG_HTTP(X, of)                                                           \
-    X(of, address, STRING, "127.0.0.1", 0, 0,                                        \
-      "IPv4 address of the page, /metrics, /healthz and /readyz; empty: none")       \
-    X(of, port, U16, "9700", 0, 65535, "its port; 0: any free one, told in the log") \
+#define CONFIG_HTTP(X, of)                                                            \
+    X(of, address, STRING, "127.0.0.1", 0, 0,                                         \
+      "IPv4 address of the page, /metrics, /healthz and /readyz; empty: none")        \
+    X(of, port, U16, "9700", 0, 65535, "its port; 0: any free one, named in the log") \
     X(of, socket, PATH, "", 0, 0, "Unix socket with the same pages, mode 0660; empty: none")
 
 /* threads: threads and their cores. */
@@ -248,12 +248,12 @@
     X(of, free_mbytes, U32, "256", 0, 1073741824, "left free on that disk, MiB")                \
     X(of, when_full, STRING, "drop", 0, 0,                                                      \
       "drop: RoIs beyond quota, free space or wait_mbytes are not written, and counted; stop: " \
-      "the daemon takes no RoIs until they are written")                                        \
+      "the daemon accepts no RoIs until they are written")                                      \
     X(of, wait_mbytes, U32, "64", 1, 65536, "memory for RoIs that wait to be written, MiB")     \
     X(of, flush_ms, U32, "1000", 0, 60000,                                                      \
       "RoIs go to the file in blocks of 1 MiB, or after this time, ms; 0: each RoI is a block") \
     X(of, sync_ms, U32, "5000", 0, 3600000,                                                     \
-      "what was written is on the disk (fsync) after this time, ms; 0: when the file is complete")
+      "time from writing to fsync, ms; 0: when the file is complete")
 
 /* The sections, in the order of the documentation: S(name, list) */
 #define CONFIG_SECTIONS(S)           \

@@ -43,7 +43,7 @@ static void say_what(const struct roi_why *why, const struct config *config, cha
         snprintf(text, bytes, "the plugin gave it up (TRG_FAILED)");
         break;
     case ROI_END_CLAIM:
-        snprintf(text, bytes, "the plugin claimed what cannot be");
+        snprintf(text, bytes, "the plugin returned invalid results");
         break;
     case ROI_END_BATCH:
         snprintf(text, bytes, "its batch failed, alone as well: %s", strerrordesc_np(why->number));
