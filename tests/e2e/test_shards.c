@@ -97,6 +97,15 @@ static void expect_all(struct link *l, uint64_t first, uint8_t of_first, uint8_t
         assert_int_equal(result[i] & 127u, i ? of_others : of_first);
 }
 
+/* One RoI and its decision. */
+static void use(struct link *l)
+{
+    const struct roi_spec spec = {.token = 1, .roi_id = 1, .n = 50};
+
+    link_send_rois(l, &spec, 1);
+    link_collect(l, 1, 1, NULL);
+}
+
 static void end_well(struct server *s, struct link *l, uint32_t n)
 {
     server_wait_counter(s, "in_flight", 0);
@@ -134,6 +143,12 @@ static void clients_are_spread(void **state)
         assert_true(link_hello(&more[i], "more", 0) > 0);
     }
     server_wait_counter(&s, "clients", 8);
+    use(&old); /* a client without RoIs would give way to the next one */
+    use(&back);
+    use(&l[0]);
+    use(&l[2]);
+    for (uint32_t i = 0; i < 4; i++)
+        use(&more[i]);
     open_at(&more[4], &s, 2);
     say_hello(&more[4], "one too many", false);
     e = link_expect(&more[4], TRIGD__V1__FROM_DAEMON__BODY_ERROR)->error;
