@@ -77,6 +77,15 @@ function(trg_bench name)
     trg_needs(${name} ${B_DEPENDS})
 endfunction()
 
+# trg_baseline(file.c...): serial programs that plugins are compared with, compiled for the core they run on. Results stay the same
+# to the bit: nothing is contracted.
+function(trg_baseline)
+    check_c_compiler_flag(-march=native TRIGD_HAS_NATIVE)
+    if(TRIGD_HAS_NATIVE AND NOT TRIGD_SANITIZE)
+        set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -march=native)
+    endif()
+endfunction()
+
 # Inside: the program of a test.
 function(trg_test_program name ret_target)
     cmake_parse_arguments(P "" "" "SOURCES;LIBS;DEPENDS" ${ARGN})
