@@ -305,6 +305,14 @@ TRG_GROUP_FN void ht_make_tracks(const struct ht_view v, const struct hg_input i
         }
 }
 
+TRG_FN void ht_sum_up(TRG_GLOBAL struct hg_summary *s, trg_u32 n_tracks, trg_u32 n_on_tracks,
+                      trg_u32 n_roads)
+{
+    s->n_tracks = n_tracks;
+    s->n_on_tracks = n_on_tracks;
+    s->n_cands += n_roads;
+}
+
 /* ---------------------------------------------------------------- roads */
 
 #if !defined(__CUDACC__)
@@ -403,9 +411,8 @@ TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hit
         ht_warp_begin_roads(v, par, &stations[roi], desk, from, to,
                             (struct ht_begun){road, next, &n_roads, &n_next, par.is_wide});
 #else
-        const struct ht_begun begun = {road, next, &n_roads, &n_next};
-
-        ht_begin_roads(v, par, &stations[roi], from, to, behind, begun);
+        ht_begin_roads(v, par, &stations[roi], from, to, behind,
+                       (struct ht_begun){road, next, &n_roads, &n_next});
 #endif
         TRG_BARRIER();
         if (TRG_LID == 0u) {
@@ -419,11 +426,8 @@ TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hit
     TRG_BARRIER();
     ht_make_tracks(v, in, par.common, road, n_roads, kept);
     TRG_BARRIER();
-    if (TRG_LID == 0u) {
-        summaries[roi].n_tracks = n_tracks;
-        summaries[roi].n_on_tracks = n_on_tracks;
-        summaries[roi].n_cands += n_roads;
-    }
+    if (TRG_LID == 0u)
+        ht_sum_up(&summaries[roi], n_tracks, n_on_tracks, n_roads);
 }
 
 /* ---------------------------------------------------------------- the product */
