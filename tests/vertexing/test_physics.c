@@ -110,7 +110,8 @@ static void generated(void **state)
     assert_true(score_ratio(s.all_found, s.all, NULL) > 0.944);
     assert_true(score_ratio(s.isolated_found, s.isolated, NULL) > 0.986);
     assert_true(score_ratio(s.close_found, s.close, NULL) > 0.901);
-    assert_true(score_ratio(s.false_ones, s.reconstructed, NULL) < 0.009);
+    /* 0.0075 of 30,000 events, and 0.0008 of an error with as few as here */
+    assert_true(score_ratio(s.false_ones, s.reconstructed, NULL) < 0.011);
     assert_true(score_ratio(s.b_found, s.b_decays, NULL) > 0.30);
     s = score_of(e, n, "reference");
     assert_true(score_ratio(s.all_found, s.all, NULL) > 0.90);
