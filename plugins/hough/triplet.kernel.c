@@ -356,7 +356,6 @@ TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hit
 #if defined(__CUDACC__)
     TRG_SHARED struct ht_desk desks[HT_FOLLOW_MAX / HT_WARP];
     TRG_SHARED trg_u32 n_seeds[HT_STATIONS];
-    struct ht_desk *desk = &desks[TRG_LID / HT_WARP];
 #endif
     const trg_u32 roi = order[TRG_GID], first = TRG_BEGIN(data, par.common.in, roi);
     const struct ht_view v =
@@ -368,6 +367,9 @@ TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hit
     TRG_GLOBAL struct ht_road *road = roads + first;
     const struct ht_kept kept = {tracks + first / 3u + roi, &n_tracks, &n_on_tracks};
     const trg_u32 n = stations[roi].n;
+#if defined(__CUDACC__)
+    const struct ht_warp warp = {v, par, &stations[roi], &desks[TRG_LID / HT_WARP]};
+#endif
 
     if (TRG_LID == 0u) {
         n_roads = n_now = n_next = 0u;
@@ -379,7 +381,7 @@ TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hit
         n_seeds[k] = 0u;
     TRG_BARRIER();
     if (par.is_wide)
-        ht_warp_seed(v, par, &stations[roi], desk, v.begin[n * v.buckets], n_seeds);
+        ht_warp_seed(warp, v.begin[n * v.buckets], n_seeds);
 #endif
     for (trg_u32 step = 0; step < n + par.is_wide; step++) {
         const trg_u32 station = n - 1u - step, behind = n + 1u - step;
@@ -395,7 +397,7 @@ TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hit
 #if defined(__CUDACC__)
         if (!n_here && (from == to || (par.is_wide && !n_seeds[behind])))
             continue;
-        ht_warp_want(v, par, desk, road, now, n_here, station, s);
+        ht_warp_want(warp, road, now, n_here, station, s);
 #else
         for (trg_u32 k = TRG_LID; k < n_here; k += TRG_LSIZE)
             ht_want(v, par, &road[now[k]], station, s);
@@ -408,7 +410,7 @@ TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hit
         for (trg_u32 k = TRG_LID; k < n_here; k += TRG_LSIZE)
             ht_release(v, &road[now[k]]);
 #if defined(__CUDACC__)
-        ht_warp_begin_roads(v, par, &stations[roi], desk, from, to,
+        ht_warp_begin_roads(warp, from, to,
                             (struct ht_begun){road, next, &n_roads, &n_next, par.is_wide});
 #else
         ht_begin_roads(v, par, &stations[roi], from, to, behind,

@@ -49,7 +49,7 @@ TRG_FN struct ht_look ht_look_nowhere(void)
     struct ht_look look;
 
     look.l.x = look.l.y = look.l.z = look.l.tx = look.l.ty = look.most = 0.0f;
-    look.w.first = look.w.second = look.w.n = look.w.n_first = 0u;
+    look.w = ht_window_nowhere();
     return look;
 }
 

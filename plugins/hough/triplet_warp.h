@@ -32,9 +32,23 @@ struct ht_desk {
     float share[HT_FOUND];
 };
 
+struct ht_warp { /* what a warp works on: an RoI, and its desk */
+    struct ht_view v;
+    struct ht_par par;
+    TRG_GLOBAL const struct ht_stations *all;
+    struct ht_desk *d;
+};
+
 struct ht_start { /* what a lane looks at */
     float x, y, z;
+    float window; /* for second hits */
     trg_u32 first, layer, station, is_sought;
+};
+
+struct ht_pair { /* of a lane */
+    struct hg_line l;
+    trg_u32 hits;  /* as on the desk */
+    trg_u32 layer; /* of the second one */
 };
 
 /* ---------------------------------------------------------------- windows of all lanes as one */
@@ -103,13 +117,13 @@ TRG_FN struct hg_line ht_warp_line(const struct hg_line l, trg_u32 lane)
 
 /* Of the n triplets that are listed the first 32 vote for the best ones of their first hits; the
  * others move up.  Returns how many are left. */
-TRG_FN trg_u32 ht_warp_vote(const struct ht_view v, struct ht_desk *d, trg_u32 n,
-                            struct ht_triplet *best)
+TRG_FN trg_u32 ht_warp_vote(const struct ht_warp w, trg_u32 n, struct ht_triplet *best)
 {
+    struct ht_desk *d = w.d;
     const trg_u32 has = HT_LANE < n, pair = d->found[HT_LANE], third = d->third[HT_LANE];
     const trg_u32 owner = has ? pair >> HT_ITEM_BITS : 0u, second = pair & HT_ITEM;
     const float share = d->share[HT_LANE];
-    const trg_u64 key = has ? (trg_u64)trg_as_u32(share) << 32 | ht_id(v, third) : HT_NOTHING;
+    const trg_u64 key = has ? (trg_u64)trg_as_u32(share) << 32 | ht_id(w.v, third) : HT_NOTHING;
     struct ht_triplet t;
     trg_u64 from;
     trg_u32 wins;
@@ -127,32 +141,31 @@ TRG_FN trg_u32 ht_warp_vote(const struct ht_view v, struct ht_desk *d, trg_u32 n
     d->best[HT_LANE] = HT_NOTHING;
     __syncwarp();
     if (wins) /* more than one: with the same third hit, equally near */
-        atomicMin(&d->best[owner], (trg_u64)ht_id(v, second) << 5 | HT_LANE);
+        atomicMin(&d->best[owner], (trg_u64)ht_id(w.v, second) << 5 | HT_LANE);
     __syncwarp();
     from = d->best[HT_LANE];
     t.share = __shfl_sync(HT_ALL, share, (trg_u32)from & (HT_WARP - 1u));
     t.second = __shfl_sync(HT_ALL, second, (trg_u32)from & (HT_WARP - 1u));
     t.third = __shfl_sync(HT_ALL, third, (trg_u32)from & (HT_WARP - 1u));
-    if (from != HT_NOTHING && ht_is_better(v, best, t.share, t.second, t.third))
+    if (from != HT_NOTHING && ht_is_better(w.v, best, t.share, t.second, t.third))
         *best = t;
     __syncwarp();
     return n > HT_WARP ? n - HT_WARP : 0u;
 }
 
-/* Lists those of 32 hits, from number `base` of all windows on, that are near to the line l of
- * their lane's pair.  Returns how many triplets are listed then. */
-TRG_FN trg_u32 ht_warp_list_thirds(const struct ht_view v, const struct ht_par par,
-                                   struct ht_desk *d, trg_u32 pair, trg_u32 second_layer,
-                                   const struct hg_line l, const struct ht_part part, trg_u32 base,
-                                   trg_u32 total, trg_u32 n)
+/* Lists those of 32 hits, from number `base` of all windows on, that are near to the line of their
+ * lane's pair.  Returns how many triplets are listed then. */
+TRG_FN trg_u32 ht_warp_list_thirds(const struct ht_warp w, const struct ht_pair pair,
+                                   const struct ht_part part, trg_u32 base, trg_u32 total,
+                                   trg_u32 n)
 {
     const trg_u32 p = base + HT_LANE, owner = ht_warp_owner(part.end, p);
     const trg_u32 place = ht_warp_place(part, p, owner), at = p < total ? place : 0u;
-    const trg_u32 its_pair = __shfl_sync(HT_ALL, pair, owner);
-    const trg_u32 layer = __shfl_sync(HT_ALL, second_layer, owner);
-    const struct ht_hit h = ht_hit_at(v, at);
-    const struct hg_line its = ht_warp_line(l, owner);
-    const float dz = its.z - h.z, tol = ht_third_tolerance(par, dz), most = tol * tol;
+    const trg_u32 hits = __shfl_sync(HT_ALL, pair.hits, owner);
+    const trg_u32 layer = __shfl_sync(HT_ALL, pair.layer, owner);
+    const struct ht_hit h = ht_hit_at(w.v, at);
+    const struct hg_line its = ht_warp_line(pair.l, owner);
+    const float dz = its.z - h.z, tol = ht_third_tolerance(w.par, dz), most = tol * tol;
     const float off = hg_off2(its, h.x, h.y, h.z);
     const trg_u32 is_near = p < total && off <= most && dz > 0.0f &&
                             h.x * its.x + h.y * its.y > 0.0f && h.id >> HT_ITEM_BITS != layer;
@@ -161,115 +174,107 @@ TRG_FN trg_u32 ht_warp_list_thirds(const struct ht_view v, const struct ht_par p
     if (is_near) {
         const trg_u32 to = n + HT_LOWER(lanes);
 
-        d->found[to] = its_pair;
-        d->third[to] = at;
-        d->share[to] = off / most;
+        w.d->found[to] = hits;
+        w.d->third[to] = at;
+        w.d->share[to] = off / most;
     }
     __syncwarp();
     return n + (trg_u32)__popc(lanes);
 }
 
 /* Looks for the third hits of the n pairs that are listed, `back` stations before their first. */
-TRG_FN void ht_warp_thirds(const struct ht_view v, const struct ht_par par,
-                           TRG_GLOBAL const struct ht_stations *all, struct ht_desk *d,
-                           const struct ht_start start, trg_u32 n, trg_u32 back,
-                           struct ht_triplet *best)
+TRG_FN void ht_warp_thirds(const struct ht_warp w, const struct ht_start start, trg_u32 n,
+                           trg_u32 back, struct ht_triplet *best)
 {
     trg_u32 n_found = 0u;
 
     for (trg_u32 base = 0; base < n; base += HT_WARP) {
-        const trg_u32 has = base + HT_LANE < n, pair = has ? d->pair[base + HT_LANE] : 0u;
-        const trg_u32 owner = pair >> HT_ITEM_BITS, second = pair & HT_ITEM;
+        const trg_u32 has = base + HT_LANE < n, hits = has ? w.d->pair[base + HT_LANE] : 0u;
+        const trg_u32 owner = hits >> HT_ITEM_BITS;
         const float x0 = __shfl_sync(HT_ALL, start.x, owner);
         const float y0 = __shfl_sync(HT_ALL, start.y, owner);
         const float z0 = __shfl_sync(HT_ALL, start.z, owner);
         const trg_u32 station = __shfl_sync(HT_ALL, start.station, owner) - back;
-        struct ht_window w;
+        struct ht_window window = ht_window_nowhere();
         struct ht_part part;
-        struct hg_line l;
-        trg_u32 total, layer = 0u;
+        struct ht_pair pair;
+        trg_u32 total;
 
-        l.x = l.y = l.z = l.tx = l.ty = 0.0f;
-        w.first = w.second = w.n = w.n_first = 0u;
+        pair.hits = hits;
+        pair.layer = 0u;
+        pair.l.x = pair.l.y = pair.l.z = pair.l.tx = pair.l.ty = 0.0f;
         if (has) {
-            const struct ht_hit h = ht_hit_at(v, second);
+            const struct ht_hit h = ht_hit_at(w.v, hits & HT_ITEM);
 
-            layer = h.id >> HT_ITEM_BITS;
-            l = hg_through(h.x, h.y, h.z, x0, y0, z0);
-            w = ht_third_window(v, par, l, station, ht_station_of(all, station));
+            pair.layer = h.id >> HT_ITEM_BITS;
+            pair.l = hg_through(h.x, h.y, h.z, x0, y0, z0);
+            window = ht_third_window(w.v, w.par, pair.l, station, ht_station_of(w.all, station));
         }
-        part = ht_warp_join(w);
+        part = ht_warp_join(window);
         total = __shfl_sync(HT_ALL, part.end, HT_WARP - 1u);
         for (trg_u32 p = 0u; p < total; p += HT_WARP) {
-            n_found = ht_warp_list_thirds(v, par, d, pair, layer, l, part, p, total, n_found);
+            n_found = ht_warp_list_thirds(w, pair, part, p, total, n_found);
             if (n_found >= HT_WARP)
-                n_found = ht_warp_vote(v, d, n_found, best);
+                n_found = ht_warp_vote(w, n_found, best);
         }
     }
     if (n_found)
-        ht_warp_vote(v, d, n_found, best);
+        ht_warp_vote(w, n_found, best);
 }
 
 /* Lists those of 32 hits, from number `base` of all windows on, that may be the second one of a
  * pair.  Returns how many are listed then. */
-TRG_FN trg_u32 ht_warp_list_pairs(const struct ht_view v, const struct ht_par par,
-                                  struct ht_desk *d, const struct ht_start start, float window,
+TRG_FN trg_u32 ht_warp_list_pairs(const struct ht_warp w, const struct ht_start start,
                                   const struct ht_part part, trg_u32 base, trg_u32 total, trg_u32 n)
 {
     const trg_u32 p = base + HT_LANE, owner = ht_warp_owner(part.end, p);
     const trg_u32 place = ht_warp_place(part, p, owner), at = p < total ? place : 0u;
-    const struct ht_hit h = ht_hit_at(v, at);
+    const struct ht_hit h = ht_hit_at(w.v, at);
     const float dx = __shfl_sync(HT_ALL, start.x, owner) - h.x;
     const float dy = __shfl_sync(HT_ALL, start.y, owner) - h.y;
     const float dz = __shfl_sync(HT_ALL, start.z, owner) - h.z;
-    const float its_window = __shfl_sync(HT_ALL, window, owner);
+    const float window = __shfl_sync(HT_ALL, start.window, owner);
     const trg_u32 layer = __shfl_sync(HT_ALL, start.layer, owner);
-    const trg_u32 may = p < total &&
-                        ht_may_pair(par.common, its_window, dx, dy, dz, h.x, h.y, h.z) &&
+    const trg_u32 may = p < total && ht_may_pair(w.par.common, window, dx, dy, dz, h.x, h.y, h.z) &&
                         h.id >> HT_ITEM_BITS != layer;
     const trg_u32 lanes = __ballot_sync(HT_ALL, may);
 
     if (may)
-        d->pair[n + HT_LOWER(lanes)] = owner << HT_ITEM_BITS | at;
+        w.d->pair[n + HT_LOWER(lanes)] = owner << HT_ITEM_BITS | at;
     return n + (trg_u32)__popc(lanes);
 }
 
 /* ht_find_on, so many stations before the first hits. */
-TRG_FN void ht_warp_find_on(const struct ht_view v, const struct ht_par par,
-                            TRG_GLOBAL const struct ht_stations *all, struct ht_desk *d,
-                            const struct ht_start start, trg_u32 back1, trg_u32 back2, float widest,
-                            struct ht_triplet *best)
+TRG_FN void ht_warp_find_on(const struct ht_warp w, struct ht_start start, trg_u32 back1,
+                            trg_u32 back2, float widest, struct ht_triplet *best)
 {
     const trg_u32 station = start.station - back1;
-    float window = 0.0f;
-    struct ht_window w;
+    struct ht_window window = ht_window_nowhere();
     struct ht_part part;
     trg_u32 total;
 
-    w.n = w.n_first = w.first = w.second = 0u;
+    start.window = 0.0f;
     if (start.is_sought) {
-        window = ht_window_in_crowd(v, par, start.first, station, widest);
-        w = ht_window_of(v, station, start.x, start.y, window);
+        start.window = ht_window_in_crowd(w.v, w.par, start.first, station, widest);
+        window = ht_window_of(w.v, station, start.x, start.y, start.window);
     }
-    part = ht_warp_join(w);
+    part = ht_warp_join(window);
     total = __shfl_sync(HT_ALL, part.end, HT_WARP - 1u);
     for (trg_u32 base = 0u; base < total;) {
         trg_u32 n = 0u;
 
         for (; n + HT_WARP <= HT_PAIRS && base < total; base += HT_WARP)
-            n = ht_warp_list_pairs(v, par, d, start, window, part, base, total, n);
+            n = ht_warp_list_pairs(w, start, part, base, total, n);
         __syncwarp();
-        ht_warp_thirds(v, par, all, d, start, n, back2, best);
+        ht_warp_thirds(w, start, n, back2, best);
     }
 }
 
 /* ht_find_triplet, for the first hits of all lanes, on any stations; HT_NONE: a lane has none. */
-TRG_FN struct ht_triplet ht_warp_find_triplets(const struct ht_view v, const struct ht_par par,
-                                               TRG_GLOBAL const struct ht_stations *all,
-                                               struct ht_desk *d, trg_u32 first)
+TRG_FN struct ht_triplet ht_warp_find_triplets(const struct ht_warp w, trg_u32 first)
 {
     const trg_u32 has = first != HT_NONE;
-    const struct ht_hit h = ht_hit_at(v, has ? first : 0u);
+    const struct ht_hit h = ht_hit_at(w.v, has ? first : 0u);
     struct ht_triplet best;
     struct ht_start start;
 
@@ -277,40 +282,37 @@ TRG_FN struct ht_triplet ht_warp_find_triplets(const struct ht_view v, const str
     best.second = best.third = HT_NONE;
     start.first = first;
     start.layer = h.id >> HT_ITEM_BITS;
-    start.station = start.layer >> par.station_shift;
+    start.station = start.layer >> w.par.station_shift;
     start.x = h.x;
     start.y = h.y;
     start.z = h.z;
-    for (trg_u32 way = 0, is_over = !has; way < (par.is_wide ? 5u : 1u); way++) {
+    for (trg_u32 way = 0, is_over = !has; way < (w.par.is_wide ? 5u : 1u); way++) {
         const trg_u32 back1 = way == 1u ? 0u : way == 4u ? 2u : 1u;
         const trg_u32 back2 = way == 0u ? 2u : way < 3u ? 1u : 3u;
 
         is_over |= (way == 1u || way == 3u) && best.second != HT_NONE;
         start.is_sought = !is_over && start.station >= back2 &&
-                          ht_station_of(all, start.station - back2).has_hits;
+                          ht_station_of(w.all, start.station - back2).has_hits;
         if (__any_sync(HT_ALL, start.is_sought))
-            ht_warp_find_on(v, par, all, d, start, back1, back2,
-                            way ? par.narrow_mm : par.window_mm, &best);
+            ht_warp_find_on(w, start, back1, back2, way ? w.par.narrow_mm : w.par.window_mm, &best);
     }
     return best;
 }
 
 /* The best triplets of all n hits while none of them is used, a part of them for each warp;
  * n_seeds: how many there are, by station. */
-TRG_FN void ht_warp_seed(const struct ht_view v, const struct ht_par par,
-                         TRG_GLOBAL const struct ht_stations *all, struct ht_desk *d, trg_u32 n,
-                         TRG_LOCAL trg_u32 *n_seeds)
+TRG_FN void ht_warp_seed(const struct ht_warp w, trg_u32 n, TRG_LOCAL trg_u32 *n_seeds)
 {
     for (trg_u32 base = TRG_LID - HT_LANE; base < n; base += TRG_LSIZE) {
         const trg_u32 at = base + HT_LANE, first = at < n ? at : HT_NONE;
-        const struct ht_triplet t = ht_warp_find_triplets(v, par, all, d, first);
+        const struct ht_triplet t = ht_warp_find_triplets(w, first);
 
         if (at < n) {
-            v.second[at] = t.second;
-            v.third[at] = t.third;
-            v.share[at] = t.share;
+            w.v.second[at] = t.second;
+            w.v.third[at] = t.third;
+            w.v.share[at] = t.share;
             if (t.second != HT_NONE)
-                TRG_ATOMIC_ADD_LOCAL(&n_seeds[ht_layer(v, at) >> par.station_shift], 1u);
+                TRG_ATOMIC_ADD_LOCAL(&n_seeds[ht_layer(w.v, at) >> w.par.station_shift], 1u);
         }
     }
 }
@@ -335,29 +337,29 @@ TRG_FN void ht_warp_begin_road(const struct ht_view v, const struct ht_begun beg
  * more; returns how many are listed.  Where triplets were looked for before, a hit looks again if
  * another road has a hit of its triplet; otherwise that is the best one still, for no hit gets free
  * during a pass, and begins a road at once. */
-TRG_FN trg_u32 ht_warp_list(const struct ht_view v, struct ht_desk *d, trg_u32 *from, trg_u32 to,
-                            trg_u32 n, const struct ht_begun begun)
+TRG_FN trg_u32 ht_warp_list(const struct ht_warp w, trg_u32 *from, trg_u32 to, trg_u32 n,
+                            const struct ht_begun begun)
 {
     for (; n < HT_WARP && *from < to; *from += HT_WARP) {
         const trg_u32 at = *from + HT_LANE;
-        trg_u32 looks = at < to && !ht_is_used(v, at), lanes;
+        trg_u32 looks = at < to && !ht_is_used(w.v, at), lanes;
 
         if (looks && begun.is_seeded) {
             struct ht_triplet t;
 
-            t.second = v.second[at];
+            t.second = w.v.second[at];
             looks = 0u;
             if (t.second != HT_NONE) {
-                t.third = v.third[at];
-                t.share = v.share[at];
-                looks = ht_is_used(v, t.second) || ht_is_used(v, t.third);
+                t.third = w.v.third[at];
+                t.share = w.v.share[at];
+                looks = ht_is_used(w.v, t.second) || ht_is_used(w.v, t.third);
                 if (!looks)
-                    ht_warp_begin_road(v, begun, at, t);
+                    ht_warp_begin_road(w.v, begun, at, t);
             }
         }
         lanes = __ballot_sync(HT_ALL, looks);
         if (looks)
-            d->first[n + HT_LOWER(lanes)] = at;
+            w.d->first[n + HT_LOWER(lanes)] = at;
         n += (trg_u32)__popc(lanes);
     }
     __syncwarp();
@@ -377,21 +379,20 @@ TRG_FN trg_u32 ht_warp_next(struct ht_desk *d, trg_u32 n)
 }
 
 /* Begins the roads of this warp's part of the hits from .. to of a station. */
-TRG_FN void ht_warp_begin_roads(const struct ht_view v, const struct ht_par par,
-                                TRG_GLOBAL const struct ht_stations *all, struct ht_desk *d,
-                                trg_u32 from, trg_u32 to, const struct ht_begun begun)
+TRG_FN void ht_warp_begin_roads(const struct ht_warp w, trg_u32 from, trg_u32 to,
+                                const struct ht_begun begun)
 {
     const trg_u32 warps = TRG_LSIZE / HT_WARP, part = (to - from + warps - 1u) / warps;
     trg_u32 at = from + TRG_LID / HT_WARP * part, n = 0u;
     const trg_u32 end = at + part < to ? at + part : to;
 
-    while ((n = ht_warp_list(v, d, &at, end, n, begun)) > 0u) {
-        const trg_u32 first = ht_warp_next(d, n);
-        const struct ht_triplet t = ht_warp_find_triplets(v, par, all, d, first);
+    while ((n = ht_warp_list(w, &at, end, n, begun)) > 0u) {
+        const trg_u32 first = ht_warp_next(w.d, n);
+        const struct ht_triplet t = ht_warp_find_triplets(w, first);
 
         n = n < HT_WARP ? 0u : n - HT_WARP;
         if (t.second != HT_NONE)
-            ht_warp_begin_road(v, begun, first, t);
+            ht_warp_begin_road(w.v, begun, first, t);
         __syncwarp();
     }
 }
@@ -400,13 +401,13 @@ TRG_FN void ht_warp_begin_roads(const struct ht_view v, const struct ht_par par,
 
 /* Those of 32 hits, from number `base` of all windows on, that are near to the line of their lane's
  * road try to be the nearest one of their kind of layer: d->best, and their places in d->found. */
-TRG_FN void ht_warp_nearest(const struct ht_view v, struct ht_desk *d, const struct ht_look look,
+TRG_FN void ht_warp_nearest(const struct ht_warp w, const struct ht_look look,
                             const struct ht_part part, trg_u32 base, trg_u32 total)
 {
     const trg_u32 p = base + HT_LANE, owner = ht_warp_owner(part.end, p);
     const trg_u32 place = ht_warp_place(part, p, owner), at = p < total ? place : 0u;
     const float most = __shfl_sync(HT_ALL, look.most, owner);
-    const struct ht_hit h = ht_hit_at(v, at);
+    const struct ht_hit h = ht_hit_at(w.v, at);
     const struct hg_line its = ht_warp_line(look.l, owner);
     const float off = hg_off2(its, h.x, h.y, h.z);
     const trg_u32 is_near = p < total && off <= most && h.x * its.x + h.y * its.y > 0.0f;
@@ -414,25 +415,27 @@ TRG_FN void ht_warp_nearest(const struct ht_view v, struct ht_desk *d, const str
     const trg_u64 key = (trg_u64)trg_as_u32(off) << 32 | h.id;
 
     if (is_near)
-        atomicMin(&d->best[to], key);
+        atomicMin(&w.d->best[to], key);
     __syncwarp();
-    if (is_near && d->best[to] == key)
-        d->found[to] = at;
+    if (is_near && w.d->best[to] == key)
+        w.d->found[to] = at;
     __syncwarp();
 }
 
 /* ht_want, for all n roads in `now`, dealt out to the warps. */
-TRG_FN void ht_warp_want(const struct ht_view v, const struct ht_par par, struct ht_desk *d,
-                         TRG_GLOBAL struct ht_road *road, TRG_GLOBAL const trg_u32 *now, trg_u32 n,
-                         trg_u32 station, const struct ht_station s)
+TRG_FN void ht_warp_want(const struct ht_warp w, TRG_GLOBAL struct ht_road *road,
+                         TRG_GLOBAL const trg_u32 *now, trg_u32 n, trg_u32 station,
+                         const struct ht_station s)
 {
     const trg_u32 warps = TRG_LSIZE / HT_WARP;
+    struct ht_desk *d = w.d;
 
     for (trg_u32 base = TRG_LID / HT_WARP; base < n; base += TRG_LSIZE) {
         const trg_u32 k = base + HT_LANE * warps, has = k < n;
         TRG_GLOBAL struct ht_road *to = &road[now[has ? k : base]];
         struct ht_road r = *to;
-        const struct ht_look look = has ? ht_look_from(v, par, &r, station, s) : ht_look_nowhere();
+        const struct ht_look look =
+            has ? ht_look_from(w.v, w.par, &r, station, s) : ht_look_nowhere();
         const struct ht_part part = ht_warp_join(look.w);
         const trg_u32 total = __shfl_sync(HT_ALL, part.end, HT_WARP - 1u);
         struct ht_near near;
@@ -441,7 +444,7 @@ TRG_FN void ht_warp_want(const struct ht_view v, const struct ht_par par, struct
         d->best[HT_LANE] = d->best[HT_WARP + HT_LANE] = HT_NOTHING;
         __syncwarp();
         for (trg_u32 p = 0u; p < total; p += HT_WARP)
-            ht_warp_nearest(v, d, look, part, p, total);
+            ht_warp_nearest(w, look, part, p, total);
         best0 = d->best[HT_LANE];
         best1 = d->best[HT_WARP + HT_LANE];
         near.at0 = best0 != HT_NOTHING ? d->found[HT_LANE] : HT_NONE;
@@ -449,7 +452,7 @@ TRG_FN void ht_warp_want(const struct ht_view v, const struct ht_par par, struct
         near.off0 = best0 != HT_NOTHING ? trg_as_f32((trg_u32)(best0 >> 32)) : look.most;
         near.off1 = best1 != HT_NOTHING ? trg_as_f32((trg_u32)(best1 >> 32)) : look.most;
         if (look.w.n)
-            ht_claim_nearest(v, par, &r, near, look.most);
+            ht_claim_nearest(w.v, w.par, &r, near, look.most);
         if (has)
             ht_store_wish(to, &r);
         __syncwarp();

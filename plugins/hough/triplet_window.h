@@ -29,6 +29,14 @@ struct ht_window { /* places: n_first from `first` on, the others from `second` 
     trg_u32 first, n_first, second, n;
 };
 
+TRG_FN struct ht_window ht_window_nowhere(void)
+{
+    struct ht_window w;
+
+    w.first = w.n_first = w.second = w.n = 0u;
+    return w;
+}
+
 struct ht_station {      /* the z of its hits */
     float middle, depth; /* depth: half of it */
     trg_u32 has_hits;
