@@ -10,9 +10,13 @@ import argparse
 import gzip
 import io
 import math
+import os
 import sys
 
-import pythia8mc
+CALLED_FROM = os.getcwd()
+os.chdir(os.path.dirname(os.path.abspath(__file__)))
+import pythia8mc  # noqa: E402 pylint: disable=wrong-import-position; it runs what is in a folder `python` of the current one
+os.chdir(CALLED_FROM)
 
 # sigma across and along the beam (mm), |eta| from and to, least pT (GeV), mean of the other
 # collisions, |eta| of the b hadron that is asked for
