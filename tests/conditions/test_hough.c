@@ -144,6 +144,17 @@ static double part_found(void)
     return (double)n / (N_ROIS * TRACKS);
 }
 
+/* Of the tracks' places, which are where they are nearest to the beam line. */
+static double sum_of_places(void)
+{
+    double sum = 0;
+
+    for (uint32_t r = 0; r < N_ROIS; r++)
+        for (uint32_t i = 0; i < roi[r].out[0].n; i++)
+            sum += (double)((const float *)roi[r].out[0].column[0])[i];
+    return sum;
+}
+
 static bool are_results(const struct trg_result *results)
 {
     for (uint32_t r = 0; r < N_ROIS; r++)
@@ -165,19 +176,20 @@ static int check_device(struct trg_testing *t, uint32_t d, const char *preset, c
     const char *const plain[] = {"preset", preset, NULL};
     const char *const fixed[] = {"preset", preset, "beam_x_mm", "2.5", "beam_y_mm", "-1.5", NULL};
     static struct trg_result by_parameters[N_ROIS];
-    double before, after;
+    double before, after, places;
 
     if (run(t, d, NULL, fixed) < 0)
         return -1;
     for (uint32_t r = 0; r < N_ROIS; r++)
         by_parameters[r] = roi[r].result;
-    if (run(t, d, beam, plain) < 0 || !are_results(by_parameters)) {
+    places = sum_of_places();
+    if (run(t, d, beam, plain) < 0 || !are_results(by_parameters) || sum_of_places() != places) {
         printf("%s, %s: the beam line is not that of the parameters\n", trg_testing_device(t, d),
                preset);
         return -1;
     }
     before = part_on_tracks();
-    if (run(t, d, NULL, plain) < 0 || are_results(by_parameters)) {
+    if (run(t, d, NULL, plain) < 0 || fabs(sum_of_places() - places) < 1) {
         printf("%s, %s: the beam line makes no difference\n", trg_testing_device(t, d), preset);
         return -1;
     }
