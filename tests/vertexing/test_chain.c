@@ -41,10 +41,10 @@ static double pull_z(const struct score *s)
 }
 
 /* Tracks of the pixel detector have slopes from 0.1 to 10 and more.  Errors taken for those across
- * the track would be up to 50 times too wide: 57 % of the collisions instead of 66 %. */
+ * the track would be up to 50 times too wide: 57 % of the collisions instead of 66 +- 1.2 %. */
 static void pixel_detector(void **state)
 {
-    const uint32_t n = 6;
+    const uint32_t n = 24;
     struct event *e = calloc(n, sizeof *e);
     struct finder *f = NULL;
     struct score s;
@@ -56,7 +56,7 @@ static void pixel_detector(void **state)
     s = score_of(e, n, NULL);
     print_message("defaults: %u of %u collisions, pull %.2f\n", s.near4, s.all, pull_z(&s));
     assert_true(s.near4 > 0.60 * s.all);
-    assert_true(pull_z(&s) > 0.75 && pull_z(&s) < 1.1);
+    assert_true(pull_z(&s) > 0.70 && pull_z(&s) < 1.1); /* 0.82 +- 0.025 */
     s = score_of(e, n, "barrel");
     print_message("barrel: %u of %u collisions, %u of %u false\n", s.near4, s.all, s.false_ones,
                   s.reconstructed);
