@@ -94,49 +94,27 @@ static int play(struct ctx *c, const char *folder, unsigned rounds, struct resul
     return r;
 }
 
-/* Batches of one RoI. */
-static int measure_one(const char *folder, unsigned nodes, unsigned pack, double seconds,
-                       unsigned rounds, FILE *json)
+/* Passes alone.  One address is for all RoIs of a batch, which are of one event. */
+static int measure_passes(const char *folder, unsigned nodes, unsigned pack, unsigned batch,
+                          double seconds, unsigned rounds, FILE *json)
 {
     static struct ctx c;
+    const bool is_one = batch == 1;
     struct result rate = {.n = 0}, cpu = {.n = 0};
-    char figure[128];
+    char how[32], figure[128];
     int r;
 
     c = (struct ctx){
-        .nodes = nodes, .pack = pack, .batch = 1, .window = WINDOW, .seconds = seconds};
+        .nodes = nodes, .pack = pack, .batch = batch, .window = WINDOW, .seconds = seconds};
     r = play(&c, folder, rounds, &rate, &cpu);
     if (r < 0)
         return r;
-    snprintf(figure, sizeof figure, "ipc, %u nodes: addresses, %u asked at once", nodes, pack);
+    snprintf(how, sizeof how, is_one ? "%u asked at once" : "%u in a batch", is_one ? pack : batch);
+    snprintf(figure, sizeof figure, "ipc, %u nodes: %s, %s", nodes,
+             is_one ? "addresses" : "RoIs by address", how);
     report(json, figure, "1/s", 0, &rate);
-    snprintf(figure, sizeof figure, "ipc, %u nodes: processor time of an address, %u asked at once",
-             nodes, pack);
-    report(json, figure, "us", 0, &cpu);
-    return 0;
-}
-
-/* Batches of several RoIs of an event: one address is for all of them. */
-static int measure_batches(const char *folder, unsigned nodes, unsigned batch, double seconds,
-                           unsigned rounds, FILE *json)
-{
-    static struct ctx c;
-    struct result rate = {.n = 0}, cpu = {.n = 0};
-    char figure[128];
-    int r;
-
-    c = (struct ctx){.nodes = nodes,
-                     .pack = WINDOW / TURNS / batch,
-                     .batch = batch,
-                     .window = WINDOW,
-                     .seconds = seconds};
-    r = play(&c, folder, rounds, &rate, &cpu);
-    if (r < 0)
-        return r;
-    snprintf(figure, sizeof figure, "ipc, %u nodes: RoIs by address, %u in a batch", nodes, batch);
-    report(json, figure, "1/s", 0, &rate);
-    snprintf(figure, sizeof figure,
-             "ipc, %u nodes: processor time of an RoI by address, %u in a batch", nodes, batch);
+    snprintf(figure, sizeof figure, "ipc, %u nodes: processor time of an %s, %s", nodes,
+             is_one ? "address" : "RoI by address", how);
     report(json, figure, "us", 0, &cpu);
     return 0;
 }
@@ -239,12 +217,13 @@ int addresses_measure(const char *folder, unsigned supervisors, unsigned nodes, 
                       unsigned rounds, FILE *json)
 {
     static const unsigned batch[] = {16, 64};
-    int r = measure_one(folder, nodes, 1, seconds, rounds, json);
+    int r = measure_passes(folder, nodes, 1, 1, seconds, rounds, json);
 
     if (r == 0)
-        r = measure_one(folder, nodes, PACK, seconds, rounds, json);
+        r = measure_passes(folder, nodes, PACK, 1, seconds, rounds, json);
     for (unsigned i = 0; r == 0 && i < sizeof batch / sizeof *batch; i++)
-        r = measure_batches(folder, nodes, batch[i], seconds, rounds, json);
+        r = measure_passes(folder, nodes, WINDOW / TURNS / batch[i], batch[i], seconds, rounds,
+                           json);
     if (r == 0)
         r = measure_bodies(folder, nodes, "lowlum", LOWLUM, seconds, rounds, json);
     if (r == 0)

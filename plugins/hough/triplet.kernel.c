@@ -316,12 +316,6 @@ TRG_FN void ht_sum_up(TRG_GLOBAL struct hg_summary *s, trg_u32 n_tracks, trg_u32
 /* ---------------------------------------------------------------- roads */
 
 #if !defined(__CUDACC__)
-struct ht_begun { /* roads of an RoI, those that go on, and their counts in shared memory */
-    TRG_GLOBAL struct ht_road *road;
-    TRG_GLOBAL trg_u32 *next;
-    TRG_LOCAL trg_u32 *n_roads, *n_next;
-};
-
 /* Begins roads at those of the hits from <= h < to of station `behind` that find a triplet. */
 TRG_FN void ht_begin_roads(const struct ht_view v, const struct ht_par par,
                            TRG_GLOBAL const struct ht_stations *stations, trg_u32 from, trg_u32 to,
@@ -330,12 +324,8 @@ TRG_FN void ht_begin_roads(const struct ht_view v, const struct ht_par par,
     for (trg_u32 h = from + TRG_LID; h < to; h += TRG_LSIZE) {
         const struct ht_triplet t = ht_find_triplet(v, par, stations, h, behind);
 
-        if (t.second != HT_NONE) {
-            const trg_u32 at = TRG_ATOMIC_ADD_LOCAL(b.n_roads, 1u);
-
-            ht_begin_road(v, h, t, &b.road[at]);
-            b.next[TRG_ATOMIC_ADD_LOCAL(b.n_next, 1u)] = at;
-        }
+        if (t.second != HT_NONE)
+            ht_add_road(v, b, h, t);
     }
 }
 #endif
@@ -410,8 +400,7 @@ TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hit
         for (trg_u32 k = TRG_LID; k < n_here; k += TRG_LSIZE)
             ht_release(v, &road[now[k]]);
 #if defined(__CUDACC__)
-        ht_warp_begin_roads(warp, from, to,
-                            (struct ht_begun){road, next, &n_roads, &n_next, par.is_wide});
+        ht_warp_begin_roads(warp, from, to, (struct ht_begun){road, next, &n_roads, &n_next});
 #else
         ht_begin_roads(v, par, &stations[roi], from, to, behind,
                        (struct ht_begun){road, next, &n_roads, &n_next});

@@ -272,4 +272,20 @@ TRG_FN void ht_begin_road(const struct ht_view v, trg_u32 first, const struct ht
     r.key = HT_NONE;
     *to = r;
 }
+
+struct ht_begun { /* roads of an RoI, those that the next station sees, and their counts in shared
+                     memory */
+    TRG_GLOBAL struct ht_road *road;
+    TRG_GLOBAL trg_u32 *next;
+    TRG_LOCAL trg_u32 *n_roads, *n_next;
+};
+
+TRG_FN void ht_add_road(const struct ht_view v, const struct ht_begun begun, trg_u32 first,
+                        const struct ht_triplet t)
+{
+    const trg_u32 at = TRG_ATOMIC_ADD_LOCAL(begun.n_roads, 1u);
+
+    ht_begin_road(v, first, t, &begun.road[at]);
+    begun.next[TRG_ATOMIC_ADD_LOCAL(begun.n_next, 1u)] = at;
+}
 #endif

@@ -317,22 +317,6 @@ TRG_FN void ht_warp_seed(const struct ht_warp w, trg_u32 n, TRG_LOCAL trg_u32 *n
     }
 }
 
-struct ht_begun { /* roads of an RoI, those that the next station sees, and their counts */
-    TRG_GLOBAL struct ht_road *road;
-    TRG_GLOBAL trg_u32 *next;
-    TRG_LOCAL trg_u32 *n_roads, *n_next;
-    trg_u32 is_seeded;
-};
-
-TRG_FN void ht_warp_begin_road(const struct ht_view v, const struct ht_begun begun, trg_u32 first,
-                               const struct ht_triplet t)
-{
-    const trg_u32 at = TRG_ATOMIC_ADD_LOCAL(begun.n_roads, 1u);
-
-    ht_begin_road(v, first, t, &begun.road[at]);
-    begun.next[TRG_ATOMIC_ADD_LOCAL(begun.n_next, 1u)] = at;
-}
-
 /* Lists the free hits from *from on that look for a triplet, until the list is full or there are no
  * more; returns how many are listed.  Where triplets were looked for before, a hit looks again if
  * another road has a hit of its triplet; otherwise that is the best one still, for no hit gets free
@@ -344,7 +328,7 @@ TRG_FN trg_u32 ht_warp_list(const struct ht_warp w, trg_u32 *from, trg_u32 to, t
         const trg_u32 at = *from + HT_LANE;
         trg_u32 looks = at < to && !ht_is_used(w.v, at), lanes;
 
-        if (looks && begun.is_seeded) {
+        if (looks && w.par.is_wide) {
             struct ht_triplet t;
 
             t.second = w.v.second[at];
@@ -354,7 +338,7 @@ TRG_FN trg_u32 ht_warp_list(const struct ht_warp w, trg_u32 *from, trg_u32 to, t
                 t.share = w.v.share[at];
                 looks = ht_is_used(w.v, t.second) || ht_is_used(w.v, t.third);
                 if (!looks)
-                    ht_warp_begin_road(w.v, begun, at, t);
+                    ht_add_road(w.v, begun, at, t);
             }
         }
         lanes = __ballot_sync(HT_ALL, looks);
@@ -392,7 +376,7 @@ TRG_FN void ht_warp_begin_roads(const struct ht_warp w, trg_u32 from, trg_u32 to
 
         n = n < HT_WARP ? 0u : n - HT_WARP;
         if (t.second != HT_NONE)
-            ht_warp_begin_road(w.v, begun, first, t);
+            ht_add_road(w.v, begun, first, t);
         __syncwarp();
     }
 }
