@@ -39,6 +39,9 @@ struct work {
  * second, 0 where it was not asked for; negative errno. */
 int measure(const struct bench *b, const struct place *p, const char *figure, const struct work *w,
             double goal, double *ret_per_s);
+/* Measures and tells the microseconds of one time. */
+int measure_time(const struct bench *b, const struct place *p, const char *figure,
+                 const struct work *w);
 
 /* The techniques of the thesis, one at a time: study.c. */
 int bench_study(const struct bench *b, const struct place *p);

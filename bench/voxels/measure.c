@@ -38,42 +38,69 @@ static int find_times(const struct bench *b, const struct work *w, uint32_t *ret
     return r;
 }
 
-static void report(const struct bench *b, const struct place *p, const char *figure, double goal,
-                   const struct result *per_s)
+/* Seconds of each run, and how often the work was done in it; nothing where the figure is not
+ * asked for. */
+static int time_runs(const struct bench *b, const char *figure, const struct work *w,
+                     struct result *ret_seconds, uint32_t *ret_times)
+{
+    struct result seconds = {0};
+    int r;
+
+    if (b->match && !strstr(figure, b->match))
+        return 0;
+    r = find_times(b, w, ret_times);
+    for (uint32_t i = 0; r == 0 && i < b->runs; i++) {
+        double took;
+
+        r = time_of(w, *ret_times, &took);
+        result_add(&seconds, took);
+    }
+    if (r == 0)
+        *ret_seconds = seconds;
+    return r;
+}
+
+static void report(const struct bench *b, const struct place *p, const char *figure,
+                   struct result_figure how, const struct result *values)
 {
     char device[160];
-    struct result scaled = *per_s;
 
     snprintf(device, sizeof device, "%s, %s", p->info.backend, p->info.name);
-    for (uint32_t i = 0; i < scaled.n; i++)
-        scaled.run[i] /= GIGA;
-    result_report(
-        &b->out,
-        &(struct result_figure){
-            .unit = "Gvoxel/s", .higher_is_better = true, .goal = goal / GIGA, .device = device},
-        &scaled, "%s", figure);
+    how.device = device;
+    result_report(&b->out, &how, values, "%s", figure);
 }
 
 int measure(const struct bench *b, const struct place *p, const char *figure, const struct work *w,
             double goal, double *ret_per_s)
 {
-    struct result per_s = {0};
-    uint32_t times;
-    int r;
+    const struct result_figure how = {
+        .unit = "Gvoxel/s", .higher_is_better = true, .goal = goal / GIGA};
+    struct result seconds = {0}, rate = {0};
+    uint32_t times = 0;
+    const int r = time_runs(b, figure, w, &seconds, &times);
 
     *ret_per_s = 0;
-    if (b->match && !strstr(figure, b->match))
-        return 0;
-    r = find_times(b, w, &times);
-    for (uint32_t i = 0; r == 0 && i < b->runs; i++) {
-        double seconds;
-
-        r = time_of(w, times, &seconds);
-        result_add(&per_s, w->voxels * times / seconds);
-    }
-    if (r < 0)
+    if (r < 0 || !seconds.n)
         return r;
-    *ret_per_s = result_median(&per_s);
-    report(b, p, figure, goal, &per_s);
+    for (uint32_t i = 0; i < seconds.n; i++)
+        result_add(&rate, w->voxels * times / seconds.run[i] / GIGA);
+    *ret_per_s = GIGA * result_median(&rate);
+    report(b, p, figure, how, &rate);
+    return 0;
+}
+
+int measure_time(const struct bench *b, const struct place *p, const char *figure,
+                 const struct work *w)
+{
+    const struct result_figure how = {.unit = "us"};
+    struct result seconds = {0}, each = {0};
+    uint32_t times = 0;
+    const int r = time_runs(b, figure, w, &seconds, &times);
+
+    if (r < 0 || !seconds.n)
+        return r;
+    for (uint32_t i = 0; i < seconds.n; i++)
+        result_add(&each, 1e6 * seconds.run[i] / times);
+    report(b, p, figure, how, &each);
     return 0;
 }

@@ -60,6 +60,34 @@ static int run_resident(void *arg, uint32_t times)
     return finish(w, r);
 }
 
+/* One batch after the other, each waited for. */
+static int run_alone(void *arg, uint32_t times)
+{
+    struct run *w = arg;
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < times; i++) {
+        r = vox_lane_submit(w->lane, 0, w->pieces, w->n, w->queue[0]);
+        if (r == 0)
+            r = trg_finish(w->queue[0]);
+    }
+    return r;
+}
+
+/* The same without copies. */
+static int run_kernels(void *arg, uint32_t times)
+{
+    struct run *w = arg;
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < times; i++) {
+        r = vox_lane_again(w->lane, 0, w->queue[0]);
+        if (r == 0)
+            r = trg_finish(w->queue[0]);
+    }
+    return r;
+}
+
 /* The bound of the bus: the input alone. */
 static int run_bus(void *arg, uint32_t times)
 {
@@ -188,6 +216,28 @@ static int one_shape(const struct bench *b, const struct place *p, bool in_brick
     return r;
 }
 
+/* How long one brick takes when no other is in flight. */
+static int brick_alone(const struct bench *b, const struct place *p, const struct vox_setup *answer)
+{
+    const char *as = answer->components ? "labels as bits and components" : "labels as bits";
+    struct work work = {run_alone, NULL, 0, p->info.is_host != 0};
+    struct run w;
+    char figure[128];
+    int r = open_run(b, p, true, 1, 1, answer, &w);
+
+    if (r < 0)
+        return r;
+    work.arg = &w;
+    snprintf(figure, sizeof figure, "one brick of 64^3 alone, %s", as);
+    r = measure_time(b, p, figure, &work);
+    work.run = run_kernels;
+    snprintf(figure, sizeof figure, "one brick of 64^3 alone, %s, without copies", as);
+    if (r == 0 && !p->info.is_host)
+        r = measure_time(b, p, figure, &work);
+    close_run(&w);
+    return r;
+}
+
 static int bus_alone(const struct bench *b, const struct place *p)
 {
     struct work work;
@@ -223,6 +273,10 @@ int bench_speed(const struct bench *b, const struct place *p)
         r = one_shape(b, p, true, 1, &bits);
     if (r == 0)
         r = one_shape(b, p, true, 32, &bits);
+    if (r == 0)
+        r = brick_alone(b, p, &bits);
+    if (r == 0)
+        r = brick_alone(b, p, &components);
     if (r == 0 && !p->info.is_host)
         r = bus_alone(b, p);
     return r;

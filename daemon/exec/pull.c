@@ -17,6 +17,8 @@
 #define GROUP_MOST  1024u
 #define WORK_ITEMS  8192u
 
+#define COPIED_LEAST (16u << 10) /* bytes of an RoI, on average: a copy takes 2 us to begin */
+
 _Static_assert(TRG_COLUMNS_MAX_DEV == TRG_COLUMNS_MAX, "all columns");
 
 int pull_open(struct trg_device *d, struct pull *ret_pull)
@@ -170,22 +172,113 @@ static uint32_t group_size(const struct pull *p, const struct pull_input *in, ui
     return size < most ? size : most;
 }
 
+/* Whether a column may hold any bits. */
+static bool is_free(const struct trg_column *column, uint32_t max_layer)
+{
+    const struct values_range r = values_range(column, max_layer);
+
+    switch (column->type) {
+    case TRG_U8:
+        return r.least <= 0 && r.most >= UINT8_MAX;
+    case TRG_U16:
+        return r.least <= 0 && r.most >= UINT16_MAX;
+    case TRG_U32:
+        return r.least <= 0 && r.most >= UINT32_MAX;
+    case TRG_I8:
+        return r.least <= INT8_MIN && r.most >= INT8_MAX;
+    case TRG_I16:
+        return r.least <= INT16_MIN && r.most >= INT16_MAX;
+    case TRG_I32:
+        return r.least <= INT32_MIN && r.most >= INT32_MAX;
+    default:
+        return false; /* no NaN is allowed */
+    }
+}
+
+/* Whether copies will do. */
+static bool is_copied(const struct pull_input *in, uint32_t n_items)
+{
+    const struct trg_collection *info = kind_info(in->kind);
+
+    if (n_items * kind_item_size(in->kind) < (uint64_t)COPIED_LEAST * in->n_rois)
+        return false;
+    for (uint32_t c = 0; c < info->n_columns; c++)
+        if (!is_free(&info->column[c], in->max_layer) || encoding_is_there(info, c))
+            return false;
+    return true;
+}
+
+/* Bytes from `at` to the end of the part of the window. */
+static uint64_t left_of_part(const struct pull_parts *p, uint64_t at)
+{
+    return p->bytes - (at - p->first) % p->distance % p->bytes;
+}
+
+static int copy_column(const struct pull_input *in, struct trg_queue *q, uint64_t to, uint64_t at,
+                       uint64_t bytes)
+{
+    int r = 0;
+
+    while (r == 0 && bytes) {
+        const uint64_t left = left_of_part(&in->parts, at), n = bytes < left ? bytes : left;
+
+        r = trg_copy(q, in->dev, to, in->window, at, n);
+        to += n;
+        at += n;
+        bytes -= n;
+    }
+    return r;
+}
+
+/* Fetches the columns of all RoIs; nothing can be wrong with them. */
+static int copy_columns(const struct pull_input *in, struct trg_queue *q,
+                        const struct pull_par *par)
+{
+    const struct trg_collection *info = kind_info(in->kind);
+    uint64_t first = 0;
+    int r = 0;
+
+    memset((unsigned char *)trg_buffer_host(in->host) + par->verdicts, 0,
+           in->n_rois * sizeof(struct pull_verdict));
+    for (uint32_t i = 0; i < in->n_rois; i++) {
+        const struct arena_source *from = &in->sources[i];
+        uint64_t at = from->at;
+
+        for (uint32_t c = 0; r == 0 && c < info->n_columns; c++) {
+            const uint64_t size = trg_column_bytes(&info->column[c]);
+
+            r = copy_column(in, q, par->span.column[c] + first * size, at, from->n * size);
+            at += arena_align(from->capacity * size);
+        }
+        first += from->n;
+    }
+    return r;
+}
+
+/* Has the kernel fetch the columns of all RoIs, and its verdicts come back. */
+static int launch_kernel(const struct pull *p, const struct pull_input *in, struct trg_queue *q,
+                         const struct pull_par *par)
+{
+    const struct trg_range range = {.groups = in->n_rois,
+                                    .group_size = group_size(p, in, par->span.n_items)};
+    int r = trg_launch(q, p->kernel, range,
+                       (struct trg_arg[]){TRG_BUF(in->window), TRG_BUF(in->dev), TRG_VAL(*par)}, 3);
+
+    return r < 0 ? r
+                 : trg_read(q, in->host, par->verdicts, in->dev, par->verdicts,
+                            in->n_rois * sizeof(struct pull_verdict));
+}
+
 int pull_enqueue(const struct pull *p, struct trg_queue *q, const struct pull_input *in,
                  struct trg_span *ret_span)
 {
-    struct trg_range range = {.groups = in->n_rois};
     struct pull_par par;
     const size_t bytes = write_head(in, trg_buffer_host(in->host), &par);
-    int r;
+    int r = trg_write(q, in->dev, 0, in->host, 0, bytes);
 
-    range.group_size = group_size(p, in, par.span.n_items);
-    r = trg_write(q, in->dev, 0, in->host, 0, bytes);
     if (r == 0)
-        r = trg_launch(q, p->kernel, range,
-                       (struct trg_arg[]){TRG_BUF(in->window), TRG_BUF(in->dev), TRG_VAL(par)}, 3);
-    if (r == 0)
-        r = trg_read(q, in->host, par.verdicts, in->dev, par.verdicts,
-                     in->n_rois * sizeof(struct pull_verdict));
+        r = is_copied(in, par.span.n_items) ? copy_columns(in, q, &par)
+                                            : launch_kernel(p, in, q, &par);
     if (r == 0)
         *ret_span = par.span;
     return r;

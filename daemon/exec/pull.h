@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pull.h - batches that a device gathers itself: a kernel reads the columns of co-located clients
- * over the bus and checks every value on its own copy, so no CPU touches them.
+ * over the bus and checks every value on its own copy, so no CPU touches them.  Large RoIs of
+ * collections in which every value is allowed need no check: the device's copy engine fetches them.
  *
  * The host writes where they lie (pull_layout.h).  What comes out is, to the bit, what stage_fill
  * gives of the same memory, and so is the fault of an RoI with a value that is not allowed. */
@@ -16,6 +17,10 @@ struct pull { /* of one lane; zero: none */
     uint32_t group_max; /* work-items */
 };
 
+struct pull_parts {                  /* of a window, opened one by one: no copy may be of two */
+    uint64_t first, distance, bytes; /* they begin at first + i * distance + k * bytes */
+};
+
 struct pull_input { /* one collection of a batch */
     uint32_t kind, max_layer;
     uint32_t n_rois;
@@ -23,6 +28,7 @@ struct pull_input { /* one collection of a batch */
     const struct arena_source *sources; /* all at multiples of 64 bytes of the window */
     const unsigned char *pool;          /* the mapping that the sources' encodings lie in */
     struct trg_buffer *window;          /* open where the sources lie */
+    struct pull_parts parts;            /* of it */
     struct trg_buffer *host, *dev;      /* rooms of the block, as stage_bytes says */
 };
 

@@ -117,14 +117,16 @@ static int gather(struct runner *l, const struct runner_slot *slot, uint32_t k, 
     return 0;
 }
 
-/* Whether the device can gather an input: all of it lies in memory of clients that is open to it.
- */
+#define PULL_LEAST 1024u /* bytes: fewer are copied sooner than a kernel begins to read them */
+
+/* Whether the device should gather an input: all of it lies in memory of clients that is open to
+ * it, and it is worth a kernel. */
 static bool can_pull(const struct runner *l, const struct runner_slot *slot, uint32_t k)
 {
     const struct runner_memory *m = l->s.shard[slot->shard].memory;
     const struct arena_source *from = arena_sources(runner_arena(l, slot->shard), slot->number, k);
     const uint32_t kind = l->s.group->input[k].kind;
-    uint64_t item, padding;
+    uint64_t item, padding, bytes = 0;
     bool all = true;
 
     if (!(l->pullable >> k & 1) || slot->is_staged)
@@ -141,8 +143,9 @@ static bool can_pull(const struct runner *l, const struct runner_slot *slot, uin
             return false;
         all &=
             pieces_are_open(m->pieces, region - 1, from[i].at, from[i].capacity * item + padding);
+        bytes += from[i].n * item;
     }
-    return all;
+    return all && bytes >= PULL_LEAST;
 }
 
 /* Lets the device gather an input. */
@@ -158,6 +161,7 @@ static int pull_input(struct runner *l, struct runner_slot *slot, uint32_t k)
         .rois = slot->infos,
         .sources = arena_sources(runner_arena(l, slot->shard), slot->number, k),
         .window = m->pieces->window,
+        .parts = {m->pieces->place.first, m->pieces->place.distance, PIECE_BYTES},
         .host = l->host[slot->shard][slot->number][k],
         .dev = slot->dev[k]};
 

@@ -323,7 +323,8 @@ static inline int trg_read(struct trg_queue *q, struct trg_buffer *dst, size_t d
     return trg_ops(q)->read(q, dst, dst_at, src, src_at, bytes);
 }
 
-/* Enqueues a copy within device memory; the two ranges do not overlap. */
+/* Enqueues a copy within device memory, or to it from a part of a window that was opened at once;
+ * the two ranges do not overlap. */
 static inline int trg_copy(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
                            struct trg_buffer *src, size_t src_at, size_t bytes)
 {

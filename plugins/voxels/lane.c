@@ -22,7 +22,7 @@ struct twin { /* on the CPU the host and the device use one buffer */
 };
 
 struct slot {
-    struct twin in, bricks, labels, sums;
+    struct twin in, bricks, labels;
     struct twin tables; /* a fed lane's; others use those of the lane */
     struct trg_buffer *placed, *runs;
     uint32_t n;
@@ -32,7 +32,7 @@ struct slot {
     struct vox_runs_par join;
 };
 
-enum { BEGIN, JOIN, COUNT, LARGEST, RUN_KERNELS };
+enum { BEGIN, JOIN, COUNT, RUN_KERNELS };
 
 struct vox_lane {
     struct vox_setup s;
@@ -118,7 +118,6 @@ static int open_slot(struct vox_lane *l, struct slot *s)
         {l->s.tables ? 0 : 4 * VOX_TABLES_MAX, &s->tables},
         {bricks * sizeof(struct vox_brick), &s->bricks},
         {bricks * label_bytes(l->s.labels, l->s.max_n), &s->labels},
-        {bricks * sizeof(struct vox_sums), &s->sums},
     };
     const struct buffer_wish own[] = {
         {TRG_MEM_DEVICE, l->s.components ? 4 * bricks * run_words(l->s.max_n) : 0, &s->runs},
@@ -171,8 +170,7 @@ static int open_kernels(struct vox_lane *l)
     const struct kernel_wish labelling[] = {{"vox_place", &l->place}, {"vox_label", &l->label}};
     const struct kernel_wish components[] = {{"vox_runs_begin", &l->runs[BEGIN]},
                                              {"vox_runs_join", &l->runs[JOIN]},
-                                             {"vox_runs_count", &l->runs[COUNT]},
-                                             {"vox_runs_largest", &l->runs[LARGEST]}};
+                                             {"vox_runs_count", &l->runs[COUNT]}};
     const struct kernel_wish take = {"vox_take", &l->take};
     int r = open_module(l, &voxels_program, &l->module, labelling, 2);
 
@@ -333,27 +331,22 @@ static void choose_grid(const struct vox_lane *l, struct slot *s, struct extents
     s->join.groups_each = l->info.is_host ? 1u : eights / (VOX_GROUP_SIZE * WORDS_STRIDE) + 1u;
 }
 
-static void find_components(struct vox_lane *l, struct slot *s, struct launcher *to)
+/* The kernels of a batch whose bricks are placed. */
+static void label_bricks(struct vox_lane *l, struct slot *s, struct launcher *to)
 {
-    const uint32_t groups = s->n * s->join.groups_each;
-
-    for (uint32_t i = BEGIN; i < LARGEST; i++)
-        LAUNCH(to, l->runs[i], groups, VOX_GROUP_SIZE, s->join, s->labels.dev, s->bricks.dev,
-               s->runs);
-    LAUNCH(to, l->runs[LARGEST], groups, VOX_GROUP_SIZE, s->join, s->labels.dev, s->bricks.dev,
-           s->runs, s->sums.dev);
+    LAUNCH(to, l->label, s->n * s->label.groups_each, VOX_GROUP_SIZE, s->label, s->placed,
+           s->bricks.dev, s->tables.dev, s->labels.dev);
+    for (uint32_t i = BEGIN; l->s.components && i < RUN_KERNELS; i++)
+        LAUNCH(to, l->runs[i], s->n * s->join.groups_each, VOX_GROUP_SIZE, s->join, s->labels.dev,
+               s->bricks.dev, s->runs);
 }
 
-/* The kernels of a batch whose voxels are in a buffer. */
-static void label_bricks(struct vox_lane *l, struct slot *s, struct trg_buffer *in,
-                         struct launcher *to)
+/* The kernels of a batch whose voxels are in the slot's input. */
+static void label_input(struct vox_lane *l, struct slot *s, struct launcher *to)
 {
-    LAUNCH(to, l->place, s->n * s->place.groups_each, VOX_GROUP_SIZE, s->place, in, s->bricks.dev,
-           s->placed, s->sums.dev);
-    LAUNCH(to, l->label, s->n * s->label.groups_each, VOX_GROUP_SIZE, s->label, s->placed,
-           s->bricks.dev, s->tables.dev, s->labels.dev, s->sums.dev);
-    if (l->s.components)
-        find_components(l, s, to);
+    LAUNCH(to, l->place, s->n * s->place.groups_each, VOX_GROUP_SIZE, s->place, s->in.dev,
+           s->bricks.dev, s->placed);
+    label_bricks(l, s, to);
 }
 
 static void copy_in(const struct vox_lane *l, struct launcher *to, const struct twin *t,
@@ -374,7 +367,7 @@ int vox_lane_again(struct vox_lane *l, uint32_t slot, struct trg_queue *q)
 {
     struct launcher to = launcher_on(q, &l->info);
 
-    label_bricks(l, &l->slot[slot], l->slot[slot].in.dev, &to);
+    label_input(l, &l->slot[slot], &to);
     return to.result;
 }
 
@@ -392,8 +385,8 @@ int vox_lane_submit(struct vox_lane *l, uint32_t slot, const struct vox_piece *p
     choose_grid(l, s, most);
     copy_in(l, &to, &s->in, in);
     copy_in(l, &to, &s->bricks, n * sizeof(struct vox_brick));
-    label_bricks(l, s, s->in.dev, &to);
-    copy_out(l, &to, &s->sums, n * sizeof(struct vox_sums));
+    label_input(l, s, &to);
+    copy_out(l, &to, &s->bricks, n * sizeof(struct vox_brick));
     if (l->s.labels != VOX_LABELS_NONE)
         copy_out(l, &to, &s->labels, s->label_bytes);
     return to.result;
@@ -419,22 +412,22 @@ int vox_lane_feed(struct vox_lane *l, uint32_t slot, const struct trg_input *row
 {
     struct slot *s = &l->slot[slot];
     struct launcher to = launcher_on(q, &l->info);
-    const struct vox_take_par par = {.rows = rows->span,
-                                     .values = values->span,
-                                     .n_rois = rows->span.n_rois,
-                                     .max_edge = l->s.max_n[0],
-                                     .placed = (uint32_t)(placed_bytes(l->s.max_n) / VOX_MARGIN),
-                                     .labels = (uint32_t)label_bytes(l->s.labels, l->s.max_n),
-                                     .runs = (uint32_t)run_words(l->s.max_n)};
+    struct vox_take_par par = {.rows = rows->span,
+                               .values = values->span,
+                               .max_edge = l->s.max_n[0],
+                               .placed = (uint32_t)(placed_bytes(l->s.max_n) / VOX_MARGIN),
+                               .labels = (uint32_t)label_bytes(l->s.labels, l->s.max_n),
+                               .runs = (uint32_t)run_words(l->s.max_n)};
     struct extents most = {0};
 
-    s->n = par.n_rois;
+    s->n = rows->span.n_rois;
     extend(&most, l->s.max_n);
     choose_grid(l, s, most);
-    LAUNCH(&to, l->take, 1, VOX_GROUP_SIZE, par, rows->dev, values->dev, s->bricks.dev);
-    label_bricks(l, s, values->dev, &to);
+    par.groups_each = s->place.groups_each;
+    LAUNCH(&to, l->take, s->n * par.groups_each, VOX_GROUP_SIZE, par, rows->dev, values->dev,
+           s->bricks.dev, s->placed);
+    label_bricks(l, s, &to);
     copy_out(l, &to, &s->bricks, s->n * sizeof(struct vox_brick));
-    copy_out(l, &to, &s->sums, s->n * sizeof(struct vox_sums));
     if (with_labels)
         copy_out(l, &to, &s->labels, (size_t)par.labels * s->n);
     return to.result;
@@ -444,7 +437,7 @@ void vox_lane_answer(struct vox_lane *l, uint32_t slot, uint32_t i, struct vox_a
 {
     struct slot *s = &l->slot[slot];
     const struct vox_brick *b = (const struct vox_brick *)trg_buffer_host(s->bricks.host) + i;
-    const struct vox_sums *sums = (const struct vox_sums *)trg_buffer_host(s->sums.host) + i;
+    const struct vox_sums *sums = &b->sums;
     const unsigned char *labels = trg_buffer_host(s->labels.host);
 
     *ret_answer = (struct vox_answer){.brick = b,

@@ -84,4 +84,44 @@ TRG_FN trg_u64 vox_gather(TRG_GLOBAL const trg_u8 *data, trg_u32 row, struct vox
     }
     return eight;
 }
+
+/* What a work-item places: stretches of eight bytes, each `step` behind the one before. */
+struct vox_share {
+    trg_u32 first, step;
+};
+
+/* One after the other: a stretch of a row, its row, its plane.  Divisions are slow, so a work-item
+ * that goes on by `step` stretches adds what that is in each. */
+TRG_FN void vox_place_brick(TRG_GLOBAL const trg_u8 *data, const struct vox_brick *b,
+                            TRG_GLOBAL trg_u8 *placed, struct vox_share share)
+{
+    const struct vox_rows x = vox_axis(b->n[0], b->halo, VOX_HALO_X_LOW, VOX_HALO_X_HIGH);
+    const struct vox_rows y = vox_axis(b->n[1], b->halo, VOX_HALO_Y_LOW, VOX_HALO_Y_HIGH);
+    const struct vox_rows z = vox_axis(b->n[2], b->halo, VOX_HALO_Z_LOW, VOX_HALO_Z_HIGH);
+    const trg_u32 eights = vox_pitch(b->n[0]) / 8u - 1u; /* the first holds nothing */
+    const trg_u32 rows = b->n[1] + 2u, planes = b->n[2] + 2u;
+    const trg_u32 step_e = share.step % eights, step_y = share.step / eights % rows,
+                  step_z = share.step / eights / rows;
+    TRG_GLOBAL trg_u64 *out = (TRG_GLOBAL trg_u64 *)(placed + (trg_u64)b->placed * VOX_MARGIN);
+    trg_u32 e = share.first % eights, py = share.first / eights % rows,
+            pz = share.first / eights / rows;
+
+    while (pz < planes && b->n[0]) {
+        const trg_u32 from = vox_source(z, pz) * (trg_u32)(y.last + 1) + vox_source(y, py);
+
+        out[(pz * rows + py) * (eights + 1u) + e + 1u] = vox_gather(
+            data, b->in + from * (trg_u32)(x.last + 1) * b->bytes, x, (trg_i32)(e * 8u) - 7, b);
+        e += step_e;
+        py += step_y;
+        pz += step_z;
+        if (e >= eights) {
+            e -= eights;
+            py++;
+        }
+        if (py >= rows) {
+            py -= rows;
+            pz++;
+        }
+    }
+}
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bricks as RoIs bring them, one row of the collection bricks and the bytes of brick_values:
- * checked, and made the table of bricks of a batch, whose parts lie at equal distances. */
-#include "voxels.h"
+ * checked, made the table of bricks of a batch, whose parts lie at equal distances, and placed. */
+#include "place.h"
 
 #include "voxels.collections.h"
 
@@ -54,19 +54,35 @@ TRG_FN void vox_take_values(trg_u32 begin, trg_u32 end, struct vox_take_par par,
     }
 }
 
-TRG_KERNEL3(vox_take, (const trg_u8, rows), (const trg_u8, values), (struct vox_brick, bricks),
-            (struct vox_take_par, par))
+/* Brick number `i` of a batch, checked. */
+TRG_FN void vox_take_brick(TRG_GLOBAL const trg_u8 *rows, TRG_GLOBAL const trg_u8 *values,
+                           struct vox_take_par par, trg_u32 i, struct vox_brick *b)
 {
-    for (trg_u32 i = TRG_LID; i < par.n_rois; i += TRG_LSIZE) {
-        struct vox_brick b;
-
-        b.placed = i * par.placed;
-        b.labels = i * par.labels;
-        b.runs = i * par.runs;
-        vox_take_row(rows, TRG_BEGIN(rows, par.rows, i), TRG_END(rows, par.rows, i), par, &b);
-        vox_take_values(TRG_BEGIN(values, par.values, i), TRG_END(values, par.values, i), par, &b);
-        for (trg_u32 a = 0; a < 3u; a++)
-            b.n[a] = b.problem ? 0u : b.size[a];
-        bricks[i] = b;
+    b->placed = i * par.placed;
+    b->labels = i * par.labels;
+    b->runs = i * par.runs;
+    vox_take_row(rows, TRG_BEGIN(rows, par.rows, i), TRG_END(rows, par.rows, i), par, b);
+    vox_take_values(TRG_BEGIN(values, par.values, i), TRG_END(values, par.values, i), par, b);
+    for (trg_u32 a = 0; a < 3u; a++) {
+        b->n[a] = b->problem ? 0u : b->size[a];
+        b->sums.not_low[a] = 0u;
+        b->sums.high[a] = 0u;
     }
+    b->sums.count = 0u;
+    b->sums.largest = 0u;
+    b->sums.components = 0u;
+}
+
+/* Each group of a brick looks at it by itself; one of them writes it down. */
+TRG_KERNEL4(vox_take, (const trg_u8, rows), (const trg_u8, values), (struct vox_brick, bricks),
+            (trg_u8, placed), (struct vox_take_par, par))
+{
+    const trg_u32 number = TRG_GID / par.groups_each, part = TRG_GID % par.groups_each;
+    const struct vox_share share = {part * TRG_LSIZE + TRG_LID, par.groups_each * TRG_LSIZE};
+    struct vox_brick b;
+
+    vox_take_brick(rows, values, par, number, &b);
+    if (part == 0u && TRG_LID == 0u)
+        bricks[number] = b;
+    vox_place_brick(values, &b, placed, share);
 }

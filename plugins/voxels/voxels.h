@@ -51,6 +51,16 @@
 #define VOX_HALO_Z_LOW  16u
 #define VOX_HALO_Z_HIGH 32u
 
+struct vox_sums { /* of one brick, as kernels write it: maxima, so that it begins with zeros */
+    trg_u32 count;
+    trg_u32 not_low[3]; /* bits of the smallest position of a label in the volume, inverted */
+    trg_u32 high[3];    /* its largest position */
+    trg_u32 largest, components; /* voxels of the largest component; components */
+};
+#define VOX_SUMS_WORDS     9u
+#define VOX_SUM_LARGEST    7u
+#define VOX_SUM_COMPONENTS 8u
+
 struct vox_brick {     /* one brick of a batch */
     trg_u32 n[3];      /* voxels along x, y, z, without halo */
     trg_u32 origin[3]; /* its first voxel in the volume */
@@ -68,6 +78,8 @@ struct vox_brick {     /* one brick of a batch */
     trg_u32 problem; /* enum vox_problem */
     trg_u32 given;   /* rows of VOX_ROWS, bytes of others */
     trg_u32 size[3], volume[3];
+
+    struct vox_sums sums;
 };
 
 enum vox_problem { /* why a brick cannot be labelled */
@@ -80,9 +92,9 @@ enum vox_problem { /* why a brick cannot be labelled */
 
 struct vox_take_par {
     struct trg_span rows, values; /* bricks and brick_values of a batch */
-    trg_u32 n_rois;
     trg_u32 max_edge;
     trg_u32 placed, labels, runs; /* from one brick to the next, in the units of struct vox_brick */
+    trg_u32 groups_each;          /* groups for one brick */
 };
 
 struct vox_place_par {
@@ -104,13 +116,9 @@ struct vox_runs_par {
     trg_u32 groups_each; /* groups for one brick */
 };
 
-struct vox_sums { /* of one brick, as kernels write it: maxima, so that it begins with zeros */
-    trg_u32 count;
-    trg_u32 not_low[3]; /* bits of the smallest position of a label in the volume, inverted */
-    trg_u32 high[3];    /* its largest position */
-    trg_u32 largest, components; /* voxels of the largest component; components */
-};
-#define VOX_SUMS_WORDS     9u
-#define VOX_SUM_LARGEST    7u
-#define VOX_SUM_COMPONENTS 8u
+/* The sums of a brick as words. */
+TRG_FN TRG_GLOBAL trg_u32 *vox_sums_of(TRG_GLOBAL struct vox_brick *bricks, trg_u32 number)
+{
+    return &bricks[number].sums.count;
+}
 #endif

@@ -15,44 +15,17 @@
 #include "labelhand.h"
 #endif
 
-/* One after the other: a stretch of eight bytes of a row, its row, its plane.  Divisions are slow,
- * so a work-item that goes on by `step` stretches adds what that is in each. */
-TRG_KERNEL4(vox_place, (const trg_u8, data), (const struct vox_brick, bricks), (trg_u8, placed),
-            (trg_u32, sums), (struct vox_place_par, par))
+TRG_KERNEL3(vox_place, (const trg_u8, data), (struct vox_brick, bricks), (trg_u8, placed),
+            (struct vox_place_par, par))
 {
     const trg_u32 number = TRG_GID / par.groups_each, part = TRG_GID % par.groups_each;
     const struct vox_brick b = bricks[number];
-    const struct vox_rows x = vox_axis(b.n[0], b.halo, VOX_HALO_X_LOW, VOX_HALO_X_HIGH);
-    const struct vox_rows y = vox_axis(b.n[1], b.halo, VOX_HALO_Y_LOW, VOX_HALO_Y_HIGH);
-    const struct vox_rows z = vox_axis(b.n[2], b.halo, VOX_HALO_Z_LOW, VOX_HALO_Z_HIGH);
-    const trg_u32 eights = vox_pitch(b.n[0]) / 8u - 1u; /* the first holds nothing */
-    const trg_u32 rows = b.n[1] + 2u, planes = b.n[2] + 2u;
-    const trg_u32 step = par.groups_each * TRG_LSIZE, begin = part * TRG_LSIZE + TRG_LID;
-    const trg_u32 step_e = step % eights, step_y = step / eights % rows,
-                  step_z = step / eights / rows;
-    TRG_GLOBAL trg_u64 *out = (TRG_GLOBAL trg_u64 *)(placed + (trg_u64)b.placed * VOX_MARGIN);
-    trg_u32 e = begin % eights, py = begin / eights % rows, pz = begin / eights / rows;
+    const struct vox_share share = {part * TRG_LSIZE + TRG_LID, par.groups_each * TRG_LSIZE};
 
     if (part == 0u)
         for (trg_u32 i = TRG_LID; i < VOX_SUMS_WORDS; i += TRG_LSIZE)
-            sums[number * VOX_SUMS_WORDS + i] = 0u;
-    while (pz < planes && b.n[0]) {
-        const trg_u32 from = vox_source(z, pz) * (trg_u32)(y.last + 1) + vox_source(y, py);
-
-        out[(pz * rows + py) * (eights + 1u) + e + 1u] = vox_gather(
-            data, b.in + from * (trg_u32)(x.last + 1) * b.bytes, x, (trg_i32)(e * 8u) - 7, &b);
-        e += step_e;
-        py += step_y;
-        pz += step_z;
-        if (e >= eights) {
-            e -= eights;
-            py++;
-        }
-        if (py >= rows) {
-            py -= rows;
-            pz++;
-        }
-    }
+            vox_sums_of(bricks, number)[i] = 0u;
+    vox_place_brick(data, &b, placed, share);
 }
 
 /* The tables that the group keeps in shared memory, and its sums. */
@@ -86,8 +59,8 @@ TRG_FN void vox_add_group(TRG_GLOBAL trg_u32 *sums, TRG_LOCAL const trg_u32 *gro
     }
 }
 
-TRG_KERNEL5(vox_label, (const trg_u8, placed), (const struct vox_brick, bricks),
-            (const trg_i32, tables), (trg_u8, labels), (trg_u32, sums), (struct vox_label_par, par))
+TRG_KERNEL4(vox_label, (const trg_u8, placed), (struct vox_brick, bricks), (const trg_i32, tables),
+            (trg_u8, labels), (struct vox_label_par, par))
 {
     TRG_SHARED trg_i32 table[VOX_TABLE_REST];
     TRG_SHARED trg_u32 group[VOX_SUMS_WORDS];
@@ -158,5 +131,5 @@ TRG_KERNEL5(vox_label, (const trg_u8, placed), (const struct vox_brick, bricks),
         vox_add_found(group, found);
     TRG_BARRIER();
     if (TRG_LID == 0u && group[0])
-        vox_add_group(sums + number * VOX_SUMS_WORDS, group);
+        vox_add_group(vox_sums_of(bricks, number), group);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches that a device gathers itself, against stage_fill: the same bytes and the same faults, for
- * random RoIs of every type of column, some with values that are not allowed. */
+ * random RoIs of every type of column, some with values that are not allowed, and large ones of
+ * columns in which every value is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -16,11 +17,14 @@
 
 #include "samples.collections.h"
 
-#define MAX_LAYER 40u
-#define ROIS      24u
-#define MOST      700u /* items of an RoI */
-#define MEMORY    ((size_t)1 << 20)
-#define PAGE      4096u
+#define MAX_LAYER  40u
+#define ROIS       24u
+#define MOST       700u  /* items of an RoI */
+#define LARGE      5000u /* the same, of anything: copies fetch them, but for small batches */
+#define LARGE_MOST 20u   /* RoIs of them, for which there is room */
+#define MEMORY     ((size_t)1 << 20)
+#define PAGE       4096u
+#define PART       (MEMORY / 8) /* of the memory, opened by itself */
 
 static uint64_t state;
 
@@ -110,27 +114,26 @@ static void open_window(struct batch *b)
         return;
     }
     assert_int_equal(r, 0);
-    assert_int_equal(trg_window_open(b->window, 0, MEMORY / 2), 0);
-    assert_int_equal(trg_window_open(b->window, MEMORY / 2, MEMORY / 2), 0);
+    for (size_t at = 0; at < MEMORY; at += PART)
+        assert_int_equal(trg_window_open(b->window, at, PART), 0);
     assert_int_equal(trg_window_open(b->window, MEMORY, PAGE), -EINVAL);
 }
 
 static void close_window(struct batch *b)
 {
-    if (trg_ops(b->rig->device->d)->window_new) {
-        assert_int_equal(trg_window_shut(b->window, 0), 0);
-        assert_int_equal(trg_window_shut(b->window, MEMORY / 2), 0);
-    }
+    if (trg_ops(b->rig->device->d)->window_new)
+        for (size_t at = 0; at < MEMORY; at += PART)
+            assert_int_equal(trg_window_shut(b->window, at), 0);
     trg_buffer_free(b->window);
     free(b->memory);
 }
 
-static void make_batch(struct batch *b, struct rig *rig, uint32_t kind, uint32_t n)
+static void make_batch(struct batch *b, struct rig *rig, uint32_t kind, uint32_t n, uint32_t most)
 {
     const struct sample_setup setup = {.kinds = &kind,
                                        .n_inputs = 1,
                                        .n_random = ROIS,
-                                       .max_items = MOST,
+                                       .max_items = most,
                                        .max_layer = MAX_LAYER,
                                        .seed = sample_random(&state)};
     struct sample *s;
@@ -184,10 +187,11 @@ static uint32_t compare(const struct batch *b, const struct trg_span *pulled, co
     return faults;
 }
 
-static uint32_t both_ways(struct rig *rig, const struct pull *pull, uint32_t kind, uint32_t n)
+static uint32_t both_ways(struct rig *rig, const struct pull *pull, uint32_t kind, uint32_t n,
+                          uint32_t most)
 {
     static struct batch b;
-    const size_t bytes = stage_bytes(kind, n, n * MOST) + pull_bytes(kind, n);
+    const size_t bytes = stage_bytes(kind, n, n * most) + pull_bytes(kind, n);
     unsigned char *staged = aligned_alloc(64, arena_align(bytes)), *device = malloc(bytes);
     struct trg_buffer *dev = rig_buffer(rig, TRG_MEM_DEVICE, bytes);
     struct trg_buffer *host = rig_buffer(rig, TRG_MEM_PINNED, bytes);
@@ -196,7 +200,7 @@ static uint32_t both_ways(struct rig *rig, const struct pull *pull, uint32_t kin
 
     assert_non_null(staged);
     assert_non_null(device);
-    make_batch(&b, rig, kind, n);
+    make_batch(&b, rig, kind, n, most);
     stage_fill(kind, n, b.info, b.source, staged, &span);
     const struct pull_input in = {.kind = kind,
                                   .max_layer = MAX_LAYER,
@@ -205,6 +209,7 @@ static uint32_t both_ways(struct rig *rig, const struct pull *pull, uint32_t kin
                                   .sources = b.from,
                                   .pool = (const unsigned char *)b.sent,
                                   .window = b.window,
+                                  .parts = {.distance = MEMORY, .bytes = PART},
                                   .host = host,
                                   .dev = dev};
     assert_int_equal(pull_enqueue(pull, rig->queue, &in, &pulled), 0);
@@ -224,14 +229,17 @@ static void check(struct rig *rig)
     static const uint32_t sizes[] = {1, 3, 20, SAMPLE_CASES + ROIS};
     struct pull pull;
     char why[256];
-    uint32_t samples, faults = 0;
+    uint32_t samples, anything, faults = 0;
 
     assert_int_equal(kind_add(&trg_samples, &samples, why, sizeof why), 0);
+    assert_int_equal(kind_add(&trg_anything, &anything, why, sizeof why), 0);
     assert_int_equal(pull_open(rig->device->d, &pull), 0);
     for (uint32_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        faults += both_ways(rig, &pull, TRG_SPACEPOINTS, sizes[i]);
-        faults += both_ways(rig, &pull, TRG_HITS, sizes[i]);
-        faults += both_ways(rig, &pull, samples, sizes[i]);
+        faults += both_ways(rig, &pull, TRG_SPACEPOINTS, sizes[i], MOST);
+        faults += both_ways(rig, &pull, TRG_HITS, sizes[i], MOST);
+        faults += both_ways(rig, &pull, samples, sizes[i], MOST);
+        if (sizes[i] <= LARGE_MOST)
+            assert_int_equal(both_ways(rig, &pull, anything, sizes[i], LARGE), 0);
     }
     assert_in_range(faults, 5, 200);
     pull_close(&pull);

@@ -111,6 +111,7 @@ int pulled_copy_in(const struct pulled *p, const struct drive *d, struct drive_s
                                       .rois = s->infos,
                                       .sources = &p->from[(size_t)2 * k * p->n_rois + first],
                                       .window = p->window,
+                                      .parts = {.distance = p->bytes, .bytes = p->bytes},
                                       .host = s->in[k].host,
                                       .dev = s->in[k].dev};
 
