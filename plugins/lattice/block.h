@@ -10,23 +10,26 @@
 #define LATTICE_BLOCK_H
 #include "steps.h"
 
-/* Places in a tile: as in lattice.h, with LT_TILE_CELLS from one direction to the next. */
-TRG_FN struct lt_motion lt_tile_step(TRG_LOCAL float *tile, const struct lt_numbers n, trg_u32 odd,
-                                     trg_u32 push, trg_u32 i)
+/* A step of one cell, from the even state of a tile to the odd one and back.  Places are as in
+ * lattice.h, with LT_TILE_CELLS from one direction to the next: constant distances, so `odd` is a
+ * constant wherever this is called. */
+LT_GROUP_FN struct lt_motion lt_tile_step(TRG_LOCAL float *tile, const struct lt_numbers n,
+                                          trg_u32 odd, trg_u32 push)
 {
-    const trg_u32 e = odd ? 0u : 1u, w = odd ? 0u : LT_TILE_W; /* how far east and north are */
-    TRG_LOCAL float *at1 = tile + (odd ? 3u : 1u) * LT_TILE_CELLS + i - e;
-    TRG_LOCAL float *at2 = tile + (odd ? 4u : 2u) * LT_TILE_CELLS + i - w;
-    TRG_LOCAL float *at3 = tile + (odd ? 1u : 3u) * LT_TILE_CELLS + i + e;
-    TRG_LOCAL float *at4 = tile + (odd ? 2u : 4u) * LT_TILE_CELLS + i + w;
-    TRG_LOCAL float *at5 = tile + (odd ? 7u : 5u) * LT_TILE_CELLS + i - e - w;
-    TRG_LOCAL float *at6 = tile + (odd ? 8u : 6u) * LT_TILE_CELLS + i + e - w;
-    TRG_LOCAL float *at7 = tile + (odd ? 5u : 7u) * LT_TILE_CELLS + i + e + w;
-    TRG_LOCAL float *at8 = tile + (odd ? 6u : 8u) * LT_TILE_CELLS + i - e + w;
+    const trg_i32 e = odd ? 0 : 1,
+                  w = odd ? 0 : (trg_i32)LT_TILE_W; /* how far east and north are */
+    const trg_i32 k = (trg_i32)LT_TILE_CELLS;
+    TRG_LOCAL float *at1 = tile + (odd ? 3 * k : k) - e, *at3 = tile + (odd ? k : 3 * k) + e;
+    TRG_LOCAL float *at2 = tile + (odd ? 4 * k : 2 * k) - w;
+    TRG_LOCAL float *at4 = tile + (odd ? 2 * k : 4 * k) + w;
+    TRG_LOCAL float *at5 = tile + (odd ? 7 * k : 5 * k) - e - w;
+    TRG_LOCAL float *at6 = tile + (odd ? 8 * k : 6 * k) + e - w;
+    TRG_LOCAL float *at7 = tile + (odd ? 5 * k : 7 * k) + e + w;
+    TRG_LOCAL float *at8 = tile + (odd ? 6 * k : 8 * k) - e + w;
     struct lt_nine c;
     struct lt_motion motion;
 
-    c.f0 = tile[i];
+    c.f0 = *tile;
     c.f1 = *at1;
     c.f2 = *at2;
     c.f3 = *at3;
@@ -38,7 +41,7 @@ TRG_FN struct lt_motion lt_tile_step(TRG_LOCAL float *tile, const struct lt_numb
     motion = lt_collide(&c, n);
     if (push)
         lt_push(&c, n);
-    tile[i] = c.f0;
+    *tile = c.f0;
     *at3 = c.f1;
     *at4 = c.f2;
     *at1 = c.f3;
@@ -50,25 +53,25 @@ TRG_FN struct lt_motion lt_tile_step(TRG_LOCAL float *tile, const struct lt_numb
     return motion;
 }
 
-TRG_FN void lt_tile_lid(TRG_LOCAL float *tile, const struct lt_numbers n, trg_u32 odd, trg_u32 i)
+TRG_FN void lt_tile_lid(TRG_LOCAL float *tile, const struct lt_numbers n, trg_u32 odd)
 {
-    if (odd) {
-        tile[7u * LT_TILE_CELLS + i] -= n.lid;
-        tile[8u * LT_TILE_CELLS + i] += n.lid;
-    } else {
-        tile[5u * LT_TILE_CELLS + i - 1u - LT_TILE_W] -= n.lid;
-        tile[6u * LT_TILE_CELLS + i + 1u - LT_TILE_W] += n.lid;
-    }
+    TRG_LOCAL float *at5 =
+        odd ? tile + 7u * LT_TILE_CELLS : tile + 5u * LT_TILE_CELLS - 1u - LT_TILE_W;
+    TRG_LOCAL float *at6 =
+        odd ? tile + 8u * LT_TILE_CELLS : tile + 6u * LT_TILE_CELLS + 1u - LT_TILE_W;
+
+    *at5 -= n.lid;
+    *at6 += n.lid;
 }
 
-/* x modulo n, for an x that is not far from 0 .. n - 1. */
+/* x modulo n: mostly x is not far from 0 .. n - 1. */
 TRG_FN trg_u32 lt_wrap(trg_i32 x, trg_u32 n)
 {
-    while (x < 0)
-        x += (trg_i32)n;
-    while (x >= (trg_i32)n)
-        x -= (trg_i32)n;
-    return (trg_u32)x;
+    const trg_i32 near = x < 0 ? x + (trg_i32)n : x >= (trg_i32)n ? x - (trg_i32)n : x;
+
+    if ((trg_u32)near < n)
+        return (trg_u32)near;
+    return (trg_u32)((near % (trg_i32)n + (trg_i32)n) % (trg_i32)n);
 }
 
 struct lt_tile {          /* where a tile with its halo is, and what of it is its own */
@@ -89,9 +92,24 @@ TRG_FN struct lt_tile lt_tile_of(const struct lt_par par, trg_u32 group)
     return t;
 }
 
-#define LT_WHAT_KIND 3u /* bits of a cell's byte: its kind; */
-#define LT_WHAT_PUSH 4u /* it is in the acceleration row; */
-#define LT_WHAT_LID  8u /* it is a lid in the row of the lid */
+/* A cell's byte: it is free; in the acceleration row; a lid in the row of the lid; the group's own;
+ * and from bit 4 on how many columns of the tile lie between it and the nearer side. */
+#define LT_WHAT_FREE 1u
+#define LT_WHAT_PUSH 2u
+#define LT_WHAT_LID  4u
+#define LT_WHAT_OWN  8u
+#define LT_WHAT_SIDE 4u
+
+TRG_FN trg_u32 lt_what(const struct lt_par par, const struct lt_tile t, trg_u32 i, trg_u32 kind,
+                       trg_u32 y)
+{
+    const trg_u32 x = i % LT_TILE_W, side = x < LT_TILE_W - 1u - x ? x : LT_TILE_W - 1u - x;
+    const trg_u32 is_own = x - par.steps < t.own_w && i / LT_TILE_W - par.steps < t.own_h;
+
+    return (kind == LATTICE_FREE ? LT_WHAT_FREE : 0u) | (y == par.accel_row ? LT_WHAT_PUSH : 0u) |
+           (y == par.lid_row && kind == LATTICE_LID ? LT_WHAT_LID : 0u) |
+           (is_own ? LT_WHAT_OWN : 0u) | side << LT_WHAT_SIDE;
+}
 
 TRG_FN void lt_tile_load(TRG_LOCAL float *tile, TRG_LOCAL trg_u8 *what,
                          TRG_GLOBAL const lt_number *g, TRG_GLOBAL const trg_u8 *kind,
@@ -102,46 +120,46 @@ TRG_FN void lt_tile_load(TRG_LOCAL float *tile, TRG_LOCAL trg_u8 *what,
     for (trg_u32 i = TRG_LID; i < LT_TILE_W * par.tile_h; i += TRG_LSIZE) {
         const trg_u32 x = lt_wrap(t.x + (trg_i32)(i % LT_TILE_W), par.nx);
         const trg_u32 y = lt_wrap(t.y + (trg_i32)(i / LT_TILE_W), par.ny);
-        const trg_u32 at = y * par.nx + x, here = kind[at];
-        const trg_u32 push = y == par.accel_row ? LT_WHAT_PUSH : 0u;
-        const trg_u32 lid = y == par.lid_row && here == LATTICE_LID ? LT_WHAT_LID : 0u;
+        const trg_u32 at = y * par.nx + x;
 
-        what[i] = (trg_u8)(here | push | lid);
+        what[i] = (trg_u8)lt_what(par, t, i, kind[at], y);
         for (trg_u32 k = 0u; k < 9u; k++)
             tile[k * LT_TILE_CELLS + i] = lt_load(g, k * par.stride + at);
     }
 }
 
-/* Step s of all cells that can still be right: more than s from the edge. */
-TRG_FN void lt_tile_cells(TRG_LOCAL float *tile, TRG_LOCAL const trg_u8 *what,
-                          TRG_LOCAL trg_u32 *total, TRG_GLOBAL trg_u32 *sums,
-                          const struct lt_par par, trg_u32 s, trg_u32 group)
+struct lt_desk {              /* of a group, in shared memory */
+    TRG_LOCAL float *tile;    /* [9][LT_TILE_CELLS] */
+    TRG_LOCAL trg_u8 *what;   /* [LT_TILE_CELLS] */
+    TRG_LOCAL trg_u32 *total; /* [2 * LT_BLOCK_MAX] */
+};
+
+/* Step s of all cells that can still be right: more than s from the edge.  `odd` is s & 1. */
+LT_GROUP_FN void lt_tile_cells(const struct lt_desk d, TRG_GLOBAL trg_u32 *sums,
+                               const struct lt_par par, trg_u32 s, trg_u32 odd)
 {
-    const struct lt_tile t = lt_tile_of(par, group);
-    const trg_u32 rows = par.tile_h - 2u * (s + 1u);
     const trg_u32 accelerate = par.accelerate || s + 1u < par.steps ? LT_WHAT_PUSH : 0u;
+    const trg_u32 end = (par.tile_h - (s + 1u)) * LT_TILE_W;
     trg_u64 sum = 0u;
     trg_u32 most = 0u;
 
-    for (trg_u32 j = TRG_LID; j < LT_TILE_W * rows; j += TRG_LSIZE) {
-        const trg_u32 x = j % LT_TILE_W, y = j / LT_TILE_W + s + 1u, i = y * LT_TILE_W + x;
-        const trg_u32 here = what[i];
-        const trg_u32 is_inside = x - (s + 1u) < LT_TILE_W - 2u * (s + 1u);
+    for (trg_u32 i = (s + 1u) * LT_TILE_W + TRG_LID; i < end; i += TRG_LSIZE) {
+        const trg_u32 what = d.what[i], is_inside = what >> LT_WHAT_SIDE > s;
 
-        if (is_inside && (here & LT_WHAT_KIND) == LATTICE_FREE) {
-            const struct lt_motion motion = lt_tile_step(tile, par.n, s & 1u, here & accelerate, i);
+        if (is_inside && (what & LT_WHAT_FREE)) {
+            const struct lt_motion motion = lt_tile_step(d.tile + i, par.n, odd, what & accelerate);
 
-            if (x - par.steps < t.own_w && y - par.steps < t.own_h) {
+            if (what & LT_WHAT_OWN) {
                 const trg_u32 v = lt_speed(motion);
 
                 sum += v;
                 most = v > most ? v : most;
             }
-        } else if (is_inside && (here & LT_WHAT_LID)) {
-            lt_tile_lid(tile, par.n, s & 1u, i);
+        } else if (is_inside && (what & LT_WHAT_LID)) {
+            lt_tile_lid(d.tile + i, par.n, odd);
         }
     }
-    lt_add_shared(total, TRG_LID, sum);
+    lt_add_shared(d.total + 2u * s, TRG_LID, sum);
     if (most >= LT_SPEED_LIMIT)
         (void)TRG_ATOMIC_OR_GLOBAL(&sums[par.fast_at], 1u);
 }
@@ -161,12 +179,6 @@ TRG_FN void lt_tile_store(TRG_LOCAL const float *tile, TRG_GLOBAL lt_number *to,
     }
 }
 
-struct lt_desk {              /* of a group, in shared memory */
-    TRG_LOCAL float *tile;    /* [9][LT_TILE_CELLS] */
-    TRG_LOCAL trg_u8 *what;   /* [LT_TILE_CELLS] */
-    TRG_LOCAL trg_u32 *total; /* [2 * LT_BLOCK_MAX] */
-};
-
 LT_GROUP_FN void lt_tile_steps(const struct lt_desk d, TRG_GLOBAL const lt_number *g,
                                TRG_GLOBAL lt_number *to, TRG_GLOBAL const trg_u8 *kind,
                                TRG_GLOBAL trg_u32 *sums, const struct lt_par par, trg_u32 group)
@@ -175,8 +187,10 @@ LT_GROUP_FN void lt_tile_steps(const struct lt_desk d, TRG_GLOBAL const lt_numbe
     for (trg_u32 i = TRG_LID; i < 2u * LT_BLOCK_MAX; i += TRG_LSIZE)
         d.total[i] = 0u;
     TRG_BARRIER();
-    for (trg_u32 s = 0u; s < par.steps; s++) {
-        lt_tile_cells(d.tile, d.what, d.total + 2u * s, sums, par, s, group);
+    for (trg_u32 s = 0u; s < par.steps; s += 2u) {
+        lt_tile_cells(d, sums, par, s, 0u);
+        TRG_BARRIER();
+        lt_tile_cells(d, sums, par, s + 1u, 1u);
         TRG_BARRIER();
     }
     lt_tile_store(d.tile, to, par, group);
