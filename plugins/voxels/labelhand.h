@@ -117,14 +117,15 @@ TRG_FN trg_u32 vox_host_exact(const struct vox_host *h, const struct vox_label_p
                               const trg_u8 *at, trg_u32 pitch, trg_u32 plane, trg_i32 position)
 {
     const trg_i32 dx = at[-1] - at[1], dy = *(at - pitch) - at[pitch];
-    const trg_i32 dz = *(at - plane) - at[plane], s = dx * dx + dy * dy + dz * dz;
+    const trg_i32 dz = *(at - plane) - at[plane];
+    const trg_u32 whole = vox_whole((trg_u32)(dx * dx + dy * dy + dz * dz));
     trg_i32 f = position + h->table[VOX_TABLE_V + at[0]] +
                 h->table[(trg_i32)VOX_TABLE_DX + dx + VOX_D_ZERO] +
                 h->table[(trg_i32)VOX_TABLE_DY + dy + VOX_D_ZERO] +
                 h->table[(trg_i32)VOX_TABLE_DZ + dz + VOX_D_ZERO];
 
-    for (trg_u32 i = 0; i < par->s_steps; i++)
-        f += s > h->table[VOX_TABLE_S + i] ? h->table[VOX_TABLE_S + VOX_S_STEPS + i] : 0;
+    f += vox_of_square(h->table, whole);
+    vox_add_crowded(h->table, par->s_steps, &whole, 1u, &f);
     return f > 0 ? 1u : 0u;
 }
 
@@ -178,6 +179,15 @@ TRG_FN void vox_host_open(struct vox_host *h, const trg_i32 *tables,
     h->extent_x = par->extent[0];
 }
 
+/* A block of up to 32 voxels from x on of a row. */
+TRG_FN void vox_found_block(struct vox_found *f, trg_u32 bits, trg_u32 x, trg_u32 y, trg_u32 z)
+{
+    const struct vox_column c = {bits, z, z};
+
+    f->count += trg_popcount(bits);
+    vox_found_column(f, c, x, y);
+}
+
 struct vox_host_job { /* planes z_first .. z_end of a brick */
     const struct vox_brick *brick;
     const struct vox_label_par *par;
@@ -205,7 +215,7 @@ TRG_FN void vox_host_row(const struct vox_host *h, const struct vox_host_job *j,
         for (trg_u32 k = 0; k < 4u && 8u * k < left; k++)
             vox_store(labels, i / VOX_CHUNK + k, bits >> (8u * k) & 255u, j->par->as_bytes);
         if (bits)
-            vox_found_chunk(j->found, bits, xi, b->origin[1] + y, b->origin[2] + z);
+            vox_found_block(j->found, bits, xi, b->origin[1] + y, b->origin[2] + z);
     }
 }
 

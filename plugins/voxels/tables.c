@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,35 @@ static uint32_t extent(const struct steps *s, int32_t feature)
     return entries;
 }
 
+/* Enters one threshold of s in its part, if that has none yet. */
+static bool fill_part(int32_t *w, const struct step *p)
+{
+    const uint32_t first = vox_whole((uint32_t)p->at + 1), part = vox_part_of(first);
+
+    if (w[VOX_TABLE_S_AT + part] != INT32_MAX)
+        return false;
+    w[VOX_TABLE_S_AT + part] = (int32_t)first - 1;
+    for (uint32_t e = part; e < VOX_S_PARTS; e++) {
+        w[VOX_TABLE_S_SUM + e] += e > part ? (int32_t)p->by : 0;
+        w[VOX_TABLE_S_SUM + VOX_S_PARTS + e] += (int32_t)p->by;
+    }
+    return true;
+}
+
+static void fill_squares(const struct steps *s, struct vox_tables *t)
+{
+    int32_t *w = t->words, *crowded = w + VOX_TABLE_CROWDED;
+
+    for (uint32_t e = 0; e < VOX_S_PARTS; e++)
+        w[VOX_TABLE_S_AT + e] = INT32_MAX;
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (s->all[i].feature != VOX_S || fill_part(w, &s->all[i]))
+            continue;
+        crowded[t->s_steps] = (int32_t)vox_whole((uint32_t)s->all[i].at);
+        crowded[VOX_S_STEPS + t->s_steps++] = (int32_t)s->all[i].by;
+    }
+}
+
 static void fill_tables(const struct steps *s, struct vox_tables *t)
 {
     int32_t *w = t->words, *position = w + VOX_TABLE_REST;
@@ -108,11 +138,7 @@ static void fill_tables(const struct steps *s, struct vox_tables *t)
     fill(s, VOX_DX, -VOX_D_ZERO, VOX_D_ENTRIES, w + VOX_TABLE_DX);
     fill(s, VOX_DY, -VOX_D_ZERO, VOX_D_ENTRIES, w + VOX_TABLE_DY);
     fill(s, VOX_DZ, -VOX_D_ZERO, VOX_D_ENTRIES, w + VOX_TABLE_DZ);
-    for (uint32_t i = 0, k = 0; i < s->n; i++)
-        if (s->all[i].feature == VOX_S) {
-            w[VOX_TABLE_S + k] = s->all[i].at;
-            w[VOX_TABLE_S + VOX_S_STEPS + k++] = (int32_t)s->all[i].by;
-        }
+    fill_squares(s, t);
     for (uint32_t e = 0; e < t->extent[0]; e++)
         position[e] = t->bias;
     for (int32_t axis = 0; axis < 3; axis++) {
@@ -190,15 +216,15 @@ static uint32_t count(const struct steps *s, int32_t feature)
 
 static int make(const struct steps *s, struct vox_tables *t, char *why, size_t why_bytes)
 {
-    static const uint32_t bit[] = {VOX_USES_V, VOX_USES_DX, VOX_USES_DY, VOX_USES_DZ};
+    static const uint32_t bit[] = {VOX_USES_V, VOX_USES_DX, VOX_USES_DY, VOX_USES_DZ, VOX_USES_S};
+    const uint32_t of_s = count(s, VOX_S);
 
-    t->s_steps = count(s, VOX_S);
-    if (t->s_steps > VOX_S_STEPS) {
-        snprintf(why, why_bytes, "it has %" PRIu32 " thresholds of s; %u are allowed", t->s_steps,
+    if (of_s > VOX_S_STEPS) {
+        snprintf(why, why_bytes, "it has %" PRIu32 " thresholds of s; %u are allowed", of_s,
                  VOX_S_STEPS);
         return -EINVAL;
     }
-    for (int32_t f = VOX_V; f < VOX_S; f++)
+    for (int32_t f = VOX_V; f <= VOX_S; f++)
         t->uses |= count(s, f) ? bit[f - VOX_V] : 0;
     for (int32_t axis = 0; axis < 3; axis++)
         t->extent[axis] = extent(s, axis);

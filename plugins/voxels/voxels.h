@@ -20,17 +20,25 @@
 #define VOX_TABLE_DX  VOX_V_ENTRIES
 #define VOX_TABLE_DY  (VOX_TABLE_DX + VOX_D_ENTRIES)
 #define VOX_TABLE_DZ  (VOX_TABLE_DY + VOX_D_ENTRIES)
-#define VOX_TABLE_S   (VOX_TABLE_DZ + VOX_D_ENTRIES) /* thresholds of s, then their steps */
-#define VOX_S_MAX     195075u                        /* the largest s */
-#define VOX_S_STEPS   128u                           /* distinct thresholds of s, at most */
+#define VOX_S_MAX     195075u /* the largest s */
+#define VOX_S_STEPS   128u    /* distinct thresholds of s, at most */
+
+/* The range of s + 1 in parts, eight for each power of two.  A part has one threshold at most, the
+ * sum up to it, and the sum above it.  Thresholds that share a part with a smaller one are crowded:
+ * they and their steps stand apart. */
+#define VOX_S_PARTS       144u
+#define VOX_TABLE_S_AT    (VOX_TABLE_DZ + VOX_D_ENTRIES) /* of vox_whole(threshold) */
+#define VOX_TABLE_S_SUM   (VOX_TABLE_S_AT + VOX_S_PARTS) /* below, then above */
+#define VOX_TABLE_CROWDED (VOX_TABLE_S_SUM + 2u * VOX_S_PARTS)
 #define VOX_TABLE_REST \
-    (VOX_TABLE_S + 2u * VOX_S_STEPS) /* what the group does not keep in shared memory */
+    (VOX_TABLE_CROWDED + 2u * VOX_S_STEPS) /* what the group does not keep in shared memory */
 
 /* Which features a model uses: what it does not use is not looked up. */
 #define VOX_USES_V  1u
 #define VOX_USES_DX 2u
 #define VOX_USES_DY 4u
 #define VOX_USES_DZ 8u
+#define VOX_USES_S  16u
 
 /* For the CPU: the step functions of v, dx, dy, dz and s as thresholds and 16-bit steps. */
 #define VOX_STEPS_MAX 192u  /* above this, tables are quicker */
@@ -107,7 +115,7 @@ struct vox_label_par {
     trg_u32 depth;       /* planes that a group works on */
     trg_u32 as_bytes;    /* labels as bytes instead of bits */
     trg_u32 uses;        /* features of the model */
-    trg_u32 s_steps;     /* thresholds of s */
+    trg_u32 s_steps;     /* thresholds of s that are crowded */
     trg_u32 extent[3];   /* entries of the tables of x, y, z; the last one is for all beyond */
     trg_u32 steps;       /* for the CPU; 0: it uses the tables */
 };
@@ -120,5 +128,19 @@ struct vox_runs_par {
 TRG_FN TRG_GLOBAL trg_u32 *vox_sums_of(TRG_GLOBAL struct vox_brick *bricks, trg_u32 number)
 {
     return &bricks[number].sums.count;
+}
+
+/* s is handled as the bits of the float 2^23 + s + 1, of which the float s + 1 is one subtraction
+ * away. */
+#define VOX_WHOLE 0x4b000001u
+TRG_FN trg_u32 vox_whole(trg_u32 s)
+{
+    return VOX_WHOLE + s;
+}
+
+/* The part in which s lies. */
+TRG_FN trg_u32 vox_part_of(trg_u32 whole)
+{
+    return (trg_as_u32(trg_as_f32(whole) - 8388608.0f) >> 20) - 1016u;
 }
 #endif

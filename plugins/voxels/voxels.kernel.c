@@ -32,10 +32,10 @@ TRG_KERNEL3(vox_place, (const trg_u8, data), (struct vox_brick, bricks), (trg_u8
 TRG_FN void vox_begin_group(TRG_GLOBAL const trg_i32 *tables, trg_u32 s_steps,
                             TRG_LOCAL trg_i32 *table, TRG_LOCAL trg_u32 *group)
 {
-    for (trg_u32 i = TRG_LID; i < VOX_TABLE_S + s_steps; i += TRG_LSIZE)
+    for (trg_u32 i = TRG_LID; i < VOX_TABLE_CROWDED + s_steps; i += TRG_LSIZE)
         table[i] = tables[i];
     for (trg_u32 i = TRG_LID; i < s_steps; i += TRG_LSIZE)
-        table[VOX_TABLE_S + VOX_S_STEPS + i] = tables[VOX_TABLE_S + VOX_S_STEPS + i];
+        table[VOX_TABLE_CROWDED + VOX_S_STEPS + i] = tables[VOX_TABLE_CROWDED + VOX_S_STEPS + i];
     for (trg_u32 i = TRG_LID; i < VOX_SUMS_WORDS; i += TRG_LSIZE)
         group[i] = 0u;
 }
@@ -99,6 +99,7 @@ TRG_KERNEL4(vox_label, (const trg_u8, placed), (struct vox_brick, bricks), (cons
         const trg_u32 y = column / chunks, x = column % chunks * VOX_CHUNK;
         const trg_u32 valid = b.n[0] - x < VOX_CHUNK ? (1u << (b.n[0] - x)) - 1u : 255u;
         TRG_GLOBAL const trg_u8 *at = brick + (y + 1u) * pitch + VOX_MARGIN + x;
+        struct vox_column in_column = {0u, 0xffffffffu, 0u};
         struct vox_eight_rows r;
         trg_i32 position[VOX_CHUNK];
 
@@ -121,11 +122,11 @@ TRG_KERNEL4(vox_label, (const trg_u8, placed), (struct vox_brick, bricks), (cons
             bits = valid & vox_vote(table, r, par, position,
                                     vox_position(of_z, par.extent[2], b.origin[2] + z));
             vox_store(labels + b.labels, z * columns + column, bits, par.as_bytes);
-            if (bits)
-                vox_found_chunk(&found, bits, b.origin[0] + x, b.origin[1] + y, b.origin[2] + z);
+            vox_found_bits(&found, &in_column, bits, b.origin[2] + z);
             r.behind = r.here;
             r.here = r.front;
         }
+        vox_found_column(&found, in_column, b.origin[0] + x, b.origin[1] + y);
     }
     if (found.count)
         vox_add_found(group, found);

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "label.h"
+#include "seed.h"
 #include "tables.h"
 
 #define HEAD "trigd-voxel-model 1\n"
@@ -85,14 +87,15 @@ static void test_collapse(void **state)
     assert_int_equal(m.n_stumps, 8);
     assert_int_equal(vox_tables_make(&m, &t, why, sizeof why), 0);
     assert_int_equal(t.thresholds, 4);
-    assert_int_equal(t.s_steps, 1);
-    assert_int_equal(t.uses, VOX_USES_V | VOX_USES_DX);
+    assert_int_equal(t.s_steps, 0);
+    assert_int_equal(t.uses, VOX_USES_V | VOX_USES_DX | VOX_USES_S);
     assert_int_equal(t.bias, 5 - 1 - 2 + 4 + 0 + 1 + 20 + 30 + 6);
     assert_int_equal(t.words[VOX_TABLE_V + 10], 0);
     assert_int_equal(t.words[VOX_TABLE_V + 11], 6);
     assert_int_equal(t.words[VOX_TABLE_DX - 3 + VOX_D_ZERO], 0);
     assert_int_equal(t.words[VOX_TABLE_DX - 2 + VOX_D_ZERO], -8);
-    assert_int_equal(t.words[VOX_TABLE_S], 100);
+    assert_int_equal(vox_of_square(t.words, vox_whole(100)), 0);
+    assert_int_equal(vox_of_square(t.words, vox_whole(101)), 7);
     assert_int_equal(t.extent[0], 1);
     assert_int_equal(t.extent[1], 4);
     assert_int_equal(t.words[VOX_TABLE_REST], t.bias);    /* x */
@@ -100,6 +103,37 @@ static void test_collapse(void **state)
     assert_int_equal(t.words[VOX_TABLE_REST + 1 + 3], 2); /* y = 3 and beyond */
     vox_tables_fini(&t);
     vox_model_fini(&m);
+}
+
+/* Every s, with thresholds near each other and far: one at most is in a part of the table, others
+ * are crowded. */
+static void test_squares(void **state)
+{
+    uint64_t seed = fresh_seed();
+    struct vox_stump stumps[100];
+    const struct vox_model m = {.n_stumps = 100, .stumps = stumps};
+    struct vox_tables t;
+    char why[256] = "";
+
+    (void)state;
+    for (uint32_t i = 0; i < m.n_stumps; i++) {
+        const double most = i % 2 ? VOX_S_MAX : 3000;
+
+        stumps[i] = (struct vox_stump){VOX_S, (int32_t)seed_uniform(&seed, 0, most), 0,
+                                       (int32_t)seed_uniform(&seed, -1000, 1000)};
+    }
+    assert_int_equal(vox_tables_make(&m, &t, why, sizeof why), 0);
+    assert_in_range(t.s_steps, 20, 99);
+    for (uint32_t s = 0; s <= VOX_S_MAX; s++) {
+        const uint32_t whole = vox_whole(s);
+        int32_t sum = vox_of_square(t.words, whole), expected = 0;
+
+        vox_add_crowded(t.words, t.s_steps, &whole, 1, &sum);
+        for (uint32_t i = 0; i < m.n_stumps; i++)
+            expected += (int32_t)s > stumps[i].at_most ? stumps[i].right : 0;
+        assert_int_equal(sum, expected);
+    }
+    vox_tables_fini(&t);
 }
 
 static void test_too_many(void **state)
@@ -144,7 +178,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refused), cmocka_unit_test(test_collapse),
-        cmocka_unit_test(test_too_many), cmocka_unit_test(test_committed)};
+        cmocka_unit_test(test_squares), cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_committed)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
