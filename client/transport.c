@@ -9,12 +9,11 @@
 
 #include "clock.h"
 #include "encode.h"
+#include "unpacking.h"
 
-#define LINGER_MS        500
-#define NO_ROOM_NS       (20 * NS_PER_US) /* before what found no room is tried again */
-#define AROUND_PACKED    64u              /* bytes at most: token, L1 id, tags and lengths */
-#define LARGEST_UNPACKED 64u /* times the bytes of the message: a decision without results */
-#define SCRATCH_LEAST    4096u
+#define LINGER_MS     500
+#define NO_ROOM_NS    (20 * NS_PER_US) /* before what found no room is tried again */
+#define AROUND_PACKED 64u              /* bytes at most: token, L1 id, tags and lengths */
 
 int transport_use_keys(const struct trg_client *c, void *socket, const char *server_key)
 {
@@ -251,25 +250,12 @@ void transport_end(struct trg_client *c, struct flight *f)
 
 /* ---------------------------------------------------------------- and back */
 
-static void *take_memory(void *memory, size_t bytes)
-{
-    return scratch_take(memory, bytes);
-}
-
-static void keep_memory(void *memory, void *bytes)
-{
-    (void)memory, (void)bytes;
-}
-
 static int unpack(struct trg_client *c, const void *bytes, size_t n,
                   Trigd__V1__FromDaemon **ret_message)
 {
-    ProtobufCAllocator allocator = {take_memory, keep_memory, &c->memory};
+    const int r = unpacking_unpack(&c->memory, bytes, n, ret_message);
 
-    if (scratch_reset(&c->memory, LARGEST_UNPACKED * n + SCRATCH_LEAST) < 0)
-        return -ENOMEM;
-    *ret_message = trigd__v1__from_daemon__unpack(&allocator, n, bytes);
-    return *ret_message ? 1 : -EBADMSG;
+    return r < 0 ? r : 1;
 }
 
 static int receive_shared(struct trg_client *c, Trigd__V1__FromDaemon **ret_message)
