@@ -63,16 +63,19 @@ const struct trg_param vx_params[] = {
      "times that vertices are fitted and the wrong ones dropped"},
     {"pv_own_tracks", TRG_PARAM_U32, AT(pv_own_tracks), "3", 0, 1000, "", NULL,
      "least tracks of a primary vertex that do not fit a larger one next to it"},
-    {"pv_own_sigmas", TRG_PARAM_F32, AT(pv_own_sigmas), "5", 0, 100, "sigma", NULL,
+    {"pv_own_sigmas", TRG_PARAM_F32, AT(pv_own_sigmas), "4.7", 0, 100, "sigma", NULL,
      "a track fits a vertex that it misses by less"},
-    {"pv_sharp_mm", TRG_PARAM_F32, AT(pv_sharp_mm), "0.3", 0, 100, "mm", NULL,
+    {"pv_sharp_mm", TRG_PARAM_F32, AT(pv_sharp_mm), "0.34", 0, 100, "mm", NULL,
      "sharp: the error of z is below this over (tracks - 1); of two tracks only sharp vertices are "
      "kept, and two own tracks at 3 sigmas are enough for them; 0: neither"},
+    {"pv_decay", TRG_PARAM_F32, AT(pv_decay), "16", 0, 1000, "", NULL,
+     "of a vertex s sigmas off the beam line, D from a larger one, least tracks are this s^2 / D: "
+     "else it is a decay; 0: none is"},
     {"max_pv", TRG_PARAM_U32, AT(max_pv), "512", 1, VX_PV_MAX, "", NULL,
      "seeds of an RoI, 16 + tracks / 8 at most; the highest are kept (pairs: those of least z)"},
     {"pv_max_radius_mm", TRG_PARAM_F32, AT(pv_max_radius_mm), "0.15", 0.001, 100, "mm", NULL,
      "primary vertices lie closer to the beam line, beside three of their own errors"},
-    {"pv_merge_sigmas", TRG_PARAM_F32, AT(pv_merge_sigmas), "3", 0, 100, "sigma", NULL,
+    {"pv_merge_sigmas", TRG_PARAM_F32, AT(pv_merge_sigmas), "4", 0, 100, "sigma", NULL,
      "of two primary vertices closer in z the one with more tracks is kept"},
 
     {"secondaries", TRG_PARAM_BOOL, AT(secondaries), "true", 0, 0, "", NULL,
@@ -128,7 +131,9 @@ const struct trg_param vx_params[] = {
 };
 
 static const char *const reference[] = {
-    "seeding", "pairs", "pv_min_tracks", "5", "pv_own_sigmas", "4.2", "pv_sharp_mm", "0", NULL};
+    "seeding",     "pairs", "pv_min_tracks",   "5", "pv_own_sigmas", "4.2",
+    "pv_sharp_mm", "0",     "pv_merge_sigmas", "3", "pv_decay",      "0",
+    NULL};
 /* collisions of two tracks, tracks of a barrel: docs/vertexing.md, ACTS */
 static const char *const barrel[] = {"seeding",
                                      "pairs",
@@ -142,26 +147,17 @@ static const char *const barrel[] = {"seeding",
                                      "0.5",
                                      "pv_sharp_mm",
                                      "0",
+                                     "pv_merge_sigmas",
+                                     "3",
+                                     "pv_decay",
+                                     "0",
                                      "sigma_z_max_mm",
                                      "3",
                                      NULL};
-static const char *const crowded[] = {"bin_width_mm",
-                                      "0.065",
-                                      "smooth_bins",
-                                      "1",
-                                      "min_height",
-                                      "6",
-                                      "pv_own_tracks",
-                                      "2",
-                                      "pv_own_sigmas",
-                                      "3",
-                                      "pv_max_radius_mm",
-                                      "0.5",
-                                      "pv_sharp_mm",
-                                      "0",
-                                      "sigma_z_max_mm",
-                                      "3",
-                                      NULL};
+static const char *const crowded[] = {
+    "bin_width_mm",  "0.065", "smooth_bins",      "1",   "min_height",  "6", "pv_own_tracks",   "2",
+    "pv_own_sigmas", "3",     "pv_max_radius_mm", "0.5", "pv_sharp_mm", "0", "pv_merge_sigmas", "3",
+    "pv_decay",      "0",     "sigma_z_max_mm",   "3",   NULL};
 static const char *const thesis[] = {"bin_width_mm",
                                      "0.2",
                                      "weighted",
@@ -175,6 +171,10 @@ static const char *const thesis[] = {"bin_width_mm",
                                      "pv_own_sigmas",
                                      "4.2",
                                      "pv_sharp_mm",
+                                     "0",
+                                     "pv_merge_sigmas",
+                                     "3",
+                                     "pv_decay",
                                      "0",
                                      "doca_sigmas",
                                      "0",
@@ -256,6 +256,7 @@ static void fill_primaries(const struct vx_config *c, struct vx_par *p)
     p->pv_own_tracks = c->pv_own_tracks;
     p->pv_own_sigmas = c->pv_own_sigmas;
     p->pv_sharp = c->pv_sharp_mm;
+    p->pv_decay = c->pv_decay;
 }
 
 static void fill_secondaries(const struct vx_config *c, struct vx_par *p)

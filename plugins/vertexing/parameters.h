@@ -18,7 +18,7 @@ struct vx_config {
     /* fit */
     float window_mm, tukey_start, tukey_end, tolerance_mm;
     uint32_t max_rounds, passes, pv_min_tracks, pv_own_tracks, max_pv;
-    float pv_max_radius_mm, pv_merge_sigmas, pv_own_sigmas, pv_sharp_mm;
+    float pv_max_radius_mm, pv_merge_sigmas, pv_own_sigmas, pv_sharp_mm, pv_decay;
     /* tracks of the graph */
     uint32_t secondaries;
     float ip_min_sigmas, ip_max_sigmas, ip_max_mm;

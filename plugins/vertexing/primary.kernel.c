@@ -243,6 +243,38 @@ TRG_FN trg_u32 vx_own_least(struct vx_vertex v, struct vx_par par)
     return par.fresh == VX_AGAIN || vx_is_sharp(v, par) ? few : par.pv_own_tracks;
 }
 
+/* Square of the distance in z to the next fit, of the list of n, with more tracks than k; of equals
+ * the first one has more.  3e38: there is none. */
+TRG_FN float vx_to_larger(const struct vx_fits f, trg_u32 n, trg_u32 k)
+{
+    float least = 3e38f;
+    trg_u32 j = k;
+
+    while (j > 0u && f.tracks[j - 1u] < f.tracks[k])
+        j--;
+    if (j > 0u)
+        least = (f.z[j - 1u] - f.z[k]) * (f.z[j - 1u] - f.z[k]);
+    for (j = k + 1u; j < n && f.tracks[j] <= f.tracks[k]; j++)
+        ;
+    if (j < n && (f.z[j] - f.z[k]) * (f.z[j] - f.z[k]) < least)
+        least = (f.z[j] - f.z[k]) * (f.z[j] - f.z[k]);
+    return least;
+}
+
+/* Whether v, at a squared distance of far2 in z from a larger vertex, is rather a decay of a
+ * particle from there: s errors off the beam line, and D errors from it, it has fewer than
+ * pv_decay s^2 / D tracks.  Without division. */
+TRG_FN trg_u32 vx_is_decay(struct vx_vertex v, float far2, struct vx_grid g, struct vx_par par)
+{
+    const float dx2 = (v.x - g.beam_x) * (v.x - g.beam_x);
+    const float dy2 = (v.y - g.beam_y) * (v.y - g.beam_y);
+    const float a = v.cov[0] + par.beam_var, b = v.cov[1] + par.beam_var;
+    const float off = par.pv_decay * (dx2 * b + dy2 * a), tracks = (float)v.n_tracks * (a * b);
+
+    return v.n_tracks > 2u && far2 < 3e38f && tracks * tracks * far2 < off * off * v.cov[2] ? 1u
+                                                                                            : 0u;
+}
+
 /* One group an RoI: drops fits that failed, lie away from the beam line, have too few tracks, or
  * are the lesser of two that are one; the others go back to the list of seeds, in order of z. */
 TRG_KERNEL5(vx_prune, (const trg_u8, data), (const struct vx_grid, grids),
@@ -274,6 +306,16 @@ TRG_KERNEL5(vx_prune, (const trg_u8, data), (const struct vx_grid, grids),
         const trg_u32 least = vx_own_least(in[k], par);
 
         order[k] = (below && in[k].own[0] < least) || (above && in[k].own[1] < least);
+    }
+    TRG_BARRIER();
+    for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE)
+        tracks[k] = order[k] ? 0u : tracks[k];
+    TRG_BARRIER();
+    for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE) {
+        const struct vx_fits f = {z, var, tracks};
+
+        order[k] = par.fresh != VX_AGAIN && tracks[k] &&
+                   vx_is_decay(in[k], vx_to_larger(f, n, k), grids[TRG_GID], par);
     }
     TRG_BARRIER();
     for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE)

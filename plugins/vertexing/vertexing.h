@@ -162,6 +162,7 @@ struct vx_par { /* of all launches */
     trg_u32 pv_own_tracks;
     float pv_own_sigmas;
     float pv_sharp;       /* mm */
+    float pv_decay;       /* sigmas; 0: no vertex is taken for a decay */
     float ip_min, ip_max; /* sigmas: tracks in the graph */
     float displaced_ip;   /* mm */
     float displaced_significance;

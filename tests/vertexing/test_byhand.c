@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -278,15 +279,90 @@ static void two_tracks(void **state)
         spray(&e, (const double[]){0, 0, -30}, 20, 0.15, 0);
         spray(&e, (const double[]){list[k].off, -list[k].off, list[k].z}, list[k].n, list[k].slope,
               0);
-        a = solve(&e, SETTINGS("pv_sharp_mm", "0.1", "beam_sigma_mm", "0.02"));
+        a = solve(&e,
+                  SETTINGS("pv_sharp_mm", "0.1", "beam_sigma_mm", "0.02", "pv_merge_sigmas", "3"));
         assert_int_equal((int)a->result.value[0], 1 + list[k].kept);
         vx_answers_free(a, 1);
         /* not asked: nothing but the number counts */
-        a = solve(&e, SETTINGS("pv_sharp_mm", "0", "pv_own_tracks", "0", "beam_sigma_mm", "0.02"));
+        a = solve(&e, SETTINGS("pv_sharp_mm", "0", "pv_own_tracks", "0", "beam_sigma_mm", "0.02",
+                               "pv_merge_sigmas", "3"));
         assert_float_equal(a->result.value[0], 2, 0);
         vx_answers_free(a, 1);
         event_fini(&e);
     }
+}
+
+/* The number of primary vertices with this pv_decay, and the first one's `tracks D / s^2`: D and s
+ * are its errors to the second one and off a beam line at 0. */
+static int with_decay(const struct event *e, double pv_decay, double *ret_limit)
+{
+    char text[32];
+    struct vx_answer *a;
+    int n;
+
+    snprintf(text, sizeof text, "%.6f", pv_decay);
+    a = solve(e, SETTINGS("beam_line", "fixed", "beam_sigma_mm", "0.02", "pv_decay", text));
+    n = (int)a->result.value[0];
+    if (ret_limit) {
+        const double x = (double)vx_floats(a, 0)[0], y = (double)vx_floats(a, 1)[0];
+        const double far = fabs((double)(vx_floats(a, 2)[1] - vx_floats(a, 2)[0]));
+        const double s2 = x * x / ((double)vx_floats(a, 4)[0] + 0.0004) +
+                          y * y / ((double)vx_floats(a, 5)[0] + 0.0004);
+
+        assert_int_equal(n, 2);
+        *ret_limit = vx_tracks(a, 0) * far / sqrt((double)vx_floats(a, 6)[0]) / s2;
+    }
+    vx_answers_free(a, 1);
+    return n;
+}
+
+/* What lies off the beam line, near a larger vertex, is a decay from there: up to a number of
+ * tracks that falls with its distance, and rises with how far off the line it is.  On either side
+ * of the larger one; neither one without a larger nor one of two tracks. */
+static void not_a_decay(void **state)
+{
+    static const struct {
+        double off, z;
+        uint32_t n;
+        int limited;
+    } list[] = {{0.06, -34, 5, 1}, {0.06, -32, 9, 1}, {0.1, -37, 5, 1}, {0.03, -34, 2, 0}};
+
+    (void)state;
+    for (uint32_t k = 0; k < sizeof list / sizeof *list; k++) {
+        const double place[3] = {list[k].off, -0.5 * list[k].off, list[k].z};
+        const double mirrored[3] = {place[0], place[1], -60 - place[2]};
+        double limit;
+        struct event e;
+
+        assert_int_equal(event_init(&e, 96), 0);
+        spray(&e, place, list[k].n, 0.15, 0);
+        assert_int_equal(with_decay(&e, 1000, NULL), 1); /* alone */
+        spray(&e, (const double[]){0, 0, -30}, 20, 0.15, 0);
+        assert_int_equal(with_decay(&e, 0, &limit), 2);
+        assert_int_equal(with_decay(&e, 0.98 * limit, NULL), 2);
+        assert_int_equal(with_decay(&e, 1.02 * limit, NULL), 2 - list[k].limited);
+        spray(&e, mirrored, list[k].n, 0.15, 0);
+        assert_int_equal(with_decay(&e, 0.98 * limit, NULL), 3);
+        assert_int_equal(with_decay(&e, 1.02 * limit, NULL), 3 - 2 * list[k].limited);
+        event_fini(&e);
+    }
+}
+
+/* A smaller vertex on the beam line in between is not what it comes from. */
+static void decay_past_a_smaller(void **state)
+{
+    double limit;
+    struct event e;
+
+    (void)state;
+    assert_int_equal(event_init(&e, 96), 0);
+    spray(&e, (const double[]){0.06, -0.03, -36}, 5, 0.15, 0);
+    spray(&e, (const double[]){0, 0, -30}, 20, 0.15, 0);
+    assert_int_equal(with_decay(&e, 0, &limit), 2);
+    spray(&e, (const double[]){0, 0, -33}, 4, 0.15, 0);
+    assert_int_equal(with_decay(&e, 0.98 * limit, NULL), 3);
+    assert_int_equal(with_decay(&e, 1.02 * limit, NULL), 2);
+    event_fini(&e);
 }
 
 /* Steep tracks, as from a barrel: the vertex is found where it is. */
@@ -364,6 +440,7 @@ int main(void)
         cmocka_unit_test(two_primaries),    cmocka_unit_test(a_decay),
         cmocka_unit_test(features),         cmocka_unit_test(against_double),
         cmocka_unit_test(odd_events),       cmocka_unit_test(two_tracks),
+        cmocka_unit_test(not_a_decay),      cmocka_unit_test(decay_past_a_smaller),
         cmocka_unit_test(barrel),           cmocka_unit_test(truncated),
         cmocka_unit_test(wrong_parameters),
     };
