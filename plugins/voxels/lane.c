@@ -110,16 +110,18 @@ static int open_slot(struct vox_lane *l, struct slot *s)
     const struct vox_piece most = {.n = {l->s.max_n[0], l->s.max_n[1], l->s.max_n[2]}, .halo = 63u};
     const size_t bricks = l->s.max_bricks;
     const size_t in_bytes = l->s.tables ? bricks * vox_piece_bytes(&most, l->s.value_bytes) : 0;
+    const bool by_parts = l->s.is_filled_by_parts && !l->info.is_host;
     const struct {
         size_t bytes;
         struct twin *twin;
     } twins[] = {
-        {in_bytes ? in_bytes + VOX_SLACK : 0, &s->in},
+        {in_bytes && !by_parts ? in_bytes + VOX_SLACK : 0, &s->in},
         {l->s.tables ? 0 : 4 * VOX_TABLES_MAX, &s->tables},
         {bricks * sizeof(struct vox_brick), &s->bricks},
         {bricks * label_bytes(l->s.labels, l->s.max_n), &s->labels},
     };
     const struct buffer_wish own[] = {
+        {TRG_MEM_DEVICE, in_bytes && by_parts ? in_bytes + VOX_SLACK : 0, &s->in.dev},
         {TRG_MEM_DEVICE, l->s.components ? 4 * bricks * run_words(l->s.max_n) : 0, &s->runs},
         {TRG_MEM_DEVICE, bricks * placed_bytes(l->s.max_n) + VOX_SLACK, &s->placed},
     };
@@ -248,7 +250,12 @@ void vox_lane_close(struct vox_lane *l)
 unsigned char *vox_lane_input(struct vox_lane *l, uint32_t slot, size_t *ret_bytes)
 {
     *ret_bytes = l->slot[slot].in_bytes;
-    return trg_buffer_host(l->slot[slot].in.host);
+    return l->slot[slot].in.host ? trg_buffer_host(l->slot[slot].in.host) : NULL;
+}
+
+struct trg_buffer *vox_lane_buffer(struct vox_lane *l, uint32_t slot)
+{
+    return l->slot[slot].in.dev;
 }
 
 /* ---------------------------------------------------------------- a batch */
@@ -383,7 +390,8 @@ int vox_lane_submit(struct vox_lane *l, uint32_t slot, const struct vox_piece *p
     if (r < 0)
         return r;
     choose_grid(l, s, most);
-    copy_in(l, &to, &s->in, in);
+    if (s->in.host)
+        copy_in(l, &to, &s->in, in);
     copy_in(l, &to, &s->bricks, n * sizeof(struct vox_brick));
     label_input(l, s, &to);
     copy_out(l, &to, &s->bricks, n * sizeof(struct vox_brick));

@@ -25,6 +25,7 @@ struct vox_setup { /* what it points to is copied, but for the device */
     uint32_t is_signed;     /* 2 bytes: int16 instead of uint16 */
     int32_t low;            /* 2 bytes: [low, low + width) becomes 0 .. 255 */
     uint32_t width;
+    bool is_filled_by_parts; /* the caller writes the input to the device: see vox_lane_buffer */
 };
 
 struct vox_piece {                  /* a brick on its way in */
@@ -50,8 +51,12 @@ void vox_lane_close(struct vox_lane *l); /* NULL is fine; nothing is in flight *
 
 /* Bytes of a piece in the input, with its halo: x fastest, then y, then z, nothing between. */
 size_t vox_piece_bytes(const struct vox_piece *p, uint32_t value_bytes);
-/* Where the input of a slot is written, pieces one behind the other; pinned.  `ret_bytes`: room. */
+/* Where the input of a slot is written, pieces one behind the other; pinned.  `ret_bytes`: room.
+ * NULL where the caller writes parts of it to the device itself, before the submit and in the same
+ * queue; on the host there is always a place. */
 unsigned char *vox_lane_input(struct vox_lane *l, uint32_t slot, size_t *ret_bytes);
+/* The same on the device. */
+struct trg_buffer *vox_lane_buffer(struct vox_lane *l, uint32_t slot);
 /* Enqueues copies and kernels for n pieces whose voxels are in the slot's input.  -E2BIG: a piece,
  * or their number, is beyond what the lane was opened for. */
 int vox_lane_submit(struct vox_lane *l, uint32_t slot, const struct vox_piece *pieces, uint32_t n,

@@ -3,10 +3,22 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SLOTS 2u
+
+/* A slab goes to the device in parts, through a few that are used again and again: they stay in the
+ * core's cache, from where the device reads them, and memory is read once and never written. */
+#define PARTS      4u
+#define PART_BYTES ((size_t)512 << 10)
+
+struct part {
+    struct trg_buffer *host; /* pinned */
+    struct trg_event *sent;  /* it may be written again */
+    bool is_used;
+};
 
 struct reader {
     struct vox_slabs_lanes *shared;
@@ -14,6 +26,8 @@ struct reader {
     struct vox_lane *lane;
     struct trg_queue *queue[SLOTS];
     uint32_t slab[SLOTS];
+    struct part part[PARTS]; /* none on the host */
+    uint32_t next_part;
     struct vox_slabs_sums sums;
     int r;
 };
@@ -36,17 +50,48 @@ static struct vox_piece piece_of(const struct vox_slabs *job, uint32_t slab)
     return p;
 }
 
+static int send_part(struct reader *t, struct trg_queue *q, struct trg_buffer *to, size_t at,
+                     size_t from, size_t bytes)
+{
+    struct part *p = &t->part[t->next_part++ % PARTS];
+    int r = p->is_used ? trg_event_wait(p->sent) : 0;
+
+    if (r < 0)
+        return r;
+    vox_volume_bytes(t->shared->job->volume, from, bytes, trg_buffer_host(p->host));
+    r = trg_write(q, to, at, p->host, 0, bytes);
+    p->is_used = r == 0;
+    return r ? r : trg_event_record(q, p->sent);
+}
+
+/* Bytes of the volume to the input of a slot. */
+static int fill_slot(struct reader *t, uint32_t slot, size_t from, size_t bytes)
+{
+    size_t room;
+    unsigned char *in = vox_lane_input(t->lane, slot, &room);
+    int r = 0;
+
+    if (in) {
+        vox_volume_bytes(t->shared->job->volume, from, bytes, in);
+        return 0;
+    }
+    for (size_t at = 0, n; r == 0 && at < bytes; at += n) {
+        n = bytes - at < PART_BYTES ? bytes - at : PART_BYTES;
+        r = send_part(t, t->queue[slot], vox_lane_buffer(t->lane, slot), at, from + at, n);
+    }
+    return r;
+}
+
 static int begin_slab(struct reader *t, uint32_t slot, uint32_t slab)
 {
     const struct vox_slabs *job = t->shared->job;
     const struct vox_piece p = piece_of(job, slab);
     const uint32_t low = p.halo & VOX_HALO_Z_LOW ? 1 : 0, high = p.halo & VOX_HALO_Z_HIGH ? 1 : 0;
-    size_t room;
-    unsigned char *in = vox_lane_input(t->lane, slot, &room);
-    int r;
+    const size_t plane = vox_plane_bytes(job->volume);
+    int r = fill_slot(t, slot, plane * (p.origin[2] - low), plane * (p.n[2] + low + high));
 
-    vox_volume_planes(job->volume, p.origin[2] - low, p.n[2] + low + high, in);
-    r = vox_lane_submit(t->lane, slot, &p, 1, t->queue[slot]);
+    if (r == 0)
+        r = vox_lane_submit(t->lane, slot, &p, 1, t->queue[slot]);
     t->slab[slot] = slab;
     return r ? r : trg_flush(t->queue[slot]);
 }
@@ -106,6 +151,18 @@ static void *reader_main(void *arg)
     return NULL;
 }
 
+static int open_parts(struct trg_device *device, struct reader *t)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < PARTS; i++) {
+        r = trg_buffer_new(device, TRG_MEM_PINNED, PART_BYTES, &t->part[i].host);
+        if (r == 0)
+            r = trg_event_new(device, &t->part[i].sent);
+    }
+    return r;
+}
+
 static int open_reader(struct vox_slabs_lanes *l, struct reader *t)
 {
     const struct vox_slabs *job = l->job;
@@ -120,13 +177,16 @@ static int open_reader(struct vox_slabs_lanes *l, struct reader *t)
         .value_bytes = v->value_bytes,
         .is_signed = v->is_signed,
         .low = job->low,
-        .width = job->width};
+        .width = job->width,
+        .is_filled_by_parts = true};
+    struct trg_device_info info;
     int r = vox_lane_open(&setup, &t->lane);
 
     t->shared = l;
     for (uint32_t i = 0; r == 0 && i < SLOTS; i++)
         r = trg_queue_new(job->device, &t->queue[i]);
-    return r;
+    trg_device_info(job->device, &info);
+    return r < 0 || info.is_host ? r : open_parts(job->device, t);
 }
 
 int vox_slabs_open(const struct vox_slabs *job, struct vox_slabs_lanes **ret_lanes)
@@ -156,6 +216,10 @@ void vox_slabs_close(struct vox_slabs_lanes *l)
     for (uint32_t i = 0; l && i < l->n_readers; i++) {
         for (uint32_t k = 0; k < SLOTS; k++)
             trg_queue_free(l->readers[i].queue[k]);
+        for (uint32_t k = 0; k < PARTS; k++) {
+            trg_event_free(l->readers[i].part[k].sent);
+            trg_buffer_free(l->readers[i].part[k].host);
+        }
         vox_lane_close(l->readers[i].lane);
     }
     free(l);

@@ -283,7 +283,7 @@ size_t vox_plane_bytes(const struct vox_volume *v)
     return (size_t)v->n[0] * v->n[1] * v->value_bytes;
 }
 
-static void copy(const struct vox_volume *v, size_t at, size_t bytes, unsigned char *out)
+void vox_volume_bytes(const struct vox_volume *v, size_t at, size_t bytes, unsigned char *out)
 {
     memcpy(out, v->values + at, bytes);
     for (size_t i = 0; v->is_swapped && v->value_bytes == 2 && i < bytes; i += 2) {
@@ -299,11 +299,11 @@ void vox_volume_row(const struct vox_volume *v, uint32_t x, uint32_t y, uint32_t
 {
     const size_t row = (size_t)v->n[0] * v->value_bytes;
 
-    copy(v, vox_plane_bytes(v) * z + row * y + (size_t)x * v->value_bytes,
-         (size_t)count * v->value_bytes, out);
+    vox_volume_bytes(v, vox_plane_bytes(v) * z + row * y + (size_t)x * v->value_bytes,
+                     (size_t)count * v->value_bytes, out);
 }
 
 void vox_volume_planes(const struct vox_volume *v, uint32_t z, uint32_t planes, unsigned char *out)
 {
-    copy(v, vox_plane_bytes(v) * z, vox_plane_bytes(v) * planes, out);
+    vox_volume_bytes(v, vox_plane_bytes(v) * z, vox_plane_bytes(v) * planes, out);
 }

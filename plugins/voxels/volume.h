@@ -33,4 +33,6 @@ void vox_volume_row(const struct vox_volume *v, uint32_t x, uint32_t y, uint32_t
                     unsigned char *out);
 /* Copies planes z .. z + planes - 1, 16-bit values low byte first. */
 void vox_volume_planes(const struct vox_volume *v, uint32_t z, uint32_t planes, unsigned char *out);
+/* Copies bytes of the values from `at` on, as above: whole values. */
+void vox_volume_bytes(const struct vox_volume *v, size_t at, size_t bytes, unsigned char *out);
 #endif
