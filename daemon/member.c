@@ -63,7 +63,8 @@ static void tell(struct member *m, struct place *p, const Trigd__Farm__V1__FromN
     if (n > sizeof m->packed)
         return;
     trigd__farm__v1__from_node__pack(message, m->packed);
-    zmq_send(p->socket, m->packed, n, ZMQ_DONTWAIT); /* one that is not there asks later */
+    if (zmq_send(p->socket, m->packed, n, ZMQ_DONTWAIT) < 0) /* one that is not there asks later */
+        member_dial_again(m, p);
 }
 
 static void enlist(struct member *m, struct place *p)

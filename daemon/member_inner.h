@@ -31,6 +31,7 @@ struct place { /* with one supervisor */
     struct runs_message *account; /* on its way */
     char refusal[256];            /* the last one, logged once */
     void *socket;
+    uint32_t keys; /* of the member's, when it was connected */
 };
 
 struct member {
@@ -47,7 +48,10 @@ struct member {
     struct place place[SUPERVISORS_MAX];
     uint32_t n;
     struct keyfile own,
-        supervisors; /* with supervisor.key_file: the own keys, and their public one */
+        supervisors;   /* with supervisor.key_file: the own keys, and their public one */
+    uint32_t keys;     /* times that other ones were read */
+    uint64_t keys_ns;  /* when the files were looked at */
+    bool is_key_wrong; /* they could not be read, and the log says so */
     void *context;
     int stop_fd;
     pthread_t thread;
@@ -62,4 +66,7 @@ int member_find_name(struct member *m);
 int member_find_endpoint(struct member *m);
 /* Connects to all supervisors.  -errno; logs failures. */
 int member_open_places(struct member *m);
+/* A message could not be sent: connects again if there are other keys by now.  Looks at their files
+ * once a second.  Logs failures. */
+void member_dial_again(struct member *m, struct place *p);
 #endif

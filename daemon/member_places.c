@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <zmq.h>
 
+#include "clock.h"
 #include "log.h"
 #include "member_inner.h"
 #include "transport/auth.h"
@@ -13,30 +14,74 @@
 #define LINGER_MS        200
 #define BEATS_UNSENT_MAX 16 /* that wait for a supervisor that is not there */
 
-static int read_keys(struct member *m)
+static int read_keys(const struct config *c, struct keyfile *own, struct keyfile *supervisors,
+                     char *why, size_t bytes)
 {
-    const struct config *c = m->config;
+    int r = keyfile_read(c->security.key_file, own, why, bytes);
+
+    if (r == 0)
+        r = keyfile_read(c->supervisor.key_file, supervisors, why, bytes);
+    if (r == 0 && (!own->public_key[0] || !supervisors->public_key[0])) {
+        r = -EBADMSG;
+        snprintf(why, bytes, "%s has no public key",
+                 own->public_key[0] ? c->supervisor.key_file : c->security.key_file);
+    }
+    return r;
+}
+
+/* Takes the keys of the files; those of before stay if they are wrong. */
+static int look_at_keys(struct member *m)
+{
+    struct keyfile own = {.public_key = ""}, supervisors = {.public_key = ""};
     char why[512];
     int r;
 
-    if (!c->supervisor.key_file[0])
+    if (!m->config->supervisor.key_file[0])
         return 0;
-    r = keyfile_read(c->security.key_file, &m->own, why, sizeof why);
-    if (r == 0)
-        r = keyfile_read(c->supervisor.key_file, &m->supervisors, why, sizeof why);
-    if (r == 0 && (!m->own.public_key[0] || !m->supervisors.public_key[0])) {
-        r = -EBADMSG;
-        snprintf(why, sizeof why, "%s has no public key",
-                 m->own.public_key[0] ? c->supervisor.key_file : c->security.key_file);
-    }
-    if (r < 0)
+    r = read_keys(m->config, &own, &supervisors, why, sizeof why);
+    if (r < 0 && !m->is_key_wrong)
         log_error("farm", "cannot read keys for supervisors", "error=\"%s\"", why);
+    m->is_key_wrong = r < 0;
+    if (r == 0 && (memcmp(&own, &m->own, sizeof own) != 0 ||
+                   memcmp(&supervisors, &m->supervisors, sizeof supervisors) != 0)) {
+        m->own = own;
+        m->supervisors = supervisors;
+        m->keys++;
+    }
+    keyfile_forget(&own);
     return r;
+}
+
+static int dial(struct member *m, struct place *p)
+{
+    const bool has_key = m->supervisors.public_key[0] && !strncmp(p->endpoint, "tcp://", 6);
+
+    p->keys = m->keys;
+    if (auth_dial(p->socket, &m->own, has_key ? m->supervisors.public_key : NULL) == 0 &&
+        zmq_connect(p->socket, p->endpoint) == 0)
+        return 0;
+    log_error("farm", "cannot connect to a supervisor", "endpoint=\"%s\" error=\"%s\"", p->endpoint,
+              zmq_strerror(errno));
+    return -EINVAL;
+}
+
+void member_dial_again(struct member *m, struct place *p)
+{
+    const uint64_t now = clock_ns();
+
+    if (now > m->keys_ns + NS_PER_S) {
+        m->keys_ns = now;
+        look_at_keys(m);
+    }
+    if (p->keys == m->keys)
+        return;
+    zmq_disconnect(p->socket, p->endpoint);
+    log_info("farm", "connects with other keys", "supervisor=\"%s\"", p->endpoint);
+    dial(m, p);
 }
 
 static int open_place(struct member *m, const char *endpoint)
 {
-    const bool has_key = m->supervisors.public_key[0] && !strncmp(endpoint, "tcp://", 6);
     struct place *p = &m->place[m->n];
     const struct {
         int option, value;
@@ -54,18 +99,13 @@ static int open_place(struct member *m, const char *endpoint)
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (zmq_setsockopt(p->socket, table[i].option, &table[i].value, sizeof(int)) < 0)
             return -errno;
-    if (auth_dial(p->socket, &m->own, has_key ? m->supervisors.public_key : NULL) == 0 &&
-        zmq_connect(p->socket, endpoint) == 0)
-        return 0;
-    log_error("farm", "cannot connect to a supervisor", "endpoint=\"%s\" error=\"%s\"", endpoint,
-              zmq_strerror(errno));
-    return -EINVAL;
+    return dial(m, p);
 }
 
 int member_open_places(struct member *m)
 {
     char list[1024], *state = NULL;
-    int r = read_keys(m);
+    int r = look_at_keys(m);
 
     snprintf(list, sizeof list, "%s", m->config->supervisor.endpoints);
     for (const char *e = strtok_r(list, ", ", &state); r == 0 && e;

@@ -18,26 +18,38 @@
 static int open_keys(struct farm *f)
 {
     const struct config *c = f->config;
-    char why[512];
     int r;
 
     if (!c->farm.keys_file[0])
         return 0;
-    r = keyfile_read(c->security.key_file, &f->own, why, sizeof why);
-    if (r == 0 && !f->own.public_key[0]) {
-        r = -EBADMSG;
-        snprintf(why, sizeof why, "%s has no public key", c->security.key_file);
-    }
-    if (r < 0) {
-        log_error("farm", "cannot read the supervisor's keys", "error=\"%s\"", why);
-        return r;
-    }
-    return auth_open(f->context, c->security.key_file, c->farm.keys_file, &f->auth);
+    r = auth_open(f->context, c->security.key_file, c->farm.keys_file, &f->auth);
+    if (r == 0)
+        auth_own(f->auth, &f->own);
+    return r;
+}
+
+static bool is_over_tcp(const struct farm *f)
+{
+    return !strncmp(f->config->farm.endpoint, "tcp://", 6);
+}
+
+/* When the own key has changed: links that are opened from now on show the new one. */
+static void bind_again(struct farm *f)
+{
+    char bound[256];
+    size_t n = sizeof bound;
+
+    if (f->keys == auth_keys(f->auth))
+        return;
+    f->keys = auth_keys(f->auth);
+    auth_own(f->auth, &f->own);
+    if (is_over_tcp(f) && zmq_getsockopt(f->enlisting, ZMQ_LAST_ENDPOINT, bound, &n) == 0)
+        auth_rebind(f->auth, f->enlisting, bound);
 }
 
 int enlist_open(struct farm *f)
 {
-    const bool is_tcp = !strncmp(f->config->farm.endpoint, "tcp://", 6);
+    const bool is_tcp = is_over_tcp(f);
     const int opened = open_keys(f);
     const int table[][2] = {
         {ZMQ_LINGER, 200}, {ZMQ_SNDTIMEO, 0}, {ZMQ_ROUTER_HANDOVER, 0}, {ZMQ_ROUTER_MANDATORY, 1}};
@@ -455,6 +467,7 @@ void enlist_tick(struct farm *f, uint64_t now)
     const uint64_t silent = NS_PER_MS * c->farm.heartbeat_ms * c->farm.lost_beats;
     uint64_t enlisted = 0, serving = 0;
 
+    bind_again(f);
     for (uint32_t i = 0; i < f->n_nodes; i++) {
         struct node *n = &f->node[i];
 

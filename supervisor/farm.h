@@ -222,6 +222,7 @@ struct farm {
     void *context, *enlisting, *links; /* ROUTER both: nodes connect to one; the other to nodes */
     struct auth *auth;                 /* of nodes; NULL: they have no keys */
     struct keyfile own;
+    uint32_t keys; /* auth_keys, when the endpoint was bound */
     struct node node[FARM_NODES];
     struct link link[FARM_LINKS];
     struct policy_node policy[FARM_LINKS];

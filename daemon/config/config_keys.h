@@ -141,7 +141,7 @@
 #define CONFIG_SECURITY(X, of)                                                     \
     X(of, key_file, PATH, "", 0, 0,                                                \
       "the daemon's CURVE keys (`trigctl keygen`): tcp endpoints ask for keys; "   \
-      "empty: they do not")                                                        \
+      "empty: they do not; read again when changed")                               \
     X(of, clients_file, PATH, "", 0, 0,                                            \
       "clients that may connect over tcp, a line each: public key and name; read " \
       "again when changed")                                                        \

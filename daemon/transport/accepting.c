@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdbool.h>
+#include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -20,6 +21,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
 static accept_fn *in_libc;
 static int spare = -1;
 static uint64_t n_closed, said_ns; /* since that line */
+static struct over {
+    int fd;
+    ino_t inode; /* tells it from the next socket with the same descriptor */
+} * over;        /* [n_over] listeners that accept nothing */
+static size_t n_over;
 
 static void take_spare(void)
 {
@@ -37,6 +43,55 @@ int accepting_open(void)
     pthread_mutex_unlock(&lock);
     return r;
 }
+
+/* ---------------------------------------------------------------- listeners that are over */
+
+static bool is_open(const struct over *o)
+{
+    struct stat s;
+
+    return fstat(o->fd, &s) == 0 && s.st_ino == o->inode;
+}
+
+static void drop_closed(void)
+{
+    for (size_t i = n_over; i-- > 0;)
+        if (!is_open(&over[i]))
+            over[i] = over[--n_over];
+}
+
+int accepting_end(int listener)
+{
+    struct over *more;
+    struct stat s;
+    int r = -ENOMEM;
+
+    if (fstat(listener, &s) < 0)
+        return -errno;
+    pthread_mutex_lock(&lock);
+    drop_closed();
+    more = realloc(over, (n_over + 1) * sizeof *more);
+    if (more) {
+        over = more;
+        over[n_over++] = (struct over){.fd = listener, .inode = s.st_ino};
+        r = 0;
+    }
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
+bool accepting_is_over(int listener)
+{
+    bool is_over = false;
+
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < n_over; i++)
+        is_over |= over[i].fd == listener && is_open(&over[i]);
+    pthread_mutex_unlock(&lock);
+    return is_over;
+}
+
+/* ---------------------------------------------------------------- accept4 */
 
 static accept_fn *find(void)
 {
@@ -79,13 +134,19 @@ static void turn_away(int listener)
                   (unsigned long long)n);
 }
 
-/* accept4(2), but ECONNABORTED when there is no descriptor; the connection is closed then. */
+/* accept4(2), but EAGAIN at a listener that is over, and ECONNABORTED when there is no descriptor;
+ * the connection is closed then. */
 __attribute__((visibility("default"))) int accept4(int listener, struct sockaddr *address,
                                                    socklen_t *bytes, int flags)
 {
     accept_fn *call = find();
-    int fd = call ? call(listener, address, bytes, flags) : -1;
+    int fd;
 
+    if (accepting_is_over(listener)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    fd = call ? call(listener, address, bytes, flags) : -1;
     if (!call)
         errno = ENOSYS;
     if (fd >= 0 || !call || (errno != EMFILE && errno != ENFILE))

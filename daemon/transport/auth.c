@@ -12,6 +12,7 @@
 #include <zmq.h>
 
 #include "log.h"
+#include "transport/rebind.h"
 
 #define ZAP        "inproc://zeromq.zap.01"
 #define STOP       "inproc://trigd-auth-stop"
@@ -21,28 +22,101 @@
 #define NAME_BYTES 64u
 #define KEY_BYTES  32u
 #define WORD_BYTES 256
-#define LOOK_MS    1000 /* between looks at the list */
+#define LOOK_MS    1000 /* between looks at the files */
 
 struct key {
     unsigned char bytes[KEY_BYTES];
     char name[NAME_BYTES];
 };
 
+struct seen {                /* a file as it was when it was read; all 0: it has to be read */
+    struct timespec changed; /* its mode counts as well */
+    ino_t inode;
+};
+
 struct auth {
-    const char *list_file;
-    struct keyfile server;
+    const char *key_file, *list_file;
     void *zap, *stop, *stopper; /* the thread's socket; both ends of the word to stop */
     pthread_t thread;
     bool has_thread;
-    pthread_mutex_t lock; /* of the list */
-    struct key *key;      /* [n]; with a wrong list none */
+    pthread_mutex_t lock; /* of what follows */
+    struct keyfile own;
+    struct seen key_seen;
+    _Atomic uint32_t keys; /* other own keys that came in its place */
+    struct key *key;       /* [n]; with a wrong list none */
     uint32_t n;
-    bool is_whole;           /* the file was right when it was read */
-    _Atomic uint32_t lists;  /* whole ones that were read */
-    struct timespec changed; /* of the file, when it was read */
-    ino_t inode;
-    bool is_missed; /* the file could not be read, and the log says so */
+    bool is_whole;          /* the file was right when it was read */
+    _Atomic uint32_t lists; /* whole ones that were read */
+    struct seen list_seen;
+    bool is_missed; /* the list could not be read, and the log says so */
 };
+
+static bool is_changed(const struct seen *seen, const struct stat *s)
+{
+    return seen->inode != s->st_ino || seen->changed.tv_sec != s->st_ctim.tv_sec ||
+           seen->changed.tv_nsec != s->st_ctim.tv_nsec;
+}
+
+/* ---------------------------------------------------------------- the own key */
+
+/* Fills in a public key that is not given.  -EBADMSG and a sentence, if these are not two keys. */
+static int check_own(const char *path, struct keyfile *k, char *why, size_t bytes)
+{
+    char derived[KEYFILE_KEY];
+
+    if (!k->secret_key[0])
+        snprintf(why, bytes, "%s has no secret key", path);
+    else if (zmq_curve_public(derived, k->secret_key) < 0)
+        snprintf(why, bytes, "%s: the secret key is none", path);
+    else if (k->public_key[0] && strcmp(k->public_key, derived) != 0)
+        snprintf(why, bytes, "%s: the public key does not belong to the secret key", path);
+    else
+        memcpy(k->public_key, derived, sizeof derived);
+    return why[0] ? -EBADMSG : 0;
+}
+
+/* Reads the own key when its file has changed; while that is wrong the one before stays. */
+static int read_own(struct auth *a)
+{
+    struct keyfile fresh;
+    struct stat s;
+    char why[512] = "";
+    int r;
+
+    if (stat(a->key_file, &s) < 0)
+        s = (struct stat){.st_ino = 0};
+    if (!is_changed(&a->key_seen, &s) && a->own.secret_key[0])
+        return 0;
+    a->key_seen = (struct seen){.changed = s.st_ctim, .inode = s.st_ino};
+    r = keyfile_read(a->key_file, &fresh, why, sizeof why);
+    if (r == 0)
+        r = check_own(a->key_file, &fresh, why, sizeof why);
+    if (r < 0) {
+        log_error("auth",
+                  a->own.secret_key[0] ? "cannot read the own key: the one before stays"
+                                       : "cannot read the own key",
+                  "error=\"%s\"", why);
+    } else if (strcmp(fresh.secret_key, a->own.secret_key) != 0) {
+        pthread_mutex_lock(&a->lock);
+        a->own = fresh;
+        pthread_mutex_unlock(&a->lock);
+        atomic_fetch_add(&a->keys, 1);
+    }
+    keyfile_forget(&fresh);
+    return r;
+}
+
+uint32_t auth_keys(const struct auth *a)
+{
+    return a ? atomic_load(&a->keys) : 0;
+}
+
+void auth_own(struct auth *a, struct keyfile *ret_own)
+{
+    pthread_mutex_lock(&a->lock);
+    *ret_own = a->own;
+    pthread_mutex_unlock(&a->lock);
+}
 
 /* ---------------------------------------------------------------- the list */
 
@@ -80,12 +154,6 @@ static void take_list(struct auth *a, const struct list *l, bool is_whole)
     a->is_whole = is_whole;
     pthread_mutex_unlock(&a->lock);
     atomic_fetch_add(&a->lists, is_whole);
-}
-
-static bool is_changed(const struct auth *a, const struct stat *s)
-{
-    return a->inode != s->st_ino || a->changed.tv_sec != s->st_mtim.tv_sec ||
-           a->changed.tv_nsec != s->st_mtim.tv_nsec;
 }
 
 static int read_lines(FILE *f, struct list *l, unsigned *ret_line)
@@ -126,7 +194,7 @@ static int read_list(struct auth *a)
     struct stat s = {0};
     unsigned line = 0;
     int r = f && fstat(fileno(f), &s) == 0 ? 0 : -errno;
-    const bool is_new = r < 0 || is_changed(a, &s);
+    const bool is_new = r < 0 || is_changed(&a->list_seen, &s);
 
     if (r == 0 && is_new)
         r = read_lines(f, &fresh, &line);
@@ -134,8 +202,8 @@ static int read_list(struct auth *a)
         fclose(f);
     if (!is_new)
         return 0;
-    a->inode = r == 0 || r == -EBADMSG ? s.st_ino : 0; /* 0: it is read again */
-    a->changed = s.st_mtim;
+    a->list_seen = (struct seen){.changed = s.st_ctim,
+                                 .inode = r == 0 || r == -EBADMSG ? s.st_ino : 0}; /* 0: again */
     if (r < 0) {
         free(fresh.key);
         refuse_all(a, r, line);
@@ -273,6 +341,7 @@ static void *run(void *arg)
             answer_one(a);
         else
             read_list(a);
+        read_own(a);
     }
 }
 
@@ -300,7 +369,6 @@ static int start(struct auth *a, void *context)
 int auth_open(void *context, const char *key_file, const char *list_file, struct auth **ret_auth)
 {
     struct auth *a;
-    char why[512] = "";
     int r;
 
     *ret_auth = NULL;
@@ -309,15 +377,11 @@ int auth_open(void *context, const char *key_file, const char *list_file, struct
     a = calloc(1, sizeof *a);
     if (!a)
         return -ENOMEM;
+    a->key_file = key_file;
     a->list_file = list_file;
     pthread_mutex_init(&a->lock, NULL);
-    r = keyfile_read(key_file, &a->server, why, sizeof why);
-    if (r == 0 && !a->server.secret_key[0]) {
-        r = -EBADMSG;
-        snprintf(why, sizeof why, "%s has no secret key", key_file);
-    }
-    if (r < 0)
-        log_error("auth", "cannot read the own key", "error=\"%s\"", why);
+    r = read_own(a);
+    atomic_store(&a->keys, 0);
     if (r == 0)
         r = read_list(a);
     if (r == 0)
@@ -344,22 +408,45 @@ void auth_close(struct auth *a)
         zmq_close(a->stop);
     if (a->stopper)
         zmq_close(a->stopper);
-    keyfile_forget(&a->server);
+    keyfile_forget(&a->own);
     pthread_mutex_destroy(&a->lock);
     free(a->key);
     free(a);
 }
 
-int auth_prepare(const struct auth *a, void *socket)
+int auth_prepare(struct auth *a, void *socket)
 {
     const int is_server = 1;
+    struct keyfile own;
+    int r;
 
     if (!a)
         return 0;
-    if (zmq_setsockopt(socket, ZMQ_CURVE_SERVER, &is_server, sizeof is_server) < 0 ||
-        zmq_setsockopt(socket, ZMQ_ZAP_DOMAIN, DOMAIN, strlen(DOMAIN)) < 0 ||
-        zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, a->server.secret_key, KEYFILE_KEY) < 0)
-        return -errno;
+    auth_own(a, &own);
+    r = zmq_setsockopt(socket, ZMQ_CURVE_SERVER, &is_server, sizeof is_server) < 0 ||
+                zmq_setsockopt(socket, ZMQ_ZAP_DOMAIN, DOMAIN, strlen(DOMAIN)) < 0 ||
+                zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, own.secret_key, KEYFILE_KEY) < 0
+            ? -errno
+            : 0;
+    keyfile_forget(&own);
+    return r;
+}
+
+int auth_rebind(struct auth *a, void *socket, const char *endpoint)
+{
+    struct keyfile own;
+    int r = auth_prepare(a, socket);
+
+    if (r == 0)
+        r = rebind(socket, endpoint);
+    if (r < 0) {
+        log_error("auth", "an endpoint keeps the own key of before", "endpoint=\"%s\" error=\"%s\"",
+                  endpoint, zmq_strerror(-r));
+        return r;
+    }
+    auth_own(a, &own);
+    log_info("auth", "another own key", "endpoint=\"%s\" public=\"%s\"", endpoint, own.public_key);
+    keyfile_forget(&own);
     return 0;
 }
 

@@ -3,9 +3,10 @@
  *
  * A thread answers libzmq's question about each peer's key (ZAP) from a list, as
  * `security.clients_file` is one: one peer a line, its public key and a name for the log.  It looks
- * at the file once a second and reads it when it has changed, so keys come and go without a
- * restart. libzmq does not ask again for a connection that stands: gate.h ends those of clients
- * whose key is off the list. */
+ * at that file and at the own key's once a second and reads them when they have changed, so keys
+ * come and go without a restart.  libzmq does not ask again for a connection that stands: gate.h
+ * ends those of clients whose key is off the list.  With another own key each endpoint is bound
+ * again (auth_rebind); connections that stand go on with the keys of their session. */
 #ifndef TRIGD_AUTH_H
 #define TRIGD_AUTH_H
 #include <stdbool.h>
@@ -25,7 +26,15 @@ int auth_open(void *context, const char *key_file, const char *list_file, struct
 void auth_close(struct auth *a);
 /* From here on zmq_bind makes endpoints that ask for keys; a domain cannot be taken off a socket
  * again, so those without keys are bound before. */
-int auth_prepare(const struct auth *a, void *socket);
+int auth_prepare(struct auth *a, void *socket);
+/* A number that grows when another own key has come; endpoints are to be bound again then.  Any
+ * thread; NULL is fine. */
+uint32_t auth_keys(const struct auth *a);
+/* The own keys, for auth_dial; the caller's to forget.  Any thread. */
+void auth_own(struct auth *a, struct keyfile *ret_own);
+/* New connections to a bound endpoint, as ZMQ_LAST_ENDPOINT gave it, meet the own key of now.  On
+ * the socket's thread.  Logs; a failure leaves the key of before. */
+int auth_rebind(struct auth *a, void *socket, const char *endpoint);
 /* From here on zmq_connect shows the own keys and wants to meet the peer with that public key;
  * NULL: it asks for none. */
 int auth_dial(void *socket, const struct keyfile *own, const char *peer_key);

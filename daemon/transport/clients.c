@@ -5,29 +5,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/hash.h"
-#include "base/socketfile.h"
 #include "clock.h"
 #include "config/weights.h"
 #include "log.h"
 
 #define LINGER_MS 1000
-#define BACKLOG   1024
 #define UNUSED_NS \
-    (250 * NS_PER_MS)   /* a client without an RoI keeps its place so long in any case */
-#define ADDRESSES  256u /* told apart when a place is needed */
-#define IPC_SCHEME "ipc://"
-#define TCP_SCHEME "tcp://"
+    (250 * NS_PER_MS)  /* a client without an RoI keeps its place so long in any case */
+#define ADDRESSES 256u /* told apart when a place is needed */
 
 /* ---------------------------------------------------------------- opening */
-
-static int set_int(void *socket, int option, int value)
-{
-    return zmq_setsockopt(socket, option, &value, sizeof value) < 0 ? -errno : 0;
-}
 
 static int set_options(struct clients *c)
 {
@@ -40,7 +29,7 @@ static int set_options(struct clients *c)
         {ZMQ_SNDTIMEO, 0},
         {ZMQ_SNDHWM, (int)(2 * c->config->clients.credits + 64)},
         {ZMQ_RCVHWM, (int)(2 * c->config->clients.credits + 64)},
-        {ZMQ_BACKLOG, BACKLOG},
+        {ZMQ_BACKLOG, CLIENTS_BACKLOG},
         {ZMQ_TCP_KEEPALIVE, 1},
         {ZMQ_HANDSHAKE_IVL, 5000},
         {ZMQ_HEARTBEAT_IVL, (int)c->config->clients.heartbeat_ms},
@@ -50,85 +39,10 @@ static int set_options(struct clients *c)
     int64_t max = 2048 * (int64_t)c->config->clients.max_message_kbytes;
 
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        int r = set_int(c->socket, table[i].option, table[i].value);
-
-        if (r < 0)
-            return r;
+        if (zmq_setsockopt(c->socket, table[i].option, &table[i].value, sizeof(int)) < 0)
+            return -errno;
     }
     return zmq_setsockopt(c->socket, ZMQ_MAXMSGSIZE, &max, sizeof max) < 0 ? -errno : 0;
-}
-
-/* A file of ipc:// is bound here and handed to ZeroMQ, which would remove whatever lies there. */
-static int bind_file(struct clients *c, uint32_t i, const char *path, char *why, size_t bytes)
-{
-    int fd, r = socketfile_listen(path, SOCK_STREAM, BACKLOG, &c->file[i], &fd, why, bytes);
-
-    if (r < 0)
-        return r;
-    r = set_int(c->socket, ZMQ_USE_FD, fd);
-    if (r == 0 && zmq_bind(c->socket, c->config->endpoints[i]) < 0)
-        r = -errno;
-    if (r < 0) {
-        snprintf(why, bytes, "%s", zmq_strerror(-r));
-        close(fd);
-        return r;
-    }
-    return set_int(c->socket, ZMQ_USE_FD, -1);
-}
-
-static bool is_of(const char *endpoint, const char *scheme)
-{
-    return strncmp(endpoint, scheme, strlen(scheme)) == 0;
-}
-
-static int bind_one(struct clients *c, uint32_t i, char *why, size_t bytes)
-{
-    const char *e = c->config->endpoints[i];
-    int r;
-
-    if (is_of(e, IPC_SCHEME) && e[strlen(IPC_SCHEME)] != '@')
-        return bind_file(c, i, e + strlen(IPC_SCHEME), why, bytes);
-    r = zmq_bind(c->socket, e) < 0 ? -errno : 0;
-    if (r < 0)
-        snprintf(why, bytes, "%s", zmq_strerror(-r));
-    return r;
-}
-
-/* Binds the endpoints of one scheme; shm:// is bound in shm_peers.c. */
-static int bind_scheme(struct clients *c, const char *scheme)
-{
-    for (uint32_t i = 0; i < c->config->n_endpoints; i++) {
-        char bound[256], why[256];
-        size_t n = sizeof bound;
-        int r;
-
-        if (!is_of(c->config->endpoints[i], scheme))
-            continue;
-        r = bind_one(c, i, why, sizeof why);
-        if (r < 0) {
-            log_error("ingress", "cannot bind an endpoint", "endpoint=\"%s\" error=\"%s\"",
-                      c->config->endpoints[i], why);
-            return r;
-        }
-        if (zmq_getsockopt(c->socket, ZMQ_LAST_ENDPOINT, bound, &n) < 0)
-            return -errno;
-        log_info("ingress", "listening", "endpoint=\"%s\"%s", bound,
-                 c->auth && is_of(scheme, TCP_SCHEME) ? " keys=CURVE" : "");
-    }
-    return 0;
-}
-
-static int bind_all(struct clients *c)
-{
-    int r;
-
-    c->file = calloc(c->config->n_endpoints, sizeof *c->file);
-    if (!c->file)
-        return -ENOMEM;
-    r = bind_scheme(c, IPC_SCHEME);
-    if (r == 0)
-        r = auth_prepare(c->auth, c->socket);
-    return r < 0 ? r : bind_scheme(c, TCP_SCHEME);
 }
 
 int clients_open(const struct config *config, struct stats *stats, uint32_t credits,
@@ -187,7 +101,7 @@ int clients_open(const struct config *config, struct stats *stats, uint32_t cred
     r = gate_open(c->context, c->socket, config, c->auth, stats, &c->gate);
     if (r < 0)
         goto fail;
-    r = bind_all(c);
+    r = clients_bind(c);
     if (r < 0)
         goto fail;
     *ret_clients = c;
@@ -219,9 +133,7 @@ void clients_close(struct clients *c)
     auth_close(c->auth);
     if (c->context)
         zmq_ctx_term(c->context);
-    for (uint32_t i = 0; c->file && i < c->config->n_endpoints; i++)
-        socketfile_remove(c->file[i]);
-    free(c->file);
+    clients_unbind(c);
     free(c->client);
     free(c->free);
     free(c->share);
@@ -579,6 +491,7 @@ void clients_tick(struct clients *c, uint64_t now_ns)
     }
     lose_gone(c); /* of the tick before: their messages have come through since */
     gate_tick(c->gate, now_ns);
+    clients_bind_again(c);
     drop_lost(c);
     credits_balance(c, CLIENTS_NONE, now_ns);
     c->ticked_ns = now_ns;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clients_inner.h - shared by the files of clients.h: clients.c (connections) calls credits.c
- * (the right to send), and both call clients_send.c (answers). */
+/* clients_inner.h - shared by the files of clients.h: clients.c (connections) calls clients_bind.c
+ * (endpoints) and credits.c (the right to send), and it and the last call clients_send.c (answers).
+ */
 #ifndef TRIGD_CLIENTS_INNER_H
 #define TRIGD_CLIENTS_INNER_H
 #include "clock.h"
@@ -9,6 +10,7 @@
 #include "transport/shares.h"
 
 #define CLIENTS_BUCKETS    2048u
+#define CLIENTS_BACKLOG    1024
 #define CLIENTS_PACK_BYTES 65536u /* larger messages are measured before they are packed */
 
 #define CLIENTS_SILENT_BEATS 3u /* heartbeats after which a silent client is gone */
@@ -22,6 +24,7 @@ struct unsent {
 struct clients {
     void *context, *socket;
     struct socketfile **file; /* by endpoint: of ipc://; NULL: none */
+    char **bound;             /* by endpoint: where, as ZMQ_LAST_ENDPOINT has it; NULL: shm:// */
     const struct config *config;
     struct stats *stats;
     struct shm_peers *shm; /* NULL: there are no co-located clients */
@@ -30,6 +33,7 @@ struct clients {
     struct held *held;
     struct gate *gate;
     struct auth *auth; /* NULL: no keys are asked for */
+    uint32_t keys;     /* auth_keys, when endpoints were bound */
     struct passes *passes;
     const zmq_msg_t *received; /* the last message, while it is looked at */
     struct client *client;     /* [n_places] */
@@ -54,6 +58,13 @@ static inline uint64_t clients_silent_ns(const struct clients *c)
 {
     return CLIENTS_SILENT_BEATS * NS_PER_MS * c->config->clients.heartbeat_ms;
 }
+
+/* Binds all endpoints but shm://, those without keys first.  0 or a negative errno, logged. */
+int clients_bind(struct clients *c);
+/* Binds those with keys again when the own key has changed. */
+void clients_bind_again(struct clients *c);
+/* Removes their files, behind the socket's end. */
+void clients_unbind(struct clients *c);
 
 /* Frees the oldest unsent message; returns how many decisions it holds. */
 uint32_t clients_drop_first(struct clients *c, struct client *client);

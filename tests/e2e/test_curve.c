@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys over tcp: who is on the list gets in, nobody else does, and the list may change. */
+/* Keys over tcp: who is on the list gets in, nobody else does; the list and the daemon's own key
+ * may change. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -9,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zmq.h>
 
 #include <cmocka.h>
@@ -133,6 +136,132 @@ static void the_list_decides(void **state)
     crowd_check(&s->server, m, 9);
 }
 
+/* ---------------------------------------------------------------- the daemon's own key */
+
+#define FRESH_KEYS 3u
+
+/* Starts the daemon with its log in a file of its folder. */
+static void spawn_logging(struct setup *s)
+{
+    const int old = dup(STDERR_FILENO);
+    char path[128];
+    int file;
+
+    snprintf(path, sizeof path, "%s/log", s->server.folder);
+    file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    assert_true(old >= 0 && file >= 0 && dup2(file, STDERR_FILENO) >= 0);
+    server_spawn(&s->server);
+    assert_int_equal(dup2(old, STDERR_FILENO), STDERR_FILENO);
+    close(old);
+    close(file);
+}
+
+/* Lines of the log with all that. */
+static uint32_t count_lines(const struct setup *s, const char *what, const char *also)
+{
+    char path[128], line[1024];
+    uint32_t n = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/log", s->server.folder);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f))
+        n += strstr(line, what) && strstr(line, also);
+    fclose(f);
+    return n;
+}
+
+/* Puts a file in the place of the daemon's key; the first `n` members send all the time until the
+ * log says so. */
+static void put_key(struct setup *s, const char *name, struct member *m, uint32_t n,
+                    const char *what, const char *also)
+{
+    char from[128], to[128];
+
+    snprintf(from, sizeof from, "%s/%s", s->server.folder, name);
+    snprintf(to, sizeof to, "%s/daemon.key", s->server.folder);
+    assert_int_equal(rename(from, to), 0);
+    for (uint32_t k = 0; k < 2000 && !count_lines(s, what, also); k++) {
+        for (uint32_t i = 0; i < n; i++)
+            if (member_room(&m[i]) >= 8)
+                member_send(&m[i], 8, k);
+        crowd_pump(m, n, 10);
+    }
+    assert_int_equal(count_lines(s, what, also), 1);
+}
+
+static void write_key(struct setup *s, const char *name, const char *text, mode_t mode)
+{
+    char path[128];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/%s", s->server.folder, name);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(chmod(path, mode), 0);
+}
+
+/* Wrong files leave the key as it is, with one sentence each. */
+static void wrong_keys(struct setup *s, struct member *m, uint32_t n)
+{
+    static const char stays[] = "the one before stays";
+    char text[256];
+
+    write_key(s, "wrong.key", "secret 1\n", 0600);
+    put_key(s, "wrong.key", m, n, stays, "with 40 characters is wanted");
+    snprintf(text, sizeof text, "public %s\nsecret %s\n", s->anna.public_key, s->otto.secret_key);
+    write_key(s, "wrong.key", text, 0600);
+    put_key(s, "wrong.key", m, n, stays, "does not belong to the secret key");
+    snprintf(text, sizeof text, "secret %s\n", s->otto.secret_key);
+    write_key(s, "wrong.key", text, 0644);
+    put_key(s, "wrong.key", m, n, stays, "only 0600 is allowed");
+    write_key(s, "wrong.key", "# none\n", 0600);
+    put_key(s, "wrong.key", m, n, stays, "has no secret key");
+    crowd_pump(m, n, 1500); /* looked at again, and not said again */
+    assert_int_equal(count_lines(s, stays, ""), 4);
+}
+
+/* Clients that are there go on, those that come need the new key, and no RoI is lost. */
+static void the_own_key_changes(void **state)
+{
+    struct setup *s = *state;
+    struct member *m = crowd_of(3 * FRESH_KEYS + 2);
+    struct keyfile own[FRESH_KEYS + 1] = {s->daemon};
+    uint32_t n = 1; /* members that are in; behind them one that is not */
+    char name[32];
+
+    spawn_logging(s);
+    join(s, &m[0], &s->anna, own[0].public_key);
+    serve(m, 1);
+    for (uint32_t k = 1; k <= FRESH_KEYS; k++) {
+        snprintf(name, sizeof name, "next%u.key", k);
+        keys_make(&s->server, name, &own[k]);
+        put_key(s, name, m, n, "another own key", own[k].public_key);
+        join(s, &m[n], &s->anna, own[k].public_key);
+        crowd_meet(&m[n], 1);
+        n++;
+        join(s, &m[n], &s->anna, own[k - 1].public_key);
+        crowd_pump(m, n + 1, 700);
+        assert_false(m[n].is_welcome);
+        member_close(&m[n]);
+        memset(&m[n], 0, sizeof m[n]);
+        serve(m, n);
+        if (k == 1)
+            wrong_keys(s, m, n);
+    }
+    join(s, &m[n], &s->anna, own[FRESH_KEYS].public_key);
+    serve(m, n + 1);
+    assert_int_equal(server_counter(&s->server, "cut_off"), 0);
+    assert_int_equal(server_counter(&s->server, "clients"), n + 1);
+    assert_int_equal(count_lines(s, s->daemon.secret_key, ""), 0);
+    crowd_check(&s->server, m, n + 1);
+}
+
+/* ---------------------------------------------------------------- careless operators */
+
 static void expect_end(struct setup *s, const char *text, int code)
 {
     struct server copy = s->server;
@@ -175,6 +304,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_list_decides, start, stop),
+        cmocka_unit_test_setup_teardown(the_own_key_changes, start, stop),
         cmocka_unit_test_setup_teardown(careless_configurations, start, stop),
     };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A farm with keys over tcp: a node of two shards, its supervisor and a client of it show each
- * other their keys; who has another key, none, or the key of another node does not get in. */
+ * other their keys; who has another key, none, or the key of another node does not get in.  The
+ * supervisor gets another key. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -300,6 +301,58 @@ static void straight_to_a_node(void **state)
     fake_check_accounts(&sup);
 }
 
+/* ---------------------------------------------------------------- another key of the supervisor */
+
+static void rename_in(const struct server *s, const char *from, const char *to)
+{
+    char a[128], b[128];
+
+    snprintf(a, sizeof a, "%s/%s", s->folder, from);
+    snprintf(b, sizeof b, "%s/%s", s->folder, to);
+    assert_int_equal(rename(a, b), 0);
+}
+
+/* Tries until the key of the other side is this one. */
+static void wait_for_key(const char *endpoint, const struct keyfile *keys, const char *peer_key)
+{
+    const uint64_t limit = clock_ns() + LIMIT_MS * NS_PER_MS;
+    struct caller c;
+
+    call(&c, endpoint, keys, peer_key);
+    while (end_of_handshake(&c) != ZMQ_EVENT_HANDSHAKE_SUCCEEDED)
+        assert_true(clock_ns() < limit);
+    hang_up(&c);
+}
+
+/* The supervisor takes it while it runs, and its node goes on; when the supervisor comes again the
+ * node finds it by the new key. */
+static void another_key(void **state)
+{
+    const struct keyfile before = sup_key;
+    uint32_t decided = 0;
+    struct trg_client *c;
+
+    (void)state;
+    keys_make(&sup, "next.key", &sup_key);
+    add_to_list(&node, "clients", &sup_key, "supervisor");
+    rename_in(&sup, "next.key", "own.key");
+    rename_in(&sup, "next.key.pub", "own.key.pub");
+    wait_for_key(farm_endpoint, &node_key, sup_key.public_key);
+    wait_for_key(client_endpoint, &client_key, sup_key.public_key);
+    expect_refused(farm_endpoint, &node_key, before.public_key);
+    expect_refused(client_endpoint, &client_key, before.public_key);
+    c = open_client(&decided);
+    send_large(c, 10);
+    trg_client_close(c);
+    assert_int_equal(decided, 10);
+    assert_int_equal(fake_count(&sup, NULL, "nodes_lost"), 0);
+    assert_int_equal(server_end(&sup, SIGTERM, 20), 0);
+    server_launch(&sup);
+    server_wait_ready(&sup);
+    fake_wait(&sup, NULL, "nodes_serving", 1, NULL, 0);
+    all_with_keys(state);
+}
+
 /* ---------------------------------------------------------------- configurations */
 
 static void expect_config(const char *program, const char *text)
@@ -340,6 +393,7 @@ int main(void)
         cmocka_unit_test(another_name),
         cmocka_unit_test(kept_out_by_a_node),
         cmocka_unit_test(straight_to_a_node),
+        cmocka_unit_test(another_key),
         cmocka_unit_test(careless_configurations),
         cmocka_unit_test(end),
     };
