@@ -16,17 +16,21 @@
 #include "crew.h"
 #include "lean.h"
 #include "meter.h"
+#include "noise.h"
 #include "pipeline.h"
 #include "process.h"
 #include "reference.h"
 #include "result.h"
 
-#define SEED     20260401u
-#define LANES    16u
-#define NAIVE    3u /* events: it is slow */
-#define PLUGINS  3u
-#define CPU_MOST 256u /* events in a round of a core */
-#define ENERGY_S 2.0  /* a run for the GPU's meter, which moves in steps of 0.1 s */
+#define SEED          20260401u
+#define LANES         16u
+#define NAIVE         3u /* events: it is slow */
+#define PLUGINS       3u
+#define CPU_MOST      256u  /* events in a round of a core */
+#define NOISY_PIXELS  10u   /* of each sensor */
+#define NOISY_SENSORS 20u   /* one in so many */
+#define NOISY_RATE    0.002 /* of their pixels */
+#define ENERGY_S      2.0   /* a run for the GPU's meter, which moves in steps of 0.1 s */
 
 struct bench {
     struct algo_host host[PLUGINS]; /* clusters, hough, vertexing */
@@ -38,6 +42,8 @@ struct bench {
     bool is_physics;            /* alone */
     bool is_energy;             /* of GPUs, too */
 };
+
+static struct noise noise;
 
 struct sample {
     const char *name;
@@ -178,6 +184,8 @@ static int run_lane(void *arg)
 struct way {
     struct algo_place place;
     uint32_t plugins, batch, lanes;
+    const struct condition_list *conditions; /* NULL: none */
+    const char *without;                     /* "": nothing is masked */
 };
 
 static double seconds(const struct way *w, const struct crew_time *t)
@@ -224,14 +232,14 @@ static void measure(const struct bench *b, const struct sample *s, const struct 
                                                    : 64;
     struct lane lane[LANES] = {{0}};
     struct result rates = {.n = 0};
-    char what[64], device[80];
+    char what[80], device[80];
     double value = 0;
 
-    snprintf(what, sizeof what, "%s, batch %u",
+    snprintf(what, sizeof what, "%s%s, batch %u",
              w->plugins == 1   ? "banks to hits"
              : w->plugins == 2 ? "banks to tracks"
                                : "banks to vertices",
-             w->batch);
+             w->without, w->batch);
     if (b->only && !strstr(what, b->only))
         return;
     for (uint32_t i = 0; i < w->lanes; i++) {
@@ -239,7 +247,8 @@ static void measure(const struct bench *b, const struct sample *s, const struct 
                                        .device = w->place.device,
                                        .batch = w->batch,
                                        .slots = 2,
-                                       .max_items = w->batch * s->most};
+                                       .max_items = w->batch * s->most,
+                                       .conditions = w->conditions};
 
         for (uint32_t k = 0; k < w->plugins; k++)
             setup.host[k] = &b->host[k];
@@ -291,6 +300,21 @@ static void measure_plugins(const struct bench *b, const struct sample *s, struc
         measure(b, s, w);
 }
 
+/* Banks to hits with dead channels. */
+static void measure_dead(const struct bench *b, const struct sample *s, struct way w,
+                         const char *without)
+{
+    struct condition_list conditions;
+
+    if (noise_conditions(&noise, &b->host[0], &conditions) < 0)
+        fail("the condition");
+    w.plugins = 1;
+    w.conditions = &conditions;
+    w.without = without;
+    measure_plugins(b, s, &w);
+    conditions_release(&conditions);
+}
+
 static void measure_all(const struct bench *b, struct sample *s)
 {
     struct algo_place place[ALGO_PLACES_MAX];
@@ -301,10 +325,16 @@ static void measure_all(const struct bench *b, struct sample *s)
         measure_naive(b, s);
     }
     for (uint32_t i = 0; i < n; i++) {
-        struct way w = {.place = place[i]};
+        struct way w = {.place = place[i], .without = ""};
 
         for (w.plugins = 1; !w.place.index && w.plugins <= PLUGINS; w.plugins++)
             measure_plugins(b, s, &w);
+        if (w.place.index)
+            continue;
+        noise_pixels(&noise, NOISY_PIXELS, b->seed);
+        measure_dead(b, s, w, " without 10 pixels of each sensor");
+        noise_sensors(&noise, NOISY_SENSORS, 0);
+        measure_dead(b, s, w, " without 5 % of the sensors");
     }
 }
 
@@ -333,6 +363,43 @@ static void tell_width(const struct bench *b, const char *figure, const char *un
                        double n)
 {
     tell_physics(b, figure, unit, false, width, n > 0 ? width / sqrt(2 * n) : 0, (uint32_t)n);
+}
+
+static void tell_noise(const struct bench *b, const char *what, const struct match *m)
+{
+    char figure[128];
+
+    snprintf(figure, sizeof figure, "%s, tracks: efficiency, eta 2-5", what);
+    tell_part(b, figure, true, match_efficiency(m, MATCH_ETA25), (double)m->particles[MATCH_ETA25]);
+    snprintf(figure, sizeof figure, "%s, tracks: ghosts", what);
+    tell_part(b, figure, false, match_ghosts(m), (double)m->tracks);
+}
+
+/* The events of a chain with noise, without and with the condition that masks it. */
+static void physics_of_noise(const struct bench *b, const struct chain *c, struct trg_device *cpu,
+                             const char *what)
+{
+    struct banks *banks = calloc(c->n, sizeof *banks);
+    struct condition_list conditions;
+    char masked[64];
+    struct match m;
+
+    if (!banks || noise_conditions(&noise, &b->host[0], &conditions) < 0)
+        fail("the condition");
+    for (uint32_t i = 0; i < c->n; i++)
+        if (noise_add(&noise, &c->banks[i], b->seed + i, &banks[i]) < 0)
+            fail("memory");
+    if (chain_again(c, &b->host[0], cpu, banks, NULL, &m) < 0)
+        fail("the chain");
+    tell_noise(b, what, &m);
+    if (chain_again(c, &b->host[0], cpu, banks, &conditions, &m) < 0)
+        fail("the chain");
+    snprintf(masked, sizeof masked, "%s, masked", what);
+    tell_noise(b, masked, &m);
+    conditions_release(&conditions);
+    for (uint32_t i = 0; i < c->n; i++)
+        banks_free(&banks[i]);
+    free(banks);
 }
 
 static void physics(const struct bench *b)
@@ -368,6 +435,10 @@ static void physics(const struct bench *b)
               (double)m.particles[MATCH_ETA25]);
     tell_part(b, "tracks: ghosts", false, match_ghosts(&m), (double)m.tracks);
     tell_part(b, "tracks: clones", false, match_clones(&m), (double)m.matched);
+    noise_pixels(&noise, NOISY_PIXELS, b->seed);
+    physics_of_noise(b, &c, cpu, "10 pixels of each sensor always fire");
+    noise_sensors(&noise, NOISY_SENSORS, NOISY_RATE);
+    physics_of_noise(b, &c, cpu, "0.2 % of the pixels of 5 % of the sensors fire");
     chain_close(&c);
 }
 

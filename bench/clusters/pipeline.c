@@ -38,6 +38,7 @@ static int open_first(struct pipeline *p)
                                       .plugin = &p->s.host[0]->plugin->d,
                                       .config = p->config[0],
                                       .device = p->s.device,
+                                      .conditions = p->s.conditions,
                                       .limits = {.size = sizeof setup.limits,
                                                  .slots = p->s.slots,
                                                  .max_rois = p->s.batch,

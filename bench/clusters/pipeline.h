@@ -6,6 +6,7 @@
 #define CLUSTERS_PIPELINE_H
 #include "algohost.h"
 #include "banks.h"
+#include "conditions/condition_file.h"
 
 #define PIPELINE_MAX 3u
 
@@ -13,7 +14,8 @@ struct pipeline_setup {
     const struct algo_host *host[PIPELINE_MAX]; /* of each plugin; the first consumes banks */
     uint32_t n;
     struct trg_device *device;
-    uint32_t batch, slots, max_items; /* max_items: of a batch */
+    uint32_t batch, slots, max_items;        /* max_items: of a batch */
+    const struct condition_list *conditions; /* of the first plugin; NULL: none */
 };
 
 struct pipeline;

@@ -20,7 +20,7 @@
 /* Writes where a listening socket is, as libzmq writes it. */
 static bool endpoint_of(int fd, char *to, size_t bytes)
 {
-    struct sockaddr_storage at;
+    struct sockaddr_storage at = {.ss_family = AF_UNSPEC};
     socklen_t n = sizeof at, size = sizeof(int);
     char host[NI_MAXHOST], port[NI_MAXSERV];
     int is_listening = 0;
@@ -43,7 +43,7 @@ static int listener_at(const char *endpoint)
     int found = d ? -ENOENT : -errno;
 
     while (d && found < 0 && (e = readdir(d))) {
-        const int fd = atoi(e->d_name);
+        const int fd = (int)strtol(e->d_name, NULL, 10);
 
         if (e->d_name[0] != '.' && endpoint_of(fd, here, sizeof here) && !strcmp(here, endpoint) &&
             !accepting_is_over(fd))

@@ -5,6 +5,7 @@
 #include "alignment.collections.h"
 #include "clusters.collections.h"
 #include "clusters.program.h"
+#include "dead_table.collections.h"
 #include "host.h"
 #include "parameters.h"
 
@@ -13,6 +14,7 @@ static const struct trg_value values[] = {
     {"n_super_pixels", "", "super-pixels of the RoI"},
     {"n_bad", "", "super-pixels that cannot be: left out"},
     {"n_pixels", "", "pixels that fired"},
+    {"n_masked", "", "pixels that fired and are dead channels: left out"},
     {0},
 };
 
@@ -39,6 +41,8 @@ static int clusters_create(const struct trg_host *host, const void *config,
     const struct clusters_config *c = config;
     const struct cl_setup setup = {.program = &clusters_program,
                                    .kernel = "cl_superpixels",
+                                   .mask = "cl_mask",
+                                   .items = &trg_banks,
                                    .hits = &trg_hits,
                                    .clusters = &trg_clusters,
                                    .arrays = CL_ARRAYS,
@@ -53,10 +57,12 @@ static int clusters_create(const struct trg_host *host, const void *config,
     return r;
 }
 
-static const struct trg_condition conditions[] = {{"sensor_alignment",
-                                                   "where the sensors are, against the geometry",
-                                                   &trg_alignment, TRG_CONDITION_OPTIONAL},
-                                                  {0}};
+static const struct trg_condition conditions[] = {
+    [CL_ALIGNMENT] = {"sensor_alignment", "where the sensors are, against the geometry",
+                      &trg_alignment, TRG_CONDITION_OPTIONAL},
+    [CL_DEAD_CHANNELS] = {"dead_channels", "pixels that are dead or noisy: they count as not fired",
+                          &trg_dead_channels, TRG_CONDITION_OPTIONAL},
+    {0}};
 
 TRG_PLUGIN_EXPORT const struct trg_plugin trg_plugin;
 const struct trg_plugin trg_plugin = {

@@ -6,6 +6,7 @@
  * tells the groups behind it, and gets from those before it where its own begin; adds up the pixels
  * of each cluster; and writes the clusters in the order of their first super-pixels.  All sums are
  * integers and no order is left to chance, so that devices agree to the bit. */
+#include "dead.h"
 #include "sort.h"
 #include "superpixel.h"
 #include "trigd/common/group.h"
@@ -236,5 +237,80 @@ TRG_KERNEL8(cl_superpixels, (const trg_u8, data), (const struct cl_sensor, senso
     cl_write_offsets(clusters, par.clusters, roi, par.n_rois, base, count[CL_N_CLUSTERS]);
     TRG_BARRIER();
     cl_write_hits(scratch, v, base, sensors, centres, hits, clusters, par);
+    cl_write_summary(summaries, count, roi, n);
+}
+
+/* ---------------------------------------------------------------- dead channels */
+
+#define CL_DROPPED 0x100u /* beside the dead pixels of a super-pixel: there is no other */
+
+/* The dead pixels of each super-pixel; counts those that have others, and the pixels. */
+TRG_FN void cl_look_for_dead(TRG_LOCAL trg_u32 *count, TRG_GLOBAL const trg_u16 *sensor,
+                             TRG_GLOBAL const trg_u32 *word, TRG_GLOBAL trg_u32 *gone, trg_u32 n,
+                             const struct cl_dead_view v, const struct cl_par par)
+{
+    trg_u32 kept = 0u, pixels = 0u, dropped = 0u;
+
+    for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
+        const trg_u32 w = word[i], key = cl_key(sensor[i], w, par);
+        const trg_u32 dead =
+            key == CL_BAD ? 0u
+                          : w & cl_dead_pixels(v, par, sensor[i], CL_COLUMN_OF(key) * CL_COLUMNS,
+                                               CL_ROW_OF(key) * CL_ROWS, CL_COLUMNS, CL_ROWS);
+        const trg_u32 is_dropped = dead && dead == (w & 255u) ? 1u : 0u;
+
+        gone[i] = is_dropped ? dead | CL_DROPPED : dead;
+        kept += 1u - is_dropped;
+        dropped += is_dropped;
+        pixels += trg_popcount(dead);
+    }
+    TRG_ATOMIC_ADD_LOCAL(&count[CL_N_CLUSTERS], kept);
+    TRG_ATOMIC_ADD_LOCAL(&count[CL_N_BAD], dropped);
+    TRG_ATOMIC_ADD_LOCAL(&count[CL_N_PIXELS], pixels);
+}
+
+/* Writes what is left, in order, from number `base` of the batch on. */
+TRG_GROUP_FN void cl_write_words(TRG_LOCAL trg_u32 *scratch, TRG_GLOBAL const trg_u16 *sensor,
+                                 TRG_GLOBAL const trg_u32 *word, TRG_GLOBAL const trg_u32 *gone,
+                                 trg_u32 n, trg_u32 base, TRG_GLOBAL trg_u8 *masked,
+                                 const struct cl_mask_par par)
+{
+    trg_u32 written = 0u;
+
+    for (trg_u32 from = 0u; from < n; from += TRG_LSIZE) {
+        const trg_u32 i = from + TRG_LID, is_kept = i < n && !(gone[i] & CL_DROPPED) ? 1u : 0u;
+        const trg_u32 at = base + trg_group_place(scratch, is_kept, &written);
+
+        if (is_kept) {
+            TRG_BANKS_SENSOR_OUT(masked, par.masked)[at] = sensor[i];
+            TRG_BANKS_WORD_OUT(masked, par.masked)[at] = word[i] & ~gone[i];
+        }
+    }
+}
+
+/* The banks without the pixels that are dead. */
+TRG_KERNEL8(cl_mask, (const trg_u8, data), (const trg_u32, first), (const trg_u32, map),
+            (const struct cl_dead, dead), (trg_u32, work), (trg_u32, state),
+            (struct cl_summary, summaries), (trg_u8, masked), (struct cl_mask_par, par))
+{
+    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
+    TRG_SHARED trg_u32 count[CL_COUNTS];
+    const trg_u32 roi = cl_next_roi(count, state), n_rois = par.common.n_rois;
+    const trg_u32 begin = TRG_BEGIN(data, par.common.in, roi);
+    const trg_u32 n = TRG_END(data, par.common.in, roi) - begin;
+    TRG_GLOBAL const trg_u16 *sensor = TRG_BANKS_SENSOR(data, par.common.in) + begin;
+    TRG_GLOBAL const trg_u32 *word = TRG_BANKS_WORD(data, par.common.in) + begin;
+    struct cl_dead_view v;
+    trg_u32 base;
+
+    v.first = first;
+    v.map = map;
+    v.dead = dead;
+    cl_look_for_dead(count, sensor, word, work + begin, n, v, par.common);
+    TRG_BARRIER();
+    cl_publish(state, roi, count[CL_N_CLUSTERS]);
+    base = cl_before(scratch, state, roi, n_rois, count[CL_N_CLUSTERS]);
+    cl_write_offsets(masked, par.masked, roi, n_rois, base, count[CL_N_CLUSTERS]);
+    cl_write_words(scratch, sensor, word, work + begin, n, base, masked, par);
     cl_write_summary(summaries, count, roi, n);
 }

@@ -6,13 +6,17 @@
 #include <stdio.h>
 
 #include "clusters.h"
+#include "dead_table.h"
 #include "geometry.h"
 #include "trigd/common/lane.h"
 
 enum { CL_HITS, CL_CLUSTERS, CL_PRODUCTS };
 
 /* The values of both plugins, in this order. */
-enum { CL_VALUE_HITS, CL_VALUE_ITEMS, CL_VALUE_BAD, CL_VALUE_PIXELS };
+enum { CL_VALUE_HITS, CL_VALUE_ITEMS, CL_VALUE_BAD, CL_VALUE_PIXELS, CL_VALUE_MASKED };
+
+/* The conditions of both plugins, in this order. */
+enum { CL_ALIGNMENT, CL_DEAD_CHANNELS };
 
 struct cl_slot {
     struct trg_buffer *work, *state, *summaries, *out[CL_PRODUCTS];
@@ -20,6 +24,10 @@ struct cl_slot {
     struct trg_buffer *sensors, *sensors_host; /* where they are for the batches of the slot: */
     uint64_t alignment;                        /* key of the condition; 0: the nominal places */
     bool is_read[CL_PRODUCTS];                 /* the columns of this batch came to the host */
+    struct trg_buffer *masked, *masks, *masks_host; /* the input without dead channels; counts */
+    struct trg_buffer *first, *map, *dead, *first_host, *map_host, *dead_host;
+    uint64_t dead_channels; /* key of the condition that these are of; 0: none */
+    bool is_masked;         /* this batch */
 };
 
 struct trg_algo {
@@ -27,13 +35,14 @@ struct trg_algo {
     struct trg_limits limits;
     struct trg_device_info device;
     struct trg_module *module;
-    struct trg_kernel *find;
+    struct trg_kernel *find, *mask;
     struct trg_buffer *centres;
     struct cl_sensor *nominal; /* [n_sensors] */
     uint32_t n_sensors;
     float middle[2]; /* as alignment.h has it */
     const struct trg_collection *product[CL_PRODUCTS];
-    struct block out[CL_PRODUCTS];
+    struct block out[CL_PRODUCTS], masked;
+    struct dead_row *dead_rows; /* [CL_DEAD_ROWS] */
     struct buffers buffers;
     struct cl_slot slot[TRG_SLOTS_MAX];
     uint32_t hits_per_item; /* at most */
@@ -41,8 +50,8 @@ struct trg_algo {
 
 struct cl_setup {
     const struct trg_program *program;
-    const char *kernel;
-    const struct trg_collection *hits, *clusters;
+    const char *kernel, *mask;
+    const struct trg_collection *items, *hits, *clusters;
     uint32_t arrays; /* of `room` words, in the scratch memory of a slot */
     uint32_t hits_per_item;
     uint32_t geometry; /* number in geometry_texts */
@@ -52,7 +61,7 @@ struct cl_setup {
     bool (*fits)(struct cl_par *par, char *why, size_t bytes);
 };
 
-/* The functions of both plugins.  A batch's first condition is the alignment. */
+/* The functions of both plugins. */
 int cl_create(const struct trg_host *host, struct trg_device *device,
               const struct trg_limits *limits, const struct cl_setup *setup,
               struct trg_algo **ret_algo);

@@ -2,6 +2,7 @@
 /* pixels - hits from single pixels with charge: sets of pixels that touch.  See README.md. */
 #include "pixels.h"
 #include "alignment.collections.h"
+#include "dead_table.collections.h"
 #include "host.h"
 #include "parameters.h"
 #include "pixels.collections.h"
@@ -12,6 +13,7 @@ static const struct trg_value values[] = {
     {"n_items", "", "pixels of the RoI, as sent"},
     {"n_bad", "", "pixels that cannot be: left out"},
     {"n_pixels", "", "pixels that fired"},
+    {"n_masked", "", "pixels that fired and are dead channels: left out"},
     {0},
 };
 
@@ -43,6 +45,8 @@ static int pixels_create(const struct trg_host *host, const void *config, struct
     const struct pixels_config *c = config;
     const struct cl_setup setup = {.program = &pixels_program,
                                    .kernel = "px_pixels",
+                                   .mask = "px_mask",
+                                   .items = &trg_pixels,
                                    .hits = &trg_hits,
                                    .clusters = &trg_clusters,
                                    .arrays = PX_ARRAYS,
@@ -54,10 +58,12 @@ static int pixels_create(const struct trg_host *host, const void *config, struct
     return cl_create(host, device, limits, &setup, ret_algo);
 }
 
-static const struct trg_condition conditions[] = {{"module_alignment",
-                                                   "where the modules are, against the geometry",
-                                                   &trg_alignment, TRG_CONDITION_OPTIONAL},
-                                                  {0}};
+static const struct trg_condition conditions[] = {
+    [CL_ALIGNMENT] = {"module_alignment", "where the modules are, against the geometry",
+                      &trg_alignment, TRG_CONDITION_OPTIONAL},
+    [CL_DEAD_CHANNELS] = {"dead_pixels", "pixels that are dead or noisy: they count as not fired",
+                          &trg_dead_channels, TRG_CONDITION_OPTIONAL},
+    {0}};
 
 TRG_PLUGIN_EXPORT const struct trg_plugin trg_plugin;
 const struct trg_plugin trg_plugin = {

@@ -3,6 +3,7 @@
  * launch: as clusters.kernel.c, with a pixel for each item.  Centres are weighted with the charge,
  * in integers. */
 #include "pixels.h"
+#include "dead.h"
 #include "join.h"
 #include "sort.h"
 #include "trigd/common/group.h"
@@ -20,6 +21,18 @@ struct px_view { /* the pixels of an RoI in the order of their keys, and their n
 struct px_columns {
     TRG_GLOBAL const trg_u16 *module, *column, *row, *charge;
 };
+
+TRG_FN struct px_columns px_columns_of(TRG_GLOBAL const trg_u8 *data, const struct trg_span span,
+                                       trg_u32 begin)
+{
+    struct px_columns in;
+
+    in.module = TRG_PIXELS_MODULE(data, span) + begin;
+    in.column = TRG_PIXELS_COLUMN(data, span) + begin;
+    in.row = TRG_PIXELS_ROW(data, span) + begin;
+    in.charge = TRG_PIXELS_CHARGE(data, span) + begin;
+    return in;
+}
 
 /* ---------------------------------------------------------------- items in order */
 
@@ -208,14 +221,10 @@ TRG_KERNEL8(px_pixels, (const trg_u8, data), (const struct cl_sensor, sensors),
     const trg_u32 roi = cl_next_roi(count, state);
     const trg_u32 begin = TRG_BEGIN(data, par.in, roi), n = TRG_END(data, par.in, roi) - begin;
     TRG_GLOBAL trg_u32 *mine = work + begin;
-    struct px_columns in;
+    const struct px_columns in = px_columns_of(data, par.in, begin);
     struct px_view v;
     trg_u32 to_sort, is_second;
 
-    in.module = TRG_PIXELS_MODULE(data, par.in) + begin;
-    in.column = TRG_PIXELS_COLUMN(data, par.in) + begin;
-    in.row = TRG_PIXELS_ROW(data, par.in) + begin;
-    in.charge = TRG_PIXELS_CHARGE(data, par.in) + begin;
     px_read_items(count, in, mine, n, par);
     TRG_BARRIER();
     to_sort = count[CL_DISORDER] ? n : 0u; /* as in clusters.kernel.c */
@@ -239,5 +248,71 @@ TRG_KERNEL8(px_pixels, (const trg_u8, data), (const struct cl_sensor, sensors),
     cl_write_offsets(clusters, par.clusters, roi, par.n_rois, v.base, count[CL_N_CLUSTERS]);
     TRG_BARRIER();
     px_write_hits(scratch, v, sensors, centres, hits, clusters, par);
+    cl_write_summary(summaries, count, roi, n);
+}
+
+/* ---------------------------------------------------------------- dead channels */
+
+TRG_FN void px_look_for_dead(TRG_LOCAL trg_u32 *count, const struct px_columns in,
+                             TRG_GLOBAL trg_u32 *gone, trg_u32 n, const struct cl_dead_view v,
+                             const struct cl_par par)
+{
+    trg_u32 dropped = 0u, all = 0u;
+
+    for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
+        gone[i] = px_key(in, i, par) == CL_BAD
+                      ? 0u
+                      : cl_dead_pixels(v, par, in.module[i], in.column[i], in.row[i], 1u, 1u);
+        dropped += gone[i];
+        all++;
+    }
+    TRG_ATOMIC_ADD_LOCAL(&count[CL_N_CLUSTERS], all - dropped);
+    TRG_ATOMIC_ADD_LOCAL(&count[CL_N_BAD], dropped);
+    TRG_ATOMIC_ADD_LOCAL(&count[CL_N_PIXELS], dropped);
+}
+
+/* Writes what is left, in order, from number `base` of the batch on. */
+TRG_GROUP_FN void px_write_left(TRG_LOCAL trg_u32 *scratch, const struct px_columns in,
+                                TRG_GLOBAL const trg_u32 *gone, trg_u32 n, trg_u32 base,
+                                TRG_GLOBAL trg_u8 *masked, const struct cl_mask_par par)
+{
+    trg_u32 written = 0u;
+
+    for (trg_u32 from = 0u; from < n; from += TRG_LSIZE) {
+        const trg_u32 i = from + TRG_LID, is_kept = i < n && !gone[i] ? 1u : 0u;
+        const trg_u32 at = base + trg_group_place(scratch, is_kept, &written);
+
+        if (is_kept) {
+            TRG_PIXELS_MODULE_OUT(masked, par.masked)[at] = in.module[i];
+            TRG_PIXELS_COLUMN_OUT(masked, par.masked)[at] = in.column[i];
+            TRG_PIXELS_ROW_OUT(masked, par.masked)[at] = in.row[i];
+            TRG_PIXELS_CHARGE_OUT(masked, par.masked)[at] = in.charge[i];
+        }
+    }
+}
+
+/* The pixels without those that are dead: as cl_mask. */
+TRG_KERNEL8(px_mask, (const trg_u8, data), (const trg_u32, first), (const trg_u32, map),
+            (const struct cl_dead, dead), (trg_u32, work), (trg_u32, state),
+            (struct cl_summary, summaries), (trg_u8, masked), (struct cl_mask_par, par))
+{
+    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
+    TRG_SHARED trg_u32 count[CL_COUNTS];
+    const trg_u32 roi = cl_next_roi(count, state), n_rois = par.common.n_rois;
+    const trg_u32 begin = TRG_BEGIN(data, par.common.in, roi);
+    const trg_u32 n = TRG_END(data, par.common.in, roi) - begin;
+    const struct px_columns in = px_columns_of(data, par.common.in, begin);
+    struct cl_dead_view v;
+    trg_u32 base;
+
+    v.first = first;
+    v.map = map;
+    v.dead = dead;
+    px_look_for_dead(count, in, work + begin, n, v, par.common);
+    TRG_BARRIER();
+    cl_publish(state, roi, count[CL_N_CLUSTERS]);
+    base = cl_before(scratch, state, roi, n_rois, count[CL_N_CLUSTERS]);
+    cl_write_offsets(masked, par.masked, roi, n_rois, base, count[CL_N_CLUSTERS]);
+    px_write_left(scratch, in, work + begin, n, base, masked, par);
     cl_write_summary(summaries, count, roi, n);
 }

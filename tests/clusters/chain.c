@@ -21,7 +21,8 @@ static int generate(struct chain *c, const char *preset, uint64_t seed)
     return r;
 }
 
-static int make_hits(struct chain *c, const struct algo_host *host, struct trg_device *device)
+static int make_hits(struct chain *c, const struct algo_host *host, struct trg_device *device,
+                     const struct condition_list *conditions)
 {
     struct trg_result *results = calloc(c->n, sizeof *results);
     struct batches *b = NULL;
@@ -37,7 +38,8 @@ static int make_hits(struct chain *c, const struct algo_host *host, struct trg_d
                                                  .device = device,
                                                  .slots = 2,
                                                  .max_rois = BATCH,
-                                                 .max_items = BATCH * most},
+                                                 .max_items = BATCH * most,
+                                                 .conditions = conditions},
                          &b);
     if (r == 0)
         r = clusters_run(b, c->banks, c->n, results, c->hits);
@@ -78,6 +80,17 @@ int chain_tracks(const struct algo_host *hough, const struct event *events, uint
     return r;
 }
 
+/* Hits and tracks of its banks. */
+static int make_tracks(struct chain *c, const struct algo_host *clusters, struct trg_device *device,
+                       const struct condition_list *conditions)
+{
+    int r = make_hits(c, clusters, device, conditions);
+
+    for (uint32_t i = 0; r == 0 && i < c->n; i++)
+        r = truth_event(&c->generated[i], &c->hits[i], &c->events[i]);
+    return r == 0 ? chain_tracks(&c->hough, c->events, c->n, c->tracks) : r;
+}
+
 int chain_open(struct chain *c, const struct algo_host *clusters, struct trg_device *device,
                const char *preset, uint64_t seed, uint32_t n)
 {
@@ -98,10 +111,31 @@ int chain_open(struct chain *c, const struct algo_host *clusters, struct trg_dev
     if (r == 0)
         r = generate(c, preset, seed);
     if (r == 0)
-        r = make_hits(c, clusters, device);
-    for (uint32_t i = 0; r == 0 && i < n; i++)
-        r = truth_event(&c->generated[i], &c->hits[i], &c->events[i]);
-    return r == 0 ? chain_tracks(&c->hough, c->events, n, c->tracks) : r;
+        r = make_tracks(c, clusters, device, NULL);
+    return r;
+}
+
+int chain_again(const struct chain *c, const struct algo_host *clusters, struct trg_device *device,
+                struct banks *banks, const struct condition_list *conditions, struct match *ret)
+{
+    struct chain other = *c;
+    int r;
+
+    other.banks = banks;
+    other.hits = calloc(c->n, sizeof *other.hits);
+    other.tracks = calloc(c->n, sizeof *other.tracks);
+    other.events = calloc(c->n, sizeof *other.events);
+    r = other.hits && other.tracks && other.events
+            ? make_tracks(&other, clusters, device, conditions)
+            : -ENOMEM;
+    memset(ret, 0, sizeof *ret);
+    for (uint32_t i = 0; r == 0 && i < c->n; i++)
+        r = match_add(ret, &other.events[i], &other.tracks[i]);
+    products_free(other.hits, c->n);
+    products_free(other.tracks, c->n);
+    if (other.events)
+        events_free(other.events, c->n);
+    return r;
 }
 
 void chain_close(struct chain *c)

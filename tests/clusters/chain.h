@@ -3,6 +3,7 @@
 #ifndef CLUSTERS_CHAIN_H
 #define CLUSTERS_CHAIN_H
 #include "algohost.h"
+#include "conditions/condition_file.h"
 #include "truth.h"
 
 struct chain {
@@ -20,6 +21,10 @@ struct chain {
 int chain_open(struct chain *c, const struct algo_host *clusters, struct trg_device *device,
                const char *preset, uint64_t seed, uint32_t n);
 void chain_close(struct chain *c);
+/* The same events with other banks ([n]) and conditions of `clusters`; NULL: none.  Negative errno.
+ */
+int chain_again(const struct chain *c, const struct algo_host *clusters, struct trg_device *device,
+                struct banks *banks, const struct condition_list *conditions, struct match *ret);
 /* The tracks that hough finds in events on the CPU, with its defaults.  Negative errno. */
 int chain_tracks(const struct algo_host *hough, const struct event *events, uint32_t n,
                  struct products *ret_tracks);

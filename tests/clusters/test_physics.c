@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "chain.h"
+#include "noise.h"
 #include "testing.h"
 #include "truth.h"
 
@@ -56,6 +57,58 @@ static void tracks_from_banks(void **state)
     assert_true(match_efficiency(&m, MATCH_ETA25) >= 0.98);
     assert_true(match_ghosts(&m) <= 0.01);
     assert_true(match_clones(&m) <= 0.015);
+}
+
+/* ---------------------------------------------------------------- dead channels */
+
+struct noisy {
+    struct match noisy, masked, dead; /* dead: those pixels do not fire at all */
+};
+
+/* The events with noise, without and with the condition that masks it. */
+static void look_at(const struct noise *n, struct noisy *ret)
+{
+    struct banks banks[EVENTS], dead[EVENTS];
+    struct condition_list conditions;
+
+    assert_int_equal(noise_conditions(n, &host, &conditions), 0);
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        assert_int_equal(noise_add(n, &chain.banks[i], SEED + i, &banks[i]), 0);
+        assert_int_equal(noise_remove(n, &chain.banks[i], &dead[i]), 0);
+    }
+    assert_int_equal(chain_again(&chain, &host, cpu(), banks, NULL, &ret->noisy), 0);
+    assert_int_equal(chain_again(&chain, &host, cpu(), banks, &conditions, &ret->masked), 0);
+    assert_int_equal(chain_again(&chain, &host, cpu(), dead, NULL, &ret->dead), 0);
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        banks_free(&banks[i]);
+        banks_free(&dead[i]);
+    }
+    conditions_release(&conditions);
+    print_message("noisy: efficiency %.4f, ghosts %.4f; masked: %.4f, %.4f\n",
+                  match_efficiency(&ret->noisy, MATCH_ETA25), match_ghosts(&ret->noisy),
+                  match_efficiency(&ret->masked, MATCH_ETA25), match_ghosts(&ret->masked));
+}
+
+/* With the condition noisy pixels are dead ones: ghosts of noise are gone, and tracks are found
+ * with the other hits. */
+static void noise_that_is_masked(void **state)
+{
+    static struct noise n;
+    struct noisy m;
+
+    (void)state;
+    noise_sensors(&n, 20, 0.002);
+    look_at(&n, &m);
+    assert_memory_equal(&m.masked, &m.dead, sizeof m.dead);
+    assert_true(match_efficiency(&m.masked, MATCH_ETA25) >= 0.98);
+    assert_true(match_ghosts(&m.masked) <= 0.01);
+    assert_true(match_ghosts(&m.noisy) >= 1.5 * match_ghosts(&m.masked));
+    noise_pixels(&n, 10, SEED);
+    look_at(&n, &m);
+    assert_memory_equal(&m.masked, &m.dead, sizeof m.dead);
+    assert_true(match_efficiency(&m.masked, MATCH_ETA25) >= 0.98);
+    assert_true(match_ghosts(&m.masked) <= 0.01);
+    assert_true(match_ghosts(&m.noisy) >= 0.02);
 }
 
 /* ---------------------------------------------------------------- LHCb's events */
@@ -177,6 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hits_are_where_particles_crossed),
         cmocka_unit_test(tracks_from_banks),
+        cmocka_unit_test(noise_that_is_masked),
         cmocka_unit_test(tracks_of_lhcb_events),
     };
 

@@ -51,6 +51,20 @@ static struct subject lines = {
     "conditions: {layer_alignment: {layer: [20, 21], z: [0, 0], dx: [0.1, -0.1], dy: [0, 0.1],\n"
     "    dz: [0, 0], rx: [0, 0], ry: [0, 0], rz: [0.001, 0]}}\n"};
 
+static struct subject dead = {
+    "velo-banks",
+    "streams: [physics]\n"
+    "steps: [{name: h, plugin: clusters}, {name: t, plugin: hough, inputs: [h], on_device: true}]\n"
+    "chains:\n"
+    "  - {name: some, id: 1, steps: [{step: h}, {step: t, cuts: [{value: n_tracks, min: 100}]}],\n"
+    "     pass_through: true, streams: [physics]}\n"
+    "  - {name: few, id: 2, steps: [{step: t}], prescale: 3, streams: [physics]}\n",
+    "conditions: {dead_channels: {sensor: [20, 21, 22, 23], column: [0, 0, 0, 0], row: [0, 0, 0, "
+    "0],\n"
+    "    n_columns: [768, 768, 768, 768], n_rows: [256, 256, 256, 256]}}\n",
+    "conditions: {dead_channels: {sensor: [40, 41], column: [256, 0], row: [0, 10],\n"
+    "    n_columns: [256, 768], n_rows: [256, 100]}}\n"};
+
 /* Runs a program of the build; the last line of its output. */
 static int run(const char *arguments, char *ret_line, size_t bytes)
 {
@@ -159,6 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         {"vertices", each_set_gives_its_decisions_again, NULL, NULL, &vertices},
         {"tracks", each_set_gives_its_decisions_again, NULL, NULL, &lines},
+        {"dead channels", each_set_gives_its_decisions_again, NULL, NULL, &dead},
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
