@@ -11,6 +11,7 @@
 struct bench { /* as the command line says */
     bool is_quick;
     uint32_t runs;
+    uint32_t size;    /* of grids of speed and sweep; 0: all */
     const char *data; /* folder of the reference runs; NULL: none */
     struct results out;
 };

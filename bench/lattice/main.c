@@ -49,6 +49,7 @@ int main(int argc, char **argv)
         {"data", ARG_TEXT, &bench.data, 0, 0, "FOLDER", "the reference runs"},
         {"only", ARG_TEXT, &part, 0, 0, "PART",
          "speed, sweep, study, course, references, oracle or physics"},
+        {"size", ARG_U32, &bench.size, 0, 0, "N", "speed and sweep: grids of N x N alone"},
         {"json", ARG_APPEND, &bench.out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     const int args = args_parse(argc, argv, NULL, table);

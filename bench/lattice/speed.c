@@ -55,6 +55,11 @@ static uint32_t steps_for(const struct device *device, uint32_t nx, uint32_t ny)
     return steps < 16 ? 16 : steps > 4096 ? 4096 : (uint32_t)steps / 16 * 16;
 }
 
+static bool is_wanted(uint32_t size)
+{
+    return !bench.size || bench.size == size;
+}
+
 void bench_speed(const struct device *device)
 {
     static const uint32_t sizes[] = {128, 256, 512, 1024, 2048, 4096};
@@ -70,7 +75,7 @@ void bench_speed(const struct device *device)
                                                                              : 0;
                 struct result r;
 
-                if (!is_gpu(device) && (way || sizes[s] > 1024))
+                if (!is_wanted(sizes[s]) || (!is_gpu(device) && (way || sizes[s] > 1024)))
                     continue;
                 r = measure(device, &setup, &tuning, steps_for(device, sizes[s], sizes[s]), true);
                 result_report(&bench.out,
@@ -81,7 +86,7 @@ void bench_speed(const struct device *device)
                               &r, "%ux%u, %s, %s", sizes[s], sizes[s], store_name[store],
                               way_name[way]);
             }
-    if (is_gpu(device)) {
+    if (is_gpu(device) && is_wanted(128)) {
         const struct lattice_setup small = cope(128, 128, 0);
         const struct result r = measure(device, &small, NULL, 40000, false);
 
@@ -117,12 +122,15 @@ static void shape(const struct device *device, uint32_t size, uint32_t store,
 void bench_sweep(const struct device *device)
 {
     static const uint32_t sizes[] = {128, 256, 1024, 4096};
-    static const uint32_t groups[] = {128, 256, 384, 512, 768, 1024};
+    static const uint32_t groups[] = {128, 256, 384, 512, 640, 768, 1024};
     static const struct {
         uint32_t steps, rows;
-    } blocks[] = {{2, 32}, {4, 24}, {4, 32}, {6, 20}, {6, 32}, {8, 24}, {8, 32}};
+    } blocks[] = {{2, 32}, {4, 24}, {4, 32},  {6, 20}, {6, 32},
+                  {8, 24}, {8, 32}, {10, 28}, {10, 32}};
 
     for (uint32_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        if (!is_wanted(sizes[s]))
+            continue;
         for (uint32_t store = 0; store < 2; store++)
             for (uint32_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
                 shape(device, sizes[s], store,
