@@ -229,7 +229,13 @@ static int run_checks(struct check *c)
                                        .max_items = c->o->race_run ? RACES_ITEMS : CHECK_ITEMS_ROI,
                                        .max_layer = UINT8_MAX,
                                        .seed = c->o->seed};
-    int r = is_guest(c) ? 0 : sample_new(&setup, &sample);
+    char why[512] = "";
+    int r = is_guest(c)       ? 0
+            : c->o->rois_file ? check_file_sample(c, &sample, why, sizeof why)
+                              : sample_new(&setup, &sample);
+
+    if (r < 0 && why[0])
+        return complain(why);
 
     /* create is called often: what OpenCL compiled once is kept until the end */
     c->host.cache_dir = mkdtemp(cache);
@@ -255,6 +261,8 @@ static int report(struct check *c)
         fprintf(stderr, "trigctl: %s\n", strerror(-r));
         return 1;
     }
+    if (r > 0)
+        return r;
     if (!is_guest(c))
         puts("NOTE            NaN and infinities are not tried: the daemon's decoder refuses them");
     if (!c->n_devices) {
@@ -279,6 +287,8 @@ static int check_loaded(struct check *c, struct plugin_host *plugins)
     r = check_names(c);
     if (r == 0 && is_guest(c) && (c->o->worst || c->o->race_run || c->o->races))
         r = complain("a guest has no RoIs: --worst and --races are for other plugins");
+    if (r == 0 && c->o->worst && c->o->rois_file)
+        r = complain("--worst makes its RoIs by itself: --file is for the other checks");
     if (r == 0)
         r = set_config(c);
     if (r == 0)

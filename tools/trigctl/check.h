@@ -16,6 +16,7 @@ struct check_options {
     uint32_t n_params;
     const char *preset;            /* NULL: none */
     const char *conditions;        /* file of conditions; NULL: none are given */
+    const char *rois_file;         /* RoIs to check with; NULL: random ones */
     const char *folder;            /* of the backends; NULL: where they are built or installed */
     double tolerance;              /* between backends */
     bool worst;                    /* look for slow RoIs instead: */

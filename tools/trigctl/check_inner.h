@@ -20,6 +20,7 @@ struct check {
     struct trg_device *device;
     char where[32]; /* "cpu:0" */
     uint32_t n_checks, n_failed, n_skipped, n_devices;
+    bool is_too_large; /* the last configuration needs more memory than the device gives */
 };
 
 /* Keeps the last error that was logged for the next line; `ctx` is the options. */
@@ -41,6 +42,11 @@ void check_worst(struct check *c);
 /* Of a guest, instead of the three above. */
 void check_guest(struct check *c);
 void check_free(struct outcome *outcomes, uint32_t n);
+
+/* The sample from the file of the options.  Negative errno, with `why` where the file is at fault. */
+int check_file_sample(const struct check *c, struct sample **ret_sample, char *why, size_t bytes);
+/* What the case is called that stands at this place of the sample. */
+const char *check_case_name(const struct check *c, uint32_t i);
 
 /* A sequence of RoIs of the sample that runs through an algo batch by batch. */
 struct run {

@@ -114,17 +114,19 @@ static void check_failing_create(struct check *c)
 
 /* ---------------------------------------------------------------- parameters */
 
-struct settings { /* what was tried */
-    uint32_t n_run, n_refused;
-    char why[512]; /* the first failure */
+struct settings {                       /* what was tried */
+    uint32_t n_run, n_refused, n_large; /* large: beyond the device's memory */
+    char why[512];                      /* the first failure */
 };
+
+#define LIMITS_ROIS (SAMPLE_CASES + 4u)
 
 bool check_config(struct check *c, const void *config, char *why, size_t bytes)
 {
     const struct rig_setup setup = check_setup(c, config, 1);
-    uint32_t order[SAMPLE_CASES + 4];
+    uint32_t order[LIMITS_ROIS];
     const struct run run = {.order = order,
-                            .n = SAMPLE_CASES + 4,
+                            .n = c->sample->n < LIMITS_ROIS ? c->sample->n : LIMITS_ROIS,
                             .max_rois = CHECK_ROIS_MAX,
                             .in_flight = 1,
                             .garbage = 0x11};
@@ -138,6 +140,7 @@ bool check_config(struct check *c, const void *config, char *why, size_t bytes)
     one.config = (void *)config;
     if (r == 0)
         r = rig_create(rig);
+    c->is_too_large = r == -ENOMEM;
     if (r < 0)
         snprintf(inner, sizeof inner, "create returned %d (%s)", r, strerror(-r));
     for (uint32_t i = 0; i < run.n; i++)
@@ -171,10 +174,12 @@ static void try_setting(struct check *c, struct settings *s, const char *key, co
         snprintf(s->why, sizeof s->why, "%s", inner);
     } else if (plugin_check(c->plugin, config, inner, sizeof inner) < 0) {
         s->n_refused++;
-    } else if (!check_config(c, config, inner, sizeof inner)) {
-        snprintf(s->why, sizeof s->why, "%s %s: %s", key ? key : "preset", text, inner);
-    } else {
+    } else if (check_config(c, config, inner, sizeof inner)) {
         s->n_run++;
+    } else if (c->is_too_large) {
+        s->n_large++;
+    } else {
+        snprintf(s->why, sizeof s->why, "%s %s: %s", key ? key : "preset", text, inner);
     }
     free(config);
 }
@@ -209,7 +214,7 @@ static void try_parameter(struct check *c, struct settings *s, const struct trg_
 static void check_parameters(struct check *c)
 {
     struct settings s = {0};
-    char what[96] = "parameters at their limits";
+    char what[128] = "parameters at their limits";
 
     if (!c->plugin->n_params)
         return;
@@ -219,8 +224,8 @@ static void check_parameters(struct check *c)
         try_setting(c, &s, NULL, p->name);
     if (!s.why[0])
         snprintf(what, sizeof what,
-                 "parameters at their limits: %u settings ran, %u refused by check", s.n_run,
-                 s.n_refused);
+                 "parameters at their limits: %u settings ran, %u refused by check%s", s.n_run,
+                 s.n_refused, s.n_large ? ", others beyond the device's memory" : "");
     check_line(c, !s.why[0], what, "%s", s.why);
 }
 

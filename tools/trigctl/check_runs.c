@@ -137,7 +137,7 @@ static void name_roi(char *why, size_t bytes, const struct check *c, uint32_t ro
 
     snprintf(items, sizeof items, "%u items", sample_source(c->sample, 0, roi)->n);
     snprintf(why, bytes, "RoI %u of the sample (%s): %s", roi,
-             roi < SAMPLE_CASES ? sample_case_name(roi) : items, inner);
+             roi < SAMPLE_CASES ? check_case_name(c, roi) : items, inner);
 }
 
 static bool compare(const struct runs *t, struct rig *rig, const struct run *run, char *why,
@@ -195,14 +195,15 @@ static bool check_first(struct runs *t, uint32_t *order)
     for (uint32_t i = 0; i < SAMPLE_CASES; i++) {
         bool is_valid = outcome_is_valid(&t->first[i], t->c->plugin, inner, sizeof inner);
 
-        check_line(t->c, is_valid, sample_case_name(i), "%s", inner);
+        check_line(t->c, is_valid, check_case_name(t->c, i), "%s", inner);
     }
     for (uint32_t i = SAMPLE_CASES; good && i < run.n; i++) {
         good = outcome_is_valid(&t->first[i], t->c->plugin, inner, sizeof inner);
         if (!good)
             name_roi(why, sizeof why, t->c, i, inner);
     }
-    check_line(t->c, good, "ordinary RoIs of mixed sizes", "%s", why);
+    check_line(t->c, good, t->c->o->rois_file ? "RoIs of the file" : "ordinary RoIs of mixed sizes",
+               "%s", why);
     return true;
 }
 
@@ -247,7 +248,7 @@ static void check_repeated(struct runs *t)
 
         for (uint32_t k = 0; k < CHECK_ROIS_MAX; k++)
             order[k] = (uint32_t)cases[i];
-        snprintf(what, sizeof what, "%u times %s", CHECK_ROIS_MAX, sample_case_name(cases[i]));
+        snprintf(what, sizeof what, "%u times %s", CHECK_ROIS_MAX, check_case_name(t->c, cases[i]));
         compare_line(t, &run, what);
     }
 }

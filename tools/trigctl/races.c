@@ -134,6 +134,8 @@ static int run(const struct check *c, const char *exe, const char *log)
         add(args, &n, "--preset", c->o->preset);
     if (c->o->conditions)
         add(args, &n, "--conditions", c->o->conditions);
+    if (c->o->rois_file)
+        add(args, &n, "--file", c->o->rois_file);
     if (c->o->folder)
         add(args, &n, "--backends", c->o->folder);
     for (uint32_t i = 0; i < c->o->n_params; i++)
