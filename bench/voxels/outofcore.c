@@ -11,7 +11,7 @@
 #include "slabs.h"
 
 #define PLANE_EDGE  2048u
-#define SLAB_PLANES 32u /* two more are the halo */
+#define SLAB_PLANES 64u /* two more are the halo */
 
 static int write_planes(const struct bench *b, FILE *f, const uint32_t *n)
 {

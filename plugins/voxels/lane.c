@@ -11,11 +11,11 @@
 #include "trigd/common/lane.h"
 #include "voxels.program.h"
 
-#define ALIGN        16u
-#define DEPTH_MAX    32u /* planes of a group */
-#define GROUPS_UNIT  16u /* groups that a multiprocessor should get of a batch */
-#define PLACE_STRIDE 4u  /* stretches of eight bytes that a work-item places, about */
-#define WORDS_STRIDE 16u /* four times the words of labels that a work-item looks at for runs */
+#define ALIGN     16u
+#define DEPTH_MAX 32u /* planes of a group */
+#define GROUPS_UNIT \
+    4u /* groups that a multiprocessor has at once: it should get these of a batch */
+#define PLACE_STRIDE 4u /* stretches of eight bytes that a work-item places, about */
 
 struct twin { /* on the CPU the host and the device use one buffer */
     struct trg_buffer *host, *dev;
@@ -264,16 +264,19 @@ struct extents {      /* the most of any brick of a batch */
     uint32_t columns; /* chunks of a plane */
     uint32_t planes;
     uint32_t eights; /* stretches of eight bytes, placed */
+    uint32_t words;  /* of labels, as runs are in */
 };
 
 static void extend(struct extents *most, const uint32_t *n)
 {
     const uint32_t columns = (n[0] + VOX_CHUNK - 1) / VOX_CHUNK * n[1];
     const uint32_t eights = (uint32_t)(placed_bytes(n) / 8);
+    const uint32_t words = (uint32_t)(run_words(n) / 64);
 
     most->columns = columns > most->columns ? columns : most->columns;
     most->planes = n[2] > most->planes ? n[2] : most->planes;
     most->eights = eights > most->eights ? eights : most->eights;
+    most->words = words > most->words ? words : most->words;
 }
 
 /* Fills the slot's table of bricks; the bytes of the batch's input, or an error. */
@@ -316,26 +319,37 @@ static int place_pieces(struct vox_lane *l, struct slot *s, const struct vox_pie
     return 0;
 }
 
+/* Of what is done before and after: a work-item has one stretch or word, but for large batches. */
+static void choose_small_grids(const struct vox_lane *l, struct slot *s, struct extents most)
+{
+    const uint32_t stretches = most.eights / VOX_GROUP_SIZE + 1u;
+    const bool is_small = stretches * s->n <= l->info.units * 2 * GROUPS_UNIT;
+
+    s->place.groups_each = s->join.groups_each = 1;
+    if (l->info.is_host)
+        return;
+    s->place.groups_each = is_small ? stretches : stretches / PLACE_STRIDE + 1u;
+    s->join.groups_each = most.words / VOX_GROUP_SIZE + 1u;
+}
+
 /* How a batch is cut into groups: on the CPU a brick is one, elsewhere there are enough of them for
  * all multiprocessors, with as many planes each as that leaves. */
 static void choose_grid(const struct vox_lane *l, struct slot *s, struct extents most)
 {
-    const uint32_t columns = most.columns, planes = most.planes, eights = most.eights;
+    const uint32_t columns = most.columns, planes = most.planes;
     uint32_t tiles = 1, parts;
 
     s->label.tile = l->info.is_host && columns ? columns : VOX_GROUP_SIZE;
     if (columns)
         tiles = (columns + s->label.tile - 1) / s->label.tile;
     s->label.depth = planes ? planes : 1u;
-    if (!l->info.is_host) {
-        parts = (l->info.units * GROUPS_UNIT + tiles * s->n - 1) / (tiles * s->n);
-        s->label.depth = (planes + parts - 1) / parts;
-        s->label.depth = s->label.depth < 4 ? 4 : s->label.depth;
+    if (!l->info.is_host && planes) {
+        parts = l->info.units * GROUPS_UNIT / (tiles * s->n);
+        s->label.depth = parts ? (planes + parts - 1) / parts : DEPTH_MAX;
         s->label.depth = s->label.depth > DEPTH_MAX ? DEPTH_MAX : s->label.depth;
     }
     s->label.groups_each = tiles * ((planes + s->label.depth - 1) / s->label.depth);
-    s->place.groups_each = l->info.is_host ? 1u : eights / (VOX_GROUP_SIZE * PLACE_STRIDE) + 1u;
-    s->join.groups_each = l->info.is_host ? 1u : eights / (VOX_GROUP_SIZE * WORDS_STRIDE) + 1u;
+    choose_small_grids(l, s, most);
 }
 
 /* The kernels of a batch whose bricks are placed. */

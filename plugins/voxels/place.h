@@ -56,27 +56,44 @@ TRG_FN trg_u32 vox_value(TRG_GLOBAL const trg_u8 *row, trg_u32 i, const struct v
     return vox_window(row[i + i] | (trg_u32)row[i + i + 1u] << 8, b);
 }
 
-/* Eight bytes from any place, in three aligned words. */
-TRG_FN trg_u64 vox_eight(TRG_GLOBAL const trg_u8 *data, trg_u32 at)
+/* Up to eight bytes from any place, in aligned words; what is behind them is 0 or any byte. */
+TRG_FN trg_u64 vox_some(TRG_GLOBAL const trg_u8 *data, trg_u32 at, trg_u32 count)
 {
     TRG_GLOBAL const trg_u32 *w = (TRG_GLOBAL const trg_u32 *)(data + (at & ~3u));
-    const trg_u32 shift = (at & 3u) * 8u;
-    const trg_u32 a = w[0], b = w[1], c = shift ? w[2] : 0u;
+    const trg_u32 end = (at & 3u) + count, shift = (at & 3u) * 8u;
+    const trg_u32 a = w[0], b = end > 4u ? w[1] : 0u, c = end > 8u ? w[2] : 0u;
     const trg_u64 low = (((trg_u64)b << 32 | a) >> shift) & 0xffffffffu;
 
     return low | (((trg_u64)c << 32 | b) >> shift) << 32;
 }
 
-/* Eight voxels of a placed row; the first is place p of the axis.  Places beyond the right border
- * repeat it: they count nowhere. */
+/* Eight voxels of a row of bytes, of which the first is byte `first`.  Before the row lies the
+ * border alone, in the last of the eight; behind it the border is the next after the row's last,
+ * and what follows counts nowhere. */
+TRG_FN trg_u64 vox_gather_bytes(TRG_GLOBAL const trg_u8 *data, trg_u32 row, trg_i32 last,
+                                trg_i32 first)
+{
+    const trg_i32 from = first < 0 ? 0 : first > last ? last : first;
+    const trg_u32 count = last - from < 7 ? (trg_u32)(last - from) + 1u : 8u;
+    const trg_u64 some = vox_some(data, row + (trg_u32)from, first < 0 ? 1u : count);
+    const trg_u32 bits = 8u * (count - 1u);
+
+    if (first < 0)
+        return some << 56;
+    if (count == 8u)
+        return some;
+    return (some & (((trg_u64)1 << (bits + 8u)) - 1u)) | (some >> bits & 255u) << (bits + 8u);
+}
+
+/* Eight voxels of a placed row; the first is place p of the axis, 7 before a multiple of 8.  Places
+ * beyond the right border count nowhere. */
 TRG_FN trg_u64 vox_gather(TRG_GLOBAL const trg_u8 *data, trg_u32 row, struct vox_rows x, trg_i32 p,
                           const struct vox_brick *b)
 {
-    const trg_i32 first = p + x.shift;
     trg_u64 eight = 0u;
 
-    if (b->bytes == 1u && first >= 0 && first + 7 <= x.last)
-        return vox_eight(data, row + (trg_u32)first);
+    if (b->bytes == 1u)
+        return vox_gather_bytes(data, row, x.last, p + x.shift);
     for (trg_u32 k = 0; k < 8u; k++) {
         const trg_u32 i = p + (trg_i32)k < 0 ? 0u : vox_source(x, (trg_u32)(p + (trg_i32)k));
 

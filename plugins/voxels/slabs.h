@@ -12,9 +12,10 @@ struct vox_slabs {
     struct trg_device *device;
     const struct vox_tables *tables;
     const struct vox_volume *volume;
-    uint32_t planes;  /* of a slab */
-    uint32_t threads; /* each reads slabs and has a lane of its own with two slots */
-    int32_t low;      /* 16 bits: the window, see struct vox_setup */
+    uint32_t planes;   /* of a slab, at most */
+    uint32_t threads;  /* each reads slabs and has a lane of its own with two slots */
+    size_t part_bytes; /* that a thread sends to the device at once, even; 0: 4 MiB */
+    int32_t low;       /* 16 bits: the window, see struct vox_setup */
     uint32_t width;
     unsigned char
         *labels; /* [z][y][vox_row_bytes] bits, the caller's, perhaps mapped; NULL: none */
