@@ -191,6 +191,25 @@ static void module_free(struct trg_module *m)
     free(m);
 }
 
+/* The memory of a multiprocessor is both first-level cache and shared memory.  Kernels of several
+ * streams run on it together only while they want the same part of it as shared memory; left alone,
+ * the driver takes what suits each kernel best, and they wait for each other.  Kernels with little
+ * shared memory want the same here.  One with more, and chips with less, are left to the driver. */
+#define SHARED_PERCENT 44           /* 100 KiB on sm_90 */
+#define SHARED_LITTLE  (20u * 1024) /* bytes of a group */
+#define SHARED_CHIP    (160u * 1024)
+
+static int divide_memory(struct trg_device *d, const struct trg_kernel *k, size_t group_bytes)
+{
+    if (group_bytes > SHARED_LITTLE || d->shared_bytes < SHARED_CHIP)
+        return 0;
+    return cuda_check(d,
+                      cudaFuncSetAttribute((const void *)k->cuda,
+                                           cudaFuncAttributePreferredSharedMemoryCarveout,
+                                           SHARED_PERCENT),
+                      "cudaFuncSetAttribute", k->entry->name);
+}
+
 static int open_kernel(struct trg_module *m, const struct trg_host_entry *entry,
                        struct trg_kernel *k)
 {
@@ -203,9 +222,10 @@ static int open_kernel(struct trg_module *m, const struct trg_host_entry *entry,
     if (r == 0) /* also brings the code to the device, now and not at the first launch */
         r = cuda_check(m->device, cudaFuncGetAttributes(&attributes, (const void *)k->cuda),
                        "cudaFuncGetAttributes", entry->name);
-    if (r == 0)
-        k->group_max = (uint32_t)attributes.maxThreadsPerBlock;
-    return r;
+    if (r < 0)
+        return r;
+    k->group_max = (uint32_t)attributes.maxThreadsPerBlock;
+    return divide_memory(m->device, k, attributes.sharedSizeBytes);
 }
 
 /* The library and all its kernels at once: CUDA loads late by itself, and what is wrong would show
@@ -398,6 +418,7 @@ static int read_info(struct trg_device *d)
         r = cuda_check(d, cudaDriverGetVersion(&driver), "cudaDriverGetVersion", NULL);
     if (r < 0)
         return r;
+    d->shared_bytes = p.sharedMemPerMultiprocessor;
     d->info = (struct trg_device_info){.backend = "cuda",
                                        .index = (uint32_t)d->number,
                                        .units = (uint32_t)p.multiProcessorCount,

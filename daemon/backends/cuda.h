@@ -13,6 +13,7 @@ struct trg_device {
     struct backend_log log;
     struct trg_device_info info;
     int number;          /* CUDA's; also the index */
+    size_t shared_bytes; /* most of a multiprocessor */
     atomic_bool is_lost; /* -ENODEV was returned once */
 };
 

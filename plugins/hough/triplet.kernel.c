@@ -123,7 +123,6 @@ TRG_FN void ht_put(const struct ht_view v, trg_u32 at, float x, float y, float z
     h.z = z;
     h.id = id;
     ht_put_hit(v, at, h);
-    v.claim[at] = HT_NONE;
 }
 
 /* Widens low .. high to z; most hits have the z of others. */
@@ -186,6 +185,7 @@ TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits)
             is_free &= v.taken[i] == 0u;
         else
             v.taken[i] = v.head[i] = 0u;
+        v.claim[i] = HT_NONE;
         v.link[i] = is_free ? bucket : HT_NONE;
         if (is_free) {
             place[i] = HT_ADD(&v.begin[bucket], 1u); /* in its bucket */
@@ -342,7 +342,7 @@ TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hit
             (trg_u32, tables), (const struct ht_stations, stations), (struct ht_road, roads),
             (struct hg_cand, tracks), (struct hg_summary, summaries), (struct ht_par, par))
 {
-    TRG_SHARED trg_u32 n_roads, n_now, n_next, n_tracks, n_on_tracks;
+    TRG_SHARED trg_u32 n_roads, n_now[2], n_tracks, n_on_tracks; /* n_now: of even steps, of odd */
 #if defined(__CUDACC__)
     TRG_SHARED struct ht_desk desks[HT_FOLLOW_MAX / HT_WARP];
     TRG_SHARED trg_u32 n_seeds[HT_STATIONS];
@@ -362,7 +362,7 @@ TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hit
 #endif
 
     if (TRG_LID == 0u) {
-        n_roads = n_now = n_next = 0u;
+        n_roads = n_now[0] = n_now[1] = 0u;
         n_tracks = summaries[roi].n_tracks;
         n_on_tracks = summaries[roi].n_on_tracks;
     }
@@ -373,17 +373,17 @@ TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hit
     if (par.is_wide)
         ht_warp_seed(warp, v.begin[n * v.buckets], n_seeds);
 #endif
+    TRG_BARRIER();
     for (trg_u32 step = 0; step < n + par.is_wide; step++) {
         const trg_u32 station = n - 1u - step, behind = n + 1u - step;
         const trg_u32 is_here = step < n, has_first = step >= 2u && n >= 2u;
         const struct ht_station s = ht_station_of(&stations[roi], is_here ? station : 0u);
         const trg_u32 from = has_first ? v.begin[behind * v.buckets] : 0u;
         const trg_u32 to = has_first ? v.begin[(behind + 1u) * v.buckets] : 0u;
+        const trg_u32 n_here = is_here ? n_now[step & 1u] : 0u;
+        TRG_LOCAL trg_u32 *n_next = &n_now[~step & 1u];
         TRG_GLOBAL trg_u32 *swap;
-        trg_u32 n_here;
 
-        TRG_BARRIER();
-        n_here = is_here ? n_now : 0u;
 #if defined(__CUDACC__)
         if (!n_here && (from == to || (par.is_wide && !n_seeds[behind])))
             continue;
@@ -395,26 +395,23 @@ TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hit
         TRG_BARRIER();
         for (trg_u32 k = TRG_LID; k < n_here; k += TRG_LSIZE)
             if (ht_take(v, par, &road[now[k]], station))
-                next[TRG_ATOMIC_ADD_LOCAL(&n_next, 1u)] = now[k];
+                next[TRG_ATOMIC_ADD_LOCAL(n_next, 1u)] = now[k];
         TRG_BARRIER();
+        if (TRG_LID == 0u)
+            n_now[step & 1u] = 0u;
         for (trg_u32 k = TRG_LID; k < n_here; k += TRG_LSIZE)
             ht_release(v, &road[now[k]]);
 #if defined(__CUDACC__)
-        ht_warp_begin_roads(warp, from, to, (struct ht_begun){road, next, &n_roads, &n_next});
+        ht_warp_begin_roads(warp, from, to, (struct ht_begun){road, next, &n_roads, n_next});
 #else
         ht_begin_roads(v, par, &stations[roi], from, to, behind,
-                       (struct ht_begun){road, next, &n_roads, &n_next});
+                       (struct ht_begun){road, next, &n_roads, n_next});
 #endif
         TRG_BARRIER();
-        if (TRG_LID == 0u) {
-            n_now = n_next;
-            n_next = 0u;
-        }
         swap = now;
         now = next;
         next = swap;
     }
-    TRG_BARRIER();
     ht_make_tracks(v, in, par.common, road, n_roads, kept);
     TRG_BARRIER();
     if (TRG_LID == 0u)
