@@ -252,7 +252,7 @@ void lane_submit(struct lane *l, uint64_t now_ns)
     l->batch[slot].closed_ns = now_ns;
     l->batch[slot].expected_ns = cost_of(l, l->batch[slot].items, now_ns);
     add_load(l, (int64_t)l->batch[slot].expected_ns, 1);
-    l->s.cost->used_ns = now_ns;
+    l->s.cost->used_ns = l->given_ns = now_ns;
     if (l->taken == 1)
         l->oldest_ns = now_ns;
     atomic_fetch_add_explicit(&l->load.submitted, 1, memory_order_relaxed);

@@ -106,6 +106,7 @@ struct lane {
     struct lane_batch batch[ARENA_SLOTS_MAX];
     uint32_t first;                  /* oldest batch out */
     uint32_t taken;                  /* batches out */
+    uint64_t given_ns;               /* when it had its last batch */
     uint64_t product_used;           /* of the batch that is filled */
     uint64_t room[ARENA_INPUTS_MAX]; /* items that it still takes */
     pthread_mutex_t order;           /* of batches on their way to the runner */

@@ -22,6 +22,22 @@ static bool is_as_good(const struct lane *l, uint64_t end, uint64_t best_end, ui
     return end <= best_end + ahead / SHARE || (!lane_is_known(l) && !lane_outstanding(l));
 }
 
+/* Of the idle lanes of a device the one that had a batch last: its thread may still be awake, its
+ * memory in a cache, and the threads of the others sleep. */
+static struct lane *warmest(const struct engine_step *s, struct lane *idle)
+{
+    struct lane *warm = idle;
+
+    for (uint32_t k = 0; k < s->n_lanes; k++) {
+        struct lane *l = s->lane[k];
+
+        if (l->s.cost == idle->s.cost && lane_has_room(l) && !lane_outstanding(l) &&
+            !lane_others_ns(l) && l->given_ns > warm->given_ns)
+            warm = l;
+    }
+    return warm;
+}
+
 /* Of the lanes that are as good as the best one: that with least in flight, the next in turn. */
 static struct lane *next_in_turn(const struct engine_step *s, uint64_t best_end, uint64_t now_ns)
 {
@@ -35,7 +51,7 @@ static struct lane *next_in_turn(const struct engine_step *s, uint64_t best_end,
             (!next || lane_outstanding(l) < lane_outstanding(next)))
             next = l;
     }
-    return next;
+    return next && !lane_outstanding(next) ? warmest(s, next) : next;
 }
 
 struct lane *batcher_lane(const struct engine_step *s, uint64_t now_ns)

@@ -263,23 +263,55 @@ static void a_bad_moment_is_forgotten(void **state)
 static void lanes_of_a_device_are_equal(void **state)
 {
     struct fake *f = fake_new(false);
-    uint32_t n[LANES] = {0};
 
     (void)state;
     f->lane[1].s.cost = &f->cost[0];
     teach(f, 0, 50000);
     teach(f, 1, 100);
-    for (uint32_t i = 0; i < 6; i++) {
+    for (uint32_t i = 0; i < 6; i++) { /* two batches in flight at a time */
         const uint64_t now = clock_ns();
+        struct lane *lane[2];
+
+        for (uint32_t k = 0; k < 2; k++) {
+            wait_since(f, now, 1);
+            lane[k] = close_batch(f, now);
+        }
+        assert_ptr_not_equal(lane[0], lane[1]);
+        end_batch(f, lane[0], now, now);
+        end_batch(f, lane[1], now, now);
+    }
+    fake_free(f);
+}
+
+/* While one lane of a device is enough, the others sleep. */
+static void one_lane_of_an_idle_device_stays_warm(void **state)
+{
+    struct fake *f = fake_new(true);
+    uint64_t now = clock_ns();
+    struct lane *warm = NULL, *other;
+
+    (void)state;
+    f->lane[1].s.cost = &f->cost[0];
+    for (uint32_t i = 0; i < 6; i++) {
         struct lane *lane;
 
-        wait_since(f, now, 1);
+        wait_since(f, ++now, 1);
         lane = close_batch(f, now);
-        n[lane - f->lane]++;
-        end_batch(f, lane, now, now);
+        assert_true(!warm || lane == warm);
+        warm = lane;
+        if (i < 5)
+            end_batch(f, lane, now, now);
     }
-    assert_int_equal(n[0], 3);
-    assert_int_equal(n[1], 3);
+    wait_since(f, ++now, 1); /* its last batch is in flight */
+    other = close_batch(f, now);
+    assert_ptr_not_equal(other, warm);
+    end_batch(f, warm, now, now);
+    end_batch(f, other, now, now);
+    for (uint32_t i = 0; i < 2; i++) { /* whose turn it is does not matter */
+        wait_since(f, ++now, 1);
+        assert_ptr_equal(close_batch(f, now), other);
+        end_batch(f, other, now, now);
+    }
     fake_free(f);
 }
 
@@ -449,6 +481,7 @@ int main(void)
         cmocka_unit_test(a_slow_lane_waits_for_a_deep_queue),
         cmocka_unit_test(a_bad_moment_is_forgotten),
         cmocka_unit_test(lanes_of_a_device_are_equal),
+        cmocka_unit_test(one_lane_of_an_idle_device_stays_warm),
         cmocka_unit_test(equal_lanes_take_turns),
         cmocka_unit_test(nearly_equal_lanes_take_turns),
         cmocka_unit_test(an_roi_leaves_the_queue),
