@@ -279,6 +279,16 @@ static bool wait_for_work(struct shard *s, int fd)
     return fd >= 0 && items[3].revents;
 }
 
+/* Takes results back and lets the decisions go: whoever asked should not have to wait for what the
+ * turn does next, which is other RoIs. */
+static bool answer(struct shard *s)
+{
+    if (!dispatch_take(s->dispatch, clock_ns()))
+        return false;
+    egress_flush(s->egress);
+    return true;
+}
+
 bool shard_turn(struct shard *s, const struct shard_order *order)
 {
     const bool waits = streams_are_stopping(s->s.streams), takes = order->is_taking && !waits;
@@ -288,10 +298,12 @@ bool shard_turn(struct shard *s, const struct shard_order *order)
     ingress_set_draining(s->ingress, !takes, order->is_taking);
     if (takes != atomic_load_explicit(&s->is_taking, memory_order_relaxed))
         atomic_store(&s->is_taking, takes);
-    did = ingress_turn(s->ingress, MESSAGES_A_TURN) > 0;
+    did = answer(s); /* a quick lane has done the batch of the turn before */
+    did |= ingress_turn(s->ingress, MESSAGES_A_TURN) > 0;
+    did |= answer(s);
     now = clock_ns();
-    did |= dispatch_turn(s->dispatch, now);
-    egress_flush(s->egress);
+    did |= dispatch_give(s->dispatch, now);
+    egress_flush(s->egress); /* of what limits and chains have ended without a lane */
     if (!mailbox_is_empty(s->mailbox))
         mailbox_run(s->mailbox);
     atomic_store_explicit(&s->turned_ns, now, memory_order_relaxed);

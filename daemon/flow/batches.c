@@ -555,21 +555,35 @@ void batches_tick(struct dispatch *d, uint64_t now_ns)
 
 /* ---------------------------------------------------------------- the turn */
 
-bool batches_turn(struct dispatch *d, uint64_t now_ns)
+static bool take_of_step(struct dispatch *d, uint32_t engine, uint32_t step)
+{
+    struct engine_step *s = &d->engine[engine]->step[step];
+    bool did = false;
+
+    for (uint32_t k = 0; k < s->n_lanes; k++)
+        did |= take_finished(d, engine, step, s->lane[k]);
+    for (uint32_t k = 0; k < s->n_retries; k++)
+        did |= take_finished(d, engine, step, s->retry[k]);
+    return did;
+}
+
+bool batches_take(struct dispatch *d)
+{
+    bool did = false;
+
+    for (uint32_t i = 0; i < ENGINES_MAX; i++)
+        for (uint32_t step = 0; d->engine[i] && step < d->engine[i]->menu->n_steps; step++)
+            did |= take_of_step(d, i, step);
+    return did;
+}
+
+bool batches_give(struct dispatch *d, uint64_t now_ns)
 {
     bool did = false;
 
     for (uint32_t i = 0; i < ENGINES_MAX; i++) {
         struct engine *e = d->engine[i];
 
-        for (uint32_t step = 0; e && step < e->menu->n_steps; step++) {
-            struct engine_step *s = &e->step[step];
-
-            for (uint32_t k = 0; k < s->n_lanes; k++)
-                did |= take_finished(d, i, step, s->lane[k]);
-            for (uint32_t k = 0; k < s->n_retries; k++)
-                did |= take_finished(d, i, step, s->retry[k]);
-        }
         for (uint32_t step = 0; e && step < e->menu->n_steps; step++) {
             did |= close_batches(d, e, step, now_ns);
             if (e->step[step].n_retries)

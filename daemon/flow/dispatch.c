@@ -203,15 +203,21 @@ void dispatch_force_all(struct dispatch *d)
 
 /* ---------------------------------------------------------------- the turn */
 
-bool dispatch_turn(struct dispatch *d, uint64_t now_ns)
+bool dispatch_take(struct dispatch *d, uint64_t now_ns)
+{
+    d->now_ns = now_ns;
+    events_check_limits(d, now_ns);
+    rois_check_limits(d, now_ns); /* before results: what comes late is late */
+    return batches_take(d);
+}
+
+bool dispatch_give(struct dispatch *d, uint64_t now_ns)
 {
     bool did;
 
     d->now_ns = now_ns;
-    events_check_limits(d, now_ns);
-    rois_check_limits(d, now_ns); /* before results: what comes late is late */
     did = batches_look_after_workers(d);
-    did |= batches_turn(d, now_ns);
+    did |= batches_give(d, now_ns);
     accounts_flush(d->accounts);
     retire_empty(d);
     return did;

@@ -45,11 +45,14 @@ struct histograms *dispatch_histograms(struct dispatch *d);
 
 /* Takes an RoI whose record and block are complete. */
 void dispatch_roi(struct dispatch *d, uint32_t roi);
-/* Takes results back, closes batches, keeps the deadlines.  Returns true when it did something. */
-bool dispatch_turn(struct dispatch *d, uint64_t now_ns);
+/* Keeps the deadlines and takes results back; whether there were some. */
+bool dispatch_take(struct dispatch *d, uint64_t now_ns);
+/* Closes batches and hands them out, which takes as long as gathering them; whether it did
+ * something. */
+bool dispatch_give(struct dispatch *d, uint64_t now_ns);
 /* Looks for batches that hang and for steps that no lane serves.  Every few milliseconds. */
 void dispatch_tick(struct dispatch *d, uint64_t now_ns);
-/* When dispatch_turn has to be called again at the latest; UINT64_MAX for never. */
+/* When both have to be called again at the latest; UINT64_MAX for never. */
 uint64_t dispatch_due_ns(const struct dispatch *d, uint64_t now_ns);
 /* Decides all RoIs in flight: SHUTDOWN. */
 void dispatch_force_all(struct dispatch *d);

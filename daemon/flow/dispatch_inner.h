@@ -82,8 +82,10 @@ uint64_t rois_due_ns(const struct dispatch *d);
 
 /* ---- batches.c ---- */
 
-/* Takes finished batches back, hands out waiting ones; whether it did something. */
-bool batches_turn(struct dispatch *d, uint64_t now_ns);
+/* Takes finished batches back; whether there were some. */
+bool batches_take(struct dispatch *d);
+/* Hands out RoIs that wait; whether it did. */
+bool batches_give(struct dispatch *d, uint64_t now_ns);
 /* Takes over the RoIs of workers that ended, and takes new ones into service. */
 bool batches_look_after_workers(struct dispatch *d);
 /* Ends workers whose batches hang; shows which steps no lane serves.  Now and then. */
