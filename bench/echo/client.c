@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <zmq.h>
 
 #include "clock.h"
+#include "shard_endpoint.h"
 #include "trigd.pb-c.h"
 
 #define TAG_CREDIT  0x1a       /* of FromDaemon, field 3 */
@@ -265,8 +267,8 @@ static int take_rest(struct client *c)
 
 /* ---------------------------------------------------------------- opening */
 
-/* Takes a Welcome, or a Credit after it. */
-static int take_credits(struct client *c)
+/* Takes a Welcome, or a Credit after it; the shard that the Welcome names is 0 for this one. */
+static int take_credits(struct client *c, uint32_t *ret_shard)
 {
     unsigned char back[4096];
     const int n = zmq_recv(c->socket, back, sizeof back, 0);
@@ -276,43 +278,81 @@ static int take_credits(struct client *c)
     if (n < 0)
         return -errno;
     answer = n <= (int)sizeof back ? trigd__v1__from_daemon__unpack(NULL, (size_t)n, back) : NULL;
-    if (answer && answer->body_case == TRIGD__V1__FROM_DAEMON__BODY_WELCOME)
+    if (answer && answer->body_case == TRIGD__V1__FROM_DAEMON__BODY_WELCOME) {
         c->credits = answer->welcome->credits;
-    else if (answer && answer->body_case == TRIGD__V1__FROM_DAEMON__BODY_CREDIT)
+        *ret_shard = answer->welcome->shard;
+    } else if (answer && answer->body_case == TRIGD__V1__FROM_DAEMON__BODY_CREDIT) {
         c->credits = answer->credit->credits;
-    else
+    } else {
         r = wrong("the first answer is neither a Welcome nor credits");
+    }
     if (answer)
         trigd__v1__from_daemon__free_unpacked(answer, NULL);
     return r;
 }
 
-/* Waits until there are credits for the window: a farm may have lost its nodes for a moment. */
-static int say_hello(struct client *c)
+/* Waits until there are credits for the window: a farm may have lost its nodes for a moment; or
+ * until it is sent to another shard. */
+static int say_hello(struct client *c, bool may_move, uint32_t *ret_shard)
 {
     Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
     Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
-    unsigned char bytes[64];
+    unsigned char bytes[96];
+    char name[32];
     int r;
 
+    snprintf(name, sizeof name, "echo-%u", c->number); /* of one name they had one shard */
     hello.protocol = 1;
-    hello.name = (char *)"echo";
+    hello.name = name;
     hello.want_credits = c->window;
+    hello.may_move = may_move;
     m.body_case = TRIGD__V1__TO_DAEMON__BODY_HELLO;
     m.hello = &hello;
+    *ret_shard = 0;
     if (zmq_send(c->socket, bytes, trigd__v1__to_daemon__pack(&m, bytes), 0) < 0)
         return -errno;
     do
-        r = take_credits(c);
-    while (r == 0 && c->credits < c->window);
+        r = take_credits(c, ret_shard);
+    while (r == 0 && !*ret_shard && c->credits < c->window);
     return r;
+}
+
+static int connect_to(struct client *c, const char *endpoint)
+{
+    const int none = 0, patience = PATIENCE;
+
+    if (c->socket)
+        zmq_close(c->socket);
+    c->socket = zmq_socket(c->context, ZMQ_DEALER);
+    if (!c->socket || zmq_setsockopt(c->socket, ZMQ_LINGER, &none, sizeof none) < 0 ||
+        zmq_setsockopt(c->socket, ZMQ_RCVTIMEO, &patience, sizeof patience) < 0 ||
+        zmq_connect(c->socket, endpoint) < 0)
+        return -errno;
+    return 0;
+}
+
+/* Goes to the shard where the daemon wants it, as clients of libtrigd-client do. */
+static int meet(struct client *c, const char *endpoint)
+{
+    char other[160];
+    uint32_t shard;
+    int r = say_hello(c, true, &shard);
+
+    if (r < 0 || !shard)
+        return r;
+    r = shard_endpoint(endpoint, shard, other, sizeof other);
+    if (r == 0)
+        r = connect_to(c, other);
+    return r < 0 ? r : say_hello(c, false, &shard);
 }
 
 int client_open(struct client *c, const struct server *s, uint32_t window)
 {
-    const int none = 0, patience = PATIENCE;
+    static _Atomic uint32_t n;
+    int r;
 
     memset(c, 0, sizeof *c);
+    c->number = atomic_fetch_add(&n, 1);
     c->gets_decisions = s->kind == SERVER_TRIGD || s->kind == SERVER_ANSWER;
     c->window = window;
     c->next = CLIENT_TOKEN;
@@ -321,14 +361,10 @@ int client_open(struct client *c, const struct server *s, uint32_t window)
     c->sent_ns = calloc(TOKENS, sizeof *c->sent_ns);
     c->again = calloc(window, sizeof *c->again);
     c->context = zmq_ctx_new();
-    c->socket = c->context ? zmq_socket(c->context, ZMQ_DEALER) : NULL;
-    if (!c->sent_ns || !c->again || !c->socket)
+    if (!c->sent_ns || !c->again || !c->context)
         return -ENOMEM;
-    if (zmq_setsockopt(c->socket, ZMQ_LINGER, &none, sizeof none) < 0 ||
-        zmq_setsockopt(c->socket, ZMQ_RCVTIMEO, &patience, sizeof patience) < 0 ||
-        zmq_connect(c->socket, s->endpoint) < 0)
-        return -errno;
-    return s->kind == SERVER_TRIGD ? say_hello(c) : 0;
+    r = connect_to(c, s->endpoint);
+    return r < 0 || s->kind != SERVER_TRIGD ? r : meet(c, s->endpoint);
 }
 
 void client_close(struct client *c)

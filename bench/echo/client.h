@@ -9,6 +9,7 @@
 #include "server.h"
 
 struct client {
+    uint32_t number; /* of this program's */
     void *context, *socket;
     bool gets_decisions;          /* else its own messages back */
     uint32_t window;              /* messages that may be unanswered */
