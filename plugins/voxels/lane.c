@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "brick.program.h"
 #include "components.program.h"
 #include "place.h"
 #include "runs.h"
@@ -37,8 +38,9 @@ enum { BEGIN, JOIN, COUNT, RUN_KERNELS };
 struct vox_lane {
     struct vox_setup s;
     struct trg_device_info info;
-    struct trg_module *module, *components, *taking;
+    struct trg_module *module, *components, *brick, *taking;
     struct trg_kernel *take, *place, *label, *runs[RUN_KERNELS];
+    struct trg_kernel *runs_brick; /* instead of those; NULL: bricks are too large */
     struct buffers buffers;
     struct slot slot[TRG_SLOTS_MAX];
 };
@@ -167,16 +169,25 @@ static int open_module(struct vox_lane *l, const struct trg_program *program,
     return r ? r : kernels_get(*ret_module, kernels, n);
 }
 
+/* Whether one group is enough for the components of a brick.  A CPU's core is one anyway. */
+static bool is_small_brick(const struct vox_lane *l)
+{
+    return !l->info.is_host && run_words(l->s.max_n) / 64 <= VOX_BRICK_WORDS;
+}
+
 static int open_kernels(struct vox_lane *l)
 {
     const struct kernel_wish labelling[] = {{"vox_place", &l->place}, {"vox_label", &l->label}};
     const struct kernel_wish components[] = {{"vox_runs_begin", &l->runs[BEGIN]},
                                              {"vox_runs_join", &l->runs[JOIN]},
                                              {"vox_runs_count", &l->runs[COUNT]}};
+    const struct kernel_wish runs_brick = {"vox_runs_brick", &l->runs_brick};
     const struct kernel_wish take = {"vox_take", &l->take};
     int r = open_module(l, &voxels_program, &l->module, labelling, 2);
 
-    if (r == 0 && l->s.components)
+    if (r == 0 && l->s.components && is_small_brick(l))
+        r = open_module(l, &brick_program, &l->brick, &runs_brick, 1);
+    else if (r == 0 && l->s.components)
         r = open_module(l, &components_program, &l->components, components, RUN_KERNELS);
     if (r == 0 && !l->s.tables)
         r = open_module(l, &take_program, &l->taking, &take, 1);
@@ -242,6 +253,7 @@ void vox_lane_close(struct vox_lane *l)
         return;
     buffers_free(&l->buffers);
     trg_module_free(l->components);
+    trg_module_free(l->brick);
     trg_module_free(l->taking);
     trg_module_free(l->module);
     free(l);
@@ -326,6 +338,7 @@ static void choose_small_grids(const struct vox_lane *l, struct slot *s, struct 
     const bool is_small = stretches * s->n <= l->info.units * 2 * GROUPS_UNIT;
 
     s->place.groups_each = s->join.groups_each = 1;
+    s->join.most_runs = VOX_BRICK_RUNS;
     if (l->info.is_host)
         return;
     s->place.groups_each = is_small ? stretches : stretches / PLACE_STRIDE + 1u;
@@ -357,7 +370,11 @@ static void label_bricks(struct vox_lane *l, struct slot *s, struct launcher *to
 {
     LAUNCH(to, l->label, s->n * s->label.groups_each, VOX_GROUP_SIZE, s->label, s->placed,
            s->bricks.dev, s->tables.dev, s->labels.dev);
-    for (uint32_t i = BEGIN; l->s.components && i < RUN_KERNELS; i++)
+    if (l->runs_brick)
+        LAUNCH(to, l->runs_brick, s->n,
+               l->info.group_max < VOX_BRICK_GROUP ? l->info.group_max : VOX_BRICK_GROUP, s->join,
+               s->labels.dev, s->bricks.dev, s->runs);
+    for (uint32_t i = BEGIN; l->s.components && !l->runs_brick && i < RUN_KERNELS; i++)
         LAUNCH(to, l->runs[i], s->n * s->join.groups_each, VOX_GROUP_SIZE, s->join, s->labels.dev,
                s->bricks.dev, s->runs);
 }

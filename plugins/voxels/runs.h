@@ -102,4 +102,89 @@ TRG_FN void vox_join_words(TRG_GLOBAL trg_u32 *parent, trg_u32 word, trg_u32 at,
         vox_join(parent, at * 32u + vox_run_of(word, bit), other_at * 32u + vox_run_of(other, bit));
     }
 }
+
+/* ---------------------------------------------------------------- the three steps */
+
+struct vox_walk { /* the words of a work-item, from the first on */
+    trg_u32 first, step;
+};
+
+TRG_FN void vox_begin_runs(TRG_GLOBAL const trg_u8 *bits, struct vox_words w,
+                           TRG_GLOBAL trg_u32 *parent, struct vox_walk walk)
+{
+    TRG_GLOBAL trg_u32 *size = parent + w.all * 32u;
+
+    for (trg_u32 i = walk.first; i < w.all; i += walk.step) {
+        const trg_u32 word = vox_word(bits, w, i / w.row, i % w.row);
+
+        for (trg_u32 starts = vox_run_starts(word); starts; starts &= starts - 1u) {
+            const trg_u32 run = i * 32u + vox_first_bit(starts);
+
+            parent[run] = run;
+            size[run] = 0u;
+        }
+    }
+}
+
+TRG_FN void vox_join_runs(TRG_GLOBAL const trg_u8 *bits, struct vox_words w, trg_u32 rows,
+                          TRG_GLOBAL trg_u32 *parent, struct vox_walk walk)
+{
+    for (trg_u32 i = walk.first; i < w.all; i += walk.step) {
+        const trg_u32 row = i / w.row, column = i % w.row, word = vox_word(bits, w, row, column);
+
+        if (!word)
+            continue;
+        if (column && word & 1u) {
+            const trg_u32 before = vox_word(bits, w, row, column - 1u);
+
+            if (before >> 31)
+                vox_join(parent, i * 32u, (i - 1u) * 32u + vox_run_of(before, 31u));
+        }
+        if (row % rows)
+            vox_join_words(parent, word, i, vox_word(bits, w, row - 1u, column), i - w.row);
+        if (row >= rows)
+            vox_join_words(parent, word, i, vox_word(bits, w, row - rows, column),
+                           i - w.row * rows);
+    }
+}
+
+struct vox_largest { /* what a work-item found */
+    trg_u32 voxels;  /* of the largest component that it made larger */
+    trg_u32 roots;   /* components whose first run was its */
+};
+
+/* Adds `n` voxels to a component; its size is then part of the maximum. */
+TRG_FN trg_u32 vox_grow(TRG_GLOBAL trg_u32 *size, trg_u32 root, trg_u32 n, trg_u32 largest)
+{
+    const trg_u32 now = n ? TRG_ATOMIC_ADD_GLOBAL(&size[root], n) + n : 0u;
+
+    return now > largest ? now : largest;
+}
+
+TRG_FN struct vox_largest vox_count_runs(TRG_GLOBAL const trg_u8 *bits, struct vox_words w,
+                                         TRG_GLOBAL trg_u32 *parent, struct vox_walk walk)
+{
+    TRG_GLOBAL trg_u32 *size = parent + w.all * 32u;
+    struct vox_largest l = {0u, 0u};
+    trg_u32 root = 0u, n = 0u; /* voxels of the component met last: most are of one */
+
+    for (trg_u32 i = walk.first; i < w.all; i += walk.step) {
+        const trg_u32 word = vox_word(bits, w, i / w.row, i % w.row);
+
+        for (trg_u32 starts = vox_run_starts(word); starts; starts &= starts - 1u) {
+            const trg_u32 first = vox_first_bit(starts), run = i * 32u + first;
+            const trg_u32 here = vox_root(parent, run);
+
+            if (here != root) {
+                l.voxels = vox_grow(size, root, n, l.voxels);
+                n = 0u;
+            }
+            l.roots += here == run ? 1u : 0u;
+            root = here;
+            n += vox_run_length(word, first);
+        }
+    }
+    l.voxels = vox_grow(size, root, n, l.voxels);
+    return l;
+}
 #endif

@@ -120,8 +120,15 @@ struct vox_label_par {
     trg_u32 steps;       /* for the CPU; 0: it uses the tables */
 };
 
+/* A small brick, whose components one group finds in shared memory; its labels are so many words of
+ * 32, and it has that many runs at most. */
+#define VOX_BRICK_GROUP 1024u /* work-items, at most */
+#define VOX_BRICK_WORDS 8192u
+#define VOX_BRICK_RUNS  6144u
+
 struct vox_runs_par {
     trg_u32 groups_each; /* groups for one brick */
+    trg_u32 most_runs;   /* of vox_runs_brick: bricks with more are done in global memory */
 };
 
 /* The sums of a brick as words. */
