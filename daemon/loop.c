@@ -21,6 +21,7 @@
 #include "plugin/inspector.h"
 #include "plugin/trusted.h"
 #include "runmenu.h"
+#include "runsets.h"
 
 #define TICK_NS (20 * NS_PER_MS)
 
@@ -181,6 +182,7 @@ static int swap(void *ctx, struct generation *g)
     runs_set_menu(l->run.runs, g->menu);
     member_set_menu(l->member, g->menu);
     guests_move(l->guests, g);
+    keeper_ask_run(l->keeper);
     return 0;
 }
 
@@ -196,6 +198,7 @@ static void work_on_run(void *ctx)
     const struct loop *l = ctx;
 
     runs_work(l->run.runs);
+    runsets_keep(&l->run);
 }
 
 static void tell_shards(void *ctx)
@@ -463,6 +466,7 @@ int loop_run(struct loop *l)
     shard_enter(l->shard[0]);
     if (r == 0) {
         runcontrol_ready(&l->run);
+        keeper_ask_run(l->keeper);
         begin_runs(l);
         r = member_start(l->member, &l->stats, &l->hooks, l->run.runs);
         if (r < 0)
@@ -478,6 +482,7 @@ int loop_run(struct loop *l)
     for (uint32_t i = 0; i < l->n_shards; i++)
         is_idle &= shard_is_idle(l->shard[i]);
     runmenu_end_accounts(&l->run);
+    runsets_keep_last(&l->run);
     log_ledger(l);
     if (r < 0)
         return r;

@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "log.h"
 #include "runmenu.h"
+#include "runsets.h"
 
 #define CALL_MS 3000u /* longest wait of an operator's command for a shard */
 
@@ -233,7 +234,7 @@ void runcontrol_hooks(struct runcontrol *r, struct control_hooks *ret_hooks)
 {
     *ret_hooks = (struct control_hooks){.ctx = r,
                                         .change = runmenu_change,
-                                        .dump = runmenu_dump,
+                                        .dump = runsets_dump,
                                         .conditions = runmenu_conditions,
                                         .histograms = runmenu_histograms,
                                         .drain = hook_drain,

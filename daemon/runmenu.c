@@ -20,10 +20,9 @@ struct request {
     const struct runcontrol *run;
     struct shard *shard;
     const struct change_order *order;
-    enum control_dump what;
     struct lumi from;
     uint64_t key;
-    char *text; /* of a dump; or where a sentence goes */
+    char *text; /* where a sentence goes */
     size_t bytes;
     struct control_condition *list;
     struct account *taken;
@@ -210,85 +209,11 @@ int runmenu_change(void *runcontrol, const struct change_order *order, char *tex
     log_info("daemon", order->what == CHANGE_PRESCALE ? "prescales changed" : "conditions changed",
              "key=%016" PRIx64 " run=%u lumi_block=%u now=%d", q.key, q.from.run, q.from.block,
              is_at_once);
+    keeper_ask_run(run->keeper); /* which keeps the set */
     return r;
 }
 
-/* ---------------------------------------------------------------- dumps */
-
-static void print_prescales(const struct menu *m, const struct prescales *set, FILE *out)
-{
-    fputs("prescales:\n", out);
-    for (uint32_t i = 0; i < m->n_chains; i++)
-        fprintf(out, "  %s: %.17g\n", m->chains[i].name, set->value[i]);
-}
-
-static void print_conditions(const struct conditions *set, FILE *out)
-{
-    fputs(set->key ? "conditions:\n" : "conditions: {}\n", out);
-    for (uint32_t i = 0; i < set->n; i++)
-        if (set->of[i])
-            condition_print(set->of[i], out);
-}
-
-/* Prescales or conditions in force in a lumi block, or where `out` is NULL their key. */
-static uint64_t print_set(const struct request *q, struct lumi at, FILE *out)
-{
-    const bool is_prescales = q->what == CONTROL_DUMP_PRESCALES;
-    const struct menu *m = menu_of(q);
-    struct conditions conditions;
-    struct prescales prescales;
-    uint64_t key;
-
-    change_book_fill(q->run->book, at, m, &prescales, &conditions);
-    key = is_prescales ? prescales.key : conditions.key;
-    if (out && is_prescales)
-        print_prescales(m, &prescales, out);
-    else if (out)
-        print_conditions(&conditions, out);
-    conditions_drop(&conditions);
-    return key;
-}
-
-static void print_in_force(const struct request *q, FILE *out)
-{
-    const char *what = q->what == CONTROL_DUMP_PRESCALES ? "prescale set" : "conditions";
-    struct lumi newest, from;
-
-    change_book_state(q->run->book, &newest, &from);
-    fprintf(out, "# %s %016" PRIx64 " of menu %016" PRIx64 "\n", what, print_set(q, newest, NULL),
-            menu_of(q)->hash);
-    if (lumi_is_before(newest, from))
-        fprintf(out, "# from run %u, lumi block %u on: %016" PRIx64 "\n", from.run, from.block,
-                print_set(q, from, NULL));
-    print_set(q, newest, out);
-}
-
-static int on_dump(void *arg)
-{
-    struct request *q = arg;
-    FILE *out;
-
-    if (q->what == CONTROL_DUMP_MENU) {
-        q->text = strdup(menu_of(q)->text);
-        return q->text ? 0 : -ENOMEM;
-    }
-    out = open_memstream(&q->text, &q->bytes);
-    if (!out)
-        return -ENOMEM;
-    print_in_force(q, out);
-    if (fclose(out) == 0)
-        return 0;
-    free(q->text);
-    return -ENOMEM;
-}
-
-char *runmenu_dump(void *runcontrol, enum control_dump what)
-{
-    const struct runcontrol *run = runcontrol;
-    struct request q = {.run = run, .shard = run->shard[0], .what = what};
-
-    return mailbox_call(shard_mailbox(run->shard[0]), on_dump, &q, CALL_MS) < 0 ? NULL : q.text;
-}
+/* ---------------------------------------------------------------- conditions */
 
 static int on_list(void *arg)
 {

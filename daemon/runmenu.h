@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runmenu.h - operators' commands on the running menu: prescales, conditions, dumps; and the
+/* runmenu.h - operators' commands on the running menu: prescales, conditions; and the
  * accounts of all shards on their way to a file.  Not on the thread of a shard. */
 #ifndef TRIGD_RUNMENU_H
 #define TRIGD_RUNMENU_H
@@ -14,7 +14,6 @@ int runmenu_check_prescales(const char *path, const struct menu *m);
 /* For struct control_hooks: the context is the struct runcontrol. */
 int runmenu_change(void *runcontrol, const struct change_order *order, char *text, size_t bytes);
 int runmenu_conditions(void *runcontrol, struct control_condition *list);
-char *runmenu_dump(void *runcontrol, enum control_dump what);
 
 /* The histograms of all shards, added up; the caller drops them.  -ETIMEDOUT. */
 int runmenu_histograms(void *runcontrol, struct histogram_list *ret_list);

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENTRIES_MAX 64u   /* changes that lumi blocks of before are still looked up in */
-#define NAMES_MAX   4096u /* chains and conditions with a change of the operator */
+#define NAMES_MAX 4096u /* chains and conditions with a change of the operator */
 
 struct entry { /* in force from a lumi block on */
     struct lumi from;
@@ -19,7 +18,7 @@ struct entry { /* in force from a lumi block on */
 
 struct change_book {
     pthread_mutex_t lock;
-    struct entry entry[ENTRIES_MAX]; /* in order; the first one holds for all before as well */
+    struct entry entry[CHANGE_STARTS]; /* in order; the first one holds for all before as well */
     uint32_t n;
     uint64_t versions;
     bool has_seen;
@@ -120,7 +119,7 @@ static void put(struct change_book *b, bool is_at_once, struct entry *e)
             drop_first(b);
     else if (b->n > 1 && !lumi_is_before(last(b)->from, e->from))
         free_entry(&b->entry[--b->n]); /* it never came into force */
-    else if (b->n == ENTRIES_MAX)
+    else if (b->n == CHANGE_STARTS)
         drop_first(b);
     b->entry[b->n++] = *e;
 }
@@ -262,6 +261,17 @@ uint64_t change_book_fill(struct change_book *b, struct lumi at, const struct me
     version = e->version;
     pthread_mutex_unlock(&b->lock);
     return version;
+}
+
+uint32_t change_book_starts(struct change_book *b, struct lumi ret_from[CHANGE_STARTS])
+{
+    uint32_t n = 0;
+
+    pthread_mutex_lock(&b->lock);
+    for (const struct entry *e = find(b, b->newest); e <= last(b); e++)
+        ret_from[n++] = e->from;
+    pthread_mutex_unlock(&b->lock);
+    return n;
 }
 
 void change_book_state(struct change_book *b, struct lumi *ret_newest, struct lumi *ret_from)

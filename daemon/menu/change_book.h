@@ -41,6 +41,8 @@ struct change_order { /* several changes that take effect together, all of one k
     const struct lumi *from; /* from that lumi block on; NULL: from the next one that is not seen */
 };
 
+#define CHANGE_STARTS 64u /* changes that lumi blocks of before are still looked up in */
+
 struct change_book;
 int change_book_new(struct change_book **ret_book);
 void change_book_free(struct change_book *b); /* NULL is fine */
@@ -62,4 +64,7 @@ uint64_t change_book_fill(struct change_book *b, struct lumi at, const struct me
                           struct prescales *ret_prescales, struct conditions *ret_conditions);
 /* The last lumi block that was seen, and from where the last change is in force. */
 void change_book_state(struct change_book *b, struct lumi *ret_newest, struct lumi *ret_from);
+/* From where each version is in force that the last lumi block seen, or a later one, has; returns
+ * how many. */
+uint32_t change_book_starts(struct change_book *b, struct lumi ret_from[CHANGE_STARTS]);
 #endif

@@ -19,7 +19,12 @@
 #include "monitor/windows.h"
 #include "plugin/plugin_host.h"
 
-enum control_dump { CONTROL_DUMP_MENU, CONTROL_DUMP_PRESCALES, CONTROL_DUMP_CONDITIONS };
+enum control_dump {
+    CONTROL_DUMP_MENU,
+    CONTROL_DUMP_PRESCALES,
+    CONTROL_DUMP_CONDITIONS,
+    CONTROL_DUMPS
+};
 
 struct control_condition { /* of the running menu */
     char name[CONDITION_NAME], table[32];

@@ -135,6 +135,25 @@ static void prescales_and_conditions_go_their_own_ways(void **state)
     assert_true(value == 7);
 }
 
+static void what_holds_and_what_waits(void **state)
+{
+    const struct lumi later = {4, 1};
+    struct fixture *f = *state;
+    struct lumi from, start[CHANGE_STARTS];
+
+    assert_int_equal(change_book_starts(f->book, start), 1);
+    change_book_look(f->book, (struct lumi){3, 18});
+    assert_int_equal(order(f, 1, false, NULL, &from), 0);
+    assert_int_equal(change_book_starts(f->book, start), 2); /* in force still, and next */
+    assert_true(start[0].run == 0 && start[1].run == 3 && start[1].block == 19);
+    change_book_look(f->book, (struct lumi){3, 19});
+    assert_int_equal(order(f, 2, false, &later, &from), 0);
+    assert_int_equal(change_book_starts(f->book, start), 2);
+    assert_true(start[0].block == 19 && start[1].run == 4);
+    assert_int_equal(order(f, 3, true, NULL, &from), 0);
+    assert_int_equal(change_book_starts(f->book, start), 1);
+}
+
 /* Tables of more changes than are kept are freed, and the last ones hold. */
 static void old_changes_are_forgotten(void **state)
 {
@@ -157,6 +176,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_block_may_be_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(prescales_and_conditions_go_their_own_ways, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(what_holds_and_what_waits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(old_changes_are_forgotten, set_up, tear_down),
     };
 

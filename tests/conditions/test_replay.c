@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stream that was written under two sets of prescales and conditions: each half is decided again,
- * bit for bit, with the menu, prescales and conditions that the daemon dumped. */
+/* A stream that was written under two sets of prescales and conditions and two menus: each part is
+ * decided again, bit for bit, with the menu, prescales and conditions that the daemon dumped, and
+ * all of it with those that it kept. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -16,6 +17,7 @@
 
 #define N_FIRST  60
 #define N_SECOND 100 /* the first ones have the numbers of those: they are left out as repeats */
+#define N_THIRD  120 /* likewise */
 
 static const char config[] = "clients: {max_layer: 63}\n"
                              "devices: [{backend: cpu, index: 0, lanes: 1, slots: 2}]\n"
@@ -135,6 +137,30 @@ static int reproduce_set(const struct server *s, unsigned set, char *line, size_
     return reproduce(s, with, line, bytes);
 }
 
+/* The same chains in a menu with another key. */
+static void load_again(struct server *s, const struct subject *subject)
+{
+    char menu[2048];
+
+    snprintf(menu, sizeof menu, "%s# again\n", subject->menu);
+    server_menu(s, menu);
+    free(server_ask(s, "reload"));
+    server_wait_counter(s, "reloads", 1);
+}
+
+/* The daemon has kept all under their keys: one command decides each RoI with its own. */
+static void all_sets(const struct server *s)
+{
+    char with[512], line[256];
+
+    snprintf(with, sizeof with, "--sets %s/state/sets", s->folder);
+    assert_int_equal(reproduce(s, with, line, sizeof line), 0);
+    assert_string_equal(line, "3 sets of menu, prescales and conditions: 120 RoIs decided as "
+                              "before, 0 otherwise\n");
+    snprintf(with, sizeof with, "--sets %s", s->folder);
+    assert_int_not_equal(reproduce(s, with, line, sizeof line), 0);
+}
+
 static void each_set_gives_its_decisions_again(void **state)
 {
     const struct subject *subject = *state;
@@ -153,15 +179,18 @@ static void each_set_gives_its_decisions_again(void **state)
     dump(&s, "menu", "menu2.yaml");
     dump(&s, "prescales", "prescales2.yaml");
     dump(&s, "conditions", "conditions2.yaml");
-    assert_int_equal(server_stream(&s, "physics", "rois"), N_FIRST + N_SECOND);
+    load_again(&s, subject);
+    send_rois(&s, subject->preset, N_THIRD, 7);
+    assert_int_equal(server_stream(&s, "physics", "rois"), N_FIRST + N_SECOND + N_THIRD);
     assert_int_equal(server_end(&s, SIGTERM, 20), 0);
     server_menu(&s, "streams: []\n"); /* what the configuration names is not what decides */
     assert_int_equal(reproduce_set(&s, 1, line, sizeof line), 0);
-    assert_string_equal(line, "60 RoIs decided as before, 0 otherwise, 40 were decided by other "
+    assert_string_equal(line, "60 RoIs decided as before, 0 otherwise, 60 were decided by other "
                               "prescales or conditions\n");
     assert_int_equal(reproduce_set(&s, 2, line, sizeof line), 0);
-    assert_string_equal(line, "40 RoIs decided as before, 0 otherwise, 60 were decided by other "
+    assert_string_equal(line, "60 RoIs decided as before, 0 otherwise, 60 were decided by other "
                               "prescales or conditions\n");
+    all_sets(&s);
     server_menu(&s, subject->menu); /* without the conditions decisions differ: the test can fail */
     assert_int_equal(reproduce(&s, "", line, sizeof line), 1);
     assert_null(strstr(line, " 0 otherwise"));

@@ -29,7 +29,8 @@ static const struct arg_command commands[] = {
      "public data to an RoI file; without a format: the list of formats"},
     {"export", "lhcb-banks FILE --out FOLDER", "an RoI file with raw banks to files of LHCb"},
     {"show", "FILE", "what an RoI file holds"},
-    {"reproduce", "FILE --config CONFIG [--menu FILE] [--prescales FILE] [--conditions FILE]",
+    {"reproduce",
+     "FILE --config CONFIG [--sets FOLDER | --menu FILE --prescales FILE --conditions FILE]",
      "decide the RoIs of a stream once more, and compare"},
     {"resend", "FILE --connect ENDPOINT", "send the RoIs of a file, one after the other"},
     {0}};
@@ -286,6 +287,9 @@ static void parse(int argc, char **argv, struct arguments *a)
         {"prescales", ARG_TEXT, &a->with.prescales, 0, 0, "FILE",
          "prescales, likewise; RoIs decided under other prescales are skipped"},
         {"conditions", ARG_TEXT, &a->with.conditions, 0, 0, "FILE", "conditions, likewise"},
+        {"sets", ARG_TEXT, &a->with.sets, 0, 0, "FOLDER",
+         "instead of these three: each RoI with those that decided it, from the folder sets in a "
+         "daemon's state_dir"},
         {0}};
 
     o->type = ROI_TYPES;
@@ -357,6 +361,10 @@ static int run_again(const struct arguments *a)
 
     if (a->n_rest != 1 || !a->with.config) {
         fprintf(stderr, "trigreplay: reproduce wants one file and --config CONFIG\n");
+        return EXIT_USAGE;
+    }
+    if (a->with.sets && (a->with.menu || a->with.prescales || a->with.conditions)) {
+        fprintf(stderr, "trigreplay: --sets has menu, prescales and conditions already\n");
         return EXIT_USAGE;
     }
     r = reproduce(a->rest[0], &a->with);

@@ -225,17 +225,34 @@ static int run_failed(struct scratch *s, const char *file, const struct reproduc
     return r;
 }
 
+struct keys { /* of what decided an RoI */
+    uint64_t menu, prescales, conditions;
+};
+
+static struct keys keys_of(const Trigd__V1__Decision *d)
+{
+    return (struct keys){d->menu_key, d->prescale_key, d->conditions_key};
+}
+
+static bool are_equal(struct keys a, struct keys b)
+{
+    return a.menu == b.menu && a.prescales == b.prescales && a.conditions == b.conditions;
+}
+
 struct tally { /* of a stream of decided RoIs */
     const struct reproduce_files *with;
+    const struct keys *of; /* RoIs that these decided alone; NULL: as `with` says */
     uint64_t n_same, n_other, n_without, n_elsewhere;
 };
 
 /* Whether other prescales or conditions than those that were asked for decided an RoI. */
-static bool is_elsewhere(const struct reproduce_files *with, const Trigd__V1__Decision *before,
+static bool is_elsewhere(const struct tally *t, const Trigd__V1__Decision *before,
                          const Trigd__V1__Decision *now)
 {
-    return now && ((with->prescales && before->prescale_key != now->prescale_key) ||
-                   (with->conditions && before->conditions_key != now->conditions_key));
+    if (t->of)
+        return !are_equal(*t->of, keys_of(before));
+    return now && ((t->with->prescales && before->prescale_key != now->prescale_key) ||
+                   (t->with->conditions && before->conditions_key != now->conditions_key));
 }
 
 static void take_answer(void *ctx, const Trigd__V1__Roi *roi, const Trigd__V1__Decision *now)
@@ -247,7 +264,7 @@ static void take_answer(void *ctx, const Trigd__V1__Roi *roi, const Trigd__V1__D
         t->n_without++;
         return;
     }
-    if (is_elsewhere(t->with, roi->kept->decision, now)) {
+    if (is_elsewhere(t, roi->kept->decision, now)) {
         t->n_elsewhere++;
         return;
     }
@@ -259,29 +276,126 @@ static void take_answer(void *ctx, const Trigd__V1__Roi *roi, const Trigd__V1__D
     printf("run %u l1id %u roi %u: %s\n", roi->run, roi->l1id, roi->roi_id, difference);
 }
 
-static int run_decided(struct scratch *s, const char *path, const struct reproduce_files *with)
+static void print_tally(const struct tally *t)
 {
-    struct tally t = {.with = with};
+    printf("%llu RoIs decided as before, %llu otherwise", (unsigned long long)t->n_same,
+           (unsigned long long)t->n_other);
+    if (t->n_without)
+        printf(", %llu have no decision in the file", (unsigned long long)t->n_without);
+    if (t->n_elsewhere)
+        printf(", %llu were decided by other prescales or conditions",
+               (unsigned long long)t->n_elsewhere);
+    putchar('\n');
+}
+
+/* Decides all of them again. */
+static int decide(struct scratch *s, const char *path, struct tally *t)
+{
     const struct resending how = {
-        .answer_ms = ANSWER_MS, .window = RESEND_WINDOW, .answer = take_answer, .ctx = &t};
+        .answer_ms = ANSWER_MS, .window = RESEND_WINDOW, .answer = take_answer, .ctx = t};
     char endpoint[128];
-    int r = start(s, with);
+    int r = start(s, t->with);
 
     snprintf(endpoint, sizeof endpoint, "ipc://%s/in", s->folder);
     if (r == 0)
         r = resend(endpoint, path, &how);
     stop(s);
+    return r;
+}
+
+static int run_decided(struct scratch *s, const char *path, const struct reproduce_files *with)
+{
+    struct tally t = {.with = with};
+    int r = decide(s, path, &t);
+
     if (r < 0)
         return r;
-    printf("%llu RoIs decided as before, %llu otherwise", (unsigned long long)t.n_same,
-           (unsigned long long)t.n_other);
-    if (t.n_without)
-        printf(", %llu have no decision in the file", (unsigned long long)t.n_without);
-    if (t.n_elsewhere)
-        printf(", %llu were decided by other prescales or conditions",
-               (unsigned long long)t.n_elsewhere);
-    putchar('\n');
+    print_tally(&t);
     return t.n_other + t.n_without || !t.n_same ? 1 : 0;
+}
+
+/* ---------------------------------------------------------------- with what decided each RoI */
+
+static int add_keys(struct keys **list, uint32_t *n, struct keys keys)
+{
+    struct keys *more;
+
+    for (uint32_t i = 0; i < *n; i++)
+        if (are_equal((*list)[i], keys))
+            return 0;
+    more = realloc(*list, (*n + (size_t)1) * sizeof *more);
+    if (!more)
+        return -ENOMEM;
+    *list = more;
+    more[(*n)++] = keys;
+    return 0;
+}
+
+/* All that decided RoIs of a stream, in order. */
+static int find_keys(const char *path, struct keys **ret_list, uint32_t *ret_n)
+{
+    struct sequence *in;
+    Trigd__V1__Roi *roi;
+    int r = sequence_open(path, &in);
+
+    if (r < 0)
+        return r;
+    while ((r = sequence_next(in, &roi)) == 1) {
+        if (roi->kept && roi->kept->decision)
+            r = add_keys(ret_list, ret_n, keys_of(roi->kept->decision));
+        if (r < 0)
+            break;
+    }
+    sequence_close(in);
+    return r;
+}
+
+/* The file of a set, which must be there. */
+static int name_set(const char *folder, const char *what, uint64_t key, char to[PATH_MAX])
+{
+    snprintf(to, PATH_MAX, "%s/%s-%016llx.yaml", folder, what, (unsigned long long)key);
+    if (access(to, R_OK) == 0)
+        return 0;
+    fprintf(stderr, "trigreplay: %s: %s; RoIs of the stream were decided by it\n", to,
+            strerror(errno));
+    return -ENOENT;
+}
+
+static int decide_with(struct scratch *s, const char *path, const struct reproduce_files *with,
+                       const struct keys *of, struct tally *sum)
+{
+    char menu[PATH_MAX], prescales[PATH_MAX], conditions[PATH_MAX];
+    const struct reproduce_files files = {with->config, menu, prescales, conditions, NULL};
+    struct tally t = {.with = &files, .of = of};
+    int r = name_set(with->sets, "menu", of->menu, menu);
+
+    if (r == 0)
+        r = name_set(with->sets, "prescales", of->prescales, prescales);
+    if (r == 0)
+        r = name_set(with->sets, "conditions", of->conditions, conditions);
+    if (r == 0)
+        r = decide(s, path, &t);
+    sum->n_same += t.n_same;
+    sum->n_other += t.n_other;
+    sum->n_without = t.n_without; /* the same ones each time */
+    return r;
+}
+
+static int run_sets(struct scratch *s, const char *path, const struct reproduce_files *with)
+{
+    struct tally sum = {.with = with};
+    struct keys *list = NULL;
+    uint32_t n = 0;
+    int r = find_keys(path, &list, &n);
+
+    for (uint32_t i = 0; r == 0 && i < n; i++)
+        r = decide_with(s, path, with, &list[i], &sum);
+    free(list);
+    if (r < 0)
+        return r;
+    printf("%u sets of menu, prescales and conditions: ", n);
+    print_tally(&sum);
+    return sum.n_other + sum.n_without || !sum.n_same ? 1 : 0;
 }
 
 /* Whether the RoIs failed; those of other streams were decided. */
@@ -304,7 +418,9 @@ static int run(struct scratch *s, const char *path, const struct reproduce_files
 
     if (r < 0)
         return r;
-    return failed ? run_failed(s, path, with) : run_decided(s, path, with);
+    if (failed)
+        return run_failed(s, path, with);
+    return with->sets ? run_sets(s, path, with) : run_decided(s, path, with);
 }
 
 int reproduce(const char *file, const struct reproduce_files *with)
