@@ -66,6 +66,7 @@ devices: [$2]
 batching: {$3, max_kbytes: 65536}
 threads: {$threads}
 conditions: "${conditions:-}"
+${security:+security: $security}
 control: {socket: control}
 http: $http
 YAML
