@@ -333,15 +333,21 @@ static void spread(struct account *account, uint32_t kind)
     uint64_t *plane = account->plane + (size_t)kind * ACCOUNT_PLANES * n_words;
 
     _Static_assert(ACCOUNT_PLANES == 8, "a sum is a byte");
-    for (uint32_t w = 0; w < n_words; w++)
-        for (uint32_t shift = 0; shift < 64; shift += 8) {
+    for (uint32_t w = 0; w < n_words; w++) {
+        uint64_t any = 0;
+
+        for (uint32_t p = 0; p < ACCOUNT_PLANES; p++)
+            any |= plane[p * n_words + w];
+        while (any) { /* few chains have something to count */
+            const uint32_t shift = (uint32_t)__builtin_ctzll(any) & ~7u;
             uint64_t bits = 0;
 
             for (uint32_t p = 0; p < ACCOUNT_PLANES; p++)
                 bits |= (plane[p * n_words + w] >> shift & 0xff) << (8 * p);
-            if (bits)
-                spread_eight(account, kind, 64 * w + shift, sums_of(bits));
+            spread_eight(account, kind, 64 * w + shift, sums_of(bits));
+            any &= ~(UINT64_C(0xff) << shift);
         }
+    }
     memset(plane, 0, (size_t)ACCOUNT_PLANES * n_words * sizeof *plane);
 }
 
