@@ -15,7 +15,6 @@
 
 #include <cmocka.h>
 
-#include "clock.h"
 #include "fault.h"
 #include "harness.h"
 #include "roifile.h"
@@ -79,61 +78,6 @@ static void failed_batches(void **state)
     assert_int_equal(server_counter(&s, "failed"), 2);
     assert_int_equal(server_counter(&s, "truncated"), 1);
     assert_int_equal(server_counter(&s, "accepted"), 1);
-    link_end_well(&s, &l);
-}
-
-static const char two_chains[] =
-    "name: faults\n"
-    "streams: [physics, strict]\n"
-    "steps:\n"
-    "  - {name: f, plugin: fault}\n"
-    "chains:\n"
-    "  - {name: c, id: 1, steps: [{step: f, cuts: [{value: n, min: 10}]}], streams: [physics]}\n"
-    "  - {name: d, id: 2, steps: [{step: f, cuts: [{value: n, min: 10}]}], truncated: cut,\n"
-    "     streams: [strict]}\n";
-
-/* How many of a client's RoIs with too few items, all TRUNCATED, are accepted. */
-static uint32_t accepted_of(struct link *l, uint32_t n)
-{
-    struct roi_spec specs[8];
-    uint8_t result[8];
-    uint32_t sum = 0;
-
-    for (uint32_t i = 0; i < n; i++)
-        specs[i] = (struct roi_spec){.token = i, .roi_id = FAULT_TRUNCATE, .n = 5};
-    link_send_rois(l, specs, n);
-    link_collect(l, 0, n, result);
-    for (uint32_t i = 0; i < n; i++) {
-        assert_int_equal(result[i] >> 1, TRIGD__V1__STATUS__TRUNCATED);
-        sum += result[i] & 1u;
-    }
-    return sum;
-}
-
-/* What a limit cut short passes a chain that does not cut on it, but only so often for each client.
- */
-static void truncated_rois(void **state)
-{
-    struct server s;
-    struct link l, other;
-    char limits[512];
-    uint64_t start = clock_ns();
-    uint32_t n;
-
-    (void)state;
-    snprintf(limits, sizeof limits, "%sclients: {truncated_per_s: 3}\n", config);
-    server_start(&s, limits, two_chains);
-    link_open(&l, &s);
-    link_hello(&l, "noisy", 0);
-    n = accepted_of(&l, 8);
-    assert_in_range(n, 3, 3 + 3 * (clock_ns() - start) / NS_PER_S);
-    assert_int_equal(server_counter(&s, "truncated_passed"), n);
-    assert_int_equal(server_counter(&s, "truncated_over"), 8 - n);
-    link_open(&other, &s);
-    link_hello(&other, "quiet", 0);
-    assert_int_equal(accepted_of(&other, 2), 2);
-    assert_int_equal(server_counter(&s, "rejected"), 8 - n);
-    link_close(&other);
     link_end_well(&s, &l);
 }
 
@@ -512,7 +456,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_bad_roi),
         cmocka_unit_test(failed_batches),
-        cmocka_unit_test(truncated_rois),
         cmocka_unit_test(a_stalled_plugin),
         cmocka_unit_test(garbage_on_the_wire),
         cmocka_unit_test(a_value_that_is_no_number),

@@ -447,13 +447,18 @@ static void accounts_are_kept_by_lumi_block(void **state)
     assert_int_equal(by_points, 0); /* as the decisions said */
     expect_answer(&s, "resume", "ready");
     decide_one(&l[0], &(struct spec){.token = 9, .type = 1, .points = 20, .lumi_block = 7});
+    decide_one(
+        &l[0],
+        &(struct spec){
+            .token = 10, .type = 1, .roi_id = FAULT_TRUNCATE, .points = 20, .lumi_block = 7});
     for (uint32_t i = 0; i < 3; i++)
         link_close(&l[i]);
     code = server_end(&s, SIGTERM, 10);
     assert_int_equal(code, 0);
     text = accounts_of(&s, 2); /* only what came since */
-    assert_int_equal(check_block(strstr(text, "{\"run\"")), 1);
+    assert_int_equal(check_block(strstr(text, "{\"run\"")), 2);
     assert_int_equal(number(text, "lumi_block"), 7);
+    assert_int_equal(number(text, "truncated"), 1);
     free(text);
     server_clean(&s);
 }

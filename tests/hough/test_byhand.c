@@ -11,7 +11,7 @@
 
 #include "testing.h"
 
-#define HITS 256
+#define HITS 500
 
 static const char *const presets[] = {"velo", "hashed", "paint", "brute", "analytic"};
 
@@ -292,6 +292,25 @@ static void too_many_peaks_are_told(void **state)
     end(&s);
 }
 
+/* A window has a list of 1,024 peaks: if it has more, those of the lowest counts go, and all are
+ * told. */
+static void a_list_too_short(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    begin(&s);
+    for (uint32_t i = 0; i < 6; i++) /* on both sides of where two bins of phi meet */
+        for (uint32_t k = 0; k < 80; k++)
+            add_hit(&s, 8 + 0.5f * (float)k + 0.03f * (float)((7 * i + 3 * k) % 11),
+                    k % 2 ? 0.01f : -0.01f, 75 + 25.0f * (float)i, (uint16_t)(2 * i));
+    find(&s, "hashed", SETTINGS("passes", "1", "threshold", "1"));
+    assert_int_equal(s.result.status, TRG_TRUNCATED);
+    assert_true(s.result.kept > 1024 && s.result.kept <= 2 * 1024); /* of two windows */
+    assert_int_equal(s.result.wanted, (uint32_t)s.result.value[4]);
+    end(&s);
+}
+
 /* Room for peaks is the RoI's: a window may take what others leave, and then all get as much. */
 static void peaks_are_shared_out(void **state)
 {
@@ -375,14 +394,23 @@ static void impossible_parameters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_in_nothing_out),   cmocka_unit_test(one_line),
-        cmocka_unit_test(a_line_backwards),         cmocka_unit_test(lines_that_cross),
-        cmocka_unit_test(lines_from_the_end),       cmocka_unit_test(what_is_no_track),
-        cmocka_unit_test(three_hits_that_turn),     cmocka_unit_test(outliers),
-        cmocka_unit_test(three_hits_that_are_rare), cmocka_unit_test(hits_at_one_place),
-        cmocka_unit_test(full_bins_are_told),       cmocka_unit_test(too_many_peaks_are_told),
-        cmocka_unit_test(peaks_are_shared_out),     cmocka_unit_test(the_whole_plane),
-        cmocka_unit_test(impossible_parameters),    cmocka_unit_test(other_choices),
+        cmocka_unit_test(nothing_in_nothing_out),
+        cmocka_unit_test(one_line),
+        cmocka_unit_test(a_line_backwards),
+        cmocka_unit_test(lines_that_cross),
+        cmocka_unit_test(lines_from_the_end),
+        cmocka_unit_test(what_is_no_track),
+        cmocka_unit_test(three_hits_that_turn),
+        cmocka_unit_test(outliers),
+        cmocka_unit_test(three_hits_that_are_rare),
+        cmocka_unit_test(hits_at_one_place),
+        cmocka_unit_test(full_bins_are_told),
+        cmocka_unit_test(too_many_peaks_are_told),
+        cmocka_unit_test(a_list_too_short),
+        cmocka_unit_test(peaks_are_shared_out),
+        cmocka_unit_test(the_whole_plane),
+        cmocka_unit_test(impossible_parameters),
+        cmocka_unit_test(other_choices),
     };
 
     return cmocka_run_group_tests(tests, open_host, close_host);

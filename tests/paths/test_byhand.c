@@ -330,6 +330,10 @@ static void limits(void **state)
     assert_true(a.result.wanted == 3600 && a.result.kept == 100 && a.n == 100);
     assert_true(a.path[2][99] == 2 && a.path[3][99] == 61 + 39); /* the first 100 in order */
     answers_free(&a, 1);
+    configure(&c, "open", SETTINGS("max_paths", "100", "max_candidates", "50"));
+    a = answer_of(&c, &r); /* both: the first one is told */
+    assert_true(a.result.wanted == 3600 && a.result.kept == 100 && a.n == 50);
+    answers_free(&a, 1);
     configure(&c, "open", SETTINGS("max_candidates", "3599"));
     a = answer_of(&c, &r);
     assert_int_equal(a.result.status, TRG_TRUNCATED);

@@ -394,7 +394,19 @@ static void barrel(void **state)
     event_fini(&e);
 }
 
-/* Limits are told: seeds, tracks of the graph. */
+/* What a limit leaves of an event: wanted and kept of the first that cut something. */
+static void expect_limit(const struct event *e, const char *const *settings, uint32_t wanted,
+                         uint32_t kept)
+{
+    struct vx_answer *a = solve(e, settings);
+
+    assert_int_equal(a->result.status, TRG_TRUNCATED);
+    assert_int_equal(a->result.wanted, wanted);
+    assert_int_equal(a->result.kept, kept);
+    vx_answers_free(a, 1);
+}
+
+/* Limits are told, the first one that acts: seeds, tracks of the graph. */
 static void truncated(void **state)
 {
     struct event e;
@@ -404,18 +416,62 @@ static void truncated(void **state)
     assert_int_equal(event_init(&e, 256), 0);
     for (uint32_t k = 0; k < 5; k++)
         spray(&e, (const double[]){0, 0, -60 + 30.0 * k}, 5 + 2 * k, 0.15, 0);
+    expect_limit(&e, SETTINGS("max_pv", "3"), 5, 3);
+    expect_limit(&e, SETTINGS("ip_min_sigmas", "0", "max_selected", "40"), 45, 40);
+    expect_limit(&e, SETTINGS("max_pv", "3", "ip_min_sigmas", "0", "max_selected", "32"), 5, 3);
+    expect_limit(&e, SETTINGS("seeding", "pairs", "max_pv", "3"), 5, 3);
     a = solve(&e, SETTINGS("max_pv", "3"));
-    assert_int_equal(a->result.status, TRG_TRUNCATED);
-    assert_int_equal(a->result.wanted, 5);
-    assert_int_equal(a->result.kept, 3);
     assert_int_equal(a->n, 3);
     check_place(a, 0, (const double[]){0, 0, 0}, 1e-3); /* the highest peaks */
     vx_answers_free(a, 1);
-    a = solve(&e, SETTINGS("ip_min_sigmas", "0", "max_selected", "40"));
-    assert_int_equal(a->result.status, TRG_TRUNCATED);
-    assert_int_equal(a->result.wanted, 45);
-    assert_int_equal(a->result.kept, 40);
+    a = solve(&e, SETTINGS("seeding", "pairs", "max_pv", "3"));
+    assert_int_equal(a->n, 3);
+    check_place(a, 0, (const double[]){0, 0, -60}, 1e-3); /* the clusters of least z */
     vx_answers_free(a, 1);
+    event_fini(&e);
+}
+
+/* Pairwise seeding takes so many tracks. */
+static void too_many_for_pairs(void **state)
+{
+    struct event e;
+
+    (void)state;
+    assert_int_equal(event_init(&e, 1100), 0);
+    spray(&e, (const double[]){0, 0, 5}, 1100, 0.15, 0);
+    expect_limit(&e, SETTINGS("seeding", "pairs"), 1100, 1024);
+    event_fini(&e);
+}
+
+/* Limits of secondary vertices: components, and vertices of both kinds together.  The decays lie
+ * beside their collisions, in planes that do not meet. */
+static void too_many_decays(void **state)
+{
+    const double c = 0.70710678118654752;
+    struct event e;
+    struct vx_answer *a;
+
+    (void)state;
+    assert_int_equal(event_init(&e, 128), 0);
+    for (uint32_t k = 0; k < 12; k++)
+        spray(&e, (const double[]){0, 0, -165 + 30.0 * k}, 4, 0.15, 0);
+    for (uint32_t k = 0; k < 16; k++) {
+        const double d = 0.5 + 0.14 * k;
+
+        spray(&e, (const double[]){c * d, -c * d, -165 + 30.0 * (k % 12)}, 2, 0.12, 0);
+    }
+    a = solve(&e, SETTINGS("beam_line", "fixed", "ip_max_mm", "5", "origin_cut", "false"));
+    assert_float_equal(a->result.value[0], 12, 0);
+    assert_float_equal(a->result.value[1], 14, 0);
+    assert_int_equal(a->n, 80 / 8 + 16); /* places for 26 of 28, primary ones first */
+    assert_int_equal(vx_type(a, 11), TRG_PRIMARY);
+    assert_int_equal(vx_type(a, 12), TRG_SECONDARY);
+    vx_answers_free(a, 1);
+    expect_limit(&e, SETTINGS("beam_line", "fixed", "ip_max_mm", "5", "origin_cut", "false"), 28,
+                 26);
+    expect_limit(
+        &e, SETTINGS("beam_line", "fixed", "ip_max_mm", "5", "origin_cut", "false", "max_sv", "7"),
+        16, 7);
     event_fini(&e);
 }
 
@@ -437,11 +493,18 @@ static void wrong_parameters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_primaries),    cmocka_unit_test(a_decay),
-        cmocka_unit_test(features),         cmocka_unit_test(against_double),
-        cmocka_unit_test(odd_events),       cmocka_unit_test(two_tracks),
-        cmocka_unit_test(not_a_decay),      cmocka_unit_test(decay_past_a_smaller),
-        cmocka_unit_test(barrel),           cmocka_unit_test(truncated),
+        cmocka_unit_test(two_primaries),
+        cmocka_unit_test(a_decay),
+        cmocka_unit_test(features),
+        cmocka_unit_test(against_double),
+        cmocka_unit_test(odd_events),
+        cmocka_unit_test(two_tracks),
+        cmocka_unit_test(not_a_decay),
+        cmocka_unit_test(decay_past_a_smaller),
+        cmocka_unit_test(barrel),
+        cmocka_unit_test(truncated),
+        cmocka_unit_test(too_many_for_pairs),
+        cmocka_unit_test(too_many_decays),
         cmocka_unit_test(wrong_parameters),
     };
 

@@ -209,6 +209,49 @@ static void impossible_parameters(void **state)
 }
 
 /* What has no room is told, and what was in flight then does no harm. */
+/* n lines of as many points, 1 mm apart from z on, 0.1 rad apart from phi on. */
+static void add_lines(struct sample *s, uint32_t n, float phi, float z, uint32_t points)
+{
+    for (uint32_t i = 0; i < n; i++)
+        add_line(s, phi + 0.1f * (float)i, z + (float)i, 0.5f, points);
+}
+
+/* Peaks that are one vertex take the places of others.  Of two vertices there are places for
+ * twelve peaks: what is left beyond is told where a vertex is missing, and only there. */
+static void peaks_that_are_one(void **state)
+{
+    static const struct {
+        uint32_t strong, weak; /* lines of one vertex, lines far from it */
+        const char *threshold;
+        float n;
+        enum trg_status status;
+    } list[] = {
+        {13, 0, "0", 1, TRG_TRUNCATED},
+        {12, 0, "0", 1, TRG_OK},  /* all had a place */
+        {11, 2, "0", 2, TRG_OK},  /* no vertex is missing */
+        {11, 2, "25", 1, TRG_OK}, /* what is left has too few entries */
+    };
+
+    (void)state;
+    for (uint32_t k = 0; k < sizeof list / sizeof *list; k++) {
+        struct sample s;
+        struct trg_result r;
+
+        begin(&s);
+        add_lines(&s, list[k].strong, 0, 0, 8);
+        add_lines(&s, list[k].weak, -1, 120, 6);
+        r = find(&s, "pure",
+                 SETTINGS("n_peaks", "2", "min_separation_bins", "200", "weight_threshold",
+                          list[k].threshold));
+        assert_true(r.value[0] == list[k].n);
+        assert_int_equal(r.status, list[k].status);
+        if (r.status == TRG_TRUNCATED) {
+            assert_int_equal(r.wanted, 2);
+            assert_int_equal(r.kept, 1);
+        }
+    }
+}
+
 /* More entries in a bin than its places can be added up for. */
 static void a_bin_too_full(void **state)
 {
@@ -329,8 +372,9 @@ int main(void)
         cmocka_unit_test(two_vertices_by_height),   cmocka_unit_test(of_equals_the_central_one),
         cmocka_unit_test(what_does_not_count),      cmocka_unit_test(an_roi_across_pi),
         cmocka_unit_test(bending_needs_neighbours), cmocka_unit_test(impossible_parameters),
-        cmocka_unit_test(a_bin_too_full),           cmocka_unit_test(many_peaks_of_a_slice),
-        cmocka_unit_test(an_roi_too_large),         cmocka_unit_test(points_at_one_place),
+        cmocka_unit_test(peaks_that_are_one),       cmocka_unit_test(a_bin_too_full),
+        cmocka_unit_test(many_peaks_of_a_slice),    cmocka_unit_test(an_roi_too_large),
+        cmocka_unit_test(points_at_one_place),
     };
 
     return cmocka_run_group_tests(tests, open_host, close_host);
