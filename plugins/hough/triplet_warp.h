@@ -12,6 +12,7 @@
  * The answers are those of ht_want and ht_find_triplet.  Included by triplet.kernel.c. */
 #ifndef HOUGH_TRIPLET_WARP_H
 #define HOUGH_TRIPLET_WARP_H
+#include "trigd/common/group.h"
 #include "triplet_search.h"
 
 #define HT_WARP     32u
@@ -58,36 +59,15 @@ struct ht_part {       /* a lane's window among the windows of all lanes, one be
     trg_u32 first, second; /* to add to a number below `turn`; to others, for the place */
 };
 
-/* Of the lanes: the sum of `mine` up to each, its own included. */
-TRG_FN trg_u32 ht_warp_scan(trg_u32 mine)
-{
-    for (trg_u32 step = 1u; step < HT_WARP; step *= 2u) {
-        const trg_u32 before = __shfl_up_sync(HT_ALL, mine, step);
-
-        mine += HT_LANE >= step ? before : 0u;
-    }
-    return mine;
-}
-
 TRG_FN struct ht_part ht_warp_join(const struct ht_window w)
 {
     struct ht_part part;
 
-    part.end = ht_warp_scan(w.n);
+    part.end = trg_warp_scan_(HT_ALL, HT_LANE, w.n);
     part.turn = part.end - w.n + w.n_first;
     part.first = w.first + w.n - part.end;
     part.second = w.second - part.turn;
     return part;
-}
-
-/* The lane whose part has number p, of parts that end where `end` says; the last one behind all. */
-TRG_FN trg_u32 ht_warp_owner(trg_u32 end, trg_u32 p)
-{
-    trg_u32 owner = 0u;
-
-    for (trg_u32 step = HT_WARP / 2u; step; step /= 2u)
-        owner += p >= __shfl_sync(HT_ALL, end, owner + step - 1u) ? step : 0u;
-    return owner;
 }
 
 /* The place of number p; that is in the part of this lane. */
@@ -159,7 +139,7 @@ TRG_FN trg_u32 ht_warp_list_thirds(const struct ht_warp w, const struct ht_pair 
                                    const struct ht_part part, trg_u32 base, trg_u32 total,
                                    trg_u32 n)
 {
-    const trg_u32 p = base + HT_LANE, owner = ht_warp_owner(part.end, p);
+    const trg_u32 p = base + HT_LANE, owner = trg_warp_owner_(part.end, p);
     const trg_u32 place = ht_warp_place(part, p, owner), at = p < total ? place : 0u;
     const trg_u32 hits = __shfl_sync(HT_ALL, pair.hits, owner);
     const trg_u32 layer = __shfl_sync(HT_ALL, pair.layer, owner);
@@ -227,7 +207,7 @@ TRG_FN void ht_warp_thirds(const struct ht_warp w, const struct ht_start start, 
 TRG_FN trg_u32 ht_warp_list_pairs(const struct ht_warp w, const struct ht_start start,
                                   const struct ht_part part, trg_u32 base, trg_u32 total, trg_u32 n)
 {
-    const trg_u32 p = base + HT_LANE, owner = ht_warp_owner(part.end, p);
+    const trg_u32 p = base + HT_LANE, owner = trg_warp_owner_(part.end, p);
     const trg_u32 place = ht_warp_place(part, p, owner), at = p < total ? place : 0u;
     const struct ht_hit h = ht_hit_at(w.v, at);
     const float dx = __shfl_sync(HT_ALL, start.x, owner) - h.x;
@@ -388,7 +368,7 @@ TRG_FN void ht_warp_begin_roads(const struct ht_warp w, trg_u32 from, trg_u32 to
 TRG_FN void ht_warp_nearest(const struct ht_warp w, const struct ht_look look,
                             const struct ht_part part, trg_u32 base, trg_u32 total)
 {
-    const trg_u32 p = base + HT_LANE, owner = ht_warp_owner(part.end, p);
+    const trg_u32 p = base + HT_LANE, owner = trg_warp_owner_(part.end, p);
     const trg_u32 place = ht_warp_place(part, p, owner), at = p < total ? place : 0u;
     const float most = __shfl_sync(HT_ALL, look.most, owner);
     const struct ht_hit h = ht_hit_at(w.v, at);

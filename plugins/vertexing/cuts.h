@@ -5,8 +5,11 @@
 #define VX_CUTS_H
 #include "pairs.h"
 
-/* The cuts on the crossings of an RoI. */
+/* What the cuts on the crossings of an RoI look at. */
 struct vx_surroundings {
+    TRG_GLOBAL const float *tracks;
+    TRG_GLOBAL const trg_u32 *list; /* of the selected ones, their numbers in the batch */
+    TRG_GLOBAL const trg_u32 *pv_of;
     TRG_GLOBAL const struct vx_vertex *pvs;
     trg_u32 n_pv;
     float beam_x, beam_y;
@@ -84,4 +87,72 @@ TRG_FN trg_u32 vx_judge(struct vx_line a, struct vx_line b, trg_u32 pv_a, trg_u3
     }
     return cut;
 }
+
+/* The same for the i-th and the j-th of the tracks that are selected. */
+TRG_FN trg_u32 vx_judge_edge(struct vx_surroundings s, struct vx_par par, trg_u32 i, trg_u32 j,
+                             trg_u32 *seen)
+{
+    const trg_u32 a = s.list[i], b = s.list[j];
+
+    return vx_judge(vx_load(s.tracks, par.items_room, a), vx_load(s.tracks, par.items_room, b),
+                    s.pv_of[a], s.pv_of[b], s, par, seen);
+}
+
+#if !defined(__CUDACC__)
+/* Which edges of row i the cuts take away, of those in `word`: to tracks low .. low + 31. */
+TRG_FN trg_u32 vx_cut_row(struct vx_surroundings s, struct vx_par par, trg_u32 i, trg_u32 low,
+                          trg_u32 word, trg_u32 *seen)
+{
+    trg_u32 gone = 0u;
+
+    for (trg_u32 left = word; left; left &= left - 1u) {
+        const trg_u32 k = 31u - trg_clz(left & (0u - left));
+
+        gone |= vx_judge_edge(s, par, i, low + k, seen) ? 1u << k : 0u;
+    }
+    return gone;
+}
+#else
+/* The place of the bit of a word that has so many others below it. */
+TRG_FN trg_u32 vx_bit_of(trg_u32 word, trg_u32 rank)
+{
+    trg_u32 at = 0u;
+
+    for (trg_u32 step = 16u; step; step /= 2u) {
+        const trg_u32 below = (trg_u32)__popc(word >> at & ((1u << step) - 1u));
+
+        if (rank >= below) {
+            rank -= below;
+            at += step;
+        }
+    }
+    return at;
+}
+
+/* vx_cut_row for the rows of 32 lanes, of which most have few edges and some have many: an edge for
+ * each lane.  All lanes of the warp call it; `gone`: shared memory, a word for each work-item. */
+TRG_FN trg_u32 vx_warp_cut(struct vx_surroundings s, struct vx_par par, trg_u32 i, trg_u32 low,
+                           trg_u32 word, trg_u32 *gone, trg_u32 *seen)
+{
+    const trg_u32 all = 0xffffffffu, lane = TRG_LID & 31u, n = (trg_u32)__popc(word);
+    const trg_u32 end = trg_warp_scan_(all, lane, n), total = __shfl_sync(all, end, 31);
+
+    gone[TRG_LID] = 0u;
+    __syncwarp();
+    for (trg_u32 base = 0u; base < total; base += 32u) {
+        const trg_u32 p = base + lane, owner = trg_warp_owner_(end, p);
+        const trg_u32 its = __shfl_sync(all, word, owner), row = i - lane + owner;
+        const trg_u32 rank = p - __shfl_sync(all, end - n, owner);
+
+        if (p < total) {
+            const trg_u32 k = vx_bit_of(its, rank);
+
+            if (vx_judge_edge(s, par, row, low + k, seen))
+                atomicOr(&gone[TRG_LID - lane + owner], 1u << k);
+        }
+    }
+    __syncwarp();
+    return gone[TRG_LID];
+}
+#endif
 #endif

@@ -196,13 +196,18 @@ TRG_KERNEL8(vx_cuts, (const trg_u8, data), (const float, tracks), (const trg_u32
             (struct vx_counts, counts), (trg_u32, matrix), (struct vx_par, par))
 {
     TRG_SHARED trg_u32 total[VX_SEEN_SUMS + 1u];
+#if defined(__CUDACC__)
+    TRG_SHARED trg_u32 gone_of[VX_GROUP_MAX];
+#endif
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     const trg_u32 first = TRG_BEGIN(data, par.in, roi), n = counts[roi].n_selected;
-    TRG_GLOBAL const trg_u32 *list = selected + first;
     TRG_GLOBAL trg_u32 *m = matrix + first * par.words_room;
     struct vx_surroundings around;
     trg_u32 seen[VX_SEEN_SUMS + 1u] = {0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u};
 
+    around.tracks = tracks;
+    around.list = selected + first;
+    around.pv_of = pv_of;
     around.pvs = pvs + vx_place(first, roi);
     around.n_pv = counts[roi].n_pv;
     around.beam_x = grids[roi].beam_x;
@@ -214,25 +219,19 @@ TRG_KERNEL8(vx_cuts, (const trg_u8, data), (const float, tracks), (const trg_u32
         const trg_u32 low = tile * VX_TILE;
         const trg_u32 rows = low + VX_TILE < n ? low + VX_TILE : n;
 
-        for (trg_u32 i = part * TRG_LSIZE + TRG_LID; i < rows; i += par.parts * TRG_LSIZE) {
-            const trg_u32 at = vx_word_at(par.layout, n, i, tile);
-            const trg_u32 lower = i < low ? 0u : 0xffffffffu >> (31u - (i - low));
-            trg_u32 word = m[at], gone = 0u;
-            struct vx_line a;
+        for (trg_u32 base = part * TRG_LSIZE; base < rows; base += par.parts * TRG_LSIZE) {
+            const trg_u32 i = base + TRG_LID;
+            const trg_u32 at = i < rows ? vx_word_at(par.layout, n, i, tile) : 0u;
+            const trg_u32 lower = i < low || i >= rows ? 0u : 0xffffffffu >> (31u - (i - low));
+            const trg_u32 word = i < rows ? m[at] & ~lower : 0u;
+#if defined(__CUDACC__)
+            const trg_u32 gone = vx_warp_cut(around, par, i, low, word, gone_of, seen);
+#else
+            const trg_u32 gone = vx_cut_row(around, par, i, low, word, seen);
+#endif
 
-            word &= ~lower;
-            if (!word)
-                continue;
-            a = vx_load(tracks, par.items_room, list[i]);
-            for (trg_u32 left = word; left; left &= left - 1u) {
-                const trg_u32 k = 31u - trg_clz(left & (0u - left));
-                const trg_u32 j = list[low + k];
-                const trg_u32 cut = vx_judge(a, vx_load(tracks, par.items_room, j), pv_of[list[i]],
-                                             pv_of[j], around, par, seen);
-
-                gone |= cut ? 1u << k : 0u;
-            }
-            m[at] &= ~gone;
+            if (gone)
+                m[at] &= ~gone;
         }
     }
     for (trg_u32 k = 0u; k < VX_SEEN_SUMS; k++)
@@ -318,7 +317,7 @@ TRG_KERNEL5(vx_components, (const trg_u8, data), (const trg_u32, matrix), (trg_u
         const trg_u32 rows = low + VX_TILE < n ? low + VX_TILE : n;
 
         for (trg_u32 i = TRG_LID; i < rows; i += TRG_LSIZE) {
-            const trg_u32 lower = i < low ? 0u : 0xffffffffu >> (31u - (i - low));
+            const trg_u32 lower = i < low || i >= rows ? 0u : 0xffffffffu >> (31u - (i - low));
 
             for (trg_u32 left = m[vx_word_at(par.layout, n, i, tile)] & ~lower; left;
                  left &= left - 1u)

@@ -132,12 +132,40 @@ TRG_GROUP_FN void vx_find_peaks(TRG_GLOBAL const trg_u32 *h, trg_u32 n, struct v
  */
 #define VX_DESK(d, most)                                                        \
     TRG_SHARED trg_u32 heights[(most) + 2u * VX_MARGIN], is_peak[(most) / 32u]; \
-    TRG_SHARED trg_u32 list[VX_PV_MAX], n_seeds;                                \
-    const struct vx_desk d = {heights, is_peak, list, &n_seeds}
+    TRG_SHARED trg_u32 list[VX_PV_MAX], scratch[TRG_GROUP_SCAN_SCRATCH];        \
+    const struct vx_desk d = {heights, is_peak, list, scratch}
 
 struct vx_desk { /* of a group, in shared memory */
-    TRG_LOCAL trg_u32 *heights, *is_peak, *list, *n_seeds;
+    TRG_LOCAL trg_u32 *heights, *is_peak, *list, *scratch;
 };
+
+/* Lists the peaks among n bins in order, the first `room` of them.  Returns how many there are. */
+TRG_GROUP_FN trg_u32 vx_list_peaks(struct vx_desk d, trg_u32 n, trg_u32 room)
+{
+    trg_u32 all = 0u;
+
+    for (trg_u32 at = 0u; at * 32u < n; at += TRG_LSIZE) {
+        const trg_u32 w = at + TRG_LID, peaks = w * 32u < n ? d.is_peak[w] : 0u;
+        trg_u32 here, to = all + trg_group_scan(d.scratch, trg_popcount(peaks), &here);
+
+        for (trg_u32 left = peaks; left && to < room; left &= left - 1u)
+            d.list[to++] = w * 32u + 31u - trg_clz(left & (0u - left));
+        all += here;
+    }
+    return all;
+}
+
+/* The highest `room` peaks among n bins, in order. */
+TRG_FN void vx_list_highest(struct vx_desk d, trg_u32 n, trg_u32 room)
+{
+    trg_u32 kept = 0u;
+
+    for (trg_u32 w = 0u; w * 32u < n; w++)
+        for (trg_u32 left = d.is_peak[w]; left; left &= left - 1u)
+            kept = vx_keep_highest(d.list, d.heights + VX_MARGIN, kept, room,
+                                   w * 32u + 31u - trg_clz(left & (0u - left)));
+    vx_sort_bins(d.list, kept);
+}
 
 /* The smoothed histogram's peaks, in order of z; if there is no room for all, the highest. */
 TRG_GROUP_FN void vx_seed(struct vx_desk d, TRG_GLOBAL const trg_u32 *h, const struct vx_grid g,
@@ -145,26 +173,22 @@ TRG_GROUP_FN void vx_seed(struct vx_desk d, TRG_GLOBAL const trg_u32 *h, const s
                           TRG_GLOBAL struct vx_counts *counts, struct vx_par par)
 {
     TRG_LOCAL trg_u32 *s = d.heights + VX_MARGIN;
+    trg_u32 all, n;
 
     vx_find_peaks(h, g.n_bins, par, s, d.is_peak);
     TRG_BARRIER();
+    all = vx_list_peaks(d, g.n_bins, room);
+    n = all < room ? all : room;
+    TRG_BARRIER();
     if (TRG_LID == 0u) {
-        trg_u32 n = 0u, all = 0u;
-
-        for (trg_u32 w = 0u; w * 32u < g.n_bins; w++)
-            for (trg_u32 left = d.is_peak[w]; left; left &= left - 1u) {
-                n = vx_keep_highest(d.list, s, n, room,
-                                    w * 32u + 31u - trg_clz(left & (0u - left)));
-                all++;
-            }
-        vx_sort_bins(d.list, n);
-        *d.n_seeds = n;
+        if (all > room)
+            vx_list_highest(d, g.n_bins, room);
         counts->n_seeds = n;
         counts->seeds_kept = n;
         counts->seeds_all = all;
     }
     TRG_BARRIER();
-    for (trg_u32 k = TRG_LID; k < *d.n_seeds; k += TRG_LSIZE)
+    for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE)
         out[k] = vx_seed_at(g.beam_x, g.beam_y, vx_peak_z(h, g, d.list[k], par.smooth),
                             (float)s[d.list[k]]);
 }

@@ -78,6 +78,17 @@ TRG_GROUP_FN trg_u32 trg_warp_scan_(trg_u32 mask, trg_u32 lane, trg_u32 value)
     }
     return value;
 }
+
+/* Of a full warp whose lanes have items numbered one behind the other, up to `end` of each: the
+ * lane that has item p; the last one behind all. */
+TRG_GROUP_FN trg_u32 trg_warp_owner_(trg_u32 end, trg_u32 p)
+{
+    trg_u32 owner = 0u;
+
+    for (trg_u32 step = 16u; step; step /= 2u)
+        owner += p >= __shfl_sync(0xffffffffu, end, owner + step - 1u) ? step : 0u;
+    return owner;
+}
 #endif
 
 /* Exclusive sum of `value` over the work-items before this one; the sum of all goes to `ret_total`.
