@@ -360,6 +360,7 @@ static void the_slowest_of_a_second_is_kept(void **state)
     decide(s, slow, 3, t + 500, t + 4000);
     decide(s, slow, 4, t + 400, t + 5000); /* slower: it takes the place */
     decide(s, slow, 5, t + 4000, t + 6000);
+    decide(s, slow, 6, t + 1000, t + 6100); /* slower than place 4, by less than an eighth */
     assert_int_equal(slow->n, 1);
     assert_true(slow->roi[0].l1id == 4 && slow->roi[0].n_spans == 2);
     assert_true(slow->roi[0].span[0].error == -EIO && slow->roi[0].span[0].rois == 3);
