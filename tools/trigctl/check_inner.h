@@ -43,7 +43,8 @@ void check_worst(struct check *c);
 void check_guest(struct check *c);
 void check_free(struct outcome *outcomes, uint32_t n);
 
-/* The sample from the file of the options.  Negative errno, with `why` where the file is at fault. */
+/* The sample from the file of the options.  Negative errno, with `why` where the file is at fault.
+ */
 int check_file_sample(const struct check *c, struct sample **ret_sample, char *why, size_t bytes);
 /* What the case is called that stands at this place of the sample. */
 const char *check_case_name(const struct check *c, uint32_t i);

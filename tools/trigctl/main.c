@@ -87,7 +87,8 @@ static int parse(int argc, char **argv, struct options *o, int *ret_n)
         {"preset", ARG_TEXT, &o->check.preset, 0, 0, "NAME",
          "apply a preset before the parameters"},
         {"file", ARG_TEXT, &o->check.rois_file, 0, 0, "FILE",
-         "check with RoIs of this file, small ones: for plugins whose columns depend on each other"},
+         "check with RoIs of this file, small ones: for plugins whose columns depend on each "
+         "other"},
         {"conditions", ARG_TEXT, &o->check.conditions, 0, 0, "FILE",
          "file with conditions of the plugin"},
         {"seed", ARG_U64, &o->check.seed, 0, 0, "N",
